@@ -1,0 +1,142 @@
+// Package arch holds what the rest of corewalk must know of a processor
+// architecture, and the small vocabulary (addresses, registers, memory) that all
+// rooms share.
+//
+// An Arch is an immutable description: share it freely between goroutines. Each
+// architecture is one file here.
+package arch
+
+import (
+	"encoding/binary"
+	"slices"
+)
+
+// An Address is an address in the analysed process, or of an ELF or PE file's
+// own address space where a comment says so. It is wide enough for every
+// architecture; a 32-bit process uses the low half.
+type Address = uint64
+
+// A Reg names a register of one Arch: an index into its register file, below
+// MaxRegs. The numbers are meaningless without the Arch.
+type Reg uint8
+
+// MaxRegs bounds the registers of every Arch, so that a set of registers is a
+// 64-bit map.
+const MaxRegs = 64
+
+// NoReg stands for "this architecture has no such register".
+const NoReg Reg = 0xff
+
+// An Arch describes an architecture as seen by an unwinder.
+type Arch struct {
+	Name      string           // as reports print it: "x86-64"
+	WordSize  int              // bytes in a pointer: 4 or 8
+	ByteOrder binary.ByteOrder // of memory and of registers in dumps
+
+	PC, SP, FP Reg
+	RA         Reg // link register; NoReg where calls push the return address
+
+	// CalleeSaved are the general registers that a called function leaves as it
+	// found them, by the platform's ABI. SP and PC are not among them.
+	CalleeSaved RegMask
+	// RedZone is the number of bytes below SP that a leaf function may use.
+	RedZone int
+	// PCAlign is the alignment of instructions, in bytes.
+	PCAlign int
+	// CodeMask, when not zero, clears from a code pointer the bits that are no
+	// part of the address (pointer authentication, Thumb). A dump may bring a
+	// better one.
+	CodeMask Address
+
+	names    []string    // by Reg
+	dwarf    []Reg       // DWARF register number to Reg; NoReg for none
+	dwarfOf  []int16     // Reg to DWARF number; -1 for none
+	gregs    []gregField // layout of the general register block of Linux
+	gregSize int
+}
+
+// A gregField says where one register lies in a register block.
+type gregField struct {
+	reg  Reg
+	off  int // bytes
+	size int // bytes
+}
+
+// NumRegs is the number of registers of a; every valid Reg is below it.
+func (a *Arch) NumRegs() int { return len(a.names) }
+
+// RegName returns r's name in lower case, or "?" for a Reg a does not have.
+func (a *Arch) RegName(r Reg) string {
+	if int(r) >= len(a.names) {
+		return "?"
+	}
+	return a.names[r]
+}
+
+// RegByName is the opposite of RegName. It is a linear search.
+func (a *Arch) RegByName(name string) (Reg, bool) {
+	if i := slices.Index(a.names, name); i >= 0 {
+		return Reg(i), true
+	}
+	return NoReg, false
+}
+
+// FromDWARF maps a DWARF register number, as the architecture's ABI assigns
+// them, to a Reg. It answers false for a register outside the general file
+// (vector and floating-point registers, mostly).
+func (a *Arch) FromDWARF(n uint64) (Reg, bool) {
+	if n >= uint64(len(a.dwarf)) || a.dwarf[n] == NoReg {
+		return NoReg, false
+	}
+	return a.dwarf[n], true
+}
+
+// DWARF is the opposite of FromDWARF; -1 where r has no DWARF number.
+func (a *Arch) DWARF(r Reg) int {
+	if int(r) >= len(a.dwarfOf) {
+		return -1
+	}
+	return int(a.dwarfOf[r])
+}
+
+// Big reports whether a is big-endian.
+func (a *Arch) Big() bool { return a.ByteOrder == binary.ByteOrder(binary.BigEndian) }
+
+// Truncate cuts v to a's word.
+func (a *Arch) Truncate(v uint64) uint64 {
+	if a.WordSize == 4 {
+		return v & 0xffffffff
+	}
+	return v
+}
+
+// CodeAddress strips from a code pointer what is no part of the address.
+func (a *Arch) CodeAddress(v Address) Address {
+	v = a.Truncate(v)
+	if a.CodeMask != 0 {
+		v &^= a.CodeMask
+	}
+	return v
+}
+
+// Word decodes a's word from the start of b, which must hold WordSize bytes.
+func (a *Arch) Word(b []byte) uint64 {
+	if a.WordSize == 4 {
+		return uint64(a.ByteOrder.Uint32(b))
+	}
+	return a.ByteOrder.Uint64(b)
+}
+
+// withDWARF fills in the table from DWARF register numbers from its opposite.
+func (a *Arch) withDWARF() *Arch {
+	a.dwarf = make([]Reg, slices.Max(a.dwarfOf)+1)
+	for i := range a.dwarf {
+		a.dwarf[i] = NoReg
+	}
+	for r, d := range a.dwarfOf {
+		if d >= 0 {
+			a.dwarf[d] = Reg(r)
+		}
+	}
+	return a
+}

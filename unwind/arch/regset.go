@@ -1,0 +1,54 @@
+package arch
+
+import "math/bits"
+
+// A RegMask is a set of registers, one bit for each Reg.
+type RegMask uint64
+
+// Has reports whether r is in m.
+func (m RegMask) Has(r Reg) bool { return r < MaxRegs && m>>r&1 != 0 }
+
+// Count is the number of registers in m.
+func (m RegMask) Count() int { return bits.OnesCount64(uint64(m)) }
+
+// Mask returns the set of the registers given.
+func Mask(regs ...Reg) RegMask {
+	var m RegMask
+	for _, r := range regs {
+		if r < MaxRegs {
+			m |= 1 << r
+		}
+	}
+	return m
+}
+
+// A RegSet holds the values of one thread's or one frame's general registers.
+// Registers not in Valid are unknown: their value is not to be used. It is a
+// plain value; copy it to keep it.
+type RegSet struct {
+	Valid RegMask
+	vals  [MaxRegs]uint64
+}
+
+// Get returns r's value, and false when it is unknown.
+func (s *RegSet) Get(r Reg) (uint64, bool) {
+	if !s.Valid.Has(r) {
+		return 0, false
+	}
+	return s.vals[r], true
+}
+
+// Set makes r known. A Reg that no Arch has is ignored.
+func (s *RegSet) Set(r Reg, v uint64) {
+	if r < MaxRegs {
+		s.vals[r] = v
+		s.Valid |= 1 << r
+	}
+}
+
+// Clear makes r unknown.
+func (s *RegSet) Clear(r Reg) {
+	if r < MaxRegs {
+		s.Valid &^= 1 << r
+	}
+}

@@ -1,0 +1,35 @@
+# build  the command            test   every test
+# bench  every benchmark        fuzz   each fuzz target for FUZZTIME
+# lint   gofmt and go vet       cores  remakes testdata/cores (see testdata/README.md)
+
+GO ?= go
+FUZZTIME ?= 10s
+BENCH ?= .
+CASES ?=
+
+.PHONY: build test bench cores fuzz lint
+
+build:
+	CGO_ENABLED=0 $(GO) build -trimpath -o corewalk ./cmd/corewalk
+
+test:
+	$(GO) test ./...
+
+bench:
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
+
+cores:
+	testdata/make-cores.sh $(CASES)
+
+fuzz:
+	@set -e; for pkg in $$($(GO) list ./...); do \
+		for target in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
+			echo "$$pkg $$target"; \
+			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$pkg; \
+		done; \
+	done
+
+lint:
+	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then \
+		echo "gofmt wants to change:"; echo "$$unformatted"; exit 1; fi
+	$(GO) vet ./...

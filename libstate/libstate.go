@@ -1,0 +1,135 @@
+// Package libstate tells which libraries a process had loaded, and where.
+//
+// A LibraryState answers for one process. Table is the implementation for
+// processes whose mappings are known; it is rebuilt from mappings, the auxiliary
+// vector, the dynamic linker's list and the ELF headers in memory. This package
+// reads memory as arch.Memory and never opens a file: what a file's headers say
+// is asked of a function that the caller injects.
+package libstate
+
+import "github.com/corewalk/corewalk/unwind/arch"
+
+// A Change is what happened to a library.
+type Change uint8
+
+const (
+	Load Change = iota
+	Unload
+)
+
+func (c Change) String() string {
+	if c == Unload {
+		return "library_unload"
+	}
+	return "library_load"
+}
+
+// A Kind is what part a library plays in its process.
+type Kind uint8
+
+const (
+	SharedLibrary Kind = iota
+	Executable
+	Interpreter // the dynamic linker
+	VDSO        // the kernel's own library, which has no file
+)
+
+func (k Kind) String() string {
+	switch k {
+	case Executable:
+		return "executable"
+	case Interpreter:
+		return "interpreter"
+	case VDSO:
+		return "vdso"
+	}
+	return "library"
+}
+
+// Perm is a mapping's permissions.
+type Perm uint8
+
+const (
+	Read Perm = 1 << iota
+	Write
+	Exec
+)
+
+func (p Perm) String() string {
+	b := []byte("---")
+	for i, c := range []byte("rwx") {
+		if p>>i&1 != 0 {
+			b[i] = c
+		}
+	}
+	return string(b)
+}
+
+// A Mapping is a range of a process's address space, [Start, End), and the file
+// that it maps from offset Offset (bytes) on; Path is "" for anonymous memory.
+type Mapping struct {
+	Start, End arch.Address
+	Offset     uint64
+	Path       string
+	Perm       Perm
+}
+
+// A Library is a program, shared library or vDSO that a process had loaded.
+// It does not change after its LibraryState has handed it out.
+type Library struct {
+	Path string // as the process named it; "[vdso]" for the vDSO
+	Kind Kind
+	// LoadBias is what to add to an address of the file to get the process's.
+	LoadBias arch.Address
+	// Start and End span all mappings of the library: [Start, End).
+	Start, End arch.Address
+	// Mappings are the library's own, in ascending order.
+	Mappings []Mapping
+	// BuildID is the id read from the process's memory; nil when its pages are
+	// not there or hold none.
+	BuildID []byte
+	// Deleted says that the file had been removed while the process used it.
+	Deleted bool
+	// HeaderAddr is where the ELF header lies in memory; 0 when it is not known.
+	HeaderAddr arch.Address
+	// BiasGuessed says that neither the library's own headers nor the dynamic
+	// linker told the load bias.
+	BiasGuessed bool
+}
+
+// Contains reports whether addr lies in one of the library's mappings.
+func (l *Library) Contains(addr arch.Address) bool {
+	if addr < l.Start || addr >= l.End {
+		return false
+	}
+	for i := range l.Mappings {
+		if m := &l.Mappings[i]; addr >= m.Start && addr < m.End {
+			return true
+		}
+	}
+	return false
+}
+
+// A LibraryState knows the libraries of one process. Implementations must allow
+// concurrent use.
+type LibraryState interface {
+	// LibraryAt returns the library loaded over addr.
+	LibraryAt(addr arch.Address) (*Library, bool)
+	// Libraries lists all, by ascending address. With refresh it asks the
+	// process again first, where that is possible.
+	Libraries(refresh bool) ([]*Library, error)
+	// AOut is the main program.
+	AOut() (*Library, bool)
+	// Libc is the C library: of a static program, the program itself.
+	Libc() (*Library, bool)
+	// Libthread is the thread library, where it is not part of the C library.
+	Libthread() (*Library, bool)
+	// Refresh is called by a ProcessState that sees the list change.
+	Refresh() error
+	// LibTrapAddress is where the dynamic linker calls when the list changes
+	// (r_debug.r_brk), or 0.
+	LibTrapAddress() arch.Address
+	// Subscribe calls f for every library that comes or goes from now on, until
+	// the function returned is called.
+	Subscribe(f func(*Library, Change)) (cancel func())
+}

@@ -1,0 +1,156 @@
+package unwind
+
+import "github.com/corewalk/corewalk/unwind/arch"
+
+// Registers of a frame.
+//
+// A stack may be a quarter of a million frames deep, so a frame holds only what
+// differs from its callee: registers that the step restored, and which of the
+// others it left alone. Every checkpointEvery frames the whole set is written
+// out, so that looking a register up stays cheap.
+
+const checkpointEvery = 32
+
+type regChange struct {
+	value uint64
+	addr  Address
+	reg   arch.Reg
+	kind  Storage
+	loc   arch.Reg // the Location's register
+}
+
+func (c *regChange) location() Location { return Location{Kind: c.kind, Addr: c.addr, Reg: c.loc} }
+
+// fullRegs is a checkpoint: every register, indexed by Reg.
+type fullRegs struct {
+	valid arch.RegMask
+	regs  []regChange
+}
+
+// Reg returns the value of register r in this frame and where it was found;
+// false when the frame's caller-side value is not known.
+func (f *Frame) Reg(r arch.Reg) (uint64, Location, bool) {
+	for n := f; n != nil; n = n.prev {
+		for i := range n.changes {
+			if c := &n.changes[i]; c.reg == r {
+				return c.value, c.location(), true
+			}
+		}
+		if n.full != nil {
+			if !n.full.valid.Has(r) {
+				return 0, Location{}, false
+			}
+			c := &n.full.regs[r]
+			return c.value, c.location(), true
+		}
+		if !n.inherit.Has(r) {
+			break
+		}
+	}
+	return 0, Location{}, false
+}
+
+// Registers returns all registers of the frame that are known.
+func (f *Frame) Registers() arch.RegSet {
+	var s arch.RegSet
+	for r := range arch.Reg(f.arch().NumRegs()) {
+		if v, _, ok := f.Reg(r); ok {
+			s.Set(r, v)
+		}
+	}
+	return s
+}
+
+// SetReg sets a register of the frame and where it was found. It answers false
+// once the Walker has accepted the frame.
+func (f *Frame) SetReg(r arch.Reg, v uint64, l Location) bool {
+	if f.has(flagAccepted) || int(r) >= f.arch().NumRegs() {
+		return false
+	}
+	switch r {
+	case f.arch().PC:
+		f.ra = v
+		f.flags |= flagHasRA
+	case f.arch().SP:
+		f.sp = v
+		f.flags |= flagHasSP
+	case f.arch().FP:
+		f.fp = v
+	}
+	c := regChange{value: v, addr: l.Addr, reg: r, kind: l.Kind, loc: l.Reg}
+	for i := range f.changes {
+		if f.changes[i].reg == r {
+			f.changes[i] = c
+			return true
+		}
+	}
+	f.changes = append(f.changes, c)
+	return true
+}
+
+// ForgetReg says that the register's value in this frame is not known.
+func (f *Frame) ForgetReg(r arch.Reg) bool {
+	if f.has(flagAccepted) {
+		return false
+	}
+	f.inherit &^= arch.Mask(r)
+	for i := range f.changes {
+		if f.changes[i].reg == r {
+			f.changes = append(f.changes[:i], f.changes[i+1:]...)
+			break
+		}
+	}
+	if r == f.arch().FP {
+		f.fp = 0
+	}
+	return true
+}
+
+// ForgetRegs says that no register of this frame is known but those set after.
+// A stepper that cannot tell what the callee saved must call it.
+func (f *Frame) ForgetRegs() bool {
+	if f.has(flagAccepted) {
+		return false
+	}
+	f.inherit, f.changes, f.fp = 0, f.changes[:0], 0
+	f.flags &^= flagHasRA | flagHasSP
+	return true
+}
+
+func (f *Frame) locationOf(r arch.Reg) Location {
+	_, l, _ := f.Reg(r)
+	return l
+}
+
+func (f *Frame) setLocation(r arch.Reg, l Location) bool {
+	v, _, _ := f.Reg(r)
+	return f.SetReg(r, v, l)
+}
+
+// checkpoint writes the whole register set into f.
+func (f *Frame) checkpoint() {
+	n := f.arch().NumRegs()
+	full := &fullRegs{regs: make([]regChange, n)}
+	for r := range arch.Reg(n) {
+		if v, l, ok := f.Reg(r); ok {
+			full.regs[r] = regChange{value: v, addr: l.Addr, reg: r, kind: l.Kind, loc: l.Reg}
+			full.valid |= arch.Mask(r)
+		}
+	}
+	f.full, f.changes = full, nil
+}
+
+// sameRegs reports whether two frames hold the same registers.
+func sameRegs(a, b *Frame) bool {
+	if a.ra != b.ra || a.sp != b.sp || a.fp != b.fp {
+		return false
+	}
+	for r := range arch.Reg(a.arch().NumRegs()) {
+		va, _, oka := a.Reg(r)
+		vb, _, okb := b.Reg(r)
+		if oka != okb || va != vb {
+			return false
+		}
+	}
+	return true
+}

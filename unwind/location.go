@@ -1,0 +1,41 @@
+package unwind
+
+import (
+	"fmt"
+
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// A Storage says what kind of place a Location is.
+type Storage uint8
+
+const (
+	LocUnknown  Storage = iota // not stored anywhere: computed, or not known
+	LocAddress                 // in the process's memory, at Addr
+	LocRegister                // still in the thread's register Reg
+)
+
+// A Location is where in the process a frame's register was found. The zero
+// Location is LocUnknown.
+type Location struct {
+	Addr Address
+	Reg  arch.Reg
+	Kind Storage
+}
+
+// AtAddress is the location of a value in memory.
+func AtAddress(a Address) Location { return Location{Kind: LocAddress, Addr: a} }
+
+// InRegister is the location of a value in the thread's register r.
+func InRegister(r arch.Reg) Location { return Location{Kind: LocRegister, Reg: r} }
+
+// Describe says the location in words, register names being a's.
+func (l Location) Describe(a *arch.Arch) string {
+	switch l.Kind {
+	case LocAddress:
+		return fmt.Sprintf("saved at %#x", l.Addr)
+	case LocRegister:
+		return "in " + a.RegName(l.Reg)
+	}
+	return "computed"
+}

@@ -1,0 +1,243 @@
+package elffile
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"math"
+)
+
+// indexAfter is how many lookups scan the table before an index is built. A
+// scan reads every entry once; building costs about as much as this many scans
+// (see BenchmarkLookup), so that the total is never more than twice the least.
+const indexAfter = 24
+
+// Lookup finds the symbol that best names the code or data at a link-time
+// virtual address. Names are read only where they decide.
+//
+// A symbol with a size covers its bytes, one without (hand-written assembly,
+// _start) what follows up to the next symbol, both no further than their
+// section. The first difference of these decides:
+//
+//  1. with a size before without;
+//  2. functions before untyped symbols before objects;
+//  3. the highest start (without sizes, before rule 2);
+//  4. global before weak before local, as eu-stack has it: raise, not gsignal
+//     or __GI_raise;
+//  5. fewer leading underscores, write before __write;
+//  6. the first in the table.
+//
+// Symbols that are undefined, nameless, absolute without being sized functions,
+// thread-local, sections, files, and labels of tools (mapping symbols $a $d $t
+// $x, .L and L0^A labels, annobin's marks) are never found.
+func (t *SymTab) Lookup(addr uint64) (Sym, bool) {
+	if t.lookups.Load() < indexAfter {
+		t.lookups.Add(1)
+		return t.scan(addr)
+	}
+	t.once.Do(func() { t.index = t.buildIndex() })
+	i, ok := t.index.find(addr)
+	if !ok {
+		return Sym{}, false
+	}
+	s := t.sym(i)
+	if _, hi, ok := t.span(&s); !ok || addr >= hi {
+		return Sym{}, false
+	}
+	return s, true
+}
+
+// scan is Lookup by reading every entry.
+func (t *SymTab) scan(addr uint64) (Sym, bool) {
+	var sized, label Sym // the best of each kind so far
+	var sizedEnd uint64  // end of the sized symbols that begin at or before addr
+	for i, n := 1, t.Len(); i < n; i++ {
+		e := t.entry(i)
+		if e.value > addr || !e.usable() {
+			continue
+		}
+		if e.size != 0 {
+			end := e.end()
+			sizedEnd = max(sizedEnd, end)
+			if end <= addr {
+				continue
+			}
+		}
+		s := t.sym(i)
+		if _, hi, ok := t.span(&s); !ok || addr >= hi {
+			continue
+		}
+		if s.Size != 0 {
+			if sized.tab == nil || s.better(&sized) {
+				sized = s
+			}
+		} else if (label.tab == nil || s.better(&label)) && !t.toolLabel(&s) {
+			label = s
+		}
+	}
+	if sized.tab != nil {
+		return sized, true
+	}
+	// A label inside a sized symbol belongs to that one, and says nothing about
+	// what follows it.
+	if label.tab != nil && sizedEnd <= label.Value {
+		return label, true
+	}
+	return Sym{}, false
+}
+
+// An entry is what a scan needs of a symbol.
+type entry struct {
+	value, size uint64
+	name        uint32
+	shndx       uint32
+	info        uint8
+}
+
+// entry decodes symbol i as far as choosing needs it.
+func (t *SymTab) entry(i int) entry {
+	b := t.data[i*t.ent:]
+	if t.file.Class == 64 && !t.file.big && !t.moved {
+		b = b[:24]
+		return entry{
+			value: binary.LittleEndian.Uint64(b[8:]), size: binary.LittleEndian.Uint64(b[16:]),
+			name: binary.LittleEndian.Uint32(b), shndx: wideShndx(binary.LittleEndian.Uint16(b[6:])), info: b[4],
+		}
+	}
+	s := t.sym(i)
+	return entry{s.Value, s.Size, s.name, s.Shndx, s.Type | s.Bind<<4}
+}
+
+// foreign are the types that name no code and no data at their value.
+const foreign = 1<<STT_SECTION | 1<<STT_FILE | 1<<STT_TLS
+
+func (e *entry) usable() bool {
+	if foreign>>(e.info&15)&1 != 0 || e.name == 0 || e.shndx == SHN_UNDEF || e.shndx == SHN_COMMON {
+		return false
+	}
+	return e.shndx != SHN_ABS || e.size != 0 && class(e.info&15) == 2
+}
+
+func (e *entry) end() uint64 { return endOf(e.value, e.size) }
+
+func endOf(value, size uint64) uint64 {
+	if value+size < value {
+		return math.MaxUint64
+	}
+	return value + size
+}
+
+// span returns the addresses [lo, hi) a usable symbol may be found at, those of
+// its section (or without sections, of its segment) at most. Without a size, the
+// symbols that follow narrow it further.
+func (t *SymTab) span(s *Sym) (lo, hi uint64, ok bool) {
+	lo, hi = s.Value, endOf(s.Value, s.Size)
+	if s.Shndx == SHN_ABS {
+		return lo, hi, true
+	}
+	start, end, ok := t.bounds(s)
+	if !ok || lo < start || lo >= end {
+		return 0, 0, false
+	}
+	if s.Size == 0 {
+		return lo, end, true
+	}
+	return lo, min(hi, end), true
+}
+
+// bounds is where the symbol's section or segment is.
+func (t *SymTab) bounds(s *Sym) (lo, hi uint64, ok bool) {
+	list := t.file.Sections()
+	if len(list) == 0 {
+		for i := range t.file.Progs {
+			p := &t.file.Progs[i]
+			if p.Type == PT_LOAD && s.Value >= p.Vaddr && s.Value-p.Vaddr < p.Memsz {
+				return p.Vaddr, endOf(p.Vaddr, p.Memsz), true
+			}
+		}
+		return 0, 0, false
+	}
+	x := s.Shndx
+	if t.opd != nil && x == uint32(t.opd.Index) {
+		if sec := t.file.SectionAt(s.Value); sec != nil {
+			return sec.Addr, endOf(sec.Addr, sec.Size), true
+		}
+		return 0, 0, false
+	}
+	if uint64(x) >= uint64(len(list)) || list[x].Flags&SHF_ALLOC == 0 {
+		return 0, 0, false
+	}
+	return list[x].Addr, endOf(list[x].Addr, list[x].Size), true
+}
+
+// class ranks types: functions, untyped, everything else.
+func class(typ uint8) int {
+	switch typ {
+	case STT_FUNC, STT_GNU_IFUNC:
+		return 2
+	case STT_NOTYPE:
+		return 1
+	}
+	return 0
+}
+
+func bindRank(bind uint8) int {
+	switch bind {
+	case STB_GLOBAL, STB_GNU_UNIQUE:
+		return 2
+	case STB_WEAK:
+		return 1
+	}
+	return 0
+}
+
+// Better reports whether a names an address that both cover better than b, by
+// the rules of Lookup. The two may come from different tables of one module.
+func Better(a, b Sym) bool { return a.better(&b) }
+
+func (s *Sym) better(o *Sym) bool {
+	if (s.Size != 0) != (o.Size != 0) {
+		return s.Size != 0
+	}
+	byClass, byValue := cmp.Compare(class(s.Type), class(o.Type)), cmp.Compare(s.Value, o.Value)
+	if s.Size == 0 {
+		byClass, byValue = byValue, byClass
+	}
+	if c := cmp.Or(byClass, byValue, cmp.Compare(bindRank(s.Bind), bindRank(o.Bind))); c != 0 {
+		return c > 0
+	}
+	if c := cmp.Compare(s.underscores(), o.underscores()); c != 0 {
+		return c < 0
+	}
+	return s.Index < o.Index
+}
+
+// underscores counts those that the name begins with.
+func (s *Sym) underscores() int {
+	if uint64(s.name) >= uint64(len(s.tab.strs)) {
+		return 0
+	}
+	b := s.tab.strs[s.name:]
+	b = b[:min(len(b), 16)]
+	return len(b) - len(bytes.TrimLeft(b, "_"))
+}
+
+// toolLabel recognises sizeless symbols that tools leave and that name nothing:
+// mapping symbols (AAELF32 5.5.5, AAELF64 5.6, RISC-V psABI 8.4), assembler
+// labels that were kept, annobin's section marks.
+func (t *SymTab) toolLabel(s *Sym) bool {
+	if s.Bind != STB_LOCAL || s.Type != STT_NOTYPE {
+		return false
+	}
+	name := s.RawName()
+	if len(name) == 0 {
+		return true
+	}
+	switch name[0] {
+	case '$':
+		return t.marks && len(name) > 1 && (len(name) == 2 || name[2] == '.' || name[1] == 'x')
+	case '.':
+		return bytes.HasPrefix(name, []byte(".L")) || bytes.HasPrefix(name, []byte(".annobin"))
+	}
+	return bytes.HasPrefix(name, []byte("L0\x01"))
+}

@@ -1,0 +1,180 @@
+package elffile
+
+import (
+	"cmp"
+	"slices"
+)
+
+// An index answers which symbol covers an address by binary search: from
+// starts[i] up to the next start, syms[i] is the best symbol that may cover it,
+// 0 none. Where symbols leave a gap, the one before is kept and the lookup finds
+// that it does not reach so far: that halves the index, which takes 12 bytes a
+// function.
+type index struct {
+	starts []uint64
+	syms   []uint32
+}
+
+func (x *index) find(addr uint64) (int, bool) {
+	i, exact := slices.BinarySearch(x.starts, addr)
+	if !exact {
+		i--
+	}
+	if i < 0 || x.syms[i] == 0 {
+		return 0, false
+	}
+	return int(x.syms[i]), true
+}
+
+// An extent is where one symbol may be found while the index is built.
+type extent struct {
+	lo, hi  uint64
+	sym     uint32
+	sized   bool
+	clipped bool // hi is less than what span answers
+}
+
+// buildIndex sorts the symbols by address and sweeps over them, keeping those
+// that cover the current address in a heap with the best on top.
+func (t *SymTab) buildIndex() index {
+	list := t.extents()
+	x := index{starts: make([]uint64, 0, len(list)), syms: make([]uint32, 0, len(list))}
+	h := symHeap{tab: t, list: list}
+	for next := 0; next < len(list) || len(h.heap) > 0; {
+		pos := h.end()
+		if next < len(list) && list[next].lo <= pos {
+			pos = list[next].lo
+		}
+		for next < len(list) && list[next].lo == pos {
+			h.push(next)
+			next++
+		}
+		clipped := h.expire(pos)
+		switch {
+		case len(h.heap) > 0:
+			x.add(pos, list[h.heap[0]].sym)
+		case clipped:
+			x.add(pos, 0)
+		}
+	}
+	return x
+}
+
+func (x *index) add(pos uint64, sym uint32) {
+	if n := len(x.syms); n > 0 && x.syms[n-1] == sym {
+		return
+	}
+	x.starts, x.syms = append(x.starts, pos), append(x.syms, sym)
+}
+
+// extents lists what can be found, by start.
+func (t *SymTab) extents() []extent {
+	list := make([]extent, 0, t.Len())
+	var ends []extent // sized symbols as they are, for cutting labels
+	for i, n := 1, t.Len(); i < n; i++ {
+		e := t.entry(i)
+		if !e.usable() {
+			continue
+		}
+		if e.size != 0 {
+			ends = append(ends, extent{lo: e.value, hi: e.end()})
+		}
+		s := t.sym(i)
+		if s.Size == 0 && t.toolLabel(&s) {
+			continue
+		}
+		if lo, hi, ok := t.span(&s); ok && lo < hi {
+			list = append(list, extent{lo: lo, hi: hi, sym: uint32(i), sized: s.Size != 0})
+		}
+	}
+	byStart := func(a, b extent) int { return cmp.Compare(a.lo, b.lo) }
+	slices.SortFunc(list, byStart)
+	slices.SortFunc(ends, byStart)
+	return cutLabels(list, ends)
+}
+
+// cutLabels ends every sizeless extent where the next sized symbol begins, and
+// drops those that begin inside one.
+func cutLabels(list, ends []extent) []extent {
+	kept := list[:0]
+	next, reach := 0, uint64(0)
+	for _, e := range list {
+		for next < len(ends) && ends[next].lo <= e.lo {
+			reach = max(reach, ends[next].hi)
+			next++
+		}
+		if !e.sized {
+			if reach > e.lo {
+				continue
+			}
+			if next < len(ends) && ends[next].lo < e.hi {
+				e.hi, e.clipped = ends[next].lo, true
+			}
+		}
+		kept = append(kept, e)
+	}
+	return kept
+}
+
+// symHeap is a binary heap of positions in list, the best symbol on top. Written
+// out because container/heap costs an interface call for every comparison.
+type symHeap struct {
+	tab  *SymTab
+	list []extent
+	heap []int32
+}
+
+func (h *symHeap) less(a, b int32) bool {
+	sa, sb := h.tab.sym(int(h.list[a].sym)), h.tab.sym(int(h.list[b].sym))
+	return sa.better(&sb)
+}
+
+// end is where the best symbol ends.
+func (h *symHeap) end() uint64 {
+	if len(h.heap) == 0 {
+		return 1<<64 - 1
+	}
+	return h.list[h.heap[0]].hi
+}
+
+// expire drops symbols that end at or before pos from the top, and reports
+// whether the first of them, the best up to here, was cut before its own end.
+func (h *symHeap) expire(pos uint64) (clipped bool) {
+	for first := true; len(h.heap) > 0 && h.list[h.heap[0]].hi <= pos; first = false {
+		clipped = clipped || first && h.list[h.heap[0]].clipped
+		h.pop()
+	}
+	return clipped
+}
+
+func (h *symHeap) push(i int) {
+	h.heap = append(h.heap, int32(i))
+	for c := len(h.heap) - 1; c > 0; {
+		p := (c - 1) / 2
+		if !h.less(h.heap[c], h.heap[p]) {
+			return
+		}
+		h.heap[c], h.heap[p] = h.heap[p], h.heap[c]
+		c = p
+	}
+}
+
+func (h *symHeap) pop() {
+	n := len(h.heap) - 1
+	h.heap[0] = h.heap[n]
+	h.heap = h.heap[:n]
+	for p := 0; ; {
+		c := 2*p + 1
+		if c >= n {
+			return
+		}
+		if c+1 < n && h.less(h.heap[c+1], h.heap[c]) {
+			c++
+		}
+		if !h.less(h.heap[c], h.heap[p]) {
+			return
+		}
+		h.heap[p], h.heap[c] = h.heap[c], h.heap[p]
+		p = c
+	}
+}

@@ -1,0 +1,104 @@
+package dwarf
+
+// The calls inlined at an address: a walk down the one path of a function's
+// blocks that holds the address.
+
+// An inlineCall is a DW_TAG_inlined_subroutine around an address.
+type inlineCall struct {
+	die      DIE
+	origin   Value
+	rng      Range
+	entry    uint64
+	callFile uint64
+	callLine uint64
+	callCol  uint64
+}
+
+// maxInlineDepth bounds the inlined calls of one frame.
+const maxInlineDepth = 512
+
+// maxPathRanges bounds the ranges looked at on the way to one address: hostile
+// entries may all share one long list.
+const maxPathRanges = 1 << 18
+
+// inlines appends to buf the calls inlined at pc in the function at off,
+// outermost first.
+func (u *Unit) inlines(off, pc uint64, buf []inlineCall) []inlineCall {
+	var e Entry
+	c := u.Cursor(off)
+	if !c.Next(&e) || !e.HasChildren {
+		return buf
+	}
+	budget := maxPathRanges
+	floor := 0 // the path leads below entries of this depth
+	for c.Level() > floor && c.Next(&e) {
+		switch e.Tag {
+		case 0:
+		case TagInlinedSubroutine, TagLexicalBlock, TagTryBlock, TagCatchBlock, TagWithStmt:
+			call, in := u.enter(&c, &e, pc, &budget)
+			switch {
+			case in == inside:
+				floor = e.Depth
+				if e.Tag == TagInlinedSubroutine && len(buf) < maxInlineDepth {
+					buf = append(buf, call)
+				}
+				if !e.HasChildren {
+					return buf
+				}
+			case in == outside || e.Tag == TagInlinedSubroutine:
+				c.SkipChildren()
+			}
+		default:
+			c.SkipChildren()
+		}
+	}
+	return buf
+}
+
+// Where an address is with respect to a block.
+const (
+	outside = iota
+	inside
+	unknown // the block has no addresses of its own
+)
+
+// enter reads the attributes of a block and says where pc is.
+func (u *Unit) enter(c *Cursor, e *Entry, pc uint64, budget *int) (call inlineCall, where int) {
+	if !c.ab.hasPC {
+		return call, unknown
+	}
+	var v, entry Value
+	var p pcAttrs
+	for c.Attr(&v) {
+		switch v.Attr {
+		case AttrAbstractOrigin:
+			call.origin = v
+		case AttrCallFile:
+			call.callFile = v.U
+		case AttrCallLine:
+			call.callLine = v.U
+		case AttrCallColumn:
+			call.callCol = v.U
+		case AttrEntryPC:
+			entry = v
+		default:
+			p.take(&v)
+		}
+	}
+	it := u.rangesOf(&p)
+	for *budget > 0 {
+		r, ok := it.next()
+		if !ok {
+			break
+		}
+		*budget--
+		if r.Contains(pc) {
+			call.die, call.rng = DIE{u, e.Off}, r
+			if e.Tag == TagInlinedSubroutine {
+				call.entry = u.entryFrom(&p, &entry, r.Low)
+			}
+			return call, inside
+		}
+	}
+	return call, outside
+}

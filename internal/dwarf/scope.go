@@ -1,0 +1,109 @@
+package dwarf
+
+import (
+	"slices"
+	"sort"
+	"strings"
+	"sync"
+)
+
+// The scopes of a unit: which namespaces and classes an entry lies in. Entries
+// do not name their parents, so that one walk over the unit notes where each
+// scope begins and ends. It is made only for a name that needs it: a function
+// of C++ or Rust has its scopes in its linkage name, and one of C has none.
+
+type scopeIndex struct {
+	once   sync.Once
+	scopes []scopeSpan // by start; parents before children
+}
+
+// A scopeSpan is the extent of a namespace, class or module among the entries.
+type scopeSpan struct {
+	start, end uint64 // from the unit's start
+	parent     int32
+}
+
+// scopes returns the index.
+func (u *Unit) scopes() []scopeSpan {
+	u.scope.once.Do(func() { u.scope.scopes = u.findScopes() })
+	return u.scope.scopes
+}
+
+// maxScopeDepth bounds the nesting of scopes.
+const maxScopeDepth = 64
+
+func isScope(t Tag) bool {
+	switch t {
+	case TagNamespace, TagModule, TagClassType, TagStructureType, TagUnionType, TagInterfaceType, TagEnumerationType:
+		return true
+	}
+	return false
+}
+
+func (u *Unit) findScopes() []scopeSpan {
+	type open struct {
+		scope int32
+		depth int
+	}
+	var stack []open
+	var all []scopeSpan
+	var e Entry
+	c := u.Cursor(u.entries)
+	for c.Next(&e) && c.Level() >= 0 {
+		if e.Tag == 0 {
+			if n := len(stack); n > 0 && c.Level() == stack[n-1].depth {
+				all[stack[n-1].scope].end = e.Off - u.Off
+				stack = stack[:n-1]
+			}
+			continue
+		}
+		switch {
+		case !e.HasChildren:
+		case isScope(e.Tag) && len(stack) < maxScopeDepth:
+			parent := int32(-1)
+			if n := len(stack); n > 0 {
+				parent = stack[n-1].scope
+			}
+			stack = append(stack, open{int32(len(all)), e.Depth})
+			off := e.Off - u.Off
+			all = append(all, scopeSpan{start: off, end: u.End - u.Off, parent: parent})
+		case e.Tag == TagSubprogram && c.hasSibling():
+			c.SkipChildren() // local classes have no say in the names of functions
+		}
+	}
+	return slices.Clip(all)
+}
+
+// scopeName returns the names of the scopes around the entry, joined by "::";
+// "" when there are none.
+func (d DIE) scopeName() string {
+	u := d.Unit
+	scopes := u.scopes()
+	off := d.Off - u.Off
+	i := int32(sort.Search(len(scopes), func(i int) bool { return scopes[i].start >= off }) - 1)
+	for i >= 0 && scopes[i].end <= off {
+		i = scopes[i].parent
+	}
+	var parts []string
+	for ; i >= 0; i = scopes[i].parent {
+		parts = append(parts, u.scopePart(u.Off+scopes[i].start))
+	}
+	slices.Reverse(parts)
+	return strings.Join(parts, "::")
+}
+
+// scopePart names one scope.
+func (u *Unit) scopePart(off uint64) string {
+	v := u.Value(off, AttrName)
+	if name := u.Text(&v); name != "" {
+		return name
+	}
+	e, err := u.Entry(off)
+	switch {
+	case err != nil:
+		return "?"
+	case e.Tag == TagNamespace:
+		return "(anonymous namespace)"
+	}
+	return "(anonymous)"
+}

@@ -1,0 +1,274 @@
+package dwarf
+
+import (
+	"fmt"
+	"sort"
+	"sync"
+)
+
+// A Unit is a compilation, partial, type or skeleton unit. Its indexes are
+// built when first asked for. It is safe for concurrent use.
+type Unit struct {
+	Data     *Data
+	Sec      Section // SecInfo or SecTypes
+	Off, End uint64  // of the unit in that section, header included
+	Type     UnitType
+	// ID is the dwo id of a skeleton or split unit, the signature of a type
+	// unit.
+	ID      uint64
+	TypeOff uint64 // of the type in a type unit, in the section
+	Version int
+	// AddrSize is the size of an address in bytes: 1, 2, 4 or 8.
+	AddrSize int
+	Language Language
+
+	enc       encoding
+	entries   uint64
+	abbrevOff uint64
+	root      root
+	skeleton  *Unit // of a split unit, once it is attached
+
+	abbrevOnce sync.Once
+	table      *abbrevTable
+
+	lineOnce sync.Once
+	line     *lineTable
+	lineErr  error
+	paths    pathCache
+
+	funcs funcIndex
+	scope scopeIndex
+
+	splitOnce sync.Once
+	splitUnit *Unit
+	splitErr  error
+}
+
+// A DIE names a debugging information entry: the entry at Off of the section
+// that holds Unit. The zero DIE names none.
+type DIE struct {
+	Unit *Unit
+	Off  uint64
+}
+
+// Valid reports whether the DIE names an entry.
+func (d DIE) Valid() bool { return d.Unit != nil }
+
+// Root is the offset of the unit's first entry.
+func (u *Unit) Root() uint64 { return u.entries }
+
+// Dwarf64 reports whether the unit is in the 64-bit format, whose offsets take
+// eight bytes.
+func (u *Unit) Dwarf64() bool { return u.enc.offSize == 8 }
+
+// String names the unit for errors.
+func (u *Unit) String() string { return fmt.Sprintf("unit at %v+%#x", u.Sec, u.Off) }
+
+func (u *Unit) section() []byte { return u.Data.bytes(u.Sec) }
+
+func (u *Unit) abbrevs() *abbrevTable {
+	u.abbrevOnce.Do(func() { u.table = u.Data.abbrevTable(u.abbrevOff, u.enc) })
+	return u.table
+}
+
+// unitCache holds the units that were asked for.
+type unitCache struct {
+	mu    sync.Mutex
+	units [2]map[uint64]*Unit // by offset, of SecInfo and SecTypes
+}
+
+// unitSlot is the place of a section in tables that have one half for each
+// section that holds units.
+func unitSlot(sec Section) int {
+	if sec == SecTypes {
+		return 1
+	}
+	return 0
+}
+
+// UnitAt returns the unit whose header is at off of sec (SecInfo or SecTypes).
+func (d *Data) UnitAt(sec Section, off uint64) (*Unit, error) {
+	slot := unitSlot(sec)
+	d.units.mu.Lock()
+	u := d.units.units[slot][off]
+	d.units.mu.Unlock()
+	if u != nil {
+		return u, nil
+	}
+	h, err := d.readHeader(sec, off)
+	if err != nil {
+		return nil, err
+	}
+	r, err := d.readRoot(&h)
+	if err != nil {
+		return nil, err
+	}
+	u = newUnit(d, &h, &r)
+	d.units.mu.Lock()
+	defer d.units.mu.Unlock()
+	if other := d.units.units[slot][off]; other != nil {
+		return other, nil
+	}
+	if d.units.units[slot] == nil {
+		d.units.units[slot] = make(map[uint64]*Unit)
+	}
+	d.units.units[slot][off] = u
+	return u, nil
+}
+
+func newUnit(d *Data, h *header, r *root) *Unit {
+	u := &Unit{
+		Data: d, Sec: h.sec, Off: h.off, End: h.end, Type: h.kind, ID: h.id,
+		Version: int(h.enc.version), AddrSize: int(h.enc.addrSize), Language: r.lang,
+		enc: h.enc, entries: h.entries, abbrevOff: h.abbrevOff, root: *r,
+	}
+	if h.typeOff != 0 {
+		u.TypeOff = h.off + h.typeOff
+	}
+	u.defaultBases()
+	return u
+}
+
+// unitList is where the units of a section begin.
+type unitList struct {
+	once   sync.Once
+	starts []uint64
+	err    error
+}
+
+// unitStarts returns the offsets of all units of sec, ascending. What follows a
+// damaged header is lost; the error says so.
+func (d *Data) unitStarts(sec Section) ([]uint64, error) {
+	l := &d.lists[unitSlot(sec)]
+	l.once.Do(func() {
+		var data []byte
+		if data, l.err = d.Bytes(sec); l.err != nil {
+			return
+		}
+		l.scan(d, sec, data)
+	})
+	return l.starts, l.err
+}
+
+// maxBadUnits is how many headers in one section may be passed over because
+// they are damaged or of an unknown version.
+const maxBadUnits = 1000
+
+func (l *unitList) scan(d *Data, sec Section, data []byte) {
+	bad := 0
+	for off := uint64(0); off < uint64(len(data)); {
+		if next := overZeros(data, off); next > off {
+			off = next
+			continue
+		}
+		h, err := d.readHeader(sec, off)
+		switch {
+		case err == nil:
+			l.starts = append(l.starts, off)
+		case h.end <= off || bad == maxBadUnits:
+			l.err = err
+			return
+		default:
+			bad++
+			l.err = err
+		}
+		off = h.end
+	}
+}
+
+// overZeros moves over words of zeros, with which some linkers fill the space
+// between units.
+func overZeros(data []byte, off uint64) uint64 {
+	for uint64(len(data))-off >= 4 && data[off]|data[off+1]|data[off+2]|data[off+3] == 0 {
+		off += 4
+	}
+	if uint64(len(data))-off < 4 {
+		for off < uint64(len(data)) && data[off] == 0 {
+			off++
+		}
+	}
+	return off
+}
+
+// UnitContaining returns the unit that the entry at off of sec belongs to.
+func (d *Data) UnitContaining(sec Section, off uint64) (*Unit, error) {
+	starts, err := d.unitStarts(sec)
+	i := sort.Search(len(starts), func(i int) bool { return starts[i] > off }) - 1
+	if i < 0 {
+		if err == nil {
+			err = ErrNotFound
+		}
+		return nil, fmt.Errorf("unit of entry %v+%#x: %w", sec, off, err)
+	}
+	u, err := d.UnitAt(sec, starts[i])
+	if err == nil && off >= u.End {
+		return nil, fmt.Errorf("unit of entry %v+%#x: %w", sec, off, ErrNotFound)
+	}
+	return u, err
+}
+
+// Units calls yield for every unit of the file until it returns false. It
+// creates each: use it for small files and tools, not on the way to a frame.
+func (d *Data) Units(yield func(*Unit) bool) error {
+	for _, sec := range [...]Section{SecInfo, SecTypes} {
+		starts, err := d.unitStarts(sec)
+		for _, off := range starts {
+			u, uerr := d.UnitAt(sec, off)
+			if uerr != nil {
+				err = uerr
+				continue
+			}
+			if !yield(u) {
+				return nil
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// signatures finds type units.
+type signatures struct {
+	once  sync.Once
+	units map[uint64]sigUnit
+}
+
+type sigUnit struct {
+	sec Section
+	off uint64
+}
+
+// TypeUnit returns the type that a DW_FORM_ref_sig8 names.
+func (d *Data) TypeUnit(sig uint64) (DIE, error) {
+	d.sigs.once.Do(d.indexSignatures)
+	at, ok := d.sigs.units[sig]
+	if !ok {
+		return DIE{}, fmt.Errorf("type with signature %#x: %w", sig, ErrNotFound)
+	}
+	u, err := d.UnitAt(at.sec, at.off)
+	if err != nil {
+		return DIE{}, err
+	}
+	if u.TypeOff < u.entries || u.TypeOff >= u.End {
+		return DIE{}, fmt.Errorf("%v: type at %#x is outside: %w", u, u.TypeOff, ErrFormat)
+	}
+	return DIE{u, u.TypeOff}, nil
+}
+
+func (d *Data) indexSignatures() {
+	d.sigs.units = make(map[uint64]sigUnit)
+	for _, sec := range [...]Section{SecInfo, SecTypes} {
+		starts, _ := d.unitStarts(sec)
+		for _, off := range starts {
+			h, err := d.readHeader(sec, off)
+			if err != nil || h.kind != UnitTypes && h.kind != UnitSplitTypes {
+				continue
+			}
+			if _, dup := d.sigs.units[h.id]; !dup {
+				d.sigs.units[h.id] = sigUnit{sec, off}
+			}
+		}
+	}
+}

@@ -1,0 +1,88 @@
+package report
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestClean(t *testing.T) {
+	tests := []struct{ in, want string }{
+		{"", ""},
+		{"std::vector<int>::at(unsigned long)", "std::vector<int>::at(unsigned long)"},
+		{"größe 日本 😀", "größe 日本 😀"},
+		{"a\x1b[31mb", `a\x1b[31mb`},
+		{"\x00\x7f\r\n\t", `\x00\x7f\x0d\n\t`},
+		{"x\u202eabc\u2066\u200f", `x\u{202e}abc\u{2066}\u{200f}`},
+		{"\u0085\u009b31m", `\u{85}\u{9b}31m`},
+		{"\xffé\xc3", `\xffé\xc3`},
+		{"\ufffd\ufeff\u00a0", `` + "\ufffd" + `\u{feff}\u{a0}`},
+		{`C:\dir`, `C:\dir`},
+	}
+	for _, test := range tests {
+		if got := clean(test.in); got != test.want {
+			t.Errorf("clean(%q) = %q, want %q", test.in, got, test.want)
+		}
+		if got := clean(clean(test.in)); got != test.want {
+			t.Errorf("clean is not stable on %q: %q", test.in, got)
+		}
+	}
+}
+
+func TestBrief(t *testing.T) {
+	tests := []struct {
+		in    string
+		limit int
+		want  string
+	}{
+		{"abcdef", 6, "abcdef"},
+		{"abcdefghij", 7, "abcd…ij"},
+		{"éééééééééé", 4, "éé…é"},
+		{"abc", 0, "abc"},
+		{"abcd", 0, "ab…"},
+		{strings.Repeat("\x1b", 1<<20), 8, `\x1b\…1b`},
+		{strings.Repeat("é", 1<<20), 8, `ééééé…éé`},
+	}
+	for _, test := range tests {
+		if got := brief(test.in, test.limit); got != test.want {
+			t.Errorf("brief(%.20q, %d) = %q, want %q", test.in, test.limit, got, test.want)
+		}
+	}
+}
+
+func TestBriefFunction(t *testing.T) {
+	tests := []struct {
+		in    string
+		limit int
+		want  string
+	}{
+		{"a<b<c<d<e<f>>>>>::g", 19, "a<b<c<d<e<f>>>>>::g"},
+		{"a<b<c<d<e<fffffffff>>>>>::g", 18, "a<b<c<d<…>>>>::g"},
+		{"a<b<c<d<e<fffffffff>>>>>::g", 12, "a<b<…>>::g"},
+		{"a<b<c<d<e<fffffffff>>>>>::g", 8, "a<…>::g"},
+		{"ns::operator<< <int, long>(ns::x<int>)", 30, "ns::operator<< <…>(ns::x<…>)"},
+		{"T<aaaaaaaaaaaaaaaaaa>::operator->() const", 30, "T<…>::operator->() const"},
+		{"<alloc::vec::Vec<T> as core::iter::Iterator>::next", 20, "<…>::next"},
+		{"f<aaaaaaaaaaaaaaaaaaaaaaa", 10, "f<aaaa…aaa"},
+		{"f>aaaaaaaaaaaaaaaaaaaaaaa", 10, "f>aaaa…aaa"},
+		{"f(x->yyyyyyyyyyyyy, a<b>)", 23, "f(x->yyyyyyyyyy…, a<…>)"},
+		{"operator" + strings.Repeat("<", 40), 12, "operator…<<<"},
+	}
+	for _, test := range tests {
+		got := briefFunction(test.in, test.limit)
+		if width(got) > test.limit {
+			t.Errorf("briefFunction(%q, %d) has %d characters", test.in, test.limit, width(got))
+		}
+		if got != test.want {
+			t.Errorf("briefFunction(%q, %d) = %q, want %q", test.in, test.limit, got, test.want)
+		}
+	}
+}
+
+func TestSizeText(t *testing.T) {
+	for n, want := range map[uint64]string{0: "0 bytes", 999: "999 bytes", 1000: "1.0 kB", 14_200_000: "14 MB", 2_100_000_000: "2.1 GB",
+		999_999: "1.0 MB", 1 << 63: "9223372 TB"} {
+		if got := sizeText(n); got != want {
+			t.Errorf("sizeText(%d) = %q, want %q", n, got, want)
+		}
+	}
+}

@@ -1,0 +1,25 @@
+package report
+
+// An Explain tells how a frame's caller was found.
+type Explain struct {
+	Asked []Asked `json:"asked,omitempty"` // steppers in the order they were asked
+	// Rule is what the stepper that answered went by, in words: "CFI: .eh_frame
+	// FDE ..., CFA = rbp+16; ...".
+	Rule      string              `json:"rule,omitempty"`
+	Registers []RecoveredRegister `json:"registers,omitempty"`
+	Notes     []string            `json:"notes,omitempty"` // one line each
+}
+
+// An Asked is one stepper's answer.
+type Asked struct {
+	Stepper string `json:"stepper"`
+	Status  string `json:"status"` // "success", "not_me", ...
+	Detail  string `json:"detail,omitempty"`
+}
+
+// A RecoveredRegister is a register of the caller.
+type RecoveredRegister struct {
+	Name     string `json:"name"`            // or several, "r12..r15"
+	Value    *Addr  `json:"value,omitempty"` // nil when not known
+	Location string `json:"location"`        // "saved at 0x7ffc10", "unchanged"
+}

@@ -1,0 +1,185 @@
+package report
+
+import (
+	"encoding/hex"
+	"hash/fnv"
+)
+
+// StackKey is a key by which threads with the same stack fall together: equal
+// for stacks that stop for the same reason and whose frames are at the same
+// places in the code (sameCode), whatever their addresses and variables are. It is
+// stable: it does not depend on where modules were loaded, and has 32 hexadecimal
+// digits.
+func StackKey(t *Thread) string {
+	h := fnv.New128a()
+	b := append(make([]byte, 0, 256), t.End...)
+	for i := range t.Frames {
+		f := &t.Frames[i]
+		b = append(append(b, 0), f.Function...)
+		b = append(append(b, 0), f.Signal...)
+		b = append(b, 0, kindBits(f))
+		if f.Source.Line != 0 {
+			b = append(append(b, f.Source.File...), 0)
+			b = appendWord(b, uint64(f.Source.Line))
+		} else {
+			b = append(append(b, f.Module...), 1)
+			b = appendWord(b, uint64(codeOffset(f)))
+		}
+		h.Write(b)
+		b = b[:0]
+	}
+	h.Write(b)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+func appendWord(b []byte, v uint64) []byte {
+	for range 8 {
+		b = append(b, byte(v))
+		v >>= 8
+	}
+	return b
+}
+
+// kindBits tells the kinds of entries apart.
+func kindBits(f *Frame) byte {
+	var b byte = 'a'
+	if f.Inlined {
+		b |= 2
+	}
+	if f.Tail {
+		b |= 4
+	}
+	return b
+}
+
+// codeOffset is the frame's place in its module, or its pc when it is in none.
+func codeOffset(f *Frame) Addr {
+	if f.Module == "" {
+		return f.PC
+	}
+	return f.Offset
+}
+
+// sameCode reports whether two frames are at one place in the code as text shows
+// it: the same function and source line, or without a line, the same offset in
+// the same module.
+func sameCode(a, b *Frame) bool {
+	if a.Source.Line != b.Source.Line || a.Inlined != b.Inlined || a.Tail != b.Tail ||
+		a.Function != b.Function || a.Signal != b.Signal {
+		return false
+	}
+	if a.Source.Line != 0 {
+		return a.Source.File == b.Source.File
+	}
+	return codeOffset(a) == codeOffset(b) && a.Module == b.Module
+}
+
+func sameStack(a, b *Thread) bool {
+	if len(a.Frames) != len(b.Frames) || a.End != b.End {
+		return false
+	}
+	for i := range a.Frames {
+		if !sameCode(&a.Frames[i], &b.Frames[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// groupThreads puts threads with one stack together. The crashed thread comes
+// first and alone, then groups in the order of their first threads.
+func groupThreads(threads []Thread, fold bool) [][]*Thread {
+	var groups [][]*Thread
+	for i := range threads {
+		if threads[i].Crashed {
+			groups = append(groups, []*Thread{&threads[i]})
+		}
+	}
+	byKey := make(map[string]int)
+	for i := range threads {
+		t := &threads[i]
+		if t.Crashed {
+			continue
+		}
+		if !fold {
+			groups = append(groups, []*Thread{t})
+			continue
+		}
+		key := StackKey(t)
+		if g, ok := byKey[key]; ok && sameStack(groups[g][0], t) {
+			groups[g] = append(groups[g], t)
+			continue
+		}
+		byKey[key] = len(groups)
+		groups = append(groups, []*Thread{t})
+	}
+	return groups
+}
+
+// A row is what text shows of frames first to last of a stack.
+type row struct {
+	first, last int // indexes, both included
+	cycle       int // frames in the cycle that the row's frames repeat; 0 in a row that is no fold
+	elided      bool
+}
+
+// maxCycle is the longest recursion, in frames, that is recognised.
+const maxCycle = 8
+
+// foldFrames makes rows of frames: one for each, but of a cycle of calls that
+// repeats only the first and the last time around, with one row for those between.
+func foldFrames(frames []Frame, fold bool) []row {
+	rows := make([]row, 0, min(len(frames), 1024))
+	single := func(from, n int) {
+		for i := range n {
+			rows = append(rows, row{first: from + i, last: from + i})
+		}
+	}
+	for i := 0; i < len(frames); {
+		cycle, times := 0, 0
+		if fold {
+			cycle, times = findCycle(frames[i:])
+		}
+		if cycle == 0 {
+			single(i, 1)
+			i++
+			continue
+		}
+		single(i, cycle)
+		last := i + cycle*(times-1)
+		rows = append(rows, row{first: i + cycle, last: last - 1, cycle: cycle})
+		single(last, cycle)
+		i = last + cycle
+	}
+	return rows
+}
+
+// findCycle returns the cycle at the start of frames that covers most of them,
+// and how many times it repeats; 0 when folding none saves lines. It looks at no
+// more than maxCycle times the frames it covers, and a few.
+func findCycle(frames []Frame) (cycle, times int) {
+	for n := 1; n <= maxCycle && 4*n <= len(frames); n++ {
+		i := n
+		for i < len(frames) && sameCode(&frames[i], &frames[i-n]) {
+			i++
+		}
+		k := i / n
+		if k >= 4 && (k-2)*n >= 3 && k*n > cycle*times {
+			cycle, times = n, k
+		}
+	}
+	return cycle, times
+}
+
+// elide keeps the first three quarters and the last quarter of limit rows, with
+// one row for the rest. A limit of 0 keeps all.
+func elide(rows []row, limit int) []row {
+	if limit <= 0 || len(rows) <= limit+1 {
+		return rows
+	}
+	tail := limit / 4
+	head := limit - tail
+	out := append(make([]row, 0, limit+1), rows[:head]...)
+	out = append(out, row{first: rows[head].first, last: rows[len(rows)-tail-1].last, elided: true})
+	return append(out, rows[len(rows)-tail:]...)
+}

@@ -1,0 +1,214 @@
+package report
+
+import (
+	"io"
+	"strconv"
+	"time"
+	"unicode/utf8"
+)
+
+// A jsonWriter encodes by hand, since a stack may have 262,144 frames and
+// encoding/json takes several times as long over one. It holds at most about
+// flushAt bytes and the value being written.
+//
+// Values on the outer levels stand on lines of their own, one frame or module a
+// line, so that line tools (grep, diff) work on reports.
+type jsonWriter struct {
+	w      io.Writer
+	buf    []byte
+	err    error
+	depth  int
+	oneRow int  // depth at which one-line mode began; 0 when not in it
+	comma  bool // a value came before on this level
+}
+
+const flushAt = 64 << 10
+
+// open begins an object or an array. With row, everything in it stays on one line.
+func (j *jsonWriter) open(bracket byte, row bool) {
+	j.buf = append(j.buf, bracket)
+	j.depth++
+	if row && j.oneRow == 0 {
+		j.oneRow = j.depth
+	}
+	j.comma = false
+}
+
+// close ends what open began.
+func (j *jsonWriter) close(bracket byte) {
+	row := j.oneRow != 0
+	if j.oneRow == j.depth {
+		j.oneRow = 0
+	}
+	j.depth--
+	if j.comma && !row {
+		j.newline()
+	}
+	j.buf = append(j.buf, bracket)
+	j.comma = true
+}
+
+func (j *jsonWriter) newline() {
+	j.buf = append(j.buf, '\n')
+	for range j.depth {
+		j.buf = append(j.buf, ' ')
+	}
+}
+
+// next separates from the value before and, on outer levels, begins a line.
+func (j *jsonWriter) next() {
+	if j.comma {
+		j.buf = append(j.buf, ',')
+	}
+	if j.oneRow == 0 {
+		j.newline()
+	} else if j.comma {
+		j.buf = append(j.buf, ' ')
+	}
+	j.comma = true
+	if len(j.buf) >= flushAt {
+		j.flush()
+	}
+}
+
+func (j *jsonWriter) flush() {
+	if j.w == nil {
+		return
+	}
+	if j.err == nil {
+		_, j.err = j.w.Write(j.buf)
+	}
+	j.buf = j.buf[:0]
+}
+
+// key begins an object's field. Keys are constants that need no escaping.
+func (j *jsonWriter) key(k string) {
+	j.next()
+	j.buf = append(j.buf, '"')
+	j.buf = append(j.buf, k...)
+	j.buf = append(j.buf, `": `...)
+}
+
+func (j *jsonWriter) str(k, v string) {
+	j.key(k)
+	j.buf = appendJSONString(j.buf, v)
+}
+
+func (j *jsonWriter) optStr(k, v string) {
+	if v != "" {
+		j.str(k, v)
+	}
+}
+
+func (j *jsonWriter) num(k string, v int) {
+	j.key(k)
+	j.buf = strconv.AppendInt(j.buf, int64(v), 10)
+}
+
+func (j *jsonWriter) optNum(k string, v int) {
+	if v != 0 {
+		j.num(k, v)
+	}
+}
+
+func (j *jsonWriter) size(k string, v uint64) {
+	j.key(k)
+	j.buf = strconv.AppendUint(j.buf, v, 10)
+}
+
+func (j *jsonWriter) optSize(k string, v uint64) {
+	if v != 0 {
+		j.size(k, v)
+	}
+}
+
+func (j *jsonWriter) addr(k string, v Addr) {
+	j.key(k)
+	j.buf = append(v.append(append(j.buf, '"')), '"')
+}
+
+func (j *jsonWriter) optAddr(k string, v Addr) {
+	if v != 0 {
+		j.addr(k, v)
+	}
+}
+
+func (j *jsonWriter) bool(k string, v bool) {
+	j.key(k)
+	j.buf = strconv.AppendBool(j.buf, v)
+}
+
+func (j *jsonWriter) optBool(k string, v bool) {
+	if v {
+		j.bool(k, v)
+	}
+}
+
+// time writes t, unless it is zero or in a year that RFC 3339 cannot say.
+func (j *jsonWriter) time(k string, t time.Time) {
+	if t.IsZero() || t.Year() < 0 || t.Year() > 9999 {
+		return
+	}
+	j.key(k)
+	j.buf = append(t.AppendFormat(append(j.buf, '"'), time.RFC3339Nano), '"')
+}
+
+func (j *jsonWriter) null(k string) {
+	j.key(k)
+	j.buf = append(j.buf, "null"...)
+}
+
+// appendJSONString appends s as a JSON string. Bytes that are no UTF-8 become
+// U+FFFD. Controls, those of C1 and those that change the direction of text
+// among them, are escaped: JSON goes to terminals too.
+func appendJSONString(b []byte, s string) []byte {
+	b = append(b, '"')
+	start := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c >= ' ' && c < 0x7f && c != '"' && c != '\\' {
+			i++
+			continue
+		}
+		r, n := rune(c), 1
+		if c >= utf8.RuneSelf {
+			r, n = utf8.DecodeRuneInString(s[i:])
+			if r != utf8.RuneError && !hiddenRune(r) {
+				i += n
+				continue
+			}
+		}
+		b = append(b, s[start:i]...)
+		b = appendJSONEscape(b, r)
+		i += n
+		start = i
+	}
+	return append(append(b, s[start:]...), '"')
+}
+
+func appendJSONEscape(b []byte, r rune) []byte {
+	const digits = "0123456789abcdef"
+	switch r {
+	case '"', '\\':
+		return append(b, '\\', byte(r))
+	case '\n':
+		return append(b, '\\', 'n')
+	case '\t':
+		return append(b, '\\', 't')
+	case '\r':
+		return append(b, '\\', 'r')
+	case '\b':
+		return append(b, '\\', 'b')
+	case '\f':
+		return append(b, '\\', 'f')
+	}
+	return append(b, '\\', 'u', digits[r>>12&15], digits[r>>8&15], digits[r>>4&15], digits[r&15])
+}
+
+// hiddenRune reports whether r, not ASCII and in the basic plane, commands the
+// terminal or the layout of text instead of being seen: C1 controls, zero-width
+// characters, line separators, direction marks and overrides.
+func hiddenRune(r rune) bool {
+	return r >= 0x80 && r < 0xa0 || r == 0x061c || r >= 0x200b && r <= 0x200f || r >= 0x2028 && r <= 0x202e ||
+		r >= 0x2060 && r <= 0x206f || r == 0xfeff
+}

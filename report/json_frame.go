@@ -1,0 +1,106 @@
+package report
+
+func (j *jsonWriter) frame(f *Frame) {
+	j.open('{', true)
+	j.num("index", f.Index)
+	j.num("physical", f.Physical)
+	j.addr("pc", f.PC)
+	j.addr("sp", f.SP)
+	j.optAddr("cfa", f.CFA)
+	j.optAddr("lookup", f.Lookup)
+	j.optStr("module", f.Module)
+	j.optAddr("offset", f.Offset)
+	j.optStr("function", f.Function)
+	j.optStr("symbol", f.Symbol)
+	if f.Source != (Source{}) {
+		j.key("source")
+		j.source(&f.Source)
+	}
+	j.optBool("inlined", f.Inlined)
+	j.optBool("tail", f.Tail)
+	j.optStr("signal", f.Signal)
+	j.optNum("signal_number", f.SignalNumber)
+	j.str("trust", f.Trust)
+	j.str("stepper", f.Stepper)
+	j.optBool("mismatched", f.Mismatched)
+	if !f.ReturnAddressLocation.IsZero() {
+		j.location("return_address_location", f.ReturnAddressLocation)
+	}
+	if f.Args != nil {
+		array(j, "args", f.Args, (*jsonWriter).variable)
+	}
+	if f.Locals != nil {
+		array(j, "locals", f.Locals, (*jsonWriter).variable)
+	}
+	if f.Explain != nil {
+		j.key("explain")
+		j.explain(f.Explain)
+	}
+	j.close('}')
+}
+
+func (j *jsonWriter) source(s *Source) {
+	j.open('{', true)
+	j.str("file", s.File)
+	j.optNum("line", s.Line)
+	j.optNum("column", s.Column)
+	j.close('}')
+}
+
+func (j *jsonWriter) location(k string, l Location) {
+	if l.Register != "" {
+		j.str(k, l.Register)
+	} else {
+		j.addr(k, l.Address)
+	}
+}
+
+func (j *jsonWriter) variable(v *Variable) {
+	j.open('{', true)
+	j.str("name", v.Name)
+	j.optStr("type", v.Type)
+	j.optStr("value", v.Value)
+	j.optStr("status", v.Status)
+	j.optStr("reason", v.Reason)
+	j.optStr("location", v.Location)
+	j.close('}')
+}
+
+func (j *jsonWriter) explain(e *Explain) {
+	j.open('{', true)
+	if len(e.Asked) > 0 {
+		array(j, "asked", e.Asked, (*jsonWriter).asked)
+	}
+	j.optStr("rule", e.Rule)
+	if len(e.Registers) > 0 {
+		array(j, "registers", e.Registers, (*jsonWriter).recovered)
+	}
+	if len(e.Notes) > 0 {
+		j.key("notes")
+		j.open('[', true)
+		for _, n := range e.Notes {
+			j.next()
+			j.buf = appendJSONString(j.buf, n)
+		}
+		j.close(']')
+	}
+	j.close('}')
+}
+
+func (j *jsonWriter) asked(a *Asked) {
+	j.open('{', true)
+	j.str("stepper", a.Stepper)
+	j.str("status", a.Status)
+	j.optStr("detail", a.Detail)
+	j.close('}')
+}
+
+func (j *jsonWriter) recovered(r *RecoveredRegister) {
+	j.open('{', true)
+	j.str("name", r.Name)
+	if r.Value != nil {
+		j.addr("value", *r.Value)
+	}
+	j.str("location", r.Location)
+	j.close('}')
+}

@@ -1,0 +1,150 @@
+package report
+
+import "io"
+
+// WriteJSON writes r as one JSON document and a final newline: a module, a frame
+// or a warning a line, keys in the order of the structs' fields, nothing escaped
+// for HTML. It buffers; give it the file itself. An error is the writer's.
+//
+// The output equals encoding/json's but for white space, and for the escapes of
+// characters that command a terminal.
+func WriteJSON(w io.Writer, r *Report) error {
+	j := jsonWriter{w: w, buf: make([]byte, 0, flushAt+4<<10)}
+	j.open('{', false)
+	j.str("schema", Schema)
+	j.key("dump")
+	j.dump(&r.Dump)
+	if r.Crash == nil {
+		j.null("crash")
+	} else {
+		j.key("crash")
+		j.crash(r.Crash)
+	}
+	array(&j, "modules", r.Modules, (*jsonWriter).module)
+	array(&j, "threads", r.Threads, (*jsonWriter).thread)
+	array(&j, "warnings", r.Warnings, (*jsonWriter).warning)
+	j.close('}')
+	j.buf = append(j.buf, '\n')
+	j.flush()
+	return j.err
+}
+
+// array writes a field that holds a list, one element a line on outer levels.
+func array[T any](j *jsonWriter, key string, list []T, write func(*jsonWriter, *T)) {
+	j.key(key)
+	j.open('[', false)
+	for i := range list {
+		j.next()
+		write(j, &list[i])
+	}
+	j.close(']')
+}
+
+func (j *jsonWriter) dump(d *Dump) {
+	j.open('{', false)
+	j.str("path", d.Path)
+	j.str("format", d.Format)
+	j.str("arch", d.Arch)
+	j.str("os", d.OS)
+	j.num("pid", d.PID)
+	j.str("command", d.Command)
+	j.optStr("command_line", d.CommandLine)
+	j.time("time", d.Time)
+	j.bool("truncated", d.Truncated)
+	j.optSize("size", d.Size)
+	j.optSize("full_size", d.FullSize)
+	j.close('}')
+}
+
+func (j *jsonWriter) crash(c *Crash) {
+	j.open('{', false)
+	j.optStr("signal", c.Signal)
+	j.optNum("signal_number", c.SignalNumber)
+	j.optStr("exception", c.Exception)
+	j.optStr("code", c.Code)
+	if c.Address != nil {
+		j.addr("address", *c.Address)
+	}
+	j.optStr("reason", c.Reason)
+	j.optStr("message", c.Message)
+	j.num("thread", c.Thread)
+	if c.Frame != nil {
+		j.num("frame", *c.Frame)
+	}
+	if c.Instruction != nil {
+		j.key("instruction")
+		j.instruction(c.Instruction)
+	}
+	if len(c.Causes) > 0 {
+		array(j, "causes", c.Causes, (*jsonWriter).cause)
+	}
+	j.close('}')
+}
+
+func (j *jsonWriter) instruction(in *Instruction) {
+	j.open('{', true)
+	j.addr("address", in.Address)
+	j.str("text", in.Text)
+	if len(in.Registers) > 0 {
+		j.key("registers")
+		j.registers(in.Registers)
+	}
+	j.optStr("access", in.Access)
+	j.optNum("access_size", in.AccessSize)
+	j.optStr("note", in.Note)
+	j.close('}')
+}
+
+func (j *jsonWriter) cause(c *Cause) {
+	j.open('{', true)
+	j.str("text", c.Text)
+	j.optStr("confidence", c.Confidence)
+	j.close('}')
+}
+
+func (j *jsonWriter) module(m *Module) {
+	j.open('{', true)
+	j.str("path", m.Path)
+	j.addr("base", m.Base)
+	j.addr("end", m.End)
+	j.optStr("build_id", m.BuildID)
+	j.optStr("debug_id", m.DebugID)
+	j.optStr("file", m.File)
+	j.optStr("debug_file", m.DebugFile)
+	j.str("status", m.Status)
+	j.str("symbols", m.Symbols)
+	j.optBool("main", m.Main)
+	j.close('}')
+}
+
+func (j *jsonWriter) thread(t *Thread) {
+	j.open('{', false)
+	j.num("id", t.ID)
+	j.str("name", t.Name)
+	j.bool("crashed", t.Crashed)
+	j.key("registers")
+	j.registers(t.Registers)
+	j.str("end", t.End)
+	j.optStr("end_detail", t.EndDetail)
+	array(j, "frames", t.Frames, (*jsonWriter).frame)
+	j.close('}')
+}
+
+func (j *jsonWriter) registers(rs Registers) {
+	j.open('{', true)
+	for i := range rs {
+		j.next()
+		j.buf = append(appendJSONString(j.buf, rs[i].Name), ": \""...)
+		j.buf = append(rs[i].Value.append(j.buf), '"')
+	}
+	j.close('}')
+}
+
+func (j *jsonWriter) warning(w *Warning) {
+	j.open('{', true)
+	j.str("code", w.Code)
+	j.str("message", w.Message)
+	j.optStr("module", w.Module)
+	j.optStr("advice", w.Advice)
+	j.close('}')
+}

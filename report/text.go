@@ -1,0 +1,147 @@
+package report
+
+import (
+	"io"
+	"strconv"
+)
+
+// TextOptions say how text looks. The zero value is good for a log.
+type TextOptions struct {
+	Color bool // with ANSI colours; everything else is the same
+	Width int  // columns to fit into where it can be done; 0 for 100, at least 40
+	// MaxFrames is the number of lines to show of a stack, after recursion is
+	// folded: the first and the last of them. 0 shows all.
+	MaxFrames     int
+	ShowRegisters bool // every thread's registers; no two threads fold together then
+	HideInlines   bool // leave out inlined calls and tail calls
+	Unfolded      bool // show every thread and every frame of a recursion
+	Explain       bool // below each frame, how its caller was found; implies Unfolded
+}
+
+// WriteText writes r for people: why the process died, the stack of the thread
+// that crashed, those of the others, and last what is not known, with what to do
+// about it. An error is the writer's.
+func WriteText(w io.Writer, r *Report, opts TextOptions) error {
+	opts.Unfolded = opts.Unfolded || opts.Explain
+	t := &textWriter{lineWriter: newLineWriter(w, opts), r: r, opts: opts}
+	for i := range r.Modules {
+		if r.Modules[i].Main {
+			t.main = r.Modules[i].Path
+			break
+		}
+	}
+	t.headline()
+	t.crash()
+	for _, group := range groupThreads(r.Threads, !opts.Unfolded && !opts.ShowRegisters) {
+		t.end()
+		t.threads(group)
+	}
+	t.gaps()
+	return t.w.Flush()
+}
+
+type textWriter struct {
+	*lineWriter
+	r    *Report
+	opts TextOptions
+	main string // the main module's path
+}
+
+// headline says who died of what, and where and when.
+func (t *textWriter) headline() {
+	d := &t.r.Dump
+	who := brief(d.Command, maxName)
+	if who == "" {
+		who = "process"
+	}
+	if d.PID != 0 {
+		who += "[" + strconv.Itoa(d.PID) + "]"
+	}
+	t.put(bold, who)
+	if c := t.r.Crash; c != nil {
+		t.put(plain, " died of ")
+		t.put(red, brief(c.name(), maxName))
+		if why := c.why(); why != "" {
+			t.put(plain, ": "+brief(why, maxWords))
+		}
+	} else {
+		t.put(plain, d.alive())
+	}
+	system := d.system()
+	if t.col+2+width(system) > t.width {
+		t.end()
+		t.put(plain, "  "+system)
+	} else if system != "" {
+		t.right(width(system))
+		t.put(dim, system)
+	}
+	t.end()
+}
+
+func (d *Dump) alive() string {
+	if d.Format == FormatLive {
+		return " is alive"
+	}
+	return " was dumped alive: no signal and no exception"
+}
+
+// name is the name of what the process died of.
+func (c *Crash) name() string {
+	switch {
+	case c.Signal != "":
+		return c.Signal
+	case c.Exception != "":
+		return c.Exception
+	case c.SignalNumber != 0:
+		return "signal " + strconv.Itoa(c.SignalNumber)
+	}
+	return "an unknown cause"
+}
+
+// why is the reason, or what can be said without one.
+func (c *Crash) why() string {
+	if c.Reason != "" || c.Address == nil {
+		if c.Reason == "" {
+			return c.Code
+		}
+		return c.Reason
+	}
+	if c.Code == "" {
+		return "at address " + c.Address.String()
+	}
+	return c.Code + " at address " + c.Address.String()
+}
+
+// system is the architecture, the system and the time.
+func (d *Dump) system() string {
+	s := brief(d.Arch, maxName)
+	if d.OS != "" {
+		if s != "" {
+			s += " "
+		}
+		s += osName(d.OS)
+	}
+	if !d.Time.IsZero() {
+		if s != "" {
+			s += ", "
+		}
+		s += d.Time.Format("2006-01-02 15:04:05")
+	}
+	return s
+}
+
+func osName(os string) string {
+	switch os {
+	case "linux":
+		return "Linux"
+	case "windows":
+		return "Windows"
+	case "freebsd":
+		return "FreeBSD"
+	case "android":
+		return "Android"
+	case "macos", "darwin":
+		return "macOS"
+	}
+	return brief(os, maxName)
+}

@@ -1,0 +1,144 @@
+package report
+
+import (
+	"strconv"
+	"strings"
+)
+
+// crash writes the lines below the headline: where, the instruction, what the
+// program said, and guesses at the cause.
+func (t *textWriter) crash() {
+	c := t.r.Crash
+	if c == nil {
+		return
+	}
+	nth, thread := t.crashedThread(c)
+	if thread != nil {
+		t.where(c, nth, thread)
+	}
+	if c.Instruction != nil {
+		t.instruction(c.Instruction, thread)
+	}
+	if c.Message != "" {
+		t.put(plain, "  message: ")
+		t.wrap(plain, 4, brief(c.Message, maxWords))
+	}
+	for i := range c.Causes {
+		t.cause(&c.Causes[i])
+	}
+}
+
+// crashedThread finds the thread that crashed and its number, from 1.
+func (t *textWriter) crashedThread(c *Crash) (nth int, thread *Thread) {
+	for i := range t.r.Threads {
+		if t.r.Threads[i].ID == c.Thread {
+			return i + 1, &t.r.Threads[i]
+		}
+	}
+	return 0, nil
+}
+
+func (t *textWriter) where(c *Crash, nth int, thread *Thread) {
+	t.put(plain, "  ")
+	if f := c.frame(thread); f != nil {
+		t.put(yellow, t.placeName(f, t.width/2))
+		if f.Source.File != "" {
+			t.put(plain, " at "+sourceText(f.Source))
+		} else if f.Module != "" && f.Function != "" {
+			t.put(plain, " in "+moduleOffset(f))
+		}
+		t.put(plain, ", ")
+	}
+	t.put(plain, "thread "+threadName(thread)+" ("+strconv.Itoa(nth)+" of "+strconv.Itoa(len(t.r.Threads))+")")
+	t.end()
+}
+
+// frame is the frame to name in the report's second line; nil for an empty stack.
+func (c *Crash) frame(thread *Thread) *Frame {
+	fs := thread.Frames
+	if c.Frame != nil && *c.Frame >= 0 && *c.Frame < len(fs) {
+		return &fs[*c.Frame]
+	}
+	for i := range fs {
+		if fs[i].Source.File != "" {
+			return &fs[i]
+		}
+	}
+	if len(fs) == 0 {
+		return nil
+	}
+	return &fs[0]
+}
+
+// placeName is the function, or for a frame without a symbol its place.
+func (t *textWriter) placeName(f *Frame, limit int) string {
+	switch {
+	case f.Signal != "":
+		return "signal " + brief(f.Signal, maxName)
+	case f.Function != "":
+		return briefFunction(f.Function, limit)
+	case f.Module != "":
+		return moduleOffset(f)
+	}
+	return f.PC.String()
+}
+
+func moduleOffset(f *Frame) string { return briefBase(f.Module) + "+" + f.Offset.String() }
+
+func sourceText(s Source) string {
+	if s.Line == 0 {
+		return briefBase(s.File)
+	}
+	return briefBase(s.File) + ":" + strconv.Itoa(s.Line)
+}
+
+// threadName is the identifier and the quoted name.
+func threadName(th *Thread) string {
+	s := strconv.Itoa(th.ID)
+	if th.Name != "" {
+		s += ` "` + brief(th.Name, maxName) + `"`
+	}
+	return s
+}
+
+func (t *textWriter) instruction(in *Instruction, thread *Thread) {
+	place := in.Address.String()
+	if thread != nil && len(thread.Frames) > 0 && thread.Frames[0].PC == in.Address {
+		if f := &thread.Frames[0]; f.Source.File != "" {
+			place = sourceText(f.Source)
+		} else if f.Module != "" {
+			place = moduleOffset(f)
+		}
+	}
+	t.put(plain, "  "+place+"   ")
+	t.put(bold, brief(in.Text, maxValue))
+	var notes []string
+	for _, r := range in.Registers {
+		notes = append(notes, brief(r.Name, maxName)+" = "+r.Value.String())
+	}
+	if in.Note != "" {
+		notes = append(notes, brief(in.Note, maxWords))
+	}
+	if len(notes) > 0 {
+		t.gap(5)
+		t.put(plain, strings.Join(notes, ", "))
+	}
+	t.end()
+}
+
+func (t *textWriter) cause(c *Cause) {
+	t.put(plain, "  cause: ")
+	text := brief(c.Text, maxWords)
+	mark := ""
+	if c.Confidence != "" {
+		mark = "[" + brief(c.Confidence, maxName) + "]"
+	}
+	if t.col+width(text)+2+width(mark) > t.width {
+		t.wrap(plain, 4, text+" "+mark)
+		return
+	}
+	t.put(plain, text)
+	t.right(width(mark))
+	t.put(dim, mark)
+	t.end()
+}

@@ -1,0 +1,101 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+)
+
+// explain writes below frame i how its caller was found.
+func (t *textWriter) explain(frames []Frame, i int) {
+	f := &frames[i]
+	if f.virtual() {
+		return
+	}
+	t.why("", addressText(f))
+	e := f.Explain
+	if e == nil {
+		return
+	}
+	asked := make([]string, len(e.Asked))
+	for k, a := range e.Asked {
+		asked[k] = a.text()
+	}
+	t.why("asked: ", strings.Join(asked, "; "))
+	t.why("", e.Rule)
+	t.why("", callerText(frames, i))
+	regs := make([]string, len(e.Registers))
+	for k, r := range e.Registers {
+		regs[k] = r.Name
+		if r.Value != nil {
+			regs[k] += " " + r.Value.String()
+		}
+		regs[k] += " " + r.Location
+	}
+	t.why("registers: ", strings.Join(regs, "; "))
+	for _, n := range e.Notes {
+		t.why("", n)
+	}
+}
+
+// text is the stepper and its answer; a reason for passing says it better than
+// "not_me".
+func (a *Asked) text() string {
+	switch {
+	case a.Detail == "":
+		return a.Stepper + " " + a.Status
+	case a.Status == "not_me":
+		return a.Stepper + " " + a.Detail
+	}
+	return a.Stepper + " " + a.Status + " (" + a.Detail + ")"
+}
+
+// why writes one paragraph of an explanation, or nothing for an empty one.
+func (t *textWriter) why(label, s string) {
+	if s == "" {
+		return
+	}
+	t.put(plain, "      ")
+	t.put(dim, label)
+	t.wrap(plain, 8, brief(s, 8*maxWords))
+}
+
+// addressText tells a frame's pc, its place in the module, and which address was
+// looked up.
+func addressText(f *Frame) string {
+	s := "pc " + f.PC.String()
+	if f.Module != "" {
+		s += ", " + moduleOffset(f)
+	}
+	if f.Lookup != 0 && f.Lookup != f.PC {
+		at := f.Lookup
+		if f.Module != "" {
+			at = f.Offset - (f.PC - f.Lookup)
+		}
+		s += ", after a call (lookup at " + at.String() + ")"
+	}
+	return s
+}
+
+// callerText tells the CFA, and the return address with its place.
+func callerText(frames []Frame, i int) string {
+	f := &frames[i]
+	var parts []string
+	if f.CFA != 0 {
+		parts = append(parts, "cfa "+f.CFA.String())
+	}
+	for k := i + 1; k < len(frames); k++ {
+		if frames[k].Physical == f.Physical {
+			continue
+		}
+		ra := "return address " + frames[k].PC.String()
+		switch l := f.ReturnAddressLocation; {
+		case l.Register != "":
+			ra += " in " + l.Register
+		case l.Address != 0:
+			ra += fmt.Sprintf(" read at %v", l.Address)
+		}
+		parts = append(parts, ra)
+		break
+	}
+	return strings.Join(parts, "; ")
+}

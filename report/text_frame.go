@@ -1,0 +1,138 @@
+package report
+
+import (
+	"strconv"
+	"strings"
+)
+
+// frame writes frame i of the threads in group, which have the same stack.
+func (t *textWriter) frame(group []*Thread, i, digits int) {
+	frames := group[0].Frames
+	f := &frames[i]
+	number := strconv.Itoa(i)
+	t.put(dim, "  #"+number)
+	t.gap(digits - len(number) + 2)
+	if f.Signal != "" {
+		t.put(cyan, signalText(f))
+	} else {
+		t.call(group, i)
+	}
+	t.end()
+	for v := range f.Locals {
+		t.put(plain, "        "+variableText(mergeVariable(group, i, v, localsOf), maxValue))
+		t.end()
+	}
+	if t.opts.Explain {
+		t.explain(frames, i)
+	}
+}
+
+// signalText stands for the trampoline between a signal's handler and what it
+// interrupted.
+func signalText(f *Frame) string {
+	s := "--- "
+	switch {
+	case f.SignalNumber != 0 && f.Signal != UnknownSignal:
+		s += "signal " + strconv.Itoa(f.SignalNumber) + " (" + brief(f.Signal, maxName) + ")"
+	case f.SignalNumber != 0:
+		s += "signal " + strconv.Itoa(f.SignalNumber)
+	case f.Signal != UnknownSignal:
+		s += "signal " + brief(f.Signal, maxName)
+	default:
+		s += "a signal"
+	}
+	return s + " delivered here ---"
+}
+
+// call writes a frame's function, arguments, source line, marks and module, and
+// shortens what does not fit: arguments first, then the name.
+func (t *textWriter) call(group []*Thread, i int) {
+	f := &group[0].Frames[i]
+	where := ""
+	if f.Source.File != "" {
+		where = sourceText(f.Source)
+	}
+	mark := marks(f)
+	module := t.moduleText(f)
+	avail := t.width - t.col
+	for _, s := range []struct {
+		text  string
+		extra int
+	}{{where, len(" at ")}, {mark, 1}, {module, 2}} {
+		if s.text != "" {
+			avail -= width(s.text) + s.extra
+		}
+	}
+	if f.Function == "" {
+		t.put(cyan, f.PC.String())
+	} else {
+		args := variablesText(group, i, maxValue)
+		if width(f.Function)+width(args) > avail && len(args) > 40 {
+			args = variablesText(group, i, 24)
+		}
+		name := briefFunction(f.Function, max(avail-width(args), 40))
+		t.put(yellow, name)
+		t.put(plain, cutArgs(args, max(avail-width(name), 40)))
+	}
+	if where != "" {
+		t.put(plain, " at ")
+		t.put(green, where)
+	}
+	if mark != "" {
+		t.gap(1)
+		t.put(dim, mark)
+	}
+	if module != "" {
+		t.right(width(module))
+		t.put(dim, module)
+	}
+}
+
+// moduleText is what the right edge of a frame's line says: the module, unless it
+// is the program itself, and the offset where there is no source line.
+func (t *textWriter) moduleText(f *Frame) string {
+	switch {
+	case f.Module == "":
+		return ""
+	case f.Source.File == "":
+		return moduleOffset(f)
+	case f.Module == t.main:
+		return ""
+	}
+	return briefBase(f.Module)
+}
+
+// marks says what is special about a frame, in brackets: that it is virtual, how
+// it was found when that was not by unwind tables, that the file is not the
+// process's own.
+func marks(f *Frame) string {
+	var ms []string
+	if f.Inlined {
+		ms = append(ms, "inlined")
+	}
+	if f.Tail {
+		ms = append(ms, "tail")
+	}
+	if m := trustMark(f.Trust); m != "" && !f.virtual() {
+		ms = append(ms, m)
+	}
+	if f.Mismatched {
+		ms = append(ms, "mismatched file")
+	}
+	if len(ms) == 0 {
+		return ""
+	}
+	return "[" + strings.Join(ms, ", ") + "]"
+}
+
+func trustMark(trust string) string {
+	switch trust {
+	case TrustFramePointer:
+		return "fp"
+	case TrustScan:
+		return "scan?"
+	case TrustAnalysis, TrustWildPC, TrustInstrumentation, TrustUser:
+		return trust
+	}
+	return ""
+}

@@ -1,0 +1,183 @@
+package report
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+)
+
+// gaps writes what is not known, last of all.
+func (t *textWriter) gaps() {
+	var sums []string
+	if s := unknownVariables(t.r.Threads); s != "" {
+		sums = append(sums, "Not known: "+s+".")
+	}
+	if s := moduleSum(t.r.Modules); s != "" {
+		sums = append(sums, "Modules: "+s+".")
+	}
+	missing := t.missing()
+	if len(sums) == 0 && missing == "" && len(t.r.Warnings) == 0 && !t.r.Dump.Truncated {
+		return
+	}
+	t.end()
+	if len(sums) > 0 {
+		t.wrap(plain, 2, strings.Join(sums, " "))
+	}
+	if d := &t.r.Dump; d.Truncated {
+		t.wrap(plain, 2, truncatedText(d))
+	}
+	if missing != "" {
+		t.wrap(plain, 2, missing)
+	}
+	for i := range t.r.Warnings {
+		t.warning(&t.r.Warnings[i])
+	}
+}
+
+func (t *textWriter) warning(w *Warning) {
+	if w.Module != "" {
+		t.put(bold, briefBase(w.Module))
+		t.put(plain, ": ")
+	}
+	s := brief(w.Message, maxWords)
+	if w.Advice != "" {
+		if !strings.HasSuffix(s, ".") {
+			s += "."
+		}
+		s += " " + brief(w.Advice, maxWords)
+	}
+	t.wrap(plain, 2, s)
+}
+
+func truncatedText(d *Dump) string {
+	s := "The dump is cut short"
+	if d.Size > 0 && d.FullSize > d.Size {
+		s += ": it has " + sizeText(d.Size) + " of " + sizeText(d.FullSize)
+	}
+	return s + ". Dump again with room on the disk and a higher limit (ulimit -c)."
+}
+
+// sizeText is a number of bytes for people.
+func sizeText(n uint64) string {
+	if n < 1000 {
+		return fmt.Sprintf("%d bytes", n)
+	}
+	f, unit := float64(n), 0
+	for f >= 999.5 && unit < 4 {
+		f /= 1000
+		unit++
+	}
+	if f < 9.95 {
+		return fmt.Sprintf("%.1f %cB", f, " kMGT"[unit])
+	}
+	return fmt.Sprintf("%.0f %cB", f, " kMGT"[unit])
+}
+
+// unknownVariables counts variables without a value by reason, the most frequent
+// first.
+func unknownVariables(threads []Thread) string {
+	all, unknown := 0, 0
+	counts := make(map[string]int)
+	for i := range threads {
+		for k := range threads[i].Frames {
+			f := &threads[i].Frames[k]
+			for _, list := range [2][]Variable{f.Args, f.Locals} {
+				for v := range list {
+					all++
+					if !list[v].known() {
+						unknown++
+						counts[list[v].Reason]++
+					}
+				}
+			}
+		}
+	}
+	if unknown == 0 {
+		return ""
+	}
+	s := fmt.Sprintf("%d of %d variables", unknown, all)
+	if why := topReasons(counts, unknown); why != "" {
+		s += " (" + why + ")"
+	}
+	return s
+}
+
+// topReasons lists the three most frequent reasons. Reasons may hold addresses,
+// so what follows a colon does not count.
+func topReasons(counts map[string]int, total int) string {
+	short := make(map[string]int)
+	for reason, n := range counts {
+		head, _, _ := strings.Cut(reason, ":")
+		if head != "" {
+			short[brief(head, maxName)] += n
+		}
+	}
+	reasons := make([]string, 0, len(short))
+	for r := range short {
+		reasons = append(reasons, r)
+	}
+	sort.Slice(reasons, func(i, j int) bool {
+		a, b := reasons[i], reasons[j]
+		return short[a] > short[b] || short[a] == short[b] && a < b
+	})
+	if len(reasons) == 1 && short[reasons[0]] == total {
+		return reasons[0]
+	}
+	var parts []string
+	for _, r := range reasons[:min(3, len(reasons))] {
+		parts = append(parts, fmt.Sprintf("%d %s", short[r], r))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// moduleSum counts modules by how they were matched.
+func moduleSum(modules []Module) string {
+	counts := make(map[string]int)
+	id := "build-id"
+	for i := range modules {
+		counts[modules[i].Status]++
+		if modules[i].DebugID != "" {
+			id = "debug-id"
+		}
+	}
+	if len(modules) == 0 {
+		return ""
+	}
+	s := fmt.Sprintf("%d of %d matched by %s", counts[ModuleMatched], len(modules), id)
+	for _, k := range []struct{ status, text string }{
+		{ModuleMismatched, "mismatched"}, {ModuleMissing, "missing"}, {ModuleNoID, "without an id"},
+	} {
+		if n := counts[k.status]; n > 0 {
+			s += fmt.Sprintf(", %d %s", n, k.text)
+		}
+	}
+	return s
+}
+
+// missing names missing modules that no warning is about, with what to do.
+func (t *textWriter) missing() string {
+	told := make(map[string]bool)
+	for i := range t.r.Warnings {
+		told[t.r.Warnings[i].Module] = true
+	}
+	var names []string
+	more := 0
+	for i := range t.r.Modules {
+		m := &t.r.Modules[i]
+		switch {
+		case m.Status != ModuleMissing || told[m.Path]:
+		case len(names) == 8:
+			more++
+		default:
+			names = append(names, briefBase(m.Path))
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	s := "Missing: " + strings.Join(names, ", ")
+	if more > 0 {
+		s += fmt.Sprintf(" and %d more", more)
+	}
+	return s + ". Get them: corewalk info --missing"
+}

@@ -1,0 +1,146 @@
+package report
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// threads writes one or more threads that have the same stack.
+func (t *textWriter) threads(group []*Thread) {
+	t.heading(group)
+	first := group[0]
+	if t.opts.ShowRegisters {
+		t.registers(first.Registers)
+	}
+	frames := first.Frames
+	rows := foldFrames(frames, !t.opts.Unfolded)
+	if t.opts.HideInlines {
+		rows = hideVirtual(rows, frames)
+	}
+	rows = elide(rows, t.opts.MaxFrames)
+	digits := len(strconv.Itoa(max(0, len(frames)-1)))
+	for _, r := range rows {
+		switch {
+		case r.elided:
+			t.span(r)
+			t.line(dim, fmt.Sprintf("%d frames not shown (--max-frames 0 shows all)", r.last-r.first+1))
+		case r.cycle > 0:
+			t.span(r)
+			t.put(yellow, t.cycleNames(frames[r.first:r.first+r.cycle]))
+			t.line(plain, fmt.Sprintf(", %d times", (r.last-r.first+1)/r.cycle))
+		default:
+			t.frame(group, r.first, digits)
+		}
+	}
+	if len(frames) == 0 {
+		t.line(plain, "  no frames")
+	}
+	if first.End != "" && first.End != EndBottom {
+		why := first.EndDetail
+		if why == "" {
+			why = first.End
+		}
+		t.put(plain, "  stack ends here: ")
+		t.wrap(plain, 4, brief(why, maxWords))
+	}
+}
+
+// span writes the head of a row that stands for several frames.
+func (t *textWriter) span(r row) {
+	t.put(dim, fmt.Sprintf("  #%d to #%d: ", r.first, r.last))
+}
+
+// hideVirtual drops the rows of single frames that are virtual.
+func hideVirtual(rows []row, frames []Frame) []row {
+	kept := rows[:0]
+	for _, r := range rows {
+		if r.cycle == 0 && frames[r.first].virtual() {
+			continue
+		}
+		kept = append(kept, r)
+	}
+	return kept
+}
+
+// maxHeading is the number of threads that a heading names.
+const maxHeading = 10
+
+func (t *textWriter) heading(group []*Thread) {
+	if len(group) == 1 {
+		t.put(bold, "Thread "+threadName(group[0]))
+		if group[0].Crashed {
+			t.put(plain, ", ")
+			t.put(red, "crashed")
+		}
+		t.end()
+		return
+	}
+	var b strings.Builder
+	b.WriteString("Threads ")
+	oneName := true
+	for i, th := range group {
+		oneName = oneName && th.Name == group[0].Name
+		switch {
+		case i >= maxHeading && len(group) > maxHeading+1:
+			continue
+		case i > 0:
+			b.WriteString(", ")
+		}
+		b.WriteString(strconv.Itoa(th.ID))
+	}
+	if n := len(group) - maxHeading; n > 1 {
+		fmt.Fprintf(&b, " and %d more", n)
+	}
+	if oneName && group[0].Name != "" && group[0].Name != t.r.Dump.Command {
+		b.WriteString(` "` + brief(group[0].Name, maxName) + `"`)
+	}
+	t.put(bold, b.String())
+	t.line(plain, fmt.Sprintf(": %d with this stack", len(group)))
+}
+
+// cycleNames joins the functions of a recursion, each once.
+func (t *textWriter) cycleNames(frames []Frame) string {
+	var names []string
+	seen := make(map[string]bool)
+	for i := range frames {
+		name := t.placeName(&frames[i], 40)
+		if seen[name] {
+			continue
+		}
+		seen[name] = true
+		if len(names) == 4 {
+			names[3] = "…"
+			break
+		}
+		names = append(names, name)
+	}
+	return strings.Join(names, " <-> ")
+}
+
+// registers writes a table that fits the width.
+func (t *textWriter) registers(rs Registers) {
+	name, value := 0, 0
+	for i := range rs {
+		name = max(name, width(brief(rs[i].Name, 16)))
+		value = max(value, len(rs[i].Value.String()))
+	}
+	cell := name + 1 + value + 3
+	perLine := max(1, (t.width-2)/cell)
+	for i := range rs {
+		if i%perLine == 0 {
+			if i > 0 {
+				t.end()
+			}
+			t.gap(2)
+		}
+		n, v := brief(rs[i].Name, 16), rs[i].Value.String()
+		t.put(cyan, n)
+		t.gap(name - width(n) + 1)
+		t.put(plain, v)
+		t.gap(value - len(v) + 3)
+	}
+	if len(rs) > 0 {
+		t.end()
+	}
+}

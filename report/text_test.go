@@ -1,0 +1,185 @@
+package report
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files in testdata")
+
+// golden compares got with testdata/name.
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatalf("%v (-update writes it)", err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s differs (-want +got):\n%s", path, diff)
+	}
+}
+
+var textTests = []struct {
+	name  string
+	make  func() *Report
+	opts  TextOptions
+	width int // widest line allowed; 0 for 100
+}{
+	{name: "queue", make: sampleQueue, width: 107},
+	{name: "queue-color", make: sampleQueue, opts: TextOptions{Color: true}, width: 107},
+	{name: "queue-narrow", make: sampleQueue, opts: TextOptions{Width: 60}, width: 90},
+	{name: "folds", make: sampleFolds, opts: TextOptions{}},
+	{name: "recursion", make: sampleRecursion},
+	{name: "recursion-unfolded", make: sampleRecursion, opts: TextOptions{Unfolded: true, MaxFrames: 10}},
+	{name: "kinds", make: sampleKinds, width: 105},
+	{name: "kinds-noinlines", make: sampleKinds, opts: TextOptions{HideInlines: true}, width: 105},
+	{name: "gaps", make: sampleGaps},
+	{name: "hostile", make: sampleHostile, opts: TextOptions{ShowRegisters: true}, width: 1400},
+	{name: "explain", make: sampleExplain, opts: TextOptions{Explain: true}},
+	{name: "registers", make: sampleRegisters, opts: TextOptions{ShowRegisters: true}},
+}
+
+func TestWriteText(t *testing.T) {
+	for _, test := range textTests {
+		t.Run(test.name, func(t *testing.T) {
+			var out bytes.Buffer
+			if err := WriteText(&out, test.make(), test.opts); err != nil {
+				t.Fatal(err)
+			}
+			golden(t, test.name+".txt", out.Bytes())
+			checkText(t, out.String(), test.opts.Color, max(100, test.width))
+		})
+	}
+}
+
+var sgr = regexp.MustCompile("\x1b\\[[0-9;]*m")
+
+// checkText checks what holds for every text: lines that end in no space, are not
+// too long, and have nothing on them that a terminal obeys.
+func checkText(t *testing.T, text string, color bool, width int) {
+	t.Helper()
+	if color {
+		text = sgr.ReplaceAllString(text, "")
+	}
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		if strings.TrimRight(line, " \t") != line {
+			t.Errorf("trailing space: %q", line)
+		}
+		if n := utf8.RuneCountInString(line); n > width {
+			t.Errorf("%d columns: %s", n, line)
+		}
+		if clean(line) != line {
+			t.Errorf("not clean: %q", line)
+		}
+	}
+}
+
+func TestColorOnlyAdds(t *testing.T) {
+	for _, test := range textTests {
+		if test.opts.Color {
+			continue
+		}
+		var bare, colored bytes.Buffer
+		WriteText(&bare, test.make(), test.opts)
+		test.opts.Color = true
+		WriteText(&colored, test.make(), test.opts)
+		if bare.Len() == colored.Len() {
+			t.Errorf("%s: no colour", test.name)
+		}
+		if diff := cmp.Diff(bare.String(), sgr.ReplaceAllString(colored.String(), "")); diff != "" {
+			t.Errorf("%s: colour changes the text:\n%s", test.name, diff)
+		}
+	}
+}
+
+// TestHeadline checks what stands for facts that are not known.
+func TestHeadline(t *testing.T) {
+	tests := []struct {
+		r    Report
+		want string
+	}{
+		{Report{}, "process was dumped alive: no signal and no exception"},
+		{Report{Dump: Dump{Format: FormatLive, PID: 3, Command: "x"}}, "x[3] is alive"},
+		{Report{Crash: &Crash{}}, "process died of an unknown cause"},
+		{Report{Crash: &Crash{SignalNumber: 70, Code: "SI_USER"}}, "process died of signal 70: SI_USER"},
+		{Report{Crash: &Crash{Signal: "SIGBUS", Address: new(Addr)}}, "process died of SIGBUS: at address 0x0"},
+		{Report{Crash: &Crash{Exception: "E", Code: "0xc5", Address: new(Addr(16)), Frame: new(9)}, Threads: []Thread{{}}},
+			"process died of E: 0xc5 at address 0x10\n  thread 0 (1 of 1)\n\nThread 0\n  no frames"},
+	}
+	for _, test := range tests {
+		var out bytes.Buffer
+		WriteText(&out, &test.r, TextOptions{})
+		if got := strings.TrimSuffix(out.String(), "\n"); got != test.want {
+			t.Errorf("have %q\nwant %q", got, test.want)
+		}
+	}
+}
+
+type brokenWriter struct{}
+
+var errBroken = errors.New("broken pipe")
+
+func (brokenWriter) Write([]byte) (int, error) { return 0, errBroken }
+
+func TestWriterErrors(t *testing.T) {
+	r, info := sampleRecursion(), sampleInfo()
+	for name, write := range map[string]func() error{
+		"WriteText":     func() error { return WriteText(brokenWriter{}, r, TextOptions{Unfolded: true}) },
+		"WriteJSON":     func() error { return WriteJSON(brokenWriter{}, r) },
+		"WriteInfoText": func() error { return WriteInfoText(brokenWriter{}, info, TextOptions{}) },
+		"WriteInfoJSON": func() error { return WriteInfoJSON(brokenWriter{}, info) },
+		"WriteMissing":  func() error { return WriteMissing(brokenWriter{}, info.Modules) },
+	} {
+		if err := write(); !errors.Is(err, errBroken) {
+			t.Errorf("%s: %v, want %v", name, err, errBroken)
+		}
+	}
+}
+
+func TestWriteInfo(t *testing.T) {
+	in := sampleInfo()
+	var text, doc, missing bytes.Buffer
+	if err := WriteInfoText(&text, in, TextOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "info.txt", text.Bytes())
+	checkText(t, text.String(), false, 130)
+	if err := WriteInfoJSON(&doc, in); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "info.json", doc.Bytes())
+	modules := append(in.Modules, sampleHostile().Modules[4:]...)
+	if err := WriteMissing(&missing, append(modules, modules...)); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "missing.txt", missing.Bytes())
+	checkText(t, missing.String(), false, 100)
+}
+
+// TestEmptyInfo checks that tables without rows are left out.
+func TestEmptyInfo(t *testing.T) {
+	var out bytes.Buffer
+	if err := WriteInfoText(&out, &Info{Dump: Dump{Format: FormatMinidump}}, TextOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	want := "minidump\n  process:\n\nNotes: 0\n\nMappings: 0\n\nModules: 0\n"
+	if out.String() != want {
+		t.Errorf("have %q\nwant %q", out.String(), want)
+	}
+}

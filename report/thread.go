@@ -1,0 +1,115 @@
+package report
+
+// EndBottom is the Thread.End of a walk that reached the bottom of the stack.
+const EndBottom = "bottom"
+
+// A Thread is one thread of the process and its stack.
+type Thread struct {
+	ID      int    `json:"id"`   // the kernel's thread identifier
+	Name    string `json:"name"` // empty when the dump has none
+	Crashed bool   `json:"crashed"`
+	// Registers are those of the thread when it was dumped.
+	Registers Registers `json:"registers"`
+	// End says why the walk stopped: EndBottom, or another short reason, stable
+	// for programs. EndDetail says it in words, with addresses.
+	End       string `json:"end"`
+	EndDetail string `json:"end_detail,omitempty"`
+	// Frames are innermost first, with inlined calls and tail calls as entries of
+	// their own.
+	Frames []Frame `json:"frames"`
+}
+
+// The values of Frame.Trust: how the frame was found.
+const (
+	TrustContext         = "context"   // the thread's own registers
+	TrustCFI             = "cfi"       // .eh_frame or .debug_frame
+	TrustSymCFI          = "sym-cfi"   // a Breakpad symbol file's CFI
+	TrustEXIDX           = "exidx"     // ARM's exception index
+	TrustPEUnwind        = "pe-unwind" // .pdata and .xdata
+	TrustSignal          = "signal"    // the context a signal saved
+	TrustInstrumentation = "instrumentation"
+	TrustFramePointer    = "frame-pointer"
+	TrustAnalysis        = "analysis" // of the function's machine code
+	TrustWildPC          = "wild-pc"  // after a call through a wild pointer
+	TrustScan            = "scan"     // a return address found lying on the stack
+	TrustUser            = "user"     // a stepper of the program that uses corewalk
+)
+
+// UnknownSignal is the Frame.Signal of a signal's trampoline that does not tell
+// which signal it was.
+const UnknownSignal = "unknown"
+
+// A Frame is one line of a backtrace: a frame on the stack, or a virtual entry
+// for a call that has no frame of its own. Virtual entries (Inlined or Tail)
+// come before the frame that contains them, with the same Physical.
+type Frame struct {
+	Index    int  `json:"index"`    // in Thread.Frames
+	Physical int  `json:"physical"` // number of the stack frame, counted without virtual entries
+	PC       Addr `json:"pc"`
+	SP       Addr `json:"sp"`
+	CFA      Addr `json:"cfa,omitempty"` // 0 when not known
+	// Lookup is the address that unwind rules, symbols and lines were asked for:
+	// PC, or PC-1 after a call.
+	Lookup Addr   `json:"lookup,omitempty"`
+	Module string `json:"module,omitempty"` // Module.Path; empty when PC is in no module
+	Offset Addr   `json:"offset,omitzero"`  // PC as the module's file numbers it; only with Module
+	// Function is the name to show, demangled; Symbol the linkage name where that
+	// is another.
+	Function string `json:"function,omitempty"`
+	Symbol   string `json:"symbol,omitempty"`
+	Source   Source `json:"source,omitzero"`
+	Inlined  bool   `json:"inlined,omitempty"`
+	Tail     bool   `json:"tail,omitempty"`
+	// Signal marks the trampoline that the kernel makes a signal handler return
+	// to, by the name of the signal or UnknownSignal. The frame after it is the
+	// one that was interrupted.
+	Signal       string `json:"signal,omitempty"`
+	SignalNumber int    `json:"signal_number,omitempty"`
+	Trust        string `json:"trust"`   // one of the Trust constants
+	Stepper      string `json:"stepper"` // the stepper that found it
+	// Mismatched says that a file of another build was used for it, because the
+	// user asked for that.
+	Mismatched            bool     `json:"mismatched,omitempty"`
+	ReturnAddressLocation Location `json:"return_address_location,omitzero"`
+	// Args and Locals are nil when nobody asked or nothing is known, and empty
+	// when the function has none.
+	Args    []Variable `json:"args,omitzero"`
+	Locals  []Variable `json:"locals,omitzero"`
+	Explain *Explain   `json:"explain,omitempty"`
+}
+
+// virtual reports whether f has no frame of its own on the stack.
+func (f *Frame) virtual() bool { return f.Inlined || f.Tail }
+
+// A Source is a place in a source file. The zero Source is "not known".
+type Source struct {
+	File   string `json:"file"`
+	Line   int    `json:"line,omitempty"`   // from 1; 0 when not known
+	Column int    `json:"column,omitempty"` // from 1; 0 when not known
+}
+
+// The values of Variable.Status.
+const (
+	StatusSuccess    = "glvv_Success"
+	StatusParam      = "glvv_EParam"
+	StatusOutOfScope = "glvv_EOutOfScope"
+	StatusBufferSize = "glvv_EBufferSize"
+	StatusUnknown    = "glvv_EUnknown"
+)
+
+// A Variable is an argument or a local variable of a frame.
+type Variable struct {
+	Name  string `json:"name"`
+	Type  string `json:"type,omitempty"`
+	Value string `json:"value,omitempty"` // as the text prints it
+	// Status is StatusSuccess, or says what kind of failure left the variable
+	// without a value; Reason then says it in words: "optimised out".
+	Status   string `json:"status,omitempty"`
+	Reason   string `json:"reason,omitempty"`
+	Location string `json:"location,omitempty"` // "0x7ffc10", "rbx", "rbx and 0x7ffc10", ...
+}
+
+// known reports whether v has a value to show.
+func (v *Variable) known() bool {
+	return v.Status == StatusSuccess || v.Status == "" && v.Reason == ""
+}

@@ -1,0 +1,136 @@
+package op
+
+import (
+	"fmt"
+	"math"
+)
+
+// An Encoding says how a stack entry's bits are to be taken.
+type Encoding uint8
+
+// Generic is the type of untyped entries: an integer of an address's size whose
+// sign each operator decides (DWARF 5, section 2.5.1.1).
+const (
+	Generic Encoding = iota
+	Signed
+	Unsigned
+	Float
+)
+
+// A Type is a stack entry's type. The zero Type is the generic type.
+type Type struct {
+	Enc  Encoding
+	Size uint8 // bytes: 1, 2, 4 or 8, for Float 4 or 8; 0 for Generic
+}
+
+// BaseType maps a base type's DW_AT_encoding (DWARF 5, table 7.11) and its size
+// in bytes to a Type. It answers false for what no stack entry holds.
+func BaseType(ate uint8, size uint64) (Type, bool) {
+	if size != 1 && size != 2 && size != 4 && size != 8 {
+		return Type{}, false
+	}
+	switch ate {
+	case 0x04: // float
+		return Type{Float, uint8(size)}, size >= 4
+	case 0x05, 0x06: // signed, signed char
+		return Type{Signed, uint8(size)}, true
+	case 0x01, 0x02, 0x07, 0x08, 0x10, 0x11, 0x12: // address, boolean, unsigned, unsigned char, UTF, UCS, ASCII
+		return Type{Unsigned, uint8(size)}, true
+	}
+	return Type{}, false
+}
+
+// String names t as C programmers would: "int32", "uint8", "float64", "generic".
+func (t Type) String() string {
+	switch t.Enc {
+	case Signed:
+		return fmt.Sprintf("int%d", 8*int(t.Size))
+	case Unsigned:
+		return fmt.Sprintf("uint%d", 8*int(t.Size))
+	case Float:
+		return fmt.Sprintf("float%d", 8*int(t.Size))
+	}
+	return "generic"
+}
+
+func (t Type) valid() bool {
+	switch t.Size {
+	case 1, 2:
+		return t.Enc == Signed || t.Enc == Unsigned
+	case 4, 8:
+		return t.Enc >= Signed && t.Enc <= Float
+	}
+	return t == Type{}
+}
+
+// A Value is a stack entry: the low bytes of Bits, as many as Type.Size (for the
+// generic type as an address has); the bits above are zero.
+type Value struct {
+	Bits uint64
+	Type Type
+}
+
+// Float64 returns v as a floating-point number. v must be of a Float type.
+func (v Value) Float64() float64 {
+	if v.Type.Size == 4 {
+		return float64(math.Float32frombits(uint32(v.Bits)))
+	}
+	return math.Float64frombits(v.Bits)
+}
+
+func mask(size int) uint64 {
+	if size >= 8 {
+		return math.MaxUint64
+	}
+	return 1<<(8*uint(size)) - 1
+}
+
+func extend(bits uint64, size int) int64 {
+	shift := 64 - 8*uint(size)
+	return int64(bits<<shift) >> shift
+}
+
+// size is the number of bytes in an entry of type t.
+func (m *Machine) size(t Type) int {
+	if t.Enc == Generic {
+		return m.env.AddrSize
+	}
+	return int(t.Size)
+}
+
+// signed returns v's value, taken as a signed integer whatever its type.
+func (m *Machine) signed(v Value) int64 { return extend(v.Bits, m.size(v.Type)) }
+
+// integer makes an entry of type t, which is no Float, out of v's low bits.
+func (m *Machine) integer(v uint64, t Type) Value { return Value{v & mask(m.size(t)), t} }
+
+// real makes an entry of type t, which is a Float.
+func real(f float64, t Type) Value {
+	if t.Size == 4 {
+		return Value{uint64(math.Float32bits(float32(f))), t}
+	}
+	return Value{math.Float64bits(f), t}
+}
+
+// convert gives v's number in another type. An entry of generic type counts as
+// signed.
+func (m *Machine) convert(v Value, t Type) Value {
+	from := v.Type
+	switch {
+	case from.Enc == Float && t.Enc == Float:
+		return real(v.Float64(), t)
+	case from.Enc == Float:
+		f := v.Float64()
+		if f >= 1<<63 {
+			return m.integer(uint64(f), t)
+		}
+		return m.integer(uint64(int64(f)), t)
+	case t.Enc == Float && from.Enc == Unsigned:
+		return real(float64(v.Bits), t)
+	case t.Enc == Float:
+		return real(float64(m.signed(v)), t)
+	case from.Enc == Unsigned:
+		return m.integer(v.Bits, t)
+	}
+	return m.integer(uint64(m.signed(v)), t)
+}

@@ -11,6 +11,7 @@ backtrace=('thread apply all bt') # gdb commands whose output is kept
 core_limit=unlimited            # ulimit -c
 stack_limit=8192                # ulimit -s, KiB
 core_filter=0x33                # /proc/PID/coredump_filter
+launcher=()                     # what starts the program, such as setarch -R
 
 say() { echo "make-cores: $*" >&2; }
 
@@ -51,7 +52,7 @@ run() {
 		cd "$dir" || exit 1
 		ulimit -c "$core_limit" && ulimit -s "$stack_limit" || exit 1
 		echo "$core_filter" >/proc/self/coredump_filter
-		clean_env timeout 60 "$dir/$program" "$@" </dev/null
+		clean_env "${launcher[@]}" "$dir/$program" "$@" </dev/null
 	) >"$dir/run.log" 2>&1
 	[ -s "$dir/core" ] || { say "$case: no core"; cat "$dir/run.log" >&2; return 1; }
 }
@@ -83,11 +84,15 @@ finish() {
 	[ -f "$out/case.json" ] || say "$case: write $out/case.json"
 }
 
-# no_machine_paths: refuses files that name this machine's directories.
+# no_machine_paths: refuses files that name this machine's directories. What
+# is shipped compressed lies unpacked in $dir; debug sections are unpacked too.
 no_machine_paths() {
-	local file found
-	for file in $(find "$stage" -type f ! -name '*.zst') $(find "$dir" -maxdepth 1 -type f -size +256k); do
-		found=$(strings -a "$file" | grep -m1 -E '/work/|/home/|/root/|/tmp/')
+	local file plain=$dir/plain found
+	for file in $(find "$dir" "$stage" -type f ! -name '*.zst' ! -name '*.log' ! -path "$dir/view/*"); do
+		objcopy --decompress-debug-sections "$file" "$plain" 2>/dev/null || cp "$file" "$plain"
+		# /tmp/go-build is what the go command writes for its own directory.
+		found=$(strings -a "$plain" | grep -v '^/tmp/go-build' | grep -m1 -E '/work/|/home/|/root/|/tmp/|^/opt/[^c]')
+		rm -f "$plain"
 		[ -z "$found" ] || { say "$case: $(basename "$file") names a path of this machine: $found"; return 1; }
 	done
 }
@@ -105,7 +110,7 @@ record_gdb() {
 	(cd "$view" && timeout 300 gdb -nx -q -batch -ex 'set width 0' -ex 'set sysroot '"$sysroot" \
 		-ex 'set solib-search-path .' -ex 'set debug-file-directory debug' \
 		-ex 'set print frame-arguments all' "${commands[@]}" 2>&1) |
-		sed -e "s#$here/##g" -e "s#$view/##g" -e 's/ *$//' | grep -v -E '^\[(New LWP|Current thread|Thread debugging)|^Using host libthread_db|^warning: (Can.t open file|Section .\.reg-xstate)|^[0-9]+\s.*No such file'
+		sed -e "s#$here/##g" -e "s#$view/##g" -e 's/ *$//' | grep -v -E '^\[(New LWP|Current thread|Thread debugging)|^Using host libthread_db|^warning: (Can.t open file|Section .\.reg-xstate)|^[0-9]+\s.*No such file|auto-load|^of file '
 }
 
 # copy_sysroot: copies the libraries that the programs map, laid out as the

@@ -1,0 +1,24 @@
+# What a walker has when unwind tables are poor or missing.
+
+no_tables=(-fno-asynchronous-unwind-tables -fno-unwind-tables)
+
+make_no-tables-omit-fp() { simple tables -O2 "${no_tables[@]}" -fomit-frame-pointer; }
+make_no-tables-fp() { simple tables -O2 "${no_tables[@]}" -fno-omit-frame-pointer; }
+
+# With -g the tables go to .debug_frame instead of .eh_frame.
+make_debug-frame-only() { simple tables -O2 -g "${no_tables[@]}" -fomit-frame-pointer; }
+
+make_asm-between() {
+	cc asm_between.c asm_between.S -O2 -g0 -o asm_between &&
+		run asm_between 3 && ship asm_between && finish asm_between
+}
+
+# edge NAME: one of the crashes of edges.c.
+edge() {
+	cc edges.c edges.S -O1 -g0 -o edges && run edges "$1" && ship edges && finish edges
+}
+
+make_prologue-no-cfi() { edge prologue; }
+make_epilogue-no-cfi() { edge epilogue; }
+make_signal-first-insn() { edge first; }
+make_bad-sp() { edge stack; }

@@ -1,0 +1,48 @@
+# C++, Rust and Go.
+
+# cxx_case NAME FLAG...: compiles NAME.cpp, runs it, ships both.
+cxx_case() {
+	local name=$1
+	shift
+	cxx "$name.cpp" "$@" -o "$name" && run "$name" && ship "$name" && finish "$name"
+}
+
+make_cxx-uncaught() { cxx_case uncaught -O1 -fno-inline -g; }
+make_cxx-destructor() { cxx_case destructor -O1 -fno-inline -g; }
+make_cxx-virtual() { cxx_case virtual -O0 -g; }
+make_cxx-sort() { cxx_case sorting -O2 -g; }
+
+# rust NAME: std's own debug information is left out: its paths are remapped
+# by its makers, but it is large.
+rust() {
+	local name=$1
+	need rustc || return $?
+	(cd "$src" && rustc --edition 2021 -C opt-level=2 -g -C panic=abort -C codegen-units=1 \
+		--remap-path-prefix "$src=/src" --remap-path-prefix "$dir=/src" \
+		-C linker=gcc "$name.rs" -o "$dir/$name") &&
+		run "$name" && ship "$name" && finish "$name"
+}
+
+make_rust-unwrap() { rust unwrap; }
+make_rust-segv() { rust wild; }
+
+# go_build DIR FLAG...: builds $src/DIR as a module of its own. Paths are
+# trimmed, and there is no version control stamp.
+go_build() {
+	local name=$1
+	shift
+	printf 'module fixtures/%s\n\ngo 1.26\n' "$name" >"$src/$name/go.mod"
+	(cd "$src/$name" && GOFLAGS= GOWORK=off go build -trimpath -buildvcs=false "$@" -o "$dir/$name" .)
+}
+
+make_go-nil() {
+	need go || return $?
+	launcher=(GOTRACEBACK=crash)
+	CGO_ENABLED=0 go_build gonil && run gonil && ship gonil && finish gonil
+}
+
+make_go-cgo() {
+	need go || return $?
+	launcher=(GOTRACEBACK=crash)
+	CGO_ENABLED=1 CGO_CFLAGS="-O1 -g" go_build gocgo && run gocgo && ship gocgo && finish gocgo
+}

@@ -1,0 +1,79 @@
+package libstate
+
+import "encoding/binary"
+
+// Keys of the auxiliary vector (a_type), as the kernel's
+// include/uapi/linux/auxvec.h and asm/auxvec.h number them.
+const (
+	ATNull        = 0
+	ATPhdr        = 3  // address of the program's program headers
+	ATPhEnt       = 4  // size of one, in bytes
+	ATPhNum       = 5  // how many
+	ATPageSize    = 6  // in bytes
+	ATBase        = 7  // where the interpreter was loaded; 0 for none
+	ATEntry       = 9  // the program's entry point
+	ATUID         = 11 // real user id
+	ATPlatform    = 15 // address of a string
+	ATHWCap       = 16
+	ATClockTick   = 17 // times()'s unit, per second
+	ATSecure      = 23
+	ATRandom      = 25 // address of 16 random bytes
+	ATExecFn      = 31 // address of the name that was executed
+	ATSysinfo     = 32
+	ATSysinfoEhdr = 33 // address of the vDSO's ELF header
+)
+
+// An AuxEntry is one entry of the auxiliary vector.
+type AuxEntry struct{ Key, Value uint64 }
+
+// Auxv is the auxiliary vector that the kernel gave a process when it started,
+// in the kernel's order and without the final ATNull.
+type Auxv []AuxEntry
+
+// maxAuxv bounds the entries ParseAuxv takes; a kernel writes about twenty.
+const maxAuxv = 1024
+
+// ParseAuxv decodes an auxiliary vector of words of wordSize bytes (4 or 8), as
+// NT_AUXV and /proc/PID/auxv hold it. It ends at ATNull or where data does.
+func ParseAuxv(data []byte, wordSize int, order binary.ByteOrder) Auxv {
+	var a Auxv
+	word := func(b []byte) uint64 {
+		if wordSize == 4 {
+			return uint64(order.Uint32(b))
+		}
+		return order.Uint64(b)
+	}
+	for len(data) >= 2*wordSize && len(a) < maxAuxv {
+		e := AuxEntry{word(data), word(data[wordSize:])}
+		if e.Key == ATNull {
+			break
+		}
+		a = append(a, e)
+		data = data[2*wordSize:]
+	}
+	return a
+}
+
+// Get returns the value of the first entry with the key.
+func (a Auxv) Get(key uint64) (uint64, bool) {
+	for _, e := range a {
+		if e.Key == key {
+			return e.Value, true
+		}
+	}
+	return 0, false
+}
+
+// address is Get for a pointer: 0 when there is none.
+func (a Auxv) address(key uint64) uint64 {
+	v, _ := a.Get(key)
+	return v
+}
+
+// pageSize is ATPageSize where that is a page size some kernel uses, else 4096.
+func (a Auxv) pageSize() uint64 {
+	if v, ok := a.Get(ATPageSize); ok && v >= 4096 && v <= 1<<20 && v&(v-1) == 0 {
+		return v
+	}
+	return 4096
+}

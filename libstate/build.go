@@ -1,0 +1,203 @@
+package libstate
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/corewalk/corewalk/internal/elffile"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// A Source is what a dump tells about the process's libraries.
+type Source struct {
+	// Arch needs only WordSize and ByteOrder.
+	Arch *arch.Arch
+	// Mem is the memory the dump itself holds, without what a file could add.
+	Mem arch.Memory
+	// Mappings are all of the process, ascending and disjoint; those of files
+	// have a Path. A Perm of 0 means that it is not known.
+	Mappings []Mapping
+	Auxv     Auxv
+	// ExecPath is what to call the program when no mapping names it; "" for the
+	// name in the auxiliary vector.
+	ExecPath string
+	// ELF finds the file of a library whose headers are not in memory. It may be
+	// nil, and may answer nil. The library it gets is the one the Table will
+	// hold, so far only with Path, Kind, Deleted, Start, End and Mappings.
+	ELF func(*Library) *elffile.File
+}
+
+// Bounds for what a damaged or hostile dump may ask for.
+const (
+	maxLibraries = 1 << 14
+	maxWork      = 1 << 24 // mappings looked at, over and over, in all
+	maxHeader    = 64 << 10
+	maxNotes     = 64 << 10
+	maxString    = 4096
+	maxWarnings  = 100
+)
+
+// Build finds the libraries of a process in what a dump says about it, and says
+// what was contradictory or missing. It never fails: of a dump that says nothing,
+// the Table is empty.
+//
+// A library is known by its ELF header in memory, by a file mapped executable, or
+// by the dynamic linker's list. Its load bias comes from its header, else from
+// the dynamic linker, else from its file, else it is guessed. Files that are
+// merely mapped (locale archives, fonts, databases, even ELF files that were
+// mapped to be read) are no libraries.
+func Build(src Source) (*Table, []string) {
+	b := &builder{
+		src: src, page: src.Auxv.pageSize(),
+		owner: make([]*module, len(src.Mappings)), mark: make([]int32, len(src.Mappings)),
+	}
+	b.addVDSO()
+	b.addFiles()
+	b.addImages()
+	b.addProgram()
+	b.addInterpreter()
+	trap := b.addLinkMap()
+	libs := make([]*Library, 0, len(b.mods))
+	for _, m := range b.mods {
+		b.finish(m)
+		libs = append(libs, m.lib)
+	}
+	return NewTable(libs, trap), b.warnings
+}
+
+// A module is a Library being found out about.
+type module struct {
+	lib *Library
+	// elf has the program headers: read from memory, or of the library's file.
+	// nil when neither is there.
+	elf *elffile.File
+	// fromMem: elf was read from memory, and so is the process's for certain.
+	fromMem bool
+}
+
+type builder struct {
+	src      Source
+	page     uint64
+	mods     []*module
+	owner    []*module // by index of src.Mappings
+	mark     []int32   // by index of src.Mappings: the last claim that took it
+	epoch    int32
+	work     int
+	warnings []string
+}
+
+func (b *builder) warnf(format string, args ...any) {
+	if len(b.warnings) < maxWarnings {
+		b.warnings = append(b.warnings, fmt.Sprintf(format, args...))
+	}
+}
+
+// spend counts work that hostile input could multiply; false when it is too much.
+func (b *builder) spend(n int) bool {
+	if b.work > maxWork {
+		return false
+	}
+	if b.work += n; b.work > maxWork {
+		b.warnf("the list of mappings is too tangled: libraries after the first %d are not looked for", len(b.mods))
+		return false
+	}
+	return true
+}
+
+func (b *builder) add(m *module) {
+	if len(b.mods) == maxLibraries {
+		b.warnf("more than %d libraries: the rest is left out", maxLibraries)
+	}
+	if len(b.mods) >= maxLibraries {
+		return
+	}
+	b.mods = append(b.mods, m)
+}
+
+func (b *builder) pageDown(a uint64) uint64 { return a &^ (b.page - 1) }
+func (b *builder) pageUp(a uint64) uint64   { return b.truncate(a+b.page-1) &^ (b.page - 1) }
+func (b *builder) truncate(a uint64) uint64 { return b.src.Arch.Truncate(a) }
+
+// mappingAt is the index of the mapping over addr, or -1.
+func (b *builder) mappingAt(addr arch.Address) int {
+	i, _ := slices.BinarySearchFunc(b.src.Mappings, addr, func(m Mapping, a arch.Address) int {
+		if m.End <= a {
+			return -1
+		}
+		return 1
+	})
+	if i < len(b.src.Mappings) && b.src.Mappings[i].Start <= addr {
+		return i
+	}
+	return -1
+}
+
+// moduleAt is the module that has claimed the mapping over addr.
+func (b *builder) moduleAt(addr arch.Address) *module {
+	if i := b.mappingAt(addr); i >= 0 {
+		return b.owner[i]
+	}
+	return nil
+}
+
+// preliminary is a library as far as its mappings tell.
+func (b *builder) preliminary(path string, maps []Mapping) *Library {
+	l := &Library{Kind: SharedLibrary}
+	l.Path, l.Deleted = cutDeleted(path)
+	setMappings(l, maps)
+	for _, m := range maps {
+		if base := b.src.Auxv.address(ATBase); base != 0 && base >= m.Start && base < m.End {
+			l.Kind = Interpreter
+		}
+	}
+	for _, m := range maps {
+		if phdr := b.src.Auxv.address(ATPhdr); phdr != 0 && phdr >= m.Start && phdr < m.End {
+			l.Kind = Executable
+		}
+	}
+	return l
+}
+
+func setMappings(l *Library, maps []Mapping) {
+	slices.SortFunc(maps, func(a, b Mapping) int {
+		switch {
+		case a.Start < b.Start:
+			return -1
+		case a.Start > b.Start:
+			return 1
+		}
+		return 0
+	})
+	l.Mappings = maps
+	if len(maps) > 0 {
+		l.Start, l.End = maps[0].Start, maps[len(maps)-1].End
+	}
+}
+
+// file asks for a library's file, and refuses one that cannot be of this process.
+func (b *builder) file(l *Library) *elffile.File {
+	if b.src.ELF == nil {
+		return nil
+	}
+	f := b.src.ELF(l)
+	if f == nil || f.Type != elffile.ET_EXEC && f.Type != elffile.ET_DYN || !b.fits(f) || f.DebugOnly() {
+		return nil
+	}
+	return f
+}
+
+// fits reports whether f has the process's word size and byte order.
+func (b *builder) fits(f *elffile.File) bool {
+	return f.PtrSize() == b.src.Arch.WordSize && f.Big() == b.src.Arch.Big()
+}
+
+// finish settles what can be told only when all libraries are known.
+func (b *builder) finish(m *module) {
+	l := m.lib
+	if l.Kind == SharedLibrary && l.Path == "" && m.elf != nil {
+		l.Path = b.soname(m)
+	}
+	if m.elf != nil {
+		l.BuildID = b.buildID(m)
+	}
+}

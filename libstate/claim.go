@@ -1,0 +1,144 @@
+package libstate
+
+import (
+	"slices"
+
+	"github.com/corewalk/corewalk/internal/elffile"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// indexes returns the range of indexes of the mappings that touch [lo, hi).
+func (b *builder) indexes(lo, hi arch.Address) (from, to int) {
+	from, _ = slices.BinarySearchFunc(b.src.Mappings, lo, func(m Mapping, a arch.Address) int {
+		if m.End <= a {
+			return -1
+		}
+		return 1
+	})
+	to = from
+	for to < len(b.src.Mappings) && b.src.Mappings[to].Start < hi {
+		to++
+	}
+	return from, to
+}
+
+// A claim is what of the mappings one module takes.
+type claim struct {
+	idx  []int
+	maps []Mapping
+}
+
+func (b *builder) newClaim() claim {
+	b.epoch++
+	return claim{}
+}
+
+// take adds mapping k, as m, unless a module or this claim has it already.
+func (b *builder) take(c *claim, k int, m Mapping) {
+	if b.owner[k] != nil || b.mark[k] == b.epoch {
+		return
+	}
+	b.mark[k] = b.epoch
+	c.idx = append(c.idx, k)
+	c.maps = append(c.maps, m)
+}
+
+// claimed finds the mappings of an image of f loaded with bias: those of the
+// file (path) where its PT_LOADs put them, and anonymous memory in the place of
+// a PT_LOAD, which is .bss, or all of it in a dump that names no files.
+func (b *builder) claimed(f *elffile.File, bias arch.Address, path string) claim {
+	c := b.newClaim()
+	linkLo, linkHi, ok := loadSpan(f)
+	if !ok {
+		return c
+	}
+	start, end := b.segment(bias, linkLo, linkHi)
+	for i := range f.Progs {
+		p := &f.Progs[i]
+		if p.Type != elffile.PT_LOAD || p.Memsz == 0 || p.Vaddr+p.Memsz < p.Vaddr {
+			continue
+		}
+		lo, hi := b.segment(bias, p.Vaddr, p.Vaddr+p.Memsz)
+		from, to := b.indexes(lo, hi)
+		if !b.spend((to - from + 1) * len(f.Progs)) {
+			return c
+		}
+		for k := from; k < to; k++ {
+			m := b.src.Mappings[k]
+			if m.Path == "" {
+				m.Start, m.End = max(m.Start, start), min(m.End, end)
+				b.take(&c, k, m)
+			} else if m.Path == path && b.places(f, bias, m) {
+				b.take(&c, k, m)
+			}
+		}
+	}
+	b.claimGuards(&c, path)
+	return c
+}
+
+// segment is the range of pages that link-time addresses [lo, hi) lie in.
+func (b *builder) segment(bias, lo, hi uint64) (start, end arch.Address) {
+	start, end = b.pageDown(b.truncate(bias+lo)), b.pageUp(b.truncate(bias+hi))
+	if end <= start {
+		end = b.truncate(^uint64(0)) // up to the end of the address space
+	}
+	return start, end
+}
+
+// claimGuards takes the file's mappings between two others: what a dynamic
+// linker mapped to reserve the whole span and then made inaccessible.
+func (b *builder) claimGuards(c *claim, path string) {
+	if path == "" || len(c.idx) == 0 {
+		return
+	}
+	lo, hi := slices.Min(c.idx), slices.Max(c.idx)
+	if !b.spend(hi - lo) {
+		return
+	}
+	for k := lo + 1; k < hi; k++ {
+		if m := b.src.Mappings[k]; m.Path == path && m.Perm == 0 {
+			b.take(c, k, m)
+		}
+	}
+}
+
+// places reports whether some PT_LOAD of f puts the file's offset where m has it.
+func (b *builder) places(f *elffile.File, bias arch.Address, m Mapping) bool {
+	for i := range f.Progs {
+		p := &f.Progs[i]
+		if p.Type == elffile.PT_LOAD && b.truncate(bias+p.Vaddr-p.Off) == b.truncate(m.Start-m.Offset) {
+			return true
+		}
+	}
+	return false
+}
+
+// own gives a claim to a module.
+func (b *builder) own(m *module, c claim) {
+	for _, k := range c.idx {
+		b.owner[k] = m
+	}
+	setMappings(m.lib, c.maps)
+}
+
+// onlyRead reports whether an image's file was mapped to be read and not to be
+// run: it has code, and no mapping of it is executable.
+func onlyRead(f *elffile.File, maps []Mapping) bool {
+	code := false
+	for i := range f.Progs {
+		p := &f.Progs[i]
+		code = code || p.Type == elffile.PT_LOAD && p.Flags&elffile.PF_X != 0
+	}
+	if !code {
+		return false
+	}
+	known := false
+	for _, m := range maps {
+		if m.Perm&Exec != 0 {
+			return false
+		}
+		known = known || m.Perm != 0
+	}
+	return known
+}

@@ -1,0 +1,209 @@
+package libstate
+
+import (
+	"strings"
+
+	"github.com/corewalk/corewalk/internal/elffile"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// addVDSO adds the kernel's library, which no mapping names.
+func (b *builder) addVDSO() {
+	addr := b.src.Auxv.address(ATSysinfoEhdr)
+	if addr == 0 {
+		return
+	}
+	m := &module{lib: &Library{Path: VDSOName, Kind: VDSO, HeaderAddr: addr}}
+	if f := b.header(addr); f != nil {
+		m.elf, m.fromMem = f, true
+		m.lib.LoadBias = b.headerBias(f, addr)
+		b.own(m, b.claimed(f, m.lib.LoadBias, ""))
+	} else if k := b.mappingAt(addr); k >= 0 && b.src.Mappings[k].Path == "" {
+		// Linked at 0 in every kernel since 2.6.24 or so.
+		m.lib.LoadBias, m.lib.BiasGuessed = addr, true
+		c := b.newClaim()
+		b.take(&c, k, b.src.Mappings[k])
+		b.own(m, c)
+	} else {
+		return
+	}
+	b.add(m)
+}
+
+// addFiles adds the libraries that have mappings with their name.
+func (b *builder) addFiles() {
+	groups := make(map[string][]int)
+	var order []string
+	for i := range b.src.Mappings {
+		path := b.src.Mappings[i].Path
+		if path == "" || b.owner[i] != nil {
+			continue
+		}
+		if groups[path] == nil {
+			order = append(order, path)
+		}
+		groups[path] = append(groups[path], i)
+	}
+	for _, path := range order {
+		b.addGroup(path, groups[path])
+	}
+}
+
+// addGroup adds every library that the mappings idx of one file make up. A file
+// may be loaded several times (dlmopen), and mapped to be read besides.
+func (b *builder) addGroup(path string, idx []int) {
+	var pending []int // not explained by headers in memory
+	for _, k := range idx {
+		if b.owner[k] != nil {
+			continue
+		}
+		if b.src.Mappings[k].Offset == 0 {
+			if m := b.imageAt(b.src.Mappings[k].Start, path); m != nil {
+				b.add(m)
+				continue
+			}
+		}
+		pending = append(pending, k)
+	}
+	for len(pending) > 0 {
+		if b.owner[pending[0]] != nil {
+			pending = pending[1:]
+			continue
+		}
+		n := b.runLength(pending)
+		b.addRun(path, pending[:n])
+		pending = pending[n:]
+	}
+}
+
+// imageAt makes a module of the image whose ELF header lies in memory at addr,
+// the start of a mapping of path; nil when there is none that was loaded.
+func (b *builder) imageAt(addr arch.Address, path string) *module {
+	if !b.spend(1) {
+		return nil
+	}
+	f := b.header(addr)
+	if f == nil {
+		return nil
+	}
+	bias := b.headerBias(f, addr)
+	c := b.claimed(f, bias, path)
+	if len(c.maps) == 0 || onlyRead(f, c.maps) {
+		return nil
+	}
+	m := &module{elf: f, fromMem: true, lib: b.preliminary(path, c.maps)}
+	m.lib.LoadBias, m.lib.HeaderAddr = bias, addr
+	b.own(m, c)
+	return m
+}
+
+// maxHole is how far apart two segments of one library may be when nothing but
+// offsets tell that they belong together.
+const maxHole = 64 << 20
+
+// runLength is how many of the mappings at the front of idx look like one load
+// of the file: offsets rise with addresses, but for a small program's data,
+// which may lie in the same page of the file as its code.
+func (b *builder) runLength(idx []int) int {
+	for n := 1; n < len(idx); n++ {
+		prev, m := b.src.Mappings[idx[n-1]], b.src.Mappings[idx[n]]
+		if b.owner[idx[n]] != nil || m.Offset < prev.Offset || m.Start-prev.End > maxHole ||
+			m.Offset == 0 && m.Perm&Exec != 0 {
+			return n
+		}
+	}
+	return len(idx)
+}
+
+// addRun adds the library that a run of mappings makes up, whose headers are not
+// in memory. A run without code is no library, unless the auxiliary vector says
+// that it is the program or the interpreter.
+func (b *builder) addRun(path string, idx []int) {
+	c := b.newClaim()
+	var perm Perm
+	for _, k := range idx {
+		b.take(&c, k, b.src.Mappings[k])
+		perm |= b.src.Mappings[k].Perm
+	}
+	if len(c.maps) == 0 {
+		return
+	}
+	// A dump that has no segments for its files tells no permissions.
+	code := perm&Exec != 0 || perm == 0 && strings.Contains(baseName(path), ".so")
+	lib := b.preliminary(path, c.maps)
+	if !code && lib.Kind == SharedLibrary {
+		return
+	}
+	m := &module{lib: lib}
+	lib.LoadBias, lib.BiasGuessed = b.truncate(lib.Mappings[0].Start-lib.Mappings[0].Offset), true
+	if f := b.file(lib); f != nil {
+		b.settle(m, f)
+	}
+	if m.elf != nil {
+		c = b.claimed(m.elf, lib.LoadBias, path)
+	}
+	b.own(m, c)
+	b.add(m)
+}
+
+// settle takes the load bias from a library's file: the one that puts the most
+// of the file's offsets where the mappings have them.
+func (b *builder) settle(m *module, f *elffile.File) {
+	best, bias := 0, arch.Address(0)
+	for i := range f.Progs {
+		p := &f.Progs[i]
+		if p.Type != elffile.PT_LOAD {
+			continue
+		}
+		for _, mp := range m.lib.Mappings {
+			try := b.truncate(mp.Start - mp.Offset - (p.Vaddr - p.Off))
+			if mp.Path == "" || b.pageDown(p.Off) != mp.Offset || !b.spend(len(m.lib.Mappings)*len(f.Progs)) {
+				continue
+			}
+			fit := 0
+			for _, other := range m.lib.Mappings {
+				if other.Path != "" && b.places(f, try, other) {
+					fit++
+				}
+			}
+			if fit > best {
+				best, bias = fit, try
+			}
+		}
+	}
+	if best == 0 {
+		b.warnf("%s: its mappings do not fit the segments of the file found for it", m.lib.Path)
+		return
+	}
+	m.elf, m.lib.LoadBias, m.lib.BiasGuessed = f, bias, false
+	m.lib.HeaderAddr = b.headerAddr(m.lib.Mappings)
+}
+
+// headerAddr is where a file's first byte is mapped, or 0.
+func (b *builder) headerAddr(maps []Mapping) arch.Address {
+	for _, m := range maps {
+		if m.Offset == 0 && m.Path != "" {
+			return m.Start
+		}
+	}
+	return 0
+}
+
+// addImages adds what looks like a library in memory, in a dump that names no
+// file at all. Where files have names, an ELF header in anonymous memory is the
+// data of a linker, a debugger or a JIT compiler.
+func (b *builder) addImages() {
+	for i := range b.src.Mappings {
+		if b.src.Mappings[i].Path != "" {
+			return
+		}
+	}
+	for i := range b.src.Mappings {
+		if b.owner[i] != nil {
+			continue
+		}
+		if mod := b.imageAt(b.src.Mappings[i].Start, ""); mod != nil {
+			b.add(mod)
+		}
+	}
+}

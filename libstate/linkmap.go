@@ -1,0 +1,222 @@
+package libstate
+
+import (
+	"github.com/corewalk/corewalk/internal/elffile"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// Bounds on the dynamic linker's list.
+const (
+	maxLinkMap    = maxLibraries
+	maxNamespaces = 64
+)
+
+// A linkEntry is one struct link_map of the dynamic linker (System V ABI; glibc's
+// and musl's link.h): where a library was loaded, under which name.
+type linkEntry struct {
+	bias    arch.Address // l_addr
+	name    string       // l_name; "" for the program
+	dynamic arch.Address // l_ld: its dynamic section
+	first   bool         // of its namespace
+}
+
+// addLinkMap goes through the dynamic linker's list: it confirms load biases,
+// names libraries, and adds those that nothing else has shown. It returns the
+// address that the dynamic linker calls at changes (r_brk), or 0.
+func (b *builder) addLinkMap() arch.Address {
+	debug := b.findDebug()
+	if debug == 0 {
+		return 0
+	}
+	w := uint64(b.src.Arch.WordSize)
+	trap := b.word(debug + 2*w)
+	seen := make(map[arch.Address]bool)
+	// struct r_debug: r_version, r_map, r_brk, r_state, r_ldbase; from version 2
+	// on, r_next leads to the next namespace's (dlmopen).
+	for n := 0; n < maxNamespaces && debug != 0; n++ {
+		b.walkLinkMap(b.word(debug+w), seen)
+		if version := uint32(b.versionWord(debug)); version < 2 || version > 16 {
+			break
+		}
+		if debug = b.word(debug + 5*w); seen[debug] {
+			break
+		}
+		seen[debug] = true
+	}
+	return trap
+}
+
+// versionWord reads r_version, an int.
+func (b *builder) versionWord(addr arch.Address) uint64 {
+	var buf [4]byte
+	if n, _ := b.src.Mem.ReadMem(addr, buf[:]); n < 4 {
+		return 0
+	}
+	return uint64(b.src.Arch.ByteOrder.Uint32(buf[:]))
+}
+
+// findDebug is the address of the dynamic linker's struct r_debug, or 0. The
+// program's DT_DEBUG has it; when the dynamic linker itself was executed, the
+// program is another image than the auxiliary vector says.
+func (b *builder) findDebug() arch.Address {
+	for pass := range 2 {
+		for _, m := range b.mods {
+			if (m.lib.Kind == Executable) != (pass == 0) {
+				continue
+			}
+			debug := b.debugOf(b.dynamic(m))
+			if debug == 0 || b.word(debug+uint64(b.src.Arch.WordSize)) == 0 {
+				continue
+			}
+			if pass == 1 && prog(m.elf, elffile.PT_INTERP) != nil {
+				b.makeProgram(m)
+			}
+			return debug
+		}
+	}
+	return 0
+}
+
+// debugOf reads DT_DEBUG, or what MIPS, whose dynamic section is read-only, has
+// instead: where the pointer is, as an address or relative to the entry.
+func (b *builder) debugOf(d dynamic) arch.Address {
+	if v, _, ok := d.find(elffile.DT_DEBUG); ok && v != 0 {
+		return v
+	}
+	if v, at, ok := d.find(elffile.DT_MIPS_RLD_MAP_R); ok {
+		return b.word(b.truncate(at + v))
+	}
+	if v, _, ok := d.find(elffile.DT_MIPS_RLD_MAP); ok {
+		return b.word(v)
+	}
+	return 0
+}
+
+// walkLinkMap follows one namespace's list.
+func (b *builder) walkLinkMap(addr arch.Address, seen map[arch.Address]bool) {
+	w := uint64(b.src.Arch.WordSize)
+	for first := true; addr != 0; first = false {
+		if seen[addr] {
+			b.warnf("the dynamic linker's list of libraries runs in a circle at %#x", addr)
+			return
+		}
+		if len(seen) >= maxLinkMap {
+			b.warnf("the dynamic linker's list of libraries has more than %d entries: the rest is left out", maxLinkMap)
+			return
+		}
+		seen[addr] = true
+		next, err := b.src.Mem.ReadWord(addr + 3*w)
+		if err != nil {
+			b.warnf("the dynamic linker's list of libraries breaks off: %v", err)
+			return
+		}
+		b.addEntry(linkEntry{
+			bias: b.word(addr), name: b.cstring(b.word(addr + w)), dynamic: b.word(addr + 2*w), first: first,
+		})
+		addr = next
+	}
+}
+
+func (b *builder) addEntry(e linkEntry) {
+	if !b.spend(1) {
+		return
+	}
+	m := b.moduleAt(e.dynamic)
+	if m == nil {
+		m = b.moduleOf(e)
+	}
+	if m == nil {
+		m = b.newFromEntry(e)
+	}
+	if m == nil {
+		return
+	}
+	l := m.lib
+	if l.Path == "" {
+		l.Path, l.Deleted = cutDeleted(e.name)
+	}
+	if l.Kind == VDSO || l.LoadBias == e.bias {
+		l.BiasGuessed = false
+		return
+	}
+	if l.BiasGuessed {
+		l.LoadBias, l.BiasGuessed = e.bias, false
+	} else if b.dynamicAt(m) != e.dynamic {
+		b.warnf("%s: the dynamic linker has it at %#x, its headers at %#x: the headers are believed", l.Path, e.bias, l.LoadBias)
+	}
+}
+
+// moduleOf finds the module whose dynamic section an entry has, for modules whose
+// mappings do not tell.
+func (b *builder) moduleOf(e linkEntry) *module {
+	if !b.spend(len(b.mods)) {
+		return nil
+	}
+	for _, m := range b.mods {
+		if m.lib.Kind == VDSO && isVDSOName(e.name) || e.first && e.name == "" && m.lib.Kind == Executable ||
+			m.elf != nil && e.dynamic != 0 && b.dynamicAt(m) == e.dynamic {
+			return m
+		}
+	}
+	return nil
+}
+
+func (b *builder) dynamicAt(m *module) arch.Address {
+	if m.elf == nil {
+		return 0
+	}
+	if p := prog(m.elf, elffile.PT_DYNAMIC); p != nil {
+		return b.truncate(m.lib.LoadBias + p.Vaddr)
+	}
+	return 0
+}
+
+// newFromEntry adds the library that only the dynamic linker's list tells of.
+func (b *builder) newFromEntry(e linkEntry) *module {
+	k := b.mappingAt(e.dynamic)
+	if e.dynamic == 0 || k < 0 || b.src.Mappings[k].Path != "" && e.name == "" {
+		return nil
+	}
+	if e.bias != 0 {
+		if at := b.mappingAt(e.bias); at >= 0 && b.src.Mappings[at].Path == "" {
+			if m := b.imageAt(e.bias, ""); m != nil {
+				b.add(m)
+				return m
+			}
+		}
+	}
+	kind := SharedLibrary
+	if isVDSOName(e.name) {
+		kind = VDSO
+	} else if e.first && e.name == "" {
+		kind = Executable
+		e.name = b.execName()
+	}
+	m := b.headerless(e.name, kind, e.bias, k)
+	if m != nil && m.elf == nil {
+		b.spread(m, e.bias, k)
+	}
+	return m
+}
+
+// maxSpread bounds the size of a library whose headers nobody has.
+const maxSpread = 1 << 30
+
+// spread gives a library whose segments are not known all nameless memory from
+// its load address to its dynamic section: libraries that are not prelinked begin
+// at their load bias.
+func (b *builder) spread(m *module, bias arch.Address, k int) {
+	first := b.mappingAt(bias)
+	if bias == 0 || first < 0 || first > k || b.src.Mappings[k].End-bias > maxSpread || !b.spend(k-first+1) {
+		return
+	}
+	c := b.newClaim()
+	b.mark[k] = b.epoch
+	c.idx, c.maps = append(c.idx, k), append(c.maps, b.src.Mappings[k])
+	for i := first; i < k; i++ {
+		if b.src.Mappings[i].Path == "" {
+			b.take(&c, i, b.src.Mappings[i])
+		}
+	}
+	b.own(m, c)
+}

@@ -1,0 +1,189 @@
+package libstate
+
+import (
+	"bytes"
+
+	"github.com/corewalk/corewalk/internal/elffile"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// header reads the ELF header and the program headers that lie in memory at
+// addr; nil when there are none that a program of this process could have.
+func (b *builder) header(addr arch.Address) *elffile.File {
+	var magic [4]byte
+	if n, _ := b.src.Mem.ReadMem(addr, magic[:]); n < 4 || string(magic[:]) != "\x7fELF" {
+		return nil
+	}
+	size := int(min(b.page, maxHeader))
+	for {
+		buf := make([]byte, size)
+		n, _ := b.src.Mem.ReadMem(addr, buf)
+		f, err := elffile.Parse(buf[:n])
+		if err != nil || !b.fits(f) || f.Type != elffile.ET_EXEC && f.Type != elffile.ET_DYN {
+			return nil
+		}
+		if hasLoad(f) && (len(f.Warnings) == 0 || n < size || size >= maxHeader) {
+			return f
+		}
+		if n < size || size >= maxHeader {
+			return nil
+		}
+		size = maxHeader // the headers reach into later pages
+	}
+}
+
+func hasLoad(f *elffile.File) bool {
+	_, _, ok := loadSpan(f)
+	return ok
+}
+
+// loadSpan is the range of link-time addresses [lo, hi) that f's PT_LOADs span.
+func loadSpan(f *elffile.File) (lo, hi uint64, ok bool) {
+	for i := range f.Progs {
+		p := &f.Progs[i]
+		if p.Type != elffile.PT_LOAD || p.Memsz == 0 || p.Vaddr+p.Memsz < p.Vaddr {
+			continue
+		}
+		if !ok || p.Vaddr < lo {
+			lo = p.Vaddr
+		}
+		hi = max(hi, p.Vaddr+p.Memsz)
+		ok = true
+	}
+	return lo, hi, ok
+}
+
+// headerBias is the load bias of an image whose ELF header lies at addr: the
+// header is at file offset 0, which the PT_LOAD of offset 0 maps, or the lowest
+// would if it began earlier.
+func (b *builder) headerBias(f *elffile.File, addr arch.Address) arch.Address {
+	var first *elffile.Prog
+	for i := range f.Progs {
+		p := &f.Progs[i]
+		if p.Type != elffile.PT_LOAD || p.Memsz == 0 {
+			continue
+		}
+		if p.Off < b.page {
+			first = p
+			break
+		}
+		if first == nil || p.Vaddr < first.Vaddr {
+			first = p
+		}
+	}
+	if first == nil {
+		return addr
+	}
+	return b.truncate(addr - (first.Vaddr - first.Off))
+}
+
+func prog(f *elffile.File, typ uint32) *elffile.Prog {
+	for i := range f.Progs {
+		if f.Progs[i].Type == typ {
+			return &f.Progs[i]
+		}
+	}
+	return nil
+}
+
+// read returns up to n bytes of memory from addr on.
+func (b *builder) read(addr arch.Address, n uint64, limit uint64) []byte {
+	buf := make([]byte, min(n, limit))
+	got, _ := b.src.Mem.ReadMem(addr, buf)
+	return buf[:got]
+}
+
+// word reads a pointer; 0 when it cannot be read.
+func (b *builder) word(addr arch.Address) uint64 {
+	v, err := b.src.Mem.ReadWord(addr)
+	if err != nil {
+		return 0
+	}
+	return v
+}
+
+// cstring reads a NUL-terminated string of reasonable length; "" for none.
+func (b *builder) cstring(addr arch.Address) string {
+	if addr == 0 {
+		return ""
+	}
+	// Most are short and near the end of a page: a long read would be wasted.
+	for _, size := range []uint64{128, maxString} {
+		buf := b.read(addr, size, size)
+		if i := bytes.IndexByte(buf, 0); i >= 0 {
+			return string(buf[:i])
+		}
+	}
+	return ""
+}
+
+// buildID reads the GNU build-id from the notes in memory, nil for none.
+func (b *builder) buildID(m *module) []byte {
+	for i := range m.elf.Progs {
+		p := &m.elf.Progs[i]
+		if p.Type != elffile.PT_NOTE || p.Memsz == 0 {
+			continue
+		}
+		data := b.read(b.truncate(m.lib.LoadBias+p.Vaddr), p.Filesz, maxNotes)
+		for n := range elffile.Notes(data, b.src.Arch.ByteOrder, int(min(p.Align, 8))) {
+			if n.Type == elffile.NT_GNU_BUILD_ID && string(n.Name) == "GNU" && !n.Truncated && len(n.Desc) > 0 {
+				return n.Desc
+			}
+		}
+	}
+	return nil
+}
+
+// A dynamic is the dynamic section of a module as it lies in memory.
+type dynamic struct {
+	b    *builder
+	addr arch.Address
+	data []byte
+}
+
+func (b *builder) dynamic(m *module) dynamic {
+	d := dynamic{b: b}
+	if m.elf == nil {
+		return d
+	}
+	if p := prog(m.elf, elffile.PT_DYNAMIC); p != nil {
+		d.addr = b.truncate(m.lib.LoadBias + p.Vaddr)
+		d.data = b.read(d.addr, p.Memsz, maxHeader)
+	}
+	return d
+}
+
+// find returns the value of the first entry of a tag, and the entry's address.
+func (d dynamic) find(tag uint64) (val uint64, at arch.Address, ok bool) {
+	a := d.b.src.Arch
+	size := 2 * a.WordSize
+	for off := 0; off+size <= len(d.data); off += size {
+		t := a.Word(d.data[off:])
+		if t == elffile.DT_NULL {
+			break
+		}
+		if t == tag {
+			return a.Word(d.data[off+a.WordSize:]), d.addr + uint64(off), true
+		}
+	}
+	return 0, 0, false
+}
+
+// soname reads DT_SONAME; its string is often in pages that a dump leaves out.
+func (b *builder) soname(m *module) string {
+	if !m.fromMem {
+		return m.elf.SONAME()
+	}
+	d := b.dynamic(m)
+	name, _, ok := d.find(elffile.DT_SONAME)
+	table, _, ok2 := d.find(elffile.DT_STRTAB)
+	if !ok || !ok2 {
+		return ""
+	}
+	// Most dynamic linkers add the load bias to the pointer in place; the
+	// vDSO's and a few machines' stay as linked.
+	if b.moduleAt(b.truncate(table)) != m {
+		table += m.lib.LoadBias
+	}
+	return b.cstring(b.truncate(table + name))
+}

@@ -1,0 +1,58 @@
+package libstate
+
+import "strings"
+
+// VDSOName is the Path of the kernel's own library.
+const VDSOName = "[vdso]"
+
+// deletedSuffix is what the kernel appends to the path of a mapped file that has
+// been removed.
+const deletedSuffix = " (deleted)"
+
+// cutDeleted strips deletedSuffix, and reports whether it was there.
+func cutDeleted(path string) (string, bool) {
+	return strings.CutSuffix(path, deletedSuffix)
+}
+
+func baseName(path string) string {
+	return path[strings.LastIndexByte(path, '/')+1:]
+}
+
+// isLib reports whether path names the library stem ("libc") in one of the ways
+// that C libraries are installed: libc.so.6, libc-2.31.so, libc.so (musl,
+// Android), libc.musl-x86_64.so.1.
+func isLib(path, stem string) bool {
+	rest, ok := strings.CutPrefix(baseName(path), stem)
+	if !ok {
+		return false
+	}
+	if isSOSuffix(rest) || strings.HasPrefix(rest, ".musl-") {
+		return true
+	}
+	version, ok := strings.CutPrefix(rest, "-")
+	if !ok {
+		return false
+	}
+	end := strings.TrimLeft(version, "0123456789.-")
+	// The dot of ".so" is among what was trimmed.
+	start := len(version) - len(end) - 1
+	return start > 0 && isSOSuffix(version[start:])
+}
+
+// isSOSuffix reports whether s is ".so" or ".so." and a version.
+func isSOSuffix(s string) bool {
+	rest, ok := strings.CutPrefix(s, ".so")
+	return ok && (rest == "" || rest[0] == '.')
+}
+
+// isLibc also knows musl, whose C library is its dynamic linker.
+func isLibc(path string) bool {
+	return isLib(path, "libc") || strings.HasPrefix(baseName(path), "ld-musl-")
+}
+
+func isLibthread(path string) bool { return isLib(path, "libpthread") || isLib(path, "libthr") }
+
+// isVDSOName recognises what the dynamic linker calls the vDSO.
+func isVDSOName(name string) bool {
+	return strings.HasPrefix(name, "linux-vdso") || strings.HasPrefix(name, "linux-gate")
+}

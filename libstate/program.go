@@ -1,0 +1,215 @@
+package libstate
+
+import (
+	"github.com/corewalk/corewalk/internal/elffile"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// addProgram finds the main program by the auxiliary vector, and adds it when
+// neither a mapping's name nor a header in memory has shown it.
+func (b *builder) addProgram() {
+	phdr, entry := b.src.Auxv.address(ATPhdr), b.src.Auxv.address(ATEntry)
+	m := b.moduleAt(phdr)
+	if m == nil {
+		m = b.moduleAt(entry)
+	}
+	if m == nil {
+		m = b.programWithoutHeaders(phdr, entry)
+	}
+	if m == nil {
+		m = b.programByType()
+	}
+	if m == nil || m.lib.Kind == VDSO {
+		return
+	}
+	b.makeProgram(m)
+	if m.lib.Path == "" {
+		m.lib.Path, m.lib.Deleted = cutDeleted(b.execName())
+	}
+}
+
+// makeProgram makes m the only Executable. What was taken for it before is the
+// dynamic linker, which can be executed with a program's name.
+func (b *builder) makeProgram(m *module) {
+	for _, other := range b.mods {
+		if other.lib.Kind == Executable {
+			other.lib.Kind = Interpreter
+		}
+	}
+	m.lib.Kind = Executable
+}
+
+func (b *builder) execName() string {
+	if b.src.ExecPath != "" {
+		return b.src.ExecPath
+	}
+	return b.cstring(b.src.Auxv.address(ATExecFn))
+}
+
+// programByType is the program of a dump without an auxiliary vector: the only
+// image linked to fixed addresses, or that asks for an interpreter.
+func (b *builder) programByType() *module {
+	if len(b.src.Auxv) > 0 {
+		return nil
+	}
+	for _, m := range b.mods {
+		if m.elf != nil && m.lib.Kind != VDSO && (m.elf.Type == elffile.ET_EXEC || prog(m.elf, elffile.PT_INTERP) != nil) {
+			return m
+		}
+	}
+	return nil
+}
+
+// programWithoutHeaders makes the program from the addresses of its program
+// headers and its entry point, as in the dumps of qemu-user, which have neither
+// the names of files nor their read-only pages.
+func (b *builder) programWithoutHeaders(phdr, entry arch.Address) *module {
+	c := b.newClaim()
+	for _, a := range []arch.Address{phdr, entry} {
+		if k := b.mappingAt(a); a != 0 && k >= 0 && b.src.Mappings[k].Path == "" {
+			b.take(&c, k, b.src.Mappings[k])
+		}
+	}
+	if len(c.maps) == 0 && (phdr == 0 || b.src.ELF == nil) {
+		return nil
+	}
+	lib := b.preliminary(b.execName(), c.maps)
+	lib.Kind = Executable
+	m := &module{lib: lib}
+	if f := b.file(lib); f != nil && b.programFits(f, phdr, entry) {
+		m.elf, lib.LoadBias = f, b.truncate(entry-f.Entry)
+		c = b.claimed(f, lib.LoadBias, "")
+		if len(c.maps) == 0 {
+			c.maps = b.assumed(f, lib.LoadBias)
+		}
+	} else {
+		b.guessProgram(m, phdr)
+	}
+	if len(c.maps) == 0 {
+		return nil
+	}
+	b.own(m, c)
+	b.add(m)
+	return m
+}
+
+// programFits checks that a file can be the program that has its program headers
+// and its entry point there.
+func (b *builder) programFits(f *elffile.File, phdr, entry arch.Address) bool {
+	bias := b.truncate(entry - f.Entry)
+	p := prog(f, elffile.PT_PHDR)
+	if bias%b.page != 0 || f.Type == elffile.ET_EXEC && bias != 0 || p != nil && b.truncate(bias+p.Vaddr) != phdr {
+		b.warnf("%s: the file's entry point %#x is not that of the process, %#x: not the program that dumped", b.execName(), f.Entry, entry)
+		return false
+	}
+	return true
+}
+
+// guessProgram takes the load bias from the program headers in memory, or else
+// from where they are: position-independent programs are loaded far above the
+// addresses that others are linked to.
+func (b *builder) guessProgram(m *module, phdr arch.Address) {
+	m.lib.BiasGuessed = true
+	base := b.pageDown(phdr)
+	if f := b.header(base); f != nil {
+		m.elf, m.fromMem, m.lib.BiasGuessed = f, true, false
+		m.lib.HeaderAddr, m.lib.LoadBias = base, b.headerBias(f, base)
+		return
+	}
+	const lowest = 0x4000_0000 // no linker's default, below any loader's choice
+	if base >= lowest {
+		m.lib.LoadBias = base
+	}
+}
+
+// assumed are the mappings that a file's segments must have had, for a dump that
+// tells of none.
+func (b *builder) assumed(f *elffile.File, bias arch.Address) []Mapping {
+	var maps []Mapping
+	for i := range f.Progs {
+		p := &f.Progs[i]
+		if p.Type != elffile.PT_LOAD || p.Memsz == 0 || len(maps) >= 64 {
+			continue
+		}
+		m := Mapping{}
+		m.Start, m.End = b.segment(bias, p.Vaddr, p.Vaddr+p.Memsz)
+		for bit, perm := range map[uint32]Perm{elffile.PF_R: Read, elffile.PF_W: Write, elffile.PF_X: Exec} {
+			if p.Flags&bit != 0 {
+				m.Perm |= perm
+			}
+		}
+		maps = append(maps, m)
+	}
+	return maps
+}
+
+// addInterpreter finds the dynamic linker by the auxiliary vector, and adds it
+// when nothing else has shown it.
+func (b *builder) addInterpreter() {
+	base := b.src.Auxv.address(ATBase)
+	if base == 0 {
+		return
+	}
+	m := b.moduleAt(base)
+	if m == nil {
+		m = b.interpreterAt(base)
+	}
+	if m == nil || m.lib.Kind == VDSO || m.lib.Kind == Executable {
+		return
+	}
+	m.lib.Kind = Interpreter
+	if m.lib.Path == "" {
+		m.lib.Path = b.interpreterName()
+	}
+}
+
+// interpreterAt makes the interpreter of a dump that does not name it.
+func (b *builder) interpreterAt(base arch.Address) *module {
+	if m := b.imageAt(base, ""); m != nil {
+		b.add(m)
+		return m
+	}
+	k := b.mappingAt(base)
+	if k < 0 || b.src.Mappings[k].Path != "" || b.owner[k] != nil {
+		return nil
+	}
+	return b.headerless(b.interpreterName(), Interpreter, base, k)
+}
+
+// headerless makes a module of a library known to be loaded with a bias, over
+// mapping k among others, whose headers are not in memory.
+func (b *builder) headerless(path string, kind Kind, bias arch.Address, k int) *module {
+	c := b.newClaim()
+	b.take(&c, k, b.src.Mappings[k])
+	lib := b.preliminary(path, c.maps)
+	lib.Kind, lib.LoadBias = kind, bias
+	m := &module{lib: lib}
+	if f := b.file(lib); f != nil {
+		if found := b.claimed(f, bias, b.src.Mappings[k].Path); b.mark[k] == b.epoch {
+			m.elf, c = f, found
+		} else {
+			b.warnf("%s: the segments of the file found for it do not lie where the process had it", lib.Path)
+			c = b.newClaim()
+			b.take(&c, k, b.src.Mappings[k])
+		}
+	}
+	b.own(m, c)
+	b.add(m)
+	return m
+}
+
+// interpreterName is PT_INTERP of the program.
+func (b *builder) interpreterName() string {
+	for _, m := range b.mods {
+		if m.lib.Kind != Executable || m.elf == nil {
+			continue
+		}
+		if !m.fromMem {
+			return m.elf.Interp()
+		}
+		if p := prog(m.elf, elffile.PT_INTERP); p != nil {
+			return b.cstring(b.truncate(m.lib.LoadBias + p.Vaddr))
+		}
+	}
+	return ""
+}

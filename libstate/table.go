@@ -1,0 +1,246 @@
+package libstate
+
+import (
+	"bytes"
+	"slices"
+	"sort"
+	"sync"
+	"sync/atomic"
+
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// A Table is the LibraryState of a process whose libraries are known: of a dump,
+// where they never change, or of a live process that calls Replace when they do.
+//
+// All methods may be called by several goroutines. Look-ups take no lock and
+// allocate nothing; they see the libraries of before or of after a Replace.
+type Table struct {
+	view atomic.Pointer[view]
+
+	replacing sync.Mutex // held over Replace, so that news come in order
+	mu        sync.Mutex // guards subs and nextSub
+	subs      map[int]func(*Library, Change)
+	nextSub   int
+}
+
+// A view is one unchanging state of a Table.
+type view struct {
+	libs      []*Library // by ascending Start
+	ranges    []libRange // ascending, disjoint
+	aout      *Library
+	libc      *Library
+	libthread *Library
+	trap      arch.Address
+}
+
+type libRange struct {
+	start, end arch.Address
+	lib        *Library
+}
+
+// NewTable makes a Table of libs, in any order. trap is LibTrapAddress's answer.
+func NewTable(libs []*Library, trap arch.Address) *Table {
+	t := &Table{}
+	t.view.Store(newView(libs, trap))
+	return t
+}
+
+func newView(libs []*Library, trap arch.Address) *view {
+	v := &view{libs: slices.Clone(libs), trap: trap}
+	slices.SortStableFunc(v.libs, func(a, b *Library) int {
+		if a.Start < b.Start {
+			return -1
+		}
+		if a.Start > b.Start {
+			return 1
+		}
+		return 0
+	})
+	v.ranges = disjoint(v.libs)
+	v.findRoles()
+	return v
+}
+
+// disjoint collects the mappings of libs. Where two overlap, which no kernel
+// does but a damaged dump may, the one that starts lower keeps the bytes.
+func disjoint(libs []*Library) []libRange {
+	var all []libRange
+	for _, l := range libs {
+		for _, m := range l.Mappings {
+			if m.End > m.Start {
+				all = append(all, libRange{m.Start, m.End, l})
+			}
+		}
+	}
+	sort.SliceStable(all, func(i, j int) bool { return all[i].start < all[j].start })
+	out := all[:0]
+	var end arch.Address
+	for _, r := range all {
+		r.start = max(r.start, end)
+		if r.start >= r.end {
+			continue
+		}
+		end = r.end
+		out = append(out, r)
+	}
+	return out
+}
+
+// findRoles decides which libraries are the program, the C library and the
+// thread library.
+func (v *view) findRoles() {
+	var files int // libraries that have a file: all but the vDSO
+	var only *Library
+	for _, l := range v.libs {
+		if l.Kind == VDSO {
+			continue
+		}
+		files++
+		only = l
+		if l.Kind == Executable && v.aout == nil {
+			v.aout = l
+		}
+		if v.libc == nil && isLibc(l.Path) {
+			v.libc = l
+		}
+		if v.libthread == nil && isLibthread(l.Path) {
+			v.libthread = l
+		}
+	}
+	if files == 1 { // a static program is its own C and thread library
+		v.libc, v.libthread = only, only
+	}
+}
+
+// at finds the range over addr.
+func (v *view) at(addr arch.Address) *Library {
+	lo, hi := 0, len(v.ranges)
+	for lo < hi {
+		mid := int(uint(lo+hi) >> 1)
+		if v.ranges[mid].end <= addr {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	if lo < len(v.ranges) && v.ranges[lo].start <= addr {
+		return v.ranges[lo].lib
+	}
+	return nil
+}
+
+// LibraryAt returns the library one of whose mappings covers addr.
+func (t *Table) LibraryAt(addr arch.Address) (*Library, bool) {
+	l := t.view.Load().at(addr)
+	return l, l != nil
+}
+
+// Libraries lists all by ascending address. A Table has nothing to refresh from.
+func (t *Table) Libraries(refresh bool) ([]*Library, error) {
+	return slices.Clone(t.view.Load().libs), nil
+}
+
+// AOut is the main program.
+func (t *Table) AOut() (*Library, bool) { return known(t.view.Load().aout) }
+
+// Libc is the C library; of a static program, the program itself, whether or not
+// the kernel mapped its vDSO beside it.
+func (t *Table) Libc() (*Library, bool) { return known(t.view.Load().libc) }
+
+// Libthread is libpthread or libthr. C libraries that hold the thread functions
+// themselves (musl, glibc from 2.34 on) have none, unless an old program asked
+// for it; a static program is its own.
+func (t *Table) Libthread() (*Library, bool) { return known(t.view.Load().libthread) }
+
+func known(l *Library) (*Library, bool) { return l, l != nil }
+
+// Refresh does nothing: what a Table knows changes by Replace alone.
+func (t *Table) Refresh() error { return nil }
+
+// LibTrapAddress is r_debug.r_brk, or 0.
+func (t *Table) LibTrapAddress() arch.Address { return t.view.Load().trap }
+
+// Subscribe calls f for every library that a later Replace brings or takes away.
+func (t *Table) Subscribe(f func(*Library, Change)) (cancel func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.subs == nil {
+		t.subs = make(map[int]func(*Library, Change))
+	}
+	id := t.nextSub
+	t.nextSub++
+	t.subs[id] = f
+	return func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		delete(t.subs, id)
+	}
+}
+
+// Replace makes libs the process's libraries, and tells the subscribers which of
+// them went and which came, in this order. A library is the same when its path
+// and load bias are; one that also has the same mappings and build-id stays the
+// *Library it was, so that what others remember about it stays good.
+func (t *Table) Replace(libs []*Library, trap arch.Address) {
+	t.replacing.Lock()
+	defer t.replacing.Unlock()
+	type key struct {
+		path string
+		bias arch.Address
+	}
+	before := t.view.Load()
+	gone := make(map[key]*Library, len(before.libs))
+	for _, l := range before.libs {
+		gone[key{l.Path, l.LoadBias}] = l
+	}
+	var came []*Library
+	now := make([]*Library, 0, len(libs))
+	for _, l := range libs {
+		k := key{l.Path, l.LoadBias}
+		old, same := gone[k]
+		delete(gone, k)
+		if same && unchanged(old, l) {
+			l = old
+		} else if !same {
+			came = append(came, l)
+		}
+		now = append(now, l)
+	}
+	after := newView(now, trap)
+	t.view.Store(after)
+	for _, l := range before.libs {
+		if gone[key{l.Path, l.LoadBias}] == l {
+			t.tell(l, Unload)
+		}
+	}
+	for _, l := range came {
+		t.tell(l, Load)
+	}
+}
+
+func unchanged(a, b *Library) bool {
+	return a.Kind == b.Kind && a.Deleted == b.Deleted && a.HeaderAddr == b.HeaderAddr &&
+		a.BiasGuessed == b.BiasGuessed && bytes.Equal(a.BuildID, b.BuildID) && slices.Equal(a.Mappings, b.Mappings)
+}
+
+// tell calls the subscribers in the order they came, without holding a lock: they
+// may subscribe and cancel.
+func (t *Table) tell(l *Library, c Change) {
+	t.mu.Lock()
+	ids := make([]int, 0, len(t.subs))
+	for id := range t.subs {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	funcs := make([]func(*Library, Change), len(ids))
+	for i, id := range ids {
+		funcs[i] = t.subs[id]
+	}
+	t.mu.Unlock()
+	for _, f := range funcs {
+		f(l, c)
+	}
+}
+
+var _ LibraryState = (*Table)(nil)

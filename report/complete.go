@@ -1,0 +1,29 @@
+package report
+
+// Complete reports whether the report has no gap that may hide what happened:
+// every stack was walked to its bottom, no module's file was of another build,
+// the dump was whole. A variable or a symbol that is missing is no such gap.
+func (r *Report) Complete() bool {
+	if r.Dump.Truncated {
+		return false
+	}
+	for i := range r.Threads {
+		if r.Threads[i].End != EndBottom {
+			return false
+		}
+	}
+	for i := range r.Modules {
+		if r.Modules[i].Status == ModuleMismatched {
+			return false
+		}
+	}
+	for i := range r.Warnings {
+		if r.Warnings[i].Code == WarnCancelled {
+			return false
+		}
+	}
+	return true
+}
+
+// WarnCancelled is the code of the warning that an analysis was stopped early.
+const WarnCancelled = "cancelled"

@@ -10,7 +10,7 @@ import (
 // indexAfter is how many lookups scan the table before an index is built. A
 // scan reads every entry once; building costs about as much as this many scans
 // (see BenchmarkLookup), so that the total is never more than twice the least.
-const indexAfter = 24
+const indexAfter = 96
 
 // Lookup finds the symbol that best names the code or data at a link-time
 // virtual address. Names are read only where they decide.
@@ -51,7 +51,17 @@ func (t *SymTab) Lookup(addr uint64) (Sym, bool) {
 func (t *SymTab) scan(addr uint64) (Sym, bool) {
 	var sized, label Sym // the best of each kind so far
 	var sizedEnd uint64  // end of the sized symbols that begin at or before addr
+	plain := t.plainLayout()
 	for i, n := 1, t.Len(); i < n; i++ {
+		if plain {
+			// Most symbols go here, before anything else is decoded.
+			b := t.data[i*t.ent+8:][:16]
+			v := binary.LittleEndian.Uint64(b)
+			last := v + max(binary.LittleEndian.Uint64(b[8:]), 1) - 1
+			if v > addr || last >= v && last < min(addr, sizedEnd) {
+				continue
+			}
+		}
 		e := t.entry(i)
 		if e.value > addr || !e.usable() {
 			continue
@@ -97,7 +107,7 @@ type entry struct {
 // entry decodes symbol i as far as choosing needs it.
 func (t *SymTab) entry(i int) entry {
 	b := t.data[i*t.ent:]
-	if t.file.Class == 64 && !t.file.big && !t.moved {
+	if t.plainLayout() {
 		b = b[:24]
 		return entry{
 			value: binary.LittleEndian.Uint64(b[8:]), size: binary.LittleEndian.Uint64(b[16:]),
@@ -107,6 +117,10 @@ func (t *SymTab) entry(i int) entry {
 	s := t.sym(i)
 	return entry{s.Value, s.Size, s.name, s.Shndx, s.Type | s.Bind<<4}
 }
+
+// plainLayout reports whether entries are 64-bit little-endian and their values
+// are to be taken as they are.
+func (t *SymTab) plainLayout() bool { return t.file.Class == 64 && !t.file.big && !t.moved }
 
 // foreign are the types that name no code and no data at their value.
 const foreign = 1<<STT_SECTION | 1<<STT_FILE | 1<<STT_TLS
@@ -212,13 +226,17 @@ func (s *Sym) better(o *Sym) bool {
 	return s.Index < o.Index
 }
 
-// underscores counts those that the name begins with.
+// underscores counts those that the name begins with. glibc's __GI_ aliases,
+// made for calls inside the library, rank behind every other name.
 func (s *Sym) underscores() int {
 	if uint64(s.name) >= uint64(len(s.tab.strs)) {
 		return 0
 	}
 	b := s.tab.strs[s.name:]
 	b = b[:min(len(b), 16)]
+	if bytes.HasPrefix(b, []byte("__GI_")) {
+		return len(b)
+	}
 	return len(b) - len(bytes.TrimLeft(b, "_"))
 }
 

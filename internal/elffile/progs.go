@@ -1,6 +1,10 @@
 package elffile
 
-import "github.com/corewalk/corewalk/internal/binbuf"
+import (
+	"encoding/binary"
+
+	"github.com/corewalk/corewalk/internal/binbuf"
+)
 
 func progSize(class int) int {
 	if class == 64 {
@@ -35,7 +39,15 @@ func (f *File) parseProgs(h header) {
 	}
 }
 
+// prog decodes the program header at off, all of which is in Data.
 func (f *File) prog(off int) Prog {
+	if f.Class == 64 && !f.big {
+		b, le := f.Data[off:][:56], binary.LittleEndian // cores have 100,000 of these
+		return Prog{
+			Type: le.Uint32(b), Flags: le.Uint32(b[4:]), Off: le.Uint64(b[8:]), Vaddr: le.Uint64(b[16:]),
+			Paddr: le.Uint64(b[24:]), Filesz: le.Uint64(b[32:]), Memsz: le.Uint64(b[40:]), Align: le.Uint64(b[48:]),
+		}
+	}
 	c := f.cursor(f.Data, off)
 	if f.Class == 64 {
 		return Prog{Type: c.U32(), Flags: c.U32(), Off: c.U64(), Vaddr: c.U64(), Paddr: c.U64(), Filesz: c.U64(), Memsz: c.U64(), Align: c.U64()}

@@ -70,50 +70,89 @@ func (x *index) add(pos uint64, sym uint32) {
 // extents lists what can be found, by start.
 func (t *SymTab) extents() []extent {
 	list := make([]extent, 0, t.Len())
-	var ends []extent // sized symbols as they are, for cutting labels
+	labels := false
 	for i, n := 1, t.Len(); i < n; i++ {
 		e := t.entry(i)
 		if !e.usable() {
 			continue
 		}
-		if e.size != 0 {
-			ends = append(ends, extent{lo: e.value, hi: e.end()})
-		}
 		s := t.sym(i)
 		if s.Size == 0 && t.toolLabel(&s) {
 			continue
 		}
-		if lo, hi, ok := t.span(&s); ok && lo < hi {
-			list = append(list, extent{lo: lo, hi: hi, sym: uint32(i), sized: s.Size != 0})
+		x := extent{lo: s.Value, hi: s.Value, sym: uint32(i), sized: s.Size != 0}
+		if _, hi, ok := t.span(&s); ok {
+			x.hi = hi
 		}
+		labels = labels || !x.sized
+		list = append(list, x)
 	}
-	byStart := func(a, b extent) int { return cmp.Compare(a.lo, b.lo) }
-	slices.SortFunc(list, byStart)
-	slices.SortFunc(ends, byStart)
-	return cutLabels(list, ends)
+	list = sortExtents(list)
+	if labels {
+		t.cutLabels(list)
+	}
+	return slices.DeleteFunc(list, func(x extent) bool { return x.lo >= x.hi })
 }
 
 // cutLabels ends every sizeless extent where the next sized symbol begins, and
-// drops those that begin inside one.
-func cutLabels(list, ends []extent) []extent {
-	kept := list[:0]
-	next, reach := 0, uint64(0)
-	for _, e := range list {
-		for next < len(ends) && ends[next].lo <= e.lo {
-			reach = max(reach, ends[next].hi)
-			next++
-		}
-		if !e.sized {
-			if reach > e.lo {
-				continue
-			}
-			if next < len(ends) && ends[next].lo < e.hi {
-				e.hi, e.clipped = ends[next].lo, true
+// empties those that begin inside one.
+func (t *SymTab) cutLabels(list []extent) {
+	var reach uint64
+	for i := 0; i < len(list); {
+		j := i
+		for ; j < len(list) && list[j].lo == list[i].lo; j++ {
+			if e := t.entry(int(list[j].sym)); list[j].sized {
+				reach = max(reach, e.end())
 			}
 		}
-		kept = append(kept, e)
+		for ; i < j; i++ {
+			if x := &list[i]; !x.sized && reach > x.lo {
+				x.hi = x.lo
+			}
+		}
 	}
-	return kept
+	next := uint64(1<<64 - 1) // start of the sized symbol after
+	for i := len(list) - 1; i >= 0; i-- {
+		switch x := &list[i]; {
+		case x.sized:
+			next = x.lo
+		case next < x.hi:
+			x.hi, x.clipped = next, true
+		}
+	}
+}
+
+// sortExtents sorts by start, stably: a radix sort, because comparing sorts
+// take several times as long for the hundred thousands of symbols of large
+// libraries. It may return other memory than it was given.
+func sortExtents(list []extent) []extent {
+	const bits = 11
+	var low, high uint64 = 1<<64 - 1, 0
+	for i := range list {
+		low, high = min(low, list[i].lo), max(high, list[i].lo)
+	}
+	if len(list) < 256 || (high-low)>>44 != 0 {
+		slices.SortStableFunc(list, func(a, b extent) int { return cmp.Compare(a.lo, b.lo) })
+		return list
+	}
+	other := make([]extent, len(list))
+	for shift := 0; (high-low)>>shift != 0; shift += bits {
+		var next [1 << bits]int
+		for i := range list {
+			next[(list[i].lo-low)>>shift&(1<<bits-1)]++
+		}
+		sum := 0
+		for i, n := range next {
+			next[i], sum = sum, sum+n
+		}
+		for i := range list {
+			d := (list[i].lo - low) >> shift & (1<<bits - 1)
+			other[next[d]] = list[i]
+			next[d]++
+		}
+		list, other = other, list
+	}
+	return list
 }
 
 // symHeap is a binary heap of positions in list, the best symbol on top. Written

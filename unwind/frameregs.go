@@ -122,9 +122,16 @@ func (f *Frame) locationOf(r arch.Reg) Location {
 	return l
 }
 
+// setLocation sets where a register was found, and leaves open whether the
+// register itself has been set.
 func (f *Frame) setLocation(r arch.Reg, l Location) bool {
 	v, _, _ := f.Reg(r)
-	return f.SetReg(r, v, l)
+	had := f.flags & (flagHasRA | flagHasSP)
+	if !f.SetReg(r, v, l) {
+		return false
+	}
+	f.flags = f.flags&^(flagHasRA|flagHasSP) | had
+	return true
 }
 
 // checkpoint writes the whole register set into f.

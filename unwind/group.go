@@ -80,7 +80,7 @@ func (g *AddrRangeGroup) AddStepper(s FrameStepper, start, end Address) error {
 // AddAddressRanges implements StepperGroup. Nothing is added when one of the
 // ranges is empty.
 func (g *AddrRangeGroup) AddAddressRanges(ranges []AddrRange, s FrameStepper) error {
-	return g.change(ranges, s, func(have []FrameStepper) []FrameStepper {
+	return g.change(ranges, s, true, func(have []FrameStepper) []FrameStepper {
 		if slices.Contains(have, s) {
 			return have
 		}
@@ -94,7 +94,7 @@ func (g *AddrRangeGroup) AddAddressRanges(ranges []AddrRange, s FrameStepper) er
 
 // RemoveAddressRanges implements StepperGroup.
 func (g *AddrRangeGroup) RemoveAddressRanges(ranges []AddrRange, s FrameStepper) error {
-	return g.change(ranges, s, func(have []FrameStepper) []FrameStepper {
+	return g.change(ranges, s, false, func(have []FrameStepper) []FrameStepper {
 		i := slices.Index(have, s)
 		if i < 0 {
 			return have
@@ -103,7 +103,9 @@ func (g *AddrRangeGroup) RemoveAddressRanges(ranges []AddrRange, s FrameStepper)
 	})
 }
 
-func (g *AddrRangeGroup) change(ranges []AddrRange, s FrameStepper, edit func([]FrameStepper) []FrameStepper) error {
+// change edits the steppers of the pieces that ranges cover; enroll says whether
+// s is a member of the group from now on.
+func (g *AddrRangeGroup) change(ranges []AddrRange, s FrameStepper, enroll bool, edit func([]FrameStepper) []FrameStepper) error {
 	if err := checkStepper(s); err != nil {
 		return err
 	}
@@ -114,7 +116,9 @@ func (g *AddrRangeGroup) change(ranges []AddrRange, s FrameStepper, edit func([]
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.enroll(s)
+	if enroll {
+		g.enroll(s)
+	}
 	pieces := slices.Clone(*g.pieces.Load())
 	for _, r := range ranges {
 		pieces = splitAt(pieces, r.Start)
@@ -215,7 +219,7 @@ func checkStepper(s FrameStepper) error {
 	if s == nil {
 		return fmt.Errorf("nil stepper: %w", ErrBadParam)
 	}
-	if !reflect.TypeOf(s).Comparable() {
+	if !reflect.ValueOf(s).Comparable() {
 		return errors.Join(ErrBadParam, fmt.Errorf("stepper %s cannot be compared: register a pointer to it", s.Name()))
 	}
 	return nil

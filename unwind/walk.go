@@ -62,7 +62,7 @@ func (w *Walker) step(st *stepState, in *Frame) (*Frame, EndReason, error) {
 	}
 	out := &st.block[0]
 	var last FrameStepper
-	var refused string
+	var refused string // of the last success that was not taken
 	for {
 		s, err := w.group.FindStepperForAddr(in.ra, last)
 		if err != nil {
@@ -71,13 +71,16 @@ func (w *Walker) step(st *stepState, in *Frame) (*Frame, EndReason, error) {
 		}
 		w.prepare(st, in, out)
 		status := s.CallerFrame(in, out)
+		var why string
 		if status == StatusSuccess {
-			refused = w.refuse(in, out)
+			if why = w.refuse(in, out); why != "" {
+				refused = why
+			}
 		}
-		in.attempt(s, status, out, refused)
+		in.attempt(s, status, out, why)
 		st.scratch = out.changes[:0]
 		switch {
-		case status == StatusSuccess && refused == "":
+		case status == StatusSuccess && why == "":
 			w.accept(st, s, in, out)
 			return out, EndBottom, nil
 		case status == StatusStackBottom:

@@ -1,0 +1,40 @@
+package steppers
+
+import "github.com/corewalk/corewalk/unwind/arch"
+
+// amd64 is x86-64 Linux.
+//
+// The signal frame is struct rt_sigframe of the kernel's
+// arch/x86/include/asm/sigframe.h: when the restorer runs, the handler's ret has
+// popped pretcode and SP is at struct ucontext, whose uc_mcontext (struct
+// sigcontext_64, arch/x86/include/uapi/asm/sigcontext.h) begins at byte 40.
+var amd64 = machine{
+	arch: arch.AMD64,
+	restorers: []restorer{
+		// mov $15,%rax; syscall: glibc, musl, Go before 1.17.
+		{code: codePattern{0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05}, stops: []uint64{0, 7}},
+		// mov $15,%eax; syscall.
+		{code: codePattern{0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05}, stops: []uint64{0, 5}},
+	},
+	sigContext: []savedReg{
+		{arch.R8, 40, 0, 8}, {arch.R9, 48, 0, 8}, {arch.R10, 56, 0, 8}, {arch.R11, 64, 0, 8},
+		{arch.R12, 72, 0, 8}, {arch.R13, 80, 0, 8}, {arch.R14, 88, 0, 8}, {arch.R15, 96, 0, 8},
+		{arch.RDI, 104, 0, 8}, {arch.RSI, 112, 0, 8}, {arch.RBP, 120, 0, 8}, {arch.RBX, 128, 0, 8},
+		{arch.RDX, 136, 0, 8}, {arch.RAX, 144, 0, 8}, {arch.RCX, 152, 0, 8},
+		{arch.RSP, 160, 0, 8}, {arch.RIP, 168, 0, 8}, {arch.EFLAGS, 176, 0, 8},
+		{arch.CS, 184, 0, 2}, {arch.SS, 184, 6, 2},
+	},
+	sigKept: []arch.Reg{arch.FSBase, arch.GSBase, arch.DS, arch.ES, arch.FS, arch.GS},
+	threadExits: []codePattern{
+		// mov %rax,%rdi; mov $60,%eax; syscall: glibc's clone and clone3.
+		{0x48, 0x89, 0xc7, 0xb8, 60, 0, 0, 0, 0x0f, 0x05},
+		// mov %eax,%edi; xor %eax,%eax; mov $60,%al; syscall: musl's __clone.
+		{0x89, 0xc7, 0x31, 0xc0, 0xb0, 60, 0x0f, 0x05},
+	},
+	entryCode:  0x30,
+	loaderCode: 0x40, // _start and _dl_start_user
+	// nop; call runtime.goexit1: the return address is the call, as if the nop
+	// had been one.
+	goExit:   codePattern{0x90, 0xe8},
+	goExitRA: 1,
+}

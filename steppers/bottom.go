@@ -1,0 +1,199 @@
+package steppers
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// BottomOfStackStepper knows the frames that nobody called: the entry point of
+// the program and of the dynamic linker, the code in clone that a new thread
+// begins in, the end of a goroutine.
+//
+// The entry point is in the ELF header that the process has mapped, and a
+// thread's first code is known by what it does after its call (it exits), so
+// that stripped programs have bottoms too. Symbols, where there are any, must
+// not contradict. (Code whose call frame information says that it has no return
+// address is DebugStepper's.)
+type BottomOfStackStepper struct {
+	m     *machine
+	names []string
+	libs  sync.Map // *libstate.Library to []unwind.AddrRange
+}
+
+// NewBottomOfStackStepper returns the stepper for an architecture, or
+// ErrUnsupported. Functions of the names given are bottoms too.
+func NewBottomOfStackStepper(a *arch.Arch, names ...string) (*BottomOfStackStepper, error) {
+	m, err := mustKnow(a)
+	if err != nil {
+		return nil, err
+	}
+	return &BottomOfStackStepper{m: m, names: slices.Clone(names)}, nil
+}
+
+// Name implements unwind.FrameStepper.
+func (s *BottomOfStackStepper) Name() string { return "BottomOfStack" }
+
+// Priority implements unwind.FrameStepper.
+func (s *BottomOfStackStepper) Priority() uint32 { return unwind.PriorityStackBottom }
+
+// NewLibraryNotification implements unwind.LibraryNotifier.
+func (s *BottomOfStackStepper) NewLibraryNotification(lib *libstate.Library, change libstate.Change) {
+	if change == libstate.Unload {
+		s.libs.Delete(lib)
+	}
+}
+
+// CallerFrame implements unwind.FrameStepper. It never fills in out.
+func (s *BottomOfStackStepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
+	w := in.Walker()
+	lookup := in.LookupAddr()
+	lib := libraryAt(w.ProcessState(), lookup)
+	if lib == nil {
+		return unwind.StatusNotMe
+	}
+	for _, r := range s.ranges(w, lib) {
+		if lookup >= r.Start && lookup < r.End {
+			if out.Tracing() {
+				out.Notef("start-up code at %#x", r.Start)
+			}
+			return unwind.StatusStackBottom
+		}
+	}
+	if why := s.startOfThread(in, lib); why != "" {
+		if out.Tracing() {
+			out.Notef("%s", why)
+		}
+		return unwind.StatusStackBottom
+	}
+	return unwind.StatusNotMe
+}
+
+// ranges returns the start-up code of a library.
+func (s *BottomOfStackStepper) ranges(w *unwind.Walker, lib *libstate.Library) []unwind.AddrRange {
+	if v, ok := s.libs.Load(lib); ok {
+		return v.([]unwind.AddrRange)
+	}
+	var ranges []unwind.AddrRange
+	syms := w.SymbolReader()
+	if r, ok := s.entry(w.ProcessState(), syms, lib); ok {
+		ranges = append(ranges, r)
+	}
+	if syms == nil {
+		return ranges // another walker may know more
+	}
+	for _, name := range s.names {
+		if sym, ok := syms.SymbolByName(lib, name); ok {
+			ranges = append(ranges, unwind.AddrRange{Start: sym.Addr, End: sym.Addr + max(sym.Size, s.m.entryCode)})
+		}
+	}
+	s.libs.Store(lib, ranges)
+	return ranges
+}
+
+// entry returns the code at the entry point of a program or dynamic linker.
+// e_entry is the word at byte 0x18 of the ELF header, in both classes.
+func (s *BottomOfStackStepper) entry(mem arch.Memory, syms unwind.SymbolReader, lib *libstate.Library) (unwind.AddrRange, bool) {
+	size := s.m.entryCode
+	switch lib.Kind {
+	case libstate.Interpreter:
+		size = s.m.loaderCode
+	case libstate.Executable:
+	default:
+		return unwind.AddrRange{}, false
+	}
+	if lib.HeaderAddr == 0 {
+		return entrySymbol(syms, lib, size)
+	}
+	entry, err := mem.ReadWord(lib.HeaderAddr + 0x18)
+	if err != nil || entry == 0 {
+		return entrySymbol(syms, lib, size)
+	}
+	start := entry + lib.LoadBias
+	if !lib.Contains(start) {
+		return unwind.AddrRange{}, false
+	}
+	if syms != nil {
+		if sym, ok := syms.SymbolAt(lib, start); ok && sym.Addr == start {
+			if !isEntryName(sym.Name) {
+				return unwind.AddrRange{}, false // an ordinary function, which others may call
+			}
+			if lib.Kind == libstate.Executable && sym.Size != 0 {
+				size = sym.Size
+			}
+		}
+	}
+	return unwind.AddrRange{Start: start, End: start + size}, true
+}
+
+func entrySymbol(syms unwind.SymbolReader, lib *libstate.Library, size uint64) (unwind.AddrRange, bool) {
+	if syms == nil {
+		return unwind.AddrRange{}, false
+	}
+	sym, ok := syms.SymbolByName(lib, "_start")
+	if !ok {
+		return unwind.AddrRange{}, false
+	}
+	if sym.Size != 0 && lib.Kind == libstate.Executable {
+		size = sym.Size
+	}
+	return unwind.AddrRange{Start: sym.Addr, End: sym.Addr + size}, true
+}
+
+// isEntryName reports whether a symbol names start-up code. Linkers name it
+// _start; Go, _rt0_<arch>_<os>.
+func isEntryName(name string) bool {
+	return name == "_start" || name == "__start" || name == "_dlstart" || strings.HasPrefix(name, "_rt0_")
+}
+
+// startOfThread says why the frame, one that made a call, is the first of a
+// thread or goroutine; "" when it is not. A parent that is in the same function
+// has made no call there.
+func (s *BottomOfStackStepper) startOfThread(in *unwind.Frame, lib *libstate.Library) string {
+	if interrupted(in) {
+		return ""
+	}
+	p := in.Walker().ProcessState()
+	for _, code := range s.m.threadExits {
+		if ok, err := code.at(p, s.m.arch, in.RA()); ok && threadName(in, lib) {
+			return "code that ends its thread when the call returns"
+		} else if err != nil {
+			return ""
+		}
+	}
+	if ok, _ := s.m.goExit.at(p, s.m.arch, in.RA()-s.m.goExitRA); ok && goexitName(in, lib) {
+		return "end of a goroutine"
+	}
+	return ""
+}
+
+// symbolName names the function that the frame is in; "" when nobody knows.
+func symbolName(in *unwind.Frame, lib *libstate.Library) string {
+	if syms := in.Walker().SymbolReader(); syms != nil {
+		if sym, ok := syms.SymbolAt(lib, in.LookupAddr()); ok {
+			return sym.Name
+		}
+	}
+	return ""
+}
+
+// threadName reports whether the frame may be in clone. A program that ends a
+// thread by its own system call, in the middle of its stack, has another name;
+// a function of no name, or one that a stripped library's next exported
+// function lends its name to, may be.
+func threadName(in *unwind.Frame, lib *libstate.Library) bool {
+	switch symbolName(in, lib) {
+	case "", "clone", "__clone", "clone3", "__clone3", "thread_start", "__thread_start":
+		return true
+	}
+	return lib.Kind != libstate.Executable
+}
+
+func goexitName(in *unwind.Frame, lib *libstate.Library) bool {
+	name := symbolName(in, lib)
+	return name == "runtime.goexit" || name == "runtime.goexit.abi0"
+}

@@ -1,0 +1,60 @@
+package steppers
+
+import "github.com/corewalk/corewalk/unwind/arch"
+
+// maxCode is the most bytes of code that readCode reads.
+const maxCode = 24
+
+// readCode reads n bytes of code, a word at least, from addr on. It reads words,
+// so that nothing escapes to the heap, and only words that lie wholly in
+// [addr, addr+n).
+func readCode(mem arch.Memory, a *arch.Arch, addr arch.Address, n int) (code [maxCode]byte, err error) {
+	word := a.WordSize
+	for i := 0; i < n; i += word {
+		at := min(i, n-word)
+		v, err := mem.ReadWord(addr + uint64(at))
+		if err != nil {
+			return code, err
+		}
+		putWord(a, code[at:], v)
+	}
+	return code, nil
+}
+
+func putWord(a *arch.Arch, b []byte, v uint64) {
+	if a.WordSize == 4 {
+		a.ByteOrder.PutUint32(b, uint32(v))
+		return
+	}
+	a.ByteOrder.PutUint64(b, v)
+}
+
+// A codePattern is bytes of code to recognise.
+type codePattern []byte
+
+// at reports whether the code at addr is p. The first word read decides almost
+// always. A pattern shorter than a word is read with what follows it, or, where
+// nothing follows, with what precedes it.
+func (p codePattern) at(mem arch.Memory, a *arch.Arch, addr arch.Address) (bool, error) {
+	word := a.WordSize
+	var buf [8]byte
+	for i := 0; i < len(p); i += word {
+		at := max(min(i, len(p)-word), 0)
+		v, err := mem.ReadWord(addr + uint64(at))
+		if err != nil && len(p) < word {
+			back := uint64(word - len(p))
+			if v, err = mem.ReadWord(addr - back); err == nil {
+				putWord(a, buf[:], v)
+				return string(buf[back:word]) == string(p), nil
+			}
+		}
+		if err != nil {
+			return false, err
+		}
+		putWord(a, buf[:], v)
+		if want := p[at:min(at+word, len(p))]; string(buf[:len(want)]) != string(want) {
+			return false, nil
+		}
+	}
+	return true, nil
+}

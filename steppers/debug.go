@@ -1,0 +1,198 @@
+package steppers
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/corewalk/corewalk/internal/dwarf/cfi"
+	"github.com/corewalk/corewalk/internal/dwarf/op"
+	"github.com/corewalk/corewalk/internal/image"
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// A Resolver returns the file of a library, opened; nil when no file matches it.
+// It must allow concurrent use.
+type Resolver func(lib *libstate.Library) *image.Image
+
+// DebugStepper walks by call frame information. It asks .eh_frame first, which
+// is what the process itself would have unwound by, and .debug_frame where that
+// has nothing (assembly and C of programs built without unwind tables).
+//
+// Every register that the information gives a rule for is restored, from the
+// frames below and from memory. A return address that is undefined, or read as
+// zero, is the bottom of the stack.
+type DebugStepper struct {
+	arch    *arch.Arch
+	resolve Resolver
+	scratch sync.Pool // *cfiScratch
+}
+
+// NewDebugStepper returns the stepper for an architecture; ErrBadParam without a
+// resolver.
+func NewDebugStepper(a *arch.Arch, resolve Resolver) (*DebugStepper, error) {
+	if a == nil || resolve == nil {
+		return nil, fmt.Errorf("debug stepper without an architecture or a resolver: %w", unwind.ErrBadParam)
+	}
+	return &DebugStepper{arch: a, resolve: resolve}, nil
+}
+
+// Name implements unwind.FrameStepper.
+func (s *DebugStepper) Name() string { return "Debug" }
+
+// Priority implements unwind.FrameStepper.
+func (s *DebugStepper) Priority() uint32 { return unwind.PriorityDebugStepper }
+
+// A cfiScratch is what one step needs and the next can use again.
+type cfiScratch struct {
+	found   [rowCache]foundRow
+	machine op.Machine
+	regs    calleeRegs
+}
+
+// rowCache is how many rows a walk remembers: recursion comes back to the same
+// few return addresses thousands of times.
+const rowCache = 8
+
+// A foundRow is a row and what it was found for.
+type foundRow struct {
+	lib        *libstate.Library // nil for none
+	lookup, ra arch.Address
+	row        cfi.Row
+}
+
+// calleeRegs answers the registers of a frame by DWARF number.
+type calleeRegs struct {
+	arch  *arch.Arch
+	frame *unwind.Frame
+}
+
+var errNoRegister = errors.New("its value is not known in this frame")
+
+// DWARFReg implements op.Registers.
+func (c *calleeRegs) DWARFReg(n uint64) (uint64, error) {
+	if r, ok := c.arch.FromDWARF(n); ok {
+		if v, _, ok := c.frame.Reg(r); ok {
+			return v, nil
+		}
+	}
+	return 0, errNoRegister
+}
+
+// CallerFrame implements unwind.FrameStepper.
+func (s *DebugStepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
+	x, _ := s.scratch.Get().(*cfiScratch)
+	if x == nil {
+		x = &cfiScratch{}
+	}
+	status := s.step(x, in, out)
+	x.regs = calleeRegs{}
+	s.scratch.Put(x)
+	return status
+}
+
+func (s *DebugStepper) step(x *cfiScratch, in, out *unwind.Frame) unwind.Status {
+	row := s.findRow(x, in, out)
+	if row == nil {
+		return unwind.StatusNotMe
+	}
+	x.regs = calleeRegs{s.arch, in}
+	cfa, err := row.CFAValue(&x.machine, &x.regs, in.Walker().ProcessState())
+	if err != nil {
+		if out.Tracing() {
+			out.Notef("%v", err)
+		}
+		return unwind.StatusNotMe
+	}
+	return s.restore(x, row, cfa, in, out)
+}
+
+// findRow returns the frame's row; nil when there is none.
+func (s *DebugStepper) findRow(x *cfiScratch, in, out *unwind.Frame) *cfi.Row {
+	lookup, ra := in.LookupAddr(), in.RA()
+	lib := libraryAt(in.Walker().ProcessState(), lookup)
+	if lib == nil && lookup != ra {
+		lib = libraryAt(in.Walker().ProcessState(), ra)
+	}
+	if lib == nil {
+		if out.Tracing() {
+			out.Notef("%#x is in no library", lookup)
+		}
+		return nil
+	}
+	f := &x.found[(ra^ra>>3)%rowCache]
+	if f.lib == lib && f.lookup == lookup && f.ra == ra {
+		if out.Tracing() {
+			s.noteRow(out, &f.row, lib)
+		}
+		return &f.row
+	}
+	f.lib = nil
+	if !s.lookUp(f, lib, lookup, ra, out) {
+		return nil
+	}
+	f.lib, f.lookup, f.ra = lib, lookup, ra
+	return &f.row
+}
+
+// lookUp fills in f.row for a frame at ra that is looked up at lookup.
+func (s *DebugStepper) lookUp(f *foundRow, lib *libstate.Library, lookup, ra arch.Address, out *unwind.Frame) bool {
+	im := s.resolve(lib)
+	if im == nil {
+		if out.Tracing() {
+			out.Notef("no file that matches %s", lib.Path)
+		}
+		return false
+	}
+	f.row.Bias = lib.LoadBias
+	found := s.rowAt(&f.row, im, lib, lookup, out)
+	if lookup == ra || found && ra-lib.LoadBias < f.row.FDE.End {
+		return found
+	}
+	// The byte before the return address belongs to another function, or to
+	// none: either a call was that function's last instruction, or the return
+	// address is a signal trampoline, to whose first byte the kernel makes
+	// handlers return.
+	if s.rowAt(&f.row, im, lib, ra, out) && f.row.Signal {
+		return true
+	}
+	return found && s.rowAt(&f.row, im, lib, lookup, out)
+}
+
+// rowAt fills in row for the process's address pc.
+func (s *DebugStepper) rowAt(row *cfi.Row, im *image.Image, lib *libstate.Library, pc arch.Address, out *unwind.Frame) bool {
+	addr := pc - lib.LoadBias
+	if s.rowOf(row, im.EHFrame(), lib, addr, out) || s.rowOf(row, im.DebugFrame(), lib, addr, out) {
+		if out.Tracing() {
+			s.noteRow(out, row, lib)
+		}
+		return true
+	}
+	return false
+}
+
+func (s *DebugStepper) rowOf(row *cfi.Row, t *cfi.Table, lib *libstate.Library, addr uint64, out *unwind.Frame) bool {
+	if t == nil {
+		return false
+	}
+	err := t.Row(addr, row)
+	if err != nil && out.Tracing() {
+		out.Notef("%s+%#x: %v", lib.Path, addr, err)
+	}
+	return err == nil
+}
+
+// noteRow says which row was found.
+func (s *DebugStepper) noteRow(out *unwind.Frame, row *cfi.Row, lib *libstate.Library) {
+	out.Notef("%s FDE %s+%#x..%#x, row at %#x: CFA = %s", row.Source, lib.Path, row.FDE.Start, row.FDE.End, row.Start, row.Format(s.regName))
+}
+
+// regName names a register by DWARF number.
+func (s *DebugStepper) regName(n uint64) string {
+	if r, ok := s.arch.FromDWARF(n); ok {
+		return s.arch.RegName(r)
+	}
+	return fmt.Sprintf("r%d", n)
+}

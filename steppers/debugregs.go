@@ -1,0 +1,110 @@
+package steppers
+
+import (
+	"github.com/corewalk/corewalk/internal/dwarf/cfi"
+	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// restore fills out with the caller's registers as the row gives them.
+func (s *DebugStepper) restore(x *cfiScratch, row *cfi.Row, cfa uint64, in, out *unwind.Frame) unwind.Status {
+	pc := row.RetAddrReg
+	ra, raLoc, ok, err := s.recover(x, row, pc, cfa, in)
+	ra = s.arch.CodeAddress(ra)
+	switch {
+	case err != nil:
+		if out.Tracing() {
+			out.Notef("return address: %v", err)
+		}
+		return unwind.StatusNotMe
+	case !ok:
+		out.Notef("the return address is undefined: the outermost frame")
+		return unwind.StatusStackBottom
+	case ra == 0:
+		return s.zeroReturn(cfa, raLoc, in, out)
+	}
+	out.SetSP(cfa)
+	for n := range row.Rules() {
+		r, known := s.arch.FromDWARF(n)
+		if !known || n == pc {
+			continue
+		}
+		v, loc, ok, err := s.recover(x, row, n, cfa, in)
+		if err != nil && out.Tracing() {
+			out.Notef("%s: %v", s.arch.RegName(r), err)
+		}
+		switch {
+		case err == nil && ok:
+			out.SetReg(r, v, loc)
+		case r != s.arch.SP:
+			out.ForgetReg(r) // the frame stands without it
+		case err != nil:
+			return unwind.StatusNotMe
+		}
+	}
+	out.SetReg(s.arch.PC, ra, raLoc)
+	out.SetCalleeCFA(cfa)
+	out.SetTrust(unwind.TrustCFI)
+	if row.Signal {
+		out.SetNonCall(true)
+		out.SetTrust(unwind.TrustSignal)
+	}
+	return unwind.StatusSuccess
+}
+
+// zeroReturn judges a return address of zero. Start-up code and coroutine
+// libraries put one at the bottom of a stack; so does whoever reads beside the
+// stack.
+func (s *DebugStepper) zeroReturn(cfa uint64, loc unwind.Location, in, out *unwind.Frame) unwind.Status {
+	m, ok, known := mappingAt(in.Walker().ProcessState(), in.SP())
+	if known && (!ok || cfa <= m.Start || cfa > m.End) {
+		if out.Tracing() {
+			out.Notef("the return address is zero (%s), but the CFA %#x is not on the stack", loc.Describe(s.arch), cfa)
+		}
+		return unwind.StatusNotMe
+	}
+	if out.Tracing() {
+		out.Notef("the return address is zero (%s): the bottom of the stack", loc.Describe(s.arch))
+	}
+	return unwind.StatusStackBottom
+}
+
+// recover applies the row's rule for DWARF register n and reads the value. It
+// answers false for a register that cannot be recovered, and an error when what
+// the rule needs cannot be had.
+func (s *DebugStepper) recover(x *cfiScratch, row *cfi.Row, n, cfa uint64, in *unwind.Frame) (uint64, unwind.Location, bool, error) {
+	mem := in.Walker().ProcessState()
+	val, err := row.Recover(n, cfa, &x.machine, &x.regs, mem)
+	if err != nil {
+		return 0, unwind.Location{}, false, err
+	}
+	switch val.Kind {
+	case cfi.ValueMemory:
+		v, err := mem.ReadWord(val.Addr)
+		return v, unwind.AtAddress(val.Addr), err == nil, err
+	case cfi.ValueKnown:
+		return val.Bits, unwind.Location{}, true, nil
+	case cfi.ValueRegister:
+		n = val.Reg
+	case cfi.ValueSame:
+	case cfi.ValueUnspecified:
+		// Only the return address is asked for without a rule. It is where the
+		// call left it: in the link register. Where calls push it, there is none.
+		if s.arch.RA == arch.NoReg {
+			return 0, unwind.Location{}, false, nil
+		}
+	default:
+		return 0, unwind.Location{}, false, nil
+	}
+	v, loc, ok := s.sameAs(n, in)
+	return v, loc, ok, nil
+}
+
+// sameAs returns the callee's register with DWARF number n.
+func (s *DebugStepper) sameAs(n uint64, in *unwind.Frame) (uint64, unwind.Location, bool) {
+	r, ok := s.arch.FromDWARF(n)
+	if !ok {
+		return 0, unwind.Location{}, false
+	}
+	return in.Reg(r)
+}

@@ -1,0 +1,21 @@
+// Package steppers holds the frame steppers that walk stacks of ELF processes,
+// and DefaultGroup, which puts the right ones together.
+//
+// Asked in this order (see unwind.FrameStepper.Priority):
+//
+//   - BottomOfStackStepper knows the code that processes and threads begin in.
+//   - SigHandlerStepper restores the registers that the kernel saved when it
+//     called a signal handler.
+//   - DebugStepper follows call frame information (.eh_frame, .debug_frame).
+//   - WildPCStepper leaves a program counter that is in no code at all.
+//   - FrameFuncStepper follows frame pointers, prologues and epilogues included.
+//   - StepperWanderer scans the stack for return addresses.
+//
+// The last three guess: each takes a return address only when it lies in
+// executable memory just after a call instruction, and none continues from a
+// frame whose own return address is no code. Frame.Trust says who found a frame.
+//
+// Steppers read the process through its ProcessState alone and do not ask
+// whether that is a dump. They may be used by several goroutines and for several
+// walkers at a time.
+package steppers

@@ -1,0 +1,85 @@
+package steppers
+
+import (
+	"fmt"
+
+	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// A machine is what the steppers must know of an architecture on Linux. Each
+// architecture's is in a file of its own.
+type machine struct {
+	arch *arch.Arch
+
+	restorers  []restorer
+	sigContext []savedReg // relative to SP in the restorer
+	// sigKept are the registers that a signal leaves as they are.
+	sigKept []arch.Reg
+
+	// threadExits is code right after a call by which a thread's first function
+	// ends the thread.
+	threadExits []codePattern
+	// entryCode and loaderCode bound the code at the entry point of a program and
+	// of a dynamic linker, in bytes.
+	entryCode, loaderCode uint64
+	// goExit is the code of Go's runtime.goexit, to which goroutines return; the
+	// return address is goExitRA bytes into it.
+	goExit   codePattern
+	goExitRA uint64
+}
+
+// machineOf returns a's description; nil when the steppers do not know a.
+func machineOf(a *arch.Arch) *machine {
+	if a == arch.AMD64 {
+		return &amd64
+	}
+	return nil
+}
+
+// mustKnow is machineOf for constructors.
+func mustKnow(a *arch.Arch) (*machine, error) {
+	if m := machineOf(a); m != nil {
+		return m, nil
+	}
+	name := "no architecture"
+	if a != nil {
+		name = a.Name
+	}
+	return nil, fmt.Errorf("steppers for %s: %w", name, unwind.ErrUnsupported)
+}
+
+// A restorer is the code that a signal handler returns to.
+type restorer struct {
+	code codePattern
+	// stops are the instructions in it, in bytes from its start, at which a
+	// thread can be found with SP still at the signal frame.
+	stops []uint64
+}
+
+// A savedReg is a register that the kernel saved: size bytes at byte off of the
+// word at SP+addr.
+type savedReg struct {
+	reg       arch.Reg
+	addr      uint64
+	off, size uint8
+}
+
+// extract cuts the register out of the word at its addr; little-endian machines
+// only have such registers.
+func (s *savedReg) extract(word uint64) uint64 {
+	word >>= 8 * s.off
+	if s.size < 8 {
+		word &= 1<<(8*s.size) - 1
+	}
+	return word
+}
+
+// whole lays registers of one word out from addr on.
+func whole(addr uint64, word int, regs ...arch.Reg) []savedReg {
+	saved := make([]savedReg, len(regs))
+	for i, r := range regs {
+		saved[i] = savedReg{reg: r, addr: addr + uint64(i*word), size: uint8(word)}
+	}
+	return saved
+}

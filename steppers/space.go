@@ -1,0 +1,80 @@
+package steppers
+
+import (
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// A Mapper is a ProcessState that knows all mappings of its process, anonymous
+// ones too. Without it, steppers know the mappings of libraries only: they then
+// take no code that a JIT compiler made for code.
+type Mapper interface {
+	// MappingAt returns the mapping that addr lies in.
+	MappingAt(addr arch.Address) (libstate.Mapping, bool)
+}
+
+// mappingAt returns the mapping that addr lies in. known is false when the
+// process cannot tell whether there is one.
+func mappingAt(p unwind.ProcessState, addr arch.Address) (m libstate.Mapping, ok, known bool) {
+	if mapper, is := p.(Mapper); is {
+		m, ok = mapper.MappingAt(addr)
+		return m, ok, true
+	}
+	libs := p.LibraryTracker()
+	if libs == nil {
+		return m, false, false
+	}
+	lib, found := libs.LibraryAt(addr)
+	if !found {
+		return m, false, false
+	}
+	for i := range lib.Mappings {
+		if l := &lib.Mappings[i]; addr >= l.Start && addr < l.End {
+			return *l, true, true
+		}
+	}
+	return m, false, false
+}
+
+// isCode reports whether addr lies in executable memory.
+func isCode(p unwind.ProcessState, addr arch.Address) bool {
+	m, ok, _ := mappingAt(p, addr)
+	return ok && m.Perm&libstate.Exec != 0
+}
+
+// maxStackGap is how far up a stack a frame may lie where its mapping's end is
+// not known, in bytes: the usual limit on a main thread's stack.
+const maxStackGap = 8 << 20
+
+// stackEnd returns where the stack that sp is in ends at most.
+func stackEnd(p unwind.ProcessState, sp arch.Address) arch.Address {
+	if m, ok, _ := mappingAt(p, sp); ok {
+		return m.End
+	}
+	if sp > ^arch.Address(0)-maxStackGap {
+		return ^arch.Address(0)
+	}
+	return sp + maxStackGap
+}
+
+// libraryAt returns the library over addr.
+func libraryAt(p unwind.ProcessState, addr arch.Address) *libstate.Library {
+	if libs := p.LibraryTracker(); libs != nil {
+		if l, ok := libs.LibraryAt(addr); ok {
+			return l
+		}
+	}
+	return nil
+}
+
+// interrupted reports whether the frame was interrupted at its pc, so that
+// registers and code state are those of any instruction, not those after a call.
+func interrupted(f *unwind.Frame) bool { return f.IsTopFrame() || f.NonCall() }
+
+// derailed reports whether the frame is at an address that is no code without a
+// processor having got there: a return address that something overwrote. What
+// the stack holds beyond it is anybody's guess, and no guess of ours.
+func derailed(f *unwind.Frame) bool {
+	return !interrupted(f) && !isCode(f.Walker().ProcessState(), f.LookupAddr())
+}

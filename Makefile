@@ -6,6 +6,7 @@ GO ?= go
 FUZZTIME ?= 10s
 BENCH ?= .
 CASES ?=
+PKGS ?= ./...
 
 .PHONY: build test bench cores fuzz lint
 
@@ -13,16 +14,16 @@ build:
 	CGO_ENABLED=0 $(GO) build -trimpath -o corewalk ./cmd/corewalk
 
 test:
-	$(GO) test ./...
+	$(GO) test $(PKGS)
 
 bench:
-	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem $(PKGS)
 
 cores:
 	testdata/make-cores.sh $(CASES)
 
 fuzz:
-	@set -e; for pkg in $$($(GO) list ./...); do \
+	@set -e; for pkg in $$($(GO) list $(PKGS)); do \
 		for target in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
 			echo "$$pkg $$target"; \
 			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$pkg; \
@@ -32,4 +33,4 @@ fuzz:
 lint:
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then \
 		echo "gofmt wants to change:"; echo "$$unformatted"; exit 1; fi
-	$(GO) vet ./...
+	$(GO) vet $(PKGS)

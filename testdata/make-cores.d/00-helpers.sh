@@ -87,11 +87,11 @@ finish() {
 # no_machine_paths: refuses files that name this machine's directories. What
 # is shipped compressed lies unpacked in $dir; debug sections are unpacked too.
 no_machine_paths() {
-	local file plain=$dir/plain found
+	local file plain=$dir/plain found checkout=${here%/*}
 	for file in $(find "$dir" "$stage" -type f ! -name '*.zst' ! -name '*.log' ! -path "$dir/view/*"); do
 		objcopy --decompress-debug-sections "$file" "$plain" 2>/dev/null || cp "$file" "$plain"
 		# /tmp/go-build is what the go command writes for its own directory.
-		found=$(strings -a "$plain" | grep -v '^/tmp/go-build' | grep -m1 -E '/work/|/home/|/root/|/tmp/|^/opt/[^c]')
+		found=$(strings -a "$plain" | grep -v '^/tmp/go-build' | grep -m1 -F -e "$checkout/" -e "$HOME/" -e /home/ -e /root/ -e /tmp/)
 		rm -f "$plain"
 		[ -z "$found" ] || { say "$case: $(basename "$file") names a path of this machine: $found"; return 1; }
 	done
@@ -110,7 +110,8 @@ record_gdb() {
 	(cd "$view" && timeout 300 gdb -nx -q -batch -ex 'set width 0' -ex 'set sysroot '"$sysroot" \
 		-ex 'set solib-search-path .' -ex 'set debug-file-directory debug' \
 		-ex 'set print frame-arguments all' "${commands[@]}" 2>&1) |
-		sed -e "s#$here/##g" -e "s#$view/##g" -e 's/ *$//' | grep -v -E '^\[(New LWP|Current thread|Thread debugging)|^Using host libthread_db|^warning: (Can.t open file|Section .\.reg-xstate)|^[0-9]+\s.*No such file|auto-load|^of file '
+		sed -e "s#$here/##g" -e "s#$view/##g" -e 's/ *$//' \
+			-e '/^----- Backtrace/,/^----------*$/d' | grep -v -E '^\[(New LWP|Current thread|Thread debugging)|^Using host libthread_db|^warning: (Can.t open file|Section .\.reg-xstate)|^[0-9]+\s.*No such file|auto-load|^of file '
 }
 
 # copy_sysroot: copies the libraries that the programs map, laid out as the

@@ -80,7 +80,17 @@ make_split-dwarf() {
 	ship pack && (cd "$dir" && for f in *.dwo; do ship "$f"; done) && finish pack
 }
 
-# The core is of the first build; other/pack has another build-id.
+# The .dwo files of clang in a package, as llvm-dwp makes it.
+make_split-dwp() {
+	need clang-19 llvm-dwp-19 || return $?
+	(cd "$src" && clang-19 -fdebug-compilation-dir=/src -ffile-prefix-map="$src"=/src -O2 -gdwarf-5 -gsplit-dwarf -c pack.c -o "$dir/pack.o") &&
+		(cd "$dir" && clang-19 pack.o -o pack && llvm-dwp-19 pack.dwo -o pack.dwp) &&
+		run pack && ship pack && ship pack.dwp && finish pack
+}
+
+make_lto() { packed -flto && ship pack && finish pack; }
+
+# The core is of the first build; version.other has another build-id.
 make_mismatch() {
 	cc version.c -O2 -g -DVERSION=1 -o version && run version && ship version || return 1
 	cc version.c -O2 -g -DVERSION=2 -o version.other && ship version.other && finish version

@@ -11,9 +11,12 @@
 # run there, because their paths end up in the cores. It installs nothing.
 # Debian packages that it uses:
 #   gcc g++ libc6-dev binutils gdb zstd xz-utils dwz elfutils musl-tools
-#   clang-19 llvm-19 rustc golang-go python3-minimal
+#   clang-19 llvm-19 rustc, and Go 1.22 or newer
 # A case whose tool is missing is skipped with a line that says so; the files
 # that are there stay. src/README.md tells how to add a case.
+#
+# The working directory is removed when all went well, so that tests do not find
+# the programs where the cores say they were; KEEP=1 leaves it.
 set -u -o pipefail
 export LC_ALL=C DEBUGINFOD_URLS=
 
@@ -60,6 +63,7 @@ main() {
 			build_case "${name#amd64-}" || failed=1
 		fi
 	done
+	[ $failed = 1 ] || [ -n "${KEEP-}" ] || rm -rf "$work"
 	return $failed
 }
 

@@ -109,7 +109,7 @@ record_gdb() {
 	done
 	(cd "$view" && timeout 300 gdb -nx -q -batch -ex 'set width 0' -ex 'set sysroot '"$sysroot" \
 		-ex 'set solib-search-path .' -ex 'set debug-file-directory debug' \
-		-ex 'set print frame-arguments all' "${commands[@]}" 2>&1) |
+		-ex 'set print frame-arguments all' "${commands[@]}" 2>&1) 2>/dev/null |
 		sed -e "s#$here/##g" -e "s#$view/##g" -e 's/ *$//' \
 			-e '/^----- Backtrace/,/^----------*$/d' | grep -v -E '^\[(New LWP|Current thread|Thread debugging)|^Using host libthread_db|^warning: (Can.t open file|Section .\.reg-xstate)|^[0-9]+\s.*No such file|auto-load|^of file '
 }

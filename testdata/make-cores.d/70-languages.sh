@@ -1,4 +1,7 @@
 # C++, Rust and Go.
+#
+# Go programs run with GOMAXPROCS=1, so that the number of threads differs less
+# from run to run.
 
 # cxx_case NAME FLAG...: compiles NAME.cpp, runs it, ships both.
 cxx_case() {
@@ -31,18 +34,18 @@ make_rust-segv() { rust wild; }
 go_build() {
 	local name=$1
 	shift
-	printf 'module fixtures/%s\n\ngo 1.26\n' "$name" >"$src/$name/go.mod"
-	(cd "$src/$name" && GOFLAGS= GOWORK=off go build -trimpath -buildvcs=false "$@" -o "$dir/$name" .)
+	printf 'module fixtures/%s\n\ngo 1.22\n' "$name" >"$src/$name/go.mod"
+	(cd "$src/$name" && GOFLAGS= GOWORK=off GOTOOLCHAIN=local go build -trimpath -buildvcs=false "$@" -o "$dir/$name" .)
 }
 
 make_go-nil() {
 	need go || return $?
-	launcher=(GOTRACEBACK=crash)
+	launcher=(GOTRACEBACK=crash GOMAXPROCS=1)
 	CGO_ENABLED=0 go_build gonil && run gonil && ship gonil && finish gonil
 }
 
 make_go-cgo() {
 	need go || return $?
-	launcher=(GOTRACEBACK=crash)
+	launcher=(GOTRACEBACK=crash GOMAXPROCS=1)
 	CGO_ENABLED=1 CGO_CFLAGS="-O1 -g" go_build gocgo && run gocgo && ship gocgo && finish gocgo
 }

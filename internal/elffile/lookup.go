@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"math"
+	"slices"
 )
 
 // indexAfter is how many lookups scan the table before an index is built. A
@@ -162,26 +163,41 @@ func (t *SymTab) span(s *Sym) (lo, hi uint64, ok bool) {
 // bounds is where the symbol's section or segment is.
 func (t *SymTab) bounds(s *Sym) (lo, hi uint64, ok bool) {
 	list := t.file.Sections()
-	if len(list) == 0 {
-		for i := range t.file.Progs {
-			p := &t.file.Progs[i]
-			if p.Type == PT_LOAD && s.Value >= p.Vaddr && s.Value-p.Vaddr < p.Memsz {
-				return p.Vaddr, endOf(p.Vaddr, p.Memsz), true
-			}
-		}
-		return 0, 0, false
-	}
 	x := s.Shndx
-	if t.opd != nil && x == uint32(t.opd.Index) {
-		if sec := t.file.SectionAt(s.Value); sec != nil {
-			return sec.Addr, endOf(sec.Addr, sec.Size), true
-		}
-		return 0, 0, false
+	if len(list) == 0 || t.opd != nil && x == uint32(t.opd.Index) {
+		return t.loadBounds(s.Value)
 	}
 	if uint64(x) >= uint64(len(list)) || list[x].Flags&SHF_ALLOC == 0 {
 		return 0, 0, false
 	}
 	return list[x].Addr, endOf(list[x].Addr, list[x].Size), true
+}
+
+// A load is the addresses of one PT_LOAD segment.
+type load struct{ lo, hi uint64 }
+
+// loadsByAddr lists the PT_LOAD segments by address, so that a file with very
+// many of them costs no pass over all for each of its symbols.
+func (f *File) loadsByAddr() []load {
+	var list []load
+	for i := range f.Progs {
+		if p := &f.Progs[i]; p.Type == PT_LOAD {
+			list = append(list, load{p.Vaddr, endOf(p.Vaddr, p.Memsz)})
+		}
+	}
+	slices.SortFunc(list, func(a, b load) int { return cmp.Compare(a.lo, b.lo) })
+	return list
+}
+
+func (t *SymTab) loadBounds(addr uint64) (lo, hi uint64, ok bool) {
+	i, exact := slices.BinarySearchFunc(t.loads, addr, func(l load, a uint64) int { return cmp.Compare(l.lo, a) })
+	if !exact {
+		i--
+	}
+	if i < 0 || addr >= t.loads[i].hi {
+		return 0, 0, false
+	}
+	return t.loads[i].lo, t.loads[i].hi, true
 }
 
 // class ranks types: functions, untyped, everything else.

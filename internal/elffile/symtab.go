@@ -18,7 +18,9 @@ type SymTab struct {
 	strs  []byte
 	xndx  []byte // SHT_SYMTAB_SHNDX, 4 bytes a symbol, or nil
 	ent   int    // bytes an entry takes
-	opd   *Section
+	opd   *Section // of big-endian PPC64: the function descriptors
+	descs []byte   // what opd holds
+	loads []load   // when sections cannot say where a symbol's code ends
 	marks bool // the machine has mapping symbols
 	moved bool // the code of a function may be elsewhere than st_value says
 
@@ -115,7 +117,12 @@ func (f *File) newTab(data, strs []byte, ent uint64) (*SymTab, error) {
 	t := &SymTab{file: f, strs: strs, ent: int(ent)}
 	t.data = data[:len(data)-len(data)%int(ent)]
 	if f.Machine == EM_PPC64 && f.Flags&3 != 2 {
-		t.opd = f.Section(".opd")
+		if t.opd = f.Section(".opd"); t.opd != nil {
+			t.descs, _ = f.rawSection(t.opd)
+		}
+	}
+	if t.opd != nil || len(f.Sections()) == 0 {
+		t.loads = f.loadsByAddr()
 	}
 	t.moved = t.opd != nil || f.Machine == EM_ARM || f.Machine == EM_MIPS
 	t.marks = f.Machine == EM_ARM || f.Machine == EM_AARCH64 || f.Machine == EM_RISCV
@@ -178,7 +185,7 @@ func (t *SymTab) codeAddr(s *Sym) uint64 {
 		return s.Value &^ 1
 	case EM_PPC64:
 		if t.opd != nil && t.opd.Contains(s.Value) {
-			if b, err := t.file.DataAt(s.Value, 8); err == nil {
+			if b, ok := binbuf.Slice(t.descs, s.Value-t.opd.Addr, 8); ok {
 				return t.file.Order.Uint64(b)
 			}
 		}

@@ -1,7 +1,7 @@
 // Frames whose CFA is an expression or a moving register.
 //
-// Built with -O2 -mavx2's alignment: wide realigns its stack for a 64-byte
-// local beside a variable-length array, so its unwind rule for the CFA is an
+// Built with -O2: wide realigns its stack for a local aligned to 64 bytes,
+// beside a variable-length array, so its unwind rule for the CFA is an
 // expression. Expected stack: crash, wide, main
 #include <stddef.h>
 

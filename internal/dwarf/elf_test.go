@@ -1,41 +1,55 @@
 package dwarf
 
 import (
+	"bytes"
 	"debug/elf"
-	"io"
+	"os"
 	"testing"
 )
 
-// openELF makes a Data of an ELF file through the standard library.
+// openELF makes a Data of an ELF file, with the standard library's reader of
+// ELF.
 func openELF(t testing.TB, path string, opts ...Option) (*elf.File, *Data) {
 	t.Helper()
-	f, err := elf.Open(path)
+	s := readELF(t, path)
+	return s.f, s.data(opts...)
+}
+
+type elfSource struct {
+	f     *elf.File
+	bytes []byte
+}
+
+func readELF(t testing.TB, path string) elfSource {
+	t.Helper()
+	b, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { f.Close() })
-	low, high := textOf(f)
-	if high > 0 {
-		opts = append([]Option{WithText(low, high)}, opts...)
+	f, err := elf.NewFile(bytes.NewReader(b))
+	if err != nil {
+		t.Fatal(err)
 	}
-	return f, New(elfSource{f}, f.ByteOrder, opts...)
+	return elfSource{f, b}
 }
 
-type elfSource struct{ f *elf.File }
+func (s elfSource) data(opts ...Option) *Data {
+	if low, high := textOf(s.f); high > 0 {
+		opts = append([]Option{WithText(low, high)}, opts...)
+	}
+	return New(s, s.f.ByteOrder, opts...)
+}
 
+// Section slices the file; only compressed sections are copied.
 func (s elfSource) Section(name string) ([]byte, error) {
 	sec := s.f.Section(name)
-	if sec == nil {
+	switch {
+	case sec == nil || sec.Type == elf.SHT_NOBITS:
 		return nil, nil
+	case sec.Flags&elf.SHF_COMPRESSED != 0:
+		return sec.Data()
 	}
-	if sec.Type == elf.SHT_NOBITS {
-		return nil, nil
-	}
-	b, err := sec.Data()
-	if err == io.EOF {
-		err = nil
-	}
-	return b, err
+	return s.bytes[sec.Offset : sec.Offset+sec.FileSize], nil
 }
 
 // textOf returns the bounds of the executable segments.

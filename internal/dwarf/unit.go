@@ -36,8 +36,9 @@ type Unit struct {
 	lineErr  error
 	paths    pathCache
 
-	funcs funcIndex
-	scope scopeIndex
+	funcs   funcIndex
+	scope   scopeIndex
+	origins originIndex
 
 	splitOnce sync.Once
 	splitUnit *Unit

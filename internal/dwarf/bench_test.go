@@ -1,0 +1,83 @@
+package dwarf
+
+import (
+	"debug/elf"
+	"os"
+	"testing"
+)
+
+// benchFile returns a large file to measure with: DWARF_BENCH, or the test
+// binary itself.
+func benchFile(b *testing.B) elfSource {
+	path := os.Getenv("DWARF_BENCH")
+	if path == "" {
+		var err error
+		if path, err = os.Executable(); err != nil {
+			b.Skip(err)
+		}
+	}
+	s := readELF(b, path)
+	if s.f.Section(".debug_info") == nil {
+		b.Skipf("%s has no uncompressed .debug_info", path)
+	}
+	return s
+}
+
+// benchPCs returns n addresses spread over the text.
+func benchPCs(f *elf.File, n int) []uint64 {
+	text := f.Section(".text")
+	pcs := make([]uint64, n)
+	for i := range pcs {
+		pcs[i] = text.Addr + text.Size/uint64(n+1)*uint64(i+1)
+	}
+	return pcs
+}
+
+// BenchmarkOpen measures from nothing known to the first frame.
+func BenchmarkOpen(b *testing.B) {
+	s := benchFile(b)
+	pcs := benchPCs(s.f, 16)
+	for _, bm := range []struct {
+		name string
+		pcs  []uint64
+	}{{"1pc", pcs[7:8]}, {"16pcs", pcs}} {
+		b.Run(bm.name, func(b *testing.B) {
+			b.ReportAllocs()
+			var buf []Call
+			for b.Loop() {
+				d := s.data()
+				for _, pc := range bm.pcs {
+					buf, _ = d.Frames(pc, buf[:0])
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkIndex measures the index over the units alone.
+func BenchmarkIndex(b *testing.B) {
+	s := benchFile(b)
+	b.ReportAllocs()
+	for b.Loop() {
+		d := s.data()
+		d.index.covered = nil
+		d.indexRoots()
+	}
+}
+
+// BenchmarkFrames measures addresses whose units were touched before.
+func BenchmarkFrames(b *testing.B) {
+	s := benchFile(b)
+	d := s.data()
+	pcs := benchPCs(s.f, 64)
+	var buf []Call
+	for _, pc := range pcs {
+		buf, _ = d.Frames(pc, buf[:0])
+	}
+	b.ReportAllocs()
+	i := 0
+	for b.Loop() {
+		buf, _ = d.Frames(pcs[i%len(pcs)], buf[:0])
+		i++
+	}
+}

@@ -1,0 +1,119 @@
+package dwarf
+
+// Call sites (DWARF 5, 3.4): which calls a function makes, and to whom.
+
+// A CallSite is a DW_TAG_call_site or DW_TAG_GNU_call_site. Its parameters are
+// the children of its entry.
+type CallSite struct {
+	DIE
+	// ReturnPC is the address after the call: the return address, or for a
+	// tail call what follows the jump. Zero when not recorded.
+	ReturnPC uint64
+	// PC is the address of the call instruction, where recorded (clang gives
+	// only this one for tail calls).
+	PC uint64
+	// Origin is the entry of the called function, maybe a declaration or an
+	// abstract instance; not Valid for an indirect call.
+	Origin DIE
+	// Target is the expression that computes the callee's address in an
+	// indirect call, where the compiler could say.
+	Target []byte
+	// Tail says that the call is a jump: the callee returns to the caller's
+	// caller.
+	Tail bool
+}
+
+// LookupPC is an address within the call instruction, to ask for its line with.
+func (s *CallSite) LookupPC() uint64 {
+	if s.PC == 0 && s.ReturnPC > 0 {
+		return s.ReturnPC - 1
+	}
+	return s.PC
+}
+
+// maxCallSites bounds the call sites of one function.
+const maxCallSites = 1 << 16
+
+// CallSites appends to buf the call sites of the function at off, those of
+// inlined calls among them.
+func (u *Unit) CallSites(off uint64, buf []CallSite) []CallSite {
+	u.eachCallSite(off, func(s *CallSite) bool {
+		buf = append(buf, *s)
+		return len(buf) < maxCallSites
+	})
+	return buf
+}
+
+// CallSiteAt returns the call site of the function at off that returns to pc.
+func (u *Unit) CallSiteAt(off, pc uint64) (site CallSite, ok bool) {
+	u.eachCallSite(off, func(s *CallSite) bool {
+		if s.ReturnPC == pc && !s.Tail {
+			site, ok = *s, true
+		}
+		return !ok
+	})
+	return site, ok
+}
+
+// eachCallSite calls yield for the call sites of a function until it returns
+// false. Functions nested in it have call sites of their own.
+func (u *Unit) eachCallSite(off uint64, yield func(*CallSite) bool) {
+	var e Entry
+	c := u.Cursor(off)
+	if !c.Next(&e) {
+		return
+	}
+	for c.Level() > 0 && c.Next(&e) {
+		switch e.Tag {
+		case 0, TagInlinedSubroutine, TagLexicalBlock, TagTryBlock, TagCatchBlock, TagWithStmt:
+		case TagCallSite, TagGNUCallSite:
+			s := u.callSite(&c, &e)
+			if !yield(&s) {
+				return
+			}
+			c.SkipChildren()
+		default:
+			c.SkipChildren()
+		}
+	}
+}
+
+func (u *Unit) callSite(c *Cursor, e *Entry) CallSite {
+	s := CallSite{DIE: DIE{u, e.Off}}
+	var v Value
+	for c.Attr(&v) {
+		switch v.Attr {
+		case AttrCallReturnPC, AttrLowPC: // the latter in the GNU form
+			s.ReturnPC, _ = u.Address(&v)
+		case AttrCallPC:
+			s.PC, _ = u.Address(&v)
+		case AttrCallOrigin, AttrAbstractOrigin:
+			s.Origin, _ = u.Ref(&v)
+		case AttrCallTarget, AttrGNUCallSiteTarget, AttrCallTargetClobber, AttrGNUCallSiteTargetCl:
+			s.Target = v.B
+		case AttrCallTailCall, AttrGNUTailCall:
+			s.Tail = v.Flag()
+		}
+	}
+	return s
+}
+
+// CallsComplete reports whether the function at off says that all its calls
+// (all), or at least its tail calls, have call sites.
+func (u *Unit) CallsComplete(off uint64) (all, tail bool) {
+	var e Entry
+	var v Value
+	c := u.Cursor(off)
+	if !c.Next(&e) {
+		return false, false
+	}
+	for c.Attr(&v) {
+		switch v.Attr {
+		case AttrCallAllCalls, AttrCallAllSources, AttrGNUAllCallSites, AttrGNUAllSourceSites:
+			all = all || v.Flag()
+		case AttrCallAllTailCalls, AttrGNUAllTailCallSites:
+			tail = tail || v.Flag()
+		}
+	}
+	return all, all || tail
+}

@@ -1,0 +1,126 @@
+package dwarf
+
+import "sync"
+
+// From the entry that a call site names to the function's code. The entry is
+// often a declaration, or the abstract instance of a function that was inlined
+// elsewhere: the code then hangs on another entry that refers back to it.
+
+// A Resolver returns the address of the function with a linkage name (or plain
+// name, in C), from the file's symbol table.
+type Resolver func(name string) (entry uint64, ok bool)
+
+// originIndex says which functions with code a unit has for an abstract entry
+// or declaration. It is made for tail calls only.
+type originIndex struct {
+	once sync.Once
+	of   map[DIE][]uint64 // offsets of functions
+}
+
+func (u *Unit) originsOf(d DIE) []uint64 {
+	x := &u.origins
+	x.once.Do(func() {
+		x.of = make(map[DIE][]uint64)
+		seen := make(map[uint64]bool) // a function of two ranges is there twice
+		for _, s := range u.functions(false).spans {
+			off := u.Off + s.id>>1
+			if seen[off] {
+				continue
+			}
+			seen[off] = true
+			at := DIE{u, off}
+			for range maxOrigins {
+				next := at.origin()
+				if !next.Valid() || next == at {
+					break
+				}
+				x.of[next] = append(x.of[next], off)
+				at = next
+			}
+		}
+	})
+	return x.of[d]
+}
+
+// origin returns the entry that d's attributes refer to for what they lack.
+func (d DIE) origin() DIE {
+	var e Entry
+	var v Value
+	c := d.Unit.Cursor(d.Off)
+	if !c.Next(&e) {
+		return DIE{}
+	}
+	for c.Attr(&v) {
+		if v.Attr == AttrAbstractOrigin || v.Attr == AttrSpecification {
+			to, _ := d.Unit.Ref(&v)
+			return to
+		}
+	}
+	return DIE{}
+}
+
+// funcOf returns the function whose own entry is at off, if it has code.
+func (u *Unit) funcOf(off uint64) (Func, bool) {
+	var e Entry
+	var v Value
+	var p pcAttrs
+	c := u.Cursor(off)
+	if !c.Next(&e) || e.Tag != TagSubprogram {
+		return Func{}, false
+	}
+	for c.Attr(&v) {
+		p.take(&v)
+	}
+	it := u.rangesOf(&p)
+	r, ok := it.next()
+	if !ok {
+		return Func{}, false
+	}
+	return Func{DIE: DIE{u, off}, Range: r, Entry: u.entryOf(off, r.Low)}, true
+}
+
+// maxTargets bounds the clones of a function that one call may go to.
+const maxTargets = 16
+
+// targets returns the functions of this file that a call to d, made in unit
+// from, may reach: one, or several when the compiler cloned it. name is what d
+// is called in symbol tables.
+func (d DIE) targets(from *Unit, resolve Resolver) (all []Func, name string) {
+	if f, ok := d.Unit.funcOf(d.Off); ok {
+		return []Func{f}, ""
+	}
+	units := [...]*Unit{d.Unit, from}
+	for i, u := range units {
+		if i > 0 && u == d.Unit {
+			break
+		}
+		for _, off := range u.originsOf(d) {
+			if f, ok := u.funcOf(off); ok && len(all) < maxTargets {
+				all = append(all, f)
+			}
+		}
+	}
+	info := d.FuncInfo()
+	if name = info.LinkageName; name == "" {
+		name = info.Name
+	}
+	if len(all) > 0 || resolve == nil || name == "" {
+		return all, name
+	}
+	if entry, ok := resolve(name); ok {
+		if f, ok := from.linked().funcAtEntry(entry); ok {
+			all = append(all, f)
+		}
+	}
+	return all, name
+}
+
+// funcAtEntry returns the function that begins at pc.
+func (d *Data) funcAtEntry(pc uint64) (Func, bool) {
+	u, err := d.UnitForPC(pc)
+	if err != nil {
+		return Func{}, false
+	}
+	f, ok := u.FuncAt(pc)
+	return f, ok && f.Entry == pc
+}

@@ -1,0 +1,104 @@
+package disasm
+
+import "github.com/corewalk/corewalk/unwind/arch"
+
+// needs is the set of registers that the address of m is computed from.
+func (m *MemOperand) needs() arch.RegMask {
+	return arch.Mask(m.Base, m.Index, m.Segment, m.BitIndex)
+}
+
+// Address computes the address of m from the registers before the instruction.
+// It answers false when a register it needs is unknown, and for a Vector
+// operand, which has an address for each element.
+func (m *MemOperand) Address(regs *arch.RegSet) (uint64, bool) {
+	if m.Vector || m.needs()&^regs.Valid != 0 {
+		return 0, false
+	}
+	addr := uint64(m.Disp)
+	if v, ok := regs.Get(m.Base); ok {
+		addr += v
+	}
+	if v, ok := regs.Get(m.Index); ok {
+		addr += v * uint64(m.Scale)
+	}
+	if v, ok := regs.Get(m.BitIndex); ok {
+		addr += bitOffset(v, m.Size)
+	}
+	if m.AddrSize == 4 {
+		addr &= 0xffffffff
+	}
+	if v, ok := regs.Get(m.Segment); ok {
+		addr += v
+	}
+	return addr, true
+}
+
+// bitOffset is the byte offset of the operand of size bytes that holds bit
+// number v, a signed number of the same size.
+func bitOffset(v uint64, size uint16) uint64 {
+	switch size {
+	case 2:
+		return uint64(int64(int16(v)) >> 4 << 1)
+	case 4:
+		return uint64(int64(int32(v)) >> 5 << 2)
+	}
+	return uint64(int64(v) >> 6 << 3)
+}
+
+// EffectiveAddress computes the address of the explicit memory operand from the
+// registers before the instruction. It answers false when there is none, or
+// when a register it needs is unknown.
+func (i *Inst) EffectiveAddress(regs *arch.RegSet) (uint64, bool) {
+	m := i.Mem()
+	if m == nil {
+		return 0, false
+	}
+	return m.Address(regs)
+}
+
+// An Access is one access to memory that an instruction would make.
+type Access struct {
+	Addr        uint64
+	Known       bool         // Addr could be computed
+	Missing     arch.RegMask // registers that Addr needs and that are unknown
+	Size        int          // bytes, at most; 0 when the instruction does not tell
+	Read, Write bool
+	Misaligned  bool // Addr is known and not aligned as the instruction demands
+	NonCanon    bool // Addr is known and outside what the processor can address
+	Operand     MemOperand
+}
+
+// FaultAccess appends to dst the accesses that the instruction makes when it
+// runs with regs, which are the registers at the instruction, as a fault leaves
+// them: of a repeated string instruction they describe the iteration that
+// faulted. Operands whose address alone is used are left out.
+func FaultAccess(dst []Access, i *Inst, regs *arch.RegSet) []Access {
+	if i.Rep && stringDone(i.arch, regs) {
+		return dst
+	}
+	for _, m := range i.Mems() {
+		if !m.Read && !m.Write {
+			continue
+		}
+		acc := Access{Size: int(m.Size), Read: m.Read, Write: m.Write, Operand: m, Missing: m.needs() &^ regs.Valid}
+		acc.Addr, acc.Known = m.Address(regs)
+		if acc.Known {
+			acc.Addr = i.arch.Truncate(acc.Addr)
+			acc.Misaligned = m.Aligned && m.Size > 0 && acc.Addr%uint64(m.Size) != 0
+			acc.NonCanon = nonCanonical(i.arch, acc.Addr)
+		}
+		dst = append(dst, acc)
+	}
+	return dst
+}
+
+// nonCanonical reports whether an access to addr faults for its upper bits,
+// before any mapping is looked at: on x86-64 the processor then reports no
+// address. The 57 bits of five-level paging are allowed for.
+func nonCanonical(a *arch.Arch, addr uint64) bool {
+	if a != arch.AMD64 {
+		return false
+	}
+	top := int64(addr) >> 56
+	return top != 0 && top != -1
+}

@@ -1,0 +1,24 @@
+package disasm
+
+import "github.com/corewalk/corewalk/unwind/arch"
+
+// A CallSite is the call instruction before a return address.
+type CallSite struct {
+	Len    int    // bytes, prefixes that take part included
+	Target uint64 // of a direct call
+	Direct bool
+}
+
+// CallBefore reports whether a call instruction ends exactly at ra, which is
+// what makes a value found on a stack a likely return address. code holds the
+// bytes that end at ra; at most MaxLen+1 of them are used, and fewer are
+// enough where the call is short. Where the bytes can be read as several calls
+// the longest indirect one is preferred, and a direct one to a place nearby
+// before that. It does not allocate.
+func CallBefore(a *arch.Arch, code []byte, ra uint64) (CallSite, bool) {
+	m := x86ModeOf(a)
+	if m == nil {
+		return CallSite{}, false
+	}
+	return m.callBefore(a, code, ra)
+}

@@ -1,0 +1,187 @@
+package disasm
+
+import (
+	"bufio"
+	"encoding/hex"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// An objdumpLine is one instruction as objdump prints it.
+type objdumpLine struct {
+	addr uint64
+	code []byte
+	text string
+}
+
+// objdumpLines runs objdump and hands each instruction to f.
+func objdumpLines(t *testing.T, f func(objdumpLine), args ...string) {
+	t.Helper()
+	tool, err := exec.LookPath("objdump")
+	if err != nil {
+		t.Skip("objdump is not installed")
+	}
+	cmd := exec.Command(tool, append([]string{"-w", "-M", "intel"}, args...)...)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	sc := bufio.NewScanner(out)
+	for sc.Scan() {
+		parts := strings.Split(sc.Text(), "\t")
+		if len(parts) < 3 {
+			continue
+		}
+		addr, err := strconv.ParseUint(strings.TrimSuffix(strings.TrimSpace(parts[0]), ":"), 16, 64)
+		if err != nil {
+			continue
+		}
+		code, err := hex.DecodeString(strings.ReplaceAll(strings.TrimSpace(parts[1]), " ", ""))
+		if err != nil || len(code) == 0 {
+			continue
+		}
+		f(objdumpLine{addr, code, parts[2]})
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Skipf("objdump: %v", err)
+	}
+}
+
+var objdumpSizes = map[string]uint16{"BYTE": 1, "WORD": 2, "DWORD": 4, "QWORD": 8, "TBYTE": 10, "OWORD": 16, "XMMWORD": 16,
+	"YMMWORD": 32, "ZMMWORD": 64, "FWORD": 6}
+
+// sizeInText is the size that "XXX PTR" or "XXX BCST" gives, 0 for none.
+func sizeInText(text string) uint16 {
+	for _, mark := range []string{" PTR ", " BCST "} {
+		if i := strings.Index(text, mark); i >= 0 {
+			words := strings.FieldsFunc(text[:i], func(r rune) bool { return r == ' ' || r == ',' })
+			return objdumpSizes[words[len(words)-1]]
+		}
+	}
+	return 0
+}
+
+// dispInText is the displacement in the first brackets, and whether one is there.
+func dispInText(text string) (int64, bool) {
+	i := strings.IndexByte(text, '[')
+	j := strings.IndexByte(text, ']')
+	if i < 0 || j < i {
+		return 0, false
+	}
+	expr := text[i+1 : j]
+	k := strings.LastIndexAny(expr, "+-")
+	if k < 0 {
+		return 0, true
+	}
+	v, err := strconv.ParseUint(strings.TrimPrefix(expr[k+1:], "0x"), 16, 64)
+	if err != nil || !strings.HasPrefix(expr[k+1:], "0x") {
+		return 0, true
+	}
+	if expr[k] == '-' {
+		return -int64(v), true
+	}
+	return int64(v), true
+}
+
+// onlyPrefixes reports whether objdump prints prefixes that belong to no
+// instruction, or the wait that it takes for a part of the next instruction.
+func onlyPrefixes(code []byte) bool {
+	if code[0] == 0x9b {
+		return true
+	}
+	for _, b := range code {
+		if b&0xf0 != 0x40 && !strings.ContainsRune("\x26\x2e\x36\x3e\x64\x65\x66\x67\u00f0\u00f2\u00f3", rune(b)) {
+			return false
+		}
+	}
+	return true
+}
+
+// objdumpOddity reports readings to disregard: what objdump itself calls bad,
+// broadcasts that do not exist, branches with a prefix 66 (16 bits wide to AMD,
+// ignored by Intel), rex.W of far pointers (ignored by AMD), prefixes that make
+// a VEX instruction undefined, and wait taken for a part of what follows.
+func objdumpOddity(l objdumpLine) bool {
+	for _, mark := range []string{"{ba", "(bad)", ".byte", "rex.", "FWORD", "lss ", "lfs ", "lgs "} {
+		if strings.Contains(l.text, mark) {
+			return true
+		}
+	}
+	if strings.Contains(l.text, " BCST ") && (!strings.Contains(l.text, "{1to") || strings.HasPrefix(l.text, "vmovnt")) {
+		return true
+	}
+	if l.code[0] == 0x66 && len(l.code) > 1 && (l.code[1]&0xfe == 0xe8 || l.code[1] == 0x0f && l.code[2]&0xf0 == 0x80 || l.code[1] == 0xff) {
+		return true
+	}
+	return len(l.code) > 1 && l.code[1] == 0x9b
+}
+
+// compareObjdump checks one instruction against objdump's reading and answers
+// what differs, "" for nothing.
+func compareObjdump(l objdumpLine, in *Inst, err error) string {
+	if onlyPrefixes(l.code) || objdumpOddity(l) {
+		return ""
+	}
+	if err != nil {
+		return err.Error()
+	}
+	if in.Len != len(l.code) {
+		return "length " + strconv.Itoa(in.Len)
+	}
+	return compareOperand(l, in)
+}
+
+// compareOperand checks the first memory operand's size and displacement.
+func compareOperand(l objdumpLine, in *Inst) string {
+	if len(in.Mems()) == 0 {
+		if strings.Contains(l.text, "[") {
+			return "no memory operand"
+		}
+		return ""
+	}
+	m := in.Mems()[0]
+	if want := sizeInText(l.text); want != 0 && (m.Read || m.Write) && m.Size != want {
+		return "memory size " + strconv.Itoa(int(m.Size))
+	}
+	if want, ok := dispInText(l.text); ok && !m.RIPRelative && m.Disp != want {
+		return "displacement " + strconv.FormatInt(m.Disp, 16)
+	}
+	return ""
+}
+
+// TestAgainstObjdump decodes whole libraries of this machine as objdump does.
+// COREWALK_DISASM_LIBS names more files.
+func TestAgainstObjdump(t *testing.T) {
+	if testing.Short() {
+		t.Skip("decodes whole libraries")
+	}
+	libs := append([]string{"/lib/x86_64-linux-gnu/libc.so.6", "/lib/x86_64-linux-gnu/libm.so.6"},
+		strings.Fields(os.Getenv("COREWALK_DISASM_LIBS"))...)
+	for _, lib := range libs {
+		if _, err := os.Stat(lib); err != nil {
+			t.Logf("%s is not here: not compared", lib)
+			continue
+		}
+		t.Run(lib, func(t *testing.T) {
+			n, bad := 0, 0
+			objdumpLines(t, func(l objdumpLine) {
+				n++
+				in, err := Decode(arch.AMD64, l.code, l.addr)
+				if diff := compareObjdump(l, &in, err); diff != "" {
+					if bad++; bad < 40 {
+						t.Errorf("%x: % x: %s: %s", l.addr, l.code, l.text, diff)
+					}
+				}
+			}, "-d", lib)
+			t.Logf("%d instructions, %d differ", n, bad)
+		})
+	}
+}

@@ -1,0 +1,99 @@
+package disasm
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// TextOptions say how Text names addresses.
+type TextOptions struct {
+	// Symbol, where not nil, names the function or variable that holds addr,
+	// and says where that starts. An empty name is none.
+	Symbol func(addr uint64) (name string, base uint64)
+}
+
+// Text writes the instruction in Intel's syntax, in lower case, with numbers
+// above nine in hexadecimal: "mov eax, [rax+8]". The size of a memory operand is written
+// only where no register operand tells it. A target, and an address relative to
+// the program counter, is written whole, with its symbol's name after it. What
+// has no name here is written as its bytes: "(bytes 8f e9 78 d7 c0)".
+func (i *Inst) Text(opts TextOptions) string {
+	if m := x86ModeOf(i.arch); m != nil {
+		return m.text(i, opts)
+	}
+	return i.rawText()
+}
+
+// rawText is the text of an instruction without a name.
+func (i *Inst) rawText() string {
+	return fmt.Sprintf("(bytes % x)", i.code[:i.Len])
+}
+
+// address writes an address and the symbol it lies in.
+func (o TextOptions) address(addr uint64) string {
+	s := "0x" + strconv.FormatUint(addr, 16)
+	if o.Symbol == nil {
+		return s
+	}
+	name, base := o.Symbol(addr)
+	switch {
+	case name == "":
+		return s
+	case addr == base:
+		return s + " <" + name + ">"
+	}
+	return s + " <" + name + "+0x" + strconv.FormatUint(addr-base, 16) + ">"
+}
+
+// number writes an operand: digits as they are, larger numbers in hexadecimal.
+func number(v uint64) string {
+	if v < 10 {
+		return string(rune('0' + v))
+	}
+	return "0x" + strconv.FormatUint(v, 16)
+}
+
+// memText writes a memory operand without its size.
+func (i *Inst) memText(m *MemOperand, index string, opts TextOptions) string {
+	var b strings.Builder
+	if m.Segment < 64 {
+		b.WriteString(strings.TrimSuffix(i.arch.RegName(m.Segment), "_base"))
+		b.WriteByte(':')
+	}
+	b.WriteByte('[')
+	if m.RIPRelative {
+		b.WriteString(opts.address(uint64(m.Disp)))
+		b.WriteByte(']')
+		return b.String()
+	}
+	empty := true
+	if m.Base < 64 {
+		b.WriteString(i.addrRegName(m, m.Base))
+		empty = false
+	}
+	if index == "" && m.Index < 64 {
+		index = i.addrRegName(m, m.Index)
+	}
+	if index != "" {
+		if !empty {
+			b.WriteByte('+')
+		}
+		b.WriteString(index)
+		if m.Scale > 1 {
+			b.WriteByte('*')
+			b.WriteByte('0' + m.Scale)
+		}
+		empty = false
+	}
+	switch {
+	case empty:
+		b.WriteString("0x" + strconv.FormatUint(i.arch.Truncate(uint64(m.Disp)), 16))
+	case m.Disp > 0:
+		b.WriteString("+" + number(uint64(m.Disp)))
+	case m.Disp < 0:
+		b.WriteString("-" + number(uint64(-m.Disp)))
+	}
+	b.WriteByte(']')
+	return b.String()
+}

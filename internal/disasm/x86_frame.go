@@ -1,0 +1,268 @@
+package disasm
+
+import (
+	"bytes"
+
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+const (
+	prologueInsts = 64    // instructions in which a frame is expected to be set up
+	maxFrameScan  = 32768 // bytes followed from a function's start
+	epilogueInsts = 16    // instructions looked at after pc
+)
+
+// A frameScan follows a function's frame pointer through its instructions, in
+// the order of their addresses.
+type frameScan struct {
+	arch *arch.Arch
+	in   Inst
+
+	typ    FrameType
+	state  FPState
+	body   FPState // what holds in the body: the furthest state reached
+	height int64   // bytes pushed since entry; -1 once unknown
+	saved  bool    // nothing moved SP since the push of FP
+	align  bool    // the stack was realigned, and nothing pushed since
+
+	// Forward branches not reached yet: control can arrive there in that state.
+	pending  [32]branchState
+	npending int
+}
+
+type branchState struct {
+	target uint64
+	state  FPState
+	height int64
+}
+
+func x86FrameState(a *arch.Arch, code []byte, start, pc uint64) (FrameType, FPState) {
+	s := frameScan{arch: a, state: FPUnset, body: FPUnset, typ: NoFrame}
+	at := s.scan(code, start, pc)
+	if s.typ == NoFrame {
+		if at == FPUnknown && pc-start < maxFrameScan {
+			return UnknownFrame, FPUnknown
+		}
+		return NoFrame, FPUnset
+	}
+	if at == FPUnknown { // out of step with pc, or too far away: the body's state
+		at = FPSet
+	}
+	if verdict, _ := s.epilogue(code[pc-start:], pc); verdict != FPUnknown {
+		at = verdict
+	}
+	if s.typ == SaveFPOnlyFrame && at == FPHalfSet {
+		at = FPSet
+	}
+	return s.typ, at
+}
+
+// scan runs through the function until it knows the state at pc, which it
+// returns, and the type. It answers FPUnknown when no instruction starts at pc.
+func (s *frameScan) scan(code []byte, start, pc uint64) FPState {
+	at := FPUnknown
+	addr := start
+	reachable := true
+	for n := 0; addr-start < uint64(len(code)); n++ {
+		if addr-start > maxFrameScan || addr > pc && (n >= prologueInsts || s.typ == StandardFrame) {
+			break
+		}
+		s.arrive(addr, reachable)
+		if addr == pc {
+			at = s.state
+		}
+		if decodeInto(&s.in, s.arch, code[addr-start:], addr) != nil {
+			break
+		}
+		s.apply()
+		reachable = s.flow()
+		addr += uint64(s.in.Len)
+		if !reachable && addr > pc && !s.awaits(addr) {
+			break // the end of the function, by all signs
+		}
+	}
+	return at
+}
+
+// arrive settles the state at addr: where control does not fall through, that
+// of the branch that leads here, or that of the body.
+func (s *frameScan) arrive(addr uint64, reachable bool) {
+	found := false
+	kept := 0
+	for _, p := range s.pending[:s.npending] {
+		switch {
+		case p.target > addr:
+			s.pending[kept] = p
+			kept++
+		case p.target == addr && !reachable && !found:
+			s.state, s.height, found = p.state, p.height, true
+		}
+	}
+	s.npending = kept
+	if !reachable && !found {
+		s.state, s.height = s.body, -1
+	}
+	if !reachable {
+		s.saved, s.align = false, false
+	}
+}
+
+// awaits reports whether a branch leads to addr or past it.
+func (s *frameScan) awaits(addr uint64) bool {
+	for _, p := range s.pending[:s.npending] {
+		if p.target >= addr {
+			return true
+		}
+	}
+	return false
+}
+
+// flow records where control goes after the instruction, and reports whether
+// it can go on to the next one.
+func (s *frameScan) flow() bool {
+	in := &s.in
+	if (in.Kind == CondJump || in.Kind == Jump) && in.Target > in.PC && in.Target-in.PC < maxFrameScan && s.npending < len(s.pending) {
+		s.pending[s.npending] = branchState{in.Target, s.state, s.height}
+		s.npending++
+	}
+	return in.Kind == CondJump || !in.Kind.EndsBlock()
+}
+
+// apply follows one instruction.
+func (s *frameScan) apply() {
+	in, fp := &s.in, s.arch.FP
+	switch {
+	case in.Kind == Push && in.Src == fp && s.state == FPUnset && s.height == 0:
+		s.state, s.saved = FPHalfSet, true
+		s.reach(SaveFPOnlyFrame)
+		s.move()
+		s.saved = true
+		return
+	case in.Kind == Push && in.Src == fp && s.state == FPUnset:
+		s.state = FPHalfSet
+		s.reach(SaveFPOnlyFrame)
+	case in.Kind == MovSPtoFP && s.state == FPHalfSet && s.saved, in.Kind == Enter:
+		s.state = FPSet
+		s.reach(StandardFrame)
+	case in.Kind == Leave, in.Kind == Pop && in.Dst == fp:
+		s.state = FPUnset
+	}
+	s.move()
+}
+
+func (s *frameScan) reach(t FrameType) {
+	if t == StandardFrame || s.typ == NoFrame {
+		s.typ = t
+	}
+	s.body = max(s.body, s.state)
+}
+
+// move follows the stack pointer.
+func (s *frameScan) move() {
+	in := &s.in
+	if !in.Writes.Has(s.arch.SP) {
+		return
+	}
+	s.saved = false
+	delta, known := in.StackDelta()
+	switch {
+	case in.Kind.IsCall():
+		return // the callee takes its return address back
+	case in.Kind == AndSP:
+		s.height, s.align = -1, true
+		return
+	case s.align && in.Kind == Push && in.Mem() != nil:
+		// A function that aligns its stack first pushes a copy of its return
+		// address, as if it had been called with the aligned stack.
+		s.height, s.align = 0, false
+		return
+	case in.Kind == Leave:
+		s.height = 0
+	case known && s.height >= 0:
+		s.height -= delta
+	default:
+		s.height = -1
+	}
+	s.align = false
+}
+
+// epilogue decodes on from pc. It answers FPUnset when the function returns
+// without restoring FP first, so that this has been done; FPSet when FP is
+// restored before it returns; FPUnknown when control leaves the straight line,
+// or a prologue comes, before either. leave tells that it was restored by a
+// use of FP's value.
+func (s *frameScan) epilogue(code []byte, pc uint64) (state FPState, leave bool) {
+	for range epilogueInsts {
+		if decodeInto(&s.in, s.arch, code, pc) != nil {
+			break
+		}
+		in := &s.in
+		switch {
+		case in.Kind == Ret:
+			return FPUnset, false
+		case in.Kind == Leave || in.Kind == MovFPtoSP:
+			return FPSet, true
+		case in.Kind == Pop && in.Dst == s.arch.FP:
+			return FPSet, false
+		case in.Kind.EndsBlock(), in.Kind.IsCall(), in.Kind == MovSPtoFP, in.Kind == Endbr,
+			in.Kind == Push && in.Src == s.arch.FP:
+			return FPUnknown, false
+		}
+		code = code[in.Len:]
+		pc += uint64(in.Len)
+	}
+	return FPUnknown, false
+}
+
+// Encodings of push of the frame pointer and of its copy from SP that compilers
+// write; in 32-bit mode without the leading 48.
+var pushThenMov = [][]byte{{0x55, 0x48, 0x89, 0xe5}, {0x55, 0x48, 0x8b, 0xec}}
+
+func x86FrameNear(a *arch.Arch, before, after []byte, pc uint64) (FrameType, FPState) {
+	s := frameScan{arch: a}
+	trim := 0
+	if a.WordSize == 4 {
+		trim = 1
+	}
+	for _, p := range pushThenMov {
+		if trim == 0 && bytes.HasSuffix(before, p) || trim == 1 && bytes.HasSuffix(before, append(p[:1:1], p[2:]...)) {
+			return StandardFrame, FPSet
+		}
+	}
+	if t, st := s.near(after, pc, bytes.HasSuffix(before, []byte{0x55})); st != FPUnknown {
+		return t, st
+	}
+	state, leave := s.epilogue(after, pc)
+	if leave {
+		return StandardFrame, state
+	}
+	return UnknownFrame, state
+}
+
+// near recognises a prologue at pc. pushed says that the byte before pc is a
+// push of the frame pointer, if it is an instruction at all.
+func (s *frameScan) near(code []byte, pc uint64, pushed bool) (FrameType, FPState) {
+	first := FPUnset
+	for n := range 4 {
+		if decodeInto(&s.in, s.arch, code, pc) != nil {
+			break
+		}
+		in := &s.in
+		switch {
+		case in.Kind == MovSPtoFP && n == 0 && pushed:
+			return StandardFrame, FPHalfSet
+		case in.Kind == MovSPtoFP && s.saved:
+			return StandardFrame, first
+		case in.Kind == Push && in.Src == s.arch.FP:
+			s.saved = true
+		case in.Kind.EndsBlock(), in.Kind.IsCall():
+			return UnknownFrame, FPUnknown
+		case in.Kind == Endbr && n == 0:
+		case in.Writes.Has(s.arch.SP):
+			return UnknownFrame, FPUnknown
+		}
+		code = code[in.Len:]
+		pc += uint64(in.Len)
+	}
+	return UnknownFrame, FPUnknown
+}

@@ -16,13 +16,13 @@ type SymTab struct {
 	file  *File
 	data  []byte // whole entries only
 	strs  []byte
-	xndx  []byte // SHT_SYMTAB_SHNDX, 4 bytes a symbol, or nil
-	ent   int    // bytes an entry takes
+	xndx  []byte   // SHT_SYMTAB_SHNDX, 4 bytes a symbol, or nil
+	ent   int      // bytes an entry takes
 	opd   *Section // of big-endian PPC64: the function descriptors
 	descs []byte   // what opd holds
 	loads []load   // when sections cannot say where a symbol's code ends
-	marks bool // the machine has mapping symbols
-	moved bool // the code of a function may be elsewhere than st_value says
+	marks bool     // the machine has mapping symbols
+	moved bool     // the code of a function may be elsewhere than st_value says
 
 	lookups atomic.Int32
 	once    sync.Once

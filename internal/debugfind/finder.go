@@ -1,0 +1,255 @@
+// Package debugfind knows where the files of a module may be: its binary, its
+// separate debug information, and the file that several modules' debug
+// information shares. It proposes paths; whether a file is the right one is for
+// the caller to check, who opens it.
+//
+// The conventions are those of gdb ("Debugging Information in Separate Files" of
+// its manual): a sysroot that stands for the root directory, .build-id
+// directories, the name in .gnu_debuglink. Directories given to search are read
+// at most once, and only when nothing else had the file.
+package debugfind
+
+import (
+	"encoding/hex"
+	"iter"
+	"path/filepath"
+	"strings"
+	"sync"
+)
+
+// DefaultDebugDir is where distributions install separate debug files.
+const DefaultDebugDir = "/usr/lib/debug"
+
+// Options say where to look. The zero Options looks where the dump says and in
+// DefaultDebugDir.
+type Options struct {
+	// Sysroots stand for the root directory of the machine that the dump is
+	// from. When there is one, paths in a dump are not looked up on this
+	// machine's own root, except by build-id.
+	Sysroots []string
+	// DebugDirs are searched for separate debug files; nil is DefaultDebugDir.
+	DebugDirs []string
+	// Search are directories with binaries and debug files anywhere below.
+	Search []string
+	// Executable is the file given as the main program, or "".
+	Executable string
+	// Beside are directories in which a module's base name is tried: the dump's
+	// own, and the executable's.
+	Beside []string
+}
+
+// A Finder proposes files. It may be used by several goroutines.
+type Finder struct {
+	opts  Options
+	once  sync.Once
+	index searchIndex
+}
+
+// New returns a finder.
+func New(opts Options) *Finder {
+	if opts.DebugDirs == nil {
+		opts.DebugDirs = []string{DefaultDebugDir}
+	}
+	return &Finder{opts: opts}
+}
+
+// A Module is what a dump tells of a module that a file is wanted for.
+type Module struct {
+	Path    string // as the process named it
+	BuildID []byte // nil when not known
+	Main    bool   // the main program
+}
+
+// Binaries proposes files that may be the module, the likeliest first. A path may
+// come more than once. Files that exist are not told apart from ones that do not.
+func (f *Finder) Binaries(m Module) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		if m.Main && f.opts.Executable != "" && !yield(f.opts.Executable) {
+			return
+		}
+		if filepath.IsAbs(m.Path) {
+			for _, root := range f.opts.Sysroots {
+				for _, p := range merged(m.Path) {
+					if !yield(filepath.Join(root, p)) {
+						return
+					}
+				}
+			}
+			if (len(f.opts.Sysroots) == 0 || m.BuildID != nil) && !yield(m.Path) {
+				return
+			}
+		}
+		if base := filepath.Base(m.Path); m.Path != "" && base != "/" && base != "." {
+			for _, dir := range f.opts.Beside {
+				if !yield(filepath.Join(dir, base)) {
+					return
+				}
+			}
+		}
+		for p := range f.byBuildID(m.BuildID, "") {
+			if !yield(p) {
+				return
+			}
+		}
+		for _, p := range f.searched(m, false) {
+			if !yield(p) {
+				return
+			}
+		}
+	}
+}
+
+// A DebugQuery describes the module whose separate debug file is wanted.
+type DebugQuery struct {
+	File    string // the module's binary, as it was found; "" when it was not
+	BuildID []byte
+	Link    string // the name in .gnu_debuglink, or ""
+}
+
+// DebugFiles proposes separate debug files, the likeliest first.
+func (f *Finder) DebugFiles(q DebugQuery) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for p := range f.byBuildID(q.BuildID, ".debug") {
+			if !yield(p) {
+				return
+			}
+		}
+		if q.Link != "" && q.Link == filepath.Base(q.Link) && q.File != "" {
+			dir := filepath.Dir(q.File)
+			for _, p := range []string{filepath.Join(dir, q.Link), filepath.Join(dir, ".debug", q.Link)} {
+				if !yield(p) {
+					return
+				}
+			}
+			for _, d := range f.debugDirs() {
+				for _, under := range f.withoutSysroot(dir) {
+					if !yield(filepath.Join(d, under, q.Link)) {
+						return
+					}
+				}
+			}
+		}
+		for _, p := range f.searched(Module{Path: q.Link, BuildID: q.BuildID}, true) {
+			if !yield(p) {
+				return
+			}
+		}
+	}
+}
+
+// AltFiles proposes files for a .gnu_debugaltlink: name as written there,
+// relative to the file that holds it.
+func (f *Finder) AltFiles(name string, buildID []byte, from string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for p := range f.byBuildID(buildID, ".debug") {
+			if !yield(p) {
+				return
+			}
+		}
+		if name != "" {
+			if !filepath.IsAbs(name) {
+				if !yield(filepath.Join(filepath.Dir(from), name)) {
+					return
+				}
+			} else {
+				for _, root := range append([]string{""}, f.opts.Sysroots...) {
+					if !yield(filepath.Join(root, name)) {
+						return
+					}
+				}
+			}
+			if from != "" && !yield(filepath.Join(filepath.Dir(from), filepath.Base(name))) {
+				return
+			}
+		}
+		for _, p := range f.searched(Module{Path: name, BuildID: buildID}, true) {
+			if !yield(p) {
+				return
+			}
+		}
+	}
+}
+
+// SplitFiles proposes .dwo files: name as the compiler wrote it, relative to
+// compDir; from is the file that names it.
+func (f *Finder) SplitFiles(name, compDir, from string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		if name == "" {
+			return
+		}
+		full := name
+		if !filepath.IsAbs(name) {
+			full = filepath.Join(compDir, name)
+		}
+		paths := []string{filepath.Join(filepath.Dir(from), name), filepath.Join(filepath.Dir(from), filepath.Base(name))}
+		for _, root := range f.opts.Sysroots {
+			paths = append(paths, filepath.Join(root, full))
+		}
+		for _, p := range append(paths, full) {
+			if !yield(p) {
+				return
+			}
+		}
+		for _, p := range f.searched(Module{Path: name}, false) {
+			if !yield(p) {
+				return
+			}
+		}
+	}
+}
+
+// byBuildID proposes the .build-id links of all debug directories.
+func (f *Finder) byBuildID(id []byte, suffix string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		if len(id) < 2 {
+			return
+		}
+		h := hex.EncodeToString(id)
+		for _, d := range f.debugDirs() {
+			if !yield(filepath.Join(d, ".build-id", h[:2], h[2:]+suffix)) {
+				return
+			}
+		}
+	}
+}
+
+// debugDirs are the debug directories, those inside the sysroots first.
+func (f *Finder) debugDirs() []string {
+	var dirs []string
+	for _, root := range f.opts.Sysroots {
+		dirs = append(dirs, filepath.Join(root, DefaultDebugDir))
+	}
+	return append(dirs, f.opts.DebugDirs...)
+}
+
+// withoutSysroot gives a directory as the machine of the dump names it.
+func (f *Finder) withoutSysroot(dir string) []string {
+	out := []string{dir}
+	for _, root := range f.opts.Sysroots {
+		if rel, err := filepath.Rel(root, dir); err == nil && rel != ".." && !strings.HasPrefix(rel, "../") {
+			out = append(out, "/"+rel)
+		}
+	}
+	return out
+}
+
+// merged gives the path, and its other form on systems where /lib, /lib64, /bin
+// and /sbin are links into /usr.
+func merged(path string) []string {
+	if rest, ok := strings.CutPrefix(path, "/usr"); ok && topMerged(rest) {
+		return []string{path, rest}
+	}
+	if topMerged(path) {
+		return []string{path, "/usr" + path}
+	}
+	return []string{path}
+}
+
+func topMerged(path string) bool {
+	for _, d := range []string{"/lib/", "/lib64/", "/lib32/", "/libx32/", "/bin/", "/sbin/"} {
+		if strings.HasPrefix(path, d) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,195 @@
+// Package lint holds the laws of the house as tests: who may import whom, who may
+// use which outside package, who may print.
+package lint
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/corewalk/corewalk"
+
+// floors orders the rooms; an import must go to a lower floor, or be listed in
+// sideways. docs/architecture.md draws them.
+var floors = map[string]int{
+	"cmd/corewalk":       8,
+	"internal/triage":    7,
+	"":                   6, // the facade
+	"internal/inspect":   5,
+	"internal/crash":     4,
+	"corestate":          3,
+	"livestate":          3,
+	"steppers":           3,
+	"dwarfvars":          3,
+	"symlookup":          3,
+	"report":             3,
+	"unwind":             2,
+	"internal/modules":   2,
+	"libstate":           1,
+	"internal/image":     0,
+	"internal/debugfind": 0,
+
+	"internal/dwarf":     -1,
+	"internal/dwarf/cfi": -1,
+	"internal/dwarf/op":  -1,
+	"internal/elffile":   -1,
+	"internal/disasm":    -1,
+	"internal/decomp":    -1,
+	"demangle":           -1,
+	"unwind/arch":        -2,
+	"internal/binbuf":    -2,
+	"internal/mmapfile":  -2,
+}
+
+// testRooms are imported by tests only.
+var testRooms = []string{"internal/fixture", "internal/lint", "internal/corebuild", "internal/dwarf/cfi/cfitest"}
+
+// sideways are the imports allowed within a floor.
+var sideways = map[string][]string{
+	"internal/image":     {"internal/debugfind"},
+	"internal/dwarf/cfi": {"internal/dwarf/op"},
+}
+
+// forbidden are imports that a room must not have although they go downward.
+var forbidden = map[string][]string{
+	"unwind":   {"internal/"},
+	"libstate": {"internal/image", "internal/debugfind", "net/"},
+	"report":   {module},
+}
+
+// outside lists which room may use which outside package.
+var outside = map[string][]string{
+	"golang.org/x/sys":                   {"internal/mmapfile", "livestate"},
+	"golang.org/x/arch":                  {"internal/disasm"},
+	"github.com/ianlancetaylor/demangle": {"demangle"},
+	"github.com/spf13/pflag":             {"cmd/corewalk"},
+	"github.com/schollz/progressbar":     {"cmd/corewalk"},
+	"github.com/olekukonko/tablewriter":  {"report"},
+	"github.com/klauspost/compress":      {"internal/decomp"},
+	"github.com/pierrec/lz4":             {"internal/decomp"},
+	"github.com/ulikunitz/xz":            {"internal/decomp"},
+	"compress/":                          {"internal/decomp"},
+	"net/http":                           {"internal/debugfind"},
+	"github.com/rogpeppe/go-internal":    {},
+	"github.com/google/go-cmp":           {},
+}
+
+type source struct {
+	room, file string
+	test       bool
+	imports    []string
+	text       string
+}
+
+func sources(t *testing.T) []source {
+	t.Helper()
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []source
+	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && (d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".")) {
+			return filepath.SkipDir
+		}
+		if d.IsDir() || !strings.HasSuffix(path, ".go") {
+			return nil
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		rel, _ := filepath.Rel(root, path)
+		s := source{room: filepath.ToSlash(filepath.Dir(rel)), file: rel, test: strings.HasSuffix(path, "_test.go")}
+		if s.room == "." {
+			s.room = ""
+		}
+		for _, i := range f.Imports {
+			p, _ := strconv.Unquote(i.Path.Value)
+			s.imports = append(s.imports, p)
+		}
+		out = append(out, s)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(out) < 50 {
+		t.Fatalf("only %d source files found below %s", len(out), root)
+	}
+	return out
+}
+
+func TestImportsGoDownward(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.test || slices.Contains(testRooms, s.room) {
+			continue
+		}
+		floor, known := floors[s.room]
+		if !known {
+			t.Errorf("%s: room %q has no floor; say where it belongs", s.file, s.room)
+			continue
+		}
+		for _, imp := range s.imports {
+			for _, bad := range forbidden[s.room] {
+				if strings.HasPrefix(strings.TrimPrefix(imp, module+"/"), bad) || strings.HasPrefix(imp, bad) {
+					t.Errorf("%s imports %s, which %s must not", s.file, imp, s.room)
+				}
+			}
+			target, ours := strings.CutPrefix(imp, module)
+			if !ours {
+				continue
+			}
+			target = strings.TrimPrefix(target, "/")
+			if slices.Contains(testRooms, target) {
+				t.Errorf("%s imports %s, which is for tests", s.file, imp)
+				continue
+			}
+			to, known := floors[target]
+			switch {
+			case !known:
+				t.Errorf("%s imports %s, which has no floor", s.file, imp)
+			case to < floor, slices.Contains(sideways[s.room], target):
+			default:
+				t.Errorf("%s (floor %d) imports %s (floor %d)", s.file, floor, imp, to)
+			}
+		}
+	}
+}
+
+func TestOutsidePackagesHaveOneRoom(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.test || slices.Contains(testRooms, s.room) {
+			continue
+		}
+		for _, imp := range s.imports {
+			for pkg, rooms := range outside {
+				if strings.HasPrefix(imp, pkg) && !slices.Contains(rooms, s.room) {
+					t.Errorf("%s imports %s, which belongs to %v", s.file, imp, rooms)
+				}
+			}
+			first, _, _ := strings.Cut(imp, "/")
+			if strings.Contains(first, ".") && !strings.HasPrefix(imp, module) && !listed(imp) {
+				t.Errorf("%s imports %s, which no room is given", s.file, imp)
+			}
+		}
+	}
+}
+
+func listed(imp string) bool {
+	for pkg := range outside {
+		if strings.HasPrefix(imp, pkg) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,52 @@
+package lint
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// printing matches what writes to standard output or standard error, or ends the
+// process.
+var printing = regexp.MustCompile(`\b(fmt\.Print(ln|f)?\(|os\.Stdout|os\.Stderr|log\.[A-Z]|os\.Exit\()`)
+
+// panicking matches a deliberate panic.
+var panicking = regexp.MustCompile(`(^|[^.\w])panic\(`)
+
+func TestOnlyTheCommandPrints(t *testing.T) {
+	eachLine(t, func(s source, n int, line string) {
+		if s.room != "cmd/corewalk" && printing.MatchString(line) {
+			t.Errorf("%s:%d: only cmd/corewalk prints or exits: %s", s.file, n, strings.TrimSpace(line))
+		}
+	})
+}
+
+func TestNobodyPanics(t *testing.T) {
+	// Guard passes on the panics that are not its own.
+	allowed := []string{filepath.Join("internal", "mmapfile", "guard.go")}
+	eachLine(t, func(s source, n int, line string) {
+		if panicking.MatchString(line) && !slices.Contains(allowed, s.file) {
+			t.Errorf("%s:%d: panics: %s", s.file, n, strings.TrimSpace(line))
+		}
+	})
+}
+
+// eachLine calls f for the lines of all sources but tests, comments left out.
+func eachLine(t *testing.T, f func(source, int, string)) {
+	for _, s := range sources(t) {
+		if s.test || slices.Contains(testRooms, s.room) {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join("..", "..", s.file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, line := range strings.Split(string(text), "\n") {
+			code, _, _ := strings.Cut(line, "//")
+			f(s, i+1, code)
+		}
+	}
+}

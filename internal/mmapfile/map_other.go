@@ -1,0 +1,21 @@
+//go:build !unix
+
+package mmapfile
+
+import (
+	"io"
+	"io/fs"
+	"os"
+)
+
+func mapFile(f *os.File, size int) ([]byte, error) {
+	data := make([]byte, size)
+	_, err := io.ReadFull(io.NewSectionReader(f, 0, int64(size)), data)
+	return data, err
+}
+
+func unmap([]byte) error { return nil }
+
+func idOf(path string, info fs.FileInfo) ID {
+	return ID{Size: info.Size(), MtimeNs: info.ModTime().UnixNano(), Path: absolute(path)}
+}

@@ -1,0 +1,27 @@
+//go:build unix
+
+package mmapfile
+
+import (
+	"io/fs"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+func mapFile(f *os.File, size int) ([]byte, error) {
+	return unix.Mmap(int(f.Fd()), 0, size, unix.PROT_READ, unix.MAP_PRIVATE)
+}
+
+func unmap(data []byte) error { return unix.Munmap(data) }
+
+func idOf(path string, info fs.FileInfo) ID {
+	id := ID{Size: info.Size(), MtimeNs: info.ModTime().UnixNano()}
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		id.Dev, id.Ino = uint64(st.Dev), uint64(st.Ino)
+	} else {
+		id.Path = absolute(path)
+	}
+	return id
+}

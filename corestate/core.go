@@ -1,0 +1,215 @@
+package corestate
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/corewalk/corewalk/internal/elffile"
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// Operating systems of cores.
+const (
+	osLinux  = "Linux"
+	osNetBSD = "NetBSD"
+)
+
+// A Kind is who wrote a core, as far as it shows.
+type Kind uint8
+
+const (
+	KernelCore Kind = iota
+	GCore           // gdb's gcore and generate-core-file
+	QemuCore        // qemu-user: no names of files, no read-only pages, no siginfo
+)
+
+func (k Kind) String() string {
+	switch k {
+	case GCore:
+		return "gcore"
+	case QemuCore:
+		return "qemu-user"
+	}
+	return "kernel"
+}
+
+// maxWarnings bounds what a damaged core is complained of.
+const maxWarnings = 100
+
+// An ELFCore is an open core file. Everything but SetExecutable, BuildLibraries
+// and Close may be used by several goroutines.
+type ELFCore struct {
+	path     string
+	data     []byte // the whole file
+	size     int64  // of the core, decompressed
+	elf      *elffile.File
+	arch     *arch.Arch // nil when registers cannot be decoded
+	wordSize int        // bytes in a pointer
+	big      bool
+	os       string
+	kind     Kind
+	kernel   string // owner of the note that only dumps of kernels have
+
+	segs    []segment
+	last    atomic.Uint32 // index of the segment last found
+	maps    []libstate.Mapping
+	files   []libstate.Mapping
+	backing atomic.Pointer[overlay]
+
+	threads   []thread
+	byID      map[unwind.ThreadID]int // index into threads
+	crashed   int                     // index into threads
+	siglwp    unwind.ThreadID         // NetBSD: who got the signal, 0 for the process
+	hasFPRegs bool
+	psinfo    []byte
+	auxv      []byte
+	fileNote  []byte
+	process   ProcessInfo
+
+	libs     atomic.Pointer[libstate.Table]
+	execPath string
+	execFile *elffile.File
+
+	warnings []string
+	closing  sync.Once
+	closer   func() error
+}
+
+var _ unwind.ProcessState = (*ELFCore)(nil)
+
+// parse makes an ELFCore of a core's bytes. With some errors it is usable in part
+// (see the list of errors).
+func parse(data []byte) (*ELFCore, *OpenError) {
+	if err := sniff(data); err != nil {
+		return nil, err
+	}
+	f, err := elffile.Parse(data)
+	if err != nil {
+		return nil, &OpenError{Text: fmt.Sprintf("the ELF header is damaged or cut off (%v): copy the dump again", err), Err: ErrTruncatedHeader}
+	}
+	if f.Type != elffile.ET_CORE {
+		return nil, notCore(f)
+	}
+	c := &ELFCore{
+		data: data, size: int64(len(data)), elf: f, arch: supported(f),
+		wordSize: f.PtrSize(), big: f.Big(), byID: make(map[unwind.ThreadID]int),
+	}
+	if len(f.Progs) == 0 {
+		return nil, &OpenError{Text: fmt.Sprintf("has no program headers within its %d bytes: cut off, copy the dump again", len(data)), Err: ErrTruncatedHeader}
+	}
+	c.warnings = append(c.warnings, f.Warnings[:min(len(f.Warnings), maxWarnings)]...)
+	c.segs = segments(f)
+	c.scanNotes()
+	c.process = c.processInfo()
+	c.files = c.parseFiles()
+	c.maps = mergeMappings(c.segs, c.files)
+	c.chooseCrashed()
+	return c, c.verdict()
+}
+
+// verdict says what keeps a core from being analysed, if anything.
+func (c *ELFCore) verdict() *OpenError {
+	fail := func(err error, format string, args ...any) *OpenError {
+		return &OpenError{Text: fmt.Sprintf(format, args...), Err: err}
+	}
+	name := machineName(c.elf)
+	switch {
+	case c.kernel == "VMCOREINFO":
+		return fail(ErrKernelDump, "is a kernel crash dump (vmcore), not the core of a process: use the crash utility or drgn")
+	case c.kernel != "":
+		return fail(ErrKernelDump, "is a dump of a %s guest's whole memory, not the core of a process: use the crash utility", c.kernel)
+	case c.os != "" && c.os != osLinux && c.os != osNetBSD:
+		return fail(ErrUnsupportedOS, "is a core of %s for %s: only Linux and NetBSD cores can be analysed", c.os, name)
+	case len(c.threads) == 0 && c.countNotes() == 0:
+		return fail(ErrNoThreads, "has no notes, so neither threads nor registers: nothing to walk (%d segments of memory are there)", len(c.segs))
+	case len(c.threads) == 0:
+		return fail(ErrNoThreads, "has notes, but none with a thread's registers (NT_PRSTATUS): nothing to walk")
+	case c.arch == nil:
+		return fail(ErrUnsupportedArch, "is a core of a %s %s process: registers of this architecture cannot be decoded", name, c.os)
+	}
+	return nil
+}
+
+func (c *ELFCore) countNotes() int {
+	n := 0
+	for range c.rawNotes(notePos{}) {
+		n++
+	}
+	return n
+}
+
+// guessKind tells who wrote the core. first is the name of its first note.
+func (c *ELFCore) guessKind(first string) {
+	switch {
+	case c.kind != KernelCore || c.os != osLinux:
+	case first == "NT_PRPSINFO" || len(c.elf.Sections()) > 1:
+		// Kernels begin with the thread that died, and write a section header
+		// only to count more than 65,534 segments.
+		c.kind = GCore
+	case len(c.fileNote) == 0 && !c.hasFPRegs && len(c.auxv) > 0 && c.noCode():
+		c.kind = QemuCore
+	}
+}
+
+// noCode reports whether the core has no byte of any read-only executable
+// memory. Kernels write at least the vDSO.
+func (c *ELFCore) noCode() bool {
+	for i := range c.segs {
+		s := &c.segs[i]
+		if s.perm&libstate.Exec != 0 && s.perm&libstate.Write == 0 && s.claim > s.start {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *ELFCore) warnf(format string, args ...any) {
+	if len(c.warnings) < maxWarnings {
+		c.warnings = append(c.warnings, fmt.Sprintf(format, args...))
+	}
+}
+
+// Warnings lists what was wrong with the core and could be worked around.
+func (c *ELFCore) Warnings() []string { return c.warnings }
+
+// Path is what Open was given.
+func (c *ELFCore) Path() string { return c.path }
+
+// Kind guesses who wrote the core.
+func (c *ELFCore) Kind() Kind { return c.kind }
+
+// OS names the operating system: "Linux", "NetBSD" ...; "" when no note tells.
+func (c *ELFCore) OS() string { return c.os }
+
+// ArchName names the architecture, also one that is not supported.
+func (c *ELFCore) ArchName() string { return machineName(c.elf) }
+
+// Truncated reports whether the file ends before the core does, with the bytes
+// that are there and the bytes that there should be.
+func (c *ELFCore) Truncated() (cut bool, have, want int64) {
+	var end uint64
+	for i := range c.elf.Progs {
+		p := &c.elf.Progs[i]
+		if p.Type != elffile.PT_LOAD && p.Type != elffile.PT_NOTE || p.Filesz == 0 || p.Off+p.Filesz < p.Off {
+			continue
+		}
+		end = max(end, p.Off+p.Filesz)
+	}
+	end = min(end, 1<<63-1)
+	return end > uint64(len(c.data)), c.size, max(c.size, int64(end))
+}
+
+// Close releases the file. Nothing of the core may be used afterwards, nor bytes
+// that it handed out.
+func (c *ELFCore) Close() error {
+	var err error
+	c.closing.Do(func() {
+		if c.closer != nil {
+			err = c.closer()
+		}
+	})
+	return err
+}

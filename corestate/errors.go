@@ -1,0 +1,33 @@
+package corestate
+
+import "errors"
+
+// Why a dump cannot be analysed. Open's errors wrap one of these. With the ones
+// marked *, Open also returns the ELFCore, which answers what it can.
+var (
+	ErrEmpty           = errors.New("empty file")
+	ErrNotELF          = errors.New("not an ELF file")
+	ErrNotCore         = errors.New("an ELF file, but not a core")
+	ErrTruncatedHeader = errors.New("cut off in its headers")
+	ErrKernelDump      = errors.New("a dump of a kernel, not of a process") // * when it is an ELF file
+	ErrNoThreads       = errors.New("no threads in the core")               // *
+	ErrUnsupportedArch = errors.New("architecture not supported")           // *
+	ErrUnsupportedOS   = errors.New("operating system not supported")       // *
+)
+
+// An OpenError says in one line what is wrong with a dump, and what to do.
+type OpenError struct {
+	Path string // as given to Open; "" for a reader
+	Text string
+	Err  error // one of the Err... above, or what reading the file failed with
+}
+
+func (e *OpenError) Error() string {
+	if e.Path == "" {
+		return e.Text
+	}
+	return e.Path + ": " + e.Text
+}
+
+// Unwrap returns Err.
+func (e *OpenError) Unwrap() error { return e.Err }

@@ -1,0 +1,109 @@
+package corestate
+
+import (
+	"fmt"
+
+	"github.com/corewalk/corewalk/internal/elffile"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// Machines of cores that are recognised by name only (gABI, e_machine).
+const (
+	emSPARC      = 2
+	emPARISC     = 15
+	emSPARC32P   = 18
+	emSH         = 42
+	emSPARCV9    = 43
+	emIA64       = 50
+	emMIPSRS3    = 10
+	emXtensa     = 94
+	emOpenRISC   = 92
+	emMicroBlaze = 189
+	emARCv2      = 195
+	emCSKY       = 252
+	emAlpha      = 0x9026
+)
+
+// supported is the architecture of a core whose registers can be decoded; nil
+// for others.
+func supported(f *elffile.File) *arch.Arch {
+	if f.Machine == elffile.EM_X86_64 && f.Class == 64 && !f.Big() {
+		return arch.AMD64
+	}
+	return nil
+}
+
+// machineName names a core's architecture.
+func machineName(f *elffile.File) string {
+	bits := func(name32, name64 string) string {
+		if f.Class == 64 {
+			return name64
+		}
+		return name32
+	}
+	switch f.Machine {
+	case elffile.EM_X86_64:
+		return bits("x32", "x86-64")
+	case elffile.EM_386:
+		return "i386"
+	case elffile.EM_AARCH64:
+		return bits("aarch64 (ILP32)", "aarch64")
+	case elffile.EM_ARM:
+		return "arm"
+	case elffile.EM_PPC:
+		return "ppc"
+	case elffile.EM_PPC64:
+		if f.Big() {
+			return "ppc64"
+		}
+		return "ppc64le"
+	case elffile.EM_S390:
+		return bits("s390", "s390x")
+	case elffile.EM_RISCV:
+		return bits("riscv32", "riscv64")
+	case elffile.EM_LOONGARCH:
+		return bits("loongarch32", "loongarch64")
+	}
+	return otherMachine(f, bits)
+}
+
+func otherMachine(f *elffile.File, bits func(string, string) string) string {
+	switch f.Machine {
+	case elffile.EM_MIPS, emMIPSRS3:
+		return bits("mips", "mips64")
+	case elffile.EM_68K:
+		return "m68k"
+	case emSPARC, emSPARC32P:
+		return "sparc"
+	case emSPARCV9:
+		return "sparc64"
+	case emPARISC:
+		return bits("hppa", "hppa64")
+	case emSH:
+		return "sh"
+	case emIA64:
+		return "ia64"
+	case emXtensa:
+		return "xtensa"
+	case emOpenRISC:
+		return "openrisc"
+	case emMicroBlaze:
+		return "microblaze"
+	case emARCv2:
+		return "arc"
+	case emCSKY:
+		return "csky"
+	case emAlpha:
+		return "alpha"
+	}
+	return fmt.Sprintf("machine %#x", f.Machine)
+}
+
+// wordOnly describes an unsupported architecture as far as reading its memory
+// needs.
+func wordOnly(f *elffile.File) *arch.Arch {
+	return &arch.Arch{
+		Name: machineName(f), WordSize: f.PtrSize(), ByteOrder: f.Order,
+		PC: arch.NoReg, SP: arch.NoReg, FP: arch.NoReg, RA: arch.NoReg,
+	}
+}

@@ -1,0 +1,215 @@
+package corestate
+
+import (
+	"iter"
+	"strconv"
+	"strings"
+
+	"github.com/corewalk/corewalk/internal/elffile"
+	"github.com/corewalk/corewalk/unwind"
+)
+
+// Note types under the names "CORE" and "LINUX" (kernel,
+// include/uapi/linux/elf.h).
+const (
+	ntPRStatus   = 1
+	ntFPRegSet   = 2
+	ntPRPSInfo   = 3
+	ntTaskStruct = 4
+	ntAuxv       = 6
+	ntFile       = 0x46494c45
+	ntSigInfo    = 0x53494749
+	ntPRXFPReg   = 0x46e62b7f
+	nt386TLS     = 0x200
+	nt386IOPerm  = 0x201
+	ntX86XState  = 0x202
+	ntX86SHStk   = 0x204
+	ntX86XSaveL  = 0x205
+	ntGDBTDesc   = 0xff000000
+)
+
+// maxNotes bounds the notes looked at: a thread has about six.
+const maxNotes = 1 << 22
+
+// A Note is one entry of a core's notes.
+type Note struct {
+	Owner     string          // "CORE", "LINUX", "GDB" ...
+	Type      uint32          // meaning per owner
+	Name      string          // the type's name, "NT_PRSTATUS"; "" when not known
+	Size      uint64          // bytes it says it has
+	Data      []byte          // those that the file has, not copied
+	Truncated bool            // the file ends inside it
+	Thread    unwind.ThreadID // whom it belongs to; unwind.NullThread for the process
+}
+
+// notePos is where a note lies: the index of its program header, and its offset
+// in that segment.
+type notePos struct {
+	prog int
+	off  int
+}
+
+// rawNotes iterates over the notes of the core from a position on.
+func (c *ELFCore) rawNotes(from notePos) iter.Seq2[notePos, elffile.Note] {
+	return func(yield func(notePos, elffile.Note) bool) {
+		left := maxNotes
+		for i := from.prog; i < len(c.elf.Progs); i++ {
+			p := &c.elf.Progs[i]
+			if p.Type != elffile.PT_NOTE {
+				continue
+			}
+			data, base := c.elf.SegmentData(p), 0
+			if i == from.prog {
+				base = min(from.off, len(data))
+			}
+			for n := range elffile.Notes(data[base:], c.elf.Order, int(min(p.Align, 8))) {
+				if left--; left < 0 || !yield(notePos{i, base + n.Off}, n) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Notes iterates over all notes in the file's order. It is for showing them:
+// what they say is answered by other methods.
+func (c *ELFCore) Notes() iter.Seq[Note] {
+	return func(yield func(Note) bool) {
+		tid := unwind.NullThread
+		next := 0
+		for pos, n := range c.rawNotes(notePos{}) {
+			for next < len(c.threads) && !pos.before(c.threads[next].pos) {
+				tid = c.threads[next].id
+				next++
+			}
+			note := Note{
+				Owner: string(n.Name), Type: n.Type, Size: uint64(n.DescSize),
+				Data: n.Desc, Truncated: n.Truncated, Thread: tid,
+			}
+			note.Name = noteName(note.Owner, note.Type)
+			if c.processNote(note.Owner, n.Type) {
+				note.Thread = unwind.NullThread
+			}
+			if !yield(note) {
+				return
+			}
+		}
+	}
+}
+
+func (p notePos) before(q notePos) bool {
+	return p.prog < q.prog || p.prog == q.prog && p.off < q.off
+}
+
+// processNote reports whether a note tells of the whole process, wherever it
+// stands: kernels write these between the first thread's.
+func (c *ELFCore) processNote(owner string, typ uint32) bool {
+	switch owner {
+	case "CORE":
+		return typ == ntPRPSInfo || typ == ntAuxv || typ == ntFile || typ == ntTaskStruct
+	case "LINUX":
+		return typ == ntX86XSaveL
+	}
+	return !strings.Contains(owner, "@")
+}
+
+// ThreadNote returns the descriptor of the first note of a type that belongs to a
+// thread: the notes from its registers (NT_PRSTATUS) up to the next thread's.
+func (c *ELFCore) ThreadNote(tid unwind.ThreadID, owner string, typ uint32) ([]byte, bool) {
+	t, ok := c.thread(tid)
+	if !ok {
+		return nil, false
+	}
+	return c.noteOf(t, owner, typ)
+}
+
+func (c *ELFCore) noteOf(t *thread, owner string, typ uint32) ([]byte, bool) {
+	for pos, n := range c.rawNotes(t.pos) {
+		if pos != t.pos && c.beginsThread(n, t) {
+			break
+		}
+		if n.Type == typ && string(n.Name) == owner {
+			return n.Desc, true
+		}
+	}
+	return nil, false
+}
+
+// beginsThread reports whether n is the first note of another thread than t.
+func (c *ELFCore) beginsThread(n elffile.Note, t *thread) bool {
+	if c.os == osNetBSD {
+		lwp, ok := netBSDThread(string(n.Name))
+		return ok && lwp != t.id
+	}
+	return n.Type == ntPRStatus && string(n.Name) == "CORE"
+}
+
+// netBSDThread is the LWP in the name of a note of one, "NetBSD-CORE@17".
+func netBSDThread(owner string) (unwind.ThreadID, bool) {
+	digits, ok := strings.CutPrefix(owner, netBSDOwner+"@")
+	if !ok {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(digits, 10, 31)
+	return unwind.ThreadID(n), err == nil
+}
+
+// scanNotes goes over all notes once, and remembers the threads and what there is
+// of the process.
+func (c *ELFCore) scanNotes() {
+	first := ""
+	for pos, n := range c.rawNotes(notePos{}) {
+		owner := string(n.Name)
+		if first == "" {
+			first = noteName(owner, n.Type)
+		}
+		if n.Truncated {
+			c.warnf("note of %q, type %#x, at offset %#x: %d of %d bytes are in the file",
+				clip(owner), n.Type, c.elf.Progs[pos.prog].Off+uint64(pos.off), len(n.Desc), n.DescSize)
+		}
+		c.scanNote(pos, owner, n)
+	}
+	c.guessKind(first)
+}
+
+func (c *ELFCore) scanNote(pos notePos, owner string, n elffile.Note) {
+	switch {
+	case owner == "CORE":
+		c.os = osLinux
+		switch n.Type {
+		case ntPRStatus:
+			c.addPRStatus(pos, n.Desc)
+		case ntPRPSInfo:
+			keepFirst(&c.psinfo, n.Desc)
+		case ntAuxv:
+			keepFirst(&c.auxv, n.Desc)
+		case ntFile:
+			keepFirst(&c.fileNote, n.Desc)
+		case ntFPRegSet:
+			c.hasFPRegs = true
+		}
+	case owner == "GDB":
+		c.kind = GCore
+	case owner == "VMCOREINFO", owner == "QEMU":
+		c.kernel = owner
+	case owner == "FreeBSD" || owner == "OpenBSD" || strings.HasPrefix(owner, "OpenBSD@"):
+		c.os, _, _ = strings.Cut(owner, "@")
+	case strings.HasPrefix(owner, netBSDOwner):
+		c.os = osNetBSD
+		c.scanNetBSD(pos, owner, n)
+	}
+}
+
+func keepFirst(dst *[]byte, b []byte) {
+	if *dst == nil {
+		*dst = b
+	}
+}
+
+// clip shortens a name that hostile input made long, for messages.
+func clip(s string) string {
+	if len(s) > 32 {
+		return s[:32] + "..."
+	}
+	return s
+}

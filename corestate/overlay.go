@@ -1,0 +1,182 @@
+package corestate
+
+import (
+	"sync"
+
+	"github.com/corewalk/corewalk/internal/elffile"
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// SetBacking lets files stand in for memory that the dump left out. file answers
+// the file that a library was loaded from, verified to be the same build, or nil;
+// it is called once per library, when memory of the library is first asked for.
+// nil ends it. The libraries must have been built (BuildLibraries).
+//
+// A file's bytes are used only where the process cannot have changed them: in a
+// mapping that was not writable, in a segment that the file does not make
+// writable, outside PT_GNU_RELRO, which the dynamic linker writes before it makes
+// it read-only, and not at all for a library with text relocations or with a
+// guessed load bias.
+func (c *ELFCore) SetBacking(file func(*libstate.Library) *elffile.File) {
+	if file == nil {
+		c.backing.Store(nil)
+		return
+	}
+	c.backing.Store(&overlay{core: c, file: file})
+}
+
+// An overlay finds bytes of files for memory that the dump left out.
+type overlay struct {
+	core  *ELFCore
+	file  func(*libstate.Library) *elffile.File
+	files sync.Map // *libstate.Library to *backingFile
+}
+
+// A backingFile is one library's file, nil when there is none to use.
+type backingFile struct {
+	once             sync.Once
+	elf              *elffile.File
+	relroLo, relroHi uint64 // link-time addresses, whole pages
+}
+
+// Page sizes differ; what shares a page with relocated bytes is left alone.
+const overlayPage = 4096
+
+func (o *overlay) backing(lib *libstate.Library) *backingFile {
+	v, ok := o.files.Load(lib)
+	if !ok {
+		v, _ = o.files.LoadOrStore(lib, new(backingFile))
+	}
+	b := v.(*backingFile)
+	b.once.Do(func() { b.open(o, lib) })
+	return b
+}
+
+func (b *backingFile) open(o *overlay, lib *libstate.Library) {
+	if lib.BiasGuessed || lib.Kind == libstate.VDSO {
+		return
+	}
+	f := o.file(lib)
+	if f == nil || f.DebugOnly() || hasTextRel(f) {
+		return
+	}
+	b.elf = f
+	if lo, hi, ok := f.Relro(); ok {
+		b.relroLo, b.relroHi = lo&^(overlayPage-1), pageEnd(hi)
+	}
+}
+
+// hasTextRel reports whether the dynamic linker relocates the file's code
+// (DT_TEXTREL, DF_TEXTREL of DT_FLAGS).
+func hasTextRel(f *elffile.File) bool {
+	const dtTextRel, dtFlags, dfTextRel = 22, 30, 4
+	for tag, val := range f.Dynamic() {
+		if tag == dtTextRel || tag == dtFlags && val&dfTextRel != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// bytesAt returns bytes of a file for the memory from addr on, none when no file
+// may stand in. s is the core's segment over addr, nil for none.
+func (o *overlay) bytesAt(addr arch.Address, s *segment) []byte {
+	if s != nil && s.perm&libstate.Write != 0 {
+		return nil
+	}
+	lib, ok := o.core.libraryAt(addr)
+	if !ok {
+		return nil
+	}
+	b := o.backing(lib)
+	if b.elf == nil {
+		return nil
+	}
+	m := mappingOver(lib, addr)
+	if m == nil || m.Perm&libstate.Write != 0 {
+		return nil
+	}
+	end := m.End
+	if s != nil {
+		end = min(end, s.end)
+	}
+	return b.slice(lib, m, addr, end)
+}
+
+func mappingOver(lib *libstate.Library, addr arch.Address) *libstate.Mapping {
+	for i := range lib.Mappings {
+		if m := &lib.Mappings[i]; addr >= m.Start && addr < m.End {
+			return m
+		}
+	}
+	return nil
+}
+
+// slice returns the file's bytes for [addr, end) of mapping m as far as one
+// read-only segment of the file has them.
+func (b *backingFile) slice(lib *libstate.Library, m *libstate.Mapping, addr, end arch.Address) []byte {
+	vaddr := addr - lib.LoadBias
+	if b.elf.Class == 32 {
+		vaddr &= 1<<32 - 1
+	}
+	limit := vaddr + (end - addr)
+	if b.relroHi > b.relroLo {
+		if vaddr >= b.relroLo && vaddr < b.relroHi {
+			return nil
+		}
+		if vaddr < b.relroLo {
+			limit = min(limit, b.relroLo)
+		}
+	}
+	p := b.segment(vaddr, m.Path != "")
+	if p == nil {
+		return nil
+	}
+	off := p.Off + (vaddr - p.Vaddr)
+	if m.Path != "" {
+		// Whole pages are mapped: also what the file has around the segment.
+		if off != m.Offset+(addr-m.Start) {
+			return nil
+		}
+		limit = min(limit, pageEnd(p.Vaddr+p.Filesz))
+	} else {
+		limit = min(limit, p.Vaddr+p.Filesz)
+	}
+	size := uint64(len(b.elf.Data))
+	if off >= size || limit <= vaddr {
+		return nil
+	}
+	return b.elf.Data[off : off+min(size-off, limit-vaddr)]
+}
+
+// segment finds the PT_LOAD over vaddr (pages: over its page), nil when there is
+// none or one that is writable shares the address.
+func (b *backingFile) segment(vaddr uint64, pages bool) *elffile.Prog {
+	var found *elffile.Prog
+	for i := range b.elf.Progs {
+		p := &b.elf.Progs[i]
+		if p.Type != elffile.PT_LOAD || p.Memsz == 0 {
+			continue
+		}
+		lo, hi := p.Vaddr, p.Vaddr+p.Memsz
+		if pages {
+			lo, hi = lo&^(overlayPage-1), pageEnd(hi)
+		}
+		if vaddr < lo || vaddr >= hi {
+			continue
+		}
+		if p.Flags&elffile.PF_W != 0 {
+			return nil
+		}
+		found = p
+	}
+	return found
+}
+
+func pageEnd(a uint64) uint64 {
+	if end := (a + overlayPage - 1) &^ (overlayPage - 1); end >= a {
+		return end
+	}
+	return ^uint64(0)
+}

@@ -1,0 +1,152 @@
+package corestate
+
+import (
+	"time"
+
+	"github.com/corewalk/corewalk/internal/binbuf"
+	"github.com/corewalk/corewalk/internal/elffile"
+	"github.com/corewalk/corewalk/unwind"
+)
+
+// A Thread is what a core tells of one thread beside its registers.
+type Thread struct {
+	ID              unwind.ThreadID
+	Signal          int // pr_cursig: the signal it was handling or stopped by; 0 for none
+	PPID, PGRP, SID int
+	SigPend         uint64        // pending signals: bit n-1 for signal n, the first word
+	SigHold         uint64        // blocked signals
+	UserTime        time.Duration // used so far
+	SystemTime      time.Duration
+}
+
+// A thread is what scanning the notes keeps of one.
+type thread struct {
+	id     unwind.ThreadID
+	pos    notePos // of its first note
+	status []byte  // NT_PRSTATUS, or the registers' note of NetBSD
+	cursig int
+}
+
+// prLayout says where struct elf_prstatus has what (kernel,
+// include/linux/elfcore.h): the words of a 32-bit and a 64-bit process differ,
+// and the m68k aligns to two bytes.
+type prLayout struct {
+	word, sigpend, pid, times, regs int // bytes
+}
+
+func (c *ELFCore) prLayout() prLayout {
+	switch {
+	case c.elf.Class == 64:
+		return prLayout{word: 8, sigpend: 16, pid: 32, times: 48, regs: 112}
+	case c.elf.Machine == elffile.EM_68K:
+		return prLayout{word: 4, sigpend: 14, pid: 22, times: 38, regs: 70}
+	}
+	return prLayout{word: 4, sigpend: 16, pid: 24, times: 40, regs: 72}
+}
+
+// curSigOffset is where pr_cursig is, after the three ints of pr_info.
+const curSigOffset = 12
+
+// addPRStatus adds the thread that a NT_PRSTATUS tells of.
+func (c *ELFCore) addPRStatus(pos notePos, desc []byte) {
+	lay := c.prLayout()
+	cur := binbuf.New(desc, curSigOffset, c.big)
+	sig := int(int16(cur.U16()))
+	cur.Seek(lay.pid)
+	pid := int32(cur.U32())
+	if cur.Error != nil {
+		c.warnf("NT_PRSTATUS of %d bytes, %d wanted: a thread is lost", len(desc), lay.regs)
+		return
+	}
+	c.addThread(thread{id: unwind.ThreadID(pid), pos: pos, status: desc, cursig: sig})
+}
+
+func (c *ELFCore) addThread(t thread) {
+	if _, dup := c.byID[t.id]; dup {
+		c.warnf("thread %d is in the core twice: the first is used", t.id)
+		return
+	}
+	c.byID[t.id] = len(c.threads)
+	c.threads = append(c.threads, t)
+}
+
+func (c *ELFCore) thread(tid unwind.ThreadID) (*thread, bool) {
+	if tid == unwind.NullThread {
+		if len(c.threads) == 0 {
+			return nil, false
+		}
+		return &c.threads[c.crashed], true
+	}
+	i, ok := c.byID[tid]
+	if !ok {
+		return nil, false
+	}
+	return &c.threads[i], true
+}
+
+// Thread returns what the core tells of a thread. Threads' names are not in
+// cores.
+func (c *ELFCore) Thread(tid unwind.ThreadID) (Thread, bool) {
+	t, ok := c.thread(tid)
+	if !ok {
+		return Thread{}, false
+	}
+	info := Thread{ID: t.id, Signal: t.cursig}
+	if c.os != osLinux {
+		return info, true
+	}
+	lay := c.prLayout()
+	cur := binbuf.New(t.status, lay.sigpend, c.big)
+	info.SigPend, info.SigHold = cur.Uint(lay.word), cur.Uint(lay.word)
+	cur.Seek(lay.pid + 4)
+	info.PPID, info.PGRP, info.SID = int(int32(cur.U32())), int(int32(cur.U32())), int(int32(cur.U32()))
+	cur.Seek(lay.times)
+	info.UserTime, info.SystemTime = timeval(&cur, lay.word), timeval(&cur, lay.word)
+	return info, true
+}
+
+// timeval reads a struct timeval: seconds and microseconds.
+func timeval(cur *binbuf.Cursor, word int) time.Duration {
+	sec, usec := cur.Int(word), cur.Int(word)
+	return time.Duration(sec)*time.Second + time.Duration(usec)*time.Microsecond
+}
+
+// registerBlock is the general registers of a thread as the kernel lays them out.
+func (c *ELFCore) registerBlock(t *thread) []byte {
+	if c.os == osNetBSD {
+		return t.status
+	}
+	if off := c.prLayout().regs; off < len(t.status) {
+		return t.status[off:]
+	}
+	return nil
+}
+
+// chooseCrashed finds the thread that died: the kernel writes it first, and the
+// signal into every thread; gdb, lldb and qemu write the signal into one.
+func (c *ELFCore) chooseCrashed() {
+	const sigStop = 19 // what gcore finds the threads of a live process stopped by
+	same := true
+	stopped, killed := -1, -1
+	for i := range c.threads {
+		sig := c.threads[i].cursig
+		same = same && sig == c.threads[0].cursig
+		if sig != 0 && stopped < 0 {
+			stopped = i
+		}
+		if sig != 0 && sig != sigStop && killed < 0 {
+			killed = i
+		}
+	}
+	switch {
+	case c.os == osNetBSD && c.siglwp != 0:
+		if i, ok := c.byID[c.siglwp]; ok {
+			c.crashed = i
+		}
+	case same:
+	case killed >= 0:
+		c.crashed = killed
+	case stopped >= 0:
+		c.crashed = stopped
+	}
+}

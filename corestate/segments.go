@@ -1,0 +1,171 @@
+package corestate
+
+import (
+	"cmp"
+	"container/heap"
+	"slices"
+
+	"github.com/corewalk/corewalk/internal/elffile"
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// A Segment is a range [Start, End) of the process's memory that the core tells
+// of, with as much of it as the dump holds.
+type Segment struct {
+	Start, End arch.Address
+	Perm       libstate.Perm
+	Offset     uint64 // in the core file, of the byte at Start
+	InFile     uint64 // bytes from Start on that the core was to hold
+	InDump     uint64 // bytes from Start on that it holds: fewer when it is cut off
+}
+
+// segment is a Segment as look-ups want it. Segments are disjoint and ascending.
+type segment struct {
+	start, end arch.Address
+	have       arch.Address // addresses below have their bytes in data
+	claim      arch.Address // addresses below were to have them
+	off        uint64       // offset in data of the byte at start
+	perm       libstate.Perm
+}
+
+// segments makes the table of a core's memory.
+func segments(f *elffile.File) []segment {
+	n := 0
+	for i := range f.Progs {
+		if f.Progs[i].Type == elffile.PT_LOAD {
+			n++
+		}
+	}
+	segs := make([]segment, 0, n)
+	for i := range f.Progs {
+		if s, ok := newSegment(f, &f.Progs[i]); ok {
+			segs = append(segs, s)
+		}
+	}
+	for i := 1; i < len(segs); i++ {
+		if segs[i].start < segs[i-1].end {
+			return untangle(segs)
+		}
+	}
+	return segs
+}
+
+func newSegment(f *elffile.File, p *elffile.Prog) (segment, bool) {
+	size := max(p.Memsz, p.Filesz) // bytes in the file are memory, whatever the header says
+	if p.Type != elffile.PT_LOAD || size == 0 {
+		return segment{}, false
+	}
+	s := segment{start: p.Vaddr, end: p.Vaddr + size, off: p.Off, perm: permOf(p.Flags)}
+	if s.end < s.start {
+		s.end = ^arch.Address(0)
+	}
+	if f.Class == 32 {
+		s.end = min(s.end, 1<<32)
+	}
+	if s.end <= s.start {
+		return segment{}, false
+	}
+	size = min(p.Filesz, s.end-s.start)
+	s.claim = s.start + size
+	if total := uint64(len(f.Data)); p.Off < total {
+		s.have = s.start + min(size, total-p.Off)
+	} else {
+		s.have, s.off = s.start, 0
+	}
+	return s, true
+}
+
+func permOf(flags uint32) libstate.Perm {
+	var p libstate.Perm
+	if flags&elffile.PF_R != 0 {
+		p |= libstate.Read
+	}
+	if flags&elffile.PF_W != 0 {
+		p |= libstate.Write
+	}
+	if flags&elffile.PF_X != 0 {
+		p |= libstate.Exec
+	}
+	return p
+}
+
+// cut returns the part of s in [lo, hi), which must touch it.
+func (s segment) cut(lo, hi arch.Address) segment {
+	lo, hi = max(lo, s.start), min(hi, s.end)
+	s.off += lo - s.start
+	s.start, s.end = lo, hi
+	s.have = min(max(s.have, lo), hi)
+	s.claim = min(max(s.claim, lo), hi)
+	if s.have == lo {
+		s.off = 0
+	}
+	return s
+}
+
+// untangle orders segments that the file has in disorder and splits those that
+// overlap: of two that cover an address, the one whose header came first.
+func untangle(segs []segment) []segment {
+	order := make([]int, len(segs))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(segs[a].start, segs[b].start) })
+	out := make([]segment, 0, len(segs))
+	var open intHeap // indexes of segments that begin at or below pos
+	var pos arch.Address
+	for next := 0; next < len(order) || len(open) > 0; {
+		for len(open) > 0 && segs[open[0]].end <= pos {
+			heap.Pop(&open)
+		}
+		if len(open) == 0 {
+			if next == len(order) {
+				break
+			}
+			pos = max(pos, segs[order[next]].start)
+		}
+		for next < len(order) && segs[order[next]].start <= pos {
+			heap.Push(&open, order[next])
+			next++
+		}
+		for len(open) > 0 && segs[open[0]].end <= pos {
+			heap.Pop(&open)
+		}
+		if len(open) == 0 {
+			continue
+		}
+		end := segs[open[0]].end
+		if next < len(order) {
+			end = min(end, segs[order[next]].start)
+		}
+		out = appendPiece(out, segs[open[0]].cut(pos, end))
+		pos = end
+	}
+	return out
+}
+
+// appendPiece appends p, or extends the last piece when p goes on where that ends
+// in the same segment.
+func appendPiece(out []segment, p segment) []segment {
+	if n := len(out); n > 0 {
+		q := &out[n-1]
+		if q.end == p.start && q.have == q.end && p.have > p.start && q.off+(q.end-q.start) == p.off && q.perm == p.perm {
+			q.end, q.have, q.claim = p.end, p.have, p.claim
+			return out
+		}
+	}
+	return append(out, p)
+}
+
+type intHeap []int
+
+func (h intHeap) Len() int           { return len(h) }
+func (h intHeap) Less(i, j int) bool { return h[i] < h[j] }
+func (h intHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *intHeap) Push(x any)        { *h = append(*h, x.(int)) }
+func (h *intHeap) Pop() any {
+	old := *h
+	x := old[len(old)-1]
+	*h = old[:len(old)-1]
+	return x
+}

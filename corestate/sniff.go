@@ -1,0 +1,73 @@
+package corestate
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/corewalk/corewalk/internal/elffile"
+)
+
+// foreign are files that people take for cores, by their first bytes.
+var foreign = [...]struct {
+	magic, text string
+	err         error
+}{
+	{"MDMP", "is a minidump, not an ELF core: open it as a minidump", ErrNotELF},
+	{"PAGEDU64", "is a Windows kernel crash dump (64-bit), not the dump of a process: use WinDbg", ErrKernelDump},
+	{"PAGEDUMP", "is a Windows kernel crash dump (32-bit), not the dump of a process: use WinDbg", ErrKernelDump},
+	{"KDUMP   ", "is a kernel crash dump (makedumpfile), not the core of a process: use the crash utility or drgn", ErrKernelDump},
+	{"DISKDUMP", "is a kernel crash dump (diskdump), not the core of a process: use the crash utility", ErrKernelDump},
+	{"makedumpfile", "is a kernel crash dump (makedumpfile, flattened), not the core of a process: use makedumpfile -R and the crash utility", ErrKernelDump},
+	{"\xcf\xfa\xed\xfe", "is a Mach-O file, not an ELF core: macOS dumps cannot be analysed", ErrNotELF},
+	{"\xce\xfa\xed\xfe", "is a Mach-O file, not an ELF core: macOS dumps cannot be analysed", ErrNotELF},
+	{"MZ", "is a Windows program, not a dump: give the minidump first and the program after it", ErrNotELF},
+}
+
+// sniff refuses what is no ELF file, by name where the first bytes tell.
+func sniff(data []byte) *OpenError {
+	if len(data) == 0 {
+		return &OpenError{Text: "is empty (0 bytes): the dump was never written; look for a full disk or ulimit -c 0", Err: ErrEmpty}
+	}
+	for i := range foreign {
+		if bytes.HasPrefix(data, []byte(foreign[i].magic)) {
+			return &OpenError{Text: foreign[i].text, Err: foreign[i].err}
+		}
+	}
+	const magic = "\x7fELF"
+	if bytes.HasPrefix(data, []byte(magic)) {
+		return nil
+	}
+	if len(data) < 64 && (bytes.HasPrefix([]byte(magic), data) || allZero(data)) {
+		return &OpenError{Text: fmt.Sprintf("is cut off after %d bytes: copy the dump again", len(data)), Err: ErrTruncatedHeader}
+	}
+	if allZero(data[:min(len(data), 4096)]) {
+		return &OpenError{Text: "begins with zeros instead of an ELF header: the dump was not written to the end, or lost on its way", Err: ErrNotELF}
+	}
+	return &OpenError{Text: fmt.Sprintf("is not an ELF core: begins with % x, not with 7f 45 4c 46", data[:min(len(data), 4)]), Err: ErrNotELF}
+}
+
+func allZero(b []byte) bool {
+	for _, x := range b {
+		if x != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// notCore refuses an ELF file that is no core.
+func notCore(f *elffile.File) *OpenError {
+	what := fmt.Sprintf("an ELF file of type %d", f.Type)
+	switch f.Type {
+	case elffile.ET_EXEC:
+		what = "a program"
+	case elffile.ET_DYN:
+		what = "a shared library"
+		if f.Interp() != "" {
+			what = "a program"
+		}
+	case elffile.ET_REL:
+		what = "an object file"
+	}
+	return &OpenError{Text: fmt.Sprintf("is %s (%s), not a core: give the core first and the program after it", what, machineName(f)), Err: ErrNotCore}
+}

@@ -1,0 +1,90 @@
+package steppers
+
+import (
+	"github.com/corewalk/corewalk/internal/disasm"
+	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// callWindow is how many bytes before a return address are read: a call takes
+// seven at most, without prefixes that nobody writes.
+const callWindow = 8
+
+// callBefore returns the call that returns to ra; false when ra is not in
+// executable memory just after a call, or when the code cannot be read.
+func callBefore(p unwind.ProcessState, ra arch.Address) (disasm.CallSite, bool) {
+	if ra < callWindow || !isCode(p, ra-1) {
+		return disasm.CallSite{}, false
+	}
+	return callIn(p, ra)
+}
+
+// callIn is callBefore for an address known to be code.
+func callIn(p unwind.ProcessState, ra arch.Address) (disasm.CallSite, bool) {
+	a := p.Arch()
+	code, err := readCode(p, a, ra-callWindow, callWindow)
+	if err != nil {
+		return disasm.CallSite{}, false
+	}
+	return disasm.CallBefore(a, code[:callWindow], ra)
+}
+
+// instruction is the address of the instruction that the frame is at: the one
+// about to run, or the call that it is in. Where no call can be seen it is RA.
+func instruction(f *unwind.Frame) arch.Address {
+	if interrupted(f) {
+		return f.RA()
+	}
+	if site, ok := callIn(f.Walker().ProcessState(), f.RA()); ok {
+		return f.RA() - uint64(site.Len)
+	}
+	return f.RA()
+}
+
+// decodeAt decodes the instruction at pc; false when it cannot be read.
+func decodeAt(p unwind.ProcessState, pc arch.Address) (disasm.Inst, bool) {
+	a := p.Arch()
+	n := 2 * callWindow
+	code, err := readCode(p, a, pc, n)
+	if err != nil { // near the end of a mapping
+		n = callWindow
+		if code, err = readCode(p, a, pc, n); err != nil {
+			return disasm.Inst{}, false
+		}
+	}
+	in, err := disasm.Decode(a, code[:n], pc)
+	return in, err == nil
+}
+
+// maxStub is how many instructions a linkage stub takes at most.
+const maxStub = 3
+
+// throughStub follows a procedure linkage stub (endbr64; jmp *slot) to what it
+// jumps to. It answers entry itself where there is none, and false where the
+// stub has not been bound yet.
+func throughStub(p unwind.ProcessState, entry arch.Address) (arch.Address, bool) {
+	pc := entry
+	for range maxStub {
+		in, ok := decodeAt(p, pc)
+		if !ok {
+			return entry, true
+		}
+		switch in.Kind {
+		case disasm.Endbr, disasm.Nop:
+			pc = in.Next()
+			continue
+		case disasm.JumpIndirect:
+			m := in.Mem()
+			if m == nil || !m.RIPRelative {
+				return entry, true
+			}
+			to, err := p.ReadWord(uint64(m.Disp))
+			if err != nil || !isCode(p, to) || to == in.Next() {
+				return entry, false
+			}
+			return to, true
+		}
+		return entry, true
+	}
+	return entry, true
+}

@@ -1,0 +1,171 @@
+package steppers
+
+import (
+	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// A FrameType says what a function does with the frame pointer register.
+type FrameType uint8
+
+const (
+	UnknownT        FrameType = iota
+	NoFrame                   // leaves it alone
+	StandardFrame             // saves it below its return address and points it there
+	SaveFPOnlyFrame           // saves it and uses it for something else
+)
+
+// String gives StackwalkerAPI's name.
+func (t FrameType) String() string {
+	return [...]string{"unknown_t", "no_frame", "standard_frame", "savefp_only_frame"}[t&3]
+}
+
+// A FrameState says how far a function has set up its frame.
+type FrameState uint8
+
+const (
+	UnknownS     FrameState = iota
+	UnsetFrame              // the frame pointer is the caller's, the return address is at SP
+	HalfsetFrame            // the caller's frame pointer has just been pushed
+	SetFrame                // the frame pointer is the function's own
+)
+
+// String gives StackwalkerAPI's name.
+func (s FrameState) String() string {
+	return [...]string{"unknown_s", "unset_frame", "halfset_frame", "set_frame"}[s&3]
+}
+
+// A FrameFuncHelper tells FrameFuncStepper about the function at an instruction,
+// which has not run yet or is a call under way. It must allow concurrent use.
+type FrameFuncHelper interface {
+	AllocatesFrame(addr arch.Address) (FrameType, FrameState)
+}
+
+// FrameFuncStepper walks by frame pointers. It knows from the function's code
+// whether it has a frame, and how far that is set up; where the function cannot
+// be found it tries the frame pointer for what it is worth.
+//
+// A return address is believed in executable memory after a call instruction
+// only, and a frame pointer above SP on the same stack only. Registers other than
+// PC, SP and FP are unknown in the caller.
+type FrameFuncStepper struct {
+	m      *machine
+	helper FrameFuncHelper
+}
+
+// NewFrameFuncStepper returns the stepper for an architecture, or
+// ErrUnsupported. Without a helper it uses LookupFuncStart.
+func NewFrameFuncStepper(a *arch.Arch, helper FrameFuncHelper) (*FrameFuncStepper, error) {
+	m, err := mustKnow(a)
+	if err != nil {
+		return nil, err
+	}
+	return &FrameFuncStepper{m, helper}, nil
+}
+
+// Name implements unwind.FrameStepper.
+func (s *FrameFuncStepper) Name() string { return "FrameFunc" }
+
+// Priority implements unwind.FrameStepper.
+func (s *FrameFuncStepper) Priority() uint32 { return unwind.PriorityFrame }
+
+// CallerFrame implements unwind.FrameStepper.
+func (s *FrameFuncStepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
+	if derailed(in) {
+		if out.Tracing() {
+			out.Notef("%#x is no code: what the stack holds is not to be trusted", in.RA())
+		}
+		return unwind.StatusNotMe
+	}
+	pc := instruction(in)
+	typ, state := s.classify(in, pc)
+	if out.Tracing() {
+		out.Notef("the function at %#x: %v, %v", pc, typ, state)
+	}
+	word := uint64(s.m.arch.WordSize)
+	switch {
+	case state == UnsetFrame && typ == NoFrame && !interrupted(in):
+		return unwind.StatusNotMe // it made a call, with who knows what below SP
+	case state == UnsetFrame:
+		return s.accept(frameAt{ra: in.SP()}, in, out)
+	case state == HalfsetFrame:
+		return s.accept(frameAt{ra: in.SP() + word, fp: in.SP(), hasFP: true}, in, out)
+	case typ == NoFrame || typ == SaveFPOnlyFrame:
+		return unwind.StatusNotMe
+	}
+	return s.byFP(typ, pc, in, out)
+}
+
+func (s *FrameFuncStepper) classify(in *unwind.Frame, pc arch.Address) (FrameType, FrameState) {
+	if s.helper != nil {
+		return s.helper.AllocatesFrame(pc)
+	}
+	return LookupFuncStart{in.Walker()}.at(pc, in.LookupAddr())
+}
+
+// byFP steps where FP is, or may be, the function's own.
+func (s *FrameFuncStepper) byFP(typ FrameType, pc arch.Address, in, out *unwind.Frame) unwind.Status {
+	p := in.Walker().ProcessState()
+	fp, _, ok := in.Reg(s.m.arch.FP)
+	word := uint64(s.m.arch.WordSize)
+	if !ok || fp < in.SP() || fp%word != 0 || fp > stackEnd(p, in.SP())-2*word {
+		if out.Tracing() {
+			out.Notef("frame pointer %#x is not on the stack above SP %#x", fp, in.SP())
+		}
+		return unwind.StatusNotMe
+	}
+	at := frameAt{ra: fp + word, fp: fp, hasFP: true}
+	if typ == UnknownT {
+		ra, err := p.ReadWord(at.ra)
+		if err != nil || !mayHaveCalled(in.Walker(), ra, pc) {
+			if out.Tracing() {
+				out.Notef("the call before %#x, at %#x, is to another function", ra, at.ra)
+			}
+			return unwind.StatusNotMe
+		}
+	}
+	return s.accept(at, in, out)
+}
+
+// frameAt says where a frame keeps what its caller needs.
+type frameAt struct {
+	ra, fp arch.Address
+	hasFP  bool // else FP still is the caller's
+}
+
+// accept makes out the caller if what at names holds water.
+func (s *FrameFuncStepper) accept(at frameAt, in, out *unwind.Frame) unwind.Status {
+	p, a := in.Walker().ProcessState(), s.m.arch
+	ra, err := p.ReadWord(at.ra)
+	if err != nil {
+		if out.Tracing() {
+			out.Notef("return address: %v", err)
+		}
+		return unwind.StatusNotMe
+	}
+	if _, ok := callBefore(p, a.CodeAddress(ra)); !ok {
+		if out.Tracing() {
+			out.Notef("%#x, at %#x, does not follow a call", ra, at.ra)
+		}
+		return unwind.StatusNotMe
+	}
+	fp, fpLoc, hasFP := in.Reg(a.FP)
+	if at.hasFP {
+		if fp, err = p.ReadWord(at.fp); err != nil {
+			if out.Tracing() {
+				out.Notef("saved frame pointer: %v", err)
+			}
+			return unwind.StatusNotMe
+		}
+		fpLoc, hasFP = unwind.AtAddress(at.fp), true
+	}
+	out.ForgetRegs()
+	out.SetReg(a.PC, a.CodeAddress(ra), unwind.AtAddress(at.ra))
+	out.SetSP(at.ra + uint64(a.WordSize))
+	if hasFP {
+		out.SetReg(a.FP, fp, fpLoc)
+	}
+	out.SetCalleeCFA(at.ra + uint64(a.WordSize))
+	out.SetTrust(unwind.TrustFramePointer)
+	return unwind.StatusSuccess
+}

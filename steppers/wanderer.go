@@ -1,0 +1,162 @@
+package steppers
+
+import (
+	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// A WandererHelper tells StepperWanderer about calls. It must allow concurrent
+// use.
+type WandererHelper interface {
+	// IsPrevInstrACall reports whether the instruction before addr is a call, and
+	// its target; 0 for an indirect one.
+	IsPrevInstrACall(addr arch.Address) (target arch.Address, ok bool)
+	// IsPCInFunc tells whether pc is in the function that begins at entry.
+	IsPCInFunc(entry, pc arch.Address) PCState
+	// RequireExactMatch says that a return address counts only where IsPCInFunc
+	// answers InFunc.
+	RequireExactMatch() bool
+}
+
+const (
+	// scanWords is how far the stack is scanned for one frame, in words.
+	scanWords = 256
+	// scanWordsTop is how far for a frame about whose size nothing is known
+	// because it was interrupted anywhere.
+	scanWordsTop = 1024
+)
+
+// StepperWanderer is the last resort: it looks up the stack for the first word
+// that is a return address. A call whose target is the function that the frame is
+// in is best; without one, the first call that may have led there is taken.
+//
+// It stays on the stack's mapping, and does not scan for a frame whose own
+// address is no code, unless the processor got there.
+type StepperWanderer struct {
+	m      *machine
+	helper WandererHelper
+}
+
+// NewStepperWanderer returns the stepper for an architecture, or ErrUnsupported.
+// Without a helper it uses a CallChecker.
+func NewStepperWanderer(a *arch.Arch, helper WandererHelper) (*StepperWanderer, error) {
+	m, err := mustKnow(a)
+	if err != nil {
+		return nil, err
+	}
+	return &StepperWanderer{m, helper}, nil
+}
+
+// Name implements unwind.FrameStepper.
+func (s *StepperWanderer) Name() string { return "Wanderer" }
+
+// Priority implements unwind.FrameStepper.
+func (s *StepperWanderer) Priority() uint32 { return unwind.PriorityWanderer }
+
+// CallChecker is the default WandererHelper: it reads code and symbols, and
+// believes indirect calls.
+type CallChecker struct {
+	w *unwind.Walker
+}
+
+// NewCallChecker returns the helper for a walker's process.
+func NewCallChecker(w *unwind.Walker) CallChecker { return CallChecker{w} }
+
+// IsPrevInstrACall implements WandererHelper; addr must be in executable memory.
+func (c CallChecker) IsPrevInstrACall(addr arch.Address) (arch.Address, bool) {
+	site, ok := callBefore(c.w.ProcessState(), addr)
+	return site.Target, ok
+}
+
+// IsPCInFunc implements WandererHelper. Linkage stubs and tail calls count as
+// the function that they lead to.
+func (c CallChecker) IsPCInFunc(entry, pc arch.Address) PCState { return pcInFunc(c.w, entry, pc) }
+
+// RequireExactMatch implements WandererHelper.
+func (c CallChecker) RequireExactMatch() bool { return false }
+
+// CallerFrame implements unwind.FrameStepper.
+func (s *StepperWanderer) CallerFrame(in, out *unwind.Frame) unwind.Status {
+	if derailed(in) {
+		if out.Tracing() {
+			out.Notef("%#x is no code: what the stack holds is not to be trusted", in.RA())
+		}
+		return unwind.StatusNotMe
+	}
+	helper := s.helper
+	if helper == nil {
+		helper = CallChecker{in.Walker()}
+	}
+	slot, ra, exact := s.scan(helper, in)
+	if ra == 0 {
+		if out.Tracing() {
+			out.Notef("no return address on the stack from %#x on", in.SP())
+		}
+		return unwind.StatusNotMe
+	}
+	if out.Tracing() {
+		out.Notef("return address %#x found at %#x; calls this function: %v", ra, slot, exact)
+	}
+	s.fill(slot, ra, in, out)
+	return unwind.StatusSuccess
+}
+
+// scan looks for a return address; ra is 0 when there is none.
+func (s *StepperWanderer) scan(helper WandererHelper, in *unwind.Frame) (slot, ra arch.Address, exact bool) {
+	p, word := in.Walker().ProcessState(), uint64(s.m.arch.WordSize)
+	sp := (in.SP() + word - 1) &^ (word - 1)
+	words := uint64(scanWords)
+	if interrupted(in) {
+		words = scanWordsTop
+	}
+	end := min(stackEnd(p, sp), sp+words*word)
+	pc := instruction(in)
+	for at := sp; at+word <= end && at >= sp; at += word {
+		v, err := p.ReadWord(at)
+		if err != nil {
+			break
+		}
+		if v = s.m.arch.CodeAddress(v); !isCode(p, v-1) {
+			continue
+		}
+		target, ok := helper.IsPrevInstrACall(v)
+		if !ok {
+			continue
+		}
+		switch helper.IsPCInFunc(target, pc) {
+		case InFunc:
+			return at, v, true
+		case PCUnknown:
+			if ra == 0 && !helper.RequireExactMatch() {
+				slot, ra = at, v
+			}
+		}
+	}
+	return slot, ra, false
+}
+
+// fill makes out the frame that the return address at slot belongs to.
+func (s *StepperWanderer) fill(slot, ra arch.Address, in, out *unwind.Frame) {
+	a, word := s.m.arch, uint64(s.m.arch.WordSize)
+	p := in.Walker().ProcessState()
+	fp, fpLoc, hasFP := in.Reg(a.FP)
+	typ, _ := LookupFuncStart{in.Walker()}.at(instruction(in), in.LookupAddr())
+	if typ != NoFrame {
+		// A function that saves FP first has it right below its return address.
+		hasFP = false
+		if slot-word >= in.SP() && slot >= word {
+			v, err := p.ReadWord(slot - word)
+			if err == nil && v > slot && v%word == 0 && v < stackEnd(p, in.SP()) {
+				fp, fpLoc, hasFP = v, unwind.AtAddress(slot-word), true
+			}
+		}
+	}
+	out.ForgetRegs()
+	out.SetReg(a.PC, ra, unwind.AtAddress(slot))
+	out.SetSP(slot + word)
+	if hasFP {
+		out.SetReg(a.FP, fp, fpLoc)
+	}
+	out.SetCalleeCFA(slot + word)
+	out.SetTrust(unwind.TrustScan)
+}

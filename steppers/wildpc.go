@@ -1,0 +1,81 @@
+package steppers
+
+import (
+	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// PriorityWildPC is WildPCStepper's priority: before anything that takes the
+// frame for one of a function.
+const PriorityWildPC = unwind.PriorityFrame - 8
+
+// WildPCStepper leaves a pc that is in no executable memory: the program called
+// through a null or wild pointer. No instruction ran there, so the return address
+// is where the call left it and every register is the caller's.
+//
+// It asks for a call before the return address, and only believes a pc that the
+// processor really got to: a thread's own, or one that a signal interrupted.
+type WildPCStepper struct {
+	arch *arch.Arch
+}
+
+// NewWildPCStepper returns the stepper for an architecture, or ErrUnsupported.
+func NewWildPCStepper(a *arch.Arch) (*WildPCStepper, error) {
+	if _, err := mustKnow(a); err != nil {
+		return nil, err
+	}
+	return &WildPCStepper{a}, nil
+}
+
+// Name implements unwind.FrameStepper.
+func (s *WildPCStepper) Name() string { return "WildPC" }
+
+// Priority implements unwind.FrameStepper.
+func (s *WildPCStepper) Priority() uint32 { return PriorityWildPC }
+
+// CallerFrame implements unwind.FrameStepper.
+func (s *WildPCStepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
+	p := in.Walker().ProcessState()
+	if !interrupted(in) || isCode(p, in.RA()) {
+		return unwind.StatusNotMe
+	}
+	ra, loc, err := s.returnAddress(in)
+	if err != nil {
+		if out.Tracing() {
+			out.Notef("return address: %v", err)
+		}
+		return unwind.StatusNotMe
+	}
+	ra = s.arch.CodeAddress(ra)
+	if _, ok := callBefore(p, ra); !ok {
+		if out.Tracing() {
+			out.Notef("%#x is no code, and %#x (%s) does not follow a call", in.RA(), ra, loc.Describe(s.arch))
+		}
+		return unwind.StatusNotMe
+	}
+	sp := in.SP()
+	if s.arch.RA == arch.NoReg {
+		sp += uint64(s.arch.WordSize)
+	}
+	out.SetReg(s.arch.PC, ra, loc)
+	out.SetSP(sp)
+	out.SetCalleeCFA(sp)
+	out.SetTrust(unwind.TrustWildPC)
+	if out.Tracing() {
+		out.Notef("%#x is no code: called through a bad pointer", in.RA())
+	}
+	return unwind.StatusSuccess
+}
+
+// returnAddress is what a call just made left behind: in the link register, or
+// on the top of the stack.
+func (s *WildPCStepper) returnAddress(in *unwind.Frame) (uint64, unwind.Location, error) {
+	if s.arch.RA != arch.NoReg {
+		if v, loc, ok := in.Reg(s.arch.RA); ok {
+			return v, loc, nil
+		}
+		return 0, unwind.Location{}, errNoRegister
+	}
+	v, err := in.Walker().ProcessState().ReadWord(in.SP())
+	return v, unwind.AtAddress(in.SP()), err
+}

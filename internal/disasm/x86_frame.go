@@ -24,6 +24,7 @@ type frameScan struct {
 	height int64   // bytes pushed since entry; -1 once unknown
 	saved  bool    // nothing moved SP since the push of FP
 	align  bool    // the stack was realigned, and nothing pushed since
+	guess  bool    // no branch is known that leads here: the state is the body's
 
 	// Forward branches not reached yet: control can arrive there in that state.
 	pending  [32]branchState
@@ -94,17 +95,24 @@ func (s *frameScan) arrive(addr uint64, reachable bool) {
 		case p.target > addr:
 			s.pending[kept] = p
 			kept++
-		case p.target == addr && !reachable && !found:
+		case p.target == addr && (!reachable || s.guess) && !found:
 			s.state, s.height, found = p.state, p.height, true
 		}
 	}
 	s.npending = kept
-	if !reachable && !found {
-		s.state, s.height = s.body, -1
+	switch {
+	case found:
+		s.guess = false
+	case !reachable:
+		s.state, s.guess = s.body, true
+		s.height = 0
+		if s.body != FPUnset {
+			s.height = -1
+		}
+	default:
+		return
 	}
-	if !reachable {
-		s.saved, s.align = false, false
-	}
+	s.saved, s.align = false, false
 }
 
 // awaits reports whether a branch leads to addr or past it.
@@ -204,7 +212,7 @@ func (s *frameScan) epilogue(code []byte, pc uint64) (state FPState, leave bool)
 			return FPSet, true
 		case in.Kind == Pop && in.Dst == s.arch.FP:
 			return FPSet, false
-		case in.Kind.EndsBlock(), in.Kind.IsCall(), in.Kind == MovSPtoFP, in.Kind == Endbr,
+		case in.Kind.EndsBlock(), in.Kind.IsCall(), in.Kind == MovSPtoFP, in.Kind == Enter, in.Kind == Endbr,
 			in.Kind == Push && in.Src == s.arch.FP:
 			return FPUnknown, false
 		}

@@ -12,9 +12,13 @@ import (
 
 // An attrSpec is one attribute of an abbreviation.
 type attrSpec struct {
-	attr     Attr
-	form     Form
-	size     int8  // bytes of the value, or -1 when they vary
+	attr Attr
+	form Form
+	size int8 // bytes of the value, or -1 when they vary
+	// This attribute and those after it up to one that varies: how many they
+	// are (at most 255), and their bytes.
+	runLen   uint8
+	runBytes uint16
 	implicit int64 // the value, of FormImplicitConst
 }
 
@@ -172,7 +176,27 @@ func parseAbbrev(c *binbuf.Cursor, enc encoding, specs []attrSpec) (abbrev, []at
 		specs = append(specs, s)
 	}
 	a.count = uint16(len(specs) - int(a.first))
+	setRuns(specs[a.first:])
 	return a, specs, nil
+}
+
+// setRuns notes how far one can go at once from each attribute.
+func setRuns(specs []attrSpec) {
+	var n uint8
+	var size uint16
+	for i := len(specs) - 1; i >= 0; i-- {
+		s := &specs[i]
+		if s.size < 0 {
+			n, size = 0, 0
+			continue
+		}
+		if n == 255 { // the run goes on in another
+			n, size = 0, 0
+		}
+		n++
+		size += uint16(s.size)
+		s.runLen, s.runBytes = n, size
+	}
 }
 
 // formSize returns how many bytes a value of the form takes, -1 when that

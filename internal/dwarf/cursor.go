@@ -142,12 +142,17 @@ func (c *Cursor) skipAttrs(end int) {
 	specs := c.table.of(ab)
 	for c.spec < end {
 		s := &specs[c.spec]
-		c.spec++
-		if s.size >= 0 {
-			c.in.Skip(int(s.size))
-		} else {
+		switch {
+		case s.size < 0:
 			skipForm(&c.in, s.form, c.u.enc)
+		case c.spec+int(s.runLen) <= end:
+			c.in.Skip(int(s.runBytes))
+			c.spec += int(s.runLen)
+			continue
+		default:
+			c.in.Skip(int(s.size))
 		}
+		c.spec++
 	}
 }
 

@@ -135,6 +135,19 @@ func readIndirect(c *binbuf.Cursor, enc encoding, v *Value) {
 
 // skipForm moves over a value whose size varies.
 func skipForm(c *binbuf.Cursor, form Form, enc encoding) {
+	// Nearly all numbers and lengths take one byte.
+	if c.Off < len(c.Data) && c.Error == nil {
+		if b := c.Data[c.Off]; b < 0x80 {
+			switch form {
+			case FormUdata, FormSdata, FormAddrx, FormLoclistx, FormRnglistx, FormStrx:
+				c.Off++
+				return
+			case FormExprloc:
+				c.Skip(1 + int(b))
+				return
+			}
+		}
+	}
 	switch form {
 	case FormUdata, FormSdata, FormRefUdata, FormStrx, FormAddrx, FormLoclistx, FormRnglistx,
 		FormGNUAddrIndex, FormGNUStrIndex:

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"testing"
 )
@@ -21,6 +22,25 @@ func TestByHand(t *testing.T) {
 		_, sup := openELF(t, alt)
 		opts = append(opts, WithSup(sup))
 	}
+	opts = append(opts, WithSplit(func(u *Unit) (*Data, error) {
+		if dwp := os.Getenv("DWARF_DWP"); dwp != "" {
+			s := readELF(t, dwp)
+			p, err := NewPackage(s, s.f.ByteOrder)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return p.Unit(u.ID)
+		}
+		name, _ := u.Skeleton()
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(u.CompDir(), name)
+		}
+		if _, err := os.Stat(name); err != nil {
+			return nil, nil
+		}
+		_, dwo := openELF(t, name, DWO())
+		return dwo, nil
+	}))
 	_, d := openELF(t, path, opts...)
 	in, err := os.ReadFile(pcs)
 	if err != nil {

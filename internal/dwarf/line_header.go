@@ -83,6 +83,11 @@ type lineTable struct {
 	dead func(low uint64, addrSize uint8) bool
 	err  error // of the header
 
+	// special is what each opcode from opcodeBase does; plain says that the
+	// standard opcodes have their standard operands.
+	special [256]specialOp
+	plain   bool
+
 	blocksOnce sync.Once
 	blocks     []lineBlock
 
@@ -119,6 +124,7 @@ func (d *Data) lineTable(off uint64, addrSize uint8) *lineTable {
 	}
 	if t.err = err; err == nil {
 		t.data = data[:t.end]
+		t.setOpcodes()
 	}
 	if d.lines.tables == nil {
 		d.lines.tables = make(map[uint64]*lineTable)

@@ -104,16 +104,63 @@ func (m *lineMachine) next() bool {
 		op := m.c.Data[m.c.Off]
 		m.c.Off++
 		if op >= t.opcodeBase {
-			adj := op - t.opcodeBase
-			m.advance(uint64(adj / t.lineRange))
-			m.row.line += uint32(int32(t.lineBase) + int32(adj%t.lineRange))
+			sp := t.special[op]
+			m.advance(uint64(sp.ops))
+			m.row.line += uint32(int32(sp.lines))
 			return true
+		}
+		if t.plain && m.short(op) {
+			continue
 		}
 		if m.standard(op) {
 			return m.c.Error == nil
 		}
 	}
 	return false
+}
+
+// A specialOp is what a special opcode adds to the address and to the line.
+type specialOp struct {
+	ops   uint8
+	lines int16
+}
+
+// setOpcodes prepares what depends on the header only.
+func (t *lineTable) setOpcodes() {
+	for op := int(t.opcodeBase); op < 256; op++ {
+		adj := op - int(t.opcodeBase)
+		t.special[op] = specialOp{
+			ops:   uint8(adj / int(t.lineRange)),
+			lines: int16(int(t.lineBase) + adj%int(t.lineRange)),
+		}
+	}
+	t.plain = len(t.lengths) >= lnsAdvancePC+3 && string(t.lengths[:5]) == string(standardLengths[:5])
+}
+
+// short runs the commonest opcodes when their operand takes one byte, as it
+// nearly always does, and reports whether it did.
+func (m *lineMachine) short(op uint8) bool {
+	if m.c.Off >= len(m.c.Data) {
+		return false
+	}
+	b := m.c.Data[m.c.Off]
+	if b >= 0x80 {
+		return false
+	}
+	switch op {
+	case lnsAdvancePC:
+		m.advance(uint64(b))
+	case lnsAdvanceLine:
+		m.row.line += uint32(int32(b) << 25 >> 25)
+	case lnsSetFile:
+		m.row.file = uint32(b)
+	case lnsSetColumn:
+		m.row.col = uint32(b)
+	default:
+		return false
+	}
+	m.c.Off++
+	return true
 }
 
 // standard runs an opcode that is not special, and reports whether it emitted a

@@ -22,7 +22,8 @@ type FuncInfo struct {
 	// Origin is the last entry of the chain: the declaration within its
 	// scope, or the entry itself.
 	Origin DIE
-	// Unit, of the entry that gave the name, has its language.
+	// Language is that of the unit that gave the name. A partial unit made by
+	// dwz may have none.
 	Language Language
 }
 
@@ -36,30 +37,29 @@ func (d DIE) FuncInfo() FuncInfo { return d.funcInfo(false) }
 
 // funcInfo is FuncInfo; top says that d is known to be outside all scopes.
 func (d DIE) funcInfo(top bool) FuncInfo {
+	f := d.rawInfo()
+	if f.Name == "" || top && f.Origin == d || f.manglesScope() || f.Language.scopeless() {
+		return f
+	}
+	// The declaration is in its scope; an out-of-line definition is not.
+	if q := f.Origin.scopeName(); q != "" {
+		f.Name = q + "::" + f.Name
+	}
+	return f
+}
+
+// rawInfo is FuncInfo without the scopes in the name.
+func (d DIE) rawInfo() FuncInfo {
 	var f FuncInfo
-	var named DIE
 	at := d
 	for i := 0; i < maxOrigins && at.Unit != nil; i++ {
 		f.Origin = at
-		if i > 0 {
-			top = false
-		}
 		hadName := f.Name != ""
 		next := at.gather(&f, i == 0)
 		if !hadName && f.Name != "" {
-			named = at
+			f.Language = at.Unit.Language
 		}
 		at = next
-	}
-	if named.Unit == nil {
-		return f
-	}
-	f.Language = named.Unit.Language
-	if !top && !f.manglesScope() && !named.Unit.scopeless() {
-		// The declaration is in its scope; an out-of-line definition is not.
-		if q := f.Origin.scopeName(); q != "" {
-			f.Name = q + "::" + f.Name
-		}
 	}
 	return f
 }
@@ -69,10 +69,6 @@ func (d DIE) funcInfo(top bool) FuncInfo {
 func (f *FuncInfo) manglesScope() bool {
 	return strings.HasPrefix(f.LinkageName, "_Z") || strings.HasPrefix(f.LinkageName, "_R")
 }
-
-// scopeless reports whether no scope can be around the unit's functions. A
-// partial unit made by dwz may not say its language.
-func (u *Unit) scopeless() bool { return u.Language.scopeless() }
 
 // gather adds the attributes of one entry to f and returns the entry that goes
 // on, if any.

@@ -21,6 +21,7 @@ type scopeIndex struct {
 type scopeSpan struct {
 	start, end uint64 // from the unit's start
 	parent     int32
+	fn         bool // a function
 }
 
 // scopes returns the index.
@@ -32,9 +33,11 @@ func (u *Unit) scopes() []scopeSpan {
 // maxScopeDepth bounds the nesting of scopes.
 const maxScopeDepth = 64
 
+// isScope reports whether names within entries of the tag are qualified by its
+// name. Functions are scopes of their local classes and lambdas.
 func isScope(t Tag) bool {
 	switch t {
-	case TagNamespace, TagModule, TagClassType, TagStructureType, TagUnionType, TagInterfaceType, TagEnumerationType:
+	case TagSubprogram, TagNamespace, TagModule, TagClassType, TagStructureType, TagUnionType, TagInterfaceType, TagEnumerationType:
 		return true
 	}
 	return false
@@ -57,26 +60,28 @@ func (u *Unit) findScopes() []scopeSpan {
 			}
 			continue
 		}
-		switch {
-		case !e.HasChildren:
-		case isScope(e.Tag) && len(stack) < maxScopeDepth:
+		if e.HasChildren && isScope(e.Tag) && len(stack) < maxScopeDepth {
 			parent := int32(-1)
 			if n := len(stack); n > 0 {
 				parent = stack[n-1].scope
 			}
 			stack = append(stack, open{int32(len(all)), e.Depth})
 			off := e.Off - u.Off
-			all = append(all, scopeSpan{start: off, end: u.End - u.Off, parent: parent})
-		case e.Tag == TagSubprogram && c.hasSibling():
-			c.SkipChildren() // local classes have no say in the names of functions
+			all = append(all, scopeSpan{start: off, end: u.End - u.Off, parent: parent, fn: e.Tag == TagSubprogram})
 		}
 	}
 	return slices.Clip(all)
 }
 
+// maxScopeNames bounds how often a function that is a scope leads to the scope
+// of its declaration.
+const maxScopeNames = 8
+
 // scopeName returns the names of the scopes around the entry, joined by "::";
 // "" when there are none.
-func (d DIE) scopeName() string {
+func (d DIE) scopeName() string { return d.scopeNames(maxScopeNames) }
+
+func (d DIE) scopeNames(depth int) string {
 	u := d.Unit
 	scopes := u.scopes()
 	off := d.Off - u.Off
@@ -86,13 +91,26 @@ func (d DIE) scopeName() string {
 	}
 	var parts []string
 	for ; i >= 0; i = scopes[i].parent {
-		parts = append(parts, u.scopePart(u.Off+scopes[i].start))
+		at := DIE{u, u.Off + scopes[i].start}
+		if !scopes[i].fn {
+			parts = append(parts, u.scopePart(at.Off))
+			continue
+		}
+		// What is around a function is said where it was declared.
+		f := at.rawInfo()
+		parts = append(parts, f.Name)
+		if depth > 0 {
+			if outer := f.Origin.scopeNames(depth - 1); outer != "" {
+				parts = append(parts, outer)
+			}
+		}
+		break
 	}
 	slices.Reverse(parts)
 	return strings.Join(parts, "::")
 }
 
-// scopePart names one scope.
+// scopePart names a namespace or type.
 func (u *Unit) scopePart(off uint64) string {
 	v := u.Value(off, AttrName)
 	if name := u.Text(&v); name != "" {

@@ -128,7 +128,7 @@ func (c *ELFCore) verdict() *OpenError {
 	case len(c.threads) == 0:
 		return fail(ErrNoThreads, "has notes, but none with a thread's registers (NT_PRSTATUS): nothing to walk")
 	case c.arch == nil:
-		return fail(ErrUnsupportedArch, "is a core of a %s %s process: registers of this architecture cannot be decoded", name, c.os)
+		return fail(ErrUnsupportedArch, "is a core of %s on %s: stacks of this architecture cannot be walked", c.os, name)
 	}
 	return nil
 }

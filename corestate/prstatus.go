@@ -122,10 +122,12 @@ func (c *ELFCore) registerBlock(t *thread) []byte {
 	return nil
 }
 
+// sigStop is SIGSTOP, by which gcore stops the threads of a live process.
+const sigStop = 19
+
 // chooseCrashed finds the thread that died: the kernel writes it first, and the
 // signal into every thread; gdb, lldb and qemu write the signal into one.
 func (c *ELFCore) chooseCrashed() {
-	const sigStop = 19 // what gcore finds the threads of a live process stopped by
 	same := true
 	stopped, killed := -1, -1
 	for i := range c.threads {

@@ -92,7 +92,11 @@ func (c *ELFCore) ThreadSignal(tid unwind.ThreadID) (SignalInfo, bool) {
 		return c.netBSDSignal(), true
 	}
 	if desc, ok := c.noteOf(t, "CORE", ntSigInfo); ok && len(desc) >= 12 {
-		return c.sigInfo(desc), true
+		s := c.sigInfo(desc)
+		if c.kind == GCore && t.cursig == 0 && s.Signo == sigStop && s.Code <= siUser {
+			return SignalInfo{}, true // gcore itself stopped the thread
+		}
+		return s, true
 	}
 	if t.cursig == 0 {
 		return SignalInfo{}, true

@@ -62,7 +62,18 @@ func Build(src Source) (*Table, []string) {
 		b.finish(m)
 		libs = append(libs, m.lib)
 	}
-	return NewTable(libs, trap), b.warnings
+	return newTable(libs, trap, b.isDynamic()), b.warnings
+}
+
+// isDynamic reports whether the program was started by a dynamic linker, be it
+// found or not.
+func (b *builder) isDynamic() bool {
+	for _, m := range b.mods {
+		if m.lib.Kind == Executable && m.elf != nil && prog(m.elf, elffile.PT_INTERP) != nil {
+			return true
+		}
+	}
+	return b.src.Auxv.address(ATBase) != 0
 }
 
 // A module is a Library being found out about.

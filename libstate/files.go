@@ -86,13 +86,18 @@ func (b *builder) imageAt(addr arch.Address, path string) *module {
 	if f == nil {
 		return nil
 	}
-	bias := b.headerBias(f, addr)
-	c := b.claimed(f, bias, path)
+	var c claim
+	var bias arch.Address
+	for _, try := range b.headerBiases(f, addr) {
+		if found := b.claimed(f, try, path); len(found.maps) > len(c.maps) {
+			c, bias = found, try
+		}
+	}
 	if len(c.maps) == 0 || onlyRead(f, c.maps) {
 		return nil
 	}
 	m := &module{elf: f, fromMem: true, lib: b.preliminary(path, c.maps)}
-	m.lib.LoadBias, m.lib.HeaderAddr = bias, addr
+	m.lib.LoadBias, m.lib.HeaderAddr = bias, b.fileStart(f, bias)
 	b.own(m, c)
 	return m
 }
@@ -102,14 +107,19 @@ func (b *builder) imageAt(addr arch.Address, path string) *module {
 const maxHole = 64 << 20
 
 // runLength is how many of the mappings at the front of idx look like one load
-// of the file: offsets rise with addresses, but for a small program's data,
-// which may lie in the same page of the file as its code.
+// of the file: offsets rise with addresses, but for a small program's data, which
+// may lie in the same page of the file as its code. Inaccessible mappings between
+// segments have the offsets of what they were cut from.
 func (b *builder) runLength(idx []int) int {
+	prev := b.src.Mappings[idx[0]]
 	for n := 1; n < len(idx); n++ {
-		prev, m := b.src.Mappings[idx[n-1]], b.src.Mappings[idx[n]]
+		m := b.src.Mappings[idx[n]]
 		if b.owner[idx[n]] != nil || m.Offset < prev.Offset || m.Start-prev.End > maxHole ||
 			m.Offset == 0 && m.Perm&Exec != 0 {
 			return n
+		}
+		if m.Perm != 0 {
+			prev = m
 		}
 	}
 	return len(idx)
@@ -136,6 +146,9 @@ func (b *builder) addRun(path string, idx []int) {
 	}
 	m := &module{lib: lib}
 	lib.LoadBias, lib.BiasGuessed = b.truncate(lib.Mappings[0].Start-lib.Mappings[0].Offset), true
+	if lib.Kind == Executable {
+		lib.LoadBias = guessedBias(lib.LoadBias)
+	}
 	if f := b.file(lib); f != nil {
 		b.settle(m, f)
 	}

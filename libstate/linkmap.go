@@ -1,6 +1,8 @@
 package libstate
 
 import (
+	"slices"
+
 	"github.com/corewalk/corewalk/internal/elffile"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -15,9 +17,9 @@ const (
 // and musl's link.h): where a library was loaded, under which name.
 type linkEntry struct {
 	bias    arch.Address // l_addr
-	name    string       // l_name; "" for the program
+	name    string       // l_name; glibc's and musl's is "" for the program
 	dynamic arch.Address // l_ld: its dynamic section
-	first   bool         // of its namespace
+	first   bool         // it is the program's
 }
 
 // addLinkMap goes through the dynamic linker's list: it confirms load biases,
@@ -30,11 +32,14 @@ func (b *builder) addLinkMap() arch.Address {
 	}
 	w := uint64(b.src.Arch.WordSize)
 	trap := b.word(debug + 2*w)
+	if m := b.moduleAt(trap); m != nil && m.lib.Kind == SharedLibrary {
+		m.lib.Kind = Interpreter // of a prelinked one, ATBase is 0
+	}
 	seen := make(map[arch.Address]bool)
 	// struct r_debug: r_version, r_map, r_brk, r_state, r_ldbase; from version 2
 	// on, r_next leads to the next namespace's (dlmopen).
 	for n := 0; n < maxNamespaces && debug != 0; n++ {
-		b.walkLinkMap(b.word(debug+w), seen)
+		b.walkLinkMap(b.word(debug+w), n == 0, seen)
 		if version := uint32(b.versionWord(debug)); version < 2 || version > 16 {
 			break
 		}
@@ -65,6 +70,9 @@ func (b *builder) findDebug() arch.Address {
 				continue
 			}
 			debug := b.debugOf(b.dynamic(m))
+			if m.elf == nil && pass == 0 {
+				debug = b.searchDebug(m)
+			}
 			if debug == 0 || b.word(debug+uint64(b.src.Arch.WordSize)) == 0 {
 				continue
 			}
@@ -92,10 +100,64 @@ func (b *builder) debugOf(d dynamic) arch.Address {
 	return 0
 }
 
-// walkLinkMap follows one namespace's list.
-func (b *builder) walkLinkMap(addr arch.Address, seen map[arch.Address]bool) {
+// maxSearch bounds the bytes of a program searched for its dynamic section.
+const maxSearch = 1 << 20
+
+// searchDebug finds DT_DEBUG in the data of a program whose headers nobody has: a
+// word that says DT_DEBUG before a pointer to a struct r_debug, whose list begins
+// with the library whose dynamic section the word is in.
+func (b *builder) searchDebug(m *module) arch.Address {
 	w := uint64(b.src.Arch.WordSize)
-	for first := true; addr != 0; first = false {
+	left := uint64(maxSearch)
+	for _, mp := range b.dataOf(m) {
+		data := b.read(mp.Start, min(left, mp.End-mp.Start), left)
+		left -= uint64(len(data))
+		for off := uint64(0); off+2*w <= uint64(len(data)); off += w {
+			if b.src.Arch.Word(data[off:]) != elffile.DT_DEBUG {
+				continue
+			}
+			debug := b.src.Arch.Word(data[off+w:])
+			if debug == 0 || b.spend(1) && !b.isDebug(debug, mp.Start, mp.Start+off) {
+				continue
+			}
+			return debug
+		}
+	}
+	return 0
+}
+
+// isDebug reports whether a struct r_debug lies at debug whose first library has
+// its dynamic section in [lo, hi].
+func (b *builder) isDebug(debug, lo, hi arch.Address) bool {
+	w := uint64(b.src.Arch.WordSize)
+	version := b.versionWord(debug)
+	first := b.word(debug + w)
+	if version > 16 || first == 0 { // NetBSD writes 0
+		return false
+	}
+	ld := b.word(first + 2*w)
+	return ld >= lo && ld <= hi
+}
+
+// dataOf is what may be a headerless program's data: its mappings, or in a dump
+// that names no files what follows them.
+func (b *builder) dataOf(m *module) []Mapping {
+	maps := slices.Clone(m.lib.Mappings)
+	if len(maps) == 0 || maps[0].Path != "" {
+		return maps
+	}
+	from, _ := b.indexes(m.lib.End, m.lib.End+1)
+	for k := from; k < len(b.src.Mappings) && k < from+16 && b.owner[k] == nil; k++ {
+		maps = append(maps, b.src.Mappings[k])
+	}
+	return maps
+}
+
+// walkLinkMap follows one namespace's list. The first entry of the first one is
+// the program's.
+func (b *builder) walkLinkMap(addr arch.Address, first bool, seen map[arch.Address]bool) {
+	w := uint64(b.src.Arch.WordSize)
+	for ; addr != 0; first = false {
 		if seen[addr] {
 			b.warnf("the dynamic linker's list of libraries runs in a circle at %#x", addr)
 			return
@@ -123,7 +185,9 @@ func (b *builder) addEntry(e linkEntry) {
 	}
 	m := b.moduleAt(e.dynamic)
 	if m == nil {
-		m = b.moduleOf(e)
+		if m = b.moduleOf(e); m != nil {
+			b.join(m, e.dynamic)
+		}
 	}
 	if m == nil {
 		m = b.newFromEntry(e)
@@ -153,12 +217,25 @@ func (b *builder) moduleOf(e linkEntry) *module {
 		return nil
 	}
 	for _, m := range b.mods {
-		if m.lib.Kind == VDSO && isVDSOName(e.name) || e.first && e.name == "" && m.lib.Kind == Executable ||
-			m.elf != nil && e.dynamic != 0 && b.dynamicAt(m) == e.dynamic {
+		switch {
+		case m.lib.Kind == VDSO && isVDSOName(e.name),
+			m.lib.Kind == Executable && e.first,
+			m.elf != nil && e.dynamic != 0 && b.dynamicAt(m) == e.dynamic,
+			m.elf == nil && m.lib.Kind != VDSO && e.bias != 0 && m.lib.LoadBias == e.bias:
 			return m
 		}
 	}
 	return nil
+}
+
+// join adds the mapping over addr to a headerless module.
+func (b *builder) join(m *module, addr arch.Address) {
+	k := b.mappingAt(addr)
+	if k < 0 || m.elf != nil || b.owner[k] != nil {
+		return
+	}
+	b.owner[k] = m
+	setMappings(m.lib, append(m.lib.Mappings, b.src.Mappings[k]))
 }
 
 func (b *builder) dynamicAt(m *module) arch.Address {
@@ -188,9 +265,11 @@ func (b *builder) newFromEntry(e linkEntry) *module {
 	kind := SharedLibrary
 	if isVDSOName(e.name) {
 		kind = VDSO
-	} else if e.first && e.name == "" {
+	} else if e.first {
 		kind = Executable
-		e.name = b.execName()
+		if e.name == "" {
+			e.name = b.execName()
+		}
 	}
 	m := b.headerless(e.name, kind, e.bias, k)
 	if m != nil && m.elf == nil {

@@ -54,27 +54,45 @@ func loadSpan(f *elffile.File) (lo, hi uint64, ok bool) {
 }
 
 // headerBias is the load bias of an image whose ELF header lies at addr: the
-// header is at file offset 0, which the PT_LOAD of offset 0 maps, or the lowest
+// header is at file offset 0, which a PT_LOAD's first page maps, or the lowest
 // would if it began earlier.
 func (b *builder) headerBias(f *elffile.File, addr arch.Address) arch.Address {
-	var first *elffile.Prog
+	return b.headerBiases(f, addr)[0]
+}
+
+// headerBiases are all load biases that a header at addr allows: in a small
+// program, code and data may share the file's first page, which is then in memory
+// twice. The likeliest is first.
+func (b *builder) headerBiases(f *elffile.File, addr arch.Address) []arch.Address {
+	var biases []arch.Address
+	var lowest *elffile.Prog
 	for i := range f.Progs {
 		p := &f.Progs[i]
 		if p.Type != elffile.PT_LOAD || p.Memsz == 0 {
 			continue
 		}
-		if p.Off < b.page {
-			first = p
-			break
+		if p.Off < b.page && len(biases) < 4 {
+			biases = append(biases, b.truncate(addr-(p.Vaddr-p.Off)))
 		}
-		if first == nil || p.Vaddr < first.Vaddr {
-			first = p
+		if lowest == nil || p.Vaddr < lowest.Vaddr {
+			lowest = p
 		}
 	}
-	if first == nil {
-		return addr
+	if len(biases) == 0 {
+		biases = append(biases, b.truncate(addr-(lowest.Vaddr-lowest.Off)))
 	}
-	return b.truncate(addr - (first.Vaddr - first.Off))
+	return biases
+}
+
+// fileStart is the address where the file's first byte would lie, were the
+// segment that maps it extended down to it.
+func (b *builder) fileStart(f *elffile.File, bias arch.Address) arch.Address {
+	for i := range f.Progs {
+		if p := &f.Progs[i]; p.Type == elffile.PT_LOAD && p.Memsz != 0 {
+			return b.truncate(bias + p.Vaddr - p.Off)
+		}
+	}
+	return bias
 }
 
 func prog(f *elffile.File, typ uint32) *elffile.Prog {

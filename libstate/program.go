@@ -116,10 +116,20 @@ func (b *builder) guessProgram(m *module, phdr arch.Address) {
 		m.lib.HeaderAddr, m.lib.LoadBias = base, b.headerBias(f, base)
 		return
 	}
-	const lowest = 0x4000_0000 // no linker's default, below any loader's choice
-	if base >= lowest {
-		m.lib.LoadBias = base
+	m.lib.LoadBias = guessedBias(base)
+}
+
+// guessedBias is the likely load bias of a program that begins at base: 0 at the
+// addresses that linkers put programs at.
+func guessedBias(base arch.Address) arch.Address {
+	const lowest = 0x4000_0000 // above most linkers' defaults, below any loader's choice
+	switch {
+	case base < lowest,
+		base == 0x8000_0000,   // m68k, s390x
+		base == 0x1_2000_0000: // alpha, mips64, loongarch64
+		return 0
 	}
+	return base
 }
 
 // assumed are the mappings that a file's segments must have had, for a dump that

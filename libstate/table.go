@@ -32,6 +32,7 @@ type view struct {
 	libc      *Library
 	libthread *Library
 	trap      arch.Address
+	dynamic   bool // the program has a dynamic linker
 }
 
 type libRange struct {
@@ -40,14 +41,16 @@ type libRange struct {
 }
 
 // NewTable makes a Table of libs, in any order. trap is LibTrapAddress's answer.
-func NewTable(libs []*Library, trap arch.Address) *Table {
+func NewTable(libs []*Library, trap arch.Address) *Table { return newTable(libs, trap, false) }
+
+func newTable(libs []*Library, trap arch.Address, dynamic bool) *Table {
 	t := &Table{}
-	t.view.Store(newView(libs, trap))
+	t.view.Store(newView(libs, trap, dynamic))
 	return t
 }
 
-func newView(libs []*Library, trap arch.Address) *view {
-	v := &view{libs: slices.Clone(libs), trap: trap}
+func newView(libs []*Library, trap arch.Address, dynamic bool) *view {
+	v := &view{libs: slices.Clone(libs), trap: trap, dynamic: dynamic}
 	slices.SortStableFunc(v.libs, func(a, b *Library) int {
 		if a.Start < b.Start {
 			return -1
@@ -108,7 +111,7 @@ func (v *view) findRoles() {
 			v.libthread = l
 		}
 	}
-	if files == 1 { // a static program is its own C and thread library
+	if files == 1 && !v.dynamic { // a static program is its own C and thread library
 		v.libc, v.libthread = only, only
 	}
 }
@@ -207,7 +210,7 @@ func (t *Table) Replace(libs []*Library, trap arch.Address) {
 		}
 		now = append(now, l)
 	}
-	after := newView(now, trap)
+	after := newView(now, trap, before.dynamic)
 	t.view.Store(after)
 	for _, l := range before.libs {
 		if gone[key{l.Path, l.LoadBias}] == l {

@@ -79,6 +79,11 @@ type cie struct {
 	bKey      bool     // 'B'
 }
 
+// maxCIEHead bounds what a CIE holds before its instructions, in bytes. Real
+// ones have some twenty; without a bound, hostile FDEs that share a few huge CIEs
+// would make a scan quadratic.
+const maxCIEHead = 1024
+
 // cieAt parses the CIE at off.
 func (t *Table) cieAt(off int) (cie, error) {
 	e, err := t.entryAt(off)
@@ -88,7 +93,7 @@ func (t *Table) cieAt(off int) (cie, error) {
 	if e.zero || e.cieOff >= 0 {
 		return cie{}, malformed(off, "no CIE")
 	}
-	c := binbuf.Cursor{Data: t.data[:e.end], Off: e.body, Big: t.cfg.Big}
+	c := binbuf.Cursor{Data: t.data[:min(e.end, e.body+maxCIEHead)], Off: e.body, Big: t.cfg.Big}
 	k := cie{end: e.end, addrSize: uint8(t.cfg.AddrSize)}
 	version := c.U8()
 	if version != 1 && version != 3 && version != 4 {
@@ -211,6 +216,9 @@ func (t *Table) parseFDE(e entry, k *cie) (fde, error) {
 		return fde{}, fmt.Errorf("FDE at offset %#x: %w: %w", e.off, ErrMalformed, c.Error)
 	}
 	f.insns = c.Off
+	if f.begin >= mask(b.addrSize)-1 {
+		size = 0 // where lld puts what it dropped
+	}
 	f.end = f.begin + size
 	if f.end < f.begin || f.end > mask(b.addrSize) {
 		return fde{}, malformed(e.off, "FDE of %#x bytes at %#x", size, f.begin)

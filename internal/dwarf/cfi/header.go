@@ -1,6 +1,7 @@
 package cfi
 
 import (
+	"encoding/binary"
 	"fmt"
 
 	"github.com/corewalk/corewalk/internal/binbuf"
@@ -8,13 +9,15 @@ import (
 
 // A header is .eh_frame_hdr's binary search table, read in place.
 type header struct {
-	table []byte // entries of two pointers: the FDE's start, the FDE
-	n     int
-	enc   encoding
-	each  int // bytes in a pointer
-	bases bases
-	big   bool
-	err   error // why there is no table
+	table  []byte // entries of two pointers: the FDE's start, the FDE
+	n      int
+	enc    encoding
+	each   int // bytes in a pointer
+	bases  bases
+	big    bool
+	common bool   // datarel sdata4, little-endian
+	cut    uint64 // mask of an address
+	err    error  // why there is no table
 }
 
 func (h *header) usable() bool { return h.n > 0 }
@@ -49,6 +52,8 @@ func parseHeader(hdr []byte, addr uint64, cfg Config) header {
 		h.err = malformed(c.Off, ".eh_frame_hdr table of %d entries in %#x bytes", n, c.Len())
 	default:
 		h.enc, h.each, h.n = enc, each, int(n)
+		h.common = enc == encDataRel|encSData4 && !cfg.Big
+		h.cut = mask(cfg.AddrSize)
 		// What pcrel pointers are relative to moves along with the table.
 		h.bases.section = addr + uint64(c.Off)
 		h.table = c.Bytes(h.n * 2 * each)
@@ -60,37 +65,27 @@ func parseHeader(hdr []byte, addr uint64, cfg Config) header {
 func (h *header) start(i int) uint64 { return h.pointer(2 * i) }
 func (h *header) fde(i int) uint64   { return h.pointer(2*i + 1) }
 
+// pointer reads the table's i-th pointer.
 func (h *header) pointer(i int) uint64 {
+	if h.common {
+		return h.rel32(i)
+	}
 	c := binbuf.Cursor{Data: h.table, Off: i * h.each, Big: h.big}
 	return h.enc.read(&c, &h.bases)
+}
+
+// rel32 is pointer for the encoding that all linkers write.
+func (h *header) rel32(i int) uint64 {
+	rel := int32(binary.LittleEndian.Uint32(h.table[4*i:]))
+	return (h.bases.data + uint64(int64(rel))) & h.cut
 }
 
 // search returns the last entry that starts at or below pc, -1 when none does.
 func (h *header) search(pc uint64) int {
 	lo, hi := 0, h.n
-	if h.enc == encDataRel|encSData4 && !h.big {
-		return h.searchCommon(pc)
-	}
 	for lo < hi {
 		mid := int(uint(lo+hi) / 2)
 		if h.start(mid) <= pc {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
-	}
-	return lo - 1
-}
-
-// searchCommon is search for the encoding that all linkers write.
-func (h *header) searchCommon(pc uint64) int {
-	lo, hi := 0, h.n
-	base, cut := h.bases.data, mask(h.bases.addrSize)
-	for lo < hi {
-		mid := int(uint(lo+hi) / 2)
-		b := h.table[8*mid : 8*mid+4]
-		rel := int32(uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24)
-		if (base+uint64(int64(rel)))&cut <= pc {
 			lo = mid + 1
 		} else {
 			hi = mid
@@ -113,23 +108,36 @@ const (
 const maxBack = 8
 
 // searchHeader finds pc by the header's table. An FDE is believed when it starts
-// where the table says and covers pc.
+// where the table says and covers pc; a miss, when the entries around the gap
+// are right.
 func (t *Table) searchHeader(pc uint64, last *lastCIE) (fde, verdict) {
 	nearest := t.hdr.search(pc)
 	for i := nearest; i >= 0 && i > nearest-maxBack; i-- {
-		off := t.hdr.fde(i) - t.addr
-		if off >= uint64(len(t.data)) {
-			return fde{}, lie
-		}
-		f, err := t.fdeAt(int(off), last)
-		if err != nil || f.begin != t.hdr.start(i) {
+		f, ok := t.headerFDE(i, last)
+		if !ok || f.begin > pc {
 			return fde{}, lie
 		}
 		if pc < f.end {
 			return f, hit
 		}
 	}
+	if next := nearest + 1; next < t.hdr.n {
+		if f, ok := t.headerFDE(next, last); !ok || f.begin <= pc {
+			return fde{}, lie
+		}
+	}
 	return fde{}, miss
+}
+
+// headerFDE parses the FDE of entry i, and answers false when it is not what the
+// entry says.
+func (t *Table) headerFDE(i int, last *lastCIE) (fde, bool) {
+	off := t.hdr.fde(i) - t.addr
+	if off >= uint64(len(t.data)) {
+		return fde{}, false
+	}
+	f, err := t.fdeAt(int(off), last)
+	return f, err == nil && f.begin == t.hdr.start(i)
 }
 
 // headerSorted checks the table's order, once, when the first address is not

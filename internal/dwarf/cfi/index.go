@@ -56,9 +56,8 @@ func (t *Table) add(e entry, k *cie) {
 		return
 	}
 	// A linker that drops a function leaves its FDE in .debug_frame, moved to
-	// address 0 or, as lld does, to the very end.
-	top := mask(int(k.addrSize))
-	if f.begin == 0 || f.begin >= top-1 || f.begin == f.end {
+	// address 0 or, as lld does, to the very end, where parseFDE empties it.
+	if f.begin == 0 || f.begin == f.end {
 		return
 	}
 	size := min(f.end-f.begin, math.MaxUint32)

@@ -159,10 +159,8 @@ func (s *BottomOfStackStepper) startOfThread(in *unwind.Frame, lib *libstate.Lib
 	}
 	p := in.Walker().ProcessState()
 	for _, code := range s.m.threadExits {
-		if ok, err := code.at(p, s.m.arch, in.RA()); ok && threadName(in, lib) {
+		if ok, _ := code.at(p, s.m.arch, in.RA()); ok && threadName(in, lib) {
 			return "code that ends its thread when the call returns"
-		} else if err != nil {
-			return ""
 		}
 	}
 	if ok, _ := s.m.goExit.at(p, s.m.arch, in.RA()-s.m.goExitRA); ok && goexitName(in, lib) {

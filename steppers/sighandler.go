@@ -70,6 +70,7 @@ func (s *SigHandlerStepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
 // handler, with SP at what the kernel saved.
 func (s *SigHandlerStepper) inRestorer(in *unwind.Frame) bool {
 	p, pc := in.Walker().ProcessState(), in.RA()
+	unreadable := false
 	for i := range s.m.restorers {
 		r := &s.m.restorers[i]
 		for _, stop := range r.stops {
@@ -80,12 +81,10 @@ func (s *SigHandlerStepper) inRestorer(in *unwind.Frame) bool {
 			if ok {
 				return true
 			}
-			if err != nil && stop == 0 && i == 0 {
-				return s.namedRestorer(in)
-			}
+			unreadable = unreadable || err != nil
 		}
 	}
-	return false
+	return unreadable && s.namedRestorer(in)
 }
 
 // namedRestorer is inRestorer by symbol.

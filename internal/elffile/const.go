@@ -96,6 +96,7 @@ const pnXNum = 0xffff
 const (
 	DT_NULL           = 0
 	DT_NEEDED         = 1
+	DT_PLTGOT         = 3
 	DT_HASH           = 4
 	DT_STRTAB         = 5
 	DT_SYMTAB         = 6

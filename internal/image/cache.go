@@ -1,0 +1,90 @@
+package image
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/corewalk/corewalk/internal/debugfind"
+	"github.com/corewalk/corewalk/internal/elffile"
+	"github.com/corewalk/corewalk/internal/mmapfile"
+)
+
+// A Cache keeps the images that have been opened, so that each file is mapped and
+// indexed once however many modules, threads and dumps use it. All images of a
+// cache look for their companions with one Finder.
+type Cache struct {
+	finder *debugfind.Finder
+
+	mu     sync.Mutex
+	byPath map[string]*entry
+	byFile map[mmapfile.ID]*Image
+}
+
+type entry struct {
+	once sync.Once
+	im   *Image
+	err  error
+}
+
+// NewCache returns an empty cache whose images look for companions with finder.
+func NewCache(finder *debugfind.Finder) *Cache {
+	return &Cache{finder: finder, byPath: map[string]*entry{}, byFile: map[mmapfile.ID]*Image{}}
+}
+
+// Open returns the image of the ELF file at path. A failure is remembered too.
+func (c *Cache) Open(path string) (*Image, error) {
+	c.mu.Lock()
+	e := c.byPath[path]
+	if e == nil {
+		e = &entry{}
+		c.byPath[path] = e
+	}
+	c.mu.Unlock()
+	e.once.Do(func() { e.im, e.err = c.open(path) })
+	return e.im, e.err
+}
+
+func (c *Cache) open(path string) (*Image, error) {
+	m, err := mmapfile.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	known := c.byFile[m.ID()]
+	c.mu.Unlock()
+	if known != nil {
+		m.Close()
+		return known, nil
+	}
+	elf, err := elffile.Parse(m.Data())
+	if err != nil {
+		m.Close()
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	elf.Decompress = inflate
+	im := &Image{path: path, elf: elf, file: m, cache: c, finder: c.finder}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if known := c.byFile[m.ID()]; known != nil { // another goroutine was faster
+		m.Close()
+		return known, nil
+	}
+	c.byFile[m.ID()] = im
+	return im, nil
+}
+
+// Close unmaps all files. Nothing that came from the cache's images may be used
+// after.
+func (c *Cache) Close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var first error
+	for id, im := range c.byFile {
+		if err := im.file.Close(); err != nil && first == nil {
+			first = err
+		}
+		delete(c.byFile, id)
+	}
+	clear(c.byPath)
+	return first
+}

@@ -1,0 +1,94 @@
+package image
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/corewalk/corewalk/internal/debugfind"
+	"github.com/corewalk/corewalk/internal/elffile"
+)
+
+// debugFile returns the separate debug file, or nil when there is none or none
+// is needed.
+func (im *Image) debugFile() *Image {
+	im.debugOnce.Do(func() {
+		if im.finder != nil && !im.hasDebugInfo() {
+			im.debug = im.findDebug()
+		}
+	})
+	return im.debug
+}
+
+func (im *Image) hasDebugInfo() bool {
+	return im.elf.Section(".debug_info") != nil || im.elf.Section(".zdebug_info") != nil
+}
+
+func (im *Image) findDebug() *Image {
+	id := im.elf.BuildID()
+	link, crc, hasLink := im.elf.DebugLink()
+	if id == nil && !hasLink {
+		return nil
+	}
+	for path := range im.finder.DebugFiles(debugfind.DebugQuery{File: im.path, BuildID: id, Link: link}) {
+		if path == im.path {
+			continue
+		}
+		d, err := im.cache.Open(path)
+		if err != nil || d == im {
+			continue
+		}
+		switch did := d.elf.BuildID(); {
+		case id != nil && did != nil:
+			if bytes.Equal(id, did) && d.useful() {
+				return d
+			}
+			im.warn(fmt.Sprintf("%s: debug file is of another build (build-id %x, wanted %x)", path, did, id))
+		case hasLink && elffile.DebugLinkCRC(d.elf.Data) == crc:
+			return d
+		default:
+			im.warn(fmt.Sprintf("%s: debug file does not match the checksum that %s asks for", path, im.path))
+		}
+	}
+	return nil
+}
+
+// useful reports whether a file proposed as debug file adds anything: a stripped
+// copy of the binary itself may carry the same build-id.
+func (im *Image) useful() bool {
+	if im.hasDebugInfo() {
+		return true
+	}
+	_, err := im.elf.SymTab()
+	return err == nil
+}
+
+// AddDebugFile makes d the separate debug file, if none has been looked for yet.
+func (im *Image) AddDebugFile(d *Image) {
+	im.debugOnce.Do(func() { im.debug = d })
+}
+
+// DebugPath is the path of the file that debug information comes from: the
+// separate debug file's, the binary's own, or "" when there is none.
+func (im *Image) DebugPath() string {
+	switch {
+	case im == nil:
+		return ""
+	case im.hasDebugInfo():
+		return im.path
+	case im.debugFile() != nil:
+		return im.debug.path
+	}
+	return ""
+}
+
+// debugSection reads a DWARF section from the binary, or from its debug file.
+func (im *Image) debugSection(name string) ([]byte, error) {
+	data, err := im.elf.DebugSection(name)
+	if err == nil && data != nil {
+		return data, nil
+	}
+	if d := im.debugFile(); d != nil {
+		return d.elf.DebugSection(name)
+	}
+	return nil, err
+}

@@ -1,0 +1,85 @@
+// Package image opens the files of modules: the binary and its companions
+// (separate debug file, supplementary file), each part read when it is first
+// asked for and shared by everyone who asks.
+//
+// A Cache keeps images by the file they were read from, never by the id that a
+// dump claims. A Set belongs to one dump: it finds the image of each library and
+// tells how well it matches.
+//
+// Everything here may be used by several goroutines.
+package image
+
+import (
+	"sync"
+
+	"github.com/corewalk/corewalk/internal/debugfind"
+	"github.com/corewalk/corewalk/internal/decomp"
+	"github.com/corewalk/corewalk/internal/dwarf"
+	"github.com/corewalk/corewalk/internal/dwarf/cfi"
+	"github.com/corewalk/corewalk/internal/elffile"
+	"github.com/corewalk/corewalk/internal/mmapfile"
+)
+
+// An Image is one module's binary with its companions. Addresses are the file's
+// own: subtract a library's load bias first.
+type Image struct {
+	path   string // "" for an image read from memory
+	elf    *elffile.File
+	file   *mmapfile.File // nil for an image read from memory
+	cache  *Cache
+	finder *debugfind.Finder
+
+	debugOnce sync.Once
+	debug     *Image // separate debug file, or nil
+
+	ehOnce, dfOnce sync.Once
+	eh, df         *cfi.Table
+
+	dwarfOnce sync.Once
+	dwarf     *dwarf.Data
+
+	symsOnce sync.Once
+	syms     []*elffile.SymTab
+
+	warnMu   sync.Mutex
+	warnings []string
+}
+
+// FromMemory makes an image of an ELF file that a process has in its memory (the
+// vDSO, code registered by a JIT compiler): data is what lies at addr on.
+func FromMemory(data []byte, addr uint64) (*Image, error) {
+	elf, err := elffile.ParseMemory(data, addr)
+	if err != nil {
+		return nil, err
+	}
+	return &Image{elf: elf}, nil
+}
+
+// Path is the file's path, "" for an image read from memory.
+func (im *Image) Path() string { return im.path }
+
+// ELF is the binary; nil for a nil image.
+func (im *Image) ELF() *elffile.File {
+	if im == nil {
+		return nil
+	}
+	return im.elf
+}
+
+// Warnings lists what was wrong with the module's files.
+func (im *Image) Warnings() []string {
+	im.warnMu.Lock()
+	defer im.warnMu.Unlock()
+	return append([]string(nil), im.warnings...)
+}
+
+func (im *Image) warn(s string) {
+	im.warnMu.Lock()
+	defer im.warnMu.Unlock()
+	im.warnings = append(im.warnings, s)
+}
+
+// inflate is what elffile calls for compressed sections.
+func inflate(m elffile.Method, src []byte, size uint64) ([]byte, error) {
+	return decomp.Section(decomp.Method(m), src, size, elffile.DefaultMaxSection)
+}

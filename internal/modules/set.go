@@ -1,0 +1,223 @@
+// Package modules finds the file of each library of a dump, and tells how well it
+// matches what the process had: by build-id, or by headers and layout where there
+// is none to compare.
+package modules
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"sync"
+
+	"github.com/corewalk/corewalk/internal/debugfind"
+	"github.com/corewalk/corewalk/internal/elffile"
+	"github.com/corewalk/corewalk/internal/image"
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// A Match says how a library's file compares with what the process had.
+type Match uint8
+
+const (
+	Missing    Match = iota // no file was found
+	Matched                 // the build-ids are equal
+	NoID                    // one of the two has no build-id; the layouts agree
+	Mismatched              // the only files found are of another build
+)
+
+// String gives the word used in reports.
+func (m Match) String() string {
+	switch m {
+	case Matched:
+		return "matched"
+	case NoID:
+		return "no-id"
+	case Mismatched:
+		return "mismatched"
+	}
+	return "missing"
+}
+
+// A Resolution is what was found for one library.
+type Resolution struct {
+	Image  *image.Image // nil when there is none to use
+	Match  Match
+	Path   string // of the file used, or of the mismatched one that was refused
+	Forced bool   // a mismatched file is used because the user said so
+	Why    string // for people: why a file was refused; "" when none was
+}
+
+// A Set resolves the libraries of one dump to images.
+type Set struct {
+	cache  *image.Cache
+	finder *debugfind.Finder
+	mem    arch.Memory
+	force  bool
+
+	mu      sync.Mutex
+	entries map[string]*setEntry
+}
+
+type setEntry struct {
+	once sync.Once
+	res  Resolution
+}
+
+// NewSet returns a set whose files come from cache and finder. mem is the dump's
+// memory, from which the vDSO is read and against which headers are checked.
+// With force a mismatched file is used.
+func NewSet(cache *image.Cache, finder *debugfind.Finder, mem arch.Memory, force bool) *Set {
+	return &Set{cache: cache, finder: finder, mem: mem, force: force, entries: map[string]*setEntry{}}
+}
+
+// Image returns the image of lib, or nil.
+func (s *Set) Image(lib *libstate.Library) *image.Image { return s.Resolve(lib).Image }
+
+// ELF returns the binary of lib, or nil.
+func (s *Set) ELF(lib *libstate.Library) *elffile.File { return s.Image(lib).ELF() }
+
+// Resolve finds the image of lib. The answer is kept, by where the library lies,
+// its build-id and what it is called.
+func (s *Set) Resolve(lib *libstate.Library) Resolution {
+	key := fmt.Sprintf("%x %x %x %s", lib.Start, lib.HeaderAddr, lib.BuildID, lib.Path)
+	s.mu.Lock()
+	e := s.entries[key]
+	if e == nil {
+		e = &setEntry{}
+		s.entries[key] = e
+	}
+	s.mu.Unlock()
+	e.once.Do(func() { e.res = s.resolve(lib) })
+	return e.res
+}
+
+// maxMemoryImage bounds what is read of an image in memory, in bytes.
+const maxMemoryImage = 4 << 20
+
+func (s *Set) resolve(lib *libstate.Library) Resolution {
+	if lib.Kind == libstate.VDSO {
+		return s.fromMemory(lib)
+	}
+	res := Resolution{Match: Missing}
+	var debugOnly []*image.Image
+	m := debugfind.Module{Path: lib.Path, BuildID: lib.BuildID, Main: lib.Kind == libstate.Executable}
+	for path := range s.finder.Binaries(m) {
+		im, err := s.cache.Open(path)
+		if err != nil {
+			if !errors.Is(err, fs.ErrNotExist) && res.Why == "" {
+				res.Why = err.Error()
+			}
+			continue
+		}
+		match, why := s.compare(lib, im)
+		if im.ELF().DebugOnly() {
+			if match == Matched {
+				debugOnly = append(debugOnly, im)
+			}
+			continue
+		}
+		switch {
+		case match == Matched || match == NoID:
+			for _, d := range debugOnly {
+				im.AddDebugFile(d)
+			}
+			return Resolution{Image: im, Match: match, Path: path}
+		case res.Match != Mismatched:
+			res = Resolution{Match: Mismatched, Path: path, Why: why}
+			if s.force {
+				res.Image, res.Forced = im, true
+			}
+		}
+	}
+	return res
+}
+
+func (s *Set) fromMemory(lib *libstate.Library) Resolution {
+	size := lib.End - lib.Start
+	if size > maxMemoryImage {
+		return Resolution{Why: fmt.Sprintf("image in memory of %d bytes is too large", size)}
+	}
+	data := make([]byte, size)
+	if n, err := s.mem.ReadMem(lib.Start, data); n == 0 {
+		return Resolution{Why: err.Error()}
+	}
+	im, err := image.FromMemory(data, lib.Start)
+	if err != nil {
+		return Resolution{Why: err.Error()}
+	}
+	return Resolution{Image: im, Match: Matched}
+}
+
+// compare tells whether im is the file that the process had loaded as lib.
+func (s *Set) compare(lib *libstate.Library, im *image.Image) (Match, string) {
+	want, have := lib.BuildID, im.ELF().BuildID()
+	switch {
+	case want != nil && have != nil:
+		if bytes.Equal(want, have) {
+			return Matched, ""
+		}
+		return Mismatched, fmt.Sprintf("file has build-id %x, the process had %x", have, want)
+	case want != nil:
+		return Mismatched, fmt.Sprintf("file has no build-id, the process had %x", want)
+	}
+	if why := s.headerDiffers(lib, im.ELF()); why != "" {
+		return Mismatched, why
+	}
+	if why := layoutDiffers(lib, im.ELF()); why != "" {
+		return Mismatched, why
+	}
+	return NoID, ""
+}
+
+// headerDiffers compares the ELF header and the program headers in memory with
+// the file's. Section headers do not count: stripping moves them.
+func (s *Set) headerDiffers(lib *libstate.Library, f *elffile.File) string {
+	if lib.HeaderAddr == 0 {
+		return ""
+	}
+	head := make([]byte, 4096)
+	n, _ := s.mem.ReadMem(lib.HeaderAddr, head)
+	mem, err := elffile.ParseMemory(head[:n], lib.HeaderAddr)
+	if err != nil {
+		return ""
+	}
+	switch {
+	case mem.Class != f.Class || mem.Machine != f.Machine || mem.Type != f.Type:
+		return "file is of another kind or machine than the process had"
+	case mem.Entry != f.Entry:
+		return fmt.Sprintf("file starts at %#x, the process's module at %#x", f.Entry, mem.Entry)
+	case len(mem.Progs) != len(f.Progs) && len(mem.Progs) > 0:
+		return fmt.Sprintf("file has %d program headers, the process's module %d", len(f.Progs), len(mem.Progs))
+	}
+	for i := range mem.Progs {
+		a, b := mem.Progs[i], f.Progs[i]
+		if a.Type == elffile.PT_LOAD && (a.Vaddr != b.Vaddr || a.Memsz != b.Memsz || a.Off != b.Off) {
+			return fmt.Sprintf("program header %d differs from the process's module", i)
+		}
+	}
+	return ""
+}
+
+// layoutDiffers checks that the file has a segment for every executable mapping
+// of the library.
+func layoutDiffers(lib *libstate.Library, f *elffile.File) string {
+	const page = 0xffff // the largest page size in use, less one
+	for _, m := range lib.Mappings {
+		if m.Path == "" || m.Perm&libstate.Exec == 0 {
+			continue
+		}
+		fits := false
+		for i := range f.Progs {
+			p := &f.Progs[i]
+			if p.Type == elffile.PT_LOAD && p.Flags&elffile.PF_X != 0 && m.Offset >= p.Off&^page && m.Offset < p.Off+p.Filesz+page {
+				fits = true
+			}
+		}
+		if !fits {
+			return fmt.Sprintf("file has no code at offset %#x, where the process had some", m.Offset)
+		}
+	}
+	return ""
+}

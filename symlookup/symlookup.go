@@ -1,0 +1,151 @@
+// Package symlookup is the default SymbolLookup: it names code addresses from
+// DWARF, with source lines and inlined calls, and from ELF symbol tables where
+// there is no DWARF.
+package symlookup
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/corewalk/corewalk/demangle"
+	"github.com/corewalk/corewalk/internal/dwarf"
+	"github.com/corewalk/corewalk/internal/elffile"
+	"github.com/corewalk/corewalk/internal/image"
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/unwind"
+)
+
+// A Lookup names the code addresses of one process. It remembers every answer,
+// and may be used by several goroutines.
+//
+// It implements unwind.SymbolLookup, CallLookup, TailCallLookup and
+// SymbolReader.
+type Lookup struct {
+	libs   libstate.LibraryState
+	images func(*libstate.Library) *image.Image
+
+	calls sync.Map // unwind.Address -> answer
+	tails sync.Map // tailKey -> []unwind.Call
+}
+
+type answer struct {
+	calls []unwind.Call
+	err   error
+}
+
+type tailKey struct{ ra, callee unwind.Address }
+
+// New returns a lookup over the libraries of a process; images finds the file of
+// each, nil where there is none.
+func New(libs libstate.LibraryState, images func(*libstate.Library) *image.Image) *Lookup {
+	return &Lookup{libs: libs, images: images}
+}
+
+// A Function is the value that LookupAtAddr keeps for an address.
+type Function struct {
+	Library *libstate.Library
+	Calls   []unwind.Call // innermost first; the last is the function
+}
+
+// LookupAtAddr implements unwind.SymbolLookup. The name is that of the function
+// which has the stack frame, not of a call inlined into it; the value is a
+// *Function.
+func (l *Lookup) LookupAtAddr(addr unwind.Address) (string, any, error) {
+	a := l.answer(addr)
+	if a.err != nil {
+		return "", nil, a.err
+	}
+	lib, _ := l.libs.LibraryAt(addr)
+	return a.calls[len(a.calls)-1].Name, &Function{Library: lib, Calls: a.calls}, nil
+}
+
+// LookupCalls implements unwind.CallLookup.
+func (l *Lookup) LookupCalls(addr unwind.Address, buf []unwind.Call) ([]unwind.Call, error) {
+	a := l.answer(addr)
+	return append(buf, a.calls...), a.err
+}
+
+func (l *Lookup) answer(addr unwind.Address) answer {
+	if v, ok := l.calls.Load(addr); ok {
+		return v.(answer)
+	}
+	calls, err := l.find(addr)
+	if err == nil && len(calls) == 0 {
+		err = fmt.Errorf("%#x: %w", addr, unwind.ErrNoSymbol)
+	}
+	a := answer{calls, err}
+	l.calls.Store(addr, a)
+	return a
+}
+
+func (l *Lookup) find(addr unwind.Address) ([]unwind.Call, error) {
+	lib, ok := l.libs.LibraryAt(addr)
+	if !ok {
+		return nil, fmt.Errorf("%#x is in no library: %w", addr, unwind.ErrNoSymbol)
+	}
+	im := l.images(lib)
+	if im == nil {
+		return nil, fmt.Errorf("no file for %s: %w", lib.Path, unwind.ErrNoSymbol)
+	}
+	pc := addr - lib.LoadBias
+	if calls := fromDWARF(im, pc, lib.LoadBias); len(calls) > 0 {
+		return calls, nil
+	}
+	if s, ok := im.SymbolAt(pc); ok {
+		return []unwind.Call{fromSymbol(s, lib.LoadBias)}, nil
+	}
+	return nil, nil
+}
+
+func fromSymbol(s elffile.Sym, bias unwind.Address) unwind.Call {
+	c := unwind.Call{Entry: s.Value + bias}
+	c.Name, c.LinkageName = display("", s.Name())
+	return c
+}
+
+// fromDWARF returns the calls at pc. Where the line is known but the function is
+// not (assembly), the function's name is taken from the symbol table.
+func fromDWARF(im *image.Image, pc uint64, bias unwind.Address) []unwind.Call {
+	d := im.DWARF()
+	if d == nil {
+		return nil
+	}
+	frames, err := d.Frames(pc, nil)
+	if err != nil {
+		return nil
+	}
+	calls := make([]unwind.Call, len(frames))
+	for i, f := range frames {
+		calls[i] = fromFrame(f, bias)
+	}
+	if n := len(calls); n > 0 && calls[n-1].Name == "" {
+		s, ok := im.SymbolAt(pc)
+		if !ok {
+			return calls
+		}
+		calls[n-1].Name, calls[n-1].LinkageName = display("", s.Name())
+		calls[n-1].Entry = s.Value + bias
+	}
+	return calls
+}
+
+func fromFrame(f dwarf.Call, bias unwind.Address) unwind.Call {
+	c := unwind.Call{File: f.File.Path, Line: f.Line, Column: f.Column, Inlined: f.Inlined, Entry: f.Entry + bias}
+	c.Name, c.LinkageName = display(f.Name, f.LinkageName)
+	return c
+}
+
+// display returns the name to show and, where it is another, the linkage name.
+func display(name, linkage string) (shown, link string) {
+	if linkage == "" {
+		return name, ""
+	}
+	shown = demangle.Func(linkage)
+	if shown == linkage {
+		if name != "" && name != linkage {
+			return name, linkage
+		}
+		return linkage, ""
+	}
+	return shown, linkage
+}

@@ -1,6 +1,10 @@
 package steppers
 
-import "github.com/corewalk/corewalk/unwind/arch"
+import (
+	"encoding/binary"
+
+	"github.com/corewalk/corewalk/unwind/arch"
+)
 
 // maxCode is the most bytes of code that readCode reads.
 const maxCode = 24
@@ -21,12 +25,19 @@ func readCode(mem arch.Memory, a *arch.Arch, addr arch.Address, n int) (code [ma
 	return code, nil
 }
 
+// putWord lays a word out as it is in memory. The byte orders are named, for
+// through the interface in arch.Arch b would escape to the heap.
 func putWord(a *arch.Arch, b []byte, v uint64) {
-	if a.WordSize == 4 {
-		a.ByteOrder.PutUint32(b, uint32(v))
-		return
+	switch {
+	case a.WordSize == 4 && a.Big():
+		binary.BigEndian.PutUint32(b, uint32(v))
+	case a.WordSize == 4:
+		binary.LittleEndian.PutUint32(b, uint32(v))
+	case a.Big():
+		binary.BigEndian.PutUint64(b, v)
+	default:
+		binary.LittleEndian.PutUint64(b, v)
 	}
-	a.ByteOrder.PutUint64(b, v)
 }
 
 // A codePattern is bytes of code to recognise.

@@ -1,0 +1,95 @@
+package demangle
+
+import "strings"
+
+// cloneWords are the suffixes that compilers give to what they make of a
+// function, in a name that is not mangled: GCC's passes, LLVM's promoted
+// locals, function multi-versioning, coroutines, OpenMP.
+var cloneWords = [...]string{
+	"isra", "constprop", "part", "cold", "hot", "warm", "lto_priv", "localalias", "clone", "simdclone", "llvm", "__uniq",
+	"resolver", "ifunc", "default", "actor", "destroy", "resume", "cleanup", "_omp_fn", "omp_outlined", "omp_outlined_debug__",
+	"coldclone", "extracted", "specialized", "thunk", "lcssa",
+}
+
+// SplitClone splits off the suffixes that say what a compiler made of a
+// function: "f.isra.0.cold" gives "f" and ".isra.0.cold". Dots that belong to
+// the name (Go's "main.main", legacy Rust's "..") stay.
+func SplitClone(s string) (base, clone string) {
+	if strings.IndexByte(s, '.') < 0 {
+		return s, ""
+	}
+	mangled := Mangled(s)
+	end := len(s)
+	for {
+		cut := cloneStart(s[:end], mangled)
+		if cut <= 0 {
+			return s[:end], s[end:]
+		}
+		end = cut
+	}
+}
+
+// cloneStart finds where the last clone suffix of s begins, a word with any
+// numbers after it; 0 when there is none.
+func cloneStart(s string, mangled bool) int {
+	end := len(s)
+	for {
+		dot := strings.LastIndexByte(s[:end], '.')
+		if dot <= 0 || s[dot-1] == '.' || dot+1 == end {
+			return 0
+		}
+		word := s[dot+1 : end]
+		if isNumber(word) {
+			end = dot
+			continue
+		}
+		if isCloneWord(word, mangled) {
+			return dot
+		}
+		return 0
+	}
+}
+
+func isNumber(s string) bool {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return true
+}
+
+// isCloneWord reports whether word, between dots, names a clone. Mangled names
+// have no other words in lower case after a dot.
+func isCloneWord(word string, mangled bool) bool {
+	for _, w := range cloneWords {
+		if word == w {
+			return true
+		}
+	}
+	if !mangled {
+		return strings.HasPrefix(word, "arch_")
+	}
+	for i := range len(word) {
+		c := word[i]
+		if !(c >= 'a' && c <= 'z' || c == '_' || i > 0 && c >= '0' && c <= '9') {
+			return false
+		}
+	}
+	return true
+}
+
+// SplitVersion splits off a symbol version or a mark of the linkage table:
+// "memcpy@@GLIBC_2.14", "memcpy@GLIBC_2.2.5", "puts@plt". The suffix keeps its
+// at signs. Names of Windows, which have at signs of their own, stay whole.
+func SplitVersion(s string) (base, version string) {
+	i := strings.IndexByte(s, '@')
+	if i <= 0 || s[0] == '?' {
+		return s, ""
+	}
+	rest := strings.TrimLeft(s[i:], "@")
+	if rest == "" || isNumber(rest) { // stdcall: bytes of arguments
+		return s, ""
+	}
+	return s[:i], s[i:]
+}

@@ -3,6 +3,7 @@ package disasm
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -74,5 +75,33 @@ func TestEncodings(t *testing.T) {
 			}
 		}
 	}, "-D", "-z", "-b", "binary", "-m", "i386:x86-64", file)
+	t.Logf("%d instructions, %d differ", n, bad)
+}
+
+// TestEncodings32 compares the lengths of every encoding in 32-bit mode.
+func TestEncodings32(t *testing.T) {
+	if os.Getenv("COREWALK_DISASM_ENCODINGS") == "" {
+		t.Skip("COREWALK_DISASM_ENCODINGS is not set")
+	}
+	file := filepath.Join(t.TempDir(), "code")
+	if err := os.WriteFile(file, enumerate(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	mode := x86Mode{bits: 32, wordLen: 4}
+	n, bad := 0, 0
+	objdumpLines(t, func(l objdumpLine) {
+		testRegister := strings.Contains(l.text, " tr") || strings.Contains(l.text, ",tr") // of the 486
+		if l.addr%16 != 0 || onlyPrefixes(l.code) || objdumpOddity(l) || testRegister {
+			return
+		}
+		n++
+		var r x86Raw
+		err := mode.takeApart(&r, append(l.code[:len(l.code):len(l.code)], 0))
+		if err != nil || r.len != len(l.code) {
+			if bad++; bad < 4000 {
+				t.Errorf("% x: %s: %d bytes, %v", l.code, l.text, r.len, err)
+			}
+		}
+	}, "-D", "-z", "-b", "binary", "-m", "i386", file)
 	t.Logf("%d instructions, %d differ", n, bad)
 }

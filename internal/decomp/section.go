@@ -10,6 +10,11 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
+// believable reports whether size bytes may be allocated at once for src.
+func believable(size uint64, src []byte) bool {
+	return size <= 16<<20 || size/generous <= uint64(len(src))
+}
+
 // A Method is how an ELF section is compressed, in the numbers of the gABI's
 // ch_type.
 type Method uint32
@@ -20,13 +25,13 @@ const (
 	MethodZstd Method = 2
 )
 
-// generous is how many times its compressed size a section may claim before its
-// memory is allocated as it fills instead of at once.
+// generous is how many times its compressed size a large section may claim before
+// its memory is allocated as it fills instead of at once.
 const generous = 64
 
 // Section decompresses an ELF section that says it has size bytes decompressed.
-// It allocates no more than about twice what really comes out, and never more
-// than size and a window. More than max bytes are ErrTooLarge; a size that is not
+// It allocates no more than size and a window; for large claims that the
+// compressed bytes do not make likely, as the bytes come. More than max bytes are ErrTooLarge; a size that is not
 // the true one is ErrCorrupt.
 func Section(method Method, src []byte, size, max uint64) ([]byte, error) {
 	if size > max || int64(size) < 0 || uint64(int(size)) != size {
@@ -62,15 +67,16 @@ func zlibSection(src []byte, size uint64) ([]byte, error) {
 
 func zstdSection(src []byte, size uint64) ([]byte, error) {
 	var h zstd.Header
-	if h.Decode(src) == nil && h.HasFCS && h.FrameContentSize == size && size/generous <= uint64(len(src)) {
-		// The decoder holds itself to the frame's content size.
+	if h.Decode(src) == nil && h.HasFCS && h.FrameContentSize == size && believable(size, src) {
+		// The decoder holds itself to the frame's content size, and allocates that
+		// with the slack that its fast copies want.
 		d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
 			zstd.WithDecoderMaxWindow(max(size, MaxWindow)), zstd.WithDecoderMaxMemory(max(size, MaxWindow)))
 		if err != nil {
 			return nil, sectionError("zstd", err)
 		}
 		defer d.Close()
-		data, err := d.DecodeAll(src, make([]byte, 0, size))
+		data, err := d.DecodeAll(src, nil)
 		if err == nil && uint64(len(data)) != size {
 			err = errSize
 		}

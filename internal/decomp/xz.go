@@ -53,6 +53,8 @@ type xzReader struct {
 	begin   int64 // offset in the input of the block's header
 	sum     hash.Hash
 	err     error
+	dicts   int64 // bytes allocated for dictionaries so far
+	out     int64 // bytes that came out so far
 }
 
 func newXZ(r io.Reader) *xzReader {
@@ -70,6 +72,7 @@ func (x *xzReader) Read(p []byte) (int, error) {
 			continue
 		}
 		n, err := x.block.Read(p)
+		x.out += int64(n)
 		if x.sum != nil {
 			x.sum.Write(p[:n])
 		}
@@ -153,6 +156,11 @@ func (x *xzReader) blockHeader(size byte) error {
 		if limit > 0 {
 			dict = min(dict, limit)
 		}
+	}
+	// Every block gets a dictionary of its own: tiny blocks with large ones would
+	// take minutes to clear.
+	if x.dicts += dict; x.dicts > 4*MaxWindow+256*x.out {
+		return fmt.Errorf("dictionaries of %d MiB for %d bytes of data: %w", x.dicts>>20, x.out, ErrMemory)
 	}
 	x.sum = newCheck(x.check)
 	x.block, err = lzma.Reader2Config{DictCap: int(max(dict, lzma.MinDictCap))}.NewReader2(x.in)

@@ -31,7 +31,7 @@ func TestXZ(t *testing.T) {
 	data := dump(300_001)
 	for name, c := range map[string]xz.WriterConfig{
 		"crc64": {CheckSum: xz.CRC64}, "crc32": {CheckSum: xz.CRC32}, "sha256": {CheckSum: xz.SHA256},
-		"none": {NoCheckSum: true}, "blocks": {BlockSize: 1000}, "small dictionary": {DictCap: 4096},
+		"none": {NoCheckSum: true}, "blocks": {BlockSize: 50_000}, "small dictionary": {DictCap: 4096},
 	} {
 		packed := packXZ(t, c, data)
 		twice := bytes.Join([][]byte{packed, make([]byte, 8), packed, make([]byte, 4)}, nil)
@@ -73,19 +73,21 @@ func TestXZDamage(t *testing.T) {
 	}
 }
 
+// claimDict changes the dictionary size in the first block header of packed.
+func claimDict(packed []byte, code byte) []byte {
+	b := bytes.Clone(packed)
+	b[bytes.Index(b[12:], []byte{0x21, 1})+12+2] = code
+	end := 12 + 4*(int(b[12])+1)
+	binary.LittleEndian.PutUint32(b[end-4:], crc32.ChecksumIEEE(b[12:end-4]))
+	return b
+}
+
 // TestXZHugeDictionary has a block whose header claims dictionaries of 4 GiB
 // and, within the bound, 192 MiB.
 func TestXZHugeDictionary(t *testing.T) {
 	data := []byte("a few bytes of data")
 	packed := packXZ(t, xz.WriterConfig{}, data)
-	at := bytes.Index(packed[12:], []byte{0x21, 1}) + 12 + 2
-	claim := func(code byte) []byte {
-		b := bytes.Clone(packed)
-		b[at] = code
-		end := 12 + 4*(int(b[12])+1)
-		binary.LittleEndian.PutUint32(b[end-4:], crc32.ChecksumIEEE(b[12:end-4]))
-		return b
-	}
+	claim := func(code byte) []byte { return claimDict(packed, code) }
 	if _, err := XZ(claim(40), 1<<30); !errors.Is(err, ErrMemory) {
 		t.Errorf("4 GiB: %v", err)
 	}
@@ -123,5 +125,16 @@ func BenchmarkXZ(b *testing.B) {
 		if _, err := XZ(packed, 1<<30); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// TestXZManyDictionaries has streams of a few bytes with 64 MiB each.
+func TestXZManyDictionaries(t *testing.T) {
+	packed := bytes.Repeat(claimDict(packXZ(t, xz.WriterConfig{DictCap: 4096}, []byte("abcdefghij")), 28), 20)
+	if _, err := XZ(packed, 1<<40); !errors.Is(err, ErrMemory) {
+		t.Errorf("unbounded: %v", err)
+	}
+	if data, err := XZ(packed, 200); err != nil || len(data) != 200 {
+		t.Errorf("bounded by what may come out: %d bytes, %v", len(data), err)
 	}
 }

@@ -44,7 +44,6 @@ const maxWarnings = 100
 type ELFCore struct {
 	path     string
 	data     []byte // the whole file
-	size     int64  // of the core, decompressed
 	elf      *elffile.File
 	arch     *arch.Arch // nil when registers cannot be decoded
 	wordSize int        // bytes in a pointer
@@ -73,9 +72,10 @@ type ELFCore struct {
 	execPath string
 	execFile *elffile.File
 
-	warnings []string
-	closing  sync.Once
-	closer   func() error
+	unpackErr error // why a compressed core is not whole
+	warnings  []string
+	closing   sync.Once
+	closer    func() error
 }
 
 var _ unwind.ProcessState = (*ELFCore)(nil)
@@ -94,7 +94,7 @@ func parse(data []byte) (*ELFCore, *OpenError) {
 		return nil, notCore(f)
 	}
 	c := &ELFCore{
-		data: data, size: int64(len(data)), elf: f, arch: supported(f),
+		data: data, elf: f, arch: supported(f),
 		wordSize: f.PtrSize(), big: f.Big(), byID: make(map[unwind.ThreadID]int),
 	}
 	if len(f.Progs) == 0 {
@@ -188,7 +188,7 @@ func (c *ELFCore) OS() string { return c.os }
 func (c *ELFCore) ArchName() string { return machineName(c.elf) }
 
 // Truncated reports whether the file ends before the core does, with the bytes
-// that are there and the bytes that there should be.
+// that are there and the bytes that its headers speak of, decompressed.
 func (c *ELFCore) Truncated() (cut bool, have, want int64) {
 	var end uint64
 	for i := range c.elf.Progs {
@@ -199,7 +199,8 @@ func (c *ELFCore) Truncated() (cut bool, have, want int64) {
 		end = max(end, p.Off+p.Filesz)
 	}
 	end = min(end, 1<<63-1)
-	return end > uint64(len(c.data)), c.size, max(c.size, int64(end))
+	have = int64(len(c.data))
+	return int64(end) > have || c.unpackErr != nil, have, max(have, int64(end))
 }
 
 // Close releases the file. Nothing of the core may be used afterwards, nor bytes

@@ -15,8 +15,8 @@ import (
 func (c *ELFCore) FileMappings() []libstate.Mapping { return slices.Clone(c.files) }
 
 // Mappings lists the process's mappings, ascending and disjoint: the core's
-// memory, with the names that NT_FILE gives it. A mapping that only NT_FILE knows
-// has permissions 0.
+// memory, with the names that NT_FILE gives it. Of a mapping that only NT_FILE
+// tells of the permissions are libstate.Unknown.
 func (c *ELFCore) Mappings() []libstate.Mapping { return slices.Clone(c.maps) }
 
 // Auxv is the process's auxiliary vector, nil when the core has none.
@@ -98,7 +98,7 @@ func mergeMappings(segs []segment, files []libstate.Mapping) []libstate.Mapping 
 		for len(files) > 0 && files[0].End <= pos {
 			files = files[1:]
 		}
-		m := libstate.Mapping{Start: ^arch.Address(0), End: ^arch.Address(0)}
+		m := libstate.Mapping{Start: ^arch.Address(0), End: ^arch.Address(0), Perm: libstate.Unknown}
 		if len(segs) > 0 {
 			m.Start = max(pos, segs[0].start)
 		}
@@ -132,11 +132,6 @@ func mergeMappings(segs []segment, files []libstate.Mapping) []libstate.Mapping 
 
 // mapped reports whether the process had something at addr, in the dump or not.
 func (c *ELFCore) mapped(addr arch.Address) bool {
-	i, _ := slices.BinarySearchFunc(c.maps, addr, func(m libstate.Mapping, a arch.Address) int {
-		if m.End <= a {
-			return -1
-		}
-		return 1
-	})
-	return i < len(c.maps) && c.maps[i].Start <= addr
+	_, ok := c.MappingAt(addr)
+	return ok
 }

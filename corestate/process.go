@@ -3,6 +3,7 @@ package corestate
 import (
 	"bytes"
 	"fmt"
+	"strings"
 
 	"github.com/corewalk/corewalk/internal/elffile"
 	"github.com/corewalk/corewalk/libstate"
@@ -148,7 +149,7 @@ func (c *ELFCore) ExecutablePath() string {
 		addr, _ := aux.Get(key)
 		for i := range c.files {
 			if f := &c.files[i]; addr >= f.Start && addr < f.End {
-				return f.Path
+				return strings.TrimSuffix(f.Path, " (deleted)")
 			}
 		}
 	}

@@ -122,12 +122,10 @@ func (c *ELFCore) registerBlock(t *thread) []byte {
 	return nil
 }
 
-// sigStop is SIGSTOP, by which gcore stops the threads of a live process.
-const sigStop = 19
-
 // chooseCrashed finds the thread that died: the kernel writes it first, and the
 // signal into every thread; gdb, lldb and qemu write the signal into one.
 func (c *ELFCore) chooseCrashed() {
+	stop := signalNumbers(c.elf.Machine).stop // how debuggers stop a live process
 	same := true
 	stopped, killed := -1, -1
 	for i := range c.threads {
@@ -136,7 +134,7 @@ func (c *ELFCore) chooseCrashed() {
 		if sig != 0 && stopped < 0 {
 			stopped = i
 		}
-		if sig != 0 && sig != sigStop && killed < 0 {
+		if sig != 0 && sig != stop && killed < 0 {
 			killed = i
 		}
 	}

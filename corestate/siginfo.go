@@ -47,18 +47,18 @@ type SignalInfo struct {
 
 // sigNumbers are the signals whose siginfo holds more than a sender, which some
 // machines number in their own way.
-type sigNumbers struct{ ill, trap, bus, fpe, segv, chld, poll, sys int }
+type sigNumbers struct{ ill, trap, bus, fpe, segv, chld, sys, stop int }
 
 func signalNumbers(machine uint16) sigNumbers {
 	switch machine {
 	case elffile.EM_MIPS, emMIPSRS3:
-		return sigNumbers{4, 5, 10, 8, 11, 18, 22, 12}
+		return sigNumbers{4, 5, 10, 8, 11, 18, 12, 23}
 	case emSPARC, emSPARC32P, emSPARCV9, emAlpha:
-		return sigNumbers{4, 5, 10, 8, 11, 20, 23, 12}
+		return sigNumbers{4, 5, 10, 8, 11, 20, 12, 17}
 	case emPARISC:
-		return sigNumbers{4, 5, 10, 8, 11, 18, 22, 31}
+		return sigNumbers{4, 5, 10, 8, 11, 18, 31, 24}
 	}
-	return sigNumbers{4, 5, 7, 8, 11, 17, 29, 31}
+	return sigNumbers{4, 5, 7, 8, 11, 17, 31, 19}
 }
 
 // Values of si_code that belong to no particular signal (kernel,
@@ -93,12 +93,12 @@ func (c *ELFCore) ThreadSignal(tid unwind.ThreadID) (SignalInfo, bool) {
 	}
 	if desc, ok := c.noteOf(t, "CORE", ntSigInfo); ok && len(desc) >= 12 {
 		s := c.sigInfo(desc)
-		if c.kind == GCore && t.cursig == 0 && s.Signo == sigStop && s.Code <= siUser {
-			return SignalInfo{}, true // gcore itself stopped the thread
+		if s.Signo == signalNumbers(c.elf.Machine).stop {
+			return SignalInfo{}, true // nobody dies of SIGSTOP: a debugger stopped the thread
 		}
 		return s, true
 	}
-	if t.cursig == 0 {
+	if t.cursig == 0 || t.cursig == signalNumbers(c.elf.Machine).stop {
 		return SignalInfo{}, true
 	}
 	return SignalInfo{Source: CurSig, Signo: t.cursig}, true

@@ -15,7 +15,7 @@ type Source struct {
 	// Mem is the memory the dump itself holds, without what a file could add.
 	Mem arch.Memory
 	// Mappings are all of the process, ascending and disjoint; those of files
-	// have a Path. A Perm of 0 means that it is not known.
+	// have a Path.
 	Mappings []Mapping
 	Auxv     Auxv
 	// ExecPath is what to call the program when no mapping names it; "" for the
@@ -210,5 +210,34 @@ func (b *builder) finish(m *module) {
 	}
 	if m.elf != nil {
 		l.BuildID = b.buildID(m)
+	}
+	if l.HeaderAddr == 0 {
+		l.HeaderAddr = b.headerAddr(l.Mappings)
+	}
+	b.settlePerms(m)
+}
+
+// settlePerms gives mappings whose permissions the dump does not tell those of
+// the segment they are of. Where that is not known either, they may be code:
+// gdb's gcore leaves out what the file has, which is code above all.
+func (b *builder) settlePerms(m *module) {
+	for i := range m.lib.Mappings {
+		mp := &m.lib.Mappings[i]
+		if mp.Perm&Unknown == 0 {
+			continue
+		}
+		mp.Perm = Unknown | Read | Exec
+		if m.elf == nil || !b.spend(len(m.elf.Progs)) {
+			continue
+		}
+		for k := range m.elf.Progs {
+			p := &m.elf.Progs[k]
+			if p.Type != elffile.PT_LOAD || p.Memsz == 0 {
+				continue
+			}
+			if lo, hi := b.segment(m.lib.LoadBias, p.Vaddr, p.Vaddr+p.Memsz); mp.Start >= lo && mp.Start < hi {
+				mp.Perm = permOf(p.Flags)
+			}
+		}
 	}
 }

@@ -97,7 +97,7 @@ func (b *builder) claimGuards(c *claim, path string) {
 		return
 	}
 	for k := lo + 1; k < hi; k++ {
-		if m := b.src.Mappings[k]; m.Path == path && m.Perm == 0 {
+		if m := b.src.Mappings[k]; m.Path == path && (m.Perm == 0 || m.Perm&Unknown != 0) {
 			b.take(c, k, m)
 		}
 	}
@@ -133,12 +133,10 @@ func onlyRead(f *elffile.File, maps []Mapping) bool {
 	if !code {
 		return false
 	}
-	known := false
 	for _, m := range maps {
-		if m.Perm&Exec != 0 {
+		if m.Perm&(Exec|Unknown) != 0 {
 			return false
 		}
-		known = known || m.Perm != 0
 	}
-	return known
+	return true
 }

@@ -138,8 +138,7 @@ func (b *builder) addRun(path string, idx []int) {
 	if len(c.maps) == 0 {
 		return
 	}
-	// A dump that has no segments for its files tells no permissions.
-	code := perm&Exec != 0 || perm == 0 && strings.Contains(baseName(path), ".so")
+	code := perm&Exec != 0 || perm&Unknown != 0 && strings.Contains(baseName(path), ".so")
 	lib := b.preliminary(path, c.maps)
 	if !code && lib.Kind == SharedLibrary {
 		return

@@ -53,9 +53,15 @@ const (
 	Read Perm = 1 << iota
 	Write
 	Exec
+	// Unknown: a dump tells of the mapping, but not of its permissions. Other
+	// bits set beside it are what it may have had.
+	Unknown
 )
 
 func (p Perm) String() string {
+	if p&Unknown != 0 {
+		return "???"
+	}
 	b := []byte("---")
 	for i, c := range []byte("rwx") {
 		if p>>i&1 != 0 {

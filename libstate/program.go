@@ -141,16 +141,25 @@ func (b *builder) assumed(f *elffile.File, bias arch.Address) []Mapping {
 		if p.Type != elffile.PT_LOAD || p.Memsz == 0 || len(maps) >= 64 {
 			continue
 		}
-		m := Mapping{}
+		m := Mapping{Perm: permOf(p.Flags)}
 		m.Start, m.End = b.segment(bias, p.Vaddr, p.Vaddr+p.Memsz)
-		for bit, perm := range map[uint32]Perm{elffile.PF_R: Read, elffile.PF_W: Write, elffile.PF_X: Exec} {
-			if p.Flags&bit != 0 {
-				m.Perm |= perm
-			}
-		}
 		maps = append(maps, m)
 	}
 	return maps
+}
+
+// permOf is what a segment's p_flags permit.
+func permOf(flags uint32) (perm Perm) {
+	if flags&elffile.PF_R != 0 {
+		perm |= Read
+	}
+	if flags&elffile.PF_W != 0 {
+		perm |= Write
+	}
+	if flags&elffile.PF_X != 0 {
+		perm |= Exec
+	}
+	return perm
 }
 
 // addInterpreter finds the dynamic linker by the auxiliary vector, and adds it

@@ -2,7 +2,9 @@ package image
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/corewalk/corewalk/internal/debugfind"
 	"github.com/corewalk/corewalk/internal/elffile"
@@ -81,14 +83,28 @@ func (im *Image) DebugPath() string {
 	return ""
 }
 
-// debugSection reads a DWARF section from the binary, or from its debug file.
+// debugSection reads a section of debug information from the binary, or from its
+// debug file; nil when neither has it.
 func (im *Image) debugSection(name string) ([]byte, error) {
-	data, err := im.elf.DebugSection(name)
+	data, err := im.ownDebugSection(name)
 	if err == nil && data != nil {
 		return data, nil
 	}
 	if d := im.debugFile(); d != nil {
-		return d.elf.DebugSection(name)
+		return d.ownDebugSection(name)
 	}
 	return nil, err
+}
+
+// ownDebugSection reads a section such as ".debug_info" from this file alone; nil
+// when the file does not have it.
+func (im *Image) ownDebugSection(name string) ([]byte, error) {
+	data, err := im.elf.DebugSection(strings.TrimPrefix(name, ".debug_"))
+	if errors.Is(err, elffile.ErrNotFound) || errors.Is(err, elffile.ErrNoBits) {
+		return nil, nil
+	}
+	if err != nil {
+		im.warn(fmt.Sprintf("%s: %v", im.path, err))
+	}
+	return data, err
 }

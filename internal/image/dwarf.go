@@ -63,7 +63,7 @@ func (im *Image) supplement() *dwarf.Data {
 	for path := range im.finder.AltFiles(name, id, im.path) {
 		alt, err := im.cache.Open(path)
 		if err == nil && bytes.Equal(alt.elf.BuildID(), id) {
-			return dwarf.New(dwarf.SourceFunc(alt.elf.DebugSection), alt.elf.Order)
+			return dwarf.New(dwarf.SourceFunc(alt.ownDebugSection), alt.elf.Order)
 		}
 	}
 	im.warn(fmt.Sprintf("%s: shared debug information %s (build-id %x) not found; names in it are lost", im.path, name, id))
@@ -82,7 +82,7 @@ func (im *Image) findSplit(u *dwarf.Unit) (*dwarf.Data, error) {
 		if err != nil {
 			continue
 		}
-		d := dwarf.New(dwarf.SourceFunc(dwo.elf.DebugSection), dwo.elf.Order, dwarf.DWO())
+		d := dwarf.New(dwarf.SourceFunc(dwo.ownDebugSection), dwo.elf.Order, dwarf.DWO())
 		if holdsUnit(d, u.ID) {
 			return d, nil
 		}

@@ -1,0 +1,49 @@
+package corewalk
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/corewalk/corewalk/internal/inspect"
+	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/unwind"
+)
+
+// AnalyzeOptions say what a report holds.
+type AnalyzeOptions struct {
+	Threads   []unwind.ThreadID // nil for all
+	MaxFrames int               // physical frames walked of each thread; 0 for all
+	NoInlines bool              // leave out inlined and tail-called functions
+	Explain   bool              // tell for each frame how it was found
+	// Walker options, applied after the defaults: further steppers, another lookup.
+	Walker []unwind.Option
+	// Setup, when set, may change the walker before it is used, for instance add
+	// steppers to it.
+	Setup func(*unwind.Walker) error
+}
+
+// Analyze walks the target's threads and reports. It ends early, with a report
+// of what was done, when ctx is done. A report with gaps is no error; the error
+// says that there is nothing to report.
+func (t *Target) Analyze(ctx context.Context, o AnalyzeOptions) (*report.Report, error) {
+	var wopts []unwind.Option
+	if o.MaxFrames > 0 {
+		wopts = append(wopts, unwind.WithMaxFrames(o.MaxFrames))
+	}
+	if o.Explain {
+		wopts = append(wopts, unwind.WithExplain())
+	}
+	w, err := t.NewWalker(append(wopts, o.Walker...)...)
+	if err != nil {
+		return nil, err
+	}
+	defer w.Close()
+	if o.Setup != nil {
+		if err := o.Setup(w); err != nil {
+			return nil, fmt.Errorf("set the walker up: %w", err)
+		}
+	}
+	p := t.parts()
+	p.Walker = w
+	return inspect.Run(ctx, p, inspect.Options{Threads: o.Threads, NoInlines: o.NoInlines, Explain: o.Explain}), nil
+}

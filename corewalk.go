@@ -1,0 +1,161 @@
+// Package corewalk opens a dump of a process and says why it died: it brings the
+// parts together that the packages below offer one by one.
+//
+// Open reads a core; the Target has the process's state (a unwind.ProcessState),
+// and makes Walkers with the default steppers and symbols. Analyze makes the
+// whole report.
+package corewalk
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/corewalk/corewalk/corestate"
+	"github.com/corewalk/corewalk/internal/debugfind"
+	"github.com/corewalk/corewalk/internal/image"
+	"github.com/corewalk/corewalk/internal/modules"
+	"github.com/corewalk/corewalk/steppers"
+	"github.com/corewalk/corewalk/symlookup"
+	"github.com/corewalk/corewalk/unwind"
+)
+
+// An Option says how to open a dump.
+type Option func(*config)
+
+type config struct {
+	find  debugfind.Options
+	force bool
+	core  []corestate.Option
+}
+
+// WithExecutable gives the main program's file. It is used when it is the build
+// that the process ran.
+func WithExecutable(path string) Option { return func(c *config) { c.find.Executable = path } }
+
+// WithSysroot adds a directory that stands for the root directory of the machine
+// that the dump is from.
+func WithSysroot(dir string) Option {
+	return func(c *config) { c.find.Sysroots = append(c.find.Sysroots, dir) }
+}
+
+// WithDebugDir adds a directory of separate debug files; without one it is
+// /usr/lib/debug.
+func WithDebugDir(dir string) Option {
+	return func(c *config) { c.find.DebugDirs = append(c.find.DebugDirs, dir) }
+}
+
+// WithSearch adds a directory with binaries and debug files anywhere below, which
+// are matched by build-id.
+func WithSearch(dir string) Option {
+	return func(c *config) { c.find.Search = append(c.find.Search, dir) }
+}
+
+// WithForceMismatched uses files of another build where no right one is found.
+// Every frame that one had a part in says so.
+func WithForceMismatched() Option { return func(c *config) { c.force = true } }
+
+// WithCoreOptions passes options to corestate.
+func WithCoreOptions(opts ...corestate.Option) Option {
+	return func(c *config) { c.core = append(c.core, opts...) }
+}
+
+// A Target is an opened dump. It may be used by several goroutines until it is
+// closed.
+type Target struct {
+	core   *corestate.ELFCore
+	cache  *image.Cache
+	images *modules.Set
+	lookup *symlookup.Lookup
+	path   string
+
+	libWarnings []string
+}
+
+// Open opens the core at path, compressed or not, and finds the files of its
+// modules. The error names what is wrong with the file and what to do.
+//
+// When the file is a core that cannot be walked (of an architecture that is not
+// known, or without threads), Open returns the Target together with the error:
+// it still tells what is in the core.
+func Open(path string, opts ...Option) (*Target, error) {
+	cfg := newConfig(opts)
+	core, err := corestate.Open(path, cfg.core...)
+	return open(core, err, path, cfg)
+}
+
+// OpenReader reads a core, compressed or not, from r. name is what to call it.
+func OpenReader(r io.Reader, name string, opts ...Option) (*Target, error) {
+	cfg := newConfig(opts)
+	core, err := corestate.OpenReader(r, cfg.core...)
+	return open(core, err, name, cfg)
+}
+
+func newConfig(opts []Option) *config {
+	cfg := &config{}
+	for _, o := range opts {
+		o(cfg)
+	}
+	return cfg
+}
+
+func open(core *corestate.ELFCore, err error, path string, cfg *config) (*Target, error) {
+	if core == nil {
+		return nil, err
+	}
+	if dir := filepath.Dir(path); path != "-" {
+		cfg.find.Beside = append(cfg.find.Beside, dir)
+	}
+	if exe := cfg.find.Executable; exe != "" {
+		cfg.find.Beside = append(cfg.find.Beside, filepath.Dir(exe))
+	}
+	finder := debugfind.New(cfg.find)
+	t := &Target{core: core, path: path, cache: image.NewCache(finder)}
+	t.images = modules.NewSet(t.cache, finder, core.DumpMemory(), cfg.force)
+	_, t.libWarnings = core.BuildLibraries(t.images.ELF)
+	core.SetBacking(t.images.ELF)
+	t.lookup = symlookup.New(core.LibraryTracker(), t.images.Image)
+	return t, err
+}
+
+// Close releases the dump and the files. Nothing that came from the Target may be
+// used after.
+func (t *Target) Close() error { return errors.Join(t.cache.Close(), t.core.Close()) }
+
+// ProcessState is the process as the dump has it.
+func (t *Target) ProcessState() unwind.ProcessState { return t.core }
+
+// Core is the opened core, for what a ProcessState does not tell.
+func (t *Target) Core() *corestate.ELFCore { return t.core }
+
+// SymbolLookup is the default lookup, from DWARF and symbol tables.
+func (t *Target) SymbolLookup() unwind.SymbolLookup { return t.lookup }
+
+// NewWalker returns a walker over the target with the default steppers and
+// symbols. Options replace or add to them: unwind.WithGroup replaces the group
+// together with its steppers.
+func (t *Target) NewWalker(opts ...unwind.Option) (*unwind.Walker, error) {
+	group, err := steppers.DefaultGroup(t.core.Arch(), t.images.Image)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", t.path, err)
+	}
+	defaults := []unwind.Option{unwind.WithGroup(group), unwind.WithSymbolLookup(t.lookup), unwind.WithSymbolReader(t.lookup)}
+	return unwind.NewWalker(t.core, append(defaults, opts...)...)
+}
+
+// NewWalker returns a walker over a process of the caller's own making, with a
+// group and a lookup of the caller's own; nil for an empty group and no names.
+func NewWalker(proc unwind.ProcessState, group unwind.StepperGroup, lookup unwind.SymbolLookup) (*unwind.Walker, error) {
+	var opts []unwind.Option
+	if group != nil {
+		opts = append(opts, unwind.WithGroup(group))
+	}
+	if lookup != nil {
+		opts = append(opts, unwind.WithSymbolLookup(lookup))
+	}
+	return unwind.NewWalker(proc, opts...)
+}
+
+// Version is the version of corewalk.
+const Version = "0.1.0"

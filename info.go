@@ -1,0 +1,58 @@
+package corewalk
+
+import (
+	"fmt"
+
+	"github.com/corewalk/corewalk/internal/inspect"
+	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/unwind"
+)
+
+// Info tells what the dump holds: its notes, the mappings of its process with how
+// much of each was dumped, and its modules with the files found for them.
+func (t *Target) Info() *report.Info {
+	p := t.parts()
+	return &report.Info{
+		Schema:   report.InfoSchema,
+		Dump:     p.Dump,
+		Notes:    t.notes(),
+		Mappings: t.mappings(),
+		Modules:  inspect.Modules(p),
+		Warnings: p.Warnings,
+	}
+}
+
+func (t *Target) notes() []report.Note {
+	var out []report.Note
+	for n := range t.core.Notes() {
+		r := report.Note{Owner: n.Owner, Type: n.Name, Size: n.Size}
+		if r.Type == "" {
+			r.Type = fmt.Sprintf("%#x", n.Type)
+		}
+		if n.Thread != unwind.NullThread {
+			r.Thread = int(n.Thread)
+		}
+		if n.Truncated {
+			r.Detail = fmt.Sprintf("cut off after %d bytes", len(n.Data))
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// mappings joins the core's segments with the files they were mapped from.
+func (t *Target) mappings() []report.Mapping {
+	inDump := map[uint64]uint64{}
+	for _, s := range t.core.Segments() {
+		inDump[s.Start] = s.InDump
+	}
+	maps := t.core.Mappings()
+	out := make([]report.Mapping, 0, len(maps))
+	for _, m := range maps {
+		out = append(out, report.Mapping{
+			Start: report.Addr(m.Start), End: report.Addr(m.End), Perm: m.Perm.String(),
+			Offset: report.Addr(m.Offset), File: m.Path, InDump: inDump[m.Start],
+		})
+	}
+	return out
+}

@@ -1,0 +1,54 @@
+// Package inspect makes a report of a process: it walks every thread, names the
+// frames, says why the process died and what was missing. It takes the parts of
+// an opened dump and knows nothing of how they were opened.
+package inspect
+
+import (
+	"context"
+
+	"github.com/corewalk/corewalk/internal/crash"
+	"github.com/corewalk/corewalk/internal/modules"
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/unwind"
+)
+
+// Parts are what an analysis needs of an opened dump.
+type Parts struct {
+	Proc   unwind.ProcessState
+	Walker *unwind.Walker // its SymbolLookup names the frames
+	// Dump describes the dump; Run copies it into the report.
+	Dump report.Dump
+	// Signal killed the process; nil when none did. Its TID is the crashing
+	// thread's.
+	Signal *crash.Signal
+	// Resolve tells which file was found for a library; nil when files do not
+	// matter.
+	Resolve func(*libstate.Library) modules.Resolution
+	// MappingAt returns the mapping that holds an address, in the dump or not.
+	MappingAt func(addr unwind.Address) (libstate.Mapping, bool)
+	// ThreadName names a thread; nil or "" where the dump does not.
+	ThreadName func(unwind.ThreadID) string
+	// SignalAt tells which signal a trampoline frame delivered.
+	SignalAt func(*unwind.Frame) (signo int, ok bool)
+	// Warnings found when the dump was opened.
+	Warnings []report.Warning
+}
+
+// Options say what to put into the report.
+type Options struct {
+	Threads   []unwind.ThreadID // nil for all
+	NoInlines bool              // leave out inlined and tail-called functions
+	Explain   bool              // the Walker was made with WithExplain: report what it kept
+}
+
+// Run analyses. The report is never nil; what could not be done is in its
+// warnings and in its threads' ends. It ends early when ctx is done.
+func Run(ctx context.Context, p Parts, o Options) *report.Report {
+	in := &inspection{Parts: p, opts: o, arch: p.Proc.Arch()}
+	r := &report.Report{Schema: report.Schema, Dump: p.Dump, Warnings: p.Warnings}
+	in.threads(ctx, r)
+	in.crash(r)
+	in.moduleList(r)
+	return r
+}

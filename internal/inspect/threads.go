@@ -1,0 +1,99 @@
+package inspect
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/corewalk/corewalk/internal/crash"
+	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+type inspection struct {
+	Parts
+	opts Options
+	arch *arch.Arch
+
+	calls []unwind.Call // scratch
+	top   *unwind.Frame // youngest frame of the crashing thread
+}
+
+// threads walks every thread that was asked for, the crashing one first.
+func (in *inspection) threads(ctx context.Context, r *report.Report) {
+	ids, err := in.Walker.AvailableThreads()
+	if err != nil {
+		r.Warnings = append(r.Warnings, report.Warning{Code: "no-threads", Message: err.Error()})
+		return
+	}
+	if in.opts.Threads != nil {
+		ids = slices.DeleteFunc(slices.Clone(ids), func(id unwind.ThreadID) bool { return !slices.Contains(in.opts.Threads, id) })
+	}
+	crashed := unwind.NullThread
+	if in.Signal != nil {
+		crashed = unwind.ThreadID(in.Signal.TID)
+	}
+	if i := slices.Index(ids, crashed); i > 0 {
+		ids = slices.Concat([]unwind.ThreadID{crashed}, ids[:i], ids[i+1:])
+	}
+	for _, id := range ids {
+		stack, _ := in.Walker.WalkStackContext(ctx, id)
+		r.Threads = append(r.Threads, in.thread(stack, id == crashed))
+		if id == crashed && len(stack.Frames) > 0 {
+			in.top = stack.Frames[0]
+		}
+		if ctx.Err() != nil {
+			r.Warnings = append(r.Warnings, report.Warning{Code: report.WarnCancelled,
+				Message: fmt.Sprintf("analysis stopped after %d of %d threads: %v", len(r.Threads), len(ids), ctx.Err())})
+			return
+		}
+	}
+}
+
+func (in *inspection) thread(s *unwind.Stack, crashed bool) report.Thread {
+	t := report.Thread{ID: int(s.Thread), Crashed: crashed, End: s.End.String()}
+	if in.ThreadName != nil {
+		t.Name = in.ThreadName(s.Thread)
+	}
+	if s.Err != nil {
+		t.EndDetail = s.Err.Error()
+	}
+	if len(s.Frames) == 0 {
+		return t
+	}
+	t.Registers = in.registers(s.Frames[0])
+	t.Frames = make([]report.Frame, 0, len(s.Frames)+len(s.Frames)/8)
+	for i := range s.Frames {
+		t.Frames = in.frame(t.Frames, s.Frames, i)
+	}
+	return t
+}
+
+func (in *inspection) registers(f *unwind.Frame) report.Registers {
+	var out report.Registers
+	regs := f.Registers()
+	for r := range arch.Reg(in.arch.NumRegs()) {
+		if v, ok := regs.Get(r); ok {
+			out = append(out, report.Register{Name: in.arch.RegName(r), Value: report.Addr(v)})
+		}
+	}
+	return out
+}
+
+// signal names the signal that a trampoline frame delivered.
+func (in *inspection) signal(f *unwind.Frame, out *report.Frame) {
+	if !f.IsTrampoline() {
+		return
+	}
+	out.Signal = report.UnknownSignal
+	if in.SignalAt == nil {
+		return
+	}
+	if n, ok := in.SignalAt(f); ok {
+		out.SignalNumber = n
+		if name := crash.SignalName(n); name != "" {
+			out.Signal = name
+		}
+	}
+}

@@ -1,0 +1,81 @@
+package corewalk
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/corewalk/corewalk/corestate"
+	"github.com/corewalk/corewalk/internal/crash"
+	"github.com/corewalk/corewalk/internal/inspect"
+	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/steppers"
+	"github.com/corewalk/corewalk/unwind"
+)
+
+// parts are what inspect needs of the target.
+func (t *Target) parts() inspect.Parts {
+	p := inspect.Parts{
+		Proc:      t.core,
+		Dump:      t.dump(),
+		Signal:    t.signal(),
+		Resolve:   t.images.Resolve,
+		MappingAt: t.core.MappingAt,
+		SignalAt:  steppers.SignalAt,
+	}
+	for _, w := range t.core.Warnings() {
+		p.Warnings = append(p.Warnings, report.Warning{Code: "core", Message: w})
+	}
+	for _, w := range t.libWarnings {
+		p.Warnings = append(p.Warnings, report.Warning{Code: "libraries", Message: w})
+	}
+	if cut, have, want := t.core.Truncated(); cut {
+		p.Warnings = append(p.Warnings, report.Warning{
+			Code:    "truncated",
+			Message: fmt.Sprintf("the core ends after %d of %d bytes: what lies past that is not known", have, want),
+			Advice:  "look for a limit on the size of cores (ulimit -c, systemd-coredump's ProcessSizeMax and ExternalSizeMax) or a full disk",
+		})
+	}
+	return p
+}
+
+func (t *Target) dump() report.Dump {
+	c := t.core
+	d := report.Dump{Path: t.path, Format: report.FormatELFCore, OS: strings.ToLower(c.OS()), PID: c.ProcessID(), Arch: c.ArchName(), CommandLine: c.Command()}
+	if a := c.Arch(); a != nil {
+		d.Arch = a.Name
+	}
+	d.Command = c.Name()
+	// The core keeps fifteen characters of the name; the file's may be longer.
+	if exe := filepath.Base(c.ExecutablePath()); exe != "." && (d.Command == "" || len(d.Command) >= 15 && strings.HasPrefix(exe, d.Command)) {
+		d.Command = exe
+	}
+	cut, have, want := c.Truncated()
+	d.Truncated, d.Size = cut, uint64(max(have, 0))
+	if cut {
+		d.FullSize = uint64(max(want, 0))
+	}
+	// A core does not say when it was written; its file does unless it was copied.
+	if st, err := os.Stat(t.path); err == nil && st.Mode().IsRegular() {
+		d.Time = st.ModTime()
+	}
+	return d
+}
+
+// signal is what killed the process; nil when nothing did.
+func (t *Target) signal() *crash.Signal {
+	s := t.core.Signal()
+	if s.Source == corestate.NoSignal || s.Signo == 0 {
+		return nil
+	}
+	tid, err := t.core.DefaultThread()
+	if err != nil {
+		tid = unwind.NullThread
+	}
+	return &crash.Signal{
+		Number: s.Signo, Code: s.Code, HasInfo: s.Source == corestate.FullSigInfo,
+		Addr: s.Addr, HasAddr: s.HasAddr, PID: s.PID, UID: s.UID, Syscall: s.Syscall,
+		OwnPID: t.core.ProcessID(), TID: int(tid),
+	}
+}

@@ -1,0 +1,199 @@
+package steppers_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/steppers"
+	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// A callee with a standard frame, called from caller: the stack at every stage.
+// The caller's frame pointer is fpCaller; slot holds the return address.
+const (
+	slot     = stack + 0x200
+	fpCaller = stack + 0x300
+)
+
+// want is the caller that a walk must find; none when ra is 0.
+type want struct{ ra, sp, fp uint64 }
+
+func frameFunc(h steppers.FrameFuncHelper) *steppers.FrameFuncStepper {
+	return must(steppers.NewFrameFuncStepper(arch.AMD64, h))
+}
+
+func TestFrameFunc(t *testing.T) {
+	toCaller := want{bias + raCaller, slot + 8, fpCaller}
+	tests := []struct {
+		name   string
+		pc     uint64 // in the file
+		sp, fp uint64
+		top    bool
+		saved  map[uint64]uint64 // beside the return address at slot and FP below it
+		named  want              // with symbols
+		bare   want              // without
+	}{
+		{name: "at the first instruction", pc: fnCallee, top: true, sp: slot, fp: fpCaller, named: toCaller, bare: toCaller},
+		{name: "after push", pc: fnCallee + 1, top: true, sp: slot - 8, fp: fpCaller, named: toCaller, bare: toCaller},
+		{name: "after mov", pc: fnCallee + 4, top: true, sp: slot - 8, fp: slot - 8, named: toCaller, bare: toCaller},
+		{name: "in the body", pc: fnCallee + 8, top: true, sp: slot - 24, fp: slot - 8, named: toCaller, bare: toCaller},
+		{name: "at leave", pc: fnCallee + 9, top: true, sp: slot - 24, fp: slot - 8, named: toCaller, bare: toCaller},
+		{name: "at ret", pc: fnCallee + 10, top: true, sp: slot, fp: fpCaller, named: toCaller, bare: toCaller},
+		{name: "leaf without a frame", pc: fnLeaf, top: true, sp: slot, fp: fpCaller, named: toCaller, bare: toCaller},
+		{name: "no frame pointer, 24 bytes of stack", pc: fnSpill + 4, top: true, sp: slot - 24, fp: fpCaller},
+		{name: "no frame pointer, a call made", pc: raSpill, sp: slot - 24, fp: fpCaller},
+		{name: "a call made", pc: raCaller, sp: slot - 8, fp: slot - 8, saved: map[uint64]uint64{slot: bias + raStart},
+			named: want{bias + raStart, slot + 8, fpCaller}, bare: want{bias + raStart, slot + 8, fpCaller}},
+		{name: "frame pointer below the stack pointer", pc: fnCallee + 8, top: true, sp: slot, fp: slot - 8},
+		{name: "frame pointer unaligned", pc: fnCallee + 8, top: true, sp: slot - 24, fp: slot - 7},
+		{name: "frame pointer off the stack", pc: fnCallee + 8, top: true, sp: slot - 24, fp: got + 0x100, saved: map[uint64]uint64{got + 0x108: bias + raCaller}},
+		{name: "frame pointer at the stack's last word", pc: fnCallee + 8, top: true, sp: slot - 24, fp: stack + stackLen - 8},
+		{name: "return address that follows no call", pc: fnCallee + 8, top: true, sp: slot - 24, fp: slot - 8, saved: map[uint64]uint64{slot: bias + fnCallee}},
+		{name: "return address that is no code", pc: fnCallee + 8, top: true, sp: slot - 24, fp: slot - 8, saved: map[uint64]uint64{slot: stack}},
+		{name: "no code", pc: 0x4141, sp: slot - 24, fp: slot - 8},
+	}
+	for _, tc := range tests {
+		for name, syms := range map[string]unwind.SymbolReader{"named": symbols(names), "bare": nil} {
+			t.Run(tc.name+", "+name, func(t *testing.T) {
+				p := newProc(map[string]uint64{"rip": bias + tc.pc, "rsp": tc.sp, "rbp": tc.fp, "rbx": 1})
+				p.put(slot-8, fpCaller, bias+raCaller)
+				for at, v := range tc.saved {
+					p.put(at, v)
+				}
+				w := walker(t, mapper{p}, syms, frameFunc(nil))
+				in := called(t, w, bias+tc.pc, tc.sp, tc.fp)
+				if tc.top {
+					in = must(w.InitialFrame(1))
+				}
+				exp := tc.bare
+				if syms != nil {
+					exp = tc.named
+				}
+				checkStep(t, w, in, exp, unwind.TrustFramePointer)
+			})
+		}
+	}
+}
+
+// checkStep walks one frame and compares.
+func checkStep(t *testing.T, w *unwind.Walker, in *unwind.Frame, exp want, trust unwind.Trust) {
+	t.Helper()
+	f, err := w.WalkSingleFrame(in)
+	if exp.ra == 0 {
+		if !errors.Is(err, unwind.ErrNoStepper) {
+			t.Errorf("%v, %v; want no caller; %q", f, err, notes(in))
+		}
+		return
+	}
+	if err != nil {
+		t.Fatalf("%v; %q", err, notes(in))
+	}
+	if f.RA() != exp.ra || f.SP() != exp.sp || f.FP() != exp.fp || f.Trust() != trust {
+		t.Errorf("%v, %v; want pc %#x sp %#x fp %#x, %v; %q", f, f.Trust(), exp.ra, exp.sp, exp.fp, trust, notes(in))
+	}
+	if _, _, ok := f.Reg(arch.R12); ok && trust != unwind.TrustWildPC {
+		t.Error("r12 is known; a guess cannot tell")
+	}
+	if cfa, ok := in.CFA(); !ok || cfa != exp.sp {
+		t.Errorf("CFA %#x, %v; want %#x", cfa, ok, exp.sp)
+	}
+	if loc := f.RALocation(); loc != unwind.AtAddress(exp.sp-8) {
+		t.Errorf("return address %s; want it at %#x", loc.Describe(arch.AMD64), exp.sp-8)
+	}
+}
+
+// helper answers the same for every address.
+type helper struct {
+	t steppers.FrameType
+	s steppers.FrameState
+}
+
+func (h helper) AllocatesFrame(arch.Address) (steppers.FrameType, steppers.FrameState) {
+	return h.t, h.s
+}
+
+func TestFrameFuncHelper(t *testing.T) {
+	atSP := want{bias + raCaller, slot + 8, slot - 8}
+	for h, exp := range map[helper]want{
+		{steppers.StandardFrame, steppers.UnsetFrame}:     atSP,
+		{steppers.StandardFrame, steppers.HalfsetFrame}:   {bias + raWrong, slot + 16, bias + raCaller},
+		{steppers.StandardFrame, steppers.SetFrame}:       {bias + raCaller, slot + 8, fpCaller},
+		{steppers.SaveFPOnlyFrame, steppers.HalfsetFrame}: {bias + raWrong, slot + 16, bias + raCaller},
+		{steppers.SaveFPOnlyFrame, steppers.SetFrame}:     {},
+		{steppers.NoFrame, steppers.UnsetFrame}:           atSP,
+		{steppers.NoFrame, steppers.UnknownS}:             {},
+		{steppers.UnknownT, steppers.UnsetFrame}:          atSP,
+	} {
+		p := newProc(map[string]uint64{"rip": bias + fnOther, "rsp": slot, "rbp": slot - 8})
+		p.put(slot-8, fpCaller, bias+raCaller, bias+raWrong)
+		if h.s == steppers.SetFrame {
+			p.setRegs(map[string]uint64{"rsp": slot - 24})
+		}
+		w := walker(t, mapper{p}, nil, frameFunc(h))
+		t.Run(h.t.String()+" "+h.s.String(), func(t *testing.T) {
+			checkStep(t, w, must(w.InitialFrame(1)), exp, unwind.TrustFramePointer)
+		})
+	}
+}
+
+// TestFrameFuncSkipsNobody: the frame pointer is the caller's, and the call that
+// it leads to is of another function.
+func TestFrameFuncSkipsNobody(t *testing.T) {
+	p := newProc(map[string]uint64{"rip": bias + fnSpill + 6, "rsp": slot - 24, "rbp": fpCaller})
+	p.put(slot, bias+raViaTail)
+	p.put(fpCaller, stack+0x400, bias+raWrong)
+	w := walker(t, mapper{p}, nil, frameFunc(nil))
+	if f, err := w.WalkSingleFrame(must(w.InitialFrame(1))); err == nil {
+		t.Errorf("walked to %v, which called another function", f)
+	}
+}
+
+func TestWildPC(t *testing.T) {
+	tests := []struct {
+		name string
+		pc   uint64
+		top  bool
+		ra   uint64
+		want want
+	}{
+		{name: "call through a null pointer", pc: 0, top: true, ra: bias + raSpill, want: want{bias + raSpill, slot + 8, fpCaller}},
+		{name: "call of data", pc: got, top: true, ra: bias + raSpill, want: want{bias + raSpill, slot + 8, fpCaller}},
+		{name: "call of nowhere", pc: 0xdead0000, top: true, ra: bias + raSpill, want: want{bias + raSpill, slot + 8, fpCaller}},
+		{name: "jump through a null pointer", pc: 0, top: true, ra: bias + raCaller, want: want{bias + raCaller, slot + 8, fpCaller}},
+		{name: "return to nowhere", pc: 0x4141, top: true, ra: 0x4141},
+		{name: "the word on top follows no call", pc: 0, top: true, ra: bias + fnCallee},
+		{name: "code", pc: bias + fnCallee, top: true, ra: bias + raCaller},
+		{name: "garbage return address", pc: 0x4141, ra: bias + raCaller},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			p := newProc(map[string]uint64{"rip": tc.pc, "rsp": slot, "rbp": fpCaller, "r12": 12})
+			p.put(slot, tc.ra)
+			w := walker(t, mapper{p}, nil, must(steppers.NewWildPCStepper(arch.AMD64)))
+			in := called(t, w, tc.pc, slot, fpCaller)
+			if tc.top {
+				in = must(w.InitialFrame(1))
+			}
+			checkStep(t, w, in, tc.want, unwind.TrustWildPC)
+			if tc.want.ra != 0 {
+				f, _ := w.WalkSingleFrame(in)
+				if v, _, ok := f.Reg(arch.R12); !ok || v != 12 {
+					t.Errorf("r12 = %d, %v; no instruction of the callee has run", v, ok)
+				}
+			}
+		})
+	}
+}
+
+func TestJITCodeNeedsMapper(t *testing.T) {
+	p := newProc(map[string]uint64{"rip": 0x9000_0000, "rsp": slot})
+	p.add(0x9000_0000, libstate.Read|libstate.Exec, make([]byte, 0x100))
+	p.put(slot, bias+raSpill)
+	s := must(steppers.NewWildPCStepper(arch.AMD64))
+	w := walker(t, mapper{p}, nil, s)
+	if _, err := w.WalkSingleFrame(must(w.InitialFrame(1))); err == nil {
+		t.Error("executable memory outside of libraries was taken for no code")
+	}
+}

@@ -100,7 +100,7 @@ func (d DIE) targets(from *Unit, resolve Resolver) (all []Func, name string) {
 			}
 		}
 	}
-	info := d.FuncInfo()
+	info := d.rawInfo() // symbol tables know no scopes
 	if name = info.LinkageName; name == "" {
 		name = info.Name
 	}

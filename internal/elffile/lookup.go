@@ -23,10 +23,11 @@ const indexAfter = 96
 //  1. with a size before without;
 //  2. functions before untyped symbols before objects;
 //  3. the highest start (without sizes, before rule 2);
-//  4. global before weak before local, as eu-stack has it: raise, not gsignal
-//     or __GI_raise;
-//  5. fewer leading underscores, write before __write;
-//  6. the first in the table.
+//  4. exported before local: raise, not __GI_raise;
+//  5. fewer leading underscores, as people call it: nanosleep, which is weak,
+//     not __nanosleep (eu-stack says __nanosleep);
+//  6. global before weak: raise, not gsignal;
+//  7. the first in the table.
 //
 // Symbols that are undefined, nameless, absolute without being sized functions,
 // thread-local, sections, files, and labels of tools (mapping symbols $a $d $t
@@ -233,11 +234,17 @@ func (s *Sym) better(o *Sym) bool {
 	if s.Size == 0 {
 		byClass, byValue = byValue, byClass
 	}
-	if c := cmp.Or(byClass, byValue, cmp.Compare(bindRank(s.Bind), bindRank(o.Bind))); c != 0 {
+	if c := cmp.Or(byClass, byValue); c != 0 {
 		return c > 0
+	}
+	if a, b := bindRank(s.Bind) == 0, bindRank(o.Bind) == 0; a != b {
+		return b
 	}
 	if c := cmp.Compare(s.underscores(), o.underscores()); c != 0 {
 		return c < 0
+	}
+	if c := cmp.Compare(bindRank(s.Bind), bindRank(o.Bind)); c != 0 {
+		return c > 0
 	}
 	return s.Index < o.Index
 }

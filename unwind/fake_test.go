@@ -187,3 +187,5 @@ func (l *fakeLibs) tell(lib *libstate.Library, c libstate.Change) {
 		f(lib, c)
 	}
 }
+
+func (p *fakeProc) setRegs(r arch.Reg, v uint64) { p.regs.Set(r, v) }

@@ -35,7 +35,7 @@ type Frame struct {
 	flags     frameFlags
 }
 
-type frameFlags uint8
+type frameFlags uint16
 
 const (
 	flagTop frameFlags = 1 << iota
@@ -46,6 +46,7 @@ const (
 	flagHasRA
 	flagHasSP
 	flagHasCFA
+	flagPlainSP // sp is the stack pointer, computed: no change says so
 )
 
 func (f *Frame) has(x frameFlags) bool { return f.flags&x != 0 }

@@ -30,6 +30,9 @@ type fullRegs struct {
 // Reg returns the value of register r in this frame and where it was found;
 // false when the frame's caller-side value is not known.
 func (f *Frame) Reg(r arch.Reg) (uint64, Location, bool) {
+	if r == f.arch().SP && f.has(flagPlainSP) {
+		return f.sp, Location{}, true
+	}
 	for n := f; n != nil; n = n.prev {
 		for i := range n.changes {
 			if c := &n.changes[i]; c.reg == r {
@@ -73,7 +76,13 @@ func (f *Frame) SetReg(r arch.Reg, v uint64, l Location) bool {
 		f.flags |= flagHasRA
 	case f.arch().SP:
 		f.sp = v
-		f.flags |= flagHasSP
+		f.flags = f.flags&^flagPlainSP | flagHasSP
+		if l == (Location{}) {
+			// Nearly every frame's is computed: no change to remember.
+			f.flags |= flagPlainSP
+			f.dropChange(r)
+			return true
+		}
 	case f.arch().FP:
 		f.fp = v
 	}
@@ -94,16 +103,25 @@ func (f *Frame) ForgetReg(r arch.Reg) bool {
 		return false
 	}
 	f.inherit &^= arch.Mask(r)
+	f.dropChange(r)
+	switch r {
+	case f.arch().FP:
+		f.fp = 0
+	case f.arch().SP:
+		f.flags &^= flagHasSP | flagPlainSP
+	case f.arch().PC:
+		f.flags &^= flagHasRA
+	}
+	return true
+}
+
+func (f *Frame) dropChange(r arch.Reg) {
 	for i := range f.changes {
 		if f.changes[i].reg == r {
 			f.changes = append(f.changes[:i], f.changes[i+1:]...)
-			break
+			return
 		}
 	}
-	if r == f.arch().FP {
-		f.fp = 0
-	}
-	return true
 }
 
 // ForgetRegs says that no register of this frame is known but those set after.
@@ -113,7 +131,7 @@ func (f *Frame) ForgetRegs() bool {
 		return false
 	}
 	f.inherit, f.changes, f.fp = 0, f.changes[:0], 0
-	f.flags &^= flagHasRA | flagHasSP
+	f.flags &^= flagHasRA | flagHasSP | flagPlainSP
 	return true
 }
 
@@ -131,6 +149,9 @@ func (f *Frame) setLocation(r arch.Reg, l Location) bool {
 		return false
 	}
 	f.flags = f.flags&^(flagHasRA|flagHasSP) | had
+	if !f.has(flagHasSP) {
+		f.flags &^= flagPlainSP
+	}
 	return true
 }
 

@@ -20,8 +20,9 @@ type Stack struct {
 // frameBlock is how many frames are allocated at a time.
 const frameBlock = 64
 
-// stepState is the working space of one walk.
+// stepState is the working space of one walk, or of one step.
 type stepState struct {
+	one     bool        // a single step: allocate no more than it needs
 	block   []Frame     // frames not handed out yet
 	changes []regChange // register changes not handed out yet
 	scratch []regChange // of the frame that a stepper is filling in
@@ -55,10 +56,18 @@ func (w *Walker) walkFrom(ctx context.Context, s *Stack, top *Frame) {
 	}
 }
 
+// ahead is how many of something to allocate: many for a walk, few for a step.
+func (st *stepState) ahead(many, few int) int {
+	if st.one {
+		return few
+	}
+	return many
+}
+
 // step finds the caller of in. Without one it says why; at the bottom err is nil.
 func (w *Walker) step(st *stepState, in *Frame) (*Frame, EndReason, error) {
 	if len(st.block) == 0 {
-		st.block = make([]Frame, frameBlock)
+		st.block = make([]Frame, st.ahead(frameBlock, 1))
 	}
 	out := &st.block[0]
 	var last FrameStepper
@@ -140,7 +149,7 @@ func (w *Walker) accept(st *stepState, s FrameStepper, in, out *Frame) {
 	st.block = st.block[1:]
 	n := len(out.changes)
 	if cap(st.changes)-len(st.changes) < n {
-		st.changes = make([]regChange, 0, max(4*frameBlock, n))
+		st.changes = make([]regChange, 0, st.ahead(max(4*frameBlock, n), n))
 	}
 	k := len(st.changes)
 	st.changes = append(st.changes, out.changes...)

@@ -249,7 +249,7 @@ func (w *Walker) WalkSingleFrame(f *Frame) (*Frame, error) {
 	}
 	var out *Frame
 	err = w.hooked(t, func() error {
-		var st stepState
+		st := stepState{one: true}
 		var end EndReason
 		if out, end, err = w.step(&st, f); err == nil && end == EndBottom && out == nil {
 			err = ErrStackBottom

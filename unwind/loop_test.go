@@ -1,0 +1,132 @@
+package unwind_test
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"testing"
+
+	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// TestLoops walks stacks that go straight for a while and then in a circle.
+func TestLoops(t *testing.T) {
+	for _, tc := range []struct{ tail, circle int }{{0, 2}, {1, 2}, {0, 7}, {3, 7}, {100, 7}, {1, 100}, {1000, 1}} {
+		t.Run(fmt.Sprintf("%d then %d", tc.tail, tc.circle), func(t *testing.T) {
+			n := tc.tail + tc.circle
+			p := newProc(0x400000, stackBase, 0)
+			w := mustWalker(p, []unwind.Option{unwind.WithMaxFrames(100000)}, stepper("circle", 1, func(in, out *unwind.Frame) unwind.Status {
+				i := int(in.RA()-0x400000) + 1
+				if i >= n {
+					i -= tc.circle
+				}
+				out.SetRA(0x400000 + uint64(i))
+				out.SetSP(stackBase + uint64(i)*16)
+				out.SetFP(0)
+				return unwind.StatusSuccess
+			}))
+			s, err := w.WalkStack(1)
+			if tc.circle == 1 {
+				// The last frame's caller would be itself, which no stepper gets away with.
+				if !errors.Is(err, unwind.ErrNoStepper) || len(s.Frames) != n {
+					t.Errorf("%d frames, %v; want %d and no stepper", len(s.Frames), err, n)
+				}
+				return
+			}
+			if !errors.Is(err, unwind.ErrLoop) || s.End != unwind.EndLoop || len(s.Frames) != n {
+				t.Errorf("%d frames, end %v, %v; want %d and a loop", len(s.Frames), s.End, err, n)
+			}
+		})
+	}
+}
+
+// TestNoLoop walks stacks that look like circles and are none.
+func TestNoLoop(t *testing.T) {
+	t.Run("recursion from one call site", func(t *testing.T) {
+		s, err := mustWalker(deepStack(5000, 16, 0x400500), nil, stepper("fp", 1, byFP)).WalkStack(1)
+		if err != nil || len(s.Frames) != 5000 {
+			t.Errorf("%d frames, %v", len(s.Frames), err)
+		}
+	})
+	t.Run("onto a lower stack", func(t *testing.T) {
+		p := newProc(0x400000, stackBase+0x1000, 0)
+		w := mustWalker(p, nil, stepper("s", 1, func(in, out *unwind.Frame) unwind.Status {
+			if in.SP() == 0x2000 {
+				return unwind.StatusStackBottom
+			}
+			out.SetRA(in.RA())
+			out.SetSP(in.SP() + 16)
+			if in.SP() == stackBase+0x1010 {
+				out.SetSP(0x1000)
+			}
+			return unwind.StatusSuccess
+		}))
+		s, err := w.WalkStack(1)
+		if err != nil || len(s.Frames) != 2+0x101 {
+			t.Errorf("%d frames, %v", len(s.Frames), err)
+		}
+	})
+	t.Run("one register counts", func(t *testing.T) {
+		p := newProc(0x400000, stackBase, 0)
+		n := uint64(0)
+		w := mustWalker(p, nil, stepper("s", 1, func(in, out *unwind.Frame) unwind.Status {
+			if n++; n == 100 {
+				return unwind.StatusStackBottom
+			}
+			out.SetRA(in.RA())
+			out.SetSP(in.SP())
+			out.SetReg(arch.RBX, n, unwind.Location{})
+			return unwind.StatusSuccess
+		}))
+		s, err := w.WalkStack(1)
+		if err != nil || len(s.Frames) != 100 {
+			t.Errorf("%d frames, %v; each has another rbx", len(s.Frames), err)
+		}
+	})
+}
+
+// maxFrameBytes is what a frame may cost, all told.
+const maxFrameBytes = 256
+
+func TestFrameMemory(t *testing.T) {
+	const n = 100_000
+	p := deepStack(n, 32, 0x400500)
+	w := mustWalker(p, nil, stepper("fp", 1, byFP))
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	s, err := w.WalkStack(1)
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if err != nil || len(s.Frames) != n {
+		t.Fatalf("%d frames, %v", len(s.Frames), err)
+	}
+	per := float64(after.HeapAlloc-before.HeapAlloc) / n
+	t.Logf("%.0f bytes a frame", per)
+	if per > maxFrameBytes {
+		t.Errorf("%.0f bytes a frame; want at most %d", per, maxFrameBytes)
+	}
+	runtime.KeepAlive(s)
+	runtime.KeepAlive(p)
+}
+
+func BenchmarkWalk10000(b *testing.B) {
+	p := deepStack(10000, 32, 0x400500)
+	w := mustWalker(p, nil, stepper("fp", 1, byFP))
+	b.ReportAllocs()
+	for b.Loop() {
+		if s, err := w.WalkStack(1); err != nil || len(s.Frames) != 10000 {
+			b.Fatal(len(s.Frames), err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/10000, "ns/frame")
+}
+
+func BenchmarkReg(b *testing.B) {
+	s, _ := mustWalker(deepStack(1000, 32, 0x400500), nil, stepper("fp", 1, byFP)).WalkStack(1)
+	f := s.Frames[990]
+	for b.Loop() {
+		f.Reg(arch.R15)
+	}
+}

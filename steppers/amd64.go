@@ -33,8 +33,8 @@ var amd64 = machine{
 	},
 	entryCode:  0x30,
 	loaderCode: 0x40, // _start and _dl_start_user
-	// nop; call runtime.goexit1: the return address is the call, as if the nop
-	// had been one.
-	goExit:   codePattern{0x90, 0xe8},
-	goExitRA: 1,
+	// mov %rbx,%rsp; mov (%rsp),%rdi; test %rdi,%rdi: glibc's __start_context.
+	contextEnd: codePattern{0x48, 0x89, 0xdc, 0x48, 0x8b, 0x3c, 0x24, 0x48, 0x85, 0xff},
+	// nop; call runtime.goexit1.
+	goExit: codePattern{0x90, 0xe8},
 }

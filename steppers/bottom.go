@@ -12,7 +12,7 @@ import (
 
 // BottomOfStackStepper knows the frames that nobody called: the entry point of
 // the program and of the dynamic linker, the code in clone that a new thread
-// begins in, the end of a goroutine.
+// begins in, the ends of a goroutine and of a context that makecontext made.
 //
 // The entry point is in the ELF header that the process has mapped, and a
 // thread's first code is known by what it does after its call (it exits), so
@@ -151,19 +151,33 @@ func isEntryName(name string) bool {
 }
 
 // startOfThread says why the frame, one that made a call, is the first of a
-// thread or goroutine; "" when it is not. A parent that is in the same function
-// has made no call there.
+// thread, goroutine or context; "" when it is not. A parent that is in the same
+// function has made no call there.
 func (s *BottomOfStackStepper) startOfThread(in *unwind.Frame, lib *libstate.Library) string {
 	if interrupted(in) {
 		return ""
 	}
-	p := in.Walker().ProcessState()
+	p, a, ra := in.Walker().ProcessState(), s.m.arch, in.RA()
+	g, ok := glanceAt(p, a, ra-1)
+	if !ok {
+		return ""
+	}
+	is := func(code codePattern, back arch.Address) bool {
+		if !g.mayBe(code, int(1-back)) {
+			return false
+		}
+		ok, _ := code.at(p, a, ra-back)
+		return ok
+	}
 	for _, code := range s.m.threadExits {
-		if ok, _ := code.at(p, s.m.arch, in.RA()); ok && threadName(in, lib) {
+		if is(code, 0) && threadName(in, lib) {
 			return "code that ends its thread when the call returns"
 		}
 	}
-	if ok, _ := s.m.goExit.at(p, s.m.arch, in.RA()-s.m.goExitRA); ok && goexitName(in, lib) {
+	if is(s.m.contextEnd, 0) {
+		return "where makecontext has contexts return to"
+	}
+	if is(s.m.goExit, 1) && goexitName(in, lib) {
 		return "end of a goroutine"
 	}
 	return ""

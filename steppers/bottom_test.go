@@ -44,6 +44,8 @@ func TestBottomOfStack(t *testing.T) {
 		{name: "parent in clone", ra: fnClone + 2, top: true, kind: libstate.SharedLibrary, syms: syms},
 		{name: "interrupted after the thread's function", ra: raClone, top: true, kind: libstate.SharedLibrary, syms: syms},
 		{name: "thread of musl", ra: raMusl, kind: libstate.Interpreter, syms: syms, want: true},
+		{name: "context", ra: fnContext, kind: libstate.SharedLibrary, syms: unnamed, want: true},
+		{name: "interrupted at a context's end", ra: fnContext, top: true, kind: libstate.SharedLibrary, syms: unnamed},
 		{name: "goroutine", ra: fnGoexit + 1, kind: libstate.Executable, syms: syms, want: true},
 		{name: "goroutine's look-alike", ra: fnGoexit + 1, kind: libstate.Executable, syms: unnamed},
 		{name: "function that the user named", ra: raCaller, kind: libstate.Executable, syms: syms, extra: []string{"caller"}, want: true},

@@ -69,3 +69,27 @@ func (p codePattern) at(mem arch.Memory, a *arch.Arch, addr arch.Address) (bool,
 	}
 	return true, nil
 }
+
+// A glance is the first bytes of some code: one word, read once, that rules
+// nearly every pattern out.
+type glance struct {
+	code [8]byte
+	n    int
+}
+
+// glanceAt reads the code at addr; false when it cannot be read.
+func glanceAt(mem arch.Memory, a *arch.Arch, addr arch.Address) (g glance, ok bool) {
+	v, err := mem.ReadWord(addr)
+	if err != nil {
+		return g, false
+	}
+	putWord(a, g.code[:], v)
+	g.n = a.WordSize
+	return g, true
+}
+
+// mayBe reports whether p can begin skip bytes into the code glanced at.
+func (g *glance) mayBe(p codePattern, skip int) bool {
+	n := min(len(p), g.n-skip)
+	return n <= 0 || string(g.code[skip:skip+n]) == string(p[:n])
+}

@@ -23,10 +23,11 @@ type machine struct {
 	// entryCode and loaderCode bound the code at the entry point of a program and
 	// of a dynamic linker, in bytes.
 	entryCode, loaderCode uint64
-	// goExit is the code of Go's runtime.goexit, to which goroutines return; the
-	// return address is goExitRA bytes into it.
-	goExit   codePattern
-	goExitRA uint64
+	// contextEnd is where the C library's makecontext has contexts return to.
+	contextEnd codePattern
+	// goExit is the code of Go's runtime.goexit, to which goroutines return: to
+	// its second byte, as if the first had been a call.
+	goExit codePattern
 }
 
 // machineOf returns a's description; nil when the steppers do not know a.

@@ -71,6 +71,9 @@ func (s *SigHandlerStepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
 func (s *SigHandlerStepper) inRestorer(in *unwind.Frame) bool {
 	p, pc := in.Walker().ProcessState(), in.RA()
 	unreadable := false
+	if g, ok := glanceAt(p, s.m.arch, pc); ok && !interrupted(in) && !s.mayReturnTo(&g) {
+		return false
+	}
 	for i := range s.m.restorers {
 		r := &s.m.restorers[i]
 		for _, stop := range r.stops {
@@ -85,6 +88,16 @@ func (s *SigHandlerStepper) inRestorer(in *unwind.Frame) bool {
 		}
 	}
 	return unreadable && s.namedRestorer(in)
+}
+
+// mayReturnTo reports whether code can be a restorer's first instruction.
+func (s *SigHandlerStepper) mayReturnTo(g *glance) bool {
+	for i := range s.m.restorers {
+		if g.mayBe(s.m.restorers[i].code, 0) {
+			return true
+		}
+	}
+	return false
 }
 
 // namedRestorer is inRestorer by symbol.

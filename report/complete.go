@@ -25,5 +25,8 @@ func (r *Report) Complete() bool {
 	return true
 }
 
-// WarnCancelled is the code of the warning that an analysis was stopped early.
-const WarnCancelled = "cancelled"
+// Codes of warnings that programs may look for.
+const (
+	WarnCancelled = "cancelled" // the analysis was stopped early
+	WarnTruncated = "truncated" // the dump is cut short; the message says where
+)

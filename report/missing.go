@@ -30,9 +30,9 @@ func WriteMissing(w io.Writer, modules []Module) error {
 }
 
 // lacks reports whether fetching would help: the file or its debug information is
-// missing. The vDSO, which the kernel makes, is on no server.
+// missing.
 func (m *Module) lacks() bool {
-	if strings.HasPrefix(m.Path, "[") || strings.HasPrefix(base(m.Path), "linux-vdso") {
+	if m.kernels() {
 		return false
 	}
 	switch m.Symbols {
@@ -40,6 +40,12 @@ func (m *Module) lacks() bool {
 		return m.Status == ModuleMissing || m.Status == ModuleMismatched
 	}
 	return true
+}
+
+// kernels reports whether the kernel made the module: the vDSO is on no disk and
+// on no server.
+func (m *Module) kernels() bool {
+	return strings.HasPrefix(m.Path, "[") || strings.HasPrefix(base(m.Path), "linux-vdso")
 }
 
 // isID reports whether s is made of hexadecimal digits and is safe on a command

@@ -217,7 +217,6 @@ func sampleExplain() *Report {
 	inlined.Inlined = true
 	f := at("visit", "queue.c", 16)
 	f.Offset, f.Lookup, f.CFA = 0x11c2, f.PC-1, 0x7ffd0d2e80f0
-	f.ReturnAddressLocation = Location{Address: 0x7ffd0d2e80e8}
 	f.Explain = &Explain{
 		Asked: []Asked{{"BottomOfStack", "not_me", ""}, {"SigHandler", "not_me", "not in range"}, {"Instrumentation", "error", "no map"}, {"Debug", "success", ""}},
 		Rule:  "CFI: .eh_frame FDE queue+0x1180..0x121f, row at 0x11b0: CFA = rbp+16; rbp at cfa-16; rbx at cfa-40; ra at cfa-8",
@@ -227,8 +226,10 @@ func sampleExplain() *Report {
 	}
 	top := f
 	top.Source.Line, top.Lookup, top.Explain = 15, 0, nil
-	top.ReturnAddressLocation = Location{Register: "x30"}
-	return newSample(stack(4242, "queue", top, inlined, f, at("main", "queue.c", 25)))
+	top.ReturnAddressLocation = Location{Register: "rip"}
+	main := at("main", "queue.c", 25)
+	main.ReturnAddressLocation = Location{Address: 0x7ffd0d2e80e8}
+	return newSample(stack(4242, "queue", top, inlined, f, main))
 }
 
 func sampleRegisters() *Report {

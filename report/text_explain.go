@@ -83,19 +83,26 @@ func callerText(frames []Frame, i int) string {
 	if f.CFA != 0 {
 		parts = append(parts, "cfa "+f.CFA.String())
 	}
-	for k := i + 1; k < len(frames); k++ {
-		if frames[k].Physical == f.Physical {
-			continue
-		}
-		ra := "return address " + frames[k].PC.String()
-		switch l := f.ReturnAddressLocation; {
+	if c := caller(frames, i); c != nil {
+		ra := "return address " + c.PC.String()
+		switch l := c.ReturnAddressLocation; {
 		case l.Register != "":
 			ra += " in " + l.Register
 		case l.Address != 0:
 			ra += fmt.Sprintf(" read at %v", l.Address)
 		}
 		parts = append(parts, ra)
-		break
 	}
 	return strings.Join(parts, "; ")
+}
+
+// caller is the frame on the stack that frame i returns to: after its virtual
+// entries, which have no place for a return address.
+func caller(frames []Frame, i int) *Frame {
+	for k := i + 1; k < len(frames); k++ {
+		if frames[k].Physical != frames[i].Physical && !frames[k].virtual() {
+			return &frames[k]
+		}
+	}
+	return nil
 }

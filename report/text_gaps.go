@@ -23,7 +23,7 @@ func (t *textWriter) gaps() {
 	if len(sums) > 0 {
 		t.wrap(plain, 2, strings.Join(sums, " "))
 	}
-	if d := &t.r.Dump; d.Truncated {
+	if d := &t.r.Dump; d.Truncated && !t.r.warns(WarnTruncated) {
 		t.wrap(plain, 2, truncatedText(d))
 	}
 	if missing != "" {
@@ -35,18 +35,40 @@ func (t *textWriter) gaps() {
 }
 
 func (t *textWriter) warning(w *Warning) {
-	if w.Module != "" {
-		t.put(bold, briefBase(w.Module))
-		t.put(plain, ": ")
-	}
 	s := brief(w.Message, maxWords)
+	if w.Module != "" {
+		name := briefBase(w.Module)
+		s = strings.TrimPrefix(s, name+": ")
+		t.put(bold, name)
+		t.put(plain, ": ")
+	} else {
+		s = capital(s)
+	}
 	if w.Advice != "" {
 		if !strings.HasSuffix(s, ".") {
 			s += "."
 		}
-		s += " " + brief(w.Advice, maxWords)
+		s += " " + capital(brief(w.Advice, maxWords))
 	}
 	t.wrap(plain, 2, s)
+}
+
+// capital is s with a capital letter first, as sentences begin.
+func capital(s string) string {
+	if s != "" && s[0] >= 'a' && s[0] <= 'z' {
+		return string(s[0]-'a'+'A') + s[1:]
+	}
+	return s
+}
+
+// warns reports whether there is a warning with this code.
+func (r *Report) warns(code string) bool {
+	for i := range r.Warnings {
+		if r.Warnings[i].Code == code {
+			return true
+		}
+	}
+	return false
 }
 
 func truncatedText(d *Dump) string {
@@ -165,7 +187,7 @@ func (t *textWriter) missing() string {
 	for i := range t.r.Modules {
 		m := &t.r.Modules[i]
 		switch {
-		case m.Status != ModuleMissing || told[m.Path]:
+		case m.Status != ModuleMissing || told[m.Path] || m.kernels():
 		case len(names) == 8:
 			more++
 		default:

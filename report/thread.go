@@ -69,7 +69,9 @@ type Frame struct {
 	Stepper      string `json:"stepper"` // the stepper that found it
 	// Mismatched says that a file of another build was used for it, because the
 	// user asked for that.
-	Mismatched            bool     `json:"mismatched,omitempty"`
+	Mismatched bool `json:"mismatched,omitempty"`
+	// ReturnAddressLocation is where PC was found: in a register for the youngest
+	// frame, at the place of the return address for others.
 	ReturnAddressLocation Location `json:"return_address_location,omitzero"`
 	// Args and Locals are nil when nobody asked or nothing is known, and empty
 	// when the function has none.

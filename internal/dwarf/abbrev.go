@@ -3,6 +3,7 @@ package dwarf
 import (
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/corewalk/corewalk/internal/binbuf"
 )
@@ -70,6 +71,18 @@ type abbrevKey struct {
 type abbrevCache struct {
 	mu     sync.Mutex
 	tables map[abbrevKey]*abbrevEntry
+	// read counts the bytes decoded. The tables of real files do not overlap,
+	// and the first entries of units are found near the beginning of theirs.
+	read atomic.Int64
+	// searched is the last table, plus one, that readRoot looked through
+	// without decoding it.
+	searched atomic.Int64
+}
+
+// overBudget reports whether more was decoded than any real file asks for:
+// hostile units may all begin at different places of one long table.
+func (d *Data) overBudget() bool {
+	return d.abbrevs.read.Load() > int64(1<<16+4*len(d.bytes(SecAbbrev))+32*len(d.bytes(SecInfo)))
 }
 
 type abbrevEntry struct {
@@ -77,12 +90,27 @@ type abbrevEntry struct {
 	table *abbrevTable
 }
 
-// abbrevTable returns the table at off of .debug_abbrev; never nil.
-func (d *Data) abbrevTable(off uint64, enc encoding) *abbrevTable {
+func newAbbrevKey(off uint64, enc encoding) abbrevKey {
 	if enc.version >= 3 {
 		enc.version = 3 // later versions agree on the sizes of forms
 	}
-	key := abbrevKey{off, enc}
+	return abbrevKey{off, enc}
+}
+
+// cachedAbbrevs returns the table at off if it is in use, else nil.
+func (d *Data) cachedAbbrevs(off uint64, enc encoding) *abbrevTable {
+	d.abbrevs.mu.Lock()
+	_, ok := d.abbrevs.tables[newAbbrevKey(off, enc)]
+	d.abbrevs.mu.Unlock()
+	if !ok {
+		return nil
+	}
+	return d.abbrevTable(off, enc)
+}
+
+// abbrevTable returns the table at off of .debug_abbrev; never nil.
+func (d *Data) abbrevTable(off uint64, enc encoding) *abbrevTable {
+	key := newAbbrevKey(off, enc)
 	d.abbrevs.mu.Lock()
 	e := d.abbrevs.tables[key]
 	if e == nil {
@@ -93,15 +121,24 @@ func (d *Data) abbrevTable(off uint64, enc encoding) *abbrevTable {
 		d.abbrevs.tables[key] = e
 	}
 	d.abbrevs.mu.Unlock()
-	e.once.Do(func() { e.table = parseAbbrevs(d.bytes(SecAbbrev), off, enc) })
+	e.once.Do(func() {
+		if d.overBudget() {
+			e.table = &abbrevTable{err: fmt.Errorf("abbreviations at %#x: too many tables overlap: %w", off, ErrFormat)}
+			return
+		}
+		var size int
+		e.table, size = parseAbbrevs(d.bytes(SecAbbrev), off, enc)
+		d.abbrevs.read.Add(int64(size))
+	})
 	return e.table
 }
 
-func parseAbbrevs(data []byte, off uint64, enc encoding) *abbrevTable {
-	t := new(abbrevTable)
+// parseAbbrevs decodes a table, and says how many bytes it takes.
+func parseAbbrevs(data []byte, off uint64, enc encoding) (t *abbrevTable, size int) {
+	t = new(abbrevTable)
 	if off > uint64(len(data)) {
 		t.err = fmt.Errorf("abbreviations at %#x, past the %#x bytes of .debug_abbrev: %w", off, len(data), ErrFormat)
-		return t
+		return t, 0
 	}
 	c := binbuf.New(data, int(off), false)
 	for {
@@ -128,8 +165,11 @@ func parseAbbrevs(data []byte, off uint64, enc encoding) *abbrevTable {
 	if t.err == nil {
 		t.err = c.Error
 	}
-	return t
+	return t, c.Off - int(off)
 }
+
+// maxAttrs bounds the attributes of an abbreviation; compilers stay below 40.
+const maxAttrs = 512
 
 // parseAbbrev reads a declaration after its code, and appends its attributes to
 // specs. The returned abbrev's first is the length that specs had.
@@ -159,7 +199,7 @@ func parseAbbrev(c *binbuf.Cursor, enc encoding, specs []attrSpec) (abbrev, []at
 		if s.size, ok = formSize(s.form, enc); !ok || form > 0xffff {
 			return a, specs, fmt.Errorf("form %#x in the abbreviation at %#x: %w", form, start, ErrFormat)
 		}
-		if n := len(specs) - int(a.first); n >= 0x7fff {
+		if n := len(specs) - int(a.first); n >= maxAttrs {
 			return a, specs, fmt.Errorf("abbreviation at %#x has more than %d attributes: %w", start, n, ErrFormat)
 		}
 		switch s.attr {
@@ -178,6 +218,21 @@ func parseAbbrev(c *binbuf.Cursor, enc encoding, specs []attrSpec) (abbrev, []at
 	a.count = uint16(len(specs) - int(a.first))
 	setRuns(specs[a.first:])
 	return a, specs, nil
+}
+
+// skipAbbrev moves over a declaration after its code.
+func skipAbbrev(c *binbuf.Cursor) {
+	skipLEB(c)
+	c.U8()
+	for c.Error == nil {
+		attr, form := c.ULEB(), c.ULEB()
+		if attr == 0 && form == 0 {
+			return
+		}
+		if Form(form) == FormImplicitConst {
+			skipLEB(c)
+		}
+	}
 }
 
 // setRuns notes how far one can go at once from each attribute.

@@ -2,6 +2,8 @@ package dwarf
 
 import (
 	"debug/elf"
+	"encoding/binary"
+	"fmt"
 	"os"
 	"testing"
 )
@@ -79,5 +81,35 @@ func BenchmarkFrames(b *testing.B) {
 	for b.Loop() {
 		buf, _ = d.Frames(pcs[i%len(pcs)], buf[:0])
 		i++
+	}
+}
+
+// manyUnits makes a file of n units with two functions each.
+func manyUnits(n int, aranges bool) *dwarfFile {
+	f := newFile(binary.LittleEndian)
+	for i := range uint64(n) {
+		low := 0x10000 + 0x100*i
+		u := &unitSpec{version: 5, addrSize: 8, root: die(TagCompileUnit, at(AttrProducer, FormString, "compiler"), name("unit.c"),
+			pcs(low, 0x100), die(TagSubprogram, name("f"), pcs(low, 0x80)), die(TagSubprogram, name("g"), pcs(low+0x80, 0x80)))}
+		f.unit(u)
+		if aranges {
+			f.aranges(u, [2]uint64{low, 0x100})
+		}
+	}
+	return f
+}
+
+// BenchmarkManyUnits measures the first frame in a file of 50,000 units.
+func BenchmarkManyUnits(b *testing.B) {
+	for _, aranges := range []bool{false, true} {
+		f := manyUnits(50000, aranges)
+		b.Run(fmt.Sprintf("aranges=%v", aranges), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if calls, err := f.data().Frames(0x10000+0x100*40000, nil); err != nil || calls[0].Name != "f" {
+					b.Fatal(calls, err)
+				}
+			}
+		})
 	}
 }

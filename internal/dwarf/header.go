@@ -143,11 +143,6 @@ func (r *root) take(v *Value, h *header) {
 	}
 }
 
-// rootScan bounds how far into an abbreviation table readRoot looks for the
-// shape of a first entry, which compilers declare first, before it has the
-// whole table decoded.
-const rootScan = 16
-
 // readRoot reads the first entry of a unit without decoding the unit's whole
 // abbreviation table where that can be helped: an index over all units of a
 // file must not decode them all.
@@ -163,9 +158,16 @@ func (d *Data) readRoot(h *header) (root, error) {
 		return r, c.Error // an empty unit
 	}
 	var buf [32]attrSpec
-	ab, specs := d.rootAbbrev(h, code, buf[:0])
+	var ab abbrev
+	var specs []attrSpec
+	t := d.cachedAbbrevs(h.abbrevOff, h.enc)
+	if t == nil {
+		ab, specs = d.rootAbbrev(h, code, buf[:0])
+	}
 	if specs == nil {
-		t := d.abbrevTable(h.abbrevOff, h.enc)
+		if t == nil {
+			t = d.abbrevTable(h.abbrevOff, h.enc)
+		}
 		a := t.find(code)
 		if a == nil {
 			return r, fmt.Errorf("unit at %v+%#x: first entry has abbreviation %d, which is not in the table at %#x: %w",
@@ -187,29 +189,33 @@ func (d *Data) readRoot(h *header) (root, error) {
 	return r, nil
 }
 
-// rootAbbrev looks for an abbreviation among the first of a table. The specs it
-// returns are nil when it is not there.
+// rootAbbrev looks for one abbreviation without decoding the others. The specs it
+// returns are nil when it is not there, and when the table was searched for the
+// unit before: units that share a table are better served by decoding it.
 func (d *Data) rootAbbrev(h *header, code uint64, specs []attrSpec) (abbrev, []attrSpec) {
 	table := d.bytes(SecAbbrev)
-	if h.abbrevOff > uint64(len(table)) {
+	if h.abbrevOff > uint64(len(table)) || d.overBudget() {
 		return abbrev{}, nil
 	}
+	before := d.abbrevs.searched.Swap(int64(h.abbrevOff) + 1)
 	c := binbuf.New(table, int(h.abbrevOff), false)
-	for range rootScan {
+	defer func() { d.abbrevs.read.Add(int64(c.Off) - int64(h.abbrevOff)) }()
+	for {
 		n := c.ULEB()
-		if n == 0 || c.Error != nil {
-			break
-		}
-		ab, got, err := parseAbbrev(&c, h.enc, specs[:0])
-		if err != nil {
-			break
-		}
-		if n == code {
+		switch {
+		case n == 0 || c.Error != nil:
+			return abbrev{}, nil
+		case n == code:
+			ab, got, err := parseAbbrev(&c, h.enc, specs[:0])
+			if err != nil {
+				return abbrev{}, nil
+			}
 			return ab, got
+		case before == int64(h.abbrevOff)+1:
+			return abbrev{}, nil
 		}
-		specs = got
+		skipAbbrev(&c)
 	}
-	return abbrev{}, nil
 }
 
 // classify sets the unit's type from its first entry where an old header has

@@ -111,6 +111,7 @@ func (d *Data) indexRoots() {
 	// entries than the sections have bytes.
 	budget := len(d.bytes(SecRanges)) + len(d.bytes(SecRnglists)) + len(starts)
 	var spans []span
+	u := new(Unit) // each in turn
 	for _, off := range starts {
 		if _, ok := x.covered[off]; ok {
 			continue
@@ -127,7 +128,7 @@ func (d *Data) indexRoots() {
 		if h.kind != UnitCompile && h.kind != UnitSkeleton {
 			continue
 		}
-		u := newUnit(d, &h, &r)
+		u.set(d, &h, &r)
 		p := pcAttrs{r.low, r.high, r.ranges}
 		if !p.ranges.Present() && !p.high.Present() {
 			if h.kind == UnitCompile {

@@ -91,7 +91,7 @@ func (t *lineTable) readTable(c *binbuf.Cursor, add func(name Value, dir uint64)
 		f := format{c.ULEB(), Form(min(c.ULEB(), 0xffff))}
 		formats = append(formats, f)
 	}
-	count := c.ULEB()
+	count := min(c.ULEB(), maxFiles)
 	if len(formats) == 0 {
 		if count != 0 {
 			c.Fail(fmt.Errorf("line table at %#x: %d names without a format: %w", t.off, count, ErrFormat))
@@ -117,6 +117,9 @@ func (t *lineTable) readTable(c *binbuf.Cursor, add func(name Value, dir uint64)
 		add(name, dir)
 	}
 }
+
+// maxFiles bounds the directories and the files of a table.
+const maxFiles = 1 << 20
 
 // A FileName is the name of a source file.
 type FileName struct {

@@ -35,10 +35,14 @@ func readLineHeader(data []byte, off uint64, big bool, addrSize uint8) (lineHead
 	}
 	c := binbuf.New(data, int(off), big)
 	size, offSize := readLength(&c)
-	if c.Error == nil && size > uint64(c.Len()) {
+	if c.Error != nil {
+		return h, fmt.Errorf("line table at %#x: %w", off, c.Error)
+	}
+	if size > uint64(c.Len()) {
 		return h, fmt.Errorf("line table at %#x: length %#x does not fit: %w", off, size, ErrFormat)
 	}
 	h.end = c.Off + int(size)
+	c.Data = data[:h.end]
 	h.enc = encoding{version: c.U16(), addrSize: addrSize, offSize: offSize}
 	if c.Error == nil && (h.enc.version < 2 || h.enc.version > 5) {
 		return h, fmt.Errorf("line table at %#x: version %d, want 2 to 5: %w", off, h.enc.version, ErrFormat)

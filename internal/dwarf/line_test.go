@@ -251,3 +251,24 @@ func TestPaths(t *testing.T) {
 		}
 	}
 }
+
+// A table whose length ends within its own header.
+func TestLineHeaderShort(t *testing.T) {
+	for size := range 40 {
+		f := newFile(binary.LittleEndian)
+		off := f.lines(lineSpec{version: 5, dirs: []string{"d"}, files: []fileSpec{{"f", 0}}, program: func(p *program) { p.setAddress(0x1000); p.end() }})
+		f.section(SecLine).patch(int(off), 4, uint64(size))
+		f.unit(&unitSpec{version: 5, addrSize: 8, root: die(TagCompileUnit, at(AttrStmtList, FormSecOffset, off))})
+		u, err := f.data().UnitAt(SecInfo, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := u.File(0); got.Name != "" && u.LineErr() != nil {
+			t.Errorf("length %d: file %v of a table with error %v", size, got, u.LineErr())
+		}
+		if size < 20 && u.LineErr() == nil {
+			t.Errorf("length %d: no error", size)
+		}
+		u.Line(0x1000)
+	}
+}

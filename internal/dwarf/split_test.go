@@ -59,7 +59,7 @@ func splitFiles(version int, id uint64) (main, dwo *dwarfFile) {
 		ranges = at(AttrRanges, FormRnglistx, 0)
 	} else {
 		o := main.section(SecRanges)
-		o.bytes(make([]byte, 32)) // other units'
+		o.bytes(make([]byte, 32))                      // other units'
 		for _, v := range []uint64{0x10, 0x20, 0, 0} { // from the skeleton's low pc
 			o.u64(v)
 		}

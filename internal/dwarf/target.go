@@ -21,6 +21,7 @@ func (u *Unit) originsOf(d DIE) []uint64 {
 	x := &u.origins
 	x.once.Do(func() {
 		x.of = make(map[DIE][]uint64)
+		onward := make(map[DIE]DIE)
 		seen := make(map[uint64]bool) // a function of two ranges is there twice
 		for _, s := range u.functions(false).spans {
 			off := u.Off + s.id>>1
@@ -30,7 +31,11 @@ func (u *Unit) originsOf(d DIE) []uint64 {
 			seen[off] = true
 			at := DIE{u, off}
 			for range maxOrigins {
-				next := at.origin()
+				next, known := onward[at]
+				if !known {
+					next = at.origin()
+					onward[at] = next
+				}
 				if !next.Valid() || next == at {
 					break
 				}

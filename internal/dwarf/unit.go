@@ -118,7 +118,14 @@ func (d *Data) UnitAt(sec Section, off uint64) (*Unit, error) {
 }
 
 func newUnit(d *Data, h *header, r *root) *Unit {
-	u := &Unit{
+	u := new(Unit)
+	u.set(d, h, r)
+	return u
+}
+
+// set makes u the unit of h and r, whatever it was before.
+func (u *Unit) set(d *Data, h *header, r *root) {
+	*u = Unit{
 		Data: d, Sec: h.sec, Off: h.off, End: h.end, Type: h.kind, ID: h.id,
 		Version: int(h.enc.version), AddrSize: int(h.enc.addrSize), Language: r.lang,
 		enc: h.enc, entries: h.entries, abbrevOff: h.abbrevOff, root: *r,
@@ -127,7 +134,6 @@ func newUnit(d *Data, h *header, r *root) *Unit {
 		u.TypeOff = h.off + h.typeOff
 	}
 	u.defaultBases()
-	return u
 }
 
 // unitList is where the units of a section begin.

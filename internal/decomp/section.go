@@ -1,13 +1,9 @@
 package decomp
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
-
-	"github.com/klauspost/compress/zlib"
-	"github.com/klauspost/compress/zstd"
 )
 
 // believable reports whether size bytes may be allocated at once for src.
@@ -30,75 +26,29 @@ const (
 const generous = 64
 
 // Section decompresses an ELF section that says it has size bytes decompressed.
-// It allocates no more than size and a window; for large claims that the
-// compressed bytes do not make likely, as the bytes come. More than max bytes are ErrTooLarge; a size that is not
+// It allocates no more than about twice what really comes out, and never more
+// than size and a window. More than max bytes are ErrTooLarge; a size that is not
 // the true one is ErrCorrupt.
 func Section(method Method, src []byte, size, max uint64) ([]byte, error) {
-	if size > max || int64(size) < 0 || uint64(int(size)) != size {
-		return nil, fmt.Errorf("section of %d bytes, at most %d allowed: %w", size, max, ErrTooLarge)
+	l, err := NewLazy(method, src, size, max)
+	if err != nil {
+		return nil, err
 	}
-	switch method {
-	case MethodZlib:
-		return zlibSection(src, size)
-	case MethodZstd:
-		return zstdSection(src, size)
+	if err := l.Need(size); err != nil {
+		return nil, err
 	}
-	return nil, fmt.Errorf("compression type %d: %w", method, ErrUnsupported)
+	return l.Data(), nil
 }
 
 // maxDeflate is deflate's highest ratio, 258 bytes for two bits, rounded up.
 const maxDeflate = 1040
 
-func zlibSection(src []byte, size uint64) ([]byte, error) {
-	if size/maxDeflate > uint64(len(src)) {
-		return nil, fmt.Errorf("zlib: %d bytes cannot hold %d: %w", len(src), size, ErrCorrupt)
+func sectionError(method Method, err error) error {
+	name := "zlib"
+	if method == MethodZstd {
+		name = "zstd"
 	}
-	r, err := zlib.NewReader(bytes.NewReader(src))
-	if err != nil {
-		return nil, sectionError("zlib", err)
-	}
-	defer r.Close()
-	data, err := readExactly(r, size, uint64(len(src)))
-	if err != nil {
-		return nil, sectionError("zlib", err)
-	}
-	return data, nil
-}
-
-func zstdSection(src []byte, size uint64) ([]byte, error) {
-	var h zstd.Header
-	if h.Decode(src) == nil && h.HasFCS && h.FrameContentSize == size && believable(size, src) {
-		// The decoder holds itself to the frame's content size, and allocates that
-		// with the slack that its fast copies want.
-		d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
-			zstd.WithDecoderMaxWindow(max(size, MaxWindow)), zstd.WithDecoderMaxMemory(max(size, MaxWindow)))
-		if err != nil {
-			return nil, sectionError("zstd", err)
-		}
-		defer d.Close()
-		data, err := d.DecodeAll(src, nil)
-		if err == nil && uint64(len(data)) != size {
-			err = errSize
-		}
-		if err != nil {
-			return nil, sectionError("zstd", err)
-		}
-		return data, nil
-	}
-	d, err := newZstd(bytes.NewReader(src))
-	if err != nil {
-		return nil, sectionError("zstd", err)
-	}
-	defer d.Close()
-	data, err := readExactly(d, size, uint64(len(src)))
-	if err != nil {
-		return nil, sectionError("zstd", err)
-	}
-	return data, nil
-}
-
-func sectionError(what string, err error) error {
-	return fmt.Errorf("%s section: %w: %w", what, ErrCorrupt, err)
+	return fmt.Errorf("%s section: %w: %w", name, ErrCorrupt, err)
 }
 
 // errSize: the decompressed size is not what a header says.
@@ -113,14 +63,22 @@ func readExactly(r io.Reader, size, compressed uint64) ([]byte, error) {
 	if uint64(len(data)) < size {
 		return nil, errSize
 	}
-	var one [1]byte
-	switch n, err := io.ReadFull(r, one[:]); {
-	case n > 0:
-		return nil, errSize
-	case err != io.EOF:
+	if err := atEnd(r); err != nil {
 		return nil, err
 	}
 	return data, nil
+}
+
+// atEnd reads the end of r, which checks the sums.
+func atEnd(r io.Reader) error {
+	var one [1]byte
+	switch n, err := io.ReadFull(r, one[:]); {
+	case n > 0:
+		return errSize
+	case err != io.EOF:
+		return err
+	}
+	return nil
 }
 
 // grow reads up to limit bytes into memory that begins with first bytes and

@@ -22,7 +22,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 
 	"github.com/corewalk/corewalk/internal/binbuf"
 )
@@ -65,9 +64,9 @@ type File struct {
 	Progs      []Prog
 	Warnings   []string // what Parse found wrong and worked around
 
-	// Decompress undoes the compression of a section. It must return exactly
-	// size bytes or an error. Nil makes compressed sections ErrCompressed.
-	Decompress func(method Method, src []byte, size uint64) ([]byte, error)
+	// Decompress undoes the compression of a section whose header says that it has
+	// size bytes. Nil makes compressed sections ErrCompressed.
+	Decompress func(method Method, src []byte, size uint64) (Inflated, error)
 	// MaxSection bounds the decompressed size of one section in bytes; 0 means
 	// DefaultMaxSection.
 	MaxSection uint64
@@ -86,9 +85,8 @@ type File struct {
 	sections     []Section
 	shstr        []byte
 
-	plainMu    sync.Mutex
-	plain      map[int]*plainData
-	plainBytes atomic.Int64
+	plainMu sync.Mutex
+	plain   map[int]*plainData
 
 	symtab, dynsym lazyTab
 }

@@ -16,7 +16,7 @@ func seeds(f *testing.F) [][]byte {
 
 // touch asks a file everything.
 func touch(f *File) {
-	f.Decompress = func(_ Method, src []byte, size uint64) ([]byte, error) { return src, nil }
+	f.Decompress = func(_ Method, src []byte, size uint64) (Inflated, error) { return inflated(src), nil }
 	f.BuildID()
 	f.DebugLink()
 	f.DebugAltLink()

@@ -40,7 +40,10 @@ func (c *Cache) Open(path string) (*Image, error) {
 		c.byPath[path] = e
 	}
 	c.mu.Unlock()
-	e.once.Do(func() { e.im, e.err = c.open(path) })
+	e.once.Do(func() {
+		e.err = mmapfile.ErrChanged // what stays when reading the file faults
+		e.im, e.err = c.open(path)
+	})
 	return e.im, e.err
 }
 

@@ -80,6 +80,10 @@ func (im *Image) warn(s string) {
 }
 
 // inflate is what elffile calls for compressed sections.
-func inflate(m elffile.Method, src []byte, size uint64) ([]byte, error) {
-	return decomp.Section(decomp.Method(m), src, size, elffile.DefaultMaxSection)
+func inflate(m elffile.Method, src []byte, size uint64) (elffile.Inflated, error) {
+	l, err := decomp.NewLazy(decomp.Method(m), src, size, elffile.DefaultMaxSection)
+	if err != nil {
+		return nil, err // not a nil *Lazy in an interface
+	}
+	return l, nil
 }

@@ -1,0 +1,171 @@
+package corestate
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/corewalk/corewalk/internal/corebuild"
+	"github.com/corewalk/corewalk/internal/elffile"
+	"github.com/corewalk/corewalk/internal/fixture"
+)
+
+func TestWhatCannotBeAnalysed(t *testing.T) {
+	elf := func(typ uint16, progs ...elffile.Prog) []byte {
+		h := corebuild.Lib(progs...)
+		h.Type = typ
+		return append(h.Bytes(), "/lib/ld.so\x00"...)
+	}
+	notes := func(owner string) []byte {
+		b := corebuild.New()
+		b.Note(owner, 0, []byte("OSRELEASE=6.1"))
+		b.Thread(0, 0, make([]byte, 27*8))
+		return b.Bytes()
+	}
+	noThreads := corebuild.New()
+	noThreads.PSInfo(1, "prog", "prog")
+	noNotes := corebuild.New()
+	noNotes.Load(0x1000, rFlag, 0x1000, nil)
+	arm := corebuild.New32(elffile.EM_ARM, binary.LittleEndian)
+	arm.Thread(1, 11, make([]byte, 72))
+	free := corebuild.New()
+	free.Note("FreeBSD", 1, make([]byte, 300))
+	whole := threaded().Bytes()
+	for _, tt := range []struct {
+		name string
+		data []byte
+		err  error
+		text string
+		core bool
+	}{
+		{"empty", nil, ErrEmpty, "empty", false},
+		{"text", []byte("#!/bin/sh\necho this is no core, but a script\n"), ErrNotELF, "begins with 23 21 2f 62", false},
+		{"zeros", make([]byte, 8192), ErrNotELF, "zeros", false},
+		{"few zeros", make([]byte, 30), ErrTruncatedHeader, "30 bytes", false},
+		{"magic only", []byte("\x7fELF"), ErrTruncatedHeader, "copy", false},
+		{"half a magic", []byte("\x7fE"), ErrTruncatedHeader, "2 bytes", false},
+		{"half a header", whole[:40], ErrTruncatedHeader, "header", false},
+		{"no program headers", whole[:64], ErrTruncatedHeader, "no program headers within its 64 bytes", false},
+		{"program", elf(elffile.ET_EXEC), ErrNotCore, "is a program (x86-64), not a core", false},
+		{"position-independent program", elf(elffile.ET_DYN, elffile.Prog{Type: elffile.PT_INTERP, Off: 120, Filesz: 11, Memsz: 11}), ErrNotCore, "is a program", false},
+		{"library", elf(elffile.ET_DYN), ErrNotCore, "is a shared library", false},
+		{"object", elf(elffile.ET_REL), ErrNotCore, "is an object file", false},
+		{"minidump", []byte("MDMP\x93\xa7\x00\x00"), ErrNotELF, "is a minidump", false},
+		{"Windows kernel dump", []byte("PAGEDU64\x0f\x00\x00\x00"), ErrKernelDump, "Windows kernel crash dump", false},
+		{"kdump", []byte("KDUMP   \x06\x00\x00\x00"), ErrKernelDump, "kernel crash dump", false},
+		{"bzip2", []byte("BZh91AY&SY"), ErrNotELF, "bzip2", false},
+		{"vmcore", notes("VMCOREINFO"), ErrKernelDump, "is a kernel crash dump (vmcore)", true},
+		{"guest memory", notes("QEMU"), ErrKernelDump, "QEMU guest", true},
+		{"no notes", noNotes.Bytes(), ErrNoThreads, "has no notes", true},
+		{"no threads", noThreads.Bytes(), ErrNoThreads, "NT_PRSTATUS", true},
+		{"arm", arm.Bytes(), ErrUnsupportedArch, "Linux on arm", true},
+		{"FreeBSD", free.Bytes(), ErrUnsupportedOS, "FreeBSD", true},
+	} {
+		path := filepath.Join(t.TempDir(), "core.17")
+		if err := os.WriteFile(path, tt.data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c, err := Open(path)
+		if !errors.Is(err, tt.err) || !strings.Contains(err.Error(), tt.text) || !strings.HasPrefix(err.Error(), path+": ") || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+		if (c != nil) != tt.core {
+			t.Errorf("%s: core %v", tt.name, c != nil)
+		}
+		if c != nil {
+			exercise(c)
+			c.Close()
+		}
+		if _, err := OpenReader(bytes.NewReader(tt.data)); !errors.Is(err, tt.err) {
+			t.Errorf("%s as a stream: %v", tt.name, err)
+		}
+	}
+}
+
+func TestOpenMissingFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "none")
+	if _, err := Open(path); !errors.Is(err, os.ErrNotExist) || err.Error() != path+": no such file or directory" {
+		t.Errorf("missing file: %v", err)
+	}
+	if _, err := Open(t.TempDir()); err == nil || !strings.Contains(err.Error(), "directory") {
+		t.Errorf("directory: %v", err)
+	}
+}
+
+func TestCloseReleasesOnce(t *testing.T) {
+	n := 0
+	c, err := openBytes("core", threaded().Bytes(), func() error { n++; return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Close()
+	c.Close()
+	if n != 1 {
+		t.Errorf("released %d times", n)
+	}
+	if c, _ := openBytes("core", []byte("no core at all, only a line of text"), func() error { n++; return nil }); c != nil || n != 2 {
+		t.Errorf("a refused file: core %v, released %d times", c != nil, n)
+	}
+}
+
+func TestOpenStreamsAndCompressedCores(t *testing.T) {
+	cs := fixture.Get(t, "amd64-threads")
+	zst := filepath.Join(cs.Dir, "core.zst")
+	plain, err := os.ReadFile(cs.Core(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	packed, err := os.ReadFile(zst)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var in, out int64
+	for name, do := range map[string]func() (*ELFCore, error){
+		"plain": func() (*ELFCore, error) { return Open(cs.Core(t)) },
+		"compressed": func() (*ELFCore, error) {
+			return Open(zst, TempDir(t.TempDir()), Progress(func(i, o int64) { in, out = i, o }))
+		},
+		"stream":  func() (*ELFCore, error) { return OpenReader(bytes.NewReader(plain)) },
+		"dribble": func() (*ELFCore, error) { return OpenReader(iotest.HalfReader(bytes.NewReader(packed))) },
+	} {
+		c, err := do()
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		ids, _ := c.ThreadIDs()
+		if cut, have, _ := c.Truncated(); len(ids) != 51 || cut || have != int64(len(plain)) {
+			t.Errorf("%s: %d threads, truncated %v, %d bytes", name, len(ids), cut, have)
+		}
+		c.Close()
+	}
+	if in != int64(len(packed)) || out != int64(len(plain)) {
+		t.Errorf("progress ended at %d, %d bytes", in, out)
+	}
+
+	c, err := OpenReader(bytes.NewReader(packed[:len(packed)/2]))
+	if c == nil || err != nil {
+		t.Fatalf("half a compressed core: %v", err)
+	}
+	cut, _, _ := c.Truncated()
+	if !cut || len(c.Warnings()) == 0 || !strings.Contains(c.Warnings()[0], "could be unpacked") {
+		t.Errorf("half a compressed core: truncated %v, warnings %q", cut, c.Warnings())
+	}
+	c.Close()
+
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if c, err := Open(zst, Context(ctx)); c != nil || !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+	if c, err := OpenReader(iotest.ErrReader(io.ErrClosedPipe)); c != nil || !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("a reader that fails: %v", err)
+	}
+}

@@ -3,6 +3,7 @@ package steppers
 import (
 	"errors"
 	"fmt"
+	"path"
 	"sync"
 
 	"github.com/corewalk/corewalk/internal/dwarf/cfi"
@@ -186,7 +187,7 @@ func (s *DebugStepper) rowOf(row *cfi.Row, t *cfi.Table, lib *libstate.Library, 
 
 // noteRow says which row was found.
 func (s *DebugStepper) noteRow(out *unwind.Frame, row *cfi.Row, lib *libstate.Library) {
-	out.Notef("%s FDE %s+%#x..%#x, row at %#x: CFA = %s", row.Source, lib.Path, row.FDE.Start, row.FDE.End, row.Start, row.Format(s.regName))
+	out.Notef("CFI: %s FDE %s+%#x..%#x, row at %#x: CFA = %s", row.Source, path.Base(lib.Path), row.FDE.Start, row.FDE.End, row.Start, row.Format(s.regName))
 }
 
 // regName names a register by DWARF number.

@@ -21,11 +21,13 @@ type LineRow struct {
 }
 
 // Line returns the last row of the unit's line table at or below pc in the
-// sequence that holds pc; false when no sequence does. Rows that are no
-// beginning of a statement count: they say best where a call came from.
+// sequence that holds pc; false when no sequence does.
 //
-// For code of line 0 gdb prints no line at all; here the row before it is
-// given, marked as approximate, when it is of the same file.
+// Of several rows at one address the last counts, as the others cover no code.
+// (gdb prefers one that begins a statement, which in optimised code is often a
+// line of another function than the innermost one at the address.) For code of
+// line 0 the line before it is given, marked as approximate, when it is of the
+// same file; gdb gives it too, of whatever file.
 func (u *Unit) Line(pc uint64) (LineRow, bool) {
 	t := u.lines()
 	if t == nil {

@@ -1,0 +1,173 @@
+package dwarf
+
+import (
+	"encoding/binary"
+	"errors"
+	"testing"
+)
+
+// locationOf asks for the location of a variable of the only unit at pc: "-" for
+// none.
+func locationOf(t *testing.T, d *Data, v *node, pc uint64) string {
+	t.Helper()
+	u, err := d.UnitAt(SecInfo, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	loc := u.Value(v.off, AttrLocation)
+	expr, found, err := u.Location(&loc, pc)
+	if err != nil {
+		t.Fatalf("%#x: %v", pc, err)
+	}
+	if !found {
+		return "-"
+	}
+	return string(expr)
+}
+
+func TestLocationV4(t *testing.T) {
+	eachShape(t, func(t *testing.T, f *dwarfFile, u *unitSpec) {
+		if u.version == 5 {
+			t.Skip("version 5 has another section")
+		}
+		o := f.section(SecLoc)
+		o.u8(0)
+		off := o.len()
+		entry := func(a, b uint64, expr string) {
+			o.uint(u.addrSize, a)
+			o.uint(u.addrSize, b)
+			if expr != "" {
+				o.u16(uint16(len(expr)))
+				o.bytes([]byte(expr))
+			}
+		}
+		entry(0x10, 0x20, "A")
+		entry(maxAddr(uint8(u.addrSize)), 0x5000, "")
+		entry(0, 0x10, "BB")
+		entry(0, 0, "")
+		form := FormSecOffset
+		if u.version < 4 {
+			form = FormData4
+		}
+		v := die(TagVariable, at(AttrLocation, form, off))
+		w := die(TagVariable, at(AttrLocation, FormBlock1, []byte("E")))
+		u.root = die(TagCompileUnit, at(AttrLowPC, FormAddr, 0x1000), v, w)
+		f.unit(u)
+		d := f.data()
+		for pc, want := range map[uint64]string{0x100f: "-", 0x1010: "A", 0x101f: "A", 0x1020: "-", 0x5000: "BB", 0x5010: "-"} {
+			if got := locationOf(t, d, v, pc); got != want {
+				t.Errorf("%#x: %q, want %q", pc, got, want)
+			}
+		}
+		if got := locationOf(t, d, w, 1); got != "E" {
+			t.Errorf("expression %q", got)
+		}
+	})
+}
+
+func TestLocationV5(t *testing.T) {
+	eachShape(t, func(t *testing.T, f *dwarfFile, u *unitSpec) {
+		if u.version < 5 {
+			t.Skip("lists of version 5")
+		}
+		addrs := f.section(SecAddr)
+		addrBase := addrHeader(addrs, u)
+		for _, a := range []uint64{0x2000, 0x3000, 0x3040} {
+			addrs.uint(u.addrSize, a)
+		}
+		o := f.section(SecLoclists)
+		start := beginLength(o, u.dwarf64)
+		o.u16(5)
+		o.u8(uint8(u.addrSize), 0)
+		o.u32(1)
+		base := o.len()
+		o.uint(u.offSize(), uint64(u.offSize()))
+		addr := func(a uint64) { o.uint(u.addrSize, a) }
+		expr := func(s string) {
+			o.uleb(uint64(len(s)))
+			o.bytes([]byte(s))
+		}
+		o.u8(lleGNUViewPair, 1, 2, lleDefaultLocation)
+		expr("D")
+		o.u8(lleOffsetPair, 0x10, 0x20)
+		expr("A")
+		o.u8(lleBaseAddressx, 0, lleOffsetPair, 0x10, 0x20)
+		expr("B")
+		o.u8(lleStartxEndx, 1, 2)
+		expr("C")
+		o.u8(lleStartxLength, 2, 8)
+		expr("")
+		o.u8(lleBaseAddress)
+		addr(0x6000)
+		o.u8(lleOffsetPair, 0, 1)
+		expr("F")
+		o.u8(lleStartEnd)
+		addr(0x7000)
+		addr(0x7001)
+		expr("G")
+		o.u8(lleStartLength)
+		addr(0x8000)
+		o.uleb(1)
+		expr("H")
+		o.u8(lleEndOfList)
+		endLength(o, start, u.dwarf64)
+		v := die(TagVariable, at(AttrLocation, FormLoclistx, 0))
+		u.root = die(TagCompileUnit, at(AttrLowPC, FormAddr, 0x1000),
+			at(AttrLoclistsBase, FormSecOffset, base), at(AttrAddrBase, FormSecOffset, addrBase), v)
+		f.unit(u)
+		d := f.data()
+		for pc, want := range map[uint64]string{0x1010: "A", 0x2010: "B", 0x3000: "C", 0x303f: "C", 0x3040: "", 0x6000: "F", 0x7000: "G", 0x8000: "H", 0x9000: "D"} {
+			if got := locationOf(t, d, v, pc); got != want {
+				t.Errorf("%#x: %q, want %q", pc, got, want)
+			}
+		}
+	})
+}
+
+func TestLocationSplitV4(t *testing.T) {
+	main, dwo := splitFiles(4, 1)
+	o := dwo.section(SecLoc)
+	o.u8(lleStartxLength, 2)
+	o.u32(0x10)
+	o.u16(1)
+	o.u8('A', lleBaseAddressx, 1, lleOffsetPair)
+	o.u32(0)
+	o.u32(8)
+	o.u16(1)
+	o.u8('B', lleStartxEndx, 1, 2)
+	o.u16(1)
+	o.u8('C', lleEndOfList)
+	d := main.data(WithSplit(func(*Unit) (*Data, error) { return dwo.data(), nil }))
+	u, err := d.UnitForPC(0x1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := u.Split()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for pc, want := range map[uint64]string{0x1000: "B", 0x1008: "C", 0x1010: "A", 0x101f: "A"} {
+		expr, found, err := s.Location(&Value{Form: FormSecOffset}, pc)
+		if err != nil || !found || string(expr) != want {
+			t.Errorf("%#x: %q, %v, %v; want %q", pc, expr, found, err, want)
+		}
+	}
+}
+
+func TestLocationDamaged(t *testing.T) {
+	f := newFile(binary.LittleEndian)
+	f.section(SecLoclists).u8(0x77)
+	f.unit(&unitSpec{version: 5, addrSize: 8, root: die(TagCompileUnit)})
+	u, err := f.data().UnitAt(SecInfo, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range []Value{{Form: FormSecOffset}, {Form: FormSecOffset, U: 99}, {Form: FormLoclistx, U: 5}, {Form: FormString}} {
+		if _, found, err := u.Location(&v, 0); err == nil || found {
+			t.Errorf("%+v: found %v, %v", v, found, err)
+		}
+	}
+	if _, _, err := u.Location(&Value{Form: FormSecOffset}, 0); !errors.Is(err, ErrFormat) {
+		t.Error(err)
+	}
+}

@@ -28,5 +28,6 @@ func (r *Report) Complete() bool {
 // Codes of warnings that programs may look for.
 const (
 	WarnCancelled = "cancelled" // the analysis was stopped early
+	WarnChanged   = "changed"   // a file was cut short while it was read
 	WarnTruncated = "truncated" // the dump is cut short; the message says where
 )

@@ -30,9 +30,7 @@ func WriteInfoText(w io.Writer, in *Info, opts TextOptions) error {
 			t.put(plain, mappingSum(in.Mappings))
 		}
 		t.end()
-		if err := s.table.write(t.lineWriter); err != nil {
-			return err
-		}
+		s.table.write(t.lineWriter)
 	}
 	if len(in.Warnings) > 0 {
 		t.end()

@@ -1,17 +1,14 @@
 package report
 
-import (
-	"bytes"
-	"strings"
-
-	"github.com/olekukonko/tablewriter"
-	"github.com/olekukonko/tablewriter/renderer"
-	"github.com/olekukonko/tablewriter/tw"
-)
+import "strings"
 
 // A table is rows of clean strings under heads. A head that begins with > is of a
 // column of numbers, aligned to the right. It is printed without borders, so that
 // line tools can take it apart.
+//
+// It is laid out here because columns are all it needs: the table packages there
+// are cost each start of the program, also of one that prints no table, as much
+// as a whole report.
 type table struct {
 	heads []string
 	rows  [][]string
@@ -21,49 +18,45 @@ func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
 
 // write writes the table with its heads, indented by two columns; nothing when it
 // has no rows.
-func (t *table) write(l *lineWriter) error {
+func (t *table) write(l *lineWriter) {
 	if len(t.rows) == 0 {
-		return nil
+		return
 	}
-	heads := make([]string, len(t.heads))
-	align := make([]tw.Align, len(t.heads))
-	for i, h := range t.heads {
-		heads[i], align[i] = strings.TrimPrefix(h, ">"), tw.AlignLeft
-		if heads[i] != h {
-			align[i] = tw.AlignRight
-		}
+	heads, numbers, widths := t.layout()
+	t.line(l, bold, heads, numbers, widths)
+	for _, row := range t.rows {
+		t.line(l, plain, row, numbers, widths)
 	}
-	var out bytes.Buffer
-	w := tablewriter.NewTable(&out, tablewriter.WithConfig(tableConfig(align)), tablewriter.WithRenderer(renderer.NewBlueprint(tw.Rendition{
-		Borders: tw.BorderNone,
-		Symbols: tw.NewSymbols(tw.StyleNone),
-		Settings: tw.Settings{
-			Lines:      tw.LinesNone,
-			Separators: tw.SeparatorsNone,
-		},
-	})))
-	w.Header(heads)
-	if err := w.Bulk(t.rows); err != nil {
-		return err
-	}
-	if err := w.Render(); err != nil {
-		return err
-	}
-	head := bold
-	for s := range strings.Lines(out.String()) {
-		l.gap(2)
-		l.put(head, strings.TrimRight(s, "\n"))
-		l.end()
-		head = plain
-	}
-	return nil
 }
 
-func tableConfig(align []tw.Align) tablewriter.Config {
-	cell := tw.CellConfig{
-		Formatting: tw.CellFormatting{AutoWrap: tw.WrapNone, AutoFormat: tw.Off},
-		Alignment:  tw.CellAlignment{PerColumn: align},
-		Padding:    tw.CellPadding{Global: tw.Padding{Left: tw.Empty, Right: "  ", Overwrite: true}},
+// layout returns the heads as printed, which columns are of numbers, and how wide
+// each column is.
+func (t *table) layout() (heads []string, numbers []bool, widths []int) {
+	heads, numbers, widths = make([]string, len(t.heads)), make([]bool, len(t.heads)), make([]int, len(t.heads))
+	for i, h := range t.heads {
+		heads[i] = strings.TrimPrefix(h, ">")
+		numbers[i] = heads[i] != h
+		widths[i] = width(heads[i])
+		for _, row := range t.rows {
+			if i < len(row) {
+				widths[i] = max(widths[i], width(row[i]))
+			}
+		}
 	}
-	return tablewriter.Config{Header: cell, Row: cell, Behavior: tw.Behavior{TrimSpace: tw.Off}}
+	return heads, numbers, widths
+}
+
+func (t *table) line(l *lineWriter, st style, cells []string, numbers []bool, widths []int) {
+	var b strings.Builder
+	for i, cell := range cells[:min(len(cells), len(widths))] {
+		pad := strings.Repeat(" ", widths[i]-width(cell))
+		if numbers[i] {
+			cell, pad = pad+cell, ""
+		}
+		b.WriteString("  ")
+		b.WriteString(cell)
+		b.WriteString(pad)
+	}
+	l.put(st, strings.TrimRight(b.String(), " "))
+	l.end()
 }

@@ -70,7 +70,6 @@ var outside = map[string][]string{
 	"github.com/ianlancetaylor/demangle": {"demangle"},
 	"github.com/spf13/pflag":             {"cmd/corewalk"},
 	"github.com/schollz/progressbar":     {"cmd/corewalk"},
-	"github.com/olekukonko/tablewriter":  {"report"},
 	"github.com/klauspost/compress":      {"internal/decomp"},
 	"github.com/pierrec/lz4":             {"internal/decomp"},
 	"github.com/ulikunitz/xz":            {"internal/decomp"},

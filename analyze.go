@@ -25,6 +25,9 @@ type AnalyzeOptions struct {
 // Analyze walks the target's threads and reports. It ends early, with a report
 // of what was done, when ctx is done. A report with gaps is no error; the error
 // says that there is nothing to report.
+//
+// It works on the calling goroutine, so that it can answer ErrChanged when a file
+// is cut short under it.
 func (t *Target) Analyze(ctx context.Context, o AnalyzeOptions) (*report.Report, error) {
 	var wopts []unwind.Option
 	if o.MaxFrames > 0 {
@@ -43,7 +46,14 @@ func (t *Target) Analyze(ctx context.Context, o AnalyzeOptions) (*report.Report,
 			return nil, fmt.Errorf("set the walker up: %w", err)
 		}
 	}
-	p := t.parts()
-	p.Walker = w
-	return inspect.Run(ctx, p, inspect.Options{Threads: o.Threads, NoInlines: o.NoInlines, Explain: o.Explain}), nil
+	var r *report.Report
+	fault := t.guard(func() {
+		p := t.parts()
+		p.Walker = w
+		r = inspect.Run(ctx, p, inspect.Options{Threads: o.Threads, NoInlines: o.NoInlines, Explain: o.Explain})
+	})
+	if fault != nil {
+		return nil, fault
+	}
+	return r, nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/corewalk/corewalk/corestate"
 	"github.com/corewalk/corewalk/internal/debugfind"
 	"github.com/corewalk/corewalk/internal/image"
+	"github.com/corewalk/corewalk/internal/mmapfile"
 	"github.com/corewalk/corewalk/internal/modules"
 	"github.com/corewalk/corewalk/steppers"
 	"github.com/corewalk/corewalk/symlookup"
@@ -63,6 +64,10 @@ func WithCoreOptions(opts ...corestate.Option) Option {
 
 // A Target is an opened dump. It may be used by several goroutines until it is
 // closed.
+//
+// The dump and the files of its modules are mapped, not copied. Open, Analyze and
+// Info answer ErrChanged when another process shortens one of them meanwhile; a
+// program that reads memory or walks itself does so inside Guard.
 type Target struct {
 	core   *corestate.ELFCore
 	cache  *image.Cache
@@ -112,11 +117,32 @@ func open(core *corestate.ELFCore, err error, path string, cfg *config) (*Target
 	}
 	finder := debugfind.New(cfg.find)
 	t := &Target{core: core, path: path, cache: image.NewCache(finder)}
-	t.images = modules.NewSet(t.cache, finder, core.DumpMemory(), cfg.force)
-	_, t.libWarnings = core.BuildLibraries(t.images.ELF)
-	core.SetBacking(t.images.ELF)
-	t.lookup = symlookup.New(core.LibraryTracker(), t.images.Image)
+	fault := t.guard(func() {
+		t.images = modules.NewSet(t.cache, finder, core.DumpMemory(), cfg.force)
+		_, t.libWarnings = core.BuildLibraries(t.images.ELF)
+		core.SetBacking(t.images.ELF)
+		t.lookup = symlookup.New(core.LibraryTracker(), t.images.Image)
+	})
+	if fault != nil {
+		return nil, errors.Join(fault, t.Close())
+	}
 	return t, err
+}
+
+// ErrChanged says that a mapped file became shorter while it was read.
+var ErrChanged = mmapfile.ErrChanged
+
+// Guard calls fn and answers an error wrapping ErrChanged, instead of a crash of
+// the whole program, when fn touched bytes of a mapped file that another process
+// has cut off. Only the calling goroutine is guarded.
+func Guard(fn func()) error { return mmapfile.Guard(fn) }
+
+// guard is Guard with the dump's path and advice in the error.
+func (t *Target) guard(fn func()) error {
+	if err := mmapfile.Guard(fn); err != nil {
+		return fmt.Errorf("%s: the dump, or a file of its modules, was cut short by another process: wait until it is written, or copy it first (%w)", t.path, err)
+	}
+	return nil
 }
 
 // Close releases the dump and the files. Nothing that came from the Target may be

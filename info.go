@@ -9,17 +9,22 @@ import (
 )
 
 // Info tells what the dump holds: its notes, the mappings of its process with how
-// much of each was dumped, and its modules with the files found for them.
+// much of each was dumped, and its modules with the files found for them. What
+// could not be read because a file was cut short meanwhile is left out, with a
+// warning.
 func (t *Target) Info() *report.Info {
-	p := t.parts()
-	return &report.Info{
-		Schema:   report.InfoSchema,
-		Dump:     p.Dump,
-		Notes:    t.notes(),
-		Mappings: t.mappings(),
-		Modules:  inspect.Modules(p),
-		Warnings: p.Warnings,
+	in := &report.Info{Schema: report.InfoSchema}
+	fault := t.guard(func() {
+		p := t.parts()
+		in.Dump, in.Warnings = p.Dump, p.Warnings
+		in.Mappings = t.mappings()
+		in.Notes = t.notes()
+		in.Modules = inspect.Modules(p)
+	})
+	if fault != nil {
+		in.Warnings = append(in.Warnings, report.Warning{Code: report.WarnChanged, Message: fault.Error()})
 	}
+	return in
 }
 
 func (t *Target) notes() []report.Note {

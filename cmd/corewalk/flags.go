@@ -4,13 +4,16 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/pflag"
 
 	"github.com/corewalk/corewalk"
+	"github.com/corewalk/corewalk/unwind"
 )
 
-// fileFlags say where files are; every subcommand has them.
+// fileFlags say where files are and how to print; every subcommand has them.
 type fileFlags struct {
 	sysroots, debugDirs, search []string
 	force                       bool
@@ -23,8 +26,8 @@ func (f *fileFlags) register(fs *pflag.FlagSet) {
 	fs.StringArrayVar(&f.debugDirs, "debug-dir", nil, "look for separate debug files in `DIR` instead of /usr/lib/debug (repeatable)")
 	fs.StringArrayVar(&f.search, "search", nil, "look for binaries and debug files anywhere below `DIR`, by build-id (repeatable)")
 	fs.BoolVar(&f.force, "force-mismatched", false, "use files of another build where the right one is not found; frames say so")
-	fs.StringVar(&f.format, "format", "text", "`text|json`")
-	fs.StringVar(&f.color, "color", "auto", "`auto|always|never`: colour the text; auto does on a terminal")
+	fs.StringVar(&f.format, "format", "text", "`FORMAT` of the output: text or json")
+	fs.StringVar(&f.color, "color", "auto", "colour the text: `WHEN` is auto (on a terminal, unless NO_COLOR is set), always or never")
 }
 
 // check validates what the flag parser cannot.
@@ -35,12 +38,15 @@ func (f *fileFlags) check() error {
 	if !slices.Contains([]string{"auto", "always", "never"}, f.color) {
 		return fmt.Errorf("--color %s: auto, always or never is wanted", f.color)
 	}
-	for _, dirs := range [][]string{f.sysroots, f.debugDirs, f.search} {
-		for _, d := range dirs {
-			if st, err := os.Stat(d); err != nil {
-				return err
+	for _, d := range []struct {
+		flag string
+		dirs []string
+	}{{"sysroot", f.sysroots}, {"debug-dir", f.debugDirs}, {"search", f.search}} {
+		for _, dir := range d.dirs {
+			if st, err := os.Stat(dir); err != nil {
+				return fmt.Errorf("--%s %s: %w", d.flag, dir, plainError(err))
 			} else if !st.IsDir() {
-				return fmt.Errorf("%s is not a directory", d)
+				return fmt.Errorf("--%s %s: not a directory", d.flag, dir)
 			}
 		}
 	}
@@ -89,15 +95,15 @@ func isTerminal(stream any) bool {
 	return err == nil && st.Mode()&os.ModeCharDevice != 0
 }
 
-// operands takes CORE [BINARY] off the command line.
-func operands(args []string) (core, binary string, err error) {
-	switch len(args) {
-	case 0:
-		return "", "", fmt.Errorf("a core is wanted")
-	case 1:
-		return args[0], "", nil
-	case 2:
-		return args[0], args[1], nil
+// threadIDs takes the values of --thread apart.
+func threadIDs(values []string) ([]unwind.ThreadID, error) {
+	var ids []unwind.ThreadID
+	for _, v := range values {
+		n, err := strconv.Atoi(strings.TrimSpace(v))
+		if err != nil || n < 0 {
+			return nil, fmt.Errorf("--thread %s: the number of a thread is wanted", v)
+		}
+		ids = append(ids, unwind.ThreadID(n))
 	}
-	return "", "", fmt.Errorf("%d files given; one core, and the binary that made it, are wanted", len(args))
+	return ids, nil
 }

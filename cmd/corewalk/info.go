@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/spf13/pflag"
 
 	"github.com/corewalk/corewalk/report"
@@ -16,49 +14,66 @@ Usage:
 
 Examples:
   corewalk info core.4242
-  corewalk info --missing core.4242            # BUILD-ID PATH of each file that is wanted, a line each
+  corewalk info --missing core.4242       # BUILD-ID PATH of each file to fetch, a line each
+  corewalk info --missing core.4242 | while read -r id path; do debuginfod-find debuginfo "$id"; done
   corewalk info --format json core | jq '.modules[].build_id'
+
+Exit status: 0 all was read; 1 the file is no core; 2 wrong usage; 3 the core is cut short or of a
+kind whose stacks cannot be walked.
 `
 
-func runInfo(args []string, e env) int {
-	var f fileFlags
-	var missing bool
+// infoFlags are those of corewalk info.
+type infoFlags struct {
+	fileFlags
+	missing bool
+}
+
+func (f *infoFlags) set() *pflag.FlagSet {
 	fs := pflag.NewFlagSet("corewalk info", pflag.ContinueOnError)
 	f.register(fs)
-	fs.BoolVar(&missing, "missing", false, "list only the build-ids of modules whose binary or debug information was not found")
+	fs.BoolVar(&f.missing, "missing", false, "list only the build-ids of modules whose binary or debug information was not found")
+	return fs
+}
+
+func runInfo(args []string, e env) int {
+	var f infoFlags
+	fs := f.set()
 	if status, ok := parse(fs, args, infoUsage, e); !ok {
 		return status
 	}
-	core, binary, err := operands(fs.Args())
-	if err == nil {
-		err = f.check()
+	if err := f.check(); err != nil {
+		return e.usageError("%v", err)
 	}
+	o, err := e.operands(fs.Args())
 	if err != nil {
 		return e.usageError("%v", err)
 	}
-	t, err := openCore(core, e, f.options(binary))
+	t, err := e.open(o, f.options(o.binary))
 	if t == nil {
-		return e.fail(err)
+		return e.failOpen(err)
 	}
 	defer t.Close()
 	if err != nil { // what is in the file can still be shown
-		fmt.Fprintf(e.stderr, "corewalk: %v\n", err)
+		e.say("%v", err)
 	}
 	in := t.Info()
-	var werr error
+	status := exitComplete
+	if e.unused(o, in.Modules) || err != nil || in.Dump.Truncated {
+		status = exitIncomplete
+	}
+	for _, w := range in.Warnings {
+		if w.Code == report.WarnChanged {
+			e.say("%s", w.Message)
+			status = exitIncomplete
+		}
+	}
 	switch {
-	case missing:
-		werr = report.WriteMissing(e.stdout, in.Modules)
+	case f.missing:
+		err = report.WriteMissing(e.stdout, in.Modules)
 	case f.format == "json":
-		werr = report.WriteInfoJSON(e.stdout, in)
+		err = report.WriteInfoJSON(e.stdout, in)
 	default:
-		werr = report.WriteInfoText(e.stdout, in, report.TextOptions{Color: f.colored(e.stdout)})
+		err = report.WriteInfoText(e.stdout, in, report.TextOptions{Color: f.colored(e.stdout)})
 	}
-	switch {
-	case werr != nil:
-		return e.fail(werr)
-	case err != nil || in.Dump.Truncated:
-		return exitIncomplete
-	}
-	return exitComplete
+	return e.written(err, status)
 }

@@ -2,10 +2,13 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
+	"syscall"
 
 	"github.com/spf13/pflag"
 )
@@ -20,11 +23,19 @@ const (
 
 // env is what a run of the command sees of the world.
 type env struct {
+	ctx            context.Context // done at Ctrl-C
 	stdin          io.Reader
 	stdout, stderr io.Writer
 }
 
-func main() { os.Exit(run(os.Args[1:], env{os.Stdin, os.Stdout, os.Stderr})) }
+func main() {
+	// A pipe whose reader has left is then an error of writing, which written
+	// takes for no failure.
+	signal.Ignore(syscall.SIGPIPE)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	context.AfterFunc(ctx, stop) // the second Ctrl-C kills
+	os.Exit(run(os.Args[1:], env{ctx, os.Stdin, os.Stdout, os.Stderr}))
+}
 
 // run executes one command line and returns its exit status.
 func run(args []string, e env) int {
@@ -42,22 +53,36 @@ func parse(fs *pflag.FlagSet, args []string, usage string, e env) (int, bool) {
 	err := fs.Parse(args)
 	switch {
 	case errors.Is(err, pflag.ErrHelp):
-		fmt.Fprintf(e.stdout, "%s\nFlags:\n%s", usage, fs.FlagUsagesWrapped(100))
-		return exitComplete, false
+		_, err = fmt.Fprintf(e.stdout, "%s\nFlags:\n%s", usage, fs.FlagUsagesWrapped(100))
+		return e.written(err, exitComplete), false
 	case err != nil:
 		return e.usageError("%v", err), false
 	}
 	return 0, true
 }
 
+// say writes one line to standard error.
+func (e env) say(format string, args ...any) {
+	fmt.Fprintf(e.stderr, "corewalk: "+format+"\n", args...)
+}
+
 // usageError reports a command line that makes no sense.
 func (e env) usageError(format string, args ...any) int {
-	fmt.Fprintf(e.stderr, "corewalk: "+format+" (corewalk --help shows how)\n", args...)
+	e.say(format+" (corewalk --help shows how)", args...)
 	return exitUsage
 }
 
 // fail reports that nothing could be analysed.
 func (e env) fail(err error) int {
-	fmt.Fprintf(e.stderr, "corewalk: %v\n", err)
+	e.say("%v", err)
 	return exitNothing
+}
+
+// written is the status after writing the output ended with err. Nobody reading
+// on, as with "corewalk core | head", is no failure.
+func (e env) written(err error, status int) int {
+	if err == nil || errors.Is(err, syscall.EPIPE) {
+		return status
+	}
+	return e.fail(fmt.Errorf("the report could not be written: %w", err))
 }

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"time"
 
@@ -11,32 +13,43 @@ import (
 	"github.com/corewalk/corewalk/corestate"
 )
 
-// openCore opens the core named on the command line, "-" being standard input.
-func openCore(path string, e env, opts []corewalk.Option) (*corewalk.Target, error) {
-	p := &progress{out: e.stderr, start: time.Now()}
-	if isTerminal(e.stderr) {
+// open opens the core named on the command line, "-" being standard input.
+func (e env) open(o operands, opts []corewalk.Option) (*corewalk.Target, error) {
+	p := &progress{start: time.Now()}
+	opts = append(opts, corewalk.WithCoreOptions(corestate.Context(e.ctx)))
+	if f, ok := e.stderr.(*os.File); ok && isTerminal(f) {
+		p.out = f
 		opts = append(opts, corewalk.WithCoreOptions(corestate.Progress(p.report)))
 	}
 	defer p.done()
-	if path == "-" {
+	if o.core == "-" {
 		return corewalk.OpenReader(e.stdin, "-", opts...)
 	}
-	if st, err := os.Stat(path); err == nil {
+	if st, err := os.Stat(o.core); err == nil {
 		p.total = st.Size()
 	}
-	t, err := corewalk.Open(path, opts...)
-	if err != nil && t == nil {
-		return nil, err
-	}
-	return t, err
+	return corewalk.Open(o.core, opts...)
 }
 
-// patience is how long decompression goes on before a bar is shown.
+// failOpen reports a core that could not be opened, with what to do where the
+// error does not say it.
+func (e env) failOpen(err error) int {
+	advice := ""
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		advice = ": where cores go is in /proc/sys/kernel/core_pattern; with systemd, coredumpctl has them"
+	case errors.Is(err, fs.ErrPermission):
+		advice = ": cores can be read by the user whose process died, and by root"
+	}
+	return e.fail(fmt.Errorf("%w%s", err, advice))
+}
+
+// patience is how long unpacking goes on before a bar is shown.
 const patience = time.Second
 
 // progress shows how far a compressed core has been read.
 type progress struct {
-	out   any
+	out   *os.File // a terminal
 	start time.Time
 	total int64 // bytes of the compressed file; 0 when not known
 	bar   *progressbar.ProgressBar
@@ -52,19 +65,16 @@ func (p *progress) report(in, _ int64) {
 		if total == 0 {
 			total = -1
 		}
-		f, ok := p.out.(*os.File)
-		if !ok {
-			return
-		}
-		p.bar = progressbar.NewOptions64(total, progressbar.OptionSetWriter(f), progressbar.OptionShowBytes(true),
-			progressbar.OptionSetDescription("decompressing"), progressbar.OptionClearOnFinish(), progressbar.OptionThrottle(100*time.Millisecond))
+		p.bar = progressbar.NewOptions64(total, progressbar.OptionSetWriter(p.out), progressbar.OptionShowBytes(true),
+			progressbar.OptionSetDescription("unpacking"), progressbar.OptionClearOnFinish(), progressbar.OptionThrottle(100*time.Millisecond))
 	}
 	p.bar.Set64(in)
 }
 
+// done takes the bar off the screen.
 func (p *progress) done() {
 	if p.bar != nil {
 		p.bar.Finish()
-		fmt.Fprint(p.out.(*os.File), "\r")
+		fmt.Fprint(p.out, "\r")
 	}
 }

@@ -1,11 +1,9 @@
 package main
 
 import (
-	"context"
 	"fmt"
-	"os"
-	"os/signal"
 	"runtime"
+	"slices"
 
 	"github.com/spf13/pflag"
 
@@ -19,7 +17,7 @@ and every thread's stack with functions, files, lines and inlined calls.
 
 Usage:
   corewalk [flags] CORE [BINARY]   report on a core (also .zst, .lz4, .xz, .gz; - for standard input)
-  corewalk info [flags] CORE       what is in a core: notes, mappings, modules
+  corewalk info [flags] CORE       what is in a core: notes, mappings, modules (corewalk info --help)
 
 BINARY may be left out when the file that the core names is still there and still the same build.
 
@@ -29,7 +27,7 @@ Examples:
   corewalk --sysroot ./rootfs --format json core | jq .crash
   corewalk --explain --thread 4242 core ./server
   coredumpctl dump server | corewalk -
-  corewalk info --missing core | cut -d' ' -f1 | xargs -n1 debuginfod-find debuginfo
+  corewalk info --missing core     # build-ids to fetch, for instance with debuginfod-find
 
 Exit status: 0 the report is complete; 1 nothing could be analysed; 2 wrong usage; 3 the report has gaps
 (a stack that ended early, a file of another build, a truncated core).
@@ -38,7 +36,7 @@ Exit status: 0 the report is complete; 1 nothing could be analysed; 2 wrong usag
 // reportFlags are those of the main command.
 type reportFlags struct {
 	fileFlags
-	threads   []int
+	threads   []string
 	maxFrames int
 	noInlines bool
 	registers bool
@@ -49,8 +47,9 @@ type reportFlags struct {
 func (f *reportFlags) set() *pflag.FlagSet {
 	fs := pflag.NewFlagSet("corewalk", pflag.ContinueOnError)
 	f.register(fs)
-	fs.IntSliceVar(&f.threads, "thread", nil, "report only the threads with these `IDs`")
+	fs.StringSliceVar(&f.threads, "thread", nil, "report only the threads with these `IDs` (repeatable, or with commas)")
 	fs.IntVar(&f.maxFrames, "max-frames", -1, "walk at most `N` frames of a stack; 0 prints all of a very deep one (default: walk all, print its ends)")
+	fs.Lookup("max-frames").DefValue = "0" // -1 only tells that the flag is not given
 	fs.BoolVar(&f.noInlines, "no-inlines", false, "leave out inlined and tail-called functions")
 	fs.BoolVar(&f.registers, "registers", false, "print every thread's registers")
 	fs.BoolVar(&f.explain, "explain", false, "tell for each frame how it was found")
@@ -68,50 +67,88 @@ func runReport(args []string, e env) int {
 		fmt.Fprintf(e.stdout, "corewalk %s (%s)\n", corewalk.Version, runtime.Version())
 		return exitComplete
 	}
-	core, binary, err := operands(fs.Args())
-	if err == nil {
-		err = f.check()
-	}
+	analyze, err := f.analyze()
 	if err != nil {
 		return e.usageError("%v", err)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	t, err := openCore(core, e, f.options(binary))
+	o, err := e.operands(fs.Args())
 	if err != nil {
-		if t != nil {
-			t.Close()
-		}
-		return e.fail(err)
+		return e.usageError("%v", err)
+	}
+	t, err := e.open(o, f.options(o.binary))
+	if t == nil {
+		return e.failOpen(err)
 	}
 	defer t.Close()
-	r, err := t.Analyze(ctx, f.analyze())
+	if err != nil {
+		return f.unwalkable(e, t, err)
+	}
+	r, err := t.Analyze(e.ctx, analyze)
 	if err != nil {
 		return e.fail(err)
 	}
-	if len(f.threads) > 0 && len(r.Threads) == 0 {
-		return e.fail(fmt.Errorf("%s has no thread %d; corewalk info lists them", core, f.threads[0]))
-	}
-	if f.format == "json" {
-		err = report.WriteJSON(e.stdout, r)
-	} else {
-		err = report.WriteText(e.stdout, r, f.text(e))
-	}
-	if err != nil {
-		return e.fail(err)
-	}
+	status := exitComplete
 	if !r.Complete() && !f.cutOnly(r) {
-		return exitIncomplete
+		status = exitIncomplete
 	}
-	return exitComplete
+	if e.unused(o, r.Modules) {
+		status = exitIncomplete
+	}
+	if e.ctx.Err() == nil && !e.haveThreads(o, analyze.Threads, r) {
+		if len(r.Threads) == 0 {
+			return exitNothing
+		}
+		status = exitIncomplete
+	}
+	return e.written(f.write(e, r), status)
 }
 
-func (f *reportFlags) analyze() corewalk.AnalyzeOptions {
-	o := corewalk.AnalyzeOptions{MaxFrames: max(f.maxFrames, 0), NoInlines: f.noInlines, Explain: f.explain}
-	for _, t := range f.threads {
-		o.Threads = append(o.Threads, unwind.ThreadID(t))
+func (f *reportFlags) write(e env, r *report.Report) error {
+	if f.format == "json" {
+		return report.WriteJSON(e.stdout, r)
 	}
-	return o
+	return report.WriteText(e.stdout, r, f.text(e))
+}
+
+// unwalkable reports what is in a core without threads or of an architecture that
+// is not known.
+func (f *reportFlags) unwalkable(e env, t *corewalk.Target, why error) int {
+	in := t.Info()
+	var err error
+	if f.format == "json" {
+		err = report.WriteJSON(e.stdout, &report.Report{Schema: report.Schema, Dump: in.Dump, Modules: in.Modules,
+			Warnings: append(in.Warnings, report.Warning{Code: "not-walkable", Message: why.Error()})})
+	} else {
+		err = report.WriteInfoText(e.stdout, in, report.TextOptions{Color: f.colored(e.stdout)})
+	}
+	e.say("%v", why)
+	return e.written(err, exitNothing)
+}
+
+// haveThreads says which of the threads that were asked for are not in the core.
+func (e env) haveThreads(o operands, want []unwind.ThreadID, r *report.Report) bool {
+	all := true
+	for _, id := range want {
+		if !slices.ContainsFunc(r.Threads, func(t report.Thread) bool { return t.ID == int(id) }) {
+			e.say("%s has no thread %d; corewalk info lists those it has", o.core, id)
+			all = false
+		}
+	}
+	return all
+}
+
+// analyze checks the flags and turns them into options.
+func (f *reportFlags) analyze() (corewalk.AnalyzeOptions, error) {
+	o := corewalk.AnalyzeOptions{MaxFrames: max(f.maxFrames, 0), NoInlines: f.noInlines, Explain: f.explain}
+	if err := f.check(); err != nil {
+		return o, err
+	}
+	if f.maxFrames < -1 {
+		return o, fmt.Errorf("--max-frames %d: 0 or more is wanted", f.maxFrames)
+	}
+	var err error
+	o.Threads, err = threadIDs(f.threads)
+	return o, err
 }
 
 // defaultRows is how many lines of one stack the text shows before it leaves out

@@ -1,0 +1,187 @@
+package main
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/corewalk/corewalk/internal/decomp"
+	"github.com/corewalk/corewalk/internal/elffile"
+	"github.com/corewalk/corewalk/report"
+)
+
+// operands are the files on the command line.
+type operands struct {
+	core, binary string // binary is "" when none was given, or it cannot be used
+	given        string // BINARY as given
+}
+
+// operands takes CORE [BINARY] off the command line. What is wrong with BINARY
+// is said and BINARY left out: the core alone still tells something.
+func (e env) operands(args []string) (operands, error) {
+	switch len(args) {
+	case 0:
+		return operands{}, errors.New("a core is wanted")
+	case 1:
+		return operands{core: args[0]}, nil
+	case 2:
+	default:
+		if args[0] == "info" {
+			return operands{}, errors.New("info comes first: corewalk info [flags] CORE")
+		}
+		return operands{}, fmt.Errorf("%d files given; one core, and the binary that made it, are wanted", len(args))
+	}
+	o := operands{core: args[0], binary: args[1], given: args[1]}
+	if args[0] == "info" && kindOf("info").err != nil {
+		return o, errors.New("info comes first: corewalk info [flags] CORE")
+	}
+	core, program := kindOf(o.core), kindOf(o.binary)
+	switch {
+	case core.kind == kindProgram && program.kind == kindCore:
+		e.say("%s is the program and %s the core: taken the other way round; the core comes first", o.core, o.binary)
+		return operands{core: o.binary, binary: o.core, given: o.core}, nil
+	case core.kind == kindCore && core.info != nil && program.info != nil && os.SameFile(core.info, program.info):
+		e.say("%s is given twice, and is the core: give the program that dumped it as BINARY, or no BINARY", o.binary)
+	case program.kind != kindProgram:
+		e.say("%s: not used as BINARY: %s", o.binary, program.wrong(o.binary))
+	default:
+		return o, nil
+	}
+	o.binary = ""
+	return o, nil
+}
+
+// A content is what a file holds, as far as its first bytes tell.
+type content struct {
+	kind int
+	info fs.FileInfo // nil when not known
+	err  error       // why it cannot be read
+	head []byte
+}
+
+// Kinds of content.
+const (
+	kindOther   = iota
+	kindCore    // an ELF core, or something compressed, which is none of the others
+	kindProgram // an ELF file that is no core
+)
+
+// kindOf looks at a regular file. Others, pipes for instance, are left alone.
+func kindOf(path string) content {
+	st, err := os.Stat(path)
+	if err != nil {
+		return content{err: err}
+	}
+	c := content{info: st}
+	if !st.Mode().IsRegular() {
+		return c
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		c.err = err
+		return c
+	}
+	defer f.Close()
+	head := make([]byte, 64)
+	n, err := io.ReadFull(f, head)
+	c.head = head[:n]
+	switch {
+	case err != nil && err != io.EOF && err != io.ErrUnexpectedEOF:
+		c.err = err
+	case decomp.Sniff(c.head) != decomp.None:
+		c.kind = kindCore
+	case n >= 18 && string(head[:4]) == "\x7fELF":
+		c.kind = kindProgram
+		order := binary.ByteOrder(binary.LittleEndian)
+		if head[5] == 2 {
+			order = binary.BigEndian
+		}
+		if order.Uint16(head[16:]) == elffile.ET_CORE {
+			c.kind = kindCore
+		}
+	}
+	return c
+}
+
+// wrong says why a file cannot be the program, and what to do.
+func (c *content) wrong(path string) string {
+	const advice = "give the program that dumped the core, or no BINARY"
+	switch {
+	case c.err != nil:
+		return plainError(c.err).Error() + ": " + advice
+	case c.info.IsDir():
+		return "is a directory: give the program itself, or --search " + path
+	case !c.info.Mode().IsRegular():
+		return "is no regular file: " + advice
+	case len(c.head) == 0:
+		return "is empty: " + advice
+	case c.kind == kindCore && string(c.head[:4]) == "\x7fELF":
+		return "is a core, too: " + advice
+	case c.kind == kindCore:
+		return "is compressed: unpack the program first"
+	}
+	return fmt.Sprintf("is no ELF file, it begins with % x: %s", c.head[:min(4, len(c.head))], advice)
+}
+
+// unused says why a BINARY that looked good was not used for the main program,
+// and reports whether the program had no other file either.
+func (e env) unused(o operands, modules []report.Module) bool {
+	main := mainModule(modules)
+	if o.given == "" {
+		return false
+	}
+	if o.binary != "" && (main == nil || !sameFile(main.File, o.binary) && !sameFile(main.DebugFile, o.binary)) {
+		switch {
+		case main == nil:
+			e.say("%s: not used as BINARY: the core does not tell which of its modules is the program", o.binary)
+		case main.File == "":
+			e.say("%s: not used as BINARY: it does not fit %s, the program of the core", o.binary, main.Path)
+		default:
+			e.say("%s: not used as BINARY: it is not the build that dumped the core; %s is and was used", o.binary, main.File)
+		}
+	} else if o.binary != "" && main.Status == report.ModuleMismatched && !sameFile(main.DebugFile, o.binary) {
+		e.say("%s: is not the build that dumped the core: give the one with %s", o.binary, wantedID(main))
+	}
+	return main == nil || main.File == "" || main.Status == report.ModuleMismatched
+}
+
+func wantedID(m *report.Module) string {
+	if m.BuildID == "" {
+		return "its headers"
+	}
+	return "build-id " + m.BuildID
+}
+
+func mainModule(modules []report.Module) *report.Module {
+	for i := range modules {
+		if modules[i].Main {
+			return &modules[i]
+		}
+	}
+	return nil
+}
+
+func sameFile(a, b string) bool {
+	if a == b {
+		return true
+	}
+	x, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	y, err := os.Stat(b)
+	return err == nil && os.SameFile(x, y)
+}
+
+// plainError is err without the operation and the path that the system's errors
+// begin with.
+func plainError(err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err
+	}
+	return err
+}

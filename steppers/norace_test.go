@@ -1,0 +1,5 @@
+//go:build !race
+
+package steppers_test
+
+const raceDetector = false

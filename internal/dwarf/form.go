@@ -1,7 +1,6 @@
 package dwarf
 
 import (
-	"encoding/binary"
 	"fmt"
 
 	"github.com/corewalk/corewalk/internal/binbuf"
@@ -178,12 +177,4 @@ func skipLEB(c *binbuf.Cursor) {
 	}
 	c.Off = len(c.Data)
 	c.Fail(fmt.Errorf("unterminated LEB128 number: %w", binbuf.ErrShort))
-}
-
-// order returns the byte order of the file.
-func (d *Data) order() binary.ByteOrder {
-	if d.big {
-		return binary.BigEndian
-	}
-	return binary.LittleEndian
 }

@@ -33,7 +33,6 @@ type Unit struct {
 
 	lineOnce sync.Once
 	line     *lineTable
-	lineErr  error
 	paths    pathCache
 
 	funcs   funcIndex

@@ -14,9 +14,11 @@ import (
 
 	"github.com/corewalk/corewalk/corestate"
 	"github.com/corewalk/corewalk/internal/debugfind"
+	"github.com/corewalk/corewalk/internal/elffile"
 	"github.com/corewalk/corewalk/internal/image"
 	"github.com/corewalk/corewalk/internal/mmapfile"
 	"github.com/corewalk/corewalk/internal/modules"
+	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/steppers"
 	"github.com/corewalk/corewalk/symlookup"
 	"github.com/corewalk/corewalk/unwind"
@@ -120,13 +122,22 @@ func open(core *corestate.ELFCore, err error, path string, cfg *config) (*Target
 	fault := t.guard(func() {
 		t.images = modules.NewSet(t.cache, finder, core.DumpMemory(), cfg.force)
 		_, t.libWarnings = core.BuildLibraries(t.images.ELF)
-		core.SetBacking(t.images.ELF)
+		core.SetBacking(t.matched)
 		t.lookup = symlookup.New(core.LibraryTracker(), t.images.Image)
 	})
 	if fault != nil {
 		return nil, errors.Join(fault, t.Close())
 	}
 	return t, err
+}
+
+// matched is the file of lib, unless it is of another build: its bytes are not
+// those that the process had.
+func (t *Target) matched(lib *libstate.Library) *elffile.File {
+	if r := t.images.Resolve(lib); !r.Forced {
+		return r.Image.ELF()
+	}
+	return nil
 }
 
 // ErrChanged says that a mapped file became shorter while it was read.

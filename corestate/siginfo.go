@@ -21,7 +21,7 @@ const (
 type SignalInfo struct {
 	Source SignalSource
 	Signo  int // 0 for none
-	Code   int // si_code; 0 unless Source is FullSigInfo
+	Code   int // si_code; 0 when only the number is known
 	Errno  int
 
 	HasAddr bool         // SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP raised by a fault

@@ -14,22 +14,30 @@ func (b *builder) header(addr arch.Address) *elffile.File {
 	if n, _ := b.src.Mem.ReadMem(addr, magic[:]); n < 4 || string(magic[:]) != "\x7fELF" {
 		return nil
 	}
-	size := int(min(b.page, maxHeader))
-	for {
-		buf := make([]byte, size)
-		n, _ := b.src.Mem.ReadMem(addr, buf)
-		f, err := elffile.Parse(buf[:n])
-		if err != nil || !b.fits(f) || f.Type != elffile.ET_EXEC && f.Type != elffile.ET_DYN {
-			return nil
-		}
-		if hasLoad(f) && (len(f.Warnings) == 0 || n < size || size >= maxHeader) {
-			return f
-		}
-		if n < size || size >= maxHeader {
-			return nil
-		}
-		size = maxHeader // the headers reach into later pages
+	buf := b.read(addr, b.headerSize(addr), maxHeader)
+	f, err := elffile.Parse(buf)
+	if err != nil || !b.fits(f) || f.Type != elffile.ET_EXEC && f.Type != elffile.ET_DYN || !hasLoad(f) {
+		return nil
 	}
+	return f
+}
+
+// headerSize is how many bytes the ELF header at addr and its program headers
+// take, which follow it at once in whatever linkers make (gABI, "ELF Header":
+// e_phoff, e_phentsize, e_phnum).
+func (b *builder) headerSize(addr arch.Address) uint64 {
+	var h [64]byte
+	n, _ := b.src.Mem.ReadMem(addr, h[:])
+	order := b.src.Arch.ByteOrder
+	phoff, sizes := uint64(order.Uint32(h[28:])), h[42:]
+	if b.src.Arch.WordSize == 8 {
+		phoff, sizes = order.Uint64(h[32:]), h[54:]
+	}
+	table := uint64(order.Uint16(sizes)) * uint64(order.Uint16(sizes[2:]))
+	if phoff > maxHeader {
+		return uint64(n)
+	}
+	return max(uint64(n), phoff+table)
 }
 
 func hasLoad(f *elffile.File) bool {

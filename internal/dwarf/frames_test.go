@@ -67,7 +67,9 @@ func TestFrames(t *testing.T) {
 						die(TagLexicalBlock, pcs(0x1030, 0x20),
 							inlined(a, 30, pcs(0x1038, 8)))),
 					inlined(b, 40, pcs(0x1080, 0x10))),
-				inlined(a, 50, pcs(0x1090, 0x10)))
+				inlined(a, 50, pcs(0x1090, 0x10)),
+				die(TagLexicalBlock, pcs(0x10a0, 0x10), die(TagVariable, name("y"))),
+				inlined(b, 60, pcs(0x10a0, 0x10))) // beside the block that it is in
 			nested := die(TagSubprogram, name("outer"), pcs(0x1100, 0x10), die(TagLexicalBlock, pcs(0x1100, 0x10), die(TagSubprogram, name("nested"), pcs(0x1110, 0x10))))
 			l := lineSpec{version: u.version, addrSize: u.addrSize, dwarf64: u.dwarf64, files: []fileSpec{{"m.c", 0}}, program: func(p *program) {
 				p.setAddress(0x1000)
@@ -93,6 +95,7 @@ func TestFrames(t *testing.T) {
 				0x1060: "fn@m.c:100",
 				0x1080: "b@m.c:100[inlined] <- fn@m.c:40",
 				0x109f: "a@m.c:100[inlined] <- fn@m.c:50",
+				0x10a0: "b@m.c:100[inlined] <- fn@m.c:60",
 				0x10ff: "fn@m.c:100",
 				0x1100: "outer@m.c:100",
 				0x1110: "nested@m.c:100",

@@ -35,18 +35,22 @@ func (u *Unit) inlines(off, pc uint64, buf []inlineCall) []inlineCall {
 		switch e.Tag {
 		case 0:
 		case TagInlinedSubroutine, TagLexicalBlock, TagTryBlock, TagCatchBlock, TagWithStmt:
-			call, in := u.enter(&c, &e, pc, &budget)
+			call, where := u.enter(&c, &e, pc, &budget)
+			isCall := e.Tag == TagInlinedSubroutine
 			switch {
-			case in == inside:
+			case where == outside || isCall && where == unknown:
+				c.SkipChildren()
+			case isCall:
+				// Nothing beside the call is on the path any more. A block
+				// does not exclude its neighbours: Go has inlined calls
+				// next to the block that their code is in.
 				floor = e.Depth
-				if e.Tag == TagInlinedSubroutine && len(buf) < maxInlineDepth {
+				if len(buf) < maxInlineDepth {
 					buf = append(buf, call)
 				}
 				if !e.HasChildren {
 					return buf
 				}
-			case in == outside || e.Tag == TagInlinedSubroutine:
-				c.SkipChildren()
 			}
 		default:
 			c.SkipChildren()

@@ -272,11 +272,8 @@ func (o *oracle) frames(pc uint64) (string, bool) {
 		return "", false
 	}
 	var path []*oracleFunc
-	for at := fn; at != nil; {
-		if at.entry.Tag != stddwarf.TagLexDwarfBlock {
-			path = append(path, at)
-		}
-		at = at.kidAt(pc)
+	for at := fn; at != nil; at = at.kidAt(pc) {
+		path = append(path, at)
 	}
 	var b strings.Builder
 	for i := len(path) - 1; i >= 0; i-- {
@@ -290,15 +287,17 @@ func (o *oracle) frames(pc uint64) (string, bool) {
 	return b.String(), true
 }
 
+// kidAt returns the next inlined call at pc, which may be in a block or beside it.
 func (f *oracleFunc) kidAt(pc uint64) *oracleFunc {
 	for _, k := range f.kids {
-		if k.covers(pc) {
+		if len(k.ranges) > 0 && !k.covers(pc) {
+			continue
+		}
+		if k.entry.Tag == stddwarf.TagInlinedSubroutine {
 			return k
 		}
-		if len(k.ranges) == 0 && k.entry.Tag == stddwarf.TagLexDwarfBlock {
-			if g := k.kidAt(pc); g != nil {
-				return g
-			}
+		if g := k.kidAt(pc); g != nil {
+			return g
 		}
 	}
 	return nil

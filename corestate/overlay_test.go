@@ -155,7 +155,17 @@ func TestFilesStandInForMissingSegments(t *testing.T) {
 	page := append(corebuild.Lib(libxProgs...).Bytes(), make([]byte, 0x1000)...)[:0x1000]
 	b.Load(libxAt, rFlag, 0x1000, page)
 	c := open(t, b)
+	if m, ok := c.MappingAt(libxAt + 0x5100); !ok || m.Perm != libstate.Unknown|libstate.Read|libstate.Exec {
+		t.Errorf("before the libraries are known: %+v, %v", m, ok)
+	}
 	table, warnings := c.BuildLibraries(nil)
+	for off, want := range map[uint64]libstate.Perm{
+		0x100: libstate.Read, 0x1100: libstate.Read | libstate.Exec, 0x5100: libstate.Read | libstate.Write,
+	} {
+		if m, ok := c.MappingAt(libxAt + off); !ok || m.Perm != want {
+			t.Errorf("MappingAt(+%#x): %v, %v; want %v", off, m.Perm, ok, want)
+		}
+	}
 	l, ok := table.LibraryAt(libxAt + 0x1100)
 	if !ok || len(warnings) > 0 || !l.Contains(libxAt+0x1100) {
 		t.Fatalf("library %v, warnings %q", l, warnings)

@@ -1,7 +1,6 @@
 package corewalk
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -29,13 +28,6 @@ func (t *Target) parts() inspect.Parts {
 	}
 	for _, w := range t.libWarnings {
 		p.Warnings = append(p.Warnings, report.Warning{Code: "libraries", Message: w})
-	}
-	if cut, have, want := t.core.Truncated(); cut {
-		p.Warnings = append(p.Warnings, report.Warning{
-			Code:    "truncated",
-			Message: fmt.Sprintf("the core ends after %d of %d bytes: what lies past that is not known", have, want),
-			Advice:  "look for a limit on the size of cores (ulimit -c, systemd-coredump's ProcessSizeMax and ExternalSizeMax) or a full disk",
-		})
 	}
 	return p
 }

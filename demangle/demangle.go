@@ -127,7 +127,7 @@ func demangled(s string, o Options) (name string, ok bool) {
 			n++
 		}
 	}
-	name, err := itanium.ToString(s, opts[:n]...)
+	name, err := itanium.ToString(keepUnderscores(s), opts[:n]...)
 	if err != nil || name == "" || !utf8.ValidString(name) {
 		return "", false // a length that cuts a character in two is no name either
 	}

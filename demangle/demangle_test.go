@@ -53,6 +53,8 @@ func TestName(t *testing.T) {
 			"std::rt::lang_start::{{closure}} [clone .llvm.4242]", "std::rt::lang_start::{{closure}}"},
 		{"_ZN68_$LT$alloc..vec..Vec$LT$T$GT$$u20$as$u20$core..ops..deref..Deref$GT$5deref17h1e36fbe1e1ec79fbE",
 			"<alloc::vec::Vec<T> as core::ops::deref::Deref>::deref", "<alloc::vec::Vec<T> as core::ops::deref::Deref>::deref"},
+		{"_ZN3std3sys9backtrace28__rust_begin_short_backtrace17h0123456789abcdefE",
+			"std::sys::backtrace::__rust_begin_short_backtrace", "std::sys::backtrace::__rust_begin_short_backtrace"},
 		// Rust, v0
 		{"_RNvC6_123foo3bar", "123foo::bar", "123foo::bar"},
 		{"_RNvCs1234_7mycrate4main", "mycrate::main", "mycrate::main"},

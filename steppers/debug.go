@@ -62,6 +62,7 @@ type foundRow struct {
 	lib        *libstate.Library // nil for none
 	lookup, ra arch.Address
 	row        cfi.Row
+	faults     bool // the function is Go's sigpanic: it was not called from its return address
 }
 
 // calleeRegs answers the registers of a frame by DWARF number.
@@ -95,23 +96,27 @@ func (s *DebugStepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
 }
 
 func (s *DebugStepper) step(x *cfiScratch, in, out *unwind.Frame) unwind.Status {
-	row := s.findRow(x, in, out)
-	if row == nil {
+	found := s.findRow(x, in, out)
+	if found == nil {
 		return unwind.StatusNotMe
 	}
 	x.regs = calleeRegs{s.arch, in}
-	cfa, err := row.CFAValue(&x.machine, &x.regs, in.Walker().ProcessState())
+	cfa, err := found.row.CFAValue(&x.machine, &x.regs, in.Walker().ProcessState())
 	if err != nil {
 		if out.Tracing() {
 			out.Notef("%v", err)
 		}
 		return unwind.StatusNotMe
 	}
-	return s.restore(x, row, cfa, in, out)
+	status := s.restore(x, &found.row, cfa, in, out)
+	if found.faults && status == unwind.StatusSuccess {
+		out.SetNonCall(true)
+	}
+	return status
 }
 
 // findRow returns the frame's row; nil when there is none.
-func (s *DebugStepper) findRow(x *cfiScratch, in, out *unwind.Frame) *cfi.Row {
+func (s *DebugStepper) findRow(x *cfiScratch, in, out *unwind.Frame) *foundRow {
 	lookup, ra := in.LookupAddr(), in.RA()
 	lib := libraryAt(in.Walker().ProcessState(), lookup)
 	if lib == nil && lookup != ra {
@@ -128,14 +133,16 @@ func (s *DebugStepper) findRow(x *cfiScratch, in, out *unwind.Frame) *cfi.Row {
 		if out.Tracing() {
 			s.noteRow(out, &f.row, lib)
 		}
-		return &f.row
+		return f
 	}
 	f.lib = nil
 	if !s.lookUp(f, lib, lookup, ra, out) {
 		return nil
 	}
 	f.lib, f.lookup, f.ra = lib, lookup, ra
-	return &f.row
+	entry := s.resolve(lib).GoPanicEntry()
+	f.faults = entry != 0 && f.row.FDE.Start == entry
+	return f
 }
 
 // lookUp fills in f.row for a frame at ra that is looked up at lookup.

@@ -31,6 +31,8 @@ type Input struct {
 	// Mapping returns the mapping that holds an address; nil when mappings are not
 	// known.
 	Mapping func(addr uint64) (libstate.Mapping, bool)
+	// Word reads a word of the process's memory; nil when there is none.
+	Word func(addr uint64) (uint64, bool)
 }
 
 // A Reason says why the process died.
@@ -43,6 +45,8 @@ type Reason struct {
 	// is not canonical).
 	Addr    uint64
 	HasAddr bool
+	// AtInst says that the instruction at pc is what failed.
+	AtInst bool
 }
 
 // nullZone is how far above null an address still counts as null plus an offset:
@@ -51,25 +55,37 @@ const nullZone = 0x10000
 
 // Why finds the reason.
 func Why(in Input) Reason {
-	s := in.Signal
-	if !s.HasInfo {
-		if _, words := CodeName(s.Number, 0); s.Number == sigAbrt || words == "" {
-			return Reason{Text: plainReason(s.Number)}
-		}
-		return in.guess()
+	r := in.why()
+	if in.Inst == nil {
+		r.AtInst = false
 	}
-	if fromProcess(s.Code) {
+	return r
+}
+
+func (in *Input) why() Reason {
+	s := in.Signal
+	if s.HasInfo && fromProcess(s.Code) {
 		return Reason{Text: sent(s)}
 	}
 	switch s.Number {
 	case sigSegv, sigBus:
+		if !s.HasInfo {
+			return in.guess()
+		}
 		return in.badAccess()
 	case sigFPE:
 		return in.arithmetic()
 	case sigIll:
 		return in.illegal()
-	case sigSys:
+	}
+	if !s.HasInfo {
+		return Reason{Text: plainReason(s.Number)}
+	}
+	switch {
+	case s.Number == sigSys && s.Code == 1:
 		return Reason{Text: fmt.Sprintf("system call %d forbidden by a seccomp filter", s.Syscall)}
+	case s.Number == sigTrap && s.Code == siKernel:
+		return Reason{Text: "breakpoint instruction (int3)"}
 	}
 	name, words := CodeName(s.Number, s.Code)
 	if words == "" {
@@ -78,24 +94,17 @@ func Why(in Input) Reason {
 	return Reason{Text: fmt.Sprintf("%s (%s)", words, name)}
 }
 
-// guess says what can be said without the kernel's information: the instruction's
-// own accesses, where it has one only.
+// guess explains a bad access without the kernel's information, by the
+// instruction's own accesses, where it has one only.
 func (in *Input) guess() Reason {
-	if in.Signal.Number == sigIll {
-		return in.illegal()
-	}
-	if in.Signal.Number != sigSegv && in.Signal.Number != sigBus {
-		return Reason{Text: plainReason(in.Signal.Number)}
-	}
-	if pc, ok := in.Regs.Get(in.Arch.PC); ok && in.Inst == nil && in.Mapping != nil {
-		if m, mapped := in.Mapping(pc); !mapped || m.Perm&libstate.Exec == 0 {
-			return in.jump(pc)
-		}
+	pc, ok := in.Regs.Get(in.Arch.PC)
+	if ok && in.Mapping != nil && in.cannotRun(pc) {
+		return in.jump(pc)
 	}
 	if acc, ok := in.access(0, false); ok && acc.Known {
 		return in.describe(acc, acc.Addr)
 	}
-	return Reason{Text: "invalid memory access"}
+	return Reason{Text: "invalid memory access", AtInst: true}
 }
 
 // sent says who sent the signal.
@@ -129,7 +138,7 @@ func plainReason(signo int) string {
 // badAccess explains SIGSEGV and SIGBUS.
 func (in *Input) badAccess() Reason {
 	s := in.Signal
-	if s.Number == sigSegv && s.Code == siKernel {
+	if s.Code == siKernel {
 		return in.protectionFault()
 	}
 	pc, _ := in.Regs.Get(in.Arch.PC)
@@ -159,17 +168,30 @@ func (in *Input) cannotRun(pc uint64) bool {
 // jump explains a pc where no code is.
 func (in *Input) jump(pc uint64) Reason {
 	r := Reason{Access: "execute", Addr: pc, HasAddr: true}
+	how := in.how(pc)
 	switch m, mapped := in.mapping(pc); {
 	case pc == 0:
-		r.Text = "jump to null"
+		r.Text = how + " null"
 	case pc < nullZone:
-		r.Text = fmt.Sprintf("jump to null+%#x", pc)
+		r.Text = fmt.Sprintf("%s null+%#x", how, pc)
 	case mapped:
-		r.Text = fmt.Sprintf("jump to %#x, which is not executable%s", pc, in.place(m))
+		r.Text = fmt.Sprintf("%s %#x, which is not executable%s", how, pc, place(m))
 	default:
-		r.Text = fmt.Sprintf("jump to %#x, which is not mapped", pc)
+		r.Text = fmt.Sprintf("%s %#x, which is not mapped", how, pc)
 	}
 	return r
+}
+
+// how tells a return from a jump or call by the word that a return leaves behind
+// right below the stack pointer.
+func (in *Input) how(pc uint64) string {
+	sp, ok := in.Regs.Get(in.Arch.SP)
+	if ok && in.Word != nil && pc != 0 {
+		if v, ok := in.Word(sp - uint64(in.Arch.WordSize)); ok && v == pc {
+			return "return to"
+		}
+	}
+	return "jump to"
 }
 
 // protectionFault explains a fault for which the processor gives no address: on
@@ -177,36 +199,64 @@ func (in *Input) jump(pc uint64) Reason {
 func (in *Input) protectionFault() Reason {
 	pc, _ := in.Regs.Get(in.Arch.PC)
 	if !in.canonical(pc) {
-		return Reason{Text: fmt.Sprintf("jump to %#x, which no process can map (not canonical)", pc), Access: "execute", Addr: pc, HasAddr: true}
+		return notCanonical(in.how(pc), pc)
 	}
 	if in.Inst == nil {
 		return Reason{Text: "general protection fault"}
 	}
 	for _, a := range disasm.FaultAccess(nil, in.Inst, &in.Regs) {
+		r := access(a, a.Addr)
 		switch {
-		case a.NonCanon || a.Known && !in.canonical(a.Addr):
-			r := access(a, a.Addr)
+		case a.Known && !in.canonical(a.Addr):
 			r.Text = fmt.Sprintf("%s at %#x, which no process can map (not canonical)", verb(a), a.Addr)
 			return r
 		case a.Misaligned:
-			r := access(a, a.Addr)
 			r.Text = fmt.Sprintf("%s at %#x, which is not aligned to %d", verb(a), a.Addr, a.Size)
 			return r
 		}
 	}
+	r := Reason{Text: "general protection fault", AtInst: true}
+	how, isJump := "jump to", true
 	switch in.Inst.Kind {
 	case disasm.Halt:
-		return Reason{Text: "privileged instruction"}
-	case disasm.Ret, disasm.CallIndirect, disasm.JumpIndirect:
-		return Reason{Text: "jump to an address that no process can map (not canonical)", Access: "execute"}
+		r.Text = "privileged instruction"
+		return r
+	case disasm.Ret:
+		how = "return to"
+	case disasm.CallIndirect:
+		how = "call of"
+	case disasm.JumpIndirect:
+	default:
+		isJump = false
 	}
-	return Reason{Text: "general protection fault"}
+	if to, ok := in.target(); isJump && ok && !in.canonical(to) {
+		r = notCanonical(how, to)
+		r.AtInst = true
+	}
+	return r
+}
+
+func notCanonical(how string, addr uint64) Reason {
+	return Reason{Text: fmt.Sprintf("%s %#x, which no process can map (not canonical)", how, addr), Access: "execute", Addr: addr, HasAddr: true}
+}
+
+// target is where a return or an indirect call or jump goes.
+func (in *Input) target() (uint64, bool) {
+	if v, ok := in.Regs.Get(in.Inst.Src); ok && in.Inst.Kind != disasm.Ret {
+		return v, true
+	}
+	for _, a := range disasm.FaultAccess(nil, in.Inst, &in.Regs) {
+		if a.Read && a.Known && in.Word != nil {
+			return in.Word(a.Addr)
+		}
+	}
+	return 0, false
 }
 
 // canonical reports whether user or kernel code could have the address, on
 // processors with five-level paging too.
 func (in *Input) canonical(addr uint64) bool {
-	if in.Arch.WordSize != 8 || in.Arch != arch.AMD64 {
+	if in.Arch != arch.AMD64 {
 		return true
 	}
 	top := int64(addr) >> 47
@@ -236,15 +286,14 @@ func (in *Input) access(addr uint64, have bool) (disasm.Access, bool) {
 	return disasm.Access{}, false
 }
 
+// access is the reason that names an access to addr, without words.
 func access(a disasm.Access, addr uint64) Reason {
-	r := Reason{AccessSize: a.Size, Addr: addr, HasAddr: true}
+	r := Reason{AccessSize: a.Size, Addr: addr, HasAddr: true, AtInst: true}
 	switch {
-	case a.Write && !a.Read:
-		r.Access = "write"
-	case a.Read && !a.Write:
-		r.Access = "read"
 	case a.Write:
 		r.Access = "write"
+	case a.Read:
+		r.Access = "read"
 	}
 	return r
 }
@@ -281,13 +330,13 @@ func (in *Input) describe(a disasm.Access, addr uint64) Reason {
 	case addr < nullZone:
 		r.Text = fmt.Sprintf("%s at null+%#x", verb(a), addr)
 	case in.Signal.Number == sigBus && mapped && m.Path != "" && in.Signal.Code == 2:
-		r.Text = fmt.Sprintf("%s at %#x, past the end of the file mapped there%s", verb(a), addr, in.place(m))
+		r.Text = fmt.Sprintf("%s at %#x, past the end of the file mapped there%s", verb(a), addr, place(m))
 	case in.Mapping == nil:
 		r.Text = fmt.Sprintf("%s at %#x", verb(a), addr)
 	case !mapped:
 		r.Text = fmt.Sprintf("%s at %#x, which is not mapped", verb(a), addr)
 	default:
-		r.Text = fmt.Sprintf("%s at %#x, %s%s", verb(a), addr, in.refusal(a, m), in.place(m))
+		r.Text = fmt.Sprintf("%s at %#x, %s%s", verb(a), addr, in.refusal(a, m), place(m))
 	}
 	return r
 }
@@ -309,7 +358,7 @@ func (in *Input) refusal(a disasm.Access, m libstate.Mapping) string {
 }
 
 // place names the file of a mapping.
-func (in *Input) place(m libstate.Mapping) string {
+func place(m libstate.Mapping) string {
 	if m.Path == "" {
 		return ""
 	}
@@ -323,8 +372,9 @@ func (in *Input) mapping(addr uint64) (libstate.Mapping, bool) {
 	return in.Mapping(addr)
 }
 
-// stackReach is how far from the stack pointer an access of a function's frame
-// may lie: a large local array, a probe of the stack.
+// stackReach is how far from the stack pointer, in bytes, an access of a
+// function's frame may lie (a large local array, a probe of the stack), and how
+// large a guard area may be.
 const stackReach = 1 << 20
 
 // belowStack reports whether addr is where a stack that ran out would fault: near
@@ -337,45 +387,63 @@ func (in *Input) belowStack(addr uint64, mapped bool, m libstate.Mapping) bool {
 	if addr > sp+stackReach || addr+stackReach < sp {
 		return false
 	}
-	// The lowest page of the stack lies above the fault; sp may be below it.
 	const page = 4096
-	for at, n := addr&^(page-1)+page, 0; n < stackReach/page; at, n = at+page, n+1 {
-		if above, ok := in.Mapping(at); ok && above.Perm&libstate.Write != 0 {
-			return sp < above.Start+2*stackReach && (above.Start <= sp+stackReach)
-		} else if ok && above.Perm != 0 {
-			return false
+	for at := addr &^ (page - 1); at < addr+stackReach; at += page {
+		above, ok := in.Mapping(at)
+		if ok && above.Perm != 0 {
+			return above.Perm&libstate.Write != 0
 		}
 	}
 	return false
 }
 
 func (in *Input) arithmetic() Reason {
-	_, words := CodeName(sigFPE, in.Signal.Code)
-	if in.Inst != nil && in.Inst.Kind == disasm.Div && in.Signal.Code == 1 {
-		if in.divisorNotZero() {
-			return Reason{Text: "integer division overflow: the quotient does not fit"}
+	r := Reason{Text: "arithmetic error", AtInst: true}
+	code := in.Signal.Code
+	if in.Signal.HasInfo {
+		if _, words := CodeName(sigFPE, code); words != "" {
+			r.Text = words
 		}
 	}
-	return Reason{Text: words}
+	if in.Inst == nil || in.Inst.Kind != disasm.Div || in.Signal.HasInfo && code != 1 {
+		return r
+	}
+	// x86 has one fault for both.
+	switch v, ok := in.divisor(); {
+	case ok && v != 0:
+		r.Text = "integer division overflow: the quotient does not fit"
+	case ok:
+		r.Text = "integer division by zero"
+	}
+	return r
 }
 
-// divisorNotZero tells overflow from division by zero, for which x86 has one
-// code.
-func (in *Input) divisorNotZero() bool {
+// divisor is what a division divides by.
+func (in *Input) divisor() (uint64, bool) {
 	v, ok := in.Regs.Get(in.Inst.Src)
-	if !ok || in.Inst.Src == arch.NoReg {
-		return false
+	if addr, isMem := in.Inst.EffectiveAddress(&in.Regs); isMem {
+		if in.Word == nil {
+			return 0, false
+		}
+		v, ok = in.Word(addr)
 	}
-	if in.Inst.Size > 0 && in.Inst.Size < 8 {
-		v &= 1<<(8*in.Inst.Size) - 1
+	if n := in.Inst.Size; n > 0 && n < 8 {
+		v &= 1<<(8*n) - 1
 	}
-	return v != 0
+	return v, ok
 }
 
 func (in *Input) illegal() Reason {
+	r := Reason{AtInst: true}
 	if in.Inst != nil && in.Inst.Kind == disasm.Trap {
-		return Reason{Text: "trap placed by the compiler or the program (" + in.Inst.Text(disasm.TextOptions{}) + "): code that must not be reached"}
+		r.Text = fmt.Sprintf("trap instruction (%s), placed where code must not be reached", in.Inst.Text(disasm.TextOptions{}))
+		return r
 	}
-	_, words := CodeName(sigIll, max(in.Signal.Code, 1))
-	return Reason{Text: words}
+	r.Text = "illegal instruction"
+	if in.Signal.HasInfo {
+		if _, words := CodeName(sigIll, in.Signal.Code); words != "" {
+			r.Text = words
+		}
+	}
+	return r
 }

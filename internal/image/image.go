@@ -41,6 +41,9 @@ type Image struct {
 	symsOnce sync.Once
 	syms     []*elffile.SymTab
 
+	goOnce  sync.Once
+	goPanic uint64
+
 	warnMu   sync.Mutex
 	warnings []string
 }

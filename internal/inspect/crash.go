@@ -19,7 +19,7 @@ func (in *inspection) crash(r *report.Report) {
 		c.Code, _ = crash.CodeName(s.Number, s.Code)
 	}
 	r.Crash = c
-	ci := crash.Input{Arch: in.arch, Signal: *s, Mapping: in.MappingAt}
+	ci := crash.Input{Arch: in.arch, Signal: *s, Mapping: in.MappingAt, Word: in.word}
 	var inst disasm.Inst
 	if in.top == nil {
 		in.top, _ = in.Walker.InitialFrame(unwind.ThreadID(s.TID))
@@ -32,13 +32,21 @@ func (in *inspection) crash(r *report.Report) {
 	}
 	why := crash.Why(ci)
 	c.Reason = why.Text
+	if len(r.Threads) > 0 && r.Threads[0].Crashed {
+		c.Frame = blame(r.Threads[0].Frames)
+	}
 	if why.HasAddr {
 		addr := report.Addr(why.Addr)
 		c.Address = &addr
 	}
-	if ci.Inst != nil {
+	if why.AtInst {
 		c.Instruction = in.instruction(&inst, &ci.Regs, why)
 	}
+}
+
+func (in *inspection) word(addr unwind.Address) (uint64, bool) {
+	v, err := in.Proc.ReadWord(addr)
+	return v, err == nil
 }
 
 // decode reads and decodes the instruction at pc.

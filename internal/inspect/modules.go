@@ -104,14 +104,14 @@ func moduleWarning(lib *libstate.Library, res modules.Resolution, frames int) (r
 	case res.Match == modules.Mismatched:
 		w.Code = "module-mismatched"
 		w.Message = fmt.Sprintf("%s: %s is of another build and was not used: %s", name, res.Path, res.Why)
-		w.Advice = "find the right file (corewalk info --missing lists its build-id), or use this one with --force-mismatched"
+		w.Advice = "Find the right file (corewalk info --missing lists its build-id), or use this one with --force-mismatched"
 	case res.Match == modules.Missing && frames > 0:
 		w.Code = "module-missing"
 		w.Message = fmt.Sprintf("%s: no file found; %s in it %s walked without its unwind tables and symbols", name, frameCount(frames), were(frames))
 		if res.Why != "" {
 			w.Message += " (" + res.Why + ")"
 		}
-		w.Advice = "give the directory that has it with --search or --sysroot; corewalk info --missing lists its build-id"
+		w.Advice = "Give the directory that has it with --search or --sysroot; corewalk info --missing lists its build-id"
 	default:
 		return w, false
 	}

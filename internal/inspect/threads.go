@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -20,23 +21,31 @@ type inspection struct {
 	top   *unwind.Frame // youngest frame of the crashing thread
 }
 
-// threads walks every thread that was asked for, the crashing one first.
+// threads walks every thread that was asked for: the crashing one first, then the
+// others by number.
 func (in *inspection) threads(ctx context.Context, r *report.Report) {
 	ids, err := in.Walker.AvailableThreads()
 	if err != nil {
 		r.Warnings = append(r.Warnings, report.Warning{Code: "no-threads", Message: err.Error()})
 		return
 	}
-	if in.opts.Threads != nil {
-		ids = slices.DeleteFunc(slices.Clone(ids), func(id unwind.ThreadID) bool { return !slices.Contains(in.opts.Threads, id) })
-	}
 	crashed := unwind.NullThread
 	if in.Signal != nil {
 		crashed = unwind.ThreadID(in.Signal.TID)
 	}
-	if i := slices.Index(ids, crashed); i > 0 {
-		ids = slices.Concat([]unwind.ThreadID{crashed}, ids[:i], ids[i+1:])
+	ids = slices.Clone(ids)
+	if in.opts.Threads != nil {
+		ids = slices.DeleteFunc(ids, func(id unwind.ThreadID) bool { return !slices.Contains(in.opts.Threads, id) })
 	}
+	slices.SortFunc(ids, func(a, b unwind.ThreadID) int {
+		if (a == crashed) != (b == crashed) {
+			if a == crashed {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(a, b)
+	})
 	for _, id := range ids {
 		stack, _ := in.Walker.WalkStackContext(ctx, id)
 		r.Threads = append(r.Threads, in.thread(stack, id == crashed))
@@ -56,9 +65,7 @@ func (in *inspection) thread(s *unwind.Stack, crashed bool) report.Thread {
 	if in.ThreadName != nil {
 		t.Name = in.ThreadName(s.Thread)
 	}
-	if s.Err != nil {
-		t.EndDetail = s.Err.Error()
-	}
+	t.EndDetail = in.endDetail(s)
 	if len(s.Frames) == 0 {
 		return t
 	}

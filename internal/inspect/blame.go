@@ -1,0 +1,58 @@
+package inspect
+
+import (
+	"path/filepath"
+	"strings"
+
+	"github.com/corewalk/corewalk/report"
+)
+
+// blame picks the frame to look at first: the innermost with a source line that
+// is the program's own, not of the C library, a language's runtime or its standard
+// library, which only noticed that something was wrong. nil when there is none.
+func blame(frames []report.Frame) *int {
+	for i := range frames {
+		f := &frames[i]
+		if f.Source.File != "" && f.Signal == "" && !systemModule(f.Module) && !runtimeFunction(f.Function) {
+			return &i
+		}
+	}
+	return nil
+}
+
+// systemModules are the beginnings of the names of libraries that every program
+// has.
+var systemModules = []string{
+	"libc.so", "libc-2.", "ld-linux", "ld-2.", "ld-musl", "libpthread", "libstdc++.so", "libc++.so", "libc++abi", "libgcc_s", "[vdso]",
+}
+
+func systemModule(path string) bool {
+	name := filepath.Base(path)
+	for _, s := range systemModules {
+		if strings.HasPrefix(name, s) {
+			return true
+		}
+	}
+	return false
+}
+
+// runtimePrefixes begin the names of functions of language runtimes that are
+// linked into programs: C++, Rust, Go.
+var runtimePrefixes = []string{
+	"std::", "__gnu_cxx::", "__cxxabiv1::", "__cxa_",
+	"core::", "alloc::", "<core::", "<alloc::", "<std::", "__rustc::", "rust_begin_unwind", "__rust_",
+	"runtime.",
+}
+
+func runtimeFunction(name string) bool {
+	for _, p := range runtimePrefixes {
+		if strings.HasPrefix(name, p) {
+			return true
+		}
+	}
+	switch name {
+	case "raise", "abort", "gsignal", "__assert_fail", "__assert_fail_base", "__stack_chk_fail", "__fortify_fail", "__libc_message", "__pthread_kill_implementation":
+		return true // of a C library linked in
+	}
+	return false
+}

@@ -28,6 +28,7 @@ type abbrev struct {
 	tag      Tag
 	children bool
 	hasPC    bool  // some attribute may say where its code is
+	declared bool  // it has DW_AT_declaration
 	sibling  int16 // index of DW_AT_sibling among the specs, or -1
 	count    uint16
 	first    uint32 // the specs are table.specs[first : first+count]
@@ -207,6 +208,8 @@ func parseAbbrev(c *binbuf.Cursor, enc encoding, specs []attrSpec) (abbrev, []at
 			a.sibling = int16(len(specs) - int(a.first))
 		case AttrLowPC, AttrHighPC, AttrRanges:
 			a.hasPC = true
+		case AttrDeclaration:
+			a.declared = true
 		}
 		if s.size < 0 {
 			a.fixed = -1

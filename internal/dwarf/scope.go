@@ -22,11 +22,12 @@ type scopeSpan struct {
 	start, end uint64 // from the unit's start
 	parent     int32
 	fn         bool // a function
+	closed     bool // what is in the function was passed over
 }
 
 // scopes returns the index.
 func (u *Unit) scopes() []scopeSpan {
-	u.scope.once.Do(func() { u.scope.scopes = u.findScopes() })
+	u.scope.once.Do(func() { u.scope.scopes = u.findScopes(u.entries, false) })
 	return u.scope.scopes
 }
 
@@ -43,7 +44,9 @@ func isScope(t Tag) bool {
 	return false
 }
 
-func (u *Unit) findScopes() []scopeSpan {
+// findScopes lists the scopes in the entry at from, itself among them. Unless
+// deep, it passes over the contents of functions where it can.
+func (u *Unit) findScopes(from uint64, deep bool) []scopeSpan {
 	type open struct {
 		scope int32
 		depth int
@@ -51,13 +54,20 @@ func (u *Unit) findScopes() []scopeSpan {
 	var stack []open
 	var all []scopeSpan
 	var e Entry
-	c := u.Cursor(u.entries)
-	for c.Next(&e) && c.Level() >= 0 {
+	c := u.Cursor(from)
+	for c.Next(&e) {
 		if e.Tag == 0 {
 			if n := len(stack); n > 0 && c.Level() == stack[n-1].depth {
 				all[stack[n-1].scope].end = e.Off - u.Off
 				stack = stack[:n-1]
 			}
+			if c.Level() <= 0 {
+				break
+			}
+			continue
+		}
+		if e.Tag == TagSubprogram && c.ab.declared {
+			c.SkipChildren() // parameters
 			continue
 		}
 		if e.HasChildren && isScope(e.Tag) && len(stack) < maxScopeDepth {
@@ -65,9 +75,14 @@ func (u *Unit) findScopes() []scopeSpan {
 			if n := len(stack); n > 0 {
 				parent = stack[n-1].scope
 			}
-			stack = append(stack, open{int32(len(all)), e.Depth})
-			off := e.Off - u.Off
-			all = append(all, scopeSpan{start: off, end: u.End - u.Off, parent: parent, fn: e.Tag == TagSubprogram})
+			span := scopeSpan{start: e.Off - u.Off, end: u.End - u.Off, parent: parent, fn: e.Tag == TagSubprogram}
+			if span.fn && !deep && c.hasSibling() {
+				c.SkipChildren()
+				span.end, span.closed = uint64(c.in.Off)-u.Off, true
+			} else {
+				stack = append(stack, open{int32(len(all)), e.Depth})
+			}
+			all = append(all, span)
 		}
 	}
 	return slices.Clip(all)
@@ -84,10 +99,10 @@ func (d DIE) scopeName() string { return d.scopeNames(maxScopeNames) }
 func (d DIE) scopeNames(depth int) string {
 	u := d.Unit
 	scopes := u.scopes()
-	off := d.Off - u.Off
-	i := int32(sort.Search(len(scopes), func(i int) bool { return scopes[i].start >= off }) - 1)
-	for i >= 0 && scopes[i].end <= off {
-		i = scopes[i].parent
+	i := scopeAround(scopes, d.Off-u.Off)
+	if i >= 0 && scopes[i].closed {
+		scopes = u.findScopes(u.Off+scopes[i].start, true)
+		i = scopeAround(scopes, d.Off-u.Off)
 	}
 	var parts []string
 	for ; i >= 0; i = scopes[i].parent {
@@ -108,6 +123,16 @@ func (d DIE) scopeNames(depth int) string {
 	}
 	slices.Reverse(parts)
 	return strings.Join(parts, "::")
+}
+
+// scopeAround returns the innermost scope around an entry other than itself, or
+// -1.
+func scopeAround(scopes []scopeSpan, off uint64) int32 {
+	i := int32(sort.Search(len(scopes), func(i int) bool { return scopes[i].start >= off }) - 1)
+	for i >= 0 && scopes[i].end <= off {
+		i = scopes[i].parent
+	}
+	return i
 }
 
 // scopePart names a namespace or type.

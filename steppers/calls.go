@@ -19,6 +19,16 @@ func callBefore(p unwind.ProcessState, ra arch.Address) (disasm.CallSite, bool) 
 	return callIn(p, ra)
 }
 
+// unreadCode reports whether ra is in executable memory whose bytes are not to be
+// had.
+func unreadCode(p unwind.ProcessState, ra arch.Address) bool {
+	if ra < callWindow || !isCode(p, ra-1) {
+		return false
+	}
+	_, err := readCode(p, p.Arch(), ra-callWindow, callWindow)
+	return err != nil
+}
+
 // callIn is callBefore for an address known to be code.
 func callIn(p unwind.ProcessState, ra arch.Address) (disasm.CallSite, bool) {
 	a := p.Arch()

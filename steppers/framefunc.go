@@ -45,8 +45,9 @@ type FrameFuncHelper interface {
 // whether it has a frame, and how far that is set up; where the function cannot
 // be found it tries the frame pointer for what it is worth.
 //
-// A return address is believed in executable memory after a call instruction
-// only, and a frame pointer above SP on the same stack only. Registers other than
+// A return address is believed in executable memory only, after a call
+// instruction unless the code there is not to be had (a library whose file is
+// lost), and a frame pointer above SP on the same stack only. Registers other than
 // PC, SP and FP are unknown in the caller.
 type FrameFuncStepper struct {
 	m      *machine
@@ -117,7 +118,7 @@ func (s *FrameFuncStepper) byFP(typ FrameType, pc arch.Address, in, out *unwind.
 	at := frameAt{ra: fp + word, fp: fp, hasFP: true}
 	if typ == UnknownT {
 		ra, err := p.ReadWord(at.ra)
-		if err != nil || !mayHaveCalled(in.Walker(), ra, pc) {
+		if err != nil || !mayHaveCalled(in.Walker(), ra, pc) && !unreadCode(p, ra) {
 			if out.Tracing() {
 				out.Notef("the call before %#x, at %#x, is to another function", ra, at.ra)
 			}
@@ -143,7 +144,7 @@ func (s *FrameFuncStepper) accept(at frameAt, in, out *unwind.Frame) unwind.Stat
 		}
 		return unwind.StatusNotMe
 	}
-	if _, ok := callBefore(p, a.CodeAddress(ra)); !ok {
+	if _, ok := callBefore(p, a.CodeAddress(ra)); !ok && !(at.hasFP && unreadCode(p, a.CodeAddress(ra))) {
 		if out.Tracing() {
 			out.Notef("%#x, at %#x, does not follow a call", ra, at.ra)
 		}

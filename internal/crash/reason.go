@@ -155,11 +155,8 @@ func (in *Input) badAccess() Reason {
 // cannotRun reports whether the processor could not have fetched an instruction
 // at pc.
 func (in *Input) cannotRun(pc uint64) bool {
-	if in.Inst == nil {
-		return true
-	}
 	if in.Mapping == nil {
-		return false
+		return in.Inst == nil
 	}
 	m, ok := in.Mapping(pc)
 	return !ok || m.Perm&libstate.Exec == 0

@@ -96,6 +96,9 @@ func symbolsOf(im *image.Image) string {
 // moduleWarning warns of a module whose file is missing or wrong.
 func moduleWarning(lib *libstate.Library, res modules.Resolution, frames int) (report.Warning, bool) {
 	name := filepath.Base(lib.Path)
+	if lib.Path == "" {
+		name = fmt.Sprintf("module at %#x", lib.Start)
+	}
 	w := report.Warning{Module: lib.Path}
 	switch {
 	case res.Forced:

@@ -51,6 +51,18 @@ func (t *textWriter) infoHead(d *Dump) {
 		t.put(plain, ": ")
 	}
 	t.line(plain, head)
+	if d.Command != "" || d.PID != 0 || d.CommandLine != "" {
+		t.process(d)
+	}
+	if d.Truncated {
+		t.put(plain, "  ")
+		t.wrap(plain, 4, truncatedText(d))
+	} else if d.Size > 0 {
+		t.line(plain, "  size: "+sizeText(d.Size))
+	}
+}
+
+func (t *textWriter) process(d *Dump) {
 	t.put(plain, "  process: "+brief(d.Command, maxName))
 	if d.PID != 0 {
 		t.put(plain, "["+strconv.Itoa(d.PID)+"]")
@@ -59,12 +71,6 @@ func (t *textWriter) infoHead(d *Dump) {
 		t.put(plain, ", started as "+brief(d.CommandLine, maxPath))
 	}
 	t.end()
-	if d.Truncated {
-		t.put(plain, "  ")
-		t.wrap(plain, 4, truncatedText(d))
-	} else if d.Size > 0 {
-		t.line(plain, "  size: "+sizeText(d.Size))
-	}
 }
 
 func mappingSum(ms []Mapping) string {

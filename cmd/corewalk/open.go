@@ -11,6 +11,7 @@ import (
 
 	"github.com/corewalk/corewalk"
 	"github.com/corewalk/corewalk/corestate"
+	"github.com/corewalk/corewalk/internal/mmapfile"
 )
 
 // open opens the core named on the command line, "-" being standard input.
@@ -36,6 +37,8 @@ func (e env) open(o operands, opts []corewalk.Option) (*corewalk.Target, error) 
 func (e env) failOpen(err error) int {
 	advice := ""
 	switch {
+	case errors.Is(err, mmapfile.ErrNotRegular):
+		advice = ": give the core itself"
 	case errors.Is(err, fs.ErrNotExist):
 		advice = ": where cores go is in /proc/sys/kernel/core_pattern; with systemd, coredumpctl has them"
 	case errors.Is(err, fs.ErrPermission):

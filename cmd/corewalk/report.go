@@ -64,8 +64,8 @@ func runReport(args []string, e env) int {
 		return status
 	}
 	if f.version {
-		fmt.Fprintf(e.stdout, "corewalk %s (%s)\n", corewalk.Version, runtime.Version())
-		return exitComplete
+		_, err := fmt.Fprintf(e.stdout, "corewalk %s (%s)\n", corewalk.Version, runtime.Version())
+		return e.written(err, exitComplete)
 	}
 	analyze, err := f.analyze()
 	if err != nil {

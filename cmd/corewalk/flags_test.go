@@ -1,0 +1,56 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+
+	"github.com/corewalk/corewalk/internal/fixture"
+)
+
+// Every flag is in its command's --help, in docs/usage.md and in the README.
+func TestFlagsDocumented(t *testing.T) {
+	root := fixture.Root(t)
+	for _, page := range []string{"docs/usage.md", "README.md"} {
+		text, err := os.ReadFile(filepath.Join(root, page))
+		if errors.Is(err, fs.ErrNotExist) && page == "README.md" {
+			t.Logf("there is no %s", page)
+			continue
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		for _, set := range []*pflag.FlagSet{new(reportFlags).set(), new(infoFlags).set()} {
+			set.VisitAll(func(f *pflag.Flag) {
+				if !strings.Contains(string(text), "`--"+f.Name) {
+					t.Errorf("%s does not tell of --%s", page, f.Name)
+				}
+			})
+		}
+	}
+	for _, cmd := range []struct {
+		args []string
+		set  *pflag.FlagSet
+	}{{[]string{"--help"}, new(reportFlags).set()}, {[]string{"info", "--help"}, new(infoFlags).set()}} {
+		var out, errs bytes.Buffer
+		if status := run(cmd.args, env{context.Background(), nil, &out, &errs}); status != 0 || errs.Len() > 0 {
+			t.Errorf("%v: status %d, %s", cmd.args, status, errs.String())
+		}
+		cmd.set.VisitAll(func(f *pflag.Flag) {
+			if f.Usage == "" || !strings.Contains(out.String(), " --"+f.Name+" ") {
+				t.Errorf("%v does not tell of --%s", cmd.args, f.Name)
+			}
+		})
+		for line := range strings.Lines(out.String()) {
+			if n := len([]rune(line)); n > 105 {
+				t.Errorf("%v: a line of %d columns: %s", cmd.args, n, line)
+			}
+		}
+	}
+}

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+	"github.com/pierrec/lz4/v4"
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/ulikunitz/xz"
+
+	"github.com/corewalk/corewalk/internal/corebuild"
+	"github.com/corewalk/corewalk/internal/elffile"
+	"github.com/corewalk/corewalk/internal/fixture"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"corewalk": main})
+}
+
+// TestScripts runs the scripts of testdata with the command itself. Besides
+// testscript's own commands they have those of commands, and the variables
+//
+//	SYSROOT, SYS     the fixtures' libraries, and --sysroot with them
+//	NODEBUG, NODBG   an empty directory, and --debug-dir with it: nothing of this machine
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata",
+		RequireExplicitExec: true,
+		Setup: func(e *testscript.Env) error {
+			root := filepath.Join(fixture.Root(t), "testdata", "sysroot", "amd64")
+			none := filepath.Join(e.WorkDir, ".nodebug")
+			e.Setenv("SYSROOT", root)
+			e.Setenv("NODEBUG", none)
+			e.Setenv("SYS", "--sysroot="+root)
+			e.Setenv("NODBG", "--debug-dir="+none)
+			e.Setenv("TERM", "xterm")
+			return os.Mkdir(none, 0o755)
+		},
+		Condition: func(cond string) (bool, error) {
+			if cond == "root" {
+				return os.Geteuid() == 0, nil
+			}
+			return false, fmt.Errorf("unknown condition %q", cond)
+		},
+		Cmds: commands(t),
+	})
+}
+
+// commands are what scripts make files with.
+func commands(t *testing.T) map[string]func(*testscript.TestScript, bool, []string) {
+	return map[string]func(*testscript.TestScript, bool, []string){
+		// fixture NAME sets CORE, BINARY and DIR to those of testdata/cores/amd64-NAME.
+		"fixture": func(ts *testscript.TestScript, _ bool, args []string) {
+			c := fixture.Get(t, "amd64-"+args[0])
+			ts.Setenv("CORE", c.Core(t))
+			ts.Setenv("BINARY", c.Binary(t))
+			ts.Setenv("DIR", c.Dir)
+		},
+		// pack KIND FROM TO compresses a file.
+		"pack": func(ts *testscript.TestScript, _ bool, args []string) {
+			data, err := os.ReadFile(ts.MkAbs(args[1]))
+			ts.Check(err)
+			var b bytes.Buffer
+			ts.Check(compress(&b, args[0], data))
+			ts.Check(os.WriteFile(ts.MkAbs(args[2]), b.Bytes(), 0o644))
+		},
+		// head N FROM TO copies the first N bytes.
+		"head": func(ts *testscript.TestScript, _ bool, args []string) {
+			n, err := strconv.Atoi(args[0])
+			ts.Check(err)
+			data, err := os.ReadFile(ts.MkAbs(args[1]))
+			ts.Check(err)
+			ts.Check(os.WriteFile(ts.MkAbs(args[2]), data[:min(n, len(data))], 0o644))
+		},
+		// foreign WHAT FILE makes a core that cannot be walked.
+		"foreign": func(ts *testscript.TestScript, _ bool, args []string) {
+			c := corebuild.New()
+			switch args[0] {
+			case "arm64":
+				c.Machine = elffile.EM_AARCH64
+				c.Thread(77, 11, make([]byte, 34*8))
+			case "threadless":
+			default:
+				ts.Fatalf("unknown core %s", args[0])
+			}
+			c.PSInfo(77, "stranger", "stranger --far")
+			c.Load(0x400000, 5, 4096, nil)
+			ts.Check(os.WriteFile(ts.MkAbs(args[1]), c.Bytes(), 0o644))
+		},
+		// movedcore FROM TO PROGRAM copies a core and puts PROGRAM where the core then
+		// says that its program was.
+		"movedcore": func(ts *testscript.TestScript, _ bool, args []string) {
+			dir, err := os.MkdirTemp("/tmp", "cw")
+			if err != nil {
+				ts.Logf("%v: no directory with a short name", err)
+				ts.Check(err)
+			}
+			ts.Defer(func() { os.RemoveAll(dir) })
+			program, err := os.ReadFile(ts.MkAbs(args[2]))
+			ts.Check(err)
+			ts.Check(os.WriteFile(filepath.Join(dir, "pack"), program, 0o755))
+			data, err := os.ReadFile(ts.MkAbs(args[0]))
+			ts.Check(err)
+			was := "/opt/corewalk-fixtures/static/pack"
+			now := dir + strings.Repeat("/", len(was)-len(dir)-len("pack")) + "pack"
+			ts.Check(os.WriteFile(ts.MkAbs(args[1]), bytes.ReplaceAll(data, []byte(was), []byte(now)), 0o644))
+		},
+		// status N PROGRAM ARGS... runs a command that must exit with N.
+		"status": func(ts *testscript.TestScript, _ bool, args []string) {
+			err := ts.Exec(args[1], args[2:]...)
+			got := 0
+			if err != nil {
+				got = -1
+				if x, ok := err.(interface{ ExitCode() int }); ok {
+					got = x.ExitCode()
+				}
+			}
+			if strconv.Itoa(got) != args[0] {
+				ts.Fatalf("exit status %d (%v), want %s", got, err, args[0])
+			}
+		},
+		// oneline FILE wants one line in a file or stream.
+		"oneline": func(ts *testscript.TestScript, _ bool, args []string) {
+			s := ts.ReadFile(args[0])
+			if strings.Count(s, "\n") != 1 || !strings.HasSuffix(s, "\n") {
+				ts.Fatalf("%s has not one line:\n%s", args[0], s)
+			}
+		},
+	}
+}
+
+func compress(out io.Writer, kind string, data []byte) error {
+	var w io.WriteCloser
+	var err error
+	switch kind {
+	case "zstd":
+		w, err = zstd.NewWriter(out)
+	case "lz4":
+		w = lz4.NewWriter(out)
+	case "xz":
+		w, err = xz.NewWriter(out)
+	case "gz":
+		w = gzip.NewWriter(out)
+	default:
+		err = fmt.Errorf("unknown compression %s", kind)
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write(data); err != nil {
+		return err
+	}
+	return w.Close()
+}

@@ -198,6 +198,25 @@ func (f *Finder) SplitFiles(name, compDir, from string) iter.Seq[string] {
 	}
 }
 
+// PackageFiles proposes .dwp files for the file that names split units.
+func (f *Finder) PackageFiles(from string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		program := strings.TrimSuffix(from, ".debug")
+		paths := []string{program + ".dwp", from + ".dwp"}
+		for _, d := range f.debugDirs() {
+			for _, under := range f.withoutSysroot(program) {
+				paths = append(paths, filepath.Join(d, under+".dwp"))
+			}
+		}
+		paths = append(paths, f.searched(Module{Path: program + ".dwp"}, false)...)
+		for _, p := range paths {
+			if !yield(p) {
+				return
+			}
+		}
+	}
+}
+
 // byBuildID proposes the .build-id links of all debug directories.
 func (f *Finder) byBuildID(id []byte, suffix string) iter.Seq[string] {
 	return func(yield func(string) bool) {

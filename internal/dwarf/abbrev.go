@@ -1,6 +1,7 @@
 package dwarf
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -83,7 +84,7 @@ type abbrevCache struct {
 // overBudget reports whether more was decoded than any real file asks for:
 // hostile units may all begin at different places of one long table.
 func (d *Data) overBudget() bool {
-	return d.abbrevs.read.Load() > int64(1<<16+4*len(d.bytes(SecAbbrev))+32*len(d.bytes(SecInfo)))
+	return d.abbrevs.read.Load() > int64(1<<16+4*d.size(SecAbbrev)+32*d.size(SecInfo))
 }
 
 type abbrevEntry struct {
@@ -128,10 +129,30 @@ func (d *Data) abbrevTable(off uint64, enc encoding) *abbrevTable {
 			return
 		}
 		var size int
-		e.table, size = parseAbbrevs(d.bytes(SecAbbrev), off, enc)
+		e.table, size = d.parseAbbrevs(off, enc)
 		d.abbrevs.read.Add(int64(size))
 	})
 	return e.table
+}
+
+// abbrevStep is how far past its start a table is asked for at first, in bytes;
+// its length is not written anywhere.
+const abbrevStep = 4 << 10
+
+// parseAbbrevs decodes the table at off, and says how many bytes it takes.
+func (d *Data) parseAbbrevs(off uint64, enc encoding) (t *abbrevTable, size int) {
+	for step := uint64(abbrevStep); ; step *= 4 {
+		end := min(off, uint64(d.size(SecAbbrev))) + step
+		data, err := d.upTo(SecAbbrev, end)
+		if err != nil {
+			return &abbrevTable{err: err}, 0
+		}
+		t, size := parseAbbrevs(data[:min(end, uint64(len(data)))], off, enc)
+		// Without its terminator the table goes on past what was asked for.
+		if end >= uint64(len(data)) || !errors.Is(t.err, binbuf.ErrShort) {
+			return t, size
+		}
+	}
 }
 
 // parseAbbrevs decodes a table, and says how many bytes it takes.

@@ -32,6 +32,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 
 	"github.com/corewalk/corewalk/internal/binbuf"
@@ -94,6 +95,17 @@ type Source interface {
 	Section(name string) ([]byte, error)
 }
 
+// A LazySource is a Source that can hand out a section before all of it is there,
+// as when it is compressed and most of it will not be read.
+type LazySource interface {
+	Source
+	// LazySection is Section, but only the bytes below end may be read, once
+	// need(end) has returned nil; an end past the section's stands for all. A nil
+	// need means that all bytes may be read. need may be called from several
+	// goroutines.
+	LazySection(name string) (data []byte, need func(end uint64) error, err error)
+}
+
 // SourceFunc makes a Source of a function.
 type SourceFunc func(name string) ([]byte, error)
 
@@ -123,6 +135,7 @@ type Data struct {
 type section struct {
 	once sync.Once
 	data []byte
+	need func(end uint64) error // nil when all of data is there
 	err  error
 }
 
@@ -168,18 +181,45 @@ func (d *Data) Bytes(s Section) ([]byte, error) {
 	if s >= numSections {
 		return nil, fmt.Errorf("%v: %w", s, ErrNotFound)
 	}
+	return d.upTo(s, math.MaxUint64)
+}
+
+// upTo returns a section, at its full length, of which the bytes below end may be
+// read. Those sections of which a stack needs a small part (units, line tables,
+// abbreviations) are read through it; the others whole.
+func (d *Data) upTo(s Section, end uint64) ([]byte, error) {
+	sec := d.load(s)
+	if sec.err != nil {
+		return nil, sec.err
+	}
+	if sec.need != nil {
+		if err := sec.need(end); err != nil {
+			return nil, fmt.Errorf("section %v: %w", s, err)
+		}
+	}
+	return sec.data, nil
+}
+
+// size is the length of a section in bytes; 0 when there is none.
+func (d *Data) size(s Section) int { return len(d.load(s).data) }
+
+func (d *Data) load(s Section) *section {
 	sec := &d.sections[s]
 	sec.once.Do(func() {
 		name := s.String()
 		if d.dwo && s != SecCUIndex {
 			name += ".dwo"
 		}
-		sec.data, sec.err = d.src.Section(name)
+		if lazy, ok := d.src.(LazySource); ok {
+			sec.data, sec.need, sec.err = lazy.LazySection(name)
+		} else {
+			sec.data, sec.err = d.src.Section(name)
+		}
 		if sec.err != nil {
-			sec.data, sec.err = nil, fmt.Errorf("section %s: %w", name, sec.err)
+			sec.data, sec.need, sec.err = nil, nil, fmt.Errorf("section %s: %w", name, sec.err)
 		}
 	})
-	return sec.data, sec.err
+	return sec
 }
 
 // bytes is Bytes for sections whose absence and failure mean the same.

@@ -30,9 +30,13 @@ func readLength(c *binbuf.Cursor) (n uint64, offSize uint8) {
 	return n, 4
 }
 
+// maxHeader is the length in bytes of the longest unit header: that of a type
+// unit in the 64-bit format.
+const maxHeader = 40
+
 // readHeader reads the header of the unit at off of sec.
 func (d *Data) readHeader(sec Section, off uint64) (header, error) {
-	data, err := d.Bytes(sec)
+	data, err := d.upTo(sec, off+maxHeader)
 	if err != nil {
 		return header{}, err
 	}
@@ -148,7 +152,7 @@ func (r *root) take(v *Value, h *header) {
 // file must not decode them all.
 func (d *Data) readRoot(h *header) (root, error) {
 	var r root
-	data, err := d.Bytes(h.sec)
+	data, err := d.upTo(h.sec, h.end)
 	if err != nil {
 		return r, err
 	}
@@ -193,10 +197,13 @@ func (d *Data) readRoot(h *header) (root, error) {
 // returns are nil when it is not there, and when the table was searched for the
 // unit before: units that share a table are better served by decoding it.
 func (d *Data) rootAbbrev(h *header, code uint64, specs []attrSpec) (abbrev, []attrSpec) {
-	table := d.bytes(SecAbbrev)
-	if h.abbrevOff > uint64(len(table)) || d.overBudget() {
+	// A declaration that lies further on is left to abbrevTable.
+	end := min(h.abbrevOff+abbrevStep, uint64(d.size(SecAbbrev)))
+	table, err := d.upTo(SecAbbrev, end)
+	if err != nil || h.abbrevOff > end || d.overBudget() {
 		return abbrev{}, nil
 	}
+	table = table[:end]
 	before := d.abbrevs.searched.Swap(int64(h.abbrevOff) + 1)
 	c := binbuf.New(table, int(h.abbrevOff), false)
 	defer func() { d.abbrevs.read.Add(int64(c.Off) - int64(h.abbrevOff)) }()

@@ -122,7 +122,7 @@ func (d *Data) lineTable(off uint64, addrSize uint8) *lineTable {
 		return t
 	}
 	t = &lineTable{big: d.big, dead: d.dead}
-	data, err := d.Bytes(SecLine)
+	data, err := d.lineBytes(off)
 	if err == nil {
 		t.lineHeader, err = readLineHeader(data, off, d.big, addrSize)
 	}
@@ -135,6 +135,21 @@ func (d *Data) lineTable(off uint64, addrSize uint8) *lineTable {
 	}
 	d.lines.tables[off] = t
 	return t
+}
+
+// lineBytes returns .debug_line, to be read up to the end of the table at off.
+func (d *Data) lineBytes(off uint64) ([]byte, error) {
+	const lengthField = 12
+	data, err := d.upTo(SecLine, off+lengthField)
+	if err != nil || off >= uint64(len(data)) {
+		return data, err
+	}
+	c := binbuf.New(data, int(off), d.big)
+	size, _ := readLength(&c)
+	if c.Error != nil || size > uint64(c.Len()) {
+		return data, nil // which reading the header says better
+	}
+	return d.upTo(SecLine, uint64(c.Off)+size)
 }
 
 // lines returns the unit's line table, or nil when it has none.

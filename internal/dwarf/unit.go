@@ -2,6 +2,7 @@ package dwarf
 
 import (
 	"fmt"
+	"math"
 	"sort"
 	"sync"
 )
@@ -64,7 +65,11 @@ func (u *Unit) Dwarf64() bool { return u.enc.offSize == 8 }
 // String names the unit for errors.
 func (u *Unit) String() string { return fmt.Sprintf("unit at %v+%#x", u.Sec, u.Off) }
 
-func (u *Unit) section() []byte { return u.Data.bytes(u.Sec) }
+// section returns the unit's section, to be read up to the unit's end.
+func (u *Unit) section() []byte {
+	b, _ := u.Data.upTo(u.Sec, u.End)
+	return b
+}
 
 func (u *Unit) abbrevs() *abbrevTable {
 	u.abbrevOnce.Do(func() { u.table = u.Data.abbrevTable(u.abbrevOff, u.enc) })
@@ -135,24 +140,31 @@ func (u *Unit) set(d *Data, h *header, r *root) {
 	u.defaultBases()
 }
 
-// unitList is where the units of a section begin.
+// unitList is where the units of a section begin, as far as that was asked.
 type unitList struct {
-	once   sync.Once
-	starts []uint64
+	mu     sync.Mutex
+	starts []uint64 // only ever appended to
+	next   uint64   // where the scan goes on
+	bad    int
+	done   bool
 	err    error
 }
 
 // unitStarts returns the offsets of all units of sec, ascending. What follows a
 // damaged header is lost; the error says so.
 func (d *Data) unitStarts(sec Section) ([]uint64, error) {
+	return d.unitStartsTo(sec, math.MaxUint64)
+}
+
+// unitStartsTo is unitStarts for the units that begin at or below off; more may
+// be among them.
+func (d *Data) unitStartsTo(sec Section, off uint64) ([]uint64, error) {
 	l := &d.lists[unitSlot(sec)]
-	l.once.Do(func() {
-		var data []byte
-		if data, l.err = d.Bytes(sec); l.err != nil {
-			return
-		}
-		l.scan(d, sec, data)
-	})
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for !l.done && l.next <= off {
+		l.scan(d, sec)
+	}
 	return l.starts, l.err
 }
 
@@ -160,26 +172,37 @@ func (d *Data) unitStarts(sec Section) ([]uint64, error) {
 // they are damaged or of an unknown version.
 const maxBadUnits = 1000
 
-func (l *unitList) scan(d *Data, sec Section, data []byte) {
-	bad := 0
-	for off := uint64(0); off < uint64(len(data)); {
-		if next := overZeros(data, off); next > off {
-			off = next
-			continue
+// scan looks at the next unit.
+func (l *unitList) scan(d *Data, sec Section) {
+	if l.next >= uint64(d.size(sec)) {
+		l.done = true
+		if l.next == 0 {
+			_, l.err = d.upTo(sec, 0)
 		}
-		h, err := d.readHeader(sec, off)
-		switch {
-		case err == nil:
-			l.starts = append(l.starts, off)
-		case h.end <= off || bad == maxBadUnits:
-			l.err = err
-			return
-		default:
-			bad++
-			l.err = err
-		}
-		off = h.end
+		return
 	}
+	data, err := d.upTo(sec, l.next+maxHeader)
+	if err != nil {
+		l.done, l.err = true, err
+		return
+	}
+	data = data[:min(l.next+maxHeader, uint64(len(data)))]
+	if next := overZeros(data, l.next); next > l.next {
+		l.next = next
+		return
+	}
+	h, err := d.readHeader(sec, l.next)
+	switch {
+	case err == nil:
+		l.starts = append(l.starts, l.next)
+	case h.end <= l.next || l.bad == maxBadUnits:
+		l.done, l.err = true, err
+		return
+	default:
+		l.bad++
+		l.err = err
+	}
+	l.next = h.end
 }
 
 // overZeros moves over words of zeros, with which some linkers fill the space
@@ -198,7 +221,7 @@ func overZeros(data []byte, off uint64) uint64 {
 
 // UnitContaining returns the unit that the entry at off of sec belongs to.
 func (d *Data) UnitContaining(sec Section, off uint64) (*Unit, error) {
-	starts, err := d.unitStarts(sec)
+	starts, err := d.unitStartsTo(sec, off)
 	i := sort.Search(len(starts), func(i int) bool { return starts[i] > off }) - 1
 	if i < 0 {
 		if err == nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/corewalk/corewalk/internal/debugfind"
+	"github.com/corewalk/corewalk/internal/dwarf"
 	"github.com/corewalk/corewalk/internal/elffile"
 )
 
@@ -83,28 +84,56 @@ func (im *Image) DebugPath() string {
 	return ""
 }
 
-// debugSection reads a section of debug information from the binary, or from its
-// debug file; nil when neither has it.
+// debugSection reads a whole section of debug information from the binary, or
+// from its debug file; nil when neither has it.
 func (im *Image) debugSection(name string) ([]byte, error) {
-	data, err := im.ownDebugSection(name)
-	if err == nil && data != nil {
-		return data, nil
-	}
-	if d := im.debugFile(); d != nil {
-		return d.ownDebugSection(name)
-	}
-	return nil, err
+	return withDebugFile{im}.Section(name)
 }
 
-// ownDebugSection reads a section such as ".debug_info" from this file alone; nil
-// when the file does not have it.
-func (im *Image) ownDebugSection(name string) ([]byte, error) {
-	data, err := im.elf.DebugSection(strings.TrimPrefix(name, ".debug_"))
+// fileOnly hands the debug sections of one file out; it is a dwarf.LazySource.
+type fileOnly struct{ im *Image }
+
+// LazySection implements dwarf.LazySource: name is such as ".debug_info".
+func (s fileOnly) LazySection(name string) (data []byte, need func(uint64) error, err error) {
+	data, need, err = s.im.elf.LazyDebugSection(strings.TrimPrefix(name, ".debug_"))
 	if errors.Is(err, elffile.ErrNotFound) || errors.Is(err, elffile.ErrNoBits) {
-		return nil, nil
+		return nil, nil, nil
 	}
 	if err != nil {
-		im.warn(fmt.Sprintf("%s: %v", im.path, err))
+		s.im.warn(fmt.Sprintf("%s: %v", s.im.path, err))
 	}
-	return data, err
+	return data, need, err
+}
+
+// Section implements dwarf.Source.
+func (s fileOnly) Section(name string) ([]byte, error) { return wholeSection(s, name) }
+
+// withDebugFile hands out the debug sections of a binary, or where it has none
+// those of its separate debug file; it is a dwarf.LazySource.
+type withDebugFile struct{ im *Image }
+
+// LazySection implements dwarf.LazySource.
+func (s withDebugFile) LazySection(name string) (data []byte, need func(uint64) error, err error) {
+	data, need, err = fileOnly{s.im}.LazySection(name)
+	if err == nil && data != nil {
+		return data, need, nil
+	}
+	if d := s.im.debugFile(); d != nil {
+		return fileOnly{d}.LazySection(name)
+	}
+	return nil, nil, err
+}
+
+// Section implements dwarf.Source.
+func (s withDebugFile) Section(name string) ([]byte, error) { return wholeSection(s, name) }
+
+func wholeSection(s dwarf.LazySource, name string) ([]byte, error) {
+	data, need, err := s.LazySection(name)
+	if err == nil && need != nil {
+		err = need(uint64(len(data)))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return data, nil
 }

@@ -34,7 +34,7 @@ func (im *Image) openDWARF() *dwarf.Data {
 	if sup := holder.supplement(); sup != nil {
 		opts = append(opts, dwarf.WithSup(sup))
 	}
-	return dwarf.New(dwarf.SourceFunc(im.debugSection), im.elf.Order, opts...)
+	return dwarf.New(withDebugFile{im}, im.elf.Order, opts...)
 }
 
 // textRange spans the executable segments.
@@ -63,7 +63,7 @@ func (im *Image) supplement() *dwarf.Data {
 	for path := range im.finder.AltFiles(name, id, im.path) {
 		alt, err := im.cache.Open(path)
 		if err == nil && bytes.Equal(alt.elf.BuildID(), id) {
-			return dwarf.New(dwarf.SourceFunc(alt.ownDebugSection), alt.elf.Order)
+			return dwarf.New(fileOnly{alt}, alt.elf.Order)
 		}
 	}
 	im.warn(fmt.Sprintf("%s: shared debug information %s (build-id %x) not found; names in it are lost", im.path, name, id))
@@ -77,12 +77,15 @@ func (im *Image) findSplit(u *dwarf.Unit) (*dwarf.Data, error) {
 	if !ok || im.finder == nil {
 		return nil, nil
 	}
+	if d := im.packaged(u.ID); d != nil {
+		return d, nil
+	}
 	for path := range im.finder.SplitFiles(name, u.CompDir(), im.path) {
 		dwo, err := im.cache.Open(path)
 		if err != nil {
 			continue
 		}
-		d := dwarf.New(dwarf.SourceFunc(dwo.ownDebugSection), dwo.elf.Order, dwarf.DWO())
+		d := dwarf.New(fileOnly{dwo}, dwo.elf.Order, dwarf.DWO())
 		if holdsUnit(d, u.ID) {
 			return d, nil
 		}
@@ -90,6 +93,31 @@ func (im *Image) findSplit(u *dwarf.Unit) (*dwarf.Data, error) {
 	}
 	im.warn(fmt.Sprintf("%s: split debug information %s not found; its functions have no inlined calls", im.path, filepath.Base(name)))
 	return nil, nil
+}
+
+// packaged looks for a unit in the .dwp file, into which the .dwo files of a
+// program may have been gathered.
+func (im *Image) packaged(id uint64) *dwarf.Data {
+	im.dwpOnce.Do(func() {
+		for path := range im.finder.PackageFiles(im.path) {
+			dwp, err := im.cache.Open(path)
+			if err != nil {
+				continue
+			}
+			if im.dwp, err = dwarf.NewPackage(fileOnly{dwp}, dwp.elf.Order); err == nil {
+				return
+			}
+			im.warn(fmt.Sprintf("%s: %v", path, err))
+		}
+	})
+	if im.dwp == nil {
+		return nil
+	}
+	d, err := im.dwp.Unit(id)
+	if err != nil {
+		return nil // it may still lie in a .dwo file
+	}
+	return d
 }
 
 func holdsUnit(d *dwarf.Data, id uint64) bool {

@@ -38,6 +38,9 @@ type Image struct {
 	dwarfOnce sync.Once
 	dwarf     *dwarf.Data
 
+	dwpOnce sync.Once
+	dwp     *dwarf.Package // split debug information, or nil
+
 	symsOnce sync.Once
 	syms     []*elffile.SymTab
 

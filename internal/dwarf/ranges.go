@@ -44,12 +44,15 @@ func (p *pcAttrs) take(v *Value) {
 // A rangeIter yields the ranges of an entry that are not empty and not of
 // discarded code.
 type rangeIter struct {
-	u    *Unit
-	c    binbuf.Cursor
-	base uint64
-	kind uint8
-	one  Range
-	dead bool // the base in force is that of discarded code
+	u     *Unit
+	from  *Data // the file with the list
+	sec   Section
+	whole bool // c sees the section's end
+	c     binbuf.Cursor
+	base  uint64
+	kind  uint8
+	one   Range
+	dead  bool // the base in force is that of discarded code
 }
 
 const (
@@ -103,12 +106,34 @@ func (it *rangeIter) list(v *Value) {
 			off += owner.root.gnuRangesBase
 		}
 	}
-	data := owner.Data.bytes(sec)
-	if off > uint64(len(data)) {
+	it.from, it.sec = owner.Data, sec
+	if off > uint64(owner.Data.size(sec)) {
 		it.kind = rangesNone
 		return
 	}
-	it.c = binbuf.New(data, int(off), owner.Data.big)
+	it.c = binbuf.Cursor{Off: int(off), Big: owner.Data.big}
+}
+
+// Bytes of a list that are asked for at a time, and those that its longest entry
+// takes.
+const (
+	rangeStep     = 4 << 10
+	maxRangeEntry = 32
+)
+
+// extend makes the next entry of the list readable.
+func (it *rangeIter) extend() {
+	if it.whole || it.c.Len() >= maxRangeEntry {
+		return
+	}
+	end := uint64(it.c.Off) + rangeStep
+	data, err := it.from.upTo(it.sec, end)
+	if err != nil {
+		it.c.Fail(err)
+		return
+	}
+	it.c.Data = data[:min(end, uint64(len(data)))]
+	it.whole = end >= uint64(len(data))
 }
 
 // baseAddress is what the offsets in the unit's lists are relative to.
@@ -149,6 +174,7 @@ func (it *rangeIter) next() (Range, bool) {
 func (it *rangeIter) nextV4() (Range, bool) {
 	size := it.u.AddrSize
 	for {
+		it.extend()
 		a, b := it.c.Uint(size), it.c.Uint(size)
 		switch {
 		case it.c.Error != nil || a == 0 && b == 0:
@@ -164,6 +190,7 @@ func (it *rangeIter) nextV4() (Range, bool) {
 func (it *rangeIter) nextV5() (Range, bool) {
 	c, u := &it.c, it.u
 	for {
+		it.extend()
 		kind := c.U8()
 		if c.Error != nil {
 			return Range{}, false

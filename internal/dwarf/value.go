@@ -2,6 +2,7 @@ package dwarf
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/corewalk/corewalk/internal/binbuf"
 )
@@ -44,22 +45,36 @@ func (u *Unit) Bytes(v *Value) ([]byte, bool) {
 	case FormString:
 		return v.B, true
 	case FormStrp:
-		return binbuf.CStringAt(d.bytes(SecStr), v.U)
+		return d.str(SecStr, v.U)
 	case FormLineStrp:
-		return binbuf.CStringAt(d.bytes(SecLineStr), v.U)
+		return d.str(SecLineStr, v.U)
 	case FormStrpSup, FormGNUStrpAlt:
 		if d.sup == nil {
 			return nil, false
 		}
-		return binbuf.CStringAt(d.sup.bytes(SecStr), v.U)
+		return d.sup.str(SecStr, v.U)
 	case FormStrx, FormStrx1, FormStrx2, FormStrx3, FormStrx4, FormGNUStrIndex:
 		off, ok := u.tableWord(SecStrOffsets, u.root.strBase, v.U, int(u.enc.offSize))
 		if !ok {
 			return nil, false
 		}
-		return binbuf.CStringAt(d.bytes(SecStr), off)
+		return d.str(SecStr, off)
 	}
 	return nil, false
+}
+
+// str returns the string at off of a section of strings.
+func (d *Data) str(sec Section, off uint64) ([]byte, bool) {
+	for step := uint64(256); ; step *= 8 {
+		data, err := d.upTo(sec, min(off, math.MaxUint64-step)+step)
+		if err != nil || off >= uint64(len(data)) {
+			return nil, false
+		}
+		end := min(off+step, uint64(len(data)))
+		if s, ok := binbuf.CStringAt(data[:end], off); ok || end == uint64(len(data)) {
+			return s, ok
+		}
+	}
 }
 
 // Text is Bytes as a string of its own; "" when there is none.
@@ -74,7 +89,10 @@ func (u *Unit) tableWord(sec Section, base, i uint64, size int) (uint64, bool) {
 }
 
 func (d *Data) word(sec Section, base, i uint64, size int) (uint64, bool) {
-	data := d.bytes(sec)
+	data, err := d.upTo(sec, base+(i+1)*uint64(size))
+	if err != nil {
+		return 0, false
+	}
 	if base > uint64(len(data)) || i >= (uint64(len(data))-base)/uint64(size) {
 		return 0, false
 	}

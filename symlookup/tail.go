@@ -103,23 +103,21 @@ func (p place) resolver() dwarf.Resolver {
 	}
 }
 
-// calls turns a chain, outermost first, into calls, youngest first.
+// calls turns a chain, outermost first, into calls, youngest first. A jump that
+// was inlined into the function that left by it brings its inlined calls along.
 func (p place) calls(chain []dwarf.TailCall) []unwind.Call {
 	var out []unwind.Call
 	for _, tc := range slices.Backward(chain) {
-		pc := tc.PC
-		if pc == 0 {
-			pc = tc.Func.Entry
-		}
-		frames := fromDWARF(p.im, pc, p.lib.LoadBias)
-		if len(frames) == 0 {
+		if tc.PC != 0 {
+			out = append(out, fromDWARF(p.im, tc.PC, p.lib.LoadBias)...)
 			continue
 		}
-		c := frames[len(frames)-1]
-		if tc.PC == 0 {
-			c.Line, c.Column = 0, 0
+		frames := fromDWARF(p.im, tc.Func.Entry, p.lib.LoadBias)
+		if len(frames) > 0 {
+			c := frames[len(frames)-1]
+			c.Line, c.Column = 0, 0 // where in it is not known
+			out = append(out, c)
 		}
-		out = append(out, c)
 	}
 	return out
 }

@@ -14,7 +14,7 @@ func (in *inspection) frame(out []report.Frame, frames []*unwind.Frame, physical
 	if !in.opts.NoInlines {
 		for _, c := range in.tailCalls(f) {
 			e := virtual(base)
-			e.Tail = true
+			e.Inlined, e.Tail = c.Inlined, !c.Inlined
 			in.fill(&e, c)
 			e.Index = len(out)
 			out = append(out, e)

@@ -14,10 +14,11 @@ import (
 // warning.
 func (t *Target) Info() *report.Info {
 	in := &report.Info{Schema: report.InfoSchema}
+	// What can be told without reading the file again comes first.
 	fault := t.guard(func() {
+		in.Mappings = t.mappings()
 		p := t.parts()
 		in.Dump, in.Warnings = p.Dump, p.Warnings
-		in.Mappings = t.mappings()
 		in.Notes = t.notes()
 		in.Modules = inspect.Modules(p)
 	})

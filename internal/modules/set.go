@@ -136,6 +136,9 @@ func (s *Set) resolve(lib *libstate.Library) Resolution {
 
 func (s *Set) fromMemory(lib *libstate.Library) Resolution {
 	size := lib.End - lib.Start
+	if size == 0 {
+		return Resolution{Why: "nothing of it is mapped"}
+	}
 	if size > maxMemoryImage {
 		return Resolution{Why: fmt.Sprintf("image in memory of %d bytes is too large", size)}
 	}

@@ -50,7 +50,7 @@ func (t *Target) dump() report.Dump {
 	}
 	// A core does not say when it was written; its file does unless it was copied.
 	if st, err := os.Stat(t.path); err == nil && st.Mode().IsRegular() {
-		d.Time = st.ModTime()
+		d.Time, d.TimeOfFile = st.ModTime(), true
 	}
 	return d
 }

@@ -50,6 +50,7 @@ func (j *jsonWriter) dump(d *Dump) {
 	j.str("command", d.Command)
 	j.optStr("command_line", d.CommandLine)
 	j.time("time", d.Time)
+	j.optBool("time_of_file", d.TimeOfFile)
 	j.bool("truncated", d.Truncated)
 	j.optSize("size", d.Size)
 	j.optSize("full_size", d.FullSize)

@@ -40,6 +40,9 @@ type Dump struct {
 	// Time is when the process was dumped, in the time zone to print; zero when
 	// not known.
 	Time time.Time `json:"time,omitzero"`
+	// TimeOfFile says that Time is when the dump's file was last written, because
+	// the dump itself does not tell (ELF cores do not): a copy may be younger.
+	TimeOfFile bool `json:"time_of_file,omitempty"`
 	// Truncated says that the dump's file is shorter than its headers promise.
 	// Size is the file's length in bytes and FullSize the length promised; 0 when
 	// not known.

@@ -125,6 +125,9 @@ func (d *Dump) system() string {
 		if s != "" {
 			s += ", "
 		}
+		if d.TimeOfFile {
+			s += "file of "
+		}
 		s += d.Time.Format("2006-01-02 15:04:05")
 	}
 	return s

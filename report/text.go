@@ -126,9 +126,10 @@ func (d *Dump) system() string {
 			s += ", "
 		}
 		if d.TimeOfFile {
-			s += "file of "
+			s += "file of " + d.Time.Format("2006-01-02 15:04")
+		} else {
+			s += d.Time.Format("2006-01-02 15:04:05")
 		}
-		s += d.Time.Format("2006-01-02 15:04:05")
 	}
 	return s
 }

@@ -64,6 +64,9 @@ func Why(in Input) Reason {
 
 func (in *Input) why() Reason {
 	s := in.Signal
+	if text := kernelReason(s); text != "" {
+		return Reason{Text: text}
+	}
 	if s.HasInfo && fromProcess(s.Code) {
 		return Reason{Text: sent(s)}
 	}
@@ -121,16 +124,34 @@ func sent(s Signal) string {
 	return fmt.Sprintf("%s from process %d of user %d", words, s.PID, s.UID)
 }
 
+// kernelReason words signals that the kernel sends for one reason only. Of some
+// it claims that the process sent them to itself.
+func kernelReason(s Signal) string {
+	byKernel := s.Code == siKernel || s.Code == siUser && s.PID == s.OwnPID
+	if s.HasInfo && !byKernel {
+		return ""
+	}
+	switch s.Number {
+	case sigXCPU:
+		return "limit on processor time reached"
+	case sigXFSZ:
+		return "limit on file size reached"
+	case sigPipe:
+		return "write to a pipe or socket that nobody reads"
+	case sigQuit:
+		if s.HasInfo && s.Code == siKernel {
+			return "quit from the terminal"
+		}
+	}
+	return ""
+}
+
 func plainReason(signo int) string {
 	switch signo {
 	case sigAbrt:
 		return "abort"
 	case sigKill:
 		return "killed"
-	case sigXCPU:
-		return "limit on processor time reached"
-	case sigXFSZ:
-		return "limit on file size reached"
 	}
 	return ""
 }

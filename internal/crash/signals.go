@@ -7,6 +7,8 @@ import "strconv"
 // Signal numbers of Linux on x86, ARM, POWER, RISC-V and s390
 // (include/uapi/asm-generic/signal.h).
 const (
+	sigQuit = 3
+	sigPipe = 13
 	sigTrap = 5
 	sigAbrt = 6
 	sigBus  = 7

@@ -41,7 +41,7 @@ const (
 // mutations is how often each fixture is damaged, in each of the ways below: few,
 // or COREWALK_MUTATIONS, with COREWALK_SEED for others than the usual ones.
 func mutations(t *testing.T) (n int, seed uint64) {
-	n = 8
+	n = 24
 	if testing.Short() {
 		n = 2
 	}
@@ -160,8 +160,11 @@ func (d *damaged) survive(what string) *report.Report {
 		stacks := make([]byte, 1<<20)
 		d.t.Fatalf("%s: hangs\n%s", what, stacks[:runtime.Stack(stacks, true)])
 	}
-	if took := time.Since(start); took > runSlow {
+	switch took := time.Since(start); {
+	case took > runSlow:
 		d.t.Errorf("%s: took %v", what, took)
+	case took > runSlow/12:
+		d.t.Logf("%s: took %v", what, took)
 	}
 	if n := allocated() - before; n > runAllocs {
 		d.t.Errorf("%s: allocated %d MB", what, n>>20)
@@ -367,6 +370,11 @@ func (d *damaged) damage(name string, spots []spot) {
 		for range 1 + d.rng.IntN(3) {
 			with := d.hostile()
 			off := s.off + d.rng.Int64N(max(1, s.size))
+			if d.rng.IntN(4) == 0 { // a word from elsewhere: an address that means something
+				off &^= 7
+				with = make([]byte, 8)
+				f.ReadAt(with, (s.off+d.rng.Int64N(max(1, s.size)))&^7)
+			}
 			was := make([]byte, len(with))
 			n, _ := f.ReadAt(was, off)
 			if n == 0 {

@@ -42,10 +42,11 @@ func (im *Image) findDebug() *Image {
 		}
 		switch did := d.elf.BuildID(); {
 		case id != nil && did != nil:
-			if bytes.Equal(id, did) && d.useful() {
+			if !bytes.Equal(id, did) {
+				im.warn(fmt.Sprintf("%s: debug file is of another build (build-id %x, wanted %x)", path, did, id))
+			} else if d.useful() {
 				return d
 			}
-			im.warn(fmt.Sprintf("%s: debug file is of another build (build-id %x, wanted %x)", path, did, id))
 		case hasLink && elffile.DebugLinkCRC(d.elf.Data) == crc:
 			return d
 		default:

@@ -56,6 +56,7 @@ type Set struct {
 	mem    arch.Memory
 	force  bool
 
+	byLib   sync.Map // *libstate.Library -> *setEntry, to find the entry without its key
 	mu      sync.Mutex
 	entries map[string]*setEntry
 }
@@ -81,16 +82,25 @@ func (s *Set) ELF(lib *libstate.Library) *elffile.File { return s.Image(lib).ELF
 // Resolve finds the image of lib. The answer is kept, by where the library lies,
 // its build-id and what it is called.
 func (s *Set) Resolve(lib *libstate.Library) Resolution {
-	key := fmt.Sprintf("%x %x %x %s", lib.Start, lib.HeaderAddr, lib.BuildID, lib.Path)
+	v, ok := s.byLib.Load(lib)
+	if !ok {
+		v, _ = s.byLib.LoadOrStore(lib, s.entry(lib))
+	}
+	e := v.(*setEntry)
+	e.once.Do(func() { e.res = s.resolve(lib) })
+	return e.res
+}
+
+func (s *Set) entry(lib *libstate.Library) *setEntry {
+	key := fmt.Sprintf("%x %x %x %x %s", lib.Start, lib.End, lib.HeaderAddr, lib.BuildID, lib.Path)
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	e := s.entries[key]
 	if e == nil {
 		e = &setEntry{}
 		s.entries[key] = e
 	}
-	s.mu.Unlock()
-	e.once.Do(func() { e.res = s.resolve(lib) })
-	return e.res
+	return e
 }
 
 // maxMemoryImage bounds what is read of an image in memory, in bytes.
@@ -115,6 +125,9 @@ func (s *Set) resolve(lib *libstate.Library) Resolution {
 		if im.ELF().DebugOnly() {
 			if match == Matched {
 				debugOnly = append(debugOnly, im)
+			}
+			if res.Why == "" {
+				res.Why = path + " has debug information only, not the code"
 			}
 			continue
 		}
@@ -143,10 +156,11 @@ func (s *Set) fromMemory(lib *libstate.Library) Resolution {
 		return Resolution{Why: fmt.Sprintf("image in memory of %d bytes is too large", size)}
 	}
 	data := make([]byte, size)
-	if n, err := s.mem.ReadMem(lib.Start, data); n == 0 {
+	n, err := s.mem.ReadMem(lib.Start, data)
+	if n == 0 {
 		return Resolution{Why: err.Error()}
 	}
-	im, err := image.FromMemory(data, lib.Start)
+	im, err := image.FromMemory(data[:n], lib.Start)
 	if err != nil {
 		return Resolution{Why: err.Error()}
 	}

@@ -21,6 +21,14 @@ func (t *Target) Info() *report.Info {
 		in.Dump, in.Warnings = p.Dump, p.Warnings
 		in.Notes = t.notes()
 		in.Modules = inspect.Modules(p)
+		for _, list := range []struct {
+			name string
+			n    int
+		}{{"notes", len(in.Notes)}, {"mappings", len(in.Mappings)}} {
+			if list.n == maxListed {
+				in.Warnings = append(in.Warnings, report.Warning{Code: "list", Message: fmt.Sprintf("only the first %d %s are listed", list.n, list.name)})
+			}
+		}
 	})
 	if fault != nil {
 		in.Warnings = append(in.Warnings, report.Warning{Code: report.WarnChanged, Message: fault.Error()})
@@ -28,9 +36,17 @@ func (t *Target) Info() *report.Info {
 	return in
 }
 
+// maxListed bounds the notes and the mappings that are listed: several times what
+// a process of ten thousand threads has. A damaged core can make a note of every
+// twelve bytes.
+const maxListed = 1 << 17
+
 func (t *Target) notes() []report.Note {
 	var out []report.Note
 	for n := range t.core.Notes() {
+		if len(out) == maxListed {
+			break
+		}
 		r := report.Note{Owner: n.Owner, Type: n.Name, Size: n.Size}
 		if r.Type == "" {
 			r.Type = fmt.Sprintf("%#x", n.Type)
@@ -53,6 +69,7 @@ func (t *Target) mappings() []report.Mapping {
 		inDump[s.Start] = s.InDump
 	}
 	maps := t.core.Mappings()
+	maps = maps[:min(len(maps), maxListed)]
 	out := make([]report.Mapping, 0, len(maps))
 	for _, m := range maps {
 		out = append(out, report.Mapping{

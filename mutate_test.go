@@ -548,6 +548,29 @@ func TestFilesCutWhileRead(t *testing.T) {
 	}
 }
 
+// A core whose notes reach over memory full of zeros has millions of empty notes.
+func TestEndlessNotes(t *testing.T) {
+	core := corebuild.New()
+	core.Thread(7, 11, corebuild.AMD64Regs(nil))
+	core.RawNotes(make([]byte, 24<<20))
+	before := allocated()
+	target, err := corewalk.OpenReader(bytes.NewReader(core.Bytes()), "core")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer target.Close()
+	in := target.Info()
+	if err := report.WriteInfoText(io.Discard, in, report.TextOptions{}); err != nil {
+		t.Error(err)
+	}
+	if n := len(in.Notes); n < 100_000 || n > 200_000 || len(in.Warnings) == 0 {
+		t.Errorf("%d notes, %v", n, in.Warnings)
+	}
+	if n := allocated() - before; n > runAllocs/2 {
+		t.Errorf("allocated %d MB", n>>20)
+	}
+}
+
 // FuzzOpen opens bytes as a core, with a fixture's program and libraries for it.
 func FuzzOpen(f *testing.F) {
 	c := fixture.Get(f, "amd64-recursion-O0")

@@ -2,6 +2,7 @@ package corewalk_test
 
 import (
 	"bytes"
+	"context"
 	"flag"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/corewalk/corewalk"
 	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/report"
 )
@@ -31,7 +33,7 @@ func TestGoldenReports(t *testing.T) {
 	for _, c := range fixture.Cases(t) {
 		t.Run(c.Name, func(t *testing.T) {
 			r := analyzeCase(t, c)
-			r.Dump.Path, r.Dump.Time = filepath.Base(r.Dump.Path), time.Time{}
+			portable(r, filepath.Dir(c.Core(t)), "CASE", filepath.Dir(c.Binary(t)), "CASE", c.Sysroot(t), "SYSROOT", c.Dir, "CASE")
 			var text bytes.Buffer
 			if err := report.WriteText(&text, r, report.TextOptions{MaxFrames: 60}); err != nil {
 				t.Fatal(err)
@@ -49,17 +51,62 @@ func TestGoldenReports(t *testing.T) {
 	}
 }
 
-// golden compares got, with the paths of this machine taken out, with a file of
-// the case.
+// TestGoldenMismatched compares the reports of a core whose program is there in
+// another build only, refused and used all the same.
+func TestGoldenMismatched(t *testing.T) {
+	c := fixture.Get(t, "amd64-mismatch")
+	dir := t.TempDir() // without the right build beside it
+	data, err := os.ReadFile(filepath.Join(c.Dir, "version.other"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := filepath.Join(dir, "version.other")
+	if err := os.WriteFile(other, data, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, force := range map[string]bool{"report-refused.txt": false, "report-forced.txt": true} {
+		opts := []corewalk.Option{corewalk.WithSysroot(c.Sysroot(t)), corewalk.WithDebugDir(t.TempDir()), corewalk.WithExecutable(other)}
+		if force {
+			opts = append(opts, corewalk.WithForceMismatched())
+		}
+		target, err := corewalk.Open(c.Core(t), opts...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer target.Close()
+		r, err := target.Analyze(context.Background(), corewalk.AnalyzeOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		portable(r, dir, "DIR", c.Sysroot(t), "SYSROOT")
+		var text bytes.Buffer
+		if err := report.WriteText(&text, r, report.TextOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, c, name, text.Bytes())
+	}
+}
+
+// portable takes out of r what differs from machine to machine: paths, in pairs
+// with what to put there, and when the dump's file was written.
+func portable(r *report.Report, paths ...string) {
+	replace := strings.NewReplacer(paths...).Replace
+	r.Dump.Path, r.Dump.Time = filepath.Base(r.Dump.Path), time.Time{}
+	for i := range r.Modules {
+		m := &r.Modules[i]
+		m.File, m.DebugFile = replace(m.File), replace(m.DebugFile)
+	}
+	for i := range r.Warnings {
+		r.Warnings[i].Message = replace(r.Warnings[i].Message)
+	}
+}
+
+// golden compares got with a file of the case.
 func golden(t *testing.T, c fixture.Case, name string, got []byte) {
 	t.Helper()
-	text := strings.NewReplacer(
-		filepath.Dir(c.Core(t)), "CASE", filepath.Dir(c.Binary(t)), "CASE",
-		c.Sysroot(t), "SYSROOT", c.Dir, "CASE",
-	).Replace(string(got))
 	path := filepath.Join(c.Dir, name)
 	if *update {
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
@@ -68,7 +115,7 @@ func golden(t *testing.T, c fixture.Case, name string, got []byte) {
 	if err != nil {
 		t.Fatalf("%v (-update writes it)", err)
 	}
-	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(text, "\n")); diff != "" {
+	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(string(got), "\n")); diff != "" {
 		t.Errorf("%s differs (-want +got); read the new one, and -update keeps it:\n%s", path, diff)
 	}
 }

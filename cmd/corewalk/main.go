@@ -29,6 +29,7 @@ type env struct {
 }
 
 func main() {
+	putOffGC()
 	// A pipe whose reader has left is then an error of writing, which written
 	// takes for no failure.
 	signal.Ignore(syscall.SIGPIPE)

@@ -4,7 +4,9 @@
 package symlookup
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/corewalk/corewalk/demangle"
@@ -112,21 +114,35 @@ func fromDWARF(im *image.Image, pc uint64, bias unwind.Address) []unwind.Call {
 	}
 	frames, err := d.Frames(pc, nil)
 	if err != nil {
+		if !errors.Is(err, dwarf.ErrNotFound) && !errors.Is(err, dwarf.ErrNoSup) {
+			im.DamagedDWARF(err)
+		}
 		return nil
 	}
 	calls := make([]unwind.Call, len(frames))
 	for i, f := range frames {
 		calls[i] = fromFrame(f, bias)
 	}
-	if n := len(calls); n > 0 && calls[n-1].Name == "" {
-		s, ok := im.SymbolAt(pc)
-		if !ok {
-			return calls
-		}
-		calls[n-1].Name, calls[n-1].LinkageName = display("", s.Name())
-		calls[n-1].Entry = s.Value + bias
+	if len(calls) > 0 {
+		nameBySymbol(&calls[len(calls)-1], im, pc, bias)
 	}
 	return calls
+}
+
+// nameBySymbol names a function from the symbol table where DWARF has a line but
+// no function (assembly), or no linkage name for one in a class without a name (a
+// lambda), whose name would say little.
+func nameBySymbol(c *unwind.Call, im *image.Image, pc uint64, bias unwind.Address) {
+	nameless := c.LinkageName == "" && strings.Contains(c.Name, "(anonymous)")
+	if c.Name != "" && !nameless {
+		return
+	}
+	s, ok := im.SymbolAt(pc)
+	if !ok || nameless && (s.Value+bias != c.Entry || !demangle.Mangled(s.Name())) {
+		return
+	}
+	c.Name, c.LinkageName = display("", s.Name())
+	c.Entry = s.Value + bias
 }
 
 func fromFrame(f dwarf.Call, bias unwind.Address) unwind.Call {

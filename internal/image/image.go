@@ -10,6 +10,7 @@
 package image
 
 import (
+	"fmt"
 	"sync"
 
 	"github.com/corewalk/corewalk/internal/debugfind"
@@ -44,6 +45,8 @@ type Image struct {
 	symsOnce sync.Once
 	syms     []*elffile.SymTab
 
+	damagedOnce sync.Once
+
 	goOnce  sync.Once
 	goPanic uint64
 
@@ -77,6 +80,14 @@ func (im *Image) Warnings() []string {
 	im.warnMu.Lock()
 	defer im.warnMu.Unlock()
 	return append([]string(nil), im.warnings...)
+}
+
+// DamagedDWARF notes that the module's debug information cannot be read as it
+// should. The first such error becomes a warning.
+func (im *Image) DamagedDWARF(err error) {
+	im.damagedOnce.Do(func() {
+		im.warn(fmt.Sprintf("%s: damaged debug information, names and lines are lost: %v", im.DebugPath(), err))
+	})
 }
 
 func (im *Image) warn(s string) {

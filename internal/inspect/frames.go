@@ -16,6 +16,7 @@ func (in *inspection) frame(out []report.Frame, frames []*unwind.Frame, physical
 			e := virtual(base)
 			e.Inlined, e.Tail = c.Inlined, !c.Inlined
 			in.fill(&e, c)
+			in.inModule(&e, c.Entry)
 			e.Index = len(out)
 			out = append(out, e)
 		}
@@ -90,6 +91,19 @@ func virtual(base report.Frame) report.Frame {
 	base.Signal, base.SignalNumber = "", 0
 	base.ReturnAddressLocation = report.Location{}
 	return base
+}
+
+// inModule puts the entry of a tail-called function into the module that has the
+// function, which may be another than its caller's. The offset is then that of the
+// function.
+func (in *inspection) inModule(e *report.Frame, entry unwind.Address) {
+	libs := in.Proc.LibraryTracker()
+	if libs == nil {
+		return
+	}
+	if lib, ok := libs.LibraryAt(entry); ok && lib.Path != e.Module {
+		e.Module, e.Offset = lib.Path, report.Addr(entry-lib.LoadBias)
+	}
 }
 
 func (in *inspection) fill(e *report.Frame, c unwind.Call) {

@@ -31,8 +31,16 @@ var amd64 = machine{
 		// mov %eax,%edi; xor %eax,%eax; mov $60,%al; syscall: musl's __clone.
 		{0x89, 0xc7, 0x31, 0xc0, 0xb0, 60, 0x0f, 0x05},
 	},
-	entryCode:  0x30,
-	loaderCode: 0x40, // _start and _dl_start_user
+	threadBirths: []codePattern{
+		// syscall; test %rax,%rax; jl: glibc's clone and clone3.
+		{0x0f, 0x05, 0x48, 0x85, 0xc0, 0x7c},
+		// syscall; test %eax,%eax; jnz; xor %ebp,%ebp: musl's __clone.
+		{0x0f, 0x05, 0x85, 0xc0, 0x75, 0x0f, 0x31, 0xed},
+	},
+	birthPC:     2,
+	birthResult: arch.RAX,
+	entryCode:   0x30,
+	loaderCode:  0x40, // _start and _dl_start_user
 	// mov %rbx,%rsp; mov (%rsp),%rdi; test %rdi,%rdi: glibc's __start_context.
 	contextEnd: codePattern{0x48, 0x89, 0xdc, 0x48, 0x8b, 0x3c, 0x24, 0x48, 0x85, 0xff},
 	// nop; call runtime.goexit1.

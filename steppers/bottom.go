@@ -150,12 +150,11 @@ func isEntryName(name string) bool {
 	return name == "_start" || name == "__start" || name == "_dlstart" || strings.HasPrefix(name, "_rt0_")
 }
 
-// startOfThread says why the frame, one that made a call, is the first of a
-// thread, goroutine or context; "" when it is not. A parent that is in the same
-// function has made no call there.
+// startOfThread says why the frame is the first of a thread, goroutine or context;
+// "" when it is not. A parent that is in the same function has made no call there.
 func (s *BottomOfStackStepper) startOfThread(in *unwind.Frame, lib *libstate.Library) string {
 	if interrupted(in) {
-		return ""
+		return s.birthOfThread(in)
 	}
 	p, a, ra := in.Walker().ProcessState(), s.m.arch, in.RA()
 	g, ok := glanceAt(p, a, ra-1)
@@ -179,6 +178,21 @@ func (s *BottomOfStackStepper) startOfThread(in *unwind.Frame, lib *libstate.Lib
 	}
 	if is(s.m.goExit, 1) && goexitName(in, lib) {
 		return "end of a goroutine"
+	}
+	return ""
+}
+
+// birthOfThread says that the thread has just been made and has not called its
+// function yet; "" when it is not so. Its parent has a thread's number in the
+// register that is zero for the child.
+func (s *BottomOfStackStepper) birthOfThread(in *unwind.Frame) string {
+	if v, _, ok := in.Reg(s.m.birthResult); !ok || v != 0 || !in.IsTopFrame() || in.RA() < s.m.birthPC {
+		return ""
+	}
+	for _, code := range s.m.threadBirths {
+		if ok, _ := code.at(in.Walker().ProcessState(), s.m.arch, in.RA()-s.m.birthPC); ok {
+			return "a thread that has just been made"
+		}
 	}
 	return ""
 }

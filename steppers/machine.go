@@ -20,6 +20,11 @@ type machine struct {
 	// threadExits is code right after a call by which a thread's first function
 	// ends the thread.
 	threadExits []codePattern
+	// threadBirths is code that begins with the system call that makes a thread,
+	// birthPC bytes before the pc of a thread just made, whose birthResult is 0.
+	threadBirths []codePattern
+	birthPC      uint64
+	birthResult  arch.Reg
 	// entryCode and loaderCode bound the code at the entry point of a program and
 	// of a dynamic linker, in bytes.
 	entryCode, loaderCode uint64

@@ -309,3 +309,17 @@ func TestBuildIDInTheWrongPlace(t *testing.T) {
 		}
 	}
 }
+
+// A program that moves the middle of its code elsewhere, as V8 does with its
+// builtins, keeps the addresses of its file there.
+func TestBuildOfMovedCode(t *testing.T) {
+	f := fileOf(t, corebuild.Lib(
+		elffile.Prog{Type: elffile.PT_LOAD, Vaddr: 0x400000, Filesz: 0x1000, Memsz: 0x1000},
+		elffile.Prog{Type: elffile.PT_LOAD, Off: 0x1000, Vaddr: 0x411000, Filesz: 0x3000, Memsz: 0x3000, Flags: elffile.PF_X},
+	))
+	p := newProcess(t, arch.AMD64)
+	p.mapping(0x7f00_0000_0000, 0x7f00_0000_1000, 0x2000, rx, "/bin/prog", nil)
+	p.src.ELF = func(*libstate.Library) *elffile.File { return f }
+	// 0x412000 in the file.
+	p.want("library /bin/prog bias 0x7effffbee000 [0x7f0000000000,0x7f0000001000) 1 maps\n")
+}

@@ -159,9 +159,25 @@ func (b *builder) addRun(path string, idx []int) {
 }
 
 // settle takes the load bias from a library's file: the one that puts the most
-// of the file's offsets where the mappings have them.
+// of the file's offsets where the mappings have them. Where no segment begins with
+// a mapping (a program that moved a part of itself), a mapping inside a segment
+// tells.
 func (b *builder) settle(m *module, f *elffile.File) {
-	best, bias := 0, arch.Address(0)
+	best, bias := b.bestBias(m, f, func(p *elffile.Prog, off uint64) bool { return b.pageDown(p.Off) == off })
+	if best == 0 {
+		best, bias = b.bestBias(m, f, func(p *elffile.Prog, off uint64) bool { return off > p.Off && off-p.Off < p.Filesz })
+	}
+	if best == 0 {
+		b.warnf("%s: its mappings do not fit the segments of the file found for it", m.lib.Path)
+		return
+	}
+	m.elf, m.lib.LoadBias, m.lib.BiasGuessed = f, bias, false
+	m.lib.HeaderAddr = b.headerAddr(m.lib.Mappings)
+}
+
+// bestBias tries the bias of each pair of a segment and a mapping whose file offset
+// tells, as fits says, that it is of that segment. best is how many mappings fit.
+func (b *builder) bestBias(m *module, f *elffile.File, fits func(p *elffile.Prog, off uint64) bool) (best int, bias arch.Address) {
 	for i := range f.Progs {
 		p := &f.Progs[i]
 		if p.Type != elffile.PT_LOAD {
@@ -169,7 +185,7 @@ func (b *builder) settle(m *module, f *elffile.File) {
 		}
 		for _, mp := range m.lib.Mappings {
 			try := b.truncate(mp.Start - mp.Offset - (p.Vaddr - p.Off))
-			if mp.Path == "" || b.pageDown(p.Off) != mp.Offset || !b.spend(len(m.lib.Mappings)*len(f.Progs)) {
+			if mp.Path == "" || !fits(p, mp.Offset) || !b.spend(len(m.lib.Mappings)*len(f.Progs)) {
 				continue
 			}
 			fit := 0
@@ -183,12 +199,7 @@ func (b *builder) settle(m *module, f *elffile.File) {
 			}
 		}
 	}
-	if best == 0 {
-		b.warnf("%s: its mappings do not fit the segments of the file found for it", m.lib.Path)
-		return
-	}
-	m.elf, m.lib.LoadBias, m.lib.BiasGuessed = f, bias, false
-	m.lib.HeaderAddr = b.headerAddr(m.lib.Mappings)
+	return best, bias
 }
 
 // headerAddr is where a file's first byte is mapped, or 0.

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"time"
@@ -24,7 +26,7 @@ func (e env) open(o operands, opts []corewalk.Option) (*corewalk.Target, error) 
 	}
 	defer p.done()
 	if o.core == "-" {
-		return corewalk.OpenReader(e.stdin, "-", opts...)
+		return corewalk.OpenReader(interruptible(e.ctx, e.stdin), "-", opts...)
 	}
 	if st, err := os.Stat(o.core); err == nil {
 		p.total = st.Size()
@@ -32,11 +34,25 @@ func (e env) open(o operands, opts []corewalk.Option) (*corewalk.Target, error) 
 	return corewalk.Open(o.core, opts...)
 }
 
+// interruptible is r, but reading ends when ctx is done, even while r waits for
+// more.
+func interruptible(ctx context.Context, r io.Reader) io.Reader {
+	out, in := io.Pipe()
+	context.AfterFunc(ctx, func() { in.CloseWithError(ctx.Err()) })
+	go func() {
+		_, err := io.Copy(in, r)
+		in.CloseWithError(err)
+	}()
+	return out
+}
+
 // failOpen reports a core that could not be opened, with what to do where the
 // error does not say it.
 func (e env) failOpen(err error) int {
 	advice := ""
 	switch {
+	case errors.Is(err, context.Canceled):
+		return e.fail(errors.New("interrupted before anything of the core could be analysed"))
 	case errors.Is(err, mmapfile.ErrNotRegular):
 		advice = ": give the core itself"
 	case errors.Is(err, fs.ErrNotExist):

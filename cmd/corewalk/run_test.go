@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -34,6 +35,33 @@ func TestInterrupted(t *testing.T) {
 		if s := out.String(); !strings.Contains(s, "died of SIGSEGV") || !strings.Contains(s, "nalysis stopped after 1 of 51 threads") {
 			t.Errorf("no word of what was done:\n%s", s)
 		}
+	}
+}
+
+// A pipe that brings part of a core, and then nothing any more.
+func TestInterruptedStream(t *testing.T) {
+	c := fixture.Get(t, "amd64-threads")
+	data, err := os.ReadFile(c.Core(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, have := range []int{0, 100_000} {
+		ctx, cancel := context.WithCancel(context.Background())
+		r, w := io.Pipe()
+		go func() {
+			w.Write(data[:have])
+			cancel()
+		}()
+		var out, errs bytes.Buffer
+		status := run([]string{"--debug-dir", t.TempDir(), "--sysroot", c.Sysroot(t), "-", c.Binary(t)}, env{ctx, r, &out, &errs})
+		// How much gets through before the interruption is chance.
+		switch {
+		case status == exitNothing && strings.Count(errs.String(), "\n") == 1:
+		case status == exitIncomplete && have > 0 && strings.Contains(out.String(), "cut short"):
+		default:
+			t.Errorf("%d bytes: status %d, %s%s", have, status, out.String(), errs.String())
+		}
+		w.Close()
 	}
 }
 

@@ -41,13 +41,16 @@ func (t *Target) Info() *report.Info {
 // twelve bytes.
 const maxListed = 1 << 17
 
+// maxOwner bounds the names of notes' owners, in bytes.
+const maxOwner = 64
+
 func (t *Target) notes() []report.Note {
 	var out []report.Note
 	for n := range t.core.Notes() {
 		if len(out) == maxListed {
 			break
 		}
-		r := report.Note{Owner: n.Owner, Type: n.Name, Size: n.Size}
+		r := report.Note{Owner: n.Owner[:min(len(n.Owner), maxOwner)], Type: n.Name, Size: n.Size}
 		if r.Type == "" {
 			r.Type = fmt.Sprintf("%#x", n.Type)
 		}

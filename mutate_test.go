@@ -552,6 +552,7 @@ func TestFilesCutWhileRead(t *testing.T) {
 func TestEndlessNotes(t *testing.T) {
 	core := corebuild.New()
 	core.Thread(7, 11, corebuild.AMD64Regs(nil))
+	core.Note(strings.Repeat("\x00long name", 1<<20), 5, nil)
 	core.RawNotes(make([]byte, 24<<20))
 	before := allocated()
 	target, err := corewalk.OpenReader(bytes.NewReader(core.Bytes()), "core")
@@ -562,6 +563,10 @@ func TestEndlessNotes(t *testing.T) {
 	in := target.Info()
 	if err := report.WriteInfoText(io.Discard, in, report.TextOptions{}); err != nil {
 		t.Error(err)
+	}
+	var js bytes.Buffer
+	if err := report.WriteInfoJSON(&js, in); err != nil || js.Len() > 20<<20 {
+		t.Errorf("%d bytes of JSON, %v", js.Len(), err)
 	}
 	if n := len(in.Notes); n < 100_000 || n > 200_000 || len(in.Warnings) == 0 {
 		t.Errorf("%d notes, %v", n, in.Warnings)

@@ -1,0 +1,148 @@
+package dwarfvars
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/corewalk/corewalk/internal/dwarf"
+	"github.com/corewalk/corewalk/internal/dwarf/op"
+	"github.com/corewalk/corewalk/unwind"
+)
+
+// An Activation is one physical frame of a walked stack together with its
+// function: what variables have values in. It is for one goroutine.
+type Activation struct {
+	*Function
+	r      *Reader
+	frames []*unwind.Frame
+	index  int
+	e      evaluator
+}
+
+// At returns the activation of frame number frame of a stack. The frames are
+// those of one walk, youngest first. The error wraps ErrParam when there is no
+// such frame, ErrNoFunction when nothing describes its function. Close gives the
+// activation's working space back.
+func (r *Reader) At(swalk []*unwind.Frame, frame int) (*Activation, error) {
+	if frame < 0 || frame >= len(swalk) || swalk[frame] == nil {
+		return nil, fmt.Errorf("frame %d of %d: %w", frame, len(swalk), ErrParam)
+	}
+	fn, err := r.FunctionForFrame(swalk[frame])
+	if err != nil {
+		return nil, err
+	}
+	return r.activation(fn, swalk, frame), nil
+}
+
+var activations = sync.Pool{New: func() any { return new(Activation) }}
+
+func (r *Reader) activation(fn *Function, swalk []*unwind.Frame, frame int) *Activation {
+	a := activations.Get().(*Activation)
+	a.Function, a.r, a.frames, a.index = fn, r, swalk, frame
+	a.e.reset(r, fn, swalk, frame)
+	return a
+}
+
+// Close ends the use of the activation.
+func (a *Activation) Close() {
+	a.Function, a.r, a.frames = nil, nil, nil
+	a.e.drop()
+	activations.Put(a)
+}
+
+// Frame is the activation's physical frame.
+func (a *Activation) Frame() *unwind.Frame { return a.frames[a.index] }
+
+// Live returns the variables that live in the frame: those of the innermost
+// inlined call first, those of the function itself last.
+func (a *Activation) Live() []*Scope { return a.LiveScopes(a.Frame().LookupAddr()) }
+
+// locate says where a variable is. The expression's place is valid until the
+// next evaluation.
+func (a *Activation) locate(v *LocalVar) (op.Location, error) {
+	at := &v.attrs
+	switch {
+	case at.locIn != nil:
+		expr, found, err := at.locIn.Location(&at.loc, a.e.pc)
+		if err != nil {
+			return op.Location{}, &CorruptExpression{err}
+		}
+		if !found || len(expr) == 0 {
+			return op.Location{}, nil // optimised out here
+		}
+		return a.e.location(at.locIn, expr)
+	case at.cstIn != nil:
+		return constant(at.cstIn, &at.cst), nil
+	}
+	return op.Location{}, nil
+}
+
+// constant is the place of a DW_AT_const_value.
+func constant(u *dwarf.Unit, v *dwarf.Value) op.Location {
+	switch v.Form.Class() {
+	case dwarf.ClassBlock, dwarf.ClassExprloc:
+		return op.Location{Kind: op.ImplicitValue, Bytes: v.B}
+	case dwarf.ClassString:
+		b, _ := u.Bytes(v)
+		return op.Location{Kind: op.ImplicitValue, Bytes: b}
+	case dwarf.ClassAddress:
+		addr, _ := u.Address(v)
+		return op.Location{Kind: op.StackValue, Value: op.Value{Bits: addr}}
+	case dwarf.ClassConstant:
+		if v.Form == dwarf.FormData16 {
+			return op.Location{Kind: op.ImplicitValue, Bytes: v.B}
+		}
+	}
+	return op.Location{Kind: op.StackValue, Value: op.Value{Bits: v.U}}
+}
+
+// owns reports whether v is a variable of the activation's function.
+func (a *Activation) owns(v *LocalVar) bool {
+	return v != nil && v.fn != nil && (v.fn == a.Function || v.fn.fn.DIE == a.fn.DIE && v.fn.Library == a.Library)
+}
+
+// inScope reports whether the frame is within the block of v.
+func (a *Activation) inScope(v *LocalVar) bool { return v.block.at(a.e.pc) }
+
+// GetLocalVariableValue reads the value of v in frame number frame of a stack
+// into buf, as the bytes that the variable has in memory. n is how many there
+// are; with GlvvEBufferSize how many there would have to be, and nothing is
+// written.
+//
+// The reason is nil on success. Else it says more than the code: it is, or
+// wraps, one of this package's errors.
+func (r *Reader) GetLocalVariableValue(v *LocalVar, swalk []*unwind.Frame, frame int, buf []byte) (n int, code Code, reason error) {
+	if v == nil || v.fn == nil {
+		return 0, GlvvEParam, fmt.Errorf("no variable: %w", ErrParam)
+	}
+	a, err := r.At(swalk, frame)
+	if err != nil {
+		return 0, GlvvEParam, err
+	}
+	defer a.Close()
+	if !a.owns(v) {
+		return 0, GlvvEParam, fmt.Errorf("%s is of %s: %w", v.Name, v.fn.Name, ErrParam)
+	}
+	if !a.inScope(v) {
+		return 0, GlvvEOutOfScope, ErrOutOfScope
+	}
+	return a.copy(v, buf)
+}
+
+func (a *Activation) copy(v *LocalVar, buf []byte) (int, Code, error) {
+	o, err := a.object(v)
+	if err != nil {
+		return 0, GlvvEUnknown, err
+	}
+	if o.size > maxObject {
+		return 0, GlvvEUnknown, fmt.Errorf("%d bytes: %w", o.size, ErrLimit)
+	}
+	if int(o.size) > len(buf) {
+		return int(o.size), GlvvEBufferSize, &BufferSize{int(o.size), len(buf)}
+	}
+	b, err := a.bytes(&o, 0, o.size)
+	if err != nil {
+		return 0, GlvvEUnknown, err
+	}
+	return copy(buf, b), GlvvSuccess, nil
+}

@@ -1,0 +1,165 @@
+package dwarfvars
+
+import (
+	"github.com/corewalk/corewalk/internal/dwarf"
+)
+
+// aggregate reads a struct, union or class; t is o's type, stripped.
+func (b *builder) aggregate(o *object, t *Type, depth int) *Value {
+	if t.decl {
+		full, ok := b.r.complete(t)
+		if !ok {
+			return fail(o.typ, &IncompleteType{t.Name()})
+		}
+		if t = full; o.size == 0 {
+			o.size = t.size
+		}
+	}
+	if !b.opts.Raw {
+		if v := b.print(o, t, depth); v != nil {
+			if v.typ == nil {
+				v.typ = o.typ
+			}
+			return v
+		}
+	}
+	v := b.text(o, "")
+	v.Compound = true
+	b.members(v, o, t, depth)
+	return v
+}
+
+// members adds the bases and members of t to v.
+func (b *builder) members(v *Value, o *object, t *Type, depth int) {
+	m := t.all()
+	if depth >= b.opts.MaxDepth {
+		v.More = len(m.fields) > 0
+		return
+	}
+	for i := range m.fields {
+		f := &m.fields[i]
+		if !b.take() {
+			v.More = true
+			return
+		}
+		name := f.name
+		if f.base {
+			name = "<" + b.r.typeOf(f.typ).Name() + ">"
+		}
+		part, err := b.field(o, f)
+		if err != nil {
+			v.Parts = append(v.Parts, Part{Name: name, Value: fail(b.r.typeOf(f.typ), err)})
+			continue
+		}
+		v.Parts = append(v.Parts, Part{Name: name, Value: b.value(&part, depth+1)})
+	}
+	for i := range m.statics {
+		f := &m.statics[i]
+		if part, ok := b.static(f); ok && b.take() {
+			v.Parts = append(v.Parts, Part{Name: "static " + f.name, Value: b.value(&part, depth+1)})
+		}
+	}
+}
+
+// field is the object of a member or base of o.
+func (b *builder) field(o *object, f *field) (object, error) {
+	t := b.r.typeOf(f.typ)
+	size, err := b.sizeOf(t)
+	if err != nil {
+		return object{}, err
+	}
+	if f.expr.Present() {
+		return b.computed(o, f, t, size)
+	}
+	if f.bits == 0 {
+		p := o.part(t, f.off, size)
+		return p, nil
+	}
+	first := f.bitOff / 8
+	p := o.part(t, first, (f.bitOff%8+f.bits+7)/8)
+	p.size, p.bits, p.bitOff = size, f.bits, f.bitOff%8
+	return p, nil
+}
+
+// computed is a member whose place an expression tells from the address of the
+// whole: a virtual base.
+func (b *builder) computed(o *object, f *field, t *Type, size uint64) (object, error) {
+	if !o.mem {
+		return object{}, ErrOptimisedOut
+	}
+	b.e.unit = f.die.Unit
+	addr, err := b.e.m.EvalValue(b.e.env(), f.expr.B, true, o.addr)
+	if err != nil {
+		return object{}, reason(err)
+	}
+	return object{typ: t, mem: true, addr: addr.Bits, size: size}, nil
+}
+
+// static finds a static member: by its constant, or by its symbol in the
+// function's file.
+func (b *builder) static(f *field) (object, bool) {
+	t := b.r.typeOf(f.typ)
+	size, err := b.sizeOf(t)
+	if err != nil {
+		return object{}, false
+	}
+	if f.constant.Present() {
+		o, err := b.at(constant(f.die.Unit, &f.constant), t)
+		return o, err == nil
+	}
+	link := f.die.Unit.Value(f.die.Off, dwarf.AttrLinkageName)
+	name := f.die.Unit.Text(&link)
+	if name == "" {
+		return object{}, false
+	}
+	s, ok := b.im.SymbolByName(name)
+	if !ok || s.Value == 0 {
+		return object{}, false
+	}
+	return object{typ: t, mem: true, addr: s.Value + b.bias, size: size}, true
+}
+
+// member finds a data member by name, also in bases and nameless members.
+func (b *builder) member(o *object, name string) (object, bool) { return b.memberIn(o, name, 0) }
+
+func (b *builder) memberIn(o *object, name string, depth int) (object, bool) {
+	t := o.typ.strip()
+	if t.decl {
+		if full, ok := b.r.complete(t); ok {
+			t = full
+		}
+	}
+	if !t.aggregate() || depth > 16 {
+		return object{}, false
+	}
+	m := t.all()
+	for i := range m.fields {
+		if f := &m.fields[i]; !f.base && f.name == name {
+			p, err := b.field(o, f)
+			return p, err == nil
+		}
+	}
+	for i := range m.fields {
+		if f := &m.fields[i]; f.base || f.name == "" {
+			if p, err := b.field(o, f); err == nil {
+				if q, ok := b.memberIn(&p, name, depth+1); ok {
+					return q, true
+				}
+			}
+		}
+	}
+	return object{}, false
+}
+
+// path follows members by name.
+func (b *builder) path(o *object, names ...string) (object, bool) {
+	at := *o
+	for _, n := range names {
+		next, ok := b.member(&at, n)
+		if !ok {
+			return at, false
+		}
+		at = next
+	}
+	return at, true
+}

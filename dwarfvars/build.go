@@ -1,0 +1,116 @@
+package dwarfvars
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/corewalk/corewalk/internal/dwarf"
+)
+
+// value reads an object.
+func (b *builder) value(o *object, depth int) *Value {
+	t := o.typ.strip()
+	if depth > b.opts.MaxDepth {
+		return b.text(o, "{...}")
+	}
+	switch t.tag {
+	case 0:
+		return b.text(o, "void")
+	case dwarf.TagBaseType, dwarf.TagSubrangeType:
+		if t.tag == dwarf.TagSubrangeType && t.elem.Valid() {
+			t = t.target().strip()
+		}
+		return b.scalar(o, t)
+	case dwarf.TagEnumerationType:
+		return b.enum(o, t)
+	case dwarf.TagPointerType:
+		return b.pointer(o, t, depth)
+	case dwarf.TagReferenceType, dwarf.TagRvalueReferenceType:
+		return b.reference(o, t, depth)
+	case dwarf.TagPtrToMemberType:
+		return b.memberPointer(o, t)
+	case dwarf.TagArrayType:
+		return b.array(o, t, 0, depth)
+	case dwarf.TagStructureType, dwarf.TagClassType, dwarf.TagUnionType, dwarf.TagInterfaceType:
+		return b.aggregate(o, t, depth)
+	case dwarf.TagUnspecifiedType:
+		return b.text(o, "0x0") // decltype(nullptr)
+	case dwarf.TagSubroutineType:
+		if !o.mem {
+			return fail(o.typ, ErrOptimisedOut)
+		}
+		return b.text(o, "{"+t.Name()+"} "+b.r.addressText(o.addr))
+	}
+	return fail(o.typ, &CorruptExpression{fmt.Errorf("type with tag %#x", uint16(t.tag))})
+}
+
+// uint reads an object of at most 8 bytes as a number, extended by its sign.
+func (b *builder) uint(o *object, signed bool) (uint64, error) {
+	if o.bits > 0 {
+		v, err := b.bitfield(o)
+		if err == nil && signed && o.bits < 64 {
+			shift := 64 - o.bits
+			v = uint64(int64(v<<shift) >> shift)
+		}
+		return v, err
+	}
+	raw, err := b.bytes(o, 0, o.size)
+	if err != nil {
+		return 0, err
+	}
+	return resize(decodeUint(raw, b.r.arch.Big()), int(o.size), signed), nil
+}
+
+// scalar reads a base type; t is o's, stripped.
+func (b *builder) scalar(o *object, t *Type) *Value {
+	if o.size == 0 && o.bits == 0 {
+		return b.text(o, "()")
+	}
+	switch t.enc {
+	case encFloat, encComplexFloat, encImaginary:
+		raw, err := b.bytes(o, 0, o.size)
+		if err != nil {
+			return fail(o.typ, err)
+		}
+		return b.text(o, floatText(t, raw, b.r.arch.Big()))
+	}
+	if o.size > 8 && o.bits == 0 {
+		raw, err := b.bytes(o, 0, o.size)
+		if err != nil {
+			return fail(o.typ, err)
+		}
+		return b.text(o, wideText(raw, t.enc.signed(), b.r.arch.Big()))
+	}
+	v, err := b.uint(o, t.enc.signed())
+	if err != nil {
+		return fail(o.typ, err)
+	}
+	return b.text(o, scalarText(t, v))
+}
+
+func scalarText(t *Type, v uint64) string {
+	switch {
+	case t.enc == encBoolean && v <= 1:
+		return strconv.FormatBool(v == 1)
+	case t.enc.char():
+		num := strconv.FormatUint(v, 10)
+		if t.enc == encSignedChar {
+			num = strconv.FormatInt(int64(v), 10)
+		}
+		return num + " " + charText(t, v)
+	case t.enc == encAddress:
+		return fmt.Sprintf("%#x", v)
+	case t.enc.signed():
+		return wideChar(t, v, strconv.FormatInt(int64(v), 10))
+	}
+	return wideChar(t, v, strconv.FormatUint(v, 10))
+}
+
+// wideChar adds the character to the number of a wchar_t, which has the encoding
+// of an integer.
+func wideChar(t *Type, v uint64, num string) string {
+	if t.name == "wchar_t" {
+		return num + " " + charText(t, v)
+	}
+	return num
+}

@@ -1,0 +1,247 @@
+package dwarfvars
+
+import (
+	"slices"
+
+	"github.com/corewalk/corewalk/internal/dwarf"
+)
+
+// Bounds on the scopes of one function.
+const (
+	maxVars      = 1 << 14
+	maxScopes    = 1 << 12
+	maxNesting   = 256
+	maxEntries   = 1 << 20 // entries looked at
+	maxLiveDepth = 64      // inlined calls at one address
+)
+
+// A collector walks the entries of a function for its variables: all of them,
+// or those on the one path of blocks that holds an address.
+type collector struct {
+	f          *Function
+	pc         uint64
+	everything bool
+
+	scopes  []*Scope // outermost first
+	vars    int
+	entries int
+}
+
+func (c *collector) run() []*Scope {
+	var e dwarf.Entry
+	d := c.f.fn.DIE
+	cur := d.Unit.Cursor(d.Off)
+	if !cur.Next(&e) {
+		return nil
+	}
+	s := &Scope{Function: c.f.Name, block: &block{}}
+	s.origin = originOf(d)
+	c.scopes = append(c.scopes, s)
+	c.children(&cur, d.Unit, &e, s, s.block, s.origin, 0)
+	for _, s := range c.scopes {
+		s.finish()
+	}
+	return c.scopes
+}
+
+// finish puts the variables of inner blocks first and parameters in order.
+func (s *Scope) finish() {
+	slices.SortStableFunc(s.Locals, func(a, b *LocalVar) int { return b.block.depth() - a.block.depth() })
+	inOne := true // unit
+	for _, p := range s.Params {
+		inOne = inOne && p.attrs.origin.Unit == s.Params[0].attrs.origin.Unit
+	}
+	if inOne {
+		slices.SortStableFunc(s.Params, func(a, b *LocalVar) int {
+			if a.attrs.origin.Off < b.attrs.origin.Off {
+				return -1
+			}
+			return 1
+		})
+	}
+}
+
+func (b *block) depth() int {
+	n := 0
+	for ; b.parent != nil; b = b.parent {
+		n++
+	}
+	return n
+}
+
+// children goes over what is in the entry e, to which cur has just come, and
+// then over what its abstract instance has beside: variables that left no trace
+// in the code are only there.
+func (c *collector) children(cur *dwarf.Cursor, u *dwarf.Unit, e *dwarf.Entry, s *Scope, b *block, origin dwarf.DIE, depth int) {
+	var seen []dwarf.DIE // abstract instances of the children
+	floor, child := e.Depth, dwarf.Entry{}
+	if !e.HasChildren || depth > maxNesting {
+		cur.SkipChildren()
+	} else {
+		inlined := false
+		for cur.Level() > floor && cur.Next(&child) {
+			if c.entries++; c.entries > maxEntries {
+				return
+			}
+			first := c.child(cur, u, &child, s, b, depth, &inlined)
+			if first.Valid() {
+				seen = append(seen, first)
+			}
+		}
+	}
+	if origin.Valid() {
+		c.inherit(origin, seen, s, b, 0)
+	}
+}
+
+// child looks at one entry and returns its abstract instance.
+func (c *collector) child(cur *dwarf.Cursor, u *dwarf.Unit, e *dwarf.Entry, s *Scope, b *block, depth int, inlined *bool) dwarf.DIE {
+	switch e.Tag {
+	case 0:
+	case dwarf.TagFormalParameter, dwarf.TagVariable, dwarf.TagConstant:
+		first := c.variable(dwarf.DIE{Unit: u, Off: e.Off}, e.Tag, s, b)
+		cur.SkipChildren()
+		return first
+	case dwarf.TagGNUFormalParameterPack:
+		c.children(cur, u, e, s, b, dwarf.DIE{}, depth+1)
+	case dwarf.TagLexicalBlock, dwarf.TagTryBlock, dwarf.TagCatchBlock, dwarf.TagWithStmt:
+		origin, ranges, has := readBlock(cur, u, e)
+		if has && !c.everything && !contains(ranges, c.pc) {
+			cur.SkipChildren()
+			return origin
+		}
+		in := b
+		if has {
+			in = &block{parent: b, ranges: ranges}
+		}
+		c.children(cur, u, e, s, in, origin, depth+1)
+		return origin
+	case dwarf.TagInlinedSubroutine:
+		origin, ranges, has := readBlock(cur, u, e)
+		live := has && contains(ranges, c.pc) && !*inlined && len(c.scopes) < maxLiveDepth
+		if c.everything {
+			live = has && len(c.scopes) < maxScopes
+		}
+		if !live {
+			cur.SkipChildren()
+			return origin
+		}
+		*inlined = true
+		in := &Scope{Inlined: true, block: &block{parent: b, ranges: ranges}, origin: origin}
+		if origin.Valid() {
+			in.Function = origin.FuncInfo().Name
+		}
+		c.scopes = append(c.scopes, in)
+		c.children(cur, u, e, in, in.block, origin, depth+1)
+	default:
+		cur.SkipChildren()
+	}
+	return dwarf.DIE{}
+}
+
+// variable adds one variable and returns its abstract instance.
+func (c *collector) variable(d dwarf.DIE, tag dwarf.Tag, s *Scope, b *block) dwarf.DIE {
+	a := gather(d)
+	if a.nameIn == nil || c.vars >= maxVars || a.declaration && a.locIn == nil && a.cstIn == nil {
+		return a.first // nameless, or only announced here
+	}
+	name := a.nameIn.Text(&a.name)
+	if name == "" {
+		return a.first
+	}
+	c.vars++
+	v := &LocalVar{
+		Name: name, Param: tag == dwarf.TagFormalParameter, Artificial: a.artificial, Line: a.line,
+		fn: c.f, block: b, die: d, attrs: a,
+	}
+	if v.Param {
+		s.Params = append(s.Params, v)
+	} else {
+		s.Locals = append(s.Locals, v)
+	}
+	return a.first
+}
+
+// inherit adds the variables of an abstract instance that none of the concrete
+// entries stands for.
+func (c *collector) inherit(origin dwarf.DIE, seen []dwarf.DIE, s *Scope, b *block, depth int) {
+	var e dwarf.Entry
+	cur := origin.Unit.Cursor(origin.Off)
+	if !cur.Next(&e) || !e.HasChildren || depth > maxOrigins {
+		return
+	}
+	for cur.Level() > 0 && cur.Next(&e) {
+		if c.entries++; c.entries > maxEntries {
+			return
+		}
+		d := dwarf.DIE{Unit: origin.Unit, Off: e.Off}
+		known := e.Tag != 0 && slices.Contains(seen, d)
+		switch e.Tag {
+		case 0:
+			continue
+		case dwarf.TagFormalParameter, dwarf.TagVariable, dwarf.TagConstant:
+			if !known {
+				c.variable(d, e.Tag, s, b)
+			}
+		case dwarf.TagLexicalBlock:
+			// A block of which no code was left has variables without values.
+			if !known {
+				c.inherit(d, seen, s, b, depth+1)
+			}
+		case dwarf.TagGNUFormalParameterPack:
+			if !known {
+				c.inherit(d, seen, s, b, depth+1)
+			}
+		}
+		cur.SkipChildren()
+	}
+}
+
+// readBlock reads the abstract instance and the addresses of the block that cur
+// has come to; has is false for a block without addresses of its own.
+func readBlock(cur *dwarf.Cursor, u *dwarf.Unit, e *dwarf.Entry) (origin dwarf.DIE, ranges []dwarf.Range, has bool) {
+	var v, low, high dwarf.Value
+	list := false
+	for cur.Attr(&v) {
+		switch v.Attr {
+		case dwarf.AttrAbstractOrigin:
+			origin, _ = u.Ref(&v)
+		case dwarf.AttrLowPC:
+			low = v
+		case dwarf.AttrHighPC:
+			high = v
+		case dwarf.AttrRanges:
+			list = true
+		}
+	}
+	if !list && (!low.Present() || !high.Present()) {
+		return origin, nil, false
+	}
+	ranges = u.Ranges(e.Off)
+	if ranges == nil {
+		ranges = []dwarf.Range{}
+	}
+	return origin, ranges, true
+}
+
+func contains(ranges []dwarf.Range, pc uint64) bool {
+	for _, r := range ranges {
+		if r.Contains(pc) {
+			return true
+		}
+	}
+	return false
+}
+
+// originOf is the abstract instance that the entry at d is a concrete one of.
+func originOf(d dwarf.DIE) dwarf.DIE {
+	v := d.Unit.Value(d.Off, dwarf.AttrAbstractOrigin)
+	if !v.Present() {
+		return dwarf.DIE{}
+	}
+	to, err := d.Unit.Ref(&v)
+	if err != nil || to == d {
+		return dwarf.DIE{}
+	}
+	return to
+}

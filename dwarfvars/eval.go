@@ -1,0 +1,318 @@
+package dwarfvars
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/corewalk/corewalk/internal/dwarf"
+	"github.com/corewalk/corewalk/internal/dwarf/op"
+	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// An evaluator evaluates the expressions of one function in one physical frame.
+// It is the expressions' Registers and Resolver.
+type evaluator struct {
+	r      *Reader
+	fn     *Function
+	frames []*unwind.Frame
+	index  int
+	pc     uint64      // the frame's lookup address in the file
+	unit   *dwarf.Unit // of the expression under evaluation
+	object uint64      // for DW_OP_push_object_address
+	nested int         // evaluators that wait for this one
+	outer  *evaluator
+	// virtual is the function, left by a tail call, whose registers the frame
+	// does not have any more: see entry.go.
+	virtual bool
+
+	based    bool // base and baseErr are known
+	base     uint64
+	baseErr  error
+	threadFS uint64
+	m        op.Machine
+	inner    *evaluator // spare working space
+}
+
+// maxNested bounds expressions that wait for others: frame bases, values on
+// entry to the function, variables of other variables' bounds.
+const maxNested = 24
+
+func (e *evaluator) reset(r *Reader, fn *Function, frames []*unwind.Frame, index int) {
+	e.r, e.fn, e.frames, e.index = r, fn, frames, index
+	e.pc = frames[index].LookupAddr() - fn.bias
+	e.unit, e.based, e.nested, e.outer = fn.fn.Unit, false, 0, nil
+	e.virtual = false
+}
+
+func (e *evaluator) drop() {
+	e.r, e.fn, e.frames, e.unit, e.outer = nil, nil, nil, nil, nil
+	if e.inner != nil {
+		e.inner.drop()
+	}
+}
+
+func (e *evaluator) frame() *unwind.Frame { return e.frames[e.index] }
+
+// nest returns an evaluator for an expression that e's waits for: the Machine
+// must not be used twice at a time.
+func (e *evaluator) nest() (*evaluator, error) {
+	if e.nested >= maxNested {
+		return nil, fmt.Errorf("%d nested expressions: %w", e.nested, ErrLimit)
+	}
+	if e.inner == nil {
+		e.inner = new(evaluator)
+	}
+	in := e.inner
+	in.r, in.fn, in.frames, in.index, in.pc, in.unit = e.r, e.fn, e.frames, e.index, e.pc, e.unit
+	in.based, in.base, in.baseErr = e.based, e.base, e.baseErr
+	in.object, in.nested, in.outer, in.virtual = e.object, e.nested+1, e, e.virtual
+	return in, nil
+}
+
+func (e *evaluator) env() op.Env {
+	env := op.Env{Big: e.r.arch.Big(), AddrSize: e.unit.AddrSize, RefSize: 4, Bias: e.fn.bias, Regs: e, Mem: e.r.proc, Resolver: e}
+	switch {
+	case e.unit.Version == 2:
+		env.RefSize = e.unit.AddrSize
+	case e.unit.Dwarf64():
+		env.RefSize = 8
+	}
+	return env
+}
+
+// location evaluates a location description of unit u.
+func (e *evaluator) location(u *dwarf.Unit, expr []byte) (op.Location, error) {
+	e.unit = u
+	loc, err := e.m.Eval(e.env(), expr)
+	if err != nil {
+		return op.Location{}, reason(err)
+	}
+	return loc, nil
+}
+
+// DWARFReg implements op.Registers.
+func (e *evaluator) DWARFReg(n uint64) (uint64, error) {
+	if v, ok := e.register(n); ok {
+		return v, nil
+	}
+	var b [8]byte
+	if raw, ok := e.vector(n); ok {
+		copy(b[:], raw)
+		return e.r.arch.ByteOrder.Uint64(b[:]), nil
+	}
+	return 0, &RegisterNotRecovered{n, e.r.regName(n)}
+}
+
+// register returns a general register of the frame.
+func (e *evaluator) register(n uint64) (uint64, bool) {
+	r, ok := e.r.arch.FromDWARF(n)
+	if !ok {
+		return 0, false
+	}
+	if v, _, ok := e.frame().Reg(r); ok && (!e.virtual || e.r.arch.CalleeSaved.Has(r)) {
+		return v, true
+	}
+	// The base of thread-local storage is the same in all frames.
+	if e.r.arch == arch.AMD64 && (r == arch.FSBase || r == arch.GSBase) {
+		regs, err := e.r.proc.Registers(e.frame().Thread())
+		if err == nil {
+			return regs.Get(r)
+		}
+	}
+	return 0, false
+}
+
+// Value implements op.Resolver.
+func (e *evaluator) Value(o op.Op, arg uint64, block []byte) (op.Value, error) {
+	switch o {
+	case op.Fbreg:
+		v, err := e.frameBase()
+		return op.Value{Bits: v}, err
+	case op.CallFrameCFA:
+		v, err := e.cfa()
+		return op.Value{Bits: v}, err
+	case op.PushObjectAddress:
+		return op.Value{Bits: e.object}, nil
+	case op.FormTLSAddress:
+		v, err := e.r.tlsAddress(e.frame().Thread(), e.fn.Library, e.fn.im, arg)
+		return op.Value{Bits: v}, err
+	case op.Addrx, op.Constx:
+		v, ok := e.unit.AddressAt(arg)
+		if !ok {
+			return op.Value{}, fmt.Errorf("address number %d: %w", arg, dwarf.ErrFormat)
+		}
+		return op.Value{Bits: v}, nil
+	case op.EntryValue:
+		return e.entryValue(block)
+	case op.GNUVariableValue:
+		return e.variableValue(arg)
+	case op.GNUParameterRef:
+		return e.parameterRef(dwarf.DIE{Unit: e.unit, Off: e.unit.Off + arg})
+	}
+	return op.Value{}, op.ErrUnsupportedOp{Op: o}
+}
+
+func (e *evaluator) cfa() (uint64, error) {
+	if cfa, ok := e.frame().CFA(); ok {
+		return cfa, nil
+	}
+	return 0, ErrNoCFA
+}
+
+// Expr implements op.Resolver.
+func (e *evaluator) Expr(o op.Op, arg uint64) ([]byte, op.Resolver, error) {
+	d := dwarf.DIE{Unit: e.unit, Off: e.unit.Off + arg}
+	if o == op.CallRef {
+		var err error
+		if d, err = e.info(arg); err != nil {
+			return nil, nil, err
+		}
+	}
+	v := d.Unit.Value(d.Off, dwarf.AttrLocation)
+	if !v.Present() {
+		return nil, nil, nil
+	}
+	expr, _, err := d.Unit.Location(&v, e.pc)
+	if err != nil || d.Unit == e.unit {
+		return expr, nil, err
+	}
+	in, err := e.nest()
+	if err != nil {
+		return nil, nil, err
+	}
+	in.unit = d.Unit
+	return expr, in, nil
+}
+
+// info returns the entry at an offset of the .debug_info that the expression's
+// unit is in.
+func (e *evaluator) info(off uint64) (dwarf.DIE, error) {
+	if u := e.unit; u.Sec == dwarf.SecInfo && off >= u.Off && off < u.End {
+		return dwarf.DIE{Unit: u, Off: off}, nil
+	}
+	u, err := e.unit.Data.UnitContaining(dwarf.SecInfo, off)
+	return dwarf.DIE{Unit: u, Off: off}, err
+}
+
+// BaseType implements op.Resolver.
+func (e *evaluator) BaseType(die uint64) (op.Type, error) {
+	u := e.unit
+	enc := u.Value(u.Off+die, dwarf.AttrEncoding)
+	size := u.Value(u.Off+die, dwarf.AttrByteSize)
+	t, ok := op.BaseType(uint8(enc.U), size.U)
+	if !ok {
+		return t, fmt.Errorf("base type at %#x: encoding %d of %d bytes: %w", u.Off+die, enc.U, size.U, op.ErrType)
+	}
+	return t, nil
+}
+
+// variableValue is the value of the variable whose entry is at off of
+// .debug_info.
+func (e *evaluator) variableValue(off uint64) (op.Value, error) {
+	d, err := e.info(off)
+	if err != nil {
+		return op.Value{}, err
+	}
+	v, err := e.integer(d)
+	return op.Value{Bits: v}, err
+}
+
+// integer evaluates a variable or a DWARF procedure and returns its value, which
+// must be an integer.
+func (e *evaluator) integer(d dwarf.DIE) (uint64, error) {
+	a := gather(d)
+	if a.locIn == nil && a.cstIn != nil {
+		return a.cst.U, nil
+	}
+	if a.locIn == nil {
+		return 0, ErrOptimisedOut
+	}
+	in, err := e.nest()
+	if err != nil {
+		return 0, err
+	}
+	expr, found, err := a.locIn.Location(&a.loc, e.pc)
+	if err != nil {
+		return 0, err
+	}
+	if !found || len(expr) == 0 {
+		return 0, ErrOptimisedOut
+	}
+	loc, err := in.location(a.locIn, expr)
+	if err != nil {
+		return 0, err
+	}
+	size, signed := uint64(e.r.arch.WordSize), false
+	if t := e.r.typeOf(a.typ).strip(); t != nil && t.size > 0 && t.size <= 8 {
+		size, signed = t.size, t.enc.signed()
+	}
+	switch loc.Kind {
+	case op.Memory:
+		return e.r.readInt(loc.Addr, int(size), signed)
+	case op.Register:
+		v, err := in.DWARFReg(loc.Reg)
+		return resize(v, int(size), signed), err
+	case op.StackValue:
+		return resize(loc.Value.Bits, int(size), signed), nil
+	case op.ImplicitValue:
+		return resize(decodeUint(loc.Bytes, e.r.arch.Big()), int(size), signed), nil
+	case op.Empty:
+		return 0, ErrOptimisedOut
+	}
+	return 0, errors.New("a variable in pieces as an operand")
+}
+
+// readInt reads an integer of the process.
+func (r *Reader) readInt(addr arch.Address, size int, signed bool) (uint64, error) {
+	b := make([]byte, min(max(size, 0), 8))
+	if err := r.read(addr, b); err != nil {
+		return 0, err
+	}
+	return resize(decodeUint(b, r.arch.Big()), size, signed), nil
+}
+
+// read fills b from the process's memory. The error is a *MemoryNotInDump.
+func (r *Reader) read(addr arch.Address, b []byte) error {
+	_, err := r.proc.ReadMem(addr, b)
+	if err == nil {
+		return nil
+	}
+	var mem *arch.MemError
+	if errors.As(err, &mem) {
+		return &MemoryNotInDump{mem.Addr, mem.Err}
+	}
+	return &MemoryNotInDump{addr, err}
+}
+
+// resize cuts v to size bytes and extends its sign.
+func resize(v uint64, size int, signed bool) uint64 {
+	if size <= 0 || size >= 8 {
+		return v
+	}
+	shift := 64 - 8*uint(size)
+	if signed {
+		return uint64(int64(v<<shift) >> shift)
+	}
+	return v << shift >> shift
+}
+
+// decodeUint reads an integer of at most 8 bytes; of longer ones the low 8.
+func decodeUint(b []byte, big bool) uint64 {
+	var v uint64
+	if len(b) > 8 {
+		if big {
+			b = b[len(b)-8:]
+		} else {
+			b = b[:8]
+		}
+	}
+	for i := range b {
+		if big {
+			v = v<<8 | uint64(b[i])
+		} else {
+			v |= uint64(b[i]) << (8 * uint(i))
+		}
+	}
+	return v
+}

@@ -1,0 +1,157 @@
+package dwarfvars
+
+import (
+	"math"
+	"math/big"
+	"strconv"
+	"strings"
+)
+
+// floatText writes a floating-point or complex number with as few digits as tell
+// it from its neighbours.
+func floatText(t *Type, raw []byte, bigEndian bool) string {
+	if t.enc == encComplexFloat && len(raw)%2 == 0 {
+		half := len(raw) / 2
+		return realText(t, raw[:half], bigEndian) + " + " + realText(t, raw[half:], bigEndian) + "i"
+	}
+	return realText(t, raw, bigEndian)
+}
+
+func realText(t *Type, raw []byte, bigEndian bool) string {
+	switch len(raw) {
+	case 2:
+		if strings.Contains(t.name, "bf") || strings.Contains(t.name, "bfloat") {
+			return float(float64(math.Float32frombits(uint32(decodeUint(raw, bigEndian))<<16)), 32)
+		}
+		return float(half(uint16(decodeUint(raw, bigEndian))), 32)
+	case 4:
+		return float(float64(math.Float32frombits(uint32(decodeUint(raw, bigEndian)))), 32)
+	case 8:
+		return float(math.Float64frombits(decodeUint(raw, bigEndian)), 64)
+	case 10, 12, 16:
+		if strings.Contains(t.name, "128") && len(raw) == 16 {
+			return quad(raw, bigEndian)
+		}
+		return x87(raw)
+	}
+	return "?"
+}
+
+// float writes f as %g of C does, but as short as it stays exact.
+func float(f float64, size int) string {
+	switch {
+	case math.IsNaN(f):
+		if math.Signbit(f) {
+			return "-nan"
+		}
+		return "nan"
+	case math.IsInf(f, 1):
+		return "inf"
+	case math.IsInf(f, -1):
+		return "-inf"
+	}
+	digits := 17.0
+	if size == 32 {
+		digits = 9
+	}
+	if a := math.Abs(f); f != 0 && (a < 1e-4 || a >= math.Pow(10, digits)) {
+		return strconv.FormatFloat(f, 'e', -1, size)
+	}
+	return strconv.FormatFloat(f, 'f', -1, size)
+}
+
+// half is the value of an IEEE 754 binary16.
+func half(h uint16) float64 {
+	exp, man := int(h>>10&0x1f), float64(h&0x3ff)
+	sign := 1.0
+	if h>>15 == 1 {
+		sign = -1
+	}
+	switch exp {
+	case 0:
+		return sign * math.Ldexp(man, -24)
+	case 31:
+		if man != 0 {
+			return math.NaN()
+		}
+		return math.Inf(int(sign))
+	}
+	return sign * math.Ldexp(man+1024, exp-25)
+}
+
+// x87 writes the 80-bit format of Intel's first coprocessor: 64 bits of mantissa
+// with an explicit leading one, 15 of exponent, one of sign.
+func x87(raw []byte) string {
+	man := decodeUint(raw[:8], false)
+	se := decodeUint(raw[8:10], false)
+	exp, neg := int(se&0x7fff), se>>15 == 1
+	if exp == 0x7fff {
+		if man<<1 != 0 {
+			return "nan"
+		}
+		return signed("inf", neg)
+	}
+	if man == 0 {
+		return signed("0", neg)
+	}
+	f := new(big.Float).SetPrec(64).SetUint64(man)
+	f.SetMantExp(f, max(exp, 1)-16383-63)
+	return signed(bigText(f), neg)
+}
+
+// quad writes an IEEE 754 binary128.
+func quad(raw []byte, bigEndian bool) string {
+	hi, lo := decodeUint(raw[8:], false), decodeUint(raw[:8], false)
+	if bigEndian {
+		hi, lo = decodeUint(raw[:8], true), decodeUint(raw[8:], true)
+	}
+	exp, neg := int(hi>>48&0x7fff), hi>>63 == 1
+	hi &= 1<<48 - 1
+	if exp == 0x7fff {
+		if hi|lo != 0 {
+			return "nan"
+		}
+		return signed("inf", neg)
+	}
+	if exp != 0 {
+		hi |= 1 << 48
+	} else if hi|lo == 0 {
+		return signed("0", neg)
+	}
+	m := new(big.Int).SetUint64(hi)
+	m.Lsh(m, 64).Or(m, new(big.Int).SetUint64(lo))
+	f := new(big.Float).SetPrec(113).SetInt(m)
+	f.SetMantExp(f, max(exp, 1)-16383-112)
+	return signed(bigText(f), neg)
+}
+
+func bigText(f *big.Float) string {
+	if e := f.MantExp(nil); e < -13 || e > 59 {
+		return f.Text('e', -1)
+	}
+	return f.Text('f', -1)
+}
+
+func signed(s string, neg bool) string {
+	if neg {
+		return "-" + s
+	}
+	return s
+}
+
+// wideText writes an integer of more than 8 bytes.
+func wideText(raw []byte, isSigned, bigEndian bool) string {
+	be := make([]byte, len(raw))
+	for i := range raw {
+		if bigEndian {
+			be[i] = raw[i]
+		} else {
+			be[len(raw)-1-i] = raw[i]
+		}
+	}
+	v := new(big.Int).SetBytes(be)
+	if isSigned && be[0]&0x80 != 0 {
+		v.Sub(v, new(big.Int).Lsh(big.NewInt(1), uint(8*len(be))))
+	}
+	return v.String()
+}

@@ -1,0 +1,71 @@
+package dwarfvars
+
+import (
+	"fmt"
+
+	"github.com/corewalk/corewalk/internal/binbuf"
+	"github.com/corewalk/corewalk/internal/dwarf"
+	"github.com/corewalk/corewalk/internal/dwarf/op"
+)
+
+// frameBase is what DW_OP_fbreg counts from: DW_AT_frame_base of the function
+// that has the frame, also for variables of calls inlined into it.
+func (e *evaluator) frameBase() (uint64, error) {
+	if !e.based {
+		e.base, e.baseErr = e.computeBase()
+		e.based = true
+		for o := e.outer; o != nil && o.fn == e.fn && o.index == e.index; o = o.outer {
+			o.base, o.baseErr, o.based = e.base, e.baseErr, true
+		}
+	}
+	return e.base, e.baseErr
+}
+
+func (e *evaluator) computeBase() (uint64, error) {
+	d := e.fn.fn.DIE
+	v := d.Unit.Value(d.Off, dwarf.AttrFrameBase)
+	if !v.Present() {
+		return 0, fmt.Errorf("function without a frame base: %w", dwarf.ErrFormat)
+	}
+	expr, found, err := d.Unit.Location(&v, e.pc)
+	if err != nil {
+		return 0, err
+	}
+	if !found || len(expr) == 0 {
+		return 0, fmt.Errorf("no frame base at %#x: %w", e.pc, dwarf.ErrFormat)
+	}
+	// Nearly all are one of three operators.
+	switch o := op.Op(expr[0]); {
+	case o == op.CallFrameCFA && len(expr) == 1:
+		return e.cfa()
+	case o >= op.Reg0 && o < op.Reg0+32 && len(expr) == 1:
+		return e.DWARFReg(uint64(o - op.Reg0))
+	case o >= op.Breg0 && o < op.Breg0+32:
+		c := binbuf.New(expr, 1, e.r.arch.Big())
+		off := c.SLEB()
+		if c.Error == nil && !c.More() {
+			base, err := e.DWARFReg(uint64(o - op.Breg0))
+			return e.r.arch.Truncate(base + uint64(off)), err
+		}
+	}
+	in, err := e.nest()
+	if err != nil {
+		return 0, err
+	}
+	// A frame base that counts from itself must not go round.
+	in.based, in.baseErr = true, fmt.Errorf("frame base refers to itself: %w", dwarf.ErrFormat)
+	in.outer = nil
+	loc, err := in.location(d.Unit, expr)
+	if err != nil {
+		return 0, err
+	}
+	switch loc.Kind {
+	case op.Memory:
+		return loc.Addr, nil
+	case op.Register:
+		return in.DWARFReg(loc.Reg)
+	case op.StackValue:
+		return loc.Value.Bits, nil
+	}
+	return 0, fmt.Errorf("frame base is %v: %w", loc.Kind, dwarf.ErrFormat)
+}

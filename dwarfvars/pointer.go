@@ -1,0 +1,192 @@
+package dwarfvars
+
+import (
+	"fmt"
+
+	"github.com/corewalk/corewalk/demangle"
+	"github.com/corewalk/corewalk/internal/dwarf"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+func (b *builder) pointer(o *object, t *Type, depth int) *Value {
+	if p := o.implicit(); p != nil {
+		return b.implicit(o, t, p, depth)
+	}
+	addr, err := b.uint(o, false)
+	if err != nil {
+		return fail(o.typ, err)
+	}
+	v := b.text(o, "")
+	elem := t.target().strip()
+	if size, ok := elem.isChar(); ok && addr != 0 && t.lang != dwarf.LangGo && t.lang != dwarf.LangRust {
+		raw, cut, err := b.cString(addr, size)
+		if err != nil {
+			v.Text = fmt.Sprintf("%#x <%v>", addr, err)
+			return v
+		}
+		v.Text = b.r.addressText(addr) + " " + stringText(elem, raw, b.r.arch.Big(), cut)
+		return v
+	}
+	v.Text = b.r.addressText(addr)
+	return v
+}
+
+// addressText is an address with the symbol it is in, if any: "0x401136 <main>".
+func (r *Reader) addressText(addr arch.Address) string {
+	if s := r.symbolText(addr); s != "" {
+		return fmt.Sprintf("%#x <%s>", addr, s)
+	}
+	return fmt.Sprintf("%#x", addr)
+}
+
+// symbolText names an address of a library: "main", "table+8"; "" when there is
+// no symbol around it.
+func (r *Reader) symbolText(addr arch.Address) string {
+	libs := r.proc.LibraryTracker()
+	if libs == nil || addr == 0 {
+		return ""
+	}
+	lib, ok := libs.LibraryAt(addr)
+	if !ok {
+		return ""
+	}
+	s, ok := r.images(lib).SymbolAt(addr - lib.LoadBias)
+	if !ok {
+		return ""
+	}
+	name := demangle.Name(s.Name())
+	if off := addr - lib.LoadBias - s.Value; off != 0 {
+		return fmt.Sprintf("%s+%d", name, off)
+	}
+	return name
+}
+
+// implicit is what the whole of a pointer is known to point to, when that lies
+// nowhere.
+func (o *object) implicit() *implicit {
+	if o.mem || len(o.holes) != 1 || o.holes[0].from != 0 || o.holes[0].to < 8*o.size {
+		return nil
+	}
+	return o.holes[0].ptr
+}
+
+// implicit reads what a pointer to an object without an address points to.
+func (b *builder) implicit(o *object, t *Type, p *implicit, depth int) *Value {
+	const mark = "(synthetic pointer)"
+	target, err := b.implicitTarget(t, p)
+	if err != nil || depth >= b.opts.MaxDepth || !b.take() {
+		return b.text(o, mark)
+	}
+	v := b.value(target, depth+1)
+	if v.Err != nil {
+		return b.text(o, mark)
+	}
+	if v.Text != "" {
+		v.Text = mark + " " + v.Text
+	} else {
+		v.Text = mark
+	}
+	v.typ, v.Addr = o.typ, 0
+	return v
+}
+
+func (b *builder) implicitTarget(t *Type, p *implicit) (*object, error) {
+	v := &LocalVar{fn: b.Function, die: p.die, attrs: gather(p.die)}
+	elem := t.target()
+	whole := v.attrs.typ
+	if !whole.Valid() {
+		whole = t.elem // a DWARF procedure has no type
+	}
+	loc, err := b.locate(v)
+	if err != nil {
+		return nil, err
+	}
+	ob, err := b.at(loc, b.r.typeOf(whole))
+	if err != nil {
+		return nil, err
+	}
+	size, err := b.sizeOf(elem)
+	if err != nil {
+		return nil, err
+	}
+	if p.offset < 0 || uint64(p.offset) > ob.size || size > ob.size-uint64(p.offset) {
+		return nil, ErrOptimisedOut
+	}
+	part := ob.part(elem, uint64(p.offset), size)
+	return &part, nil
+}
+
+// reference reads a reference and what it refers to: "@0x7ffc10: 5".
+func (b *builder) reference(o *object, t *Type, depth int) *Value {
+	if p := o.implicit(); p != nil {
+		return b.implicit(o, t, p, depth)
+	}
+	addr, err := b.uint(o, false)
+	if err != nil {
+		return fail(o.typ, err)
+	}
+	size, err := b.sizeOf(t.target())
+	if err != nil {
+		v := b.text(o, fmt.Sprintf("@%#x", addr))
+		return v
+	}
+	to := object{typ: t.target(), mem: true, addr: addr, size: size}
+	v := b.value(&to, depth+1)
+	mark := fmt.Sprintf("@%#x", addr)
+	if v.Err != nil {
+		return b.text(o, mark+": "+v.String())
+	}
+	if v.Compound && v.Text == "" {
+		v.Text = mark + ":"
+	} else {
+		v.Text = mark + ": " + v.Text
+	}
+	v.typ = o.typ
+	return v
+}
+
+// memberPointer reads a pointer to a member (Itanium C++ ABI, 2.3): an offset, or
+// for functions an address (or a place in the virtual table) and an adjustment.
+func (b *builder) memberPointer(o *object, t *Type) *Value {
+	raw, err := b.bytes(o, 0, o.size)
+	if err != nil {
+		return fail(o.typ, err)
+	}
+	w := b.r.arch.WordSize
+	big := b.r.arch.Big()
+	if len(raw) < w {
+		return fail(o.typ, &CorruptExpression{ErrLimit})
+	}
+	first := decodeUint(raw[:w], big)
+	if len(raw) < 2*w {
+		return b.text(o, b.dataMember(t, int64(first)))
+	}
+	adjust := int64(decodeUint(raw[w:2*w], big))
+	switch {
+	case first == 0:
+		return b.text(o, "NULL")
+	case first&1 == 1:
+		return b.text(o, fmt.Sprintf("&virtual table offset %d, this adjustment %d", first-1, adjust))
+	case adjust != 0:
+		return b.text(o, fmt.Sprintf("%s, this adjustment %d", b.r.addressText(first), adjust))
+	}
+	return b.text(o, b.r.addressText(first))
+}
+
+func (b *builder) dataMember(t *Type, off int64) string {
+	if off == -1 {
+		return "NULL"
+	}
+	v := t.die.Unit.Value(t.die.Off, dwarf.AttrContainingType)
+	d, err := t.die.Unit.Ref(&v)
+	if err != nil {
+		return fmt.Sprint(off)
+	}
+	class := b.r.typeOf(d).strip()
+	for _, f := range class.all().fields {
+		if !f.base && f.name != "" && int64(f.off) == off {
+			return "&" + class.Name() + "::" + f.name
+		}
+	}
+	return fmt.Sprintf("%s+%d", class.Name(), off)
+}

@@ -1,0 +1,156 @@
+package dwarfvars
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/corewalk/corewalk/internal/dwarf"
+	"github.com/corewalk/corewalk/internal/image"
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// A Reader reads the variables of one process. It keeps the functions and types
+// it has met, and may be used by several goroutines.
+type Reader struct {
+	proc   unwind.ProcessState
+	arch   *arch.Arch
+	images func(*libstate.Library) *image.Image
+
+	funcs sync.Map // funcKey -> *Function
+	types sync.Map // dwarf.DIE -> *Type
+	names sync.Map // *dwarf.Unit -> map[string]dwarf.DIE: its complete types
+	tls   tlsModules
+}
+
+// FPState is what a ProcessState may answer beside the general registers: a
+// thread's floating-point and vector registers. On x86-64 FPRegs is the FXSAVE
+// area, and XState all that XSAVE wrote.
+type FPState interface {
+	FPRegs(unwind.ThreadID) ([]byte, bool)
+	XState(unwind.ThreadID) ([]byte, bool)
+}
+
+// New returns a reader of the variables of a process; images finds the file of
+// each library, nil where there is none.
+func New(proc unwind.ProcessState, images func(*libstate.Library) *image.Image) *Reader {
+	return &Reader{proc: proc, arch: proc.Arch(), images: images}
+}
+
+// A Function is a function with code of its own, in a process. It does not
+// change.
+type Function struct {
+	Name        string // as the source has it, with its scopes where the language has them
+	LinkageName string // "" for languages without
+	Library     *libstate.Library
+	Low, High   arch.Address // the stretch of code around the frame's address
+
+	r    *Reader
+	fn   dwarf.Func
+	im   *image.Image
+	bias arch.Address
+
+	scopes  sync.Map // pc in the file -> []*Scope
+	allOnce sync.Once
+	all     []*Scope
+}
+
+type funcKey struct {
+	lib *libstate.Library
+	die dwarf.DIE
+}
+
+// FunctionForFrame returns the function that the frame f belongs to: the one
+// that has the frame, not a call inlined into it. The error wraps ErrNoFunction
+// where no debugging information describes it.
+func (r *Reader) FunctionForFrame(f *unwind.Frame) (*Function, error) {
+	if f == nil {
+		return nil, fmt.Errorf("nil frame: %w", ErrParam)
+	}
+	return r.functionAt(f.LookupAddr())
+}
+
+func (r *Reader) functionAt(addr arch.Address) (*Function, error) {
+	libs := r.proc.LibraryTracker()
+	if libs == nil {
+		return nil, ErrNoFunction
+	}
+	lib, ok := libs.LibraryAt(addr)
+	if !ok {
+		return nil, fmt.Errorf("%#x is in no library: %w", addr, ErrNoFunction)
+	}
+	im := r.images(lib)
+	d := im.DWARF()
+	if d == nil {
+		return nil, fmt.Errorf("%s: %w", lib.Path, ErrNoFunction)
+	}
+	fn, ok := funcAt(d, addr-lib.LoadBias)
+	if !ok {
+		return nil, fmt.Errorf("%#x: %w", addr, ErrNoFunction)
+	}
+	return r.function(lib, im, fn), nil
+}
+
+// funcAt finds the function at an address of the file. Where the unit that first
+// claims the address has none, all that claim it are tried.
+func funcAt(d *dwarf.Data, pc uint64) (dwarf.Func, bool) {
+	u, err := d.UnitForPC(pc)
+	if err != nil {
+		return dwarf.Func{}, false
+	}
+	if fn, ok := u.FuncAt(pc); ok {
+		return fn, true
+	}
+	calls, err := d.Frames(pc, nil)
+	if err != nil || len(calls) == 0 {
+		return dwarf.Func{}, false
+	}
+	c := &calls[len(calls)-1]
+	if !c.Func.Valid() {
+		return dwarf.Func{}, false
+	}
+	return dwarf.Func{DIE: c.Func, Range: c.Range, Entry: c.Entry}, true
+}
+
+func (r *Reader) function(lib *libstate.Library, im *image.Image, fn dwarf.Func) *Function {
+	key := funcKey{lib, fn.DIE}
+	if v, ok := r.funcs.Load(key); ok {
+		return v.(*Function)
+	}
+	info := fn.DIE.FuncInfo()
+	f := &Function{
+		Name: info.Name, LinkageName: info.LinkageName, Library: lib,
+		Low: fn.Low + lib.LoadBias, High: fn.High + lib.LoadBias,
+		r: r, fn: fn, im: im, bias: lib.LoadBias,
+	}
+	v, _ := r.funcs.LoadOrStore(key, f)
+	return v.(*Function)
+}
+
+// Scopes returns all variables of the function and of the calls inlined into it,
+// wherever they live: the function itself first, then the inlined calls.
+func (f *Function) Scopes() []*Scope {
+	f.allOnce.Do(func() {
+		c := collector{f: f, everything: true}
+		f.all = c.run()
+	})
+	return f.all
+}
+
+// LiveScopes returns the variables that live at an address of the process:
+// those of the innermost inlined call first, those of the function last.
+func (f *Function) LiveScopes(addr arch.Address) []*Scope {
+	pc := addr - f.bias
+	if v, ok := f.scopes.Load(pc); ok {
+		return v.([]*Scope)
+	}
+	c := collector{f: f, pc: pc}
+	outer := c.run()
+	scopes := make([]*Scope, 0, len(outer))
+	for i := len(outer) - 1; i >= 0; i-- {
+		scopes = append(scopes, outer[i])
+	}
+	v, _ := f.scopes.LoadOrStore(pc, scopes)
+	return v.([]*Scope)
+}

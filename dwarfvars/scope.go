@@ -1,0 +1,131 @@
+package dwarfvars
+
+import (
+	"slices"
+
+	"github.com/corewalk/corewalk/internal/dwarf"
+)
+
+// A Scope is the variables of one function or inlined call. The blocks in it are
+// not scopes of their own: their variables are in the list before those of the
+// blocks around them.
+type Scope struct {
+	Function string // name, "" when it has none
+	Inlined  bool
+	Params   []*LocalVar // in the order of their declaration
+	Locals   []*LocalVar // innermost block first
+
+	block  *block
+	origin dwarf.DIE // abstract instance, for inlined calls
+}
+
+// A block is a lexical block, a function or an inlined call.
+type block struct {
+	parent *block
+	ranges []dwarf.Range // nil: wherever the parent is
+}
+
+// at reports whether an address of the file is in the block.
+func (b *block) at(pc uint64) bool {
+	for ; b != nil; b = b.parent {
+		if b.ranges != nil && !slices.ContainsFunc(b.ranges, func(r dwarf.Range) bool { return r.Contains(pc) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// A LocalVar is a parameter or a local variable of a function or of a call
+// inlined into it. It does not change.
+type LocalVar struct {
+	Name       string
+	Param      bool
+	Artificial bool // made by the compiler: this, __func__
+	Line       int  // of the declaration, in Scope's source file; 0 when not known
+
+	fn    *Function
+	block *block
+	die   dwarf.DIE
+	attrs varAttrs
+}
+
+// Function is the function whose frames have the variable; for a variable of an
+// inlined call the one that it was inlined into.
+func (v *LocalVar) Function() *Function { return v.fn }
+
+// varAttrs are the attributes of a variable, and the units that their values
+// belong to.
+type varAttrs struct {
+	name                 dwarf.Value
+	typ                  dwarf.DIE
+	loc, cst             dwarf.Value
+	nameIn, locIn, cstIn *dwarf.Unit
+	origin               dwarf.DIE // last of the chain of origins
+	first                dwarf.DIE // the first origin, if any
+	line                 int
+	artificial           bool
+	declaration          bool
+	external             bool
+}
+
+// maxOrigins bounds a chain of abstract origins and specifications.
+const maxOrigins = 16
+
+// gather reads a variable's attributes along its chain of origins: the nearest
+// entry that has one decides.
+func gather(d dwarf.DIE) varAttrs {
+	a := varAttrs{origin: d}
+	for i := 0; i < maxOrigins; i++ {
+		next := a.entry(d, i == 0)
+		if !next.Valid() || next == d {
+			break
+		}
+		if i == 0 {
+			a.first = next
+		}
+		a.origin, d = next, next
+	}
+	return a
+}
+
+func (a *varAttrs) entry(d dwarf.DIE, first bool) (next dwarf.DIE) {
+	var e dwarf.Entry
+	var v dwarf.Value
+	c := d.Unit.Cursor(d.Off)
+	if !c.Next(&e) {
+		return dwarf.DIE{}
+	}
+	for c.Attr(&v) {
+		switch v.Attr {
+		case dwarf.AttrName:
+			if a.nameIn == nil {
+				a.name, a.nameIn = v, d.Unit
+			}
+		case dwarf.AttrType:
+			if !a.typ.Valid() {
+				a.typ, _ = d.Unit.Ref(&v)
+			}
+		case dwarf.AttrLocation:
+			if a.locIn == nil {
+				a.loc, a.locIn = v, d.Unit
+			}
+		case dwarf.AttrConstValue:
+			if a.cstIn == nil {
+				a.cst, a.cstIn = v, d.Unit
+			}
+		case dwarf.AttrAbstractOrigin, dwarf.AttrSpecification:
+			next, _ = d.Unit.Ref(&v)
+		case dwarf.AttrArtificial:
+			a.artificial = a.artificial || v.Flag()
+		case dwarf.AttrExternal:
+			a.external = a.external || v.Flag()
+		case dwarf.AttrDeclaration:
+			a.declaration = a.declaration || first && v.Flag()
+		case dwarf.AttrDeclLine:
+			if a.line == 0 {
+				a.line = int(v.U)
+			}
+		}
+	}
+	return next
+}

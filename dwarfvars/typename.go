@@ -1,0 +1,184 @@
+package dwarfvars
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/corewalk/corewalk/internal/dwarf"
+)
+
+// Name is the type as the source would write it: "struct tile *", "char [12]",
+// "int (*)(int)", "std::vector<int>".
+func (t *Type) Name() string {
+	t.nameOnce.Do(func() {
+		before, after := t.declarator(0)
+		t.shown = before + after
+	})
+	return t.shown
+}
+
+// maxTypeName bounds the nesting of a type's name.
+const maxTypeName = 32
+
+// declarator is what stands before and after a declared name.
+func (t *Type) declarator(depth int) (before, after string) {
+	if depth > maxTypeName {
+		return "...", ""
+	}
+	switch t.tag {
+	case 0:
+		return "void", ""
+	case dwarf.TagConstType, dwarf.TagImmutableType:
+		return t.qualified("const", depth)
+	case dwarf.TagVolatileType:
+		return t.qualified("volatile", depth)
+	case dwarf.TagRestrictType:
+		return t.qualified("restrict", depth)
+	case dwarf.TagAtomicType:
+		return t.qualified("_Atomic", depth)
+	case dwarf.TagPointerType:
+		if t.name != "" && !t.target().void() && t.lang == dwarf.LangGo {
+			return t.name, ""
+		}
+		if t.name != "" && t.lang == dwarf.LangRust {
+			return t.name, ""
+		}
+		return t.pointed("*", depth)
+	case dwarf.TagReferenceType:
+		return t.pointed("&", depth)
+	case dwarf.TagRvalueReferenceType:
+		return t.pointed("&&", depth)
+	case dwarf.TagPtrToMemberType:
+		class := "?"
+		v := t.die.Unit.Value(t.die.Off, dwarf.AttrContainingType)
+		if d, err := t.die.Unit.Ref(&v); err == nil {
+			class = t.r.typeOf(d).Name()
+		}
+		return t.pointed(class+"::*", depth)
+	case dwarf.TagArrayType:
+		if t.name != "" {
+			return t.name, ""
+		}
+		before, after = t.target().declarator(depth + 1)
+		var b strings.Builder
+		for _, d := range t.dims() {
+			b.WriteString(d.String())
+		}
+		if t.vector {
+			return before, after + " __attribute__ ((vector_size(" + strings.Trim(b.String(), "[]") + ")))"
+		}
+		if after != "" && after[0] == '[' {
+			return before, b.String() + after
+		}
+		if !strings.HasSuffix(before, "(*") && !strings.HasSuffix(before, " ") {
+			before += " "
+		}
+		return before, b.String() + after
+	case dwarf.TagSubroutineType:
+		if t.name != "" && t.lang == dwarf.LangGo {
+			return t.name, ""
+		}
+		before, after = t.target().declarator(depth + 1)
+		return before + " ", t.parameters(depth) + after
+	}
+	return t.plainName(), ""
+}
+
+// pointed adds the mark of a pointer in front of a name.
+func (t *Type) pointed(mark string, depth int) (before, after string) {
+	elem := t.target()
+	before, after = elem.declarator(depth + 1)
+	switch {
+	case after != "" && (elem.tag == dwarf.TagArrayType || elem.tag == dwarf.TagSubroutineType):
+		return before + "(" + mark, ")" + after
+	case strings.HasSuffix(before, "*") || strings.HasSuffix(before, "&"):
+		return before + mark, after
+	}
+	return before + " " + mark, after
+}
+
+func (t *Type) qualified(word string, depth int) (before, after string) {
+	elem := t.target()
+	before, after = elem.declarator(depth + 1)
+	if elem.pointer() || elem.reference() || strings.HasSuffix(before, "*") {
+		return before + " " + word, after
+	}
+	return word + " " + before, after
+}
+
+func (t *Type) parameters(depth int) string {
+	var b strings.Builder
+	b.WriteByte('(')
+	m := t.all()
+	for i, p := range m.params {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		before, after := t.r.typeOf(p).declarator(depth + 1)
+		b.WriteString(before + after)
+		if i >= 31 {
+			b.WriteString(", ...")
+			break
+		}
+	}
+	switch {
+	case m.variadic && len(m.params) > 0:
+		b.WriteString(", ...")
+	case len(m.params) == 0:
+		b.WriteString("void")
+	}
+	b.WriteByte(')')
+	return b.String()
+}
+
+func (d *dim) String() string {
+	switch {
+	case d.count.Form.Class() == dwarf.ClassConstant:
+		return fmt.Sprintf("[%d]", d.count.U)
+	case d.upper.Form.Class() == dwarf.ClassConstant:
+		upper, lower := resizeBound(&d.upper, d.upper.U), uint64(0)
+		if d.lower.Form.Class() == dwarf.ClassConstant {
+			lower = d.lower.U
+		}
+		return fmt.Sprintf("[%d]", max(int64(upper-lower)+1, 0))
+	case d.upper.Present() || d.count.Present():
+		return "[variable length]"
+	}
+	return "[]"
+}
+
+// plainName is the name of a type that has one, with the keyword that C wants.
+func (t *Type) plainName() string {
+	name := t.name
+	if name != "" && !isC(t.lang) && t.scoped() {
+		name = t.die.FuncInfo().Name
+	}
+	word := keyword(t.tag)
+	switch {
+	case name == "" && word != "":
+		return word + "{...}"
+	case name == "":
+		return "?"
+	case isC(t.lang):
+		return word + name
+	}
+	return name
+}
+
+// scoped reports whether the type may lie in a namespace or a class.
+func (t *Type) scoped() bool {
+	switch t.tag {
+	case dwarf.TagBaseType, dwarf.TagUnspecifiedType:
+		return false
+	}
+	return t.lang != dwarf.LangGo
+}
+
+// isC reports whether a language has tags apart from other names.
+func isC(l dwarf.Language) bool {
+	switch l {
+	case dwarf.LangC, dwarf.LangC89, dwarf.LangC99, dwarf.LangC11, dwarf.LangC17, dwarf.LangC23, dwarf.LangAssembly, dwarf.LangMipsAsm:
+		return true
+	}
+	return false
+}

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -69,8 +70,14 @@ func TestGDBParity(t *testing.T) {
 	if testing.Short() {
 		t.Skip("gdb takes half a minute")
 	}
+	cases := fixture.Cases(t)
+	for _, d := range peerDifferences {
+		if !slices.ContainsFunc(cases, func(c fixture.Case) bool { return c.Name == d.fixture }) {
+			t.Errorf("peerDifferences names %s, which is no fixture", d.fixture)
+		}
+	}
 	frames, stacks := 0, 0
-	for _, c := range fixture.Cases(t) {
+	for _, c := range cases {
 		t.Run(c.Name, func(t *testing.T) {
 			target := openCase(t, c)
 			r := analyzeCase(t, c)

@@ -28,6 +28,8 @@ var amd64 = machine{
 	threadExits: []codePattern{
 		// mov %rax,%rdi; mov $60,%eax; syscall: glibc's clone and clone3.
 		{0x48, 0x89, 0xc7, 0xb8, 60, 0, 0, 0, 0x0f, 0x05},
+		// mov $111,%edi; mov $60,%eax; syscall: Go's runtime.clone.
+		{0xbf, 0x6f, 0, 0, 0, 0xb8, 60, 0, 0, 0, 0x0f, 0x05},
 		// mov %eax,%edi; xor %eax,%eax; mov $60,%al; syscall: musl's __clone.
 		{0x89, 0xc7, 0x31, 0xc0, 0xb0, 60, 0x0f, 0x05},
 	},

@@ -213,7 +213,7 @@ func symbolName(in *unwind.Frame, lib *libstate.Library) string {
 // function lends its name to, may be.
 func threadName(in *unwind.Frame, lib *libstate.Library) bool {
 	switch symbolName(in, lib) {
-	case "", "clone", "__clone", "clone3", "__clone3", "thread_start", "__thread_start":
+	case "", "clone", "__clone", "clone3", "__clone3", "thread_start", "__thread_start", "runtime.clone", "runtime.clone.abi0":
 		return true
 	}
 	return lib.Kind != libstate.Executable

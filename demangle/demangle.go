@@ -79,6 +79,9 @@ func Func(linkage string) string {
 	if version == "@plt" {
 		name += version
 	}
+	if short, ok := strings.CutSuffix(name, ".abi0"); ok && strings.Contains(short, ".") {
+		return short // the linker's mark of Go's assembly: runtime.raise.abi0
+	}
 	return name
 }
 

@@ -18,6 +18,8 @@ func TestName(t *testing.T) {
 		{"_ZN", "_ZN", "_ZN"},
 		{"main.main", "main.main", "main.main"},
 		{"runtime.(*mheap).alloc.func1", "runtime.(*mheap).alloc.func1", "runtime.(*mheap).alloc.func1"},
+		{"runtime.raise.abi0", "runtime.raise.abi0", "runtime.raise"},
+		{"main.abi0", "main.abi0", "main.abi0"},
 		{"_Z3fooi", "foo(int)", "foo"},
 		{"_ZN2ns5Class6methodEi", "ns::Class::method(int)", "ns::Class::method"},
 		{"_ZNK2ns5Class3getEv", "ns::Class::get() const", "ns::Class::get"},

@@ -128,6 +128,21 @@ func (s *FrameFuncStepper) byFP(typ FrameType, pc arch.Address, in, out *unwind.
 	return s.accept(at, in, out)
 }
 
+// mayReturnTo reports whether a frame that a frame pointer leads to may return to
+// ra although no call is seen before it: code that is not to be had, or the
+// restorer to which signal handlers return.
+func (s *FrameFuncStepper) mayReturnTo(p unwind.ProcessState, ra arch.Address) bool {
+	if unreadCode(p, ra) {
+		return true
+	}
+	for i := range s.m.restorers {
+		if ok, _ := s.m.restorers[i].code.at(p, s.m.arch, ra); ok && isCode(p, ra) {
+			return true
+		}
+	}
+	return false
+}
+
 // frameAt says where a frame keeps what its caller needs.
 type frameAt struct {
 	ra, fp arch.Address
@@ -144,7 +159,7 @@ func (s *FrameFuncStepper) accept(at frameAt, in, out *unwind.Frame) unwind.Stat
 		}
 		return unwind.StatusNotMe
 	}
-	if _, ok := callBefore(p, a.CodeAddress(ra)); !ok && !(at.hasFP && unreadCode(p, a.CodeAddress(ra))) {
+	if _, ok := callBefore(p, a.CodeAddress(ra)); !ok && !(at.hasFP && s.mayReturnTo(p, a.CodeAddress(ra))) {
 		if out.Tracing() {
 			out.Notef("%#x, at %#x, does not follow a call", ra, at.ra)
 		}

@@ -44,6 +44,11 @@ var frameCases = []frameCase{
 	{"realigned", StandardFrame, []string{
 		"4c 8d 54 24 08: unset", "48 83 e4 e0: unset", "41 ff 72 f8: unset", "55: unset", "48 89 e5: halfset", "41 52: set",
 		"ff d0: set", "41 5a: set", "5d: set", "49 8d 62 f8: unset", "c3: unset"}},
+	{"Go's assembly: stored, not pushed", StandardFrame, []string{
+		"48 83 ec 30: unset", "48 89 6c 24 28: unset", "48 8d 6c 24 28: unset", "48 83 ec 18: set", "e8 00 00 00 00: set", "48 83 c4 18: set",
+		"48 8b 6c 24 28: set", "48 83 c4 30: unset", "c3: unset"}},
+	{"stored beside the return address", NoFrame, []string{
+		"48 83 ec 30: unset", "48 89 6c 24 20: unset", "48 8d 6c 24 20: unset", "ff d0: unset", "48 83 c4 30: unset", "c3: unset"}},
 	{"no frame", NoFrame, []string{
 		"48 83 ec 08: unset", "ff d0: unset", "48 83 c4 08: unset", "c3: unset"}},
 	{"0x55 inside an immediate", NoFrame, []string{

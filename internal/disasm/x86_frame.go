@@ -23,6 +23,7 @@ type frameScan struct {
 	body   FPState // what holds in the body: the furthest state reached
 	height int64   // bytes pushed since entry; -1 once unknown
 	saved  bool    // nothing moved SP since the push of FP
+	stored bool    // FP was stored below the return address without a push
 	align  bool    // the stack was realigned, and nothing pushed since
 	guess  bool    // no branch is known that leads here: the state is the body's
 
@@ -152,10 +153,31 @@ func (s *frameScan) apply() {
 	case in.Kind == MovSPtoFP && s.state == FPHalfSet && s.saved, in.Kind == Enter:
 		s.state = FPSet
 		s.reach(StandardFrame)
-	case in.Kind == Leave, in.Kind == Pop && in.Dst == fp:
+	case s.state == FPUnset && in.Kind == Store && in.Src == fp && s.belowReturn(in.Mem()):
+		s.stored = true
+	case s.stored && in.Kind == Lea && in.Dst == fp && s.belowReturn(in.Mem()):
+		s.state = FPSet
+		s.reach(StandardFrame)
+	case in.Kind == Leave, in.Kind == Pop && in.Dst == fp, s.stored && s.reloads():
 		s.state = FPUnset
 	}
 	s.move()
+}
+
+// belowReturn reports whether m is the word below the return address, where a
+// function that has moved SP first stores FP (Go's assembly does).
+func (s *frameScan) belowReturn(m *MemOperand) bool {
+	return m != nil && s.height > 0 && s.plainSP(m) && m.Disp == s.height-int64(s.arch.WordSize)
+}
+
+// plainSP reports whether m is at a distance from SP.
+func (s *frameScan) plainSP(m *MemOperand) bool {
+	return m.Base == s.arch.SP && m.Index > 63 && m.Segment > 63 && !m.RIPRelative
+}
+
+// reloads reports whether the instruction loads FP from the stack.
+func (s *frameScan) reloads() bool {
+	return s.in.Kind == Load && s.in.Dst == s.arch.FP && s.in.Mem() != nil && s.plainSP(s.in.Mem())
 }
 
 func (s *frameScan) reach(t FrameType) {
@@ -210,7 +232,7 @@ func (s *frameScan) epilogue(code []byte, pc uint64) (state FPState, leave bool)
 			return FPUnset, false
 		case in.Kind == Leave || in.Kind == MovFPtoSP:
 			return FPSet, true
-		case in.Kind == Pop && in.Dst == s.arch.FP:
+		case in.Kind == Pop && in.Dst == s.arch.FP, s.reloads():
 			return FPSet, false
 		case in.Kind.EndsBlock(), in.Kind.IsCall(), in.Kind == MovSPtoFP, in.Kind == Enter, in.Kind == Endbr,
 			in.Kind == Push && in.Src == s.arch.FP:

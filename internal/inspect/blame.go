@@ -49,7 +49,7 @@ func systemModule(path string) bool {
 var runtimePrefixes = []string{
 	"std::", "__gnu_cxx::", "__cxxabiv1::", "__cxa_",
 	"core::", "alloc::", "<core::", "<alloc::", "<std::", "__rustc::", "rust_begin_unwind", "__rust_",
-	"runtime.",
+	"runtime.", "internal/runtime/",
 }
 
 func runtimeFunction(name string) bool {

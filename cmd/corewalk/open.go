@@ -9,8 +9,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/schollz/progressbar/v3"
-
 	"github.com/corewalk/corewalk"
 	"github.com/corewalk/corewalk/corestate"
 	"github.com/corewalk/corewalk/internal/mmapfile"
@@ -61,39 +59,4 @@ func (e env) failOpen(err error) int {
 		advice = ": cores can be read by the user whose process died, and by root"
 	}
 	return e.fail(fmt.Errorf("%w%s", err, advice))
-}
-
-// patience is how long unpacking goes on before a bar is shown.
-const patience = time.Second
-
-// progress shows how far a compressed core has been read.
-type progress struct {
-	out   *os.File // a terminal
-	start time.Time
-	total int64 // bytes of the compressed file; 0 when not known
-	bar   *progressbar.ProgressBar
-}
-
-// report is called with the bytes read and written so far.
-func (p *progress) report(in, _ int64) {
-	if p.bar == nil {
-		if time.Since(p.start) < patience {
-			return
-		}
-		total := p.total
-		if total == 0 {
-			total = -1
-		}
-		p.bar = progressbar.NewOptions64(total, progressbar.OptionSetWriter(p.out), progressbar.OptionShowBytes(true),
-			progressbar.OptionSetDescription("unpacking"), progressbar.OptionClearOnFinish(), progressbar.OptionThrottle(100*time.Millisecond))
-	}
-	p.bar.Set64(in)
-}
-
-// done takes the bar off the screen.
-func (p *progress) done() {
-	if p.bar != nil {
-		p.bar.Finish()
-		fmt.Fprint(p.out, "\r")
-	}
 }

@@ -3,8 +3,6 @@ package dwarf
 import (
 	"fmt"
 	"sync"
-
-	"github.com/corewalk/corewalk/internal/binbuf"
 )
 
 // From an address to its unit. Three levels, each made only when the one before
@@ -14,9 +12,7 @@ import (
 //  2. the ranges in the first entries of the units that level 1 leaves out;
 //  3. the functions of the units whose first entries have no ranges.
 type pcIndex struct {
-	arangesOnce sync.Once
-	aranges     spanIndex
-	covered     map[uint64]struct{} // units with a set in .debug_aranges
+	aranges aranges
 
 	rootsOnce sync.Once
 	roots     spanIndex
@@ -36,8 +32,7 @@ func (d *Data) UnitForPC(pc uint64) (*Unit, error) { return d.unitForPC(pc, 0) }
 // overlap with those of live code.
 func (d *Data) unitForPC(pc uint64, skip int) (*Unit, error) {
 	x := &d.index
-	x.arangesOnce.Do(func() { d.indexAranges() })
-	s, ok := x.aranges.find(pc, &skip)
+	s, ok := x.aranges.find(d, pc, &skip)
 	if !ok {
 		x.rootsOnce.Do(d.indexRoots)
 		s, ok = x.roots.find(pc, &skip)
@@ -55,56 +50,11 @@ func (d *Data) unitForPC(pc uint64, skip int) (*Unit, error) {
 	return nil, fmt.Errorf("unit of address %#x: %w", pc, ErrNotFound)
 }
 
-// indexAranges reads .debug_aranges (DWARF 5, 6.1.2). A damaged set ends the
-// reading: the units that are not covered then are found by their own ranges.
-func (d *Data) indexAranges() {
-	x := &d.index
-	data := d.bytes(SecAranges)
-	x.covered = make(map[uint64]struct{})
-	var spans []span
-	for off := 0; off < len(data); {
-		c := binbuf.New(data, off, d.big)
-		size, offSize := readLength(&c)
-		start := c.Off
-		if c.Error != nil || size > uint64(len(data)-start) {
-			break
-		}
-		end := start + int(size)
-		c.Data = data[:end]
-		version := c.U16()
-		unit := c.Uint(int(offSize))
-		addrSize, segSize := c.U8(), c.U8()
-		if c.Error != nil || version != 2 || segSize != 0 || addrSize != 2 && addrSize != 4 && addrSize != 8 {
-			off = end
-			continue
-		}
-		// Tuples are aligned to their size, counted from the set's start.
-		tuple := 2 * int(addrSize)
-		c.Off = min(off+(c.Off-off+tuple-1)/tuple*tuple, end)
-		before := len(spans)
-		for c.Len() >= tuple {
-			low, n := c.Uint(int(addrSize)), c.Uint(int(addrSize))
-			if low == 0 && n == 0 {
-				break
-			}
-			if n > 0 && low+n > low && !d.dead(low, addrSize) {
-				spans = append(spans, span{low, low + n, unit})
-			}
-		}
-		// A set without live ranges proves nothing: some tools write empty
-		// sets for units that they do not understand.
-		if len(spans) > before {
-			x.covered[unit] = struct{}{}
-		}
-		off = end
-	}
-	x.aranges = newSpanIndex(spans)
-}
-
 // indexRoots reads the first entries of all units that .debug_aranges leaves
 // out.
 func (d *Data) indexRoots() {
 	x := &d.index
+	covered := x.aranges.coveredUnits(d)
 	starts, err := d.unitStarts(SecInfo)
 	x.rootsErr = err
 	// Lists are not shared between units, so that together they have no more
@@ -113,7 +63,7 @@ func (d *Data) indexRoots() {
 	var spans []span
 	u := new(Unit) // each in turn
 	for _, off := range starts {
-		if _, ok := x.covered[off]; ok {
+		if _, ok := covered[off]; ok {
 			continue
 		}
 		h, err := d.readHeader(SecInfo, off)

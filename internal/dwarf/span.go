@@ -18,16 +18,19 @@ type spanIndex struct {
 	reach []uint64
 }
 
-func newSpanIndex(spans []span) spanIndex {
-	byLow := func(a, b span) int {
-		if c := cmp.Compare(a.low, b.low); c != 0 {
-			return c
-		}
-		if c := cmp.Compare(b.high, a.high); c != 0 {
-			return c
-		}
-		return cmp.Compare(b.id, a.id) // of twins (identical code folded) the first is found
+// byLow orders spans so that of those around an address the one to find first is
+// last.
+func byLow(a, b span) int {
+	if c := cmp.Compare(a.low, b.low); c != 0 {
+		return c
 	}
+	if c := cmp.Compare(b.high, a.high); c != 0 {
+		return c
+	}
+	return cmp.Compare(b.id, a.id) // of twins (identical code folded) the first is found
+}
+
+func newSpanIndex(spans []span) spanIndex {
 	if !slices.IsSortedFunc(spans, byLow) {
 		slices.SortFunc(spans, byLow)
 	}

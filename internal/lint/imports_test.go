@@ -69,7 +69,6 @@ var outside = map[string][]string{
 	"golang.org/x/arch":                  {"internal/disasm"},
 	"github.com/ianlancetaylor/demangle": {"demangle"},
 	"github.com/spf13/pflag":             {"cmd/corewalk"},
-	"github.com/schollz/progressbar":     {"cmd/corewalk"},
 	"github.com/klauspost/compress":      {"internal/decomp"},
 	"github.com/pierrec/lz4":             {"internal/decomp"},
 	"github.com/ulikunitz/xz":            {"internal/decomp"},

@@ -20,6 +20,7 @@ func (b *builder) aggregate(o *object, t *Type, depth int) *Value {
 			if v.typ == nil {
 				v.typ = o.typ
 			}
+			v.printed = true
 			return v
 		}
 	}
@@ -42,23 +43,54 @@ func (b *builder) members(v *Value, o *object, t *Type, depth int) {
 			v.More = true
 			return
 		}
-		name := f.name
-		if f.base {
-			name = "<" + b.r.typeOf(f.typ).Name() + ">"
+		if part, ok := b.part(o, f, depth); ok {
+			v.Parts = append(v.Parts, part)
 		}
-		part, err := b.field(o, f)
+	}
+}
+
+// part reads a member or base; false when there is nothing to show of it: a
+// static member that cannot be found, an empty base, or a virtual base that was
+// shown already.
+func (b *builder) part(o *object, f *field, depth int) (Part, bool) {
+	t := b.r.typeOf(f.typ)
+	if f.static {
+		at, ok := b.static(f)
+		if !ok {
+			return Part{}, false
+		}
+		return Part{Name: "static " + f.name, Value: b.value(&at, depth+1)}, true
+	}
+	at, err := b.field(o, f)
+	if !f.base {
 		if err != nil {
-			v.Parts = append(v.Parts, Part{Name: name, Value: fail(b.r.typeOf(f.typ), err)})
-			continue
+			return Part{Name: f.name, Value: fail(t, err)}, true
 		}
-		v.Parts = append(v.Parts, Part{Name: name, Value: b.value(&part, depth+1)})
+		return Part{Name: f.name, Value: b.value(&at, depth+1)}, true
 	}
-	for i := range m.statics {
-		f := &m.statics[i]
-		if part, ok := b.static(f); ok && b.take() {
-			v.Parts = append(v.Parts, Part{Name: "static " + f.name, Value: b.value(&part, depth+1)})
+	p := Part{Name: "<" + t.Name() + ">"}
+	if err != nil {
+		p.Value = fail(t, err)
+		return p, true
+	}
+	if f.virtual && at.mem {
+		key := place{t.die, at.addr}
+		if b.bases[key] {
+			return p, false
 		}
+		if b.bases == nil {
+			b.bases = map[place]bool{}
+		}
+		b.bases[key] = true
 	}
+	p.Value = b.value(&at, depth+1)
+	return p, !p.Value.Compound || p.Value.Text != "" || len(p.Value.Parts) > 0 || p.Value.More || p.Value.Err != nil
+}
+
+// A place is an object of a type at an address.
+type place struct {
+	typ  dwarf.DIE
+	addr uint64
 }
 
 // field is the object of a member or base of o.
@@ -134,13 +166,13 @@ func (b *builder) memberIn(o *object, name string, depth int) (object, bool) {
 	}
 	m := t.all()
 	for i := range m.fields {
-		if f := &m.fields[i]; !f.base && f.name == name {
+		if f := &m.fields[i]; !f.base && !f.static && f.name == name {
 			p, err := b.field(o, f)
 			return p, err == nil
 		}
 	}
 	for i := range m.fields {
-		if f := &m.fields[i]; f.base || f.name == "" {
+		if f := &m.fields[i]; f.base || f.name == "" && !f.static {
 			if p, err := b.field(o, f); err == nil {
 				if q, ok := b.memberIn(&p, name, depth+1); ok {
 					return q, true

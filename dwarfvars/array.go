@@ -23,7 +23,7 @@ func (b *builder) array(o *object, t *Type, n, depth int) *Value {
 	if err != nil {
 		return fail(o.typ, err)
 	}
-	if elem := t.target().strip(); n == len(dims)-1 && !t.vector {
+	if elem := t.target(); n == len(dims)-1 && !t.vector && len(o.holes) == 0 {
 		if size, ok := elem.isChar(); ok && size == stride {
 			return b.charArray(o, elem, count)
 		}
@@ -89,9 +89,13 @@ func (b *builder) elements(o *object, count, stride uint64, depth int, read func
 		if n < minRepeat {
 			n = 1
 		}
+		i += n
+		if k := len(v.Parts) - 1; k >= 0 && sameFailure(v.Parts[k].Value, el) {
+			v.Parts[k].Repeat += int(n)
+			continue
+		}
 		shown++
 		v.Parts = append(v.Parts, Part{Value: el, Repeat: int(n)})
-		i += n
 		if el.Err != nil && o.mem && n == 1 {
 			// What follows cannot be read either.
 			if _, gone := el.Err.(*MemoryNotInDump); gone && i < count {
@@ -101,6 +105,11 @@ func (b *builder) elements(o *object, count, stride uint64, depth int, read func
 		}
 	}
 	return v
+}
+
+// sameFailure reports whether two elements have no value for one reason.
+func sameFailure(a, b *Value) bool {
+	return a.Err != nil && b.Err != nil && a.Text == b.Text && a.Err.Error() == b.Err.Error()
 }
 
 // minRepeat is how many equal elements are shown as one with a count.
@@ -126,22 +135,23 @@ func (b *builder) repeats(o *object, i, count, stride uint64) uint64 {
 
 // charArray reads an array of characters: up to the zeros that fill its end.
 func (b *builder) charArray(o *object, elem *Type, count uint64) *Value {
+	size, _ := elem.isChar()
 	limit := uint64(b.opts.MaxString)
 	n := min(count, limit+1)
 	if n == 0 {
 		return b.text(o, `""`)
 	}
-	raw, err := b.bytes(o, 0, n*elem.size)
+	raw, err := b.bytes(o, 0, n*size)
 	if err != nil {
 		return fail(o.typ, err)
 	}
-	end := uint64(len(raw)) / elem.size
-	for end > 0 && decodeUint(raw[(end-1)*elem.size:end*elem.size], false) == 0 {
+	end := uint64(len(raw)) / size
+	for end > 0 && decodeUint(raw[(end-1)*size:end*size], false) == 0 {
 		end--
 	}
 	cut := end > limit
 	if cut {
 		end = limit
 	}
-	return b.text(o, stringText(elem, raw[:end*elem.size], b.r.arch.Big(), cut || n < count && end == limit))
+	return b.text(o, stringText(elem, raw[:end*size], b.r.arch.Big(), cut || n < count && end == limit))
 }

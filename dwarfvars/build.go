@@ -85,32 +85,25 @@ func (b *builder) scalar(o *object, t *Type) *Value {
 	if err != nil {
 		return fail(o.typ, err)
 	}
-	return b.text(o, scalarText(t, v))
+	return b.text(o, scalarText(o.typ, v))
 }
 
-func scalarText(t *Type, v uint64) string {
+// scalarText writes a number; named is its type with the names that it goes by.
+func scalarText(named *Type, v uint64) string {
+	t := named.strip()
+	var num string
 	switch {
 	case t.enc == encBoolean && v <= 1:
 		return strconv.FormatBool(v == 1)
-	case t.enc.char():
-		num := strconv.FormatUint(v, 10)
-		if t.enc == encSignedChar {
-			num = strconv.FormatInt(int64(v), 10)
-		}
-		return num + " " + charText(t, v)
 	case t.enc == encAddress:
 		return fmt.Sprintf("%#x", v)
 	case t.enc.signed():
-		return wideChar(t, v, strconv.FormatInt(int64(v), 10))
+		num = strconv.FormatInt(int64(v), 10)
+	default:
+		num = strconv.FormatUint(v, 10)
 	}
-	return wideChar(t, v, strconv.FormatUint(v, 10))
-}
-
-// wideChar adds the character to the number of a wchar_t, which has the encoding
-// of an integer.
-func wideChar(t *Type, v uint64, num string) string {
-	if t.name == "wchar_t" {
-		return num + " " + charText(t, v)
+	if _, ok := named.isChar(); ok {
+		return num + " " + charText(named, v)
 	}
 	return num
 }

@@ -164,3 +164,8 @@ func reason(err error) error {
 	}
 	return &CorruptExpression{err}
 }
+
+// errLength is the error of a container that cannot have that many elements.
+type errLength uint64
+
+func (e errLength) Error() string { return fmt.Sprintf("a length of %d", int64(e)) }

@@ -7,7 +7,6 @@ import (
 // members are the children of a type's entry, as far as values need them.
 type members struct {
 	fields    []field
-	statics   []field
 	enums     []enumerator
 	dims      []dim
 	templates []template
@@ -28,6 +27,7 @@ type field struct {
 	bitOff     uint64      // of a bit-field, from the start of the whole, in bits
 	base       bool
 	virtual    bool
+	static     bool
 	artificial bool
 	constant   dwarf.Value
 	die        dwarf.DIE
@@ -76,12 +76,7 @@ func (m *members) read(t *Type) {
 	for n := 0; n < maxMembers && c.Level() > 0 && c.Next(&e); n++ {
 		switch e.Tag {
 		case dwarf.TagMember, dwarf.TagInheritance, dwarf.TagVariable:
-			f, static := readField(u, &c, &e, t)
-			if static {
-				m.statics = append(m.statics, f)
-			} else {
-				m.fields = append(m.fields, f)
-			}
+			m.fields = append(m.fields, readField(u, &c, &e, t))
 		case dwarf.TagEnumerator:
 			m.enums = append(m.enums, readEnumerator(u, &c))
 		case dwarf.TagSubrangeType, dwarf.TagEnumerationType, dwarf.TagGenericSubrange:
@@ -94,11 +89,11 @@ func (m *members) read(t *Type) {
 			m.pack(u, &c, &e)
 			continue
 		case dwarf.TagTypedef:
-			f, _ := readField(u, &c, &e, t)
+			f := readField(u, &c, &e, t)
 			f.typ = dwarf.DIE{Unit: u, Off: e.Off}
 			m.typedefs = append(m.typedefs, f)
 		case dwarf.TagFormalParameter:
-			f, _ := readField(u, &c, &e, t)
+			f := readField(u, &c, &e, t)
 			m.params = append(m.params, f.typ)
 		case dwarf.TagUnspecifiedParameters:
 			m.variadic = true
@@ -126,7 +121,7 @@ func (m *members) pack(u *dwarf.Unit, c *dwarf.Cursor, e *dwarf.Entry) {
 	}
 }
 
-func readField(u *dwarf.Unit, c *dwarf.Cursor, e *dwarf.Entry, t *Type) (f field, static bool) {
+func readField(u *dwarf.Unit, c *dwarf.Cursor, e *dwarf.Entry, t *Type) (f field) {
 	var v dwarf.Value
 	var bitOffset, bitSize, byteSize, dataBit uint64
 	var hasDataBit, hasBitOffset, external, declared bool
@@ -169,9 +164,9 @@ func readField(u *dwarf.Unit, c *dwarf.Cursor, e *dwarf.Entry, t *Type) (f field
 			f.constant = v
 		}
 	}
-	static = e.Tag == dwarf.TagVariable || e.Tag == dwarf.TagMember && (external || declared)
-	if bitSize == 0 || static {
-		return f, static
+	f.static = e.Tag == dwarf.TagVariable || e.Tag == dwarf.TagMember && (external || declared)
+	if bitSize == 0 || f.static {
+		return f
 	}
 	f.bits = bitSize
 	switch {
@@ -192,7 +187,7 @@ func readField(u *dwarf.Unit, c *dwarf.Cursor, e *dwarf.Entry, t *Type) (f field
 		f.bitOff = 8 * f.off
 	}
 	f.off = f.bitOff / 8
-	return f, false
+	return f
 }
 
 // plainOffset reads the offset of a member that DWARF 2 gives as an expression:

@@ -15,13 +15,17 @@ var (
 	noMemory   = regexp.MustCompile(`<error: Cannot access memory at address 0x[0-9a-f]+>|<no memory at 0x[0-9a-f]+>|<memory not in the dump: 0x[0-9a-f]+>`)
 	optimised  = regexp.MustCompile(`<optimi[sz]ed out>|<points to an object that was optimised away>|<[a-z0-9]+ not recovered>|<value on entry not known: [^>]*>`)
 	clones     = regexp.MustCompile(`<([^<>+.@]*)(?:\.\d+|@[^<>+]*)(\+\d+)?>`)
+	memberCast = regexp.MustCompile(`\([^(){}"]*\([A-Za-z_:<>, ]+::\*\)\([^"{}]*?\)\) (0x)`)
+	emptyBase  = regexp.MustCompile(`<[^=<>]*(?:<[^=]*>)?> = \{\}(?:, )?`)
 	synthetic  = regexp.MustCompile(`\(synthetic pointer\).*`)
+	element    = regexp.MustCompile(`\[\d+\] = `)
 	structAddr = regexp.MustCompile(`\{(?:[a-z ]*\()[^{}]*\)\} (0x)`)
 )
 
 // normal brings a value's text, gdb's or ours, to what both would write.
 func normal(s string) string {
 	s = optimised.ReplaceAllString(s, "<optimized out>")
+	s = memberCast.ReplaceAllString(s, "$1")
 	s = cast.ReplaceAllString(s, "$1")
 	s = noMemory.ReplaceAllString(s, "<no memory>")
 	s = manyNull.ReplaceAllString(s, "")
@@ -34,7 +38,66 @@ func normal(s string) string {
 		if err != nil {
 			return n
 		}
+		if f > -1e-37 && f < 1e-37 { // subnormal, where it is a float
+			return strconv.FormatFloat(f, 'g', 3, 64)
+		}
 		return strconv.FormatFloat(f, 'g', 8, 64)
 	})
+	s = strings.ReplaceAll(s, "{<No data fields>}", "{}")
+	s = strings.ReplaceAll(s, "<synthetic pointer>", "<optimized out>")
+	for {
+		next := emptyBase.ReplaceAllString(s, "")
+		if next == s {
+			break
+		}
+		s = next
+	}
+	s = strings.ReplaceAll(s, ", }", "}")
 	return strings.TrimSpace(s)
+}
+
+var (
+	listTitle = regexp.MustCompile(`std::(?:__cxx11::)?(list|forward_list)(?: of length \d+)? =`)
+	reference = regexp.MustCompile(`@0x[0-9a-f]+: `)
+)
+
+// plain leaves out what only one of the two shows: numbers of elements, and what
+// references within a value refer to.
+func plain(s string) string {
+	s = element.ReplaceAllString(s, "")
+	s = listTitle.ReplaceAllString(s, "$1 =")
+	for {
+		at := reference.FindStringIndex(s)
+		if at == nil {
+			return s
+		}
+		s = s[:at[1]-2] + s[at[1]+valueLen(s[at[1]:]):]
+	}
+}
+
+// valueLen is how long the value is that s begins with.
+func valueLen(s string) int {
+	depth, quote := 0, byte(0)
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case quote != 0:
+			if c == '\\' {
+				i++
+			} else if c == quote {
+				quote = 0
+			}
+		case c == '"' || c == '\'':
+			quote = c
+		case c == '{' || c == '(' || c == '<':
+			depth++
+		case c == '}' || c == ')' || c == '>':
+			if depth == 0 {
+				return i
+			}
+			depth--
+		case c == ',' && depth == 0:
+			return i
+		}
+	}
+	return len(s)
 }

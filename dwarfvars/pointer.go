@@ -5,6 +5,7 @@ import (
 
 	"github.com/corewalk/corewalk/demangle"
 	"github.com/corewalk/corewalk/internal/dwarf"
+	"github.com/corewalk/corewalk/internal/dwarf/op"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
@@ -17,7 +18,7 @@ func (b *builder) pointer(o *object, t *Type, depth int) *Value {
 		return fail(o.typ, err)
 	}
 	v := b.text(o, "")
-	elem := t.target().strip()
+	elem := t.target()
 	if size, ok := elem.isChar(); ok && addr != 0 && t.lang != dwarf.LangGo && t.lang != dwarf.LangRust {
 		raw, cut, err := b.cString(addr, size)
 		if err != nil {
@@ -73,6 +74,9 @@ func (o *object) implicit() *implicit {
 // implicit reads what a pointer to an object without an address points to.
 func (b *builder) implicit(o *object, t *Type, p *implicit, depth int) *Value {
 	const mark = "(synthetic pointer)"
+	if s, ok := b.implicitText(t, p); ok {
+		return b.text(o, mark+" "+s)
+	}
 	target, err := b.implicitTarget(t, p)
 	if err != nil || depth >= b.opts.MaxDepth || !b.take() {
 		return b.text(o, mark)
@@ -88,6 +92,32 @@ func (b *builder) implicit(o *object, t *Type, p *implicit, depth int) *Value {
 	}
 	v.typ, v.Addr = o.typ, 0
 	return v
+}
+
+// implicitText is the string that a pointer to characters without an address
+// points to.
+func (b *builder) implicitText(t *Type, p *implicit) (string, bool) {
+	elem := t.target()
+	size, ok := elem.isChar()
+	if !ok || p.offset < 0 {
+		return "", false
+	}
+	v := &LocalVar{fn: b.Function, die: p.die, attrs: gather(p.die)}
+	loc, err := b.locate(v)
+	if err != nil {
+		return "", false
+	}
+	raw := loc.Bytes
+	if loc.Kind != op.ImplicitValue || uint64(p.offset) > uint64(len(raw)) {
+		return "", false
+	}
+	raw = raw[p.offset:]
+	for i := 0; i+int(size) <= len(raw); i += int(size) {
+		if decodeUint(raw[i:i+int(size)], false) == 0 {
+			return stringText(elem, raw[:i], b.r.arch.Big(), false), true
+		}
+	}
+	return "", false
 }
 
 func (b *builder) implicitTarget(t *Type, p *implicit) (*object, error) {
@@ -133,6 +163,10 @@ func (b *builder) reference(o *object, t *Type, depth int) *Value {
 	to := object{typ: t.target(), mem: true, addr: addr, size: size}
 	v := b.value(&to, depth+1)
 	mark := fmt.Sprintf("@%#x", addr)
+	if v.printed {
+		v.typ = o.typ
+		return v // a string or a container stands for itself
+	}
 	if v.Err != nil {
 		return b.text(o, mark+": "+v.String())
 	}
@@ -184,7 +218,7 @@ func (b *builder) dataMember(t *Type, off int64) string {
 	}
 	class := b.r.typeOf(d).strip()
 	for _, f := range class.all().fields {
-		if !f.base && f.name != "" && int64(f.off) == off {
+		if !f.base && !f.static && f.name != "" && int64(f.off) == off {
 			return "&" + class.Name() + "::" + f.name
 		}
 	}

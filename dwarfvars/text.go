@@ -11,15 +11,13 @@ import (
 
 // charPrefix is what C writes before a literal of the type.
 func charPrefix(t *Type) string {
-	switch {
-	case t.name == "wchar_t":
+	switch t.charName() {
+	case "wchar_t":
 		return "L"
-	case t.size == 2:
+	case "char16_t":
 		return "u"
-	case t.size == 4 && t.enc == encUTF && t.name != "char" && !strings.HasSuffix(t.name, "char8_t"):
-		if t.name == "char32_t" {
-			return "U"
-		}
+	case "char32_t":
+		return "U"
 	}
 	return ""
 }
@@ -29,10 +27,8 @@ func charText(t *Type, v uint64) string {
 	var b strings.Builder
 	b.WriteString(charPrefix(t))
 	b.WriteByte('\'')
-	if t.size == 1 {
-		v &= 0xff
-	}
-	escape(&b, v, t.size, '\'')
+	size := t.strip().size
+	escape(&b, resize(v, int(size), false), size, '\'')
 	b.WriteByte('\'')
 	return b.String()
 }
@@ -75,46 +71,107 @@ func escape(b *strings.Builder, v, size uint64, quote byte) {
 	}
 }
 
+// A literal collects the characters of a string. Many equal ones that follow one
+// another stand apart: "ab", '\000' <repeats 12 times>, "c".
+type literal struct {
+	b      strings.Builder
+	prefix string
+	quoted bool // a quote is open
+	some   bool
+}
+
+// minCharRun is how many equal characters stand apart.
+const minCharRun = 11
+
+func (l *literal) char(v, size uint64) {
+	l.open()
+	escape(&l.b, v, size, '"')
+}
+
+func (l *literal) open() {
+	if !l.quoted {
+		l.sep()
+		l.b.WriteString(l.prefix + `"`)
+		l.quoted = true
+	}
+}
+
+func (l *literal) close() {
+	if l.quoted {
+		l.b.WriteByte('"')
+		l.quoted = false
+	}
+}
+
+func (l *literal) sep() {
+	if l.some {
+		l.b.WriteString(", ")
+	}
+	l.some = true
+}
+
+func (l *literal) run(v, size uint64, n int) {
+	l.close()
+	l.sep()
+	l.b.WriteString(l.prefix + "'")
+	escape(&l.b, v, size, '\'')
+	fmt.Fprintf(&l.b, "' <repeats %d times>", n)
+}
+
 // stringText is a literal of the bytes of a string; cut adds the dots of one that
-// goes on.
+// goes on. Without a type the bytes are characters.
 func stringText(t *Type, raw []byte, big, cut bool) string {
-	var b strings.Builder
-	if t != nil {
-		b.WriteString(charPrefix(t))
-	}
-	b.WriteByte('"')
+	var l literal
 	size := 1
-	if t != nil && t.size > 1 {
-		size = int(t.size)
+	if t != nil {
+		l.prefix = charPrefix(t)
+		size = max(int(t.strip().size), 1)
 	}
-	if size == 1 {
-		for i := 0; i < len(raw); {
-			r, n := utf8.DecodeRune(raw[i:])
-			if r >= utf8.RuneSelf && r != utf8.RuneError && unicode.IsPrint(r) {
-				b.WriteRune(r)
-			} else {
-				n = 1
-				escape(&b, uint64(raw[i]), 1, '"')
-			}
-			i += n
+	for i := 0; i+size <= len(raw); {
+		v := decodeUint(raw[i:i+size], big)
+		n := 1
+		for end := i + (n+1)*size; end <= len(raw) && decodeUint(raw[end-size:end], big) == v; end += size {
+			n++
 		}
-	} else {
-		for i := 0; i+size <= len(raw); i += size {
-			v := decodeUint(raw[i:i+size], big)
-			if size == 2 && v >= 0xd800 && v < 0xdc00 && i+4 <= len(raw) {
-				if low := decodeUint(raw[i+2:i+4], big); low >= 0xdc00 && low < 0xe000 {
-					v = 0x10000 + (v-0xd800)<<10 + low - 0xdc00
-					i += 2
-				}
+		switch {
+		case n >= minCharRun:
+			l.run(v, uint64(size), n)
+			i += n * size
+		case size == 1 && v >= utf8.RuneSelf:
+			i += l.rune(raw[i:])
+		case size == 2 && v >= 0xd800 && v < 0xdc00 && i+4 <= len(raw):
+			if low := decodeUint(raw[i+2:i+4], big); low >= 0xdc00 && low < 0xe000 {
+				v = 0x10000 + (v-0xd800)<<10 + low - 0xdc00
+				i += 2
 			}
-			escape(&b, v, uint64(size), '"')
+			l.char(v, 4)
+			i += 2
+		default:
+			l.char(v, uint64(size))
+			i += size
 		}
 	}
-	b.WriteByte('"')
+	if !l.some {
+		l.open()
+	}
+	l.close()
 	if cut {
-		b.WriteString("...")
+		l.b.WriteString("...")
 	}
-	return b.String()
+	return l.b.String()
+}
+
+// rune writes the character of several bytes that raw begins with, or its first
+// byte where they are none.
+func (l *literal) rune(raw []byte) int {
+	r, n := utf8.DecodeRune(raw)
+	if r == utf8.RuneError || !unicode.IsPrint(r) {
+		l.char(uint64(raw[0]), 1)
+		return 1
+	}
+	l.open()
+	l.b.WriteRune(r)
+	return n
 }
 
 // cString reads a string that ends with a zero: as many characters as may be

@@ -12,9 +12,23 @@ import (
 func (t *Type) Name() string {
 	t.nameOnce.Do(func() {
 		before, after := t.declarator(0)
-		t.shown = before + after
+		t.shown = shorten(before + after)
 	})
 	return t.shown
+}
+
+// shorten writes the names of C++'s strings as people do.
+func shorten(name string) string {
+	if !strings.Contains(name, "basic_string") {
+		return name
+	}
+	for _, inline := range [...]string{"__cxx11::", "__1::", ""} {
+		for _, end := range [...]string{" >", ">"} {
+			name = strings.ReplaceAll(name, "std::"+inline+"basic_string<char, std::char_traits<char>, std::allocator<char>"+end, "std::string")
+			name = strings.ReplaceAll(name, "std::"+inline+"basic_string_view<char, std::char_traits<char>"+end, "std::string_view")
+		}
+	}
+	return name
 }
 
 // maxTypeName bounds the nesting of a type's name.
@@ -147,12 +161,18 @@ func (d *dim) String() string {
 	return "[]"
 }
 
+// fullName is DW_AT_name with the namespaces and classes around it.
+func (t *Type) fullName() string {
+	if t.name == "" || isC(t.lang) || !t.scoped() {
+		return t.name
+	}
+	t.fullOnce.Do(func() { t.full = t.die.FuncInfo().Name })
+	return t.full
+}
+
 // plainName is the name of a type that has one, with the keyword that C wants.
 func (t *Type) plainName() string {
-	name := t.name
-	if name != "" && !isC(t.lang) && t.scoped() {
-		name = t.die.FuncInfo().Name
-	}
+	name := t.fullName()
 	word := keyword(t.tag)
 	switch {
 	case name == "" && word != "":

@@ -55,6 +55,9 @@ type Type struct {
 
 	nameOnce sync.Once
 	shown    string
+
+	fullOnce sync.Once
+	full     string
 }
 
 // typeOf returns the type whose entry is d; void when d is not valid.
@@ -175,10 +178,32 @@ func (t *Type) reference() bool {
 	return t.tag == dwarf.TagReferenceType || t.tag == dwarf.TagRvalueReferenceType
 }
 
-// isChar reports whether t (stripped) is a type of characters, and of how many
-// bytes.
+// isChar reports whether t is a type of characters, and of how many bytes. Its
+// name decides for the types of wide characters, which C makes of integers.
 func (t *Type) isChar() (size uint64, ok bool) {
-	return t.size, t.tag == dwarf.TagBaseType && t.enc.char() && (t.size == 1 || t.size == 2 || t.size == 4)
+	s := t.strip()
+	if s.tag != dwarf.TagBaseType || s.size != 1 && s.size != 2 && s.size != 4 {
+		return 0, false
+	}
+	return s.size, s.enc.char() || t.charName() != ""
+}
+
+// charName is which of C's wide characters t is: "wchar_t", "char16_t" ...; ""
+// for none.
+func (t *Type) charName() string {
+	for range maxTypeChain {
+		switch t.name {
+		case "wchar_t", "char16_t", "char32_t", "char8_t":
+			if !t.aggregate() {
+				return t.name
+			}
+		}
+		if !t.transparent() {
+			break
+		}
+		t = t.target()
+	}
+	return ""
 }
 
 // Size is the type's size in bytes; 0 when it is not known without a frame.

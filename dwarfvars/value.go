@@ -19,8 +19,9 @@ type Value struct {
 	// Err says why there is no value; Text may hold what is known all the same.
 	Err error
 
-	typ   *Type
-	style style
+	typ     *Type
+	style   style
+	printed bool // by a printer
 }
 
 // A Part is a member or an element of a compound value.
@@ -96,6 +97,8 @@ type builder struct {
 	*Activation
 	opts Options
 	left int // parts that may still be made
+
+	bases map[place]bool // virtual bases that were shown
 }
 
 // take counts a part; false when there have been too many.

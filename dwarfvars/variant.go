@@ -33,7 +33,7 @@ func readVariantPart(u *dwarf.Unit, off uint64, t *Type) (p variantPart) {
 	for n := 0; n < maxMembers && c.Level() > 0 && c.Next(&e); n++ {
 		switch e.Tag {
 		case dwarf.TagMember:
-			f, _ := readField(u, &c, &e, t)
+			f := readField(u, &c, &e, t)
 			if p.has && e.Off == at.Off {
 				p.discr = f
 			}
@@ -60,7 +60,7 @@ func readVariant(u *dwarf.Unit, c *dwarf.Cursor, e *dwarf.Entry, t *Type) (r var
 	depth, child := e.Depth, dwarf.Entry{}
 	for c.Level() > depth && c.Next(&child) {
 		if child.Tag == dwarf.TagMember {
-			f, _ := readField(u, c, &child, t)
+			f := readField(u, c, &child, t)
 			r.fields = append(r.fields, f)
 		}
 		c.SkipChildren()

@@ -1,0 +1,3 @@
+package dwarfvars
+
+func rustPrinter(t *Type) printer { return nil }

@@ -1,0 +1,248 @@
+package dwarfvars
+
+import "fmt"
+
+// Strings and sequences of libstdc++.
+
+// stdString prints std::string and its like, of the C++11 ABI and of the one
+// before, whose length lies in front of the characters.
+func stdString(b *builder, o *object, t *Type, depth int) *Value {
+	elem, _, ok := b.elem(o, "_M_dataplus", "_M_p")
+	if !ok {
+		return nil
+	}
+	addr, ok := b.num(o, "_M_dataplus", "_M_p")
+	if !ok {
+		return nil
+	}
+	n, ok := b.num(o, "_M_string_length")
+	if !ok {
+		const repSize = 24 // length, capacity, reference count
+		var err error
+		if n, err = b.r.readInt(addr-repSize, 8, false); err != nil {
+			return fail(o.typ, err)
+		}
+	}
+	return b.lengthText(o, elem, addr, n)
+}
+
+func stdStringView(b *builder, o *object, t *Type, depth int) *Value {
+	elem, _, ok := b.elem(o, "_M_str")
+	addr, ok2 := b.num(o, "_M_str")
+	n, ok3 := b.num(o, "_M_len")
+	if !ok || !ok2 || !ok3 {
+		return nil
+	}
+	return b.lengthText(o, elem, addr, n)
+}
+
+func stdVector(b *builder, o *object, t *Type, depth int) *Value {
+	impl, ok := b.member(o, "_M_impl")
+	if !ok {
+		return nil
+	}
+	if _, ok := b.path(&impl, "_M_start", "_M_p"); ok {
+		return stdBitVector(b, o, &impl, depth)
+	}
+	elem, size, ok := b.elem(&impl, "_M_start")
+	first, ok1 := b.num(&impl, "_M_start")
+	last, ok2 := b.num(&impl, "_M_finish")
+	end, ok3 := b.num(&impl, "_M_end_of_storage")
+	if !ok || !ok1 || !ok2 || !ok3 || size == 0 {
+		return nil
+	}
+	n, room := (last-first)/size, (end-first)/size
+	if int64(last-first) < 0 || end < last || n > 1<<40 {
+		return fail(o.typ, &CorruptExpression{errLength(int64(last-first) / int64(size))})
+	}
+	return b.run(b.text(o, fmt.Sprintf("std::vector of length %d, capacity %d", n, room)), elem, first, n, depth)
+}
+
+// stdBitVector prints std::vector<bool>, which packs its elements.
+func stdBitVector(b *builder, o, impl *object, depth int) *Value {
+	first, ok1 := b.num(impl, "_M_start", "_M_p")
+	last, ok2 := b.num(impl, "_M_finish", "_M_p")
+	bit, ok3 := b.num(impl, "_M_finish", "_M_offset")
+	end, ok4 := b.num(impl, "_M_end_of_storage")
+	if !ok1 || !ok2 || !ok3 || !ok4 || last < first {
+		return nil
+	}
+	n := 8*(last-first) + bit
+	v := b.text(o, fmt.Sprintf("std::vector<bool> of length %d, capacity %d", n, 8*(end-first)))
+	v.Compound = true
+	for i := range min(n, uint64(b.opts.MaxElements)) {
+		word, err := b.r.readInt(first+i/8, 1, false)
+		if err != nil {
+			return fail(o.typ, err)
+		}
+		v.Parts = append(v.Parts, Part{Value: &Value{Text: fmt.Sprint(word>>(i%8)&1 == 1)}})
+	}
+	v.More = n > uint64(len(v.Parts))
+	return v
+}
+
+func stdArray(b *builder, o *object, t *Type, depth int) *Value {
+	p, ok := b.member(o, "_M_elems")
+	if !ok {
+		return nil
+	}
+	v := b.value(&p, depth)
+	v.typ = o.typ
+	return v
+}
+
+func stdDeque(b *builder, o *object, t *Type, depth int) *Value {
+	impl, ok := b.member(o, "_M_impl")
+	if !ok {
+		return nil
+	}
+	elem, size, ok := b.elem(&impl, "_M_start", "_M_cur")
+	if !ok || size == 0 {
+		return nil
+	}
+	var it, end struct{ cur, first, last, node uint64 }
+	good := true
+	get := func(dst *uint64, side, name string) {
+		v, ok := b.num(&impl, side, name)
+		*dst, good = v, good && ok
+	}
+	get(&it.cur, "_M_start", "_M_cur")
+	get(&it.last, "_M_start", "_M_last")
+	get(&it.node, "_M_start", "_M_node")
+	get(&end.cur, "_M_finish", "_M_cur")
+	get(&end.first, "_M_finish", "_M_first")
+	get(&end.node, "_M_finish", "_M_node")
+	if !good {
+		return nil
+	}
+	per := max(512/size, 1) // elements in a block
+	n := (it.last - it.cur) / size
+	if it.node == end.node {
+		n = (end.cur - it.cur) / size
+	} else {
+		n += ((end.node-it.node)/8-1)*per + (end.cur-end.first)/size
+	}
+	if n > 1<<40 || end.node < it.node {
+		return fail(o.typ, &CorruptExpression{errLength(n)})
+	}
+	v := b.text(o, fmt.Sprintf("std::deque with %d element%s", n, plural(n)))
+	return b.sequence(v, elem, n, depth, func() (uint64, bool) {
+		if it.cur == it.last {
+			it.node += 8
+			first, err := b.r.proc.ReadWord(it.node)
+			if err != nil {
+				return 0, false
+			}
+			it.cur, it.last = first, first+per*size
+		}
+		at := it.cur
+		it.cur += size
+		return at, true
+	})
+}
+
+func plural(n uint64) string {
+	if n == 1 {
+		return ""
+	}
+	return "s"
+}
+
+// chain walks a list of nodes up to its end, a node's address or 0, and counts
+// what can be shown of it. The element lies at off in a node.
+func (b *builder) chain(o *object, name string, elem *Type, first, end, off uint64, depth int) *Value {
+	var nodes []uint64
+	more := false
+	for at := first; at != end && at != 0; {
+		if len(nodes) > b.opts.MaxElements {
+			more = true
+			break
+		}
+		nodes = append(nodes, at)
+		next, err := b.r.proc.ReadWord(at)
+		if err != nil {
+			break
+		}
+		at = next
+	}
+	text := name + " = "
+	if len(nodes) == 0 {
+		return b.text(o, "empty "+name)
+	}
+	text = fmt.Sprintf("%s of length %d", name, len(nodes))
+	if more {
+		text = fmt.Sprintf("%s of length %d or more", name, len(nodes))
+	}
+	i := 0
+	return b.sequence(b.text(o, text), elem, uint64(len(nodes)), depth, func() (uint64, bool) {
+		i++
+		return nodes[i-1] + off, true
+	})
+}
+
+func stdList(b *builder, o *object, t *Type, depth int) *Value {
+	elem := t.typeArg(0)
+	head, ok := b.path(o, "_M_impl", "_M_node")
+	if elem == nil || !ok || !head.mem {
+		return nil
+	}
+	first, ok := b.num(&head, "_M_next")
+	if !ok {
+		return nil
+	}
+	align := b.align(elem)
+	return b.chain(o, "std::list", elem, first, head.addr, up(16, align), depth)
+}
+
+func stdForwardList(b *builder, o *object, t *Type, depth int) *Value {
+	elem := t.typeArg(0)
+	first, ok := b.num(o, "_M_impl", "_M_head", "_M_next")
+	if elem == nil || !ok {
+		return nil
+	}
+	return b.chain(o, "std::forward_list", elem, first, 0, up(8, b.align(elem)), depth)
+}
+
+// up rounds n up to a multiple of align.
+func up(n, align uint64) uint64 { return (n + align - 1) / align * align }
+
+func stdInitializerList(b *builder, o *object, t *Type, depth int) *Value {
+	return b.slice(o, "std::initializer_list", depth, []string{"_M_array"}, []string{"_M_len"})
+}
+
+func stdSpan(b *builder, o *object, t *Type, depth int) *Value {
+	if v := b.slice(o, "std::span", depth, []string{"_M_ptr"}, []string{"_M_extent", "_M_extent_value"}); v != nil {
+		return v
+	}
+	for _, a := range t.all().templates {
+		if elem, _, ok := b.elem(o, "_M_ptr"); ok && a.has {
+			first, _ := b.num(o, "_M_ptr")
+			return b.run(b.text(o, fmt.Sprintf("std::span of length %d", a.val.U)), elem, first, a.val.U, depth)
+		}
+	}
+	return nil
+}
+
+// slice prints what has a pointer and a length.
+func (b *builder) slice(o *object, name string, depth int, pointer, length []string) *Value {
+	elem, _, ok := b.elem(o, pointer...)
+	first, ok1 := b.num(o, pointer...)
+	n, ok2 := b.num(o, length...)
+	if !ok || !ok1 || !ok2 {
+		return nil
+	}
+	if n > 1<<40 {
+		return fail(o.typ, &CorruptExpression{errLength(n)})
+	}
+	return b.run(b.text(o, fmt.Sprintf("%s of length %d", name, n)), elem, first, n, depth)
+}
+
+func stdAdapter(b *builder, o *object, t *Type, depth int) *Value {
+	p, ok := b.member(o, "c")
+	if !ok {
+		return nil
+	}
+	v := b.value(&p, depth)
+	v.typ, v.Text = o.typ, title(t)+" wrapping: "+v.Text
+	return v
+}

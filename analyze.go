@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/corewalk/corewalk/dwarfvars"
 	"github.com/corewalk/corewalk/internal/inspect"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/unwind"
@@ -15,6 +16,8 @@ type AnalyzeOptions struct {
 	MaxFrames int               // physical frames walked of each thread; 0 for all
 	NoInlines bool              // leave out inlined and tail-called functions
 	Explain   bool              // tell for each frame how it was found
+	Locals    Locals            // which variables to read
+	Values    dwarfvars.Options // how much of each variable to read
 	// Walker options, applied after the defaults: further steppers, another lookup.
 	Walker []unwind.Option
 	// Setup, when set, may change the walker before it is used, for instance add
@@ -50,7 +53,8 @@ func (t *Target) Analyze(ctx context.Context, o AnalyzeOptions) (*report.Report,
 	fault := t.guard(func() {
 		p := t.parts()
 		p.Walker = w
-		r = inspect.Run(ctx, p, inspect.Options{Threads: o.Threads, NoInlines: o.NoInlines, Explain: o.Explain})
+		r = inspect.Run(ctx, p, inspect.Options{Threads: o.Threads, NoInlines: o.NoInlines, Explain: o.Explain,
+			Locals: inspect.Locals(o.Locals), Values: o.Values})
 	})
 	if fault != nil {
 		return nil, fault

@@ -21,6 +21,7 @@ func (t *Target) parts() inspect.Parts {
 		Signal:    t.signal(),
 		Resolve:   t.images.Resolve,
 		MappingAt: t.core.MappingAt,
+		Variables: t.Variables(),
 		SignalAt:  steppers.SignalAt,
 	}
 	for _, w := range t.core.Warnings() {

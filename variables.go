@@ -1,6 +1,24 @@
 package corewalk
 
-import "github.com/corewalk/corewalk/dwarfvars"
+import (
+	"github.com/corewalk/corewalk/dwarfvars"
+	"github.com/corewalk/corewalk/internal/inspect"
+)
+
+// Locals says which variables a report has.
+type Locals uint8
+
+const (
+	// LocalsTop: the arguments of every frame, and all variables of the frames
+	// at the top of the crashing thread.
+	LocalsTop = Locals(inspect.LocalsTop)
+	// LocalsNone: none.
+	LocalsNone = Locals(inspect.LocalsNone)
+	// LocalsArgs: the arguments of every frame.
+	LocalsArgs = Locals(inspect.LocalsArgs)
+	// LocalsAll: all variables of all frames.
+	LocalsAll = Locals(inspect.LocalsAll)
+)
 
 // Variables returns a reader of the target's local variables and arguments. It
 // keeps what it has read of functions and types: make one for many questions.

@@ -36,6 +36,9 @@ func (b *builder) value(o *object, depth int) *Value {
 	case dwarf.TagUnspecifiedType:
 		return b.text(o, "0x0") // decltype(nullptr)
 	case dwarf.TagSubroutineType:
+		if t.lang == dwarf.LangGo {
+			return b.goFuncValue(o)
+		}
 		if !o.mem {
 			return fail(o.typ, ErrOptimisedOut)
 		}

@@ -111,10 +111,10 @@ type IncompleteType struct{ Name string }
 func (e *IncompleteType) Error() string { return "incomplete type " + e.Name }
 
 // NoEntryValue is the reason for a value that only the function's caller could
-// tell, and does not.
+// tell, and does not. Why says in words what was missing.
 type NoEntryValue struct{ Why string }
 
-func (e *NoEntryValue) Error() string { return "value on entry not known: " + e.Why }
+func (e *NoEntryValue) Error() string { return "value on entry not known" }
 
 // NoTLS is the reason for thread-local storage that cannot be found.
 type NoTLS struct{ Why string }

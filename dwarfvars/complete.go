@@ -65,6 +65,11 @@ func (r *Reader) findTypes(u *dwarf.Unit) map[string]dwarf.DIE {
 			continue
 		case dwarf.TagNamespace, dwarf.TagModule, dwarf.TagStructureType, dwarf.TagClassType, dwarf.TagUnionType, dwarf.TagEnumerationType, dwarf.TagInterfaceType:
 		default:
+			if u.Language == dwarf.LangGo && e.Tag != dwarf.TagSubprogram && e.Tag != dwarf.TagVariable && e.Tag != dwarf.TagConstant {
+				if name, _ := nameAndDeclaration(u, &c); name != "" {
+					names[name] = dwarf.DIE{Unit: u, Off: e.Off}
+				}
+			}
 			c.SkipChildren()
 			continue
 		}

@@ -13,7 +13,7 @@ var (
 	manyNull   = regexp.MustCompile(`, '\\000' <repeats \d+ times>`)
 	onlyNull   = regexp.MustCompile(`'\\000' <repeats \d+ times>`)
 	noMemory   = regexp.MustCompile(`<error: Cannot access memory at address 0x[0-9a-f]+>|<no memory at 0x[0-9a-f]+>|<memory not in the dump: 0x[0-9a-f]+>`)
-	optimised  = regexp.MustCompile(`<optimi[sz]ed out>|<points to an object that was optimised away>|<[a-z0-9]+ not recovered>|<value on entry not known: [^>]*>`)
+	optimised  = regexp.MustCompile(`<optimi[sz]ed out>|<points to an object that was optimised away>|<[a-z0-9]+ not recovered>|<value on entry not known>`)
 	clones     = regexp.MustCompile(`<([^<>+.@]*)(?:\.\d+|@[^<>+]*)(\+\d+)?>`)
 	memberCast = regexp.MustCompile(`\([^(){}"]*\([A-Za-z_:<>, ]+::\*\)\([^"{}]*?\)\) (0x)`)
 	emptyBase  = regexp.MustCompile(`<[^=<>]*(?:<[^=]*>)?> = \{\}(?:, )?`)

@@ -17,6 +17,11 @@ func (b *builder) pointer(o *object, t *Type, depth int) *Value {
 	if err != nil {
 		return fail(o.typ, err)
 	}
+	if t.lang == dwarf.LangGo {
+		if v := b.goPointerValue(o, t, depth); v != nil {
+			return v
+		}
+	}
 	v := b.text(o, "")
 	elem := t.target()
 	if size, ok := elem.isChar(); ok && addr != 0 && t.lang != dwarf.LangGo && t.lang != dwarf.LangRust {

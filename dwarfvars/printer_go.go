@@ -1,3 +1,145 @@
 package dwarfvars
 
-func goPrinter(t *Type) printer { return nil }
+import (
+	"fmt"
+
+	"github.com/corewalk/corewalk/internal/dwarf"
+)
+
+// Values of Go. DW_AT_go_kind tells what a type is, with the numbers of
+// reflect.Kind.
+
+const (
+	goChan      = 18
+	goFunc      = 19
+	goInterface = 20
+	goMap       = 21
+	goPointer   = 22
+	goSlice     = 23
+	goString    = 24
+	goUnsafe    = 26
+)
+
+// goPrinter finds the printer of a struct that the compiler made for a type that
+// is none.
+func goPrinter(t *Type) printer {
+	switch {
+	case t.goKind == goString || t.name == "string":
+		return goStringValue
+	case t.goKind == goSlice:
+		return goSliceValue
+	case t.name == "runtime.iface" || t.name == "runtime.eface":
+		return goInterfaceValue
+	}
+	return nil
+}
+
+func goStringValue(b *builder, o *object, t *Type, depth int) *Value {
+	addr, ok := b.num(o, "str")
+	n, ok2 := b.num(o, "len")
+	if !ok || !ok2 {
+		return nil
+	}
+	return b.utf8(o, addr, n)
+}
+
+func goSliceValue(b *builder, o *object, t *Type, depth int) *Value {
+	elem, _, ok := b.elem(o, "array")
+	addr, ok1 := b.num(o, "array")
+	n, ok2 := b.num(o, "len")
+	room, ok3 := b.num(o, "cap")
+	if !ok || !ok1 || !ok2 || !ok3 {
+		return nil
+	}
+	if n > 1<<40 || n > room {
+		return fail(o.typ, &CorruptExpression{errLength(n)})
+	}
+	if addr == 0 && n == 0 {
+		return b.text(o, "nil")
+	}
+	return b.run(b.text(o, fmt.Sprintf("%s (len %d, cap %d)", t.name, n, room)), elem, addr, n, depth)
+}
+
+// goPointerValue prints what a pointer of Go stands for: a map, a channel, a
+// function; nil for one that is only a pointer.
+func (b *builder) goPointerValue(o *object, t *Type, depth int) *Value {
+	named := o.typ
+	for range maxTypeChain {
+		if named.goKind == goMap || named.goKind == goChan || !named.transparent() {
+			break
+		}
+		named = named.target()
+	}
+	if named.goKind != goMap && named.goKind != goChan {
+		return nil
+	}
+	addr, err := b.uint(o, false)
+	if err != nil {
+		return fail(o.typ, err)
+	}
+	if addr == 0 {
+		return b.text(o, "nil")
+	}
+	to, err := b.inMemory(t.target(), addr)
+	if err != nil {
+		return nil
+	}
+	if named.goKind == goChan {
+		return b.goChannel(o, named, &to, depth)
+	}
+	return b.goMapValue(o, named, &to, depth)
+}
+
+// goFuncValue prints a variable of a function type: it holds the address of a
+// closure, which begins with the address of the code.
+func (b *builder) goFuncValue(o *object) *Value {
+	p := o.part(o.typ, 0, uint64(b.r.arch.WordSize))
+	closure, err := b.uint(&p, false)
+	if err != nil {
+		return fail(o.typ, err)
+	}
+	if closure == 0 {
+		return b.text(o, "nil")
+	}
+	code, err := b.r.proc.ReadWord(closure)
+	if err != nil {
+		return b.text(o, fmt.Sprintf("%#x <%v>", closure, reason(err)))
+	}
+	return b.text(o, b.r.addressText(code))
+}
+
+func (b *builder) goChannel(o *object, named *Type, to *object, depth int) *Value {
+	n, ok := b.num(to, "qcount")
+	room, ok2 := b.num(to, "dataqsiz")
+	closed, ok3 := b.num(to, "closed")
+	first, ok4 := b.num(to, "recvx")
+	buf, ok5 := b.num(to, "buf")
+	size, ok6 := b.num(to, "elemsize")
+	if !ok || !ok2 || !ok3 || !ok4 || !ok5 || !ok6 || n > room {
+		return nil
+	}
+	text := fmt.Sprintf("%s (len %d, cap %d)", named.name, n, room)
+	if closed != 0 {
+		text = fmt.Sprintf("%s (len %d, cap %d, closed)", named.name, n, room)
+	}
+	v := b.text(o, text)
+	elem := b.goElem(named)
+	if elem == nil || n == 0 {
+		return v
+	}
+	i := uint64(0)
+	return b.sequence(v, elem, n, depth, func() (uint64, bool) {
+		at := buf + (first+i)%room*size
+		i++
+		return at, true
+	})
+}
+
+func (b *builder) goElem(t *Type) *Type {
+	v := t.die.Unit.Value(t.die.Off, dwarf.AttrGoElem)
+	d, err := t.die.Unit.Ref(&v)
+	if err != nil {
+		return nil
+	}
+	return b.r.typeOf(d)
+}

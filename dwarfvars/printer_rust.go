@@ -1,3 +1,329 @@
 package dwarfvars
 
-func rustPrinter(t *Type) printer { return nil }
+import (
+	"fmt"
+	"strings"
+)
+
+// Values of Rust, as its Debug would print them: Some(5), Point {x: 1, y: 2},
+// (1, "a"). The layouts of the library's types are those of rustc 1.60 to 1.95;
+// members are found by name.
+
+// rustPrinter finds the printer of a type of Rust. Every aggregate has one.
+func rustPrinter(t *Type) printer {
+	name := t.name
+	base, _, _ := strings.Cut(name, "<")
+	switch {
+	case t.all().variant != nil:
+		return rustEnum
+	case name == "&str" || name == "&mut str":
+		return rustStr
+	case strings.HasPrefix(name, "&[") || strings.HasPrefix(name, "&mut ["):
+		return rustSlice
+	}
+	switch base {
+	case "String":
+		return rustString
+	case "Vec":
+		return rustVec
+	case "VecDeque":
+		return rustVecDeque
+	case "Box":
+		return rustBoxed
+	case "Rc", "Arc":
+		return rustRc
+	case "HashMap", "HashSet":
+		return rustHash
+	}
+	return rustStruct
+}
+
+// rustStruct prints a struct, a tuple or a struct like a tuple.
+func rustStruct(b *builder, o *object, t *Type, depth int) *Value {
+	v := b.text(o, "")
+	b.rustFields(v, o, t.all().fields, depth)
+	if strings.HasPrefix(t.name, "(") {
+		v.Compound, v.style = true, parens
+		return v
+	}
+	v.Text = rustName(t.name)
+	return v
+}
+
+// rustFields adds members to v and decides on its style: named __0, __1 ... they
+// are those of a tuple; without any, v is only a name.
+func (b *builder) rustFields(v *Value, o *object, fields []field, depth int) {
+	v.style = record
+	for i := range fields {
+		f := &fields[i]
+		if f.static {
+			continue
+		}
+		v.Compound = true
+		if depth >= b.opts.MaxDepth || !b.take() {
+			v.More = true
+			return
+		}
+		p := Part{Name: f.name}
+		if strings.HasPrefix(f.name, "__") {
+			p.Name, v.style = "", parens
+		}
+		at, err := b.field(o, f)
+		if err != nil {
+			p.Value = fail(b.r.typeOf(f.typ), err)
+		} else {
+			p.Value = b.value(&at, depth+1)
+		}
+		v.Parts = append(v.Parts, p)
+	}
+}
+
+// rustName is the name of a type without modules and parameters.
+func rustName(name string) string {
+	name, _, _ = strings.Cut(name, "<")
+	if i := strings.LastIndex(name, "::"); i >= 0 {
+		name = name[i+2:]
+	}
+	return name
+}
+
+// rustEnum prints the alternative that an enum holds.
+func rustEnum(b *builder, o *object, t *Type, depth int) *Value {
+	p := t.all().variant
+	chosen, err := b.alternative(o, p)
+	if err != nil {
+		return fail(o.typ, err)
+	}
+	if chosen == nil || len(chosen.fields) == 0 {
+		return fail(o.typ, &CorruptExpression{fmt.Errorf("no alternative of %s for this discriminant", t.name)})
+	}
+	f := &chosen.fields[0]
+	part, err := b.field(o, f)
+	if err != nil {
+		return fail(o.typ, err)
+	}
+	v := b.text(o, f.name)
+	if name := rustName(t.name); name != "Option" && name != "Result" {
+		v.Text = name + "::" + f.name
+	}
+	b.rustFields(v, &part, part.typ.strip().all().fields, depth)
+	return v
+}
+
+// alternative finds the variant by its discriminant.
+func (b *builder) alternative(o *object, p *variantPart) (*variant, error) {
+	if !p.has || len(p.variants) == 0 {
+		if len(p.variants) > 0 {
+			return &p.variants[0], nil
+		}
+		return nil, nil
+	}
+	d, err := b.field(o, &p.discr)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := b.bytes(&d, 0, d.size)
+	if err != nil {
+		return nil, err
+	}
+	size := min(len(raw), 8)
+	got := decodeUint(raw, b.r.arch.Big())
+	var other *variant
+	for i := range p.variants {
+		v := &p.variants[i]
+		if len(v.vals) == 0 {
+			other = v
+		}
+		for _, val := range v.vals {
+			if resize(val, size, false) == got {
+				return v, nil
+			}
+		}
+	}
+	return other, nil
+}
+
+func rustStr(b *builder, o *object, t *Type, depth int) *Value {
+	addr, ok := b.num(o, "data_ptr")
+	n, ok2 := b.num(o, "length")
+	if !ok || !ok2 {
+		return nil
+	}
+	return b.utf8(o, addr, n)
+}
+
+// utf8 is a string of n bytes at addr.
+func (b *builder) utf8(o *object, addr, n uint64) *Value {
+	if n > 1<<40 {
+		return fail(o.typ, &CorruptExpression{errLength(n)})
+	}
+	raw := make([]byte, min(n, uint64(b.opts.MaxString)))
+	if err := b.r.read(addr, raw); err != nil {
+		return fail(o.typ, err)
+	}
+	return b.text(o, stringText(nil, raw, false, uint64(len(raw)) < n))
+}
+
+func rustSlice(b *builder, o *object, t *Type, depth int) *Value {
+	elem, _, ok := b.elem(o, "data_ptr")
+	addr, ok1 := b.num(o, "data_ptr")
+	n, ok2 := b.num(o, "length")
+	if !ok || !ok1 || !ok2 {
+		return nil
+	}
+	return b.rustList(o, fmt.Sprintf("%s(size=%d)", t.name, n), elem, addr, n, depth)
+}
+
+func (b *builder) rustList(o *object, text string, elem *Type, addr, n uint64, depth int) *Value {
+	if n > 1<<40 {
+		return fail(o.typ, &CorruptExpression{errLength(n)})
+	}
+	return b.run(b.text(o, text), elem, addr, n, depth)
+}
+
+// pointer0 follows the wrappers around a pointer (Unique, NonNull), each of which
+// has one member with data.
+func (b *builder) pointer0(o *object) (uint64, bool) {
+	at := *o
+	for range 8 {
+		t := at.typ.strip()
+		if t.pointer() || t.all().variant == nil && !t.aggregate() && at.size > 0 {
+			v, err := b.uint(&at, false)
+			return v, err == nil
+		}
+		found := false
+		for i := range t.all().fields {
+			f := &t.all().fields[i]
+			next, err := b.field(&at, f)
+			if err == nil && next.size > 0 && !f.static {
+				at, found = next, true
+				break
+			}
+		}
+		if !found {
+			return 0, false
+		}
+	}
+	return 0, false
+}
+
+// rustBuffer is the pointer of a Vec and its like: RawVec's, which since 1.80 lies
+// in RawVecInner.
+func (b *builder) rustBuffer(o *object) (uint64, bool) {
+	buf, ok := b.member(o, "buf")
+	if !ok {
+		return 0, false
+	}
+	if inner, ok := b.member(&buf, "inner"); ok {
+		buf = inner
+	}
+	ptr, ok := b.member(&buf, "ptr")
+	if !ok {
+		return 0, false
+	}
+	return b.pointer0(&ptr)
+}
+
+func rustString(b *builder, o *object, t *Type, depth int) *Value {
+	vec, ok := b.member(o, "vec")
+	if !ok {
+		return nil
+	}
+	addr, ok := b.rustBuffer(&vec)
+	n, ok2 := b.num(&vec, "len")
+	if !ok || !ok2 {
+		return nil
+	}
+	return b.utf8(o, addr, n)
+}
+
+func rustVec(b *builder, o *object, t *Type, depth int) *Value {
+	addr, ok := b.rustBuffer(o)
+	n, ok2 := b.num(o, "len")
+	elem := t.typeArg(0)
+	if !ok || !ok2 || elem == nil {
+		return nil
+	}
+	return b.rustList(o, fmt.Sprintf("Vec(size=%d)", n), elem, addr, n, depth)
+}
+
+func rustVecDeque(b *builder, o *object, t *Type, depth int) *Value {
+	addr, ok := b.rustBuffer(o)
+	n, ok2 := b.num(o, "len")
+	head, ok3 := b.num(o, "head")
+	elem := t.typeArg(0)
+	if !ok || !ok2 || !ok3 || elem == nil {
+		return nil
+	}
+	size, err := b.sizeOf(elem)
+	room := b.rustCapacity(o)
+	if err != nil || room == 0 || n > room {
+		return nil
+	}
+	v := b.text(o, fmt.Sprintf("VecDeque(size=%d)", n))
+	i := uint64(0)
+	return b.sequence(v, elem, n, depth, func() (uint64, bool) {
+		at := addr + (head+i)%room*size
+		i++
+		return at, true
+	})
+}
+
+func (b *builder) rustCapacity(o *object) uint64 {
+	buf, _ := b.member(o, "buf")
+	if inner, ok := b.member(&buf, "inner"); ok {
+		buf = inner
+	}
+	c, ok := b.member(&buf, "cap")
+	if !ok {
+		return 0
+	}
+	n, _ := b.pointer0(&c)
+	return n
+}
+
+// rustBoxed prints the fat pointers of boxed slices and strings.
+func rustBoxed(b *builder, o *object, t *Type, depth int) *Value {
+	switch {
+	case strings.HasPrefix(t.name, "Box<str"):
+		return rustStr(b, o, t, depth)
+	case strings.HasPrefix(t.name, "Box<["):
+		return rustSlice(b, o, t, depth)
+	}
+	return rustStruct(b, o, t, depth)
+}
+
+// rustRc prints Rc and Arc with their counts, of which the owners together are
+// one weak reference.
+func rustRc(b *builder, o *object, t *Type, depth int) *Value {
+	ptr, ok := b.path(o, "ptr", "pointer")
+	if !ok || !ptr.typ.strip().pointer() {
+		return nil
+	}
+	addr, err := b.uint(&ptr, false)
+	if err != nil {
+		return fail(o.typ, err)
+	}
+	inner, err := b.inMemory(ptr.typ.strip().target(), addr)
+	if err != nil {
+		return fail(o.typ, err)
+	}
+	strong, ok1 := b.member(&inner, "strong")
+	weak, ok2 := b.member(&inner, "weak")
+	value, ok3 := b.member(&inner, "value")
+	if !ok3 {
+		value, ok3 = b.member(&inner, "data")
+	}
+	if !ok1 || !ok2 || !ok3 {
+		return nil
+	}
+	s, ok1 := b.pointer0(&strong)
+	w, ok2 := b.pointer0(&weak)
+	if !ok1 || !ok2 {
+		return fail(o.typ, &MemoryNotInDump{Addr: addr})
+	}
+	v := b.text(o, fmt.Sprintf("%s(strong=%d, weak=%d)", rustName(t.name), s, w-1))
+	v.Compound = true
+	v.Parts = []Part{{Name: "value", Value: b.value(&value, depth+1)}}
+	return v
+}

@@ -256,6 +256,8 @@ func (a *Activation) sizeAt(t *Type, depth int) (uint64, error) {
 			return 0, &CorruptExpression{ErrLimit}
 		}
 		return n * elem, nil
+	case s.tag == dwarf.TagSubroutineType && s.lang == dwarf.LangGo:
+		return uint64(a.r.arch.WordSize), nil // a pointer to a closure
 	case s.void(), s.tag == dwarf.TagUnspecifiedType, s.tag == dwarf.TagSubroutineType:
 		return 0, nil
 	case s.decl:

@@ -63,6 +63,7 @@ func (j *jsonWriter) variable(v *Variable) {
 	j.optStr("status", v.Status)
 	j.optStr("reason", v.Reason)
 	j.optStr("location", v.Location)
+	j.optStr("expression", v.Expression)
 	j.close('}')
 }
 

@@ -8,6 +8,7 @@ import (
 // explain writes below frame i how its caller was found.
 func (t *textWriter) explain(frames []Frame, i int) {
 	f := &frames[i]
+	t.whereVariables(f)
 	if f.virtual() {
 		return
 	}
@@ -34,6 +35,23 @@ func (t *textWriter) explain(frames []Frame, i int) {
 	t.why("registers: ", strings.Join(regs, "; "))
 	for _, n := range e.Notes {
 		t.why("", n)
+	}
+}
+
+// whereVariables writes where each variable is, and what says so.
+func (t *textWriter) whereVariables(f *Frame) {
+	for _, list := range [2][]Variable{f.Args, f.Locals} {
+		for i := range list {
+			v := &list[i]
+			s := v.Location
+			if s == "" {
+				s = "nowhere"
+			}
+			if v.Expression != "" {
+				s += ", by " + v.Expression
+			}
+			t.why(brief(v.Name, maxName)+": ", s)
+		}
 	}
 }
 

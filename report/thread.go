@@ -108,7 +108,10 @@ type Variable struct {
 	// without a value; Reason then says it in words: "optimised out".
 	Status   string `json:"status,omitempty"`
 	Reason   string `json:"reason,omitempty"`
-	Location string `json:"location,omitempty"` // "0x7ffc10", "rbx", "rbx and 0x7ffc10", ...
+	Location string `json:"location,omitempty"` // "0x7ffc10", "register rbx", "rbx and 0x7ffc10", ...
+	// Expression is what the debugging information says of the place, when the
+	// report explains itself: "DW_OP_fbreg-24".
+	Expression string `json:"expression,omitempty"`
 }
 
 // known reports whether v has a value to show.

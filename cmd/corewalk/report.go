@@ -36,6 +36,7 @@ Exit status: 0 the report is complete; 1 nothing could be analysed; 2 wrong usag
 // reportFlags are those of the main command.
 type reportFlags struct {
 	fileFlags
+	locals    localsFlags
 	threads   []string
 	maxFrames int
 	noInlines bool
@@ -53,6 +54,7 @@ func (f *reportFlags) set() *pflag.FlagSet {
 	fs.BoolVar(&f.noInlines, "no-inlines", false, "leave out inlined and tail-called functions")
 	fs.BoolVar(&f.registers, "registers", false, "print every thread's registers")
 	fs.BoolVar(&f.explain, "explain", false, "tell for each frame how it was found")
+	f.locals.register(fs)
 	fs.BoolVar(&f.version, "version", false, "print the version")
 	return fs
 }
@@ -141,6 +143,9 @@ func (e env) haveThreads(o operands, want []unwind.ThreadID, r *report.Report) b
 func (f *reportFlags) analyze() (corewalk.AnalyzeOptions, error) {
 	o := corewalk.AnalyzeOptions{MaxFrames: max(f.maxFrames, 0), NoInlines: f.noInlines, Explain: f.explain}
 	if err := f.check(); err != nil {
+		return o, err
+	}
+	if err := f.locals.apply(&o); err != nil {
 		return o, err
 	}
 	if f.maxFrames < -1 {

@@ -6,6 +6,7 @@ package inspect
 import (
 	"context"
 
+	"github.com/corewalk/corewalk/dwarfvars"
 	"github.com/corewalk/corewalk/internal/crash"
 	"github.com/corewalk/corewalk/internal/modules"
 	"github.com/corewalk/corewalk/libstate"
@@ -31,6 +32,8 @@ type Parts struct {
 	ThreadName func(unwind.ThreadID) string
 	// SignalAt tells which signal a trampoline frame delivered.
 	SignalAt func(*unwind.Frame) (signo int, ok bool)
+	// Variables reads arguments and local variables; nil for none.
+	Variables *dwarfvars.Reader
 	// Warnings found when the dump was opened.
 	Warnings []report.Warning
 }
@@ -40,6 +43,8 @@ type Options struct {
 	Threads   []unwind.ThreadID // nil for all
 	NoInlines bool              // leave out inlined and tail-called functions
 	Explain   bool              // the Walker was made with WithExplain: report what it kept
+	Locals    Locals            // which variables to read
+	Values    dwarfvars.Options // how much of each
 }
 
 // Run analyses. The report is never nil; what could not be done is in its

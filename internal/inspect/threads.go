@@ -18,7 +18,10 @@ type inspection struct {
 	arch *arch.Arch
 
 	calls []unwind.Call // scratch
-	top   *unwind.Frame // youngest frame of the crashing thread
+
+	crashed    bool          // the thread at hand is the crashing one
+	withLocals int           // frames of it whose local variables were read
+	top        *unwind.Frame // youngest frame of the crashing thread
 }
 
 // threads walks every thread that was asked for: the crashing one first, then the
@@ -62,6 +65,7 @@ func (in *inspection) threads(ctx context.Context, r *report.Report) {
 
 func (in *inspection) thread(s *unwind.Stack, crashed bool) report.Thread {
 	t := report.Thread{ID: int(s.Thread), Crashed: crashed, End: s.End.String()}
+	in.crashed, in.withLocals = crashed, 0
 	if in.ThreadName != nil {
 		t.Name = in.ThreadName(s.Thread)
 	}

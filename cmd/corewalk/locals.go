@@ -1,0 +1,48 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/pflag"
+
+	"github.com/corewalk/corewalk"
+)
+
+// localsFlags say which variables are printed, and how much of each.
+type localsFlags struct {
+	which                            string
+	maxElements, maxString, maxDepth int
+}
+
+func (f *localsFlags) register(fs *pflag.FlagSet) {
+	fs.StringVar(&f.which, "locals", "top", "`WHICH` variables: none, args (arguments of every frame), top (also the local variables of the crashing thread's first frames) or all")
+	fs.IntVar(&f.maxElements, "max-elements", 0, "print at most `N` elements of an array or container (default 200)")
+	fs.IntVar(&f.maxString, "max-string", 0, "print at most `N` characters of a string (default 200)")
+	fs.IntVar(&f.maxDepth, "max-depth", 0, "print values nested at most `N` deep (default 8)")
+}
+
+// apply checks the flags and puts them into o.
+func (f *localsFlags) apply(o *corewalk.AnalyzeOptions) error {
+	switch f.which {
+	case "top":
+		o.Locals = corewalk.LocalsTop
+	case "none":
+		o.Locals = corewalk.LocalsNone
+	case "args":
+		o.Locals = corewalk.LocalsArgs
+	case "all":
+		o.Locals = corewalk.LocalsAll
+	default:
+		return fmt.Errorf("--locals %s: none, args, top or all is wanted", f.which)
+	}
+	for _, b := range []struct {
+		flag string
+		n    int
+	}{{"max-elements", f.maxElements}, {"max-string", f.maxString}, {"max-depth", f.maxDepth}} {
+		if b.n < 0 {
+			return fmt.Errorf("--%s %d: 1 or more is wanted", b.flag, b.n)
+		}
+	}
+	o.Values.MaxElements, o.Values.MaxString, o.Values.MaxDepth = f.maxElements, f.maxString, f.maxDepth
+	return nil
+}

@@ -1,0 +1,82 @@
+package dwarfvars
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/corewalk/corewalk/internal/dwarf/op"
+	"github.com/corewalk/corewalk/unwind"
+)
+
+// Where says in words where a variable is in the frame: "0x7ffc10", "register
+// rbx", "register rbx, saved at 0x7ffc10", "constant", "rbx and 0x7ffc10" for
+// one in pieces; "" when it is nowhere.
+func (a *Activation) Where(v *LocalVar) string {
+	if !a.owns(v) || !a.inScope(v) {
+		return ""
+	}
+	loc, err := a.locate(v)
+	if err != nil {
+		return ""
+	}
+	if loc.Kind != op.Composite {
+		return a.where(&loc, "register ")
+	}
+	const most = 4
+	var words []string
+	for i := range loc.Pieces {
+		w := a.where(&loc.Pieces[i].Loc, "")
+		if w == "" || len(words) > 0 && words[len(words)-1] == w {
+			continue
+		}
+		if len(words) == most {
+			words = append(words, "...")
+			break
+		}
+		words = append(words, w)
+	}
+	return strings.Join(words, " and ")
+}
+
+func (a *Activation) where(loc *op.Location, register string) string {
+	switch loc.Kind {
+	case op.Memory:
+		return fmt.Sprintf("%#x", loc.Addr)
+	case op.Register:
+		name := register + a.r.regName(loc.Reg)
+		r, ok := a.r.arch.FromDWARF(loc.Reg)
+		if !ok {
+			return name
+		}
+		if _, at, ok := a.Frame().Reg(r); ok && at.Kind == unwind.LocAddress {
+			return fmt.Sprintf("%s, saved at %#x", name, at.Addr)
+		}
+		return name
+	case op.StackValue:
+		return "computed"
+	case op.ImplicitValue:
+		return "constant"
+	case op.ImplicitPointer:
+		return "optimised away"
+	}
+	return ""
+}
+
+// Expression prints the DWARF expression that says where a variable is at the
+// frame's address: "DW_OP_fbreg-24"; "" when there is none.
+func (a *Activation) Expression(v *LocalVar) string {
+	at := &v.attrs
+	if at.locIn == nil {
+		if at.cstIn != nil {
+			return "DW_AT_const_value"
+		}
+		return ""
+	}
+	expr, found, err := at.locIn.Location(&at.loc, a.e.pc)
+	if err != nil || !found {
+		return ""
+	}
+	a.e.unit = at.locIn
+	env := a.e.env()
+	return op.Format(expr, op.Style{Big: env.Big, AddrSize: env.AddrSize, RefSize: env.RefSize, RegName: a.r.regName})
+}

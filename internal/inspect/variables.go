@@ -1,0 +1,113 @@
+package inspect
+
+import (
+	"errors"
+
+	"github.com/corewalk/corewalk/dwarfvars"
+	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/unwind"
+)
+
+// Locals says which variables are read.
+type Locals uint8
+
+const (
+	// LocalsTop: the arguments of every frame, and all variables of the frames
+	// at the top of the crashing thread.
+	LocalsTop Locals = iota
+	// LocalsNone: none.
+	LocalsNone
+	// LocalsArgs: the arguments of every frame.
+	LocalsArgs
+	// LocalsAll: all variables of all frames.
+	LocalsAll
+)
+
+// topFrames is how many frames with variables are at the top of a stack.
+const topFrames = 3
+
+// variables adds the arguments and local variables to the entries of one
+// physical frame, of which the last is the frame itself.
+func (in *inspection) variables(entries []report.Frame, frames []*unwind.Frame, physical int) {
+	if in.Variables == nil || in.opts.Locals == LocalsNone || frames[physical].IsTrampoline() {
+		return
+	}
+	a, err := in.Variables.At(frames, physical)
+	if err != nil {
+		return // no debugging information
+	}
+	defer a.Close()
+	locals := in.wantLocals(a, &entries[len(entries)-1])
+	scopes := a.Live()
+	// Functions left by tail calls come first and have no variables.
+	for len(entries) > 0 && entries[0].Tail {
+		entries = entries[1:]
+	}
+	if in.opts.NoInlines || len(entries) != len(scopes) {
+		entries, scopes = entries[len(entries)-1:], scopes[len(scopes)-1:]
+	}
+	for i, s := range scopes {
+		e := &entries[i]
+		e.Args = in.readAll(a, s.Params)
+		if locals {
+			e.Locals = in.readAll(a, s.Locals)
+		}
+	}
+}
+
+// wantLocals decides whether a frame's local variables are wanted, and counts
+// the frames at the top. Those of a language's runtime, which only noticed that
+// something was wrong, are not among them.
+func (in *inspection) wantLocals(a *dwarfvars.Activation, f *report.Frame) bool {
+	switch in.opts.Locals {
+	case LocalsAll:
+		return true
+	case LocalsTop:
+		if !in.crashed || in.withLocals >= topFrames || systemModule(f.Module) || runtimeFunction(f.Function) {
+			return false
+		}
+		for _, s := range a.Live() {
+			if len(s.Params)+len(s.Locals) > 0 {
+				in.withLocals++
+				break
+			}
+		}
+		return true
+	}
+	return false
+}
+
+func (in *inspection) readAll(a *dwarfvars.Activation, vars []*dwarfvars.LocalVar) []report.Variable {
+	out := make([]report.Variable, 0, len(vars))
+	for _, v := range vars {
+		if v.Artificial && v.Name != "this" {
+			continue
+		}
+		out = append(out, in.variable(a, v))
+	}
+	return out
+}
+
+func (in *inspection) variable(a *dwarfvars.Activation, v *dwarfvars.LocalVar) report.Variable {
+	val := a.Read(v, in.opts.Values)
+	out := report.Variable{Name: v.Name, Type: val.Type(), Location: a.Where(v)}
+	if in.opts.Explain {
+		out.Expression = a.Expression(v)
+		var entry *dwarfvars.NoEntryValue
+		if errors.As(val.Err, &entry) {
+			out.Expression += "; " + entry.Why
+		}
+	}
+	if val.Err == nil {
+		out.Status, out.Value = report.StatusSuccess, val.String()
+		return out
+	}
+	out.Status, out.Reason = report.StatusUnknown, val.Err.Error()
+	switch {
+	case errors.Is(val.Err, dwarfvars.ErrParam):
+		out.Status = report.StatusParam
+	case errors.Is(val.Err, dwarfvars.ErrOutOfScope):
+		out.Status = report.StatusOutOfScope
+	}
+	return out
+}

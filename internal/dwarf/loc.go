@@ -1,7 +1,9 @@
 package dwarf
 
 import (
+	"errors"
 	"fmt"
+	"math"
 
 	"github.com/corewalk/corewalk/internal/binbuf"
 )
@@ -36,17 +38,30 @@ func (u *Unit) Location(v *Value, pc uint64) (expr []byte, found bool, err error
 	default:
 		return nil, false, fmt.Errorf("%v: form %#x is no location: %w", u, uint16(v.Form), ErrFormat)
 	}
-	l, err := u.locList(v)
-	if err != nil {
-		return nil, false, err
+	for step := uint64(locStep); ; step *= 8 {
+		l, err := u.locList(v, step)
+		if err != nil {
+			return nil, false, err
+		}
+		// A list that goes on past what was asked for is asked for again.
+		if expr, found, err = l.at(pc); l.whole || !errors.Is(err, binbuf.ErrShort) {
+			return expr, found, err
+		}
 	}
+}
+
+// locStep is how much of a location list is asked for at first, in bytes.
+const locStep = 2 << 10
+
+// at returns the expression for pc.
+func (l *locIter) at(pc uint64) (expr []byte, found bool, err error) {
 	var fallback []byte
 	var hasFallback bool
 	for {
 		e, ok := l.next()
 		switch {
 		case l.c.Error != nil:
-			return nil, false, fmt.Errorf("location list of %v: %w", u, l.c.Error)
+			return nil, false, fmt.Errorf("location list of %v: %w", l.u, l.c.Error)
 		case !ok:
 			return fallback, hasFallback, nil
 		case e.always:
@@ -59,10 +74,11 @@ func (u *Unit) Location(v *Value, pc uint64) (expr []byte, found bool, err error
 
 // A locIter yields the entries of a location list.
 type locIter struct {
-	u    *Unit
-	c    binbuf.Cursor
-	base uint64
-	next func() (locEntry, bool)
+	u     *Unit
+	c     binbuf.Cursor
+	whole bool // c sees the section's end
+	base  uint64
+	next  func() (locEntry, bool)
 }
 
 type locEntry struct {
@@ -71,7 +87,9 @@ type locEntry struct {
 	expr   []byte
 }
 
-func (u *Unit) locList(v *Value) (*locIter, error) {
+// locList returns an iterator over the list that v names, of which it sees step
+// bytes.
+func (u *Unit) locList(v *Value, step uint64) (*locIter, error) {
 	off, sec := v.U, SecLoc
 	l := &locIter{u: u, base: u.baseAddress()}
 	switch {
@@ -89,11 +107,13 @@ func (u *Unit) locList(v *Value) (*locIter, error) {
 	default:
 		l.next = l.nextV4
 	}
-	data, err := u.Data.Bytes(sec)
+	end := off + min(step, math.MaxUint64-off)
+	data, err := u.Data.upTo(sec, end)
 	if err != nil {
 		return nil, err
 	}
-	if off > uint64(len(data)) {
+	l.whole = end >= uint64(len(data))
+	if data = data[:min(end, uint64(len(data)))]; off > uint64(len(data)) {
 		return nil, fmt.Errorf("%v: location list at %v+%#x: %w", u, sec, off, ErrFormat)
 	}
 	l.c = binbuf.New(data, int(off), u.Data.big)

@@ -2,6 +2,8 @@ package dwarfvars
 
 import (
 	"bytes"
+
+	"github.com/corewalk/corewalk/internal/dwarf"
 )
 
 // array reads dimension number n of an array; t is o's type, stripped.
@@ -77,6 +79,9 @@ func (b *builder) follow(o *object, t *Type) error {
 func (b *builder) elements(o *object, count, stride uint64, depth int, read func(*object) *Value) *Value {
 	v := b.text(o, "")
 	v.Compound = true
+	if t := o.typ.strip(); t.lang == dwarf.LangRust {
+		v.style = brackets
+	}
 	shown := uint64(0)
 	for i := uint64(0); i < count; {
 		if shown >= uint64(b.opts.MaxElements) || depth >= b.opts.MaxDepth || !b.take() {

@@ -14,9 +14,10 @@ var (
 	onlyNull   = regexp.MustCompile(`'\\000' <repeats \d+ times>`)
 	noMemory   = regexp.MustCompile(`<error: Cannot access memory at address 0x[0-9a-f]+>|<no memory at 0x[0-9a-f]+>|<memory not in the dump: 0x[0-9a-f]+>`)
 	optimised  = regexp.MustCompile(`<optimi[sz]ed out>|<points to an object that was optimised away>|<[a-z0-9]+ not recovered>|<value on entry not known>`)
-	clones     = regexp.MustCompile(`<([^<>+.@]*)(?:\.\d+|@[^<>+]*)(\+\d+)?>`)
+	clones     = regexp.MustCompile(`<([^<>+@]*?)(?:\.\d+|@[^<>+]*)(\+\d+)?>`)
 	memberCast = regexp.MustCompile(`\([^(){}"]*\([A-Za-z_:<>, ]+::\*\)\([^"{}]*?\)\) (0x)`)
 	emptyBase  = regexp.MustCompile(`<[^=<>]*(?:<[^=]*>)?> = \{\}(?:, )?`)
+	dLanguage  = regexp.MustCompile(`<(\w+)\[(\w+)\]`)
 	synthetic  = regexp.MustCompile(`\(synthetic pointer\).*`)
 	element    = regexp.MustCompile(`\[\d+\] = `)
 	structAddr = regexp.MustCompile(`\{(?:[a-z ]*\()[^{}]*\)\} (0x)`)
@@ -43,6 +44,7 @@ func normal(s string) string {
 		}
 		return strconv.FormatFloat(f, 'g', 8, 64)
 	})
+	s = dLanguage.ReplaceAllString(s, "<$1.$2")
 	s = strings.ReplaceAll(s, "{<No data fields>}", "{}")
 	s = strings.ReplaceAll(s, "<synthetic pointer>", "<optimized out>")
 	for {

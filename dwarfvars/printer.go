@@ -25,7 +25,11 @@ func (b *builder) print(o *object, t *Type, depth int) *Value {
 	if p == nil {
 		return nil
 	}
-	return p(b, o, t, depth)
+	v := p(b, o, t, depth)
+	if v == nil && t.lang == dwarf.LangRust {
+		return rustStruct(b, o, t, depth)
+	}
+	return v
 }
 
 // cxxPrinter finds the printer of a class of the C++ library.
@@ -148,7 +152,7 @@ func (b *builder) run(v *Value, t *Type, addr, n uint64, depth int) *Value {
 		part.typ = t
 		return b.value(part, depth+1)
 	})
-	v.Compound, v.Parts, v.More = true, at.Parts, at.More
+	v.Compound, v.Parts, v.More, v.style = true, at.Parts, at.More, at.style
 	return v
 }
 

@@ -47,17 +47,21 @@ func goSliceValue(b *builder, o *object, t *Type, depth int) *Value {
 	elem, _, ok := b.elem(o, "array")
 	addr, ok1 := b.num(o, "array")
 	n, ok2 := b.num(o, "len")
-	room, ok3 := b.num(o, "cap")
-	if !ok || !ok1 || !ok2 || !ok3 {
+	if !ok || !ok1 || !ok2 {
 		return nil
 	}
-	if n > 1<<40 || n > room {
+	room, hasRoom := b.num(o, "cap")
+	if n > 1<<40 || hasRoom && n > room {
 		return fail(o.typ, &CorruptExpression{errLength(n)})
 	}
 	if addr == 0 && n == 0 {
 		return b.text(o, "nil")
 	}
-	return b.run(b.text(o, fmt.Sprintf("%s (len %d, cap %d)", t.name, n, room)), elem, addr, n, depth)
+	text := fmt.Sprintf("%s (len %d, cap %d)", t.name, n, room)
+	if !hasRoom {
+		text = fmt.Sprintf("%s (len %d)", t.name, n)
+	}
+	return b.run(b.text(o, text), elem, addr, n, depth)
 }
 
 // goPointerValue prints what a pointer of Go stands for: a map, a channel, a

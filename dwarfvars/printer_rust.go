@@ -12,7 +12,6 @@ import (
 // rustPrinter finds the printer of a type of Rust. Every aggregate has one.
 func rustPrinter(t *Type) printer {
 	name := t.name
-	base, _, _ := strings.Cut(name, "<")
 	switch {
 	case t.all().variant != nil:
 		return rustEnum
@@ -21,7 +20,10 @@ func rustPrinter(t *Type) printer {
 	case strings.HasPrefix(name, "&[") || strings.HasPrefix(name, "&mut ["):
 		return rustSlice
 	}
-	switch base {
+	if full := t.fullName(); !strings.HasPrefix(full, "alloc::") && !strings.HasPrefix(full, "std::") {
+		return rustStruct
+	}
+	switch rustName(name) {
 	case "String":
 		return rustString
 	case "Vec":
@@ -34,6 +36,8 @@ func rustPrinter(t *Type) printer {
 		return rustRc
 	case "HashMap", "HashSet":
 		return rustHash
+	case "BTreeMap", "BTreeSet":
+		return rustTree
 	}
 	return rustStruct
 }
@@ -171,7 +175,15 @@ func rustSlice(b *builder, o *object, t *Type, depth int) *Value {
 	if !ok || !ok1 || !ok2 {
 		return nil
 	}
-	return b.rustList(o, fmt.Sprintf("%s(size=%d)", t.name, n), elem, addr, n, depth)
+	return b.rustList(o, fmt.Sprintf("%s(size=%d)", rustSliceName(t), n), elem, addr, n, depth)
+}
+
+// rustSliceName names a slice or what is boxed of it.
+func rustSliceName(t *Type) string {
+	if strings.HasPrefix(t.name, "&") {
+		return t.name
+	}
+	return rustName(t.name)
 }
 
 func (b *builder) rustList(o *object, text string, elem *Type, addr, n uint64, depth int) *Value {
@@ -285,9 +297,9 @@ func (b *builder) rustCapacity(o *object) uint64 {
 // rustBoxed prints the fat pointers of boxed slices and strings.
 func rustBoxed(b *builder, o *object, t *Type, depth int) *Value {
 	switch {
-	case strings.HasPrefix(t.name, "Box<str"):
+	case strings.Contains(t.name, "Box<str"):
 		return rustStr(b, o, t, depth)
-	case strings.HasPrefix(t.name, "Box<["):
+	case strings.Contains(t.name, "Box<["):
 		return rustSlice(b, o, t, depth)
 	}
 	return rustStruct(b, o, t, depth)

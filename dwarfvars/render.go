@@ -36,6 +36,8 @@ func (v *Value) write(b *strings.Builder) {
 		open, end = "(", ")"
 	case record:
 		is = ": "
+	case brackets:
+		open, end = "[", "]"
 	}
 	b.WriteString(open)
 	for i := range v.Parts {

@@ -73,6 +73,10 @@ func (t *Type) declarator(depth int) (before, after string) {
 		if t.name != "" {
 			return t.name, ""
 		}
+		if t.lang == dwarf.LangRust && len(t.dims()) == 1 {
+			n := strings.Trim(t.dims()[0].String(), "[]")
+			return "[" + t.target().Name() + "; " + n + "]", ""
+		}
 		before, after = t.target().declarator(depth + 1)
 		var b strings.Builder
 		for _, d := range t.dims() {

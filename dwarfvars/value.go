@@ -36,9 +36,10 @@ type Part struct {
 type style uint8
 
 const (
-	braces style = iota // {a = 1, b = 2}
-	parens              // (1, 2), of Rust's tuples
-	record              // {a: 1, b: 2}, of Rust
+	braces   style = iota // {a = 1, b = 2}
+	parens                // (1, 2), of Rust's tuples
+	record                // {a: 1, b: 2}, of Rust
+	brackets              // [1, 2], of Rust
 )
 
 // Type is the type's name, "" when it is not known.

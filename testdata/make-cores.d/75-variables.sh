@@ -14,3 +14,24 @@ vars_cxx() { "$@" -std=c++20 vars.cpp -o vars && run vars && ship vars && finish
 
 make_vars-cxx-O0() { vars_cxx cxx -O0 -g -w; }
 make_vars-cxx-O2() { vars_cxx cxx -O2 -g -w; }
+
+# vars_rust FLAG...: the same for vars.rs.
+vars_rust() {
+	need rustc || return $?
+	(cd "$src" && rustc --edition 2021 -g -C panic=abort -C codegen-units=1 --remap-path-prefix "$src=/src" \
+		--remap-path-prefix "$dir=/src" -C linker=gcc "$@" vars.rs -o "$dir/vars") &&
+		run vars && ship vars && finish vars
+}
+
+make_vars-rust-O0() { vars_rust -C opt-level=0; }
+make_vars-rust-O2() { vars_rust -C opt-level=2; }
+
+# vars_go FLAG...: the same for govars.
+vars_go() {
+	need go || return $?
+	launcher=(GOTRACEBACK=crash GOMAXPROCS=1)
+	CGO_ENABLED=0 go_build govars "$@" && run govars && ship govars && finish govars
+}
+
+make_vars-go() { vars_go; }
+make_vars-go-O0() { vars_go -gcflags=all=-N\ -l; }

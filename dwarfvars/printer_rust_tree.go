@@ -1,0 +1,121 @@
+package dwarfvars
+
+import "fmt"
+
+// Trees of Rust (BTreeMap, BTreeSet): a node has up to eleven keys and values;
+// one that is no leaf has its children's addresses behind them.
+
+const maxRustTree = 32 // levels
+
+// A rustNodes collects the addresses of the elements of a tree in order.
+type rustNodes struct {
+	r                      *Reader
+	length, keys, vals     uint64 // offsets in a node
+	keySize, valSize, edge uint64
+	found                  [][2]uint64
+	limit                  int
+}
+
+func (n *rustNodes) walk(node, height uint64) error {
+	count, err := n.r.readInt(node+n.length, 2, false)
+	if err != nil {
+		return err
+	}
+	if count > 11 || height > maxRustTree {
+		return &CorruptExpression{errLength(count)}
+	}
+	for i := range count + 1 {
+		if height > 0 {
+			child, err := n.r.proc.ReadWord(node + n.edge + 8*i)
+			if err != nil {
+				return reason(err)
+			}
+			if err := n.walk(child, height-1); err != nil {
+				return err
+			}
+		}
+		if len(n.found) >= n.limit {
+			return nil
+		}
+		if i < count {
+			n.found = append(n.found, [2]uint64{node + n.keys + i*n.keySize, node + n.vals + i*n.valSize})
+		}
+	}
+	return nil
+}
+
+func rustTree(b *builder, o *object, t *Type, depth int) *Value {
+	tree := *o
+	set := rustName(t.name) == "BTreeSet"
+	if set {
+		var ok bool
+		if tree, ok = b.member(o, "map"); !ok {
+			return nil
+		}
+	}
+	n, ok := b.num(&tree, "length")
+	if !ok {
+		return nil
+	}
+	key, val := tree.typ.strip().typeArg(0), tree.typ.strip().typeArg(1)
+	v := b.text(o, fmt.Sprintf("%s(size=%d)", rustName(t.name), n))
+	v.Compound = true
+	if n == 0 || key == nil || val == nil || depth >= b.opts.MaxDepth {
+		v.More = n > 0
+		return v
+	}
+	nodes, node, height, ok := b.rustRoot(&tree)
+	if !ok {
+		return nil
+	}
+	nodes.keySize, _ = b.sizeOf(key)
+	nodes.valSize, _ = b.sizeOf(val)
+	nodes.limit = b.opts.MaxElements
+	if err := nodes.walk(node, height); err != nil {
+		return fail(o.typ, err)
+	}
+	for _, at := range nodes.found {
+		if !b.take() {
+			break
+		}
+		p := Part{Value: b.read(key, at[0], depth+1)}
+		if !set {
+			p.Key, p.Value = p.Value, b.read(val, at[1], depth+1)
+		}
+		v.Parts = append(v.Parts, p)
+	}
+	v.More = uint64(len(v.Parts)) < n
+	return v
+}
+
+// rustRoot finds the root of a tree and what its nodes look like.
+func (b *builder) rustRoot(tree *object) (nodes *rustNodes, node, height uint64, ok bool) {
+	root, ok := b.member(tree, "root")
+	if !ok || root.typ.strip().all().variant == nil {
+		return nil, 0, 0, false
+	}
+	chosen, err := b.alternative(&root, root.typ.strip().all().variant)
+	if err != nil || chosen == nil || len(chosen.fields) == 0 {
+		return nil, 0, 0, false
+	}
+	some, err := b.field(&root, &chosen.fields[0])
+	if err != nil {
+		return nil, 0, 0, false
+	}
+	height, ok1 := b.num(&some, "__0", "height")
+	leaf, _, ok2 := b.elem(&some, "__0", "node", "pointer")
+	node, ok3 := b.num(&some, "__0", "node", "pointer")
+	if !ok1 || !ok2 || !ok3 {
+		return nil, 0, 0, false
+	}
+	leaf = leaf.strip()
+	nodes = &rustNodes{r: b.r, edge: up(leaf.size, 8)}
+	for name, at := range map[string]*uint64{"len": &nodes.length, "keys": &nodes.keys, "vals": &nodes.vals} {
+		f, ok := fieldNamed(leaf, name)
+		if !ok {
+			return nil, 0, 0, false
+		}
+		*at = f.off
+	}
+	return nodes, node, height, true
+}

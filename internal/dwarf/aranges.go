@@ -2,6 +2,7 @@ package dwarf
 
 import (
 	"encoding/binary"
+	"iter"
 	"slices"
 	"sync"
 
@@ -94,21 +95,23 @@ func (s *arangeSet) find(d *Data, pc uint64) (hit span, ok bool) {
 		}
 		return hit, ok
 	}
-	s.each(d, func(r span) {
+	for r := range s.all(d) {
 		if pc >= r.low && pc < r.high {
 			hit, ok = r, true
 		}
-	})
+	}
 	return hit, ok
 }
 
-// each calls yield for the spans of live code of a set.
-func (s *arangeSet) each(d *Data, yield func(span)) {
-	c := binbuf.New(s.tuples, 0, d.big)
-	for c.Len() >= 2*s.addrSize {
-		low, n := c.Uint(s.addrSize), c.Uint(s.addrSize)
-		if n > 0 && low+n > low && !d.dead(low, uint8(s.addrSize)) {
-			yield(span{low, low + n, s.unit})
+// all iterates over the spans of live code of a set.
+func (s *arangeSet) all(d *Data) iter.Seq[span] {
+	return func(yield func(span) bool) {
+		c := binbuf.New(s.tuples, 0, d.big)
+		for c.Len() >= 2*s.addrSize {
+			low, n := c.Uint(s.addrSize), c.Uint(s.addrSize)
+			if n > 0 && low+n > low && !d.dead(low, uint8(s.addrSize)) && !yield(span{low, low + n, s.unit}) {
+				return
+			}
 		}
 	}
 }
@@ -144,8 +147,9 @@ func (a *aranges) coveredUnits(d *Data) map[uint64]struct{} {
 	a.coveredOnce.Do(func() {
 		a.covered = make(map[uint64]struct{})
 		eachArangeSet(d.bytes(SecAranges), d.big, func(set arangeSet) {
-			if _, ok := a.covered[set.unit]; !ok {
-				set.each(d, func(span) { a.covered[set.unit] = struct{}{} })
+			for range set.all(d) {
+				a.covered[set.unit] = struct{}{}
+				break
 			}
 		})
 	})
@@ -155,7 +159,7 @@ func (a *aranges) coveredUnits(d *Data) map[uint64]struct{} {
 func indexAranges(d *Data, data []byte) spanIndex {
 	spans := make([]span, 0, len(data)/16)
 	eachArangeSet(data, d.big, func(set arangeSet) {
-		set.each(d, func(s span) { spans = append(spans, s) })
+		spans = slices.AppendSeq(spans, set.all(d))
 	})
 	return newSpanIndex(spans)
 }

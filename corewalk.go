@@ -7,6 +7,7 @@
 package corewalk
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -53,6 +54,19 @@ func WithDebugDir(dir string) Option {
 // are matched by build-id.
 func WithSearch(dir string) Option {
 	return func(c *config) { c.find.Search = append(c.find.Search, dir) }
+}
+
+// A Fetcher gets files by build-id from elsewhere than this machine's directories:
+// from debuginfod servers, an archive of builds. See its methods for what is asked
+// of it.
+type Fetcher = debugfind.Fetcher
+
+// WithFetcher asks f for binaries ("executable") and debug files ("debuginfo") that
+// no directory has, for the modules that stacks go through and no others. It is
+// asked no more once ctx is done. What it answers is used when the build-id is
+// right. Package debuginfod makes one that asks servers.
+func WithFetcher(ctx context.Context, f Fetcher) Option {
+	return func(c *config) { c.find.Fetcher, c.find.FetchContext = f, ctx }
 }
 
 // WithForceMismatched uses files of another build where no right one is found.
@@ -134,7 +148,7 @@ func open(core *corestate.ELFCore, err error, path string, cfg *config) (*Target
 // matched is the file of lib, unless it is of another build: its bytes are not
 // those that the process had.
 func (t *Target) matched(lib *libstate.Library) *elffile.File {
-	if r := t.images.Resolve(lib); !r.Forced {
+	if r := t.images.Obtain(lib); !r.Forced {
 		return r.Image.ELF()
 	}
 	return nil

@@ -10,6 +10,7 @@
 package debugfind
 
 import (
+	"context"
 	"encoding/hex"
 	"iter"
 	"path/filepath"
@@ -36,6 +37,10 @@ type Options struct {
 	// Beside are directories in which a module's base name is tried: the dump's
 	// own, and the executable's.
 	Beside []string
+	// Fetcher is asked for what no directory has; nil for nobody. It is used
+	// until FetchContext is done; nil for no end.
+	Fetcher      Fetcher
+	FetchContext context.Context
 }
 
 // A Finder proposes files. It may be used by several goroutines.

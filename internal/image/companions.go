@@ -2,8 +2,10 @@ package image
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 
 	"github.com/corewalk/corewalk/internal/debugfind"
@@ -12,14 +14,38 @@ import (
 )
 
 // debugFile returns the separate debug file, or nil when there is none or none
-// is needed.
+// is needed. Where no directory has it, it is fetched.
 func (im *Image) debugFile() *Image {
+	if d := im.knownDebug(); d != nil {
+		return d
+	}
+	if !im.unfetched() {
+		return im.fetched.Load()
+	}
+	im.fetchOnce.Do(func() {
+		defer im.fetchDone.Store(true)
+		im.fetched.Store(im.fetchDebug())
+	})
+	return im.fetched.Load()
+}
+
+// knownDebug is debugFile without fetching: what a directory has, or what has been
+// fetched before.
+func (im *Image) knownDebug() *Image {
 	im.debugOnce.Do(func() {
 		if im.finder != nil && !im.hasDebugInfo() {
 			im.debug = im.findDebug()
 		}
 	})
-	return im.debug
+	if im.debug != nil {
+		return im.debug
+	}
+	return im.fetched.Load()
+}
+
+// unfetched reports whether debugFile would fetch.
+func (im *Image) unfetched() bool {
+	return im.finder.Fetches(im.elf.BuildID()) && !im.fetchDone.Load() && !im.hasDebugInfo() && im.knownDebug() == nil
 }
 
 func (im *Image) hasDebugInfo() bool {
@@ -56,6 +82,26 @@ func (im *Image) findDebug() *Image {
 	return nil
 }
 
+// fetchDebug asks the servers for the debug file.
+func (im *Image) fetchDebug() *Image {
+	id := im.elf.BuildID()
+	path, err := im.finder.Fetch(id, debugfind.KindDebugInfo)
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, context.Canceled) {
+			im.warn(fmt.Sprintf("%s: debug information could not be fetched: %v", im.path, err))
+		}
+		return nil
+	}
+	d, err := im.cache.Open(path)
+	switch {
+	case err != nil:
+		im.warn(fmt.Sprintf("%s: fetched debug information: %v", im.path, err))
+	case d != im && bytes.Equal(d.elf.BuildID(), id) && d.useful():
+		return d
+	}
+	return nil
+}
+
 // useful reports whether a file proposed as debug file adds anything: a stripped
 // copy of the binary itself may carry the same build-id.
 func (im *Image) useful() bool {
@@ -72,17 +118,29 @@ func (im *Image) AddDebugFile(d *Image) {
 }
 
 // DebugPath is the path of the file that debug information comes from: the
-// separate debug file's, the binary's own, or "" when there is none.
+// separate debug file's, the binary's own, or "" when there is none. It fetches
+// nothing.
 func (im *Image) DebugPath() string {
 	switch {
 	case im == nil:
 		return ""
 	case im.hasDebugInfo():
 		return im.path
-	case im.debugFile() != nil:
-		return im.debug.path
+	}
+	if d := im.knownDebug(); d != nil {
+		return d.path
 	}
 	return ""
+}
+
+// HasDWARF reports whether the module has debug information, its own or that of a
+// debug file. It opens and fetches nothing.
+func (im *Image) HasDWARF() bool {
+	if im == nil || im.hasDebugInfo() {
+		return im != nil
+	}
+	d := im.knownDebug()
+	return d != nil && d.hasDebugInfo()
 }
 
 // debugSection reads a whole section of debug information from the binary, or

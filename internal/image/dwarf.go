@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/corewalk/corewalk/internal/debugfind"
 	"github.com/corewalk/corewalk/internal/dwarf"
 	"github.com/corewalk/corewalk/internal/elffile"
 )
@@ -63,6 +64,11 @@ func (im *Image) supplement() *dwarf.Data {
 	for path := range im.finder.AltFiles(name, id, im.path) {
 		alt, err := im.cache.Open(path)
 		if err == nil && bytes.Equal(alt.elf.BuildID(), id) {
+			return dwarf.New(fileOnly{alt}, alt.elf.Order)
+		}
+	}
+	if path, err := im.finder.Fetch(id, debugfind.KindDebugInfo); err == nil {
+		if alt, err := im.cache.Open(path); err == nil && bytes.Equal(alt.elf.BuildID(), id) {
 			return dwarf.New(fileOnly{alt}, alt.elf.Order)
 		}
 	}

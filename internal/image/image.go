@@ -12,6 +12,7 @@ package image
 import (
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/corewalk/corewalk/internal/debugfind"
 	"github.com/corewalk/corewalk/internal/decomp"
@@ -31,7 +32,11 @@ type Image struct {
 	finder *debugfind.Finder
 
 	debugOnce sync.Once
-	debug     *Image // separate debug file, or nil
+	debug     *Image // separate debug file in a directory, or nil
+
+	fetchOnce sync.Once
+	fetchDone atomic.Bool
+	fetched   atomic.Pointer[Image] // separate debug file from a server, or nil
 
 	ehOnce, dfOnce sync.Once
 	eh, df         *cfi.Table

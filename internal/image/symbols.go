@@ -90,10 +90,14 @@ func (im *Image) SymbolByName(name string) (elffile.Sym, bool) {
 }
 
 // HasSymTab reports whether the module has a full symbol table, its own or a
-// companion's.
+// companion's. It fetches nothing.
 func (im *Image) HasSymTab() bool {
 	if im == nil {
 		return false
+	}
+	if im.unfetched() { // what symTabs keeps must not lack what is fetched later
+		_, err := im.elf.SymTab()
+		return err == nil || im.elf.Section(".gnu_debugdata") != nil
 	}
 	tabs := im.symTabs()
 	dyn, _ := im.elf.DynSym()

@@ -83,7 +83,7 @@ func (in *inspection) module(lib *libstate.Library) (report.Module, modules.Reso
 
 func symbolsOf(im *image.Image) string {
 	switch {
-	case im.DWARF() != nil:
+	case im.HasDWARF():
 		return report.SymbolsDWARF
 	case im.HasSymTab():
 		return report.SymbolsSymtab

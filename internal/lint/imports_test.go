@@ -18,22 +18,24 @@ const module = "github.com/corewalk/corewalk"
 // floors orders the rooms; an import must go to a lower floor, or be listed in
 // sideways. docs/architecture.md draws them.
 var floors = map[string]int{
-	"cmd/corewalk":       8,
-	"internal/triage":    7,
-	"":                   6, // the facade
-	"internal/inspect":   5,
-	"internal/crash":     4,
-	"corestate":          3,
-	"livestate":          3,
-	"steppers":           3,
-	"dwarfvars":          3,
-	"symlookup":          3,
-	"report":             3,
-	"unwind":             2,
-	"internal/modules":   2,
-	"libstate":           1,
-	"internal/image":     0,
-	"internal/debugfind": 0,
+	"cmd/corewalk":        8,
+	"debuginfod":          7,
+	"internal/triage":     7,
+	"":                    6, // the facade
+	"internal/inspect":    5,
+	"internal/crash":      4,
+	"corestate":           3,
+	"livestate":           3,
+	"steppers":            3,
+	"dwarfvars":           3,
+	"symlookup":           3,
+	"report":              3,
+	"unwind":              2,
+	"internal/modules":    2,
+	"libstate":            1,
+	"internal/image":      0,
+	"internal/debugfind":  0,
+	"internal/debuginfod": 0,
 
 	"internal/dwarf":     -1,
 	"internal/dwarf/cfi": -1,
@@ -52,8 +54,9 @@ var testRooms = []string{"internal/fixture", "internal/lint", "internal/corebuil
 
 // sideways are the imports allowed within a floor.
 var sideways = map[string][]string{
-	"internal/image":     {"internal/debugfind"},
-	"internal/dwarf/cfi": {"internal/dwarf/op"},
+	"internal/image":      {"internal/debugfind"},
+	"internal/debuginfod": {"internal/debugfind"},
+	"internal/dwarf/cfi":  {"internal/dwarf/op"},
 }
 
 // forbidden are imports that a room must not have although they go downward.
@@ -73,7 +76,7 @@ var outside = map[string][]string{
 	"github.com/pierrec/lz4":             {"internal/decomp"},
 	"github.com/ulikunitz/xz":            {"internal/decomp"},
 	"compress/":                          {"internal/decomp"},
-	"net/http":                           {"internal/debugfind"},
+	"net/http":                           {"internal/debuginfod"},
 	"github.com/rogpeppe/go-internal":    {},
 	"github.com/google/go-cmp":           {},
 }

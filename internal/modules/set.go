@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"sync"
+	"sync/atomic"
 
 	"github.com/corewalk/corewalk/internal/debugfind"
 	"github.com/corewalk/corewalk/internal/elffile"
@@ -62,8 +63,12 @@ type Set struct {
 }
 
 type setEntry struct {
-	once sync.Once
-	res  Resolution
+	once      sync.Once
+	res       Resolution
+	debugOnly []*image.Image // debug files of the library that were found with it
+
+	fetchOnce sync.Once
+	fetched   atomic.Pointer[Resolution] // what fetching came to; nil before
 }
 
 // NewSet returns a set whose files come from cache and finder. mem is the dump's
@@ -73,22 +78,77 @@ func NewSet(cache *image.Cache, finder *debugfind.Finder, mem arch.Memory, force
 	return &Set{cache: cache, finder: finder, mem: mem, force: force, entries: map[string]*setEntry{}}
 }
 
-// Image returns the image of lib, or nil.
-func (s *Set) Image(lib *libstate.Library) *image.Image { return s.Resolve(lib).Image }
+// Image returns the image of lib, or nil. Where no directory has the file it is
+// fetched.
+func (s *Set) Image(lib *libstate.Library) *image.Image { return s.Obtain(lib).Image }
 
-// ELF returns the binary of lib, or nil.
-func (s *Set) ELF(lib *libstate.Library) *elffile.File { return s.Image(lib).ELF() }
+// ELF returns the binary of lib, or nil. It fetches nothing.
+func (s *Set) ELF(lib *libstate.Library) *elffile.File { return s.Resolve(lib).Image.ELF() }
 
-// Resolve finds the image of lib. The answer is kept, by where the library lies,
-// its build-id and what it is called.
+// Resolve tells what is known of the file of lib without fetching it: what the
+// directories have, or what Obtain has come to. The answer is kept, by where the
+// library lies, its build-id and what it is called.
 func (s *Set) Resolve(lib *libstate.Library) Resolution {
+	e := s.resolved(lib)
+	if r := e.fetched.Load(); r != nil {
+		return *r
+	}
+	return e.res
+}
+
+// Obtain is Resolve, but a file that no directory has is fetched.
+func (s *Set) Obtain(lib *libstate.Library) Resolution {
+	e := s.resolved(lib)
+	if e.res.Match == Matched || e.res.Match == NoID || lib.Kind == libstate.VDSO || !s.finder.Fetches(lib.BuildID) {
+		return e.res
+	}
+	e.fetchOnce.Do(func() {
+		r := s.fetch(lib, e)
+		e.fetched.Store(&r)
+	})
+	if r := e.fetched.Load(); r != nil {
+		return *r
+	}
+	return e.res
+}
+
+// fetch asks the servers for the file of a library.
+func (s *Set) fetch(lib *libstate.Library, e *setEntry) Resolution {
+	res := e.res
+	path, err := s.finder.Fetch(lib.BuildID, debugfind.KindExecutable)
+	if err == nil {
+		var im *image.Image
+		if im, err = s.cache.Open(path); err == nil {
+			if match, why := s.compare(lib, im); match == Matched && !im.ELF().DebugOnly() {
+				return found(im, match, path, e.debugOnly)
+			} else if err = errors.New(why); why == "" {
+				err = errors.New(path + " has debug information only, not the code")
+			}
+		}
+	}
+	if res.Why != "" {
+		res.Why += "; "
+	}
+	res.Why += err.Error()
+	return res
+}
+
+func found(im *image.Image, match Match, path string, debugOnly []*image.Image) Resolution {
+	for _, d := range debugOnly {
+		im.AddDebugFile(d)
+	}
+	return Resolution{Image: im, Match: match, Path: path}
+}
+
+// resolved is the entry of a library, the directories having been looked through.
+func (s *Set) resolved(lib *libstate.Library) *setEntry {
 	v, ok := s.byLib.Load(lib)
 	if !ok {
 		v, _ = s.byLib.LoadOrStore(lib, s.entry(lib))
 	}
 	e := v.(*setEntry)
-	e.once.Do(func() { e.res = s.resolve(lib) })
-	return e.res
+	e.once.Do(func() { e.res, e.debugOnly = s.resolve(lib) })
+	return e
 }
 
 func (s *Set) entry(lib *libstate.Library) *setEntry {
@@ -106,12 +166,12 @@ func (s *Set) entry(lib *libstate.Library) *setEntry {
 // maxMemoryImage bounds what is read of an image in memory, in bytes.
 const maxMemoryImage = 4 << 20
 
-func (s *Set) resolve(lib *libstate.Library) Resolution {
+// resolve looks through the directories. debugOnly are files of the library that
+// have only debug information.
+func (s *Set) resolve(lib *libstate.Library) (res Resolution, debugOnly []*image.Image) {
 	if lib.Kind == libstate.VDSO {
-		return s.fromMemory(lib)
+		return s.fromMemory(lib), nil
 	}
-	res := Resolution{Match: Missing}
-	var debugOnly []*image.Image
 	m := debugfind.Module{Path: lib.Path, BuildID: lib.BuildID, Main: lib.Kind == libstate.Executable}
 	for path := range s.finder.Binaries(m) {
 		im, err := s.cache.Open(path)
@@ -133,10 +193,7 @@ func (s *Set) resolve(lib *libstate.Library) Resolution {
 		}
 		switch {
 		case match == Matched || match == NoID:
-			for _, d := range debugOnly {
-				im.AddDebugFile(d)
-			}
-			return Resolution{Image: im, Match: match, Path: path}
+			return found(im, match, path, debugOnly), nil
 		case res.Match != Mismatched:
 			res = Resolution{Match: Mismatched, Path: path, Why: why}
 			if s.force {
@@ -144,7 +201,7 @@ func (s *Set) resolve(lib *libstate.Library) Resolution {
 			}
 		}
 	}
-	return res
+	return res, debugOnly
 }
 
 func (s *Set) fromMemory(lib *libstate.Library) Resolution {

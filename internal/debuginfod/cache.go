@@ -1,0 +1,172 @@
+package debuginfod
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A cache is the directory in which clients keep what they fetched
+// (debuginfod-client-config(7), "CACHE"):
+//
+//	BUILDID/debuginfo, BUILDID/executable
+//
+// An empty file says that no server had it when the file was made. Clients before
+// elfutils 0.186 gave such a file no permissions; now they only look at its size.
+// Files that are being written have a name with a random end, and get their own
+// when they are whole: readers never see half a file.
+type cache struct{ dir string }
+
+// A setting is one number of seconds in a file of the cache directory.
+type setting struct {
+	name  string
+	value time.Duration // what it is when there is no such file
+}
+
+var (
+	cacheMiss     = setting{"cache_miss_s", 10 * time.Minute}         // how long absence is remembered
+	cleanInterval = setting{"cache_clean_interval_s", 24 * time.Hour} // its file's time is that of the last cleaning
+	maxUnusedAge  = setting{"max_unused_age_s", 7 * 24 * time.Hour}   // how long files stay that nobody reads
+)
+
+func (c cache) path(r request) string { return filepath.Join(c.dir, r.id, r.kind) }
+
+// lookup answers the path of a file in the cache, checked, or "". missed says that
+// the servers did not have it a short time ago.
+func (c cache) lookup(r request, now time.Time) (path string, missed bool) {
+	path = c.path(r)
+	st, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return "", false
+	case st.Size() == 0:
+		if now.Sub(st.ModTime()) <= c.setting(cacheMiss) {
+			return "", true
+		}
+		os.Remove(path)
+		return "", false
+	case verify(path, r) != nil: // what is fetched instead replaces it
+		return "", false
+	}
+	os.Chtimes(path, now, time.Time{}) // read now, also where the system does not note it
+	return path, false
+}
+
+// miss remembers that no server has a file.
+func (c cache) miss(r request) {
+	if os.MkdirAll(filepath.Dir(c.path(r)), 0o700) != nil {
+		return
+	}
+	if f, err := os.OpenFile(c.path(r), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666); err == nil {
+		f.Close()
+	}
+}
+
+// create makes a file to write to.
+func (c cache) create(r request) (*os.File, error) {
+	dir := filepath.Dir(c.path(r))
+	var f *os.File
+	var err error
+	for range 2 { // another client may clean the empty directory away
+		if err = os.MkdirAll(dir, 0o700); err == nil {
+			if f, err = os.CreateTemp(dir, r.kind+".*"); err == nil {
+				return f, nil
+			}
+		}
+	}
+	return nil, err
+}
+
+// discard removes what create made, and the directory when there is nothing else
+// in it.
+func (c cache) discard(f *os.File) {
+	f.Close()
+	os.Remove(f.Name())
+	os.Remove(filepath.Dir(f.Name()))
+}
+
+// keep gives a verified file its name.
+func (c cache) keep(tmp string, r request) (string, error) {
+	if err := os.Chmod(tmp, 0o400); err != nil {
+		return "", fmt.Errorf("file from a debuginfod server: %w", err)
+	}
+	if err := os.Rename(tmp, c.path(r)); err != nil {
+		return "", fmt.Errorf("file from a debuginfod server: %w", err)
+	}
+	return c.path(r), nil
+}
+
+// setting reads a number of seconds, and writes it down where nobody has.
+func (c cache) setting(s setting) time.Duration {
+	path := filepath.Join(c.dir, s.name)
+	text, err := os.ReadFile(path)
+	if n, perr := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil && perr == nil {
+		const most = 1 << 33 // seconds that fit a Duration
+		return time.Duration(min(max(n, 0), most)) * time.Second
+	}
+	if os.IsNotExist(err) {
+		os.WriteFile(path, []byte(strconv.FormatInt(int64(s.value/time.Second), 10)), 0o666)
+	}
+	return s.value
+}
+
+// clean removes files that have not been read for long, if it is time to.
+func (c cache) clean(now time.Time) {
+	interval := c.setting(cleanInterval)
+	path := filepath.Join(c.dir, cleanInterval.name)
+	st, err := os.Stat(path)
+	if err != nil || now.Sub(st.ModTime()) < interval {
+		return
+	}
+	os.Chtimes(path, now, now) // first, so that few clients clean at a time
+	age := c.setting(maxUnusedAge)
+	dirs, err := os.ReadDir(c.dir)
+	if err != nil {
+		return
+	}
+	for _, d := range dirs {
+		if d.IsDir() && isHex(d.Name()) {
+			cleanDir(filepath.Join(c.dir, d.Name()), now, age)
+		}
+	}
+}
+
+// cleanDir removes the old files of one build-id, and their directory when it has
+// been empty for as long.
+func cleanDir(dir string, now time.Time, age time.Duration) {
+	st, err := os.Stat(dir)
+	if err != nil {
+		return
+	}
+	files, _ := os.ReadDir(dir)
+	for _, f := range files {
+		info, err := f.Info()
+		if err != nil || !f.Type().IsRegular() || !isCached(f.Name()) {
+			continue
+		}
+		if read, ok := accessTime(info); ok && now.Sub(read) >= age {
+			os.Remove(filepath.Join(dir, f.Name()))
+		}
+	}
+	if now.Sub(st.ModTime()) >= age {
+		os.Remove(dir) // fails when it is not empty
+	}
+}
+
+// isCached reports whether a name is one that clients give to what they fetch, or
+// are about to.
+func isCached(name string) bool {
+	for _, kind := range []string{"debuginfo", "executable", "source", "hdr"} {
+		if strings.HasPrefix(name, kind) {
+			return true
+		}
+	}
+	return false
+}
+
+func isHex(name string) bool {
+	return name != "" && strings.Trim(name, "0123456789abcdef") == ""
+}

@@ -152,16 +152,21 @@ func (b *builder) static(f *field) (object, bool) {
 }
 
 // member finds a data member by name, also in bases and nameless members.
-func (b *builder) member(o *object, name string) (object, bool) { return b.memberIn(o, name, 0) }
+func (b *builder) member(o *object, name string) (object, bool) {
+	left := maxMembers
+	return b.memberIn(o, name, &left, 0)
+}
 
-func (b *builder) memberIn(o *object, name string, depth int) (object, bool) {
+// memberIn looks at no more than left types: hostile ones may hold themselves.
+func (b *builder) memberIn(o *object, name string, left *int, depth int) (object, bool) {
 	t := o.typ.strip()
+	*left--
 	if t.decl {
 		if full, ok := b.r.complete(t); ok {
 			t = full
 		}
 	}
-	if !t.aggregate() || depth > 16 {
+	if !t.aggregate() || depth > 16 || *left < 0 {
 		return object{}, false
 	}
 	m := t.all()
@@ -174,7 +179,7 @@ func (b *builder) memberIn(o *object, name string, depth int) (object, bool) {
 	for i := range m.fields {
 		if f := &m.fields[i]; f.base || f.name == "" && !f.static {
 			if p, err := b.field(o, f); err == nil {
-				if q, ok := b.memberIn(&p, name, depth+1); ok {
+				if q, ok := b.memberIn(&p, name, left, depth+1); ok {
 					return q, true
 				}
 			}

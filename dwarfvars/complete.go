@@ -9,7 +9,7 @@ import (
 
 // maxCompletion bounds the units that are searched for one type, in bytes of
 // debugging information.
-const maxCompletion = 64 << 20
+const maxCompletion = 16 << 20
 
 // complete returns the definition of a declared type (stripped).
 func (r *Reader) complete(t *Type) (*Type, bool) {
@@ -18,12 +18,16 @@ func (r *Reader) complete(t *Type) (*Type, bool) {
 	}
 	name := t.plainName()
 	own := t.die.Unit
+	key := typeKey{own.Data, name}
+	if _, ok := r.missing.Load(key); ok {
+		return nil, false
+	}
 	if d, ok := r.typesOf(own)[name]; ok {
 		return r.typeOf(d), true
 	}
 	var found dwarf.DIE
 	left := uint64(maxCompletion)
-	err := own.Data.Units(func(u *dwarf.Unit) bool {
+	own.Data.Units(func(u *dwarf.Unit) bool {
 		if u.Off == own.Off || u.Type == dwarf.UnitSkeleton {
 			return true
 		}
@@ -36,10 +40,16 @@ func (r *Reader) complete(t *Type) (*Type, bool) {
 		return !ok
 	})
 	if !found.Valid() {
-		_ = err // damage elsewhere does not matter for what was found
+		r.missing.Store(key, true)
 		return nil, false
 	}
 	return r.typeOf(found), true
+}
+
+// A typeKey is the name of a type that a file only declares.
+type typeKey struct {
+	data *dwarf.Data
+	name string
 }
 
 // typesOf lists the complete types of a unit that have names.

@@ -157,15 +157,20 @@ func (b *builder) run(v *Value, t *Type, addr, n uint64, depth int) *Value {
 }
 
 // align is the alignment of a type in bytes, as the System V ABI has it.
-func (b *builder) align(t *Type) uint64 { return b.alignOf(t, 0) }
+func (b *builder) align(t *Type) uint64 {
+	left := maxMembers
+	return b.alignOf(t, &left, 0)
+}
 
-func (b *builder) alignOf(t *Type, depth int) uint64 {
+// alignOf looks at no more than left types: hostile ones may hold themselves.
+func (b *builder) alignOf(t *Type, left *int, depth int) uint64 {
 	s := t.strip()
+	*left--
 	switch {
-	case depth > maxTypeChain:
+	case depth > maxTypeChain || *left < 0:
 		return 1
 	case s.tag == dwarf.TagArrayType:
-		return b.alignOf(s.target(), depth+1)
+		return b.alignOf(s.target(), left, depth+1)
 	case s.aggregate():
 		if s.decl {
 			if full, ok := b.r.complete(s); ok {
@@ -177,7 +182,7 @@ func (b *builder) alignOf(t *Type, depth int) uint64 {
 			if f.static {
 				continue
 			}
-			most = max(most, b.alignOf(b.r.typeOf(f.typ), depth+1))
+			most = max(most, b.alignOf(b.r.typeOf(f.typ), left, depth+1))
 		}
 		return most
 	}

@@ -22,6 +22,8 @@ type Reader struct {
 	types sync.Map // dwarf.DIE -> *Type
 	names sync.Map // *dwarf.Unit -> map[string]dwarf.DIE: its complete types
 	tls   tlsModules
+
+	missing sync.Map // typeKey -> bool: declared types without a definition
 }
 
 // FPState is what a ProcessState may answer beside the general registers: a

@@ -31,8 +31,12 @@ func shorten(name string) string {
 	return name
 }
 
-// maxTypeName bounds the nesting of a type's name.
-const maxTypeName = 32
+// Bounds on the nesting of a type's name, and of the functions in it whose
+// parameters are named.
+const (
+	maxTypeName    = 32
+	maxNamedParams = 3
+)
 
 // declarator is what stands before and after a declared name.
 func (t *Type) declarator(depth int) (before, after string) {
@@ -125,6 +129,9 @@ func (t *Type) qualified(word string, depth int) (before, after string) {
 }
 
 func (t *Type) parameters(depth int) string {
+	if depth > maxNamedParams {
+		return "(...)"
+	}
 	var b strings.Builder
 	b.WriteByte('(')
 	m := t.all()

@@ -39,8 +39,8 @@ func (u *Unit) Location(v *Value, pc uint64) (expr []byte, found bool, err error
 		return nil, false, fmt.Errorf("%v: form %#x is no location: %w", u, uint16(v.Form), ErrFormat)
 	}
 	for step := uint64(locStep); ; step *= 8 {
-		l, err := u.locList(v, step)
-		if err != nil {
+		var l locIter
+		if err := l.open(u, v, step); err != nil {
 			return nil, false, err
 		}
 		// A list that goes on past what was asked for is asked for again.
@@ -78,7 +78,27 @@ type locIter struct {
 	c     binbuf.Cursor
 	whole bool // c sees the section's end
 	base  uint64
-	next  func() (locEntry, bool)
+	kind  locKind
+}
+
+// A locKind is how the entries of a list are encoded.
+type locKind uint8
+
+const (
+	locV4 locKind = iota
+	locSplitV4
+	locV5
+)
+
+// next returns the next entry that is no end and no base address.
+func (l *locIter) next() (locEntry, bool) {
+	switch l.kind {
+	case locV5:
+		return l.nextV5()
+	case locSplitV4:
+		return l.nextSplitV4()
+	}
+	return l.nextV4()
 }
 
 type locEntry struct {
@@ -87,37 +107,34 @@ type locEntry struct {
 	expr   []byte
 }
 
-// locList returns an iterator over the list that v names, of which it sees step
-// bytes.
-func (u *Unit) locList(v *Value, step uint64) (*locIter, error) {
+// open sets the iterator on the list that v names, of which it sees step bytes.
+func (l *locIter) open(u *Unit, v *Value, step uint64) error {
 	off, sec := v.U, SecLoc
-	l := &locIter{u: u, base: u.baseAddress()}
+	*l = locIter{u: u, base: u.baseAddress()}
 	switch {
 	case u.Version >= 5:
-		sec, l.next = SecLoclists, l.nextV5
+		sec, l.kind = SecLoclists, locV5
 		if v.Form == FormLoclistx {
 			rel, ok := u.tableWord(sec, u.root.locBase, v.U, int(u.enc.offSize))
 			if !ok {
-				return nil, fmt.Errorf("%v: location list number %d: %w", u, v.U, ErrFormat)
+				return fmt.Errorf("%v: location list number %d: %w", u, v.U, ErrFormat)
 			}
 			off = u.root.locBase + rel
 		}
 	case u.Data.dwo:
-		l.next = l.nextSplitV4
-	default:
-		l.next = l.nextV4
+		l.kind = locSplitV4
 	}
 	end := off + min(step, math.MaxUint64-off)
 	data, err := u.Data.upTo(sec, end)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	l.whole = end >= uint64(len(data))
 	if data = data[:min(end, uint64(len(data)))]; off > uint64(len(data)) {
-		return nil, fmt.Errorf("%v: location list at %v+%#x: %w", u, sec, off, ErrFormat)
+		return fmt.Errorf("%v: location list at %v+%#x: %w", u, sec, off, ErrFormat)
 	}
 	l.c = binbuf.New(data, int(off), u.Data.big)
-	return l, nil
+	return nil
 }
 
 func (l *locIter) nextV4() (locEntry, bool) {

@@ -145,7 +145,10 @@ noipa static long numbers(int argc, char **argv)
 	float inf = 1.0f / 0.0f;
 	double minus = -0.0;
 
+	static __thread long own = 99; // at an address of each thread
+
 	kept += per_thread;
+	own++;
 	{
 		int inner = argc + 100;
 		long ch = inner * 2L; // hides the other

@@ -61,15 +61,22 @@ func (r *Reader) typesOf(u *dwarf.Unit) map[string]dwarf.DIE {
 	return v.(map[string]dwarf.DIE)
 }
 
-// maxTypeNames bounds the types listed of one unit.
-const maxTypeNames = 1 << 17
+// Bounds on the types listed of one unit, and on the scopes around one.
+const (
+	maxTypeNames  = 1 << 17
+	maxScopeDepth = 64
+)
 
 func (r *Reader) findTypes(u *dwarf.Unit) map[string]dwarf.DIE {
 	names := map[string]dwarf.DIE{}
 	var e dwarf.Entry
 	c := u.Cursor(u.Root())
 	var prefix []string // by depth: what is in front of names there
-	for len(names) < maxTypeNames && c.Next(&e) {
+	for len(names) < maxTypeNames && c.Next(&e) && c.Level() >= 0 {
+		if e.Depth > maxScopeDepth {
+			c.SkipChildren()
+			continue
+		}
 		switch e.Tag {
 		case 0, dwarf.TagCompileUnit, dwarf.TagPartialUnit, dwarf.TagTypeUnit:
 			continue

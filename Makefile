@@ -11,7 +11,7 @@ PKGS ?= ./...
 .PHONY: build test bench cores fuzz lint
 
 build:
-	CGO_ENABLED=0 $(GO) build -trimpath -o corewalk ./cmd/corewalk
+	CGO_ENABLED=0 $(GO) build -trimpath -tags nethttpomithttp2 -o corewalk ./cmd/corewalk
 
 test:
 	$(GO) test $(PKGS)

@@ -16,6 +16,7 @@ import (
 // fileFlags say where files are and how to print; every subcommand has them.
 type fileFlags struct {
 	sysroots, debugDirs, search []string
+	fetch                       fetchFlags
 	force                       bool
 	format                      string
 	color                       string
@@ -25,6 +26,7 @@ func (f *fileFlags) register(fs *pflag.FlagSet) {
 	fs.StringArrayVar(&f.sysroots, "sysroot", nil, "look the dump's paths up below `DIR`, not on this machine (repeatable)")
 	fs.StringArrayVar(&f.debugDirs, "debug-dir", nil, "look for separate debug files in `DIR` instead of /usr/lib/debug (repeatable)")
 	fs.StringArrayVar(&f.search, "search", nil, "look for binaries and debug files anywhere below `DIR`, by build-id (repeatable)")
+	f.fetch.register(fs)
 	fs.BoolVar(&f.force, "force-mismatched", false, "use files of another build where the right one is not found; frames say so")
 	fs.StringVar(&f.format, "format", "text", "`FORMAT` of the output: text or json")
 	fs.StringVar(&f.color, "color", "auto", "colour the text: `WHEN` is auto (on a terminal, unless NO_COLOR is set), always or never")
@@ -50,12 +52,12 @@ func (f *fileFlags) check() error {
 			}
 		}
 	}
-	return nil
+	return f.fetch.check()
 }
 
 // options turns the flags into options of corewalk.Open.
-func (f *fileFlags) options(binary string) []corewalk.Option {
-	var opts []corewalk.Option
+func (f *fileFlags) options(e env, binary string) []corewalk.Option {
+	opts := f.fetch.options(e)
 	for _, d := range f.sysroots {
 		opts = append(opts, corewalk.WithSysroot(d))
 	}

@@ -17,9 +17,8 @@ const (
 // progress shows how far a compressed core has been read, on one line of a
 // terminal.
 //
-// It is a line of our own because the progress bar packages there are link a web
-// server or a terminal library, which every start of the program would pay for:
-// a third of a small report's time.
+// It is a line of our own because the progress bar packages there are link a
+// terminal library or more, which every start of the program would pay for.
 type progress struct {
 	out   io.Writer // a terminal
 	start time.Time

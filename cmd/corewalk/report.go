@@ -77,7 +77,7 @@ func runReport(args []string, e env) int {
 	if err != nil {
 		return e.usageError("%v", err)
 	}
-	t, err := e.open(o, f.options(o.binary))
+	t, err := e.open(o, f.options(e, o.binary))
 	if t == nil {
 		return e.failOpen(err)
 	}

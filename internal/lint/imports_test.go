@@ -77,6 +77,7 @@ var outside = map[string][]string{
 	"github.com/ulikunitz/xz":            {"internal/decomp"},
 	"compress/":                          {"internal/decomp"},
 	"net/http":                           {"internal/debuginfod"},
+	module + "/internal/debuginfod":      {"cmd/corewalk", "debuginfod"}, // nobody else links net/http
 	"github.com/rogpeppe/go-internal":    {},
 	"github.com/google/go-cmp":           {},
 }

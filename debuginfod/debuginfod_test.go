@@ -1,0 +1,36 @@
+package debuginfod
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+)
+
+func TestNew(t *testing.T) {
+	var agent string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		agent = r.UserAgent()
+		http.NotFound(w, r)
+	}))
+	defer server.Close()
+	t.Setenv("DEBUGINFOD_CACHE_PATH", t.TempDir())
+	t.Setenv("DEBUGINFOD_URLS", "")
+	if f, err := New(); f != nil || err == nil {
+		t.Errorf("without a server: %v, %v", f, err)
+	}
+	for _, urls := range [][]string{{server.URL}, nil} {
+		f, err := New(urls...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err = f.Fetch(context.Background(), []byte{1, 2, 3, 4}, "debuginfo"); !errors.Is(err, fs.ErrNotExist) || agent == "" {
+			t.Errorf("%v, agent %q", err, agent)
+		}
+		agent = ""
+		t.Setenv("DEBUGINFOD_URLS", server.URL)
+		t.Setenv("DEBUGINFOD_CACHE_PATH", t.TempDir())
+	}
+}

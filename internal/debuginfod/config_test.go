@@ -1,0 +1,89 @@
+package debuginfod
+
+import (
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestFromEnv(t *testing.T) {
+	home := t.TempDir()
+	oldHome := t.TempDir()
+	if err := os.Mkdir(filepath.Join(oldHome, ".debuginfod_client_cache"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	base := Config{Timeout: 90 * time.Second, Retries: 2, MaxSize: defaultMaxSize, CacheDir: filepath.Join(home, ".cache/debuginfod_client")}
+	for _, tt := range []struct {
+		env  string // NAME=VALUE, separated by semicolons
+		edit func(*Config)
+	}{
+		{"", func(*Config) {}},
+		{"DEBUGINFOD_URLS= https://a/  http://b ", func(c *Config) { c.URLs = []string{"https://a/", "http://b"} }},
+		{"DEBUGINFOD_URLS=http://a ima:enforcing http://b ima:ignore http://c", func(c *Config) { c.URLs = []string{"http://a", "http://c"} }},
+		{"XDG_CACHE_HOME=/xdg", func(c *Config) { c.CacheDir = "/xdg/debuginfod_client" }},
+		{"XDG_CACHE_HOME=/xdg;HOME=" + oldHome, func(c *Config) { c.CacheDir = oldHome + "/.debuginfod_client_cache" }},
+		{"XDG_CACHE_HOME=/xdg;DEBUGINFOD_CACHE_PATH=/mine", func(c *Config) { c.CacheDir = "/mine" }},
+		{"HOME=", func(c *Config) { c.CacheDir = "" }},
+		{"DEBUGINFOD_TIMEOUT=5;DEBUGINFOD_MAXTIME=60;DEBUGINFOD_MAXSIZE=1000;DEBUGINFOD_RETRY_LIMIT=1", func(c *Config) {
+			c.Timeout, c.MaxTime, c.MaxSize, c.Retries = 5*time.Second, time.Minute, 1000, 1
+		}},
+		{"DEBUGINFOD_TIMEOUT=0;DEBUGINFOD_MAXTIME=-1;DEBUGINFOD_MAXSIZE=0;DEBUGINFOD_RETRY_LIMIT=0", func(c *Config) { c.Timeout, c.MaxSize, c.Retries = 0, 0, 0 }},
+		{"DEBUGINFOD_TIMEOUT=soon;DEBUGINFOD_MAXSIZE=99999999999999999999;DEBUGINFOD_RETRY_LIMIT=9999999", func(c *Config) { c.Retries = 10 }},
+		{"DEBUGINFOD_TIMEOUT=9223372036854775807", func(c *Config) { c.Timeout = 1 << 30 * time.Second }},
+	} {
+		vars := map[string]string{"HOME": home}
+		for _, v := range strings.Split(tt.env, ";") {
+			name, value, _ := strings.Cut(v, "=")
+			vars[name] = value
+		}
+		want := base
+		tt.edit(&want)
+		got := FromEnv(func(name string) string { return vars[name] })
+		if !slices.Equal(got.URLs, want.URLs) || got.CacheDir != want.CacheDir || got.Timeout != want.Timeout || got.MaxTime != want.MaxTime ||
+			got.MaxSize != want.MaxSize || got.Retries != want.Retries {
+			t.Errorf("%s:\n%+v, want\n%+v", tt.env, got, want)
+		}
+	}
+}
+
+func TestBadConfig(t *testing.T) {
+	for url, want := range map[string]string{
+		"":               "URL is wanted",
+		"host":           "URL is wanted",
+		"host:80":        "debuginfod server",
+		"file:///var":    "URL is wanted",
+		"http://":        "URL is wanted",
+		"http://[::1":    "debuginfod server",
+		"http://h:port":  "debuginfod server",
+		"https://h/\x00": "debuginfod server",
+	} {
+		if _, err := New(Config{URLs: []string{url}, CacheDir: "x"}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", url, err)
+		}
+	}
+	if _, err := New(Config{CacheDir: "x"}); err == nil {
+		t.Error("no server, no error")
+	}
+	if _, err := New(Config{URLs: []string{"http://h"}}); err == nil || !strings.Contains(err.Error(), "DEBUGINFOD_CACHE_PATH") {
+		t.Errorf("no place: %v", err)
+	}
+}
+
+// What a server sends is refused or verified, never more.
+func FuzzVerify(f *testing.F) {
+	f.Add(elfWithID(testID, 0))
+	f.Add([]byte("\x7fELF"))
+	id, data := debugFile(f)
+	f.Add(data)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for _, r := range []request{{"deadbeef01020304", "debuginfo"}, {"deadbeef01020304", "executable"}, {hex.EncodeToString(id), "debuginfo"}} {
+			if verifyELF(data, r) == nil && !strings.Contains(hex.EncodeToString(data), r.id) {
+				t.Errorf("%s accepted, but the id is nowhere in it", r.id)
+			}
+		}
+	})
+}

@@ -1,6 +1,9 @@
 package dwarfvars
 
 import (
+	"fmt"
+	"strings"
+
 	"github.com/corewalk/corewalk/internal/dwarf"
 )
 
@@ -55,7 +58,7 @@ func (b *builder) members(v *Value, o *object, t *Type, depth int) {
 func (b *builder) part(o *object, f *field, depth int) (Part, bool) {
 	t := b.r.typeOf(f.typ)
 	if f.static {
-		at, ok := b.static(f)
+		at, ok := b.static(o, f)
 		if !ok {
 			return Part{}, false
 		}
@@ -127,9 +130,9 @@ func (b *builder) computed(o *object, f *field, t *Type, size uint64) (object, e
 	return object{typ: t, mem: true, addr: addr.Bits, size: size}, nil
 }
 
-// static finds a static member: by its constant, or by its symbol in the
-// function's file.
-func (b *builder) static(f *field) (object, bool) {
+// static finds a static member of o's class: by its constant, or by its symbol
+// in the function's file.
+func (b *builder) static(o *object, f *field) (object, bool) {
 	t := b.r.typeOf(f.typ)
 	size, err := b.sizeOf(t)
 	if err != nil {
@@ -142,6 +145,9 @@ func (b *builder) static(f *field) (object, bool) {
 	link := f.die.Unit.Value(f.die.Off, dwarf.AttrLinkageName)
 	name := f.die.Unit.Text(&link)
 	if name == "" {
+		name = mangleMember(o.typ.strip().fullName(), f.name)
+	}
+	if name == "" {
 		return object{}, false
 	}
 	s, ok := b.im.SymbolByName(name)
@@ -149,6 +155,22 @@ func (b *builder) static(f *field) (object, bool) {
 		return object{}, false
 	}
 	return object{typ: t, mem: true, addr: s.Value + b.bias, size: size}, true
+}
+
+// mangleMember is the linkage name of a static member (Itanium C++ ABI, 5.1.2),
+// which clang leaves out of declarations; "" for members of templates and the
+// like.
+func mangleMember(class, name string) string {
+	if class == "" || strings.ContainsAny(class, "<(") {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("_ZN")
+	for _, part := range append(strings.Split(class, "::"), name) {
+		fmt.Fprintf(&b, "%d%s", len(part), part)
+	}
+	b.WriteByte('E')
+	return b.String()
 }
 
 // member finds a data member by name, also in bases and nameless members.

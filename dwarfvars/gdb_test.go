@@ -292,6 +292,8 @@ var peerDifferences = []struct{ where, name, why string }{
 	{"vars-c-clang-O2 ", "wide", "characters that were optimised out are not zeros"},
 	{"vars-c-dwarf4-O1 #4", "got", "rax is what the callee left in it"},
 	{"vars-cxx-O2 #0", "why", "gdb takes the caller's rax to be the callee's"},
+	{"vars-libcxx", "fixed", "the elements are all there is of std::array"},
+	{"vars-libcxx", "unit", "an empty tuple"},
 	{"vars-cxx-", "fixed", "the elements are all there is of std::array"},
 	{"vars-cxx-O2 ", "null", "a null pointer is one whatever its size"},
 	{"vars-cxx-", "callable", "what a std::function calls is in its invoker's name"},
@@ -309,6 +311,7 @@ var peerHabits = []struct {
 	{"", `calling 0x`, "std::function by what it calls", nil},
 	{"", `<memory not in the dump: `, "gdb reads zeros where the core has nothing", nil},
 	{"-go", ``, "values of Go as Go has them", regexp.MustCompile(`_type = |array = |tab = |^0x[0-9a-f]+$|\{void \(|str = |^-?\d+ '|0x[0-9a-f]+ "`)},
+	{"-libcxx", `std::|^@?L?u?"|: "|= "|\{"`, "libc++ by what it means", regexp.MustCompile(`__`)},
 	{"-rust-", ``, "values of Rust as Rust has them", nil},
 }
 

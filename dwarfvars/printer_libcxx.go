@@ -1,4 +1,276 @@
 package dwarfvars
 
+import (
+	"fmt"
+	"strings"
+)
+
+// Classes of libc++ (LLVM 14 to 20; the layouts are those of its ABI version 1).
+// Until LLVM 20 members that may be empty lie in a __compressed_pair.
+
 // libcxxClass finds the printer of a class of libc++ by its name.
-func libcxxClass(name string) printer { return nil }
+func libcxxClass(name string) printer {
+	switch name {
+	case "basic_string":
+		return cxxString
+	case "basic_string_view", "initializer_list", "span":
+		return cxxView
+	case "vector":
+		return cxxVector
+	case "array":
+		return cxxArray
+	case "deque":
+		return cxxDeque
+	case "list":
+		return cxxList
+	case "forward_list":
+		return cxxForwardList
+	case "map", "multimap", "set", "multiset":
+		return cxxTree
+	case "unordered_map", "unordered_multimap", "unordered_set", "unordered_multiset":
+		return cxxHash
+	case "optional":
+		return cxxOptional
+	case "variant":
+		return cxxVariant
+	case "tuple":
+		return cxxTuple
+	case "unique_ptr":
+		return cxxUniquePtr
+	case "shared_ptr", "weak_ptr":
+		return cxxSharedPtr
+	case "function":
+		return cxxFunction
+	case "stack", "queue", "priority_queue":
+		return stdAdapter
+	}
+	return nil
+}
+
+// first is the first of several members that o has, out of its compressed pair.
+func (b *builder) first(o *object, names ...string) (object, bool) {
+	for _, n := range names {
+		p, ok := b.member(o, n)
+		if !ok {
+			continue
+		}
+		if strings.HasPrefix(p.typ.strip().name, "__compressed_pair") {
+			return b.member(&p, "__value_")
+		}
+		return p, true
+	}
+	return object{}, false
+}
+
+// firstNum is the number in the first of several members that o has.
+func (b *builder) firstNum(o *object, names ...string) (uint64, bool) {
+	p, ok := b.first(o, names...)
+	if !ok || p.size == 0 || p.size > 8 || p.typ.strip().aggregate() {
+		return 0, false
+	}
+	v, err := b.uint(&p, false)
+	return v, err == nil
+}
+
+// cxxString prints a string, whose characters lie in the object when there are
+// few of them.
+func cxxString(b *builder, o *object, t *Type, depth int) *Value {
+	rep, ok := b.first(o, "__r_", "__rep_")
+	elem := t.typeArg(0)
+	if !ok || elem == nil {
+		return nil
+	}
+	long, ok := b.num(&rep, "__s", "__is_long_")
+	if !ok {
+		return nil
+	}
+	if long != 0 {
+		n, ok := b.num(&rep, "__l", "__size_")
+		addr, ok2 := b.num(&rep, "__l", "__data_")
+		if !ok || !ok2 {
+			return nil
+		}
+		return b.lengthText(o, elem, addr, n)
+	}
+	n, ok := b.num(&rep, "__s", "__size_")
+	data, ok2 := b.path(&rep, "__s", "__data_")
+	size, _ := elem.isChar()
+	if !ok || !ok2 || n*size > data.size {
+		return nil
+	}
+	raw, err := b.bytes(&data, 0, n*size)
+	if err != nil {
+		return fail(o.typ, err)
+	}
+	return b.text(o, stringText(elem, raw, b.r.arch.Big(), false))
+}
+
+func cxxView(b *builder, o *object, t *Type, depth int) *Value {
+	for _, names := range [...][2]string{{"__data_", "__size_"}, {"__data", "__size"}, {"__begin_", "__size_"}} {
+		elem, _, ok := b.elem(o, names[0])
+		addr, ok1 := b.num(o, names[0])
+		n, ok2 := b.num(o, names[1])
+		switch {
+		case !ok || !ok1 || !ok2:
+		case strings.HasPrefix(t.name, "basic_string_view"):
+			return b.lengthText(o, elem, addr, n)
+		case n < 1<<40:
+			return b.run(b.text(o, fmt.Sprintf("%s of length %d", title(t), n)), elem, addr, n, depth)
+		}
+	}
+	return nil
+}
+
+func cxxVector(b *builder, o *object, t *Type, depth int) *Value {
+	elem, size, ok := b.elem(o, "__begin_")
+	first, ok1 := b.num(o, "__begin_")
+	if !ok || !ok1 || size == 0 {
+		return nil
+	}
+	if n, ok := b.firstNum(o, "__size_"); ok {
+		room, _ := b.firstNum(o, "__cap_alloc_", "__cap_")
+		return b.bits(b.text(o, fmt.Sprintf("std::vector<bool> of length %d, capacity %d", n, room*8*size)), first, n)
+	}
+	last, ok1 := b.num(o, "__end_")
+	end, ok2 := b.firstNum(o, "__end_cap_", "__cap_")
+	if !ok1 || !ok2 {
+		return nil
+	}
+	n, room := (last-first)/size, (end-first)/size
+	if int64(last-first) < 0 || end < last || n > 1<<40 {
+		return fail(o.typ, &CorruptExpression{errLength(int64(last-first) / int64(size))})
+	}
+	return b.run(b.text(o, fmt.Sprintf("std::vector of length %d, capacity %d", n, room)), elem, first, n, depth)
+}
+
+func cxxArray(b *builder, o *object, t *Type, depth int) *Value {
+	p, ok := b.member(o, "__elems_")
+	if !ok {
+		return nil
+	}
+	v := b.value(&p, depth)
+	v.typ = o.typ
+	return v
+}
+
+func cxxDeque(b *builder, o *object, t *Type, depth int) *Value {
+	elem := t.typeArg(0)
+	blocks, ok := b.num(o, "__map_", "__begin_")
+	start, ok1 := b.num(o, "__start_")
+	n, ok2 := b.firstNum(o, "__size_")
+	if !ok || !ok1 || !ok2 || elem == nil {
+		return nil
+	}
+	size, err := b.sizeOf(elem)
+	if err != nil || size == 0 {
+		return nil
+	}
+	per := uint64(16) // elements in a block
+	if size < 256 {
+		per = 4096 / size
+	}
+	v := b.text(o, fmt.Sprintf("std::deque with %d element%s", n, plural(n)))
+	return b.sequence(v, elem, n, depth, func() (uint64, bool) {
+		block, err := b.r.proc.ReadWord(blocks + start/per*8)
+		at := block + start%per*size
+		start++
+		return at, err == nil
+	})
+}
+
+func cxxList(b *builder, o *object, t *Type, depth int) *Value {
+	elem := t.typeArg(0)
+	head, ok := b.member(o, "__end_")
+	if elem == nil || !ok || !head.mem {
+		return nil
+	}
+	first, ok := b.num(&head, "__next_")
+	if !ok {
+		return nil
+	}
+	return b.chain(o, "std::list", elem, first, head.addr, 8, up(16, b.align(elem)), depth)
+}
+
+func cxxForwardList(b *builder, o *object, t *Type, depth int) *Value {
+	elem := t.typeArg(0)
+	head, ok := b.first(o, "__before_begin_")
+	if elem == nil || !ok {
+		return nil
+	}
+	first, ok := b.num(&head, "__next_")
+	if !ok {
+		return nil
+	}
+	return b.chain(o, "std::forward_list", elem, first, 0, 0, up(8, b.align(elem)), depth)
+}
+
+// Layout of a node of a tree: left, right, parent, colour, and behind that the
+// element, in the padding where it fits.
+const cxxTreeValue = 25
+
+func cxxTree(b *builder, o *object, t *Type, depth int) *Value {
+	tree, ok := b.member(o, "__tree_")
+	if !ok {
+		return nil
+	}
+	elem := tree.typ.strip().typeArg(0)
+	at, ok := b.num(&tree, "__begin_node_")
+	n, ok2 := b.firstNum(&tree, "__pair3_", "__size_")
+	if !ok || !ok2 || elem == nil {
+		return nil
+	}
+	v := b.text(o, fmt.Sprintf("%s with %d element%s", title(t), n, plural(n)))
+	off := up(cxxTreeValue, b.align(elem))
+	first := true
+	b.sequence(v, elem, n, depth, func() (uint64, bool) {
+		if !first {
+			var ok bool
+			if at, ok = b.following(at, 0, 8, 16); !ok {
+				return 0, false
+			}
+		}
+		first = false
+		return at + off, true
+	})
+	cxxPairs(v, t)
+	return v
+}
+
+// cxxPairs takes the elements of maps out of what wraps them.
+func cxxPairs(v *Value, t *Type) {
+	for i := range v.Parts {
+		if el := v.Parts[i].Value; el.Compound && len(el.Parts) == 1 && el.Err == nil && strings.Contains(t.name, "map") {
+			v.Parts[i].Value = el.Parts[0].Value
+		}
+	}
+	pairs(v, t)
+}
+
+func cxxHash(b *builder, o *object, t *Type, depth int) *Value {
+	table, ok := b.member(o, "__table_")
+	if !ok {
+		return nil
+	}
+	elem := table.typ.strip().typeArg(0)
+	head, ok := b.first(&table, "__p1_", "__first_node_")
+	n, ok2 := b.firstNum(&table, "__p2_", "__size_")
+	if elem == nil || !ok || !ok2 {
+		return nil
+	}
+	at, ok := b.num(&head, "__next_")
+	if !ok {
+		return nil
+	}
+	v := b.text(o, fmt.Sprintf("%s with %d element%s", title(t), n, plural(n)))
+	off := up(16, b.align(elem)) // next, hash
+	b.sequence(v, elem, n, depth, func() (uint64, bool) {
+		if at == 0 {
+			return 0, false
+		}
+		here := at
+		at, _ = b.r.proc.ReadWord(at)
+		return here + off, true
+	})
+	cxxPairs(v, t)
+	return v
+}

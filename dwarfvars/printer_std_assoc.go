@@ -39,7 +39,7 @@ func stdTree(b *builder, o *object, t *Type, depth int) *Value {
 	b.sequence(v, elem, n, depth, func() (uint64, bool) {
 		if !first {
 			var ok bool
-			if at, ok = b.nextNode(at); !ok {
+			if at, ok = b.following(at, treeLeft, treeRight, treeParent); !ok {
 				return 0, false
 			}
 		}
@@ -53,15 +53,16 @@ func stdTree(b *builder, o *object, t *Type, depth int) *Value {
 // maxTreeDepth bounds the way from one node of a tree to the next.
 const maxTreeDepth = 128
 
-// nextNode goes from one node of a tree to the next in order.
-func (b *builder) nextNode(at uint64) (uint64, bool) {
-	right, err := b.r.proc.ReadWord(at + treeRight)
+// following goes from one node of a tree to the next in order; the offsets are
+// those of its neighbours' addresses.
+func (b *builder) following(at, toLeft, toRight, toParent uint64) (uint64, bool) {
+	right, err := b.r.proc.ReadWord(at + toRight)
 	if err != nil {
 		return 0, false
 	}
 	if right != 0 {
 		for range maxTreeDepth {
-			left, err := b.r.proc.ReadWord(right + treeLeft)
+			left, err := b.r.proc.ReadWord(right + toLeft)
 			if err != nil {
 				return 0, false
 			}
@@ -73,15 +74,15 @@ func (b *builder) nextNode(at uint64) (uint64, bool) {
 		return 0, false
 	}
 	for range maxTreeDepth {
-		up, err := b.r.proc.ReadWord(at + treeParent)
+		up, err := b.r.proc.ReadWord(at + toParent)
 		if err != nil {
 			return 0, false
 		}
-		r, err := b.r.proc.ReadWord(up + treeRight)
+		left, err := b.r.proc.ReadWord(up + toLeft)
 		if err != nil {
 			return 0, false
 		}
-		if r != at {
+		if left == at {
 			return up, true
 		}
 		at = up

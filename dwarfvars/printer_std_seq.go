@@ -68,12 +68,16 @@ func stdBitVector(b *builder, o, impl *object, depth int) *Value {
 		return nil
 	}
 	n := 8*(last-first) + bit
-	v := b.text(o, fmt.Sprintf("std::vector<bool> of length %d, capacity %d", n, 8*(end-first)))
+	return b.bits(b.text(o, fmt.Sprintf("std::vector<bool> of length %d, capacity %d", n, 8*(end-first))), first, n)
+}
+
+// bits reads n packed elements from first on.
+func (b *builder) bits(v *Value, first, n uint64) *Value {
 	v.Compound = true
 	for i := range min(n, uint64(b.opts.MaxElements)) {
 		word, err := b.r.readInt(first+i/8, 1, false)
 		if err != nil {
-			return fail(o.typ, err)
+			return fail(v.typ, err)
 		}
 		v.Parts = append(v.Parts, Part{Value: &Value{Text: fmt.Sprint(word>>(i%8)&1 == 1)}})
 	}
@@ -149,8 +153,9 @@ func plural(n uint64) string {
 }
 
 // chain walks a list of nodes up to its end, a node's address or 0, and counts
-// what can be shown of it. The element lies at off in a node.
-func (b *builder) chain(o *object, name string, elem *Type, first, end, off uint64, depth int) *Value {
+// what can be shown of it. The next node's address lies at link in a node, the
+// element at off.
+func (b *builder) chain(o *object, name string, elem *Type, first, end, link, off uint64, depth int) *Value {
 	var nodes []uint64
 	more := false
 	for at := first; at != end && at != 0; {
@@ -159,17 +164,16 @@ func (b *builder) chain(o *object, name string, elem *Type, first, end, off uint
 			break
 		}
 		nodes = append(nodes, at)
-		next, err := b.r.proc.ReadWord(at)
+		next, err := b.r.proc.ReadWord(at + link)
 		if err != nil {
 			break
 		}
 		at = next
 	}
-	text := name + " = "
 	if len(nodes) == 0 {
 		return b.text(o, "empty "+name)
 	}
-	text = fmt.Sprintf("%s of length %d", name, len(nodes))
+	text := fmt.Sprintf("%s of length %d", name, len(nodes))
 	if more {
 		text = fmt.Sprintf("%s of length %d or more", name, len(nodes))
 	}
@@ -191,7 +195,7 @@ func stdList(b *builder, o *object, t *Type, depth int) *Value {
 		return nil
 	}
 	align := b.align(elem)
-	return b.chain(o, "std::list", elem, first, head.addr, up(16, align), depth)
+	return b.chain(o, "std::list", elem, first, head.addr, 0, up(16, align), depth)
 }
 
 func stdForwardList(b *builder, o *object, t *Type, depth int) *Value {
@@ -200,7 +204,7 @@ func stdForwardList(b *builder, o *object, t *Type, depth int) *Value {
 	if elem == nil || !ok {
 		return nil
 	}
-	return b.chain(o, "std::forward_list", elem, first, 0, up(8, b.align(elem)), depth)
+	return b.chain(o, "std::forward_list", elem, first, 0, 0, up(8, b.align(elem)), depth)
 }
 
 // up rounds n up to a multiple of align.

@@ -46,27 +46,7 @@ func stdVariant(b *builder, o *object, t *Type, depth int) *Value {
 	if !ok || !ok2 {
 		return nil
 	}
-	i, err := b.uint(&index, true)
-	if err != nil {
-		return fail(o.typ, err)
-	}
-	name := t.Name()
-	if int64(i) < 0 || i == resize(^uint64(0), int(index.size), false) {
-		return b.text(o, name+" [no contained value]")
-	}
-	elem := t.typeArg(int(i))
-	if elem == nil {
-		return fail(o.typ, &CorruptExpression{fmt.Errorf("alternative number %d", i)})
-	}
-	size, err := b.sizeOf(elem)
-	if err != nil {
-		return fail(o.typ, err)
-	}
-	part := u.part(elem, 0, size)
-	v := b.text(o, fmt.Sprintf("%s [index %d]", name, i))
-	v.Compound = true
-	v.Parts = []Part{{Value: b.value(&part, depth+1)}}
-	return v
+	return b.alternativeOf(o, t, &index, &u, depth)
 }
 
 // tupleHeads are the elements of a tuple, which is a chain of bases.

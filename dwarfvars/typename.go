@@ -17,16 +17,18 @@ func (t *Type) Name() string {
 	return t.shown
 }
 
-// shorten writes the names of C++'s strings as people do.
+// shorten writes names of the C++ library as people do: without the namespaces
+// that tell its versions apart, and strings by their usual name.
 func shorten(name string) string {
+	for _, inline := range [...]string{"std::__cxx11::", "std::__1::"} {
+		name = strings.ReplaceAll(name, inline, "std::")
+	}
 	if !strings.Contains(name, "basic_string") {
 		return name
 	}
-	for _, inline := range [...]string{"__cxx11::", "__1::", ""} {
-		for _, end := range [...]string{" >", ">"} {
-			name = strings.ReplaceAll(name, "std::"+inline+"basic_string<char, std::char_traits<char>, std::allocator<char>"+end, "std::string")
-			name = strings.ReplaceAll(name, "std::"+inline+"basic_string_view<char, std::char_traits<char>"+end, "std::string_view")
-		}
+	for _, end := range [...]string{" >", ">"} {
+		name = strings.ReplaceAll(name, "std::basic_string<char, std::char_traits<char>, std::allocator<char>"+end, "std::string")
+		name = strings.ReplaceAll(name, "std::basic_string_view<char, std::char_traits<char>"+end, "std::string_view")
 	}
 	return name
 }

@@ -11,7 +11,7 @@
 # run there, because their paths end up in the cores. It installs nothing.
 # Debian packages that it uses:
 #   gcc g++ libc6-dev binutils gdb zstd xz-utils dwz elfutils musl-tools
-#   clang-19 llvm-19 rustc, and Go 1.22 or newer
+#   clang-19 llvm-19 libc++-19-dev libc++abi-19-dev rustc, and Go 1.22 or newer
 # A case whose tool is missing is skipped with a line that says so; the files
 # that are there stay. src/README.md tells how to add a case.
 #

@@ -33,5 +33,11 @@ vars_go() {
 	CGO_ENABLED=0 go_build govars "$@" && run govars && ship govars && finish govars
 }
 
-make_vars-go() { vars_go; }
 make_vars-go-O0() { vars_go -gcflags=all=-N\ -l; }
+
+# libc++ is linked in, so that no library has to be shipped.
+make_vars-libcxx() {
+	need clang++-19 || return $?
+	[ -e /usr/lib/llvm-19/include/c++/v1/vector ] || { say "skip $case: libc++-19-dev is not installed"; return $skipped; }
+	vars_cxx compile clang++-19 -fdebug-compilation-dir=/src -stdlib=libc++ -static-libstdc++ -fstandalone-debug -O0 -g -w
+}

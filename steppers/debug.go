@@ -62,13 +62,14 @@ type foundRow struct {
 	lib        *libstate.Library // nil for none
 	lookup, ra arch.Address
 	row        cfi.Row
-	faults     bool // the function is Go's sigpanic: it was not called from its return address
+	fn         image.GoFunc // where the row alone does not lead to the caller
 }
 
 // calleeRegs answers the registers of a frame by DWARF number.
 type calleeRegs struct {
 	arch  *arch.Arch
 	frame *unwind.Frame
+	sp    arch.Address // as the row counts from it: another than the frame's where that changed stacks
 }
 
 var errNoRegister = errors.New("its value is not known in this frame")
@@ -76,6 +77,9 @@ var errNoRegister = errors.New("its value is not known in this frame")
 // DWARFReg implements op.Registers.
 func (c *calleeRegs) DWARFReg(n uint64) (uint64, error) {
 	if r, ok := c.arch.FromDWARF(n); ok {
+		if r == c.arch.SP {
+			return c.sp, nil
+		}
 		if v, _, ok := c.frame.Reg(r); ok {
 			return v, nil
 		}
@@ -100,19 +104,52 @@ func (s *DebugStepper) step(x *cfiScratch, in, out *unwind.Frame) unwind.Status 
 	if found == nil {
 		return unwind.StatusNotMe
 	}
-	x.regs = calleeRegs{s.arch, in}
-	cfa, err := found.row.CFAValue(&x.machine, &x.regs, in.Walker().ProcessState())
+	x.regs = calleeRegs{s.arch, in, in.SP()}
+	if found.fn != image.GoOther && !interrupted(in) {
+		if status, done := s.goStep(x, found, in, out); done {
+			return status
+		}
+	}
+	return s.apply(x, &found.row, in, out)
+}
+
+// apply makes out the caller by the row.
+func (s *DebugStepper) apply(x *cfiScratch, row *cfi.Row, in, out *unwind.Frame) unwind.Status {
+	cfa, err := row.CFAValue(&x.machine, &x.regs, in.Walker().ProcessState())
 	if err != nil {
 		if out.Tracing() {
 			out.Notef("%v", err)
 		}
 		return unwind.StatusNotMe
 	}
-	status := s.restore(x, &found.row, cfa, in, out)
-	if found.faults && status == unwind.StatusSuccess {
-		out.SetNonCall(true)
+	return s.restore(x, row, cfa, in, out)
+}
+
+// goStep steps from a function of Go's runtime that the row alone does not lead
+// out of; false where it does after all.
+func (s *DebugStepper) goStep(x *cfiScratch, found *foundRow, in, out *unwind.Frame) (unwind.Status, bool) {
+	g := goFrame{in, out, in.Walker().ProcessState()}
+	var status unwind.Status
+	switch found.fn {
+	case image.GoMcall, image.GoMorestack:
+		return g.leave(found.fn)
+	case image.GoEntry:
+		g.note("Go's start-up code: the outermost frame")
+		return unwind.StatusStackBottom, true
+	case image.GoSigpanic:
+		status = s.apply(x, &found.row, in, out)
+		out.SetNonCall(status == unwind.StatusSuccess)
+	case image.GoCrosscall2:
+		if status = s.apply(x, &found.row, in, out); status == unwind.StatusSuccess {
+			g.hostRegisters()
+		}
+	default:
+		cfa, _ := found.row.CFAValue(&x.machine, &x.regs, g.p)
+		if x.regs.sp, status = g.stackPointer(found.fn, cfa-in.SP()); status == unwind.StatusSuccess {
+			status = s.apply(x, &found.row, in, out)
+		}
 	}
-	return status
+	return status, true
 }
 
 // findRow returns the frame's row; nil when there is none.
@@ -140,8 +177,7 @@ func (s *DebugStepper) findRow(x *cfiScratch, in, out *unwind.Frame) *foundRow {
 		return nil
 	}
 	f.lib, f.lookup, f.ra = lib, lookup, ra
-	entry := s.resolve(lib).GoPanicEntry()
-	f.faults = entry != 0 && f.row.FDE.Start == entry
+	f.fn = s.resolve(lib).GoFunc(f.row.FDE.Start)
 	return f
 }
 

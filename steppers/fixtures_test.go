@@ -48,6 +48,7 @@ func TestFixtureSteppers(t *testing.T) {
 		{"amd64-bad-sp", "lose_stack/context", unwind.EndNoStepper},
 		{"amd64-fiber", "crash/context body/cfi fiber_main/cfi ?/cfi", unwind.EndBottom},
 		{"amd64-musl-static", "fill/context visit/cfi main/cfi libc_start_main_stage2/cfi _start/scan", unwind.EndBottom},
+		{"amd64-go-cgo", "*", unwind.EndBottom},
 		{"amd64-signal-altstack", "*", unwind.EndBottom},
 		{"amd64-stripped", "*", unwind.EndBottom},
 		{"amd64-static-pie", "*", unwind.EndBottom},

@@ -1,6 +1,10 @@
 package elffile
 
-import "github.com/corewalk/corewalk/internal/binbuf"
+import (
+	"iter"
+
+	"github.com/corewalk/corewalk/internal/binbuf"
+)
 
 // ByName finds a defined symbol by its exact name, versions aside: "memcpy"
 // finds "memcpy@@GLIBC_2.14" before "memcpy@GLIBC_2.2.5", and global symbols
@@ -33,6 +37,23 @@ func (t *SymTab) ByName(name string) (Sym, bool) {
 		}
 	}
 	return best, rank >= 0
+}
+
+// WithPrefix iterates over the defined functions whose names begin with prefix,
+// in the table's order. It reads only the names that begin with its first byte.
+func (t *SymTab) WithPrefix(prefix string) iter.Seq[Sym] {
+	return func(yield func(Sym) bool) {
+		for i, n := 1, t.Len(); i < n && prefix != ""; i++ {
+			off := uint64(t.nameOff(i))
+			b, ok := binbuf.Slice(t.strs, off, uint64(len(prefix)))
+			if !ok || off == 0 || b[0] != prefix[0] || string(b) != prefix {
+				continue
+			}
+			if s := t.sym(i); s.Defined() && s.IsFunc() && !yield(s) {
+				return
+			}
+		}
+	}
 }
 
 // matchName answers 1 when the string at off is name or its default version, 0

@@ -53,7 +53,7 @@ type Image struct {
 	damagedOnce sync.Once
 
 	goOnce  sync.Once
-	goPanic uint64
+	goFuncs map[uint64]GoFunc
 
 	warnMu   sync.Mutex
 	warnings []string

@@ -231,7 +231,7 @@ func TestNil(t *testing.T) {
 	_, ok := im.SymbolAt(1)
 	_, byName := im.SymbolByName("main")
 	if im.ELF() != nil || im.DWARF() != nil || im.EHFrame() != nil || im.DebugFrame() != nil || im.DebugPath() != "" ||
-		im.HasSymTab() || im.HasDynSym() || im.GoPanicEntry() != 0 || ok || byName {
+		im.HasSymTab() || im.HasDynSym() || im.GoFunc(0) != image.GoOther || ok || byName {
 		t.Error("a nil image answers")
 	}
 }
@@ -253,11 +253,19 @@ func TestFromMemory(t *testing.T) {
 	}
 }
 
-func TestGoPanicEntry(t *testing.T) {
-	for name, want := range map[string]bool{"amd64-go-nil": true, "amd64-pie": false} {
-		if got := open(t, fixture.Get(t, name).Binary(t), t.TempDir()).GoPanicEntry(); (got != 0) != want {
-			t.Errorf("%s: %#x", name, got)
+func TestGoFunc(t *testing.T) {
+	im := open(t, fixture.Get(t, "amd64-go-cgo").Binary(t), t.TempDir())
+	for name, want := range map[string]image.GoFunc{
+		"runtime.sigpanic": image.GoSigpanic, "runtime.asmcgocall.abi0": image.GoAsmcgocall, "runtime.asmcgocall": image.GoOther,
+		"runtime.mcall": image.GoMcall, "crosscall2": image.GoCrosscall2, "time.now": image.GoSPInR12, "main.main": image.GoOther,
+	} {
+		s, ok := im.SymbolByName(name)
+		if got := im.GoFunc(s.Value); !ok || got != want {
+			t.Errorf("%s, found %v: %d, want %d", name, ok, got, want)
 		}
+	}
+	if got := open(t, fixture.Get(t, "amd64-pie").Binary(t), t.TempDir()).GoFunc(0); got != image.GoOther {
+		t.Errorf("in a program of C: %d", got)
 	}
 }
 
@@ -268,5 +276,16 @@ func TestDebugFrame(t *testing.T) {
 	}
 	if im := open(t, fixture.Get(t, "amd64-pie").Binary(t), t.TempDir()); im.DebugFrame() != nil {
 		t.Error("a .debug_frame out of nothing")
+	}
+}
+
+func BenchmarkGoFunc(b *testing.B) {
+	path := fixture.Get(b, "amd64-go-cgo").Binary(b)
+	for b.Loop() {
+		im, err := image.NewCache(nil).Open(path)
+		if err != nil {
+			b.Fatal(err)
+		}
+		im.GoFunc(0)
 	}
 }

@@ -1,0 +1,264 @@
+package steppers
+
+import (
+	"github.com/corewalk/corewalk/internal/image"
+	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// Go's runtime changes stacks below some of its functions, which the call frame
+// information of these functions does not tell. A thread has a stack of its own,
+// that of its g0, and runs goroutines on theirs. Scheduler, garbage collector and
+// C run on g0's; there, C may call Go, back on the goroutine's.
+//
+// Offsets in bytes of what the runtime keeps, on 64-bit machines: of struct g
+// (stack.lo 0, stack.hi 8), of gobuf inside it, and of struct m (g0 0, gsignal
+// 72). They have been the same in all of Go 1.17 to 1.26, but for m.curg, which
+// is looked for.
+const (
+	goStackHi = 8
+	goM       = 48
+	goSchedSP = 56
+	goSchedPC = 64
+
+	goGsignal   = 72
+	goCurgFirst = 136
+	goCurgLast  = 256
+
+	// asmcgocall keeps the depth of the goroutine's stack and g on top of g0's,
+	// before Go 1.21 above the arguments of the Windows ABI.
+	oldGoSlots = 40
+	// crosscall2 keeps C's registers this many bytes above SP, from its call on.
+	goHostRegs = 24
+)
+
+// maxCallbacks bounds the calls from C within calls from C that are told apart.
+const maxCallbacks = 1024
+
+// maxCallbackFrame bounds the stack that cgocallback takes, in bytes.
+const maxCallbackFrame = 64
+
+// A goFrame is a frame in a function that changes stacks.
+type goFrame struct {
+	in, out *unwind.Frame
+	p       unwind.ProcessState
+}
+
+// word reads the process's word at addr; 0 when it cannot be read.
+func (g *goFrame) word(addr arch.Address) uint64 {
+	v, err := g.p.ReadWord(addr)
+	if err != nil {
+		return 0
+	}
+	return v
+}
+
+// stackPointer is what SP was before the function went to another stack: what its
+// call frame information counts from. It answers StatusSuccess with SP; else what
+// the step answers. The function takes size bytes of stack, return address and all.
+func (g *goFrame) stackPointer(fn image.GoFunc, size uint64) (arch.Address, unwind.Status) {
+	sp := g.in.SP()
+	to := sp
+	switch fn {
+	case image.GoAsmcgocall:
+		to = g.beforeC()
+	case image.GoCgocallback:
+		to = g.beforeCallback(size)
+	case image.GoSystemstack:
+		if m := g.machine(); m != 0 && g.word(g.word(m)+goSchedSP) == sp {
+			to = g.word(g.current(m) + goSchedSP)
+		}
+	case image.GoSPInR12:
+		to, _, _ = g.in.Reg(arch.R12)
+	case image.GoSPInBP:
+		to, _, _ = g.in.Reg(arch.RBP)
+	}
+	if to == 0 {
+		g.note("where the function came from is not known")
+		return 0, unwind.StatusNotMe
+	}
+	if to != sp {
+		g.note("Go changed stacks, from SP %#x to %#x", to, sp)
+	}
+	return to, unwind.StatusSuccess
+}
+
+func (g *goFrame) note(format string, args ...any) {
+	if g.out.Tracing() {
+		g.out.Notef(format, args...)
+	}
+}
+
+// machine finds the m that the thread is: R14 holds a g of it, for compiled code
+// leaves that there and C restores it. 0 when it does not.
+func (g *goFrame) machine() arch.Address {
+	r14, _, ok := g.in.Reg(arch.R14)
+	if !ok {
+		return 0
+	}
+	m := g.word(r14 + goM)
+	if m == 0 || g.word(g.word(m)+goM) != m {
+		return 0
+	}
+	return m
+}
+
+// current finds m's goroutine: the first g other than its g0 and gsignal that m
+// points to and that points back.
+func (g *goFrame) current(m arch.Address) arch.Address {
+	g0, gsignal := g.word(m), g.word(m+goGsignal)
+	for at := m + goCurgFirst; at < m+goCurgLast; at += 8 {
+		if c := g.word(at); c != 0 && c != g0 && c != gsignal && g.word(c+goM) == m && g.onStack(c, g.word(c+goSchedSP)) {
+			return c
+		}
+	}
+	return 0
+}
+
+// onStack reports whether sp lies on the stack of goroutine c.
+func (g *goFrame) onStack(c, sp arch.Address) bool {
+	lo, hi := g.word(c), g.word(c+goStackHi)
+	return lo != 0 && lo < hi && sp >= lo && sp < hi
+}
+
+// beforeC is SP in asmcgocall before it went to g0's stack. There it left either
+// SP and 0 (it was on such a stack already), or SP's distance from the end of the
+// goroutine's stack, which may move, and g.
+func (g *goFrame) beforeC() arch.Address {
+	for _, at := range []arch.Address{g.in.SP(), g.in.SP() + oldGoSlots} {
+		v, c := g.word(at), g.word(at+8)
+		switch {
+		case c == 0 && v > at && v < stackEnd(g.p, at):
+			return v
+		case c != 0 && g.onStack(c, g.word(c+goStackHi)-v):
+			return g.word(c+goStackHi) - v
+		}
+	}
+	return 0
+}
+
+// beforeCallback is SP in cgocallback, which takes size bytes of stack, before it
+// went to the goroutine's: it left that in g0, and the older one of an outer
+// callback at SP, and so on. A panic that passed by has taken them away.
+//
+// The frame's own SP is returned where C's is not to be had: what cgocallback
+// left on the goroutine's stack leads past C to the Go code that called it.
+func (g *goFrame) beforeCallback(size uint64) arch.Address {
+	m := g.machine()
+	if m == 0 {
+		return g.in.SP()
+	}
+	sp := g.word(g.word(m) + goSchedSP)
+	seen, ok := g.lastOnStack(sp)
+	for range maxCallbacks {
+		if !ok || sp > seen {
+			break
+		}
+		sp = g.word(sp)
+	}
+	if _, called := callBefore(g.p, g.word(sp+size-8)); !called || !ok || sp <= seen || g.onStack(g.current(m), sp) {
+		return g.in.SP()
+	}
+	return sp
+}
+
+// lastOnStack is SP of the oldest frame walked so far that is on the same stack
+// as addr; 0 for none. It answers false where an inner callback did not lead
+// there either.
+func (g *goFrame) lastOnStack(addr arch.Address) (arch.Address, bool) {
+	stack, known, _ := mappingAt(g.p, addr)
+	for f := g.in.PrevFrame(); f != nil && known; f = f.PrevFrame() {
+		if sp := f.SP(); sp >= stack.Start && sp < stack.End {
+			return sp, true
+		}
+		if f.RA() == g.in.RA() {
+			return 0, false
+		}
+	}
+	return 0, known
+}
+
+// leave steps from mcall and morestack, which never return. It answers false where
+// morestack has not changed stacks. Where the thread's stack went before is not
+// known the walk ends: Go's scheduler may be taken for the bottom.
+func (g *goFrame) leave(fn image.GoFunc) (unwind.Status, bool) {
+	m := g.machine()
+	g0, sp := g.word(m), g.in.SP()
+	if fn == image.GoMcall {
+		sp += 8 // its argument
+	}
+	if m != 0 && g.word(g0+goSchedSP) == sp {
+		if fn == image.GoMorestack && g.resume(g.current(m)) || g.callerOfCallback(g0) || g.resume(g0) {
+			return unwind.StatusSuccess, true
+		}
+	} else if m != 0 && fn == image.GoMorestack {
+		return 0, false
+	}
+	g.note("Go's scheduler runs from here; what ran before is not known")
+	return unwind.StatusStackBottom, true
+}
+
+// resume makes out what a goroutine left off at: for g0, what the thread began its
+// scheduler in.
+func (g *goFrame) resume(c arch.Address) bool {
+	sp, pc := g.word(c+goSchedSP), g.word(c+goSchedPC)
+	if _, ok := callBefore(g.p, pc); !ok || sp == 0 || c == 0 {
+		return false
+	}
+	g.note("Go left this stack at SP %#x", sp)
+	g.caller(pc, unwind.AtAddress(c+goSchedPC), sp, unwind.AtAddress(c+goSchedSP))
+	return true
+}
+
+// callerOfCallback makes out the caller of a cgocallback that left g0's stack; its
+// goroutine is not the thread's any more. It answers false where g0 was not left
+// there: cgocallback keeps at SP where the stack was left before.
+func (g *goFrame) callerOfCallback(g0 arch.Address) bool {
+	sp := g.word(g0 + goSchedSP)
+	if before := g.word(sp); before < sp || before >= stackEnd(g.p, sp) {
+		return false
+	}
+	for at := sp + 8; at < sp+maxCallbackFrame; at += 8 {
+		ra := g.word(at)
+		if site, ok := callBefore(g.p, ra); ok && site.Target != 0 {
+			g.note("C called Go at SP %#x", at+8)
+			g.caller(ra, unwind.AtAddress(at), at+8, unwind.Location{})
+			return true
+		}
+	}
+	return false
+}
+
+// caller fills out in with what is known where no function returned: Go's compiled
+// code keeps nothing in registers but the g.
+func (g *goFrame) caller(pc arch.Address, pcLoc unwind.Location, sp arch.Address, spLoc unwind.Location) {
+	a := g.p.Arch()
+	r14, loc, known := g.in.Reg(arch.R14)
+	g.out.ForgetRegs()
+	if known {
+		g.out.SetReg(arch.R14, r14, loc)
+	}
+	g.out.SetReg(a.PC, pc, pcLoc)
+	g.out.SetReg(a.SP, sp, spLoc)
+	g.out.SetTrust(unwind.TrustCFI)
+}
+
+// hostRegisters restores what crosscall2 keeps for C, which its call frame
+// information leaves out. BP comes last, and is crosscall2's own where that has
+// set up a frame pointer before: C's is then where it points.
+func (g *goFrame) hostRegisters() {
+	at := g.in.SP() + goHostRegs
+	for _, r := range []arch.Reg{arch.RBX, arch.R12, arch.R13, arch.R14, arch.R15, arch.RBP} {
+		v, err := g.p.ReadWord(at)
+		if err == nil && r == arch.RBP && v == at+8 {
+			at = v
+			v, err = g.p.ReadWord(at)
+		}
+		if err == nil {
+			g.out.SetReg(r, v, unwind.AtAddress(at))
+		} else {
+			g.out.ForgetReg(r)
+		}
+		at += 8
+	}
+}

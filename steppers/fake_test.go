@@ -138,6 +138,8 @@ const (
 	raMusl    = 0x1112
 	fnGoexit  = 0x1120
 	fnContext = 0x1140
+	fnGoClone = 0x1150
+	raGoClone = 0x1152
 )
 
 var text = map[int][]byte{
@@ -157,6 +159,7 @@ var text = map[int][]byte{
 	fnClone:   {0x0f, 0x05, 0xff, 0xd0, 0x48, 0x89, 0xc7, 0xb8, 60, 0, 0, 0, 0x0f, 0x05},
 	fnMusl:    {0xff, 0xd0, 0x89, 0xc7, 0x31, 0xc0, 0xb0, 60, 0x0f, 0x05, 0xf4},
 	fnContext: {0x48, 0x89, 0xdc, 0x48, 0x8b, 0x3c, 0x24, 0x48, 0x85, 0xff},
+	fnGoClone: {0xff, 0xd0, 0xbf, 0x6f, 0, 0, 0, 0xb8, 60, 0, 0, 0, 0x0f, 0x05},
 	fnGoexit:  {0x90, 0xe8, 0, 0, 0, 0, 0x90},
 }
 
@@ -167,6 +170,7 @@ var names = []unwind.Symbol{
 	{Name: "viatail", Addr: fnViaTail, Size: 6}, {Name: "other", Addr: fnOther, Size: 1}, {Name: "wrong", Addr: fnWrong, Size: 6},
 	{Name: "__restore_rt", Addr: restorer1, Size: 9}, {Name: "restore2", Addr: restorer2, Size: 7}, {Name: "_start", Addr: fnStart, Size: 8},
 	{Name: "clone", Addr: fnClone, Size: 14}, {Name: "__clone", Addr: fnMusl, Size: 11}, {Name: "runtime.goexit.abi0", Addr: fnGoexit, Size: 7},
+	{Name: "runtime.clone.abi0", Addr: fnGoClone, Size: 14},
 }
 
 // symbols answers symbols at a load bias.

@@ -138,6 +138,44 @@ func TestFrameFuncHelper(t *testing.T) {
 	}
 }
 
+// Return addresses that no call can be seen before: in a library whose file is
+// lost and whose code is not in the dump, and in a signal's restorer, to which
+// the kernel makes handlers return. Only a frame pointer may lead there.
+func TestFrameFuncWithoutCall(t *testing.T) {
+	const lost, data = 0x9000_0000, 0x9100_0000
+	for _, tc := range []struct {
+		name       string
+		ra         uint64
+		pc         uint64 // in the file
+		sp, fp     uint64
+		want, bare bool // with symbols, and without
+	}{
+		{name: "code that is not to be had", ra: lost + 0x123, pc: fnCallee + 8, sp: slot - 24, fp: slot - 8, want: true, bare: true},
+		{name: "data that is not to be had", ra: data + 0x123, pc: fnCallee + 8, sp: slot - 24, fp: slot - 8},
+		{name: "code that is not to be had, on top of the stack", ra: lost + 0x123, pc: fnLeaf, sp: slot, fp: fpCaller},
+		{name: "a restorer", ra: bias + restorer1, pc: fnCallee + 8, sp: slot - 24, fp: slot - 8, want: true, bare: true},
+		{name: "the other restorer", ra: bias + restorer2, pc: fnCallee + 8, sp: slot - 24, fp: slot - 8, want: true, bare: true},
+		{name: "into a restorer", ra: bias + restorer1 + 7, pc: fnCallee + 8, sp: slot - 24, fp: slot - 8},
+		{name: "a restorer on top of the stack", ra: bias + restorer1, pc: fnLeaf, sp: slot, fp: fpCaller},
+	} {
+		for name, syms := range map[string]unwind.SymbolReader{"named": symbols(names), "bare": nil} {
+			t.Run(tc.name+", "+name, func(t *testing.T) {
+				p := newProc(map[string]uint64{"rip": bias + tc.pc, "rsp": tc.sp, "rbp": tc.fp})
+				for start, perm := range map[uint64]libstate.Perm{lost: libstate.Read | libstate.Exec, data: libstate.Read} {
+					p.segs = append(p.segs, seg{m: libstate.Mapping{Start: start, End: start + 0x1000, Perm: perm}})
+				}
+				p.put(slot-8, fpCaller, tc.ra)
+				w := walker(t, mapper{p}, syms, frameFunc(nil))
+				var exp want
+				if syms != nil && tc.want || syms == nil && tc.bare {
+					exp = want{tc.ra, slot + 8, fpCaller}
+				}
+				checkStep(t, w, must(w.InitialFrame(1)), exp, unwind.TrustFramePointer)
+			})
+		}
+	}
+}
+
 // TestFrameFuncSkipsNobody: the frame pointer is the caller's, and the call that
 // it leads to is of another function.
 func TestFrameFuncSkipsNobody(t *testing.T) {

@@ -1,6 +1,6 @@
 // Package symlookup is the default SymbolLookup: it names code addresses from
 // DWARF, with source lines and inlined calls, and from ELF symbol tables where
-// there is no DWARF.
+// there is no DWARF; procedure linkage stubs by what they lead to.
 package symlookup
 
 import (
@@ -93,6 +93,9 @@ func (l *Lookup) find(addr unwind.Address) ([]unwind.Call, error) {
 	if calls := fromDWARF(im, pc, lib.LoadBias); len(calls) > 0 {
 		return calls, nil
 	}
+	if target, start, ok := im.PLTStub(pc); ok {
+		return []unwind.Call{fromStub(target, start+lib.LoadBias)}, nil
+	}
 	if s, ok := im.SymbolAt(pc); ok {
 		return []unwind.Call{fromSymbol(s, lib.LoadBias)}, nil
 	}
@@ -102,6 +105,18 @@ func (l *Lookup) find(addr unwind.Address) ([]unwind.Call, error) {
 func fromSymbol(s elffile.Sym, bias unwind.Address) unwind.Call {
 	c := unwind.Call{Entry: s.Value + bias}
 	c.Name, c.LinkageName = display("", s.Name())
+	return c
+}
+
+// fromStub names a procedure linkage stub as debuggers do.
+func fromStub(target string, entry unwind.Address) unwind.Call {
+	const suffix = "@plt"
+	c := unwind.Call{Entry: entry}
+	c.Name, c.LinkageName = display("", target)
+	c.Name += suffix
+	if c.LinkageName != "" {
+		c.LinkageName += suffix
+	}
 	return c
 }
 

@@ -126,6 +126,31 @@ func TestLookup(t *testing.T) {
 	}
 }
 
+// Code in a procedure linkage stub has the name of what the stub leads to.
+func TestLookupStub(t *testing.T) {
+	lookup, files := load(t, fixture.Get(t, "amd64-cxx-uncaught").Binary(t))
+	got := map[string]string{}
+	s := files[0].ELF().Section(".plt")
+	for at := s.Addr; at < s.Addr+s.Size; at += 16 {
+		calls, err := lookup.LookupCalls(at+6+files[0].lib.LoadBias, nil)
+		if at == s.Addr { // which binds the others
+			if err == nil {
+				t.Errorf("the first stub is %+v", calls)
+			}
+			continue
+		}
+		if err != nil || len(calls) != 1 || calls[0].Entry != at+files[0].lib.LoadBias {
+			t.Fatalf("%#x: %+v, %v", at, calls, err)
+		}
+		got[calls[0].Name] = calls[0].LinkageName
+	}
+	for name, linkage := range map[string]string{"__cxa_throw@plt": "", "std::__throw_logic_error@plt": "_ZSt19__throw_logic_errorPKc@plt"} {
+		if l, ok := got[name]; !ok || l != linkage {
+			t.Errorf("no %s (%s) among %q", name, linkage, got)
+		}
+	}
+}
+
 func TestLookupNothing(t *testing.T) {
 	lookup, files := load(t, fixture.Get(t, "amd64-pie").Binary(t))
 	for _, addr := range []uint64{0, 1, 1<<16 + 8, files[0].lib.Start + 1<<23, ^uint64(0)} {

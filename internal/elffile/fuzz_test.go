@@ -8,7 +8,7 @@ import (
 func seeds(f *testing.F) [][]byte {
 	var all [][]byte
 	for _, k := range kinds {
-		all = append(all, sample(k.class, k.big).build(f), dynImage(f, k.class, k.big, 0x40000, 0, DT_GNU_HASH),
+		all = append(all, sample(k.class, k.big).build(f), relocImage(k.class, k.big, SHT_RELA).build(f), dynImage(f, k.class, k.big, 0x40000, 0, DT_GNU_HASH),
 			symImage(k.class, k.big, EM_PPC64, []tsym{{"f", 0x1100, 0x10, fn, gl, 1}, {"g", 0x1200, 0, no, we, 1}}).build(f))
 	}
 	return all
@@ -35,6 +35,8 @@ func touch(f *File) {
 		secs[i].Name()
 		f.SectionData(&secs[i])
 	}
+	f.RelocOf(f.Entry)
+	f.PLTReloc(1)
 	f.LookupSym(f.Entry)
 	f.SymByName("main")
 }

@@ -1,0 +1,83 @@
+package elffile
+
+// maxRelocSections bounds the sections that are searched for a relocation; files
+// have three.
+const maxRelocSections = 16
+
+// A Reloc is one relocation that the dynamic linker applies.
+type Reloc struct {
+	Offset uint64 // link-time virtual address of what it changes
+	Type   uint32 // R_..., by machine
+	Sym    uint32 // index in the dynamic symbol table; 0 for none
+	Addend uint64 // 0 where it is in the place itself (SHT_REL)
+}
+
+// relocSize is the size of an entry (gABI, "Relocation"), in bytes.
+func (f *File) relocSize(typ uint32) int {
+	if typ == SHT_RELA {
+		return 3 * f.PtrSize()
+	}
+	return 2 * f.PtrSize()
+}
+
+// RelocOf returns the relocation of the word at a link-time virtual address, of
+// those in loaded sections; false when there is none. It reads them all, in the
+// order of the sections.
+func (f *File) RelocOf(vaddr uint64) (Reloc, bool) {
+	list := f.Sections()
+	left := maxRelocSections
+	for i := range list {
+		s := &list[i]
+		if s.Flags&SHF_ALLOC == 0 || s.Type != SHT_RELA && s.Type != SHT_REL {
+			continue
+		}
+		if left--; left < 0 {
+			break
+		}
+		data, err := f.rawSection(s)
+		if err != nil {
+			continue
+		}
+		size := f.relocSize(s.Type)
+		for ; len(data) >= size; data = data[size:] {
+			c := f.cursor(data[:size], 0)
+			if f.word(&c) != vaddr {
+				continue
+			}
+			return f.reloc(data[:size]), true
+		}
+	}
+	return Reloc{}, false
+}
+
+// PLTReloc returns relocation n of those for procedure linkage stubs.
+func (f *File) PLTReloc(n uint64) (Reloc, bool) {
+	s := f.Section(".rela.plt")
+	if s == nil {
+		if s = f.Section(".rel.plt"); s == nil {
+			return Reloc{}, false
+		}
+	}
+	size := uint64(f.relocSize(s.Type))
+	data, err := f.rawSection(s)
+	if err != nil || n >= uint64(len(data))/size {
+		return Reloc{}, false
+	}
+	return f.reloc(data[n*size:][:size]), true
+}
+
+// reloc decodes an entry.
+func (f *File) reloc(data []byte) Reloc {
+	c := f.cursor(data, 0)
+	r := Reloc{Offset: f.word(&c)}
+	info := f.word(&c)
+	if f.Class == 64 {
+		r.Sym, r.Type = uint32(info>>32), uint32(info)
+	} else {
+		r.Sym, r.Type = uint32(info)>>8, uint32(info)&0xff
+	}
+	if c.Len() > 0 {
+		r.Addend = f.word(&c)
+	}
+	return r
+}

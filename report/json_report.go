@@ -54,6 +54,7 @@ func (j *jsonWriter) dump(d *Dump) {
 	j.bool("truncated", d.Truncated)
 	j.optSize("size", d.Size)
 	j.optSize("full_size", d.FullSize)
+	j.optNum("threads", d.Threads)
 	j.close('}')
 }
 

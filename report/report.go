@@ -49,6 +49,9 @@ type Dump struct {
 	Truncated bool   `json:"truncated"`
 	Size      uint64 `json:"size,omitempty"`
 	FullSize  uint64 `json:"full_size,omitempty"`
+	// Threads is how many threads the process had, where the report does not have
+	// them all; else 0.
+	Threads int `json:"threads,omitempty"`
 }
 
 // The values of Module.Status.

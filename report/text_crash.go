@@ -49,7 +49,7 @@ func (t *textWriter) where(c *Crash, nth int, thread *Thread) {
 		}
 		t.put(plain, ", ")
 	}
-	t.put(plain, "thread "+threadName(thread)+" ("+strconv.Itoa(nth)+" of "+strconv.Itoa(len(t.r.Threads))+")")
+	t.put(plain, "thread "+threadName(thread)+" ("+strconv.Itoa(nth)+" of "+strconv.Itoa(max(len(t.r.Threads), t.r.Dump.Threads))+")")
 	t.end()
 }
 

@@ -35,7 +35,7 @@ func (w *Walker) walkFrom(ctx context.Context, s *Stack, top *Frame) {
 	for {
 		s.Frames = append(s.Frames, f)
 		if n := len(s.Frames); n >= w.maxFrames {
-			s.End, s.Err = EndMaxFrames, fmt.Errorf("%d frames: %w", n, ErrMaxFrames)
+			s.End, s.Err = EndMaxFrames, fmt.Errorf("%w (%d)", ErrMaxFrames, n)
 			return
 		} else if n%256 == 0 && ctx.Err() != nil {
 			s.End, s.Err = EndCancelled, ctx.Err()

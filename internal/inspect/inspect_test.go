@@ -151,6 +151,9 @@ func TestThreads(t *testing.T) {
 		if got := ids(r); !slices.Equal(got, c.want) {
 			t.Errorf("crashed %d, only %v: %v, want %v", c.crashed, c.only, got, c.want)
 		}
+		if all := 4; len(c.want) == all && r.Dump.Threads != 0 || len(c.want) < all && r.Dump.Threads != all {
+			t.Errorf("only %v: %d threads of the dump", c.only, r.Dump.Threads)
+		}
 		for _, th := range r.Threads {
 			if th.Crashed != (th.ID == c.crashed) {
 				t.Errorf("thread %d crashed: %v", th.ID, th.Crashed)

@@ -36,6 +36,11 @@ func (in *inspection) threads(ctx context.Context, r *report.Report) {
 	if in.Signal != nil {
 		crashed = unwind.ThreadID(in.Signal.TID)
 	}
+	defer func(all int) {
+		if len(r.Threads) < all {
+			r.Dump.Threads = all
+		}
+	}(len(ids))
 	ids = slices.Clone(ids)
 	if in.opts.Threads != nil {
 		ids = slices.DeleteFunc(ids, func(id unwind.ThreadID) bool { return !slices.Contains(in.opts.Threads, id) })

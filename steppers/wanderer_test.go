@@ -94,10 +94,10 @@ func TestCallChecker(t *testing.T) {
 	for name, syms := range map[string]unwind.SymbolReader{"named": symbols(names), "bare": nil} {
 		c := steppers.NewCallChecker(walker(t, mapper{p}, syms))
 		if target, ok := c.IsPrevInstrACall(bias + raCaller); !ok || target != bias+fnCallee {
-			t.Errorf("%s: call before %#x: %#x, %v; want callee", name, bias+raCaller, target, ok)
+			t.Errorf("%s: call before %#x: %#x, %v; want callee", name, uint64(bias+raCaller), target, ok)
 		}
 		if target, ok := c.IsPrevInstrACall(bias + raSpill); !ok || target != 0 {
-			t.Errorf("%s: call before %#x: %#x, %v; want an indirect one", name, bias+raSpill, target, ok)
+			t.Errorf("%s: call before %#x: %#x, %v; want an indirect one", name, uint64(bias+raSpill), target, ok)
 		}
 		for _, addr := range []uint64{bias + fnCallee + 4, 0, 3, stack, ^uint64(0)} {
 			if _, ok := c.IsPrevInstrACall(addr); ok {

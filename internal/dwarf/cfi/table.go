@@ -75,8 +75,8 @@ func newTable(data []byte, addr uint64, cfg Config, source Source) *Table {
 	}
 	// Offsets are kept in 32 bits; what lies beyond is not reached. No linker
 	// makes such a section.
-	if uint64(len(data)) > math.MaxUint32 {
-		data = data[:math.MaxUint32:math.MaxUint32]
+	if most := uint64(math.MaxUint32); uint64(len(data)) > most {
+		data = data[:most:most]
 	}
 	return &Table{data: data, addr: addr, cfg: cfg, source: source}
 }

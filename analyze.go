@@ -18,6 +18,9 @@ type AnalyzeOptions struct {
 	Explain   bool              // tell for each frame how it was found
 	Locals    Locals            // which variables to read
 	Values    dwarfvars.Options // how much of each variable to read
+	// Structured asks for each variable's value as a tree, report.Variable.Data,
+	// besides the text.
+	Structured bool
 	// Walker options, applied after the defaults: further steppers, another lookup.
 	Walker []unwind.Option
 	// Setup, when set, may change the walker before it is used, for instance add
@@ -54,7 +57,7 @@ func (t *Target) Analyze(ctx context.Context, o AnalyzeOptions) (*report.Report,
 		p := t.parts()
 		p.Walker = w
 		r = inspect.Run(ctx, p, inspect.Options{Threads: o.Threads, NoInlines: o.NoInlines, Explain: o.Explain,
-			Locals: inspect.Locals(o.Locals), Values: o.Values})
+			Locals: inspect.Locals(o.Locals), Values: o.Values, Structured: o.Structured})
 	})
 	if fault != nil {
 		return nil, fault

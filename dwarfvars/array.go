@@ -32,7 +32,9 @@ func (b *builder) array(o *object, t *Type, n, depth int) *Value {
 	}
 	return b.elements(o, count, stride, depth, func(part *object) *Value {
 		if n+1 < len(dims) {
-			return b.array(part, t, n+1, depth+1)
+			row := b.array(part, t, n+1, depth+1)
+			row.row = true
+			return row
 		}
 		part.typ = t.target()
 		return b.value(part, depth+1)

@@ -11,7 +11,9 @@ import (
 func (b *builder) value(o *object, depth int) *Value {
 	t := o.typ.strip()
 	if depth > b.opts.MaxDepth {
-		return b.text(o, "{...}")
+		v := b.text(o, "{...}")
+		v.More = true
+		return v
 	}
 	switch t.tag {
 	case 0:

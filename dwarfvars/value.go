@@ -22,6 +22,7 @@ type Value struct {
 	typ     *Type
 	style   style
 	printed bool // by a printer
+	row     bool // of an array of several dimensions; typ is the whole array's
 }
 
 // A Part is a member or an element of a compound value.
@@ -42,9 +43,10 @@ const (
 	brackets              // [1, 2], of Rust
 )
 
-// Type is the type's name, "" when it is not known.
+// Type is the type's name, "" when it is not known or, as that of a row of a
+// matrix, has no name.
 func (v *Value) Type() string {
-	if v.typ == nil {
+	if v.typ == nil || v.row {
 		return ""
 	}
 	return v.typ.Name()

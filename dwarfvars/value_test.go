@@ -149,6 +149,16 @@ func TestWhere(t *testing.T) {
 		}
 		a.Close()
 	}
+	o := newScene(t, "amd64-vars-rust-O2")
+	at := o.frame(t, "stop")
+	p, err := o.At(o.frames, at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	if got := p.Where(o.variable(t, at, "why")); got != "pieces: nowhere; register rdi" {
+		t.Errorf("why: %q", got)
+	}
 	// A callee saved what the caller keeps in a register.
 	n := s.frame(t, "arrays")
 	a, _ := s.At(s.frames, n)

@@ -8,9 +8,11 @@ import (
 	"github.com/corewalk/corewalk/unwind"
 )
 
-// Where says in words where a variable is in the frame: "0x7ffc10", "register
-// rbx", "register rbx, saved at 0x7ffc10", "constant", "rbx and 0x7ffc10" for
-// one in pieces; "" when it is nowhere.
+// Where says in words where a variable is in the frame: "memory at 0x7ffc10",
+// "register rbx", "register rbx, saved at 0x7ffc10", "computed" (it has no place
+// but a value), "constant", "optimised away" (a pointer of which only what it
+// points to is known), "pieces: register rbx; memory at 0x7ffc10"; "" when it is
+// nowhere.
 func (a *Activation) Where(v *LocalVar) string {
 	if !a.owns(v) || !a.inScope(v) {
 		return ""
@@ -20,13 +22,16 @@ func (a *Activation) Where(v *LocalVar) string {
 		return ""
 	}
 	if loc.Kind != op.Composite {
-		return a.where(&loc, "register ")
+		return a.where(&loc)
 	}
-	const most = 4
+	const most, nowhere = 4, "nowhere"
 	var words []string
 	for i := range loc.Pieces {
-		w := a.where(&loc.Pieces[i].Loc, "")
-		if w == "" || len(words) > 0 && words[len(words)-1] == w {
+		w := a.where(&loc.Pieces[i].Loc)
+		if w == "" {
+			w = nowhere
+		}
+		if len(words) > 0 && words[len(words)-1] == w {
 			continue
 		}
 		if len(words) == most {
@@ -35,15 +40,21 @@ func (a *Activation) Where(v *LocalVar) string {
 		}
 		words = append(words, w)
 	}
-	return strings.Join(words, " and ")
+	switch {
+	case len(words) == 0, len(words) == 1 && words[0] == nowhere:
+		return ""
+	case len(words) == 1: // all pieces alike
+		return words[0]
+	}
+	return "pieces: " + strings.Join(words, "; ")
 }
 
-func (a *Activation) where(loc *op.Location, register string) string {
+func (a *Activation) where(loc *op.Location) string {
 	switch loc.Kind {
 	case op.Memory:
-		return fmt.Sprintf("%#x", loc.Addr)
+		return fmt.Sprintf("memory at %#x", loc.Addr)
 	case op.Register:
-		name := register + a.r.regName(loc.Reg)
+		name := "register " + strings.TrimPrefix(a.r.regName(loc.Reg), "register ")
 		r, ok := a.r.arch.FromDWARF(loc.Reg)
 		if !ok {
 			return name

@@ -64,6 +64,37 @@ func (j *jsonWriter) variable(v *Variable) {
 	j.optStr("reason", v.Reason)
 	j.optStr("location", v.Location)
 	j.optStr("expression", v.Expression)
+	if v.Data != nil {
+		j.key("data")
+		j.data(v.Data)
+	}
+	j.close('}')
+}
+
+func (j *jsonWriter) data(d *Data) {
+	j.open('{', true)
+	j.str("kind", d.Kind)
+	j.optStr("type", d.Type)
+	j.optStr("text", d.Text)
+	j.optAddr("address", d.Address)
+	j.optStr("error", d.Error)
+	if len(d.Children) > 0 {
+		array(j, "children", d.Children, (*jsonWriter).child)
+	}
+	j.optBool("truncated", d.Truncated)
+	j.close('}')
+}
+
+func (j *jsonWriter) child(c *Child) {
+	j.open('{', true)
+	j.optStr("name", c.Name)
+	if c.Key != nil {
+		j.key("key")
+		j.data(c.Key)
+	}
+	j.optNum("repeat", c.Repeat)
+	j.key("data")
+	j.data(&c.Data)
 	j.close('}')
 }
 

@@ -15,8 +15,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// fill sets everything that v holds, with two elements in each list.
-func fill(v reflect.Value, n *int) {
+// fill sets everything that v holds, with two elements in each list. Of types that
+// hold themselves there are two levels.
+func fill(v reflect.Value, n *int, in ...reflect.Type) {
 	*n++
 	if v.Type() == reflect.TypeFor[time.Time]() {
 		v.Set(reflect.ValueOf(time.Date(2026, 1, 2, 3, 4, 5, 6000, time.FixedZone("", 3600))))
@@ -26,19 +27,28 @@ func fill(v reflect.Value, n *int) {
 		v.Set(reflect.ValueOf(Location{Address: Addr(*n)}))
 		return
 	}
-	switch v.Kind() {
+	levels := 0
+	for _, t := range in {
+		if (v.Kind() == reflect.Slice || v.Kind() == reflect.Pointer) && t == v.Type().Elem() {
+			levels++
+		}
+	}
+	if levels >= 2 {
+		return
+	}
+	switch in = append(slices.Clip(in), v.Type()); v.Kind() {
 	case reflect.Struct:
 		for i := range v.NumField() {
-			fill(v.Field(i), n)
+			fill(v.Field(i), n, in...)
 		}
 	case reflect.Slice:
 		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
 		for i := range 2 {
-			fill(v.Index(i), n)
+			fill(v.Index(i), n, in...)
 		}
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
-		fill(v.Elem(), n)
+		fill(v.Elem(), n, in...)
 	case reflect.String:
 		v.SetString(fmt.Sprintf("s%d \"\\<&>\né日\u2044\U0001f600", *n))
 	case reflect.Bool:

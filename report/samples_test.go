@@ -76,8 +76,10 @@ func newSample(threads ...Thread) *Report {
 func sampleQueue() *Report {
 	top := with(at("visit", "queue.c", 15), "n=0x55b8982216f0", "depth=0")
 	top.Locals = []Variable{
-		{Name: "p", Type: "struct payload *", Value: "(struct payload *) 0x0", Status: StatusSuccess, Location: "rbx"},
-		{Name: "weights", Type: "int[2]", Value: "{0, 2}", Status: StatusSuccess},
+		{Name: "p", Type: "struct payload *", Value: "(struct payload *) 0x0", Status: StatusSuccess, Location: "register rbx",
+			Data: &Data{Kind: "pointer", Text: "0x0"}},
+		{Name: "weights", Type: "int[2]", Value: "{0, 2}", Status: StatusSuccess, Data: &Data{Kind: "array", Address: 0x7ffc10,
+			Children: []Child{{Data: Data{Kind: "int", Type: "int", Text: "0", Address: 0x7ffc10}}, {Data: Data{Kind: "int", Type: "int", Text: "2", Address: 0x7ffc14}}}}},
 		{Name: "label", Type: "char[3]", Value: `"n2"`, Status: StatusSuccess},
 		{Name: "buf", Type: "char *", Status: StatusUnknown, Reason: "optimised out"},
 	}

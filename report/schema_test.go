@@ -19,7 +19,9 @@ modules[]: path base end build_id debug_id file status symbols
 threads[]: id name crashed registers end frames
 threads[].frames[]: index physical pc sp cfa module offset function source inlined tail signal trust stepper return_address_location args locals explain
 threads[].frames[].source: file line column
-threads[].frames[].args[]: name type value status reason location
+threads[].frames[].args[]: name type value status reason location data
+threads[].frames[].args[].data: kind type text address error children truncated
+threads[].frames[].args[].data.children[]: name key repeat data
 threads[].frames[].locals[]: name type value status reason location
 threads[].frames[].explain: asked rule registers notes
 threads[].frames[].explain.asked[]: stepper status detail
@@ -27,24 +29,26 @@ threads[].frames[].explain.registers[]: name value location
 warnings[]: code message module
 `
 
-// keys lists the paths of all keys that t's JSON can have.
-func keys(t reflect.Type, path string) []string {
+// keys lists the paths of all keys that t's JSON can have, those of a tree's nodes
+// once.
+func keys(t reflect.Type, path string, in ...reflect.Type) []string {
 	switch {
 	case t.Kind() == reflect.Pointer:
-		return keys(t.Elem(), path)
+		return keys(t.Elem(), path, in...)
 	case t == reflect.TypeFor[time.Time](), t == reflect.TypeFor[Location](), t == reflect.TypeFor[Registers]():
 		return nil
 	case t.Kind() == reflect.Slice:
-		return keys(t.Elem(), path+"[]")
-	case t.Kind() != reflect.Struct:
+		return keys(t.Elem(), path+"[]", in...)
+	case t.Kind() != reflect.Struct, slices.Contains(in, t):
 		return nil
 	}
 	var list []string
+	in = append(slices.Clip(in), t)
 	for i := range t.NumField() {
 		f := t.Field(i)
 		key, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		key = strings.TrimPrefix(path+"."+key, ".")
-		list = append(append(list, key), keys(f.Type, key)...)
+		list = append(append(list, key), keys(f.Type, key, in...)...)
 	}
 	return list
 }

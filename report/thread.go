@@ -106,12 +106,17 @@ type Variable struct {
 	Value string `json:"value,omitempty"` // as the text prints it
 	// Status is StatusSuccess, or says what kind of failure left the variable
 	// without a value; Reason then says it in words: "optimised out".
-	Status   string `json:"status,omitempty"`
-	Reason   string `json:"reason,omitempty"`
-	Location string `json:"location,omitempty"` // "0x7ffc10", "register rbx", "rbx and 0x7ffc10", ...
+	Status string `json:"status,omitempty"`
+	Reason string `json:"reason,omitempty"`
+	// Location says in words where the variable is: "memory at 0x7ffc10", "register
+	// rbx", "register rbx, saved at 0x7ffc10", "computed", "constant", "pieces:
+	// register rbx; memory at 0x7ffc10"; empty when it is nowhere.
+	Location string `json:"location,omitempty"`
 	// Expression is what the debugging information says of the place, when the
 	// report explains itself: "DW_OP_fbreg-24".
 	Expression string `json:"expression,omitempty"`
+	// Data is the value taken apart, when that was asked for and there is one.
+	Data *Data `json:"data,omitempty"`
 }
 
 // known reports whether v has a value to show.

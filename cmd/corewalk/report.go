@@ -141,7 +141,8 @@ func (e env) haveThreads(o operands, want []unwind.ThreadID, r *report.Report) b
 
 // analyze checks the flags and turns them into options.
 func (f *reportFlags) analyze() (corewalk.AnalyzeOptions, error) {
-	o := corewalk.AnalyzeOptions{MaxFrames: max(f.maxFrames, 0), NoInlines: f.noInlines, Explain: f.explain}
+	o := corewalk.AnalyzeOptions{MaxFrames: max(f.maxFrames, 0), NoInlines: f.noInlines, Explain: f.explain,
+		Structured: f.format == "json"}
 	if err := f.check(); err != nil {
 		return o, err
 	}

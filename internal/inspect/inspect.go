@@ -45,6 +45,8 @@ type Options struct {
 	Explain   bool              // the Walker was made with WithExplain: report what it kept
 	Locals    Locals            // which variables to read
 	Values    dwarfvars.Options // how much of each
+	// Structured says that values are wanted as trees (report.Variable.Data) too.
+	Structured bool
 }
 
 // Run analyses. The report is never nil; what could not be done is in its

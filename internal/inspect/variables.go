@@ -100,6 +100,11 @@ func (in *inspection) variable(a *dwarfvars.Activation, v *dwarfvars.LocalVar) r
 	}
 	if val.Err == nil {
 		out.Status, out.Value = report.StatusSuccess, val.String()
+		if in.opts.Structured {
+			d := data(val)
+			d.Type = "" // the variable's
+			out.Data = &d
+		}
 		return out
 	}
 	out.Status, out.Reason = report.StatusUnknown, val.Err.Error()
@@ -110,4 +115,25 @@ func (in *inspection) variable(a *dwarfvars.Activation, v *dwarfvars.LocalVar) r
 		out.Status = report.StatusOutOfScope
 	}
 	return out
+}
+
+// data is a value as the report has it. The reader has bounded the tree.
+func data(v *dwarfvars.Value) report.Data {
+	d := report.Data{Kind: string(v.Kind()), Type: v.Type(), Text: v.Text, Address: report.Addr(v.Addr), Truncated: v.More}
+	if v.Err != nil {
+		d.Error = v.Err.Error()
+	}
+	for i := range v.Parts {
+		p := &v.Parts[i]
+		c := report.Child{Name: p.Name, Data: data(p.Value)}
+		if p.Key != nil {
+			key := data(p.Key)
+			c.Key = &key
+		}
+		if p.Repeat > 1 {
+			c.Repeat = p.Repeat
+		}
+		d.Children = append(d.Children, c)
+	}
+	return d
 }

@@ -1,5 +1,6 @@
 # build  the command            test   every test
 # bench  every benchmark        fuzz   each fuzz target for FUZZTIME
+# parity compares with gdb (docs/parity.md)
 # lint   gofmt and go vet       cores  remakes testdata/cores (see testdata/README.md)
 
 GO ?= go
@@ -8,7 +9,7 @@ BENCH ?= .
 CASES ?=
 PKGS ?= ./...
 
-.PHONY: build test bench cores fuzz lint
+.PHONY: build test bench cores fuzz lint parity
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -tags nethttpomithttp2 -o corewalk ./cmd/corewalk
@@ -29,6 +30,14 @@ fuzz:
 			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$pkg; \
 		done; \
 	done
+
+# The figures and the differences; everything the tests say when one fails.
+parity:
+	@set -e; command -v gdb >/dev/null || { echo "make parity needs gdb" >&2; exit 1; }; \
+	log=$$(mktemp); trap 'rm -f "$$log"' EXIT; \
+	if $(GO) test -count=1 -v -run '^TestGDBParity$$' . ./dwarfvars >"$$log" 2>&1; then \
+		grep -E '^ *(difference|parity): |frames of [0-9]+ stacks compared|^ok' "$$log"; \
+	else cat "$$log"; exit 1; fi
 
 lint:
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then \

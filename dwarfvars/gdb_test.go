@@ -174,7 +174,7 @@ func TestGDBParity(t *testing.T) {
 	if testing.Short() {
 		t.Skip("gdb takes half a minute")
 	}
-	total := tally{}
+	groups := map[string]*parity{}
 	for _, c := range fixture.Cases(t) {
 		if !strings.Contains(c.Name, *onlyCase) {
 			continue
@@ -187,21 +187,39 @@ func TestGDBParity(t *testing.T) {
 			}
 			defer w.Close()
 			reader := target.Variables()
+			total := groups[groupOf(c.Name)]
+			if total == nil {
+				total = newParity()
+				groups[groupOf(c.Name)] = total
+			}
+			crashed, err := target.ProcessState().DefaultThread()
+			if err != nil {
+				t.Fatal(err)
+			}
 			for tid, theirs := range runGDB(t, c) {
+				total.inCrash = tid == int(crashed)
 				stack, _ := w.WalkStack(unwind.ThreadID(tid))
 				compareStack(t, c.Name, reader, stack.Frames, theirs, total)
 			}
 		})
 	}
-	t.Log(total)
+	total := logParity(t, groups)
+	if c := total.crash; *onlyCase == "" && c.ours < c.gdb {
+		t.Errorf("fewer variables of the crashing threads have a value than gdb shows: %v", c)
+	}
+	for name, p := range groups {
+		if c := p.crash; c.ours < c.gdb-c.gdbWrong {
+			t.Errorf("%s: fewer variables of the crashing threads have a value than gdb knows: %v", name, c)
+		}
+	}
 }
 
 // compareStack compares the frames of one stack.
-func compareStack(t *testing.T, name string, r *dwarfvars.Reader, frames []*unwind.Frame, theirs []gdbFrame, total tally) {
+func compareStack(t *testing.T, name string, r *dwarfvars.Reader, frames []*unwind.Frame, theirs []gdbFrame, total *parity) {
 	t.Helper()
 	var group []gdbFrame
 	physical := 0
-	for _, f := range theirs {
+	for i, f := range theirs {
 		if f.Kind == "tail" {
 			group = nil
 			continue
@@ -211,15 +229,17 @@ func compareStack(t *testing.T, name string, r *dwarfvars.Reader, frames []*unwi
 			continue
 		}
 		if physical >= len(frames) || frames[physical].RA() != f.PC {
+			total.uncompared += len(theirs) - i
 			return // the walks differ: another test's business
 		}
 		compareFrame(t, name, r, frames, physical, group, total)
+		total.frames += len(group)
 		physical++
 		group = nil
 	}
 }
 
-func compareFrame(t *testing.T, name string, r *dwarfvars.Reader, frames []*unwind.Frame, n int, group []gdbFrame, total tally) {
+func compareFrame(t *testing.T, name string, r *dwarfvars.Reader, frames []*unwind.Frame, n int, group []gdbFrame, total *parity) {
 	t.Helper()
 	a, err := r.At(frames, n)
 	if err != nil {
@@ -234,7 +254,7 @@ func compareFrame(t *testing.T, name string, r *dwarfvars.Reader, frames []*unwi
 	scopes := a.Live()
 	if len(scopes) != len(group) {
 		t.Logf("frame %d: %d scopes, gdb has %d", n, len(scopes), len(group))
-		total["other inlining"]++
+		total.verdicts["other inlining"]++
 		return
 	}
 	for i, g := range group {
@@ -242,7 +262,7 @@ func compareFrame(t *testing.T, name string, r *dwarfvars.Reader, frames []*unwi
 	}
 }
 
-func compareScope(t *testing.T, where string, a *dwarfvars.Activation, s *dwarfvars.Scope, g gdbFrame, total tally) {
+func compareScope(t *testing.T, where string, a *dwarfvars.Activation, s *dwarfvars.Scope, g gdbFrame, total *parity) {
 	t.Helper()
 	ours := map[string][]string{}
 	for _, list := range [][]*dwarfvars.LocalVar{s.Params, s.Locals} {
@@ -254,7 +274,7 @@ func compareScope(t *testing.T, where string, a *dwarfvars.Activation, s *dwarfv
 		name, theirs := v[0].(string), v[2].(string)
 		have := ours[name]
 		if len(have) == 0 {
-			total["missing"]++
+			total.count("missing", where, name, "", theirs)
 			t.Errorf("%s: %s is missing; gdb has %s", where, name, theirs)
 			continue
 		}
@@ -265,7 +285,7 @@ func compareScope(t *testing.T, where string, a *dwarfvars.Activation, s *dwarfv
 				verdict = why
 			}
 		}
-		total[verdict]++
+		total.count(verdict, where, name, have[0], theirs)
 		if verdict == "differs" || verdict == "no value" {
 			t.Errorf("%s: %s: %s\n  ours %s\n  gdb  %s", where, name, verdict, have[0], theirs)
 		} else if *showAll {
@@ -274,7 +294,7 @@ func compareScope(t *testing.T, where string, a *dwarfvars.Activation, s *dwarfv
 	}
 	for name, left := range ours {
 		for _, v := range left {
-			total["more than gdb"]++
+			total.count("more than gdb", where, name, v, "")
 			if *showAll {
 				t.Logf("%s: more than gdb: %s = %s", where, name, v)
 			}
@@ -312,7 +332,7 @@ var peerHabits = []struct {
 	{"", `<memory not in the dump: `, "gdb reads zeros where the core has nothing", nil},
 	{"-go", ``, "values of Go as Go has them", regexp.MustCompile(`_type = |array = |tab = |^0x[0-9a-f]+$|\{void \(|str = |^-?\d+ '|0x[0-9a-f]+ "`)},
 	{"-libcxx", `std::|^@?L?u?"|: "|= "|\{"`, "libc++ by what it means", regexp.MustCompile(`__`)},
-	{"-rust-", ``, "values of Rust as Rust has them", nil},
+	{"-rust-", `^[^<]`, "values of Rust as Rust has them", nil},
 }
 
 // knownDifference says why a difference is one where gdb is not right, or says
@@ -334,7 +354,8 @@ func knownDifference(where, name, ours, theirs string) string {
 // compareValues says how two texts of a value compare.
 func compareValues(ours, theirs string) string {
 	a, b := normal(ours), normal(theirs)
-	unknown := strings.HasPrefix(b, "<optimized out>") || strings.HasPrefix(b, "<error:") || strings.HasPrefix(b, "<synthetic")
+	unknown := strings.HasPrefix(b, "<optimized out>") || strings.HasPrefix(b, "<error:") || strings.HasPrefix(b, "<synthetic") ||
+		strings.HasPrefix(b, "<no memory>")
 	switch {
 	case a == b, plain(a) == plain(b):
 		return "same"

@@ -63,10 +63,12 @@ type ELFCore struct {
 	crashed   int                     // index into threads
 	siglwp    unwind.ThreadID         // NetBSD: who got the signal, 0 for the process
 	hasFPRegs bool
-	psinfo    []byte
-	auxv      []byte
-	fileNote  []byte
-	process   ProcessInfo
+	// blankNotes says that a segment has zeros instead of notes.
+	blankNotes bool
+	psinfo     []byte
+	auxv       []byte
+	fileNote   []byte
+	process    ProcessInfo
 
 	libs     atomic.Pointer[libstate.Table]
 	execPath string
@@ -88,7 +90,7 @@ func parse(data []byte) (*ELFCore, *OpenError) {
 	}
 	f, err := elffile.Parse(data)
 	if err != nil {
-		return nil, &OpenError{Text: fmt.Sprintf("the ELF header is damaged or cut off (%v): copy the dump again", err), Err: ErrTruncatedHeader}
+		return nil, badHeader(data)
 	}
 	if f.Type != elffile.ET_CORE {
 		return nil, notCore(f)
@@ -98,7 +100,7 @@ func parse(data []byte) (*ELFCore, *OpenError) {
 		wordSize: f.PtrSize(), big: f.Big(), byID: make(map[unwind.ThreadID]int),
 	}
 	if len(f.Progs) == 0 {
-		return nil, &OpenError{Text: fmt.Sprintf("has no program headers within its %d bytes: cut off, copy the dump again", len(data)), Err: ErrTruncatedHeader}
+		return nil, noProgramHeaders(f)
 	}
 	c.warnings = append(c.warnings, f.Warnings[:min(len(f.Warnings), maxWarnings)]...)
 	c.segs = segments(f)
@@ -123,6 +125,8 @@ func (c *ELFCore) verdict() *OpenError {
 		return fail(ErrKernelDump, "is a dump of a %s guest's whole memory, not the core of a process: use the crash utility", c.kernel)
 	case c.os != "" && c.os != osLinux && c.os != osNetBSD:
 		return fail(ErrUnsupportedOS, "is a core of %s for %s: only Linux and NetBSD cores can be analysed", c.os, name)
+	case len(c.threads) == 0 && c.blankNotes:
+		return fail(ErrNoThreads, "has zeros where its notes should be, so neither threads nor registers: it was not written to the end, or lost a part on its way")
 	case len(c.threads) == 0 && c.countNotes() == 0:
 		return fail(ErrNoThreads, "has no notes, so neither threads nor registers: nothing to walk (%d segments of memory are there)", len(c.segs))
 	case len(c.threads) == 0:

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/corewalk/corewalk/internal/corebuild"
 	"github.com/corewalk/corewalk/internal/elffile"
@@ -56,6 +57,46 @@ var layouts = []struct {
 	{"ppc", func() *corebuild.Core { return corebuild.New32(elffile.EM_PPC, binary.BigEndian) }},
 	{"m68k", func() *corebuild.Core { return corebuild.New32(elffile.EM_68K, binary.BigEndian) }},
 	{"x32", func() *corebuild.Core { return corebuild.New32(elffile.EM_X86_64, binary.LittleEndian) }},
+}
+
+// Zeros where notes should be are passed over, and cost no more than a page.
+func TestBlankNotes(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		zeros   int
+		threads int
+		warning bool
+	}{
+		{"a few", 12 * 20, 2, false},
+		{"a page", 4096 - 4096%12, 2, false},
+		{"many", 64 << 20, 1, true}, // the thread after them is lost
+	} {
+		c := corebuild.New()
+		c.Thread(7, 11, nil)
+		c.RawNotes(make([]byte, tc.zeros))
+		c.Thread(8, 0, nil)
+		core, err := openBytes("", c.Bytes(), nil)
+		if err != nil {
+			t.Fatalf("%s: %v", tc.name, err)
+		}
+		notes, n := core.countNotes(), 0
+		for range core.Notes() {
+			n++
+		}
+		if len(core.threads) != tc.threads || notes > 12 || n != notes {
+			t.Errorf("%s: %d threads, %d and %d notes", tc.name, len(core.threads), notes, n)
+		}
+		if got := strings.Contains(strings.Join(core.Warnings(), "\n"), "zeros instead"); got != tc.warning {
+			t.Errorf("%s: warnings %q", tc.name, core.Warnings())
+		}
+		start := time.Now()
+		for range 100 {
+			core.countNotes()
+		}
+		if d := time.Since(start); d > time.Second { // a few milliseconds
+			t.Errorf("%s: 100 passes over the notes take %v", tc.name, d)
+		}
+	}
 }
 
 func TestFactsOfEveryLayout(t *testing.T) {

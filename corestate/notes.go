@@ -31,6 +31,10 @@ const (
 // maxNotes bounds the notes looked at: a thread has about six.
 const maxNotes = 1 << 22
 
+// maxBlank is how many notes of zeros may stand in a row, two pages: a file may
+// have lost one. More are no notes: the segment was not written, or lost.
+const maxBlank = 2 * 4096 / 12
+
 // A Note is one entry of a core's notes.
 type Note struct {
 	Owner     string          // "CORE", "LINUX", "GDB" ...
@@ -49,7 +53,11 @@ type notePos struct {
 	off  int
 }
 
-// rawNotes iterates over the notes of the core from a position on.
+// blank reports whether a note is nothing but zeros.
+func blank(n *elffile.Note) bool { return len(n.Name) == 0 && n.Type == 0 && n.DescSize == 0 }
+
+// rawNotes iterates over the notes of the core from a position on. Blank ones
+// are left out, and with maxBlank of them in a row the rest of their segment.
 func (c *ELFCore) rawNotes(from notePos) iter.Seq2[notePos, elffile.Note] {
 	return func(yield func(notePos, elffile.Note) bool) {
 		left := maxNotes
@@ -62,9 +70,18 @@ func (c *ELFCore) rawNotes(from notePos) iter.Seq2[notePos, elffile.Note] {
 			if i == from.prog {
 				base = min(from.off, len(data))
 			}
+			blanks := 0
 			for n := range elffile.Notes(data[base:], c.elf.Order, int(min(p.Align, 8))) {
-				if left--; left < 0 || !yield(notePos{i, base + n.Off}, n) {
+				if left--; left < 0 {
 					return
+				}
+				if !blank(&n) {
+					blanks = 0
+					if !yield(notePos{i, base + n.Off}, n) {
+						return
+					}
+				} else if blanks++; blanks >= maxBlank {
+					break
 				}
 			}
 		}
@@ -157,8 +174,9 @@ func netBSDThread(owner string) (unwind.ThreadID, bool) {
 // scanNotes goes over all notes once, and remembers the threads and what there is
 // of the process.
 func (c *ELFCore) scanNotes() {
-	first := ""
+	first, last := "", map[int]int{}
 	for pos, n := range c.rawNotes(notePos{}) {
+		last[pos.prog] = pos.off + n.DescOff - n.Off + len(n.Desc)
 		owner := string(n.Name)
 		if first == "" {
 			first = noteName(owner, n.Type)
@@ -170,6 +188,23 @@ func (c *ELFCore) scanNotes() {
 		c.scanNote(pos, owner, n)
 	}
 	c.guessKind(first)
+	c.warnBlank(last)
+}
+
+// warnBlank complains of segments that end in zeros instead of notes. last is the
+// offset past the last note of each segment that has any.
+func (c *ELFCore) warnBlank(last map[int]int) {
+	for i := range c.elf.Progs {
+		p := &c.elf.Progs[i]
+		if p.Type != elffile.PT_NOTE {
+			continue
+		}
+		data := c.elf.SegmentData(p)
+		if end := min(last[i], len(data)); len(data)-end >= 12*maxBlank && allZero(data[end:end+12*maxBlank]) {
+			c.blankNotes = true
+			c.warnf("notes: from offset %#x on the file has zeros instead", p.Off+uint64(end))
+		}
+	}
 }
 
 func (c *ELFCore) scanNote(pos notePos, owner string, n elffile.Note) {

@@ -38,6 +38,8 @@ func TestWhatCannotBeAnalysed(t *testing.T) {
 	free := corebuild.New()
 	free.Note("FreeBSD", 1, make([]byte, 300))
 	whole := threaded().Bytes()
+	zeros := corebuild.New()
+	zeros.RawNotes(make([]byte, 1<<16))
 	for _, tt := range []struct {
 		name string
 		data []byte
@@ -51,7 +53,11 @@ func TestWhatCannotBeAnalysed(t *testing.T) {
 		{"few zeros", make([]byte, 30), ErrTruncatedHeader, "30 bytes", false},
 		{"magic only", []byte("\x7fELF"), ErrTruncatedHeader, "copy", false},
 		{"half a magic", []byte("\x7fE"), ErrTruncatedHeader, "2 bytes", false},
-		{"half a header", whole[:40], ErrTruncatedHeader, "header", false},
+		{"half a header", whole[:40], ErrTruncatedHeader, "is cut off after 40 bytes, inside its ELF header", false},
+		{"class 9", set(whole, 4, 9), ErrTruncatedHeader, "damaged ELF header: class 9 at offset 4, where", false},
+		{"byte order 9", set(whole, 5, 9), ErrTruncatedHeader, "damaged ELF header: byte order 9 at offset 5, where", false},
+		{"small program headers", set(whole, 54, 3), ErrTruncatedHeader, "damaged ELF header: program headers of 3 bytes, want 56", false},
+		{"program headers far off", set(whole, 39, 0x7f), ErrTruncatedHeader, "damaged ELF header: program headers at offset 0x7f", false},
 		{"no program headers", whole[:64], ErrTruncatedHeader, "no program headers within its 64 bytes", false},
 		{"program", elf(elffile.ET_EXEC), ErrNotCore, "is a program (x86-64), not a core", false},
 		{"position-independent program", elf(elffile.ET_DYN, elffile.Prog{Type: elffile.PT_INTERP, Off: 120, Filesz: 11, Memsz: 11}), ErrNotCore, "is a program", false},
@@ -67,6 +73,8 @@ func TestWhatCannotBeAnalysed(t *testing.T) {
 		{"no threads", noThreads.Bytes(), ErrNoThreads, "NT_PRSTATUS", true},
 		{"arm", arm.Bytes(), ErrUnsupportedArch, "Linux on arm", true},
 		{"FreeBSD", free.Bytes(), ErrUnsupportedOS, "FreeBSD", true},
+		{"zeros for notes", zeros.Bytes(), ErrNoThreads, "has zeros where its notes should be", true},
+		{"no count", set(set(whole, 56, 0), 57, 0), ErrTruncatedHeader, "damaged ELF header: it counts no program headers", false},
 	} {
 		path := filepath.Join(t.TempDir(), "core.17")
 		if err := os.WriteFile(path, tt.data, 0o600); err != nil {
@@ -87,6 +95,13 @@ func TestWhatCannotBeAnalysed(t *testing.T) {
 			t.Errorf("%s as a stream: %v", tt.name, err)
 		}
 	}
+}
+
+// set returns a copy of data with one byte changed.
+func set(data []byte, at int, b byte) []byte {
+	data = bytes.Clone(data)
+	data[at] = b
+	return data
 }
 
 func TestOpenMissingFile(t *testing.T) {

@@ -62,6 +62,35 @@ func allZero(b []byte) bool {
 	return true
 }
 
+// badHeader says what is wrong with an ELF header (gABI, "ELF Identification")
+// that cannot be read.
+func badHeader(data []byte) *OpenError {
+	text := fmt.Sprintf("is cut off after %d bytes, inside its ELF header: copy the dump again", len(data))
+	if len(data) > 5 {
+		const damaged = "has a damaged ELF header: %s %d at offset %d, where 1 or 2 is wanted"
+		if class := data[4]; class != 1 && class != 2 {
+			text = fmt.Sprintf(damaged, "class", class, 4)
+		} else if order := data[5]; order != 1 && order != 2 {
+			text = fmt.Sprintf(damaged, "byte order", order, 5)
+		}
+	}
+	return &OpenError{Text: text, Err: ErrTruncatedHeader}
+}
+
+// noProgramHeaders refuses a core that says nothing of its contents.
+func noProgramHeaders(f *elffile.File) *OpenError {
+	text := fmt.Sprintf("has no program headers within its %d bytes: cut off, copy the dump again", len(f.Data))
+	const few = 256 // bytes: no core has so few
+	switch {
+	case len(f.Data) < few:
+	case len(f.Warnings) > 0:
+		text = "has a damaged ELF header: " + f.Warnings[len(f.Warnings)-1]
+	default:
+		text = "has a damaged ELF header: it counts no program headers"
+	}
+	return &OpenError{Text: text, Err: ErrTruncatedHeader}
+}
+
 // notCore refuses an ELF file that is no core.
 func notCore(f *elffile.File) *OpenError {
 	what := fmt.Sprintf("an ELF file of type %d", f.Type)

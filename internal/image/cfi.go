@@ -27,8 +27,12 @@ func (im *Image) cfiConfig() cfi.Config {
 }
 
 // openEHFrame finds .eh_frame through the program header of its index, which
-// stripping cannot remove; through the section where there is no index.
+// stripping cannot remove; through the section where there is no index. A debug
+// file has neither's bytes.
 func (im *Image) openEHFrame() *cfi.Table {
+	if im.elf.DebugOnly() {
+		return nil
+	}
 	var hdr []byte
 	var hdrAddr uint64
 	for i := range im.elf.Progs {

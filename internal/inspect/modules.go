@@ -111,6 +111,9 @@ func moduleWarning(lib *libstate.Library, res modules.Resolution, frames int) (r
 	case res.Match == modules.Missing && frames > 0:
 		w.Code = "module-missing"
 		w.Message = fmt.Sprintf("%s: no file found; %s in it %s walked without its unwind tables and symbols", name, frameCount(frames), were(frames))
+		if res.Image != nil {
+			w.Message = fmt.Sprintf("%s: no file found, only its debug information; %s in it %s walked without its code", name, frameCount(frames), were(frames))
+		}
 		if res.Why != "" {
 			w.Message += " (" + res.Why + ")"
 		}

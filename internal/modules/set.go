@@ -43,7 +43,10 @@ func (m Match) String() string {
 
 // A Resolution is what was found for one library.
 type Resolution struct {
-	Image  *image.Image // nil when there is none to use
+	// Image is nil when there is none to use. Where the binary was not found it may
+	// be its debug file: names, lines and perhaps .debug_frame, but no code. Match
+	// and Path tell of the binary then.
+	Image  *image.Image
 	Match  Match
 	Path   string // of the file used, or of the mismatched one that was refused
 	Forced bool   // a mismatched file is used because the user said so
@@ -65,7 +68,7 @@ type Set struct {
 type setEntry struct {
 	once      sync.Once
 	res       Resolution
-	debugOnly []*image.Image // debug files of the library that were found with it
+	debugOnly []*image.Image // debug files of the library that were found on the way
 
 	fetchOnce sync.Once
 	fetched   atomic.Pointer[Resolution] // what fetching came to; nil before
@@ -130,6 +133,9 @@ func (s *Set) fetch(lib *libstate.Library, e *setEntry) Resolution {
 		res.Why += "; "
 	}
 	res.Why += err.Error()
+	if res.Image == nil {
+		res.useDebugFile(s.fetchDebugFile(lib))
+	}
 	return res
 }
 
@@ -200,6 +206,13 @@ func (s *Set) resolve(lib *libstate.Library) (res Resolution, debugOnly []*image
 				res.Image, res.Forced = im, true
 			}
 		}
+	}
+	if res.Image == nil {
+		d := s.debugFile(lib, debugOnly)
+		if d != nil && !d.ELF().DebugOnly() {
+			return found(d, Matched, d.Path(), nil), nil
+		}
+		res.useDebugFile(d)
 	}
 	return res, debugOnly
 }

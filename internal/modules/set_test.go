@@ -2,6 +2,7 @@ package modules_test
 
 import (
 	"bytes"
+	"encoding/hex"
 	"os"
 	"path/filepath"
 	"strings"
@@ -88,6 +89,7 @@ func TestResolve(t *testing.T) {
 		name   string
 		file   []byte            // what lies at the library's path; nil for nothing
 		exe    []byte            // what the user gave
+		debug  []byte            // what lies in the debug directory under the library's build-id
 		search map[string][]byte // what lies in the directory to search
 		lib    libstate.Library
 		memory []byte
@@ -117,7 +119,13 @@ func TestResolve(t *testing.T) {
 		{name: "no id, other headers", file: right, memory: otherHeaders, lib: libstate.Library{HeaderAddr: base}, match: modules.Mismatched, why: "program headers"},
 		{name: "no id, headers lost", file: right, lib: libstate.Library{HeaderAddr: base}, match: modules.NoID, image: true},
 
-		{name: "debug file as binary", exe: debugFile, lib: libstate.Library{BuildID: buildID(t, debugFile), Kind: libstate.Executable}, match: modules.Missing, why: "debug information only"},
+		{name: "debug file as binary", exe: debugFile, lib: libstate.Library{BuildID: buildID(t, debugFile), Kind: libstate.Executable}, match: modules.Missing, image: true, why: "debug information only"},
+		{name: "debug file of another build as binary", exe: debugFile, lib: libstate.Library{BuildID: id, Kind: libstate.Executable}, match: modules.Missing, why: "debug information only"},
+		{name: "debug file by build-id", debug: debugFile, lib: libstate.Library{BuildID: buildID(t, debugFile)}, match: modules.Missing, image: true},
+		{name: "debug file by build-id, another binary", file: wrong, debug: debugFile, lib: libstate.Library{BuildID: buildID(t, debugFile)}, match: modules.Mismatched, image: true, why: "file has build-id"},
+		{name: "debug file that the search finds", search: map[string][]byte{"x.debug": debugFile}, lib: libstate.Library{BuildID: buildID(t, debugFile)}, match: modules.Missing, image: true, why: "debug information only"},
+		{name: "debug file that is the binary", debug: right, lib: libstate.Library{BuildID: id}, match: modules.Matched, image: true},
+		{name: "debug file by build-id, of another build", debug: wrong, lib: libstate.Library{BuildID: id}, match: modules.Missing},
 		{name: "debug file beside the binary", exe: debugFile, file: strippedFile, lib: libstate.Library{BuildID: buildID(t, debugFile), Kind: libstate.Executable}, match: modules.Matched, image: true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -138,6 +146,10 @@ func TestResolve(t *testing.T) {
 			}
 			if tt.exe != nil {
 				opts.Executable = put("given", tt.exe)
+			}
+			if tt.debug != nil {
+				name := hex.EncodeToString(tt.lib.BuildID)
+				put(filepath.Join("none/.build-id", name[:2], name[2:]+".debug"), tt.debug)
 			}
 			for name, data := range tt.search {
 				put(filepath.Join("search", name), data)

@@ -12,7 +12,7 @@ import (
 
 // lazyStep is how much further than asked a Lazy decompresses, in bytes: asking
 // again costs a lock.
-const lazyStep = 32 << 10
+const lazyStep = 8 << 10
 
 // A Lazy is an ELF section that is decompressed from its start on as far as
 // somebody needs it. Debug information is mostly read near one place: the libc of

@@ -41,8 +41,7 @@ type arangeSet struct {
 // find returns the span around pc after passing over *skip others, which it counts
 // down.
 func (a *aranges) find(d *Data, pc uint64, skip *int) (span, bool) {
-	data := d.bytes(SecAranges)
-	if len(data) == 0 {
+	if d.size(SecAranges) == 0 {
 		return span{}, false
 	}
 	a.mu.Lock()
@@ -57,24 +56,27 @@ func (a *aranges) find(d *Data, pc uint64, skip *int) (span, bool) {
 	if a.scans < maxArangeScans {
 		defer a.mu.Unlock()
 		a.scans++
-		return a.scan(d, data, pc, skip)
+		return a.scan(d, pc, skip)
 	}
 	a.mu.Unlock()
-	a.indexOnce.Do(func() { a.index = indexAranges(d, data) })
+	a.indexOnce.Do(func() { a.index = indexAranges(d) })
 	return a.index.find(pc, skip)
 }
 
-// scan looks for pc in all sets. The lock is held.
-func (a *aranges) scan(d *Data, data []byte, pc uint64, skip *int) (span, bool) {
+// scan looks for pc in the sets; the first that has it will do unless others are
+// to be passed over. The lock is held.
+func (a *aranges) scan(d *Data, pc uint64, skip *int) (span, bool) {
 	var found []span
-	eachArangeSet(data, d.big, func(set arangeSet) {
-		if s, ok := set.find(d, pc); ok {
-			if len(found) == 0 {
-				a.hot = append(a.hot, set)
-			}
-			found = append(found, s)
+	for set := range arangeSets(d) {
+		s, ok := set.find(d, pc)
+		if !ok {
+			continue
 		}
-	})
+		if found = append(found, s); *skip == 0 {
+			a.hot = append(a.hot, set)
+			return s, true
+		}
+	}
 	slices.SortFunc(found, byLow)
 	n := len(found) - 1 - *skip
 	if n < 0 {
@@ -116,27 +118,40 @@ func (s *arangeSet) all(d *Data) iter.Seq[span] {
 	}
 }
 
-// eachArangeSet calls yield for the sets of the section.
-func eachArangeSet(data []byte, big bool, yield func(arangeSet)) {
-	for off := 0; off < len(data); {
-		c := binbuf.New(data, off, big)
-		size, offSize := readLength(&c)
-		start := c.Off
-		if c.Error != nil || size > uint64(len(data)-start) {
-			return
+// arangeSets iterates over the sets of the section, which it has read as far as
+// that.
+func arangeSets(d *Data) iter.Seq[arangeSet] {
+	const lengthField = 12
+	return func(yield func(arangeSet) bool) {
+		for off := 0; off < d.size(SecAranges); {
+			data, err := d.upTo(SecAranges, uint64(off)+lengthField)
+			if err != nil {
+				return
+			}
+			c := binbuf.New(data, off, d.big)
+			size, offSize := readLength(&c)
+			start := c.Off
+			if c.Error != nil || size > uint64(len(data)-start) {
+				return
+			}
+			end := start + int(size)
+			if _, err := d.upTo(SecAranges, uint64(end)); err != nil {
+				return
+			}
+			c.Data = data[:end]
+			version := c.U16()
+			unit := c.Uint(int(offSize))
+			addrSize, segSize := c.U8(), c.U8()
+			if c.Error == nil && version == 2 && segSize == 0 && (addrSize == 2 || addrSize == 4 || addrSize == 8) {
+				// Tuples are aligned to their size, counted from the set's start.
+				tuple := 2 * int(addrSize)
+				first := min(off+(c.Off-off+tuple-1)/tuple*tuple, end)
+				if !yield(arangeSet{unit: unit, tuples: data[first:end], addrSize: int(addrSize)}) {
+					return
+				}
+			}
+			off = end
 		}
-		end := start + int(size)
-		c.Data = data[:end]
-		version := c.U16()
-		unit := c.Uint(int(offSize))
-		addrSize, segSize := c.U8(), c.U8()
-		if c.Error == nil && version == 2 && segSize == 0 && (addrSize == 2 || addrSize == 4 || addrSize == 8) {
-			// Tuples are aligned to their size, counted from the set's start.
-			tuple := 2 * int(addrSize)
-			first := min(off+(c.Off-off+tuple-1)/tuple*tuple, end)
-			yield(arangeSet{unit: unit, tuples: data[first:end], addrSize: int(addrSize)})
-		}
-		off = end
 	}
 }
 
@@ -146,20 +161,20 @@ func eachArangeSet(data []byte, big bool, yield func(arangeSet)) {
 func (a *aranges) coveredUnits(d *Data) map[uint64]struct{} {
 	a.coveredOnce.Do(func() {
 		a.covered = make(map[uint64]struct{})
-		eachArangeSet(d.bytes(SecAranges), d.big, func(set arangeSet) {
+		for set := range arangeSets(d) {
 			for range set.all(d) {
 				a.covered[set.unit] = struct{}{}
 				break
 			}
-		})
+		}
 	})
 	return a.covered
 }
 
-func indexAranges(d *Data, data []byte) spanIndex {
-	spans := make([]span, 0, len(data)/16)
-	eachArangeSet(data, d.big, func(set arangeSet) {
+func indexAranges(d *Data) spanIndex {
+	spans := make([]span, 0, d.size(SecAranges)/16)
+	for set := range arangeSets(d) {
 		spans = slices.AppendSeq(spans, set.all(d))
-	})
+	}
 	return newSpanIndex(spans)
 }

@@ -109,3 +109,16 @@ func threadIDs(values []string) ([]unwind.ThreadID, error) {
 	}
 	return ids, nil
 }
+
+// target opens the core that the operands name. Without a target it has said why
+// not, and the status is the command's; with one, err says what keeps it from
+// being walked.
+func (f *fileFlags) target(e env, args []string) (o operands, t *corewalk.Target, status int, err error) {
+	if o, err = e.operands(args); err != nil {
+		return o, nil, e.usageError("%v", err), err
+	}
+	if t, err = e.open(o, f.options(e, o.binary)); t == nil {
+		return o, nil, e.failOpen(err), err
+	}
+	return o, t, exitComplete, err
+}

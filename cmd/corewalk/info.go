@@ -44,20 +44,15 @@ func runInfo(args []string, e env) int {
 	if err := f.check(); err != nil {
 		return e.usageError("%v", err)
 	}
-	o, err := e.operands(fs.Args())
-	if err != nil {
-		return e.usageError("%v", err)
-	}
-	t, err := e.open(o, f.options(e, o.binary))
+	o, t, status, err := f.target(e, fs.Args())
 	if t == nil {
-		return e.failOpen(err)
+		return status
 	}
 	defer t.Close()
 	if err != nil { // what is in the file can still be shown
 		e.say("%v", err)
 	}
 	in := t.Info()
-	status := exitComplete
 	if e.unused(o, in.Modules) || err != nil || in.Dump.Truncated {
 		status = exitIncomplete
 	}

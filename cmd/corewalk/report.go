@@ -73,13 +73,9 @@ func runReport(args []string, e env) int {
 	if err != nil {
 		return e.usageError("%v", err)
 	}
-	o, err := e.operands(fs.Args())
-	if err != nil {
-		return e.usageError("%v", err)
-	}
-	t, err := e.open(o, f.options(e, o.binary))
+	o, t, status, err := f.target(e, fs.Args())
 	if t == nil {
-		return e.failOpen(err)
+		return status
 	}
 	defer t.Close()
 	if err != nil {
@@ -89,7 +85,6 @@ func runReport(args []string, e env) int {
 	if err != nil {
 		return e.fail(err)
 	}
-	status := exitComplete
 	if !r.Complete() && !f.cutOnly(r) {
 		status = exitIncomplete
 	}

@@ -80,12 +80,3 @@ func (s *savedReg) extract(word uint64) uint64 {
 	}
 	return word
 }
-
-// whole lays registers of one word out from addr on.
-func whole(addr uint64, word int, regs ...arch.Reg) []savedReg {
-	saved := make([]savedReg, len(regs))
-	for i, r := range regs {
-		saved[i] = savedReg{reg: r, addr: addr + uint64(i*word), size: uint8(word)}
-	}
-	return saved
-}

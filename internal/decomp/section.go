@@ -6,11 +6,6 @@ import (
 	"io"
 )
 
-// believable reports whether size bytes may be allocated at once for src.
-func believable(size uint64, src []byte) bool {
-	return size <= 16<<20 || size/generous <= uint64(len(src))
-}
-
 // A Method is how an ELF section is compressed, in the numbers of the gABI's
 // ch_type.
 type Method uint32

@@ -234,24 +234,6 @@ func (it *rangeIter) nextV5() (Range, bool) {
 	}
 }
 
-// at returns the range that holds pc, and the address of the first range of
-// all, which is where the entry's code begins unless it says otherwise.
-func (it rangeIter) at(pc uint64) (hit Range, entry uint64, ok bool) {
-	first := true
-	for {
-		r, more := it.next()
-		if !more {
-			return Range{}, entry, false
-		}
-		if first {
-			entry, first = r.Low, false
-		}
-		if r.Contains(pc) {
-			return r, entry, true
-		}
-	}
-}
-
 // Ranges returns the addresses of the entry at off: DW_AT_ranges, or low and
 // high pc. Ranges of discarded code are left out.
 func (u *Unit) Ranges(off uint64) []Range {

@@ -222,10 +222,8 @@ func bindRank(bind uint8) int {
 	return 0
 }
 
-// Better reports whether a names an address that both cover better than b, by
-// the rules of Lookup. The two may come from different tables of one module.
-func Better(a, b Sym) bool { return a.better(&b) }
-
+// better reports whether s names an address that both cover better than o, by the
+// rules of Lookup.
 func (s *Sym) better(o *Sym) bool {
 	if (s.Size != 0) != (o.Size != 0) {
 		return s.Size != 0

@@ -10,10 +10,8 @@ import (
 // Machines of cores that are recognised by name only (gABI, e_machine).
 const (
 	emSPARC      = 2
-	emPARISC     = 15
 	emSPARC32P   = 18
 	emSH         = 42
-	emSPARCV9    = 43
 	emIA64       = 50
 	emMIPSRS3    = 10
 	emXtensa     = 94
@@ -21,16 +19,70 @@ const (
 	emMicroBlaze = 189
 	emARCv2      = 195
 	emCSKY       = 252
-	emAlpha      = 0x9026
 )
+
+// efMIPSABI2 marks programs of the n32 ABI in e_flags.
+const efMIPSABI2 = 0x20
 
 // supported is the architecture of a core whose registers can be decoded; nil
 // for others.
 func supported(f *elffile.File) *arch.Arch {
-	if f.Machine == elffile.EM_X86_64 && f.Class == 64 && !f.Big() {
+	type kind struct {
+		machine uint16
+		class   int
+		big     bool
+	}
+	switch (kind{f.Machine, int(f.Class), f.Big()}) {
+	case kind{elffile.EM_X86_64, 64, false}:
 		return arch.AMD64
+	case kind{elffile.EM_X86_64, 32, false}:
+		return arch.X32
+	case kind{elffile.EM_386, 32, false}:
+		return arch.X86
+	case kind{elffile.EM_AARCH64, 64, false}:
+		return arch.ARM64
+	case kind{elffile.EM_ARM, 32, false}:
+		return arch.ARM
+	case kind{elffile.EM_PPC64, 64, false}:
+		return arch.PPC64LE
+	case kind{elffile.EM_PPC64, 64, true}:
+		return arch.PPC64
+	case kind{elffile.EM_PPC, 32, true}:
+		return arch.PPC
+	case kind{elffile.EM_RISCV, 64, false}:
+		return arch.RISCV64
+	case kind{elffile.EM_S390, 64, true}:
+		return arch.S390X
+	case kind{elffile.EM_S390, 32, true}:
+		return arch.S390
+	case kind{elffile.EM_MIPS, 32, true}:
+		return mipsOf(f, arch.MIPS, arch.MIPSN32)
+	case kind{elffile.EM_MIPS, 32, false}:
+		return mipsOf(f, arch.MIPSEL, arch.MIPSN32EL)
+	case kind{elffile.EM_MIPS, 64, true}:
+		return arch.MIPS64
+	case kind{elffile.EM_MIPS, 64, false}:
+		return arch.MIPS64EL
+	case kind{elffile.EM_LOONGARCH, 64, false}:
+		return arch.Loong64
+	case kind{elffile.EM_SPARCV9, 64, true}:
+		return arch.SPARC64
+	case kind{elffile.EM_68K, 32, true}:
+		return arch.M68K
+	case kind{elffile.EM_ALPHA, 64, false}:
+		return arch.Alpha
+	case kind{elffile.EM_PARISC, 32, true}:
+		return arch.HPPA
 	}
 	return nil
+}
+
+// mipsOf tells o32 from n32.
+func mipsOf(f *elffile.File, o32, n32 *arch.Arch) *arch.Arch {
+	if f.Flags&efMIPSABI2 != 0 {
+		return n32
+	}
+	return o32
 }
 
 // machineName names a core's architecture.
@@ -75,9 +127,9 @@ func otherMachine(f *elffile.File, bits func(string, string) string) string {
 		return "m68k"
 	case emSPARC, emSPARC32P:
 		return "sparc"
-	case emSPARCV9:
+	case elffile.EM_SPARCV9:
 		return "sparc64"
-	case emPARISC:
+	case elffile.EM_PARISC:
 		return bits("hppa", "hppa64")
 	case emSH:
 		return "sh"
@@ -93,7 +145,7 @@ func otherMachine(f *elffile.File, bits func(string, string) string) string {
 		return "arc"
 	case emCSKY:
 		return "csky"
-	case emAlpha:
+	case elffile.EM_ALPHA:
 		return "alpha"
 	}
 	return fmt.Sprintf("machine %#x", f.Machine)

@@ -23,6 +23,8 @@ const (
 	nt386TLS     = 0x200
 	nt386IOPerm  = 0x201
 	ntX86XState  = 0x202
+	ntARMVFP     = 0x400
+	ntARMPACMask = 0x406
 	ntX86SHStk   = 0x204
 	ntX86XSaveL  = 0x205
 	ntGDBTDesc   = 0xff000000

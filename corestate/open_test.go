@@ -33,8 +33,8 @@ func TestWhatCannotBeAnalysed(t *testing.T) {
 	noThreads.PSInfo(1, "prog", "prog")
 	noNotes := corebuild.New()
 	noNotes.Load(0x1000, rFlag, 0x1000, nil)
-	arm := corebuild.New32(elffile.EM_ARM, binary.LittleEndian)
-	arm.Thread(1, 11, make([]byte, 72))
+	sh := corebuild.New32(emSH, binary.LittleEndian)
+	sh.Thread(1, 11, make([]byte, 72))
 	free := corebuild.New()
 	free.Note("FreeBSD", 1, make([]byte, 300))
 	whole := threaded().Bytes()
@@ -71,7 +71,7 @@ func TestWhatCannotBeAnalysed(t *testing.T) {
 		{"guest memory", notes("QEMU"), ErrKernelDump, "QEMU guest", true},
 		{"no notes", noNotes.Bytes(), ErrNoThreads, "has no notes", true},
 		{"no threads", noThreads.Bytes(), ErrNoThreads, "NT_PRSTATUS", true},
-		{"arm", arm.Bytes(), ErrUnsupportedArch, "Linux on arm", true},
+		{"sh", sh.Bytes(), ErrUnsupportedArch, "Linux on sh", true},
 		{"FreeBSD", free.Bytes(), ErrUnsupportedOS, "FreeBSD", true},
 		{"zeros for notes", zeros.Bytes(), ErrNoThreads, "has zeros where its notes should be", true},
 		{"no count", set(set(whole, 56, 0), 57, 0), ErrTruncatedHeader, "damaged ELF header: it counts no program headers", false},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/corewalk/corewalk/internal/binbuf"
 	"github.com/corewalk/corewalk/internal/elffile"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind"
@@ -55,11 +56,26 @@ func (c *ELFCore) Registers(tid unwind.ThreadID) (arch.RegSet, error) {
 	if err != nil {
 		return regs, fmt.Errorf("thread %d: %w", t.id, err)
 	}
+	if block, ok := c.FPRegs(tid); ok && c.os == osLinux {
+		c.arch.DecodeFPRegSet(block, &regs)
+	}
 	return regs, nil
 }
 
+// CodeMask is the mask of the bits of code pointers that hold a signature
+// (NT_ARM_PAC_MASK: the masks for data and for code); 0 when the core does not
+// say.
+func (c *ELFCore) CodeMask() arch.Address {
+	note, ok := c.ThreadNote(unwind.NullThread, "LINUX", ntARMPACMask)
+	if !ok || c.elf.Machine != elffile.EM_AARCH64 {
+		return 0
+	}
+	cur := binbuf.New(note, 8, c.big)
+	return cur.U64()
+}
+
 // FPRegs returns a thread's floating-point registers as the machine lays them out
-// (NT_FPREGSET; on x86-64 the FXSAVE area); false when the core has none.
+// (NT_FPREGSET, which on x86-64 is the FXSAVE area; on arm NT_ARM_VFP); false when the core has none.
 func (c *ELFCore) FPRegs(tid unwind.ThreadID) ([]byte, bool) {
 	if c.os == osNetBSD && c.elf.Machine == elffile.EM_X86_64 {
 		t, ok := c.thread(tid)
@@ -67,6 +83,9 @@ func (c *ELFCore) FPRegs(tid unwind.ThreadID) ([]byte, bool) {
 			return nil, false
 		}
 		return c.noteOf(t, fmt.Sprintf("%s@%d", netBSDOwner, t.id), netBSDFPRegsAMD64)
+	}
+	if c.elf.Machine == elffile.EM_ARM {
+		return c.ThreadNote(tid, "LINUX", ntARMVFP)
 	}
 	return c.ThreadNote(tid, "CORE", ntFPRegSet)
 }

@@ -53,9 +53,9 @@ func signalNumbers(machine uint16) sigNumbers {
 	switch machine {
 	case elffile.EM_MIPS, emMIPSRS3:
 		return sigNumbers{4, 5, 10, 8, 11, 18, 12, 23}
-	case emSPARC, emSPARC32P, emSPARCV9, emAlpha:
+	case emSPARC, emSPARC32P, elffile.EM_SPARCV9, elffile.EM_ALPHA:
 		return sigNumbers{4, 5, 10, 8, 11, 20, 12, 17}
-	case emPARISC:
+	case elffile.EM_PARISC:
 		return sigNumbers{4, 5, 10, 8, 11, 18, 31, 24}
 	}
 	return sigNumbers{4, 5, 7, 8, 11, 17, 31, 19}

@@ -9,7 +9,8 @@ import "github.com/corewalk/corewalk/unwind/arch"
 // popped pretcode and SP is at struct ucontext, whose uc_mcontext (struct
 // sigcontext_64, arch/x86/include/uapi/asm/sigcontext.h) begins at byte 40.
 var amd64 = machine{
-	arch: arch.AMD64,
+	arch:  arch.AMD64,
+	chain: &frameChain{ra: 8, fp: 0, cfa: 16},
 	restorers: []restorer{
 		// mov $15,%rax; syscall: glibc, musl, Go before 1.17.
 		{code: codePattern{0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05}, stops: []uint64{0, 7}},
@@ -17,12 +18,12 @@ var amd64 = machine{
 		{code: codePattern{0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05}, stops: []uint64{0, 5}},
 	},
 	sigContext: []savedReg{
-		{arch.R8, 40, 0, 8}, {arch.R9, 48, 0, 8}, {arch.R10, 56, 0, 8}, {arch.R11, 64, 0, 8},
-		{arch.R12, 72, 0, 8}, {arch.R13, 80, 0, 8}, {arch.R14, 88, 0, 8}, {arch.R15, 96, 0, 8},
-		{arch.RDI, 104, 0, 8}, {arch.RSI, 112, 0, 8}, {arch.RBP, 120, 0, 8}, {arch.RBX, 128, 0, 8},
-		{arch.RDX, 136, 0, 8}, {arch.RAX, 144, 0, 8}, {arch.RCX, 152, 0, 8},
-		{arch.RSP, 160, 0, 8}, {arch.RIP, 168, 0, 8}, {arch.EFLAGS, 176, 0, 8},
-		{arch.CS, 184, 0, 2}, {arch.SS, 184, 6, 2},
+		{arch.R8, 40, 8}, {arch.R9, 48, 8}, {arch.R10, 56, 8}, {arch.R11, 64, 8},
+		{arch.R12, 72, 8}, {arch.R13, 80, 8}, {arch.R14, 88, 8}, {arch.R15, 96, 8},
+		{arch.RDI, 104, 8}, {arch.RSI, 112, 8}, {arch.RBP, 120, 8}, {arch.RBX, 128, 8},
+		{arch.RDX, 136, 8}, {arch.RAX, 144, 8}, {arch.RCX, 152, 8},
+		{arch.RSP, 160, 8}, {arch.RIP, 168, 8}, {arch.EFLAGS, 176, 8},
+		{arch.CS, 184, 2}, {arch.SS, 190, 2},
 	},
 	sigKept: []arch.Reg{arch.FSBase, arch.GSBase, arch.DS, arch.ES, arch.FS, arch.GS},
 	threadExits: []codePattern{

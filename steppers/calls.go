@@ -10,7 +10,17 @@ import (
 // seven at most, without prefixes that nobody writes.
 const callWindow = 8
 
-// callBefore returns the call that returns to ra; false when ra is not in
+// codePointer strips raw, a code pointer as the process keeps it, of all but the
+// address and the bit that says which instruction set it is in.
+func codePointer(w *unwind.Walker, raw uint64) arch.Address {
+	addr := w.CodeAddress(raw)
+	if w.ProcessState().Arch().Mode != arch.NoReg {
+		addr |= raw & 1
+	}
+	return addr
+}
+
+// callBefore returns the call that returns to ra, a code pointer; false when ra is not in
 // executable memory just after a call, or when the code cannot be read.
 func callBefore(p unwind.ProcessState, ra arch.Address) (disasm.CallSite, bool) {
 	if ra < callWindow || !isCode(p, ra-1) {
@@ -25,18 +35,26 @@ func unreadCode(p unwind.ProcessState, ra arch.Address) bool {
 	if ra < callWindow || !isCode(p, ra-1) {
 		return false
 	}
-	_, err := readCode(p, p.Arch(), ra-callWindow, callWindow)
+	_, err := readCode(p, p.Arch(), withoutMode(p.Arch(), ra)-callWindow, callWindow)
 	return err != nil
 }
 
 // callIn is callBefore for an address known to be code.
 func callIn(p unwind.ProcessState, ra arch.Address) (disasm.CallSite, bool) {
 	a := p.Arch()
-	code, err := readCode(p, a, ra-callWindow, callWindow)
+	code, err := readCode(p, a, withoutMode(a, ra)-callWindow, callWindow)
 	if err != nil {
 		return disasm.CallSite{}, false
 	}
 	return disasm.CallBefore(a, code[:callWindow], ra)
+}
+
+// withoutMode is the address of a code pointer.
+func withoutMode(a *arch.Arch, ptr arch.Address) arch.Address {
+	if a.Mode != arch.NoReg {
+		return ptr &^ 1
+	}
+	return ptr
 }
 
 // instruction is the address of the instruction that the frame is at: the one
@@ -45,20 +63,21 @@ func instruction(f *unwind.Frame) arch.Address {
 	if interrupted(f) {
 		return f.RA()
 	}
-	if site, ok := callIn(f.Walker().ProcessState(), f.RA()); ok {
+	if site, ok := callIn(f.Walker().ProcessState(), f.CodePointer()); ok {
 		return f.RA() - uint64(site.Len)
 	}
 	return f.RA()
 }
 
-// decodeAt decodes the instruction at pc; false when it cannot be read.
+// decodeAt decodes the instruction at pc, a code pointer; false when it cannot be
+// read.
 func decodeAt(p unwind.ProcessState, pc arch.Address) (disasm.Inst, bool) {
 	a := p.Arch()
 	n := 2 * callWindow
-	code, err := readCode(p, a, pc, n)
+	code, err := readCode(p, a, withoutMode(a, pc), n)
 	if err != nil { // near the end of a mapping
 		n = callWindow
-		if code, err = readCode(p, a, pc, n); err != nil {
+		if code, err = readCode(p, a, withoutMode(a, pc), n); err != nil {
 			return disasm.Inst{}, false
 		}
 	}

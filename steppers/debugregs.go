@@ -10,7 +10,6 @@ import (
 func (s *DebugStepper) restore(x *cfiScratch, row *cfi.Row, cfa uint64, in, out *unwind.Frame) unwind.Status {
 	pc := row.RetAddrReg
 	ra, raLoc, ok, err := s.recover(x, row, pc, cfa, in)
-	ra = s.arch.CodeAddress(ra)
 	switch {
 	case err != nil:
 		if out.Tracing() {
@@ -20,10 +19,10 @@ func (s *DebugStepper) restore(x *cfiScratch, row *cfi.Row, cfa uint64, in, out 
 	case !ok:
 		out.Notef("the return address is undefined: the outermost frame")
 		return unwind.StatusStackBottom
-	case ra == 0:
+	case in.Walker().CodeAddress(ra) == 0:
 		return s.zeroReturn(cfa, raLoc, in, out)
 	}
-	out.SetSP(cfa)
+	out.SetSP(cfa - s.arch.StackBias)
 	for n := range row.Rules() {
 		r, known := s.arch.FromDWARF(n)
 		if !known || n == pc {
@@ -42,7 +41,7 @@ func (s *DebugStepper) restore(x *cfiScratch, row *cfi.Row, cfa uint64, in, out 
 			return unwind.StatusNotMe
 		}
 	}
-	out.SetReg(s.arch.PC, ra, raLoc)
+	out.SetPC(ra+s.arch.ReturnOffset, raLoc)
 	out.SetCalleeCFA(cfa)
 	out.SetTrust(unwind.TrustCFI)
 	if row.Signal {
@@ -80,7 +79,7 @@ func (s *DebugStepper) recover(x *cfiScratch, row *cfi.Row, n, cfa uint64, in *u
 	}
 	switch val.Kind {
 	case cfi.ValueMemory:
-		v, err := mem.ReadWord(val.Addr)
+		v, err := s.arch.ReadReg(mem, val.Addr)
 		return v, unwind.AtAddress(val.Addr), err == nil, err
 	case cfi.ValueKnown:
 		return val.Bits, unwind.Location{}, true, nil
@@ -93,6 +92,11 @@ func (s *DebugStepper) recover(x *cfiScratch, row *cfi.Row, n, cfa uint64, in *u
 		if s.arch.RA == arch.NoReg {
 			return 0, unwind.Location{}, false, nil
 		}
+		v, loc, ok := s.sameAs(n, in)
+		if !ok {
+			return 0, unwind.Location{}, false, errNoRegister
+		}
+		return v, loc, true, nil
 	default:
 		return 0, unwind.Location{}, false, nil
 	}

@@ -83,15 +83,18 @@ func (s *FrameFuncStepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
 	if out.Tracing() {
 		out.Notef("the function at %#x: %v, %v", pc, typ, state)
 	}
-	word := uint64(s.m.arch.WordSize)
+	word := uint64(s.m.arch.RegSize)
+	linked := s.m.arch.RA != arch.NoReg
 	switch {
-	case state == UnsetFrame && typ == NoFrame && !interrupted(in):
+	case state == UnsetFrame && !interrupted(in) && (typ == NoFrame || linked):
 		return unwind.StatusNotMe // it made a call, with who knows what below SP
+	case state == UnsetFrame && linked:
+		return s.accept(frameAt{linked: true, cfa: in.SP()}, in, out)
 	case state == UnsetFrame:
-		return s.accept(frameAt{ra: in.SP()}, in, out)
-	case state == HalfsetFrame:
-		return s.accept(frameAt{ra: in.SP() + word, fp: in.SP(), hasFP: true}, in, out)
-	case typ == NoFrame || typ == SaveFPOnlyFrame:
+		return s.accept(frameAt{ra: in.SP(), cfa: in.SP() + word}, in, out)
+	case state == HalfsetFrame && !linked:
+		return s.accept(frameAt{ra: in.SP() + word, fp: in.SP(), hasFP: true, cfa: in.SP() + 2*word}, in, out)
+	case typ == NoFrame || typ == SaveFPOnlyFrame || state == HalfsetFrame || s.m.chain == nil:
 		return unwind.StatusNotMe
 	}
 	return s.byFP(typ, pc, in, out)
@@ -106,18 +109,19 @@ func (s *FrameFuncStepper) classify(in *unwind.Frame, pc arch.Address) (FrameTyp
 
 // byFP steps where FP is, or may be, the function's own.
 func (s *FrameFuncStepper) byFP(typ FrameType, pc arch.Address, in, out *unwind.Frame) unwind.Status {
-	p := in.Walker().ProcessState()
-	fp, _, ok := in.Reg(s.m.arch.FP)
-	word := uint64(s.m.arch.WordSize)
+	p, a, chain := in.Walker().ProcessState(), s.m.arch, s.m.chain
+	fp, ok := s.link(in)
+	word := uint64(a.RegSize)
 	if !ok || fp < in.SP() || fp%word != 0 || fp > stackEnd(p, in.SP())-2*word {
 		if out.Tracing() {
 			out.Notef("frame pointer %#x is not on the stack above SP %#x", fp, in.SP())
 		}
 		return unwind.StatusNotMe
 	}
-	at := frameAt{ra: fp + word, fp: fp, hasFP: true}
+	at := frameAt{ra: fp + uint64(chain.ra), fp: fp + uint64(chain.fp), hasFP: !chain.back, cfa: fp + uint64(chain.cfa)}
 	if typ == UnknownT {
-		ra, err := p.ReadWord(at.ra)
+		ra, err := a.ReadReg(p, at.ra)
+		ra = codePointer(in.Walker(), ra)
 		if err != nil || !mayHaveCalled(in.Walker(), ra, pc) && !unreadCode(p, ra) {
 			if out.Tracing() {
 				out.Notef("the call before %#x, at %#x, is to another function", ra, at.ra)
@@ -126,6 +130,17 @@ func (s *FrameFuncStepper) byFP(typ FrameType, pc arch.Address, in, out *unwind.
 		}
 	}
 	return s.accept(at, in, out)
+}
+
+// link is what the frame's chain starts from: the frame pointer, or the caller's
+// stack pointer where SP points at that.
+func (s *FrameFuncStepper) link(in *unwind.Frame) (arch.Address, bool) {
+	if s.m.chain.back {
+		v, err := s.m.arch.ReadReg(in.Walker().ProcessState(), in.SP())
+		return v, err == nil && v > in.SP()
+	}
+	v, _, ok := in.Reg(s.m.arch.FP)
+	return v, ok
 }
 
 // mayReturnTo reports whether a frame that a frame pointer leads to may return to
@@ -145,29 +160,44 @@ func (s *FrameFuncStepper) mayReturnTo(p unwind.ProcessState, ra arch.Address) b
 
 // frameAt says where a frame keeps what its caller needs.
 type frameAt struct {
-	ra, fp arch.Address
-	hasFP  bool // else FP still is the caller's
+	ra, fp, cfa arch.Address
+	linked      bool // the return address still is in the link register
+	hasFP       bool // else FP still is the caller's
+}
+
+// returnAddress reads the return address of the frame.
+func (s *FrameFuncStepper) returnAddress(at *frameAt, in *unwind.Frame) (uint64, unwind.Location, error) {
+	if at.linked {
+		v, loc, ok := in.Reg(s.m.arch.RA)
+		if !ok {
+			return 0, loc, errNoRegister
+		}
+		return v + s.m.arch.ReturnOffset, loc, nil
+	}
+	v, err := s.m.arch.ReadReg(in.Walker().ProcessState(), at.ra)
+	return v + s.m.arch.ReturnOffset, unwind.AtAddress(at.ra), err
 }
 
 // accept makes out the caller if what at names holds water.
 func (s *FrameFuncStepper) accept(at frameAt, in, out *unwind.Frame) unwind.Status {
 	p, a := in.Walker().ProcessState(), s.m.arch
-	ra, err := p.ReadWord(at.ra)
+	raw, raLoc, err := s.returnAddress(&at, in)
 	if err != nil {
 		if out.Tracing() {
 			out.Notef("return address: %v", err)
 		}
 		return unwind.StatusNotMe
 	}
-	if _, ok := callBefore(p, a.CodeAddress(ra)); !ok && !(at.hasFP && s.mayReturnTo(p, a.CodeAddress(ra))) {
+	ra := codePointer(in.Walker(), raw)
+	if _, ok := callBefore(p, ra); !ok && !(at.hasFP && s.mayReturnTo(p, ra)) {
 		if out.Tracing() {
-			out.Notef("%#x, at %#x, does not follow a call", ra, at.ra)
+			out.Notef("%#x, at %s, does not follow a call", ra, raLoc.Describe(a))
 		}
 		return unwind.StatusNotMe
 	}
 	fp, fpLoc, hasFP := in.Reg(a.FP)
 	if at.hasFP {
-		if fp, err = p.ReadWord(at.fp); err != nil {
+		if fp, err = a.ReadReg(p, at.fp); err != nil {
 			if out.Tracing() {
 				out.Notef("saved frame pointer: %v", err)
 			}
@@ -176,12 +206,20 @@ func (s *FrameFuncStepper) accept(at frameAt, in, out *unwind.Frame) unwind.Stat
 		fpLoc, hasFP = unwind.AtAddress(at.fp), true
 	}
 	out.ForgetRegs()
-	out.SetReg(a.PC, a.CodeAddress(ra), unwind.AtAddress(at.ra))
-	out.SetSP(at.ra + uint64(a.WordSize))
-	if hasFP {
+	out.SetPC(raw, raLoc)
+	out.SetSP(at.cfa)
+	if hasFP && !s.backChained(&at) {
 		out.SetReg(a.FP, fp, fpLoc)
 	}
-	out.SetCalleeCFA(at.ra + uint64(a.WordSize))
+	if s.m.chain == nil || !s.m.chain.low || at.linked {
+		out.SetCalleeCFA(at.cfa)
+	}
 	out.SetTrust(unwind.TrustFramePointer)
 	return unwind.StatusSuccess
+}
+
+// backChained reports whether the step went by the back chain, which does not
+// tell whether the function changed FP.
+func (s *FrameFuncStepper) backChained(at *frameAt) bool {
+	return s.m.chain != nil && s.m.chain.back && !at.linked
 }

@@ -12,6 +12,9 @@ import (
 type machine struct {
 	arch *arch.Arch
 
+	// chain is nil where the ABI has no convention for frame pointers.
+	chain *frameChain
+
 	restorers  []restorer
 	sigContext []savedReg // relative to SP in the restorer
 	// sigKept are the registers that a signal leaves as they are.
@@ -37,8 +40,51 @@ type machine struct {
 
 // machineOf returns a's description; nil when the steppers do not know a.
 func machineOf(a *arch.Arch) *machine {
-	if a == arch.AMD64 {
+	switch a {
+	case arch.AMD64:
 		return &amd64
+	case arch.X32:
+		return &x32
+	case arch.X86:
+		return &x86
+	case arch.ARM64:
+		return &arm64
+	case arch.ARM:
+		return &arm
+	case arch.PPC64LE:
+		return &ppc64le
+	case arch.PPC64:
+		return &ppc64
+	case arch.PPC:
+		return &ppc
+	case arch.RISCV64:
+		return &riscv64
+	case arch.S390X:
+		return &s390x
+	case arch.S390:
+		return &s390
+	case arch.MIPS:
+		return &mips
+	case arch.MIPSEL:
+		return &mipsel
+	case arch.MIPSN32:
+		return &mipsn32
+	case arch.MIPSN32EL:
+		return &mipsn32el
+	case arch.MIPS64:
+		return &mips64
+	case arch.MIPS64EL:
+		return &mips64el
+	case arch.Loong64:
+		return &loong64
+	case arch.SPARC64:
+		return &sparc64
+	case arch.M68K:
+		return &m68k
+	case arch.Alpha:
+		return &alpha
+	case arch.HPPA:
+		return &hppa
 	}
 	return nil
 }
@@ -63,20 +109,20 @@ type restorer struct {
 	stops []uint64
 }
 
-// A savedReg is a register that the kernel saved: size bytes at byte off of the
-// word at SP+addr.
+// A savedReg is a register that the kernel saved: size bytes at SP+addr.
 type savedReg struct {
-	reg       arch.Reg
-	addr      uint64
-	off, size uint8
+	reg  arch.Reg
+	addr uint64
+	size uint8
 }
 
-// extract cuts the register out of the word at its addr; little-endian machines
-// only have such registers.
-func (s *savedReg) extract(word uint64) uint64 {
-	word >>= 8 * s.off
-	if s.size < 8 {
-		word &= 1<<(8*s.size) - 1
-	}
-	return word
+// A frameChain says where a frame pointer leads, in bytes from what it points at.
+type frameChain struct {
+	ra, fp int64 // where the return address and the caller's frame pointer are saved
+	cfa    int64
+	// low: the frame may end above cfa; how far depends on the function.
+	low bool
+	// back: the chain is of stack pointers (the back chain). The word at SP is the
+	// caller's SP, and what ra counts from; nothing tells of the frame pointer.
+	back bool
 }

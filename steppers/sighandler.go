@@ -40,7 +40,7 @@ func (s *SigHandlerStepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
 	for i := range s.m.sigContext {
 		saved := &s.m.sigContext[i]
 		at := base + saved.addr
-		word, err := mem.ReadWord(at)
+		v, err := s.m.arch.ReadUint(mem, at, int(saved.size))
 		if err != nil {
 			if saved.reg != s.m.arch.PC && saved.reg != s.m.arch.SP {
 				continue
@@ -50,12 +50,19 @@ func (s *SigHandlerStepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
 			}
 			return unwind.StatusNotMe
 		}
-		out.SetReg(saved.reg, saved.extract(word), unwind.AtAddress(at+uint64(saved.off)))
+		if saved.reg == s.m.arch.PC {
+			v = in.Walker().CodeAddress(v)
+		}
+		out.SetReg(saved.reg, v, unwind.AtAddress(at))
 	}
 	for _, r := range s.m.sigKept {
 		if v, loc, ok := in.Reg(r); ok {
 			out.SetReg(r, v, loc)
 		}
+	}
+	if a := s.m.arch; a.Mode != arch.NoReg {
+		v, loc, _ := out.Reg(a.ModeFrom)
+		out.SetReg(a.Mode, v>>a.ModeBit&1, loc)
 	}
 	out.SetCalleeCFA(out.SP())
 	out.SetNonCall(true)

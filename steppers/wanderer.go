@@ -103,7 +103,7 @@ func (s *StepperWanderer) CallerFrame(in, out *unwind.Frame) unwind.Status {
 
 // scan looks for a return address; ra is 0 when there is none.
 func (s *StepperWanderer) scan(helper WandererHelper, in *unwind.Frame) (slot, ra arch.Address, exact bool) {
-	p, word := in.Walker().ProcessState(), uint64(s.m.arch.WordSize)
+	p, word := in.Walker().ProcessState(), uint64(s.m.arch.RegSize)
 	sp := (in.SP() + word - 1) &^ (word - 1)
 	words := uint64(scanWords)
 	if interrupted(in) {
@@ -112,11 +112,11 @@ func (s *StepperWanderer) scan(helper WandererHelper, in *unwind.Frame) (slot, r
 	end := min(stackEnd(p, sp), sp+words*word)
 	pc := instruction(in)
 	for at := sp; at+word <= end && at >= sp; at += word {
-		v, err := p.ReadWord(at)
+		v, err := s.m.arch.ReadReg(p, at)
 		if err != nil {
 			break
 		}
-		if v = s.m.arch.CodeAddress(v); !isCode(p, v-1) {
+		if v = codePointer(in.Walker(), v); !isCode(p, v-1) {
 			continue
 		}
 		target, ok := helper.IsPrevInstrACall(v)
@@ -137,7 +137,7 @@ func (s *StepperWanderer) scan(helper WandererHelper, in *unwind.Frame) (slot, r
 
 // fill makes out the frame that the return address at slot belongs to.
 func (s *StepperWanderer) fill(slot, ra arch.Address, in, out *unwind.Frame) {
-	a, word := s.m.arch, uint64(s.m.arch.WordSize)
+	a, word := s.m.arch, uint64(s.m.arch.RegSize)
 	p := in.Walker().ProcessState()
 	fp, fpLoc, hasFP := in.Reg(a.FP)
 	typ, _ := LookupFuncStart{in.Walker()}.at(instruction(in), in.LookupAddr())
@@ -145,14 +145,14 @@ func (s *StepperWanderer) fill(slot, ra arch.Address, in, out *unwind.Frame) {
 		// A function that saves FP first has it right below its return address.
 		hasFP = false
 		if slot-word >= in.SP() && slot >= word {
-			v, err := p.ReadWord(slot - word)
+			v, err := a.ReadReg(p, slot-word)
 			if err == nil && v > slot && v%word == 0 && v < stackEnd(p, in.SP()) {
 				fp, fpLoc, hasFP = v, unwind.AtAddress(slot-word), true
 			}
 		}
 	}
 	out.ForgetRegs()
-	out.SetReg(a.PC, ra, unwind.AtAddress(slot))
+	out.SetPC(ra, unwind.AtAddress(slot))
 	out.SetSP(slot + word)
 	if hasFP {
 		out.SetReg(a.FP, fp, fpLoc)

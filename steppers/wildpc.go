@@ -46,8 +46,7 @@ func (s *WildPCStepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
 		}
 		return unwind.StatusNotMe
 	}
-	ra = s.arch.CodeAddress(ra)
-	if _, ok := callBefore(p, ra); !ok {
+	if _, ok := callBefore(p, codePointer(in.Walker(), ra)); !ok {
 		if out.Tracing() {
 			out.Notef("%#x is no code, and %#x (%s) does not follow a call", in.RA(), ra, loc.Describe(s.arch))
 		}
@@ -55,9 +54,9 @@ func (s *WildPCStepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
 	}
 	sp := in.SP()
 	if s.arch.RA == arch.NoReg {
-		sp += uint64(s.arch.WordSize)
+		sp += uint64(s.arch.RegSize)
 	}
-	out.SetReg(s.arch.PC, ra, loc)
+	out.SetPC(ra, loc)
 	out.SetSP(sp)
 	out.SetCalleeCFA(sp)
 	out.SetTrust(unwind.TrustWildPC)
@@ -76,6 +75,6 @@ func (s *WildPCStepper) returnAddress(in *unwind.Frame) (uint64, unwind.Location
 		}
 		return 0, unwind.Location{}, errNoRegister
 	}
-	v, err := in.Walker().ProcessState().ReadWord(in.SP())
+	v, err := s.arch.ReadReg(in.Walker().ProcessState(), in.SP())
 	return v, unwind.AtAddress(in.SP()), err
 }

@@ -97,6 +97,35 @@ func (f *Frame) SetReg(r arch.Reg, v uint64, l Location) bool {
 	return true
 }
 
+// SetPC sets RA from a code pointer as the process keeps it: the bits that are no
+// part of the address are stripped (Walker.CodeAddress), the one that says which
+// instruction set it is in goes to the register Arch.Mode.
+func (f *Frame) SetPC(raw uint64, l Location) bool {
+	a := f.arch()
+	if a.Mode != arch.NoReg {
+		f.SetReg(a.Mode, raw&1, l)
+	}
+	return f.SetReg(a.PC, f.codeAddress(raw), l)
+}
+
+func (f *Frame) codeAddress(raw uint64) Address {
+	if f.walker == nil {
+		return f.arch().CodeAddress(raw)
+	}
+	return f.walker.CodeAddress(raw)
+}
+
+// CodePointer is RA as a code pointer of the process has it: with the lowest bit
+// set where Arch.Mode is.
+func (f *Frame) CodePointer() Address {
+	if a := f.arch(); a.Mode != arch.NoReg {
+		if v, _, ok := f.Reg(a.Mode); ok {
+			return f.ra | v&1
+		}
+	}
+	return f.ra
+}
+
 // ForgetReg says that the register's value in this frame is not known.
 func (f *Frame) ForgetReg(r arch.Reg) bool {
 	if f.has(flagAccepted) {

@@ -46,6 +46,12 @@ type ProcessState interface {
 	ExecutablePath() string
 }
 
+// A CodeMasker is a ProcessState that knows which bits of its code pointers are
+// no part of the address (NT_ARM_PAC_MASK); Arch.CodeMask stands in for others.
+type CodeMasker interface {
+	CodeMask() arch.Address
+}
+
 // A FrameStepper walks through one kind of stack frame.
 //
 // A stepper is registered with a StepperGroup and must be comparable with ==

@@ -20,9 +20,12 @@ type Walker struct {
 	lookup SymbolLookup
 	reader SymbolReader
 	arch   *arch.Arch
+	// codeMask is the process's own; 0 for the architecture's.
+	codeMask Address
 
 	maxFrames int
 	explain   bool
+	verify    bool
 	cancel    func()
 
 	hookMu sync.Mutex
@@ -78,6 +81,9 @@ func NewWalker(proc ProcessState, opts ...Option) (*Walker, error) {
 		return nil, fmt.Errorf("new walker without a process: %w", ErrBadParam)
 	}
 	w := &Walker{proc: proc, arch: proc.Arch(), maxFrames: DefaultMaxFrames, walks: map[ThreadID]int{}}
+	if m, ok := proc.(CodeMasker); ok {
+		w.codeMask = m.CodeMask()
+	}
 	for _, o := range opts {
 		if err := o(w); err != nil {
 			return nil, err
@@ -112,6 +118,15 @@ func (w *Walker) SymbolLookup() SymbolLookup { return w.lookup }
 
 // SymbolReader is what steppers find functions with, or nil.
 func (w *Walker) SymbolReader() SymbolReader { return w.reader }
+
+// CodeAddress strips from a code pointer of the process what is no part of the
+// address: signature bits, the bit for the instruction set.
+func (w *Walker) CodeAddress(raw uint64) Address {
+	if w.codeMask == 0 {
+		return w.arch.CodeAddress(raw)
+	}
+	return w.arch.Truncate(raw) &^ w.codeMask
+}
 
 // AddStepper adds a stepper to the walker's group.
 func (w *Walker) AddStepper(s FrameStepper) error { return w.group.RegisterStepper(s) }
@@ -184,7 +199,7 @@ func (w *Walker) initialFrame(t ThreadID) (*Frame, error) {
 	f.checkpoint()
 	f.flags |= flagTop | flagAccepted
 	if w.explain {
-		f.trace = &trace{}
+		f.trace = &trace{explain: true}
 	}
 	return f, nil
 }
@@ -268,8 +283,8 @@ func (w *Walker) adopt(f *Frame) (ThreadID, error) {
 		return NullThread, fmt.Errorf("frame of another walker: %w", ErrBadParam)
 	}
 	f.flags |= flagAccepted
-	if w.explain && f.trace == nil {
-		f.trace = &trace{}
+	if w.explain && !f.Tracing() {
+		f.trace = &trace{explain: true}
 	}
 	return w.thread(f.thread)
 }

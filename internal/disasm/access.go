@@ -96,7 +96,7 @@ func FaultAccess(dst []Access, i *Inst, regs *arch.RegSet) []Access {
 // before any mapping is looked at: on x86-64 the processor then reports no
 // address. The 57 bits of five-level paging are allowed for.
 func nonCanonical(a *arch.Arch, addr uint64) bool {
-	if a != arch.AMD64 {
+	if a != arch.AMD64 && a != arch.X32 {
 		return false
 	}
 	top := int64(addr) >> 56

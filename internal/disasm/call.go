@@ -10,15 +10,18 @@ type CallSite struct {
 }
 
 // CallBefore reports whether a call instruction ends exactly at ra, which is
-// what makes a value found on a stack a likely return address. code holds the
-// bytes that end at ra; at most MaxLen+1 of them are used, and fewer are
-// enough where the call is short. Where the bytes can be read as several calls
-// the longest indirect one is preferred, and a direct one to a place nearby
-// before that. It does not allocate.
+// what makes a value found on a stack a likely return address. ra is a code
+// pointer, as Decode's pc. code holds the bytes that end at ra; at most MaxLen+1
+// of them are used, and fewer are enough where the call is short. Where the
+// bytes can be read as several calls the longest indirect one is preferred, and
+// a direct one to a place nearby before that. Where calls have a delay slot, ra
+// is behind it. CallBefore does not allocate.
 func CallBefore(a *arch.Arch, code []byte, ra uint64) (CallSite, bool) {
-	m := x86ModeOf(a)
-	if m == nil {
-		return CallSite{}, false
+	switch familyOf(a) {
+	case arch.FamilyX86:
+		if m := x86ModeOf(a); m != nil {
+			return m.callBefore(a, code, ra)
+		}
 	}
-	return m.callBefore(a, code, ra)
+	return CallSite{}, false
 }

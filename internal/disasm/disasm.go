@@ -2,8 +2,14 @@
 // saying why a program died: lengths, what an instruction does to the stack,
 // which general registers and which memory it touches, and its text.
 //
-// Each architecture is a group of files of its own behind the functions that
-// take an *arch.Arch. On x86 the package's own decoder is the authority for
+// Each family of architectures is a group of files of its own behind the
+// functions that take an *arch.Arch. Machines whose instructions are regular say
+// what they do in the same terms as x86: a store of a register pair that moves
+// the stack pointer is a Store with Src, Src2 and Writeback; adding a constant to
+// a register is Lea, and SubSP, AddSP or LeaSP where the stack pointer is
+// changed; an access relative to the program counter has RIPRelative set; moves
+// from and to the link register are Mov. What can change no general register and
+// no control flow may stay Other with its Reads and Writes. On x86 the package's own decoder is the authority for
 // lengths and operands; golang.org/x/arch/x86/x86asm supplies mnemonics, and
 // only where it agrees about the length.
 //
@@ -53,9 +59,25 @@ type Inst struct {
 	// for none. An operand that is only read (cmp, test, push) counts as Src
 	// when it is alone, and the first of two as Dst.
 	Dst, Src arch.Reg
-	Size     uint8 // operand size in bytes; 0 where it has no meaning
-	Lock     bool  // has a lock prefix
-	Rep      bool  // a string instruction that repeats
+	// Dst2 and Src2 are the second register of an instruction that loads or
+	// stores a pair: the memory after the first one's. NoReg for none.
+	Dst2, Src2 arch.Reg
+	// List are the registers that a Load or Store of many transfers: the one with
+	// the lowest number at the address of Mem, the others each RegSize bytes on,
+	// in the order of their numbers.
+	List arch.RegMask
+	// Writeback is by how many bytes the access changes the base register of Mem
+	// besides, whose Disp is relative to the value before.
+	Writeback int64
+
+	Size uint8 // operand size in bytes; 0 where it has no meaning
+	// Conditional: the instruction takes effect only under a condition (A32's
+	// condition codes, Thumb's IT blocks; not the jumps that are CondJump).
+	Conditional bool
+	// Delayed: the next instruction runs before this one takes effect.
+	Delayed bool
+	Lock    bool // has a lock prefix
+	Rep     bool // a string instruction that repeats
 
 	arch *arch.Arch
 	code [MaxLen]byte
@@ -113,26 +135,34 @@ func (i *Inst) addMem(m MemOperand) {
 }
 
 // Decode decodes the instruction at the start of code, which is the memory at
-// pc. It looks at MaxLen bytes at most. The error wraps ErrTruncated,
-// ErrUnknown or ErrUnsupported. Decode does not allocate when it succeeds.
+// pc. Where an architecture has two instruction sets (arch.Arch.Mode), pc is a
+// code pointer: its lowest bit says which, and is no part of the address. Decode
+// looks at MaxLen bytes at most. The error wraps ErrTruncated, ErrUnknown or
+// ErrUnsupported. Decode does not allocate when it succeeds.
 func Decode(a *arch.Arch, code []byte, pc uint64) (Inst, error) {
-	m := x86ModeOf(a)
-	if m == nil {
-		return Inst{}, unsupported(a)
-	}
 	var in Inst
-	err := m.decode(&in, a, code, pc)
+	err := decodeInto(&in, a, code, pc)
 	return in, err
 }
 
 // decodeInto is Decode without the copy of an Inst, for loops over code.
 func decodeInto(in *Inst, a *arch.Arch, code []byte, pc uint64) error {
-	m := x86ModeOf(a)
-	if m == nil {
-		return unsupported(a)
+	*in = Inst{Dst: arch.NoReg, Src: arch.NoReg, Dst2: arch.NoReg, Src2: arch.NoReg}
+	switch familyOf(a) {
+	case arch.FamilyX86:
+		if m := x86ModeOf(a); m != nil {
+			return m.decode(in, a, code, pc)
+		}
 	}
-	*in = Inst{}
-	return m.decode(in, a, code, pc)
+	return unsupported(a)
+}
+
+// familyOf is a's family; none for no architecture.
+func familyOf(a *arch.Arch) arch.Family {
+	if a == nil {
+		return arch.NoFamily
+	}
+	return a.Family
 }
 
 func unsupported(a *arch.Arch) error {

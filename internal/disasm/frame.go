@@ -59,7 +59,7 @@ func (s FPState) String() string {
 // UnknownFrame when pc is outside code, is not at an instruction, or code is
 // not decodable. It does not allocate.
 func FrameState(a *arch.Arch, code []byte, start, pc uint64) (FrameType, FPState) {
-	if x86ModeOf(a) == nil || pc < start || pc-start >= uint64(len(code)) {
+	if familyOf(a) != arch.FamilyX86 || pc < start || pc-start >= uint64(len(code)) {
 		return UnknownFrame, FPUnknown
 	}
 	return x86FrameState(a, code, start, pc)
@@ -70,7 +70,7 @@ func FrameState(a *arch.Arch, code []byte, start, pc uint64) (FrameType, FPState
 // the bytes directly before it show, and answers unknown otherwise; a known
 // state can come with an unknown type.
 func FrameStateNear(a *arch.Arch, code []byte, addr, pc uint64) (FrameType, FPState) {
-	if x86ModeOf(a) == nil || pc < addr || pc-addr >= uint64(len(code)) {
+	if familyOf(a) != arch.FamilyX86 || pc < addr || pc-addr >= uint64(len(code)) {
 		return UnknownFrame, FPUnknown
 	}
 	off := pc - addr

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/corewalk/corewalk/unwind/arch"
 )
 
 // TextOptions say how Text names addresses.
@@ -19,8 +21,11 @@ type TextOptions struct {
 // the program counter, is written whole, with its symbol's name after it. What
 // has no name here is written as its bytes: "(bytes 8f e9 78 d7 c0)".
 func (i *Inst) Text(opts TextOptions) string {
-	if m := x86ModeOf(i.arch); m != nil {
-		return m.text(i, opts)
+	switch familyOf(i.arch) {
+	case arch.FamilyX86:
+		if m := x86ModeOf(i.arch); m != nil {
+			return m.text(i, opts)
+		}
 	}
 	return i.rawText()
 }

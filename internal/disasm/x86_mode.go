@@ -37,7 +37,7 @@ var x86mode64 = x86Mode{
 
 // x86ModeOf finds the mode that a's code runs in; nil for other architectures.
 func x86ModeOf(a *arch.Arch) *x86Mode {
-	if a == arch.AMD64 {
+	if a == arch.AMD64 || a == arch.X32 {
 		return &x86mode64
 	}
 	return nil

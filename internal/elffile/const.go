@@ -15,14 +15,17 @@ const (
 	EM_386       = 3
 	EM_68K       = 4
 	EM_MIPS      = 8
+	EM_PARISC    = 15
 	EM_PPC       = 20
 	EM_PPC64     = 21
 	EM_S390      = 22
 	EM_ARM       = 40
+	EM_SPARCV9   = 43
 	EM_X86_64    = 62
 	EM_AARCH64   = 183
 	EM_RISCV     = 243
 	EM_LOONGARCH = 258
+	EM_ALPHA     = 0x9026
 )
 
 // Segment types (gABI and GNU extensions, p_type).

@@ -29,12 +29,21 @@ const NoReg Reg = 0xff
 
 // An Arch describes an architecture as seen by an unwinder.
 type Arch struct {
-	Name      string           // as reports print it: "x86-64"
+	Name      string // as reports print it: "x86-64"
+	Family    Family
 	WordSize  int              // bytes in a pointer: 4 or 8
+	RegSize   int              // bytes of a general register and of its slot on the stack: WordSize or more
 	ByteOrder binary.ByteOrder // of memory and of registers in dumps
 
 	PC, SP, FP Reg
 	RA         Reg // link register; NoReg where calls push the return address
+	// Mode is the register that says which of its instruction sets the processor
+	// runs, as the lowest bit of code pointers does too: 1 for Thumb. NoReg where
+	// there is one instruction set.
+	Mode Reg
+	// ModeFrom is the register of a dump that holds Mode in its bit ModeBit.
+	ModeFrom Reg
+	ModeBit  uint8
 
 	// CalleeSaved are the general registers that a called function leaves as it
 	// found them, by the platform's ABI. SP and PC are not among them.
@@ -47,12 +56,24 @@ type Arch struct {
 	// part of the address (pointer authentication, Thumb). A dump may bring a
 	// better one.
 	CodeMask Address
+	// StackBias is what SP is below the stack it stands for, in bytes: 2047 on
+	// 64-bit SPARC.
+	StackBias Address
+	// StackGrowsUp: calls move SP to higher addresses (HP PA-RISC).
+	StackGrowsUp bool
+	// ReturnOffset is what a call leaves to be added to get the address it returns
+	// to, in bytes: 8 on SPARC.
+	ReturnOffset Address
+	// DelaySlots: the instruction after a call runs before the call's target
+	// does, and calls return behind it.
+	DelaySlots bool
 
 	names    []string    // by Reg
 	dwarf    []Reg       // DWARF register number to Reg; NoReg for none
 	dwarfOf  []int16     // Reg to DWARF number; -1 for none
 	gregs    []gregField // layout of the general register block of Linux
 	gregSize int
+	fpregs   []gregField // of the registers of ours in its floating-point block
 }
 
 // A gregField says where one register lies in a register block.

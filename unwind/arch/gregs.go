@@ -21,11 +21,29 @@ func (a *Arch) DecodeGRegSet(block []byte) (RegSet, error) {
 			s.Set(f.reg, a.ByteOrder.Uint64(b))
 		}
 	}
-	if !s.Valid.Has(a.PC) {
+	if pc, ok := s.Get(a.PC); ok {
+		s.Set(a.PC, a.CodeAddress(pc))
+	} else {
 		return s, fmt.Errorf("%s register block of %d bytes: %d wanted", a.Name, len(block), a.gregSize)
+	}
+	if a.Mode != NoReg {
+		v, _ := s.Get(a.ModeFrom)
+		s.Set(a.Mode, v>>a.ModeBit&1)
 	}
 	return s, nil
 }
 
 // GRegSetSize is the size in bytes of the block DecodeGRegSet reads.
 func (a *Arch) GRegSetSize() int { return a.gregSize }
+
+// DecodeFPRegSet adds to s the registers of a's register file that live in its
+// floating-point block: NT_FPREGSET of a core, on arm NT_ARM_VFP. These are the
+// ones that functions preserve for their callers. Registers past the end of a
+// short block stay unknown.
+func (a *Arch) DecodeFPRegSet(block []byte, s *RegSet) {
+	for _, f := range a.fpregs {
+		if f.off+f.size <= len(block) {
+			s.Set(f.reg, a.ByteOrder.Uint64(block[f.off:]))
+		}
+	}
+}

@@ -41,3 +41,44 @@ type Memory interface {
 	ReadMem(addr Address, buf []byte) (int, error)
 	ReadWord(addr Address) (uint64, error)
 }
+
+// ReadUint reads an unsigned integer of size bytes (1 to 8) in a's byte order.
+// It allocates only at the very end of readable memory.
+func (a *Arch) ReadUint(mem Memory, addr Address, size int) (uint64, error) {
+	w := a.WordSize
+	switch {
+	case size == w:
+		return mem.ReadWord(addr)
+	case size == 2*w:
+		lo, err := mem.ReadWord(addr)
+		if err != nil {
+			return 0, err
+		}
+		hi, err := mem.ReadWord(addr + Address(w))
+		if a.Big() {
+			lo, hi = hi, lo
+		}
+		return hi<<32 | lo, err
+	}
+	buf := make([]byte, size)
+	if _, err := mem.ReadMem(addr, buf); err != nil {
+		return 0, err
+	}
+	var v uint64
+	for i := range buf {
+		b := buf[i]
+		if !a.Big() {
+			b = buf[len(buf)-1-i]
+		}
+		v = v<<8 | uint64(b)
+	}
+	return v, nil
+}
+
+// ReadReg reads a general register that was saved at addr: RegSize bytes.
+func (a *Arch) ReadReg(mem Memory, addr Address) (uint64, error) {
+	if a.RegSize == a.WordSize {
+		return mem.ReadWord(addr)
+	}
+	return a.ReadUint(mem, addr, a.RegSize)
+}

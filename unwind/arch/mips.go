@@ -1,0 +1,73 @@
+package arch
+
+import "encoding/binary"
+
+// Registers of the MIPS architectures. R0 + n is the register $n.
+const (
+	MIPSR0     Reg = 0
+	MIPSA0     Reg = 4
+	MIPSS0     Reg = 16
+	MIPST9     Reg = 25 // holds the address of the function called, in position-independent code
+	MIPSGP     Reg = 28
+	MIPSSP     Reg = 29
+	MIPSFP     Reg = 30
+	MIPSRA     Reg = 31
+	MIPSHI     Reg = 32
+	MIPSLO     Reg = 33
+	MIPSPC     Reg = 34 // cp0_epc
+	MIPSBadV   Reg = 35
+	MIPSStatus Reg = 36
+	MIPSCause  Reg = 37
+	MIPSF20    Reg = 38
+	MIPSF31    Reg = 49
+)
+
+// The MIPS architectures: the o32, n32 and n64 ABIs in both byte orders.
+var (
+	MIPS      = mips("mips", 4, 4, binary.BigEndian)
+	MIPSEL    = mips("mipsel", 4, 4, binary.LittleEndian)
+	MIPSN32   = mips("mipsn32", 4, 8, binary.BigEndian)
+	MIPSN32EL = mips("mipsn32el", 4, 8, binary.LittleEndian)
+	MIPS64    = mips("mips64", 8, 8, binary.BigEndian)
+	MIPS64EL  = mips("mips64el", 8, 8, binary.LittleEndian)
+)
+
+// mips describes one of them. DWARF numbers: gcc's. Register block: elf_gregset_t
+// of the kernel's arch/mips/include/asm/elf.h; of o32 its first six words hold
+// nothing.
+func mips(name string, word, reg int, order binary.ByteOrder) *Arch {
+	skip, fprs := 6*reg, []gregField(nil)
+	saved := span(MIPSS0, MIPSS0+7) | Mask(MIPSGP, MIPSFP)
+	if reg == 8 {
+		skip = 0
+		// f24 to f31 of n64; of n32 the even ones from f20 on.
+		fprs = strided(20*8, 8, 8, regs(MIPSF20, MIPSF31)...)
+		saved |= span(MIPSF20+4, MIPSF31)
+		if word == 4 {
+			saved = saved&^span(MIPSF20, MIPSF31) | Mask(MIPSF20, MIPSF20+2, MIPSF20+4, MIPSF20+6, MIPSF20+8, MIPSF20+10)
+		}
+	}
+	block := append(regs(MIPSR0, MIPSRA), MIPSLO, MIPSHI, MIPSPC, MIPSBadV, MIPSStatus, MIPSCause)
+	fields := words(reg, block...)
+	for i := range fields {
+		fields[i].off += skip
+	}
+	return (&Arch{
+		Name:      name,
+		Family:    FamilyMIPS,
+		WordSize:  word,
+		RegSize:   reg,
+		ByteOrder: order,
+		PC:        MIPSPC, SP: MIPSSP, FP: MIPSFP, RA: MIPSRA, Mode: NoReg,
+		CalleeSaved: saved,
+		PCAlign:     4,
+		DelaySlots:  true,
+		names: append([]string{"zero", "at", "v0", "v1", "a0", "a1", "a2", "a3", "t0", "t1", "t2", "t3", "t4", "t5", "t6", "t7",
+			"s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "t8", "t9", "k0", "k1", "gp", "sp", "fp", "ra",
+			"hi", "lo", "pc", "badvaddr", "status", "cause"}, numbered("f", 20, 31)...),
+		dwarfOf:  append(append(sequence(0, 31), 64, 65, -1, -1, -1, -1), sequence(52, 63)...),
+		gregs:    fields,
+		gregSize: 45 * reg,
+		fpregs:   fprs,
+	}).withDWARF()
+}

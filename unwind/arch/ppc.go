@@ -1,0 +1,60 @@
+package arch
+
+import "encoding/binary"
+
+// Registers of the PowerPC architectures. R0 + n is the register Rn.
+const (
+	PPCR0   Reg = 0
+	PPCSP   Reg = 1
+	PPCTOC  Reg = 2 // ppc64: the table of contents; ppc: the thread pointer
+	PPCR13  Reg = 13
+	PPCR14  Reg = 14
+	PPCFP   Reg = 31
+	PPCNIP  Reg = 32
+	PPCMSR  Reg = 33
+	PPCOrig Reg = 34 // orig_gpr3
+	PPCCTR  Reg = 35
+	PPCLR   Reg = 36
+	PPCXER  Reg = 37
+	PPCCCR  Reg = 38
+	PPCF14  Reg = 39
+	PPCF31  Reg = 56
+)
+
+// PPC64LE is 64-bit PowerPC, little-endian, with the ELFv2 ABI.
+var PPC64LE = ppc("ppc64le", 8, binary.LittleEndian)
+
+// PPC64 is 64-bit PowerPC, big-endian. Programs of the ELFv1 ABI point at
+// functions by descriptors.
+var PPC64 = ppc("ppc64", 8, binary.BigEndian)
+
+// PPC is 32-bit PowerPC, big-endian.
+var PPC = ppc("ppc", 4, binary.BigEndian)
+
+// ppc describes one of them. DWARF numbers: 64-Bit ELF V2 ABI, table 2.26, and
+// Power Architecture 32-bit ABI supplement; gcc numbers LR 65 in both.
+// Register block: struct pt_regs of the kernel's
+// arch/powerpc/include/uapi/asm/ptrace.h.
+func ppc(name string, word int, order binary.ByteOrder) *Arch {
+	block := append(regs(PPCR0, PPCFP), PPCNIP, PPCMSR, PPCOrig, PPCCTR, PPCLR, PPCXER, PPCCCR)
+	redZone := 0
+	if word == 8 {
+		redZone = 288
+	}
+	return (&Arch{
+		Name:      name,
+		Family:    FamilyPPC,
+		WordSize:  word,
+		RegSize:   word,
+		ByteOrder: order,
+		PC:        PPCNIP, SP: PPCSP, FP: PPCFP, RA: PPCLR, Mode: NoReg,
+		CalleeSaved: span(PPCR14, PPCFP) | Mask(PPCTOC, PPCR13) | span(PPCF14, PPCF31),
+		RedZone:     redZone,
+		PCAlign:     4,
+		names:       append(append(numbered("r", 0, 31), "nip", "msr", "orig_r3", "ctr", "lr", "xer", "cr"), numbered("f", 14, 31)...),
+		dwarfOf:     append(append(sequence(0, 31), -1, -1, -1, 66, 65, 76, 64), sequence(46, 63)...),
+		gregs:       words(word, block...),
+		gregSize:    48 * word,
+		fpregs:      strided(14*8, 8, 8, regs(PPCF14, PPCF31)...),
+	}).withDWARF()
+}

@@ -1,0 +1,46 @@
+package arch
+
+import "encoding/binary"
+
+// Registers of X86. The first ten are numbered as DWARF numbers them.
+const (
+	EAX Reg = iota
+	ECX
+	EDX
+	EBX
+	ESP
+	EBP
+	ESI
+	EDI
+	EIP
+	X86EFLAGS
+	X86ES
+	X86CS
+	X86SS
+	X86DS
+	X86FS
+	X86GS
+	OrigEAX // the system call's number while one is under way; -1 otherwise
+)
+
+// X86 is i386: 32-bit code of x86.
+//
+// DWARF numbers: System V ABI, Intel386 supplement, figure 2.14. Register block:
+// struct user_regs_struct of the kernel's arch/x86/include/asm/user_32.h, which
+// a 64-bit kernel writes for 32-bit processes too.
+var X86 = (&Arch{
+	Name:      "i386",
+	Family:    FamilyX86,
+	WordSize:  4,
+	RegSize:   4,
+	ByteOrder: binary.LittleEndian,
+	PC:        EIP, SP: ESP, FP: EBP, RA: NoReg, Mode: NoReg,
+	CalleeSaved: Mask(EBX, EBP, ESI, EDI),
+	PCAlign:     1,
+	names: []string{"eax", "ecx", "edx", "ebx", "esp", "ebp", "esi", "edi", "eip", "eflags",
+		"es", "cs", "ss", "ds", "fs", "gs", "orig_eax"},
+	dwarfOf: []int16{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 40, 41, 42, 43, 44, 45, -1},
+	gregs: words(4, EBX, ECX, EDX, ESI, EDI, EBP, EAX, X86DS, X86ES, X86FS, X86GS, OrigEAX, EIP, X86CS, X86EFLAGS,
+		ESP, X86SS),
+	gregSize: 17 * 4,
+}).withDWARF()

@@ -45,7 +45,7 @@ var AMD64 = amd64("x86-64", 8)
 var X32 = amd64("x32", 4)
 
 func amd64(name string, pointer int) *Arch {
-	return (&Arch{
+	return &Arch{
 		Name:      name,
 		Family:    FamilyX86,
 		WordSize:  pointer,
@@ -55,11 +55,15 @@ func amd64(name string, pointer int) *Arch {
 		CalleeSaved: Mask(RBX, RBP, R12, R13, R14, R15),
 		RedZone:     128,
 		PCAlign:     1,
-		names: []string{"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15",
-			"rip", "eflags", "es", "cs", "ss", "ds", "fs", "gs", "fs_base", "gs_base", "orig_rax"},
-		dwarfOf: []int16{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 49, 50, 51, 52, 53, 54, 55, 58, 59, -1},
-		gregs: words(8, R15, R14, R13, R12, RBP, RBX, R11, R10, R9, R8, RAX, RCX, RDX, RSI, RDI, OrigRAX, RIP, CS, EFLAGS, RSP, SS,
-			FSBase, GSBase, DS, ES, FS, GS),
-		gregSize: 27 * 8,
-	}).withDWARF()
+		gregSize:    27 * 8,
+		make: func() tables {
+			return tables{
+				names: []string{"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15",
+					"rip", "eflags", "es", "cs", "ss", "ds", "fs", "gs", "fs_base", "gs_base", "orig_rax"},
+				dwarfOf: []int16{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 49, 50, 51, 52, 53, 54, 55, 58, 59, -1},
+				gregs: words(8, R15, R14, R13, R12, RBP, RBX, R11, R10, R9, R8, RAX, RCX, RDX, RSI, RDI, OrigRAX, RIP, CS, EFLAGS, RSP, SS,
+					FSBase, GSBase, DS, ES, FS, GS),
+			}
+		},
+	}
 }

@@ -9,6 +9,7 @@ package arch
 import (
 	"encoding/binary"
 	"slices"
+	"sync"
 )
 
 // An Address is an address in the analysed process, or of an ELF or PE file's
@@ -68,12 +69,22 @@ type Arch struct {
 	// does, and calls return behind it.
 	DelaySlots bool
 
-	names    []string    // by Reg
-	dwarf    []Reg       // DWARF register number to Reg; NoReg for none
-	dwarfOf  []int16     // Reg to DWARF number; -1 for none
-	gregs    []gregField // layout of the general register block of Linux
-	gregSize int
-	fpregs   []gregField // of the registers of ours in its floating-point block
+	gregSize int // of the general register block of Linux, in bytes
+
+	// The tables are made when they are first asked for: a dump needs those of
+	// one architecture.
+	make func() tables
+	once sync.Once
+	lazy tables
+}
+
+// The tables of an Arch.
+type tables struct {
+	names   []string    // by Reg
+	dwarf   []Reg       // DWARF register number to Reg; NoReg for none
+	dwarfOf []int16     // Reg to DWARF number; -1 for none
+	gregs   []gregField // layout of the general register block of Linux
+	fpregs  []gregField // of the registers of ours in its floating-point block
 }
 
 // A gregField says where one register lies in a register block.
@@ -83,20 +94,32 @@ type gregField struct {
 	size int // bytes
 }
 
+// tables returns a's tables; without any for an Arch that somebody else made.
+func (a *Arch) tables() *tables {
+	a.once.Do(func() {
+		if a.make != nil {
+			a.lazy = a.make()
+			a.lazy.indexDWARF()
+		}
+	})
+	return &a.lazy
+}
+
 // NumRegs is the number of registers of a; every valid Reg is below it.
-func (a *Arch) NumRegs() int { return len(a.names) }
+func (a *Arch) NumRegs() int { return len(a.tables().names) }
 
 // RegName returns r's name in lower case, or "?" for a Reg a does not have.
 func (a *Arch) RegName(r Reg) string {
-	if int(r) >= len(a.names) {
+	names := a.tables().names
+	if int(r) >= len(names) {
 		return "?"
 	}
-	return a.names[r]
+	return names[r]
 }
 
 // RegByName is the opposite of RegName. It is a linear search.
 func (a *Arch) RegByName(name string) (Reg, bool) {
-	if i := slices.Index(a.names, name); i >= 0 {
+	if i := slices.Index(a.tables().names, name); i >= 0 {
 		return Reg(i), true
 	}
 	return NoReg, false
@@ -106,18 +129,20 @@ func (a *Arch) RegByName(name string) (Reg, bool) {
 // them, to a Reg. It answers false for a register outside the general file
 // (vector and floating-point registers, mostly).
 func (a *Arch) FromDWARF(n uint64) (Reg, bool) {
-	if n >= uint64(len(a.dwarf)) || a.dwarf[n] == NoReg {
+	dwarf := a.tables().dwarf
+	if n >= uint64(len(dwarf)) || dwarf[n] == NoReg {
 		return NoReg, false
 	}
-	return a.dwarf[n], true
+	return dwarf[n], true
 }
 
 // DWARF is the opposite of FromDWARF; -1 where r has no DWARF number.
 func (a *Arch) DWARF(r Reg) int {
-	if int(r) >= len(a.dwarfOf) {
+	dwarfOf := a.tables().dwarfOf
+	if int(r) >= len(dwarfOf) {
 		return -1
 	}
-	return int(a.dwarfOf[r])
+	return int(dwarfOf[r])
 }
 
 // Big reports whether a is big-endian.
@@ -148,16 +173,15 @@ func (a *Arch) Word(b []byte) uint64 {
 	return a.ByteOrder.Uint64(b)
 }
 
-// withDWARF fills in the table from DWARF register numbers from its opposite.
-func (a *Arch) withDWARF() *Arch {
-	a.dwarf = make([]Reg, slices.Max(a.dwarfOf)+1)
-	for i := range a.dwarf {
-		a.dwarf[i] = NoReg
+// indexDWARF makes the table from DWARF register numbers from its opposite.
+func (t *tables) indexDWARF() {
+	t.dwarf = make([]Reg, slices.Max(t.dwarfOf)+1)
+	for i := range t.dwarf {
+		t.dwarf[i] = NoReg
 	}
-	for r, d := range a.dwarfOf {
+	for r, d := range t.dwarfOf {
 		if d >= 0 {
-			a.dwarf[d] = Reg(r)
+			t.dwarf[d] = Reg(r)
 		}
 	}
-	return a
 }

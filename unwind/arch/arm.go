@@ -23,7 +23,7 @@ const (
 // DWARF numbers: DWARF for the Arm Architecture (AADWARF32). Register block:
 // struct pt_regs of the kernel's arch/arm/include/uapi/asm/ptrace.h; floating
 // point: struct user_vfp (NT_ARM_VFP).
-var ARM = (&Arch{
+var ARM = &Arch{
 	Name:      "arm",
 	Family:    FamilyARM,
 	WordSize:  4,
@@ -33,9 +33,13 @@ var ARM = (&Arch{
 	CalleeSaved: span(4, ARMFP) | span(ARMD8, ARMD15),
 	PCAlign:     2,
 	CodeMask:    1,
-	names:       append(append(numbered("r", 0, 12), "sp", "lr", "pc", "cpsr", "orig_r0", "thumb"), numbered("d", 8, 15)...),
-	dwarfOf:     append(append(sequence(0, 15), 128, -1, -1), sequence(264, 271)...),
-	gregs:       words(4, regs(ARMR0, ARMOrigR0)...),
 	gregSize:    18 * 4,
-	fpregs:      strided(8*8, 8, 8, regs(ARMD8, ARMD15)...),
-}).withDWARF()
+	make: func() tables {
+		return tables{
+			names:   append(append(numbered("r", 0, 12), "sp", "lr", "pc", "cpsr", "orig_r0", "thumb"), numbered("d", 8, 15)...),
+			dwarfOf: append(append(sequence(0, 15), 128, -1, -1), sequence(264, 271)...),
+			gregs:   words(4, regs(ARMR0, ARMOrigR0)...),
+			fpregs:  strided(8*8, 8, 8, regs(ARMD8, ARMD15)...),
+		}
+	},
+}

@@ -27,7 +27,7 @@ const (
 // the kernel's arch/arm64/include/uapi/asm/ptrace.h. Without a dump's own mask
 // (NT_ARM_PAC_MASK) the bits above a 48-bit user address are taken for a
 // signature.
-var ARM64 = (&Arch{
+var ARM64 = &Arch{
 	Name:      "aarch64",
 	Family:    FamilyARM64,
 	WordSize:  8,
@@ -37,9 +37,13 @@ var ARM64 = (&Arch{
 	CalleeSaved: span(ARM64X19, ARM64X28) | Mask(ARM64FP) | span(ARM64D8, ARM64D15),
 	PCAlign:     4,
 	CodeMask:    0xffff << 48,
-	names:       append(append(numbered("x", 0, 30), "sp", "pc", "cpsr"), numbered("d", 8, 15)...),
-	dwarfOf:     append(append(sequence(0, 32), -1), sequence(72, 79)...),
-	gregs:       words(8, regs(ARM64X0, ARM64CPSR)...),
 	gregSize:    34 * 8,
-	fpregs:      strided(8*16, 16, 8, regs(ARM64D8, ARM64D15)...),
-}).withDWARF()
+	make: func() tables {
+		return tables{
+			names:   append(append(numbered("x", 0, 30), "sp", "pc", "cpsr"), numbered("d", 8, 15)...),
+			dwarfOf: append(append(sequence(0, 32), -1), sequence(72, 79)...),
+			gregs:   words(8, regs(ARM64X0, ARM64CPSR)...),
+			fpregs:  strided(8*16, 16, 8, regs(ARM64D8, ARM64D15)...),
+		}
+	},
+}

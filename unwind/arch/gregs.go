@@ -9,7 +9,7 @@ import "fmt"
 // that holds no program counter is an error.
 func (a *Arch) DecodeGRegSet(block []byte) (RegSet, error) {
 	var s RegSet
-	for _, f := range a.gregs {
+	for _, f := range a.tables().gregs {
 		if f.off+f.size > len(block) {
 			continue
 		}
@@ -41,7 +41,7 @@ func (a *Arch) GRegSetSize() int { return a.gregSize }
 // ones that functions preserve for their callers. Registers past the end of a
 // short block stay unknown.
 func (a *Arch) DecodeFPRegSet(block []byte, s *RegSet) {
-	for _, f := range a.fpregs {
+	for _, f := range a.tables().fpregs {
 		if f.off+f.size <= len(block) {
 			s.Set(f.reg, a.ByteOrder.Uint64(block[f.off:]))
 		}

@@ -24,7 +24,7 @@ const (
 //
 // DWARF numbers: gcc's. Register block: elf_gregset_t of the kernel's
 // arch/parisc/include/asm/elf.h.
-var HPPA = (&Arch{
+var HPPA = &Arch{
 	Name:      "hppa",
 	Family:    FamilyHPPA,
 	WordSize:  4,
@@ -36,12 +36,16 @@ var HPPA = (&Arch{
 	CodeMask:     3,
 	StackGrowsUp: true,
 	DelaySlots:   true,
-	names:        append(append([]string{"psw"}, numbered("r", 1, 31)...), "pc", "pc2", "sar", "iir", "isr", "ior", "cr27"),
-	dwarfOf:      append(append([]int16{-1}, sequence(1, 31)...), -1, -1, -1, -1, -1, -1, -1),
-	// gr0..31, sr0..7, iaoq, iasq, sar, iir, isr, ior, cr22, 0, 24..31, 8..13.
-	gregs: append(words(4, regs(HPPAPSW, 31)...),
-		gregField{HPPAPC, 40 * 4, 4}, gregField{HPPAPC2, 41 * 4, 4}, gregField{HPPASAR, 44 * 4, 4},
-		gregField{HPPAIIR, 45 * 4, 4}, gregField{HPPAISR, 46 * 4, 4}, gregField{HPPAIOR, 47 * 4, 4},
-		gregField{HPPATP, 53 * 4, 4}),
-	gregSize: 80 * 4,
-}).withDWARF()
+	gregSize:     80 * 4,
+	make: func() tables {
+		return tables{
+			names:   append(append([]string{"psw"}, numbered("r", 1, 31)...), "pc", "pc2", "sar", "iir", "isr", "ior", "cr27"),
+			dwarfOf: append(append([]int16{-1}, sequence(1, 31)...), -1, -1, -1, -1, -1, -1, -1),
+			// gr0..31, sr0..7, iaoq, iasq, sar, iir, isr, ior, cr22, 0, 24..31, 8..13.
+			gregs: append(words(4, regs(HPPAPSW, 31)...),
+				gregField{HPPAPC, 40 * 4, 4}, gregField{HPPAPC2, 41 * 4, 4}, gregField{HPPASAR, 44 * 4, 4},
+				gregField{HPPAIIR, 45 * 4, 4}, gregField{HPPAISR, 46 * 4, 4}, gregField{HPPAIOR, 47 * 4, 4},
+				gregField{HPPATP, 53 * 4, 4}),
+		}
+	},
+}

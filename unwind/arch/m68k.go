@@ -17,7 +17,7 @@ const (
 //
 // DWARF numbers: gcc's. Register block: as ELF_CORE_COPY_REGS of the kernel's
 // arch/m68k/include/asm/elf.h fills it in.
-var M68K = (&Arch{
+var M68K = &Arch{
 	Name:      "m68k",
 	Family:    FamilyM68K,
 	WordSize:  4,
@@ -26,9 +26,13 @@ var M68K = (&Arch{
 	PC:        M68KPC, SP: M68KSP, FP: M68KFP, RA: NoReg, Mode: NoReg,
 	CalleeSaved: span(2, 7) | span(10, M68KFP),
 	PCAlign:     2,
-	names: []string{"d0", "d1", "d2", "d3", "d4", "d5", "d6", "d7", "a0", "a1", "a2", "a3", "a4", "a5", "fp", "sp",
-		"pc", "sr", "orig_d0"},
-	dwarfOf:  append(sequence(0, 15), 24, -1, -1),
-	gregs:    words(4, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, M68KFP, M68KD0, M68KSP, M68KOrig, M68KSR, M68KPC),
-	gregSize: 20 * 4,
-}).withDWARF()
+	gregSize:    20 * 4,
+	make: func() tables {
+		return tables{
+			names: []string{"d0", "d1", "d2", "d3", "d4", "d5", "d6", "d7", "a0", "a1", "a2", "a3", "a4", "a5", "fp", "sp",
+				"pc", "sr", "orig_d0"},
+			dwarfOf: append(sequence(0, 15), 24, -1, -1),
+			gregs:   words(4, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, M68KFP, M68KD0, M68KSP, M68KOrig, M68KSR, M68KPC),
+		}
+	},
+}

@@ -36,23 +36,14 @@ var (
 // of the kernel's arch/mips/include/asm/elf.h; of o32 its first six words hold
 // nothing.
 func mips(name string, word, reg int, order binary.ByteOrder) *Arch {
-	skip, fprs := 6*reg, []gregField(nil)
 	saved := span(MIPSS0, MIPSS0+7) | Mask(MIPSGP, MIPSFP)
-	if reg == 8 {
-		skip = 0
-		// f24 to f31 of n64; of n32 the even ones from f20 on.
-		fprs = strided(20*8, 8, 8, regs(MIPSF20, MIPSF31)...)
+	switch {
+	case word == 8:
 		saved |= span(MIPSF20+4, MIPSF31)
-		if word == 4 {
-			saved = saved&^span(MIPSF20, MIPSF31) | Mask(MIPSF20, MIPSF20+2, MIPSF20+4, MIPSF20+6, MIPSF20+8, MIPSF20+10)
-		}
+	case reg == 8: // f20, f22 and so on
+		saved |= Mask(MIPSF20, MIPSF20+2, MIPSF20+4, MIPSF20+6, MIPSF20+8, MIPSF20+10)
 	}
-	block := append(regs(MIPSR0, MIPSRA), MIPSLO, MIPSHI, MIPSPC, MIPSBadV, MIPSStatus, MIPSCause)
-	fields := words(reg, block...)
-	for i := range fields {
-		fields[i].off += skip
-	}
-	return (&Arch{
+	return &Arch{
 		Name:      name,
 		Family:    FamilyMIPS,
 		WordSize:  word,
@@ -62,12 +53,25 @@ func mips(name string, word, reg int, order binary.ByteOrder) *Arch {
 		CalleeSaved: saved,
 		PCAlign:     4,
 		DelaySlots:  true,
+		gregSize:    45 * reg,
+		make:        func() tables { return mipsTables(reg) },
+	}
+}
+
+func mipsTables(reg int) tables {
+	t := tables{
 		names: append([]string{"zero", "at", "v0", "v1", "a0", "a1", "a2", "a3", "t0", "t1", "t2", "t3", "t4", "t5", "t6", "t7",
 			"s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "t8", "t9", "k0", "k1", "gp", "sp", "fp", "ra",
 			"hi", "lo", "pc", "badvaddr", "status", "cause"}, numbered("f", 20, 31)...),
-		dwarfOf:  append(append(sequence(0, 31), 64, 65, -1, -1, -1, -1), sequence(52, 63)...),
-		gregs:    fields,
-		gregSize: 45 * reg,
-		fpregs:   fprs,
-	}).withDWARF()
+		dwarfOf: append(append(sequence(0, 31), 64, 65, -1, -1, -1, -1), sequence(52, 63)...),
+	}
+	skip := 0
+	if reg == 4 {
+		skip = 6 * reg
+	} else {
+		t.fpregs = strided(20*8, 8, 8, regs(MIPSF20, MIPSF31)...)
+	}
+	block := append(regs(MIPSR0, MIPSRA), MIPSLO, MIPSHI, MIPSPC, MIPSBadV, MIPSStatus, MIPSCause)
+	t.gregs = strided(skip, reg, reg, block...)
+	return t
 }

@@ -41,7 +41,7 @@ func ppc(name string, word int, order binary.ByteOrder) *Arch {
 	if word == 8 {
 		redZone = 288
 	}
-	return (&Arch{
+	return &Arch{
 		Name:      name,
 		Family:    FamilyPPC,
 		WordSize:  word,
@@ -51,10 +51,14 @@ func ppc(name string, word int, order binary.ByteOrder) *Arch {
 		CalleeSaved: span(PPCR14, PPCFP) | Mask(PPCTOC, PPCR13) | span(PPCF14, PPCF31),
 		RedZone:     redZone,
 		PCAlign:     4,
-		names:       append(append(numbered("r", 0, 31), "nip", "msr", "orig_r3", "ctr", "lr", "xer", "cr"), numbered("f", 14, 31)...),
-		dwarfOf:     append(append(sequence(0, 31), -1, -1, -1, 66, 65, 76, 64), sequence(46, 63)...),
-		gregs:       words(word, block...),
 		gregSize:    48 * word,
-		fpregs:      strided(14*8, 8, 8, regs(PPCF14, PPCF31)...),
-	}).withDWARF()
+		make: func() tables {
+			return tables{
+				names:   append(append(numbered("r", 0, 31), "nip", "msr", "orig_r3", "ctr", "lr", "xer", "cr"), numbered("f", 14, 31)...),
+				dwarfOf: append(append(sequence(0, 31), -1, -1, -1, 66, 65, 76, 64), sequence(46, 63)...),
+				gregs:   words(word, block...),
+				fpregs:  strided(14*8, 8, 8, regs(PPCF14, PPCF31)...),
+			}
+		},
+	}
 }

@@ -32,29 +32,37 @@ var S390 = s390("s390", 4)
 // s390x Supplement, table 1.20. Register block: s390_regs of the kernel's
 // arch/s390/include/uapi/asm/ptrace.h; floating point: s390_fp_regs.
 func s390(name string, word int) *Arch {
-	block := words(word, append([]Reg{S390PSWM, S390PC}, regs(S390R0, S390SP)...)...)
-	acrs := 18 * word
-	block = append(block, gregField{S390A0, acrs, 4}, gregField{S390A1, acrs + 4, 4}, gregField{S390Orig, acrs + 64, word})
-	a := &Arch{
+	saved := span(S390R6, S390R13) | Mask(S390A0, S390A1)
+	codeMask := Address(0)
+	if word == 8 {
+		saved |= span(S390F8, S390F15)
+	} else {
+		saved |= Mask(S390F0+4, S390F0+6)
+		codeMask = 1 << 31
+	}
+	return &Arch{
 		Name:      name,
 		Family:    FamilyS390,
 		WordSize:  word,
 		RegSize:   word,
 		ByteOrder: binary.BigEndian,
 		PC:        S390PC, SP: S390SP, FP: S390FP, RA: S390LR, Mode: NoReg,
-		CalleeSaved: span(S390R6, S390R13) | span(S390F8, S390F15) | Mask(S390A0, S390A1),
+		CalleeSaved: saved,
+		CodeMask:    codeMask,
 		PCAlign:     2,
-		names:       append(append(append(numbered("r", 0, 15), "pswm", "pc", "orig_r2"), numbered("f", 0, 15)...), "a0", "a1"),
+		gregSize:    19*word + 64,
+		make:        func() tables { return s390Tables(word) },
+	}
+}
+
+func s390Tables(word int) tables {
+	block := words(word, append([]Reg{S390PSWM, S390PC}, regs(S390R0, S390SP)...)...)
+	acrs := 18 * word
+	return tables{
+		names: append(append(append(numbered("r", 0, 15), "pswm", "pc", "orig_r2"), numbered("f", 0, 15)...), "a0", "a1"),
 		dwarfOf: append(append(sequence(0, 15), 64, -1, -1),
 			16, 20, 17, 21, 18, 22, 19, 23, 24, 28, 25, 29, 26, 30, 27, 31, 48, 49),
-		gregs:    block,
-		gregSize: acrs + 64 + word,
-		fpregs:   strided(8, 8, 8, regs(S390F0, S390F15)...),
+		gregs:  append(block, gregField{S390A0, acrs, 4}, gregField{S390A1, acrs + 4, 4}, gregField{S390Orig, acrs + 64, word}),
+		fpregs: strided(8, 8, 8, regs(S390F0, S390F15)...),
 	}
-	if word == 4 {
-		a.CodeMask = 1 << 31
-		a.CalleeSaved &^= span(S390F8, S390F15)
-		a.CalleeSaved |= Mask(S390F0+4, S390F0+6)
-	}
-	return a.withDWARF()
 }

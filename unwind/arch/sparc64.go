@@ -24,22 +24,25 @@ const (
 // DWARF numbers: System V ABI, SPARC Version 9 supplement. Register block:
 // elf_gregset_t as the kernel's arch/sparc/kernel/ptrace_64.c fills it in. A call
 // leaves its own address in o7: the instruction returned to is 8 bytes on.
-var SPARC64 = (&Arch{
+var SPARC64 = &Arch{
 	Name:      "sparc64",
 	Family:    FamilySPARC,
 	WordSize:  8,
 	RegSize:   8,
 	ByteOrder: binary.BigEndian,
 	PC:        SPARCPC, SP: SPARCSP, FP: SPARCFP, RA: SPARCO7, Mode: NoReg,
-	CalleeSaved: span(SPARCL0, SPARCI7) | span(SPARCG0+1, SPARCG7),
-	PCAlign:     4,
-	StackBias:   2047,
-
+	CalleeSaved:  span(SPARCL0, SPARCI7) | span(SPARCG0+1, SPARCG7),
+	PCAlign:      4,
+	StackBias:    2047,
 	ReturnOffset: 8,
 	DelaySlots:   true,
-	names: append(append(append(append(numbered("g", 0, 7), "o0", "o1", "o2", "o3", "o4", "o5", "sp", "o7"), numbered("l", 0, 7)...),
-		"i0", "i1", "i2", "i3", "i4", "i5", "fp", "i7"), "tstate", "pc", "npc", "y"),
-	dwarfOf:  append(sequence(0, 31), -1, -1, -1, -1),
-	gregs:    words(8, regs(SPARCG0, SPARCY)...),
-	gregSize: 36 * 8,
-}).withDWARF()
+	gregSize:     36 * 8,
+	make: func() tables {
+		return tables{
+			names: append(append(append(append(numbered("g", 0, 7), "o0", "o1", "o2", "o3", "o4", "o5", "sp", "o7"), numbered("l", 0, 7)...),
+				"i0", "i1", "i2", "i3", "i4", "i5", "fp", "i7"), "tstate", "pc", "npc", "y"),
+			dwarfOf: append(sequence(0, 31), -1, -1, -1, -1),
+			gregs:   words(8, regs(SPARCG0, SPARCY)...),
+		}
+	},
+}

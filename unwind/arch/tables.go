@@ -26,7 +26,7 @@ func regs(first, last Reg) []Reg {
 }
 
 // span is the set of the registers from first to last.
-func span(first, last Reg) RegMask { return Mask(regs(first, last)...) }
+func span(first, last Reg) RegMask { return 1<<(last+1) - 1<<first }
 
 // numbered lists prefix+first to prefix+last.
 func numbered(prefix string, first, last int) []string {

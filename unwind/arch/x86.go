@@ -28,7 +28,7 @@ const (
 // DWARF numbers: System V ABI, Intel386 supplement, figure 2.14. Register block:
 // struct user_regs_struct of the kernel's arch/x86/include/asm/user_32.h, which
 // a 64-bit kernel writes for 32-bit processes too.
-var X86 = (&Arch{
+var X86 = &Arch{
 	Name:      "i386",
 	Family:    FamilyX86,
 	WordSize:  4,
@@ -37,10 +37,14 @@ var X86 = (&Arch{
 	PC:        EIP, SP: ESP, FP: EBP, RA: NoReg, Mode: NoReg,
 	CalleeSaved: Mask(EBX, EBP, ESI, EDI),
 	PCAlign:     1,
-	names: []string{"eax", "ecx", "edx", "ebx", "esp", "ebp", "esi", "edi", "eip", "eflags",
-		"es", "cs", "ss", "ds", "fs", "gs", "orig_eax"},
-	dwarfOf: []int16{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 40, 41, 42, 43, 44, 45, -1},
-	gregs: words(4, EBX, ECX, EDX, ESI, EDI, EBP, EAX, X86DS, X86ES, X86FS, X86GS, OrigEAX, EIP, X86CS, X86EFLAGS,
-		ESP, X86SS),
-	gregSize: 17 * 4,
-}).withDWARF()
+	gregSize:    17 * 4,
+	make: func() tables {
+		return tables{
+			names: []string{"eax", "ecx", "edx", "ebx", "esp", "ebp", "esi", "edi", "eip", "eflags",
+				"es", "cs", "ss", "ds", "fs", "gs", "orig_eax"},
+			dwarfOf: []int16{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 40, 41, 42, 43, 44, 45, -1},
+			gregs: words(4, EBX, ECX, EDX, ESI, EDI, EBP, EAX, X86DS, X86ES, X86FS, X86GS, OrigEAX, EIP, X86CS, X86EFLAGS,
+				ESP, X86SS),
+		}
+	},
+}

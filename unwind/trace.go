@@ -12,20 +12,23 @@ type Attempt struct {
 }
 
 // trace is what a frame remembers of how its caller was looked for (attempts)
-// and, while it is a stepper's out, what the stepper has to say (notes).
+// and, while it is a stepper's out, what the stepper has to say (notes), both
+// where the walk explains itself; and what other steppers say of the frame.
 type trace struct {
+	explain  bool
 	attempts []Attempt
 	notes    []string
+	verdicts []Verdict
 }
 
 // Tracing reports whether Notef keeps anything; test it before computing what a
 // note says.
-func (f *Frame) Tracing() bool { return f.trace != nil }
+func (f *Frame) Tracing() bool { return f.trace != nil && f.trace.explain }
 
 // Notef lets a stepper say, in its out frame, what it did or why it declined.
 // It does nothing unless the walk explains itself.
 func (f *Frame) Notef(format string, args ...any) {
-	if f.trace != nil && !f.has(flagAccepted) {
+	if f.Tracing() && !f.has(flagAccepted) {
 		f.trace.notes = append(f.trace.notes, fmt.Sprintf(format, args...))
 	}
 }

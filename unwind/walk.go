@@ -26,6 +26,9 @@ type stepState struct {
 	block   []Frame     // frames not handed out yet
 	changes []regChange // register changes not handed out yet
 	scratch []regChange // of the frame that a stepper is filling in
+
+	second        *Frame // what another stepper is asked to fill in
+	secondChanges []regChange
 }
 
 func (w *Walker) walkFrom(ctx context.Context, s *Stack, top *Frame) {
@@ -78,7 +81,7 @@ func (w *Walker) step(st *stepState, in *Frame) (*Frame, EndReason, error) {
 			*out = Frame{}
 			return nil, EndNoStepper, noStepper(in, refused, err)
 		}
-		w.prepare(st, in, out)
+		w.prepare(out, st.scratch, in)
 		status := s.CallerFrame(in, out)
 		var why string
 		if status == StatusSuccess {
@@ -90,6 +93,9 @@ func (w *Walker) step(st *stepState, in *Frame) (*Frame, EndReason, error) {
 		st.scratch = out.changes[:0]
 		switch {
 		case status == StatusSuccess && why == "":
+			if w.verify {
+				out.setVerdicts(w.secondOpinions(st, s, in, out))
+			}
 			w.accept(st, s, in, out)
 			return out, EndBottom, nil
 		case status == StatusStackBottom:
@@ -114,14 +120,14 @@ func noStepper(in *Frame, refused string, err error) error {
 	return fmt.Errorf("at %#x: %w", in.ra, ErrNoStepper)
 }
 
-// prepare makes out a fresh candidate for in's caller.
-func (w *Walker) prepare(st *stepState, in, out *Frame) {
+// prepare makes out a fresh candidate for in's caller, which may use scratch.
+func (w *Walker) prepare(out *Frame, scratch []regChange, in *Frame) {
 	*out = Frame{
 		walker: w, thread: in.thread, prev: in, fp: in.fp,
-		inherit: w.arch.CalleeSaved, changes: st.scratch[:0], sinceFull: in.sinceFull,
+		inherit: w.arch.CalleeSaved, changes: scratch[:0], sinceFull: in.sinceFull,
 	}
 	if w.explain {
-		out.trace = &trace{}
+		out.trace = &trace{explain: true}
 	}
 }
 
@@ -138,7 +144,7 @@ func (w *Walker) refuse(in, out *Frame) string {
 
 // attempt remembers a stepper's answer where the walk explains itself.
 func (f *Frame) attempt(s FrameStepper, status Status, out *Frame, refused string) {
-	if f.trace != nil && out.trace != nil {
+	if f.Tracing() && out.Tracing() {
 		f.trace.attempts = append(f.trace.attempts, Attempt{Stepper: s, Status: status, Notes: out.trace.notes, Refused: refused})
 	}
 }

@@ -1,0 +1,84 @@
+package unwind
+
+// A Verdict is what a stepper says of a frame that another one found, and that
+// the walk took. It is asked for by WithVerify.
+type Verdict struct {
+	Stepper FrameStepper
+	// Agrees says that the stepper finds the same frame: the same RA and SP, and
+	// the same FP where both know it.
+	Agrees bool
+	// Bottom says that the stepper takes the callee for the last frame of its
+	// stack. RA, SP and FP are zero then.
+	Bottom bool
+
+	RA, SP, FP Address
+	HasFP      bool // the stepper knows FP; a scan never does
+	// Trust is how far to believe the stepper.
+	Trust Trust
+}
+
+// WithVerify makes the walker ask, for each frame that a stepper found, the
+// steppers after that one too (Frame.Verdicts). Their answers never change the
+// walk. It takes the time that they need.
+func WithVerify() Option {
+	return func(w *Walker) error { w.verify = true; return nil }
+}
+
+// Verdicts lists what the steppers that would have been asked later say of this
+// frame, in the order of asking. One that declines says nothing. Nil unless the
+// walker verifies (WithVerify), and for a top frame.
+func (f *Frame) Verdicts() []Verdict {
+	if f.trace == nil {
+		return nil
+	}
+	return f.trace.verdicts
+}
+
+func (f *Frame) setVerdicts(v []Verdict) {
+	if len(v) == 0 {
+		return
+	}
+	if f.trace == nil {
+		f.trace = &trace{}
+	}
+	f.trace.verdicts = v
+}
+
+// secondOpinions asks the steppers after s about in's caller, which s found to be
+// out. It is called before out is accepted, so that they see in as s did.
+func (w *Walker) secondOpinions(st *stepState, s FrameStepper, in, out *Frame) []Verdict {
+	if st.second == nil {
+		st.second = &Frame{}
+	}
+	other := st.second
+	var verdicts []Verdict
+	for last := s; ; {
+		next, err := w.group.FindStepperForAddr(in.ra, last)
+		if err != nil {
+			return verdicts
+		}
+		last = next
+		w.prepare(other, st.secondChanges, in)
+		other.trace = nil
+		status := next.CallerFrame(in, other)
+		st.secondChanges = other.changes[:0]
+		switch {
+		case status == StatusStackBottom:
+			verdicts = append(verdicts, Verdict{Stepper: next, Bottom: true})
+		case status == StatusSuccess && w.refuse(in, other) == "":
+			verdicts = append(verdicts, compare(next, out, other))
+		}
+	}
+}
+
+// compare makes the verdict of stepper s, which found other where the walk has
+// taken f.
+func compare(s FrameStepper, f, other *Frame) Verdict {
+	v := Verdict{Stepper: s, RA: other.ra, SP: other.sp, Trust: other.trust}
+	if other.trust != TrustScan { // whose frame pointer is a guess upon a guess
+		v.FP, _, v.HasFP = other.Reg(other.arch().FP)
+	}
+	fp, _, hasFP := f.Reg(f.arch().FP)
+	v.Agrees = v.RA == f.ra && v.SP == f.sp && (!v.HasFP || !hasFP || v.FP == fp)
+	return v
+}

@@ -16,6 +16,7 @@ type AnalyzeOptions struct {
 	MaxFrames int               // physical frames walked of each thread; 0 for all
 	NoInlines bool              // leave out inlined and tail-called functions
 	Explain   bool              // tell for each frame how it was found
+	Verify    bool              // ask further steppers about each frame, and tell what they say
 	Locals    Locals            // which variables to read
 	Values    dwarfvars.Options // how much of each variable to read
 	// Structured asks for each variable's value as a tree, report.Variable.Data,
@@ -42,6 +43,9 @@ func (t *Target) Analyze(ctx context.Context, o AnalyzeOptions) (*report.Report,
 	if o.Explain {
 		wopts = append(wopts, unwind.WithExplain())
 	}
+	if o.Verify {
+		wopts = append(wopts, unwind.WithVerify())
+	}
 	w, err := t.NewWalker(append(wopts, o.Walker...)...)
 	if err != nil {
 		return nil, err
@@ -56,7 +60,7 @@ func (t *Target) Analyze(ctx context.Context, o AnalyzeOptions) (*report.Report,
 	fault := t.guard(func() {
 		p := t.parts()
 		p.Walker = w
-		r = inspect.Run(ctx, p, inspect.Options{Threads: o.Threads, NoInlines: o.NoInlines, Explain: o.Explain,
+		r = inspect.Run(ctx, p, inspect.Options{Threads: o.Threads, NoInlines: o.NoInlines, Explain: o.Explain, Verify: o.Verify,
 			Locals: inspect.Locals(o.Locals), Values: o.Values, Structured: o.Structured})
 	})
 	if fault != nil {

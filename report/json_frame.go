@@ -36,6 +36,10 @@ func (j *jsonWriter) frame(f *Frame) {
 		j.key("explain")
 		j.explain(f.Explain)
 	}
+	if f.Verify != nil {
+		j.key("verify")
+		j.verify(f.Verify)
+	}
 	j.close('}')
 }
 
@@ -108,14 +112,38 @@ func (j *jsonWriter) explain(e *Explain) {
 		array(j, "registers", e.Registers, (*jsonWriter).recovered)
 	}
 	if len(e.Notes) > 0 {
-		j.key("notes")
-		j.open('[', true)
-		for _, n := range e.Notes {
-			j.next()
-			j.buf = appendJSONString(j.buf, n)
-		}
-		j.close(']')
+		j.strings("notes", e.Notes)
 	}
+	j.close('}')
+}
+
+func (j *jsonWriter) strings(key string, list []string) {
+	j.key(key)
+	j.open('[', true)
+	for _, s := range list {
+		j.next()
+		j.buf = appendJSONString(j.buf, s)
+	}
+	j.close(']')
+}
+
+func (j *jsonWriter) verify(v *Verify) {
+	j.open('{', true)
+	j.strings("agree", v.Agree)
+	array(j, "differ", v.Differ, (*jsonWriter).differ)
+	j.close('}')
+}
+
+func (j *jsonWriter) differ(d *Differ) {
+	j.open('{', true)
+	j.str("stepper", d.Stepper)
+	j.addr("ra", d.RA)
+	j.addr("sp", d.SP)
+	if d.FP != nil {
+		j.addr("fp", *d.FP)
+	}
+	j.optBool("bottom", d.Bottom)
+	j.str("trust", d.Trust)
 	j.close('}')
 }
 

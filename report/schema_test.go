@@ -26,6 +26,8 @@ threads[].frames[].locals[]: name type value status reason location
 threads[].frames[].explain: asked rule registers notes
 threads[].frames[].explain.asked[]: stepper status detail
 threads[].frames[].explain.registers[]: name value location
+threads[].frames[].verify: agree differ
+threads[].frames[].verify.differ[]: stepper ra sp
 warnings[]: code message module
 `
 

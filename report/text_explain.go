@@ -13,6 +13,7 @@ func (t *textWriter) explain(frames []Frame, i int) {
 		return
 	}
 	t.why("", addressText(f))
+	t.why("found by "+f.Stepper+"; ", f.Verify.text())
 	e := f.Explain
 	if e == nil {
 		return

@@ -119,6 +119,9 @@ func marks(f *Frame) string {
 	if f.Mismatched {
 		ms = append(ms, "mismatched file")
 	}
+	if m := f.Verify.mark(); m != "" {
+		ms = append(ms, m)
+	}
 	if len(ms) == 0 {
 		return ""
 	}

@@ -44,6 +44,7 @@ func (t *textWriter) threads(group []*Thread) {
 		t.put(plain, "  stack ends here: ")
 		t.wrap(plain, 4, brief(why, maxWords))
 	}
+	t.verified(group)
 }
 
 // span writes the head of a row that stands for several frames.

@@ -78,6 +78,9 @@ type Frame struct {
 	Args    []Variable `json:"args,omitzero"`
 	Locals  []Variable `json:"locals,omitzero"`
 	Explain *Explain   `json:"explain,omitempty"`
+	// Verify tells what other steppers make of the frame. It is nil when nobody
+	// asked, for the youngest frame and for virtual entries.
+	Verify *Verify `json:"verify,omitempty"`
 }
 
 // virtual reports whether f has no frame of its own on the stack.

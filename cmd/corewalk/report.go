@@ -42,6 +42,7 @@ type reportFlags struct {
 	noInlines bool
 	registers bool
 	explain   bool
+	verify    bool
 	version   bool
 }
 
@@ -54,6 +55,7 @@ func (f *reportFlags) set() *pflag.FlagSet {
 	fs.BoolVar(&f.noInlines, "no-inlines", false, "leave out inlined and tail-called functions")
 	fs.BoolVar(&f.registers, "registers", false, "print every thread's registers")
 	fs.BoolVar(&f.explain, "explain", false, "tell for each frame how it was found")
+	fs.BoolVar(&f.verify, "verify", false, "ask a second stepper about each frame, and mark those it disputes")
 	f.locals.register(fs)
 	fs.BoolVar(&f.version, "version", false, "print the version")
 	return fs
@@ -136,7 +138,7 @@ func (e env) haveThreads(o operands, want []unwind.ThreadID, r *report.Report) b
 
 // analyze checks the flags and turns them into options.
 func (f *reportFlags) analyze() (corewalk.AnalyzeOptions, error) {
-	o := corewalk.AnalyzeOptions{MaxFrames: max(f.maxFrames, 0), NoInlines: f.noInlines, Explain: f.explain,
+	o := corewalk.AnalyzeOptions{MaxFrames: max(f.maxFrames, 0), NoInlines: f.noInlines, Explain: f.explain, Verify: f.verify,
 		Structured: f.format == "json"}
 	if err := f.check(); err != nil {
 		return o, err

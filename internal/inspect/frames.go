@@ -50,6 +50,9 @@ func (in *inspection) frame(out []report.Frame, frames []*unwind.Frame, physical
 		}
 		out[len(out)-1].Explain = in.explain(f, caller)
 	}
+	if in.opts.Verify && physical > 0 {
+		out[len(out)-1].Verify = verdicts(f)
+	}
 	return out
 }
 

@@ -43,6 +43,7 @@ type Options struct {
 	Threads   []unwind.ThreadID // nil for all
 	NoInlines bool              // leave out inlined and tail-called functions
 	Explain   bool              // the Walker was made with WithExplain: report what it kept
+	Verify    bool              // the Walker was made with WithVerify: likewise
 	Locals    Locals            // which variables to read
 	Values    dwarfvars.Options // how much of each
 	// Structured says that values are wanted as trees (report.Variable.Data) too.

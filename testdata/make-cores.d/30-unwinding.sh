@@ -22,3 +22,7 @@ make_prologue-no-cfi() { edge prologue; }
 make_epilogue-no-cfi() { edge epilogue; }
 make_signal-first-insn() { edge first; }
 make_bad-sp() { edge stack; }
+
+make_wrong-cfi() {
+	cc wrong_cfi.c wrong_cfi.S -O1 -g0 -o wrong_cfi && run wrong_cfi && ship wrong_cfi && finish wrong_cfi
+}

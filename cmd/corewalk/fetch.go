@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 
@@ -25,7 +26,7 @@ type fetchFlags struct {
 
 	client *debuginfod.Client // nil for none
 	shown  fetching
-	note   error // why the servers of the environment are not asked
+	notes  []string // what of the environment is not heeded, and why
 }
 
 func (f *fetchFlags) register(fs *pflag.FlagSet) {
@@ -36,56 +37,90 @@ func (f *fetchFlags) register(fs *pflag.FlagSet) {
 // check makes the client that the flag and the environment ask for. The flag must
 // make sense; what is wrong in the environment, which others have set, is noted.
 func (f *fetchFlags) check() error {
+	if len(f.urls) == 1 && f.urls[0] == noServers {
+		return nil
+	}
 	cfg := debuginfod.FromEnv(os.Getenv)
 	cfg.UserAgent = "corewalk/" + corewalk.Version
 	cfg.Progress = f.shown.report
 	if len(f.urls) == 0 {
-		if len(cfg.URLs) > 0 {
-			f.client, f.note = debuginfod.New(cfg)
-		}
+		f.ofEnv(cfg)
 		return nil
 	}
 	ofEnv := cfg.URLs
 	cfg.URLs = nil
+	asksEnv := false
 	for _, v := range f.urls {
 		switch {
-		case v == noServers && len(f.urls) == 1:
-			return nil
 		case v != serversOfEnv:
 			cfg.URLs = append(cfg.URLs, strings.Fields(v)...)
-		case len(ofEnv) > 0:
-			cfg.URLs = append(cfg.URLs, ofEnv...)
-		case os.Getenv("DEBUGINFOD_URLS") != "":
-			return errors.New("--debuginfod: DEBUGINFOD_URLS wants signatures of files to be checked (ima:enforcing), which corewalk does not; --debuginfod=URL asks without")
-		default:
+		case len(ofEnv) == 0 && len(cfg.LeftOut) == 0:
 			return errors.New("--debuginfod: DEBUGINFOD_URLS names no server; give one with --debuginfod=URL")
+		default:
+			cfg.URLs = append(cfg.URLs, ofEnv...)
+			asksEnv = true
 		}
+	}
+	if !asksEnv {
+		cfg.LeftOut = nil
 	}
 	var err error
 	if f.client, err = debuginfod.New(cfg); err != nil {
-		return fmt.Errorf("--debuginfod: %w", err)
+		return fmt.Errorf("--debuginfod: %w%s", err, despite(cfg))
 	}
+	f.note(cfg)
 	return nil
+}
+
+// ofEnv makes the client that the environment alone asks for.
+func (f *fetchFlags) ofEnv(cfg debuginfod.Config) {
+	f.note(cfg)
+	if len(cfg.URLs) == 0 {
+		return
+	}
+	var err error
+	if f.client, err = debuginfod.New(cfg); err != nil {
+		f.notes = append(f.notes, fmt.Sprintf("DEBUGINFOD_URLS: %v; no server is asked", err))
+	}
+}
+
+func (f *fetchFlags) note(cfg debuginfod.Config) {
+	f.notes = append(f.notes, cfg.Warnings...)
+	for _, s := range cfg.LeftOut {
+		f.notes = append(f.notes, "DEBUGINFOD_URLS: "+s+despite(cfg))
+	}
+}
+
+// despite advises what to do about servers that are left out.
+func despite(cfg debuginfod.Config) string {
+	if len(cfg.LeftOut) == 0 {
+		return ""
+	}
+	return "; --debuginfod=URL asks a server without"
 }
 
 // options are those of corewalk.Open.
 func (f *fetchFlags) options(e env) []corewalk.Option {
-	if f.note != nil {
-		e.say("DEBUGINFOD_URLS: %v; no server is asked", f.note)
+	for _, n := range f.notes {
+		e.say("%s", n)
 	}
 	if f.client == nil {
 		return nil
 	}
 	if isTerminal(e.stderr) {
 		f.shown.line.out = e.stderr
+	} else if _, set := os.LookupEnv("DEBUGINFOD_PROGRESS"); set {
+		f.shown.log = e.say
 	}
 	return []corewalk.Option{corewalk.WithFetcher(e.ctx, f.client)}
 }
 
-// fetching shows what is being fetched, on one line of a terminal.
+// fetching shows what is being fetched: on one line of a terminal, or where there
+// is none with a line for the beginning and the end of each file.
 type fetching struct {
 	mu     sync.Mutex
 	line   progress
+	log    func(format string, args ...any) // nil for no such lines
 	active []debuginfod.Progress
 }
 
@@ -93,18 +128,19 @@ type fetching struct {
 func (f *fetching) report(p debuginfod.Progress) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.line.out == nil {
+	if f.line.out == nil && f.log == nil {
 		return
 	}
-	keep := f.active[:0]
-	for _, a := range f.active {
-		if a.BuildID != p.BuildID || a.Kind != p.Kind {
-			keep = append(keep, a)
-		}
+	n := len(f.active)
+	f.active = slices.DeleteFunc(f.active, func(a debuginfod.Progress) bool { return a.BuildID == p.BuildID && a.Kind == p.Kind })
+	if f.log != nil {
+		f.logged(p, len(f.active) == n)
 	}
-	f.active = keep
 	if !p.Ended {
 		f.active = append(f.active, p)
+	}
+	if f.line.out == nil {
+		return
 	}
 	if len(f.active) == 0 {
 		f.line.done()
@@ -113,9 +149,24 @@ func (f *fetching) report(p debuginfod.Progress) {
 	f.line.show(f.text())
 }
 
+// logged writes the lines of a file that begins (first) or has ended.
+func (f *fetching) logged(p debuginfod.Progress, first bool) {
+	switch {
+	case p.OK:
+		f.log("fetched %s of %s from %s: %s", p.Kind, p.BuildID, p.Server, megabytes(p.Done))
+	case p.Ended:
+		f.log("could not fetch %s of %s", p.Kind, p.BuildID)
+	case first:
+		f.log("fetching %s of %s", p.Kind, p.BuildID)
+	}
+}
+
 func (f *fetching) text() string {
 	p := f.active[len(f.active)-1]
-	s := fmt.Sprintf("fetching %s of %.8s from %s", p.Kind, p.BuildID, p.Server)
+	s := fmt.Sprintf("fetching %s of %.8s", p.Kind, p.BuildID)
+	if p.Server != "" {
+		s += " from " + p.Server
+	}
 	switch {
 	case p.Total > 0:
 		s += fmt.Sprintf(": %d%% of %s", 100*min(p.Done, p.Total)/p.Total, megabytes(p.Total))

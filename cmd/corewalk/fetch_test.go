@@ -152,9 +152,14 @@ func TestFetchFlags(t *testing.T) {
 		{"", "--debuginfod", "DEBUGINFOD_URLS names no server", exitUsage},
 		{"", "--debuginfod=", "no debuginfod server", exitUsage},
 		{"", "--debuginfod=host", "a URL is wanted", exitUsage},
-		{"http://127.0.0.1:1", "--debuginfod=file:///x", "a URL is wanted", exitUsage},
+		{"http://127.0.0.1:1", "--debuginfod=file://host/x", "a URL is wanted", exitUsage},
+		{"http://127.0.0.1:1", "--debuginfod=file:///x", "", exitIncomplete},
 		{"ima:enforcing http://127.0.0.1:1", "--debuginfod", "signatures", exitUsage},
-		{"ima:enforcing http://127.0.0.1:1", "", "", exitIncomplete},
+		{"ima:enforcing http://127.0.0.1:1", "--debuginfod=http://127.0.0.1:2", "", exitIncomplete},
+		{"ima:enforcing http://127.0.0.1:1", "--debuginfod=none", "", exitIncomplete},
+		{"ima:enforcing http://127.0.0.1:1", "", "http://127.0.0.1:1 is not asked: ima:enforcing", exitIncomplete},
+		{"http://127.0.0.1:2 ima:enforcing http://127.0.0.1:1", "--debuginfod", "http://127.0.0.1:1 is not asked: ima:enforcing", exitIncomplete},
+		{"ima:permissive http://127.0.0.1:1", "", "signatures of files of http://127.0.0.1:1 are not checked", exitIncomplete},
 		{"nonsense", "", "DEBUGINFOD_URLS: ", exitIncomplete},
 		{"nonsense", "--debuginfod=none", "", exitIncomplete},
 	} {
@@ -196,6 +201,35 @@ func TestFetching(t *testing.T) {
 		"fetching executable of 2f0fc63b from host:80: 1.0 MB", "", ""}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want\n%q", got, want)
+	}
+}
+
+// Without a terminal, progress is told in whole lines when the environment asks.
+func TestFetchLog(t *testing.T) {
+	t.Setenv("DEBUGINFOD_CACHE_PATH", t.TempDir())
+	s := serve(t, packFiles(t))
+	t.Setenv("DEBUGINFOD_PROGRESS", "1")
+	_, _, errs := fetchRun(t, context.Background(), "--debuginfod="+s.URL)
+	lines := strings.Split(strings.TrimSpace(errs), "\n")
+	slices.Sort(lines)
+	size := func(kind string) string {
+		st, err := os.Stat(packFiles(t)[packID+"/"+kind])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return megabytes(st.Size())
+	}
+	host := strings.TrimPrefix(s.URL, "http://")
+	want := []string{
+		"corewalk: could not fetch debuginfo of " + libcID,
+		"corewalk: fetched debuginfo of " + packID + " from " + host + ": " + size("debuginfo"),
+		"corewalk: fetched executable of " + packID + " from " + host + ": " + size("executable"),
+		"corewalk: fetching debuginfo of " + packID,
+		"corewalk: fetching debuginfo of " + libcID,
+		"corewalk: fetching executable of " + packID,
+	}
+	if !slices.Equal(lines, want) {
+		t.Errorf("%q, want\n%q", lines, want)
 	}
 }
 

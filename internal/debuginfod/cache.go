@@ -88,12 +88,16 @@ func (c cache) discard(f *os.File) {
 	os.Remove(filepath.Dir(f.Name()))
 }
 
-// keep gives a verified file its name.
-func (c cache) keep(tmp string, r request) (string, error) {
-	if err := os.Chmod(tmp, 0o400); err != nil {
-		return "", fmt.Errorf("file from a debuginfod server: %w", err)
+// keep closes a verified file and gives it its name.
+func (c cache) keep(f *os.File, r request) (string, error) {
+	err := f.Chmod(0o400)
+	if cerr := f.Close(); err == nil {
+		err = cerr
 	}
-	if err := os.Rename(tmp, c.path(r)); err != nil {
+	if err == nil {
+		err = os.Rename(f.Name(), c.path(r))
+	}
+	if err != nil {
 		return "", fmt.Errorf("file from a debuginfod server: %w", err)
 	}
 	return c.path(r), nil

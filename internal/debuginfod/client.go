@@ -1,5 +1,6 @@
 // Package debuginfod gets debug files and executables by build-id from debuginfod
-// servers, over HTTP/1.1 (debuginfod(8), "Webapi").
+// servers, over HTTP/1.1 (debuginfod(8), "Webapi"), and from directories laid out
+// as such servers answer (file: URLs).
 //
 // What is fetched is kept in the directory that other clients use too (gdb,
 // elfutils), laid out as they do, so that each file is fetched once. Files are
@@ -13,13 +14,11 @@ package debuginfod
 import (
 	"context"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io/fs"
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -34,6 +33,7 @@ type Client struct {
 	cfg     Config
 	cache   cache
 	servers []*server
+	slots   chan struct{} // one for each connection that may be open
 
 	httpOnce  sync.Once
 	http      *http.Client
@@ -46,15 +46,19 @@ type Client struct {
 // A server is asked until it fails in a way that the next query would too.
 type server struct {
 	base *url.URL
-	down atomic.Bool
+	name string                  // for people
+	down atomic.Pointer[failure] // why it is asked no more; nil while it is
 }
 
 type request struct{ id, kind string }
 
+// An answer is what a request came to. Whoever made it asks the servers; others
+// wait until done is closed.
 type answer struct {
-	once sync.Once
-	path string
-	err  error
+	done   chan struct{}
+	path   string
+	err    error
+	gaveUp bool // the one who asked had no more time: it says nothing of the file
 }
 
 // New checks the configuration and returns a client. No server is asked yet.
@@ -66,9 +70,16 @@ func New(cfg Config) (*Client, error) {
 	if cfg.UserAgent == "" {
 		cfg.UserAgent = "corewalk"
 	}
-	c := &Client{cfg: cfg, cache: cache{dir: cfg.CacheDir}, asked: map[request]*answer{}}
+	if cfg.Connections <= 0 {
+		cfg.Connections = defaultConnections
+	}
+	c := &Client{cfg: cfg, cache: cache{dir: cfg.CacheDir}, asked: map[request]*answer{}, slots: make(chan struct{}, cfg.Connections)}
 	for _, u := range bases {
-		c.servers = append(c.servers, &server{base: u})
+		s := &server{base: u, name: u.Host}
+		if u.Scheme == "file" {
+			s.name = u.String()
+		}
+		c.servers = append(c.servers, s)
 	}
 	return c, nil
 }
@@ -77,8 +88,8 @@ func New(cfg Config) (*Client, error) {
 const minBuildID, maxBuildID = 2, 64
 
 // Fetch returns the path of the file of one of debugfind's kinds with a build-id,
-// fetching it unless it is in the cache. The error wraps fs.ErrNotExist when no
-// server has the file, or when those that may have it have failed before.
+// fetching it unless it is in the cache. Goroutines that want the same file wait
+// for one query. An error of the servers is a *debugfind.FetchError.
 func (c *Client) Fetch(ctx context.Context, buildID []byte, kind string) (string, error) {
 	if !slices.Contains([]string{debugfind.KindDebugInfo, debugfind.KindExecutable}, kind) {
 		return "", fmt.Errorf("debuginfod servers have no files of kind %q", kind)
@@ -87,15 +98,44 @@ func (c *Client) Fetch(ctx context.Context, buildID []byte, kind string) (string
 		return "", fmt.Errorf("build-id of %d bytes, want %d to %d", len(buildID), minBuildID, maxBuildID)
 	}
 	r := request{hex.EncodeToString(buildID), kind}
+	for {
+		a, first := c.answer(r)
+		if first {
+			c.settle(ctx, r, a)
+			return a.path, a.err
+		}
+		select {
+		case <-ctx.Done():
+			return "", ctx.Err()
+		case <-a.done:
+		}
+		if !a.gaveUp {
+			return a.path, a.err
+		}
+	}
+}
+
+// answer is that of a request; first says that the caller is to settle it.
+func (c *Client) answer(r request) (a *answer, first bool) {
 	c.mu.Lock()
-	a := c.asked[r]
-	if a == nil {
-		a = &answer{}
+	defer c.mu.Unlock()
+	if a = c.asked[r]; a == nil {
+		a, first = &answer{done: make(chan struct{})}, true
 		c.asked[r] = a
 	}
-	c.mu.Unlock()
-	a.once.Do(func() { a.path, a.err = c.fetch(ctx, r) })
-	return a.path, a.err
+	return a, first
+}
+
+// settle finds the answer to a request. One that was given up is forgotten, so
+// that the next who asks tries again.
+func (c *Client) settle(ctx context.Context, r request, a *answer) {
+	defer close(a.done)
+	a.path, a.err = c.fetch(ctx, r)
+	if a.gaveUp = a.err != nil && ctx.Err() != nil; a.gaveUp {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.asked, r)
+	}
 }
 
 func (c *Client) fetch(ctx context.Context, r request) (string, error) {
@@ -108,84 +148,5 @@ func (c *Client) fetch(ctx context.Context, r request) (string, error) {
 	case missed:
 		return "", fmt.Errorf("%s of build-id %s: not on the servers a short time ago (%s): %w", r.kind, r.id, c.cache.path(r), fs.ErrNotExist)
 	}
-	var failed, absent []string
-	for _, s := range c.servers {
-		if s.down.Load() {
-			continue
-		}
-		path, err := c.from(ctx, s, r)
-		switch {
-		case err == nil:
-			return path, nil
-		case ctx.Err() != nil:
-			return "", ctx.Err()
-		case errors.Is(err, fs.ErrNotExist):
-			absent = append(absent, s.base.Host)
-		default:
-			failed = append(failed, err.Error())
-		}
-	}
-	switch {
-	case len(failed) > 0:
-		return "", errors.New(strings.Join(failed, "; "))
-	case len(absent) == 0:
-		return "", fmt.Errorf("%s of build-id %s: no server answers: %w", r.kind, r.id, fs.ErrNotExist)
-	case len(absent) == len(c.servers):
-		c.cache.miss(r)
-	}
-	return "", fmt.Errorf("%s of build-id %s: not on %s: %w", r.kind, r.id, strings.Join(absent, ", "), fs.ErrNotExist)
-}
-
-// pause is how long the first repetition of a query waits; each further one waits
-// twice as long as the one before. longestPause bounds what a server may ask for
-// with Retry-After.
-const (
-	pause        = 200 * time.Millisecond
-	longestPause = 10 * time.Second
-)
-
-// from fetches a file from one server, in several attempts if need be.
-func (c *Client) from(ctx context.Context, s *server, r request) (string, error) {
-	for n := 0; ; n++ {
-		path, err := c.attempt(ctx, s, r)
-		if err == nil || ctx.Err() != nil {
-			return path, err
-		}
-		var f *failure
-		if !errors.As(err, &f) {
-			return "", err
-		}
-		if !f.again || n >= c.cfg.Retries || f.after > longestPause {
-			if f.down {
-				s.down.Store(true)
-			}
-			return "", err
-		}
-		select {
-		case <-ctx.Done():
-			return "", ctx.Err()
-		case <-time.After(max(f.after, pause<<n)):
-		}
-	}
-}
-
-// attempt fetches a file into the cache, and checks it there before it gets its
-// name.
-func (c *Client) attempt(ctx context.Context, s *server, r request) (string, error) {
-	tmp, err := c.cache.create(r)
-	if err != nil {
-		return "", fmt.Errorf("no place for a file from a debuginfod server: %w", err)
-	}
-	defer c.cache.discard(tmp) // nothing is left of it when it has been kept
-	where := s.base.JoinPath("buildid", r.id, r.kind)
-	if err := c.download(ctx, s, where, r, tmp); err != nil {
-		return "", fmt.Errorf("%s: %w", where.Redacted(), err)
-	}
-	if err := tmp.Close(); err != nil {
-		return "", fmt.Errorf("file from a debuginfod server: %w", err)
-	}
-	if err := verify(tmp.Name(), r); err != nil {
-		return "", fmt.Errorf("%s: %w", where.Redacted(), err)
-	}
-	return c.cache.keep(tmp.Name(), r)
+	return c.query(ctx, r)
 }

@@ -141,7 +141,7 @@ func TestProgress(t *testing.T) {
 	if n < 2 || told[0].Done != 0 || told[0].Ended {
 		t.Fatalf("%+v", told)
 	}
-	want := Progress{Kind: "debuginfo", BuildID: "deadbeef01020304", Server: strings.TrimPrefix(server.URL, "http://"), Done: 200 << 10, Ended: true}
+	want := Progress{Kind: "debuginfo", BuildID: "deadbeef01020304", Server: strings.TrimPrefix(server.URL, "http://"), Done: 200 << 10, Ended: true, OK: true}
 	if told[n-1].Total = 0; told[n-1] != want {
 		t.Errorf("%+v, want %+v", told[n-1], want)
 	}

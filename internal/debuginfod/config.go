@@ -3,9 +3,11 @@ package debuginfod
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,7 +15,8 @@ import (
 
 // A Config says which servers are asked, and what is asked of them.
 type Config struct {
-	URLs     []string // of the servers, asked in this order
+	URLs     []string // of the servers, all asked at a time: http, https and file
+	LeftOut  []string // servers that are not asked, and why, for people
 	CacheDir string   // made when it is not there
 
 	// Timeout is the time in which a server must bring another 100 KiB, or the end
@@ -23,23 +26,34 @@ type Config struct {
 	MaxSize int64         // of one file in bytes; 0 for any size
 	Retries int           // how often a query is repeated that failed for no lasting reason
 
+	// Connections bounds how many queries are under way at a time, to all servers
+	// together; 0 for 16.
+	Connections int
+
+	Headers   http.Header    // sent to the servers named, besides the usual
 	UserAgent string         // "" for corewalk
 	Progress  func(Progress) // nil, or called by the goroutines that fetch
+
+	// Warnings are what is wrong with the environment that the rest comes from.
+	Warnings []string
 }
 
 // Progress tells how far a download has come.
 type Progress struct {
 	Kind        string // debuginfo or executable
 	BuildID     string // in hex
-	Server      string // its host
+	Server      string // its host; "" while several are asked
 	Done, Total int64  // bytes; Total is 0 when the server does not say
-	Ended       bool   // the last call for this download, whatever came of it
+	Ended       bool   // the last call for this file, whatever came of it
+	OK          bool   // and the file is there
 }
 
 // Defaults; debuginfod-client-config(7) has those of time.
 const (
 	defaultTimeout = 90 * time.Second
 	defaultRetries = 2
+	// defaultConnections is ours too: others ask for one file after the other.
+	defaultConnections = 16
 	// defaultMaxSize is ours: others have none. It keeps a server that lies from
 	// filling the disk, and is ten times the largest debug files in distributions.
 	defaultMaxSize = 16 << 30
@@ -60,30 +74,18 @@ func FromEnv(getenv func(string) string) Config {
 		const most = 1 << 30 // what fits a Duration, and is as good as no end
 		return time.Duration(min(number(name, int64(otherwise/time.Second)), most)) * time.Second
 	}
-	return Config{
-		URLs:     SplitURLs(getenv("DEBUGINFOD_URLS")),
+	c := Config{
 		CacheDir: cacheDir(getenv),
 		Timeout:  seconds("DEBUGINFOD_TIMEOUT", defaultTimeout),
 		MaxTime:  seconds("DEBUGINFOD_MAXTIME", 0),
 		MaxSize:  number("DEBUGINFOD_MAXSIZE", defaultMaxSize),
 		Retries:  int(min(number("DEBUGINFOD_RETRY_LIMIT", defaultRetries), 10)),
 	}
-}
-
-// SplitURLs takes the value of DEBUGINFOD_URLS apart. Servers whose files are to
-// be used only when they are signed (those after ima:enforcing) are left out,
-// since signatures are not checked here.
-func SplitURLs(list string) []string {
-	var urls []string
-	enforcing := false
-	for _, word := range strings.Fields(list) {
-		if policy, ok := strings.CutPrefix(word, "ima:"); ok {
-			enforcing = policy == "enforcing"
-		} else if !enforcing {
-			urls = append(urls, word)
-		}
+	c.setURLs(getenv("DEBUGINFOD_URLS"))
+	if path := getenv("DEBUGINFOD_HEADERS_FILE"); path != "" && len(c.URLs) > 0 {
+		c.readHeaders(path)
 	}
-	return urls
+	return c
 }
 
 // cacheDir is the directory that debuginfod clients share; "" when the
@@ -110,7 +112,10 @@ func cacheDir(getenv func(string) string) string {
 
 // check validates the configuration and returns the servers' base URLs.
 func (c *Config) check() ([]*url.URL, error) {
-	if len(c.URLs) == 0 {
+	switch {
+	case len(c.URLs) == 0 && len(c.LeftOut) > 0:
+		return nil, fmt.Errorf("no debuginfod server is left: %s", strings.Join(c.LeftOut, "; "))
+	case len(c.URLs) == 0:
 		return nil, errors.New("no debuginfod server is named")
 	}
 	if c.CacheDir == "" {
@@ -122,12 +127,26 @@ func (c *Config) check() ([]*url.URL, error) {
 		if err != nil {
 			return nil, fmt.Errorf("debuginfod server: %w", err)
 		}
-		if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-			return nil, fmt.Errorf("debuginfod server %s: a URL is wanted, such as https://debuginfod.elfutils.org", u.Redacted())
+		if !usable(u) {
+			return nil, fmt.Errorf("debuginfod server %s: a URL is wanted, such as https://debuginfod.elfutils.org or file:///srv/debug", u.Redacted())
 		}
 		u.Path = strings.TrimSuffix(strings.TrimRight(u.Path, "/"), "/buildid")
 		u.RawPath, u.RawQuery, u.Fragment = "", "", ""
-		bases = append(bases, u)
+		if !slices.ContainsFunc(bases, func(b *url.URL) bool { return b.String() == u.String() }) {
+			bases = append(bases, u)
+		}
 	}
 	return bases, nil
+}
+
+// usable reports whether servers can have this URL. A file: URL names a directory
+// of this machine.
+func usable(u *url.URL) bool {
+	switch u.Scheme {
+	case "http", "https":
+		return u.Host != ""
+	case "file":
+		return (u.Host == "" || u.Host == "localhost") && strings.HasPrefix(u.Path, "/")
+	}
+	return false
 }

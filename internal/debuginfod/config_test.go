@@ -23,7 +23,17 @@ func TestFromEnv(t *testing.T) {
 	}{
 		{"", func(*Config) {}},
 		{"DEBUGINFOD_URLS= https://a/  http://b ", func(c *Config) { c.URLs = []string{"https://a/", "http://b"} }},
-		{"DEBUGINFOD_URLS=http://a ima:enforcing http://b ima:ignore http://c", func(c *Config) { c.URLs = []string{"http://a", "http://c"} }},
+		{"DEBUGINFOD_URLS=http://a ima:enforcing http://b ima:ignore http://c", func(c *Config) {
+			c.URLs, c.LeftOut = []string{"http://a", "http://c"}, []string{"http://b is not asked: ima:enforcing wants signatures of files checked, which corewalk cannot"}
+		}},
+		{"DEBUGINFOD_URLS=ima:enforcing http://me:secret@b ima:loose http://[c", func(c *Config) {
+			c.LeftOut = []string{"http://me:xxxxx@b is not asked: ima:enforcing", "a server is not asked: ima:enforcing"}
+			c.Warnings = []string{"ima:loose is not known and changes nothing; ima:enforcing holds on"}
+		}},
+		{"DEBUGINFOD_URLS=ima:permissive http://a ima:ignore file:///b ima:", func(c *Config) {
+			c.URLs = []string{"http://a", "file:///b"}
+			c.Warnings = []string{"ima:permissive: signatures of files of http://a are not checked", "ima: is not known and changes nothing; ima:ignore holds on"}
+		}},
 		{"XDG_CACHE_HOME=/xdg", func(c *Config) { c.CacheDir = "/xdg/debuginfod_client" }},
 		{"XDG_CACHE_HOME=/xdg;HOME=" + oldHome, func(c *Config) { c.CacheDir = oldHome + "/.debuginfod_client_cache" }},
 		{"XDG_CACHE_HOME=/xdg;DEBUGINFOD_CACHE_PATH=/mine", func(c *Config) { c.CacheDir = "/mine" }},
@@ -44,18 +54,23 @@ func TestFromEnv(t *testing.T) {
 		tt.edit(&want)
 		got := FromEnv(func(name string) string { return vars[name] })
 		if !slices.Equal(got.URLs, want.URLs) || got.CacheDir != want.CacheDir || got.Timeout != want.Timeout || got.MaxTime != want.MaxTime ||
-			got.MaxSize != want.MaxSize || got.Retries != want.Retries {
+			got.MaxSize != want.MaxSize || got.Retries != want.Retries || !likewise(got.LeftOut, want.LeftOut) || !likewise(got.Warnings, want.Warnings) {
 			t.Errorf("%s:\n%+v, want\n%+v", tt.env, got, want)
 		}
 	}
 }
+
+// likewise reports whether each text has what is wanted in it.
+func likewise(got, want []string) bool { return slices.EqualFunc(got, want, strings.Contains) }
 
 func TestBadConfig(t *testing.T) {
 	for url, want := range map[string]string{
 		"":               "URL is wanted",
 		"host":           "URL is wanted",
 		"host:80":        "debuginfod server",
-		"file:///var":    "URL is wanted",
+		"file://host/v":  "URL is wanted",
+		"file:var":       "URL is wanted",
+		"file:":          "URL is wanted",
 		"http://":        "URL is wanted",
 		"http://[::1":    "debuginfod server",
 		"http://h:port":  "debuginfod server",
@@ -67,6 +82,12 @@ func TestBadConfig(t *testing.T) {
 	}
 	if _, err := New(Config{CacheDir: "x"}); err == nil {
 		t.Error("no server, no error")
+	}
+	if _, err := New(Config{CacheDir: "x", LeftOut: []string{"http://h is not asked"}}); err == nil || !strings.Contains(err.Error(), "http://h is not asked") {
+		t.Errorf("no server left: %v", err)
+	}
+	if c, err := New(Config{CacheDir: "x", URLs: []string{"http://h", "http://h/buildid/", "http://i", "http://h/"}}); err != nil || len(c.servers) != 2 {
+		t.Errorf("named several times: %v, %v", c, err)
 	}
 	if _, err := New(Config{URLs: []string{"http://h"}}); err == nil || !strings.Contains(err.Error(), "DEBUGINFOD_CACHE_PATH") {
 		t.Errorf("no place: %v", err)

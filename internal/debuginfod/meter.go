@@ -7,39 +7,37 @@ import (
 	"time"
 )
 
-// pace is how often Progress is called for one download.
-const pace = 100 * time.Millisecond
-
-// A meter reads the body of an answer, counts what comes and tells of it.
+// A meter reads the body of an answer, counts what comes and ends what takes too
+// long.
 type meter struct {
-	cfg      *Config
-	body     io.Reader
-	err      error // of reading, other than io.EOF
-	got      atomic.Int64
-	progress Progress
-	told     time.Time
+	cfg     *Config
+	ctx     context.Context // reading fails when it is done, of a local file as well
+	body    io.Reader
+	total   int64 // bytes that the body is said to have; negative when not known
+	err     error // of reading, other than io.EOF
+	got     atomic.Int64
+	resting atomic.Bool
+	tell    func(done int64) // nil, or told of what comes
 }
 
+// Read implements io.Reader.
 func (m *meter) Read(p []byte) (int, error) {
-	n, err := m.body.Read(p)
-	m.got.Add(int64(n))
+	n, err := 0, m.ctx.Err()
+	if err == nil {
+		n, err = m.body.Read(p)
+	}
+	got := m.got.Add(int64(n))
 	if err != nil && err != io.EOF {
 		m.err = err
 	}
-	if time.Since(m.told) >= pace {
-		m.tell()
+	if m.tell != nil {
+		m.tell(got)
 	}
 	return n, err
 }
 
-func (m *meter) tell() {
-	if m.cfg.Progress == nil {
-		return
-	}
-	m.told = time.Now()
-	m.progress.Done = m.got.Load()
-	m.cfg.Progress(m.progress)
-}
+// rest says whether nothing is wanted of the server at the moment.
+func (m *meter) rest(yes bool) { m.resting.Store(yes) }
 
 // watch returns a context that ends when the download takes too long; its cause
 // says why. The caller ends it with stop.
@@ -55,8 +53,6 @@ func (m *meter) watch(ctx context.Context) (watched context.Context, stop func()
 	return ctx, func() {
 		release()
 		cancel(nil)
-		m.progress.Ended = true
-		m.tell()
 	}
 }
 
@@ -64,13 +60,15 @@ func (m *meter) watch(ctx context.Context) (watched context.Context, stop func()
 func (m *meter) demand(ctx context.Context, cancel context.CancelCauseFunc) {
 	tick := time.NewTicker(m.cfg.Timeout)
 	defer tick.Stop()
-	for last := int64(0); ; {
+	for last, rested := int64(0), false; ; {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 			n := m.got.Load()
-			if n-last < minProgress {
+			if resting := m.resting.Load(); resting || rested {
+				rested = resting // part of this Timeout did not count
+			} else if n-last < minProgress {
 				cancel(errSlow)
 				return
 			}

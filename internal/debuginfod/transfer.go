@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"strconv"
 	"time"
 )
@@ -54,7 +53,7 @@ func (c *Client) client() *http.Client {
 		http1 := new(http.Protocols)
 		http1.SetHTTP1(true)
 		c.http = &http.Client{
-			CheckRedirect: redirect,
+			CheckRedirect: c.redirect,
 			Transport: &http.Transport{
 				Proxy:                  http.ProxyFromEnvironment,
 				DialContext:            (&net.Dialer{Timeout: connect}).DialContext,
@@ -71,71 +70,66 @@ func (c *Client) client() *http.Client {
 }
 
 // redirect allows a few redirections, but none to a protocol that protects less.
-func redirect(to *http.Request, via []*http.Request) error {
+// What the headers file says is for the servers that were named, not for others
+// that these lead to.
+func (c *Client) redirect(to *http.Request, via []*http.Request) error {
 	if len(via) > maxRedirects {
 		return errRedirects
 	}
 	if from := via[len(via)-1].URL.Scheme; to.URL.Scheme != "https" && to.URL.Scheme != from {
 		return fmt.Errorf("%w: from %s to %s", errDowngrade, from, to.URL.Scheme)
 	}
+	if to.URL.Host != via[0].URL.Host {
+		for name := range c.cfg.Headers {
+			to.Header.Del(name)
+		}
+		to.Header.Set("User-Agent", c.cfg.UserAgent)
+	}
 	return nil
 }
 
-// download copies the file at where to out.
-func (c *Client) download(ctx context.Context, s *server, where *url.URL, r request, out *os.File) error {
-	m := &meter{cfg: &c.cfg, progress: Progress{Kind: r.kind, BuildID: r.id, Server: s.base.Host}}
-	ctx, stop := m.watch(ctx)
-	defer stop()
-	m.tell()
+// A body is a file on its way, and its size; negative when not known.
+type body struct {
+	io.ReadCloser
+	size int64
+}
+
+// open asks a server for the file at where.
+func (q *query) open(ctx context.Context, s *server, where *url.URL) (body, error) {
+	var b body
+	var err error
+	if where.Scheme == "file" {
+		b, err = openTree(s.base.Path, where.Path)
+	} else {
+		b, err = q.get(ctx, where)
+	}
+	if err == nil && q.cfg.MaxSize > 0 && b.size > q.cfg.MaxSize {
+		b.Close()
+		return body{}, fmt.Errorf("%d bytes: %w", b.size, errSize)
+	}
+	return b, err
+}
+
+// get asks over HTTP.
+func (q *query) get(ctx context.Context, where *url.URL) (body, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, where.String(), nil)
 	if err != nil {
-		return err
+		return body{}, err
 	}
-	req.Header.Set("User-Agent", c.cfg.UserAgent)
-	if c.cfg.MaxSize > 0 {
-		req.Header.Set("X-Debuginfod-Maxsize", strconv.FormatInt(c.cfg.MaxSize, 10))
-	}
-	resp, err := c.client().Do(req)
+	q.cfg.setHeaders(req)
+	resp, err := q.client().Do(req)
 	if err != nil {
-		return transportFailure(ctx, err, true)
+		return body{}, transportFailure(ctx, err, true)
 	}
-	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return statusFailure(resp)
+		resp.Body.Close()
+		return body{}, statusFailure(resp)
 	}
 	size := resp.ContentLength
 	if n, err := strconv.ParseInt(resp.Header.Get("X-Debuginfod-Size"), 10, 64); err == nil && size < 0 {
 		size = n
 	}
-	if c.cfg.MaxSize > 0 && size > c.cfg.MaxSize {
-		return fmt.Errorf("%d bytes: %w", size, errSize)
-	}
-	m.progress.Total = max(size, 0)
-	m.body = resp.Body
-	err = save(out, m, c.cfg.MaxSize)
-	if m.err != nil { // reading failed, not writing
-		return transportFailure(ctx, m.err, false)
-	}
-	return err
-}
-
-// save writes an ELF file of at most limit bytes; 0 for any number.
-func save(out io.Writer, in io.Reader, limit int64) error {
-	var magic [4]byte
-	if _, err := io.ReadFull(in, magic[:]); err != nil || string(magic[:]) != "\x7fELF" {
-		return errNotELF
-	}
-	if _, err := out.Write(magic[:]); err != nil {
-		return err
-	}
-	if limit > 0 {
-		in = io.LimitReader(in, limit-int64(len(magic))+1)
-	}
-	n, err := io.Copy(out, in)
-	if err == nil && limit > 0 && n+int64(len(magic)) > limit {
-		return errSize
-	}
-	return err
+	return body{resp.Body, size}, nil
 }
 
 // transportFailure tells errors apart that come of the connection. silent says that

@@ -1,0 +1,88 @@
+package debuginfod
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// maxHeaders bounds what is read of DEBUGINFOD_HEADERS_FILE, in bytes.
+const maxHeaders = 64 << 10
+
+// readHeaders reads the file of headers to send, "Name: value" on each line
+// (debuginfod-client-config(7)). What is no header is left out; warnings do not
+// repeat it, for it may be a secret.
+func (c *Config) readHeaders(path string) {
+	text, err := readSmall(path, maxHeaders)
+	if err != nil {
+		c.Warnings = append(c.Warnings, fmt.Sprintf("DEBUGINFOD_HEADERS_FILE: %v; no headers are sent", err))
+		return
+	}
+	c.Headers = http.Header{}
+	n := 0
+	for line := range strings.SplitSeq(text, "\n") {
+		n++
+		if line = strings.TrimSpace(line); line == "" {
+			continue
+		}
+		name, value, ok := strings.Cut(line, ":")
+		value = strings.TrimSpace(value)
+		if !ok || value == "" || !isToken(name) || strings.ContainsFunc(value, isControl) {
+			c.Warnings = append(c.Warnings, fmt.Sprintf("DEBUGINFOD_HEADERS_FILE: %s: line %d is no header (\"Name: value\") and is not sent", path, n))
+			continue
+		}
+		c.Headers.Add(name, value)
+	}
+}
+
+// readSmall reads a regular file of at most limit bytes.
+func readSmall(path string, limit int64) (string, error) {
+	f, err := openRegular(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(data)) > limit {
+		err = fmt.Errorf("%s: longer than %d bytes", path, limit)
+	}
+	return string(data), err
+}
+
+// openRegular opens a regular file; others (pipes) might keep the caller waiting.
+func openRegular(path string) (*os.File, error) {
+	st, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !st.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s: not a regular file", path)
+	}
+	return os.Open(path)
+}
+
+// isToken reports whether a header may have this name (RFC 9110, 5.6.2).
+func isToken(name string) bool {
+	return name != "" && strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789!#$%&'*+-.^_`|~") == ""
+}
+
+func isControl(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
+
+// setHeaders gives a query its headers. Those of the user come before ours, but
+// for the bound of the size.
+func (c *Config) setHeaders(req *http.Request) {
+	req.Header.Set("User-Agent", c.UserAgent)
+	for name, values := range c.Headers {
+		if name == "Host" {
+			req.Host = values[0]
+			continue
+		}
+		req.Header[name] = append([]string(nil), values...)
+	}
+	if c.MaxSize > 0 {
+		req.Header.Set("X-Debuginfod-Maxsize", strconv.FormatInt(c.MaxSize, 10))
+	}
+}

@@ -1,0 +1,27 @@
+package debuginfod
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+)
+
+// openTree opens a file below the directory of a file: URL, which has files by the
+// paths of the web API: buildid/BUILDID/debuginfo.
+func openTree(root, path string) (body, error) {
+	f, err := openRegular(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, rerr := os.Stat(root + "/"); rerr != nil { // not mounted, misspelt: that says nothing of the file
+			return body{}, &failure{err: rerr, down: true}
+		}
+	}
+	if err != nil {
+		return body{}, err
+	}
+	st, err := f.Stat()
+	if err != nil {
+		f.Close()
+		return body{}, err
+	}
+	return body{f, st.Size()}, nil
+}

@@ -3,6 +3,7 @@ package dwarfvars
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/corewalk/corewalk/internal/dwarf"
 	"github.com/corewalk/corewalk/internal/dwarf/op"
@@ -96,10 +97,11 @@ func (e *evaluator) DWARFReg(n uint64) (uint64, error) {
 	if v, ok := e.register(n); ok {
 		return v, nil
 	}
-	var b [8]byte
-	if raw, ok := e.vector(n); ok {
-		copy(b[:], raw)
-		return e.r.arch.ByteOrder.Uint64(b[:]), nil
+	if raw, bank, ok := e.vector(n); ok {
+		if k := len(raw); k > 8 && e.r.arch.Big() && !bank.left {
+			raw = raw[k-8:]
+		}
+		return decodeUint(raw[:min(len(raw), 8)], e.r.arch.Big()), nil
 	}
 	return 0, &RegisterNotRecovered{n, e.r.regName(n)}
 }
@@ -113,8 +115,7 @@ func (e *evaluator) register(n uint64) (uint64, bool) {
 	if v, _, ok := e.frame().Reg(r); ok && (!e.virtual || e.r.arch.CalleeSaved.Has(r)) {
 		return v, true
 	}
-	// The base of thread-local storage is the same in all frames.
-	if e.r.arch == arch.AMD64 && (r == arch.FSBase || r == arch.GSBase) {
+	if slices.Contains(e.r.machine.steady, n) {
 		regs, err := e.r.proc.Registers(e.frame().Thread())
 		if err == nil {
 			return regs.Get(r)

@@ -17,6 +17,15 @@ func floatText(t *Type, raw []byte, bigEndian bool) string {
 	return realText(t, raw, bigEndian)
 }
 
+// A floatFormat is the format of a floating-point number of 16 bytes.
+type floatFormat uint8
+
+const (
+	x87Format  floatFormat = iota // the 80 bits of Intel's, padded
+	quadFormat                    // IEEE 754 binary128
+	pairFormat                    // two doubles, whose sum is the number
+)
+
 func realText(t *Type, raw []byte, bigEndian bool) string {
 	switch len(raw) {
 	case 2:
@@ -29,10 +38,18 @@ func realText(t *Type, raw []byte, bigEndian bool) string {
 	case 8:
 		return float(math.Float64frombits(decodeUint(raw, bigEndian)), 64)
 	case 10, 12, 16:
-		if strings.Contains(t.name, "128") && len(raw) == 16 {
-			return quad(raw, bigEndian)
+		format := t.r.machine.longDouble
+		if strings.Contains(t.name, "128") {
+			format = quadFormat
 		}
-		return x87(raw)
+		switch {
+		case len(raw) == 16 && format == quadFormat:
+			return quad(raw, bigEndian)
+		case len(raw) == 16 && format == pairFormat:
+			return pair(raw, bigEndian)
+		case format == x87Format:
+			return x87(raw)
+		}
 	}
 	return "?"
 }
@@ -123,6 +140,18 @@ func quad(raw []byte, bigEndian bool) string {
 	f := new(big.Float).SetPrec(113).SetInt(m)
 	f.SetMantExp(f, max(exp, 1)-16383-112)
 	return signed(bigText(f), neg)
+}
+
+// pair writes the sum of two doubles.
+func pair(raw []byte, bigEndian bool) string {
+	high := math.Float64frombits(decodeUint(raw[:8], bigEndian))
+	low := math.Float64frombits(decodeUint(raw[8:], bigEndian))
+	if low == 0 || math.IsNaN(high) || math.IsInf(high, 0) || math.IsNaN(low) || math.IsInf(low, 0) {
+		return float(high, 64)
+	}
+	sum := new(big.Float).SetPrec(106)
+	sum.Add(big.NewFloat(high), big.NewFloat(low))
+	return signed(bigText(new(big.Float).Abs(sum)), sum.Signbit())
 }
 
 func bigText(f *big.Float) string {

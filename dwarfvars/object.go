@@ -24,7 +24,8 @@ type object struct {
 	holes []hole // parts of data that have no value
 
 	// For a field of fewer bits than its bytes: bits of them from bit bitOff on,
-	// counted from the least significant bit of the first byte.
+	// counted from the first byte's least significant bit, on a big-endian machine
+	// from its most significant one.
 	bits, bitOff uint64
 }
 
@@ -79,7 +80,7 @@ func (a *Activation) at(loc op.Location, t *Type) (object, error) {
 		return o, a.assemble(&o, pieces)
 	}
 	o.data = make([]byte, size)
-	if h := a.fill(o.data, 0, 8*size, &loc, 0); h != nil {
+	if h := a.fill(o.data, 0, 8*size, &loc, 0, t.floats()); h != nil {
 		if h.ptr == nil {
 			return o, h.err
 		}
@@ -98,7 +99,7 @@ func (a *Activation) assemble(o *object, pieces []op.Piece) error {
 		if n == 0 {
 			continue
 		}
-		if h := a.fill(o.data, at, n, &p.Loc, p.BitOffset); h != nil {
+		if h := a.fill(o.data, at, n, &p.Loc, p.BitOffset, o.typ.floats()); h != nil {
 			o.holes = append(o.holes, *h)
 		}
 		at += n
@@ -119,8 +120,9 @@ func (a *Activation) assemble(o *object, pieces []op.Piece) error {
 }
 
 // fill copies n bits of a simple location, from its bit off on, to bit at of
-// dst. It answers the hole that is left where there is no value.
-func (a *Activation) fill(dst []byte, at, n uint64, loc *op.Location, off uint64) *hole {
+// dst. It answers the hole that is left where there is no value. float says that
+// the object is made of floating-point numbers.
+func (a *Activation) fill(dst []byte, at, n uint64, loc *op.Location, off uint64, float bool) *hole {
 	h := &hole{from: at, to: at + n}
 	var src []byte
 	switch loc.Kind {
@@ -135,18 +137,17 @@ func (a *Activation) fill(dst []byte, at, n uint64, loc *op.Location, off uint64
 		}
 	case op.Register:
 		var err error
-		if src, err = a.registerBytes(loc.Reg, (off+n+7)/8); err != nil {
+		if src, off, err = a.e.inRegister(loc.Reg, off, n, float); err != nil {
 			h.err = err
 			return h
 		}
 	case op.StackValue:
-		src = a.e.littleBytes(loc.Value.Bits)
+		src = a.e.wordBytes(loc.Value.Bits, 8)
 		if t := loc.Value.Type; t.Enc == op.Signed || t.Enc == op.Generic {
 			// Wider objects, such as an __int128 of a small number.
-			if size := (off + n + 7) / 8; size > 8 {
-				src = append(src, make([]byte, size-8)...)
-			}
+			src = a.e.widen(src, (off+n+7)/8)
 		}
+		off = a.e.lowest(src, off, n)
 	case op.ImplicitValue:
 		src = loc.Bytes
 	case op.ImplicitPointer:
@@ -164,46 +165,8 @@ func (a *Activation) fill(dst []byte, at, n uint64, loc *op.Location, off uint64
 		h.err = &CorruptExpression{fmt.Errorf("%d bytes for %d bits", len(src), off+n)}
 		return h
 	}
-	copyBits(dst, at, src, off, n)
+	copyBits(dst, at, src, off, n, a.r.arch.Big())
 	return nil
-}
-
-// littleBytes lays a value out as memory would have it.
-func (e *evaluator) littleBytes(v uint64) []byte {
-	b := make([]byte, 8)
-	e.r.arch.ByteOrder.PutUint64(b, v)
-	return b
-}
-
-// registerBytes returns what a register holds, size bytes or more.
-func (a *Activation) registerBytes(n, size uint64) ([]byte, error) {
-	if v, ok := a.e.register(n); ok {
-		b := a.e.littleBytes(v)
-		if a.r.arch.Big() && size < 8 {
-			b = b[8-size:]
-		}
-		return b, nil
-	}
-	if b, ok := a.e.vector(n); ok {
-		if size > uint64(len(b)) && size <= 16 { // the padding of a long double
-			b = append(append([]byte(nil), b...), make([]byte, size-uint64(len(b)))...)
-		}
-		return b, nil
-	}
-	return nil, &RegisterNotRecovered{n, a.r.regName(n)}
-}
-
-// copyBits copies n bits; bit 0 is the least significant of the first byte.
-func copyBits(dst []byte, to uint64, src []byte, from, n uint64) {
-	if to%8 == 0 && from%8 == 0 && n%8 == 0 {
-		copy(dst[to/8:(to+n)/8], src[from/8:(from+n)/8])
-		return
-	}
-	for i := range n {
-		bit := src[(from+i)/8] >> ((from + i) % 8) & 1
-		d := &dst[(to+i)/8]
-		*d = *d&^(1<<((to+i)%8)) | bit<<((to+i)%8)
-	}
 }
 
 // part is the object of type t at a byte offset of o.
@@ -272,7 +235,12 @@ func (a *Activation) bitfield(o *object) (uint64, error) {
 		}
 		b = o.data[first:last]
 	}
-	var v [9]byte
-	copyBits(v[:], 0, b, o.bitOff%8, min(o.bits, 64))
-	return decodeUint(v[:8], false), nil
+	// The value's bits are the last ones of a number that is big-endian.
+	var v [8]byte
+	n, to := min(o.bits, 64), uint64(0)
+	if a.r.arch.Big() {
+		to = 64 - n
+	}
+	copyBits(v[:], to, b, o.bitOff%8, n, a.r.arch.Big())
+	return decodeUint(v[:], a.r.arch.Big()), nil
 }

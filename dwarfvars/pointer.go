@@ -201,6 +201,15 @@ func (b *builder) memberPointer(o *object, t *Type) *Value {
 		return b.text(o, b.dataMember(t, int64(first)))
 	}
 	adjust := int64(decodeUint(raw[w:2*w], big))
+	if w == 4 {
+		adjust = int64(int32(adjust))
+	}
+	if b.r.machine.virtualInAdjust {
+		if adjust&1 == 1 {
+			first++ // as others have it
+		}
+		adjust >>= 1
+	}
 	switch {
 	case first == 0:
 		return b.text(o, "NULL")
@@ -213,7 +222,7 @@ func (b *builder) memberPointer(o *object, t *Type) *Value {
 }
 
 func (b *builder) dataMember(t *Type, off int64) string {
-	if off == -1 {
+	if off == -1 || b.r.arch.WordSize == 4 && uint32(off) == 1<<32-1 {
 		return "NULL"
 	}
 	v := t.die.Unit.Value(t.die.Off, dwarf.AttrContainingType)

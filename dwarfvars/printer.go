@@ -156,7 +156,7 @@ func (b *builder) run(v *Value, t *Type, addr, n uint64, depth int) *Value {
 	return v
 }
 
-// align is the alignment of a type in bytes, as the System V ABI has it.
+// align is the alignment of a type in bytes, as the platform's ABI has it.
 func (b *builder) align(t *Type) uint64 {
 	left := maxMembers
 	return b.alignOf(t, &left, 0)
@@ -190,7 +190,7 @@ func (b *builder) alignOf(t *Type, left *int, depth int) uint64 {
 	if err != nil || size == 0 {
 		return 1
 	}
-	return min(size, 16)
+	return min(size, max(b.r.machine.maxAlign, 1))
 }
 
 // lengthText is a string of n characters at addr, or what is wrong with it.

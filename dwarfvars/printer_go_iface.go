@@ -54,7 +54,7 @@ func goInterfaceValue(b *builder, o *object, t *Type, depth int) *Value {
 	var v *Value
 	switch kind & goKindMask {
 	case goPointer, goMap, goChan, goFunc, goUnsafe:
-		word := object{typ: held, size: uint64(b.r.arch.WordSize), data: b.e.littleBytes(data)}
+		word := object{typ: held, size: uint64(b.r.arch.WordSize), data: b.e.wordBytes(data, b.r.arch.WordSize)}
 		v = b.value(&word, depth+1)
 	default:
 		v = b.read(held, data, depth+1)

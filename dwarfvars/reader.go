@@ -14,9 +14,11 @@ import (
 // A Reader reads the variables of one process. It keeps the functions and types
 // it has met, and may be used by several goroutines.
 type Reader struct {
-	proc   unwind.ProcessState
-	arch   *arch.Arch
-	images func(*libstate.Library) *image.Image
+	proc unwind.ProcessState
+	arch *arch.Arch
+	// machine is what arch does not have of the architecture.
+	machine *machine
+	images  func(*libstate.Library) *image.Image
 
 	funcs sync.Map // funcKey -> *Function
 	types sync.Map // dwarf.DIE -> *Type
@@ -27,8 +29,10 @@ type Reader struct {
 }
 
 // FPState is what a ProcessState may answer beside the general registers: a
-// thread's floating-point and vector registers. On x86-64 FPRegs is the FXSAVE
-// area, and XState all that XSAVE wrote.
+// thread's floating-point and vector registers, as the kernel lays them out for
+// NT_FPREGSET and NT_X86_XSTATE: on x86-64 FPRegs is the FXSAVE area, and XState
+// all that XSAVE wrote. One with the method ThreadNote of corestate.ELFCore is
+// asked for other blocks of registers too.
 type FPState interface {
 	FPRegs(unwind.ThreadID) ([]byte, bool)
 	XState(unwind.ThreadID) ([]byte, bool)
@@ -37,7 +41,8 @@ type FPState interface {
 // New returns a reader of the variables of a process; images finds the file of
 // each library, nil where there is none.
 func New(proc unwind.ProcessState, images func(*libstate.Library) *image.Image) *Reader {
-	return &Reader{proc: proc, arch: proc.Arch(), images: images}
+	a := proc.Arch()
+	return &Reader{proc: proc, arch: a, machine: machineOf(a), images: images}
 }
 
 // A Function is a function with code of its own, in a process. It does not

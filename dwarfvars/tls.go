@@ -10,35 +10,40 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// Thread-local storage on x86-64 (Drepper, "ELF Handling For Thread-Local
-// Storage", variant II). The program's own block ends at the thread pointer;
-// those of libraries are found through the thread's vector (DTV), whose index
-// glibc keeps in the library's link map. Where in it glibc says itself, for
-// libthread_db.
+// Thread-local storage (Drepper, "ELF Handling For Thread-Local Storage"). The
+// program's own block begins behind the thread pointer (variant I) or ends at it
+// (variant II); those of libraries are found through the thread's vector (DTV),
+// by the library's number. glibc keeps it in the library's link map, and says
+// itself where, for libthread_db. musl counts the libraries that have such
+// storage in the order in which it loaded them, which is that of its list.
+
+// A tlsABI is how an architecture lays thread-local storage out.
+type tlsABI struct {
+	pointer func(*Reader, unwind.ThreadID) (uint64, bool)
+	above   bool   // variant I
+	tcb     uint64 // bytes between the thread pointer and the program's block
+	bias    uint64 // bytes that the thread pointer is past where it would be
+	// glibcDTV and muslDTV are where the C libraries keep the address of the DTV:
+	// words from the thread pointer, without the bias.
+	glibcDTV, muslDTV int64
+	// muslEntry is what musl adds to the addresses in the DTV.
+	muslEntry uint64
+}
 
 // tlsModules are the modules' indexes in the DTV, found once.
 type tlsModules struct {
 	once  sync.Once
 	index map[arch.Address]uint64 // by load bias
 	why   string
+	musl  bool
 }
 
-// Layout of glibc's DTV: an entry is a pointer and one to free it by.
-const (
-	dtvEntry   = 16
-	dtvInTCB   = 8
-	dtvNothing = ^uint64(0) // not allocated for the thread yet
-)
-
 func (r *Reader) tlsAddress(tid unwind.ThreadID, lib *libstate.Library, im *image.Image, off uint64) (uint64, error) {
-	if r.arch != arch.AMD64 {
+	abi := r.machine.tls
+	if abi == nil {
 		return 0, &NoTLS{"not known for " + r.arch.Name}
 	}
-	regs, err := r.proc.Registers(tid)
-	if err != nil {
-		return 0, &NoTLS{err.Error()}
-	}
-	tp, ok := regs.Get(arch.FSBase)
+	tp, ok := abi.pointer(r, tid)
 	if !ok || tp == 0 {
 		return 0, &NoTLS{"the thread has no thread pointer"}
 	}
@@ -46,9 +51,20 @@ func (r *Reader) tlsAddress(tid unwind.ThreadID, lib *libstate.Library, im *imag
 	if !ok {
 		return 0, &NoTLS{"the file has no such segment"}
 	}
+	tp -= abi.bias
 	if lib.Kind == libstate.Executable {
-		return tp - (size+align-1)/align*align + off, nil
+		if abi.above {
+			return tp + up(abi.tcb, align) + off, nil
+		}
+		return tp - up(size, align) + off, nil
 	}
+	block, err := r.tlsBlock(abi, tp, lib)
+	return block + off, err
+}
+
+// tlsBlock is the address of a library's block of the thread whose thread pointer
+// is tp, without the bias.
+func (r *Reader) tlsBlock(abi *tlsABI, tp uint64, lib *libstate.Library) (uint64, error) {
 	r.tls.once.Do(r.findTLS)
 	id, ok := r.tls.index[lib.LoadBias]
 	if !ok {
@@ -58,18 +74,32 @@ func (r *Reader) tlsAddress(tid unwind.ThreadID, lib *libstate.Library, im *imag
 		}
 		return 0, &NoTLS{why}
 	}
-	dtv, err := r.proc.ReadWord(tp + dtvInTCB)
+	w := uint64(r.arch.WordSize)
+	at, entry := abi.glibcDTV, 2*w // a pointer and one to free it by
+	if r.tls.musl {
+		at, entry = abi.muslDTV, w
+	}
+	dtv, err := r.proc.ReadWord(tp + uint64(at)*w)
 	if err != nil {
 		return 0, reason(err)
 	}
-	block, err := r.proc.ReadWord(dtv + dtvEntry*id)
+	if r.tls.musl {
+		// The first word is the number of entries.
+		if n, err := r.proc.ReadWord(dtv); err != nil || id > n {
+			return 0, &NoTLS{"the thread does not have the library's"}
+		}
+	}
+	block, err := r.proc.ReadWord(dtv + entry*id)
 	if err != nil {
 		return 0, reason(err)
 	}
-	if block == dtvNothing || block == 0 {
+	if block == r.arch.Truncate(^uint64(0)) || block == 0 {
 		return 0, &NoTLS{"the thread has not used the library's yet"}
 	}
-	return block + off, nil
+	if r.tls.musl {
+		block -= abi.muslEntry
+	}
+	return block, nil
 }
 
 func tlsSegment(im *image.Image) (size, align uint64, ok bool) {
@@ -84,7 +114,7 @@ func tlsSegment(im *image.Image) (size, align uint64, ok bool) {
 	return 0, 0, false
 }
 
-// findTLS goes over the dynamic linker's list for the index of each library.
+// findTLS goes over the dynamic linker's list for the number of each library.
 func (r *Reader) findTLS() {
 	r.tls.index = map[arch.Address]uint64{}
 	libs := r.proc.LibraryTracker()
@@ -96,15 +126,10 @@ func (r *Reader) findTLS() {
 		r.tls.why = "no C library that is known"
 		return
 	}
-	sym, ok := r.images(libc).SymbolByName("_thread_db_link_map_l_tls_modid")
-	if !ok {
-		r.tls.why = "the C library does not tell where it keeps it"
-		return
-	}
-	// A field's size in bits, its count, and its offset: three 32-bit words.
-	place, err := r.readInt(sym.Value+libc.LoadBias+8, 4, false)
-	if err != nil {
-		r.tls.why = err.Error()
+	var number numberOf
+	if _, r.tls.musl = r.images(libc).SymbolByName("_dlstart"); r.tls.musl {
+		number = r.muslNumber(libs)
+	} else if number, r.tls.why = r.glibcNumber(libc); number == nil {
 		return
 	}
 	const maxLibraries = 1 << 14
@@ -112,15 +137,64 @@ func (r *Reader) findTLS() {
 	m := r.linkMap(libs)
 	for n := 0; m != 0 && n < maxLibraries; n++ {
 		bias, err := r.proc.ReadWord(m)
-		id, err2 := r.proc.ReadWord(m + place)
-		next, err3 := r.proc.ReadWord(m + 3*w)
-		if err != nil || err2 != nil || err3 != nil {
+		next, err2 := r.proc.ReadWord(m + 3*w)
+		id, ok := number(m)
+		if err != nil || err2 != nil || !ok {
 			break
 		}
 		if id != 0 {
 			r.tls.index[bias] = id
 		}
 		m = next
+	}
+}
+
+// A numberOf tells a library's number by the address of its link map: 0 for one
+// without thread-local storage, false where the list cannot be followed.
+type numberOf func(linkMap uint64) (uint64, bool)
+
+// glibcNumber reads a library's number from its link map, or says why it cannot.
+func (r *Reader) glibcNumber(libc *libstate.Library) (number numberOf, why string) {
+	sym, ok := r.images(libc).SymbolByName("_thread_db_link_map_l_tls_modid")
+	if !ok {
+		return nil, "the C library does not tell where it keeps it"
+	}
+	// A field's size in bits, its count, and its offset: three 32-bit words.
+	place, err := r.readInt(sym.Value+libc.LoadBias+8, 4, false)
+	if err != nil {
+		return nil, err.Error()
+	}
+	return func(m uint64) (uint64, bool) {
+		id, err := r.proc.ReadWord(m + place)
+		return id, err == nil
+	}, ""
+}
+
+// muslNumber counts the libraries with thread-local storage. A library whose file
+// is not known ends the count: it might have some.
+func (r *Reader) muslNumber(libs libstate.LibraryState) numberOf {
+	count := uint64(0)
+	return func(m uint64) (uint64, bool) {
+		dynamic, err := r.proc.ReadWord(m + 2*uint64(r.arch.WordSize))
+		if err != nil {
+			return 0, false
+		}
+		lib, ok := libs.LibraryAt(dynamic)
+		if !ok {
+			return 0, false
+		}
+		if lib.Kind == libstate.VDSO {
+			return 0, true
+		}
+		im := r.images(lib)
+		if im.ELF() == nil {
+			return 0, false
+		}
+		if _, _, ok := tlsSegment(im); !ok {
+			return 0, true
+		}
+		count++
+		return count, true
 	}
 }
 

@@ -273,3 +273,9 @@ func (a *Activation) sizeAt(t *Type, depth int) (uint64, error) {
 	}
 	return 0, nil // an empty struct
 }
+
+// floats reports whether t is made of floating-point numbers only.
+func (t *Type) floats() bool {
+	s := t.strip()
+	return s.tag == dwarf.TagBaseType && (s.enc == encFloat || s.enc == encComplexFloat || s.enc == encImaginary)
+}

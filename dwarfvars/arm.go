@@ -1,0 +1,99 @@
+package dwarfvars
+
+import "github.com/corewalk/corewalk/unwind"
+
+// ARM and AArch64. DWARF numbers: DWARF for the Arm Architecture, section 3.1, and
+// DWARF for the Arm 64-bit Architecture, section 4.1
+// (https://github.com/ARM-software/abi-aa).
+
+var aarch64 = machine{
+	banks:       []bank{{first: 64, count: 32, name: "v%d", read: plain(noteFP, 0, 16, 16)}},
+	interrupted: aarch64Interrupted,
+	// The kernel keeps the thread pointer, tpidr_el0, in a note of its own.
+	tls:             &tlsABI{pointer: tpNote(noteARMTLS), above: true, tcb: 16, glibcDTV: 0, muslDTV: -1},
+	longDouble:      quadFormat,
+	maxAlign:        16,
+	virtualInAdjust: true,
+}
+
+// The reserved part of struct sigcontext, behind siginfo and the general
+// registers, is a list of records: a magic word, the record's size, contents
+// (arch/arm64/include/uapi/asm/sigcontext.h of Linux).
+const (
+	aarch64Records   = 128 + 464
+	aarch64RecordEnd = aarch64Records + 4096
+	aarch64FPSIMD    = 0x46508001 // two status words, then the vectors
+)
+
+func aarch64Interrupted(r *Reader, tramp *unwind.Frame, n note) ([]byte, bool) {
+	if n != noteFP {
+		return nil, false
+	}
+	for at, end := tramp.SP()+aarch64Records, tramp.SP()+aarch64RecordEnd; at < end; {
+		magic, size := r.kernelWord(at, 4), r.kernelWord(at+4, 4)
+		if magic == aarch64FPSIMD {
+			return r.readBlock(at+16, 32*16)
+		}
+		if size < 8 || size > end-at {
+			return nil, false
+		}
+		at += size
+	}
+	return nil, false
+}
+
+var arm = machine{
+	banks: []bank{
+		{first: 64, count: 32, name: "s%d", read: readVFPSingle},
+		{first: 256, count: 32, name: "d%d", read: plain(noteARMVFP, 0, 8, 8)},
+	},
+	interrupted:     armInterrupted,
+	tls:             &tlsABI{pointer: tpNote(noteARMTLS), above: true, tcb: 8, glibcDTV: 0, muslDTV: -1},
+	maxAlign:        8,
+	virtualInAdjust: true,
+}
+
+// readVFPSingle reads one half of a double register: the low one first.
+func readVFPSingle(s *savedRegs, i int) ([]byte, bool) {
+	d, ok := plain(noteARMVFP, 0, 8, 8)(s, i/2)
+	if !ok {
+		return nil, false
+	}
+	if low := i%2 == 0; low == s.r.arch.Big() {
+		return d[4:], true
+	}
+	return d[:4], true
+}
+
+// A frame of a handler that takes the signal's description has that first; struct
+// ucontext follows. One without begins with it, and marks it. Behind the registers
+// and the signal mask lies a list of records
+// (arch/arm/include/asm/ucontext.h of Linux).
+const (
+	armInfo      = 128
+	armPlainMark = 0x5ac3c35a // uc_flags of a frame without description
+	armRecords   = 232
+	armRecordEnd = armRecords + 512
+	armVFP       = 0x56465001
+)
+
+func armInterrupted(r *Reader, tramp *unwind.Frame, n note) ([]byte, bool) {
+	uc := tramp.SP()
+	if n != noteARMVFP {
+		return nil, false
+	}
+	if r.kernelWord(uc, 4) != armPlainMark {
+		uc += armInfo
+	}
+	for at, end := uc+armRecords, uc+armRecordEnd; at < end; {
+		magic, size := r.kernelWord(at, 4), r.kernelWord(at+4, 4)
+		if magic == armVFP {
+			return r.readBlock(at+8, 32*8)
+		}
+		if size < 8 || size > end-at {
+			return nil, false
+		}
+		at += size
+	}
+	return nil, false
+}

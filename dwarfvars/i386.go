@@ -1,0 +1,92 @@
+package dwarfvars
+
+import "github.com/corewalk/corewalk/unwind"
+
+// i386. DWARF numbers: System V ABI, Intel386 supplement, table 2.14
+// (https://gitlab.com/x86-psABIs/i386-ABI).
+
+var i386 = machine{
+	banks: []bank{
+		{first: 11, count: 8, name: "st%d", read: readX87},
+		{first: 21, count: 8, name: "xmm%d", read: fx386(fxXMM, 16)},
+		{first: 29, count: 8, name: "mm%d", read: fx386(fxST, 8)},
+	},
+	interrupted: i386Interrupted,
+	tls:         &tlsABI{pointer: tp386, glibcDTV: 1, muslDTV: 1},
+	longDouble:  x87Format,
+	maxAlign:    4,
+}
+
+// readX87 reads a floating-point register, which FXSAVE has and FSAVE (NT_FPREGSET
+// of i386) too.
+func readX87(s *savedRegs, i int) ([]byte, bool) {
+	if b, ok := fx386(fxST, 10)(s, i); ok {
+		return b, true
+	}
+	const fsaveST = 28
+	return plain(noteFP, fsaveST, 10, 10)(s, i)
+}
+
+func fx386(off, size int) func(*savedRegs, int) ([]byte, bool) {
+	return func(s *savedRegs, i int) ([]byte, bool) {
+		area, ok := s.block(notePRXFP)
+		if !ok {
+			if area, ok = s.block(noteXState); !ok {
+				return nil, false
+			}
+		}
+		return slice(area, off+16*i, size)
+	}
+}
+
+// Layout of signal frames (arch/x86/include/asm/sigframe.h of Linux) from the
+// stack pointer in the code that returns from the handler. That of a handler that
+// takes the signal's description begins with its three arguments, of which the
+// last two are addresses in the frame.
+const (
+	i386Info    = 12
+	i386Context = 140
+	i386RTFP    = 236 // address of the state, in a frame with description
+	i386FP      = 80  // the same in one without
+	fsaveSize   = 112 // what FSAVE wrote; behind it lies an FXSAVE area
+)
+
+func i386Interrupted(r *Reader, tramp *unwind.Frame, n note) ([]byte, bool) {
+	sp, at := tramp.SP(), uint64(i386FP)
+	if r.kernelWord(sp+4, 4) == r.arch.Truncate(sp+i386Info) && r.kernelWord(sp+8, 4) == r.arch.Truncate(sp+i386Context) {
+		at = i386RTFP
+	}
+	addr, err := r.readInt(sp+at, 4, false)
+	if err != nil || addr == 0 {
+		return nil, false
+	}
+	if n == noteFP {
+		return r.readBlock(addr, fsaveSize)
+	}
+	// The upper half of the last word of what FSAVE wrote is 0 when more follows.
+	if r.kernelWord(addr+fsaveSize-2, 2) != 0 {
+		return nil, false
+	}
+	return savedX86(r, addr+fsaveSize, n)
+}
+
+// tp386 finds the thread's segment: a thread pointer is the base of the one that
+// gs selects. NT_386_TLS lists segments of four words: number, base, limit, flags.
+func tp386(r *Reader, tid unwind.ThreadID) (uint64, bool) {
+	regs, err := r.proc.Registers(tid)
+	if err != nil {
+		return 0, false
+	}
+	gs, known := r.arch.RegByName("gs")
+	sel, ok := regs.Get(gs)
+	list, okList := r.note(tid, note386TLS)
+	if !known || !ok || !okList {
+		return 0, false
+	}
+	for ; len(list) >= 16; list = list[16:] {
+		if uint64(r.arch.ByteOrder.Uint32(list)) == sel>>3 {
+			return uint64(r.arch.ByteOrder.Uint32(list[4:])), true
+		}
+	}
+	return 0, false
+}

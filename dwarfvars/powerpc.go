@@ -1,0 +1,61 @@
+package dwarfvars
+
+import "github.com/corewalk/corewalk/unwind"
+
+// PowerPC of 64 and of 32 bits. DWARF numbers: 64-Bit ELF V2 ABI, section 2.4
+// (https://files.openpower.foundation), Power Architecture 32-bit ABI Supplement,
+// 3.8. gcc numbers vector registers from 1124 on, as the older ABI did; the newer
+// ABI and clang from 77 on.
+
+// Floating-point registers hold doubles only.
+var ppcFloats = bank{first: 32, count: 32, name: "f%d", read: plain(noteFP, 0, 8, 8), doubles: true}
+
+var ppc64 = machine{
+	banks: []bank{
+		ppcFloats,
+		{first: 1124, count: 32, name: "vr%d", read: plain(notePPCVMX, 0, 16, 16)},
+		{first: 77, count: 32, name: "vr%d", read: plain(notePPCVMX, 0, 16, 16)},
+	},
+	interrupted: ppc64Interrupted,
+	tls:         &tlsABI{pointer: tpRegister(13), above: true, bias: 0x7000, glibcDTV: -1, muslDTV: -1, muslEntry: 0x8000},
+	longDouble:  pairFormat,
+	maxAlign:    16,
+}
+
+var ppc = machine{
+	banks: []bank{
+		ppcFloats,
+		{first: 1124, count: 32, name: "vr%d", read: plain(notePPCVMX, 0, 16, 16)},
+	},
+	tls:        &tlsABI{pointer: tpRegister(2), above: true, bias: 0x7000, glibcDTV: -1, muslDTV: -1, muslEntry: 0x8000},
+	longDouble: pairFormat,
+	maxAlign:   16,
+}
+
+// Layout of a signal frame: a caller's part of 128 bytes, struct ucontext with the
+// address of the general registers, these, the floating-point ones, and the
+// address of the vectors (arch/powerpc/include/uapi/asm/sigcontext.h of Linux).
+const (
+	ppc64SigRegs = 128 + 224
+	ppc64SigGPRs = 128 + 232
+	ppc64SigFPRs = 128 + 616
+	ppc64SigVMX  = 128 + 880
+)
+
+func ppc64Interrupted(r *Reader, tramp *unwind.Frame, n note) ([]byte, bool) {
+	sp := tramp.SP()
+	if r.kernelWord(sp+ppc64SigRegs, 8) != sp+ppc64SigGPRs {
+		return nil, false
+	}
+	switch n {
+	case noteFP:
+		return r.readBlock(sp+ppc64SigFPRs, 33*8)
+	case notePPCVMX:
+		addr, err := r.readInt(sp+ppc64SigVMX, 8, false)
+		if err != nil || addr == 0 {
+			return nil, false
+		}
+		return r.readBlock(addr, 32*16)
+	}
+	return nil, false
+}

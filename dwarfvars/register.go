@@ -1,0 +1,87 @@
+package dwarfvars
+
+import "math"
+
+// How values lie in registers. Bits are counted as the machine's memory has them:
+// from the least significant bit of the first byte, on a big-endian machine from
+// its most significant one.
+
+// inRegister returns what a register holds, laid out as memory would have it, and
+// the bit in it where n bits of a value begin, which a location wants from bit off
+// of the register on. Values narrower than a register are its low-order bytes,
+// where the machine's ABI does not say otherwise.
+func (e *evaluator) inRegister(reg, off, n uint64, float bool) (src []byte, from uint64, err error) {
+	src, b, ok := e.vector(reg)
+	if !ok {
+		v, ok := e.register(reg)
+		if !ok {
+			return nil, 0, &RegisterNotRecovered{reg, e.r.regName(reg)}
+		}
+		size := e.r.arch.RegSize
+		if b = e.r.machine.bank(reg); b != nil {
+			size = 8 // of those that calls preserve, frames keep so much
+		}
+		src = e.wordBytes(v, size)
+	}
+	switch {
+	case b == nil:
+	case b.doubles && float && n == 32 && len(src) == 8:
+		f := math.Float64frombits(e.r.arch.ByteOrder.Uint64(src))
+		return e.wordBytes(uint64(math.Float32bits(float32(f))), 4), off, nil
+	case b.left:
+		return src, off, nil
+	case len(src) == x87Size && off+n <= 128: // the padding of a long double
+		src = e.widen(src, (off+n+7)/8)
+	}
+	return src, e.lowest(src, off, n), nil
+}
+
+// lowest is where n bits of a number begin, from bit off of its least significant
+// end on.
+func (e *evaluator) lowest(src []byte, off, n uint64) uint64 {
+	if all := 8 * uint64(len(src)); e.r.arch.Big() && off+n <= all {
+		return all - off - n
+	}
+	return off
+}
+
+// widen adds zeros to a number that has fewer than size bytes.
+func (e *evaluator) widen(b []byte, size uint64) []byte {
+	if uint64(len(b)) >= size {
+		return b
+	}
+	zeros := make([]byte, size-uint64(len(b)), size)
+	if e.r.arch.Big() {
+		return append(zeros, b...)
+	}
+	return append(append(make([]byte, 0, size), b...), zeros...)
+}
+
+// wordBytes lays the low-order size bytes of a value out as memory would have
+// them.
+func (e *evaluator) wordBytes(v uint64, size int) []byte {
+	b := make([]byte, 8)
+	e.r.arch.ByteOrder.PutUint64(b, v)
+	if e.r.arch.Big() {
+		return b[8-size:]
+	}
+	return b[:size]
+}
+
+// copyBits copies n bits.
+func copyBits(dst []byte, to uint64, src []byte, from, n uint64, big bool) {
+	if to%8 == 0 && from%8 == 0 && n%8 == 0 {
+		copy(dst[to/8:(to+n)/8], src[from/8:(from+n)/8])
+		return
+	}
+	flip := uint64(0)
+	if big {
+		flip = 7
+	}
+	for i := range n {
+		bit := src[(from+i)/8] >> ((from+i)%8 ^ flip) & 1
+		at := (to+i)%8 ^ flip
+		d := &dst[(to+i)/8]
+		*d = *d&^(1<<at) | bit<<at
+	}
+}

@@ -1,0 +1,233 @@
+package dwarfvars
+
+import (
+	"encoding/binary"
+	"testing"
+
+	"github.com/corewalk/corewalk/internal/dwarf"
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// Processes and debugging information made by hand, for machines and cases that
+// no fixture has.
+
+// A handProcess has one thread, one piece of memory and notes.
+type handProcess struct {
+	arch  *arch.Arch
+	regs  arch.RegSet
+	base  uint64
+	mem   []byte
+	notes map[note][]byte
+	libs  libstate.LibraryState
+}
+
+func (p *handProcess) ReadMem(addr arch.Address, b []byte) (int, error) {
+	if addr < p.base || addr-p.base >= uint64(len(p.mem)) {
+		return 0, &arch.MemError{Addr: addr, Err: arch.ErrUnmapped}
+	}
+	n := copy(b, p.mem[addr-p.base:])
+	if n < len(b) {
+		return n, &arch.MemError{Addr: addr + uint64(n), Err: arch.ErrUnmapped}
+	}
+	return n, nil
+}
+
+func (p *handProcess) ReadWord(addr arch.Address) (uint64, error) {
+	b := make([]byte, p.arch.WordSize)
+	if _, err := p.ReadMem(addr, b); err != nil {
+		return 0, err
+	}
+	return p.arch.Word(b), nil
+}
+
+// put writes an integer of size bytes into the memory.
+func (p *handProcess) put(addr uint64, size int, v uint64) {
+	copy(p.mem[addr-p.base:], bytesOf(p.arch.ByteOrder, v, size))
+}
+
+func bytesOf(order binary.ByteOrder, v uint64, size int) []byte {
+	b := make([]byte, 8)
+	order.PutUint64(b, v)
+	if order == binary.ByteOrder(binary.BigEndian) {
+		return b[8-size:]
+	}
+	return b[:size]
+}
+
+func (p *handProcess) Arch() *arch.Arch                               { return p.arch }
+func (p *handProcess) ProcessID() int                                 { return 1 }
+func (p *handProcess) ThreadIDs() ([]unwind.ThreadID, error)          { return []unwind.ThreadID{1}, nil }
+func (p *handProcess) DefaultThread() (unwind.ThreadID, error)        { return 1, nil }
+func (p *handProcess) IsFirstParty() bool                             { return false }
+func (p *handProcess) LibraryTracker() libstate.LibraryState          { return p.libs }
+func (p *handProcess) ExecutablePath() string                         { return "" }
+func (p *handProcess) Registers(unwind.ThreadID) (arch.RegSet, error) { return p.regs, nil }
+func (p *handProcess) PreStackwalk(unwind.ThreadID) error             { return nil }
+func (p *handProcess) PostStackwalk(unwind.ThreadID) error            { return nil }
+func (p *handProcess) FPRegs(unwind.ThreadID) ([]byte, bool)          { return p.note(noteFP) }
+func (p *handProcess) XState(unwind.ThreadID) ([]byte, bool)          { return p.note(noteXState) }
+func (p *handProcess) note(n note) ([]byte, bool)                     { b, ok := p.notes[n]; return b, ok }
+func (p *handProcess) ThreadNote(_ unwind.ThreadID, owner string, typ uint32) ([]byte, bool) {
+	if owner != "LINUX" {
+		return nil, false
+	}
+	return p.note(note(typ))
+}
+
+// handBase is where the memory of a handProcess begins.
+const handBase = 0x10000
+
+// newHand makes a process with n bytes of memory, which is at the first of them
+// with its stack pointer.
+func newHand(a *arch.Arch, n int) *handProcess {
+	p := &handProcess{arch: a, base: handBase, mem: make([]byte, n), notes: map[note][]byte{}}
+	p.regs.Set(a.PC, 0x1000)
+	p.regs.Set(a.SP, handBase)
+	return p
+}
+
+// A signalStepper finds one caller: the frame that a signal interrupted.
+type signalStepper struct{}
+
+func (signalStepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
+	if !in.IsTopFrame() {
+		return unwind.StatusStackBottom
+	}
+	out.SetRA(0x2000)
+	out.SetSP(handBase + 8)
+	out.SetNonCall(true)
+	out.SetTrust(unwind.TrustSignal)
+	return unwind.StatusSuccess
+}
+func (signalStepper) Priority() uint32 { return 1 }
+func (signalStepper) Name() string     { return "signal" }
+
+// walk walks the process: a frame that returns from a signal's handler, and the
+// one that the signal interrupted.
+func (p *handProcess) walk(t *testing.T) []*unwind.Frame {
+	t.Helper()
+	w, err := unwind.NewWalker(p, unwind.WithGroup(unwind.NewAddrRangeGroup()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.AddStepper(signalStepper{}); err != nil {
+		t.Fatal(err)
+	}
+	stack, _ := w.WalkStack(1)
+	if len(stack.Frames) != 2 || !stack.Frames[0].IsTrampoline() {
+		t.Fatalf("%d frames", len(stack.Frames))
+	}
+	return stack.Frames
+}
+
+// A handDIE is an entry of a unit made by hand.
+type handDIE struct {
+	tag   dwarf.Tag
+	attrs []handAttr
+	kids  []*handDIE
+	off   uint32
+}
+
+// A handAttr is an attribute: the type of its value decides on the form. An
+// integer is DW_FORM_data4, bytes are an expression, an entry is a reference.
+type handAttr struct {
+	attr dwarf.Attr
+	val  any
+}
+
+func die(tag dwarf.Tag, attrs ...handAttr) *handDIE { return &handDIE{tag: tag, attrs: attrs} }
+
+func (d *handDIE) with(kids ...*handDIE) *handDIE { d.kids = append(d.kids, kids...); return d }
+
+func base(name string, enc encoding, size int) *handDIE {
+	return die(dwarf.TagBaseType, handAttr{dwarf.AttrName, name}, handAttr{dwarf.AttrEncoding, int(enc)}, handAttr{dwarf.AttrByteSize, size})
+}
+
+// A handUnit writes a unit of DWARF 4.
+type handUnit struct {
+	order        binary.ByteOrder
+	addr         int
+	info, abbrev []byte
+	codes        byte
+	refs         map[int]*handDIE
+}
+
+// unit lays the entries out below a compilation unit.
+func unit(t *testing.T, order binary.ByteOrder, addrSize int, lang dwarf.Language, kids ...*handDIE) *dwarf.Unit {
+	t.Helper()
+	h := handUnit{order: order, addr: addrSize, refs: map[int]*handDIE{}}
+	h.info = append(h.info, make([]byte, 4)...)
+	h.info = append(h.info, bytesOf(order, 4, 2)...)
+	h.info = append(h.info, 0, 0, 0, 0, byte(addrSize))
+	h.write(die(dwarf.TagCompileUnit, handAttr{dwarf.AttrLanguage, int(lang)}).with(kids...))
+	copy(h.info, bytesOf(order, uint64(len(h.info)-4), 4))
+	for at, d := range h.refs {
+		copy(h.info[at:], bytesOf(order, uint64(d.off), 4))
+	}
+	sections := map[string][]byte{".debug_info": h.info, ".debug_abbrev": append(h.abbrev, 0)}
+	u, err := dwarf.New(dwarf.SourceFunc(func(name string) ([]byte, error) { return sections[name], nil }), order).UnitAt(dwarf.SecInfo, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+func (h *handUnit) write(d *handDIE) {
+	d.off = uint32(len(h.info))
+	h.codes++
+	children := byte(0)
+	if len(d.kids) > 0 {
+		children = 1
+	}
+	h.info = append(h.info, h.codes)
+	h.abbrev = append(h.abbrev, h.codes, byte(d.tag), children)
+	for _, a := range d.attrs {
+		h.abbrev = binary.AppendUvarint(h.abbrev, uint64(a.attr))
+		switch v := a.val.(type) {
+		case int:
+			h.abbrev = append(h.abbrev, byte(dwarf.FormData4))
+			h.info = append(h.info, bytesOf(h.order, uint64(v), 4)...)
+		case string:
+			h.abbrev = append(h.abbrev, byte(dwarf.FormString))
+			h.info = append(append(h.info, v...), 0)
+		case []byte:
+			h.abbrev = append(h.abbrev, byte(dwarf.FormExprloc))
+			h.info = append(append(h.info, byte(len(v))), v...)
+		case handBlock:
+			h.abbrev = append(h.abbrev, byte(dwarf.FormBlock1))
+			h.info = append(append(h.info, byte(len(v))), v...)
+		case bool:
+			h.abbrev = append(h.abbrev, byte(dwarf.FormFlagPresent))
+		case *handDIE:
+			h.abbrev = append(h.abbrev, byte(dwarf.FormRef4))
+			h.refs[len(h.info)] = v
+			h.info = append(h.info, 0, 0, 0, 0)
+		}
+	}
+	h.abbrev = append(h.abbrev, 0, 0)
+	for _, k := range d.kids {
+		h.write(k)
+	}
+	if children == 1 {
+		h.info = append(h.info, 0)
+	}
+}
+
+// A handBlock is a DW_FORM_block1.
+type handBlock []byte
+
+// handValue reads a variable of a type at a place, in frame number index of a walk
+// of p.
+func handValue(t *testing.T, p *handProcess, frames []*unwind.Frame, index int, lang dwarf.Language, place []byte, typ *handDIE, more ...*handDIE) string {
+	t.Helper()
+	v := die(dwarf.TagVariable, handAttr{dwarf.AttrName, "v"}, handAttr{dwarf.AttrType, typ}, handAttr{dwarf.AttrLocation, place})
+	u := unit(t, p.arch.ByteOrder, p.arch.WordSize, lang, append(more, typ, die(dwarf.TagSubprogram).with(v))...)
+	r := New(p, nil)
+	fn := &Function{r: r, fn: dwarf.Func{DIE: dwarf.DIE{Unit: u, Off: u.Root()}}}
+	a := r.activation(fn, frames, index)
+	defer a.Close()
+	d := dwarf.DIE{Unit: u, Off: uint64(v.off)}
+	return a.Read(&LocalVar{Name: "v", fn: fn, block: &block{}, die: d, attrs: gather(d)}, Options{}).String()
+}

@@ -1,0 +1,38 @@
+package dwarfvars
+
+import "github.com/corewalk/corewalk/unwind"
+
+// tpNote is a thread pointer that is the first word of a note.
+func tpNote(n note) func(*Reader, unwind.ThreadID) (uint64, bool) {
+	return func(r *Reader, tid unwind.ThreadID) (uint64, bool) {
+		b, ok := r.note(tid, n)
+		if !ok || len(b) < r.arch.WordSize {
+			return 0, false
+		}
+		return r.arch.Word(b), true
+	}
+}
+
+// tpRegister is a thread pointer that is a register: those of the numbers given,
+// the most significant word first.
+func tpRegister(numbers ...uint64) func(*Reader, unwind.ThreadID) (uint64, bool) {
+	return func(r *Reader, tid unwind.ThreadID) (uint64, bool) {
+		regs, err := r.proc.Registers(tid)
+		if err != nil {
+			return 0, false
+		}
+		var tp uint64
+		for _, n := range numbers {
+			reg, ok := r.arch.FromDWARF(n)
+			if !ok {
+				return 0, false
+			}
+			v, ok := regs.Get(reg)
+			if !ok {
+				return 0, false
+			}
+			tp = tp<<32 | v
+		}
+		return tp, true
+	}
+}

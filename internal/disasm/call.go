@@ -22,6 +22,8 @@ func CallBefore(a *arch.Arch, code []byte, ra uint64) (CallSite, bool) {
 		if m := x86ModeOf(a); m != nil {
 			return m.callBefore(a, code, ra)
 		}
+	case arch.FamilyRISCV:
+		return riscvCallBefore(a, code, ra)
 	}
 	return CallSite{}, false
 }

@@ -26,6 +26,8 @@ func (i *Inst) Text(opts TextOptions) string {
 		if m := x86ModeOf(i.arch); m != nil {
 			return m.text(i, opts)
 		}
+	case arch.FamilyRISCV:
+		return riscvText(i, opts)
 	}
 	return i.rawText()
 }

@@ -78,7 +78,7 @@ func TestEncodings(t *testing.T) {
 	t.Logf("%d instructions, %d differ", n, bad)
 }
 
-// TestEncodings32 compares the lengths of every encoding in 32-bit mode.
+// TestEncodings32 compares every encoding in 32-bit mode.
 func TestEncodings32(t *testing.T) {
 	if os.Getenv("COREWALK_DISASM_ENCODINGS") == "" {
 		t.Skip("COREWALK_DISASM_ENCODINGS is not set")
@@ -87,7 +87,6 @@ func TestEncodings32(t *testing.T) {
 	if err := os.WriteFile(file, enumerate(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	mode := x86Mode{bits: 32, wordLen: 4}
 	n, bad := 0, 0
 	objdumpLines(t, func(l objdumpLine) {
 		testRegister := strings.Contains(l.text, " tr") || strings.Contains(l.text, ",tr") // of the 486
@@ -95,11 +94,10 @@ func TestEncodings32(t *testing.T) {
 			return
 		}
 		n++
-		var r x86Raw
-		err := mode.takeApart(&r, append(l.code[:len(l.code):len(l.code)], 0))
-		if err != nil || r.len != len(l.code) {
+		in, err := Decode(arch.X86, append(l.code[:len(l.code):len(l.code)], 0), l.addr)
+		if diff := compareObjdump(l, &in, err); diff != "" {
 			if bad++; bad < 4000 {
-				t.Errorf("% x: %s: %d bytes, %v", l.code, l.text, r.len, err)
+				t.Errorf("% x: %s: %s", l.code, l.text, diff)
 			}
 		}
 	}, "-D", "-z", "-b", "binary", "-m", "i386", file)

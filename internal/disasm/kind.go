@@ -72,7 +72,7 @@ func (k Kind) EndsBlock() bool {
 // which the callee's ret takes back). It answers false where that depends on
 // more than the instruction: leave, mov to the stack pointer, alignment.
 func (i *Inst) StackDelta() (int64, bool) {
-	word := int64(i.arch.WordSize)
+	word := int64(i.arch.RegSize)
 	switch i.Kind {
 	case Push:
 		return -int64(i.Size), true
@@ -88,7 +88,7 @@ func (i *Inst) StackDelta() (int64, bool) {
 		return i.Imm, true
 	case LeaSP:
 		m := &i.mems[0]
-		return m.Disp, m.Base == i.arch.SP && int(m.AddrSize) == i.arch.WordSize && !m.RIPRelative && m.Index > 63
+		return m.Disp, m.Base == i.arch.SP && int(m.AddrSize) >= i.arch.WordSize && !m.RIPRelative && m.Index > 63
 	}
 	return 0, !i.Writes.Has(i.arch.SP)
 }

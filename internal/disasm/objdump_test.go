@@ -136,7 +136,49 @@ func compareObjdump(l objdumpLine, in *Inst, err error) string {
 	if in.Len != len(l.code) {
 		return "length " + strconv.Itoa(in.Len)
 	}
+	if want, ok := kindInText(l.text, in); ok && in.Kind != want {
+		return "kind " + in.Kind.String()
+	}
 	return compareOperand(l, in)
+}
+
+// objdumpKinds are the kinds that a mnemonic alone tells, but for an operand that
+// is in memory or in a register.
+var objdumpKinds = map[string]Kind{
+	"call": Call, "jmp": Jump, "ret": Ret, "leave": Leave, "enter": Enter, "push": Push, "pop": Pop, "pusha": Push, "popa": Pop,
+	"pushf": Push, "popf": Pop, "syscall": Syscall, "sysenter": Syscall, "int3": Int3, "hlt": Halt, "ud2": Trap,
+	"div": Div, "idiv": Div, "lret": RetFar, "retf": RetFar, "iret": RetFar,
+}
+
+// kindInText is the kind that objdump's text tells; false when it tells none.
+func kindInText(text string, in *Inst) (Kind, bool) {
+	for _, prefix := range []string{"bnd ", "notrack ", "repz ", "repnz ", "rep ", "data16 ", "cs ", "ds ", "es ", "ss ", "gs ", "fs ", "lock ", "addr32 ", "addr16 "} {
+		text = strings.TrimPrefix(text, prefix)
+	}
+	words := strings.Fields(text)
+	if len(words) == 0 {
+		return Other, false
+	}
+	k, ok := objdumpKinds[words[0]]
+	direct := false // a far call to an address counts as indirect
+	if len(words) > 1 {
+		_, err := strconv.ParseUint(strings.TrimPrefix(words[1], "0x"), 16, 64)
+		direct = err == nil
+	}
+	switch {
+	case k == Call && !direct:
+		return CallIndirect, true
+	case k == Jump && !direct:
+		return JumpIndirect, true
+	case !ok && words[0][0] == 'j' && in.Kind != Trap:
+		return CondJump, true
+	case words[0] == "int" && len(words) > 1:
+		if words[1] == "0x80" {
+			return Syscall, true
+		}
+		return Interrupt, true
+	}
+	return k, ok
 }
 
 // compareOperand checks the first memory operand's size and displacement.
@@ -157,24 +199,38 @@ func compareOperand(l objdumpLine, in *Inst) string {
 	return ""
 }
 
+// A libraryOf is a library of some architecture of x86.
+type libraryOf struct {
+	arch *arch.Arch
+	path string
+}
+
 // TestAgainstObjdump decodes whole libraries of this machine as objdump does.
-// COREWALK_DISASM_LIBS names more files.
+// COREWALK_DISASM_LIBS and COREWALK_DISASM_LIBS32 name more files.
 func TestAgainstObjdump(t *testing.T) {
 	if testing.Short() {
 		t.Skip("decodes whole libraries")
 	}
-	libs := append([]string{"/lib/x86_64-linux-gnu/libc.so.6", "/lib/x86_64-linux-gnu/libm.so.6"},
-		strings.Fields(os.Getenv("COREWALK_DISASM_LIBS"))...)
-	for _, lib := range libs {
+	libs := []libraryOf{{arch.AMD64, "/lib/x86_64-linux-gnu/libc.so.6"}, {arch.AMD64, "/lib/x86_64-linux-gnu/libm.so.6"},
+		{arch.X86, "/lib32/libc.so.6"}, {arch.X86, "/lib32/libm.so.6"}, {arch.X32, "/libx32/libc.so.6"}}
+	for _, lib := range strings.Fields(os.Getenv("COREWALK_DISASM_LIBS")) {
+		libs = append(libs, libraryOf{arch.AMD64, lib})
+	}
+	for _, lib := range strings.Fields(os.Getenv("COREWALK_DISASM_LIBS32")) {
+		libs = append(libs, libraryOf{arch.X86, lib})
+	}
+	for _, l := range libs {
+		lib := l.path
 		if _, err := os.Stat(lib); err != nil {
 			t.Logf("%s is not here: not compared", lib)
 			continue
 		}
+		a := l.arch
 		t.Run(lib, func(t *testing.T) {
 			n, bad := 0, 0
 			objdumpLines(t, func(l objdumpLine) {
 				n++
-				in, err := Decode(arch.AMD64, l.code, l.addr)
+				in, err := Decode(a, l.code, l.addr)
 				if diff := compareObjdump(l, &in, err); diff != "" {
 					if bad++; bad < 40 {
 						t.Errorf("%x: % x: %s: %s", l.addr, l.code, l.text, diff)

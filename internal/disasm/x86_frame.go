@@ -167,7 +167,7 @@ func (s *frameScan) apply() {
 // belowReturn reports whether m is the word below the return address, where a
 // function that has moved SP first stores FP (Go's assembly does).
 func (s *frameScan) belowReturn(m *MemOperand) bool {
-	return m != nil && s.height > 0 && s.plainSP(m) && m.Disp == s.height-int64(s.arch.WordSize)
+	return m != nil && s.height > 0 && s.plainSP(m) && m.Disp == s.height-int64(s.arch.RegSize)
 }
 
 // plainSP reports whether m is at a distance from SP.
@@ -245,17 +245,13 @@ func (s *frameScan) epilogue(code []byte, pc uint64) (state FPState, leave bool)
 }
 
 // Encodings of push of the frame pointer and of its copy from SP that compilers
-// write; in 32-bit mode without the leading 48.
+// write; of 32 bits (i386, x32) without the leading 48.
 var pushThenMov = [][]byte{{0x55, 0x48, 0x89, 0xe5}, {0x55, 0x48, 0x8b, 0xec}}
 
 func x86FrameNear(a *arch.Arch, before, after []byte, pc uint64) (FrameType, FPState) {
 	s := frameScan{arch: a}
-	trim := 0
-	if a.WordSize == 4 {
-		trim = 1
-	}
 	for _, p := range pushThenMov {
-		if trim == 0 && bytes.HasSuffix(before, p) || trim == 1 && bytes.HasSuffix(before, append(p[:1:1], p[2:]...)) {
+		if a != arch.X86 && bytes.HasSuffix(before, p) || a != arch.AMD64 && bytes.HasSuffix(before, append(p[:1:1], p[2:]...)) {
 			return StandardFrame, FPSet
 		}
 	}

@@ -28,7 +28,7 @@ func (d *x86Decoder) immediateGroup() {
 		d.setRM(accR, int(d.in.Size))
 		return
 	}
-	if d.raw.memForm() || d.raw.rmExt() != nSP || d.in.Size != d.mode.wordLen {
+	if d.raw.memForm() || d.raw.rmExt() != nSP || d.in.Size < d.mode.ptrLen {
 		return
 	}
 	switch d.raw.reg() {

@@ -183,6 +183,9 @@ func (d *x86Decoder) oneByteHigh(op uint8) {
 		in.Kind = Ret
 		in.Imm &= 0xffff
 		d.stack(accR, 0, int(d.mode.wordLen))
+	case 0xc4, 0xc5: // les, lds: offset and selector
+		d.setRM(accR, int(d.sizeV())+2)
+		in.Dst = d.mode.gpr[d.raw.reg()]
 	case 0xc6, 0xc7:
 		d.movImmGroup(op)
 	case 0xc8:
@@ -210,8 +213,10 @@ func (d *x86Decoder) oneByteHigh(op uint8) {
 	case 0xcd, 0xce, 0xf1:
 		in.Kind = Interrupt
 		in.Imm &= 0xff
-		if d.mode.bits == 32 && in.Imm == 0x80 && op == 0xcd {
+		if in.Imm == 0x80 && op == 0xcd { // the system calls of i386
 			in.Kind = Syscall
+			in.Reads |= d.mode.masks(nAX, nBX, nCX, nDX, nSI, nDI, nBP)
+			in.Writes |= d.mode.mask(nAX)
 		}
 	case 0xd4, 0xd5, 0xd6: // aam, aad, salc
 		d.use(nAX, accRW)

@@ -98,7 +98,7 @@ func gprName(n, size uint8, rex bool) string {
 // addrRegName names a register of an address, at the address's size.
 func (i *Inst) addrRegName(m *MemOperand, r arch.Reg) string {
 	name := i.arch.RegName(r)
-	if int(m.AddrSize) == i.arch.WordSize {
+	if int(m.AddrSize) == i.arch.RegSize {
 		return name
 	}
 	if mode := x86ModeOf(i.arch); mode != nil {

@@ -233,7 +233,7 @@ func (d *x86Decoder) cmpxchgGroup() {
 func (d *x86Decoder) classify() {
 	in, r := d.in, d.raw
 	sp, fp := d.mode.gpr[nSP], d.mode.gpr[nBP]
-	full := in.Size == d.mode.wordLen
+	full := in.Size >= d.mode.ptrLen
 	switch {
 	case in.Kind == Lea && in.Dst == sp && full:
 		in.Kind = LeaSP

@@ -44,7 +44,7 @@ func (d *x86Decoder) vec0FMoves() vecMem {
 		return store(r.vlBytes())
 	case 0x2a:
 		if r.pp >= ppF3 {
-			d.gprRM(accR, d.byW(), d.byW())
+			d.gprRM(accR, d.byGPR(), d.byGPR())
 			return vecMem{}
 		}
 		return load(8)
@@ -101,7 +101,7 @@ func (d *x86Decoder) vec0FInt() vecMem {
 			return load(4) // the low half of an MMX register
 		}
 	case 0x6e:
-		d.gprRM(accR, d.byW(), d.byW())
+		d.gprRM(accR, d.byGPR(), d.byGPR())
 		return vecMem{}
 	case 0x6f:
 		v := d.whole()
@@ -135,7 +135,7 @@ func (d *x86Decoder) vec0FConvert() vecMem {
 		}
 	case 0x7b:
 		if r.pp >= ppF3 {
-			d.gprRM(accR, d.byW(), d.byW())
+			d.gprRM(accR, d.byGPR(), d.byGPR())
 			return vecMem{}
 		}
 		if !r.w() {
@@ -145,7 +145,7 @@ func (d *x86Decoder) vec0FConvert() vecMem {
 		if r.pp == ppF3 {
 			return load(8)
 		}
-		d.gprRM(accW, d.byW(), d.byW())
+		d.gprRM(accW, d.byGPR(), d.byGPR())
 		return vecMem{}
 	case 0x7f:
 		v := d.whole()

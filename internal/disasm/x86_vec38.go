@@ -14,13 +14,13 @@ func (d *x86Decoder) general38() bool {
 	case 0xf0, 0xf1:
 		d.movbeCRC()
 	case 0xf5, 0xf6:
-		d.in.Size = uint8(d.byW())
+		d.in.Size = uint8(d.byGPR())
 		switch {
 		case r.op == 0xf6 && (r.is66() || r.pp == ppF3): // adcx, adox
-			d.gprRM(accR, d.byW(), d.byW())
+			d.gprRM(accR, d.byGPR(), d.byGPR())
 			d.gprReg(accRW)
 		default: // wrss, wruss
-			d.gprRM(accW, d.byW(), d.byW())
+			d.gprRM(accW, d.byGPR(), d.byGPR())
 			d.gprReg(accR)
 		}
 	case 0xf8: // movdir64b, enqcmd: the destination's address is in modrm.reg
@@ -28,10 +28,10 @@ func (d *x86Decoder) general38() bool {
 		d.gprReg(accR)
 		d.at(r.regExt(), accW, 64, false)
 	case 0xfc: // aadd and its like
-		d.gprRM(accRW, d.byW(), d.byW())
+		d.gprRM(accRW, d.byGPR(), d.byGPR())
 		d.gprReg(accR)
 	case 0xf9: // movdiri
-		d.gprRM(accW, d.byW(), d.byW())
+		d.gprRM(accW, d.byGPR(), d.byGPR())
 		d.gprReg(accR)
 	case 0x80, 0x81, 0x82: // invept, invvpid, invpcid
 		d.in.Kind = Halt
@@ -68,7 +68,7 @@ func (d *x86Decoder) movbeCRC() {
 // bmi handles BMI1, BMI2 and CMPccXADD.
 func (d *x86Decoder) bmi() bool {
 	r := d.raw
-	size := d.byW()
+	size := d.byGPR()
 	switch {
 	case r.op >= 0xe0 && r.op <= 0xef && r.is66(): // cmpccxadd
 		d.gprRM(accRW, size, size)

@@ -7,7 +7,7 @@ func (d *x86Decoder) general3A() bool {
 	if r.enc != encVEX || r.op != 0xf0 || r.pp != ppF2 {
 		return false
 	}
-	d.gprRM(accR, d.byW(), d.byW())
+	d.gprRM(accR, d.byGPR(), d.byGPR())
 	d.gprReg(accW)
 	return true
 }
@@ -72,7 +72,7 @@ func (d *x86Decoder) vec3AInsert() vecMem {
 	case 0x15:
 		d.gprRM(accW, 4, 2)
 	case 0x16:
-		d.gprRM(accW, d.byW(), d.byW())
+		d.gprRM(accW, d.byGPR(), d.byGPR())
 	case 0x17:
 		d.gprRM(accW, 4, 4)
 	case 0x20:
@@ -80,7 +80,7 @@ func (d *x86Decoder) vec3AInsert() vecMem {
 	case 0x21:
 		return load(4)
 	case 0x22:
-		d.gprRM(accR, d.byW(), d.byW())
+		d.gprRM(accR, d.byGPR(), d.byGPR())
 	}
 	return vecMem{}
 }
@@ -126,7 +126,7 @@ func (d *x86Decoder) vec5() vecMem {
 		}
 		return load(4)
 	case 0x2a:
-		d.gprRM(accR, d.byW(), d.byW())
+		d.gprRM(accR, d.byGPR(), d.byGPR())
 		return vecMem{}
 	case 0x2c, 0x2d:
 		d.gprReg(accW)
@@ -177,7 +177,7 @@ func (d *x86Decoder) vec5Convert() vecMem {
 		d.gprReg(accW)
 		return load(2)
 	case r.op == 0x7b && r.pp == ppF3:
-		d.gprRM(accR, d.byW(), d.byW())
+		d.gprRM(accR, d.byGPR(), d.byGPR())
 		return vecMem{}
 	case r.op == 0x7a && r.pp == ppF2:
 		return d.full()

@@ -123,6 +123,10 @@ func (d *x86Decoder) byW() int {
 	return 4
 }
 
+// byGPR is byW of a general register, which outside 64-bit mode has 4 bytes
+// whatever W says.
+func (d *x86Decoder) byGPR() int { return min(d.byW(), int(d.mode.wordLen)) }
+
 // full is a whole vector; with EVEX, of elements that W sizes.
 func (d *x86Decoder) full() vecMem {
 	return vecMem{size: d.raw.vlBytes(), acc: accR, elem: d.byW()}
@@ -210,7 +214,7 @@ func (d *x86Decoder) xop() vecMem {
 	r := d.raw
 	switch {
 	case r.opmap == mapXA || r.opmap == mapX9 && (r.op == 1 || r.op == 2 || r.op == 0x12): // tbm, lwp, bextr
-		d.in.Size = uint8(d.byW())
+		d.in.Size = uint8(d.byGPR())
 		if !r.memForm() {
 			d.explicit(r.rmExt(), accR, false)
 		}
@@ -219,7 +223,7 @@ func (d *x86Decoder) xop() vecMem {
 		} else if r.op == 0x10 {
 			d.gprReg(accW)
 		}
-		return load(d.byW())
+		return load(d.byGPR())
 	case r.opmap == mapX9 && r.op == 0x82:
 		return load(4)
 	case r.opmap == mapX9 && r.op == 0x83:

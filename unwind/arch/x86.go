@@ -21,6 +21,10 @@ const (
 	X86FS
 	X86GS
 	OrigEAX // the system call's number while one is under way; -1 otherwise
+	// X86FSBase and X86GSBase are where the segments that fs and gs select begin:
+	// no register block has them, and a dump may bring them otherwise.
+	X86FSBase
+	X86GSBase
 )
 
 // X86 is i386: 32-bit code of x86.
@@ -41,8 +45,8 @@ var X86 = &Arch{
 	make: func() tables {
 		return tables{
 			names: []string{"eax", "ecx", "edx", "ebx", "esp", "ebp", "esi", "edi", "eip", "eflags",
-				"es", "cs", "ss", "ds", "fs", "gs", "orig_eax"},
-			dwarfOf: []int16{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 40, 41, 42, 43, 44, 45, -1},
+				"es", "cs", "ss", "ds", "fs", "gs", "orig_eax", "fs_base", "gs_base"},
+			dwarfOf: []int16{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 40, 41, 42, 43, 44, 45, -1, -1, -1},
 			gregs: words(4, EBX, ECX, EDX, ESI, EDI, EBP, EAX, X86DS, X86ES, X86FS, X86GS, OrigEAX, EIP, X86CS, X86EFLAGS,
 				ESP, X86SS),
 		}

@@ -162,7 +162,7 @@ func (s *BottomOfStackStepper) startOfThread(in *unwind.Frame, lib *libstate.Lib
 		return ""
 	}
 	is := func(code codePattern, back arch.Address) bool {
-		if !g.mayBe(code, int(1-back)) {
+		if len(code) == 0 || !g.mayBe(code, int(1-back)) {
 			return false
 		}
 		ok, _ := code.at(p, a, ra-back)

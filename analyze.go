@@ -34,7 +34,8 @@ type AnalyzeOptions struct {
 // says that there is nothing to report.
 //
 // It works on the calling goroutine, so that it can answer ErrChanged when a file
-// is cut short under it.
+// is cut short under it. Where there is a Fetcher, it first walks on several others,
+// so that files are fetched at a time.
 func (t *Target) Analyze(ctx context.Context, o AnalyzeOptions) (*report.Report, error) {
 	var wopts []unwind.Option
 	if o.MaxFrames > 0 {
@@ -46,7 +47,11 @@ func (t *Target) Analyze(ctx context.Context, o AnalyzeOptions) (*report.Report,
 	if o.Verify {
 		wopts = append(wopts, unwind.WithVerify())
 	}
-	w, err := t.NewWalker(append(wopts, o.Walker...)...)
+	var w *unwind.Walker
+	var err error
+	if fault := t.guard(func() { w, err = t.NewWalker(append(wopts, o.Walker...)...) }); fault != nil {
+		return nil, fault
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -57,12 +62,22 @@ func (t *Target) Analyze(ctx context.Context, o AnalyzeOptions) (*report.Report,
 		}
 	}
 	var r *report.Report
+	var ahead error
 	fault := t.guard(func() {
 		p := t.parts()
 		p.Walker = w
-		r = inspect.Run(ctx, p, inspect.Options{Threads: o.Threads, NoInlines: o.NoInlines, Explain: o.Explain, Verify: o.Verify,
-			Locals: inspect.Locals(o.Locals), Values: o.Values, Structured: o.Structured})
+		if w.SymbolLookup() != unwind.SymbolLookup(t.lookup) {
+			p.Lacks, p.Complete = nil, nil // another lookup may need no debug information
+		}
+		opts := inspect.Options{Threads: o.Threads, NoInlines: o.NoInlines, Explain: o.Explain, Verify: o.Verify,
+			Locals: inspect.Locals(o.Locals), Values: o.Values, Structured: o.Structured}
+		if ahead = inspect.Ahead(ctx, p, opts, o.MaxFrames); ahead == nil {
+			r = inspect.Run(ctx, p, opts)
+		}
 	})
+	if ahead != nil {
+		fault = t.changed(ahead)
+	}
 	if fault != nil {
 		return nil, fault
 	}

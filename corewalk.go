@@ -63,8 +63,8 @@ type Fetcher = debugfind.Fetcher
 
 // WithFetcher asks f for binaries ("executable") and debug files ("debuginfo") that
 // no directory has, for the modules that stacks go through and no others. It is
-// asked no more once ctx is done. What it answers is used when the build-id is
-// right. Package debuginfod makes one that asks servers.
+// asked no more once ctx is done, and for several files at a time. What it answers
+// is used when the build-id is right. Package debuginfod makes one that asks servers.
 func WithFetcher(ctx context.Context, f Fetcher) Option {
 	return func(c *config) { c.find.Fetcher, c.find.FetchContext = f, ctx }
 }
@@ -165,9 +165,13 @@ func Guard(fn func()) error { return mmapfile.Guard(fn) }
 // guard is Guard with the dump's path and advice in the error.
 func (t *Target) guard(fn func()) error {
 	if err := mmapfile.Guard(fn); err != nil {
-		return fmt.Errorf("%s: the dump, or a file of its modules, was cut short by another process: wait until it is written, or copy it first (%w)", t.path, err)
+		return t.changed(err)
 	}
 	return nil
+}
+
+func (t *Target) changed(err error) error {
+	return fmt.Errorf("%s: the dump, or a file of its modules, was cut short by another process: wait until it is written, or copy it first (%w)", t.path, err)
 }
 
 // Close releases the dump and the files. Nothing that came from the Target may be

@@ -8,6 +8,7 @@ import (
 	"github.com/corewalk/corewalk/corestate"
 	"github.com/corewalk/corewalk/internal/crash"
 	"github.com/corewalk/corewalk/internal/inspect"
+	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/steppers"
 	"github.com/corewalk/corewalk/unwind"
@@ -16,13 +17,17 @@ import (
 // parts are what inspect needs of the target.
 func (t *Target) parts() inspect.Parts {
 	p := inspect.Parts{
-		Proc:      t.core,
-		Dump:      t.dump(),
-		Signal:    t.signal(),
-		Resolve:   t.images.Resolve,
-		MappingAt: t.core.MappingAt,
-		Variables: t.Variables(),
-		SignalAt:  steppers.SignalAt,
+		Proc:     t.core,
+		Dump:     t.dump(),
+		Signal:   t.signal(),
+		Resolve:  t.images.Resolve,
+		Lacks:    t.images.Lacks,
+		Complete: t.complete,
+
+		Unreachable: t.images.Unreachable,
+		MappingAt:   t.core.MappingAt,
+		Variables:   t.Variables(),
+		SignalAt:    steppers.SignalAt,
 	}
 	for _, w := range t.core.Warnings() {
 		p.Warnings = append(p.Warnings, report.Warning{Code: "core", Message: w})
@@ -32,6 +37,9 @@ func (t *Target) parts() inspect.Parts {
 	}
 	return p
 }
+
+// complete fetches what walking and naming frames in lib needs.
+func (t *Target) complete(lib *libstate.Library) { t.images.Image(lib).DWARF() }
 
 func (t *Target) dump() report.Dump {
 	c := t.core

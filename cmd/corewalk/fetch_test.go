@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/corewalk/corewalk/internal/debuginfod"
 	"github.com/corewalk/corewalk/internal/fixture"
+	"github.com/corewalk/corewalk/report"
 )
 
 const (
@@ -145,6 +147,7 @@ func TestFetchInterrupted(t *testing.T) {
 
 func TestFetchFlags(t *testing.T) {
 	t.Setenv("DEBUGINFOD_CACHE_PATH", t.TempDir())
+	t.Setenv("DEBUGINFOD_RETRY_LIMIT", "0")
 	for _, tt := range []struct {
 		env, flag, want string
 		status          int
@@ -201,6 +204,32 @@ func TestFetching(t *testing.T) {
 		"fetching executable of 2f0fc63b from host:80: 1.0 MB", "", ""}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want\n%q", got, want)
+	}
+}
+
+// A server that is not there is told of once, not for each file.
+func TestFetchUnreachable(t *testing.T) {
+	t.Setenv("DEBUGINFOD_CACHE_PATH", t.TempDir())
+	t.Setenv("DEBUGINFOD_RETRY_LIMIT", "0")
+	s := serve(t, nil)
+	s.Close()
+	for _, url := range []string{s.URL, "file:///nonexistent/tree"} {
+		status, out, errs := fetchRun(t, context.Background(), "--debuginfod="+url, "--format=json")
+		var r report.Report
+		if err := json.Unmarshal([]byte(out), &r); err != nil || errs != "" || status != exitComplete {
+			t.Fatalf("status %d, %v, %s", status, err, errs)
+		}
+		n := 0
+		for _, w := range r.Warnings {
+			if w.Code == "server-unreachable" && strings.Contains(w.Message, url+": ") {
+				n++
+			} else if w.Code == "module-file" {
+				t.Errorf("%+v", w)
+			}
+		}
+		if n != 1 {
+			t.Errorf("%s: %d warnings in\n%s", url, n, out)
+		}
 	}
 }
 

@@ -42,5 +42,14 @@ func (f *Finder) Fetch(buildID []byte, kind string) (string, error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
-	return f.opts.Fetcher.Fetch(ctx, buildID, kind)
+	path, err := f.opts.Fetcher.Fetch(ctx, buildID, kind)
+	var fe *FetchError
+	if errors.As(err, &fe) {
+		f.unreachable.add(fe.Unreachable)
+	}
+	return path, err
 }
+
+// Unreachable lists the servers that could not be asked so far, each with the
+// reason, in alphabetical order.
+func (f *Finder) Unreachable() []string { return f.unreachable.list() }

@@ -48,6 +48,8 @@ type Finder struct {
 	opts  Options
 	once  sync.Once
 	index searchIndex
+
+	unreachable notes // servers
 }
 
 // New returns a finder.

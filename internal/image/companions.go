@@ -19,7 +19,7 @@ func (im *Image) debugFile() *Image {
 	if d := im.knownDebug(); d != nil {
 		return d
 	}
-	if !im.unfetched() {
+	if !im.Unfetched() {
 		return im.fetched.Load()
 	}
 	im.fetchOnce.Do(func() {
@@ -43,8 +43,9 @@ func (im *Image) knownDebug() *Image {
 	return im.fetched.Load()
 }
 
-// unfetched reports whether debugFile would fetch.
-func (im *Image) unfetched() bool {
+// Unfetched reports whether the debug file is one that a server may have, and that
+// nobody has asked for yet: the first use of debug information will.
+func (im *Image) Unfetched() bool {
 	return im.finder.Fetches(im.elf.BuildID()) && !im.fetchDone.Load() && !im.hasDebugInfo() && im.knownDebug() == nil
 }
 

@@ -95,7 +95,7 @@ func (im *Image) HasSymTab() bool {
 	if im == nil {
 		return false
 	}
-	if im.unfetched() { // what symTabs keeps must not lack what is fetched later
+	if im.Unfetched() { // what symTabs keeps must not lack what is fetched later
 		_, err := im.elf.SymTab()
 		return err == nil || im.elf.Section(".gnu_debugdata") != nil
 	}

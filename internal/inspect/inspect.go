@@ -26,6 +26,14 @@ type Parts struct {
 	// Resolve tells which file was found for a library; nil when files do not
 	// matter.
 	Resolve func(*libstate.Library) modules.Resolution
+	// Lacks tells whether the first frame in a library has files fetched, and
+	// Complete fetches them; nil when nothing is fetched. Both are called by
+	// several goroutines.
+	Lacks    func(*libstate.Library) bool
+	Complete func(*libstate.Library)
+	// Unreachable lists the servers that could not be asked for files, each with
+	// the reason; nil for none.
+	Unreachable func() []string
 	// MappingAt returns the mapping that holds an address, in the dump or not.
 	MappingAt func(addr unwind.Address) (libstate.Mapping, bool)
 	// ThreadName names a thread; nil or "" where the dump does not.
@@ -58,5 +66,18 @@ func Run(ctx context.Context, p Parts, o Options) *report.Report {
 	in.threads(ctx, r)
 	in.crash(r)
 	in.moduleList(r)
+	in.servers(r)
 	return r
+}
+
+// servers warns of servers that could not be asked: once, not for each file.
+func (in *inspection) servers(r *report.Report) {
+	if in.Unreachable == nil {
+		return
+	}
+	for _, s := range in.Unreachable() {
+		r.Warnings = append(r.Warnings, report.Warning{Code: "server-unreachable",
+			Message: "files could not be fetched from a server: " + s,
+			Advice:  "Try again later, or leave the server out (--debuginfod=none asks none)"})
+	}
 }

@@ -41,10 +41,7 @@ func (in *inspection) threads(ctx context.Context, r *report.Report) {
 			r.Dump.Threads = all
 		}
 	}(len(ids))
-	ids = slices.Clone(ids)
-	if in.opts.Threads != nil {
-		ids = slices.DeleteFunc(ids, func(id unwind.ThreadID) bool { return !slices.Contains(in.opts.Threads, id) })
-	}
+	ids = in.opts.wanted(ids)
 	slices.SortFunc(ids, func(a, b unwind.ThreadID) int {
 		if (a == crashed) != (b == crashed) {
 			if a == crashed {
@@ -66,6 +63,15 @@ func (in *inspection) threads(ctx context.Context, r *report.Report) {
 			return
 		}
 	}
+}
+
+// wanted are the threads of ids that were asked for.
+func (o *Options) wanted(ids []unwind.ThreadID) []unwind.ThreadID {
+	ids = slices.Clone(ids)
+	if o.Threads == nil {
+		return ids
+	}
+	return slices.DeleteFunc(ids, func(id unwind.ThreadID) bool { return !slices.Contains(o.Threads, id) })
 }
 
 func (in *inspection) thread(s *unwind.Stack, crashed bool) report.Thread {

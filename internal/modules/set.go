@@ -115,6 +115,23 @@ func (s *Set) Obtain(lib *libstate.Library) Resolution {
 	return e.res
 }
 
+// Lacks reports whether the first frame in lib has something fetched: its file, or
+// its debug file. It fetches nothing.
+func (s *Set) Lacks(lib *libstate.Library) bool {
+	e := s.resolved(lib)
+	res := e.res
+	if r := e.fetched.Load(); r != nil {
+		res = *r
+	} else if res.Match != Matched && res.Match != NoID {
+		return lib.Kind != libstate.VDSO && s.finder.Fetches(lib.BuildID)
+	}
+	return res.Image != nil && res.Image.Unfetched()
+}
+
+// Unreachable lists the servers that could not be asked so far, each with the
+// reason.
+func (s *Set) Unreachable() []string { return s.finder.Unreachable() }
+
 // fetch asks the servers for the file of a library.
 func (s *Set) fetch(lib *libstate.Library, e *setEntry) Resolution {
 	res := e.res

@@ -22,8 +22,14 @@ func CallBefore(a *arch.Arch, code []byte, ra uint64) (CallSite, bool) {
 		if m := x86ModeOf(a); m != nil {
 			return m.callBefore(a, code, ra)
 		}
+	case arch.FamilyPPC:
+		return ppcCallBefore(a, code, ra)
 	case arch.FamilyRISCV:
 		return riscvCallBefore(a, code, ra)
+	case arch.FamilyMIPS:
+		return mipsCallBefore(a, code, ra)
+	case arch.FamilyLoongArch:
+		return loongCallBefore(a, code, ra)
 	}
 	return CallSite{}, false
 }

@@ -153,8 +153,14 @@ func decodeInto(in *Inst, a *arch.Arch, code []byte, pc uint64) error {
 		if m := x86ModeOf(a); m != nil {
 			return m.decode(in, a, code, pc)
 		}
+	case arch.FamilyPPC:
+		return ppcDecode(in, a, code, pc)
 	case arch.FamilyRISCV:
 		return riscvDecode(in, a, code, pc)
+	case arch.FamilyMIPS:
+		return mipsDecode(in, a, code, pc)
+	case arch.FamilyLoongArch:
+		return loongDecode(in, a, code, pc)
 	}
 	return unsupported(a)
 }

@@ -26,8 +26,14 @@ func (i *Inst) Text(opts TextOptions) string {
 		if m := x86ModeOf(i.arch); m != nil {
 			return m.text(i, opts)
 		}
+	case arch.FamilyPPC:
+		return ppcText(i, opts)
 	case arch.FamilyRISCV:
 		return riscvText(i, opts)
+	case arch.FamilyMIPS:
+		return mipsText(i, opts)
+	case arch.FamilyLoongArch:
+		return loongText(i, opts)
 	}
 	return i.rawText()
 }

@@ -1,0 +1,24 @@
+package disasm
+
+import (
+	"strings"
+
+	"golang.org/x/arch/loong64/loong64asm"
+)
+
+// loongText writes the instruction as GNU tools do. The words are loong64asm's;
+// targets and their symbols are ours.
+func loongText(i *Inst, opts TextOptions) string {
+	x, err := loong64asm.Decode(i.Bytes())
+	if err != nil {
+		return i.rawText()
+	}
+	text := strings.ToLower(loong64asm.GNUSyntax(x))
+	switch i.Kind {
+	case Call, Jump, CondJump:
+		if cut := strings.LastIndexAny(text, ", \t"); cut >= 0 {
+			return text[:cut+1] + opts.address(i.Target)
+		}
+	}
+	return text
+}

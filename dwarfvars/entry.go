@@ -1,32 +1,89 @@
 package dwarfvars
 
 import (
-	"bytes"
-
+	"github.com/corewalk/corewalk/internal/binbuf"
 	"github.com/corewalk/corewalk/internal/dwarf"
 	"github.com/corewalk/corewalk/internal/dwarf/op"
+	"github.com/corewalk/corewalk/internal/image"
+	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
 )
 
 // Values on entry to a function (DW_OP_entry_value): the function itself has
 // forgotten them, but its caller may still know what it passed. The caller's
 // call site tells how to compute it from registers that calls preserve.
 
-// entryValue is what the expression block gave when the function was entered.
+// entryValue is what the expression block gave when the function was entered: the
+// contents of a register, maybe as a value of a base type, or what the register
+// pointed to.
 func (e *evaluator) entryValue(block []byte) (op.Value, error) {
-	return e.passed(func(u *dwarf.Unit, c *dwarf.Cursor) bool {
+	place, ok := readPlace(block, e.r.arch.Big())
+	if !ok {
+		return op.Value{}, &NoEntryValue{"it was in no register"}
+	}
+	value := callValue
+	if place.pointed {
+		value = [2]dwarf.Attr{dwarf.AttrCallDataValue, dwarf.AttrGNUCallSiteDataVal}
+	}
+	v, err := e.passed(value, func(u *dwarf.Unit, c *dwarf.Cursor) bool {
 		var v dwarf.Value
-		for c.Attr(&v) {
-			if v.Attr == dwarf.AttrLocation {
-				return bytes.Equal(v.B, block)
-			}
+		if !c.Find(dwarf.AttrLocation, &v) {
+			return false
 		}
-		return false
+		at, ok := readPlace(v.B, e.r.arch.Big())
+		return ok && at.reg == place.reg && !at.pointed
 	})
+	if err == nil && place.typ != 0 && v.Type == (op.Type{}) {
+		v.Type, err = e.BaseType(place.typ)
+	}
+	return v, err
 }
+
+// An entryPlace is a register that something was in when a function was entered.
+type entryPlace struct {
+	reg     uint64
+	typ     uint64 // entry of its base type; 0 when it has none
+	pointed bool   // not the register is meant but what it pointed to
+}
+
+// readPlace reads DW_OP_regN, DW_OP_regx, DW_OP_regval_type, and DW_OP_bregN 0
+// with an operator that reads memory.
+func readPlace(block []byte, big bool) (p entryPlace, ok bool) {
+	if len(block) == 0 {
+		return p, false
+	}
+	c := binbuf.New(block, 1, big)
+	switch o := op.Op(block[0]); {
+	case o >= op.Reg0 && o < op.Reg0+32:
+		p.reg = uint64(o - op.Reg0)
+	case o == op.Regx:
+		p.reg = c.ULEB()
+	case o == op.RegvalType, o == op.GNURegvalType:
+		p.reg, p.typ = c.ULEB(), c.ULEB()
+	case o >= op.Breg0 && o < op.Breg0+32:
+		p.reg, p.pointed = uint64(o-op.Breg0), true
+		if c.SLEB() != 0 {
+			return p, false
+		}
+		switch op.Op(c.U8()) {
+		case op.Deref:
+		case op.DerefSize:
+			c.U8()
+		default:
+			return p, false
+		}
+	default:
+		return p, false
+	}
+	return p, c.Error == nil && !c.More()
+}
+
+// callValue are the attributes with the value of a call-site parameter.
+var callValue = [2]dwarf.Attr{dwarf.AttrCallValue, dwarf.AttrGNUCallSiteValue}
 
 // parameterRef is what was passed for a parameter of an inlined function.
 func (e *evaluator) parameterRef(param dwarf.DIE) (op.Value, error) {
-	return e.passed(func(u *dwarf.Unit, c *dwarf.Cursor) bool {
+	return e.passed(callValue, func(u *dwarf.Unit, c *dwarf.Cursor) bool {
 		var v dwarf.Value
 		for c.Attr(&v) {
 			if v.Attr == dwarf.AttrCallParameter || v.Attr == dwarf.AttrAbstractOrigin {
@@ -39,13 +96,15 @@ func (e *evaluator) parameterRef(param dwarf.DIE) (op.Value, error) {
 }
 
 // passed evaluates the value of the call-site parameter that is wanted, in the
-// frame of the caller. wanted reads the attributes of a parameter.
-func (e *evaluator) passed(wanted func(*dwarf.Unit, *dwarf.Cursor) bool) (op.Value, error) {
-	in, site, err := e.callSite()
+// frame of the caller. wanted reads the attributes of a parameter, value are those
+// that have the value.
+func (e *evaluator) passed(value [2]dwarf.Attr, wanted func(*dwarf.Unit, *dwarf.Cursor) bool) (op.Value, error) {
+	by, err := e.calledFrom()
 	if err != nil {
 		return op.Value{}, err
 	}
 	var entry dwarf.Entry
+	site := by.site
 	c := site.Unit.Cursor(site.Off)
 	if !c.Next(&entry) || !entry.HasChildren {
 		return op.Value{}, &NoEntryValue{"the call site tells of no parameters"}
@@ -54,7 +113,12 @@ func (e *evaluator) passed(wanted func(*dwarf.Unit, *dwarf.Cursor) bool) (op.Val
 		if entry.Tag == dwarf.TagCallSiteParameter || entry.Tag == dwarf.TagGNUCallSiteParameter {
 			look := c
 			if wanted(site.Unit, &look) {
-				return in.callValue(site.Unit, entry.Off)
+				in, err := e.nest()
+				if err != nil {
+					return op.Value{}, err
+				}
+				in.enter(by)
+				return in.callValue(site.Unit, entry.Off, value)
 			}
 		}
 		c.SkipChildren()
@@ -63,10 +127,10 @@ func (e *evaluator) passed(wanted func(*dwarf.Unit, *dwarf.Cursor) bool) (op.Val
 }
 
 // callValue evaluates the value of a call-site parameter.
-func (e *evaluator) callValue(u *dwarf.Unit, off uint64) (op.Value, error) {
-	v := u.Value(off, dwarf.AttrCallValue)
+func (e *evaluator) callValue(u *dwarf.Unit, off uint64, value [2]dwarf.Attr) (op.Value, error) {
+	v := u.Value(off, value[0])
 	if !v.Present() {
-		v = u.Value(off, dwarf.AttrGNUCallSiteValue)
+		v = u.Value(off, value[1])
 	}
 	if len(v.B) == 0 {
 		return op.Value{}, &NoEntryValue{"the caller does not know it any more"}
@@ -79,20 +143,62 @@ func (e *evaluator) callValue(u *dwarf.Unit, off uint64) (op.Value, error) {
 	return val, nil
 }
 
-// callSite returns the call that the frame's function was called by, and an
-// evaluator for the calling frame. It must be certain that this call led
-// straight to the function: functions that left by a tail call in between had
-// other parameters.
-func (e *evaluator) callSite() (*evaluator, dwarf.CallSite, error) {
+// A caller is where a function was called from: by a frame of the stack, or by a
+// function that has none any more, because it left by the tail call that called.
+type caller struct {
+	fn    *Function
+	index int       // of the frame; of one that left, the frame that it returns to
+	pc    uint64    // of the call, in the file
+	site  dwarf.DIE // of the call
+	// left are the functions that left by tail calls between the frame and this
+	// caller, outermost first.
+	left    []dwarf.TailCall
+	virtual bool // the caller has left itself
+}
+
+// enter makes e evaluate in the caller by.
+func (e *evaluator) enter(by *caller) {
+	e.fn, e.index, e.pc, e.left, e.virtual = by.fn, by.index, by.pc, by.left, by.virtual
+	e.outer, e.by, e.byErr, e.based, e.baseErr = nil, nil, nil, false, nil
+	if e.virtual {
+		// What the frame base counts from was popped before the jump.
+		e.based, e.baseErr = true, ErrNoCFA
+	}
+}
+
+// calledFrom finds out, once, what called the function in this frame.
+func (e *evaluator) calledFrom() (*caller, error) {
+	if e.by == nil && e.byErr == nil {
+		if e.virtual {
+			e.by, e.byErr = e.leaver(e.index)
+		} else {
+			e.by, e.byErr = e.callSite()
+		}
+	}
+	return e.by, e.byErr
+}
+
+// leaver is the caller of a function that left by a tail call, or that was called
+// by one: the last of e.left, or where there is none the frame numbered index.
+func (e *evaluator) leaver(index int) (*caller, error) {
+	if n := len(e.left); n > 0 {
+		last := &e.left[n-1]
+		if !last.Site.Valid() {
+			return nil, &NoEntryValue{"the function that left by a tail call makes several"}
+		}
+		fn := e.r.function(e.fn.Library, e.fn.im, last.Func)
+		return &caller{fn: fn, index: index, pc: last.PC, site: last.Site, left: e.left[:n-1], virtual: true}, nil
+	}
+	fn, site, err := e.callOf(e.frames[index])
+	if err != nil {
+		return nil, err
+	}
+	return &caller{fn: fn, index: index, pc: e.frames[index].LookupAddr() - fn.bias, site: site.DIE}, nil
+}
+
+// callOf is the function of a frame and its call that the frame waits for.
+func (e *evaluator) callOf(f *unwind.Frame) (*Function, dwarf.CallSite, error) {
 	none := dwarf.CallSite{}
-	caller := e.index + 1
-	if caller >= len(e.frames) {
-		return nil, none, &NoEntryValue{"no caller in the stack"}
-	}
-	f := e.frames[caller]
-	if f.NonCall() || e.frame().IsTrampoline() {
-		return nil, none, &NoEntryValue{"a signal handler has no caller"}
-	}
 	fn, err := e.r.functionAt(f.LookupAddr())
 	if err != nil {
 		return nil, none, &NoEntryValue{"no debugging information for the caller"}
@@ -101,28 +207,103 @@ func (e *evaluator) callSite() (*evaluator, dwarf.CallSite, error) {
 	if !ok {
 		return nil, none, &NoEntryValue{"the caller does not describe the call"}
 	}
-	in, err := e.nest()
-	if err != nil {
-		return nil, none, err
-	}
-	in.fn, in.index, in.pc, in.based, in.outer, in.virtual = fn, caller, f.LookupAddr()-fn.bias, false, nil, false
-	if !e.calledBy(in, &site) {
-		return nil, none, &NoEntryValue{"another function was called, which left by a tail call"}
-	}
-	return in, site, nil
+	return fn, site, nil
 }
 
-// calledBy reports whether the call site calls e's function.
-func (e *evaluator) calledBy(in *evaluator, site *dwarf.CallSite) bool {
+// callSite finds the call that the frame's function was called by. It must be
+// certain that this call led to the function: either straight, or through tail
+// calls that there is one way only to make.
+func (e *evaluator) callSite() (*caller, error) {
+	index := e.index + 1
+	if index >= len(e.frames) {
+		return nil, &NoEntryValue{"no caller in the stack"}
+	}
+	f := e.frames[index]
+	if f.NonCall() || e.frame().IsTrampoline() {
+		return nil, &NoEntryValue{"a signal handler has no caller"}
+	}
+	fn, site, err := e.callOf(f)
+	if err != nil {
+		return nil, err
+	}
+	in, err := e.nest()
+	if err != nil {
+		return nil, err
+	}
+	by := &caller{fn: fn, index: index, pc: f.LookupAddr() - fn.bias, site: site.DIE}
+	in.enter(by)
+	target := in.target(&site)
+	if e.calledBy(&site, target) {
+		return by, nil
+	}
+	chain, err := e.tailCalls(fn, f.RA(), &site, target)
+	if err != nil || !chain.Complete || len(chain.Calls) == 0 {
+		return nil, &NoEntryValue{"another function was called, which left by a tail call"}
+	}
+	// leaver looks for the chain's functions in the file of the evaluator's.
+	left := evaluator{r: e.r, fn: fn, left: chain.Calls}
+	if chain.Image == e.fn.im {
+		left.fn = e.fn
+	}
+	return left.leaver(index)
+}
+
+// tailCalls finds the functions that left by tail calls between a call of fn and
+// e's function.
+func (e *evaluator) tailCalls(fn *Function, ret arch.Address, site *dwarf.CallSite, target arch.Address) (image.TailChain, error) {
+	key := tailKey{ret, e.fn}
+	if v, ok := e.r.tails.Load(key); ok {
+		known := v.(tailAnswer)
+		return known.TailChain, known.err
+	}
+	var a tailAnswer
+	pc := e.fn.fn.Entry
+	if site.Origin.Valid() || target == 0 {
+		a.TailChain, a.err = image.TailCalls(fn.im, ret-fn.bias, e.fn.im, pc)
+	} else if to, err := e.r.functionAt(target); err != nil {
+		return a.TailChain, err
+	} else {
+		a.TailChain, a.err = image.TailCallsAt(to.im, target-to.bias, e.fn.im, pc)
+		if a.err == nil && a.Image != fn.im && a.Image != e.fn.im {
+			a.err = dwarf.ErrNotFound
+		}
+		return a.TailChain, a.err // another time the target may be another
+	}
+	e.r.tails.Store(key, a)
+	return a.TailChain, a.err
+}
+
+// A tailKey is a call, by its return address, and the function that it led to.
+type tailKey struct {
+	ret arch.Address
+	to  *Function
+}
+
+type tailAnswer struct {
+	image.TailChain
+	err error
+}
+
+// target is the address that the call of an evaluator in the caller goes to; 0
+// where it is not computed, or not known.
+func (e *evaluator) target(site *dwarf.CallSite) arch.Address {
+	if site.Origin.Valid() || len(site.Target) == 0 {
+		return 0
+	}
+	e.unit = site.Unit
+	to, err := e.m.EvalValue(e.env(), site.Target, false, 0)
+	if err != nil {
+		return 0
+	}
+	return to.Bits
+}
+
+// calledBy reports whether the call site calls e's function straight.
+func (e *evaluator) calledBy(site *dwarf.CallSite, target arch.Address) bool {
 	if site.Origin.Valid() {
 		return sameFunction(e.fn, site.Origin)
 	}
-	if len(site.Target) == 0 {
-		return false
-	}
-	in.unit = site.Unit
-	to, err := in.m.EvalValue(in.env(), site.Target, false, 0)
-	return err == nil && to.Bits == e.fn.fn.Entry+e.fn.bias
+	return target != 0 && target == e.fn.fn.Entry+e.fn.bias
 }
 
 // sameFunction reports whether the entry that a call site names is fn: the same

@@ -23,14 +23,17 @@ type evaluator struct {
 	object uint64      // for DW_OP_push_object_address
 	nested int         // evaluators that wait for this one
 	outer  *evaluator
-	// virtual is the function, left by a tail call, whose registers the frame
-	// does not have any more: see entry.go.
+	// virtual: the function was left by a tail call, and its registers are there
+	// no more, but for those that calls preserve. left are the functions that left
+	// before it in the same way. See entry.go.
 	virtual bool
+	left    []dwarf.TailCall
+	by      *caller // what called the function, once it was asked for
+	byErr   error
 
 	based    bool // base and baseErr are known
 	base     uint64
 	baseErr  error
-	threadFS uint64
 	m        op.Machine
 	inner    *evaluator // spare working space
 }
@@ -43,11 +46,12 @@ func (e *evaluator) reset(r *Reader, fn *Function, frames []*unwind.Frame, index
 	e.r, e.fn, e.frames, e.index = r, fn, frames, index
 	e.pc = frames[index].LookupAddr() - fn.bias
 	e.unit, e.based, e.nested, e.outer = fn.fn.Unit, false, 0, nil
-	e.virtual = false
+	e.virtual, e.left, e.by, e.byErr = false, nil, nil, nil
 }
 
 func (e *evaluator) drop() {
 	e.r, e.fn, e.frames, e.unit, e.outer = nil, nil, nil, nil, nil
+	e.left, e.by, e.byErr = nil, nil, nil
 	if e.inner != nil {
 		e.inner.drop()
 	}
@@ -68,6 +72,7 @@ func (e *evaluator) nest() (*evaluator, error) {
 	in.r, in.fn, in.frames, in.index, in.pc, in.unit = e.r, e.fn, e.frames, e.index, e.pc, e.unit
 	in.based, in.base, in.baseErr = e.based, e.base, e.baseErr
 	in.object, in.nested, in.outer, in.virtual = e.object, e.nested+1, e, e.virtual
+	in.left, in.by, in.byErr = e.left, e.by, e.byErr
 	return in, nil
 }
 
@@ -155,7 +160,7 @@ func (e *evaluator) Value(o op.Op, arg uint64, block []byte) (op.Value, error) {
 }
 
 func (e *evaluator) cfa() (uint64, error) {
-	if cfa, ok := e.frame().CFA(); ok {
+	if cfa, ok := e.frame().CFA(); ok && !e.virtual {
 		return cfa, nil
 	}
 	return 0, ErrNoCFA

@@ -25,6 +25,7 @@ type Reader struct {
 	names sync.Map // *dwarf.Unit -> map[string]dwarf.DIE: its complete types
 	tls   tlsModules
 
+	tails   sync.Map // tailKey -> tailAnswer
 	missing sync.Map // typeKey -> bool: declared types without a definition
 }
 

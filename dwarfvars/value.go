@@ -88,9 +88,14 @@ func (a *Activation) Read(v *LocalVar, o Options) *Value {
 	if err != nil {
 		return &Value{typ: t, Err: err}
 	}
+	return a.build(&ob, t, o)
+}
+
+// build makes the tree of an object's value; t is the object's type as declared.
+func (a *Activation) build(ob *object, t *Type, o Options) *Value {
 	b := builder{Activation: a, opts: o.withDefaults()}
 	b.left = b.opts.MaxParts
-	val := b.value(&ob, 0)
+	val := b.value(ob, 0)
 	val.typ = t
 	return val
 }

@@ -66,6 +66,7 @@ func (j *jsonWriter) variable(v *Variable) {
 	j.optStr("value", v.Value)
 	j.optStr("status", v.Status)
 	j.optStr("reason", v.Reason)
+	j.optStr("entry", v.Entry)
 	j.optStr("location", v.Location)
 	j.optStr("expression", v.Expression)
 	if v.Data != nil {

@@ -27,6 +27,9 @@ func variablesText(group []*Thread, i, limit int) string {
 			b.WriteString(name + "=")
 		}
 		b.WriteString(valueText(arg, limit))
+		if arg.Entry != "" {
+			b.WriteString(", " + name + "@entry=" + brief(arg.Entry, limit))
+		}
 	}
 	b.WriteByte(')')
 	return b.String()
@@ -72,6 +75,9 @@ func mergeVariable(group []*Thread, i, v int, of func(*Frame) []Variable) Variab
 		vars := of(&th.Frames[i])
 		if v >= len(vars) || vars[v].Name != merged.Name {
 			continue
+		}
+		if vars[v].Entry != merged.Entry {
+			merged.Entry = "" // not that of all
 		}
 		text := valueText(vars[v], maxValue)
 		if !slices.Contains(values, text) {

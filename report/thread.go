@@ -111,6 +111,9 @@ type Variable struct {
 	// without a value; Reason then says it in words: "optimised out".
 	Status string `json:"status,omitempty"`
 	Reason string `json:"reason,omitempty"`
+	// Entry is the value that a parameter had when its function was called, where
+	// the caller still tells it and it is not Value.
+	Entry string `json:"entry,omitempty"`
 	// Location says in words where the variable is: "memory at 0x7ffc10", "register
 	// rbx", "register rbx, saved at 0x7ffc10", "computed", "constant", "pieces:
 	// register rbx; memory at 0x7ffc10"; empty when it is nowhere.

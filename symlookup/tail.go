@@ -46,61 +46,17 @@ func (l *Lookup) tailCalls(ra, callee unwind.Address) []unwind.Call {
 		return nil
 	}
 	to, ok := l.place(callee)
-	if !ok || from.im == to.im {
-		if ok {
-			chain, _, err := from.im.DWARF().TailChain(from.pc+1, dwarf.Callee{PC: to.pc}, from.resolver())
-			if err == nil {
-				return from.calls(chain)
-			}
-		}
-		return nil
-	}
-	return l.acrossFiles(from, to)
-}
-
-// acrossFiles finds the tail calls where the running function is in another file
-// than the call: they may have been made in either.
-func (l *Lookup) acrossFiles(from, to place) []unwind.Call {
-	d := from.im.DWARF()
-	starts, name, err := d.CallTarget(from.pc+1, from.resolver())
-	if err != nil {
-		return nil
-	}
-	if len(starts) > 0 {
-		s, ok := to.im.SymbolAt(to.pc)
-		if !ok {
-			return nil
-		}
-		chain, _, err := d.TailPath(starts, dwarf.Callee{Name: s.Name()}, from.resolver())
-		if err != nil {
-			return nil
-		}
-		return from.calls(chain)
-	}
-	entry, ok := to.resolver()(name)
 	if !ok {
 		return nil
 	}
-	u, err := to.im.DWARF().UnitForPC(entry)
+	chain, err := image.TailCalls(from.im, from.pc+1, to.im, to.pc)
 	if err != nil {
 		return nil
 	}
-	f, ok := u.FuncAt(entry)
-	if !ok {
-		return nil
+	if chain.Image == to.im {
+		from = to
 	}
-	chain, _, err := to.im.DWARF().TailPath([]dwarf.Func{f}, dwarf.Callee{PC: to.pc}, to.resolver())
-	if err != nil {
-		return nil
-	}
-	return to.calls(chain)
-}
-
-func (p place) resolver() dwarf.Resolver {
-	return func(name string) (uint64, bool) {
-		s, ok := p.im.SymbolByName(name)
-		return s.Value, ok
-	}
+	return from.calls(chain.Calls)
 }
 
 // calls turns a chain, outermost first, into calls, youngest first. A jump that

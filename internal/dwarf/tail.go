@@ -12,6 +12,8 @@ type TailCall struct {
 	// PC is an address within the jump, for its line; 0 when the function
 	// makes the call at several places.
 	PC uint64
+	// Site is the entry of the jump; not Valid where PC is 0.
+	Site DIE
 }
 
 // A Callee is the function that is running when a chain of tail calls is asked
@@ -167,7 +169,7 @@ func (s *tailSearch) follow(f Func, site *CallSite) {
 		return
 	}
 	targets, name := site.Origin.targets(f.Unit, s.resolve)
-	s.path = append(s.path, TailCall{f, site.LookupPC()})
+	s.path = append(s.path, TailCall{f, site.LookupPC(), site.DIE})
 	if s.callee.PC == 0 && name != "" && name == s.callee.Name {
 		s.found()
 	}
@@ -236,7 +238,7 @@ func sameCall(a, b *TailCall) bool {
 		return false
 	}
 	if a.PC != b.PC {
-		a.PC = 0
+		a.PC, a.Site = 0, DIE{}
 	}
 	return true
 }

@@ -98,6 +98,11 @@ func (in *inspection) variable(a *dwarfvars.Activation, v *dwarfvars.LocalVar) r
 			out.Expression += "; " + entry.Why
 		}
 	}
+	if entry, ok := a.ReadEntry(v, in.opts.Values); ok {
+		if s := entry.String(); val.Err != nil || s != val.String() {
+			out.Entry = s
+		}
+	}
 	if val.Err == nil {
 		out.Status, out.Value = report.StatusSuccess, val.String()
 		if in.opts.Structured {

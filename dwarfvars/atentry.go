@@ -1,0 +1,82 @@
+package dwarfvars
+
+import (
+	"bytes"
+
+	"github.com/corewalk/corewalk/internal/binbuf"
+	"github.com/corewalk/corewalk/internal/dwarf"
+	"github.com/corewalk/corewalk/internal/dwarf/op"
+)
+
+// ReadEntry reads the value that a parameter of the frame's function had when the
+// function was called (gdb's x@entry). It answers false where the caller does not
+// tell: it must describe the call, and the parameter must have come in one
+// register or in one place on the stack.
+func (a *Activation) ReadEntry(v *LocalVar, o Options) (*Value, bool) {
+	if !v.Param || !a.owns(v) || v.block.parent != nil || v.block.ranges != nil || v.attrs.locIn == nil {
+		return nil, false // also parameters of inlined calls, which no call passed
+	}
+	t := a.r.typeOf(v.attrs.typ)
+	size, err := a.sizeOf(t)
+	if err != nil || size == 0 || size > 8 {
+		return nil, false
+	}
+	expr, found, err := v.attrs.locIn.Location(&v.attrs.loc, a.fn.Entry)
+	if err != nil || !found {
+		return nil, false
+	}
+	val, err := a.e.passedIn(expr)
+	if err != nil {
+		return nil, false
+	}
+	ob, err := a.at(op.Location{Kind: op.StackValue, Value: val}, t)
+	if err != nil {
+		return nil, false
+	}
+	got := a.build(&ob, t, o)
+	return got, got.Err == nil
+}
+
+// passedIn is what the caller passed in the place that expr describes at the
+// function's entry: a register, or one that is counted from the frame base, which
+// is then the canonical frame address.
+func (e *evaluator) passedIn(expr []byte) (op.Value, error) {
+	unknown := &NoEntryValue{"the parameter is in no single place"}
+	if len(expr) == 0 {
+		return op.Value{}, unknown
+	}
+	if p, ok := readPlace(expr, e.r.arch.Big()); ok && !p.pointed {
+		return e.entryValue(expr)
+	}
+	if c := binbuf.New(expr, 1, e.r.arch.Big()); op.Op(expr[0]) == op.Fbreg {
+		off := c.SLEB()
+		if c.Error == nil && !c.More() && e.countsFromCFA() {
+			return e.passedOnStack(off)
+		}
+	}
+	return op.Value{}, unknown
+}
+
+// countsFromCFA reports whether the function's frame base is the canonical frame
+// address.
+func (e *evaluator) countsFromCFA() bool {
+	d := e.fn.fn.DIE
+	v := d.Unit.Value(d.Off, dwarf.AttrFrameBase)
+	return bytes.Equal(v.B, []byte{byte(op.CallFrameCFA)})
+}
+
+// passedOnStack is what the caller passed at an offset from the canonical frame
+// address. The caller's call site counts from the stack pointer before the call,
+// which is the same.
+func (e *evaluator) passedOnStack(off int64) (op.Value, error) {
+	sp := e.r.arch.DWARF(e.r.arch.SP)
+	return e.passed(callValue, func(_ *dwarf.Unit, c *dwarf.Cursor) bool {
+		var v dwarf.Value
+		if !c.Find(dwarf.AttrLocation, &v) || len(v.B) < 2 || sp < 0 || v.B[0] != byte(op.Breg0)+byte(sp) {
+			return false
+		}
+		at := binbuf.New(v.B, 1, e.r.arch.Big())
+		got := at.SLEB()
+		return at.Error == nil && !at.More() && got == off
+	})
+}

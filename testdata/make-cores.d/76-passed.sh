@@ -1,0 +1,3 @@
+# What callers know of their callees' parameters, and what signals saved.
+
+make_passed-O2() { simple passed -O2 -g; }

@@ -13,18 +13,18 @@ var amd64 = machine{
 	chain: &frameChain{ra: 8, fp: 0, cfa: 16},
 	restorers: []restorer{
 		// mov $15,%rax; syscall: glibc, musl, Go before 1.17.
-		{code: codePattern{0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05}, stops: []uint64{0, 7}},
+		{code: codePattern{0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05}, stops: []stop{{0, 0}, {7, 0}}},
 		// mov $15,%eax; syscall.
-		{code: codePattern{0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05}, stops: []uint64{0, 5}},
+		{code: codePattern{0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05}, stops: []stop{{0, 0}, {5, 0}}},
 	},
-	sigContext: []savedReg{
+	sigFrame: &sigFrame{saved: []savedReg{
 		{arch.R8, 40, 8}, {arch.R9, 48, 8}, {arch.R10, 56, 8}, {arch.R11, 64, 8},
 		{arch.R12, 72, 8}, {arch.R13, 80, 8}, {arch.R14, 88, 8}, {arch.R15, 96, 8},
 		{arch.RDI, 104, 8}, {arch.RSI, 112, 8}, {arch.RBP, 120, 8}, {arch.RBX, 128, 8},
 		{arch.RDX, 136, 8}, {arch.RAX, 144, 8}, {arch.RCX, 152, 8},
 		{arch.RSP, 160, 8}, {arch.RIP, 168, 8}, {arch.EFLAGS, 176, 8},
 		{arch.CS, 184, 2}, {arch.SS, 190, 2},
-	},
+	}, signo: 304}, // struct siginfo follows struct ucontext
 	sigKept: []arch.Reg{arch.FSBase, arch.GSBase, arch.DS, arch.ES, arch.FS, arch.GS},
 	threadExits: []codePattern{
 		// mov %rax,%rdi; mov $60,%eax; syscall: glibc's clone and clone3.

@@ -2,6 +2,7 @@ package steppers
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -15,8 +16,8 @@ type machine struct {
 	// chain is nil where the ABI has no convention for frame pointers.
 	chain *frameChain
 
-	restorers  []restorer
-	sigContext []savedReg // relative to SP in the restorer
+	restorers []restorer
+	sigFrame  *sigFrame // of the restorers that name no other
 	// sigKept are the registers that a signal leaves as they are.
 	sigKept []arch.Reg
 
@@ -104,10 +105,29 @@ func mustKnow(a *arch.Arch) (*machine, error) {
 // A restorer is the code that a signal handler returns to.
 type restorer struct {
 	code codePattern
-	// stops are the instructions in it, in bytes from its start, at which a
-	// thread can be found with SP still at the signal frame.
-	stops []uint64
+	// stops are the instructions in it at which a thread can be found with the
+	// signal frame still on the stack, the first one first.
+	stops []stop
+	frame *sigFrame // nil for the machine's
 }
+
+// A stop is an instruction at bytes from a restorer's start, before which the
+// restorer took popped bytes off the stack.
+type stop struct{ at, popped uint64 }
+
+// A sigFrame is what the kernel leaves on the stack for a restorer. Offsets are
+// from SP at the restorer's start, in bytes.
+type sigFrame struct {
+	saved []savedReg
+	// signo is where the signal's number is, four bytes of it: in the siginfo or
+	// among the handler's arguments. noSigno for nowhere.
+	signo uint64
+	// more restores what lies at no fixed offset; nil for nothing. base is SP at
+	// the restorer's start.
+	more func(in, out *unwind.Frame, base arch.Address)
+}
+
+const noSigno = ^uint64(0)
 
 // A savedReg is a register that the kernel saved: size bytes at SP+addr.
 type savedReg struct {

@@ -32,13 +32,14 @@ func (s *SigHandlerStepper) Priority() uint32 { return unwind.PrioritySigHandler
 
 // CallerFrame implements unwind.FrameStepper.
 func (s *SigHandlerStepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
-	if !s.inRestorer(in) {
+	frame, base := s.signalFrame(in)
+	if frame == nil {
 		return unwind.StatusNotMe
 	}
-	mem, base := in.Walker().ProcessState(), in.SP()
+	mem := in.Walker().ProcessState()
 	out.ForgetRegs()
-	for i := range s.m.sigContext {
-		saved := &s.m.sigContext[i]
+	for i := range frame.saved {
+		saved := &frame.saved[i]
 		at := base + saved.addr
 		v, err := s.m.arch.ReadUint(mem, at, int(saved.size))
 		if err != nil {
@@ -60,6 +61,9 @@ func (s *SigHandlerStepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
 			out.SetReg(r, v, loc)
 		}
 	}
+	if frame.more != nil {
+		frame.more(in, out, base)
+	}
 	if a := s.m.arch; a.Mode != arch.NoReg {
 		v, loc, _ := out.Reg(a.ModeFrom)
 		out.SetReg(a.Mode, v>>a.ModeBit&1, loc)
@@ -68,33 +72,44 @@ func (s *SigHandlerStepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
 	out.SetNonCall(true)
 	out.SetTrust(unwind.TrustSignal)
 	if out.Tracing() {
-		out.Notef("signal frame: struct ucontext at %#x", base)
+		out.Notef("signal frame at %#x", base)
 	}
 	return unwind.StatusSuccess
 }
 
-// inRestorer reports whether the frame is in the code that returns from a signal
-// handler, with SP at what the kernel saved.
-func (s *SigHandlerStepper) inRestorer(in *unwind.Frame) bool {
+// signalFrame returns the layout and the address of the signal frame, where the
+// frame is in the code that returns from a signal handler; nil where it is not.
+func (s *SigHandlerStepper) signalFrame(in *unwind.Frame) (*sigFrame, arch.Address) {
 	p, pc := in.Walker().ProcessState(), in.RA()
 	unreadable := false
 	if g, ok := glanceAt(p, s.m.arch, pc); ok && !interrupted(in) && !s.mayReturnTo(&g) {
-		return false
+		return nil, 0
 	}
 	for i := range s.m.restorers {
 		r := &s.m.restorers[i]
 		for _, stop := range r.stops {
-			if stop != 0 && !interrupted(in) {
+			if stop.at != 0 && !interrupted(in) {
 				break // a handler returns to its start
 			}
-			ok, err := r.code.at(p, s.m.arch, pc-stop)
+			ok, err := r.code.at(p, s.m.arch, pc-stop.at)
 			if ok {
-				return true
+				return s.layoutOf(r), in.SP() - stop.popped
 			}
 			unreadable = unreadable || err != nil
 		}
 	}
-	return unreadable && s.namedRestorer(in)
+	if unreadable && s.namedRestorer(in) {
+		return s.m.sigFrame, in.SP()
+	}
+	return nil, 0
+}
+
+// layoutOf is the signal frame that a restorer is for.
+func (s *SigHandlerStepper) layoutOf(r *restorer) *sigFrame {
+	if r.frame != nil {
+		return r.frame
+	}
+	return s.m.sigFrame
 }
 
 // mayReturnTo reports whether code can be a restorer's first instruction.

@@ -2,28 +2,27 @@ package steppers
 
 import (
 	"github.com/corewalk/corewalk/unwind"
-	"github.com/corewalk/corewalk/unwind/arch"
 )
-
-// sigInfoAt is where the kernel's siginfo lies in a signal frame, in bytes from
-// SP in the code that returns from the handler: behind struct ucontext, which on
-// x86-64 takes 304.
-var sigInfoAt = map[*arch.Arch]unwind.Address{
-	arch.AMD64: 304,
-}
 
 // SignalAt returns the number of the signal that a trampoline frame delivered
 // (see unwind.Frame.IsTrampoline); false when it is not to be had.
 func SignalAt(f *unwind.Frame) (signo int, ok bool) {
-	off, known := sigInfoAt[f.Walker().ProcessState().Arch()]
-	if !known || !f.IsTrampoline() {
+	if !f.IsTrampoline() {
 		return 0, false
 	}
-	var b [4]byte
-	a := f.Walker().ProcessState().Arch()
-	if n, err := f.Walker().ProcessState().ReadMem(f.SP()+off, b[:]); err != nil || n < len(b) {
+	p := f.Walker().ProcessState()
+	m := machineOf(p.Arch())
+	if m == nil {
 		return 0, false
 	}
-	signo = int(a.ByteOrder.Uint32(b[:]))
-	return signo, signo > 0 && signo <= 64
+	s := SigHandlerStepper{m}
+	frame, base := s.signalFrame(f)
+	if frame == nil || frame.signo == noSigno {
+		return 0, false
+	}
+	v, err := p.Arch().ReadUint(p, base+frame.signo, 4)
+	return int(v), err == nil && v > 0 && v <= maxSignal
 }
+
+// maxSignal is the highest number of a signal: MIPS has 127.
+const maxSignal = 127

@@ -1,5 +1,7 @@
 package disasm
 
+import "github.com/corewalk/corewalk/unwind/arch"
+
 // A Kind classes an instruction by what it does to control flow and to the
 // stack. The operands are in the Inst.
 type Kind uint8
@@ -79,9 +81,19 @@ func (i *Inst) StackDelta() (int64, bool) {
 	case Pop:
 		return int64(i.Size), i.Dst != i.arch.SP
 	case Call, CallIndirect:
+		if i.arch.RA != arch.NoReg { // the return address goes to a register
+			return 0, !i.Writes.Has(i.arch.SP)
+		}
 		return -word, true
 	case Ret:
+		if i.arch.RA != arch.NoReg {
+			return 0, !i.Writes.Has(i.arch.SP)
+		}
 		return word + i.Imm, true
+	case Load, Store:
+		if m := i.Mem(); m != nil && i.Writeback != 0 && m.Base == i.arch.SP && i.Dst != i.arch.SP && i.Dst2 != i.arch.SP {
+			return i.Writeback, true
+		}
 	case SubSP:
 		return -i.Imm, true
 	case AddSP:

@@ -2,7 +2,6 @@ package steppers
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"

@@ -2,8 +2,47 @@ package steppers
 
 import "github.com/corewalk/corewalk/unwind/arch"
 
-// x32 is x86-64 Linux with 32-bit pointers.
+// x32 is x86-64 Linux with 32-bit pointers. Its numbers of system calls have bit
+// 30 set.
 var x32 = machine{
 	arch:  arch.X32,
 	chain: &frameChain{ra: 8, fp: 0, cfa: 16},
+	restorers: []restorer{
+		// mov $0x40000201,%rax; syscall: glibc, musl.
+		{code: codePattern{0x48, 0xc7, 0xc0, 0x01, 0x02, 0, 0x40, 0x0f, 0x05}, stops: []stop{{at: 0}, {at: 7}}},
+		// mov $0x40000201,%eax; syscall.
+		{code: codePattern{0xb8, 0x01, 0x02, 0, 0x40, 0x0f, 0x05}, stops: []stop{{at: 0}, {at: 5}}},
+	},
+	sigFrame: &x32SigFrame,
+	sigKept:  []arch.Reg{arch.FSBase, arch.GSBase, arch.DS, arch.ES, arch.FS, arch.GS},
+	threadExits: []codePattern{
+		// mov %rax,%rdi; mov $0x4000003c,%eax; syscall: glibc's clone and clone3.
+		{0x48, 0x89, 0xc7, 0xb8, 60, 0, 0, 0x40, 0x0f, 0x05},
+	},
+	threadBirths: []codePattern{
+		// syscall; test %rax,%rax; jl: glibc's clone.
+		{0x0f, 0x05, 0x48, 0x85, 0xc0, 0x7c},
+		// syscall; test %eax,%eax; jl: its clone3.
+		{0x0f, 0x05, 0x85, 0xc0, 0x7c},
+	},
+	birthPC:     2,
+	birthResult: arch.RAX,
+	entryCode:   0x30,
+	loaderCode:  0x40, // _start and _dl_start_user
+}
+
+// x32SigFrame is struct rt_sigframe_x32 of the kernel's
+// arch/x86/include/asm/sigframe.h: its struct ucontext_x32 has pointers of 32
+// bits, so that struct sigcontext_64 begins at byte 24 of it, and siginfo is
+// behind it.
+var x32SigFrame = sigFrame{
+	saved: []savedReg{
+		{arch.R8, 24, 8}, {arch.R9, 32, 8}, {arch.R10, 40, 8}, {arch.R11, 48, 8},
+		{arch.R12, 56, 8}, {arch.R13, 64, 8}, {arch.R14, 72, 8}, {arch.R15, 80, 8},
+		{arch.RDI, 88, 8}, {arch.RSI, 96, 8}, {arch.RBP, 104, 8}, {arch.RBX, 112, 8},
+		{arch.RDX, 120, 8}, {arch.RAX, 128, 8}, {arch.RCX, 136, 8},
+		{arch.RSP, 144, 8}, {arch.RIP, 152, 8}, {arch.EFLAGS, 160, 8},
+		{arch.CS, 168, 2}, {arch.SS, 174, 2},
+	},
+	signo: 288,
 }

@@ -11,6 +11,7 @@ package image
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -80,11 +81,12 @@ func (im *Image) ELF() *elffile.File {
 	return im.elf
 }
 
-// Warnings lists what was wrong with the module's files.
+// Warnings lists what was wrong with the module's files, in alphabetical order:
+// which came first depends on the goroutines that read them.
 func (im *Image) Warnings() []string {
 	im.warnMu.Lock()
 	defer im.warnMu.Unlock()
-	return append([]string(nil), im.warnings...)
+	return slices.Sorted(slices.Values(im.warnings))
 }
 
 // DamagedDWARF notes that the module's debug information cannot be read as it

@@ -43,6 +43,19 @@ func putWord(a *arch.Arch, b []byte, v uint64) {
 // A codePattern is bytes of code to recognise.
 type codePattern []byte
 
+// codeWords is the pattern of instructions of four bytes each.
+func codeWords(a *arch.Arch, words ...uint32) codePattern {
+	var p codePattern
+	for _, w := range words {
+		if a.Big() {
+			p = binary.BigEndian.AppendUint32(p, w)
+		} else {
+			p = binary.LittleEndian.AppendUint32(p, w)
+		}
+	}
+	return p
+}
+
 // at reports whether the code at addr is p. The first word read decides almost
 // always. A pattern shorter than a word is read with what follows it, or, where
 // nothing follows, with what precedes it.

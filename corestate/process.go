@@ -59,6 +59,9 @@ func (c *ELFCore) Registers(tid unwind.ThreadID) (arch.RegSet, error) {
 	if block, ok := c.FPRegs(tid); ok && c.os == osLinux {
 		c.arch.DecodeFPRegSet(block, &regs)
 	}
+	if c.arch == arch.X86 {
+		c.addSegmentBases(t, &regs)
+	}
 	return regs, nil
 }
 

@@ -1,0 +1,30 @@
+package corestate
+
+import (
+	"github.com/corewalk/corewalk/internal/binbuf"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// addSegmentBases adds to regs where the segments of fs and gs begin, of which the
+// second is the thread pointer of i386. NT_386_TLS lists a thread's own segments
+// (struct user_desc: number, base, limit, flags); a selector has the number from
+// its fourth bit on.
+func (c *ELFCore) addSegmentBases(t *thread, regs *arch.RegSet) {
+	list, ok := c.noteOf(t, "LINUX", nt386TLS)
+	if !ok {
+		return
+	}
+	for cur := binbuf.New(list, 0, c.big); cur.Len() > 0; {
+		number, base := cur.U32(), cur.U32()
+		cur.Skip(8)
+		if cur.Error != nil {
+			return
+		}
+		if sel, ok := regs.Get(arch.X86GS); ok && sel&0xffff>>3 == uint64(number) {
+			regs.Set(arch.X86GSBase, uint64(base))
+		}
+		if sel, ok := regs.Get(arch.X86FS); ok && sel&0xffff>>3 == uint64(number) {
+			regs.Set(arch.X86FSBase, uint64(base))
+		}
+	}
+}

@@ -14,12 +14,16 @@ import (
 	"github.com/corewalk/corewalk/internal/debuginfod"
 )
 
-// New returns a fetcher that asks the servers in the order given; without any,
-// those of the environment variable DEBUGINFOD_URLS. Where files are kept, and
-// the bounds of time and size, are those of the other variables that
-// debuginfod-client-config(7) describes. Several targets may share the fetcher.
+// New returns a fetcher that asks the servers given; without any, those of the
+// environment variable DEBUGINFOD_URLS. Where files are kept, the headers that are
+// sent, and the bounds of time and size, are those of the other variables that
+// debuginfod-client-config(7) describes. All servers are asked at a time, and the
+// first right answer is used. Several targets may share the fetcher.
+//
+// A URL is one of http, https, or file: a directory of this machine that has files
+// by the paths of the web API (buildid/BUILDID/debuginfo).
 func New(urls ...string) (corewalk.Fetcher, error) {
-	cfg := debuginfod.FromEnv(os.Getenv)
+	cfg := debuginfod.FromEnv(os.Getenv, len(urls) == 0)
 	if len(urls) > 0 {
 		cfg.URLs = urls
 	}
@@ -29,4 +33,13 @@ func New(urls ...string) (corewalk.Fetcher, error) {
 		return nil, err // not a nil *Client in an interface
 	}
 	return c, nil
+}
+
+// Warnings tells what of the environment New does not heed, and why, a sentence
+// each: servers that are not asked because the signatures of their files would have
+// to be checked (ima:enforcing in DEBUGINFOD_URLS), a headers file that cannot be
+// read.
+func Warnings() []string {
+	cfg := debuginfod.FromEnv(os.Getenv, true)
+	return append(cfg.Warnings, cfg.LeftOut...)
 }

@@ -40,29 +40,21 @@ func (f *fetchFlags) check() error {
 	if len(f.urls) == 1 && f.urls[0] == noServers {
 		return nil
 	}
-	cfg := debuginfod.FromEnv(os.Getenv)
+	asksEnv := len(f.urls) == 0 || slices.Contains(f.urls, serversOfEnv)
+	cfg := debuginfod.FromEnv(os.Getenv, asksEnv)
 	cfg.UserAgent = "corewalk/" + corewalk.Version
 	cfg.Progress = f.shown.report
 	if len(f.urls) == 0 {
 		f.ofEnv(cfg)
 		return nil
 	}
-	ofEnv := cfg.URLs
-	cfg.URLs = nil
-	asksEnv := false
-	for _, v := range f.urls {
-		switch {
-		case v != serversOfEnv:
-			cfg.URLs = append(cfg.URLs, strings.Fields(v)...)
-		case len(ofEnv) == 0 && len(cfg.LeftOut) == 0:
-			return errors.New("--debuginfod: DEBUGINFOD_URLS names no server; give one with --debuginfod=URL")
-		default:
-			cfg.URLs = append(cfg.URLs, ofEnv...)
-			asksEnv = true
-		}
+	if asksEnv && len(cfg.URLs) == 0 && len(cfg.LeftOut) == 0 {
+		return errors.New("--debuginfod: DEBUGINFOD_URLS names no server; give one with --debuginfod=URL")
 	}
-	if !asksEnv {
-		cfg.LeftOut = nil
+	for _, v := range f.urls {
+		if v != serversOfEnv {
+			cfg.URLs = append(cfg.URLs, strings.Fields(v)...)
+		}
 	}
 	var err error
 	if f.client, err = debuginfod.New(cfg); err != nil {
@@ -74,6 +66,9 @@ func (f *fetchFlags) check() error {
 
 // ofEnv makes the client that the environment alone asks for.
 func (f *fetchFlags) ofEnv(cfg debuginfod.Config) {
+	if len(cfg.URLs)+len(cfg.LeftOut) == 0 {
+		return
+	}
 	f.note(cfg)
 	if len(cfg.URLs) == 0 {
 		return

@@ -289,6 +289,13 @@ func TestRealServer(t *testing.T) {
 			t.Errorf("%s: status %d, %s\n%s", when, status, errs, out)
 		}
 	}
+	// Beside a server that has nothing and one that lies.
+	t.Setenv("DEBUGINFOD_CACHE_PATH", filepath.Join(t.TempDir(), "cache"))
+	lies := serve(t, map[string]string{packID + "/debuginfo": filepath.Join(dir, "executable")})
+	t.Setenv("DEBUGINFOD_URLS", strings.Join([]string{serve(t, nil).URL, lies.URL, url}, " "))
+	if status, out, errs := fetchRun(t, context.Background()); status != exitComplete || errs != "" || !strings.Contains(out, inlinedLine) {
+		t.Errorf("of three servers: status %d, %s\n%s", status, errs, out)
+	}
 }
 
 // startServer starts debuginfod on the files below dir, and waits until it has

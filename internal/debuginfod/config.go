@@ -61,8 +61,9 @@ const (
 
 // FromEnv makes the configuration that the environment asks for, with the
 // variables that debuginfod-client-config(7) describes. Numbers that are none
-// count as not set. Without DEBUGINFOD_URLS it has no URLs.
-func FromEnv(getenv func(string) string) Config {
+// count as not set. It has the URLs of DEBUGINFOD_URLS, none unless servers says
+// that they are wanted.
+func FromEnv(getenv func(string) string, servers bool) Config {
 	number := func(name string, otherwise int64) int64 {
 		n, err := strconv.ParseInt(strings.TrimSpace(getenv(name)), 10, 64)
 		if err != nil {
@@ -81,8 +82,10 @@ func FromEnv(getenv func(string) string) Config {
 		MaxSize:  number("DEBUGINFOD_MAXSIZE", defaultMaxSize),
 		Retries:  int(min(number("DEBUGINFOD_RETRY_LIMIT", defaultRetries), 10)),
 	}
-	c.setURLs(getenv("DEBUGINFOD_URLS"))
-	if path := getenv("DEBUGINFOD_HEADERS_FILE"); path != "" && len(c.URLs) > 0 {
+	if servers {
+		c.setURLs(getenv("DEBUGINFOD_URLS"))
+	}
+	if path := getenv("DEBUGINFOD_HEADERS_FILE"); path != "" {
 		c.readHeaders(path)
 	}
 	return c

@@ -52,7 +52,7 @@ func TestFromEnv(t *testing.T) {
 		}
 		want := base
 		tt.edit(&want)
-		got := FromEnv(func(name string) string { return vars[name] })
+		got := FromEnv(func(name string) string { return vars[name] }, true)
 		if !slices.Equal(got.URLs, want.URLs) || got.CacheDir != want.CacheDir || got.Timeout != want.Timeout || got.MaxTime != want.MaxTime ||
 			got.MaxSize != want.MaxSize || got.Retries != want.Retries || !likewise(got.LeftOut, want.LeftOut) || !likewise(got.Warnings, want.Warnings) {
 			t.Errorf("%s:\n%+v, want\n%+v", tt.env, got, want)
@@ -62,6 +62,14 @@ func TestFromEnv(t *testing.T) {
 
 // likewise reports whether each text has what is wanted in it.
 func likewise(got, want []string) bool { return slices.EqualFunc(got, want, strings.Contains) }
+
+func TestFromEnvWithoutServers(t *testing.T) {
+	vars := map[string]string{"DEBUGINFOD_URLS": "http://a ima:x ima:enforcing http://b", "DEBUGINFOD_CACHE_PATH": "/mine", "DEBUGINFOD_HEADERS_FILE": "/nonexistent"}
+	c := FromEnv(func(name string) string { return vars[name] }, false)
+	if len(c.URLs)+len(c.LeftOut) != 0 || c.CacheDir != "/mine" || !likewise(c.Warnings, []string{"DEBUGINFOD_HEADERS_FILE: "}) {
+		t.Errorf("%+v", c)
+	}
+}
 
 func TestBadConfig(t *testing.T) {
 	for url, want := range map[string]string{

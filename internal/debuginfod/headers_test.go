@@ -15,7 +15,7 @@ import (
 
 func headersFrom(path string) Config {
 	vars := map[string]string{"DEBUGINFOD_URLS": "http://h", "DEBUGINFOD_HEADERS_FILE": path, "HOME": "/"}
-	return FromEnv(func(name string) string { return vars[name] })
+	return FromEnv(func(name string) string { return vars[name] }, true)
 }
 
 func TestHeadersFile(t *testing.T) {

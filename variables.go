@@ -2,7 +2,9 @@ package corewalk
 
 import (
 	"github.com/corewalk/corewalk/dwarfvars"
+	"github.com/corewalk/corewalk/internal/image"
 	"github.com/corewalk/corewalk/internal/inspect"
+	"github.com/corewalk/corewalk/libstate"
 )
 
 // Locals says which variables a report has.
@@ -22,4 +24,8 @@ const (
 
 // Variables returns a reader of the target's local variables and arguments. It
 // keeps what it has read of functions and types: make one for many questions.
-func (t *Target) Variables() *dwarfvars.Reader { return dwarfvars.New(t.core, t.images.Image) }
+func (t *Target) Variables() *dwarfvars.Reader {
+	return dwarfvars.New(t.core, t.images.Image, dwarfvars.WithFiles(func(lib *libstate.Library) *image.Image {
+		return t.images.Resolve(lib).Image
+	}))
+}

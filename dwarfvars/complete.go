@@ -1,34 +1,51 @@
 package dwarfvars
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/corewalk/corewalk/internal/dwarf"
 )
 
-// A type that is only declared in the unit of a variable is defined in another:
-// it is looked for by name.
+// A type that is only declared in the unit of a variable is defined in another, of
+// the same file or of another library of the process: it is looked for by its
+// signature where it has one, else by name.
 
-// maxCompletion bounds the units that are searched for one type, in bytes of
-// debugging information.
-const maxCompletion = 16 << 20
+// Bounds on the units that are searched, in bytes of debugging information: of its
+// own file for one type, of all other files for all types together.
+const (
+	maxCompletion = 16 << 20
+	maxForeign    = 64 << 20
+)
 
 // complete returns the definition of a declared type (stripped).
 func (r *Reader) complete(t *Type) (*Type, bool) {
-	if !t.die.Valid() || t.name == "" {
+	if !t.die.Valid() || t.name == "" && t.sig == 0 {
 		return nil, false
 	}
 	name := t.plainName()
 	own := t.die.Unit
-	key := typeKey{own.Data, name}
-	if _, ok := r.missing.Load(key); ok {
-		return nil, false
+	key := typeKey{own.Data, name, t.sig}
+	if v, ok := r.completed.Load(key); ok {
+		d := v.(dwarf.DIE)
+		return r.typeOf(d), d.Valid()
 	}
 	if d, ok := r.typesOf(own)[name]; ok {
 		return r.typeOf(d), true
 	}
-	var found dwarf.DIE
+	d := r.inOwnFile(own, name)
+	if !d.Valid() {
+		d = r.inOtherFiles(t)
+	}
+	r.completed.Store(key, d)
+	return r.typeOf(d), d.Valid()
+}
+
+// inOwnFile looks for a type in the other units of a unit's file.
+func (r *Reader) inOwnFile(own *dwarf.Unit, name string) (found dwarf.DIE) {
 	left := uint64(maxCompletion)
 	own.Data.Units(func(u *dwarf.Unit) bool {
-		if u.Off == own.Off || u.Type == dwarf.UnitSkeleton {
+		if u.Off == own.Off && u.Sec == own.Sec || u.Type == dwarf.UnitSkeleton {
 			return true
 		}
 		if u.End-u.Off > left {
@@ -39,17 +56,102 @@ func (r *Reader) complete(t *Type) (*Type, bool) {
 		found = d
 		return !ok
 	})
-	if !found.Valid() {
-		r.missing.Store(key, true)
-		return nil, false
+	return found
+}
+
+// inOtherFiles looks for a type in the other libraries of the process. C++ has one
+// type of a name in a program. Other languages may have several: then all that are
+// found must look alike.
+func (r *Reader) inOtherFiles(t *Type) (found dwarf.DIE) {
+	libs := r.proc.LibraryTracker()
+	if libs == nil {
+		return found
 	}
-	return r.typeOf(found), true
+	all, err := libs.Libraries(false)
+	if err != nil {
+		return found
+	}
+	full := t.fullName()
+	unnamed := strings.Contains(full, "(anonymous namespace)") // is its own file's only
+	for _, lib := range all {
+		im := r.files(lib)
+		if !im.HasDWARF() || im.Unfetched() {
+			continue
+		}
+		d := im.DWARF()
+		if d == nil || d == t.die.Unit.Data {
+			continue
+		}
+		if t.sig != 0 {
+			if typ, err := d.TypeUnit(t.sig); err == nil {
+				return typ
+			}
+		}
+		if full == "" || unnamed {
+			continue
+		}
+		enough := !r.inFile(d, t, full, func(typ dwarf.DIE) bool {
+			if found.Valid() && !r.alike(r.typeOf(found), r.typeOf(typ)) {
+				found = dwarf.DIE{}
+				return false
+			}
+			found = typ
+			return !isCXX(t.lang)
+		})
+		if enough {
+			return found
+		}
+	}
+	return found
+}
+
+// inFile calls yield for the types of a file that may be t's definition, until it
+// answers false; then so does inFile. It also stops where enough was searched.
+func (r *Reader) inFile(d *dwarf.Data, t *Type, full string, yield func(dwarf.DIE) bool) bool {
+	on := true
+	d.Units(func(u *dwarf.Unit) bool {
+		if u.Type == dwarf.UnitSkeleton || !sameTypeNames(u.Language, t.lang) {
+			return true
+		}
+		if _, known := r.names.Load(u); !known && r.foreign.Add(int64(u.End-u.Off)) > maxForeign {
+			return false
+		}
+		name := full
+		if isC(u.Language) {
+			name = keyword(t.tag) + full
+		}
+		if typ, ok := r.typesOf(u)[name]; ok {
+			on = yield(typ)
+		}
+		return on
+	})
+	return on
+}
+
+// sameTypeNames reports whether a type that language a declares may be one that b
+// defines: C++ programs use those of C.
+func sameTypeNames(a, b dwarf.Language) bool {
+	c := func(l dwarf.Language) bool { return isC(l) || isCXX(l) }
+	return a == b || c(a) && c(b)
+}
+
+// alike reports whether two definitions are of the same size and have members of
+// the same names at the same places.
+func (r *Reader) alike(a, b *Type) bool {
+	x, y := a.all(), b.all()
+	if a.die == b.die {
+		return true
+	}
+	return a.size == b.size && a.tag == b.tag && slices.EqualFunc(x.fields, y.fields, func(f, g field) bool {
+		return f.name == g.name && f.off == g.off && f.bitOff == g.bitOff && f.bits == g.bits
+	}) && slices.Equal(x.enums, y.enums)
 }
 
 // A typeKey is the name of a type that a file only declares.
 type typeKey struct {
 	data *dwarf.Data
 	name string
+	sig  uint64
 }
 
 // typesOf lists the complete types of a unit that have names.

@@ -31,11 +31,11 @@ type evaluator struct {
 	by      *caller // what called the function, once it was asked for
 	byErr   error
 
-	based    bool // base and baseErr are known
-	base     uint64
-	baseErr  error
-	m        op.Machine
-	inner    *evaluator // spare working space
+	based   bool // base and baseErr are known
+	base    uint64
+	baseErr error
+	m       op.Machine
+	inner   *evaluator // spare working space
 }
 
 // maxNested bounds expressions that wait for others: frame bases, values on

@@ -14,12 +14,12 @@ type printer func(b *builder, o *object, t *Type, depth int) *Value
 // print asks the printer of the type, if there is one.
 func (b *builder) print(o *object, t *Type, depth int) *Value {
 	var p printer
-	switch t.lang {
-	case dwarf.LangCPlusPlus, dwarf.LangCPlus03, dwarf.LangCPlus11, dwarf.LangCPlus14, dwarf.LangCPlus17, dwarf.LangCPlus20:
+	switch {
+	case isCXX(t.lang):
 		p = cxxPrinter(t)
-	case dwarf.LangRust:
+	case t.lang == dwarf.LangRust:
 		p = rustPrinter(t)
-	case dwarf.LangGo:
+	case t.lang == dwarf.LangGo:
 		p = goPrinter(t)
 	}
 	if p == nil {

@@ -3,6 +3,7 @@ package dwarfvars
 import (
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/corewalk/corewalk/internal/dwarf"
 	"github.com/corewalk/corewalk/internal/image"
@@ -19,14 +20,19 @@ type Reader struct {
 	// machine is what arch does not have of the architecture.
 	machine *machine
 	images  func(*libstate.Library) *image.Image
+	files   func(*libstate.Library) *image.Image // fetches nothing
 
 	funcs sync.Map // funcKey -> *Function
 	types sync.Map // dwarf.DIE -> *Type
 	names sync.Map // *dwarf.Unit -> map[string]dwarf.DIE: its complete types
 	tls   tlsModules
 
-	tails   sync.Map // tailKey -> tailAnswer
-	missing sync.Map // typeKey -> bool: declared types without a definition
+	tails sync.Map // tailKey -> tailAnswer
+	// completed are declared types with their definitions: typeKey -> dwarf.DIE,
+	// not valid for those without one. foreign counts the bytes that were searched
+	// for them in other files than their own.
+	completed sync.Map
+	foreign   atomic.Int64
 }
 
 // FPState is what a ProcessState may answer beside the general registers: a
@@ -39,11 +45,26 @@ type FPState interface {
 	XState(unwind.ThreadID) ([]byte, bool)
 }
 
+// An Option configures New.
+type Option func(*Reader)
+
+// WithFiles gives the function that finds the file of a library that no frame may
+// be in, nil where there is none. It should fetch nothing: it is asked for all
+// libraries when a type is only declared in that of a variable. Without it images
+// is asked.
+func WithFiles(files func(*libstate.Library) *image.Image) Option {
+	return func(r *Reader) { r.files = files }
+}
+
 // New returns a reader of the variables of a process; images finds the file of
 // each library, nil where there is none.
-func New(proc unwind.ProcessState, images func(*libstate.Library) *image.Image) *Reader {
+func New(proc unwind.ProcessState, images func(*libstate.Library) *image.Image, opts ...Option) *Reader {
 	a := proc.Arch()
-	return &Reader{proc: proc, arch: a, machine: machineOf(a), images: images}
+	r := &Reader{proc: proc, arch: a, machine: machineOf(a), images: images, files: images}
+	for _, o := range opts {
+		o(r)
+	}
+	return r
 }
 
 // A Function is a function with code of its own, in a process. It does not

@@ -47,9 +47,15 @@ func (r *Reader) tlsAddress(tid unwind.ThreadID, lib *libstate.Library, im *imag
 	if !ok || tp == 0 {
 		return 0, &NoTLS{"the thread has no thread pointer"}
 	}
-	size, align, ok := tlsSegment(im)
+	start, size, align, ok := tlsSegment(im)
 	if !ok {
 		return 0, &NoTLS{"the file has no such segment"}
+	}
+	// gcc 12 writes the address of a variable's initial value in place of its offset
+	// when the debug information is split: an entry of .debug_addr with a plain
+	// relocation. No offset is beyond the segment.
+	if off >= size && off-start < size {
+		off -= start
 	}
 	tp -= abi.bias
 	if lib.Kind == libstate.Executable {
@@ -102,16 +108,18 @@ func (r *Reader) tlsBlock(abi *tlsABI, tp uint64, lib *libstate.Library) (uint64
 	return block, nil
 }
 
-func tlsSegment(im *image.Image) (size, align uint64, ok bool) {
+// tlsSegment answers the address in the file, size and alignment of the segment
+// of initial values.
+func tlsSegment(im *image.Image) (start, size, align uint64, ok bool) {
 	if im == nil {
-		return 0, 0, false
+		return 0, 0, 0, false
 	}
 	for i := range im.ELF().Progs {
 		if p := &im.ELF().Progs[i]; p.Type == elffile.PT_TLS {
-			return p.Memsz, max(p.Align, 1), true
+			return p.Vaddr, p.Memsz, max(p.Align, 1), true
 		}
 	}
-	return 0, 0, false
+	return 0, 0, 0, false
 }
 
 // findTLS goes over the dynamic linker's list for the number of each library.
@@ -186,11 +194,11 @@ func (r *Reader) muslNumber(libs libstate.LibraryState) numberOf {
 		if lib.Kind == libstate.VDSO {
 			return 0, true
 		}
-		im := r.images(lib)
+		im := r.files(lib)
 		if im.ELF() == nil {
 			return 0, false
 		}
-		if _, _, ok := tlsSegment(im); !ok {
+		if _, _, _, ok := tlsSegment(im); !ok {
 			return 0, true
 		}
 		count++

@@ -207,6 +207,14 @@ func (t *Type) scoped() bool {
 	return t.lang != dwarf.LangGo
 }
 
+func isCXX(l dwarf.Language) bool {
+	switch l {
+	case dwarf.LangCPlusPlus, dwarf.LangCPlus03, dwarf.LangCPlus11, dwarf.LangCPlus14, dwarf.LangCPlus17, dwarf.LangCPlus20:
+		return true
+	}
+	return false
+}
+
 // isC reports whether a language has tags apart from other names.
 func isC(l dwarf.Language) bool {
 	switch l {

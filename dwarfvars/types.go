@@ -41,6 +41,7 @@ type Type struct {
 	enc  encoding
 	elem dwarf.DIE // what a pointer points to, a typedef is for, an array has
 	decl bool      // the members are elsewhere
+	sig  uint64    // of a declared type; 0 when it has none
 	lang dwarf.Language
 
 	goKind    uint8
@@ -122,6 +123,7 @@ func (r *Reader) readType(d dwarf.DIE) *Type {
 		if to, err := d.Unit.Ref(&signature); err == nil && to != d {
 			return r.typeOf(to)
 		}
+		t.sig, t.decl = signature.U, true // in another file
 	}
 	if spec.Present() && t.name == "" {
 		if to, err := d.Unit.Ref(&spec); err == nil && to != d {

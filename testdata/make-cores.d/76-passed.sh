@@ -1,3 +1,12 @@
 # What callers know of their callees' parameters, and what signals saved.
 
 make_passed-O2() { simple passed -O2 -g; }
+
+# Types that a program only declares, and that its library defines.
+make_widget() {
+	local flags=(-O0 -g -x c++ -fno-rtti -fno-exceptions)
+	need clang-19 || return $?
+	clang "${flags[@]}" widget.cpp -shared -fPIC -Wl,-soname,libwidget.so -o libwidget.so &&
+		clang "${flags[@]}" widget_user.cpp -o widget_user -x none "$dir/libwidget.so" -Wl,-rpath,'$ORIGIN' &&
+		run widget_user && ship widget_user && ship libwidget.so && finish widget_user
+}

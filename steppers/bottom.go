@@ -136,6 +136,9 @@ func entrySymbol(syms unwind.SymbolReader, lib *libstate.Library, size uint64) (
 	}
 	sym, ok := syms.SymbolByName(lib, "_start")
 	if !ok {
+		sym, ok = syms.SymbolByName(lib, "__start") // MIPS, Alpha
+	}
+	if !ok {
 		return unwind.AddrRange{}, false
 	}
 	if sym.Size != 0 && lib.Kind == libstate.Executable {

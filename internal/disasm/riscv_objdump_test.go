@@ -165,12 +165,14 @@ func TestRISCVCalls(t *testing.T) {
 }
 
 func TestRISCVText(t *testing.T) {
-	in, err := Decode(arch.RISCV64, []byte{0xef, 0x00, 0x00, 0x01}, 0x10000)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := in.Text(TextOptions{Symbol: func(uint64) (string, uint64) { return "f", 0x10010 }})
-	if text != "jal 0x10010 <f>" && text != "jal ra,0x10010 <f>" && text != "jal ra, 0x10010 <f>" {
-		t.Errorf("text %q", text)
+	for want, code := range map[string][]byte{
+		"jal 0x10010 <f>": {0xef, 0x00, 0x00, 0x01},
+		"lw a5,0(a5)":     {0x83, 0xa7, 0x07, 0x00},
+		"sd s0,16(sp)":    {0x22, 0xe8},
+	} {
+		in, err := Decode(arch.RISCV64, code, 0x10000)
+		if got := in.Text(TextOptions{Symbol: func(uint64) (string, uint64) { return "f", 0x10010 }}); err != nil || got != want {
+			t.Errorf("% x: %q, %v; want %q", code, got, err, want)
+		}
 	}
 }

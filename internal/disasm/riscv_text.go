@@ -3,6 +3,7 @@ package disasm
 import (
 	"strings"
 
+	"github.com/corewalk/corewalk/unwind/arch"
 	"golang.org/x/arch/riscv64/riscv64asm"
 )
 
@@ -13,7 +14,7 @@ func riscvText(i *Inst, opts TextOptions) string {
 	if err != nil || x.Len != i.Len {
 		return i.rawText()
 	}
-	text := strings.ToLower(riscv64asm.GNUSyntax(x))
+	text := riscvRegNames(i, strings.ToLower(riscv64asm.GNUSyntax(x)))
 	switch i.Kind {
 	case Call, Jump, CondJump:
 		if cut := strings.LastIndexAny(text, ", "); cut >= 0 {
@@ -21,4 +22,25 @@ func riscvText(i *Inst, opts TextOptions) string {
 		}
 	}
 	return text
+}
+
+// riscvRegNames puts the ABI's names for x0 to x31, where they stand alone.
+func riscvRegNames(i *Inst, text string) string {
+	var b strings.Builder
+	for pos := 0; pos < len(text); pos++ {
+		n, digits := 0, 0
+		if text[pos] == 'x' && (pos == 0 || strings.IndexByte(" ,(", text[pos-1]) >= 0) {
+			for digits < 2 && pos+1+digits < len(text) && text[pos+1+digits] >= '0' && text[pos+1+digits] <= '9' {
+				n = 10*n + int(text[pos+1+digits]-'0')
+				digits++
+			}
+		}
+		if digits == 0 || n > 31 {
+			b.WriteByte(text[pos])
+			continue
+		}
+		b.WriteString(i.arch.RegName(arch.Reg(n)))
+		pos += digits
+	}
+	return b.String()
 }

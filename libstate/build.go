@@ -60,6 +60,12 @@ func Build(src Source) (*Table, []string) {
 	libs := make([]*Library, 0, len(b.mods))
 	for _, m := range b.mods {
 		b.finish(m)
+		// A library loaded below its file's addresses (vDSOs of old i386 kernels, whose
+		// files say 0xffffe000) has a negative bias: in 64 bits sums and differences
+		// with it do not wrap at 32.
+		if l := m.lib; b.src.Arch.WordSize == 4 && l.LoadBias > l.Start {
+			l.LoadBias |= 0xffffffff_00000000
+		}
 		libs = append(libs, m.lib)
 	}
 	return newTable(libs, trap, b.isDynamic()), b.warnings

@@ -323,3 +323,18 @@ func TestBuildOfMovedCode(t *testing.T) {
 	// 0x412000 in the file.
 	p.want("library /bin/prog bias 0x7effffbee000 [0x7f0000000000,0x7f0000001000) 1 maps\n")
 }
+
+// A vDSO of an old i386 kernel has the addresses that it lay at before kernels
+// moved it about. 0x8a7416 is 0xffffe416 in it, in whatever arithmetic.
+func TestBuildBelowTheFilesAddresses(t *testing.T) {
+	p := newProcess(t, arch.X86)
+	h := corebuild.Header{Class: 32, Order: binary.LittleEndian, Type: elffile.ET_DYN, Machine: elffile.EM_386, Progs: []elffile.Prog{
+		{Type: elffile.PT_LOAD, Flags: elffile.PF_R | elffile.PF_X, Vaddr: 0xffffe000, Filesz: 0x800, Memsz: 0x800, Align: 0x1000},
+	}}
+	p.mapping(0x8a7000, 0x8a8000, 0, rx, "", firstPage(h))
+	p.aux(libstate.ATSysinfoEhdr, 0x8a7000)
+	tab := p.want("vdso [vdso] bias 0xffffffff008a9000 [0x8a7000,0x8a8000) 1 maps header 0x8a7000\n")
+	if l, ok := tab.LibraryAt(0x8a7416); !ok || 0x8a7416-l.LoadBias != 0xffffe416 || l.LoadBias+0xffffe416 != 0x8a7416 {
+		t.Errorf("library %+v, %v", l, ok)
+	}
+}

@@ -85,7 +85,8 @@ type Mapping struct {
 type Library struct {
 	Path string // as the process named it; "[vdso]" for the vDSO
 	Kind Kind
-	// LoadBias is what to add to an address of the file to get the process's.
+	// LoadBias is what to add to an address of the file to get the process's, in
+	// 64-bit arithmetic; of 32-bit processes too, where it may be negative.
 	LoadBias arch.Address
 	// Start and End span all mappings of the library: [Start, End).
 	Start, End arch.Address

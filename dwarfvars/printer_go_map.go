@@ -122,7 +122,7 @@ func (it *goGroups) next() (uint64, bool) {
 		}
 		it.tables--
 		at, err := it.b.r.proc.ReadWord(it.dir)
-		it.dir += 8
+		it.dir += it.b.word()
 		if err != nil {
 			return 0, false
 		}

@@ -129,28 +129,18 @@ func cxxVector(b *builder, o *object, t *Type, depth int) *Value {
 	}
 	if n, ok := b.firstNum(o, "__size_"); ok {
 		room, _ := b.firstNum(o, "__cap_alloc_", "__cap_")
-		return b.bits(b.text(o, fmt.Sprintf("std::vector<bool> of length %d, capacity %d", n, room*8*size)), first, n)
+		return b.bits(o, first, n, room*8*size)
 	}
 	last, ok1 := b.num(o, "__end_")
 	end, ok2 := b.firstNum(o, "__end_cap_", "__cap_")
 	if !ok1 || !ok2 {
 		return nil
 	}
-	n, room := (last-first)/size, (end-first)/size
-	if int64(last-first) < 0 || end < last || n > 1<<40 {
-		return fail(o.typ, &CorruptExpression{errLength(int64(last-first) / int64(size))})
-	}
-	return b.run(b.text(o, fmt.Sprintf("std::vector of length %d, capacity %d", n, room)), elem, first, n, depth)
+	return b.vector(o, elem, size, first, last, end, depth)
 }
 
 func cxxArray(b *builder, o *object, t *Type, depth int) *Value {
-	p, ok := b.member(o, "__elems_")
-	if !ok {
-		return nil
-	}
-	v := b.value(&p, depth)
-	v.typ = o.typ
-	return v
+	return b.inner(o, "__elems_", depth)
 }
 
 func cxxDeque(b *builder, o *object, t *Type, depth int) *Value {
@@ -169,9 +159,8 @@ func cxxDeque(b *builder, o *object, t *Type, depth int) *Value {
 	if size < 256 {
 		per = 4096 / size
 	}
-	v := b.text(o, fmt.Sprintf("std::deque with %d element%s", n, plural(n)))
-	return b.sequence(v, elem, n, depth, func() (uint64, bool) {
-		block, err := b.r.proc.ReadWord(blocks + start/per*8)
+	return b.sequence(b.elementsText(o, "std::deque", n), elem, n, depth, func() (uint64, bool) {
+		block, err := b.r.proc.ReadWord(blocks + start/per*b.word())
 		at := block + start%per*size
 		start++
 		return at, err == nil
@@ -188,7 +177,7 @@ func cxxList(b *builder, o *object, t *Type, depth int) *Value {
 	if !ok {
 		return nil
 	}
-	return b.chain(o, "std::list", elem, first, head.addr, 8, up(16, b.align(elem)), depth)
+	return b.chain(o, "std::list", elem, first, head.addr, b.word(), up(2*b.word(), b.align(elem)), depth)
 }
 
 func cxxForwardList(b *builder, o *object, t *Type, depth int) *Value {
@@ -201,12 +190,8 @@ func cxxForwardList(b *builder, o *object, t *Type, depth int) *Value {
 	if !ok {
 		return nil
 	}
-	return b.chain(o, "std::forward_list", elem, first, 0, 0, up(8, b.align(elem)), depth)
+	return b.chain(o, "std::forward_list", elem, first, 0, 0, up(b.word(), b.align(elem)), depth)
 }
-
-// Layout of a node of a tree: left, right, parent, colour, and behind that the
-// element, in the padding where it fits.
-const cxxTreeValue = 25
 
 func cxxTree(b *builder, o *object, t *Type, depth int) *Value {
 	tree, ok := b.member(o, "__tree_")
@@ -219,31 +204,11 @@ func cxxTree(b *builder, o *object, t *Type, depth int) *Value {
 	if !ok || !ok2 || elem == nil {
 		return nil
 	}
-	v := b.text(o, fmt.Sprintf("%s with %d element%s", title(t), n, plural(n)))
-	off := up(cxxTreeValue, b.align(elem))
-	first := true
-	b.sequence(v, elem, n, depth, func() (uint64, bool) {
-		if !first {
-			var ok bool
-			if at, ok = b.following(at, 0, 8, 16); !ok {
-				return 0, false
-			}
-		}
-		first = false
-		return at + off, true
-	})
-	cxxPairs(v, t)
-	return v
-}
-
-// cxxPairs takes the elements of maps out of what wraps them.
-func cxxPairs(v *Value, t *Type) {
-	for i := range v.Parts {
-		if el := v.Parts[i].Value; el.Compound && len(el.Parts) == 1 && el.Err == nil && strings.Contains(t.name, "map") {
-			v.Parts[i].Value = el.Parts[0].Value
-		}
-	}
-	pairs(v, t)
+	// A node is its neighbours, its colour, and the element, in the padding where it
+	// fits.
+	w := b.word()
+	node := treeNode{left: 0, right: w, parent: 2 * w, value: up(3*w+1, b.align(elem))}
+	return pairs(b.tree(o, t, elem, n, at, node, depth), t)
 }
 
 func cxxHash(b *builder, o *object, t *Type, depth int) *Value {
@@ -261,16 +226,6 @@ func cxxHash(b *builder, o *object, t *Type, depth int) *Value {
 	if !ok {
 		return nil
 	}
-	v := b.text(o, fmt.Sprintf("%s with %d element%s", title(t), n, plural(n)))
-	off := up(16, b.align(elem)) // next, hash
-	b.sequence(v, elem, n, depth, func() (uint64, bool) {
-		if at == 0 {
-			return 0, false
-		}
-		here := at
-		at, _ = b.r.proc.ReadWord(at)
-		return here + off, true
-	})
-	cxxPairs(v, t)
-	return v
+	// A node is the next one's address, the hash, and the element.
+	return pairs(b.hashed(o, t, elem, n, at, up(2*b.word(), b.align(elem)), depth), t)
 }

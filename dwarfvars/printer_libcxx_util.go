@@ -105,14 +105,14 @@ func cxxSharedPtr(b *builder, o *object, t *Type, depth int) *Value {
 	}
 	text := "(empty)"
 	if block != 0 {
-		use, err := b.r.proc.ReadWord(block + 8)
-		weak, err2 := b.r.proc.ReadWord(block + 16)
+		use, err := b.r.proc.ReadWord(block + b.word())
+		weak, err2 := b.r.proc.ReadWord(block + 2*b.word())
 		switch {
 		case err != nil:
 			text = "<" + reason(err).Error() + ">"
 		case err2 != nil:
 			text = "<" + reason(err2).Error() + ">"
-		case use+1 == 0:
+		case b.r.arch.Truncate(use+1) == 0:
 			text = fmt.Sprintf("(expired, weak count %d)", int64(weak))
 		default:
 			text = fmt.Sprintf("(use count %d, weak count %d)", int64(use)+1, int64(weak))

@@ -17,10 +17,10 @@ func stdString(b *builder, o *object, t *Type, depth int) *Value {
 	}
 	n, ok := b.num(o, "_M_string_length")
 	if !ok {
-		const repSize = 24 // length, capacity, reference count
+		// In front of the characters: length, capacity, reference count.
 		var err error
-		if n, err = b.r.readInt(addr-repSize, 8, false); err != nil {
-			return fail(o.typ, err)
+		if n, err = b.r.proc.ReadWord(addr - 3*b.word()); err != nil {
+			return fail(o.typ, reason(err))
 		}
 	}
 	return b.lengthText(o, elem, addr, n)
@@ -51,11 +51,7 @@ func stdVector(b *builder, o *object, t *Type, depth int) *Value {
 	if !ok || !ok1 || !ok2 || !ok3 || size == 0 {
 		return nil
 	}
-	n, room := (last-first)/size, (end-first)/size
-	if int64(last-first) < 0 || end < last || n > 1<<40 {
-		return fail(o.typ, &CorruptExpression{errLength(int64(last-first) / int64(size))})
-	}
-	return b.run(b.text(o, fmt.Sprintf("std::vector of length %d, capacity %d", n, room)), elem, first, n, depth)
+	return b.vector(o, elem, size, first, last, end, depth)
 }
 
 // stdBitVector prints std::vector<bool>, which packs its elements.
@@ -67,32 +63,11 @@ func stdBitVector(b *builder, o, impl *object, depth int) *Value {
 	if !ok1 || !ok2 || !ok3 || !ok4 || last < first {
 		return nil
 	}
-	n := 8*(last-first) + bit
-	return b.bits(b.text(o, fmt.Sprintf("std::vector<bool> of length %d, capacity %d", n, 8*(end-first))), first, n)
-}
-
-// bits reads n packed elements from first on.
-func (b *builder) bits(v *Value, first, n uint64) *Value {
-	v.Compound = true
-	for i := range min(n, uint64(b.opts.MaxElements)) {
-		word, err := b.r.readInt(first+i/8, 1, false)
-		if err != nil {
-			return fail(v.typ, err)
-		}
-		v.Parts = append(v.Parts, Part{Value: &Value{Text: fmt.Sprint(word>>(i%8)&1 == 1)}})
-	}
-	v.More = n > uint64(len(v.Parts))
-	return v
+	return b.bits(o, first, 8*(last-first)+bit, 8*(end-first))
 }
 
 func stdArray(b *builder, o *object, t *Type, depth int) *Value {
-	p, ok := b.member(o, "_M_elems")
-	if !ok {
-		return nil
-	}
-	v := b.value(&p, depth)
-	v.typ = o.typ
-	return v
+	return b.inner(o, "_M_elems", depth)
 }
 
 func stdDeque(b *builder, o *object, t *Type, depth int) *Value {
@@ -124,15 +99,14 @@ func stdDeque(b *builder, o *object, t *Type, depth int) *Value {
 	if it.node == end.node {
 		n = (end.cur - it.cur) / size
 	} else {
-		n += ((end.node-it.node)/8-1)*per + (end.cur-end.first)/size
+		n += ((end.node-it.node)/b.word()-1)*per + (end.cur-end.first)/size
 	}
 	if n > 1<<40 || end.node < it.node {
 		return fail(o.typ, &CorruptExpression{errLength(n)})
 	}
-	v := b.text(o, fmt.Sprintf("std::deque with %d element%s", n, plural(n)))
-	return b.sequence(v, elem, n, depth, func() (uint64, bool) {
+	return b.sequence(b.elementsText(o, "std::deque", n), elem, n, depth, func() (uint64, bool) {
 		if it.cur == it.last {
-			it.node += 8
+			it.node += b.word()
 			first, err := b.r.proc.ReadWord(it.node)
 			if err != nil {
 				return 0, false
@@ -142,45 +116,6 @@ func stdDeque(b *builder, o *object, t *Type, depth int) *Value {
 		at := it.cur
 		it.cur += size
 		return at, true
-	})
-}
-
-func plural(n uint64) string {
-	if n == 1 {
-		return ""
-	}
-	return "s"
-}
-
-// chain walks a list of nodes up to its end, a node's address or 0, and counts
-// what can be shown of it. The next node's address lies at link in a node, the
-// element at off.
-func (b *builder) chain(o *object, name string, elem *Type, first, end, link, off uint64, depth int) *Value {
-	var nodes []uint64
-	more := false
-	for at := first; at != end && at != 0; {
-		if len(nodes) > b.opts.MaxElements {
-			more = true
-			break
-		}
-		nodes = append(nodes, at)
-		next, err := b.r.proc.ReadWord(at + link)
-		if err != nil {
-			break
-		}
-		at = next
-	}
-	if len(nodes) == 0 {
-		return b.text(o, "empty "+name)
-	}
-	text := fmt.Sprintf("%s of length %d", name, len(nodes))
-	if more {
-		text = fmt.Sprintf("%s of length %d or more", name, len(nodes))
-	}
-	i := 0
-	return b.sequence(b.text(o, text), elem, uint64(len(nodes)), depth, func() (uint64, bool) {
-		i++
-		return nodes[i-1] + off, true
 	})
 }
 
@@ -194,8 +129,7 @@ func stdList(b *builder, o *object, t *Type, depth int) *Value {
 	if !ok {
 		return nil
 	}
-	align := b.align(elem)
-	return b.chain(o, "std::list", elem, first, head.addr, 0, up(16, align), depth)
+	return b.chain(o, "std::list", elem, first, head.addr, 0, up(2*b.word(), b.align(elem)), depth)
 }
 
 func stdForwardList(b *builder, o *object, t *Type, depth int) *Value {
@@ -204,11 +138,8 @@ func stdForwardList(b *builder, o *object, t *Type, depth int) *Value {
 	if elem == nil || !ok {
 		return nil
 	}
-	return b.chain(o, "std::forward_list", elem, first, 0, 0, up(8, b.align(elem)), depth)
+	return b.chain(o, "std::forward_list", elem, first, 0, 0, up(b.word(), b.align(elem)), depth)
 }
-
-// up rounds n up to a multiple of align.
-func up(n, align uint64) uint64 { return (n + align - 1) / align * align }
 
 func stdInitializerList(b *builder, o *object, t *Type, depth int) *Value {
 	return b.slice(o, "std::initializer_list", depth, []string{"_M_array"}, []string{"_M_len"})
@@ -239,14 +170,4 @@ func (b *builder) slice(o *object, name string, depth int, pointer, length []str
 		return fail(o.typ, &CorruptExpression{errLength(n)})
 	}
 	return b.run(b.text(o, fmt.Sprintf("%s of length %d", name, n)), elem, first, n, depth)
-}
-
-func stdAdapter(b *builder, o *object, t *Type, depth int) *Value {
-	p, ok := b.member(o, "c")
-	if !ok {
-		return nil
-	}
-	v := b.value(&p, depth)
-	v.typ, v.Text = o.typ, title(t)+" wrapping: "+v.Text
-	return v
 }

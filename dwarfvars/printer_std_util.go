@@ -124,13 +124,6 @@ func (b *builder) pointing(o *object, text string, ptr *object, depth int) *Valu
 	return v
 }
 
-// Layout of the block that counts references: virtual table, then the two
-// counters. The owners together count as one weak reference.
-const (
-	useCount  = 8
-	weakCount = 12
-)
-
 func stdSharedPtr(b *builder, o *object, t *Type, depth int) *Value {
 	ptr, ok := b.member(o, "_M_ptr")
 	block, ok2 := b.num(o, "_M_refcount", "_M_pi")
@@ -144,8 +137,10 @@ func (b *builder) counts(block uint64) string {
 	if block == 0 {
 		return "(empty)"
 	}
-	use, err := b.r.readInt(block+useCount, 4, true)
-	weak, err2 := b.r.readInt(block+weakCount, 4, true)
+	// The block is the address of a virtual table and two counters of 4 bytes. The
+	// owners together count as one weak reference.
+	use, err := b.r.readInt(block+b.word(), 4, true)
+	weak, err2 := b.r.readInt(block+b.word()+4, 4, true)
 	switch {
 	case err != nil:
 		return "<" + err.Error() + ">"

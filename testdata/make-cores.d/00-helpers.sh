@@ -12,6 +12,9 @@ core_limit=unlimited            # ulimit -c
 stack_limit=8192                # ulimit -s, KiB
 core_filter=0x33                # /proc/PID/coredump_filter
 launcher=()                     # what starts the program, such as setarch -R
+gdb_limit=300                   # seconds gdb may take
+debugger=gdb                    # the gdb that knows the core's architecture
+ship_plain=262144               # what is larger, in bytes, is shipped compressed
 
 say() { echo "make-cores: $*" >&2; }
 
@@ -58,11 +61,11 @@ run() {
 }
 
 # ship FILE [AS]: puts a file of $dir among the shipped ones; what is larger
-# than 256 KiB goes compressed, as AS.zst.
+# than $ship_plain goes compressed, as AS.zst.
 ship() {
 	local from=$dir/$1 to=$stage/${2-$1}
 	mkdir -p "$(dirname "$to")"
-	if [ "$(stat -c %s "$from")" -gt 262144 ]; then
+	if [ "$(stat -c %s "$from")" -gt "$ship_plain" ]; then
 		zstd -q -f -19 "$from" -o "$to.zst"
 	else
 		cp "$from" "$to"
@@ -101,13 +104,13 @@ no_machine_paths() {
 # shipped libraries only. gdb is the documented oracle, not always right.
 record_gdb() {
 	local view=$dir/view commands=()
-	command -v gdb >/dev/null || { say "$case: no gdb, gdb.txt is empty"; return 0; }
+	command -v "$debugger" >/dev/null || { say "$case: no $debugger, gdb.txt is empty"; return 0; }
 	mkdir -p "$view" && cp -R "$out"/. "$view/" && cp "$dir/core" "$view/core"
 	find "$view" -name '*.zst' ! -name core.zst -exec zstd -q -d --rm {} \;
 	for command in "${extra_gdb[@]}" "file $1" "core-file core" "${backtrace[@]}"; do
 		commands+=(-ex "$command")
 	done
-	(cd "$view" && timeout 300 gdb -nx -q -batch -ex 'set width 0' -ex 'set sysroot '"$sysroot" \
+	(cd "$view" && timeout "$gdb_limit" "$debugger" -nx -q -batch -ex 'set width 0' -ex 'set sysroot '"$sysroot" \
 		-ex 'set solib-search-path .' -ex 'set debug-file-directory debug' \
 		-ex 'set print frame-arguments all' "${commands[@]}" 2>&1) 2>/dev/null |
 		sed -e "s#$here/##g" -e "s#$view/##g" -e 's/ *$//' \

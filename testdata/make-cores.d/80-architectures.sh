@@ -1,0 +1,92 @@
+# The same small programs on every architecture: src/arch. A line of the table
+# makes the cases LINE-crash-O0, LINE-crash-O1, LINE-signal, LINE-notables and
+# LINE-threads, in cores/LINE-CASE, with a case.json from src/arch where there is
+# none. Up to its first "-" a line is the name of an architecture, which may have
+# libraries in sysroot/ARCHITECTURE; a line with a "-" has no case threads.
+#
+#   line | compiler | what runs it: a qemu-user program, or "kernel" | flags
+arch_table='
+aarch64   | aarch64-linux-gnu-gcc   | qemu-aarch64 |
+arm       | arm-linux-gnueabihf-gcc | qemu-arm     | -marm
+arm-thumb | arm-linux-gnueabihf-gcc | qemu-arm     | -mthumb
+i386      | gcc                     | kernel       | -m32
+'
+# The largest program with a C library that is shipped, packed, in bytes.
+threads_limit=358400
+
+arch_lines() { sed -n 's/^\([a-z0-9_-]\+\) *|.*/\1/p' <<<"$arch_table"; }
+
+# arch_setup LINE: sets $compiler, $runner and $flags from the line, and what
+# the helpers need to know.
+arch_setup() {
+	local line
+	line=$(grep "^$1 *|" <<<"$arch_table")
+	IFS='|' read -r _ compiler runner flags <<<"$line"
+	read -r compiler <<<"$compiler"
+	read -r runner <<<"$runner"
+	read -ra flags <<<"$flags"
+	out=$here/cores/$case
+	sysroot=$here/sysroot/${1%%-*}
+	ship_plain=4096
+	gdb_limit=20
+	extra_gdb=('set print entry-values no') # gdb looks for them without end
+	backtrace=('thread apply all bt 40')
+	need "$compiler" objcopy zstd || return $?
+	[ "$runner" = kernel ] && return
+	debugger=gdb-multiarch
+	need "$runner"
+}
+
+# arch_bare OUTPUT SOURCE FLAG...: compiles a program without a C library.
+arch_bare() {
+	local output=$1 source=$2
+	shift 2
+	compile "$compiler" "${flags[@]}" "$@" -nostdlib -static -fno-stack-protector -fno-pie -no-pie \
+		-Wl,-z,noseparate-code -Wl,-z,max-page-size=4096 -Wl,--build-id=sha1 "arch/$source" -lgcc -o "$output"
+}
+
+# arch_run PROGRAM: runs it. qemu names the guest's core after the program and
+# the time, and dies of the same signal: what is called core is its own.
+arch_run() {
+	[ "$runner" = kernel ] && { run "$1"; return; }
+	launcher=("$runner")
+	rm -f "$dir"/qemu_*.core
+	run "$1"
+	rm -f "$dir/core"
+	mv "$dir"/qemu_*.core "$dir/core" 2>/dev/null || { say "$case: no core by $runner"; return 1; }
+}
+
+# arch_make PROGRAM: a core of it, shipped.
+arch_make() {
+	arch_run "$1" && ship "$1" || return 1
+	mkdir -p "$out" && [ -f "$out/case.json" ] || cp "$here/src/arch/$1.json" "$out/case.json"
+	finish "$1"
+}
+
+arch_crash-O0() { arch_bare crash crash.c -O0 -g -fasynchronous-unwind-tables && arch_make crash; }
+arch_crash-O1() { arch_bare crash crash.c -O1 -g -fasynchronous-unwind-tables && arch_make crash; }
+arch_signal() { arch_bare signal signal.c -O1 -g -fasynchronous-unwind-tables && arch_make signal; }
+
+# The chain's functions have neither tables nor symbols.
+arch_notables() {
+	arch_bare notables crash.c -O1 -DNO_TABLES -fno-asynchronous-unwind-tables -fno-unwind-tables -s && arch_make notables
+}
+
+# Of the C library's symbols only those stay that tell where a thread begins.
+arch_threads() {
+	compile "$compiler" "${flags[@]}" -O1 -g -static -pthread arch/threads.c -Wl,--build-id=sha1 -o threads || return 1
+	"${compiler%gcc}objcopy" --strip-unneeded -K main -K work -K parked -K leaf -K start_thread -K clone -K __clone \
+		-K __libc_start_main -K _start "$dir/threads" 2>/dev/null || strip -g "$dir/threads"
+	[ "$(zstd -q -19 -c "$dir/threads" | wc -c)" -le $threads_limit ] ||
+		{ say "skip $case: the program is larger than $threads_limit bytes"; return $skipped; }
+	arch_make threads
+}
+
+for arch_line in $(arch_lines); do
+	arch_cases=(crash-O0 crash-O1 signal notables)
+	[[ $arch_line == *-* ]] || arch_cases+=(threads)
+	for arch_case in "${arch_cases[@]}"; do
+		eval "make_$arch_line-$arch_case() { arch_setup $arch_line && arch_$arch_case; }"
+	done
+done
+unset arch_line arch_case arch_cases

@@ -1,0 +1,46 @@
+// A handler within a handler, and a crash in the second: the first on the stack
+// of touch, a leaf that faults; the second, without SA_SIGINFO, on an alternate
+// stack, after kill in the first.
+//   crash < on_alternate < signal < on_fault < signal < touch < work < main < _start
+#include "start.h"
+
+static char other_stack[16384] __attribute__((aligned(16)));
+
+own int crash(int *at, int value) {
+	*at = value;
+	return value + 1;
+}
+
+own void on_alternate(int number) {
+	int seen = number * 100;
+	use(seen);
+	crash((int *)0, seen);
+	use(seen);
+}
+
+own void on_fault(int number, void *info, void *context) {
+	int seen = number + 1;
+	use(seen);
+	use(info);
+	use(context);
+	send(SIGUSR2_);
+	use(seen);
+}
+
+own int touch(int *at) { return *at + 1; }
+
+own int work(int n) {
+	int before = n * 3;
+	use(before);
+	int got = touch((int *)0) + n;
+	use(before);
+	return got;
+}
+
+int main(void) {
+	static struct kernel_stack stack = {other_stack, 0, sizeof other_stack};
+	syscall4(NR_sigaltstack, (long)&stack, 0, 0, 0);
+	handle(SIGSEGV_, (void *)on_fault, SA_SIGINFO_ | SA_RESETHAND_ | SA_NODEFER_);
+	handle(SIGUSR2_, (void *)on_alternate, SA_ONSTACK_);
+	return work(5) + 1;
+}

@@ -1,0 +1,119 @@
+// What a program without a C library needs: an entry that calls main, system
+// calls, and signal handlers. One part for each architecture defines
+//   START        the instructions of _start, which call main and never return
+//   START_CFI    call frame information that says that _start has no caller
+//   syscall4     a system call
+//   NR_*         numbers of system calls
+//   RESTORER     optional: the instructions that a handler returns to, where the
+//                program has to bring them
+//   SIGACTION    optional: the members of the kernel's struct sigaction, where
+//                they are not those of asm-generic/signal.h
+// All of it is as small as it can be, so that a core and its program are.
+
+#if defined(__aarch64__)
+
+#define START "mov x29, #0\n mov x30, #0\n bl main\n mov x8, #93\n svc #0\n"
+#define START_CFI ".cfi_undefined x30\n"
+enum { NR_rt_sigaction = 134, NR_sigaltstack = 132, NR_getpid = 172, NR_kill = 129 };
+
+static inline long syscall4(long nr, long a, long b, long c, long d) {
+	register long x8 __asm__("x8") = nr;
+	register long x0 __asm__("x0") = a;
+	register long x1 __asm__("x1") = b;
+	register long x2 __asm__("x2") = c;
+	register long x3 __asm__("x3") = d;
+	__asm__ volatile("svc #0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3) : "memory");
+	return x0;
+}
+
+#elif defined(__arm__)
+
+// The assembler makes .ARM.exidx of its own directives.
+#ifdef __thumb__
+#define START ".thumb\n .thumb_func\n _start:\n .fnstart\n .cantunwind\n mov r11, #0\n mov lr, #0\n bl main\n mov r7, #1\n svc #0\n .fnend\n"
+#else
+#define START ".arm\n _start:\n .fnstart\n .cantunwind\n mov r11, #0\n mov lr, #0\n bl main\n mov r7, #1\n svc #0\n .fnend\n"
+#endif
+#define START_LABEL ""
+#define START_CFI ".cfi_undefined lr\n"
+// .ARM.exidx refers to the routines of an unwinder that nobody runs.
+void __aeabi_unwind_cpp_pr0(void) {}
+void __aeabi_unwind_cpp_pr1(void) {}
+enum { NR_rt_sigaction = 174, NR_sigaltstack = 186, NR_getpid = 20, NR_kill = 37 };
+
+// r7 may be the frame pointer: it is saved around the call.
+static inline long syscall4(long nr, long a, long b, long c, long d) {
+	register long r0 __asm__("r0") = a;
+	register long r1 __asm__("r1") = b;
+	register long r2 __asm__("r2") = c;
+	register long r3 __asm__("r3") = d;
+	register long ip __asm__("ip") = nr;
+	register long keep __asm__("r6");
+	__asm__ volatile("mov %1, r7\n mov r7, %2\n svc #0\n mov r7, %1"
+			 : "+r"(r0), "=&r"(keep) : "r"(ip), "r"(r1), "r"(r2), "r"(r3) : "memory");
+	return r0;
+}
+
+#elif defined(__i386__)
+
+#define START "xor %ebp, %ebp\n call main\n mov $1, %eax\n int $0x80\n"
+#define START_CFI ".cfi_undefined eip\n"
+enum { NR_rt_sigaction = 174, NR_sigaltstack = 186, NR_getpid = 20, NR_kill = 37 };
+
+static inline long syscall4(long nr, long a, long b, long c, long d) {
+	long result;
+	__asm__ volatile("int $0x80" : "=a"(result) : "0"(nr), "b"(a), "c"(b), "d"(c), "S"(d) : "memory");
+	return result;
+}
+
+#else
+#error "testdata/src/arch/start.h has no part for this architecture"
+#endif
+
+#ifndef START_LABEL
+#define START_LABEL "_start:\n"
+#endif
+#ifdef NO_TABLES
+#define CFI(text) ""
+#else
+#define CFI(text) text
+#endif
+
+__asm__(".text\n .globl _start\n .type _start, %function\n" CFI(".cfi_startproc\n" START_CFI)
+	START_LABEL START CFI(".cfi_endproc\n") ".size _start, . - _start\n");
+
+int main(void);
+
+// own is a function that stays a function with a frame and a call of its own.
+#define own __attribute__((noipa))
+// use keeps a variable until here.
+#define use(variable) __asm__ volatile("" : : "m"(variable))
+
+enum { SIGSEGV_ = 11, SIGUSR1_ = 10, SIGUSR2_ = 12 };
+#ifndef SA_SIGINFO_
+enum { SA_SIGINFO_ = 4, SA_ONSTACK_ = 0x08000000, SA_RESTORER_ = 0x04000000, SA_RESETHAND_ = 0x80000000, SA_NODEFER_ = 0x40000000 };
+#endif
+#ifndef SIGACTION
+#define SIGACTION void *handler; unsigned long flags; void *restorer; unsigned long mask[8 / sizeof(long)];
+#endif
+
+struct kernel_sigaction { SIGACTION };
+struct kernel_stack { void *base; int flags; unsigned long size; };
+
+#ifdef RESTORER
+void restorer(void);
+__asm__(".text\n .globl restorer\n restorer:\n" RESTORER);
+#define SET_RESTORER(action) (action).flags |= SA_RESTORER_, (action).restorer = (void *)restorer
+#else
+#define SET_RESTORER(action) (void)0
+#endif
+
+static inline void handle(int signal, void *handler, unsigned long flags) {
+	static struct kernel_sigaction action;
+	action.handler = handler;
+	action.flags = flags;
+	SET_RESTORER(action);
+	syscall4(NR_rt_sigaction, signal, (long)&action, 0, 8);
+}
+
+static inline void send(int signal) { syscall4(NR_kill, syscall4(NR_getpid, 0, 0, 0, 0), signal, 0, 0); }

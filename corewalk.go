@@ -19,6 +19,7 @@ import (
 	"github.com/corewalk/corewalk/internal/image"
 	"github.com/corewalk/corewalk/internal/mmapfile"
 	"github.com/corewalk/corewalk/internal/modules"
+	"github.com/corewalk/corewalk/internal/rewritten"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/steppers"
 	"github.com/corewalk/corewalk/symlookup"
@@ -138,6 +139,7 @@ func open(core *corestate.ELFCore, err error, path string, cfg *config) (*Target
 		_, t.libWarnings = core.BuildLibraries(t.images.ELF)
 		core.SetBacking(t.matched)
 		t.lookup = symlookup.New(core.LibraryTracker(), t.images.Image)
+		t.lookup.SetOriginal(t.original)
 	})
 	if fault != nil {
 		return nil, errors.Join(fault, t.Close())
@@ -152,6 +154,21 @@ func (t *Target) matched(lib *libstate.Library) *elffile.File {
 		return r.Image.ELF()
 	}
 	return nil
+}
+
+// rewritten is the relocated code of a library that Dyninst rewrote; nil for none.
+func (t *Target) rewritten(lib *libstate.Library) *rewritten.Code {
+	return t.images.Rewritten(t.core.Arch(), lib)
+}
+
+// original is the address of lib's file that the relocated code at pc was made from.
+func (t *Target) original(lib *libstate.Library, pc uint64) (uint64, bool) {
+	code := t.rewritten(lib)
+	if !code.Contains(pc) {
+		return 0, false
+	}
+	p, ok := code.Original(pc)
+	return p.Addr, ok && !p.Tramp
 }
 
 // ErrChanged says that a mapped file became shorter while it was read.
@@ -191,7 +208,7 @@ func (t *Target) SymbolLookup() unwind.SymbolLookup { return t.lookup }
 // symbols. Options replace or add to them: unwind.WithGroup replaces the group
 // together with its steppers.
 func (t *Target) NewWalker(opts ...unwind.Option) (*unwind.Walker, error) {
-	group, err := steppers.DefaultGroup(t.core.Arch(), t.images.Image)
+	group, err := steppers.DefaultGroup(t.core.Arch(), t.images.Image, steppers.WithRewritten(t.rewritten))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", t.path, err)
 	}

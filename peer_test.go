@@ -63,6 +63,11 @@ var peerDifferences = []peerDifference{
 	{fixture: "amd64-vars-go-O0", after: "runtime.mcall", why: "gdb does not know the bottom of a thread of Go"},
 	{fixture: "amd64-vars-go-O0", frame: "main.stop", why: "gdb takes the faulting instruction, to which sigpanic returns, for a call"},
 	{fixture: "amd64-vars-cxx-O2", frame: "containers<int>", why: "of several lines at one address gdb takes the one that begins a statement, of a function inlined there"},
+	{fixture: "amd64-wrong-cfi", after: "decoy", why: "gdb goes on to a return address of zero"},
+	{fixture: "amd64-rewritten-probe", after: "inner_dyninst", why: "gdb does not know instrumentation"},
+	{fixture: "amd64-rewritten-nopoint", after: "work_dyninst", why: "gdb does not know instrumentation"},
+	{fixture: "amd64-rewritten-copy", after: "-", why: "gdb has no unwind tables for relocated code"},
+	{fixture: "amd64-rewritten-tramp", after: "work_dyninst", why: "gdb does not know instrumentation"},
 	{fixture: "amd64-tail-ambiguous-O2", after: "sink", why: "gdb leaves out start, through which every one of the possible ways goes"},
 }
 

@@ -125,6 +125,22 @@ func (s *DebugStepper) apply(x *cfiScratch, row *cfi.Row, in, out *unwind.Frame)
 	return s.restore(x, row, cfa, in, out)
 }
 
+// stepAs steps from in as if it were at the process's address pc of lib, which has
+// the same stack layout.
+func (s *DebugStepper) stepAs(in, out *unwind.Frame, lib *libstate.Library, pc arch.Address) unwind.Status {
+	im := s.resolve(lib)
+	if im == nil {
+		return unwind.StatusNotMe
+	}
+	x := &cfiScratch{regs: calleeRegs{s.arch, in, in.SP()}}
+	row := &x.found[0].row
+	row.Bias = lib.LoadBias
+	if !s.rowAt(row, im, lib, pc, out) {
+		return unwind.StatusNotMe
+	}
+	return s.apply(x, row, in, out)
+}
+
 // goStep steps from a function of Go's runtime that the row alone does not lead
 // out of; false where it does after all.
 func (s *DebugStepper) goStep(x *cfiScratch, found *foundRow, in, out *unwind.Frame) (unwind.Status, bool) {

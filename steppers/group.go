@@ -1,16 +1,38 @@
 package steppers
 
 import (
+	"errors"
+
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
+
+// A GroupOption adds to the default steppers.
+type GroupOption func(*groupOptions)
+
+type groupOptions struct {
+	rewritten Rewritten
+}
+
+// WithRewritten tells of libraries that Dyninst rewrote, so that their relocated
+// code is walked through.
+func WithRewritten(code Rewritten) GroupOption {
+	return func(o *groupOptions) { o.rewritten = code }
+}
 
 // DefaultGroup returns a group with the steppers that walk an architecture's
 // stacks; ErrUnsupported for one that has none. resolve finds the files of
 // libraries. The group holds what was learned of the libraries it met, so make
 // one for each process.
-func DefaultGroup(a *arch.Arch, resolve Resolver) (*unwind.AddrRangeGroup, error) {
+func DefaultGroup(a *arch.Arch, resolve Resolver, opts ...GroupOption) (*unwind.AddrRangeGroup, error) {
+	var o groupOptions
+	for _, opt := range opts {
+		opt(&o)
+	}
 	g := unwind.NewAddrRangeGroup()
+	if err := addDyninst(g, a, resolve, o.rewritten); err != nil {
+		return nil, err
+	}
 	for _, make := range []func() (unwind.FrameStepper, error){
 		func() (unwind.FrameStepper, error) { return NewBottomOfStackStepper(a) },
 		func() (unwind.FrameStepper, error) { return NewSigHandlerStepper(a) },
@@ -28,4 +50,24 @@ func DefaultGroup(a *arch.Arch, resolve Resolver) (*unwind.AddrRangeGroup, error
 		}
 	}
 	return g, nil
+}
+
+// addDyninst adds the steppers for instrumented code, as far as the architecture has
+// them.
+func addDyninst(g *unwind.AddrRangeGroup, a *arch.Arch, resolve Resolver, code Rewritten) error {
+	frame, err := NewDyninstInstFrameStepper(a, code)
+	if errors.Is(err, unwind.ErrUnsupported) {
+		return nil
+	}
+	if err == nil {
+		err = g.RegisterStepper(frame)
+	}
+	if err != nil || code == nil {
+		return err
+	}
+	instr, err := NewDyninstInstrStepper(a, resolve, code)
+	if err != nil {
+		return err
+	}
+	return g.RegisterStepper(instr)
 }

@@ -36,6 +36,8 @@ type machine struct {
 	// goExit is the code of Go's runtime.goexit, to which goroutines return: to
 	// its second byte, as if the first had been a call.
 	goExit codePattern
+	// inst is nil where the instrumentation that Dyninst inserts is not known.
+	inst *instFrame
 }
 
 // machineOf returns a's description; nil when the steppers do not know a.

@@ -42,6 +42,7 @@ var x86 = machine{
 	contextEnd: codePattern{0x8d, 0x24, 0x9c, 0x83, 0x3c, 0x24, 0},
 	// nop; call runtime.goexit1.
 	goExit: codePattern{0x90, 0xe8},
+	inst:   &x86InstFrame,
 }
 
 // The signal frames of i386: struct sigframe_ia32 and struct rt_sigframe_ia32 of

@@ -25,6 +25,8 @@ import (
 type Lookup struct {
 	libs   libstate.LibraryState
 	images func(*libstate.Library) *image.Image
+	// original maps relocated code; nil for none.
+	original func(lib *libstate.Library, pc uint64) (uint64, bool)
 
 	calls sync.Map // unwind.Address -> answer
 	tails sync.Map // tailKey -> []unwind.Call
@@ -41,6 +43,22 @@ type tailKey struct{ ra, callee unwind.Address }
 // each, nil where there is none.
 func New(libs libstate.LibraryState, images func(*libstate.Library) *image.Image) *Lookup {
 	return &Lookup{libs: libs, images: images}
+}
+
+// SetOriginal tells what to look up instead of an address of lib's file: of code
+// that a tool relocated, the address that it was made from; false for other code.
+// It must be called before the first look-up.
+func (l *Lookup) SetOriginal(f func(lib *libstate.Library, pc uint64) (uint64, bool)) { l.original = f }
+
+// filePC is the address to look up in lib's file for addr.
+func (l *Lookup) filePC(lib *libstate.Library, addr unwind.Address) uint64 {
+	pc := addr - lib.LoadBias
+	if l.original != nil {
+		if orig, ok := l.original(lib, pc); ok {
+			return orig
+		}
+	}
+	return pc
 }
 
 // A Function is the value that LookupAtAddr keeps for an address.
@@ -89,7 +107,7 @@ func (l *Lookup) find(addr unwind.Address) ([]unwind.Call, error) {
 	if im == nil {
 		return nil, fmt.Errorf("no file for %s: %w", lib.Path, unwind.ErrNoSymbol)
 	}
-	pc := addr - lib.LoadBias
+	pc := l.filePC(lib, addr)
 	if calls := fromDWARF(im, pc, lib.LoadBias); len(calls) > 0 {
 		return calls, nil
 	}

@@ -33,7 +33,7 @@ func (l *Lookup) place(addr unwind.Address) (place, bool) {
 	if !ok {
 		return place{}, false
 	}
-	p := place{lib, l.images(lib), addr - lib.LoadBias}
+	p := place{lib, l.images(lib), l.filePC(lib, addr)}
 	return p, p.im.DWARF() != nil
 }
 

@@ -34,6 +34,7 @@ var floors = map[string]int{
 	"internal/modules":    2,
 	"libstate":            1,
 	"internal/image":      0,
+	"internal/rewritten":  0,
 	"internal/debugfind":  0,
 	"internal/debuginfod": 0,
 

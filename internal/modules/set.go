@@ -63,6 +63,8 @@ type Set struct {
 	byLib   sync.Map // *libstate.Library -> *setEntry, to find the entry without its key
 	mu      sync.Mutex
 	entries map[string]*setEntry
+
+	relocated sync.Map // *libstate.Library -> *relocated
 }
 
 type setEntry struct {

@@ -1,0 +1,307 @@
+package rewritten
+
+import (
+	"encoding/binary"
+	"errors"
+	"os"
+	"testing"
+
+	"github.com/corewalk/corewalk/internal/disasm"
+	"github.com/corewalk/corewalk/internal/elffile"
+	"github.com/corewalk/corewalk/internal/fixture"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// memory is bytes from an address on.
+type memory struct {
+	addr uint64
+	data []byte
+}
+
+func (m *memory) ReadMem(addr uint64, buf []byte) (int, error) {
+	if addr < m.addr || addr-m.addr >= uint64(len(m.data)) {
+		return 0, &arch.MemError{Addr: addr, Err: arch.ErrUnmapped}
+	}
+	if n := copy(buf, m.data[addr-m.addr:]); n < len(buf) {
+		return n, &arch.MemError{Addr: addr + uint64(n), Err: arch.ErrUnmapped}
+	}
+	return len(buf), nil
+}
+
+func (m *memory) ReadWord(addr uint64) (uint64, error) {
+	var b [8]byte
+	if _, err := m.ReadMem(addr, b[:]); err != nil {
+		return 0, err
+	}
+	return binary.LittleEndian.Uint64(b[:]), nil
+}
+
+const bias = 0x5555_0000_0000
+
+// open opens the rewritten program of the fixtures, with a trap map in memory.
+func open(tb testing.TB, data []byte) (*Code, *elffile.File) {
+	tb.Helper()
+	f, err := elffile.Parse(data)
+	if err != nil {
+		tb.Skip(err)
+	}
+	src := Source{File: f, Arch: arch.AMD64, SymbolAt: f.LookupSym, SymbolByName: f.SymByName, Bias: bias}
+	at, ok := f.DynValue(dtDyninst)
+	if ok {
+		from, _ := f.SymByName("tiny")
+		to, _ := f.SymByName("tiny_dyninst")
+		src.Mem = &memory{at + bias, trapMapBytes(0, bias+from.Value, bias+to.Value)}
+	}
+	return Open(src), f
+}
+
+func binaryOf(tb testing.TB) []byte {
+	tb.Helper()
+	data, err := os.ReadFile(fixture.Get(tb, "amd64-rewritten-probe").Binary(tb))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return data
+}
+
+func trapMapBytes(pos int32, words ...uint64) []byte {
+	le := binary.LittleEndian
+	b := le.AppendUint32(nil, trapSignature)
+	b = le.AppendUint32(b, uint32(len(words)/2))
+	b = le.AppendUint32(b, uint32(pos))
+	b = append(b, make([]byte, 20)...)
+	for _, w := range words {
+		b = le.AppendUint64(b, w)
+	}
+	return b
+}
+
+// TestOriginalOfEveryInstruction: every instruction of the originals but those that
+// anchors overwrote is found again once, in order, with the same bytes where these
+// do not depend on the place; and what is inserted counts as instrumentation.
+func TestOriginalOfEveryInstruction(t *testing.T) {
+	data := binaryOf(t)
+	c, f := open(t, data)
+	if c == nil {
+		t.Fatal("not seen to be rewritten")
+	}
+	for name, inserted := range map[string]int{"work": 8 + 39, "tiny": 1, "inner": 39} {
+		orig, _ := f.SymByName(name)
+		dup, _ := f.SymByName(name + suffix)
+		if c.Function(dup.Value) != name {
+			t.Errorf("%s: %q", name, c.Function(dup.Value))
+		}
+		next, extra := orig.Value, 0
+		for pc := dup.Value; pc < dup.Value+dup.Size; {
+			code, err := f.DataAt(pc, dup.Value+dup.Size-pc)
+			if err != nil {
+				t.Fatal(err)
+			}
+			in, err := disasm.Decode(arch.AMD64, code, pc)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, ok := c.Original(pc)
+			switch {
+			case !ok:
+				t.Errorf("%s: %#x is not known", name, pc)
+			case p.Tramp:
+				extra++
+				if p.Addr != next || p.Start > pc || p.Start < dup.Value {
+					t.Errorf("%s: instrumentation at %#x from %#x, before %#x; want %#x", name, pc, p.Start, p.Addr, next)
+				}
+			case p.Addr != next:
+				t.Errorf("%s: %#x comes from %#x, want %#x", name, pc, p.Addr, next)
+			default:
+				if last, ok := c.Original(pc + uint64(in.Len) - 1); !ok || last.Addr < p.Addr || last.Addr >= p.Addr+uint64(in.Len) {
+					t.Errorf("%s: last byte of %#x from %#x, %v", name, pc, last.Addr, ok)
+				}
+				next += origLen(in)
+			}
+			pc = in.Next()
+		}
+		if next != orig.Value+orig.Size {
+			t.Errorf("%s: mapped up to %#x of %#x", name, next, orig.Value+orig.Size)
+		}
+		if extra != inserted {
+			t.Errorf("%s: %d inserted instructions, want %d", name, extra, inserted)
+		}
+	}
+}
+
+// origLen is the length that an instruction of the copies has in the original.
+func origLen(in disasm.Inst) uint64 {
+	if in.Kind == disasm.CondJump {
+		return 2 // long in the copy
+	}
+	return uint64(in.Len)
+}
+
+// TestOpen: what is rewritten, and what is not.
+func TestOpen(t *testing.T) {
+	data := binaryOf(t)
+	whole, f := open(t, data)
+	if whole.Contains(f.Entry) || !whole.Contains(f.Section(sectionName).Addr) {
+		t.Error("original and relocated code are mixed up")
+	}
+	// Without section headers the trap map's target tells.
+	cut := append([]byte(nil), data...)
+	binary.LittleEndian.PutUint64(cut[40:], 0)
+	binary.LittleEndian.PutUint16(cut[60:], 0)
+	g, err := elffile.Parse(cut)
+	if err != nil {
+		t.Fatal(err)
+	}
+	src := whole.src
+	src.File = g
+	if c := Open(src); c != nil { // one segment has both, so that nothing tells them apart
+		t.Errorf("relocated code %#x to %#x in the segment of the original", c.start, c.end)
+	}
+	src.Mem = nil
+	if Open(src) != nil || Open(Source{}) != nil {
+		t.Error("rewritten without a sign of it")
+	}
+	var none *Code
+	if none.Contains(0) {
+		t.Error("no code contains an address")
+	}
+}
+
+// TestTrapMap: registered and unregistered maps, and damaged ones.
+func TestTrapMap(t *testing.T) {
+	read := func(b []byte) ([]Trap, error) {
+		return ReadTrapMap(&memory{0x4030 + bias, b}, arch.AMD64, 0x4030, bias)
+	}
+	for _, tc := range []struct {
+		name  string
+		bytes []byte
+		want  int
+		ok    bool
+	}{
+		{"registered", trapMapBytes(0, bias+0x1000, bias+0x2000, bias+0x1008, bias+0x2010), 2, true},
+		{"not registered", trapMapBytes(-1, 0x1000, 0x2000, 0x1008, 0x2010), 2, true},
+		{"empty", trapMapBytes(0), 0, true},
+		{"cut", trapMapBytes(0, bias+0x1000, bias+0x2000, bias+0x1008, bias+0x2010)[:trapHeaderSize+20], 1, false},
+		{"cut header", trapMapBytes(0)[:20], 0, false},
+	} {
+		traps, err := read(tc.bytes)
+		if len(traps) != tc.want || (err == nil) != tc.ok {
+			t.Errorf("%s: %d entries, %v", tc.name, len(traps), err)
+		}
+		if len(traps) > 0 && traps[0] != (Trap{0x1000, 0x2000}) {
+			t.Errorf("%s: %#x", tc.name, traps[0])
+		}
+	}
+	if _, err := read(make([]byte, 64)); !errors.Is(err, ErrTrapMap) {
+		t.Errorf("no signature: %v", err)
+	}
+	huge := trapMapBytes(0)
+	binary.LittleEndian.PutUint32(huge[4:], 1<<32-1)
+	if traps, err := read(append(huge, make([]byte, 1<<21)...)); len(traps) != maxTraps || err != nil {
+		t.Errorf("%d entries, %v", len(traps), err)
+	}
+}
+
+// TestAmbiguous: where an inserted instruction is the same as the original's
+// neighbour, neither is claimed.
+func TestAmbiguous(t *testing.T) {
+	data := append([]byte(nil), binaryOf(t)...)
+	_, f := open(t, data)
+	dup, _ := f.SymByName("tiny" + suffix)
+	off, _ := f.VaddrToOff(dup.Value)
+	// tiny_dyninst: sub $8,%rsp; call inner; then twice add $8,%rsp where the
+	// original has one; ret. What remains of the inserted instruction is padded.
+	copy(data[off+9:], []byte{0x48, 0x83, 0xc4, 8, 0x48, 0x83, 0xc4, 8, 0xc3, 0xcc, 0xcc, 0xcc})
+	c, _ := open(t, data)
+	if p, ok := c.Original(dup.Value + 4); !ok || p.Tramp {
+		t.Errorf("the call: %+v, %v", p, ok)
+	}
+	for _, at := range []uint64{9, 13} {
+		if p, ok := c.Original(dup.Value + at); ok {
+			t.Errorf("offset %d claims to be %+v", at, p)
+		}
+	}
+	if p, ok := c.Original(dup.Value + 17); !ok || p.Tramp {
+		t.Errorf("the ret: %+v, %v", p, ok)
+	}
+}
+
+// TestEffect: what instrumentation has done to the stack, instruction by
+// instruction.
+func TestEffect(t *testing.T) {
+	c, f := open(t, binaryOf(t))
+	work, _ := f.SymByName("work" + suffix)
+	inner, _ := f.SymByName("inner" + suffix)
+	for _, tc := range []struct {
+		start, off uint64
+		sp         int64
+		saved      int
+		hasSP, fp  bool
+	}{
+		{work.Value, 0, 0, 0, true, false},
+		{work.Value, 8 - 3, 128, 0, true, false}, // lea -128(%rsp),%rsp is 5 bytes long
+		{work.Value, 6, 136, 1, true, false},
+		{work.Value, 7, 144, 2, true, false},
+		{inner.Value, 5 + 14, 208, 9, true, false}, // nine pushes and the flags
+	} {
+		e, ok := c.Effect(tc.start, tc.start+tc.off)
+		if !ok || e.SP != tc.sp || len(e.Saved) != tc.saved || e.HasSP != tc.hasSP || e.HasFP != tc.fp {
+			t.Errorf("%#x: %+v, %v; want %+v", tc.off, e, ok, tc)
+		}
+	}
+	if _, ok := c.Effect(f.Entry, f.Entry+4); ok {
+		t.Error("an effect of original code")
+	}
+}
+
+func FuzzTrapMap(f *testing.F) {
+	f.Add(trapMapBytes(0, bias+0x1000, bias+0x2000), uint64(0x4030), uint64(bias))
+	f.Add(trapMapBytes(-1, 0x1000, 0x2000)[:40], uint64(0x4030), uint64(0))
+	f.Fuzz(func(t *testing.T, data []byte, addr, bias uint64) {
+		for _, a := range []*arch.Arch{arch.AMD64, arch.X86, arch.PPC64} {
+			traps, _ := ReadTrapMap(&memory{a.Truncate(addr + bias), data}, a, addr, bias)
+			if len(traps)*2*a.WordSize > len(data) {
+				t.Fatalf("%d entries from %d bytes", len(traps), len(data))
+			}
+		}
+	})
+}
+
+// FuzzOriginal damages the rewritten program.
+func FuzzOriginal(f *testing.F) {
+	data := binaryOf(f)
+	f.Add(uint16(0), []byte{})
+	f.Add(uint16(0x1240), []byte{0xe9, 0, 0, 0, 0, 0xe9, 1, 2})
+	f.Add(uint16(0x12a0), []byte{0x48, 0x8d, 0x64, 0x24, 0x80, 0x48, 0x83, 0xe4, 0xe0})
+	f.Fuzz(func(t *testing.T, at uint16, patch []byte) {
+		damaged := append([]byte(nil), data...)
+		if int(at) < len(damaged) {
+			copy(damaged[at:], patch)
+		}
+		c, file := open(t, damaged)
+		if c == nil {
+			return
+		}
+		for addr := c.start; addr < min(c.end, c.start+0x400); addr++ {
+			p, ok := c.Original(addr)
+			if ok && !p.Tramp && c.Contains(p.Addr) {
+				t.Fatalf("%#x comes from relocated code, %#x", addr, p.Addr)
+			}
+			if ok && p.Tramp {
+				c.Effect(p.Start, addr)
+			}
+		}
+		_ = file
+	})
+}
+
+func BenchmarkMap(b *testing.B) {
+	data := binaryOf(b)
+	for b.Loop() {
+		c, f := open(b, data)
+		s, _ := f.SymByName("work" + suffix)
+		if _, ok := c.Original(s.Value); !ok {
+			b.Fatal("not mapped")
+		}
+	}
+}

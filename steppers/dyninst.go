@@ -1,0 +1,136 @@
+package steppers
+
+import (
+	"fmt"
+
+	"github.com/corewalk/corewalk/internal/rewritten"
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// A Rewritten returns the relocated code of a library that Dyninst rewrote; nil for
+// other libraries. It must allow concurrent use.
+type Rewritten func(lib *libstate.Library) *rewritten.Code
+
+// relocated is where a frame is in the relocated code of a library.
+type relocated struct {
+	lib   *libstate.Library
+	code  *rewritten.Code
+	addr  uint64 // the frame's lookup address, in the file
+	place rewritten.Place
+	known bool // place is
+}
+
+// relocatedAt finds the frame in relocated code; false when it is in none.
+func relocatedAt(find Rewritten, in *unwind.Frame) (relocated, bool) {
+	r := relocated{lib: libraryAt(in.Walker().ProcessState(), in.LookupAddr())}
+	if r.lib == nil || find == nil {
+		return r, false
+	}
+	r.code = find(r.lib)
+	r.addr = in.LookupAddr() - r.lib.LoadBias
+	if !r.code.Contains(r.addr) {
+		return r, false
+	}
+	r.place, r.known = r.code.Original(r.addr)
+	return r, true
+}
+
+// DyninstInstrStepper walks through the relocated code of a binary that Dyninst
+// rewrote. That has no call frame information; but each instruction's stack is laid
+// out as at the original instruction, whose call frame information is used. The
+// caller is one in relocated code again, or in code that was not instrumented.
+//
+// Of instrumentation without a frame of its own, where a thread was interrupted, it
+// takes back what the instructions up to there have pushed. Instrumentation with a
+// frame is DyninstInstFrameStepper's.
+type DyninstInstrStepper struct {
+	arch  *arch.Arch
+	debug *DebugStepper
+	code  Rewritten
+}
+
+// NewDyninstInstrStepper returns the stepper for an architecture; ErrBadParam
+// without a resolver or without code.
+func NewDyninstInstrStepper(a *arch.Arch, resolve Resolver, code Rewritten) (*DyninstInstrStepper, error) {
+	debug, err := NewDebugStepper(a, resolve)
+	if err != nil {
+		return nil, err
+	}
+	if code == nil {
+		return nil, fmt.Errorf("dyninst stepper without relocated code: %w", unwind.ErrBadParam)
+	}
+	return &DyninstInstrStepper{a, debug, code}, nil
+}
+
+// Name implements unwind.FrameStepper.
+func (s *DyninstInstrStepper) Name() string { return "DyninstInstr" }
+
+// Priority implements unwind.FrameStepper.
+func (s *DyninstInstrStepper) Priority() uint32 { return unwind.PriorityDyninstr }
+
+// CallerFrame implements unwind.FrameStepper.
+func (s *DyninstInstrStepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
+	r, ok := relocatedAt(s.code, in)
+	if !ok {
+		return unwind.StatusNotMe
+	}
+	switch {
+	case !r.known:
+		out.Notef("what the relocated code at %#x was made from is not known", r.addr)
+		return unwind.StatusNotMe
+	case r.place.Tramp:
+		return s.fromTramp(&r, in, out)
+	}
+	out.Notef("relocated from %#x of the original code", r.place.Addr)
+	status := s.debug.stepAs(in, out, r.lib, r.place.Addr+r.lib.LoadBias)
+	if status == unwind.StatusSuccess {
+		out.SetTrust(unwind.TrustInstrumentation)
+	}
+	return status
+}
+
+// fromTramp steps from instrumentation that has no frame, to the instruction that
+// it precedes.
+func (s *DyninstInstrStepper) fromTramp(r *relocated, in, out *unwind.Frame) unwind.Status {
+	if !interrupted(in) || r.place.Addr == 0 {
+		return unwind.StatusNotMe
+	}
+	e, ok := r.code.Effect(r.place.Start, r.addr)
+	if !ok || !e.HasSP || e.HasFP {
+		out.Notef("instrumentation at %#x: where the stack was before is not known", r.addr)
+		return unwind.StatusNotMe
+	}
+	out.ForgetRegs()
+	keepRegs(&e, in.SP(), in, out)
+	out.SetReg(s.arch.PC, r.place.Addr+r.lib.LoadBias, unwind.Location{})
+	out.SetSP(in.SP() + uint64(e.SP))
+	instrumented(in.SP()+uint64(e.SP), out)
+	return unwind.StatusSuccess
+}
+
+// keepRegs gives out the registers that instrumentation has saved, relative to
+// base, or has not changed.
+func keepRegs(e *rewritten.Effect, base arch.Address, in, out *unwind.Frame) {
+	p := in.Walker().ProcessState()
+	for r := range arch.Reg(p.Arch().NumRegs()) {
+		if v, loc, ok := in.Reg(r); ok && !e.Written.Has(r) && r != p.Arch().PC && r != p.Arch().SP {
+			out.SetReg(r, v, loc)
+		}
+	}
+	for _, saved := range e.Saved {
+		at := base + uint64(saved.Off)
+		if v, err := p.ReadWord(at); err == nil {
+			out.SetReg(saved.Reg, v, unwind.AtAddress(at))
+		}
+	}
+}
+
+// instrumented finishes out, the frame that is instrumented; cfa is where the
+// instrumentation's stack began.
+func instrumented(cfa arch.Address, out *unwind.Frame) {
+	out.SetNonCall(true)
+	out.SetCalleeCFA(cfa)
+	out.SetTrust(unwind.TrustInstrumentation)
+}

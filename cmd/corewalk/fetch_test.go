@@ -291,7 +291,7 @@ func TestRealServer(t *testing.T) {
 	}
 	// Beside a server that has nothing and one that lies.
 	t.Setenv("DEBUGINFOD_CACHE_PATH", filepath.Join(t.TempDir(), "cache"))
-	lies := serve(t, map[string]string{packID + "/debuginfo": filepath.Join(dir, "executable")})
+	lies := serve(t, map[string]string{packID + "/debuginfo": fixture.Get(t, "amd64-pie").Binary(t)})
 	t.Setenv("DEBUGINFOD_URLS", strings.Join([]string{serve(t, nil).URL, lies.URL, url}, " "))
 	if status, out, errs := fetchRun(t, context.Background()); status != exitComplete || errs != "" || !strings.Contains(out, inlinedLine) {
 		t.Errorf("of three servers: status %d, %s\n%s", status, errs, out)

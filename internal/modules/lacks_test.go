@@ -83,3 +83,34 @@ func TestFetchError(t *testing.T) {
 		t.Error("what failed may exist")
 	}
 }
+
+// noting has nothing, and notes what it is asked for.
+type noting struct{ kinds *[]string }
+
+func (n noting) Fetch(_ context.Context, _ []byte, kind string) (string, error) {
+	*n.kinds = append(*n.kinds, kind)
+	return "", &debugfind.FetchError{Text: "not there"}
+}
+
+// The debug file of a library that no server has is asked for when the library is
+// named or walked through, not when only its code is looked at; and once.
+func TestObtainCode(t *testing.T) {
+	var kinds []string
+	finder := debugfind.New(debugfind.Options{Fetcher: noting{&kinds}, DebugDirs: []string{t.TempDir()}})
+	set := modules.NewSet(image.NewCache(finder), finder, block(nil), false)
+	lib := &libstate.Library{Path: "/none", BuildID: []byte{1, 2, 3, 4}}
+	for range 2 {
+		set.Obtain(lib)
+	}
+	if !slices.Equal(kinds, []string{debugfind.KindExecutable}) || !set.Lacks(lib) {
+		t.Errorf("for its code: %q", kinds)
+	}
+	for range 2 {
+		if set.Image(lib) != nil {
+			t.Error("an image of nothing")
+		}
+	}
+	if !slices.Equal(kinds, []string{debugfind.KindExecutable, debugfind.KindDebugInfo}) || set.Lacks(lib) {
+		t.Errorf("asked for %q", kinds)
+	}
+}

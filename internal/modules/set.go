@@ -73,7 +73,9 @@ type setEntry struct {
 	debugOnly []*image.Image // debug files of the library that were found on the way
 
 	fetchOnce sync.Once
+	debugOnce sync.Once
 	fetched   atomic.Pointer[Resolution] // what fetching came to; nil before
+	debugDone atomic.Bool                // its debug file has been asked for, too
 }
 
 // NewSet returns a set whose files come from cache and finder. mem is the dump's
@@ -84,8 +86,28 @@ func NewSet(cache *image.Cache, finder *debugfind.Finder, mem arch.Memory, force
 }
 
 // Image returns the image of lib, or nil. Where no directory has the file it is
-// fetched.
-func (s *Set) Image(lib *libstate.Library) *image.Image { return s.Obtain(lib).Image }
+// fetched; where no server has it either, its debug file.
+func (s *Set) Image(lib *libstate.Library) *image.Image {
+	if im := s.Obtain(lib).Image; im != nil {
+		return im
+	}
+	e := s.resolved(lib)
+	if !s.fetches(lib) {
+		return nil
+	}
+	e.debugOnce.Do(func() {
+		defer e.debugDone.Store(true)
+		r := s.Resolve(lib)
+		r.useDebugFile(s.fetchDebugFile(lib))
+		e.fetched.Store(&r)
+	})
+	return s.Resolve(lib).Image
+}
+
+// fetches reports whether servers can be asked for files of lib.
+func (s *Set) fetches(lib *libstate.Library) bool {
+	return lib.Kind != libstate.VDSO && s.finder.Fetches(lib.BuildID)
+}
 
 // ELF returns the binary of lib, or nil. It fetches nothing.
 func (s *Set) ELF(lib *libstate.Library) *elffile.File { return s.Resolve(lib).Image.ELF() }
@@ -101,10 +123,10 @@ func (s *Set) Resolve(lib *libstate.Library) Resolution {
 	return e.res
 }
 
-// Obtain is Resolve, but a file that no directory has is fetched.
+// Obtain is Resolve, but a binary that no directory has is fetched.
 func (s *Set) Obtain(lib *libstate.Library) Resolution {
 	e := s.resolved(lib)
-	if e.res.Match == Matched || e.res.Match == NoID || lib.Kind == libstate.VDSO || !s.finder.Fetches(lib.BuildID) {
+	if e.res.Match == Matched || e.res.Match == NoID || !s.fetches(lib) {
 		return e.res
 	}
 	e.fetchOnce.Do(func() {
@@ -125,16 +147,19 @@ func (s *Set) Lacks(lib *libstate.Library) bool {
 	if r := e.fetched.Load(); r != nil {
 		res = *r
 	} else if res.Match != Matched && res.Match != NoID {
-		return lib.Kind != libstate.VDSO && s.finder.Fetches(lib.BuildID)
+		return s.fetches(lib)
 	}
-	return res.Image != nil && res.Image.Unfetched()
+	if res.Image == nil {
+		return s.fetches(lib) && !e.debugDone.Load()
+	}
+	return res.Image.Unfetched()
 }
 
 // Unreachable lists the servers that could not be asked so far, each with the
 // reason.
 func (s *Set) Unreachable() []string { return s.finder.Unreachable() }
 
-// fetch asks the servers for the file of a library.
+// fetch asks the servers for the binary of a library.
 func (s *Set) fetch(lib *libstate.Library, e *setEntry) Resolution {
 	res := e.res
 	path, err := s.finder.Fetch(lib.BuildID, debugfind.KindExecutable)
@@ -152,9 +177,6 @@ func (s *Set) fetch(lib *libstate.Library, e *setEntry) Resolution {
 		res.Why += "; "
 	}
 	res.Why += err.Error()
-	if res.Image == nil {
-		res.useDebugFile(s.fetchDebugFile(lib))
-	}
 	return res
 }
 

@@ -143,15 +143,15 @@ func (s *FrameFuncStepper) link(in *unwind.Frame) (arch.Address, bool) {
 	return v, ok
 }
 
-// mayReturnTo reports whether a frame that a frame pointer leads to may return to
-// ra although no call is seen before it: code that is not to be had, or the
+// mayReturnTo reports whether a frame that is known otherwise may return to ra
+// although no call is seen before it: code that is not to be had, or the
 // restorer to which signal handlers return.
-func (s *FrameFuncStepper) mayReturnTo(p unwind.ProcessState, ra arch.Address) bool {
+func mayReturnTo(m *machine, p unwind.ProcessState, ra arch.Address) bool {
 	if unreadCode(p, ra) {
 		return true
 	}
-	for i := range s.m.restorers {
-		if ok, _ := s.m.restorers[i].code.at(p, s.m.arch, ra); ok && isCode(p, ra) {
+	for i := range m.restorers {
+		if ok, _ := m.restorers[i].code.at(p, m.arch, ra); ok && isCode(p, ra) {
 			return true
 		}
 	}
@@ -189,7 +189,7 @@ func (s *FrameFuncStepper) accept(at frameAt, in, out *unwind.Frame) unwind.Stat
 		return unwind.StatusNotMe
 	}
 	ra := codePointer(in.Walker(), raw)
-	if _, ok := callBefore(p, ra); !ok && !(at.hasFP && s.mayReturnTo(p, ra)) {
+	if _, ok := callBefore(p, ra); !ok && !(at.hasFP && mayReturnTo(s.m, p, ra)) {
 		if out.Tracing() {
 			out.Notef("%#x, at %s, does not follow a call", ra, raLoc.Describe(a))
 		}

@@ -39,6 +39,7 @@ func DefaultGroup(a *arch.Arch, resolve Resolver, opts ...GroupOption) (*unwind.
 		func() (unwind.FrameStepper, error) { return NewDebugStepper(a, resolve) },
 		func() (unwind.FrameStepper, error) { return NewWildPCStepper(a) },
 		func() (unwind.FrameStepper, error) { return NewFrameFuncStepper(a, nil) },
+		func() (unwind.FrameStepper, error) { return NewAnalysisStepper(a, resolve) },
 		func() (unwind.FrameStepper, error) { return NewStepperWanderer(a, nil) },
 	} {
 		s, err := make()

@@ -56,6 +56,8 @@ type Image struct {
 	goOnce  sync.Once
 	goFuncs map[uint64]GoFunc
 
+	flows flowCache
+
 	warnMu   sync.Mutex
 	warnings []string
 }

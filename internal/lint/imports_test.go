@@ -43,6 +43,7 @@ var floors = map[string]int{
 	"internal/dwarf/op":  -1,
 	"internal/elffile":   -1,
 	"internal/disasm":    -1,
+	"internal/stackflow": -1,
 	"internal/decomp":    -1,
 	"demangle":           -1,
 	"unwind/arch":        -2,
@@ -58,6 +59,7 @@ var sideways = map[string][]string{
 	"internal/image":      {"internal/debugfind"},
 	"internal/debuginfod": {"internal/debugfind"},
 	"internal/dwarf/cfi":  {"internal/dwarf/op"},
+	"internal/stackflow":  {"internal/disasm"},
 }
 
 // forbidden are imports that a room must not have although they go downward.

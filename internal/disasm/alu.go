@@ -1,0 +1,38 @@
+package disasm
+
+import "github.com/corewalk/corewalk/unwind/arch"
+
+// An ALUOp is an arithmetic operation that following the stack pointer and
+// tables of jumps needs to know.
+type ALUOp uint8
+
+// The operations. dst, a and b are general registers.
+const (
+	NoALU     ALUOp = iota
+	ALUAdd          // dst = a + b
+	ALUSub          // dst = a - b
+	ALUAddImm       // dst = a + imm; subtractions of constants are such
+	ALUAndImm       // dst = a & imm
+	ALUCmp          // flags of a - b
+	ALUCmpImm       // flags of a - imm
+)
+
+// ALU says what an instruction whose Kind is Other computes, all of the operands
+// being registers of Size bytes or the constant imm. It answers NoALU for
+// everything else.
+func (i *Inst) ALU() (op ALUOp, dst, a, b arch.Reg, imm int64) {
+	if i.Kind == Other {
+		switch familyOf(i.arch) {
+		case arch.FamilyX86:
+			return i.x86ALU()
+		}
+	}
+	return NoALU, arch.NoReg, arch.NoReg, arch.NoReg, 0
+}
+
+// UpToEqual reports whether a conditional jump treats operands that are equal as
+// it treats a first one that is below the second: unsigned "above" and "below or
+// equal".
+func (i *Inst) UpToEqual() bool {
+	return i.Kind == CondJump && familyOf(i.arch) == arch.FamilyX86 && i.x86UpToEqual()
+}

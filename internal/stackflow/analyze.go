@@ -1,0 +1,168 @@
+package stackflow
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// A Func is what an analysis found out about a function. It is immutable.
+type Func struct {
+	Start uint64
+	// Tails are the addresses that the function jumps to for good, by direct
+	// jumps; TailsUnknown, that there may be others.
+	Tails        []uint64
+	TailsUnknown bool
+	// Returns reports whether control can reach a return, as far as is known.
+	Returns bool
+
+	runs []run
+	rows []Row
+	// longest is the most bytes of a run: runs that begin farther before an
+	// address do not reach it.
+	longest uint64
+}
+
+// A run is code whose instructions all have one row.
+type run struct {
+	start, end uint64
+	row        int32
+	soft       bool
+}
+
+var pool = sync.Pool{New: func() any { return &analysis{} }}
+
+// maxRounds is how often an analysis starts again because of tables of jumps.
+const maxRounds = 8
+
+// Analyze follows the function that begins at start, a code pointer. end is
+// where it ends at most, 0 where that is not known: control that reaches end
+// after a call has come from one that does not return. Analyze answers nil where
+// there is no code, or too much of it.
+func Analyze(a *arch.Arch, code Code, start, end uint64) *Func {
+	x := pool.Get().(*analysis)
+	defer x.release()
+	x.reset(a, code, start, end)
+	x.explore(x.start)
+	for range maxRounds {
+		x.split()
+		if x.full || len(x.ops) == 0 || !x.solve() {
+			return nil
+		}
+		if !x.exploreTables() {
+			return x.result()
+		}
+	}
+	return nil
+}
+
+func (a *analysis) reset(ar *arch.Arch, code Code, start, end uint64) {
+	if a.index == nil {
+		a.index, a.jumps = map[uint64]*page{}, map[int32][]uint64{}
+	}
+	a.machine = machineOf(ar)
+	a.graph = graph{m: &a.machine, code: code, start: start, end: end, ops: a.ops[:0], index: a.index, work: a.work[:0],
+		free: a.free, tails: a.tails[:0]}
+	if ar.Mode != arch.NoReg {
+		a.mode = start & 1
+		a.start = start &^ 1
+	}
+	a.ntargets = 0
+	a.rows = rowBuilder{}
+}
+
+// maxPooled bounds the memory that is kept for the next analysis, in
+// instructions.
+const maxPooled = 1 << 14
+
+func (a *analysis) release() {
+	if len(a.ops) > maxPooled {
+		return
+	}
+	for _, p := range a.index {
+		a.free = append(a.free, p)
+	}
+	clear(a.index)
+	clear(a.jumps)
+	a.last, a.window, a.code = nil, nil, nil
+	a.rows = rowBuilder{}
+	pool.Put(a)
+}
+
+// exploreTables decodes the code that tables of jumps lead to, and answers
+// whether there was any new.
+func (a *analysis) exploreTables() bool {
+	before := len(a.ops)
+	split := false
+	for _, targets := range a.jumps {
+		for _, to := range targets {
+			if i, ok := a.find(to); !ok || !a.ops[i].leader {
+				split = true
+			}
+			a.explore(to)
+		}
+	}
+	return split || len(a.ops) != before
+}
+
+// result makes the Func of a solved analysis.
+func (a *analysis) result() *Func {
+	f := &Func{Start: a.start | a.mode, Tails: slices.Clone(a.tails), TailsUnknown: a.away || a.unresolved()}
+	for i := range a.blocks {
+		b := &a.blocks[i]
+		for _, v := range b.in {
+			a.cur.copyFrom(&a.states[v])
+			f.runs = a.blockRows(f.runs, b)
+		}
+		if len(b.in) > 0 && a.ops[b.last].flow == flowRet {
+			f.Returns = true
+		}
+	}
+	f.rows = a.rows.rows
+	slices.SortStableFunc(f.runs, func(x, y run) int { return cmp.Compare(x.start, y.start) })
+	for _, r := range f.runs {
+		f.longest = max(f.longest, r.end-r.start)
+	}
+	return f
+}
+
+// blockRows appends the runs of b, which a.cur is the state at.
+func (a *analysis) blockRows(runs []run, b *block) []run {
+	for i := b.first; i <= b.last; i++ {
+		o := &a.ops[i]
+		n := a.rows.add(&a.machine, &a.cur)
+		if last := len(runs) - 1; i > b.first && runs[last].row == n && runs[last].end == o.addr {
+			runs[last].end = o.next()
+		} else {
+			runs = append(runs, run{o.addr, o.next(), n, a.cur.soft})
+		}
+		a.step(o)
+	}
+	return runs
+}
+
+// Rows appends to dst the rows for the instruction that pc is at or in: none
+// where control does not get there, as far as is known, and several where it
+// does with different stack pointers. Those that need a call to return that may
+// not are left out where there are others.
+func (f *Func) Rows(dst []*Row, pc uint64) []*Row {
+	i, _ := slices.BinarySearchFunc(f.runs, pc+1, func(r run, at uint64) int { return cmp.Compare(r.start, at) })
+	n, soft := len(dst), false
+	for i--; i >= 0 && pc-f.runs[i].start < f.longest; i-- {
+		r := &f.runs[i]
+		if pc >= r.end {
+			continue
+		}
+		row := &f.rows[r.row]
+		switch {
+		case len(dst) == n, soft && !r.soft:
+			dst, soft = append(dst[:n], row), r.soft
+		case r.soft && !soft, slices.Contains(dst[n:], row):
+		default:
+			dst = append(dst, row)
+		}
+	}
+	return dst
+}

@@ -1,0 +1,215 @@
+package stackflow
+
+import "github.com/corewalk/corewalk/unwind/arch"
+
+// maxPaths bounds the different stack pointers with which control is followed
+// through one block apart.
+const maxPaths = 4
+
+// An analysis is the working memory of Analyze. It is used again.
+type analysis struct {
+	graph
+	machine  machine
+	blocks   []block
+	blockOf  []int32 // by instruction
+	states   []state
+	nstates  int
+	cur      state
+	before   state
+	cursor   int
+	jumps    map[int32][]uint64 // targets of indirect jumps, by instruction
+	ntargets int
+	rows     rowBuilder
+}
+
+// split makes the blocks.
+func (a *analysis) split() {
+	a.blocks = a.blocks[:0]
+	a.blockOf = append(a.blockOf[:0], make([]int32, len(a.ops))...)
+	for i := range a.ops {
+		if i == 0 || a.ops[i].leader || !a.plain(i-1) {
+			if len(a.blocks) < cap(a.blocks) {
+				a.blocks = a.blocks[:len(a.blocks)+1]
+			} else {
+				a.blocks = append(a.blocks, block{})
+			}
+			b := &a.blocks[len(a.blocks)-1]
+			*b = block{first: int32(i), in: b.in[:0]}
+		}
+		n := len(a.blocks) - 1
+		a.blocks[n].last = int32(i)
+		a.blockOf[i] = int32(n)
+	}
+	a.nstates, a.cursor = 0, 0
+}
+
+// plain reports whether control goes from instruction i to the next, and nowhere else.
+func (a *analysis) plain(i int) bool { return a.ops[i].flow == flowNext }
+
+// solve runs the blocks until nothing changes. It answers false when that takes
+// too long.
+func (a *analysis) solve() bool {
+	a.machine.initial(&a.cur)
+	a.arrive(0, &a.cur)
+	left := 16*len(a.blocks) + 256
+	for ; a.cursor < len(a.blocks); left-- {
+		b := &a.blocks[a.cursor]
+		if !b.pending {
+			a.cursor++
+			left++
+			continue
+		}
+		if left == 0 {
+			return false
+		}
+		b.pending = false
+		for v := 0; v < len(b.in); v++ {
+			a.cur.copyFrom(&a.states[b.in[v]])
+			a.runBlock(b)
+		}
+	}
+	return true
+}
+
+// runBlock runs b on a.cur and hands the outcome on.
+func (a *analysis) runBlock(b *block) {
+	for i := b.first; i < b.last; i++ {
+		a.step(&a.ops[i])
+	}
+	o := &a.ops[b.last]
+	if o.cond && o.flow != flowNext {
+		a.goTo(o.next(), &a.cur) // not taken: no effect
+		a.machine.exec(&a.cur, o)
+	} else {
+		a.step(o)
+	}
+	a.leave(b, o)
+}
+
+// step runs o on a.cur. One that may take effect or not leaves what is so in
+// both cases.
+func (a *analysis) step(o *op) {
+	if !o.cond {
+		a.machine.exec(&a.cur, o)
+		return
+	}
+	a.before.copyFrom(&a.cur)
+	a.machine.exec(&a.cur, o)
+	a.cur.merge(&a.before)
+}
+
+// leave hands the state after o, the last of b, to where control goes.
+func (a *analysis) leave(b *block, o *op) {
+	switch o.flow {
+	case flowNext:
+		if o.isCall {
+			a.afterCall(o)
+		} else {
+			a.goTo(o.next(), &a.cur)
+		}
+	case flowJump:
+		a.goTo(o.target, &a.cur)
+	case flowCond:
+		a.branch(b, o)
+	case flowIndirect:
+		a.resolve(b, o)
+	}
+}
+
+// afterCall goes on behind a call at the end of a block: others jump there, so
+// that the call may well be one that never returns.
+func (a *analysis) afterCall(o *op) {
+	soft := a.cur.soft
+	a.cur.soft = true
+	a.goTo(o.next(), &a.cur)
+	a.cur.soft = soft
+}
+
+// branch goes both ways. After a comparison of the stack pointer for which the
+// code jumps back as long as they differ (a loop that touches each page of a
+// large frame), the two are equal.
+func (a *analysis) branch(b *block, o *op) {
+	back := o.target <= o.addr
+	if !back {
+		a.goTo(o.target, &a.cur)
+		a.goTo(o.next(), &a.cur)
+		return
+	}
+	a.goTo(o.target, &a.cur)
+	if b.last > b.first {
+		if c := &a.ops[b.last-1]; c.kind == opCmpReg {
+			a.equal(c.base, c.src)
+		}
+	}
+	a.goTo(o.next(), &a.cur)
+}
+
+// equal makes the stack pointer what it has been found to be equal to.
+func (a *analysis) equal(x, y arch.Reg) {
+	sp := a.machine.arch.SP
+	if y == sp {
+		x, y = y, x
+	}
+	if v := a.cur.get(y); x == sp && a.machine.onStack(v) {
+		a.cur.put(sp, v)
+	}
+}
+
+// goTo hands s to the block at addr.
+func (a *analysis) goTo(addr uint64, s *state) {
+	if i, ok := a.find(addr); ok {
+		a.arrive(int(a.blockOf[i]), s)
+	}
+}
+
+// arrive merges s into block n's states.
+func (a *analysis) arrive(n int, s *state) {
+	b := &a.blocks[n]
+	sp := a.machine.arch.SP
+	v := s.get(sp)
+	if !b.wide {
+		for _, i := range b.in {
+			if t := &a.states[i]; t.get(sp) == v {
+				if t.merge(s) {
+					a.wake(n)
+				}
+				return
+			}
+		}
+		if v.kind != unknown && len(b.in) < maxPaths {
+			b.in = append(b.in, a.newState(s))
+			a.wake(n)
+			return
+		}
+		b.wide = true
+		if len(b.in) == 0 {
+			b.in = append(b.in, a.newState(s))
+			a.wake(n)
+			return
+		}
+		for _, i := range b.in[1:] {
+			a.states[b.in[0]].merge(&a.states[i])
+		}
+		b.in = b.in[:1]
+		a.states[b.in[0]].merge(s)
+		a.wake(n)
+		return
+	}
+	if a.states[b.in[0]].merge(s) {
+		a.wake(n)
+	}
+}
+
+func (a *analysis) wake(n int) {
+	a.blocks[n].pending = true
+	a.cursor = min(a.cursor, n)
+}
+
+func (a *analysis) newState(s *state) int32 {
+	if a.nstates == len(a.states) {
+		a.states = append(a.states, state{})
+	}
+	a.states[a.nstates].copyFrom(s)
+	a.nstates++
+	return int32(a.nstates - 1)
+}

@@ -1,0 +1,57 @@
+package stackflow
+
+import "github.com/corewalk/corewalk/unwind/arch"
+
+// A machine is what an analysis must know of an architecture beside its
+// instructions.
+type machine struct {
+	arch *arch.Arch
+	n    int // registers followed: those below n
+	word int64
+	// cfa is what the canonical frame address is above the stack pointer at a
+	// function's entry, in bytes.
+	cfa      int64
+	pushesRA bool
+	ra       arch.Reg     // whose value at the entry is the return address: PC where it is on the stack
+	saved    arch.RegMask // what a call preserves, and rows tell of
+	kept     arch.RegMask // what a call preserves beside
+	ignored  arch.RegMask
+}
+
+func machineOf(a *arch.Arch) machine {
+	m := machine{arch: a, word: int64(a.RegSize), pushesRA: a.RA == arch.NoReg, ra: a.RA}
+	if m.pushesRA {
+		m.ra = a.PC
+		m.cfa = m.word
+	}
+	if a.Family == arch.FamilyS390 { // the register save area belongs to the frame below
+		m.cfa = 96
+		if a.WordSize == 8 {
+			m.cfa = 160
+		}
+	}
+	m.saved = a.CalleeSaved | arch.Mask(a.FP)
+	m.saved &^= arch.Mask(a.SP, a.PC, m.ra)
+	m.kept = m.saved | arch.Mask(a.SP)
+	m.ignored = arch.Mask(a.PC)
+	m.n = min(a.NumRegs(), arch.MaxRegs)
+	return m
+}
+
+// initial makes s the state at a function's first instruction.
+func (m *machine) initial(s *state) {
+	if cap(s.regs) < m.n {
+		s.regs = make([]value, m.n)
+	}
+	s.regs = s.regs[:m.n]
+	for i := range s.regs {
+		s.regs[i] = value{}
+		if r := arch.Reg(i); (m.kept | arch.Mask(m.arch.RA)).Has(r) {
+			s.regs[i] = entryOf(r, 0)
+		}
+	}
+	s.slots, s.soft = s.slots[:0], false
+	if m.pushesRA {
+		s.slots = append(s.slots, slot{at: entryOf(m.arch.SP, 0), val: entryOf(m.ra, 0)})
+	}
+}

@@ -1,0 +1,188 @@
+package stackflow
+
+import (
+	"slices"
+
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// A LocKind says how a value of the caller is found.
+type LocKind uint8
+
+const (
+	Lost  LocKind = iota // it is not known
+	InReg                // it is register Reg, plus Off
+	AtCFA                // it is saved at CFA+Off
+	AtReg                // it is saved at Reg+Off
+)
+
+// A Loc says where a value of the caller is. Off is in bytes.
+type Loc struct {
+	Kind LocKind
+	Reg  arch.Reg
+	Off  int64
+}
+
+// A CFARule says how the canonical frame address is computed from the registers
+// of the frame: Reg+Off, or, with Deref, the word at Reg+Off plus Add.
+type CFARule struct {
+	Reg   arch.Reg // NoReg where it is not known
+	Deref bool
+	Off   int64
+	Add   int64
+}
+
+// A SavedReg is where the caller's value of a register is.
+type SavedReg struct {
+	Reg arch.Reg
+	Loc Loc
+}
+
+// A Row is what is known at one instruction: what a row of call frame
+// information says.
+type Row struct {
+	CFA CFARule
+	// CallerSP is what the caller's stack pointer is above the CFA, in bytes.
+	CallerSP int64
+	RA       Loc
+	// Saved are the callee-saved registers whose values in the caller are known,
+	// those that the function has not changed included. Do not write to it.
+	Saved []SavedReg
+	// FrameReg says that the frame pointer is the function's own: it points into
+	// the frame.
+	FrameReg bool
+}
+
+// Loc returns where the caller's register r is.
+func (r *Row) Loc(reg arch.Reg) Loc {
+	for _, s := range r.Saved {
+		if s.Reg == reg {
+			return s.Loc
+		}
+	}
+	return Loc{}
+}
+
+func (r *Row) equal(s *Row) bool {
+	return r.CFA == s.CFA && r.RA == s.RA && r.FrameReg == s.FrameReg && slices.Equal(r.Saved, s.Saved)
+}
+
+// A rowBuilder collects a function's rows.
+type rowBuilder struct {
+	rows    []Row
+	saved   []SavedReg
+	scratch []SavedReg
+	last    int32
+}
+
+// add returns the number of the row for s.
+func (b *rowBuilder) add(m *machine, s *state) int32 {
+	b.scratch = b.scratch[:0]
+	row := Row{CFA: m.cfaRule(s), RA: m.locate(s, m.ra), CallerSP: -m.cfa}
+	if m.pushesRA {
+		row.CallerSP += m.word
+	}
+	for r, mask := arch.Reg(0), m.saved; mask != 0; r, mask = r+1, mask>>1 {
+		if mask&1 == 0 || !m.reg(r) {
+			continue
+		}
+		if l := m.locate(s, r); l.Kind != Lost {
+			b.scratch = append(b.scratch, SavedReg{r, l})
+		}
+	}
+	row.Saved = b.scratch
+	if fp := s.get(m.arch.FP); m.onStack(fp) {
+		row.FrameReg = true
+	}
+	if int(b.last) < len(b.rows) && b.rows[b.last].equal(&row) {
+		return b.last
+	}
+	for i := range b.rows {
+		if b.rows[i].equal(&row) {
+			b.last = int32(i)
+			return b.last
+		}
+	}
+	n := len(b.saved)
+	b.saved = append(b.saved, b.scratch...)
+	row.Saved = b.saved[n:len(b.saved):len(b.saved)]
+	b.rows = append(b.rows, row)
+	b.last = int32(len(b.rows) - 1)
+	return b.last
+}
+
+// reach returns a register that addr can be computed from, and what is to be
+// added to it.
+func (m *machine) reach(s *state, addr value) (arch.Reg, int64, bool) {
+	for _, r := range [...]arch.Reg{m.arch.SP, m.arch.FP} {
+		if v := s.get(r); v.sameBase(addr) {
+			return r, addr.k - v.k, true
+		}
+	}
+	for i := range s.regs {
+		if v := s.regs[i]; v.sameBase(addr) {
+			return arch.Reg(i), addr.k - v.k, true
+		}
+	}
+	return arch.NoReg, 0, false
+}
+
+func (m *machine) cfaRule(s *state) CFARule {
+	if r, off, ok := m.reach(s, entryOf(m.arch.SP, m.cfa)); ok {
+		return CFARule{Reg: r, Off: off}
+	}
+	for _, x := range s.slots {
+		if x.val.kind != entry || x.val.reg != m.arch.SP {
+			continue
+		}
+		if r, off, ok := m.reach(s, x.at); ok {
+			return CFARule{Reg: r, Off: off, Deref: true, Add: m.cfa - x.val.k}
+		}
+	}
+	return CFARule{Reg: arch.NoReg}
+}
+
+// locate says where the entry's value of register r is: on the stack, as long as
+// it has not been popped, for the register itself may have been changed by what
+// keeps to other conventions; else in a register.
+func (m *machine) locate(s *state, r arch.Reg) Loc {
+	want := entryOf(r, 0)
+	best := Loc{}
+	var at int64
+	for i := range s.slots {
+		x := &s.slots[i]
+		if x.val != want || !m.live(s, x.at) {
+			continue
+		}
+		l := Loc{}
+		if x.at.kind == entry && x.at.reg == m.arch.SP {
+			l = Loc{Kind: AtCFA, Reg: arch.NoReg, Off: x.at.k - m.cfa}
+		} else if base, off, ok := m.reach(s, x.at); ok {
+			l = Loc{Kind: AtReg, Reg: base, Off: off}
+		} else {
+			continue
+		}
+		if best.Kind == Lost || x.at.k > at {
+			best, at = l, x.at.k
+		}
+	}
+	if best.Kind != Lost {
+		return best
+	}
+	if m.reg(r) && s.regs[r] == want {
+		return Loc{Kind: InReg, Reg: r}
+	}
+	for i := range s.regs {
+		if v := s.regs[i]; v.kind == entry && v.reg == r {
+			return Loc{Kind: InReg, Reg: arch.Reg(i), Off: -v.k}
+		}
+	}
+	return Loc{}
+}
+
+// live reports whether the word at addr is in the frame: not below the stack
+// pointer.
+func (m *machine) live(s *state, addr value) bool {
+	sp := s.get(m.arch.SP)
+	return m.arch.StackGrowsUp || !sp.sameBase(addr) || addr.k >= sp.k
+}

@@ -1,0 +1,235 @@
+package steppers
+
+import (
+	"sync"
+
+	"github.com/corewalk/corewalk/internal/stackflow"
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// AnalysisStepper walks by what a function's machine code does: it follows the
+// code from the function's first instruction to the frame's pc and so learns
+// where the return address and the callee-saved registers are, at any
+// instruction, with a frame pointer or without.
+//
+// Where the function begins is told by its symbol, by the range of its call
+// frame information, by the direct calls that the module makes, or by the padding
+// before it. A return address is believed in executable memory after a call
+// instruction only; where the beginning or the path to the pc is in doubt, the
+// call must be one that can lead there. Callee-saved registers that the code
+// shows are restored, all others unknown.
+type AnalysisStepper struct {
+	m       *machine
+	flows   *flows
+	scratch sync.Pool // *flowScratch
+}
+
+// NewAnalysisStepper returns the stepper for an architecture, or ErrUnsupported.
+// resolve finds the files of libraries; without it code is read from the
+// process's memory.
+func NewAnalysisStepper(a *arch.Arch, resolve Resolver) (*AnalysisStepper, error) {
+	m, err := mustKnow(a)
+	if err != nil {
+		return nil, err
+	}
+	return &AnalysisStepper{m: m, flows: &flows{resolve: resolve}}, nil
+}
+
+// Name implements unwind.FrameStepper.
+func (s *AnalysisStepper) Name() string { return "Analysis" }
+
+// Priority implements unwind.FrameStepper.
+func (s *AnalysisStepper) Priority() uint32 { return unwind.PriorityAnalysis }
+
+// A flowScratch is what one step needs and the next can use again.
+type flowScratch struct {
+	found [rowCache]foundFlow
+	rows  []*stackflow.Row
+}
+
+// A foundFlow is the row of a lookup address where there is no doubt about it.
+type foundFlow struct {
+	lib    *libstate.Library // nil for none
+	lookup arch.Address
+	start  arch.Address
+	row    *stackflow.Row
+}
+
+// CallerFrame implements unwind.FrameStepper.
+func (s *AnalysisStepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
+	if derailed(in) {
+		if out.Tracing() {
+			out.Notef("%#x is no code: what the stack holds is not to be trusted", in.RA())
+		}
+		return unwind.StatusNotMe
+	}
+	x, _ := s.scratch.Get().(*flowScratch)
+	if x == nil {
+		x = &flowScratch{}
+	}
+	status := s.step(x, in, out)
+	s.scratch.Put(x)
+	return status
+}
+
+func (s *AnalysisStepper) step(x *flowScratch, in, out *unwind.Frame) unwind.Status {
+	w, lookup := in.Walker(), in.LookupAddr()
+	if row, start := s.certain(x, in); row != nil {
+		c, ok := s.tryRow(row, in, out)
+		if !ok {
+			return unwind.StatusNotMe
+		}
+		if c.ra == 0 {
+			out.Notef("the return address is zero: the bottom of the stack")
+			return unwind.StatusStackBottom
+		}
+		if !c.called && !mayReturnTo(s.m, w.ProcessState(), c.ra) {
+			if out.Tracing() {
+				out.Notef("%#x, %s, does not follow a call", c.ra, c.raLoc.Describe(s.m.arch))
+			}
+			return unwind.StatusNotMe
+		}
+		if out.Tracing() {
+			out.Notef("by the code from %#x on: CFA %#x", start, c.cfa)
+		}
+		return s.fill(row, &c, in, out)
+	}
+	return s.choose(x, lookup, in, out)
+}
+
+// certain returns the row for a frame whose function is known by its symbol, and
+// whose pc is reached with one stack pointer; nil otherwise.
+func (s *AnalysisStepper) certain(x *flowScratch, in *unwind.Frame) (*stackflow.Row, arch.Address) {
+	w, lookup := in.Walker(), in.LookupAddr()
+	lib := libraryAt(w.ProcessState(), lookup)
+	f := &x.found[(lookup^lookup>>3)%rowCache]
+	if lib != nil && f.lib == lib && f.lookup == lookup {
+		return f.row, f.start
+	}
+	start, end, ok := s.named(w, lib, lookup)
+	if !ok {
+		return nil, 0
+	}
+	flow := s.flows.follow(w, s.pointer(in, start), end)
+	if flow.Func == nil {
+		return nil, 0
+	}
+	x.rows = flow.Rows(x.rows[:0], lookup-flow.bias)
+	if len(x.rows) != 1 {
+		return nil, 0
+	}
+	*f = foundFlow{lib, lookup, start, x.rows[0]}
+	return f.row, start
+}
+
+// pointer is the address of code of the frame's function as a code pointer.
+func (s *AnalysisStepper) pointer(in *unwind.Frame, addr arch.Address) arch.Address {
+	return addr | in.CodePointer() ^ in.RA()
+}
+
+// A candidate is a caller that a row leads to.
+type candidate struct {
+	cfa, ra arch.Address
+	raw     uint64 // ra as it was found
+	raLoc   unwind.Location
+	called  bool // a call precedes ra
+}
+
+// tryRow computes what row says of the frame; false where it cannot be.
+func (s *AnalysisStepper) tryRow(row *stackflow.Row, in, out *unwind.Frame) (candidate, bool) {
+	p := in.Walker().ProcessState()
+	cfa, ok := s.cfa(&row.CFA, in)
+	if !ok {
+		note(out, "the code does not tell the CFA")
+		return candidate{}, false
+	}
+	if sp := in.SP() + s.m.arch.StackBias; !s.m.arch.StackGrowsUp && (cfa < sp || cfa > stackEnd(p, in.SP())) {
+		if out.Tracing() {
+			out.Notef("the CFA %#x is not on the stack from %#x on", cfa, sp)
+		}
+		return candidate{}, false
+	}
+	raw, loc, ok := s.value(row.RA, s.m.returnReg(), cfa, in)
+	if !ok {
+		note(out, "the return address cannot be read")
+		return candidate{}, false
+	}
+	raw += s.m.arch.ReturnOffset
+	c := candidate{cfa: cfa, raw: raw, ra: codePointer(in.Walker(), raw), raLoc: loc}
+	_, c.called = callBefore(p, c.ra)
+	return c, true
+}
+
+func note(out *unwind.Frame, text string) {
+	if out.Tracing() {
+		out.Notef("%s", text)
+	}
+}
+
+// returnReg is the register that holds the return address at a function's entry;
+// PC where that is on the stack.
+func (m *machine) returnReg() arch.Reg {
+	if m.arch.RA != arch.NoReg {
+		return m.arch.RA
+	}
+	return m.arch.PC
+}
+
+// cfa computes the frame's CFA.
+func (s *AnalysisStepper) cfa(rule *stackflow.CFARule, in *unwind.Frame) (arch.Address, bool) {
+	v, _, ok := in.Reg(rule.Reg)
+	if !ok {
+		return 0, false
+	}
+	v = s.m.arch.Truncate(v + uint64(rule.Off))
+	if rule.Deref {
+		w, err := s.m.arch.ReadReg(in.Walker().ProcessState(), v)
+		if err != nil {
+			return 0, false
+		}
+		v = s.m.arch.Truncate(w + uint64(rule.Add))
+	}
+	return v, true
+}
+
+// value is the caller's value of register r.
+func (s *AnalysisStepper) value(l stackflow.Loc, r arch.Reg, cfa arch.Address, in *unwind.Frame) (uint64, unwind.Location, bool) {
+	at := cfa + uint64(l.Off)
+	switch l.Kind {
+	case stackflow.InReg:
+		v, loc, ok := in.Reg(l.Reg)
+		if l.Off != 0 {
+			loc = unwind.Location{}
+		}
+		return v + uint64(l.Off), loc, ok
+	case stackflow.AtReg:
+		v, _, ok := in.Reg(l.Reg)
+		if !ok {
+			return 0, unwind.Location{}, false
+		}
+		at = v + uint64(l.Off)
+	case stackflow.AtCFA:
+	default:
+		return 0, unwind.Location{}, false
+	}
+	at = s.m.arch.Truncate(at)
+	v, err := s.m.arch.ReadReg(in.Walker().ProcessState(), at)
+	return v, unwind.AtAddress(at), err == nil
+}
+
+// fill makes out the caller.
+func (s *AnalysisStepper) fill(row *stackflow.Row, c *candidate, in, out *unwind.Frame) unwind.Status {
+	out.ForgetRegs()
+	for _, saved := range row.Saved {
+		if v, loc, ok := s.value(saved.Loc, saved.Reg, c.cfa, in); ok {
+			out.SetReg(saved.Reg, v, loc)
+		}
+	}
+	out.SetPC(c.raw, c.raLoc)
+	out.SetSP(c.cfa + uint64(row.CallerSP) - s.m.arch.StackBias)
+	out.SetCalleeCFA(c.cfa)
+	out.SetTrust(unwind.TrustAnalysis)
+	return unwind.StatusSuccess
+}

@@ -1,0 +1,121 @@
+package steppers
+
+import (
+	"sync"
+
+	"github.com/corewalk/corewalk/internal/image"
+	"github.com/corewalk/corewalk/internal/stackflow"
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// flows is what the steppers of a group know about functions by following their
+// code. Functions of files are kept with the file's image, for all processes;
+// those in memory that no file stands for, here. It may be used concurrently.
+type flows struct {
+	resolve Resolver // nil: the process's memory alone
+
+	mu  sync.Mutex
+	mem map[arch.Address]*stackflow.Func
+}
+
+// maxMemFlows bounds the functions in memory whose analysis is kept.
+const maxMemFlows = 1 << 10
+
+// A flowAt is a followed function, and what is to be added to its addresses.
+type flowAt struct {
+	*stackflow.Func
+	bias arch.Address
+}
+
+// image returns the file of the library over addr, nil for none.
+func (fl *flows) image(p unwind.ProcessState, addr arch.Address) (*image.Image, *libstate.Library) {
+	lib := libraryAt(p, addr)
+	if lib == nil || fl.resolve == nil {
+		return nil, lib
+	}
+	return fl.resolve(lib), lib
+}
+
+// follow follows the function that begins at start, a code pointer, and ends at
+// end at most, 0 for not known. Its Func is nil where the code cannot be
+// followed.
+func (fl *flows) follow(w *unwind.Walker, start, end arch.Address) flowAt {
+	p := w.ProcessState()
+	if im, lib := fl.image(p, withoutMode(p.Arch(), start)); im != nil {
+		if end != 0 {
+			end -= lib.LoadBias
+		}
+		return flowAt{im.Flow(p.Arch(), start-lib.LoadBias, end), lib.LoadBias}
+	}
+	fl.mu.Lock()
+	f, ok := fl.mem[start]
+	fl.mu.Unlock()
+	if ok {
+		return flowAt{f, 0}
+	}
+	f = stackflow.Analyze(p.Arch(), &memoryCode{w: w}, start, end)
+	fl.mu.Lock()
+	defer fl.mu.Unlock()
+	if fl.mem == nil || len(fl.mem) >= maxMemFlows {
+		fl.mem = map[arch.Address]*stackflow.Func{}
+	}
+	fl.mem[start] = f
+	return flowAt{f, 0}
+}
+
+// memoryCode is a process's memory as stackflow reads it.
+type memoryCode struct {
+	w    *unwind.Walker
+	addr arch.Address
+	buf  []byte // from addr on
+}
+
+// codeChunk is how much memory is read at a time, in bytes.
+const codeChunk = 4096
+
+// CodeAt implements stackflow.Code.
+func (c *memoryCode) CodeAt(addr uint64) []byte {
+	if !isCode(c.w.ProcessState(), addr) {
+		return nil
+	}
+	if off := addr - c.addr; off < uint64(len(c.buf)) && uint64(len(c.buf))-off >= maxCode {
+		return c.buf[off:]
+	}
+	c.addr, c.buf = addr, readFunc(c.w.ProcessState(), addr, addr+codeChunk)
+	return c.buf
+}
+
+// DataAt implements stackflow.Code: memory that may be written to tells nothing
+// of what the code found there.
+func (c *memoryCode) DataAt(addr uint64) []byte {
+	p := c.w.ProcessState()
+	if m, ok, _ := mappingAt(p, addr); !ok || m.Perm&libstate.Write != 0 {
+		return nil
+	}
+	return readFunc(p, addr, addr+codeChunk)
+}
+
+// FuncAt implements stackflow.Code, by symbols.
+func (c *memoryCode) FuncAt(addr uint64) bool {
+	name, ok := c.symbol(addr)
+	return ok && !image.IsColdPart(name)
+}
+
+// NoReturn implements stackflow.Code.
+func (c *memoryCode) NoReturn(addr uint64) bool {
+	name, ok := c.symbol(addr)
+	return ok && stackflow.NoReturnName(name)
+}
+
+// symbol is the name of the function that begins at addr.
+func (c *memoryCode) symbol(addr uint64) (string, bool) {
+	addr = withoutMode(c.w.ProcessState().Arch(), addr)
+	lib, syms := libraryAt(c.w.ProcessState(), addr), c.w.SymbolReader()
+	if lib == nil || syms == nil {
+		return "", false
+	}
+	s, ok := syms.SymbolAt(lib, addr)
+	return s.Name, ok && s.Addr == addr
+}

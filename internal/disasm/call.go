@@ -22,6 +22,8 @@ func CallBefore(a *arch.Arch, code []byte, ra uint64) (CallSite, bool) {
 		if m := x86ModeOf(a); m != nil {
 			return m.callBefore(a, code, ra)
 		}
+	case arch.FamilyS390:
+		return s390CallBefore(a, code, ra)
 	case arch.FamilyPPC:
 		return ppcCallBefore(a, code, ra)
 	case arch.FamilyRISCV:

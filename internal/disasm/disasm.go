@@ -153,6 +153,8 @@ func decodeInto(in *Inst, a *arch.Arch, code []byte, pc uint64) error {
 		if m := x86ModeOf(a); m != nil {
 			return m.decode(in, a, code, pc)
 		}
+	case arch.FamilyS390:
+		return s390Decode(in, a, code, pc)
 	case arch.FamilyPPC:
 		return ppcDecode(in, a, code, pc)
 	case arch.FamilyRISCV:

@@ -26,6 +26,8 @@ func (i *Inst) Text(opts TextOptions) string {
 		if m := x86ModeOf(i.arch); m != nil {
 			return m.text(i, opts)
 		}
+	case arch.FamilyS390:
+		return s390Text(i, opts)
 	case arch.FamilyPPC:
 		return ppcText(i, opts)
 	case arch.FamilyRISCV:

@@ -33,6 +33,9 @@ func (b *builder) pointer(o *object, t *Type, depth int) *Value {
 		v.Text = b.r.addressText(addr) + " " + stringText(elem, raw, b.r.arch.Big(), cut)
 		return v
 	}
+	if t.lang == dwarf.LangRust && addr != 0 && rustReference(t.name) {
+		return b.reference(o, t, depth)
+	}
 	v.Text = b.r.addressText(addr)
 	return v
 }
@@ -168,13 +171,14 @@ func (b *builder) reference(o *object, t *Type, depth int) *Value {
 	to := object{typ: t.target(), mem: true, addr: addr, size: size}
 	v := b.value(&to, depth+1)
 	mark := fmt.Sprintf("@%#x", addr)
-	if v.printed {
+	if v.printed && t.lang != dwarf.LangRust {
 		v.typ = o.typ
 		return v // a string or a container stands for itself
 	}
 	if v.Err != nil {
 		return b.text(o, mark+": "+v.String())
 	}
+	v.printed = false
 	if v.Compound && v.Text == "" {
 		v.Text = mark + ":"
 	} else {

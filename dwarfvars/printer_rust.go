@@ -75,11 +75,26 @@ func (b *builder) rustFields(v *Value, o *object, fields []field, depth int) {
 		at, err := b.field(o, f)
 		if err != nil {
 			p.Value = fail(b.r.typeOf(f.typ), err)
+		} else if table, ok := b.vtable(&at, f); ok {
+			p.Value = table
 		} else {
 			p.Value = b.value(&at, depth+1)
 		}
 		v.Parts = append(v.Parts, p)
 	}
+}
+
+// vtable prints the member of a pointer to a trait's object that says which
+// functions the object has: by its address, although its type is a reference.
+func (b *builder) vtable(at *object, f *field) (*Value, bool) {
+	if f.name != "vtable" || !at.typ.strip().pointer() {
+		return nil, false
+	}
+	addr, err := b.uint(at, false)
+	if err != nil {
+		return nil, false
+	}
+	return b.text(at, b.r.addressText(addr)), true
 }
 
 // rustName is the name of a type without modules and parameters.
@@ -130,18 +145,16 @@ func (b *builder) alternative(o *object, p *variantPart) (*variant, error) {
 	if err != nil {
 		return nil, err
 	}
-	size := min(len(raw), 8)
-	got := decodeUint(raw, b.r.arch.Big())
+	signed := d.typ.strip().enc.signed()
+	got := resize(decodeUint(raw, b.r.arch.Big()), len(raw), signed)
 	var other *variant
 	for i := range p.variants {
 		v := &p.variants[i]
-		if len(v.vals) == 0 {
-			other = v
+		if v.holds(got, len(raw), signed) {
+			return v, nil
 		}
-		for _, val := range v.vals {
-			if resize(val, size, false) == got {
-				return v, nil
-			}
+		if !v.chosen() {
+			other = v
 		}
 	}
 	return other, nil
@@ -305,10 +318,20 @@ func rustBoxed(b *builder, o *object, t *Type, depth int) *Value {
 	return rustStruct(b, o, t, depth)
 }
 
+// rustReference reports whether the name is of a pointer that always points to a
+// value: a reference or a Box.
+func rustReference(name string) bool {
+	return strings.HasPrefix(name, "&") || strings.HasPrefix(name, "alloc::boxed::Box<")
+}
+
 // rustRc prints Rc and Arc with their counts, of which the owners together are
 // one weak reference.
 func rustRc(b *builder, o *object, t *Type, depth int) *Value {
 	ptr, ok := b.path(o, "ptr", "pointer")
+	fat := ptr
+	if ok && !ptr.typ.strip().pointer() { // to a slice or a string
+		ptr, ok = b.member(&fat, "data_ptr")
+	}
 	if !ok || !ptr.typ.strip().pointer() {
 		return nil
 	}
@@ -336,6 +359,19 @@ func rustRc(b *builder, o *object, t *Type, depth int) *Value {
 	}
 	v := b.text(o, fmt.Sprintf("%s(strong=%d, weak=%d)", rustName(t.name), s, w-1))
 	v.Compound = true
-	v.Parts = []Part{{Name: "value", Value: b.value(&value, depth+1)}}
+	v.Parts = []Part{{Name: "value", Value: b.rustShared(t, &value, &fat, depth)}}
 	return v
+}
+
+// rustShared reads what an Rc points to; fat is its pointer, which knows the length
+// of a slice or a string. Their member is described as the first element.
+func (b *builder) rustShared(t *Type, value, fat *object, depth int) *Value {
+	n, ok := b.num(fat, "length")
+	switch {
+	case !ok:
+		return b.value(value, depth+1)
+	case strings.HasPrefix(t.name, "Rc<str") || strings.HasPrefix(t.name, "Arc<str"):
+		return b.utf8(value, value.addr, n)
+	}
+	return b.rustList(value, fmt.Sprintf("(size=%d)", n), value.typ, value.addr, n, depth+1)
 }

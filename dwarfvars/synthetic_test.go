@@ -76,6 +76,15 @@ func (p *handProcess) ThreadNote(_ unwind.ThreadID, owner string, typ uint32) ([
 	return p.note(note(typ))
 }
 
+// noLibraries is a LibraryState of none.
+type noLibraries struct{ libstate.LibraryState }
+
+func (noLibraries) LibraryAt(arch.Address) (*libstate.Library, bool) { return nil, false }
+func (noLibraries) Libraries(bool) ([]*libstate.Library, error)      { return nil, nil }
+func (noLibraries) Subscribe(func(*libstate.Library, libstate.Change)) func() {
+	return func() {}
+}
+
 // handBase is where the memory of a handProcess begins.
 const handBase = 0x10000
 

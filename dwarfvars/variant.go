@@ -1,6 +1,9 @@
 package dwarfvars
 
-import "github.com/corewalk/corewalk/internal/dwarf"
+import (
+	"github.com/corewalk/corewalk/internal/binbuf"
+	"github.com/corewalk/corewalk/internal/dwarf"
+)
 
 // A variantPart is the alternatives of a Rust enum (DWARF 5, 5.7.10).
 type variantPart struct {
@@ -9,11 +12,48 @@ type variantPart struct {
 	variants []variant
 }
 
-// A variant is one alternative: it holds when the discriminant is one of vals;
-// without any, when no other does.
+// A variant is one alternative: it holds when the discriminant is val or in list;
+// without either, when no other does.
 type variant struct {
-	vals   []uint64
+	val    uint64
+	has    bool   // val is one
+	list   []byte // DW_AT_discr_list
 	fields []field
+}
+
+// chosen reports whether v is for certain values of the discriminant.
+func (v *variant) chosen() bool { return v.has || len(v.list) > 0 }
+
+// holds reports whether v is the alternative for a discriminant of size bytes.
+func (v *variant) holds(got uint64, size int, signed bool) bool {
+	if v.has && resize(v.val, size, signed) == got {
+		return true
+	}
+	// The list has single values and ranges, each behind a byte that says which
+	// (DWARF 5, 7.5.7), as LEB128 of the discriminant's sign.
+	const span = 1
+	c := binbuf.New(v.list, 0, false)
+	number := func() uint64 {
+		if signed {
+			return uint64(c.SLEB())
+		}
+		return c.ULEB()
+	}
+	for c.More() {
+		kind := c.U8()
+		low := number()
+		high := low
+		if kind == span {
+			high = number()
+		}
+		switch {
+		case c.Error != nil || kind > span:
+			return false
+		case signed && int64(low) <= int64(got) && int64(got) <= int64(high), !signed && low <= got && got <= high:
+			return true
+		}
+	}
+	return false
 }
 
 func readVariantPart(u *dwarf.Unit, off uint64, t *Type) (p variantPart) {
@@ -50,8 +90,11 @@ func readVariantPart(u *dwarf.Unit, off uint64, t *Type) (p variantPart) {
 func readVariant(u *dwarf.Unit, c *dwarf.Cursor, e *dwarf.Entry, t *Type) (r variant) {
 	var v dwarf.Value
 	for c.Attr(&v) {
-		if v.Attr == dwarf.AttrDiscrValue {
-			r.vals = append(r.vals, v.U)
+		switch v.Attr {
+		case dwarf.AttrDiscrValue:
+			r.val, r.has = v.U, true
+		case dwarf.AttrDiscrList:
+			r.list = v.B
 		}
 	}
 	if !e.HasChildren {

@@ -17,7 +17,8 @@ const (
 //
 // Fetch answers the path of a file that has the build-id and stays as it is until
 // the program ends. An error that wraps fs.ErrNotExist says that there is no such
-// file; others are shown to the user. Several goroutines may call it at a time.
+// file; others are shown to the user, and a *FetchError tells which servers could
+// not be asked. Several goroutines may call it at a time.
 type Fetcher interface {
 	Fetch(ctx context.Context, buildID []byte, kind string) (path string, err error)
 }

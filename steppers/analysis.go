@@ -126,7 +126,7 @@ func (s *AnalysisStepper) certain(x *flowScratch, in *unwind.Frame) (*stackflow.
 
 // pointer is the address of code of the frame's function as a code pointer.
 func (s *AnalysisStepper) pointer(in *unwind.Frame, addr arch.Address) arch.Address {
-	return addr | in.CodePointer() ^ in.RA()
+	return addr | (in.CodePointer() ^ in.RA())
 }
 
 // A candidate is a caller that a row leads to.

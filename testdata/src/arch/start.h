@@ -66,10 +66,59 @@ static inline long syscall4(long nr, long a, long b, long c, long d) {
 	return result;
 }
 
+#elif defined(__powerpc__)
+
+// The word at the stack pointer is the back chain, and 0 at its end. The entry of
+// ELFv1 is a descriptor, in .opd; of ELFv2, where r12 is on entry.
+#if defined(__powerpc64__) && _CALL_ELF != 2
+#define START_LABEL ".section .opd, \"aw\"\n .align 3\n _start: .quad .L_start, .TOC.@tocbase, 0\n .previous\n .L_start:\n"
+#define START_SIZE ". - .L_start"
+#define START_TOC ""
+#elif defined(__powerpc64__)
+#define START_TOC "addis 2, 12, .TOC. - _start@ha\n addi 2, 2, .TOC. - _start@l\n"
+#endif
+#ifdef __powerpc64__
+#define START START_TOC "li 0, 0\n stdu 1, -64(1)\n std 0, 0(1)\n mtlr 0\n bl main\n nop\n li 0, 1\n sc\n"
+#else
+#define START "li 0, 0\n stwu 1, -16(1)\n stw 0, 0(1)\n mtlr 0\n bl main\n li 0, 1\n sc\n"
+#endif
+#define START_CFI ".cfi_undefined 65\n"
+enum { NR_rt_sigaction = 173, NR_sigaltstack = 185, NR_getpid = 20, NR_kill = 37 };
+
+static inline long syscall4(long nr, long a, long b, long c, long d) {
+	register long r0 __asm__("r0") = nr;
+	register long r3 __asm__("r3") = a;
+	register long r4 __asm__("r4") = b;
+	register long r5 __asm__("r5") = c;
+	register long r6 __asm__("r6") = d;
+	__asm__ volatile("sc" : "+r"(r0), "+r"(r3), "+r"(r4), "+r"(r5), "+r"(r6)
+			 : : "r7", "r8", "r9", "r10", "r11", "r12", "cr0", "ctr", "memory");
+	return r3;
+}
+
+#elif defined(__s390x__)
+
+#define START "lghi %r14, 0\n aghi %r15, -160\n xc 0(8, %r15), 0(%r15)\n brasl %r14, main\n svc 1\n"
+#define START_CFI ".cfi_undefined %r14\n"
+enum { NR_rt_sigaction = 174, NR_sigaltstack = 186, NR_getpid = 20, NR_kill = 37 };
+
+static inline long syscall4(long nr, long a, long b, long c, long d) {
+	register long r1 __asm__("r1") = nr;
+	register long r2 __asm__("r2") = a;
+	register long r3 __asm__("r3") = b;
+	register long r4 __asm__("r4") = c;
+	register long r5 __asm__("r5") = d;
+	__asm__ volatile("svc 0" : "+r"(r2) : "r"(r1), "r"(r3), "r"(r4), "r"(r5) : "memory");
+	return r2;
+}
+
 #else
 #error "testdata/src/arch/start.h has no part for this architecture"
 #endif
 
+#ifndef START_SIZE
+#define START_SIZE ". - _start"
+#endif
 #ifndef START_LABEL
 #define START_LABEL "_start:\n"
 #endif
@@ -80,7 +129,7 @@ static inline long syscall4(long nr, long a, long b, long c, long d) {
 #endif
 
 __asm__(".text\n .globl _start\n .type _start, %function\n" CFI(".cfi_startproc\n" START_CFI)
-	START_LABEL START CFI(".cfi_endproc\n") ".size _start, . - _start\n");
+	START_LABEL START CFI(".cfi_endproc\n") ".size _start, " START_SIZE "\n");
 
 int main(void);
 

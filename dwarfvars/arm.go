@@ -7,6 +7,7 @@ import "github.com/corewalk/corewalk/unwind"
 // (https://github.com/ARM-software/abi-aa).
 
 var aarch64 = machine{
+	goroutine:   28,
 	banks:       []bank{{first: 64, count: 32, name: "v%d", read: plain(noteFP, 0, 16, 16)}},
 	interrupted: aarch64Interrupted,
 	// The kernel keeps the thread pointer, tpidr_el0, in a note of its own.

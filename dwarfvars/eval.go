@@ -117,7 +117,7 @@ func (e *evaluator) register(n uint64) (uint64, bool) {
 	if !ok {
 		return 0, false
 	}
-	if v, _, ok := e.frame().Reg(r); ok && (!e.virtual || e.r.arch.CalleeSaved.Has(r)) {
+	if v, _, ok := e.frame().Reg(r); ok && (!e.virtual || e.r.arch.CalleeSaved.Has(r)) && !e.scratch(n, r) {
 		return v, true
 	}
 	if slices.Contains(e.r.machine.steady, n) {
@@ -127,6 +127,15 @@ func (e *evaluator) register(n uint64) (uint64, bool) {
 		}
 	}
 	return 0, false
+}
+
+// scratch reports whether the function's callee may have changed a register that
+// calls preserve by the platform's ABI. Functions of Go preserve none but the stack
+// pointer, the frame pointer and the goroutine (Go internal ABI), and their unwind
+// tables do not say so. sigpanic is such a callee, of an instruction that is no call.
+func (e *evaluator) scratch(n uint64, r arch.Reg) bool {
+	return e.fn.fn.Unit.Language == dwarf.LangGo && e.index > 0 && !e.frames[e.index-1].IsTrampoline() &&
+		r != e.r.arch.SP && r != e.r.arch.FP && n != e.r.machine.goroutine
 }
 
 // Value implements op.Resolver.

@@ -21,6 +21,9 @@ type machine struct {
 	// of a thread, but that no frame keeps.
 	steady []uint64
 	tls    *tlsABI
+	// goroutine is the DWARF number of the register in which Go keeps the goroutine
+	// it runs; 0 where Go is not known to.
+	goroutine uint64
 
 	longDouble floatFormat // of a long double of 16 bytes
 	// maxAlign is the largest alignment of a scalar in a struct, in bytes.

@@ -62,6 +62,8 @@ var peerDifferences = []peerDifference{
 	{fixture: "amd64-vars-go-O0", after: "runtime.clone", why: "gdb does not know the bottom of a thread of Go"},
 	{fixture: "amd64-vars-go-O0", after: "runtime.mcall", why: "gdb does not know the bottom of a thread of Go"},
 	{fixture: "amd64-vars-go-O0", frame: "main.stop", why: "gdb takes the faulting instruction, to which sigpanic returns, for a call"},
+	{fixture: "amd64-vars-c-dwp-O1", after: "-", why: "gdb dies of a DWARF 5 package"},
+	{fixture: "amd64-vars-cxx-split-O2", frame: "containers<int>", why: "as of amd64-vars-cxx-O2"},
 	{fixture: "amd64-vars-cxx-O2", frame: "containers<int>", why: "of several lines at one address gdb takes the one that begins a statement, of a function inlined there"},
 	{fixture: "amd64-wrong-cfi", after: "decoy", why: "gdb goes on to a return address of zero"},
 	{fixture: "amd64-rewritten-probe", after: "inner_dyninst", why: "gdb does not know instrumentation"},

@@ -1,26 +1,79 @@
 # Programs with variables of every kind, as several compilers describe them.
+#
+# Each fixture has a printed.txt: what a second build of the same source, not
+# optimised, prints of its own variables (vars_show.h and its like).
+
+# printed PROGRAM: keeps what a program prints before it dies.
+printed() {
+	(cd "$dir" && ulimit -c 0 && clean_env "./$1" </dev/null) 2>/dev/null >"$stage/printed.txt"
+	rm -f "$dir/$1"
+	[ -s "$stage/printed.txt" ] || { say "$case: the program printed nothing"; return 1; }
+}
 
 # vars_c COMPILER FLAG...: compiles vars.c with a function of 00-helpers.sh.
-vars_c() { "$@" vars.c -o vars && run vars && ship vars && finish vars; }
+vars_c() {
+	"$@" vars.c -o vars && run vars && ship vars &&
+		"$1" -O0 -w -DSHOW vars.c -o show && printed show
+}
 
-make_vars-c-O0() { vars_c cc -O0 -g -w; }
-make_vars-c-O2() { vars_c cc -O2 -g -w; }
-make_vars-c-dwarf4-O1() { vars_c cc -O1 -g -gdwarf-4 -gstrict-dwarf -w; }
-make_vars-c-clang-O0() { need clang-19 || return $?; vars_c clang -O0 -g -w; }
-make_vars-c-clang-O2() { need clang-19 || return $?; vars_c clang -O2 -g -w; }
+make_vars-c-O0() { vars_c cc -O0 -g -w && finish vars; }
+make_vars-c-O2() { vars_c cc -O2 -g -w && finish vars; }
+make_vars-c-lto-O2() { vars_c cc -O2 -g -flto -w && finish vars; }
+make_vars-c-dwarf4-O1() { vars_c cc -O1 -g -gdwarf-4 -gstrict-dwarf -w && finish vars; }
+make_vars-c-clang-O0() { need clang-19 || return $?; vars_c clang -O0 -g -w && finish vars; }
+make_vars-c-clang-O2() { need clang-19 || return $?; vars_c clang -O2 -g -w && finish vars; }
 
-# vars_cxx COMPILER FLAG...: the same for vars.cpp.
-vars_cxx() { "$@" -std=c++20 vars.cpp -o vars && run vars && ship vars && finish vars; }
+# split COMPILER SOURCE FLAG...: compiles and links apart, in $dir, so that the
+# debug information stays in vars.dwo, which the program names without a directory.
+split() {
+	local compiler=$1 source=$2
+	shift 2
+	(cd "$dir" && "$compiler" "$@" -gsplit-dwarf -w -ffile-prefix-map="$src"=/src -ffile-prefix-map="$dir"=/src \
+		-c "$src/$source" -o vars.o && "$compiler" vars.o -o vars) && run vars && ship vars
+}
+
+make_vars-c-split-O2() {
+	split gcc vars.c -O2 -g && ship vars.dwo && cc -O0 -w -DSHOW vars.c -o show && printed show && finish vars
+}
+
+# The package of a program in DWARF 5, as llvm-dwp makes it.
+make_vars-c-dwp-O1() {
+	need llvm-dwp-19 || return $?
+	split gcc vars.c -O1 -g && (cd "$dir" && llvm-dwp-19 vars.dwo -o vars.dwp && rm vars.dwo) && ship vars.dwp &&
+		cc -O0 -w -DSHOW vars.c -o show && printed show && finish vars
+}
+
+# vars_cxx COMPILER FLAG...: the same for vars.cpp. show_flags are for its printout.
+vars_cxx() {
+	"$@" -std=c++20 vars.cpp -o vars && run vars && ship vars &&
+		"${show_flags[@]}" -std=c++20 -O0 -w -DSHOW vars.cpp -o show && printed show && finish vars
+}
+show_flags=(cxx)
 
 make_vars-cxx-O0() { vars_cxx cxx -O0 -g -w; }
 make_vars-cxx-O2() { vars_cxx cxx -O2 -g -w; }
+# A .dwo file is found beside the core only as it is: its sections are compressed.
+make_vars-cxx-split-O2() {
+	split g++ vars.cpp -std=c++20 -O2 -g && objcopy --compress-debug-sections=zlib "$dir/vars.dwo" "$stage/vars.dwo" && cxx -std=c++20 -O0 -w -DSHOW vars.cpp -o show && printed show && finish vars
+}
+make_vars-cxx-clang-dwarf4-O2() {
+	need clang++-19 || return $?
+	show_flags=(compile clang++-19)
+	vars_cxx compile clang++-19 -fdebug-compilation-dir=/src -O2 -g -gdwarf-4 -w
+}
 
 # vars_rust FLAG...: the same for vars.rs.
 vars_rust() {
 	need rustc || return $?
-	(cd "$src" && rustc --edition 2021 -g -C panic=abort -C codegen-units=1 --remap-path-prefix "$src=/src" \
-		--remap-path-prefix "$dir=/src" -C linker=gcc "$@" vars.rs -o "$dir/vars") &&
-		run vars && ship vars && finish vars
+	rust_vars vars -g "$@" && run vars && ship vars && rust_vars show -A warnings --cfg show && printed show && finish vars
+}
+
+# rust_vars PROGRAM FLAG...: compiles vars.rs.
+rust_vars() {
+	local program=$1
+	shift
+	(cd "$src" && rustc --edition 2021 -C panic=abort -C codegen-units=1 --remap-path-prefix "$src=/src" \
+		--remap-path-prefix "$dir=/src" -C linker=gcc "$@" vars.rs -o "$dir/$program")
 }
 
 make_vars-rust-O0() { vars_rust -C opt-level=0; }
@@ -29,6 +82,7 @@ make_vars-rust-O2() { vars_rust -C opt-level=2; }
 # vars_go FLAG...: the same for govars.
 vars_go() {
 	need go || return $?
+	CGO_ENABLED=0 go_build govars -tags show && mv "$dir/govars" "$dir/show" && printed show || return 1
 	launcher=(GOTRACEBACK=crash GOMAXPROCS=1)
 	CGO_ENABLED=0 go_build govars "$@" && run govars && ship govars && finish govars
 }
@@ -39,5 +93,6 @@ make_vars-go-O0() { vars_go -gcflags=all=-N\ -l; }
 make_vars-libcxx() {
 	need clang++-19 || return $?
 	[ -e /usr/lib/llvm-19/include/c++/v1/vector ] || { say "skip $case: libc++-19-dev is not installed"; return $skipped; }
+	show_flags=(compile clang++-19 -stdlib=libc++)
 	vars_cxx compile clang++-19 -fdebug-compilation-dir=/src -stdlib=libc++ -static-libstdc++ -fstandalone-debug -O0 -g -w
 }

@@ -55,7 +55,7 @@ static int total = 42;
 static __thread int per_thread = 77;
 static const char *const names[] = { "zero", "one", NULL };
 struct node tail = { NULL, "tail", NULL, { 9 }, { { 'z', { 3, 4 } } }, readable };
-
+#include "vars_show.h"
 static int visit(int a, long b)
 {
 	return a + (int)b;
@@ -87,7 +87,7 @@ noipa static int arrays(int n, const struct point *first, size_t len)
 		label[i] = (char)('a' + i);
 	}
 	label[n] = 0;
-	same[39] = 1;
+	same[39] = 1; SHOW_ARRAYS
 	stop(NULL, words[0]);
 	return plain[n % 5] + grid[1][n % 3] + text[0] + zeros[n] + raw[3] + (int)reals[0] + points[1].x + vla[1] +
 	       label[0] + words[1][0] + vector[0] + (int)wide[0] + (int)len + first->x + same[n];
@@ -103,7 +103,7 @@ noipa static int records(struct point p, struct node *list, struct opaque *hidde
 	struct { int in; struct { int deep; } more; } nameless = { 1, { 2 } };
 	struct point empty[0];
 	int sum = p.x + p.y;
-
+	SHOW_RECORDS
 	sum += arrays(p.x, at, sizeof(here));
 	return sum + b.a + here.flags + (int)both.l + nameless.in + (*handle)->flags + c + (hidden != NULL) + (int)sizeof(empty);
 }
@@ -152,7 +152,7 @@ noipa static long numbers(int argc, char **argv)
 	{
 		int inner = argc + 100;
 		long ch = inner * 2L; // hides the other
-		lo += ch;
+		lo += ch; SHOW_NUMBERS
 		ul += (unsigned long)records(in, &tail, (struct opaque *)&total, col);
 		lo += inner + ch;
 	}

@@ -54,7 +54,7 @@ struct Empty {};
 } // namespace shop
 
 using Text = std::string;
-
+#include "vars_show.hpp"
 [[gnu::noinline]] static int stop(volatile int *p, const std::string &why)
 {
 	*p = why[0];
@@ -85,7 +85,7 @@ template <typename T> [[gnu::noinline]] static int containers(const std::vector<
 		line.push_back(i);
 	for (int i = 0; i < 20; i++)
 		line.pop_front();
-	pile.push(3);
+	pile.push(3); SHOW_CONTAINERS
 	return stop(nullptr, words[0]) + given.size() + view.size() + bits.size() + nested.size() + fixed[0] + ages.size() +
 	       primes.size() + many.size() + table.size() + seen.size() + line.size() + reals.size() + none.size() +
 	       wide.size() + utf16.size() + pair.first + pile.size() + !single.empty();
@@ -118,7 +118,7 @@ template <typename T> [[gnu::noinline]] static int containers(const std::vector<
 	std::unique_ptr<int[]> block(new int[2]{1, 2});
 
 	std::vector<int> numbers{1, 2, 3};
-	numbers.reserve(4);
+	numbers.reserve(4); SHOW_OWNERS
 	return containers(numbers, "viewed") + *unique + shared.use_count() + second->a + weak.use_count() + *some +
 	       nothing.has_value() + text->size() + choice.index() + std::get<0>(triple) + int(colour) + size + plain.*field +
 	       (both.*method)(1) + base->side + (null == nullptr) + callable(1) + c16 + c32 + c8 + no + moved.own +
@@ -133,7 +133,7 @@ template <typename T> struct Holder {
 	{
 		shop::Both both;
 		shop::Plain plain{by, 0.5, shop::Colour::red};
-		const int &ref = by;
+		const int &ref = by; SHOW_METHOD
 		return owners(both, plain, shop::Both()) + ref + value;
 	}
 };
@@ -141,6 +141,6 @@ template <typename T> struct Holder {
 int main(int argc, char **argv)
 {
 	Holder<int> holder{argc, "holder"};
-
+	SHOW_MAIN
 	return holder.method(argc + 1) + argv[0][0];
 }

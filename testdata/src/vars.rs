@@ -6,6 +6,15 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 
+#[cfg(show)]
+#[macro_use]
+#[path = "vars_show.rs"]
+mod show;
+#[cfg(not(show))]
+macro_rules! show {
+    ($($any:tt)*) => {};
+}
+
 #[derive(Clone, Copy)]
 pub enum Colour {
     Red = 1,
@@ -63,6 +72,9 @@ fn library(names: &[&str], limit: usize) -> usize {
     ages.insert("ann", 31);
     seen.insert(7u16);
     tree.insert(1, 'x');
+    show!(library: names = show::Slice("&[&str]", names), limit, text, list, nested, words, queue, ages, seen, tree,
+        boxed = show::Ref(&*boxed), slice, rc, other, weak, arc, cell, empty);
+    show!(stop: p = show::Null, why = names[0]);
     stop(std::ptr::null_mut(), names[0]);
     let sum = text.len() + list.len() + nested.len() + words.len() + queue.len() + ages.len() + seen.len() + tree.len()
         + boxed.x as usize + slice.len() + (*rc + *other) as usize + weak.strong_count() + arc.len()
@@ -100,6 +112,9 @@ fn values(n: i32, who: &Point) -> usize {
     let call: fn(i32, &Point) -> usize = values;
     let maybe = Some(Some(3u8));
 
+    show!(values: n, who = show::Ref(who), byte, letter, yes, wide, real, colour, first, circle, line, nothing, some, none,
+        niche = niche.map(show::Ref), no_niche = no_niche.map(show::Ref), good, bad, tuple, pair, unit, void,
+        array, grid, text, names, bits, call = show::At, maybe);
     let got = library(&names, array.len());
     got + byte as usize + letter as usize + yes as usize + wide as usize + real as usize + colour as usize
         + first as usize + size(&circle) + size(&line) + size(&nothing) + some.is_some() as usize + none.is_some() as usize
@@ -119,6 +134,7 @@ fn size(s: &Shape) -> usize {
 
 fn main() {
     let here = Point { x: -1, y: 8 };
+    show!(main: here);
     let got = values(here.y, &here);
     std::process::exit((got as i32) + here.x);
 }

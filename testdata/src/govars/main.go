@@ -56,14 +56,21 @@ func library(names []string, extra ...int) int {
 	var any3 any = &point{3, 4}
 	var err error = &failure{"went wrong"}
 	var nothing error
-	var show stringer = point{5, 6}
+	var shown stringer = point{5, 6}
 	grow := make([]int, 2, 8)
 	var empty []byte
 	raw := []byte("bytes")
 	points := []point{{1, 2}, {3, 4}}
+	if showing {
+		var null *int
+		show("stop", "p", &null, "why", &names[0])
+		show("library", "names", &names, "extra", &extra, "small", &small, "large", &large, "none", &none,
+			"queue", &queue, "closed", &closed, "any1", &any1, "any2", &any2, "any3", &any3, "err", &err,
+			"nothing", &nothing, "shown", &shown, "grow", &grow, "empty", &empty, "raw", &raw, "points", &points)
+	}
 	stop(nil, names[0])
 	return len(small) + len(large) + len(none) + len(queue) + len(closed) + len(names) + len(extra) + len(grow) + len(empty) +
-		len(raw) + len(points) + keep(any1, any2, any3, err, nothing, show)
+		len(raw) + len(points) + keep(any1, any2, any3, err, nothing, shown)
 }
 
 //go:noinline
@@ -91,6 +98,12 @@ func values(n int, who *node, text string) int {
 	}{1, "x"}
 	var any any
 
+	if showing {
+		show("values", "n", &n, "who", &who, "text", &text, "yes", &yes, "tiny", &tiny, "byt", &byt, "letter", &letter,
+			"real", &real, "single", &single, "cmplx", &cmplx, "col", &col, "list", &list, "grid", &grid, "at", &at,
+			"here", &here, "ptr", &ptr, "call", &call, "plain", &plain, "null", &null, "branch", &branch,
+			"anon", &anon, "any", &any)
+	}
 	got := library([]string{"one", "two"}, 1, 2, 3)
 	if yes {
 		got += int(tiny) + int(byt) + int(letter) + int(real) + int(single) + int(imag(cmplx)) + int(col) + int(list[n%3]) +
@@ -104,5 +117,8 @@ func values(n int, who *node, text string) int {
 
 func main() {
 	tail := &node{nil, "tail", point{9, 9}}
+	if showing {
+		show("main", "tail", &tail)
+	}
 	println(values(1, tail, "given"))
 }

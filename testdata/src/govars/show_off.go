@@ -1,0 +1,7 @@
+//go:build !show
+
+package main
+
+const showing = false
+
+func show(function string, variables ...any) {}

@@ -2,6 +2,7 @@ package dwarfvars_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"sort"
 	"strings"
@@ -34,7 +35,8 @@ func percent(n, all int) string {
 
 // notSo are the causes for which what gdb shows is not the variable's value.
 var notSo = []string{
-	"gdb is wrong",
+	wrongThere,
+	notSoThere,
 	"gdb takes what a callee left in a register",
 	"gdb reads zeros where the core has nothing",
 }
@@ -42,12 +44,13 @@ var notSo = []string{
 // A parity is how the variables of some fixtures compare with gdb's.
 type parity struct {
 	verdicts    tally
-	causes      []string // a line for each difference
+	differences []difference
 	crash       coverage // frames of the threads that died
 	every       coverage // frames of every thread
 	frames      int      // compared
 	uncompared  int      // frames of gdb's from where the two walks differ
 	unexplained int
+	proved      int // values that are what the program printed
 
 	inCrash bool // the stack now compared is of the thread that died
 }
@@ -72,13 +75,37 @@ func (p *parity) count(verdict, where, name, ours, theirs string) {
 	if p.inCrash {
 		p.crash.add(one)
 	}
-	switch verdict {
-	case "same":
+	if verdict == same || verdict == sameRaw {
 		return
-	case "differs", "no value", "missing":
+	}
+	if unexplained[verdict] {
 		p.unexplained++
 	}
-	p.causes = append(p.causes, fmt.Sprintf("%s: %s: %s: %s | gdb %s", verdict, where, name, short(ours), short(theirs)))
+	p.differences = append(p.differences, difference{verdict, where, name, ours, theirs})
+}
+
+// A difference is a variable that the two do not show alike.
+type difference struct {
+	verdict      string // the cause
+	where        string // "subject #frame function"
+	name         string
+	ours, theirs string
+}
+
+func (d difference) String() string {
+	return fmt.Sprintf("%s: %s: %s: %s | gdb %s", d.verdict, d.where, d.name, short(d.ours), short(d.theirs))
+}
+
+func (d difference) subject() string {
+	subject, _, _ := strings.Cut(d.where, " #")
+	return subject
+}
+
+// variable is function.name.
+func (d difference) variable() string {
+	_, frame, _ := strings.Cut(d.where, " #")
+	_, function, _ := strings.Cut(frame, " ")
+	return baseName(function) + "." + d.name
 }
 
 // hasValue tells a value from words on why there is none.
@@ -99,64 +126,88 @@ func short(text string) string {
 
 // agreeing is the number of variables of which both say the same, and of all
 // that gdb lists.
-func (p *parity) agreeing() (same, all int) {
+func (p *parity) agreeing() (agree, all int) {
 	for verdict, n := range p.verdicts {
-		if verdict != "more than gdb" {
+		if verdict != moreThanGDB {
 			all += n
 		}
 	}
-	return p.verdicts["same"], all
+	return p.verdicts[same] + p.verdicts[sameRaw] + p.verdicts[sameMisled], all
 }
 
 func (p *parity) add(o *parity) {
 	for verdict, n := range o.verdicts {
 		p.verdicts[verdict] += n
 	}
-	p.causes = append(p.causes, o.causes...)
+	p.differences = append(p.differences, o.differences...)
 	p.crash.add(o.crash)
 	p.every.add(o.every)
 	p.frames += o.frames
 	p.uncompared += o.uncompared
 	p.unexplained += o.unexplained
+	p.proved += o.proved
 }
+
+const otherFixtures = "all other fixtures"
 
 // groupOf names the row of the figures that a fixture belongs to: those made for
 // their variables have one each.
 func groupOf(fixture string) string {
-	if _, vars, ok := strings.Cut(fixture, "-vars-"); ok {
-		return vars
+	if madeForVariables(fixture) {
+		return strings.TrimPrefix(fixture, "amd64-")
 	}
-	return "every other fixture"
+	return otherFixtures
 }
 
 // logParity prints the figures of each group and of all, and every difference
 // with its cause.
-func logParity(t *testing.T, groups map[string]*parity) *parity {
+func logParity(t *testing.T, what string, groups map[string]*parity) *parity {
 	t.Helper()
 	total := newParity()
-	var names []string
-	for name, p := range groups {
-		names = append(names, name)
+	var b strings.Builder
+	for _, p := range groups {
 		total.add(p)
 	}
-	sort.Strings(names)
-	sort.Strings(total.causes)
-	var b strings.Builder
-	for _, cause := range total.causes {
-		fmt.Fprintf(&b, "difference: %s\n", cause)
+	for _, line := range lines(total.differences) {
+		fmt.Fprintf(&b, "difference: %s\n", line)
 	}
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(groups)) {
 		p := groups[name]
-		same, all := p.agreeing()
-		fmt.Fprintf(&b, "parity: %-20s %4d of %4d agree; %d frames, %d not compared; crash: %v; %v\n",
-			name, same, all, p.frames, p.uncompared, p.crash, p.verdicts)
+		agree, all := p.agreeing()
+		fmt.Fprintf(&b, "parity: %-20s %4d of %4d agree; %d proved; %d frames, %d not compared; crash: %v; %v\n",
+			name, agree, all, p.proved, p.frames, p.uncompared, p.crash, p.verdicts)
 	}
-	same, all := total.agreeing()
-	fmt.Fprintf(&b, "parity: variables: %d of %d agree (%s), %d differ for a known cause, %d for none; %d frames, %d not compared\n",
-		same, all, percent(same, all), all-same-total.unexplained, total.unexplained, total.frames, total.uncompared)
-	fmt.Fprintf(&b, "parity: causes: %v\n", total.verdicts)
-	fmt.Fprintf(&b, "parity: coverage of the crashing threads: %v\n", total.crash)
-	fmt.Fprintf(&b, "parity: coverage of every thread: %v", total.every)
+	agree, all := total.agreeing()
+	fmt.Fprintf(&b, "parity: %s: %d of %d agree (%s), %d differ for a known cause, %d for none; %d proved; %d frames, %d not compared\n",
+		what, agree, all, percent(agree, all), all-agree-total.unexplained, total.unexplained, total.proved, total.frames, total.uncompared)
+	fmt.Fprintf(&b, "parity: %s: causes: %v\n", what, total.verdicts)
+	fmt.Fprintf(&b, "parity: %s: coverage of the crashing threads: %v\n", what, total.crash)
+	fmt.Fprintf(&b, "parity: %s: coverage of every thread: %v", what, total.every)
 	t.Logf("\n%s", b.String())
 	return total
+}
+
+func lines(differences []difference) []string {
+	var list []string
+	for _, d := range differences {
+		list = append(list, d.String())
+	}
+	sort.Strings(list)
+	return list
+}
+
+// A tally counts how values compare.
+type tally map[string]int
+
+func (n tally) String() string {
+	all := 0
+	for _, v := range n {
+		all += v
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d variables:", all)
+	for _, k := range slices.Sorted(maps.Keys(n)) {
+		fmt.Fprintf(&b, " %s %d;", k, n[k])
+	}
+	return b.String()
 }

@@ -1,0 +1,402 @@
+package dwarfvars_test
+
+import (
+	"fmt"
+	"os/exec"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/corewalk/corewalk/dwarfvars"
+	"github.com/corewalk/corewalk/internal/fixture"
+	"github.com/corewalk/corewalk/unwind"
+)
+
+// TestGDBParity compares every variable of every frame with gdb: of every fixture,
+// and of programs that are built for it (-matrix: of all that can be built here).
+// What differs has to be proved by what the program printed, or to be a known one.
+func TestGDBParity(t *testing.T) {
+	if _, err := exec.LookPath("gdb"); err != nil {
+		t.Skip("gdb is not installed: nothing to compare with")
+	}
+	if testing.Short() {
+		t.Skip("gdb takes half a minute")
+	}
+	fixtures, built := &figures{}, &figures{}
+	t.Run("fixtures", func(t *testing.T) {
+		for _, c := range fixture.Cases(t) {
+			if strings.Contains(c.Name, *onlyCase) {
+				t.Run(c.Name, func(t *testing.T) {
+					t.Parallel()
+					fixtures.add(groupOf(c.Name), compareSubject(t, ofFixture(t, c)))
+				})
+			}
+		}
+	})
+	t.Run("built", func(t *testing.T) {
+		for _, r := range recipes() {
+			if strings.Contains(r.name(), *onlyCase) && (r.always || *matrix || *onlyCase != "") {
+				t.Run(r.name(), func(t *testing.T) {
+					t.Parallel()
+					built.add(r.name(), compareSubject(t, r.build(t)))
+				})
+			}
+		}
+	})
+	whole := *onlyCase == "" && !t.Failed()
+	fixtures.check(t, "fixtures", whole)
+	built.check(t, "built", whole)
+	if whole {
+		writeFigures(t, fixtures, built)
+	}
+}
+
+// figures are those of some groups. It may be used by several goroutines.
+type figures struct {
+	mu     sync.Mutex
+	groups map[string]*parity
+}
+
+func (f *figures) add(group string, p *parity) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.groups == nil {
+		f.groups = map[string]*parity{}
+	}
+	if f.groups[group] == nil {
+		f.groups[group] = newParity()
+	}
+	f.groups[group].add(p)
+}
+
+// check prints the figures and fails when fewer variables have a value here than
+// gdb has right.
+func (f *figures) check(t *testing.T, what string, whole bool) {
+	t.Helper()
+	total := logParity(t, what, f.groups)
+	if c := total.crash; whole && c.ours < c.gdb {
+		t.Errorf("%s: fewer variables of the crashing threads have a value than gdb shows: %v", what, c)
+	}
+	for name, p := range f.groups {
+		if c := p.crash; c.ours < c.gdb-c.gdbWrong {
+			t.Errorf("%s: fewer variables of the crashing threads have a value than gdb knows: %v", name, c)
+		}
+	}
+}
+
+// compareSubject compares the stacks of one core.
+func compareSubject(t *testing.T, s *subject) *parity {
+	t.Helper()
+	total := newParity()
+	target := s.open(t)
+	w, err := target.NewWalker()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	crashed, err := target.ProcessState().DefaultThread()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stacks, alive := runGDB(t, s)
+	if !alive && !strings.HasPrefix(s.name, "amd64-") && !strings.HasPrefix(s.name, "built-") {
+		t.Skip("gdb here is not for this architecture")
+	}
+	if why := gdbFailure(s.name); alive == (why != "") {
+		t.Errorf("gdb ended as it should: %v; known: %q", alive, why)
+	}
+	c := comparison{t: t, s: s, r: target.Variables(), total: total}
+	for tid, theirs := range stacks {
+		total.inCrash = tid == int(crashed)
+		if !total.inCrash && s.crashOnly {
+			continue
+		}
+		stack, _ := w.WalkStack(unwind.ThreadID(tid))
+		c.stack(stack.Frames, theirs)
+	}
+	return total
+}
+
+// gdbFailure says why gdb 13 does not come to the end with a subject.
+func gdbFailure(subject string) string {
+	switch {
+	case subject == "amd64-split-dwp", subject == "amd64-vars-c-dwp-O1", strings.HasSuffix(subject, "-dwarf5-dwp"):
+		return "it dies of a segmentation fault while it reads a package of DWARF 5"
+	case subject == "amd64-split-dwarf":
+		return "it looks for the .dwo file only where that was built"
+	}
+	return ""
+}
+
+// A comparison is that of one core with gdb.
+type comparison struct {
+	t     *testing.T
+	s     *subject
+	r     *dwarfvars.Reader
+	total *parity
+}
+
+// stack compares the frames of one stack.
+func (c *comparison) stack(frames []*unwind.Frame, theirs []gdbFrame) {
+	var group []gdbFrame
+	physical := 0
+	for i, f := range theirs {
+		if f.Kind == "tail" {
+			group = nil
+			continue
+		}
+		group = append(group, f)
+		if f.Kind == "inline" {
+			continue
+		}
+		if physical >= len(frames) || frames[physical].RA() != f.PC {
+			c.total.uncompared += len(theirs) - i
+			return // the walks differ: another test's business
+		}
+		c.frame(frames, physical, group)
+		c.total.frames += len(group)
+		physical++
+		group = nil
+	}
+}
+
+func (c *comparison) frame(frames []*unwind.Frame, n int, group []gdbFrame) {
+	a, err := c.r.At(frames, n)
+	if err != nil {
+		for _, g := range group {
+			if len(g.Vars) > 0 {
+				c.t.Errorf("frame %d %s: %v; gdb has %v", n, g.Function, err, g.Vars)
+			}
+		}
+		return
+	}
+	defer a.Close()
+	scopes := a.Live()
+	if len(scopes) != len(group) {
+		c.t.Logf("frame %d: %d scopes, gdb has %d", n, len(scopes), len(group))
+		c.total.verdicts["other inlining"]++
+		return
+	}
+	for i, g := range group {
+		c.scope(fmt.Sprintf("%s #%d %s", c.s.name, n, g.Function), a, scopes[i], g)
+	}
+}
+
+func (c *comparison) scope(where string, a *dwarfvars.Activation, s *dwarfvars.Scope, g gdbFrame) {
+	ours := map[string][]string{}
+	for _, list := range [][]*dwarfvars.LocalVar{s.Params, s.Locals} {
+		for _, v := range list {
+			ours[v.Name] = append(ours[v.Name], a.Read(v, dwarfvars.Options{}).String())
+		}
+	}
+	for _, v := range g.Vars {
+		have := ours[v.Name]
+		if len(have) == 0 {
+			c.count("missing", where, v.Name, "", v.Text)
+			continue
+		}
+		ours[v.Name] = have[1:]
+		c.count(c.verdict(where, s.Function, have[0], v), where, v.Name, have[0], v.Text)
+	}
+	for name, left := range ours {
+		for _, text := range left {
+			verdict := moreThanGDB
+			if hasValue(text) && c.s.printed.check(s.Function, name, text) == disproved && debugInformationIsWrong(c.s.name, s.Function, name) == "" {
+				verdict = "not what the program printed"
+			}
+			c.count(verdict, where, name, text, "")
+		}
+	}
+}
+
+func (c *comparison) count(verdict, where, name, ours, theirs string) {
+	c.total.count(verdict, where, name, ours, theirs)
+	if unexplained[verdict] {
+		c.t.Errorf("%s: %s: %s\n  ours %s\n  gdb  %s\n  printed %s", where, name, verdict, ours, theirs, c.printed(where, name))
+	} else if *showAll {
+		c.t.Logf("%s: %s: %s: %s | %s", where, name, verdict, ours, theirs)
+	}
+}
+
+// printed is what the program printed of a variable, for a message.
+func (c *comparison) printed(where, name string) []string {
+	_, function, _ := strings.Cut(where, " #")
+	_, function, _ = strings.Cut(function, " ")
+	return c.s.printed[baseName(function)+"."+name]
+}
+
+// Verdicts on a variable. Those of unexplained fail the test.
+const (
+	same        = "same"
+	sameRaw     = "same as gdb without its printers"
+	sameMisled  = "same, and not what the program printed"
+	misledHere  = "the debug information is wrong; gdb has no value"
+	better      = "gdb has no value; ours is the printed one"
+	otherwise   = "gdb has no printer for it; ours is the printed value"
+	wrongThere  = "gdb shows something else; ours is the printed value"
+	notSoThere  = "gdb's value is not the printed one; here there is none"
+	moreThanGDB = "gdb does not list it"
+)
+
+var unexplained = map[string]bool{
+	"missing": true, "differs": true, "no value": true, "gdb has no value; ours is not proved": true,
+	"not what the program printed": true,
+}
+
+// verdict compares one variable with gdb, and with the program's printout.
+func (c *comparison) verdict(where, function, ours string, v gdbVar) string {
+	notation := notationOf(c.s.name)
+	verdict := compareValues(notation, ours, v.Text)
+	if verdict != same && v.Raw != "" && compareValues(notation, ours, v.Raw) == same {
+		verdict = sameRaw
+	}
+	truth := unprinted
+	if hasValue(ours) {
+		truth = c.s.printed.check(function, v.Name, ours)
+	}
+	switch {
+	case truth == disproved && (verdict == same || verdict == sameRaw):
+		return sameMisled
+	case truth == disproved && debugInformationIsWrong(c.s.name, function, v.Name) != "":
+		return misledHere
+	case truth == disproved:
+		return "not what the program printed"
+	case verdict == same || verdict == sameRaw:
+		if truth == proved {
+			c.total.proved++
+		}
+		return verdict
+	case truth == proved:
+		c.total.proved++
+		switch {
+		case verdict == "no text":
+			return better
+		case notation != "":
+			return otherwise
+		}
+		return wrongThere
+	}
+	if why := knownDifference(where, v, ours); why != "" {
+		return why
+	}
+	if !hasValue(ours) && c.s.printed.check(function, v.Name, v.Text) == disproved {
+		return notSoThere
+	}
+	if verdict == "no text" {
+		return "gdb has no value; ours is not proved"
+	}
+	return verdict
+}
+
+// peerDifferences are variables that no printout holds of which gdb 13 shows less,
+// or what is not so. ours is the text that is right.
+var peerDifferences = []struct{ where, name, ours, why string }{
+	{"rust-segv #0 wild::Ring::sum", "iter", "", "one of its parts is known"},
+	{"rust-unwrap #", "lines", `^(&\[alloc::string::String\]|Vec)\(size=2\) = \["some words", "  "\]$`, "gdb has no printer for it"},
+	{"passed-O2 #5 third", "half", `^2\.25$`, "gdb has no floating-point registers of a signal's frame"},
+	{"go-nil #", "parked", `^chan int \(len 0, cap 0\)$`, "gdb has no printer for it"},
+	{"runtime.gopanic", "e", `^\(runtime\.errorString\) "invalid memory address or nil pointer dereference"`, "gdb has no printer for it"},
+	{"runtime.gopanic", "p", `\{arg = \(string\) "runtime error: invalid memory address or nil pointer dereference"`, "gdb has no printer for it"},
+}
+
+// misled are variables whose debug information leads to what is not their value:
+// it says where they live, and the compiler stores nothing there. gdb shows the
+// same, or would if it read parts.
+var misled = []struct {
+	subject  *regexp.Regexp
+	variable string
+	why      string
+}{
+	{gccOptimised, "owners.both", "nothing of the object that owners reads is stored: its values are known"},
+	{gccOptimised, "owners.moved", "as both"},
+	{gccOptimised, "method.both", "as owners.both"},
+	{gccOptimised, "containers.pile", "the end of the queue stays in registers"},
+	{clangOptimised, "containers.bits", "its parts are said to be the zeros of its construction"},
+}
+
+var (
+	gccOptimised   = regexp.MustCompile(`^amd64-vars-cxx-(split-)?O2|-cxx-gcc-O2`)
+	clangOptimised = regexp.MustCompile(`-cxx-clang-.*O[12]|-cxx-libcxx-O2`)
+)
+
+// debugInformationIsWrong says why a value is not what the source says although
+// the debug information is read as it is; "" when nothing is known.
+func debugInformationIsWrong(subject, function, name string) string {
+	for _, m := range misled {
+		if m.subject.MatchString(subject) && m.variable == baseName(function)+"."+name {
+			return m.why
+		}
+	}
+	return ""
+}
+
+// callerSaved are the registers that calls do not preserve; those of Go preserve
+// none.
+var (
+	callerSaved = regexp.MustCompile(`^<(rax|rcx|rdx|rsi|rdi|r8|r9|r10|r11|[xs]t?mm\d+|xmm\d+) not recovered>$`)
+	anyRegister = regexp.MustCompile(`^<\w+ not recovered>$`)
+)
+
+// What a std::function calls, in our text and in gdb's.
+var (
+	calling = regexp.MustCompile(`^@?[^"]* calling (0x[0-9a-f]+) `)
+	invoked = regexp.MustCompile(`_M_invoker = (?:\(.*\) )?(0x[0-9a-f]+) `)
+)
+
+// knownDifference says why a difference that no printout decides is one where gdb
+// is not right; "" when it is none.
+func knownDifference(where string, v gdbVar, ours string) string {
+	for _, d := range peerDifferences {
+		if strings.Contains(where, d.where) && d.name == v.Name && regexp.MustCompile(d.ours).MatchString(ours) {
+			return d.why
+		}
+	}
+	called := calling.FindStringSubmatch(ours)
+	invoker := invoked.FindStringSubmatch(v.Text)
+	switch {
+	case callerSaved.MatchString(ours), notationOf(where) == "go" && anyRegister.MatchString(ours):
+		return "gdb takes what a callee left in a register"
+	case called != nil && invoker != nil && called[1] == invoker[1]:
+		return "std::function by what it calls, which is in gdb's text"
+	case strings.Contains(ours, "<memory not in the dump: "):
+		return "gdb reads zeros where the core has nothing"
+	}
+	return ""
+}
+
+// compareValues says how two texts of a value compare.
+func compareValues(notation, ours, theirs string) string {
+	a, b := normal(ours), normal(theirs)
+	if notation == "rust" {
+		a, b = strings.ReplaceAll(plain(normalRust(a)), "@0x", "0x"), normalRust(b)
+	}
+	unknown := strings.HasPrefix(b, "<optimized out>") || strings.HasPrefix(b, "<error:") || strings.HasPrefix(b, "<synthetic") ||
+		strings.HasPrefix(b, "<no memory>")
+	switch {
+	case a == b, plain(a) == plain(b):
+		return same
+	case a == "(synthetic pointer)" && unknown: // neither has an address nor what is there
+		return same
+	case strings.HasPrefix(a, "<") && unknown:
+		return same
+	case unknown:
+		return "no text"
+	case strings.HasPrefix(a, "<"):
+		return "no value"
+	}
+	return "differs"
+}
+
+// notationOf tells languages and libraries that gdb has no printers for.
+func notationOf(subject string) string {
+	switch {
+	case strings.Contains(subject, "-go"):
+		return "go"
+	case strings.Contains(subject, "-libcxx"):
+		return "libcxx"
+	case strings.Contains(subject, "-rust-"):
+		return "rust"
+	}
+	return ""
+}

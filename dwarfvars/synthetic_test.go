@@ -136,6 +136,7 @@ type handDIE struct {
 	tag   dwarf.Tag
 	attrs []handAttr
 	kids  []*handDIE
+	ends  int // null entries behind it that end nothing
 	off   uint32
 }
 
@@ -222,6 +223,7 @@ func (h *handUnit) write(d *handDIE) {
 	if children == 1 {
 		h.info = append(h.info, 0)
 	}
+	h.info = append(h.info, make([]byte, d.ends)...)
 }
 
 // A handBlock is a DW_FORM_block1.

@@ -13,8 +13,10 @@ import (
 
 // Operating systems of cores.
 const (
-	osLinux  = "Linux"
-	osNetBSD = "NetBSD"
+	osLinux   = "Linux"
+	osNetBSD  = "NetBSD"
+	osOpenBSD = "OpenBSD"
+	osFreeBSD = "FreeBSD"
 )
 
 // A Kind is who wrote a core, as far as it shows.
@@ -66,6 +68,7 @@ type ELFCore struct {
 	// blankNotes says that a segment has zeros instead of notes.
 	blankNotes bool
 	psinfo     []byte
+	kinfoProc  []byte // FreeBSD's NT_PROCSTAT_PROC
 	auxv       []byte
 	fileNote   []byte
 	process    ProcessInfo
@@ -123,8 +126,8 @@ func (c *ELFCore) verdict() *OpenError {
 		return fail(ErrKernelDump, "is a kernel crash dump (vmcore), not the core of a process: use the crash utility or drgn")
 	case c.kernel != "":
 		return fail(ErrKernelDump, "is a dump of a %s guest's whole memory, not the core of a process: use the crash utility", c.kernel)
-	case c.os != "" && c.os != osLinux && c.os != osNetBSD:
-		return fail(ErrUnsupportedOS, "is a core of %s for %s: only Linux and NetBSD cores can be analysed", c.os, name)
+	case c.os != "" && c.os != osLinux && c.arch != nil && bsdRegs(c.os, c.arch) == nil:
+		return fail(ErrUnsupportedOS, "is a core of %s for %s: of this system the cores for %s only can be analysed", c.os, name, bsdMachines)
 	case len(c.threads) == 0 && c.blankNotes:
 		return fail(ErrNoThreads, "has zeros where its notes should be, so neither threads nor registers: it was not written to the end, or lost a part on its way")
 	case len(c.threads) == 0 && c.countNotes() == 0:

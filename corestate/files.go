@@ -21,15 +21,22 @@ func (c *ELFCore) Mappings() []libstate.Mapping { return slices.Clone(c.maps) }
 
 // Auxv is the process's auxiliary vector, nil when the core has none.
 func (c *ELFCore) Auxv() libstate.Auxv {
-	return libstate.ParseAuxv(c.auxv, c.wordSize, c.elf.Order)
+	all := libstate.ParseAuxv(c.auxv, c.wordSize, c.elf.Order)
+	if c.os != osLinux && c.os != "" {
+		return c.bsdAuxv(all)
+	}
+	return all
 }
 
 // parseFiles decodes NT_FILE (kernel, fs/binfmt_elf.c, fill_files_note): the
 // number of mappings and the unit of their offsets; start, end and offset of
 // each; then their paths, each with a NUL.
 func (c *ELFCore) parseFiles() []libstate.Mapping {
-	if len(c.fileNote) == 0 {
+	switch {
+	case len(c.fileNote) == 0:
 		return nil
+	case c.os == osFreeBSD:
+		return c.freeBSDFiles()
 	}
 	w := c.wordSize
 	cur := binbuf.New(c.fileNote, 0, c.big)

@@ -1,8 +1,6 @@
 package corestate
 
 import (
-	"fmt"
-
 	"github.com/corewalk/corewalk/internal/binbuf"
 	"github.com/corewalk/corewalk/internal/elffile"
 	"github.com/corewalk/corewalk/unwind"
@@ -13,97 +11,67 @@ import (
 // process and of "NetBSD-CORE@<lwp>" for each of its threads, whose types from 32
 // on are the requests of the machine's ptrace that answer the same bytes.
 const (
-	netBSDOwner    = "NetBSD-CORE"
-	netBSDProcInfo = 1
-	netBSDAuxv     = 2
-	// netBSDRegsAMD64 is PT_GETREGS of amd64; other machines count from 32 or 33.
-	netBSDRegsAMD64   = 33
-	netBSDFPRegsAMD64 = 35
+	netBSDOwner     = "NetBSD-CORE"
+	netBSDProcNote  = 1
+	netBSDAuxv      = 2
+	netBSDLWPStatus = 24
 )
 
-// Offsets in struct netbsd_elfcore_procinfo, in bytes.
+// Offsets in struct ptrace_lwpstatus (sys/ptrace.h), in bytes.
 const (
-	nbSigno  = 8
-	nbCode   = 12
-	nbPID    = 80
-	nbUID    = 96
-	nbGID    = 108
-	nbName   = 124
-	nbSigLWP = 156
+	nbLWPName     = 36
+	nbLWPNameSize = 20
+	nbLWPPrivate  = 56 // the thread pointer
 )
+
+// netBSDGetRegs is the type of the note that has the general registers,
+// PT_GETREGS of the machine's ptrace; that of floating point, PT_GETFPREGS, is two
+// more. Machines with a request to step a thread (x86, arm) count it before.
+func netBSDGetRegs(machine uint16) uint32 {
+	switch machine {
+	case elffile.EM_AARCH64, elffile.EM_ALPHA, elffile.EM_SPARCV9, emSPARC, emSPARC32P:
+		return 32
+	}
+	return 33
+}
 
 func (c *ELFCore) scanNetBSD(pos notePos, owner string, n elffile.Note) {
 	if owner == netBSDOwner {
 		switch n.Type {
-		case netBSDProcInfo:
+		case netBSDProcNote:
 			keepFirst(&c.psinfo, n.Desc)
-			cur := binbuf.New(n.Desc, nbSigLWP, c.big)
+			cur := binbuf.New(n.Desc, netBSDProcInfo.siglwp, c.big)
 			c.siglwp = unwind.ThreadID(cur.U32())
 		case netBSDAuxv:
 			keepFirst(&c.auxv, n.Desc)
 		}
 		return
 	}
-	lwp, ok := netBSDThread(owner)
+	lwp, ok := lwpOf(owner, netBSDOwner)
 	if !ok {
 		return
 	}
-	i, known := c.byID[lwp]
-	if !known {
-		c.addThread(thread{id: lwp, pos: pos})
-		i = c.byID[lwp]
-	}
-	if c.elf.Machine == elffile.EM_X86_64 && n.Type == netBSDRegsAMD64 {
-		keepFirst(&c.threads[i].status, n.Desc)
-	}
-}
-
-func (c *ELFCore) netBSDSignal() SignalInfo {
-	cur := binbuf.New(c.psinfo, nbSigno, c.big)
-	s := SignalInfo{Signo: int(int32(cur.U32()))}
-	if code := int(int32(cur.U32())); cur.Error == nil {
-		s.Code = code
-	}
-	if s.Signo != 0 {
-		s.Source = CurSig
-	}
-	return s
-}
-
-func (c *ELFCore) netBSDProcess() ProcessInfo {
-	var p ProcessInfo
-	cur := binbuf.New(c.psinfo, nbPID, c.big)
-	for _, dst := range []*int{&p.PID, &p.PPID, &p.PGRP, &p.SID, &p.UID} {
-		*dst = int(int32(cur.U32()))
-	}
-	cur.Seek(nbGID)
-	p.GID = int(cur.U32())
-	cur.Seek(nbName)
-	p.Name, p.ExecNameMayBeCut = fixedString(cur.Bytes(nbSigLWP - nbName))
-	p.known = cur.Error == nil
-	return p
-}
-
-// netBSDAMD64 is the order of struct reg's 64-bit words (NetBSD,
-// sys/arch/amd64/include/frame_regs.h). NoReg: the trap's number and error code.
-var netBSDAMD64 = [...]arch.Reg{
-	arch.RDI, arch.RSI, arch.RDX, arch.RCX, arch.R8, arch.R9, arch.R10, arch.R11, arch.R12, arch.R13, arch.R14, arch.R15,
-	arch.RBP, arch.RBX, arch.RAX, arch.GS, arch.FS, arch.ES, arch.DS, arch.NoReg, arch.NoReg,
-	arch.RIP, arch.CS, arch.EFLAGS, arch.RSP, arch.SS,
-}
-
-func netBSDRegisters(block []byte) (arch.RegSet, error) {
-	var s arch.RegSet
-	cur := binbuf.New(block, 0, false)
-	for _, r := range netBSDAMD64 {
-		v := cur.U64()
-		if cur.Error != nil {
-			break
+	t := c.scanLWP(pos, lwp)
+	switch n.Type {
+	case netBSDGetRegs(c.elf.Machine):
+		keepFirst(&t.status, n.Desc)
+	case netBSDLWPStatus:
+		cur := binbuf.New(n.Desc, nbLWPName, c.big)
+		t.name, _ = fixedString(cur.Bytes(nbLWPNameSize))
+		if p := cur.Uint(c.wordSize); cur.Error == nil {
+			t.private = p
 		}
-		s.Set(r, v)
 	}
-	if !s.Valid.Has(arch.RIP) {
-		return s, fmt.Errorf("NetBSD register block of %d bytes: %d wanted", len(block), 8*len(netBSDAMD64))
+}
+
+// addThreadPointer makes the thread pointer known that NetBSD's lwpstatus tells:
+// the base of a segment on x86.
+func (c *ELFCore) addThreadPointer(t *thread, regs *arch.RegSet) {
+	switch {
+	case t.private == 0:
+	case c.arch == arch.AMD64:
+		regs.Set(arch.FSBase, t.private)
+	case c.arch == arch.X86:
+		regs.Set(arch.X86GSBase, t.private)
 	}
-	return s, nil
 }

@@ -28,6 +28,10 @@ func netBSDCore() *corebuild.Core {
 		owner := "NetBSD-CORE@" + string(rune('1'+lwp))
 		b.Note(owner, 33, regs)
 		b.Note(owner, 35, []byte{byte(lwp)})
+		status := make([]byte, 64) // struct ptrace_lwpstatus
+		copy(status[36:], "worker"+string(rune('1'+lwp)))
+		binary.LittleEndian.PutUint64(status[56:], uint64(0x7000+lwp))
+		b.Note(owner, 24, status)
 	}
 	return b
 }
@@ -52,6 +56,12 @@ func TestNetBSD(t *testing.T) {
 		if v, ok := regs.Get(r); !ok || v != want || err != nil {
 			t.Errorf("%s = %#x, %v, %v; want %#x", arch.AMD64.RegName(r), v, ok, err, want)
 		}
+	}
+	if th, ok := c.Thread(3); !ok || th.Name != "worker3" {
+		t.Errorf("thread %+v, %v", th, ok)
+	}
+	if v, ok := regs.Get(arch.FSBase); !ok || v != 0x7001 {
+		t.Errorf("thread pointer %#x, %v", v, ok)
 	}
 	if b, ok := c.FPRegs(3); !ok || len(b) != 1 || b[0] != 2 {
 		t.Errorf("floating point of 3: %v, %v", b, ok)

@@ -41,6 +41,19 @@ var linuxNotes = [...]noteType{
 	{0xa06, "NT_LOONGARCH_HW_WATCH"},
 }
 
+var freeBSDNotes = [...]noteType{
+	{ntPRStatus, "NT_PRSTATUS"}, {ntFPRegSet, "NT_FPREGSET"}, {ntPRPSInfo, "NT_PRPSINFO"}, {freeBSDThrMisc, "NT_THRMISC"},
+	{freeBSDProc, "NT_PROCSTAT_PROC"}, {9, "NT_PROCSTAT_FILES"}, {freeBSDVMMap, "NT_PROCSTAT_VMMAP"}, {11, "NT_PROCSTAT_GROUPS"},
+	{12, "NT_PROCSTAT_UMASK"}, {13, "NT_PROCSTAT_RLIMIT"}, {14, "NT_PROCSTAT_OSREL"}, {15, "NT_PROCSTAT_PSSTRINGS"},
+	{freeBSDAuxv, "NT_PROCSTAT_AUXV"}, {freeBSDLWPInfo, "NT_PTLWPINFO"}, {freeBSDSegBases, "NT_X86_SEGBASES"},
+	{ntX86XState, "NT_X86_XSTATE"}, {ntARMVFP, "NT_ARM_VFP"}, {0x401, "NT_ARM_TLS"}, {ntARMPACMask, "NT_ARM_ADDR_MASK"},
+}
+
+var openBSDNotes = [...]noteType{
+	{openBSDProcNote, "NT_OPENBSD_PROCINFO"}, {openBSDAuxv, "NT_OPENBSD_AUXV"}, {openBSDRegs, "NT_OPENBSD_REGS"},
+	{openBSDFPRegs, "NT_OPENBSD_FPREGS"}, {22, "NT_OPENBSD_XFPREGS"}, {23, "NT_OPENBSD_WCOOKIE"}, {openBSDPACMask, "NT_OPENBSD_PACMASK"},
+}
+
 var netBSDNotes = [...]noteType{{1, "NT_NETBSDCORE_PROCINFO"}, {2, "NT_NETBSDCORE_AUXV"}, {24, "NT_NETBSDCORE_LWPSTATUS"}}
 
 // noteName names a note's type, or answers "".
@@ -52,6 +65,10 @@ func noteName(owner string, typ uint32) string {
 		return nameIn(linuxNotes[:], typ)
 	case owner == "GDB" && typ == ntGDBTDesc:
 		return "NT_GDB_TDESC"
+	case owner == osFreeBSD:
+		return nameIn(freeBSDNotes[:], typ)
+	case strings.HasPrefix(owner, osOpenBSD):
+		return nameIn(openBSDNotes[:], typ)
 	case strings.HasPrefix(owner, netBSDOwner):
 		return nameIn(netBSDNotes[:], typ)
 	}

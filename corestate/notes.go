@@ -2,7 +2,6 @@ package corestate
 
 import (
 	"iter"
-	"strconv"
 	"strings"
 
 	"github.com/corewalk/corewalk/internal/elffile"
@@ -129,6 +128,9 @@ func (c *ELFCore) processNote(owner string, typ uint32) bool {
 	case "LINUX":
 		return typ == ntX86XSaveL
 	}
+	if owner == osFreeBSD {
+		return typ == ntPRPSInfo || typ >= freeBSDProc && typ <= freeBSDAuxv
+	}
 	return !strings.Contains(owner, "@")
 }
 
@@ -156,21 +158,18 @@ func (c *ELFCore) noteOf(t *thread, owner string, typ uint32) ([]byte, bool) {
 
 // beginsThread reports whether n is the first note of another thread than t.
 func (c *ELFCore) beginsThread(n elffile.Note, t *thread) bool {
-	if c.os == osNetBSD {
-		lwp, ok := netBSDThread(string(n.Name))
+	owner := string(n.Name)
+	switch c.os {
+	case osNetBSD:
+		lwp, ok := lwpOf(owner, netBSDOwner)
 		return ok && lwp != t.id
+	case osOpenBSD:
+		tid, ok := lwpOf(owner, osOpenBSD)
+		return ok && tid != t.id
+	case osFreeBSD:
+		return n.Type == ntPRStatus && owner == osFreeBSD
 	}
-	return n.Type == ntPRStatus && string(n.Name) == "CORE"
-}
-
-// netBSDThread is the LWP in the name of a note of one, "NetBSD-CORE@17".
-func netBSDThread(owner string) (unwind.ThreadID, bool) {
-	digits, ok := strings.CutPrefix(owner, netBSDOwner+"@")
-	if !ok {
-		return 0, false
-	}
-	n, err := strconv.ParseUint(digits, 10, 31)
-	return unwind.ThreadID(n), err == nil
+	return n.Type == ntPRStatus && owner == "CORE"
 }
 
 // scanNotes goes over all notes once, and remembers the threads and what there is
@@ -229,8 +228,12 @@ func (c *ELFCore) scanNote(pos notePos, owner string, n elffile.Note) {
 		c.kind = GCore
 	case owner == "VMCOREINFO", owner == "QEMU":
 		c.kernel = owner
-	case owner == "FreeBSD" || owner == "OpenBSD" || strings.HasPrefix(owner, "OpenBSD@"):
-		c.os, _, _ = strings.Cut(owner, "@")
+	case owner == osFreeBSD:
+		c.os = osFreeBSD
+		c.scanFreeBSD(pos, n)
+	case owner == osOpenBSD || strings.HasPrefix(owner, osOpenBSD+"@"):
+		c.os = osOpenBSD
+		c.scanOpenBSD(pos, owner, n)
 	case strings.HasPrefix(owner, netBSDOwner):
 		c.os = osNetBSD
 		c.scanNetBSD(pos, owner, n)

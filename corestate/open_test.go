@@ -36,6 +36,8 @@ func TestWhatCannotBeAnalysed(t *testing.T) {
 	sh := corebuild.New32(emSH, binary.LittleEndian)
 	sh.Thread(1, 11, make([]byte, 72))
 	free := corebuild.New()
+	free.Machine = elffile.EM_S390
+	free.Order = binary.BigEndian
 	free.Note("FreeBSD", 1, make([]byte, 300))
 	whole := threaded().Bytes()
 	zeros := corebuild.New()

@@ -49,17 +49,22 @@ func (c *ELFCore) Registers(tid unwind.ThreadID) (arch.RegSet, error) {
 		return arch.RegSet{}, fmt.Errorf("thread %d: registers of %s: %w", t.id, machineName(c.elf), ErrUnsupportedArch)
 	}
 	decode := c.arch.DecodeGRegSet
-	if c.os == osNetBSD {
-		decode = netBSDRegisters
+	if c.os != osLinux && c.os != "" {
+		decode = c.bsdRegisters
 	}
 	regs, err := decode(c.registerBlock(t))
 	if err != nil {
 		return regs, fmt.Errorf("thread %d: %w", t.id, err)
 	}
-	if block, ok := c.FPRegs(tid); ok && c.os == osLinux {
+	if block, ok := c.FPRegs(tid); ok {
 		c.arch.DecodeFPRegSet(block, &regs)
 	}
-	if c.arch == arch.X86 {
+	switch {
+	case c.os == osNetBSD:
+		c.addThreadPointer(t, &regs)
+	case c.os == osFreeBSD:
+		c.addFreeBSDSegments(t, &regs)
+	case c.arch == arch.X86:
 		c.addSegmentBases(t, &regs)
 	}
 	return regs, nil
@@ -69,8 +74,19 @@ func (c *ELFCore) Registers(tid unwind.ThreadID) (arch.RegSet, error) {
 // (NT_ARM_PAC_MASK: the masks for data and for code); 0 when the core does not
 // say.
 func (c *ELFCore) CodeMask() arch.Address {
-	note, ok := c.ThreadNote(unwind.NullThread, "LINUX", ntARMPACMask)
+	t, ok := c.thread(unwind.NullThread)
 	if !ok || c.elf.Machine != elffile.EM_AARCH64 {
+		return 0
+	}
+	owner, typ := "LINUX", uint32(ntARMPACMask)
+	switch c.os {
+	case osOpenBSD:
+		owner, typ = fmt.Sprintf("%s@%d", osOpenBSD, t.id), openBSDPACMask
+	case osFreeBSD:
+		owner = osFreeBSD
+	}
+	note, ok := c.noteOf(t, owner, typ)
+	if !ok {
 		return 0
 	}
 	cur := binbuf.New(note, 8, c.big)
@@ -78,24 +94,32 @@ func (c *ELFCore) CodeMask() arch.Address {
 }
 
 // FPRegs returns a thread's floating-point registers as the machine lays them out
-// (NT_FPREGSET, which on x86-64 is the FXSAVE area; on arm NT_ARM_VFP); false when the core has none.
+// (NT_FPREGSET, which on x86-64 is the FXSAVE area; on arm NT_ARM_VFP); false when
+// the core has none.
 func (c *ELFCore) FPRegs(tid unwind.ThreadID) ([]byte, bool) {
-	if c.os == osNetBSD && c.elf.Machine == elffile.EM_X86_64 {
-		t, ok := c.thread(tid)
-		if !ok {
-			return nil, false
-		}
-		return c.noteOf(t, fmt.Sprintf("%s@%d", netBSDOwner, t.id), netBSDFPRegsAMD64)
+	t, ok := c.thread(tid)
+	if !ok {
+		return nil, false
 	}
-	if c.elf.Machine == elffile.EM_ARM {
-		return c.ThreadNote(tid, "LINUX", ntARMVFP)
+	switch {
+	case c.os == osNetBSD:
+		return c.noteOf(t, fmt.Sprintf("%s@%d", netBSDOwner, t.id), netBSDGetRegs(c.elf.Machine)+2)
+	case c.os == osOpenBSD:
+		return c.noteOf(t, fmt.Sprintf("%s@%d", osOpenBSD, t.id), openBSDFPRegs)
+	case c.os == osFreeBSD:
+		return c.noteOf(t, osFreeBSD, ntFPRegSet)
+	case c.elf.Machine == elffile.EM_ARM:
+		return c.noteOf(t, "LINUX", ntARMVFP)
 	}
-	return c.ThreadNote(tid, "CORE", ntFPRegSet)
+	return c.noteOf(t, "CORE", ntFPRegSet)
 }
 
 // XState returns a thread's extended state as XSAVE writes it (NT_X86_XSTATE, in
 // the order that LINUX note 0x205 describes); false when the core has none.
 func (c *ELFCore) XState(tid unwind.ThreadID) ([]byte, bool) {
+	if c.os == osFreeBSD {
+		return c.ThreadNote(tid, osFreeBSD, ntX86XState)
+	}
 	return c.ThreadNote(tid, "LINUX", ntX86XState)
 }
 

@@ -6,12 +6,14 @@ import (
 	"github.com/corewalk/corewalk/internal/binbuf"
 	"github.com/corewalk/corewalk/internal/elffile"
 	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
 )
 
 // A Thread is what a core tells of one thread beside its registers.
 type Thread struct {
 	ID              unwind.ThreadID
-	Signal          int // pr_cursig: the signal it was handling or stopped by; 0 for none
+	Name            string // "" where the system does not write it, as Linux
+	Signal          int    // pr_cursig: the signal it was handling or stopped by; 0 for none
 	PPID, PGRP, SID int
 	SigPend         uint64        // pending signals: bit n-1 for signal n, the first word
 	SigHold         uint64        // blocked signals
@@ -21,10 +23,12 @@ type Thread struct {
 
 // A thread is what scanning the notes keeps of one.
 type thread struct {
-	id     unwind.ThreadID
-	pos    notePos // of its first note
-	status []byte  // NT_PRSTATUS, or the registers' note of NetBSD
-	cursig int
+	id      unwind.ThreadID
+	pos     notePos // of its first note
+	status  []byte  // NT_PRSTATUS, or the registers' note of NetBSD and OpenBSD
+	cursig  int
+	name    string       // of NetBSD and FreeBSD
+	private arch.Address // the thread pointer, of NetBSD; 0 when not known
 }
 
 // prLayout says where struct elf_prstatus has what (kernel,
@@ -84,14 +88,14 @@ func (c *ELFCore) thread(tid unwind.ThreadID) (*thread, bool) {
 	return &c.threads[i], true
 }
 
-// Thread returns what the core tells of a thread. Threads' names are not in
-// cores.
+// Thread returns what the core tells of a thread: of systems other than Linux, its
+// name and signal.
 func (c *ELFCore) Thread(tid unwind.ThreadID) (Thread, bool) {
 	t, ok := c.thread(tid)
 	if !ok {
 		return Thread{}, false
 	}
-	info := Thread{ID: t.id, Signal: t.cursig}
+	info := Thread{ID: t.id, Name: t.name, Signal: t.cursig}
 	if c.os != osLinux {
 		return info, true
 	}
@@ -113,13 +117,15 @@ func timeval(cur *binbuf.Cursor, word int) time.Duration {
 
 // registerBlock is the general registers of a thread as the kernel lays them out.
 func (c *ELFCore) registerBlock(t *thread) []byte {
-	if c.os == osNetBSD {
-		return t.status
+	off := 0
+	switch c.os {
+	case osNetBSD, osOpenBSD:
+	case osFreeBSD:
+		off = c.freeBSDLayout().regs
+	default:
+		off = c.prLayout().regs
 	}
-	if off := c.prLayout().regs; off < len(t.status) {
-		return t.status[off:]
-	}
-	return nil
+	return t.status[min(off, len(t.status)):]
 }
 
 // chooseCrashed finds the thread that died: the kernel writes it first, and the

@@ -38,8 +38,11 @@ const (
 
 // processInfo decodes NT_PRPSINFO.
 func (c *ELFCore) processInfo() ProcessInfo {
-	if c.os == osNetBSD {
-		return c.netBSDProcess()
+	switch c.os {
+	case osNetBSD, osOpenBSD:
+		return c.procInfoProcess()
+	case osFreeBSD:
+		return c.freeBSDProcess()
 	}
 	var p ProcessInfo
 	cur := binbuf.New(c.psinfo, 0, c.big)

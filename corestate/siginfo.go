@@ -88,8 +88,11 @@ func (c *ELFCore) ThreadSignal(tid unwind.ThreadID) (SignalInfo, bool) {
 	if !ok {
 		return SignalInfo{}, false
 	}
-	if c.os == osNetBSD {
-		return c.netBSDSignal(), true
+	switch c.os {
+	case osNetBSD, osOpenBSD:
+		return c.procInfoSignal(), true
+	case osFreeBSD:
+		return c.freeBSDSignal(t), true
 	}
 	if desc, ok := c.noteOf(t, "CORE", ntSigInfo); ok && len(desc) >= 12 {
 		s := c.sigInfo(desc)
@@ -132,7 +135,7 @@ func (c *ELFCore) sigInfo(desc []byte) SignalInfo {
 		if cur.Error == nil {
 			s.HasSyscall, s.CallAddr, s.Syscall, s.AuditArch = true, addr, num, audit
 		}
-	case s.Code == siTimer:
+	case s.Code == c.timerCode():
 		cur.Skip(8) // timer and overrun
 		c.sigValue(&s, &cur)
 	case fromKernel && s.Signo == n.chld:
@@ -144,6 +147,15 @@ func (c *ELFCore) sigInfo(desc []byte) SignalInfo {
 		}
 	}
 	return s
+}
+
+// timerCode is the machine's SI_TIMER, which on MIPS has changed places with
+// SI_MESGQ (arch/mips/include/uapi/asm/siginfo.h).
+func (c *ELFCore) timerCode() int {
+	if c.elf.Machine == elffile.EM_MIPS || c.elf.Machine == emMIPSRS3 {
+		return siTimer - 1
+	}
+	return siTimer
 }
 
 // faultInfo decodes the union's _sigfault.

@@ -11,7 +11,7 @@ func (m *MemOperand) needs() arch.RegMask {
 // It answers false when a register it needs is unknown, and for a Vector
 // operand, which has an address for each element.
 func (m *MemOperand) Address(regs *arch.RegSet) (uint64, bool) {
-	if m.Vector || m.needs()&^regs.Valid != 0 {
+	if m.Vector || m.Opaque || m.needs()&^regs.Valid != 0 {
 		return 0, false
 	}
 	addr := uint64(m.Disp)
@@ -19,7 +19,7 @@ func (m *MemOperand) Address(regs *arch.RegSet) (uint64, bool) {
 		addr += v
 	}
 	if v, ok := regs.Get(m.Index); ok {
-		addr += v * uint64(m.Scale)
+		addr += m.indexValue(v) * uint64(m.Scale)
 	}
 	if v, ok := regs.Get(m.BitIndex); ok {
 		addr += bitOffset(v, m.Size)
@@ -31,6 +31,17 @@ func (m *MemOperand) Address(regs *arch.RegSet) (uint64, bool) {
 		addr += v
 	}
 	return addr, true
+}
+
+// indexValue is what the address takes of an index register's value.
+func (m *MemOperand) indexValue(v uint64) uint64 {
+	switch m.IndexBits {
+	case 32:
+		return uint64(uint32(v))
+	case -32:
+		return uint64(int32(v))
+	}
+	return v
 }
 
 // bitOffset is the byte offset of the operand of size bytes that holds bit

@@ -25,6 +25,10 @@ func (i *Inst) ALU() (op ALUOp, dst, a, b arch.Reg, imm int64) {
 		switch familyOf(i.arch) {
 		case arch.FamilyX86:
 			return i.x86ALU()
+		case arch.FamilyARM64:
+			return i.arm64ALU()
+		case arch.FamilyARM:
+			return i.armALU()
 		}
 	}
 	return NoALU, arch.NoReg, arch.NoReg, arch.NoReg, 0

@@ -26,6 +26,10 @@ func CallBefore(a *arch.Arch, code []byte, ra uint64) (CallSite, bool) {
 		return s390CallBefore(a, code, ra)
 	case arch.FamilyPPC:
 		return ppcCallBefore(a, code, ra)
+	case arch.FamilyARM64:
+		return arm64CallBefore(a, code, ra)
+	case arch.FamilyARM:
+		return armCallBefore(a, code, ra)
 	case arch.FamilyRISCV:
 		return riscvCallBefore(a, code, ra)
 	case arch.FamilyMIPS:

@@ -100,6 +100,11 @@ type MemOperand struct {
 	Size     uint16 // bytes accessed, at most; 0 when the instruction does not tell
 	AddrSize uint8  // bytes of address computed: 4 cuts the sum to 32 bits
 
+	// IndexBits is how many low bits of Index are used: 0 for all of them, 32 for
+	// the low half, zero-extended, and -32 for it, sign-extended.
+	IndexBits int8
+	Opaque    bool // the address depends on Index in a way that these fields do not tell
+
 	Read, Write bool // neither: only the address is used (lea, prefetch)
 	RIPRelative bool
 	Implicit    bool // not written in the instruction's text
@@ -157,6 +162,10 @@ func decodeInto(in *Inst, a *arch.Arch, code []byte, pc uint64) error {
 		return s390Decode(in, a, code, pc)
 	case arch.FamilyPPC:
 		return ppcDecode(in, a, code, pc)
+	case arch.FamilyARM64:
+		return arm64Decode(in, a, code, pc)
+	case arch.FamilyARM:
+		return armDecode(in, a, code, pc)
 	case arch.FamilyRISCV:
 		return riscvDecode(in, a, code, pc)
 	case arch.FamilyMIPS:

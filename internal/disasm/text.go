@@ -30,6 +30,10 @@ func (i *Inst) Text(opts TextOptions) string {
 		return s390Text(i, opts)
 	case arch.FamilyPPC:
 		return ppcText(i, opts)
+	case arch.FamilyARM64:
+		return arm64Text(i, opts)
+	case arch.FamilyARM:
+		return armText(i, opts)
 	case arch.FamilyRISCV:
 		return riscvText(i, opts)
 	case arch.FamilyMIPS:

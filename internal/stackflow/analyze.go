@@ -45,7 +45,8 @@ func Analyze(a *arch.Arch, code Code, start, end uint64) *Func {
 	x := pool.Get().(*analysis)
 	defer x.release()
 	x.reset(a, code, start, end)
-	x.explore(x.start)
+	x.work.push(x.start)
+	x.explore()
 	for range maxRounds {
 		x.split()
 		if x.full || len(x.ops) == 0 || !x.solve() {
@@ -101,9 +102,10 @@ func (a *analysis) exploreTables() bool {
 			if i, ok := a.find(to); !ok || !a.ops[i].leader {
 				split = true
 			}
-			a.explore(to)
+			a.work.push(to)
 		}
 	}
+	a.explore()
 	return split || len(a.ops) != before
 }
 
@@ -130,9 +132,13 @@ func (a *analysis) result() *Func {
 
 // blockRows appends the runs of b, which a.cur is the state at.
 func (a *analysis) blockRows(runs []run, b *block) []run {
+	n := int32(0)
 	for i := b.first; i <= b.last; i++ {
 		o := &a.ops[i]
-		n := a.rows.add(&a.machine, &a.cur)
+		if i == b.first || a.cur.moved {
+			n = a.rows.add(&a.machine, &a.cur)
+			a.cur.moved = false
+		}
 		if last := len(runs) - 1; i > b.first && runs[last].row == n && runs[last].end == o.addr {
 			runs[last].end = o.next()
 		} else {

@@ -45,7 +45,8 @@ func (c *Comparison) Function(d cfi.FDE) {
 	c.said = false
 	x := &analysis{}
 	x.reset(c.Arch, c.Code, d.Start, d.End)
-	x.explore(x.start)
+	x.work.push(x.start)
+	x.explore()
 	for range maxRounds {
 		x.split()
 		if x.full || len(x.ops) == 0 || !x.solve() {

@@ -2,21 +2,6 @@ package stackflow
 
 import "github.com/corewalk/corewalk/unwind/arch"
 
-// get is what register r holds.
-func (s *state) get(r arch.Reg) value {
-	if int(r) < len(s.regs) {
-		return s.regs[r]
-	}
-	return value{}
-}
-
-// put makes register r hold v.
-func (s *state) put(r arch.Reg, v value) {
-	if int(r) < len(s.regs) {
-		s.regs[r] = v
-	}
-}
-
 // address is where o's memory operand lies.
 func (s *state) address(o *op) value {
 	if o.index != arch.NoReg || o.base == absolute {
@@ -30,20 +15,20 @@ func (m *machine) exec(s *state, o *op) {
 	sp := m.arch.SP
 	switch o.kind {
 	case opNone:
-		m.lose(s, o.mask)
+		s.lose(o.mask)
 	case opSet:
-		m.lose(s, o.mask)
+		s.lose(o.mask)
 		s.put(o.dst, s.get(o.base).plus(o.k))
 	case opConst:
-		m.lose(s, o.mask)
+		s.lose(o.mask)
 		s.put(o.dst, value{kind: constant, k: o.k})
 	case opAlign:
 		v := m.align(s, o)
-		m.lose(s, o.mask)
+		s.lose(o.mask)
 		s.put(o.dst, v)
 	case opAdd, opSub:
 		v := sum(s.get(o.base), s.get(o.src), o.kind == opSub)
-		m.lose(s, o.mask)
+		s.lose(o.mask)
 		s.put(o.dst, v)
 	case opStore:
 		m.store(s, o)
@@ -54,7 +39,7 @@ func (m *machine) exec(s *state, o *op) {
 		if o.base == absolute {
 			v = value{kind: constant, k: o.k}
 		}
-		m.lose(s, o.mask)
+		s.lose(o.mask)
 		s.put(o.dst, value{})
 		if v.kind == constant {
 			s.put(o.dst, value{kind: tableEntry, k: v.k, size: o.size})
@@ -80,16 +65,7 @@ func (m *machine) exec(s *state, o *op) {
 	case opCall:
 		m.call(s)
 	default:
-		m.lose(s, o.mask)
-	}
-}
-
-// lose makes the registers of mask unknown.
-func (m *machine) lose(s *state, mask arch.RegMask) {
-	for r := arch.Reg(0); mask != 0; r, mask = r+1, mask>>1 {
-		if mask&1 != 0 {
-			s.put(r, value{})
-		}
+		s.lose(o.mask)
 	}
 }
 
@@ -102,7 +78,7 @@ func (m *machine) align(s *state, o *op) value {
 	if v.kind != aligned && (v.kind != entry || v.reg != m.arch.SP) {
 		return value{}
 	}
-	v = value{kind: aligned, id: o.addr}
+	v = value{kind: aligned, id: o.num}
 	kept := s.slots[:0] // words named by this alignment's last outcome
 	for _, x := range s.slots {
 		if !x.at.sameBase(v) {
@@ -125,8 +101,10 @@ func sum(a, b value, minus bool) value {
 		fallthrough
 	case a.kind == tableEntry && b.kind == constant:
 		if a.kind == tableEntry && b.kind == constant {
-			a.kind, a.id = tableTarget, uint64(b.k)
-			return a
+			if d := b.k - a.k; d == int64(int32(d)) {
+				a.kind, a.id = tableTarget, int32(d)
+				return a
+			}
 		}
 		return value{}
 	case b.kind == constant:
@@ -150,6 +128,7 @@ func (m *machine) save(s *state, addr, v value, size int64) {
 	s.overwrite(addr, size, m.word)
 	if (v.kind == entry || v.kind == aligned) && size == m.word && len(s.slots) < maxSlots {
 		s.slots = append(s.slots, slot{addr, v})
+		s.moved = true
 	}
 }
 
@@ -165,7 +144,7 @@ func (m *machine) pop(s *state, o *op) {
 	if int64(o.size) != m.word {
 		v = value{}
 	}
-	m.lose(s, o.mask)
+	s.lose(o.mask)
 	s.put(m.arch.SP, sp.plus(int64(o.size)))
 	s.put(o.dst, v)
 }
@@ -191,7 +170,7 @@ func (m *machine) store(s *state, o *op) {
 			addr = addr.plus(m.word)
 		}
 	}
-	m.lose(s, o.mask)
+	s.lose(o.mask)
 	if o.wb != 0 {
 		s.put(o.base, s.get(o.base).plus(o.wb))
 	}
@@ -206,7 +185,7 @@ func (m *machine) load(s *state, o *op) {
 	if whole && m.onStack(addr) {
 		first, second = s.slotAt(addr), s.slotAt(addr.plus(size))
 	}
-	m.lose(s, o.mask)
+	s.lose(o.mask)
 	if o.wb != 0 {
 		s.put(o.base, base)
 	}
@@ -226,11 +205,7 @@ func (m *machine) load(s *state, o *op) {
 
 // call leaves what a called function preserves.
 func (m *machine) call(s *state) {
-	for i := range s.regs {
-		if !m.kept.Has(arch.Reg(i)) {
-			s.regs[i] = value{}
-		}
-	}
+	s.lose(^m.kept)
 	if !m.arch.StackGrowsUp {
 		s.dropBelow(s.get(m.arch.SP))
 	}

@@ -2,7 +2,6 @@ package stackflow
 
 import (
 	"github.com/corewalk/corewalk/internal/disasm"
-	"github.com/corewalk/corewalk/unwind/arch"
 )
 
 // The bounds of one analysis.
@@ -23,7 +22,7 @@ type graph struct {
 	ops   []op
 	index map[uint64]*page
 	last  *page // the page looked at last
-	work  []uint64
+	work  queue
 	free  []*page
 
 	in     disasm.Inst
@@ -83,13 +82,14 @@ func (g *graph) newPage(base uint64) *page {
 	return &page{base: base}
 }
 
-// explore decodes all code that control reaches from addr.
-func (g *graph) explore(addr uint64) {
-	g.work = append(g.work[:0], addr)
+// explore decodes all code that control reaches from the addresses in g.work.
+func (g *graph) explore() {
 	for len(g.work) > 0 {
-		n := len(g.work) - 1
-		addr := g.work[n]
-		g.work = g.work[:n]
+		addr := g.work.pop()
+		if i, ok := g.find(addr); ok {
+			g.ops[i].leader = true
+			continue
+		}
 		g.run(addr)
 	}
 }
@@ -112,7 +112,7 @@ func (g *graph) run(addr uint64) {
 			return
 		}
 		g.m.lower(o, &g.in, addr)
-		o.leader = leader
+		o.leader, o.num = leader, int32(len(g.ops))
 		if o.slot {
 			if o = g.swapSlot(o); o == nil {
 				return
@@ -178,14 +178,14 @@ func (g *graph) follow(o *op) bool {
 			o.flow = flowStop
 			return o.cond
 		}
-		g.work = append(g.work, o.target)
+		g.work.push(o.target)
 	case flowCond:
 		if g.leaves(o.target) {
 			g.addTail(o.target)
 			o.flow = flowNext
 			return true
 		}
-		g.work = append(g.work, o.target)
+		g.work.push(o.target)
 	case flowNext:
 		if o.isCall && g.endsWith(o) {
 			o.flow = flowStop
@@ -233,6 +233,3 @@ type block struct {
 	wide        bool // the stack pointer differs too much to keep paths apart
 	pending     bool
 }
-
-// reg reports whether r is followed.
-func (m *machine) reg(r arch.Reg) bool { return int(r) < m.n }

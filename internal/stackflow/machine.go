@@ -6,7 +6,6 @@ import "github.com/corewalk/corewalk/unwind/arch"
 // instructions.
 type machine struct {
 	arch *arch.Arch
-	n    int // registers followed: those below n
 	word int64
 	// cfa is what the canonical frame address is above the stack pointer at a
 	// function's entry, in bytes.
@@ -34,21 +33,14 @@ func machineOf(a *arch.Arch) machine {
 	m.saved &^= arch.Mask(a.SP, a.PC, m.ra)
 	m.kept = m.saved | arch.Mask(a.SP)
 	m.ignored = arch.Mask(a.PC)
-	m.n = min(a.NumRegs(), arch.MaxRegs)
 	return m
 }
 
 // initial makes s the state at a function's first instruction.
 func (m *machine) initial(s *state) {
-	if cap(s.regs) < m.n {
-		s.regs = make([]value, m.n)
-	}
-	s.regs = s.regs[:m.n]
-	for i := range s.regs {
-		s.regs[i] = value{}
-		if r := arch.Reg(i); (m.kept | arch.Mask(m.arch.RA)).Has(r) {
-			s.regs[i] = entryOf(r, 0)
-		}
+	s.known = m.kept | arch.Mask(m.arch.RA)
+	for k := s.known; k != 0; k &= k - 1 {
+		s.regs[k.First()] = entryOf(k.First(), 0)
 	}
 	s.slots, s.soft = s.slots[:0], false
 	if m.pushesRA {

@@ -54,6 +54,7 @@ type op struct {
 	index  arch.Reg // of a load whose address is not known otherwise
 	size   uint8    // bytes of each word moved
 	len    uint8
+	num    int32 // of the instruction, in the order of decoding
 	// bulk is how many bytes a store overwrites.
 	bulk uint16
 

@@ -82,10 +82,8 @@ func (b *rowBuilder) add(m *machine, s *state) int32 {
 	if m.pushesRA {
 		row.CallerSP += m.word
 	}
-	for r, mask := arch.Reg(0), m.saved; mask != 0; r, mask = r+1, mask>>1 {
-		if mask&1 == 0 || !m.reg(r) {
-			continue
-		}
+	for mask := m.saved; mask != 0; mask &= mask - 1 {
+		r := mask.First()
 		if l := m.locate(s, r); l.Kind != Lost {
 			b.scratch = append(b.scratch, SavedReg{r, l})
 		}
@@ -119,9 +117,9 @@ func (m *machine) reach(s *state, addr value) (arch.Reg, int64, bool) {
 			return r, addr.k - v.k, true
 		}
 	}
-	for i := range s.regs {
-		if v := s.regs[i]; v.sameBase(addr) {
-			return arch.Reg(i), addr.k - v.k, true
+	for k := s.known; k != 0; k &= k - 1 {
+		if v := s.regs[k.First()]; v.sameBase(addr) {
+			return k.First(), addr.k - v.k, true
 		}
 	}
 	return arch.NoReg, 0, false
@@ -169,12 +167,12 @@ func (m *machine) locate(s *state, r arch.Reg) Loc {
 	if best.Kind != Lost {
 		return best
 	}
-	if m.reg(r) && s.regs[r] == want {
+	if s.get(r) == want {
 		return Loc{Kind: InReg, Reg: r}
 	}
-	for i := range s.regs {
-		if v := s.regs[i]; v.kind == entry && v.reg == r {
-			return Loc{Kind: InReg, Reg: arch.Reg(i), Off: -v.k}
+	for k := s.known; k != 0; k &= k - 1 {
+		if v := s.regs[k.First()]; v.kind == entry && v.reg == r {
+			return Loc{Kind: InReg, Reg: k.First(), Off: -v.k}
 		}
 	}
 	return Loc{}

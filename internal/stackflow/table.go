@@ -41,7 +41,10 @@ func (a *analysis) readTable(b *block, o *op) []uint64 {
 	var targets []uint64
 	for i := range n {
 		to := a.readEntry(data[i*size:], size, v.kind == tableTarget)
-		to = a.machine.arch.Truncate(to + v.id)
+		if v.kind == tableTarget {
+			to += uint64(v.k + int64(v.id))
+		}
+		to = a.machine.arch.Truncate(to)
 		if a.code.CodeAt(to) == nil {
 			return nil
 		}

@@ -9,13 +9,13 @@ const (
 	unknown valueKind = iota
 	// entry: the value that register reg had at the function's entry, plus k.
 	entry
-	// aligned: the stack pointer that the alignment at address id made, plus k.
+	// aligned: the stack pointer that instruction id made by an alignment, plus k.
 	aligned
 	// constant: k.
 	constant
 	// tableEntry: a signed word of the table of jumps at k, whose entries take
 	// size bytes; tableTarget: the address that such an entry makes, when it is
-	// added to the address id.
+	// added to the address k+id.
 	tableEntry
 	tableTarget
 )
@@ -26,7 +26,7 @@ type value struct {
 	kind valueKind
 	reg  arch.Reg
 	size uint8
-	id   uint64
+	id   int32
 	k    int64
 }
 
@@ -55,16 +55,57 @@ const maxSlots = 64
 
 // A state is what is known before an instruction runs.
 type state struct {
-	regs  []value // by arch.Reg
+	known arch.RegMask // the registers of which something is
+	regs  [arch.MaxRegs]value
 	slots []slot
 	// soft: a call that may never return lies on every path here.
 	soft bool
+	// moved: something has changed that a row tells.
+	moved bool
+}
+
+// get is what register r holds.
+func (s *state) get(r arch.Reg) value {
+	if s.known.Has(r) {
+		return s.regs[r]
+	}
+	return value{}
+}
+
+// put makes register r hold v.
+func (s *state) put(r arch.Reg, v value) {
+	if r >= arch.MaxRegs {
+		return
+	}
+	s.moved = s.moved || v.inRows() || s.known.Has(r) && s.regs[r].inRows()
+	if s.known &^= 1 << r; v.kind != unknown {
+		s.known |= 1 << r
+		s.regs[r] = v
+	}
+}
+
+// inRows reports whether rows can depend on a register that holds v.
+func (v value) inRows() bool { return v.kind == entry || v.kind == aligned }
+
+// lose makes the registers of mask unknown.
+func (s *state) lose(mask arch.RegMask) {
+	if mask &= s.known; mask == 0 {
+		return
+	}
+	for m := mask; m != 0; m &= m - 1 {
+		s.moved = s.moved || s.regs[m.First()].inRows()
+	}
+	s.known &^= mask
 }
 
 func (s *state) copyFrom(t *state) {
-	s.regs = append(s.regs[:0], t.regs...)
+	s.known = t.known
+	for m := t.known; m != 0; m &= m - 1 {
+		r := m.First()
+		s.regs[r] = t.regs[r]
+	}
 	s.slots = append(s.slots[:0], t.slots...)
-	s.soft = t.soft
+	s.soft, s.moved = t.soft, t.moved
 }
 
 // slotAt returns what the word at addr holds.
@@ -77,9 +118,8 @@ func (s *state) slotAt(addr value) value {
 	return value{}
 }
 
-// overwrite forgets the words that [addr, addr+size) touches, and answers
-// whether there were any.
-func (s *state) overwrite(addr value, size, word int64) bool {
+// overwrite forgets the words that [addr, addr+size) touches.
+func (s *state) overwrite(addr value, size, word int64) {
 	kept := s.slots[:0]
 	for _, x := range s.slots {
 		if x.at.sameBase(addr) && x.at.k < addr.k+size && addr.k < x.at.k+word {
@@ -87,9 +127,8 @@ func (s *state) overwrite(addr value, size, word int64) bool {
 		}
 		kept = append(kept, x)
 	}
-	changed := len(kept) != len(s.slots)
+	s.moved = s.moved || len(kept) != len(s.slots)
 	s.slots = kept
-	return changed
 }
 
 // dropBelow forgets the words below addr: a call overwrites them.
@@ -101,20 +140,26 @@ func (s *state) dropBelow(addr value) {
 		}
 		kept = append(kept, x)
 	}
+	s.moved = s.moved || len(kept) != len(s.slots)
 	s.slots = kept
 }
 
 // merge makes s what holds in both s and t, and answers whether that changed s.
 func (s *state) merge(t *state) bool {
-	changed := false
-	for i := range s.regs {
-		if s.regs[i].kind != unknown && s.regs[i] != t.regs[i] {
-			s.regs[i] = value{}
-			changed = true
+	lost := s.known &^ t.known
+	for m := s.known & t.known; m != 0; m &= m - 1 {
+		if r := m.First(); s.regs[r] != t.regs[r] {
+			lost |= 1 << r
 		}
 	}
-	kept := s.slots[:0]
-	for _, x := range s.slots {
+	changed := lost != 0
+	s.known &^= lost
+	same := 0
+	for same < len(s.slots) && same < len(t.slots) && s.slots[same] == t.slots[same] {
+		same++
+	}
+	kept := s.slots[:same]
+	for _, x := range s.slots[same:] {
 		if t.slotAt(x.at) == x.val {
 			kept = append(kept, x)
 		}

@@ -52,3 +52,6 @@ func (s *RegSet) Clear(r Reg) {
 		s.Valid &^= 1 << r
 	}
 }
+
+// First is the register of m with the lowest number; MaxRegs when there is none.
+func (m RegMask) First() Reg { return Reg(bits.TrailingZeros64(uint64(m))) }

@@ -26,6 +26,40 @@ var jsonCases = []string{
 	"amd64-null-call", "amd64-signal-altstack", "amd64-so-dlopen", "amd64-tail-ambiguous-O2",
 }
 
+// structuredCases are those whose variables' trees are kept too: C with values on
+// entry, C++ with types of a library, containers of C++, values of Rust.
+var structuredCases = []string{"amd64-passed-O2", "amd64-widget", "amd64-cxx-sort", "amd64-rust-segv"}
+
+// TestGoldenStructured compares the variables of the crashing thread, taken apart.
+func TestGoldenStructured(t *testing.T) {
+	for _, name := range structuredCases {
+		t.Run(name, func(t *testing.T) {
+			c := fixture.Get(t, name)
+			opts := corewalk.AnalyzeOptions{Structured: true}
+			opts.Values.MaxString = 4 // so that some are cut
+			r, err := openCase(t, c).Analyze(context.Background(), opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			portable(r, filepath.Dir(c.Core(t)), "CASE", filepath.Dir(c.Binary(t)), "CASE", c.Sysroot(t), "SYSROOT", c.Dir, "CASE")
+			kept := report.Report{Schema: r.Schema}
+			for _, th := range r.Threads {
+				if !th.Crashed {
+					continue
+				}
+				th.Frames = slices.DeleteFunc(th.Frames, func(f report.Frame) bool { return len(f.Args)+len(f.Locals) == 0 })
+				th.Registers = report.Registers{}
+				kept.Threads = append(kept.Threads, th)
+			}
+			var js bytes.Buffer
+			if err := report.WriteJSON(&js, &kept); err != nil {
+				t.Fatal(err)
+			}
+			golden(t, c, "variables.json", js.Bytes())
+		})
+	}
+}
+
 // TestGoldenReports compares the report of every fixture with the one that was
 // read and approved. The libraries are the shipped ones, so that the reports are
 // the same on every machine.

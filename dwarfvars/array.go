@@ -160,5 +160,5 @@ func (b *builder) charArray(o *object, elem *Type, count uint64) *Value {
 	if cut {
 		end = limit
 	}
-	return b.text(o, stringText(elem, raw[:end*size], b.r.arch.Big(), cut || n < count && end == limit))
+	return b.stringValue(o, elem, raw[:end*size], cut || n < count && end == limit)
 }

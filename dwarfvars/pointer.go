@@ -31,6 +31,7 @@ func (b *builder) pointer(o *object, t *Type, depth int) *Value {
 			return v
 		}
 		v.Text = b.r.addressText(addr) + " " + stringText(elem, raw, b.r.arch.Big(), cut)
+		v.More = cut
 		return v
 	}
 	if t.lang == dwarf.LangRust && addr != 0 && rustReference(t.name) {

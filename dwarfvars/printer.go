@@ -205,5 +205,5 @@ func (b *builder) lengthText(o *object, elem *Type, addr, n uint64) *Value {
 	if err := b.r.read(addr, raw); err != nil {
 		return fail(o.typ, err)
 	}
-	return b.text(o, stringText(elem, raw, b.r.arch.Big(), limit < n))
+	return b.stringValue(o, elem, raw, limit < n)
 }

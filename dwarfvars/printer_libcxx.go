@@ -98,11 +98,12 @@ func cxxString(b *builder, o *object, t *Type, depth int) *Value {
 	if !ok || !ok2 || n*size > data.size {
 		return nil
 	}
-	raw, err := b.bytes(&data, 0, n*size)
+	shown := min(n, uint64(b.opts.MaxString))
+	raw, err := b.bytes(&data, 0, shown*size)
 	if err != nil {
 		return fail(o.typ, err)
 	}
-	return b.text(o, stringText(elem, raw, b.r.arch.Big(), false))
+	return b.stringValue(o, elem, raw, shown < n)
 }
 
 func cxxView(b *builder, o *object, t *Type, depth int) *Value {

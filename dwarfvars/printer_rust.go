@@ -178,7 +178,7 @@ func (b *builder) utf8(o *object, addr, n uint64) *Value {
 	if err := b.r.read(addr, raw); err != nil {
 		return fail(o.typ, err)
 	}
-	return b.text(o, stringText(nil, raw, false, uint64(len(raw)) < n))
+	return b.stringValue(o, nil, raw, uint64(len(raw)) < n)
 }
 
 func rustSlice(b *builder, o *object, t *Type, depth int) *Value {

@@ -161,6 +161,13 @@ func stringText(t *Type, raw []byte, big, cut bool) string {
 	return l.b.String()
 }
 
+// stringValue is a string that begins with raw; cut says that it goes on.
+func (b *builder) stringValue(o *object, t *Type, raw []byte, cut bool) *Value {
+	v := b.text(o, stringText(t, raw, b.r.arch.Big(), cut))
+	v.More = cut
+	return v
+}
+
 // rune writes the character of several bytes that raw begins with, or its first
 // byte where they are none.
 func (l *literal) rune(raw []byte) int {

@@ -10,7 +10,7 @@ type Value struct {
 	// "std::vector of length 2, capacity 4"; mostly nothing.
 	Text string
 	// Parts are members, elements and bases, in order. More says that some were
-	// left out.
+	// left out, or of a string that it goes on.
 	Parts    []Part
 	Compound bool
 	More     bool

@@ -24,7 +24,7 @@ type Data struct {
 	Error string `json:"error,omitempty"`
 	// Children are bases, members and elements, in order.
 	Children []Child `json:"children,omitempty"`
-	// Truncated says that children were left out.
+	// Truncated says that children were left out, or of a string that it goes on.
 	Truncated bool `json:"truncated,omitempty"`
 }
 

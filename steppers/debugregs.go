@@ -22,7 +22,7 @@ func (s *DebugStepper) restore(x *cfiScratch, row *cfi.Row, cfa uint64, in, out 
 	case in.Walker().CodeAddress(ra) == 0:
 		return s.zeroReturn(cfa, raLoc, in, out)
 	}
-	out.SetSP(cfa - s.arch.StackBias)
+	out.SetSP(cfa - s.arch.CFAOffset - s.arch.StackBias)
 	for n := range row.Rules() {
 		r, known := s.arch.FromDWARF(n)
 		if !known || n == pc {

@@ -111,6 +111,12 @@ func (s *FrameFuncStepper) classify(in *unwind.Frame, pc arch.Address) (FrameTyp
 func (s *FrameFuncStepper) byFP(typ FrameType, pc arch.Address, in, out *unwind.Frame) unwind.Status {
 	p, a, chain := in.Walker().ProcessState(), s.m.arch, s.m.chain
 	fp, ok := s.link(in)
+	if chain.back && fp == 0 && !interrupted(in) && typ == UnknownT {
+		if v, err := a.ReadReg(p, in.SP()); err == nil && v == 0 {
+			note(out, "the back chain ends: the outermost frame")
+			return unwind.StatusStackBottom
+		}
+	}
 	word := uint64(a.RegSize)
 	if !ok || fp < in.SP() || fp%word != 0 || fp > stackEnd(p, in.SP())-2*word {
 		if out.Tracing() {

@@ -3,23 +3,139 @@ package steppers
 import "github.com/corewalk/corewalk/unwind/arch"
 
 // The PowerPC architectures of Linux. A function saves its return address in its
-// caller's frame, to which the back chain leads.
+// caller's frame, to which the back chain leads; the chain ends with 0.
 var (
 	ppc64le = machine{
-		arch:  arch.PPC64LE,
-		chain: &frameChain{ra: 16, back: true},
-		inst:  &ppc64InstFrame,
+		arch:         arch.PPC64LE,
+		chain:        &frameChain{ra: 16, back: true},
+		restorers:    ppcRestorers64(ppcLittle),
+		sigFrame:     &ppcSigFrame64,
+		threadExits:  []codePattern{ppcLittle(ppcExitV2)},
+		threadBirths: []codePattern{ppcLittle(ppcBirth64)},
+		birthPC:      4,
+		birthResult:  arch.PPCR0 + 3,
+		entryCode:    0x38,
+		loaderCode:   0x40, // _start and _dl_start_user
+		inst:         &ppc64InstFrame,
 	}
 	ppc64 = machine{
-		arch:  arch.PPC64,
-		chain: &frameChain{ra: 16, back: true},
-		inst:  &ppc64InstFrame,
+		arch:         arch.PPC64,
+		chain:        &frameChain{ra: 16, back: true},
+		restorers:    ppcRestorers64(ppcBig),
+		sigFrame:     &ppcSigFrame64,
+		threadExits:  []codePattern{ppcBig(ppcExitV1), ppcBig(ppcExitV2)},
+		threadBirths: []codePattern{ppcBig(ppcBirth64)},
+		birthPC:      4,
+		birthResult:  arch.PPCR0 + 3,
+		entryCode:    0x38,
+		loaderCode:   0x40,
+		inst:         &ppc64InstFrame,
 	}
 	ppc = machine{
 		arch:  arch.PPC,
 		chain: &frameChain{ra: 4, back: true},
+		restorers: []restorer{
+			// li r0,172; sc: rt_sigreturn.
+			{code: ppcBig([]uint32{0x380000ac, 0x44000002}), stops: []stop{{0, 0}, {4, 0}}},
+			// li r0,119; sc: sigreturn.
+			{code: ppcBig([]uint32{0x38000077, 0x44000002}), stops: []stop{{0, 0}, {4, 0}}, frame: &ppcOldSigFrame},
+		},
+		sigFrame:     &ppcSigFrame,
+		threadExits:  []codePattern{ppcBig(ppcExit)},
+		threadBirths: []codePattern{ppcBig(ppcBirth)},
+		birthPC:      4,
+		birthResult:  arch.PPCR0 + 3,
+		entryCode:    0x3c,
+		loaderCode:   0x40,
 	}
 )
+
+// The trampoline of 64 bits, in the vDSO or on the stack: addi r1,r1,128;
+// li r0,172; sc. 128 is __SIGNAL_FRAMESIZE of the kernel's
+// arch/powerpc/include/asm/ptrace.h: what lies below the signal frame is a frame
+// for the handler's use.
+var (
+	ppcSigCode64  = []uint32{0x38210080, 0x380000ac, 0x44000002}
+	ppcSigStops64 = []stop{{0, 0}, {4, 128}, {8, 128}}
+)
+
+// ppcRestorers64 are those of 64 bits. qemu has one of its own, li r0,172; sc, and
+// puts 16 bytes more below the signal frame, as on 32 bits.
+func ppcRestorers64(lay func([]uint32) codePattern) []restorer {
+	return []restorer{
+		{code: lay(ppcSigCode64), stops: ppcSigStops64},
+		{code: lay(ppcSigCode64[1:]), stops: []stop{{0, 0}, {4, 0}}, frame: &ppcQemuFrame64},
+	}
+}
+
+// What glibc's clone does when the thread's function returns: the table of
+// contents is restored, then li r0,1; sc. On 32 bits there is none.
+var (
+	ppcExitV2 = []uint32{0xe8410018, 0x38000001, 0x44000002}
+	ppcExitV1 = []uint32{0xe8410028, 0x38000001, 0x44000002}
+	ppcExit   = []uint32{0x38000001, 0x44000002}
+	// sc; cmpdi cr1,r3,0 (cmpwi on 32 bits); crandc cr1.eq,cr1.eq,so.
+	ppcBirth64 = []uint32{0x44000002, 0x2ca30000, 0x4c861902}
+	ppcBirth   = []uint32{0x44000002, 0x2c830000, 0x4c861902}
+)
+
+// ppcSigFrame64 is struct rt_sigframe of the kernel's
+// arch/powerpc/kernel/signal_64.c, above the 128 bytes: struct ucontext, whose
+// struct sigcontext at byte 168 has the signal's number at 32, the general
+// registers at 64 and the floating-point registers at 448.
+var ppcSigFrame64 = sigFrame{
+	saved: ppcSaved(128+168+64, 8, 128+168+448),
+	signo: 128 + 168 + 32,
+}
+
+var ppcQemuFrame64 = sigFrame{
+	saved: ppcSaved(144+168+64, 8, 144+168+448),
+	signo: 144 + 168 + 32,
+}
+
+// ppcSigFrame is that of 32 bits, in signal_32.c, above 64 bytes and 16: siginfo
+// of 128 bytes, then struct ucontext, whose struct mcontext begins at byte 192.
+var ppcSigFrame = sigFrame{
+	saved: ppcSaved(80+128+192, 4, 80+128+192+192),
+	signo: 80,
+}
+
+// ppcOldSigFrame is struct sigframe of the same file, for handlers without
+// SA_SIGINFO: struct sigcontext of 32 bytes, then struct mcontext.
+var ppcOldSigFrame = sigFrame{
+	saved: ppcSaved(64+32, 4, 64+32+192),
+	signo: 64 + 16,
+}
+
+// ppcSaved lists the registers of a signal frame: general ones of size bytes from
+// gregs on (struct pt_regs), floating-point ones from fregs on.
+func ppcSaved(gregs uint64, size uint8, fregs uint64) []savedReg {
+	regs := make([]savedReg, 0, 39+18)
+	for r := arch.PPCR0; r <= arch.PPCCCR; r++ {
+		regs = append(regs, savedReg{r, gregs + uint64(r-arch.PPCR0)*uint64(size), size})
+	}
+	for r := arch.PPCF14; r <= arch.PPCF31; r++ {
+		regs = append(regs, savedReg{r, fregs + 8*uint64(14+r-arch.PPCF14), 8})
+	}
+	return regs
+}
+
+// ppcBig and ppcLittle are words of code as they lie in memory.
+func ppcBig(words []uint32) codePattern {
+	var code codePattern
+	for _, w := range words {
+		code = append(code, byte(w>>24), byte(w>>16), byte(w>>8), byte(w))
+	}
+	return code
+}
+
+func ppcLittle(words []uint32) codePattern {
+	var code codePattern
+	for _, w := range words {
+		code = append(code, byte(w), byte(w>>8), byte(w>>16), byte(w>>24))
+	}
+	return code
+}
 
 // ppc64InstFrame is what is known of the frame of Dyninst's instrumentation: above
 // 48 bytes of linkage, 128 of arguments and 256 of registers lies the link register.

@@ -60,6 +60,10 @@ type Arch struct {
 	// StackBias is what SP is below the stack it stands for, in bytes: 2047 on
 	// 64-bit SPARC.
 	StackBias Address
+	// CFAOffset is what the CFA, as the platform's call frame information counts,
+	// is above the caller's stack pointer, in bytes: the register save area of
+	// S/390, which belongs to the called function.
+	CFAOffset Address
 	// StackGrowsUp: calls move SP to higher addresses (HP PA-RISC).
 	StackGrowsUp bool
 	// ReturnOffset is what a call leaves to be added to get the address it returns
@@ -83,8 +87,15 @@ type tables struct {
 	names   []string    // by Reg
 	dwarf   []Reg       // DWARF register number to Reg; NoReg for none
 	dwarfOf []int16     // Reg to DWARF number; -1 for none
+	others  []dwarfReg  // further numbers of registers
 	gregs   []gregField // layout of the general register block of Linux
 	fpregs  []gregField // of the registers of ours in its floating-point block
+}
+
+// A dwarfReg is a DWARF register number that stands for reg too.
+type dwarfReg struct {
+	num int16
+	reg Reg
 }
 
 // A gregField says where one register lies in a register block.
@@ -175,7 +186,11 @@ func (a *Arch) Word(b []byte) uint64 {
 
 // indexDWARF makes the table from DWARF register numbers from its opposite.
 func (t *tables) indexDWARF() {
-	t.dwarf = make([]Reg, slices.Max(t.dwarfOf)+1)
+	top := slices.Max(t.dwarfOf)
+	for _, o := range t.others {
+		top = max(top, o.num)
+	}
+	t.dwarf = make([]Reg, top+1)
 	for i := range t.dwarf {
 		t.dwarf[i] = NoReg
 	}
@@ -183,5 +198,8 @@ func (t *tables) indexDWARF() {
 		if d >= 0 {
 			t.dwarf[d] = Reg(r)
 		}
+	}
+	for _, o := range t.others {
+		t.dwarf[o.num] = o.reg
 	}
 }

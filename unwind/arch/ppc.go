@@ -31,6 +31,12 @@ var PPC64 = ppc("ppc64", 8, binary.BigEndian)
 // PPC is 32-bit PowerPC, big-endian.
 var PPC = ppc("ppc", 4, binary.BigEndian)
 
+// ppcOthers are the numbers that not all agree about: .eh_frame says 70 of the
+// condition register, gcc's .debug_frame without the assembler's help 108 of LR and
+// 109 of CTR, and the kernel's call frame information of signal frames gives the
+// program counter the number of a register that went, 67 (99 on some machines).
+var ppcOthers = []dwarfReg{{67, PPCNIP}, {68, PPCCCR}, {70, PPCCCR}, {99, PPCNIP}, {108, PPCLR}, {109, PPCCTR}}
+
 // ppc describes one of them. DWARF numbers: 64-Bit ELF V2 ABI, table 2.26, and
 // Power Architecture 32-bit ABI supplement; gcc numbers LR 65 in both.
 // Register block: struct pt_regs of the kernel's
@@ -57,6 +63,7 @@ func ppc(name string, word int, order binary.ByteOrder) *Arch {
 				names:   append(append(numbered("r", 0, 31), "nip", "msr", "orig_r3", "ctr", "lr", "xer", "cr"), numbered("f", 14, 31)...),
 				dwarfOf: append(append(sequence(0, 31), -1, -1, -1, 66, 65, 76, 64), sequence(46, 63)...),
 				gregs:   words(word, block...),
+				others:  ppcOthers,
 				fpregs:  strided(14*8, 8, 8, regs(PPCF14, PPCF31)...),
 			}
 		},

@@ -33,12 +33,12 @@ var S390 = s390("s390", 4)
 // arch/s390/include/uapi/asm/ptrace.h; floating point: s390_fp_regs.
 func s390(name string, word int) *Arch {
 	saved := span(S390R6, S390R13) | Mask(S390A0, S390A1)
-	codeMask := Address(0)
+	codeMask, area := Address(0), Address(160)
 	if word == 8 {
 		saved |= span(S390F8, S390F15)
 	} else {
 		saved |= Mask(S390F0+4, S390F0+6)
-		codeMask = 1 << 31
+		codeMask, area = 1<<31, 96
 	}
 	return &Arch{
 		Name:      name,
@@ -49,6 +49,7 @@ func s390(name string, word int) *Arch {
 		PC:        S390PC, SP: S390SP, FP: S390FP, RA: S390LR, Mode: NoReg,
 		CalleeSaved: saved,
 		CodeMask:    codeMask,
+		CFAOffset:   area,
 		PCAlign:     2,
 		gregSize:    19*word + 64,
 		make:        func() tables { return s390Tables(word) },

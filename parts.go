@@ -28,6 +28,8 @@ func (t *Target) parts() inspect.Parts {
 		MappingAt:   t.core.MappingAt,
 		Variables:   t.Variables(),
 		SignalAt:    steppers.SignalAt,
+		ThreadName:  t.threadName,
+		Numbers:     t.numbering(),
 	}
 	for _, w := range t.core.Warnings() {
 		p.Warnings = append(p.Warnings, report.Warning{Code: "core", Message: w})
@@ -64,6 +66,15 @@ func (t *Target) dump() report.Dump {
 	return d
 }
 
+// numbering is how the process's system numbers signals.
+func (t *Target) numbering() crash.Numbering { return crash.NumberingOf(t.core.OS(), t.core.Arch()) }
+
+// threadName names a thread; "" where the core does not.
+func (t *Target) threadName(id unwind.ThreadID) string {
+	th, _ := t.core.Thread(id)
+	return th.Name
+}
+
 // signal is what killed the process; nil when nothing did.
 func (t *Target) signal() *crash.Signal {
 	s := t.core.Signal()
@@ -77,6 +88,6 @@ func (t *Target) signal() *crash.Signal {
 	return &crash.Signal{
 		Number: s.Signo, Code: s.Code, HasInfo: s.Source == corestate.FullSigInfo,
 		Addr: s.Addr, HasAddr: s.HasAddr, PID: s.PID, UID: s.UID, Syscall: s.Syscall,
-		OwnPID: t.core.ProcessID(), TID: int(tid),
+		OwnPID: t.core.ProcessID(), TID: int(tid), Numbers: t.numbering(),
 	}
 }

@@ -142,6 +142,10 @@ func osName(os string) string {
 		return "Windows"
 	case "freebsd":
 		return "FreeBSD"
+	case "netbsd":
+		return "NetBSD"
+	case "openbsd":
+		return "OpenBSD"
 	case "android":
 		return "Android"
 	case "macos", "darwin":

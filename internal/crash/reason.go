@@ -11,13 +11,14 @@ import (
 // A Signal is what a dump says of the signal that killed the process.
 type Signal struct {
 	Number, Code int
-	HasInfo      bool   // Code, Addr and PID are known
-	Addr         uint64 // fault address, with HasAddr
-	HasAddr      bool   // the signal is one that carries an address
-	PID, UID     int    // who sent it, where a process did
-	Syscall      int    // SIGSYS: the system call
-	OwnPID       int    // of the process that died
-	TID          int    // of the thread that died
+	Numbers      Numbering // what Number and Code mean
+	HasInfo      bool      // Code, Addr and PID are known
+	Addr         uint64    // fault address, with HasAddr
+	HasAddr      bool      // the signal is one that carries an address
+	PID, UID     int       // who sent it, where a process did
+	Syscall      int       // SIGSYS: the system call
+	OwnPID       int       // of the process that died
+	TID          int       // of the thread that died
 }
 
 // Input is what the reason is found from. Only Signal and Arch are required.
@@ -55,6 +56,7 @@ const nullZone = 0x10000
 
 // Why finds the reason.
 func Why(in Input) Reason {
+	in.Signal = in.Signal.linux()
 	r := in.why()
 	if in.Inst == nil {
 		r.AtInst = false

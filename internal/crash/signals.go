@@ -28,7 +28,7 @@ var signalNames = [...]string{
 	26: "SIGVTALRM", 27: "SIGPROF", 28: "SIGWINCH", 29: "SIGIO", 30: "SIGPWR", 31: "SIGSYS",
 }
 
-// SignalName names a signal of Linux; "SIGRTMIN+2" for the real-time ones, "" for
+// SignalName names a signal of LinuxSignals; "SIGRTMIN+2" for the real-time ones, "" for
 // a number that is no signal.
 func SignalName(n int) string {
 	switch {

@@ -14,9 +14,9 @@ func (in *inspection) crash(r *report.Report) {
 	if s == nil {
 		return
 	}
-	c := &report.Crash{Signal: crash.SignalName(s.Number), SignalNumber: s.Number, Thread: s.TID}
+	c := &report.Crash{Signal: s.Name(), SignalNumber: s.Number, Thread: s.TID}
 	if s.HasInfo {
-		c.Code, _ = crash.CodeName(s.Number, s.Code)
+		c.Code, _ = s.CodeName()
 	}
 	r.Crash = c
 	ci := crash.Input{Arch: in.arch, Signal: *s, Mapping: in.MappingAt, Word: in.word}

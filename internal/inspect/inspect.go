@@ -23,6 +23,8 @@ type Parts struct {
 	// Signal killed the process; nil when none did. Its TID is the crashing
 	// thread's.
 	Signal *crash.Signal
+	// Numbers is how the dump's system numbers signals.
+	Numbers crash.Numbering
 	// Resolve tells which file was found for a library; nil when files do not
 	// matter.
 	Resolve func(*libstate.Library) modules.Resolution

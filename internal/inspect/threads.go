@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/corewalk/corewalk/internal/crash"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -114,7 +113,7 @@ func (in *inspection) signal(f *unwind.Frame, out *report.Frame) {
 	}
 	if n, ok := in.SignalAt(f); ok {
 		out.SignalNumber = n
-		if name := crash.SignalName(n); name != "" {
+		if name := in.Numbers.Name(n); name != "" {
 			out.Signal = name
 		}
 	}

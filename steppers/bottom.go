@@ -97,7 +97,7 @@ func (s *BottomOfStackStepper) ranges(w *unwind.Walker, lib *libstate.Library) [
 
 // entry returns the code at the entry point of a program or dynamic linker.
 // e_entry is the word at byte 0x18 of the ELF header, in both classes.
-func (s *BottomOfStackStepper) entry(mem arch.Memory, syms unwind.SymbolReader, lib *libstate.Library) (unwind.AddrRange, bool) {
+func (s *BottomOfStackStepper) entry(mem unwind.ProcessState, syms unwind.SymbolReader, lib *libstate.Library) (unwind.AddrRange, bool) {
 	size := s.m.entryCode
 	switch lib.Kind {
 	case libstate.Interpreter:
@@ -113,7 +113,7 @@ func (s *BottomOfStackStepper) entry(mem arch.Memory, syms unwind.SymbolReader, 
 	if err != nil || entry == 0 {
 		return entrySymbol(syms, lib, size)
 	}
-	start := entry + lib.LoadBias
+	start := s.throughDescriptor(mem, entry+lib.LoadBias)
 	if !lib.Contains(start) {
 		return unwind.AddrRange{}, false
 	}
@@ -128,6 +128,19 @@ func (s *BottomOfStackStepper) entry(mem arch.Memory, syms unwind.SymbolReader, 
 		}
 	}
 	return unwind.AddrRange{Start: start, End: start + size}, true
+}
+
+// throughDescriptor is the code that a function pointer leads to. In the 64-bit
+// PowerPC ELF ABI 1.9 it points at a descriptor, whose first word that is; programs
+// of ABI 2 run on the same machine.
+func (s *BottomOfStackStepper) throughDescriptor(p unwind.ProcessState, ptr arch.Address) arch.Address {
+	if !s.m.descriptors || isCode(p, ptr) {
+		return ptr
+	}
+	if code, err := p.ReadWord(ptr); err == nil {
+		return code
+	}
+	return ptr
 }
 
 func entrySymbol(syms unwind.SymbolReader, lib *libstate.Library, size uint64) (unwind.AddrRange, bool) {
@@ -165,7 +178,7 @@ func (s *BottomOfStackStepper) startOfThread(in *unwind.Frame, lib *libstate.Lib
 		return ""
 	}
 	is := func(code codePattern, back arch.Address) bool {
-		if len(code) == 0 || !g.mayBe(code, int(1-back)) {
+		if len(code) == 0 || back <= 1 && !g.mayBe(code, int(1-back)) {
 			return false
 		}
 		ok, _ := code.at(p, a, ra-back)
@@ -179,7 +192,7 @@ func (s *BottomOfStackStepper) startOfThread(in *unwind.Frame, lib *libstate.Lib
 	if is(s.m.contextEnd, 0) {
 		return "where makecontext has contexts return to"
 	}
-	if is(s.m.goExit, 1) && goexitName(in, lib) {
+	if is(s.m.goExit, max(s.m.goExitPC, 1)) && goexitName(in, lib) {
 		return "end of a goroutine"
 	}
 	return ""

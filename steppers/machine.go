@@ -34,8 +34,12 @@ type machine struct {
 	// contextEnd is where the C library's makecontext has contexts return to.
 	contextEnd codePattern
 	// goExit is the code of Go's runtime.goexit, to which goroutines return: to
-	// its second byte, as if the first had been a call.
-	goExit codePattern
+	// its second instruction, as if the first had been a call, which is at goExitPC
+	// (0 for 1).
+	goExit   codePattern
+	goExitPC uint64
+	// descriptors: function pointers may point at descriptors of functions.
+	descriptors bool
 	// inst is nil where the instrumentation that Dyninst inserts is not known.
 	inst *instFrame
 }

@@ -29,6 +29,7 @@ var (
 		birthResult:  arch.PPCR0 + 3,
 		entryCode:    0x38,
 		loaderCode:   0x40,
+		descriptors:  true,
 		inst:         &ppc64InstFrame,
 	}
 	ppc = machine{

@@ -73,6 +73,7 @@ func (t *Target) Analyze(ctx context.Context, o AnalyzeOptions) (*report.Report,
 			Locals: inspect.Locals(o.Locals), Values: o.Values, Structured: o.Structured}
 		if ahead = inspect.Ahead(ctx, p, opts, o.MaxFrames); ahead == nil {
 			r = inspect.Run(ctx, p, opts)
+			t.warnLate(r)
 		}
 	})
 	if ahead != nil {

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"sync"
 
 	"github.com/corewalk/corewalk/corestate"
 	"github.com/corewalk/corewalk/internal/debugfind"
@@ -21,6 +22,7 @@ import (
 	"github.com/corewalk/corewalk/internal/modules"
 	"github.com/corewalk/corewalk/internal/rewritten"
 	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/steppers"
 	"github.com/corewalk/corewalk/symlookup"
 	"github.com/corewalk/corewalk/unwind"
@@ -93,6 +95,9 @@ type Target struct {
 	path   string
 
 	libWarnings []string
+
+	lateMu       sync.Mutex
+	lateWarnings []report.Warning // found while the target was in use
 }
 
 // Open opens the core at path, compressed or not, and finds the files of its
@@ -136,7 +141,9 @@ func open(core *corestate.ELFCore, err error, path string, cfg *config) (*Target
 	t := &Target{core: core, path: path, cache: image.NewCache(finder)}
 	fault := t.guard(func() {
 		t.images = modules.NewSet(t.cache, finder, core.DumpMemory(), cfg.force)
-		_, t.libWarnings = core.BuildLibraries(t.images.ELF)
+		var table *libstate.Table
+		table, t.libWarnings = core.BuildLibraries(t.images.ELF)
+		table.SetLate(t.mayBeJIT, t.jitLibraries)
 		core.SetBacking(t.matched)
 		t.lookup = symlookup.New(core.LibraryTracker(), t.images.Image)
 		t.lookup.SetOriginal(t.original)

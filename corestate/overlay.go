@@ -54,7 +54,7 @@ func (o *overlay) backing(lib *libstate.Library) *backingFile {
 }
 
 func (b *backingFile) open(o *overlay, lib *libstate.Library) {
-	if lib.BiasGuessed || lib.Kind == libstate.VDSO {
+	if lib.BiasGuessed || lib.Kind == libstate.VDSO || lib.Kind == libstate.JIT {
 		return
 	}
 	f := o.file(lib)

@@ -148,7 +148,7 @@ func (c *ELFCore) libraryAt(addr arch.Address) (*libstate.Library, bool) {
 	if t == nil {
 		return nil, false
 	}
-	return t.LibraryAt(addr)
+	return t.Known(addr)
 }
 
 // SetExecutable says which file the process executed, for cores that do not tell

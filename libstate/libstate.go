@@ -32,6 +32,7 @@ const (
 	Executable
 	Interpreter // the dynamic linker
 	VDSO        // the kernel's own library, which has no file
+	JIT         // code that the process compiled itself and registered (ReadJIT)
 )
 
 func (k Kind) String() string {
@@ -42,6 +43,8 @@ func (k Kind) String() string {
 		return "interpreter"
 	case VDSO:
 		return "vdso"
+	case JIT:
+		return "jit"
 	}
 	return "library"
 }
@@ -83,7 +86,7 @@ type Mapping struct {
 // A Library is a program, shared library or vDSO that a process had loaded.
 // It does not change after its LibraryState has handed it out.
 type Library struct {
-	Path string // as the process named it; "[vdso]" for the vDSO
+	Path string // as the process named it; "[vdso]" for the vDSO, "[jit 0x...]" for JIT
 	Kind Kind
 	// LoadBias is what to add to an address of the file to get the process's, in
 	// 64-bit arithmetic; of 32-bit processes too, where it may be negative.
@@ -99,6 +102,9 @@ type Library struct {
 	Deleted bool
 	// HeaderAddr is where the ELF header lies in memory; 0 when it is not known.
 	HeaderAddr arch.Address
+	// ImageSize is the size in bytes of the ELF file at HeaderAddr, for JIT. It is a
+	// file in memory, not the code itself.
+	ImageSize uint64
 	// BiasGuessed says that neither the library's own headers nor the dynamic
 	// linker told the load bias.
 	BiasGuessed bool

@@ -17,6 +17,7 @@ import (
 // allocate nothing; they see the libraries of before or of after a Replace.
 type Table struct {
 	view atomic.Pointer[view]
+	late atomic.Pointer[lateFinder]
 
 	replacing sync.Mutex // held over Replace, so that news come in order
 	mu        sync.Mutex // guards subs and nextSub
@@ -93,10 +94,10 @@ func disjoint(libs []*Library) []libRange {
 // findRoles decides which libraries are the program, the C library and the
 // thread library.
 func (v *view) findRoles() {
-	var files int // libraries that have a file: all but the vDSO
+	var files int // libraries that have a file
 	var only *Library
 	for _, l := range v.libs {
-		if l.Kind == VDSO {
+		if l.Kind == VDSO || l.Kind == JIT {
 			continue
 		}
 		files++
@@ -133,11 +134,18 @@ func (v *view) at(addr arch.Address) *Library {
 	return nil
 }
 
-// LibraryAt returns the library one of whose mappings covers addr.
+// LibraryAt returns the library one of whose mappings covers addr. Where none does,
+// the late libraries (SetLate) are looked for.
 func (t *Table) LibraryAt(addr arch.Address) (*Library, bool) {
 	l := t.view.Load().at(addr)
+	if f := t.late.Load(); l == nil && f != nil && f.run(t, addr) {
+		l = t.view.Load().at(addr)
+	}
 	return l, l != nil
 }
+
+// Known is LibraryAt that looks for no late libraries.
+func (t *Table) Known(addr arch.Address) (*Library, bool) { return known(t.view.Load().at(addr)) }
 
 // Libraries lists all by ascending address. A Table has nothing to refresh from.
 func (t *Table) Libraries(refresh bool) ([]*Library, error) {
@@ -158,8 +166,14 @@ func (t *Table) Libthread() (*Library, bool) { return known(t.view.Load().libthr
 
 func known(l *Library) (*Library, bool) { return l, l != nil }
 
-// Refresh does nothing: what a Table knows changes by Replace alone.
-func (t *Table) Refresh() error { return nil }
+// Refresh makes the Table look for late libraries again. What else it knows changes
+// by Replace alone.
+func (t *Table) Refresh() error {
+	if f := t.late.Load(); f != nil {
+		f.again()
+	}
+	return nil
+}
 
 // LibTrapAddress is r_debug.r_brk, or 0.
 func (t *Table) LibTrapAddress() arch.Address { return t.view.Load().trap }
@@ -209,6 +223,9 @@ func (t *Table) Replace(libs []*Library, trap arch.Address) {
 			came = append(came, l)
 		}
 		now = append(now, l)
+	}
+	if f := t.late.Load(); f != nil {
+		f.again()
 	}
 	after := newView(now, trap, before.dynamic)
 	t.view.Store(after)

@@ -65,6 +65,7 @@ type Set struct {
 	entries map[string]*setEntry
 
 	relocated sync.Map // *libstate.Library -> *relocated
+	jitBytes  atomic.Uint64
 }
 
 type setEntry struct {
@@ -216,8 +217,11 @@ const maxMemoryImage = 4 << 20
 // resolve looks through the directories. debugOnly are files of the library that
 // have only debug information.
 func (s *Set) resolve(lib *libstate.Library) (res Resolution, debugOnly []*image.Image) {
-	if lib.Kind == libstate.VDSO {
+	switch lib.Kind {
+	case libstate.VDSO:
 		return s.fromMemory(lib), nil
+	case libstate.JIT:
+		return s.fromJIT(lib), nil
 	}
 	m := debugfind.Module{Path: lib.Path, BuildID: lib.BuildID, Main: lib.Kind == libstate.Executable}
 	for path := range s.finder.Binaries(m) {

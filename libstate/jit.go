@@ -1,0 +1,185 @@
+package libstate
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/corewalk/corewalk/internal/elffile"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// GDB's JIT compilation interface (gdb manual, "JIT Compilation Interface"): a
+// program that compiles code at run time keeps, in a variable of its own, a list of
+// ELF files in its memory that tell of that code.
+
+// JITDescriptor is the name of the variable, of type struct jit_descriptor.
+const JITDescriptor = "__jit_debug_descriptor"
+
+// A JITEntry is an ELF file in memory that tells of generated code.
+type JITEntry struct {
+	Addr arch.Address
+	Size uint64 // bytes
+}
+
+// Bounds for what a damaged or hostile list may ask for.
+const (
+	maxJITEntries = 1 << 16
+	maxJITHeaders = 64 << 20 // bytes of section headers read in all
+	maxJITRanges  = 1 << 16
+)
+
+// ErrJIT: the list of generated code is damaged.
+var ErrJIT = errors.New("damaged list of JIT-compiled code")
+
+// ReadJIT reads the list whose descriptor is at addr, newest entry first as
+// programs link them. With an error come the entries before the damage.
+func ReadJIT(mem arch.Memory, a *arch.Arch, addr arch.Address) ([]JITEntry, error) {
+	version, err := a.ReadUint(mem, addr, 4)
+	if err != nil {
+		return nil, fmt.Errorf("JIT descriptor: %w", err)
+	}
+	if version != 1 {
+		return nil, fmt.Errorf("version %d at %#x, want 1: %w", version, addr, ErrJIT)
+	}
+	word := uint64(a.WordSize)
+	at, err := mem.ReadWord(a.Truncate(addr + 8 + word)) // first_entry, after relevant_entry
+	if err != nil {
+		return nil, fmt.Errorf("JIT descriptor: %w", err)
+	}
+	var list []JITEntry
+	seen := map[arch.Address]bool{}
+	for at != 0 {
+		if seen[at] {
+			return list, fmt.Errorf("entry %#x comes twice: %w", at, ErrJIT)
+		}
+		if len(seen) == maxJITEntries {
+			return list, fmt.Errorf("more than %d entries: %w", maxJITEntries, ErrJIT)
+		}
+		seen[at] = true
+		e, next, err := jitEntry(mem, a, at)
+		if err != nil {
+			return list, fmt.Errorf("JIT entry at %#x: %w", at, err)
+		}
+		if e.Addr != 0 && e.Size != 0 {
+			list = append(list, e)
+		}
+		at = next
+	}
+	return list, nil
+}
+
+// jitEntry reads a struct jit_code_entry: next and previous entry, the file's
+// address, and its size, a 64-bit number that i386 aligns to 4 bytes.
+func jitEntry(mem arch.Memory, a *arch.Arch, at arch.Address) (e JITEntry, next arch.Address, err error) {
+	word := uint64(a.WordSize)
+	if next, err = mem.ReadWord(at); err != nil {
+		return e, 0, err
+	}
+	if e.Addr, err = mem.ReadWord(a.Truncate(at + 2*word)); err != nil {
+		return e, 0, err
+	}
+	size := 3 * word
+	if a != arch.X86 && a.Family != arch.FamilyM68K {
+		size = (size + 7) &^ 7
+	}
+	e.Size, err = a.ReadUint(mem, a.Truncate(at+size), 8)
+	return e, next, err
+}
+
+// JITLibraries makes libraries of the code that entries tell of, of every entry one.
+// mapping answers the mapping over an address in which such code may lie: executable,
+// and no library's; false for other addresses. Of code that several entries claim,
+// the first keeps it. Damaged entries are left out.
+func JITLibraries(mem arch.Memory, a *arch.Arch, entries []JITEntry, mapping func(arch.Address) (Mapping, bool)) []*Library {
+	b := jitBuilder{mem: mem, arch: a, mapping: mapping, left: maxJITHeaders}
+	for _, e := range entries {
+		b.add(e)
+	}
+	return b.libs
+}
+
+type jitBuilder struct {
+	mem     arch.Memory
+	arch    *arch.Arch
+	mapping func(arch.Address) (Mapping, bool)
+	libs    []*Library
+	taken   []Mapping // ascending
+	left    uint64    // bytes of headers that may still be read
+}
+
+func (b *jitBuilder) add(e JITEntry) {
+	l := &Library{Kind: JIT, HeaderAddr: e.Addr, ImageSize: e.Size}
+	for _, s := range b.code(e) {
+		l.Mappings = append(l.Mappings, b.claim(s)...)
+	}
+	if len(l.Mappings) == 0 {
+		return
+	}
+	setMappings(l, l.Mappings)
+	l.Path = fmt.Sprintf("[jit %#x]", l.Start)
+	b.libs = append(b.libs, l)
+}
+
+// code lists the executable sections of an entry's file. Their addresses are those
+// where the code lies: the program writes them into its copy of the file.
+func (b *jitBuilder) code(e JITEntry) []elffile.Section {
+	head := b.read(e.Addr, min(e.Size, 64))
+	if len(head) < 52 || head[4] == 2 && len(head) < 64 {
+		return nil
+	}
+	// The headers' table is appended to the file's header, so that the file need
+	// not be read whole.
+	o, shoff, size, num := b.arch.ByteOrder, uint64(0), uint16(0), uint16(0)
+	if head[4] == 2 {
+		shoff, size, num = o.Uint64(head[40:]), o.Uint16(head[58:]), o.Uint16(head[60:])
+	} else {
+		shoff, size, num = uint64(o.Uint32(head[32:])), o.Uint16(head[46:]), o.Uint16(head[48:])
+	}
+	table := uint64(size) * uint64(num)
+	if shoff > e.Size || table > e.Size-shoff || table > b.left {
+		return nil
+	}
+	b.left -= table
+	data := append(head, b.read(b.arch.Truncate(e.Addr+shoff), table)...)
+	if head[4] == 2 {
+		o.PutUint64(data[40:], uint64(len(head)))
+	} else {
+		o.PutUint32(data[32:], uint32(len(head)))
+	}
+	f, err := elffile.Parse(data)
+	if err != nil || f.PtrSize() != b.arch.WordSize || f.Big() != b.arch.Big() {
+		return nil
+	}
+	const loaded = elffile.SHF_ALLOC | elffile.SHF_EXECINSTR
+	return slices.DeleteFunc(slices.Clone(f.Sections()), func(s elffile.Section) bool {
+		return s.Flags&loaded != loaded || s.Addr == 0 || s.Size == 0 || s.Addr+s.Size < s.Addr
+	})
+}
+
+func (b *jitBuilder) read(addr arch.Address, n uint64) []byte {
+	buf := make([]byte, n)
+	got, _ := b.mem.ReadMem(addr, buf)
+	return buf[:got]
+}
+
+// claim is the part of a section that lies in the mapping over its start and that
+// no earlier entry has.
+func (b *jitBuilder) claim(s elffile.Section) []Mapping {
+	m, ok := b.mapping(s.Addr)
+	if !ok || len(b.taken) == maxJITRanges {
+		return nil
+	}
+	m.Start, m.End, m.Offset, m.Path = s.Addr, min(m.End, s.Addr+s.Size), 0, ""
+	i, _ := slices.BinarySearchFunc(b.taken, m.Start, func(t Mapping, start arch.Address) int {
+		if t.End <= start {
+			return -1
+		}
+		return 1
+	})
+	if i < len(b.taken) && b.taken[i].Start < m.End {
+		return nil
+	}
+	b.taken = slices.Insert(b.taken, i, m)
+	return []Mapping{m}
+}

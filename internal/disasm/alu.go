@@ -15,6 +15,7 @@ const (
 	ALUAndImm       // dst = a & imm
 	ALUCmp          // flags of a - b
 	ALUCmpImm       // flags of a - imm
+	ALUExtend       // dst = a, made longer
 )
 
 // ALU says what an instruction whose Kind is Other computes, all of the operands

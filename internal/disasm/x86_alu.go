@@ -9,6 +9,10 @@ func (i *Inst) x86ALU() (op ALUOp, dst, a, b arch.Reg, imm int64) {
 	for len(code) > 0 && (code[0] == 0x66 || code[0] == 0x67 || code[0] == 0xf2 || code[0] == 0xf3 || i.x86REX(code[0])) {
 		code = code[1:]
 	}
+	if len(code) == 1 && code[0] == 0x98 { // cwde, cdqe
+		r := x86ModeOf(i.arch).gpr[nAX]
+		return ALUExtend, r, r, arch.NoReg, 0
+	}
 	if len(code) < 2 || i.nmem > 0 {
 		return NoALU, arch.NoReg, arch.NoReg, arch.NoReg, 0
 	}

@@ -61,7 +61,7 @@ func Analyze(a *arch.Arch, code Code, start, end uint64) *Func {
 
 func (a *analysis) reset(ar *arch.Arch, code Code, start, end uint64) {
 	if a.index == nil {
-		a.index, a.jumps = map[uint64]*page{}, map[int32][]uint64{}
+		a.index, a.jumps = map[uint64]*page{}, map[int32]jumpTable{}
 	}
 	a.machine = machineOf(ar)
 	a.graph = graph{m: &a.machine, code: code, start: start, end: end, ops: a.ops[:0], index: a.index, work: a.work[:0],
@@ -97,8 +97,8 @@ func (a *analysis) release() {
 func (a *analysis) exploreTables() bool {
 	before := len(a.ops)
 	split := false
-	for _, targets := range a.jumps {
-		for _, to := range targets {
+	for _, t := range a.jumps {
+		for _, to := range t.to {
 			if i, ok := a.find(to); !ok || !a.ops[i].leader {
 				split = true
 			}
@@ -136,7 +136,7 @@ func (a *analysis) blockRows(runs []run, b *block) []run {
 	for i := b.first; i <= b.last; i++ {
 		o := &a.ops[i]
 		if i == b.first || a.cur.moved {
-			n = a.rows.add(&a.machine, &a.cur)
+			n = a.rows.add(&a.machine, &a.cur, len(b.in) == 1)
 			a.cur.moved = false
 		}
 		if last := len(runs) - 1; i > b.first && runs[last].row == n && runs[last].end == o.addr {
@@ -165,7 +165,7 @@ func (f *Func) Rows(dst []*Row, pc uint64) []*Row {
 		switch {
 		case len(dst) == n, soft && !r.soft:
 			dst, soft = append(dst[:n], row), r.soft
-		case r.soft && !soft, slices.Contains(dst[n:], row):
+		case r.soft && !soft, slices.ContainsFunc(dst[n:], row.sameFrame):
 		default:
 			dst = append(dst, row)
 		}

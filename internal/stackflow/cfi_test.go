@@ -25,12 +25,13 @@ func compare(t *testing.T, a *arch.Arch, path string) *stackflow.Comparison {
 		t.Skip("no call frame information")
 	}
 	fdes := slices.Collect(c.Table.FDEs())
+	instructions(c, a, fdes)
+	total := len(c.Real)
 	for _, d := range fdes {
 		if c.IsEntry(d) {
 			c.Function(d)
 		}
 	}
-	total := instructions(c, a, fdes)
 	c.Unreached = total - c.Total()
 	share := func(n int) float64 { return 100 * float64(n) / float64(max(total, 1)) }
 	t.Logf("%s: %d instructions: %.2f%% agree, %.2f%% agree but for lost registers, declined: %.2f%% (not reached %.2f%%, unknown %.2f%%, several %.2f%%); unchecked %.2f%%, disagree %d (%.3f%%)",
@@ -38,22 +39,21 @@ func compare(t *testing.T, a *arch.Arch, path string) *stackflow.Comparison {
 	return c
 }
 
-// instructions counts the instructions that FDEs cover, one after the other.
-func instructions(c *stackflow.Comparison, a *arch.Arch, fdes []cfi.FDE) int {
-	n := 0
+// instructions notes where the instructions that FDEs cover are, one after the
+// other; padding does not count.
+func instructions(c *stackflow.Comparison, a *arch.Arch, fdes []cfi.FDE) {
+	c.Real = map[uint64]bool{}
 	var in disasm.Inst
 	for _, d := range fdes {
-		for pc := d.Start; pc < d.End; {
+		for pc := d.Start; pc < d.End; pc += uint64(in.Len) {
 			if disasm.DecodeInto(&in, a, c.Code.CodeAt(pc), pc) != nil {
 				break
 			}
-			pc += uint64(in.Len)
 			if in.Kind != disasm.Nop {
-				n++
+				c.Real[pc] = true
 			}
 		}
 	}
-	return n
 }
 
 func TestAgainstFile(t *testing.T) {
@@ -61,7 +61,29 @@ func TestAgainstFile(t *testing.T) {
 	if path == "" {
 		t.Skip("STACKFLOW_FILE names no file")
 	}
-	c := compare(t, archs[os.Getenv("STACKFLOW_ARCH")], path)
+	a := archs[os.Getenv("STACKFLOW_ARCH")]
+	c := compare(t, a, path)
+	for start, list := range c.Declined {
+		if len(list) > 30 {
+			t.Logf("unknown or several in %#x: %d, first %#x", start, len(list), slices.Min(list))
+		}
+	}
+	var in disasm.Inst
+	for d := range c.Table.FDEs() {
+		var missing []uint64
+		for pc := d.Start; pc < d.End; pc += uint64(in.Len) {
+			if disasm.DecodeInto(&in, a, c.Code.CodeAt(pc), pc) != nil {
+				missing = append(missing, pc)
+				break
+			}
+			if in.Kind != disasm.Nop && !c.Done(pc) {
+				missing = append(missing, pc)
+			}
+		}
+		if len(missing) > 100 {
+			t.Logf("not reached in %#x-%#x: %d, first %#x, entry %v", d.Start, d.End, len(missing), missing[0], c.IsEntry(d))
+		}
+	}
 	for i, m := range c.Messages {
 		if i < 40 {
 			t.Log(m)

@@ -19,6 +19,8 @@ type Tally struct {
 	Disagree  int
 
 	Messages []string // what disagrees, the first of each function
+	// Declined are the instructions of which nothing is said, by function.
+	Declined map[uint64][]uint64
 }
 
 func (t *Tally) Total() int {
@@ -34,6 +36,8 @@ type Comparison struct {
 	row  cfi.Row
 	done map[uint64]bool
 	said bool
+	// Real are the instructions that there are, where known.
+	Real map[uint64]bool
 }
 
 // Function follows the function of an FDE, and compares at every instruction in
@@ -82,7 +86,7 @@ func (c *Comparison) IsEntry(d cfi.FDE) bool {
 }
 
 func (c *Comparison) instruction(x *analysis, f *Func, o *op, d cfi.FDE) {
-	if c.done[o.addr] {
+	if c.done[o.addr] || c.Real != nil && !c.Real[o.addr] {
 		return
 	}
 	if o.addr < d.Start || o.addr >= d.End {
@@ -97,6 +101,7 @@ func (c *Comparison) instruction(x *analysis, f *Func, o *op, d cfi.FDE) {
 	rows := f.Rows(nil, o.addr)
 	if len(rows) != 1 {
 		c.Several++
+		c.decline(x, o)
 		return
 	}
 	// With several states that have one row, any will do.
@@ -111,6 +116,7 @@ func (c *Comparison) judge(x *analysis, row *Row, o *op) {
 			return
 		}
 		c.Unknown++
+		c.decline(x, o)
 		return
 	}
 	cfa, ok := c.cfa(s)
@@ -209,6 +215,16 @@ func (c *Comparison) breg(s *state, expr []byte) (value, bool) {
 	}
 	return value{}, false
 }
+
+func (c *Comparison) decline(x *analysis, o *op) {
+	if c.Declined == nil {
+		c.Declined = map[uint64][]uint64{}
+	}
+	c.Declined[x.start] = append(c.Declined[x.start], o.addr)
+}
+
+// Done reports whether the instruction at addr has been judged.
+func (c *Comparison) Done(addr uint64) bool { return c.done[addr] }
 
 func (c *Comparison) complain(x *analysis, o *op, format string, args ...any) {
 	c.Disagree++

@@ -17,7 +17,7 @@ type analysis struct {
 	cur      state
 	before   state
 	cursor   int
-	jumps    map[int32][]uint64 // targets of indirect jumps, by instruction
+	jumps    map[int32]jumpTable // targets of indirect jumps, by instruction
 	ntargets int
 	rows     rowBuilder
 }
@@ -170,7 +170,7 @@ func (a *analysis) arrive(n int, s *state) {
 	if !b.wide {
 		for _, i := range b.in {
 			if t := &a.states[i]; t.get(sp) == v {
-				if t.merge(s) {
+				if t.join(s) {
 					a.wake(n)
 				}
 				return
@@ -191,11 +191,11 @@ func (a *analysis) arrive(n int, s *state) {
 			a.states[b.in[0]].merge(&a.states[i])
 		}
 		b.in = b.in[:1]
-		a.states[b.in[0]].merge(s)
+		a.states[b.in[0]].join(s)
 		a.wake(n)
 		return
 	}
-	if a.states[b.in[0]].merge(s) {
+	if a.states[b.in[0]].join(s) {
 		a.wake(n)
 	}
 }

@@ -42,6 +42,8 @@ func (m *machine) lower(o *op, in *disasm.Inst, addr uint64) {
 	case disasm.Mov:
 		if m.full(in.Size) && in.Src != arch.NoReg && in.Dst != arch.NoReg {
 			o.set(in.Dst, in.Src, 0)
+		} else {
+			o.dst, o.src = in.Dst, in.Src
 		}
 	case disasm.MovImm:
 		if in.Size == 0 || in.Size >= 4 {
@@ -129,6 +131,11 @@ func (m *machine) lowerLea(o *op, in *disasm.Inst, dst arch.Reg) {
 		if in.Src != arch.NoReg && m.full(in.Size) { // dst = src + imm
 			o.set(dst, in.Src, in.Imm)
 		}
+		return
+	}
+	if mem.Index != arch.NoReg && mem.Scale == 1 && mem.Disp == 0 && mem.Base != arch.NoReg && mem.Segment == arch.NoReg && m.full(in.Size) {
+		o.set(dst, mem.Base, 0)
+		o.kind, o.src = opAdd, mem.Index
 		return
 	}
 	if mem.Index != arch.NoReg || mem.Segment != arch.NoReg || !m.full(in.Size) && !mem.RIPRelative {
@@ -224,6 +231,8 @@ func (m *machine) lowerOther(o *op, in *disasm.Inst) {
 				o.kind = opSub
 			}
 		}
+	case disasm.ALUExtend:
+		o.dst, o.src = dst, a
 	case disasm.ALUCmp:
 		o.kind, o.base, o.src = opCmpReg, a, b
 	case disasm.ALUCmpImm:

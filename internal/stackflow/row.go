@@ -41,7 +41,9 @@ type SavedReg struct {
 // A Row is what is known at one instruction: what a row of call frame
 // information says.
 type Row struct {
-	CFA CFARule
+	// It is by the frame pointer where that is the function's own; BySP is the
+	// same by the stack pointer, for frames whose frame pointer is not known.
+	CFA, BySP CFARule
 	// CallerSP is what the caller's stack pointer is above the CFA, in bytes.
 	CallerSP int64
 	RA       Loc
@@ -64,7 +66,7 @@ func (r *Row) Loc(reg arch.Reg) Loc {
 }
 
 func (r *Row) equal(s *Row) bool {
-	return r.CFA == s.CFA && r.RA == s.RA && r.FrameReg == s.FrameReg && slices.Equal(r.Saved, s.Saved)
+	return r.CFA == s.CFA && r.BySP == s.BySP && r.RA == s.RA && r.FrameReg == s.FrameReg && slices.Equal(r.Saved, s.Saved)
 }
 
 // A rowBuilder collects a function's rows.
@@ -75,10 +77,16 @@ type rowBuilder struct {
 	last    int32
 }
 
-// add returns the number of the row for s.
-func (b *rowBuilder) add(m *machine, s *state) int32 {
+// sameFrame reports whether two rows say the same, but for BySP.
+func (r *Row) sameFrame(s *Row) bool {
+	return r.CFA == s.CFA && r.RA == s.RA && slices.Equal(r.Saved, s.Saved)
+}
+
+// add returns the number of the row for s. alone says that control gets there
+// with one stack pointer only.
+func (b *rowBuilder) add(m *machine, s *state, alone bool) int32 {
 	b.scratch = b.scratch[:0]
-	row := Row{CFA: m.cfaRule(s), RA: m.locate(s, m.ra), CallerSP: -m.cfa}
+	row := Row{CFA: m.cfaRule(s), BySP: CFARule{Reg: arch.NoReg}, RA: m.locate(s, m.ra), CallerSP: -m.cfa}
 	if m.pushesRA {
 		row.CallerSP += m.word
 	}
@@ -89,6 +97,9 @@ func (b *rowBuilder) add(m *machine, s *state) int32 {
 		}
 	}
 	row.Saved = b.scratch
+	if want := entryOf(m.arch.SP, m.cfa); alone && row.CFA.Reg != m.arch.SP && s.get(m.arch.SP).sameBase(want) {
+		row.BySP = CFARule{Reg: m.arch.SP, Off: want.k - s.get(m.arch.SP).k}
+	}
 	if fp := s.get(m.arch.FP); m.onStack(fp) {
 		row.FrameReg = true
 	}
@@ -112,7 +123,7 @@ func (b *rowBuilder) add(m *machine, s *state) int32 {
 // reach returns a register that addr can be computed from, and what is to be
 // added to it.
 func (m *machine) reach(s *state, addr value) (arch.Reg, int64, bool) {
-	for _, r := range [...]arch.Reg{m.arch.SP, m.arch.FP} {
+	for _, r := range [...]arch.Reg{m.arch.FP, m.arch.SP} {
 		if v := s.get(r); v.sameBase(addr) {
 			return r, addr.k - v.k, true
 		}

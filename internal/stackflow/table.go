@@ -1,9 +1,19 @@
 package stackflow
 
-import "github.com/corewalk/corewalk/unwind/arch"
+import (
+	"github.com/corewalk/corewalk/internal/disasm"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
 
 // maxTable bounds the entries of a table of jumps.
 const maxTable = 4096
+
+// maxGuess bounds those of a table whose length is not known.
+const maxGuess = 128
+
+// maxSpread is how far from a function's start its code is believed to lie where
+// its end is not known, in bytes.
+const maxSpread = 64 << 10
 
 // maxTargets bounds those of all tables of a function.
 const maxTargets = 16384
@@ -19,38 +29,68 @@ func (a *analysis) resolve(b *block, o *op) {
 		targets = a.readTable(b, o)
 		a.jumps[b.last] = targets
 	}
-	for _, to := range targets {
+	soft := a.cur.soft
+	a.cur.soft = soft || targets.guessed
+	for _, to := range targets.to {
 		a.goTo(to, &a.cur)
 	}
+	a.cur.soft = soft
 }
 
-// readTable finds the targets of an indirect jump; nil when it is none through a
-// table, or one whose length is not known.
-func (a *analysis) readTable(b *block, o *op) []uint64 {
+// A jumpTable are the targets of an indirect jump; none where it is not
+// understood.
+type jumpTable struct {
+	to      []uint64
+	guessed bool // how many there are is not known
+}
+
+// readTable finds the targets of an indirect jump. Of a table whose length is not
+// known, those count that lie in the function, up to the first that does not.
+func (a *analysis) readTable(b *block, o *op) (t jumpTable) {
 	v := a.jumpValue(o)
 	if v.kind != tableEntry && v.kind != tableTarget {
-		return nil
+		return jumpTable{}
 	}
 	n := a.tableLen(b)
+	if t.guessed = n == 0; t.guessed {
+		n = maxGuess
+	}
 	data := a.code.DataAt(uint64(v.k))
 	size := int(v.size)
-	if n == 0 || n*size > len(data) || a.ntargets+n > maxTargets {
-		return nil
+	if n = min(n, len(data)/size); n == 0 || a.ntargets+n > maxTargets {
+		return jumpTable{}
 	}
 	a.ntargets += n
-	var targets []uint64
 	for i := range n {
 		to := a.readEntry(data[i*size:], size, v.kind == tableTarget)
 		if v.kind == tableTarget {
 			to += uint64(v.k + int64(v.id))
 		}
 		to = a.machine.arch.Truncate(to)
-		if a.code.CodeAt(to) == nil {
-			return nil
+		if !a.plausible(to) {
+			t.guessed = true
+			break
 		}
-		targets = append(targets, to)
+		t.to = append(t.to, to)
 	}
-	return targets
+	return t
+}
+
+// plausible reports whether a table of the function may have an entry that leads
+// to addr.
+func (a *analysis) plausible(addr uint64) bool {
+	if addr%uint64(max(a.machine.arch.PCAlign, 1)) != 0 || addr == 0 {
+		return false
+	}
+	for before := addr - 1; before > addr-disasm.MaxLen; before-- {
+		if i, ok := a.find(before); ok && a.ops[i].next() > addr {
+			return false // in the middle of an instruction
+		}
+	}
+	if a.end != 0 {
+		return a.inside(addr)
+	}
+	return addr-a.start+maxSpread < 2*maxSpread && a.code.CodeAt(addr) != nil
 }
 
 // readEntry reads a table's entry, sign-extended where it counts from something.
@@ -82,31 +122,40 @@ func (a *analysis) jumpValue(o *op) value {
 	return value{}
 }
 
-// tableLen looks backward from the end of b for the check of the table's index;
-// 0 for none.
+// tableLen looks backward from the jump at the end of b for the load from the
+// table, and from there for the check of its index; 0 where there is none.
 func (a *analysis) tableLen(b *block) int {
 	last := int(b.last)
+	index := a.ops[last].index
 	for i := last - 1; i >= 0 && i >= last-boundWithin; i-- {
-		o, next := &a.ops[i], &a.ops[i+1]
-		if o.kind != opCmpImm || next.flow != flowCond {
-			continue
-		}
-		n := o.k
-		if next.inclusive {
-			n++
-		}
-		if n <= 0 || n > maxTable {
+		o := &a.ops[i]
+		switch {
+		case o.kind == opTable && index == arch.NoReg:
+			index = o.index
+		case o.kind == opCmpImm && o.base == index && a.ops[i+1].flow == flowCond:
+			n := o.k
+			if a.ops[i+1].inclusive {
+				n++
+			}
+			if n <= 0 || n > maxTable {
+				return 0
+			}
+			return int(n)
+		case o.dst == index && o.src != arch.NoReg && o.kind == opNone: // made longer
+			index = o.src
+		case o.dst == index && o.kind == opSet && o.k == 0:
+			index = o.base
+		case index != arch.NoReg && (o.dst == index || o.dst2 == index || (o.mask | o.list).Has(index)):
 			return 0
 		}
-		return int(n)
 	}
 	return 0
 }
 
 // unresolved reports whether some indirect jump is not understood.
 func (a *analysis) unresolved() bool {
-	for _, to := range a.jumps {
-		if to == nil {
+	for _, t := range a.jumps {
+		if t.guessed || len(t.to) == 0 {
 			return true
 		}
 	}

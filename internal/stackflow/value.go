@@ -58,7 +58,8 @@ type state struct {
 	known arch.RegMask // the registers of which something is
 	regs  [arch.MaxRegs]value
 	slots []slot
-	// soft: a call that may never return lies on every path here.
+	// soft: every path here is in doubt: it comes from a call that may never
+	// return, or from a jump by a table whose length is not known.
 	soft bool
 	// moved: something has changed that a row tells.
 	moved bool
@@ -144,6 +145,19 @@ func (s *state) dropBelow(addr value) {
 	s.slots = kept
 }
 
+// join takes note in s of another path on which t holds, and answers whether
+// that changed s. A path that may not exist does not count beside one that does.
+func (s *state) join(t *state) bool {
+	switch {
+	case t.soft && !s.soft:
+		return false
+	case s.soft && !t.soft:
+		s.copyFrom(t)
+		return true
+	}
+	return s.merge(t)
+}
+
 // merge makes s what holds in both s and t, and answers whether that changed s.
 func (s *state) merge(t *state) bool {
 	lost := s.known &^ t.known
@@ -168,9 +182,6 @@ func (s *state) merge(t *state) bool {
 		s.slots = kept
 		changed = true
 	}
-	if s.soft && !t.soft {
-		s.soft = false
-		changed = true
-	}
+	s.soft = s.soft && t.soft
 	return changed
 }

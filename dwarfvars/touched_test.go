@@ -1,29 +1,62 @@
+//go:build countdwarf
+
 package dwarfvars_test
 
 import (
-	"bufio"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/corewalk/corewalk"
 	"github.com/corewalk/corewalk/dwarfvars"
+	"github.com/corewalk/corewalk/internal/dwarf"
 	"github.com/corewalk/corewalk/internal/fixture"
 )
 
+// These are built with the tag countdwarf, with which internal/dwarf counts the
+// bytes of entries that are read: go test -tags countdwarf ./dwarfvars
+
+// TestUnitsRead walks every fixture and reads the variables of all frames. Of units
+// that no frame falls in no more than the first entry may be read, but for entries
+// that others refer to, and for units that do not say where their code is. Types of
+// Go are looked for by name: what an interface holds is known by its name only.
+func TestUnitsRead(t *testing.T) {
+	own := 0
+	for _, c := range fixture.Cases(t) {
+		target := openCase(t, c)
+		dwarf.ResetCounted()
+		frames := map[*dwarf.Unit]bool{}
+		readAll(t, target, true, frames)
+		own += len(frames)
+		dwarf.Counted(func(u *dwarf.Unit, n dwarf.Count) {
+			if frames[u] || u.Language == dwarf.LangGo {
+				return
+			}
+			if n.BeyondRoot > 0 && !n.Referred && tellsCode(u) {
+				t.Errorf("%s: %d bytes of the unit at %#x, which no frame falls in", c.Name, n.BeyondRoot, u.Off)
+			}
+			if size := int(u.End - u.Off); n.Referred && n.Bytes > max(size/2, 4096) {
+				t.Errorf("%s: %d bytes of %d of the unit at %#x, to which entries refer", c.Name, n.Bytes, size, u.Off)
+			}
+		})
+	}
+	if own < 100 {
+		t.Errorf("%d units with frames: nothing was counted", own)
+	}
+}
+
+// tellsCode reports whether the first entry of a unit says where its code is.
+func tellsCode(u *dwarf.Unit) bool {
+	high, ranges := u.Value(u.Root(), dwarf.AttrHighPC), u.Value(u.Root(), dwarf.AttrRanges)
+	return high.Present() || ranges.Present()
+}
+
 // BenchmarkTouched opens a core, walks its threads and reads every variable of
-// every frame, and reports how much of the mapped program and libraries that
-// brought in: walk-B/op by the walk, vars-B/op by the variables on top of it, of
-// file-B mapped. These are pages that the kernel mapped, up to 16 of them for
-// each one read: an upper bound of what was read. Bytes of compressed sections
-// count as they are in the file. A directory in COREWALK_BIG with a program "w4"
+// every frame, and reports how many bytes of entries that read: walk-B/op by the
+// walk, vars-B/op by the variables on top of it, in so many units. The walk reads
+// none, as long as nothing is named. A directory in COREWALK_BIG with a program "w4"
 // and its "core" is measured too.
 func BenchmarkTouched(b *testing.B) {
-	if _, err := os.Stat("/proc/self/smaps"); err != nil {
-		b.Skip("no /proc/self/smaps: nothing tells which pages are mapped")
-	}
 	for _, name := range []string{"amd64-vars-c-O2", "amd64-vars-cxx-O2", "amd64-vars-go-O0"} {
 		c := fixture.Get(b, name)
 		b.Run(name, func(b *testing.B) {
@@ -39,35 +72,41 @@ func BenchmarkTouched(b *testing.B) {
 }
 
 func benchTouched(b *testing.B, core string, opts ...corewalk.Option) {
-	b.ReportAllocs()
-	var walked, read, size, variables uint64
+	var walked, read, units int
+	var variables uint64
 	for b.Loop() {
 		target, err := corewalk.Open(core, opts...)
 		if err != nil {
 			b.Fatal(err)
 		}
-		variables = readAll(b, target, false)
-		b.StopTimer()
-		before, _ := resident(b, core)
-		b.StartTimer()
-		variables = readAll(b, target, true)
-		b.StopTimer()
-		after, all := resident(b, core)
+		dwarf.ResetCounted()
+		readAll(b, target, false, nil)
+		before, _ := bytesRead()
+		variables = readAll(b, target, true, nil)
+		var all int
+		all, units = bytesRead()
 		if err := target.Close(); err != nil {
 			b.Fatal(err)
 		}
-		walked, read, size = walked+before, read+after-before, all
-		b.StartTimer()
+		walked, read = walked+before, read+all-before
 	}
 	b.ReportMetric(float64(walked)/float64(b.N), "walk-B/op")
 	b.ReportMetric(float64(read)/float64(b.N), "vars-B/op")
-	b.ReportMetric(float64(size), "file-B")
+	b.ReportMetric(float64(units), "units")
 	b.ReportMetric(float64(variables), "variables")
 }
 
+func bytesRead() (bytes, units int) {
+	dwarf.Counted(func(_ *dwarf.Unit, n dwarf.Count) {
+		bytes += n.Bytes
+		units++
+	})
+	return bytes, units
+}
+
 // readAll walks every thread, and reads the variables of every frame if asked. It
-// returns their number.
-func readAll(b *testing.B, target *corewalk.Target, variables bool) (n uint64) {
+// returns their number; units gets those that frames fall in.
+func readAll(b testing.TB, target *corewalk.Target, variables bool, units map[*dwarf.Unit]bool) (n uint64) {
 	b.Helper()
 	w, err := target.NewWalker()
 	if err != nil {
@@ -89,6 +128,9 @@ func readAll(b *testing.B, target *corewalk.Target, variables bool) (n uint64) {
 			if err != nil {
 				continue
 			}
+			if units != nil {
+				units[a.Unit()] = true
+			}
 			for _, s := range a.Live() {
 				for _, list := range [][]*dwarfvars.LocalVar{s.Params, s.Locals} {
 					for _, v := range list {
@@ -101,36 +143,4 @@ func readAll(b *testing.B, target *corewalk.Target, variables bool) (n uint64) {
 		}
 	}
 	return n
-}
-
-// resident returns how many bytes of the read-only mappings of files are mapped
-// in, and how many there are. The test program's own and the core's do not count.
-func resident(b *testing.B, core string) (in, all uint64) {
-	b.Helper()
-	f, err := os.Open("/proc/self/smaps")
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer f.Close()
-	self, _ := os.Executable()
-	counts := false
-	for sc := bufio.NewScanner(f); sc.Scan(); {
-		fields := strings.Fields(sc.Text())
-		if len(fields) >= 5 && strings.Contains(fields[0], "-") && !strings.HasSuffix(fields[0], ":") {
-			path := strings.Join(fields[5:], " ")
-			counts = fields[1][:2] == "r-" && strings.HasPrefix(path, "/") && path != core && path != self
-			continue
-		}
-		if !counts || len(fields) < 2 {
-			continue
-		}
-		kB, _ := strconv.ParseUint(fields[1], 10, 64)
-		switch fields[0] {
-		case "Rss:":
-			in += kB << 10
-		case "Size:":
-			all += kB << 10
-		}
-	}
-	return in, all
 }

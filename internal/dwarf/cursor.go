@@ -70,6 +70,9 @@ func (c *Cursor) Next(e *Entry) bool {
 	} else {
 		code = c.in.ULEB()
 	}
+	if counting {
+		c.mark(off, c.in.Off)
+	}
 	e.Off, e.Depth = uint64(off), c.level
 	c.spec, c.sibling, c.parent = 0, 0, false
 	if code == 0 {
@@ -110,7 +113,11 @@ func (c *Cursor) Attr(v *Value) bool {
 	s := &c.table.specs[int(c.ab.first)+c.spec]
 	c.spec++
 	v.Attr = s.attr
+	from := c.in.Off
 	readForm(&c.in, s.form, s.implicit, c.u.enc, v)
+	if counting {
+		c.mark(from, c.in.Off)
+	}
 	if s.attr == AttrSibling && c.in.Error == nil {
 		c.sibling = c.siblingOffset(v)
 	}
@@ -133,6 +140,10 @@ func (c *Cursor) Find(attr Attr, v *Value) bool {
 
 // skipAttrs moves over the attributes before the one numbered end.
 func (c *Cursor) skipAttrs(end int) {
+	if counting {
+		from := c.in.Off
+		defer func() { c.mark(from, c.in.Off) }()
+	}
 	ab := c.ab
 	if c.spec == 0 && ab.fixed >= 0 && end == int(ab.count) {
 		c.spec = end

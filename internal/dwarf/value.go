@@ -133,6 +133,14 @@ func (u *Unit) linked() *Data {
 
 // Ref returns the entry that v refers to.
 func (u *Unit) Ref(v *Value) (DIE, error) {
+	to, err := u.ref(v)
+	if counting && err == nil {
+		to.referred()
+	}
+	return to, err
+}
+
+func (u *Unit) ref(v *Value) (DIE, error) {
 	d := u.Data
 	switch v.Form {
 	case FormRef1, FormRef2, FormRef4, FormRef8, FormRefUdata:

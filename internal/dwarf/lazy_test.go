@@ -3,7 +3,6 @@ package dwarf
 import (
 	"bytes"
 	"debug/elf"
-	"path/filepath"
 	"sync"
 	"testing"
 )
@@ -46,21 +45,11 @@ func lazily(s elfSource) (*lazySource, *Data) {
 // TestLazySections checks that nothing is read that was not asked for: from the
 // same addresses, each with a reader of its own, come the same calls.
 func TestLazySections(t *testing.T) {
-	files, err := filepath.Glob("../../testdata/cores/*/*")
-	if err != nil {
-		t.Fatal(err)
-	}
-	done := 0
-	for _, path := range files {
-		if !isELF(path) {
-			continue
-		}
-		s := readELF(t, path)
+	described(t, func(path string, s elfSource) bool {
 		text := s.f.Section(".text")
-		if s.f.Type == elf.ET_CORE || s.f.Section(".debug_info") == nil || text == nil || text.Type == elf.SHT_NOBITS {
-			continue
+		if text == nil || text.Type == elf.SHT_NOBITS {
+			return true
 		}
-		done++
 		whole := s.data()
 		for i := range uint64(20) {
 			pc := text.Addr + text.Size*i/20
@@ -71,50 +60,49 @@ func TestLazySections(t *testing.T) {
 				t.Errorf("%s %#x: lazily %s, want %s", path, pc, describe(got), describe(want))
 			}
 		}
-	}
-	if done == 0 {
-		t.Skip("no ELF files with debugging information in testdata/cores")
-	}
+		return true
+	})
 }
 
 // TestLazyReadsAPart checks that a function in the first unit costs no more than
 // that unit, where .debug_aranges tells which it is.
 func TestLazyReadsAPart(t *testing.T) {
-	files, _ := filepath.Glob("../../testdata/cores/*/*")
-	for _, path := range files {
-		if !isELF(path) {
-			continue
-		}
-		s := readELF(t, path)
-		if s.f.Type == elf.ET_CORE || s.f.Section(".debug_aranges") == nil || s.f.Section(".debug_info") == nil {
-			continue
-		}
-		l, d := lazily(s)
-		var first *Unit
-		units := 0
-		s.data().Units(func(u *Unit) bool {
-			if u.Sec != SecInfo {
-				return true
-			}
-			if units++; first == nil && u.Type == UnitCompile {
-				first = u
-			}
-			return units < 3
-		})
-		if first == nil || units < 3 {
-			continue
+	found := false
+	described(t, func(path string, s elfSource) bool {
+		first, units := firstUnit(s)
+		if first == nil || units < 3 || s.f.Section(".debug_aranges") == nil {
+			return true
 		}
 		ranges := first.Ranges(first.Root())
 		if len(ranges) == 0 {
-			continue
+			return true
 		}
+		l, d := lazily(s)
 		if _, err := d.Frames(ranges[0].Low, nil); err != nil {
-			continue
+			return true
 		}
 		if l.read[".debug_info"] >= l.size[".debug_info"] {
 			t.Errorf("%s: all %d bytes of .debug_info read for a function of the first unit, which ends at %d", path, l.size[".debug_info"], first.End)
 		}
-		return
+		found = true
+		return false
+	})
+	if !found {
+		t.Skip("no file with several units and .debug_aranges in testdata/cores")
 	}
-	t.Skip("no file with several units and .debug_aranges in testdata/cores")
+}
+
+// firstUnit is the first compilation unit of a file, and how many units there are,
+// counted up to three.
+func firstUnit(s elfSource) (first *Unit, units int) {
+	s.data().Units(func(u *Unit) bool {
+		if u.Sec != SecInfo {
+			return true
+		}
+		if units++; first == nil && u.Type == UnitCompile {
+			first = u
+		}
+		return units < 3
+	})
+	return first, units
 }

@@ -71,6 +71,18 @@ var peerDifferences = []peerDifference{
 	{fixture: "amd64-rewritten-nopoint", after: "work_dyninst", why: "gdb does not know instrumentation"},
 	{fixture: "amd64-rewritten-copy", after: "-", why: "gdb has no unwind tables for relocated code"},
 	{fixture: "amd64-rewritten-tramp", after: "work_dyninst", why: "gdb does not know instrumentation"},
+	{fixture: "mips-signal", frame: "on_fault", why: "of several lines at one address gdb takes the one that begins a statement"},
+	{fixture: "mipsel-signal", frame: "on_fault", why: "of several lines at one address gdb takes the one that begins a statement"},
+	{fixture: "mips64el-signal", frame: "on_fault", why: "of several lines at one address gdb takes the one that begins a statement"},
+	{fixture: "riscv64-signal", frame: "on_fault", why: "of several lines at one address gdb takes the one that begins a statement"},
+	{fixture: "loongarch64-crash-O0", after: "-", why: "gdb 13 does not read the registers of a LoongArch core"},
+	{fixture: "mipsn32el-n32-crash-O0", after: "-", why: "gdb 13 dies of a core of qemu's n32"},
+	{fixture: "loongarch64-crash-O1", after: "-", why: "gdb 13 does not read the registers of a LoongArch core"},
+	{fixture: "mipsn32el-n32-crash-O1", after: "-", why: "gdb 13 dies of a core of qemu's n32"},
+	{fixture: "loongarch64-signal", after: "-", why: "gdb 13 does not read the registers of a LoongArch core"},
+	{fixture: "mipsn32el-n32-signal", after: "-", why: "gdb 13 dies of a core of qemu's n32"},
+	{fixture: "loongarch64-notables", after: "-", why: "gdb 13 does not read the registers of a LoongArch core"},
+	{fixture: "mipsn32el-n32-notables", after: "-", why: "gdb 13 dies of a core of qemu's n32"},
 	{fixture: "amd64-tail-ambiguous-O2", after: "sink", why: "gdb leaves out start, through which every one of the possible ways goes"},
 }
 

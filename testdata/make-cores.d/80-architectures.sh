@@ -4,12 +4,19 @@
 # none. Up to its first "-" a line is the name of an architecture, which may have
 # libraries in sysroot/ARCHITECTURE; a line with a "-" has no case threads.
 #
-#   line | compiler | what runs it: a qemu-user program, or "kernel" | flags
+#   line | compiler | what runs it: a qemu-user program, "kernel", or "stub:" and a
+#   qemu-user program that writes no cores (stubcore then does) | flags
 arch_table='
 aarch64   | aarch64-linux-gnu-gcc   | qemu-aarch64 |
 arm       | arm-linux-gnueabihf-gcc | qemu-arm     | -marm
 arm-thumb | arm-linux-gnueabihf-gcc | qemu-arm     | -mthumb
 i386      | gcc                     | kernel       | -m32
+mips      | mips-linux-gnu-gcc      | qemu-mips    | -mno-abicalls -G0
+mipsel    | mipsel-linux-gnu-gcc    | qemu-mipsel  | -mno-abicalls -G0
+mips64el  | mips64el-linux-gnuabi64-gcc | qemu-mips64el | -mno-abicalls -G0
+mipsn32el-n32 | mips64el-linux-gnuabi64-gcc | qemu-mipsn32el | -mabi=n32 -mno-abicalls -G0 -nodefaultlibs
+riscv64   | riscv64-linux-gnu-gcc   | stub:qemu-riscv64 | -mno-relax
+loongarch64 | clang-19              | stub:qemu-loongarch64 | --target=loongarch64-linux-gnu -fuse-ld=lld-19 -mno-lsx
 '
 # The largest program with a C library that is shipped, packed, in bytes.
 threads_limit=358400
@@ -25,6 +32,10 @@ arch_setup() {
 	read -r compiler <<<"$compiler"
 	read -r runner <<<"$runner"
 	read -ra flags <<<"$flags"
+	libraries=(-lgcc)
+	page=4096
+	[ "$1" = loongarch64 ] && page=16384
+	[[ $compiler == clang* || $case == *-n32-* ]] && libraries=()
 	out=$here/cores/$case
 	sysroot=$here/sysroot/${1%%-*}
 	ship_plain=4096
@@ -34,7 +45,7 @@ arch_setup() {
 	need "$compiler" objcopy zstd || return $?
 	[ "$runner" = kernel ] && return
 	debugger=gdb-multiarch
-	need "$runner"
+	need "${runner#stub:}"
 }
 
 # arch_bare OUTPUT SOURCE FLAG...: compiles a program without a C library.
@@ -42,18 +53,29 @@ arch_bare() {
 	local output=$1 source=$2
 	shift 2
 	compile "$compiler" "${flags[@]}" "$@" -nostdlib -static -fno-stack-protector -fno-pie -no-pie \
-		-Wl,-z,noseparate-code -Wl,-z,max-page-size=4096 -Wl,--build-id=sha1 "arch/$source" -lgcc -o "$output"
+		-Wl,-z,noseparate-code -Wl,-z,max-page-size=$page -Wl,--build-id=sha1 "arch/$source" "${libraries[@]}" -o "$output"
 }
 
 # arch_run PROGRAM: runs it. qemu names the guest's core after the program and
 # the time, and dies of the same signal: what is called core is its own.
 arch_run() {
 	[ "$runner" = kernel ] && { run "$1"; return; }
+	[[ $runner == stub:* ]] && { arch_stub "$1"; return; }
 	launcher=("$runner")
 	rm -f "$dir"/qemu_*.core
 	run "$1"
 	rm -f "$dir/core"
 	mv "$dir"/qemu_*.core "$dir/core" 2>/dev/null || { say "$case: no core by $runner"; return 1; }
+}
+
+# arch_stub PROGRAM: runs it, and takes its core through its debugger's interface
+# at the signal that kills it.
+arch_stub() {
+	local signals=1
+	[ "$1" = signal ] && signals=3 # two are handled
+	rm -f "$dir/stubcore" # of an earlier run
+	"${GO:-go}" build -C "$here/stubcore" -o "$dir.stubcore" . || return 1
+	(cd "$dir" && clean_env timeout 60 "$dir.stubcore" -arch "${case%%-*}" -signals $signals -o core "${runner#stub:}" "./$1")
 }
 
 # arch_make PROGRAM: a core of it, shipped.
@@ -84,7 +106,7 @@ arch_threads() {
 
 for arch_line in $(arch_lines); do
 	arch_cases=(crash-O0 crash-O1 signal notables)
-	[[ $arch_line == *-* ]] || arch_cases+=(threads)
+	[[ $arch_line == *-* ]] || grep -q "^$arch_line *|.*| stub:" <<<"$arch_table" || arch_cases+=(threads)
 	for arch_case in "${arch_cases[@]}"; do
 		eval "make_$arch_line-$arch_case() { arch_setup $arch_line && arch_$arch_case; }"
 	done

@@ -38,7 +38,7 @@ own int work(int n) {
 }
 
 int main(void) {
-	static struct kernel_stack stack = {other_stack, 0, sizeof other_stack};
+	static struct kernel_stack stack = {.base = other_stack, .size = sizeof other_stack};
 	syscall4(NR_sigaltstack, (long)&stack, 0, 0, 0);
 	handle(SIGSEGV_, (void *)on_fault, SA_SIGINFO_ | SA_RESETHAND_ | SA_NODEFER_);
 	handle(SIGUSR2_, (void *)on_alternate, SA_ONSTACK_);

@@ -6,6 +6,8 @@
 //   NR_*         numbers of system calls
 //   RESTORER     optional: the instructions that a handler returns to, where the
 //                program has to bring them
+//   KERNEL_STACK, SIGSET_SIZE, SIGNALS_   optional: the members of struct
+//                sigaltstack, the bytes of a set of signals, the signals' numbers
 //   SIGACTION    optional: the members of the kernel's struct sigaction, where
 //                they are not those of asm-generic/signal.h
 // All of it is as small as it can be, so that a core and its program are.
@@ -112,6 +114,79 @@ static inline long syscall4(long nr, long a, long b, long c, long d) {
 	return r2;
 }
 
+#elif defined(__riscv)
+
+#define START ".option norelax\n li ra, 0\n li s0, 0\n call main\n li a7, 93\n ecall\n"
+#define START_CFI ".cfi_undefined 1\n"
+#define SIGACTION void *handler; unsigned long flags; unsigned long mask[1];
+enum { NR_rt_sigaction = 134, NR_sigaltstack = 132, NR_getpid = 172, NR_kill = 129 };
+
+static inline long syscall4(long nr, long a, long b, long c, long d) {
+	register long a7 __asm__("a7") = nr;
+	register long a0 __asm__("a0") = a;
+	register long a1 __asm__("a1") = b;
+	register long a2 __asm__("a2") = c;
+	register long a3 __asm__("a3") = d;
+	__asm__ volatile("ecall" : "+r"(a0) : "r"(a7), "r"(a1), "r"(a2), "r"(a3) : "memory");
+	return a0;
+}
+
+#elif defined(__loongarch__)
+
+#define START "move $ra, $zero\n move $fp, $zero\n bl main\n li.w $a7, 93\n syscall 0\n"
+#define START_CFI ".cfi_undefined 1\n"
+#define SIGACTION void *handler; unsigned long flags; unsigned long mask[1];
+enum { NR_rt_sigaction = 134, NR_sigaltstack = 132, NR_getpid = 172, NR_kill = 129 };
+
+static inline long syscall4(long nr, long a, long b, long c, long d) {
+	register long a7 __asm__("$a7") = nr;
+	register long a0 __asm__("$a0") = a;
+	register long a1 __asm__("$a1") = b;
+	register long a2 __asm__("$a2") = c;
+	register long a3 __asm__("$a3") = d;
+	__asm__ volatile("syscall 0" : "+r"(a0) : "r"(a7), "r"(a1), "r"(a2), "r"(a3)
+			 : "$t0", "$t1", "$t2", "$t3", "$t4", "$t5", "$t6", "$t7", "$t8", "memory");
+	return a0;
+}
+
+#elif defined(__mips__)
+
+// A callee may keep its arguments in sixteen bytes above the stack pointer.
+#define START_LABEL ".globl __start\n _start: __start:\n"
+#if _MIPS_SIM == _ABIO32
+enum { NR_rt_sigaction = 4194, NR_sigaltstack = 4206, NR_getpid = 4020, NR_kill = 4037 };
+#define START_STACK "addiu $29, $29, -32\n"
+#define START_EXIT "li $2, 4001\n"
+#elif _MIPS_SIM == _ABIN32
+enum { NR_rt_sigaction = 6013, NR_sigaltstack = 6129, NR_getpid = 6038, NR_kill = 6060 };
+#define START_STACK "addiu $29, $29, -32\n"
+#define START_EXIT "li $2, 6058\n"
+#else
+enum { NR_rt_sigaction = 5013, NR_sigaltstack = 5129, NR_getpid = 5038, NR_kill = 5060 };
+#define START_STACK "daddiu $29, $29, -32\n"
+#define START_EXIT "li $2, 5058\n"
+#endif
+#define START ".set noreorder\n move $31, $0\n " START_STACK " jal main\n nop\n " START_EXIT " syscall\n .set reorder\n"
+#define START_CFI ".cfi_undefined 31\n"
+#define SIGACTION unsigned int flags; void *handler; unsigned long mask[16 / sizeof(long)];
+#define SIGSET_SIZE 16
+#define KERNEL_STACK void *base; unsigned long size; int flags;
+#define SA_SIGINFO_ SA_SIGINFO_
+enum { SA_SIGINFO_ = 8, SA_ONSTACK_ = 0x08000000, SA_RESTORER_ = 0x04000000, SA_RESETHAND_ = 0x80000000, SA_NODEFER_ = 0x40000000 };
+#define SIGNALS_
+enum { SIGSEGV_ = 11, SIGUSR1_ = 16, SIGUSR2_ = 17 };
+
+static inline long syscall4(long nr, long a, long b, long c, long d) {
+	register long v0 __asm__("$2") = nr;
+	register long a0 __asm__("$4") = a;
+	register long a1 __asm__("$5") = b;
+	register long a2 __asm__("$6") = c;
+	register long a3 __asm__("$7") = d;
+	__asm__ volatile("syscall" : "+r"(v0), "+r"(a3) : "r"(a0), "r"(a1), "r"(a2)
+			 : "$1", "$3", "$8", "$9", "$10", "$11", "$12", "$13", "$14", "$15", "$24", "$25", "hi", "lo", "memory");
+	return v0;
+}
+
 #else
 #error "testdata/src/arch/start.h has no part for this architecture"
 #endif
@@ -134,11 +209,17 @@ __asm__(".text\n .globl _start\n .type _start, %function\n" CFI(".cfi_startproc\
 int main(void);
 
 // own is a function that stays a function with a frame and a call of its own.
+#ifdef __clang__
+#define own __attribute__((noinline, weak)) // weak: nothing is concluded from the body
+#else
 #define own __attribute__((noipa))
+#endif
 // use keeps a variable until here.
 #define use(variable) __asm__ volatile("" : : "m"(variable))
 
+#ifndef SIGNALS_
 enum { SIGSEGV_ = 11, SIGUSR1_ = 10, SIGUSR2_ = 12 };
+#endif
 #ifndef SA_SIGINFO_
 enum { SA_SIGINFO_ = 4, SA_ONSTACK_ = 0x08000000, SA_RESTORER_ = 0x04000000, SA_RESETHAND_ = 0x80000000, SA_NODEFER_ = 0x40000000 };
 #endif
@@ -147,7 +228,14 @@ enum { SA_SIGINFO_ = 4, SA_ONSTACK_ = 0x08000000, SA_RESTORER_ = 0x04000000, SA_
 #endif
 
 struct kernel_sigaction { SIGACTION };
-struct kernel_stack { void *base; int flags; unsigned long size; };
+#ifndef KERNEL_STACK
+#define KERNEL_STACK void *base; int flags; unsigned long size;
+#endif
+#ifndef SIGSET_SIZE
+#define SIGSET_SIZE 8
+#endif
+
+struct kernel_stack { KERNEL_STACK };
 
 #ifdef RESTORER
 void restorer(void);
@@ -162,7 +250,7 @@ static inline void handle(int signal, void *handler, unsigned long flags) {
 	action.handler = handler;
 	action.flags = flags;
 	SET_RESTORER(action);
-	syscall4(NR_rt_sigaction, signal, (long)&action, 0, 8);
+	syscall4(NR_rt_sigaction, signal, (long)&action, 0, SIGSET_SIZE);
 }
 
 static inline void send(int signal) { syscall4(NR_kill, syscall4(NR_getpid, 0, 0, 0, 0), signal, 0, 0); }

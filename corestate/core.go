@@ -108,6 +108,7 @@ func parse(data []byte) (*ELFCore, *OpenError) {
 	c.warnings = append(c.warnings, f.Warnings[:min(len(f.Warnings), maxWarnings)]...)
 	c.segs = segments(f)
 	c.scanNotes()
+	c.tellMIPSABIs()
 	c.process = c.processInfo()
 	c.files = c.parseFiles()
 	c.maps = mergeMappings(c.segs, c.files)

@@ -85,6 +85,24 @@ func mipsOf(f *elffile.File, o32, n32 *arch.Arch) *arch.Arch {
 	return o32
 }
 
+// n32Status is the size of a NT_PRSTATUS of the n32 ABI, whose registers have
+// eight bytes; of o32 it is 256.
+const n32Status = 440
+
+// tellMIPSABIs corrects o32 to n32 by the size of the register notes: qemu leaves
+// e_flags of cores zero.
+func (c *ELFCore) tellMIPSABIs() {
+	if len(c.threads) == 0 || len(c.threads[0].status) != n32Status {
+		return
+	}
+	switch c.arch {
+	case arch.MIPS:
+		c.arch = arch.MIPSN32
+	case arch.MIPSEL:
+		c.arch = arch.MIPSN32EL
+	}
+}
+
 // machineName names a core's architecture.
 func machineName(f *elffile.File) string {
 	bits := func(name32, name64 string) string {

@@ -93,8 +93,38 @@ func (r recipe) build(t *testing.T) *subject {
 	if len(cores) != 1 {
 		t.Fatalf("the program left %d cores", len(cores))
 	}
-	return &subject{name: r.name(), core: cores[0], binary: filepath.Join(dir, "vars"), dir: dir, sysroot: "/",
+	return &subject{name: r.name(), core: cores[0], binary: filepath.Join(dir, "vars"), dir: dir, sysroot: ownLibraries(t, dir),
 		debugDir: t.TempDir(), crashOnly: true, printed: r.printout(t)}
+}
+
+// ownLibraries copies the libraries of dir/vars to a system root of their own: one
+// without the debug information that this machine may have of them.
+func ownLibraries(t *testing.T, dir string) string {
+	t.Helper()
+	root := t.TempDir()
+	out, _ := exec.Command("ldd", filepath.Join(dir, "vars")).Output() // fails for a static program
+	for _, path := range strings.Fields(string(out)) {
+		if !strings.HasPrefix(path, "/") {
+			continue
+		}
+		data, err := os.ReadFile(path)
+		if err == nil {
+			err = os.MkdirAll(filepath.Join(root, filepath.Dir(path)), 0o755)
+		}
+		if err == nil {
+			err = os.WriteFile(filepath.Join(root, path), data, 0o644)
+		}
+		real, linkErr := filepath.EvalSymlinks(path)
+		if err == nil && linkErr == nil && real != path { // the core names it so
+			if err = os.MkdirAll(filepath.Join(root, filepath.Dir(real)), 0o755); err == nil {
+				err = os.WriteFile(filepath.Join(root, real), data, 0o644)
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return root
 }
 
 var (

@@ -107,6 +107,10 @@ func compareSubject(t *testing.T, s *subject) *parity {
 		t.Errorf("gdb ended as it should: %v; known: %q", alive, why)
 	}
 	c := comparison{t: t, s: s, r: target.Variables(), total: total}
+	if len(stacks) == 0 {
+		stack, _ := w.WalkStack(crashed)
+		c.alone(stack.Frames)
+	}
 	for tid, theirs := range stacks {
 		total.inCrash = tid == int(crashed)
 		if !total.inCrash && s.crashOnly {
@@ -135,6 +139,19 @@ type comparison struct {
 	s     *subject
 	r     *dwarfvars.Reader
 	total *parity
+}
+
+// alone compares a stack of which gdb says nothing with the program's printout.
+func (c *comparison) alone(frames []*unwind.Frame) {
+	eachVariable(c.r, frames, func(function, name, text string) {
+		switch how := c.s.printed.check(function, name, text); {
+		case !hasValue(text):
+		case how == proved:
+			c.total.proved++
+		case how == disproved && debugInformationIsWrong(c.s.name, function, name) == "":
+			c.t.Errorf("%s: %s = %s\n  the program printed %s", function, name, text, c.s.printed[baseName(function)+"."+name])
+		}
+	})
 }
 
 // stack compares the frames of one stack.

@@ -25,7 +25,7 @@ type subject struct {
 	core     string
 	binary   string
 	dir      string // where companions of the binary are
-	sysroot  string // "/" when the program ran here
+	sysroot  string // with the libraries
 	debugDir string
 	search   []string
 	// crashOnly: the threads that did not die differ from run to run.

@@ -2,6 +2,7 @@ package steppers
 
 import (
 	"fmt"
+	"sync/atomic"
 
 	"github.com/corewalk/corewalk/internal/rewritten"
 	"github.com/corewalk/corewalk/libstate"
@@ -22,14 +23,15 @@ type relocated struct {
 	known bool // place is
 }
 
-// relocatedAt finds the frame in relocated code; false when it is in none.
-func relocatedAt(find Rewritten, in *unwind.Frame) (relocated, bool) {
-	r := relocated{lib: libraryAt(in.Walker().ProcessState(), in.LookupAddr())}
-	if r.lib == nil || find == nil {
+// relocatedIn finds the frame in the relocated code of the library that it is in;
+// false when it is in none. lib may be nil.
+func relocatedIn(find Rewritten, lib *libstate.Library, in *unwind.Frame) (relocated, bool) {
+	r := relocated{lib: lib}
+	if lib == nil || find == nil {
 		return r, false
 	}
-	r.code = find(r.lib)
-	r.addr = in.LookupAddr() - r.lib.LoadBias
+	r.code = find(lib)
+	r.addr = in.LookupAddr() - lib.LoadBias
 	if !r.code.Contains(r.addr) {
 		return r, false
 	}
@@ -49,6 +51,9 @@ type DyninstInstrStepper struct {
 	arch  *arch.Arch
 	debug *DebugStepper
 	code  Rewritten
+	// plain is a library that is known not to be rewritten: nearly all are, and
+	// frames of one library follow one another.
+	plain atomic.Pointer[libstate.Library]
 }
 
 // NewDyninstInstrStepper returns the stepper for an architecture; ErrBadParam
@@ -61,7 +66,7 @@ func NewDyninstInstrStepper(a *arch.Arch, resolve Resolver, code Rewritten) (*Dy
 	if code == nil {
 		return nil, fmt.Errorf("dyninst stepper without relocated code: %w", unwind.ErrBadParam)
 	}
-	return &DyninstInstrStepper{a, debug, code}, nil
+	return &DyninstInstrStepper{arch: a, debug: debug, code: code}, nil
 }
 
 // Name implements unwind.FrameStepper.
@@ -72,11 +77,17 @@ func (s *DyninstInstrStepper) Priority() uint32 { return unwind.PriorityDyninstr
 
 // CallerFrame implements unwind.FrameStepper.
 func (s *DyninstInstrStepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
-	r, ok := relocatedAt(s.code, in)
-	if !ok {
+	lib := libraryAt(in.Walker().ProcessState(), in.LookupAddr())
+	if lib == nil || lib == s.plain.Load() {
 		return unwind.StatusNotMe
 	}
+	r, ok := relocatedIn(s.code, lib, in)
+	if r.code == nil {
+		s.plain.Store(lib)
+	}
 	switch {
+	case !ok:
+		return unwind.StatusNotMe
 	case !r.known:
 		out.Notef("what the relocated code at %#x was made from is not known", r.addr)
 		return unwind.StatusNotMe

@@ -66,24 +66,28 @@ func (s *DyninstInstFrameStepper) Priority() uint32 { return unwind.PriorityDyni
 
 // CallerFrame implements unwind.FrameStepper.
 func (s *DyninstInstFrameStepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
-	r, ok := relocatedAt(s.code, in)
-	if !ok && (r.lib != nil || !isCode(in.Walker().ProcessState(), in.LookupAddr())) {
+	f := instFrameAt{m: s.m, in: in, out: out, fp: in.FP()}
+	if s.m.inst.marker == 0 {
+		f.fp = in.SP()
+		if s.m.inst.fpIsSP && in.FP() != in.SP() {
+			return unwind.StatusNotMe
+		}
+	} else if !f.marked() {
+		return unwind.StatusNotMe // this decides nearly always, at little cost
+	}
+	p := in.Walker().ProcessState()
+	r, ok := relocatedIn(s.code, libraryAt(p, in.LookupAddr()), in)
+	if !ok && (r.lib != nil || !isCode(p, in.LookupAddr())) {
 		return unwind.StatusNotMe // neither rewritten nor inserted
 	}
 	if r.known && !r.place.Tramp {
 		return unwind.StatusNotMe // the program's own code
 	}
-	fp, _, hasFP := in.Reg(s.m.arch.FP)
-	f := instFrameAt{s.m, &r, fp, in, out}
-	word := uint64(s.m.arch.WordSize)
-	switch {
-	case s.m.inst.marker == 0 && (!s.m.inst.fpIsSP || hasFP && fp == in.SP()):
-		f.fp = in.SP()
+	f.r = &r
+	if s.m.inst.marker == 0 {
 		return f.byLayout()
-	case s.m.inst.marker != 0 && hasFP && fp >= in.SP() && fp-in.SP() < maxInstFrame*word && fp%word == 0:
-		return f.byMarker()
 	}
-	return unwind.StatusNotMe
+	return f.byMarker()
 }
 
 // An instFrameAt is a frame of instrumentation at hand.
@@ -104,6 +108,15 @@ func (f *instFrameAt) word(i uint64) uint64 {
 }
 
 func (f *instFrameAt) slot(i uint64) arch.Address { return f.fp + i*uint64(f.m.arch.WordSize) }
+
+// marked reports whether there is a marker at the frame pointer.
+func (f *instFrameAt) marked() bool {
+	word := uint64(f.m.arch.WordSize)
+	if f.fp < f.in.SP() || f.fp-f.in.SP() >= maxInstFrame*word || f.fp%word != 0 {
+		return false
+	}
+	return f.word(2) == f.m.inst.marker || f.word(1) == f.m.inst.marker
+}
 
 // byMarker steps by the marker: with the address of the instruction below it, or
 // without.

@@ -91,6 +91,9 @@ func (b *builder) goPointerValue(o *object, t *Type, depth int) *Value {
 	if named.goKind == goChan {
 		return b.goChannel(o, named, &to, depth)
 	}
+	if _, ok := fieldNamed(to.typ.strip(), "buckets"); ok {
+		return b.goBucketMap(o, named, &to, depth)
+	}
 	return b.goMapValue(o, named, &to, depth)
 }
 
@@ -139,8 +142,11 @@ func (b *builder) goChannel(o *object, named *Type, to *object, depth int) *Valu
 	})
 }
 
-func (b *builder) goElem(t *Type) *Type {
-	v := t.die.Unit.Value(t.die.Off, dwarf.AttrGoElem)
+func (b *builder) goElem(t *Type) *Type { return b.goTypeOf(t, dwarf.AttrGoElem) }
+
+// goTypeOf is a type that an attribute of t refers to; nil when it has none.
+func (b *builder) goTypeOf(t *Type, attr dwarf.Attr) *Type {
+	v := t.die.Unit.Value(t.die.Off, attr)
 	d, err := t.die.Unit.Ref(&v)
 	if err != nil {
 		return nil

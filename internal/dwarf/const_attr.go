@@ -146,6 +146,7 @@ const (
 	AttrGNULocviews         Attr = 0x2137
 	AttrGNUEntryView        Attr = 0x2138
 	AttrGoKind              Attr = 0x2900
+	AttrGoKey               Attr = 0x2901
 	AttrGoElem              Attr = 0x2902
 	AttrGoRuntimeType       Attr = 0x2904
 )

@@ -36,6 +36,14 @@ func CallBefore(a *arch.Arch, code []byte, ra uint64) (CallSite, bool) {
 		return mipsCallBefore(a, code, ra)
 	case arch.FamilyLoongArch:
 		return loongCallBefore(a, code, ra)
+	case arch.FamilyM68K:
+		return m68kCallBefore(a, code, ra)
+	case arch.FamilySPARC:
+		return sparcCallBefore(a, code, ra)
+	case arch.FamilyAlpha:
+		return alphaCallBefore(a, code, ra)
+	case arch.FamilyHPPA:
+		return hppaCallBefore(a, code, ra)
 	}
 	return CallSite{}, false
 }

@@ -116,8 +116,9 @@ func (s *AnalysisStepper) certain(x *flowScratch, in *unwind.Frame) (*stackflow.
 	if flow.Func == nil {
 		return nil, 0
 	}
-	x.rows = flow.Rows(x.rows[:0], lookup-flow.bias)
-	if len(x.rows) != 1 {
+	var sure bool
+	x.rows, sure = flow.Rows(x.rows[:0], lookup-flow.bias)
+	if len(x.rows) != 1 || !sure {
 		return nil, 0
 	}
 	*f = foundFlow{lib, lookup, start, x.rows[0]}

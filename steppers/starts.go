@@ -48,7 +48,7 @@ func (s *AnalysisStepper) choose(x *flowScratch, lookup arch.Address, in, out *u
 		if flow.Func == nil {
 			continue
 		}
-		x.rows = flow.Rows(x.rows[:0], lookup-flow.bias)
+		x.rows, _ = flow.Rows(x.rows[:0], lookup-flow.bias)
 		for _, row := range x.rows {
 			c, ok := s.tryRow(row, in, out)
 			if !ok || !c.called {

@@ -53,10 +53,22 @@ func Analyze(a *arch.Arch, code Code, start, end uint64) *Func {
 			return nil
 		}
 		if !x.exploreTables() {
-			return x.result()
+			return x.finish()
 		}
 	}
 	return nil
+}
+
+// finish makes the Func of a solved analysis, after a look at the code that
+// control was not seen to get to.
+func (a *analysis) finish() *Func {
+	if a.exploreGaps(); len(a.gaps) > 0 {
+		a.split()
+		if a.full || !a.solve() || !a.solveGaps() {
+			return nil
+		}
+	}
+	return a.result()
 }
 
 func (a *analysis) reset(ar *arch.Arch, code Code, start, end uint64) {
@@ -70,7 +82,7 @@ func (a *analysis) reset(ar *arch.Arch, code Code, start, end uint64) {
 		a.mode = start & 1
 		a.start = start &^ 1
 	}
-	a.ntargets = 0
+	a.ntargets, a.gaps = 0, a.gaps[:0]
 	a.rows = rowBuilder{}
 }
 
@@ -151,9 +163,10 @@ func (a *analysis) blockRows(runs []run, b *block) []run {
 
 // Rows appends to dst the rows for the instruction that pc is at or in: none
 // where control does not get there, as far as is known, and several where it
-// does with different stack pointers. Those that need a call to return that may
-// not are left out where there are others.
-func (f *Func) Rows(dst []*Row, pc uint64) []*Row {
+// does with different stack pointers. Rows of paths in doubt (behind a call that
+// may never return, by way of an indirect jump that is not understood) are left
+// out where there are others; sure says that there are.
+func (f *Func) Rows(dst []*Row, pc uint64) (rows []*Row, sure bool) {
 	i, _ := slices.BinarySearchFunc(f.runs, pc+1, func(r run, at uint64) int { return cmp.Compare(r.start, at) })
 	n, soft := len(dst), false
 	for i--; i >= 0 && pc-f.runs[i].start < f.longest; i-- {
@@ -170,5 +183,5 @@ func (f *Func) Rows(dst []*Row, pc uint64) []*Row {
 			dst = append(dst, row)
 		}
 	}
-	return dst
+	return dst, !soft && len(dst) > n
 }

@@ -29,7 +29,7 @@ func BenchmarkAnalyze(b *testing.B) {
 	for b.Loop() {
 		f = stackflow.Analyze(arch.AMD64, im.Code(), start, end)
 	}
-	if f == nil || len(f.Rows(nil, start)) == 0 {
+	if f == nil {
 		b.Fatal("the function cannot be followed")
 	}
 }

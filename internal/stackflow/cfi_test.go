@@ -26,16 +26,16 @@ func compare(t *testing.T, a *arch.Arch, path string) *stackflow.Comparison {
 	}
 	fdes := slices.Collect(c.Table.FDEs())
 	instructions(c, a, fdes)
-	total := len(c.Real)
 	for _, d := range fdes {
 		if c.IsEntry(d) {
 			c.Function(d)
 		}
 	}
+	total := len(c.Real)
 	c.Unreached = total - c.Total()
 	share := func(n int) float64 { return 100 * float64(n) / float64(max(total, 1)) }
-	t.Logf("%s: %d instructions: %.2f%% agree, %.2f%% agree but for lost registers, declined: %.2f%% (not reached %.2f%%, unknown %.2f%%, several %.2f%%); unchecked %.2f%%, disagree %d (%.3f%%)",
-		path, total, share(c.Agree), share(c.Lost), share(c.Unreached+c.Unknown+c.Several), share(c.Unreached), share(c.Unknown), share(c.Several), share(c.Unchecked), c.Disagree, share(c.Disagree))
+	t.Logf("%s: %d instructions: %.2f%% agree, %.2f%% agree but for lost registers, guessed %.2f%% (wrong %.3f%%), declined: %.2f%% (not reached %.2f%%, unknown %.2f%%, several %.2f%%); unchecked %.2f%%, disagree %d (%.3f%%)",
+		path, total, share(c.Agree), share(c.Lost), share(c.Guessed), share(c.Wrong), share(c.Unreached+c.Unknown+c.Several), share(c.Unreached), share(c.Unknown), share(c.Several), share(c.Unchecked), c.Disagree, share(c.Disagree))
 	return c
 }
 

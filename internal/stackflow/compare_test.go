@@ -3,6 +3,7 @@ package stackflow
 import (
 	"fmt"
 
+	"github.com/corewalk/corewalk/internal/disasm"
 	"github.com/corewalk/corewalk/internal/dwarf/cfi"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -17,6 +18,9 @@ type Tally struct {
 	Several   int // it does with several stack pointers
 	Unchecked int // the information is an expression that is not understood here
 	Disagree  int
+	// Guessed and Wrong are those of rows of paths in doubt that agree, and that
+	// do not. The others count such rows nowhere.
+	Guessed, Wrong int
 
 	Messages []string // what disagrees, the first of each function
 	// Declined are the instructions of which nothing is said, by function.
@@ -24,7 +28,7 @@ type Tally struct {
 }
 
 func (t *Tally) Total() int {
-	return t.Agree + t.Lost + t.Unreached + t.Unknown + t.Several + t.Unchecked + t.Disagree
+	return t.Guessed + t.Wrong + t.Agree + t.Lost + t.Unreached + t.Unknown + t.Several + t.Unchecked + t.Disagree
 }
 
 // A Comparison compares the functions of a file with its call frame information.
@@ -60,7 +64,10 @@ func (c *Comparison) Function(d cfi.FDE) {
 			break
 		}
 	}
-	f := x.result()
+	f := x.finish()
+	if f == nil {
+		return
+	}
 	for i := range x.blocks {
 		b := &x.blocks[i]
 		for _, v := range b.in {
@@ -82,6 +89,10 @@ func (c *Comparison) IsEntry(d cfi.FDE) bool {
 	}
 	r := c.row.CFA()
 	reg, _ := c.Arch.FromDWARF(r.Reg)
+	var in disasm.Inst
+	if disasm.DecodeInto(&in, c.Arch, c.Code.CodeAt(d.Start), d.Start) == nil && in.Kind == disasm.Nop {
+		return false // the instruction that belongs to a cold part's row is missing
+	}
 	return r.Kind == cfi.Register && reg == c.Arch.SP && r.Offset == m.cfa && !c.row.Signal
 }
 
@@ -98,14 +109,31 @@ func (c *Comparison) instruction(x *analysis, f *Func, o *op, d cfi.FDE) {
 		return
 	}
 	c.done[o.addr] = true
-	rows := f.Rows(nil, o.addr)
+	if o.slot { // no pc is ever seen there, but after a call
+		delete(c.Real, o.addr)
+		return
+	}
+	rows, sure := f.Rows(nil, o.addr)
 	if len(rows) != 1 {
 		c.Several++
 		c.decline(x, o)
 		return
 	}
 	// With several states that have one row, any will do.
-	c.judge(x, rows[0], o)
+	before := c.Tally
+	if c.judge(x, rows[0], o); sure {
+		return
+	}
+	after := c.Tally
+	c.Tally = before
+	switch {
+	case after.Disagree > before.Disagree:
+		c.Wrong++
+	case after.Agree+after.Lost > before.Agree+before.Lost:
+		c.Guessed++
+	default:
+		c.Unknown++
+	}
 }
 
 func (c *Comparison) judge(x *analysis, row *Row, o *op) {

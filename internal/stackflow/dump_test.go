@@ -24,7 +24,8 @@ func TestDump(t *testing.T) {
 	last := ""
 	for pc := start; pc < end; pc++ {
 		l := ""
-		for _, r := range f.Rows(nil, pc) {
+		rows, _ := f.Rows(nil, pc)
+		for _, r := range rows {
 			l += "\n     " + strconv.FormatInt(int64(r.CFA.Reg), 10) + "+" + strconv.FormatInt(r.CFA.Off, 10)
 			if r.CFA.Deref {
 				l += " deref"

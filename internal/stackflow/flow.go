@@ -19,6 +19,8 @@ type analysis struct {
 	cursor   int
 	jumps    map[int32]jumpTable // targets of indirect jumps, by instruction
 	ntargets int
+	gaps     []int32 // instructions that control was not seen to get to
+	donor    state
 	rows     rowBuilder
 }
 
@@ -46,11 +48,16 @@ func (a *analysis) split() {
 // plain reports whether control goes from instruction i to the next, and nowhere else.
 func (a *analysis) plain(i int) bool { return a.ops[i].flow == flowNext }
 
-// solve runs the blocks until nothing changes. It answers false when that takes
-// too long.
+// solve runs the blocks from the function's start until nothing changes. It
+// answers false when that takes too long.
 func (a *analysis) solve() bool {
 	a.machine.initial(&a.cur)
 	a.arrive(0, &a.cur)
+	return a.settle()
+}
+
+// settle runs the blocks that something has arrived at.
+func (a *analysis) settle() bool {
 	left := 16*len(a.blocks) + 256
 	for ; a.cursor < len(a.blocks); left-- {
 		b := &a.blocks[a.cursor]

@@ -29,9 +29,10 @@ type graph struct {
 	window []byte // the code at hand
 	at     uint64 // address of window
 
-	full  bool // a bound was hit: something is missing
-	tails []uint64
-	away  bool // control may leave to where nothing is known of
+	full   bool // a bound was hit: something is missing
+	gapped bool // code that no path seems to lead to is being decoded
+	tails  []uint64
+	away   bool // control may leave to where nothing is known of
 }
 
 // A page holds for the addresses of 4 KB of code the numbers of their
@@ -178,8 +179,16 @@ func (g *graph) follow(o *op) bool {
 			o.flow = flowStop
 			return o.cond
 		}
+		if g.gapped && !g.inside(o.target) {
+			o.flow = flowStop
+			return o.cond
+		}
 		g.work.push(o.target)
 	case flowCond:
+		if g.gapped && !g.inside(o.target) {
+			o.flow = flowNext
+			return true
+		}
 		if g.leaves(o.target) {
 			g.addTail(o.target)
 			o.flow = flowNext

@@ -30,7 +30,7 @@ func machineOf(a *arch.Arch) machine {
 		}
 	}
 	m.saved = a.CalleeSaved | arch.Mask(a.FP)
-	m.saved &^= arch.Mask(a.SP, a.PC, m.ra)
+	m.saved &^= arch.Mask(a.SP, a.PC, m.ra) | ownRegs(a)
 	m.kept = m.saved | arch.Mask(a.SP)
 	m.ignored = arch.Mask(a.PC)
 	return m
@@ -46,4 +46,16 @@ func (m *machine) initial(s *state) {
 	if m.pushesRA {
 		s.slots = append(s.slots, slot{at: entryOf(m.arch.SP, 0), val: entryOf(m.ra, 0)})
 	}
+}
+
+// ownRegs are registers that belong to the module, not to the function: nothing
+// that a function does with them says what they are in its caller.
+func ownRegs(a *arch.Arch) arch.RegMask {
+	switch a.Family {
+	case arch.FamilyPPC: // the table of contents, small data and thread pointers
+		return arch.Mask(2, 13)
+	case arch.FamilyMIPS: // gp
+		return arch.Mask(28)
+	}
+	return 0
 }

@@ -78,6 +78,9 @@ func (s *FrameFuncStepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
 		}
 		return unwind.StatusNotMe
 	}
+	if s.m.windows {
+		return s.byWindow(in, out)
+	}
 	pc := instruction(in)
 	typ, state := s.classify(in, pc)
 	if out.Tracing() {

@@ -14,6 +14,8 @@ type machine struct {
 
 	// chain is nil where the ABI has no convention for frame pointers.
 	chain *frameChain
+	// windows: functions have register windows (SPARC).
+	windows bool
 
 	restorers []restorer
 	sigFrame  *sigFrame // of the restorers that name no other
@@ -124,6 +126,12 @@ type stop struct{ at, popped uint64 }
 // from SP at the restorer's start, in bytes.
 type sigFrame struct {
 	saved []savedReg
+	// via is where the address is that the offsets of saved count from; 0 where
+	// they count from SP.
+	via uint64
+	// kept are registers that the kernel did not save, because the code that
+	// returns from handlers runs with what was interrupted's.
+	kept []arch.Reg
 	// signo is where the signal's number is, four bytes of it: in the siginfo or
 	// among the handler's arguments. noSigno for nowhere.
 	signo uint64
@@ -139,6 +147,16 @@ type savedReg struct {
 	reg  arch.Reg
 	addr uint64
 	size uint8
+}
+
+// savedWords lists the registers from first to last, saved in words of size bytes
+// from at on.
+func savedWords(at uint64, size uint8, first, last arch.Reg) []savedReg {
+	var list []savedReg
+	for r := first; r <= last; r++ {
+		list = append(list, savedReg{r, at + uint64(r-first)*uint64(size), size})
+	}
+	return list
 }
 
 // A frameChain says where a frame pointer leads, in bytes from what it points at.

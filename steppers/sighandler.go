@@ -36,11 +36,18 @@ func (s *SigHandlerStepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
 	if frame == nil {
 		return unwind.StatusNotMe
 	}
-	mem := in.Walker().ProcessState()
+	mem, from := in.Walker().ProcessState(), base
+	if frame.via != 0 {
+		addr, err := s.m.arch.ReadReg(mem, base+frame.via)
+		if err != nil {
+			return unwind.StatusNotMe
+		}
+		from = addr
+	}
 	out.ForgetRegs()
 	for i := range frame.saved {
 		saved := &frame.saved[i]
-		at := base + saved.addr
+		at := from + saved.addr
 		v, err := s.m.arch.ReadUint(mem, at, int(saved.size))
 		if err != nil {
 			if saved.reg != s.m.arch.PC && saved.reg != s.m.arch.SP {
@@ -56,11 +63,8 @@ func (s *SigHandlerStepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
 		}
 		out.SetReg(saved.reg, v, unwind.AtAddress(at))
 	}
-	for _, r := range s.m.sigKept {
-		if v, loc, ok := in.Reg(r); ok {
-			out.SetReg(r, v, loc)
-		}
-	}
+	keep(in, out, s.m.sigKept)
+	keep(in, out, frame.kept)
 	if frame.more != nil {
 		frame.more(in, out, base)
 	}
@@ -75,6 +79,15 @@ func (s *SigHandlerStepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
 		out.Notef("signal frame at %#x", base)
 	}
 	return unwind.StatusSuccess
+}
+
+// keep gives the caller registers as they are.
+func keep(in, out *unwind.Frame, regs []arch.Reg) {
+	for _, r := range regs {
+		if v, loc, ok := in.Reg(r); ok {
+			out.SetReg(r, v, loc)
+		}
+	}
 }
 
 // signalFrame returns the layout and the address of the signal frame, where the

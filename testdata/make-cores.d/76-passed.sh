@@ -10,3 +10,12 @@ make_widget() {
 		clang "${flags[@]}" widget_user.cpp -o widget_user -x none "$dir/libwidget.so" -Wl,-rpath,'$ORIGIN' &&
 		run widget_user && ship widget_user && ship libwidget.so && finish widget_user
 }
+
+# Thread-local storage of libraries under musl.
+make_musl-tls() {
+	need musl-gcc || return $?
+	compile musl-gcc tls_other.c -O0 -g -shared -fPIC -Wl,-soname,libother.so -o libother.so &&
+		compile musl-gcc tls_lib.c -O0 -g -shared -fPIC -Wl,-soname,libtls.so -o libtls.so &&
+		compile musl-gcc tls_user.c "$dir/libother.so" "$dir/libtls.so" -O0 -g -Wl,-rpath,'$ORIGIN' -o tls_user &&
+		run tls_user && ship tls_user && ship libtls.so && ship libother.so && finish tls_user
+}

@@ -100,6 +100,9 @@ func (s *FrameFuncStepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
 	case typ == NoFrame || typ == SaveFPOnlyFrame || state == HalfsetFrame || s.m.chain == nil:
 		return unwind.StatusNotMe
 	}
+	if s.m.chain.back || s.m.chain.save != 0 {
+		return s.byStackPointers(pc, in, out)
+	}
 	return s.byFP(typ, pc, in, out)
 }
 
@@ -113,13 +116,7 @@ func (s *FrameFuncStepper) classify(in *unwind.Frame, pc arch.Address) (FrameTyp
 // byFP steps where FP is, or may be, the function's own.
 func (s *FrameFuncStepper) byFP(typ FrameType, pc arch.Address, in, out *unwind.Frame) unwind.Status {
 	p, a, chain := in.Walker().ProcessState(), s.m.arch, s.m.chain
-	fp, ok := s.link(in)
-	if chain.back && fp == 0 && !interrupted(in) && typ == UnknownT {
-		if v, err := a.ReadReg(p, in.SP()); err == nil && v == 0 {
-			note(out, "the back chain ends: the outermost frame")
-			return unwind.StatusStackBottom
-		}
-	}
+	fp, _, ok := in.Reg(a.FP)
 	word := uint64(a.RegSize)
 	if !ok || fp < in.SP() || fp%word != 0 || fp > stackEnd(p, in.SP())-2*word {
 		if out.Tracing() {
@@ -127,7 +124,7 @@ func (s *FrameFuncStepper) byFP(typ FrameType, pc arch.Address, in, out *unwind.
 		}
 		return unwind.StatusNotMe
 	}
-	at := frameAt{ra: fp + uint64(chain.ra), fp: fp + uint64(chain.fp), hasFP: !chain.back, cfa: fp + uint64(chain.cfa)}
+	at := frameAt{ra: fp + uint64(chain.ra), fp: fp + uint64(chain.fp), hasFP: true, cfa: fp + uint64(chain.cfa)}
 	if typ == UnknownT {
 		ra, err := a.ReadReg(p, at.ra)
 		ra = codePointer(in.Walker(), ra)
@@ -139,17 +136,6 @@ func (s *FrameFuncStepper) byFP(typ FrameType, pc arch.Address, in, out *unwind.
 		}
 	}
 	return s.accept(at, in, out)
-}
-
-// link is what the frame's chain starts from: the frame pointer, or the caller's
-// stack pointer where SP points at that.
-func (s *FrameFuncStepper) link(in *unwind.Frame) (arch.Address, bool) {
-	if s.m.chain.back {
-		v, err := s.m.arch.ReadReg(in.Walker().ProcessState(), in.SP())
-		return v, err == nil && v > in.SP()
-	}
-	v, _, ok := in.Reg(s.m.arch.FP)
-	return v, ok
 }
 
 // mayReturnTo reports whether a frame that is known otherwise may return to ra
@@ -198,7 +184,7 @@ func (s *FrameFuncStepper) accept(at frameAt, in, out *unwind.Frame) unwind.Stat
 		return unwind.StatusNotMe
 	}
 	ra := codePointer(in.Walker(), raw)
-	if _, ok := callBefore(p, ra); !ok && !(at.hasFP && mayReturnTo(s.m, p, ra)) {
+	if _, ok := callBefore(p, ra); !ok && !((at.hasFP || s.backChained(&at)) && mayReturnTo(s.m, p, ra)) {
 		if out.Tracing() {
 			out.Notef("%#x, at %s, does not follow a call", ra, raLoc.Describe(a))
 		}
@@ -225,10 +211,4 @@ func (s *FrameFuncStepper) accept(at frameAt, in, out *unwind.Frame) unwind.Stat
 	}
 	out.SetTrust(unwind.TrustFramePointer)
 	return unwind.StatusSuccess
-}
-
-// backChained reports whether the step went by the back chain, which does not
-// tell whether the function changed FP.
-func (s *FrameFuncStepper) backChained(at *frameAt) bool {
-	return s.m.chain != nil && s.m.chain.back && !at.linked
 }

@@ -168,4 +168,7 @@ type frameChain struct {
 	// back: the chain is of stack pointers (the back chain). The word at SP is the
 	// caller's SP, and what ra counts from; nothing tells of the frame pointer.
 	back bool
+	// save: there is no chain, but a function that calls others saves SP with its
+	// return address, at save from the caller's SP, which ra counts from too.
+	save int64
 }

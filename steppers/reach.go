@@ -131,7 +131,7 @@ func walkBody(p unwind.ProcessState, entry, pc arch.Address, tails *tailCalls) P
 			tails.indirect = true
 		}
 		next := in.Next()
-		if in.Kind.EndsBlock() && in.Kind != disasm.CondJump && next > far {
+		if in.Kind.EndsBlock() && in.Kind != disasm.CondJump && !in.Conditional && next > far {
 			for _, to := range jumps[:n] {
 				if to < entry || to >= next {
 					tails.add(to)

@@ -2,9 +2,9 @@ package steppers
 
 import "github.com/corewalk/corewalk/unwind/arch"
 
-// The S/390 architectures of Linux. There is no frame pointer by convention; the
-// back chain at SP is optional (-mbackchain), and what it leads to is known to
-// those only who know where the function saved its registers.
+// The S/390 architectures of Linux. There is no frame pointer by convention, and
+// the back chain at SP is optional (-mbackchain). But a function that calls others
+// saves r14 and r15 in the area that its caller left it above SP.
 var (
 	s390x = s390Machine(arch.S390X, 160, 336, 168, 176)
 	s390  = s390Machine(arch.S390, 96, 256, 100, 112)
@@ -18,7 +18,8 @@ func s390Machine(a *arch.Arch, area, regs, info, old uint64) machine {
 	saved := s390Saved(a, old)
 	end := saved[len(saved)-1]
 	return machine{
-		arch: a,
+		arch:  a,
+		chain: &frameChain{ra: 14 * int64(a.RegSize), save: 15 * int64(a.RegSize)},
 		restorers: []restorer{
 			{code: codePattern{0x0a, 173}, stops: []stop{{0, 0}}}, // svc 173: rt_sigreturn
 			{code: codePattern{0x0a, 119}, stops: []stop{{0, 0}}, // svc 119: sigreturn

@@ -105,6 +105,9 @@ func (s *StepperWanderer) CallerFrame(in, out *unwind.Frame) unwind.Status {
 func (s *StepperWanderer) scan(helper WandererHelper, in *unwind.Frame) (slot, ra arch.Address, exact bool) {
 	p, word := in.Walker().ProcessState(), uint64(s.m.arch.RegSize)
 	sp := (in.SP() + word - 1) &^ (word - 1)
+	if c := s.m.chain; c != nil && c.back && !interrupted(in) {
+		sp += uint64(c.ra) + word // where the function that this one called saved its return address
+	}
 	words := uint64(scanWords)
 	if interrupted(in) {
 		words = scanWordsTop

@@ -31,6 +31,7 @@ func writeFigures(t *testing.T, fixtures, built *figures) {
 		page = replaceBlock(t, page, "figures of the built programs", toolVersions(t), built.render(byVariable))
 	}
 	if page == string(data) {
+		t.Logf("%s: current", path)
 		return
 	}
 	if !*update {

@@ -12,7 +12,7 @@ var i386 = machine{
 		{first: 29, count: 8, name: "mm%d", read: fx386(fxST, 8)},
 	},
 	interrupted: i386Interrupted,
-	tls:         &tlsABI{pointer: tp386, glibcDTV: 1, muslDTV: 1},
+	tls:         &tlsABI{pointer: tpNamed("gs_base"), glibcDTV: 1, muslDTV: 1},
 	longDouble:  x87Format,
 	maxAlign:    4,
 }
@@ -68,25 +68,4 @@ func i386Interrupted(r *Reader, tramp *unwind.Frame, n note) ([]byte, bool) {
 		return nil, false
 	}
 	return savedX86(r, addr+fsaveSize, n)
-}
-
-// tp386 finds the thread's segment: a thread pointer is the base of the one that
-// gs selects. NT_386_TLS lists segments of four words: number, base, limit, flags.
-func tp386(r *Reader, tid unwind.ThreadID) (uint64, bool) {
-	regs, err := r.proc.Registers(tid)
-	if err != nil {
-		return 0, false
-	}
-	gs, known := r.arch.RegByName("gs")
-	sel, ok := regs.Get(gs)
-	list, okList := r.note(tid, note386TLS)
-	if !known || !ok || !okList {
-		return 0, false
-	}
-	for ; len(list) >= 16; list = list[16:] {
-		if uint64(r.arch.ByteOrder.Uint32(list)) == sel>>3 {
-			return uint64(r.arch.ByteOrder.Uint32(list[4:])), true
-		}
-	}
-	return 0, false
 }

@@ -67,7 +67,6 @@ type note uint32
 const (
 	noteFP       note = 2 // NT_FPREGSET
 	notePPCVMX   note = 0x100
-	note386TLS   note = 0x200
 	noteXState   note = 0x202
 	noteS390High note = 0x30a // NT_S390_VXRS_HIGH
 	noteS390Low  note = 0x309 // NT_S390_VXRS_LOW

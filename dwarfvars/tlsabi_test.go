@@ -89,11 +89,7 @@ func TestThreadPointers(t *testing.T) {
 		{arch.S390X, register("a0", "a1"), 0x7000_0000_7001},
 		{arch.RISCV64, register("tp"), 0x7000},
 		{arch.Loong64, register("tp"), 0x7000},
-		{arch.X86, func(p *handProcess) {
-			gs, _ := p.arch.RegByName("gs")
-			p.regs.Set(gs, 0x33)
-			note(note386TLS, 5, 1, 0, 0, 6, 0x7000, 0, 0)(p)
-		}, 0x7000},
+		{arch.X86, register("gs_base"), 0x7000},
 	} {
 		p := newHand(tc.arch, 8)
 		r := New(p, nil)

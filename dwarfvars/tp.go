@@ -36,3 +36,15 @@ func tpRegister(numbers ...uint64) func(*Reader, unwind.ThreadID) (uint64, bool)
 		return tp, true
 	}
 }
+
+// tpNamed is a thread pointer that is a register without a DWARF number.
+func tpNamed(name string) func(*Reader, unwind.ThreadID) (uint64, bool) {
+	return func(r *Reader, tid unwind.ThreadID) (uint64, bool) {
+		regs, err := r.proc.Registers(tid)
+		reg, ok := r.arch.RegByName(name)
+		if err != nil || !ok {
+			return 0, false
+		}
+		return regs.Get(reg)
+	}
+}

@@ -114,6 +114,9 @@ func (c *Comparison) instruction(x *analysis, f *Func, o *op, d cfi.FDE) {
 		return
 	}
 	rows, sure := f.Rows(nil, o.addr)
+	if sure && x.cur.soft {
+		return
+	}
 	if len(rows) != 1 {
 		c.Several++
 		c.decline(x, o)

@@ -45,8 +45,13 @@ func (a *analysis) split() {
 	a.nstates, a.cursor = 0, 0
 }
 
-// plain reports whether control goes from instruction i to the next, and nowhere else.
-func (a *analysis) plain(i int) bool { return a.ops[i].flow == flowNext }
+// plain reports whether control goes from instruction i to the next, nowhere else
+// and for certain. Of a call in a part of the function that the compiler moved
+// away it is not certain: such parts are where errors are thrown.
+func (a *analysis) plain(i int) bool {
+	o := &a.ops[i]
+	return o.flow == flowNext && (!o.isCall || a.end == 0 || a.inside(o.addr))
+}
 
 // solve runs the blocks from the function's start until nothing changes. It
 // answers false when that takes too long.
@@ -169,41 +174,52 @@ func (a *analysis) goTo(addr uint64, s *state) {
 	}
 }
 
-// arrive merges s into block n's states.
+// arrive notes that control gets to block n with s.
 func (a *analysis) arrive(n int, s *state) {
 	b := &a.blocks[n]
 	sp := a.machine.arch.SP
 	v := s.get(sp)
-	if !b.wide {
-		for _, i := range b.in {
-			if t := &a.states[i]; t.get(sp) == v {
-				if t.join(s) {
-					a.wake(n)
-				}
-				return
+	for _, i := range b.in {
+		t := &a.states[i]
+		if w := t.get(sp); w == v || w.kind == unknown && b.wide {
+			if w.kind == unknown && t.soft && !s.soft {
+				break // all that is known of the block is in doubt
 			}
-		}
-		if v.kind != unknown && len(b.in) < maxPaths {
-			b.in = append(b.in, a.newState(s))
-			a.wake(n)
+			if t.join(s) {
+				a.wake(n)
+			}
 			return
 		}
-		b.wide = true
-		if len(b.in) == 0 {
-			b.in = append(b.in, a.newState(s))
-			a.wake(n)
+		if v.kind == unknown && s.soft && !t.soft {
 			return
 		}
-		for _, i := range b.in[1:] {
-			a.states[b.in[0]].merge(&a.states[i])
-		}
-		b.in = b.in[:1]
-		a.states[b.in[0]].join(s)
+	}
+	switch {
+	case b.wide:
+		b.wide, b.in = v.kind == unknown, b.in[:0]
+	case v.kind == unknown || len(b.in) == maxPaths:
+		a.widen(b, s)
 		a.wake(n)
 		return
 	}
-	if a.states[b.in[0]].join(s) {
-		a.wake(n)
+	b.in = append(b.in, a.newState(s))
+	a.wake(n)
+}
+
+// widen makes one state of all of b's and of s.
+func (a *analysis) widen(b *block, s *state) {
+	b.wide = true
+	if len(b.in) == 0 {
+		b.in = append(b.in, a.newState(s))
+		return
+	}
+	one := &a.states[b.in[0]]
+	for _, i := range b.in[1:] {
+		one.join(&a.states[i])
+	}
+	b.in = b.in[:1]
+	if one.join(s); one.soft == s.soft {
+		one.lose(1 << a.machine.arch.SP)
 	}
 }
 

@@ -106,7 +106,7 @@ func TestLinkMapWithFilesOnly(t *testing.T) {
 	p.src.ExecPath = "./prog"
 	p.src.ELF = func(*libstate.Library) *elffile.File { return f }
 	p.want(`
-		executable ./prog bias 0x55000000 [0x55000000,0x55007000) 5 maps
+		executable ./prog bias 0x55000000 [0x55000000,0x55007000) 5 maps header 0x55000000
 		library /lib/libc.so.6 bias 0x56000000 [0x56000000,0x56007000) 5 maps
 `)
 

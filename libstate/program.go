@@ -78,6 +78,9 @@ func (b *builder) programWithoutHeaders(phdr, entry arch.Address) *module {
 	m := &module{lib: lib}
 	if f := b.file(lib); f != nil && b.programFits(f, phdr, entry) {
 		m.elf, lib.LoadBias = f, b.truncate(entry-f.Entry)
+		if at := b.fileStart(f, lib.LoadBias); b.mappingAt(at) >= 0 {
+			lib.HeaderAddr = at
+		}
 		c = b.claimed(f, lib.LoadBias, "")
 		if len(c.maps) == 0 {
 			c.maps = b.assumed(f, lib.LoadBias)

@@ -15,16 +15,16 @@ func (d riscvInst) compressed(h uint16) error {
 	return d.quadrant2(w)
 }
 
-// bits cuts the bits from hi down to lo out of w.
-func bits(w uint32, hi, lo uint) uint32 { return w >> lo & (1<<(hi-lo+1) - 1) }
+// bitField cuts the bits from hi down to lo out of w.
+func bitField(w uint32, hi, lo uint) uint32 { return w >> lo & (1<<(hi-lo+1) - 1) }
 
 func (d riscvInst) quadrant0(w uint32) error {
-	rd, rs1 := 8+bits(w, 4, 2), 8+bits(w, 9, 7)
-	disp8 := int64(bits(w, 12, 10)<<3 | bits(w, 6, 5)<<6)
-	disp4 := int64(bits(w, 12, 10)<<3 | bits(w, 6, 6)<<2 | bits(w, 5, 5)<<6)
+	rd, rs1 := 8+bitField(w, 4, 2), 8+bitField(w, 9, 7)
+	disp8 := int64(bitField(w, 12, 10)<<3 | bitField(w, 6, 5)<<6)
+	disp4 := int64(bitField(w, 12, 10)<<3 | bitField(w, 6, 6)<<2 | bitField(w, 5, 5)<<6)
 	switch w >> 13 {
 	case 0:
-		imm := bits(w, 12, 11)<<4 | bits(w, 10, 7)<<6 | bits(w, 6, 6)<<2 | bits(w, 5, 5)<<3
+		imm := bitField(w, 12, 11)<<4 | bitField(w, 10, 7)<<6 | bitField(w, 6, 6)<<2 | bitField(w, 5, 5)<<3
 		switch {
 		case w == 0:
 			d.Kind = Trap // unimp
@@ -53,9 +53,9 @@ func (d riscvInst) quadrant0(w uint32) error {
 
 // narrow is Zcb's loads and stores of one and two bytes.
 func (d riscvInst) narrow(w, rd, rs1 uint32) error {
-	byteDisp := int64(bits(w, 5, 5)<<1 | bits(w, 6, 6))
-	halfDisp := int64(bits(w, 5, 5) << 1)
-	switch bits(w, 12, 10) {
+	byteDisp := int64(bitField(w, 5, 5)<<1 | bitField(w, 6, 6))
+	halfDisp := int64(bitField(w, 5, 5) << 1)
+	switch bitField(w, 12, 10) {
 	case 0:
 		d.access(Load, d.gpr(rd), rs1, byteDisp, 1)
 	case 1:
@@ -71,8 +71,8 @@ func (d riscvInst) narrow(w, rd, rs1 uint32) error {
 }
 
 func (d riscvInst) quadrant1(w uint32) error {
-	rd := bits(w, 11, 7)
-	imm := signed(bits(w, 12, 12)<<5|bits(w, 6, 2), 6)
+	rd := bitField(w, 11, 7)
+	imm := signed(bitField(w, 12, 12)<<5|bitField(w, 6, 2), 6)
 	switch w >> 13 {
 	case 0:
 		d.add(rd, rd, imm)
@@ -89,7 +89,7 @@ func (d riscvInst) quadrant1(w uint32) error {
 			return ErrUnknown // Zcmop among them: may be operations
 		}
 		if sp := uint32(arch.RISCVSP); rd == sp {
-			d.add(sp, sp, signed(bits(w, 12, 12)<<9|bits(w, 6, 6)<<4|bits(w, 5, 5)<<6|bits(w, 4, 3)<<7|bits(w, 2, 2)<<5, 10))
+			d.add(sp, sp, signed(bitField(w, 12, 12)<<9|bitField(w, 6, 6)<<4|bitField(w, 5, 5)<<6|bitField(w, 4, 3)<<7|bitField(w, 2, 2)<<5, 10))
 			break
 		}
 		d.alu(rd, 0, 0)
@@ -97,10 +97,10 @@ func (d riscvInst) quadrant1(w uint32) error {
 	case 4:
 		d.arithmetic(w)
 	case 5:
-		d.jal(0, signed(bits(w, 12, 12)<<11|bits(w, 11, 11)<<4|bits(w, 10, 9)<<8|bits(w, 8, 8)<<10|bits(w, 7, 7)<<6|
-			bits(w, 6, 6)<<7|bits(w, 5, 3)<<1|bits(w, 2, 2)<<5, 12))
+		d.jal(0, signed(bitField(w, 12, 12)<<11|bitField(w, 11, 11)<<4|bitField(w, 10, 9)<<8|bitField(w, 8, 8)<<10|bitField(w, 7, 7)<<6|
+			bitField(w, 6, 6)<<7|bitField(w, 5, 3)<<1|bitField(w, 2, 2)<<5, 12))
 	default:
-		d.branch(8+bits(w, 9, 7), 0, signed(bits(w, 12, 12)<<8|bits(w, 11, 10)<<3|bits(w, 6, 5)<<6|bits(w, 4, 3)<<1|bits(w, 2, 2)<<5, 9))
+		d.branch(8+bitField(w, 9, 7), 0, signed(bitField(w, 12, 12)<<8|bitField(w, 11, 10)<<3|bitField(w, 6, 5)<<6|bitField(w, 4, 3)<<1|bitField(w, 2, 2)<<5, 9))
 	}
 	return nil
 }
@@ -108,18 +108,18 @@ func (d riscvInst) quadrant1(w uint32) error {
 // arithmetic is srli, srai, andi, and the operations on two of x8 to x15, none
 // of which a walk needs.
 func (d riscvInst) arithmetic(w uint32) {
-	rd := 8 + bits(w, 9, 7)
-	if bits(w, 11, 10) == 3 {
-		d.alu(rd, rd, 8+bits(w, 4, 2))
+	rd := 8 + bitField(w, 9, 7)
+	if bitField(w, 11, 10) == 3 {
+		d.alu(rd, rd, 8+bitField(w, 4, 2))
 		return
 	}
 	d.alu(rd, rd, 0)
 }
 
 func (d riscvInst) quadrant2(w uint32) error {
-	rd, rs2, sp := bits(w, 11, 7), bits(w, 6, 2), uint32(arch.RISCVSP)
-	load8 := int64(bits(w, 12, 12)<<5 | bits(w, 6, 5)<<3 | bits(w, 4, 2)<<6)
-	store8 := int64(bits(w, 12, 10)<<3 | bits(w, 9, 7)<<6)
+	rd, rs2, sp := bitField(w, 11, 7), bitField(w, 6, 2), uint32(arch.RISCVSP)
+	load8 := int64(bitField(w, 12, 12)<<5 | bitField(w, 6, 5)<<3 | bitField(w, 4, 2)<<6)
+	store8 := int64(bitField(w, 12, 10)<<3 | bitField(w, 9, 7)<<6)
 	switch w >> 13 {
 	case 0:
 		d.alu(rd, rd, 0)
@@ -132,14 +132,14 @@ func (d riscvInst) quadrant2(w uint32) error {
 		if w>>13 == 3 {
 			d.access(Load, d.gpr(rd), sp, load8, 8)
 		} else {
-			d.access(Load, d.gpr(rd), sp, int64(bits(w, 12, 12)<<5|bits(w, 6, 4)<<2|bits(w, 3, 2)<<6), 4)
+			d.access(Load, d.gpr(rd), sp, int64(bitField(w, 12, 12)<<5|bitField(w, 6, 4)<<2|bitField(w, 3, 2)<<6), 4)
 		}
 	case 4:
 		return d.moves(w, rd, rs2)
 	case 5:
 		d.access(Store, d.fpr(rs2), sp, store8, 8)
 	case 6:
-		d.access(Store, d.gpr(rs2), sp, int64(bits(w, 12, 9)<<2|bits(w, 8, 7)<<6), 4)
+		d.access(Store, d.gpr(rs2), sp, int64(bitField(w, 12, 9)<<2|bitField(w, 8, 7)<<6), 4)
 	case 7:
 		d.access(Store, d.gpr(rs2), sp, store8, 8)
 	}
@@ -148,7 +148,7 @@ func (d riscvInst) quadrant2(w uint32) error {
 
 // moves is c.jr, c.mv, c.ebreak, c.jalr and c.add.
 func (d riscvInst) moves(w, rd, rs2 uint32) error {
-	switch link := bits(w, 12, 12) != 0; {
+	switch link := bitField(w, 12, 12) != 0; {
 	case !link && rs2 == 0 && rd == 0:
 		return ErrUnknown
 	case !link && rs2 == 0:

@@ -11,12 +11,16 @@ aarch64   | aarch64-linux-gnu-gcc   | qemu-aarch64 |
 arm       | arm-linux-gnueabihf-gcc | qemu-arm     | -marm
 arm-thumb | arm-linux-gnueabihf-gcc | qemu-arm     | -mthumb
 i386      | gcc                     | kernel       | -m32
-mips      | mips-linux-gnu-gcc      | qemu-mips    | -mno-abicalls -G0
-mipsel    | mipsel-linux-gnu-gcc    | qemu-mipsel  | -mno-abicalls -G0
-mips64el  | mips64el-linux-gnuabi64-gcc | qemu-mips64el | -mno-abicalls -G0
-mipsn32el-n32 | mips64el-linux-gnuabi64-gcc | qemu-mipsn32el | -mabi=n32 -mno-abicalls -G0 -nodefaultlibs
+mips      | mips-linux-gnu-gcc      | qemu-mips    |
+mipsel    | mipsel-linux-gnu-gcc    | qemu-mipsel  |
+mips64el  | mips64el-linux-gnuabi64-gcc | qemu-mips64el |
+mipsn32el-n32 | mips64el-linux-gnuabi64-gcc | qemu-mipsn32el | -mabi=n32
 riscv64   | riscv64-linux-gnu-gcc   | stub:qemu-riscv64 | -mno-relax
 loongarch64 | clang-19              | stub:qemu-loongarch64 | --target=loongarch64-linux-gnu -fuse-ld=lld-19 -mno-lsx
+ppc64le   | powerpc64le-linux-gnu-gcc | qemu-ppc64le |
+ppc64     | powerpc64-linux-gnu-gcc | qemu-ppc64   |
+ppc       | powerpc-linux-gnu-gcc   | qemu-ppc     |
+s390x     | s390x-linux-gnu-gcc     | qemu-s390x   |
 '
 # The largest program with a C library that is shipped, packed, in bytes.
 threads_limit=358400
@@ -52,6 +56,7 @@ arch_setup() {
 arch_bare() {
 	local output=$1 source=$2
 	shift 2
+	[[ $compiler == mips* ]] && set -- "$@" -mno-abicalls -G0 # no register for a table of addresses
 	compile "$compiler" "${flags[@]}" "$@" -nostdlib -static -fno-stack-protector -fno-pie -no-pie \
 		-Wl,-z,noseparate-code -Wl,-z,max-page-size=$page -Wl,--build-id=sha1 "arch/$source" "${libraries[@]}" -o "$output"
 }
@@ -106,7 +111,8 @@ arch_threads() {
 
 for arch_line in $(arch_lines); do
 	arch_cases=(crash-O0 crash-O1 signal notables)
-	[[ $arch_line == *-* ]] || grep -q "^$arch_line *|.*| stub:" <<<"$arch_table" || arch_cases+=(threads)
+	[[ $arch_line == *-* || $arch_line == mipsel ]] || # mipsel: mips has it
+		 grep -q "^$arch_line *|.*| stub:" <<<"$arch_table" || arch_cases+=(threads)
 	for arch_case in "${arch_cases[@]}"; do
 		eval "make_$arch_line-$arch_case() { arch_setup $arch_line && arch_$arch_case; }"
 	done

@@ -108,7 +108,7 @@ func (s *DyninstInstrStepper) fromTramp(r *relocated, in, out *unwind.Frame) unw
 	if !interrupted(in) || r.place.Addr == 0 {
 		return unwind.StatusNotMe
 	}
-	e, ok := r.code.Effect(r.place.Start, r.addr)
+	e, ok := r.code.Effect(r.place, r.addr)
 	if !ok || !e.HasSP || e.HasFP {
 		out.Notef("instrumentation at %#x: where the stack was before is not known", r.addr)
 		return unwind.StatusNotMe

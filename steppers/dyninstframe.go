@@ -182,7 +182,7 @@ func (f *instFrameAt) keepRegs() {
 	if f.r.code == nil || !f.r.place.Tramp {
 		return
 	}
-	if e, ok := f.r.code.Effect(f.r.place.Start, f.r.addr); ok && e.HasFP {
+	if e, ok := f.r.code.Effect(f.r.place, f.r.addr); ok && e.HasFP {
 		keepRegs(&e, f.fp, f.in, f.out)
 	}
 }

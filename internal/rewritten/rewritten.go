@@ -67,9 +67,9 @@ type Place struct {
 	// the instruction that the instrumentation precedes; 0 when it is not known.
 	Addr uint64
 	// Tramp says that the address is in instrumentation, not in a copy of the
-	// program's own code; Start is where that begins.
-	Tramp bool
-	Start uint64
+	// program's own code; that is from Start to End.
+	Tramp      bool
+	Start, End uint64
 }
 
 // Open returns the relocated code of a module; nil when it was not rewritten.

@@ -85,7 +85,7 @@ func TestOriginalOfEveryInstruction(t *testing.T) {
 	if c == nil {
 		t.Fatal("not seen to be rewritten")
 	}
-	for name, inserted := range map[string]int{"work": 8 + 39, "tiny": 1, "inner": 39} {
+	for name, inserted := range map[string]int{"work": 8 + 43, "tiny": 1, "inner": 44} {
 		orig, _ := f.SymByName(name)
 		dup, _ := f.SymByName(name + suffix)
 		if c.Function(dup.Value) != name {
@@ -227,30 +227,64 @@ func TestAmbiguous(t *testing.T) {
 }
 
 // TestEffect: what instrumentation has done to the stack, instruction by
-// instruction.
+// instruction, from its first to its last: at the end nothing remains of it.
 func TestEffect(t *testing.T) {
 	c, f := open(t, binaryOf(t))
-	work, _ := f.SymByName("work" + suffix)
-	inner, _ := f.SymByName("inner" + suffix)
-	for _, tc := range []struct {
-		start, off uint64
-		sp         int64
-		saved      int
-		hasSP, fp  bool
-	}{
-		{work.Value, 0, 0, 0, true, false},
-		{work.Value, 8 - 3, 128, 0, true, false}, // lea -128(%rsp),%rsp is 5 bytes long
-		{work.Value, 6, 136, 1, true, false},
-		{work.Value, 7, 144, 2, true, false},
-		{inner.Value, 5 + 14, 208, 9, true, false}, // nine pushes and the flags
-	} {
-		e, ok := c.Effect(tc.start, tc.start+tc.off)
-		if !ok || e.SP != tc.sp || len(e.Saved) != tc.saved || e.HasSP != tc.hasSP || e.HasFP != tc.fp {
-			t.Errorf("%#x: %+v, %v; want %+v", tc.off, e, ok, tc)
+	for _, name := range []string{"work", "inner"} {
+		s, _ := f.SymByName(name + suffix)
+		p, ok := c.Original(s.Value)
+		if !ok || !p.Tramp {
+			t.Fatalf("%s: %+v", name, p)
+		}
+		most := 0
+		for pc := p.Start; pc < p.End; {
+			e, ok := c.Effect(p, pc)
+			if !ok {
+				t.Fatalf("%s: nothing known at %#x", name, pc)
+			}
+			most = max(most, len(e.Saved))
+			code, err := f.DataAt(pc, p.End-pc)
+			if err != nil {
+				t.Fatal(err)
+			}
+			in, err := disasm.Decode(arch.AMD64, code, pc)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if pc == p.Start && (e.SP != 0 || !e.HasSP || len(e.Saved) != 0) {
+				t.Errorf("%s: %+v at the start", name, e)
+			}
+			if pc = in.Next(); pc == p.End && (e.SP != redZone || !e.HasSP || e.HasFP || len(e.Saved) != 0 || e.Written&^arch.Mask(arch.RAX) != 0) {
+				t.Errorf("%s: %+v before the last instruction", name, e)
+			}
+		}
+		if want := map[string]int{"work": 2, "inner": 10}[name]; most != want {
+			t.Errorf("%s: at most %d registers saved, want %d", name, most, want)
 		}
 	}
-	if _, ok := c.Effect(f.Entry, f.Entry+4); ok {
+	if _, ok := c.Effect(Place{Start: f.Entry, End: f.Entry + 8}, f.Entry+4); ok {
 		t.Error("an effect of original code")
+	}
+}
+
+// TestEffectWithBranches: what is saved before a branch stays known, what is changed
+// anywhere counts.
+func TestEffectWithBranches(t *testing.T) {
+	data := append([]byte(nil), binaryOf(t)...)
+	_, f := open(t, data)
+	s, _ := f.SymByName("inner" + suffix)
+	off, _ := f.VaddrToOff(s.Value)
+	code := []byte{0x48, 0x8d, 0x64, 0x24, 0x80, 0x53, 0x55, 0x48, 0x89, 0xe5} // lea -128(%rsp),%rsp; push %rbx; push %rbp; mov %rsp,%rbp
+	code = append(code, 0x74, 0x03)                                            // je over the next
+	code = append(code, 0x4d, 0x31, 0xe4)                                      // xor %r12,%r12
+	code = append(code, 0xff, 0xc0, 0x4d, 0x31, 0xed)                          // inc %eax; xor %r13,%r13
+	copy(data[off:], code)
+	c, _ := open(t, data)
+	at := s.Value + uint64(len(code)) - 3 // before r13 is changed: a jump might come back
+	e, ok := c.Effect(Place{Start: s.Value, End: s.Value + uint64(len(code)), Tramp: true}, at)
+	want := arch.Mask(arch.R12) | arch.Mask(arch.R13) | arch.Mask(arch.RAX)
+	if !ok || !e.HasFP || e.HasSP || e.Written != want || len(e.Saved) != 2 || e.Saved[0] != (SavedReg{arch.RBX, 8}) {
+		t.Errorf("%+v, %v", e, ok)
 	}
 }
 
@@ -288,7 +322,7 @@ func FuzzOriginal(f *testing.F) {
 				t.Fatalf("%#x comes from relocated code, %#x", addr, p.Addr)
 			}
 			if ok && p.Tramp {
-				c.Effect(p.Start, addr)
+				c.Effect(p, addr)
 			}
 		}
 		_ = file

@@ -55,7 +55,7 @@ func (r *run) place(addr uint64) (Place, bool) {
 	p := &r.pieces[i]
 	switch {
 	case p.tramp:
-		return Place{Addr: r.point(i), Tramp: true, Start: p.start}, true
+		return Place{Addr: r.point(i), Tramp: true, Start: p.start, End: p.end}, true
 	case p.orig == 0:
 		return Place{}, false
 	}

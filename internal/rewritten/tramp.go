@@ -1,6 +1,8 @@
 package rewritten
 
 import (
+	"slices"
+
 	"github.com/corewalk/corewalk/internal/disasm"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -30,7 +32,7 @@ func trampEnd(a *arch.Arch, insts []disasm.Inst, i int) int {
 			aligned = true
 		case in.Kind == disasm.MovSPtoFP:
 			framed = aligned
-		case in.Kind == disasm.MovFPtoSP:
+		case in.Kind == disasm.MovFPtoSP || in.Kind == disasm.Leave:
 			aligned = framed
 		case aligned && in.Dst == a.SP && (in.Kind == disasm.Load || in.Kind == disasm.Pop || in.Kind == disasm.Mov):
 			return k + 1
@@ -44,10 +46,10 @@ func trampEnd(a *arch.Arch, insts []disasm.Inst, i int) int {
 }
 
 // An Effect is what instrumentation has done to the registers when it is at some
-// instruction. It is known of code that runs straight through.
+// instruction.
 type Effect struct {
 	// SP is what to add to the stack pointer to get what it was before; false in
-	// HasSP where the instrumentation has aligned the stack.
+	// HasSP where that is not known: the stack has been aligned.
 	SP    int64
 	HasSP bool
 	// Saved are the registers that lie on the stack, with their distance in bytes
@@ -65,52 +67,116 @@ type SavedReg struct {
 	Off int64
 }
 
-// Effect follows the instrumentation that begins at start up to addr, both of the
-// file. It answers false where that has a branch, or does to the stack pointer
-// what cannot be followed.
-func (c *Code) Effect(start, addr uint64) (Effect, bool) {
-	var e Effect
-	if !c.Contains(start) || addr < start || addr-start > maxTramp*disasm.MaxLen {
-		return e, false
+// Effect follows the instrumentation from start to end up to addr, addresses of the
+// file. Where there are branches on the way, what is saved is told as far as the
+// first, and everything may be changed that is anywhere. It answers false where it
+// cannot follow the stack pointer.
+func (c *Code) Effect(p Place, addr uint64) (Effect, bool) {
+	if !c.Contains(p.Start) || addr < p.Start || addr >= p.End || p.End-p.Start > maxTramp*disasm.MaxLen {
+		return Effect{}, false
 	}
-	code, a := c.code(start, min(addr+disasm.MaxLen, c.end)), c.src.Arch
-	sp, base := int64(0), int64(0) // relative to SP at start, or where it was aligned
-	lost := false                  // sp is, relative to base
-	e.HasSP = true
-	for pc := start; pc < addr; {
-		in, err := disasm.Decode(a, code[pc-start:], pc)
+	f := follower{arch: c.src.Arch, Effect: Effect{HasSP: true}}
+	code := c.code(p.Start, p.End)
+	stop := addr
+	for pc := p.Start; pc < stop; {
+		in, err := disasm.Decode(f.arch, code[pc-p.Start:], pc)
 		if err != nil {
-			return e, false
+			return Effect{}, false
+		}
+		if in.Kind.EndsBlock() {
+			if !f.HasFP {
+				return Effect{}, false
+			}
+			f.branched, stop = true, p.End
+		}
+		if !f.step(&in) {
+			return Effect{}, false
 		}
 		pc = in.Next()
-		switch {
-		case in.Kind == disasm.AndSP:
-			if e.HasSP, lost = false, e.HasFP; !lost {
-				e.Saved, sp = nil, 0
-			}
-			continue
-		case in.Kind == disasm.MovSPtoFP:
-			e.HasFP, base = true, sp
-		case in.Kind.IsCall():
-			continue // comes back with SP as it was
-		case in.Kind.EndsBlock():
-			return e, false
-		}
-		d, ok := in.StackDelta()
-		if !ok {
-			return e, false
-		}
-		if sp += d; in.Kind == disasm.Push && in.Src != arch.NoReg && !lost {
-			e.Saved = append(e.Saved, SavedReg{in.Src, sp})
-		}
-		e.Written |= in.Writes &^ (arch.Mask(a.SP) | arch.Mask(a.FP))
 	}
-	if !e.HasFP {
-		base = sp
+	return f.finish(), true
+}
+
+// A follower computes an Effect. Stack addresses are relative to SP at the start, or
+// where it was aligned last.
+type follower struct {
+	Effect
+	arch     *arch.Arch
+	sp, fp   int64
+	aligned  bool // since the frame was set up: sp is not known
+	branched bool // only what changes is of interest
+}
+
+// step follows one instruction.
+func (f *follower) step(in *disasm.Inst) bool {
+	kept := arch.Mask(f.arch.SP) | arch.Mask(f.arch.FP)
+	if f.branched {
+		f.Written |= in.Writes &^ kept
+		return true
 	}
-	for i := range e.Saved {
-		e.Saved[i].Off -= base
+	switch in.Kind {
+	case disasm.AndSP:
+		if f.HasFP {
+			f.aligned = true
+		} else {
+			f.HasSP, f.Saved, f.sp = false, nil, 0
+		}
+		return true
+	case disasm.MovSPtoFP:
+		f.HasFP, f.fp = true, f.sp
+	case disasm.MovFPtoSP, disasm.Leave:
+		if !f.HasFP {
+			return false
+		}
+		f.sp, f.aligned = f.fp, false
+		if in.Kind == disasm.Leave {
+			f.pop(f.arch.FP)
+		}
+		return true
+	case disasm.Pop:
+		f.pop(in.Dst)
+		return true
+	case disasm.Call, disasm.CallIndirect:
+		return true // comes back with SP as it was
 	}
-	e.SP = -sp
-	return e, true
+	d, ok := in.StackDelta()
+	if !ok {
+		return false
+	}
+	f.sp += d
+	if in.Kind == disasm.Push && in.Src != arch.NoReg && !f.aligned && !f.Written.Has(in.Src) {
+		f.Saved = append(f.Saved, SavedReg{in.Src, f.sp})
+	}
+	f.Written |= in.Writes &^ kept
+	return true
+}
+
+// pop takes a word off the stack into r: back where it was saved from, or another.
+func (f *follower) pop(r arch.Reg) {
+	i := slices.Index(f.Saved, SavedReg{r, f.sp})
+	f.sp += int64(f.arch.WordSize)
+	switch {
+	case r == arch.NoReg:
+	case i >= 0:
+		f.Saved = slices.Delete(f.Saved, i, i+1)
+		f.Written &^= arch.Mask(r)
+	case r != f.arch.FP && r != f.arch.SP:
+		f.Written |= arch.Mask(r)
+	}
+	if r == f.arch.FP {
+		f.HasFP = false
+	}
+}
+
+func (f *follower) finish() Effect {
+	base := f.sp
+	if f.HasFP {
+		base = f.fp
+	}
+	for i := range f.Saved {
+		f.Saved[i].Off -= base
+	}
+	f.HasSP = f.HasSP && !f.aligned && !f.branched
+	f.SP = -f.sp
+	return f.Effect
 }

@@ -20,11 +20,15 @@
 	push	%r9
 	push	%r10
 	push	%r11
-	pushf
+	lahf
+	seto	%al
+	push	%rax
 	.endm
 
 	.macro	restore_registers
-	popf
+	pop	%rax
+	add	$0x7f, %al
+	sahf
 	pop	%r11
 	pop	%r10
 	pop	%r9
@@ -64,9 +68,9 @@ work_dyninst:
 	sub	$40, %rsp
 	lea	nopoint(%rip), %rdi
 	call	probe
-	mov	%rbp, %rsp
-	pop	%rbp
-	lea	16(%rsp), %rsp
+	leave
+	pop	%rax
+	pop	%rax
 	restore_registers
 	mov	(%rsp), %rsp
 	call	tiny
@@ -99,9 +103,10 @@ inner_dyninst:
 	and	$-16, %rsp
 	lea	entry(%rip), %rdi
 	call	probe
-	mov	%rbp, %rsp
-	pop	%rbp
-	lea	24(%rsp), %rsp
+	leave
+	pop	%rax
+	pop	%rax
+	pop	%rax
 	restore_registers
 	lea	128(%rsp), %rsp
 	inner_head

@@ -315,6 +315,8 @@ var peerDifferences = []struct{ where, name, ours, why string }{
 	{"go-nil #", "parked", `^chan int \(len 0, cap 0\)$`, "gdb has no printer for it"},
 	{"runtime.gopanic", "e", `^\(runtime\.errorString\) "invalid memory address or nil pointer dereference"`, "gdb has no printer for it"},
 	{"runtime.gopanic", "p", `\{arg = \(string\) "runtime error: invalid memory address or nil pointer dereference"`, "gdb has no printer for it"},
+	{"musl-tls #0 break_down", "each", `^17$`, "gdb finds no thread-local storage under musl"},
+	{"musl-tls #1 main", "own", `^3$`, "gdb finds no thread-local storage under musl"},
 }
 
 // misled are variables whose debug information leads to what is not their value:

@@ -54,10 +54,12 @@ var machines = map[string]*machine{
 }
 
 func machineOf(a *arch.Arch) *machine {
-	if m, ok := machines[a.Name]; ok {
-		return m
+	if a != nil {
+		if m, ok := machines[a.Name]; ok {
+			return m
+		}
 	}
-	return &machine{}
+	return &machine{} // of a dump whose architecture is not known
 }
 
 // A note is a block of registers that a dump has of each thread, by the type of

@@ -11,6 +11,10 @@ aarch64   | aarch64-linux-gnu-gcc   | qemu-aarch64 |
 arm       | arm-linux-gnueabihf-gcc | qemu-arm     | -marm
 arm-thumb | arm-linux-gnueabihf-gcc | qemu-arm     | -mthumb
 i386      | gcc                     | kernel       | -m32
+m68k      | m68k-linux-gnu-gcc      | qemu-m68k    |
+sparc64   | sparc64-linux-gnu-gcc   | stub:qemu-sparc64 |
+alpha     | alpha-linux-gnu-gcc     | stub:qemu-alpha |
+hppa      | hppa-linux-gnu-gcc      | stub:qemu-hppa |
 mips      | mips-linux-gnu-gcc      | qemu-mips    |
 mipsel    | mipsel-linux-gnu-gcc    | qemu-mipsel  |
 mips64el  | mips64el-linux-gnuabi64-gcc | qemu-mips64el |
@@ -22,8 +26,11 @@ ppc64     | powerpc64-linux-gnu-gcc | qemu-ppc64   |
 ppc       | powerpc-linux-gnu-gcc   | qemu-ppc     |
 s390x     | s390x-linux-gnu-gcc     | qemu-s390x   |
 '
+# Cases that nothing can be told of: without unwind tables, where no code is
+# decoded, and signals of a stack that grows up.
+arch_without=' alpha-notables hppa-notables hppa-signal '
 # The largest program with a C library that is shipped, packed, in bytes.
-threads_limit=358400
+threads_limit=372736
 
 arch_lines() { sed -n 's/^\([a-z0-9_-]\+\) *|.*/\1/p' <<<"$arch_table"; }
 
@@ -39,6 +46,7 @@ arch_setup() {
 	libraries=(-lgcc)
 	page=4096
 	[ "$1" = loongarch64 ] && page=16384
+	[[ $1 == sparc64 || $1 == alpha ]] && page=8192
 	[[ $compiler == clang* || $case == *-n32-* ]] && libraries=()
 	out=$here/cores/$case
 	sysroot=$here/sysroot/${1%%-*}
@@ -114,6 +122,7 @@ for arch_line in $(arch_lines); do
 	[[ $arch_line == *-* || $arch_line == mipsel ]] || # mipsel: mips has it
 		 grep -q "^$arch_line *|.*| stub:" <<<"$arch_table" || arch_cases+=(threads)
 	for arch_case in "${arch_cases[@]}"; do
+		[[ $arch_without == *" $arch_line-$arch_case "* ]] && continue
 		eval "make_$arch_line-$arch_case() { arch_setup $arch_line && arch_$arch_case; }"
 	done
 done

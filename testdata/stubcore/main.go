@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/corewalk/corewalk/internal/corebuild"
@@ -29,12 +30,32 @@ type machine struct {
 	fregs []int
 	sp    int // the stack pointer's number
 	order binary.ByteOrder
+	size  int    // of a register, in bytes; 8 unless set
+	up    bool   // the stack grows up
+	half  [2]int // which registers have half the size at the interface: first, and one past the last
+}
+
+// class is the ELF class: 32 or 64.
+func (m *machine) class() int {
+	if m.size == 4 {
+		return 32
+	}
+	return 64
 }
 
 var machines = map[string]machine{
 	"riscv64":     {elf: elffile.EM_RISCV, regs: append([]int{32}, run(1, 31)...), fregs: append(run(33, 64), -1), sp: 2, order: binary.LittleEndian},
 	"loongarch64": {elf: elffile.EM_LOONGARCH, regs: append(run(0, 34), zeros(10)...), fregs: append(run(35, 66), -1, -1), sp: 3, order: binary.LittleEndian},
+	// g, o, l, i, tstate, pc, npc, y.
+	"sparc64": {elf: elffile.EM_SPARCV9, regs: append(run(0, 31), 82, 80, 81, 85), sp: 14, order: binary.BigEndian, half: [2]int{32, 64}},
+	// r0 to r30, pc, the thread pointer.
+	"alpha": {elf: elffile.EM_ALPHA, regs: append(run(0, 30), 64, 66), sp: 30, order: binary.LittleEndian},
+	// gr, sr, iaoq, iasq, sar, iir, isr, ior, cr22 and cr0, cr24 to cr31, cr8 to cr13.
+	"hppa": {elf: elffile.EM_PARISC, regs: concat(run(0, 31), zeros(8), []int{33, 35, 34, 36, 32, 38, 39, 40}, zeros(5), []int{60}, zeros(26)),
+		sp: 30, order: binary.BigEndian, size: 4, up: true},
 }
+
+func concat(lists ...[]int) []int { return slices.Concat(lists...) }
 
 func run(first, last int) (list []int) {
 	for n := first; n <= last; n++ {
@@ -57,7 +78,7 @@ func main() {
 	flag.Parse()
 	m, ok := machines[*name]
 	if !ok || flag.NArg() < 2 {
-		fmt.Fprintln(os.Stderr, "usage: stubcore -arch riscv64|loongarch64 -o core QEMU PROGRAM")
+		fmt.Fprintln(os.Stderr, "usage: stubcore -arch ARCHITECTURE -o core QEMU PROGRAM")
 		os.Exit(2)
 	}
 	if err := dump(m, *out, *signals, flag.Arg(0), flag.Arg(1)); err != nil {
@@ -110,13 +131,17 @@ func dump(m machine, out string, signals int, qemu, program string) error {
 // build asks for everything that the core holds.
 func build(m machine, s *stub, signal int, program string, pid int) ([]byte, error) {
 	c := corebuild.New()
-	c.Machine, c.Order = m.elf, m.order
+	c.Machine, c.Order, c.Class = m.elf, m.order, m.class()
+	if m.size != 0 {
+		s.size = m.size
+	}
+	s.half = m.half
 	regs, err := s.registers(m.regs)
 	if err != nil {
 		return nil, err
 	}
 	c.Thread(pid, signal, regs)
-	if fregs, err := s.registers(m.fregs); err == nil {
+	if fregs, err := s.registers(m.fregs); err == nil && len(fregs) > 0 {
 		c.Note("CORE", 2, fregs)
 	}
 	c.PSInfo(pid, filepath.Base(program), "./"+filepath.Base(program))
@@ -129,7 +154,8 @@ func build(m machine, s *stub, signal int, program string, pid int) ([]byte, err
 	}
 	pages := newPages(s, m.order)
 	pages.segments(program)
-	if !pages.upwards(m.order.Uint64(sp) &^ (pageSize - 1)) {
+	at := pages.word(sp) &^ (pageSize - 1)
+	if m.up && !pages.downwards(at) || !m.up && !pages.upwards(at) {
 		return nil, errors.New("the stack cannot be read")
 	}
 	pages.pointedAt(regs)

@@ -50,6 +50,24 @@ func (p *pages) upwards(addr uint64) bool {
 	return true
 }
 
+// downwards reads a stack that grows up, from addr on.
+func (p *pages) downwards(addr uint64) bool {
+	for i := range uint64(maxStack) {
+		if !p.add(addr - i*pageSize) {
+			return i > 0
+		}
+	}
+	return true
+}
+
+// word reads a register.
+func (p *pages) word(b []byte) uint64 {
+	if p.stub.size == 4 {
+		return uint64(p.order.Uint32(b))
+	}
+	return p.order.Uint64(b)
+}
+
 // segments reads the program's writable segments.
 func (p *pages) segments(program string) {
 	data, err := os.ReadFile(program)
@@ -84,8 +102,8 @@ func (p *pages) pointedAt(regs []byte) {
 	}
 	n := 0
 	for _, b := range words {
-		for i := 0; i+8 <= len(b) && n < maxPointed; i += 8 {
-			addr := p.order.Uint64(b[i:]) &^ (pageSize - 1)
+		for i := 0; i+p.stub.size <= len(b) && n < maxPointed; i += p.stub.size {
+			addr := p.word(b[i:]) &^ (pageSize - 1)
 			if addr == 0 || p.have[addr] != nil || p.inText(addr) {
 				continue
 			}

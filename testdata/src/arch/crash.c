@@ -10,7 +10,7 @@ static long long total = 1000000000007LL;
 
 own int leaf(struct node *at, int value, const char *why) {
 	char initials[4] = {'a', 'b', 'c', 0};
-	use(initials);
+	use(initials); write_windows();
 	at->value = value;
 	use(why);
 	return at->value;

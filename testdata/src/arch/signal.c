@@ -7,7 +7,7 @@
 static char other_stack[16384] __attribute__((aligned(16)));
 
 own int crash(int *at, int value) {
-	*at = value;
+	write_windows(); *at = value;
 	return value + 1;
 }
 

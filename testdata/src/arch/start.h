@@ -187,6 +187,97 @@ static inline long syscall4(long nr, long a, long b, long c, long d) {
 	return v0;
 }
 
+#elif defined(__m68k__)
+
+#define START "sub.l %fp, %fp\n jsr main\n moveq #1, %d0\n trap #0\n"
+#define START_CFI ".cfi_undefined 24\n"
+enum { NR_rt_sigaction = 174, NR_sigaltstack = 186, NR_getpid = 20, NR_kill = 37 };
+
+static inline long syscall4(long nr, long a, long b, long c, long d) {
+	register long d0 __asm__("d0") = nr;
+	register long d1 __asm__("d1") = a;
+	register long d2 __asm__("d2") = b;
+	register long d3 __asm__("d3") = c;
+	register long d4 __asm__("d4") = d;
+	__asm__ volatile("trap #0" : "+d"(d0) : "d"(d1), "d"(d2), "d"(d3), "d"(d4) : "memory");
+	return d0;
+}
+
+#elif defined(__sparc__)
+
+// The kernel writes all windows to the stack before it dumps a process; qemu does so
+// only when the program asks for it.
+#define write_windows() __asm__ volatile("flushw" : : : "memory")
+#define START "mov %g0, %fp\n sub %sp, 192, %sp\n call main\n nop\n mov 1, %g1\n ta 0x6d\n nop\n"
+#define START_CFI ".cfi_undefined 15\n"
+#define RESTORER "mov 101, %g1\n ta 0x6d\n"
+// The code to return to is the fourth argument, less the eight bytes that returns add.
+#define sigaction_call(signal, action) syscall5(NR_rt_sigaction, signal, (long)(action), 0, (long)restorer - 8, 8)
+#define SA_SIGINFO_ SA_SIGINFO_
+enum { SA_SIGINFO_ = 0x200, SA_ONSTACK_ = 1, SA_RESTORER_ = 0, SA_RESETHAND_ = 4, SA_NODEFER_ = 0x20 };
+#define SIGNALS_
+enum { SIGSEGV_ = 11, SIGUSR1_ = 30, SIGUSR2_ = 31 };
+enum { NR_rt_sigaction = 102, NR_sigaltstack = 28, NR_getpid = 20, NR_kill = 37 };
+
+static inline long syscall5(long nr, long a, long b, long c, long d, long e) {
+	register long g1 __asm__("g1") = nr;
+	register long o0 __asm__("o0") = a;
+	register long o1 __asm__("o1") = b;
+	register long o2 __asm__("o2") = c;
+	register long o3 __asm__("o3") = d;
+	register long o4 __asm__("o4") = e;
+	__asm__ volatile("ta 0x6d" : "+r"(o0), "+r"(o1) : "r"(g1), "r"(o2), "r"(o3), "r"(o4) : "cc", "memory");
+	return o0;
+}
+
+static inline long syscall4(long nr, long a, long b, long c, long d) { return syscall5(nr, a, b, c, d, 0); }
+
+#elif defined(__alpha__)
+
+#define START "br $29, 1f\n 1: ldgp $29, 0($29)\n mov 0, $15\n mov 0, $26\n jsr $26, main\n ldgp $29, 0($26)\n ldi $0, 1\n callsys\n"
+#define START_CFI ".cfi_undefined 26\n"
+#define SIGACTION void *handler; int flags; unsigned long mask[1];
+// Without a fifth argument the kernel writes the code to return to.
+#define sigaction_call(signal, action) syscall5(NR_rt_sigaction, signal, (long)(action), 0, 8, 0)
+#define SA_SIGINFO_ SA_SIGINFO_
+enum { SA_SIGINFO_ = 0x40, SA_ONSTACK_ = 1, SA_RESETHAND_ = 0x10, SA_NODEFER_ = 8 };
+#define SIGNALS_
+enum { SIGSEGV_ = 11, SIGUSR1_ = 30, SIGUSR2_ = 31 };
+enum { NR_rt_sigaction = 352, NR_sigaltstack = 235, NR_getpid = 20, NR_kill = 37 };
+
+static inline long syscall5(long nr, long a, long b, long c, long d, long e) {
+	register long v0 __asm__("$0") = nr;
+	register long a0 __asm__("$16") = a;
+	register long a1 __asm__("$17") = b;
+	register long a2 __asm__("$18") = c;
+	register long a3 __asm__("$19") = d;
+	register long a4 __asm__("$20") = e;
+	__asm__ volatile("callsys" : "+r"(v0), "+r"(a3) : "r"(a0), "r"(a1), "r"(a2), "r"(a4)
+			 : "$1", "$2", "$3", "$4", "$5", "$6", "$7", "$8", "$22", "$23", "$24", "$25", "$27", "$28", "memory");
+	return v0;
+}
+
+static inline long syscall4(long nr, long a, long b, long c, long d) { return syscall5(nr, a, b, c, d, 0); }
+
+#elif defined(__hppa__)
+
+// The stack grows up; the first 64 bytes below the stack pointer are the caller's.
+#define START "ldo 64(%sp), %sp\n ldil L'$global$, %dp\n ldo R'$global$(%dp), %dp\n bl main, %rp\n nop\n ldi 1, %r26\n be,l 0x100(%sr2, %r0), %sr0, %r31\n ldi 1, %r20\n"
+#define START_CFI ".cfi_undefined 2\n"
+enum { NR_rt_sigaction = 174, NR_sigaltstack = 166, NR_getpid = 20, NR_kill = 37 };
+
+static inline long syscall4(long nr, long a, long b, long c, long d) {
+	register long r20 __asm__("r20") = nr;
+	register long r26 __asm__("r26") = a;
+	register long r25 __asm__("r25") = b;
+	register long r24 __asm__("r24") = c;
+	register long r23 __asm__("r23") = d;
+	register long r28 __asm__("r28");
+	__asm__ volatile("be,l 0x100(%%sr2, %%r0), %%sr0, %%r31\n nop"
+			 : "=r"(r28) : "r"(r20), "r"(r26), "r"(r25), "r"(r24), "r"(r23) : "r1", "r2", "r29", "r31", "memory");
+	return r28;
+}
+
 #else
 #error "testdata/src/arch/start.h has no part for this architecture"
 #endif
@@ -237,9 +328,18 @@ struct kernel_sigaction { SIGACTION };
 
 struct kernel_stack { KERNEL_STACK };
 
+#ifndef sigaction_call
+#define sigaction_call(signal, action) syscall4(NR_rt_sigaction, signal, (long)(action), 0, SIGSET_SIZE)
+#endif
+// write_windows writes register windows, where there are any, to the stack.
+#ifndef write_windows
+#define write_windows() (void)0
+#endif
+
 #ifdef RESTORER
 void restorer(void);
-__asm__(".text\n .globl restorer\n restorer:\n" RESTORER);
+// The byte before it is looked up, as after a call: it is not that of _start.
+__asm__(".text\n nop\n .globl restorer\n restorer:\n" RESTORER);
 #define SET_RESTORER(action) (action).flags |= SA_RESTORER_, (action).restorer = (void *)restorer
 #else
 #define SET_RESTORER(action) (void)0
@@ -250,7 +350,7 @@ static inline void handle(int signal, void *handler, unsigned long flags) {
 	action.handler = handler;
 	action.flags = flags;
 	SET_RESTORER(action);
-	syscall4(NR_rt_sigaction, signal, (long)&action, 0, SIGSET_SIZE);
+	sigaction_call(signal, &action);
 }
 
 static inline void send(int signal) { syscall4(NR_kill, syscall4(NR_getpid, 0, 0, 0, 0), signal, 0, 0); }

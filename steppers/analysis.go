@@ -108,26 +108,11 @@ func (s *AnalysisStepper) certain(x *flowScratch, in *unwind.Frame) (*stackflow.
 	if lib != nil && f.lib == lib && f.lookup == lookup {
 		return f.row, f.start
 	}
-	start, end, ok := s.named(w, lib, lookup)
-	if !ok {
-		return nil, 0
+	row, start := s.flows.certain(x.rows, w, lookup, modeOf(in))
+	if row != nil {
+		*f = foundFlow{lib, lookup, start, row}
 	}
-	flow := s.flows.follow(w, s.pointer(in, start), end)
-	if flow.Func == nil {
-		return nil, 0
-	}
-	var sure bool
-	x.rows, sure = flow.Rows(x.rows[:0], lookup-flow.bias)
-	if len(x.rows) != 1 || !sure {
-		return nil, 0
-	}
-	*f = foundFlow{lib, lookup, start, x.rows[0]}
-	return f.row, start
-}
-
-// pointer is the address of code of the frame's function as a code pointer.
-func (s *AnalysisStepper) pointer(in *unwind.Frame, addr arch.Address) arch.Address {
-	return addr | (in.CodePointer() ^ in.RA())
+	return row, start
 }
 
 // A candidate is a caller that a row leads to.
@@ -142,6 +127,9 @@ type candidate struct {
 func (s *AnalysisStepper) tryRow(row *stackflow.Row, in, out *unwind.Frame) (candidate, bool) {
 	p := in.Walker().ProcessState()
 	cfa, ok := s.cfa(&row.CFA, in)
+	if !ok {
+		cfa, ok = s.cfa(&row.BySP, in)
+	}
 	if !ok {
 		note(out, "the code does not tell the CFA")
 		return candidate{}, false
@@ -183,6 +171,9 @@ func (s *AnalysisStepper) cfa(rule *stackflow.CFARule, in *unwind.Frame) (arch.A
 	v, _, ok := in.Reg(rule.Reg)
 	if !ok {
 		return 0, false
+	}
+	if rule.Reg == s.m.arch.SP {
+		v += s.m.arch.StackBias
 	}
 	v = s.m.arch.Truncate(v + uint64(rule.Off))
 	if rule.Deref {

@@ -73,8 +73,7 @@ func (s *FrameFuncStepper) sameFunction(in *unwind.Frame, ra, pc arch.Address) b
 		other, _, ok := functionAt(w, ra-1)
 		return ok && start == other
 	}
-	var tails tailCalls
-	return walkBody(w.ProcessState(), ra, pc, &tails) == InFunc || walkBody(w.ProcessState(), pc, ra, &tails) == InFunc
+	return s.flows.leadsTo(w, ra, pc) || s.flows.leadsTo(w, pc, ra)
 }
 
 // leafFrame finds the stack pointer of the caller of a leaf, to which lr returns.
@@ -107,7 +106,7 @@ func (s *FrameFuncStepper) reaches(in *unwind.Frame, ra, pc arch.Address) PCStat
 	case !site.Direct:
 		return PCUnknown
 	}
-	return pcInFunc(in.Walker(), site.Target, pc)
+	return s.flows.pcInFunc(in.Walker(), site.Target, pc)
 }
 
 // callerByStack finds the stack pointer of the caller of the frame at sp, and the

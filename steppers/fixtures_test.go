@@ -37,9 +37,9 @@ func TestFixtureSteppers(t *testing.T) {
 		want string // function/trust of each frame, "*" for the rest
 		end  unwind.EndReason
 	}{
-		{"amd64-asm-between", "crash/context on_item/cfi each_item/cfi walk/scan main/cfi *", unwind.EndBottom},
+		{"amd64-asm-between", "crash/context on_item/cfi each_item/cfi walk/analysis main/cfi *", unwind.EndBottom},
 		{"amd64-no-tables-fp", "crash/context fold/frame-pointer spread/frame-pointer deep/frame-pointer main/frame-pointer *", unwind.EndBottom},
-		{"amd64-no-tables-omit-fp", "crash/context fold/frame-pointer spread/scan deep/scan main/scan *", unwind.EndBottom},
+		{"amd64-no-tables-omit-fp", "crash/context fold/frame-pointer spread/analysis deep/analysis main/analysis *", unwind.EndBottom},
 		{"amd64-prologue-no-cfi", "stumble/context caller/frame-pointer main/cfi *", unwind.EndBottom},
 		{"amd64-epilogue-no-cfi", "leave_late/context caller/frame-pointer main/cfi *", unwind.EndBottom},
 		{"amd64-null-call", "?/context invoke/wild-pc dispatch/cfi main/cfi *", unwind.EndBottom},
@@ -47,7 +47,7 @@ func TestFixtureSteppers(t *testing.T) {
 		{"amd64-smash-return", "copy_name/context ?/cfi", unwind.EndNoStepper},
 		{"amd64-bad-sp", "lose_stack/context", unwind.EndNoStepper},
 		{"amd64-fiber", "crash/context body/cfi fiber_main/cfi ?/cfi", unwind.EndBottom},
-		{"amd64-musl-static", "fill/context visit/cfi main/cfi libc_start_main_stage2/cfi _start/scan", unwind.EndBottom},
+		{"amd64-musl-static", "fill/context visit/cfi main/cfi libc_start_main_stage2/cfi _start/analysis", unwind.EndBottom},
 		{"amd64-go-cgo", "*", unwind.EndBottom},
 		{"amd64-signal-altstack", "*", unwind.EndBottom},
 		{"amd64-stripped", "*", unwind.EndBottom},

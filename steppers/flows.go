@@ -1,6 +1,7 @@
 package steppers
 
 import (
+	"strings"
 	"sync"
 
 	"github.com/corewalk/corewalk/internal/image"
@@ -17,8 +18,11 @@ type flows struct {
 	resolve Resolver // nil: the process's memory alone
 
 	mu  sync.Mutex
-	mem map[arch.Address]*stackflow.Func
+	mem map[flowRange]*stackflow.Func
 }
+
+// A flowRange is a function's start and its end as far as that is known.
+type flowRange struct{ start, end arch.Address }
 
 // maxMemFlows bounds the functions in memory whose analysis is kept.
 const maxMemFlows = 1 << 10
@@ -50,7 +54,7 @@ func (fl *flows) follow(w *unwind.Walker, start, end arch.Address) flowAt {
 		return flowAt{im.Flow(p.Arch(), start-lib.LoadBias, end), lib.LoadBias}
 	}
 	fl.mu.Lock()
-	f, ok := fl.mem[start]
+	f, ok := fl.mem[flowRange{start, end}]
 	fl.mu.Unlock()
 	if ok {
 		return flowAt{f, 0}
@@ -59,11 +63,54 @@ func (fl *flows) follow(w *unwind.Walker, start, end arch.Address) flowAt {
 	fl.mu.Lock()
 	defer fl.mu.Unlock()
 	if fl.mem == nil || len(fl.mem) >= maxMemFlows {
-		fl.mem = map[arch.Address]*stackflow.Func{}
+		fl.mem = map[flowRange]*stackflow.Func{}
 	}
-	fl.mem[start] = f
+	fl.mem[flowRange{start, end}] = f
 	return flowAt{f, 0}
 }
+
+// named returns where the function that addr is in begins and ends, by its
+// symbol. Of a part that the compiler moved away the function it belongs to is
+// meant.
+func named(w *unwind.Walker, addr arch.Address) (start, end arch.Address, ok bool) {
+	lib, syms := libraryAt(w.ProcessState(), addr), w.SymbolReader()
+	if lib == nil || syms == nil {
+		return 0, 0, false
+	}
+	sym, ok := syms.SymbolAt(lib, addr)
+	if !ok || sym.Addr > addr || sym.Size == 0 {
+		return 0, 0, false
+	}
+	if image.IsColdPart(sym.Name) {
+		name, _, _ := strings.Cut(sym.Name, ".cold")
+		if sym, ok = syms.SymbolByName(lib, name); !ok {
+			return 0, 0, false
+		}
+	}
+	return sym.Addr, sym.Addr + sym.Size, true
+}
+
+// certain returns the row at addr, the lowest bit of mode saying in which
+// instruction set the code is, where the function is known by its symbol and
+// control gets there with one stack pointer; nil otherwise.
+func (fl *flows) certain(rows []*stackflow.Row, w *unwind.Walker, addr, mode arch.Address) (row *stackflow.Row, start arch.Address) {
+	start, end, ok := named(w, addr)
+	if !ok {
+		return nil, 0
+	}
+	flow := fl.follow(w, start|mode, end)
+	if flow.Func == nil {
+		return nil, 0
+	}
+	rows, sure := flow.Rows(rows[:0], addr-flow.bias)
+	if len(rows) != 1 || !sure {
+		return nil, 0
+	}
+	return rows[0], start
+}
+
+// modeOf is the bit of code pointers that the frame's code has set.
+func modeOf(f *unwind.Frame) arch.Address { return f.CodePointer() ^ f.RA() }
 
 // memoryCode is a process's memory as stackflow reads it.
 type memoryCode struct {

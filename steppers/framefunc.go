@@ -52,6 +52,7 @@ type FrameFuncHelper interface {
 type FrameFuncStepper struct {
 	m      *machine
 	helper FrameFuncHelper
+	flows  *flows
 }
 
 // NewFrameFuncStepper returns the stepper for an architecture, or
@@ -61,7 +62,7 @@ func NewFrameFuncStepper(a *arch.Arch, helper FrameFuncHelper) (*FrameFuncSteppe
 	if err != nil {
 		return nil, err
 	}
-	return &FrameFuncStepper{m, helper}, nil
+	return &FrameFuncStepper{m, helper, &flows{}}, nil
 }
 
 // Name implements unwind.FrameStepper.
@@ -110,7 +111,7 @@ func (s *FrameFuncStepper) classify(in *unwind.Frame, pc arch.Address) (FrameTyp
 	if s.helper != nil {
 		return s.helper.AllocatesFrame(pc)
 	}
-	return LookupFuncStart{in.Walker()}.at(pc, in.LookupAddr())
+	return LookupFuncStart{in.Walker(), s.flows}.at(pc, in.LookupAddr(), modeOf(in))
 }
 
 // byFP steps where FP is, or may be, the function's own.
@@ -128,7 +129,7 @@ func (s *FrameFuncStepper) byFP(typ FrameType, pc arch.Address, in, out *unwind.
 	if typ == UnknownT {
 		ra, err := a.ReadReg(p, at.ra)
 		ra = codePointer(in.Walker(), ra)
-		if err != nil || !mayHaveCalled(in.Walker(), ra, pc) && !unreadCode(p, ra) {
+		if err != nil || !s.flows.mayHaveCalled(in.Walker(), ra, pc) && !unreadCode(p, ra) {
 			if out.Tracing() {
 				out.Notef("the call before %#x, at %#x, is to another function", ra, at.ra)
 			}

@@ -2,6 +2,7 @@ package steppers
 
 import (
 	"github.com/corewalk/corewalk/internal/disasm"
+	"github.com/corewalk/corewalk/internal/stackflow"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -10,16 +11,22 @@ import (
 // LookupFuncStart is the default FrameFuncHelper: it reads the function's code
 // from its symbol on, as far as the address asked about and a little further to
 // see an epilogue; without a symbol, the code around the address.
+//
+// On x86 the prologue and what follows the address tell. Elsewhere the code is
+// followed from the function's start on: a frame counts as not set up where the
+// return address still is in the link register and nothing is on the stack.
 type LookupFuncStart struct {
-	w *unwind.Walker
+	w     *unwind.Walker
+	flows *flows
 }
 
 // NewLookupFuncStart returns the helper for a walker's process.
-func NewLookupFuncStart(w *unwind.Walker) LookupFuncStart { return LookupFuncStart{w} }
+func NewLookupFuncStart(w *unwind.Walker) LookupFuncStart { return LookupFuncStart{w, &flows{}} }
 
 // AllocatesFrame implements FrameFuncHelper.
 func (l LookupFuncStart) AllocatesFrame(addr arch.Address) (FrameType, FrameState) {
-	return l.at(addr, addr)
+	at := withoutMode(l.w.ProcessState().Arch(), addr)
+	return l.at(at, at, addr^at)
 }
 
 const (
@@ -34,8 +41,12 @@ const (
 )
 
 // at is AllocatesFrame for a function that is looked up at another address.
-func (l LookupFuncStart) at(pc, lookup arch.Address) (FrameType, FrameState) {
+func (l LookupFuncStart) at(pc, lookup, mode arch.Address) (FrameType, FrameState) {
 	p := l.w.ProcessState()
+	if p.Arch().Family != arch.FamilyX86 {
+		row, _ := l.flows.certain(nil, l.w, lookup, mode)
+		return linkedFrame(p.Arch(), row)
+	}
 	if start, size, ok := functionAt(l.w, lookup); ok && pc-start < maxFuncCode {
 		end := pc + afterPC
 		if size != 0 {
@@ -52,6 +63,22 @@ func (l LookupFuncStart) at(pc, lookup arch.Address) (FrameType, FrameState) {
 		code = readFunc(p, start, pc+afterPC)
 	}
 	return frameState(disasm.FrameStateNear(p.Arch(), code, start, pc))
+}
+
+// linkedFrame is the state of a frame with row, nil for an unknown one, on a
+// machine whose calls leave the return address in a register.
+func linkedFrame(a *arch.Arch, row *stackflow.Row) (FrameType, FrameState) {
+	switch {
+	case row == nil || row.CFA.Reg == arch.NoReg || row.RA.Kind == stackflow.Lost:
+		return UnknownT, UnknownS
+	case row.FrameReg && row.RA.Kind != stackflow.InReg:
+		return StandardFrame, SetFrame
+	case row.RA.Kind == stackflow.InReg && row.RA.Reg == a.RA && row.CFA.Reg == a.SP && row.CFA.Off+row.CallerSP == 0:
+		return NoFrame, UnsetFrame
+	case row.RA.Kind == stackflow.InReg:
+		return NoFrame, SetFrame // a leaf with something on the stack
+	}
+	return SaveFPOnlyFrame, SetFrame
 }
 
 // readFunc reads the code in [start, end), or as much of it as can be read.

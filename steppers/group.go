@@ -30,6 +30,7 @@ func DefaultGroup(a *arch.Arch, resolve Resolver, opts ...GroupOption) (*unwind.
 		opt(&o)
 	}
 	g := unwind.NewAddrRangeGroup()
+	shared := &flows{resolve: resolve}
 	if err := addDyninst(g, a, resolve, o.rewritten); err != nil {
 		return nil, err
 	}
@@ -39,12 +40,15 @@ func DefaultGroup(a *arch.Arch, resolve Resolver, opts ...GroupOption) (*unwind.
 		func() (unwind.FrameStepper, error) { return NewDebugStepper(a, resolve) },
 		func() (unwind.FrameStepper, error) { return NewWildPCStepper(a) },
 		func() (unwind.FrameStepper, error) { return NewFrameFuncStepper(a, nil) },
-		func() (unwind.FrameStepper, error) { return NewAnalysisStepper(a, resolve) },
+		func() (unwind.FrameStepper, error) { return NewAnalysisStepper(a, nil) },
 		func() (unwind.FrameStepper, error) { return NewStepperWanderer(a, nil) },
 	} {
 		s, err := make()
 		if err != nil {
 			return nil, err
+		}
+		if f, ok := s.(follower); ok {
+			f.setFlows(shared)
 		}
 		if err := g.RegisterStepper(s); err != nil {
 			return nil, err
@@ -72,3 +76,11 @@ func addDyninst(g *unwind.AddrRangeGroup, a *arch.Arch, resolve Resolver, code R
 	}
 	return g.RegisterStepper(instr)
 }
+
+// A follower is a stepper that follows code, and shares what it learns with the
+// others of its group.
+type follower interface{ setFlows(*flows) }
+
+func (s *FrameFuncStepper) setFlows(fl *flows) { s.flows = fl }
+func (s *AnalysisStepper) setFlows(fl *flows)  { s.flows = fl }
+func (s *StepperWanderer) setFlows(fl *flows)  { s.flows = fl }

@@ -1,7 +1,6 @@
 package steppers
 
 import (
-	"github.com/corewalk/corewalk/internal/disasm"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -25,12 +24,12 @@ const maxTailCalls = 8
 
 // pcInFunc tells whether pc is in the function that begins at entry, or in one
 // that it reaches by a linkage stub or a tail call.
-func pcInFunc(w *unwind.Walker, entry, pc arch.Address) PCState {
+func (fl *flows) pcInFunc(w *unwind.Walker, entry, pc arch.Address) PCState {
 	p := w.ProcessState()
 	if entry == 0 || !isCode(p, pc) {
 		return PCUnknown
 	}
-	if !isCode(p, entry) {
+	if !isCode(p, withoutMode(p.Arch(), entry)) {
 		return OutsideFunc
 	}
 	entry, bound := throughStub(p, entry)
@@ -38,7 +37,7 @@ func pcInFunc(w *unwind.Walker, entry, pc arch.Address) PCState {
 		return PCUnknown
 	}
 	var tails tailCalls
-	state := inBody(w, entry, pc, &tails)
+	state := fl.inBody(w, entry, pc, &tails)
 	if state != OutsideFunc {
 		return state
 	}
@@ -51,7 +50,7 @@ func pcInFunc(w *unwind.Walker, entry, pc arch.Address) PCState {
 			return PCUnknown
 		}
 		var more tailCalls
-		switch s := inBody(w, to, pc, &more); {
+		switch s := fl.inBody(w, to, pc, &more); {
 		case s == InFunc:
 			return InFunc
 		case s == PCUnknown || more.n > 0 || more.indirect:
@@ -79,75 +78,51 @@ func (t *tailCalls) add(to arch.Address) {
 
 // inBody tells whether pc is in the body of the function at entry, and how else
 // control leaves that. Symbols decide where there are any, else the code does.
-func inBody(w *unwind.Walker, entry, pc arch.Address, tails *tailCalls) PCState {
-	if entry == pc {
+func (fl *flows) inBody(w *unwind.Walker, entry, pc arch.Address, tails *tailCalls) PCState {
+	a := w.ProcessState().Arch()
+	at := withoutMode(a, entry)
+	if at == pc {
 		return InFunc
 	}
 	start, size, ok := functionAt(w, pc)
-	if ok && start == entry {
+	if ok && start == at {
 		return InFunc
 	}
-	state := walkBody(w.ProcessState(), entry, pc, tails)
-	if ok && start > entry && state == InFunc {
-		return OutsideFunc // another function begins in between
-	}
-	if ok && entry > start && size != 0 && entry-start < size {
+	if ok && at > start && size != 0 && at-start < size {
 		return InFunc // an entry in the middle of pc's function
 	}
-	return state
+	end := arch.Address(0)
+	if s, e, named := named(w, at); named && s == at {
+		end = e
+	}
+	flow := fl.follow(w, entry, end)
+	if flow.Func == nil {
+		return PCUnknown
+	}
+	rows, _ := flow.Rows(nil, pc-flow.bias)
+	if len(rows) > 0 && (!ok || start <= at) { // else another function begins in between
+		return InFunc
+	}
+	for _, to := range flow.Tails {
+		tails.add(to + flow.bias)
+	}
+	tails.indirect = tails.indirect || flow.TailsUnknown
+	return OutsideFunc
 }
 
-// walkBody runs through the code from entry on. A function ends after an
-// instruction that control does not pass, when no branch leads further.
-func walkBody(p unwind.ProcessState, entry, pc arch.Address, tails *tailCalls) PCState {
-	end := entry + maxFuncCode
-	need := entry + maxTailBody
-	if pc > entry && pc < end {
-		need = max(need, pc+afterPC)
+// leadsTo reports whether control can get from one place in a function to another
+// without leaving the function.
+func (fl *flows) leadsTo(w *unwind.Walker, from, to arch.Address) bool {
+	flow := fl.follow(w, from, 0)
+	if flow.Func == nil {
+		return false
 	}
-	code := readFunc(p, entry, need)
-	far := entry // the furthest branch target so far
-	var jumps [maxTailCalls]arch.Address
-	n := 0
-	for at := entry; ; {
-		if at == pc {
-			return InFunc
-		}
-		in, err := disasm.Decode(p.Arch(), code[at-entry:], at)
-		if err != nil {
-			return PCUnknown
-		}
-		switch in.Kind {
-		case disasm.CondJump:
-			if in.Target > at && in.Target < end {
-				far = max(far, in.Target)
-			}
-		case disasm.Jump:
-			if n < len(jumps) {
-				jumps[n] = in.Target
-				n++
-			}
-		case disasm.JumpIndirect:
-			tails.indirect = true
-		}
-		next := in.Next()
-		if in.Kind.EndsBlock() && in.Kind != disasm.CondJump && !in.Conditional && next > far {
-			for _, to := range jumps[:n] {
-				if to < entry || to >= next {
-					tails.add(to)
-				}
-			}
-			return OutsideFunc
-		}
-		at = next
-	}
+	rows, _ := flow.Rows(nil, withoutMode(w.ProcessState().Arch(), to)-flow.bias)
+	return len(rows) > 0
 }
-
-// maxTailBody is how much of a function is read to look for its tail calls.
-const maxTailBody = 2048
 
 // mayHaveCalled reports whether the call that returns to ra can have led to pc.
-func mayHaveCalled(w *unwind.Walker, ra, pc arch.Address) bool {
+func (fl *flows) mayHaveCalled(w *unwind.Walker, ra, pc arch.Address) bool {
 	site, ok := callBefore(w.ProcessState(), ra)
-	return ok && (!site.Direct || pcInFunc(w, site.Target, pc) != OutsideFunc)
+	return ok && (!site.Direct || fl.pcInFunc(w, site.Target, pc) != OutsideFunc)
 }

@@ -1,35 +1,12 @@
 package steppers
 
 import (
-	"strings"
+	"slices"
 
-	"github.com/corewalk/corewalk/internal/image"
 	"github.com/corewalk/corewalk/internal/stackflow"
-	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
-
-// named returns where the function that addr is in begins and ends, by its
-// symbol. Of a part that the compiler moved away the function it belongs to is
-// meant; it ends where nobody knows then.
-func (s *AnalysisStepper) named(w *unwind.Walker, lib *libstate.Library, addr arch.Address) (start, end arch.Address, ok bool) {
-	syms := w.SymbolReader()
-	if lib == nil || syms == nil {
-		return 0, 0, false
-	}
-	sym, ok := syms.SymbolAt(lib, addr)
-	if !ok || sym.Addr > addr || sym.Size == 0 {
-		return 0, 0, false
-	}
-	if image.IsColdPart(sym.Name) {
-		name, _, _ := strings.Cut(sym.Name, ".cold")
-		if sym, ok = syms.SymbolByName(lib, name); !ok {
-			return 0, 0, false
-		}
-	}
-	return sym.Addr, sym.Addr + sym.Size, true
-}
 
 // maxStarts bounds the places looked at where a function may begin.
 const maxStarts = 16
@@ -40,11 +17,11 @@ const maxStarts = 16
 func (s *AnalysisStepper) choose(x *flowScratch, lookup arch.Address, in, out *unwind.Frame) unwind.Status {
 	var best, second candidate
 	var bestRow *stackflow.Row
-	var bestStart arch.Address
+	var bestStart functionStart
 	var starts [maxStarts]functionStart
 	w := in.Walker()
 	for _, st := range s.starts(starts[:0], lookup, in) {
-		flow := s.flows.follow(w, s.pointer(in, st.addr), st.end)
+		flow := s.flows.follow(w, st.addr|modeOf(in), st.end)
 		if flow.Func == nil {
 			continue
 		}
@@ -54,7 +31,7 @@ func (s *AnalysisStepper) choose(x *flowScratch, lookup arch.Address, in, out *u
 			if !ok || !c.called {
 				continue
 			}
-			switch s.calls(w, c.ra, st.addr, lookup) {
+			switch s.flows.calls(w, c.ra, st.addr, lookup) {
 			case InFunc:
 				if out.Tracing() {
 					out.Notef("by the code from %#x on, which the call before %#x calls: CFA %#x", st.addr, c.ra, c.cfa)
@@ -62,8 +39,8 @@ func (s *AnalysisStepper) choose(x *flowScratch, lookup arch.Address, in, out *u
 				return s.fill(row, &c, in, out)
 			case PCUnknown:
 				if bestRow == nil {
-					best, bestRow, bestStart = c, row, st.addr
-				} else if c != best && second.ra == 0 && !st.weak {
+					best, bestRow, bestStart = c, row, st
+				} else if c != best && second.ra == 0 && (!st.weak || bestStart.weak) {
 					second = c
 				}
 			}
@@ -76,14 +53,14 @@ func (s *AnalysisStepper) choose(x *flowScratch, lookup arch.Address, in, out *u
 		return unwind.StatusNotMe
 	}
 	if out.Tracing() {
-		out.Notef("by the code from %#x on: CFA %#x", bestStart, best.cfa)
+		out.Notef("by the code from %#x on: CFA %#x", bestStart.addr, best.cfa)
 	}
 	return s.fill(bestRow, &best, in, out)
 }
 
 // calls tells whether the call that returns to ra calls the function at start,
 // or leads to pc otherwise.
-func (s *AnalysisStepper) calls(w *unwind.Walker, ra, start, pc arch.Address) PCState {
+func (fl *flows) calls(w *unwind.Walker, ra, start, pc arch.Address) PCState {
 	site, ok := callBefore(w.ProcessState(), ra)
 	if !ok {
 		return OutsideFunc
@@ -94,7 +71,7 @@ func (s *AnalysisStepper) calls(w *unwind.Walker, ra, start, pc arch.Address) PC
 	if withoutMode(w.ProcessState().Arch(), site.Target) == start {
 		return InFunc
 	}
-	return pcInFunc(w, site.Target, pc)
+	return fl.pcInFunc(w, site.Target, pc)
 }
 
 // A functionStart is a place where a function may begin.
@@ -109,7 +86,7 @@ func (s *AnalysisStepper) starts(list []functionStart, addr arch.Address, in *un
 	w := in.Walker()
 	p := w.ProcessState()
 	im, lib := s.flows.image(p, addr)
-	if start, end, ok := s.named(w, lib, addr); ok {
+	if start, end, ok := named(w, addr); ok {
 		list = append(list, functionStart{addr: start, end: end})
 	} else if start, size, ok := functionAt(w, addr); ok && size == 0 {
 		list = append(list, functionStart{addr: start})
@@ -120,6 +97,45 @@ func (s *AnalysisStepper) starts(list []functionStart, addr arch.Address, in *un
 				list = append(list, functionStart{addr: start + lib.LoadBias, end: end + lib.LoadBias})
 			}
 		}
+		list = called(list, im.CallTargets(p.Arch()), addr, lib.LoadBias)
+	}
+	return padded(list, p, addr)
+}
+
+// called appends the nearest addresses up to addr among the targets of calls,
+// which are the file's. The next one after addr bounds the function.
+func called(list []functionStart, targets []uint64, addr, bias arch.Address) []functionStart {
+	i, _ := slices.BinarySearch(targets, addr-bias+1)
+	end := arch.Address(0)
+	if i < len(targets) && targets[i]+bias-addr < maxFuncCode {
+		end = targets[i] + bias
+	}
+	for n := 0; i > 0 && n < maxCalled && len(list) < maxStarts; n++ {
+		i--
+		if addr-bias-targets[i] > maxFuncCode {
+			break
+		}
+		list = append(list, functionStart{addr: targets[i] + bias, end: end})
+	}
+	return list
+}
+
+// maxCalled bounds the targets of calls that are tried.
+const maxCalled = 4
+
+// maxPadded is how far before an address padding is looked for, in bytes.
+const maxPadded = 4096
+
+// padded appends the addresses before addr where the code looks as if a function
+// began.
+func padded(list []functionStart, p unwind.ProcessState, addr arch.Address) []functionStart {
+	from := max(addr, maxPadded) - maxPadded
+	if m, ok, _ := mappingAt(p, addr); ok {
+		from = max(from, m.Start)
+	}
+	code := readFunc(p, from, addr+1)
+	for _, at := range stackflow.StartsByPadding(p.Arch(), code, from, addr, maxStarts-len(list)) {
+		list = append(list, functionStart{addr: at, weak: true})
 	}
 	return list
 }

@@ -35,6 +35,7 @@ const (
 type StepperWanderer struct {
 	m      *machine
 	helper WandererHelper
+	flows  *flows
 }
 
 // NewStepperWanderer returns the stepper for an architecture, or ErrUnsupported.
@@ -44,7 +45,7 @@ func NewStepperWanderer(a *arch.Arch, helper WandererHelper) (*StepperWanderer, 
 	if err != nil {
 		return nil, err
 	}
-	return &StepperWanderer{m, helper}, nil
+	return &StepperWanderer{m, helper, &flows{}}, nil
 }
 
 // Name implements unwind.FrameStepper.
@@ -56,11 +57,12 @@ func (s *StepperWanderer) Priority() uint32 { return unwind.PriorityWanderer }
 // CallChecker is the default WandererHelper: it reads code and symbols, and
 // believes indirect calls.
 type CallChecker struct {
-	w *unwind.Walker
+	w     *unwind.Walker
+	flows *flows
 }
 
 // NewCallChecker returns the helper for a walker's process.
-func NewCallChecker(w *unwind.Walker) CallChecker { return CallChecker{w} }
+func NewCallChecker(w *unwind.Walker) CallChecker { return CallChecker{w, &flows{}} }
 
 // IsPrevInstrACall implements WandererHelper; addr must be in executable memory.
 func (c CallChecker) IsPrevInstrACall(addr arch.Address) (arch.Address, bool) {
@@ -70,7 +72,9 @@ func (c CallChecker) IsPrevInstrACall(addr arch.Address) (arch.Address, bool) {
 
 // IsPCInFunc implements WandererHelper. Linkage stubs and tail calls count as
 // the function that they lead to.
-func (c CallChecker) IsPCInFunc(entry, pc arch.Address) PCState { return pcInFunc(c.w, entry, pc) }
+func (c CallChecker) IsPCInFunc(entry, pc arch.Address) PCState {
+	return c.flows.pcInFunc(c.w, entry, pc)
+}
 
 // RequireExactMatch implements WandererHelper.
 func (c CallChecker) RequireExactMatch() bool { return false }
@@ -85,7 +89,7 @@ func (s *StepperWanderer) CallerFrame(in, out *unwind.Frame) unwind.Status {
 	}
 	helper := s.helper
 	if helper == nil {
-		helper = CallChecker{in.Walker()}
+		helper = CallChecker{in.Walker(), s.flows}
 	}
 	slot, ra, exact := s.scan(helper, in)
 	if ra == 0 {
@@ -143,7 +147,7 @@ func (s *StepperWanderer) fill(slot, ra arch.Address, in, out *unwind.Frame) {
 	a, word := s.m.arch, uint64(s.m.arch.RegSize)
 	p := in.Walker().ProcessState()
 	fp, fpLoc, hasFP := in.Reg(a.FP)
-	typ, _ := LookupFuncStart{in.Walker()}.at(instruction(in), in.LookupAddr())
+	typ, _ := LookupFuncStart{in.Walker(), s.flows}.at(instruction(in), in.LookupAddr(), modeOf(in))
 	if typ != NoFrame {
 		// A function that saves FP first has it right below its return address.
 		hasFP = false

@@ -1,6 +1,7 @@
 package image
 
 import (
+	"slices"
 	"strings"
 	"sync"
 
@@ -12,11 +13,44 @@ import (
 // maxFlows bounds the functions of an image whose analysis is kept.
 const maxFlows = 1 << 12
 
+// A funcRange is a function's start and its end as far as that is known.
+type funcRange struct{ start, end uint64 }
+
 // A flowCache keeps what was found out about the code of an image.
 type flowCache struct {
 	mu       sync.Mutex
-	funcs    map[uint64]*stackflow.Func // nil for code that cannot be followed
+	funcs    map[funcRange]*stackflow.Func // nil for code that cannot be followed
 	noReturn map[uint64]bool
+
+	callsOnce sync.Once
+	calls     []uint64
+}
+
+// maxCallCode is the most code that is searched for calls, in bytes.
+const maxCallCode = 64 << 20
+
+// CallTargets lists the addresses of the file that direct calls within one
+// segment lead to, by rising order; nil for files with too much code. The code is
+// read when it is first asked for. Do not write to it.
+func (im *Image) CallTargets(a *arch.Arch) []uint64 {
+	c := &im.flows
+	c.callsOnce.Do(func() {
+		left := uint64(maxCallCode)
+		for i := range im.elf.Progs {
+			p := &im.elf.Progs[i]
+			if p.Type != elffile.PT_LOAD || p.Flags&elffile.PF_X == 0 {
+				continue
+			}
+			data := im.elf.SegmentData(p)
+			if uint64(len(data)) > left {
+				return
+			}
+			left -= uint64(len(data))
+			c.calls = append(c.calls, stackflow.CallTargets(a, data, p.Vaddr)...)
+		}
+		slices.Sort(c.calls)
+	})
+	return c.calls
 }
 
 // Flow follows the function that begins at start, a code pointer of the file,
@@ -28,7 +62,7 @@ func (im *Image) Flow(a *arch.Arch, start, end uint64) *stackflow.Func {
 	}
 	c := &im.flows
 	c.mu.Lock()
-	f, ok := c.funcs[start]
+	f, ok := c.funcs[funcRange{start, end}]
 	c.mu.Unlock()
 	if ok {
 		return f
@@ -40,9 +74,9 @@ func (im *Image) Flow(a *arch.Arch, start, end uint64) *stackflow.Func {
 		clear(c.funcs)
 	}
 	if c.funcs == nil {
-		c.funcs = map[uint64]*stackflow.Func{}
+		c.funcs = map[funcRange]*stackflow.Func{}
 	}
-	c.funcs[start] = f
+	c.funcs[funcRange{start, end}] = f
 	return f
 }
 

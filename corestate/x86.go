@@ -14,7 +14,11 @@ func (c *ELFCore) addSegmentBases(t *thread, regs *arch.RegSet) {
 	if !ok {
 		return
 	}
-	for cur := binbuf.New(list, 0, c.big); cur.Len() > 0; {
+	addSegmentBases(binbuf.New(list, 0, c.big), regs)
+}
+
+func addSegmentBases(cur binbuf.Cursor, regs *arch.RegSet) {
+	for cur.Len() > 0 {
 		number, base := cur.U32(), cur.U32()
 		cur.Skip(8)
 		if cur.Error != nil {

@@ -60,6 +60,7 @@ var sideways = map[string][]string{
 	"internal/debuginfod": {"internal/debugfind"},
 	"internal/dwarf/cfi":  {"internal/dwarf/op"},
 	"internal/stackflow":  {"internal/disasm"},
+	"livestate":           {"corestate"}, // what cores and ptrace have alike is decoded once
 }
 
 // forbidden are imports that a room must not have although they go downward.

@@ -1,0 +1,139 @@
+package livestate
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// baseOptions are what every thread is traced with: threads that it makes are
+// attached before they run, and exec is told of.
+const baseOptions = unix.PTRACE_O_TRACECLONE | unix.PTRACE_O_TRACEEXEC
+
+// mayAttach finds out what can be known before anything is touched.
+func mayAttach(pid int) error {
+	if pid <= 0 {
+		return fmt.Errorf("process %d: %w", pid, ErrNoProcess)
+	}
+	if pid == os.Getpid() {
+		return fmt.Errorf("process %d is this program: %w", pid, ErrSelf)
+	}
+	s := readStatus(pid)
+	switch {
+	case !s.ok:
+		return fmt.Errorf("process %d: %w", pid, ErrNoProcess)
+	case s.tgid != pid:
+		return fmt.Errorf("%d is a thread of process %d (%s): attach to that: %w", pid, s.tgid, s.name, ErrNoProcess)
+	case s.kernel:
+		return fmt.Errorf("process %d (%s) is a thread of the kernel, which has no stack to be seen from here: %w", pid, s.name, ErrPermission)
+	case s.tracer != 0:
+		return fmt.Errorf("process %d (%s) is traced by %s already: %w", pid, s.name, describe(s.tracer), ErrTraced)
+	}
+	return nil
+}
+
+// describe names a process for a message.
+func describe(pid int) string {
+	s := readStatus(pid)
+	if !s.ok {
+		return fmt.Sprintf("process %d", pid)
+	}
+	return fmt.Sprintf("process %d (%s)", s.tgid, s.name)
+}
+
+// maxRounds bounds how often the list of threads is read again. Threads that an
+// attached one makes are attached by the kernel, so that few rounds find all.
+const maxRounds = 1000
+
+// seizeAll attaches to every thread: the list of them is read until nothing new is
+// in it.
+func (t *tracer) seizeAll() error {
+	dead := map[int]bool{}
+	for range maxRounds {
+		ids, err := tasks(t.pid)
+		if err != nil {
+			return fmt.Errorf("process %d: %w", t.pid, ErrNoProcess)
+		}
+		fresh := 0
+		for _, tid := range ids {
+			if t.lwps[tid] != nil || dead[tid] {
+				continue
+			}
+			fresh++
+			if err := t.seize(tid); errors.Is(err, ErrExited) {
+				dead[tid] = true
+			} else if err != nil {
+				return err
+			}
+		}
+		t.drain()
+		switch {
+		case len(t.lwps) == 0 && (t.exited.Load() || len(dead) == len(ids)):
+			return fmt.Errorf("process %d has ended, and waits for its parent (%s) to ask how: %w", t.pid, describe(parent(t.pid)), ErrExited)
+		case fresh == 0:
+			return nil
+		}
+	}
+	return fmt.Errorf("process %d makes threads faster than they can be attached to", t.pid)
+}
+
+func parent(pid int) int {
+	b, _ := os.ReadFile(procPath(pid, "stat"))
+	if i := strings.LastIndexByte(string(b), ')'); i >= 0 {
+		var state byte
+		var ppid int
+		fmt.Sscanf(string(b[i+1:]), " %c %d", &state, &ppid)
+		return ppid
+	}
+	return 0
+}
+
+// seize attaches to one thread. ErrExited says that it has ended.
+func (t *tracer) seize(tid int) error {
+	err := seize(tid, baseOptions)
+	if err == nil {
+		t.add(tid)
+		if deadTask(t.pid, int(t.living.Load())) {
+			t.living.Store(int64(tid))
+		}
+		return nil
+	}
+	if err == unix.ESRCH || deadTask(t.pid, tid) {
+		return ErrExited
+	}
+	s := readStatus(tid)
+	switch {
+	case s.tracer == t.tid: // the kernel attached it when an attached thread made it
+		t.add(tid)
+		return nil
+	case s.tracer != 0:
+		return fmt.Errorf("thread %d of process %d is traced by %s already: %w", tid, t.pid, describe(s.tracer), ErrTraced)
+	}
+	return fmt.Errorf("process %d (%s): %w", t.pid, s.name, refused(err, s))
+}
+
+// refused words why the kernel does not let us trace a process: ptrace(2), "Ptrace
+// access mode checking", and the kernel's Documentation/admin-guide/LSM/Yama.rst.
+func refused(err error, s status) error {
+	if err != unix.EPERM && err != unix.EACCES {
+		return fmt.Errorf("%w: %v", ErrPermission, err)
+	}
+	why := "it may have changed its rights, or this program runs in a sandbox that forbids ptrace"
+	scope, _ := os.ReadFile("/proc/sys/kernel/yama/ptrace_scope")
+	switch me := os.Geteuid(); {
+	case me != 0 && (s.uids[0] != me || s.uids[1] != me || s.uids[2] != me):
+		why = fmt.Sprintf("it belongs to user %d (effective user %d), and this is user %d: run as root", s.uids[0], s.uids[1], me)
+	case strings.TrimSpace(string(scope)) == "1":
+		why = "kernel.yama.ptrace_scope is 1, so that only a process's parent may trace it: run as root, or set it to 0"
+	case strings.TrimSpace(string(scope)) == "2":
+		why = "kernel.yama.ptrace_scope is 2, so that only root may trace: run as root"
+	case strings.TrimSpace(string(scope)) == "3":
+		why = "kernel.yama.ptrace_scope is 3: nobody may trace until the next start of the machine"
+	case me != 0:
+		why = "it may have been started setuid or with capabilities, or made itself not dumpable: run as root"
+	}
+	return fmt.Errorf("%w: %s", ErrPermission, why)
+}

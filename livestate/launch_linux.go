@@ -1,0 +1,94 @@
+package livestate
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/corewalk/corewalk/unwind"
+)
+
+// Launch starts a program and attaches to it before its first instruction. It is
+// stopped, as by StopAll: ResumeAll lets it run. argv[0] is the program's name for
+// itself; of a nil argv it is exe, which must be a path. Close lets the program go
+// on without us.
+func Launch(exe string, argv []string, opts ...Option) (*Process, error) {
+	if exe == "" {
+		return nil, fmt.Errorf("launch nothing: %w", unwind.ErrBadParam)
+	}
+	if len(argv) == 0 {
+		argv = []string{exe}
+	}
+	o := newOptions(opts)
+	t := newTracer(0)
+	p := newProcess(0, t, o)
+	t.start()
+	err := t.call(func() error {
+		err := t.launch(exe, argv, &os.ProcAttr{Dir: o.dir, Env: o.env, Files: o.files, Sys: &syscall.SysProcAttr{Ptrace: true}})
+		p.pid = t.pid
+		return err
+	})
+	if err == nil {
+		err = p.learn()
+	}
+	if err != nil {
+		if t.pid != 0 && !p.gone() {
+			_ = p.Kill()
+		}
+		return nil, errors.Join(err, p.Close())
+	}
+	return p, nil
+}
+
+// launch starts the program on the tracing thread. A child can only ask to be
+// traced in the old way, in which a thread cannot be interrupted and stops of job
+// control are not seen. So it is let go with SIGSTOP, which it gets before it
+// executes anything, seized, and woken with SIGCONT, which it does not get.
+func (t *tracer) launch(exe string, argv []string, attr *os.ProcAttr) error {
+	child, err := os.StartProcess(exe, argv, attr)
+	if err != nil {
+		return fmt.Errorf("launch: %w", err)
+	}
+	t.pid = child.Pid
+	t.living.Store(int64(t.pid))
+	_ = child.Release()
+	var ws unix.WaitStatus
+	for {
+		if _, err = unix.Wait4(t.pid, &ws, unix.WALL|noThread, nil); err != unix.EINTR {
+			break
+		}
+	}
+	if err != nil || !ws.Stopped() {
+		t.exited.Store(true)
+		return fmt.Errorf("launch %s: it ended before it began: %w", exe, ErrExited)
+	}
+	t.holdAll = 1
+	t.changed(false)
+	l := t.add(t.pid)
+	if err := detach(t.pid, int(unix.SIGSTOP)); err != nil {
+		return fmt.Errorf("launch %s: %w", exe, err)
+	}
+	if err := seize(t.pid, baseOptions); err != nil {
+		return fmt.Errorf("launch %s: %w", exe, refused(err, readStatus(t.pid)))
+	}
+	none := func(d time.Duration) {}
+	if !t.await(defaultStopTimeout, func() bool { return l.stopped && l.group }, none) {
+		return fmt.Errorf("launch %s: %w", exe, ErrNotStopped)
+	}
+	if err := unix.Kill(t.pid, unix.SIGCONT); err != nil {
+		return fmt.Errorf("launch %s: %w", exe, err)
+	}
+	l.group = false
+	for l.sig != int(unix.SIGCONT) && !t.exited.Load() {
+		t.resume(l)
+		if !t.await(defaultStopTimeout, func() bool { return l.stopped || t.exited.Load() }, none) {
+			return fmt.Errorf("launch %s: %w", exe, ErrNotStopped)
+		}
+	}
+	l.sig = 0
+	return nil
+}

@@ -1,0 +1,65 @@
+//go:build !linux
+
+package livestate
+
+import (
+	"github.com/corewalk/corewalk/corestate"
+	"github.com/corewalk/corewalk/internal/elffile"
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// A Process is a running process that this program traces. There are none on this
+// host.
+type Process struct{ none }
+
+// Attach answers ErrUnsupported.
+func Attach(int, ...Option) (*Process, error) { return nil, ErrUnsupported }
+
+// Launch answers ErrUnsupported.
+func Launch(string, []string, ...Option) (*Process, error) { return nil, ErrUnsupported }
+
+// Adopt answers ErrUnsupported.
+func Adopt(int, func(func()), ...Option) (*Process, error) { return nil, ErrUnsupported }
+
+// none answers for a Process that cannot be.
+type none struct{}
+
+func (none) Close() error                                       { return ErrUnsupported }
+func (none) Arch() *arch.Arch                                   { return nil }
+func (none) ProcessID() int                                     { return 0 }
+func (none) ThreadIDs() ([]unwind.ThreadID, error)              { return nil, ErrUnsupported }
+func (none) DefaultThread() (unwind.ThreadID, error)            { return unwind.NullThread, ErrUnsupported }
+func (none) Registers(unwind.ThreadID) (r arch.RegSet, _ error) { return r, ErrUnsupported }
+func (none) RegisterBlock(unwind.ThreadID) ([]byte, error)      { return nil, ErrUnsupported }
+func (none) FPRegs(unwind.ThreadID) ([]byte, bool)              { return nil, false }
+func (none) XState(unwind.ThreadID) ([]byte, bool)              { return nil, false }
+func (none) ThreadNote(unwind.ThreadID, string, uint32) ([]byte, bool) {
+	return nil, false
+}
+func (none) CodeMask() arch.Address                                        { return 0 }
+func (none) PreStackwalk(unwind.ThreadID) error                            { return ErrUnsupported }
+func (none) PostStackwalk(unwind.ThreadID) error                           { return ErrUnsupported }
+func (none) StopAll() error                                                { return ErrUnsupported }
+func (none) ResumeAll() error                                              { return ErrUnsupported }
+func (none) IsFirstParty() bool                                            { return false }
+func (none) LibraryTracker() libstate.LibraryState                         { return nil }
+func (none) ExecutablePath() string                                        { return "" }
+func (none) Auxv() libstate.Auxv                                           { return nil }
+func (none) ReadMem(arch.Address, []byte) (int, error)                     { return 0, ErrUnsupported }
+func (none) ReadWord(arch.Address) (uint64, error)                         { return 0, ErrUnsupported }
+func (none) Mappings() []libstate.Mapping                                  { return nil }
+func (none) MappingAt(arch.Address) (m libstate.Mapping, _ bool)           { return m, false }
+func (none) ThreadName(unwind.ThreadID) string                             { return "" }
+func (none) Signal() (s corestate.SignalInfo)                              { return s }
+func (none) ThreadSignal(unwind.ThreadID) (s corestate.SignalInfo, _ bool) { return s, false }
+func (none) Exited() (status, signal int, exited bool)                     { return 0, 0, false }
+func (none) Kill() error                                                   { return ErrUnsupported }
+func (none) NotificationFD() (int, error)                                  { return -1, ErrUnsupported }
+func (none) WatchEvents() error                                            { return ErrUnsupported }
+func (none) StopEvents() error                                             { return ErrUnsupported }
+func (none) HandleDebugEvent(bool) ([]Event, error)                        { return nil, ErrUnsupported }
+func (none) BuildLibraries(func(*libstate.Library) *elffile.File) (*libstate.Table, []string) {
+	return nil, nil
+}

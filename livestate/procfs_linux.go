@@ -1,0 +1,192 @@
+package livestate
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/corewalk/corewalk/libstate"
+)
+
+// What proc(5) tells.
+
+func procPath(pid int, name string) string { return "/proc/" + strconv.Itoa(pid) + "/" + name }
+
+// tasks lists the threads of a process.
+func tasks(pid int) ([]int, error) {
+	dir, err := os.Open(procPath(pid, "task"))
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	out := make([]int, 0, len(names))
+	for _, n := range names {
+		if tid, err := strconv.Atoi(n); err == nil {
+			out = append(out, tid)
+		}
+	}
+	slices.Sort(out)
+	if len(out) > 0 {
+		err = nil
+	}
+	return out, err
+}
+
+// taskState is the letter of a thread's state; 0 when it is no more.
+func taskState(pid, tid int) byte {
+	b, err := os.ReadFile(procPath(pid, "task/"+strconv.Itoa(tid)+"/stat"))
+	if err != nil {
+		return 0
+	}
+	// The name before the state may hold anything, also parentheses.
+	if i := bytes.LastIndexByte(b, ')'); i >= 0 && i+2 < len(b) {
+		return b[i+2]
+	}
+	return 0
+}
+
+func deadTask(pid, tid int) bool {
+	s := taskState(pid, tid)
+	return s == 0 || s == 'Z' || s == 'X'
+}
+
+// A status is what /proc/PID/status has that matters here.
+type status struct {
+	ok       bool
+	name     string
+	state    byte
+	tgid     int
+	tracer   int // 0 for none
+	uids     [4]int
+	kernel   bool // a thread of the kernel
+	sigBlk   uint64
+	sigIgn   uint64
+	sigCgt   uint64
+	noMemory bool
+}
+
+func readStatus(pid int) status {
+	b, err := os.ReadFile(procPath(pid, "status"))
+	if err != nil {
+		return status{}
+	}
+	s := status{ok: true, noMemory: true}
+	for line := range strings.Lines(string(b)) {
+		key, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ":")
+		value = strings.TrimSpace(value)
+		switch key {
+		case "Name":
+			s.name = value
+		case "State":
+			if value != "" {
+				s.state = value[0]
+			}
+		case "Tgid":
+			s.tgid, _ = strconv.Atoi(value)
+		case "TracerPid":
+			s.tracer, _ = strconv.Atoi(value)
+		case "Uid":
+			for i, f := range strings.Fields(value) {
+				if i < len(s.uids) {
+					s.uids[i], _ = strconv.Atoi(f)
+				}
+			}
+		case "Kthread":
+			s.kernel = value == "1"
+		case "VmSize":
+			s.noMemory = false
+		case "SigBlk":
+			s.sigBlk, _ = strconv.ParseUint(value, 16, 64)
+		case "SigIgn":
+			s.sigIgn, _ = strconv.ParseUint(value, 16, 64)
+		case "SigCgt":
+			s.sigCgt, _ = strconv.ParseUint(value, 16, 64)
+		}
+	}
+	return s
+}
+
+// readMaps reads the mappings of a process. Those of files have a Path, which ends
+// in " (deleted)" where the file was removed; what the kernel calls the others
+// ("[heap]", "[stack]") is left out, as NT_FILE of a core does.
+func readMaps(pid int) ([]libstate.Mapping, error) {
+	b, err := os.ReadFile(procPath(pid, "maps"))
+	if err != nil {
+		return nil, err
+	}
+	return parseMaps(b), nil
+}
+
+// maxMappings bounds what is read of /proc/PID/maps: far above what
+// vm.max_map_count is ever set to.
+const maxMappings = 1 << 22
+
+func parseMaps(b []byte) []libstate.Mapping {
+	out := make([]libstate.Mapping, 0, bytes.Count(b, []byte{'\n'}))
+	last := ""
+	for len(b) > 0 && len(out) < maxMappings {
+		var line []byte
+		line, b, _ = bytes.Cut(b, []byte{'\n'})
+		m, path, ok := parseMapping(line)
+		if !ok {
+			continue
+		}
+		if string(path) != last {
+			last = unescape(path)
+		}
+		m.Path = last
+		out = append(out, m)
+	}
+	slices.SortStableFunc(out, func(a, b libstate.Mapping) int { return cmp.Compare(a.Start, b.Start) })
+	return out
+}
+
+// parseMapping takes one line apart: start-end perms offset device inode path.
+func parseMapping(line []byte) (m libstate.Mapping, path []byte, ok bool) {
+	field := func() []byte {
+		line = bytes.TrimLeft(line, " ")
+		var f []byte
+		f, line, _ = bytes.Cut(line, []byte{' '})
+		return f
+	}
+	lo, hi, found := bytes.Cut(field(), []byte{'-'})
+	perms, off := field(), field()
+	field() // device
+	inode := field()
+	var err [3]error
+	m.Start, err[0] = strconv.ParseUint(string(lo), 16, 64)
+	m.End, err[1] = strconv.ParseUint(string(hi), 16, 64)
+	m.Offset, err[2] = strconv.ParseUint(string(off), 16, 64)
+	if !found || err[0] != nil || err[1] != nil || err[2] != nil || m.End <= m.Start || len(perms) < 4 {
+		return m, nil, false
+	}
+	for i, p := range []libstate.Perm{libstate.Read, libstate.Write, libstate.Exec} {
+		if perms[i] != '-' {
+			m.Perm |= p
+		}
+	}
+	path = bytes.TrimLeft(line, " ")
+	if len(path) == 0 || path[0] != '/' || string(inode) == "0" {
+		m.Offset = 0 // of anonymous memory it means nothing
+		return m, nil, true
+	}
+	return m, path, true
+}
+
+// unescape undoes what seq_path does to newlines, the only characters that the
+// kernel escapes in maps.
+func unescape(path []byte) string { return strings.ReplaceAll(string(path), `\012`, "\n") }
+
+// comm is the name of a thread.
+func comm(pid, tid int) string {
+	b, err := os.ReadFile(procPath(pid, fmt.Sprintf("task/%d/comm", tid)))
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSuffix(string(b), "\n")
+}

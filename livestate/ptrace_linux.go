@@ -1,0 +1,112 @@
+package livestate
+
+import (
+	"runtime"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// The requests of ptrace(2) that are needed here, most of which package unix has
+// no function for, or one that leaves out an argument. All must be made on the
+// tracing thread.
+
+func ptrace(request, tid int, addr, data uintptr) error {
+	_, _, errno := unix.Syscall6(unix.SYS_PTRACE, uintptr(request), uintptr(tid), addr, data, 0, 0)
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+func seize(tid, options int) error { return ptrace(unix.PTRACE_SEIZE, tid, 0, uintptr(options)) }
+func setOptions(tid, options int) error {
+	return ptrace(unix.PTRACE_SETOPTIONS, tid, 0, uintptr(options))
+}
+func interrupt(tid int) error   { return ptrace(unix.PTRACE_INTERRUPT, tid, 0, 0) }
+func listen(tid int) error      { return ptrace(unix.PTRACE_LISTEN, tid, 0, 0) }
+func cont(tid, sig int) error   { return ptrace(unix.PTRACE_CONT, tid, 0, uintptr(sig)) }
+func detach(tid, sig int) error { return ptrace(unix.PTRACE_DETACH, tid, 0, uintptr(sig)) }
+
+// eventMessage is the number that goes with a PTRACE_EVENT stop.
+func eventMessage(tid int) (int, error) {
+	var msg uintptr
+	err := ptrace(unix.PTRACE_GETEVENTMSG, tid, 0, uintptr(unsafe.Pointer(&msg)))
+	return int(msg), err
+}
+
+// maxRegSet bounds a register block, in bytes: AVX-512's and AMX's state together
+// take 11 kB, SVE's 9 kB.
+const maxRegSet = 64 << 10
+
+// regSet reads the register block of a note's type.
+func regSet(tid int, note uint32, buf []byte) ([]byte, error) {
+	iov := unix.Iovec{Base: &buf[0]}
+	iov.SetLen(len(buf))
+	err := ptrace(unix.PTRACE_GETREGSET, tid, uintptr(note), uintptr(unsafe.Pointer(&iov)))
+	runtime.KeepAlive(buf)
+	if err != nil {
+		return nil, err
+	}
+	return buf[:iov.Len], nil
+}
+
+// setRegSet writes a register block.
+func setRegSet(tid int, note uint32, block []byte) error {
+	iov := unix.Iovec{Base: &block[0]}
+	iov.SetLen(len(block))
+	err := ptrace(unix.PTRACE_SETREGSET, tid, uintptr(note), uintptr(unsafe.Pointer(&iov)))
+	runtime.KeepAlive(block)
+	return err
+}
+
+// sigInfoSize is sizeof(siginfo_t), everywhere.
+const sigInfoSize = 128
+
+// sigInfo reads what goes with the signal that stopped a thread, as this
+// program's siginfo_t.
+func sigInfo(tid int) ([]byte, error) {
+	buf := make([]byte, sigInfoSize)
+	err := ptrace(unix.PTRACE_GETSIGINFO, tid, 0, uintptr(unsafe.Pointer(&buf[0])))
+	return buf, err
+}
+
+// A stop, or an end, that wait4 tells of.
+type waited struct {
+	tid    int
+	status unix.WaitStatus
+}
+
+// event is the PTRACE_EVENT of a stop, 0 for the delivery of a signal.
+func (w waited) event() int { return int(uint32(w.status) >> 16) }
+
+// noThread keeps wait4 to what the calling thread itself traces or started: the
+// children of the rest of this program are none of our business.
+const noThread = unix.WNOTHREAD
+
+// peek answers whose event would be waited for next, without taking it; 0 for
+// nobody's.
+func peek() int {
+	var info struct {
+		signo, errno, code int32
+		_                  [unsafe.Sizeof(uintptr(0)) - 4]byte // to the union's alignment
+		pid                int32
+		_                  [sigInfoSize]byte
+	}
+	_, _, errno := unix.Syscall6(unix.SYS_WAITID, unix.P_ALL, 0, uintptr(unsafe.Pointer(&info)),
+		unix.WEXITED|unix.WSTOPPED|unix.WNOHANG|unix.WNOWAIT|unix.WALL|noThread, 0, 0)
+	if errno != 0 {
+		return 0
+	}
+	return int(info.pid)
+}
+
+// take takes the next event of one thread; false when there is none.
+func take(tid int) (waited, bool) {
+	var ws unix.WaitStatus
+	got, err := unix.Wait4(tid, &ws, unix.WNOHANG|unix.WALL|noThread, nil)
+	if err != nil || got != tid {
+		return waited{}, false
+	}
+	return waited{tid, ws}, true
+}

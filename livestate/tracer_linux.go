@@ -1,0 +1,394 @@
+package livestate
+
+import (
+	"os"
+	"os/signal"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// An lwp is a thread of the target, as the tracer knows it.
+type lwp struct {
+	tid     int
+	stopped bool
+	group   bool // it takes part in a stop of job control, and stays so when resumed
+	asked   bool // it was told to stop, and has not yet
+	sig     int  // the signal whose delivery stopped it: given back when it is resumed
+	holds   int  // who wants it stopped, besides those who want all
+	blocks  map[uint32][]byte
+}
+
+// A tracer traces one process from one thread of this program. Its fields are
+// touched on that thread only, but for the channels and what is atomic.
+type tracer struct {
+	pid  int
+	tid  int // of the tracing thread
+	reqs chan func()
+	done chan struct{} // closed when the tracing has ended
+	chld chan os.Signal
+	// do runs a function on the thread of a caller who traces the process himself;
+	// nil when the tracing is ours.
+	do     func(func())
+	callMu sync.Mutex // with do
+
+	lwps    map[int]*lwp
+	scratch []byte // for register blocks
+	holdAll int
+	stuck   bool // some thread could not be detached from: the tracing thread must end
+	closing bool
+
+	exited atomic.Bool
+	status unix.WaitStatus // of the process, when exited
+	living atomic.Int64    // a thread that lives, for /proc and memory
+
+	// heard is told of every stop and end, before the thread is resumed. It may
+	// change the thread's sig, and answers whether all threads are to stay stopped.
+	heard func(l *lwp, w waited) (hold bool)
+	// changed is called when the process begins to run, and when it runs no more.
+	changed func(running bool)
+}
+
+func newTracer(pid int) *tracer {
+	t := &tracer{pid: pid, reqs: make(chan func()), done: make(chan struct{}), chld: make(chan os.Signal, 1), lwps: map[int]*lwp{}}
+	t.living.Store(int64(pid))
+	t.heard = func(*lwp, waited) bool { return false }
+	t.changed = func(bool) {}
+	return t
+}
+
+// start begins the tracing thread.
+func (t *tracer) start() {
+	ready := make(chan struct{})
+	go t.run(ready)
+	<-ready
+}
+
+// run is the tracing thread.
+func (t *tracer) run(ready chan struct{}) {
+	runtime.LockOSThread()
+	if unix.Gettid() == unix.Getpid() {
+		// The program's first thread cannot end, and inherits the children of others:
+		// keep it while another goroutine finds itself a thread.
+		found := make(chan struct{})
+		go t.run(found)
+		<-found
+		runtime.UnlockOSThread()
+		close(ready)
+		return
+	}
+	t.tid = unix.Gettid()
+	signal.Notify(t.chld, unix.SIGCHLD)
+	close(ready)
+	for !t.closing {
+		select {
+		case f := <-t.reqs:
+			f()
+		case <-t.chld:
+		}
+		t.drain()
+	}
+	signal.Stop(t.chld)
+	close(t.done)
+	if !t.stuck {
+		runtime.UnlockOSThread() // else the thread ends, and the kernel detaches
+	}
+}
+
+// call runs f on the tracing thread.
+func (t *tracer) call(f func() error) error {
+	var err error
+	if t.do != nil {
+		t.callMu.Lock()
+		defer t.callMu.Unlock()
+		if t.closing {
+			return ErrDetached
+		}
+		t.do(func() { err = f() })
+		return err
+	}
+	finished := make(chan struct{})
+	select {
+	case t.reqs <- func() { defer close(finished); err = f() }:
+		<-finished
+		return err
+	case <-t.done:
+		return ErrDetached
+	}
+}
+
+// drain takes all events there are.
+func (t *tracer) drain() {
+	for t.do == nil {
+		tid := peek()
+		if tid == 0 {
+			return
+		}
+		if !t.ours(tid) {
+			// Somebody else's child is first in the row: ask for ours one by one.
+			t.drainEach()
+			return
+		}
+		if w, ok := take(tid); ok {
+			t.handle(w)
+		}
+	}
+}
+
+func (t *tracer) drainEach() {
+	for again := true; again; {
+		again = false
+		for _, l := range t.list() {
+			if w, ok := take(l.tid); ok {
+				t.handle(w)
+				again = true
+			}
+		}
+	}
+}
+
+// ours reports whether a waited-for thread is the target's: it is known, or it was
+// attached by the kernel, being made by one that is.
+func (t *tracer) ours(tid int) bool {
+	return t.lwps[tid] != nil || tid == t.pid || readStatus(tid).tracer == t.tid
+}
+
+// list is the threads by number.
+func (t *tracer) list() []*lwp {
+	out := make([]*lwp, 0, len(t.lwps))
+	for _, l := range t.lwps {
+		out = append(out, l)
+	}
+	slices.SortFunc(out, func(a, b *lwp) int { return a.tid - b.tid })
+	return out
+}
+
+func (t *tracer) add(tid int) *lwp {
+	l := t.lwps[tid]
+	if l == nil {
+		l = &lwp{tid: tid}
+		t.lwps[tid] = l
+	}
+	return l
+}
+
+// handle takes note of an event, and lets the thread go on unless somebody wants it
+// stopped.
+func (t *tracer) handle(w waited) {
+	l := t.lwps[w.tid]
+	if !w.status.Stopped() {
+		t.ended(w)
+		return
+	}
+	if l == nil {
+		l = t.add(w.tid)
+	}
+	l.stopped, l.group, l.sig, l.blocks = true, false, 0, nil
+	switch w.event() {
+	case 0:
+		l.sig = int(w.status.StopSignal())
+	case unix.PTRACE_EVENT_STOP:
+		l.asked = false
+		l.group = w.status.StopSignal() != unix.SIGTRAP
+	case unix.PTRACE_EVENT_CLONE:
+		if tid, err := eventMessage(l.tid); err == nil {
+			t.add(tid)
+		}
+	case unix.PTRACE_EVENT_EXEC:
+		t.execed(l)
+	}
+	if t.heard(l, w) && t.holdAll == 0 {
+		t.holdAll++
+		t.changed(false)
+		t.askAll()
+	}
+	if _, still := t.lwps[w.tid]; still && !t.held(l) {
+		t.resume(l)
+	}
+}
+
+func (t *tracer) held(l *lwp) bool { return t.holdAll > 0 || l.holds > 0 }
+
+// ended takes note that a thread is no more.
+func (t *tracer) ended(w waited) {
+	l := t.lwps[w.tid]
+	if l == nil {
+		l = &lwp{tid: w.tid}
+	}
+	t.forget(w.tid)
+	if w.tid == t.pid {
+		t.status = w.status
+		t.exited.Store(true)
+	}
+	t.heard(l, w)
+}
+
+func (t *tracer) forget(tid int) {
+	delete(t.lwps, tid)
+	if t.living.Load() != int64(tid) {
+		return
+	}
+	for other := range t.lwps {
+		t.living.Store(int64(other))
+		return
+	}
+}
+
+// execed: the process runs another program; of its threads the one that called
+// exec is left, with the number of the process.
+func (t *tracer) execed(l *lwp) {
+	t.lwps = map[int]*lwp{l.tid: l}
+	t.living.Store(int64(l.tid))
+}
+
+// resume lets a stopped thread go on as it would without us.
+func (t *tracer) resume(l *lwp) {
+	var err error
+	if l.group {
+		err = listen(l.tid)
+	} else {
+		err = cont(l.tid, l.sig)
+	}
+	l.stopped, l.sig, l.blocks = false, 0, nil
+	if err != nil && err != unix.ESRCH {
+		l.stopped = true // it cannot be; should it ever, the next resume tries again
+	}
+}
+
+// ask tells a thread to stop.
+func (t *tracer) ask(l *lwp) {
+	if l.stopped || l.asked {
+		return
+	}
+	if err := interrupt(l.tid); err == nil {
+		l.asked = true
+	} else if err == unix.ESRCH && deadTask(t.pid, l.tid) {
+		t.forget(l.tid)
+	}
+}
+
+func (t *tracer) askAll() {
+	for _, l := range t.lwps {
+		t.ask(l)
+	}
+}
+
+// Waiting for threads to stop is done by looking often at first: most stop within
+// microseconds.
+var shortPause = unix.NsecToTimespec(int64(20 * time.Microsecond))
+
+const (
+	shortWait   = 3 * time.Millisecond
+	longPause   = time.Millisecond
+	sleeperWait = 20 * time.Millisecond // how long one in uninterruptible sleep is waited for
+)
+
+// await waits until ready holds, looking at the events that come; false when it
+// does not within the timeout. idle, called now and then, is for looking whether
+// waiting makes sense.
+func (t *tracer) await(timeout time.Duration, ready func() bool, idle func(waited time.Duration)) bool {
+	for start := time.Now(); ; {
+		t.drain()
+		if ready() {
+			return true
+		}
+		d := time.Since(start)
+		if d >= timeout {
+			return false
+		}
+		if d <= shortWait {
+			// Not time.Sleep: what wakes a goroutine up takes longer than this.
+			_ = unix.Nanosleep(&shortPause, nil)
+			continue
+		}
+		idle(d)
+		time.Sleep(longPause)
+	}
+}
+
+// awaitStops waits until the threads that were asked to have stopped, or cannot.
+func (t *tracer) awaitStops(timeout time.Duration, want func(*lwp) bool) {
+	sleeping := map[int]bool{}
+	t.await(timeout, func() bool {
+		for _, l := range t.lwps {
+			if want(l) && !l.stopped && !sleeping[l.tid] {
+				t.ask(l)
+				return false
+			}
+		}
+		return true
+	}, func(waited time.Duration) {
+		for _, l := range t.list() {
+			if !want(l) || l.stopped {
+				continue
+			}
+			switch state := taskState(t.pid, l.tid); {
+			case state == 0 || state == 'Z' || state == 'X':
+				t.forget(l.tid) // the first thread ended before the others: nobody tells of it
+			case state == 'D' && waited > sleeperWait:
+				sleeping[l.tid] = true
+			}
+		}
+	})
+}
+
+// stopAll stops all threads, once more for each call.
+func (t *tracer) stopAll(timeout time.Duration) {
+	if t.holdAll++; t.holdAll == 1 {
+		t.changed(false)
+	}
+	t.askAll()
+	t.awaitStops(timeout, func(*lwp) bool { return true })
+}
+
+// resumeAll undoes one stopAll.
+func (t *tracer) resumeAll() {
+	if t.holdAll == 0 {
+		return
+	}
+	if t.holdAll--; t.holdAll == 0 {
+		t.release()
+	}
+}
+
+// release resumes every thread that nobody holds.
+func (t *tracer) release() {
+	held := false
+	for _, l := range t.list() {
+		if t.held(l) {
+			held = true
+		}
+	}
+	if !held {
+		t.changed(true)
+	}
+	for _, l := range t.list() {
+		if l.stopped && !t.held(l) {
+			t.resume(l)
+		}
+	}
+}
+
+// detachAll leaves the process as it was: what it did it goes on doing.
+func (t *tracer) detachAll(timeout time.Duration) {
+	defer func() { t.closing = true }()
+	if t.do != nil {
+		return
+	}
+	t.stopAll(timeout)
+	for _, l := range t.list() {
+		if !l.stopped {
+			t.stuck = t.stuck || !deadTask(t.pid, l.tid)
+			continue
+		}
+		if err := detach(l.tid, l.sig); err != nil && err != unix.ESRCH {
+			t.stuck = true
+		}
+	}
+	clear(t.lwps)
+	t.changed(true)
+}

@@ -126,9 +126,9 @@ type candidate struct {
 // tryRow computes what row says of the frame; false where it cannot be.
 func (s *AnalysisStepper) tryRow(row *stackflow.Row, in, out *unwind.Frame) (candidate, bool) {
 	p := in.Walker().ProcessState()
-	cfa, ok := s.cfa(&row.CFA, in)
+	cfa, ok := cfaOf(s.m.arch, &row.CFA, in)
 	if !ok {
-		cfa, ok = s.cfa(&row.BySP, in)
+		cfa, ok = cfaOf(s.m.arch, &row.BySP, in)
 	}
 	if !ok {
 		note(out, "the code does not tell the CFA")
@@ -166,22 +166,22 @@ func (m *machine) returnReg() arch.Reg {
 	return m.arch.PC
 }
 
-// cfa computes the frame's CFA.
-func (s *AnalysisStepper) cfa(rule *stackflow.CFARule, in *unwind.Frame) (arch.Address, bool) {
+// cfaOf computes the frame's CFA.
+func cfaOf(a *arch.Arch, rule *stackflow.CFARule, in *unwind.Frame) (arch.Address, bool) {
 	v, _, ok := in.Reg(rule.Reg)
 	if !ok {
 		return 0, false
 	}
-	if rule.Reg == s.m.arch.SP {
-		v += s.m.arch.StackBias
+	if rule.Reg == a.SP {
+		v += a.StackBias
 	}
-	v = s.m.arch.Truncate(v + uint64(rule.Off))
+	v = a.Truncate(v + uint64(rule.Off))
 	if rule.Deref {
-		w, err := s.m.arch.ReadReg(in.Walker().ProcessState(), v)
+		w, err := a.ReadReg(in.Walker().ProcessState(), v)
 		if err != nil {
 			return 0, false
 		}
-		v = s.m.arch.Truncate(w + uint64(rule.Add))
+		v = a.Truncate(w + uint64(rule.Add))
 	}
 	return v, true
 }

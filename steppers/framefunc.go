@@ -136,7 +136,22 @@ func (s *FrameFuncStepper) byFP(typ FrameType, pc arch.Address, in, out *unwind.
 			return unwind.StatusNotMe
 		}
 	}
+	if chain.low {
+		s.raise(&at, in)
+	}
 	return s.accept(at, in, out)
+}
+
+// raise corrects the CFA of a frame that may end above its record, if the
+// function's code tells where.
+func (s *FrameFuncStepper) raise(at *frameAt, in *unwind.Frame) {
+	row, _ := s.flows.certain(nil, in.Walker(), in.LookupAddr(), modeOf(in))
+	if row == nil {
+		return
+	}
+	if cfa, ok := cfaOf(s.m.arch, &row.CFA, in); ok && cfa >= at.cfa && cfa <= stackEnd(in.Walker().ProcessState(), in.SP()) {
+		at.cfa, at.whole = cfa+uint64(row.CallerSP), true
+	}
 }
 
 // mayReturnTo reports whether a frame that is known otherwise may return to ra
@@ -159,6 +174,7 @@ type frameAt struct {
 	ra, fp, cfa arch.Address
 	linked      bool // the return address still is in the link register
 	hasFP       bool // else FP still is the caller's
+	whole       bool // cfa is where the frame ends, although frames may end above it
 }
 
 // returnAddress reads the return address of the frame.
@@ -207,7 +223,7 @@ func (s *FrameFuncStepper) accept(at frameAt, in, out *unwind.Frame) unwind.Stat
 	if hasFP && !s.backChained(&at) {
 		out.SetReg(a.FP, fp, fpLoc)
 	}
-	if s.m.chain == nil || !s.m.chain.low || at.linked {
+	if s.m.chain == nil || !s.m.chain.low || at.linked || at.whole {
 		out.SetCalleeCFA(at.cfa)
 	}
 	out.SetTrust(unwind.TrustFramePointer)

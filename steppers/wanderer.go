@@ -91,6 +91,10 @@ func (s *StepperWanderer) CallerFrame(in, out *unwind.Frame) unwind.Status {
 	if helper == nil {
 		helper = CallChecker{in.Walker(), s.flows}
 	}
+	ra, exact := s.linked(helper, in)
+	if exact {
+		return s.fillLinked(ra, in, out)
+	}
 	slot, ra, exact := s.scan(helper, in)
 	if ra == 0 {
 		if out.Tracing() {
@@ -102,6 +106,41 @@ func (s *StepperWanderer) CallerFrame(in, out *unwind.Frame) unwind.Status {
 		out.Notef("return address %#x found at %#x; calls this function: %v", ra, slot, exact)
 	}
 	s.fill(slot, ra, in, out)
+	return unwind.StatusSuccess
+}
+
+// linked returns the return address that the link register of an interrupted
+// frame holds, if the call before it is one of the frame's function. A function
+// that has called others has the address behind its last call there.
+func (s *StepperWanderer) linked(helper WandererHelper, in *unwind.Frame) (ra arch.Address, exact bool) {
+	if s.m.arch.RA == arch.NoReg || !interrupted(in) {
+		return 0, false
+	}
+	v, _, ok := in.Reg(s.m.arch.RA)
+	ra = codePointer(in.Walker(), v+s.m.arch.ReturnOffset)
+	if !ok || !isCode(in.Walker().ProcessState(), ra-1) {
+		return 0, false
+	}
+	target, ok := helper.IsPrevInstrACall(ra)
+	return ra, ok && helper.IsPCInFunc(target, instruction(in)) == InFunc
+}
+
+// fillLinked makes out the frame to which ra, in the link register, returns. How
+// much stack the function has taken is not known: as much as none is likely
+// enough where nothing else is.
+func (s *StepperWanderer) fillLinked(ra arch.Address, in, out *unwind.Frame) unwind.Status {
+	_, loc, _ := in.Reg(s.m.arch.RA)
+	fp, fpLoc, hasFP := in.Reg(s.m.arch.FP)
+	out.ForgetRegs()
+	out.SetPC(ra, loc)
+	out.SetSP(in.SP())
+	if hasFP {
+		out.SetReg(s.m.arch.FP, fp, fpLoc)
+	}
+	out.SetTrust(unwind.TrustScan)
+	if out.Tracing() {
+		out.Notef("return address %#x in %s calls this function", ra, s.m.arch.RegName(s.m.arch.RA))
+	}
 	return unwind.StatusSuccess
 }
 

@@ -74,6 +74,14 @@ type Inst struct {
 	// Conditional: the instruction takes effect only under a condition (A32's
 	// condition codes, Thumb's IT blocks; not the jumps that are CondJump).
 	Conditional bool
+	// Predicates is how many of the instructions that follow are Conditional, though
+	// their own code does not say so (T32's IT). One that is, and is a Jump, is what
+	// elsewhere is a CondJump.
+	Predicates uint8
+	// Switches: Target is code of the architecture's other instruction set.
+	Switches bool
+	// Wide: an instruction of four bytes of a set that has shorter ones too.
+	Wide bool
 	// Delayed: the next instruction runs before this one takes effect.
 	Delayed bool
 	Lock    bool // has a lock prefix

@@ -26,7 +26,7 @@ func (in *inspection) crash(r *report.Report) {
 	}
 	if in.top != nil {
 		ci.Regs = in.top.Registers()
-		if err := in.decode(&inst, in.top.RA()); err == nil {
+		if err := in.decode(&inst, in.top); err == nil {
 			ci.Inst = &inst
 		}
 	}
@@ -49,14 +49,14 @@ func (in *inspection) word(addr unwind.Address) (uint64, bool) {
 	return v, err == nil
 }
 
-// decode reads and decodes the instruction at pc.
-func (in *inspection) decode(inst *disasm.Inst, pc unwind.Address) error {
+// decode reads and decodes the instruction at which a frame is.
+func (in *inspection) decode(inst *disasm.Inst, f *unwind.Frame) error {
 	var code [disasm.MaxLen]byte
-	n, err := in.Proc.ReadMem(pc, code[:])
+	n, err := in.Proc.ReadMem(f.RA(), code[:])
 	if n == 0 {
 		return err
 	}
-	*inst, err = disasm.Decode(in.arch, code[:n], pc)
+	*inst, err = disasm.Decode(in.arch, code[:n], f.CodePointer())
 	return err
 }
 

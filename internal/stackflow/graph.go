@@ -98,6 +98,7 @@ func (g *graph) explore() {
 // run decodes instructions one after the other from addr on, until control does
 // not go on to the next one or that is known.
 func (g *graph) run(addr uint64) {
+	predicated := uint8(0)
 	for leader := true; ; {
 		if i, ok := g.find(addr); ok {
 			g.ops[i].leader = true
@@ -112,6 +113,7 @@ func (g *graph) run(addr uint64) {
 			*o = op{addr: addr, len: 1, flow: flowStop, leader: leader}
 			return
 		}
+		predicated = predicate(&g.in, predicated)
 		g.m.lower(o, &g.in, addr)
 		o.leader, o.num = leader, int32(len(g.ops))
 		if o.slot {
@@ -125,6 +127,22 @@ func (g *graph) run(addr uint64) {
 		leader = o.flow != flowNext
 		addr = o.next()
 	}
+}
+
+// predicate notes that in is conditional where it is one of n that an instruction
+// before it said are, and answers how many that are now.
+func predicate(in *disasm.Inst, n uint8) uint8 {
+	switch {
+	case in.Predicates > 0:
+		return in.Predicates
+	case n == 0:
+		return 0
+	case in.Kind == disasm.Jump:
+		in.Kind = disasm.CondJump
+	default:
+		in.Conditional = true
+	}
+	return n - 1
 }
 
 // add appends an op for the instruction at addr; nil when there are too many.

@@ -101,7 +101,7 @@ func (m *machine) lowerFlow(o *op, in *disasm.Inst) {
 			o.address(mem)
 		}
 	case disasm.Ret, disasm.RetFar:
-		o.flow = flowRet
+		o.flow, o.mask = flowRet, 0 // where it does not return it changes nothing
 	case disasm.Trap, disasm.Halt:
 		o.flow = flowStop
 	}

@@ -1,0 +1,35 @@
+package disasm
+
+import (
+	"strings"
+
+	"golang.org/x/arch/arm/armasm"
+)
+
+// armText writes the instruction as GNU tools do. A32's words are armasm's, T32's
+// are thumbText's; targets and their symbols are ours.
+func armText(i *Inst, opts TextOptions) string {
+	if i.Len == 2 || i.Wide {
+		return thumbText(i, opts)
+	}
+	x, err := armasm.Decode(i.Bytes(), armasm.ModeARM)
+	if err != nil {
+		return i.rawText()
+	}
+	text := strings.ToLower(armasm.GNUSyntax(x))
+	at := i.Target
+	switch {
+	case at != 0:
+	case i.nmem > 0 && i.mems[0].RIPRelative:
+		at = uint64(i.mems[0].Disp)
+	default:
+		return text
+	}
+	if cut := strings.IndexAny(text, " "); i.Target != 0 && cut >= 0 {
+		return text[:cut+1] + opts.address(at)
+	}
+	if cut := strings.Index(text, ", "); cut >= 0 {
+		return text[:cut+2] + opts.address(at)
+	}
+	return text
+}

@@ -26,7 +26,7 @@ type JITEntry struct {
 const (
 	maxJITEntries = 1 << 16
 	maxJITHeaders = 64 << 20 // bytes of section headers read in all
-	maxJITRanges  = 1 << 16
+	maxJITRanges  = 1 << 15
 )
 
 // ErrJIT: the list of generated code is damaged.
@@ -104,9 +104,11 @@ type jitBuilder struct {
 	arch    *arch.Arch
 	mapping func(arch.Address) (Mapping, bool)
 	libs    []*Library
-	taken   []Mapping // ascending
+	taken   []jitSpan // ascending; small, since hostile input may insert at the front
 	left    uint64    // bytes of headers that may still be read
 }
+
+type jitSpan struct{ start, end arch.Address }
 
 func (b *jitBuilder) add(e JITEntry) {
 	l := &Library{Kind: JIT, HeaderAddr: e.Addr, ImageSize: e.Size}
@@ -171,15 +173,15 @@ func (b *jitBuilder) claim(s elffile.Section) []Mapping {
 		return nil
 	}
 	m.Start, m.End, m.Offset, m.Path = s.Addr, min(m.End, s.Addr+s.Size), 0, ""
-	i, _ := slices.BinarySearchFunc(b.taken, m.Start, func(t Mapping, start arch.Address) int {
-		if t.End <= start {
+	i, _ := slices.BinarySearchFunc(b.taken, m.Start, func(t jitSpan, start arch.Address) int {
+		if t.end <= start {
 			return -1
 		}
 		return 1
 	})
-	if i < len(b.taken) && b.taken[i].Start < m.End {
+	if i < len(b.taken) && b.taken[i].start < m.End {
 		return nil
 	}
-	b.taken = slices.Insert(b.taken, i, m)
+	b.taken = slices.Insert(b.taken, i, jitSpan{m.Start, m.End})
 	return []Mapping{m}
 }

@@ -233,6 +233,22 @@ func TestLateLibraries(t *testing.T) {
 	}
 }
 
+// TestJITMany: a list as long as is read, in the order that costs most.
+func TestJITMany(t *testing.T) {
+	const n = maxJITRanges + 100
+	m := &jitMem{arch.AMD64, make([]byte, 0x400+0x200*n)}
+	var entries []JITEntry
+	for i := range n {
+		entries = append(entries, m.file(0x10400+0x200*uint64(i), 1, [2]uint64{0x500000 + 0x10*uint64(n-i), 0x10}))
+	}
+	mapping := func(addr arch.Address) (Mapping, bool) {
+		return Mapping{Start: 0x500000, End: 1 << 40, Perm: Exec}, true
+	}
+	if libs := JITLibraries(m, arch.AMD64, entries, mapping); len(libs) != maxJITRanges {
+		t.Errorf("%d libraries", len(libs))
+	}
+}
+
 // FuzzJIT reads a list and its files from any memory.
 func FuzzJIT(f *testing.F) {
 	m := newJITMem(arch.AMD64)

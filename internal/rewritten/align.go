@@ -71,7 +71,7 @@ func (al *aligner) align(seg []*disasm.Inst, from uint64) []match {
 			}
 		}
 		al.close(next)
-		if len(next) == 0 {
+		if len(next) == 0 || !al.c.spend(len(next)) {
 			return nil
 		}
 		forward[i+1] = next

@@ -20,6 +20,7 @@ package rewritten
 import (
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/corewalk/corewalk/internal/elffile"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -58,7 +59,16 @@ type Code struct {
 
 	mu   sync.Mutex
 	runs map[uint64]*run // by start
+
+	work atomic.Int64 // done so far; see spend
 }
+
+// maxWork bounds the symbols, traps, bytes and states looked at for one module: a
+// hostile file may have many runs, each of which asks for all of them.
+const maxWork = 1 << 26
+
+// spend reports whether n more may be looked at.
+func (c *Code) spend(n int) bool { return c.work.Add(int64(n)) <= maxWork }
 
 // A Place is what relocated code stands for. Addresses are the file's.
 type Place struct {

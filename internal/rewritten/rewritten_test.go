@@ -226,6 +226,16 @@ func TestAmbiguous(t *testing.T) {
 	}
 }
 
+// TestWorkIsBounded: once much has been looked at, nothing is claimed any more.
+func TestWorkIsBounded(t *testing.T) {
+	c, f := open(t, binaryOf(t))
+	c.spend(maxWork)
+	s, _ := f.SymByName("tiny" + suffix)
+	if p, ok := c.Original(s.Value); ok {
+		t.Errorf("%+v", p)
+	}
+}
+
 // TestEffect: what instrumentation has done to the stack, instruction by
 // instruction, from its first to its last: at the end nothing remains of it.
 func TestEffect(t *testing.T) {

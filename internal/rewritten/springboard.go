@@ -67,7 +67,7 @@ func (c *Code) anchors(start, end, lo, hi uint64) []anchor {
 	var out []anchor
 	board := springboardOf(c.src.Arch)
 	code := c.code(start, end)
-	if board == nil || code == nil {
+	if board == nil || code == nil || !c.spend(len(code)+len(c.trapMap())) {
 		return nil
 	}
 	for i := 0; i+board.size <= len(code); i++ {
@@ -87,13 +87,13 @@ func (c *Code) anchors(start, end, lo, hi uint64) []anchor {
 	return slices.CompactFunc(out, func(a, b anchor) bool { return a.target == b.target })
 }
 
-// maxFunctions bounds the symbols whose code is looked at for a springboard.
-const maxFunctions = 1 << 20
-
 // original finds the function that the run [lo, hi) is a copy of, X being what the
 // run's symbol calls it: by a trap that leads there, by name, or (X is spelled for
 // people, the symbol of C++ is not) by the springboard at its entry.
 func (c *Code) original(x string, lo, hi uint64) (start, end uint64, ok bool) {
+	if !c.spend(len(c.trapMap())) {
+		return 0, 0, false
+	}
 	for _, t := range c.trapMap() {
 		if t.Target >= lo && t.Target < hi {
 			if s, ok := c.src.SymbolAt(t.Source); ok && c.isOriginal(&s) {
@@ -106,7 +106,7 @@ func (c *Code) original(x string, lo, hi uint64) (start, end uint64, ok bool) {
 	}
 	for _, open := range []func() (*elffile.SymTab, error){c.src.File.SymTab, c.src.File.DynSym} {
 		tab, err := open()
-		if err != nil || tab.Len() > maxFunctions {
+		if err != nil || !c.spend(tab.Len()) {
 			continue
 		}
 		for s := range tab.All() {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/corewalk/corewalk/internal/disasm"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -127,7 +128,32 @@ func (s *BottomOfStackStepper) entry(mem unwind.ProcessState, syms unwind.Symbol
 			}
 		}
 	}
+	if lib.Kind == libstate.Executable {
+		size = entryLen(mem, start, size)
+	}
 	return unwind.AddrRange{Start: start, End: start + size}, true
+}
+
+// entryLen is how much of the size bytes at start is the code of a program's entry
+// point, which control leaves by a jump, or which exits after its call.
+func entryLen(p unwind.ProcessState, start arch.Address, size uint64) uint64 {
+	code := readFunc(p, start, start+size)
+	called := false
+	for off := uint64(0); off < uint64(len(code)); {
+		in, err := disasm.Decode(p.Arch(), code[off:], start+off)
+		if err != nil {
+			break
+		}
+		off += uint64(in.Len)
+		switch {
+		case in.Kind.IsCall():
+			called = true
+		case in.Kind == disasm.CondJump || in.Conditional:
+		case in.Kind.EndsBlock() && !in.Delayed, in.Kind == disasm.Syscall && called:
+			return off
+		}
+	}
+	return size
 }
 
 // throughDescriptor is the code that a function pointer leads to. In the 64-bit

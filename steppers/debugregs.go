@@ -79,7 +79,8 @@ func (s *DebugStepper) recover(x *cfiScratch, row *cfi.Row, n, cfa uint64, in *u
 	}
 	switch val.Kind {
 	case cfi.ValueMemory:
-		v, err := s.arch.ReadReg(mem, val.Addr)
+		r, _ := s.arch.FromDWARF(n)
+		v, err := s.arch.ReadSaved(mem, r, val.Addr)
 		return v, unwind.AtAddress(val.Addr), err == nil, err
 	case cfi.ValueKnown:
 		return val.Bits, unwind.Location{}, true, nil

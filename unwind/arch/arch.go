@@ -90,6 +90,7 @@ type tables struct {
 	others  []dwarfReg  // further numbers of registers
 	gregs   []gregField // layout of the general register block of Linux
 	fpregs  []gregField // of the registers of ours in its floating-point block
+	wide    RegMask     // those
 }
 
 // A dwarfReg is a DWARF register number that stands for reg too.
@@ -201,5 +202,8 @@ func (t *tables) indexDWARF() {
 	}
 	for _, o := range t.others {
 		t.dwarf[o.num] = o.reg
+	}
+	for _, f := range t.fpregs {
+		t.wide |= Mask(f.reg)
 	}
 }

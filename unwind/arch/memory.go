@@ -82,3 +82,12 @@ func (a *Arch) ReadReg(mem Memory, addr Address) (uint64, error) {
 	}
 	return a.ReadUint(mem, addr, a.RegSize)
 }
+
+// ReadSaved reads r from its place on the stack at addr: RegSize bytes, and 8 of a
+// floating-point register, on 32-bit architectures too.
+func (a *Arch) ReadSaved(mem Memory, r Reg, addr Address) (uint64, error) {
+	if a.RegSize < 8 && a.tables().wide.Has(r) {
+		return a.ReadUint(mem, addr, 8)
+	}
+	return a.ReadReg(mem, addr)
+}

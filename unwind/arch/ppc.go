@@ -43,9 +43,12 @@ var ppcOthers = []dwarfReg{{67, PPCNIP}, {68, PPCCCR}, {70, PPCCCR}, {99, PPCNIP
 // arch/powerpc/include/uapi/asm/ptrace.h.
 func ppc(name string, word int, order binary.ByteOrder) *Arch {
 	block := append(regs(PPCR0, PPCFP), PPCNIP, PPCMSR, PPCOrig, PPCCTR, PPCLR, PPCXER, PPCCCR)
+	saved := span(PPCR14, PPCFP) | Mask(PPCR13) | span(PPCF14, PPCF31)
 	redZone := 0
 	if word == 8 {
 		redZone = 288
+	} else {
+		saved |= Mask(PPCTOC) // a table of contents differs from library to library
 	}
 	return &Arch{
 		Name:      name,
@@ -54,7 +57,7 @@ func ppc(name string, word int, order binary.ByteOrder) *Arch {
 		RegSize:   word,
 		ByteOrder: order,
 		PC:        PPCNIP, SP: PPCSP, FP: PPCFP, RA: PPCLR, Mode: NoReg,
-		CalleeSaved: span(PPCR14, PPCFP) | Mask(PPCTOC, PPCR13) | span(PPCF14, PPCF31),
+		CalleeSaved: saved,
 		RedZone:     redZone,
 		PCAlign:     4,
 		gregSize:    48 * word,

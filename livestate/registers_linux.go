@@ -148,9 +148,14 @@ func (p *Process) CodeMask() arch.Address {
 	if p.Arch() != arch.ARM64 {
 		return 0
 	}
-	b, ok := p.ThreadNote(unwind.NullThread, "LINUX", ntARMPAC)
-	if !ok || len(b) < 16 {
+	b, _ := p.ThreadNote(unwind.NullThread, "LINUX", ntARMPAC)
+	return codeMask(p.Arch(), b)
+}
+
+// codeMask is the second mask of NT_ARM_PAC_MASK: the first is for data.
+func codeMask(a *arch.Arch, note []byte) arch.Address {
+	if len(note) < 16 {
 		return 0
 	}
-	return p.Arch().ByteOrder.Uint64(b[8:])
+	return a.ByteOrder.Uint64(note[8:])
 }

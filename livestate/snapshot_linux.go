@@ -1,0 +1,445 @@
+package livestate
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/corewalk/corewalk/corestate"
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// Bounds on the stacks that a Snapshot copies, in bytes.
+const (
+	// sureStack is copied of every thread.
+	sureStack = 128 << 10
+	// maxStack is the most of one thread: what is between its stack pointer and the
+	// end of the mapping. More than that is the heap of a program that has its stacks
+	// there.
+	maxStack = 16 << 20
+	// maxCopied is the most of all threads.
+	maxCopied = 64 << 20
+	// belowStack is copied below the stack pointer: red zones, and pages whose first
+	// part only is used.
+	belowStack = 256
+)
+
+// A Snapshot is a process at one moment: the registers of all threads, the mappings
+// and the stacks as they were when all threads stood still. It is an
+// unwind.ProcessState of its own, and may be walked while the process runs on, and
+// after it has ended.
+//
+// What was not copied, and what does not change, is read of the process when it is
+// wanted, a page at a time, and kept. Late counts the pages of it that may have
+// been written in between.
+//
+// All methods may be called by several goroutines.
+type Snapshot struct {
+	p       *Process
+	arch    *arch.Arch
+	maps    *mapList
+	threads []snapThread // by number, but the default one first
+	byID    map[unwind.ThreadID]*snapThread
+	runs    []run // ascending, disjoint
+	last    atomic.Uint32
+	signal  corestate.SignalInfo
+	pause   time.Duration
+
+	mu    sync.RWMutex
+	pages map[arch.Address]*[pageSize]byte
+	late  int
+}
+
+var _ unwind.ProcessState = (*Snapshot)(nil)
+
+type snapThread struct {
+	id     unwind.ThreadID
+	blocks map[uint32][]byte
+	sp     arch.Address
+	err    error // why its registers are not known
+}
+
+// A run is memory that was copied.
+type run struct {
+	start arch.Address
+	data  []byte
+}
+
+// Snapshot stops all threads, copies their registers and stacks, and lets them go
+// on, unless StopAll keeps them stopped.
+func (p *Process) Snapshot() (*Snapshot, error) {
+	s := &Snapshot{p: p, byID: map[unwind.ThreadID]*snapThread{}}
+	err := p.call(func() error {
+		begin := time.Now()
+		p.t.stopAll(p.opts.stopTimeout)
+		defer func() {
+			p.t.resumeAll()
+			s.pause = time.Since(begin)
+		}()
+		return s.copy()
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// copy is called on the tracing thread with all threads stopped.
+func (s *Snapshot) copy() error {
+	p := s.p
+	if s.maps = p.maps(); s.maps == nil {
+		return fmt.Errorf("process %d: %w", p.pid, ErrExited)
+	}
+	s.arch, s.signal = p.Arch(), p.Signal()
+	for _, l := range p.t.list() {
+		s.threads = append(s.threads, s.copyThread(l))
+	}
+	if len(s.threads) == 0 {
+		return fmt.Errorf("process %d: %w", p.pid, ErrExited)
+	}
+	first := unwind.ThreadID(p.pid)
+	if f := p.fatal.Load(); f != nil {
+		first = f.tid
+	}
+	slices.SortStableFunc(s.threads, func(a, b snapThread) int {
+		if (a.id == first) != (b.id == first) {
+			if a.id == first {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(a.id, b.id)
+	})
+	for i := range s.threads {
+		s.byID[s.threads[i].id] = &s.threads[i]
+	}
+	s.copyStacks()
+	return nil
+}
+
+func (s *Snapshot) copyThread(l *lwp) snapThread {
+	th := snapThread{id: unwind.ThreadID(l.tid), blocks: map[uint32][]byte{}}
+	if !l.stopped {
+		th.err = fmt.Errorf("thread %d of process %d, in state %c: %w", l.tid, s.p.pid, taskState(s.p.pid, l.tid), ErrNotStopped)
+		return th
+	}
+	notes := []uint32{ntPRStatus, fpNote(s.arch)}
+	switch s.arch {
+	case arch.AMD64, arch.X32:
+		notes = append(notes, ntX86XState)
+	case arch.X86:
+		notes = append(notes, ntX86XState, nt386TLS)
+	case arch.ARM64:
+		notes = append(notes, ntARMPAC)
+	}
+	for _, n := range notes {
+		b, err := s.p.t.block(l, n)
+		if err != nil && n == ntPRStatus {
+			th.err = err
+			return th
+		}
+		th.blocks[n] = b
+	}
+	if regs, err := s.arch.DecodeGRegSet(th.blocks[ntPRStatus]); err == nil {
+		th.sp, _ = regs.Get(s.arch.SP)
+	}
+	return th
+}
+
+// copyStacks copies of every thread what a walk is sure to read, and then, as far
+// as there is room, the rest of the stacks.
+func (s *Snapshot) copyStacks() {
+	for _, limit := range []uint64{sureStack, maxStack} {
+		type span struct{ start, end arch.Address }
+		var spans []span
+		for i := range s.threads {
+			th := &s.threads[i]
+			m, ok := s.maps.at(th.sp)
+			if th.err != nil || !ok || m.Perm&libstate.Read == 0 {
+				continue
+			}
+			sp := th.sp + s.arch.StackBias
+			start := max(m.Start, (max(sp, belowStack)-belowStack)&^(pageSize-1))
+			end := m.End
+			if s.arch.StackGrowsUp {
+				start, end = m.Start, min(m.End, (sp+2*pageSize)&^(pageSize-1))
+			}
+			if end-start > limit {
+				if limit == maxStack {
+					continue
+				}
+				end = start + limit
+			}
+			spans = append(spans, span{start, end})
+		}
+		slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.start, b.start) })
+		var merged []span
+		total := uint64(0)
+		for _, sp := range spans {
+			if n := len(merged); n > 0 && sp.start <= merged[n-1].end {
+				total += max(sp.end, merged[n-1].end) - merged[n-1].end
+				merged[n-1].end = max(merged[n-1].end, sp.end)
+				continue
+			}
+			total += sp.end - sp.start
+			merged = append(merged, sp)
+		}
+		if total > maxCopied {
+			continue
+		}
+		for _, sp := range merged {
+			s.add(sp.start, sp.end)
+		}
+	}
+	slices.SortFunc(s.runs, func(a, b run) int { return cmp.Compare(a.start, b.start) })
+}
+
+// add copies what of [start, end) was not copied before. Spans come ascending in
+// each pass, and those of the second pass contain or miss those of the first.
+func (s *Snapshot) add(start, end arch.Address) {
+	have := slices.Clone(s.runs)
+	slices.SortFunc(have, func(a, b run) int { return cmp.Compare(a.start, b.start) })
+	for _, r := range have {
+		rEnd := r.start + uint64(len(r.data))
+		if rEnd <= start || r.start >= end {
+			continue
+		}
+		if r.start > start {
+			s.read(start, r.start)
+		}
+		start = max(start, rEnd)
+	}
+	if start < end {
+		s.read(start, end)
+	}
+}
+
+func (s *Snapshot) read(start, end arch.Address) {
+	buf := make([]byte, end-start)
+	if n, _ := s.p.mem.direct(start, buf); n > 0 {
+		s.runs = append(s.runs, run{start, buf[:n]})
+	}
+}
+
+// Pause is how long the process stood still for the snapshot.
+func (s *Snapshot) Pause() time.Duration { return s.pause }
+
+// Late is how many pages were read of the process since, which it may have written
+// meanwhile.
+func (s *Snapshot) Late() int {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.late
+}
+
+// Process is the process that this is a snapshot of.
+func (s *Snapshot) Process() *Process { return s.p }
+
+// find returns what was copied from addr on.
+func (s *Snapshot) find(addr arch.Address) []byte {
+	if i := int(s.last.Load()); i < len(s.runs) {
+		if r := &s.runs[i]; addr >= r.start && addr-r.start < uint64(len(r.data)) {
+			return r.data[addr-r.start:]
+		}
+	}
+	i, _ := slices.BinarySearchFunc(s.runs, addr, func(r run, a arch.Address) int {
+		if r.start <= a {
+			return -1
+		}
+		return 1
+	})
+	if i == 0 {
+		return nil
+	}
+	if r := &s.runs[i-1]; addr-r.start < uint64(len(r.data)) {
+		s.last.Store(uint32(i - 1))
+		return r.data[addr-r.start:]
+	}
+	return nil
+}
+
+// ReadMem reads what was copied, and else what the process has now.
+func (s *Snapshot) ReadMem(addr arch.Address, buf []byte) (int, error) {
+	for n := 0; n < len(buf); {
+		a := addr + uint64(n)
+		if a < addr {
+			return n, &arch.MemError{Addr: a, Err: arch.ErrUnmapped}
+		}
+		b := s.find(a)
+		if b == nil {
+			page, err := s.page(a)
+			if err != nil {
+				return n, err
+			}
+			b = page[a&(pageSize-1):]
+		}
+		n += copy(buf[n:], b)
+	}
+	return len(buf), nil
+}
+
+// ReadWord reads one pointer-sized integer.
+func (s *Snapshot) ReadWord(addr arch.Address) (uint64, error) {
+	size := s.arch.WordSize
+	if b := s.find(addr); len(b) >= size {
+		return decodeWord(b, size, s.arch.ByteOrder), nil
+	}
+	buf := make([]byte, 8)
+	if _, err := s.ReadMem(addr, buf[:size]); err != nil {
+		return 0, err
+	}
+	return decodeWord(buf, size, s.arch.ByteOrder), nil
+}
+
+// page is the page around addr, as the process has it when it is first wanted.
+func (s *Snapshot) page(addr arch.Address) (*[pageSize]byte, error) {
+	base := addr &^ (pageSize - 1)
+	s.mu.RLock()
+	page := s.pages[base]
+	s.mu.RUnlock()
+	if page != nil {
+		return page, nil
+	}
+	m, mapped := s.maps.at(addr)
+	if !mapped {
+		return nil, &arch.MemError{Addr: addr, Err: arch.ErrUnmapped}
+	}
+	page = new([pageSize]byte)
+	if _, err := s.p.mem.direct(base, page[:]); err != nil {
+		return nil, &arch.MemError{Addr: addr, Err: arch.ErrUnreadable}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if known := s.pages[base]; known != nil {
+		return known, nil
+	}
+	if s.pages == nil {
+		s.pages = make(map[arch.Address]*[pageSize]byte)
+	}
+	if len(s.pages) < maxCached {
+		s.pages[base] = page
+	}
+	if m.Perm&libstate.Write != 0 {
+		s.late++
+	}
+	return page, nil
+}
+
+// Arch is the architecture of the program.
+func (s *Snapshot) Arch() *arch.Arch { return s.arch }
+
+// ProcessID is the process's id.
+func (s *Snapshot) ProcessID() int { return s.p.pid }
+
+// ThreadIDs lists the threads there were.
+func (s *Snapshot) ThreadIDs() ([]unwind.ThreadID, error) {
+	ids := make([]unwind.ThreadID, len(s.threads))
+	for i := range s.threads {
+		ids[i] = s.threads[i].id
+	}
+	return ids, nil
+}
+
+// DefaultThread is that of the Process.
+func (s *Snapshot) DefaultThread() (unwind.ThreadID, error) { return s.threads[0].id, nil }
+
+func (s *Snapshot) thread(tid unwind.ThreadID) (*snapThread, error) {
+	if tid == unwind.NullThread {
+		return &s.threads[0], nil
+	}
+	if th := s.byID[tid]; th != nil {
+		return th, nil
+	}
+	return nil, fmt.Errorf("thread %d of process %d: %w", tid, s.p.pid, unwind.ErrNoThread)
+}
+
+// RegisterBlock is Process.RegisterBlock.
+func (s *Snapshot) RegisterBlock(tid unwind.ThreadID) ([]byte, error) {
+	th, err := s.thread(tid)
+	if err == nil {
+		err = th.err
+	}
+	if err != nil {
+		return nil, err
+	}
+	return th.blocks[ntPRStatus], nil
+}
+
+// Registers decodes a thread's registers.
+func (s *Snapshot) Registers(tid unwind.ThreadID) (arch.RegSet, error) {
+	b, err := s.RegisterBlock(tid)
+	if err != nil {
+		return arch.RegSet{}, err
+	}
+	th, _ := s.thread(tid)
+	return decodeRegisters(s.arch, b, func(note uint32) []byte { return th.blocks[note] })
+}
+
+// FPRegs is Process.FPRegs.
+func (s *Snapshot) FPRegs(tid unwind.ThreadID) ([]byte, bool) {
+	return s.note(tid, fpNote(s.arch))
+}
+
+// XState is Process.XState.
+func (s *Snapshot) XState(tid unwind.ThreadID) ([]byte, bool) { return s.note(tid, ntX86XState) }
+
+// ThreadNote is Process.ThreadNote, of the blocks that were copied: the
+// floating-point registers, the extended state, the segments of i386.
+func (s *Snapshot) ThreadNote(tid unwind.ThreadID, owner string, typ uint32) ([]byte, bool) {
+	if owner != "LINUX" && owner != "CORE" || typ == ntPRStatus {
+		return nil, false
+	}
+	return s.note(tid, typ)
+}
+
+func (s *Snapshot) note(tid unwind.ThreadID, typ uint32) ([]byte, bool) {
+	th, err := s.thread(tid)
+	if err != nil {
+		return nil, false
+	}
+	b := th.blocks[typ]
+	return b, b != nil
+}
+
+// CodeMask is Process.CodeMask.
+func (s *Snapshot) CodeMask() arch.Address {
+	if b, ok := s.note(unwind.NullThread, ntARMPAC); ok {
+		return codeMask(s.arch, b)
+	}
+	return 0
+}
+
+// PreStackwalk does nothing: a snapshot does not change.
+func (s *Snapshot) PreStackwalk(unwind.ThreadID) error { return nil }
+
+// PostStackwalk does nothing.
+func (s *Snapshot) PostStackwalk(unwind.ThreadID) error { return nil }
+
+// IsFirstParty is false.
+func (s *Snapshot) IsFirstParty() bool { return false }
+
+// LibraryTracker is that of the Process.
+func (s *Snapshot) LibraryTracker() libstate.LibraryState { return s.p.LibraryTracker() }
+
+// ExecutablePath is that of the Process.
+func (s *Snapshot) ExecutablePath() string { return s.p.ExecutablePath() }
+
+// Auxv is that of the Process.
+func (s *Snapshot) Auxv() libstate.Auxv { return s.p.Auxv() }
+
+// Mappings lists the mappings there were.
+func (s *Snapshot) Mappings() []libstate.Mapping { return slices.Clone(s.maps.list) }
+
+// MappingAt returns the mapping that held addr.
+func (s *Snapshot) MappingAt(addr arch.Address) (libstate.Mapping, bool) { return s.maps.at(addr) }
+
+// Signal is the signal that HoldFatal had stopped the process at.
+func (s *Snapshot) Signal() corestate.SignalInfo { return s.signal }
+
+// ThreadName is the name that a thread has now.
+func (s *Snapshot) ThreadName(tid unwind.ThreadID) string { return s.p.ThreadName(tid) }

@@ -47,8 +47,9 @@ type ELFCore struct {
 	path     string
 	data     []byte // the whole file
 	elf      *elffile.File
-	arch     *arch.Arch // nil when registers cannot be decoded
-	wordSize int        // bytes in a pointer
+	codeMask arch.Address // of code pointers; 0 for not known
+	arch     *arch.Arch   // nil when registers cannot be decoded
+	wordSize int          // bytes in a pointer
 	big      bool
 	os       string
 	kind     Kind
@@ -113,6 +114,7 @@ func parse(data []byte) (*ELFCore, *OpenError) {
 	c.files = c.parseFiles()
 	c.maps = mergeMappings(c.segs, c.files)
 	c.chooseCrashed()
+	c.codeMask = c.findCodeMask()
 	return c, c.verdict()
 }
 

@@ -194,7 +194,7 @@ func TestCorpusLibraries(t *testing.T) {
 			"vdso [vdso] 0x7ffde9da6000 1ce8d15cd8492ba5d751e65d0c25518a3d17e6cf",
 		},
 		"lldb/netbsd-core/1lwp_SIGSEGV.amd64.core": {
-			"executable ./1lwp_SIGSEGV.amd64 0x200000 ",
+			"executable /home/mgorny/llvm-project/lldb/packages/Python/lldbsuite/test/functionalities/postmortem/netbsd-core/./1lwp_SIGSEGV.amd64 0x200000 ",
 			"library /usr/lib/libc.so.12 0x7f7ff7800000 ",
 			"interpreter /usr/libexec/ld.elf_so 0x7f7ff7c00000 ",
 		},

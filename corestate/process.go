@@ -70,23 +70,14 @@ func (c *ELFCore) Registers(tid unwind.ThreadID) (arch.RegSet, error) {
 	return regs, nil
 }
 
-// CodeMask is the mask of the bits of code pointers that hold a signature
-// (NT_ARM_PAC_MASK: the masks for data and for code); 0 when the core does not
-// say.
-func (c *ELFCore) CodeMask() arch.Address {
-	t, ok := c.thread(unwind.NullThread)
+// CodeMask is the mask of the bits of code pointers that hold a signature; 0 when
+// the core does not say.
+func (c *ELFCore) CodeMask() arch.Address { return c.codeMask }
+
+// findCodeMask reads it from NT_ARM_PAC_MASK: the masks for data and for code.
+func (c *ELFCore) findCodeMask() arch.Address {
+	note, ok := c.ThreadNote(unwind.NullThread, "LINUX", ntARMPACMask)
 	if !ok || c.elf.Machine != elffile.EM_AARCH64 {
-		return 0
-	}
-	owner, typ := "LINUX", uint32(ntARMPACMask)
-	switch c.os {
-	case osOpenBSD:
-		owner, typ = fmt.Sprintf("%s@%d", osOpenBSD, t.id), openBSDPACMask
-	case osFreeBSD:
-		owner = osFreeBSD
-	}
-	note, ok := c.noteOf(t, owner, typ)
-	if !ok {
 		return 0
 	}
 	cur := binbuf.New(note, 8, c.big)

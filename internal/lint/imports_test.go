@@ -37,6 +37,7 @@ var floors = map[string]int{
 	"internal/rewritten":  0,
 	"internal/debugfind":  0,
 	"internal/debuginfod": 0,
+	"internal/corewrite":  0,
 
 	"internal/dwarf":     -1,
 	"internal/dwarf/cfi": -1,

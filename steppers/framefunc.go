@@ -224,7 +224,7 @@ func (s *FrameFuncStepper) accept(at frameAt, in, out *unwind.Frame) unwind.Stat
 		out.SetReg(a.FP, fp, fpLoc)
 	}
 	if s.m.chain == nil || !s.m.chain.low || at.linked || at.whole {
-		out.SetCalleeCFA(at.cfa)
+		out.SetCalleeCFA(at.cfa + a.CFAOffset)
 	}
 	out.SetTrust(unwind.TrustFramePointer)
 	return unwind.StatusSuccess

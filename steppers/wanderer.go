@@ -197,12 +197,16 @@ func (s *StepperWanderer) fill(slot, ra arch.Address, in, out *unwind.Frame) {
 			}
 		}
 	}
+	end := slot + word
+	if c := s.m.chain; c != nil && (c.back || c.save != 0) && slot >= in.SP()+uint64(c.ra) {
+		end = slot - uint64(c.ra) // the return address is kept in the caller's frame
+	}
 	out.ForgetRegs()
 	out.SetPC(ra, unwind.AtAddress(slot))
-	out.SetSP(slot + word)
+	out.SetSP(end)
 	if hasFP {
 		out.SetReg(a.FP, fp, fpLoc)
 	}
-	out.SetCalleeCFA(slot + word)
+	out.SetCalleeCFA(end + a.CFAOffset)
 	out.SetTrust(unwind.TrustScan)
 }

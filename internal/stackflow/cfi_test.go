@@ -92,4 +92,5 @@ func TestAgainstFile(t *testing.T) {
 }
 
 var archs = map[string]*arch.Arch{"": arch.AMD64, "i386": arch.X86, "arm64": arch.ARM64, "arm": arch.ARM, "ppc64le": arch.PPC64LE, "ppc64": arch.PPC64,
-	"ppc": arch.PPC, "s390x": arch.S390X, "mips": arch.MIPS, "mipsel": arch.MIPSEL, "mips64el": arch.MIPS64EL, "riscv64": arch.RISCV64, "loong64": arch.Loong64}
+	"ppc": arch.PPC, "s390x": arch.S390X, "mips": arch.MIPS, "mipsel": arch.MIPSEL, "mips64el": arch.MIPS64EL, "riscv64": arch.RISCV64, "loong64": arch.Loong64,
+	"x32": arch.X32, "sparc64": arch.SPARC64, "m68k": arch.M68K, "hppa": arch.HPPA, "alpha": arch.Alpha, "s390": arch.S390}

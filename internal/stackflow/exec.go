@@ -63,7 +63,7 @@ func (m *machine) exec(s *state, o *op) {
 	case opHere:
 		m.push(s, value{}, m.word)
 	case opCall:
-		m.call(s)
+		m.call(s, o.k)
 	default:
 		s.lose(o.mask)
 	}
@@ -126,7 +126,7 @@ func (m *machine) save(s *state, addr, v value, size int64) {
 		return
 	}
 	s.overwrite(addr, size, m.word)
-	if (v.kind == entry || v.kind == aligned) && size == m.word && len(s.slots) < maxSlots {
+	if (v.kind == entry || v.kind == aligned) && size >= m.word && len(s.slots) < maxSlots {
 		s.slots = append(s.slots, slot{addr, v})
 		s.moved = true
 	}
@@ -166,8 +166,8 @@ func (m *machine) store(s *state, o *op) {
 	}
 	for r := arch.Reg(0); r < arch.MaxRegs && o.list>>r != 0; r++ {
 		if o.list.Has(r) {
-			m.save(s, addr, s.get(r), m.word)
-			addr = addr.plus(m.word)
+			m.save(s, addr, s.get(r), size)
+			addr = addr.plus(size)
 		}
 	}
 	s.lose(o.mask)
@@ -180,7 +180,7 @@ func (m *machine) load(s *state, o *op) {
 	addr := s.address(o)
 	base := s.get(o.base).plus(o.wb)
 	size := int64(o.size)
-	whole := size == m.word
+	whole := size >= m.word
 	var first, second value
 	if whole && m.onStack(addr) {
 		first, second = s.slotAt(addr), s.slotAt(addr.plus(size))
@@ -198,15 +198,19 @@ func (m *machine) load(s *state, o *op) {
 	for r := arch.Reg(0); r < arch.MaxRegs && o.list>>r != 0; r++ {
 		if o.list.Has(r) {
 			s.put(r, s.slotAt(addr))
-			addr = addr.plus(m.word)
+			addr = addr.plus(max(size, m.word))
 		}
 	}
 }
 
-// call leaves what a called function preserves.
-func (m *machine) call(s *state) {
+// call leaves what a called function preserves that takes pops bytes of
+// arguments off the stack.
+func (m *machine) call(s *state, pops int64) {
 	s.lose(^m.kept)
 	if !m.arch.StackGrowsUp {
 		s.dropBelow(s.get(m.arch.SP))
+	}
+	if pops != 0 {
+		s.put(m.arch.SP, s.get(m.arch.SP).plus(pops))
 	}
 }

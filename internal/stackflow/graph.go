@@ -29,8 +29,9 @@ type graph struct {
 	window []byte // the code at hand
 	at     uint64 // address of window
 
-	full   bool // a bound was hit: something is missing
-	gapped bool // code that no path seems to lead to is being decoded
+	full   bool             // a bound was hit: something is missing
+	gapped bool             // code that no path seems to lead to is being decoded
+	popped map[uint64]int64 // see pops
 	tails  []uint64
 	away   bool // control may leave to where nothing is known of
 }
@@ -214,6 +215,9 @@ func (g *graph) follow(o *op) bool {
 		}
 		g.work.push(o.target)
 	case flowNext:
+		if o.isCall {
+			o.k = g.pops(o.target)
+		}
 		if o.isCall && g.endsWith(o) {
 			o.flow = flowStop
 			return false

@@ -91,6 +91,9 @@ func (fl *flows) inBody(w *unwind.Walker, entry, pc arch.Address, tails *tailCal
 	if ok && at > start && size != 0 && at-start < size {
 		return InFunc // an entry in the middle of pc's function
 	}
+	if _, ok := decodeAt(w.ProcessState(), entry); !ok {
+		return PCUnknown // of an architecture whose code is not decoded, or no code
+	}
 	end := arch.Address(0)
 	if s, e, named := named(w, at); named && s == at {
 		end = e

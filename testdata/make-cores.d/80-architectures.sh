@@ -27,8 +27,9 @@ ppc       | powerpc-linux-gnu-gcc   | qemu-ppc     |
 s390x     | s390x-linux-gnu-gcc     | qemu-s390x   |
 '
 # Cases that nothing can be told of: without unwind tables, where no code is
-# decoded, and signals of a stack that grows up.
-arch_without=' alpha-notables hppa-notables hppa-signal '
+# decoded (Debian's C library for m68k has none), and signals of a stack that
+# grows up.
+arch_without=' alpha-notables hppa-notables hppa-signal m68k-threads hppa-crash-O0 '
 # The largest program with a C library that is shipped, packed, in bytes.
 threads_limit=372736
 
@@ -102,14 +103,16 @@ arch_crash-O0() { arch_bare crash crash.c -O0 -g -fasynchronous-unwind-tables &&
 arch_crash-O1() { arch_bare crash crash.c -O1 -g -fasynchronous-unwind-tables && arch_make crash; }
 arch_signal() { arch_bare signal signal.c -O1 -g -fasynchronous-unwind-tables && arch_make signal; }
 
-# The chain's functions have neither tables nor symbols.
+# The chain's functions have neither tables nor symbols; on m68k, whose code is not
+# decoded, they have frame pointers.
 arch_notables() {
+	[ "$compiler" = m68k-linux-gnu-gcc ] && flags+=(-fno-omit-frame-pointer)
 	arch_bare notables crash.c -O1 -DNO_TABLES -fno-asynchronous-unwind-tables -fno-unwind-tables -s && arch_make notables
 }
 
 # Of the C library's symbols only those stay that tell where a thread begins.
 arch_threads() {
-	compile "$compiler" "${flags[@]}" -O1 -g -static -pthread arch/threads.c -Wl,--build-id=sha1 -o threads || return 1
+	compile "$compiler" "${flags[@]}" -O1 -g -fasynchronous-unwind-tables -static -pthread arch/threads.c -Wl,--build-id=sha1 -o threads || return 1
 	"${compiler%gcc}objcopy" --strip-unneeded -K main -K work -K parked -K leaf -K start_thread -K clone -K __clone \
 		-K __libc_start_main -K _start "$dir/threads" 2>/dev/null || strip -g "$dir/threads"
 	[ "$(zstd -q -19 -c "$dir/threads" | wc -c)" -le $threads_limit ] ||

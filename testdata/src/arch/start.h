@@ -288,14 +288,18 @@ static inline long syscall4(long nr, long a, long b, long c, long d) {
 #ifndef START_LABEL
 #define START_LABEL "_start:\n"
 #endif
+// Where _start ends nothing tells in a stripped program: the rest of what a C
+// library's takes follows it.
 #ifdef NO_TABLES
 #define CFI(text) ""
+#define START_PAD ".skip 64\n"
 #else
 #define CFI(text) text
+#define START_PAD ""
 #endif
 
 __asm__(".text\n .globl _start\n .type _start, %function\n" CFI(".cfi_startproc\n" START_CFI)
-	START_LABEL START CFI(".cfi_endproc\n") ".size _start, " START_SIZE "\n");
+	START_LABEL START CFI(".cfi_endproc\n") ".size _start, " START_SIZE "\n" START_PAD);
 
 int main(void);
 

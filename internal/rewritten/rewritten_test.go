@@ -1,6 +1,7 @@
 package rewritten
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"os"
@@ -223,6 +224,22 @@ func TestAmbiguous(t *testing.T) {
 	}
 	if p, ok := c.Original(dup.Value + 17); !ok || p.Tramp {
 		t.Errorf("the ret: %+v, %v", p, ok)
+	}
+}
+
+// TestPrettyNames: the symbol of a copy spells the function for people, so that no
+// symbol of the original has its name; the springboard at its entry tells then.
+func TestPrettyNames(t *testing.T) {
+	data := bytes.ReplaceAll(binaryOf(t), []byte("inner_dyninst\x00"), []byte("a::b(_dyninst\x00"))
+	c, f := open(t, data)
+	dup, ok := f.SymByName("a::b(_dyninst")
+	if !ok {
+		t.Fatal("the symbol has not been renamed")
+	}
+	orig, _ := f.SymByName("inner")
+	last := dup.Value + dup.Size - 1 // the ret
+	if p, ok := c.Original(last); !ok || p.Addr != orig.Value+orig.Size-1 || c.Function(last) != "a::b(" {
+		t.Errorf("%+v, %v, %q", p, ok, c.Function(last))
 	}
 }
 

@@ -35,6 +35,12 @@ type peerDifference struct {
 
 var peerDifferences = []peerDifference{
 	{fixture: "aarch64-signal", after: "-", why: "gdb does not end where the signal frame is qemu's"},
+	{fixture: "arm-signal", after: "on_alternate", why: "gdb does not know the signal frames of qemu"},
+	{fixture: "arm-thumb-signal", after: "on_alternate", why: "gdb does not know the signal frames of qemu"},
+	{fixture: "arm-threads", after: "-", why: "gdb ends in a function of the library that has no name"},
+	{fixture: "arm-notables", after: "-", why: "gdb makes up frames where there are neither tables nor symbols"},
+	{fixture: "arm-thumb-notables", after: "-", why: "gdb makes up frames where there are neither tables nor symbols"},
+	{fixture: "aarch64-notables", after: "-", why: "gdb makes up frames where there are neither tables nor symbols"},
 	{fixture: "amd64-asm-between", after: "each_item", why: "gdb cannot pass assembly without unwind tables"},
 	{fixture: "amd64-epilogue-no-cfi", after: "leave_late", why: "gdb does not know that rbp was popped already"},
 	{fixture: "amd64-filter-0x01", after: "-", why: "gdb does not place the program without its headers"},

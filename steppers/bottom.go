@@ -114,7 +114,7 @@ func (s *BottomOfStackStepper) entry(mem unwind.ProcessState, syms unwind.Symbol
 	if err != nil || entry == 0 {
 		return entrySymbol(syms, lib, size)
 	}
-	start := s.throughDescriptor(mem, entry+lib.LoadBias)
+	start := withoutMode(s.m.arch, s.throughDescriptor(mem, entry+lib.LoadBias))
 	if !lib.Contains(start) {
 		return unwind.AddrRange{}, false
 	}

@@ -30,6 +30,7 @@ var floors = map[string]int{
 	"dwarfvars":           3,
 	"symlookup":           3,
 	"report":              3,
+	"internal/sample":     3,
 	"unwind":              2,
 	"internal/modules":    2,
 	"libstate":            1,
@@ -80,7 +81,7 @@ var outside = map[string][]string{
 	"github.com/klauspost/compress":      {"internal/decomp"},
 	"github.com/pierrec/lz4":             {"internal/decomp"},
 	"github.com/ulikunitz/xz":            {"internal/decomp"},
-	"compress/":                          {"internal/decomp"},
+	"compress/":                          {"internal/decomp", "internal/sample"},
 	"net/http":                           {"internal/debuginfod"},
 	module + "/internal/debuginfod":      {"cmd/corewalk", "debuginfod"}, // nobody else links net/http
 	"github.com/rogpeppe/go-internal":    {},

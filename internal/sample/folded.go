@@ -1,0 +1,34 @@
+package sample
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// WriteFolded writes a line for each different stack: its functions from the
+// thread's first to the youngest with semicolons between them, a space, and how
+// often it was seen. Lines are in the order of the text, each stack once.
+func (p *Profile) WriteFolded(w io.Writer) error {
+	counts := map[string]int{}
+	for i := range p.kept {
+		m := &p.kept[i]
+		names := m.names()
+		for j, n := range names {
+			names[j] = strings.ReplaceAll(clean(n), ";", ":")
+		}
+		counts[strings.Join(names, ";")] += m.count
+	}
+	lines := make([]string, 0, len(counts))
+	for l := range counts {
+		lines = append(lines, l)
+	}
+	slices.Sort(lines)
+	out := bufio.NewWriter(w)
+	for _, l := range lines {
+		fmt.Fprintf(out, "%s %d\n", l, counts[l])
+	}
+	return out.Flush()
+}

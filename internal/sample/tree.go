@@ -1,0 +1,210 @@
+package sample
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A node is a function called on one way, with what it called.
+type node struct {
+	name     string
+	count    int // stacks that go through it
+	self     int // stacks that end in it
+	children map[string]*node
+}
+
+func (n *node) child(name string) *node {
+	c := n.children[name]
+	if c == nil {
+		c = &node{name: name}
+		if n.children == nil {
+			n.children = map[string]*node{}
+		}
+		n.children[name] = c
+	}
+	return c
+}
+
+// sorted are the children, the most frequent first.
+func (n *node) sorted() []*node {
+	out := make([]*node, 0, len(n.children))
+	for _, c := range n.children {
+		out = append(out, c)
+	}
+	slices.SortFunc(out, func(a, b *node) int {
+		return cmp.Or(cmp.Compare(b.count, a.count), strings.Compare(a.name, b.name))
+	})
+	return out
+}
+
+// names are a stack's functions from the thread's first to the youngest.
+func (m *merged) names() []string {
+	var out []string
+	for _, pl := range slices.Backward(m.places) {
+		for _, c := range slices.Backward(pl.Calls) {
+			out = append(out, c.Name)
+		}
+	}
+	return out
+}
+
+func (p *Profile) tree() *node {
+	root := &node{}
+	for i := range p.kept {
+		m := &p.kept[i]
+		n := root
+		n.count += m.count
+		for _, name := range m.names() {
+			n = n.child(name)
+			n.count += m.count
+		}
+		n.self += m.count
+	}
+	return root
+}
+
+// TreeOptions say how to write a call tree.
+type TreeOptions struct {
+	MaxRows int // lines written; 0 for all
+}
+
+// WriteTree writes the stacks as a tree of calls, from the threads' first functions
+// on: how many stacks go through each, and how many end there. A function that is
+// the only one called by the line above stands at the same depth; "+" begins each
+// of several.
+func (p *Profile) WriteTree(w io.Writer, o TreeOptions) error {
+	out := bufio.NewWriter(w)
+	fmt.Fprintln(out, p.Summary())
+	if pauses := p.PauseLine(); pauses != "" {
+		fmt.Fprintln(out, pauses)
+	}
+	root := p.tree()
+	if root.count > 0 {
+		fmt.Fprintf(out, "\n%8s %6s %8s\n", "stacks", "%", "ending")
+	}
+	t := treeWriter{out: out, total: root.count, left: o.MaxRows}
+	if t.left == 0 {
+		t.left = -1
+	}
+	t.children(root)
+	if t.hidden > 0 {
+		fmt.Fprintf(out, "%d more lines are not shown\n", t.hidden)
+	}
+	return out.Flush()
+}
+
+type treeWriter struct {
+	out    io.Writer
+	total  int
+	left   int // lines; negative for any number
+	hidden int
+}
+
+// A line is a node still to be written.
+type line struct {
+	n     *node
+	depth int
+	first bool // one of several calls of the function above
+}
+
+// children writes what is below n. It keeps its own list of what is to be done:
+// a stack may be very deep.
+func (t *treeWriter) children(n *node) {
+	todo := below(nil, line{n: n, depth: -1})
+	for len(todo) > 0 {
+		l := todo[len(todo)-1]
+		todo = below(todo[:len(todo)-1], l)
+		t.write(l)
+	}
+}
+
+// below appends l's children to a list that is worked off from its end.
+func below(todo []line, l line) []line {
+	list := l.n.sorted()
+	depth, several := l.depth, len(list) > 1 || l.n.self > 0 && len(list) > 0
+	if several || depth < 0 {
+		depth++
+	}
+	for _, c := range slices.Backward(list) {
+		todo = append(todo, line{c, depth, several})
+	}
+	return todo
+}
+
+func (t *treeWriter) write(l line) {
+	if t.left == 0 {
+		t.hidden++
+		return
+	}
+	t.left--
+	self, mark := "", "  "
+	if l.n.self > 0 {
+		self = fmt.Sprint(l.n.self)
+	}
+	if l.first {
+		mark = "+ "
+	}
+	fmt.Fprintf(t.out, "%8d %5.1f%% %8s  %s%s%s\n", l.n.count, 100*float64(l.n.count)/float64(t.total), self, strings.Repeat("  ", min(l.depth, 60)), mark, clean(l.n.name))
+}
+
+// clean takes from a name what a terminal or a line-based format would misread.
+func clean(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
+			return '?'
+		}
+		return r
+	}, s)
+}
+
+// Summary says in a line what was gathered.
+func (p *Profile) Summary() string {
+	s := fmt.Sprintf("%s in %s, %s of their threads", count(p.Samples, "sample"), round(p.Duration), count(p.Stacks, "stack"))
+	if p.Missed > 0 {
+		s += fmt.Sprintf("; %d not taken, for the one before lasted longer than %v", p.Missed, p.Period)
+	}
+	if p.Dropped > 0 {
+		s += fmt.Sprintf("; %s left out, for there are too many different ones", count(p.Dropped, "stack"))
+	}
+	return s
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func round(d time.Duration) time.Duration {
+	switch {
+	case d >= time.Second:
+		return d.Round(10 * time.Millisecond)
+	case d >= time.Millisecond:
+		return d.Round(10 * time.Microsecond)
+	}
+	return d.Round(100 * time.Nanosecond)
+}
+
+// Pause are the shortest, the median and the longest pause of the process.
+func (p *Profile) Pause() (shortest, median, longest time.Duration) {
+	if len(p.Pauses) == 0 {
+		return 0, 0, 0
+	}
+	s := slices.Sorted(slices.Values(p.Pauses))
+	return s[0], s[len(s)/2], s[len(s)-1]
+}
+
+// PauseLine says them; "" when there were none.
+func (p *Profile) PauseLine() string {
+	if len(p.Pauses) == 0 {
+		return ""
+	}
+	lo, mid, hi := p.Pause()
+	return fmt.Sprintf("each stopped the process for %v (median; shortest %v, longest %v)", round(mid), round(lo), round(hi))
+}

@@ -16,6 +16,7 @@ var amd64 = machine{
 		{code: codePattern{0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05}, stops: []stop{{0, 0}, {7, 0}}},
 		// mov $15,%eax; syscall.
 		{code: codePattern{0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05}, stops: []stop{{0, 0}, {5, 0}}},
+		freeBSDAMD64, openBSDAMD64,
 	},
 	sigFrame: &sigFrame{saved: []savedReg{
 		{arch.R8, 40, 8}, {arch.R9, 48, 8}, {arch.R10, 56, 8}, {arch.R11, 64, 8},

@@ -75,6 +75,12 @@ func TestSignalFramesOfMachines(t *testing.T) {
 	}{
 		{"x32", arch.X32, elffile.EM_X86_64, []byte{0x48, 0xc7, 0xc0, 1, 2, 0, 0x40, 0x0f, 5}, 0, 0, 8,
 			map[arch.Reg]uint64{arch.R8: 24, arch.R15: 80, arch.RDI: 88, arch.RBP: 104, arch.RAX: 128, arch.RSP: 144, arch.RIP: 152, arch.EFLAGS: 160}},
+		{"amd64 of FreeBSD", arch.AMD64, elffile.EM_X86_64, []byte{0x48, 0x8d, 0x7c, 0x24, 0x10, 0x6a, 0, 0x48, 0xc7, 0xc0, 0xa1, 1, 0, 0, 0x0f, 5}, 0, 0, 8,
+			map[arch.Reg]uint64{arch.RDI: 40, arch.RBP: 104, arch.R15: 152, arch.RIP: 192, arch.RSP: 216}},
+		{"amd64 of OpenBSD", arch.AMD64, elffile.EM_X86_64, []byte{0x48, 0x89, 0xe7, 0x57, 0x48, 0xc7, 0xc0, 0x67, 0, 0, 0, 0x0f, 5}, 0, 0, 8,
+			map[arch.Reg]uint64{arch.RDI: 0, arch.RBP: 96, arch.RIP: 168, arch.RSP: 192}},
+		{"i386 of FreeBSD", arch.X86, elffile.EM_386, []byte{0x8d, 0x44, 0x24, 0x20, 0x50, 0xf7, 0x40, 0x54, 0, 0, 2, 0}, 0, 0, 4,
+			map[arch.Reg]uint64{arch.EDI: 68, arch.EBP: 76, arch.EIP: 108, arch.ESP: 120}},
 		{"m68k, RT", arch.M68K, elffile.EM_68K, []byte{0x70, 0x52, 0x46, 0, 0x4e, 0x40}, 0, 8, 4,
 			map[arch.Reg]uint64{arch.M68KD0: 24, arch.M68KA0: 56, arch.M68KFP: 80, arch.M68KSP: 84, arch.M68KPC: 88}},
 		{"alpha, RT", arch.Alpha, elffile.EM_ALPHA, []byte{0x10, 4, 0xfe, 0x47, 0x5f, 1, 0x1f, 0x20, 0x83, 0, 0, 0}, 0, 0, 8,

@@ -15,6 +15,7 @@ var x86 = machine{
 			stops: []stop{{at: 0}, {1, 4}, {6, 4}},
 			frame: &x86SigFrame,
 		},
+		freeBSDX86,
 	},
 	sigFrame: &x86RTSigFrame,
 	sigKept:  []arch.Reg{arch.X86FSBase, arch.X86GSBase},

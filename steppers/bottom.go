@@ -74,6 +74,9 @@ func (s *BottomOfStackStepper) CallerFrame(in, out *unwind.Frame) unwind.Status 
 	return unwind.StatusNotMe
 }
 
+// netBSDStart is what the entry point of NetBSD's programs jumps to.
+const netBSDStart = "___start"
+
 // ranges returns the start-up code of a library.
 func (s *BottomOfStackStepper) ranges(w *unwind.Walker, lib *libstate.Library) []unwind.AddrRange {
 	if v, ok := s.libs.Load(lib); ok {
@@ -87,7 +90,11 @@ func (s *BottomOfStackStepper) ranges(w *unwind.Walker, lib *libstate.Library) [
 	if syms == nil {
 		return ranges // another walker may know more
 	}
-	for _, name := range s.names {
+	names := s.names
+	if lib.Kind == libstate.Executable {
+		names = append(names[:len(names):len(names)], netBSDStart)
+	}
+	for _, name := range names {
 		if sym, ok := syms.SymbolByName(lib, name); ok {
 			ranges = append(ranges, unwind.AddrRange{Start: sym.Addr, End: sym.Addr + max(sym.Size, s.m.entryCode)})
 		}

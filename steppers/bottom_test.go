@@ -53,6 +53,8 @@ func TestBottomOfStack(t *testing.T) {
 		{name: "goroutine", ra: fnGoexit + 1, kind: libstate.Executable, syms: syms, want: true},
 		{name: "goroutine's look-alike", ra: fnGoexit + 1, kind: libstate.Executable, syms: unnamed},
 		{name: "function that the user named", ra: raCaller, kind: libstate.Executable, syms: syms, extra: []string{"caller"}, want: true},
+		{name: "NetBSD's start-up code", ra: raCaller, kind: libstate.Executable, syms: syms.renamed("caller", "___start"), want: true},
+		{name: "a library's function of that name", ra: raCaller, kind: libstate.SharedLibrary, syms: syms.renamed("caller", "___start")},
 		{name: "no such name", ra: raCaller, kind: libstate.Executable, syms: syms, extra: []string{"nobody"}},
 	}
 	for _, tc := range tests {

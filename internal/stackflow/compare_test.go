@@ -23,8 +23,8 @@ type Tally struct {
 	Guessed, Wrong int
 
 	Messages []string // what disagrees, the first of each function
-	// Declined are the instructions of which nothing is said, by function.
-	Declined map[uint64][]uint64
+	// Disagreeing counts what disagrees by function.
+	Disagreeing map[uint64]int
 }
 
 func (t *Tally) Total() int {
@@ -40,6 +40,7 @@ type Comparison struct {
 	row  cfi.Row
 	done map[uint64]bool
 	said bool
+	soft bool // what is judged is a guess
 	// Real are the instructions that there are, where known.
 	Real map[uint64]bool
 }
@@ -119,11 +120,11 @@ func (c *Comparison) instruction(x *analysis, f *Func, o *op, d cfi.FDE) {
 	}
 	if len(rows) != 1 {
 		c.Several++
-		c.decline(x, o)
 		return
 	}
 	// With several states that have one row, any will do.
 	before := c.Tally
+	c.soft = !sure
 	if c.judge(x, rows[0], o); sure {
 		return
 	}
@@ -147,7 +148,6 @@ func (c *Comparison) judge(x *analysis, row *Row, o *op) {
 			return
 		}
 		c.Unknown++
-		c.decline(x, o)
 		return
 	}
 	cfa, ok := c.cfa(s)
@@ -247,18 +247,15 @@ func (c *Comparison) breg(s *state, expr []byte) (value, bool) {
 	return value{}, false
 }
 
-func (c *Comparison) decline(x *analysis, o *op) {
-	if c.Declined == nil {
-		c.Declined = map[uint64][]uint64{}
-	}
-	c.Declined[x.start] = append(c.Declined[x.start], o.addr)
-}
-
-// Done reports whether the instruction at addr has been judged.
-func (c *Comparison) Done(addr uint64) bool { return c.done[addr] }
-
 func (c *Comparison) complain(x *analysis, o *op, format string, args ...any) {
 	c.Disagree++
+	if c.soft {
+		return
+	}
+	if c.Disagreeing == nil {
+		c.Disagreeing = map[uint64]int{}
+	}
+	c.Disagreeing[x.start]++
 	if c.said {
 		return
 	}

@@ -6,6 +6,9 @@ import "github.com/corewalk/corewalk/unwind/arch"
 // through one block apart.
 const maxPaths = 4
 
+// maxPasses bounds how often an instruction is run, on average.
+const maxPasses = 32
+
 // An analysis is the working memory of Analyze. It is used again.
 type analysis struct {
 	graph
@@ -63,19 +66,18 @@ func (a *analysis) solve() bool {
 
 // settle runs the blocks that something has arrived at.
 func (a *analysis) settle() bool {
-	left := 16*len(a.blocks) + 256
-	for ; a.cursor < len(a.blocks); left-- {
+	left := maxPasses*len(a.ops) + 4096
+	for a.cursor < len(a.blocks) {
 		b := &a.blocks[a.cursor]
 		if !b.pending {
 			a.cursor++
-			left++
 			continue
-		}
-		if left == 0 {
-			return false
 		}
 		b.pending = false
 		for v := 0; v < len(b.in); v++ {
+			if left -= int(b.last-b.first) + 1; left < 0 {
+				return false
+			}
 			a.cur.copyFrom(&a.states[b.in[v]])
 			a.runBlock(b)
 		}

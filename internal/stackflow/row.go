@@ -82,6 +82,9 @@ func (r *Row) sameFrame(s *Row) bool {
 	return r.CFA == s.CFA && r.RA == s.RA && slices.Equal(r.Saved, s.Saved)
 }
 
+// maxSameRow is how many rows a new one is compared with, to be kept once.
+const maxSameRow = 32
+
 // add returns the number of the row for s. alone says that control gets there
 // with one stack pointer only.
 func (b *rowBuilder) add(m *machine, s *state, alone bool) int32 {
@@ -106,7 +109,7 @@ func (b *rowBuilder) add(m *machine, s *state, alone bool) int32 {
 	if int(b.last) < len(b.rows) && b.rows[b.last].equal(&row) {
 		return b.last
 	}
-	for i := range b.rows {
+	for i := len(b.rows) - 1; i >= 0 && i > len(b.rows)-maxSameRow; i-- {
 		if b.rows[i].equal(&row) {
 			b.last = int32(i)
 			return b.last

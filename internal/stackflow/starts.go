@@ -80,7 +80,8 @@ func lastEnds(a *arch.Arch, code []byte, pc uint64) (ends, ok bool) {
 			return false, false
 		}
 		switch {
-		case first && in.Kind.EndsBlock() && in.Kind != disasm.CondJump:
+		case first && (in.Kind == disasm.Ret || in.Kind == disasm.Jump || in.Kind == disasm.JumpIndirect):
+		case first && in.Kind == disasm.Trap && (a.Family != arch.FamilyX86 || in.Bytes()[0] == 0x0f): // ud2
 		case !first && (in.Kind == disasm.Nop || in.Kind == disasm.Int3):
 		default:
 			return false, true

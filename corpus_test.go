@@ -96,8 +96,8 @@ func (d *corpusDump) check(t *testing.T, path, empty string) {
 		t.Error(err)
 		return
 	}
-	if r.Dump.Arch != "x86-64" || !strings.EqualFold(r.Dump.OS, d.os) {
-		t.Errorf("%s %s, want x86-64 %s", r.Dump.Arch, r.Dump.OS, d.os)
+	if want := corpusArchs[d.arch]; r.Dump.Arch != want || !strings.EqualFold(r.Dump.OS, d.os) {
+		t.Errorf("%s %s, want %s %s", r.Dump.Arch, r.Dump.OS, want, d.os)
 	}
 	if len(r.Threads) != d.threads {
 		t.Errorf("%d threads, want %d", len(r.Threads), d.threads)
@@ -105,6 +105,13 @@ func (d *corpusDump) check(t *testing.T, path, empty string) {
 	if len(r.Threads) > 0 {
 		d.checkFrames(t, &r.Threads[0])
 	}
+}
+
+// corpusArchs are the architectures that can be analysed, by the manifest's names.
+var corpusArchs = map[string]string{
+	"x86_64": "x86-64", "i386": "i386", "x32": "x32", "aarch64": "aarch64", "arm": "arm", "ppc64le": "ppc64le", "ppc": "ppc",
+	"s390x": "s390x", "s390": "s390", "m68k": "m68k", "riscv64": "riscv64", "mips-o32": "mipsel", "mips64": "mips64el",
+	"hppa": "hppa", "sparc64": "sparc64", "loongarch64": "loongarch64",
 }
 
 // refusal is the kind of error wanted; nil for a dump that can be analysed.
@@ -116,7 +123,7 @@ func (d *corpusDump) refusal() error {
 		return corestate.ErrNotELF
 	case strings.HasPrefix(d.path, "rizin-testbins/fuzzed/"):
 		return corestate.ErrTruncatedHeader
-	case d.arch != "x86_64":
+	case corpusArchs[d.arch] == "":
 		return corestate.ErrUnsupportedArch
 	case d.threads == 0:
 		return corestate.ErrNoThreads

@@ -224,3 +224,16 @@ func TestRegisterWindows(t *testing.T) {
 		})
 	}
 }
+
+// Where stacks grow up, what lies above SP is no caller's.
+func TestWandererOfStackThatGrowsUp(t *testing.T) {
+	code := make([]byte, 0x40)
+	binary.BigEndian.PutUint32(code[0x20:], 0xe85f1f9d) // b,l
+	stack := make([]byte, 0x200)
+	binary.BigEndian.PutUint32(stack[0x120:], smallCode+0x28)
+	c := coreOf(t, arch.HPPA, elffile.EM_PARISC, map[arch.Reg]uint64{arch.HPPAPC: smallCode + 4, arch.HPPASP: smallStack + 0x100}, code, stack)
+	w := walker(t, c, nil, must(steppers.NewStepperWanderer(arch.HPPA, nil)))
+	if f, err := w.WalkSingleFrame(must(w.InitialFrame(1))); err == nil {
+		t.Errorf("a caller at %#x", f.RA())
+	}
+}

@@ -81,6 +81,9 @@ func (c CallChecker) RequireExactMatch() bool { return false }
 
 // CallerFrame implements unwind.FrameStepper.
 func (s *StepperWanderer) CallerFrame(in, out *unwind.Frame) unwind.Status {
+	if in.Walker().ProcessState().Arch().StackGrowsUp {
+		return unwind.StatusNotMe // above SP nothing is alive
+	}
 	if derailed(in) {
 		if out.Tracing() {
 			out.Notef("%#x is no code: what the stack holds is not to be trusted", in.RA())

@@ -81,12 +81,13 @@ func linkedFrame(a *arch.Arch, row *stackflow.Row) (FrameType, FrameState) {
 	return SaveFPOnlyFrame, SetFrame
 }
 
-// readFunc reads the code in [start, end), or as much of it as can be read.
+// readFunc reads the code in [start, end), or as much of it as can be read, and
+// maxFuncCode bytes at most: sizes of symbols may be anything.
 func readFunc(p arch.Memory, start, end arch.Address) []byte {
 	if end <= start {
 		return nil
 	}
-	code := make([]byte, end-start)
+	code := make([]byte, min(end-start, maxFuncCode))
 	n, _ := p.ReadMem(start, code)
 	return code[:n]
 }

@@ -104,10 +104,16 @@ func throughStub(p unwind.ProcessState, entry arch.Address) (arch.Address, bool)
 			continue
 		case disasm.JumpIndirect:
 			m := in.Mem()
-			if m == nil || !m.RIPRelative {
+			switch {
+			case m == nil || m.Index != arch.NoReg:
+				return entry, true
+			case m.RIPRelative, p.Arch() == arch.X86 && m.Base == arch.NoReg:
+			case p.Arch() == arch.X86 && m.Base == arch.EBX:
+				return entry, false // the slot is relative to a register that nobody knows here
+			default:
 				return entry, true
 			}
-			to, err := p.ReadWord(uint64(m.Disp))
+			to, err := p.ReadWord(p.Arch().Truncate(uint64(m.Disp)))
 			if err != nil || !isCode(p, to) || to == in.Next() {
 				return entry, false
 			}

@@ -8,7 +8,7 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// pltEntry is the size of a procedure linkage stub on x86-64 where the section
+// pltEntry is the size of a procedure linkage stub of x86 where the section
 // header does not tell, in bytes.
 const pltEntry = 16
 
@@ -17,7 +17,7 @@ const pltEntry = 16
 // stub begins. It answers false outside of .plt, .plt.sec and .plt.got, and for
 // what is no stub there (the code at the start of .plt that finds functions).
 func (im *Image) PLTStub(addr uint64) (target string, start uint64, ok bool) {
-	if im == nil || im.elf.Machine != elffile.EM_X86_64 {
+	if im == nil || im.elf.Machine != elffile.EM_X86_64 && im.elf.Machine != elffile.EM_386 {
 		return "", 0, false
 	}
 	s := im.elf.SectionAt(addr)
@@ -29,7 +29,7 @@ func (im *Image) PLTStub(addr uint64) (target string, start uint64, ok bool) {
 		return "", 0, false
 	}
 	size := s.Entsize
-	if size != 8 { // a stub of .plt.got, where branches need no landing pad
+	if size != 8 || s.Name() == ".plt" { // a stub of .plt.got, where branches need no landing pad
 		size = pltEntry
 	}
 	off := (addr - s.Addr) / size * size
@@ -49,26 +49,34 @@ func (im *Image) PLTStub(addr uint64) (target string, start uint64, ok bool) {
 // jump through is for calls not bound yet (the other half is in .plt.sec): it
 // pushes the relocation's number.
 func (im *Image) stubReloc(code []byte, start uint64) (elffile.Reloc, bool) {
+	a := arch.AMD64
+	if im.elf.Machine == elffile.EM_386 {
+		a = arch.X86
+	}
 	pushed := int64(-1)
 	for pc := start; len(code) > 0; {
-		in, err := disasm.Decode(arch.AMD64, code, pc)
+		in, err := disasm.Decode(a, code, pc)
 		if err != nil {
 			return elffile.Reloc{}, false
 		}
 		switch in.Kind {
 		case disasm.JumpIndirect:
-			if m := in.Mem(); m != nil && m.RIPRelative {
-				return im.elf.RelocOf(uint64(m.Disp))
+			slot, ok := im.stubSlot(a, in.Mem())
+			if !ok {
+				return elffile.Reloc{}, false
 			}
-			return elffile.Reloc{}, false
+			return im.elf.RelocOf(slot)
 		case disasm.Push:
 			pushed = in.Imm
-			if in.Mem() != nil && in.Mem().RIPRelative {
+			if in.Mem() != nil {
 				pushed = -1
 			}
 		case disasm.Jump:
 			if pushed < 0 {
 				return elffile.Reloc{}, false
+			}
+			if a == arch.X86 { // it pushes the relocation's offset, of 8 bytes each
+				pushed /= 8
 			}
 			return im.elf.PLTReloc(uint64(pushed))
 		}
@@ -76,6 +84,30 @@ func (im *Image) stubReloc(code []byte, start uint64) (elffile.Reloc, bool) {
 		code = code[in.Len:]
 	}
 	return elffile.Reloc{}, false
+}
+
+// stubSlot is the link-time address of the word that a stub jumps through. On i386
+// position-independent stubs have it relative to ebx, which holds what DT_PLTGOT
+// says; others have its address.
+func (im *Image) stubSlot(a *arch.Arch, m *disasm.MemOperand) (uint64, bool) {
+	switch {
+	case m == nil || m.Index != arch.NoReg:
+		return 0, false
+	case m.RIPRelative:
+		return uint64(m.Disp), true
+	case a != arch.X86:
+		return 0, false
+	case m.Base == arch.NoReg:
+		return a.Truncate(uint64(m.Disp)), true
+	case m.Base == arch.EBX:
+		const dtPLTGOT = 3
+		for tag, got := range im.elf.Dynamic() {
+			if tag == dtPLTGOT {
+				return a.Truncate(got + uint64(m.Disp)), true
+			}
+		}
+	}
+	return 0, false
 }
 
 // relocTarget names a relocation's symbol; one without is the address of a

@@ -34,6 +34,7 @@ func TestPLTStub(t *testing.T) {
 		"amd64-cxx-uncaught": {"__cxa_throw"},
 		"amd64-static":       {"strlen"}, // chosen at start-up
 		"amd64-go-nil":       nil,
+		"i386-pic":           {"fill"}, // relative to ebx
 	} {
 		c := fixture.Get(t, name)
 		got := stubs(open(t, c.Binary(t), t.TempDir()))

@@ -93,8 +93,10 @@ arch_stub() {
 }
 
 # arch_make PROGRAM: a core of it, shipped.
-arch_make() {
-	arch_run "$1" && ship "$1" || return 1
+arch_make() { arch_run "$1" && arch_ship "$1"; }
+
+arch_ship() {
+	ship "$1" || return 1
 	mkdir -p "$out" && [ -f "$out/case.json" ] || cp "$here/src/arch/$1.json" "$out/case.json"
 	finish "$1"
 }
@@ -118,6 +120,15 @@ arch_threads() {
 	[ "$(zstd -q -19 -c "$dir/threads" | wc -c)" -le $threads_limit ] ||
 		{ say "skip $case: the program is larger than $threads_limit bytes"; return $skipped; }
 	arch_make threads
+}
+
+# Position-independent code of i386, where ebx has the address of the table of
+# slots. The dynamic linker is no frame's and is not shipped.
+make_i386-pic() {
+	arch_setup i386 || return $?
+	compile gcc -m32 -O1 -g -DLIBRARY -fPIC -shared -fstack-protector-all -nostdlib -Wl,--build-id=sha1 -Wl,-soname,libpic.so arch/pic.c -o libpic.so &&
+		compile gcc -m32 -O1 -g -fPIE -pie -nostdlib -fno-stack-protector -Wl,--build-id=sha1 -Wl,-rpath,"$dir" arch/pic.c "$dir/libpic.so" -o pic &&
+		run pic && ship libpic.so && arch_ship pic
 }
 
 for arch_line in $(arch_lines); do

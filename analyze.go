@@ -3,6 +3,7 @@ package corewalk
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	"github.com/corewalk/corewalk/dwarfvars"
 	"github.com/corewalk/corewalk/internal/inspect"
@@ -47,9 +48,14 @@ func (t *Target) Analyze(ctx context.Context, o AnalyzeOptions) (*report.Report,
 	if o.Verify {
 		wopts = append(wopts, unwind.WithVerify())
 	}
+	now, release, err := t.subject.moment()
+	if err != nil {
+		return nil, err
+	}
+	released := sync.OnceValue(release)
+	defer released()
 	var w *unwind.Walker
-	var err error
-	if fault := t.guard(func() { w, err = t.NewWalker(append(wopts, o.Walker...)...) }); fault != nil {
+	if fault := t.guard(func() { w, err = t.newWalker(now, append(wopts, o.Walker...)) }); fault != nil {
 		return nil, fault
 	}
 	if err != nil {
@@ -64,7 +70,7 @@ func (t *Target) Analyze(ctx context.Context, o AnalyzeOptions) (*report.Report,
 	var r *report.Report
 	var ahead error
 	fault := t.guard(func() {
-		p := t.parts()
+		p := t.parts(now)
 		p.Walker = w
 		if w.SymbolLookup() != unwind.SymbolLookup(t.lookup) {
 			p.Lacks, p.Complete = nil, nil // another lookup may need no debug information
@@ -82,5 +88,6 @@ func (t *Target) Analyze(ctx context.Context, o AnalyzeOptions) (*report.Report,
 	if fault != nil {
 		return nil, fault
 	}
+	r.Warnings = append(r.Warnings, released()...)
 	return r, nil
 }

@@ -1,7 +1,8 @@
-// Package corewalk opens a dump of a process and says why it died: it brings the
-// parts together that the packages below offer one by one.
+// Package corewalk opens a dump of a process, or a running process, and says why it
+// died or what it does: it brings the parts together that the packages below offer
+// one by one.
 //
-// Open reads a core; the Target has the process's state (a unwind.ProcessState),
+// Open reads a core, Attach and Launch trace a running process; the Target has the process's state (a unwind.ProcessState),
 // and makes Walkers with the default steppers and symbols. Analyze makes the
 // whole report.
 package corewalk
@@ -22,6 +23,7 @@ import (
 	"github.com/corewalk/corewalk/internal/modules"
 	"github.com/corewalk/corewalk/internal/rewritten"
 	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/livestate"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/steppers"
 	"github.com/corewalk/corewalk/symlookup"
@@ -35,6 +37,8 @@ type config struct {
 	find  debugfind.Options
 	force bool
 	core  []corestate.Option
+	live  []livestate.Option
+	hold  bool
 }
 
 // WithExecutable gives the main program's file. It is used when it is the build
@@ -81,18 +85,18 @@ func WithCoreOptions(opts ...corestate.Option) Option {
 	return func(c *config) { c.core = append(c.core, opts...) }
 }
 
-// A Target is an opened dump. It may be used by several goroutines until it is
+// A Target is an opened dump, or a running process. It may be used by several goroutines until it is
 // closed.
 //
 // The dump and the files of its modules are mapped, not copied. Open, Analyze and
 // Info answer ErrChanged when another process shortens one of them meanwhile; a
 // program that reads memory or walks itself does so inside Guard.
 type Target struct {
-	core   *corestate.ELFCore
-	cache  *image.Cache
-	images *modules.Set
-	lookup *symlookup.Lookup
-	path   string
+	subject subject
+	cache   *image.Cache
+	images  *modules.Set
+	lookup  *symlookup.Lookup
+	path    string // or what else to call it
 
 	libWarnings []string
 
@@ -109,14 +113,14 @@ type Target struct {
 func Open(path string, opts ...Option) (*Target, error) {
 	cfg := newConfig(opts)
 	core, err := corestate.Open(path, cfg.core...)
-	return open(core, err, path, cfg)
+	return openCore(core, err, path, cfg)
 }
 
 // OpenReader reads a core, compressed or not, from r. name is what to call it.
 func OpenReader(r io.Reader, name string, opts ...Option) (*Target, error) {
 	cfg := newConfig(opts)
 	core, err := corestate.OpenReader(r, cfg.core...)
-	return open(core, err, name, cfg)
+	return openCore(core, err, name, cfg)
 }
 
 func newConfig(opts []Option) *config {
@@ -127,31 +131,41 @@ func newConfig(opts []Option) *config {
 	return cfg
 }
 
-func open(core *corestate.ELFCore, err error, path string, cfg *config) (*Target, error) {
+func openCore(core *corestate.ELFCore, err error, path string, cfg *config) (*Target, error) {
 	if core == nil {
 		return nil, err
 	}
 	if dir := filepath.Dir(path); path != "-" {
 		cfg.find.Beside = append(cfg.find.Beside, dir)
 	}
+	t, fault := open(coreSubject{core, path}, path, cfg)
+	if fault != nil {
+		return nil, fault
+	}
+	return t, err
+}
+
+// open finds the libraries of a subject and their files. When it fails the subject
+// is closed.
+func open(s subject, name string, cfg *config) (*Target, error) {
 	if exe := cfg.find.Executable; exe != "" {
 		cfg.find.Beside = append(cfg.find.Beside, filepath.Dir(exe))
 	}
 	finder := debugfind.New(cfg.find)
-	t := &Target{core: core, path: path, cache: image.NewCache(finder)}
+	t := &Target{subject: s, path: name, cache: image.NewCache(finder)}
 	fault := t.guard(func() {
-		t.images = modules.NewSet(t.cache, finder, core.DumpMemory(), cfg.force)
+		t.images = modules.NewSet(t.cache, finder, s.DumpMemory(), cfg.force)
 		var table *libstate.Table
-		table, t.libWarnings = core.BuildLibraries(t.images.ELF)
+		table, t.libWarnings = s.BuildLibraries(t.images.ELF)
 		table.SetLate(t.mayBeJIT, t.jitLibraries)
-		core.SetBacking(t.matched)
-		t.lookup = symlookup.New(core.LibraryTracker(), t.images.Image)
+		s.back(t.matched)
+		t.lookup = symlookup.New(s.LibraryTracker(), t.images.Image)
 		t.lookup.SetOriginal(t.original)
 	})
 	if fault != nil {
 		return nil, errors.Join(fault, t.Close())
 	}
-	return t, err
+	return t, nil
 }
 
 // matched is the file of lib, unless it is of another build: its bytes are not
@@ -165,7 +179,7 @@ func (t *Target) matched(lib *libstate.Library) *elffile.File {
 
 // rewritten is the relocated code of a library that Dyninst rewrote; nil for none.
 func (t *Target) rewritten(lib *libstate.Library) *rewritten.Code {
-	return t.images.Rewritten(t.core.Arch(), lib)
+	return t.images.Rewritten(t.subject.Arch(), lib)
 }
 
 // original is the address of lib's file that the relocated code at pc was made from.
@@ -200,13 +214,28 @@ func (t *Target) changed(err error) error {
 
 // Close releases the dump and the files. Nothing that came from the Target may be
 // used after.
-func (t *Target) Close() error { return errors.Join(t.cache.Close(), t.core.Close()) }
+func (t *Target) Close() error { return errors.Join(t.cache.Close(), t.subject.Close()) }
 
-// ProcessState is the process as the dump has it.
-func (t *Target) ProcessState() unwind.ProcessState { return t.core }
+// ProcessState is the process: as the dump has it, or as it runs.
+func (t *Target) ProcessState() unwind.ProcessState { return t.subject }
 
-// Core is the opened core, for what a ProcessState does not tell.
-func (t *Target) Core() *corestate.ELFCore { return t.core }
+// ProcessStateByPID is ProcessState for a pid; false for a pid that is not the
+// target's. There is no table of all targets: two of them may be of one pid.
+func (t *Target) ProcessStateByPID(pid int) (unwind.ProcessState, bool) {
+	if pid != t.subject.ProcessID() {
+		return nil, false
+	}
+	return t.ProcessState(), true
+}
+
+// Core is the opened core, for what a ProcessState does not tell; nil for a running
+// process.
+func (t *Target) Core() *corestate.ELFCore {
+	if c, ok := t.subject.(coreSubject); ok {
+		return c.ELFCore
+	}
+	return nil
+}
 
 // SymbolLookup is the default lookup, from DWARF and symbol tables.
 func (t *Target) SymbolLookup() unwind.SymbolLookup { return t.lookup }
@@ -214,13 +243,20 @@ func (t *Target) SymbolLookup() unwind.SymbolLookup { return t.lookup }
 // NewWalker returns a walker over the target with the default steppers and
 // symbols. Options replace or add to them: unwind.WithGroup replaces the group
 // together with its steppers.
+//
+// The Walker of a running process stops the thread that it walks, and lets it go on
+// after.
 func (t *Target) NewWalker(opts ...unwind.Option) (*unwind.Walker, error) {
-	group, err := steppers.DefaultGroup(t.core.Arch(), t.images.Image, steppers.WithRewritten(t.rewritten))
+	return t.newWalker(t.subject, opts)
+}
+
+func (t *Target) newWalker(proc unwind.ProcessState, opts []unwind.Option) (*unwind.Walker, error) {
+	group, err := steppers.DefaultGroup(proc.Arch(), t.images.Image, steppers.WithRewritten(t.rewritten))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", t.path, err)
 	}
 	defaults := []unwind.Option{unwind.WithGroup(group), unwind.WithSymbolLookup(t.lookup), unwind.WithSymbolReader(t.lookup)}
-	return unwind.NewWalker(t.core, append(defaults, opts...)...)
+	return unwind.NewWalker(proc, append(defaults, opts...)...)
 }
 
 // NewWalker returns a walker over a process of the caller's own making, with a

@@ -5,7 +5,6 @@ import (
 
 	"github.com/corewalk/corewalk/internal/inspect"
 	"github.com/corewalk/corewalk/report"
-	"github.com/corewalk/corewalk/unwind"
 )
 
 // Info tells what the dump holds: its notes, the mappings of its process with how
@@ -17,9 +16,9 @@ func (t *Target) Info() *report.Info {
 	// What can be told without reading the file again comes first.
 	fault := t.guard(func() {
 		in.Mappings = t.mappings()
-		p := t.parts()
+		p := t.parts(t.subject)
 		in.Dump, in.Warnings = p.Dump, p.Warnings
-		in.Notes = t.notes()
+		in.Notes = t.subject.notes()
 		in.Modules = inspect.Modules(p)
 		for _, list := range []struct {
 			name string
@@ -44,40 +43,16 @@ const maxListed = 1 << 17
 // maxOwner bounds the names of notes' owners, in bytes.
 const maxOwner = 64
 
-func (t *Target) notes() []report.Note {
-	var out []report.Note
-	for n := range t.core.Notes() {
-		if len(out) == maxListed {
-			break
-		}
-		r := report.Note{Owner: n.Owner[:min(len(n.Owner), maxOwner)], Type: n.Name, Size: n.Size}
-		if r.Type == "" {
-			r.Type = fmt.Sprintf("%#x", n.Type)
-		}
-		if n.Thread != unwind.NullThread {
-			r.Thread = int(n.Thread)
-		}
-		if n.Truncated {
-			r.Detail = fmt.Sprintf("cut off after %d bytes", len(n.Data))
-		}
-		out = append(out, r)
-	}
-	return out
-}
-
-// mappings joins the core's segments with the files they were mapped from.
+// mappings lists the process's memory with the files it was mapped from.
 func (t *Target) mappings() []report.Mapping {
-	inDump := map[uint64]uint64{}
-	for _, s := range t.core.Segments() {
-		inDump[s.Start] = s.InDump
-	}
-	maps := t.core.Mappings()
+	held := t.subject.held()
+	maps := t.subject.Mappings()
 	maps = maps[:min(len(maps), maxListed)]
 	out := make([]report.Mapping, 0, len(maps))
 	for _, m := range maps {
 		out = append(out, report.Mapping{
 			Start: report.Addr(m.Start), End: report.Addr(m.End), Perm: m.Perm.String(),
-			Offset: report.Addr(m.Offset), File: m.Path, InDump: inDump[m.Start],
+			Offset: report.Addr(m.Offset), File: m.Path, InDump: held(m),
 		})
 	}
 	return out

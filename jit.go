@@ -14,15 +14,15 @@ func (t *Target) mayBeJIT(addr unwind.Address) bool {
 }
 
 func (t *Target) jitMapping(addr unwind.Address) (libstate.Mapping, bool) {
-	m, ok := t.core.MappingAt(addr)
+	m, ok := t.subject.MappingAt(addr)
 	return m, ok && m.Perm&libstate.Exec != 0 && m.Path == ""
 }
 
 // jitLibraries finds the code that the process's JIT compilers have registered with
 // GDB's interface. Any library may have a list of its own.
 func (t *Target) jitLibraries() []*libstate.Library {
-	mem, a := t.core.DumpMemory(), t.core.Arch()
-	libs, err := t.core.LibraryTracker().Libraries(false)
+	mem, a := t.subject.DumpMemory(), t.subject.Arch()
+	libs, err := t.subject.LibraryTracker().Libraries(false)
 	if err != nil || a == nil {
 		return nil
 	}

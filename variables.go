@@ -5,6 +5,7 @@ import (
 	"github.com/corewalk/corewalk/internal/image"
 	"github.com/corewalk/corewalk/internal/inspect"
 	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/unwind"
 )
 
 // Locals says which variables a report has.
@@ -24,8 +25,10 @@ const (
 
 // Variables returns a reader of the target's local variables and arguments. It
 // keeps what it has read of functions and types: make one for many questions.
-func (t *Target) Variables() *dwarfvars.Reader {
-	return dwarfvars.New(t.core, t.images.Image, dwarfvars.WithFiles(func(lib *libstate.Library) *image.Image {
+func (t *Target) Variables() *dwarfvars.Reader { return t.variables(t.subject) }
+
+func (t *Target) variables(proc unwind.ProcessState) *dwarfvars.Reader {
+	return dwarfvars.New(proc, t.images.Image, dwarfvars.WithFiles(func(lib *libstate.Library) *image.Image {
 		return t.images.Resolve(lib).Image
 	}))
 }

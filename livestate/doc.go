@@ -64,7 +64,7 @@ type options struct {
 const defaultStopTimeout = time.Second
 
 func newOptions(opts []Option) options {
-	o := options{stopTimeout: defaultStopTimeout, files: []*os.File{os.Stdin, os.Stdout, os.Stderr}}
+	o := options{stopTimeout: defaultStopTimeout}
 	for _, f := range opts {
 		f(&o)
 	}
@@ -83,11 +83,14 @@ func StopTimeout(d time.Duration) Option { return func(o *options) { o.stopTimeo
 // which it is.
 func HoldFatal() Option { return func(o *options) { o.holdFatal = true } }
 
-// Dir, Env and Files are a launched program's working directory, environment (nil:
-// this program's) and open files from descriptor 0 on (default: this program's
-// first three).
-func Dir(dir string) Option          { return func(o *options) { o.dir = dir } }
-func Env(env []string) Option        { return func(o *options) { o.env = env } }
+// Dir is a launched program's working directory; "" is this program's.
+func Dir(dir string) Option { return func(o *options) { o.dir = dir } }
+
+// Env is a launched program's environment; nil is this program's.
+func Env(env []string) Option { return func(o *options) { o.env = env } }
+
+// Files are a launched program's open files, from descriptor 0 on. Without the
+// option it has none that lead anywhere (/dev/null).
 func Files(files ...*os.File) Option { return func(o *options) { o.files = files } }
 
 // An EventKind is what an Event tells of.

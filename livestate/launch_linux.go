@@ -24,6 +24,14 @@ func Launch(exe string, argv []string, opts ...Option) (*Process, error) {
 		argv = []string{exe}
 	}
 	o := newOptions(opts)
+	if o.files == nil {
+		null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+		if err != nil {
+			return nil, fmt.Errorf("launch %s: %w", exe, err)
+		}
+		defer null.Close()
+		o.files = []*os.File{null, null, null}
+	}
 	t := newTracer(0)
 	p := newProcess(0, t, o)
 	t.start()

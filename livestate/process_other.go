@@ -3,6 +3,8 @@
 package livestate
 
 import (
+	"time"
+
 	"github.com/corewalk/corewalk/corestate"
 	"github.com/corewalk/corewalk/internal/elffile"
 	"github.com/corewalk/corewalk/libstate"
@@ -22,6 +24,13 @@ func Launch(string, []string, ...Option) (*Process, error) { return nil, ErrUnsu
 
 // Adopt answers ErrUnsupported.
 func Adopt(int, func(func()), ...Option) (*Process, error) { return nil, ErrUnsupported }
+
+// A Snapshot is a process at one moment.
+type Snapshot struct{ none }
+
+func (Snapshot) Late() int            { return 0 }
+func (Snapshot) Pause() time.Duration { return 0 }
+func (Snapshot) Process() *Process    { return nil }
 
 // none answers for a Process that cannot be.
 type none struct{}
@@ -55,6 +64,10 @@ func (none) ThreadName(unwind.ThreadID) string                             { ret
 func (none) Signal() (s corestate.SignalInfo)                              { return s }
 func (none) ThreadSignal(unwind.ThreadID) (s corestate.SignalInfo, _ bool) { return s, false }
 func (none) Exited() (status, signal int, exited bool)                     { return 0, 0, false }
+func (none) Snapshot() (*Snapshot, error)                                  { return nil, ErrUnsupported }
+func (none) Root() string                                                  { return "" }
+func (none) HeldFiles(string, bool) []string                               { return nil }
+func (none) CommandLine() string                                           { return "" }
 func (none) Kill() error                                                   { return ErrUnsupported }
 func (none) NotificationFD() (int, error)                                  { return -1, ErrUnsupported }
 func (none) WatchEvents() error                                            { return ErrUnsupported }

@@ -30,4 +30,5 @@ const (
 	WarnCancelled = "cancelled" // the analysis was stopped early
 	WarnChanged   = "changed"   // a file was cut short while it was read
 	WarnTruncated = "truncated" // the dump is cut short; the message says where
+	WarnLate      = "late"      // of a running process, memory was read after the moment of the report
 )

@@ -29,7 +29,7 @@ func TestFlagsDocumented(t *testing.T) {
 		if page == "README.md" && strings.Contains(string(text), "docs/usage.md") {
 			continue
 		}
-		for _, set := range []*pflag.FlagSet{new(reportFlags).set(), new(infoFlags).set()} {
+		for _, set := range []*pflag.FlagSet{new(reportFlags).set(), new(infoFlags).set(), new(liveFlags).set()} {
 			set.VisitAll(func(f *pflag.Flag) {
 				if !strings.Contains(string(text), "`--"+f.Name) {
 					t.Errorf("%s does not tell of --%s", page, f.Name)
@@ -40,7 +40,8 @@ func TestFlagsDocumented(t *testing.T) {
 	for _, cmd := range []struct {
 		args []string
 		set  *pflag.FlagSet
-	}{{[]string{"--help"}, new(reportFlags).set()}, {[]string{"info", "--help"}, new(infoFlags).set()}} {
+	}{{[]string{"--help"}, new(reportFlags).set()}, {[]string{"info", "--help"}, new(infoFlags).set()},
+		{[]string{"live", "--help"}, new(liveFlags).set()}} {
 		var out, errs bytes.Buffer
 		if status := run(cmd.args, env{context.Background(), nil, &out, &errs}); status != 0 || errs.Len() > 0 {
 			t.Errorf("%v: status %d, %s", cmd.args, status, errs.String())

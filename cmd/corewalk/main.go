@@ -40,8 +40,13 @@ func main() {
 
 // run executes one command line and returns its exit status.
 func run(args []string, e env) int {
-	if len(args) > 0 && args[0] == "info" {
-		return runInfo(args[1:], e)
+	if len(args) > 0 {
+		switch args[0] {
+		case "info":
+			return runInfo(args[1:], e)
+		case "live":
+			return runLive(args[1:], e)
+		}
 	}
 	return runReport(args, e)
 }

@@ -18,6 +18,7 @@ and every thread's stack with functions, files, lines and inlined calls.
 Usage:
   corewalk [flags] CORE [BINARY]   report on a core (also .zst, .lz4, .xz, .gz; - for standard input)
   corewalk info [flags] CORE       what is in a core: notes, mappings, modules (corewalk info --help)
+  corewalk live [flags] PID        report on a running process, or start one (corewalk live --help)
 
 BINARY may be left out when the file that the core names is still there and still the same build.
 
@@ -49,6 +50,13 @@ type reportFlags struct {
 func (f *reportFlags) set() *pflag.FlagSet {
 	fs := pflag.NewFlagSet("corewalk", pflag.ContinueOnError)
 	f.register(fs)
+	fs.BoolVar(&f.version, "version", false, "print the version")
+	return fs
+}
+
+// register adds the flags of every command that reports.
+func (f *reportFlags) register(fs *pflag.FlagSet) {
+	f.fileFlags.register(fs)
 	fs.StringSliceVar(&f.threads, "thread", nil, "report only the threads with these `IDs` (repeatable, or with commas)")
 	fs.IntVar(&f.maxFrames, "max-frames", -1, "walk at most `N` frames of a stack; 0 prints all of a very deep one (default: walk all, print its ends)")
 	fs.Lookup("max-frames").DefValue = "0" // -1 only tells that the flag is not given
@@ -57,8 +65,6 @@ func (f *reportFlags) set() *pflag.FlagSet {
 	fs.BoolVar(&f.explain, "explain", false, "tell for each frame how it was found")
 	fs.BoolVar(&f.verify, "verify", false, "ask a second stepper about each frame, and mark those it disputes")
 	f.locals.register(fs)
-	fs.BoolVar(&f.version, "version", false, "print the version")
-	return fs
 }
 
 func runReport(args []string, e env) int {
@@ -87,13 +93,19 @@ func runReport(args []string, e env) int {
 	if err != nil {
 		return e.fail(err)
 	}
+	return f.finish(e, o, analyze.Threads, r)
+}
+
+// finish prints a report and answers the command's status.
+func (f *reportFlags) finish(e env, o operands, threads []unwind.ThreadID, r *report.Report) int {
+	status := exitComplete
 	if !r.Complete() && !f.cutOnly(r) {
 		status = exitIncomplete
 	}
 	if e.unused(o, r.Modules) {
 		status = exitIncomplete
 	}
-	if e.ctx.Err() == nil && !e.haveThreads(o, analyze.Threads, r) {
+	if e.ctx.Err() == nil && !e.haveThreads(o, threads, r) {
 		if len(r.Threads) == 0 {
 			return exitNothing
 		}

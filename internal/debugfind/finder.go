@@ -37,6 +37,9 @@ type Options struct {
 	// Beside are directories in which a module's base name is tried: the dump's
 	// own, and the executable's.
 	Beside []string
+	// Held lists files that a running process has the module's own file open by,
+	// whatever is at its path now; nil for none.
+	Held func(Module) []string
 	// Fetcher is asked for what no directory has; nil for nobody. It is used
 	// until FetchContext is done; nil for no end.
 	Fetcher      Fetcher
@@ -84,6 +87,13 @@ func (f *Finder) Binaries(m Module) iter.Seq[string] {
 			}
 			if (len(f.opts.Sysroots) == 0 || m.BuildID != nil) && !yield(m.Path) {
 				return
+			}
+		}
+		if f.opts.Held != nil {
+			for _, p := range f.opts.Held(m) {
+				if !yield(p) {
+					return
+				}
 			}
 		}
 		if base := filepath.Base(m.Path); m.Path != "" && base != "/" && base != "." {

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/corewalk/corewalk"
+	"github.com/corewalk/corewalk/livestate"
+)
+
+const liveUsage = `corewalk live reports on a running process, which runs on: every thread's stack with functions,
+files, lines and variables. Or it starts a program, and reports when that crashes or is stopped.
+
+Usage:
+  corewalk live [flags] PID
+  corewalk live [flags] -- PROGRAM [ARGUMENTS...]
+
+The process stands still only while its registers and stacks are copied, some milliseconds; what
+variables point to elsewhere is read while it runs on, unless --hold is given. A program that
+crashes is reported on before it dies; it then dies as it would without corewalk.
+
+Examples:
+  corewalk live 4242
+  corewalk live --hold --locals=all 4242
+  corewalk live --format json $(pidof server) | jq '.threads[].frames[0].function'
+  corewalk live -- ./server --port 8080
+
+Exit status: 0 the report is complete; 1 nothing could be analysed, or the program ended without a
+crash; 2 wrong usage; 3 the report has gaps.
+`
+
+// liveFlags are those of corewalk live.
+type liveFlags struct {
+	reportFlags
+	hold bool
+}
+
+func (f *liveFlags) set() *pflag.FlagSet {
+	fs := pflag.NewFlagSet("corewalk live", pflag.ContinueOnError)
+	f.register(fs)
+	fs.BoolVar(&f.hold, "hold", false, "keep the process stopped for the whole report, not only while its stacks are copied")
+	return fs
+}
+
+func runLive(args []string, e env) int {
+	var f liveFlags
+	fs := f.set()
+	if status, ok := parse(fs, args, liveUsage, e); !ok {
+		return status
+	}
+	analyze, err := f.analyze()
+	if err != nil {
+		return e.usageError("%v", err)
+	}
+	opts := f.options(e, "")
+	if f.hold {
+		opts = append(opts, corewalk.WithHold())
+	}
+	operands := fs.Args()
+	switch dash := fs.ArgsLenAtDash(); {
+	case dash == 0 && len(operands) > 0:
+		return f.launch(e, operands, analyze, opts)
+	case dash < 0 && len(operands) == 1:
+		return f.attach(e, operands[0], analyze, opts)
+	case len(operands) == 0:
+		return e.usageError("live: the number of a process, or -- and a program, is wanted")
+	}
+	return e.usageError("live: one process is wanted, or -- before the program and its arguments")
+}
+
+// attach reports on a running process.
+func (f *liveFlags) attach(e env, operand string, o corewalk.AnalyzeOptions, opts []corewalk.Option) int {
+	pid, err := strconv.Atoi(operand)
+	if err != nil || pid <= 0 {
+		return e.usageError("live %s: the number of a process is wanted; to start a program, put -- before it", operand)
+	}
+	t, err := corewalk.Attach(pid, opts...)
+	if err != nil {
+		return e.fail(err)
+	}
+	defer t.Close()
+	return f.report(e, t, operands{core: fmt.Sprintf("process %d", pid)}, o)
+}
+
+// report prints what Analyze says; the process is let go before that.
+func (f *liveFlags) report(e env, t *corewalk.Target, name operands, o corewalk.AnalyzeOptions) int {
+	r, err := t.Analyze(e.ctx, o)
+	if err != nil {
+		return e.fail(err)
+	}
+	return f.finish(e, name, o.Threads, r)
+}
+
+// launch starts a program and reports when it crashes or is stopped.
+func (f *liveFlags) launch(e env, argv []string, o corewalk.AnalyzeOptions, opts []corewalk.Option) int {
+	path, err := exec.LookPath(argv[0])
+	if errors.Is(err, exec.ErrDot) {
+		err = nil // as a shell would with "." in PATH
+	}
+	if err != nil {
+		return e.fail(fmt.Errorf("%s: %w", argv[0], plainError(err)))
+	}
+	// Its output must not mix with the report.
+	opts = append(opts, corewalk.WithLiveOptions(livestate.HoldFatal(), livestate.Files(os.Stdin, os.Stderr, os.Stderr)))
+	t, err := corewalk.Launch(path, argv, opts...)
+	if err != nil {
+		return e.fail(err)
+	}
+	defer t.Close()
+	p := t.Live()
+	if err := errors.Join(p.WatchEvents(), p.ResumeAll()); err != nil {
+		return e.fail(err)
+	}
+	for {
+		events, err := f.next(e, p)
+		if err != nil {
+			return e.fail(err)
+		}
+		for _, ev := range events {
+			switch ev.Kind {
+			case livestate.EventSignal:
+				if ev.Fatal {
+					return f.report(e, t, operands{core: argv[0]}, o)
+				}
+			case livestate.EventStop:
+				return f.report(e, t, operands{core: argv[0]}, o)
+			case livestate.EventExit:
+				return e.ended(argv[0], ev)
+			}
+		}
+	}
+}
+
+// next waits for events, or for Ctrl-C.
+func (f *liveFlags) next(e env, p *livestate.Process) ([]livestate.Event, error) {
+	for {
+		events, err := p.HandleDebugEvent(false)
+		if len(events) > 0 || err != nil {
+			return events, err
+		}
+		select {
+		case <-e.ctx.Done():
+			return nil, errors.New("interrupted before the program crashed or was stopped")
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// ended says how a program ended that was not reported on.
+func (e env) ended(name string, ev livestate.Event) int {
+	if ev.Signal != 0 {
+		return e.fail(fmt.Errorf("%s was killed by signal %d: there is nothing left to report on", name, ev.Signal))
+	}
+	return e.fail(fmt.Errorf("%s ended with status %d: there is nothing to report on", name, ev.Status))
+}

@@ -1,0 +1,57 @@
+package livestate
+
+import (
+	"fmt"
+	"os"
+	"strings"
+)
+
+// Root is the directory that paths of the process begin at, as this program can
+// open it, when that is not this program's own root directory: the process is in
+// another mount namespace, or called chroot. Else it is "".
+func (p *Process) Root() string {
+	own, err1 := os.Readlink("/proc/self/ns/mnt")
+	its, err2 := os.Readlink(procPath(p.living(), "ns/mnt"))
+	root, err3 := os.Readlink(procPath(p.living(), "root"))
+	if err1 == nil && err2 == nil && err3 == nil && own == its && root == "/" {
+		return ""
+	}
+	if err2 != nil && err3 != nil {
+		return "" // what cannot be told apart is looked up here
+	}
+	return procPath(p.living(), "root")
+}
+
+// HeldFiles lists paths by which the file that the process has mapped can be opened
+// although it was removed or replaced: /proc/PID/exe for the main program, and
+// /proc/PID/map_files, which the kernel shows to root only.
+func (p *Process) HeldFiles(path string, main bool) []string {
+	var out []string
+	if main {
+		out = append(out, procPath(p.living(), "exe"))
+	}
+	maps := p.maps()
+	if maps == nil || path == "" {
+		return out
+	}
+	for i := range maps.list {
+		if m := &maps.list[i]; m.Path != "" && strings.TrimSuffix(m.Path, " (deleted)") == path {
+			return append(out, procPath(p.living(), fmt.Sprintf("map_files/%x-%x", m.Start, m.End)))
+		}
+	}
+	return out
+}
+
+// maxCommandLine bounds what is read of a command line, in bytes.
+const maxCommandLine = 4096
+
+// CommandLine is what the process was started with, with spaces between the
+// arguments; "" when it is not known.
+func (p *Process) CommandLine() string {
+	b, err := os.ReadFile(procPath(p.living(), "cmdline"))
+	if err != nil {
+		return ""
+	}
+	b = b[:min(len(b), maxCommandLine)]
+	return strings.TrimSpace(strings.ReplaceAll(string(b), "\x00", " "))
+}

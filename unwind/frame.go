@@ -47,6 +47,7 @@ const (
 	flagHasSP
 	flagHasCFA
 	flagPlainSP // sp is the stack pointer, computed: no change says so
+	flagCalled  // a top frame that made a call: that of a process which walks itself
 )
 
 func (f *Frame) has(x frameFlags) bool { return f.flags&x != 0 }
@@ -168,7 +169,7 @@ func (f *Frame) IsTrampoline() bool { return f.has(flagTrampoline) }
 // variables alike: inside the call instruction (RA-1) where the frame made a
 // call, RA itself where it did not.
 func (f *Frame) LookupAddr() Address {
-	if f.flags&(flagTop|flagNonCall|flagTrampoline) != 0 || f.ra == 0 {
+	if f.flags&(flagTop|flagNonCall|flagTrampoline) != 0 && !f.has(flagCalled) || f.ra == 0 {
 		return f.ra
 	}
 	return f.ra - 1

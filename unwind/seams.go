@@ -38,7 +38,8 @@ type ProcessState interface {
 	// live process can stop it meanwhile. Nested walks of a thread call them once.
 	PreStackwalk(ThreadID) error
 	PostStackwalk(ThreadID) error
-	// IsFirstParty reports whether the process analyses itself.
+	// IsFirstParty reports whether the process analyses itself. Then the pc of its
+	// thread is a return address: the youngest frame called for its registers.
 	IsFirstParty() bool
 	// LibraryTracker is the process's libraries, or nil when they are not known.
 	LibraryTracker() libstate.LibraryState

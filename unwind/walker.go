@@ -198,6 +198,9 @@ func (w *Walker) initialFrame(t ThreadID) (*Frame, error) {
 	}
 	f.checkpoint()
 	f.flags |= flagTop | flagAccepted
+	if w.proc.IsFirstParty() {
+		f.flags |= flagCalled
+	}
 	if w.explain {
 		f.trace = &trace{explain: true}
 	}

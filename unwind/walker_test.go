@@ -358,3 +358,30 @@ func TestNames(t *testing.T) {
 		t.Errorf("version %d.%d.%d", a, b, c)
 	}
 }
+
+// ownProc is a process that walks itself.
+type ownProc struct{ *fakeProc }
+
+func (ownProc) IsFirstParty() bool { return true }
+
+// The youngest frame of a process that walks itself is in a call, as the others are.
+func TestFirstPartyTopFrame(t *testing.T) {
+	p := deepStack(3, 32, 0x400500)
+	group := unwind.NewAddrRangeGroup()
+	if err := group.RegisterStepper(stepper("fp", 1, byFP)); err != nil {
+		t.Fatal(err)
+	}
+	w, err := unwind.NewWalker(ownProc{p}, unwind.WithGroup(group))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := w.WalkStack(unwind.NullThread)
+	if err != nil || len(s.Frames) != 3 {
+		t.Fatalf("%d frames, %v", len(s.Frames), err)
+	}
+	for i, f := range s.Frames {
+		if f.IsTopFrame() != (i == 0) || f.LookupAddr() != f.RA()-1 {
+			t.Errorf("frame %d: top %v, pc %#x looked up at %#x", i, f.IsTopFrame(), f.RA(), f.LookupAddr())
+		}
+	}
+}

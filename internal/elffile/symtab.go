@@ -13,16 +13,17 @@ import (
 // A SymTab is one symbol table. It holds slices of the file and, once it has
 // been asked often enough, an index by address. It is safe for concurrent use.
 type SymTab struct {
-	file  *File
-	data  []byte // whole entries only
-	strs  []byte
-	xndx  []byte   // SHT_SYMTAB_SHNDX, 4 bytes a symbol, or nil
-	ent   int      // bytes an entry takes
-	opd   *Section // of big-endian PPC64: the function descriptors
-	descs []byte   // what opd holds
-	loads []load   // when sections cannot say where a symbol's code ends
-	marks bool     // the machine has mapping symbols
-	moved bool     // the code of a function may be elsewhere than st_value says
+	file   *File
+	data   []byte // whole entries only
+	strs   []byte
+	xndx   []byte   // SHT_SYMTAB_SHNDX, 4 bytes a symbol, or nil
+	ent    int      // bytes an entry takes
+	opd    *Section // of big-endian PPC64: the function descriptors
+	descs  []byte   // what opd holds
+	follow sync.Once
+	loads  []load // when sections cannot say where a symbol's code ends
+	marks  bool   // the machine has mapping symbols
+	moved  bool   // the code of a function may be elsewhere than st_value says
 
 	lookups atomic.Int32
 	once    sync.Once
@@ -191,6 +192,19 @@ func (t *SymTab) codeAddr(s *Sym) uint64 {
 		}
 	}
 	return s.Value
+}
+
+// FollowDescriptors has t follow the function descriptors that f holds, where t's own
+// file, which was split from f, has the place of them only.
+func (t *SymTab) FollowDescriptors(f *File) {
+	t.follow.Do(func() {
+		if t.opd == nil || len(t.descs) != 0 {
+			return
+		}
+		if s := f.Section(".opd"); s != nil && s.Addr == t.opd.Addr {
+			t.descs, _ = f.rawSection(s)
+		}
+	})
 }
 
 // All iterates over the table, the null symbol left out.

@@ -158,6 +158,27 @@ func TestPPC64Descriptors(t *testing.T) {
 	}
 }
 
+// The descriptors of a file whose symbols were split off are in the file itself.
+func TestPPC64DescriptorsSplit(t *testing.T) {
+	syms := []tsym{{"f", 0x2010, 0x20, fn, gl, 2}}
+	whole, split := symImage(64, true, EM_PPC64, syms), symImage(64, true, EM_PPC64, syms)
+	whole.secs[1].name, split.secs[1].name = ".opd", ".opd"
+	binary.BigEndian.PutUint64(whole.secs[1].data[0x10:], 0x1200)
+	split.secs[1].typ, split.secs[1].size = SHT_NOBITS, 0x800
+	tab := symTab(t, split)
+	tab.FollowDescriptors(symTab(t, whole).file)
+	if got := lookupBoth(t, tab, 0x1204); got != "f" {
+		t.Errorf("0x1204 is %q", got)
+	}
+	moved := symImage(64, true, EM_PPC64, syms)
+	moved.secs[1].name, moved.secs[1].addr = ".opd", 0x3000
+	tab = symTab(t, split)
+	tab.FollowDescriptors(symTab(t, moved).file)
+	if got := lookupBoth(t, tab, 0x1204); got != "" {
+		t.Errorf("by the descriptors of another file 0x1204 is %q", got)
+	}
+}
+
 // TestScanAndIndexAgree throws overlapping symbols of all sorts at both.
 func TestScanAndIndexAgree(t *testing.T) {
 	rng := rand.New(rand.NewSource(1))

@@ -14,6 +14,7 @@ func (im *Image) symTabs() []*elffile.SymTab {
 		add := func(f *elffile.File) bool {
 			t, err := f.SymTab()
 			if err == nil && t != nil {
+				t.FollowDescriptors(im.elf)
 				im.syms = append(im.syms, t)
 			}
 			return err == nil

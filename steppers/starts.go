@@ -97,25 +97,32 @@ func (s *AnalysisStepper) starts(list []functionStart, addr arch.Address, in *un
 				list = append(list, functionStart{addr: start + lib.LoadBias, end: end + lib.LoadBias})
 			}
 		}
-		list = called(list, im.CallTargets(p.Arch()), addr, lib.LoadBias)
+		list = called(list, im.CallTargets(p.Arch()), addr|modeOf(in), lib.LoadBias, p.Arch())
 	}
-	return padded(list, p, addr)
+	return padded(list, p, addr|modeOf(in))
 }
 
-// called appends the nearest addresses up to addr among the targets of calls,
-// which are the file's. The next one after addr bounds the function.
-func called(list []functionStart, targets []uint64, addr, bias arch.Address) []functionStart {
-	i, _ := slices.BinarySearch(targets, addr-bias+1)
+// called appends the nearest addresses up to pc, a code pointer, among the
+// targets of calls, which are the file's. The next one after pc bounds the
+// function.
+func called(list []functionStart, targets []uint64, pc, bias arch.Address, a *arch.Arch) []functionStart {
+	addr := withoutMode(a, pc)
+	i, _ := slices.BinarySearch(targets, pc-bias+1)
 	end := arch.Address(0)
 	if i < len(targets) && targets[i]+bias-addr < maxFuncCode {
-		end = targets[i] + bias
+		end = withoutMode(a, targets[i]+bias)
 	}
-	for n := 0; i > 0 && n < maxCalled && len(list) < maxStarts; n++ {
+	for n := 0; i > 0 && n < maxCalled && len(list) < maxStarts; {
 		i--
-		if addr-bias-targets[i] > maxFuncCode {
+		to := targets[i] + bias
+		if pc-to > maxFuncCode {
 			break
 		}
-		list = append(list, functionStart{addr: targets[i] + bias, end: end})
+		if withoutMode(a, to)^to != addr^pc {
+			continue // in the other instruction set
+		}
+		list = append(list, functionStart{addr: withoutMode(a, to), end: end})
+		n++
 	}
 	return list
 }
@@ -126,15 +133,16 @@ const maxCalled = 4
 // maxPadded is how far before an address padding is looked for, in bytes.
 const maxPadded = 4096
 
-// padded appends the addresses before addr where the code looks as if a function
-// began.
-func padded(list []functionStart, p unwind.ProcessState, addr arch.Address) []functionStart {
+// padded appends the addresses before pc, a code pointer, where the code looks as
+// if a function began.
+func padded(list []functionStart, p unwind.ProcessState, pc arch.Address) []functionStart {
+	addr := withoutMode(p.Arch(), pc)
 	from := max(addr, maxPadded) - maxPadded
 	if m, ok, _ := mappingAt(p, addr); ok {
 		from = max(from, m.Start)
 	}
 	code := readFunc(p, from, addr+1)
-	for _, at := range stackflow.StartsByPadding(p.Arch(), code, from, addr, maxStarts-len(list)) {
+	for _, at := range stackflow.StartsByPadding(p.Arch(), code, from, pc, maxStarts-len(list)) {
 		list = append(list, functionStart{addr: at, weak: true})
 	}
 	return list

@@ -29,7 +29,7 @@ type flowCache struct {
 // maxCallCode is the most code that is searched for calls, in bytes.
 const maxCallCode = 64 << 20
 
-// CallTargets lists the addresses of the file that direct calls within one
+// CallTargets lists the code pointers of the file that direct calls within one
 // segment lead to, by rising order; nil for files with too much code. The code is
 // read when it is first asked for. Do not write to it.
 func (im *Image) CallTargets(a *arch.Arch) []uint64 {

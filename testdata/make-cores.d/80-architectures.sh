@@ -116,7 +116,7 @@ arch_notables() {
 arch_threads() {
 	compile "$compiler" "${flags[@]}" -O1 -g -fasynchronous-unwind-tables -static -pthread arch/threads.c -Wl,--build-id=sha1 -o threads || return 1
 	"${compiler%gcc}objcopy" --strip-unneeded -K main -K work -K parked -K leaf -K start_thread -K clone -K __clone \
-		-K __libc_start_main -K _start "$dir/threads" 2>/dev/null || strip -g "$dir/threads"
+		-K __libc_start_main -K _start -K __start "$dir/threads" 2>/dev/null || strip -g "$dir/threads"
 	[ "$(zstd -q -19 -c "$dir/threads" | wc -c)" -le $threads_limit ] ||
 		{ say "skip $case: the program is larger than $threads_limit bytes"; return $skipped; }
 	arch_make threads

@@ -34,6 +34,9 @@ func DefaultGroup(a *arch.Arch, resolve Resolver, opts ...GroupOption) (*unwind.
 	if err := addDyninst(g, a, resolve, o.rewritten); err != nil {
 		return nil, err
 	}
+	if err := addExidx(g, a, resolve); err != nil {
+		return nil, err
+	}
 	for _, make := range []func() (unwind.FrameStepper, error){
 		func() (unwind.FrameStepper, error) { return NewBottomOfStackStepper(a) },
 		func() (unwind.FrameStepper, error) { return NewSigHandlerStepper(a) },
@@ -55,6 +58,24 @@ func DefaultGroup(a *arch.Arch, resolve Resolver, opts ...GroupOption) (*unwind.
 		}
 	}
 	return g, nil
+}
+
+// addExidx adds the steppers by the exception index, where the architecture has
+// it.
+func addExidx(g *unwind.AddrRangeGroup, a *arch.Arch, resolve Resolver) error {
+	if a != arch.ARM {
+		return nil
+	}
+	for _, interrupted := range []bool{false, true} {
+		s, err := NewExidxStepper(resolve, interrupted)
+		if err == nil {
+			err = g.RegisterStepper(s)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // addDyninst adds the steppers for instrumented code, as far as the architecture has

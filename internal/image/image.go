@@ -20,6 +20,7 @@ import (
 	"github.com/corewalk/corewalk/internal/dwarf"
 	"github.com/corewalk/corewalk/internal/dwarf/cfi"
 	"github.com/corewalk/corewalk/internal/elffile"
+	"github.com/corewalk/corewalk/internal/exidx"
 	"github.com/corewalk/corewalk/internal/mmapfile"
 )
 
@@ -41,6 +42,9 @@ type Image struct {
 
 	ehOnce, dfOnce sync.Once
 	eh, df         *cfi.Table
+
+	exidxOnce sync.Once
+	exidx     *exidx.Table
 
 	dwarfOnce sync.Once
 	dwarf     *dwarf.Data

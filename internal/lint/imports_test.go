@@ -44,6 +44,7 @@ var floors = map[string]int{
 	"internal/dwarf/cfi": -1,
 	"internal/dwarf/op":  -1,
 	"internal/elffile":   -1,
+	"internal/exidx":     -1,
 	"internal/disasm":    -1,
 	"internal/stackflow": -1,
 	"internal/decomp":    -1,

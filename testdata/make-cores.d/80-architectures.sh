@@ -141,3 +141,8 @@ for arch_line in $(arch_lines); do
 	done
 done
 unset arch_line arch_case arch_cases
+
+# What only 32-bit ARM has: .ARM.exidx, without symbols and debug information.
+arch_exidx() { arch_bare exidx crash.c -O1 -DNO_TABLES -funwind-tables -s && arch_make exidx; }
+make_arm-exidx() { arch_setup arm && arch_exidx; }
+make_arm-thumb-exidx() { arch_setup arm-thumb && arch_exidx; }

@@ -46,7 +46,7 @@ func Example() {
 	// #0 crash [context]
 	// #1 on_item [cfi]
 	// #2 each_item [cfi]
-	// #3 walk [scan]
+	// #3 walk [analysis]
 	// #4 main [cfi]
 	// bottom
 }

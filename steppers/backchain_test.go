@@ -1,7 +1,6 @@
 package steppers_test
 
 import (
-	"encoding/binary"
 	"errors"
 	"testing"
 
@@ -136,24 +135,31 @@ func TestBackChainEnd(t *testing.T) {
 }
 
 // A function of S/390 that calls others saves its stack pointer beside the return
-// address; what lies at SP itself was saved by the function it called.
+// address; what lies at SP itself was saved by the function it called. With 31
+// bits, the highest bit of a return address is the addressing mode.
 func TestSavedStackPointer(t *testing.T) {
-	const ra1, ra2 = foreignCode + 0x206, foreignCode + 0x306
-	p := newForeign(arch.S390X, nil)
-	code := p.segs[0].data
-	copy(code[0x200:], []byte{0xc0, 0xe5, 0, 0, 0, 0})       // brasl %r14,.
-	copy(code[0x300:], []byte{0xc0, 0xe5, 0xff, 0xff, 0xff}) // brasl %r14,0x200: 0x300-0x100
-	binary.BigEndian.PutUint32(code[0x302:], 0xffffff80)
-	sp := uint64(foreignStack + 0x100)
-	p.putWords(sp+112, ra1, sp)           // the called function's
-	p.putWords(sp+0x100+112, ra2, sp+8)   // not in its place
-	p.putWords(sp+0x200+112, ra2, sp+512) // the function's own
-	w := walker(t, p, nil, must(steppers.NewFrameFuncStepper(arch.S390X, nil)))
-	f, err := w.WalkSingleFrame(called(t, w, ra1, sp, 0))
-	if err != nil || f.RA() != ra2 || f.SP() != sp+512 {
-		t.Fatalf("%v, %v", f, err)
-	}
-	if cfa, ok := called(t, w, ra1, sp, 0).CFA(); ok {
-		t.Errorf("a frame that was not walked from has the CFA %#x", cfa)
+	for _, c := range []struct {
+		a    *arch.Arch
+		area uint64 // of r14, from the stack pointer
+		mode uint64
+	}{{arch.S390X, 112, 0}, {arch.S390, 56, 1 << 31}} {
+		const ra1, ra2 = foreignCode + 0x206, foreignCode + 0x306
+		p := newForeign(c.a, nil)
+		code := p.segs[0].data
+		copy(code[0x200:], []byte{0xc0, 0xe5, 0, 0, 0, 0}) // brasl %r14,.
+		copy(code[0x300:], []byte{0xc0, 0xe5, 0xff, 0xff, 0xff, 0x80})
+		sp := uint64(foreignStack + 0x100)
+		p.putWords(sp+c.area, c.mode|ra1, sp)           // the called function's
+		p.putWords(sp+0x100+c.area, c.mode|ra2, sp+8)   // not in its place
+		p.putWords(sp+0x200+c.area, c.mode|ra2, sp+512) // the function's own
+		w := walker(t, p, nil, must(steppers.NewFrameFuncStepper(c.a, nil)))
+		in := called(t, w, ra1, sp, 0)
+		f, err := w.WalkSingleFrame(in)
+		if err != nil || f.RA() != ra2 || f.SP() != sp+512 {
+			t.Fatalf("%s: %v, %v", c.a.Name, f, err)
+		}
+		if cfa, ok := in.CFA(); !ok || cfa != f.SP()+c.a.CFAOffset {
+			t.Errorf("%s: CFA %#x, %v; want it above the caller's SP %#x", c.a.Name, cfa, ok, f.SP())
+		}
 	}
 }

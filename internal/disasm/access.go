@@ -95,6 +95,9 @@ func FaultAccess(dst []Access, i *Inst, regs *arch.RegSet) []Access {
 		acc.Addr, acc.Known = m.Address(regs)
 		if acc.Known {
 			acc.Addr = i.arch.Truncate(acc.Addr)
+			if i.arch == arch.S390 {
+				acc.Addr &= 1<<31 - 1 // its addresses have 31 bits
+			}
 			acc.Misaligned = m.Aligned && m.Size > 0 && acc.Addr%uint64(m.Size) != 0
 			acc.NonCanon = nonCanonical(i.arch, acc.Addr)
 		}

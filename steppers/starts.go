@@ -97,28 +97,32 @@ func (s *AnalysisStepper) starts(list []functionStart, addr arch.Address, in *un
 				list = append(list, functionStart{addr: start + lib.LoadBias, end: end + lib.LoadBias})
 			}
 		}
-		list = called(list, im.CallTargets(p.Arch()), addr|modeOf(in), lib.LoadBias, p.Arch())
+		list = called(list, im.CallTargets(p.Arch()), addr, modeOf(in), lib.LoadBias, p.Arch())
 	}
-	return padded(list, p, addr|modeOf(in))
+	return padded(list, p, addr, modeOf(in))
 }
 
-// called appends the nearest addresses up to pc, a code pointer, among the
-// targets of calls, which are the file's. The next one after pc bounds the
-// function.
-func called(list []functionStart, targets []uint64, pc, bias arch.Address, a *arch.Arch) []functionStart {
-	addr := withoutMode(a, pc)
-	i, _ := slices.BinarySearch(targets, pc-bias+1)
+// called appends the nearest addresses up to addr among the targets of calls,
+// which are code pointers of the file, as far as they are to code in addr's
+// instruction set, which mode says. The next one after addr bounds the function.
+func called(list []functionStart, targets []uint64, addr, mode, bias arch.Address, a *arch.Arch) []functionStart {
+	i, _ := slices.BinarySearch(targets, addr-bias+1+mode)
 	end := arch.Address(0)
-	if i < len(targets) && targets[i]+bias-addr < maxFuncCode {
-		end = withoutMode(a, targets[i]+bias)
+	for _, to := range targets[i:] {
+		if to += bias; withoutMode(a, to)^to == mode {
+			if to-addr < maxFuncCode {
+				end = withoutMode(a, to)
+			}
+			break
+		}
 	}
 	for n := 0; i > 0 && n < maxCalled && len(list) < maxStarts; {
 		i--
 		to := targets[i] + bias
-		if pc-to > maxFuncCode {
+		if addr-withoutMode(a, to) > maxFuncCode {
 			break
 		}
-		if withoutMode(a, to)^to != addr^pc {
+		if withoutMode(a, to)^to != mode {
 			continue // in the other instruction set
 		}
 		list = append(list, functionStart{addr: withoutMode(a, to), end: end})
@@ -133,16 +137,15 @@ const maxCalled = 4
 // maxPadded is how far before an address padding is looked for, in bytes.
 const maxPadded = 4096
 
-// padded appends the addresses before pc, a code pointer, where the code looks as
-// if a function began.
-func padded(list []functionStart, p unwind.ProcessState, pc arch.Address) []functionStart {
-	addr := withoutMode(p.Arch(), pc)
+// padded appends the addresses before addr where the code, whose instruction set
+// mode says, looks as if a function began.
+func padded(list []functionStart, p unwind.ProcessState, addr, mode arch.Address) []functionStart {
 	from := max(addr, maxPadded) - maxPadded
 	if m, ok, _ := mappingAt(p, addr); ok {
 		from = max(from, m.Start)
 	}
 	code := readFunc(p, from, addr+1)
-	for _, at := range stackflow.StartsByPadding(p.Arch(), code, from, pc, maxStarts-len(list)) {
+	for _, at := range stackflow.StartsByPadding(p.Arch(), code, from, withoutMode(p.Arch(), addr)|mode, maxStarts-len(list)) {
 		list = append(list, functionStart{addr: at, weak: true})
 	}
 	return list

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/corewalk/corewalk/internal/elffile"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/steppers"
 	"github.com/corewalk/corewalk/unwind"
@@ -96,5 +97,43 @@ func TestEntryDescriptor(t *testing.T) {
 		if got := errors.Is(err, unwind.ErrStackBottom); got != want {
 			t.Errorf("%#x: %v, want the bottom: %v", pc, err, want)
 		}
+	}
+}
+
+// A core of 31 bits: the highest bit of code pointers, of the PSW too, is the
+// addressing mode. A leaf is interrupted, whose callers have the usual frames.
+func TestWalk31Bits(t *testing.T) {
+	const mode = 1 << 31
+	code := make([]byte, 0x100)
+	for at, b := range map[int][]byte{
+		// stm %r14,%r15,56(%r15); ahi %r15,-96; brasl %r14,leaf; lm %r14,%r15,152(%r15); br %r14
+		0x40: {0x90, 0xef, 0xf0, 56, 0xa7, 0xfa, 0xff, 0xa0, 0xc0, 0xe5, 0, 0, 0, 0x0c, 0x98, 0xef, 0xf0, 152, 0x07, 0xfe},
+		0x60: {0x90, 0xef, 0xf0, 56, 0xa7, 0xfa, 0xff, 0xa0, 0xc0, 0xe5, 0, 0, 0, 0x0c, 0x98, 0xef, 0xf0, 152, 0x07, 0xfe},
+		0x80: {0x50, 0x20, 0x30, 0, 0x07, 0xfe}, // st %r2,0(%r3); br %r14
+	} {
+		copy(code[at:], b)
+	}
+	const sp = smallStack + 0x100
+	stack := make([]byte, 0x400)
+	put := func(at uint64, v uint32) { arch.S390.ByteOrder.PutUint32(stack[at-smallStack:], v) }
+	put(sp+96+56, mode|smallCode+0x4e)
+	put(sp+96+60, sp+96)
+	put(sp+192+60, sp+192) // r14 was 0 in start-up code
+	c := coreOf(t, arch.S390, elffile.EM_S390, map[arch.Reg]uint64{arch.S390PC: mode | smallCode + 0x80,
+		arch.S390LR: mode | smallCode + 0x6e, arch.S390SP: sp}, code, stack)
+	w := walker(t, c, nil, must(steppers.NewFrameFuncStepper(arch.S390, nil)), must(steppers.NewAnalysisStepper(arch.S390, noFile)))
+	f := must(w.InitialFrame(1))
+	for i, want := range []struct{ pc, sp uint64 }{{smallCode + 0x80, sp}, {smallCode + 0x6e, sp}, {smallCode + 0x4e, sp + 96}} {
+		if f.RA() != want.pc || f.SP() != want.sp {
+			t.Fatalf("frame %d is %v; want %#x with SP %#x", i, f, want.pc, want.sp)
+		}
+		next, err := w.WalkSingleFrame(f)
+		if err != nil {
+			if i != 2 {
+				t.Fatalf("after frame %d: %v %v", i, err, notes(f))
+			}
+			break
+		}
+		f = next
 	}
 }

@@ -128,7 +128,7 @@ make_i386-pic() {
 	arch_setup i386 || return $?
 	compile gcc -m32 -O1 -g -DLIBRARY -fPIC -shared -fstack-protector-all -nostdlib -Wl,--build-id=sha1 -Wl,-soname,libpic.so arch/pic.c -o libpic.so &&
 		compile gcc -m32 -O1 -g -fPIE -pie -nostdlib -fno-stack-protector -Wl,--build-id=sha1 -Wl,-rpath,"$dir" arch/pic.c "$dir/libpic.so" -o pic &&
-		run pic && ship libpic.so && arch_ship pic
+		run pic && cp "$dir/libpic.so" "$stage/" && arch_ship pic
 }
 
 for arch_line in $(arch_lines); do

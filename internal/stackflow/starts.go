@@ -58,14 +58,21 @@ func (t *callTargets) search(code []byte, mode uint64) {
 			pc += step
 			continue
 		}
-		if in.Kind == disasm.Call && in.Target != in.Next() {
+		at := pc
+		pc += uint64(in.Len)
+		switch {
+		case in.Kind == disasm.Call && in.Target != in.Next():
 			to := mode
 			if in.Switches {
 				to ^= 1
 			}
 			t.add(in.Target | to)
+		case in.Kind == disasm.CallIndirect && !in.Delayed: // the second of a pair, perhaps
+			from := max(at, disasm.MaxLen) - disasm.MaxLen
+			if site, ok := disasm.CallBefore(t.arch, code[from:pc], (t.addr+pc)|mode); ok && site.Direct {
+				t.add(site.Target)
+			}
 		}
-		pc += uint64(in.Len)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 // aligned to 16 bytes.
 var arm64 = machine{
 	arch:  arch.ARM64,
-	chain: &frameChain{ra: 8, fp: 0, cfa: 16, low: true},
+	chain: &frameChain{ra: 8, fp: 0, cfa: 16, low: true, ends: true},
 	restorers: []restorer{
 		// mov x8, 139; svc 0: the vDSO's, musl's, Go's.
 		{code: codeWords(arch.ARM64, 0xd2801168, 0xd4000001), stops: []stop{{0, 0}, {4, 0}}},

@@ -104,7 +104,38 @@ func (s *FrameFuncStepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
 	if s.m.chain.back || s.m.chain.save != 0 {
 		return s.byStackPointers(pc, in, out)
 	}
+	if s.unsaved(typ, pc, in) {
+		note(out, "the link register does not lead into the function, whose code is not to be had")
+		return s.accept(frameAt{linked: true, unseen: true, cfa: in.SP()}, in, out)
+	}
 	return s.byFP(typ, pc, in, out)
+}
+
+// farthest is the bytes between a function's code and a return address in it, at
+// most, as far as unsaved believes.
+const farthest = 32 << 10
+
+// unsaved reports whether an interrupted function of which no code is to be had
+// still has its return address in the link register. What that holds is either the
+// return address, or where a call came back to the function itself: it is
+// the former where it leads elsewhere.
+func (s *FrameFuncStepper) unsaved(typ FrameType, pc arch.Address, in *unwind.Frame) bool {
+	p := in.Walker().ProcessState()
+	if s.m.arch.RA == arch.NoReg || typ != UnknownT || !interrupted(in) || !unreadCode(p, pc) {
+		return false
+	}
+	lr, _, ok := in.Reg(s.m.arch.RA)
+	if !ok {
+		return false
+	}
+	ra := codePointer(in.Walker(), lr+s.m.arch.ReturnOffset)
+	if !unreadCode(p, ra) {
+		if _, ok := callBefore(p, ra); !ok {
+			return false
+		}
+	}
+	lib := libraryAt(p, pc)
+	return lib != nil && (!lib.Contains(ra) || ra-pc > farthest && pc-ra > farthest)
 }
 
 func (s *FrameFuncStepper) classify(in *unwind.Frame, pc arch.Address) (FrameType, FrameState) {
@@ -119,6 +150,10 @@ func (s *FrameFuncStepper) byFP(typ FrameType, pc arch.Address, in, out *unwind.
 	p, a, chain := in.Walker().ProcessState(), s.m.arch, s.m.chain
 	fp, _, ok := in.Reg(a.FP)
 	word := uint64(a.RegSize)
+	if ok && fp == 0 && chain.ends && in.Trust() == unwind.TrustFramePointer && typ == UnknownT {
+		note(out, "a frame pointer of zero ends the chain")
+		return unwind.StatusStackBottom
+	}
 	if !ok || fp < in.SP() || fp%word != 0 || fp > stackEnd(p, in.SP())-2*word {
 		if out.Tracing() {
 			out.Notef("frame pointer %#x is not on the stack above SP %#x", fp, in.SP())
@@ -174,6 +209,7 @@ type frameAt struct {
 	ra, fp, cfa arch.Address
 	linked      bool // the return address still is in the link register
 	hasFP       bool // else FP still is the caller's
+	unseen      bool // the function's code is not to be had
 	whole       bool // cfa is where the frame ends, although frames may end above it
 }
 
@@ -201,7 +237,7 @@ func (s *FrameFuncStepper) accept(at frameAt, in, out *unwind.Frame) unwind.Stat
 		return unwind.StatusNotMe
 	}
 	ra := codePointer(in.Walker(), raw)
-	if _, ok := callBefore(p, ra); !ok && !((at.hasFP || s.backChained(&at)) && mayReturnTo(s.m, p, ra)) {
+	if _, ok := callBefore(p, ra); !ok && !((at.hasFP || at.unseen || s.backChained(&at)) && mayReturnTo(s.m, p, ra)) {
 		if out.Tracing() {
 			out.Notef("%#x, at %s, does not follow a call", ra, raLoc.Describe(a))
 		}

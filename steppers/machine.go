@@ -163,6 +163,8 @@ func savedWords(at uint64, size uint8, first, last arch.Reg) []savedReg {
 type frameChain struct {
 	ra, fp int64 // where the return address and the caller's frame pointer are saved
 	cfa    int64
+	// ends: a frame pointer of zero is the ABI's end of the chain.
+	ends bool
 	// low: the frame may end above cfa; how far depends on the function.
 	low bool
 	// back: the chain is of stack pointers (the back chain). The word at SP is the

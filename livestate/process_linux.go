@@ -34,6 +34,9 @@ type Process struct {
 	libs   libraries
 	events events
 	fatal  atomic.Pointer[fatal] // the signal that HoldFatal stopped it at
+	trap   atomic.Pointer[trap]  // changed on the tracing thread
+
+	seeking atomic.Bool // a goroutine waits for the library trap to be possible
 }
 
 // A program is what a process executes, until it calls exec.
@@ -51,6 +54,7 @@ func newProcess(pid int, t *tracer, o options) *Process {
 	p.libs.p = p
 	p.events.init(p)
 	t.heard = p.heard
+	t.stranger = p.forked
 	t.changed = p.changed
 	return p
 }
@@ -108,6 +112,10 @@ func Adopt(pid int, do func(func()), opts ...Option) (*Process, error) {
 func (p *Process) Close() error {
 	err := p.t.call(func() error {
 		p.events.close()
+		if p.trap.Load() != nil {
+			p.t.stopAll(p.opts.stopTimeout)
+			p.clearTrap()
+		}
 		p.t.detachAll(p.opts.stopTimeout)
 		return nil
 	})

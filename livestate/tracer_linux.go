@@ -5,6 +5,7 @@ import (
 	"os/signal"
 	"runtime"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -49,6 +50,9 @@ type tracer struct {
 	// heard is told of every stop and end, before the thread is resumed. It may
 	// change the thread's sig, and answers whether all threads are to stay stopped.
 	heard func(l *lwp, w waited) (hold bool)
+	// stranger is told of a process that the kernel has attached because one of ours
+	// made it. It stands still; it is let go after.
+	stranger func(pid int)
 	// changed is called when the process begins to run, and when it runs no more.
 	changed func(running bool)
 }
@@ -58,6 +62,7 @@ func newTracer(pid int) *tracer {
 	t.living.Store(int64(pid))
 	t.heard = func(*lwp, waited) bool { return false }
 	t.changed = func(bool) {}
+	t.stranger = func(int) {}
 	return t
 }
 
@@ -185,6 +190,11 @@ func (t *tracer) handle(w waited) {
 		return
 	}
 	if l == nil {
+		if !t.isThread(w.tid) {
+			t.stranger(w.tid)
+			_ = detach(w.tid, 0)
+			return
+		}
 		l = t.add(w.tid)
 	}
 	l.stopped, l.group, l.sig, l.blocks = true, false, 0, nil
@@ -195,7 +205,7 @@ func (t *tracer) handle(w waited) {
 		l.asked = false
 		l.group = w.status.StopSignal() != unix.SIGTRAP
 	case unix.PTRACE_EVENT_CLONE:
-		if tid, err := eventMessage(l.tid); err == nil {
+		if tid, err := eventMessage(l.tid); err == nil && t.isThread(tid) {
 			t.add(tid)
 		}
 	case unix.PTRACE_EVENT_EXEC:
@@ -209,6 +219,12 @@ func (t *tracer) handle(w waited) {
 	if _, still := t.lwps[w.tid]; still && !t.held(l) {
 		t.resume(l)
 	}
+}
+
+// isThread reports whether a thread is one of the process.
+func (t *tracer) isThread(tid int) bool {
+	_, err := os.Stat(procPath(t.pid, "task/"+strconv.Itoa(tid)))
+	return err == nil
 }
 
 func (t *tracer) held(l *lwp) bool { return t.holdAll > 0 || l.holds > 0 }

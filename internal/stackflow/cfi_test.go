@@ -57,7 +57,7 @@ var agreements = []struct {
 	{path: "/usr/libx32/libc.so.6", arch: arch.X32, known: 98.5, wrong: 0.01, disagree: 0.06},
 	{path: "/usr/aarch64-linux-gnu/lib/libc.so.6", arch: arch.ARM64, known: 98.5, wrong: 0.05, disagree: 0.01},
 	{path: "/usr/powerpc64le-linux-gnu/lib/libc.so.6", arch: arch.PPC64LE, known: 97.5, wrong: 0.01, disagree: 0.08},
-	{path: "/usr/powerpc64-linux-gnu/lib/libc.so.6", arch: arch.PPC64, known: 96.5, wrong: 0.8, disagree: 0.09},
+	{path: "/usr/powerpc64-linux-gnu/lib/libc.so.6", arch: arch.PPC64, known: 98.5, wrong: 0.01, disagree: 0.09},
 	{path: "/usr/powerpc-linux-gnu/lib/libc.so.6", arch: arch.PPC, known: 99, wrong: 0.01, disagree: 0.08},
 	{path: "/usr/mips-linux-gnu/lib/libc.so.6", arch: arch.MIPS, known: 98.5, wrong: 0.01, disagree: 0.03},
 	{path: "/usr/mipsel-linux-gnu/lib/libc.so.6", arch: arch.MIPSEL, known: 98.5, wrong: 0.01, disagree: 0.03},

@@ -91,8 +91,8 @@ func (c *Comparison) IsEntry(d cfi.FDE) bool {
 	r := c.row.CFA()
 	reg, _ := c.Arch.FromDWARF(r.Reg)
 	var in disasm.Inst
-	if disasm.DecodeInto(&in, c.Arch, c.Code.CodeAt(d.Start), d.Start) == nil && in.Kind == disasm.Nop {
-		return false // the instruction that belongs to a cold part's row is missing
+	if disasm.DecodeInto(&in, c.Arch, c.Code.CodeAt(d.Start), d.Start) == nil && in.Kind == disasm.Nop && c.Arch.Family != arch.FamilyPPC {
+		return false // the instruction that belongs to a cold part's row is missing; linkers of PowerPC leave nops at entries
 	}
 	return r.Kind == cfi.Register && reg == c.Arch.SP && r.Offset == m.cfa && !c.row.Signal
 }

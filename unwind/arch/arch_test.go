@@ -65,3 +65,37 @@ func TestRegSet(t *testing.T) {
 		t.Error("Mask kept NoReg")
 	}
 }
+
+// TestOtherDWARFNumbers: numbers that stand for a register beside its own.
+func TestOtherDWARFNumbers(t *testing.T) {
+	for n, want := range map[uint64]Reg{65: PPCLR, 108: PPCLR, 66: PPCCTR, 109: PPCCTR, 67: PPCNIP, 99: PPCNIP, 64: PPCCCR, 70: PPCCCR, 46: PPCF14} {
+		if r, ok := PPC64LE.FromDWARF(n); !ok || r != want {
+			t.Errorf("%d is %s, %v; want %s", n, PPC64LE.RegName(r), ok, PPC64LE.RegName(want))
+		}
+	}
+	if n := PPC64LE.DWARF(PPCLR); n != 65 {
+		t.Errorf("LR is %d", n)
+	}
+	if n := PPC.DWARF(PPCNIP); n != -1 {
+		t.Errorf("NIP is %d", n)
+	}
+}
+
+// memory is bytes from address 0 on.
+type memory []byte
+
+func (m memory) ReadMem(addr Address, buf []byte) (int, error) { return copy(buf, m[addr:]), nil }
+
+func (m memory) ReadWord(addr Address) (uint64, error) {
+	return uint64(PPC.ByteOrder.Uint32(m[addr:])), nil
+}
+
+// TestReadSaved: floating-point registers take eight bytes on 32 bits too.
+func TestReadSaved(t *testing.T) {
+	m := memory{1, 2, 3, 4, 5, 6, 7, 8}
+	for r, want := range map[Reg]uint64{PPCR14: 0x01020304, PPCF14: 0x0102030405060708} {
+		if v, err := PPC.ReadSaved(m, r, 0); err != nil || v != want {
+			t.Errorf("%s is %#x, %v; want %#x", PPC.RegName(r), v, err, want)
+		}
+	}
+}

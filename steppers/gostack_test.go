@@ -83,6 +83,7 @@ func TestGoStacks(t *testing.T) {
 		{name: "a signal passed on", fn: "runtime.sigfwd.abi0", want: want{goCaller, goOnG + 16, goOnG},
 			set: func(p *proc) { p.setRegs(map[string]uint64{"rbp": goOnG}) }},
 		{name: "start-up code", fn: "runtime.rt0_go.abi0"},
+		{name: "start of a thread", fn: "runtime.clone.abi0"},
 		{name: "any other function", fn: "runtime.main", sp: goOnG, want: toGo},
 		{name: "called by C", fn: "runtime.cgocallback.abi0", sp: goOnG, want: want{goCaller, goOnG0 + 16, 0},
 			set: func(p *proc) { p.put(goOnG0+8, goCaller); p.setRegs(map[string]uint64{"r14": goG}) }},

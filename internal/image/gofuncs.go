@@ -15,7 +15,7 @@ const (
 	GoSystemstack               // calls a function on the thread's own stack
 	GoMcall                     // leaves the goroutine for the scheduler
 	GoMorestack                 // leaves a function whose stack is too small
-	GoEntry                     // begins the program; nobody called it
+	GoEntry                     // begins the program, or a thread; nobody called it
 	GoSPInR12                   // calls C with the stack pointer kept in R12
 	GoSPInBP                    // calls with the stack pointer kept in BP
 )
@@ -36,7 +36,7 @@ func goFuncNamed(name string) GoFunc {
 		return GoMcall
 	case "runtime.morestack":
 		return GoMorestack
-	case "runtime.rt0_go":
+	case "runtime.rt0_go", "runtime.clone": // clone's calls are the new thread's
 		return GoEntry
 	case "runtime.nanotime1", "runtime.walltime", "time.now", "racecall":
 		return GoSPInR12

@@ -59,8 +59,8 @@ func TestPLTStubOracle(t *testing.T) {
 	if err != nil {
 		t.Skip("no objdump")
 	}
-	label := regexp.MustCompile(`(?m)^([0-9a-f]{16}) <([^>]+)@plt>:$`)
-	for _, name := range []string{"amd64-pie", "amd64-cxx-uncaught", "amd64-musl", "amd64-rust-segv", "amd64-clang"} {
+	label := regexp.MustCompile(`(?m)^([0-9a-f]{8,16}) <([^>]+)@plt>:$`)
+	for _, name := range []string{"amd64-pie", "amd64-cxx-uncaught", "amd64-musl", "amd64-rust-segv", "amd64-clang", "i386-pic"} {
 		path := fixture.Get(t, name).Binary(t)
 		out, err := exec.Command(objdump, "-d", "-j", ".plt", "-j", ".plt.sec", "-j", ".plt.got", path).Output()
 		if err != nil {

@@ -9,9 +9,11 @@
 //   - DebugStepper follows call frame information (.eh_frame, .debug_frame).
 //   - WildPCStepper leaves a program counter that is in no code at all.
 //   - FrameFuncStepper follows frame pointers, prologues and epilogues included.
+//   - AnalysisStepper follows the function's code to where it keeps its caller's
+//     registers.
 //   - StepperWanderer scans the stack for return addresses.
 //
-// The last three guess: each takes a return address only when it lies in
+// The last four guess: each takes a return address only when it lies in
 // executable memory just after a call instruction, and none continues from a
 // frame whose own return address is no code. Frame.Trust says who found a frame.
 //

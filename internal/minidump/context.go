@@ -1,0 +1,221 @@
+package minidump
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// Why a thread has no registers.
+var (
+	ErrNoContext  = errors.New("no registers in the dump")
+	ErrBadContext = errors.New("registers cannot be decoded")
+)
+
+// A Context is a decoded CONTEXT record.
+type Context struct {
+	Arch  *arch.Arch
+	Flags uint32 // ContextFlags: which parts of the record are valid
+	Regs  arch.RegSet
+	// Vector is the floating-point and vector state as the record has it: on x86
+	// the FXSAVE area. nil when its flag is not set.
+	Vector []byte
+	// XState is the extended state that follows the record; nil for none.
+	XState *XState
+}
+
+// A layout is one kind of CONTEXT record.
+type layout struct {
+	arch func(big bool) *arch.Arch
+	// The flags' place. cpu are the bits that say that a record is of this kind.
+	flags int
+	cpu   uint32
+	wide  bool // the flags have 64 bits
+	// need is how much of a record must be there: up to the program counter and the
+	// stack pointer. size is that of a whole one.
+	need, size int
+	parts      []part
+	vector     part   // no fields: where the vector state is
+	vectorLen  int    // bytes
+	xstate     uint32 // the flag that says that extended state follows
+}
+
+// A part is what one flag, or any of several, vouches for.
+type part struct {
+	flag   uint32
+	fields []field
+	off    int // of layout.vector
+}
+
+// A field is a register's place in a record.
+type field struct {
+	reg       arch.Reg
+	off, size int
+}
+
+// run lays registers out one after the other.
+func run(off, size int, regs ...arch.Reg) []field { return spread(off, size, size, regs...) }
+
+// spread lays registers of size bytes out stride bytes apart.
+func spread(off, stride, size int, regs ...arch.Reg) []field {
+	list := make([]field, len(regs))
+	for i, r := range regs {
+		list[i] = field{r, off + i*stride, size}
+	}
+	return list
+}
+
+// from lists n registers from first on.
+func from(first arch.Reg, n int) []arch.Reg {
+	list := make([]arch.Reg, n)
+	for i := range list {
+		list[i] = first + arch.Reg(i)
+	}
+	return list
+}
+
+func join(lists ...[]field) []field {
+	var all []field
+	for _, l := range lists {
+		all = append(all, l...)
+	}
+	return all
+}
+
+// layouts lists the records that dumps of a processor may have, likeliest first.
+func layouts(c CPU) []*layout {
+	switch c {
+	case CPUX86, CPUX86Win64:
+		return []*layout{contextX86}
+	case CPUAMD64:
+		return []*layout{contextAMD64, contextX86}
+	case CPUARM:
+		return []*layout{contextARM, contextARMWindows}
+	case CPUARM64, CPUARM64Old:
+		return []*layout{contextARM64, contextARM64Old}
+	case CPUPPC:
+		return []*layout{contextPPC}
+	case CPUPPC64:
+		return []*layout{contextPPC64}
+	case CPUMIPS:
+		return []*layout{contextMIPS}
+	case CPUMIPS64:
+		return []*layout{contextMIPS64, contextMIPS64Breakpad}
+	case CPUSPARC:
+		return []*layout{contextSPARC}
+	case CPURISCV64:
+		return []*layout{contextRISCV64}
+	}
+	return nil
+}
+
+// flagsOf reads a record's flags; false when it is too short.
+func (l *layout) flagsOf(rec []byte, order binary.ByteOrder) (uint32, bool) {
+	size := 4
+	if l.wide {
+		size = 8
+	}
+	if l.flags+size > len(rec) {
+		return 0, false
+	}
+	return uint32(uintAt(rec[l.flags:], size, order)), true
+}
+
+// DecodeContext decodes the CONTEXT record of a thread. A record longer than its
+// kind is accepted, and a shorter one too if it holds a program counter and a stack
+// pointer; parts that its flags do not vouch for stay unknown.
+//
+// The record's own flags decide its kind: dumps of 32-bit processes may have
+// records of both kinds.
+func (f *File) DecodeContext(rec []byte) (Context, error) {
+	if len(rec) == 0 {
+		return Context{}, ErrNoContext
+	}
+	kinds := layouts(f.System.CPU)
+	if len(kinds) == 0 {
+		return Context{}, fmt.Errorf("context of %d bytes of %v: %w", len(rec), f.System.CPU, ErrBadContext)
+	}
+	order := binary.ByteOrder(binary.LittleEndian)
+	if f.Big {
+		order = binary.BigEndian
+	}
+	for _, l := range kinds {
+		flags, ok := l.flagsOf(rec, order)
+		if ok && flags&l.cpu != 0 && len(rec) >= l.need && l.arch(f.Big) != nil && !l.mistaken(rec, kinds, order) {
+			return f.decode(l, rec, flags, order), nil
+		}
+	}
+	l := kinds[0]
+	flags, _ := l.flagsOf(rec, order)
+	if len(rec) < l.need {
+		return Context{}, fmt.Errorf("context of %d bytes, at least %d of %v wanted: %w", len(rec), l.need, f.System.CPU, ErrBadContext)
+	}
+	return Context{}, fmt.Errorf("context of %d bytes: flags %#x are not those of %v: %w", len(rec), flags, f.System.CPU, ErrBadContext)
+}
+
+// mistaken reports whether a record that may be of kind l is rather of another that
+// has the flags in another place: of that place l has a home of an argument.
+func (l *layout) mistaken(rec []byte, kinds []*layout, order binary.ByteOrder) bool {
+	for _, other := range kinds {
+		if other.flags == l.flags || other.size == l.size {
+			continue
+		}
+		flags, ok := other.flagsOf(rec, order)
+		if ok && flags&other.cpu != 0 && flags&^0xff == other.cpu && len(rec) >= other.need && len(rec) <= other.size && len(rec) < l.size {
+			return true
+		}
+	}
+	return false
+}
+
+// decode reads what flags vouch for.
+func (f *File) decode(l *layout, rec []byte, flags uint32, order binary.ByteOrder) Context {
+	a := l.arch(f.Big)
+	c := Context{Arch: a, Flags: flags}
+	for _, p := range l.parts {
+		if flags&p.flag == 0 {
+			continue
+		}
+		for _, fd := range p.fields {
+			if fd.off+fd.size <= len(rec) {
+				c.Regs.Set(fd.reg, uintAt(rec[fd.off:], fd.size, order))
+			}
+		}
+	}
+	if l.vectorLen > 0 && flags&l.vector.flag != 0 && l.vector.off+l.vectorLen <= len(rec) {
+		c.Vector = rec[l.vector.off : l.vector.off+l.vectorLen : l.vector.off+l.vectorLen]
+	}
+	if l.xstate != 0 && flags&l.xstate&0xff != 0 && len(rec) > l.size {
+		c.XState = f.xstate(rec, l.size)
+	}
+	settlePC(a, &c.Regs)
+	return c
+}
+
+func uintAt(b []byte, size int, order binary.ByteOrder) uint64 {
+	switch size {
+	case 2:
+		return uint64(order.Uint16(b))
+	case 4:
+		return uint64(order.Uint32(b))
+	}
+	return order.Uint64(b)
+}
+
+// settlePC strips from the program counter what is no address, and sets the
+// register for the set of instructions: the processor's status tells, or the lowest
+// bit of the program counter, where a writer left it.
+func settlePC(a *arch.Arch, regs *arch.RegSet) {
+	pc, ok := regs.Get(a.PC)
+	if a.Mode != arch.NoReg {
+		status, known := regs.Get(a.ModeFrom)
+		if mode := status>>a.ModeBit&1 | pc&1; known || ok {
+			regs.Set(a.Mode, mode)
+		}
+	}
+	if ok {
+		regs.Set(a.PC, a.CodeAddress(pc))
+	}
+}

@@ -1,0 +1,129 @@
+package minidump
+
+// An Exception is what the Exception stream tells of the crash.
+type Exception struct {
+	ThreadID uint32
+	// Code is the exception's code on Windows, the signal's number on Linux, the
+	// kind of exception on macOS. Flags is si_code on Linux and the first code on
+	// macOS. Address is that of the instruction on Windows, si_addr on Linux and the
+	// second code on macOS.
+	Code, Flags uint32
+	Nested      uint64 // address of the exception record that this one came of
+	Address     uint64
+	Params      []uint64
+	Context     []byte // the registers at the exception; nil for none
+}
+
+// maxParams is EXCEPTION_MAXIMUM_PARAMETERS.
+const maxParams = 15
+
+// readException decodes MINIDUMP_EXCEPTION_STREAM (168 bytes).
+func (f *File) readException(s []byte) {
+	c := f.cursor(s)
+	e := &Exception{ThreadID: c.U32()}
+	c.Skip(4)
+	e.Code, e.Flags, e.Nested, e.Address = c.U32(), c.U32(), c.U64(), c.U64()
+	n := c.U32()
+	c.Skip(4)
+	if c.Error != nil {
+		f.warnf("stream Exception: is cut off after %d bytes", len(s))
+		return
+	}
+	if n > maxParams {
+		f.warnf("stream Exception: says it has %d parameters, there is room for %d", n, maxParams)
+		n = maxParams
+	}
+	all := make([]uint64, maxParams)
+	for i := range all {
+		all[i] = c.U64()
+	}
+	e.Params = all[:n]
+	if loc := readLocation(&c); c.Error == nil {
+		e.Context = f.context(e.ThreadID, loc)
+	}
+	f.Exception = e
+}
+
+// A BreakpadInfo says which threads had to do with writing the dump; 0 for not
+// known.
+type BreakpadInfo struct{ DumpThread, RequestingThread uint32 }
+
+// readBreakpadInfo decodes MDRawBreakpadInfo.
+func (f *File) readBreakpadInfo(s []byte) {
+	c := f.cursor(s)
+	valid, dump, requesting := c.U32(), c.U32(), c.U32()
+	if c.Error != nil {
+		f.warnf("stream BreakpadInfo: is cut off after %d bytes", len(s))
+		return
+	}
+	f.Breakpad = &BreakpadInfo{}
+	if valid&1 != 0 {
+		f.Breakpad.DumpThread = dump
+	}
+	if valid&2 != 0 {
+		f.Breakpad.RequestingThread = requesting
+	}
+}
+
+// An Assertion is what failed, where the C library called a handler of Breakpad's.
+type Assertion struct {
+	Expression, Function, File string
+	Line                       uint32
+	Type                       uint32 // 1 invalid parameter, 2 call of a pure virtual function
+}
+
+// readAssertion decodes MDRawAssertionInfo.
+func (f *File) readAssertion(s []byte) {
+	c := f.cursor(s)
+	const chars = 128
+	expr, fn, file := c.Bytes(2*chars), c.Bytes(2*chars), c.Bytes(2*chars)
+	a := &Assertion{Expression: f.utf16(expr), Function: f.utf16(fn), File: f.utf16(file), Line: c.U32(), Type: c.U32()}
+	if c.Error != nil {
+		f.warnf("stream AssertionInfo: is cut off after %d bytes", len(s))
+	}
+	f.Assertion = a
+}
+
+// settleCrash checks that the exception is of a thread that is listed.
+func (f *File) settleCrash() {
+	e := f.Exception
+	if e == nil || f.thread(e.ThreadID) != nil {
+		return
+	}
+	if len(e.Context) == 0 {
+		f.warnf("the exception is of thread %d, which is not in the list of threads", e.ThreadID)
+		return
+	}
+	// Written from outside, or across namespaces of process ids.
+	f.warnf("the exception is of thread %d, which is not in the list of threads: it is added with the registers of the exception", e.ThreadID)
+	f.Threads = append(f.Threads, Thread{ID: e.ThreadID, Context: e.Context})
+}
+
+// CrashedThread is the index of the thread that the dump is about: that of the
+// exception, else the one that asked for the dump, else the first that did not write
+// it. -1 when there are no threads.
+func (f *File) CrashedThread() int {
+	dump := uint32(0)
+	if b := f.Breakpad; b != nil {
+		dump = b.DumpThread
+	}
+	requesting := func(id uint32) bool {
+		return f.Breakpad != nil && f.Breakpad.RequestingThread != 0 && id == f.Breakpad.RequestingThread
+	}
+	best, rank := -1, 0
+	for i := range f.Threads {
+		id, r := f.Threads[i].ID, 1
+		switch {
+		case f.Exception != nil && id == f.Exception.ThreadID:
+			r = 4
+		case requesting(id):
+			r = 3
+		case dump == 0 || id != dump:
+			r = 2
+		}
+		if r > rank {
+			best, rank = i, r
+		}
+	}
+	return best
+}

@@ -1,0 +1,181 @@
+package minidump
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+)
+
+// Linux is what Breakpad's writers for Linux add: files of /proc and of /etc as
+// they were, and what the dynamic linker has in memory.
+type Linux struct {
+	CPUInfo    []byte // /proc/cpuinfo
+	Status     []byte // /proc/PID/status
+	LSBRelease []byte // /etc/lsb-release or /etc/os-release
+	CmdLine    []byte // /proc/PID/cmdline
+	Environ    []byte // /proc/PID/environ
+	Auxv       []byte // /proc/PID/auxv
+	Limits     []byte // /proc/PID/limits
+	MapsText   []byte // /proc/PID/maps
+	Maps       []LinuxMap
+	DSODebug   *DSODebug
+}
+
+// A LinuxMap is a line of /proc/PID/maps: [Start, End).
+type LinuxMap struct {
+	Start, End uint64
+	Perm       string // "r-xp"
+	Offset     uint64
+	Inode      uint64
+	Path       string // with " (deleted)" where it says so
+}
+
+// readLinuxMaps parses the lines that look like mappings. The text may end in NULs,
+// or in the middle of a line.
+func (f *File) readLinuxMaps(s []byte) {
+	f.Linux.MapsText = s
+	bad := 0
+	for line := range bytes.Lines(s) {
+		text := strings.TrimRight(string(line), "\r\n\x00")
+		if m, ok := parseMap(text); ok {
+			f.Linux.Maps = append(f.Linux.Maps, m)
+		} else if text != "" {
+			bad++
+		}
+	}
+	if bad > 0 {
+		f.warnf("stream LinuxMaps: %d lines are no mappings", bad)
+	}
+}
+
+func parseMap(line string) (m LinuxMap, ok bool) {
+	field := func() string {
+		var word string
+		word, line, _ = strings.Cut(strings.TrimLeft(line, " "), " ")
+		return word
+	}
+	start, end, ok := strings.Cut(field(), "-")
+	var e1, e2 error
+	m.Start, e1 = strconv.ParseUint(start, 16, 64)
+	m.End, e2 = strconv.ParseUint(end, 16, 64)
+	if !ok || e1 != nil || e2 != nil || m.End <= m.Start {
+		return m, false
+	}
+	m.Perm = field()
+	if len(m.Perm) < 3 {
+		return m, false
+	}
+	m.Offset, _ = strconv.ParseUint(field(), 16, 64)
+	field() // device
+	m.Inode, _ = strconv.ParseUint(field(), 10, 64)
+	m.Path = strings.TrimLeft(line, " \t")
+	return m, true
+}
+
+// pid is the process's id as status tells; 0 for none.
+func (l *Linux) pid() int {
+	n, _ := strconv.Atoi(l.StatusField("Pid"))
+	return n
+}
+
+// StatusField is a value of /proc/PID/status: "Name", "VmPeak"; "" for none.
+func (l *Linux) StatusField(key string) string {
+	for line := range bytes.Lines(l.Status) {
+		if k, v, ok := strings.Cut(string(line), ":"); ok && strings.TrimSpace(k) == key {
+			return strings.Trim(v, " \t\r\n\x00")
+		}
+	}
+	return ""
+}
+
+// Args is the command line.
+func (l *Linux) Args() []string { return splitNUL(l.CmdLine) }
+
+// Env is the environment, as NAME=value.
+func (l *Linux) Env() []string { return splitNUL(l.Environ) }
+
+func splitNUL(b []byte) []string {
+	b = bytes.TrimRight(b, "\x00")
+	if len(b) == 0 {
+		return nil
+	}
+	return strings.Split(cleanUTF8(b), "\x00")
+}
+
+// A Release names the distribution.
+type Release struct{ ID, Version, Codename, Description string }
+
+// Release reads the lines of either of the files that may be in the dump.
+func (l *Linux) Release() Release {
+	var r Release
+	for line := range bytes.Lines(l.LSBRelease) {
+		k, v, ok := strings.Cut(strings.TrimRight(string(line), "\r\n\x00"), "=")
+		if !ok {
+			continue
+		}
+		v = strings.Trim(v, `"' `)
+		switch strings.TrimSpace(k) {
+		case "DISTRIB_ID", "ID":
+			r.ID = v
+		case "DISTRIB_RELEASE", "VERSION_ID":
+			r.Version = v
+		case "DISTRIB_CODENAME", "VERSION_CODENAME":
+			r.Codename = v
+		case "DISTRIB_DESCRIPTION", "PRETTY_NAME":
+			r.Description = v
+		}
+	}
+	return r
+}
+
+// A DSODebug is the dynamic linker's r_debug and its list.
+type DSODebug struct {
+	Version uint32
+	Break   uint64 // r_brk
+	LDBase  uint64
+	Dynamic uint64 // address of the program's dynamic section
+	Section []byte // that section
+	Links   []LinkMap
+}
+
+// A LinkMap is an entry of the list: the load bias, and where the dynamic section is.
+type LinkMap struct {
+	Addr, Dynamic uint64
+	Name          string
+}
+
+// readDSODebug decodes MDRawDebug32 and MDRawDebug64, of which the dump's
+// architecture has one. Of 64-bit processes, newer writers pack the numbers to 4
+// bytes, older ones align them to 8: what follows is a dynamic section, whose
+// entries have 16 bytes, so that the stream's size tells which it is.
+func (f *File) readDSODebug(s []byte) {
+	w := f.PCBits() / 8
+	aligned := w == 8 && len(s)%16 == 40%16
+	c := f.cursor(s)
+	d := &DSODebug{Version: c.U32()}
+	at, count := uint64(c.U32()), uint64(c.U32())
+	size := 2*w + 4
+	if aligned {
+		c.Skip(4)
+		size += 4
+	}
+	d.Break, d.LDBase, d.Dynamic = c.Uint(w), c.Uint(w), c.Uint(w)
+	if c.Error != nil {
+		f.warnf("stream LinuxDsoDebug: is cut off after %d bytes", len(s))
+		return
+	}
+	d.Section = s[c.Off:]
+	list := f.clip(at, count*uint64(size))
+	n := f.clamp(LinuxDSODebugStream, count, len(list), size)
+	for i := range n {
+		e := f.cursor(list[i*size : (i+1)*size])
+		link := LinkMap{Addr: e.Uint(w)}
+		link.Name, _ = f.stringAt(uint64(e.U32()))
+		if aligned {
+			e.Skip(4)
+		}
+		link.Dynamic = e.Uint(w)
+		d.Links = append(d.Links, link)
+	}
+	f.Linux.DSODebug = d
+}

@@ -1,0 +1,259 @@
+package minidump
+
+import "fmt"
+
+// Misc is what MiscInfo tells of the process. A field is known when its flag is in
+// Flags.
+type Misc struct {
+	Flags                  uint32 // MINIDUMP_MISC1_... to MISC5_...
+	PID                    uint32
+	CreateTime             uint32 // seconds since 1970
+	UserTime, KernelTime   uint32 // seconds
+	MaxMHz, CurrentMHz     uint32
+	Integrity              uint32
+	ExecuteFlags           uint32
+	Protected              uint32
+	TimeZone               uint32
+	Bias                   int32 // minutes that UTC is ahead of local time
+	StandardName, Daylight string
+	BuildString, DbgString string
+	Cookie                 uint32
+	XState                 XStateConfig
+}
+
+// Flags of Misc.
+const (
+	MiscPID       = 1
+	MiscTimes     = 2
+	MiscPower     = 4
+	MiscIntegrity = 0x10
+	MiscExecute   = 0x20
+	MiscTimeZone  = 0x40
+	MiscProtected = 0x80
+	MiscBuild     = 0x100
+	MiscCookie    = 0x200
+)
+
+// readMisc decodes MINIDUMP_MISC_INFO and what later versions append to it; what is
+// past the end of the record stays unknown.
+func (f *File) readMisc(s []byte) {
+	c := f.cursor(s)
+	size := uint64(c.U32())
+	if size >= 24 && size < uint64(len(s)) {
+		c.Data = s[:size]
+	}
+	m := &f.Misc
+	flags := c.U32()
+	v1 := [4]uint32{c.U32(), c.U32(), c.U32(), c.U32()}
+	if c.Error != nil {
+		f.warnf("stream MiscInfo: is cut off after %d bytes", len(s))
+		return
+	}
+	m.Flags = flags
+	m.PID, m.CreateTime, m.UserTime, m.KernelTime = v1[0], v1[1], v1[2], v1[3]
+	m.MaxMHz, m.CurrentMHz = c.U32(), c.U32()
+	c.Skip(12)
+	m.Integrity, m.ExecuteFlags, m.Protected, m.TimeZone = c.U32(), c.U32(), c.U32(), c.U32()
+	m.Bias = int32(c.U32())
+	m.StandardName = f.utf16(c.Bytes(64))
+	c.Skip(16 + 4)
+	m.Daylight = f.utf16(c.Bytes(64))
+	c.Skip(16 + 4)
+	m.BuildString, m.DbgString = f.utf16(c.Bytes(520)), f.utf16(c.Bytes(80))
+	m.XState = readXStateConfig(&c)
+	m.Cookie = c.U32()
+	m.forget()
+}
+
+// forget clears what the flags do not vouch for.
+func (m *Misc) forget() {
+	if m.Flags&MiscPID == 0 {
+		m.PID = 0
+	}
+	if m.Flags&MiscTimes == 0 {
+		m.CreateTime, m.UserTime, m.KernelTime = 0, 0, 0
+	}
+	if m.Flags&MiscPower == 0 {
+		m.MaxMHz, m.CurrentMHz = 0, 0
+	}
+	if m.Flags&MiscTimeZone == 0 {
+		m.TimeZone, m.Bias, m.StandardName, m.Daylight = 0, 0, "", ""
+	}
+	if m.Flags&MiscBuild == 0 {
+		m.BuildString, m.DbgString = "", ""
+	}
+	if m.Flags&MiscCookie == 0 {
+		m.Cookie = 0
+	}
+}
+
+// ProcessID is the process's id; 0 when the dump does not tell.
+func (f *File) ProcessID() int {
+	if f.Misc.PID != 0 {
+		return int(f.Misc.PID)
+	}
+	return f.Linux.pid()
+}
+
+// Uptime is how long the process had run, in seconds; false when that is not known.
+func (f *File) Uptime() (uint32, bool) {
+	if f.Misc.CreateTime == 0 || f.Time < f.Misc.CreateTime {
+		return 0, false
+	}
+	return f.Time - f.Misc.CreateTime, true
+}
+
+// A SystemMemory is some of SystemMemoryInfo: memory of the whole machine.
+type SystemMemory struct {
+	PageSize                     uint32
+	PhysicalPages, Available     uint64 // pages
+	Committed, CommitLimit, Peak uint64 // pages
+	DumpSize                     int    // bytes of the stream
+}
+
+// readSystemMemory decodes MINIDUMP_SYSTEM_MEMORY_INFO_1: basic information (52
+// bytes), the file cache's (60 bytes), then numbers of pages.
+func (f *File) readSystemMemory(s []byte) {
+	c := f.cursor(s)
+	c.Skip(4 + 4)
+	m := &SystemMemory{DumpSize: len(s), PageSize: c.U32(), PhysicalPages: uint64(c.U32())}
+	c.Seek(4 + 52 + 60)
+	m.Available, m.Committed, m.CommitLimit, m.Peak = c.U64(), c.U64(), c.U64(), c.U64()
+	if c.Error != nil {
+		f.warnf("stream SystemMemoryInfo: is cut off after %d bytes", len(s))
+		return
+	}
+	f.SystemMem = m
+}
+
+// VMCounters is some of ProcessVmCounters: the process's memory, in bytes.
+type VMCounters struct {
+	PageFaults                      uint32
+	PeakWorkingSet, WorkingSet      uint64
+	PagefileUsage, PeakPagefile     uint64
+	PeakVirtual, Virtual            uint64 // only where HasVirtual
+	Private                         uint64
+	HasVirtual                      bool
+	PeakPaged, Paged, PeakNP, NPool uint64 // quotas of pools
+}
+
+// readVMCounters decodes MINIDUMP_PROCESS_VM_COUNTERS_1 and _2.
+func (f *File) readVMCounters(s []byte) {
+	c := f.cursor(s)
+	revision := c.U16()
+	v := &VMCounters{}
+	if revision >= 2 {
+		v.HasVirtual = c.U16()&1 != 0
+	} else {
+		c.Skip(2)
+	}
+	v.PageFaults = c.U32()
+	v.PeakWorkingSet, v.WorkingSet = c.U64(), c.U64()
+	v.PeakPaged, v.Paged, v.PeakNP, v.NPool = c.U64(), c.U64(), c.U64(), c.U64()
+	v.PagefileUsage, v.PeakPagefile = c.U64(), c.U64()
+	if revision >= 2 {
+		v.PeakVirtual, v.Virtual = c.U64(), c.U64()
+	}
+	v.Private = c.U64()
+	if c.Error != nil {
+		f.warnf("stream ProcessVmCounters: is cut off after %d bytes", len(s))
+		return
+	}
+	f.VMCounters = v
+}
+
+// A FunctionTable is a table of unwind information that the process registered for
+// code that it made itself.
+type FunctionTable struct {
+	MinAddress, MaxAddress, Base uint64
+	Native                       []byte // the table's descriptor in the process
+	Functions                    []byte // RUNTIME_FUNCTION entries
+	EntrySize                    int    // bytes of one
+}
+
+// readFunctionTable decodes MINIDUMP_FUNCTION_TABLE_STREAM. What aligns the next
+// structure is counted in the one before.
+func (f *File) readFunctionTable(s []byte) {
+	c := f.cursor(s)
+	head, desc, native, entry := c.U32(), c.U32(), c.U32(), c.U32()
+	count, pad := c.U32(), c.U32()
+	if c.Error != nil || head < 24 || desc < 32 || entry == 0 {
+		f.warnf("stream FunctionTable: has a damaged header")
+		return
+	}
+	c.Off = 0
+	c.Skip64(uint64(head) + uint64(pad))
+	for i := range count {
+		d := f.cursor(c.Bytes64(uint64(desc)))
+		t := FunctionTable{MinAddress: d.U64(), MaxAddress: d.U64(), Base: d.U64(), EntrySize: int(entry)}
+		entries, pad := uint64(d.U32()), uint64(d.U32())
+		t.Native = c.Bytes64(uint64(native))
+		t.Functions = c.Bytes64(entries * uint64(entry))
+		if c.Error != nil || d.Error != nil {
+			f.warnf("stream FunctionTable: is cut off after %d of %d tables", i, count)
+			return
+		}
+		f.Functions = append(f.Functions, t)
+		if i+1 < count {
+			c.Skip64(pad)
+		}
+	}
+}
+
+func (f *File) readCommentA(s []byte) { f.Comments = append(f.Comments, cstring(s)) }
+func (f *File) readCommentW(s []byte) { f.Comments = append(f.Comments, f.utf16(s)) }
+
+// A Handle is an open handle of Windows, or a file descriptor that some writers put
+// in its place.
+type Handle struct {
+	Value           uint64
+	Type, Object    string // names
+	Attributes      uint32
+	GrantedAccess   uint32
+	Handles, Points uint32 // how many handles and pointers the object has
+	Info            []HandleInfo
+}
+
+// A HandleInfo is more about the object.
+type HandleInfo struct {
+	Type uint32 // MINIDUMP_HANDLE_OBJECT_INFORMATION_TYPE
+	Data []byte
+}
+
+// maxHandleInfo bounds the list of one handle, which may run in a circle.
+const maxHandleInfo = 64
+
+// readHandles decodes MINIDUMP_HANDLE_DATA_STREAM, with entries of either version.
+func (f *File) readHandles(s []byte) {
+	body, n, stride := f.sizedList(HandleDataStream, s, 4, 32)
+	f.Handles = make([]Handle, 0, n)
+	for i := range n {
+		c := f.cursor(body[i*stride : (i+1)*stride])
+		h := Handle{Value: c.U64()}
+		kind, object := uint64(c.U32()), uint64(c.U32())
+		h.Attributes, h.GrantedAccess, h.Handles, h.Points = c.U32(), c.U32(), c.U32(), c.U32()
+		h.Type, _ = f.stringAt(kind)
+		h.Object, _ = f.stringAt(object)
+		if stride >= 40 {
+			h.Info = f.handleInfo(uint64(c.U32()))
+		}
+		f.Handles = append(f.Handles, h)
+	}
+}
+
+func (f *File) handleInfo(off uint64) []HandleInfo {
+	var list []HandleInfo
+	for off != 0 && len(list) < maxHandleInfo && f.spend(12) {
+		c := f.cursor(f.clip(off, 12))
+		next, kind, size := uint64(c.U32()), c.U32(), uint64(c.U32())
+		if c.Error != nil {
+			f.warnf("handle: information at offset %#x is not in the file", off)
+			break
+		}
+		list = append(list, HandleInfo{Type: kind, Data: f.clip(off+12, size)})
+		off = next
+	}
+	return list
+}
+
+func (h Handle) String() string { return fmt.Sprintf("%#x %s %s", h.Value, h.Type, h.Object) }

@@ -1,0 +1,120 @@
+package minidump
+
+import "fmt"
+
+// A StreamType says what a stream holds.
+type StreamType uint32
+
+// Types of streams: MINIDUMP_STREAM_TYPE, then those of Breakpad, Crashpad,
+// Chromium and Mozilla.
+const (
+	Unused                    StreamType = 0
+	ThreadListStream          StreamType = 3
+	ModuleListStream          StreamType = 4
+	MemoryListStream          StreamType = 5
+	ExceptionStream           StreamType = 6
+	SystemInfoStream          StreamType = 7
+	ThreadExListStream        StreamType = 8
+	Memory64ListStream        StreamType = 9
+	CommentStreamA            StreamType = 10
+	CommentStreamW            StreamType = 11
+	HandleDataStream          StreamType = 12
+	FunctionTableStream       StreamType = 13
+	UnloadedModuleListStream  StreamType = 14
+	MiscInfoStream            StreamType = 15
+	MemoryInfoListStream      StreamType = 16
+	ThreadInfoListStream      StreamType = 17
+	HandleOperationListStream StreamType = 18
+	TokenStream               StreamType = 19
+	JavaScriptDataStream      StreamType = 20
+	SystemMemoryInfoStream    StreamType = 21
+	ProcessVMCountersStream   StreamType = 22
+	IptTraceStream            StreamType = 23
+	ThreadNamesStream         StreamType = 24
+	WineUnixModulesStream     StreamType = 0xfff0
+
+	BreakpadInfoStream    StreamType = 0x47670001
+	AssertionInfoStream   StreamType = 0x47670002
+	LinuxCPUInfoStream    StreamType = 0x47670003
+	LinuxProcStatusStream StreamType = 0x47670004
+	LinuxLSBReleaseStream StreamType = 0x47670005
+	LinuxCmdLineStream    StreamType = 0x47670006
+	LinuxEnvironStream    StreamType = 0x47670007
+	LinuxAuxvStream       StreamType = 0x47670008
+	LinuxMapsStream       StreamType = 0x47670009
+	LinuxDSODebugStream   StreamType = 0x4767000a
+
+	CrashpadInfoStream    StreamType = 0x43500001
+	StabilityReportStream StreamType = 0x4b6b0002
+
+	MozillaMacCrashStream    StreamType = 0x4d7a0001
+	MozillaMacBootStream     StreamType = 0x4d7a0002
+	MozillaLinuxLimitsStream StreamType = 0x4d7a0003
+	MozillaSoftErrorsStream  StreamType = 0x4d7a0004
+)
+
+var streamNames = map[StreamType]string{
+	Unused: "Unused", ThreadListStream: "ThreadList", ModuleListStream: "ModuleList", MemoryListStream: "MemoryList",
+	ExceptionStream: "Exception", SystemInfoStream: "SystemInfo", ThreadExListStream: "ThreadExList", Memory64ListStream: "Memory64List",
+	CommentStreamA: "CommentA", CommentStreamW: "CommentW", HandleDataStream: "HandleData", FunctionTableStream: "FunctionTable",
+	UnloadedModuleListStream: "UnloadedModuleList", MiscInfoStream: "MiscInfo", MemoryInfoListStream: "MemoryInfoList",
+	ThreadInfoListStream: "ThreadInfoList", HandleOperationListStream: "HandleOperationList", TokenStream: "Token",
+	JavaScriptDataStream: "JavaScriptData", SystemMemoryInfoStream: "SystemMemoryInfo", ProcessVMCountersStream: "ProcessVmCounters",
+	IptTraceStream: "IptTrace", ThreadNamesStream: "ThreadNames", WineUnixModulesStream: "WineUnixModules",
+	BreakpadInfoStream: "BreakpadInfo", AssertionInfoStream: "AssertionInfo", LinuxCPUInfoStream: "LinuxCpuInfo",
+	LinuxProcStatusStream: "LinuxProcStatus", LinuxLSBReleaseStream: "LinuxLsbRelease", LinuxCmdLineStream: "LinuxCmdLine",
+	LinuxEnvironStream: "LinuxEnviron", LinuxAuxvStream: "LinuxAuxv", LinuxMapsStream: "LinuxMaps", LinuxDSODebugStream: "LinuxDsoDebug",
+	CrashpadInfoStream: "CrashpadInfo", StabilityReportStream: "StabilityReport", MozillaMacCrashStream: "MacosCrashInfo",
+	MozillaMacBootStream: "MacosBootargs", MozillaLinuxLimitsStream: "LinuxLimits", MozillaSoftErrorsStream: "SoftErrors",
+}
+
+func (t StreamType) String() string {
+	if n, ok := streamNames[t]; ok {
+		return n
+	}
+	return fmt.Sprintf("%#x", uint32(t))
+}
+
+// plainList finds the entries of a list that begins with a count. Some writers
+// put 4 bytes between count and entries, so that these are aligned: the stream's
+// size tells. n is what fits in the stream.
+func (f *File) plainList(t StreamType, s []byte, size int) (body []byte, n int) {
+	if len(s) < 4 {
+		f.warnf("stream %v: %d bytes hold no list", t, len(s))
+		return nil, 0
+	}
+	c := f.cursor(s)
+	count := uint64(c.U32())
+	body = s[4:]
+	if uint64(len(s)) == 8+count*uint64(size) {
+		body = s[8:]
+	}
+	return body, f.clamp(t, count, len(body), size)
+}
+
+// sizedList finds the entries of a list that begins with the sizes of its header
+// and of an entry: at least size bytes, of which those that are known are read.
+// The count has countSize bytes.
+func (f *File) sizedList(t StreamType, s []byte, countSize, size int) (body []byte, n, stride int) {
+	c := f.cursor(s)
+	head, entry, count := c.U32(), c.U32(), c.Uint(countSize)
+	if c.Error != nil || uint64(head) > uint64(len(s)) || head < 8 {
+		f.warnf("stream %v: has a damaged header", t)
+		return nil, 0, 0
+	}
+	if uint64(entry) < uint64(size) || uint64(entry) > 1<<20 {
+		f.warnf("stream %v: has entries of %d bytes, %d wanted", t, entry, size)
+		return nil, 0, 0
+	}
+	body = s[head:]
+	return body, f.clamp(t, count, len(body), int(entry)), int(entry)
+}
+
+// clamp bounds a count by the bytes that are there.
+func (f *File) clamp(t StreamType, count uint64, have, size int) int {
+	if room := uint64(have / size); count > room {
+		f.warnf("stream %v: says it has %d entries, there is room for %d", t, count, room)
+		count = room
+	}
+	return int(count)
+}

@@ -16,7 +16,7 @@ func (im *Image) EHFrame() *cfi.Table {
 }
 
 func (im *Image) cfiConfig() cfi.Config {
-	cfg := cfi.Config{Big: im.elf.Big(), AddrSize: im.elf.PtrSize()}
+	cfg := cfi.Config{Big: im.elf.Big(), AddrSize: im.elf.PtrSize(), AArch64: im.elf.Machine == elffile.EM_AARCH64}
 	if s := im.elf.Section(".text"); s != nil {
 		cfg.TextBase = s.Addr
 	}

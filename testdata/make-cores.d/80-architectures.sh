@@ -8,6 +8,7 @@
 #   qemu-user program that writes no cores (stubcore then does) | flags
 arch_table='
 aarch64   | aarch64-linux-gnu-gcc   | qemu-aarch64 |
+aarch64-pac | aarch64-linux-gnu-gcc | qemu-aarch64 | -march=armv8.3-a -mbranch-protection=standard
 arm       | arm-linux-gnueabihf-gcc | qemu-arm     | -marm
 arm-thumb | arm-linux-gnueabihf-gcc | qemu-arm     | -mthumb
 i386      | gcc                     | kernel       | -m32

@@ -83,7 +83,7 @@ func (a *analysis) reset(ar *arch.Arch, code Code, start, end uint64) {
 		a.start = start &^ 1
 	}
 	a.ntargets, a.gaps = 0, a.gaps[:0]
-	a.rows = rowBuilder{}
+	a.rows.reset()
 }
 
 // maxPooled bounds the memory that is kept for the next analysis, in
@@ -100,7 +100,7 @@ func (a *analysis) release() {
 	clear(a.index)
 	clear(a.jumps)
 	a.last, a.window, a.code = nil, nil, nil
-	a.rows = rowBuilder{}
+	a.rows.reset()
 	pool.Put(a)
 }
 

@@ -75,7 +75,13 @@ type rowBuilder struct {
 	saved   []SavedReg
 	scratch []SavedReg
 	last    int32
+
+	stored  arch.RegMask // the registers in onStack
+	onStack [arch.MaxRegs]storedReg
 }
+
+// reset forgets the rows, which are somebody else's now.
+func (b *rowBuilder) reset() { b.rows, b.saved, b.last = nil, nil, 0 }
 
 // sameFrame reports whether two rows say the same, but for BySP.
 func (r *Row) sameFrame(s *Row) bool {
@@ -89,13 +95,14 @@ const maxSameRow = 32
 // with one stack pointer only.
 func (b *rowBuilder) add(m *machine, s *state, alone bool) int32 {
 	b.scratch = b.scratch[:0]
-	row := Row{CFA: m.cfaRule(s), BySP: CFARule{Reg: arch.NoReg}, RA: m.locate(s, m.ra), CallerSP: -m.cfa}
+	b.findSaved(m, s)
+	row := Row{CFA: m.cfaRule(s), BySP: CFARule{Reg: arch.NoReg}, RA: b.locate(m, s, m.ra), CallerSP: -m.cfa}
 	if m.pushesRA {
 		row.CallerSP += m.word
 	}
 	for mask := m.saved; mask != 0; mask &= mask - 1 {
 		r := mask.First()
-		if l := m.locate(s, r); l.Kind != Lost {
+		if l := b.locate(m, s, r); l.Kind != Lost {
 			b.scratch = append(b.scratch, SavedReg{r, l})
 		}
 	}
@@ -154,38 +161,49 @@ func (m *machine) cfaRule(s *state) CFARule {
 	return CFARule{Reg: arch.NoReg}
 }
 
+// findSaved notes in b.onStack where the entry's values of registers are on the
+// stack, and have not been popped; of several places the one at the highest
+// address.
+func (b *rowBuilder) findSaved(m *machine, s *state) {
+	b.stored = 0
+	for i := range s.slots {
+		x := &s.slots[i]
+		r := x.val.reg
+		if x.val.kind != entry || x.val.k != 0 || r >= arch.MaxRegs || b.stored.Has(r) && x.at.k <= b.onStack[r].at || !m.live(s, x.at) {
+			continue
+		}
+		l := Loc{Kind: AtCFA, Reg: arch.NoReg, Off: x.at.k - m.cfa}
+		if x.at.kind != entry || x.at.reg != m.arch.SP {
+			base, off, ok := m.reach(s, x.at)
+			if !ok {
+				continue
+			}
+			l = Loc{Kind: AtReg, Reg: base, Off: off}
+		}
+		b.stored |= 1 << r
+		b.onStack[r] = storedReg{l, x.at.k}
+	}
+}
+
+// A storedReg is where a register is on the stack; at is its offset from what the
+// place is known by.
+type storedReg struct {
+	loc Loc
+	at  int64
+}
+
 // locate says where the entry's value of register r is: on the stack, as long as
 // it has not been popped, for the register itself may have been changed by what
 // keeps to other conventions; else in a register.
-func (m *machine) locate(s *state, r arch.Reg) Loc {
-	want := entryOf(r, 0)
-	best := Loc{}
-	var at int64
-	for i := range s.slots {
-		x := &s.slots[i]
-		if x.val != want || !m.live(s, x.at) {
-			continue
-		}
-		l := Loc{}
-		if x.at.kind == entry && x.at.reg == m.arch.SP {
-			l = Loc{Kind: AtCFA, Reg: arch.NoReg, Off: x.at.k - m.cfa}
-		} else if base, off, ok := m.reach(s, x.at); ok {
-			l = Loc{Kind: AtReg, Reg: base, Off: off}
-		} else {
-			continue
-		}
-		if best.Kind == Lost || x.at.k > at {
-			best, at = l, x.at.k
-		}
+func (b *rowBuilder) locate(m *machine, s *state, r arch.Reg) Loc {
+	if b.stored.Has(r) {
+		return b.onStack[r].loc
 	}
-	if best.Kind != Lost {
-		return best
-	}
-	if s.get(r) == want {
+	if s.get(r) == entryOf(r, 0) {
 		return Loc{Kind: InReg, Reg: r}
 	}
 	for k := s.known; k != 0; k &= k - 1 {
-		if v := s.regs[k.First()]; v.kind == entry && v.reg == r {
+		if v := &s.regs[k.First()]; v.kind == entry && v.reg == r {
 			return Loc{Kind: InReg, Reg: k.First(), Off: -v.k}
 		}
 	}

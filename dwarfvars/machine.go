@@ -44,6 +44,7 @@ var machines = map[string]*machine{
 	"ppc64":       &ppc64,
 	"ppc":         &ppc,
 	"s390x":       &s390x,
+	"s390":        &s390,
 	"mips":        &mips32,
 	"x32":         &amd64,
 	"mipsel":      &mips32,

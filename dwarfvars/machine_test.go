@@ -148,12 +148,29 @@ func TestInterrupted(t *testing.T) {
 			p.put(sp+352, 8, sp+360)
 			p.put(sp+744+8, 8, f64(7.5))
 		}, 33, double, "7.5"},
+		{"fp_regs by qemu", arch.PPC64LE, func(p *handProcess) {
+			p.put(sp+368, 8, sp+376)
+			p.put(sp+760+8, 8, f64(7.5))
+		}, 33, double, "7.5"},
 		{"not a signal frame", arch.PPC64LE, func(p *handProcess) { p.put(sp+744+8, 8, f64(7.5)) }, 33, double, "<f1 not recovered>"},
 		{"v_regs", arch.PPC64, func(p *handProcess) {
 			p.put(sp+352, 8, sp+360)
 			p.put(sp+1008, 8, sp+1100)
 			p.put(sp+1100+16+12, 4, 11)
 		}, 78, base("int", encSigned, 4), "11"},
+		{"with description", arch.PPC, func(p *handProcess) {
+			p.put(sp+256, 4, sp+400)
+			p.put(sp+592+8, 8, f64(7.25))
+		}, 33, double, "7.25"},
+		{"without", arch.PPC, func(p *handProcess) {
+			p.put(sp+92, 4, sp+96)
+			p.put(sp+288+8, 8, f64(7.75))
+		}, 33, double, "7.75"},
+		{"with description", arch.S390, func(p *handProcess) { p.put(sp+392+8, 8, f64(8.25)) }, 16, double, "8.25"},
+		{"without", arch.S390, func(p *handProcess) {
+			p.put(sp+104, 4, sp+112)
+			p.put(sp+248+8, 8, f64(8.75))
+		}, 16, double, "8.75"},
 		{"with description", arch.S390X, func(p *handProcess) { p.put(sp+544+8, 8, f64(8.5)) }, 16, double, "8.5"},
 		{"without", arch.S390X, func(p *handProcess) {
 			p.put(sp+168, 8, sp+176)

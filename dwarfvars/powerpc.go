@@ -27,9 +27,10 @@ var ppc = machine{
 		ppcFloats,
 		{first: 1124, count: 32, name: "vr%d", read: plain(notePPCVMX, 0, 16, 16)},
 	},
-	tls:        &tlsABI{pointer: tpRegister(2), above: true, bias: 0x7000, glibcDTV: -1, muslDTV: -1, muslEntry: 0x8000},
-	longDouble: pairFormat,
-	maxAlign:   16,
+	interrupted: ppcInterrupted,
+	tls:         &tlsABI{pointer: tpRegister(2), above: true, bias: 0x7000, glibcDTV: -1, muslDTV: -1, muslEntry: 0x8000},
+	longDouble:  pairFormat,
+	maxAlign:    16,
 }
 
 // Layout of a signal frame: a caller's part of 128 bytes, struct ucontext with the
@@ -45,7 +46,10 @@ const (
 func ppc64Interrupted(r *Reader, tramp *unwind.Frame, n note) ([]byte, bool) {
 	sp := tramp.SP()
 	if r.kernelWord(sp+ppc64SigRegs, 8) != sp+ppc64SigGPRs {
-		return nil, false
+		sp += 16 // qemu's signal frames lie so much higher
+		if r.kernelWord(sp+ppc64SigRegs, 8) != sp+ppc64SigGPRs {
+			return nil, false
+		}
 	}
 	switch n {
 	case noteFP:
@@ -56,6 +60,31 @@ func ppc64Interrupted(r *Reader, tramp *unwind.Frame, n note) ([]byte, bool) {
 			return nil, false
 		}
 		return r.readBlock(addr, 32*16)
+	}
+	return nil, false
+}
+
+// Layout of the signal frames of 32 bits: a caller's part of 80 bytes, siginfo and
+// struct ucontext with the address of the registers, for a handler that takes the
+// signal's description; else one of 64 bytes and struct sigcontext with that
+// address (arch/powerpc/kernel/signal_32.c of Linux). The floating-point registers
+// are behind 48 words.
+const (
+	ppcSigRegs   = 80 + 128 + 48
+	ppcSigGPRs   = 80 + 128 + 192
+	ppcPlainRegs = 64 + 28
+	ppcPlainGPRs = 64 + 32
+	ppcSigFPRs   = 48 * 4 // from the general registers on
+)
+
+func ppcInterrupted(r *Reader, tramp *unwind.Frame, n note) ([]byte, bool) {
+	sp := tramp.SP()
+	switch {
+	case n != noteFP:
+	case r.kernelWord(sp+ppcSigRegs, 4) == r.arch.Truncate(sp+ppcSigGPRs):
+		return r.readBlock(sp+ppcSigGPRs+ppcSigFPRs, 33*8)
+	case r.kernelWord(sp+ppcPlainRegs, 4) == r.arch.Truncate(sp+ppcPlainGPRs):
+		return r.readBlock(sp+ppcPlainGPRs+ppcSigFPRs, 33*8)
 	}
 	return nil, false
 }

@@ -21,6 +21,16 @@ var s390x = machine{
 	maxAlign:    8,
 }
 
+// s390 is S/390 of 31 bits, which has no vector registers. The thread pointer is in
+// the first access register alone.
+var s390 = machine{
+	banks:       s390x.banks[:1],
+	interrupted: s390Interrupted,
+	tls:         &tlsABI{pointer: tpRegister(48), glibcDTV: 1, muslDTV: 1},
+	longDouble:  quadFormat,
+	maxAlign:    8,
+}
+
 // Layout of signal frames, from the stack pointer in the code that returns from
 // the handler: a caller's part of 160 bytes. Then, for a handler that takes the
 // signal's description, an instruction, siginfo and struct ucontext; for others
@@ -43,4 +53,22 @@ func s390xInterrupted(r *Reader, tramp *unwind.Frame, n note) ([]byte, bool) {
 		return r.readBlock(sp+s390xPlainFP, s390xFPRegSize)
 	}
 	return r.readBlock(sp+s390xSigFP, s390xFPRegSize)
+}
+
+// The same of 31 bits, with a caller's part of 96 bytes.
+const (
+	s390SigFP   = 256 + 136
+	s390SigRegs = 104
+	s390PlainFP = 112 + 136
+)
+
+func s390Interrupted(r *Reader, tramp *unwind.Frame, n note) ([]byte, bool) {
+	if n != noteFP {
+		return nil, false
+	}
+	sp := tramp.SP()
+	if r.kernelWord(sp+s390SigRegs, 4) == sp+s390SigRegs+8 {
+		return r.readBlock(sp+s390PlainFP, s390xFPRegSize)
+	}
+	return r.readBlock(sp+s390SigFP, s390xFPRegSize)
 }

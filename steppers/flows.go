@@ -47,7 +47,7 @@ func (fl *flows) image(p unwind.ProcessState, addr arch.Address) (*image.Image, 
 // followed.
 func (fl *flows) follow(w *unwind.Walker, start, end arch.Address) flowAt {
 	p := w.ProcessState()
-	if im, lib := fl.image(p, withoutMode(p.Arch(), start)); im != nil {
+	if im, lib := fl.image(p, withoutMode(p.Arch(), start)); im != nil && !im.ELF().DebugOnly() {
 		if end != 0 {
 			end -= lib.LoadBias
 		}

@@ -87,11 +87,12 @@ func (s *AnalysisStepper) starts(list []functionStart, addr arch.Address, in *un
 	p := w.ProcessState()
 	im, lib := s.flows.image(p, addr)
 	if start, end, ok := named(w, addr); ok {
-		list = append(list, functionStart{addr: start, end: end})
-	} else if start, size, ok := functionAt(w, addr); ok && size == 0 {
+		return append(list, functionStart{addr: start, end: end})
+	}
+	if start, size, ok := functionAt(w, addr); ok && size == 0 {
 		list = append(list, functionStart{addr: start})
 	}
-	if im != nil {
+	if im != nil && !im.ELF().DebugOnly() {
 		if t := im.EHFrame(); t != nil {
 			if start, end, ok := t.FDEForPC(addr - lib.LoadBias); ok {
 				list = append(list, functionStart{addr: start + lib.LoadBias, end: end + lib.LoadBias})

@@ -26,8 +26,12 @@ type flowCache struct {
 	calls     []uint64
 }
 
-// maxCallCode is the most code that is searched for calls, in bytes.
-const maxCallCode = 64 << 20
+// The most code that is searched for calls, in bytes: x86's is looked through
+// byte by byte, that of others has to be decoded.
+const (
+	maxCallCodeX86 = 64 << 20
+	maxCallCode    = 16 << 20
+)
 
 // CallTargets lists the code pointers of the file that direct calls within one
 // segment lead to, by rising order; nil for files with too much code. The code is
@@ -36,6 +40,9 @@ func (im *Image) CallTargets(a *arch.Arch) []uint64 {
 	c := &im.flows
 	c.callsOnce.Do(func() {
 		left := uint64(maxCallCode)
+		if a.Family == arch.FamilyX86 {
+			left = maxCallCodeX86
+		}
 		for i := range im.elf.Progs {
 			p := &im.elf.Progs[i]
 			if p.Type != elffile.PT_LOAD || p.Flags&elffile.PF_X == 0 {

@@ -2,14 +2,16 @@
 # bench  every benchmark        fuzz   each fuzz target for FUZZTIME
 # parity compares with gdb (docs/parity.md)
 # lint   gofmt and go vet       cores  remakes testdata/cores (see testdata/README.md)
+# soak   attaches to a working process SOAK times (docs/usage.md, "Running processes")
 
 GO ?= go
 FUZZTIME ?= 10s
 BENCH ?= .
 CASES ?=
+SOAK ?= 10000
 PKGS ?= ./...
 
-.PHONY: build test bench cores fuzz lint parity
+.PHONY: build test bench cores fuzz lint parity soak
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -tags nethttpomithttp2 -o corewalk ./cmd/corewalk
@@ -39,6 +41,9 @@ parity:
 	$(GO) test -count=1 -v -timeout 30m -run '^TestGDBParity$$' ./dwarfvars -args -matrix -update >>"$$log" 2>&1; then \
 		grep -aE '^ *(difference|parity): |frames of [0-9]+ stacks compared|parity.md: (written|current)|^ok|^ +[a-z_]+\.go:[0-9]+: .*(is not installed|not compared)' "$$log"; \
 	else cat "$$log"; exit 1; fi
+
+soak:
+	COREWALK_SOAK=$(SOAK) $(GO) test -count=1 -timeout 30m -run '^TestSoak$$' -v ./livestate
 
 lint:
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then \

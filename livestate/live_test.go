@@ -89,7 +89,7 @@ func fault() {
 }
 
 // child starts a program of the tests and waits until it is ready.
-func child(t *testing.T, role string) (*exec.Cmd, *bufio.Scanner) {
+func child(t testing.TB, role string) (*exec.Cmd, *bufio.Scanner) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), roleVar+"="+role)
@@ -97,7 +97,7 @@ func child(t *testing.T, role string) (*exec.Cmd, *bufio.Scanner) {
 }
 
 // start starts a program that says "ready" when it is.
-func start(t *testing.T, cmd *exec.Cmd) (*exec.Cmd, *bufio.Scanner) {
+func start(t testing.TB, cmd *exec.Cmd) (*exec.Cmd, *bufio.Scanner) {
 	t.Helper()
 	out, err := cmd.StdoutPipe()
 	if err != nil {

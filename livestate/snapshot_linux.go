@@ -16,11 +16,11 @@ import (
 
 // Bounds on the stacks that a Snapshot copies, in bytes.
 const (
-	// sureStack is copied of every thread.
+	// sureStack is copied of every thread, unless they are very many.
 	sureStack = 128 << 10
-	// maxStack is the most of one thread: what is between its stack pointer and the
-	// end of the mapping. More than that is the heap of a program that has its stacks
-	// there.
+	// maxStack is the longest stack that is copied as a whole: from the stack pointer
+	// to the end of the mapping. What is longer is the heap of a program that has its
+	// stacks there.
 	maxStack = 16 << 20
 	// maxCopied is the most of all threads.
 	maxCopied = 64 << 20
@@ -151,79 +151,63 @@ func (s *Snapshot) copyThread(l *lwp) snapThread {
 	return th
 }
 
-// copyStacks copies of every thread what a walk is sure to read, and then, as far
-// as there is room, the rest of the stacks.
+// A span is a range of addresses.
+type span struct{ start, end arch.Address }
+
+// copyStacks copies the used part of all stacks; of each only the youngest part
+// where that would be too much.
 func (s *Snapshot) copyStacks() {
-	for _, limit := range []uint64{sureStack, maxStack} {
-		type span struct{ start, end arch.Address }
-		var spans []span
-		for i := range s.threads {
-			th := &s.threads[i]
-			m, ok := s.maps.at(th.sp)
-			if th.err != nil || !ok || m.Perm&libstate.Read == 0 {
-				continue
-			}
-			sp := th.sp + s.arch.StackBias
-			start := max(m.Start, (max(sp, belowStack)-belowStack)&^(pageSize-1))
-			end := m.End
+	spans, total := s.stacks(maxStack)
+	for limit := uint64(sureStack); total > maxCopied && limit >= pageSize; limit /= 2 {
+		spans, total = s.stacks(limit)
+	}
+	buf := make([]byte, total)
+	for _, sp := range spans {
+		n := sp.end - sp.start
+		if got, _ := s.p.mem.direct(sp.start, buf[:n:n]); got > 0 {
+			s.runs = append(s.runs, run{sp.start, buf[:got:got]})
+		}
+		buf = buf[n:]
+	}
+}
+
+// stacks are the spans, ascending and disjoint, of the threads' stacks that are at
+// most limit bytes long; of longer ones the first part.
+func (s *Snapshot) stacks(limit uint64) (merged []span, total uint64) {
+	spans := make([]span, 0, len(s.threads))
+	for i := range s.threads {
+		th := &s.threads[i]
+		m, ok := s.maps.at(th.sp)
+		if th.err != nil || !ok || m.Perm&libstate.Read == 0 {
+			continue
+		}
+		sp := th.sp + s.arch.StackBias
+		one := span{max(m.Start, (max(sp, belowStack)-belowStack)&^(pageSize-1)), m.End}
+		if s.arch.StackGrowsUp {
+			one = span{m.Start, min(m.End, (sp+2*pageSize)&^(pageSize-1))}
+		}
+		if one.end-one.start > limit {
+			short := min(limit, sureStack)
 			if s.arch.StackGrowsUp {
-				start, end = m.Start, min(m.End, (sp+2*pageSize)&^(pageSize-1))
+				one.start = one.end - short
+			} else {
+				one.end = one.start + short
 			}
-			if end-start > limit {
-				if limit == maxStack {
-					continue
-				}
-				end = start + limit
-			}
-			spans = append(spans, span{start, end})
 		}
-		slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.start, b.start) })
-		var merged []span
-		total := uint64(0)
-		for _, sp := range spans {
-			if n := len(merged); n > 0 && sp.start <= merged[n-1].end {
-				total += max(sp.end, merged[n-1].end) - merged[n-1].end
-				merged[n-1].end = max(merged[n-1].end, sp.end)
-				continue
-			}
-			total += sp.end - sp.start
-			merged = append(merged, sp)
-		}
-		if total > maxCopied {
+		spans = append(spans, one)
+	}
+	slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.start, b.start) })
+	for _, sp := range spans {
+		if n := len(merged); n > 0 && sp.start <= merged[n-1].end {
+			merged[n-1].end = max(merged[n-1].end, sp.end)
 			continue
 		}
-		for _, sp := range merged {
-			s.add(sp.start, sp.end)
-		}
+		merged = append(merged, sp)
 	}
-	slices.SortFunc(s.runs, func(a, b run) int { return cmp.Compare(a.start, b.start) })
-}
-
-// add copies what of [start, end) was not copied before. Spans come ascending in
-// each pass, and those of the second pass contain or miss those of the first.
-func (s *Snapshot) add(start, end arch.Address) {
-	have := slices.Clone(s.runs)
-	slices.SortFunc(have, func(a, b run) int { return cmp.Compare(a.start, b.start) })
-	for _, r := range have {
-		rEnd := r.start + uint64(len(r.data))
-		if rEnd <= start || r.start >= end {
-			continue
-		}
-		if r.start > start {
-			s.read(start, r.start)
-		}
-		start = max(start, rEnd)
+	for _, sp := range merged {
+		total += sp.end - sp.start
 	}
-	if start < end {
-		s.read(start, end)
-	}
-}
-
-func (s *Snapshot) read(start, end arch.Address) {
-	buf := make([]byte, end-start)
-	if n, _ := s.p.mem.direct(start, buf); n > 0 {
-		s.runs = append(s.runs, run{start, buf[:n]})
-	}
+	return merged, total
 }
 
 // Pause is how long the process stood still for the snapshot.

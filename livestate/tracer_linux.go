@@ -197,12 +197,12 @@ func (t *tracer) handle(w waited) {
 		}
 		l = t.add(w.tid)
 	}
-	l.stopped, l.group, l.sig, l.blocks = true, false, 0, nil
+	// Any stop takes back what PTRACE_INTERRUPT asked for, if it was asked before.
+	l.stopped, l.asked, l.group, l.sig, l.blocks = true, false, false, 0, nil
 	switch w.event() {
 	case 0:
 		l.sig = int(w.status.StopSignal())
 	case unix.PTRACE_EVENT_STOP:
-		l.asked = false
 		l.group = w.status.StopSignal() != unix.SIGTRAP
 	case unix.PTRACE_EVENT_CLONE:
 		if tid, err := eventMessage(l.tid); err == nil && t.isThread(tid) {

@@ -33,6 +33,13 @@ func clean(s string) string {
 	return string(b)
 }
 
+// Clean makes a string from the process fit to be printed on one line: what is not
+// printable becomes backslash escapes.
+func Clean(s string) string { return clean(s) }
+
+// Size is a number of bytes for people: "1.2 MB".
+func Size(n uint64) string { return sizeText(n) }
+
 // appendClean appends the character r, spelled raw.
 func appendClean(b []byte, r rune, raw string) []byte {
 	switch {

@@ -20,30 +20,44 @@ files, lines and variables. Or it starts a program, and reports when that crashe
 Usage:
   corewalk live [flags] PID
   corewalk live [flags] -- PROGRAM [ARGUMENTS...]
+  corewalk live --every 100ms [--for 10s] [--folded FILE] [--pprof FILE] PID
+  corewalk live --core FILE PID
+  corewalk live --parity PID
 
 The process stands still only while its registers and stacks are copied, some milliseconds; what
 variables point to elsewhere is read while it runs on, unless --hold is given. A program that
 crashes is reported on before it dies; it then dies as it would without corewalk.
+
+With --every the stacks are taken again and again and merged: which functions the threads are in, and
+who called them. --core writes what the kernel would write were the process to die now. --parity
+compares the process with that, frame by frame, register by register, variable by variable.
 
 Examples:
   corewalk live 4242
   corewalk live --hold --locals=all 4242
   corewalk live --format json $(pidof server) | jq '.threads[].frames[0].function'
   corewalk live -- ./server --port 8080
+  corewalk live --every 50ms --for 1m --pprof prof.pb.gz 4242 && go tool pprof -top prof.pb.gz
 
 Exit status: 0 the report is complete; 1 nothing could be analysed, or the program ended without a
-crash; 2 wrong usage; 3 the report has gaps.
+crash, or --parity found differences; 2 wrong usage; 3 the report has gaps.
 `
 
 // liveFlags are those of corewalk live.
 type liveFlags struct {
 	reportFlags
-	hold bool
+	sampleFlags
+	hold   bool
+	core   string
+	parity bool
 }
 
 func (f *liveFlags) set() *pflag.FlagSet {
 	fs := pflag.NewFlagSet("corewalk live", pflag.ContinueOnError)
-	f.register(fs)
+	f.reportFlags.register(fs)
+	f.sampleFlags.register(fs)
+	fs.StringVar(&f.core, "core", "", "write the core of the process to `FILE` instead of reporting")
+	fs.BoolVar(&f.parity, "parity", false, "walk the process and its core, and print what differs instead of reporting")
 	fs.BoolVar(&f.hold, "hold", false, "keep the process stopped for the whole report, not only while its stacks are copied")
 	return fs
 }
@@ -57,6 +71,9 @@ func runLive(args []string, e env) int {
 	analyze, err := f.analyze()
 	if err != nil {
 		return e.usageError("%v", err)
+	}
+	if err := f.checkModes(fs); err != nil {
+		return e.usageError("live: %v", err)
 	}
 	opts := f.options(e, "")
 	if f.hold {
@@ -85,7 +102,35 @@ func (f *liveFlags) attach(e env, operand string, o corewalk.AnalyzeOptions, opt
 		return e.fail(err)
 	}
 	defer t.Close()
+	switch {
+	case f.every > 0:
+		return f.sample(e, t, o)
+	case f.core != "":
+		return f.writeCore(e, t)
+	case f.parity:
+		return f.checkParity(e, t, o, opts)
+	}
 	return f.report(e, t, operands{core: fmt.Sprintf("process %d", pid)}, o)
+}
+
+// checkModes looks whether the flags ask for one thing.
+func (f *liveFlags) checkModes(fs *pflag.FlagSet) error {
+	if err := f.sampleFlags.check(fs, f.format); err != nil {
+		return err
+	}
+	var modes []string
+	for _, name := range []string{"every", "core", "parity"} {
+		if fs.Changed(name) {
+			modes = append(modes, "--"+name)
+		}
+	}
+	switch {
+	case len(modes) > 1:
+		return fmt.Errorf("%s and %s: one of them is wanted", modes[0], modes[1])
+	case len(modes) == 1 && fs.ArgsLenAtDash() >= 0:
+		return fmt.Errorf("%s: the number of a running process is wanted", modes[0])
+	}
+	return nil
 }
 
 // report prints what Analyze says; the process is let go before that.

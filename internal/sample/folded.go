@@ -17,7 +17,7 @@ func (p *Profile) WriteFolded(w io.Writer) error {
 		m := &p.kept[i]
 		names := m.names()
 		for j, n := range names {
-			names[j] = strings.ReplaceAll(clean(n), ";", ":")
+			names[j] = strings.ReplaceAll(n, ";", ":")
 		}
 		counts[strings.Join(names, ";")] += m.count
 	}

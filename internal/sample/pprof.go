@@ -105,7 +105,7 @@ func (e *pprofEncoder) string(s string) uint64 {
 	}
 	i := uint64(len(e.table))
 	e.strings[s] = i
-	e.table = append(e.table, clean(s))
+	e.table = append(e.table, s)
 	return i
 }
 

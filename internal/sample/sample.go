@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// A Call is one function activation of source code at an address.
+// A Call is one function activation of source code at an address. Names are written
+// as they are: on one line, and without what would disturb a terminal.
 type Call struct {
 	Name       string // as shown to people
 	SystemName string // as the linker sees it; "" when the same

@@ -149,17 +149,7 @@ func (t *treeWriter) write(l line) {
 	if l.first {
 		mark = "+ "
 	}
-	fmt.Fprintf(t.out, "%8d %5.1f%% %8s  %s%s%s\n", l.n.count, 100*float64(l.n.count)/float64(t.total), self, strings.Repeat("  ", min(l.depth, 60)), mark, clean(l.n.name))
-}
-
-// clean takes from a name what a terminal or a line-based format would misread.
-func clean(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
-			return '?'
-		}
-		return r
-	}, s)
+	fmt.Fprintf(t.out, "%8d %5.1f%% %8s  %s%s%s\n", l.n.count, 100*float64(l.n.count)/float64(t.total), self, strings.Repeat("  ", min(l.depth, 60)), mark, l.n.name)
 }
 
 // Summary says in a line what was gathered.

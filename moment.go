@@ -1,0 +1,67 @@
+package corewalk
+
+import (
+	"context"
+	"time"
+
+	"github.com/corewalk/corewalk/livestate"
+	"github.com/corewalk/corewalk/unwind"
+)
+
+// A Moment is what all threads of a process were doing at one time.
+type Moment struct {
+	Stacks []*unwind.Stack // one for each thread; see its Err for how it ended
+	Names  []string        // the threads' names, where the system keeps them
+	// Pause is how long a running process stood still for it; 0 for others.
+	Pause time.Duration
+}
+
+// Moment walks all threads' stacks as they are at one time. A running process goes
+// on once its registers and stacks are copied (but see WithHold), so that walking
+// and naming take none of its time. It ends early when ctx is done.
+//
+// The frames' walker is the Moment's own: they name themselves by the target's
+// symbols, and read memory as Analyze does.
+func (t *Target) Moment(ctx context.Context, opts ...unwind.Option) (*Moment, error) {
+	begin := time.Now()
+	now, release, err := t.subject.moment()
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	m := &Moment{}
+	fault := t.guard(func() { err = m.walk(ctx, t, now, opts) })
+	if fault != nil {
+		return nil, fault
+	}
+	if err != nil {
+		return nil, err
+	}
+	if s, ok := now.(*livestate.Snapshot); ok {
+		m.Pause = s.Pause()
+	} else if t.Live() != nil {
+		m.Pause = time.Since(begin)
+	}
+	return m, nil
+}
+
+func (m *Moment) walk(ctx context.Context, t *Target, now state, opts []unwind.Option) error {
+	w, err := t.newWalker(now, opts)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	ids, err := now.ThreadIDs()
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		s, _ := w.WalkStackContext(ctx, id) // its Err says what there is to say
+		m.Stacks = append(m.Stacks, s)
+		m.Names = append(m.Names, now.ThreadName(id))
+		if ctx.Err() != nil {
+			return nil
+		}
+	}
+	return nil
+}

@@ -56,7 +56,9 @@ func mutations(t *testing.T) (n int, seed uint64) {
 func TestDamagedFiles(t *testing.T) {
 	n, seed := mutations(t)
 	sysroot := filepath.Join(t.TempDir(), "sysroot")
-	copyTree(t, filepath.Join(fixture.Root(t), "testdata", "sysroot", "amd64"), sysroot)
+	for _, a := range []string{"amd64", "i386"} { // they have no path in common
+		copyTree(t, filepath.Join(fixture.Root(t), "testdata", "sysroot", a), sysroot)
+	}
 	stop := watchHeap(t)
 	defer stop()
 	for _, c := range fixture.Cases(t) {

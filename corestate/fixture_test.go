@@ -61,8 +61,7 @@ func TestFixtures(t *testing.T) {
 	}
 }
 
-// withoutLibc is a dynamic program without a C library, whose dynamic linker is
-// not among the fixtures.
+// withoutLibc is a dynamic program without a C library.
 const withoutLibc = "i386-pic"
 
 // checkLibraries compares the libraries with the files that were loaded.
@@ -76,7 +75,7 @@ func checkLibraries(t *testing.T, cs fixture.Case, c *ELFCore) {
 		t.Errorf("no program among %d libraries", len(libs))
 	}
 	for _, l := range libs {
-		if l.Kind == libstate.VDSO || l.Kind == libstate.Interpreter && cs.Name == withoutLibc {
+		if l.Kind == libstate.VDSO {
 			continue
 		}
 		if strings.Contains(l.Path, "deleted)") || l.Deleted != (cs.Name == "amd64-deleted" && l.Kind == libstate.Executable) {

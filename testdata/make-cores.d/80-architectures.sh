@@ -124,9 +124,10 @@ arch_threads() {
 }
 
 # Position-independent code of i386, where ebx has the address of the table of
-# slots. The dynamic linker is no frame's and is not shipped.
+# slots.
 make_i386-pic() {
 	arch_setup i386 || return $?
+	[ -f "$sysroot/usr/lib32/ld-linux.so.2" ] || install -D -m 644 /usr/lib32/ld-linux.so.2 "$sysroot/usr/lib32/ld-linux.so.2" || return 1
 	compile gcc -m32 -O1 -g -DLIBRARY -fPIC -shared -fstack-protector-all -nostdlib -Wl,--build-id=sha1 -Wl,-soname,libpic.so arch/pic.c -o libpic.so &&
 		compile gcc -m32 -O1 -g -fPIE -pie -nostdlib -fno-stack-protector -Wl,--build-id=sha1 -Wl,-rpath,"$dir" arch/pic.c "$dir/libpic.so" -o pic &&
 		run pic && cp "$dir/libpic.so" "$stage/" && arch_ship pic

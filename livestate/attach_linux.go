@@ -72,12 +72,20 @@ func (t *tracer) seizeAll() error {
 		t.drain()
 		switch {
 		case len(t.lwps) == 0 && (t.exited.Load() || len(dead) == len(ids)):
-			return fmt.Errorf("process %d has ended, and waits for its parent (%s) to ask how: %w", t.pid, describe(parent(t.pid)), ErrExited)
+			return ended(t.pid)
 		case fresh == 0:
 			return nil
 		}
 	}
 	return fmt.Errorf("process %d makes threads faster than they can be attached to", t.pid)
+}
+
+// ended says that a process has ended.
+func ended(pid int) error {
+	if ppid := parent(pid); ppid != 0 {
+		return fmt.Errorf("process %d has ended, and waits for its parent (%s) to ask how: %w", pid, describe(ppid), ErrExited)
+	}
+	return fmt.Errorf("process %d: %w", pid, ErrExited)
 }
 
 func parent(pid int) int {

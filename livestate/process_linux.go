@@ -3,6 +3,7 @@ package livestate
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strings"
 	"sync"
@@ -151,9 +152,12 @@ func (p *Process) anotherThread() bool {
 // learn finds out what the process executes.
 func (p *Process) learn() error {
 	if deadTask(p.pid, p.living()) && !p.anotherThread() {
-		return fmt.Errorf("process %d: %w", p.pid, ErrExited)
+		return ended(p.pid)
 	}
 	f, err := p.executable()
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH) {
+		return ended(p.pid) // it is about to: it has no memory any more
+	}
 	if err != nil {
 		return fmt.Errorf("process %d: what it executes cannot be read: %w", p.pid, err)
 	}

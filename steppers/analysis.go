@@ -127,16 +127,18 @@ type candidate struct {
 func (s *AnalysisStepper) tryRow(row *stackflow.Row, in, out *unwind.Frame) (candidate, bool) {
 	p := in.Walker().ProcessState()
 	cfa, ok := cfaOf(s.m.arch, &row.CFA, in)
-	if !ok {
-		cfa, ok = cfaOf(s.m.arch, &row.BySP, in)
+	if !ok || !s.onStack(cfa, in) { // a frame pointer may be another function's
+		if bySP, known := cfaOf(s.m.arch, &row.BySP, in); known {
+			cfa, ok = bySP, true
+		}
 	}
 	if !ok {
 		note(out, "the code does not tell the CFA")
 		return candidate{}, false
 	}
-	if sp := in.SP() + s.m.arch.StackBias; !s.m.arch.StackGrowsUp && (cfa < sp || cfa > stackEnd(p, in.SP())) {
+	if !s.onStack(cfa, in) {
 		if out.Tracing() {
-			out.Notef("the CFA %#x is not on the stack from %#x on", cfa, sp)
+			out.Notef("the CFA %#x is not on the stack from %#x on", cfa, in.SP()+s.m.arch.StackBias)
 		}
 		return candidate{}, false
 	}
@@ -149,6 +151,11 @@ func (s *AnalysisStepper) tryRow(row *stackflow.Row, in, out *unwind.Frame) (can
 	c := candidate{cfa: cfa, raw: raw, ra: codePointer(in.Walker(), raw), raLoc: loc}
 	_, c.called = callBefore(p, c.ra)
 	return c, true
+}
+
+// onStack reports whether a frame that is at SP may end at cfa.
+func (s *AnalysisStepper) onStack(cfa arch.Address, in *unwind.Frame) bool {
+	return s.m.arch.StackGrowsUp || cfa >= in.SP()+s.m.arch.StackBias && cfa <= stackEnd(in.Walker().ProcessState(), in.SP())
 }
 
 func note(out *unwind.Frame, text string) {

@@ -42,6 +42,7 @@ var arm = machine{
 	loaderCode:  0x60,
 	goExit:      codeWords(arch.ARM, 0xe1a00000), // mov r0, r0, before a call of runtime.goexit1
 	goExitPC:    4,
+	goPanic:     4,
 }
 
 const (

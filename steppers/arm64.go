@@ -40,6 +40,7 @@ var arm64 = machine{
 	// mov x0, x0: what follows, a call of runtime.goexit1, is at no fixed distance.
 	goExit:   codeWords(arch.ARM64, 0xaa0003e0),
 	goExitPC: 4,
+	goPanic:  16,
 	inst:     &arm64InstFrame,
 }
 

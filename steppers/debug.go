@@ -152,9 +152,16 @@ func (s *DebugStepper) goStep(x *cfiScratch, found *foundRow, in, out *unwind.Fr
 	case image.GoEntry:
 		g.note("Go's start-up code: the outermost frame")
 		return unwind.StatusStackBottom, true
+	case image.GoSigtramp:
+		if status = s.apply(x, &found.row, in, out); status == unwind.StatusStackBottom {
+			status = unwind.StatusNotMe // its code tells where the return address is
+		}
 	case image.GoSigpanic:
 		status = s.apply(x, &found.row, in, out)
-		out.SetNonCall(status == unwind.StatusSuccess)
+		if status == unwind.StatusSuccess {
+			out.SetNonCall(true)
+			g.leavePanic()
+		}
 	case image.GoCrosscall2:
 		if status = s.apply(x, &found.row, in, out); status == unwind.StatusSuccess {
 			g.hostRegisters()

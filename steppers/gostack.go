@@ -262,3 +262,19 @@ func (g *goFrame) hostRegisters() {
 		at += 8
 	}
 }
+
+// leavePanic takes off the stack of the function that faulted what Go's signal
+// handler put there before it made it look as if it had called sigpanic: where
+// there is a link register, that (preparePanic of runtime/signal_ARCH.go).
+func (g *goFrame) leavePanic() {
+	a := g.p.Arch()
+	m := machineOf(a)
+	if m == nil || m.goPanic == 0 {
+		return
+	}
+	at := g.out.SP()
+	if lr, err := a.ReadReg(g.p, at); err == nil {
+		g.out.SetReg(a.RA, lr, unwind.AtAddress(at))
+	}
+	g.out.SetSP(at + m.goPanic)
+}

@@ -40,6 +40,9 @@ type machine struct {
 	// (0 for 1).
 	goExit   codePattern
 	goExitPC uint64
+	// goPanic is by how many bytes Go's signal handler lowers SP, to save the link
+	// register, where it injects a call of sigpanic.
+	goPanic uint64
 	// descriptors: function pointers may point at descriptors of functions.
 	descriptors bool
 	// inst is nil where the instrumentation that Dyninst inserts is not known.

@@ -18,6 +18,7 @@ const (
 	GoEntry                     // begins the program, or a thread; nobody called it
 	GoSPInR12                   // calls C with the stack pointer kept in R12
 	GoSPInBP                    // calls with the stack pointer kept in BP
+	GoSigtramp                  // is the signal handler, which says that nobody called it where there is a link register
 )
 
 func goFuncNamed(name string) GoFunc {
@@ -38,6 +39,8 @@ func goFuncNamed(name string) GoFunc {
 		return GoMorestack
 	case "runtime.rt0_go", "runtime.clone": // clone's calls are the new thread's
 		return GoEntry
+	case "runtime.sigtramp":
+		return GoSigtramp
 	case "runtime.nanotime1", "runtime.walltime", "time.now", "racecall":
 		return GoSPInR12
 	case "runtime.sigfwd", "runtime.switchToCrashStack0":

@@ -261,3 +261,24 @@ func rtSigQueueInfo(pid, sig int, info []byte) error {
 	}
 	return nil
 }
+
+// The end of a child that this program started itself is left for it to wait for.
+func TestOwnChild(t *testing.T) {
+	cmd, _ := child(t, "idle")
+	p := attach(t, cmd.Process.Pid)
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	for !p.gone() {
+		time.Sleep(time.Millisecond)
+	}
+	if _, sig, _ := p.Exited(); sig != int(unix.SIGKILL) {
+		t.Errorf("ended by signal %d", sig)
+	}
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if state, err := cmd.Process.Wait(); err != nil || state.String() != "signal: killed" {
+		t.Errorf("%v, %v", state, err)
+	}
+}

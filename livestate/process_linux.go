@@ -62,11 +62,16 @@ func newProcess(pid int, t *tracer, o options) *Process {
 
 // Attach attaches to every thread of a running process, which goes on running.
 // Close detaches.
+//
+// A program that attaches to a child of its own must not wait for it (os.Process.Wait)
+// before Close: the kernel would tell the one who waits of stops that are meant for
+// the Process.
 func Attach(pid int, opts ...Option) (*Process, error) {
 	if err := mayAttach(pid); err != nil {
 		return nil, err
 	}
 	t := newTracer(pid)
+	t.child = parent(pid) == os.Getpid()
 	p := newProcess(pid, t, newOptions(opts))
 	t.start()
 	err := t.call(t.seizeAll)

@@ -84,21 +84,30 @@ func (w waited) event() int { return int(uint32(w.status) >> 16) }
 // children of the rest of this program are none of our business.
 const noThread = unix.WNOTHREAD
 
-// peek answers whose event would be waited for next, without taking it; 0 for
-// nobody's.
-func peek() int {
+// peek answers whose event would be waited for next, without taking it: tid 0 for
+// nobody's. ended says that it is the end of the thread, with its wait status.
+func peek() (tid int, ended bool, status unix.WaitStatus) {
 	var info struct {
 		signo, errno, code int32
 		_                  [unsafe.Sizeof(uintptr(0)) - 4]byte // to the union's alignment
 		pid                int32
+		uid                uint32
+		status             int32
 		_                  [sigInfoSize]byte
 	}
 	_, _, errno := unix.Syscall6(unix.SYS_WAITID, unix.P_ALL, 0, uintptr(unsafe.Pointer(&info)),
 		unix.WEXITED|unix.WSTOPPED|unix.WNOHANG|unix.WNOWAIT|unix.WALL|noThread, 0, 0)
 	if errno != 0 {
-		return 0
+		return 0, false, 0
 	}
-	return int(info.pid)
+	const cldExited, cldKilled, cldDumped = 1, 2, 3
+	switch info.code {
+	case cldExited:
+		return int(info.pid), true, unix.WaitStatus(info.status << 8)
+	case cldKilled, cldDumped:
+		return int(info.pid), true, unix.WaitStatus(info.status)
+	}
+	return int(info.pid), false, 0
 }
 
 // take takes the next event of one thread; false when there is none.

@@ -338,6 +338,11 @@ int main(void) { pthread_t t; pthread_create(&t, 0, forker, 0); usleep(50000); p
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	start(t, cmd)
 	defer unix.Kill(-cmd.Process.Pid, unix.SIGKILL)
+	for _, tid := range must(tasks(cmd.Process.Pid)) {
+		if tid != cmd.Process.Pid {
+			threadState(t, cmd.Process.Pid, tid, "D")
+		}
+	}
 	p := attach(t, cmd.Process.Pid)
 	s, err := p.Snapshot()
 	if err != nil {

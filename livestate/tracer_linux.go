@@ -27,11 +27,12 @@ type lwp struct {
 // A tracer traces one process from one thread of this program. Its fields are
 // touched on that thread only, but for the channels and what is atomic.
 type tracer struct {
-	pid  int
-	tid  int // of the tracing thread
-	reqs chan func()
-	done chan struct{} // closed when the tracing has ended
-	chld chan os.Signal
+	pid   int
+	tid   int  // of the tracing thread
+	child bool // the process is a child of this program, which it started itself
+	reqs  chan func()
+	done  chan struct{} // closed when the tracing has ended
+	chld  chan os.Signal
 	// do runs a function on the thread of a caller who traces the process himself;
 	// nil when the tracing is ours.
 	do     func(func())
@@ -128,9 +129,13 @@ func (t *tracer) call(f func() error) error {
 
 // drain takes all events there are.
 func (t *tracer) drain() {
-	for t.do == nil {
-		tid := peek()
+	for t.do == nil && !t.exited.Load() {
+		tid, ended, status := peek()
 		if tid == 0 {
+			return
+		}
+		if ended && t.child && tid == t.pid {
+			t.ended(waited{tid, status}) // not taken: this program may wait for it elsewhere
 			return
 		}
 		if !t.ours(tid) {

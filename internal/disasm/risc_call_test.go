@@ -141,3 +141,17 @@ func callsOfObjdump(t *testing.T, a *arch.Arch, tool, path string, behind uint64
 		t.Errorf("%d calls; %d of %d addresses that follow none are taken for return addresses", calls, wrong, others)
 	}
 }
+
+func FuzzCallBeforeUndecoded(f *testing.F) {
+	f.Add([]byte{0x4e, 0xbb, 0x01, 0x70, 0, 0, 0x12, 0x34})
+	f.Add([]byte{0x61})
+	f.Add([]byte{0xe8, 0x5f, 0x1f, 0x9d, 0, 0, 0, 0})
+	f.Fuzz(func(t *testing.T, code []byte) {
+		for _, a := range []*arch.Arch{arch.M68K, arch.SPARC64, arch.Alpha, arch.HPPA} {
+			site, ok := CallBefore(a, code, 0x80001000)
+			if ok && (site.Len < 2 || site.Len > len(code) || a.Truncate(site.Target) != site.Target) {
+				t.Fatalf("%s: % x: %+v", a.Name, code, site)
+			}
+		}
+	})
+}

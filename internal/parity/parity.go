@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/corewalk/corewalk"
 	"github.com/corewalk/corewalk/report"
@@ -84,10 +85,15 @@ func (r *Result) image(t *corewalk.Target, o Options) (*corewalk.Target, error) 
 	if r.Core, err = t.WriteCore(f, corewalk.CoreOptions{MaxMemory: o.MaxMemory}); err != nil {
 		return nil, err
 	}
-	opts := o.Open
-	if root := t.Live().Root(); root != "" {
-		opts = append(opts[:len(opts):len(opts)], corewalk.WithSysroot(root))
+	var opts []corewalk.Option
+	exe := fmt.Sprintf("/proc/%d/exe", t.ProcessState().ProcessID())
+	if path, err := os.Readlink(exe); err == nil && strings.HasSuffix(path, " (deleted)") {
+		opts = append(opts, corewalk.WithExecutable(exe)) // what the user says goes before
 	}
+	if root := t.Live().Root(); root != "" {
+		opts = append(opts, corewalk.WithSysroot(root))
+	}
+	opts = append(opts, o.Open...)
 	core, err := corewalk.Open(fmt.Sprintf("/proc/self/fd/%d", f.Fd()), opts...)
 	if err != nil && core != nil {
 		err = errors.Join(err, core.Close())

@@ -35,7 +35,7 @@ type run struct {
 var pool = sync.Pool{New: func() any { return &analysis{} }}
 
 // maxRounds is how often an analysis starts again because of tables of jumps.
-const maxRounds = 8
+const maxRounds = 6
 
 // Analyze follows the function that begins at start, a code pointer. end is
 // where it ends at most, 0 where that is not known: control that reaches end

@@ -7,7 +7,7 @@ import "github.com/corewalk/corewalk/unwind/arch"
 const maxPaths = 4
 
 // maxPasses bounds how often an instruction is run, on average.
-const maxPasses = 32
+const maxPasses = 16
 
 // An analysis is the working memory of Analyze. It is used again.
 type analysis struct {

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/corewalk/corewalk/report"
@@ -90,6 +91,12 @@ int main(int argc, char **argv) {
 		status, out, errs := live(t, append([]string{"--color=never", "--", exe}, tt.args...)...)
 		if status != tt.status || !strings.Contains(out, tt.out) || !strings.Contains(errs, tt.errs) || (errs == "") != (tt.errs == "") {
 			t.Errorf("%v: status %d, %q\n%s", tt.args, status, errs, out)
+		}
+		if tt.args != nil && tt.args[0] == "stop" { // it stays stopped
+			var pid int
+			if _, err := fmt.Sscanf(out, "prog[%d] is alive", &pid); err != nil || syscall.Kill(pid, syscall.SIGKILL) != nil {
+				t.Errorf("%d, %v", pid, err)
+			}
 		}
 	}
 }

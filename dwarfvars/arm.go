@@ -56,14 +56,31 @@ var arm = machine{
 
 // readVFPSingle reads one half of a double register: the low one first.
 func readVFPSingle(s *savedRegs, i int) ([]byte, bool) {
-	d, ok := plain(noteARMVFP, 0, 8, 8)(s, i/2)
+	d, ok := savedDouble(s, i/2)
 	if !ok {
-		return nil, false
+		if d, ok = plain(noteARMVFP, 0, 8, 8)(s, i/2); !ok {
+			return nil, false
+		}
 	}
 	if low := i%2 == 0; low == s.r.arch.Big() {
 		return d[4:], true
 	}
 	return d[:4], true
+}
+
+// savedDouble is a double register that calls preserve, and the frame knows.
+func savedDouble(s *savedRegs, n int) ([]byte, bool) {
+	r, ok := s.r.arch.FromDWARF(256 + uint64(n))
+	if !ok {
+		return nil, false
+	}
+	v, _, ok := s.frame.Reg(r)
+	if !ok {
+		return nil, false
+	}
+	d := make([]byte, 8)
+	s.r.arch.ByteOrder.PutUint64(d, v)
+	return d, true
 }
 
 // A frame of a handler that takes the signal's description has that first; struct
@@ -83,7 +100,7 @@ func armInterrupted(r *Reader, tramp *unwind.Frame, n note) ([]byte, bool) {
 	if n != noteARMVFP {
 		return nil, false
 	}
-	if r.kernelWord(uc, 4) != armPlainMark {
+	if r.kernelWord(uc, 4) != armPlainMark && r.kernelWord(uc+armRecords, 4) != armVFP { // qemu does not mark it
 		uc += armInfo
 	}
 	for at, end := uc+armRecords, uc+armRecordEnd; at < end; {

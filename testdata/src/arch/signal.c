@@ -18,22 +18,32 @@ own void on_alternate(int number) {
 	use(seen);
 }
 
+own double half(int n) { return n * 0.5; }
+
+// Its level is where work's scale was, if in a register: that is in the signal
+// frame only.
 own void on_fault(int number, void *info, void *context) {
 	int seen = number + 1;
+	double level = half(number);
 	use(seen);
 	use(info);
 	use(context);
 	send(SIGUSR2_);
 	use(seen);
+	double after = level + seen;
+	use(after);
 }
 
 own int touch(int *at) { return *at + 1; }
 
 own int work(int n) {
 	int before = n * 3;
+	double scale = half(n);
 	use(before);
 	int got = touch((int *)0) + n;
 	use(before);
+	double after = scale + got;
+	use(after);
 	return got;
 }
 

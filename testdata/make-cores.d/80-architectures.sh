@@ -19,6 +19,8 @@ hppa      | hppa-linux-gnu-gcc      | stub:qemu-hppa |
 mips      | mips-linux-gnu-gcc      | qemu-mips    |
 mipsel    | mipsel-linux-gnu-gcc    | qemu-mipsel  |
 mips64el  | mips64el-linux-gnuabi64-gcc | qemu-mips64el |
+mips64-eb | mips64el-linux-gnuabi64-gcc | qemu-mips64 | -EB
+mipsn32-n32 | mips64el-linux-gnuabi64-gcc | qemu-mipsn32 | -mabi=n32 -EB
 mipsn32el-n32 | mips64el-linux-gnuabi64-gcc | qemu-mipsn32el | -mabi=n32
 riscv64   | riscv64-linux-gnu-gcc   | stub:qemu-riscv64 | -mno-relax
 loongarch64 | clang-19              | stub:qemu-loongarch64 | --target=loongarch64-linux-gnu -fuse-ld=lld-19 -mno-lsx
@@ -49,7 +51,7 @@ arch_setup() {
 	page=4096
 	[ "$1" = loongarch64 ] && page=16384
 	[[ $1 == sparc64 || $1 == alpha ]] && page=8192
-	[[ $compiler == clang* || $case == *-n32-* ]] && libraries=()
+	[[ $compiler == clang* || $case == *-n32-* || $case == *-eb-* ]] && libraries=()
 	out=$here/cores/$case
 	sysroot=$here/sysroot/${1%%-*}
 	ship_plain=4096

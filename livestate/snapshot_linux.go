@@ -64,6 +64,10 @@ type snapThread struct {
 	err    error // why its registers are not known
 }
 
+// fxSaveSize is the size of the FXSAVE area, which is the block of NT_FPREGSET on
+// x86-64 and the first part of NT_X86_XSTATE.
+const fxSaveSize = 512
+
 // A run is memory that was copied.
 type run struct {
 	start arch.Address
@@ -131,7 +135,7 @@ func (s *Snapshot) copyThread(l *lwp) snapThread {
 	notes := []uint32{ntPRStatus, fpNote(s.arch)}
 	switch s.arch {
 	case arch.AMD64, arch.X32:
-		notes = append(notes, ntX86XState)
+		notes[1] = ntX86XState // begins with what NT_FPREGSET has
 	case arch.X86:
 		notes = append(notes, ntX86XState, nt386TLS)
 	case arch.ARM64:
@@ -144,6 +148,9 @@ func (s *Snapshot) copyThread(l *lwp) snapThread {
 			return th
 		}
 		th.blocks[n] = b
+	}
+	if b := th.blocks[ntX86XState]; s.arch != arch.X86 && len(b) >= fxSaveSize {
+		th.blocks[ntFPRegSet] = b[:fxSaveSize]
 	}
 	if regs, err := s.arch.DecodeGRegSet(th.blocks[ntPRStatus]); err == nil {
 		th.sp, _ = regs.Get(s.arch.SP)

@@ -308,12 +308,12 @@ const (
 	sleeperWait = 20 * time.Millisecond // how long one in uninterruptible sleep is waited for
 )
 
-// await waits until ready holds, looking at the events that come; false when it
-// does not within the timeout. idle, called now and then, is for looking whether
+// await waits until ready holds; false when it does not within the timeout. look
+// takes the events that come. idle, called now and then, is for looking whether
 // waiting makes sense.
-func (t *tracer) await(timeout time.Duration, ready func() bool, idle func(waited time.Duration)) bool {
+func (t *tracer) await(timeout time.Duration, look func(), ready func() bool, idle func(waited time.Duration)) bool {
 	for start := time.Now(); ; {
-		t.drain()
+		look()
 		if ready() {
 			return true
 		}
@@ -334,7 +334,18 @@ func (t *tracer) await(timeout time.Duration, ready func() bool, idle func(waite
 // awaitStops waits until the threads that were asked to have stopped, or cannot.
 func (t *tracer) awaitStops(timeout time.Duration, want func(*lwp) bool) {
 	sleeping := map[int]bool{}
-	t.await(timeout, func() bool {
+	// Asking for each thread is much faster than for any: for that the kernel goes
+	// through all of them, for each one again.
+	look := func() {
+		for _, l := range t.lwps {
+			if want(l) && !l.stopped {
+				if w, ok := take(l.tid); ok {
+					t.handle(w)
+				}
+			}
+		}
+	}
+	t.await(timeout, look, func() bool {
 		for _, l := range t.lwps {
 			if want(l) && !l.stopped && !sleeping[l.tid] {
 				t.ask(l)
@@ -343,6 +354,7 @@ func (t *tracer) awaitStops(timeout time.Duration, want func(*lwp) bool) {
 		}
 		return true
 	}, func(waited time.Duration) {
+		t.drain()
 		for _, l := range t.list() {
 			if !want(l) || l.stopped {
 				continue

@@ -102,7 +102,7 @@ func (p *Process) clearTrap() {
 	for _, l := range p.t.list() {
 		if pc, ok := p.pc(l); ok && pc == t.addr+1 && l.stopped && l.sig == 0 && !l.group {
 			p.t.resume(l)
-			p.t.await(100*time.Millisecond, func() bool { return l.stopped || p.t.lwps[l.tid] != l }, func(time.Duration) {})
+			p.t.await(100*time.Millisecond, p.t.drain, func() bool { return l.stopped || p.t.lwps[l.tid] != l }, func(time.Duration) {})
 		}
 	}
 	p.trap.Store(nil)

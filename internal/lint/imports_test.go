@@ -58,7 +58,8 @@ var floors = map[string]int{
 }
 
 // testRooms are imported by tests only.
-var testRooms = []string{"internal/fixture", "internal/lint", "internal/corebuild", "internal/dwarf/cfi/cfitest"}
+var testRooms = []string{"internal/fixture", "internal/lint", "internal/corebuild", "internal/dwarf/cfi/cfitest",
+	"internal/minidump/dumpbuild"}
 
 // sideways are the imports allowed within a floor.
 var sideways = map[string][]string{

@@ -108,7 +108,7 @@ func (f *File) crashpadModules(l location) []CrashpadModule {
 func (f *File) strings(l location) []string {
 	body, n := f.counted(l, 4)
 	var list []string
-	for i := range n {
+	for i := 0; i < n && f.strMax >= 0; i++ {
 		c := f.cursor(body[4*i : 4*i+4])
 		if s, ok := f.utf8At(uint64(c.U32())); ok {
 			list = append(list, s)
@@ -121,7 +121,7 @@ func (f *File) strings(l location) []string {
 func (f *File) annotationObjects(l location) []AnnotationObject {
 	body, n := f.counted(l, 12)
 	var list []AnnotationObject
-	for i := range n {
+	for i := 0; i < n && f.strMax >= 0; i++ {
 		c := f.cursor(body[12*i : 12*i+12])
 		name, ok := f.utf8At(uint64(c.U32()))
 		o := AnnotationObject{Name: name, Type: c.U16()}

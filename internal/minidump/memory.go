@@ -262,6 +262,19 @@ func (m *Memory) At(addr uint64) []byte {
 	return m.spans[i].data[addr-m.spans[i].start:]
 }
 
+// Next is the first address from addr on that the dump has; false when there is
+// none.
+func (m *Memory) Next(addr uint64) (uint64, bool) {
+	i, ok := find(m.spans, addr)
+	if ok {
+		return addr, true
+	}
+	if i == len(m.spans) {
+		return 0, false
+	}
+	return m.spans[i].start, true
+}
+
 // Lost reports whether the dump should have addr, but its file was cut off before.
 func (m *Memory) Lost(addr uint64) bool {
 	_, ok := find(m.lost, addr)

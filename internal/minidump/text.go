@@ -17,7 +17,8 @@ func (f *File) spend(n int) bool {
 	if f.strMax < 0 {
 		return false
 	}
-	if f.strMax -= n; f.strMax < 0 {
+	const each = 16 // also what has no bytes costs something
+	if f.strMax -= n + each; f.strMax < 0 {
 		f.warnf("strings overlap so much that those after the first %d bytes are left out", 1<<20+4*len(f.Data))
 		return false
 	}

@@ -136,15 +136,22 @@ func (l liveSubject) moment() (state, func() []report.Warning, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return s, func() []report.Warning {
-		n := s.Late()
-		if n == 0 {
-			return nil
-		}
-		return []report.Warning{{Code: report.WarnLate,
+	return s, func() []report.Warning { return late(s) }, nil
+}
+
+// late tells what of a report is not of the moment of its snapshot.
+func late(s *livestate.Snapshot) []report.Warning {
+	var out []report.Warning
+	for _, id := range s.Unstopped() {
+		out = append(out, report.Warning{Code: "not-stopped",
+			Message: fmt.Sprintf("thread %d is in uninterruptible sleep and could not be stopped: of its registers only the program counter and the stack pointer are known", id)})
+	}
+	if n := s.Late(); n > 0 {
+		out = append(out, report.Warning{Code: report.WarnLate,
 			Message: fmt.Sprintf("%d pages of memory outside the stacks were read after the process had gone on: values there may be newer than the stacks", n),
-			Advice:  "Stop the process for the whole report (--hold) to have everything of one moment"}}
-	}, nil
+			Advice:  "Stop the process for the whole report (--hold) to have everything of one moment"})
+	}
+	return out
 }
 
 func (l liveSubject) describe() report.Dump {

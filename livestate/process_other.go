@@ -32,6 +32,8 @@ func (Snapshot) Late() int            { return 0 }
 func (Snapshot) Pause() time.Duration { return 0 }
 func (Snapshot) Process() *Process    { return nil }
 
+func (Snapshot) Unstopped() []unwind.ThreadID { return nil }
+
 // none answers for a Process that cannot be.
 type none struct{}
 

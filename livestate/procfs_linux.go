@@ -190,3 +190,16 @@ func comm(pid, tid int) string {
 	}
 	return strings.TrimSuffix(string(b), "\n")
 }
+
+// sleepingAt is the stack pointer and the program counter of a thread that waits in
+// the kernel, which /proc/PID/task/TID/syscall ends with; false of one that runs.
+func sleepingAt(pid, tid int) (sp, pc uint64, ok bool) {
+	b, err := os.ReadFile(procPath(pid, fmt.Sprintf("task/%d/syscall", tid)))
+	f := strings.Fields(string(b))
+	if err != nil || len(f) < 3 {
+		return 0, 0, false
+	}
+	sp, err1 := strconv.ParseUint(f[len(f)-2], 0, 64)
+	pc, err2 := strconv.ParseUint(f[len(f)-1], 0, 64)
+	return sp, pc, err1 == nil && err2 == nil && sp != 0
+}

@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -357,6 +358,13 @@ int main(void) { pthread_t t; pthread_create(&t, 0, forker, 0); usleep(50000); p
 			not++
 		default:
 			t.Error(err)
+		}
+	}
+	for _, id := range s.Unstopped() {
+		regs, err := s.Registers(id)
+		pc, _ := regs.Get(s.Arch().PC)
+		if m, ok := s.MappingAt(pc); err != nil || !ok || m.Perm&libstate.Exec == 0 {
+			t.Errorf("asleep at %#x in %+v, %v", pc, m, err)
 		}
 	}
 	if stopped != 1 || not != 1 {

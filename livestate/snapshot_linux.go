@@ -61,7 +61,10 @@ type snapThread struct {
 	id     unwind.ThreadID
 	blocks map[uint32][]byte
 	sp     arch.Address
-	err    error // why its registers are not known
+	// asleep are the program counter and the stack pointer of a thread that the kernel
+	// could not stop; err says why not all registers are known.
+	asleep arch.RegSet
+	err    error
 }
 
 // fxSaveSize is the size of the FXSAVE area, which is the block of NT_FPREGSET on
@@ -130,6 +133,11 @@ func (s *Snapshot) copyThread(l *lwp) snapThread {
 	th := snapThread{id: unwind.ThreadID(l.tid), blocks: map[uint32][]byte{}}
 	if !l.stopped {
 		th.err = fmt.Errorf("thread %d of process %d, in state %c: %w", l.tid, s.p.pid, taskState(s.p.pid, l.tid), ErrNotStopped)
+		if sp, pc, ok := sleepingAt(s.p.pid, l.tid); ok {
+			th.sp = sp
+			th.asleep.Set(s.arch.SP, sp)
+			th.asleep.Set(s.arch.PC, pc)
+		}
 		return th
 	}
 	notes := []uint32{ntPRStatus, fpNote(s.arch)}
@@ -185,7 +193,7 @@ func (s *Snapshot) stacks(limit uint64) (merged []span, total uint64) {
 	for i := range s.threads {
 		th := &s.threads[i]
 		m, ok := s.maps.at(th.sp)
-		if th.err != nil || !ok || m.Perm&libstate.Read == 0 {
+		if th.sp == 0 || !ok || m.Perm&libstate.Read == 0 {
 			continue
 		}
 		sp := th.sp + s.arch.StackBias
@@ -361,13 +369,32 @@ func (s *Snapshot) RegisterBlock(tid unwind.ThreadID) ([]byte, error) {
 	return th.blocks[ntPRStatus], nil
 }
 
-// Registers decodes a thread's registers.
+// Unstopped lists the threads that the kernel could not stop, being in
+// uninterruptible sleep.
+func (s *Snapshot) Unstopped() []unwind.ThreadID {
+	var out []unwind.ThreadID
+	for i := range s.threads {
+		if s.threads[i].err != nil {
+			out = append(out, s.threads[i].id)
+		}
+	}
+	return out
+}
+
+// Registers decodes a thread's registers. Of a thread that could not be stopped
+// there are the program counter and the stack pointer that it sleeps with.
 func (s *Snapshot) Registers(tid unwind.ThreadID) (arch.RegSet, error) {
+	th, err := s.thread(tid)
+	if err != nil {
+		return arch.RegSet{}, err
+	}
+	if _, known := th.asleep.Get(s.arch.PC); known {
+		return th.asleep, nil
+	}
 	b, err := s.RegisterBlock(tid)
 	if err != nil {
 		return arch.RegSet{}, err
 	}
-	th, _ := s.thread(tid)
 	return decodeRegisters(s.arch, b, func(note uint32) []byte { return th.blocks[note] })
 }
 

@@ -81,7 +81,7 @@ func members(names map[string]bool, s *ast.TypeSpec) {
 // rooms that the table may name, by package name.
 var publicRooms = map[string]string{"arch": "unwind/arch", "unwind": "unwind", "libstate": "libstate", "steppers": "steppers",
 	"symlookup": "symlookup", "corestate": "corestate", "report": "report", "corewalk": ".",
-	"dwarfvars": "dwarfvars"}
+	"dwarfvars": "dwarfvars", "livestate": "livestate"}
 
 var quoted = regexp.MustCompile("`([a-z]+)\\.([A-Z][A-Za-z.]*)`")
 

@@ -1,6 +1,8 @@
 package steppers
 
 import (
+	"sync"
+
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -12,38 +14,40 @@ import (
 // arch/arm/kernel/signal.h: a struct ucontext, behind a struct siginfo in the
 // latter. The kernel has A32 and T32 code that handlers return to in a page of its
 // own; it gives every form of the number of the system call.
-var arm = machine{
-	arch: arch.ARM,
-	restorers: []restorer{
-		{code: codeWords(arch.ARM, 0xe3a070ad, 0xef9000ad), stops: []stop{{0, 0}, {4, 0}}}, // mov r7, 173; svc 0x9000ad
-		{code: codeWords(arch.ARM, 0xe3a070ad, 0xef000000), stops: []stop{{0, 0}, {4, 0}}}, // mov r7, 173; svc 0: musl, Go
-		{code: codePattern{0xad, 0x27, 0x00, 0xdf}, stops: []stop{{0, 0}, {2, 0}}},
-		{code: codePattern{0x4f, 0xf0, 0xad, 0x07, 0x00, 0xdf}, stops: []stop{{0, 0}, {4, 0}}}, // mov.w r7, 173; svc 0: glibc
-		{code: codeWords(arch.ARM, 0xe3a07077, 0xef900077), stops: []stop{{0, 0}, {4, 0}}, frame: &armOldFrame},
-		{code: codeWords(arch.ARM, 0xe3a07077, 0xef000000), stops: []stop{{0, 0}, {4, 0}}, frame: &armOldFrame},
-		{code: codePattern{0x77, 0x27, 0x00, 0xdf}, stops: []stop{{0, 0}, {2, 0}}, frame: &armOldFrame},
-		{code: codePattern{0x4f, 0xf0, 0x77, 0x07, 0x00, 0xdf}, stops: []stop{{0, 0}, {4, 0}}, frame: &armOldFrame},
-	},
-	sigFrame: &sigFrame{saved: armSaved(armSiginfo), signo: 0, more: armSavedVectors},
-	threadExits: []codePattern{
-		{0x4f, 0xf0, 0x01, 0x07, 0x00, 0xdf},                    // mov.w r7, 1; svc 0: glibc's clone
-		codeWords(arch.ARM, 0xe3a07001, 0xef000000),             // mov r7, 1; svc 0: musl's, and glibc's in A32
-		codeWords(arch.ARM, 0xe24dd010, 0xe3a00000, 0xe58d0004), // sub sp, 16; mov r0, 0; str r0, [sp, 4]: Go's runtime.clone
-	},
-	// Each begins with the last two bytes of svc.
-	threadBirths: []codePattern{
-		{0x00, 0xdf, 0x00, 0x28, 0x03, 0xd0},                         // cmp r0, 0; beq: glibc's clone
-		{0x00, 0xef, 0x00, 0x00, 0x10, 0xe1, 0x01, 0x00, 0x00, 0x0a}, // tst r0, r0; beq: musl's __clone
-		{0x00, 0xef, 0x00, 0x00, 0x50, 0xe3, 0x01, 0x00, 0x00, 0x0a}, // cmp r0, 0; beq: Go's runtime.clone, and glibc's in A32
-	},
-	birthPC:     2,
-	birthResult: arch.ARMR0,
-	entryCode:   0x38,
-	loaderCode:  0x60,
-	goExit:      codeWords(arch.ARM, 0xe1a00000), // mov r0, r0, before a call of runtime.goexit1
-	goExitPC:    4,
-	goPanic:     4,
-}
+var arm = sync.OnceValue(func() *machine {
+	return &machine{
+		arch: arch.ARM,
+		restorers: []restorer{
+			{code: codeWords(arch.ARM, 0xe3a070ad, 0xef9000ad), stops: []stop{{0, 0}, {4, 0}}}, // mov r7, 173; svc 0x9000ad
+			{code: codeWords(arch.ARM, 0xe3a070ad, 0xef000000), stops: []stop{{0, 0}, {4, 0}}}, // mov r7, 173; svc 0: musl, Go
+			{code: codePattern{0xad, 0x27, 0x00, 0xdf}, stops: []stop{{0, 0}, {2, 0}}},
+			{code: codePattern{0x4f, 0xf0, 0xad, 0x07, 0x00, 0xdf}, stops: []stop{{0, 0}, {4, 0}}}, // mov.w r7, 173; svc 0: glibc
+			{code: codeWords(arch.ARM, 0xe3a07077, 0xef900077), stops: []stop{{0, 0}, {4, 0}}, frame: armOldFrame()},
+			{code: codeWords(arch.ARM, 0xe3a07077, 0xef000000), stops: []stop{{0, 0}, {4, 0}}, frame: armOldFrame()},
+			{code: codePattern{0x77, 0x27, 0x00, 0xdf}, stops: []stop{{0, 0}, {2, 0}}, frame: armOldFrame()},
+			{code: codePattern{0x4f, 0xf0, 0x77, 0x07, 0x00, 0xdf}, stops: []stop{{0, 0}, {4, 0}}, frame: armOldFrame()},
+		},
+		sigFrame: &sigFrame{saved: armSaved(armSiginfo), signo: 0, more: armSavedVectors},
+		threadExits: []codePattern{
+			{0x4f, 0xf0, 0x01, 0x07, 0x00, 0xdf},                    // mov.w r7, 1; svc 0: glibc's clone
+			codeWords(arch.ARM, 0xe3a07001, 0xef000000),             // mov r7, 1; svc 0: musl's, and glibc's in A32
+			codeWords(arch.ARM, 0xe24dd010, 0xe3a00000, 0xe58d0004), // sub sp, 16; mov r0, 0; str r0, [sp, 4]: Go's runtime.clone
+		},
+		// Each begins with the last two bytes of svc.
+		threadBirths: []codePattern{
+			{0x00, 0xdf, 0x00, 0x28, 0x03, 0xd0},                         // cmp r0, 0; beq: glibc's clone
+			{0x00, 0xef, 0x00, 0x00, 0x10, 0xe1, 0x01, 0x00, 0x00, 0x0a}, // tst r0, r0; beq: musl's __clone
+			{0x00, 0xef, 0x00, 0x00, 0x50, 0xe3, 0x01, 0x00, 0x00, 0x0a}, // cmp r0, 0; beq: Go's runtime.clone, and glibc's in A32
+		},
+		birthPC:     2,
+		birthResult: arch.ARMR0,
+		entryCode:   0x38,
+		loaderCode:  0x60,
+		goExit:      codeWords(arch.ARM, 0xe1a00000), // mov r0, r0, before a call of runtime.goexit1
+		goExitPC:    4,
+		goPanic:     4,
+	}
+})
 
 const (
 	armSiginfo = 128
@@ -57,7 +61,9 @@ const (
 	armVFPMagic    = 0x56465001
 )
 
-var armOldFrame = sigFrame{saved: armSaved(0), signo: noSigno, more: armOldSavedVectors}
+func armOldFrame() *sigFrame {
+	return &sigFrame{saved: armSaved(0), signo: noSigno, more: armOldSavedVectors}
+}
 
 func armSaved(context uint64) []savedReg {
 	var saved []savedReg

@@ -1,6 +1,8 @@
 package steppers
 
 import (
+	"sync"
+
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -11,38 +13,40 @@ import (
 // arch/arm64/kernel/signal.c: struct siginfo, then struct ucontext, whose
 // uc_mcontext (struct sigcontext, arch/arm64/include/uapi/asm/sigcontext.h) is
 // aligned to 16 bytes.
-var arm64 = machine{
-	arch:  arch.ARM64,
-	chain: &frameChain{ra: 8, fp: 0, cfa: 16, low: true, ends: true},
-	restorers: []restorer{
-		// mov x8, 139; svc 0: the vDSO's, musl's, Go's.
-		{code: codeWords(arch.ARM64, 0xd2801168, 0xd4000001), stops: []stop{{0, 0}, {4, 0}}},
-	},
-	sigFrame: &sigFrame{saved: arm64Saved(), signo: 0, more: arm64SavedVectors},
-	threadExits: []codePattern{
-		// mov x8, 93; svc 0: clone of glibc and musl.
-		codeWords(arch.ARM64, 0xd2800ba8, 0xd4000001),
-		// mov w0, 111; mov x8, 93; svc 0: Go's runtime.clone.
-		codeWords(arch.ARM64, 0x52800de0, 0xd2800ba8, 0xd4000001),
-	},
-	threadBirths: []codePattern{
-		// svc 0; cmp x0, 0; b.eq: glibc's clone.
-		codeWords(arch.ARM64, 0xd4000001, 0xf100001f),
-		// svc 0; cmp x0, xzr: Go's runtime.clone.
-		codeWords(arch.ARM64, 0xd4000001, 0xeb1f001f),
-		// svc 0; cbz x0, 8; ret: musl's __clone.
-		codeWords(arch.ARM64, 0xd4000001, 0xb4000040, 0xd65f03c0),
-	},
-	birthPC:     4,
-	birthResult: arch.ARM64X0,
-	entryCode:   0x40,
-	loaderCode:  0x50,
-	// mov x0, x0: what follows, a call of runtime.goexit1, is at no fixed distance.
-	goExit:   codeWords(arch.ARM64, 0xaa0003e0),
-	goExitPC: 4,
-	goPanic:  16,
-	inst:     &arm64InstFrame,
-}
+var arm64 = sync.OnceValue(func() *machine {
+	return &machine{
+		arch:  arch.ARM64,
+		chain: &frameChain{ra: 8, fp: 0, cfa: 16, low: true, ends: true},
+		restorers: []restorer{
+			// mov x8, 139; svc 0: the vDSO's, musl's, Go's.
+			{code: codeWords(arch.ARM64, 0xd2801168, 0xd4000001), stops: []stop{{0, 0}, {4, 0}}},
+		},
+		sigFrame: &sigFrame{saved: arm64Saved(), signo: 0, more: arm64SavedVectors},
+		threadExits: []codePattern{
+			// mov x8, 93; svc 0: clone of glibc and musl.
+			codeWords(arch.ARM64, 0xd2800ba8, 0xd4000001),
+			// mov w0, 111; mov x8, 93; svc 0: Go's runtime.clone.
+			codeWords(arch.ARM64, 0x52800de0, 0xd2800ba8, 0xd4000001),
+		},
+		threadBirths: []codePattern{
+			// svc 0; cmp x0, 0; b.eq: glibc's clone.
+			codeWords(arch.ARM64, 0xd4000001, 0xf100001f),
+			// svc 0; cmp x0, xzr: Go's runtime.clone.
+			codeWords(arch.ARM64, 0xd4000001, 0xeb1f001f),
+			// svc 0; cbz x0, 8; ret: musl's __clone.
+			codeWords(arch.ARM64, 0xd4000001, 0xb4000040, 0xd65f03c0),
+		},
+		birthPC:     4,
+		birthResult: arch.ARM64X0,
+		entryCode:   0x40,
+		loaderCode:  0x50,
+		// mov x0, x0: what follows, a call of runtime.goexit1, is at no fixed distance.
+		goExit:   codeWords(arch.ARM64, 0xaa0003e0),
+		goExitPC: 4,
+		goPanic:  16,
+		inst:     arm64InstFrame(),
+	}
+})
 
 const (
 	// arm64Context is where struct sigcontext begins in the signal frame.
@@ -114,7 +118,9 @@ func arm64ReadVectors(mem arch.Memory, out *unwind.Frame, at arch.Address) {
 // arm64InstFrame is what Dyninst's instrumentation saves: 20 bytes of special
 // registers, 32 floating point registers of 16 bytes, then the general ones, down
 // from a multiple of 8. The frame pointer is the stack pointer there.
-var arm64InstFrame = instFrame{regs: arm64InstRegs(), size: 784, fpIsSP: true}
+func arm64InstFrame() *instFrame {
+	return &instFrame{regs: arm64InstRegs(), size: 784, fpIsSP: true}
+}
 
 func arm64InstRegs() []savedReg {
 	var regs []savedReg

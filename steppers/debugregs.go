@@ -85,7 +85,12 @@ func (s *DebugStepper) recover(x *cfiScratch, row *cfi.Row, n, cfa uint64, in *u
 	case cfi.ValueKnown:
 		return val.Bits, unwind.Location{}, true, nil
 	case cfi.ValueRegister:
-		n = val.Reg
+		v, loc, ok := s.sameAs(val.Reg, in)
+		if _, exists := s.arch.FromDWARF(val.Reg); !ok && exists && n == row.RetAddrReg {
+			// It is in a register that is not known, which is not the end of the stack.
+			return 0, unwind.Location{}, false, errNoRegister
+		}
+		return v, loc, ok, nil
 	case cfi.ValueSame:
 	case cfi.ValueUnspecified:
 		// Only the return address is asked for without a rule. It is where the

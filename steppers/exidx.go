@@ -113,7 +113,7 @@ func (s *ExidxStepper) restore(f *exidx.Frame, in, out *unwind.Frame) error {
 		return errZeroReturn
 	}
 	if ra := codePointer(w, raw); !unreadCode(p, ra) {
-		if _, ok := callBefore(p, ra); !ok && !mayReturnTo(&arm, p, ra) {
+		if _, ok := callBefore(p, ra); !ok && !mayReturnTo(arm(), p, ra) {
 			return errNoCall
 		}
 	}

@@ -8,7 +8,8 @@ import (
 )
 
 // A machine is what the steppers must know of an architecture on Linux. Each
-// architecture's is in a file of its own.
+// architecture's is in a file of its own, and is made when it is first asked for:
+// a dump needs one of them.
 type machine struct {
 	arch *arch.Arch
 
@@ -55,47 +56,47 @@ func machineOf(a *arch.Arch) *machine {
 	case arch.AMD64:
 		return &amd64
 	case arch.X32:
-		return &x32
+		return x32()
 	case arch.X86:
-		return &x86
+		return x86()
 	case arch.ARM64:
-		return &arm64
+		return arm64()
 	case arch.ARM:
-		return &arm
+		return arm()
 	case arch.PPC64LE:
-		return &ppc64le
+		return ppc64le()
 	case arch.PPC64:
-		return &ppc64
+		return ppc64()
 	case arch.PPC:
-		return &ppc
+		return ppc()
 	case arch.RISCV64:
-		return &riscv64
+		return riscv64()
 	case arch.S390X:
-		return &s390x
+		return s390x()
 	case arch.S390:
-		return &s390
+		return s390()
 	case arch.MIPS:
-		return &mips
+		return mips()
 	case arch.MIPSEL:
-		return &mipsel
+		return mipsel()
 	case arch.MIPSN32:
-		return &mipsn32
+		return mipsn32()
 	case arch.MIPSN32EL:
-		return &mipsn32el
+		return mipsn32el()
 	case arch.MIPS64:
-		return &mips64
+		return mips64()
 	case arch.MIPS64EL:
-		return &mips64el
+		return mips64el()
 	case arch.Loong64:
-		return &loong64
+		return loong64()
 	case arch.SPARC64:
-		return &sparc64
+		return sparc64()
 	case arch.M68K:
-		return &m68k
+		return m68k()
 	case arch.Alpha:
-		return &alpha
+		return alpha()
 	case arch.HPPA:
-		return &hppa
+		return hppa()
 	}
 	return nil
 }

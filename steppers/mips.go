@@ -1,15 +1,19 @@
 package steppers
 
-import "github.com/corewalk/corewalk/unwind/arch"
+import (
+	"sync"
+
+	"github.com/corewalk/corewalk/unwind/arch"
+)
 
 // The MIPS architectures of Linux. There is no convention for frame pointers.
 var (
-	mips      = mipsMachine(arch.MIPS, o32)
-	mipsel    = mipsMachine(arch.MIPSEL, o32)
-	mipsn32   = mipsMachine(arch.MIPSN32, n32)
-	mipsn32el = mipsMachine(arch.MIPSN32EL, n32)
-	mips64    = mipsMachine(arch.MIPS64, n64)
-	mips64el  = mipsMachine(arch.MIPS64EL, n64)
+	mips      = sync.OnceValue(func() *machine { return mipsMachine(arch.MIPS, o32) })
+	mipsel    = sync.OnceValue(func() *machine { return mipsMachine(arch.MIPSEL, o32) })
+	mipsn32   = sync.OnceValue(func() *machine { return mipsMachine(arch.MIPSN32, n32) })
+	mipsn32el = sync.OnceValue(func() *machine { return mipsMachine(arch.MIPSN32EL, n32) })
+	mips64    = sync.OnceValue(func() *machine { return mipsMachine(arch.MIPS64, n64) })
+	mips64el  = sync.OnceValue(func() *machine { return mipsMachine(arch.MIPS64EL, n64) })
 )
 
 // A mipsABI is what the kernel does differently for programs of an ABI: the
@@ -35,8 +39,8 @@ const (
 	mipsOldContext = 24
 )
 
-func mipsMachine(a *arch.Arch, abi mipsABI) machine {
-	m := machine{
+func mipsMachine(a *arch.Arch, abi mipsABI) *machine {
+	m := &machine{
 		arch:      a,
 		sigFrame:  mipsSigFrame(a, abi.context, 24),
 		restorers: []restorer{mipsRestorer(a, abi.rtSigreturn, nil)},

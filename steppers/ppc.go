@@ -1,54 +1,64 @@
 package steppers
 
-import "github.com/corewalk/corewalk/unwind/arch"
+import (
+	"sync"
+
+	"github.com/corewalk/corewalk/unwind/arch"
+)
 
 // The PowerPC architectures of Linux. A function saves its return address in its
 // caller's frame, to which the back chain leads; the chain ends with 0.
 var (
-	ppc64le = machine{
-		arch:         arch.PPC64LE,
-		chain:        &frameChain{ra: 16, back: true},
-		restorers:    ppcRestorers64(ppcLittle),
-		sigFrame:     &ppcSigFrame64,
-		threadExits:  []codePattern{ppcLittle(ppcExitV2)},
-		threadBirths: []codePattern{ppcLittle(ppcBirth64)},
-		birthPC:      4,
-		birthResult:  arch.PPCR0 + 3,
-		entryCode:    0x38,
-		loaderCode:   0x40, // _start and _dl_start_user
-		inst:         &ppc64InstFrame,
-	}
-	ppc64 = machine{
-		arch:         arch.PPC64,
-		chain:        &frameChain{ra: 16, back: true},
-		restorers:    ppcRestorers64(ppcBig),
-		sigFrame:     &ppcSigFrame64,
-		threadExits:  []codePattern{ppcBig(ppcExitV1), ppcBig(ppcExitV2)},
-		threadBirths: []codePattern{ppcBig(ppcBirth64)},
-		birthPC:      4,
-		birthResult:  arch.PPCR0 + 3,
-		entryCode:    0x38,
-		loaderCode:   0x40,
-		descriptors:  true,
-		inst:         &ppc64InstFrame,
-	}
-	ppc = machine{
-		arch:  arch.PPC,
-		chain: &frameChain{ra: 4, back: true},
-		restorers: []restorer{
-			// li r0,172; sc: rt_sigreturn.
-			{code: ppcBig([]uint32{0x380000ac, 0x44000002}), stops: []stop{{0, 0}, {4, 0}}},
-			// li r0,119; sc: sigreturn.
-			{code: ppcBig([]uint32{0x38000077, 0x44000002}), stops: []stop{{0, 0}, {4, 0}}, frame: &ppcOldSigFrame},
-		},
-		sigFrame:     &ppcSigFrame,
-		threadExits:  []codePattern{ppcBig(ppcExit)},
-		threadBirths: []codePattern{ppcBig(ppcBirth)},
-		birthPC:      4,
-		birthResult:  arch.PPCR0 + 3,
-		entryCode:    0x3c,
-		loaderCode:   0x40,
-	}
+	ppc64le = sync.OnceValue(func() *machine {
+		return &machine{
+			arch:         arch.PPC64LE,
+			chain:        &frameChain{ra: 16, back: true},
+			restorers:    ppcRestorers64(ppcLittle),
+			sigFrame:     ppcSigFrame64(),
+			threadExits:  []codePattern{ppcLittle(ppcExitV2)},
+			threadBirths: []codePattern{ppcLittle(ppcBirth64)},
+			birthPC:      4,
+			birthResult:  arch.PPCR0 + 3,
+			entryCode:    0x38,
+			loaderCode:   0x40, // _start and _dl_start_user
+			inst:         &ppc64InstFrame,
+		}
+	})
+	ppc64 = sync.OnceValue(func() *machine {
+		return &machine{
+			arch:         arch.PPC64,
+			chain:        &frameChain{ra: 16, back: true},
+			restorers:    ppcRestorers64(ppcBig),
+			sigFrame:     ppcSigFrame64(),
+			threadExits:  []codePattern{ppcBig(ppcExitV1), ppcBig(ppcExitV2)},
+			threadBirths: []codePattern{ppcBig(ppcBirth64)},
+			birthPC:      4,
+			birthResult:  arch.PPCR0 + 3,
+			entryCode:    0x38,
+			loaderCode:   0x40,
+			descriptors:  true,
+			inst:         &ppc64InstFrame,
+		}
+	})
+	ppc = sync.OnceValue(func() *machine {
+		return &machine{
+			arch:  arch.PPC,
+			chain: &frameChain{ra: 4, back: true},
+			restorers: []restorer{
+				// li r0,172; sc: rt_sigreturn.
+				{code: ppcBig([]uint32{0x380000ac, 0x44000002}), stops: []stop{{0, 0}, {4, 0}}},
+				// li r0,119; sc: sigreturn.
+				{code: ppcBig([]uint32{0x38000077, 0x44000002}), stops: []stop{{0, 0}, {4, 0}}, frame: ppcOldSigFrame()},
+			},
+			sigFrame:     ppcSigFrame(),
+			threadExits:  []codePattern{ppcBig(ppcExit)},
+			threadBirths: []codePattern{ppcBig(ppcBirth)},
+			birthPC:      4,
+			birthResult:  arch.PPCR0 + 3,
+			entryCode:    0x3c,
+			loaderCode:   0x40,
+		}
+	})
 )
 
 // The trampoline of 64 bits, in the vDSO or on the stack: addi r1,r1,128;
@@ -65,7 +75,7 @@ var (
 func ppcRestorers64(lay func([]uint32) codePattern) []restorer {
 	return []restorer{
 		{code: lay(ppcSigCode64), stops: ppcSigStops64},
-		{code: lay(ppcSigCode64[1:]), stops: []stop{{0, 0}, {4, 0}}, frame: &ppcQemuFrame64},
+		{code: lay(ppcSigCode64[1:]), stops: []stop{{0, 0}, {4, 0}}, frame: ppcQemuFrame64()},
 	}
 }
 
@@ -84,28 +94,36 @@ var (
 // arch/powerpc/kernel/signal_64.c, above the 128 bytes: struct ucontext, whose
 // struct sigcontext at byte 168 has the signal's number at 32, the general
 // registers at 64 and the floating-point registers at 448.
-var ppcSigFrame64 = sigFrame{
-	saved: ppcSaved(128+168+64, 8, 128+168+448),
-	signo: 128 + 168 + 32,
+func ppcSigFrame64() *sigFrame {
+	return &sigFrame{
+		saved: ppcSaved(128+168+64, 8, 128+168+448),
+		signo: 128 + 168 + 32,
+	}
 }
 
-var ppcQemuFrame64 = sigFrame{
-	saved: ppcSaved(144+168+64, 8, 144+168+448),
-	signo: 144 + 168 + 32,
+func ppcQemuFrame64() *sigFrame {
+	return &sigFrame{
+		saved: ppcSaved(144+168+64, 8, 144+168+448),
+		signo: 144 + 168 + 32,
+	}
 }
 
 // ppcSigFrame is that of 32 bits, in signal_32.c, above 64 bytes and 16: siginfo
 // of 128 bytes, then struct ucontext, whose struct mcontext begins at byte 192.
-var ppcSigFrame = sigFrame{
-	saved: ppcSaved(80+128+192, 4, 80+128+192+192),
-	signo: 80,
+func ppcSigFrame() *sigFrame {
+	return &sigFrame{
+		saved: ppcSaved(80+128+192, 4, 80+128+192+192),
+		signo: 80,
+	}
 }
 
 // ppcOldSigFrame is struct sigframe of the same file, for handlers without
 // SA_SIGINFO: struct sigcontext of 32 bytes, then struct mcontext.
-var ppcOldSigFrame = sigFrame{
-	saved: ppcSaved(64+32, 4, 64+32+192),
-	signo: 64 + 16,
+func ppcOldSigFrame() *sigFrame {
+	return &sigFrame{
+		saved: ppcSaved(64+32, 4, 64+32+192),
+		signo: 64 + 16,
+	}
 }
 
 // ppcSaved lists the registers of a signal frame: general ones of size bytes from

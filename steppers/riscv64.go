@@ -1,33 +1,39 @@
 package steppers
 
-import "github.com/corewalk/corewalk/unwind/arch"
+import (
+	"sync"
+
+	"github.com/corewalk/corewalk/unwind/arch"
+)
 
 // riscv64 is riscv64 Linux.
 //
 // The signal frame is struct rt_sigframe of the kernel's
 // arch/riscv/kernel/signal.c: struct siginfo, then struct ucontext, whose
 // uc_mcontext begins at byte 176 with the registers as ptrace has them.
-var riscv64 = machine{
-	arch:  arch.RISCV64,
-	chain: &frameChain{ra: -8, fp: -16, cfa: 0},
-	restorers: []restorer{
-		// li a7, 139; ecall: the vDSO's.
-		{code: codePattern{0x93, 0x08, 0xb0, 0x08, 0x73, 0, 0, 0}, stops: []stop{{0, 0}, {4, 0}}},
-	},
-	sigFrame: &sigFrame{saved: riscvSaved(), signo: 0},
-	threadExits: []codePattern{
-		// li a7, 93; ecall: clone of glibc and musl.
-		{0x93, 0x08, 0xd0, 0x05, 0x73, 0, 0, 0},
-	},
-	threadBirths: []codePattern{
-		// ecall; bltz a0: glibc's clone.
-		{0x73, 0, 0, 0, 0x63, 0x45, 0x05, 0},
-	},
-	birthPC:     4,
-	birthResult: arch.RISCVA0,
-	entryCode:   0x30,
-	loaderCode:  0x40,
-}
+var riscv64 = sync.OnceValue(func() *machine {
+	return &machine{
+		arch:  arch.RISCV64,
+		chain: &frameChain{ra: -8, fp: -16, cfa: 0},
+		restorers: []restorer{
+			// li a7, 139; ecall: the vDSO's.
+			{code: codePattern{0x93, 0x08, 0xb0, 0x08, 0x73, 0, 0, 0}, stops: []stop{{0, 0}, {4, 0}}},
+		},
+		sigFrame: &sigFrame{saved: riscvSaved(), signo: 0},
+		threadExits: []codePattern{
+			// li a7, 93; ecall: clone of glibc and musl.
+			{0x93, 0x08, 0xd0, 0x05, 0x73, 0, 0, 0},
+		},
+		threadBirths: []codePattern{
+			// ecall; bltz a0: glibc's clone.
+			{0x73, 0, 0, 0, 0x63, 0x45, 0x05, 0},
+		},
+		birthPC:     4,
+		birthResult: arch.RISCVA0,
+		entryCode:   0x30,
+		loaderCode:  0x40,
+	}
+})
 
 // riscvContext is where the registers begin in the signal frame: pc, then x1.
 // Behind the 32 words of them are the floating-point registers.

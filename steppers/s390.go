@@ -1,23 +1,27 @@
 package steppers
 
-import "github.com/corewalk/corewalk/unwind/arch"
+import (
+	"sync"
+
+	"github.com/corewalk/corewalk/unwind/arch"
+)
 
 // The S/390 architectures of Linux. There is no frame pointer by convention, and
 // the back chain at SP is optional (-mbackchain). But a function that calls others
 // saves r14 and r15 in the area that its caller left it above SP.
 var (
-	s390x = s390Machine(arch.S390X, 160, 336, 168, 176)
-	s390  = s390Machine(arch.S390, 96, 256, 100, 112)
+	s390x = sync.OnceValue(func() *machine { return s390Machine(arch.S390X, 160, 336, 168, 176) })
+	s390  = sync.OnceValue(func() *machine { return s390Machine(arch.S390, 96, 256, 100, 112) })
 )
 
 // s390Machine describes one of them. area is the size of a register save area, which
 // the signal frames of the kernel's arch/s390/kernel/signal.c begin with; regs and
 // info are where struct rt_sigframe has its registers (_sigregs) and siginfo, old
 // where struct sigframe has its registers, in bytes from SP.
-func s390Machine(a *arch.Arch, area, regs, info, old uint64) machine {
+func s390Machine(a *arch.Arch, area, regs, info, old uint64) *machine {
 	saved := s390Saved(a, old)
 	end := saved[len(saved)-1]
-	return machine{
+	return &machine{
 		arch:  a,
 		chain: &frameChain{ra: 14 * int64(a.RegSize), save: 15 * int64(a.RegSize)},
 		restorers: []restorer{

@@ -1,50 +1,56 @@
 package steppers
 
-import "github.com/corewalk/corewalk/unwind/arch"
+import (
+	"sync"
+
+	"github.com/corewalk/corewalk/unwind/arch"
+)
 
 // x86 is i386 Linux.
-var x86 = machine{
-	arch:  arch.X86,
-	chain: &frameChain{ra: 4, fp: 0, cfa: 8},
-	restorers: []restorer{
-		// mov $173,%eax; int $0x80.
-		{code: codePattern{0xb8, 0xad, 0, 0, 0, 0xcd, 0x80}, stops: []stop{{at: 0}, {at: 5}}},
-		// pop %eax; mov $119,%eax; int $0x80. What the pop takes is the signal's number.
-		{
-			code:  codePattern{0x58, 0xb8, 0x77, 0, 0, 0, 0xcd, 0x80},
-			stops: []stop{{at: 0}, {1, 4}, {6, 4}},
-			frame: &x86SigFrame,
+var x86 = sync.OnceValue(func() *machine {
+	return &machine{
+		arch:  arch.X86,
+		chain: &frameChain{ra: 4, fp: 0, cfa: 8},
+		restorers: []restorer{
+			// mov $173,%eax; int $0x80.
+			{code: codePattern{0xb8, 0xad, 0, 0, 0, 0xcd, 0x80}, stops: []stop{{at: 0}, {at: 5}}},
+			// pop %eax; mov $119,%eax; int $0x80. What the pop takes is the signal's number.
+			{
+				code:  codePattern{0x58, 0xb8, 0x77, 0, 0, 0, 0xcd, 0x80},
+				stops: []stop{{at: 0}, {1, 4}, {6, 4}},
+				frame: x86SigFrame(),
+			},
+			freeBSDX86,
 		},
-		freeBSDX86,
-	},
-	sigFrame: &x86RTSigFrame,
-	sigKept:  []arch.Reg{arch.X86FSBase, arch.X86GSBase},
-	threadExits: []codePattern{
-		// mov %eax,%ebx; mov $1,%eax; call *%gs:0x10: glibc's clone and clone3.
-		{0x89, 0xc3, 0xb8, 1, 0, 0, 0, 0x65, 0xff, 0x15, 0x10, 0, 0, 0},
-		// The same with int $0x80, in a static program.
-		{0x89, 0xc3, 0xb8, 1, 0, 0, 0, 0xcd, 0x80},
-		// mov %eax,%ebx; xor %eax,%eax; inc %eax; int $0x80: musl's __clone.
-		{0x89, 0xc3, 0x31, 0xc0, 0x40, 0xcd, 0x80},
-	},
-	threadBirths: []codePattern{
-		// int $0x80; pop %edi; pop %esi; pop %ebx; test %eax,%eax; jl: glibc's clone.
-		{0xcd, 0x80, 0x5f, 0x5e, 0x5b, 0x85, 0xc0, 0x0f, 0x8c},
-		// int $0x80; test %eax,%eax; je; pop %esi; pop %ebx: its clone3.
-		{0xcd, 0x80, 0x85, 0xc0, 0x74, 0x09, 0x5e, 0x5b},
-		// int $0x80; test %eax,%eax; jnz; mov %ebp,%eax; xor %ebp,%ebp: musl's __clone.
-		{0xcd, 0x80, 0x85, 0xc0, 0x75, 0x0e, 0x89, 0xe8, 0x31, 0xed},
-	},
-	birthPC:     2,
-	birthResult: arch.EAX,
-	entryCode:   0x30,
-	loaderCode:  0x50, // _start and _dl_start_user
-	// lea (%esp,%ebx,4),%esp; cmpl $0,(%esp): the end of glibc's makecontext.
-	contextEnd: codePattern{0x8d, 0x24, 0x9c, 0x83, 0x3c, 0x24, 0},
-	// nop; call runtime.goexit1.
-	goExit: codePattern{0x90, 0xe8},
-	inst:   &x86InstFrame,
-}
+		sigFrame: x86RTSigFrame(),
+		sigKept:  []arch.Reg{arch.X86FSBase, arch.X86GSBase},
+		threadExits: []codePattern{
+			// mov %eax,%ebx; mov $1,%eax; call *%gs:0x10: glibc's clone and clone3.
+			{0x89, 0xc3, 0xb8, 1, 0, 0, 0, 0x65, 0xff, 0x15, 0x10, 0, 0, 0},
+			// The same with int $0x80, in a static program.
+			{0x89, 0xc3, 0xb8, 1, 0, 0, 0, 0xcd, 0x80},
+			// mov %eax,%ebx; xor %eax,%eax; inc %eax; int $0x80: musl's __clone.
+			{0x89, 0xc3, 0x31, 0xc0, 0x40, 0xcd, 0x80},
+		},
+		threadBirths: []codePattern{
+			// int $0x80; pop %edi; pop %esi; pop %ebx; test %eax,%eax; jl: glibc's clone.
+			{0xcd, 0x80, 0x5f, 0x5e, 0x5b, 0x85, 0xc0, 0x0f, 0x8c},
+			// int $0x80; test %eax,%eax; je; pop %esi; pop %ebx: its clone3.
+			{0xcd, 0x80, 0x85, 0xc0, 0x74, 0x09, 0x5e, 0x5b},
+			// int $0x80; test %eax,%eax; jnz; mov %ebp,%eax; xor %ebp,%ebp: musl's __clone.
+			{0xcd, 0x80, 0x85, 0xc0, 0x75, 0x0e, 0x89, 0xe8, 0x31, 0xed},
+		},
+		birthPC:     2,
+		birthResult: arch.EAX,
+		entryCode:   0x30,
+		loaderCode:  0x50, // _start and _dl_start_user
+		// lea (%esp,%ebx,4),%esp; cmpl $0,(%esp): the end of glibc's makecontext.
+		contextEnd: codePattern{0x8d, 0x24, 0x9c, 0x83, 0x3c, 0x24, 0},
+		// nop; call runtime.goexit1.
+		goExit: codePattern{0x90, 0xe8},
+		inst:   &x86InstFrame,
+	}
+})
 
 // The signal frames of i386: struct sigframe_ia32 and struct rt_sigframe_ia32 of
 // the kernel's arch/x86/include/asm/sigframe.h. When the code that the handler
@@ -53,10 +59,6 @@ var x86 = machine{
 // sigcontext_32 (arch/x86/include/uapi/asm/sigcontext.h) is next; of one with it,
 // two addresses, a siginfo of 128 bytes and 20 bytes of struct ucontext_ia32 come
 // before.
-var (
-	x86SigFrame   = sigFrame{saved: x86SigContext(4), signo: 0}
-	x86RTSigFrame = sigFrame{saved: x86SigContext(160), signo: 0}
-)
 
 // x86SigContext lists what struct sigcontext_32 at SP+at saves.
 func x86SigContext(at uint64) []savedReg {

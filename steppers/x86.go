@@ -59,6 +59,13 @@ var x86 = sync.OnceValue(func() *machine {
 // sigcontext_32 (arch/x86/include/uapi/asm/sigcontext.h) is next; of one with it,
 // two addresses, a siginfo of 128 bytes and 20 bytes of struct ucontext_ia32 come
 // before.
+func x86SigFrame() *sigFrame {
+	return &sigFrame{saved: x86SigContext(4), signo: 0}
+}
+
+func x86RTSigFrame() *sigFrame {
+	return &sigFrame{saved: x86SigContext(160), signo: 0}
+}
 
 // x86SigContext lists what struct sigcontext_32 at SP+at saves.
 func x86SigContext(at uint64) []savedReg {

@@ -447,3 +447,88 @@ func TestHoldFatal(t *testing.T) {
 		t.Errorf("stopping what has ended: %v", err)
 	}
 }
+
+// A program that another thread executes while the first is held is held, and goes on
+// when that is released.
+func TestExecWhileHeld(t *testing.T) {
+	exe := cProgram(t, `
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+static void *run(void *a) { usleep(100000); execl("/bin/sleep", "sleep", "100", (char *)0); return a; }
+int main(void) { pthread_t t; pthread_create(&t, 0, run, 0); puts("ready"); fflush(stdout); pause(); }
+`, "-pthread")
+	cmd, _ := start(t, exec.Command(exe))
+	p := attach(t, cmd.Process.Pid)
+	id := unwind.ThreadID(cmd.Process.Pid)
+	if err := p.PreStackwalk(id); err != nil {
+		t.Fatal(err)
+	}
+	for !strings.HasSuffix(p.ExecutablePath(), "/sleep") {
+		time.Sleep(time.Millisecond)
+	}
+	threadState(t, cmd.Process.Pid, cmd.Process.Pid, "t")
+	checkWalkable(t, p)
+	if err := p.PostStackwalk(id); err != nil {
+		t.Fatal(err)
+	}
+	threadState(t, cmd.Process.Pid, cmd.Process.Pid, "S")
+	if p.mem.caching() {
+		t.Error("the process runs, and its pages are kept")
+	}
+}
+
+// What has ended while a thread was held is said to have.
+func TestEndsWhileHeld(t *testing.T) {
+	cmd, _ := child(t, "idle")
+	p := attach(t, cmd.Process.Pid)
+	ids := must(p.ThreadIDs())
+	if err := p.PreStackwalk(ids[0]); err != nil {
+		t.Fatal(err)
+	}
+	if !p.mem.caching() {
+		t.Error("the process stands still, and its pages are not kept")
+	}
+	if err := unix.Kill(cmd.Process.Pid, unix.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	for !p.gone() {
+		time.Sleep(time.Millisecond)
+	}
+	if err := p.PostStackwalk(ids[0]); err != nil {
+		t.Error(err)
+	}
+	if _, err := p.Registers(ids[0]); !errors.Is(err, ErrExited) {
+		t.Errorf("registers of nobody: %v", err)
+	}
+}
+
+// HoldFatal holds also what died while others held it.
+func TestHoldFatalWhileStopped(t *testing.T) {
+	exe := cProgram(t, "#include <unistd.h>\nint main(void) { for (;;) pause(); }")
+	p := launch(t, exe, nil, HoldFatal())
+	if err := p.WatchEvents(); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Kill(p.ProcessID(), unix.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.ResumeAll(); err != nil { // from the launch
+		t.Fatal(err)
+	}
+	for p.Signal().Signo == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	if err := errors.Join(p.StopAll(), p.ResumeAll()); err != nil {
+		t.Fatal(err)
+	}
+	if p.Signal().Signo != int(unix.SIGTERM) || p.gone() {
+		t.Errorf("%+v", p.Signal())
+	}
+	if err := p.ResumeAll(); err != nil {
+		t.Fatal(err)
+	}
+	for !p.gone() {
+		time.Sleep(time.Millisecond)
+	}
+}

@@ -216,9 +216,10 @@ func (t *tracer) handle(w waited) {
 	case unix.PTRACE_EVENT_EXEC:
 		t.execed(l)
 	}
-	if t.heard(l, w) && t.holdAll == 0 {
-		t.holdAll++
-		t.changed(false)
+	if t.heard(l, w) {
+		if t.holdAll++; t.holdAll == 1 {
+			t.changed(false)
+		}
 		t.askAll()
 	}
 	if _, still := t.lwps[w.tid]; still && !t.held(l) {
@@ -249,7 +250,11 @@ func (t *tracer) ended(w waited) {
 }
 
 func (t *tracer) forget(tid int) {
+	l := t.lwps[tid]
 	delete(t.lwps, tid)
+	if l != nil && l.holds > 0 && t.holdAll == 0 {
+		t.release() // nobody else may hold anything
+	}
 	if t.living.Load() != int64(tid) {
 		return
 	}
@@ -262,7 +267,11 @@ func (t *tracer) forget(tid int) {
 // execed: the process runs another program; of its threads the one that called
 // exec is left, with the number of the process.
 func (t *tracer) execed(l *lwp) {
-	t.lwps = map[int]*lwp{l.tid: l}
+	for tid := range t.lwps {
+		if tid != l.tid {
+			t.forget(tid)
+		}
+	}
 	t.living.Store(int64(l.tid))
 }
 

@@ -47,16 +47,30 @@ const (
 // merely mapped (locale archives, fonts, databases, even ELF files that were
 // mapped to be read) are no libraries.
 func Build(src Source) (*Table, []string) {
-	b := &builder{
+	b := newBuilder(src)
+	trap := b.find()
+	return newTable(b.libraries(), trap, b.isDynamic()), b.warnings
+}
+
+func newBuilder(src Source) *builder {
+	return &builder{
 		src: src, page: src.Auxv.pageSize(),
 		owner: make([]*module, len(src.Mappings)), mark: make([]int32, len(src.Mappings)),
 	}
+}
+
+// find finds the modules, and where the dynamic linker traps.
+func (b *builder) find() (trap arch.Address) {
 	b.addVDSO()
 	b.addFiles()
 	b.addImages()
 	b.addProgram()
 	b.addInterpreter()
-	trap := b.addLinkMap()
+	return b.addLinkMap()
+}
+
+// libraries are the modules, settled.
+func (b *builder) libraries() []*Library {
 	libs := make([]*Library, 0, len(b.mods))
 	for _, m := range b.mods {
 		b.finish(m)
@@ -68,7 +82,7 @@ func Build(src Source) (*Table, []string) {
 		}
 		libs = append(libs, m.lib)
 	}
-	return newTable(libs, trap, b.isDynamic()), b.warnings
+	return libs
 }
 
 // isDynamic reports whether the program was started by a dynamic linker, be it
@@ -96,6 +110,7 @@ type builder struct {
 	src      Source
 	page     uint64
 	mods     []*module
+	known    []*Module // the dump's own list, by address
 	owner    []*module // by index of src.Mappings
 	mark     []int32   // by index of src.Mappings: the last claim that took it
 	epoch    int32
@@ -196,6 +211,7 @@ func (b *builder) file(l *Library) *elffile.File {
 	if b.src.ELF == nil {
 		return nil
 	}
+	b.identify(l)
 	f := b.src.ELF(l)
 	if f == nil || f.Type != elffile.ET_EXEC && f.Type != elffile.ET_DYN || !b.fits(f) || f.DebugOnly() {
 		return nil
@@ -215,8 +231,11 @@ func (b *builder) finish(m *module) {
 		l.Path = b.soname(m)
 	}
 	if m.elf != nil {
-		l.BuildID = b.buildID(m)
+		if id := b.buildID(m); id != nil {
+			l.BuildID = id
+		}
 	}
+	b.identify(l)
 	if l.HeaderAddr == 0 {
 		l.HeaderAddr = b.headerAddr(l.Mappings)
 	}

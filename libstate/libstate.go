@@ -95,8 +95,8 @@ type Library struct {
 	Start, End arch.Address
 	// Mappings are the library's own, in ascending order.
 	Mappings []Mapping
-	// BuildID is the id read from the process's memory; nil when its pages are
-	// not there or hold none.
+	// BuildID is the id read from the process's memory, or from the dump's own list of
+	// modules; nil when its pages are not there or hold none.
 	BuildID []byte
 	// Deleted says that the file had been removed while the process used it.
 	Deleted bool
@@ -105,6 +105,9 @@ type Library struct {
 	// ImageSize is the size in bytes of the ELF file at HeaderAddr, for JIT. It is a
 	// file in memory, not the code itself.
 	ImageSize uint64
+	// Module is what the dump's own list of modules says of the library; nil where
+	// there is no such list, or it does not have it.
+	Module *ModuleID
 	// BiasGuessed says that neither the library's own headers nor the dynamic
 	// linker told the load bias.
 	BiasGuessed bool

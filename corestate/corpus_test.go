@@ -20,8 +20,9 @@ import (
 // A dump is one file of the corpus of other projects' dumps, with what its
 // manifest says of it.
 type dump struct {
-	name, kind, arch, threads, signal, frames string
-	data                                      []byte
+	name, kind, arch, os, threads, signal, frames, note, check string
+
+	data []byte
 }
 
 // corpus reads the corpus that may lie beside the repository.
@@ -41,7 +42,8 @@ func corpus(t *testing.T) []dump {
 			t.Errorf("%s is in the manifest only", f[0])
 			continue
 		}
-		list = append(list, dump{name: f[0], kind: f[3], arch: f[4], threads: f[7], signal: f[8], frames: f[11], data: data})
+		list = append(list, dump{name: f[0], kind: f[3], arch: f[4], os: f[6], threads: f[7], signal: f[8],
+			frames: f[11], note: f[13], check: f[14], data: data})
 	}
 	return list
 }

@@ -7,6 +7,7 @@ import "errors"
 var (
 	ErrEmpty           = errors.New("empty file")
 	ErrNotELF          = errors.New("not an ELF file")
+	ErrNotMinidump     = errors.New("not a minidump")
 	ErrNotCore         = errors.New("an ELF file, but not a core")
 	ErrTruncatedHeader = errors.New("cut off in its headers")
 	ErrKernelDump      = errors.New("a dump of a kernel, not of a process") // * when it is an ELF file

@@ -92,24 +92,34 @@ func head(m *mmapfile.File) (b []byte) {
 
 // openReader unpacks a stream into a temporary file and opens that.
 func openReader(path string, r io.Reader, o options) (*ELFCore, error) {
+	m, unpackErr, err := unpacked(r, o)
+	if err != nil {
+		return nil, failed(path, err)
+	}
+	if m == nil {
+		return openBytes(path, nil, nil)
+	}
+	return openMapped(path, m, unpackErr)
+}
+
+// unpacked maps what a stream unpacks to; nil for a stream without a byte. unpackErr
+// says why it is not whole.
+func unpacked(r io.Reader, o options) (m *mmapfile.File, unpackErr, err error) {
 	br := bufio.NewReaderSize(r, 64<<10)
 	first, err := br.Peek(decomp.SniffLen)
 	if err != nil && err != io.EOF {
-		return nil, failed(path, err)
+		return nil, nil, err
 	}
 	f, _, unpackErr := decomp.ToSparse(o.ctx, br, decomp.Sniff(first), o.decomp)
 	if f == nil {
 		if unpackErr == nil || len(first) == 0 {
-			return openBytes(path, nil, nil)
+			return nil, nil, nil
 		}
-		return nil, failed(path, unpackErr)
+		return nil, nil, unpackErr
 	}
 	defer f.Close()
-	m, err := mmapfile.FromOS(f)
-	if err != nil {
-		return nil, failed(path, err)
-	}
-	return openMapped(path, m, unpackErr)
+	m, err = mmapfile.FromOS(f)
+	return m, unpackErr, err
 }
 
 // openMapped opens a mapped core. unpackErr says why it is not whole.

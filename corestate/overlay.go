@@ -23,14 +23,14 @@ func (c *ELFCore) SetBacking(file func(*libstate.Library) *elffile.File) {
 		c.backing.Store(nil)
 		return
 	}
-	c.backing.Store(&overlay{core: c, file: file})
+	c.backing.Store(&overlay{libraryAt: c.libraryAt, file: file})
 }
 
 // An overlay finds bytes of files for memory that the dump left out.
 type overlay struct {
-	core  *ELFCore
-	file  func(*libstate.Library) *elffile.File
-	files sync.Map // *libstate.Library to *backingFile
+	libraryAt func(arch.Address) (*libstate.Library, bool)
+	file      func(*libstate.Library) *elffile.File
+	files     sync.Map // *libstate.Library to *backingFile
 }
 
 // A backingFile is one library's file, nil when there is none to use.
@@ -85,7 +85,7 @@ func (o *overlay) bytesAt(addr arch.Address, s *segment) []byte {
 	if s != nil && s.perm&libstate.Write != 0 {
 		return nil
 	}
-	lib, ok := o.core.libraryAt(addr)
+	lib, ok := o.libraryAt(addr)
 	if !ok {
 		return nil
 	}

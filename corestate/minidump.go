@@ -1,0 +1,304 @@
+package corestate
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/corewalk/corewalk/internal/decomp"
+	"github.com/corewalk/corewalk/internal/elffile"
+	"github.com/corewalk/corewalk/internal/minidump"
+	"github.com/corewalk/corewalk/internal/mmapfile"
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// A Minidump is an open minidump, or a microdump in a log. Everything but
+// SetExecutable, BuildLibraries, SetBacking and Close may be used by several
+// goroutines.
+type Minidump struct {
+	path string
+	file *minidump.File
+	arch *arch.Arch // nil when registers cannot be decoded
+	// wow64 says that this is the 32-bit side of a process that was recorded from its
+	// 64-bit side.
+	wow64 bool
+
+	threads []*minidump.Thread
+	byID    map[unwind.ThreadID]int // index into threads
+	crashed int                     // index into threads
+	maps    []libstate.Mapping
+	mapped  bool // maps are all of the process, not only what the dump happens to show
+	backing atomic.Pointer[overlay]
+
+	libs     atomic.Pointer[libstate.Table]
+	execPath string
+	execFile *elffile.File
+
+	unpackErr error // why a compressed dump is not whole
+	warnings  []string
+	closing   sync.Once
+	closer    func() error
+}
+
+var (
+	_ unwind.ProcessState = (*Minidump)(nil)
+	_ unwind.CodeMasker   = (*Minidump)(nil)
+)
+
+// IsMinidump reports whether data, the first bytes of a file, are those of a
+// minidump, or of a log with a microdump near its beginning.
+func IsMinidump(data []byte) bool { return minidump.Sniff(data) || minidump.SniffMicrodump(data) }
+
+// OpenMinidump opens a minidump or microdump, plain or compressed; "-" is standard
+// input. As with Open, some errors come with a Minidump that answers what can be
+// known, and must be closed.
+func OpenMinidump(path string, opts ...Option) (*Minidump, error) {
+	if path == "-" {
+		return openMinidumpReader("-", os.Stdin, newOptions(opts))
+	}
+	m, err := mmapfile.Open(path)
+	if err == nil && decomp.Sniff(head(m)) == decomp.None {
+		return minidumpMapped(path, m, nil)
+	}
+	if err == nil {
+		m.Close()
+	} else if !errors.Is(err, mmapfile.ErrNotRegular) {
+		return nil, failed(path, err)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, failed(path, err)
+	}
+	defer f.Close()
+	if st, err := f.Stat(); err == nil && st.IsDir() {
+		return nil, &OpenError{Path: path, Text: "is a directory, not a minidump", Err: mmapfile.ErrNotRegular}
+	}
+	return openMinidumpReader(path, f, newOptions(opts))
+}
+
+// OpenMinidumpBytes opens a minidump or microdump that is in memory. data must not
+// change. path is what to call it.
+func OpenMinidumpBytes(path string, data []byte) (*Minidump, error) {
+	return minidumpBytes(path, data, nil)
+}
+
+// openMinidumpReader unpacks a stream into a temporary file and opens that.
+func openMinidumpReader(path string, r io.Reader, o options) (*Minidump, error) {
+	m, unpackErr, err := unpacked(r, o)
+	if err != nil {
+		return nil, failed(path, err)
+	}
+	if m == nil {
+		return minidumpBytes(path, nil, nil)
+	}
+	return minidumpMapped(path, m, unpackErr)
+}
+
+func minidumpMapped(path string, m *mmapfile.File, unpackErr error) (d *Minidump, err error) {
+	fault := mmapfile.Guard(func() { d, err = minidumpBytes(path, m.Data(), m.Close) })
+	if fault != nil {
+		m.Close()
+		return nil, failed(path, fault)
+	}
+	if d != nil && unpackErr != nil {
+		d.unpackErr = unpackErr
+		d.warnings = append([]string{"only the first part could be unpacked: " + unpackErr.Error()}, d.warnings...)
+	}
+	return d, err
+}
+
+// minidumpBytes opens a dump in memory; closer is called at once when no Minidump is
+// returned.
+func minidumpBytes(path string, data []byte, closer func() error) (*Minidump, error) {
+	d, fail := parseMinidump(data)
+	if d != nil {
+		d.path, d.closer = path, closer
+	} else if closer != nil {
+		closer()
+	}
+	if fail == nil {
+		return d, nil
+	}
+	fail.Path = path
+	return d, fail
+}
+
+func parseMinidump(data []byte) (*Minidump, *OpenError) {
+	var f *minidump.File
+	var err error
+	switch {
+	case minidump.Sniff(data):
+		f, err = minidump.Parse(data)
+	case minidump.SniffMicrodump(data):
+		f, err = minidump.ParseMicrodump(data)
+	default:
+		if fail := sniff(data); fail != nil {
+			return nil, fail
+		}
+		return nil, &OpenError{Text: "is no minidump", Err: ErrNotMinidump}
+	}
+	if err != nil {
+		wrapped := ErrTruncatedHeader
+		if errors.Is(err, minidump.ErrNoMicrodump) {
+			wrapped = ErrNotMinidump
+		}
+		return nil, &OpenError{Text: "is a damaged minidump: " + err.Error(), Err: wrapped}
+	}
+	d := &Minidump{file: f, arch: f.Arch(), warnings: f.Warnings, byID: make(map[unwind.ThreadID]int)}
+	for i := range f.Threads {
+		d.addThread(&f.Threads[i])
+	}
+	d.crashed = max(f.CrashedThread(), 0)
+	d.maps, d.mapped = d.mappings()
+	d.checkContexts()
+	return d, d.verdict()
+}
+
+// addThread takes a thread. Of several with one id the first is the one that is
+// asked for.
+func (d *Minidump) addThread(t *minidump.Thread) {
+	id := unwind.ThreadID(t.ID)
+	if _, twice := d.byID[id]; !twice {
+		d.byID[id] = len(d.threads)
+	}
+	d.threads = append(d.threads, t)
+}
+
+// checkContexts warns of the threads whose registers cannot be decoded.
+func (d *Minidump) checkContexts() {
+	bad, first := 0, ""
+	for _, t := range d.threads {
+		if _, err := d.context(t); err != nil {
+			if bad++; bad == 1 {
+				first = fmt.Sprintf("thread %d: %v", t.ID, err)
+			}
+		}
+	}
+	if bad == 1 {
+		d.warnf("%s", first)
+	} else if bad > 1 {
+		d.warnf("%d threads have no registers; %s", bad, first)
+	}
+	if d.file.WOW64() {
+		d.warnf("the dump is of a 32-bit process, recorded from its 64-bit side: the registers are those of the layer between")
+	}
+}
+
+func (d *Minidump) warnf(format string, args ...any) {
+	if len(d.warnings) < maxWarnings {
+		d.warnings = append(d.warnings, fmt.Sprintf(format, args...))
+	}
+}
+
+// verdict says what keeps a dump from being analysed, if anything.
+func (d *Minidump) verdict() *OpenError {
+	fail := func(err error, format string, args ...any) *OpenError {
+		return &OpenError{Text: fmt.Sprintf(format, args...), Err: err}
+	}
+	switch {
+	case d.file.Microdump && len(d.threads) == 0:
+		return fail(ErrNoThreads, "is a microdump without registers and without a stack: nothing to walk")
+	case len(d.threads) == 0:
+		return fail(ErrNoThreads, "is a minidump without threads: nothing to walk (it has %d streams: %s)", len(d.file.Streams), d.streamNames())
+	case !d.file.System.Known:
+		return fail(ErrUnsupportedArch, "is a minidump that does not tell of which processor it is: its registers cannot be read")
+	case d.arch == nil:
+		return fail(ErrUnsupportedArch, "is a minidump of %v: stacks of this architecture cannot be walked", d.file.System.CPU)
+	}
+	return nil
+}
+
+// streamNames lists the first streams.
+func (d *Minidump) streamNames() string {
+	text := ""
+	for i, s := range d.file.Streams {
+		if i == 12 {
+			return text + " ..."
+		}
+		if i > 0 {
+			text += " "
+		}
+		text += s.Type.String()
+	}
+	return text
+}
+
+// Path is what OpenMinidump was given.
+func (d *Minidump) Path() string { return d.path }
+
+// Warnings lists what was wrong with the dump and could be worked around.
+func (d *Minidump) Warnings() []string { return slices.Clone(d.warnings) }
+
+// OS names the operating system: "Windows", "Linux", "Android", "macOS" ...; "" when
+// the dump does not tell.
+func (d *Minidump) OS() string {
+	if !d.file.System.Known {
+		return ""
+	}
+	return d.file.System.Platform.String()
+}
+
+// ArchName names the architecture, also one that is not supported.
+func (d *Minidump) ArchName() string {
+	if d.arch != nil {
+		return d.arch.Name
+	}
+	return d.file.System.CPU.String()
+}
+
+// Microdump reports whether the dump was text in a log.
+func (d *Minidump) Microdump() bool { return d.file.Microdump }
+
+// Truncated reports whether the file ends before the dump does, with the bytes that
+// are there and those that its streams and its memory speak of.
+func (d *Minidump) Truncated() (cut bool, have, want int64) {
+	have = int64(len(d.file.Data))
+	end := uint64(0)
+	claim := func(off, size uint64) {
+		if off+size >= off {
+			end = max(end, min(off+size, 1<<63-1))
+		}
+	}
+	if !d.file.Microdump {
+		for _, s := range d.file.Streams {
+			claim(s.Off, s.Size)
+		}
+		for i := range d.file.Memory.Ranges {
+			r := &d.file.Memory.Ranges[i]
+			claim(r.Off, r.Size)
+		}
+	}
+	return int64(end) > have || d.unpackErr != nil, have, max(have, int64(end))
+}
+
+// Close releases the file. Nothing of the dump may be used afterwards.
+func (d *Minidump) Close() error {
+	var err error
+	d.closing.Do(func() {
+		if d.closer != nil {
+			err = d.closer()
+		}
+	})
+	return err
+}
+
+func (d *Minidump) wordSize() int {
+	if d.arch != nil {
+		return d.arch.WordSize
+	}
+	return d.file.PCBits() / 8
+}
+
+func (d *Minidump) order() binary.ByteOrder {
+	if d.file.Big {
+		return binary.BigEndian
+	}
+	return binary.LittleEndian
+}

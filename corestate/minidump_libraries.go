@@ -1,0 +1,85 @@
+package corestate
+
+import (
+	"strings"
+
+	"github.com/corewalk/corewalk/internal/elffile"
+	"github.com/corewalk/corewalk/internal/minidump"
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// BuildLibraries makes the libraries of the dump's module list, with what
+// /proc/PID/maps and headers in memory tell besides, and makes them what
+// LibraryTracker answers. file finds the file of a library of ELF whose headers are
+// not in the dump; it may be nil.
+func (d *Minidump) BuildLibraries(file func(*libstate.Library) *elffile.File) (*libstate.Table, []string) {
+	a := d.arch
+	if a == nil {
+		a = &arch.Arch{WordSize: d.wordSize(), ByteOrder: d.order()}
+	}
+	src := libstate.Source{Arch: a, Mem: d.DumpMemory(), Auxv: d.Auxv(), ExecPath: d.execPath,
+		ELF: func(l *libstate.Library) *elffile.File {
+			if l.Kind == libstate.Executable && d.execFile != nil {
+				return d.execFile
+			}
+			if file == nil {
+				return nil
+			}
+			return file(l)
+		},
+	}
+	if len(d.file.Linux.Maps) > 0 {
+		src.Mappings = d.Mappings()
+	}
+	table, warnings := libstate.FromModules(src, d.modules())
+	d.libs.Store(table)
+	return table, warnings
+}
+
+// modules is the dump's list of modules.
+func (d *Minidump) modules() []libstate.Module {
+	list := make([]libstate.Module, 0, len(d.file.Modules))
+	for i := range d.file.Modules {
+		m := &d.file.Modules[i]
+		if m.Size == 0 {
+			continue
+		}
+		out := libstate.Module{Path: m.Path, Base: m.Base, BuildID: m.BuildID, ID: libstate.ModuleID{
+			Format: d.format(m), DebugID: m.DebugID(), CodeID: m.CodeID(), DebugFile: m.DebugFile, Version: m.Version,
+			Timestamp: m.Timestamp, Checksum: m.Checksum, Size: m.Size,
+		}}
+		out.Bias, out.HasBias = d.linkBias(m)
+		list = append(list, out)
+	}
+	return list
+}
+
+// format is the kind of file that a module is: the system's.
+func (d *Minidump) format(m *minidump.Module) libstate.Format {
+	s := d.file.System
+	switch {
+	case m.Format == minidump.ELFBuildID || s.Known && s.Platform.Linux() || s.Platform == minidump.Fuchsia:
+		return libstate.FormatELF
+	case s.Known && s.Platform.Apple():
+		return libstate.FormatMachO
+	case s.Known && !s.Platform.Windows() && strings.HasPrefix(m.Path, "/"):
+		return libstate.FormatELF
+	}
+	return libstate.FormatPE
+}
+
+// linkBias is the load bias that the dynamic linker's list has for a module: that of
+// the entry whose dynamic section lies in it.
+func (d *Minidump) linkBias(m *minidump.Module) (arch.Address, bool) {
+	debug := d.file.Linux.DSODebug
+	if debug == nil || d.format(m) != libstate.FormatELF {
+		return 0, false
+	}
+	for _, l := range debug.Links {
+		if l.Dynamic >= m.Base && l.Dynamic-m.Base < m.Size {
+			return l.Addr, true
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,204 @@
+package corestate
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/corewalk/corewalk/internal/minidump"
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// mappings puts together what a dump tells of the address space: /proc/PID/maps on
+// Linux, else what VirtualQuery said of its regions; where these have nothing, the
+// modules, and the memory that the dump has. all says that the first two were there.
+func (d *Minidump) mappings() (maps []libstate.Mapping, all bool) {
+	f := d.file
+	maps = linuxMappings(f.Linux.Maps)
+	maps = addUncovered(maps, d.regionMappings())
+	all = len(maps) > 0
+	maps = addUncovered(maps, moduleMappings(f.Modules))
+	return addUncovered(maps, d.memoryMappings()), all
+}
+
+func linuxMappings(lines []minidump.LinuxMap) []libstate.Mapping {
+	list := make([]libstate.Mapping, 0, len(lines))
+	for _, l := range lines {
+		m := libstate.Mapping{Start: l.Start, End: l.End, Offset: l.Offset, Perm: permText(l.Perm)}
+		// "[stack]", "[heap]" and the like are no files.
+		if strings.HasPrefix(l.Path, "/") {
+			m.Path = l.Path
+		}
+		list = append(list, m)
+	}
+	return list
+}
+
+func permText(s string) (p libstate.Perm) {
+	for i, bit := range []libstate.Perm{libstate.Read, libstate.Write, libstate.Exec} {
+		if s[i] != '-' {
+			p |= bit
+		}
+	}
+	return p
+}
+
+// regionMappings are the regions that were not free. What is reserved, and guard
+// pages, allow nothing.
+func (d *Minidump) regionMappings() []libstate.Mapping {
+	list := make([]libstate.Mapping, 0, len(d.file.Regions))
+	for i := range d.file.Regions {
+		r := &d.file.Regions[i]
+		if r.State == minidump.MemFree {
+			continue
+		}
+		m := libstate.Mapping{Start: r.Base, End: r.Base + r.Size}
+		if m.End == 0 {
+			m.End = ^arch.Address(0)
+		}
+		if r.Readable() {
+			m.Perm |= libstate.Read
+		}
+		if r.Writable() {
+			m.Perm |= libstate.Write
+		}
+		if r.Executable() {
+			m.Perm |= libstate.Exec
+		}
+		if mod := d.moduleOver(r.Base); mod != nil && r.Type != minidump.MemPrivate {
+			m.Path, m.Offset = mod.Path, r.Base-mod.Base
+		}
+		list = append(list, m)
+	}
+	return list
+}
+
+func (d *Minidump) moduleOver(addr arch.Address) *minidump.Module {
+	mods := d.file.Modules
+	for i := range mods {
+		if m := &mods[i]; addr >= m.Base && addr-m.Base < m.Size {
+			return m
+		}
+	}
+	return nil
+}
+
+func moduleMappings(mods []minidump.Module) []libstate.Mapping {
+	list := make([]libstate.Mapping, 0, len(mods))
+	for i := range mods {
+		m := &mods[i]
+		end := m.End()
+		if end < m.Base {
+			end = ^arch.Address(0)
+		}
+		list = append(list, libstate.Mapping{Start: m.Base, End: end, Path: m.Path, Perm: libstate.Unknown | libstate.Read | libstate.Exec})
+	}
+	return list
+}
+
+// memoryMappings are the ranges that the dump has. They are data, but for those that
+// a thread was running in.
+func (d *Minidump) memoryMappings() []libstate.Mapping {
+	spans := d.file.Memory.Spans()
+	list := make([]libstate.Mapping, 0, len(spans))
+	for _, s := range spans {
+		m := libstate.Mapping{Start: s.Start, End: s.Start + uint64(len(s.Data)), Perm: libstate.Unknown | libstate.Read | libstate.Write}
+		if m.End == 0 {
+			m.End = ^arch.Address(0)
+		}
+		list = append(list, m)
+	}
+	for _, t := range d.threads {
+		c, err := d.context(t)
+		if err != nil {
+			continue
+		}
+		pc, _ := c.Regs.Get(c.Arch.PC)
+		if i := mappingIndex(list, pc); i >= 0 {
+			list[i].Perm |= libstate.Exec
+		}
+	}
+	return list
+}
+
+// addUncovered adds to maps, which are disjoint and ascending, what of add they do
+// not cover. Of overlapping ones of add the one that starts lower stands.
+func addUncovered(maps, add []libstate.Mapping) []libstate.Mapping {
+	if len(add) == 0 {
+		return maps
+	}
+	slices.SortStableFunc(add, func(a, b libstate.Mapping) int { return cmp.Compare(a.Start, b.Start) })
+	out := make([]libstate.Mapping, 0, len(maps)+len(add))
+	i, pos := 0, arch.Address(0)
+	for _, m := range add {
+		for m.Start = advance(&m, max(pos, m.Start)); m.Start < m.End; {
+			for i < len(maps) && maps[i].End <= m.Start {
+				out = append(out, maps[i])
+				i++
+			}
+			piece := m
+			if i < len(maps) && maps[i].Start < m.End {
+				piece.End = maps[i].Start
+			}
+			if piece.Start < piece.End {
+				out = append(out, piece)
+				m.Start = advance(&m, piece.End)
+			} else {
+				m.Start = advance(&m, min(maps[i].End, m.End))
+			}
+			pos = m.Start
+		}
+	}
+	return append(out, maps[i:]...)
+}
+
+// advance moves the start of m and the offset of its file with it; it returns the new
+// start.
+func advance(m *libstate.Mapping, to arch.Address) arch.Address {
+	if to > m.Start && m.Path != "" {
+		m.Offset += to - m.Start
+	}
+	return to
+}
+
+// mappingIndex is the index of the mapping over addr, or -1.
+func mappingIndex(maps []libstate.Mapping, addr arch.Address) int {
+	i, _ := slices.BinarySearchFunc(maps, addr, func(m libstate.Mapping, a arch.Address) int {
+		if m.End <= a {
+			return -1
+		}
+		return 1
+	})
+	if i >= len(maps) || maps[i].Start > addr {
+		return -1
+	}
+	return i
+}
+
+// Mappings lists what the dump tells of the address space, ascending and disjoint.
+func (d *Minidump) Mappings() []libstate.Mapping { return slices.Clone(d.maps) }
+
+// MappingAt returns the mapping that holds addr, whether the dump has its bytes or
+// not. Permissions that the dump does not tell are those of the library's segments,
+// where these are known.
+func (d *Minidump) MappingAt(addr arch.Address) (libstate.Mapping, bool) {
+	i := mappingIndex(d.maps, addr)
+	if i < 0 {
+		return libstate.Mapping{}, false
+	}
+	m := d.maps[i]
+	if m.Perm&libstate.Unknown != 0 {
+		if lib, ok := d.libraryAt(addr); ok {
+			if of := mappingOver(lib, addr); of != nil {
+				m.Perm = of.Perm
+			}
+		}
+	}
+	return m, true
+}
+
+// Auxv is the process's auxiliary vector, nil when the dump has none.
+func (d *Minidump) Auxv() libstate.Auxv {
+	return libstate.ParseAuxv(d.file.Linux.Auxv, d.wordSize(), d.order())
+}

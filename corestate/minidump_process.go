@@ -1,0 +1,313 @@
+package corestate
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/corewalk/corewalk/internal/elffile"
+	"github.com/corewalk/corewalk/internal/minidump"
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// Arch is the process's architecture, nil when OpenMinidump said ErrUnsupportedArch.
+func (d *Minidump) Arch() *arch.Arch { return d.arch }
+
+// ProcessID is the process's id, or 0 where the dump does not tell.
+func (d *Minidump) ProcessID() int { return d.file.ProcessID() }
+
+// ThreadIDs lists the threads: the one that the dump is about, then the others in
+// the dump's order.
+func (d *Minidump) ThreadIDs() ([]unwind.ThreadID, error) {
+	if len(d.threads) == 0 {
+		return nil, ErrNoThreads
+	}
+	ids := make([]unwind.ThreadID, 0, len(d.threads))
+	ids = append(ids, unwind.ThreadID(d.threads[d.crashed].ID))
+	for i, t := range d.threads {
+		if id := unwind.ThreadID(t.ID); i != d.crashed && d.byID[id] == i {
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
+}
+
+// DefaultThread is the thread of the exception, else the one that asked for the
+// dump, else the first.
+func (d *Minidump) DefaultThread() (unwind.ThreadID, error) {
+	if len(d.threads) == 0 {
+		return 0, ErrNoThreads
+	}
+	return unwind.ThreadID(d.threads[d.crashed].ID), nil
+}
+
+func (d *Minidump) thread(tid unwind.ThreadID) (*minidump.Thread, bool) {
+	if tid == unwind.NullThread && len(d.threads) > 0 {
+		return d.threads[d.crashed], true
+	}
+	i, ok := d.byID[tid]
+	if !ok {
+		return nil, false
+	}
+	return d.threads[i], true
+}
+
+// context decodes a thread's registers: those of the exception, where it is the
+// thread's, since the thread itself was in the handler by then.
+func (d *Minidump) context(t *minidump.Thread) (minidump.Context, error) {
+	if d.wow64 {
+		return d.file.DecodeContext(d.file.WOW64Context(t))
+	}
+	if e := d.file.Exception; e != nil && e.ThreadID == t.ID && len(e.Context) > 0 {
+		if c, err := d.file.DecodeContext(e.Context); err == nil {
+			return c, nil
+		}
+	}
+	return d.file.DecodeContext(t.Context)
+}
+
+// Registers decodes a thread's general registers. Those that the dump's flags do not
+// vouch for are unknown.
+func (d *Minidump) Registers(tid unwind.ThreadID) (arch.RegSet, error) {
+	t, ok := d.thread(tid)
+	if !ok {
+		return arch.RegSet{}, fmt.Errorf("thread %d: %w", tid, unwind.ErrNoThread)
+	}
+	if d.arch == nil {
+		return arch.RegSet{}, fmt.Errorf("thread %d: registers of %v: %w", t.ID, d.file.System.CPU, ErrUnsupportedArch)
+	}
+	c, err := d.context(t)
+	if err != nil {
+		return arch.RegSet{}, fmt.Errorf("thread %d: %w", t.ID, err)
+	}
+	if c.Arch != d.arch {
+		return arch.RegSet{}, fmt.Errorf("thread %d: has registers of %s in a dump of %s: %w", t.ID, c.Arch.Name, d.arch.Name, ErrUnsupportedArch)
+	}
+	if mask := d.CodeMask(); mask != 0 {
+		if pc, ok := c.Regs.Get(d.arch.PC); ok {
+			c.Regs.Set(d.arch.PC, pc&^mask)
+		}
+	}
+	d.addThreadPointer(t, &c.Regs)
+	return c.Regs, nil
+}
+
+// addThreadPointer adds the base of the segment by which code finds its thread's
+// data. On Windows it is the thread environment block; Crashpad writes the thread
+// pointer of other systems in its place.
+func (d *Minidump) addThreadPointer(t *minidump.Thread, regs *arch.RegSet) {
+	if t.TEB == 0 || d.wow64 {
+		return
+	}
+	windows := d.file.System.Platform.Windows()
+	switch {
+	case d.arch == arch.AMD64 && (windows || d.file.System.Platform.Apple()):
+		regs.Set(arch.GSBase, t.TEB)
+	case d.arch == arch.AMD64:
+		regs.Set(arch.FSBase, t.TEB)
+	case d.arch == arch.X86 && windows:
+		regs.Set(arch.X86FSBase, t.TEB)
+	case d.arch == arch.X86:
+		regs.Set(arch.X86GSBase, t.TEB)
+	}
+}
+
+// CodeMask is the mask of the bits of code pointers that are no address; 0 when the
+// dump does not say.
+func (d *Minidump) CodeMask() arch.Address {
+	if c := d.file.Crashpad; c != nil && c.AddressMask != 0 {
+		return ^c.AddressMask
+	}
+	return 0
+}
+
+// FPRegs returns a thread's floating-point and vector registers as its CONTEXT record
+// has them: on x86 the FXSAVE area. false when the dump has none.
+func (d *Minidump) FPRegs(tid unwind.ThreadID) ([]byte, bool) {
+	t, ok := d.thread(tid)
+	if !ok {
+		return nil, false
+	}
+	c, err := d.context(t)
+	return c.Vector, err == nil && c.Vector != nil
+}
+
+// ShadowStack returns the pointer of a thread's shadow stack; false when the dump has
+// none.
+func (d *Minidump) ShadowStack(tid unwind.ThreadID) (arch.Address, bool) {
+	t, ok := d.thread(tid)
+	if !ok {
+		return 0, false
+	}
+	c, err := d.context(t)
+	if err != nil {
+		return 0, false
+	}
+	return c.XState.ShadowStack()
+}
+
+// PreStackwalk does nothing: the process is dead.
+func (d *Minidump) PreStackwalk(unwind.ThreadID) error { return nil }
+
+// PostStackwalk does nothing.
+func (d *Minidump) PostStackwalk(unwind.ThreadID) error { return nil }
+
+// IsFirstParty is false.
+func (d *Minidump) IsFirstParty() bool { return false }
+
+// PostMortem is true: nothing of the process changes any more.
+func (d *Minidump) PostMortem() bool { return true }
+
+// LibraryTracker is the process's libraries, nil before BuildLibraries.
+func (d *Minidump) LibraryTracker() libstate.LibraryState {
+	if t := d.libs.Load(); t != nil {
+		return t
+	}
+	return nil
+}
+
+// ExecutablePath is the main program's path, as the process knew it.
+func (d *Minidump) ExecutablePath() string {
+	if t := d.libs.Load(); t != nil {
+		if l, ok := t.AOut(); ok && l.Path != "" {
+			return l.Path
+		}
+	}
+	if len(d.file.Modules) > 0 && d.file.Modules[0].Path != "" {
+		return d.file.Modules[0].Path
+	}
+	return d.execPath
+}
+
+// SetExecutable says which file the process executed (see ELFCore.SetExecutable).
+func (d *Minidump) SetExecutable(path string, f *elffile.File) { d.execPath, d.execFile = path, f }
+
+// WOW64 is the 32-bit side of a dump of a 32-bit process that a 64-bit program wrote:
+// its threads are those whose 32-bit registers are in the dump. false when there are
+// none. Both share the file: close one of them.
+func (d *Minidump) WOW64() (*Minidump, bool) {
+	if d.wow64 || !d.file.WOW64() {
+		return nil, false
+	}
+	w := &Minidump{path: d.path, file: d.file, arch: arch.X86, wow64: true, maps: d.maps, mapped: d.mapped,
+		byID: make(map[unwind.ThreadID]int), warnings: d.file.Warnings, closer: d.Close}
+	for i, t := range d.threads {
+		if d.file.WOW64Context(t) == nil {
+			continue
+		}
+		if i == d.crashed {
+			w.crashed = len(w.threads)
+		}
+		w.addThread(t)
+	}
+	return w, len(w.threads) > 0
+}
+
+// A MinidumpThread is what a minidump says of a thread besides its registers.
+type MinidumpThread struct {
+	Name         string
+	TEB          arch.Address // thread environment block; 0 for not known
+	SuspendCount int
+	Priority     int
+	Context      bool   // its registers are in the dump
+	LastError    uint32 // GetLastError, with HasLastError
+	HasLastError bool
+	// StackLow and StackHigh are the ends of its stack, [low, high), where the thread
+	// environment block tells; both 0 where not.
+	StackLow, StackHigh arch.Address
+	// Info is what a ThreadInfoList says.
+	HasInfo              bool
+	StartAddress         arch.Address
+	CreateTime           time.Time // zero for not known
+	KernelTime, UserTime time.Duration
+	Exited, WroteDump    bool
+	ExitStatus           uint32
+}
+
+// Thread returns what is known of a thread.
+func (d *Minidump) Thread(tid unwind.ThreadID) (MinidumpThread, bool) {
+	t, ok := d.thread(tid)
+	if !ok {
+		return MinidumpThread{}, false
+	}
+	out := MinidumpThread{Name: t.Name, TEB: t.TEB, SuspendCount: int(t.Suspend), Priority: int(int32(t.Priority)), Context: len(t.Context) > 0}
+	if b := d.file.Breakpad; b != nil && b.DumpThread == t.ID {
+		out.WroteDump = true
+	}
+	if i := t.Info; i != nil && i.Flags&minidump.ThreadInvalidInfo == 0 {
+		out.HasInfo, out.StartAddress, out.ExitStatus = true, i.StartAddress, i.ExitStatus
+		out.Exited, out.WroteDump = i.Flags&minidump.ThreadExited != 0, out.WroteDump || i.Flags&minidump.ThreadWritingDump != 0
+		out.KernelTime, out.UserTime = fileDuration(i.KernelTime), fileDuration(i.UserTime)
+		out.CreateTime = fileTime(i.CreateTime)
+	}
+	d.readTEB(t, &out)
+	return out, true
+}
+
+// fileDuration converts Windows' unit of 100 ns; what does not fit is cut.
+func fileDuration(n uint64) time.Duration { return time.Duration(min(n, 1<<63/100-1) * 100) }
+
+// fileTime converts a FILETIME: 100 ns since 1601.
+func fileTime(n uint64) time.Time {
+	const to1970 = 116444736000000000
+	if n == 0 || n < to1970 || n > 1<<62 {
+		return time.Time{}
+	}
+	n -= to1970
+	return time.Unix(int64(n/1e7), int64(n%1e7)*100).UTC()
+}
+
+// readTEB takes from a thread environment block of Windows what it tells: the second
+// and third pointers are the stack's ends, the fourteenth word is the last error.
+func (d *Minidump) readTEB(t *minidump.Thread, out *MinidumpThread) {
+	if t.TEB == 0 || !d.file.System.Platform.Windows() || d.arch == nil {
+		return
+	}
+	w := uint64(d.wordSize())
+	if d.wow64 {
+		return
+	}
+	high, err1 := d.ReadWord(t.TEB + w)
+	low, err2 := d.ReadWord(t.TEB + 2*w)
+	if err1 == nil && err2 == nil && low < high {
+		out.StackLow, out.StackHigh = low, high
+	}
+	var b [4]byte
+	if n, _ := d.ReadMem(t.TEB+13*w, b[:]); n == len(b) {
+		out.LastError, out.HasLastError = d.order().Uint32(b[:]), true
+	}
+}
+
+// ThreadName names a thread; "" where the dump does not.
+func (d *Minidump) ThreadName(tid unwind.ThreadID) string {
+	if t, ok := d.thread(tid); ok {
+		return t.Name
+	}
+	return ""
+}
+
+// Name is the program's name: its file's base name.
+func (d *Minidump) Name() string {
+	if n := d.file.Linux.StatusField("Name"); n != "" {
+		return n
+	}
+	if len(d.file.Modules) > 0 {
+		return d.file.Modules[0].Name()
+	}
+	return ""
+}
+
+// CommandLine is the command line; nil where the dump does not tell.
+func (d *Minidump) CommandLine() []string { return d.file.Linux.Args() }
+
+// Time is when the dump was written; zero for not known.
+func (d *Minidump) Time() time.Time {
+	if d.file.Time == 0 {
+		return time.Time{}
+	}
+	return time.Unix(int64(d.file.Time), 0).UTC()
+}
+
+// File is the parsed dump, for what a Minidump does not tell.
+func (d *Minidump) File() *minidump.File { return d.file }

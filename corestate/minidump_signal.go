@@ -1,0 +1,69 @@
+package corestate
+
+import (
+	"github.com/corewalk/corewalk/internal/elffile"
+	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// An ExceptionInfo is what a minidump says of why the process stopped, in numbers.
+// Their meaning is the operating system's: see the fields of the same names of
+// minidump.Exception.
+type ExceptionInfo struct {
+	Thread  unwind.ThreadID
+	Code    uint32
+	Flags   uint32
+	Address arch.Address
+	Params  []uint64
+	// Assertion is what failed, where a handler of the C library was called.
+	Assertion string
+}
+
+// Exception returns the exception that the dump is about; false when it is not about
+// one: it was asked for.
+func (d *Minidump) Exception() (ExceptionInfo, bool) {
+	e := d.file.Exception
+	if e == nil {
+		return ExceptionInfo{}, false
+	}
+	info := ExceptionInfo{Thread: unwind.ThreadID(e.ThreadID), Code: e.Code, Flags: e.Flags, Address: e.Address, Params: e.Params}
+	if d.file.PCBits() == 32 {
+		info.Address &= 1<<32 - 1 // writers extend the sign
+	}
+	if a := d.file.Assertion; a != nil {
+		info.Assertion = a.Expression
+	}
+	return info, true
+}
+
+// dumpRequested is what Breakpad writes for a signal where there was none.
+const dumpRequested = 0xffffffff
+
+// Signal is the signal that ended the process, of dumps of Linux; the zero value for
+// others, and for dumps that were asked for.
+func (d *Minidump) Signal() SignalInfo {
+	e, ok := d.Exception()
+	if !ok || !d.file.System.Platform.Linux() || e.Code == 0 || e.Code == dumpRequested {
+		return SignalInfo{}
+	}
+	s := SignalInfo{Source: FullSigInfo, Signo: int(e.Code), Code: int(int32(e.Flags))}
+	sig := signalNumbersOf(d.arch)
+	switch s.Signo {
+	case sig.ill, sig.trap, sig.bus, sig.fpe, sig.segv:
+		s.HasAddr, s.Addr = true, e.Address
+	}
+	return s
+}
+
+// signalNumbersOf is signalNumbers for an architecture, which may be nil.
+func signalNumbersOf(a *arch.Arch) sigNumbers {
+	if a != nil {
+		switch a.Family {
+		case arch.FamilyMIPS:
+			return signalNumbers(elffile.EM_MIPS)
+		case arch.FamilySPARC:
+			return signalNumbers(elffile.EM_SPARCV9)
+		}
+	}
+	return signalNumbers(0)
+}

@@ -55,9 +55,11 @@ type options struct {
 	execPath    string
 	stopTimeout time.Duration
 	holdFatal   bool
-	dir         string
-	env         []string
-	files       []*os.File
+
+	noLibraryEvents bool
+	dir             string
+	env             []string
+	files           []*os.File
 }
 
 // defaultStopTimeout is how long a stop waits for the last thread.
@@ -82,6 +84,10 @@ func StopTimeout(d time.Duration) Option { return func(o *options) { o.stopTimeo
 // them stopped until ResumeAll: its state is then that of a core. Signal tells
 // which it is.
 func HoldFatal() Option { return func(o *options) { o.holdFatal = true } }
+
+// NoLibraryEvents leaves the coming and going of libraries out of the events, so that
+// no breakpoint is put into the process for them.
+func NoLibraryEvents() Option { return func(o *options) { o.noLibraryEvents = true } }
 
 // Dir is a launched program's working directory; "" is this program's.
 func Dir(dir string) Option { return func(o *options) { o.dir = dir } }

@@ -112,7 +112,7 @@ func (p *Process) heardExec(ev Event) {
 	ev.Kind = EventExec
 	p.events.record(ev)
 	p.events.known, p.events.files = nil, 0
-	if !p.events.watching() {
+	if !p.events.watching() || p.opts.noLibraryEvents {
 		return
 	}
 	base, _ := p.Auxv().Get(libstate.ATBase)
@@ -160,6 +160,9 @@ func (p *Process) seekTrap() {
 // tryTrap sets the library trap, and reports whether there is nothing more to do:
 // a static program's libraries do not change.
 func (p *Process) tryTrap() bool {
+	if p.opts.noLibraryEvents {
+		return true
+	}
 	_ = p.libs.Refresh()
 	addr := p.libs.LibTrapAddress()
 	base, ok := p.Auxv().Get(libstate.ATBase)

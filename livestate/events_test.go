@@ -3,6 +3,7 @@
 package livestate
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -205,6 +206,29 @@ func TestTrapComesAndGoes(t *testing.T) {
 		if !lines.Scan() || lines.Text() != "loaded" {
 			t.Fatalf("line %d after the last tracer: %q", i, lines.Text())
 		}
+	}
+}
+
+// Who does not want to hear of libraries has no breakpoint put into the process.
+func TestNoLibraryEvents(t *testing.T) {
+	p := launch(t, cProgram(t, eventful, "-ldl", "-pthread"), nil, NoLibraryEvents())
+	if err := errors.Join(p.WatchEvents(), p.ResumeAll()); err != nil {
+		t.Fatal(err)
+	}
+	for end := false; !end; {
+		events, err := p.HandleDebugEvent(true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, ev := range events {
+			if ev.Library != nil || p.trap.Load() != nil {
+				t.Errorf("%v, trap %v", ev, p.trap.Load())
+			}
+			end = end || ev.Kind == EventExit
+		}
+	}
+	if status, _, _ := p.Exited(); status != 5 {
+		t.Errorf("ended with %d", status)
 	}
 }
 

@@ -152,7 +152,7 @@ func (f *liveFlags) launch(e env, argv []string, o corewalk.AnalyzeOptions, opts
 		return e.fail(fmt.Errorf("%s: %w", argv[0], plainError(err)))
 	}
 	// Its output must not mix with the report.
-	opts = append(opts, corewalk.WithLiveOptions(livestate.HoldFatal(), livestate.Files(os.Stdin, os.Stderr, os.Stderr)))
+	opts = append(opts, corewalk.WithLiveOptions(livestate.HoldFatal(), livestate.NoLibraryEvents(), livestate.Files(os.Stdin, os.Stderr, os.Stderr)))
 	t, err := corewalk.Launch(path, argv, opts...)
 	if err != nil {
 		return e.fail(err)

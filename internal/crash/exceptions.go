@@ -1,0 +1,101 @@
+package crash
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/corewalk/corewalk/internal/disasm"
+)
+
+// An Exceptions says whose numbers an Exception has.
+type Exceptions uint8
+
+const (
+	WindowsExceptions Exceptions = iota
+	MachExceptions               // of macOS and iOS
+)
+
+// An Exception is what a minidump says of why a process stopped, in the numbers of an
+// operating system that has no signals, or has them only besides. (Those of Linux are
+// a Signal.)
+type Exception struct {
+	Of Exceptions
+	// Code is the exception's code on Windows, its kind on macOS. Flags is the first
+	// code on macOS.
+	Code, Flags uint32
+	// Addr is that of the instruction on Windows, the second code on macOS.
+	Addr   uint64
+	Params []uint64
+	// Assertion is what failed, where a handler of the C library was called.
+	Assertion string
+}
+
+// A named number, and what it means in words.
+type named struct{ name, words string }
+
+// Name names the exception: "EXCEPTION_ACCESS_VIOLATION_READ",
+// "EXC_BAD_ACCESS / KERN_INVALID_ADDRESS". An unknown one is its number.
+func (e Exception) Name() string {
+	if e.Of == MachExceptions {
+		return e.machName()
+	}
+	return e.windowsName()
+}
+
+// WhyException finds the reason of an exception. in.Signal is not looked at.
+func WhyException(in Input, e Exception) Reason {
+	in.Signal = Signal{}
+	r := in.whyException(e)
+	if in.Inst == nil {
+		r.AtInst = false
+	}
+	if in.Arch != nil && r.HasAddr {
+		r.Addr = in.Arch.Truncate(r.Addr)
+	}
+	return r
+}
+
+func (in *Input) whyException(e Exception) Reason {
+	if e.Of == MachExceptions {
+		return in.whyMach(e)
+	}
+	return in.whyWindows(e)
+}
+
+// faultAt words an access that failed at addr: kind is "read", "write", "execute" or
+// "" for not known. The instruction tells its size, and its direction where the system
+// does not.
+func (in *Input) faultAt(kind string, addr uint64) Reason {
+	if in.Arch == nil {
+		return Reason{Text: fmt.Sprintf("%s at %#x", orElse(kind, "access"), addr), Access: kind, Addr: addr, HasAddr: true, AtInst: true}
+	}
+	addr = in.Arch.Truncate(addr)
+	pc, ok := in.Regs.Get(in.Arch.PC)
+	if kind == "execute" || kind == "" && ok && pc == addr && in.cannotRun(pc) {
+		return in.jump(addr)
+	}
+	acc, found := in.access(addr, true)
+	if !found || !acc.Known {
+		acc = disasm.Access{Addr: addr}
+	}
+	switch kind {
+	case "read":
+		acc.Read, acc.Write = true, false
+	case "write":
+		acc.Read, acc.Write = false, true
+	}
+	return in.describe(acc, addr)
+}
+
+func orElse(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}
+
+// readable turns a constant's name into words: "FAST_FAIL_CORRUPT_LIST_ENTRY" into
+// "corrupt list entry".
+func readable(constant, prefix string) string {
+	return strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(constant, prefix), "_", " "))
+}

@@ -1,7 +1,6 @@
 package livecore
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"strconv"
@@ -89,19 +88,21 @@ func (w *writer) process(proc stat, areas []area) {
 		PID: w.pid, PPID: proc.ppid, PGRP: proc.pgrp, SID: proc.sid, Name: proc.comm, Args: w.arguments(),
 	})
 	w.sigInfo()
-	if b, err := os.ReadFile(fmt.Sprintf("/proc/%d/auxv", w.pid)); err == nil {
-		w.core.Note("CORE", corewrite.Auxv, b)
+	var auxv []uint64
+	for _, e := range w.p.Auxv() {
+		auxv = append(auxv, uint64(e.Key), e.Value)
 	}
+	w.core.AuxVector(auxv...)
 	w.core.Files(files(areas)...)
 }
 
-// arguments is the command line, with spaces between the arguments.
+// arguments is the command line, with a space after each argument.
 func (w *writer) arguments() string {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", w.pid))
 	if err != nil {
 		return ""
 	}
-	return strings.ReplaceAll(string(bytes.TrimRight(b, "\x00")), "\x00", " ")
+	return strings.ReplaceAll(string(b), "\x00", " ")
 }
 
 // sigInfo adds what is known of the signal that is about to end the process.

@@ -13,6 +13,10 @@ import (
 // attached before they run, and exec is told of.
 const baseOptions = unix.PTRACE_O_TRACECLONE | unix.PTRACE_O_TRACEEXEC
 
+// kthreadd is the process whose children are the kernel's threads; what older kernels
+// tell of them is only that.
+const kthreadd = 2
+
 // mayAttach finds out what can be known before anything is touched.
 func mayAttach(pid int) error {
 	if pid <= 0 {
@@ -27,7 +31,7 @@ func mayAttach(pid int) error {
 		return fmt.Errorf("process %d: %w", pid, ErrNoProcess)
 	case s.tgid != pid:
 		return fmt.Errorf("%d is a thread of process %d (%s): attach to that: %w", pid, s.tgid, s.name, ErrNoProcess)
-	case s.kernel:
+	case s.kernel || s.noMemory && (pid == kthreadd || parent(pid) == kthreadd):
 		return fmt.Errorf("process %d (%s) is a thread of the kernel, which has no stack to be seen from here: %w", pid, s.name, ErrPermission)
 	case s.tracer != 0:
 		return fmt.Errorf("process %d (%s) is traced by %s already: %w", pid, s.name, describe(s.tracer), ErrTraced)

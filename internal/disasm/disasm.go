@@ -89,6 +89,7 @@ type Inst struct {
 
 	arch *arch.Arch
 	code [MaxLen]byte
+	x86  x86Opcode
 }
 
 // A MemOperand is one piece of memory that an instruction accesses, explicitly
@@ -160,7 +161,8 @@ func Decode(a *arch.Arch, code []byte, pc uint64) (Inst, error) {
 
 // decodeInto is Decode without the copy of an Inst, for loops over code.
 func decodeInto(in *Inst, a *arch.Arch, code []byte, pc uint64) error {
-	*in = Inst{Dst: arch.NoReg, Src: arch.NoReg, Dst2: arch.NoReg, Src2: arch.NoReg}
+	*in = Inst{}
+	in.Dst, in.Src, in.Dst2, in.Src2 = arch.NoReg, arch.NoReg, arch.NoReg, arch.NoReg
 	switch familyOf(a) {
 	case arch.FamilyX86:
 		if m := x86ModeOf(a); m != nil {

@@ -5,20 +5,15 @@ import "github.com/corewalk/corewalk/unwind/arch"
 // x86ALU is ALU for x86: the operations of the one-byte map (Intel SDM volume 2,
 // table A-2) on registers.
 func (i *Inst) x86ALU() (op ALUOp, dst, a, b arch.Reg, imm int64) {
-	code := i.code[:i.Len]
-	for len(code) > 0 && (code[0] == 0x66 || code[0] == 0x67 || code[0] == 0xf2 || code[0] == 0xf3 || i.x86REX(code[0])) {
-		code = code[1:]
-	}
-	if len(code) == 1 && code[0] == 0x98 { // cwde, cdqe
-		r := x86ModeOf(i.arch).gpr[nAX]
-		return ALUExtend, r, r, arch.NoReg, 0
-	}
-	if len(code) < 2 || i.nmem > 0 {
+	if i.x86.opmap != mapOne || !i.x86.legacy || i.nmem > 0 {
 		return NoALU, arch.NoReg, arch.NoReg, arch.NoReg, 0
 	}
-	switch opcode := code[0]; {
+	switch opcode := i.x86.op; {
+	case opcode == 0x98: // cwde, cdqe
+		r := x86ModeOf(i.arch).gpr[nAX]
+		return ALUExtend, r, r, arch.NoReg, 0
 	case opcode == 0x80 || opcode == 0x81 || opcode == 0x83:
-		return i.x86Group1(code[1] >> 3 & 7)
+		return i.x86Group1(i.x86.modrm >> 3 & 7)
 	case opcode == 0x04 || opcode == 0x05:
 		return ALUAddImm, i.Dst, i.Dst, arch.NoReg, i.Imm
 	case opcode == 0x24 || opcode == 0x25:
@@ -27,7 +22,7 @@ func (i *Inst) x86ALU() (op ALUOp, dst, a, b arch.Reg, imm int64) {
 		return ALUAddImm, i.Dst, i.Dst, arch.NoReg, -i.Imm
 	case opcode == 0x3c || opcode == 0x3d:
 		return ALUCmpImm, arch.NoReg, i.x86Only(), arch.NoReg, i.Imm
-	case opcode < 0x40 && opcode&7 < 4 && code[1]>>6 == 3:
+	case opcode < 0x40 && opcode&7 < 4:
 		switch opcode >> 3 {
 		case 0:
 			return ALUAdd, i.Dst, i.Dst, i.Src, 0
@@ -38,12 +33,6 @@ func (i *Inst) x86ALU() (op ALUOp, dst, a, b arch.Reg, imm int64) {
 		}
 	}
 	return NoALU, arch.NoReg, arch.NoReg, arch.NoReg, 0
-}
-
-// x86REX reports whether c is a REX prefix.
-func (i *Inst) x86REX(c byte) bool {
-	m := x86ModeOf(i.arch)
-	return m != nil && m.bits == 64 && c&0xf0 == 0x40
 }
 
 // x86Only is the register operand of an instruction that has one.
@@ -72,18 +61,10 @@ func (i *Inst) x86Group1(ext byte) (op ALUOp, dst, a, b arch.Reg, imm int64) {
 
 // x86UpToEqual recognises ja and jbe.
 func (i *Inst) x86UpToEqual() bool {
-	code := i.code[:i.Len]
-	for len(code) > 2 && (code[0] == 0x2e || code[0] == 0x3e || code[0] == 0xf2) {
-		code = code[1:]
+	if i.x86.opmap == map0F {
+		return i.x86.op&^1 == 0x86
 	}
-	if len(code) < 2 {
-		return false
-	}
-	if code[0] == 0x0f {
-		code = code[1:]
-		return code[0]&^1 == 0x86
-	}
-	return code[0]&^1 == 0x76
+	return i.x86.op&^1 == 0x76
 }
 
 // DecodeInto is Decode without the copy of an Inst, for loops over code.

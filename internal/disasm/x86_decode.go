@@ -8,18 +8,35 @@ import (
 
 // decode fills in, which is zero, from the instruction at the start of code.
 func (m *x86Mode) decode(in *Inst, a *arch.Arch, code []byte, pc uint64) error {
+	if m.quick(in, a, code, pc) {
+		return nil
+	}
+	return m.decodeAny(in, a, code, pc)
+}
+
+// decodeAny is decode for all instructions.
+func (m *x86Mode) decodeAny(in *Inst, a *arch.Arch, code []byte, pc uint64) error {
 	var r x86Raw
 	if err := m.takeApart(&r, code); err != nil {
 		return fmt.Errorf("%s instruction at %#x: %w", a.Name, pc, err)
 	}
 	in.arch, in.PC, in.Len = a, pc, r.len
 	copy(in.code[:], code[:r.len])
-	in.Dst, in.Src = arch.NoReg, arch.NoReg
+	if r.enc == encLegacy {
+		in.x86 = x86Opcode{true, r.opmap, r.op, r.modrm}
+	}
 	in.Lock = r.lock
 	in.Imm = r.imm
 	d := x86Decoder{mode: m, raw: &r, in: in}
 	d.meaning()
 	return nil
+}
+
+// An x86Opcode is the opcode of an instruction that has no VEX prefix or the
+// like, and the byte after it where that is modrm.
+type x86Opcode struct {
+	legacy           bool
+	opmap, op, modrm uint8
 }
 
 // An x86Decoder turns an instruction taken apart into an Inst.

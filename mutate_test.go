@@ -31,7 +31,7 @@ const (
 // mutations is how often each fixture is damaged, in each of the ways below: few,
 // or COREWALK_MUTATIONS, with COREWALK_SEED for others than the usual ones.
 func mutations(t *testing.T) (n int, seed uint64) {
-	n = 24
+	n = 8
 	if testing.Short() {
 		n = 2
 	}

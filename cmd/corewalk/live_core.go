@@ -46,7 +46,7 @@ func (f *liveFlags) checkParity(e env, t *corewalk.Target, o corewalk.AnalyzeOpt
 		}
 	}
 	if r.Core.LeftOut > 0 {
-		e.say("%s of the process's memory were left out of its core", report.Size(r.Core.LeftOut))
+		e.say("%s of the process's memory were left out of its core; %d variables that lead there are not compared", report.Size(r.Core.LeftOut), r.Unread)
 	}
 	n := len(r.Differences) + r.More
 	_, err = fmt.Fprintf(e.stdout, "%d threads, %d frames, %d registers, %d variables: %d differences\n", r.Threads, r.Frames, r.Registers, r.Variables, n)

@@ -1,6 +1,7 @@
 package parity
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -94,10 +95,35 @@ func (r *Result) Thread(a, b *report.Thread) {
 		r.differ("%s: %d calls live, %d in the core", where, len(a.Frames), len(b.Frames))
 	}
 	for i := range min(len(a.Frames), len(b.Frames)) {
-		f := &a.Frames[i]
-		r.Variables += len(f.Args) + len(f.Locals)
-		r.values(fmt.Sprintf("%s call %d (%s)", where, i, f.Function), f, &b.Frames[i])
+		f, g := a.Frames[i], b.Frames[i]
+		call := fmt.Sprintf("%s call %d (%s)", where, i, f.Function)
+		r.variables(call+" arguments", f.Args, g.Args)
+		r.variables(call+" locals", f.Locals, g.Locals)
+		f.Args, f.Locals, g.Args, g.Locals = nil, nil, nil, nil
+		r.values(call, f, g)
 	}
+}
+
+// variables compares those of a call. One that leads to memory which was left out of
+// the core is counted, and not compared.
+func (r *Result) variables(where string, a, b []report.Variable) {
+	if len(a) != len(b) {
+		r.differ("%s: %d live, %d in the core", where, len(a), len(b))
+		return
+	}
+	for i := range a {
+		r.Variables++
+		if r.Core != nil && r.Core.LeftOut > 0 && notInDump(b[i]) {
+			r.Unread++
+			continue
+		}
+		r.values(where+" "+a[i].Name, a[i], b[i])
+	}
+}
+
+func notInDump(v report.Variable) bool {
+	b, err := json.Marshal(v)
+	return err == nil && bytes.Contains(b, []byte(arch.ErrNotInDump.Error()))
 }
 
 // values compares two values by their JSON, field by field.

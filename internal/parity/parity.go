@@ -33,9 +33,12 @@ const maxDifferences = 200
 // A Result says what was compared, and what differs.
 type Result struct {
 	Threads, Frames, Registers, Variables int // compared
-	Core                                  *corewalk.CoreWritten
-	Differences                           []string // each a line, maxDifferences at most
-	More                                  int      // differences beside those
+	// Unread is how many of the variables lead to memory that Options.MaxMemory left
+	// out of the core: these are not compared.
+	Unread      int
+	Core        *corewalk.CoreWritten
+	Differences []string // each a line, maxDifferences at most
+	More        int      // differences beside those
 }
 
 func (r *Result) differ(format string, args ...any) {

@@ -228,3 +228,50 @@ func TestGCore(t *testing.T) {
 		t.Errorf("%d threads, %d frames compared", r.Threads, r.Frames)
 	}
 }
+
+// What a bound leaves out of the core is told, and is no difference; what really
+// differs is one.
+func TestBoundAndDifferences(t *testing.T) {
+	c := fixture.Get(t, "amd64-vars-cxx-O0")
+	if !slices.Contains(runs[runtime.GOARCH], c.Arch()) {
+		t.Skip("not compared: its program does not run here")
+	}
+	target := launch(t, place(t, c))
+	if target == nil {
+		t.Skip("not compared: the program does not run here")
+	}
+	r, err := Check(context.Background(), target, Options{MaxMemory: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Core.LeftOut == 0 || r.Unread == 0 || r.Frames < 5 {
+		t.Errorf("%d bytes left out, %d variables unread, %d frames", r.Core.LeftOut, r.Unread, r.Frames)
+	}
+	for _, d := range r.Differences {
+		t.Error(d)
+	}
+	w, err := target.NewWalker()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	s, err := w.WalkStack(-1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	short := *s
+	short.Frames = s.Frames[1:]
+	var other Result
+	other.Stack(s, &short)
+	all := strings.Join(other.Differences, "\n")
+	for _, want := range []string{"frames live", " rip: live 0x", " rsp: live 0x", ": CFA: live 0x", ": function: live "} {
+		if !strings.Contains(all, want) {
+			t.Errorf("no difference in %q:\n%s", want, all)
+		}
+	}
+	other = Result{}
+	other.values("x", map[string]any{"a": []int{1, 2}, "b": "y", "c": nil}, map[string]any{"a": []int{1, 3}, "b": []int{}, "d": 1})
+	if want := []string{"x a 1: live 2, core 3", `x b: live "y", core []`, "x d: live nothing, core 1"}; !slices.Equal(other.Differences, want) {
+		t.Errorf("%q", other.Differences)
+	}
+}

@@ -195,16 +195,16 @@ func (p *Process) heardSignal(l *lwp, ev Event) (hold bool) {
 	}
 	ev.Kind, ev.Signal = EventSignal, l.sig
 	ev.Fatal = p.isFatal(l)
+	if ev.Fatal && p.opts.holdFatal && p.fatal.Load() == nil {
+		f := &fatal{tid: ev.Thread, info: corestate.SignalInfo{Source: corestate.CurSig, Signo: l.sig}}
+		if b, err := sigInfo(l.tid); err == nil {
+			f.info = decodeSigInfo(b)
+		}
+		p.fatal.Store(f) // before anybody hears of it
+		hold = true
+	}
 	p.events.record(ev)
-	if !ev.Fatal || !p.opts.holdFatal || p.fatal.Load() != nil {
-		return false
-	}
-	f := &fatal{tid: ev.Thread, info: corestate.SignalInfo{Source: corestate.CurSig, Signo: l.sig}}
-	if b, err := sigInfo(l.tid); err == nil {
-		f.info = decodeSigInfo(b)
-	}
-	p.fatal.Store(f)
-	return true
+	return hold
 }
 
 // A fatal is the signal that HoldFatal stopped the process at.

@@ -105,7 +105,12 @@ int main(int argc, char **argv) {
 // Everything that happens to a process is told of, in order, and the process sees
 // nothing of being watched.
 func TestEvents(t *testing.T) {
-	exe := cProgram(t, eventful, "-ldl", "-pthread")
+	for _, bits := range []string{"-m64", "-m32"} {
+		t.Run(bits, func(t *testing.T) { testEvents(t, cProgram(t, eventful, "-ldl", "-pthread", bits)) })
+	}
+}
+
+func testEvents(t *testing.T, exe string) {
 	p := launch(t, exe, nil)
 	fd, err := p.NotificationFD()
 	if err != nil {
@@ -171,7 +176,12 @@ int main(void) {
 // The library trap is there only while somebody listens, and leaves nothing behind,
 // whenever it goes: the target loads and unloads libraries all the time.
 func TestTrapComesAndGoes(t *testing.T) {
-	exe := cProgram(t, loader, "-ldl")
+	for _, bits := range []string{"-m64", "-m32"} {
+		t.Run(bits, func(t *testing.T) { testTrap(t, cProgram(t, loader, "-ldl", bits)) })
+	}
+}
+
+func testTrap(t *testing.T, exe string) {
 	cmd, lines := start(t, exec.Command(exe))
 	for range 20 {
 		p := attach(t, cmd.Process.Pid)

@@ -310,7 +310,7 @@ func (p *Process) holdThread(l *lwp) error {
 	if l.stopped {
 		return nil
 	}
-	p.t.awaitStops(p.opts.stopTimeout, func(o *lwp) bool { return o == l })
+	p.t.awaitStops(p.opts.stopTimeout, l)
 	if p.t.lwps[l.tid] != l {
 		return fmt.Errorf("thread %d of process %d has ended: %w", l.tid, p.pid, unwind.ErrNoThread)
 	}

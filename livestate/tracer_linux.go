@@ -340,34 +340,44 @@ func (t *tracer) await(timeout time.Duration, look func(), ready func() bool, id
 	}
 }
 
-// awaitStops waits until the threads that were asked to have stopped, or cannot.
-func (t *tracer) awaitStops(timeout time.Duration, want func(*lwp) bool) {
+// awaitStops waits until all threads have stopped, or the only one that is wanted,
+// or cannot.
+func (t *tracer) awaitStops(timeout time.Duration, only *lwp) {
 	sleeping := map[int]bool{}
-	// Asking for each thread is much faster than for any: for that the kernel goes
-	// through all of them, for each one again.
-	look := func() {
+	running := func(yield func(*lwp) bool) {
+		if only != nil {
+			if !only.stopped && t.lwps[only.tid] == only {
+				yield(only)
+			}
+			return
+		}
 		for _, l := range t.lwps {
-			if want(l) && !l.stopped {
-				if w, ok := take(l.tid); ok {
-					t.handle(w)
-				}
+			if !l.stopped && !yield(l) {
+				return
 			}
 		}
 	}
-	t.await(timeout, look, func() bool {
-		for _, l := range t.lwps {
-			if want(l) && !l.stopped && !sleeping[l.tid] {
+	// Asking for each thread is much faster than for any: for that the kernel goes
+	// through all of them, for each one again.
+	look := func() {
+		for l := range running {
+			if w, ok := take(l.tid); ok {
+				t.handle(w)
+			}
+		}
+	}
+	stopped := func() bool {
+		for l := range running {
+			if !sleeping[l.tid] {
 				t.ask(l)
 				return false
 			}
 		}
 		return true
-	}, func(waited time.Duration) {
+	}
+	t.await(timeout, look, stopped, func(waited time.Duration) {
 		t.drain()
-		for _, l := range t.list() {
-			if !want(l) || l.stopped {
-				continue
-			}
+		for l := range running {
 			switch state := taskState(t.pid, l.tid); {
 			case state == 0 || state == 'Z' || state == 'X':
 				t.forget(l.tid) // the first thread ended before the others: nobody tells of it
@@ -384,7 +394,7 @@ func (t *tracer) stopAll(timeout time.Duration) {
 		t.changed(false)
 	}
 	t.askAll()
-	t.awaitStops(timeout, func(*lwp) bool { return true })
+	t.awaitStops(timeout, nil)
 }
 
 // resumeAll undoes one stopAll.

@@ -182,6 +182,39 @@ func TestLiveReportOthers(t *testing.T) {
 	})
 }
 
+// A process in namespaces of its own: its files are found below its root directory.
+func TestLiveReportNamespaces(t *testing.T) {
+	unshare, err := exec.LookPath("unshare")
+	if err != nil || os.Getuid() != 0 {
+		t.Skip("needs root and unshare")
+	}
+	exe, dir := liveProgram(t), t.TempDir()
+	cmd := exec.Command(unshare, "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", "mount -t tmpfs none $1 && cp $0 $1/job && exec $1/job", exe, dir)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	if lines := bufio.NewScanner(out); !lines.Scan() {
+		t.Skip("namespaces of its own cannot be had here")
+	}
+	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", cmd.Process.Pid))
+	if err != nil {
+		t.Skip(err)
+	}
+	var pid int
+	if _, err := fmt.Sscan(string(children), &pid); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(exe); err != nil {
+		t.Fatal(err)
+	}
+	checkLive(t, attachLive(t, pid))
+}
+
 // A Walker stops the thread that it walks, and lets it go on.
 func TestLiveWalker(t *testing.T) {
 	cmd := runLive(t, liveProgram(t))

@@ -70,7 +70,11 @@ func (f *liveFlags) sample(e env, t *corewalk.Target, o corewalk.AnalyzeOptions)
 	if frames == 0 {
 		frames = sampleFrames
 	}
-	p := sample.New(f.every, (&namer{t: t, modules: map[*libstate.Library]*sample.Module{}}).place)
+	names := &namer{t: t, modules: map[*libstate.Library]*sample.Module{}}
+	p := sample.New(f.every, names.place)
+	if lib, ok := t.ProcessState().LibraryTracker().AOut(); ok {
+		p.Program = names.module(lib)
+	}
 	early := 0
 	err = p.Collect(e.ctx, f.long, func() ([]sample.Stack, time.Duration, error) {
 		// A sample that has begun is not cut short.

@@ -79,6 +79,9 @@ func (e *pprofEncoder) profile(p *Profile) []byte {
 	count, wall := e.value("samples", "count"), e.value("wall", "nanoseconds")
 	e.out.message(profileSampleType, count)
 	e.out.message(profileSampleType, wall)
+	if p.Program != nil {
+		e.module(p.Program) // the first is what pprof calls the profile by
+	}
 	for i := range p.kept {
 		e.sample(&p.kept[i], int64(p.Period))
 	}

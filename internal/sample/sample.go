@@ -56,6 +56,7 @@ type Profile struct {
 	Dropped  int // of these not kept, for there were too many different ones
 	Missed   int // samples not taken, for the one before took too long
 	Pauses   []time.Duration
+	Program  *Module // the main program; nil when it is not known
 
 	resolve func(addr uint64) Place
 	places  map[uint64]*Place

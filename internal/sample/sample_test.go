@@ -37,6 +37,7 @@ func profile(t *testing.T) *Profile {
 	p.Add(Stack{"worker", []uint64{0x1108, 0x1000}})
 	p.Add(Stack{"worker", []uint64{0x1200, 0x1108, 0x1000}})
 	p.Add(Stack{"worker", []uint64{0x1200, 0x1108, 0x1000}})
+	p.Program = &Module{Path: "/usr/bin/main", Start: 0x10000, End: 0x20000}
 	p.Samples, p.Duration = 3, 30*time.Millisecond
 	p.Pauses = []time.Duration{300 * time.Microsecond, 100 * time.Microsecond, 2 * time.Millisecond}
 	return p
@@ -98,7 +99,7 @@ func TestPprof(t *testing.T) {
 		{"-top -sample_index=wall", []string{`Type: wall`, `30ms 50.00% 50.00% +30ms 50.00% +hash`}},
 		{"-top -sample_index=samples -tagfocus=thread=worker", []string{`0 +0% .* 3 50.00% +main`}},
 		{"-traces -lines -sample_index=samples", []string{`thread: +main\n +3 +hash /src/hash.h:3 \(inline\)\n +work /src/main.c:20\n +main /src/main.c:10`}},
-		{"-raw", []string{`(?m)^1: 0x1000/0x9000/0x0 /usr/bin/prog c0ffee \[FN\]`, `PeriodType: wall nanoseconds`, `Period: 10000000`}},
+		{"-raw", []string{`(?m)^1: 0x10000/0x20000/0x0 /usr/bin/main  \[FN\]`, `(?m)^2: 0x1000/0x9000/0x0 /usr/bin/prog c0ffee \[FN\]`, `PeriodType: wall nanoseconds`, `Period: 10000000`}},
 	} {
 		cmd := exec.Command(goTool, append(append([]string{"tool", "pprof"}, strings.Fields(c.args)...), file)...)
 		cmd.Env = append(os.Environ(), "PPROF_BINARY_PATH="+t.TempDir())

@@ -104,23 +104,30 @@ type Target struct {
 	lateWarnings []report.Warning // found while the target was in use
 }
 
-// Open opens the core at path, compressed or not, and finds the files of its
+// Open opens the core or minidump at path, compressed or not, and finds the files of its
 // modules. The error names what is wrong with the file and what to do.
 //
-// When the file is a core that cannot be walked (of an architecture that is not
+// When the file is a dump that cannot be walked (of an architecture that is not
 // known, or without threads), Open returns the Target together with the error:
-// it still tells what is in the core.
+// it still tells what is in the dump.
 func Open(path string, opts ...Option) (*Target, error) {
 	cfg := newConfig(opts)
-	core, err := corestate.Open(path, cfg.core...)
-	return openCore(core, err, path, cfg)
+	core, mini, err := corestate.OpenDump(path, cfg.core...)
+	return openDump(core, mini, err, path, cfg)
 }
 
-// OpenReader reads a core, compressed or not, from r. name is what to call it.
+// OpenReader reads a core or minidump, compressed or not, from r. name is what to call it.
 func OpenReader(r io.Reader, name string, opts ...Option) (*Target, error) {
 	cfg := newConfig(opts)
-	core, err := corestate.OpenReader(r, cfg.core...)
-	return openCore(core, err, name, cfg)
+	core, mini, err := corestate.OpenDumpReader(r, cfg.core...)
+	return openDump(core, mini, err, name, cfg)
+}
+
+func openDump(core *corestate.ELFCore, mini *corestate.Minidump, err error, path string, cfg *config) (*Target, error) {
+	if mini != nil {
+		return openMinidump(mini, err, path, cfg)
+	}
+	return openCore(core, err, path, cfg)
 }
 
 func newConfig(opts []Option) *config {
@@ -228,8 +235,8 @@ func (t *Target) ProcessStateByPID(pid int) (unwind.ProcessState, bool) {
 	return t.ProcessState(), true
 }
 
-// Core is the opened core, for what a ProcessState does not tell; nil for a running
-// process.
+// Core is the opened core, for what a ProcessState does not tell; nil for minidumps and
+// running processes.
 func (t *Target) Core() *corestate.ELFCore {
 	if c, ok := t.subject.(coreSubject); ok {
 		return c.ELFCore

@@ -90,7 +90,9 @@ func (d *corpusDump) check(t *testing.T, path, empty string) {
 		t.Error(err)
 		return
 	}
-	d.checkSignal(t, target)
+	if d.kind == "elf-core" {
+		d.checkSignal(t, target)
+	}
 	r, err := target.Analyze(context.Background(), corewalk.AnalyzeOptions{})
 	if err != nil {
 		t.Error(err)
@@ -102,6 +104,9 @@ func (d *corpusDump) check(t *testing.T, path, empty string) {
 	if len(r.Threads) != d.threads {
 		t.Errorf("%d threads, want %d", len(r.Threads), d.threads)
 	}
+	if d.kind == "minidump" {
+		d.checkException(t, r.Crash)
+	}
 	if len(r.Threads) > 0 {
 		d.checkFrames(t, &r.Threads[0])
 	}
@@ -111,7 +116,7 @@ func (d *corpusDump) check(t *testing.T, path, empty string) {
 var corpusArchs = map[string]string{
 	"x86_64": "x86-64", "i386": "i386", "x32": "x32", "aarch64": "aarch64", "arm": "arm", "ppc64le": "ppc64le", "ppc": "ppc",
 	"s390x": "s390x", "s390": "s390", "m68k": "m68k", "riscv64": "riscv64", "mips-o32": "mipsel", "mips64": "mips64el",
-	"hppa": "hppa", "sparc64": "sparc64", "loongarch64": "loongarch64",
+	"mips": "mipsel", "hppa": "hppa", "sparc64": "sparc64", "loongarch64": "loongarch64",
 }
 
 // refusal is the kind of error wanted; nil for a dump that can be analysed.
@@ -119,6 +124,12 @@ func (d *corpusDump) refusal() error {
 	switch {
 	case d.kind == "other(win-kernel)" || d.path == "elfutils/testfile62":
 		return corestate.ErrKernelDump
+	case d.path == "rizin-testbins/fuzzed/npe_r_mdmp.c-364_1.mdmp":
+		return corestate.ErrTruncatedHeader
+	case (d.kind == "minidump" || d.kind == "microdump") && d.threads > 0:
+		return nil
+	case d.kind == "minidump":
+		return corestate.ErrNoThreads
 	case d.kind != "elf-core":
 		return corestate.ErrNotELF
 	case strings.HasPrefix(d.path, "rizin-testbins/fuzzed/"):
@@ -161,6 +172,32 @@ func (d *corpusDump) checkSignal(t *testing.T, target *corewalk.Target) {
 	}
 	if m[3] != "" && fmt.Sprintf("%#x", s.Addr) != m[3] {
 		t.Errorf("fault address %#x, want %s", s.Addr, m[3])
+	}
+}
+
+var corpusException = regexp.MustCompile(`^exc (0x[0-9a-f]+) at 0x[0-9a-f]+ \(([A-Z0-9_]+)(?: / ([A-Z0-9_]+))?, crash addr (0x[0-9a-f]+)`)
+
+// checkException compares the crash of a minidump with the manifest's, which another
+// reader named.
+func (d *corpusDump) checkException(t *testing.T, c *report.Crash) {
+	m := corpusException.FindStringSubmatch(d.signal)
+	if m == nil || m[1] == "0x0" {
+		return
+	}
+	if c == nil {
+		t.Errorf("no crash, want %s", d.signal)
+		return
+	}
+	name := c.Signal
+	if name == "" {
+		name, _, _ = strings.Cut(c.Exception, " / ")
+	}
+	if name != m[2] && !strings.HasPrefix(m[2], "0x") {
+		t.Errorf("died of %s, want %s", name, m[2])
+	}
+	addr, _ := strconv.ParseUint(m[4], 0, 64)
+	if strings.HasPrefix(name, "EXCEPTION_ACCESS_VIOLATION") && (c.Address == nil || uint64(*c.Address) != addr) {
+		t.Errorf("address %v, want %#x", c.Address, addr)
 	}
 }
 

@@ -26,6 +26,8 @@ func (t *Target) parts(now state) inspect.Parts {
 		SignalAt:    steppers.SignalAt,
 		ThreadName:  now.ThreadName,
 		Numbers:     t.numbering(),
+		Exception:   t.exception(),
+		PartialMaps: t.partialMaps(),
 	}
 	for _, w := range t.subject.Warnings() {
 		p.Warnings = append(p.Warnings, report.Warning{Code: "core", Message: w})

@@ -1,16 +1,15 @@
 package corestate
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
 
-	"github.com/corewalk/corewalk/internal/decomp"
 	"github.com/corewalk/corewalk/internal/elffile"
 	"github.com/corewalk/corewalk/internal/minidump"
 	"github.com/corewalk/corewalk/internal/mmapfile"
@@ -52,35 +51,23 @@ var (
 	_ unwind.CodeMasker   = (*Minidump)(nil)
 )
 
-// IsMinidump reports whether data, the first bytes of a file, are those of a
-// minidump, or of a log with a microdump near its beginning.
-func IsMinidump(data []byte) bool { return minidump.Sniff(data) || minidump.SniffMicrodump(data) }
+// isMinidump reports whether data are those of a minidump, or of a log with a
+// microdump near its beginning.
+func isMinidump(data []byte) bool { return minidump.Sniff(data) || isMicrodump(data) }
+
+func isMicrodump(data []byte) bool {
+	return !bytes.HasPrefix(data, []byte("\x7fELF")) && minidump.SniffMicrodump(data)
+}
 
 // OpenMinidump opens a minidump or microdump, plain or compressed; "-" is standard
 // input. As with Open, some errors come with a Minidump that answers what can be
 // known, and must be closed.
 func OpenMinidump(path string, opts ...Option) (*Minidump, error) {
-	if path == "-" {
-		return openMinidumpReader("-", os.Stdin, newOptions(opts))
+	f, fail := mapDump(path, newOptions(opts))
+	if fail != nil {
+		return nil, fail
 	}
-	m, err := mmapfile.Open(path)
-	if err == nil && decomp.Sniff(head(m)) == decomp.None {
-		return minidumpMapped(path, m, nil)
-	}
-	if err == nil {
-		m.Close()
-	} else if !errors.Is(err, mmapfile.ErrNotRegular) {
-		return nil, failed(path, err)
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, failed(path, err)
-	}
-	defer f.Close()
-	if st, err := f.Stat(); err == nil && st.IsDir() {
-		return nil, &OpenError{Path: path, Text: "is a directory, not a minidump", Err: mmapfile.ErrNotRegular}
-	}
-	return openMinidumpReader(path, f, newOptions(opts))
+	return openMinidump(path, f)
 }
 
 // OpenMinidumpBytes opens a minidump or microdump that is in memory. data must not
@@ -89,29 +76,48 @@ func OpenMinidumpBytes(path string, data []byte) (*Minidump, error) {
 	return minidumpBytes(path, data, nil)
 }
 
-// openMinidumpReader unpacks a stream into a temporary file and opens that.
-func openMinidumpReader(path string, r io.Reader, o options) (*Minidump, error) {
-	m, unpackErr, err := unpacked(r, o)
-	if err != nil {
-		return nil, failed(path, err)
-	}
-	if m == nil {
-		return minidumpBytes(path, nil, nil)
-	}
-	return minidumpMapped(path, m, unpackErr)
-}
-
-func minidumpMapped(path string, m *mmapfile.File, unpackErr error) (d *Minidump, err error) {
-	fault := mmapfile.Guard(func() { d, err = minidumpBytes(path, m.Data(), m.Close) })
+func openMinidump(path string, f mapped) (d *Minidump, err error) {
+	fault := f.guarded(path, func(data []byte, closer func() error) { d, err = minidumpBytes(path, data, closer) })
 	if fault != nil {
-		m.Close()
-		return nil, failed(path, fault)
+		return nil, fault
 	}
-	if d != nil && unpackErr != nil {
-		d.unpackErr = unpackErr
-		d.warnings = append([]string{"only the first part could be unpacked: " + unpackErr.Error()}, d.warnings...)
+	if d != nil {
+		d.unpackErr, d.warnings = f.unpackErr, f.withUnpackErr(d.warnings)
 	}
 	return d, err
+}
+
+// OpenDump opens a dump of either kind: of the two that are returned at most one is
+// not nil.
+func OpenDump(path string, opts ...Option) (*ELFCore, *Minidump, error) {
+	f, fail := mapDump(path, newOptions(opts))
+	if fail != nil {
+		return nil, nil, fail
+	}
+	return openDump(path, f)
+}
+
+// OpenDumpReader is OpenDump for a dump that comes as a stream.
+func OpenDumpReader(r io.Reader, opts ...Option) (*ELFCore, *Minidump, error) {
+	f, fail := mapStream("", r, newOptions(opts))
+	if fail != nil {
+		return nil, nil, fail
+	}
+	return openDump("", f)
+}
+
+func openDump(path string, f mapped) (*ELFCore, *Minidump, error) {
+	mini := false
+	if f.file != nil {
+		// What goes away meanwhile is found out when it is opened.
+		_ = mmapfile.Guard(func() { mini = isMinidump(f.file.Data()) })
+	}
+	if mini {
+		d, err := openMinidump(path, f)
+		return nil, d, err
+	}
+	c, err := openCore(path, f)
+	return c, nil, err
 }
 
 // minidumpBytes opens a dump in memory; closer is called at once when no Minidump is
@@ -136,7 +142,7 @@ func parseMinidump(data []byte) (*Minidump, *OpenError) {
 	switch {
 	case minidump.Sniff(data):
 		f, err = minidump.Parse(data)
-	case minidump.SniffMicrodump(data):
+	case isMicrodump(data):
 		f, err = minidump.ParseMicrodump(data)
 	default:
 		if fail := sniff(data); fail != nil {
@@ -149,7 +155,7 @@ func parseMinidump(data []byte) (*Minidump, *OpenError) {
 		if errors.Is(err, minidump.ErrNoMicrodump) {
 			wrapped = ErrNotMinidump
 		}
-		return nil, &OpenError{Text: "is a damaged minidump: " + err.Error(), Err: wrapped}
+		return nil, &OpenError{Text: "is a minidump, but a damaged one: " + err.Error(), Err: wrapped}
 	}
 	d := &Minidump{file: f, arch: f.Arch(), warnings: f.Warnings, byID: make(map[unwind.ThreadID]int)}
 	for i := range f.Threads {

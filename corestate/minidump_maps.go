@@ -202,3 +202,7 @@ func (d *Minidump) MappingAt(addr arch.Address) (libstate.Mapping, bool) {
 func (d *Minidump) Auxv() libstate.Auxv {
 	return libstate.ParseAuxv(d.file.Linux.Auxv, d.wordSize(), d.order())
 }
+
+// KnowsMappings reports whether Mappings are all of the process, not only those that
+// the dump happens to show.
+func (d *Minidump) KnowsMappings() bool { return d.mapped }

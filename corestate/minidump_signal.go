@@ -40,13 +40,18 @@ func (d *Minidump) Exception() (ExceptionInfo, bool) {
 const dumpRequested = 0xffffffff
 
 // Signal is the signal that ended the process, of dumps of Linux; the zero value for
-// others, and for dumps that were asked for.
+// others, and for dumps that were asked for. Breakpad's writers left the code out once,
+// and wrote 0, which could as well be SI_USER: the Source is then CurSig, also where
+// there is an address.
 func (d *Minidump) Signal() SignalInfo {
 	e, ok := d.Exception()
 	if !ok || !d.file.System.Platform.Linux() || e.Code == 0 || e.Code == dumpRequested {
 		return SignalInfo{}
 	}
 	s := SignalInfo{Source: FullSigInfo, Signo: int(e.Code), Code: int(int32(e.Flags))}
+	if s.Code == 0 {
+		s.Source = CurSig
+	}
 	sig := signalNumbersOf(d.arch)
 	switch s.Signo {
 	case sig.ill, sig.trap, sig.bus, sig.fpe, sig.segv:

@@ -20,7 +20,7 @@ const (
 	windowsNT, linuxOS, macOSNum = 2, 0x8201, 0x8101
 )
 
-func openDump(t *testing.T, d *dumpbuild.Dump) *Minidump {
+func openMade(t *testing.T, d *dumpbuild.Dump) *Minidump {
 	t.Helper()
 	m, err := OpenMinidumpBytes("test.dmp", d.Bytes())
 	if err != nil {
@@ -55,7 +55,7 @@ func crashDump() *dumpbuild.Dump {
 }
 
 func TestMinidumpProcess(t *testing.T) {
-	m := openDump(t, crashDump())
+	m := openMade(t, crashDump())
 	ids, err := m.ThreadIDs()
 	if want := []unwind.ThreadID{20, 10, 30}; !slices.Equal(ids, want) || err != nil {
 		t.Errorf("threads %v %v, want %v", ids, err, want)
@@ -99,7 +99,7 @@ func TestMinidumpProcess(t *testing.T) {
 }
 
 func TestMinidumpMemory(t *testing.T) {
-	m := openDump(t, crashDump())
+	m := openMade(t, crashDump())
 	for addr, want := range map[uint64]uint64{0x8000: 0x1111, 0x8008: 0x2222, 0x8010: 0x3333, 0x800c: 0x333300000000} {
 		if v, err := m.ReadWord(addr); v != want || err != nil {
 			t.Errorf("word at %#x: %#x %v, want %#x", addr, v, err, want)
@@ -125,7 +125,7 @@ func TestMinidumpMemory(t *testing.T) {
 }
 
 func TestMinidumpLibraries(t *testing.T) {
-	m := openDump(t, crashDump())
+	m := openMade(t, crashDump())
 	if m.LibraryTracker() != nil {
 		t.Error("libraries before they were built")
 	}
@@ -164,7 +164,7 @@ func TestMinidumpRegions(t *testing.T) {
 		dumpbuild.Region{Base: 0x10000, Size: 0x10000, State: 0x10000, Protect: 1},
 		dumpbuild.Region{Base: 0x140001000, Size: 0x1000, State: 0x1000, Protect: 0x20, Type: 0x1000000},
 	)
-	m := openDump(t, d)
+	m := openMade(t, d)
 	for addr, want := range map[uint64]string{0x7000: "---", 0x8000: "rw-", 0x140001000: "r-x"} {
 		if mp, ok := m.MappingAt(addr); !ok || mp.Perm.String() != want {
 			t.Errorf("%#x: %+v %v, want %s", addr, mp, ok, want)
@@ -193,7 +193,7 @@ func TestMinidumpOfLinux(t *testing.T) {
 	d.Stream(0x47670008, d.W().U64(3, 0x400040, 9, 0x401000, 0, 0).B)
 	d.Stream(0x47670009, []byte("00400000-00401000 r-xp 00000000 08:01 1 /bin/a\n00401000-00402000 rw-p 00001000 08:01 1 /bin/a\n"+
 		"7f0000000000-7f0000002000 r-xp 00000000 08:01 2 /lib/libc-2.31.so\n7ffe00000000-7ffe00021000 rw-p 00000000 00:00 0 [stack]\n"))
-	m := openDump(t, d)
+	m := openMade(t, d)
 	if s := m.Signal(); s.Source != FullSigInfo || s.Signo != 11 || s.Code != 1 || !s.HasAddr || s.Addr != 0x45 {
 		t.Errorf("%+v", s)
 	}
@@ -224,7 +224,7 @@ func TestMinidumpCodeMask(t *testing.T) {
 	d.System(onARM64, macOSNum, 12, 0, 0, "")
 	d.Threads(false, dumpbuild.Thread{ID: 7, Context: d.Blob(d.Context(912).Put(0, 4, 0x400003).Put(0x108, 8, 0x7f80_0001_0000_4000).B)})
 	d.Stream(0x43500001, d.W().U32(1).Zeros(32).Zeros(16).U32(0).U64(0x0000007fffffffff).B)
-	m := openDump(t, d)
+	m := openMade(t, d)
 	regs, err := m.Registers(7)
 	if pc, _ := regs.Get(arch.ARM64PC); pc != 0x100004000&0x7fffffffff || err != nil || m.CodeMask() != 0xffffff8000000000 {
 		t.Errorf("pc %#x %v, mask %#x", pc, err, m.CodeMask())
@@ -241,7 +241,7 @@ func TestMinidumpWOW64(t *testing.T) {
 	d.MemoryList(dumpbuild.Memory{Start: teb + 0x1488, Data: d.W().U64(reserved).B},
 		dumpbuild.Memory{Start: reserved, Data: d.W().U16(0, 0x14c).Bytes(d.X86(0x1003f, 0x401234, 0x7000, 0x7100)).B},
 		dumpbuild.Memory{Start: 0x7000, Data: d.W().U32(0xaaaa, 0xbbbb).B})
-	m := openDump(t, d)
+	m := openMade(t, d)
 	if len(m.Warnings()) != 1 || !strings.Contains(m.Warnings()[0], "32-bit process") {
 		t.Errorf("%q", m.Warnings())
 	}
@@ -259,7 +259,7 @@ func TestMinidumpWOW64(t *testing.T) {
 	if _, ok := w.WOW64(); ok {
 		t.Error("the 32-bit side has one")
 	}
-	if _, ok := openDump(t, crashDump()).WOW64(); ok {
+	if _, ok := openMade(t, crashDump()).WOW64(); ok {
 		t.Error("an ordinary dump has a 32-bit side")
 	}
 }
@@ -339,7 +339,7 @@ func TestOpenMinidump(t *testing.T) {
 func FuzzMinidump(f *testing.F) {
 	f.Add(crashDump().Bytes())
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if !IsMinidump(data) {
+		if !isMinidump(data) {
 			return
 		}
 		m, _ := OpenMinidumpBytes("fuzz", data)

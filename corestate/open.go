@@ -53,32 +53,51 @@ func newOptions(opts []Option) options {
 // The core's memory is the mapped file: a goroutine that reads it when another
 // process may shorten the file does so inside mmapfile.Guard.
 func Open(path string, opts ...Option) (*ELFCore, error) {
+	f, fail := mapDump(path, newOptions(opts))
+	if fail != nil {
+		return nil, fail
+	}
+	return openCore(path, f)
+}
+
+// A mapped is a dump's bytes.
+type mapped struct {
+	file      *mmapfile.File // nil for none at all
+	unpackErr error          // why a compressed dump is not whole
+}
+
+// mapDump maps a file, or what it unpacks to.
+func mapDump(path string, o options) (mapped, *OpenError) {
 	if path == "-" {
-		return openReader("-", os.Stdin, newOptions(opts))
+		return mapStream("-", os.Stdin, o)
 	}
 	m, err := mmapfile.Open(path)
 	if err == nil && decomp.Sniff(head(m)) == decomp.None {
-		return openMapped(path, m, nil)
+		return mapped{file: m}, nil
 	}
 	if err == nil {
 		m.Close()
 	} else if !errors.Is(err, mmapfile.ErrNotRegular) {
-		return nil, failed(path, err)
+		return mapped{}, failed(path, err)
 	}
 	f, err := os.Open(path) // compressed, or a pipe
 	if err != nil {
-		return nil, failed(path, err)
+		return mapped{}, failed(path, err)
 	}
 	defer f.Close()
 	if st, err := f.Stat(); err == nil && st.IsDir() {
-		return nil, &OpenError{Path: path, Text: "is a directory, not a core", Err: mmapfile.ErrNotRegular}
+		return mapped{}, &OpenError{Path: path, Text: "is a directory, not a core", Err: mmapfile.ErrNotRegular}
 	}
-	return openReader(path, f, newOptions(opts))
+	return mapStream(path, f, o)
 }
 
 // OpenReader opens a core, plain or compressed, that comes as a stream.
 func OpenReader(r io.Reader, opts ...Option) (*ELFCore, error) {
-	return openReader("", r, newOptions(opts))
+	f, fail := mapStream("", r, newOptions(opts))
+	if fail != nil {
+		return nil, fail
+	}
+	return openCore("", f)
 }
 
 // head is what Sniff wants to see of a mapped file.
@@ -90,48 +109,58 @@ func head(m *mmapfile.File) (b []byte) {
 	return b
 }
 
-// openReader unpacks a stream into a temporary file and opens that.
-func openReader(path string, r io.Reader, o options) (*ELFCore, error) {
-	m, unpackErr, err := unpacked(r, o)
-	if err != nil {
-		return nil, failed(path, err)
-	}
-	if m == nil {
-		return openBytes(path, nil, nil)
-	}
-	return openMapped(path, m, unpackErr)
-}
-
-// unpacked maps what a stream unpacks to; nil for a stream without a byte. unpackErr
-// says why it is not whole.
-func unpacked(r io.Reader, o options) (m *mmapfile.File, unpackErr, err error) {
+// mapStream unpacks a stream into a temporary file and maps that.
+func mapStream(path string, r io.Reader, o options) (mapped, *OpenError) {
 	br := bufio.NewReaderSize(r, 64<<10)
 	first, err := br.Peek(decomp.SniffLen)
 	if err != nil && err != io.EOF {
-		return nil, nil, err
+		return mapped{}, failed(path, err)
 	}
 	f, _, unpackErr := decomp.ToSparse(o.ctx, br, decomp.Sniff(first), o.decomp)
 	if f == nil {
 		if unpackErr == nil || len(first) == 0 {
-			return nil, nil, nil
+			return mapped{}, nil
 		}
-		return nil, nil, unpackErr
+		return mapped{}, failed(path, unpackErr)
 	}
 	defer f.Close()
-	m, err = mmapfile.FromOS(f)
-	return m, unpackErr, err
+	m, err := mmapfile.FromOS(f)
+	if err != nil {
+		return mapped{}, failed(path, err)
+	}
+	return mapped{m, unpackErr}, nil
 }
 
-// openMapped opens a mapped core. unpackErr says why it is not whole.
-func openMapped(path string, m *mmapfile.File, unpackErr error) (c *ELFCore, err error) {
-	fault := mmapfile.Guard(func() { c, err = openBytes(path, m.Data(), m.Close) })
-	if fault != nil {
-		m.Close()
-		return nil, failed(path, fault)
+// guarded calls open with the bytes and what releases them. When these go away
+// meanwhile, it is as if they could not be opened.
+func (f mapped) guarded(path string, open func(data []byte, closer func() error)) *OpenError {
+	if f.file == nil {
+		open(nil, nil)
+		return nil
 	}
-	if c != nil && unpackErr != nil {
-		c.unpackErr = unpackErr
-		c.warnings = append([]string{"only the first part could be unpacked: " + unpackErr.Error()}, c.warnings...)
+	if fault := mmapfile.Guard(func() { open(f.file.Data(), f.file.Close) }); fault != nil {
+		f.file.Close()
+		return failed(path, fault)
+	}
+	return nil
+}
+
+// withUnpackErr puts first among warnings that a dump is not whole.
+func (f mapped) withUnpackErr(warnings []string) []string {
+	if f.unpackErr == nil {
+		return warnings
+	}
+	return append([]string{"only the first part could be unpacked: " + f.unpackErr.Error()}, warnings...)
+}
+
+// openCore opens a mapped core.
+func openCore(path string, f mapped) (c *ELFCore, err error) {
+	fault := f.guarded(path, func(data []byte, closer func() error) { c, err = openBytes(path, data, closer) })
+	if fault != nil {
+		return nil, fault
+	}
+	if c != nil {
+		c.unpackErr, c.warnings = f.unpackErr, f.withUnpackErr(c.warnings)
 	}
 	return c, err
 }

@@ -12,7 +12,7 @@ type SignalSource uint8
 
 const (
 	NoSignal    SignalSource = iota // the dump is not of a death
-	CurSig                          // the number only, from NT_PRSTATUS
+	CurSig                          // the number only, from NT_PRSTATUS; of a minidump perhaps the address
 	FullSigInfo                     // NT_SIGINFO
 )
 

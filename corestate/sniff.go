@@ -12,7 +12,7 @@ var foreign = [...]struct {
 	magic, text string
 	err         error
 }{
-	{"MDMP", "is a minidump (Windows, Breakpad, Crashpad): minidumps are not supported yet, only ELF cores", ErrNotELF},
+	{"MDMP", "is a minidump (Windows, Breakpad, Crashpad), not an ELF core: see OpenMinidump", ErrNotELF},
 	{"PAGEDU64", "is a Windows kernel crash dump (64-bit), not the dump of a process: use WinDbg", ErrKernelDump},
 	{"PAGEDUMP", "is a Windows kernel crash dump (32-bit), not the dump of a process: use WinDbg", ErrKernelDump},
 	{"KDUMP   ", "is a kernel crash dump (makedumpfile), not the core of a process: use the crash utility or drgn", ErrKernelDump},
@@ -45,7 +45,7 @@ func sniff(data []byte) *OpenError {
 		return &OpenError{Text: fmt.Sprintf("is cut off after %d bytes: copy the dump again", len(data)), Err: ErrTruncatedHeader}
 	}
 	if bytes.Contains(data[:min(len(data), 1<<16)], []byte("google-breakpad")) {
-		return &OpenError{Text: "is a microdump (Breakpad, text from a log): microdumps are not supported yet, only ELF cores", Err: ErrNotELF}
+		return &OpenError{Text: "is a microdump (Breakpad, text from a log), not an ELF core: see OpenMinidump", Err: ErrNotELF}
 	}
 	if allZero(data[:min(len(data), 4096)]) {
 		return &OpenError{Text: "begins with zeros instead of an ELF header: the dump was not written to the end, or lost on its way", Err: ErrNotELF}

@@ -2,9 +2,11 @@ package crash
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/corewalk/corewalk/internal/disasm"
+	"github.com/corewalk/corewalk/unwind/arch"
 )
 
 // An Exceptions says whose numbers an Exception has.
@@ -28,18 +30,28 @@ type Exception struct {
 	Params []uint64
 	// Assertion is what failed, where a handler of the C library was called.
 	Assertion string
+	TID       int // of the thread that died
 }
 
 // A named number, and what it means in words.
 type named struct{ name, words string }
 
 // Name names the exception: "EXCEPTION_ACCESS_VIOLATION_READ",
-// "EXC_BAD_ACCESS / KERN_INVALID_ADDRESS". An unknown one is its number.
-func (e Exception) Name() string {
+// "EXC_BAD_ACCESS / KERN_INVALID_ADDRESS". An unknown one is its number. On macOS the
+// codes are the architecture's, which may be nil.
+func (e Exception) Name(a *arch.Arch) string {
 	if e.Of == MachExceptions {
-		return e.machName()
+		return e.machName(a)
 	}
 	return e.windowsName()
+}
+
+// Number is the exception's code as it is written: "0xc0000005", of macOS "1".
+func (e Exception) Number() string {
+	if e.Of == MachExceptions {
+		return strconv.FormatUint(uint64(e.Code), 10)
+	}
+	return fmt.Sprintf("%#08x", e.Code)
 }
 
 // WhyException finds the reason of an exception. in.Signal is not looked at.

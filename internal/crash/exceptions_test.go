@@ -46,11 +46,7 @@ func TestExceptionNames(t *testing.T) {
 		{mach(0x43507378, 0), arch.AMD64, "Simulated Exception"},
 		{Exception{Of: MachExceptions, Params: []uint64{10, 0x6000000, 0}}, arch.AMD64, "EXC_CRASH / SIGABRT"},
 	} {
-		got := tt.e.Name()
-		if tt.e.Of == MachExceptions {
-			got = tt.e.MachName(tt.a)
-		}
-		if got != tt.want {
+		if got := tt.e.Name(tt.a); got != tt.want {
 			t.Errorf("%+v: %s, want %s", tt.e, got, tt.want)
 		}
 	}

@@ -107,11 +107,7 @@ func (e Exception) machCode(a *arch.Arch) (named, bool) {
 	return n, ok
 }
 
-func (e Exception) machName() string { return e.MachName(nil) }
-
-// MachName is Name for an exception of a known architecture, whose codes differ from
-// others'.
-func (e Exception) MachName(a *arch.Arch) string {
+func (e Exception) machName(a *arch.Arch) string {
 	if sig := e.crashSignal(); e.Code == 0 && sig != 0 {
 		return "EXC_CRASH / " + BSDSignals.Name(sig)
 	}

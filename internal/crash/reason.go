@@ -12,7 +12,7 @@ import (
 type Signal struct {
 	Number, Code int
 	Numbers      Numbering // what Number and Code mean
-	HasInfo      bool      // Code, Addr and PID are known
+	HasInfo      bool      // Code and PID are known
 	Addr         uint64    // fault address, with HasAddr
 	HasAddr      bool      // the signal is one that carries an address
 	PID, UID     int       // who sent it, where a process did
@@ -74,7 +74,7 @@ func (in *Input) why() Reason {
 	}
 	switch s.Number {
 	case sigSegv, sigBus:
-		if !s.HasInfo {
+		if !s.HasInfo && !s.HasAddr {
 			return in.guess()
 		}
 		return in.badAccess()
@@ -161,7 +161,7 @@ func plainReason(signo int) string {
 // badAccess explains SIGSEGV and SIGBUS.
 func (in *Input) badAccess() Reason {
 	s := in.Signal
-	if s.Code == siKernel {
+	if s.Code == siKernel || !s.HasInfo && s.Addr == 0 && in.notCanonicalAccess() {
 		return in.protectionFault()
 	}
 	pc, _ := in.Regs.Get(in.Arch.PC)
@@ -173,6 +173,14 @@ func (in *Input) badAccess() Reason {
 		acc = disasm.Access{}
 	}
 	return in.describe(acc, s.Addr)
+}
+
+// notCanonicalAccess reports whether the instruction's only access is to an address
+// that no process can map: the kernel gives 0 for it, and the code that would say so
+// may be lost.
+func (in *Input) notCanonicalAccess() bool {
+	acc, ok := in.access(0, false)
+	return ok && acc.Known && !in.canonical(acc.Addr)
 }
 
 // cannotRun reports whether the processor could not have fetched an instruction
@@ -196,6 +204,8 @@ func (in *Input) jump(pc uint64) Reason {
 		r.Text = fmt.Sprintf("%s null+%#x", how, pc)
 	case mapped:
 		r.Text = fmt.Sprintf("%s %#x, which is not executable%s", how, pc, place(m))
+	case in.Mapping == nil:
+		r.Text = fmt.Sprintf("%s %#x, where no code can run", how, pc)
 	default:
 		r.Text = fmt.Sprintf("%s %#x, which is not mapped", how, pc)
 	}

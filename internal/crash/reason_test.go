@@ -280,3 +280,22 @@ func TestCodeName(t *testing.T) {
 		}
 	}
 }
+
+// The address is known, and the code is not.
+func TestWhyWithoutCode(t *testing.T) {
+	in := onWindows(t, "\x89\x10") // mov %edx,(%rax)
+	in.Signal = Signal{Number: sigSegv, Addr: 0x45, HasAddr: true}
+	if r := Why(in); r.Text != "write of 4 bytes at null+0x45" || r.Addr != 0x45 {
+		t.Errorf("%+v", r)
+	}
+	in = onWindows(t, "\x48\x8b\x11") // mov (%rcx),%rdx, which is not canonical
+	in.Signal = Signal{Number: sigSegv, HasAddr: true}
+	if r := Why(in); r.Addr != 0x1122334455667788 {
+		t.Errorf("%+v", r)
+	}
+	in = onWindows(t, "")
+	in.Mapping, in.Signal = nil, Signal{Number: sigSegv, Addr: 0x20000, HasAddr: true}
+	if r := Why(in); r.Text != "jump to 0x20000, where no code can run" {
+		t.Errorf("%+v", r)
+	}
+}

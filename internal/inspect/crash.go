@@ -8,21 +8,32 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
+// died is the thread that the process died in; NullThread when it did not die.
+func (in *inspection) died() unwind.ThreadID {
+	switch {
+	case in.Signal != nil:
+		return unwind.ThreadID(in.Signal.TID)
+	case in.Exception != nil:
+		return unwind.ThreadID(in.Exception.TID)
+	}
+	return unwind.NullThread
+}
+
 // crash fills in why the process died.
 func (in *inspection) crash(r *report.Report) {
-	s := in.Signal
-	if s == nil {
+	if in.Signal == nil && in.Exception == nil {
 		return
 	}
-	c := &report.Crash{Signal: s.Name(), SignalNumber: s.Number, Thread: s.TID}
-	if s.HasInfo {
-		c.Code, _ = s.CodeName()
-	}
+	tid := in.died()
+	c := &report.Crash{Thread: int(tid)}
 	r.Crash = c
-	ci := crash.Input{Arch: in.arch, Signal: *s, Mapping: in.MappingAt, Word: in.word}
+	ci := crash.Input{Arch: in.arch, Mapping: in.MappingAt, Word: in.word}
+	if in.PartialMaps {
+		ci.Mapping = nil
+	}
 	var inst disasm.Inst
 	if in.top == nil {
-		in.top, _ = in.Walker.InitialFrame(unwind.ThreadID(s.TID))
+		in.top, _ = in.Walker.InitialFrame(tid)
 	}
 	if in.top != nil {
 		ci.Regs = in.top.Registers()
@@ -30,7 +41,7 @@ func (in *inspection) crash(r *report.Report) {
 			ci.Inst = &inst
 		}
 	}
-	why := crash.Why(ci)
+	why := in.why(c, ci)
 	c.Reason = why.Text
 	if len(r.Threads) > 0 && r.Threads[0].Crashed {
 		c.Frame = blame(r.Threads[0].Frames)
@@ -42,6 +53,21 @@ func (in *inspection) crash(r *report.Report) {
 	if why.AtInst {
 		c.Instruction = in.instruction(&inst, &ci.Regs, why)
 	}
+}
+
+// why names what the process died of in c, and finds the reason.
+func (in *inspection) why(c *report.Crash, ci crash.Input) crash.Reason {
+	if e := in.Exception; in.Signal == nil && e != nil {
+		c.Exception, c.Code = e.Name(in.arch), e.Number()
+		return crash.WhyException(ci, *e)
+	}
+	s := in.Signal
+	c.Signal, c.SignalNumber = s.Name(), s.Number
+	if s.HasInfo {
+		c.Code, _ = s.CodeName()
+	}
+	ci.Signal = *s
+	return crash.Why(ci)
 }
 
 func (in *inspection) word(addr unwind.Address) (uint64, bool) {

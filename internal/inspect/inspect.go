@@ -23,6 +23,9 @@ type Parts struct {
 	// Signal killed the process; nil when none did. Its TID is the crashing
 	// thread's.
 	Signal *crash.Signal
+	// Exception is what stopped the process on a system without signals; nil for
+	// none, and where there is a Signal.
+	Exception *crash.Exception
 	// Numbers is how the dump's system numbers signals.
 	Numbers crash.Numbering
 	// Resolve tells which file was found for a library; nil when files do not
@@ -38,6 +41,8 @@ type Parts struct {
 	Unreachable func() []string
 	// MappingAt returns the mapping that holds an address, in the dump or not.
 	MappingAt func(addr unwind.Address) (libstate.Mapping, bool)
+	// PartialMaps says that MappingAt does not know all mappings.
+	PartialMaps bool
 	// ThreadName names a thread; nil or "" where the dump does not.
 	ThreadName func(unwind.ThreadID) string
 	// SignalAt tells which signal a trampoline frame delivered.

@@ -31,10 +31,7 @@ func (in *inspection) threads(ctx context.Context, r *report.Report) {
 		r.Warnings = append(r.Warnings, report.Warning{Code: "no-threads", Message: err.Error()})
 		return
 	}
-	crashed := unwind.NullThread
-	if in.Signal != nil {
-		crashed = unwind.ThreadID(in.Signal.TID)
-	}
+	crashed := in.died()
 	defer func(all int) {
 		if len(r.Threads) < all {
 			r.Dump.Threads = all

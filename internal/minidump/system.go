@@ -32,6 +32,7 @@ const (
 var cpuNames = map[CPU]string{
 	CPUX86: "i386", CPUMIPS: "mips", CPUPPC: "ppc", CPUARM: "arm", CPUIA64: "ia64", CPUAMD64: "x86-64", CPUX86Win64: "i386",
 	CPUARM64: "aarch64", CPUSPARC: "sparc64", CPUPPC64: "ppc64", CPUARM64Old: "aarch64", CPUMIPS64: "mips64", CPURISCV: "riscv32", CPURISCV64: "riscv64",
+	CPUUndefined: "unknown",
 }
 
 func (c CPU) String() string {

@@ -21,7 +21,7 @@ func TestLinuxTexts(t *testing.T) {
 	d.Stream(0x47670005, []byte("DISTRIB_ID=Ubuntu\nDISTRIB_RELEASE=16.04\nDISTRIB_CODENAME=xenial\nDISTRIB_DESCRIPTION=\"Ubuntu 16.04.3 LTS\"\n"))
 	d.Stream(0x47670006, []byte("./crash\x00-x\x00\x00"))
 	d.Stream(0x47670007, []byte("A=1\x00B=2 3"))
-	d.Stream(0x47670009, []byte("00400000-0041a000 r-xp 00001000 08:01 1234                    /work/my crash (deleted)\n"+
+	d.Stream(0x47670009, []byte("00400000-0041a000 r-xp 00001000 08:01 1234                    /srv/my crash (deleted)\n"+
 		"rubbish\n7fff5ae4a000-7fff5ae4d000 rw-p 00000000 00:00 0 \n7fff5ae4e000-7fff5ae4e000 r--p 0 0 0\n7fff5a"))
 	f := parse(t, d)
 	l := &f.Linux
@@ -34,7 +34,7 @@ func TestLinuxTexts(t *testing.T) {
 	if r := l.Release(); r != (minidump.Release{ID: "Ubuntu", Version: "16.04", Codename: "xenial", Description: "Ubuntu 16.04.3 LTS"}) {
 		t.Errorf("%+v", r)
 	}
-	want := []minidump.LinuxMap{{Start: 0x400000, End: 0x41a000, Perm: "r-xp", Offset: 0x1000, Inode: 1234, Path: "/work/my crash (deleted)"},
+	want := []minidump.LinuxMap{{Start: 0x400000, End: 0x41a000, Perm: "r-xp", Offset: 0x1000, Inode: 1234, Path: "/srv/my crash (deleted)"},
 		{Start: 0x7fff5ae4a000, End: 0x7fff5ae4d000, Perm: "rw-p"}}
 	if !slices.Equal(l.Maps, want) {
 		t.Errorf("%+v", l.Maps)

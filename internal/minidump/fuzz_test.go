@@ -20,7 +20,7 @@ func rich() []byte {
 	d.Stream(12, d.W().U32(16, 40, 1, 0).U64(0x44).U32(d.String("File"), d.String("x"), 1, 2, 3, 4, d.Blob(make([]byte, 12)).Off, 0).B)
 	d.Stream(13, d.W().U32(24, 32, 8, 12, 1, 0).U64(0x1000, 0x2000, 0x1000).U32(1, 0).Zeros(20).B)
 	d.Stream(14, d.W().U32(12, 24, 1).U64(0x1000).U32(0x1000, 0, 7, d.String("gone.dll")).B)
-	d.Stream(0x47670009, []byte("00400000-0041a000 r-xp 00001000 08:01 1234 /work/crash\n"))
+	d.Stream(0x47670009, []byte("00400000-0041a000 r-xp 00001000 08:01 1234 /srv/crash\n"))
 	d.Stream(0x4767000a, d.W().U32(1, d.Blob(make([]byte, 40)).Off, 2).U64(1, 2, 3).Zeros(16).B)
 	simple := d.Blob(d.W().U32(1, d.UTF8("key"), d.UTF8("value")).B)
 	mods := d.Blob(d.W().U32(1, 0).Loc(d.Blob(d.W().U32(1).Loc(simple).Loc(simple).Loc(simple).B)).B)

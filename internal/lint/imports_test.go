@@ -51,10 +51,13 @@ var floors = map[string]int{
 	"internal/stackflow": -1,
 	"internal/decomp":    -1,
 	"internal/minidump":  -1,
+	"internal/breakpad":  -1,
+	"internal/pefile":    -1,
 	"demangle":           -1,
 	"unwind/arch":        -2,
 	"internal/binbuf":    -2,
 	"internal/mmapfile":  -2,
+	"internal/postfix":   -2,
 }
 
 // testRooms are imported by tests only.

@@ -1,0 +1,283 @@
+// Package breakpad reads Breakpad symbol files (.sym): names, lines, inlined
+// calls and unwind rules of a module, as text. Specification:
+// https://chromium.googlesource.com/breakpad/breakpad/+/HEAD/docs/symbol_files.md
+//
+// A symbol file of a browser has some hundred megabytes. Parse goes over it once
+// and keeps where the records of each address are, 16 bytes for each FUNC,
+// PUBLIC, STACK, FILE and INLINE_ORIGIN record; a record is read when it is
+// asked for. Addresses are offsets from the module's load address.
+//
+// Bad records are passed over and counted. Nothing here is written after Parse,
+// so a File may be used concurrently. Of bytes that are a mapped file, the
+// callers see to it that they stay (mmapfile.Guard).
+package breakpad
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"sort"
+	"strconv"
+)
+
+// ErrFormat is wrapped by the errors about bytes that are no symbol file, and
+// about records that make no sense.
+var ErrFormat = errors.New("malformed Breakpad symbol file")
+
+// Overlapping ranges are told apart by looking at no more than so many records
+// that begin at or before an address.
+const maxOverlap = 64
+
+// A File is an indexed symbol file.
+type File struct {
+	OS, Arch  string // as the MODULE record has them: "Linux", "x86_64"
+	ID        string // debug identifier: GUID and age in hexadecimal digits
+	Name      string // of the debug file: "xul.pdb"
+	CodeID    string // INFO CODE_ID: build-id, or time stamp and size of a PE; may be empty
+	CodeFile  string // the file that INFO CODE_ID names; may be empty
+	Generator string // INFO GENERATOR; may be empty
+
+	Skipped    int // records whose beginning makes no sense
+	FirstError int // offset of the first of them
+
+	data                            []byte
+	funcs, publics, cfi, win0, win4 []entry // sorted by address
+	files, origins                  []entry // sorted by number
+}
+
+// An entry says at which offset of the file the record for a key begins.
+type entry struct{ key, off uint64 }
+
+func (e entry) compare(x entry) int {
+	if c := cmp.Compare(e.key, x.key); c != 0 {
+		return c
+	}
+	return cmp.Compare(e.off, x.off)
+}
+
+var space = []byte(" ")
+
+// Parse indexes a symbol file. The first record must be MODULE. data must not
+// change as long as the File is used.
+func Parse(data []byte) (*File, error) {
+	f := &File{data: data}
+	first, _ := cutLine(data)
+	module, ok := bytes.CutPrefix(first, []byte("MODULE "))
+	if !ok {
+		return nil, fmt.Errorf("no MODULE record at the beginning: %w", ErrFormat)
+	}
+	if f.OS, module = word(module); f.OS != "" {
+		f.Arch, module = word(module)
+	}
+	f.ID, module = word(module)
+	f.Name = string(bytes.TrimSpace(module))
+	if f.ID == "" {
+		return nil, fmt.Errorf("MODULE record without identifier: %w", ErrFormat)
+	}
+	if err := f.index(); err != nil {
+		return nil, err
+	}
+	for _, list := range []*[]entry{&f.funcs, &f.publics, &f.cfi, &f.win0, &f.win4, &f.files, &f.origins} {
+		if !slices.IsSortedFunc(*list, entry.compare) {
+			slices.SortFunc(*list, entry.compare)
+		}
+		*list = slices.Clip(*list)
+	}
+	return f, nil
+}
+
+// index goes over all lines. Most are line records, which begin with a digit or
+// a letter in lower case: of those only the end is looked for.
+func (f *File) index() error {
+	data := f.data
+	for off := 0; off < len(data); {
+		end := bytes.IndexByte(data[off:], '\n')
+		next := off + end + 1
+		if end < 0 {
+			next = len(data)
+		}
+		switch c := data[off]; {
+		case c >= '0' && c <= '9', c >= 'a' && c <= 'f', c == '\n', c == '\r':
+		case c == 'M' && off > 0 && bytes.HasPrefix(data[off:next], []byte("MODULE ")):
+			return fmt.Errorf("a second MODULE record at offset %#x: %w", off, ErrFormat)
+		case !f.record(data[off:next], off):
+			if f.Skipped++; f.Skipped == 1 {
+				f.FirstError = off
+			}
+		}
+		off = next
+	}
+	return nil
+}
+
+// record notes the record in line, which begins at off.
+func (f *File) record(line []byte, off int) bool {
+	switch line[0] {
+	case 'F':
+		if rest, ok := bytes.CutPrefix(line, []byte("FUNC ")); ok {
+			return note(&f.funcs, bytes.TrimPrefix(rest, []byte("m ")), off, 16)
+		}
+		if rest, ok := bytes.CutPrefix(line, []byte("FILE ")); ok {
+			return note(&f.files, rest, off, 10)
+		}
+	case 'P':
+		if rest, ok := bytes.CutPrefix(line, []byte("PUBLIC ")); ok {
+			return note(&f.publics, bytes.TrimPrefix(rest, []byte("m ")), off, 16)
+		}
+	case 'I':
+		if bytes.HasPrefix(line, []byte("INLINE ")) {
+			return true
+		}
+		if rest, ok := bytes.CutPrefix(line, []byte("INLINE_ORIGIN ")); ok {
+			return note(&f.origins, rest, off, 10)
+		}
+		if rest, ok := bytes.CutPrefix(line, []byte("INFO ")); ok {
+			f.info(rest)
+			return true
+		}
+	case 'S':
+		return f.stack(line, off)
+	case 'M':
+		return off == 0
+	}
+	return false
+}
+
+func (f *File) stack(line []byte, off int) bool {
+	if rest, ok := bytes.CutPrefix(line, []byte("STACK CFI ")); ok {
+		if rest, ok = bytes.CutPrefix(rest, []byte("INIT ")); ok {
+			return note(&f.cfi, rest, off, 16)
+		}
+		return len(rest) > 0 && digits[rest[0]] < 16
+	}
+	rest, ok := bytes.CutPrefix(line, []byte("STACK WIN "))
+	if !ok || len(rest) < 3 || rest[1] != ' ' {
+		return false
+	}
+	switch rest[0] {
+	case '0':
+		return note(&f.win0, rest[2:], off, 16)
+	case '4':
+		return note(&f.win4, rest[2:], off, 16)
+	}
+	return rest[0] >= '1' && rest[0] <= '3' // traps and task gates say nothing of use
+}
+
+func (f *File) info(rest []byte) {
+	kind, rest := word(rest)
+	switch kind {
+	case "CODE_ID":
+		f.CodeID, rest = word(rest)
+		f.CodeFile = string(bytes.TrimSpace(rest))
+	case "GENERATOR":
+		f.Generator = string(bytes.TrimSpace(rest))
+	}
+}
+
+func note(list *[]entry, field []byte, off int, base uint64) bool {
+	key, _, ok := number(field, base)
+	if ok {
+		*list = append(*list, entry{key, uint64(off)})
+	}
+	return ok
+}
+
+// number reads a number at the beginning of s and what separates it from the
+// next field. It answers false when there is none or it needs more than 64 bits.
+func number(s []byte, base uint64) (v uint64, rest []byte, ok bool) {
+	i := 0
+	for ; i < len(s); i++ {
+		d := uint64(digits[s[i]])
+		if d >= base {
+			break
+		}
+		if i >= 16 && v > (1<<64-1-d)/base {
+			return 0, s, false
+		}
+		v = v*base + d
+	}
+	if i == 0 || i < len(s) && s[i] != ' ' && s[i] != '\r' && s[i] != '\n' {
+		return 0, s, false
+	}
+	for i < len(s) && s[i] == ' ' {
+		i++
+	}
+	return v, s[i:], true
+}
+
+// digits are the values of digits up to 16; 255 stands for what is none.
+var digits = func() (t [256]uint8) {
+	for i := range t {
+		t[i] = 255
+	}
+	for i, c := range []byte("0123456789abcdef") {
+		t[c] = uint8(i)
+	}
+	for i, c := range []byte("ABCDEF") {
+		t[c] = uint8(10 + i)
+	}
+	return t
+}()
+
+// word cuts the first word off a line.
+func word(s []byte) (string, []byte) {
+	w, rest, _ := bytes.Cut(bytes.TrimRight(s, "\r\n"), space)
+	return string(w), rest
+}
+
+// cutLine cuts the first line off data, without what ends it: \n, \r\n, \r\r\n.
+func cutLine(data []byte) (line, rest []byte) {
+	line, rest, _ = bytes.Cut(data, []byte("\n"))
+	return bytes.TrimRight(line, "\r"), rest
+}
+
+// line is the record at an entry, without its keyword of n bytes.
+func (f *File) line(e entry, keyword string) (line, rest []byte) {
+	line, rest = cutLine(f.data[e.off:])
+	return line[min(len(keyword), len(line)):], rest
+}
+
+// numbers reads n numbers into v, all of one base.
+func numbers(s []byte, base uint64, v ...*uint64) (rest []byte, ok bool) {
+	for _, p := range v {
+		if *p, s, ok = number(s, base); !ok {
+			return s, false
+		}
+	}
+	return s, true
+}
+
+// before answers how many entries have a key of at most k.
+func before(list []entry, k uint64) int {
+	return sort.Search(len(list), func(i int) bool { return list[i].key > k })
+}
+
+// named is the name that a FILE or INLINE_ORIGIN record gives to a number.
+func (f *File) named(list []entry, keyword string, n uint64) (string, bool) {
+	i := before(list, n) - 1
+	if i < 0 || list[i].key != n {
+		return "", false
+	}
+	line, _ := f.line(list[i], keyword)
+	_, name, ok := number(line, 10)
+	return string(name), ok
+}
+
+func (f *File) fileName(n uint64) string {
+	name, _ := f.named(f.files, "FILE ", n)
+	return name
+}
+
+// Counts are the numbers of records of each kind.
+type Counts struct{ Funcs, Publics, CFI, Win, Files, Origins int }
+
+// Counts says how much the file has.
+func (f *File) Counts() Counts {
+	return Counts{len(f.funcs), len(f.publics), len(f.cfi), len(f.win0) + len(f.win4), len(f.files), len(f.origins)}
+}
+
+func (f *File) String() string {
+	return f.Name + " " + f.ID + ": " + strconv.Itoa(len(f.funcs)) + " functions"
+}

@@ -1,0 +1,175 @@
+package breakpad
+
+import (
+	"bytes"
+	"slices"
+)
+
+// A Symbol is what a file says of the code at an address.
+type Symbol struct {
+	Name   string
+	Start  uint64
+	Size   uint64 // 0 for a PUBLIC record, which has none
+	Params uint64 // bytes of parameters on the stack
+	Public bool   // from a PUBLIC record: a name without lines, the nearest before the address
+	Shared bool   // several functions have this code; one of their names is given ("m")
+
+	// Frames are the calls at the address, innermost first: inlined functions,
+	// then the function itself. Never empty.
+	Frames []Frame
+}
+
+// A Frame is a function and the place in it. File is empty and Line 0 when
+// nothing says them.
+type Frame struct {
+	Name, File string
+	Line       int
+}
+
+// Lookup answers what is known of the code at an address. Of functions that
+// overlap it is the one that begins last. A PUBLIC record counts from its
+// address to the next record, and never beyond a function in between. Time is
+// proportional to the function's lines.
+func (f *File) Lookup(addr uint64) (Symbol, bool) {
+	if s, rest, ok := f.function(addr); ok {
+		f.lines(&s, rest, addr)
+		return s, true
+	}
+	return f.public(addr)
+}
+
+// function finds the FUNC record for an address, and the bytes behind it.
+func (f *File) function(addr uint64) (Symbol, []byte, bool) {
+	i := before(f.funcs, addr)
+	for n := 0; n < maxOverlap && i > 0; n++ {
+		i--
+		if s, rest, ok := f.parseFunc(f.funcs[i]); ok && addr-s.Start < s.Size {
+			return s, rest, true
+		}
+	}
+	return Symbol{}, nil, false
+}
+
+func (f *File) parseFunc(e entry) (s Symbol, rest []byte, ok bool) {
+	line, rest := f.line(e, "FUNC ")
+	line, s.Shared = bytes.CutPrefix(line, []byte("m "))
+	name, ok := numbers(line, 16, &s.Start, &s.Size, &s.Params)
+	s.Name = string(name)
+	return s, rest, ok
+}
+
+func (f *File) public(addr uint64) (s Symbol, ok bool) {
+	i := before(f.publics, addr) - 1
+	if i < 0 {
+		return s, false
+	}
+	line, _ := f.line(f.publics[i], "PUBLIC ")
+	line, s.Shared = bytes.CutPrefix(line, []byte("m "))
+	name, ok := numbers(line, 16, &s.Start, &s.Params)
+	if j := before(f.funcs, addr) - 1; !ok || j >= 0 && f.funcs[j].key >= s.Start {
+		return Symbol{}, false // the address lies in a hole behind a function
+	}
+	s.Name, s.Public = string(name), true
+	s.Frames = []Frame{{Name: s.Name}}
+	return s, true
+}
+
+// An inlined call that covers the address looked up.
+type inlined struct {
+	depth, callLine, callFile, origin uint64
+	old                               bool // the older dialect: no file of the call
+}
+
+// lines reads the line and INLINE records that follow a function's.
+func (f *File) lines(s *Symbol, rest []byte, addr uint64) {
+	var calls []inlined
+	var place Frame
+	found := false
+	for len(rest) > 0 {
+		var line []byte
+		line, rest = cutLine(rest)
+		if record, ok := bytes.CutPrefix(line, []byte("INLINE ")); ok {
+			if c, ok := inlineAt(record, addr); ok {
+				calls = append(calls, c)
+			}
+			continue
+		}
+		if len(line) > 0 && digits[line[0]] > 15 || bytes.HasPrefix(line, []byte("FUNC ")) || bytes.HasPrefix(line, []byte("FILE ")) {
+			break
+		}
+		if !found {
+			place, found = f.lineAt(line, addr)
+		}
+	}
+	f.chain(s, calls, place)
+}
+
+func (f *File) lineAt(line []byte, addr uint64) (Frame, bool) {
+	var start, size, n, file uint64
+	line, ok := numbers(line, 16, &start, &size)
+	if !ok || addr-start >= size {
+		return Frame{}, false
+	}
+	if _, ok = numbers(line, 10, &n, &file); !ok || n > 1<<31-1 {
+		return Frame{}, false
+	}
+	if n == 0 {
+		return Frame{}, true // code that belongs to no line
+	}
+	return Frame{File: f.fileName(file), Line: int(n)}, true
+}
+
+// inlineAt reads an INLINE record and answers whether it covers the address.
+// The records of older files have no number for the file of the call; an even
+// number of fields tells them, since ranges come in pairs.
+func inlineAt(record []byte, addr uint64) (c inlined, ok bool) {
+	c.old = bytes.Count(bytes.TrimRight(record, " "), space)%2 == 0
+	if c.old {
+		record, ok = numbers(record, 10, &c.depth, &c.callLine, &c.origin)
+	} else {
+		record, ok = numbers(record, 10, &c.depth, &c.callLine, &c.callFile, &c.origin)
+	}
+	for ok && len(record) > 0 {
+		var start, size uint64
+		if record, ok = numbers(record, 16, &start, &size); ok && addr-start < size {
+			return c, c.callLine <= 1<<31-1
+		}
+	}
+	return c, false
+}
+
+// chain puts the calls together: the line record is the innermost function's,
+// and each outer one is at the place of the call that it inlined.
+func (f *File) chain(s *Symbol, calls []inlined, place Frame) {
+	slices.SortStableFunc(calls, func(a, b inlined) int { return int(min(a.depth, 1<<30)) - int(min(b.depth, 1<<30)) })
+	calls = slices.CompactFunc(calls, func(a, b inlined) bool { return a.depth == b.depth })
+	for i, c := range calls {
+		if c.depth != uint64(i) {
+			calls = calls[:i] // a caller is missing: what it called has no place
+			break
+		}
+	}
+	s.Frames = make([]Frame, 0, len(calls)+1)
+	for i := len(calls) - 1; i >= 0; i-- {
+		place.Name = f.originName(calls[i])
+		s.Frames = append(s.Frames, place)
+		place = Frame{Line: int(calls[i].callLine)}
+		if !calls[i].old && place.Line != 0 {
+			place.File = f.fileName(calls[i].callFile)
+		}
+	}
+	place.Name = s.Name
+	s.Frames = append(s.Frames, place)
+}
+
+// originName is an inlined function's name. In older files a file's number
+// stands before it.
+func (f *File) originName(c inlined) string {
+	name, _ := f.named(f.origins, "INLINE_ORIGIN ", c.origin)
+	if c.old {
+		if _, rest, ok := number([]byte(name), 10); ok {
+			return string(rest)
+		}
+	}
+	return name
+}

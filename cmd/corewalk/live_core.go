@@ -17,6 +17,10 @@ func (f *liveFlags) writeCore(e env, t *corewalk.Target) int {
 	if err != nil {
 		return e.fail(err)
 	}
+	if st, err := file.Stat(); err != nil || !st.Mode().IsRegular() {
+		file.Close()
+		return e.fail(fmt.Errorf("--core %s: is no regular file; a core has holes, and cannot be written to a pipe or a device", f.core))
+	}
 	w, err := t.WriteCore(file, corewalk.CoreOptions{})
 	if err = errors.Join(err, file.Close()); err != nil {
 		_ = os.Remove(f.core)

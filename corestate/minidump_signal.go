@@ -53,9 +53,16 @@ func (d *Minidump) Signal() SignalInfo {
 		s.Source = CurSig
 	}
 	sig := signalNumbersOf(d.arch)
+	fault := false
 	switch s.Signo {
 	case sig.ill, sig.trap, sig.bus, sig.fpe, sig.segv:
+		fault = true
+	}
+	if fault && s.Code >= 0 {
 		s.HasAddr, s.Addr = true, e.Address
+	} else if s.Code <= 0 {
+		// The sender lies where si_addr does of others: its id, and its user's.
+		s.HasSender, s.PID, s.UID = true, int(int32(e.Address)), int(e.Address>>32)
 	}
 	return s
 }

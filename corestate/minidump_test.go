@@ -219,6 +219,29 @@ func TestMinidumpOfLinux(t *testing.T) {
 	}
 }
 
+func TestMinidumpSignals(t *testing.T) {
+	for _, tt := range []struct {
+		code, flags uint32
+		addr        uint64
+		want        SignalInfo
+	}{
+		{11, 1, 0x45, SignalInfo{Source: FullSigInfo, Signo: 11, Code: 1, HasAddr: true, Addr: 0x45}},
+		{11, 0, 0x45, SignalInfo{Source: CurSig, Signo: 11, HasAddr: true, Addr: 0x45}}, // the code was left out
+		{6, 0xfffffffa, 0x4d14400005be6, SignalInfo{Source: FullSigInfo, Signo: 6, Code: -6, HasSender: true, PID: 0x5be6, UID: 0x4d144}},
+		{11, 0xffffffff, 5, SignalInfo{Source: FullSigInfo, Signo: 11, Code: -1, HasSender: true, PID: 5}},
+		{0xffffffff, 0, 0, SignalInfo{}}, // asked for
+		{0, 0, 0, SignalInfo{}},
+	} {
+		d := dumpbuild.New(false)
+		d.System(onAMD64, linuxOS, 5, 4, 0, "")
+		d.Threads(false, dumpbuild.Thread{ID: 7, Context: d.Blob(d.AMD64(0x10000b, 1, 2, 3))})
+		d.Exception(dumpbuild.Exception{Thread: 7, Code: tt.code, Flags: tt.flags, Address: tt.addr})
+		if got := openMade(t, d).Signal(); got != tt.want {
+			t.Errorf("%+v: %+v", tt, got)
+		}
+	}
+}
+
 func TestMinidumpCodeMask(t *testing.T) {
 	d := dumpbuild.New(false)
 	d.System(onARM64, macOSNum, 12, 0, 0, "")

@@ -74,7 +74,7 @@ func (in *Input) why() Reason {
 	}
 	switch s.Number {
 	case sigSegv, sigBus:
-		if !s.HasInfo && !s.HasAddr {
+		if !s.HasInfo && (!s.HasAddr || s.Addr == 0 && in.knowsAccess()) {
 			return in.guess()
 		}
 		return in.badAccess()
@@ -107,6 +107,9 @@ func (in *Input) guess() Reason {
 		return in.jump(pc)
 	}
 	if acc, ok := in.access(0, false); ok && acc.Known {
+		if !in.canonical(acc.Addr) {
+			return in.protectionFault()
+		}
 		return in.describe(acc, acc.Addr)
 	}
 	return Reason{Text: "invalid memory access", AtInst: true}
@@ -161,7 +164,7 @@ func plainReason(signo int) string {
 // badAccess explains SIGSEGV and SIGBUS.
 func (in *Input) badAccess() Reason {
 	s := in.Signal
-	if s.Code == siKernel || !s.HasInfo && s.Addr == 0 && in.notCanonicalAccess() {
+	if s.Code == siKernel {
 		return in.protectionFault()
 	}
 	pc, _ := in.Regs.Get(in.Arch.PC)
@@ -175,12 +178,11 @@ func (in *Input) badAccess() Reason {
 	return in.describe(acc, s.Addr)
 }
 
-// notCanonicalAccess reports whether the instruction's only access is to an address
-// that no process can map: the kernel gives 0 for it, and the code that would say so
-// may be lost.
-func (in *Input) notCanonicalAccess() bool {
+// knowsAccess reports whether the instruction makes one access, to a known address:
+// it tells more than an address of 0 without a code, which may stand for none.
+func (in *Input) knowsAccess() bool {
 	acc, ok := in.access(0, false)
-	return ok && acc.Known && !in.canonical(acc.Addr)
+	return ok && acc.Known
 }
 
 // cannotRun reports whether the processor could not have fetched an instruction

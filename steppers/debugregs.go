@@ -85,28 +85,27 @@ func (s *DebugStepper) recover(x *cfiScratch, row *cfi.Row, n, cfa uint64, in *u
 	case cfi.ValueKnown:
 		return val.Bits, unwind.Location{}, true, nil
 	case cfi.ValueRegister:
-		v, loc, ok := s.sameAs(val.Reg, in)
-		if _, exists := s.arch.FromDWARF(val.Reg); !ok && exists && n == row.RetAddrReg {
-			// It is in a register that is not known, which is not the end of the stack.
-			return 0, unwind.Location{}, false, errNoRegister
-		}
-		return v, loc, ok, nil
+		return s.inRegister(row, n, val.Reg, in)
 	case cfi.ValueSame:
+		return s.inRegister(row, n, n, in)
 	case cfi.ValueUnspecified:
 		// Only the return address is asked for without a rule. It is where the
 		// call left it: in the link register. Where calls push it, there is none.
-		if s.arch.RA == arch.NoReg {
-			return 0, unwind.Location{}, false, nil
+		if s.arch.RA != arch.NoReg {
+			return s.inRegister(row, n, n, in)
 		}
-		v, loc, ok := s.sameAs(n, in)
-		if !ok {
-			return 0, unwind.Location{}, false, errNoRegister
-		}
-		return v, loc, true, nil
-	default:
-		return 0, unwind.Location{}, false, nil
 	}
-	v, loc, ok := s.sameAs(n, in)
+	return 0, unwind.Location{}, false, nil
+}
+
+// inRegister returns what register n of the caller is: register from of the
+// callee. A return address in a register that is not known is an error, not the
+// end of the stack.
+func (s *DebugStepper) inRegister(row *cfi.Row, n, from uint64, in *unwind.Frame) (uint64, unwind.Location, bool, error) {
+	v, loc, ok := s.sameAs(from, in)
+	if _, exists := s.arch.FromDWARF(from); !ok && exists && n == row.RetAddrReg {
+		return 0, unwind.Location{}, false, errNoRegister
+	}
 	return v, loc, ok, nil
 }
 

@@ -76,7 +76,8 @@ func (k recordKind) record(d *dumpbuild.Dump, a *arch.Arch, regs arch.RegSet) []
 }
 
 // asMinidump writes what a core holds as Breakpad would. lean leaves out the list of
-// mappings and what the process could not write to: what most minidumps lack.
+// mappings, what the process could not write to, and the end of build-ids: what most
+// minidumps, and old ones, lack.
 func asMinidump(t *testing.T, core *corestate.ELFCore, libs libstate.LibraryState, lean bool) []byte {
 	t.Helper()
 	a := core.Arch()
@@ -103,7 +104,7 @@ func asMinidump(t *testing.T, core *corestate.ELFCore, libs libstate.LibraryStat
 		addr = uint64(s.UID)<<32 | uint64(s.PID)
 	}
 	d.Exception(dumpbuild.Exception{Thread: uint32(ids[0]), Code: uint32(s.Signo), Flags: uint32(s.Code), Address: addr, Context: threads[len(threads)-1].Context})
-	d.Modules(moduleList(d, libs)...)
+	d.Modules(moduleList(d, libs, lean)...)
 	var mem []dumpbuild.Memory
 	for _, seg := range core.Segments() {
 		// No file stands in for the vDSO.
@@ -125,13 +126,18 @@ func asMinidump(t *testing.T, core *corestate.ELFCore, libs libstate.LibraryStat
 	return d.Bytes()
 }
 
-// moduleList lists the libraries, the program first.
-func moduleList(d *dumpbuild.Dump, libs libstate.LibraryState) []dumpbuild.Module {
+// moduleList lists the libraries, the program first. Old writers made a GUID of the
+// first 16 bytes of a build-id.
+func moduleList(d *dumpbuild.Dump, libs libstate.LibraryState, old bool) []dumpbuild.Module {
 	var list []dumpbuild.Module
 	all, _ := libs.Libraries(false)
 	for _, l := range all {
 		m := dumpbuild.Module{Base: l.Start, Size: uint32(l.End - l.Start), Name: l.Path}
-		if l.BuildID != nil {
+		switch {
+		case l.BuildID == nil:
+		case old:
+			m.CodeView = append(append(append([]byte("RSDS"), l.BuildID...)[:4+16:4+16], 0, 0, 0, 0), "name\x00"...)
+		default:
 			m.CodeView = d.BuildID(l.BuildID)
 		}
 		switch l.Kind {

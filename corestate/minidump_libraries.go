@@ -47,7 +47,7 @@ func (d *Minidump) modules() []libstate.Module {
 		}
 		out := libstate.Module{Path: m.Path, Base: m.Base, BuildID: m.BuildID, ID: libstate.ModuleID{
 			Format: d.format(m), DebugID: m.DebugID(), CodeID: m.CodeID(), DebugFile: m.DebugFile, Version: m.Version,
-			Timestamp: m.Timestamp, Checksum: m.Checksum, Size: m.Size,
+			Timestamp: m.Timestamp, Checksum: m.Checksum, Size: m.Size, PartialBuildID: m.PartialID,
 		}}
 		out.Bias, out.HasBias = d.linkBias(m)
 		list = append(list, out)

@@ -1,6 +1,7 @@
 package libstate
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 	"strings"
@@ -41,6 +42,9 @@ type ModuleID struct {
 	Timestamp uint32 // of PE, seconds since 1970 or a hash
 	Checksum  uint32 // of PE
 	Size      uint64 // bytes in memory
+	// PartialBuildID says that of the build-id only the first 16 bytes are known, with
+	// zeros behind a shorter one.
+	PartialBuildID bool
 }
 
 // A Module is an entry of a dump's own list of modules.
@@ -52,6 +56,30 @@ type Module struct {
 	// Bias is the load bias, with HasBias: the dynamic linker told it.
 	Bias    arch.Address
 	HasBias bool
+}
+
+// SameBuildID reports whether a file's build-id is that of the library, as far as it is
+// known.
+func (l *Library) SameBuildID(id []byte) bool {
+	if bytes.Equal(l.BuildID, id) {
+		return true
+	}
+	return l.PartialBuildID() && len(id) > 0 && bytes.Equal(l.BuildID, padded(id, len(l.BuildID)))
+}
+
+// PartialBuildID reports whether the build-id is only the beginning of the file's.
+func (l *Library) PartialBuildID() bool {
+	return l.Module != nil && l.Module.PartialBuildID && len(l.BuildID) == partialID
+}
+
+// partialID is the size of a GUID.
+const partialID = 16
+
+// padded is the first n bytes of id, with zeros behind a shorter one.
+func padded(id []byte, n int) []byte {
+	out := make([]byte, n)
+	copy(out, id)
+	return out
 }
 
 func (m *Module) end() arch.Address {

@@ -158,3 +158,27 @@ func TestFromModulesWithMappings(t *testing.T) {
 		t.Errorf("%+v", l)
 	}
 }
+
+func TestSameBuildID(t *testing.T) {
+	long := []byte{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20}
+	for _, tt := range []struct {
+		known   []byte
+		partial bool
+		file    []byte
+		want    bool
+	}{
+		{long, false, long, true},
+		{long[:16], true, long, true},
+		{long[:16], false, long, false},
+		{long[:16], true, append([]byte{9}, long[1:]...), false},
+		{append(long[:8:8], 0, 0, 0, 0, 0, 0, 0, 0), true, long[:8], true},
+		{append(long[:8:8], 0, 0, 0, 0, 0, 0, 0, 0), true, long, false},
+		{long, true, long[:16], false}, // it was in memory, whole
+		{make([]byte, 16), true, nil, false},
+	} {
+		l := &libstate.Library{BuildID: tt.known, Module: &libstate.ModuleID{PartialBuildID: tt.partial}}
+		if got := l.SameBuildID(tt.file); got != tt.want {
+			t.Errorf("%+v: %v", tt, got)
+		}
+	}
+}

@@ -10,9 +10,11 @@
 package debugfind
 
 import (
+	"bytes"
 	"context"
 	"encoding/hex"
 	"iter"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -67,7 +69,10 @@ func New(opts Options) *Finder {
 type Module struct {
 	Path    string // as the process named it
 	BuildID []byte // nil when not known
-	Main    bool   // the main program
+	// PartialID says that BuildID is the beginning of the file's, or the file's with
+	// zeros behind it.
+	PartialID bool
+	Main      bool // the main program
 }
 
 // Binaries proposes files that may be the module, the likeliest first. A path may
@@ -103,7 +108,7 @@ func (f *Finder) Binaries(m Module) iter.Seq[string] {
 				}
 			}
 		}
-		for p := range f.byBuildID(m.BuildID, "") {
+		for p := range f.byBuildID(m.BuildID, "", m.PartialID) {
 			if !yield(p) {
 				return
 			}
@@ -118,15 +123,16 @@ func (f *Finder) Binaries(m Module) iter.Seq[string] {
 
 // A DebugQuery describes the module whose separate debug file is wanted.
 type DebugQuery struct {
-	File    string // the module's binary, as it was found; "" when it was not
-	BuildID []byte
-	Link    string // the name in .gnu_debuglink, or ""
+	File      string // the module's binary, as it was found; "" when it was not
+	BuildID   []byte
+	PartialID bool   // as of a Module
+	Link      string // the name in .gnu_debuglink, or ""
 }
 
 // DebugFiles proposes separate debug files, the likeliest first.
 func (f *Finder) DebugFiles(q DebugQuery) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		for p := range f.byBuildID(q.BuildID, ".debug") {
+		for p := range f.byBuildID(q.BuildID, ".debug", q.PartialID) {
 			if !yield(p) {
 				return
 			}
@@ -146,7 +152,7 @@ func (f *Finder) DebugFiles(q DebugQuery) iter.Seq[string] {
 				}
 			}
 		}
-		for _, p := range f.searched(Module{Path: q.Link, BuildID: q.BuildID}, true) {
+		for _, p := range f.searched(Module{Path: q.Link, BuildID: q.BuildID, PartialID: q.PartialID}, true) {
 			if !yield(p) {
 				return
 			}
@@ -158,7 +164,7 @@ func (f *Finder) DebugFiles(q DebugQuery) iter.Seq[string] {
 // relative to the file that holds it.
 func (f *Finder) AltFiles(name string, buildID []byte, from string) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		for p := range f.byBuildID(buildID, ".debug") {
+		for p := range f.byBuildID(buildID, ".debug", false) {
 			if !yield(p) {
 				return
 			}
@@ -234,20 +240,50 @@ func (f *Finder) PackageFiles(from string) iter.Seq[string] {
 	}
 }
 
-// byBuildID proposes the .build-id links of all debug directories.
-func (f *Finder) byBuildID(id []byte, suffix string) iter.Seq[string] {
+// byBuildID proposes the .build-id links of all debug directories. Of a partial id
+// these are several, perhaps.
+func (f *Finder) byBuildID(id []byte, suffix string, partial bool) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		if len(id) < 2 {
 			return
 		}
 		h := hex.EncodeToString(id)
 		for _, d := range f.debugDirs() {
+			if partial {
+				for _, p := range linksLike(filepath.Join(d, ".build-id", h[:2]), strings.TrimPrefix(beginning(id), h[:2]), suffix) {
+					if !yield(p) {
+						return
+					}
+				}
+				continue
+			}
 			if !yield(filepath.Join(d, ".build-id", h[:2], h[2:]+suffix)) {
 				return
 			}
 		}
 	}
 }
+
+// linksLike lists the files of a directory whose names begin with prefix, and are
+// hexadecimal up to suffix.
+func linksLike(dir, prefix, suffix string) []string {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil // what is not there has no links
+	}
+	var list []string
+	for _, e := range entries {
+		name, ok := strings.CutSuffix(e.Name(), suffix)
+		if _, err := hex.DecodeString(name); ok && err == nil && strings.HasPrefix(name, prefix) {
+			list = append(list, filepath.Join(dir, e.Name()))
+		}
+	}
+	return list
+}
+
+// beginning is what a partial id has of the file's for certain, in hex: zeros at its
+// end may stand for nothing.
+func beginning(id []byte) string { return hex.EncodeToString(bytes.TrimRight(id, "\x00")) }
 
 // debugDirs are the debug directories, those inside the sysroots first.
 func (f *Finder) debugDirs() []string {

@@ -95,3 +95,32 @@ func TestSearchByBuildID(t *testing.T) {
 		t.Errorf("binaries by name: %q", got)
 	}
 }
+
+// Of a build-id only the beginning may be known, with zeros behind it.
+func TestPartialBuildID(t *testing.T) {
+	id := []byte{0xab, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19}
+	short := []byte{0xab, 1, 2, 3, 4, 5, 6, 9}
+	dbg, search := t.TempDir(), t.TempDir()
+	for _, x := range [][]byte{id, short, {0xab, 9}} {
+		h := hex.EncodeToString(x)
+		write(t, filepath.Join(dbg, ".build-id", h[:2], h[2:]), nil)
+		write(t, filepath.Join(dbg, ".build-id", h[:2], h[2:]+".debug"), nil)
+		write(t, filepath.Join(search, h), elfWithID(3, x))
+	}
+	write(t, filepath.Join(dbg, ".build-id", "ab", "0102030405060708-no"), nil)
+	for _, tt := range []struct{ known, file []byte }{
+		{id[:16], id},
+		{append(slices.Clone(short), 0, 0, 0, 0, 0, 0, 0, 0), short},
+	} {
+		h := hex.EncodeToString(tt.file)
+		f := New(Options{DebugDirs: []string{dbg}, Search: []string{search}})
+		got := slices.Collect(f.Binaries(Module{BuildID: tt.known, PartialID: true}))
+		if want := []string{filepath.Join(dbg, ".build-id", h[:2], h[2:]), filepath.Join(search, h)}; !slices.Equal(got, want) {
+			t.Errorf("%x: %q, want %q", tt.known, got, want)
+		}
+		got = slices.Collect(f.DebugFiles(DebugQuery{BuildID: tt.known, PartialID: true}))
+		if want := []string{filepath.Join(dbg, ".build-id", h[:2], h[2:]+".debug"), filepath.Join(search, h)}; !slices.Equal(got, want) {
+			t.Errorf("%x: debug files %q, want %q", tt.known, got, want)
+		}
+	}
+}

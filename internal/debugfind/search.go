@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/corewalk/corewalk/internal/elffile"
 	"github.com/corewalk/corewalk/internal/mmapfile"
@@ -26,6 +28,9 @@ func (f *Finder) searched(m Module, debugFirst bool) []string {
 		return nil
 	}
 	f.once.Do(f.buildIndex)
+	if len(m.BuildID) > 0 && m.PartialID {
+		return prefer(f.index.like(beginning(m.BuildID)), debugFirst)
+	}
 	if len(m.BuildID) > 0 {
 		return prefer(f.index.byID[hex.EncodeToString(m.BuildID)], debugFirst)
 	}
@@ -33,6 +38,18 @@ func (f *Finder) searched(m Module, debugFirst bool) []string {
 		return nil
 	}
 	return f.index.byName[filepath.Base(m.Path)]
+}
+
+// like lists the files whose build-id begins with prefix.
+func (x *searchIndex) like(prefix string) []string {
+	var paths []string
+	for id, list := range x.byID {
+		if prefix != "" && strings.HasPrefix(id, prefix) {
+			paths = append(paths, list...)
+		}
+	}
+	slices.Sort(paths)
+	return paths
 }
 
 func prefer(paths []string, debug bool) []string {

@@ -152,7 +152,7 @@ func TestMicrodump(t *testing.T) {
 	if e := f.Exception; e == nil || e.Code != 11 || e.Address != 0x45 || e.ThreadID != 3745 || f.CrashedThread() != 0 {
 		t.Errorf("%+v", e)
 	}
-	if m := f.Modules[0]; m.Path != "name with spaces.so" || m.DebugID() != "50D89C8096239F07B843A4C5C35923170" || m.Base != 0xf77c5000 || len(f.Modules) != 1 {
+	if m := f.Modules[0]; m.Path != "name with spaces.so" || m.DebugID() != "50D89C8096239F07B843A4C5C35923170" || m.Base != 0xf77c5000 || !m.PartialID || len(f.Modules) != 1 {
 		t.Errorf("%+v", f.Modules)
 	}
 	if _, err := f.DecodeContext(f.Threads[0].Context); err != nil {

@@ -200,7 +200,7 @@ func (m *microdump) module(rest string) bool {
 	mod := Module{Base: base, Size: size, Path: w[4], DebugFile: w[4], Format: ELFBuildID}
 	if len(w[3]) >= 32 {
 		if id, ok := unhex(w[3][:32]); ok && !allZero(id) {
-			mod.BuildID = guidBytes(id)
+			mod.BuildID, mod.PartialID = guidBytes(id), true
 		}
 	}
 	m.f.Modules = append(m.f.Modules, mod)

@@ -300,8 +300,8 @@ func TestModulesOfLinux(t *testing.T) {
 	d.Modules(dumpbuild.Module{Base: 0x1000, Size: 0x1000, Name: "/bin/a", FileHi: 1, FileLo: 2, PHi: 3, PLo: 4,
 		CodeView: d.PDB70(0x04030201, 0x0605, 0x0807, [8]byte{9, 10, 11, 12, 13, 14, 15, 16}, 0, "a")})
 	m := parse(t, d).Modules[0]
-	if m.CodeID() != "0102030405060708090a0b0c0d0e0f10" || m.DebugID() != "0403020106050807090A0B0C0D0E0F100" || m.Version != "1.2.3.4" {
-		t.Errorf("%s %s %s", m.CodeID(), m.DebugID(), m.Version)
+	if m.CodeID() != "0102030405060708090a0b0c0d0e0f10" || m.DebugID() != "0403020106050807090A0B0C0D0E0F100" || m.Version != "1.2.3.4" || !m.PartialID {
+		t.Errorf("%s %s %s %v", m.CodeID(), m.DebugID(), m.Version, m.PartialID)
 	}
 	mac := dumpbuild.New(false)
 	mac.System(cpuAMD64, 0x8101, 10, 15, 0, "")

@@ -20,6 +20,9 @@ type Module struct {
 	Age       uint32 // of PDB 7.0 and 2.0
 	PDB20     uint32 // signature of a PDB 2.0: a time
 	BuildID   []byte // of ELF
+	// PartialID says that BuildID is a GUID that was made of it: its first 16 bytes,
+	// with zeros behind a shorter one.
+	PartialID bool
 	DebugFile string // path of the PDB, or what the writer put in its place
 	CodeView  []byte // the record
 
@@ -147,7 +150,7 @@ func (f *File) codeView(m *Module, b []byte) {
 // first 16 bytes of the id, or an invented one of a file that has none.
 func (f *File) oldBuildID(m *Module, guid []byte) {
 	if !allZero(guid) {
-		m.BuildID = guid
+		m.BuildID, m.PartialID = guid, true
 	}
 }
 

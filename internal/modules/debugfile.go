@@ -1,8 +1,6 @@
 package modules
 
 import (
-	"bytes"
-
 	"github.com/corewalk/corewalk/internal/debugfind"
 	"github.com/corewalk/corewalk/internal/image"
 	"github.com/corewalk/corewalk/libstate"
@@ -28,7 +26,7 @@ func (s *Set) debugFile(lib *libstate.Library, seen []*image.Image) *image.Image
 	if len(lib.BuildID) == 0 {
 		return nil
 	}
-	for path := range s.finder.DebugFiles(debugfind.DebugQuery{BuildID: lib.BuildID}) {
+	for path := range s.finder.DebugFiles(debugfind.DebugQuery{BuildID: lib.BuildID, PartialID: lib.PartialBuildID()}) {
 		if im := s.openDebugFile(lib, path); im != nil {
 			return im
 		}
@@ -47,7 +45,7 @@ func (s *Set) fetchDebugFile(lib *libstate.Library) *image.Image {
 
 func (s *Set) openDebugFile(lib *libstate.Library, path string) *image.Image {
 	im, err := s.cache.Open(path)
-	if err != nil || !bytes.Equal(im.ELF().BuildID(), lib.BuildID) || !tells(im) {
+	if err != nil || !lib.SameBuildID(im.ELF().BuildID()) || !tells(im) {
 		return nil
 	}
 	return im

@@ -4,7 +4,6 @@
 package modules
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -107,7 +106,7 @@ func (s *Set) Image(lib *libstate.Library) *image.Image {
 
 // fetches reports whether servers can be asked for files of lib.
 func (s *Set) fetches(lib *libstate.Library) bool {
-	return lib.Kind != libstate.VDSO && s.finder.Fetches(lib.BuildID)
+	return lib.Kind != libstate.VDSO && !lib.PartialBuildID() && s.finder.Fetches(lib.BuildID)
 }
 
 // ELF returns the binary of lib, or nil. It fetches nothing.
@@ -223,7 +222,7 @@ func (s *Set) resolve(lib *libstate.Library) (res Resolution, debugOnly []*image
 	case libstate.JIT:
 		return s.fromJIT(lib), nil
 	}
-	m := debugfind.Module{Path: lib.Path, BuildID: lib.BuildID, Main: lib.Kind == libstate.Executable}
+	m := debugfind.Module{Path: lib.Path, BuildID: lib.BuildID, PartialID: lib.PartialBuildID(), Main: lib.Kind == libstate.Executable}
 	for path := range s.finder.Binaries(m) {
 		im, err := s.cache.Open(path)
 		if err != nil {
@@ -287,7 +286,7 @@ func (s *Set) compare(lib *libstate.Library, im *image.Image) (Match, string) {
 	want, have := lib.BuildID, im.ELF().BuildID()
 	switch {
 	case want != nil && have != nil:
-		if bytes.Equal(want, have) {
+		if lib.SameBuildID(have) {
 			return Matched, ""
 		}
 		return Mismatched, fmt.Sprintf("file has build-id %x, the process had %x", have, want)

@@ -97,6 +97,17 @@ func (t *Target) exception() *crash.Exception {
 	return out
 }
 
+// unknownCause reports whether the process died of something that the dump does not
+// name: microdumps are written for nothing else, and older ones do not tell the signal.
+func (t *Target) unknownCause() bool {
+	m := t.Minidump()
+	if m == nil || !m.Microdump() {
+		return false
+	}
+	_, known := m.Exception()
+	return !known
+}
+
 // partialMaps reports whether the mappings of the process are not all known: then no
 // address can be said to have been in none.
 func (t *Target) partialMaps() bool {

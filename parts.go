@@ -49,7 +49,7 @@ func (t *Target) numbering() crash.Numbering {
 // signal is what killed the process; nil when nothing did.
 func (t *Target) signal(now state) *crash.Signal {
 	s := now.Signal()
-	if s.Source == corestate.NoSignal || s.Signo == 0 {
+	if (s.Source == corestate.NoSignal || s.Signo == 0) && !t.unknownCause() {
 		return nil
 	}
 	tid, err := now.DefaultThread()

@@ -57,7 +57,7 @@ func (d *Minidump) thread(tid unwind.ThreadID) (*minidump.Thread, bool) {
 // thread's, since the thread itself was in the handler by then.
 func (d *Minidump) context(t *minidump.Thread) (minidump.Context, error) {
 	if d.wow64 {
-		return d.file.DecodeContext(d.file.WOW64Context(t))
+		return d.file.WOW64Registers(t)
 	}
 	if e := d.file.Exception; e != nil && e.ThreadID == t.ID && len(e.Context) > 0 {
 		if c, err := d.file.DecodeContext(e.Context); err == nil {
@@ -193,7 +193,7 @@ func (d *Minidump) WOW64() (*Minidump, bool) {
 	w := &Minidump{path: d.path, file: d.file, arch: arch.X86, wow64: true, maps: d.maps, mapped: d.mapped,
 		byID: make(map[unwind.ThreadID]int), warnings: d.file.Warnings, closer: d.Close}
 	for i, t := range d.threads {
-		if d.file.WOW64Context(t) == nil {
+		if _, err := d.file.WOW64Registers(t); err != nil {
 			continue
 		}
 		if i == d.crashed {

@@ -47,7 +47,7 @@ func use(t *testing.T, d *minidump.File) {
 		if c, err := d.DecodeContext(d.Threads[i].Context); err == nil {
 			c.XState.ShadowStack()
 		}
-		d.DecodeContext(d.WOW64Context(&d.Threads[i]))
+		d.WOW64Registers(&d.Threads[i])
 	}
 	if n := d.CrashedThread(); n >= len(d.Threads) {
 		t.Errorf("thread %d of %d", n, len(d.Threads))

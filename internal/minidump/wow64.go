@@ -3,6 +3,8 @@ package minidump
 import (
 	"encoding/binary"
 	"strings"
+
+	"github.com/corewalk/corewalk/unwind/arch"
 )
 
 // Of a 32-bit process, a 64-bit writer records what runs in 64 bits: the layer that
@@ -50,4 +52,48 @@ func (f *File) WOW64Context(t *Thread) []byte {
 		return nil
 	}
 	return rec[:n]
+}
+
+// code32 is the selector of the segment of 32-bit code (KGDT64_R3_CMCODE).
+const code32 = 0x23
+
+// WOW64Registers are the registers of the thread's 32-bit side: those of its 64-bit
+// record, cut to 32 bits, where it ran 32-bit code, as it does when it crashes; else
+// those that the layer between saved.
+func (f *File) WOW64Registers(t *Thread) (Context, error) {
+	records := [][]byte{t.Context}
+	if e := f.Exception; e != nil && e.ThreadID == t.ID {
+		records = [][]byte{e.Context, t.Context}
+	}
+	for _, rec := range records {
+		c, err := f.DecodeContext(rec)
+		if err != nil {
+			continue
+		}
+		if c.Arch == arch.X86 {
+			return c, nil
+		}
+		if cs, _ := c.Regs.Get(arch.CS); cs == code32 {
+			return narrow(c), nil
+		}
+	}
+	return f.DecodeContext(f.WOW64Context(t))
+}
+
+// halves are the registers of amd64 whose lower halves 32-bit code sees.
+var halves = [...]struct{ wide, narrow arch.Reg }{
+	{arch.RAX, arch.EAX}, {arch.RCX, arch.ECX}, {arch.RDX, arch.EDX}, {arch.RBX, arch.EBX}, {arch.RSP, arch.ESP}, {arch.RBP, arch.EBP},
+	{arch.RSI, arch.ESI}, {arch.RDI, arch.EDI}, {arch.RIP, arch.EIP}, {arch.EFLAGS, arch.X86EFLAGS}, {arch.CS, arch.X86CS}, {arch.SS, arch.X86SS},
+	{arch.DS, arch.X86DS}, {arch.ES, arch.X86ES}, {arch.FS, arch.X86FS}, {arch.GS, arch.X86GS},
+}
+
+// narrow makes a context of 32-bit code of the processor's in 64 bits.
+func narrow(c Context) Context {
+	out := Context{Arch: arch.X86, Flags: c.Flags, Vector: c.Vector, XState: c.XState}
+	for _, h := range halves {
+		if v, ok := c.Regs.Get(h.wide); ok {
+			out.Regs.Set(h.narrow, v&0xffffffff)
+		}
+	}
+	return out
 }

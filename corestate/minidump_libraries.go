@@ -1,6 +1,8 @@
 package corestate
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/corewalk/corewalk/internal/elffile"
@@ -40,6 +42,7 @@ func (d *Minidump) BuildLibraries(file func(*libstate.Library) *elffile.File) (*
 // modules is the dump's list of modules.
 func (d *Minidump) modules() []libstate.Module {
 	list := make([]libstate.Module, 0, len(d.file.Modules))
+	links := d.links()
 	for i := range d.file.Modules {
 		m := &d.file.Modules[i]
 		if m.Size == 0 {
@@ -49,7 +52,9 @@ func (d *Minidump) modules() []libstate.Module {
 			Format: d.format(m), DebugID: m.DebugID(), CodeID: m.CodeID(), DebugFile: m.DebugFile, Version: m.Version,
 			Timestamp: m.Timestamp, Checksum: m.Checksum, Size: m.Size, PartialBuildID: m.PartialID,
 		}}
-		out.Bias, out.HasBias = d.linkBias(m)
+		if out.ID.Format == libstate.FormatELF {
+			out.Bias, out.HasBias = linkBias(links, m)
+		}
 		list = append(list, out)
 	}
 	return list
@@ -69,17 +74,23 @@ func (d *Minidump) format(m *minidump.Module) libstate.Format {
 	return libstate.FormatPE
 }
 
-// linkBias is the load bias that the dynamic linker's list has for a module: that of
-// the entry whose dynamic section lies in it.
-func (d *Minidump) linkBias(m *minidump.Module) (arch.Address, bool) {
+// links is the dynamic linker's list, by the addresses of the dynamic sections.
+func (d *Minidump) links() []minidump.LinkMap {
 	debug := d.file.Linux.DSODebug
-	if debug == nil || d.format(m) != libstate.FormatELF {
+	if debug == nil {
+		return nil
+	}
+	list := slices.Clone(debug.Links)
+	slices.SortStableFunc(list, func(a, b minidump.LinkMap) int { return cmp.Compare(a.Dynamic, b.Dynamic) })
+	return list
+}
+
+// linkBias is the load bias that the list has for a module: that of the entry whose
+// dynamic section lies in it.
+func linkBias(links []minidump.LinkMap, m *minidump.Module) (arch.Address, bool) {
+	i, _ := slices.BinarySearchFunc(links, m.Base, func(l minidump.LinkMap, base arch.Address) int { return cmp.Compare(l.Dynamic, base) })
+	if i == len(links) || links[i].Dynamic-m.Base >= m.Size {
 		return 0, false
 	}
-	for _, l := range debug.Links {
-		if l.Dynamic >= m.Base && l.Dynamic-m.Base < m.Size {
-			return l.Addr, true
-		}
-	}
-	return 0, false
+	return links[i].Addr, true
 }

@@ -48,6 +48,7 @@ func permText(s string) (p libstate.Perm) {
 // pages, allow nothing.
 func (d *Minidump) regionMappings() []libstate.Mapping {
 	list := make([]libstate.Mapping, 0, len(d.file.Regions))
+	mods := modulesByBase(d.file.Modules)
 	for i := range d.file.Regions {
 		r := &d.file.Regions[i]
 		if r.State == minidump.MemFree {
@@ -66,7 +67,7 @@ func (d *Minidump) regionMappings() []libstate.Mapping {
 		if r.Executable() {
 			m.Perm |= libstate.Exec
 		}
-		if mod := d.moduleOver(r.Base); mod != nil && r.Type != minidump.MemPrivate {
+		if mod := moduleOver(mods, r.Base); mod != nil && r.Type != minidump.MemPrivate {
 			m.Path, m.Offset = mod.Path, r.Base-mod.Base
 		}
 		list = append(list, m)
@@ -74,14 +75,27 @@ func (d *Minidump) regionMappings() []libstate.Mapping {
 	return list
 }
 
-func (d *Minidump) moduleOver(addr arch.Address) *minidump.Module {
-	mods := d.file.Modules
+func modulesByBase(mods []minidump.Module) []*minidump.Module {
+	list := make([]*minidump.Module, len(mods))
 	for i := range mods {
-		if m := &mods[i]; addr >= m.Base && addr-m.Base < m.Size {
-			return m
-		}
+		list[i] = &mods[i]
 	}
-	return nil
+	slices.SortStableFunc(list, func(a, b *minidump.Module) int { return cmp.Compare(a.Base, b.Base) })
+	return list
+}
+
+// moduleOver is the module over addr that begins last; nil for none.
+func moduleOver(mods []*minidump.Module, addr arch.Address) *minidump.Module {
+	i, _ := slices.BinarySearchFunc(mods, addr, func(m *minidump.Module, a arch.Address) int {
+		if m.Base <= a {
+			return -1
+		}
+		return 1
+	})
+	if i == 0 || addr-mods[i-1].Base >= mods[i-1].Size {
+		return nil
+	}
+	return mods[i-1]
 }
 
 func moduleMappings(mods []minidump.Module) []libstate.Mapping {

@@ -393,3 +393,46 @@ func FuzzMinidump(f *testing.F) {
 		}
 	})
 }
+
+// The dynamic linker's list tells load biases where no header is in the dump.
+func TestMinidumpLinkMap(t *testing.T) {
+	d := dumpbuild.New(false)
+	d.System(onAMD64, linuxOS, 5, 4, 0, "")
+	d.Threads(false, dumpbuild.Thread{ID: 7, Context: d.Blob(d.AMD64(0x10000b, 1, 2, 3))})
+	d.Modules(dumpbuild.Module{Base: 0x400000, Size: 0x2000, Name: "/bin/a"}, dumpbuild.Module{Base: 0x7f0000001000, Size: 0x2000, Name: "/lib/x.so"},
+		dumpbuild.Module{Base: 0x7f0000009000, Size: 0x1000, Name: "/lib/y.so"})
+	links := d.Blob(d.W().U64(0x7f0000000000).U32(d.String("/lib/x.so")).U64(0x7f0000002f00).U64(0).U32(d.String("")).U64(0x401e00).B)
+	d.Stream(0x4767000a, d.W().U32(1, links.Off, 2).U64(1, 2, 0x401e00).Zeros(16).B)
+	table, _ := openMade(t, d).BuildLibraries(nil)
+	for addr, want := range map[uint64]struct {
+		bias    uint64
+		guessed bool
+	}{0x400000: {0, false}, 0x7f0000001000: {0x7f0000000000, false}, 0x7f0000009000: {0x7f0000009000, true}} {
+		if l, ok := table.LibraryAt(addr); !ok || l.LoadBias != want.bias || l.BiasGuessed != want.guessed {
+			t.Errorf("at %#x: %+v", addr, l)
+		}
+	}
+}
+
+// What refers to each other in a dump must not cost the product of both.
+func TestMinidumpManyOfEach(t *testing.T) {
+	const n = 60000
+	d := dumpbuild.New(false)
+	d.System(onAMD64, linuxOS, 5, 4, 0, "")
+	d.Threads(false, dumpbuild.Thread{ID: 7, Context: d.Blob(d.AMD64(0x10000b, 1, 2, 3))})
+	name := d.String("x")
+	mods, regions, links := d.W().U32(n), d.W().U32(16, 48).U64(n), d.W()
+	for i := range uint64(n) {
+		mods.U64(i<<12).U32(0x7fffffff, 0, 0, name).Zeros(52 + 32)
+		regions.U64(i<<12, i<<12).U32(4, 0).U64(0x1000).U32(0x1000, 4, 0x1000000, 0)
+		links.U64(i).U32(0).U64(i << 12)
+	}
+	d.Stream(4, mods.B)
+	d.Stream(16, regions.B)
+	at := d.Blob(links.B)
+	d.Stream(0x4767000a, d.W().U32(1, at.Off, n).U64(1, 2, 3).Zeros(16).B)
+	m := openMade(t, d)
+	if table, _ := m.BuildLibraries(nil); len(m.Mappings()) == 0 || table == nil {
+		t.Error("nothing is known")
+	}
+}

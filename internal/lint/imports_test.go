@@ -52,6 +52,7 @@ var floors = map[string]int{
 	"internal/decomp":    -1,
 	"internal/minidump":  -1,
 	"internal/breakpad":  -1,
+	"internal/pdb":       -1,
 	"internal/pefile":    -1,
 	"demangle":           -1,
 	"unwind/arch":        -2,

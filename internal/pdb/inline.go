@@ -1,0 +1,213 @@
+package pdb
+
+// maxInline bounds how deep inlined calls may be nested, and maxSites the
+// inlined calls of one function that are looked at.
+const (
+	maxInline = 256
+	maxSites  = 1 << 18
+)
+
+// A site is an inlined call that an address lies in.
+type site struct {
+	inlinee uint32 // its record in the IPI stream
+	source
+}
+
+// sites lists the inlined calls at an offset into a function, outermost first.
+// Calls in calls are nested records; those that do not have the address are
+// passed over with all that is in them.
+func (p *procs) sites(fn proc, off uint32) []site {
+	head, ok := p.symbols.bytes(fn.at, 12)
+	if !ok {
+		return nil
+	}
+	end := min(int(le.Uint32(head[8:])), p.symbols.size)
+	at := fn.at + 2 + int(le.Uint16(head))
+	var out []site
+	for n := 0; n < maxSites && at < end && len(out) < maxInline; n++ {
+		kind, rec, next, ok := p.symbols.record(at)
+		if !ok {
+			break
+		}
+		if kind == symInlineSite || kind == symInlineSite2 {
+			s, inside, inner := p.site(kind, rec, fn.size, off)
+			switch {
+			case !inner:
+			case inside:
+				out = append(out, s)
+				end = min(end, int(le.Uint32(rec[8:]))) // siblings do not have it too
+			default:
+				next = max(next, int(le.Uint32(rec[8:])))
+			}
+		}
+		at = next
+	}
+	return out
+}
+
+// site reads one inlined call. ok is false for a record that makes no sense.
+func (p *procs) site(kind uint16, rec []byte, size, off uint32) (s site, inside, ok bool) {
+	notes := 16
+	if kind == symInlineSite2 {
+		notes = 20 // a count of invocations
+	}
+	if len(rec) < notes {
+		return s, false, false
+	}
+	s.inlinee = le.Uint32(rec[12:])
+	a := annotations{b: rec[notes:], file: sameFile}
+	for a.next() {
+		if a.have && off >= a.rowStart && off < a.rowEnd {
+			inside = true
+			break
+		}
+	}
+	if !inside && a.open && off >= a.code && off < size { // the last one reaches to the function's end
+		inside, a.row = true, a.state
+	}
+	if inside {
+		s.source = p.lineOf(s.inlinee, a.row)
+	}
+	return s, inside, true
+}
+
+// sameFile stands for the file in which the inlined function begins.
+const sameFile = 0xffffffff
+
+func (p *procs) lineOf(inlinee uint32, row lineState) source {
+	at, ok := p.inlinee(inlinee)
+	line := int64(at.line) + int64(row.line)
+	if !ok || line <= 0 || line >= 1<<31 {
+		return source{}
+	}
+	if row.file != sameFile {
+		at.file = row.file
+	}
+	return source{at.file, uint32(line)}
+}
+
+// Operations of the little program that says which code an inlined call has and
+// which lines it is from.
+const (
+	opEnd = iota
+	opCodeOffset
+	opCodeOffsetBase
+	opAddCodeOffset
+	opCodeLength
+	opFile
+	opLineOffset
+	opLineEndDelta
+	opRangeKind
+	opColumnStart
+	opColumnEndDelta
+	opAddCodeAndLineOffset
+	opCodeLengthAndOffset
+	opColumnEnd
+)
+
+type lineState struct {
+	file uint32
+	line int32 // relative to the inlined function's first
+}
+
+// annotations run the program. Each change of the code offset begins a row, which
+// ends where the next one begins or after the length that is given.
+type annotations struct {
+	b    []byte
+	file uint32
+
+	base, code uint32
+	line       int32
+	open       bool      // a row has begun at code
+	state      lineState // of the row begun
+	until      uint32    // where that row ends, if known and not yet said
+
+	have             bool // next has completed a row
+	rowStart, rowEnd uint32
+	row              lineState
+}
+
+// next runs the program to the next complete row, or to its end: then it answers
+// false. After true, have says whether there is a row.
+func (a *annotations) next() bool {
+	a.have = false
+	if a.until != 0 {
+		a.end(a.until)
+		a.until = 0
+		return true
+	}
+	op, ok := a.number()
+	if !ok || op == opEnd || op > opColumnEnd {
+		return false
+	}
+	v, ok := a.number()
+	if !ok {
+		return false
+	}
+	switch op {
+	case opCodeOffset:
+		a.begin(a.base + v)
+	case opCodeOffsetBase:
+		a.base = v
+	case opAddCodeOffset:
+		a.begin(a.code + v)
+	case opCodeLength:
+		a.end(a.code + v)
+		a.code += v // what is added next counts from the end
+	case opFile:
+		a.file = v
+	case opLineOffset:
+		a.line += signed(v)
+	case opAddCodeAndLineOffset:
+		a.line += signed(v >> 4)
+		a.begin(a.code + v&15)
+	case opCodeLengthAndOffset:
+		delta, ok := a.number()
+		if !ok {
+			return false
+		}
+		a.begin(a.code + delta)
+		a.until = a.code + v
+	}
+	return true
+}
+
+func (a *annotations) begin(code uint32) {
+	if a.open {
+		a.end(code)
+	}
+	a.code, a.open, a.state = code, true, lineState{a.file, a.line}
+}
+
+func (a *annotations) end(code uint32) {
+	if a.open && code > a.code {
+		a.have, a.rowStart, a.rowEnd, a.row = true, a.code, code, a.state
+	}
+	a.open = false
+}
+
+// number reads a compressed number: one, two or four bytes, told by the highest
+// bits of the first.
+func (a *annotations) number() (uint32, bool) {
+	b := a.b
+	switch {
+	case len(b) >= 1 && b[0]&0x80 == 0:
+		a.b = b[1:]
+		return uint32(b[0]), true
+	case len(b) >= 2 && b[0]&0xc0 == 0x80:
+		a.b = b[2:]
+		return uint32(b[0]&0x3f)<<8 | uint32(b[1]), true
+	case len(b) >= 4 && b[0]&0xe0 == 0xc0:
+		a.b = b[4:]
+		return uint32(b[0]&0x1f)<<24 | uint32(b[1])<<16 | uint32(b[2])<<8 | uint32(b[3]), true
+	}
+	return 0, false
+}
+
+// signed undoes the coding of signed numbers: the sign is the lowest bit.
+func signed(v uint32) int32 {
+	if v&1 != 0 {
+		return -int32(v >> 1)
+	}
+	return int32(v >> 1)
+}

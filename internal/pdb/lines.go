@@ -1,0 +1,140 @@
+package pdb
+
+import "sort"
+
+// C13 subsections that are read. Those whose kind has the highest bit set are to
+// be ignored.
+const (
+	c13Lines     = 0xf2
+	c13Checksums = 0xf4
+	c13Inlinees  = 0xf6
+)
+
+// Line numbers that stand for code which a debugger is to step over, or into.
+const (
+	lineHidden   = 0xfeefee
+	lineNoStepIn = 0xf00f00
+)
+
+// A lineTable is where the lines of one stretch of code are.
+type lineTable struct {
+	place
+	size uint32
+	at   view // behind the header
+	wide bool // columns follow the lines
+}
+
+// subsections lists a module's tables of lines, files and inlined functions.
+func (p *procs) subsections() {
+	for off := 0; off+8 <= p.c13.size; {
+		head, ok := p.c13.bytes(off, 8)
+		if !ok {
+			return
+		}
+		kind, size := le.Uint32(head), int(le.Uint32(head[4:]))
+		off += 8
+		if size > p.c13.size-off {
+			return
+		}
+		body := view{p.c13.s, p.c13.off + off, size}
+		switch kind {
+		case c13Lines:
+			if b, ok := body.bytes(0, 12); ok {
+				p.lines = append(p.lines, lineTable{place{le.Uint16(b[4:]), le.Uint32(b)}, le.Uint32(b[8:]),
+					view{body.s, body.off + 12, size - 12}, le.Uint16(b[6:])&1 != 0})
+			}
+		case c13Checksums:
+			p.files = body
+		case c13Inlinees:
+			p.inlinees = append(p.inlinees, body)
+		}
+		off += (size + 3) &^ 3
+	}
+	sort.SliceStable(p.lines, func(i, j int) bool { return p.lines[i].place.less(p.lines[j].place) })
+}
+
+// A source is a line of a file, the file by its checksum's offset.
+type source struct {
+	file, line uint32
+}
+
+// line finds the line for a place, 0 where there is none.
+func (p *procs) line(where place) source {
+	i := sort.Search(len(p.lines), func(i int) bool { return where.less(p.lines[i].place) })
+	for n := 0; n < 16 && i > 0; n++ {
+		i--
+		if t := p.lines[i]; t.sect == where.sect && where.off-t.off < t.size {
+			return t.find(where.off - t.off)
+		}
+	}
+	return source{}
+}
+
+// find looks for the last line that begins at or before an offset. The table has
+// one block for each file that the function's lines are from.
+func (t lineTable) find(off uint32) (best source) {
+	found, bestOff := false, uint32(0)
+	for at := 0; at+12 <= t.at.size; {
+		h, ok := t.at.bytes(at, 12)
+		if !ok {
+			return best
+		}
+		file, n, size := le.Uint32(h), int(le.Uint32(h[4:])), int(le.Uint32(h[8:]))
+		if size < 12 || size > t.at.size-at || n > (size-12)/8 {
+			return best
+		}
+		rows, ok := t.at.bytes(at+12, 8*n)
+		if !ok {
+			return best
+		}
+		i := sort.Search(n, func(i int) bool { return le.Uint32(rows[8*i:]) > off }) - 1
+		if i >= 0 {
+			if row := le.Uint32(rows[8*i:]); !found || row >= bestOff {
+				found, bestOff, best = true, row, source{file, le.Uint32(rows[8*i+4:]) & 0xffffff}
+			}
+		}
+		at += size
+	}
+	if best.line == lineHidden || best.line == lineNoStepIn {
+		return source{}
+	}
+	return best
+}
+
+// fileName is the name of the file whose checksum is at an offset.
+func (f *File) fileName(p *procs, checksum uint32) string {
+	b, ok := p.files.bytes(int(checksum), 4)
+	if !ok {
+		return ""
+	}
+	return f.name(le.Uint32(b))
+}
+
+// inlinee is where an inlined function begins.
+func (p *procs) inlinee(id uint32) (source, bool) {
+	for _, v := range p.inlinees {
+		sig, ok := v.bytes(0, 4)
+		if !ok {
+			continue
+		}
+		extended := le.Uint32(sig) == 1 // further files follow each entry
+		for at := 4; ; {
+			b, ok := v.bytes(at, 12)
+			if !ok {
+				break
+			}
+			if le.Uint32(b) == id {
+				return source{le.Uint32(b[4:]), le.Uint32(b[8:])}, true
+			}
+			at += 12
+			if extended {
+				n, ok := v.bytes(at, 4)
+				if !ok || int64(le.Uint32(n)) > int64(v.size)/4 {
+					break
+				}
+				at += 4 + 4*int(le.Uint32(n))
+			}
+		}
+	}
+	return source{}, false
+}

@@ -1,0 +1,103 @@
+package pdb
+
+import (
+	"fmt"
+	"sort"
+)
+
+// sections translate between RVAs and the section numbers and offsets that
+// records use. Code that was moved after linking has its records in terms of
+// where it was: two maps (OMAP) lead there and back.
+type sections struct {
+	list     []section
+	to, from []omap // RVA now -> RVA as linked, and back; sorted by src
+}
+
+type section struct{ start, size uint32 }
+
+// An omap entry maps the addresses from src to the next entry; dst 0: to nothing.
+type omap struct{ src, dst uint32 }
+
+// A place is an address in records. Sections count from 1.
+type place struct {
+	sect uint16
+	off  uint32
+}
+
+func (p place) less(q place) bool { return p.sect < q.sect || p.sect == q.sect && p.off < q.off }
+
+func (f *File) readSections() (*sections, error) {
+	x := new(sections)
+	var err error
+	n := f.dbi.debug[debugSections]
+	if f.dbi.debug[debugOmapFrom] >= 0 && f.dbi.debug[debugOldSections] >= 0 {
+		n = f.dbi.debug[debugOldSections]
+		if x.to, err = f.readOmap(f.dbi.debug[debugOmapTo]); err != nil {
+			return nil, err
+		}
+		if x.from, err = f.readOmap(f.dbi.debug[debugOmapFrom]); err != nil {
+			return nil, err
+		}
+	}
+	s, err := f.c.stream(n)
+	if err != nil {
+		return nil, err
+	}
+	if s.size > 40<<16 {
+		return nil, fmt.Errorf("section headers of %#x bytes: %w", s.size, ErrFormat)
+	}
+	for off := 0; off+40 <= s.size; off += 40 {
+		h, _ := s.bytes(off, 40)
+		x.list = append(x.list, section{start: le.Uint32(h[12:]), size: max(le.Uint32(h[8:]), le.Uint32(h[16:]))})
+	}
+	if len(x.list) == 0 {
+		return nil, fmt.Errorf("no section headers: %w", ErrFormat)
+	}
+	return x, nil
+}
+
+func (f *File) readOmap(n int) ([]omap, error) {
+	s, err := f.c.stream(n)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]omap, 0, s.size/8)
+	for off := 0; off+8 <= s.size; off += 8 {
+		b, _ := s.bytes(off, 8)
+		list = append(list, omap{le.Uint32(b), le.Uint32(b[4:])})
+	}
+	sort.SliceStable(list, func(i, j int) bool { return list[i].src < list[j].src })
+	return list, nil
+}
+
+// moved maps an address. No map at all leaves it as it is.
+func moved(m []omap, rva uint32) (uint32, bool) {
+	if len(m) == 0 {
+		return rva, true
+	}
+	i := sort.Search(len(m), func(i int) bool { return m[i].src > rva }) - 1
+	if i < 0 || m[i].dst == 0 {
+		return 0, false
+	}
+	return m[i].dst + (rva - m[i].src), true
+}
+
+func (x *sections) place(rva uint32) (place, bool) {
+	rva, ok := moved(x.to, rva)
+	if !ok {
+		return place{}, false
+	}
+	for i, s := range x.list {
+		if rva-s.start < s.size && i < 1<<16-2 {
+			return place{uint16(i + 1), rva - s.start}, true
+		}
+	}
+	return place{}, false
+}
+
+func (x *sections) rva(p place) (uint32, bool) {
+	if p.sect == 0 || int(p.sect) > len(x.list) {
+		return 0, false
+	}
+	return moved(x.from, x.list[p.sect-1].start+p.off)
+}

@@ -88,25 +88,25 @@ func join(lists ...[]field) []field {
 func layouts(c CPU) []*layout {
 	switch c {
 	case CPUX86, CPUX86Win64:
-		return []*layout{contextX86}
+		return []*layout{contextX86()}
 	case CPUAMD64:
-		return []*layout{contextAMD64, contextX86}
+		return []*layout{contextAMD64(), contextX86()}
 	case CPUARM:
-		return []*layout{contextARM, contextARMWindows}
+		return []*layout{contextARM(), contextARMWindows()}
 	case CPUARM64, CPUARM64Old:
-		return []*layout{contextARM64, contextARM64Old}
+		return []*layout{contextARM64(), contextARM64Old()}
 	case CPUPPC:
-		return []*layout{contextPPC}
+		return []*layout{contextPPC()}
 	case CPUPPC64:
-		return []*layout{contextPPC64}
+		return []*layout{contextPPC64()}
 	case CPUMIPS:
-		return []*layout{contextMIPS}
+		return []*layout{contextMIPS()}
 	case CPUMIPS64:
-		return []*layout{contextMIPS64, contextMIPS64Breakpad}
+		return []*layout{contextMIPS64(), contextMIPS64Breakpad()}
 	case CPUSPARC:
-		return []*layout{contextSPARC}
+		return []*layout{contextSPARC()}
 	case CPURISCV64:
-		return []*layout{contextRISCV64}
+		return []*layout{contextRISCV64()}
 	}
 	return nil
 }

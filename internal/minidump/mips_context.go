@@ -1,6 +1,10 @@
 package minidump
 
-import "github.com/corewalk/corewalk/unwind/arch"
+import (
+	"sync"
+
+	"github.com/corewalk/corewalk/unwind/arch"
+)
 
 // mipsGeneral are the registers that one flag vouches for: 64 bits each, on 32-bit
 // machines too, but for status and cause where these have less.
@@ -10,33 +14,39 @@ func mipsGeneral(epc, status int) []field {
 }
 
 // contextMIPS is Breakpad's record of MIPS (minidump_cpu_mips.h).
-var contextMIPS = &layout{
-	arch: CPUMIPS.Arch,
-	cpu:  0x00040000, need: 320, size: 600,
-	parts: []part{
-		{flag: partInteger, fields: mipsGeneral(312, 4)},
-		{flag: 4, fields: run(336+20*8, 8, from(arch.MIPSF20, 12)...)},
-	},
-	vector: part{flag: 4, off: 336}, vectorLen: 32*8 + 8,
-}
+var contextMIPS = sync.OnceValue(func() *layout {
+	return &layout{
+		arch: CPUMIPS.Arch,
+		cpu:  0x00040000, need: 320, size: 600,
+		parts: []part{
+			{flag: partInteger, fields: mipsGeneral(312, 4)},
+			{flag: 4, fields: run(336+20*8, 8, from(arch.MIPSF20, 12)...)},
+		},
+		vector: part{flag: 4, off: 336}, vectorLen: 32*8 + 8,
+	}
+})
 
 // contextMIPS64Breakpad is the same of 64-bit processes.
-var contextMIPS64Breakpad = &layout{
-	arch: CPUMIPS64.Arch,
-	cpu:  0x00080000, need: 320, size: 600,
-	parts:  contextMIPS.parts,
-	vector: contextMIPS.vector, vectorLen: contextMIPS.vectorLen,
-}
+var contextMIPS64Breakpad = sync.OnceValue(func() *layout {
+	return &layout{
+		arch: CPUMIPS64.Arch,
+		cpu:  0x00080000, need: 320, size: 600,
+		parts:  contextMIPS().parts,
+		vector: contextMIPS().vector, vectorLen: contextMIPS().vectorLen,
+	}
+})
 
 // contextMIPS64 is Crashpad's record (MinidumpContextMIPS64): flags, the registers
 // for digital signals, status and cause have 64 bits. It is
 // told from Breakpad's by its size.
-var contextMIPS64 = &layout{
-	arch: CPUMIPS64.Arch,
-	cpu:  0x00080000, wide: true, need: 601, size: 656,
-	parts: []part{
-		{flag: partInteger, fields: mipsGeneral(336, 8)},
-		{flag: 4, fields: run(368+20*8, 8, from(arch.MIPSF20, 12)...)},
-	},
-	vector: part{flag: 4, off: 368}, vectorLen: 32*8 + 16,
-}
+var contextMIPS64 = sync.OnceValue(func() *layout {
+	return &layout{
+		arch: CPUMIPS64.Arch,
+		cpu:  0x00080000, wide: true, need: 601, size: 656,
+		parts: []part{
+			{flag: partInteger, fields: mipsGeneral(336, 8)},
+			{flag: 4, fields: run(368+20*8, 8, from(arch.MIPSF20, 12)...)},
+		},
+		vector: part{flag: 4, off: 368}, vectorLen: 32*8 + 16,
+	}
+})

@@ -1,16 +1,22 @@
 package minidump
 
-import "github.com/corewalk/corewalk/unwind/arch"
+import (
+	"sync"
+
+	"github.com/corewalk/corewalk/unwind/arch"
+)
 
 // contextRISCV64 is the record of 64-bit RISC-V of Breakpad and Crashpad
 // (minidump_cpu_riscv.h): pc in the place of x0, then the others, the floating-point
 // registers and fcsr. The flag of these has had two values.
-var contextRISCV64 = &layout{
-	arch: CPURISCV64.Arch,
-	cpu:  0x08000000, need: 0x20, size: 528,
-	parts: []part{
-		{flag: partControl, fields: join(run(8, 8, arch.RISCVPC), run(16, 8, from(arch.RISCVRA, 31)...))},
-		{flag: 2 | 4, fields: join(run(264+8*8, 8, from(arch.RISCVFS0, 2)...), run(264+18*8, 8, from(arch.RISCVFS0+2, 10)...))},
-	},
-	vector: part{flag: 2 | 4, off: 264}, vectorLen: 32*8 + 4,
-}
+var contextRISCV64 = sync.OnceValue(func() *layout {
+	return &layout{
+		arch: CPURISCV64.Arch,
+		cpu:  0x08000000, need: 0x20, size: 528,
+		parts: []part{
+			{flag: partControl, fields: join(run(8, 8, arch.RISCVPC), run(16, 8, from(arch.RISCVRA, 31)...))},
+			{flag: 2 | 4, fields: join(run(264+8*8, 8, from(arch.RISCVFS0, 2)...), run(264+18*8, 8, from(arch.RISCVFS0+2, 10)...))},
+		},
+		vector: part{flag: 2 | 4, off: 264}, vectorLen: 32*8 + 4,
+	}
+})

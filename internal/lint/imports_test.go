@@ -53,6 +53,7 @@ var floors = map[string]int{
 	"internal/minidump":  -1,
 	"internal/breakpad":  -1,
 	"internal/pdb":       -1,
+	"internal/winunwind": -1,
 	"internal/pefile":    -1,
 	"demangle":           -1,
 	"unwind/arch":        -2,
@@ -71,6 +72,7 @@ var sideways = map[string][]string{
 	"internal/debuginfod": {"internal/debugfind"},
 	"internal/dwarf/cfi":  {"internal/dwarf/op"},
 	"internal/stackflow":  {"internal/disasm"},
+	"internal/winunwind":  {"internal/disasm"},
 	"livestate":           {"corestate"}, // what cores and ptrace have alike is decoded once
 }
 

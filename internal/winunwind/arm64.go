@@ -1,0 +1,173 @@
+package winunwind
+
+import (
+	"fmt"
+
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// How the last word of an arm64 entry is to be read: its two lowest bits.
+const (
+	flagXdata    = 0
+	flagPacked   = 1
+	flagFragment = 2 // packed, with neither prologue nor epilogue
+)
+
+// Function lengths are counted in instructions of four bytes.
+const (
+	packedLength = 1<<11 - 1
+	xdataLength  = 1<<18 - 1
+)
+
+func (t *Table) entryARM64(begin, data uint32) (Function, error) {
+	n := data >> 2 & packedLength
+	if data&3 == flagXdata {
+		b := t.image.At(data)
+		if len(b) < 4 {
+			return Function{}, fmt.Errorf("unwind information at RVA %#x: %w", data, ErrTruncated)
+		}
+		n = le.Uint32(b) & xdataLength
+	}
+	end := begin + 4*n
+	if end < begin {
+		end = 0xffffffff
+	}
+	return Function{begin, end, data}, nil
+}
+
+func (s *stepper) stepARM64(fn Function, found bool) error {
+	if found {
+		var err error
+		switch fn.Data & 3 {
+		case flagXdata:
+			err = s.full(fn)
+		case flagPacked, flagFragment:
+			err = s.packed(fn)
+		default:
+			err = fmt.Errorf("entry %#x: %w", fn.Data, ErrUnsupported)
+		}
+		if err != nil || s.done {
+			return err
+		}
+	}
+	lr, err := s.reg(arch.ARM64LR)
+	if err != nil {
+		return err
+	}
+	s.f.Regs.Set(arch.ARM64PC, s.arch.CodeAddress(lr))
+	if s.f.Saved.Has(arch.ARM64LR) {
+		s.f.Saved = s.f.Saved&^arch.Mask(arch.ARM64LR) | arch.Mask(arch.ARM64PC)
+		s.f.At[arch.ARM64PC] = s.f.At[arch.ARM64LR]
+	}
+	return nil
+}
+
+// full undoes what an .xdata record describes.
+func (s *stepper) full(fn Function) error {
+	b := s.image.At(fn.Data)
+	if len(b) < 4 {
+		return fmt.Errorf("unwind information at RVA %#x: %w", fn.Data, ErrTruncated)
+	}
+	w := le.Uint32(b)
+	if v := w >> 18 & 3; v != 0 {
+		return fmt.Errorf("unwind information of version %d at RVA %#x, want 0: %w", v, fn.Data, ErrUnsupported)
+	}
+	single := w>>21&1 != 0
+	scopes, words := int(w>>22&31), int(w>>27)
+	b = b[4:]
+	if scopes == 0 && words == 0 {
+		if len(b) < 4 {
+			return fmt.Errorf("extension of RVA %#x: %w", fn.Data, ErrTruncated)
+		}
+		w = le.Uint32(b)
+		scopes, words = int(w&0xffff), int(w>>16&0xff)
+		b = b[4:]
+	}
+	index := uint32(0)
+	if single { // the count is where its codes begin
+		index, scopes = uint32(scopes), 0
+	}
+	if len(b) < 4*(scopes+words) {
+		return fmt.Errorf("%d epilogues and %d words of codes at RVA %#x: %w", scopes, words, fn.Data, ErrTruncated)
+	}
+	table, codes := b[:4*scopes], b[4*scopes:4*(scopes+words)]
+	off := s.rva - fn.Begin
+	if n := instructions(codes); off/4 < n {
+		return s.run(codes, n-off/4)
+	}
+	if !s.exact {
+		return s.run(codes, 0)
+	}
+	if single {
+		if c := tail(codes, index); off/4 >= (fn.End-fn.Begin)/4-min((fn.End-fn.Begin)/4, instructions(c)+1) {
+			return s.run(c, instructions(c)+1-((fn.End-fn.Begin)-off)/4)
+		}
+		return s.run(codes, 0)
+	}
+	if c, skip, ok := inScope(table, codes, off); ok {
+		return s.run(c, skip)
+	}
+	return s.run(codes, 0)
+}
+
+// inScope returns the codes of the epilogue that is off bytes into the function,
+// and how many of its instructions have been executed. Scopes are sorted by where
+// they start.
+func inScope(table, codes []byte, off uint32) (c []byte, skip uint32, ok bool) {
+	lo, hi := 0, len(table)/4
+	for lo < hi {
+		mid := (lo + hi) / 2
+		if le.Uint32(table[4*mid:])&xdataLength <= off/4 {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	if lo == 0 {
+		return nil, 0, false
+	}
+	w := le.Uint32(table[4*(lo-1):])
+	c, skip = tail(codes, w>>22), off/4-(w&xdataLength)
+	return c, skip, skip <= instructions(c)
+}
+
+func tail(codes []byte, index uint32) []byte { return codes[min(uint32(len(codes)), index):] }
+
+// instructions is how many instructions the codes up to the first end stand for;
+// a return is not counted.
+func instructions(codes []byte) uint32 {
+	n := uint32(0)
+	for len(codes) > 0 && codes[0] != codeEnd && codes[0] != codeEndC {
+		if codes[0]&0xf8 != codeTrapFrame { // those of special frames stand for none
+			n++
+		}
+		size := codeSize(codes[0])
+		codes = codes[min(size, len(codes)):]
+	}
+	return n
+}
+
+// run executes codes but for those of the first skip instructions.
+func (s *stepper) run(codes []byte, skip uint32) error {
+	next := uint64(0) // pairs that are saved behind the one to come
+	for len(codes) > 0 && codes[0] != codeEnd {
+		size := codeSize(codes[0])
+		if size > len(codes) {
+			return fmt.Errorf("unwind code %#x of %d bytes, %d are left: %w", codes[0], size, len(codes), ErrMalformed)
+		}
+		c := codes[:size]
+		codes = codes[size:]
+		switch {
+		case skip > 0 && c[0] != codeEndC && c[0]&0xf8 != codeTrapFrame:
+			skip--
+		case c[0] == codeSaveNext:
+			next++
+		default:
+			if err := s.code(c, next); err != nil || s.done {
+				return err
+			}
+			next = 0
+		}
+	}
+	return nil
+}

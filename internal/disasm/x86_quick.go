@@ -14,12 +14,14 @@ const (
 	quickOperands                   // the operands are what the tables say
 	quickClear                      // these, but for a register with itself
 	quickMove
-	quickLea
-	quickGroup1 // arithmetic with an immediate
 	quickShift
+	// Of those from here on to quickInc modrm says more.
+	quickLea
 	quickMovImmRM
+	quickGroup1 // arithmetic with an immediate
 	quickUnary
 	quickInc
+	// From here on there is no modrm, but for quickHint.
 	quickAcc // the accumulator and an immediate
 	quickTestAcc
 	quickExtendAcc // cdqe, cqo
@@ -95,8 +97,13 @@ func (m *x86Mode) quick(in *Inst, a *arch.Arch, code []byte, pc uint64) bool {
 	if q.info&oiModRM != 0 {
 		q.modrm = code[q.n]
 		q.address(code)
-		if !q.supported(class) {
+		if class >= quickLea && !q.supported(class) {
 			return false
+		}
+	}
+	if class == quickUnary && q.reg() < 2 {
+		if q.info |= imm8; q.op == 0xf7 {
+			q.info ^= imm8 ^ immZ
 		}
 	}
 	in.Imm = q.immediate(code)
@@ -164,11 +171,6 @@ func (q *x86Quick) supported(class quickClass) bool {
 // immediate reads the immediate operand.
 func (q *x86Quick) immediate(code []byte) int64 {
 	kind := q.info & oiImm
-	if q.opmap == mapOne && q.op&^1 == 0xf6 && q.reg() < 2 {
-		if kind = imm8; q.op == 0xf7 {
-			kind = immZ
-		}
-	}
 	if kind == immNone {
 		return 0
 	}
@@ -203,7 +205,7 @@ func (q *x86Quick) sizeV() uint8 {
 	return 4
 }
 
-// size is the size in bytes of modrm.rm.
+// size is the size in bytes of modrm.rm where the prefixes do not say it.
 func (q *x86Quick) size() uint8 {
 	switch q.info & oiSize {
 	case sizeB:
@@ -214,10 +216,8 @@ func (q *x86Quick) size() uint8 {
 		return 4
 	case sizeS:
 		return q.mode.wordLen
-	case size0:
-		return 0
 	}
-	return q.sizeV()
+	return 0
 }
 
 // gpr is general register n as an operand of size bytes.
@@ -230,15 +230,15 @@ func (q *x86Quick) gpr(n, size uint8) arch.Reg {
 
 // meaning is what the tables and the class say.
 func (q *x86Quick) meaning(in *Inst, class quickClass) {
-	in.Size = q.size()
+	if in.Size = q.sizeV(); q.info&oiSize != sizeV {
+		in.Size = q.size()
+	}
 	if q.info&oiModRM != 0 {
-		if class == quickInc {
-			in.Size = q.sizeV()
-			if q.reg() >= 2 {
-				in.Size = q.mode.wordLen
-			}
+		acc := q.info & (rmRW | regRW)
+		if class >= quickGroup1 && class <= quickInc {
+			acc = q.group(in, class)
 		}
-		q.operands(in, q.access(class))
+		q.operands(in, acc)
 	}
 	switch class {
 	case quickClear:
@@ -276,26 +276,28 @@ func (q *x86Quick) meaning(in *Inst, class quickClass) {
 	}
 }
 
-// access is what the instruction does with modrm.rm and modrm.reg: the tables say
-// it but for groups.
-func (q *x86Quick) access(class quickClass) opInfo {
+// group sets the operand size where the opcode alone does not say it, and answers
+// what the instruction does with modrm.rm.
+func (q *x86Quick) group(in *Inst, class quickClass) opInfo {
+	r := q.reg()
 	switch class {
 	case quickGroup1:
-		if q.reg() == 7 {
+		if r == 7 {
 			return oiRMR
 		}
+		return rmRW
 	case quickUnary:
-		if r := q.reg(); r == 2 || r == 3 {
-			return rmRW
-		}
-		return oiRMR
-	case quickInc:
-		if q.reg() < 2 {
+		if r == 2 || r == 3 {
 			return rmRW
 		}
 		return oiRMR
 	}
-	return q.info & (rmRW | regRW)
+	if r < 2 {
+		in.Size = q.sizeV()
+		return rmRW
+	}
+	in.Size = q.mode.wordLen
+	return oiRMR
 }
 
 // operands records modrm's operands.

@@ -23,6 +23,7 @@ type Func struct {
 	// longest is the most bytes of a run: runs that begin farther before an
 	// address do not reach it.
 	longest uint64
+	overlap bool // some runs overlap
 }
 
 // A run is code whose instructions all have one row.
@@ -45,18 +46,39 @@ func Analyze(a *arch.Arch, code Code, start, end uint64) *Func {
 	x := pool.Get().(*analysis)
 	defer x.release()
 	x.reset(a, code, start, end)
-	x.work.push(x.start)
-	x.explore()
+	if !x.run() {
+		return nil
+	}
+	return x.finish()
+}
+
+// run decodes and solves until no table of jumps leads to new code.
+func (a *analysis) run() bool {
+	a.work.push(a.start)
+	a.explore()
+	a.split()
+	if a.full || len(a.ops) == 0 || !a.solve() {
+		return false
+	}
 	for range maxRounds {
-		x.split()
-		if x.full || len(x.ops) == 0 || !x.solve() {
-			return nil
+		n := len(a.ops)
+		if !a.exploreTables() {
+			return true
 		}
-		if !x.exploreTables() {
-			return x.finish()
+		if a.full {
+			return false
+		}
+		if a.splitMore(n) {
+			if !a.settle() {
+				return false
+			}
+			continue
+		}
+		if a.split(); !a.solve() {
+			return false
 		}
 	}
-	return nil
+	return false
 }
 
 // finish makes the Func of a solved analysis, after a look at the code that
@@ -84,6 +106,9 @@ func (a *analysis) reset(ar *arch.Arch, code Code, start, end uint64) {
 	}
 	a.ntargets, a.gaps = 0, a.gaps[:0]
 	a.rows.reset()
+	a.heap.reset()
+	a.cur.heap, a.other.heap = &a.heap, &a.heap
+	a.before, a.donor = stored{}, stored{}
 }
 
 // maxPooled bounds the memory that is kept for the next analysis, in
@@ -124,41 +149,72 @@ func (a *analysis) exploreTables() bool {
 // result makes the Func of a solved analysis.
 func (a *analysis) result() *Func {
 	f := &Func{Start: a.start | a.mode, Tails: slices.Clone(a.tails), TailsUnknown: a.away || a.unresolved()}
-	for i := range a.blocks {
-		b := &a.blocks[i]
+	a.runs = a.runs[:0]
+	for _, n := range a.order.of(a.blocks, a.ops) {
+		b := &a.blocks[n]
 		for _, v := range b.in {
-			a.cur.copyFrom(&a.states[v])
-			f.runs = a.blockRows(f.runs, b)
+			a.cur.load(&a.states[v])
+			if b.still {
+				a.runs = append(a.runs, run{a.ops[b.first].addr, a.ops[b.last].next(), a.rows.add(&a.machine, &a.cur, true), a.cur.soft})
+				continue
+			}
+			mark := a.heap.heapMark
+			a.blockRows(b)
+			a.heap.release(mark)
 		}
 		if len(b.in) > 0 && a.ops[b.last].flow == flowRet {
 			f.Returns = true
 		}
 	}
 	f.rows = a.rows.rows
-	slices.SortStableFunc(f.runs, func(x, y run) int { return cmp.Compare(x.start, y.start) })
+	byStart := func(x, y run) int { return cmp.Compare(x.start, y.start) }
+	if !slices.IsSortedFunc(a.runs, byStart) { // blocks overlap
+		slices.SortStableFunc(a.runs, byStart)
+	}
+	f.runs = slices.Clone(joinRuns(a.runs))
+	end := uint64(0)
 	for _, r := range f.runs {
 		f.longest = max(f.longest, r.end-r.start)
+		f.overlap = f.overlap || r.start < end
+		end = max(end, r.end)
 	}
 	return f
 }
 
-// blockRows appends the runs of b, which a.cur is the state at.
-func (a *analysis) blockRows(runs []run, b *block) []run {
-	n := int32(0)
+// joinRuns makes one run of those in order that follow each other with one row.
+func joinRuns(runs []run) []run {
+	joined := runs[:0]
+	for _, r := range runs {
+		if n := len(joined) - 1; n >= 0 && joined[n].end == r.start && joined[n].row == r.row && joined[n].soft == r.soft {
+			joined[n].end = r.end
+			continue
+		}
+		joined = append(joined, r)
+	}
+	return joined
+}
+
+// blockRows appends the runs of b, which a.cur is the state at, to a.runs.
+func (a *analysis) blockRows(b *block) {
+	s := &a.cur
+	s.moved = true
+	at := run{}
 	for i := b.first; i <= b.last; i++ {
 		o := &a.ops[i]
-		if i == b.first || a.cur.moved {
-			n = a.rows.add(&a.machine, &a.cur, len(b.in) == 1)
-			a.cur.moved = false
+		if s.moved || o.addr != at.end {
+			s.moved = false
+			n := a.rows.add(&a.machine, s, len(b.in) == 1)
+			if i == b.first || n != at.row || o.addr != at.end {
+				if i > b.first {
+					a.runs = append(a.runs, at)
+				}
+				at = run{o.addr, o.addr, n, s.soft}
+			}
 		}
-		if last := len(runs) - 1; i > b.first && runs[last].row == n && runs[last].end == o.addr {
-			runs[last].end = o.next()
-		} else {
-			runs = append(runs, run{o.addr, o.next(), n, a.cur.soft})
-		}
-		a.step(o)
+		at.end = o.next()
+		a.quickStep(o)
 	}
-	return runs
+	a.runs = append(a.runs, at)
 }
 
 // Rows appends to dst the rows for the instruction that pc is at or in: none
@@ -170,6 +226,9 @@ func (f *Func) Rows(dst []*Row, pc uint64) (rows []*Row, sure bool) {
 	i, _ := slices.BinarySearchFunc(f.runs, pc+1, func(r run, at uint64) int { return cmp.Compare(r.start, at) })
 	n, soft := len(dst), false
 	for i--; i >= 0 && pc-f.runs[i].start < f.longest; i-- {
+		if !f.overlap && len(dst) > n {
+			break
+		}
 		r := &f.runs[i]
 		if pc >= r.end {
 			continue

@@ -54,16 +54,8 @@ func (c *Comparison) Function(d cfi.FDE) {
 	c.said = false
 	x := &analysis{}
 	x.reset(c.Arch, c.Code, d.Start, d.End)
-	x.work.push(x.start)
-	x.explore()
-	for range maxRounds {
-		x.split()
-		if x.full || len(x.ops) == 0 || !x.solve() {
-			return
-		}
-		if !x.exploreTables() {
-			break
-		}
+	if !x.run() {
+		return
 	}
 	f := x.finish()
 	if f == nil {
@@ -72,7 +64,7 @@ func (c *Comparison) Function(d cfi.FDE) {
 	for i := range x.blocks {
 		b := &x.blocks[i]
 		for _, v := range b.in {
-			x.cur.copyFrom(&x.states[v])
+			x.cur.load(&x.states[v])
 			for i := b.first; i <= b.last; i++ {
 				c.instruction(x, f, &x.ops[i], d)
 				x.step(&x.ops[i])

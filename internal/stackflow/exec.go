@@ -79,13 +79,7 @@ func (m *machine) align(s *state, o *op) value {
 		return value{}
 	}
 	v = value{kind: aligned, id: o.num}
-	kept := s.slots[:0] // words named by this alignment's last outcome
-	for _, x := range s.slots {
-		if !x.at.sameBase(v) {
-			kept = append(kept, x)
-		}
-	}
-	s.slots = kept
+	s.keep(func(x *slot) bool { return !x.at.sameBase(v) }) // words named by this alignment's last outcome
 	return v
 }
 
@@ -126,9 +120,8 @@ func (m *machine) save(s *state, addr, v value, size int64) {
 		return
 	}
 	s.overwrite(addr, size, m.word)
-	if (v.kind == entry || v.kind == aligned) && size >= m.word && len(s.slots) < maxSlots {
-		s.slots = append(s.slots, slot{addr, v})
-		s.moved = true
+	if v.inRows() && size >= m.word && len(s.slots) < maxSlots {
+		s.save(addr, v)
 	}
 }
 
@@ -152,6 +145,13 @@ func (m *machine) pop(s *state, o *op) {
 func (m *machine) store(s *state, o *op) {
 	addr := s.address(o)
 	size := int64(o.size)
+	if !m.onStack(addr) {
+		s.lose(o.mask)
+		if o.wb != 0 {
+			s.put(o.base, s.get(o.base).plus(o.wb))
+		}
+		return
+	}
 	if o.src == arch.NoReg && o.list == 0 {
 		if size = int64(o.bulk); size == 0 {
 			size = m.word

@@ -1,6 +1,10 @@
 package stackflow
 
-import "github.com/corewalk/corewalk/unwind/arch"
+import (
+	"slices"
+
+	"github.com/corewalk/corewalk/unwind/arch"
+)
 
 // maxPaths bounds the different stack pointers with which control is followed
 // through one block apart.
@@ -15,37 +19,95 @@ type analysis struct {
 	machine  machine
 	blocks   []block
 	blockOf  []int32 // by instruction
-	states   []state
+	states   []stored
 	nstates  int
 	cur      state
-	before   state
+	before   stored
 	cursor   int
 	jumps    map[int32]jumpTable // targets of indirect jumps, by instruction
 	ntargets int
 	gaps     []int32 // instructions that control was not seen to get to
-	donor    state
+	donor    stored
+	other    state // see widen
+	heap     slotHeap
+	woken    bool // some block's state has changed
+	runs     []run
+	order    blockOrder
 	rows     rowBuilder
 }
 
 // split makes the blocks.
 func (a *analysis) split() {
-	a.blocks = a.blocks[:0]
-	a.blockOf = append(a.blockOf[:0], make([]int32, len(a.ops))...)
-	for i := range a.ops {
-		if i == 0 || a.ops[i].leader || !a.plain(i-1) {
-			if len(a.blocks) < cap(a.blocks) {
-				a.blocks = a.blocks[:len(a.blocks)+1]
-			} else {
-				a.blocks = append(a.blocks, block{})
-			}
-			b := &a.blocks[len(a.blocks)-1]
-			*b = block{first: int32(i), in: b.in[:0]}
+	a.blocks, a.blockOf = a.blocks[:0], a.blockOf[:0]
+	a.nstates, a.cursor = 0, 0
+	a.splitFrom(0)
+}
+
+// splitFrom makes the blocks of the instructions from number i on, where one
+// begins.
+func (a *analysis) splitFrom(i int) {
+	first := i
+	a.blockOf = slices.Grow(a.blockOf, len(a.ops)-i)
+	for ; i < len(a.ops); i++ {
+		if i == first || a.ops[i].leader || !a.plain(i-1) {
+			a.newBlock(i)
 		}
 		n := len(a.blocks) - 1
 		a.blocks[n].last = int32(i)
-		a.blockOf[i] = int32(n)
+		a.blockOf = append(a.blockOf, int32(n))
 	}
-	a.nstates, a.cursor = 0, 0
+}
+
+// newBlock appends a block that begins with instruction i.
+func (a *analysis) newBlock(i int) {
+	if len(a.blocks) < cap(a.blocks) {
+		a.blocks = a.blocks[:len(a.blocks)+1]
+	} else {
+		a.blocks = append(a.blocks, block{})
+	}
+	b := &a.blocks[len(a.blocks)-1]
+	*b = block{first: int32(i), in: b.in[:0]}
+}
+
+// splitMore makes the blocks of the instructions from number n on, which have
+// been met since split, so that solving goes on where it was. That cannot be
+// where control is found to get to behind a call, which leaves what has been
+// thought to follow from it in doubt: it answers false then.
+func (a *analysis) splitMore(n int) bool {
+	for i := range a.blocks {
+		b := &a.blocks[i]
+		for k := b.last; k > b.first; k-- {
+			if a.ops[k].leader && a.ops[k-1].isCall {
+				return false
+			}
+		}
+	}
+	for i := range a.blocks {
+		for k := a.blocks[i].last; k > a.blocks[i].first; k-- {
+			if a.ops[k].leader {
+				a.cut(i, k)
+			}
+		}
+		if b := &a.blocks[i]; len(b.in) > 0 && a.ops[b.last].flow == flowIndirect {
+			a.wake(i)
+		}
+	}
+	a.splitFrom(n)
+	return true
+}
+
+// cut makes a block of its own of what is in block i from instruction k on.
+func (a *analysis) cut(i int, k int32) {
+	a.newBlock(int(k))
+	n := len(a.blocks) - 1
+	b, rest := &a.blocks[i], &a.blocks[n]
+	rest.last, b.last = b.last, k-1
+	for o := rest.first; o <= rest.last; o++ {
+		a.blockOf[o] = int32(n)
+	}
+	if len(b.in) > 0 {
+		a.wake(i)
+	}
 }
 
 // plain reports whether control goes from instruction i to the next, nowhere else
@@ -75,11 +137,15 @@ func (a *analysis) settle() bool {
 		}
 		b.pending = false
 		for v := 0; v < len(b.in); v++ {
-			if left -= int(b.last-b.first) + 1; left < 0 {
+			if left -= int(b.last-b.first) + 1; left < 0 || a.heap.full() {
 				return false
 			}
-			a.cur.copyFrom(&a.states[b.in[v]])
-			a.runBlock(b)
+			a.cur.load(&a.states[b.in[v]])
+			mark := a.heap.heapMark
+			a.woken = false
+			if a.runBlock(b); !a.woken { // nobody has kept anything
+				a.heap.release(mark)
+			}
 		}
 	}
 	return true
@@ -87,9 +153,17 @@ func (a *analysis) settle() bool {
 
 // runBlock runs b on a.cur and hands the outcome on.
 func (a *analysis) runBlock(b *block) {
+	s := &a.cur
+	s.moved = false
 	for i := b.first; i < b.last; i++ {
-		a.step(&a.ops[i])
+		o := &a.ops[i]
+		if o.needs&s.known != 0 || o.must || o.cond {
+			a.step(o)
+		} else {
+			s.lose(o.loses)
+		}
 	}
+	b.still = !s.moved && len(b.in) == 1
 	o := &a.ops[b.last]
 	if o.cond && o.flow != flowNext {
 		a.goTo(o.next(), &a.cur) // not taken: no effect
@@ -100,6 +174,15 @@ func (a *analysis) runBlock(b *block) {
 	a.leave(b, o)
 }
 
+// quickStep is step, for loops.
+func (a *analysis) quickStep(o *op) {
+	if s := &a.cur; o.needs&s.known == 0 && !o.must && !o.cond {
+		s.lose(o.loses)
+	} else {
+		a.step(o)
+	}
+}
+
 // step runs o on a.cur. One that may take effect or not leaves what is so in
 // both cases.
 func (a *analysis) step(o *op) {
@@ -107,9 +190,10 @@ func (a *analysis) step(o *op) {
 		a.machine.exec(&a.cur, o)
 		return
 	}
-	a.before.copyFrom(&a.cur)
+	a.before.take(&a.cur)
 	a.machine.exec(&a.cur, o)
-	a.cur.merge(&a.before)
+	a.before.merge(&a.cur)
+	a.cur.load(&a.before)
 }
 
 // leave hands the state after o, the last of b, to where control goes.
@@ -217,7 +301,8 @@ func (a *analysis) widen(b *block, s *state) {
 	}
 	one := &a.states[b.in[0]]
 	for _, i := range b.in[1:] {
-		one.join(&a.states[i])
+		a.other.load(&a.states[i])
+		one.join(&a.other)
 	}
 	b.in = b.in[:1]
 	if one.join(s); one.soft == s.soft {
@@ -226,15 +311,17 @@ func (a *analysis) widen(b *block, s *state) {
 }
 
 func (a *analysis) wake(n int) {
+	a.woken = true
 	a.blocks[n].pending = true
 	a.cursor = min(a.cursor, n)
 }
 
 func (a *analysis) newState(s *state) int32 {
 	if a.nstates == len(a.states) {
-		a.states = append(a.states, state{})
+		a.states = append(a.states, stored{})
 	}
-	a.states[a.nstates].copyFrom(s)
+	a.states[a.nstates] = stored{}
+	a.states[a.nstates].take(s)
 	a.nstates++
 	return int32(a.nstates - 1)
 }

@@ -76,9 +76,10 @@ func (a *analysis) solveGaps() bool {
 	if !a.donate(inFrame) && !a.donate(calls) && !a.donate(opaque) {
 		return true
 	}
-	a.donor.soft = true
+	a.cur.load(&a.donor)
+	a.cur.soft = true
 	for _, n := range a.gaps {
-		a.arrive(int(a.blockOf[n]), &a.donor)
+		a.arrive(int(a.blockOf[n]), &a.cur)
 	}
 	return a.settle()
 }
@@ -90,14 +91,14 @@ func (a *analysis) donate(chosen func(*op, int32) bool) bool {
 	for i := range a.blocks {
 		b := &a.blocks[i]
 		for _, v := range b.in {
-			a.cur.copyFrom(&a.states[v])
+			a.cur.load(&a.states[v])
 			for n := b.first; n <= b.last; n++ {
 				o := &a.ops[n]
 				a.step(o)
 				switch {
 				case !chosen(o, n) || a.cur.soft:
 				case !found:
-					a.donor.copyFrom(&a.cur)
+					a.donor.take(&a.cur)
 					found = true
 				default:
 					a.donor.merge(&a.cur)

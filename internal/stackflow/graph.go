@@ -57,21 +57,23 @@ func (g *graph) find(addr uint64) (int, bool) {
 	return int(n) - 1, n != 0
 }
 
-func (g *graph) note(addr uint64, n int) bool {
+// pageOf is the page for addr; nil when there are too many.
+func (g *graph) pageOf(addr uint64) *page {
 	base := addr &^ (pageSize - 1)
-	p := g.last
-	if p == nil || p.base != base {
-		if p = g.index[base]; p == nil {
-			if len(g.index) == maxPages {
-				return false
-			}
-			p = g.newPage(base)
-			g.index[base] = p
-		}
-		g.last = p
+	if p := g.last; p != nil && p.base == base {
+		return p
 	}
-	p.ops[addr-base] = int32(n + 1)
-	return true
+	p := g.index[base]
+	if p == nil {
+		if len(g.index) == maxPages {
+			g.full = true
+			return nil
+		}
+		p = g.newPage(base)
+		g.index[base] = p
+	}
+	g.last = p
+	return p
 }
 
 func (g *graph) newPage(base uint64) *page {
@@ -84,6 +86,16 @@ func (g *graph) newPage(base uint64) *page {
 	return &page{base: base}
 }
 
+// reach notes that control gets to addr by a jump: that code is to be decoded, if
+// it has not been.
+func (g *graph) reach(addr uint64) {
+	if i, ok := g.find(addr); ok {
+		g.ops[i].leader = true
+		return
+	}
+	g.work.push(addr)
+}
+
 // explore decodes all code that control reaches from the addresses in g.work.
 func (g *graph) explore() {
 	for len(g.work) > 0 {
@@ -92,30 +104,34 @@ func (g *graph) explore() {
 			g.ops[i].leader = true
 			continue
 		}
-		g.run(addr)
+		g.decodeRun(addr)
 	}
 }
 
-// run decodes instructions one after the other from addr on, until control does
+// decodeRun decodes instructions one after the other from addr on, until control does
 // not go on to the next one or that is known.
-func (g *graph) run(addr uint64) {
+func (g *graph) decodeRun(addr uint64) {
 	predicated := uint8(0)
 	for leader := true; ; {
-		if i, ok := g.find(addr); ok {
-			g.ops[i].leader = true
+		p := g.pageOf(addr)
+		if p == nil {
 			return
 		}
-		o := g.add(addr)
+		if n := p.ops[addr%pageSize]; n != 0 {
+			g.ops[n-1].leader = true
+			return
+		}
+		o := g.add(p, addr)
 		if o == nil {
 			return
 		}
-		o.leader = leader
 		if g.decode(addr) != nil {
 			*o = op{addr: addr, len: 1, flow: flowStop, leader: leader}
 			return
 		}
 		predicated = predicate(&g.in, predicated)
 		g.m.lower(o, &g.in, addr)
+		o.sumUp()
 		o.leader, o.num = leader, int32(len(g.ops))
 		if o.slot {
 			if o = g.swapSlot(o); o == nil {
@@ -146,13 +162,19 @@ func predicate(in *disasm.Inst, n uint8) uint8 {
 	return n - 1
 }
 
-// add appends an op for the instruction at addr; nil when there are too many.
-func (g *graph) add(addr uint64) *op {
-	if len(g.ops) == maxOps || !g.note(addr, len(g.ops)) {
+// add appends an op for the instruction at addr, which is in p; nil when there
+// are too many.
+func (g *graph) add(p *page, addr uint64) *op {
+	if p == nil || len(g.ops) == maxOps {
 		g.full = true
 		return nil
 	}
-	g.ops = append(g.ops, op{})
+	if len(g.ops) < cap(g.ops) {
+		g.ops = g.ops[:len(g.ops)+1] // what is there is written over
+	} else {
+		g.ops = append(g.ops, op{})
+	}
+	p.ops[addr%pageSize] = int32(len(g.ops))
 	return &g.ops[len(g.ops)-1]
 }
 
@@ -167,11 +189,12 @@ func (g *graph) swapSlot(o *op) *op {
 		return nil
 	}
 	g.m.lower(o, &g.in, branch.addr)
+	o.sumUp()
 	branch.len, o.len = o.len, branch.len
 	o.addr, o.leader, o.flow, o.isCall = branch.addr-uint64(o.len), branch.leader, flowNext, false
 	if _, seen := g.find(branch.addr); seen { // somebody jumps to the slot
 		g.ops = append(g.ops, op{})
-	} else if g.add(branch.addr) == nil {
+	} else if g.add(g.pageOf(branch.addr), branch.addr) == nil {
 		return nil
 	}
 	last := &g.ops[len(g.ops)-1]
@@ -202,7 +225,7 @@ func (g *graph) follow(o *op) bool {
 			o.flow = flowStop
 			return o.cond
 		}
-		g.work.push(o.target)
+		g.reach(o.target)
 	case flowCond:
 		if g.gapped && !g.inside(o.target) {
 			o.flow = flowNext
@@ -213,7 +236,7 @@ func (g *graph) follow(o *op) bool {
 			o.flow = flowNext
 			return true
 		}
-		g.work.push(o.target)
+		g.reach(o.target)
 	case flowNext:
 		if o.isCall {
 			o.k = g.pops(o.target)
@@ -263,4 +286,6 @@ type block struct {
 	in          []int32
 	wide        bool // the stack pointer differs too much to keep paths apart
 	pending     bool
+	// still: no instruction before the last one changes what rows tell.
+	still bool
 }

@@ -7,8 +7,9 @@ import (
 
 // lower makes o what in does.
 func (m *machine) lower(o *op, in *disasm.Inst, addr uint64) {
-	*o = op{addr: addr, len: uint8(in.Len), mask: in.Writes &^ m.ignored, cond: in.Conditional, slot: in.Delayed,
-		dst: arch.NoReg, dst2: arch.NoReg, src: arch.NoReg, src2: arch.NoReg, base: arch.NoReg, index: arch.NoReg}
+	*o = op{}
+	o.addr, o.len, o.mask, o.cond, o.slot = addr, uint8(in.Len), in.Writes&^m.ignored, in.Conditional, in.Delayed
+	o.dst, o.dst2, o.src, o.src2, o.base, o.index = arch.NoReg, arch.NoReg, arch.NoReg, arch.NoReg, arch.NoReg, arch.NoReg
 	m.lowerFlow(o, in)
 	switch in.Kind {
 	case disasm.Push:
@@ -19,7 +20,7 @@ func (m *machine) lower(o *op, in *disasm.Inst, addr uint64) {
 		o.mask = 0
 	case disasm.Pop:
 		o.kind, o.dst, o.size = opPop, in.Dst, in.Size
-		o.mask &^= arch.Mask(m.arch.SP)
+		o.mask &^= bit(m.arch.SP)
 	case disasm.Enter:
 		o.kind, o.k, o.mask = opEnter, in.Imm, 0
 	case disasm.Leave:
@@ -62,7 +63,7 @@ func (m *machine) lower(o *op, in *disasm.Inst, addr uint64) {
 // set makes o the assignment dst = base + k.
 func (o *op) set(dst, base arch.Reg, k int64) {
 	o.kind, o.dst, o.base, o.k = opSet, dst, base, k
-	o.mask &^= arch.Mask(dst)
+	o.mask &^= bit(dst)
 }
 
 // source is the register that a change of the stack pointer starts from: another
@@ -169,7 +170,7 @@ func (m *machine) lowerLoad(o *op, in *disasm.Inst) {
 		o.size = uint8(m.arch.RegSize)
 	}
 	if o.wb != 0 {
-		o.mask &^= arch.Mask(o.base) // changed by the writeback, in a known way
+		o.mask &^= bit(o.base) // changed by the writeback, in a known way
 	}
 }
 
@@ -199,7 +200,7 @@ func (m *machine) lowerStore(o *op, in *disasm.Inst) {
 		o.size = uint8(m.arch.RegSize)
 	}
 	if o.wb != 0 {
-		o.mask &^= arch.Mask(o.base)
+		o.mask &^= bit(o.base)
 	}
 }
 

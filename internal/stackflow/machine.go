@@ -39,12 +39,14 @@ func machineOf(a *arch.Arch) machine {
 // initial makes s the state at a function's first instruction.
 func (m *machine) initial(s *state) {
 	s.known = m.kept | arch.Mask(m.arch.RA)
+	s.inRows = s.known
 	for k := s.known; k != 0; k &= k - 1 {
 		s.regs[k.First()] = entryOf(k.First(), 0)
 	}
-	s.slots, s.soft = s.slots[:0], false
+	s.soft = false
+	s.clear()
 	if m.pushesRA {
-		s.slots = append(s.slots, slot{at: entryOf(m.arch.SP, 0), val: entryOf(m.ra, 0)})
+		s.save(entryOf(m.arch.SP, 0), entryOf(m.ra, 0))
 	}
 }
 

@@ -39,6 +39,10 @@ const (
 
 // An op is an instruction as far as it matters here.
 type op struct {
+	// Where nothing is known of the registers in needs, and must is not set, all
+	// that the instruction does is that those in loses become unknown.
+	needs, loses arch.RegMask
+
 	addr   uint64
 	target uint64
 	k, wb  int64        // wb is added to base after a load or store
@@ -58,6 +62,7 @@ type op struct {
 	// bulk is how many bytes a store overwrites.
 	bulk uint16
 
+	must   bool
 	leader bool // control arrives here other than from the instruction before
 	isCall bool
 	cond   bool // takes effect under a condition only
@@ -65,6 +70,25 @@ type op struct {
 	// inclusive: the jump after a comparison with a constant is taken, or not
 	// taken, for that constant as for what is below.
 	inclusive bool
+}
+
+// bit is the set of r alone; nothing for no register.
+func bit(r arch.Reg) arch.RegMask { return 1 << r }
+
+// sumUp sets needs, loses and must from the rest.
+func (o *op) sumUp() {
+	o.loses = o.mask
+	switch o.kind {
+	case opNone, opCmpReg, opCmpImm:
+	case opSet, opAlign, opAdd, opSub:
+		o.needs, o.loses = bit(o.base), o.mask|bit(o.dst)
+	case opStore:
+		o.needs = bit(o.base)
+	case opLoad:
+		o.needs, o.loses = bit(o.base), o.mask|o.list|bit(o.dst)|bit(o.dst2)
+	default:
+		o.must = true
+	}
 }
 
 func (o *op) next() uint64 { return o.addr + uint64(o.len) }

@@ -76,12 +76,40 @@ type rowBuilder struct {
 	scratch []SavedReg
 	last    int32
 
+	// What the row with number last was made of, but for the registers' values.
+	inRows  arch.RegMask
+	version uint64
+	alone   bool
+	from    [arch.MaxRegs]value
+
 	stored  arch.RegMask // the registers in onStack
 	onStack [arch.MaxRegs]storedReg
 }
 
 // reset forgets the rows, which are somebody else's now.
-func (b *rowBuilder) reset() { b.rows, b.saved, b.last = nil, nil, 0 }
+func (b *rowBuilder) reset() { b.rows, b.saved, b.last, b.version = nil, nil, 0, 0 }
+
+// isLast reports whether the last row is the one for s too, at a glance.
+func (b *rowBuilder) isLast(s *state, alone bool) bool {
+	if b.version != s.version || b.inRows != s.inRows || b.alone != alone {
+		return false
+	}
+	for m := s.inRows; m != 0; m &= m - 1 {
+		if r := m.First() & (arch.MaxRegs - 1); b.from[r] != s.regs[r] {
+			return false
+		}
+	}
+	return true
+}
+
+// note remembers what the last row is made of.
+func (b *rowBuilder) note(s *state, alone bool) {
+	b.version, b.inRows, b.alone = s.version, s.inRows, alone
+	for m := s.inRows; m != 0; m &= m - 1 {
+		r := m.First() & (arch.MaxRegs - 1)
+		b.from[r] = s.regs[r]
+	}
+}
 
 // sameFrame reports whether two rows say the same, but for BySP.
 func (r *Row) sameFrame(s *Row) bool {
@@ -94,6 +122,10 @@ const maxSameRow = 32
 // add returns the number of the row for s. alone says that control gets there
 // with one stack pointer only.
 func (b *rowBuilder) add(m *machine, s *state, alone bool) int32 {
+	if b.isLast(s, alone) {
+		return b.last
+	}
+	b.note(s, alone)
 	b.scratch = b.scratch[:0]
 	b.findSaved(m, s)
 	row := Row{CFA: m.cfaRule(s), BySP: CFARule{Reg: arch.NoReg}, RA: b.locate(m, s, m.ra), CallerSP: -m.cfa}

@@ -32,7 +32,9 @@ func (a *analysis) resolve(b *block, o *op) {
 	soft := a.cur.soft
 	a.cur.soft = soft || targets.guessed
 	for _, to := range targets.to {
-		a.goTo(to, &a.cur)
+		if i, ok := a.find(to); ok && a.ops[i].leader { // else it will be, when solving goes on
+			a.arrive(int(a.blockOf[i]), &a.cur)
+		}
 	}
 	a.cur.soft = soft
 }
@@ -61,6 +63,7 @@ func (a *analysis) readTable(b *block, o *op) (t jumpTable) {
 		return jumpTable{}
 	}
 	a.ntargets += n
+	t.to = make([]uint64, 0, n)
 	for i := range n {
 		to := a.readEntry(data[i*size:], size, v.kind == tableTarget)
 		if v.kind == tableTarget {

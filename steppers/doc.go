@@ -7,6 +7,8 @@
 //   - SigHandlerStepper restores the registers that the kernel saved when it
 //     called a signal handler.
 //   - DebugStepper follows call frame information (.eh_frame, .debug_frame).
+//   - PEUnwindStepper follows the unwind tables of PE images, where WithPEUnwind
+//     tells of any.
 //   - WildPCStepper leaves a program counter that is in no code at all.
 //   - FrameFuncStepper follows frame pointers, prologues and epilogues included.
 //   - AnalysisStepper follows the function's code to where it keeps its caller's

@@ -12,12 +12,19 @@ type GroupOption func(*groupOptions)
 
 type groupOptions struct {
 	rewritten Rewritten
+	pe        PEResolver
 }
 
 // WithRewritten tells of libraries that Dyninst rewrote, so that their relocated
 // code is walked through.
 func WithRewritten(code Rewritten) GroupOption {
 	return func(o *groupOptions) { o.rewritten = code }
+}
+
+// WithPEUnwind tells of libraries that are PE images, so that they are walked by
+// their own unwind tables. Architectures without such tables ignore it.
+func WithPEUnwind(resolve PEResolver) GroupOption {
+	return func(o *groupOptions) { o.pe = resolve }
 }
 
 // DefaultGroup returns a group with the steppers that walk an architecture's
@@ -35,6 +42,9 @@ func DefaultGroup(a *arch.Arch, resolve Resolver, opts ...GroupOption) (*unwind.
 		return nil, err
 	}
 	if err := addExidx(g, a, resolve); err != nil {
+		return nil, err
+	}
+	if err := addPEUnwind(g, a, o.pe); err != nil {
 		return nil, err
 	}
 	for _, make := range []func() (unwind.FrameStepper, error){
@@ -105,3 +115,15 @@ type follower interface{ setFlows(*flows) }
 func (s *FrameFuncStepper) setFlows(fl *flows) { s.flows = fl }
 func (s *AnalysisStepper) setFlows(fl *flows)  { s.flows = fl }
 func (s *StepperWanderer) setFlows(fl *flows)  { s.flows = fl }
+
+// addPEUnwind adds the stepper by PE images' unwind tables, where there are any.
+func addPEUnwind(g *unwind.AddrRangeGroup, a *arch.Arch, resolve PEResolver) error {
+	if resolve == nil || a != arch.AMD64 && a != arch.ARM64 {
+		return nil
+	}
+	s, err := NewPEUnwindStepper(a, resolve)
+	if err != nil {
+		return err
+	}
+	return g.RegisterStepper(s)
+}

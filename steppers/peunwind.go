@@ -1,0 +1,106 @@
+package steppers
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/corewalk/corewalk/internal/winunwind"
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// A PEResolver returns the function table of a library that is a PE image; nil for
+// others, and where it is not at hand. It must allow concurrent use.
+type PEResolver func(lib *libstate.Library) *winunwind.Table
+
+// PEUnwindStepper walks x64 and arm64 code of Windows by the images' unwind tables
+// (.pdata, .xdata), which are exact at every instruction. A return address of zero
+// is the bottom of the stack.
+type PEUnwindStepper struct {
+	arch    *arch.Arch
+	resolve PEResolver
+	scratch sync.Pool // *winunwind.Frame
+}
+
+// NewPEUnwindStepper returns the stepper for an architecture; ErrBadParam without a
+// resolver, or for an architecture that has no such tables.
+func NewPEUnwindStepper(a *arch.Arch, resolve PEResolver) (*PEUnwindStepper, error) {
+	if resolve == nil || a != arch.AMD64 && a != arch.ARM64 {
+		return nil, fmt.Errorf("PE unwind stepper for another architecture than x86-64 and aarch64, or without a resolver: %w", unwind.ErrBadParam)
+	}
+	return &PEUnwindStepper{arch: a, resolve: resolve}, nil
+}
+
+// Name implements unwind.FrameStepper.
+func (s *PEUnwindStepper) Name() string { return "PEUnwind" }
+
+// Priority implements unwind.FrameStepper: beside DebugStepper, and after it, for
+// images of MinGW may have both.
+func (s *PEUnwindStepper) Priority() uint32 { return unwind.PriorityDebugStepper + 2 }
+
+// CallerFrame implements unwind.FrameStepper.
+func (s *PEUnwindStepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
+	p := in.Walker().ProcessState()
+	lib := libraryAt(p, in.LookupAddr())
+	if lib == nil {
+		return unwind.StatusNotMe
+	}
+	table := s.resolve(lib)
+	if table == nil {
+		return unwind.StatusNotMe
+	}
+	f, _ := s.scratch.Get().(*winunwind.Frame)
+	if f == nil {
+		f = &winunwind.Frame{}
+	}
+	defer s.scratch.Put(f)
+	f.Regs.Valid = 0
+	for r := range arch.Reg(s.arch.NumRegs()) {
+		if v, _, ok := in.Reg(r); ok {
+			f.Regs.Set(r, v)
+		}
+	}
+	f.Regs.Set(s.arch.PC, in.RA())
+	f.Regs.Set(s.arch.SP, in.SP())
+	if err := table.Step(f, p, lib.Start, in.LookupAddr() == in.RA()); err != nil {
+		if out.Tracing() {
+			out.Notef("%s: %v", lib.Path, err)
+		}
+		return unwind.StatusNotMe
+	}
+	return s.restore(f, in, out)
+}
+
+// restore makes out the caller that f is.
+func (s *PEUnwindStepper) restore(f *winunwind.Frame, in, out *unwind.Frame) unwind.Status {
+	pc, _ := f.Regs.Get(s.arch.PC)
+	if pc == 0 {
+		return unwind.StatusStackBottom
+	}
+	own := arch.Mask(s.arch.PC, s.arch.SP)
+	for m := f.Saved &^ own; m != 0; m &= m - 1 {
+		r := m.First()
+		if v, ok := f.Regs.Get(r); ok {
+			out.SetReg(r, v, unwind.AtAddress(f.At[r]))
+		}
+	}
+	// Registers that calls preserve here, and not elsewhere.
+	for m := f.Regs.Valid &^ f.Saved &^ s.arch.CalleeSaved &^ own; m != 0; m &= m - 1 {
+		if v, l, ok := in.Reg(m.First()); ok {
+			out.SetReg(m.First(), v, l)
+		}
+	}
+	var at unwind.Location
+	if f.Saved.Has(s.arch.PC) {
+		at = unwind.AtAddress(f.At[s.arch.PC])
+	} else {
+		_, at, _ = in.Reg(s.arch.RA)
+	}
+	out.SetPC(pc, at)
+	out.SetSP(f.CFA)
+	out.SetCalleeCFA(f.CFA)
+	out.SetNonCall(f.Interrupted)
+	out.SetTrust(unwind.TrustPEUnwind)
+	return unwind.StatusSuccess
+}

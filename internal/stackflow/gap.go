@@ -20,6 +20,9 @@ func (a *analysis) exploreGaps() {
 	step := uint64(max(a.machine.arch.PCAlign, 1))
 	for addr := a.start; addr < a.end && !a.full; {
 		if i, ok := a.find(addr); ok {
+			if i < len(a.blockOf) { // met before: the rest of its block is known too
+				i = int(a.blocks[a.blockOf[i]].last)
+			}
 			addr = a.ops[i].next()
 			continue
 		}

@@ -76,11 +76,12 @@ type rowBuilder struct {
 	scratch []SavedReg
 	last    int32
 
-	// What the row with number last was made of, but for the registers' values.
+	// What the row with number last was made of.
 	inRows  arch.RegMask
-	version uint64
+	version uint64 // of the words, 0 for no row
 	alone   bool
 	from    [arch.MaxRegs]value
+	words   []slot
 
 	stored  arch.RegMask // the registers in onStack
 	onStack [arch.MaxRegs]storedReg
@@ -91,7 +92,7 @@ func (b *rowBuilder) reset() { b.rows, b.saved, b.last, b.version = nil, nil, 0,
 
 // isLast reports whether the last row is the one for s too, at a glance.
 func (b *rowBuilder) isLast(s *state, alone bool) bool {
-	if b.version != s.version || b.inRows != s.inRows || b.alone != alone {
+	if b.version == 0 || b.inRows != s.inRows || b.alone != alone {
 		return false
 	}
 	for m := s.inRows; m != 0; m &= m - 1 {
@@ -99,12 +100,17 @@ func (b *rowBuilder) isLast(s *state, alone bool) bool {
 			return false
 		}
 	}
+	if b.version != s.version && !slices.Equal(b.words, s.slots) {
+		return false
+	}
+	b.version = s.version
 	return true
 }
 
 // note remembers what the last row is made of.
 func (b *rowBuilder) note(s *state, alone bool) {
 	b.version, b.inRows, b.alone = s.version, s.inRows, alone
+	b.words = append(b.words[:0], s.slots...)
 	for m := s.inRows; m != 0; m &= m - 1 {
 		r := m.First() & (arch.MaxRegs - 1)
 		b.from[r] = s.regs[r]

@@ -116,6 +116,9 @@ func TestEveryInstruction(t *testing.T) {
 					c.function(fn)
 				}
 				t.Logf("%d functions, %d instructions: %d compared, %d unknown to the analysis, %d registers compared", len(all), c.total, c.compared, c.unknown, c.registers)
+				if a == arch.AMD64 && c.windows == 0 && flags != "-O0" {
+					t.Error("no function pushes rsi or rdi")
+				}
 				if len(all) < 11 || c.compared < c.total*9/10 || c.registers < c.total {
 					t.Error("too little is compared")
 				}
@@ -130,7 +133,9 @@ type comparison struct {
 	pe                                  *pefile.File
 	tab                                 *winunwind.Table
 	total, compared, unknown, registers int
+	windows                             int          // of rsi and rdi
 	reloaded                            arch.RegMask // registers that epilogues have loaded again
+	pushed                              []arch.Reg   // by the function's first instructions
 }
 
 func (c *comparison) function(fn winunwind.Function) {
@@ -139,7 +144,7 @@ func (c *comparison) function(fn winunwind.Function) {
 		c.Errorf("%#x: cannot be followed", fn.Begin)
 		return
 	}
-	c.reloaded = 0
+	c.reloaded, c.pushed = 0, c.pushes(fn)
 	for at := fn.Begin; at < fn.End; {
 		in, err := disasm.Decode(c.a, c.pe.At(at), base+uint64(at))
 		if err != nil {
@@ -152,6 +157,33 @@ func (c *comparison) function(fn winunwind.Function) {
 		}
 		c.follow(f, &in)
 		at += uint32(in.Len)
+	}
+}
+
+// pushes lists the registers that the first instructions of an x64 function push.
+// The analysis does not follow rsi and rdi, which calls preserve on Windows only.
+func (c *comparison) pushes(fn winunwind.Function) (regs []arch.Reg) {
+	for at := fn.Begin; c.a == arch.AMD64; {
+		in, err := disasm.Decode(c.a, c.pe.At(at), base+uint64(at))
+		if err != nil || in.Kind != disasm.Push {
+			break
+		}
+		regs = append(regs, in.Src)
+		at += uint32(in.Len)
+	}
+	return regs
+}
+
+// checkPushed compares where the pushed registers are found in the caller of a
+// frame that is at a call.
+func (c *comparison) checkPushed(f *winunwind.Frame, pc uint32) {
+	for i, r := range c.pushed {
+		if want := f.CFA - 16 - 8*uint64(i); !f.Saved.Has(r) || f.At[r] != want {
+			c.Errorf("%#x: %s is saved at %#x (%t), want %#x", pc, c.a.RegName(r), f.At[r], f.Saved.Has(r), want)
+		}
+		if r == arch.RSI || r == arch.RDI {
+			c.windows++
+		}
 	}
 }
 
@@ -202,6 +234,9 @@ func (c *comparison) instruction(f *stackflow.Func, rva, pc uint32, exact bool, 
 	if want := cfa + uint64(row.CallerSP); frame.CFA != want {
 		c.Errorf("%#x %s: CFA %#x, want %#x (%+v)", pc, text, frame.CFA, want, *row)
 		return
+	}
+	if !exact {
+		c.checkPushed(&frame, pc)
 	}
 	ra := c.a.RA
 	if ra == arch.NoReg {

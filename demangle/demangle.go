@@ -1,7 +1,7 @@
 // Package demangle turns linkage names into the names that programmers wrote:
-// C++ (Itanium C++ ABI, https://itanium-cxx-abi.github.io/cxx-abi/abi.html) and
-// Rust (legacy and v0, RFC 2603). It wraps github.com/ianlancetaylor/demangle
-// with bounds, because names come from files nobody vouches for, and adds what
+// C++ (Itanium C++ ABI, https://itanium-cxx-abi.github.io/cxx-abi/abi.html, and
+// Microsoft's) and Rust (legacy and v0, RFC 2603). For all but Microsoft's it
+// wraps github.com/ianlancetaylor/demangle with bounds, because names come from files nobody vouches for, and adds what
 // a stack trace needs: short names, and clone and version suffixes kept aside.
 //
 // All functions are pure and may be used concurrently. None of them caches.
@@ -35,13 +35,20 @@ type Options struct {
 }
 
 // Name demangles a linkage name in full, as c++filt does: "ns::f(int)",
-// "core::fmt::Write::write_fmt". A clone suffix follows in brackets, a symbol
+// "core::fmt::Write::write_fmt"; and as undname does, with access and calling
+// convention: "public: int __cdecl C::f(void)". A clone suffix follows in brackets, a symbol
 // version unchanged. What is not mangled, or cannot be demangled within the
 // package's bounds, is returned as it is.
 func Name(linkage string) string { return NameWith(linkage, Options{}) }
 
 // NameWith is Name with parts left out.
 func NameWith(linkage string, o Options) string {
+	if isMSVC(linkage) {
+		if name, ok := msvcName(linkage, o); ok {
+			return name
+		}
+		return linkage
+	}
 	if !Mangled(linkage) {
 		if o.NoClones {
 			base, version := SplitVersion(linkage)
@@ -68,6 +75,9 @@ func NameWith(linkage string, o Options) string {
 // not the function's. SplitClone gives the clone suffix. What is not mangled
 // loses its suffixes alone.
 func Func(linkage string) string {
+	if isMSVC(linkage) {
+		return NameWith(linkage, Options{NoParams: true})
+	}
 	base, version := SplitVersion(linkage)
 	base, _ = SplitClone(base)
 	name := base
@@ -88,6 +98,9 @@ func Func(linkage string) string {
 // Mangled reports whether a name looks mangled: cheap, and right for nearly
 // all names of C.
 func Mangled(s string) bool {
+	if isMSVC(s) {
+		return true
+	}
 	if len(s) < 3 || s[0] != '_' {
 		return false
 	}
@@ -103,6 +116,9 @@ func Mangled(s string) bool {
 	}
 	return false
 }
+
+// isMSVC reports whether a name is mangled as Microsoft's compiler does it.
+func isMSVC(s string) bool { return len(s) > 2 && s[0] == '?' }
 
 // demangled runs the demangler proper. It answers false when s is no mangled
 // name or too long, and when the demangler gives up in any way.

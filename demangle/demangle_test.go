@@ -48,7 +48,7 @@ func TestName(t *testing.T) {
 		{"memcpy@GLIBC_2.2.5", "memcpy@GLIBC_2.2.5", "memcpy"},
 		{"puts@plt", "puts@plt", "puts@plt"},
 		{"_foo@12", "_foo@12", "_foo@12"},
-		{"?f@@YAXXZ", "?f@@YAXXZ", "?f@@YAXXZ"},
+		{"?f@@YAXXZ", "void __cdecl f(void)", "f"},
 		// Rust, legacy
 		{"_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", "core::fmt::Write::write_fmt", "core::fmt::Write::write_fmt"},
 		{"_ZN3std2rt10lang_start28_$u7b$$u7b$closure$u7d$$u7d$17h6e36fbe1e1ec79fbE.llvm.4242",

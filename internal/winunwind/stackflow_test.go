@@ -134,7 +134,7 @@ type comparison struct {
 	tab                                 *winunwind.Table
 	total, compared, unknown, registers int
 	windows                             int          // of rsi and rdi
-	reloaded                            arch.RegMask // registers that epilogues have loaded again
+	reloaded                            arch.RegMask // registers not changed yet, or loaded again
 	pushed                              []arch.Reg   // by the function's first instructions
 }
 
@@ -144,7 +144,7 @@ func (c *comparison) function(fn winunwind.Function) {
 		c.Errorf("%#x: cannot be followed", fn.Begin)
 		return
 	}
-	c.reloaded, c.pushed = 0, c.pushes(fn)
+	c.reloaded, c.pushed = ^arch.RegMask(0), c.pushes(fn)
 	for at := fn.Begin; at < fn.End; {
 		in, err := disasm.Decode(c.a, c.pe.At(at), base+uint64(at))
 		if err != nil {
@@ -211,6 +211,10 @@ func (c *comparison) follow(f *stackflow.Func, in *disasm.Inst) {
 	}
 }
 
+// home is the room above the return address that callers leave for four arguments,
+// where compilers save registers too.
+const home = 32
+
 // instruction compares unwinding at pc with the row of the instruction at rva.
 func (c *comparison) instruction(f *stackflow.Func, rva, pc uint32, exact bool, text string) {
 	c.total++
@@ -247,7 +251,7 @@ func (c *comparison) instruction(f *stackflow.Func, rva, pc uint32, exact bool, 
 		c.register(&frame, &before, s.Reg, s.Reg, s.Loc, cfa, pc, text)
 	}
 	for m := frame.Saved; m != 0; m &= m - 1 {
-		if at := frame.At[m.First()]; at >= frame.CFA {
+		if at := frame.At[m.First()]; at >= frame.CFA+home {
 			c.Errorf("%#x %s: %s saved at %#x, above the frame", pc, text, c.a.RegName(m.First()), at)
 		}
 	}

@@ -16,7 +16,7 @@ const usageText = `corewalk says why a process died, from its core: the reason, 
 and every thread's stack with functions, files, lines and inlined calls.
 
 Usage:
-  corewalk [flags] CORE [BINARY]   report on a core (also .zst, .lz4, .xz, .gz; - for standard input)
+  corewalk [flags] CORE [BINARY]   report on a core or minidump (- for standard input; also compressed)
   corewalk info [flags] CORE       what is in a core: notes, mappings, modules (corewalk info --help)
   corewalk live [flags] PID        report on a running process, or start one (corewalk live --help)
 

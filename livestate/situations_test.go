@@ -69,6 +69,12 @@ func TestRefusals(t *testing.T) {
 	}
 	defer ended.Wait()
 	state(t, ended.Process.Pid, "Z")
+	for range 2000 { // its other threads end after its first
+		if ids, _ := tasks(ended.Process.Pid); len(ids) == 1 {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
 	thread := 0
 	for _, tid := range must(tasks(pid)) {
 		if tid != pid {
@@ -285,13 +291,21 @@ func TestAdopt(t *testing.T) {
 	do := func(f func()) { work <- f; <-done }
 	var err error
 	do(func() {
-		for _, tid := range must(tasks(pid)) {
-			if err = seize(tid, 0); err != nil {
-				return
+		seized := map[int]bool{}
+		for found := true; found; { // until no thread has begun meanwhile
+			found = false
+			for _, tid := range must(tasks(pid)) {
+				if seized[tid] {
+					continue
+				}
+				if err = seize(tid, 0); err != nil {
+					return
+				}
+				seized[tid], found = true, true
+				_ = interrupt(tid)
+				var ws unix.WaitStatus
+				_, err = unix.Wait4(tid, &ws, unix.WALL, nil)
 			}
-			_ = interrupt(tid)
-			var ws unix.WaitStatus
-			_, err = unix.Wait4(tid, &ws, unix.WALL, nil)
 		}
 	})
 	if forbidden(err) || errors.Is(err, unix.EPERM) {

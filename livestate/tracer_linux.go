@@ -90,14 +90,23 @@ func (t *tracer) run(ready chan struct{}) {
 	t.tid = unix.Gettid()
 	signal.Notify(t.chld, unix.SIGCHLD)
 	close(ready)
+	// The program that we are in may ignore SIGCHLD, or a burst of signals lose one:
+	// what stands still must not do so for long.
+	look := time.NewTicker(lookPace)
 	for !t.closing {
 		select {
 		case f := <-t.reqs:
 			f()
 		case <-t.chld:
+		case <-look.C:
 		}
-		t.drain()
+		// After the end nothing is ours. But if this thread once started the process,
+		// the kernel would hand it the stops that the next tracer waits for.
+		if !t.closing {
+			t.drain()
+		}
 	}
+	look.Stop()
 	signal.Stop(t.chld)
 	close(t.done)
 	if !t.stuck {
@@ -310,6 +319,9 @@ func (t *tracer) askAll() {
 // Waiting for threads to stop is done by looking often at first: most stop within
 // microseconds.
 var shortPause = unix.NsecToTimespec(int64(20 * time.Microsecond))
+
+// lookPace is how often stops are looked for that nothing told of.
+const lookPace = 50 * time.Millisecond
 
 const (
 	shortWait   = 3 * time.Millisecond

@@ -13,10 +13,10 @@ var (
 		return &machine{
 			arch:         arch.PPC64LE,
 			chain:        &frameChain{ra: 16, back: true},
-			restorers:    ppcRestorers64(ppcLittle),
+			restorers:    ppcRestorers64(arch.PPC64LE),
 			sigFrame:     ppcSigFrame64(),
-			threadExits:  []codePattern{ppcLittle(ppcExitV2)},
-			threadBirths: []codePattern{ppcLittle(ppcBirth64)},
+			threadExits:  []codePattern{codeWords(arch.PPC64LE, ppcExitV2...)},
+			threadBirths: []codePattern{codeWords(arch.PPC64LE, ppcBirth64...)},
 			birthPC:      4,
 			birthResult:  arch.PPCR0 + 3,
 			entryCode:    0x38,
@@ -28,10 +28,10 @@ var (
 		return &machine{
 			arch:         arch.PPC64,
 			chain:        &frameChain{ra: 16, back: true},
-			restorers:    ppcRestorers64(ppcBig),
+			restorers:    ppcRestorers64(arch.PPC64),
 			sigFrame:     ppcSigFrame64(),
-			threadExits:  []codePattern{ppcBig(ppcExitV1), ppcBig(ppcExitV2)},
-			threadBirths: []codePattern{ppcBig(ppcBirth64)},
+			threadExits:  []codePattern{codeWords(arch.PPC64, ppcExitV1...), codeWords(arch.PPC64, ppcExitV2...)},
+			threadBirths: []codePattern{codeWords(arch.PPC64, ppcBirth64...)},
 			birthPC:      4,
 			birthResult:  arch.PPCR0 + 3,
 			entryCode:    0x38,
@@ -46,13 +46,13 @@ var (
 			chain: &frameChain{ra: 4, back: true},
 			restorers: []restorer{
 				// li r0,172; sc: rt_sigreturn.
-				{code: ppcBig([]uint32{0x380000ac, 0x44000002}), stops: []stop{{0, 0}, {4, 0}}},
+				{code: codeWords(arch.PPC, 0x380000ac, 0x44000002), stops: []stop{{0, 0}, {4, 0}}},
 				// li r0,119; sc: sigreturn.
-				{code: ppcBig([]uint32{0x38000077, 0x44000002}), stops: []stop{{0, 0}, {4, 0}}, frame: ppcOldSigFrame()},
+				{code: codeWords(arch.PPC, 0x38000077, 0x44000002), stops: []stop{{0, 0}, {4, 0}}, frame: ppcOldSigFrame()},
 			},
 			sigFrame:     ppcSigFrame(),
-			threadExits:  []codePattern{ppcBig(ppcExit)},
-			threadBirths: []codePattern{ppcBig(ppcBirth)},
+			threadExits:  []codePattern{codeWords(arch.PPC, ppcExit...)},
+			threadBirths: []codePattern{codeWords(arch.PPC, ppcBirth...)},
 			birthPC:      4,
 			birthResult:  arch.PPCR0 + 3,
 			entryCode:    0x3c,
@@ -72,10 +72,10 @@ var (
 
 // ppcRestorers64 are those of 64 bits. qemu has one of its own, li r0,172; sc, and
 // puts 16 bytes more below the signal frame, as on 32 bits.
-func ppcRestorers64(lay func([]uint32) codePattern) []restorer {
+func ppcRestorers64(a *arch.Arch) []restorer {
 	return []restorer{
-		{code: lay(ppcSigCode64), stops: ppcSigStops64},
-		{code: lay(ppcSigCode64[1:]), stops: []stop{{0, 0}, {4, 0}}, frame: ppcQemuFrame64()},
+		{code: codeWords(a, ppcSigCode64...), stops: ppcSigStops64},
+		{code: codeWords(a, ppcSigCode64[1:]...), stops: []stop{{0, 0}, {4, 0}}, frame: ppcQemuFrame64()},
 	}
 }
 
@@ -137,23 +137,6 @@ func ppcSaved(gregs uint64, size uint8, fregs uint64) []savedReg {
 		regs = append(regs, savedReg{r, fregs + 8*uint64(14+r-arch.PPCF14), 8})
 	}
 	return regs
-}
-
-// ppcBig and ppcLittle are words of code as they lie in memory.
-func ppcBig(words []uint32) codePattern {
-	var code codePattern
-	for _, w := range words {
-		code = append(code, byte(w>>24), byte(w>>16), byte(w>>8), byte(w))
-	}
-	return code
-}
-
-func ppcLittle(words []uint32) codePattern {
-	var code codePattern
-	for _, w := range words {
-		code = append(code, byte(w), byte(w>>8), byte(w>>16), byte(w>>24))
-	}
-	return code
 }
 
 // ppc64InstFrame is what is known of the frame of Dyninst's instrumentation: above

@@ -3,27 +3,18 @@ package corewalk_test
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/corewalk/corewalk"
-	"github.com/corewalk/corewalk/internal/fixture"
 )
 
 // TestCorpusARM compares the stacks of the corpus's cores of ARM with what gdb and
 // eu-stack find with the programs, which are not at hand here: frame records alone
 // must lead through, and functions that have none must not be left out.
 func TestCorpusARM(t *testing.T) {
-	dir := filepath.Join(fixture.Root(t), "..", "shared", "corpus")
-	if _, err := os.Stat(filepath.Join(dir, "dumps.tar.gz")); err != nil {
-		t.Skipf("no corpus of foreign dumps at %s", dir)
-	}
-	files := t.TempDir()
-	if err := untar(filepath.Join(dir, "dumps.tar.gz"), files); err != nil {
-		t.Fatal(err)
-	}
+	files := foreignDumps(t)
 	empty := t.TempDir()
 	for path, want := range map[string][]string{
 		// raise, sigusr2, stdarg, backtracegen, start, start_thread, clone

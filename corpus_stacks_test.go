@@ -16,14 +16,7 @@ import (
 // machine at hand has, without any of their files, and compares with what gdb and
 // eu-stack make of them: the pc of each frame of a thread, or its first ones.
 func TestCorpusStacks(t *testing.T) {
-	dir := filepath.Join(fixture.Root(t), "..", "shared", "corpus")
-	if _, err := os.Stat(filepath.Join(dir, "dumps.tar.gz")); err != nil {
-		t.Skipf("no corpus of foreign dumps at %s", dir)
-	}
-	files := t.TempDir()
-	if err := untar(filepath.Join(dir, "dumps.tar.gz"), files); err != nil {
-		t.Fatal(err)
-	}
+	files := foreignDumps(t)
 	empty := t.TempDir()
 	for _, tc := range []struct {
 		path, arch, os string
@@ -86,4 +79,19 @@ func TestCorpusStacks(t *testing.T) {
 			}
 		})
 	}
+}
+
+// foreignDumps unpacks the corpus of other projects' dumps, and skips the test where
+// there is none.
+func foreignDumps(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(fixture.Root(t), "..", "shared", "corpus")
+	if _, err := os.Stat(filepath.Join(dir, "dumps.tar.gz")); err != nil {
+		t.Skipf("no corpus of foreign dumps at %s", dir)
+	}
+	files := t.TempDir()
+	if err := untar(filepath.Join(dir, "dumps.tar.gz"), files); err != nil {
+		t.Fatal(err)
+	}
+	return files
 }

@@ -19,7 +19,6 @@ import (
 	"fmt"
 	"slices"
 	"sort"
-	"strconv"
 )
 
 // ErrFormat is wrapped by the errors about bytes that are no symbol file, and
@@ -276,8 +275,4 @@ type Counts struct{ Funcs, Publics, CFI, Win, Files, Origins int }
 // Counts says how much the file has.
 func (f *File) Counts() Counts {
 	return Counts{len(f.funcs), len(f.publics), len(f.cfi), len(f.win0) + len(f.win4), len(f.files), len(f.origins)}
-}
-
-func (f *File) String() string {
-	return f.Name + " " + f.ID + ": " + strconv.Itoa(len(f.funcs)) + " functions"
 }

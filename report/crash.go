@@ -7,9 +7,15 @@ type Crash struct {
 	SignalNumber int    `json:"signal_number,omitempty"`
 	Exception    string `json:"exception,omitempty"` // "EXCEPTION_ACCESS_VIOLATION"
 	Code         string `json:"code,omitempty"`      // the signal's or exception's code by name or number: "SEGV_MAPERR"
+	// Kind is one of the Crash constants: what happened, in a word that is stable and
+	// the same on every system and processor.
+	Kind string `json:"kind,omitempty"`
 	// Address is the address that the fault was about; nil when it was about none.
 	// 0 is an address like others.
 	Address *Addr `json:"address,omitempty"`
+	// AdjustedAddress tells more than the address that the system gave; nil when
+	// there is no more to tell.
+	AdjustedAddress *AdjustedAddress `json:"adjusted_address,omitempty"`
 	// Reason says it in words: "read of 4 bytes at null+0x8".
 	Reason string `json:"reason,omitempty"`
 	// Message is what the program itself said: a failed assertion, the text of an
@@ -21,8 +27,94 @@ type Crash struct {
 	Thread      int          `json:"thread"`
 	Frame       *int         `json:"frame,omitempty"`
 	Instruction *Instruction `json:"instruction,omitempty"`
-	Causes      []Cause      `json:"causes,omitempty"` // most likely first
+	// Accesses are those that the faulting instruction makes to memory, computed from
+	// its operands and the registers: the addresses that are known.
+	Accesses []Access `json:"accesses,omitempty"`
+	// Overflow tells of a stack that ran out.
+	Overflow *Overflow `json:"overflow,omitempty"`
+	// BitFlips are the addresses, one flipped bit away from the bad one, at which the
+	// access would have been allowed; the most likely first.
+	BitFlips []BitFlip `json:"bit_flips,omitempty"`
+	// Inconsistencies are what cannot be as the dump says: the hardware, or the dump,
+	// contradicts itself. Each is one of the Inconsistent constants.
+	Inconsistencies []string `json:"inconsistencies,omitempty"`
+	Causes          []Cause  `json:"causes,omitempty"` // most likely first
 }
+
+// The values of AdjustedAddress.Kind.
+const (
+	AdjustedNonCanonical = "non-canonical" // the system gave no address, or another
+	AdjustedNullPointer  = "null-pointer"  // the address is a null pointer with an offset
+)
+
+// An AdjustedAddress is what the faulting instruction tells of the bad address beyond
+// what the system says.
+type AdjustedAddress struct {
+	Kind string `json:"kind"`
+	// Address is the one accessed, of AdjustedNonCanonical.
+	Address Addr `json:"address,omitempty"`
+	// Offset is what was added to the null pointer, of AdjustedNullPointer.
+	Offset Addr `json:"offset,omitempty"`
+}
+
+// The values of Access.Kind.
+const (
+	AccessRead      = "read"
+	AccessWrite     = "write"
+	AccessReadWrite = "read-write"
+	AccessExecute   = "execute"
+)
+
+// An Access is one that an instruction makes to memory.
+type Access struct {
+	Address Addr   `json:"address"`
+	Size    int    `json:"size,omitempty"` // bytes; 0 when not known
+	Kind    string `json:"kind"`           // one of the Access constants
+	// GuardPage says that it is to a small area without permissions next to memory
+	// in use, as is laid below stacks and around large allocations.
+	GuardPage bool `json:"guard_page,omitempty"`
+}
+
+// An Overflow is a stack that ran out.
+type Overflow struct {
+	Frames int    `json:"frames"` // walked
+	Bytes  uint64 `json:"bytes"`  // from the stack pointer to the oldest frame; 0 when not known
+	// Cycle names the functions that called one another again and again, from the
+	// innermost outward; empty when none did. Times is how often they did.
+	Cycle []string `json:"cycle,omitempty"`
+	Times int      `json:"times,omitempty"`
+}
+
+// A BitFlip is a guess that one bit of an address was changed by the hardware.
+type BitFlip struct {
+	Address  Addr   `json:"address"` // with the bit as it may have been
+	Bit      int    `json:"bit"`     // its number, 0 for the lowest
+	Register string `json:"register,omitempty"`
+	// Confidence is between 0 and 1, and no probability: it orders guesses.
+	Confidence float64        `json:"confidence"`
+	Details    BitFlipDetails `json:"details"`
+}
+
+// BitFlipDetails are what speaks for a bit flip and against it.
+type BitFlipDetails struct {
+	WasNonCanonical bool `json:"was_non_canonical,omitempty"` // no process can have the bad address
+	IsNull          bool `json:"is_null,omitempty"`           // the guess is a null pointer
+	WasLow          bool `json:"was_low,omitempty"`           // so low that it may as well be a small number
+	// NearbyRegisters is how many other registers point near the guess.
+	NearbyRegisters int `json:"nearby_registers,omitempty"`
+	// PoisonRegisters says that a register holds a pattern that allocators fill freed
+	// memory with.
+	PoisonRegisters bool `json:"poison_registers,omitempty"`
+}
+
+// The values of Crash.Inconsistencies. They are those that minidump-stackwalk has.
+const (
+	InconsistentDivision     = "int_div_by_zero_not_possible"
+	InconsistentPrivileged   = "priv_instruction_crash_without_priv_instruction"
+	InconsistentNonCanonical = "non_canonical_address_falsely_reported"
+	InconsistentAllowed      = "access_violation_when_access_allowed"
+	InconsistentAccess       = "crashing_access_not_found_in_memory_accesses"
+)
 
 // An Instruction is the one that faulted, or that would have run next.
 type Instruction struct {

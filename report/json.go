@@ -144,6 +144,12 @@ func (j *jsonWriter) optBool(k string, v bool) {
 	}
 }
 
+// float writes a number between 0 and 1 as encoding/json does.
+func (j *jsonWriter) float(k string, v float64) {
+	j.key(k)
+	j.buf = strconv.AppendFloat(j.buf, v, 'f', -1, 64)
+}
+
 // time writes t, unless it is zero or in a year that RFC 3339 cannot say.
 func (j *jsonWriter) time(k string, t time.Time) {
 	if t.IsZero() || t.Year() < 0 || t.Year() > 9999 {

@@ -112,10 +112,14 @@ func (j *jsonWriter) explain(e *Explain) {
 	if len(e.Registers) > 0 {
 		array(j, "registers", e.Registers, (*jsonWriter).recovered)
 	}
-	if len(e.Notes) > 0 {
-		j.strings("notes", e.Notes)
-	}
+	j.optStrings("notes", e.Notes)
 	j.close('}')
+}
+
+func (j *jsonWriter) optStrings(key string, list []string) {
+	if len(list) > 0 {
+		j.strings(key, list)
+	}
 }
 
 func (j *jsonWriter) strings(key string, list []string) {

@@ -64,8 +64,13 @@ func (j *jsonWriter) crash(c *Crash) {
 	j.optNum("signal_number", c.SignalNumber)
 	j.optStr("exception", c.Exception)
 	j.optStr("code", c.Code)
+	j.optStr("kind", c.Kind)
 	if c.Address != nil {
 		j.addr("address", *c.Address)
+	}
+	if c.AdjustedAddress != nil {
+		j.key("adjusted_address")
+		j.adjusted(c.AdjustedAddress)
 	}
 	j.optStr("reason", c.Reason)
 	j.optStr("message", c.Message)
@@ -77,9 +82,64 @@ func (j *jsonWriter) crash(c *Crash) {
 		j.key("instruction")
 		j.instruction(c.Instruction)
 	}
+	if len(c.Accesses) > 0 {
+		array(j, "accesses", c.Accesses, (*jsonWriter).access)
+	}
+	if c.Overflow != nil {
+		j.key("overflow")
+		j.overflow(c.Overflow)
+	}
+	if len(c.BitFlips) > 0 {
+		array(j, "bit_flips", c.BitFlips, (*jsonWriter).bitFlip)
+	}
+	j.optStrings("inconsistencies", c.Inconsistencies)
 	if len(c.Causes) > 0 {
 		array(j, "causes", c.Causes, (*jsonWriter).cause)
 	}
+	j.close('}')
+}
+
+func (j *jsonWriter) adjusted(a *AdjustedAddress) {
+	j.open('{', true)
+	j.str("kind", a.Kind)
+	j.optAddr("address", a.Address)
+	j.optAddr("offset", a.Offset)
+	j.close('}')
+}
+
+func (j *jsonWriter) access(a *Access) {
+	j.open('{', true)
+	j.addr("address", a.Address)
+	j.optNum("size", a.Size)
+	j.str("kind", a.Kind)
+	j.optBool("guard_page", a.GuardPage)
+	j.close('}')
+}
+
+func (j *jsonWriter) overflow(o *Overflow) {
+	j.open('{', true)
+	j.num("frames", o.Frames)
+	j.size("bytes", o.Bytes)
+	j.optStrings("cycle", o.Cycle)
+	j.optNum("times", o.Times)
+	j.close('}')
+}
+
+func (j *jsonWriter) bitFlip(b *BitFlip) {
+	j.open('{', true)
+	j.addr("address", b.Address)
+	j.num("bit", b.Bit)
+	j.optStr("register", b.Register)
+	j.float("confidence", b.Confidence)
+	j.key("details")
+	j.open('{', true)
+	d := &b.Details
+	j.optBool("was_non_canonical", d.WasNonCanonical)
+	j.optBool("is_null", d.IsNull)
+	j.optBool("was_low", d.WasLow)
+	j.optNum("nearby_registers", d.NearbyRegisters)
+	j.optBool("poison_registers", d.PoisonRegisters)
+	j.close('}')
 	j.close('}')
 }
 

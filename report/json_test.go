@@ -55,6 +55,8 @@ func fill(v reflect.Value, n *int, in ...reflect.Type) {
 		v.SetBool(true)
 	case reflect.Int:
 		v.SetInt(int64(-*n))
+	case reflect.Float64:
+		v.SetFloat(1 / float64(*n))
 	case reflect.Uint64:
 		v.SetUint(1<<63 + uint64(*n))
 	default:

@@ -46,6 +46,9 @@ type Options struct {
 	// until FetchContext is done; nil for no end.
 	Fetcher      Fetcher
 	FetchContext context.Context
+	// SymbolFetcher is asked for PE images and symbol files that no directory has;
+	// nil for nobody. FetchContext ends it, too.
+	SymbolFetcher SymbolFetcher
 }
 
 // A Finder proposes files. It may be used by several goroutines.
@@ -73,6 +76,12 @@ type Module struct {
 	// zeros behind it.
 	PartialID bool
 	Main      bool // the main program
+
+	// What dumps of Windows and of Breakpad tell besides; "" when not known.
+	CodeID    string // of PE: time stamp, eight digits in hexadecimal, and size in memory
+	DebugID   string // of the debug file, in Breakpad's form: 32 digits in hexadecimal and the age
+	DebugFile string // path of the debug file where it was made
+	File      string // the module's own file, where it has been found
 }
 
 // Binaries proposes files that may be the module, the likeliest first. A path may
@@ -101,7 +110,7 @@ func (f *Finder) Binaries(m Module) iter.Seq[string] {
 				}
 			}
 		}
-		if base := filepath.Base(m.Path); m.Path != "" && base != "/" && base != "." {
+		if base := BaseName(m.Path); base != "" && base != "." && base != ".." {
 			for _, dir := range f.opts.Beside {
 				if !yield(filepath.Join(dir, base)) {
 					return
@@ -113,7 +122,17 @@ func (f *Finder) Binaries(m Module) iter.Seq[string] {
 				return
 			}
 		}
-		for _, p := range f.searched(m, false) {
+		for p := range f.stored(m, KindPE, f.roots()) {
+			if !yield(p) {
+				return
+			}
+		}
+		for _, p := range append(f.searched(m, false), f.searchedPE(m)...) {
+			if !yield(p) {
+				return
+			}
+		}
+		for p := range f.stored(m, KindPE, f.foundStores()) {
 			if !yield(p) {
 				return
 			}

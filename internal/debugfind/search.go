@@ -2,23 +2,44 @@ package debugfind
 
 import (
 	"encoding/hex"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/corewalk/corewalk/internal/elffile"
-	"github.com/corewalk/corewalk/internal/mmapfile"
 )
 
 // maxSearched bounds how many files below the search directories are looked at.
 const maxSearched = 1 << 20
 
-// A searchIndex lists the ELF files below the search directories.
+// A searchIndex lists the files below the search directories by what they are.
+// Identifiers, and names other than of ELF, are in lower case.
 type searchIndex struct {
-	byID   map[string][]string // build-id in hex
-	byName map[string][]string // base name
+	byID   map[string][]string // ELF, by build-id in hex
+	byName map[string][]string // ELF, by base name
+
+	peByID    map[string][]string // PE, by code id
+	peByDebug map[string][]string // PE, by the identifier of its PDB
+	peByName  map[string][]string
+
+	symByID   map[string][]SymbolFile // by debug identifier
+	symByCode map[string][]SymbolFile // Breakpad, by the code id that it names
+	symByName map[string][]SymbolFile
+
+	stores []string // symbol stores and trees; what is in them is not listed
+}
+
+// files is the index, which the first call makes.
+func (f *Finder) files() *searchIndex {
+	f.once.Do(func() {
+		x := searchIndex{byID: map[string][]string{}, byName: map[string][]string{}, peByID: map[string][]string{}, peByDebug: map[string][]string{},
+			peByName: map[string][]string{}, symByID: map[string][]SymbolFile{}, symByCode: map[string][]SymbolFile{}, symByName: map[string][]SymbolFile{}}
+		w := walker{budget: maxSearched, found: x.add}
+		for _, dir := range f.opts.Search {
+			w.top(dir)
+		}
+		x.stores = w.stores
+		f.index = x
+	})
+	return &f.index
 }
 
 // searched proposes files below the search directories: by build-id when one is
@@ -27,23 +48,89 @@ func (f *Finder) searched(m Module, debugFirst bool) []string {
 	if len(f.opts.Search) == 0 {
 		return nil
 	}
-	f.once.Do(f.buildIndex)
+	x := f.files()
 	if len(m.BuildID) > 0 && m.PartialID {
-		return prefer(f.index.like(beginning(m.BuildID)), debugFirst)
+		return prefer(like(x.byID, beginning(m.BuildID)), debugFirst)
 	}
 	if len(m.BuildID) > 0 {
-		return prefer(f.index.byID[hex.EncodeToString(m.BuildID)], debugFirst)
+		return prefer(x.byID[hex.EncodeToString(m.BuildID)], debugFirst)
 	}
 	if m.Path == "" {
 		return nil
 	}
-	return f.index.byName[filepath.Base(m.Path)]
+	return x.byName[BaseName(m.Path)]
+}
+
+// searchedPE proposes PE images below the search directories: by code id when one
+// is known, or by the identifier of the PDB, else by name.
+func (f *Finder) searchedPE(m Module) []string {
+	if len(f.opts.Search) == 0 || len(m.BuildID) > 0 {
+		return nil
+	}
+	x := f.files()
+	if m.CodeID == "" && m.DebugID == "" {
+		return x.peByName[strings.ToLower(BaseName(m.Path))]
+	}
+	list := x.peByID[strings.ToLower(m.CodeID)]
+	if m.CodeID == "" {
+		list = x.peByDebug[strings.ToLower(m.DebugID)]
+	}
+	return named(list, m.Path)
+}
+
+// searchedSymbols proposes symbol files below the search directories: by debug
+// identifier when one is known, or by code id, else by name. PDBs come first.
+func (f *Finder) searchedSymbols(m Module) []SymbolFile {
+	if len(f.opts.Search) == 0 {
+		return nil
+	}
+	x := f.files()
+	var list []SymbolFile
+	if id := breakpadID(m); id != "" {
+		list = append(list, x.symByID[strings.ToLower(id)]...)
+	}
+	switch {
+	case len(m.BuildID) > 0:
+		list = append(list, x.symByCode[hex.EncodeToString(m.BuildID)]...)
+	case m.CodeID != "":
+		list = append(list, x.symByCode[strings.ToLower(m.CodeID)]...)
+	}
+	if breakpadID(m) == "" && len(list) == 0 {
+		for _, n := range symbolNames(m) {
+			list = append(list, x.symByName[strings.ToLower(n)]...)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b SymbolFile) int { return int(a.Kind) - int(b.Kind) })
+	return list
+}
+
+// foundStores are the symbol stores below the search directories.
+func (f *Finder) foundStores() []string {
+	if len(f.opts.Search) == 0 {
+		return nil
+	}
+	return f.files().stores
+}
+
+// named puts the files first that are called as the module is: several modules may
+// have one code id.
+func named(paths []string, name string) []string {
+	name = BaseName(name)
+	var first, second []string
+	for _, p := range paths {
+		if strings.EqualFold(filepath.Base(p), name) {
+			first = append(first, p)
+		} else {
+			second = append(second, p)
+		}
+	}
+	return append(first, second...)
 }
 
 // like lists the files whose build-id begins with prefix.
-func (x *searchIndex) like(prefix string) []string {
+func like(byID map[string][]string, prefix string) []string {
 	var paths []string
-	for id, list := range x.byID {
+	for id, list := range byID {
 		if prefix != "" && strings.HasPrefix(id, prefix) {
 			paths = append(paths, list...)
 		}
@@ -64,69 +151,36 @@ func prefer(paths []string, debug bool) []string {
 	return append(first, second...)
 }
 
-// buildIndex reads the build-ids of all files below the search directories.
-func (f *Finder) buildIndex() {
-	f.index = searchIndex{byID: map[string][]string{}, byName: map[string][]string{}}
-	budget := maxSearched
-	for _, dir := range f.opts.Search {
-		filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-			if err != nil {
-				return nil // what cannot be read is not found
-			}
-			if d.Type()&fs.ModeSymlink == 0 && !d.Type().IsRegular() {
-				return nil
-			}
-			if budget--; budget < 0 {
-				return fs.SkipAll
-			}
-			if id, ok := fileBuildID(path); ok {
-				f.index.byName[filepath.Base(path)] = append(f.index.byName[filepath.Base(path)], path)
-				if id != "" {
-					f.index.byID[id] = append(f.index.byID[id], path)
-				}
-			}
-			return nil
-		})
-	}
-}
-
-// fileBuildID reads the build-id of an ELF file in hex, "" when it has none; false
-// when it is no ELF file, or a core. Only regular files are opened, so that a
-// FIFO cannot block the search.
-func fileBuildID(path string) (string, bool) {
-	if st, err := os.Stat(path); err != nil || !st.Mode().IsRegular() {
-		return "", false
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return "", false
-	}
-	var head [20]byte
-	_, err = file.ReadAt(head[:], 0)
-	file.Close()
-	if err != nil || string(head[:4]) != "\x7fELF" || isCore(head[:]) {
-		return "", false
-	}
-	m, err := mmapfile.Open(path)
-	if err != nil {
-		return "", false
-	}
-	defer m.Close()
-	var id string
-	err = mmapfile.Guard(func() {
-		if elf, perr := elffile.Parse(m.Data()); perr == nil {
-			id = hex.EncodeToString(elf.BuildID())
+// add lists one file.
+func (x *searchIndex) add(path string, got ids) {
+	put := func(m map[string][]string, key string) {
+		if key != "" {
+			m[key] = append(m[key], path)
 		}
-	})
-	return id, err == nil
+	}
+	name := filepath.Base(path)
+	switch got.kind {
+	case elfFile:
+		put(x.byName, name)
+		put(x.byID, got.buildID)
+	case peFile:
+		put(x.peByName, strings.ToLower(name))
+		put(x.peByID, got.codeID)
+		put(x.peByDebug, got.debugID)
+	case pdbFile:
+		x.addSymbols(SymbolFile{path, KindPDB}, got)
+	case symFile:
+		x.addSymbols(SymbolFile{path, KindBreakpad}, got)
+	}
 }
 
-// isCore reports whether an ELF header is that of a core: e_type, in the file's
-// byte order.
-func isCore(head []byte) bool {
-	lo, hi := head[16], head[17]
-	if head[5] == 2 {
-		lo, hi = hi, lo
+func (x *searchIndex) addSymbols(s SymbolFile, got ids) {
+	put := func(m map[string][]SymbolFile, key string) {
+		if key != "" {
+			m[key] = append(m[key], s)
+		}
 	}
-	return hi == 0 && lo == 4
+	put(x.symByName, strings.ToLower(filepath.Base(s.Path)))
+	put(x.symByID, got.debugID)
+	put(x.symByCode, got.codeID)
 }

@@ -1,0 +1,175 @@
+package debugfind
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/corewalk/corewalk/internal/minidump"
+)
+
+// Files of a symbol store that are its own.
+const (
+	storePointer = "file.ptr"   // says where the file is instead
+	indexed      = "index2.txt" // the names are in directories of their first two letters
+)
+
+// A StoreKey is where a symbol store, or a Breakpad symbol tree, has a file:
+// Name/ID/File. Its parts are safe to make a path or a URL of.
+type StoreKey struct {
+	Name string // base name of the debug file, or of the module
+	ID   string // in hexadecimal digits, in the case that symbol servers write it
+	File string // base name of the file
+	Kind SymbolKind
+}
+
+// Paths are the forms of the key's path that stores may have, the likeliest first:
+// as it is, and with identifier and names in the other case, for there is no
+// agreement and not every system tells them apart (SSQP wants all in lower case).
+// They are separated by slashes.
+func (k StoreKey) Paths() []string {
+	var paths []string
+	add := func(name, id, file string) {
+		if p := path.Join(name, id, file); !slices.Contains(paths, p) {
+			paths = append(paths, p)
+		}
+	}
+	lower := strings.ToLower
+	for _, id := range []string{k.ID, strings.ToUpper(k.ID), lower(k.ID)} {
+		add(k.Name, id, k.File)
+	}
+	for _, id := range []string{lower(k.ID), k.ID, strings.ToUpper(k.ID)} {
+		add(lower(k.Name), id, lower(k.File))
+	}
+	return paths
+}
+
+// Compressed is the path of the file in a compressed form: the last character of
+// its name is an underscore.
+func Compressed(path string) string {
+	if path == "" {
+		return ""
+	}
+	return path[:len(path)-1] + "_"
+}
+
+// symbolKeys are where stores may have a module's files of a kind.
+func symbolKeys(m Module, kind SymbolKind) []StoreKey {
+	name, debug := BaseName(m.Path), BaseName(m.DebugFile)
+	var keys []StoreKey
+	add := func(name, id, file string, lo, hi int) {
+		if component(name) && component(file) && isHex(id, lo, hi) {
+			keys = append(keys, StoreKey{name, id, file, kind})
+		}
+	}
+	switch kind {
+	case KindPE:
+		if len(m.BuildID) == 0 {
+			add(name, m.CodeID, name, minCodeID, maxCodeID)
+		}
+	case KindPDB:
+		if debug == "" && name != "" && len(m.BuildID) == 0 {
+			debug = stem(name) + ".pdb"
+		}
+		if strings.EqualFold(filepath.Ext(debug), ".pdb") {
+			add(debug, m.DebugID, debug, minDebugID, maxDebugID)
+		}
+	case KindBreakpad:
+		for _, n := range []string{debug, name} {
+			if id := breakpadID(m); n != "" {
+				add(n, id, breakpadFile(n), minDebugID, maxDebugID)
+			}
+		}
+		add(name, m.CodeID, breakpadFile(name), minCodeID, maxBuildID)
+	}
+	return slices.Compact(keys)
+}
+
+// Lengths of identifiers, in digits: the time stamp has eight, sizes and ages up to
+// eight, build-ids of ELF any number.
+const (
+	minCodeID, maxCodeID   = 9, 16
+	minDebugID, maxDebugID = 33, 40
+	maxBuildID             = 128
+)
+
+// DebugIDOf is the debug identifier that Breakpad's tools make of an ELF file's
+// build-id; "" of none.
+func DebugIDOf(buildID []byte) string { return minidump.ELFDebugID(buildID) }
+
+// breakpadID is the module's debug identifier as Breakpad's tools make it, of ELF
+// of the build-id.
+func breakpadID(m Module) string {
+	if m.DebugID == "" {
+		return DebugIDOf(m.BuildID)
+	}
+	return m.DebugID
+}
+
+// breakpadFile is the base name of the symbol file of a debug file: .sym instead
+// of .pdb, and behind every other extension.
+func breakpadFile(name string) string {
+	if strings.EqualFold(filepath.Ext(name), ".pdb") {
+		name = stem(name)
+	}
+	return name + ".sym"
+}
+
+// inStores looks a file up in directories that are stores, or symbol trees, and
+// proposes those that are there.
+func inStores(dirs []string, keys []StoreKey, yield func(path string, k StoreKey) bool) bool {
+	for _, k := range keys {
+		paths := k.Paths()
+		for _, dir := range dirs {
+			for _, p := range inStore(dir, paths) {
+				if !yield(p, k) {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+// inStore lists the files that a store has by one of the paths, in either of the
+// layouts.
+func inStore(dir string, paths []string) []string {
+	var found []string
+	byLetters := isRegular(filepath.Join(dir, indexed))
+	for _, p := range paths {
+		if byLetters {
+			p = path.Join(p[:min(2, strings.IndexByte(p, '/'))], p)
+		}
+		p = filepath.Join(dir, filepath.FromSlash(p))
+		if isRegular(p) {
+			found = append(found, p)
+		}
+	}
+	return found
+}
+
+// isRegular reports whether there is a file at a path that reading cannot block on.
+func isRegular(path string) bool {
+	st, err := os.Stat(path)
+	return err == nil && st.Mode().IsRegular()
+}
+
+// Check tells why a file is not what the key says, or nil.
+func (k StoreKey) Check(path string) error {
+	got := identify(path, make([]byte, headSize))
+	want := map[SymbolKind]fileKind{KindPDB: pdbFile, KindBreakpad: symFile, KindPE: peFile}[k.Kind]
+	switch {
+	case got.kind != want:
+		return fmt.Errorf("the file is no %v", k.Kind)
+	case strings.EqualFold(k.ID, got.debugID) && k.Kind != KindPE, strings.EqualFold(k.ID, got.codeID):
+		return nil
+	}
+	id := got.debugID
+	if k.Kind == KindPE {
+		id = got.codeID
+	}
+	return fmt.Errorf("the file has identifier %s, want %s", id, k.ID)
+}

@@ -44,7 +44,8 @@ const small = "MODULE windows x86 0123456789ABCDEF0123456789ABCDEF2 a file.pdb\n
 	"STACK CFI INIT 2000 10 .cfa: esp\n" +
 	"STACK CFI INIT 2010 10 .cfa: esp .ra:\n" +
 	"STACK CFI INIT 2020 10 .cfa\n" +
-	"STACK CFI INIT 2030 10 .cfa: sp 4 + .ra: lr r4: .cfa ^ r5: nothing ^"
+	"STACK CFI INIT 2030 10 .cfa: sp 4 + .ra: lr r4: .cfa ^ r5: nothing ^\n" +
+	"STACK CFI INIT 3000 10 .cfa: sp 4 + .ra: .undef"
 
 func parse(t *testing.T, text string) *File {
 	t.Helper()
@@ -62,7 +63,7 @@ func TestModule(t *testing.T) {
 	if got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
-	if want := (Counts{Funcs: 3, Publics: 3, CFI: 5, Win: 5, Files: 2, Origins: 2}); f.Counts() != want {
+	if want := (Counts{Funcs: 3, Publics: 3, CFI: 6, Win: 5, Files: 2, Origins: 2}); f.Counts() != want {
 		t.Errorf("%+v, want %+v", f.Counts(), want)
 	}
 	// "bad line" begins like the record of a line; only "FUNC nothing" is found out.
@@ -184,13 +185,15 @@ func TestApply(t *testing.T) {
 		}
 		return 0, errors.New("not there")
 	}
+	var got Caller
 	for _, c := range []struct {
 		addr uint64
 		want string
 		err  error
 	}{
-		{0x1003, "{520 4660 [{ebp 544}]}", nil},
-		{0x2030, "{772 68 [{r4 4}]}", nil}, // r5's rule cannot be worked out
+		{0x1003, "cfa 0x208, ra 0x1234 at 0x204, ebp 0x220 at 0x200", nil},
+		{0x2030, "cfa 0x304, ra 0x44 in lr, r4 0x4 at 0x304, r5 lost", nil}, // r5's rule cannot be worked out
+		{0x3000, "cfa 0x304, outermost", nil},
 		{0x1000, "", postfix.ErrMemory},
 		{0x2000, "", postfix.ErrSyntax}, // no rule for .ra
 	} {
@@ -198,11 +201,37 @@ func TestApply(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := r.Apply(4, reg, read)
-		if !errors.Is(err, c.err) || err == nil && fmt.Sprint(got) != c.want {
-			t.Errorf("%#x: %v, %v; want %s, %v", c.addr, got, err, c.want, c.err)
+		err = r.Apply(&got, &postfix.Machine{WordSize: 4, Reg: reg, Read: read})
+		if !errors.Is(err, c.err) || err == nil && callerText(&got) != c.want {
+			t.Errorf("%#x: %s, %v; want %s, %v", c.addr, callerText(&got), err, c.want, c.err)
 		}
 	}
+}
+
+func callerText(c *Caller) string {
+	value := func(v postfix.Value) string {
+		text := fmt.Sprintf("%#x", v.Bits)
+		switch v.From {
+		case postfix.FromMemory:
+			text += fmt.Sprintf(" at %#x", v.Addr)
+		case postfix.FromRegister:
+			text += " in " + v.Reg
+		}
+		return text
+	}
+	text := "cfa " + value(c.CFA)
+	if c.Outermost {
+		return text + ", outermost"
+	}
+	text += ", ra " + value(c.RA)
+	for _, r := range c.Regs {
+		if r.Lost {
+			text += ", " + r.Name + " lost"
+		} else {
+			text += ", " + r.Name + " " + value(r.Value)
+		}
+	}
+	return text
 }
 
 func TestWin(t *testing.T) {
@@ -252,7 +281,8 @@ func FuzzParse(f *testing.F) {
 				t.Errorf("%#x: no frame", a)
 			}
 			if r, err := file.CFI(a); err == nil && r != nil {
-				r.Apply(8, func(string) (uint64, bool) { return a, true }, func(x uint64) (uint64, error) { return x, nil })
+				r.Apply(new(Caller), &postfix.Machine{WordSize: 8, Reg: func(string) (uint64, bool) { return a, true },
+					Read: func(x uint64) (uint64, error) { return x, nil }})
 			}
 			file.Win(a)
 		}

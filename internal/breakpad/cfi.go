@@ -122,40 +122,48 @@ func (r *Rules) String() string {
 
 // A Caller is what the rules say of the caller's frame.
 type Caller struct {
-	CFA, RA uint64
-	Regs    []Reg // the registers with rules of their own, as the file orders them
+	CFA, RA postfix.Value
+	// Outermost: the rules say that there is no return address.
+	Outermost bool
+	Regs      []Reg // the registers with rules of their own, as the file orders them
 }
 
 // A Reg is a register's value in the caller. The name has no "$".
 type Reg struct {
-	Name  string
-	Value uint64
+	Name string
+	postfix.Value
+	// Lost: the value is not known. Its rule says so, or could not be worked out.
+	Lost bool
 }
 
-// Apply works the rules out. wordSize is 4 or 8; reg answers the frame's
-// registers by their names without "$", read the word at an address. An error
-// is about .cfa or .ra, without which there is no caller; a register whose rule
-// cannot be worked out is left out. The caller's stack pointer is CFA and its pc
-// RA unless a rule says otherwise; registers not mentioned keep their values.
-func (r *Rules) Apply(wordSize int, reg func(string) (uint64, bool), read func(uint64) (uint64, error)) (Caller, error) {
-	m := postfix.Machine{WordSize: wordSize, Reg: reg, Read: read}
-	var c Caller
-	var err error
+// undefined is the rule of what has no value.
+const undefined = ".undef"
+
+// Apply works the rules out. m has the size of the frame's words, its registers and its
+// memory; its variables are lost. An error is about .cfa or .ra, without which there is
+// no caller. The caller's stack pointer is CFA and its pc RA unless a rule says otherwise;
+// registers not mentioned keep their values. c's memory is used again.
+func (r *Rules) Apply(c *Caller, m *postfix.Machine) (err error) {
+	m.Reset()
+	*c = Caller{Regs: c.Regs[:0]}
 	if c.CFA, err = m.Value(r.expr(".cfa")); err != nil {
-		return c, fmt.Errorf("rule of .cfa: %w", err)
+		return fmt.Errorf("rule of .cfa: %w", err)
 	}
-	m.Set(".cfa", c.CFA)
-	if c.RA, err = m.Value(r.expr(".ra")); err != nil {
-		return c, fmt.Errorf("rule of .ra: %w", err)
+	m.Set(".cfa", c.CFA.Bits)
+	ra := r.expr(".ra")
+	if c.Outermost = ra == undefined; c.Outermost {
+		return nil
 	}
-	m.Set(".ra", c.RA)
+	if c.RA, err = m.Value(ra); err != nil {
+		return fmt.Errorf("rule of .ra: %w", err)
+	}
+	m.Set(".ra", c.RA.Bits)
 	for _, x := range r.list {
 		if x.reg == ".cfa" || x.reg == ".ra" {
 			continue
 		}
-		if v, err := m.Value(x.expr); err == nil {
-			c.Regs = append(c.Regs, Reg{x.reg, v})
-		}
+		v, err := m.Value(x.expr)
+		c.Regs = append(c.Regs, Reg{Name: x.reg, Value: v, Lost: err != nil})
 	}
-	return c, nil
+	return nil
 }

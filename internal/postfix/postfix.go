@@ -46,25 +46,52 @@ type Machine struct {
 	stack []cell
 }
 
-type variable struct {
-	name  string
-	value uint64
+// A Source says where a Value comes from.
+type Source uint8
+
+const (
+	Computed     Source = iota
+	FromMemory          // the word at Value.Addr, as it is
+	FromRegister        // the register Value.Reg, as it is
+)
+
+// A Value is what a program worked out.
+type Value struct {
+	Bits uint64
+	From Source
+	Addr uint64 // of FromMemory
+	Reg  string // of FromRegister: its name without "$"
 }
 
-// A cell is a number, or a name that is looked up when its value is wanted: an
+type variable struct {
+	name string
+	Value
+}
+
+// A cell is a value, or a name that is looked up when its value is wanted: an
 // assignment wants the name itself.
 type cell struct {
-	value uint64
+	Value
 	name  string
 	undef bool // .undef: assigning it removes the variable
 }
 
+// Reset removes all variables.
+func (m *Machine) Reset() { m.vars = m.vars[:0] }
+
 // Set gives a variable a value.
-func (m *Machine) Set(name string, v uint64) error {
-	v &= m.mask()
+func (m *Machine) Set(name string, v uint64) error { return m.set(name, Value{Bits: v}) }
+
+// SetReg gives the variable for a register ("$ebp") the register's value.
+func (m *Machine) SetReg(name string, v uint64) error {
+	return m.set(name, Value{Bits: v, From: FromRegister, Reg: strings.TrimPrefix(name, "$")})
+}
+
+func (m *Machine) set(name string, v Value) error {
+	v.Bits &= m.mask()
 	for i := range m.vars {
 		if m.vars[i].name == name {
-			m.vars[i].value = v
+			m.vars[i].Value = v
 			return nil
 		}
 	}
@@ -86,22 +113,22 @@ func (m *Machine) Unset(name string) {
 }
 
 // Var is the value of a variable.
-func (m *Machine) Var(name string) (uint64, bool) {
+func (m *Machine) Var(name string) (Value, bool) {
 	for i := range m.vars {
 		if m.vars[i].name == name {
-			return m.vars[i].value, true
+			return m.vars[i].Value, true
 		}
 	}
-	return 0, false
+	return Value{}, false
 }
 
 // Value runs a program that leaves one value and assigns nothing.
-func (m *Machine) Value(program string) (uint64, error) {
+func (m *Machine) Value(program string) (Value, error) {
 	if err := m.run(program, false); err != nil {
-		return 0, err
+		return Value{}, err
 	}
 	if len(m.stack) != 1 {
-		return 0, fmt.Errorf("%d values left: %w", len(m.stack), ErrSyntax)
+		return Value{}, fmt.Errorf("%d values left: %w", len(m.stack), ErrSyntax)
 	}
 	return m.pop()
 }
@@ -185,7 +212,7 @@ func (m *Machine) step(word string) error {
 			}
 			v = int64(u)
 		}
-		return m.push(cell{value: uint64(v) & m.mask()})
+		return m.push(cell{Value: Value{Bits: uint64(v) & m.mask()}})
 	case word == ".undef":
 		return m.push(cell{name: word, undef: true})
 	case word[0] == '$' || word[0] == '.' || word[0] == '_' || letter(word[0]):
@@ -213,26 +240,27 @@ func (m *Machine) popCell() (cell, error) {
 	return c, nil
 }
 
-func (m *Machine) pop() (uint64, error) {
+func (m *Machine) pop() (Value, error) {
 	c, err := m.popCell()
 	if err != nil || c.name == "" {
-		return c.value, err
+		return c.Value, err
 	}
 	if v, ok := m.lookup(c.name); ok && !c.undef {
 		return v, nil
 	}
-	return 0, fmt.Errorf("%s: %w", c.name, ErrUndefined)
+	return Value{}, fmt.Errorf("%s: %w", c.name, ErrUndefined)
 }
 
-func (m *Machine) lookup(name string) (uint64, bool) {
+func (m *Machine) lookup(name string) (Value, bool) {
 	if v, ok := m.Var(name); ok {
 		return v, true
 	}
 	if m.Reg == nil {
-		return 0, false
+		return Value{}, false
 	}
-	v, ok := m.Reg(strings.TrimPrefix(name, "$"))
-	return v & m.mask(), ok
+	reg := strings.TrimPrefix(name, "$")
+	v, ok := m.Reg(reg)
+	return Value{Bits: v & m.mask(), From: FromRegister, Reg: reg}, ok
 }
 
 func (m *Machine) operate(op byte) error {
@@ -244,11 +272,11 @@ func (m *Machine) operate(op byte) error {
 		if err != nil {
 			return err
 		}
-		v, err := m.Read(addr)
+		v, err := m.Read(addr.Bits)
 		if err != nil {
-			return fmt.Errorf("word at %#x: %w: %w", addr, ErrMemory, err)
+			return fmt.Errorf("word at %#x: %w: %w", addr.Bits, ErrMemory, err)
 		}
-		return m.push(cell{value: v & m.mask()})
+		return m.push(cell{Value: Value{Bits: v & m.mask(), From: FromMemory, Addr: addr.Bits}})
 	}
 	b, err := m.pop()
 	if err != nil {
@@ -258,11 +286,11 @@ func (m *Machine) operate(op byte) error {
 	if err != nil {
 		return err
 	}
-	v, err := arithmetic(op, a, b)
+	v, err := arithmetic(op, a.Bits, b.Bits)
 	if err != nil {
 		return err
 	}
-	return m.push(cell{value: v & m.mask()})
+	return m.push(cell{Value: Value{Bits: v & m.mask()}})
 }
 
 func (m *Machine) assign() error {
@@ -286,9 +314,9 @@ func (m *Machine) assign() error {
 		if !ok {
 			return fmt.Errorf("%s: %w", from.name, ErrUndefined)
 		}
-		from.value = v
+		from.Value = v
 	}
-	return m.Set(to.name, from.value)
+	return m.set(to.name, from.Value)
 }
 
 func arithmetic(op byte, a, b uint64) (uint64, error) {

@@ -23,16 +23,18 @@ type WinFrame struct {
 
 // A WinCall is what is known of the frame that a WinFrame is applied to.
 type WinCall struct {
-	EIP, ESP, EBP, EBX uint32
-	HasEBP, HasEBX     bool
-	CalleeParams       uint32 // WinFrame.Params of the next younger frame, 0 for the youngest
+	EIP, ESP           uint32
+	EBP, EBX, ESI, EDI uint32    // as far as Has says
+	Has                WinRegSet // of EBP, EBX, ESI and EDI
+	CalleeParams       uint32    // WinFrame.Params of the next younger frame, 0 for the youngest
 }
 
-// WinRegs are the registers that a program or the FPO fields say of the caller.
-// A register that is not in Has is not said to be anything.
+// WinRegs are the caller's registers. Of EBP, EBX, ESI and EDI one that is not in Has
+// is not known.
 type WinRegs struct {
-	EIP, ESP, EBP, EBX, ESI, EDI uint32
-	Has                          WinRegSet
+	EIP, ESP           Value
+	EBP, EBX, ESI, EDI Value
+	Has                WinRegSet
 }
 
 // A WinRegSet is a set of registers.
@@ -56,7 +58,7 @@ func (w *WinFrame) FrameSize(calleeParams uint32) uint32 {
 // and saved registers, or right above EBP's slot in functions that align their
 // stack, whose distance from ESP no field knows.
 func (w *WinFrame) RaSearch(c WinCall) uint32 {
-	if c.HasEBP && strings.Contains(w.Program, "@") {
+	if c.Has&HasEBP != 0 && strings.Contains(w.Program, "@") {
 		return c.EBP + 4
 	}
 	return c.ESP + w.FrameSize(c.CalleeParams)
@@ -70,69 +72,95 @@ func (w *WinFrame) Caller(c WinCall, read func(addr uint64) (uint64, error)) (Wi
 		return w.fpo(c, read)
 	}
 	m := Machine{WordSize: 4, Read: read}
-	for _, v := range []struct {
+	m.SetReg("$eip", uint64(c.EIP))
+	m.SetReg("$esp", uint64(c.ESP))
+	for i, v := range [...]uint32{c.EBP, c.EBX, c.ESI, c.EDI} {
+		if c.Has&(1<<i) != 0 {
+			m.SetReg(winRegNames[i], uint64(v))
+		}
+	}
+	for _, v := range [...]struct {
 		name string
 		v    uint32
-		on   bool
 	}{
-		{"$eip", c.EIP, true}, {"$esp", c.ESP, true}, {"$ebp", c.EBP, c.HasEBP}, {"$ebx", c.EBX, c.HasEBX},
-		{".cbParams", w.Params, true}, {".cbCalleeParams", c.CalleeParams, true}, {".cbSavedRegs", w.SavedRegs, true},
-		{".cbLocals", w.Locals, true},
-		{".raSearch", w.RaSearch(c), true}, {".raSearchStart", w.RaSearch(c), true},
+		{".cbParams", w.Params}, {".cbCalleeParams", c.CalleeParams}, {".cbSavedRegs", w.SavedRegs},
+		{".cbLocals", w.Locals}, {".raSearch", w.RaSearch(c)}, {".raSearchStart", w.RaSearch(c)},
 	} {
-		if v.on {
-			m.Set(v.name, uint64(v.v))
-		}
+		m.Set(v.name, uint64(v.v))
 	}
 	if err := m.Exec(w.Program); err != nil {
 		return WinRegs{}, err
 	}
-	return results(&m)
+	return w.results(&m)
 }
 
-func results(m *Machine) (WinRegs, error) {
-	var r WinRegs
-	eip, ok := m.Var("$eip")
-	esp, ok2 := m.Var("$esp")
+// winRegNames are the variables for the registers of a WinRegSet, in its order.
+var winRegNames = [...]string{"$ebp", "$ebx", "$esi", "$edi"}
+
+func (w *WinFrame) results(m *Machine) (r WinRegs, err error) {
+	var ok, ok2 bool
+	r.EIP, ok = m.Var("$eip")
+	r.ESP, ok2 = m.Var("$esp")
 	if !ok || !ok2 {
-		return r, fmt.Errorf("the program removes $eip or $esp: %w", ErrUndefined)
+		return WinRegs{}, fmt.Errorf("the program removes $eip or $esp: %w", ErrUndefined)
 	}
-	r.EIP, r.ESP = uint32(eip), uint32(esp)
-	for _, x := range []struct {
-		name string
-		to   *uint32
-		bit  WinRegSet
-	}{{"$ebp", &r.EBP, HasEBP}, {"$ebx", &r.EBX, HasEBX}, {"$esi", &r.ESI, HasESI}, {"$edi", &r.EDI, HasEDI}} {
-		if v, ok := m.Var(x.name); ok {
-			*x.to = uint32(v)
-			r.Has |= x.bit
+	restored := uint32(0)
+	for i, to := range [...]*Value{&r.EBP, &r.EBX, &r.ESI, &r.EDI} {
+		if v, ok := m.Var(winRegNames[i]); ok {
+			*to = v
+			r.Has |= 1 << i
+			if v.From == FromMemory {
+				restored += 4
+			}
 		}
 	}
+	if restored < w.SavedRegs {
+		r.forgetKept()
+	}
 	return r, nil
+}
+
+// forgetKept forgets the registers of which neither a program nor the fields tell
+// whether the function saved them, and where. Compilers tell of EBP.
+func (r *WinRegs) forgetKept() {
+	for i, v := range [...]*Value{&r.EBX, &r.ESI, &r.EDI} {
+		if v.From == FromRegister {
+			*v = Value{}
+			r.Has &^= HasEBX << i
+		}
+	}
 }
 
 // fpo is the reading of records without a program: the return address lies
 // above locals, saved registers and the callee's parameters.
 func (w *WinFrame) fpo(c WinCall, read func(addr uint64) (uint64, error)) (WinRegs, error) {
+	word := func(at uint32) (Value, error) {
+		v, err := read(uint64(at))
+		return Value{Bits: v, From: FromMemory, Addr: uint64(at)}, err
+	}
 	at := c.ESP + w.FrameSize(c.CalleeParams)
-	eip, err := read(uint64(at))
+	eip, err := word(at)
 	if err != nil {
 		return WinRegs{}, fmt.Errorf("return address at %#x: %w: %w", at, ErrMemory, err)
 	}
-	r := WinRegs{EIP: uint32(eip), ESP: at + 4, EBP: c.EBP, EBX: c.EBX}
-	if c.HasEBX {
-		r.Has |= HasEBX
+	kept := func(name string, v uint32) Value {
+		return Value{Bits: uint64(v), From: FromRegister, Reg: name}
 	}
-	if !w.UsesBP {
-		if c.HasEBP {
+	r := WinRegs{EIP: eip, ESP: Value{Bits: uint64(at) + 4}, EBP: kept("ebp", c.EBP), EBX: kept("ebx", c.EBX),
+		ESI: kept("esi", c.ESI), EDI: kept("edi", c.EDI), Has: c.Has}
+	saved := w.SavedRegs
+	if w.UsesBP {
+		// Compilers push EBX first and EBP next.
+		if r.EBP, err = word(c.ESP + c.CalleeParams + max(w.SavedRegs, 8) - 8); err == nil {
 			r.Has |= HasEBP
+		} else {
+			r.EBP = Value{}
+			r.Has &^= HasEBP
 		}
-		return r, nil
+		saved -= min(saved, 4)
 	}
-	slot := c.ESP + c.CalleeParams + w.SavedRegs - 8
-	if ebp, err := read(uint64(slot)); err == nil {
-		r.EBP = uint32(ebp)
-		r.Has |= HasEBP
+	if saved > 0 {
+		r.forgetKept()
 	}
 	return r, nil
 }

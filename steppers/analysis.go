@@ -155,7 +155,7 @@ func (s *AnalysisStepper) tryRow(row *stackflow.Row, in, out *unwind.Frame) (can
 
 // onStack reports whether a frame that is at SP may end at cfa.
 func (s *AnalysisStepper) onStack(cfa arch.Address, in *unwind.Frame) bool {
-	return s.m.arch.StackGrowsUp || cfa >= in.SP()+s.m.arch.StackBias && cfa <= stackEnd(in.Walker().ProcessState(), in.SP())
+	return s.m.arch.StackGrowsUp || cfa >= in.SP()+s.m.arch.StackBias && cfa <= endOfStack(in)
 }
 
 func note(out *unwind.Frame, text string) {

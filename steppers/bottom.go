@@ -114,7 +114,7 @@ func (s *BottomOfStackStepper) entry(mem unwind.ProcessState, syms unwind.Symbol
 	default:
 		return unwind.AddrRange{}, false
 	}
-	if lib.HeaderAddr == 0 {
+	if lib.HeaderAddr == 0 || lib.Module != nil && lib.Module.Format != libstate.FormatELF {
 		return entrySymbol(syms, lib, size)
 	}
 	entry, err := mem.ReadWord(lib.HeaderAddr + 0x18)

@@ -134,7 +134,7 @@ func (s *DebugStepper) stepAs(in, out *unwind.Frame, lib *libstate.Library, pc a
 	}
 	x := &cfiScratch{regs: calleeRegs{s.arch, in, in.SP()}}
 	row := &x.found[0].row
-	row.Bias = lib.LoadBias
+	row.Bias = im.Bias(lib.LoadBias)
 	if !s.rowAt(row, im, lib, pc, out) {
 		return unwind.StatusNotMe
 	}
@@ -213,9 +213,9 @@ func (s *DebugStepper) lookUp(f *foundRow, lib *libstate.Library, lookup, ra arc
 		}
 		return false
 	}
-	f.row.Bias = lib.LoadBias
+	f.row.Bias = im.Bias(lib.LoadBias)
 	found := s.rowAt(&f.row, im, lib, lookup, out)
-	if lookup == ra || found && ra-lib.LoadBias < f.row.FDE.End {
+	if lookup == ra || found && ra-f.row.Bias < f.row.FDE.End {
 		return found
 	}
 	// The byte before the return address belongs to another function, or to
@@ -230,7 +230,7 @@ func (s *DebugStepper) lookUp(f *foundRow, lib *libstate.Library, lookup, ra arc
 
 // rowAt fills in row for the process's address pc.
 func (s *DebugStepper) rowAt(row *cfi.Row, im *image.Image, lib *libstate.Library, pc arch.Address, out *unwind.Frame) bool {
-	addr := pc - lib.LoadBias
+	addr := pc - im.Bias(lib.LoadBias)
 	if s.rowOf(row, im.EHFrame(), lib, addr, out) || s.rowOf(row, im.DebugFrame(), lib, addr, out) {
 		if out.Tracing() {
 			s.noteRow(out, row, lib)

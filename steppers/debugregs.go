@@ -20,7 +20,7 @@ func (s *DebugStepper) restore(x *cfiScratch, row *cfi.Row, cfa uint64, in, out 
 		out.Notef("the return address is undefined: the outermost frame")
 		return unwind.StatusStackBottom
 	case in.Walker().CodeAddress(ra) == 0:
-		return s.zeroReturn(cfa, raLoc, in, out)
+		return zeroReturn(cfa, raLoc, in, out)
 	}
 	out.SetSP(cfa - s.arch.CFAOffset - s.arch.StackBias)
 	for n := range row.Rules() {
@@ -54,16 +54,17 @@ func (s *DebugStepper) restore(x *cfiScratch, row *cfi.Row, cfa uint64, in, out 
 // zeroReturn judges a return address of zero. Start-up code and coroutine
 // libraries put one at the bottom of a stack; so does whoever reads beside the
 // stack.
-func (s *DebugStepper) zeroReturn(cfa uint64, loc unwind.Location, in, out *unwind.Frame) unwind.Status {
+func zeroReturn(cfa uint64, loc unwind.Location, in, out *unwind.Frame) unwind.Status {
+	a := in.Walker().ProcessState().Arch()
 	m, ok, known := mappingAt(in.Walker().ProcessState(), in.SP())
 	if known && (!ok || cfa <= m.Start || cfa > m.End) {
 		if out.Tracing() {
-			out.Notef("the return address is zero (%s), but the CFA %#x is not on the stack", loc.Describe(s.arch), cfa)
+			out.Notef("the return address is zero (%s), but the CFA %#x is not on the stack", loc.Describe(a), cfa)
 		}
 		return unwind.StatusNotMe
 	}
 	if out.Tracing() {
-		out.Notef("the return address is zero (%s): the bottom of the stack", loc.Describe(s.arch))
+		out.Notef("the return address is zero (%s): the bottom of the stack", loc.Describe(a))
 	}
 	return unwind.StatusStackBottom
 }

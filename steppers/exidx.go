@@ -107,7 +107,7 @@ func (s *ExidxStepper) restore(f *exidx.Frame, in, out *unwind.Frame) error {
 	p := w.ProcessState()
 	sp, raw := arch.Address(f.Reg[arch.ARMSP]), uint64(f.Reg[arch.ARMPC])
 	switch {
-	case sp < in.SP() || sp > stackEnd(p, in.SP()):
+	case sp < in.SP() || sp > endOfStack(in):
 		return errOffStack
 	case w.CodeAddress(raw) == 0:
 		return errZeroReturn

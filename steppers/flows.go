@@ -48,10 +48,11 @@ func (fl *flows) image(p unwind.ProcessState, addr arch.Address) (*image.Image, 
 func (fl *flows) follow(w *unwind.Walker, start, end arch.Address) flowAt {
 	p := w.ProcessState()
 	if im, lib := fl.image(p, withoutMode(p.Arch(), start)); im != nil && !im.ELF().DebugOnly() {
+		bias := im.Bias(lib.LoadBias)
 		if end != 0 {
-			end -= lib.LoadBias
+			end -= bias
 		}
-		return flowAt{im.Flow(p.Arch(), start-lib.LoadBias, end), lib.LoadBias}
+		return flowAt{im.Flow(p.Arch(), start-bias, end), bias}
 	}
 	fl.mu.Lock()
 	f, ok := fl.mem[flowRange{start, end}]

@@ -154,7 +154,7 @@ func (s *FrameFuncStepper) byFP(typ FrameType, pc arch.Address, in, out *unwind.
 		note(out, "a frame pointer of zero ends the chain")
 		return unwind.StatusStackBottom
 	}
-	if !ok || fp < in.SP() || fp%word != 0 || fp > stackEnd(p, in.SP())-2*word {
+	if !ok || fp < in.SP() || fp%word != 0 || fp > endOfStack(in)-2*word {
 		if out.Tracing() {
 			out.Notef("frame pointer %#x is not on the stack above SP %#x", fp, in.SP())
 		}
@@ -184,7 +184,7 @@ func (s *FrameFuncStepper) raise(at *frameAt, in *unwind.Frame) {
 	if row == nil {
 		return
 	}
-	if cfa, ok := cfaOf(s.m.arch, &row.CFA, in); ok && cfa >= at.cfa && cfa <= stackEnd(in.Walker().ProcessState(), in.SP()) {
+	if cfa, ok := cfaOf(s.m.arch, &row.CFA, in); ok && cfa >= at.cfa && cfa <= endOfStack(in) {
 		at.cfa, at.whole = cfa+uint64(row.CallerSP), true
 	}
 }

@@ -3,6 +3,9 @@ package steppers
 import (
 	"errors"
 
+	"github.com/corewalk/corewalk/internal/breakpad"
+	"github.com/corewalk/corewalk/internal/postfix"
+	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -13,6 +16,8 @@ type GroupOption func(*groupOptions)
 type groupOptions struct {
 	rewritten Rewritten
 	pe        PEResolver
+	symbols   SymbolResolver
+	winFrames WinFramesResolver
 }
 
 // WithRewritten tells of libraries that Dyninst rewrote, so that their relocated
@@ -25,6 +30,33 @@ func WithRewritten(code Rewritten) GroupOption {
 // their own unwind tables. Architectures without such tables ignore it.
 func WithPEUnwind(resolve PEResolver) GroupOption {
 	return func(o *groupOptions) { o.pe = resolve }
+}
+
+// A SymbolResolver returns the Breakpad symbol file of a library; nil where there is
+// none. It must allow concurrent use.
+type SymbolResolver func(lib *libstate.Library) *breakpad.File
+
+// WithSymbolCFI tells of libraries that have a Breakpad symbol file, so that they are
+// walked by its STACK CFI records. These are of every architecture.
+func WithSymbolCFI(resolve SymbolResolver) GroupOption {
+	return func(o *groupOptions) { o.symbols = resolve }
+}
+
+// WinFrames tells how 32-bit x86 code of Windows uses its frames: a *pdb.File does, and
+// SymbolWinFrames of a Breakpad symbol file. rva is an offset from the module's base.
+// Nothing known is nil without an error. It must allow concurrent use.
+type WinFrames interface {
+	WinFrame(rva uint32) (*postfix.WinFrame, error)
+}
+
+// A WinFramesResolver returns what tells of a library's frames; nil, and not an interface
+// with a nil pointer in it, where nothing does. It must allow concurrent use.
+type WinFramesResolver func(lib *libstate.Library) WinFrames
+
+// WithWinFrames tells of libraries whose frames a PDB or a symbol file describes.
+// Architectures other than x86 ignore it.
+func WithWinFrames(resolve WinFramesResolver) GroupOption {
+	return func(o *groupOptions) { o.winFrames = resolve }
 }
 
 // DefaultGroup returns a group with the steppers that walk an architecture's
@@ -45,6 +77,9 @@ func DefaultGroup(a *arch.Arch, resolve Resolver, opts ...GroupOption) (*unwind.
 		return nil, err
 	}
 	if err := addPEUnwind(g, a, o.pe); err != nil {
+		return nil, err
+	}
+	if err := addSymbolFiles(g, a, &o); err != nil {
 		return nil, err
 	}
 	for _, make := range []func() (unwind.FrameStepper, error){
@@ -122,6 +157,27 @@ func addPEUnwind(g *unwind.AddrRangeGroup, a *arch.Arch, resolve PEResolver) err
 		return nil
 	}
 	s, err := NewPEUnwindStepper(a, resolve)
+	if err != nil {
+		return err
+	}
+	return g.RegisterStepper(s)
+}
+
+// addSymbolFiles adds the steppers by Breakpad's symbol files and by PDBs.
+func addSymbolFiles(g *unwind.AddrRangeGroup, a *arch.Arch, o *groupOptions) error {
+	if o.winFrames != nil && a == arch.X86 {
+		s, err := NewWinFrameStepper(o.winFrames)
+		if err == nil {
+			err = g.RegisterStepper(s)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if o.symbols == nil {
+		return nil
+	}
+	s, err := NewSymCFIStepper(a, o.symbols)
 	if err != nil {
 		return err
 	}

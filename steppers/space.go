@@ -47,6 +47,24 @@ func isCode(p unwind.ProcessState, addr arch.Address) bool {
 // not known, in bytes: the usual limit on a main thread's stack.
 const maxStackGap = 8 << 20
 
+// A StackBounder is a ProcessState that knows where its threads' stacks are.
+type StackBounder interface {
+	// StackBounds returns the ends of a thread's stack, [low, high); false when they
+	// are not known.
+	StackBounds(unwind.ThreadID) (low, high arch.Address, ok bool)
+}
+
+// stackBase returns where the stack that the frame is on ends, as its thread tells;
+// false where that is not known, or the frame is on another stack.
+func stackBase(in *unwind.Frame) (arch.Address, bool) {
+	if b, is := in.Walker().ProcessState().(StackBounder); is {
+		if low, high, ok := b.StackBounds(in.Thread()); ok && in.SP() >= low && in.SP() <= high {
+			return high, true
+		}
+	}
+	return 0, false
+}
+
 // stackEnd returns where the stack that sp is in ends at most.
 func stackEnd(p unwind.ProcessState, sp arch.Address) arch.Address {
 	if m, ok, _ := mappingAt(p, sp); ok {
@@ -56,6 +74,34 @@ func stackEnd(p unwind.ProcessState, sp arch.Address) arch.Address {
 		return ^arch.Address(0)
 	}
 	return sp + maxStackGap
+}
+
+// endOfStack is stackEnd for a frame, whose thread may know better.
+func endOfStack(in *unwind.Frame) arch.Address {
+	end := stackEnd(in.Walker().ProcessState(), in.SP())
+	if base, ok := stackBase(in); ok {
+		return min(base, end)
+	}
+	return end
+}
+
+// offStack says why the stack pointer of out, a caller found for in, cannot be right; ""
+// when it can. A lower one is on another stack: the one that a signal interrupted.
+func offStack(in, out *unwind.Frame) string {
+	sp := out.SP()
+	if base, ok := stackBase(in); ok && sp > base {
+		return "the caller would be beyond the stack's base"
+	}
+	if sp > in.SP() || sp == in.SP() && in.Walker().ProcessState().Arch().RA != arch.NoReg {
+		return ""
+	}
+	p := in.Walker().ProcessState()
+	from, ok, _ := mappingAt(p, in.SP())
+	to, ok2, _ := mappingAt(p, sp)
+	if ok && ok2 && from.Start != to.Start {
+		return ""
+	}
+	return "the caller's stack pointer would be lower"
 }
 
 // libraryAt returns the library over addr.

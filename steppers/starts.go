@@ -93,12 +93,13 @@ func (s *AnalysisStepper) starts(list []functionStart, addr arch.Address, in *un
 		list = append(list, functionStart{addr: start})
 	}
 	if im != nil && !im.ELF().DebugOnly() {
+		bias := im.Bias(lib.LoadBias)
 		if t := im.EHFrame(); t != nil {
-			if start, end, ok := t.FDEForPC(addr - lib.LoadBias); ok {
-				list = append(list, functionStart{addr: start + lib.LoadBias, end: end + lib.LoadBias})
+			if start, end, ok := t.FDEForPC(addr - bias); ok {
+				list = append(list, functionStart{addr: start + bias, end: end + bias})
 			}
 		}
-		list = called(list, im.CallTargets(p.Arch()), addr, modeOf(in), lib.LoadBias, p.Arch())
+		list = called(list, im.CallTargets(p.Arch()), addr, modeOf(in), bias, p.Arch())
 	}
 	return padded(list, p, addr, modeOf(in))
 }

@@ -158,7 +158,7 @@ func (s *StepperWanderer) scan(helper WandererHelper, in *unwind.Frame) (slot, r
 	if interrupted(in) {
 		words = scanWordsTop
 	}
-	end := min(stackEnd(p, sp), sp+words*word)
+	end := min(endOfStack(in), sp+words*word)
 	pc := instruction(in)
 	for at := sp; at+word <= end && at >= sp; at += word {
 		v, err := s.m.arch.ReadReg(p, at)
@@ -195,7 +195,7 @@ func (s *StepperWanderer) fill(slot, ra arch.Address, in, out *unwind.Frame) {
 		hasFP = false
 		if slot-word >= in.SP() && slot >= word {
 			v, err := a.ReadReg(p, slot-word)
-			if err == nil && v > slot && v%word == 0 && v < stackEnd(p, in.SP()) {
+			if err == nil && v > slot && v%word == 0 && v < endOfStack(in) {
 				fp, fpLoc, hasFP = v, unwind.AtAddress(slot-word), true
 			}
 		}

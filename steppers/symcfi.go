@@ -1,0 +1,245 @@
+package steppers
+
+import (
+	"fmt"
+	"path"
+	"sync"
+
+	"github.com/corewalk/corewalk/internal/breakpad"
+	"github.com/corewalk/corewalk/internal/postfix"
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// SymCFIStepper walks by the STACK CFI records of Breakpad symbol files, which are of any
+// architecture. They are call frame information written as text; a binary's own comes
+// first, for it is asked for more than symbol files keep.
+type SymCFIStepper struct {
+	arch    *arch.Arch
+	resolve SymbolResolver
+	scratch sync.Pool // *symScratch
+}
+
+// NewSymCFIStepper returns the stepper for an architecture; ErrBadParam without a
+// resolver.
+func NewSymCFIStepper(a *arch.Arch, resolve SymbolResolver) (*SymCFIStepper, error) {
+	if a == nil || resolve == nil {
+		return nil, fmt.Errorf("stepper by symbol files without an architecture or a resolver: %w", unwind.ErrBadParam)
+	}
+	return &SymCFIStepper{arch: a, resolve: resolve}, nil
+}
+
+// Name implements unwind.FrameStepper.
+func (s *SymCFIStepper) Name() string { return "SymCFI" }
+
+// Priority implements unwind.FrameStepper: after all that goes by the binary itself.
+func (s *SymCFIStepper) Priority() uint32 { return unwind.PriorityDebugStepper + 3 }
+
+// A symScratch is what one step needs and the next can use again.
+type symScratch struct {
+	found   [rowCache]foundRules
+	machine postfix.Machine
+	caller  breakpad.Caller
+	frame   *unwind.Frame
+	arch    *arch.Arch
+}
+
+// foundRules are rules and what they were found for.
+type foundRules struct {
+	file  *breakpad.File
+	addr  uint64
+	rules *breakpad.Rules
+}
+
+func (s *SymCFIStepper) newScratch() *symScratch {
+	x := &symScratch{arch: s.arch}
+	x.machine = postfix.Machine{WordSize: s.arch.RegSize, Reg: x.reg, Read: x.read}
+	return x
+}
+
+// reg answers the frame's register of a name.
+func (x *symScratch) reg(name string) (uint64, bool) {
+	r, ok := symReg(x.arch, name)
+	if !ok {
+		return 0, false
+	}
+	v, _, ok := x.frame.Reg(r)
+	return v, ok
+}
+
+func (x *symScratch) read(addr uint64) (uint64, error) {
+	return x.arch.ReadReg(x.frame.Walker().ProcessState(), addr)
+}
+
+// rules answers the rules for an offset from the module's beginning; nil for none.
+func (x *symScratch) rules(f *breakpad.File, addr uint64, out *unwind.Frame) *breakpad.Rules {
+	c := &x.found[(addr^addr>>3)%rowCache]
+	if c.file == f && c.addr == addr {
+		return c.rules
+	}
+	r, err := f.CFI(addr)
+	if err != nil {
+		if out.Tracing() {
+			out.Notef("symbol file of %s: %v", f.Name, err)
+		}
+		return nil
+	}
+	*c = foundRules{f, addr, r}
+	return r
+}
+
+// CallerFrame implements unwind.FrameStepper.
+func (s *SymCFIStepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
+	lib := libraryAt(in.Walker().ProcessState(), in.LookupAddr())
+	if lib == nil {
+		return unwind.StatusNotMe
+	}
+	f := s.resolve(lib)
+	if f == nil {
+		return unwind.StatusNotMe
+	}
+	x, _ := s.scratch.Get().(*symScratch)
+	if x == nil {
+		x = s.newScratch()
+	}
+	x.frame = in
+	status := s.step(x, f, lib, in, out)
+	x.frame = nil
+	s.scratch.Put(x)
+	return status
+}
+
+func (s *SymCFIStepper) step(x *symScratch, f *breakpad.File, lib *libstate.Library, in, out *unwind.Frame) unwind.Status {
+	lookup, pc := in.LookupAddr()-lib.Start, in.RA()-lib.Start
+	rules := x.rules(f, lookup, out)
+	if lookup != pc && (rules == nil || pc-rules.Start >= rules.Size) {
+		// The kernel makes signal handlers return to the first byte of a trampoline.
+		if r := x.rules(f, pc, out); r != nil && r.Start == pc && r.Apply(&x.caller, &x.machine) == nil && s.isSignal(&x.caller) {
+			rules = r
+		}
+	}
+	if rules == nil {
+		return unwind.StatusNotMe
+	}
+	if out.Tracing() {
+		out.Notef("STACK CFI of %s+%#x..%#x: %v", path.Base(lib.Path), rules.Start, rules.Start+rules.Size, rules)
+	}
+	if err := rules.Apply(&x.caller, &x.machine); err != nil {
+		if out.Tracing() {
+			out.Notef("%v", err)
+		}
+		return unwind.StatusNotMe
+	}
+	return s.restore(&x.caller, lib, in, out)
+}
+
+// isSignal reports whether the rules are those of a signal's trampoline, which symbol
+// files do not mark: the stack pointer is read from memory as it was, and where calls
+// push the return address, that is not below it. Functions that align their stack have
+// it there.
+func (s *SymCFIStepper) isSignal(c *breakpad.Caller) bool {
+	return c.CFA.From == postfix.FromMemory && c.RA.From == postfix.FromMemory &&
+		(s.arch.RA != arch.NoReg || c.RA.Addr != c.CFA.Bits-uint64(s.arch.RegSize))
+}
+
+// restore makes out the caller c.
+func (s *SymCFIStepper) restore(c *breakpad.Caller, lib *libstate.Library, in, out *unwind.Frame) unwind.Status {
+	if c.Outermost {
+		note(out, "the return address is undefined: the outermost frame")
+		return unwind.StatusStackBottom
+	}
+	ra, cfa, signal := c.RA, c.CFA.Bits, s.isSignal(c)
+	sp, spLoc := cfa-s.arch.CFAOffset-s.arch.StackBias, unwind.Location{}
+	if isPE(lib) && s.arch == arch.AMD64 {
+		keep(in, out, winKept)
+	}
+	for i := range c.Regs {
+		r, known := symReg(s.arch, c.Regs[i].Name)
+		switch v := c.Regs[i].Value; {
+		case !known:
+		case r == s.arch.PC && !c.Regs[i].Lost:
+			ra = v
+		case r == s.arch.SP && !c.Regs[i].Lost:
+			sp, spLoc = v.Bits, locate(s.arch, in, v)
+		case c.Regs[i].Lost:
+			out.ForgetReg(r)
+		default:
+			out.SetReg(r, v.Bits, locate(s.arch, in, v))
+		}
+	}
+	loc := locate(s.arch, in, ra)
+	if in.Walker().CodeAddress(ra.Bits) == 0 {
+		return zeroReturn(cfa, loc, in, out)
+	}
+	out.SetPC(ra.Bits+s.arch.ReturnOffset, loc)
+	out.SetReg(s.arch.SP, sp, spLoc)
+	if why := offStack(in, out); why != "" {
+		note(out, why)
+		return unwind.StatusNotMe
+	}
+	if isPE(lib) && libraryAt(in.Walker().ProcessState(), out.RA()-1) == nil && !isCode(in.Walker().ProcessState(), out.RA()-1) {
+		// The rules that Breakpad makes of x64 images' tables are wrong for functions
+		// with a frame pointer.
+		note(out, "the return address is in no module")
+		return unwind.StatusNotMe
+	}
+	out.SetCalleeCFA(cfa)
+	out.SetTrust(unwind.TrustSymCFI)
+	if signal {
+		out.SetNonCall(true)
+		out.SetTrust(unwind.TrustSignal)
+	}
+	return unwind.StatusSuccess
+}
+
+// locate says where in the process a value is that a program found.
+func locate(a *arch.Arch, in *unwind.Frame, v postfix.Value) unwind.Location {
+	switch v.From {
+	case postfix.FromMemory:
+		return unwind.AtAddress(v.Addr)
+	case postfix.FromRegister:
+		if r, ok := symReg(a, v.Reg); ok {
+			_, loc, _ := in.Reg(r)
+			return loc
+		}
+	}
+	return unwind.Location{}
+}
+
+// winKept are the registers of x64 that calls preserve on Windows, and not elsewhere.
+var winKept = []arch.Reg{arch.RSI, arch.RDI}
+
+// isPE reports whether a library is an image of Windows.
+func isPE(lib *libstate.Library) bool {
+	return lib.Module != nil && lib.Module.Format == libstate.FormatPE
+}
+
+// symReg is the register that symbol files name so. Most names are ours; others are
+// those of the platform's assembler.
+func symReg(a *arch.Arch, name string) (arch.Reg, bool) {
+	if r, ok := a.RegByName(name); ok {
+		return r, true
+	}
+	switch {
+	case name == "pc", name == "srr0" && a.Family == arch.FamilyPPC:
+		return a.PC, true
+	case name == "sp":
+		return a.SP, true
+	case (name == "fp" || name == "s8") && a.Family != arch.FamilyX86:
+		return a.FP, a.FP != arch.NoReg
+	case name == "lr", name == "ra":
+		return a.RA, a.RA != arch.NoReg
+	case a.Family != arch.FamilyARM:
+		return arch.NoReg, false
+	case name == "ip":
+		return arch.ARMIP, true
+	case name == "r13":
+		return a.SP, true
+	case name == "r14":
+		return a.RA, true
+	case name == "r15":
+		return a.PC, true
+	}
+	return arch.NoReg, false
+}

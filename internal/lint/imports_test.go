@@ -64,7 +64,7 @@ var floors = map[string]int{
 
 // testRooms are imported by tests only.
 var testRooms = []string{"internal/fixture", "internal/lint", "internal/corebuild", "internal/dwarf/cfi/cfitest",
-	"internal/minidump/dumpbuild"}
+	"internal/minidump/dumpbuild", "internal/decomp/cabtest"}
 
 // sideways are the imports allowed within a floor.
 var sideways = map[string][]string{

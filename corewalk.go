@@ -258,7 +258,8 @@ func (t *Target) NewWalker(opts ...unwind.Option) (*unwind.Walker, error) {
 }
 
 func (t *Target) newWalker(proc unwind.ProcessState, opts []unwind.Option) (*unwind.Walker, error) {
-	group, err := steppers.DefaultGroup(proc.Arch(), t.images.Image, steppers.WithRewritten(t.rewritten))
+	group, err := steppers.DefaultGroup(proc.Arch(), t.images.Image, steppers.WithRewritten(t.rewritten), steppers.WithPEUnwind(t.peUnwind),
+		steppers.WithSymbolCFI(t.breakpad), steppers.WithWinFrames(t.winFrames))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", t.path, err)
 	}

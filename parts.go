@@ -39,7 +39,11 @@ func (t *Target) parts(now state) inspect.Parts {
 }
 
 // complete fetches what walking and naming frames in lib needs.
-func (t *Target) complete(lib *libstate.Library) { t.images.Image(lib).DWARF() }
+func (t *Target) complete(lib *libstate.Library) {
+	if im := t.images.Image(lib); im.DWARF() == nil {
+		im.PDB()
+	}
+}
 
 // numbering is how the process's system numbers signals.
 func (t *Target) numbering() crash.Numbering {

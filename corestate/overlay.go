@@ -116,7 +116,7 @@ func mappingOver(lib *libstate.Library, addr arch.Address) *libstate.Mapping {
 // slice returns the file's bytes for [addr, end) of mapping m as far as one
 // read-only segment of the file has them.
 func (b *backingFile) slice(lib *libstate.Library, m *libstate.Mapping, addr, end arch.Address) []byte {
-	vaddr := addr - lib.LoadBias
+	vaddr := addr - lib.LoadBias + b.elf.LinkBase
 	if b.elf.Class == 32 {
 		vaddr &= 1<<32 - 1
 	}
@@ -141,7 +141,7 @@ func (b *backingFile) slice(lib *libstate.Library, m *libstate.Mapping, addr, en
 		}
 		limit = min(limit, pageEnd(p.Vaddr+p.Filesz))
 	} else {
-		limit = min(limit, p.Vaddr+p.Filesz)
+		limit = b.beforeWritten(vaddr, min(limit, p.Vaddr+p.Filesz))
 	}
 	size := uint64(len(b.elf.Data))
 	if off >= size || limit <= vaddr {
@@ -172,6 +172,16 @@ func (b *backingFile) segment(vaddr uint64, pages bool) *elffile.Prog {
 		found = p
 	}
 	return found
+}
+
+// beforeWritten cuts [vaddr, limit) where what may be written begins.
+func (b *backingFile) beforeWritten(vaddr, limit uint64) uint64 {
+	for i := range b.elf.Progs {
+		if p := &b.elf.Progs[i]; p.Type == elffile.PT_LOAD && p.Flags&elffile.PF_W != 0 && p.Vaddr > vaddr {
+			limit = min(limit, p.Vaddr)
+		}
+	}
+	return limit
 }
 
 func pageEnd(a uint64) uint64 {

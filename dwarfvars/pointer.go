@@ -60,12 +60,14 @@ func (r *Reader) symbolText(addr arch.Address) string {
 	if !ok {
 		return ""
 	}
-	s, ok := r.images(lib).SymbolAt(addr - lib.LoadBias)
+	im := r.images(lib)
+	at := addr - im.Bias(lib.LoadBias)
+	s, ok := im.SymbolAt(at)
 	if !ok {
 		return ""
 	}
 	name := demangle.Name(s.Name())
-	if off := addr - lib.LoadBias - s.Value; off != 0 {
+	if off := at - s.Value; off != 0 {
 		return fmt.Sprintf("%s+%d", name, off)
 	}
 	return name

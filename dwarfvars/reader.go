@@ -114,7 +114,7 @@ func (r *Reader) functionAt(addr arch.Address) (*Function, error) {
 	if d == nil {
 		return nil, fmt.Errorf("%s: %w", lib.Path, ErrNoFunction)
 	}
-	fn, ok := funcAt(d, addr-lib.LoadBias)
+	fn, ok := funcAt(d, addr-im.Bias(lib.LoadBias))
 	if !ok {
 		return nil, fmt.Errorf("%#x: %w", addr, ErrNoFunction)
 	}
@@ -148,10 +148,11 @@ func (r *Reader) function(lib *libstate.Library, im *image.Image, fn dwarf.Func)
 		return v.(*Function)
 	}
 	info := fn.DIE.FuncInfo()
+	bias := im.Bias(lib.LoadBias)
 	f := &Function{
 		Name: info.Name, LinkageName: info.LinkageName, Library: lib,
-		Low: fn.Low + lib.LoadBias, High: fn.High + lib.LoadBias,
-		r: r, fn: fn, im: im, bias: lib.LoadBias,
+		Low: fn.Low + bias, High: fn.High + bias,
+		r: r, fn: fn, im: im, bias: bias,
 	}
 	v, _ := r.funcs.LoadOrStore(key, f)
 	return v.(*Function)

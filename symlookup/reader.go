@@ -8,16 +8,19 @@ import (
 
 // SymbolByName implements unwind.SymbolReader: names are linkage names.
 func (l *Lookup) SymbolByName(lib *libstate.Library, name string) (unwind.Symbol, bool) {
-	s, ok := l.images(lib).SymbolByName(name)
-	return toSymbol(s, lib), ok
+	im := l.images(lib)
+	s, ok := im.SymbolByName(name)
+	return toSymbol(s, im.Bias(lib.LoadBias)), ok
 }
 
 // SymbolAt implements unwind.SymbolReader: the name is the linkage name.
 func (l *Lookup) SymbolAt(lib *libstate.Library, addr unwind.Address) (unwind.Symbol, bool) {
-	s, ok := l.images(lib).SymbolAt(addr - lib.LoadBias)
-	return toSymbol(s, lib), ok
+	im := l.images(lib)
+	bias := im.Bias(lib.LoadBias)
+	s, ok := im.SymbolAt(addr - bias)
+	return toSymbol(s, bias), ok
 }
 
-func toSymbol(s elffile.Sym, lib *libstate.Library) unwind.Symbol {
-	return unwind.Symbol{Name: s.Name(), Addr: s.Value + lib.LoadBias, Size: s.Size}
+func toSymbol(s elffile.Sym, bias unwind.Address) unwind.Symbol {
+	return unwind.Symbol{Name: s.Name(), Addr: s.Value + bias, Size: s.Size}
 }

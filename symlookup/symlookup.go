@@ -51,8 +51,8 @@ func New(libs libstate.LibraryState, images func(*libstate.Library) *image.Image
 func (l *Lookup) SetOriginal(f func(lib *libstate.Library, pc uint64) (uint64, bool)) { l.original = f }
 
 // filePC is the address to look up in lib's file for addr.
-func (l *Lookup) filePC(lib *libstate.Library, addr unwind.Address) uint64 {
-	pc := addr - lib.LoadBias
+func (l *Lookup) filePC(lib *libstate.Library, im *image.Image, addr unwind.Address) uint64 {
+	pc := addr - im.Bias(lib.LoadBias)
 	if l.original != nil {
 		if orig, ok := l.original(lib, pc); ok {
 			return orig
@@ -107,15 +107,18 @@ func (l *Lookup) find(addr unwind.Address) ([]unwind.Call, error) {
 	if im == nil {
 		return nil, fmt.Errorf("no file for %s: %w", lib.Path, unwind.ErrNoSymbol)
 	}
-	pc := l.filePC(lib, addr)
-	if calls := fromDWARF(im, pc, lib.LoadBias); len(calls) > 0 {
+	pc, bias := l.filePC(lib, im, addr), im.Bias(lib.LoadBias)
+	if calls := fromDWARF(im, pc, bias); len(calls) > 0 {
+		return calls, nil
+	}
+	if calls := fromSymbolFile(im, addr-lib.Start, lib.Start); len(calls) > 0 {
 		return calls, nil
 	}
 	if target, start, ok := im.PLTStub(pc); ok {
-		return []unwind.Call{fromStub(target, start+lib.LoadBias)}, nil
+		return []unwind.Call{fromStub(target, start+bias)}, nil
 	}
 	if s, ok := im.SymbolAt(pc); ok {
-		return []unwind.Call{fromSymbol(s, lib.LoadBias)}, nil
+		return []unwind.Call{fromSymbol(s, bias)}, nil
 	}
 	return nil, nil
 }

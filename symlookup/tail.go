@@ -33,8 +33,9 @@ func (l *Lookup) place(addr unwind.Address) (place, bool) {
 	if !ok {
 		return place{}, false
 	}
-	p := place{lib, l.images(lib), l.filePC(lib, addr)}
-	return p, p.im.DWARF() != nil
+	im := l.images(lib)
+	p := place{lib, im, l.filePC(lib, im, addr)}
+	return p, im.DWARF() != nil
 }
 
 func (l *Lookup) tailCalls(ra, callee unwind.Address) []unwind.Call {
@@ -63,12 +64,13 @@ func (l *Lookup) tailCalls(ra, callee unwind.Address) []unwind.Call {
 // was inlined into the function that left by it brings its inlined calls along.
 func (p place) calls(chain []dwarf.TailCall) []unwind.Call {
 	var out []unwind.Call
+	bias := p.im.Bias(p.lib.LoadBias)
 	for _, tc := range slices.Backward(chain) {
 		if tc.PC != 0 {
-			out = append(out, fromDWARF(p.im, tc.PC, p.lib.LoadBias)...)
+			out = append(out, fromDWARF(p.im, tc.PC, bias)...)
 			continue
 		}
-		frames := fromDWARF(p.im, tc.Func.Entry, p.lib.LoadBias)
+		frames := fromDWARF(p.im, tc.Func.Entry, bias)
 		if len(frames) > 0 {
 			c := frames[len(frames)-1]
 			c.Line, c.Column = 0, 0 // where in it is not known

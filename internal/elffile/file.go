@@ -62,7 +62,10 @@ type File struct {
 	Flags      uint32 // e_flags, meaning per machine
 	Entry      uint64 // virtual address where the process starts, 0 for none
 	Progs      []Prog
-	Warnings   []string // what Parse found wrong and worked around
+	// LinkBase is where the addresses of the file begin, for formats whose load bias is
+	// told from there: 0 in ELF (see View).
+	LinkBase uint64
+	Warnings []string // what Parse found wrong and worked around
 
 	// Decompress undoes the compression of a section whose header says that it has
 	// size bytes. Nil makes compressed sections ErrCompressed.
@@ -89,6 +92,9 @@ type File struct {
 	plain   map[int]*plainData
 
 	symtab, dynsym lazyTab
+
+	view                      bool // of another format, see View
+	layoutSyms, layoutExports func() []LayoutSymbol
 }
 
 // A Prog is one program header. Offsets and sizes are as the file states them

@@ -52,7 +52,13 @@ type Sym struct {
 
 // SymTab returns the table of .symtab; ErrNotFound when the file is stripped.
 func (f *File) SymTab() (*SymTab, error) {
-	f.symtab.once.Do(func() { f.symtab.tab, f.symtab.err = f.sectionTab(SHT_SYMTAB) })
+	f.symtab.once.Do(func() {
+		if f.view {
+			f.symtab.tab, f.symtab.err = f.viewTab(f.layoutSyms)
+			return
+		}
+		f.symtab.tab, f.symtab.err = f.sectionTab(SHT_SYMTAB)
+	})
 	return f.symtab.tab, f.symtab.err
 }
 
@@ -60,6 +66,10 @@ func (f *File) SymTab() (*SymTab, error) {
 // else through PT_DYNAMIC.
 func (f *File) DynSym() (*SymTab, error) {
 	f.dynsym.once.Do(func() {
+		if f.view {
+			f.dynsym.tab, f.dynsym.err = f.viewTab(f.layoutExports)
+			return
+		}
 		t, err := f.sectionTab(SHT_DYNSYM)
 		if err != nil {
 			if dyn, derr := f.dynamicTab(); derr == nil {
@@ -231,6 +241,9 @@ func (s Sym) Name() string { return string(s.NameBytes()) }
 // NameBytes is Name without a copy: a slice of the file.
 func (s Sym) NameBytes() []byte {
 	b := s.RawName()
+	if s.tab != nil && s.tab.file.view { // "@" is a part of Microsoft's names
+		return b
+	}
 	if i := bytes.IndexByte(b, '@'); i > 0 {
 		b = b[:i]
 	}

@@ -1,12 +1,14 @@
 package image
 
 import (
+	"bytes"
 	"fmt"
 	"sync"
 
 	"github.com/corewalk/corewalk/internal/debugfind"
 	"github.com/corewalk/corewalk/internal/elffile"
 	"github.com/corewalk/corewalk/internal/mmapfile"
+	"github.com/corewalk/corewalk/internal/pefile"
 )
 
 // A Cache keeps the images that have been opened, so that each file is mapped and
@@ -18,6 +20,8 @@ type Cache struct {
 	mu     sync.Mutex
 	byPath map[string]*entry
 	byFile map[mmapfile.ID]*Image
+	// symbols are PDBs and Breakpad symbol files, by path.
+	symbols map[string]*symbolEntry
 }
 
 type entry struct {
@@ -28,10 +32,10 @@ type entry struct {
 
 // NewCache returns an empty cache whose images look for companions with finder.
 func NewCache(finder *debugfind.Finder) *Cache {
-	return &Cache{finder: finder, byPath: map[string]*entry{}, byFile: map[mmapfile.ID]*Image{}}
+	return &Cache{finder: finder, byPath: map[string]*entry{}, byFile: map[mmapfile.ID]*Image{}, symbols: map[string]*symbolEntry{}}
 }
 
-// Open returns the image of the ELF file at path. A failure is remembered too.
+// Open returns the image of the ELF or PE file at path. A failure is remembered too.
 func (c *Cache) Open(path string) (*Image, error) {
 	c.mu.Lock()
 	e := c.byPath[path]
@@ -59,13 +63,11 @@ func (c *Cache) open(path string) (*Image, error) {
 		m.Close()
 		return known, nil
 	}
-	elf, err := elffile.Parse(m.Data())
-	if err != nil {
+	im := &Image{path: path, file: m, cache: c, finder: c.finder}
+	if err := im.parse(m.Data()); err != nil {
 		m.Close()
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	elf.Decompress = inflate
-	im := &Image{path: path, elf: elf, file: m, cache: c, finder: c.finder}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if known := c.byFile[m.ID()]; known != nil { // another goroutine was faster
@@ -74,6 +76,20 @@ func (c *Cache) open(path string) (*Image, error) {
 	}
 	c.byFile[m.ID()] = im
 	return im, nil
+}
+
+// parse reads the headers of a file of either format.
+func (im *Image) parse(data []byte) (err error) {
+	if bytes.HasPrefix(data, []byte("MZ")) {
+		if im.pe, err = pefile.Parse(data); err == nil {
+			im.elf = viewPE(im.pe)
+		}
+		return err
+	}
+	if im.elf, err = elffile.Parse(data); err == nil {
+		im.elf.Decompress = inflate
+	}
+	return err
 }
 
 // Close unmaps all files. Nothing that came from the cache's images may be used
@@ -89,5 +105,13 @@ func (c *Cache) Close() error {
 		delete(c.byFile, id)
 	}
 	clear(c.byPath)
+	for _, e := range c.symbols {
+		if e.file != nil {
+			if err := e.file.file.Close(); err != nil && first == nil {
+				first = err
+			}
+		}
+	}
+	clear(c.symbols)
 	return first
 }

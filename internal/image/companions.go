@@ -131,7 +131,7 @@ func (im *Image) DebugPath() string {
 	if d := im.knownDebug(); d != nil {
 		return d.path
 	}
-	return ""
+	return im.SymbolPath()
 }
 
 // HasDWARF reports whether the module has debug information, its own or that of a

@@ -22,13 +22,18 @@ import (
 	"github.com/corewalk/corewalk/internal/elffile"
 	"github.com/corewalk/corewalk/internal/exidx"
 	"github.com/corewalk/corewalk/internal/mmapfile"
+	"github.com/corewalk/corewalk/internal/pefile"
+	"github.com/corewalk/corewalk/internal/winunwind"
 )
 
 // An Image is one module's binary with its companions. Addresses are the file's
-// own: subtract a library's load bias first.
+// own, those that it is linked for: subtract Bias of a library's load bias first.
+// What PDBs and Breakpad's symbol files know goes by offsets from the module's base.
 type Image struct {
-	path   string // "" for an image read from memory
-	elf    *elffile.File
+	path   string         // "" for an image read from memory
+	elf    *elffile.File  // of a PE file, the view of it
+	pe     *pefile.File   // nil for ELF
+	bare   bool           // the module's file is not at hand, see Bare
 	file   *mmapfile.File // nil for an image read from memory
 	cache  *Cache
 	finder *debugfind.Finder
@@ -56,6 +61,11 @@ type Image struct {
 	syms     []*elffile.SymTab
 
 	damagedOnce sync.Once
+
+	unwindOnce sync.Once
+	unwind     *winunwind.Table
+
+	symbols symbolFiles
 
 	goOnce  sync.Once
 	goFuncs map[uint64]GoFunc
@@ -100,6 +110,13 @@ func (im *Image) Warnings() []string {
 func (im *Image) DamagedDWARF(err error) {
 	im.damagedOnce.Do(func() {
 		im.warn(fmt.Sprintf("%s: damaged debug information, names and lines are lost: %v", im.DebugPath(), err))
+	})
+}
+
+// DamagedSymbols is DamagedDWARF for PDBs and Breakpad's symbol files.
+func (im *Image) DamagedSymbols(err error) {
+	im.damagedOnce.Do(func() {
+		im.warn(fmt.Sprintf("%s: damaged symbols, names and lines are lost: %v", im.SymbolPath(), err))
 	})
 }
 

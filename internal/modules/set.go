@@ -106,6 +106,9 @@ func (s *Set) Image(lib *libstate.Library) *image.Image {
 
 // fetches reports whether servers can be asked for files of lib.
 func (s *Set) fetches(lib *libstate.Library) bool {
+	if isPE(lib) {
+		return s.finder.FetchesSymbols() && lib.Module.CodeID != ""
+	}
 	return lib.Kind != libstate.VDSO && !lib.PartialBuildID() && s.finder.Fetches(lib.BuildID)
 }
 
@@ -123,14 +126,20 @@ func (s *Set) Resolve(lib *libstate.Library) Resolution {
 	return e.res
 }
 
-// Obtain is Resolve, but a binary that no directory has is fetched.
+// Obtain is Resolve, but a binary that no directory has is read from the process's
+// memory, where that can be had, or fetched.
 func (s *Set) Obtain(lib *libstate.Library) Resolution {
 	e := s.resolved(lib)
-	if e.res.Match == Matched || e.res.Match == NoID || !s.fetches(lib) {
+	if e.res.Match == Matched || e.res.Match == NoID || !s.fetches(lib) && !isPE(lib) {
 		return e.res
 	}
 	e.fetchOnce.Do(func() {
-		r := s.fetch(lib, e)
+		r := e.res
+		if im := s.peFromMemory(lib); im != nil && !r.Forced {
+			r = Resolution{Image: im, Match: Matched}
+		} else if s.fetches(lib) {
+			r = s.fetch(lib, e)
+		}
 		e.fetched.Store(&r)
 	})
 	if r := e.fetched.Load(); r != nil {
@@ -152,7 +161,7 @@ func (s *Set) Lacks(lib *libstate.Library) bool {
 	if res.Image == nil {
 		return s.fetches(lib) && !e.debugDone.Load()
 	}
-	return res.Image.Unfetched()
+	return res.Image.Unfetched() || res.Image.SymbolsUnfetched()
 }
 
 // Unreachable lists the servers that could not be asked so far, each with the
@@ -162,7 +171,7 @@ func (s *Set) Unreachable() []string { return s.finder.Unreachable() }
 // fetch asks the servers for the binary of a library.
 func (s *Set) fetch(lib *libstate.Library, e *setEntry) Resolution {
 	res := e.res
-	path, err := s.finder.Fetch(lib.BuildID, debugfind.KindExecutable)
+	path, err := s.fetchBinary(lib)
 	if err == nil {
 		var im *image.Image
 		if im, err = s.cache.Open(path); err == nil {
@@ -222,7 +231,7 @@ func (s *Set) resolve(lib *libstate.Library) (res Resolution, debugOnly []*image
 	case libstate.JIT:
 		return s.fromJIT(lib), nil
 	}
-	m := debugfind.Module{Path: lib.Path, BuildID: lib.BuildID, PartialID: lib.PartialBuildID(), Main: lib.Kind == libstate.Executable}
+	m := identity(lib)
 	for path := range s.finder.Binaries(m) {
 		im, err := s.cache.Open(path)
 		if err != nil {
@@ -258,6 +267,9 @@ func (s *Set) resolve(lib *libstate.Library) (res Resolution, debugOnly []*image
 		}
 		res.useDebugFile(d)
 	}
+	if res.Image == nil {
+		res.useDebugFile(s.bare(m))
+	}
 	return res, debugOnly
 }
 
@@ -283,6 +295,9 @@ func (s *Set) fromMemory(lib *libstate.Library) Resolution {
 
 // compare tells whether im is the file that the process had loaded as lib.
 func (s *Set) compare(lib *libstate.Library, im *image.Image) (Match, string) {
+	if isPE(lib) || im.PE() != nil {
+		return comparePE(lib, im)
+	}
 	want, have := lib.BuildID, im.ELF().BuildID()
 	switch {
 	case want != nil && have != nil:

@@ -1,0 +1,109 @@
+package elffile
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+)
+
+// A Layout describes a file of another format (PE) in ELF's terms: what lies where.
+type Layout struct {
+	Data    []byte // the whole file
+	Class   int    // 32 or 64
+	Machine uint16 // EM_...
+	Entry   uint64
+	// LinkBase is the address that the file is linked for; all others here count from 0
+	// and have it in them.
+	LinkBase uint64
+	Progs    []Prog
+	Sections []LayoutSection
+	// Symbols makes the symbol table when it is first asked for; nil for none.
+	// Exports likewise makes that of dynamic linking.
+	Symbols, Exports func() []LayoutSymbol
+}
+
+// A LayoutSection is one section. Without bytes in the file it is NoBits.
+type LayoutSection struct {
+	Name            string
+	Flags           uint64 // SHF_...
+	Addr, Off, Size uint64
+	NoBits          bool
+}
+
+// A LayoutSymbol is one symbol. Size 0 is not known.
+type LayoutSymbol struct {
+	Name        string
+	Value, Size uint64
+	Func        bool
+	Local       bool
+}
+
+// View makes a little-endian File of a file in another format, so that what reads
+// sections, segments and symbols need not know the format. Its symbols' names are
+// taken as they are.
+func View(l Layout) *File {
+	f := &File{Data: l.Data, Class: l.Class, Order: binary.LittleEndian, Type: ET_DYN, Machine: l.Machine, Entry: l.Entry,
+		Progs: l.Progs, LinkBase: l.LinkBase, view: true}
+	f.layoutSyms, f.layoutExports = l.Symbols, l.Exports
+	f.sectionsOnce.Do(func() { f.layOut(l.Sections) })
+	return f
+}
+
+func (f *File) layOut(list []LayoutSection) {
+	f.sections = make([]Section, 1, len(list)+1)
+	f.shstr = []byte{0}
+	for _, s := range list {
+		typ := uint32(SHT_PROGBITS)
+		if s.NoBits {
+			typ = SHT_NOBITS
+		}
+		f.sections = append(f.sections, Section{Index: len(f.sections), Type: typ, Flags: s.Flags, Addr: s.Addr, Off: s.Off, Size: s.Size,
+			nameOff: uint32(len(f.shstr)), file: f})
+		f.shstr = append(append(f.shstr, s.Name...), 0)
+	}
+}
+
+// sectionOver is the number of the section that holds an address; the first where
+// none does, for 0 would say that a symbol is not defined.
+func (f *File) sectionOver(addr uint64) uint16 {
+	i := slices.IndexFunc(f.sections, func(s Section) bool { return s.Contains(addr) })
+	return uint16(min(max(i, 1), rawReserve-1))
+}
+
+// viewTab writes a symbol table of the class's layout.
+func (f *File) viewTab(symbols func() []LayoutSymbol) (*SymTab, error) {
+	if symbols == nil {
+		return nil, fmt.Errorf("symbol table: %w", ErrNotFound)
+	}
+	list := symbols()
+	if len(list) == 0 {
+		return nil, fmt.Errorf("symbol table: %w", ErrNotFound)
+	}
+	size := symSize(f.Class)
+	data, strs := make([]byte, size, (len(list)+1)*size), []byte{0}
+	for _, s := range list {
+		info := byte(STT_NOTYPE)
+		if s.Func {
+			info = STT_FUNC
+		}
+		if !s.Local {
+			info |= STB_GLOBAL << 4
+		}
+		name := uint32(len(strs))
+		strs = append(append(strs, s.Name...), 0)
+		data = binary.LittleEndian.AppendUint32(data, name)
+		shndx := f.sectionOver(s.Value)
+		if f.Class == 64 {
+			data = append(data, info, 0)
+			data = binary.LittleEndian.AppendUint16(data, shndx)
+			data = binary.LittleEndian.AppendUint64(data, s.Value)
+			data = binary.LittleEndian.AppendUint64(data, s.Size)
+			continue
+		}
+		data = binary.LittleEndian.AppendUint32(data, uint32(s.Value))
+		data = binary.LittleEndian.AppendUint32(data, uint32(s.Size))
+		data = append(data, info, 0)
+		data = binary.LittleEndian.AppendUint16(data, shndx)
+	}
+	return f.newTab(data, strs, 0)
+}

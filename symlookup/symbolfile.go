@@ -1,0 +1,56 @@
+package symlookup
+
+import (
+	"math"
+
+	"github.com/corewalk/corewalk/demangle"
+	"github.com/corewalk/corewalk/internal/breakpad"
+	"github.com/corewalk/corewalk/internal/image"
+	"github.com/corewalk/corewalk/internal/pdb"
+	"github.com/corewalk/corewalk/unwind"
+)
+
+// fromSymbolFile names the code at an offset from a module's base by the module's
+// PDB, or its Breakpad symbol file.
+func fromSymbolFile(im *image.Image, rva uint64, base unwind.Address) []unwind.Call {
+	if p := im.PDB(); p != nil && rva <= math.MaxUint32 {
+		s, ok, err := p.Lookup(uint32(rva))
+		if err != nil {
+			im.DamagedSymbols(err)
+		}
+		if ok {
+			return fromPDB(s, base)
+		}
+	}
+	if f := im.Breakpad(); f != nil {
+		if s, ok := f.Lookup(rva); ok {
+			return fromBreakpad(s, base)
+		}
+	}
+	return nil
+}
+
+// fromPDB makes calls of what a PDB says. Compilers write names qualified and
+// without parameters; the linker's name, where it is known, has them.
+func fromPDB(s pdb.Symbol, base unwind.Address) []unwind.Call {
+	calls := make([]unwind.Call, len(s.Frames))
+	for i, f := range s.Frames {
+		calls[i] = unwind.Call{Name: demangle.Name(f.Name), File: f.File, Line: f.Line, Inlined: i < len(s.Frames)-1}
+	}
+	last := &calls[len(calls)-1]
+	last.Entry = base + uint64(s.Start)
+	last.Name, last.LinkageName = display(demangle.Name(s.Name), s.Linkage)
+	return calls
+}
+
+// fromBreakpad makes calls of what a Breakpad symbol file says; names in it have been
+// demangled by whoever made it, as a rule.
+func fromBreakpad(s breakpad.Symbol, base unwind.Address) []unwind.Call {
+	calls := make([]unwind.Call, len(s.Frames))
+	for i, f := range s.Frames {
+		calls[i] = unwind.Call{File: f.File, Line: f.Line, Inlined: i < len(s.Frames)-1}
+		calls[i].Name, calls[i].LinkageName = display("", f.Name)
+	}
+	calls[len(calls)-1].Entry = base + s.Start
+	return calls
+}

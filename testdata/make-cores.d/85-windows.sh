@@ -1,0 +1,120 @@
+# Minidumps of Windows programs, which wine runs and a debugger of ours dumps. The
+# programs of a group share images, which go to minidumps/images/GROUP; each dump is
+# a case, minidumps/amd64-GROUP-MODE.
+#
+# Debian packages: wine64 gcc-mingw-w64-x86-64-posix g++-mingw-w64-x86-64-posix
+# clang-19 lld-19 llvm-19 lldb-19
+
+mingw_libs=/usr/lib/gcc/x86_64-w64-mingw32/12-posix
+wine_loader=/usr/lib/wine/wine64
+wine_dlls=/usr/lib/x86_64-linux-gnu/wine/x86_64-windows
+
+# wine64 PROGRAM ARG...: runs a program in $dir, in a prefix of the fixtures' own.
+wine64() (
+	cd "$dir" && env -i PATH=/usr/bin HOME="$work" LC_ALL=C WINEPREFIX="$work/wine" WINEDEBUG=-all \
+		WINEDLLOVERRIDES=mscoree,mshtml= timeout 120 "$wine_loader" "$@" </dev/null
+)
+
+# windows_tools TOOL...: answers $skipped where one is missing; else makes wine's prefix
+# and the debugger that writes the dumps.
+windows_tools() {
+	need "$wine_loader" x86_64-w64-mingw32-gcc-posix x86_64-w64-mingw32-g++-posix lldb-19 "$@" || return $skipped
+	[ -d "$work/wine" ] || wine64 wineboot -i >"$dir/wineboot.log" 2>&1 || return 1
+	mingw -O1 windows/dumper.c -o dumper.exe -ldbghelp
+}
+
+mingw() { compile x86_64-w64-mingw32-gcc-posix "$@"; }
+mingwxx() { compile x86_64-w64-mingw32-g++-posix "$@"; }
+
+# Clang with Microsoft's debug information: first objects by name, for it records them.
+clang_pdb() { clang --target=x86_64-w64-mingw32 -g -gcodeview "$@"; }
+
+# lld_pdb FILE PDB ARG...: links with a PDB; the image keeps no other debug information.
+lld_pdb() (
+	cd "$dir" && clang-19 --target=x86_64-w64-mingw32 -fuse-ld=lld -L"$mingw_libs" -o "$1" -Wl,--pdb="$2" \
+		-Wl,-Xlink=-pdbaltpath:"C:\\build\\$2" "${@:3}" && llvm-strip-19 --strip-debug "$1"
+)
+
+# windows_images GROUP FILE...: ships images and PDBs of $dir.
+windows_images() {
+	local file out=$here/minidumps/images/$1
+	rm -rf "$out" && mkdir -p "$out" || return 1
+	for file in "${@:2}"; do
+		zstd -q -f -19 "$dir/$file" -o "$out/$file.zst" && chmod 644 "$out/$file.zst" || return 1
+	done
+	no_machine_paths
+}
+
+# windows_dumps GROUP PROGRAM MODE...: runs the program to its death in each of the
+# ways, and ships the dumps with what lldb makes of them.
+windows_dumps() {
+	local mode out
+	for mode in "${@:3}"; do
+		out=$here/minidumps/amd64-$1-$mode
+		rm -f "$dir/dump.dmp"
+		wine64 dumper.exe dump.dmp "$2" "$mode" >"$dir/run.log" 2>&1
+		[ -s "$dir/dump.dmp" ] || { say "$case: no dump of $mode"; cat "$dir/run.log" >&2; return 1; }
+		mkdir -p "$out" && zstd -q -f -19 "$dir/dump.dmp" -o "$out/dump.dmp.zst" && chmod 644 "$out/dump.dmp.zst" || return 1
+		record_lldb "$1" "$2" >"$out/lldb.txt"
+		[ -f "$out/case.json" ] || say "$case: write $out/case.json"
+	done
+}
+
+# record_lldb GROUP PROGRAM: prints lldb's view of the dump, with the images that are
+# shipped. What it says about debug information of MinGW's own objects is left out.
+record_lldb() {
+	local view=$dir/view pdb commands=()
+	rm -rf "$view" && mkdir -p "$view" && cp "$dir/dump.dmp" "$here/minidumps/images/wine"/*.zst "$here/minidumps/images/$1"/*.zst "$view/"
+	zstd -q -d --rm "$view"/*.zst
+	for pdb in "${2%.exe}.pdb" plugin.pdb; do
+		[ -f "$view/$pdb" ] && [ "$2/$pdb" != bank.exe/plugin.pdb ] && commands+=(-o "target symbols add $pdb")
+	done
+	(cd "$view" && timeout 120 lldb-19 --no-lldbinit -b -o 'settings set target.exec-search-paths .' -o "target create $2 --core dump.dmp" \
+		"${commands[@]}" -o 'thread backtrace -c 60 all' 2>&1) |
+		sed -e "s#$view/##g" -e 's/ *$//' | grep -v -e '^Core file ' -e '^(lldb)' -e 'DW_AT_ranges' -e 'DW_TAG_member' -e '^symbol file '
+	rm -rf "$view"
+}
+
+# The parts of wine that stacks begin and end in, with their exports and unwind tables
+# only.
+make_windows-wine() {
+	local file
+	need go "$wine_loader" || return
+	for file in ntdll kernel32 kernelbase msvcrt; do
+		go run "$src/windows/thin/main.go" "$wine_dlls/$file.dll" "$dir/$file.dll" || return 1
+	done
+	windows_images wine ntdll.dll kernel32.dll kernelbase.dll msvcrt.dll
+}
+
+make_windows-mingw() {
+	windows_tools || return
+	mingw -O2 -g -shared windows/plugin.c -o plugin.dll -Wl,--out-implib,"$dir/libplugin.a" &&
+		mingw -O2 -g windows/crash.c "$dir/libplugin.a" -o crash.exe &&
+		mingwxx -O2 -g -static windows/bank.cpp -o bank.exe &&
+		windows_images mingw plugin.dll crash.exe bank.exe &&
+		windows_dumps mingw crash.exe deep divide illegal int3 abort null overflow fastfail dll large floats tail &&
+		windows_dumps mingw bank.exe fault uncaught caught
+}
+
+# windows_clang O: crash.exe and its library.
+windows_clang() {
+	windows_tools clang-19 ld.lld-19 llvm-strip-19 || return
+	clang_pdb -"$1" -c windows/plugin.c -o plugin.o && clang_pdb -"$1" -c windows/crash.c -o crash.o &&
+		lld_pdb plugin.dll plugin.pdb plugin.o -shared -Wl,--out-implib,libplugin.a &&
+		lld_pdb crash.exe crash.pdb crash.o libplugin.a
+}
+
+make_windows-clang-O0() {
+	windows_clang O0 || return
+	windows_images clang-O0 plugin.dll plugin.pdb crash.exe crash.pdb &&
+		windows_dumps clang-O0 crash.exe deep dll large
+}
+
+make_windows-clang-O2() {
+	windows_clang O2 || return
+	clang_pdb -O2 --driver-mode=g++ -c windows/bank.cpp -o bank.o &&
+		lld_pdb bank.exe bank.pdb bank.o --driver-mode=g++ -static -lpthread &&
+		windows_images clang-O2 plugin.dll plugin.pdb crash.exe crash.pdb bank.exe bank.pdb &&
+		windows_dumps clang-O2 crash.exe deep dll large tail &&
+		windows_dumps clang-O2 bank.exe fault uncaught
+}

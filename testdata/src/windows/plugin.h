@@ -1,0 +1,1 @@
+__declspec(dllimport) int plugin_call(int value);

@@ -49,6 +49,12 @@ type Options struct {
 	// SymbolFetcher is asked for PE images and symbol files that no directory has;
 	// nil for nobody. FetchContext ends it, too.
 	SymbolFetcher SymbolFetcher
+	// SymbolDirs are the directories of a symbol path: stores, or with the files
+	// themselves. They are not read as a whole.
+	SymbolDirs []string
+	// SymbolCache is where compressed files of stores are expanded to; the zero
+	// SymbolCache is DefaultSymbolCache.
+	SymbolCache SymbolCache
 }
 
 // A Finder proposes files. It may be used by several goroutines.
@@ -58,6 +64,10 @@ type Finder struct {
 	index searchIndex
 
 	unreachable notes // servers
+	unusable    notes // files of stores
+
+	expandMu   sync.Mutex
+	expandedTo map[string]string // compressed file -> the file in the cache, or ""
 }
 
 // New returns a finder.
@@ -113,6 +123,11 @@ func (f *Finder) Binaries(m Module) iter.Seq[string] {
 		if base := BaseName(m.Path); base != "" && base != "." && base != ".." {
 			for _, dir := range f.opts.Beside {
 				if !yield(filepath.Join(dir, base)) {
+					return
+				}
+			}
+			for _, p := range f.inSymbolDirs(m, base) {
+				if !yield(p) {
 					return
 				}
 			}

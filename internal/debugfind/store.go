@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/corewalk/corewalk/internal/decomp"
 	"github.com/corewalk/corewalk/internal/minidump"
 )
 
@@ -118,14 +119,13 @@ func breakpadFile(name string) string {
 	return name + ".sym"
 }
 
-// inStores looks a file up in directories that are stores, or symbol trees, and
-// proposes those that are there.
-func inStores(dirs []string, keys []StoreKey, yield func(path string, k StoreKey) bool) bool {
+// inStores proposes the files that directories which are stores, or symbol trees,
+// have by one of the keys. Where a directory is none, that costs two look-ups.
+func (f *Finder) inStores(dirs []string, keys []StoreKey, yield func(path string, k StoreKey) bool) bool {
 	for _, k := range keys {
-		paths := k.Paths()
 		for _, dir := range dirs {
-			for _, p := range inStore(dir, paths) {
-				if !yield(p, k) {
+			for _, p := range inStore(dir, k) {
+				if p = f.expanded(p, k); p != "" && !yield(p, k) {
 					return false
 				}
 			}
@@ -134,27 +134,132 @@ func inStores(dirs []string, keys []StoreKey, yield func(path string, k StoreKey
 	return true
 }
 
-// inStore lists the files that a store has by one of the paths, in either of the
-// layouts.
-func inStore(dir string, paths []string) []string {
+// inStore lists the files that a store has by a key, in either of the layouts, as
+// they are, compressed or somewhere else.
+func inStore(dir string, k StoreKey) []string {
+	byLetters := false
+	if !isDir(filepath.Join(dir, k.Name)) && !isDir(filepath.Join(dir, strings.ToLower(k.Name))) {
+		if byLetters = isRegular(filepath.Join(dir, indexed)); !byLetters {
+			return nil
+		}
+	}
 	var found []string
-	byLetters := isRegular(filepath.Join(dir, indexed))
-	for _, p := range paths {
+	for _, p := range k.Paths() {
 		if byLetters {
 			p = path.Join(p[:min(2, strings.IndexByte(p, '/'))], p)
 		}
 		p = filepath.Join(dir, filepath.FromSlash(p))
-		if isRegular(p) {
-			found = append(found, p)
+		for _, p := range []string{p, Compressed(p), pointed(filepath.Dir(p))} {
+			if isRegular(p) {
+				found = append(found, p)
+			}
 		}
 	}
 	return found
 }
 
+// expanded is the path of a file that may be compressed: in the cache then, "" when
+// it cannot be expanded.
+func (f *Finder) expanded(path string, k StoreKey) string {
+	if !isCabinet(path) {
+		return path
+	}
+	f.expandMu.Lock() // a cabinet at a time: they take the processor, not the network
+	defer f.expandMu.Unlock()
+	if to, known := f.expandedTo[path]; known {
+		return to
+	}
+	c := f.opts.SymbolCache
+	var to string
+	var err error
+	if c.Dir == "" {
+		c, err = DefaultSymbolCache()
+	}
+	if err == nil {
+		if to = c.Lookup(k); to == "" {
+			to, err = c.Expand(path, k, MaxSymbolFile)
+		}
+	}
+	if err != nil {
+		f.unusable.add([]string{fmt.Sprintf("%s: %v", path, err)})
+	}
+	if f.expandedTo == nil {
+		f.expandedTo = map[string]string{}
+	}
+	f.expandedTo[path] = to
+	return to
+}
+
+// Unusable lists the files of stores that could not be expanded so far, each with
+// the reason, in alphabetical order.
+func (f *Finder) Unusable() []string { return f.unusable.list() }
+
+// MaxSymbolFile bounds what is expanded or fetched as one file, in bytes: a
+// program database has 4 GiB at most.
+const MaxSymbolFile = 4 << 30
+
+// isCabinet reports whether a file is compressed.
+func isCabinet(path string) bool {
+	file, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	var head [4]byte
+	n, _ := file.ReadAt(head[:], 0)
+	return decomp.IsCabinet(head[:n])
+}
+
+// pointed is where a store's directory of an identifier says that the file is; "" of
+// one that says nothing, or no path of this machine. What is there has to be what
+// the key says, like all that is found.
+func pointed(dir string) string {
+	path := filepath.Join(dir, storePointer)
+	if !isRegular(path) {
+		return ""
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer file.Close()
+	buf := make([]byte, maxPointer)
+	n, _ := file.ReadAt(buf, 0)
+	to, _, _ := strings.Cut(string(buf[:n]), "\n")
+	to = PointedPath(to)
+	if to == "" || strings.ContainsAny(to, "\\\x00") {
+		return ""
+	}
+	if !filepath.IsAbs(to) {
+		to = filepath.Join(dir, to)
+	}
+	return to
+}
+
+// PointedPath is the path that a file.ptr has; "" of a message instead.
+func PointedPath(text string) string {
+	text = strings.TrimSpace(text)
+	switch kind, rest, _ := strings.Cut(text, ":"); strings.ToUpper(kind) {
+	case "PATH":
+		return strings.TrimSpace(rest)
+	case "MSG":
+		return ""
+	}
+	return text
+}
+
+// maxPointer bounds what is read of a file.ptr, in bytes.
+const maxPointer = 4096
+
 // isRegular reports whether there is a file at a path that reading cannot block on.
 func isRegular(path string) bool {
 	st, err := os.Stat(path)
 	return err == nil && st.Mode().IsRegular()
+}
+
+func isDir(path string) bool {
+	st, err := os.Stat(path)
+	return err == nil && st.IsDir()
 }
 
 // Check tells why a file is not what the key says, or nil.

@@ -16,6 +16,9 @@ import (
 // those in memory that no file stands for, here. It may be used concurrently.
 type flows struct {
 	resolve Resolver // nil: the process's memory alone
+	// These are nil without such files. They tell where functions are.
+	symbols SymbolResolver
+	pe      PEResolver
 
 	mu  sync.Mutex
 	mem map[flowRange]*stackflow.Func
@@ -166,4 +169,38 @@ func (c *memoryCode) symbol(addr uint64) (string, bool) {
 	}
 	s, ok := syms.SymbolAt(lib, addr)
 	return s.Name, ok && s.Addr == addr
+}
+
+// mayReturn reports whether ra, in a module whose code is not to be had, may be a return
+// address for all that is known. Minidumps leave code out, and list modules: of these, and
+// not of a mapping that has lost its file, it is asked.
+func (fl *flows) mayReturn(p unwind.ProcessState, ra arch.Address) bool {
+	if ra < lowestCode || !unreadCode(p, ra) {
+		return false
+	}
+	lib := libraryAt(p, ra-1)
+	return lib != nil && lib.Module != nil && !fl.noCallAt(lib, ra-1)
+}
+
+// lowestCode is where code begins on all systems.
+const lowestCode = 0x1000
+
+// noCallAt reports whether symbol files or unwind tables show that no function which
+// could make a call is at addr of a library. Tables of Windows leave out functions that
+// make none.
+func (fl *flows) noCallAt(lib *libstate.Library, addr arch.Address) bool {
+	rva := addr - lib.Start
+	if fl.pe != nil {
+		if t := fl.pe(lib); t != nil {
+			_, ok := t.Find(uint32(rva))
+			return !ok || rva > 0xffffffff
+		}
+	}
+	if fl.symbols != nil {
+		if f := fl.symbols(lib); f != nil {
+			_, ok := f.Lookup(rva)
+			return !ok
+		}
+	}
+	return false
 }

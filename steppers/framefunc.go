@@ -95,7 +95,11 @@ func (s *FrameFuncStepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
 	case state == UnsetFrame && linked:
 		return s.accept(frameAt{linked: true, cfa: in.SP()}, in, out)
 	case state == UnsetFrame:
-		return s.accept(frameAt{ra: in.SP(), cfa: in.SP() + word}, in, out)
+		status := s.accept(frameAt{ra: in.SP(), cfa: in.SP() + word}, in, out)
+		if status != unwind.StatusNotMe || typ != UnknownT {
+			return status
+		}
+		// What looked like the end of a function was none.
 	case state == HalfsetFrame && !linked:
 		return s.accept(frameAt{ra: in.SP() + word, fp: in.SP(), hasFP: true, cfa: in.SP() + 2*word}, in, out)
 	case typ == NoFrame || typ == SaveFPOnlyFrame || state == HalfsetFrame || s.m.chain == nil:
@@ -161,13 +165,23 @@ func (s *FrameFuncStepper) byFP(typ FrameType, pc arch.Address, in, out *unwind.
 		return unwind.StatusNotMe
 	}
 	at := frameAt{ra: fp + uint64(chain.ra), fp: fp + uint64(chain.fp), hasFP: true, cfa: fp + uint64(chain.cfa)}
+	lib := libraryAt(p, in.LookupAddr())
+	windows := lib != nil && isPE(lib)
 	if typ == UnknownT {
-		ra, err := a.ReadReg(p, at.ra)
-		ra = codePointer(in.Walker(), ra)
-		if err != nil || !s.flows.mayHaveCalled(in.Walker(), ra, pc) && !unreadCode(p, ra) {
+		raw, err := a.ReadReg(p, at.ra)
+		ra := codePointer(in.Walker(), raw)
+		caller, err2 := a.ReadReg(p, at.fp)
+		switch {
+		case windows && err == nil && err2 == nil && raw == 0 && caller == 0:
+			note(out, "a frame pointer and a return address of zero end the chain")
+			return unwind.StatusStackBottom
+		case err != nil || !s.flows.mayHaveCalled(in.Walker(), ra, pc) && !unreadCode(p, ra):
 			if out.Tracing() {
 				out.Notef("the call before %#x, at %#x, is to another function", ra, at.ra)
 			}
+			return unwind.StatusNotMe
+		case windows && a == arch.AMD64 && !s.recordAt(caller, fp, in):
+			note(out, "the frame pointer leads to no second one: compilers for Windows use the register for other things")
 			return unwind.StatusNotMe
 		}
 	}
@@ -175,6 +189,20 @@ func (s *FrameFuncStepper) byFP(typ FrameType, pc arch.Address, in, out *unwind.
 		s.raise(&at, in)
 	}
 	return s.accept(at, in, out)
+}
+
+// recordAt reports whether fp, read from a frame's record at from, is a record further up
+// the stack with an address of code in it, or ends the chain.
+func (s *FrameFuncStepper) recordAt(fp, from arch.Address, in *unwind.Frame) bool {
+	p, a, word := in.Walker().ProcessState(), s.m.arch, uint64(s.m.arch.RegSize)
+	if fp == 0 {
+		return true
+	}
+	if fp <= from || fp%word != 0 || fp > endOfStack(in)-2*word {
+		return false
+	}
+	ra, err := a.ReadReg(p, fp+uint64(s.m.chain.ra))
+	return err == nil && (ra == 0 || isCode(p, codePointer(in.Walker(), ra)-1))
 }
 
 // raise corrects the CFA of a frame that may end above its record, if the
@@ -237,7 +265,7 @@ func (s *FrameFuncStepper) accept(at frameAt, in, out *unwind.Frame) unwind.Stat
 		return unwind.StatusNotMe
 	}
 	ra := codePointer(in.Walker(), raw)
-	if _, ok := callBefore(p, ra); !ok && !((at.hasFP || at.unseen || s.backChained(&at)) && mayReturnTo(s.m, p, ra)) {
+	if _, ok := callBefore(p, ra); !ok && !s.flows.mayReturn(p, ra) && !((at.hasFP || at.unseen || s.backChained(&at)) && mayReturnTo(s.m, p, ra)) {
 		if out.Tracing() {
 			out.Notef("%#x, at %s, does not follow a call", ra, raLoc.Describe(a))
 		}

@@ -69,7 +69,7 @@ func DefaultGroup(a *arch.Arch, resolve Resolver, opts ...GroupOption) (*unwind.
 		opt(&o)
 	}
 	g := unwind.NewAddrRangeGroup()
-	shared := &flows{resolve: resolve}
+	shared := &flows{resolve: resolve, symbols: o.symbols, pe: o.pe}
 	if err := addDyninst(g, a, resolve, o.rewritten); err != nil {
 		return nil, err
 	}

@@ -24,6 +24,10 @@ const (
 	// scanWordsTop is how far for a frame about whose size nothing is known
 	// because it was interrupted anywhere.
 	scanWordsTop = 1024
+	// guessWords and guessWordsTop are how far where no code is to be had that could
+	// show a call: what is an address there, and no more.
+	guessWords    = 40
+	guessWordsTop = 160
 )
 
 // StepperWanderer is the last resort: it looks up the stack for the first word
@@ -154,7 +158,10 @@ func (s *StepperWanderer) scan(helper WandererHelper, in *unwind.Frame) (slot, r
 	if c := s.m.chain; c != nil && c.back && !interrupted(in) {
 		sp += uint64(c.ra) + word // where the function that this one called saved its return address
 	}
-	words := uint64(scanWords)
+	words, guesses := uint64(scanWords), sp+guessWords*word
+	if interrupted(in) || in.Trust() != unwind.TrustScan && in.Trust() != unwind.TrustFramePointer {
+		guesses = sp + guessWordsTop*word
+	}
 	if interrupted(in) {
 		words = scanWordsTop
 	}
@@ -170,6 +177,9 @@ func (s *StepperWanderer) scan(helper WandererHelper, in *unwind.Frame) (slot, r
 		}
 		target, ok := helper.IsPrevInstrACall(v)
 		if !ok {
+			if ra == 0 && at < guesses && !helper.RequireExactMatch() && s.flows.mayReturn(p, v) {
+				slot, ra = at, v
+			}
 			continue
 		}
 		switch helper.IsPCInFunc(target, pc) {
@@ -184,6 +194,17 @@ func (s *StepperWanderer) scan(helper WandererHelper, in *unwind.Frame) (slot, r
 	return slot, ra, false
 }
 
+// record reports whether a frame pointer leads to a record with an address of code.
+func (s *StepperWanderer) record(fp arch.Address, in *unwind.Frame) bool {
+	p, a, c := in.Walker().ProcessState(), s.m.arch, s.m.chain
+	word := uint64(a.RegSize)
+	if c == nil || c.back || c.save != 0 || fp%word != 0 || fp > endOfStack(in)-2*word {
+		return false
+	}
+	ra, err := a.ReadReg(p, fp+uint64(c.ra))
+	return err == nil && isCode(p, codePointer(in.Walker(), ra)-1)
+}
+
 // fill makes out the frame that the return address at slot belongs to.
 func (s *StepperWanderer) fill(slot, ra arch.Address, in, out *unwind.Frame) {
 	a, word := s.m.arch, uint64(s.m.arch.RegSize)
@@ -191,8 +212,9 @@ func (s *StepperWanderer) fill(slot, ra arch.Address, in, out *unwind.Frame) {
 	fp, fpLoc, hasFP := in.Reg(a.FP)
 	typ, _ := LookupFuncStart{in.Walker(), s.flows}.at(instruction(in), in.LookupAddr(), modeOf(in))
 	if typ != NoFrame {
-		// A function that saves FP first has it right below its return address.
-		hasFP = false
+		// A function that saves FP first has it right below its return address. One that
+		// has not saved it yet, or does not use it, has the register as its caller left it.
+		hasFP = hasFP && fp > slot && s.record(fp, in)
 		if slot-word >= in.SP() && slot >= word {
 			v, err := a.ReadReg(p, slot-word)
 			if err == nil && v > slot && v%word == 0 && v < endOfStack(in) {

@@ -154,6 +154,9 @@ func (r *Rules) Apply(c *Caller, m *postfix.Machine) (err error) {
 	if c.Outermost = ra == undefined; c.Outermost {
 		return nil
 	}
+	if ra == ".ra" {
+		ra = "ra" // where the call left it, as for MIPS
+	}
 	if c.RA, err = m.Value(ra); err != nil {
 		return fmt.Errorf("rule of .ra: %w", err)
 	}

@@ -27,7 +27,9 @@ const (
 	browserFrame  = 0x30      // bytes of stack of a function
 )
 
-func (d browserDump) id(i int) string { return fmt.Sprintf("%08X0000000000000000000000001", 0xabc00000+i) }
+func (d browserDump) id(i int) string {
+	return fmt.Sprintf("%08X0000000000000000000000001", 0xabc00000+i)
+}
 
 func (d browserDump) name(i int) string { return fmt.Sprintf("module%d.dll", i) }
 

@@ -31,6 +31,9 @@ func openCase(t testing.TB, c fixture.Case) *corewalk.Target {
 	if !slices.Contains(c.Args, "--debug-dir") { // not this machine's own
 		opts = append(opts, corewalk.WithDebugDir(t.TempDir()))
 	}
+	for _, dir := range c.Search(t) {
+		opts = append(opts, corewalk.WithSearch(dir))
+	}
 	// Libraries of the case's own lie beside its core.
 	opts = append(opts, corewalk.WithSearch(c.Dir))
 	target, err := corewalk.Open(c.Core(t), opts...)
@@ -53,13 +56,13 @@ func analyzeCase(t testing.TB, c fixture.Case) *report.Report {
 // TestFixtures walks every fixture and compares the stacks with what its case.json
 // says, which was checked by hand.
 func TestFixtures(t *testing.T) {
-	for _, c := range fixture.Cases(t) {
+	for _, c := range append(fixture.Cases(t), fixture.Minidumps(t)...) {
 		t.Run(c.Name, func(t *testing.T) {
 			r := analyzeCase(t, c)
 			if len(r.Threads) != c.Threads {
 				t.Errorf("%d threads, want %d", len(r.Threads), c.Threads)
 			}
-			if c.Signal != "" && (r.Crash == nil || r.Crash.Signal != c.Signal) {
+			if c.Signal != "" && (r.Crash == nil || r.Crash.Signal != c.Signal && r.Crash.Exception != c.Signal) {
 				t.Errorf("crash %+v, want %s", r.Crash, c.Signal)
 			}
 			if len(r.Threads) == 0 {
@@ -163,7 +166,7 @@ func fits(w fixture.Frame, f *report.Frame) bool {
 		return f.Source.File == "" && f.Trust == report.TrustContext
 	}
 	return (w.Function == "" || w.Function == f.Function) &&
-		(w.Module == "" || w.Module == filepath.Base(f.Module)) &&
+		(w.Module == "" || w.Module == moduleBase(f.Module)) &&
 		w.Inlined == f.Inlined && w.Tail == f.Tail
 }
 
@@ -174,7 +177,7 @@ func frameText(f *report.Frame) string {
 	} else if f.Tail {
 		kind = " tail"
 	}
-	return fmt.Sprintf("%s%s at %s:%d in %s pc %v [%s, %s]%s", f.Function, kind, filepath.Base(f.Source.File), f.Source.Line, filepath.Base(f.Module), f.PC, f.Trust, f.Stepper, f.Signal)
+	return fmt.Sprintf("%s%s at %s:%d in %s pc %v [%s, %s]%s", f.Function, kind, filepath.Base(f.Source.File), f.Source.Line, moduleBase(f.Module), f.PC, f.Trust, f.Stepper, f.Signal)
 }
 
 func stackText(th *report.Thread) string {
@@ -189,3 +192,6 @@ func stackText(th *report.Thread) string {
 	fmt.Fprintf(&b, "end: %s %s\n", th.End, th.EndDetail)
 	return b.String()
 }
+
+// moduleBase answers the name of a module without its directories, of Windows too.
+func moduleBase(path string) string { return path[strings.LastIndexAny(path, `/\`)+1:] }

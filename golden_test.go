@@ -18,12 +18,12 @@ import (
 	"github.com/corewalk/corewalk/report"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden reports in testdata/cores")
+var update = flag.Bool("update", false, "rewrite the golden reports in testdata")
 
 // jsonCases are those whose whole report is kept as JSON too: one of each kind.
 var jsonCases = []string{
 	"amd64-abort", "amd64-bad-sp", "amd64-cxx-sort", "amd64-deleted", "amd64-inline-tail-O2", "amd64-mismatch",
-	"amd64-null-call", "amd64-signal-altstack", "amd64-so-dlopen", "amd64-tail-ambiguous-O2",
+	"amd64-null-call", "amd64-signal-altstack", "amd64-so-dlopen", "amd64-tail-ambiguous-O2", "amd64-mingw-deep", "amd64-clang-O2-fault",
 }
 
 // structuredCases are those whose variables' trees are kept too: C with values on
@@ -64,10 +64,14 @@ func TestGoldenStructured(t *testing.T) {
 // read and approved. The libraries are the shipped ones, so that the reports are
 // the same on every machine.
 func TestGoldenReports(t *testing.T) {
-	for _, c := range fixture.Cases(t) {
+	for _, c := range append(fixture.Cases(t), fixture.Minidumps(t)...) {
 		t.Run(c.Name, func(t *testing.T) {
 			r := analyzeCase(t, c)
-			portable(r, filepath.Dir(c.Core(t)), "CASE", filepath.Dir(c.Binary(t)), "CASE", c.Sysroot(t), "SYSROOT", c.Dir, "CASE")
+			paths := []string{filepath.Dir(c.Core(t)), "CASE", filepath.Dir(c.Binary(t)), "CASE", c.Sysroot(t), "SYSROOT", c.Dir, "CASE"}
+			for i, dir := range c.Search(t) {
+				paths = append(paths, dir, c.Images[i])
+			}
+			portable(r, paths...)
 			var text bytes.Buffer
 			if err := report.WriteText(&text, r, report.TextOptions{MaxFrames: 60}); err != nil {
 				t.Fatal(err)

@@ -75,16 +75,15 @@ record_lldb() {
 	rm -rf "$view"
 }
 
-# The parts of wine that stacks begin and end in, with their exports and unwind tables
-# only.
+# The parts of wine that stacks begin and end in, with the code around where they do.
 make_windows-wine() {
-	local file
 	need go "$wine_loader" || return
-	for file in ntdll kernel32 kernelbase msvcrt; do
-		go run "$src/windows/thin/main.go" "$wine_dlls/$file.dll" "$dir/$file.dll" || return 1
-	done
-	windows_images wine ntdll.dll kernel32.dll kernelbase.dll msvcrt.dll
+	thin ntdll RtlUserThreadStart NtWaitForMultipleObjects && thin kernel32 BaseThreadInitThunk &&
+		thin kernelbase WaitForSingleObject && thin msvcrt abort raise &&
+		windows_images wine ntdll.dll kernel32.dll kernelbase.dll msvcrt.dll
 }
+
+thin() { go run "$src/windows/thin/main.go" "$wine_dlls/$1.dll" "$dir/$1.dll" "${@:2}"; }
 
 make_windows-mingw() {
 	windows_tools || return

@@ -23,22 +23,27 @@ const (
 	CrashNonCanonicalAccess = "non-canonical-access"
 	CrashNonCanonicalCall   = "non-canonical-call"
 	// At memory that allows no access, or not this one.
-	CrashNoAccessRead   = "no-access-read"
-	CrashNoAccessWrite  = "no-access-write"
-	CrashNoAccessAccess = "no-access"
-	CrashWriteReadOnly  = "write-read-only"
-	CrashExecNoExec     = "exec-no-exec"
+	CrashNoAccessRead  = "no-access-read"
+	CrashNoAccessWrite = "no-access-write"
+	CrashNoAccess      = "no-access"
+	CrashWriteReadOnly = "write-read-only"
+	CrashExecNoExec    = "exec-no-exec"
+
+	// At an address of which no more is known.
+	CrashBadRead   = "bad-read"
+	CrashBadWrite  = "bad-write"
+	CrashBadAccess = "bad-access"
+	CrashBadCall   = "bad-call"
 
 	CrashStackOverflow = "stack-overflow"
 	CrashMisaligned    = "misaligned"
-	CrashProtectionKey = "protection-key" // memory protection keys forbid the access
-	CrashMemoryTag     = "memory-tag"     // pointer and memory have different tags
-	CrashControlFlow   = "control-flow"   // shadow stack, branch target or pointer signature
-	CrashBounds        = "bounds"         // a subscript or an address out of its bounds
-	CrashBusTruncated  = "bus-truncated"  // past the end of a mapped file
-	CrashBusError      = "bus-error"      // the system could not supply the page
-	CrashHardware      = "hardware-memory"
-	CrashBadAccess     = "bad-access" // an access about which no more is known
+	CrashProtectionKey = "protection-key"  // memory protection keys forbid the access
+	CrashMemoryTag     = "memory-tag"      // pointer and memory have different tags
+	CrashControlFlow   = "control-flow"    // shadow stack, branch target or pointer signature
+	CrashBounds        = "bounds"          // a subscript or an address out of its bounds
+	CrashBusTruncated  = "bus-truncated"   // past the end of a mapped file
+	CrashBusError      = "bus-error"       // the system could not supply the page
+	CrashHardware      = "hardware-memory" // the hardware found its memory to be broken
 
 	CrashDivZero            = "div-zero"
 	CrashDivOverflow        = "div-overflow" // the quotient does not fit: INT_MIN / -1
@@ -72,9 +77,10 @@ func CrashKinds() []string {
 		CrashNullRead, CrashNullWrite, CrashNullAccess, CrashNullCall,
 		CrashWildRead, CrashWildWrite, CrashWildAccess, CrashWildCall,
 		CrashNonCanonicalRead, CrashNonCanonicalWrite, CrashNonCanonicalAccess, CrashNonCanonicalCall,
-		CrashNoAccessRead, CrashNoAccessWrite, CrashNoAccessAccess, CrashWriteReadOnly, CrashExecNoExec,
+		CrashNoAccessRead, CrashNoAccessWrite, CrashNoAccess, CrashWriteReadOnly, CrashExecNoExec,
+		CrashBadRead, CrashBadWrite, CrashBadAccess, CrashBadCall,
 		CrashStackOverflow, CrashMisaligned, CrashProtectionKey, CrashMemoryTag, CrashControlFlow, CrashBounds,
-		CrashBusTruncated, CrashBusError, CrashHardware, CrashBadAccess,
+		CrashBusTruncated, CrashBusError, CrashHardware,
 		CrashDivZero, CrashDivOverflow, CrashIntOverflow, CrashFloat, CrashIllegalInstruction, CrashPrivileged, CrashTrap, CrashBreakpoint,
 		CrashAbort, CrashAssertion, CrashException, CrashStackOverrun, CrashHeapCorruption, CrashInvalidArgument, CrashOutOfMemory,
 		CrashSeccomp, CrashSyscall, CrashWatchdog, CrashLimit, CrashLoad, CrashSignal, CrashNone, CrashUnknown,

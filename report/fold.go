@@ -171,6 +171,24 @@ func findCycle(frames []Frame) (cycle, times int) {
 	return cycle, times
 }
 
+// Recursion finds the cycle of calls that covers most of a stack: it begins at
+// frames[first], has length frames, and repeats so many times. A length of 0 means that
+// none repeats often enough to be folded in text.
+func Recursion(frames []Frame) (first, length, times int) {
+	for i := 0; i < len(frames); {
+		n, k := findCycle(frames[i:])
+		if n == 0 {
+			i++
+			continue
+		}
+		if n*k > length*times {
+			first, length, times = i, n, k
+		}
+		i += n * k
+	}
+	return first, length, times
+}
+
 // elide keeps the first three quarters and the last quarter of limit rows, with
 // one row for the rest. A limit of 0 keeps all.
 func elide(rows []row, limit int) []row {

@@ -23,9 +23,60 @@ func (t *textWriter) crash() {
 		t.put(plain, "  message: ")
 		t.wrap(plain, 4, brief(c.Message, maxWords))
 	}
+	if c.Overflow != nil {
+		t.overflow(c.Overflow)
+	}
+	for _, what := range c.Inconsistencies {
+		t.put(plain, "  contradiction: ")
+		t.wrap(plain, 4, brief(inconsistency(what), maxWords))
+	}
 	for i := range c.Causes {
 		t.cause(&c.Causes[i])
 	}
+}
+
+// overflow writes how full the stack was, and of what.
+func (t *textWriter) overflow(o *Overflow) {
+	text := strconv.Itoa(o.Frames) + " frames"
+	if o.Frames == 1 {
+		text = "1 frame"
+	}
+	if o.Bytes > 0 {
+		text = sizeText(o.Bytes) + " in " + text
+	}
+	names := make([]string, 0, len(o.Cycle))
+	for _, name := range o.Cycle {
+		names = append(names, briefFunction(name, 40))
+	}
+	switch {
+	case len(names) == 1:
+		text += "; " + names[0] + " called itself"
+	case len(names) > 1:
+		text += "; " + strings.Join(names, " <-> ")
+	}
+	if o.Times > 1 {
+		text += ", " + strconv.Itoa(o.Times) + " times"
+	}
+	t.put(plain, "  stack: ")
+	t.wrap(plain, 4, text)
+}
+
+// inconsistency words one of the Inconsistent constants.
+func inconsistency(what string) string {
+	const doubt = " (the hardware failed, or the dump is not of one moment)"
+	switch what {
+	case InconsistentDivision:
+		return "a division by zero, but the instruction divides nothing" + doubt
+	case InconsistentPrivileged:
+		return "a privileged instruction, but this one is not" + doubt
+	case InconsistentNonCanonical:
+		return "an impossible address, but those that the instruction accesses are possible" + doubt
+	case InconsistentAllowed:
+		return "the memory map allows the access" + doubt
+	case InconsistentAccess:
+		return "the instruction does not access the address" + doubt
+	}
+	return what
 }
 
 // crashedThread finds the thread that crashed and its number, from 1.

@@ -57,14 +57,7 @@ func (e Exception) Number() string {
 // WhyException finds the reason of an exception. in.Signal is not looked at.
 func WhyException(in Input, e Exception) Reason {
 	in.Signal = Signal{}
-	r := in.whyException(e)
-	if in.Inst == nil {
-		r.AtInst = false
-	}
-	if in.Arch != nil && r.HasAddr {
-		r.Addr = in.Arch.Truncate(r.Addr)
-	}
-	return r
+	return in.complete(in.whyException(e))
 }
 
 func (in *Input) whyException(e Exception) Reason {
@@ -79,7 +72,7 @@ func (in *Input) whyException(e Exception) Reason {
 // does not.
 func (in *Input) faultAt(kind string, addr uint64) Reason {
 	if in.Arch == nil {
-		return Reason{Text: fmt.Sprintf("%s at %#x", orElse(kind, "access"), addr), Access: kind, Addr: addr, HasAddr: true, AtInst: true}
+		return in.plainFault(kind, addr)
 	}
 	addr = in.Arch.Truncate(addr)
 	pc, ok := in.Regs.Get(in.Arch.PC)
@@ -97,6 +90,12 @@ func (in *Input) faultAt(kind string, addr uint64) Reason {
 		acc.Read, acc.Write = false, true
 	}
 	return in.describe(acc, addr)
+}
+
+// plainFault words an access by its direction and address alone.
+func (in *Input) plainFault(kind string, addr uint64) Reason {
+	return Reason{Kind: of(&badKinds, kind), Text: fmt.Sprintf("%s at %#x", orElse(kind, "access"), addr),
+		Access: kind, Addr: addr, HasAddr: true, AtInst: true}
 }
 
 func orElse(s, other string) string {

@@ -3,6 +3,7 @@ package crash
 import (
 	"fmt"
 
+	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
@@ -140,33 +141,114 @@ func (in *Input) whyMach(e Exception) Reason {
 	case 0:
 		switch sig := e.crashSignal(); sig {
 		case 0:
-			return Reason{Text: "dump without an exception"}
+			return Reason{Kind: report.CrashNone, Text: "dump without an exception"}
 		case sigAbrt:
-			return Reason{Text: "abort called by the program itself"}
+			return Reason{Kind: report.CrashAbort, Text: "abort called by the program itself"}
 		default:
-			return Reason{Text: "ended by " + orElse(BSDSignals.Name(sig), fmt.Sprintf("signal %d", sig))}
+			return Reason{Kind: report.CrashSignal, Text: "ended by " + orElse(BSDSignals.Name(sig), fmt.Sprintf("signal %d", sig))}
 		}
 	case machBadAccess:
-		if e.Flags == machGPFault && in.Arch == arch.AMD64 {
-			return in.protectionFault()
-		}
-		r := in.faultAt("", e.Addr)
-		if hasCode && e.Flags != 1 && e.Flags != 2 {
-			r.Text = fmt.Sprintf("%s at %#x, %s", orElse(r.Access, "access"), e.Addr, code.words)
-		}
-		return r
+		return in.machBadAccess(e, code, hasCode)
 	case machResource:
-		return Reason{Text: "limit of a resource reached" + ofWhat(code)}
+		return Reason{Kind: machKind(e, in.isX86()), Text: "limit of a resource reached" + ofWhat(code)}
 	case machGuard:
-		return Reason{Text: "violation of a guard" + ofWhat(code)}
+		return Reason{Kind: report.CrashLimit, Text: "violation of a guard" + ofWhat(code)}
 	}
-	if hasCode {
-		return Reason{Text: code.words, AtInst: e.Code != machSoftware}
+	r := Reason{Kind: machKind(e, in.isX86()), AtInst: e.Code == machBadInstruction || e.Code == machArithmetic || e.Code == machBreakpoint}
+	kind, known := machKinds[e.Code]
+	switch {
+	case hasCode:
+		r.Text = code.words
+	case known:
+		r.Text = kind.words
+	default:
+		r.Text = fmt.Sprintf("exception %d with code %#x", e.Code, e.Flags)
 	}
-	if kind, ok := machKinds[e.Code]; ok {
-		return Reason{Text: kind.words, AtInst: e.Code == machBadInstruction || e.Code == machArithmetic || e.Code == machBreakpoint}
+	in.machInstruction(&r, e)
+	return r
+}
+
+func (in *Input) machBadAccess(e Exception, code named, hasCode bool) Reason {
+	if e.Flags == machGPFault && in.Arch == arch.AMD64 {
+		return in.protectionFault()
 	}
-	return Reason{Text: fmt.Sprintf("exception %d with code %#x", e.Code, e.Flags)}
+	r := in.faultAt("", e.Addr)
+	if !hasCode || e.Flags == 1 || e.Flags == 2 {
+		return r
+	}
+	r.Text = fmt.Sprintf("%s at %#x, %s", orElse(r.Access, "access"), e.Addr, code.words)
+	switch e.Flags {
+	case 9:
+		r.Kind = report.CrashHardware
+	case 10:
+		r.Kind = report.CrashBusError
+	case 0x101, 0x103:
+		r.Kind = report.CrashMisaligned
+	case 0x105:
+		r.Kind = report.CrashControlFlow
+	}
+	return r
+}
+
+// machInstruction says of an exception of the instruction what that tells itself.
+func (in *Input) machInstruction(r *Reason, e Exception) {
+	switch e.Code {
+	case machArithmetic:
+		if kind, text := in.division(); kind != "" && r.Kind == report.CrashDivZero {
+			r.Kind, r.Text = kind, text
+		}
+	case machBadInstruction, machBreakpoint:
+		if kind, text := in.trap(); kind != "" && kind != report.CrashBreakpoint {
+			r.Kind, r.Text = kind, text
+		}
+		if e.Flags == machGPFault && e.Code == machBadInstruction && in.isX86() {
+			*r = in.protectionFault()
+		}
+	}
+}
+
+// machKind is the kind of an exception by its codes alone.
+func machKind(e Exception, x86 bool) string {
+	switch e.Code {
+	case machBadInstruction:
+		return report.CrashIllegalInstruction
+	case machArithmetic:
+		return arithmeticKind(e.Flags, x86)
+	case machBreakpoint:
+		return report.CrashBreakpoint
+	case machSimulated:
+		return report.CrashNone
+	case machResource:
+		if e.Flags>>29 == 3 {
+			return report.CrashOutOfMemory
+		}
+		return report.CrashLimit
+	case machSoftware:
+		switch e.Flags {
+		case 0x10000:
+			return report.CrashSyscall
+		case 0x10001, 0x10003:
+			return report.CrashSignal
+		case 0x10002:
+			return report.CrashAbort
+		case 0xdead0001:
+			return report.CrashException
+		}
+	}
+	return report.CrashUnknown
+}
+
+// arithmeticKind is the kind of EXC_ARITHMETIC.
+func arithmeticKind(code uint32, x86 bool) string {
+	switch {
+	case x86 && code == 1:
+		return report.CrashDivZero
+	case x86 && code == 2:
+		return report.CrashIntOverflow
+	case x86 && code == 7:
+		return report.CrashBounds
+	}
+	return report.CrashFloat
 }
 
 func ofWhat(n named) string {

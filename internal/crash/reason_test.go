@@ -131,8 +131,8 @@ func TestWhy(t *testing.T) {
 		{"not mapped", machine{code: loadRAX, regs: rax(0x5000000)}, segv(1, 0x5000000), "read of 4 bytes at 0x5000000, which is not mapped", "read", 4, true},
 		{"no mappings known", machine{code: loadRAX, regs: rax(0x5000000), blind: true}, segv(1, 0x5000000), "read of 4 bytes at 0x5000000", "read", 4, true},
 		{"not writable", machine{code: storeRAX, regs: rax(ro)}, segv(2, ro), "write of 4 bytes at 0x403000, which is not writable (/bin/prog)", "write", 4, true},
-		{"no access", machine{code: loadRAX, regs: rax(none)}, segv(2, none), "read of 4 bytes at 0x405000, which allows no access", "read", 4, true},
-		{"protection key", machine{code: loadRAX, regs: rax(data)}, segv(4, data), "read of 4 bytes at 0x404000, protection key forbids access (/bin/prog)", "read", 4, true},
+		{"no access", machine{code: loadRAX, regs: rax(none)}, segv(2, none), "read of 4 bytes at 0x405000, in a guard page", "read", 4, true},
+		{"protection key", machine{code: loadRAX, regs: rax(data)}, segv(4, data), "read of 4 bytes at 0x404000, whose protection key forbids it (/bin/prog)", "read", 4, true},
 		{"across pages", machine{code: loadRAX, regs: rax(0x5000ffe)}, segv(1, 0x5001000), "read of 4 bytes at 0x5001000, which is not mapped", "read", 4, true},
 		{"another address", machine{code: loadRAX, regs: rax(data)}, segv(1, 0x6000000), "access at 0x6000000, which is not mapped", "", 0, true},
 		{"string, destination", machine{code: movsb, regs: map[string]uint64{"rsi": data, "rdi": 0}}, segv(1, 0), "write of 1 byte at null", "write", 1, true},
@@ -151,7 +151,7 @@ func TestWhy(t *testing.T) {
 		{"jump to nowhere", machine{code: jmpMem, regs: rax(data), words: map[uint64]uint64{data: 0x4444444444444444}}, segv(siKernel, 0),
 			"jump to 0x4444444444444444, which no process can map (not canonical)", "execute", 0, true},
 		{"pc not canonical", machine{pc: 0x4545454545454545}, segv(siKernel, 0), "jump to 0x4545454545454545, which no process can map (not canonical)", "execute", 0, false},
-		{"privileged", machine{code: hlt}, segv(siKernel, 0), "privileged instruction", "", 0, true},
+		{"privileged", machine{code: hlt}, segv(siKernel, 0), "privileged instruction (hlt)", "", 0, true},
 		{"no cause to be seen", machine{code: nop}, segv(siKernel, 0), "general protection fault", "", 0, true},
 		{"lost code, no address", machine{}, segv(siKernel, 0), "general protection fault", "", 0, false},
 
@@ -174,11 +174,12 @@ func TestWhy(t *testing.T) {
 		{"past the file", machine{code: loadRAX, regs: rax(data)}, Signal{Number: sigBus, Code: 2, HasInfo: true, Addr: data, HasAddr: true},
 			"read of 4 bytes at 0x404000, past the end of the file mapped there (/bin/prog)", "read", 4, true},
 		{"bad memory", machine{code: loadRAX, regs: rax(data)}, Signal{Number: sigBus, Code: 4, HasInfo: true, Addr: data, HasAddr: true},
-			"read of 4 bytes at 0x404000, memory failure, action required (/bin/prog)", "read", 4, true},
+			"read of 4 bytes at 0x404000, where the hardware found its memory to be broken (/bin/prog)", "read", 4, true},
 
 		// Arithmetic.
 		{"division by zero", machine{code: idivECX, regs: map[string]uint64{"rcx": 0xff00000000}}, Signal{Number: sigFPE, Code: 1, HasInfo: true}, "integer division by zero", "", 0, true},
 		{"quotient too large", machine{code: idivECX, regs: map[string]uint64{"rcx": 0xffffffff}}, Signal{Number: sigFPE, Code: 1, HasInfo: true}, "integer division overflow: the quotient does not fit", "", 0, true},
+		{"least number by -1", machine{code: idivECX, regs: map[string]uint64{"rax": 0x80000000, "rcx": 0xffffffff}}, Signal{Number: sigFPE, Code: 1, HasInfo: true}, "integer division overflow: the most negative number divided by -1", "", 0, true},
 		{"by memory, zero", machine{code: idivMem, regs: rax(data), words: map[uint64]uint64{data: 1 << 32}}, Signal{Number: sigFPE, Code: 1, HasInfo: true}, "integer division by zero", "", 0, true},
 		{"by memory, overflow", machine{code: idivMem, regs: rax(data), words: map[uint64]uint64{data: 3}}, Signal{Number: sigFPE, Code: 1, HasInfo: true}, "integer division overflow: the quotient does not fit", "", 0, true},
 		{"floating point", machine{code: nop}, Signal{Number: sigFPE, Code: 7, HasInfo: true}, "invalid floating-point operation", "", 0, true},
@@ -204,7 +205,7 @@ func TestWhy(t *testing.T) {
 		{"pipe", machine{}, from(sigPipe, siUser, 7), "write to a pipe or socket that nobody reads", "", 0, false},
 		{"limit from another", machine{}, from(sigXFSZ, siUser, 8), "sent by kill from process 8 of user 1000", "", 0, false},
 		{"terminal", machine{}, from(sigQuit, siKernel, 0), "quit from the terminal", "", 0, false},
-		{"seccomp", machine{}, Signal{Number: sigSys, Code: 1, HasInfo: true, Syscall: 59}, "system call 59 forbidden by a seccomp filter", "", 0, false},
+		{"seccomp", machine{}, Signal{Number: sigSys, Code: 1, HasInfo: true, Syscall: 59}, "system call 59 (execve) forbidden by a seccomp filter", "", 0, false},
 
 		// Dumps that do not tell the code.
 		{"guessed", machine{code: loadRAX8, regs: rax(0)}, Signal{Number: sigSegv}, "read of 4 bytes at null+0x8", "read", 4, true},

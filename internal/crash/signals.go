@@ -1,5 +1,6 @@
-// Package crash says in words why a process died: what the signal and its code
-// mean, and what the faulting instruction was doing.
+// Package crash says why a process died, in words and as one of report's kinds: what
+// the signal or the exception means, what the faulting instruction was doing to
+// memory, and what in that points at an overflow, a freed object or the hardware.
 package crash
 
 import "strconv"
@@ -7,18 +8,21 @@ import "strconv"
 // Signal numbers of Linux on x86, ARM, POWER, RISC-V and s390
 // (include/uapi/asm-generic/signal.h).
 const (
-	sigQuit = 3
-	sigPipe = 13
-	sigTrap = 5
-	sigAbrt = 6
-	sigBus  = 7
-	sigFPE  = 8
-	sigKill = 9
-	sigSegv = 11
-	sigIll  = 4
-	sigSys  = 31
-	sigXCPU = 24
-	sigXFSZ = 25
+	sigQuit   = 3
+	sigPipe   = 13
+	sigTrap   = 5
+	sigAbrt   = 6
+	sigBus    = 7
+	sigFPE    = 8
+	sigKill   = 9
+	sigSegv   = 11
+	sigIll    = 4
+	sigSys    = 31
+	sigAlrm   = 14
+	sigXCPU   = 24
+	sigVTAlrm = 26
+	sigProf   = 27
+	sigXFSZ   = 25
 )
 
 var signalNames = [...]string{

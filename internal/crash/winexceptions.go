@@ -1,6 +1,10 @@
 package crash
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/corewalk/corewalk/report"
+)
 
 // Codes of exceptions of Windows (winnt.h, ntstatus.h), and of languages' run-time
 // libraries.
@@ -17,6 +21,10 @@ const (
 	winOutOfMemory      = 0xe0000008
 	winInvalidParameter = 0xc000000d
 	winCRTInvalidParam  = 0xc0000417
+	winIllegal          = 0xc000001d
+	winDivByZero        = 0xc0000094
+	winIntOverflow      = 0xc0000095
+	winPrivileged       = 0xc0000096
 )
 
 var winExceptions = map[uint32]named{
@@ -36,7 +44,7 @@ var winExceptions = map[uint32]named{
 	0xc0000008:          {"EXCEPTION_INVALID_HANDLE", "invalid handle"},
 	winInvalidParameter: {"STATUS_INVALID_PARAMETER", "invalid parameter"},
 	0xc0000017:          {"STATUS_NO_MEMORY", "out of memory"},
-	0xc000001d:          {"EXCEPTION_ILLEGAL_INSTRUCTION", "illegal instruction"},
+	winIllegal:          {"EXCEPTION_ILLEGAL_INSTRUCTION", "illegal instruction"},
 	0xc0000025:          {"EXCEPTION_NONCONTINUABLE_EXCEPTION", "the program went on after an exception that allows it not"},
 	0xc0000026:          {"EXCEPTION_INVALID_DISPOSITION", "an exception handler answered something invalid"},
 	0xc000008c:          {"EXCEPTION_ARRAY_BOUNDS_EXCEEDED", "subscript out of range"},
@@ -47,9 +55,9 @@ var winExceptions = map[uint32]named{
 	0xc0000091:          {"EXCEPTION_FLT_OVERFLOW", "floating-point overflow"},
 	0xc0000092:          {"EXCEPTION_FLT_STACK_CHECK", "floating-point stack overflow or underflow"},
 	0xc0000093:          {"EXCEPTION_FLT_UNDERFLOW", "floating-point underflow"},
-	0xc0000094:          {"EXCEPTION_INT_DIVIDE_BY_ZERO", "integer division by zero"},
-	0xc0000095:          {"EXCEPTION_INT_OVERFLOW", "integer overflow"},
-	0xc0000096:          {"EXCEPTION_PRIV_INSTRUCTION", "privileged instruction"},
+	winDivByZero:        {"EXCEPTION_INT_DIVIDE_BY_ZERO", "integer division by zero"},
+	winIntOverflow:      {"EXCEPTION_INT_OVERFLOW", "integer overflow"},
+	winPrivileged:       {"EXCEPTION_PRIV_INSTRUCTION", "privileged instruction"},
 	winStackOverflow:    {"EXCEPTION_STACK_OVERFLOW", "stack overflow"},
 	0xc0000135:          {"STATUS_DLL_NOT_FOUND", "a DLL was not found"},
 	0xc0000138:          {"STATUS_ORDINAL_NOT_FOUND", "a DLL lacks a function that is imported by number"},
@@ -182,55 +190,165 @@ func (in *Input) whyWindows(e Exception) Reason {
 	kind, addr, hasAccess := e.memoryFault()
 	switch {
 	case e.Code == winAccessViolation && hasAccess && addr == allOnes && kind == "read" && in.Arch != nil && in.Arch.WordSize == 8:
-		return in.protectionFault()
+		return in.addressless(kind)
 	case e.Code == winAccessViolation && hasAccess:
 		return in.faultAt(kind, addr)
 	case e.Code == winInPageError && hasAccess:
-		r := in.faultAt(kind, addr)
-		r.Text = fmt.Sprintf("%s at %#x: the page could not be read in", orElse(kind, "access"), addr)
+		r := in.plainFault(kind, addr)
+		r.Kind = report.CrashBusError
+		r.Text += ": the page could not be read in"
 		if len(e.Params) > 2 {
 			r.Text += fmt.Sprintf(" (status %#08x)", uint32(e.Params[2]))
 		}
 		return r
 	case e.Code == winStackOverflow && hasAccess:
-		return Reason{Text: fmt.Sprintf("stack overflow: %s at %#x", orElse(kind, "access"), addr), Access: kind, Addr: addr, HasAddr: true, AtInst: true}
+		r := in.plainFault(kind, addr)
+		r.Kind, r.Text = report.CrashStackOverflow, "stack overflow: "+r.Text
+		return r
 	case e.Code == winGuardPage && hasAccess:
-		return Reason{Text: fmt.Sprintf("%s at %#x, in a guard page", orElse(kind, "access"), addr), Access: kind, Addr: addr, HasAddr: true, AtInst: true}
+		r := in.plainFault(kind, addr)
+		r.Kind = of(&noAccessKinds, kind)
+		r.Text += ", in a guard page"
+		return r
 	case e.Code == winFastFail:
 		return fastFail(e)
 	case e.Code == winOutOfMemory && len(e.Params) > 0:
-		return Reason{Text: fmt.Sprintf("out of memory: %d bytes wanted", e.Params[0])}
+		return Reason{Kind: report.CrashOutOfMemory, Text: fmt.Sprintf("out of memory: %d bytes wanted", e.Params[0])}
 	case e.Assertion != "":
-		return Reason{Text: "assertion failed: " + e.Assertion}
+		return Reason{Kind: report.CrashAssertion, Text: "assertion failed: " + e.Assertion}
+	case e.Code == winBreakpoint:
+		return in.windowsBreakpoint()
+	case e.Code == winPrivileged:
+		return Reason{Kind: report.CrashPrivileged, Text: in.privileged(), AtInst: true}
 	}
 	n, known := winExceptions[e.Code]
 	if !known {
-		return Reason{Text: unknownCode(e.Code)}
+		return Reason{Kind: windowsKind(e.Code), Text: unknownCode(e.Code)}
 	}
-	return Reason{Text: n.words, AtInst: atInstruction(e.Code)}
+	r := Reason{Kind: windowsKind(e.Code), Text: n.words, AtInst: atInstruction(e.Code)}
+	if kind, text := in.division(); e.Code == winIntOverflow && kind == report.CrashDivOverflow {
+		r.Kind, r.Text = kind, text
+	}
+	if kind, text := in.trap(); e.Code == winIllegal && kind == report.CrashTrap {
+		r.Kind, r.Text = kind, text
+	}
+	return r
+}
+
+// addressless explains an access violation without an address: of one that is not
+// canonical, or really the last byte.
+func (in *Input) addressless(kind string) Reason {
+	if acc, ok := in.access(allOnes, true); ok && acc.Known {
+		return in.faultAt(kind, allOnes)
+	}
+	return in.protectionFault()
+}
+
+// windowsBreakpoint tells a debugger's breakpoint from an instruction that compilers
+// stop a program with.
+func (in *Input) windowsBreakpoint() Reason {
+	r := Reason{Kind: report.CrashBreakpoint, Text: "breakpoint", AtInst: true}
+	if kind, text := in.trap(); kind != "" && kind != report.CrashBreakpoint {
+		r.Kind, r.Text = kind, text
+	}
+	return r
+}
+
+// windowsKind is the kind of an exception by its code alone.
+func windowsKind(code uint32) string {
+	switch code {
+	case 0, 0x517a7ed, 0x40010006, 0x4001000a, 0x406d1388:
+		return report.CrashNone
+	case winAccessViolation:
+		return report.CrashBadAccess
+	case winInPageError:
+		return report.CrashBusError
+	case winGuardPage:
+		return report.CrashNoAccess
+	case winStackOverflow:
+		return report.CrashStackOverflow
+	case 0x80000002:
+		return report.CrashMisaligned
+	case winBreakpoint, 0x80000004:
+		return report.CrashBreakpoint
+	case winIllegal:
+		return report.CrashIllegalInstruction
+	case winPrivileged:
+		return report.CrashPrivileged
+	case 0xc000008c:
+		return report.CrashBounds
+	case 0xc000008d, 0xc000008e, 0xc000008f, 0xc0000090, 0xc0000091, 0xc0000092, 0xc0000093:
+		return report.CrashFloat
+	case winDivByZero:
+		return report.CrashDivZero
+	case winIntOverflow:
+		return report.CrashIntOverflow
+	case 0xc0000017, winOutOfMemory:
+		return report.CrashOutOfMemory
+	case winHeapCorruption:
+		return report.CrashHeapCorruption
+	case 0xc0000135, 0xc0000138, 0xc0000139, 0xc0000142, 0xc06d007e, 0xc06d007f:
+		return report.CrashLoad
+	case 0xc0000008, winInvalidParameter, winCRTInvalidParam:
+		return report.CrashInvalidArgument
+	case 0xc0000420:
+		return report.CrashAssertion
+	case 0x40000015, 0xc0000602:
+		return report.CrashAbort
+	case 0x40010005, 0xc000013a:
+		return report.CrashSignal
+	case 0xc0000194:
+		return report.CrashWatchdog
+	case winCppException, 0xe0434352, 0xe0434f4d, 0x20474343, 0x0eedfade, 0xc0000025, 0xc0000026, winFatalUserCall:
+		return report.CrashException
+	}
+	if code>>29&1 != 0 { // the program's own code
+		return report.CrashException
+	}
+	return report.CrashUnknown
 }
 
 // fastFail words 0xc0000409, which by its name is an overrun of a buffer, and mostly is
 // __fastfail.
 func fastFail(e Exception) Reason {
+	r := Reason{Kind: report.CrashAbort, Text: "the program ended itself at once"}
 	if len(e.Params) == 0 {
-		return Reason{Text: "the program ended itself at once"}
+		return r
 	}
 	code := e.Params[0]
+	r.Kind = fastFailKind(code)
 	words, name := fastFailWords[code], FastFailName(code)
 	switch {
 	case words != "":
-		return Reason{Text: words}
+		r.Text = words
 	case name != "":
-		return Reason{Text: "the program ended itself at once: " + readable(name, "FAST_FAIL_")}
+		r.Text += ": " + readable(name, "FAST_FAIL_")
+	default:
+		r.Text += fmt.Sprintf(", with code %d", code)
 	}
-	return Reason{Text: fmt.Sprintf("the program ended itself at once, with code %d", code)}
+	return r
+}
+
+func fastFailKind(code uint64) string {
+	switch code {
+	case 0, 2:
+		return report.CrashStackOverrun
+	case 3, 29, 35, 50:
+		return report.CrashHeapCorruption
+	case 5:
+		return report.CrashInvalidArgument
+	case 8:
+		return report.CrashBounds
+	case 1, 10, 11, 31, 37, 38, 44, 46, 47, 57, 64, 65, 67, 73:
+		return report.CrashControlFlow
+	}
+	return report.CrashAbort
 }
 
 // atInstruction reports whether the instruction at the program counter is what failed.
 func atInstruction(code uint32) bool {
 	switch code {
-	case 0x80000002, winBreakpoint, 0xc000001d, 0xc0000096:
+	case 0x80000002, winBreakpoint, winIllegal, winPrivileged:
 		return true
 	}
 	return code >= 0xc000008c && code <= 0xc0000095

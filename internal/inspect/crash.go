@@ -27,7 +27,7 @@ func (in *inspection) crash(r *report.Report) {
 	tid := in.died()
 	c := &report.Crash{Thread: int(tid)}
 	r.Crash = c
-	ci := crash.Input{Arch: in.arch, Mapping: in.MappingAt, Word: in.word}
+	ci := crash.Input{Arch: in.arch, Mapping: in.MappingAt, Word: in.word, Bytes: in.bytes}
 	if in.PartialMaps {
 		ci.Mapping = nil
 	}
@@ -42,9 +42,14 @@ func (in *inspection) crash(r *report.Report) {
 		}
 	}
 	why := in.why(c, ci)
-	c.Reason = why.Text
+	c.Reason, c.Kind = why.Text, why.Kind
+	c.AdjustedAddress, c.Accesses, c.BitFlips = why.Adjusted, why.Accesses, why.BitFlips
+	c.Inconsistencies, c.Causes = why.Inconsistencies, why.Causes
 	if len(r.Threads) > 0 && r.Threads[0].Crashed {
 		c.Frame = blame(r.Threads[0].Frames)
+		if why.Kind == report.CrashStackOverflow {
+			c.Overflow = overflow(r.Threads[0].Frames)
+		}
 	}
 	if why.HasAddr {
 		addr := report.Addr(why.Addr)
@@ -73,6 +78,11 @@ func (in *inspection) why(c *report.Crash, ci crash.Input) crash.Reason {
 func (in *inspection) word(addr unwind.Address) (uint64, bool) {
 	v, err := in.Proc.ReadWord(addr)
 	return v, err == nil
+}
+
+func (in *inspection) bytes(addr unwind.Address, buf []byte) int {
+	n, _ := in.Proc.ReadMem(addr, buf)
+	return n
 }
 
 // decode reads and decodes the instruction at which a frame is.

@@ -1,0 +1,198 @@
+package crash
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// poisons are the words that memory is filled with so that its use is noticed, and who
+// does so. Bytes are written four times.
+var poisons = [...]struct {
+	word  uint32
+	words string
+}{
+	{0xdeadbeef, "a mark that programs put where nothing may be used"},
+	{0xdeadc0de, "a mark that programs put where nothing may be used"},
+	{0xfeeefeee, "what Windows fills freed memory with"},
+	{0xbaadf00d, "what Windows fills memory with that is not initialised"},
+	{0xdddddddd, "what Microsoft's debug heap fills freed memory with"},
+	{0xcdcdcdcd, "what Microsoft's debug heap fills new memory with"},
+	{0xcccccccc, "what Microsoft's compiler fills the stack with when debugging"},
+	{0xfdfdfdfd, "what Microsoft's debug heap puts around a block"},
+	{0xabababab, "what Windows puts behind a block"},
+	{0xe5e5e5e5, "what Mozilla's allocator fills freed memory with"},
+	{0x5a5a5a5a, "what jemalloc fills freed memory with"},
+	{0xa5a5a5a5, "what jemalloc fills new memory with"},
+	{0x55555555, "what macOS fills freed memory with (MallocScribble)"},
+	{0xaaaaaaaa, "what compilers and macOS fill memory with that is not initialised"},
+	{0xbebebebe, "what the address sanitizer fills new memory with"},
+	{0xefefefef, "what some allocators fill freed memory with"},
+}
+
+// poison finds the pattern that a pointer's value consists of; "" for none.
+func (in *Input) poison(v uint64) string {
+	low, high := uint32(v), uint32(v>>32)
+	if in.Arch.WordSize == 8 && high != low && high != 0 && high != 0xffffffff {
+		return ""
+	}
+	for i := range poisons {
+		if poisons[i].word == low {
+			return poisons[i].words
+		}
+	}
+	return ""
+}
+
+// poisonNear is poison for an address: of a member of what a pattern points to.
+func (in *Input) poisonNear(addr uint64) (uint64, string) {
+	for i := range poisons {
+		v := uint64(poisons[i].word)
+		if in.Arch.WordSize == 8 {
+			v |= v << 32
+		}
+		if addr-v < pageSize {
+			return v, poisons[i].words
+		}
+	}
+	return 0, ""
+}
+
+// smallPattern reports whether a register's value is a byte again and again, as
+// allocators fill memory: 0 and -1 mean other things.
+func (in *Input) smallPattern(v uint64) bool {
+	b := byte(v)
+	all := uint64(b) * 0x0101010101010101
+	return in.Arch.Truncate(all) == v && b != 0 && b != 0xff && in.poison(v) != ""
+}
+
+// text is the characters that a pointer's value consists of, in the order in which they
+// lie in memory; "" when it is none. Zeros behind them end a string.
+func (in *Input) text(v uint64) string {
+	var b [8]byte
+	in.Arch.ByteOrder.PutUint64(b[:], v)
+	word := b[:in.Arch.WordSize]
+	if in.Arch.WordSize == 4 {
+		in.Arch.ByteOrder.PutUint32(word, uint32(v))
+	}
+	s := bytes.TrimRight(word, "\x00")
+	letters := 0
+	for _, c := range s {
+		switch {
+		case c < ' ' || c > '~':
+			return ""
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == ' ':
+			letters++
+		}
+	}
+	if len(s) < 4 || len(s) < in.Arch.WordSize-3 || letters < len(s)-2 {
+		return ""
+	}
+	return string(s)
+}
+
+// A pointer is a value that the bad access used as an address.
+type pointer struct {
+	value uint64
+	name  string // of the register; "" when it is none
+}
+
+// badPointers are the values that led to the bad address: the registers of the operand
+// that was accessed, or the target of a jump.
+func (in *Input) badPointers(r *Reason) []pointer {
+	var out []pointer
+	add := func(reg arch.Reg) {
+		if v, ok := in.Regs.Get(reg); ok && reg != in.Arch.SP && reg != in.Arch.PC {
+			out = append(out, pointer{v, in.Arch.RegName(reg)})
+		}
+	}
+	if r.Access == report.AccessExecute {
+		return append(out, pointer{r.Addr, ""})
+	}
+	if a, ok := in.access(r.Addr, true); ok && r.AtInst && a.Known {
+		add(a.Operand.Base)
+		if a.Operand.Scale <= 1 {
+			add(a.Operand.Index)
+		}
+	}
+	return append(out, pointer{r.Addr, ""})
+}
+
+// pointers looks for what a bad pointer's value tells of where it came from.
+func (in *Input) pointers(r *Reason) {
+	if !r.wild() || !r.HasAddr {
+		return
+	}
+	for _, p := range in.badPointers(r) {
+		who := p.name
+		if who == "" {
+			who = "the address"
+		}
+		text, confidence := in.tell(who, p)
+		if text != "" {
+			r.Causes = append(r.Causes, report.Cause{Text: text, Confidence: confidence})
+			return
+		}
+	}
+}
+
+// tell words what a value tells of itself; "" for nothing.
+func (in *Input) tell(who string, p pointer) (text, confidence string) {
+	v := in.Arch.Truncate(p.value)
+	if words := in.poison(v); words != "" {
+		return fmt.Sprintf("%s holds %#x: %s", who, v, words), "likely"
+	}
+	if s := in.text(v); s != "" {
+		return fmt.Sprintf("%s holds text, not an address: %s", who, strconv.Quote(s)), "likely"
+	}
+	if p.name != "" && v == in.Arch.Truncate(^uint64(0)) {
+		return who + " holds -1, which mmap and others answer when they fail", "likely"
+	}
+	if p.name == "" {
+		if pattern, words := in.poisonNear(v); words != "" {
+			return fmt.Sprintf("%s is near %#x: %s", who, pattern, words), "likely"
+		}
+	}
+	if p.name != "" {
+		return in.freed(who, v)
+	}
+	return "", ""
+}
+
+// freed recognises what glibc leaves at the beginning of a freed block that is the last
+// of its list: the block's own address, shifted by the size of a page (malloc/malloc.c,
+// PROTECT_PTR, since glibc 2.32).
+func (in *Input) freed(who string, v uint64) (text, confidence string) {
+	const shift = 12
+	if in.Arch.WordSize != 8 || v < 1<<16 || v >= 1<<(47-shift) {
+		return "", ""
+	}
+	page := v << shift
+	m, ok := in.mapping(page)
+	if !ok || m.Perm&libstate.Write == 0 || m.Path != "" && m.Path != "[heap]" {
+		return "", ""
+	}
+	for reg := range arch.Reg(in.Arch.NumRegs()) {
+		if at, ok := in.Regs.Get(reg); ok && at>>shift == v {
+			return fmt.Sprintf("%s holds %#x, which glibc leaves in a freed block at %#x..., where %s points: use after free",
+				who, v, v, in.Arch.RegName(reg)), "likely"
+		}
+	}
+	return fmt.Sprintf("%s holds %#x, which glibc leaves in a freed block on the page %#x: use after free", who, v, page), "possible"
+}
+
+// wild reports whether the reason is an access by a pointer to nowhere.
+func (r *Reason) wild() bool {
+	switch r.Kind {
+	case report.CrashWildRead, report.CrashWildWrite, report.CrashWildAccess, report.CrashWildCall,
+		report.CrashNonCanonicalRead, report.CrashNonCanonicalWrite, report.CrashNonCanonicalAccess, report.CrashNonCanonicalCall,
+		report.CrashBadRead, report.CrashBadWrite, report.CrashBadAccess, report.CrashBadCall,
+		report.CrashNoAccessRead, report.CrashNoAccessWrite, report.CrashNoAccess, report.CrashExecNoExec:
+		return true
+	}
+	return false
+}

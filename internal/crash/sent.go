@@ -1,0 +1,101 @@
+package crash
+
+import (
+	"fmt"
+
+	"github.com/corewalk/corewalk/report"
+)
+
+// sent says who sent the signal.
+func sent(s Signal) Reason {
+	_, words := CodeName(s.Number, s.Code)
+	r := Reason{Kind: report.CrashSignal}
+	own := s.PID == s.OwnPID && s.PID != 0
+	switch {
+	case own && s.Number == sigAbrt:
+		return Reason{Kind: report.CrashAbort, Text: "abort called by the program itself"}
+	case own:
+		r.Text = "sent by the program to itself"
+	case s.PID == 0:
+		r.Text = words
+	default:
+		r.Text = fmt.Sprintf("%s from process %d of user %d", words, s.PID, s.UID)
+	}
+	switch {
+	case own:
+	case s.Number == sigAbrt && s.PID == 1:
+		r.Kind = report.CrashWatchdog
+		r.Causes = append(r.Causes, report.Cause{Confidence: "likely",
+			Text: "process 1 starts and watches services: this one did not report in time, or did not stop in time"})
+	case watches(s.Number):
+		r.Kind = report.CrashWatchdog
+	}
+	return r
+}
+
+// watches reports whether a signal is sent for what takes too long.
+func watches(signo int) bool {
+	switch signo {
+	case sigXCPU, sigAlrm, sigVTAlrm, sigProf, sigQuit:
+		return true
+	}
+	return false
+}
+
+// kernelReason words signals that the kernel sends for one reason only. Of some
+// it claims that the process sent them to itself.
+func kernelReason(s Signal) (Reason, bool) {
+	byKernel := s.Code == siKernel || s.Code == siUser && s.PID == s.OwnPID
+	if s.HasInfo && !byKernel {
+		return Reason{}, false
+	}
+	switch s.Number {
+	case sigXCPU:
+		return Reason{Kind: report.CrashWatchdog, Text: "limit on processor time reached"}, true
+	case sigXFSZ:
+		return Reason{Kind: report.CrashLimit, Text: "limit on file size reached"}, true
+	case sigPipe:
+		return Reason{Kind: report.CrashSignal, Text: "write to a pipe or socket that nobody reads"}, true
+	}
+	if !s.HasInfo || s.Code != siKernel {
+		return Reason{}, false
+	}
+	switch s.Number {
+	case sigQuit:
+		return Reason{Kind: report.CrashWatchdog, Text: "quit from the terminal"}, true
+	case sigAlrm, sigVTAlrm, sigProf:
+		return Reason{Kind: report.CrashWatchdog, Text: "a timer of the program ran out (alarm or setitimer)"}, true
+	}
+	return Reason{}, false
+}
+
+// plain is the reason of a signal of which no more than its number is known.
+func plain(signo int) Reason {
+	r := Reason{Kind: kindOfSignal(signo)}
+	switch signo {
+	case sigAbrt:
+		r.Text = "abort"
+	case sigKill:
+		r.Text = "killed"
+	}
+	return r
+}
+
+// kindOfSignal is the kind of a signal without further information.
+func kindOfSignal(signo int) string {
+	switch {
+	case signo == sigAbrt:
+		return report.CrashAbort
+	case signo == sigTrap:
+		return report.CrashBreakpoint
+	case signo == sigSys:
+		return report.CrashSyscall
+	case signo == sigXFSZ:
+		return report.CrashLimit
+	case watches(signo):
+		return report.CrashWatchdog
+	case SignalName(signo) != "":
+		return report.CrashSignal
+	}
+	return report.CrashUnknown
+}

@@ -29,7 +29,7 @@ func (f *Finder) FetchSymbolFile(m Module, kind SymbolKind) (string, error) {
 	if !f.FetchesSymbols() || len(keys) == 0 {
 		return "", errNoFetcher
 	}
-	ctx := f.opts.FetchContext
+	ctx := f.opts.SymbolContext
 	if ctx == nil {
 		ctx = context.Background()
 	}

@@ -47,8 +47,9 @@ type Options struct {
 	Fetcher      Fetcher
 	FetchContext context.Context
 	// SymbolFetcher is asked for PE images and symbol files that no directory has;
-	// nil for nobody. FetchContext ends it, too.
+	// nil for nobody. It is used until SymbolContext is done; nil for no end.
 	SymbolFetcher SymbolFetcher
+	SymbolContext context.Context
 	// SymbolDirs are the directories of a symbol path: stores, or with the files
 	// themselves. They are not read as a whole.
 	SymbolDirs []string

@@ -8,6 +8,9 @@
 // directory as well. That guards against mistakes, not against a server that
 // forges a file: ask only servers that you trust.
 //
+// PE images, PDBs and Breakpad symbol files come from symbol servers in the same
+// way (SymbolClient).
+//
 // It is the only package that links an HTTP client.
 package debuginfod
 
@@ -16,11 +19,8 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io/fs"
-	"net/http"
-	"net/url"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/corewalk/corewalk/internal/debugfind"
@@ -30,36 +30,15 @@ import (
 // may use it, and several processes one cache directory. What was found, or not,
 // is remembered as long as the Client is used.
 type Client struct {
-	cfg     Config
+	link
 	cache   cache
 	servers []*server
-	slots   chan struct{} // one for each connection that may be open
+	asked   answers[request]
 
-	httpOnce  sync.Once
-	http      *http.Client
 	cleanOnce sync.Once
-
-	mu    sync.Mutex
-	asked map[request]*answer
-}
-
-// A server is asked until it fails in a way that the next query would too.
-type server struct {
-	base *url.URL
-	name string                  // for people
-	down atomic.Pointer[failure] // why it is asked no more; nil while it is
 }
 
 type request struct{ id, kind string }
-
-// An answer is what a request came to. Whoever made it asks the servers; others
-// wait until done is closed.
-type answer struct {
-	done   chan struct{}
-	path   string
-	err    error
-	gaveUp bool // the one who asked had no more time: it says nothing of the file
-}
 
 // New checks the configuration and returns a client. No server is asked yet.
 func New(cfg Config) (*Client, error) {
@@ -67,19 +46,10 @@ func New(cfg Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	if cfg.UserAgent == "" {
-		cfg.UserAgent = "corewalk"
-	}
-	if cfg.Connections <= 0 {
-		cfg.Connections = defaultConnections
-	}
-	c := &Client{cfg: cfg, cache: cache{dir: cfg.CacheDir}, asked: map[request]*answer{}, slots: make(chan struct{}, cfg.Connections)}
+	c := &Client{cache: cache{dir: cfg.CacheDir}}
+	c.link.init(cfg)
 	for _, u := range bases {
-		s := &server{base: u, name: u.Host}
-		if u.Scheme == "file" {
-			s.name = u.String()
-		}
-		c.servers = append(c.servers, s)
+		c.servers = append(c.servers, newServer(u))
 	}
 	return c, nil
 }
@@ -98,44 +68,7 @@ func (c *Client) Fetch(ctx context.Context, buildID []byte, kind string) (string
 		return "", fmt.Errorf("build-id of %d bytes, want %d to %d", len(buildID), minBuildID, maxBuildID)
 	}
 	r := request{hex.EncodeToString(buildID), kind}
-	for {
-		a, first := c.answer(r)
-		if first {
-			c.settle(ctx, r, a)
-			return a.path, a.err
-		}
-		select {
-		case <-ctx.Done():
-			return "", ctx.Err()
-		case <-a.done:
-		}
-		if !a.gaveUp {
-			return a.path, a.err
-		}
-	}
-}
-
-// answer is that of a request; first says that the caller is to settle it.
-func (c *Client) answer(r request) (a *answer, first bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if a = c.asked[r]; a == nil {
-		a, first = &answer{done: make(chan struct{})}, true
-		c.asked[r] = a
-	}
-	return a, first
-}
-
-// settle finds the answer to a request. One that was given up is forgotten, so
-// that the next who asks tries again.
-func (c *Client) settle(ctx context.Context, r request, a *answer) {
-	defer close(a.done)
-	a.path, a.err = c.fetch(ctx, r)
-	if a.gaveUp = a.err != nil && ctx.Err() != nil; a.gaveUp {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		delete(c.asked, r)
-	}
+	return c.asked.get(ctx, r, func() (string, error) { return c.fetch(ctx, r) })
 }
 
 func (c *Client) fetch(ctx context.Context, r request) (string, error) {

@@ -40,8 +40,9 @@ type Config struct {
 
 // Progress tells how far a download has come.
 type Progress struct {
-	Kind        string // debuginfo or executable
-	BuildID     string // in hex
+	Kind        string // debuginfo or executable; of symbol servers what debugfind.SymbolKind says
+	BuildID     string // in hex; of symbol servers the identifier
+	Name        string // of the file, from symbol servers; "" otherwise
 	Server      string // its host; "" while several are asked
 	Done, Total int64  // bytes; Total is 0 when the server does not say
 	Ended       bool   // the last call for this file, whatever came of it

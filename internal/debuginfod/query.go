@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/corewalk/corewalk/internal/debugfind"
 )
@@ -31,7 +30,7 @@ func (c *Client) query(ctx context.Context, r request) (string, error) {
 		return "", fmt.Errorf("no place for a file from a debuginfod server: %w", err)
 	}
 	defer c.cache.discard(out) // nothing is left of it when it has been kept
-	q := &query{Client: c, request: r, out: out, turn: make(chan struct{}, 1), shown: newShown(c, r)}
+	q := &query{Client: c, request: r, out: out, turn: make(chan struct{}, 1), shown: c.newShown(Progress{Kind: r.kind, BuildID: r.id})}
 	defer q.shown.end()
 	path, errs := q.race(ctx)
 	switch {
@@ -102,52 +101,17 @@ func (q *query) lost(errs []error) error {
 	return e
 }
 
-// pause is how long the first repetition of a query waits; each further one waits
-// twice as long as the one before. longestPause bounds what a server may ask for
-// with Retry-After.
-const (
-	pause        = 200 * time.Millisecond
-	longestPause = 10 * time.Second
-)
-
 // from fetches the file from one server, in several attempts if need be.
 func (q *query) from(ctx context.Context, s *server) (string, error) {
-	for n := 0; ; n++ {
-		if f := s.down.Load(); f != nil {
-			return "", f
-		}
-		path, err := q.attempt(ctx, s)
-		if err == nil || ctx.Err() != nil {
-			return path, err
-		}
-		var f *failure
-		if !errors.As(err, &f) {
-			return "", err
-		}
-		if !f.again || n >= q.cfg.Retries || f.after > longestPause {
-			if f.down {
-				// One reason for all files, whichever was first.
-				s.down.CompareAndSwap(nil, &failure{err: fmt.Errorf("%s: %w", s.base.Redacted(), f.err), down: true})
-				return "", s.down.Load()
-			}
-			return "", err
-		}
-		select {
-		case <-ctx.Done():
-			return "", ctx.Err()
-		case <-time.After(max(f.after, pause<<n)):
-		}
-	}
+	return q.retry(ctx, s, func() (string, error) { return q.attempt(ctx, s) })
 }
 
 // attempt asks one server once. It keeps the turn when the file is right.
 func (q *query) attempt(ctx context.Context, s *server) (path string, err error) {
-	select {
-	case q.slots <- struct{}{}:
-		defer func() { <-q.slots }()
-	case <-ctx.Done():
-		return "", ctx.Err()
+	if err := q.slot(ctx); err != nil {
+		return "", err
 	}
+	defer q.free()
 	where := s.base.JoinPath("buildid", q.id, q.kind)
 	q.begin(s)
 	m := &meter{cfg: &q.cfg}
@@ -197,7 +161,7 @@ func (q *query) receive(ctx context.Context, s *server, m *meter) (path string, 
 		}
 	}()
 	m.tell = func(done int64) { q.shown.update(s, done, m.total) }
-	if err := q.restart(magic[:]); err != nil {
+	if err := restart(q.out, magic[:]); err != nil {
 		return "", err
 	}
 	err = save(q.out, m, q.cfg.MaxSize, int64(len(magic)))
@@ -213,15 +177,16 @@ func (q *query) receive(ctx context.Context, s *server, m *meter) (path string, 
 	return q.cache.keep(q.out, q.request)
 }
 
-// restart begins the file anew: another server's may be in it.
-func (q *query) restart(magic []byte) error {
-	if err := q.out.Truncate(0); err != nil {
+// restart begins a file anew with its first bytes: those of another answer may be
+// in it.
+func restart(out *os.File, head []byte) error {
+	if err := out.Truncate(0); err != nil {
 		return err
 	}
-	if _, err := q.out.Seek(0, io.SeekStart); err != nil {
+	if _, err := out.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	_, err := q.out.Write(magic)
+	_, err := out.Write(head)
 	return err
 }
 

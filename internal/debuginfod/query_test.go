@@ -169,9 +169,9 @@ func TestLost(t *testing.T) {
 				if got := cached(t, cfg.CacheDir); (len(got) == 1) != tt.miss {
 					t.Errorf("the cache holds %q", got)
 				}
-				c.mu.Lock()
-				clear(c.asked)
-				c.mu.Unlock()
+				c.asked.mu.Lock()
+				clear(c.asked.asked)
+				c.asked.mu.Unlock()
 				if tt.miss || !tt.absent {
 					break
 				}
@@ -243,19 +243,19 @@ func TestGivenUp(t *testing.T) {
 	// One waits for a query of another who gives up.
 	c = newClient(t, cfg)
 	r := request{"01020304", debugfind.KindDebugInfo}
-	a, _ := c.answer(r)
+	a, _ := c.asked.answer(r)
 	got := make(chan error)
 	go func() {
 		_, err := c.Fetch(context.Background(), []byte{1, 2, 3, 4}, debugfind.KindDebugInfo)
 		got <- err
 	}()
-	c.settle(ctx, r, a)
+	c.asked.settle(ctx, r, a, func() (string, error) { return c.fetch(ctx, r) })
 	if err := <-got; err == nil || !strings.Contains(err.Error(), "want 01020304") || queries.Load() != 3 {
 		t.Errorf("%v after %d queries", err, queries.Load())
 	}
 	// And one gives up waiting.
 	c = newClient(t, cfg)
-	c.answer(r)
+	c.asked.answer(r)
 	if _, err := c.Fetch(ctx, []byte{1, 2, 3, 4}, debugfind.KindDebugInfo); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}

@@ -19,9 +19,7 @@ type shown struct {
 	told     time.Time
 }
 
-func newShown(c *Client, r request) *shown {
-	return &shown{call: c.cfg.Progress, progress: Progress{Kind: r.kind, BuildID: r.id}}
-}
+func (l *link) newShown(p Progress) *shown { return &shown{call: l.cfg.Progress, progress: p} }
 
 // begin tells that the servers are asked now; only is the one when there is but
 // one, nil otherwise.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -43,51 +42,6 @@ const (
 	maxConnect = 30 * time.Second
 )
 
-// client makes the HTTP client when it is first needed.
-func (c *Client) client() *http.Client {
-	c.httpOnce.Do(func() {
-		connect := maxConnect
-		if c.cfg.Timeout > 0 {
-			connect = min(connect, c.cfg.Timeout)
-		}
-		http1 := new(http.Protocols)
-		http1.SetHTTP1(true)
-		c.http = &http.Client{
-			CheckRedirect: c.redirect,
-			Transport: &http.Transport{
-				Proxy:                  http.ProxyFromEnvironment,
-				DialContext:            (&net.Dialer{Timeout: connect}).DialContext,
-				TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
-				TLSHandshakeTimeout:    connect,
-				IdleConnTimeout:        time.Minute,
-				MaxIdleConnsPerHost:    8,
-				MaxResponseHeaderBytes: 64 << 10,
-				Protocols:              http1,
-			},
-		}
-	})
-	return c.http
-}
-
-// redirect allows a few redirections, but none to a protocol that protects less.
-// What the headers file says is for the servers that were named, not for others
-// that these lead to.
-func (c *Client) redirect(to *http.Request, via []*http.Request) error {
-	if len(via) > maxRedirects {
-		return errRedirects
-	}
-	if from := via[len(via)-1].URL.Scheme; to.URL.Scheme != "https" && to.URL.Scheme != from {
-		return fmt.Errorf("%w: from %s to %s", errDowngrade, from, to.URL.Scheme)
-	}
-	if to.URL.Host != via[0].URL.Host {
-		for name := range c.cfg.Headers {
-			to.Header.Del(name)
-		}
-		to.Header.Set("User-Agent", c.cfg.UserAgent)
-	}
-	return nil
-}
-
 // A body is a file on its way, and its size; negative when not known.
 type body struct {
 	io.ReadCloser
@@ -108,28 +62,6 @@ func (q *query) open(ctx context.Context, s *server, where *url.URL) (body, erro
 		return body{}, fmt.Errorf("%d bytes: %w", b.size, errSize)
 	}
 	return b, err
-}
-
-// get asks over HTTP.
-func (q *query) get(ctx context.Context, where *url.URL) (body, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, where.String(), nil)
-	if err != nil {
-		return body{}, err
-	}
-	q.cfg.setHeaders(req)
-	resp, err := q.client().Do(req)
-	if err != nil {
-		return body{}, transportFailure(ctx, err, true)
-	}
-	if resp.StatusCode != http.StatusOK {
-		resp.Body.Close()
-		return body{}, statusFailure(resp)
-	}
-	size := resp.ContentLength
-	if n, err := strconv.ParseInt(resp.Header.Get("X-Debuginfod-Size"), 10, 64); err == nil && size < 0 {
-		size = n
-	}
-	return body{resp.Body, size}, nil
 }
 
 // transportFailure tells errors apart that come of the connection. silent says that

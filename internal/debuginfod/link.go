@@ -1,0 +1,182 @@
+package debuginfod
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A link is how a client reaches its servers.
+type link struct {
+	cfg   Config
+	slots chan struct{} // one for each connection that may be open
+
+	// symbols says that the servers are symbol servers: asked by https only, but
+	// on this machine, and without the headers of debuginfod.
+	symbols bool
+
+	httpOnce sync.Once
+	http     *http.Client
+}
+
+func (l *link) init(cfg Config) {
+	if cfg.UserAgent == "" {
+		cfg.UserAgent = "corewalk"
+	}
+	if cfg.Connections <= 0 {
+		cfg.Connections = defaultConnections
+	}
+	l.cfg, l.slots = cfg, make(chan struct{}, cfg.Connections)
+}
+
+// slot waits for one of the connections; free gives it back.
+func (l *link) slot(ctx context.Context) error {
+	select {
+	case l.slots <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (l *link) free() { <-l.slots }
+
+// A server is asked until it fails in a way that the next query would too.
+type server struct {
+	base *url.URL
+	name string                  // for people
+	down atomic.Pointer[failure] // why it is asked no more; nil while it is
+}
+
+func newServer(base *url.URL) *server {
+	s := &server{base: base, name: base.Host}
+	if base.Scheme == "file" {
+		s.name = base.String()
+	}
+	return s
+}
+
+// client makes the HTTP client when it is first needed.
+func (l *link) client() *http.Client {
+	l.httpOnce.Do(func() {
+		connect := maxConnect
+		if l.cfg.Timeout > 0 {
+			connect = min(connect, l.cfg.Timeout)
+		}
+		http1 := new(http.Protocols)
+		http1.SetHTTP1(true)
+		l.http = &http.Client{
+			CheckRedirect: l.redirect,
+			Transport: &http.Transport{
+				Proxy:                  http.ProxyFromEnvironment,
+				DialContext:            (&net.Dialer{Timeout: connect}).DialContext,
+				TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
+				TLSHandshakeTimeout:    connect,
+				IdleConnTimeout:        time.Minute,
+				MaxIdleConnsPerHost:    8,
+				MaxResponseHeaderBytes: 64 << 10,
+				Protocols:              http1,
+			},
+		}
+	})
+	return l.http
+}
+
+// redirect allows a few redirections, but none to a protocol that protects less.
+// What the headers file says is for the servers that were named, not for others
+// that these lead to.
+func (l *link) redirect(to *http.Request, via []*http.Request) error {
+	if len(via) > maxRedirects {
+		return errRedirects
+	}
+	if from := via[len(via)-1].URL.Scheme; to.URL.Scheme != "https" && (to.URL.Scheme != from || l.symbols && !isLoopback(to.URL)) {
+		return fmt.Errorf("%w: from %s to %s", errDowngrade, from, to.URL.Scheme)
+	}
+	if to.URL.Host != via[0].URL.Host {
+		for name := range l.cfg.Headers {
+			to.Header.Del(name)
+		}
+		to.Header.Set("User-Agent", l.cfg.UserAgent)
+	}
+	return nil
+}
+
+// get asks over HTTP.
+func (l *link) get(ctx context.Context, where *url.URL) (body, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, where.String(), nil)
+	if err != nil {
+		return body{}, err
+	}
+	if l.symbols {
+		req.Header.Set("User-Agent", l.cfg.UserAgent)
+	} else {
+		l.cfg.setHeaders(req)
+	}
+	resp, err := l.client().Do(req)
+	if err != nil {
+		return body{}, transportFailure(ctx, err, true)
+	}
+	if resp.StatusCode != http.StatusOK {
+		io.CopyN(io.Discard, resp.Body, maxErrorPage) // the connection is used again
+		resp.Body.Close()
+		if l.symbols && resp.StatusCode == http.StatusForbidden {
+			return body{}, errForbidden // so do some that keep their files in a cloud's store of what they do not have
+		}
+		return body{}, statusFailure(resp)
+	}
+	size := resp.ContentLength
+	if n, err := strconv.ParseInt(resp.Header.Get("X-Debuginfod-Size"), 10, 64); err == nil && size < 0 {
+		size = n
+	}
+	return body{resp.Body, size}, nil
+}
+
+// maxErrorPage bounds what is read of an answer that has no file, in bytes.
+const maxErrorPage = 4 << 10
+
+// pause is how long the first repetition of a query waits; each further one waits
+// twice as long as the one before. longestPause bounds what a server may ask for
+// with Retry-After.
+const (
+	pause        = 200 * time.Millisecond
+	longestPause = 10 * time.Second
+)
+
+// retry makes attempts to get a file from one server, several if need be.
+func (l *link) retry(ctx context.Context, s *server, attempt func() (string, error)) (string, error) {
+	for n := 0; ; n++ {
+		if f := s.down.Load(); f != nil {
+			return "", f
+		}
+		path, err := attempt()
+		if err == nil || ctx.Err() != nil {
+			return path, err
+		}
+		var f *failure
+		if !errors.As(err, &f) {
+			return "", err
+		}
+		if !f.again || n >= l.cfg.Retries || f.after > longestPause {
+			if f.down {
+				// One reason for all files, whichever was first.
+				s.down.CompareAndSwap(nil, &failure{err: fmt.Errorf("%s: %w", s.base.Redacted(), f.err), down: true})
+				return "", s.down.Load()
+			}
+			return "", err
+		}
+		select {
+		case <-ctx.Done():
+			return "", ctx.Err()
+		case <-time.After(max(f.after, pause<<n)):
+		}
+	}
+}

@@ -51,11 +51,13 @@ func (t *textWriter) overflow(o *Overflow) {
 	switch {
 	case len(names) == 1:
 		text += "; " + names[0] + " called itself"
+	case len(names) > 1 && o.Times > 0:
+		text += "; " + strings.Join(names, " <-> ") + ","
 	case len(names) > 1:
-		text += "; " + strings.Join(names, " <-> ")
+		text += "; mostly " + strings.Join(names, ", ")
 	}
 	if o.Times > 1 {
-		text += ", " + strconv.Itoa(o.Times) + " times"
+		text += " " + strconv.Itoa(o.Times) + " times"
 	}
 	t.put(plain, "  stack: ")
 	t.wrap(plain, 4, text)

@@ -128,12 +128,7 @@ func (in *Input) pointers(r *Reason) {
 		return
 	}
 	for _, p := range in.badPointers(r) {
-		who := p.name
-		if who == "" {
-			who = "the address"
-		}
-		text, confidence := in.tell(who, p)
-		if text != "" {
+		if text, confidence := in.tell(p); text != "" {
 			r.Causes = append(r.Causes, report.Cause{Text: text, Confidence: confidence})
 			return
 		}
@@ -141,26 +136,28 @@ func (in *Input) pointers(r *Reason) {
 }
 
 // tell words what a value tells of itself; "" for nothing.
-func (in *Input) tell(who string, p pointer) (text, confidence string) {
+func (in *Input) tell(p pointer) (text, confidence string) {
 	v := in.Arch.Truncate(p.value)
+	who := "the address is"
+	if p.name != "" {
+		who = p.name + " holds"
+	}
 	if words := in.poison(v); words != "" {
-		return fmt.Sprintf("%s holds %#x: %s", who, v, words), "likely"
+		return fmt.Sprintf("%s %#x: %s", who, v, words), "likely"
 	}
 	if s := in.text(v); s != "" {
-		return fmt.Sprintf("%s holds text, not an address: %s", who, strconv.Quote(s)), "likely"
-	}
-	if p.name != "" && v == in.Arch.Truncate(^uint64(0)) {
-		return who + " holds -1, which mmap and others answer when they fail", "likely"
+		return fmt.Sprintf("%s text: %s", who, strconv.Quote(s)), "likely"
 	}
 	if p.name == "" {
 		if pattern, words := in.poisonNear(v); words != "" {
-			return fmt.Sprintf("%s is near %#x: %s", who, pattern, words), "likely"
+			return fmt.Sprintf("the address is near %#x: %s", pattern, words), "likely"
 		}
+		return "", ""
 	}
-	if p.name != "" {
-		return in.freed(who, v)
+	if v == in.Arch.Truncate(^uint64(0)) {
+		return who + " -1, which mmap and others answer when they fail", "likely"
 	}
-	return "", ""
+	return in.freed(who, v)
 }
 
 // freed recognises what glibc leaves at the beginning of a freed block that is the last
@@ -178,11 +175,11 @@ func (in *Input) freed(who string, v uint64) (text, confidence string) {
 	}
 	for reg := range arch.Reg(in.Arch.NumRegs()) {
 		if at, ok := in.Regs.Get(reg); ok && at>>shift == v {
-			return fmt.Sprintf("%s holds %#x, which glibc leaves in a freed block at %#x..., where %s points: use after free",
+			return fmt.Sprintf("%s %#x, which glibc leaves in a freed block at %#x..., where %s points: use after free",
 				who, v, v, in.Arch.RegName(reg)), "likely"
 		}
 	}
-	return fmt.Sprintf("%s holds %#x, which glibc leaves in a freed block on the page %#x: use after free", who, v, page), "possible"
+	return fmt.Sprintf("%s %#x, which glibc leaves in a freed block on the page %#x: use after free", who, v, page), "possible"
 }
 
 // wild reports whether the reason is an access by a pointer to nowhere.

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/corewalk/corewalk/report"
 )
@@ -42,7 +43,7 @@ func frameName(f *report.Frame) string {
 	case f.Function != "":
 		return f.Function
 	case f.Module != "":
-		return baseName(f.Module) + "+" + f.Offset.String()
+		return f.Module[strings.LastIndexAny(f.Module, `/\`)+1:] + "+" + f.Offset.String()
 	}
 	return f.PC.String()
 }

@@ -245,6 +245,18 @@ func (d *Minidump) Thread(tid unwind.ThreadID) (MinidumpThread, bool) {
 	return out, true
 }
 
+// StackBounds returns the ends of a thread's stack, [low, high), as its thread
+// environment block has them; false where that is not in the dump.
+func (d *Minidump) StackBounds(tid unwind.ThreadID) (low, high arch.Address, ok bool) {
+	t, ok := d.thread(tid)
+	if !ok {
+		return 0, 0, false
+	}
+	var x MinidumpThread
+	d.readTEB(t, &x)
+	return x.StackLow, x.StackHigh, x.StackHigh != 0
+}
+
 // fileDuration converts Windows' unit of 100 ns; what does not fit is cut.
 func fileDuration(n uint64) time.Duration { return time.Duration(min(n, 1<<63/100-1) * 100) }
 

@@ -13,7 +13,8 @@ import (
 
 // BottomOfStackStepper knows the frames that nobody called: the entry point of
 // the program and of the dynamic linker, the code in clone that a new thread
-// begins in, the ends of a goroutine and of a context that makecontext made.
+// begins in, the functions of Windows that threads begin in, the ends of a goroutine
+// and of a context that makecontext made.
 //
 // The entry point is in the ELF header that the process has mapped, and a
 // thread's first code is known by what it does after its call (it exits), so
@@ -65,6 +66,13 @@ func (s *BottomOfStackStepper) CallerFrame(in, out *unwind.Frame) unwind.Status 
 			return unwind.StatusStackBottom
 		}
 	}
+	if isPE(lib) {
+		if name := winBottom(in, lib); name != "" {
+			note(out, "start-up code: "+name)
+			return unwind.StatusStackBottom
+		}
+		return unwind.StatusNotMe
+	}
 	if why := s.startOfThread(in, lib); why != "" {
 		if out.Tracing() {
 			out.Notef("%s", why)
@@ -72,6 +80,25 @@ func (s *BottomOfStackStepper) CallerFrame(in, out *unwind.Frame) unwind.Status 
 		return unwind.StatusStackBottom
 	}
 	return unwind.StatusNotMe
+}
+
+// winBottom names the function of Windows in which the frame's thread began; "" where
+// the frame is in another one. 32-bit names may be decorated.
+func winBottom(in *unwind.Frame, lib *libstate.Library) string {
+	base := strings.ToLower(lib.Path[strings.LastIndexAny(lib.Path, `/\`)+1:])
+	if base != "ntdll.dll" && base != "kernel32.dll" {
+		return ""
+	}
+	name := symbolName(in, lib)
+	if bare, _, ok := strings.Cut(name, "@"); ok {
+		name = strings.TrimPrefix(bare, "_")
+	}
+	switch name {
+	case "RtlUserThreadStart", "_RtlUserThreadStart", // __RtlUserThreadStart is called by this one
+		"BaseThreadStart", "BaseThreadStartThunk", "BaseProcessStart", "BaseProcessStartThunk":
+		return name
+	}
+	return ""
 }
 
 // netBSDStart is what the entry point of NetBSD's programs jumps to.
@@ -114,14 +141,17 @@ func (s *BottomOfStackStepper) entry(mem unwind.ProcessState, syms unwind.Symbol
 	default:
 		return unwind.AddrRange{}, false
 	}
-	if lib.HeaderAddr == 0 || lib.Module != nil && lib.Module.Format != libstate.FormatELF {
+	if lib.Module != nil && lib.Module.Format != libstate.FormatELF {
 		return entrySymbol(syms, lib, size)
 	}
-	entry, err := mem.ReadWord(lib.HeaderAddr + 0x18)
-	if err != nil || entry == 0 {
+	entry, ok := headerEntry(mem, lib)
+	if !ok && lib.Kind == libstate.Executable {
+		entry, ok = auxEntry(mem)
+	}
+	if !ok {
 		return entrySymbol(syms, lib, size)
 	}
-	start := withoutMode(s.m.arch, s.throughDescriptor(mem, entry+lib.LoadBias))
+	start := withoutMode(s.m.arch, s.throughDescriptor(mem, entry))
 	if !lib.Contains(start) {
 		return unwind.AddrRange{}, false
 	}
@@ -139,6 +169,29 @@ func (s *BottomOfStackStepper) entry(mem unwind.ProcessState, syms unwind.Symbol
 		size = entryLen(mem, start, size)
 	}
 	return unwind.AddrRange{Start: start, End: start + size}, true
+}
+
+// headerEntry is the entry point by the header that the process has mapped.
+func headerEntry(mem unwind.ProcessState, lib *libstate.Library) (arch.Address, bool) {
+	if lib.HeaderAddr == 0 {
+		return 0, false
+	}
+	entry, err := mem.ReadWord(lib.HeaderAddr + 0x18)
+	return entry + lib.LoadBias, err == nil && entry != 0
+}
+
+// An AuxReader is a ProcessState that has its process's auxiliary vector.
+type AuxReader interface {
+	Auxv() libstate.Auxv
+}
+
+// auxEntry is the program's entry point as the kernel told the process.
+func auxEntry(mem unwind.ProcessState) (arch.Address, bool) {
+	aux, is := mem.(AuxReader)
+	if !is {
+		return 0, false
+	}
+	return aux.Auxv().Get(libstate.ATEntry)
 }
 
 // entryLen is how much of the size bytes at start is the code of a program's entry

@@ -20,6 +20,9 @@ type flows struct {
 	symbols SymbolResolver
 	pe      PEResolver
 
+	entryOnce sync.Once
+	entry     arch.Address // the program's entry point, 0 for not known
+
 	mu  sync.Mutex
 	mem map[flowRange]*stackflow.Func
 }
@@ -179,27 +182,41 @@ func (fl *flows) mayReturn(p unwind.ProcessState, ra arch.Address) bool {
 		return false
 	}
 	lib := libraryAt(p, ra-1)
-	return lib != nil && lib.Module != nil && !fl.noCallAt(lib, ra-1)
+	if lib == nil || lib.Module == nil || ra-lib.Start < leastHeader {
+		return false
+	}
+	if lib.Kind == libstate.Executable {
+		fl.entryOnce.Do(func() { fl.entry, _ = auxEntry(p) })
+	}
+	return ra != fl.entry && !fl.noCallAt(lib, ra)
 }
 
-// lowestCode is where code begins on all systems.
-const lowestCode = 0x1000
+const (
+	// lowestCode is where code begins on all systems.
+	lowestCode = 0x1000
+	// leastHeader is what headers take of a module at least, in bytes. Pointers to
+	// them are common at the bottom of a stack (AT_PHDR).
+	leastHeader = 0x100
+)
 
-// noCallAt reports whether symbol files or unwind tables show that no function which
-// could make a call is at addr of a library. Tables of Windows leave out functions that
-// make none.
-func (fl *flows) noCallAt(lib *libstate.Library, addr arch.Address) bool {
-	rva := addr - lib.Start
+// noCallAt reports whether symbol files or unwind tables show that no call returns to an
+// address of a library: no function is there that could make one, or one begins there,
+// and a pointer to it is found more often than the return address of a call that ends the
+// function before. Tables of Windows leave out functions that make no calls.
+func (fl *flows) noCallAt(lib *libstate.Library, ra arch.Address) bool {
+	rva := ra - lib.Start
 	if fl.pe != nil {
-		if t := fl.pe(lib); t != nil {
-			_, ok := t.Find(uint32(rva))
-			return !ok || rva > 0xffffffff
+		if t := fl.pe(lib); t != nil && rva <= 0xffffffff {
+			fn, ok := t.Find(uint32(rva - 1))
+			next, ok2 := t.Find(uint32(rva))
+			return !ok || ok2 && uint64(next.Begin) == rva && fn != next
 		}
 	}
 	if fl.symbols != nil {
 		if f := fl.symbols(lib); f != nil {
-			_, ok := f.Lookup(rva)
-			return !ok
+			sym, ok := f.Lookup(rva - 1)
+			next, ok2 := f.Lookup(rva)
+			return !ok || sym.Start == 0 /* what linkers left out */ || ok2 && next.Start == rva
 		}
 	}
 	return false

@@ -173,6 +173,10 @@ func (s *SymCFIStepper) restore(c *breakpad.Caller, lib *libstate.Library, in, o
 		return zeroReturn(cfa, loc, in, out)
 	}
 	out.SetPC(ra.Bits+s.arch.ReturnOffset, loc)
+	if out.RA() < lowestCode {
+		note(out, "the return address is no address of code")
+		return unwind.StatusNotMe
+	}
 	out.SetReg(s.arch.SP, sp, spLoc)
 	if why := offStack(in, out); why != "" {
 		note(out, why)

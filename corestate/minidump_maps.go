@@ -111,6 +111,9 @@ func moduleMappings(mods []minidump.Module) []libstate.Mapping {
 	return list
 }
 
+// lowestMapped is the lowest address that Windows, and Linux as it comes, map.
+const lowestMapped arch.Address = 0x10000
+
 // memoryMappings are the ranges that the dump has. They are data, but for those that
 // a thread was running in.
 func (d *Minidump) memoryMappings() []libstate.Mapping {
@@ -129,7 +132,8 @@ func (d *Minidump) memoryMappings() []libstate.Mapping {
 			continue
 		}
 		pc, _ := c.Regs.Get(c.Arch.PC)
-		if i := mappingIndex(list, pc); i >= 0 {
+		// Writers put zeros for memory around a null pc, too.
+		if i := mappingIndex(list, pc); i >= 0 && pc >= lowestMapped {
 			list[i].Perm |= libstate.Exec
 		}
 	}

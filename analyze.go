@@ -23,6 +23,9 @@ type AnalyzeOptions struct {
 	// Structured asks for each variable's value as a tree, report.Variable.Data,
 	// besides the text.
 	Structured bool
+	// Details asks for what the dump tells of the process and its machine besides
+	// threads, modules and memory: report.Report.Details.
+	Details bool
 	// Walker options, applied after the defaults: further steppers, another lookup.
 	Walker []unwind.Option
 	// Setup, when set, may change the walker before it is used, for instance add
@@ -80,6 +83,9 @@ func (t *Target) Analyze(ctx context.Context, o AnalyzeOptions) (*report.Report,
 		if ahead = inspect.Ahead(ctx, p, opts, o.MaxFrames); ahead == nil {
 			r = inspect.Run(ctx, p, opts)
 			t.warnLate(r)
+			if o.Details {
+				t.addDetails(r)
+			}
 		}
 	})
 	if ahead != nil {

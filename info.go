@@ -11,7 +11,17 @@ import (
 // much of each was dumped, and its modules with the files found for them. What
 // could not be read because a file was cut short meanwhile is left out, with a
 // warning.
-func (t *Target) Info() *report.Info {
+func (t *Target) Info() *report.Info { return t.InfoWith(InfoOptions{}) }
+
+// InfoOptions say what Info lists.
+type InfoOptions struct {
+	// Memory lists the ranges of memory that a minidump has, and the regions of pages
+	// that it describes.
+	Memory bool
+}
+
+// InfoWith is Info with options.
+func (t *Target) InfoWith(o InfoOptions) *report.Info {
 	in := &report.Info{Schema: report.InfoSchema}
 	// What can be told without reading the file again comes first.
 	fault := t.guard(func() {
@@ -20,6 +30,10 @@ func (t *Target) Info() *report.Info {
 		in.Dump, in.Warnings = p.Dump, p.Warnings
 		in.Notes = t.subject.notes()
 		in.Modules = inspect.Modules(p)
+		in.Details = t.details()
+		if m := t.Minidump(); m != nil {
+			in.Threads, in.Memory = threadInfos(m), memoryInfo(m, o.Memory)
+		}
 		for _, list := range []struct {
 			name string
 			n    int

@@ -12,6 +12,7 @@ func (j *jsonWriter) frame(f *Frame) {
 	j.optAddr("offset", f.Offset)
 	j.optStr("function", f.Function)
 	j.optStr("symbol", f.Symbol)
+	j.optAddr("entry", f.Entry)
 	if f.Source != (Source{}) {
 		j.key("source")
 		j.source(&f.Source)

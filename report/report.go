@@ -13,9 +13,11 @@ type Report struct {
 	Dump   Dump   `json:"dump"`
 	// Crash is nil when nothing says that the process died of something: a dump
 	// made of a healthy process, or a live one.
-	Crash    *Crash    `json:"crash"`
-	Modules  []Module  `json:"modules"`
-	Threads  []Thread  `json:"threads"`
+	Crash   *Crash   `json:"crash"`
+	Modules []Module `json:"modules"`
+	Threads []Thread `json:"threads"`
+	// Details are there when they were asked for.
+	Details  *Details  `json:"details,omitempty"`
 	Warnings []Warning `json:"warnings"`
 }
 
@@ -77,10 +79,16 @@ type Module struct {
 	Path string `json:"path"` // as the process had it
 	Base Addr   `json:"base"` // lowest address mapped
 	End  Addr   `json:"end"`  // first address past it
-	// BuildID (ELF) and DebugID (PE) are the identity the process had, in
-	// hexadecimal; at most one is set.
+	// BuildID (ELF) and DebugID (PE, Mach-O; in Breakpad's form: GUID and age) are the
+	// identity the process had, in hexadecimal; at most one is set.
 	BuildID string `json:"build_id,omitempty"`
 	DebugID string `json:"debug_id,omitempty"`
+	// CodeID identifies the file itself where that is not BuildID: of PE its time stamp
+	// and size in memory, of Mach-O the UUID. DebugName is the name that its debug file
+	// had when it was made ("a.pdb"), and Version the file's.
+	CodeID    string `json:"code_id,omitempty"`
+	DebugName string `json:"debug_name,omitempty"`
+	Version   string `json:"version,omitempty"`
 	// File is the file found for it, DebugFile the separate debug file; empty
 	// when there is none.
 	File      string `json:"file,omitempty"`

@@ -8,6 +8,9 @@ type Thread struct {
 	ID      int    `json:"id"`   // the kernel's thread identifier
 	Name    string `json:"name"` // empty when the dump has none
 	Crashed bool   `json:"crashed"`
+	// LastError is what GetLastError would have answered, by name or number; empty
+	// when not known, and on other systems than Windows.
+	LastError string `json:"last_error,omitempty"`
 	// Registers are those of the thread when it was dumped.
 	Registers Registers `json:"registers"`
 	// End says why the walk stopped: EndBottom, or another short reason, stable
@@ -57,9 +60,12 @@ type Frame struct {
 	// is another.
 	Function string `json:"function,omitempty"`
 	Symbol   string `json:"symbol,omitempty"`
-	Source   Source `json:"source,omitzero"`
-	Inlined  bool   `json:"inlined,omitempty"`
-	Tail     bool   `json:"tail,omitempty"`
+	// Entry is the address at which the function begins in the process; 0 when not
+	// known, and for inlined calls.
+	Entry   Addr   `json:"entry,omitempty"`
+	Source  Source `json:"source,omitzero"`
+	Inlined bool   `json:"inlined,omitempty"`
+	Tail    bool   `json:"tail,omitempty"`
 	// Signal marks the trampoline that the kernel makes a signal handler return
 	// to, by the name of the signal or UnknownSignal. The frame after it is the
 	// one that was interrupted.

@@ -19,23 +19,38 @@ type fileFlags struct {
 	fetch                       fetchFlags
 	force                       bool
 	format                      string
+	formats                     []string // that the subcommand has
 	color                       string
 }
 
-func (f *fileFlags) register(fs *pflag.FlagSet) {
+// The values of --format.
+const (
+	formatText = "text"
+	formatJSON = "json"
+	// formatStackwalk is the JSON of rust-minidump's minidump-stackwalk.
+	formatStackwalk = "minidump-stackwalk-json"
+	stackwalkAlias  = "minidump-stackwalk"
+)
+
+// register adds the flags; formats are those that the subcommand can print.
+func (f *fileFlags) register(fs *pflag.FlagSet, formats ...string) {
+	f.formats = formats
 	fs.StringArrayVar(&f.sysroots, "sysroot", nil, "look the dump's paths up below `DIR`, not on this machine (repeatable)")
 	fs.StringArrayVar(&f.debugDirs, "debug-dir", nil, "look for separate debug files in `DIR` instead of /usr/lib/debug (repeatable)")
 	fs.StringArrayVar(&f.search, "search", nil, "look for binaries and debug files anywhere below `DIR`, by build-id (repeatable)")
 	f.fetch.register(fs)
 	fs.BoolVar(&f.force, "force-mismatched", false, "use files of another build where the right one is not found; frames say so")
-	fs.StringVar(&f.format, "format", "text", "`FORMAT` of the output: text or json")
+	fs.StringVar(&f.format, "format", formatText, "`FORMAT` of the output: "+orList(formats))
 	fs.StringVar(&f.color, "color", "auto", "colour the text: `WHEN` is auto (on a terminal, unless NO_COLOR is set), always or never")
 }
 
 // check validates what the flag parser cannot.
 func (f *fileFlags) check() error {
-	if !slices.Contains([]string{"text", "json"}, f.format) {
-		return fmt.Errorf("--format %s: text or json is wanted", f.format)
+	if f.format == stackwalkAlias {
+		f.format = formatStackwalk
+	}
+	if !slices.Contains(f.formats, f.format) {
+		return fmt.Errorf("--format %s: %s is wanted", f.format, orList(f.formats))
 	}
 	if !slices.Contains([]string{"auto", "always", "never"}, f.color) {
 		return fmt.Errorf("--color %s: auto, always or never is wanted", f.color)
@@ -53,6 +68,12 @@ func (f *fileFlags) check() error {
 		}
 	}
 	return f.fetch.check()
+}
+
+// orList is "a, b or c".
+func orList(words []string) string {
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
 // options turns the flags into options of corewalk.Open.

@@ -3,11 +3,12 @@ package main
 import (
 	"github.com/spf13/pflag"
 
+	"github.com/corewalk/corewalk"
 	"github.com/corewalk/corewalk/report"
 )
 
 const infoUsage = `corewalk info shows what is in a core: notes, mappings, and modules with their build-ids and the
-files found for them.
+files found for them; of a minidump also its streams, system, threads, memory, handles and annotations.
 
 Usage:
   corewalk info [flags] CORE [BINARY]
@@ -15,6 +16,8 @@ Usage:
 Examples:
   corewalk info core.4242
   corewalk info --missing core.4242       # BUILD-ID PATH of each file to fetch, a line each
+  corewalk info --missing crash.dmp       # of PE files NAME/ID/NAME, as symbol servers have them
+  corewalk info --memory crash.dmp        # with every range of memory
   corewalk info --missing core.4242 | while read -r id path; do debuginfod-find debuginfo "$id"; done
   corewalk info --format json core | jq '.modules[].build_id'
 
@@ -26,12 +29,14 @@ kind whose stacks cannot be walked.
 type infoFlags struct {
 	fileFlags
 	missing bool
+	memory  bool
 }
 
 func (f *infoFlags) set() *pflag.FlagSet {
 	fs := pflag.NewFlagSet("corewalk info", pflag.ContinueOnError)
-	f.register(fs)
-	fs.BoolVar(&f.missing, "missing", false, "list only the build-ids of modules whose binary or debug information was not found")
+	f.register(fs, formatText, formatJSON)
+	fs.BoolVar(&f.missing, "missing", false, "list only the files of modules to fetch, with the build-ids or the names that servers have them by")
+	fs.BoolVar(&f.memory, "memory", false, "list the ranges of memory that a minidump has, and the pages that it describes")
 	return fs
 }
 
@@ -52,7 +57,7 @@ func runInfo(args []string, e env) int {
 	if err != nil { // what is in the file can still be shown
 		e.say("%v", err)
 	}
-	in := t.Info()
+	in := t.InfoWith(corewalk.InfoOptions{Memory: f.memory})
 	if e.unused(o, in.Modules) || err != nil || in.Dump.Truncated {
 		status = exitIncomplete
 	}
@@ -65,7 +70,7 @@ func runInfo(args []string, e env) int {
 	switch {
 	case f.missing:
 		err = report.WriteMissing(e.stdout, in.Modules)
-	case f.format == "json":
+	case f.format == formatJSON:
 		err = report.WriteInfoJSON(e.stdout, in)
 	default:
 		err = report.WriteInfoText(e.stdout, in, report.TextOptions{Color: f.colored(e.stdout)})

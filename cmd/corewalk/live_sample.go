@@ -50,8 +50,8 @@ func (f *sampleFlags) check(fs *pflag.FlagSet, format string) error {
 		return fmt.Errorf("--every %v: %v or more is wanted", f.every, leastEvery)
 	case f.long < 0:
 		return fmt.Errorf("--for %v: 0 or more is wanted", f.long)
-	case format == "json":
-		return errors.New("--format json: samples are printed as text; --pprof and --folded are for programs")
+	case format != formatText:
+		return errors.New("--format " + format + ": samples are printed as text; --pprof and --folded are for programs")
 	}
 	return nil
 }

@@ -26,6 +26,7 @@ Examples:
   corewalk core.4242 ./server
   corewalk --search /builds/1234 core.zst
   corewalk --sysroot ./rootfs --format json core | jq .crash
+  corewalk --format minidump-stackwalk-json crash.dmp | jq .crash_info
   corewalk --explain --thread 4242 core ./server
   coredumpctl dump server | corewalk -
   corewalk info --missing core     # build-ids to fetch, for instance with debuginfod-find
@@ -56,7 +57,7 @@ func (f *reportFlags) set() *pflag.FlagSet {
 
 // register adds the flags of every command that reports.
 func (f *reportFlags) register(fs *pflag.FlagSet) {
-	f.fileFlags.register(fs)
+	f.fileFlags.register(fs, formatText, formatJSON, formatStackwalk)
 	fs.StringSliceVar(&f.threads, "thread", nil, "report only the threads with these `IDs` (repeatable, or with commas)")
 	fs.IntVar(&f.maxFrames, "max-frames", -1, "walk at most `N` frames of a stack; 0 prints all of a very deep one (default: walk all, print its ends)")
 	fs.Lookup("max-frames").DefValue = "0" // -1 only tells that the flag is not given
@@ -115,8 +116,11 @@ func (f *reportFlags) finish(e env, o operands, threads []unwind.ThreadID, r *re
 }
 
 func (f *reportFlags) write(e env, r *report.Report) error {
-	if f.format == "json" {
+	switch f.format {
+	case formatJSON:
 		return report.WriteJSON(e.stdout, r)
+	case formatStackwalk:
+		return report.WriteStackwalk(e.stdout, r)
 	}
 	return report.WriteText(e.stdout, r, f.text(e))
 }
@@ -126,8 +130,8 @@ func (f *reportFlags) write(e env, r *report.Report) error {
 func (f *reportFlags) unwalkable(e env, t *corewalk.Target, why error) int {
 	in := t.Info()
 	var err error
-	if f.format == "json" {
-		err = report.WriteJSON(e.stdout, &report.Report{Schema: report.Schema, Dump: in.Dump, Modules: in.Modules,
+	if f.format != formatText {
+		err = f.write(e, &report.Report{Schema: report.Schema, Dump: in.Dump, Modules: in.Modules, Details: in.Details,
 			Warnings: append(in.Warnings, report.Warning{Code: "not-walkable", Message: why.Error()})})
 	} else {
 		err = report.WriteInfoText(e.stdout, in, report.TextOptions{Color: f.colored(e.stdout)})
@@ -151,7 +155,7 @@ func (e env) haveThreads(o operands, want []unwind.ThreadID, r *report.Report) b
 // analyze checks the flags and turns them into options.
 func (f *reportFlags) analyze() (corewalk.AnalyzeOptions, error) {
 	o := corewalk.AnalyzeOptions{MaxFrames: max(f.maxFrames, 0), NoInlines: f.noInlines, Explain: f.explain, Verify: f.verify,
-		Structured: f.format == "json"}
+		Structured: f.format == formatJSON, Details: f.format != formatText}
 	if err := f.check(); err != nil {
 		return o, err
 	}

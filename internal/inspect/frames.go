@@ -114,6 +114,9 @@ func (in *inspection) inModule(e *report.Frame, entry unwind.Address) {
 func (in *inspection) fill(e *report.Frame, c unwind.Call) {
 	e.Function, e.Symbol = c.Name, c.LinkageName
 	e.Source = source(c)
+	if !c.Inlined {
+		e.Entry = report.Addr(c.Entry)
+	}
 }
 
 func source(c unwind.Call) report.Source {

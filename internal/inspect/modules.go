@@ -3,7 +3,7 @@ package inspect
 import (
 	"encoding/hex"
 	"fmt"
-	"path/filepath"
+	"strings"
 
 	"github.com/corewalk/corewalk/internal/image"
 	"github.com/corewalk/corewalk/internal/modules"
@@ -65,6 +65,7 @@ func (in *inspection) module(lib *libstate.Library) (report.Module, modules.Reso
 		BuildID: hex.EncodeToString(lib.BuildID), Status: report.ModuleMissing, Symbols: report.SymbolsNone,
 		Main: lib.Kind == libstate.Executable,
 	}
+	identify(&m, lib.Module)
 	if in.Resolve == nil {
 		return m, modules.Resolution{}
 	}
@@ -81,10 +82,28 @@ func (in *inspection) module(lib *libstate.Library) (report.Module, modules.Reso
 	return m, res
 }
 
+// identify tells what the dump's own list says of a module.
+func identify(m *report.Module, id *libstate.ModuleID) {
+	if id == nil {
+		return
+	}
+	m.DebugName, m.Version = baseName(id.DebugFile), id.Version
+	if m.BuildID == "" {
+		m.DebugID, m.CodeID = id.DebugID, id.CodeID
+	}
+}
+
+// baseName is the last part of a path of any system.
+func baseName(path string) string { return path[strings.LastIndexAny(path, `/\`)+1:] }
+
 func symbolsOf(im *image.Image) string {
 	switch {
 	case im.HasDWARF():
 		return report.SymbolsDWARF
+	case im.HasPDB():
+		return report.SymbolsPDB
+	case im.HasBreakpad():
+		return report.SymbolsBreakpad
 	case im.HasSymTab():
 		return report.SymbolsSymtab
 	case im.HasDynSym():
@@ -95,7 +114,7 @@ func symbolsOf(im *image.Image) string {
 
 // moduleWarning warns of a module whose file is missing or wrong.
 func moduleWarning(lib *libstate.Library, res modules.Resolution, frames int) (report.Warning, bool) {
-	name := filepath.Base(lib.Path)
+	name := baseName(lib.Path)
 	if lib.Path == "" {
 		name = fmt.Sprintf("module at %#x", lib.Start)
 	}

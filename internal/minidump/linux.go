@@ -179,3 +179,47 @@ func (f *File) readDSODebug(s []byte) {
 	}
 	f.Linux.DSODebug = d
 }
+
+// A Limit is a line of /proc/PID/limits: the values as they stand there, a number or
+// "unlimited".
+type Limit struct{ Name, Soft, Hard, Unit string }
+
+// limitColumns are where the kernel puts the values (fs/proc/base.c, proc_pid_limits).
+const softColumn, hardColumn, unitColumn = 26, 47, 68
+
+// ParseLimits takes the text of /proc/PID/limits apart: columns of fixed width under a
+// line of heads.
+func (l *Linux) ParseLimits() []Limit {
+	var list []Limit
+	column := func(line string, from, to int) string {
+		from, to = min(from, len(line)), min(to, len(line))
+		return strings.TrimSpace(line[from:to])
+	}
+	for line := range strings.Lines(cleanUTF8(bytes.TrimRight(l.Limits, "\x00"))) {
+		x := Limit{column(line, 0, softColumn), column(line, softColumn, hardColumn), column(line, hardColumn, unitColumn), column(line, unitColumn, len(line))}
+		if isLimit(x.Soft) && isLimit(x.Hard) && x.Name != "" {
+			list = append(list, x)
+		}
+	}
+	return list
+}
+
+func isLimit(s string) bool {
+	_, err := strconv.ParseUint(s, 10, 64)
+	return err == nil || s == "unlimited"
+}
+
+// Microcode is the version of the processor's microcode, "0xf0"; "" for not known.
+func (l *Linux) Microcode() string {
+	for line := range bytes.Lines(l.CPUInfo) {
+		k, v, ok := strings.Cut(string(line), ":")
+		if ok && strings.TrimSpace(k) == "microcode" {
+			n, err := strconv.ParseUint(strings.TrimPrefix(strings.Trim(v, " \t\r\n\x00"), "0x"), 16, 64)
+			if err != nil {
+				return ""
+			}
+			return "0x" + strconv.FormatUint(n, 16)
+		}
+	}
+	return ""
+}

@@ -1,5 +1,10 @@
 package minidump
 
+import (
+	"fmt"
+	"strings"
+)
+
 // A Region is an entry of the MemoryInfoList: what VirtualQuery tells of a range of
 // pages.
 type Region struct {
@@ -30,6 +35,8 @@ const (
 	PageExecuteReadWrite = 0x40
 	PageExecuteWriteCopy = 0x80
 	PageGuard            = 0x100
+	pageNoCache          = 0x200
+	pageWriteCombine     = 0x400
 )
 
 // Readable, Writable and Executable say what the process could do there. A guard
@@ -52,6 +59,56 @@ func (r *Region) allows(bits uint32) bool {
 
 // Guard reports whether r is a guard page.
 func (r *Region) Guard() bool { return r.State == MemCommit && r.Protect&PageGuard != 0 }
+
+// Protection words what the process could do: "r-x", with "guard", "write-copy" and the
+// like behind it.
+func (r *Region) Protection() string {
+	bit := func(may bool, c byte) byte {
+		if may {
+			return c
+		}
+		return '-'
+	}
+	bare := *r
+	bare.Protect &^= PageGuard // the page has both: what it will allow, and the guard
+	words := []string{string([]byte{bit(bare.Readable(), 'r'), bit(bare.Writable(), 'w'), bit(bare.Executable(), 'x')})}
+	for _, flag := range []struct {
+		bits uint32
+		word string
+	}{{PageWriteCopy | PageExecuteWriteCopy, "write-copy"}, {PageGuard, "guard"}, {pageNoCache, "no-cache"}, {pageWriteCombine, "write-combine"}} {
+		if r.Protect&flag.bits != 0 {
+			words = append(words, flag.word)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// StateName and TypeName name the state and the type; a number for an unknown one.
+func (r *Region) StateName() string {
+	switch r.State {
+	case MemCommit:
+		return "commit"
+	case MemReserve:
+		return "reserve"
+	case MemFree:
+		return "free"
+	}
+	return fmt.Sprintf("%#x", r.State)
+}
+
+func (r *Region) TypeName() string {
+	switch r.Type {
+	case 0:
+		return ""
+	case MemPrivate:
+		return "private"
+	case MemMapped:
+		return "mapped"
+	case MemImage:
+		return "image"
+	}
+	return fmt.Sprintf("%#x", r.Type)
+}
 
 // readMemoryInfo decodes MINIDUMP_MEMORY_INFO_LIST.
 func (f *File) readMemoryInfo(s []byte) {

@@ -172,6 +172,14 @@ type UnloadedModule struct {
 	Path                string
 }
 
+// CodeID identifies the module's file, as Module.CodeID does.
+func (u *UnloadedModule) CodeID() string {
+	if u.Timestamp == 0 && u.Size == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%08X%x", u.Timestamp, u.Size)
+}
+
 // readUnloaded decodes MINIDUMP_UNLOADED_MODULE_LIST.
 func (f *File) readUnloaded(s []byte) {
 	body, n, stride := f.sizedList(UnloadedModuleListStream, s, 4, 24)

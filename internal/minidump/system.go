@@ -204,6 +204,13 @@ func (s *System) Version() string {
 	if !s.Known {
 		return ""
 	}
+	if words := strings.Fields(s.ServicePack); s.Platform.Linux() && len(words) > 3 && words[0] == "Linux" {
+		// The string of uname: name, release, version of several words, machine.
+		if words[len(words)-1] == "GNU/Linux" {
+			words = words[:len(words)-1]
+		}
+		return strings.Join(words[1:len(words)-1], " ")
+	}
 	v := fmt.Sprintf("%d.%d.%d", s.Major, s.Minor, s.Build)
 	if s.Major == 0 && s.Minor == 0 && s.Build == 0 {
 		v = ""

@@ -80,6 +80,28 @@ func (r *Reader) tlsBlock(abi *tlsABI, tp uint64, lib *libstate.Library) (uint64
 		}
 		return 0, &NoTLS{why}
 	}
+	return r.tlsBlockOf(abi, tp, id)
+}
+
+// ThreadLocal returns the address of an object in a thread's own copy of a library's
+// thread-local storage, by what code passes to __tls_get_addr: the library's number in
+// the process and an offset.
+func (r *Reader) ThreadLocal(tid unwind.ThreadID, module, offset uint64) (arch.Address, error) {
+	abi := r.machine.tls
+	if abi == nil {
+		return 0, &NoTLS{"not known for " + r.arch.Name}
+	}
+	tp, ok := abi.pointer(r, tid)
+	if !ok || tp == 0 {
+		return 0, &NoTLS{"the thread has no thread pointer"}
+	}
+	r.tls.once.Do(r.findTLS)
+	block, err := r.tlsBlockOf(abi, tp-abi.bias, module)
+	return block + offset, err
+}
+
+// tlsBlockOf is tlsBlock for the library with a number.
+func (r *Reader) tlsBlockOf(abi *tlsABI, tp, id uint64) (uint64, error) {
 	w := uint64(r.arch.WordSize)
 	at, entry := abi.glibcDTV, 2*w // a pointer and one to free it by
 	if r.tls.musl {

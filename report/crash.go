@@ -39,6 +39,13 @@ type Crash struct {
 	// contradicts itself. Each is one of the Inconsistent constants.
 	Inconsistencies []string `json:"inconsistencies,omitempty"`
 	Causes          []Cause  `json:"causes,omitempty"` // most likely first
+	// MessageSource says where Message was found: "__abort_msg in libc.so.6".
+	MessageSource string `json:"message_source,omitempty"`
+	// Assertion is the condition that Message says did not hold.
+	Assertion *Assertion `json:"assertion,omitempty"`
+	// Thrown are the exception that nothing caught, and those nested in it.
+	Thrown []Thrown `json:"thrown,omitempty"`
+	Panic  *Panic   `json:"panic,omitempty"`
 }
 
 // The values of AdjustedAddress.Kind.

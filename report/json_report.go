@@ -97,6 +97,7 @@ func (j *jsonWriter) crash(c *Crash) {
 	if len(c.Causes) > 0 {
 		array(j, "causes", c.Causes, (*jsonWriter).cause)
 	}
+	j.words(c)
 	j.close('}')
 }
 

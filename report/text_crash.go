@@ -19,7 +19,7 @@ func (t *textWriter) crash() {
 	if c.Instruction != nil {
 		t.instruction(c.Instruction, thread)
 	}
-	if c.Message != "" {
+	if c.Message != "" && c.Message != c.Reason {
 		t.put(plain, "  message: ")
 		t.wrap(plain, 4, brief(c.Message, maxWords))
 	}

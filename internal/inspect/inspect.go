@@ -72,6 +72,7 @@ func Run(ctx context.Context, p Parts, o Options) *report.Report {
 	r := &report.Report{Schema: report.Schema, Dump: p.Dump, Warnings: p.Warnings}
 	in.threads(ctx, r)
 	in.crash(r)
+	in.lastWords(r)
 	in.moduleList(r)
 	in.servers(r)
 	return r

@@ -21,6 +21,7 @@ type inspection struct {
 	crashed    bool          // the thread at hand is the crashing one
 	withLocals int           // frames of it whose local variables were read
 	top        *unwind.Frame // youngest frame of the crashing thread
+	diedStack  []*unwind.Frame
 }
 
 // threads walks every thread that was asked for: the crashing one first, then the
@@ -51,7 +52,7 @@ func (in *inspection) threads(ctx context.Context, r *report.Report) {
 		stack, _ := in.Walker.WalkStackContext(ctx, id)
 		r.Threads = append(r.Threads, in.thread(stack, id == crashed))
 		if id == crashed && len(stack.Frames) > 0 {
-			in.top = stack.Frames[0]
+			in.top, in.diedStack = stack.Frames[0], stack.Frames
 		}
 		if ctx.Err() != nil {
 			r.Warnings = append(r.Warnings, report.Warning{Code: report.WarnCancelled,

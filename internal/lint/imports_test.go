@@ -26,6 +26,7 @@ var floors = map[string]int{
 	"internal/inspect":    5,
 	"internal/crash":      4,
 	"internal/livecore":   4,
+	"internal/lastwords":  4,
 	"corestate":           3,
 	"livestate":           3,
 	"steppers":            3,

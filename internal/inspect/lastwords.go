@@ -1,0 +1,118 @@
+package inspect
+
+import (
+	"github.com/corewalk/corewalk/internal/lastwords"
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// sigABRT has the same number on all systems whose signals are known here.
+const sigABRT = 6
+
+// lastWords adds what the program itself said. Where it ended itself, its words are the
+// reason; else they are only told.
+func (in *inspection) lastWords(r *report.Report) {
+	c := r.Crash
+	if in.Signal == nil || in.Signal.Number != sigABRT {
+		return
+	}
+	p := in.process(r)
+	if p == nil {
+		return
+	}
+	w := lastwords.Read(p)
+	if w.Message == "" {
+		return
+	}
+	c.Message, c.MessageSource = w.Message, w.Source
+	c.Reason = w.Reason
+	if c.Reason == "" {
+		c.Reason = w.Message
+	}
+	c.Kind = crashKinds[w.Cause]
+	if a := w.Assertion; a != nil {
+		c.Assertion = &report.Assertion{Expression: a.Expression, Error: a.Error, File: a.File, Line: a.Line, Function: a.Function}
+	}
+	for _, t := range w.Thrown {
+		out := report.Thrown{Type: t.Type, Runtime: t.Runtime, Address: report.Addr(t.Object)}
+		if t.HasWhat {
+			out.What = &t.What
+		}
+		c.Thrown = append(c.Thrown, out)
+	}
+	if q := w.Panic; q != nil {
+		c.Panic = &report.Panic{Runtime: q.Runtime, Type: q.Type, Value: q.Value, Fatal: q.Fatal,
+			File: q.File, Line: q.Line, Column: q.Column, Goroutine: q.Goroutine}
+	}
+}
+
+var crashKinds = [...]string{
+	lastwords.Abort:             report.CrashAbort,
+	lastwords.FailedAssertion:   report.CrashAssertion,
+	lastwords.UncaughtException: report.CrashException,
+	lastwords.StackOverrun:      report.CrashStackOverrun,
+	lastwords.HeapCorruption:    report.CrashHeapCorruption,
+	lastwords.OutOfMemory:       report.CrashOutOfMemory,
+	lastwords.InvalidArgument:   report.CrashInvalidArgument,
+}
+
+// process is the process as lastwords asks about it; nil where the stack of the thread
+// that died is not in the report.
+func (in *inspection) process(r *report.Report) *lastwords.Process {
+	if len(r.Threads) == 0 || !r.Threads[0].Crashed || in.diedStack == nil {
+		return nil
+	}
+	libs := in.Proc.LibraryTracker()
+	p := &lastwords.Process{
+		Arch: in.arch, Mem: in.Proc, Program: r.Dump.Command, Windows: r.Dump.OS == "windows",
+		Stack: stackOf(in.diedStack, r.Threads[0].Frames),
+		LibraryAt: func(addr arch.Address) *libstate.Library {
+			if libs == nil {
+				return nil
+			}
+			lib, _ := libs.LibraryAt(addr)
+			return lib
+		},
+		ThreadLocal: func(module, offset uint64) (arch.Address, bool) {
+			if in.Variables == nil {
+				return 0, false
+			}
+			addr, err := in.Variables.ThreadLocal(in.died(), module, offset)
+			return addr, err == nil
+		},
+		Mapping: in.MappingAt,
+	}
+	lookup := in.Walker.SymbolLookup()
+	if s, ok := lookup.(unwind.SymbolReader); ok {
+		p.Symbol = func(lib *libstate.Library, name string) (arch.Address, bool) {
+			sym, ok := s.SymbolByName(lib, name)
+			return sym.Addr, ok
+		}
+	}
+	if s, ok := lookup.(unwind.CallLookup); ok {
+		p.Function = func(addr arch.Address) string {
+			calls, err := s.LookupCalls(addr, nil)
+			if err != nil || len(calls) == 0 {
+				return ""
+			}
+			return calls[len(calls)-1].Name
+		}
+	}
+	return p
+}
+
+// stackOf are the walked frames with the names that the report gives them.
+func stackOf(frames []*unwind.Frame, named []report.Frame) []lastwords.Frame {
+	out := make([]lastwords.Frame, len(frames))
+	for i, f := range frames {
+		out[i].Frame = f
+	}
+	for i := range named {
+		if f := &named[i]; f.Function != "" && !f.Tail && f.Physical < len(out) {
+			out[f.Physical].Names = append(out[f.Physical].Names, f.Function)
+		}
+	}
+	return out
+}

@@ -1,0 +1,3 @@
+package lastwords
+
+func goWords(*Process) Words { return Words{} }

@@ -1,0 +1,3 @@
+package lastwords
+
+func rustWords(*Process) Words { return Words{} }

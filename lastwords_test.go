@@ -1,0 +1,87 @@
+package corewalk_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/corewalk/corewalk/internal/fixture"
+	"github.com/corewalk/corewalk/report"
+)
+
+// TestMessages compares what is read from the cores with what the programs wrote to
+// their standard error.
+func TestMessages(t *testing.T) {
+	n := 0
+	for _, c := range fixture.Cases(t) {
+		said, err := os.ReadFile(filepath.Join(c.Dir, "stderr.txt"))
+		if err != nil {
+			continue
+		}
+		n++
+		t.Run(c.Name, func(t *testing.T) {
+			r := analyzeCase(t, c)
+			if r.Crash == nil {
+				t.Fatal("no crash")
+			}
+			want := strings.TrimRight(string(said), "\n")
+			if got := r.Crash.Message; got != want {
+				t.Errorf("message\n%q, the program wrote\n%q", got, want)
+			}
+			if r.Crash.MessageSource == "" {
+				t.Error("no source")
+			}
+		})
+	}
+	if n < 8 {
+		t.Errorf("only %d fixtures have a stderr.txt", n)
+	}
+}
+
+// TestLastWords checks what is known besides the message.
+func TestLastWords(t *testing.T) {
+	text := func(s string) *string { return &s }
+	for _, tc := range []struct {
+		name, kind, source string
+		assertion          *report.Assertion
+		thrown             []report.Thrown
+	}{
+		{name: "amd64-assert", kind: report.CrashAssertion, source: "__abort_msg in libc.so.6",
+			assertion: &report.Assertion{Expression: "x == 7", File: "ends.c", Line: 23, Function: "claim"}},
+		{name: "amd64-words-perror", kind: report.CrashAssertion, source: "__abort_msg in libc.so.6",
+			assertion: &report.Assertion{Error: "No space left on device", File: "lastwords.c", Line: 32, Function: "claim_success"}},
+		{name: "amd64-words-free", kind: report.CrashHeapCorruption, source: "__abort_msg in libc.so.6"},
+		{name: "amd64-words-fortify", kind: report.CrashInvalidArgument, source: "__abort_msg in libc.so.6"},
+		{name: "amd64-smash-canary", kind: report.CrashStackOverrun, source: "__abort_msg in libc.so.6"},
+		{name: "amd64-cxx-uncaught", kind: report.CrashException, source: "caughtExceptions in libstdc++.so.6.0.30",
+			thrown: []report.Thrown{{Type: "std::runtime_error", What: text("empty text"), Runtime: "libstdc++"}}},
+		{name: "amd64-words-nested", kind: report.CrashException, source: "caughtExceptions in libstdc++.so.6.0.30",
+			thrown: []report.Thrown{{Type: "Config", What: text("cannot read the configuration"), Runtime: "libstdc++"},
+				{Type: "std::out_of_range", What: text("key 'port' is missing"), Runtime: "libstdc++"}}},
+		{name: "amd64-words-string", kind: report.CrashException, source: "caughtExceptions in libstdc++.so.6.0.30",
+			thrown: []report.Thrown{{Type: "std::string", What: text("a string that is longer than what fits inside"), Runtime: "libstdc++"}}},
+		{name: "amd64-words-libcxx", kind: report.CrashException, source: "caughtExceptions in libc++abi.so.1.0",
+			thrown: []report.Thrown{{Type: "Several", What: text("index 9 of 3"), Runtime: "libc++abi"}}},
+		{name: "amd64-words-thread", kind: report.CrashException, source: "caughtExceptions in libstdc++.so.6.0.30"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c := analyzeCase(t, fixture.Get(t, tc.name)).Crash
+			if c.Kind != tc.kind || c.MessageSource != tc.source {
+				t.Errorf("kind %q from %q, want %q from %q", c.Kind, c.MessageSource, tc.kind, tc.source)
+			}
+			if (c.Assertion == nil) != (tc.assertion == nil) || c.Assertion != nil && *c.Assertion != *tc.assertion {
+				t.Errorf("assertion %+v, want %+v", c.Assertion, tc.assertion)
+			}
+			if len(c.Thrown) != len(tc.thrown) {
+				t.Fatalf("thrown %+v, want %+v", c.Thrown, tc.thrown)
+			}
+			for i, got := range c.Thrown {
+				want := tc.thrown[i]
+				if got.Type != want.Type || got.Runtime != want.Runtime || got.What == nil || *got.What != *want.What || got.Address == 0 {
+					t.Errorf("thrown %d: %+v, want %+v", i, got, want)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,92 @@
+package report
+
+// An Assertion is a condition that the program found not to hold.
+type Assertion struct {
+	Expression string `json:"expression,omitempty"`
+	Error      string `json:"error,omitempty"` // of assert_perror, in place of an expression
+	File       string `json:"file,omitempty"`
+	Line       int    `json:"line,omitempty"` // 1-based; 0 when not known
+	Function   string `json:"function,omitempty"`
+}
+
+// The values of Thrown.Runtime and Panic.Runtime: whose exception it is.
+const (
+	RuntimeLibStdCxx = "libstdc++"
+	RuntimeLibCxxABI = "libc++abi"
+	RuntimeMSVC      = "msvc"
+	RuntimeRust      = "rust"
+	RuntimeGo        = "go"
+)
+
+// A Thrown is an exception object of C++.
+type Thrown struct {
+	Type string `json:"type"` // as the source has it: "std::out_of_range"
+	// What is what its what() answers, or the value of a thrown number or string; nil
+	// when it is not known.
+	What    *string `json:"what,omitempty"`
+	Runtime string  `json:"runtime"`           // one of the Runtime constants
+	Address Addr    `json:"address,omitempty"` // of the object
+}
+
+// A Panic is one of Rust or Go.
+type Panic struct {
+	Runtime string `json:"runtime"` // one of the Runtime constants
+	// Type is that of the value in Go; empty when it is not known.
+	Type  string `json:"type,omitempty"`
+	Value string `json:"value"` // the text printed of it
+	// Fatal says that Go's run-time system gave up, and the value is its reason.
+	Fatal bool `json:"fatal,omitempty"`
+	// File, Line and Column are where Rust says that it was; empty and 0 when not known.
+	File      string `json:"file,omitempty"`
+	Line      int    `json:"line,omitempty"`
+	Column    int    `json:"column,omitempty"`
+	Goroutine uint64 `json:"goroutine,omitempty"` // 0 when not known
+}
+
+// words writes the fields of what the program said.
+func (j *jsonWriter) words(c *Crash) {
+	j.optStr("message_source", c.MessageSource)
+	if a := c.Assertion; a != nil {
+		j.key("assertion")
+		j.open('{', true)
+		j.optStr("expression", a.Expression)
+		j.optStr("error", a.Error)
+		j.optStr("file", a.File)
+		j.optNum("line", a.Line)
+		j.optStr("function", a.Function)
+		j.close('}')
+	}
+	if len(c.Thrown) > 0 {
+		array(j, "thrown", c.Thrown, (*jsonWriter).thrown)
+	}
+	if q := c.Panic; q != nil {
+		j.key("panic")
+		j.panicked(q)
+	}
+}
+
+func (j *jsonWriter) thrown(t *Thrown) {
+	j.open('{', true)
+	j.str("type", t.Type)
+	if t.What != nil {
+		j.str("what", *t.What)
+	}
+	j.str("runtime", t.Runtime)
+	if t.Address != 0 {
+		j.addr("address", t.Address)
+	}
+	j.close('}')
+}
+
+func (j *jsonWriter) panicked(q *Panic) {
+	j.open('{', true)
+	j.str("runtime", q.Runtime)
+	j.optStr("type", q.Type)
+	j.str("value", q.Value)
+	j.optBool("fatal", q.Fatal)
+	j.optStr("file", q.File)
+	j.optNum("line", q.Line)
+	j.optNum("column", q.Column)
+	j.optSize("goroutine", q.Goroutine)
+	j.close('}')
+}

@@ -1,0 +1,37 @@
+# What programs say before they die.
+#
+# Each fixture has a stderr.txt: what the program wrote to its standard error. The
+# tests compare it with what is read from the core.
+
+# said: keeps what the program wrote, without the shell's own message.
+said() {
+	grep -v '(core dumped)' "$dir/run.log" >"$stage/stderr.txt"
+	[ -s "$stage/stderr.txt" ] || { say "$case: the program wrote nothing"; return 1; }
+}
+
+# words WAY COMPILER FLAG...: compiles lastwords, runs it, ships all of it compressed.
+words() {
+	local way=$1
+	shift
+	ship_plain=4096
+	"$@" -o lastwords && run lastwords "$way" && said && ship lastwords
+}
+
+make_words-free() { words free cc lastwords.c -O1 -g -w && finish lastwords; }
+make_words-fortify() { words fortify cc lastwords.c -O2 -D_FORTIFY_SOURCE=2 -w && finish lastwords; }
+make_words-perror() { words perror cc lastwords.c -O1 -g -w && finish lastwords; }
+
+words_cxx() { words "$1" cxx lastwords.cpp -O1 -fno-inline -DTHREADS -pthread && finish lastwords; }
+
+make_words-nested() { words_cxx nested; }
+make_words-string() { words_cxx string; }
+make_words-thread() { words_cxx thread; }
+make_words-pure() { words_cxx pure; }
+
+# libc++abi throws and ends the program; the other libraries are on no stack.
+make_words-libcxx() {
+	need clang++-19 || return $?
+	[ -e /usr/lib/llvm-19/lib/libc++abi.so.1 ] || { say "skip $case: libc++abi-19-dev is not installed"; return $skipped; }
+	words several compile clang++-19 -fdebug-compilation-dir=/src -stdlib=libc++ lastwords.cpp -O1 &&
+		cp "$(readlink -f /usr/lib/llvm-19/lib/libc++abi.so.1)" "$dir/libc++abi.so.1" && ship libc++abi.so.1 && finish lastwords
+}

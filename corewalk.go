@@ -18,7 +18,6 @@ import (
 	"github.com/corewalk/corewalk/corestate"
 	"github.com/corewalk/corewalk/internal/debugfind"
 	"github.com/corewalk/corewalk/internal/elffile"
-	"github.com/corewalk/corewalk/internal/image"
 	"github.com/corewalk/corewalk/internal/mmapfile"
 	"github.com/corewalk/corewalk/internal/modules"
 	"github.com/corewalk/corewalk/internal/rewritten"
@@ -39,6 +38,7 @@ type config struct {
 	core  []corestate.Option
 	live  []livestate.Option
 	hold  bool
+	cache *Cache
 }
 
 // WithExecutable gives the main program's file. It is used when it is the build
@@ -58,7 +58,8 @@ func WithDebugDir(dir string) Option {
 }
 
 // WithSearch adds a directory with binaries and debug files anywhere below, which
-// are matched by build-id.
+// are matched by build-id, and of Windows by their identifiers: PE images, PDBs and
+// Breakpad symbol files. It may be a symbol store, too.
 func WithSearch(dir string) Option {
 	return func(c *config) { c.find.Search = append(c.find.Search, dir) }
 }
@@ -74,6 +75,26 @@ type Fetcher = debugfind.Fetcher
 // is used when the build-id is right. Package debuginfod makes one that asks servers.
 func WithFetcher(ctx context.Context, f Fetcher) Option {
 	return func(c *config) { c.find.Fetcher, c.find.FetchContext = f, ctx }
+}
+
+// A SymbolFetcher gets PE images, PDBs and Breakpad symbol files from symbol servers.
+// See its methods for what is asked of it.
+type SymbolFetcher = debugfind.SymbolFetcher
+
+// WithSymbolPath looks for PE images, PDBs and Breakpad symbol files in the directories
+// of a symbol path, in the syntax of Microsoft's debuggers (_NT_SYMBOL_PATH):
+// "dir;srv*cache*url". Its servers are asked only by the fetcher of WithSymbolFetcher.
+// A later path is used instead of an earlier one.
+func WithSymbolPath(path string) Option {
+	p := debugfind.ParseSymbolPath(path)
+	return func(c *config) { c.find.SymbolDirs, c.find.SymbolCache = p.Dirs, p.Cache }
+}
+
+// WithSymbolFetcher asks f for what no directory has, for the modules that stacks go
+// through and no others. It is asked no more once ctx is done, and for several files
+// at a time. Package debuginfod makes one that asks the servers of a symbol path.
+func WithSymbolFetcher(ctx context.Context, f SymbolFetcher) Option {
+	return func(c *config) { c.find.SymbolFetcher, c.find.SymbolContext = f, ctx }
 }
 
 // WithForceMismatched uses files of another build where no right one is found.
@@ -93,7 +114,7 @@ func WithCoreOptions(opts ...corestate.Option) Option {
 // program that reads memory or walks itself does so inside Guard.
 type Target struct {
 	subject subject
-	cache   *image.Cache
+	release func() error // of the files
 	images  *modules.Set
 	lookup  *symlookup.Lookup
 	path    string // or what else to call it
@@ -155,13 +176,13 @@ func openCore(core *corestate.ELFCore, err error, path string, cfg *config) (*Ta
 // open finds the libraries of a subject and their files. When it fails the subject
 // is closed.
 func open(s subject, name string, cfg *config) (*Target, error) {
-	if exe := cfg.find.Executable; exe != "" {
-		cfg.find.Beside = append(cfg.find.Beside, filepath.Dir(exe))
+	finder, images, release, err := cfg.finds()
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
 	}
-	finder := debugfind.New(cfg.find)
-	t := &Target{subject: s, path: name, cache: image.NewCache(finder)}
+	t := &Target{subject: s, path: name, release: release}
 	fault := t.guard(func() {
-		t.images = modules.NewSet(t.cache, finder, s.DumpMemory(), cfg.force)
+		t.images = modules.NewSet(images, finder, s.DumpMemory(), cfg.force)
 		var table *libstate.Table
 		table, t.libWarnings = s.BuildLibraries(t.images.ELF)
 		table.SetLate(t.mayBeJIT, t.jitLibraries)
@@ -221,7 +242,7 @@ func (t *Target) changed(err error) error {
 
 // Close releases the dump and the files. Nothing that came from the Target may be
 // used after.
-func (t *Target) Close() error { return errors.Join(t.cache.Close(), t.subject.Close()) }
+func (t *Target) Close() error { return errors.Join(t.release(), t.subject.Close()) }
 
 // ProcessState is the process: as the dump has it, or as it runs.
 func (t *Target) ProcessState() unwind.ProcessState { return t.subject }

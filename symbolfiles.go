@@ -8,10 +8,14 @@ import (
 )
 
 // peUnwind is the function table of a library that is a PE image; nil for none.
-func (t *Target) peUnwind(lib *libstate.Library) *winunwind.Table { return t.images.Image(lib).PEUnwind() }
+func (t *Target) peUnwind(lib *libstate.Library) *winunwind.Table {
+	return t.images.Image(lib).PEUnwind()
+}
 
 // breakpad is a library's Breakpad symbol file; nil for none.
-func (t *Target) breakpad(lib *libstate.Library) *breakpad.File { return t.images.Image(lib).Breakpad() }
+func (t *Target) breakpad(lib *libstate.Library) *breakpad.File {
+	return t.images.Image(lib).Breakpad()
+}
 
 // winFrames tells how a library of 32-bit Windows uses its frames; nil for none.
 func (t *Target) winFrames(lib *libstate.Library) steppers.WinFrames {

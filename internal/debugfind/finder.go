@@ -16,6 +16,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -60,7 +61,12 @@ type Options struct {
 
 // A Finder proposes files. It may be used by several goroutines.
 type Finder struct {
-	opts  Options
+	opts Options
+	*shared
+}
+
+// shared is what Finders of the same directories have together.
+type shared struct {
 	once  sync.Once
 	index searchIndex
 
@@ -76,7 +82,17 @@ func New(opts Options) *Finder {
 	if opts.DebugDirs == nil {
 		opts.DebugDirs = []string{DefaultDebugDir}
 	}
-	return &Finder{opts: opts}
+	return &Finder{opts: opts, shared: &shared{}}
+}
+
+// For returns a finder for one of several dumps: it looks where f does, and besides for
+// executable, "" for none, and in the directories beside. What is read of the search
+// directories is read once for all.
+func (f *Finder) For(executable string, beside []string) *Finder {
+	opts := f.opts
+	opts.Executable = executable
+	opts.Beside = append(slices.Clone(f.opts.Beside), beside...)
+	return &Finder{opts: opts, shared: f.shared}
 }
 
 // A Module is what a dump tells of a module that a file is wanted for.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/corewalk/corewalk/internal/debugfind"
 	"github.com/corewalk/corewalk/internal/elffile"
@@ -22,6 +23,8 @@ type Cache struct {
 	byFile map[mmapfile.ID]*Image
 	// symbols are PDBs and Breakpad symbol files, by path.
 	symbols map[string]*symbolEntry
+
+	mapped atomic.Int64
 }
 
 type entry struct {
@@ -75,8 +78,13 @@ func (c *Cache) open(path string) (*Image, error) {
 		return known, nil
 	}
 	c.byFile[m.ID()] = im
+	c.mapped.Add(int64(len(m.Data())))
 	return im, nil
 }
+
+// Mapped is the size of all files that the cache has open, in bytes. What was made of
+// them takes memory in proportion, as a rule.
+func (c *Cache) Mapped() int64 { return c.mapped.Load() }
 
 // parse reads the headers of a file of either format.
 func (im *Image) parse(data []byte) (err error) {

@@ -250,7 +250,9 @@ func (c *Cache) openSymbols(path string) (*symbolFile, error) {
 	c.mu.Unlock()
 	e.once.Do(func() {
 		e.err = mmapfile.ErrChanged // what stays when reading the file faults
-		e.file, e.err = openSymbolFile(path)
+		if e.file, e.err = openSymbolFile(path); e.err == nil {
+			c.mapped.Add(int64(len(e.file.file.Data())))
+		}
 	})
 	return e.file, e.err
 }

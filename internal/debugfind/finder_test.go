@@ -32,7 +32,7 @@ func elfWithID(typ uint16, id []byte) []byte {
 	return append(b, note...)
 }
 
-func write(t *testing.T, path string, data []byte) string {
+func write(t testing.TB, path string, data []byte) string {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)

@@ -2,6 +2,8 @@ package debugfind
 
 import (
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // BaseName is what follows the last / or \ of a path: dumps name modules as the
@@ -26,14 +28,14 @@ const maxComponent = 200
 // one that means a file of just this name on every system, is not hidden, and is
 // none that stores give to files of their own.
 func component(name string) bool {
-	if name == "" || len(name) > maxComponent || name[0] == '.' {
+	if name == "" || len(name) > maxComponent || name[0] == '.' || !utf8.ValidString(name) {
 		return false
 	}
 	if last := name[len(name)-1]; last == '.' || last == ' ' {
 		return false // Windows leaves it out
 	}
 	for _, r := range name {
-		if r < ' ' || r == 0x7f || strings.ContainsRune(`/\:*?"<>|`, r) {
+		if !unicode.IsPrint(r) || strings.ContainsRune(`/\:*?"<>|`, r) {
 			return false
 		}
 	}

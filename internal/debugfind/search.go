@@ -1,6 +1,7 @@
 package debugfind
 
 import (
+	"cmp"
 	"encoding/hex"
 	"path/filepath"
 	"slices"
@@ -100,8 +101,10 @@ func (f *Finder) searchedSymbols(m Module) []SymbolFile {
 			list = append(list, x.symByName[strings.ToLower(n)]...)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b SymbolFile) int { return int(a.Kind) - int(b.Kind) })
-	return list
+	slices.SortStableFunc(list, func(a, b SymbolFile) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), strings.Compare(a.Path, b.Path))
+	})
+	return slices.Compact(list)
 }
 
 // foundStores are the symbol stores below the search directories.

@@ -4,6 +4,12 @@
 //	fetcher, err := debuginfod.New("https://debuginfod.elfutils.org")
 //	target, err := corewalk.Open(path, corewalk.WithFetcher(ctx, fetcher))
 //
+// and others that ask symbol servers for PE images, PDBs and Breakpad symbol files:
+//
+//	path := "srv*/var/cache/symbols*https://symbols.example.com"
+//	symbols, err := debuginfod.NewSymbols(path)
+//	target, err := corewalk.Open(dump, corewalk.WithSymbolPath(path), corewalk.WithSymbolFetcher(ctx, symbols))
+//
 // It links an HTTP client, which programs that do not import it need not.
 package debuginfod
 
@@ -11,6 +17,7 @@ import (
 	"os"
 
 	"github.com/corewalk/corewalk"
+	"github.com/corewalk/corewalk/internal/debugfind"
 	"github.com/corewalk/corewalk/internal/debuginfod"
 )
 
@@ -42,4 +49,20 @@ func New(urls ...string) (corewalk.Fetcher, error) {
 func Warnings() []string {
 	cfg := debuginfod.FromEnv(os.Getenv, true)
 	return append(cfg.Warnings, cfg.LeftOut...)
+}
+
+// NewSymbols returns a fetcher that asks the servers of a symbol path (see
+// corewalk.WithSymbolPath), one after the other in its order. They are asked by https,
+// but on this machine. What they answer is kept in the store that the path names
+// before the server, or in corewalk/symbols of the user's directory for caches. The
+// bounds of time and size are those of New. It is an error when the path names no
+// server. Several targets may share the fetcher.
+func NewSymbols(path string) (corewalk.SymbolFetcher, error) {
+	cfg := debuginfod.FromEnv(os.Getenv, false)
+	cfg.UserAgent = "corewalk/" + corewalk.Version
+	c, err := debuginfod.NewSymbols(debugfind.ParseSymbolPath(path).Servers, cfg)
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
 }

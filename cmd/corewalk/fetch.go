@@ -20,9 +20,11 @@ const (
 	noServers    = "none" // not even those
 )
 
-// fetchFlags say which debuginfod servers are asked for files.
+// fetchFlags say which servers are asked for files: debuginfod servers, and those of
+// the symbol path.
 type fetchFlags struct {
-	urls []string
+	urls    []string
+	symbols symbolFlags
 
 	client *debuginfod.Client // nil for none
 	shown  fetching
@@ -32,18 +34,33 @@ type fetchFlags struct {
 func (f *fetchFlags) register(fs *pflag.FlagSet) {
 	fs.StringArrayVar(&f.urls, "debuginfod", nil, "fetch missing files from the debuginfod server at `URL` (repeatable; default: those of DEBUGINFOD_URLS; none asks none)")
 	fs.Lookup("debuginfod").NoOptDefVal = serversOfEnv
+	f.symbols.register(fs)
 }
 
-// check makes the client that the flag and the environment ask for. The flag must
+// check makes the clients that the flags and the environment ask for. The flags must
 // make sense; what is wrong in the environment, which others have set, is noted.
 func (f *fetchFlags) check() error {
+	cfg := f.config(false)
+	if err := f.symbols.check(cfg); err != nil {
+		return err
+	}
+	return f.checkDebuginfod()
+}
+
+// config is the configuration that the environment asks for.
+func (f *fetchFlags) config(servers bool) debuginfod.Config {
+	cfg := debuginfod.FromEnv(os.Getenv, servers)
+	cfg.UserAgent = "corewalk/" + corewalk.Version
+	cfg.Progress = f.shown.report
+	return cfg
+}
+
+func (f *fetchFlags) checkDebuginfod() error {
 	if len(f.urls) == 1 && f.urls[0] == noServers {
 		return nil
 	}
 	asksEnv := len(f.urls) == 0 || slices.Contains(f.urls, serversOfEnv)
-	cfg := debuginfod.FromEnv(os.Getenv, asksEnv)
-	cfg.UserAgent = "corewalk/" + corewalk.Version
-	cfg.Progress = f.shown.report
+	cfg := f.config(asksEnv)
 	if len(f.urls) == 0 {
 		f.ofEnv(cfg)
 		return nil
@@ -99,15 +116,19 @@ func (f *fetchFlags) options(e env) []corewalk.Option {
 	for _, n := range f.notes {
 		e.say("%s", n)
 	}
-	if f.client == nil {
-		return nil
+	opts := f.symbols.options(e)
+	if f.client == nil && f.symbols.client == nil {
+		return opts
 	}
 	if isTerminal(e.stderr) {
 		f.shown.line.out = e.stderr
 	} else if _, set := os.LookupEnv("DEBUGINFOD_PROGRESS"); set {
 		f.shown.log = e.say
 	}
-	return []corewalk.Option{corewalk.WithFetcher(e.ctx, f.client)}
+	if f.client != nil {
+		opts = append(opts, corewalk.WithFetcher(e.ctx, f.client))
+	}
+	return opts
 }
 
 // fetching shows what is being fetched: on one line of a terminal, or where there
@@ -127,7 +148,9 @@ func (f *fetching) report(p debuginfod.Progress) {
 		return
 	}
 	n := len(f.active)
-	f.active = slices.DeleteFunc(f.active, func(a debuginfod.Progress) bool { return a.BuildID == p.BuildID && a.Kind == p.Kind })
+	f.active = slices.DeleteFunc(f.active, func(a debuginfod.Progress) bool {
+		return a.BuildID == p.BuildID && a.Kind == p.Kind && a.Name == p.Name
+	})
 	if f.log != nil {
 		f.logged(p, len(f.active) == n)
 	}
@@ -148,17 +171,28 @@ func (f *fetching) report(p debuginfod.Progress) {
 func (f *fetching) logged(p debuginfod.Progress, first bool) {
 	switch {
 	case p.OK:
-		f.log("fetched %s of %s from %s: %s", p.Kind, p.BuildID, p.Server, megabytes(p.Done))
+		f.log("fetched %s from %s: %s", fetched(p), p.Server, megabytes(p.Done))
 	case p.Ended:
-		f.log("could not fetch %s of %s", p.Kind, p.BuildID)
+		f.log("could not fetch %s", fetched(p))
 	case first:
-		f.log("fetching %s of %s", p.Kind, p.BuildID)
+		f.log("fetching %s", fetched(p))
 	}
+}
+
+// fetched names what is fetched.
+func fetched(p debuginfod.Progress) string {
+	if p.Name != "" {
+		return fmt.Sprintf("%s (%s, %s)", p.Name, p.Kind, p.BuildID)
+	}
+	return p.Kind + " of " + p.BuildID
 }
 
 func (f *fetching) text() string {
 	p := f.active[len(f.active)-1]
 	s := fmt.Sprintf("fetching %s of %.8s", p.Kind, p.BuildID)
+	if p.Name != "" {
+		s = "fetching " + p.Name
+	}
 	if p.Server != "" {
 		s += " from " + p.Server
 	}

@@ -37,7 +37,7 @@ func (f *fileFlags) register(fs *pflag.FlagSet, formats ...string) {
 	f.formats = formats
 	fs.StringArrayVar(&f.sysroots, "sysroot", nil, "look the dump's paths up below `DIR`, not on this machine (repeatable)")
 	fs.StringArrayVar(&f.debugDirs, "debug-dir", nil, "look for separate debug files in `DIR` instead of /usr/lib/debug (repeatable)")
-	fs.StringArrayVar(&f.search, "search", nil, "look for binaries and debug files anywhere below `DIR`, by build-id (repeatable)")
+	fs.StringArrayVar(&f.search, "search", nil, "look for binaries, debug files, PDBs and Breakpad symbol files anywhere below `DIR` (repeatable)")
 	f.fetch.register(fs)
 	fs.BoolVar(&f.force, "force-mismatched", false, "use files of another build where the right one is not found; frames say so")
 	fs.StringVar(&f.format, "format", formatText, "`FORMAT` of the output: "+orList(formats))

@@ -47,15 +47,11 @@ func (p *procs) sites(fn proc, off uint32) []site {
 
 // site reads one inlined call. ok is false for a record that makes no sense.
 func (p *procs) site(kind uint16, rec []byte, size, off uint32) (s site, inside, ok bool) {
-	notes := 16
-	if kind == symInlineSite2 {
-		notes = 20 // a count of invocations
-	}
-	if len(rec) < notes {
+	if len(rec) < 20 && kind == symInlineSite2 || len(rec) < 16 {
 		return s, false, false
 	}
 	s.inlinee = le.Uint32(rec[12:])
-	a := annotations{b: rec[notes:], file: sameFile}
+	a := siteAnnotations(kind, rec)
 	for a.next() {
 		if a.have && off >= a.rowStart && off < a.rowEnd {
 			inside = true
@@ -69,6 +65,16 @@ func (p *procs) site(kind uint16, rec []byte, size, off uint32) (s site, inside,
 		s.source = p.lineOf(s.inlinee, a.row)
 	}
 	return s, inside, true
+}
+
+// siteAnnotations is the program in the record of an inlined call, which is long
+// enough.
+func siteAnnotations(kind uint16, rec []byte) annotations {
+	notes := 16
+	if kind == symInlineSite2 {
+		notes = 20 // a count of invocations
+	}
+	return annotations{b: rec[notes:], file: sameFile}
 }
 
 // sameFile stands for the file in which the inlined function begins.

@@ -5,10 +5,12 @@ import (
 	"bytes"
 	"debug/pe"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -92,6 +94,18 @@ var plain = strings.NewReplacer("#line 500 \"generated.y\"\n", "", "#line 20 \"b
 // other files if plain is not nil.
 func build(t testing.TB, plain *strings.Replacer, target string, flags ...string) program {
 	t.Helper()
+	sources := map[string]string{"a.cpp": cppSource, "b.c": cSource}
+	if plain != nil {
+		for name, text := range sources {
+			sources[name] = plain.Replace(text)
+		}
+	}
+	return buildSources(t, sources, target, flags...)
+}
+
+// buildSources compiles sources by their names for Windows, or skips the test.
+func buildSources(t testing.TB, sources map[string]string, target string, flags ...string) program {
+	t.Helper()
 	clang, link := tool(t, "clang"), tool(t, "lld-link")
 	dir := t.TempDir()
 	run := func(name string, args ...string) {
@@ -101,16 +115,15 @@ func build(t testing.TB, plain *strings.Replacer, target string, flags ...string
 			t.Fatalf("%s: %v\n%s", cmd, err, out)
 		}
 	}
-	for name, text := range map[string]string{"a.cpp": cppSource, "b.c": cSource} {
-		if plain != nil {
-			text = plain.Replace(text)
-		}
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+	args := []string{"/debug", "/nodefaultlib", "/entry:start", "/subsystem:console", "/out:t.exe", "/pdb:t.pdb", "/opt:ref"}
+	for _, name := range slices.Sorted(maps.Keys(sources)) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(sources[name]), 0o666); err != nil {
 			t.Fatal(err)
 		}
 		run(clang, append([]string{"--target=" + target, "-g", "-gcodeview", "-fno-stack-protector", "-mno-stack-arg-probe", "-c", name, "-o", name + ".obj"}, flags...)...)
+		args = append(args, name+".obj")
 	}
-	run(link, "/debug", "/nodefaultlib", "/entry:start", "/subsystem:console", "a.cpp.obj", "b.c.obj", "/out:t.exe", "/pdb:t.pdb", "/opt:ref")
+	run(link, args...)
 	p := program{exe: filepath.Join(dir, "t.exe"), pdb: filepath.Join(dir, "t.pdb")}
 	var err error
 	if p.data, err = os.ReadFile(p.pdb); err != nil {

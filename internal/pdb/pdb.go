@@ -49,6 +49,7 @@ type File struct {
 	names    func() (*stream, error)
 	sections func() (*sections, error)
 	publics  func() (*publics, error)
+	globals  func() (*globals, error)
 	types    func() (*types, error)
 	ids      func() (*types, error)
 	frames   func() (*frames, error)
@@ -57,7 +58,8 @@ type File struct {
 // dbi is the header of the DBI stream, and where its parts are.
 type dbi struct {
 	s                     *stream
-	publics, records      int // numbers of streams
+	globals               int // number of a stream, as are these
+	publics, records      int
 	modules, contribs     view
 	contribSize, contribN int
 	contribOff            int
@@ -90,6 +92,7 @@ func Open(data []byte) (*File, error) {
 	f.names = sync.OnceValues(f.readNames)
 	f.sections = sync.OnceValues(f.readSections)
 	f.publics = sync.OnceValues(f.readPublics)
+	f.globals = sync.OnceValues(f.readGlobals)
 	f.types = sync.OnceValues(func() (*types, error) { return f.readTypes(streamTPI) })
 	f.ids = sync.OnceValues(func() (*types, error) { return f.readTypes(streamIPI) })
 	f.frames = sync.OnceValues(f.readFrames)
@@ -147,7 +150,7 @@ func (f *File) dbiHeader() error {
 	f.Age = le.Uint32(h[8:])
 	f.Machine = le.Uint16(h[58:])
 	d := &f.dbi
-	d.s, d.publics, d.records = s, number(h[16:]), number(h[20:])
+	d.s, d.globals, d.publics, d.records = s, number(h[12:]), number(h[16:]), number(h[20:])
 	at := uint64(64)
 	part := func(off int) (v view) {
 		n := uint64(le.Uint32(h[off:]))

@@ -151,6 +151,15 @@ func exercise(data []byte) {
 	for rva := uint32(0x1000); rva < 0x1400; rva += 5 {
 		f.Lookup(rva)
 		f.WinFrame(rva)
+		f.FuncAt(rva)
+		f.VirtualFrame(rva, 0x8000, func(string) (uint32, bool) { return 0x9000, true }, func(uint64) (uint64, error) { return 4, nil })
+	}
+	for id := TypeID(0); id < firstRecord+0x80; id++ {
+		t, _ := f.Type(id)
+		f.Args(t.Args)
+		f.Members(t.Fields)
+		f.Definition(id)
+		f.Global(t.Name)
 	}
 }
 
@@ -159,8 +168,12 @@ func exercise(data []byte) {
 func TestDamage(t *testing.T) {
 	p := build(t, nil, "x86_64-pc-windows-msvc", "-O2")
 	r := rand.New(rand.NewSource(1))
-	for range 300 {
+	vars, _ := buildVars(t, "x86_64-pc-windows-msvc", "-O2")
+	for i := range 400 {
 		data := append([]byte(nil), p.data...)
+		if i >= 200 {
+			data = append([]byte(nil), vars.data...)
+		}
 		for range 1 + r.Intn(20) {
 			data[r.Intn(len(data))] = byte(r.Intn(256))
 		}
@@ -173,8 +186,24 @@ func FuzzOpen(f *testing.F) {
 	if _, err := exec.LookPath("clang-19"); err == nil {
 		p := build(f, nil, "i686-pc-windows-msvc", "-O2")
 		f.Add(p.data)
+		p, _ = buildVars(f, "x86_64-pc-windows-msvc", "-O2")
+		f.Add(p.data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) { exercise(data) })
+}
+
+// TestGlobal finds static members by their names.
+func TestGlobal(t *testing.T) {
+	_, f := buildVars(t, "x86_64-pc-windows-msvc", "-O0")
+	rva, ok := f.Global("ns::Base::count")
+	if x, err := f.sections(); err != nil || !ok || x.list[2].start != rva { // the first of .data
+		t.Errorf("%#x, %v, %v", rva, ok, err)
+	}
+	for _, name := range []string{"", "ns::Base", "ns::Base::counter", "start"} {
+		if rva, ok := f.Global(name); ok {
+			t.Errorf("%s at %#x", name, rva)
+		}
+	}
 }
 
 // BenchmarkLookup counts the blocks of 4 KB that the first address of a file

@@ -3,6 +3,7 @@ package pdb
 import (
 	"fmt"
 	"sort"
+	"sync"
 )
 
 // CodeView kinds of type and id records that have to do with names.
@@ -23,6 +24,11 @@ type types struct {
 	first, last uint32 // numbers of records; last is one too many
 	records     view
 	index       view // pairs of a record's number and its offset
+
+	buckets uint32
+	hashes  view // the bucket of each record's name
+
+	marks func() []int // see findMarks
 }
 
 func (f *File) readTypes(n int) (*types, error) {
@@ -42,16 +48,29 @@ func (f *File) readTypes(n int) (*types, error) {
 	if err != nil {
 		return nil, err
 	}
+	t.marks = sync.OnceValue(t.findMarks)
+	t.buckets = le.Uint32(h[28:])
+	t.hashes, _ = hash.view(int(le.Uint32(h[32:])), int(le.Uint32(h[36:])))
 	t.index, _ = hash.view(int(le.Uint32(h[40:])), int(le.Uint32(h[44:]))) // empty: from the beginning
 	return t, nil
 }
 
 // record finds a record by its number.
 func (t *types) record(id uint32) (kind uint16, rec []byte, ok bool) {
-	if id < t.first || id >= t.last {
+	at, ok := t.offset(id)
+	if !ok {
 		return 0, nil, false
 	}
-	at, n := 0, t.first
+	kind, rec, _, ok = t.records.record(at)
+	return kind, rec, ok
+}
+
+// offset finds where a record begins.
+func (t *types) offset(id uint32) (at int, ok bool) {
+	if id < t.first || id >= t.last {
+		return 0, false
+	}
+	n := t.first
 	i := sort.Search(t.index.size/8, func(i int) bool {
 		b, ok := t.index.bytes(8*i, 4)
 		return !ok || le.Uint32(b) > id
@@ -62,15 +81,46 @@ func (t *types) record(id uint32) (kind uint16, rec []byte, ok bool) {
 			n, at = first, int(le.Uint32(b[4:]))
 		}
 	}
-	for ; n < id; n++ {
-		head, ok := t.records.bytes(at, 2)
-		if !ok {
-			return 0, nil, false
+	if id-n >= maxSkip { // there is no index, or none to be trusted
+		marks := t.marks()
+		i := int(id-t.first) / maxSkip
+		if i >= len(marks) {
+			return 0, false
 		}
-		at += 2 + max(int(le.Uint16(head)), 2)
+		n, at = t.first+uint32(i)*maxSkip, marks[i]
 	}
-	kind, rec, _, ok = t.records.record(at)
-	return kind, rec, ok
+	for ; n < id; n++ {
+		if at, ok = t.next(at); !ok {
+			return 0, false
+		}
+	}
+	return at, true
+}
+
+// maxSkip is how many records are passed over to get to one: no two entries of an
+// index have more between them.
+const maxSkip = 4096
+
+// next is where the record behind the one at an offset begins.
+func (t *types) next(at int) (int, bool) {
+	head, ok := t.records.bytes(at, 2)
+	if !ok {
+		return 0, false
+	}
+	return at + 2 + max(int(le.Uint16(head)), 2), true
+}
+
+// findMarks goes over all records for an index where there is none.
+func (t *types) findMarks() []int {
+	var marks []int
+	at, ok := 0, true
+	for n := uint32(0); ok && n < t.last-t.first; n++ {
+		if n%maxSkip == 0 {
+			marks = append(marks, at)
+		}
+		at, ok = t.next(at)
+	}
+	return marks
 }
 
 // funcName is the qualified name of a function by its record in the IPI stream;
@@ -103,48 +153,10 @@ func (f *File) funcName(id uint32) string {
 
 // typeName is the name of a class, union or enumeration.
 func (f *File) typeName(id uint32) string {
-	t, err := f.types()
-	if err != nil {
-		return ""
+	t, _ := f.Type(TypeID(id))
+	switch t.Kind {
+	case TypeClass, TypeStruct, TypeUnion, TypeEnum:
+		return t.Name
 	}
-	kind, rec, ok := t.record(id)
-	if !ok {
-		return ""
-	}
-	at := 0
-	switch kind {
-	case leafClass, leafStruct, leafInterface:
-		at = skipNumber(rec, 20)
-	case leafUnion:
-		at = skipNumber(rec, 12)
-	case leafEnum:
-		at = 16
-	}
-	if at == 0 || at > len(rec) {
-		return ""
-	}
-	return cstring(rec[at:])
-}
-
-// skipNumber answers the offset behind a numeric leaf: two bytes that are the
-// number, or that say how it is stored. 0: not known.
-func skipNumber(rec []byte, at int) int {
-	if len(rec) < at+2 {
-		return 0
-	}
-	switch n := le.Uint16(rec[at:]); n {
-	case 0x8000:
-		return at + 3
-	case 0x8001, 0x8002:
-		return at + 4
-	case 0x8003, 0x8004:
-		return at + 6
-	case 0x8009, 0x800a:
-		return at + 10
-	default:
-		if n < 0x8000 {
-			return at + 2
-		}
-	}
-	return 0
+	return ""
 }

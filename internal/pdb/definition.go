@@ -1,0 +1,136 @@
+package pdb
+
+import "strings"
+
+// A class that is only declared where it is used has a record of its own, a forward
+// reference. Its definition is another record of the same name. The hash stream of
+// the types has for each record, in order, the bucket that its name falls in: a
+// definition is looked for among those of its bucket.
+
+// maxUnhashed bounds the bytes of records looked at where names are not hashed.
+const maxUnhashed = 16 << 20
+
+// Definition answers the definition of a class, union or enumeration that id only
+// declares; false where there is none. What is no declaration is its own.
+func (f *File) Definition(id TypeID) (TypeID, bool) {
+	decl, ok := f.Type(id)
+	if !ok || !decl.Forward {
+		return id, ok
+	}
+	t, err := f.types()
+	if err != nil {
+		return 0, false
+	}
+	same := func(n uint32) bool {
+		kind, rec, ok := t.record(n)
+		if !ok {
+			return false
+		}
+		def, ok := decodeType(kind, rec)
+		return ok && def.defines(&decl)
+	}
+	if !t.hashed() || anonymous(decl.Name) { // those are hashed by their contents
+		return t.scan(uint32(id), same)
+	}
+	// Names in functions are hashed by their linkage name.
+	want := [2]uint32{hashName(decl.Name) % t.buckets, hashName(decl.Unique) % t.buckets}
+	left := maxCandidates
+	return t.around(uint32(id), func(n, bucket uint32) bool {
+		if bucket != want[0] && bucket != want[1] {
+			return false
+		}
+		left--
+		return left >= 0 && same(n)
+	})
+}
+
+// maxCandidates bounds the records of a bucket that are looked at.
+const maxCandidates = 1 << 12
+
+func anonymous(name string) bool {
+	if i := strings.LastIndex(name, "::"); i >= 0 {
+		name = name[i+2:]
+	}
+	return name == "<unnamed-tag>" || name == "__unnamed"
+}
+
+// defines reports whether t is what d declares.
+func (t *Type) defines(d *Type) bool {
+	if t.Forward || t.Name != d.Name || t.Unique != d.Unique {
+		return false
+	}
+	class := func(k TypeKind) bool { return k == TypeClass || k == TypeStruct }
+	return t.Kind == d.Kind || class(t.Kind) && class(d.Kind)
+}
+
+// around calls found for all records with their buckets, first for those behind a
+// declaration: linkers leave a definition in the neighbourhood that compilers put it
+// in.
+func (t *types) around(id uint32, found func(n, bucket uint32) bool) (TypeID, bool) {
+	if def, ok := t.among(id+1, t.last, found); ok {
+		return def, true
+	}
+	return t.among(t.first, id, found)
+}
+
+func (t *types) among(from, to uint32, found func(n, bucket uint32) bool) (TypeID, bool) {
+	const step = 512
+	for n := from; n < to; n += step {
+		k := min(step, to-n)
+		b, ok := t.hashes.bytes(4*int(n-t.first), 4*int(k))
+		if !ok {
+			break
+		}
+		for i := range k {
+			if found(n+i, le.Uint32(b[4*i:])) {
+				return TypeID(n + i), true
+			}
+		}
+	}
+	return 0, false
+}
+
+// scan looks at the records behind a declaration one by one.
+func (t *types) scan(id uint32, found func(uint32) bool) (TypeID, bool) {
+	at, ok := t.offset(id)
+	from := at
+	for n := id; ok && n < t.last && at-from < maxUnhashed; n++ {
+		head, ok := t.records.bytes(at, 4)
+		if !ok {
+			break
+		}
+		switch le.Uint16(head[2:]) {
+		case leafClass, leafStruct, leafInterface, leafUnion, leafEnum, leafClass19, leafStruct19, leafUnion19:
+			if found(n) {
+				return TypeID(n), true
+			}
+		}
+		at, _ = t.next(at)
+	}
+	return 0, false
+}
+
+// hashed reports whether the buckets of all records are known.
+func (t *types) hashed() bool {
+	return t.buckets > 0 && uint64(t.hashes.size) == 4*uint64(t.last-t.first)
+}
+
+// hashName is the hash of a name in tables of types and symbols
+// (microsoft-pdb, PDB/include/misc.h, LHashPbCb).
+func hashName(name string) uint32 {
+	var h uint32
+	b := []byte(name)
+	for ; len(b) >= 4; b = b[4:] {
+		h ^= le.Uint32(b)
+	}
+	if len(b) >= 2 {
+		h ^= uint32(le.Uint16(b))
+		b = b[2:]
+	}
+	if len(b) == 1 {
+		h ^= uint32(b[0])
+	}
+	h |= 0x20202020
+	h ^= h >> 11
+	return h ^ h>>16
+}

@@ -1,0 +1,216 @@
+package pdb
+
+import "fmt"
+
+// A Language is what a module was written in (CV_CFL_LANG).
+type Language uint8
+
+// Languages that matter to how types are written.
+const (
+	LangC       Language = 0
+	LangCXX     Language = 1
+	LangMASM    Language = 3
+	LangRust    Language = 0x15
+	LangUnknown Language = 0xff
+)
+
+// A Func is a function with its variables. It does not change.
+type Func struct {
+	Name    string // qualified, without parameters, as the compiler wrote it
+	Linkage string // the linker's name; empty when there is none
+	Range   Range
+	// Body is how many bytes of code set the frame up, 0 where it is not known.
+	Body     uint32
+	Language Language
+	Scope    *Scope
+}
+
+// A Scope is a function, a block in one or a call inlined into one.
+type Scope struct {
+	Name    string // of a function, as in Frame
+	Inlined bool
+	Block   bool
+	Ranges  []Range // of a block or an inlined call
+	Vars    []Var   // in the order of their records
+	Inner   []*Scope
+}
+
+// Bounds on the variables of one function, and on the places of one variable.
+const (
+	maxVars   = 1 << 14
+	maxPlaces = 1 << 12
+)
+
+// FuncAt answers the function at an RVA, with all its variables; false where the
+// PDB describes none, as where only the linker knows a name.
+func (f *File) FuncAt(rva uint32) (*Func, bool, error) {
+	x, err := f.sections()
+	if err != nil {
+		return nil, false, fmt.Errorf("section headers: %w", err)
+	}
+	where, ok := x.place(rva)
+	if !ok {
+		return nil, false, nil
+	}
+	m, err := f.moduleAt(where)
+	if m == nil || err != nil {
+		return nil, false, err
+	}
+	p, err := m.procs()
+	if err != nil {
+		return nil, false, err
+	}
+	fn, ok := p.at(where)
+	if !ok {
+		return nil, false, nil
+	}
+	_, rec, next, ok := p.symbols.record(fn.at)
+	start, ok2 := x.rva(fn.place)
+	if !ok || !ok2 || len(rec) < 39 {
+		return nil, false, nil
+	}
+	out := &Func{Name: cstring(rec[39:]), Range: Range{start, start + fn.size}, Body: le.Uint32(rec[20:]), Language: p.language()}
+	if pub, err := f.publics(); err == nil {
+		if l, _, ok := pub.before(fn.place); ok && l.place == fn.place {
+			out.Linkage = l.name
+		}
+	}
+	out.Scope = &Scope{Name: out.Name}
+	r := scopeReader{f: f, p: p, sections: x, fn: fn, start: start, end: min(int(le.Uint32(rec[8:])), p.symbols.size)}
+	r.open(out.Scope, r.end)
+	r.read(next)
+	return out, true, nil
+}
+
+// language is what the module was written in: one of its first records says so.
+func (p *procs) language() Language {
+	at := 4
+	for range 8 {
+		kind, rec, next, ok := p.symbols.record(at)
+		if !ok {
+			break
+		}
+		if (kind == symCompile2 || kind == symCompile3) && len(rec) >= 8 {
+			return Language(rec[4])
+		}
+		at = next
+	}
+	return LangUnknown
+}
+
+// A scopeReader reads the records of a function. They are nested: each that opens
+// a scope says where the record of its end is.
+type scopeReader struct {
+	f        *File
+	p        *procs
+	sections *sections
+	fn       proc
+	start    uint32 // RVA
+	end      int
+
+	stack        []openScope
+	vars         int
+	last         *Var // what records that say a place belong to
+	lastIn       *Scope
+	framed       bool
+	frame        uint32 // bytes of the frame
+	local, param Register
+}
+
+type openScope struct {
+	*Scope
+	end int // offset of the record of its end
+}
+
+func (r *scopeReader) open(s *Scope, end int) { r.stack = append(r.stack, openScope{s, end}) }
+
+// read goes over the records from offset at on.
+func (r *scopeReader) read(at int) {
+	for n := 0; n < maxSites && at < r.end; n++ {
+		kind, rec, next, ok := r.p.symbols.record(at)
+		if !ok {
+			return
+		}
+		for len(r.stack) > 1 && at >= r.stack[len(r.stack)-1].end {
+			r.stack = r.stack[:len(r.stack)-1]
+		}
+		in := r.stack[len(r.stack)-1].Scope
+		if r.define(r.last, kind, rec) {
+			at = next
+			continue
+		}
+		r.last = nil
+		switch kind {
+		case symBlock, symInlineSite, symInlineSite2, symThunk, symWith, symSepCode:
+			if len(rec) < 12 || len(r.stack) > maxInline {
+				return
+			}
+			r.scope(in, kind, rec)
+		case symFrameProc:
+			r.frameProc(rec)
+		default:
+			if v, ok := r.variable(kind, rec); ok && r.vars < maxVars {
+				r.vars++
+				in.Vars = append(in.Vars, v)
+				r.last = &in.Vars[len(in.Vars)-1]
+			}
+		}
+		at = next
+	}
+}
+
+// scope opens a block or an inlined call. What else opens one has no variables of
+// a name, and is taken for a part of the scope around it.
+func (r *scopeReader) scope(in *Scope, kind uint16, rec []byte) {
+	s, end := &Scope{}, int(le.Uint32(rec[8:]))
+	switch {
+	case kind == symBlock && len(rec) >= 22:
+		s.Block = true
+		if low, ok := r.sections.rva(place{le.Uint16(rec[20:]), le.Uint32(rec[16:])}); ok {
+			s.Ranges = []Range{{low, low + le.Uint32(rec[12:])}}
+		}
+	case kind == symInlineSite && len(rec) >= 16, kind == symInlineSite2 && len(rec) >= 20:
+		s.Inlined, s.Name = true, r.f.funcName(le.Uint32(rec[12:]))
+		s.Ranges = r.inlined(kind, rec)
+	default:
+		s = in
+	}
+	if s != in {
+		in.Inner = append(in.Inner, s)
+	}
+	r.open(s, end)
+}
+
+// inlined lists the code of an inlined call; neighbours are one range.
+func (r *scopeReader) inlined(kind uint16, rec []byte) (list []Range) {
+	add := func(from, to uint32) {
+		from, to = r.start+from, r.start+to
+		if n := len(list); n > 0 && list[n-1].High == from {
+			list[n-1].High = to
+		} else if from < to && n < maxPlaces {
+			list = append(list, Range{from, to})
+		}
+	}
+	a := siteAnnotations(kind, rec)
+	for a.next() {
+		if a.have {
+			add(a.rowStart, a.rowEnd)
+		}
+	}
+	if a.open && a.code < r.fn.size { // the last one reaches to the function's end
+		add(a.code, r.fn.size)
+	}
+	return list
+}
+
+// frameProc reads S_FRAMEPROC: the frame's size, and which registers variables on
+// the stack are counted from.
+func (r *scopeReader) frameProc(rec []byte) {
+	if len(rec) < 30 {
+		return
+	}
+	flags := le.Uint32(rec[26:])
+	p := r.f.framePointers()
+	r.framed, r.frame = true, le.Uint32(rec[4:])
+	r.local, r.param = p[flags>>14&3], p[flags>>16&3]
+}

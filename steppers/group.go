@@ -79,7 +79,7 @@ func DefaultGroup(a *arch.Arch, resolve Resolver, opts ...GroupOption) (*unwind.
 	if err := addPEUnwind(g, a, o.pe); err != nil {
 		return nil, err
 	}
-	if err := addSymbolFiles(g, a, &o); err != nil {
+	if err := addSymbolFiles(g, a, &o, shared); err != nil {
 		return nil, err
 	}
 	for _, make := range []func() (unwind.FrameStepper, error){
@@ -164,10 +164,11 @@ func addPEUnwind(g *unwind.AddrRangeGroup, a *arch.Arch, resolve PEResolver) err
 }
 
 // addSymbolFiles adds the steppers by Breakpad's symbol files and by PDBs.
-func addSymbolFiles(g *unwind.AddrRangeGroup, a *arch.Arch, o *groupOptions) error {
+func addSymbolFiles(g *unwind.AddrRangeGroup, a *arch.Arch, o *groupOptions, shared *flows) error {
 	if o.winFrames != nil && a == arch.X86 {
 		s, err := NewWinFrameStepper(o.winFrames)
 		if err == nil {
+			s.setFlows(shared)
 			err = g.RegisterStepper(s)
 		}
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"github.com/corewalk/corewalk/internal/breakpad"
 	"github.com/corewalk/corewalk/internal/postfix"
 	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
 )
 
 // SymbolWinFrames are the STACK WIN records of a Breakpad symbol file.
@@ -13,12 +14,37 @@ func SymbolWinFrames(f *breakpad.File) WinFrames { return symbolWinFrames{f} }
 
 type symbolWinFrames struct{ *breakpad.File }
 
-func (s symbolWinFrames) WinFrame(rva uint32) (*postfix.WinFrame, error) { return s.Win(uint64(rva)) }
+// WinFrame implements WinFrames. Whether a record begins a function, which symbol files
+// leave out, its name tells.
+func (s symbolWinFrames) WinFrame(rva uint32) (*postfix.WinFrame, error) {
+	w, err := s.Win(uint64(rva))
+	if w != nil {
+		sym, ok := s.Lookup(uint64(rva))
+		w.FunctionHead = ok && sym.Start == uint64(w.Start)
+	}
+	return w, err
+}
+
+// paramSize is what FUNC and PUBLIC records say of functions without a frame's record.
+func (s symbolWinFrames) paramSize(rva uint32) uint32 {
+	sym, _ := s.Lookup(uint64(rva))
+	return uint32(min(sym.Params, maxParams))
+}
+
+// maxParams bounds the bytes of parameters that a record is believed.
+const maxParams = 1 << 16
 
 // WinFrameStepper walks 32-bit x86 code of Windows by what PDBs and symbol files say of
-// its frames (FrameData, FPO).
+// its frames: FrameData programs, and FPO data where there are none.
+//
+// Where a frame ends is told relative to EBP, or to ESP with the parameters of the call
+// under way, which a compiler may have counted among the frame's own: then the return
+// address is searched for, as the records ask for. An epilogue, of which they tell
+// nothing, is followed by its code.
 type WinFrameStepper struct {
-	resolve WinFramesResolver
+	resolve  WinFramesResolver
+	flows    *flows
+	analysis AnalysisStepper
 }
 
 // NewWinFrameStepper returns the stepper; ErrBadParam without a resolver.
@@ -26,16 +52,147 @@ func NewWinFrameStepper(resolve WinFramesResolver) (*WinFrameStepper, error) {
 	if resolve == nil {
 		return nil, fmt.Errorf("stepper by frame data without a resolver: %w", unwind.ErrBadParam)
 	}
-	return &WinFrameStepper{resolve}, nil
+	s := &WinFrameStepper{resolve: resolve, analysis: AnalysisStepper{m: machineOf(arch.X86)}}
+	s.setFlows(&flows{})
+	return s, nil
 }
+
+func (s *WinFrameStepper) setFlows(fl *flows) { s.flows, s.analysis.flows = fl, fl }
 
 // Name implements unwind.FrameStepper.
 func (s *WinFrameStepper) Name() string { return "WinFrame" }
 
-// Priority implements unwind.FrameStepper.
+// Priority implements unwind.FrameStepper: before call frame information of symbol
+// files, which of Windows is made of the same records.
 func (s *WinFrameStepper) Priority() uint32 { return unwind.PriorityDebugStepper + 2 }
 
 // CallerFrame implements unwind.FrameStepper.
 func (s *WinFrameStepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
-	return unwind.StatusNotMe
+	frames, rva := s.framesOf(in)
+	if frames == nil {
+		return unwind.StatusNotMe
+	}
+	w, err := frames.WinFrame(rva)
+	if err != nil && out.Tracing() {
+		out.Notef("%v", err)
+	}
+	if w == nil || err != nil {
+		return unwind.StatusNotMe
+	}
+	if out.Tracing() {
+		out.Notef("frame data at %#x+%d: locals %d, saved registers %d, parameters %d, prologue %d, program %q", w.Start, w.Size, w.Locals, w.SavedRegs, w.Params, w.Prolog, w.Program)
+	}
+	x := winStep{s: s, w: w, rva: rva, in: in, out: out}
+	if x.epilogue() || x.inProlog() && x.prologue() {
+		return unwind.StatusSuccess
+	}
+	return x.step()
+}
+
+// framesOf returns what tells of the frames of the module that the frame is in, and the
+// address to ask it about.
+func (s *WinFrameStepper) framesOf(f *unwind.Frame) (WinFrames, uint32) {
+	lookup := f.LookupAddr()
+	lib := libraryAt(f.Walker().ProcessState(), lookup)
+	if lib == nil {
+		return nil, 0
+	}
+	return s.resolve(lib), uint32(lookup - lib.Start)
+}
+
+// calleeParams is how many bytes of parameters the call under way has on the stack.
+func (s *WinFrameStepper) calleeParams(in *unwind.Frame) uint32 {
+	callee := in.PrevFrame()
+	if callee == nil || interrupted(in) {
+		return 0
+	}
+	frames, rva := s.framesOf(callee)
+	if frames == nil {
+		return 0
+	}
+	if w, err := frames.WinFrame(rva); err == nil && w != nil {
+		return min(w.Params, maxParams)
+	}
+	if p, ok := frames.(interface{ paramSize(uint32) uint32 }); ok {
+		return p.paramSize(rva)
+	}
+	return 0
+}
+
+// A winStep is one step under way.
+type winStep struct {
+	s       *WinFrameStepper
+	w       *postfix.WinFrame
+	rva     uint32
+	in, out *unwind.Frame
+}
+
+var winRegs = [...]struct {
+	reg arch.Reg
+	bit postfix.WinRegSet
+}{{arch.EBP, postfix.HasEBP}, {arch.EBX, postfix.HasEBX}, {arch.ESI, postfix.HasESI}, {arch.EDI, postfix.HasEDI}}
+
+func (x *winStep) read(addr uint64) (uint64, error) {
+	return x.in.Walker().ProcessState().ReadWord(addr)
+}
+
+// call is what is known of the frame.
+func (x *winStep) call() postfix.WinCall {
+	c := postfix.WinCall{EIP: uint32(x.in.RA()), ESP: uint32(x.in.SP()), CalleeParams: x.s.calleeParams(x.in)}
+	for i, to := range [...]*uint32{&c.EBP, &c.EBX, &c.ESI, &c.EDI} {
+		if v, _, ok := x.in.Reg(winRegs[i].reg); ok {
+			*to = uint32(v)
+			c.Has |= winRegs[i].bit
+		}
+	}
+	return c
+}
+
+func (x *winStep) step() unwind.Status {
+	c, trust := x.call(), unwind.TrustSymCFI
+	if x.w.Searches() {
+		var status unwind.Status
+		if c, trust, status = x.search(c); status != unwind.StatusSuccess {
+			return status
+		}
+	}
+	r, err := x.w.Caller(c, x.read)
+	if err != nil {
+		if x.out.Tracing() {
+			x.out.Notef("%v", err)
+		}
+		return unwind.StatusNotMe
+	}
+	x.fill(&r)
+	why := offStack(x.in, x.out)
+	switch {
+	case why != "":
+	case r.EIP.Bits == 0:
+		note(x.out, "the return address is zero: the bottom of the stack")
+		return unwind.StatusStackBottom
+	case x.grade(x.out.RA()) == noReturn:
+		why = fmt.Sprintf("%#x is no return address", x.out.RA())
+	}
+	if why != "" {
+		note(x.out, why)
+		return unwind.StatusNotMe
+	}
+	x.out.SetTrust(trust)
+	return unwind.StatusSuccess
+}
+
+// fill makes out the caller r.
+func (x *winStep) fill(r *postfix.WinRegs) {
+	x.out.SetPC(r.EIP.Bits, locate(arch.X86, x.in, r.EIP))
+	x.out.SetSP(r.ESP.Bits)
+	x.out.SetCalleeCFA(r.ESP.Bits)
+	for i, v := range [...]*postfix.Value{&r.EBP, &r.EBX, &r.ESI, &r.EDI} {
+		reg := winRegs[i]
+		switch {
+		case r.Has&reg.bit == 0:
+			x.out.ForgetReg(reg.reg)
+		case v.From != postfix.FromRegister || v.Reg != arch.X86.RegName(reg.reg):
+			x.out.SetReg(reg.reg, v.Bits, locate(arch.X86, x.in, *v))
+		}
+	}
 }

@@ -27,6 +27,9 @@ type WinCall struct {
 	EBP, EBX, ESI, EDI uint32    // as far as Has says
 	Has                WinRegSet // of EBP, EBX, ESI and EDI
 	CalleeParams       uint32    // WinFrame.Params of the next younger frame, 0 for the youngest
+	// RaAt is where the return address has been found to be; 0 for where the record
+	// has it.
+	RaAt uint32
 }
 
 // WinRegs are the caller's registers. Of EBP, EBX, ESI and EDI one that is not in Has
@@ -54,10 +57,19 @@ func (w *WinFrame) FrameSize(calleeParams uint32) uint32 {
 	return w.Locals + w.SavedRegs + calleeParams
 }
 
+// Searches reports whether the return address is where RaSearch has it, or has to be
+// searched for from there on: it is not found by EBP.
+func (w *WinFrame) Searches() bool {
+	return w.Program == "" || strings.Contains(w.Program, ".raSearch")
+}
+
 // RaSearch is where the search for the return address begins: behind the locals
 // and saved registers, or right above EBP's slot in functions that align their
 // stack, whose distance from ESP no field knows.
 func (w *WinFrame) RaSearch(c WinCall) uint32 {
+	if c.RaAt != 0 {
+		return c.RaAt
+	}
 	if c.Has&HasEBP != 0 && strings.Contains(w.Program, "@") {
 		return c.EBP + 4
 	}
@@ -138,7 +150,7 @@ func (w *WinFrame) fpo(c WinCall, read func(addr uint64) (uint64, error)) (WinRe
 		v, err := read(uint64(at))
 		return Value{Bits: v, From: FromMemory, Addr: uint64(at)}, err
 	}
-	at := c.ESP + w.FrameSize(c.CalleeParams)
+	at := w.RaSearch(c)
 	eip, err := word(at)
 	if err != nil {
 		return WinRegs{}, fmt.Errorf("return address at %#x: %w: %w", at, ErrMemory, err)

@@ -1,0 +1,109 @@
+package steppers
+
+import (
+	"github.com/corewalk/corewalk/internal/disasm"
+	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// maxEpilogue bounds the instructions of an epilogue: what frees the frame, a pop of each
+// register, the return.
+const maxEpilogue = 8
+
+// epilogue makes out the caller of a frame that was interrupted while it was being taken
+// down: its instructions up to the return are run. It reports false for other code, and
+// leaves out alone then.
+func (x *winStep) epilogue() bool {
+	if !interrupted(x.in) {
+		return false
+	}
+	e := epilogue{x: x, pc: x.in.RA(), sp: x.in.SP()}
+	e.fp, _, e.hasFP = x.in.Reg(arch.EBP)
+	for range maxEpilogue {
+		in, ok := decodeAt(x.in.Walker().ProcessState(), e.pc)
+		if !ok {
+			return false
+		}
+		if in.Kind == disasm.Ret || in.Kind.EndsBlock() && e.pc != x.in.RA() {
+			return e.leave()
+		}
+		if !e.run(&in) {
+			return false
+		}
+		e.pc = in.Next()
+	}
+	return false
+}
+
+// An epilogue is the state of the registers while one is run.
+type epilogue struct {
+	x      *winStep
+	pc, sp arch.Address
+	fp     arch.Address
+	hasFP  bool
+	popped [8]struct {
+		value, at uint64
+		ok        bool
+	} // by register
+}
+
+// run does what an instruction does to the stack; false for one that no epilogue has.
+func (e *epilogue) run(in *disasm.Inst) bool {
+	switch in.Kind {
+	case disasm.AddSP:
+		e.sp += uint64(in.Imm)
+	case disasm.LeaSP:
+		m := in.Mem()
+		if m == nil || m.Index != arch.NoReg || m.Base != arch.EBP || !e.hasFP {
+			return false
+		}
+		e.sp = e.fp + uint64(m.Disp)
+	case disasm.MovFPtoSP, disasm.Leave:
+		if !e.hasFP {
+			return false
+		}
+		e.sp = e.fp
+		return in.Kind != disasm.Leave || e.pop(arch.EBP)
+	case disasm.Pop:
+		return in.Size == 4 && in.Dst != arch.ESP && e.pop(in.Dst)
+	default:
+		return false
+	}
+	e.sp = arch.X86.Truncate(e.sp)
+	return true
+}
+
+// pop takes a word off the stack into a register.
+func (e *epilogue) pop(r arch.Reg) bool {
+	v, err := e.x.read(e.sp)
+	if err != nil || int(r) >= len(e.popped) {
+		return false
+	}
+	p := &e.popped[r]
+	p.value, p.at, p.ok = v, e.sp, true
+	if r == arch.EBP {
+		e.fp, e.hasFP = v, true
+	}
+	e.sp = arch.X86.Truncate(e.sp + 4)
+	return true
+}
+
+// leave makes out the frame that is returned to, if that is one.
+func (e *epilogue) leave() bool {
+	ra, err := e.x.read(e.sp)
+	if err != nil || e.sp < e.x.in.SP() || e.x.grade(ra) == noReturn {
+		return false
+	}
+	out := e.x.out
+	for r := range e.popped {
+		if p := &e.popped[r]; p.ok && arch.X86.CalleeSaved.Has(arch.Reg(r)) {
+			out.SetReg(arch.Reg(r), p.value, unwind.AtAddress(p.at))
+		}
+	}
+	out.SetPC(ra, unwind.AtAddress(e.sp))
+	out.SetSP(e.sp + 4)
+	out.SetCalleeCFA(e.sp + 4)
+	out.SetTrust(unwind.TrustAnalysis)
+	note(out, "the function is being left")
+	return true
+}

@@ -1,0 +1,103 @@
+package steppers
+
+import (
+	"github.com/corewalk/corewalk/internal/postfix"
+	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// A winGrade says how well a word does as the return address of a frame.
+type winGrade uint8
+
+const (
+	noReturn   winGrade = iota
+	mayReturn           // in a module, of whose code nothing is to be had
+	afterCall           // behind a call
+	calledThis          // behind a call of the frame's function
+)
+
+// grade judges a return address for the frame.
+func (x *winStep) grade(ra arch.Address) winGrade {
+	w := x.in.Walker()
+	p, fl := w.ProcessState(), x.s.flows
+	if ra < lowestCode || ra == x.in.RA() && x.in.IsTopFrame() {
+		return noReturn // a stub of a system call leaves its own address on the stack
+	}
+	site, ok := callBefore(p, ra)
+	switch {
+	case ok && !site.Direct:
+		return afterCall
+	case ok:
+		switch fl.pcInFunc(w, site.Target, instruction(x.in)) {
+		case InFunc:
+			return calledThis
+		case PCUnknown:
+			return afterCall
+		}
+	case fl.mayReturn(p, ra):
+		return mayReturn
+	}
+	return noReturn
+}
+
+// gradeAt judges the word at an address.
+func (x *winStep) gradeAt(at uint32) winGrade {
+	ra, err := x.read(uint64(at))
+	if err != nil {
+		return noReturn
+	}
+	return x.grade(ra)
+}
+
+// searchWords is how far the return address is searched for beyond where the record has
+// it, in words.
+const searchWords = 40
+
+// search finds where the return address is. Of the two places where it should be, with
+// and without the parameters of the call under way, the better one is taken; where it is
+// at neither, it is searched for.
+func (x *winStep) search(c postfix.WinCall) (postfix.WinCall, unwind.Trust, unwind.Status) {
+	bare := c
+	bare.CalleeParams = 0
+	if x.w.Program == "" && x.inProlog() {
+		if at, ok := x.first(c.ESP, (x.w.FrameSize(0)+4)/4); ok {
+			bare.RaAt = at
+			return bare, unwind.TrustScan, unwind.StatusSuccess
+		}
+	}
+	grade := x.gradeAt(x.w.RaSearch(c))
+	if c.CalleeParams != 0 {
+		if g := x.gradeAt(x.w.RaSearch(bare)); g > grade {
+			c, grade = bare, g
+		}
+	}
+	if grade != noReturn {
+		return c, unwind.TrustSymCFI, unwind.StatusSuccess
+	}
+	start := x.w.RaSearch(c)
+	if v, err := x.read(uint64(start)); err == nil && v == 0 {
+		return c, unwind.TrustSymCFI, unwind.StatusSuccess // the bottom of the stack
+	}
+	at, ok := x.first(x.w.RaSearch(bare), searchWords)
+	if !ok {
+		note(x.out, "no return address where it should be, nor behind")
+		return c, 0, unwind.StatusNotMe
+	}
+	if x.out.Tracing() {
+		x.out.Notef("no return address at %#x; one is at %#x", start, at)
+	}
+	c.RaAt = at
+	return c, unwind.TrustScan, unwind.StatusSuccess
+}
+
+// first finds the first of some words on the stack that can be a return address; of code
+// that shows its calls that is one behind a call.
+func (x *winStep) first(from, words uint32) (at uint32, ok bool) {
+	end := min(endOfStack(x.in), uint64(from)+4*uint64(min(words, searchWords)))
+	for a := uint64(from); a+4 <= end; a += 4 {
+		if x.gradeAt(uint32(a)) != noReturn {
+			return uint32(a), true
+		}
+	}
+	return 0, false
+}

@@ -60,6 +60,9 @@ func (a *Activation) Live() []*Scope { return a.LiveScopes(a.Frame().LookupAddr(
 // locate says where a variable is. The expression's place is valid until the
 // next evaluation.
 func (a *Activation) locate(v *LocalVar) (op.Location, error) {
+	if v.rec != nil {
+		return a.recordLocation(v)
+	}
 	at := &v.attrs
 	switch {
 	case at.locIn != nil:
@@ -98,7 +101,8 @@ func constant(u *dwarf.Unit, v *dwarf.Value) op.Location {
 
 // owns reports whether v is a variable of the activation's function.
 func (a *Activation) owns(v *LocalVar) bool {
-	return v != nil && v.fn != nil && (v.fn == a.Function || v.fn.fn.DIE == a.fn.DIE && v.fn.Library == a.Library)
+	return v != nil && v.fn != nil &&
+		(v.fn == a.Function || a.fn.Valid() && v.fn.fn.DIE == a.fn.DIE && v.fn.Library == a.Library)
 }
 
 // inScope reports whether the frame is within the block of v.

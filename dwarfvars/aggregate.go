@@ -77,7 +77,7 @@ func (b *builder) part(o *object, f *field, depth int) (Part, bool) {
 		return p, true
 	}
 	if f.virtual && at.mem {
-		key := place{t.die, at.addr}
+		key := place{t.ref, at.addr}
 		if b.bases[key] {
 			return p, false
 		}
@@ -92,7 +92,7 @@ func (b *builder) part(o *object, f *field, depth int) (Part, bool) {
 
 // A place is an object of a type at an address.
 type place struct {
-	typ  dwarf.DIE
+	typ  typeRef
 	addr uint64
 }
 
@@ -103,8 +103,11 @@ func (b *builder) field(o *object, f *field) (object, error) {
 	if err != nil {
 		return object{}, err
 	}
-	if f.expr.Present() {
+	switch {
+	case f.expr.Present():
 		return b.computed(o, f, t, size)
+	case f.table != nil:
+		return b.tabled(o, f.table, t, size)
 	}
 	if f.bits == 0 {
 		p := o.part(t, f.off, size)
@@ -141,6 +144,9 @@ func (b *builder) static(o *object, f *field) (object, bool) {
 	if f.constant.Present() {
 		o, err := b.at(constant(f.die.Unit, &f.constant), t)
 		return o, err == nil
+	}
+	if db := o.typ.strip().ref.db; db != nil {
+		return b.global(db, o.typ.strip().fullName()+"::"+f.name, t, size)
 	}
 	link := f.die.Unit.Value(f.die.Off, dwarf.AttrLinkageName)
 	name := f.die.Unit.Text(&link)

@@ -25,6 +25,7 @@ var amd64 = machine{
 	steady:      []uint64{58, 59}, // fs_base, gs_base
 	tls:         &tlsABI{pointer: tpRegister(58), glibcDTV: 1, muslDTV: 1},
 	goroutine:   14,
+	codeview:    codeviewAMD64,
 	longDouble:  x87Format,
 	maxAlign:    16,
 }

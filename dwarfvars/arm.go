@@ -15,6 +15,7 @@ var aarch64 = machine{
 	longDouble:      quadFormat,
 	maxAlign:        16,
 	virtualInAdjust: true,
+	codeview:        codeviewARM64,
 }
 
 // The reserved part of struct sigcontext, behind siginfo and the general

@@ -48,7 +48,7 @@ func (b *builder) strideOf(t *Type, n int) (uint64, error) {
 		return 0, err
 	}
 	if t.stride.Present() {
-		if stride, err = b.number(t.die.Unit, &t.stride); err != nil {
+		if stride, err = b.number(t.ref.Unit, &t.stride); err != nil {
 			return 0, err
 		}
 	}
@@ -68,7 +68,7 @@ func (b *builder) strideOf(t *Type, n int) (uint64, error) {
 // follow moves o to where the elements of an array are that lie elsewhere.
 func (b *builder) follow(o *object, t *Type) error {
 	b.e.object = o.addr
-	addr, err := b.number(t.die.Unit, &t.dataLoc)
+	addr, err := b.number(t.ref.Unit, &t.dataLoc)
 	if err != nil {
 		return err
 	}

@@ -46,7 +46,7 @@ func (c *collector) run() []*Scope {
 
 // finish puts the variables of inner blocks first and parameters in order.
 func (s *Scope) finish() {
-	slices.SortStableFunc(s.Locals, func(a, b *LocalVar) int { return b.block.depth() - a.block.depth() })
+	s.innermostFirst()
 	inOne := true // unit
 	for _, p := range s.Params {
 		inOne = inOne && p.attrs.origin.Unit == s.Params[0].attrs.origin.Unit
@@ -59,6 +59,10 @@ func (s *Scope) finish() {
 			return 1
 		})
 	}
+}
+
+func (s *Scope) innermostFirst() {
+	slices.SortStableFunc(s.Locals, func(a, b *LocalVar) int { return b.block.depth() - a.block.depth() })
 }
 
 func (b *block) depth() int {

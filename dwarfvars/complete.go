@@ -20,25 +20,28 @@ const (
 
 // complete returns the definition of a declared type (stripped).
 func (r *Reader) complete(t *Type) (*Type, bool) {
-	if !t.die.Valid() || t.name == "" && t.sig == 0 {
+	if t.ref.db != nil {
+		return r.defined(t)
+	}
+	if !t.ref.Valid() || t.name == "" && t.sig == 0 {
 		return nil, false
 	}
 	name := t.plainName()
-	own := t.die.Unit
+	own := t.ref.Unit
 	key := typeKey{own.Data, name, t.sig}
 	if v, ok := r.completed.Load(key); ok {
 		d := v.(dwarf.DIE)
-		return r.typeOf(d), d.Valid()
+		return r.typeAt(d), d.Valid()
 	}
 	if d, ok := r.typesOf(own)[name]; ok {
-		return r.typeOf(d), true
+		return r.typeAt(d), true
 	}
 	d := r.inOwnFile(own, name)
 	if !d.Valid() {
 		d = r.inOtherFiles(t)
 	}
 	r.completed.Store(key, d)
-	return r.typeOf(d), d.Valid()
+	return r.typeAt(d), d.Valid()
 }
 
 // inOwnFile looks for a type in the other units of a unit's file.
@@ -79,7 +82,7 @@ func (r *Reader) inOtherFiles(t *Type) (found dwarf.DIE) {
 			continue
 		}
 		d := im.DWARF()
-		if d == nil || d == t.die.Unit.Data {
+		if d == nil || d == t.ref.Unit.Data {
 			continue
 		}
 		if t.sig != 0 {
@@ -91,7 +94,7 @@ func (r *Reader) inOtherFiles(t *Type) (found dwarf.DIE) {
 			continue
 		}
 		enough := !r.inFile(d, t, full, func(typ dwarf.DIE) bool {
-			if found.Valid() && !r.alike(r.typeOf(found), r.typeOf(typ)) {
+			if found.Valid() && !r.alike(r.typeAt(found), r.typeAt(typ)) {
 				found = dwarf.DIE{}
 				return false
 			}
@@ -139,7 +142,7 @@ func sameTypeNames(a, b dwarf.Language) bool {
 // the same names at the same places.
 func (r *Reader) alike(a, b *Type) bool {
 	x, y := a.all(), b.all()
-	if a.die == b.die {
+	if a.ref == b.ref {
 		return true
 	}
 	return a.size == b.size && a.tag == b.tag && slices.EqualFunc(x.fields, y.fields, func(f, g field) bool {

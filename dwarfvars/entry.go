@@ -203,6 +203,9 @@ func (e *evaluator) callOf(f *unwind.Frame) (*Function, dwarf.CallSite, error) {
 	if err != nil {
 		return nil, none, &NoEntryValue{"no debugging information for the caller"}
 	}
+	if fn.rec != nil {
+		return nil, none, &NoEntryValue{"the caller does not describe the call"}
+	}
 	site, ok := fn.fn.Unit.CallSiteAt(fn.fn.Off, f.RA()-fn.bias)
 	if !ok {
 		return nil, none, &NoEntryValue{"the caller does not describe the call"}

@@ -134,7 +134,7 @@ func (e *evaluator) register(n uint64) (uint64, bool) {
 // pointer, the frame pointer and the goroutine (Go internal ABI), and their unwind
 // tables do not say so. sigpanic is such a callee, of an instruction that is no call.
 func (e *evaluator) scratch(n uint64, r arch.Reg) bool {
-	return e.fn.fn.Unit.Language == dwarf.LangGo && e.index > 0 && !e.frames[e.index-1].IsTrampoline() &&
+	return e.fn.rec == nil && e.fn.fn.Unit.Language == dwarf.LangGo && e.index > 0 && !e.frames[e.index-1].IsTrampoline() &&
 		r != e.r.arch.SP && r != e.r.arch.FP && n != e.r.machine.goroutine
 }
 

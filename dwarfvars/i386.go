@@ -13,6 +13,7 @@ var i386 = machine{
 	},
 	interrupted: i386Interrupted,
 	tls:         &tlsABI{pointer: tpNamed("gs_base"), glibcDTV: 1, muslDTV: 1},
+	codeview:    codeviewX86,
 	longDouble:  x87Format,
 	maxAlign:    4,
 }

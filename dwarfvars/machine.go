@@ -3,6 +3,7 @@ package dwarfvars
 import (
 	"fmt"
 
+	"github.com/corewalk/corewalk/internal/pdb"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -24,6 +25,9 @@ type machine struct {
 	// goroutine is the DWARF number of the register in which Go keeps the goroutine
 	// it runs; 0 where Go is not known to.
 	goroutine uint64
+
+	// codeview says what a register of a PDB is; nil where PDBs are not known.
+	codeview func(pdb.Register) (registerPart, bool)
 
 	longDouble floatFormat // of a long double of 16 bytes
 	// maxAlign is the largest alignment of a scalar in a struct, in bytes.

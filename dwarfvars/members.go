@@ -11,7 +11,7 @@ type members struct {
 	dims      []dim
 	templates []template
 	typedefs  []field
-	params    []dwarf.DIE // of a function type
+	params    []typeRef // of a function type
 	variadic  bool
 	variant   *variantPart
 	virtual   bool // it has virtual functions
@@ -20,7 +20,7 @@ type members struct {
 // A field is a data member, a base class or a static member.
 type field struct {
 	name       string
-	typ        dwarf.DIE
+	typ        typeRef
 	off        uint64      // bytes from the start
 	expr       dwarf.Value // computes the address from that of the whole, when Present
 	bits       uint64      // of a bit-field; 0 for others
@@ -31,6 +31,7 @@ type field struct {
 	artificial bool
 	constant   dwarf.Value
 	die        dwarf.DIE
+	table      *baseTable // of a virtual base that a PDB describes
 }
 
 type enumerator struct {
@@ -46,7 +47,7 @@ type dim struct {
 // A template is a template parameter: a type, or a value of a type.
 type template struct {
 	name string
-	typ  dwarf.DIE
+	typ  typeRef
 	val  dwarf.Value
 	has  bool // val is one
 }
@@ -57,7 +58,10 @@ const maxMembers = 1 << 14
 // all returns the members of t, which must be stripped.
 func (t *Type) all() *members {
 	t.membersOnce.Do(func() {
-		if t.die.Valid() {
+		switch {
+		case t.ref.db != nil:
+			t.m.readRecords(t)
+		case t.ref.Valid():
 			t.m.read(t)
 		}
 	})
@@ -68,8 +72,8 @@ func (t *Type) dims() []dim { return t.all().dims }
 
 func (m *members) read(t *Type) {
 	var e dwarf.Entry
-	u := t.die.Unit
-	c := u.Cursor(t.die.Off)
+	u := t.ref.Unit
+	c := u.Cursor(t.ref.Off)
 	if !c.Next(&e) || !e.HasChildren {
 		return
 	}
@@ -90,7 +94,7 @@ func (m *members) read(t *Type) {
 			continue
 		case dwarf.TagTypedef:
 			f := readField(u, &c, &e, t)
-			f.typ = dwarf.DIE{Unit: u, Off: e.Off}
+			f.typ = typeRef{DIE: dwarf.DIE{Unit: u, Off: e.Off}}
 			m.typedefs = append(m.typedefs, f)
 		case dwarf.TagFormalParameter:
 			f := readField(u, &c, &e, t)
@@ -132,7 +136,7 @@ func readField(u *dwarf.Unit, c *dwarf.Cursor, e *dwarf.Entry, t *Type) (f field
 		case dwarf.AttrName:
 			f.name = u.Text(&v)
 		case dwarf.AttrType:
-			f.typ, _ = u.Ref(&v)
+			f.typ = refTo(u, &v)
 		case dwarf.AttrDataMemberLoc:
 			switch v.Form.Class() {
 			case dwarf.ClassConstant, dwarf.ClassOffset:
@@ -241,7 +245,7 @@ func readTemplate(u *dwarf.Unit, c *dwarf.Cursor) (t template) {
 		case dwarf.AttrName:
 			t.name = u.Text(&v)
 		case dwarf.AttrType:
-			t.typ, _ = u.Ref(&v)
+			t.typ = refTo(u, &v)
 		case dwarf.AttrConstValue:
 			t.val, t.has = v, true
 		}
@@ -251,7 +255,7 @@ func readTemplate(u *dwarf.Unit, c *dwarf.Cursor) (t template) {
 
 // count is the number of elements in one dimension of an array.
 func (a *Activation) count(t *Type, d *dim) (uint64, error) {
-	u := t.die.Unit
+	u := t.ref.Unit
 	if d.count.Present() {
 		n, err := a.number(u, &d.count)
 		if int64(n) < 0 {

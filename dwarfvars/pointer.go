@@ -232,12 +232,10 @@ func (b *builder) dataMember(t *Type, off int64) string {
 	if off == -1 || b.r.arch.WordSize == 4 && uint32(off) == 1<<32-1 {
 		return "NULL"
 	}
-	v := t.die.Unit.Value(t.die.Off, dwarf.AttrContainingType)
-	d, err := t.die.Unit.Ref(&v)
-	if err != nil {
+	if !t.class.Valid() {
 		return fmt.Sprint(off)
 	}
-	class := b.r.typeOf(d).strip()
+	class := b.r.typeOf(t.class).strip()
 	for _, f := range class.all().fields {
 		if !f.base && !f.static && f.name != "" && int64(f.off) == off {
 			return "&" + class.Name() + "::" + f.name

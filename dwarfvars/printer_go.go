@@ -146,10 +146,10 @@ func (b *builder) goElem(t *Type) *Type { return b.goTypeOf(t, dwarf.AttrGoElem)
 
 // goTypeOf is a type that an attribute of t refers to; nil when it has none.
 func (b *builder) goTypeOf(t *Type, attr dwarf.Attr) *Type {
-	v := t.die.Unit.Value(t.die.Off, attr)
-	d, err := t.die.Unit.Ref(&v)
+	v := t.ref.Unit.Value(t.ref.Off, attr)
+	d, err := t.ref.Unit.Ref(&v)
 	if err != nil {
 		return nil
 	}
-	return b.r.typeOf(d)
+	return b.r.typeAt(d)
 }

@@ -109,7 +109,7 @@ func (b *builder) goTypeName(typ uint64) (string, error) {
 func (b *builder) goTypeNamed(name string) *Type {
 	own := b.fn.Unit
 	if d, ok := b.r.typesOf(own)[name]; ok {
-		return b.r.typeOf(d)
+		return b.r.typeAt(d)
 	}
 	var found dwarf.DIE
 	left := uint64(maxCompletion)
@@ -125,5 +125,5 @@ func (b *builder) goTypeNamed(name string) *Type {
 	if !found.Valid() {
 		return nil
 	}
-	return b.r.typeOf(found)
+	return b.r.typeAt(found)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/corewalk/corewalk/internal/dwarf"
 	"github.com/corewalk/corewalk/internal/image"
+	"github.com/corewalk/corewalk/internal/pdb"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -23,14 +24,15 @@ type Reader struct {
 	files   func(*libstate.Library) *image.Image // fetches nothing
 
 	funcs sync.Map // funcKey -> *Function
-	types sync.Map // dwarf.DIE -> *Type
+	types sync.Map // typeRef -> *Type
+	dbs   sync.Map // database -> *database
 	names sync.Map // *dwarf.Unit -> map[string]dwarf.DIE: its complete types
 	tls   tlsModules
 
 	tails sync.Map // tailKey -> tailAnswer
-	// completed are declared types with their definitions: typeKey -> dwarf.DIE,
-	// not valid for those without one. foreign counts the bytes that were searched
-	// for them in other files than their own.
+	// completed are declared types with their definitions: typeKey -> dwarf.DIE, of
+	// PDBs typeRef -> typeRef; not valid for those without one. foreign counts the
+	// bytes that were searched for them in other files than their own.
 	completed sync.Map
 	foreign   atomic.Int64
 }
@@ -80,6 +82,9 @@ type Function struct {
 	im   *image.Image
 	bias arch.Address
 
+	rec *pdb.Func // of a function that a PDB describes; else nil
+	db  *database
+
 	scopes  sync.Map // pc in the file -> []*Scope
 	allOnce sync.Once
 	all     []*Scope
@@ -110,15 +115,15 @@ func (r *Reader) functionAt(addr arch.Address) (*Function, error) {
 		return nil, fmt.Errorf("%#x is in no library: %w", addr, ErrNoFunction)
 	}
 	im := r.images(lib)
-	d := im.DWARF()
-	if d == nil {
-		return nil, fmt.Errorf("%s: %w", lib.Path, ErrNoFunction)
+	if d := im.DWARF(); d != nil {
+		if fn, ok := funcAt(d, addr-im.Bias(lib.LoadBias)); ok {
+			return r.function(lib, im, fn), nil
+		}
 	}
-	fn, ok := funcAt(d, addr-im.Bias(lib.LoadBias))
-	if !ok {
-		return nil, fmt.Errorf("%#x: %w", addr, ErrNoFunction)
+	if fn := r.recordFunction(lib, im, addr); fn != nil {
+		return fn, nil
 	}
-	return r.function(lib, im, fn), nil
+	return nil, fmt.Errorf("%s, %#x: %w", lib.Path, addr, ErrNoFunction)
 }
 
 // funcAt finds the function at an address of the file. Where the unit that first
@@ -162,10 +167,19 @@ func (r *Reader) function(lib *libstate.Library, im *image.Image, fn dwarf.Func)
 // wherever they live: the function itself first, then the inlined calls.
 func (f *Function) Scopes() []*Scope {
 	f.allOnce.Do(func() {
-		c := collector{f: f, everything: true}
-		f.all = c.run()
+		f.all = f.collect(0, true)
 	})
 	return f.all
+}
+
+// collect lists the scopes that hold an address, or all; outermost first.
+func (f *Function) collect(pc uint64, everything bool) []*Scope {
+	if f.rec != nil {
+		c := recordCollector{f: f, pc: pc, everything: everything}
+		return c.run()
+	}
+	c := collector{f: f, pc: pc, everything: everything}
+	return c.run()
 }
 
 // LiveScopes returns the variables that live at an address of the process:
@@ -175,8 +189,7 @@ func (f *Function) LiveScopes(addr arch.Address) []*Scope {
 	if v, ok := f.scopes.Load(pc); ok {
 		return v.([]*Scope)
 	}
-	c := collector{f: f, pc: pc}
-	outer := c.run()
+	outer := f.collect(pc, false)
 	scopes := make([]*Scope, 0, len(outer))
 	for i := len(outer) - 1; i >= 0; i-- {
 		scopes = append(scopes, outer[i])

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/corewalk/corewalk/internal/dwarf"
+	"github.com/corewalk/corewalk/internal/pdb"
 )
 
 // A Scope is the variables of one function or inlined call. The blocks in it are
@@ -46,7 +47,8 @@ type LocalVar struct {
 	fn    *Function
 	block *block
 	die   dwarf.DIE
-	attrs varAttrs
+	attrs varAttrs // of a variable that a PDB describes the type only
+	rec   *pdb.Var // nil for those of DWARF
 }
 
 // Function is the function whose frames have the variable; for a variable of an
@@ -57,7 +59,7 @@ func (v *LocalVar) Function() *Function { return v.fn }
 // belong to.
 type varAttrs struct {
 	name                 dwarf.Value
-	typ                  dwarf.DIE
+	typ                  typeRef
 	loc, cst             dwarf.Value
 	nameIn, locIn, cstIn *dwarf.Unit
 	origin               dwarf.DIE // last of the chain of origins
@@ -103,7 +105,7 @@ func (a *varAttrs) entry(d dwarf.DIE, first bool) (next dwarf.DIE) {
 			}
 		case dwarf.AttrType:
 			if !a.typ.Valid() {
-				a.typ, _ = d.Unit.Ref(&v)
+				a.typ = refTo(d.Unit, &v)
 			}
 		case dwarf.AttrLocation:
 			if a.locIn == nil {

@@ -70,9 +70,8 @@ func (t *Type) declarator(depth int) (before, after string) {
 		return t.pointed("&&", depth)
 	case dwarf.TagPtrToMemberType:
 		class := "?"
-		v := t.die.Unit.Value(t.die.Off, dwarf.AttrContainingType)
-		if d, err := t.die.Unit.Ref(&v); err == nil {
-			class = t.r.typeOf(d).Name()
+		if t.class.Valid() {
+			class = t.r.typeOf(t.class).Name()
 		}
 		return t.pointed(class+"::*", depth)
 	case dwarf.TagArrayType:
@@ -176,10 +175,13 @@ func (d *dim) String() string {
 
 // fullName is DW_AT_name with the namespaces and classes around it.
 func (t *Type) fullName() string {
+	if t.ref.db != nil {
+		return t.full
+	}
 	if t.name == "" || isC(t.lang) || !t.scoped() {
 		return t.name
 	}
-	t.fullOnce.Do(func() { t.full = t.die.FuncInfo().Name })
+	t.fullOnce.Do(func() { t.full = t.ref.FuncInfo().Name })
 	return t.full
 }
 

@@ -34,16 +34,17 @@ func (e encoding) char() bool {
 // asked for; it may be used by several goroutines.
 type Type struct {
 	r    *Reader
-	die  dwarf.DIE // not valid for void
+	ref  typeRef   // not valid for void
 	tag  dwarf.Tag // 0 for void
 	name string    // DW_AT_name, "" when it has none
 	size uint64    // bytes, 0 when not known
 	enc  encoding
-	elem dwarf.DIE // what a pointer points to, a typedef is for, an array has
-	decl bool      // the members are elsewhere
-	sig  uint64    // of a declared type; 0 when it has none
+	elem typeRef // what a pointer points to, a typedef is for, an array has
+	decl bool    // the members are elsewhere
+	sig  uint64  // of a declared type; 0 when it has none
 	lang dwarf.Language
 
+	class     typeRef // of a pointer to a member
 	goKind    uint8
 	enumClass bool
 	stride    dwarf.Value // of an array, when its elements are apart
@@ -61,17 +62,41 @@ type Type struct {
 	full     string
 }
 
-// typeOf returns the type whose entry is d; void when d is not valid.
-func (r *Reader) typeOf(d dwarf.DIE) *Type {
-	if v, ok := r.types.Load(d); ok {
+// A typeRef says where a type is described: by an entry of DWARF or, where db is
+// not nil, by a record of a PDB.
+type typeRef struct {
+	dwarf.DIE // of a record: Unit nil, Off as recordRef makes it
+	db        *database
+}
+
+func (t typeRef) Valid() bool { return t.db != nil || t.DIE.Valid() }
+
+// refTo is the type that an attribute of an entry refers to.
+func refTo(u *dwarf.Unit, v *dwarf.Value) typeRef {
+	d, _ := u.Ref(v)
+	return typeRef{DIE: d}
+}
+
+// typeOf returns the type that is described at ref; void when ref is not valid.
+func (r *Reader) typeOf(ref typeRef) *Type {
+	if v, ok := r.types.Load(ref); ok {
 		return v.(*Type)
 	}
-	v, _ := r.types.LoadOrStore(d, r.readType(d))
+	var t *Type
+	if ref.db != nil {
+		t = r.readRecord(ref)
+	} else {
+		t = r.readType(ref.DIE)
+	}
+	v, _ := r.types.LoadOrStore(ref, t)
 	return v.(*Type)
 }
 
+// typeAt is the type whose entry is d.
+func (r *Reader) typeAt(d dwarf.DIE) *Type { return r.typeOf(typeRef{DIE: d}) }
+
 func (r *Reader) readType(d dwarf.DIE) *Type {
-	t := &Type{r: r, die: d}
+	t := &Type{r: r, ref: typeRef{DIE: d}}
 	if !d.Valid() {
 		return t
 	}
@@ -100,7 +125,9 @@ func (r *Reader) readType(d dwarf.DIE) *Type {
 		case dwarf.AttrEncoding:
 			t.enc = encoding(v.U)
 		case dwarf.AttrType:
-			t.elem, _ = d.Unit.Ref(&v)
+			t.elem = refTo(d.Unit, &v)
+		case dwarf.AttrContainingType:
+			t.class = refTo(d.Unit, &v)
 		case dwarf.AttrDeclaration:
 			t.decl = v.Flag()
 		case dwarf.AttrSignature:
@@ -121,7 +148,7 @@ func (r *Reader) readType(d dwarf.DIE) *Type {
 	}
 	if signature.Present() {
 		if to, err := d.Unit.Ref(&signature); err == nil && to != d {
-			return r.typeOf(to)
+			return r.typeAt(to)
 		}
 		t.sig, t.decl = signature.U, true // in another file
 	}
@@ -157,7 +184,7 @@ func (t *Type) strip() *Type {
 		}
 		t = t.target()
 	}
-	return t.r.typeOf(dwarf.DIE{})
+	return t.r.typeOf(typeRef{})
 }
 
 // target is the type that t refers to: of a pointer, typedef, array, function.
@@ -226,12 +253,12 @@ func (a *Activation) sizeAt(t *Type, depth int) (uint64, error) {
 	case depth > maxTypeChain:
 		return 0, &CorruptExpression{ErrLimit}
 	case s.sized.Present():
-		return a.number(s.die.Unit, &s.sized)
+		return a.number(s.ref.Unit, &s.sized)
 	case s.size > 0:
 		return s.size, nil
 	case s.pointer(), s.reference():
-		if s.die.Unit != nil {
-			return uint64(s.die.Unit.AddrSize), nil
+		if s.ref.Unit != nil {
+			return uint64(s.ref.Unit.AddrSize), nil
 		}
 	case s.tag == dwarf.TagPtrToMemberType:
 		if s.target().strip().tag == dwarf.TagSubroutineType {

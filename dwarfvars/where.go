@@ -74,8 +74,12 @@ func (a *Activation) where(loc *op.Location) string {
 }
 
 // Expression prints the DWARF expression that says where a variable is at the
-// frame's address: "DW_OP_fbreg-24"; "" when there is none.
+// frame's address: "DW_OP_fbreg-24"; "" when there is none. Of what a PDB says it
+// is "[rsp+24]".
 func (a *Activation) Expression(v *LocalVar) string {
+	if v.rec != nil {
+		return a.recordText(v)
+	}
 	at := &v.attrs
 	if at.locIn == nil {
 		if at.cstIn != nil {

@@ -1,0 +1,270 @@
+package dwarfvars
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/corewalk/corewalk/internal/dwarf"
+	"github.com/corewalk/corewalk/internal/dwarf/op"
+	"github.com/corewalk/corewalk/internal/pdb"
+)
+
+// Where a PDB says that variables are. The outcome is what evaluating an expression
+// of DWARF has: from there on both go the same way.
+
+// ErrNoFrame: the function has not set up the frame yet that the variable is in.
+var ErrNoFrame = errors.New("the function has not set its frame up here")
+
+// recordLocation says where a variable is at the activation's address.
+func (a *Activation) recordLocation(v *LocalVar) (op.Location, error) {
+	var parts []*pdb.Place
+	for i := range v.rec.Places {
+		p := &v.rec.Places[i]
+		switch {
+		case !p.Holds(uint32(a.e.pc)):
+		case p.Part:
+			parts = append(parts, p)
+		default:
+			if p.Whole && p.Kind == pdb.AtRegister && a.e.pc < uint64(a.rec.Range.Low+a.rec.Body) {
+				return op.Location{}, ErrNoFrame
+			}
+			return a.place(p)
+		}
+	}
+	if len(parts) == 0 {
+		return op.Location{}, nil // optimised out here
+	}
+	return a.inParts(parts, a.r.typeOf(v.attrs.typ))
+}
+
+// inParts puts together a variable whose parts are in several places. Records say
+// where a part begins only.
+func (a *Activation) inParts(parts []*pdb.Place, t *Type) (op.Location, error) {
+	slices.SortStableFunc(parts, func(p, q *pdb.Place) int { return int(p.At) - int(q.At) })
+	loc := op.Location{Kind: op.Composite}
+	at := uint64(0)
+	for i, p := range parts {
+		from := uint64(p.At)
+		if from < at {
+			continue // of several places of one part the first
+		}
+		if from > at {
+			loc.Pieces = append(loc.Pieces, op.Piece{BitSize: 8 * (from - at)})
+		}
+		size := a.partSize(p, t)
+		if i+1 < len(parts) {
+			if next := uint64(parts[i+1].At); next > from {
+				size = min(size, next-from)
+			}
+		}
+		in, err := a.place(p)
+		switch {
+		case err != nil:
+			return op.Location{}, err
+		case in.Kind == op.Composite: // a part of a register
+			in.Pieces[0].BitSize = min(in.Pieces[0].BitSize, 8*size)
+			loc.Pieces = append(loc.Pieces, in.Pieces[0])
+		default:
+			loc.Pieces = append(loc.Pieces, op.Piece{Loc: in, BitSize: 8 * size})
+		}
+		at = from + size
+	}
+	return loc, nil
+}
+
+// partSize is how many bytes a part of a variable has: the number or the pointer that
+// is there, or all that a register of 8 bytes holds. Compilers keep smaller values in
+// the smaller registers that are parts of those.
+func (a *Activation) partSize(p *pdb.Place, t *Type) uint64 {
+	leaf := a.leafSize(t, uint64(p.At), 0)
+	if p.Kind == pdb.InRegister {
+		if r, ok := a.r.codeview(p.Reg); ok && (r.size == 8 || uint64(r.size) < leaf) {
+			return uint64(r.size)
+		}
+	}
+	return leaf
+}
+
+// leafSize is the size of what is left, from byte at of t on, of the number or pointer
+// that lies there; 1 where nothing is known to.
+func (a *Activation) leafSize(t *Type, at uint64, depth int) uint64 {
+	s := t.strip()
+	if s.decl {
+		if full, ok := a.r.complete(s); ok {
+			s = full
+		}
+	}
+	size, err := a.sizeOf(s)
+	switch {
+	case err != nil || at >= size || depth > maxTypeName:
+		return 1
+	case s.aggregate():
+		m := s.all()
+		for i := range m.fields {
+			f := &m.fields[i]
+			if f.static || f.virtual || f.off > at {
+				continue
+			}
+			in := a.r.typeOf(f.typ)
+			if n, err := a.sizeOf(in); err == nil && at-f.off < n {
+				return a.leafSize(in, at-f.off, depth+1)
+			}
+		}
+		return 1
+	case s.tag == dwarf.TagArrayType:
+		elem := s.target()
+		if n, err := a.sizeOf(elem); err == nil && n > 0 {
+			return a.leafSize(elem, at%n, depth+1)
+		}
+		return 1
+	}
+	return size - at
+}
+
+// place is one place.
+func (a *Activation) place(p *pdb.Place) (op.Location, error) {
+	switch p.Kind {
+	case pdb.InRegister:
+		return a.inRecordRegister(p.Reg)
+	case pdb.AtRegister, pdb.AtPointer:
+		base, err := a.recordRegister(p.Reg)
+		if err != nil {
+			return op.Location{}, err
+		}
+		addr := a.r.arch.Truncate(base + uint64(p.Off))
+		if p.Kind == pdb.AtPointer {
+			to, err := a.r.proc.ReadWord(addr)
+			if err != nil {
+				return op.Location{}, reason(err)
+			}
+			addr = a.r.arch.Truncate(to + uint64(p.Inner))
+		}
+		return op.Location{Kind: op.Memory, Addr: addr}, nil
+	case pdb.AtAddress:
+		return op.Location{Kind: op.Memory, Addr: a.bias + uint64(p.RVA)}, nil
+	case pdb.IsConstant:
+		return op.Location{Kind: op.StackValue, Value: op.Value{Bits: p.Value}}, nil
+	case pdb.InThread:
+		return op.Location{}, &NoTLS{"storage of a Windows thread"}
+	}
+	return op.Location{}, &UnsupportedOp{"a program of Microsoft's debuggers"}
+}
+
+// A registerPart is what a register of CodeView is: size bytes of a register by its
+// DWARF number, from byte off on.
+type registerPart struct {
+	reg       uint64
+	off, size uint8
+	zero      bool // reads as zero
+}
+
+// codeview finds a register by its number in CodeView.
+func (r *Reader) codeview(reg pdb.Register) (registerPart, bool) {
+	if r.machine.codeview == nil {
+		return registerPart{}, false
+	}
+	return r.machine.codeview(reg)
+}
+
+func (a *Activation) inRecordRegister(reg pdb.Register) (op.Location, error) {
+	if hi, lo, ok := registerPair(reg); ok && a.r.arch.WordSize == 4 {
+		return op.Location{Kind: op.Composite, Pieces: []op.Piece{
+			{Loc: op.Location{Kind: op.Register, Reg: lo}, BitSize: 32},
+			{Loc: op.Location{Kind: op.Register, Reg: hi}, BitSize: 32},
+		}}, nil
+	}
+	r, ok := a.r.codeview(reg)
+	switch {
+	case !ok:
+		return op.Location{}, unknownRegister(reg)
+	case r.zero:
+		return op.Location{Kind: op.StackValue}, nil
+	case r.off != 0:
+		in := op.Location{Kind: op.Register, Reg: r.reg}
+		return op.Location{Kind: op.Composite, Pieces: []op.Piece{{Loc: in, BitSize: 8 * uint64(r.size), BitOffset: 8 * uint64(r.off)}}}, nil
+	}
+	return op.Location{Kind: op.Register, Reg: r.reg}, nil
+}
+
+func unknownRegister(reg pdb.Register) error {
+	return &UnsupportedOp{fmt.Sprintf("CodeView's register %d", reg)}
+}
+
+// recordRegister is the value of a register that places are counted from.
+func (a *Activation) recordRegister(reg pdb.Register) (uint64, error) {
+	if reg == pdb.VFrame {
+		return a.virtualFrame()
+	}
+	r, ok := a.r.codeview(reg)
+	if !ok || r.off != 0 {
+		return 0, unknownRegister(reg)
+	}
+	return a.e.DWARFReg(r.reg)
+}
+
+// virtualFrame is the virtual frame pointer of 32-bit x86. The return address lies
+// below the CFA.
+func (a *Activation) virtualFrame() (uint64, error) {
+	if a.r.arch.WordSize != 4 {
+		return 0, unknownRegister(pdb.VFrame)
+	}
+	cfa, err := a.e.cfa()
+	if err != nil {
+		return 0, err
+	}
+	v, err := a.db.file.VirtualFrame(uint32(a.e.pc), uint32(cfa)-4, func(name string) (uint32, bool) {
+		reg, ok := a.r.arch.RegByName(strings.TrimPrefix(name, "$"))
+		if !ok {
+			return 0, false
+		}
+		v, _, ok := a.Frame().Reg(reg)
+		return uint32(v), ok
+	}, a.r.proc.ReadWord)
+	if err != nil {
+		return 0, &CorruptExpression{err}
+	}
+	return uint64(v), nil
+}
+
+// recordText says in words what the PDB says of a variable's place.
+func (a *Activation) recordText(v *LocalVar) string {
+	var words []string
+	for i := range v.rec.Places {
+		p := &v.rec.Places[i]
+		if !p.Holds(uint32(a.e.pc)) {
+			continue
+		}
+		w := a.placeText(p)
+		if p.Part {
+			w = fmt.Sprintf("byte %d: %s", p.At, w)
+		}
+		words = append(words, w)
+	}
+	return strings.Join(words, "; ")
+}
+
+func (a *Activation) placeText(p *pdb.Place) string {
+	name := fmt.Sprintf("CodeView register %d", p.Reg)
+	if r, ok := a.r.codeview(p.Reg); ok {
+		name = a.r.regName(r.reg)
+	} else if p.Reg == pdb.VFrame {
+		name = "vframe"
+	}
+	switch p.Kind {
+	case pdb.InRegister:
+		return name
+	case pdb.AtRegister:
+		return fmt.Sprintf("[%s%+d]", name, p.Off)
+	case pdb.AtPointer:
+		return fmt.Sprintf("[[%s%+d]%+d]", name, p.Off, p.Inner)
+	case pdb.AtAddress:
+		return fmt.Sprintf("rva %#x", p.RVA)
+	case pdb.InThread:
+		return fmt.Sprintf("tls%+d", p.Off)
+	case pdb.IsConstant:
+		return "constant"
+	}
+	return "program"
+}

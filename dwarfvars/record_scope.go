@@ -1,0 +1,105 @@
+package dwarfvars
+
+import (
+	"github.com/corewalk/corewalk/internal/dwarf"
+	"github.com/corewalk/corewalk/internal/image"
+	"github.com/corewalk/corewalk/internal/pdb"
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// recordFunction is the function at an address as the library's PDB describes it;
+// nil where there is none. Addresses of a PDB count from where the library begins.
+func (r *Reader) recordFunction(lib *libstate.Library, im *image.Image, addr arch.Address) *Function {
+	file := im.PDB()
+	if file == nil || addr < lib.Start || addr-lib.Start >= 1<<32 {
+		return nil
+	}
+	rec, ok, _ := file.FuncAt(uint32(addr - lib.Start))
+	if !ok {
+		return nil
+	}
+	key := funcKey{lib, dwarf.DIE{Off: uint64(rec.Range.Low)}}
+	if v, ok := r.funcs.Load(key); ok {
+		return v.(*Function)
+	}
+	f := &Function{
+		Name: rec.Name, LinkageName: rec.Linkage, Library: lib,
+		Low: lib.Start + uint64(rec.Range.Low), High: lib.Start + uint64(rec.Range.High),
+		r: r, im: im, bias: lib.Start,
+		rec: rec, db: r.database(file, recordLanguage(rec.Language)),
+	}
+	v, _ := r.funcs.LoadOrStore(key, f)
+	return v.(*Function)
+}
+
+// recordLanguage is a language by the number that DWARF has for it.
+func recordLanguage(l pdb.Language) dwarf.Language {
+	switch l {
+	case pdb.LangC:
+		return dwarf.LangC
+	case pdb.LangRust:
+		return dwarf.LangRust
+	case pdb.LangMASM:
+		return dwarf.LangAssembly
+	}
+	return dwarf.LangCPlusPlus
+}
+
+// A recordCollector goes over the scopes of a function that a PDB describes: as a
+// collector does, all of them or those that hold an address.
+type recordCollector struct {
+	f          *Function
+	pc         uint64
+	everything bool
+
+	scopes []*Scope // outermost first
+}
+
+func (c *recordCollector) run() []*Scope {
+	s := &Scope{Function: c.f.Name, block: &block{}}
+	c.scopes = append(c.scopes, s)
+	c.scope(c.f.rec.Scope, s, s.block)
+	for _, s := range c.scopes {
+		s.innermostFirst()
+	}
+	return c.scopes
+}
+
+func (c *recordCollector) scope(rec *pdb.Scope, s *Scope, b *block) {
+	for i := range rec.Vars {
+		v := &rec.Vars[i]
+		l := &LocalVar{
+			Name: v.Name, Param: v.Param, Artificial: v.Generated || v.Name == "this",
+			fn: c.f, block: b, rec: v,
+		}
+		l.attrs.typ = c.f.db.typ(v.Type)
+		if v.Param {
+			s.Params = append(s.Params, l)
+		} else {
+			s.Locals = append(s.Locals, l)
+		}
+	}
+	inlined := false
+	for _, in := range rec.Inner {
+		ranges := make([]dwarf.Range, 0, len(in.Ranges))
+		for _, r := range in.Ranges {
+			ranges = append(ranges, dwarf.Range{Low: uint64(r.Low), High: uint64(r.High)})
+		}
+		if !c.everything && (!contains(ranges, c.pc) || in.Inlined && (inlined || len(c.scopes) >= maxLiveDepth)) {
+			continue
+		}
+		inner := &block{parent: b, ranges: ranges}
+		if !in.Inlined {
+			c.scope(in, s, inner)
+			continue
+		}
+		if len(c.scopes) >= maxScopes {
+			return
+		}
+		inlined = true
+		call := &Scope{Function: in.Name, Inlined: true, block: inner}
+		c.scopes = append(c.scopes, call)
+		c.scope(in, call, inner)
+	}
+}

@@ -169,6 +169,8 @@ func (in *Input) special(r *Reason, a disasm.Access, addr uint64, m libstate.Map
 		if a.Size > 1 && addr%uint64(a.Size) != 0 {
 			r.Text = fmt.Sprintf("%swhich is not aligned to %d", at, a.Size)
 		}
+	case s.Number == sigBus && !s.HasInfo && mapped && a.Known && addr%uint64(min(max(a.Size, 1), in.Arch.WordSize)) != 0:
+		r.Kind, r.Text = report.CrashMisaligned, at+"which is misaligned"
 	case s.Number == sigBus && code == busNoPage && mapped && m.Path != "":
 		r.Kind, r.Text = report.CrashBusTruncated, at+"past the end of the file mapped there"+place(m)
 		if sharedMemory(m.Path) {
@@ -235,9 +237,8 @@ func (in *Input) refused(r *Reason, a disasm.Access, addr uint64, m libstate.Map
 
 // otherwise says why memory that allows an access did not.
 func (in *Input) otherwise() string {
-	if in.Signal.Number == sigBus {
-		_, words := CodeName(sigBus, in.Signal.Code)
-		if words != "" {
+	if in.Signal.Number == sigBus && in.Signal.HasInfo {
+		if _, words := CodeName(sigBus, in.Signal.Code); words != "" {
 			return words
 		}
 	}
@@ -286,6 +287,9 @@ func (in *Input) nullBase(a disasm.Access) bool {
 	m := &a.Operand
 	if !a.Known || m.RIPRelative || m.Segment != arch.NoReg || m.Base == in.Arch.SP {
 		return false
+	}
+	if m.Base == arch.NoReg && m.Index == arch.NoReg { // the compiler knew that it is null
+		return in.Arch.Truncate(-a.Addr) < nullZone
 	}
 	base, ok := in.Regs.Get(m.Base)
 	if !ok || base != 0 {

@@ -194,9 +194,8 @@ func (in *Input) bitFlipCause(r *Reason) {
 	if what == "" {
 		what = "the address"
 	}
-	where := in.whatIsAt(uint64(b.Address))
 	r.Causes = append(r.Causes, report.Cause{Confidence: "possible",
-		Text: fmt.Sprintf("single-bit flip of %s: with bit %d the other way it were %s, %s", what, b.Bit, b.Address, where)})
+		Text: fmt.Sprintf("single-bit flip of %s: bit %d the other way makes it %s, %s", what, b.Bit, b.Address, in.whatIsAt(uint64(b.Address)))})
 }
 
 // whatIsAt names memory.

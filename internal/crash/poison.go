@@ -173,13 +173,13 @@ func (in *Input) freed(who string, v uint64) (text, confidence string) {
 	if !ok || m.Perm&libstate.Write == 0 || m.Path != "" && m.Path != "[heap]" {
 		return "", ""
 	}
+	text = fmt.Sprintf("%s %#x, which glibc leaves in a freed block on the page %#x", who, v, page)
 	for reg := range arch.Reg(in.Arch.NumRegs()) {
 		if at, ok := in.Regs.Get(reg); ok && at>>shift == v {
-			return fmt.Sprintf("%s %#x, which glibc leaves in a freed block at %#x..., where %s points: use after free",
-				who, v, v, in.Arch.RegName(reg)), "likely"
+			return text + ", where " + in.Arch.RegName(reg) + " points: use after free", "likely"
 		}
 	}
-	return fmt.Sprintf("%s %#x, which glibc leaves in a freed block on the page %#x: use after free", who, v, page), "possible"
+	return text + ": use after free", "possible"
 }
 
 // wild reports whether the reason is an access by a pointer to nowhere.

@@ -58,23 +58,22 @@ func (in *Input) authenticates() bool {
 
 // trapped explains SIGTRAP.
 func (in *Input) trapped() Reason {
-	r := Reason{Kind: report.CrashBreakpoint, Text: "breakpoint or single step", AtInst: true}
+	r := Reason{Kind: report.CrashBreakpoint, Text: "breakpoint or single step"}
 	s := in.Signal
 	if s.HasInfo {
 		if name, words := CodeName(sigTrap, s.Code); words != "" {
 			r.Text = fmt.Sprintf("%s (%s)", words, name)
 		}
 		if s.Code == trapStep || s.Code == trapHardware {
-			r.AtInst = false
 			return r
 		}
 	}
 	if kind, text := in.trap(); kind != "" {
-		r.Kind, r.Text = kind, text
+		r.Kind, r.Text, r.AtInst = kind, text, true
 		return r
 	}
 	if s.HasInfo && s.Code == siKernel && in.isX86() {
-		r.Text, r.AtInst = "breakpoint instruction (int3)", false // pc is behind it
+		r.Text = "breakpoint instruction (int3)" // pc is behind it
 	}
 	return r
 }

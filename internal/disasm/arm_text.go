@@ -1,6 +1,7 @@
 package disasm
 
 import (
+	"strconv"
 	"strings"
 
 	"golang.org/x/arch/arm/armasm"
@@ -11,6 +12,9 @@ import (
 func armText(i *Inst, opts TextOptions) string {
 	if i.Len == 2 || i.Wide {
 		return thumbText(i, opts)
+	}
+	if i.Kind == Trap { // armasm does not know it
+		return "udf #" + strconv.FormatInt(i.Imm, 10)
 	}
 	x, err := armasm.Decode(i.Bytes(), armasm.ModeARM)
 	if err != nil {

@@ -14,6 +14,7 @@ func TestARMText(t *testing.T) {
 		want string
 	}{
 		{"180083e5", 0x1000, "str r0, [r3, #24]"},
+		{"f000f0e7", 0x1000, "udf #0"},
 		{"00482de9", 0x1000, "push {fp, lr}"},
 		{"feffffeb", 0x1000, "bl 0x1000 <f>"},
 		{"1eff2fe1", 0x1000, "bx lr"},

@@ -12,6 +12,7 @@ aarch64-pac | aarch64-linux-gnu-gcc | qemu-aarch64 | -march=armv8.3-a -mbranch-p
 arm       | arm-linux-gnueabihf-gcc | qemu-arm     | -marm
 arm-thumb | arm-linux-gnueabihf-gcc | qemu-arm     | -mthumb
 i386      | gcc                     | kernel       | -m32
+amd64     | gcc                     | kernel       |
 m68k      | m68k-linux-gnu-gcc      | qemu-m68k    |
 sparc64   | sparc64-linux-gnu-gcc   | stub:qemu-sparc64 |
 alpha     | alpha-linux-gnu-gcc     | stub:qemu-alpha |
@@ -136,6 +137,7 @@ make_i386-pic() {
 }
 
 for arch_line in $(arch_lines); do
+	[ $arch_line = amd64 ] && continue # it has cases of its own
 	arch_cases=(crash-O0 crash-O1 signal notables)
 	[[ $arch_line == *-* || $arch_line == mipsel ]] || # mipsel: mips has it
 		 grep -q "^$arch_line *|.*| stub:" <<<"$arch_table" || arch_cases+=(threads)

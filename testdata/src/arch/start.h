@@ -56,6 +56,19 @@ static inline long syscall4(long nr, long a, long b, long c, long d) {
 	return r0;
 }
 
+#elif defined(__x86_64__)
+
+#define START "xor %ebp, %ebp\n call main\n mov $60, %eax\n syscall\n"
+#define START_CFI ".cfi_undefined rip\n"
+enum { NR_rt_sigaction = 13, NR_sigaltstack = 131, NR_getpid = 39, NR_kill = 62 };
+
+static inline long syscall4(long nr, long a, long b, long c, long d) {
+	register long r10 __asm__("r10") = d;
+	long result;
+	__asm__ volatile("syscall" : "=a"(result) : "0"(nr), "D"(a), "S"(b), "d"(c), "r"(r10) : "rcx", "r11", "memory");
+	return result;
+}
+
 #elif defined(__i386__)
 
 #define START "xor %ebp, %ebp\n call main\n mov $1, %eax\n int $0x80\n"

@@ -26,6 +26,9 @@ func (f *Finder) FetchesSymbols() bool { return f != nil && f.opts.SymbolFetcher
 // fs.ErrNotExist says that there is no such file.
 func (f *Finder) FetchSymbolFile(m Module, kind SymbolKind) (string, error) {
 	keys := symbolKeys(m, kind)
+	if kind == KindBreakpad && len(keys) > 1 && breakpadID(m) != "" {
+		keys = keys[:1] // servers have files by code id for modules without the other
+	}
 	if !f.FetchesSymbols() || len(keys) == 0 {
 		return "", errNoFetcher
 	}

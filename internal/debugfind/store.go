@@ -79,10 +79,13 @@ func symbolKeys(m Module, kind SymbolKind) []StoreKey {
 			add(debug, m.DebugID, debug, minDebugID, maxDebugID)
 		}
 	case KindBreakpad:
-		for _, n := range []string{debug, name} {
-			if id := breakpadID(m); n != "" {
-				add(n, id, breakpadFile(n), minDebugID, maxDebugID)
-			}
+		of := debug
+		if of == "" {
+			of = name
+		}
+		add(of, breakpadID(m), breakpadFile(of), minDebugID, maxDebugID)
+		if strings.EqualFold(filepath.Ext(name), ".dll") {
+			add(name, m.CodeID, stem(name)+".sym", minCodeID, maxBuildID)
 		}
 		add(name, m.CodeID, breakpadFile(name), minCodeID, maxBuildID)
 	}

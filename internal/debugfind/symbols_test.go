@@ -55,6 +55,7 @@ func TestStoreLayouts(t *testing.T) {
 		"PDB, pointer to cab":    {path: "away/a.pd_", data: cabtest.MSZIP("a", pdb), also: map[string]string{"App.pdb/" + id + "/file.ptr": "../../away/a.pd_"}, want: "cache"},
 		"Breakpad":               {path: "App.pdb/" + id + "/App.sym", data: sym},
 		"Breakpad, by code id":   {path: "App.DLL/" + testCodeID + "/App.DLL.sym", data: sym},
+		"Breakpad, stem":         {path: "App.DLL/" + testCodeID + "/App.sym", data: sym},
 		"PE":                     {path: "App.DLL/5F3A00BC7000/App.DLL", data: pe},
 		"PE, lower case":         {path: "app.dll/5f3a00bc7000/app.dll", data: pe},
 		"PE, compressed":         {path: "app.dll/5f3a00bc7000/app.dl_", data: cabtest.MSZIP("App.dll", pe), want: "cache"},
@@ -297,7 +298,8 @@ func TestFetchSymbolFile(t *testing.T) {
 	}{
 		{appModule, KindPDB, "[{App.pdb " + testDebugID + " App.pdb PDB}]"},
 		{appModule, KindPE, "[{App.DLL " + testCodeID + " App.DLL PE image}]"},
-		{appModule, KindBreakpad, "[{App.pdb " + testDebugID + " App.sym symbol file} {App.DLL " + testDebugID + " App.DLL.sym symbol file} {App.DLL " + testCodeID + " App.DLL.sym symbol file}]"},
+		{appModule, KindBreakpad, "[{App.pdb " + testDebugID + " App.sym symbol file}]"},
+		{Module{Path: "App.DLL", CodeID: testCodeID}, KindBreakpad, "[{App.DLL " + testCodeID + " App.sym symbol file} {App.DLL " + testCodeID + " App.DLL.sym symbol file}]"},
 		{Module{Path: "/usr/lib/libx.so.1", BuildID: guidBytes(t, testGUID)}, KindBreakpad, "[{libx.so.1 " + testGUID + "0 libx.so.1.sym symbol file}]"},
 		{Module{Path: `c:\x.exe`, DebugID: testDebugID}, KindPDB, "[{x.pdb " + testDebugID + " x.pdb PDB}]"},
 		{Module{Path: `c:\x.exe`}, KindPDB, ""},

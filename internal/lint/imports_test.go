@@ -25,6 +25,7 @@ var floors = map[string]int{
 	"":                    6, // the facade
 	"internal/inspect":    5,
 	"internal/crash":      4,
+	"internal/signature":  4,
 	"internal/livecore":   4,
 	"internal/lastwords":  4,
 	"corestate":           3,
@@ -61,6 +62,7 @@ var floors = map[string]int{
 	"internal/binbuf":    -2,
 	"internal/mmapfile":  -2,
 	"internal/postfix":   -2,
+	"internal/similar":   -2,
 }
 
 // testRooms are imported by tests only.

@@ -1,0 +1,297 @@
+package signature
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/corewalk/corewalk/report"
+)
+
+// A builder takes the frames of one thread.
+type builder struct {
+	report *report.Report
+	thread *report.Thread
+	sig    *Signature
+
+	kept          []entry
+	started       bool // the start of the program or thread was reached
+	names         map[string]string
+	first, strict []string // what is hashed
+}
+
+// An entry is a frame that was kept.
+type entry struct {
+	name  string
+	named bool
+	frame int
+}
+
+// maxWeak is how many places a weak signature has.
+const maxWeak = 3
+
+func (b *builder) build() {
+	b.names = make(map[string]string)
+	b.sig.Decisions = make([]Decision, len(b.thread.Frames))
+	from := b.cut()
+	b.choose(from)
+	named, repeated := 0, false
+	for _, e := range b.kept {
+		if e.named {
+			named++
+		}
+	}
+	before := len(b.kept)
+	cycle := b.collapse()
+	repeated = len(b.kept) < before
+	// A program whose main crashes has one function of its own, and its name says it
+	// all when the walk went on to the program's start.
+	if whole := b.started || b.thread.End == report.EndBottom; named == 0 || named == 1 && !whole && !repeated {
+		b.weak(from)
+		return
+	}
+	b.sig.Module = moduleName(b.frame(b.kept[0]).Module)
+	b.sig.Top = min(topFrames, len(b.kept))
+	if cycle > 0 {
+		b.sig.Top = cycle
+	}
+	for i, e := range b.kept {
+		b.sig.Frames = append(b.sig.Frames, e.name)
+		b.sig.Decisions[e.frame].First = i < b.sig.Top
+		if i < cycle {
+			b.strict = append(b.strict, e.name)
+		} else {
+			b.strict = append(b.strict, e.name+" at "+b.place(b.frame(e)))
+		}
+	}
+	b.first = b.sig.Frames[:b.sig.Top]
+}
+
+func (b *builder) frame(e entry) *report.Frame { return &b.thread.Frames[e.frame] }
+
+func (b *builder) decide(i int, action, why string) {
+	f := &b.thread.Frames[i]
+	name := b.name(f)
+	if name == "" {
+		name = b.spot(f)
+	}
+	b.sig.Decisions[i] = Decision{Frame: i, Name: name, Action: action, Why: why}
+}
+
+// name is the frame's function, normalised; empty when it has none to rely on.
+func (b *builder) name(f *report.Frame) string {
+	if f.Function == "" || f.Mismatched {
+		return ""
+	}
+	name, ok := b.names[f.Function]
+	if !ok {
+		name = Normalize(f.Function)
+		b.names[f.Function] = name
+	}
+	return name
+}
+
+// synchronous are the signals that a thread gets for what it just did itself. The
+// handler of one deals with a crash; that of another is code that happened to run
+// there and then.
+var synchronous = map[string]bool{
+	"SIGSEGV": true, "SIGBUS": true, "SIGFPE": true, "SIGILL": true, "SIGTRAP": true, "SIGSYS": true, "SIGABRT": true,
+	"SIGEMT": true, "SIGSTKFLT": true,
+}
+
+// cut finds where the program's own part begins, below the machinery of aborting,
+// throwing and handling signals, and decides about all above.
+func (b *builder) cut() int {
+	end, why := 0, make([]string, len(b.thread.Frames))
+	for i := range b.thread.Frames {
+		f := &b.thread.Frames[i]
+		if f.Signal != "" {
+			if synchronous[f.Signal] {
+				end, why[i] = i+1, "delivery of "+f.Signal
+			} else if f.Signal != report.UnknownSignal {
+				break
+			}
+			continue
+		}
+		if f.Trust == report.TrustScan {
+			continue
+		}
+		if rule := b.rule(f); rule != nil && rule.action == actCut {
+			end, why[i] = i+1, rule.why
+		}
+	}
+	for i := end - 1; i >= 0; i-- {
+		if why[i] == "" {
+			why[i] = "above " + b.sig.Decisions[end-1].Name
+		}
+		b.decide(i, Cut, why[i])
+	}
+	return end
+}
+
+// choose decides about the frames from the given one outward.
+func (b *builder) choose(from int) {
+	end := ""
+	for i := from; i < len(b.thread.Frames); i++ {
+		f := &b.thread.Frames[i]
+		switch why, stop := b.irrelevant(f); {
+		case end != "":
+			b.decide(i, Dropped, end)
+		case why != "":
+			b.decide(i, Dropped, why)
+			end = stop
+		default:
+			b.keep(i)
+		}
+	}
+}
+
+// irrelevant says why a frame is to be dropped, empty when it is not, and why all
+// outside of it are, if they are.
+func (b *builder) irrelevant(f *report.Frame) (why, stop string) {
+	switch {
+	case f.Signal == report.UnknownSignal || synchronous[f.Signal]:
+		return "the trampoline of a signal handler", ""
+	case f.Signal != "":
+		b.started = true
+		return "the trampoline of a signal handler", "interrupted by " + f.Signal + " by chance"
+	case f.Trust == report.TrustScan:
+		return "found by scanning the stack: may be stale", ""
+	case f.Module == "" && f.Function == "":
+		return "no code of any module", ""
+	}
+	rule := b.rule(f)
+	switch {
+	case rule == nil:
+		return "", ""
+	case rule.action == actStart:
+		b.started = true
+		return rule.why, "outside of " + b.name(f)
+	case rule.action == actKeep:
+		return "", ""
+	}
+	return rule.why, ""
+}
+
+// keep keeps a frame. A row of frames without names in one module is one entry.
+func (b *builder) keep(i int) {
+	f := &b.thread.Frames[i]
+	e := entry{name: b.name(f), named: true, frame: i}
+	if e.name == "" {
+		e.named = false
+		e.name = "?" + moduleName(f.Module)
+		if len(b.kept) == 0 {
+			e.name = b.spot(f) // nothing else tells bugs in this module apart
+		} else if last := b.kept[len(b.kept)-1]; !last.named && moduleName(b.frame(last).Module) == moduleName(f.Module) {
+			b.decide(i, Collapsed, "another function without a name in the same module")
+			return
+		}
+	}
+	b.decide(i, Kept, "")
+	b.kept = append(b.kept, e)
+}
+
+// weak makes the signature of places in modules of one build. Frames of system
+// libraries tell nothing about whose bug it is: where there are no others, the dump
+// is like no other.
+func (b *builder) weak(from int) {
+	b.sig.Weak = true
+	own := false
+	for i := from; i < len(b.thread.Frames) && len(b.sig.Frames) < maxWeak; i++ {
+		f := &b.thread.Frames[i]
+		if d := &b.sig.Decisions[i]; d.Action != Kept && d.Action != Collapsed {
+			continue
+		}
+		own = true
+		b.sig.Frames = append(b.sig.Frames, b.spot(f))
+		b.sig.Decisions[i].First = true
+	}
+	b.sig.Top = len(b.sig.Frames)
+	if own {
+		b.sig.Module = moduleName(b.report.Threads[0].Frames[0].Module)
+		for i := range b.sig.Decisions {
+			if b.sig.Decisions[i].First {
+				b.sig.Module = moduleName(b.thread.Frames[i].Module)
+				break
+			}
+		}
+		b.first, b.strict = b.sig.Frames, b.sig.Frames
+		return
+	}
+	b.first, b.strict = []string{b.alone()}, []string{b.alone()}
+}
+
+// alone is what no second dump has: the process and where its stack was.
+func (b *builder) alone() string {
+	s := fmt.Sprintf("%s %d", b.report.Dump.Command, b.report.Dump.PID)
+	if b.thread != nil && len(b.thread.Frames) > 0 {
+		f := &b.thread.Frames[0]
+		s += fmt.Sprintf(" %d %#x %#x", b.thread.ID, uint64(f.PC), uint64(f.SP))
+	}
+	return s
+}
+
+// spot is the frame's place in one build of its module: "libfoo.so+0x1234 (3fccada7b6ff)".
+func (b *builder) spot(f *report.Frame) string {
+	if f.Module == "" {
+		return fmt.Sprintf("%#x", uint64(f.PC))
+	}
+	s := fmt.Sprintf("%s+%#x", baseName(f.Module), uint64(f.Offset))
+	for i := range b.report.Modules {
+		if m := &b.report.Modules[i]; m.Path == f.Module {
+			if id := m.BuildID + m.DebugID; id != "" {
+				s += " (" + id[:min(12, len(id))] + ")"
+			}
+			break
+		}
+	}
+	return s
+}
+
+// place is where a frame is, for the second level: a source line, or the spot.
+func (b *builder) place(f *report.Frame) string {
+	if f.Source.Line > 0 && !f.Mismatched {
+		return fmt.Sprintf("%s %s:%d", moduleName(f.Module), baseName(f.Source.File), f.Source.Line)
+	}
+	return b.spot(f)
+}
+
+// baseName is the last part of a path of any system.
+func baseName(p string) string {
+	return path.Base(strings.ReplaceAll(p, `\`, "/"))
+}
+
+// moduleName is a module's name without directory and version numbers:
+// "libfoo.so" for "/usr/lib/libfoo-2.1.so.3.0", "app" for "C:\app.exe".
+func moduleName(p string) string {
+	if p == "" {
+		return ""
+	}
+	name := strings.TrimSuffix(strings.ToLower(baseName(p)), " (deleted)")
+	name = strings.TrimSuffix(name, ".exe")
+	if so := strings.Index(name, ".so."); so > 0 {
+		name = name[:so+len(".so")]
+	}
+	stem, ext := name, ""
+	if dot := strings.LastIndexByte(name, '.'); dot > 0 && !isVersion(name[dot+1:]) {
+		stem, ext = name[:dot], name[dot:]
+	}
+	if dash := strings.LastIndexAny(stem, "-_"); dash > 0 && isVersion(stem[dash+1:]) {
+		stem = stem[:dash]
+	}
+	return stem + ext
+}
+
+// isVersion reports whether s is numbers with dots between.
+func isVersion(s string) bool {
+	digits := false
+	for i := range len(s) {
+		switch {
+		case s[i] >= '0' && s[i] <= '9':
+			digits = true
+		case s[i] != '.':
+			return false
+		}
+	}
+	return digits
+}

@@ -1,0 +1,119 @@
+package signature
+
+import (
+	"strings"
+
+	"github.com/corewalk/corewalk/report"
+)
+
+// maxMessage bounds what a signature has of a message, in bytes.
+const maxMessage = 200
+
+// kindOf is what happened, and the class that the first level takes of it.
+func kindOf(c *report.Crash) (kind, class string) {
+	if c == nil {
+		return report.CrashNone, report.CrashNone
+	}
+	word := c.Kind
+	if word == "" {
+		word = wordOf(c)
+	}
+	kind, class = word, classOf(word)
+	if c.Message == "" {
+		return kind, class
+	}
+	message := Mask(c.Message)
+	kind += ": " + message
+	if word == report.CrashAssertion {
+		class += ": " + condition(message)
+	}
+	return kind, class
+}
+
+// wordOf stands in for the kind of a report that has none.
+func wordOf(c *report.Crash) string {
+	switch {
+	case strings.HasPrefix(c.Reason, "stack overflow"):
+		return report.CrashStackOverflow
+	case c.Reason != "":
+		return Mask(c.Reason)
+	case c.Signal != "":
+		return c.Signal
+	case c.Exception != "":
+		return c.Exception
+	}
+	return report.CrashUnknown
+}
+
+// condition is what was asserted: in glibc's messages it is in quotes, after names
+// that the stack has too.
+func condition(message string) string {
+	if from := strings.Index(message, "Assertion `"); from >= 0 {
+		rest := message[from+len("Assertion `"):]
+		if to := strings.LastIndexByte(rest, '\''); to > 0 {
+			return rest[:to]
+		}
+	}
+	return message
+}
+
+// Mask takes out of a text what differs from one dump to the next: numbers become
+// N, paths their last part. It is cut to some hundred bytes, fit to be printed.
+func Mask(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s) && b.Len() < maxMessage; {
+		j := i
+		for j < len(s) && wordByte(s[j]) {
+			j++
+		}
+		if j == i {
+			if c := s[i]; c == ' ' && i+1 < len(s) && s[i+1] == ' ' {
+				i++ // one space for many
+				continue
+			}
+			b.WriteByte(s[i])
+			i++
+			continue
+		}
+		b.WriteString(maskWord(s[i:j]))
+		i = j
+	}
+	out := strings.ToValidUTF8(strings.TrimSpace(b.String()), "?")
+	return report.Clean(out[:min(len(out), 2*maxMessage)])
+}
+
+func wordByte(c byte) bool {
+	return c == '_' || c == '/' || c == '\\' || c == '.' || c >= 0x80 ||
+		c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+}
+
+// maskWord masks one word. Names with numbers in them keep those: "utf8_decode".
+func maskWord(w string) string {
+	if strings.ContainsAny(w, `/\`) {
+		if base := baseName(w); len(base) > 1 && base != w {
+			return maskWord(base)
+		}
+	}
+	if hexWord(w) {
+		return "N"
+	}
+	if c := w[0]; c >= '0' && c <= '9' {
+		return "N" // "12", "3.5e4", "10ms"
+	}
+	return w
+}
+
+// hexWord reports whether w looks like an address or a hash written without 0x.
+func hexWord(w string) bool {
+	digits := 0
+	for i := range len(w) {
+		switch c := w[i]; {
+		case c >= '0' && c <= '9':
+			digits++
+		case c >= 'a' && c <= 'f', c >= 'A' && c <= 'F':
+		default:
+			return false
+		}
+	}
+	return len(w) >= 8 && digits > 0
+}

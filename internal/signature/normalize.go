@@ -1,0 +1,294 @@
+package signature
+
+import (
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/corewalk/corewalk/demangle"
+	"github.com/corewalk/corewalk/report"
+)
+
+const (
+	maxNameIn  = 16 << 10 // bytes of a name that are looked at
+	maxNameOut = 256
+)
+
+// Normalize takes out of a function's name, mangled or not, what depends on the
+// compiler, on optimisation and on instantiation: template and generic arguments,
+// parameters and return types, hashes, numbers of closures, clone suffixes, ABI
+// tags. A normalised name stays as it is.
+func Normalize(name string) string {
+	if len(name) > maxNameIn {
+		name = name[:maxNameIn]
+	}
+	s := demangle.Func(name)
+	if strings.HasPrefix(s, "-[") || strings.HasPrefix(s, "+[") {
+		return bounded(s) // a method of Objective-C
+	}
+	if isGo(s) {
+		return bounded(normalizeGo(s))
+	}
+	for _, p := range [...]string{"non-virtual thunk to ", "virtual thunk to ", "covariant return thunk to ", "[thunk]:"} {
+		s = strings.TrimPrefix(s, p)
+	}
+	s = replaceOddParts(s)
+	n := normalizer{in: s}
+	out := n.path(0)
+	if out = strings.TrimPrefix(out, "::"); out == "" {
+		out = s
+	}
+	return bounded(out)
+}
+
+func bounded(s string) string {
+	if len(s) > maxNameOut {
+		s = strings.ToValidUTF8(s[:maxNameOut], "")
+	}
+	return report.Clean(strings.ToValidUTF8(s, "?"))
+}
+
+// An oddPart is how some compiler writes a part of a name that has none in the
+// source, with the one spelling that is used here.
+type oddPart struct {
+	pattern *regexp.Regexp
+	to      string
+}
+
+var oddParts = sync.OnceValue(func() []oddPart {
+	var list []oddPart
+	for _, p := range [...][2]string{
+		{`::h[0-9a-f]{16}$`, ``},   // Rust's hash
+		{`\[abi:[^\]]*\]`, ``},     //
+		{` ?\[clone [^\]]*\]`, ``}, //
+		{`\(anonymous namespace\)|\{anonymous\}|\(anonymous class\)`, `{anonymous}`},
+		{"`anonymous[- ]namespace'|<unnamed-tag>|<unnamed-type-[^>]*>|\\{unnamed type#\\d+\\}|'unnamed\\d*'", `{anonymous}`},
+		{`<lambda_[0-9a-f]+>|\$_\d+|'lambda\d*'`, `{lambda}`}, // Microsoft; LLVM
+		{`\{\{closure\}\}|\{closure(_env)?#\d+\}`, `{closure}`},
+		{`\{(\w+)#\d+\}`, `{$1}`}, // {impl#3}, {async_fn_env#0}
+		{`\{shim:[^}]*\}`, `{shim}`},
+		{`^@?([A-Za-z_]\w*)@@?\d+$`, `$1`}, // stdcall, fastcall, vectorcall
+		{`^_cgo_[0-9a-f]{12}_`, `_cgo_`},
+		{`\.(?:llvm|isra|part|constprop|cold|lto_priv)\.?\d*$`, ``},
+	} {
+		list = append(list, oddPart{regexp.MustCompile(p[0]), p[1]})
+	}
+	return list
+})
+
+// replaceOddParts respells anonymous things. Most names have none.
+func replaceOddParts(s string) string {
+	if strings.ContainsAny(s, "{}`'$@[") || strings.Contains(s, "<lambda") || strings.Contains(s, "<unnamed") ||
+		strings.Contains(s, "(anon") || strings.Contains(s, "::h") || strings.HasPrefix(s, "_cgo_") || strings.Contains(s, ".") {
+		s = replaceLambdas(s)
+		for _, p := range oddParts() {
+			s = p.pattern.ReplaceAllString(s, p.to)
+		}
+	}
+	return s
+}
+
+// replaceLambdas makes {lambda} of "{lambda(int)#1}" and "<lambda(int)>", whose
+// parameters may have brackets of every kind.
+func replaceLambdas(s string) string {
+	for _, b := range [...]string{"{lambda", "<lambda("} {
+		for from := 0; ; {
+			i := strings.Index(s[from:], b)
+			if i < 0 {
+				break
+			}
+			i += from
+			end := skipBracket(s, i)
+			s = s[:i] + "{lambda}" + s[end:]
+			from = i + len("{lambda}")
+		}
+	}
+	return s
+}
+
+// skipBracket returns the offset past the bracket that closes the one at i; the end
+// of s when none does. Inside, every kind of bracket nests.
+func skipBracket(s string, i int) int {
+	stack := []byte{s[i]}
+	for i++; i < len(s); i++ {
+		switch c := s[i]; c {
+		case '<', '(', '[', '{':
+			if c == '<' && strings.HasSuffix(s[:i], "operator") {
+				for i+1 < len(s) && (s[i+1] == '<' || s[i+1] == '=' || s[i+1] == '>') {
+					i++ // an operator's name opens nothing
+				}
+				continue
+			}
+			stack = append(stack, c)
+		case '>', ')', ']', '}':
+			if c == '>' && i > 0 && (s[i-1] == '-' || s[i-1] == '=') {
+				continue // an arrow
+			}
+			// An unpaired angle bracket is a comparison.
+			for len(stack) > 1 && stack[len(stack)-1] == '<' && c != '>' {
+				stack = stack[:len(stack)-1]
+			}
+			if c == '>' && stack[len(stack)-1] != '<' {
+				continue
+			}
+			stack = stack[:len(stack)-1]
+			if len(stack) == 0 {
+				return i + 1
+			}
+		}
+	}
+	return len(s)
+}
+
+// A normalizer goes through a qualified name once.
+type normalizer struct {
+	in  string
+	out []byte
+	// word is where in out the last word after a space begins: return types and
+	// qualifiers go before it.
+	word int
+}
+
+// maxDepth bounds how deep qualified names may lie in one another.
+const maxDepth = 8
+
+func (n *normalizer) path(depth int) string {
+	s := n.in
+	for i := 0; i < len(s); {
+		switch c := s[i]; {
+		case n.atOperator(i):
+			i = n.operator(i)
+		case c == '<':
+			i = n.angle(i, depth)
+		case c == '(':
+			i = skipBracket(s, i)
+		case c == '[':
+			i = skipBracket(s, i)
+		case c == ' ' || c == '*' || c == '&':
+			i++
+			if qualifier(s[i:]) {
+				i = len(s)
+			} else if s[i] != '<' { // "operator< <int>"
+				n.word = len(n.out)
+			}
+		default:
+			n.out = append(n.out, c)
+			i++
+		}
+	}
+	return string(n.out[n.word:])
+}
+
+// qualifier reports whether only a member function's qualifiers are left.
+func qualifier(rest string) bool {
+	for _, word := range strings.FieldsFunc(rest, func(r rune) bool { return r == ' ' || r == '&' }) {
+		switch word {
+		case "const", "volatile", "noexcept":
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// atOperator reports whether the word "operator", with an operator after it, is at i.
+func (n *normalizer) atOperator(i int) bool {
+	rest, ok := strings.CutPrefix(n.in[i:], "operator")
+	if !ok || rest == "" || i > 0 && isWord(n.in[i-1]) {
+		return false
+	}
+	return !isWord(rest[0])
+}
+
+func isWord(c byte) bool {
+	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
+}
+
+// operator copies an operator's name: a symbol, new and delete, or a conversion's
+// type.
+func (n *normalizer) operator(i int) int {
+	s := n.in
+	n.out = append(n.out, "operator"...)
+	i += len("operator")
+	switch {
+	case strings.HasPrefix(s[i:], "()"), strings.HasPrefix(s[i:], "[]"):
+		n.out = append(n.out, s[i:i+2]...)
+		return i + 2
+	case s[i] == '"' || s[i] == ' ':
+		end := i
+		for end < len(s) && s[end] != '(' && s[end] != '<' {
+			end++
+		}
+		n.out = append(n.out, strings.TrimRight(s[i:end], " ")...)
+		return end
+	}
+	end := i
+	for end < len(s) && end < i+3 && strings.IndexByte("<>=+-*/%^&|~!,", s[end]) >= 0 {
+		// "operator<<int>" is << or < with arguments; only << has no arguments here.
+		if s[end] == '<' && end > i && s[i] != '<' {
+			break
+		}
+		end++
+	}
+	n.out = append(n.out, s[i:end]...)
+	return end
+}
+
+// angle leaves out template arguments. Of Rust's qualified types, which stand where
+// a name is due, it keeps type and trait.
+func (n *normalizer) angle(i, depth int) int {
+	s := n.in
+	end := skipBracket(s, i)
+	start := len(n.out) == n.word
+	after := len(n.out)-n.word >= 2 && string(n.out[len(n.out)-2:]) == "::"
+	inner := strings.TrimSuffix(s[i+1:end], ">")
+	if depth < maxDepth && (start && (end < len(s) || strings.Contains(inner, " as ")) || after && strings.HasPrefix(inner, "impl ")) {
+		n.out = append(n.out, '<')
+		n.out = append(n.out, qualifiedType(inner, depth)...)
+		n.out = append(n.out, '>')
+		return end
+	}
+	if after { // a turbofish
+		n.out = n.out[:len(n.out)-2]
+	}
+	return end
+}
+
+// qualifiedType normalises what is between the brackets of "<T as Trait>".
+func qualifiedType(inner string, depth int) string {
+	for _, sep := range [...]string{" as ", " for "} {
+		if i := outside(inner, sep); i >= 0 {
+			return typeName(inner[:i], depth) + sep + typeName(inner[i+len(sep):], depth)
+		}
+	}
+	return typeName(inner, depth)
+}
+
+func typeName(s string, depth int) string {
+	prefix := ""
+	for _, p := range [...]string{"impl ", "&", "*const ", "*mut ", "mut ", "dyn "} {
+		if rest, ok := strings.CutPrefix(s, p); ok {
+			prefix, s = prefix+p, rest
+		}
+	}
+	if strings.HasPrefix(s, "[") || strings.HasPrefix(s, "(") {
+		return prefix + s[:1] + s[len(s)-1:]
+	}
+	n := normalizer{in: s}
+	return prefix + n.path(depth+1)
+}
+
+// outside finds sep in s outside of all brackets; -1 when it is not there.
+func outside(s, sep string) int {
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case '<', '(', '[', '{':
+			i = skipBracket(s, i) - 1
+		default:
+			if strings.HasPrefix(s[i:], sep) {
+				return i
+			}
+		}
+	}
+	return -1
+}

@@ -1,0 +1,160 @@
+package signature
+
+import (
+	"slices"
+
+	"github.com/corewalk/corewalk/report"
+)
+
+// maxPeriod is the length, in functions, of the longest recursion whose order is
+// told; of longer and irregular ones the functions are told in alphabetical order.
+const maxPeriod = 64
+
+// collapse takes the rounds of recursions out of what was kept. It returns how many
+// functions at the start are the cycle of a stack overflow; 0 for other crashes.
+func (b *builder) collapse() int {
+	if b.sig.Class == report.CrashStackOverflow {
+		if n := b.overflow(); n > 0 {
+			return n
+		}
+	}
+	b.kept = b.erase(b.kept)
+	return 0
+}
+
+// erase takes loops out of a path of calls: from the outermost frame inward, a
+// function called again takes the path back to where it was called first. What is
+// left is a path from the start to the crash that enters no function twice, and
+// does not depend on how deep the recursion was. The innermost of a function's
+// frames stands for it, since that is on the way to the crash.
+func (b *builder) erase(kept []entry) []entry {
+	at := make(map[string]int, len(kept)) // position in path
+	path := make([]entry, 0, len(kept))
+	for _, e := range slices.Backward(kept) {
+		to, again := at[e.name]
+		if again {
+			for _, gone := range path[to:] {
+				delete(at, gone.name)
+				b.decide(gone.frame, Collapsed, "a round of a recursion of "+e.name)
+			}
+			path = path[:to]
+		}
+		at[e.name] = len(path)
+		path = append(path, e)
+	}
+	slices.Reverse(path)
+	return path
+}
+
+// overflow puts the cycle of functions that used up the stack first, once, in an
+// order that does not depend on which of them was the last, and drops what is
+// inside of it: where the stack happened to run out. It returns the cycle's length;
+// 0 when no function was called again.
+func (b *builder) overflow() int {
+	lo, hi := longestRepetition(b.kept)
+	if lo == hi {
+		return 0
+	}
+	for _, e := range b.kept[:lo] {
+		b.decide(e.frame, Dropped, "called where the stack happened to run out")
+	}
+	cycle := canonicalCycle(b.kept[lo:hi])
+	stands := make(map[int]bool, len(cycle))
+	for _, e := range cycle {
+		stands[e.frame] = true
+	}
+	for _, e := range b.kept[lo:hi] {
+		if !stands[e.frame] {
+			b.decide(e.frame, Collapsed, "a round of the recursion")
+		}
+	}
+	below := b.erase(slices.Clone(b.kept[hi:]))
+	b.kept = append(cycle, below...)
+	return len(cycle)
+}
+
+// longestRepetition is the longest run [lo, hi) of entries that lie between two of
+// the same name, runs that overlap taken together.
+func longestRepetition(kept []entry) (lo, hi int) {
+	last := make(map[string]int, len(kept))
+	for i, e := range kept {
+		last[e.name] = i
+	}
+	for i := 0; i < len(kept); {
+		end := last[kept[i].name]
+		if end == i {
+			i++
+			continue
+		}
+		j := i
+		for ; j <= end; j++ {
+			end = max(end, last[kept[j].name])
+		}
+		if j-i > hi-lo {
+			lo, hi = i, j
+		}
+		i = j
+	}
+	return lo, hi
+}
+
+// canonicalCycle is one round of a recursion: of a regular one the round that is
+// first in alphabetical order, whichever function it begins with; of another each
+// function once, in alphabetical order.
+func canonicalCycle(run []entry) []entry {
+	p := period(run)
+	if p == 0 {
+		seen := make(map[string]bool)
+		var set []entry
+		for _, e := range run {
+			if !seen[e.name] {
+				seen[e.name] = true
+				set = append(set, e)
+			}
+		}
+		slices.SortFunc(set, func(a, b entry) int { return compare(a.name, b.name) })
+		return set[:min(len(set), maxPeriod)]
+	}
+	best := 0
+	for start := 1; start < p; start++ {
+		for k := range p {
+			c := compare(run[(start+k)%p].name, run[(best+k)%p].name)
+			if c < 0 {
+				best = start
+			}
+			if c != 0 {
+				break
+			}
+		}
+	}
+	cycle := make([]entry, p)
+	for k := range p {
+		cycle[k] = run[(best+k)%p]
+	}
+	return cycle
+}
+
+func compare(a, b string) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// period is the length of the shortest round that run repeats, twice at least; 0 when
+// there is none up to maxPeriod.
+func period(run []entry) int {
+	for p := 1; p <= maxPeriod && 2*p <= len(run); p++ {
+		same := true
+		for i := p; i < len(run) && same; i++ {
+			same = run[i].name == run[i-p].name
+		}
+		if same {
+			return p
+		}
+	}
+	return 0
+}

@@ -1,0 +1,239 @@
+package signature
+
+import (
+	"embed"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/corewalk/corewalk/report"
+)
+
+// The rules are data, so that one can be added without reading Go. Their form is
+// told in rules/README.md.
+//
+//go:embed rules/*.txt kinds.txt
+var files embed.FS
+
+type action byte
+
+const (
+	actDrop   action = iota + 1 // says nothing about the bug
+	actCut                      // it and all inside of it is machinery of dying
+	actStart                    // the start of a program or thread: it and all outside of it
+	actKeep                     // not dropped, although another rule would
+	actModule                   // every function of these modules is dropped
+)
+
+var actions = map[string]action{"drop": actDrop, "cut": actCut, "start": actStart, "keep": actKeep, "module": actModule}
+
+type rule struct {
+	pattern string // of a normalised name: "*" stands for anything
+	action  action
+	lang    string // of the frames it is for; empty for all
+	why     string
+	file    string
+	line    int
+}
+
+// A ruleSet answers which rule a name meets first: an exact one, then the longest
+// pattern.
+type ruleSet struct {
+	exact    map[string][]*rule
+	patterns map[byte][]*rule // by the first byte of the pattern
+	modules  []*rule
+	all      []*rule
+}
+
+var rules = sync.OnceValue(func() *ruleSet {
+	set, err := loadRules()
+	if err != nil {
+		// The files are compiled in and tested; without them every frame counts.
+		return &ruleSet{}
+	}
+	return set
+})
+
+func loadRules() (*ruleSet, error) {
+	set := &ruleSet{exact: make(map[string][]*rule), patterns: make(map[byte][]*rule)}
+	list, err := files.ReadDir("rules")
+	if err != nil {
+		return nil, err
+	}
+	for _, entry := range list {
+		text, err := files.ReadFile("rules/" + entry.Name())
+		if err != nil {
+			return nil, err
+		}
+		if err := set.parse(entry.Name(), string(text)); err != nil {
+			return nil, err
+		}
+	}
+	return set, nil
+}
+
+func (set *ruleSet) parse(file, text string) error {
+	why, lang := "", ""
+	n := 0
+	for line := range strings.Lines(text) {
+		n++
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		word, rest, _ := strings.Cut(line, " ")
+		rest = strings.TrimSpace(rest)
+		act := actions[word]
+		switch {
+		case word == "why":
+			why, lang = rest, ""
+		case word == "lang":
+			lang = rest
+		case act == 0 || rest == "" || why == "":
+			return fmt.Errorf("%s:%d: %q is no rule", file, n, line)
+		default:
+			for pattern := range strings.FieldsSeq(rest) {
+				set.add(&rule{pattern, act, lang, why, file, n})
+			}
+		}
+	}
+	return nil
+}
+
+func (set *ruleSet) add(r *rule) {
+	set.all = append(set.all, r)
+	switch {
+	case r.action == actModule:
+		set.modules = append(set.modules, r)
+	case !strings.Contains(r.pattern, "*"):
+		set.exact[r.pattern] = append(set.exact[r.pattern], r)
+	default:
+		set.patterns[r.pattern[0]] = append(set.patterns[r.pattern[0]], r)
+	}
+}
+
+// name finds the rule for a function.
+func (set *ruleSet) name(name, lang string) *rule {
+	if name == "" {
+		return nil
+	}
+	for _, r := range set.exact[name] {
+		if r.lang == "" || r.lang == lang {
+			return r
+		}
+	}
+	var best *rule
+	for _, first := range [...]byte{name[0], '*'} {
+		for _, r := range set.patterns[first] {
+			if (r.lang == "" || r.lang == lang) && (best == nil || len(r.pattern) > len(best.pattern)) && glob(r.pattern, name) {
+				best = r
+			}
+		}
+	}
+	return best
+}
+
+// module finds the rule for a module.
+func (set *ruleSet) module(path string) *rule {
+	if path == "" {
+		return nil
+	}
+	base := strings.ToLower(baseName(path))
+	for _, r := range set.modules {
+		if glob(r.pattern, base) {
+			return r
+		}
+	}
+	return nil
+}
+
+// glob matches a pattern in which "*" stands for any number of bytes.
+func glob(pattern, s string) bool {
+	head, rest, star := strings.Cut(pattern, "*")
+	if !star {
+		return pattern == s
+	}
+	s, ok := strings.CutPrefix(s, head)
+	if !ok {
+		return false
+	}
+	for rest != "" {
+		head, next, star := strings.Cut(rest, "*")
+		if !star {
+			return strings.HasSuffix(s, head)
+		}
+		i := strings.Index(s, head)
+		if i < 0 {
+			return false
+		}
+		s, rest = s[i+len(head):], next
+	}
+	return true
+}
+
+// rule finds the rule for a frame. What a name says comes before what its module
+// says: abort is the machinery of dying, wherever it is.
+func (b *builder) rule(f *report.Frame) *rule {
+	set := rules()
+	if r := set.name(ruleName(b.name(f)), language(f)); r != nil {
+		return r
+	}
+	return set.module(f.Module)
+}
+
+// ruleName is the name that rules are asked for. Of a trait's method it is the type
+// without the bracket, or the trait where the type may be any.
+func ruleName(name string) string {
+	inner, ok := strings.CutPrefix(name, "<")
+	if !ok {
+		return name
+	}
+	self, trait, ok := strings.Cut(inner, " as ")
+	self = strings.TrimLeft(self, "&*<[(")
+	self = strings.TrimPrefix(strings.TrimPrefix(self, "mut "), "dyn ")
+	if ok && (len(self) <= 1 || strings.HasPrefix(self, "impl ")) {
+		return trait
+	}
+	return self
+}
+
+// language is what a frame's function was written in, as far as it matters to the
+// rules: "rust", "go" or "".
+func language(f *report.Frame) string {
+	switch file := f.Source.File; {
+	case strings.HasSuffix(file, ".rs"):
+		return "rust"
+	case strings.HasSuffix(file, ".go"):
+		return "go"
+	case strings.HasPrefix(f.Symbol, "_R"):
+		return "rust"
+	case strings.HasPrefix(f.Symbol, "_ZN") && len(f.Symbol) > 20 && strings.Contains(f.Symbol[len(f.Symbol)-20:], "17h"):
+		return "rust"
+	case strings.Contains(f.Function, "{{closure}}"), strings.Contains(f.Function, "{closure#"), strings.HasPrefix(f.Function, "<"):
+		return "rust"
+	}
+	return ""
+}
+
+var classes = sync.OnceValue(func() map[string]string {
+	m := make(map[string]string)
+	text, _ := files.ReadFile("kinds.txt")
+	for line := range strings.Lines(string(text)) {
+		line, _, _ = strings.Cut(line, "#")
+		words := strings.Fields(line)
+		for i, w := range words {
+			if i > 0 {
+				m[w] = strings.TrimSuffix(words[0], ":")
+			}
+		}
+	}
+	return m
+})
+
+// classOf is the class of a kind; the kind itself where no class has it.
+func classOf(kind string) string {
+	if c, ok := classes()[kind]; ok {
+		return c
+	}
+	return kind
+}

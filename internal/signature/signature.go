@@ -1,0 +1,141 @@
+// Package signature makes a crash's signature from its report: what two dumps of
+// one bug have in common, in two levels, with the reason for every frame taken or
+// left.
+//
+// The first level (Hash) is for "the same bug": the class of what happened, the
+// module and the innermost functions that say something. It is the same whatever
+// compiler, optimisation, linking and load address the program had, as far as the
+// debugging information tells inlined and tail calls. The second level (Strict) is
+// for "the same place exactly": the whole stack with source lines.
+//
+// docs/signatures.md says how well that works, measured. The lists of functions
+// that say nothing are the files in rules. All functions are pure and may be used
+// by several goroutines.
+package signature
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+
+	"github.com/corewalk/corewalk/report"
+)
+
+// Version is in front of every hash: signatures of different versions are not to
+// be compared.
+const Version = "v1"
+
+// topFrames is how many of the innermost functions the first level takes.
+// docs/signatures.md has the figures for other numbers.
+const topFrames = 3
+
+// A Signature is what a crash is known by.
+type Signature struct {
+	Version string // Version
+	// Kind is what happened: a report.Crash constant or, in reports without one, the
+	// reason with its numbers masked; a failed assertion's condition and other
+	// messages of the program follow a colon, masked too.
+	Kind string
+	// Class is what the first level takes of Kind: the same for kinds that one bug
+	// may show by turns.
+	Class string
+	// Module is the file that the innermost significant function is in, without
+	// directories and version numbers.
+	Module string
+	// Frames are the significant functions, innermost first, with recursion
+	// collapsed and names normalised. The first Top of them belong to the first
+	// level.
+	Frames []string
+	Top    int
+	// Weak says that too few functions have names: Frames are places in modules, and
+	// the signature is of one build only.
+	Weak   bool
+	Hash   string // the first level: Version, ":" and 16 hexadecimal digits
+	Strict string // the second level, in the same form
+	// Decisions has an entry for each frame of the crashing thread.
+	Decisions []Decision
+}
+
+// The values of Decision.Action.
+const (
+	Kept      = "kept"      // in Frames
+	Cut       = "cut"       // inside the machinery of dying
+	Dropped   = "dropped"   // says nothing about the bug
+	Collapsed = "collapsed" // a further round of a recursion
+)
+
+// A Decision is what became of one frame, for people who wonder.
+type Decision struct {
+	Frame  int    // index in report.Thread.Frames
+	Name   string // normalised; a place in a module where there is no name
+	Action string // Kept, Cut, Dropped or Collapsed
+	Why    string // "the C library"
+	First  bool   // the first level has it
+}
+
+// Of makes the signature of a report: that of the thread that crashed, or of the
+// first one where none did. Kinds of reports without threads are all they have.
+func Of(r *report.Report) Signature {
+	s := Signature{Version: Version}
+	s.Kind, s.Class = kindOf(r.Crash)
+	th := crashed(r)
+	b := builder{report: r, sig: &s}
+	if th != nil {
+		b.thread = th
+		b.build()
+	} else {
+		s.Weak = true
+		b.first, b.strict = []string{b.alone()}, []string{b.alone()}
+	}
+	s.Hash = hash(append([]string{s.Class, s.Module}, b.first...))
+	s.Strict = hash(append([]string{s.Kind, s.Module}, b.strict...))
+	return s
+}
+
+// String is the signature for people, on one line: the kind and the functions of
+// the first level.
+func (s *Signature) String() string {
+	top := s.Frames[:min(s.Top, len(s.Frames))]
+	if len(top) == 0 {
+		return s.Kind
+	}
+	return s.Kind + " in " + strings.Join(top, " < ")
+}
+
+func crashed(r *report.Report) *report.Thread {
+	for i := range r.Threads {
+		if r.Threads[i].Crashed {
+			return &r.Threads[i]
+		}
+	}
+	if r.Crash != nil {
+		for i := range r.Threads {
+			if r.Threads[i].ID == r.Crash.Thread {
+				return &r.Threads[i]
+			}
+		}
+	}
+	if len(r.Threads) == 0 {
+		return nil
+	}
+	return &r.Threads[0]
+}
+
+// hash is a short stable identifier. The length of each part is hashed too, so
+// that no part can pass for two.
+func hash(parts []string) string {
+	h := sha256.New()
+	var n [4]byte
+	for _, p := range parts {
+		n = [4]byte{byte(len(p) >> 24), byte(len(p) >> 16), byte(len(p) >> 8), byte(len(p))}
+		h.Write(n[:])
+		h.Write([]byte(p))
+	}
+	return Version + ":" + hex.EncodeToString(h.Sum(nil)[:8])
+}
+
+// Stack is what nearness to other groups is measured by: the significant functions,
+// innermost first, and what happened before them, marked as no function's name can be.
+func (s *Signature) Stack() []string {
+	return append([]string{"(" + s.Class + ")"}, s.Frames...)
+}

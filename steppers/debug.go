@@ -9,6 +9,7 @@ import (
 	"github.com/corewalk/corewalk/internal/dwarf/cfi"
 	"github.com/corewalk/corewalk/internal/dwarf/op"
 	"github.com/corewalk/corewalk/internal/image"
+	"github.com/corewalk/corewalk/internal/winunwind"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -63,6 +64,7 @@ type foundRow struct {
 	lookup, ra arch.Address
 	row        cfi.Row
 	fn         image.GoFunc // where the row alone does not lead to the caller
+	pe         bool         // the library is a PE image
 }
 
 // calleeRegs answers the registers of a frame by DWARF number.
@@ -110,7 +112,27 @@ func (s *DebugStepper) step(x *cfiScratch, in, out *unwind.Frame) unwind.Status 
 			return status
 		}
 	}
-	return s.apply(x, &found.row, in, out)
+	status := s.apply(x, &found.row, in, out)
+	if status == unwind.StatusSuccess && found.pe {
+		s.preserve(&found.row, in, out)
+	}
+	return status
+}
+
+// preserve hands on the registers that calls preserve on Windows, and not elsewhere,
+// where the row has no rule for them: they were not saved, for nothing changed them.
+func (s *DebugStepper) preserve(row *cfi.Row, in, out *unwind.Frame) {
+	more := winunwind.Nonvolatile(s.arch) &^ s.arch.CalleeSaved
+	for n := range row.Rules() {
+		if r, ok := s.arch.FromDWARF(n); ok {
+			more &^= arch.Mask(r)
+		}
+	}
+	for ; more != 0; more &= more - 1 {
+		if v, loc, ok := in.Reg(more.First()); ok {
+			out.SetReg(more.First(), v, loc)
+		}
+	}
 }
 
 // apply makes out the caller by the row.
@@ -200,7 +222,8 @@ func (s *DebugStepper) findRow(x *cfiScratch, in, out *unwind.Frame) *foundRow {
 		return nil
 	}
 	f.lib, f.lookup, f.ra = lib, lookup, ra
-	f.fn = s.resolve(lib).GoFunc(f.row.FDE.Start)
+	im := s.resolve(lib)
+	f.fn, f.pe = im.GoFunc(f.row.FDE.Start), im.PE() != nil
 	return f
 }
 

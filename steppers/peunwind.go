@@ -69,7 +69,27 @@ func (s *PEUnwindStepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
 		}
 		return unwind.StatusNotMe
 	}
+	if _, described := table.Find(uint32(in.LookupAddr() - lib.Start)); !described && !s.leaf(f, in, out) {
+		return unwind.StatusNotMe
+	}
 	return s.restore(f, in, out)
+}
+
+// leaf reports whether the caller f of a function that no table describes is one: by
+// the convention such a function leaves the stack pointer alone, but assembly does not
+// always. libgcc's ___chkstk_ms, in which programs of MinGW use up their stacks, pushes
+// two registers.
+func (s *PEUnwindStepper) leaf(f *winunwind.Frame, in, out *unwind.Frame) bool {
+	p := in.Walker().ProcessState()
+	pc, _ := f.Regs.Get(s.arch.PC)
+	ra := codePointer(in.Walker(), pc)
+	if _, ok := callBefore(p, ra); ok || unreadCode(p, ra) {
+		return true
+	}
+	if out.Tracing() {
+		out.Notef("no table describes %#x, and %#x does not follow a call", in.RA(), pc)
+	}
+	return false
 }
 
 // restore makes out the caller that f is.

@@ -91,7 +91,7 @@ make_windows-mingw() {
 		mingw -O2 -g windows/crash.c "$dir/libplugin.a" -o crash.exe &&
 		mingwxx -O2 -g -static windows/bank.cpp -o bank.exe &&
 		windows_images mingw plugin.dll crash.exe bank.exe &&
-		windows_dumps mingw crash.exe deep divide illegal int3 abort null overflow fastfail dll large floats tail &&
+		windows_dumps mingw crash.exe deep divide illegal int3 abort null overflow probe fastfail dll large floats tail &&
 		windows_dumps mingw bank.exe fault uncaught caught
 }
 
@@ -114,6 +114,28 @@ make_windows-clang-O2() {
 	clang_pdb -O2 --driver-mode=g++ -c windows/bank.cpp -o bank.o &&
 		lld_pdb bank.exe bank.pdb bank.o --driver-mode=g++ -static -lpthread &&
 		windows_images clang-O2 plugin.dll plugin.pdb crash.exe crash.pdb bank.exe bank.pdb &&
-		windows_dumps clang-O2 crash.exe deep dll large tail &&
+		windows_dumps clang-O2 crash.exe deep dll large tail probe &&
 		windows_dumps clang-O2 bank.exe fault uncaught
+}
+
+# Programs whose every instruction is stepped through: windows/stepper.c says what the
+# records hold.
+make_windows-steps() {
+	windows_tools clang-19 ld.lld-19 llvm-strip-19 && mingw -O1 windows/stepper.c -o stepper.exe || return
+	mingw -O2 -fno-toplevel-reorder windows/edges.c -o gcc-O2.exe && mingw -O0 windows/edges.c -o gcc-O0.exe &&
+		mingw -Os -fno-toplevel-reorder windows/edges.c -o gcc-Os.exe &&
+		stepped_clang O2 && stepped_clang O0 || return
+	local name files=()
+	for name in gcc-O0 gcc-O2 gcc-Os clang-O0 clang-O2; do
+		llvm-strip-19 --strip-all "$dir/$name.exe" && wine64 stepper.exe "$name.exe" >"$dir/$name.steps" || return 1
+		sed -i 's/\r$//' "$dir/$name.steps"
+		say "$name: $(grep -c '^i' "$dir/$name.steps") instructions"
+		files+=("$name.exe" "$name.steps")
+	done
+	windows_images steps "${files[@]}"
+}
+
+stepped_clang() {
+	clang --target=x86_64-w64-mingw32 -"$1" -c windows/edges.c -o edges.o &&
+		(cd "$dir" && clang-19 --target=x86_64-w64-mingw32 -fuse-ld=lld -L"$mingw_libs" -o "clang-$1.exe" edges.o)
 }

@@ -10,6 +10,7 @@
    abort     on_abort < raise < abort < give_up: int3 in the handler of SIGABRT
    null      dispatch calls address 0
    overflow  descend x many: the stack is used up
+   probe     dig x some, which has a large array: the stack is used up in its probe
    fastfail  fast_fail: int 0x29
    dll       plugin_store < plugin_call (plugin.dll) < call_plugin
    large     store_at < large: an array of 20000 bytes, so that the stack is probed,
@@ -152,6 +153,14 @@ NOINLINE int descend(int depth)
 	return got + block[(depth + got) & 511];
 }
 
+NOINLINE int dig(int depth)
+{
+	volatile char block[200000];
+	block[depth] = (char)depth;
+	int got = dig(depth + 1);
+	return got + block[(depth + got) & 511];
+}
+
 NOINLINE void fast_fail(void)
 {
 	sink = 1;
@@ -223,6 +232,8 @@ NOINLINE int run(const char *mode)
 		got = dispatch(3);
 	else if (!strcmp(mode, "overflow"))
 		got = descend(0);
+	else if (!strcmp(mode, "probe"))
+		got = dig(0);
 	else if (!strcmp(mode, "fastfail"))
 		fast_fail();
 	else if (!strcmp(mode, "dll"))

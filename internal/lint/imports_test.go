@@ -26,6 +26,8 @@ var floors = map[string]int{
 	"internal/inspect":    5,
 	"internal/crash":      4,
 	"internal/signature":  4,
+	"internal/ledger":     4,
+	"internal/board":      5,
 	"internal/livecore":   4,
 	"internal/lastwords":  4,
 	"corestate":           3,
@@ -97,6 +99,9 @@ var outside = map[string][]string{
 	"github.com/ulikunitz/xz":            {"internal/decomp"},
 	"compress/":                          {"internal/decomp", "internal/sample"},
 	"net/http":                           {"internal/debuginfod"},
+	"modernc.org/sqlite":                 {"internal/ledger"},
+	"github.com/olekukonko/tablewriter":  {"internal/board"},
+	"github.com/schollz/progressbar":     {"cmd/corewalk"},
 	module + "/internal/debuginfod":      {"cmd/corewalk", "debuginfod"}, // nobody else links net/http
 	"github.com/rogpeppe/go-internal":    {},
 	"github.com/google/go-cmp":           {},

@@ -1,0 +1,193 @@
+package triage
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/corewalk/corewalk"
+	"github.com/corewalk/corewalk/internal/ledger"
+	"github.com/corewalk/corewalk/internal/signature"
+	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/unwind"
+)
+
+// analyze makes a Dump of an opened target. full is called with the signature, and says
+// whether a report with variables is wanted.
+func analyze(ctx context.Context, t *corewalk.Target, d *ledger.Dump, full func(*signature.Signature) bool) error {
+	tid, err := t.ProcessState().DefaultThread()
+	o := corewalk.AnalyzeOptions{Locals: corewalk.LocalsNone}
+	if err == nil {
+		o.Threads = []unwind.ThreadID{tid}
+	}
+	r, err := t.Analyze(ctx, o)
+	if err != nil {
+		return err
+	}
+	sig := signature.Of(r)
+	describe(d, r, &sig)
+	if ctx.Err() != nil {
+		return ctx.Err() // the report ends early; its signature would be another
+	}
+	if full == nil || !full(&sig) {
+		return nil
+	}
+	o.Locals = corewalk.LocalsTop
+	if with, err := t.Analyze(ctx, o); err == nil && ctx.Err() == nil {
+		r = with
+	}
+	r.Modules = usedModules(r)
+	var buf bytes.Buffer
+	if err := report.WriteJSON(&buf, r); err != nil {
+		return err
+	}
+	d.Report = buf.Bytes()
+	return nil
+}
+
+// describe fills in what a report says.
+func describe(d *ledger.Dump, r *report.Report, sig *signature.Signature) {
+	d.Program, d.Arch, d.OS = r.Dump.Command, r.Dump.Arch, r.Dump.OS
+	if !r.Dump.Time.IsZero() {
+		d.Time = r.Dump.Time
+	}
+	for i := range r.Modules {
+		if m := &r.Modules[i]; m.Main {
+			d.Build = firstOf(m.BuildID, m.CodeID, m.DebugID)
+			if d.Program == "" {
+				d.Program = baseName(m.Path)
+			}
+			break
+		}
+	}
+	d.Signature, d.Strict, d.Weak = sig.Hash, sig.Strict, sig.Weak
+	d.Frames = sig.Frames
+	d.Group = groupID(sig.Hash)
+	d.Reason = Reason(r.Crash)
+	if r.Crash != nil {
+		d.Kind = r.Crash.Kind
+	}
+	d.Where = where(r, sig)
+	d.Trust = trust(r, sig)
+}
+
+func firstOf(list ...string) string {
+	for _, s := range list {
+		if s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+func baseName(path string) string { return path[strings.LastIndexAny(path, `/\`)+1:] }
+
+// groupID names a group after its signature: short enough to type, long enough to be
+// one of millions.
+func groupID(hash string) string {
+	_, digits, _ := strings.Cut(hash, ":")
+	return digits[:min(len(digits), 12)]
+}
+
+// Reason says in a few words why a process died: the program's own, where it left some.
+func Reason(c *report.Crash) string {
+	if c == nil {
+		return "did not crash"
+	}
+	name := firstOf(c.Signal, c.Exception)
+	text := c.Reason
+	if c.Message != "" {
+		text = c.Message
+	}
+	switch {
+	case text == "":
+		return name
+	case c.Kind == report.CrashAbort:
+		return "abort: " + text
+	}
+	return text
+}
+
+// maxWhere is how many functions of a stack are named in one line.
+const maxWhere = 3
+
+// where is the innermost significant functions, the first with its place in the source.
+func where(r *report.Report, sig *signature.Signature) string {
+	var parts []string
+	for i, name := range sig.Frames[:min(len(sig.Frames), maxWhere)] {
+		if i == 0 {
+			if f := firstKept(r, sig); f != nil && f.Source.File != "" {
+				name += fmt.Sprintf(" %s:%d", baseName(f.Source.File), f.Source.Line)
+			}
+		}
+		parts = append(parts, name)
+	}
+	return strings.Join(parts, " < ")
+}
+
+// frames are those of the crashing thread; they are the first thread's of the report.
+func frames(r *report.Report) []report.Frame {
+	if len(r.Threads) == 0 {
+		return nil
+	}
+	return r.Threads[0].Frames
+}
+
+func firstKept(r *report.Report, sig *signature.Signature) *report.Frame {
+	list := frames(r)
+	for _, d := range sig.Decisions {
+		if d.Action == signature.Kept && d.Frame < len(list) {
+			return &list[d.Frame]
+		}
+	}
+	return nil
+}
+
+// trustOrder has the ways that frames are found, the surest first.
+var trustOrder = []string{report.TrustContext, report.TrustCFI, report.TrustPEUnwind, report.TrustSymCFI, report.TrustEXIDX, report.TrustSignal,
+	report.TrustInstrumentation, report.TrustUser, report.TrustFramePointer, report.TrustAnalysis, report.TrustWildPC, report.TrustScan}
+
+// trust is that of the frame of the signature that was found the least surely.
+func trust(r *report.Report, sig *signature.Signature) string {
+	list, worst := frames(r), -1
+	for _, d := range sig.Decisions {
+		if d.Action != signature.Kept || d.Frame >= len(list) {
+			continue
+		}
+		worst = max(worst, slices.Index(trustOrder, list[d.Frame].Trust))
+	}
+	if worst < 0 {
+		return ""
+	}
+	return trustOrder[worst]
+}
+
+// usedModules are the modules that frames lie in, and the program.
+func usedModules(r *report.Report) []report.Module {
+	used := map[string]bool{}
+	for _, f := range frames(r) {
+		used[f.Module] = true
+	}
+	return slices.DeleteFunc(slices.Clone(r.Modules), func(m report.Module) bool { return !m.Main && !used[m.Path] })
+}
+
+// fault notes why a dump has no signature.
+func fault(d *ledger.Dump, err error) {
+	d.Fault, d.FaultKind = strings.TrimPrefix(err.Error(), d.Path+": "), ledger.FaultUnreadable
+	if errors.Is(err, context.DeadlineExceeded) {
+		d.Fault, d.FaultKind = "its analysis took too long", ledger.FaultTimeout
+	}
+}
+
+// newDump begins the result of a dump.
+func newDump(path string, id identity) ledger.Dump {
+	if abs, err := filepath.Abs(path); err == nil {
+		path = abs
+	}
+	return ledger.Dump{Path: path, Identity: id.ID, SHA256: id.SHA256, Size: id.Size, Time: id.Time, SeenAt: time.Now()}
+}

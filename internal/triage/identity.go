@@ -1,0 +1,107 @@
+package triage
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+
+	"github.com/corewalk/corewalk"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// wholeDump is the size of the largest files that are hashed whole, in bytes.
+const wholeDump = 16 << 20
+
+// What of a larger dump tells it from others: its size, its beginning, its notes or
+// streams, and the stack of the thread that crashed; in bytes.
+const (
+	partHead  = 64 << 10
+	partNotes = 4 << 20
+	partStack = 64 << 10
+)
+
+// identify tells a file from others. Of a dump too large to be read whole it is opened
+// for that: opened is then not nil, and the caller closes it.
+func identify(ctx context.Context, path string, open func() (*corewalk.Target, error)) (id identity, opened *corewalk.Target, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return id, nil, err
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return id, nil, err
+	}
+	if !st.Mode().IsRegular() {
+		return id, nil, fmt.Errorf("%s: not a regular file", path)
+	}
+	id.Size, id.Time = st.Size(), st.ModTime()
+	h := sha256.New()
+	if id.Size <= wholeDump {
+		if _, err := io.Copy(h, io.LimitReader(f, wholeDump)); err != nil {
+			return id, nil, err
+		}
+		id.SHA256 = hex.EncodeToString(h.Sum(nil))
+		id.ID = "sha256:" + id.SHA256
+		return id, nil, nil
+	}
+	number(h, uint64(id.Size))
+	if _, err := io.Copy(h, io.LimitReader(f, partHead)); err != nil {
+		return id, nil, err
+	}
+	opened, err = open()
+	if opened != nil {
+		fault := corewalk.Guard(func() { parts(h, opened) })
+		if fault != nil {
+			return id, opened, fault
+		}
+	}
+	id.ID = "parts:" + hex.EncodeToString(h.Sum(nil))
+	return id, opened, err
+}
+
+// parts hashes what tells a large dump from others of its size.
+func parts(h hash.Hash, t *corewalk.Target) {
+	left := partNotes
+	if c := t.Core(); c != nil {
+		for n := range c.Notes() {
+			if left -= len(n.Data); left < 0 {
+				break
+			}
+			number(h, uint64(n.Type))
+			h.Write(n.Data)
+		}
+	}
+	p := t.ProcessState()
+	tid, err := p.DefaultThread()
+	if err != nil {
+		return
+	}
+	a := p.Arch()
+	regs, err := p.Registers(tid)
+	if err != nil || a == nil {
+		return
+	}
+	for r := range arch.Reg(a.NumRegs()) {
+		v, _ := regs.Get(r)
+		number(h, v)
+	}
+	sp, ok := regs.Get(a.SP)
+	if !ok {
+		return
+	}
+	stack := make([]byte, partStack)
+	n, _ := p.ReadMem(sp, stack)
+	h.Write(stack[:n])
+}
+
+func number(h hash.Hash, v uint64) {
+	var b [8]byte
+	binary.LittleEndian.PutUint64(b[:], v)
+	h.Write(b[:])
+}

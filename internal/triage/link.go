@@ -1,0 +1,63 @@
+package triage
+
+import (
+	"context"
+
+	"github.com/corewalk/corewalk/internal/ledger"
+	"github.com/corewalk/corewalk/internal/similar"
+)
+
+// maxSimilar is how many groups one is linked to at most.
+const maxSimilar = 5
+
+// link finds which groups the new ones of a run are probably the same as. They are
+// linked, and not merged: people decide.
+func link(ctx context.Context, store ledger.Store, run int64) error {
+	mine, err := store.RunGroups(ctx, run)
+	if err != nil {
+		return err
+	}
+	fresh := 0
+	for _, g := range mine {
+		if g.New && linkable(g) {
+			fresh++
+		}
+	}
+	if fresh == 0 {
+		return nil
+	}
+	all, err := store.Groups(ctx, ledger.Query{})
+	if err != nil {
+		return err
+	}
+	var index similar.Index
+	for _, g := range all {
+		if linkable(g) {
+			index.Add(g.ID, g.Frames)
+		}
+	}
+	for _, g := range mine {
+		if !g.New || !linkable(g) {
+			continue
+		}
+		if list := like(&index, g); len(list) > 0 {
+			if err := store.Link(ctx, g.ID, list); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// linkable reports whether a group's functions say enough to compare it by.
+func linkable(g ledger.Group) bool { return !g.Weak && len(g.Frames) > 0 }
+
+func like(index *similar.Index, g ledger.Group) []ledger.Similar {
+	var list []ledger.Similar
+	for _, m := range index.Query(g.Frames) {
+		if m.Group != g.ID && len(list) < maxSimilar {
+			list = append(list, ledger.Similar{Group: m.Group, Score: m.Score})
+		}
+	}
+	return list
+}

@@ -1,0 +1,144 @@
+package triage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Files is a Source of files and directories. A file that was named is taken whatever it
+// is; of those in directories the ones that look like dumps.
+type Files struct {
+	Paths     []string // files, directories, or patterns as of filepath.Match
+	Recursive bool     // look into directories below directories
+}
+
+// Dumps implements Source: in the order of Paths, of a directory by name.
+func (f Files) Dumps(ctx context.Context) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		w := filesWalk{ctx: ctx, recursive: f.Recursive, yield: yield, seen: map[string]bool{}}
+		for _, p := range f.Paths {
+			if w.over || ctx.Err() != nil {
+				return
+			}
+			w.top(p)
+		}
+	}
+}
+
+// A filesWalk is one walk through Files.
+type filesWalk struct {
+	ctx       context.Context
+	recursive bool
+	yield     func(string, error) bool
+	seen      map[string]bool // paths, so that overlapping arguments count once
+	over      bool
+}
+
+func (w *filesWalk) give(path string, err error) {
+	if err == nil {
+		if w.seen[path] {
+			return
+		}
+		w.seen[path] = true
+	}
+	if !w.over && !w.yield(path, err) {
+		w.over = true
+	}
+}
+
+// top looks at one argument.
+func (w *filesWalk) top(path string) {
+	st, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) && strings.ContainsAny(path, "*?[") {
+		list, gerr := filepath.Glob(path)
+		if gerr == nil && len(list) > 0 {
+			for _, p := range list {
+				w.top(p)
+			}
+			return
+		}
+	}
+	switch {
+	case err != nil:
+		w.give("", fmt.Errorf("%w: give files or directories that exist", err))
+	case st.IsDir():
+		w.dir(path)
+	default:
+		w.give(filepath.Clean(path), nil)
+	}
+}
+
+// dir looks at what is in a directory.
+func (w *filesWalk) dir(dir string) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		w.give("", err)
+	}
+	for _, e := range entries {
+		if w.over || w.ctx.Err() != nil {
+			return
+		}
+		path := filepath.Join(dir, e.Name())
+		typ := e.Type()
+		if typ&fs.ModeSymlink != 0 {
+			if st, err := os.Stat(path); err == nil && st.Mode().IsRegular() {
+				typ = 0 // links to files count, those to directories might lead in circles
+			}
+		}
+		switch {
+		case typ.IsDir() && w.recursive:
+			w.dir(path)
+		case typ.IsRegular() && looksLikeDump(path):
+			w.give(path, nil)
+		}
+	}
+}
+
+// dumpNames are parts of names that files are given which are dumps, or should be.
+var dumpNames = []string{"core", ".dmp", ".mdmp"}
+
+// looksLikeDump reports whether a file of a directory is one to look at: by its first
+// bytes, and where these do not tell by its name.
+func looksLikeDump(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return named(path) // which the analysis says
+	}
+	defer f.Close()
+	head := make([]byte, 64)
+	n, _ := io.ReadFull(f, head)
+	head = head[:n]
+	switch {
+	case n >= 20 && string(head[:4]) == "\x7fELF":
+		return slices.Contains([]byte{head[16], head[17]}, 4) // e_type, in either byte order
+	case n >= 4 && (string(head[:4]) == "MDMP" || string(head[:4]) == "PMDM"):
+		return true
+	case n == 0:
+		return named(path) // one that was never written
+	}
+	return named(path) && !isText(head)
+}
+
+func named(path string) bool {
+	name := strings.ToLower(filepath.Base(path))
+	return slices.ContainsFunc(dumpNames, func(s string) bool {
+		if s == "core" {
+			return name == s || strings.HasPrefix(name, "core.") || strings.HasPrefix(name, "core-") || strings.Contains(name, ".core")
+		}
+		return strings.HasSuffix(name, s) || strings.Contains(name, s+".")
+	})
+}
+
+// isText reports whether the first bytes are those of a text, as sources and notes
+// called core.c or core.txt are.
+func isText(head []byte) bool {
+	return !slices.ContainsFunc(head, func(c byte) bool { return c == 0 || c >= 0x80 || c < ' ' && c != '\n' && c != '\t' && c != '\r' })
+}

@@ -1,0 +1,323 @@
+package triage
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/corewalk/corewalk/internal/ledger"
+)
+
+// maxInWork bounds how many dumps are in work at a time.
+const maxInWork = 1024
+
+// maxIdle is how many analysis processes in a row may die without a dump in work.
+const maxIdle = 3
+
+// grace is how long after its deadline a dump may still take before the analysis
+// process is ended: it ends an analysis at the deadline itself unless it hangs.
+const grace = 5 * time.Second
+
+// A job is one dump to be analysed.
+type job struct {
+	n     int
+	path  string
+	since time.Time
+}
+
+// A supervisor has the dumps analysed in another process.
+type supervisor struct {
+	opts  Options
+	batch *batch
+	n     int
+}
+
+func (s *supervisor) jobs() int {
+	n := s.opts.Jobs
+	if n <= 0 {
+		n = 2 * runtime.GOMAXPROCS(0) // some wait for the disk
+	}
+	return min(n, maxInWork)
+}
+
+// work goes through the source, starting a new analysis process whenever one dies.
+func (s *supervisor) work(ctx context.Context, src Source) error {
+	paths := make(chan string)
+	feedCtx, stop := context.WithCancel(ctx)
+	defer stop()
+	go s.feed(feedCtx, src, paths)
+	idle := 0
+	for {
+		left, end, err := s.session(ctx, paths, s.jobs())
+		if err != nil || ctx.Err() != nil {
+			return err
+		}
+		if end == nil {
+			return nil
+		}
+		if idle++; len(left) > 0 {
+			idle = 0
+		}
+		if idle == maxIdle {
+			return fmt.Errorf("the analysis process does not work: %s", end.why)
+		}
+		for _, j := range left {
+			if err := s.alone(ctx, j); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// feed sends the source's paths, until there are no more.
+func (s *supervisor) feed(ctx context.Context, src Source, paths chan<- string) {
+	defer close(paths)
+	defer s.batch.count(0, true)
+	for path, err := range src.Dumps(ctx) {
+		if err != nil {
+			s.batch.trouble(err)
+			continue
+		}
+		s.batch.count(1, false)
+		select {
+		case paths <- path:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// alone analyses a dump that was in work when a process died.
+func (s *supervisor) alone(ctx context.Context, j job) error {
+	one := make(chan string, 1)
+	one <- j.path
+	close(one)
+	left, end, err := s.session(ctx, one, 1)
+	if err != nil || end == nil || len(left) == 0 || ctx.Err() != nil {
+		return err
+	}
+	return s.batch.add(died(j.path, end.kind, end.why), false)
+}
+
+// An ending is why an analysis process ended before its time.
+type ending struct{ kind, why string }
+
+// session runs one analysis process until the paths are used up. Where it ends before,
+// end says why and left are the dumps that were in work. An error is about the store,
+// or a process that cannot be started.
+func (s *supervisor) session(ctx context.Context, paths <-chan string, jobs int) (left []job, end *ending, err error) {
+	p, err := s.start(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	inWork := map[int]job{}
+	var stopping <-chan time.Time
+	done := ctx.Done()
+	tick := time.NewTicker(batchTime)
+	defer tick.Stop()
+	var kind string
+	for paths != nil || len(inWork) > 0 {
+		var next <-chan string
+		if paths != nil && len(inWork) < jobs && stopping == nil {
+			next = paths
+		}
+		select {
+		case path, ok := <-next:
+			if !ok {
+				paths = nil
+				continue
+			}
+			s.n++
+			inWork[s.n] = job{s.n, path, time.Now()}
+			p.orders.write(order{N: s.n, Path: path}) // an error shows in the replies' end
+		case r, ok := <-p.replies:
+			if !ok {
+				return ended(inWork), p.ending(kind), s.batch.flush()
+			}
+			if r.Memory {
+				kind = ledger.FaultMemory
+				continue
+			}
+			if err := s.reply(ctx, p, inWork, r); err != nil {
+				p.kill()
+				return nil, nil, err
+			}
+		case <-tick.C:
+			if err := s.batch.overdue(); err != nil {
+				p.kill()
+				return nil, nil, err
+			}
+			if s.late(inWork) {
+				kind = ledger.FaultTimeout
+				p.kill()
+			}
+		case <-done:
+			// What is in work is finished, in reasonable time; nothing new is begun.
+			done, paths = nil, nil
+			stopping = time.After(grace)
+		case <-stopping:
+			p.kill()
+			return nil, nil, s.batch.flush()
+		}
+	}
+	p.orders.close()
+	p.drain()
+	return nil, nil, s.batch.flush()
+}
+
+// reply takes what the analysis process says.
+func (s *supervisor) reply(ctx context.Context, p *process, inWork map[int]job, r reply) error {
+	j, ok := inWork[r.N]
+	switch {
+	case !ok:
+		return nil
+	case r.Dump != nil:
+		delete(inWork, r.N)
+		return s.batch.add(*r.Dump, false)
+	case r.Identity != nil:
+		known, err := s.batch.store.Known(context.WithoutCancel(ctx), r.Identity.ID)
+		if err != nil && !errors.Is(err, ledger.ErrNotFound) {
+			return err
+		}
+		wanted := err != nil
+		p.orders.write(order{N: r.N, Go: &wanted})
+		if !wanted {
+			delete(inWork, r.N)
+			d := newDump(j.path, *r.Identity)
+			known.Path, known.SeenAt, known.Report = d.Path, d.SeenAt, nil
+			return s.batch.add(known, true)
+		}
+	}
+	return nil
+}
+
+// late reports whether a dump is in work for longer than an analysis that ends itself
+// can take.
+func (s *supervisor) late(inWork map[int]job) bool {
+	for _, j := range inWork {
+		if time.Since(j.since) > s.opts.Deadline+grace {
+			return true
+		}
+	}
+	return false
+}
+
+func ended(inWork map[int]job) []job {
+	var list []job
+	for _, j := range inWork {
+		list = append(list, j)
+	}
+	return list
+}
+
+// A process is an analysis process.
+type process struct {
+	cmd     *exec.Cmd
+	orders  *orders
+	replies chan reply
+	stderr  tail
+	wait    func() error
+}
+
+// orders is where a process takes its orders from.
+type orders struct {
+	*lineWriter
+	pipe io.Closer
+}
+
+func (o *orders) close() { o.pipe.Close() }
+
+func (s *supervisor) start(ctx context.Context) (*process, error) {
+	// It must not die of the Ctrl-C that ends the run: it finishes what is in work.
+	cmd := exec.Command(s.opts.Command[0], s.opts.Command[1:]...)
+	ownGroup(cmd)
+	cmd.Env = append(os.Environ(), s.opts.Env...)
+	p := &process{cmd: cmd, replies: make(chan reply, 64)}
+	cmd.Stderr = &p.stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("the analysis process cannot be started: %w", err)
+	}
+	p.orders = &orders{newLineWriter(in), in}
+	p.wait = sync.OnceValue(cmd.Wait)
+	go func() {
+		defer close(p.replies)
+		err := readLines(out, func(r reply) error { p.replies <- r; return nil })
+		if err != nil {
+			p.kill()
+		}
+	}()
+	return p, nil
+}
+
+func (p *process) kill() {
+	p.cmd.Process.Kill()
+	go p.drain()
+}
+
+// drain waits for the end of the process.
+func (p *process) drain() {
+	for range p.replies {
+	}
+	p.wait()
+}
+
+// ending tells why the process ended, after its replies did.
+func (p *process) ending(kind string) *ending {
+	err := p.wait()
+	e := &ending{kind: kind}
+	switch {
+	case kind == ledger.FaultTimeout:
+		e.why = "its analysis did not end in time"
+	case kind == ledger.FaultMemory:
+		e.why = "its analysis took more memory than it may"
+	default:
+		e.kind = ledger.FaultCrashed
+		e.why = "its analysis died"
+		if err != nil {
+			e.why += ": " + err.Error()
+		}
+		if line := p.stderr.first(); line != "" {
+			e.why += " (" + line + ")"
+		}
+	}
+	return e
+}
+
+// A tail keeps the beginning of what a process writes to its standard error.
+type tail struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+const maxTail = 4096
+
+func (t *tail) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.buf.Write(b[:min(len(b), maxTail-min(t.buf.Len(), maxTail))])
+	return len(b), nil
+}
+
+// first is the first line.
+func (t *tail) first() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	line, _, _ := strings.Cut(t.buf.String(), "\n")
+	return strings.TrimSpace(line)
+}

@@ -1,0 +1,183 @@
+package triage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime/debug"
+	"runtime/metrics"
+	"sync"
+	"time"
+
+	"github.com/corewalk/corewalk"
+	"github.com/corewalk/corewalk/internal/ledger"
+	"github.com/corewalk/corewalk/internal/signature"
+)
+
+// WorkerOptions say how the analysis process works.
+type WorkerOptions struct {
+	Open     []corewalk.Option // of each dump; not those that say where files are
+	Files    []corewalk.Option // where files of modules are
+	Deadline time.Duration     // for one dump; 0 is DefaultDeadline
+	// Memory bounds the memory of the process, in bytes; 0 is DefaultMemory. Past it
+	// the process ends, and the supervisor finds out which dump it was.
+	Memory int64
+	// hook, when set, is called before each dump is opened. Tests die in it.
+	hook func(path string)
+}
+
+// DefaultMemory bounds the memory of the analysis process, in bytes.
+const DefaultMemory = 4 << 30
+
+// errMemory ends the process.
+var errMemory = errors.New("out of memory")
+
+// A worker is the analysis process.
+type worker struct {
+	opts  WorkerOptions
+	cache *corewalk.Cache
+	out   *lineWriter
+
+	mu      sync.Mutex
+	answers map[int]chan bool // by the number of the dump
+	shown   map[string]bool   // signatures whose report was sent
+}
+
+// Serve is the analysis process: it takes orders from in and answers to out until in
+// ends. The error is errMemory where it used too much memory, else about the
+// connection.
+func Serve(ctx context.Context, in io.Reader, out io.Writer, o WorkerOptions) error {
+	if o.Deadline <= 0 {
+		o.Deadline = DefaultDeadline
+	}
+	if o.Memory <= 0 {
+		o.Memory = DefaultMemory
+	}
+	debug.SetMemoryLimit(o.Memory / 4 * 3)
+	w := &worker{opts: o, out: newLineWriter(out), answers: map[int]chan bool{}, shown: map[string]bool{},
+		cache: corewalk.NewCache(o.Memory/4, o.Files...)}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go watchMemory(ctx, uint64(o.Memory), cancel)
+	var work sync.WaitGroup
+	ended := make(chan error, 1)
+	go func() { ended <- readLines(in, func(r order) error { w.take(ctx, r, &work); return nil }) }()
+	select {
+	case err := <-ended:
+		w.refuse()
+		work.Wait()
+		return errors.Join(err, w.cache.Close())
+	case <-ctx.Done():
+		if errors.Is(context.Cause(ctx), errMemory) {
+			w.out.write(reply{Memory: true})
+		}
+		return context.Cause(ctx) // what is in work is left: the process ends
+	}
+}
+
+// watchMemory ends the process when it has taken more than limit.
+func watchMemory(ctx context.Context, limit uint64, end context.CancelCauseFunc) {
+	s := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(20 * time.Millisecond):
+		}
+		metrics.Read(s)
+		if s[0].Value.Uint64()-s[1].Value.Uint64() > limit {
+			end(errMemory)
+			return
+		}
+	}
+}
+
+// take takes an order.
+func (w *worker) take(ctx context.Context, o order, work *sync.WaitGroup) {
+	if o.Go != nil {
+		w.mu.Lock()
+		c := w.answers[o.N]
+		delete(w.answers, o.N)
+		w.mu.Unlock()
+		if c != nil {
+			c <- *o.Go
+		}
+		return
+	}
+	work.Go(func() { w.dump(ctx, o) })
+}
+
+// refuse answers all that wait for a word of the supervisor, which is gone.
+func (w *worker) refuse() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for n, c := range w.answers {
+		c <- false
+		delete(w.answers, n)
+	}
+}
+
+// dump identifies and analyses one dump.
+func (w *worker) dump(ctx context.Context, o order) {
+	ctx, cancel := context.WithTimeout(ctx, w.opts.Deadline)
+	defer cancel()
+	if w.opts.hook != nil {
+		w.opts.hook(o.Path)
+	}
+	open := func() (*corewalk.Target, error) {
+		return corewalk.Open(o.Path, append([]corewalk.Option{corewalk.WithCache(w.cache)}, w.opts.Open...)...)
+	}
+	id, target, err := identify(ctx, o.Path, open)
+	defer func() {
+		if target != nil {
+			target.Close()
+		}
+	}()
+	if err != nil {
+		d := newDump(o.Path, id)
+		fault(&d, err)
+		w.out.write(reply{N: o.N, Dump: &d})
+		return
+	}
+	answer := make(chan bool, 1)
+	w.mu.Lock()
+	w.answers[o.N] = answer
+	w.mu.Unlock()
+	w.out.write(reply{N: o.N, Identity: &id})
+	if !<-answer {
+		return
+	}
+	d := newDump(o.Path, id)
+	if target == nil {
+		target, err = open()
+	}
+	if err == nil {
+		err = analyze(ctx, target, &d, w.first)
+	}
+	if err != nil {
+		fault(&d, err)
+	}
+	w.out.write(reply{N: o.N, Dump: &d})
+}
+
+// first reports whether a signature has not been seen by this process.
+func (w *worker) first(s *signature.Signature) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.shown[s.Hash] || len(w.shown) > 1<<20 {
+		return false
+	}
+	w.shown[s.Hash] = true
+	return true
+}
+
+// died is the result of a dump that took the analysis process with it.
+func died(path string, kind, why string) ledger.Dump {
+	d := newDump(path, identity{})
+	d.FaultKind, d.Fault = kind, why
+	if d.Fault == "" {
+		d.Fault = fmt.Sprintf("the analysis of it ended by force (%s)", kind)
+	}
+	return d
+}

@@ -40,7 +40,8 @@ type SymbolFile struct {
 // path may come more than once; all of them are there.
 //
 // The search directories are read only when the caller goes on that far, and
-// nothing before had the module's identifier.
+// nothing before had the module's identifier; not for an ELF file that is at hand,
+// which has its own symbols as a rule.
 func (f *Finder) SymbolFiles(m Module) iter.Seq[SymbolFile] {
 	return func(yield func(SymbolFile) bool) {
 		right := false
@@ -66,7 +67,7 @@ func (f *Finder) SymbolFiles(m Module) iter.Seq[SymbolFile] {
 			}
 			return true
 		}
-		if !propose(f.roots()) || right {
+		if !propose(f.roots()) || right || len(m.BuildID) > 0 && m.File != "" {
 			return
 		}
 		for _, s := range f.searchedSymbols(m) {

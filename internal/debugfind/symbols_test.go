@@ -210,6 +210,21 @@ func TestStoresAreNotRead(t *testing.T) {
 	}
 }
 
+// For an ELF file that is at hand the search directories are not read.
+func TestELFAtHand(t *testing.T) {
+	dir := t.TempDir()
+	m := Module{Path: "/lib/libx.so", BuildID: guidBytes(t, testGUID), File: "/lib/libx.so"}
+	write(t, filepath.Join(dir, "x/libx.so.sym"), symWith(testGUID+"0", "", "libx.so"))
+	f := finder(t, Options{Search: []string{dir}})
+	if got := symbolFiles(f, m); len(got) != 0 || f.index.byID != nil {
+		t.Errorf("%q, the directories were read: %v", got, f.index.byID != nil)
+	}
+	direct := write(t, filepath.Join(dir, "libx.so", testGUID+"0", "libx.so.sym"), symWith(testGUID+"0", "", "libx.so"))
+	if got := symbolFiles(f, m); !slices.Equal(got, []string{"symbol file " + direct}) {
+		t.Errorf("%q, want %s", got, direct)
+	}
+}
+
 // Beside the dump, beside the module's own file, where it was built, and in plain
 // directories of the symbol path.
 func TestSymbolsBeside(t *testing.T) {

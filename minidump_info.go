@@ -1,6 +1,7 @@
 package corewalk
 
 import (
+	"bytes"
 	"encoding/hex"
 	"fmt"
 	"strings"
@@ -17,7 +18,11 @@ import (
 // is nothing.
 func (t *Target) details() *report.Details {
 	if m := t.Minidump(); m != nil {
-		return minidumpDetails(m)
+		d := minidumpDetails(m)
+		if e := d.Exception; e != nil {
+			e.Name = t.exceptionName(int(e.Code))
+		}
+		return d
 	}
 	if t.subject.system() != "Linux" {
 		return nil
@@ -26,6 +31,17 @@ func (t *Target) details() *report.Details {
 		return &report.Details{Mappings: n}
 	}
 	return nil
+}
+
+// exceptionName names what a minidump's exception record has the code of.
+func (t *Target) exceptionName(code int) string {
+	if e := t.exception(); e != nil {
+		return e.Name(t.subject.Arch())
+	}
+	if t.Minidump().File().System.Platform.Linux() {
+		return t.numbering().Name(code)
+	}
+	return ""
 }
 
 // addDetails adds the details to a report, with what they tell of its threads.
@@ -53,7 +69,7 @@ func lastError(t corestate.MinidumpThread) string {
 func minidumpDetails(m *corestate.Minidump) *report.Details {
 	f := m.File()
 	d := &report.Details{System: systemOf(f), Mappings: len(f.Linux.Maps), Flags: report.Addr(f.Flags),
-		BootArgs: f.Mac.BootArgs, SoftErrors: string(f.SoftErrors), Limits: limitsOf(f), Integrity: integrity(f.Misc)}
+		BootArgs: f.Mac.BootArgs, SoftErrors: string(bytes.TrimSpace(f.SoftErrors)), Limits: limitsOf(f), Integrity: integrity(f.Misc)}
 	if created := f.Misc.CreateTime; created != 0 {
 		d.Started = time.Unix(int64(created), 0).UTC()
 	}
@@ -218,12 +234,21 @@ func threadInfos(m *corestate.Minidump) []report.ThreadInfo {
 // memoryInfo tells what memory a minidump has, with lists of it or without.
 func memoryInfo(m *corestate.Minidump, lists bool) *report.MemoryInfo {
 	f := m.File()
-	out := &report.MemoryInfo{Count: len(f.Memory.Ranges), Pages: len(f.Regions)}
+	out := &report.MemoryInfo{Pages: len(f.Regions)}
+	for _, s := range f.Memory.Spans() {
+		out.Bytes += uint64(len(s.Data))
+	}
+	type place struct{ start, off uint64 }
+	listed := make(map[place]bool, len(f.Memory.Ranges))
 	for i := range f.Memory.Ranges {
 		r := &f.Memory.Ranges[i]
-		out.Bytes += uint64(len(r.Data))
+		if listed[place{r.Start, r.Off}] {
+			continue // a stack that the list of memory has too
+		}
+		listed[place{r.Start, r.Off}] = true
+		out.Count++
 		out.Missing += r.Size - uint64(len(r.Data))
-		if lists && i < maxListed {
+		if lists && out.Count <= maxListed {
 			out.Ranges = append(out.Ranges, report.Range{Start: report.Addr(r.Start), End: report.Addr(r.Start + r.Size), Offset: report.Addr(r.Off), Stream: r.Source.String()})
 		}
 	}

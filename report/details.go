@@ -66,6 +66,7 @@ type Distribution struct {
 // si_addr; on macOS they are the kind, the code and the subcode.
 type ExceptionRecord struct {
 	Thread     int    `json:"thread"`
+	Name       string `json:"name,omitempty"` // "EXCEPTION_ACCESS_VIOLATION_READ", "SIGSEGV"
 	Code       Addr   `json:"code"`
 	Flags      Addr   `json:"flags"`
 	Address    Addr   `json:"address"`

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 )
 
 // maxPath is the longest path, in characters, that a table shows.
@@ -15,20 +16,17 @@ const maxPath = 200
 func WriteInfoText(w io.Writer, in *Info, opts TextOptions) error {
 	t := &textWriter{lineWriter: newLineWriter(w, opts), r: &Report{}, opts: opts}
 	t.infoHead(&in.Dump)
-	for _, s := range []struct {
-		title string
-		count int
-		table table
-	}{
-		{"Notes", len(in.Notes), notesTable(in.Notes)},
-		{"Mappings", len(in.Mappings), mappingsTable(in.Mappings)},
-		{"Modules", len(in.Modules), modulesTable(in.Modules)},
-	} {
+	t.detailsHead(in)
+	before, after := minidumpSections(in)
+	list := append([]section{notesSection(in)}, before...)
+	list = append(list, mappingsSection(in), section{"Modules", len(in.Modules), "", modulesTable(in.Modules, in.Memory != nil)})
+	for _, s := range append(list, after...) {
+		if s.title == "" {
+			continue
+		}
 		t.end()
 		t.put(bold, s.title+": "+strconv.Itoa(s.count))
-		if s.title == "Mappings" && s.count > 0 {
-			t.put(plain, mappingSum(in.Mappings))
-		}
+		t.put(plain, s.more)
 		t.end()
 		s.table.write(t.lineWriter)
 	}
@@ -84,6 +82,43 @@ func mappingSum(ms []Mapping) string {
 	return fmt.Sprintf(", %s, %s of them in the dump", sizeText(all), sizeText(have))
 }
 
+// notesSection is the notes of a core, or the streams of a minidump.
+func notesSection(in *Info) section {
+	if in.Dump.Format != FormatMinidump {
+		return section{"Notes", len(in.Notes), "", notesTable(in.Notes)}
+	}
+	tab := table{heads: []string{"type", ">size", "detail"}}
+	for i := range in.Notes {
+		// Writers fill the directory up with entries that mean nothing.
+		if n := &in.Notes[i]; n.Type != "Unused" || n.Size != 0 {
+			tab.add(brief(n.Type, 32), strconv.FormatUint(n.Size, 10), brief(n.Detail, maxPath))
+		}
+	}
+	tab.dropEmpty()
+	return section{"Streams", len(tab.rows), "", tab}
+}
+
+// maxUnasked is how many mappings of a minidump are listed without being asked for.
+const maxUnasked = 200
+
+// mappingsSection is the mappings of the process. Where a minidump does not tell of
+// them, they are what its modules and ranges of memory show, which are listed already.
+func mappingsSection(in *Info) section {
+	s := section{title: "Mappings", count: len(in.Mappings)}
+	if m := in.Memory; m != nil && len(m.Ranges) == 0 {
+		if m.Pages == 0 && (in.Details == nil || in.Details.Mappings == 0) {
+			return section{}
+		} else if s.count > maxUnasked {
+			s.more = mappingSum(in.Mappings) + " (--memory lists them)"
+			return s
+		}
+	}
+	if s.count > 0 {
+		s.more, s.table = mappingSum(in.Mappings), mappingsTable(in.Mappings)
+	}
+	return s
+}
+
 func notesTable(notes []Note) table {
 	tab := table{heads: []string{"owner", "type", ">size", ">thread", "detail"}}
 	for i := range notes {
@@ -113,12 +148,20 @@ func mappingsTable(ms []Mapping) table {
 	return tab
 }
 
-func modulesTable(ms []Module) table {
-	tab := table{heads: []string{">base", ">end", "status", "symbols", "id", "path"}}
+// modulesTable lists modules, with files as far as these are elsewhere than the
+// process had them.
+func modulesTable(ms []Module, files bool) table {
+	tab := table{heads: []string{">base", ">end", "status", "symbols", "id", "code id", "version", "path", "file"}}
 	for i := range ms {
 		m := &ms[i]
-		tab.add(m.Base.String(), m.End.String(), brief(m.Status, 16), brief(m.Symbols, 16), brief(m.id(), 48), brief(m.Path, maxPath))
+		file := m.File
+		if !files || file == m.Path {
+			file = ""
+		}
+		tab.add(m.Base.String(), m.End.String(), brief(m.Status, 16), brief(m.Symbols, 16), brief(m.id(), 48), brief(m.CodeID, 48), brief(strings.TrimPrefix(m.Version, "0.0.0.0"), 32),
+			brief(m.Path, maxPath), brief(file, maxPath))
 	}
+	tab.dropEmpty()
 	return tab
 }
 

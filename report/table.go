@@ -1,6 +1,9 @@
 package report
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // A table is rows of clean strings under heads. A head that begins with > is of a
 // column of numbers, aligned to the right. It is printed without borders, so that
@@ -15,6 +18,27 @@ type table struct {
 }
 
 func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
+
+// dropEmpty takes out the columns that no row has anything in.
+func (t *table) dropEmpty() {
+	var keep []int
+	for i := range t.heads {
+		if slices.ContainsFunc(t.rows, func(row []string) bool { return i < len(row) && row[i] != "" }) {
+			keep = append(keep, i)
+		}
+	}
+	pick := func(all []string) []string {
+		some := make([]string, 0, len(keep))
+		for _, i := range keep {
+			some = append(some, all[i])
+		}
+		return some
+	}
+	t.heads = pick(t.heads)
+	for i, row := range t.rows {
+		t.rows[i] = pick(row)
+	}
+}
 
 // write writes the table with its heads, indented by two columns; nothing when it
 // has no rows.

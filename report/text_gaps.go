@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 )
@@ -155,17 +156,21 @@ func topReasons(counts map[string]int, total int) string {
 // moduleSum counts modules by how they were matched.
 func moduleSum(modules []Module) string {
 	counts := make(map[string]int)
-	id := "build-id"
+	var ids []string
 	for i := range modules {
 		counts[modules[i].Status]++
-		if modules[i].DebugID != "" {
-			id = "debug-id"
+		if id := modules[i].idKind(); id != "" && !slices.Contains(ids, id) {
+			ids = append(ids, id)
 		}
 	}
 	if len(modules) == 0 {
 		return ""
 	}
-	s := fmt.Sprintf("%d of %d matched by %s", counts[ModuleMatched], len(modules), id)
+	if len(ids) == 0 {
+		ids = []string{"build-id"}
+	}
+	slices.Sort(ids)
+	s := fmt.Sprintf("%d of %d matched by %s", counts[ModuleMatched], len(modules), strings.Join(ids, " or "))
 	for _, k := range []struct{ status, text string }{
 		{ModuleMismatched, "mismatched"}, {ModuleMissing, "missing"}, {ModuleNoID, "without an id"},
 	} {
@@ -174,6 +179,21 @@ func moduleSum(modules []Module) string {
 		}
 	}
 	return s
+}
+
+// idKind says what identifies a module; "" for nothing.
+func (m *Module) idKind() string {
+	switch {
+	case m.BuildID != "":
+		return "build-id"
+	case m.pe():
+		return "code id"
+	case m.CodeID != "":
+		return "UUID"
+	case m.DebugID != "":
+		return "debug-id"
+	}
+	return ""
 }
 
 // missing names missing modules that no warning is about, with what to do.

@@ -178,7 +178,7 @@ func TestEmptyInfo(t *testing.T) {
 	if err := WriteInfoText(&out, &Info{Dump: Dump{Format: FormatMinidump}}, TextOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	want := "minidump\n\nNotes: 0\n\nMappings: 0\n\nModules: 0\n"
+	want := "minidump\n\nStreams: 0\n\nMappings: 0\n\nModules: 0\n"
 	if out.String() != want {
 		t.Errorf("have %q\nwant %q", out.String(), want)
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/corewalk/corewalk/internal/corebuild"
 	"github.com/corewalk/corewalk/internal/fixture"
+	"github.com/corewalk/corewalk/internal/minidump/dumpbuild"
 )
 
 func TestMain(m *testing.M) {
@@ -79,6 +80,14 @@ func commands(t *testing.T) map[string]func(*testscript.TestScript, bool, []stri
 			data, err := os.ReadFile(ts.MkAbs(args[1]))
 			ts.Check(err)
 			ts.Check(os.WriteFile(ts.MkAbs(args[2]), data[:min(n, len(data))], 0o644))
+		},
+		// minidump NAME FILE writes one of dumpbuild's samples.
+		"minidump": func(ts *testscript.TestScript, _ bool, args []string) {
+			data, ok := dumpbuild.Samples()[args[0]+".dmp"]
+			if !ok {
+				ts.Fatalf("unknown minidump %s", args[0])
+			}
+			ts.Check(os.WriteFile(ts.MkAbs(args[1]), data, 0o644))
 		},
 		// foreign WHAT FILE makes a core that cannot be walked.
 		"foreign": func(ts *testscript.TestScript, _ bool, args []string) {

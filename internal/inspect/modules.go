@@ -100,10 +100,6 @@ func symbolsOf(im *image.Image) string {
 	switch {
 	case im.HasDWARF():
 		return report.SymbolsDWARF
-	case im.HasPDB():
-		return report.SymbolsPDB
-	case im.HasBreakpad():
-		return report.SymbolsBreakpad
 	case im.HasSymTab():
 		return report.SymbolsSymtab
 	case im.HasDynSym():
@@ -126,7 +122,7 @@ func moduleWarning(lib *libstate.Library, res modules.Resolution, frames int) (r
 	case res.Match == modules.Mismatched:
 		w.Code = "module-mismatched"
 		w.Message = fmt.Sprintf("%s: %s is of another build and was not used: %s", name, res.Path, res.Why)
-		w.Advice = "Find the right file (corewalk info --missing lists its build-id), or use this one with --force-mismatched"
+		w.Advice = "Find the right file (corewalk info --missing lists " + wantedBy(lib) + "), or use this one with --force-mismatched"
 	case res.Match == modules.Missing && frames > 0:
 		w.Code = "module-missing"
 		w.Message = fmt.Sprintf("%s: no file found; %s in it %s walked without its unwind tables and symbols", name, frameCount(frames), were(frames))
@@ -136,11 +132,24 @@ func moduleWarning(lib *libstate.Library, res modules.Resolution, frames int) (r
 		if res.Why != "" {
 			w.Message += " (" + res.Why + ")"
 		}
-		w.Advice = "Give the directory that has it with --search or --sysroot; corewalk info --missing lists its build-id"
+		w.Advice = "Give the directory that has it with --search or --sysroot; corewalk info --missing lists " + wantedBy(lib)
 	default:
 		return w, false
 	}
 	return w, true
+}
+
+// wantedBy says what a library's file can be looked for by.
+func wantedBy(lib *libstate.Library) string {
+	if lib.Module != nil && len(lib.BuildID) == 0 {
+		switch lib.Module.Format {
+		case libstate.FormatPE:
+			return "what symbol servers have it as"
+		case libstate.FormatMachO:
+			return "its UUID"
+		}
+	}
+	return "its build-id"
 }
 
 func frameCount(n int) string {

@@ -21,6 +21,7 @@ func (t *Target) parts(now state) inspect.Parts {
 		Complete: t.complete,
 
 		Unreachable: t.images.Unreachable,
+		Unusable:    t.images.Unusable,
 		MappingAt:   now.MappingAt,
 		Variables:   t.variables(now),
 		SignalAt:    steppers.SignalAt,

@@ -39,6 +39,9 @@ type Parts struct {
 	// Unreachable lists the servers that could not be asked for files, each with
 	// the reason; nil for none.
 	Unreachable func() []string
+	// Unusable lists files of symbol stores that could not be expanded, each with the
+	// reason; nil for none.
+	Unusable func() []string
 	// MappingAt returns the mapping that holds an address, in the dump or not.
 	MappingAt func(addr unwind.Address) (libstate.Mapping, bool)
 	// PartialMaps says that MappingAt does not know all mappings.
@@ -78,8 +81,14 @@ func Run(ctx context.Context, p Parts, o Options) *report.Report {
 	return r
 }
 
-// servers warns of servers that could not be asked: once, not for each file.
+// servers warns of servers that could not be asked, once, not for each file, and of
+// files of stores that are of no use.
 func (in *inspection) servers(r *report.Report) {
+	if in.Unusable != nil {
+		for _, s := range in.Unusable() {
+			r.Warnings = append(r.Warnings, report.Warning{Code: "symbols-unusable", Message: "a file of a symbol store could not be expanded: " + s})
+		}
+	}
 	if in.Unreachable == nil {
 		return
 	}

@@ -168,6 +168,10 @@ func (s *Set) Lacks(lib *libstate.Library) bool {
 // reason.
 func (s *Set) Unreachable() []string { return s.finder.Unreachable() }
 
+// Unusable lists the files of symbol stores that could not be expanded so far, each with
+// the reason.
+func (s *Set) Unusable() []string { return s.finder.Unusable() }
+
 // fetch asks the servers for the binary of a library.
 func (s *Set) fetch(lib *libstate.Library, e *setEntry) Resolution {
 	res := e.res

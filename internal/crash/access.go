@@ -164,13 +164,11 @@ func (in *Input) special(r *Reason, a disasm.Access, addr uint64, m libstate.Map
 	}
 	at := fmt.Sprintf("%s at %#x, ", verb(a), addr)
 	switch {
-	case s.Number == sigBus && code == busAlign:
+	case s.Number == sigBus && (code == busAlign || !s.HasInfo && mapped && a.Known && addr%uint64(min(max(a.Size, 1), in.Arch.WordSize)) != 0):
 		r.Kind, r.Text = report.CrashMisaligned, at+"which is misaligned"
-		if a.Size > 1 && addr%uint64(a.Size) != 0 {
-			r.Text = fmt.Sprintf("%swhich is not aligned to %d", at, a.Size)
+		if unit := min(a.Size, in.Arch.WordSize); unit > 1 && addr%uint64(unit) != 0 {
+			r.Text = fmt.Sprintf("%swhich is not aligned to %d", at, unit)
 		}
-	case s.Number == sigBus && !s.HasInfo && mapped && a.Known && addr%uint64(min(max(a.Size, 1), in.Arch.WordSize)) != 0:
-		r.Kind, r.Text = report.CrashMisaligned, at+"which is misaligned"
 	case s.Number == sigBus && code == busNoPage && mapped && m.Path != "":
 		r.Kind, r.Text = report.CrashBusTruncated, at+"past the end of the file mapped there"+place(m)
 		if sharedMemory(m.Path) {

@@ -1,6 +1,7 @@
 package corewalk
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 
@@ -62,7 +63,11 @@ func (m minidumpSubject) notes() []report.Note {
 		if len(out) == maxListed {
 			break
 		}
-		out = append(out, report.Note{Owner: "MDMP", Type: s.Type.String(), Size: s.Size})
+		n := report.Note{Owner: "MDMP", Type: s.Type.String(), Size: s.Size}
+		if uint64(len(s.Data)) < s.Size {
+			n.Detail = fmt.Sprintf("cut off after %d bytes", len(s.Data))
+		}
+		out = append(out, n)
 	}
 	return out
 }

@@ -69,6 +69,11 @@ func use(t *testing.T, d *minidump.File) {
 	d.System.Version()
 	d.System.Processor()
 	d.Linux.Release()
+	d.Linux.ParseLimits()
+	d.Linux.Microcode()
+	for i := range d.Regions {
+		d.Regions[i].Protection()
+	}
 	d.UnloadedAt(0x1000)
 	if d.Crashpad != nil {
 		d.Crashpad.Annotation("key")

@@ -139,3 +139,27 @@ stepped_clang() {
 	clang --target=x86_64-w64-mingw32 -"$1" -c windows/edges.c -o edges.o &&
 		(cd "$dir" && clang-19 --target=x86_64-w64-mingw32 -fuse-ld=lld -L"$mingw_libs" -o "clang-$1.exe" edges.o)
 }
+
+# Programs of 32 bits and of arm64, which need no library: windows/carrier.c runs their
+# code on Linux and writes the dump that Windows would have.
+carried() { # ARCH TARGET O COMPILER... -- RUNNER...
+	local arch=$1 target=$2 level=$3 compiler=() out
+	shift 3
+	while [ "$1" != -- ]; do compiler+=("$1"); shift; done
+	shift
+	need clang-19 lld-link-19 lldb-19 "${compiler[0]}" "$@" || return $skipped
+	out=$here/minidumps/$arch-clang-$level
+	compile "${compiler[@]}" -O1 windows/carrier.c -o carrier &&
+		clang --target="$target-pc-windows-msvc" "-$level" -g -gcodeview -ffreestanding -funwind-tables -c windows/chain.c -o chain.obj &&
+		(cd "$dir" && lld-link-19 -entry:start -subsystem:console -nodefaultlib -debug -pdb:chain.pdb \
+			-pdbaltpath:'C:\build\chain.pdb' -out:chain.exe chain.obj && "$@" ./carrier chain.exe dump.dmp 'C:\build\chain.exe') &&
+		windows_images "$arch-$level" chain.exe chain.pdb || return 1
+	mkdir -p "$out" && zstd -q -f -19 "$dir/dump.dmp" -o "$out/dump.dmp.zst" && chmod 644 "$out/dump.dmp.zst" || return 1
+	record_lldb "$arch-$level" chain.exe >"$out/lldb.txt"
+	[ -f "$out/case.json" ] || say "$case: write $out/case.json"
+}
+
+make_windows-x86-O0() { carried i386 i686 O0 gcc -m32 --; }
+make_windows-x86-O2() { carried i386 i686 O2 gcc -m32 --; }
+make_windows-arm64-O0() { carried aarch64 aarch64 O0 aarch64-linux-gnu-gcc -static -- qemu-aarch64; }
+make_windows-arm64-O2() { carried aarch64 aarch64 O2 aarch64-linux-gnu-gcc -static -- qemu-aarch64; }

@@ -20,8 +20,8 @@ const (
 func (x *winStep) grade(ra arch.Address) winGrade {
 	w := x.in.Walker()
 	p, fl := w.ProcessState(), x.s.flows
-	if ra < lowestCode || ra == x.in.RA() && x.in.IsTopFrame() {
-		return noReturn // a stub of a system call leaves its own address on the stack
+	if ra < lowestCode {
+		return noReturn
 	}
 	site, ok := callBefore(p, ra)
 	switch {
@@ -34,10 +34,26 @@ func (x *winStep) grade(ra arch.Address) winGrade {
 		case PCUnknown:
 			return afterCall
 		}
-	case fl.mayReturn(p, ra):
+	case fl.mayReturn(p, ra) && !x.s.beginsFunction(p, ra):
 		return mayReturn
 	}
 	return noReturn
+}
+
+// beginsFunction reports whether a function begins at an address: a pointer to it is found
+// more often than the return address of a call that ends the function before.
+func (s *WinFrameStepper) beginsFunction(p unwind.ProcessState, addr arch.Address) bool {
+	lib := libraryAt(p, addr)
+	if lib == nil {
+		return false
+	}
+	frames := s.resolve(lib)
+	if frames == nil {
+		return false
+	}
+	rva := uint32(addr - lib.Start)
+	w, err := frames.WinFrame(rva)
+	return err == nil && w != nil && w.Start == rva && w.FunctionHead
 }
 
 // gradeAt judges the word at an address.
@@ -46,12 +62,21 @@ func (x *winStep) gradeAt(at uint32) winGrade {
 	if err != nil {
 		return noReturn
 	}
+	if ra == x.in.RA() && uint64(at) == x.in.SP() && x.in.IsTopFrame() {
+		if _, called := callBefore(x.in.Walker().ProcessState(), ra); !called {
+			return noReturn // a stub of a system call leaves its own address on the stack
+		}
+	}
 	return x.grade(ra)
 }
 
 // searchWords is how far the return address is searched for beyond where the record has
-// it, in words.
-const searchWords = 40
+// it, in words. A function that was interrupted may have pushed pushedWords of a call's
+// parameters, or have taken its frame down.
+const (
+	searchWords = 40
+	pushedWords = 8
+)
 
 // search finds where the return address is. Of the two places where it should be, with
 // and without the parameters of the call under way, the better one is taken; where it is
@@ -78,9 +103,15 @@ func (x *winStep) search(c postfix.WinCall) (postfix.WinCall, unwind.Trust, unwi
 	if v, err := x.read(uint64(start)); err == nil && v == 0 {
 		return c, unwind.TrustSymCFI, unwind.StatusSuccess // the bottom of the stack
 	}
-	at, ok := x.first(x.w.RaSearch(bare), searchWords)
+	at, ok := x.first(x.w.RaSearch(bare), pushedWords)
+	if !ok && interrupted(x.in) {
+		at, ok = x.first(bare.ESP, (x.w.RaSearch(bare)-bare.ESP)/4)
+	}
 	if !ok {
-		note(x.out, "no return address where it should be, nor behind")
+		at, ok = x.first(x.w.RaSearch(bare), searchWords)
+	}
+	if !ok {
+		note(x.out, "no return address where it should be, nor near")
 		return c, 0, unwind.StatusNotMe
 	}
 	if x.out.Tracing() {

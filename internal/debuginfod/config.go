@@ -127,7 +127,7 @@ func (c *Config) check() ([]*url.URL, error) {
 	}
 	var bases []*url.URL
 	for _, text := range c.URLs {
-		u, err := url.Parse(text)
+		u, err := parseURL(text)
 		if err != nil {
 			return nil, fmt.Errorf("debuginfod server: %w", err)
 		}
@@ -141,6 +141,17 @@ func (c *Config) check() ([]*url.URL, error) {
 		}
 	}
 	return bases, nil
+}
+
+// parseURL is url.Parse, but its error does not repeat the URL, which may have a
+// password.
+func parseURL(text string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	var full *url.Error
+	if errors.As(err, &full) {
+		return nil, fmt.Errorf("a URL that makes no sense: %w", full.Err)
+	}
+	return u, err
 }
 
 // usable reports whether servers can have this URL. A file: URL names a directory

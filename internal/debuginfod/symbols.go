@@ -67,7 +67,7 @@ func NewSymbols(servers []debugfind.SymbolServer, cfg Config) (*SymbolClient, er
 
 // symbolURL checks the URL of a server.
 func symbolURL(text string) (*url.URL, error) {
-	u, err := url.Parse(text)
+	u, err := parseURL(text)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("symbol server: %w", err)

@@ -364,7 +364,7 @@ func TestSymbolURLs(t *testing.T) {
 		"http://u:secret@example.com":                 "u:xxxxx@example.com",
 		"ftp://example.com":                           "a URL is wanted",
 		"https:///x":                                  "a URL is wanted",
-		"https://%zz":                                 "invalid URL",
+		"https://u:secret@%zz":                        "invalid URL",
 	} {
 		_, err := NewSymbols([]debugfind.SymbolServer{{URL: url}}, Config{})
 		if got := fmt.Sprint(err); want == "" && err != nil || !strings.Contains(got, want) || strings.Contains(got, "secret") {

@@ -26,7 +26,9 @@ func TestMessages(t *testing.T) {
 				t.Fatal("no crash")
 			}
 			want := strings.TrimRight(string(said), "\n")
-			if got := r.Crash.Message; got != want {
+			got := r.Crash.Message
+			// Of a panic the thread is told before the message, and advice after it.
+			if got != want && (r.Crash.Panic == nil || !strings.Contains(want, " "+got+"\n")) {
 				t.Errorf("message\n%q, the program wrote\n%q", got, want)
 			}
 			if r.Crash.MessageSource == "" {
@@ -36,6 +38,33 @@ func TestMessages(t *testing.T) {
 	}
 	if n < 8 {
 		t.Errorf("only %d fixtures have a stderr.txt", n)
+	}
+}
+
+// TestPanics checks the panics of Rust and Go.
+func TestPanics(t *testing.T) {
+	for _, tc := range []struct {
+		name, message, reason string
+		panic                 report.Panic
+	}{
+		{"amd64-rust-unwrap", "panicked at unwrap.rs:8:36:\ncalled `Option::unwrap()` on a `None` value",
+			"panic at unwrap.rs:8: called `Option::unwrap()` on a `None` value",
+			report.Panic{Runtime: "rust", Value: "called `Option::unwrap()` on a `None` value", File: "unwrap.rs", Line: 8, Column: 36}},
+		{"amd64-words-rust", "panicked at lastwords.rs:14:5:\ncannot bind port 8080: in use", "panic at lastwords.rs:14: cannot bind port 8080: in use",
+			report.Panic{Runtime: "rust", Value: "cannot bind port 8080: in use", File: "lastwords.rs", Line: 14, Column: 5}},
+		{"amd64-go-nil", "panic: runtime error: invalid memory address or nil pointer dereference",
+			"panic: runtime error: invalid memory address or nil pointer dereference (goroutine 1)",
+			report.Panic{Runtime: "go", Type: "runtime.errorString", Value: "runtime error: invalid memory address or nil pointer dereference", Goroutine: 1}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c := analyzeCase(t, fixture.Get(t, tc.name)).Crash
+			if c.Message != tc.message || c.Reason != tc.reason || c.Kind != report.CrashException {
+				t.Errorf("message %q, reason %q, kind %q", c.Message, c.Reason, c.Kind)
+			}
+			if c.Panic == nil || *c.Panic != tc.panic {
+				t.Errorf("panic %+v, want %+v", c.Panic, tc.panic)
+			}
+		})
 	}
 }
 

@@ -1,6 +1,8 @@
 package inspect
 
 import (
+	"strings"
+
 	"github.com/corewalk/corewalk/internal/lastwords"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/report"
@@ -45,7 +47,30 @@ func (in *inspection) lastWords(r *report.Report) {
 	if q := w.Panic; q != nil {
 		c.Panic = &report.Panic{Runtime: q.Runtime, Type: q.Type, Value: q.Value, Fatal: q.Fatal,
 			File: q.File, Line: q.Line, Column: q.Column, Goroutine: q.Goroutine}
+		if t := goPanicType(r.Threads[0].Frames); t != "" && q.Runtime == lastwords.Go {
+			c.Panic.Type = t
+		}
 	}
+}
+
+// goPanicType is the type of the value given to panic, as the variables tell it: the
+// run-time system has replaced errors by their texts. The value of an interface begins
+// with its type in brackets.
+func goPanicType(frames []report.Frame) string {
+	for i := range frames {
+		f := &frames[i]
+		if f.Function != "runtime.gopanic" || len(f.Args) == 0 || f.Args[0].Name != "e" {
+			continue
+		}
+		if t, ok := strings.CutPrefix(f.Args[0].Value, "("); ok {
+			t, _, ok = strings.Cut(t, ") ")
+			if ok && !strings.Contains(t, "(") {
+				return t
+			}
+		}
+		break
+	}
+	return ""
 }
 
 var crashKinds = [...]string{
@@ -83,6 +108,16 @@ func (in *inspection) process(r *report.Report) *lastwords.Process {
 			return addr, err == nil
 		},
 		Mapping: in.MappingAt,
+	}
+	if all, ok := in.Proc.(interface{ Mappings() []libstate.Mapping }); ok {
+		p.NamedMapping = func(name string) (libstate.Mapping, bool) {
+			for _, m := range all.Mappings() {
+				if m.Path == name {
+					return m, true
+				}
+			}
+			return libstate.Mapping{}, false
+		}
 	}
 	lookup := in.Walker.SymbolLookup()
 	if s, ok := lookup.(unwind.SymbolReader); ok {

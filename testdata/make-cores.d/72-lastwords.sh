@@ -35,3 +35,13 @@ make_words-libcxx() {
 	words several compile clang++-19 -fdebug-compilation-dir=/src -stdlib=libc++ lastwords.cpp -O1 &&
 		cp "$(readlink -f /usr/lib/llvm-19/lib/libc++abi.so.1)" "$dir/libc++abi.so.1" && ship libc++abi.so.1 && finish lastwords
 }
+
+# The standard library is optimised together with the program: the panic hook is
+# inlined. Only symbols are kept, for the size.
+make_words-rust() {
+	need rustc || return $?
+	ship_plain=4096
+	(cd "$src" && rustc --edition 2021 -C opt-level=2 -C panic=abort -C codegen-units=1 -C lto=fat -C strip=debuginfo \
+		--remap-path-prefix "$src=/src" --remap-path-prefix "$dir=/src" -C linker=gcc lastwords.rs -o "$dir/lastwords") &&
+		run lastwords format && said && ship lastwords && finish lastwords
+}

@@ -99,3 +99,12 @@ func kindOfSignal(signo int) string {
 	}
 	return report.CrashUnknown
 }
+
+// Faults reports whether a signal is one that the processor's faults raise.
+func Faults(n Numbering, signo int) bool {
+	switch n.linux(signo) {
+	case sigIll, sigTrap, sigBus, sigFPE, sigSegv:
+		return true
+	}
+	return false
+}

@@ -27,10 +27,7 @@ func (in *inspection) crash(r *report.Report) {
 	tid := in.died()
 	c := &report.Crash{Thread: int(tid)}
 	r.Crash = c
-	ci := crash.Input{Arch: in.arch, Mapping: in.MappingAt, Word: in.word, Bytes: in.bytes}
-	if in.PartialMaps {
-		ci.Mapping = nil
-	}
+	ci := in.crashInput()
 	var inst disasm.Inst
 	if in.top == nil {
 		in.top, _ = in.Walker.InitialFrame(tid)
@@ -51,6 +48,7 @@ func (in *inspection) crash(r *report.Report) {
 			c.Overflow = overflow(r.Threads[0].Frames)
 		}
 	}
+	in.handled(r)
 	if why.HasAddr {
 		addr := report.Addr(why.Addr)
 		c.Address = &addr

@@ -1,0 +1,158 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	_ "modernc.org/sqlite" // the driver "sqlite"
+)
+
+// A DB is a Store in an SQLite database. Several processes may use one file at a time.
+type DB struct {
+	path string
+	db   *sql.DB
+	// version is in front of the signatures that still count, "v1".
+	version string
+}
+
+var _ Store = (*DB)(nil)
+
+// busyTimeout is how long to wait for another process that writes.
+const busyTimeout = 30 * time.Second
+
+// Open opens the database at path, or makes it, its directory too; "" is one in memory
+// that is gone at the end. What signatures of other versions than version told of a dump
+// is forgotten when the dump is seen again.
+func Open(ctx context.Context, path, version string) (*DB, error) {
+	d := &DB{path: path, version: version}
+	query := url.Values{"_txlock": {"immediate"}, "_pragma": {
+		fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()), "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(0)"}}
+	name := "file::memory:?" + query.Encode()
+	if path != "" {
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return nil, d.failed(err)
+		}
+		name = (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: query.Encode()}).String()
+	}
+	db, err := sql.Open("sqlite", name)
+	if err != nil {
+		return nil, d.failed(err)
+	}
+	// One connection: the database is one writer's at a time anyway, and one in memory is
+	// its connection's own.
+	db.SetMaxOpenConns(1)
+	d.db = db
+	if err := migrate(ctx, db); err != nil {
+		db.Close()
+		return nil, d.failed(err)
+	}
+	return d, nil
+}
+
+// failed names the database in an error.
+func (d *DB) failed(err error) error {
+	if err == nil || errors.Is(err, ErrNotFound) || errors.Is(err, context.Canceled) {
+		return err
+	}
+	name := d.path
+	if name == "" {
+		name = "in memory"
+	}
+	return fmt.Errorf("ledger %s: %w", name, err)
+}
+
+// Close implements Store.
+func (d *DB) Close() error { return d.failed(d.db.Close()) }
+
+// nanos and moment turn times into what the database has, and back.
+func nanos(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixNano()
+}
+
+func moment(n int64) time.Time {
+	if n == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, n)
+}
+
+func frameText(list []string) string {
+	b, err := json.Marshal(list)
+	if err != nil || list == nil {
+		return "[]"
+	}
+	return string(b)
+}
+
+func frameList(s string) []string {
+	var list []string
+	if json.Unmarshal([]byte(s), &list) != nil || len(list) == 0 {
+		return nil
+	}
+	return list
+}
+
+// Begin implements Store.
+func (d *DB) Begin(ctx context.Context, args string) (Run, error) {
+	r := Run{Started: time.Now(), Args: args}
+	res, err := d.db.ExecContext(ctx, "INSERT INTO runs (started, args) VALUES (?, ?)", nanos(r.Started), args)
+	if err == nil {
+		r.ID, err = res.LastInsertId()
+	}
+	return r, d.failed(err)
+}
+
+// Finish implements Store.
+func (d *DB) Finish(ctx context.Context, run int64) (Run, error) {
+	if _, err := d.db.ExecContext(ctx, "UPDATE runs SET ended = ? WHERE id = ?", nanos(time.Now()), run); err != nil {
+		return Run{}, d.failed(err)
+	}
+	return d.run(ctx, run)
+}
+
+const dumpColumns = `d.path, d.identity, d.sha256, d.size, d.time, d.seen, d.program, d.build, d.arch, d.os, d.reason, d.kind, d.place, d.trust,
+	d.signature, d.strict, d.weak, d.frames, d.grp, d.fault, d.fault_kind`
+
+// A row is what a query answers.
+type row interface{ Scan(...any) error }
+
+func scanDump(r row, more ...any) (Dump, error) {
+	var d Dump
+	var at, seen int64
+	var frames string
+	dest := append([]any{&d.Path, &d.Identity, &d.SHA256, &d.Size, &at, &seen, &d.Program, &d.Build, &d.Arch, &d.OS, &d.Reason, &d.Kind, &d.Where, &d.Trust,
+		&d.Signature, &d.Strict, &d.Weak, &frames, &d.Group, &d.Fault, &d.FaultKind}, more...)
+	err := r.Scan(dest...)
+	d.Time, d.SeenAt, d.Frames = moment(at), moment(seen), frameList(frames)
+	if strings.HasPrefix(d.Identity, byPath) {
+		d.Identity = ""
+	}
+	return d, err
+}
+
+// byPath begins the identity, in the database, of a dump whose content was not read.
+const byPath = "path:"
+
+// Known implements Store.
+func (d *DB) Known(ctx context.Context, identity string) (Dump, error) {
+	if identity == "" || strings.HasPrefix(identity, byPath) {
+		return Dump{}, ErrNotFound
+	}
+	row := d.db.QueryRowContext(ctx, "SELECT "+dumpColumns+" FROM dumps d WHERE identity = ? AND fault_kind = ''", identity)
+	dump, err := scanDump(row)
+	if errors.Is(err, sql.ErrNoRows) || err == nil && !strings.HasPrefix(dump.Signature, d.version+":") {
+		return Dump{}, ErrNotFound
+	}
+	return dump, d.failed(err)
+}

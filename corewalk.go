@@ -81,6 +81,9 @@ func WithFetcher(ctx context.Context, f Fetcher) Option {
 // See its methods for what is asked of it.
 type SymbolFetcher = debugfind.SymbolFetcher
 
+// A StoreKey is what a SymbolFetcher is asked for: where a symbol store has the file.
+type StoreKey = debugfind.StoreKey
+
 // WithSymbolPath looks for PE images, PDBs and Breakpad symbol files in the directories
 // of a symbol path, in the syntax of Microsoft's debuggers (_NT_SYMBOL_PATH):
 // "dir;srv*cache*url". Its servers are asked only by the fetcher of WithSymbolFetcher.

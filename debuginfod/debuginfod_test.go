@@ -8,6 +8,9 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/corewalk/corewalk"
+	"github.com/corewalk/corewalk/internal/debugfind"
 )
 
 func TestNew(t *testing.T) {
@@ -51,5 +54,27 @@ func TestWarnings(t *testing.T) {
 	}
 	if _, err := New("http://b"); err != nil {
 		t.Errorf("%v", err)
+	}
+}
+
+func TestNewSymbols(t *testing.T) {
+	var agent string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		agent = r.UserAgent()
+		http.NotFound(w, r)
+	}))
+	defer server.Close()
+	for _, path := range []string{"", "/srv/symbols", "srv*"} {
+		if f, err := NewSymbols(path); f != nil || err == nil {
+			t.Errorf("%q, without a server: %v, %v", path, f, err)
+		}
+	}
+	f, err := NewSymbols("srv*" + t.TempDir() + "*" + server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := debugfind.StoreKey{Name: "a.pdb", ID: "0123", File: "a.pdb"}
+	if _, err := f.FetchSymbols(context.Background(), []debugfind.StoreKey{key}); !errors.Is(err, fs.ErrNotExist) || agent != "corewalk/"+corewalk.Version {
+		t.Errorf("%v, agent %q", err, agent)
 	}
 }

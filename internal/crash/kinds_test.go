@@ -2,6 +2,7 @@ package crash
 
 import (
 	"encoding/hex"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -187,6 +188,27 @@ func TestKinds(t *testing.T) {
 				t.Errorf("%s: contradicts itself: %v", r.Text, r.Inconsistencies)
 			}
 		})
+	}
+}
+
+// The table of kinds in the documentation is whole.
+func TestKindsAreDocumented(t *testing.T) {
+	doc, err := os.ReadFile("../../docs/usage.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var listed []string
+	for line := range strings.Lines(string(doc)) {
+		if cells := strings.Split(line, "|"); len(cells) > 2 {
+			for _, word := range strings.Fields(cells[1]) {
+				listed = append(listed, strings.Trim(word, "`"))
+			}
+		}
+	}
+	for _, kind := range report.CrashKinds() {
+		if !slices.Contains(listed, kind) {
+			t.Errorf("%s is in no table", kind)
+		}
 	}
 }
 

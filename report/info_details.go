@@ -243,7 +243,7 @@ func rangesTable(ranges []Range) table {
 	tab := table{heads: []string{">start", ">end", ">size", ">offset", "stream"}}
 	for i := range ranges {
 		r := &ranges[i]
-		tab.add(r.Start.String(), r.End.String(), strconv.FormatUint(uint64(r.End-r.Start), 10), r.Offset.String(), r.Stream)
+		tab.add(r.Start.String(), r.End.String(), strconv.FormatUint(uint64(r.End-r.Start), 10), r.Offset.String(), brief(r.Stream, 32))
 	}
 	return tab
 }
@@ -252,7 +252,7 @@ func regionsTable(regions []Region) table {
 	tab := table{heads: []string{">start", ">end", "state", "protection", "type"}}
 	for i := range regions {
 		r := &regions[i]
-		tab.add(r.Start.String(), r.End.String(), r.State, r.Protect, r.Type)
+		tab.add(r.Start.String(), r.End.String(), brief(r.State, 32), brief(r.Protect, 64), brief(r.Type, 32))
 	}
 	return tab
 }
@@ -279,7 +279,7 @@ func annotationsTable(list []Annotation) table {
 	tab := table{heads: []string{"module", "kind", "key", "value"}}
 	for i := range list {
 		a := &list[i]
-		tab.add(briefBase(a.Module), a.Kind, brief(a.Key, 64), brief(a.Value, maxPath))
+		tab.add(briefBase(a.Module), brief(a.Kind, 32), brief(a.Key, 64), brief(a.Value, maxPath))
 	}
 	tab.dropEmpty()
 	return tab

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -328,12 +327,15 @@ func (s *stackwalk) hex(k string, v Addr) {
 }
 
 func (s *stackwalk) hexValue(v Addr) {
-	digits := strconv.FormatUint(uint64(v), 16)
 	s.buf = append(s.buf, `"0x`...)
-	for range s.digits - len(digits) {
-		s.buf = append(s.buf, '0')
+	digits := s.digits
+	for digits < 16 && v>>(4*digits) != 0 {
+		digits++
 	}
-	s.buf = append(append(s.buf, digits...), '"')
+	for digits--; digits >= 0; digits-- {
+		s.buf = append(s.buf, "0123456789abcdef"[v>>(4*digits)&15])
+	}
+	s.buf = append(s.buf, '"')
 }
 
 func (s *stackwalk) strOrNull(k, v string) {

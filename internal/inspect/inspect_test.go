@@ -81,6 +81,25 @@ func TestModuleWarning(t *testing.T) {
 	}
 }
 
+func TestWantedBy(t *testing.T) {
+	for _, c := range []struct {
+		lib  libstate.Library
+		want string
+	}{
+		{libstate.Library{}, "its build-id"},
+		{libstate.Library{BuildID: []byte{1}, Module: &libstate.ModuleID{Format: libstate.FormatPE}}, "its build-id"},
+		{libstate.Library{Module: &libstate.ModuleID{Format: libstate.FormatPE}}, "what symbol servers have it as"},
+		{libstate.Library{Module: &libstate.ModuleID{Format: libstate.FormatMachO}}, "its UUID"},
+	} {
+		if got := wantedBy(&c.lib); got != c.want {
+			t.Errorf("%+v: %q, want %q", c.lib, got, c.want)
+		}
+		if w, ok := moduleWarning(&c.lib, modules.Resolution{}, 1); !ok || !strings.HasSuffix(w.Advice, c.want) {
+			t.Errorf("%+v: %+v", c.lib, w)
+		}
+	}
+}
+
 // A proc is a process whose stacks are one frame deep.
 type proc struct {
 	threads []unwind.ThreadID

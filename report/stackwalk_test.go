@@ -1,0 +1,149 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// hostileEverywhere sets all strings that v holds.
+func hostileEverywhere(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				hostileEverywhere(v.Field(i))
+			}
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			hostileEverywhere(v.Index(i))
+		}
+	case reflect.Pointer:
+		if !v.IsNil() {
+			hostileEverywhere(v.Elem())
+		}
+	case reflect.String:
+		v.SetString(hostile)
+	}
+}
+
+// TestHostileInfo checks that nothing that a dump says of itself reaches the terminal
+// as a command.
+func TestHostileInfo(t *testing.T) {
+	in := filled[Info]()
+	hostileEverywhere(reflect.ValueOf(in).Elem())
+	for _, format := range []string{FormatMinidump, hostile} {
+		in.Dump.Format = format
+		var text, doc bytes.Buffer
+		if err := WriteInfoText(&text, in, TextOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if format == FormatMinidump {
+			checkText(t, text.String(), false, 4000)
+		}
+		if err := WriteInfoJSON(&doc, in); err != nil {
+			t.Fatal(err)
+		}
+		obeyed(t, doc.Bytes())
+	}
+}
+
+// TestHostileStackwalk is the same for minidump-stackwalk's JSON.
+func TestHostileStackwalk(t *testing.T) {
+	r := filled[Report]()
+	hostileEverywhere(reflect.ValueOf(r).Elem())
+	for _, soft := range []string{hostile, `{"\u202e": ["\u202e\u001b[31m", {"a": 1e999}]}`, "{", strings.Repeat("[", 20000)} {
+		r.Details.SoftErrors = soft
+		var doc bytes.Buffer
+		if err := WriteStackwalk(&doc, r); err != nil {
+			t.Fatal(err)
+		}
+		obeyed(t, doc.Bytes())
+	}
+	if err := WriteStackwalk(brokenWriter{}, r); !errors.Is(err, errBroken) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// obeyed wants valid JSON without anything that a terminal obeys.
+func obeyed(t *testing.T, doc []byte) {
+	t.Helper()
+	if !json.Valid(doc) {
+		t.Errorf("no JSON: %s", doc)
+	}
+	for line := range strings.Lines(string(doc)) {
+		if line = strings.TrimSuffix(line, "\n"); clean(line) != line {
+			t.Errorf("not clean: %q", line)
+		}
+	}
+}
+
+// TestRegisterNames checks the names of registers that are called otherwise there.
+func TestRegisterNames(t *testing.T) {
+	for _, tt := range []struct{ arch, name, want string }{
+		{"x86-64", "rax", "rax"}, {"x86-64", "r15", "r15"}, {"x86-64", "rip", "rip"}, {"x86-64", "rflags", ""}, {"x86-64", "fs_base", ""},
+		{"i386", "eax", "eax"}, {"i386", "eflags", "eflags"}, {"i386", "gs_base", ""}, {"i386", "es", ""},
+		{"aarch64", "x28", "x28"}, {"aarch64", "x29", "fp"}, {"aarch64", "x30", "lr"}, {"aarch64", "sp", "sp"}, {"aarch64", "cpsr", ""}, {"aarch64", "d8", ""},
+		{"arm", "r11", "fp"}, {"arm", "r12", "r12"}, {"arm", "lr", "lr"}, {"arm", "cpsr", ""}, {"arm", "orig_r0", ""}, {"arm", "thumb", ""},
+		{"ppc64le", "r1", "r1"}, {"riscv64", "a0", "a0"},
+	} {
+		if got := registerName(tt.arch, tt.name); got != tt.want {
+			t.Errorf("%s %s is %q, want %q", tt.arch, tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestInstruction checks how far before its return address a frame is.
+func TestInstruction(t *testing.T) {
+	for _, tt := range []struct {
+		arch             string
+		pc, lookup, want Addr
+	}{
+		{"x86-64", 0x1000, 0x1000, 0x1000}, {"x86-64", 0x1000, 0xfff, 0xfff}, {"aarch64", 0x1000, 0xfff, 0xffc}, {"arm", 0x1000, 0xfff, 0xffe},
+		{"mipsel", 0x1000, 0xfff, 0xff8}, {"aarch64", 2, 1, 0}, {"x86-64", 0, 0, 0}, {"x86-64", 0x1000, 0, 0x1000},
+	} {
+		f := Frame{PC: tt.pc, Lookup: tt.lookup}
+		if got := instruction(&f, tt.arch); got != tt.want {
+			t.Errorf("%+v: %v", tt, got)
+		}
+	}
+}
+
+// TestWanted checks what is looked for of each kind of module.
+func TestWanted(t *testing.T) {
+	for _, tt := range []struct {
+		m    Module
+		want string
+	}{
+		{Module{Path: "/lib/a.so", BuildID: "c0ffee", Status: ModuleMissing}, "c0ffee"},
+		{Module{Path: `C:\a b$(x).dll`, CodeID: "5F5F2C8817000", DebugID: "0000000100020003040000000000000a", DebugName: "../a.pdb", Status: ModuleMissing},
+			"a%20b%24%28x%29.dll/5F5F2C8817000/a%20b%24%28x%29.dll ..%2Fa.pdb/0000000100020003040000000000000A/..%2Fa.pdb"},
+		{Module{Path: `C:\a.dll`, CodeID: "5F5F2C8817000", DebugID: "01", DebugName: "a.pdb", Status: ModuleMatched, File: "/b/a.dll", Symbols: SymbolsExports}, "a.pdb/01/a.pdb"},
+		{Module{Path: `C:\a.dll`, CodeID: "5F5F2C8817000", DebugID: "01", DebugName: "a.pdb", Status: ModuleMatched, File: "/b/a.dll", Symbols: SymbolsPDB}, ""},
+		{Module{Path: `C:\..`, CodeID: "5F5F2C8817000", Status: ModuleMissing}, ""},
+		{Module{Path: "/usr/lib/dyld", CodeID: "EF1091E381DA369B9039EA1591D07E0B", DebugID: "EF1091E381DA369B9039EA1591D07E0B0", Status: ModuleMissing}, "EF1091E381DA369B9039EA1591D07E0B0"},
+		{Module{Path: "x", BuildID: "$(reboot)", Status: ModuleMissing}, ""},
+	} {
+		if got := strings.Join(tt.m.wanted(), " "); got != tt.want {
+			t.Errorf("%+v:\nhave %s\nwant %s", tt.m, got, tt.want)
+		}
+	}
+}
+
+func BenchmarkWriteStackwalk(b *testing.B) {
+	for _, n := range []int{12_000, 262_144} {
+		r := deepReport(n)
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				WriteStackwalk(io.Discard, r)
+			}
+		})
+	}
+}

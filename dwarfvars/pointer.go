@@ -2,10 +2,12 @@ package dwarfvars
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/corewalk/corewalk/demangle"
 	"github.com/corewalk/corewalk/internal/dwarf"
 	"github.com/corewalk/corewalk/internal/dwarf/op"
+	"github.com/corewalk/corewalk/internal/image"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
@@ -64,13 +66,31 @@ func (r *Reader) symbolText(addr arch.Address) string {
 	at := addr - im.Bias(lib.LoadBias)
 	s, ok := im.SymbolAt(at)
 	if !ok {
-		return ""
+		return recordSymbol(im, addr-lib.Start)
 	}
 	name := demangle.Name(s.Name())
 	if off := at - s.Value; off != 0 {
 		return fmt.Sprintf("%s+%d", name, off)
 	}
 	return name
+}
+
+// recordSymbol names an address of a module by its PDB. Of what only the linker knows
+// the end is not known: then it is the name of that very address.
+func recordSymbol(im *image.Image, rva uint64) string {
+	file := im.PDB()
+	if file == nil || rva > math.MaxUint32 {
+		return ""
+	}
+	s, ok, _ := file.Lookup(uint32(rva))
+	off := uint32(rva) - s.Start
+	switch {
+	case !ok || s.Public && off != 0:
+		return ""
+	case off != 0:
+		return fmt.Sprintf("%s+%d", demangle.Name(s.Name), off)
+	}
+	return demangle.Name(s.Name)
 }
 
 // implicit is what the whole of a pointer is known to point to, when that lies

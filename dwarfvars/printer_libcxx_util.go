@@ -48,6 +48,9 @@ func (b *builder) alternativeOf(o *object, t *Type, index, data *object, depth i
 		return b.text(o, t.Name()+" [no contained value]")
 	}
 	elem := t.typeArg(int(i))
+	if elem == nil && t.ref.db != nil {
+		return nil // a PDB has no template arguments
+	}
 	if elem == nil {
 		return fail(o.typ, &CorruptExpression{fmt.Errorf("alternative number %d", i)})
 	}

@@ -30,6 +30,9 @@ func (a *Activation) recordLocation(v *LocalVar) (op.Location, error) {
 			if p.Whole && p.Kind == pdb.AtRegister && a.e.pc < uint64(a.rec.Range.Low+a.rec.Body) {
 				return op.Location{}, ErrNoFrame
 			}
+			if p.Kind == pdb.IsConstant {
+				return a.recordConstant(p, a.r.typeOf(v.attrs.typ))
+			}
 			return a.place(p)
 		}
 	}
@@ -37,6 +40,44 @@ func (a *Activation) recordLocation(v *LocalVar) (op.Location, error) {
 		return op.Location{}, nil // optimised out here
 	}
 	return a.inParts(parts, a.r.typeOf(v.attrs.typ))
+}
+
+// A SometimesConstant is the reason for a variable of which the debugging information
+// has no place but a number that it holds at times: clang writes the last constant
+// that it knew a variable to be, whatever else was assigned to it.
+type SometimesConstant struct{ Value int64 }
+
+func (e *SometimesConstant) Error() string {
+	return fmt.Sprintf("optimised out, at times %d", e.Value)
+}
+
+// recordConstant is a variable that a number stands for. That of what has members or
+// elements is only a part of it.
+func (a *Activation) recordConstant(p *pdb.Place, t *Type) (op.Location, error) {
+	s := t.strip()
+	switch {
+	case s.aggregate() || s.tag == dwarf.TagArrayType:
+		return op.Location{}, nil
+	case t.constant() || s.tag == dwarf.TagUnspecifiedType:
+		return a.place(p)
+	case s.floats():
+		return op.Location{}, nil
+	}
+	return op.Location{}, &SometimesConstant{int64(p.Value)}
+}
+
+// constant reports whether objects of type t do not change.
+func (t *Type) constant() bool {
+	for range maxTypeChain {
+		if t.tag == dwarf.TagConstType {
+			return true
+		}
+		if !t.transparent() {
+			break
+		}
+		t = t.target()
+	}
+	return false
 }
 
 // inParts puts together a variable whose parts are in several places. Records say

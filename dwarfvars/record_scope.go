@@ -66,9 +66,30 @@ func (c *recordCollector) run() []*Scope {
 	return c.scopes
 }
 
+// enumerator reports whether what a record has is no variable but an enumerator of a
+// type that is declared in the function.
+func (c *recordCollector) enumerator(v *pdb.Var) bool {
+	if len(v.Places) != 1 || v.Places[0].Kind != pdb.IsConstant {
+		return false
+	}
+	t := c.f.r.typeOf(c.f.db.typ(v.Type))
+	if t.tag != dwarf.TagEnumerationType {
+		return false
+	}
+	for _, e := range t.all().enums {
+		if e.name == v.Name && e.val == v.Places[0].Value {
+			return true
+		}
+	}
+	return false
+}
+
 func (c *recordCollector) scope(rec *pdb.Scope, s *Scope, b *block) {
 	for i := range rec.Vars {
 		v := &rec.Vars[i]
+		if c.enumerator(v) {
+			continue
+		}
 		l := &LocalVar{
 			Name: v.Name, Param: v.Param, Artificial: v.Generated || v.Name == "this",
 			fn: c.f, block: b, rec: v,

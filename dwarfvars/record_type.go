@@ -182,6 +182,13 @@ func (m *members) readRecords(t *Type) {
 	if !ok {
 		return
 	}
+	if rec.Forward {
+		// Types of members and of what is pointed to are declarations as a rule.
+		def, _ := db.file.Definition(id)
+		if rec, ok = db.file.Type(def); !ok || rec.Forward {
+			return
+		}
+	}
 	switch rec.Kind {
 	case pdb.TypeArray:
 		n := uint64(0)
@@ -201,7 +208,7 @@ func (m *members) readRecords(t *Type) {
 		var list []pdb.Member
 		list, m.virtual = db.file.Members(rec.Fields)
 		for i := range list[:min(len(list), maxMembers)] {
-			m.record(db, &list[i])
+			m.record(db, &rec, &list[i])
 		}
 	}
 }
@@ -226,12 +233,16 @@ func (db *database) size(id pdb.TypeID) uint64 {
 	return 0
 }
 
-// A baseTable is where the offset of a virtual base is (Microsoft's ABI): the class
-// has a pointer to a table of offsets from that pointer.
-type baseTable struct{ pointer, index uint64 }
+// A baseTable is where the offset of a virtual base is. The class has a pointer: in
+// Microsoft's ABI to a table of offsets from that pointer, of 4 bytes; in that of
+// Itanium to the table of virtual functions, with offsets from the object in front.
+type baseTable struct {
+	pointer, index uint64
+	itanium        bool
+}
 
 // record adds one member.
-func (m *members) record(db *database, rec *pdb.Member) {
+func (m *members) record(db *database, of *pdb.Type, rec *pdb.Member) {
 	f := field{name: rec.Name, typ: db.typ(rec.Type), off: rec.Off}
 	switch rec.Kind {
 	case pdb.MemberEnumerator:
@@ -245,7 +256,7 @@ func (m *members) record(db *database, rec *pdb.Member) {
 		if rec.Indirect {
 			return // a base has it, and shows it
 		}
-		f.base, f.virtual, f.table = true, true, &baseTable{rec.Off, rec.Index}
+		f.base, f.virtual, f.table = true, true, &baseTable{rec.Off, rec.Index, strings.HasPrefix(of.Unique, "_ZT")}
 	case pdb.MemberVTable:
 		f.artificial = true
 	default:
@@ -268,7 +279,11 @@ func (b *builder) tabled(o *object, f *baseTable, t *Type, size uint64) (object,
 	if err != nil {
 		return object{}, reason(err)
 	}
-	off, err := b.r.readInt(table+4*f.index, 4, true)
+	slot, width := table+4*f.index, 4
+	if f.itanium {
+		at, slot, width = o.addr, table-4*f.index, b.r.arch.WordSize
+	}
+	off, err := b.r.readInt(slot, width, true)
 	if err != nil {
 		return object{}, err
 	}

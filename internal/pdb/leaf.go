@@ -115,7 +115,7 @@ const (
 // sense.
 func (f *File) Type(id TypeID) (Type, bool) {
 	if id < firstRecord {
-		return simpleType(uint32(id), f.wordSize())
+		return simpleType(uint32(id), f.Machine)
 	}
 	t, err := f.types()
 	if err != nil {
@@ -128,9 +128,9 @@ func (f *File) Type(id TypeID) (Type, bool) {
 	return decodeType(kind, rec)
 }
 
-// wordSize is the size of an address in bytes.
-func (f *File) wordSize() uint64 {
-	switch f.Machine {
+// wordSize is the size of an address on a machine, in bytes.
+func wordSize(machine uint16) uint64 {
+	switch machine {
 	case 0x8664, 0xaa64, 0xa641, 0x200, 0x5064, 0x6264:
 		return 8
 	}

@@ -1,7 +1,8 @@
 package pdb
 
 // simpleType is a type without a record. Names are those of Microsoft's compiler.
-func simpleType(id uint32, word uint64) (Type, bool) {
+func simpleType(id uint32, machine uint16) (Type, bool) {
+	word := wordSize(machine)
 	if mode := id >> 8 & 7; mode != 0 {
 		t := Type{Kind: TypePointer, Elem: TypeID(id & 0xff)}
 		switch mode {
@@ -83,6 +84,9 @@ func simpleType(id uint32, word uint64) (Type, bool) {
 	case 0x42:
 		return base("long double", 10, BaseFloat)
 	case 0x43:
+		if word == 4 || machine == 0x8664 { // how clang writes the long double of MinGW
+			return base("long double", 16, BaseFloat)
+		}
 		return base("__float128", 16, BaseFloat)
 	case 0x50:
 		return base("_Complex float", 8, BaseComplex)

@@ -130,6 +130,11 @@ func (f *Finder) Binaries(m Module) iter.Seq[string] {
 				return
 			}
 		}
+		for _, p := range f.inWindowsRoots(m.Path) {
+			if !yield(p) {
+				return
+			}
+		}
 		if f.opts.Held != nil {
 			for _, p := range f.opts.Held(m) {
 				if !yield(p) {
@@ -170,6 +175,27 @@ func (f *Finder) Binaries(m Module) iter.Seq[string] {
 			}
 		}
 	}
+}
+
+// inWindowsRoots are the places of a path of Windows below the sysroots: such as one
+// that is mounted from its disk, or a directory of Wine (drive_c). Not every system
+// tells cases apart, so the path in lower case is another.
+func (f *Finder) inWindowsRoots(path string) []string {
+	if len(path) < 4 || path[1] != ':' || path[2] != '\\' {
+		return nil
+	}
+	parts := strings.Split(path[3:], `\`)
+	for _, p := range parts {
+		if !component(p) {
+			return nil
+		}
+	}
+	rel := filepath.Join(parts...)
+	var paths []string
+	for _, root := range f.opts.Sysroots {
+		paths = append(paths, filepath.Join(root, rel), filepath.Join(root, strings.ToLower(rel)))
+	}
+	return paths
 }
 
 // A DebugQuery describes the module whose separate debug file is wanted.

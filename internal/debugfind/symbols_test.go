@@ -245,6 +245,23 @@ func TestSymbolsBeside(t *testing.T) {
 	}
 }
 
+// Below a sysroot lie the paths of Windows, too.
+func TestWindowsRoots(t *testing.T) {
+	f := finder(t, Options{Sysroots: []string{"/mnt"}})
+	for path, want := range map[string][]string{
+		`C:\Windows\System32\ntdll.dll`: {"/mnt/Windows/System32/ntdll.dll", "/mnt/windows/system32/ntdll.dll"},
+		`C:\..\..\etc\passwd`:           nil,
+		`C:\a/../../b`:                  nil,
+		`C:\`:                           nil,
+		`\\server\share\a.dll`:          nil,
+		"C:relative.dll":                nil,
+	} {
+		if got := slices.Collect(f.Binaries(Module{Path: path})); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", path, got, want)
+		}
+	}
+}
+
 // Names of modules come from the dump: they lead nowhere but to their own file.
 func TestHostileNames(t *testing.T) {
 	root := t.TempDir()
@@ -276,6 +293,11 @@ func TestHostileNames(t *testing.T) {
 	for name, want := range map[string]bool{"App.pdb": true, "libstdc++.so.6": true, "my app.exe": true, "com10.dll": true, "конец.pdb": true, "nul": false} {
 		if component(name) != want {
 			t.Errorf("component(%q) is %v", name, !want)
+		}
+	}
+	for _, c := range "/\\:*?\"<>|\x00\n\x1b\x7f\u0085\u202e" {
+		if name := "a" + string(c) + "b.pdb"; component(name) {
+			t.Errorf("component(%q)", name)
 		}
 	}
 }

@@ -75,6 +75,9 @@ func (in *inspection) module(lib *libstate.Library) (report.Module, modules.Reso
 	if res.Image == nil {
 		return m, res
 	}
+	if m.DebugID == "" && res.Match == modules.Matched {
+		identifyPE(&m, res.Image)
+	}
 	m.Symbols = symbolsOf(res.Image)
 	if d := res.Image.DebugPath(); d != res.Path {
 		m.DebugFile = d
@@ -90,6 +93,18 @@ func identify(m *report.Module, id *libstate.ModuleID) {
 	m.DebugName, m.Version = baseName(id.DebugFile), id.Version
 	if m.BuildID == "" {
 		m.DebugID, m.CodeID = id.DebugID, id.CodeID
+	}
+}
+
+// identifyPE takes from a PE file what writers like Wine's leave out of the dump: which
+// debug file it was linked with.
+func identifyPE(m *report.Module, im *image.Image) {
+	pe := im.PE()
+	if pe == nil {
+		return
+	}
+	if v, err := pe.CodeView(); err == nil {
+		m.DebugID, m.DebugName = v.DebugID(), baseName(v.Path)
 	}
 }
 

@@ -115,6 +115,10 @@ func symbolsOf(im *image.Image) string {
 	switch {
 	case im.HasDWARF():
 		return report.SymbolsDWARF
+	case im.HasPDB():
+		return report.SymbolsPDB
+	case im.HasBreakpad():
+		return report.SymbolsBreakpad
 	case im.HasSymTab():
 		return report.SymbolsSymtab
 	case im.HasDynSym():

@@ -3,6 +3,7 @@ package steppers
 import (
 	"fmt"
 	"path"
+	"strings"
 	"sync"
 
 	"github.com/corewalk/corewalk/internal/breakpad"
@@ -234,6 +235,8 @@ func symReg(a *arch.Arch, name string) (arch.Reg, bool) {
 		return a.FP, a.FP != arch.NoReg
 	case name == "lr", name == "ra":
 		return a.RA, a.RA != arch.NoReg
+	case a.Family == arch.FamilyARM64 && strings.HasPrefix(name, "v"):
+		return a.RegByName("d" + name[1:]) // the lower half, which calls preserve
 	case a.Family != arch.FamilyARM:
 		return arch.NoReg, false
 	case name == "ip":

@@ -1,0 +1,4 @@
+package steppers
+
+// SymReg is symReg for tests.
+var SymReg = symReg

@@ -163,3 +163,25 @@ make_windows-x86-O0() { carried i386 i686 O0 gcc -m32 --; }
 make_windows-x86-O2() { carried i386 i686 O2 gcc -m32 --; }
 make_windows-arm64-O0() { carried aarch64 aarch64 O0 aarch64-linux-gnu-gcc -static -- qemu-aarch64; }
 make_windows-arm64-O2() { carried aarch64 aarch64 O2 aarch64-linux-gnu-gcc -static -- qemu-aarch64; }
+
+# The same of arm64, under qemu and gdb: windows/stepper.py.
+make_windows-steps-arm64() {
+	need clang-19 lld-link-19 llvm-readobj-19 aarch64-linux-gnu-gcc qemu-aarch64 gdb-multiarch || return
+	local level entry port=14321 files=() carrier
+	compile aarch64-linux-gnu-gcc -static -O1 windows/carrier.c -o carrier || return 1
+	for level in O0 O2; do
+		clang --target=aarch64-pc-windows-msvc "-$level" -DRETURNS -ffreestanding -funwind-tables -c windows/chain.c -o chain.obj &&
+			(cd "$dir" && lld-link-19 -entry:start -subsystem:console -nodefaultlib -out:"$level.exe" chain.obj) || return 1
+		entry=$(llvm-readobj-19 --file-headers "$dir/$level.exe" | sed -n 's/ *AddressOfEntryPoint: //p')
+		(cd "$dir" && exec timeout 120 qemu-aarch64 -g $port ./carrier "$level.exe" dump.dmp chain.exe) &
+		carrier=$!
+		sleep 1
+		ENTRY=$((0x140000000 + entry)) OUT=$dir/$level.steps timeout 120 gdb-multiarch -nx -q -batch -ex 'set architecture aarch64' \
+			-ex "target remote :$port" -ex "source $src/windows/stepper.py" >"$dir/gdb.log" 2>&1
+		kill $carrier 2>/dev/null
+		wait $carrier 2>/dev/null
+		say "$level: $(grep -c '^i' "$dir/$level.steps") instructions"
+		files+=("$level.exe" "$level.steps")
+	done
+	windows_images steps-arm64 "${files[@]}"
+}

@@ -14,7 +14,12 @@
 
 int _fltused; /* of the library that is not there */
 volatile int sink;
+#ifdef RETURNS /* for stepper.py */
+int somewhere;
+int *volatile nowhere = &somewhere;
+#else
 int *volatile nowhere;
+#endif
 
 struct job {
 	int id;

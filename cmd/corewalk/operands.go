@@ -149,10 +149,15 @@ func (e env) unused(o operands, modules []report.Module) bool {
 }
 
 func wantedID(m *report.Module) string {
-	if m.BuildID == "" {
-		return "its headers"
+	switch {
+	case m.BuildID != "":
+		return "build-id " + m.BuildID
+	case m.CodeID != "":
+		return "code id " + m.CodeID
+	case m.DebugID != "":
+		return "debug-id " + m.DebugID
 	}
-	return "build-id " + m.BuildID
+	return "its headers"
 }
 
 func mainModule(modules []report.Module) *report.Module {

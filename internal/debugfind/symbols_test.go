@@ -210,6 +210,24 @@ func TestStoresAreNotRead(t *testing.T) {
 	}
 }
 
+// Of a directory that begins with many names of a store the rest is not read.
+func TestLargeStore(t *testing.T) {
+	dir := t.TempDir()
+	for i := range surelyStore {
+		write(t, filepath.Join(dir, "st", fmt.Sprintf("a%03d.pdb", i), testDebugID, fmt.Sprintf("a%03d.sym", i)), nil)
+	}
+	write(t, filepath.Join(dir, "st/z/App.pdb"), pdbWith(t, testDebugID))
+	stored := write(t, filepath.Join(dir, "st/app.pdb", strings.ToLower(testDebugID), "app.sym"), symWith(testDebugID, "", "App.pdb"))
+	o := Options{Search: []string{dir}}
+	if got := symbolFiles(finder(t, o), appModule); !slices.Equal(got, []string{"symbol file " + stored}) {
+		t.Errorf("%q, want %s", got, stored)
+	}
+	write(t, filepath.Join(dir, "st/README"), nil)
+	if got := symbolFiles(finder(t, o), appModule); len(got) != 2 {
+		t.Errorf("%q: a directory that is no store only is not read to its end", got)
+	}
+}
+
 // For an ELF file that is at hand the search directories are not read.
 func TestELFAtHand(t *testing.T) {
 	dir := t.TempDir()

@@ -43,8 +43,9 @@ func (w *walker) dir(dir string, entries []fs.DirEntry) {
 		w.stores = append(w.stores, dir)
 		return
 	}
-	for _, e := range entries {
-		if w.budget--; w.budget < 0 {
+	alike := true // all entries so far are names of a store
+	for i, e := range entries {
+		if w.budget--; w.budget < 0 || i == surelyStore && alike {
 			return
 		}
 		path := filepath.Join(dir, e.Name())
@@ -52,15 +53,22 @@ func (w *walker) dir(dir string, entries []fs.DirEntry) {
 		case e.IsDir():
 			below := list(path)
 			if !storedName(path, below) {
+				alike = false
 				w.dir(path, below)
 			} else if !slices.Contains(w.stores, dir) {
 				w.stores = append(w.stores, dir)
 			}
+			continue
 		case e.Type().IsRegular(), e.Type()&fs.ModeSymlink != 0 && isRegular(path):
 			w.file(path)
 		}
+		alike = false
 	}
 }
+
+// surelyStore is how many entries of a directory are looked at when all are names of a
+// store: the others, of which there may be hundreds of thousands, are so too then.
+const surelyStore = 64
 
 func (w *walker) file(path string) {
 	if got := identify(path, w.buf[:]); got.kind != otherFile {

@@ -49,7 +49,7 @@ func (s *stackwalk) document() {
 	} else {
 		s.null("crashing_thread")
 	}
-	if len(s.modules) > 0 {
+	if len(s.modules) > 0 && s.modules[0].Main {
 		s.num("main_module", 0)
 	} else {
 		s.null("main_module")

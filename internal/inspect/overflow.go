@@ -18,7 +18,7 @@ func overflow(frames []report.Frame) *report.Overflow {
 	if end := max(last.CFA, last.SP); end > first.SP {
 		o.Bytes = uint64(end - first.SP)
 	}
-	if from, length, times := report.Recursion(frames); length > 0 {
+	if from, length, times := report.Recursion(frames); 2*length*times > len(frames) {
 		o.Times = times
 		for i := range frames[from : from+length] {
 			o.Cycle = addName(o.Cycle, &frames[from+i])

@@ -1,0 +1,56 @@
+package report
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+)
+
+// The lines of a stack that ran out, and of what contradicts itself.
+func TestCrashLines(t *testing.T) {
+	long := "std::map<std::string, std::vector<Element<int>>>::descend"
+	for _, c := range []struct {
+		crash Crash
+		want  string
+	}{
+		{Crash{Overflow: &Overflow{Frames: 4000, Bytes: 8 << 20, Cycle: []string{"odd", "even"}, Times: 1998}}, "  stack: 8.4 MB in 4000 frames; odd <-> even, 1998 times\n"},
+		{Crash{Overflow: &Overflow{Frames: 300, Bytes: 1 << 20, Cycle: []string{"walk"}, Times: 298}}, "  stack: 1.0 MB in 300 frames; walk called itself 298 times\n"},
+		{Crash{Overflow: &Overflow{Frames: 900, Cycle: []string{"expression", "term"}}}, "  stack: 900 frames; mostly expression, term\n"},
+		{Crash{Overflow: &Overflow{Frames: 1, Bytes: 9000}}, "  stack: 9.0 kB in 1 frame\n"},
+		{Crash{Overflow: &Overflow{Frames: 99, Cycle: []string{long}, Times: 90}}, "…>"},
+		{Crash{Inconsistencies: []string{InconsistentAllowed}}, "  contradiction: the memory map allows the access (the hardware failed,"},
+		{Crash{Inconsistencies: []string{InconsistentDivision, InconsistentAccess}}, "  contradiction: the instruction does not access the address"},
+		{Crash{Inconsistencies: []string{InconsistentPrivileged, InconsistentNonCanonical}}, "  contradiction: an impossible address"},
+		{Crash{Inconsistencies: []string{"one\x1bmore"}}, `  contradiction: one\x1bmore`},
+	} {
+		r := newSample(stack(1, "", at("f", "f.c", 1)))
+		c.crash.Thread, c.crash.Signal = 1, "SIGSEGV"
+		r.Crash = &c.crash
+		var out bytes.Buffer
+		if err := WriteText(&out, r, TextOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(out.String(), c.want) {
+			t.Errorf("no %q in:\n%s", c.want, out.String())
+		}
+	}
+}
+
+func TestRecursion(t *testing.T) {
+	rep := strings.Repeat
+	for _, c := range []struct {
+		stack                string
+		first, length, times int
+	}{
+		{"", 0, 0, 0},
+		{"abc", 0, 0, 0},
+		{"xaaaaaay", 1, 1, 6},
+		{"x" + rep("ab", 50) + "y", 1, 2, 50},
+		{rep("a", 10) + rep("bc", 50), 10, 2, 50},
+		{rep("abc", 40) + rep("d", 20), 0, 3, 40},
+	} {
+		if first, length, times := Recursion(letters(c.stack)); first != c.first || length != c.length || times != c.times {
+			t.Errorf("%s: %d, %d, %d; want %d, %d, %d", c.stack, first, length, times, c.first, c.length, c.times)
+		}
+	}
+}

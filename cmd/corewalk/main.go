@@ -44,6 +44,8 @@ func run(args []string, e env) int {
 		switch args[0] {
 		case "info":
 			return runInfo(args[1:], e)
+		case "triage":
+			return runTriage(args[1:], e)
 		case "live":
 			return runLive(args[1:], e)
 		}

@@ -1,0 +1,300 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/corewalk/corewalk"
+	"github.com/corewalk/corewalk/internal/board"
+	"github.com/corewalk/corewalk/internal/ledger"
+	"github.com/corewalk/corewalk/internal/signature"
+	"github.com/corewalk/corewalk/internal/triage"
+)
+
+const triageUsage = `corewalk triage analyses many dumps and groups them by bug, the largest groups first.
+
+Usage:
+  corewalk triage [flags] DIR|FILE...       analyse dumps, cores and minidumps mixed, also compressed
+  corewalk triage list [flags]              groups in the ledger
+  corewalk triage show [flags] GROUP        one group: its stack, with variables, and its dumps
+  corewalk triage diff [flags] [OLD [NEW]]  what two runs have in common, and what is new (default: the last two)
+  corewalk triage export [flags]            all groups and dumps, as lines of JSON
+
+What was found out is kept in a ledger: a dump seen before is not analysed again.
+
+Examples:
+  corewalk triage -r /crashes --search /builds
+  corewalk triage --format html -o crashes.html -r /crashes
+  corewalk triage --fail-on new --format sarif -o crashes.sarif ./cores   # in continuous integration
+  corewalk triage --explain-signature core.4242 --no-db
+  corewalk triage list --since 2026-11-01
+  corewalk triage show b41e7f
+
+Exit status: 0 all was analysed; 1 nothing could be; 2 wrong usage; 3 some dumps could not be read, or the
+run was broken off; 4 with --fail-on new, there are new groups.
+`
+
+// exitNew says that there are groups that --fail-on asks about.
+const exitNew = 4
+
+// The values of --format that triage has besides text and json.
+const (
+	formatSARIF = "sarif"
+	formatHTML  = "html"
+)
+
+// ledgerFlags say where the ledger is and how to print.
+type ledgerFlags struct {
+	db     string
+	noDB   bool
+	output string
+}
+
+func (f *ledgerFlags) register(fs *pflag.FlagSet) {
+	fs.StringVar(&f.db, "db", "", "keep the ledger in `FILE` (default: corewalk/triage.db in the user's state directory)")
+	fs.StringVarP(&f.output, "output", "o", "", "write to `FILE` instead of standard output")
+}
+
+// open opens the ledger.
+func (f *ledgerFlags) open(ctx context.Context) (*ledger.DB, error) {
+	path := f.db
+	if path == "" && !f.noDB {
+		dir, err := stateDir()
+		if err != nil {
+			return nil, fmt.Errorf("where the ledger is: %w; give it with --db", err)
+		}
+		path = filepath.Join(dir, "corewalk", "triage.db")
+	}
+	return ledger.Open(ctx, path, signature.Version)
+}
+
+// stateDir is the user's directory for what programs keep (XDG Base Directory
+// Specification).
+func stateDir() (string, error) {
+	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return dir, nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(home, ".local", "state"), nil
+}
+
+// triageFlags are those of corewalk triage.
+type triageFlags struct {
+	fileFlags
+	ledgerFlags
+	recursive bool
+	jobs      int
+	deadline  time.Duration
+	memory    int64
+	failOn    string
+	explain   bool
+	worker    bool
+}
+
+func (f *triageFlags) set() *pflag.FlagSet {
+	fs := pflag.NewFlagSet("corewalk triage", pflag.ContinueOnError)
+	f.fileFlags.register(fs, formatText, formatJSON, formatSARIF, formatHTML)
+	f.ledgerFlags.register(fs)
+	fs.BoolVar(&f.noDB, "no-db", false, "keep no ledger: all dumps are analysed, and all groups are new")
+	fs.BoolVarP(&f.recursive, "recursive", "r", false, "look into directories below directories")
+	fs.IntVar(&f.jobs, "jobs", 0, "analyse `N` dumps at a time (default: what the processors can do)")
+	fs.DurationVar(&f.deadline, "deadline", triage.DefaultDeadline, "give one dump up after this `TIME`")
+	fs.Int64Var(&f.memory, "memory", triage.DefaultMemory>>20, "give a dump up whose analysis takes more than `MIB` of memory")
+	fs.StringVar(&f.failOn, "fail-on", "", "exit with status 4 where there are new groups: `WHAT` is new")
+	fs.BoolVar(&f.explain, "explain-signature", false, "tell for each frame of each dump why it is in the signature or not")
+	fs.BoolVar(&f.worker, "worker", false, "analyse what a supervisor asks for")
+	fs.MarkHidden("worker")
+	return fs
+}
+
+func runTriage(args []string, e env) int {
+	if len(args) > 0 {
+		switch args[0] {
+		case "list":
+			return runTriageList(args[1:], e)
+		case "show":
+			return runTriageShow(args[1:], e)
+		case "diff":
+			return runTriageDiff(args[1:], e)
+		case "export":
+			return runTriageExport(args[1:], e)
+		}
+	}
+	var f triageFlags
+	fs := f.set()
+	if status, ok := parse(fs, args, triageUsage, e); !ok {
+		return status
+	}
+	err := f.check()
+	switch {
+	case err != nil:
+	case f.jobs < 0 || f.deadline <= 0 || f.memory <= 0:
+		err = errors.New("--jobs, --deadline and --memory are positive numbers")
+	case f.failOn != "" && f.failOn != "new":
+		err = fmt.Errorf("--fail-on %s: new is wanted", f.failOn)
+	case f.noDB && f.db != "":
+		err = errors.New("--no-db and --db contradict each other")
+	case f.worker:
+		return f.serve(e)
+	case fs.NArg() == 0:
+		err = errors.New("which dumps? give files or directories")
+	case f.explain:
+		return f.explainAll(e, fs.Args())
+	}
+	if err != nil {
+		return e.usageError("%v", err)
+	}
+	return f.run(e, args, fs.Args())
+}
+
+// serve is the analysis process.
+func (f *triageFlags) serve(e env) int {
+	o := triage.WorkerOptions{Files: f.options(e, ""), Deadline: f.deadline, Memory: f.memory << 20}
+	if err := triage.Serve(e.ctx, e.stdin, e.stdout, o); err != nil {
+		return e.fail(err)
+	}
+	return exitComplete
+}
+
+// run analyses the dumps.
+func (f *triageFlags) run(e env, args, paths []string) int {
+	store, err := f.ledgerFlags.open(e.ctx)
+	if err != nil {
+		return e.fail(err)
+	}
+	defer store.Close()
+	exe, err := os.Executable()
+	if err != nil {
+		return e.fail(err)
+	}
+	before, err := store.Runs(e.ctx, 1)
+	if err != nil {
+		return e.fail(err)
+	}
+	out, err := f.create(e)
+	if err != nil {
+		return e.fail(err)
+	}
+	sink := &triageSink{env: e, bar: newCounter(e)}
+	if f.format == formatJSON {
+		sink.lines = out
+	}
+	start := time.Now()
+	o := triage.Options{Command: append([]string{exe, "triage", "--worker"}, workerArgs(args, paths)...), Deadline: f.deadline, Jobs: f.jobs,
+		Args: strings.Join(args, " ")}
+	run, err := triage.Run(e.ctx, o, triage.Files{Paths: paths, Recursive: f.recursive}, store, sink)
+	sink.bar.done()
+	if err != nil {
+		return e.fail(errors.Join(err, out.close()))
+	}
+	s := &board.Summary{Run: run, Elapsed: time.Since(start), Notes: sink.notes, Broken: e.ctx.Err() != nil}
+	if len(before) > 0 {
+		s.Since = before[0].Started
+	}
+	// What is kept is shown also after Ctrl-C.
+	ctx := context.WithoutCancel(e.ctx)
+	if err = f.gather(ctx, store, s); err == nil {
+		err = f.write(out, s)
+	}
+	if err = errors.Join(err, sink.err, out.close()); err != nil {
+		return e.written(err, exitComplete)
+	}
+	return f.status(s)
+}
+
+// workerArgs are the arguments for the analysis process: the flags, without the paths.
+func workerArgs(args, paths []string) []string {
+	var out []string
+	for i := range args {
+		if !slices.Contains(paths, args[i]) || i > 0 && takesValue(args[i-1]) {
+			out = append(out, args[i])
+		}
+	}
+	return slices.DeleteFunc(out, func(a string) bool { return a == "--" })
+}
+
+// takesValue reports whether the argument after a is a flag's value.
+func takesValue(a string) bool {
+	var f triageFlags
+	fs := f.set()
+	name := strings.TrimLeft(a, "-")
+	if a == name || strings.Contains(a, "=") {
+		return false
+	}
+	flag := fs.Lookup(name)
+	if flag == nil && len(name) == 1 {
+		flag = fs.ShorthandLookup(name)
+	}
+	return flag != nil && flag.NoOptDefVal == ""
+}
+
+// gather reads what the run came to.
+func (f *triageFlags) gather(ctx context.Context, store ledger.Store, s *board.Summary) (err error) {
+	if s.Groups, err = store.RunGroups(ctx, s.Run.ID); err != nil {
+		return err
+	}
+	all, err := store.Groups(ctx, ledger.Query{})
+	if err != nil {
+		return err
+	}
+	whole := make(map[string]*ledger.Group, len(all))
+	for i := range all {
+		whole[all[i].ID] = &all[i]
+	}
+	s.Total = map[string]int{}
+	for i := range s.Groups {
+		g := &s.Groups[i]
+		if w := whole[g.ID]; w != nil {
+			s.Total[g.ID] = w.Count
+			g.FirstSeen, g.LastSeen, g.Builds, g.FirstBuild, g.Programs = w.FirstSeen, w.LastSeen, w.Builds, w.FirstBuild, w.Programs
+		}
+	}
+	dumps, err := store.RunDumps(ctx, s.Run.ID)
+	if err != nil {
+		return err
+	}
+	for _, d := range dumps {
+		if d.FaultKind != "" {
+			s.Failed = append(s.Failed, d)
+		}
+	}
+	if f.format == formatHTML {
+		s.Dumps = dumps
+	}
+	return nil
+}
+
+func (f *triageFlags) write(out *outFile, s *board.Summary) error {
+	switch f.format {
+	case formatJSON:
+		return board.WriteGroups(out, s, false)
+	case formatSARIF:
+		return board.WriteSARIF(out, s, corewalk.Version)
+	case formatHTML:
+		return board.WriteHTML(out, s)
+	}
+	return board.WriteText(out, s)
+}
+
+func (f *triageFlags) status(s *board.Summary) int {
+	switch {
+	case s.Run.Analysed+s.Run.Known == 0:
+		return exitNothing
+	case f.failOn == "new" && s.New() > 0:
+		return exitNew
+	case s.Run.Failed > 0 || s.Broken || len(s.Notes) > 0:
+		return exitIncomplete
+	}
+	return exitComplete
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/corewalk/corewalk"
+	"github.com/corewalk/corewalk/internal/signature"
+	"github.com/corewalk/corewalk/internal/triage"
+	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/unwind"
+)
+
+// explainAll tells how the signature of each dump came about.
+func (f *triageFlags) explainAll(e env, paths []string) int {
+	out, err := f.create(e)
+	if err != nil {
+		return e.fail(err)
+	}
+	cache := corewalk.NewCache(f.memory<<18, f.options(e, "")...)
+	defer cache.Close()
+	status, some := exitComplete, false
+	for path, err := range (triage.Files{Paths: paths, Recursive: f.recursive}).Dumps(e.ctx) {
+		if err == nil {
+			err = explainSignature(e, out, cache, path)
+		}
+		if err != nil {
+			e.say("%v", err)
+			status = exitIncomplete
+			continue
+		}
+		some = true
+	}
+	if !some {
+		status = exitNothing
+	}
+	return e.written(out.close(), status)
+}
+
+func explainSignature(e env, out io.Writer, cache *corewalk.Cache, path string) error {
+	t, err := corewalk.Open(path, corewalk.WithCache(cache))
+	if t != nil {
+		defer t.Close()
+	}
+	if err != nil {
+		return err
+	}
+	o := corewalk.AnalyzeOptions{Locals: corewalk.LocalsNone}
+	if tid, err := t.ProcessState().DefaultThread(); err == nil {
+		o.Threads = []unwind.ThreadID{tid}
+	}
+	r, err := t.Analyze(e.ctx, o)
+	if err != nil {
+		return err
+	}
+	s := signature.Of(r)
+	weak := ""
+	if s.Weak {
+		weak = ", weak: of this build only"
+	}
+	fmt.Fprintf(out, "%s: %s\n  signature %s, strict %s%s\n  kind %s (class %s), module %s\n", report.Clean(path), report.Clean(s.String()), s.Hash, s.Strict, weak,
+		report.Clean(s.Kind), report.Clean(s.Class), report.Clean(s.Module))
+	for _, d := range s.Decisions {
+		mark := " "
+		if d.First {
+			mark = "*"
+		}
+		fmt.Fprintf(out, "  %s #%-3d %-9s %s", mark, d.Frame, d.Action, report.Clean(d.Name))
+		if d.Why != "" {
+			fmt.Fprintf(out, ": %s", report.Clean(d.Why))
+		}
+		fmt.Fprintln(out)
+	}
+	_, err = fmt.Fprintln(out)
+	return err
+}

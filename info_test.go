@@ -2,6 +2,9 @@ package corewalk_test
 
 import (
 	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -50,5 +53,47 @@ func TestInfoOfMinidumps(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestInfoOfDamagedMinidumps changes bytes of the samples, and cuts them off: whatever
+// comes of it, it is told in valid JSON and clean text.
+func TestInfoOfDamagedMinidumps(t *testing.T) {
+	opts := []corewalk.Option{corewalk.WithSysroot(t.TempDir()), corewalk.WithDebugDir(t.TempDir())}
+	for name, whole := range dumpbuild.Samples() {
+		t.Run(name, func(t *testing.T) {
+			for i := 0; i < len(whole); i += 29 {
+				data := bytes.Clone(whole)
+				data[i] ^= 0xff
+				tell(t, data, opts)
+				if i%8 == 0 {
+					tell(t, whole[:i], opts)
+				}
+			}
+		})
+	}
+}
+
+func tell(t *testing.T, data []byte, opts []corewalk.Option) {
+	t.Helper()
+	target, _ := corewalk.OpenReader(bytes.NewReader(data), "-", opts...)
+	if target == nil {
+		return
+	}
+	defer target.Close()
+	in := target.InfoWith(corewalk.InfoOptions{Memory: true})
+	var text, doc, walk bytes.Buffer
+	if err := errors.Join(report.WriteInfoText(&text, in, report.TextOptions{}), report.WriteInfoJSON(&doc, in), report.WriteMissing(&text, in.Modules)); err != nil {
+		t.Fatal(err)
+	}
+	if bytes.ContainsAny(text.Bytes(), "\x1b\x00\r\u202e") || !json.Valid(doc.Bytes()) {
+		t.Errorf("%q\n%s", text.Bytes(), doc.Bytes())
+	}
+	r, err := target.Analyze(context.Background(), corewalk.AnalyzeOptions{Details: true, MaxFrames: 50})
+	if err != nil {
+		return // without threads
+	}
+	if err := report.WriteStackwalk(&walk, r); err != nil || !json.Valid(walk.Bytes()) {
+		t.Errorf("%v: %s", err, walk.Bytes())
 	}
 }

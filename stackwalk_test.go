@@ -313,7 +313,7 @@ func stackwalkText(t *testing.T, r *report.Report) []byte {
 // and a report that has everything.
 func TestStackwalkSchema(t *testing.T) {
 	s := newSchemaChecker()
-	for _, name := range []string{"amd64-abort", "amd64-inline-tail-O2", "amd64-signal-altstack", "i386-crash-O0", "arm-crash-O0", "aarch64-crash-O0"} {
+	for _, name := range []string{"amd64-abort", "amd64-inline-tail-O2", "amd64-signal-altstack", "i386-crash-O0", "arm-crash-O0", "aarch64-crash-O0", "amd64-clang-O2-fault", "amd64-mingw-deep"} {
 		t.Run(name, func(t *testing.T) { s.check(t, stackwalkOf(t, openCase(t, fixture.Get(t, name)))) })
 	}
 	for name, data := range dumpbuild.Samples() {

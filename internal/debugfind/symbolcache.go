@@ -46,7 +46,7 @@ func (c SymbolCache) Create(k StoreKey) (*os.File, error) {
 	var f *os.File
 	var err error
 	for range 2 { // another process may remove the empty directory
-		if err = os.MkdirAll(dir, 0o700); err == nil {
+		if err = os.MkdirAll(dir, 0o777); err == nil {
 			if f, err = os.CreateTemp(dir, k.File+".*"); err == nil {
 				return f, nil
 			}
@@ -74,7 +74,7 @@ func (c SymbolCache) Keep(f *os.File, k StoreKey, max uint64) (string, error) {
 	if err := k.verify(f.Name()); err != nil {
 		return "", err
 	}
-	if err := errors.Join(f.Chmod(0o400), f.Close(), os.Rename(f.Name(), c.path(k))); err != nil {
+	if err := errors.Join(f.Chmod(0o444), f.Close(), os.Rename(f.Name(), c.path(k))); err != nil {
 		return "", err
 	}
 	return c.path(k), nil
@@ -128,7 +128,7 @@ const absence = 10 * time.Minute
 // Miss remembers that a server does not have a file.
 func (c SymbolCache) Miss(k StoreKey, server string) {
 	path := c.absent(k, server)
-	if os.MkdirAll(filepath.Dir(path), 0o700) != nil {
+	if os.MkdirAll(filepath.Dir(path), 0o777) != nil {
 		return
 	}
 	if f, err := os.Create(path); err == nil {

@@ -3,6 +3,7 @@ package inspect
 import (
 	"strings"
 
+	"github.com/corewalk/corewalk/internal/crash"
 	"github.com/corewalk/corewalk/internal/lastwords"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/report"
@@ -10,27 +11,79 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// sigABRT has the same number on all systems whose signals are known here.
-const sigABRT = 6
+// Signals by which programs end themselves: abort, and the instructions that compilers
+// and handlers of fatal errors use. They have these numbers wherever signals are known.
+const (
+	sigILL  = 4
+	sigTRAP = 5
+	sigABRT = 6
+)
 
-// lastWords adds what the program itself said. Where it ended itself, its words are the
-// reason; else they are only told.
+// Exceptions of Windows by which programs end themselves: a breakpoint, __fastfail, an
+// instruction that is none.
+const (
+	winBreakpoint  = 0x80000003
+	winIllegal     = 0xc000001d
+	winFastFail    = 0xc0000409
+	winAssertion   = 0xc0000420
+	winFatalExit   = 0x40000015
+	winCppThrown   = 0xe06d7363
+	winGNUThrown   = 0x20474343
+	winDotNet      = 0xe0434352
+	machEXCCrash   = 10
+	machBreakpoint = 6
+	machBadInst    = 2
+)
+
+// endedItself reports whether the process died by its own will.
+func (in *inspection) endedItself() bool {
+	if s := in.Signal; s != nil {
+		return s.Number == sigABRT || s.Number == sigTRAP || s.Number == sigILL
+	}
+	switch e := in.Exception; {
+	case e == nil:
+	case e.Of == crash.WindowsExceptions:
+		switch e.Code {
+		case winBreakpoint, winIllegal, winFastFail, winAssertion, winFatalExit, winCppThrown, winGNUThrown, winDotNet:
+			return true
+		}
+	case e.Of == crash.MachExceptions:
+		return e.Code == machEXCCrash || e.Code == machBreakpoint || e.Code == machBadInst
+	}
+	return false
+}
+
+// lastWords adds what the program itself said where it ended itself: it is the reason.
 func (in *inspection) lastWords(r *report.Report) {
-	c := r.Crash
-	if in.Signal == nil || in.Signal.Number != sigABRT {
+	if r.Crash == nil {
+		return
+	}
+	if w := in.assertion(); w.Reason != "" {
+		in.tell(r, w)
+		return
+	}
+	if !in.endedItself() {
+		return
+	}
+	if w := in.dumpWords(); w.Message != "" {
+		in.tell(r, w)
 		return
 	}
 	p := in.process(r)
 	if p == nil {
 		return
 	}
-	w := lastwords.Read(p)
-	if w.Message == "" {
+	in.tell(r, lastwords.Read(p))
+}
+
+// tell puts what was found into the report.
+func (in *inspection) tell(r *report.Report, w lastwords.Words) {
+	c := r.Crash
+	if w.Message == "" && w.Reason == "" {
 		return
 	}
 	c.Message, c.MessageSource = w.Message, w.Source
-	c.Reason = w.Reason
-	if c.Reason == "" {
+	if c.Reason = w.Reason; c.Reason == "" {
 		c.Reason = w.Message
 	}
 	c.Kind = crashKinds[w.Cause]
@@ -108,6 +161,9 @@ func (in *inspection) process(r *report.Report) *lastwords.Process {
 			return addr, err == nil
 		},
 		Mapping: in.MappingAt,
+	}
+	if e := in.Exception; e != nil && e.Of == crash.WindowsExceptions {
+		p.Exception = lastwords.Exception{Code: e.Code, Params: e.Params}
 	}
 	if all, ok := in.Proc.(interface{ Mappings() []libstate.Mapping }); ok {
 		p.NamedMapping = func(name string) (libstate.Mapping, bool) {

@@ -74,7 +74,7 @@ func androidMessage(p *Process) Words {
 func (w *Words) judge(program string) {
 	s := w.Message
 	if a, ok := parseAssertion(s, program); ok {
-		w.Cause, w.Assertion, w.Reason = FailedAssertion, a, a.reason()
+		w.Cause, w.Assertion, w.Reason = FailedAssertion, a, a.Reason()
 		return
 	}
 	switch {
@@ -162,8 +162,8 @@ func cutLine(s string) (file, rest string, line int, ok bool) {
 	}
 }
 
-// reason words the assertion for a report's first line.
-func (a *Assertion) reason() string {
+// Reason words the assertion for a report's first line.
+func (a *Assertion) Reason() string {
 	s := "assertion `" + a.Expression + "' failed"
 	if a.Error != "" {
 		s = "unexpected error: " + a.Error

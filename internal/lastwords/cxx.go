@@ -45,25 +45,20 @@ func cxxWords(p *Process) Words {
 	var header arch.Address
 	if known {
 		caught, ok := p.word(globals)
-		if !ok {
-			return Words{}
-		}
-		if caught == 0 {
+		if ok && caught == 0 {
 			return p.noException(end, lib)
 		}
-		if header, ok = p.unwindHeader(caught); !ok {
-			return Words{}
-		}
+		header, known = p.unwindHeader(caught)
 	} else {
-		var ok bool
-		if header, ok = p.thrownByFrame(); !ok {
-			return Words{}
-		}
+		header, known = p.thrownByFrame()
 		source = "the registers of the frame that threw it"
+	}
+	if !known {
+		return p.lostException(end)
 	}
 	chain := p.exceptions(header)
 	if len(chain) == 0 {
-		return Words{}
+		return p.lostException(end)
 	}
 	w := Words{Thrown: chain, Source: source, Cause: UncaughtException}
 	w.Message, w.Reason = uncaught(chain)
@@ -78,6 +73,15 @@ func (p *Process) pureVirtual(f *Frame) Words {
 		w.Message = "libc++abi: Pure virtual function called!"
 	}
 	return w
+}
+
+// lostException: std::terminate was called by what throws, and the exception is not to
+// be found in the dump.
+func (p *Process) lostException(end *Frame) Words {
+	if end == nil || p.frame(throwers...) == nil {
+		return Words{}
+	}
+	return Words{Reason: "uncaught C++ exception, which the dump does not have", Cause: UncaughtException}
 }
 
 // noException: std::terminate was called for something else, such as a thread that

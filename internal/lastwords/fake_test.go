@@ -179,6 +179,11 @@ func FuzzMemory(f *testing.F) {
 		if l, ok := p.location(at); ok {
 			check(l.file, true)
 		}
-		check(Read(p).Message, true)
+		for _, code := range []uint32{0, codeMSVC, codeGNU, codeDotNet} {
+			p.Windows, p.Exception = code != 0, Exception{code, []uint64{msvcMagicFirst, at, fakeBase, at}}
+			w := Read(p)
+			check(w.Message, true)
+			check(w.Reason, true)
+		}
 	})
 }

@@ -29,6 +29,9 @@ type Process struct {
 	Program string
 	// Windows says that the process ran on Windows: functions are called as there.
 	Windows bool
+	// Exception are the code and the parameters of the exception of Windows that the
+	// process died of; Code is 0 for none.
+	Exception Exception
 	// LibraryAt finds the library loaded over an address; nil for none.
 	LibraryAt func(arch.Address) *libstate.Library
 	// Symbol finds a symbol of a library by its name.
@@ -44,6 +47,12 @@ type Process struct {
 	NamedMapping func(name string) (libstate.Mapping, bool)
 	// Mapping finds the mapping over an address; nil for none.
 	Mapping func(arch.Address) (libstate.Mapping, bool)
+}
+
+// An Exception is one of Windows.
+type Exception struct {
+	Code   uint32
+	Params []uint64
 }
 
 // A Frame is a physical frame of a stack, and the names of the functions that are in
@@ -65,10 +74,10 @@ func (f *Frame) is(names ...string) bool {
 	return false
 }
 
-// Words are what was found. Message is "" when nothing was.
+// Words are what was found. Where nothing was, Message and Reason are "".
 type Words struct {
 	// Message is the text as the program writes it to its standard error, without the
-	// newline at its end.
+	// newline at its end; "" where only the Reason is known.
 	Message string
 	// Source says where it was read: "__abort_msg in libc.so.6".
 	Source string
@@ -146,8 +155,8 @@ func Read(p *Process) Words {
 	if p.Arch == nil || p.Mem == nil {
 		return Words{}
 	}
-	for _, read := range []func(*Process) Words{goWords, rustWords, cxxWords, abortMessage, androidMessage} {
-		if w := read(p); w.Message != "" {
+	for _, read := range []func(*Process) Words{goWords, rustWords, cxxWords, abortMessage, androidMessage, msvcWords, dotNetWords} {
+		if w := read(p); w.Message != "" || w.Reason != "" {
 			return w
 		}
 	}

@@ -142,6 +142,24 @@ func (d *windowsDump) makeFull(images map[uint32]*pefile.File) {
 	d.b = append(append(d.b, list...), data...)
 }
 
+// addThreadName puts a list of one thread's name in place of the entry of the directory
+// that wine leaves unused.
+func (d *windowsDump) addThreadName(thread uint32, name string) {
+	units := utf16.Encode([]rune(name))
+	at := uint64(len(d.b))
+	d.b = le.AppendUint32(d.b, uint32(2*len(units)))
+	for _, u := range append(units, 0) {
+		d.b = le.AppendUint16(d.b, u)
+	}
+	list := uint32(len(d.b))
+	d.b = le.AppendUint32(le.AppendUint32(d.b, 1), thread)
+	d.b = le.AppendUint64(d.b, at)
+	e := d.stream(0)
+	le.PutUint32(e, 24)
+	le.PutUint32(e[4:], 16)
+	le.PutUint32(e[8:], list)
+}
+
 func (d *windowsDump) analyze(search ...string) *report.Report {
 	d.t.Helper()
 	path := filepath.Join(d.t.TempDir(), "dump.dmp")
@@ -194,6 +212,20 @@ func TestWindowsCodeView(t *testing.T) {
 		}
 		if r := d.analyze(c.Search(t)...); matchChain(c.Frames(t), r.Threads[0].Frames) != nil {
 			t.Errorf("with all files:\n%s", stackText(&r.Threads[0]))
+		}
+	}
+}
+
+// Threads that SetThreadDescription named.
+func TestWindowsThreadName(t *testing.T) {
+	c := fixture.Get(t, "amd64-mingw-deep")
+	d := readWindowsDump(t, c)
+	at, _ := d.list(3)
+	second := le.Uint32(d.b[at+48:])
+	d.addThreadName(second, "first worker")
+	for _, th := range d.analyze(c.Search(t)...).Threads {
+		if want := map[bool]string{true: "first worker"}[th.ID == int(second)]; th.Name != want {
+			t.Errorf("thread %d is called %q, want %q", th.ID, th.Name, want)
 		}
 	}
 }

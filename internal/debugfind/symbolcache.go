@@ -17,7 +17,8 @@ import (
 // A SymbolCache is a directory that keeps files of symbol stores which were fetched
 // or expanded. It is laid out as a store itself. Files that are being written have a
 // name with a random end, and get their own when they are whole and what their key
-// says: several processes may use one directory.
+// says: several processes may use one directory, and of several users when their
+// umask lets them.
 type SymbolCache struct{ Dir string }
 
 // DefaultSymbolCache is the cache where none is named: corewalk/symbols in the
@@ -74,7 +75,10 @@ func (c SymbolCache) Keep(f *os.File, k StoreKey, max uint64) (string, error) {
 	if err := k.verify(f.Name()); err != nil {
 		return "", err
 	}
-	if err := errors.Join(f.Chmod(0o444), f.Close(), os.Rename(f.Name(), c.path(k))); err != nil {
+	if err := errors.Join(f.Chmod(0o444), f.Close()); err != nil {
+		return "", err
+	}
+	if err := os.Rename(f.Name(), c.path(k)); err != nil {
 		return "", err
 	}
 	return c.path(k), nil

@@ -51,12 +51,15 @@ static uint32_t context(ucontext_t *uc, uint32_t *size, uint64_t *sp, uint64_t *
 #ifdef __aarch64__
 	uint32_t at = room(*size = 912);
 	mcontext_t *m = &uc->uc_mcontext;
-	p32(at, 0x400003);
+	p32(at, 0x400007);
 	p32(at + 4, (uint32_t)m->pstate);
 	for (int i = 0; i < 31; i++)
 		p64(at + 8 + 8 * i, m->regs[i]);
 	p64(at + 0x100, *sp = m->sp);
 	p64(at + 0x108, *pc = m->pc);
+	struct fpsimd_context *v = (void *)m->__reserved; /* the kernel, and qemu, put it first */
+	if (v->head.magic == FPSIMD_MAGIC)
+		memcpy(out + at + 0x110, v->vregs, sizeof v->vregs);
 #else
 	static const int where[][2] = {{REG_EDI, 0x9c}, {REG_ESI, 0xa0}, {REG_EBX, 0xa4}, {REG_EDX, 0xa8}, {REG_ECX, 0xac}, {REG_EAX, 0xb0}, {REG_EBP, 0xb4}, {REG_EIP, 0xb8}, {REG_ESP, 0xc4}, {REG_EFL, 0xc0}};
 	uint32_t at = room(*size = 716);

@@ -176,9 +176,9 @@ func usedModules(r *report.Report) []report.Module {
 	return slices.DeleteFunc(slices.Clone(r.Modules), func(m report.Module) bool { return !m.Main && !used[m.Path] })
 }
 
-// fault notes why a dump has no signature.
-func fault(d *ledger.Dump, err error) {
-	d.Fault, d.FaultKind = strings.TrimPrefix(err.Error(), d.Path+": "), ledger.FaultUnreadable
+// fault notes why a dump, opened by path, has no signature.
+func fault(d *ledger.Dump, path string, err error) {
+	d.Fault, d.FaultKind = strings.TrimPrefix(err.Error(), path+": "), ledger.FaultUnreadable
 	if errors.Is(err, context.DeadlineExceeded) {
 		d.Fault, d.FaultKind = "its analysis took too long", ledger.FaultTimeout
 	}

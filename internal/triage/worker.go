@@ -136,7 +136,7 @@ func (w *worker) dump(ctx context.Context, o order) {
 	}()
 	if err != nil {
 		d := newDump(o.Path, id)
-		fault(&d, err)
+		fault(&d, o.Path, err)
 		w.out.write(reply{N: o.N, Dump: &d})
 		return
 	}
@@ -156,7 +156,7 @@ func (w *worker) dump(ctx context.Context, o order) {
 		err = analyze(ctx, target, &d, w.first)
 	}
 	if err != nil {
-		fault(&d, err)
+		fault(&d, o.Path, err)
 	}
 	w.out.write(reply{N: o.N, Dump: &d})
 }

@@ -100,17 +100,16 @@ func (x *winStep) search(c postfix.WinCall) (postfix.WinCall, unwind.Trust, unwi
 		return c, unwind.TrustSymCFI, unwind.StatusSuccess
 	}
 	start := x.w.RaSearch(c)
-	if v, err := x.read(uint64(start)); err == nil && v == 0 {
+	v, err := x.read(uint64(start))
+	zero := err == nil && v == 0
+	if zero && !interrupted(x.in) {
 		return c, unwind.TrustSymCFI, unwind.StatusSuccess // the bottom of the stack
 	}
-	at, ok := x.first(x.w.RaSearch(bare), pushedWords)
-	if !ok && interrupted(x.in) {
-		at, ok = x.first(bare.ESP, (x.w.RaSearch(bare)-bare.ESP)/4)
-	}
-	if !ok {
-		at, ok = x.first(x.w.RaSearch(bare), searchWords)
-	}
-	if !ok {
+	at, ok := x.near(bare)
+	switch {
+	case !ok && zero:
+		return c, unwind.TrustSymCFI, unwind.StatusSuccess
+	case !ok:
 		note(x.out, "no return address where it should be, nor near")
 		return c, 0, unwind.StatusNotMe
 	}
@@ -119,6 +118,18 @@ func (x *winStep) search(c postfix.WinCall) (postfix.WinCall, unwind.Trust, unwi
 	}
 	c.RaAt = at
 	return c, unwind.TrustScan, unwind.StatusSuccess
+}
+
+// near searches for the return address around where the record has it.
+func (x *winStep) near(c postfix.WinCall) (at uint32, ok bool) {
+	from := x.w.RaSearch(c)
+	if at, ok = x.first(from, pushedWords); !ok && interrupted(x.in) {
+		at, ok = x.first(c.ESP, (from-c.ESP)/4)
+	}
+	if !ok {
+		at, ok = x.first(from, searchWords)
+	}
+	return at, ok
 }
 
 // first finds the first of some words on the stack that can be a return address; of code

@@ -104,19 +104,18 @@ func (r *recording32) play(t *testing.T, line string) bool {
 	return false
 }
 
-// check compares the walked stack with the calls. The first call's caller was no code of
-// Windows.
+// check compares the walked stack with the calls, but for the first, whose caller was no
+// code of Windows.
 func (r *recording32) check(w *unwind.Walker) error {
-	s, err := w.WalkStack(1)
-	if s == nil {
+	f, err := w.InitialFrame(1)
+	if err != nil {
 		return err
 	}
 	for depth := range r.calls[1:] {
 		call := &r.calls[len(r.calls)-1-depth]
-		if len(s.Frames) <= depth+1 {
-			return fmt.Errorf("%d frames of %d", len(s.Frames), len(r.calls))
+		if f, err = w.WalkSingleFrame(f); err != nil {
+			return fmt.Errorf("frame %d: %w", depth+1, err)
 		}
-		f := s.Frames[depth+1]
 		if f.RA() != call.ret || f.SP() != call.cfa {
 			return fmt.Errorf("frame %d at %#x with stack pointer %#x, want %#x with %#x", depth+1, f.RA(), f.SP(), call.ret, call.cfa)
 		}

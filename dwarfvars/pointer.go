@@ -88,9 +88,9 @@ func recordSymbol(im *image.Image, rva uint64) string {
 	case !ok || s.Public && off != 0:
 		return ""
 	case off != 0:
-		return fmt.Sprintf("%s+%d", demangle.Name(s.Name), off)
+		return fmt.Sprintf("%s+%d", demangle.Func(s.Name), off)
 	}
-	return demangle.Name(s.Name)
+	return demangle.Func(s.Name)
 }
 
 // implicit is what the whole of a pointer is known to point to, when that lies
@@ -220,6 +220,9 @@ func (b *builder) memberPointer(o *object, t *Type) *Value {
 	}
 	w := b.r.arch.WordSize
 	big := b.r.arch.Big()
+	if n := len(raw); t.ref.db != nil && n > 0 && n <= w {
+		return b.text(o, b.msvcMemberPointer(t, decodeUint(raw, big), n))
+	}
 	if len(raw) < w {
 		return fail(o.typ, &CorruptExpression{ErrLimit})
 	}
@@ -246,6 +249,18 @@ func (b *builder) memberPointer(o *object, t *Type) *Value {
 		return b.text(o, fmt.Sprintf("%s, this adjustment %d", b.r.addressText(first), adjust))
 	}
 	return b.text(o, b.r.addressText(first))
+}
+
+// msvcMemberPointer is a pointer to a member in Microsoft's object model, of a class
+// with at most one base: an offset of 4 bytes, or the address of a function.
+func (b *builder) msvcMemberPointer(t *Type, v uint64, size int) string {
+	if t.target().strip().tag != dwarf.TagSubroutineType {
+		return b.dataMember(t, int64(resize(v, size, true)))
+	}
+	if v == 0 {
+		return "NULL"
+	}
+	return b.r.addressText(v)
 }
 
 func (b *builder) dataMember(t *Type, off int64) string {

@@ -55,6 +55,9 @@ func cxxPrinter(t *Type) printer {
 		}
 	}
 	p, _ := stdClass(rest)
+	if t.ref.db != nil {
+		return either(msvcClass(rest), p)
+	}
 	return p
 }
 

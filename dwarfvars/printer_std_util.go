@@ -87,6 +87,9 @@ func (b *builder) tupleHeads(o *object) []object {
 
 func stdTuple(b *builder, o *object, t *Type, depth int) *Value {
 	heads := b.tupleHeads(o)
+	if len(heads) == 0 && t.ref.db != nil && len(t.all().fields) > 0 {
+		return nil // of a library not known
+	}
 	if len(heads) == 0 {
 		return b.text(o, "empty std::tuple")
 	}

@@ -14,9 +14,10 @@ type builder struct {
 	thread *report.Thread
 	sig    *Signature
 
+	quit          bool // the function below the machinery of dying decided to end the program
 	kept          []entry
 	started       bool // the start of the program or thread was reached
-	names         map[string]string
+	known         map[function]meaning
 	first, strict []string // what is hashed
 }
 
@@ -31,7 +32,7 @@ type entry struct {
 const maxWeak = 3
 
 func (b *builder) build() {
-	b.names = make(map[string]string)
+	b.known = make(map[function]meaning)
 	b.sig.Decisions = make([]Decision, len(b.thread.Frames))
 	from := b.cut()
 	b.choose(from)
@@ -51,7 +52,12 @@ func (b *builder) build() {
 		return
 	}
 	b.sig.Module = moduleName(b.frame(b.kept[0]).Module)
-	b.sig.Top = min(topFrames, len(b.kept))
+	b.sig.Weak = !b.kept[0].named
+	b.sig.Top = topFrames
+	if b.quit && b.kept[0].frame == from {
+		b.sig.Top, b.sig.Quit = topQuitting, true
+	}
+	b.sig.Top = min(b.sig.Top, len(b.kept))
 	if cycle > 0 {
 		b.sig.Top = cycle
 	}
@@ -78,17 +84,41 @@ func (b *builder) decide(i int, action, why string) {
 	b.sig.Decisions[i] = Decision{Frame: i, Name: name, Action: action, Why: why}
 }
 
-// name is the frame's function, normalised; empty when it has none to rely on.
-func (b *builder) name(f *report.Frame) string {
-	if f.Function == "" || f.Mismatched {
-		return ""
+// A function is what its name and its rule depend on.
+type function struct{ name, symbol, module, file string }
+
+// A meaning is what is known of a function: deep recursions ask again and again.
+type meaning struct {
+	name string
+	rule *rule
+}
+
+func (b *builder) meaning(f *report.Frame) meaning {
+	key := function{f.Function, f.Symbol, f.Module, f.Source.File}
+	if f.Mismatched {
+		key.name = "" // of another build
 	}
-	name, ok := b.names[f.Function]
+	m, ok := b.known[key]
 	if !ok {
-		name = Normalize(f.Function)
-		b.names[f.Function] = name
+		if key.name != "" {
+			m.name = Normalize(key.name)
+		}
+		m.rule = ruleFor(m.name, f)
+		b.known[key] = m
 	}
-	return name
+	return m
+}
+
+// name is the frame's function, normalised; empty when it has none to rely on.
+func (b *builder) name(f *report.Frame) string { return b.meaning(f).name }
+
+func (b *builder) rule(f *report.Frame) *rule { return b.meaning(f).rule }
+
+// byMachinery are the classes of which the outermost function of the machinery of
+// dying tells more, abort by itself from a failed unwrap. An assertion's condition and
+// an exception's type tell more than it does.
+var byMachinery = map[string]bool{
+	report.CrashAbort: true, report.CrashException: true, report.CrashAssertion: true, report.CrashSignal: true, "SIGABRT": true,
 }
 
 // synchronous are the signals that a thread gets for what it just did itself. The
@@ -103,6 +133,8 @@ var synchronous = map[string]bool{
 // throwing and handling signals, and decides about all above.
 func (b *builder) cut() int {
 	end, why := 0, make([]string, len(b.thread.Frames))
+	var last *rule
+	overflow := false
 	for i := range b.thread.Frames {
 		f := &b.thread.Frames[i]
 		if f.Signal != "" {
@@ -116,10 +148,18 @@ func (b *builder) cut() int {
 		if f.Trust == report.TrustScan {
 			continue
 		}
-		if rule := b.rule(f); rule != nil && rule.action == actCut {
-			end, why[i] = i+1, rule.why
+		if rule := b.rule(f); rule.cuts() {
+			end, why[i], last = i+1, rule.why, rule
+			b.sig.Via = strings.TrimPrefix(b.name(f), "__GI_")
+			overflow = overflow || rule.action == actOverflow
 		}
 	}
+	if overflow {
+		b.sig.Class = report.CrashStackOverflow
+	} else if b.sig.Via != "" && byMachinery[b.sig.Class] {
+		b.sig.Class = b.sig.Via
+	}
+	b.quit = last != nil && last.action == actQuit && end > 0 && b.thread.Frames[end-1].Signal == ""
 	for i := end - 1; i >= 0; i-- {
 		if why[i] == "" {
 			why[i] = "above " + b.sig.Decisions[end-1].Name

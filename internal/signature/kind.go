@@ -24,10 +24,32 @@ func kindOf(c *report.Crash) (kind, class string) {
 	}
 	message := Mask(c.Message)
 	kind += ": " + message
-	if word == report.CrashAssertion {
+	switch word {
+	case report.CrashAssertion:
 		class += ": " + condition(message)
+	case report.CrashException:
+		if t := thrown(c.Message); t != "" {
+			class += ": " + t
+		}
 	}
 	return kind, class
+}
+
+// thrown is the type of an exception that C++'s runtime tells of, in the words of
+// libstdc++ and libc++; empty where there is none.
+func thrown(message string) string {
+	if _, rest, ok := strings.Cut(message, "instance of '"); ok {
+		if t, _, ok := strings.Cut(rest, "'"); ok {
+			return Normalize(t)
+		}
+	}
+	if _, rest, ok := strings.Cut(message, "exception of type "); ok {
+		if i := strings.Index(rest, ": "); i >= 0 {
+			rest = rest[:i]
+		}
+		return Normalize(rest)
+	}
+	return ""
 }
 
 // wordOf stands in for the kind of a report that has none.

@@ -63,7 +63,8 @@ var oddParts = sync.OnceValue(func() []oddPart {
 		{` ?\[clone [^\]]*\]`, ``}, //
 		{`\(anonymous namespace\)|\{anonymous\}|\(anonymous class\)`, `{anonymous}`},
 		{"`anonymous[- ]namespace'|<unnamed-tag>|<unnamed-type-[^>]*>|\\{unnamed type#\\d+\\}|'unnamed\\d*'", `{anonymous}`},
-		{`<lambda_[0-9a-f]+>|\$_\d+|'lambda\d*'`, `{lambda}`}, // Microsoft; LLVM
+		{`(\(anonymous\)|\{anonymous\})::operator\(\)`, `{lambda}::operator()`}, // GCC's debugging information
+		{`<lambda_[0-9a-f]+>|\$_\d+|'lambda\d*'`, `{lambda}`},                   // Microsoft; LLVM
 		{`\{\{closure\}\}|\{closure(_env)?#\d+\}`, `{closure}`},
 		{`\{(\w+)#\d+\}`, `{$1}`}, // {impl#3}, {async_fn_env#0}
 		{`\{shim:[^}]*\}`, `{shim}`},
@@ -243,9 +244,12 @@ func (n *normalizer) angle(i, depth int) int {
 	after := len(n.out)-n.word >= 2 && string(n.out[len(n.out)-2:]) == "::"
 	inner := strings.TrimSuffix(s[i+1:end], ">")
 	if depth < maxDepth && (start && (end < len(s) || strings.Contains(inner, " as ")) || after && strings.HasPrefix(inner, "impl ")) {
-		n.out = append(n.out, '<')
-		n.out = append(n.out, qualifiedType(inner, depth)...)
-		n.out = append(n.out, '>')
+		t := qualifiedType(inner, depth)
+		if start && !strings.Contains(t, " ") && strings.Contains(t, "::") {
+			n.out = append(n.out, t...) // "<a::B>::c" is "a::B::c"
+		} else {
+			n.out = append(append(append(n.out, '<'), t...), '>')
+		}
 		return end
 	}
 	if after { // a turbofish

@@ -18,14 +18,16 @@ var files embed.FS
 type action byte
 
 const (
-	actDrop   action = iota + 1 // says nothing about the bug
-	actCut                      // it and all inside of it is machinery of dying
-	actStart                    // the start of a program or thread: it and all outside of it
-	actKeep                     // not dropped, although another rule would
-	actModule                   // every function of these modules is dropped
+	actDrop     action = iota + 1 // says nothing about the bug
+	actCut                        // it and all inside of it is machinery of dying
+	actQuit                       // cut, and called by functions that decide to end the program
+	actOverflow                   // cut, and called when the stack has run out
+	actStart                      // the start of a program or thread: it and all outside of it
+	actKeep                       // not dropped, although another rule would
+	actModule                     // every function of these modules is dropped
 )
 
-var actions = map[string]action{"drop": actDrop, "cut": actCut, "start": actStart, "keep": actKeep, "module": actModule}
+var actions = map[string]action{"drop": actDrop, "cut": actCut, "quit": actQuit, "overflow": actOverflow, "start": actStart, "keep": actKeep, "module": actModule}
 
 type rule struct {
 	pattern string // of a normalised name: "*" stands for anything
@@ -171,11 +173,11 @@ func glob(pattern, s string) bool {
 	return true
 }
 
-// rule finds the rule for a frame. What a name says comes before what its module
+// ruleFor finds the rule for a frame whose function has a normalised name. What a name says comes before what its module
 // says: abort is the machinery of dying, wherever it is.
-func (b *builder) rule(f *report.Frame) *rule {
+func ruleFor(name string, f *report.Frame) *rule {
 	set := rules()
-	if r := set.name(ruleName(b.name(f)), language(f)); r != nil {
+	if r := set.name(ruleName(name), language(f)); r != nil {
 		return r
 	}
 	return set.module(f.Module)
@@ -191,8 +193,8 @@ func ruleName(name string) string {
 	self, trait, ok := strings.Cut(inner, " as ")
 	self = strings.TrimLeft(self, "&*<[(")
 	self = strings.TrimPrefix(strings.TrimPrefix(self, "mut "), "dyn ")
-	if ok && (len(self) <= 1 || strings.HasPrefix(self, "impl ")) {
-		return trait
+	if ok && (!strings.Contains(self, "::") || strings.HasPrefix(self, "impl ")) {
+		return trait // a parameter, or a type of the language itself
 	}
 	return self
 }
@@ -213,6 +215,11 @@ func language(f *report.Frame) string {
 		return "rust"
 	}
 	return ""
+}
+
+// cuts reports whether the rule cuts the frame and all that it called.
+func (r *rule) cuts() bool {
+	return r != nil && (r.action == actCut || r.action == actQuit || r.action == actOverflow)
 }
 
 var classes = sync.OnceValue(func() map[string]string {

@@ -20,7 +20,7 @@ func TestRules(t *testing.T) {
 		t.Fatal(err)
 	}
 	met := make(map[*rule]bool)
-	words := map[action]string{actDrop: "drop", actCut: "cut", actStart: "start", actKeep: "keep", actModule: "module"}
+	words := map[action]string{actDrop: "drop", actCut: "cut", actQuit: "quit", actOverflow: "overflow", actStart: "start", actKeep: "keep", actModule: "module"}
 	n := 0
 	for line := range strings.Lines(string(text)) {
 		n++

@@ -25,9 +25,14 @@ import (
 // be compared.
 const Version = "v1"
 
-// topFrames is how many of the innermost functions the first level takes.
-// docs/signatures.md has the figures for other numbers.
-const topFrames = 3
+// How many of the innermost significant functions the first level takes: of a crash
+// the one it happened in, and where a function decided to end the program its caller
+// too, for it may be one that many call to do so. docs/signatures.md has the figures
+// for other numbers.
+const (
+	topFrames   = 1
+	topQuitting = 2
+)
 
 // A Signature is what a crash is known by.
 type Signature struct {
@@ -39,6 +44,13 @@ type Signature struct {
 	// Class is what the first level takes of Kind: the same for kinds that one bug
 	// may show by turns.
 	Class string
+	// Via is the function by which the program's code came to die, where there is one:
+	// "abort", "core::option::unwrap_failed". It stands for the class of what says no
+	// more than that the program ended itself.
+	Via string
+	// Quit says that the innermost function decided to end the program, and the first
+	// level has its caller too.
+	Quit bool
 	// Module is the file that the innermost significant function is in, without
 	// directories and version numbers.
 	Module string
@@ -136,6 +148,12 @@ func hash(parts []string) string {
 
 // Stack is what nearness to other groups is measured by: the significant functions,
 // innermost first, and what happened before them, marked as no function's name can be.
+// Where a function decided to end the program it is part of what happened, with its
+// caller: another caller's reason is another one.
 func (s *Signature) Stack() []string {
-	return append([]string{"(" + s.Class + ")"}, s.Frames...)
+	what := "(" + s.Class
+	if s.Quit {
+		what += " " + strings.Join(s.Frames[:min(s.Top, len(s.Frames))], " < ")
+	}
+	return append([]string{what + ")"}, s.Frames...)
 }

@@ -2,6 +2,7 @@
 # bench  every benchmark        fuzz   each fuzz target for FUZZTIME
 # parity compares with gdb (docs/parity.md)
 # lint   gofmt and go vet       cores  remakes testdata/cores (see testdata/README.md)
+# signatures  measures signatures anew (docs/signatures.md)
 # soak   attaches to a working process SOAK times (docs/usage.md, "Running processes")
 
 GO ?= go
@@ -11,7 +12,7 @@ CASES ?=
 SOAK ?= 10000
 PKGS ?= ./...
 
-.PHONY: build test bench cores fuzz lint parity soak
+.PHONY: build test bench cores fuzz lint parity soak signatures
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -tags nethttpomithttp2 -o corewalk ./cmd/corewalk
@@ -44,6 +45,11 @@ parity:
 
 soak:
 	COREWALK_SOAK=$(SOAK) $(GO) test -count=1 -timeout 30m -run '^TestSoak' -v ./livestate .
+
+# Builds the programs of testdata/src/triage, needs core_pattern=core; minutes.
+signatures:
+	$(GO) test -count=1 -timeout 30m -run '^TestRecord$$' ./internal/similar -record
+	$(GO) test -count=1 -run '^TestMeasure$$' ./internal/similar -update
 
 lint:
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then \

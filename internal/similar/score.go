@@ -1,0 +1,110 @@
+package similar
+
+import (
+	"math"
+	"slices"
+	"sync"
+)
+
+// How a frame's weight falls from the top, and how much a match is worth whose frames
+// are not at the same distance from it. Chosen with the programs of
+// testdata/src/triage that are there for it; docs/signatures.md has the figures.
+const (
+	positionDecay = 0.35 // per frame from the top
+	offsetDecay   = 0.1  // per frame of difference
+	rarityShare   = 0.9  // how much of a frame's weight depends on how rare it is
+)
+
+// maxFrames is how many frames of a stack are looked at, from the top: those below
+// weigh nearly nothing.
+const maxFrames = 48
+
+// Score says how alike two stacks are, from 0 to 1; frames are functions, innermost
+// first. It is 1 for the same stack only, and the same whichever comes first.
+// Frames are taken to be equally rare.
+func Score(a, b []string) float64 {
+	ids := make(map[string]int32)
+	number := func(frames []string) []int32 {
+		out := make([]int32, 0, maxFrames)
+		for _, f := range frames[:min(len(frames), maxFrames)] {
+			id, ok := ids[f]
+			if !ok {
+				id = int32(len(ids))
+				ids[f] = id
+			}
+			out = append(out, id)
+		}
+		return out
+	}
+	var al aligner
+	one := func(int32) float64 { return 1 }
+	x, y := weigh(number(a), one), weigh(number(b), one)
+	return al.score(&x, &y)
+}
+
+// A stack is what is aligned.
+type stack struct {
+	frames  []int32
+	weights []float64
+	total   float64 // of the weights
+}
+
+// powers are what weights are made of, for distances from 0.
+type powers struct{ position, offset [maxFrames]float64 }
+
+var decays = sync.OnceValue(func() *powers {
+	d := new(powers)
+	for i := range d.position {
+		d.position[i] = math.Exp(-positionDecay * float64(i))
+		d.offset[i] = math.Exp(-offsetDecay * float64(i))
+	}
+	return d
+})
+
+// weigh weighs the frames of a stack.
+func weigh(frames []int32, rarity func(int32) float64) stack {
+	s := stack{frames: frames, weights: make([]float64, len(frames))}
+	position := &decays().position
+	for i, f := range frames {
+		s.weights[i] = position[i] * rarity(f)
+		s.total += s.weights[i]
+	}
+	return s
+}
+
+// An aligner aligns stacks, one pair after another. The zero value is ready.
+type aligner struct {
+	row, next [maxFrames + 1]float64
+}
+
+// score is the weight of the best alignment's matches in proportion to the weight of
+// both stacks.
+func (al *aligner) score(a, b *stack) float64 {
+	if len(a.frames) == 0 || len(b.frames) == 0 {
+		return 0
+	}
+	offset := &decays().offset
+	prev, cur := &al.row, &al.next
+	clear(prev[:len(b.frames)+1])
+	for i, f := range a.frames {
+		first := slices.Index(b.frames, f)
+		if first < 0 {
+			continue // it matches nothing: the row would be the same
+		}
+		copy(cur[:first+1], prev[:first+1])
+		left := cur[first]
+		for j := first; j < len(b.frames); j++ {
+			if up := prev[j+1]; up > left {
+				left = up
+			}
+			if b.frames[j] == f {
+				if m := prev[j] + (a.weights[i]+b.weights[j])*offset[max(i-j, j-i)]; m > left {
+					left = m
+				}
+			}
+			cur[j+1] = left
+		}
+		prev, cur = cur, prev
+	}
+	return min(prev[len(b.frames)]/(a.total+b.total), 1)
+}

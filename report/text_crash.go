@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -19,10 +20,7 @@ func (t *textWriter) crash() {
 	if c.Instruction != nil {
 		t.instruction(c.Instruction, thread)
 	}
-	if c.Message != "" && c.Message != c.Reason {
-		t.put(plain, "  message: ")
-		t.wrap(plain, 4, brief(c.Message, maxWords))
-	}
+	t.message(c, thread)
 	if c.Overflow != nil {
 		t.overflow(c.Overflow)
 	}
@@ -79,6 +77,19 @@ func inconsistency(what string) string {
 		return "the instruction does not access the address" + doubt
 	}
 	return what
+}
+
+// message writes what the program said, unless the reason says it already, and where
+// that was found, where the frames are explained.
+func (t *textWriter) message(c *Crash, thread *Thread) {
+	if c.Message != "" && !strings.Contains(c.Reason, c.Message) {
+		t.put(plain, "  message: ")
+		t.wrap(plain, 4, brief(c.Message, maxWords))
+	}
+	if c.MessageSource != "" && thread != nil && slices.ContainsFunc(thread.Frames, func(f Frame) bool { return f.Explain != nil }) {
+		t.put(dim, "  what the program said is from ")
+		t.wrap(plain, 4, brief(c.MessageSource, maxWords))
+	}
 }
 
 // crashedThread finds the thread that crashed and its number, from 1.

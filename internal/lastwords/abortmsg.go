@@ -5,11 +5,17 @@ import (
 	"strings"
 )
 
+// nearLibc is how many libraries there are on the stack of a process that aborts from
+// the youngest frame to the C library, itself included: the kernel's own, and that of
+// threads, may come before it. Tables of symbols are long: the others are not searched.
+const nearLibc = 3
+
 // abortMessage reads what glibc kept of the text that it wrote before it aborted
 // (struct abort_msg_s: its size, an unsigned int, and the text). The allocator,
 // assertions, the checks of _FORTIFY_SOURCE and of the stack protector all write by it.
 func abortMessage(p *Process) Words {
-	lib, at, ok := p.symbol("__abort_msg")
+	libs := p.libraries()
+	lib, at, ok := p.symbolIn(libs[:min(len(libs), nearLibc)], "__abort_msg")
 	if !ok {
 		return Words{}
 	}

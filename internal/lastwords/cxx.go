@@ -1,6 +1,7 @@
 package lastwords
 
 import (
+	"math/bits"
 	"strings"
 
 	"github.com/corewalk/corewalk/demangle"
@@ -81,7 +82,7 @@ func (p *Process) lostException(end *Frame) Words {
 	if end == nil || p.frame(throwers...) == nil {
 		return Words{}
 	}
-	return Words{Reason: "uncaught C++ exception, which the dump does not have", Cause: UncaughtException}
+	return Words{Reason: "uncaught C++ exception; what was thrown is not known", Cause: UncaughtException}
 }
 
 // noException: std::terminate was called for something else, such as a thread that
@@ -160,16 +161,32 @@ func (p *Process) exceptionGlobals() (*libstate.Library, arch.Address, bool) {
 // where there is none of a C++ that is known.
 func (p *Process) exceptionClass(header arch.Address) (class uint64, ok bool) {
 	class, ok = p.uint(header, 8)
+	if p.armEABI() { // there it is eight characters
+		class = bits.ReverseBytes64(class)
+	}
 	return class, ok && (class&^0xff == classGNU || class&^0xff == classClang)
+}
+
+// armEABI reports whether exceptions are those of the "Exception Handling ABI for the
+// Arm Architecture": their headers are laid out differently.
+func (p *Process) armEABI() bool { return p.Arch.Family == arch.FamilyARM }
+
+// typeDistance is how far before the unwinder's header the type is.
+func (p *Process) typeDistance() uint64 {
+	switch {
+	case p.armEABI():
+		return 32
+	case p.Arch.WordSize == 4:
+		return 48
+	}
+	return 80
 }
 
 // unwindHeader finds the unwinder's header in an exception's header. How long what lies
 // before it is depends on the library and the architecture; the class tells.
 func (p *Process) unwindHeader(exception arch.Address) (arch.Address, bool) {
-	offsets := []uint64{80, 96}
-	if p.Arch.WordSize == 4 {
-		offsets = []uint64{48, 44, 56}
-	}
+	// libc++abi has two words more before the type on 64-bit systems.
+	offsets := []uint64{p.typeDistance(), p.typeDistance() + 2*uint64(p.Arch.WordSize)}
 	for _, off := range offsets {
 		if _, ok := p.exceptionClass(exception + off); ok {
 			return exception + off, true
@@ -181,7 +198,7 @@ func (p *Process) unwindHeader(exception arch.Address) (arch.Address, bool) {
 // thrownByFrame finds the exception by what __cxa_throw and its like keep in registers:
 // the object's address or one of its headers.
 func (p *Process) thrownByFrame() (arch.Address, bool) {
-	f := p.frame("__cxa_throw", "__cxa_rethrow", "__cxa_call_terminate", "__clang_call_terminate")
+	f := p.frame("__cxa_throw", "__cxa_rethrow", "std::rethrow_exception", "__cxa_call_terminate", "__clang_call_terminate")
 	if f == nil {
 		return 0, false
 	}
@@ -192,12 +209,14 @@ func (p *Process) thrownByFrame() (arch.Address, bool) {
 			continue
 		}
 		for _, header := range []arch.Address{v, v - p.headerSize()} {
-			if _, ok := p.exceptionClass(header); ok && p.typeOf(header) != nil {
+			if _, _, ok := p.exception(header); ok {
 				return header, true
 			}
 		}
-		if header, ok := p.unwindHeader(v); ok && p.typeOf(header) != nil {
-			return header, true
+		if header, ok := p.unwindHeader(v); ok {
+			if _, _, ok := p.exception(header); ok {
+				return header, true
+			}
 		}
 	}
 	return 0, false
@@ -206,8 +225,11 @@ func (p *Process) thrownByFrame() (arch.Address, bool) {
 // headerSize is the size of _Unwind_Exception: the class, two words, and those that
 // make it a multiple of the largest alignment. On Windows six words are the unwinder's.
 func (p *Process) headerSize() uint64 {
-	if p.Windows && p.Arch.WordSize == 8 {
+	switch {
+	case p.Windows && p.Arch.WordSize == 8:
 		return 64
+	case p.armEABI():
+		return 88
 	}
 	return 32
 }
@@ -215,24 +237,11 @@ func (p *Process) headerSize() uint64 {
 // typeOf reads the type of the exception whose unwinder's header is given: from the
 // type on all libraries have the same fields. Nil where there is none.
 func (p *Process) typeOf(header arch.Address) *typeInfo {
-	before := uint64(80)
-	if p.Arch.WordSize == 4 {
-		before = 48
+	info, ok := p.word(header - p.typeDistance())
+	if !ok {
+		return nil
 	}
-	for range 2 {
-		info, ok := p.word(header - before)
-		if !ok {
-			return nil
-		}
-		if t := p.typeInfo(info); t != nil {
-			return t
-		}
-		before = 44 // of a library that pads less
-		if p.Arch.WordSize == 8 {
-			break
-		}
-	}
-	return nil
+	return p.typeInfo(info)
 }
 
 // exceptions reads an exception, and those nested in it, from its unwinder's header.
@@ -293,10 +302,7 @@ func (p *Process) exception(header arch.Address) (thrownType, arch.Address, bool
 // primary is the object that a dependent exception shares (std::exception_ptr).
 // libstdc++ has its address in place of the type, libc++abi in the word before it.
 func (p *Process) primary(header arch.Address, class uint64) (arch.Address, bool) {
-	before := uint64(80)
-	if p.Arch.WordSize == 4 {
-		before = 48
-	}
+	before := p.typeDistance()
 	if class&^0xff == classClang && p.Arch.WordSize == 8 {
 		before += 8
 	}

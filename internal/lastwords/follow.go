@@ -40,6 +40,8 @@ func abiOf(a *arch.Arch, windows bool) (callABI, bool) {
 		arg, result = "rdi", "rax"
 	case a == arch.ARM64:
 		arg, result = "x0", "x0"
+	case a == arch.ARM:
+		arg, result = "r0", "r0"
 	default:
 		return callABI{}, false
 	}
@@ -90,7 +92,9 @@ func (f *follower) function(pc arch.Address, depth int) bool {
 		if f.steps++; f.steps > maxSteps {
 			return false
 		}
-		code := f.bytes(pc, disasm.MaxLen)
+		// Of a code pointer of ARM the lowest bit tells the instruction set.
+		mode := pc &^ f.Arch.CodeAddress(pc)
+		code := f.bytes(pc-mode, disasm.MaxLen)
 		inst, err := disasm.Decode(f.Arch, code, pc)
 		if err != nil || inst.Conditional || inst.Delayed {
 			return false
@@ -99,7 +103,10 @@ func (f *follower) function(pc arch.Address, depth int) bool {
 		case disasm.Ret:
 			return true
 		case disasm.Jump:
-			pc = inst.Target
+			if inst.Switches {
+				return false
+			}
+			pc = inst.Target | mode
 			continue
 		case disasm.JumpIndirect:
 			to, ok := f.target(&inst)
@@ -109,7 +116,7 @@ func (f *follower) function(pc arch.Address, depth int) bool {
 			pc = to
 			continue
 		case disasm.Call, disasm.CallIndirect:
-			if !f.follow(&inst, depth) {
+			if !f.follow(&inst, mode, depth) {
 				return false
 			}
 		default:
@@ -117,7 +124,7 @@ func (f *follower) function(pc arch.Address, depth int) bool {
 				return false
 			}
 		}
-		pc = inst.Next()
+		pc = inst.Next() | mode
 	}
 }
 
@@ -135,7 +142,7 @@ func (f *follower) target(inst *disasm.Inst) (arch.Address, bool) {
 
 // follow follows a call. Of the registers, only the result is known after it to the
 // code that obeys the ABI; the callee leaves the others as it leaves them.
-func (f *follower) follow(inst *disasm.Inst, depth int) bool {
+func (f *follower) follow(inst *disasm.Inst, mode arch.Address, depth int) bool {
 	if f.call != nil {
 		v, ok := f.call(f)
 		if ok {
@@ -143,7 +150,10 @@ func (f *follower) follow(inst *disasm.Inst, depth int) bool {
 		}
 		return ok
 	}
-	to := inst.Target
+	to := inst.Target | mode
+	if inst.Switches {
+		to ^= 1
+	}
 	if inst.Kind == disasm.CallIndirect {
 		var ok bool
 		if to, ok = f.target(inst); !ok {

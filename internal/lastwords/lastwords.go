@@ -185,7 +185,14 @@ func (p *Process) symbol(name string) (*libstate.Library, arch.Address, bool) {
 	if p.Symbol == nil {
 		return nil, 0, false
 	}
-	for _, lib := range p.libraries() {
+	return p.symbolIn(p.libraries(), name)
+}
+
+func (p *Process) symbolIn(libs []*libstate.Library, name string) (*libstate.Library, arch.Address, bool) {
+	if p.Symbol == nil {
+		return nil, 0, false
+	}
+	for _, lib := range libs {
 		if addr, ok := p.Symbol(lib, name); ok {
 			return lib, addr, true
 		}

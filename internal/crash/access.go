@@ -218,7 +218,7 @@ func (in *Input) refused(r *Reason, a disasm.Access, addr uint64, m libstate.Map
 	case !mapped && in.kernels(addr):
 		r.Kind, r.Text = of(&wildKinds, r.Access), at+", which belongs to the kernel"
 	case !mapped:
-		r.Kind, r.Text = of(&wildKinds, r.Access), at+", which is not mapped"
+		r.Kind, r.Text = of(&wildKinds, r.Access), at+", which is not mapped"+in.behind(addr)
 	case m.Perm == 0:
 		r.Kind, r.Text = of(&noAccessKinds, r.Access), at+", which allows no access"+place(m)
 		if in.guardPage(addr) {
@@ -231,6 +231,19 @@ func (in *Input) refused(r *Reason, a disasm.Access, addr uint64, m libstate.Map
 	default:
 		r.Kind, r.Text = of(&badKinds, r.Access), at+", "+in.otherwise()+place(m)
 	}
+}
+
+// behind says that an address is the first behind mapped memory: where an overrun
+// ends.
+func (in *Input) behind(addr uint64) string {
+	if addr%pageSize != 0 {
+		return ""
+	}
+	m, ok := in.Mapping(addr - 1)
+	if !ok || m.Perm == 0 {
+		return ""
+	}
+	return ", right behind mapped memory" + place(m)
 }
 
 // otherwise says why memory that allows an access did not.

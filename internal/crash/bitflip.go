@@ -52,11 +52,8 @@ func (in *Input) flippable(r *Reason) bool {
 	if r.Addr < nullZone || in.guardPage(r.Addr) || in.kernels(r.Addr) && in.canonical(r.Addr) {
 		return false
 	}
-	switch r.Kind {
-	case report.CrashBadRead, report.CrashBadWrite, report.CrashBadAccess, report.CrashBadCall:
-		return false
-	case report.CrashNullRead, report.CrashNullWrite, report.CrashNullAccess:
-		return false // the pointer is null, its index was wrong
+	if r.bad() || r.isNull() {
+		return false // nothing is wrong with the address, or with the index of a null pointer
 	}
 	return r.wild() || r.Kind == report.CrashWriteReadOnly
 }

@@ -9,8 +9,8 @@ import (
 // inconsistencies finds what cannot be as the dump says it is: the processor computed
 // something else than its instruction says, or the dump is not of one moment.
 func (in *Input) inconsistencies(r *Reason) {
-	if in.Inst == nil {
-		return
+	if in.Inst == nil || in.Signal.Number != 0 && !in.Signal.HasInfo {
+		return // without a code nothing says that there was a fault
 	}
 	found := func(what string) { r.Inconsistencies = append(r.Inconsistencies, what) }
 	switch r.Kind {

@@ -96,6 +96,7 @@ func TestKinds(t *testing.T) {
 
 		// Nothing there, or not for this.
 		{"x86-64", at{a: x64, code: storeRAX, regs: regs{"rax": 0x5000000}}, segv(1, 0x5000000), report.CrashWildWrite, "not mapped"},
+		{"behind memory", at{a: x64, code: "f3aa", regs: regs{"rdi": lowStack + 0x10000, "rcx": 9}}, segv(1, lowStack+0x10000), report.CrashWildWrite, "not mapped, right behind mapped memory"},
 		{"no code", at{a: x64}, segv(1, 0x5000000), report.CrashWildAccess, "not mapped"},
 		{"kernel", at{a: x64, code: loadRAX, regs: regs{"rax": 0xffff888000000000}}, segv(1, 0xffff888000000000), report.CrashWildRead, "belongs to the kernel"},
 		{"arm", at{a: a32, code: "000093e5", regs: regs{"r3": 0x5000000}}, segv(1, 0x5000000), report.CrashWildRead, "not mapped"},
@@ -169,6 +170,13 @@ func TestKinds(t *testing.T) {
 		{"processor time", at{a: x64}, sig(sigXCPU, siKernel), report.CrashWatchdog, "processor time"},
 		{"file size", at{a: x64}, sig(sigXFSZ, siKernel), report.CrashLimit, "file size"},
 		{"term", at{a: x64}, from(15, siUser, 99), report.CrashSignal, "from process 99"},
+		{"sent again", at{a: x64, code: storeRAX, regs: regs{"rax": 0}}, from(sigSegv, siTKill, 7), report.CrashNullWrite, "write of 4 bytes at null; a handler sent the signal again"},
+		{"sent again, ud2", at{a: x86, code: ud2}, from(sigIll, siTKill, 7), report.CrashTrap, "sent the signal again"},
+		{"sent again, division", at{a: x64, code: idivECX, regs: regs{"rcx": 0}}, from(sigFPE, siTKill, 7), report.CrashDivZero, "sent the signal again"},
+		{"sent at an access that is allowed", at{a: x64, code: loadRAX, regs: regs{"rax": data}}, from(sigSegv, siTKill, 7), report.CrashSignal, "sent by the program to itself"},
+		{"sent at no access", at{a: a64, code: "1f2003d5"}, from(sigSegv, siTKill, 7), report.CrashSignal, "sent by the program to itself"},
+		{"sent at another instruction", at{a: x64, code: storeRAX, regs: regs{"rax": 0}}, from(sigFPE, siTKill, 7), report.CrashSignal, "sent by the program to itself"},
+		{"sent by another", at{a: x64, code: storeRAX, regs: regs{"rax": 0}}, from(sigSegv, siUser, 99), report.CrashSignal, "from process 99"},
 		{"seccomp", at{a: a64}, Signal{Number: sigSys, Code: 1, HasInfo: true, Syscall: 221}, report.CrashSeccomp, "221 (execve)"},
 		{"seccomp, i386", at{a: x86}, Signal{Number: sigSys, Code: 1, HasInfo: true, Syscall: 11}, report.CrashSeccomp, "11 (execve)"},
 		{"no such call", at{a: x64}, sig(sigSys, 2), report.CrashSyscall, "dispatched"},

@@ -158,6 +158,8 @@ func TestInconsistencies(t *testing.T) {
 		{"nothing to say of", at{a: arch.AMD64, code: "0f0100", regs: regs{"rax": data}}, segv(siKernel, 0), nil},
 		{"bus", at{a: arch.AMD64, code: loadRAX, regs: regs{"rax": data}}, bus(2, data), nil},
 		{"no code", at{a: arch.AMD64}, segv(1, 0x6000000), nil},
+		{"no code of the signal", at{a: arch.AMD64, code: loadRAX, regs: regs{"rax": data}}, Signal{Number: sigSegv}, nil},
+		{"no code of the signal, an address", at{a: arch.AMD64, code: loadRAX, regs: regs{"rax": data}}, Signal{Number: sigSegv, Addr: 0x6000000, HasAddr: true}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			in := c.p.input(t)

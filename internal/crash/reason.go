@@ -99,6 +99,9 @@ func (in *Input) why() Reason {
 		return r
 	}
 	if s.HasInfo && fromProcess(s.Code) {
+		if r, ok := in.sentAgain(); ok {
+			return r
+		}
 		return sent(s)
 	}
 	switch s.Number {
@@ -139,9 +142,20 @@ func (in *Input) guess() Reason {
 		if !in.canonical(acc.Addr) {
 			return in.protectionFault()
 		}
-		return in.describe(acc, acc.Addr)
+		if r := in.describe(acc, acc.Addr); in.Mapping == nil || !r.bad() {
+			return r
+		}
 	}
 	return Reason{Kind: report.CrashBadAccess, Text: "invalid memory access", AtInst: true}
+}
+
+// bad reports whether nothing tells what was wrong with the access.
+func (r *Reason) bad() bool {
+	switch r.Kind {
+	case report.CrashBadRead, report.CrashBadWrite, report.CrashBadAccess, report.CrashBadCall:
+		return true
+	}
+	return false
 }
 
 // badAccess explains SIGSEGV and SIGBUS.

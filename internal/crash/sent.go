@@ -33,6 +33,30 @@ func sent(s Signal) Reason {
 	return r
 }
 
+// sentAgain explains a fault's signal that the process sent to itself while it was at
+// an instruction that raises that very signal: a handler ran, sent the signal once
+// more, and when it returned nobody handled it.
+func (in *Input) sentAgain() (Reason, bool) {
+	s := in.Signal
+	if s.PID != s.OwnPID || s.PID == 0 || in.Inst == nil || in.Arch == nil {
+		return Reason{}, false
+	}
+	raw := *in
+	raw.Signal = Signal{Number: s.Number}
+	r := raw.why()
+	switch {
+	case !r.AtInst:
+		return Reason{}, false
+	case (s.Number == sigSegv || s.Number == sigBus) && !r.bad():
+	case s.Number == sigIll && r.Kind == report.CrashTrap:
+	case s.Number == sigFPE && (r.Kind == report.CrashDivZero || r.Kind == report.CrashDivOverflow):
+	default:
+		return Reason{}, false
+	}
+	r.Text += "; a handler sent the signal again"
+	return r, true
+}
+
 // watches reports whether a signal is sent for what takes too long.
 func watches(signo int) bool {
 	switch signo {

@@ -21,6 +21,7 @@ i386    | misaligned | SIGSEGV | an aligned store of 16 bytes to where it may no
 i386    | negative   | SIGSEGV | the struct around a member that is null
 i386    | least      | SIGFPE  | the most negative number divided by -1
 i386    | seccomp    | SIGSYS  | a system call that a filter forbids
+i386    | again      | SIGSEGV | a handler sends its signal again
 i386    | null_call  | SIGSEGV | a function pointer that is null
 arm     | misaligned | SIGBUS  | a load of two registers from an odd address
 arm     | trap       | SIGILL  | what a compiler puts where code must not be reached

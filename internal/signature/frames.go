@@ -129,37 +129,52 @@ var synchronous = map[string]bool{
 	"SIGEMT": true, "SIGSTKFLT": true,
 }
 
+// bySignal is the class of a crash that a handler dealt with before the dump was
+// made.
+var bySignal = map[string]string{
+	"SIGSEGV": "access", "SIGBUS": "access", "SIGFPE": "arithmetic",
+	"SIGILL": report.CrashIllegalInstruction, "SIGTRAP": report.CrashBreakpoint, "SIGSYS": report.CrashSeccomp,
+}
+
 // cut finds where the program's own part begins, below the machinery of aborting,
 // throwing and handling signals, and decides about all above.
 func (b *builder) cut() int {
 	end, why := 0, make([]string, len(b.thread.Frames))
-	var last *rule
-	overflow := false
+	class, overflow := b.sig.Class, false
 	for i := range b.thread.Frames {
 		f := &b.thread.Frames[i]
 		if f.Signal != "" {
-			if synchronous[f.Signal] {
-				end, why[i] = i+1, "delivery of "+f.Signal
-			} else if f.Signal != report.UnknownSignal {
-				break
+			// A handler that ends the program, of a signal nobody knows, deals with a
+			// crash as well.
+			if !synchronous[f.Signal] && (f.Signal != report.UnknownSignal || !b.quit) {
+				if f.Signal != report.UnknownSignal {
+					break
+				}
+				continue
+			}
+			end, why[i] = i+1, "delivery of a signal: "+f.Signal
+			b.quit, b.sig.Via = false, ""
+			if c, ok := bySignal[f.Signal]; ok {
+				class = c
 			}
 			continue
 		}
 		if f.Trust == report.TrustScan {
 			continue
 		}
-		if rule := b.rule(f); rule.cuts() {
-			end, why[i], last = i+1, rule.why, rule
-			b.sig.Via = strings.TrimPrefix(b.name(f), "__GI_")
-			overflow = overflow || rule.action == actOverflow
+		if r := b.rule(f); r.cuts() {
+			end, why[i] = i+1, r.why
+			b.quit, b.sig.Via = r.action == actQuit, strings.TrimPrefix(b.name(f), "__GI_")
+			overflow = overflow || r.action == actOverflow
 		}
 	}
-	if overflow {
-		b.sig.Class = report.CrashStackOverflow
-	} else if b.sig.Via != "" && byMachinery[b.sig.Class] {
-		b.sig.Class = b.sig.Via
+	switch {
+	case overflow:
+		class = report.CrashStackOverflow
+	case b.sig.Via != "" && byMachinery[class]:
+		class = b.sig.Via
 	}
-	b.quit = last != nil && last.action == actQuit && end > 0 && b.thread.Frames[end-1].Signal == ""
+	b.sig.Class = class
 	for i := end - 1; i >= 0; i-- {
 		if why[i] == "" {
 			why[i] = "above " + b.sig.Decisions[end-1].Name
@@ -276,7 +291,7 @@ func (b *builder) spot(f *report.Frame) string {
 	if f.Module == "" {
 		return fmt.Sprintf("%#x", uint64(f.PC))
 	}
-	s := fmt.Sprintf("%s+%#x", baseName(f.Module), uint64(f.Offset))
+	s := fmt.Sprintf("%s+%#x", report.Clean(baseName(f.Module)), uint64(f.Offset))
 	for i := range b.report.Modules {
 		if m := &b.report.Modules[i]; m.Path == f.Module {
 			if id := m.BuildID + m.DebugID; id != "" {
@@ -291,7 +306,7 @@ func (b *builder) spot(f *report.Frame) string {
 // place is where a frame is, for the second level: a source line, or the spot.
 func (b *builder) place(f *report.Frame) string {
 	if f.Source.Line > 0 && !f.Mismatched {
-		return fmt.Sprintf("%s %s:%d", moduleName(f.Module), baseName(f.Source.File), f.Source.Line)
+		return fmt.Sprintf("%s %s:%d", moduleName(f.Module), report.Clean(baseName(f.Source.File)), f.Source.Line)
 	}
 	return b.spot(f)
 }
@@ -319,7 +334,7 @@ func moduleName(p string) string {
 	if dash := strings.LastIndexAny(stem, "-_"); dash > 0 && isVersion(stem[dash+1:]) {
 		stem = stem[:dash]
 	}
-	return stem + ext
+	return report.Clean(stem + ext)
 }
 
 // isVersion reports whether s is numbers with dots between.

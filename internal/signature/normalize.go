@@ -58,9 +58,10 @@ type oddPart struct {
 var oddParts = sync.OnceValue(func() []oddPart {
 	var list []oddPart
 	for _, p := range [...][2]string{
-		{`::h[0-9a-f]{16}$`, ``},   // Rust's hash
-		{`\[abi:[^\]]*\]`, ``},     //
-		{` ?\[clone [^\]]*\]`, ``}, //
+		{`::h[0-9a-f]{16}$`, ``},                   // Rust's hash
+		{`\[abi:[^\]]*\]`, ``},                     //
+		{` ?\[clone [^\]]*\]`, ``},                 //
+		{`\bstd::__(?:cxx11|1|2|ndk1)::`, `std::`}, // inline namespaces of ABIs
 		{`\(anonymous namespace\)|\{anonymous\}|\(anonymous class\)`, `{anonymous}`},
 		{"`anonymous[- ]namespace'|<unnamed-tag>|<unnamed-type-[^>]*>|\\{unnamed type#\\d+\\}|'unnamed\\d*'", `{anonymous}`},
 		{`(\(anonymous\)|\{anonymous\})::operator\(\)`, `{lambda}::operator()`}, // GCC's debugging information
@@ -80,7 +81,7 @@ var oddParts = sync.OnceValue(func() []oddPart {
 // replaceOddParts respells anonymous things. Most names have none.
 func replaceOddParts(s string) string {
 	if strings.ContainsAny(s, "{}`'$@[") || strings.Contains(s, "<lambda") || strings.Contains(s, "<unnamed") ||
-		strings.Contains(s, "(anon") || strings.Contains(s, "::h") || strings.HasPrefix(s, "_cgo_") || strings.Contains(s, ".") {
+		strings.Contains(s, "(anon") || strings.Contains(s, "::h") || strings.Contains(s, "std::__") || strings.HasPrefix(s, "_cgo_") || strings.Contains(s, ".") {
 		s = replaceLambdas(s)
 		for _, p := range oddParts() {
 			s = p.pattern.ReplaceAllString(s, p.to)

@@ -39,6 +39,8 @@ func TestNormalize(t *testing.T) {
 		"main::$_0::operator()":                                        "main::{lambda}::operator()",
 		"main::'lambda'(int)::operator()(int) const":                   "main::{lambda}::operator()",
 		"main::<lambda_0123456789abcdef>::operator()":                  "main::{lambda}::operator()",
+		"std::__cxx11::basic_string<char>::at":                         "std::basic_string::at",
+		"std::__1::vector<int>::at":                                    "std::vector::at",
 		"rank::(anonymous)::operator()":                                "rank::{lambda}::operator()",
 		"<lambda_1>::operator()":                                       "{lambda}::operator()",
 		"f(int)::{lambda()#1}::operator()() const":                     "f::{lambda}::operator()",

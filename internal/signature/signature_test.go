@@ -57,6 +57,8 @@ func TestFrames(t *testing.T) {
 		"handler":         {"null-read", []string{"dump_stack", "on_segv", "!SIGSEGV" + libc, "f", "main"}, []string{"f", "main"}},
 		"in a handler":    {"null-read", []string{"log_it", "on_alarm", "!SIGALRM" + libc, "busy", "main"}, []string{"log_it", "on_alarm"}},
 		"unknown signal":  {"null-read", []string{"log_it", "on_some", "!unknown" + libc, "busy", "main"}, []string{"log_it", "on_some", "busy", "main"}},
+		"unknown, quits":  {"abort", []string{"abort" + libc, "on_some", "!unknown" + libc, "f", "main"}, []string{"f", "main"}},
+		"watchdog":        {"abort", []string{"abort" + libc, "bark", "on_alarm", "!SIGALRM" + libc, "busy", "main"}, []string{"bark", "on_alarm"}},
 		"terminate":       {"exception", []string{"abort" + libc, "my_terminate", "std::terminate@/lib/libstdc++.so.6", "__cxa_throw@/lib/libstdc++.so.6", "parse", "main"}, []string{"parse", "main"}},
 		"go":              {"null-read", []string{"runtime.raise", "!SIGABRT", "runtime.raise", "runtime.gopanic", "runtime.sigpanic", "main.(*queue).pop", "main.main", "runtime.main", "runtime.goexit"}, []string{"main.(*queue).pop", "main.main"}},
 		"recursion":       {"null-read", []string{"leaf", "walk", "walk", "walk", "main"}, []string{"leaf", "walk", "main"}},
@@ -203,6 +205,34 @@ func TestMessages(t *testing.T) {
 	}
 	if x.Kind != "abort: free(): invalid pointer" {
 		t.Errorf("kind %q", x.Kind)
+	}
+}
+
+// TestClasses: what the frames tell of what happened.
+func TestClasses(t *testing.T) {
+	for want, r := range map[string]*report.Report{
+		"access":                      stackOf("abort", "abort"+libc, "on_segv", "!SIGSEGV"+libc, "f", "main"),
+		"abort":                       stackOf("abort", "raise"+libc, "abort"+libc, "f", "main"),
+		"core::option::unwrap_failed": stackOf("abort", "abort"+libc, "core::panicking::panic_fmt", "core::option::unwrap_failed", "<a::B as c::D>::e", "a::main"),
+		"stack-overflow":              stackOf("abort", "runtime.raise", "runtime.throw", "runtime.newstack", "runtime.morestack", "main.f", "main.f", "main.main"),
+		"heap-corruption":             stackOf("heap-corruption", "abort"+libc, "malloc_printerr"+libc, "free"+libc, "f", "main"),
+	} {
+		for i := range r.Threads[0].Frames {
+			if f := &r.Threads[0].Frames[i]; strings.Contains(f.Function, "core::") {
+				f.Source.File = "/rustc/library/core.rs"
+			}
+		}
+		if s := Of(r); s.Class != want {
+			t.Errorf("class %q, want %q\n%+v", s.Class, want, s.Decisions)
+		}
+	}
+	quits := Of(stackOf("abort", "abort"+libc, "die", "check", "run", "main"))
+	if !quits.Quit || quits.Top != 2 || quits.String() != "abort in die < check" || quits.Stack()[0] != "(abort die < check)" {
+		t.Errorf("%+v", quits)
+	}
+	fails := Of(stackOf("null-read", "f", "check", "run", "main"))
+	if fails.Quit || fails.Top != 1 || fails.Stack()[0] != "(access)" {
+		t.Errorf("%+v", fails)
 	}
 }
 

@@ -1,0 +1,71 @@
+package signature_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/corewalk/corewalk"
+	"github.com/corewalk/corewalk/internal/fixture"
+	"github.com/corewalk/corewalk/internal/signature"
+)
+
+var update = flag.Bool("update", false, "rewrite testdata/fixtures.txt")
+
+// TestFixtures compares the signatures of the fixtures with those that were read and
+// approved: a line for each. A difference for many means that Version must change.
+func TestFixtures(t *testing.T) {
+	var b strings.Builder
+	for _, c := range fixture.Cases(t) {
+		opts := []corewalk.Option{corewalk.WithSysroot(c.Sysroot(t)), corewalk.WithExecutable(c.Binary(t)), corewalk.WithSearch(c.Dir)}
+		debugDir := t.TempDir()
+		for i := 0; i+1 < len(c.Args); i += 2 {
+			dir := filepath.Join(c.Dir, c.Args[i+1])
+			if c.Args[i] == "--debug-dir" {
+				debugDir = dir
+			} else {
+				opts = append(opts, corewalk.WithSearch(dir))
+			}
+		}
+		target, err := corewalk.Open(c.Core(t), append(opts, corewalk.WithDebugDir(debugDir))...)
+		if err != nil {
+			t.Fatalf("%s: %v", c.Name, err)
+		}
+		r, err := target.Analyze(context.Background(), corewalk.AnalyzeOptions{Locals: corewalk.LocalsNone})
+		target.Close()
+		if err != nil {
+			t.Fatalf("%s: %v", c.Name, err)
+		}
+		s := signature.Of(r)
+		mark := ""
+		if s.Weak {
+			mark = " (weak)"
+		}
+		frames := slices.Clone(s.Frames)
+		if s.Top < len(frames) {
+			frames[s.Top] = "| " + frames[s.Top] // where the first level ends
+		}
+		fmt.Fprintf(&b, "%s: %s%s: %s [%s] %s\n", c.Name, s.Hash, mark, s.Kind, s.Class, strings.Join(frames[:min(len(frames), 9)], " < "))
+	}
+	const file = "testdata/fixtures.txt"
+	if *update {
+		if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(b.String(), "\n")); diff != "" {
+		t.Errorf("%s differs (-want +got); read the new one, and -update keeps it:\n%s", file, diff)
+	}
+}

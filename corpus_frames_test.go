@@ -19,7 +19,7 @@ func TestCorpusARM(t *testing.T) {
 	for path, want := range map[string][]string{
 		// raise, sigusr2, stdarg, backtracegen, start, start_thread, clone
 		"elfutils/backtrace.aarch64.core":                    {"40c6d0 401ee0 401fe0 402038 402044 4038d0 42d3a0 end", "4048bc 401c00 40dc60 401d34 end"},
-		"elfutils/testfile_aarch64_core":                     {"400548 7fb7390b38 40040c"},
+		"elfutils/testfile_aarch64_core":                     {"400548 7fb7390b38 40040c end"},
 		"elfutils/testfile61":                                {"40272896"},
 		"elfutils/testfile63":                                {"8500"},
 		"lldb/netbsd-core/2lwp_process_SIGSEGV.aarch64.core": {"200100a44 200100a90 fc4507c37554", "fc4507be87f8 200100b38 2001009e8 end"},

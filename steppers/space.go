@@ -14,12 +14,21 @@ type Mapper interface {
 	MappingAt(addr arch.Address) (libstate.Mapping, bool)
 }
 
+// A PartialMapper is a Mapper that may not know all mappings of its process: minidumps
+// often list modules and their own memory only.
+type PartialMapper interface {
+	Mapper
+	// KnowsMappings reports whether there is nothing where MappingAt finds nothing.
+	KnowsMappings() bool
+}
+
 // mappingAt returns the mapping that addr lies in. known is false when the
 // process cannot tell whether there is one.
 func mappingAt(p unwind.ProcessState, addr arch.Address) (m libstate.Mapping, ok, known bool) {
 	if mapper, is := p.(Mapper); is {
 		m, ok = mapper.MappingAt(addr)
-		return m, ok, true
+		partial, is := p.(PartialMapper)
+		return m, ok, ok || !is || partial.KnowsMappings()
 	}
 	libs := p.LibraryTracker()
 	if libs == nil {
@@ -120,7 +129,14 @@ func interrupted(f *unwind.Frame) bool { return f.IsTopFrame() || f.NonCall() }
 
 // derailed reports whether the frame is at an address that is no code without a
 // processor having got there: a return address that something overwrote. What
-// the stack holds beyond it is anybody's guess, and no guess of ours.
+// the stack holds beyond it is anybody's guess, and no guess of ours. An address of which
+// nobody knows whether it was code may be that of code made at run time.
 func derailed(f *unwind.Frame) bool {
-	return !interrupted(f) && !isCode(f.Walker().ProcessState(), f.LookupAddr())
+	if interrupted(f) {
+		return false
+	}
+	p := f.Walker().ProcessState()
+	m, ok, known := mappingAt(p, f.LookupAddr())
+	_, partial := p.(PartialMapper)
+	return !(ok && m.Perm&libstate.Exec != 0) && (known || !partial)
 }

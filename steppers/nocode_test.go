@@ -1,0 +1,161 @@
+package steppers_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/corewalk/corewalk/internal/breakpad"
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/steppers"
+	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// chainText is the frames' addresses and how they were found, and "end" at a bottom.
+func chainText(s *unwind.Stack) string {
+	text := ""
+	for _, f := range s.Frames[1:] {
+		text += fmt.Sprintf("%x %v ", f.RA(), f.Trust())
+	}
+	if s.End == unwind.EndBottom {
+		text += "end"
+	}
+	return text
+}
+
+// Modules of Windows without code at hand: frame pointers lead through, up to a return
+// address of zero.
+func TestFramePointersWithoutCode(t *testing.T) {
+	const sp = winStack + 0x100
+	for _, tc := range []struct {
+		name  string
+		stack []uint32 // from sp on; ebp is sp+8
+		want  string
+	}{
+		{"chain", []uint32{0, 0, sp + 0x10, winBase + 0x2005, 0, 0, winBase + 0x3005}, "402005 frame-pointer "},
+		{"chain with an end", []uint32{0, 0, sp + 0x10, winBase + 0x2005, 0, 0}, "402005 frame-pointer end"},
+		{"broken chain", []uint32{0, 0, sp + 0x10, 0x1234, winBase + 0x2005}, "402005 scan "},
+		{"a header", []uint32{winBase + 0x80, winBase, winBase + 0x40, 0, winBase + 0x2005}, "402005 scan "},
+		{"saved below", []uint32{0, 0, 1, 0, sp + 0x18, winBase + 0x2005, 0, 0}, "402005 scan end"},
+	} {
+		p := newWinProc(nil, map[string]uint64{"eip": winBase + 0x1010, "esp": sp, "ebp": sp + 8})
+		p.put32(sp, tc.stack...)
+		g := must(steppers.DefaultGroup(arch.X86, noFile))
+		s, _ := must(unwind.NewWalker(p, unwind.WithGroup(g), unwind.WithMaxFrames(3))).WalkStack(1)
+		if got := chainText(s); got != tc.want && tc.name != "chain" || s.Frames[1].RA() != winBase+0x2005 {
+			t.Errorf("%s: %s, want %s", tc.name, got, tc.want)
+		}
+	}
+}
+
+// Symbol files tell where no call can return to: outside of functions, and at their
+// beginnings.
+func TestScanWithoutCodeAsksSymbolFiles(t *testing.T) {
+	const sp = winStack + 0x100
+	f := must(breakpad.Parse([]byte("MODULE windows x86 000000000000000000000000000000000 a.pdb\nFUNC 0 2000 0 none\nFUNC 2000 100 0 f\nFUNC 3000 100 0 g\n")))
+	p := newWinProc(nil, map[string]uint64{"eip": winBase + 0x2010, "esp": sp})
+	p.put32(sp, winBase+0x1500, winBase+0x3000, winBase+0x4005, winBase+0x3005)
+	g := must(steppers.DefaultGroup(arch.X86, noFile, steppers.WithSymbolCFI(resolveTo(f))))
+	s, _ := must(unwind.NewWalker(p, unwind.WithGroup(g))).WalkStack(1)
+	if got := chainText(s); got != "403005 scan " {
+		t.Error(got)
+	}
+}
+
+// started knows the program's entry point by the auxiliary vector.
+type started struct{ mapper }
+
+func (started) Auxv() libstate.Auxv {
+	return libstate.Auxv{{Key: libstate.ATEntry, Value: bias + 0x1100}}
+}
+
+// A pointer to the program's entry point is no return address, and its code is the bottom.
+func TestEntryPointOfAuxiliaryVector(t *testing.T) {
+	p := &proc{}
+	m := libstate.Mapping{Start: bias + 0x1000, End: bias + 0x2000, Perm: libstate.Read | libstate.Exec}
+	p.segs = append(p.segs, seg{m: m})
+	p.add(stack, libstate.Read|libstate.Write, make([]byte, stackLen))
+	p.libs = libstate.NewTable([]*libstate.Library{{Path: "/bin/prog", Kind: libstate.Executable, Start: bias, End: bias + 0x2000, LoadBias: bias,
+		Mappings: []libstate.Mapping{m}, Module: &libstate.ModuleID{Format: libstate.FormatELF}}}, 0)
+	p.setRegs(map[string]uint64{"rip": bias + 0x1010, "rsp": stack + 0x100, "rbp": 1})
+	p.put(stack+0x108, bias+0x1100, bias+0x1129, bias+0x1300)
+	g := must(steppers.DefaultGroup(arch.AMD64, noFile))
+	s, _ := must(unwind.NewWalker(started{mapper{p}}, unwind.WithGroup(g))).WalkStack(1)
+	if got := chainText(s); got != fmt.Sprintf("%x scan end", bias+0x1129) {
+		t.Error(got)
+	}
+}
+
+// On x64 Windows the frame pointer register is seldom one: it has to lead on.
+func TestFramePointersOfX64Windows(t *testing.T) {
+	const sp = stack + 0x100
+	for _, tc := range []struct {
+		second, ra uint64
+		want       unwind.Trust
+	}{{sp + 0x40, bias + 0x1300, unwind.TrustFramePointer}, {0, 0, unwind.TrustFramePointer}, {sp + 0x40, 3, unwind.TrustScan}, {sp - 0x40, bias + 0x1300, unwind.TrustScan}} {
+		p := &proc{}
+		m := libstate.Mapping{Start: bias + 0x1000, End: bias + 0x2000, Perm: libstate.Read | libstate.Exec}
+		p.segs = append(p.segs, seg{m: m})
+		p.add(stack, libstate.Read|libstate.Write, make([]byte, stackLen))
+		p.libs = libstate.NewTable([]*libstate.Library{{Path: `C:\a.exe`, Kind: libstate.Executable, Start: bias, End: bias + 0x2000, LoadBias: bias,
+			Mappings: []libstate.Mapping{m}, Module: &libstate.ModuleID{Format: libstate.FormatPE}}}, 0)
+		p.setRegs(map[string]uint64{"rip": bias + 0x1010, "rsp": sp, "rbp": sp + 0x20})
+		p.put(sp+0x20, tc.second, bias+0x1200)
+		p.put(sp+0x40, 0, tc.ra)
+		g := must(steppers.DefaultGroup(arch.AMD64, noFile))
+		s, _ := must(unwind.NewWalker(mapper{p}, unwind.WithGroup(g))).WalkStack(1)
+		if len(s.Frames) < 2 || s.Frames[1].RA() != bias+0x1200 || s.Frames[1].Trust() != tc.want {
+			t.Errorf("%+v: %s", tc, chainText(s))
+		}
+	}
+}
+
+// Functions that threads of Windows begin in.
+func TestBottomsOfWindows(t *testing.T) {
+	for name, want := range map[string]bool{"RtlUserThreadStart": true, "_RtlUserThreadStart": true, "__RtlUserThreadStart@8": true,
+		"__RtlUserThreadStart": false, "_BaseProcessStart@4": true, "BaseThreadStart": true, "BaseThreadInitThunk": false, "main": false} {
+		for path, system := range map[string]bool{`C:\Windows\System32\ntdll.dll`: true, `KERNEL32.DLL`: true, `C:\a.exe`: false} {
+			p := newWinProc(nil, map[string]uint64{"eip": winBase + 0x1010, "esp": winStack})
+			lib, _ := p.libs.LibraryAt(winBase)
+			lib.Path = path
+			w := walker(t, p, symbols{{Name: name, Addr: 0x1000, Size: 0x100}}, must(steppers.NewBottomOfStackStepper(arch.X86)))
+			s, _ := w.WalkStack(1)
+			if (s.End == unwind.EndBottom) != (want && system) {
+				t.Errorf("%s in %s: %v", name, path, s.End)
+			}
+		}
+	}
+}
+
+// partial is a process that does not know all mappings.
+type partial struct{ proc32 }
+
+func (partial) KnowsMappings() bool { return false }
+
+// Frames of code that nobody knows, which a JIT compiler may have made, are walked through;
+// what is known to be no code is not.
+func TestUnknownCode(t *testing.T) {
+	const sp = winStack + 0x100
+	p := newWinProc(nil, map[string]uint64{"eip": winBase + 0x1010, "esp": sp})
+	p.put32(sp+0x20, sp+0x40, winBase+0x2005)
+	for proc, want := range map[unwind.ProcessState]int{p: 1, partial{p}: 2} {
+		w := must(unwind.NewWalker(proc, unwind.WithGroup(must(steppers.DefaultGroup(arch.X86, noFile)))))
+		s, _ := w.WalkStackFromFrame(called(t, w, 0x7000010, sp, sp+0x20))
+		if len(s.Frames) < want || want == 1 && len(s.Frames) != 1 {
+			t.Errorf("%d frames, want %d", len(s.Frames), want)
+		}
+	}
+}
+
+// Nothing is read as a frame beyond the base of the thread's stack.
+func TestStackBase(t *testing.T) {
+	const base = winStack + 0x1000
+	p := newWinProc(nil, map[string]uint64{"eip": winBase + 0x1010, "esp": base - 0x20, "ebp": base + 0x10})
+	p.put32(base+0x10, base+0x20, winBase+0x2005, winBase+0x3005)
+	for proc, want := range map[unwind.ProcessState]int{p: 2, bounded{p}: 1} {
+		s, _ := must(unwind.NewWalker(proc, unwind.WithGroup(must(steppers.DefaultGroup(arch.X86, noFile))))).WalkStack(1)
+		if min(len(s.Frames), 2) != want {
+			t.Errorf("%s", chainText(s))
+		}
+	}
+}

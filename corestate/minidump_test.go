@@ -86,6 +86,12 @@ func TestMinidumpProcess(t *testing.T) {
 	if !ok || th.Name != "worker" || th.StackHigh != 0x9000 || th.StackLow != 0x7000 || !th.HasLastError || th.LastError != 5 || m.ThreadName(20) != "worker" {
 		t.Errorf("%+v", th)
 	}
+	if low, high, ok := m.StackBounds(20); !ok || low != 0x7000 || high != 0x9000 {
+		t.Errorf("stack from %#x to %#x, %t", low, high, ok)
+	}
+	if _, _, ok := m.StackBounds(21); ok {
+		t.Error("bounds of a stack of no thread")
+	}
 	e, ok := m.Exception()
 	if !ok || e.Code != 0xc0000005 || e.Address != 0x140001234 || !slices.Equal(e.Params, []uint64{1, 0x20}) || e.Thread != 20 {
 		t.Errorf("%+v", e)

@@ -159,3 +159,16 @@ func TestStackBase(t *testing.T) {
 		}
 	}
 }
+
+// A scan that finds nothing up to the base of the thread's stack has found the bottom.
+func TestScanUpToTheBase(t *testing.T) {
+	const base = winStack + 0x1000
+	for off, want := range map[uint64]string{0x40: "402005 scan end", 0x200: "402005 scan "} {
+		p := newWinProc(nil, map[string]uint64{"eip": winBase + 0x1010, "esp": base - off})
+		p.put32(base-off+8, winBase+0x2005)
+		s, _ := must(unwind.NewWalker(bounded{p}, unwind.WithGroup(must(steppers.DefaultGroup(arch.X86, noFile))))).WalkStack(1)
+		if got := chainText(s); got != want {
+			t.Errorf("%#x bytes from the base: %s, want %s", off, got, want)
+		}
+	}
+}

@@ -103,6 +103,10 @@ func (s *StepperWanderer) CallerFrame(in, out *unwind.Frame) unwind.Status {
 		return s.fillLinked(ra, in, out)
 	}
 	slot, ra, exact := s.scan(helper, in)
+	if ra == 0 && s.atBase(in) {
+		note(out, "no return address up to the base of the thread's stack")
+		return unwind.StatusStackBottom
+	}
 	if ra == 0 {
 		if out.Tracing() {
 			out.Notef("no return address on the stack from %#x on", in.SP())
@@ -114,6 +118,13 @@ func (s *StepperWanderer) CallerFrame(in, out *unwind.Frame) unwind.Status {
 	}
 	s.fill(slot, ra, in, out)
 	return unwind.StatusSuccess
+}
+
+// atBase reports whether a frame that made a call is so near to the base of its thread's
+// stack that a scan has seen all that is left.
+func (s *StepperWanderer) atBase(in *unwind.Frame) bool {
+	base, ok := stackBase(in)
+	return ok && !interrupted(in) && base-in.SP() <= guessWords*uint64(s.m.arch.RegSize)
 }
 
 // linked returns the return address that the link register of an interrupted

@@ -197,6 +197,7 @@ func (b *builder) choose(from int) {
 			end = stop
 		default:
 			b.keep(i)
+			end = stop
 		}
 	}
 }
@@ -222,6 +223,9 @@ func (b *builder) irrelevant(f *report.Frame) (why, stop string) {
 	case rule.action == actStart:
 		b.started = true
 		return rule.why, "outside of " + b.name(f)
+	case rule.action == actLast:
+		b.started = true
+		return "", "outside of " + b.name(f)
 	case rule.action == actKeep:
 		return "", ""
 	}

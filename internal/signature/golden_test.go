@@ -19,22 +19,34 @@ import (
 
 var update = flag.Bool("update", false, "rewrite testdata/fixtures.txt")
 
+// options open a fixture as its case.json says.
+func options(t *testing.T, c fixture.Case) []corewalk.Option {
+	if len(c.Images) > 0 {
+		opts := []corewalk.Option{corewalk.WithDebugDir(t.TempDir())}
+		for _, dir := range c.Search(t) {
+			opts = append(opts, corewalk.WithSearch(dir))
+		}
+		return opts
+	}
+	opts := []corewalk.Option{corewalk.WithSysroot(c.Sysroot(t)), corewalk.WithExecutable(c.Binary(t)), corewalk.WithSearch(c.Dir)}
+	debugDir := t.TempDir()
+	for i := 0; i+1 < len(c.Args); i += 2 {
+		dir := filepath.Join(c.Dir, c.Args[i+1])
+		if c.Args[i] == "--debug-dir" {
+			debugDir = dir
+		} else {
+			opts = append(opts, corewalk.WithSearch(dir))
+		}
+	}
+	return append(opts, corewalk.WithDebugDir(debugDir))
+}
+
 // TestFixtures compares the signatures of the fixtures with those that were read and
 // approved: a line for each. A difference for many means that Version must change.
 func TestFixtures(t *testing.T) {
 	var b strings.Builder
-	for _, c := range fixture.Cases(t) {
-		opts := []corewalk.Option{corewalk.WithSysroot(c.Sysroot(t)), corewalk.WithExecutable(c.Binary(t)), corewalk.WithSearch(c.Dir)}
-		debugDir := t.TempDir()
-		for i := 0; i+1 < len(c.Args); i += 2 {
-			dir := filepath.Join(c.Dir, c.Args[i+1])
-			if c.Args[i] == "--debug-dir" {
-				debugDir = dir
-			} else {
-				opts = append(opts, corewalk.WithSearch(dir))
-			}
-		}
-		target, err := corewalk.Open(c.Core(t), append(opts, corewalk.WithDebugDir(debugDir))...)
+	for _, c := range append(fixture.Cases(t), fixture.Minidumps(t)...) {
+		target, err := corewalk.Open(c.Core(t), options(t, c)...)
 		if err != nil {
 			t.Fatalf("%s: %v", c.Name, err)
 		}

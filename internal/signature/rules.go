@@ -23,11 +23,12 @@ const (
 	actQuit                       // cut, and called by functions that decide to end the program
 	actOverflow                   // cut, and called when the stack has run out
 	actStart                      // the start of a program or thread: it and all outside of it
+	actLast                       // kept, and the outermost that is
 	actKeep                       // not dropped, although another rule would
 	actModule                     // every function of these modules is dropped
 )
 
-var actions = map[string]action{"drop": actDrop, "cut": actCut, "quit": actQuit, "overflow": actOverflow, "start": actStart, "keep": actKeep, "module": actModule}
+var actions = map[string]action{"drop": actDrop, "cut": actCut, "quit": actQuit, "overflow": actOverflow, "start": actStart, "last": actLast, "keep": actKeep, "module": actModule}
 
 type rule struct {
 	pattern string // of a normalised name: "*" stands for anything

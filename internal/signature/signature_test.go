@@ -64,6 +64,7 @@ func TestFrames(t *testing.T) {
 		"recursion":       {"null-read", []string{"leaf", "walk", "walk", "walk", "main"}, []string{"leaf", "walk", "main"}},
 		"mutual":          {"null-read", []string{"leaf", "f", "g", "f", "g", "f", "main"}, []string{"leaf", "f", "main"}},
 		"main alone":      {"null-read", []string{"main"}, []string{"main"}},
+		"before main":     {"null-read", []string{"f", "main", "", "own_start"}, []string{"f", "main"}},
 		"no code":         {"null-call", []string{"@/", "invoke", "main"}, []string{"invoke", "main"}},
 		"nameless middle": {"null-read", []string{"f", "@/lib/libx.so.1", "@/lib/libx.so.1", "main"}, []string{"f", "?libx.so", "main"}},
 	} {

@@ -48,6 +48,9 @@ func TestPointers(t *testing.T) {
 		{"freed by glibc, perhaps", at{a: arch.AMD64, code: loadRAX8, regs: regs{"rax": heap >> 12}}, heap>>12 + 8, "use after free", "possible"},
 		{"a number", at{a: arch.AMD64, code: loadRAX, regs: regs{"rax": 0x123456789}}, 0x123456789, "", ""},
 		{"an address", at{a: arch.AMD64, code: loadRAX, regs: regs{"rax": 0x7f1234567000}}, 0x7f1234567000, "", ""},
+		{"a dangling pointer without randomisation", at{a: arch.AMD64, code: loadRAX, regs: regs{"rax": 0x555555894141}}, 0x555555894141, "", ""},
+		{"likewise, printable", at{a: arch.AMD64, code: loadRAX, regs: regs{"rax": 0x555555594141}}, 0x555555594141, "", ""},
+		{"likewise, i386", at{a: arch.X86, code: loadRAX, regs: regs{"eax": 0x565a6161}}, 0x565a6161, "", ""},
 		{"short text", at{a: arch.AMD64, code: loadRAX, regs: regs{"rax": 0x6f6c6c65}}, 0x6f6c6c65, "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

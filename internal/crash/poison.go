@@ -89,10 +89,22 @@ func (in *Input) text(v uint64) string {
 			letters++
 		}
 	}
-	if len(s) < 4 || len(s) < in.Arch.WordSize-3 || letters < len(s)-2 {
+	if in.programLike(v) || len(s) < 4 || len(s) < in.Arch.WordSize-3 || letters < len(s)-2 {
 		return ""
 	}
 	return string(s)
+}
+
+// programLike reports whether an address that could be text rather is one of a program
+// or its heap, as Linux places them on x86 without randomisation, and with it in 32 bits.
+func (in *Input) programLike(v uint64) bool {
+	switch in.Arch {
+	case arch.AMD64:
+		return v>>32 == 0x5555
+	case arch.X86:
+		return v>>24 >= 0x56 && v>>24 <= 0x58
+	}
+	return false
 }
 
 // A pointer is a value that the bad access used as an address.

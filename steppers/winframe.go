@@ -2,6 +2,7 @@ package steppers
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/corewalk/corewalk/internal/breakpad"
 	"github.com/corewalk/corewalk/internal/postfix"
@@ -45,6 +46,7 @@ type WinFrameStepper struct {
 	resolve  WinFramesResolver
 	flows    *flows
 	analysis AnalysisStepper
+	scratch  sync.Pool // *winStep
 }
 
 // NewWinFrameStepper returns the stepper; ErrBadParam without a resolver.
@@ -82,11 +84,19 @@ func (s *WinFrameStepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
 	if out.Tracing() {
 		out.Notef("frame data at %#x+%d: locals %d, saved registers %d, parameters %d, prologue %d, program %q", w.Start, w.Size, w.Locals, w.SavedRegs, w.Params, w.Prolog, w.Program)
 	}
-	x := winStep{s: s, w: w, rva: rva, in: in, out: out}
-	if x.epilogue() || x.inProlog() && x.prologue() {
-		return unwind.StatusSuccess
+	x, _ := s.scratch.Get().(*winStep)
+	if x == nil {
+		x = &winStep{s: s}
+		x.machine = postfix.Machine{WordSize: 4, Read: x.read}
 	}
-	return x.step()
+	x.w, x.rva, x.in, x.out = w, rva, in, out
+	status := unwind.StatusSuccess
+	if !x.epilogue() && !(x.inProlog() && x.prologue()) {
+		status = x.step()
+	}
+	x.w, x.in, x.out = nil, nil, nil
+	s.scratch.Put(x)
+	return status
 }
 
 // framesOf returns what tells of the frames of the module that the frame is in, and the
@@ -119,12 +129,13 @@ func (s *WinFrameStepper) calleeParams(in *unwind.Frame) uint32 {
 	return 0
 }
 
-// A winStep is one step under way.
+// A winStep is one step under way, and what the next can use again.
 type winStep struct {
 	s       *WinFrameStepper
 	w       *postfix.WinFrame
 	rva     uint32
 	in, out *unwind.Frame
+	machine postfix.Machine
 }
 
 var winRegs = [...]struct {
@@ -156,7 +167,7 @@ func (x *winStep) step() unwind.Status {
 			return status
 		}
 	}
-	r, err := x.w.Caller(c, x.read)
+	r, err := x.w.Caller(c, &x.machine)
 	if err != nil {
 		if x.out.Tracing() {
 			x.out.Notef("%v", err)

@@ -211,7 +211,7 @@ func TestWinFrame(t *testing.T) {
 		{"no result", WinFrame{Program: "$eip .undef ="}, 0, "error", ErrUndefined},
 	} {
 		call.CalleeParams = c.callee
-		got, err := c.frame.Caller(call, mem)
+		got, err := c.frame.Caller(call, &Machine{WordSize: 4, Read: mem})
 		if text := winText(got, err); text != c.want || !errors.Is(err, c.err) {
 			t.Errorf("%s: %s, %v; want %s", c.name, text, err, c.want)
 		}
@@ -223,7 +223,7 @@ func FuzzExec(f *testing.F) {
 	f.Add("$T2 $esp .cbLocals + .cbSavedRegs + = $T0 .raSearchStart 8 @ = 5 0 /")
 	f.Fuzz(func(t *testing.T, program string) {
 		w := WinFrame{Program: program, Locals: 8}
-		w.Caller(WinCall{ESP: 0x1000}, func(a uint64) (uint64, error) { return a * 3, nil })
+		w.Caller(WinCall{ESP: 0x1000}, &Machine{WordSize: 4, Read: func(a uint64) (uint64, error) { return a * 3, nil }})
 		m := Machine{WordSize: 8, Read: func(a uint64) (uint64, error) { return a, nil }}
 		m.Value(program)
 	})

@@ -76,14 +76,14 @@ func (w *WinFrame) RaSearch(c WinCall) uint32 {
 	return c.ESP + w.FrameSize(c.CalleeParams)
 }
 
-// Caller answers the caller's registers. read answers the 32-bit word at an
-// address. Nothing is searched for: whether the EIP found is code is for the
-// caller to judge.
-func (w *WinFrame) Caller(c WinCall, read func(addr uint64) (uint64, error)) (WinRegs, error) {
+// Caller answers the caller's registers. m has words of 4 bytes and the process's memory;
+// its variables are lost. Nothing is searched for: whether the EIP found is code is for
+// the caller to judge.
+func (w *WinFrame) Caller(c WinCall, m *Machine) (WinRegs, error) {
 	if w.Program == "" {
-		return w.fpo(c, read)
+		return w.fpo(c, m.Read)
 	}
-	m := Machine{WordSize: 4, Read: read}
+	m.Reset()
 	m.SetReg("$eip", uint64(c.EIP))
 	m.SetReg("$esp", uint64(c.ESP))
 	for i, v := range [...]uint32{c.EBP, c.EBX, c.ESI, c.EDI} {
@@ -103,7 +103,7 @@ func (w *WinFrame) Caller(c WinCall, read func(addr uint64) (uint64, error)) (Wi
 	if err := m.Exec(w.Program); err != nil {
 		return WinRegs{}, err
 	}
-	return w.results(&m)
+	return w.results(m)
 }
 
 // winRegNames are the variables for the registers of a WinRegSet, in its order.

@@ -27,8 +27,25 @@ func (in *Input) belowStack(addr uint64, mapped bool, m libstate.Mapping) bool {
 		return false
 	}
 	bottom, ok := in.firstAbove(addr)
-	return ok && sp < bottom+stackMargin
+	return ok && sp < bottom+stackMargin || in.outgrew(sp)
 }
+
+// outgrew reports whether the stack pointer has left the stack that the frame pointer is
+// still in: for a large array, or by alloca, more was asked for than there was.
+func (in *Input) outgrew(sp uint64) bool {
+	fp, ok := in.Regs.Get(in.Arch.FP)
+	if !ok || fp <= sp || fp-sp > largestFrame {
+		return false
+	}
+	if _, mapped := in.Mapping(sp); mapped {
+		return false
+	}
+	m, ok := in.Mapping(fp)
+	return ok && m.Perm&libstate.Write != 0 && m.Perm&libstate.Exec == 0 && sp < m.Start
+}
+
+// largestFrame is up to what size, in bytes, a frame is believed.
+const largestFrame = 1 << 30
 
 // firstAbove finds where writable memory begins above addr, when it is the first that
 // may be accessed at all.

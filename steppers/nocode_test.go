@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/corewalk/corewalk/internal/breakpad"
+	"github.com/corewalk/corewalk/internal/winunwind"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/steppers"
 	"github.com/corewalk/corewalk/unwind"
@@ -170,5 +171,24 @@ func TestScanUpToTheBase(t *testing.T) {
 		if got := chainText(s); got != want {
 			t.Errorf("%#x bytes from the base: %s, want %s", off, got, want)
 		}
+	}
+}
+
+// Unwind tables tell it too: functions that call others are in them.
+func TestScanWithoutCodeAsksUnwindTables(t *testing.T) {
+	const sp = stack + 0x100
+	p := &proc{}
+	m := libstate.Mapping{Start: bias + 0x1000, End: bias + 0x2000, Perm: libstate.Read | libstate.Exec}
+	p.segs = append(p.segs, seg{m: m})
+	p.add(stack, libstate.Read|libstate.Write, make([]byte, stackLen))
+	p.libs = libstate.NewTable([]*libstate.Library{{Path: `C:\a.dll`, Kind: libstate.SharedLibrary, Start: bias, End: bias + 0x2000, LoadBias: bias,
+		Mappings: []libstate.Mapping{m}, Module: &libstate.ModuleID{Format: libstate.FormatPE}}}, 0)
+	p.put(sp, bias+0x1700, bias+0x1020, bias+0x1010)
+	tab := peTable(t)
+	g := must(steppers.DefaultGroup(arch.AMD64, noFile, steppers.WithPEUnwind(func(*libstate.Library) *winunwind.Table { return tab })))
+	w := must(unwind.NewWalker(mapper{p}, unwind.WithGroup(g)))
+	out, err := w.WalkSingleFrame(called(t, w, bias+0x1500, sp, 0))
+	if err != nil || out.RA() != bias+0x1010 || out.SP() != sp+24 || out.Trust() != unwind.TrustScan {
+		t.Errorf("%v, %v", out, err)
 	}
 }

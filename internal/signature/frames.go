@@ -1,8 +1,10 @@
 package signature
 
 import (
+	"cmp"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/corewalk/corewalk/report"
@@ -255,29 +257,42 @@ func (b *builder) keep(i int) {
 // is like no other.
 func (b *builder) weak(from int) {
 	b.sig.Weak = true
-	own := false
-	for i := from; i < len(b.thread.Frames) && len(b.sig.Frames) < maxWeak; i++ {
-		f := &b.thread.Frames[i]
+	spots := b.spots(from)
+	if len(spots) == 0 {
+		b.first, b.strict = []string{b.alone()}, []string{b.alone()}
+		return
+	}
+	for _, e := range spots {
+		b.sig.Frames = append(b.sig.Frames, e.name)
+		b.sig.Decisions[e.frame].First = true
+	}
+	b.sig.Top = len(b.sig.Frames)
+	b.sig.Module = moduleName(b.frame(spots[0]).Module)
+	b.first, b.strict = b.sig.Frames, b.sig.Frames
+}
+
+// spots are the innermost places of the stack that are no system library's, each
+// once. Of a stack overflow they are those of the recursion, in alphabetical order.
+func (b *builder) spots(from int) []entry {
+	times := make(map[string]int)
+	var list []entry
+	for i := from; i < len(b.thread.Frames); i++ {
 		if d := &b.sig.Decisions[i]; d.Action != Kept && d.Action != Collapsed {
 			continue
 		}
-		own = true
-		b.sig.Frames = append(b.sig.Frames, b.spot(f))
-		b.sig.Decisions[i].First = true
-	}
-	b.sig.Top = len(b.sig.Frames)
-	if own {
-		b.sig.Module = moduleName(b.report.Threads[0].Frames[0].Module)
-		for i := range b.sig.Decisions {
-			if b.sig.Decisions[i].First {
-				b.sig.Module = moduleName(b.thread.Frames[i].Module)
-				break
-			}
+		e := entry{name: b.spot(&b.thread.Frames[i]), frame: i}
+		if times[e.name]++; times[e.name] == 1 {
+			list = append(list, e)
 		}
-		b.first, b.strict = b.sig.Frames, b.sig.Frames
-		return
 	}
-	b.first, b.strict = []string{b.alone()}, []string{b.alone()}
+	if b.sig.Class == report.CrashStackOverflow {
+		cycle := slices.DeleteFunc(slices.Clone(list), func(e entry) bool { return times[e.name] < 3 })
+		slices.SortFunc(cycle, func(a, b entry) int { return cmp.Compare(a.name, b.name) })
+		if len(cycle) > 0 {
+			return cycle[:min(len(cycle), maxPeriod)]
+		}
+	}
+	return list[:min(len(list), maxWeak)]
 }
 
 // alone is what no second dump has: the process and where its stack was.

@@ -1,6 +1,7 @@
 package signature
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/corewalk/corewalk/report"
@@ -112,13 +113,13 @@ func canonicalCycle(run []entry) []entry {
 				set = append(set, e)
 			}
 		}
-		slices.SortFunc(set, func(a, b entry) int { return compare(a.name, b.name) })
+		slices.SortFunc(set, func(a, b entry) int { return cmp.Compare(a.name, b.name) })
 		return set[:min(len(set), maxPeriod)]
 	}
 	best := 0
 	for start := 1; start < p; start++ {
 		for k := range p {
-			c := compare(run[(start+k)%p].name, run[(best+k)%p].name)
+			c := cmp.Compare(run[(start+k)%p].name, run[(best+k)%p].name)
 			if c < 0 {
 				best = start
 			}
@@ -132,16 +133,6 @@ func canonicalCycle(run []entry) []entry {
 		cycle[k] = run[(best+k)%p]
 	}
 	return cycle
-}
-
-func compare(a, b string) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // period is the length of the shortest round that run repeats, twice at least; 0 when

@@ -112,6 +112,12 @@ func TestKinds(t *testing.T) {
 			t.Errorf("kinds.txt: %q is no kind of crash", k)
 		}
 	}
+	for k := range known {
+		want := map[string]string{"read": "access", "write": "access", "access": "access", "call": "call"}[k[strings.LastIndexByte(k, '-')+1:]]
+		if want != "" && m[k] != want {
+			t.Errorf("kinds.txt: %q is not of class %s", k, want)
+		}
+	}
 }
 
 func TestGlob(t *testing.T) {

@@ -135,6 +135,22 @@ func TestWeak(t *testing.T) {
 	if len(a.Frames) != 3 || a.Frames[0] != "app+0x100 (aabbccddeeff)" {
 		t.Errorf("frames %q", a.Frames)
 	}
+	// A recursion without names, met in two phases.
+	var hashes []string
+	for phase := range 2 {
+		r := stackOf(report.CrashStackOverflow, make([]string, 40)...)
+		for i := range r.Threads[0].Frames {
+			r.Threads[0].Frames[i].Offset = report.Addr(0x100 + 0x10*((i+phase)%2))
+		}
+		s := Of(r)
+		hashes = append(hashes, s.Hash)
+		if !s.Weak || len(s.Frames) != 2 {
+			t.Errorf("%+v", s.Frames)
+		}
+	}
+	if hashes[0] != hashes[1] {
+		t.Errorf("phases: %v", hashes)
+	}
 	// One name and a stack that was not walked to its end.
 	r := stackOf("null-read", "f")
 	r.Threads[0].End = "no-caller"

@@ -46,11 +46,13 @@ func TestBenchTriage(t *testing.T) {
 		return append([]string{"triage", "--no-db", "--search", bins, "--sysroot", root, "--debug-dir", bins}, more...)
 	}
 	for _, cpus := range []string{"1", "2"} {
+		before := childrenCPU()
 		out, took, mem := timed(t, append(os.Environ(), "GOMAXPROCS="+cpus), program, args(crashes)...)
 		if !strings.Contains(out, fmt.Sprintf("analysed %d dumps", n)) {
 			t.Fatalf("output:\n%s", out)
 		}
-		t.Logf("corewalk triage, %s processor(s): %d dumps in %v, %.0f a second, at most %d MB", cpus, n, took.Round(time.Millisecond), float64(n)/took.Seconds(), mem>>10)
+		t.Logf("corewalk triage, %s processor(s): %d dumps in %v, %.0f a second, %v of processor time a dump, at most %d MB",
+			cpus, n, took.Round(time.Millisecond), float64(n)/took.Seconds(), (childrenCPU()-before)/time.Duration(n), mem>>10)
 	}
 	part := min(n, 60)
 	peer(t, "gdb", part, crashes, func(core string) []string {
@@ -119,7 +121,7 @@ func peer(t *testing.T, name string, n int, crashes string, command func(core st
 		t.Logf("%s is not installed: not compared", name)
 		return
 	}
-	start := time.Now()
+	start, before := time.Now(), childrenCPU()
 	slots := make(chan bool, 2)
 	for i := range n {
 		slots <- true
@@ -135,5 +137,6 @@ func peer(t *testing.T, name string, n int, crashes string, command func(core st
 		slots <- true
 	}
 	took := time.Since(start)
-	t.Logf("%s, two processes: %d dumps in %v, %.1f a second", name, n, took.Round(time.Millisecond), float64(n)/took.Seconds())
+	t.Logf("%s, two processes: %d dumps in %v, %.1f a second, %v of processor time a dump", name, n, took.Round(time.Millisecond),
+		float64(n)/took.Seconds(), (childrenCPU()-before)/time.Duration(n))
 }

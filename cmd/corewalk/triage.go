@@ -192,7 +192,7 @@ func (f *triageFlags) run(e env, args, paths []string) int {
 	}
 	start := time.Now()
 	o := triage.Options{Command: append([]string{exe, "triage", "--worker"}, workerArgs(args, paths)...), Deadline: f.deadline, Jobs: f.jobs,
-		Args: strings.Join(args, " ")}
+		Args: strings.Join(args, " "), Fresh: f.noDB}
 	run, err := triage.Run(e.ctx, o, triage.Files{Paths: paths, Recursive: f.recursive}, store, sink)
 	sink.bar.done()
 	if err != nil {

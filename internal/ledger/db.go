@@ -21,6 +21,7 @@ type DB struct {
 	db   *sql.DB
 	// version is in front of the signatures that still count, "v1".
 	version string
+	known   *sql.Stmt // asked for each dump
 }
 
 var _ Store = (*DB)(nil)
@@ -54,6 +55,11 @@ func Open(ctx context.Context, path, version string) (*DB, error) {
 		db.Close()
 		return nil, d.failed(err)
 	}
+	d.known, err = db.PrepareContext(ctx, "SELECT "+dumpColumns+" FROM dumps d WHERE identity = ? AND fault_kind = ''")
+	if err != nil {
+		db.Close()
+		return nil, d.failed(err)
+	}
 	return d, nil
 }
 
@@ -70,7 +76,7 @@ func (d *DB) failed(err error) error {
 }
 
 // Close implements Store.
-func (d *DB) Close() error { return d.failed(d.db.Close()) }
+func (d *DB) Close() error { return d.failed(errors.Join(d.known.Close(), d.db.Close())) }
 
 // nanos and moment turn times into what the database has, and back.
 func nanos(t time.Time) int64 {
@@ -149,8 +155,7 @@ func (d *DB) Known(ctx context.Context, identity string) (Dump, error) {
 	if identity == "" || strings.HasPrefix(identity, byPath) {
 		return Dump{}, ErrNotFound
 	}
-	row := d.db.QueryRowContext(ctx, "SELECT "+dumpColumns+" FROM dumps d WHERE identity = ? AND fault_kind = ''", identity)
-	dump, err := scanDump(row)
+	dump, err := scanDump(d.known.QueryRowContext(ctx, identity))
 	if errors.Is(err, sql.ErrNoRows) || err == nil && !strings.HasPrefix(dump.Signature, d.version+":") {
 		return Dump{}, ErrNotFound
 	}

@@ -18,6 +18,8 @@ import (
 //	analysis    {"n":1,"identity":"sha256:..."}
 //	supervisor  {"n":1,"go":true}             or false, where the dump is known
 //	analysis    {"n":1,"dump":{...}}          only after true
+//
+// A path that comes with "go" is analysed at once.
 
 // An order goes to the analysis process.
 type order struct {

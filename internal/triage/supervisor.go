@@ -137,7 +137,7 @@ func (s *supervisor) session(ctx context.Context, paths <-chan string, jobs int)
 			}
 			s.n++
 			inWork[s.n] = job{s.n, path, time.Now()}
-			p.orders.write(order{N: s.n, Path: path}) // an error shows in the replies' end
+			p.orders.write(order{N: s.n, Path: path, Go: s.unasked()}) // an error shows in the replies' end
 		case r, ok := <-p.replies:
 			if !ok {
 				return ended(inWork), p.ending(kind), s.batch.flush()
@@ -208,6 +208,14 @@ func (s *supervisor) late(inWork map[int]job) bool {
 		}
 	}
 	return false
+}
+
+// unasked is the word to go on at once, without asking; nil where the store is asked.
+func (s *supervisor) unasked() *bool {
+	if s.opts.Fresh {
+		return &s.opts.Fresh
+	}
+	return nil
 }
 
 func ended(inWork map[int]job) []job {

@@ -37,6 +37,8 @@ type Options struct {
 	// Jobs is how many dumps are in work at a time; 0 for one for each processor.
 	Jobs int
 	Args string // what to call the run in the store
+	// Fresh says that the store knows no dumps, so that it is not asked for each.
+	Fresh bool
 }
 
 // DefaultDeadline is how long the analysis of one dump may take.

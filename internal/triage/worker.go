@@ -30,6 +30,9 @@ type WorkerOptions struct {
 // DefaultMemory bounds the memory of the analysis process, in bytes.
 const DefaultMemory = 4 << 30
 
+// gcPercent is how far the heap of the analysis process grows between two collections.
+const gcPercent = 300
+
 // errMemory ends the process.
 var errMemory = errors.New("out of memory")
 
@@ -54,6 +57,9 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o WorkerOptions) er
 	if o.Memory <= 0 {
 		o.Memory = DefaultMemory
 	}
+	// Most of what an analysis makes is garbage when it ends, and what is kept for the
+	// next is large: collecting often costs much and frees little.
+	debug.SetGCPercent(gcPercent)
 	debug.SetMemoryLimit(o.Memory / 4 * 3)
 	w := &worker{opts: o, out: newLineWriter(out), answers: map[int]chan bool{}, shown: map[string]bool{},
 		cache: corewalk.NewCache(o.Memory/4, o.Files...)}
@@ -95,7 +101,7 @@ func watchMemory(ctx context.Context, limit uint64, end context.CancelCauseFunc)
 
 // take takes an order.
 func (w *worker) take(ctx context.Context, o order, work *sync.WaitGroup) {
-	if o.Go != nil {
+	if o.Go != nil && o.Path == "" {
 		w.mu.Lock()
 		c := w.answers[o.N]
 		delete(w.answers, o.N)
@@ -140,12 +146,7 @@ func (w *worker) dump(ctx context.Context, o order) {
 		w.out.write(reply{N: o.N, Dump: &d})
 		return
 	}
-	answer := make(chan bool, 1)
-	w.mu.Lock()
-	w.answers[o.N] = answer
-	w.mu.Unlock()
-	w.out.write(reply{N: o.N, Identity: &id})
-	if !<-answer {
+	if o.Go == nil && !w.ask(o.N, &id) {
 		return
 	}
 	d := newDump(o.Path, id)
@@ -159,6 +160,16 @@ func (w *worker) dump(ctx context.Context, o order) {
 		fault(&d, o.Path, err)
 	}
 	w.out.write(reply{N: o.N, Dump: &d})
+}
+
+// ask asks the supervisor whether a dump is wanted.
+func (w *worker) ask(n int, id *identity) bool {
+	answer := make(chan bool, 1)
+	w.mu.Lock()
+	w.answers[n] = answer
+	w.mu.Unlock()
+	w.out.write(reply{N: n, Identity: id})
+	return <-answer
 }
 
 // first reports whether a signature has not been seen by this process.

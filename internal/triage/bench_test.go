@@ -1,0 +1,65 @@
+package triage
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/corewalk/corewalk"
+	"github.com/corewalk/corewalk/internal/fixture"
+)
+
+// BenchmarkServe is the work of the analysis process on small cores, without the other
+// process.
+func BenchmarkServe(b *testing.B) {
+	dir := b.TempDir()
+	c := fixture.Get(b, names[0])
+	core, err := os.ReadFile(c.Core(b))
+	if err != nil {
+		b.Fatal(err)
+	}
+	var paths []string
+	for i := range 100 {
+		p := filepath.Join(dir, fmt.Sprintf("core.%d", i))
+		if err := os.WriteFile(p, binary.LittleEndian.AppendUint64(core[:len(core):len(core)], uint64(i)), 0o644); err != nil {
+			b.Fatal(err)
+		}
+		paths = append(paths, p)
+	}
+	o := WorkerOptions{Files: []corewalk.Option{corewalk.WithSearch(filepath.Dir(c.Binary(b))), corewalk.WithSysroot(c.Sysroot(b)), corewalk.WithDebugDir(dir)}}
+	orders, in := io.Pipe()
+	out, replies := io.Pipe()
+	served := make(chan error, 1)
+	go func() { served <- Serve(b.Context(), orders, replies, o) }()
+	w := newLineWriter(in)
+	done := make(chan bool, 1024)
+	yes := true
+	go readLines(out, func(r reply) error {
+		if r.Identity != nil {
+			return w.write(order{N: r.N, Go: &yes})
+		}
+		if r.Dump.Fault != "" {
+			b.Error(r.Dump.Fault)
+		}
+		done <- true
+		return nil
+	})
+	n := 0
+	for b.Loop() {
+		if n++; n > 8 {
+			<-done
+		}
+		w.write(order{N: n, Path: paths[n%len(paths)]})
+	}
+	b.StopTimer()
+	for range min(n, 8) {
+		<-done
+	}
+	in.Close()
+	if err := <-served; err != nil {
+		b.Error(err)
+	}
+}

@@ -1,11 +1,13 @@
 package corewalk_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/corewalk/corewalk"
 	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/report"
 )
@@ -112,5 +114,27 @@ func TestLastWords(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestAssertionOfDump: Breakpad's writer tells what a handler of Windows' C library was
+// called for.
+func TestAssertionOfDump(t *testing.T) {
+	path := filepath.Join(foreignDumps(t), "rust-minidump", "invalid-parameter.dmp")
+	target, err := corewalk.Open(path, corewalk.WithDebugDir(t.TempDir()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer target.Close()
+	r, err := target.Analyze(context.Background(), corewalk.AnalyzeOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := r.Crash
+	if c.Message != "format != nullptr" || !strings.HasPrefix(c.Reason, "assertion `format != nullptr' failed at output.cpp:32 in ") {
+		t.Errorf("message %q, reason %q", c.Message, c.Reason)
+	}
+	if a := c.Assertion; a == nil || a.Expression != "format != nullptr" || a.Line != 32 || !strings.HasSuffix(a.File, "output.cpp") {
+		t.Errorf("assertion %+v", a)
 	}
 }

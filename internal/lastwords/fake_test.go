@@ -187,3 +187,32 @@ func FuzzMemory(f *testing.F) {
 		}
 	})
 }
+
+// TestFollow runs functions as compilers make them for what().
+func TestFollow(t *testing.T) {
+	const object, long, short = fakeBase + 0x200, fakeBase + 0x300, fakeBase + 0x209
+	for _, tc := range []struct {
+		what, code string
+		first      uint64 // of the object's second word
+		want       uint64
+	}{
+		{"a pointer", "\x48\x8b\x47\x08\xc3", long, long},
+		{"not optimised", "\xf3\x0f\x1e\xfa\x55\x48\x89\xe5\x48\x89\x7d\xf8\x48\x8b\x45\xf8\x48\x83\xc0\x08\x48\x8b\x00\x5d\xc3", long, long},
+		{"a constant", "\x48\x8d\x05\xf9\x02\x00\x00\xc3", 0, fakeBase + 0x300},
+		{"libc++, a long string", "\x48\x89\xf8\xf6\x47\x08\x01\x74\x05\x48\x8b\x40\x18\xc3\x48\x83\xc0\x09\xc3", 1, long},
+		{"libc++, a short one", "\x48\x89\xf8\xf6\x47\x08\x01\x74\x05\x48\x8b\x40\x18\xc3\x48\x83\xc0\x09\xc3", 6, short},
+		{"a decision on something else", "\x48\x85\xff\x74\x05\x48\x8b\x40\x18\xc3\x48\x83\xc0\x09\xc3", 0, 0},
+		{"another condition", "\xf6\x47\x08\x01\x78\x05\x48\x8b\x47\x18\xc3\x48\x89\xf8\xc3", 0, 0},
+		{"a loop", "\xeb\xfe", 0, 0},
+		{"calls without end", "\xe8\xfb\xff\xff\xff\xc3", 0, 0},
+	} {
+		m := make(fakeMemory, 0x400)
+		copy(m, tc.code)
+		m.put(0x208, tc.first, 0, long)
+		f := follower{Process: m.process(nil)}
+		got, ok := f.run(fakeBase, object)
+		if ok != (tc.want != 0) || ok && got != tc.want {
+			t.Errorf("%s: %#x %v, want %#x", tc.what, got, ok, tc.want)
+		}
+	}
+}

@@ -16,6 +16,7 @@ type follower struct {
 
 	abi    callABI
 	regs   arch.RegSet
+	tested tested
 	stored map[arch.Address]stored
 	steps  int
 }
@@ -65,7 +66,7 @@ func (f *follower) run(entry, arg arch.Address) (uint64, bool) {
 	if !ok {
 		return 0, false
 	}
-	f.abi, f.stored, f.steps = abi, map[arch.Address]stored{}, 0
+	f.abi, f.stored, f.steps, f.tested = abi, map[arch.Address]stored{}, 0, tested{}
 	f.regs = arch.RegSet{}
 	if len(f.Stack) > 0 { // the base of thread-local storage
 		now := f.Stack[0].Registers()
@@ -102,6 +103,15 @@ func (f *follower) function(pc arch.Address, depth int) bool {
 		switch inst.Kind {
 		case disasm.Ret:
 			return true
+		case disasm.CondJump:
+			taken, ok := f.decide(&inst)
+			if !ok {
+				return false
+			}
+			if taken {
+				pc = inst.Target
+				continue
+			}
 		case disasm.Jump:
 			if inst.Switches {
 				return false
@@ -312,7 +322,7 @@ func (f *follower) sum(inst *disasm.Inst) bool {
 		y, ok2 := f.regs.Get(b)
 		return ok && ok2 && f.sizedTo(inst, dst, x+y)
 	}
-	return false
+	return f.test(inst)
 }
 
 func (f *follower) sizedTo(inst *disasm.Inst, dst arch.Reg, v uint64) bool {
@@ -342,8 +352,13 @@ func (f *follower) load(addr arch.Address, size int) (uint64, bool) {
 	if s, ok := f.stored[addr]; ok {
 		return s.v, s.ok
 	}
-	if addr >= farStack-1<<20 && addr < farStack+1<<20 {
+	if f.onStack(addr) {
 		return 0, false
 	}
 	return f.uint(addr, size)
+}
+
+// onStack reports whether an address is of the stack that the code is given.
+func (f *follower) onStack(addr arch.Address) bool {
+	return addr >= farStack-1<<20 && addr < farStack+1<<20
 }

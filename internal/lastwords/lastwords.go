@@ -19,7 +19,7 @@ import (
 )
 
 // A Process is what is asked about the process that died. Mem, Arch and Stack are
-// required.
+// required. It is for one goroutine.
 type Process struct {
 	Arch *arch.Arch
 	Mem  arch.Memory
@@ -47,6 +47,18 @@ type Process struct {
 	NamedMapping func(name string) (libstate.Mapping, bool)
 	// Mapping finds the mapping over an address; nil for none.
 	Mapping func(arch.Address) (libstate.Mapping, bool)
+
+	symbols map[symbolKey]symbol // those asked for
+}
+
+type symbolKey struct {
+	lib  *libstate.Library
+	name string
+}
+
+type symbol struct {
+	addr arch.Address
+	ok   bool
 }
 
 // An Exception is one of Windows.
@@ -193,11 +205,25 @@ func (p *Process) symbolIn(libs []*libstate.Library, name string) (*libstate.Lib
 		return nil, 0, false
 	}
 	for _, lib := range libs {
-		if addr, ok := p.Symbol(lib, name); ok {
+		if addr, ok := p.symbolOf(lib, name); ok {
 			return lib, addr, true
 		}
 	}
 	return nil, 0, false
+}
+
+// symbolOf asks once for each symbol of a library: a long table is searched.
+func (p *Process) symbolOf(lib *libstate.Library, name string) (arch.Address, bool) {
+	key := symbolKey{lib, name}
+	s, asked := p.symbols[key]
+	if !asked {
+		s.addr, s.ok = p.Symbol(lib, name)
+		if p.symbols == nil {
+			p.symbols = map[symbolKey]symbol{}
+		}
+		p.symbols[key] = s
+	}
+	return s.addr, s.ok
 }
 
 // frame finds the youngest frame of one of the functions; nil when there is none.

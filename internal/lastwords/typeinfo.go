@@ -142,6 +142,6 @@ func (p *Process) described(t *typeInfo, table string) bool {
 	if lib == nil {
 		return false
 	}
-	addr, ok := p.Symbol(lib, table)
+	addr, ok := p.symbolOf(lib, table)
 	return ok && addr+2*uint64(p.Arch.WordSize) == t.table
 }

@@ -32,7 +32,10 @@ func fx386(off, size int) func(*savedRegs, int) ([]byte, bool) {
 	return func(s *savedRegs, i int) ([]byte, bool) {
 		area, ok := s.block(notePRXFP)
 		if !ok {
-			if area, ok = s.block(noteXState); !ok {
+			area, ok = s.block(noteXState)
+		}
+		if !ok { // minidumps have the FXSAVE area in its place
+			if area, ok = s.block(noteFP); !ok || len(area) < fxSize {
 				return nil, false
 			}
 		}

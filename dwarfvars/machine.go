@@ -89,12 +89,19 @@ type threadNotes interface {
 
 // note returns a block of registers of a thread.
 func (r *Reader) note(tid unwind.ThreadID, n note) ([]byte, bool) {
-	fp, ok := r.proc.(FPState)
-	switch {
-	case ok && n == noteFP:
-		return fp.FPRegs(tid)
-	case ok && n == noteXState:
-		return fp.XState(tid)
+	switch n { // minidumps have one of the two
+	case noteFP:
+		if p, ok := r.proc.(interface {
+			FPRegs(unwind.ThreadID) ([]byte, bool)
+		}); ok {
+			return p.FPRegs(tid)
+		}
+	case noteXState:
+		if p, ok := r.proc.(interface {
+			XState(unwind.ThreadID) ([]byte, bool)
+		}); ok {
+			return p.XState(tid)
+		}
 	}
 	if t, ok := r.proc.(threadNotes); ok && n != noteFP {
 		return t.ThreadNote(tid, "LINUX", uint32(n))

@@ -325,8 +325,11 @@ func msvcTuple(b *builder, o *object, t *Type, depth int) *Value {
 			return v
 		}
 		first, err := b.field(&at, f)
+		if err != nil {
+			return nil
+		}
 		val, ok := b.member(&first, "_Val")
-		if err != nil || !ok {
+		if !ok {
 			return nil
 		}
 		v.Parts = append(v.Parts, Part{Name: fmt.Sprintf("[%d]", i), Value: b.value(&val, depth+1)})

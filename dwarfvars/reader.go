@@ -40,8 +40,8 @@ type Reader struct {
 // FPState is what a ProcessState may answer beside the general registers: a
 // thread's floating-point and vector registers, as the kernel lays them out for
 // NT_FPREGSET and NT_X86_XSTATE: on x86-64 FPRegs is the FXSAVE area, and XState
-// all that XSAVE wrote. One with the method ThreadNote of corestate.ELFCore is
-// asked for other blocks of registers too.
+// all that XSAVE wrote. One of the two methods is enough, and one with the method
+// ThreadNote of corestate.ELFCore is asked for other blocks of registers too.
 type FPState interface {
 	FPRegs(unwind.ThreadID) ([]byte, bool)
 	XState(unwind.ThreadID) ([]byte, bool)

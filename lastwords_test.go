@@ -92,7 +92,7 @@ func TestLastWords(t *testing.T) {
 				{Type: "std::out_of_range", What: text("key 'port' is missing"), Runtime: "libstdc++"}}},
 		{name: "amd64-words-string", kind: report.CrashException, source: "caughtExceptions in libstdc++.so.6.0.30",
 			thrown: []report.Thrown{{Type: "std::string", What: text("a string that is longer than what fits inside"), Runtime: "libstdc++"}}},
-		{name: "amd64-words-libcxx", kind: report.CrashException, source: "caughtExceptions in libc++abi.so.1.0",
+		{name: "amd64-words-libcxx", kind: report.CrashException, source: "caughtExceptions in lastwords",
 			thrown: []report.Thrown{{Type: "Several", What: text("index 9 of 3"), Runtime: "libc++abi"}}},
 		{name: "amd64-words-thread", kind: report.CrashException, source: "caughtExceptions in libstdc++.so.6.0.30"},
 	} {

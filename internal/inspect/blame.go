@@ -59,8 +59,9 @@ func runtimeFunction(name string) bool {
 		}
 	}
 	switch name {
-	case "raise", "abort", "gsignal", "__assert_fail", "__assert_fail_base", "__stack_chk_fail", "__fortify_fail", "__libc_message", "__pthread_kill_implementation":
-		return true // of a C library linked in
+	case "raise", "abort", "gsignal", "__assert_fail", "__assert_fail_base", "__stack_chk_fail", "__fortify_fail", "__libc_message", "__pthread_kill_implementation",
+		"abort_message", "demangling_terminate_handler":
+		return true // of a C library, or of libc++abi, linked in
 	}
 	return false
 }

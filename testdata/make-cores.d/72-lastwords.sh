@@ -28,12 +28,12 @@ make_words-string() { words_cxx string; }
 make_words-thread() { words_cxx thread; }
 make_words-pure() { words_cxx pure; }
 
-# libc++abi throws and ends the program; the other libraries are on no stack.
+# libc++ and libc++abi are linked in.
 make_words-libcxx() {
 	need clang++-19 || return $?
-	[ -e /usr/lib/llvm-19/lib/libc++abi.so.1 ] || { say "skip $case: libc++abi-19-dev is not installed"; return $skipped; }
-	words several compile clang++-19 -fdebug-compilation-dir=/src -stdlib=libc++ lastwords.cpp -O1 &&
-		cp "$(readlink -f /usr/lib/llvm-19/lib/libc++abi.so.1)" "$dir/libc++abi.so.1" && ship libc++abi.so.1 && finish lastwords
+	[ -e /usr/lib/llvm-19/lib/libc++abi.a ] || { say "skip $case: libc++abi-19-dev is not installed"; return $skipped; }
+	words several compile clang++-19 -fdebug-compilation-dir=/src -stdlib=libc++ -static-libstdc++ -Wl,--gc-sections -Wl,--strip-debug \
+		lastwords.cpp -O1 && finish lastwords
 }
 
 # The standard library is optimised together with the program: the panic hook is

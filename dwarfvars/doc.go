@@ -1,6 +1,6 @@
 // Package dwarfvars reads the variables of functions from DWARF debugging
-// information: which are alive in a frame of a walked stack, where they are, and
-// what their values are.
+// information, and from PDBs where there is none: which are alive in a frame of a
+// walked stack, where they are, and what their values are.
 //
 // A Reader belongs to one process. FunctionForFrame and GetLocalVariableValue
 // are those of StackwalkerAPI, for programs that want bytes; At gives one frame
@@ -10,5 +10,5 @@
 //
 // Everything is asked for at Frame.LookupAddr, with the registers of that very
 // frame. Only units that frames fall in are read, and those that their types
-// refer to.
+// refer to; of PDBs the records of the functions and types.
 package dwarfvars

@@ -29,21 +29,34 @@ func TestGoldenValues(t *testing.T) {
 			}
 			defer w.Close()
 			stack, _ := w.WalkStack(unwind.NullThread)
-			got := allValues(target.Variables(), stack.Frames)
-			path := filepath.Join(c.Dir, "vars.txt")
-			if *update {
-				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatalf("%v (-update writes it)", err)
-			}
-			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("%s differs (-want +got):\n%s", path, diff)
-			}
+			compareGolden(t, filepath.Join(c.Dir, "vars.txt"), allValues(target.Variables(), stack.Frames))
 		})
+	}
+	for _, c := range fixture.Minidumps(t) {
+		if !madeForVariables(c.Name + "-") {
+			continue
+		}
+		t.Run(c.Name, func(t *testing.T) {
+			target, frames := openMinidump(t, c)
+			compareGolden(t, filepath.Join(c.Dir, "vars.txt"), allValues(target.Variables(), frames))
+		})
+	}
+}
+
+// compareGolden compares a text with a file, which -update writes.
+func compareGolden(t *testing.T, path, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatalf("%v (-update writes it)", err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s differs (-want +got):\n%s", path, diff)
 	}
 }
 

@@ -1,5 +1,5 @@
 // Package pdb reads Microsoft's program databases (.pdb): functions, lines,
-// inlined calls and frame data of a PE module. The container is MSF 7.00, in it
+// inlined calls, frame data, variables and types of a PE module. The container is MSF 7.00, in it
 // CodeView records. There is no full specification; what is known is in
 // https://llvm.org/docs/PDB/index.html and in the headers of
 // https://github.com/microsoft/microsoft-pdb.

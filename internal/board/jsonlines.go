@@ -3,6 +3,7 @@ package board
 import (
 	"encoding/json"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/corewalk/corewalk/internal/ledger"
@@ -72,8 +73,16 @@ type similarLine struct {
 func WriteDump(w io.Writer, d *ledger.Dump, known bool) error {
 	return writeLine(w, dumpLine{Type: "dump", Schema: Schema, Path: d.Path, Identity: d.Identity, SHA256: d.SHA256, Size: d.Size, Time: d.Time,
 		Program: d.Program, BuildID: d.Build, Arch: d.Arch, OS: d.OS, Kind: d.Kind, Reason: d.Reason, Where: d.Where,
-		Signature: d.Signature, Strict: d.Strict, Weak: d.Weak, Frames: d.Frames, Group: d.Group, Trust: d.Trust,
+		Signature: d.Signature, Strict: d.Strict, Weak: d.Weak, Frames: functions(d.Frames), Group: d.Group, Trust: d.Trust,
 		SeenAgain: known, Error: d.Fault, ErrorKind: d.FaultKind})
+}
+
+// functions leaves out what happened, which the ledger has before the functions.
+func functions(stack []string) []string {
+	if len(stack) > 0 && strings.HasPrefix(stack[0], "(") {
+		return stack[1:]
+	}
+	return stack
 }
 
 // WriteGroups writes a line for each group of a summary; with reports these are in it.
@@ -81,7 +90,7 @@ func WriteGroups(w io.Writer, s *Summary, reports bool) error {
 	for i := range s.Groups {
 		g := &s.Groups[i]
 		line := groupLine{Type: "group", Schema: Schema, Group: g.ID, Signature: g.Signature, Kind: g.Kind, Reason: g.Reason, Where: g.Where,
-			Weak: g.Weak, Frames: g.Frames, Count: g.Count, Builds: g.Builds, Programs: g.Programs, FirstSeen: g.FirstSeen, LastSeen: g.LastSeen,
+			Weak: g.Weak, Frames: functions(g.Frames), Count: g.Count, Builds: g.Builds, Programs: g.Programs, FirstSeen: g.FirstSeen, LastSeen: g.LastSeen,
 			FirstBuild: g.FirstBuild, New: g.New, Representative: g.Representative, Similar: []similarLine{}}
 		if n := s.Total[g.ID]; n > g.Count {
 			line.Total = n

@@ -38,7 +38,7 @@ type Dump struct {
 	Signature string   // the first level, of a version: "v1:0123456789abcdef"
 	Strict    string   // the second level
 	Weak      bool     // the signature is of one build only
-	Frames    []string // significant functions, innermost first
+	Frames    []string // what happened, in parentheses, and the significant functions, innermost first
 	Group     string   // identifier of its group
 
 	// Fault says why there is no signature, and FaultKind which sort of reason it is;

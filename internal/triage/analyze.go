@@ -66,7 +66,7 @@ func describe(d *ledger.Dump, r *report.Report, sig *signature.Signature) {
 		}
 	}
 	d.Signature, d.Strict, d.Weak = sig.Hash, sig.Strict, sig.Weak
-	d.Frames = sig.Frames
+	d.Frames = sig.Stack()
 	d.Group = groupID(sig.Hash)
 	d.Reason = Reason(r.Crash)
 	if r.Crash != nil {

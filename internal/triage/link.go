@@ -49,8 +49,9 @@ func link(ctx context.Context, store ledger.Store, run int64) error {
 	return nil
 }
 
-// linkable reports whether a group's functions say enough to compare it by.
-func linkable(g ledger.Group) bool { return !g.Weak && len(g.Frames) > 0 }
+// linkable reports whether a group's functions say enough to compare it by: there is
+// one besides what happened.
+func linkable(g ledger.Group) bool { return !g.Weak && len(g.Frames) > 1 }
 
 func like(index *similar.Index, g ledger.Group) []ledger.Similar {
 	var list []ledger.Similar

@@ -48,7 +48,7 @@ func (a *Activation) recordLocation(v *LocalVar) (op.Location, error) {
 type SometimesConstant struct{ Value int64 }
 
 func (e *SometimesConstant) Error() string {
-	return fmt.Sprintf("optimised out, at times %d", e.Value)
+	return fmt.Sprintf("optimised out: %d at times", e.Value)
 }
 
 // recordConstant is a variable that a number stands for. That of what has members or

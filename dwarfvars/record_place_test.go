@@ -92,7 +92,7 @@ func TestRecordPlaces(t *testing.T) {
 		{"a thread", typeInt, []pdb.Place{{Kind: pdb.InThread, Whole: true}}, "<thread-local storage not found: storage of a Windows thread>"},
 		{"a program", typeInt, []pdb.Place{{Kind: pdb.ByProgram, Whole: true}}, "<a program of Microsoft's debuggers is not supported>"},
 		{"a constant", constant, []pdb.Place{{Kind: pdb.IsConstant, Value: 1<<64 - 7, Whole: true}}, "-7"},
-		{"what was a constant once", typeInt, []pdb.Place{{Kind: pdb.IsConstant, Value: 1<<64 - 7, Whole: true}}, "<optimised out, at times -7>"},
+		{"what was a constant once", typeInt, []pdb.Place{{Kind: pdb.IsConstant, Value: 1<<64 - 7, Whole: true}}, "<optimised out: -7 at times>"},
 		{"a constant for a struct", point, []pdb.Place{{Kind: pdb.IsConstant, Value: 3, Whole: true}}, "<optimised out>"},
 		{"nowhere", typeInt, nil, "<optimised out>"},
 		{"nowhere at this address", typeInt, []pdb.Place{{Kind: pdb.InRegister, Reg: regEAX, Range: pdb.Range{Low: pc + 1, High: pc + 9}}}, "<optimised out>"},

@@ -17,7 +17,8 @@ import (
 // mapping that was not writable, in a segment that the file does not make
 // writable, outside PT_GNU_RELRO, which the dynamic linker writes before it makes
 // it read-only, and not at all for a library with text relocations or with a
-// guessed load bias.
+// guessed load bias. What loaders of other systems write in a file's image they say
+// themselves (elffile.File.Loaded).
 func (c *ELFCore) SetBacking(file func(*libstate.Library) *elffile.File) {
 	if file == nil {
 		c.backing.Store(nil)
@@ -37,7 +38,8 @@ type overlay struct {
 type backingFile struct {
 	once             sync.Once
 	elf              *elffile.File
-	relroLo, relroHi uint64 // link-time addresses, whole pages
+	relroLo, relroHi uint64                   // link-time addresses, whole pages
+	loaded           func(addr uint64) []byte // of other formats than ELF
 }
 
 // Page sizes differ; what shares a page with relocated bytes is left alone.
@@ -62,6 +64,7 @@ func (b *backingFile) open(o *overlay, lib *libstate.Library) {
 		return
 	}
 	b.elf = f
+	b.loaded = f.Loaded(lib.LoadBias)
 	if lo, hi, ok := f.Relro(); ok {
 		b.relroLo, b.relroHi = lo&^(overlayPage-1), pageEnd(hi)
 	}
@@ -116,6 +119,10 @@ func mappingOver(lib *libstate.Library, addr arch.Address) *libstate.Mapping {
 // slice returns the file's bytes for [addr, end) of mapping m as far as one
 // read-only segment of the file has them.
 func (b *backingFile) slice(lib *libstate.Library, m *libstate.Mapping, addr, end arch.Address) []byte {
+	if b.loaded != nil {
+		data := b.loaded(addr)
+		return data[:min(uint64(len(data)), end-addr)]
+	}
 	vaddr := addr - lib.LoadBias + b.elf.LinkBase
 	if b.elf.Class == 32 {
 		vaddr &= 1<<32 - 1
@@ -141,7 +148,7 @@ func (b *backingFile) slice(lib *libstate.Library, m *libstate.Mapping, addr, en
 		}
 		limit = min(limit, pageEnd(p.Vaddr+p.Filesz))
 	} else {
-		limit = b.beforeWritten(vaddr, min(limit, p.Vaddr+p.Filesz))
+		limit = min(limit, p.Vaddr+p.Filesz)
 	}
 	size := uint64(len(b.elf.Data))
 	if off >= size || limit <= vaddr {
@@ -172,16 +179,6 @@ func (b *backingFile) segment(vaddr uint64, pages bool) *elffile.Prog {
 		found = p
 	}
 	return found
-}
-
-// beforeWritten cuts [vaddr, limit) where what may be written begins.
-func (b *backingFile) beforeWritten(vaddr, limit uint64) uint64 {
-	for i := range b.elf.Progs {
-		if p := &b.elf.Progs[i]; p.Type == elffile.PT_LOAD && p.Flags&elffile.PF_W != 0 && p.Vaddr > vaddr {
-			limit = min(limit, p.Vaddr)
-		}
-	}
-	return limit
 }
 
 func pageEnd(a uint64) uint64 {

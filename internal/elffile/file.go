@@ -95,6 +95,7 @@ type File struct {
 
 	view                      bool // of another format, see View
 	layoutSyms, layoutExports func() []LayoutSymbol
+	layoutLoaded              func(base uint64) func(addr uint64) []byte
 }
 
 // A Prog is one program header. Offsets and sizes are as the file states them

@@ -20,6 +20,8 @@ type Layout struct {
 	// Symbols makes the symbol table when it is first asked for; nil for none.
 	// Exports likewise makes that of dynamic linking.
 	Symbols, Exports func() []LayoutSymbol
+	// Loaded reads the file as its system's loader lays it at base, see File.Loaded.
+	Loaded func(base uint64) func(addr uint64) []byte
 }
 
 // A LayoutSection is one section. Without bytes in the file it is NoBits.
@@ -44,9 +46,20 @@ type LayoutSymbol struct {
 func View(l Layout) *File {
 	f := &File{Data: l.Data, Class: l.Class, Order: binary.LittleEndian, Type: ET_DYN, Machine: l.Machine, Entry: l.Entry,
 		Progs: l.Progs, LinkBase: l.LinkBase, view: true}
-	f.layoutSyms, f.layoutExports = l.Symbols, l.Exports
+	f.layoutSyms, f.layoutExports, f.layoutLoaded = l.Symbols, l.Exports, l.Loaded
 	f.sectionsOnce.Do(func() { f.layOut(l.Sections) })
 	return f
+}
+
+// Loaded reads a file of another format as it lies in a process's memory, its first
+// byte at base: what it returns has the bytes from an address of the process on, as
+// many as lie together, where the process cannot have changed them. It is nil for ELF,
+// whose segments say it all, and may be used by several goroutines.
+func (f *File) Loaded(base uint64) func(addr uint64) []byte {
+	if f.layoutLoaded == nil {
+		return nil
+	}
+	return f.layoutLoaded(base)
 }
 
 func (f *File) layOut(list []LayoutSection) {

@@ -122,7 +122,7 @@ func viewPE(pe *pefile.File) *elffile.File {
 		l.Sections = append(l.Sections, sec)
 		l.Progs = append(l.Progs, elffile.Prog{Type: elffile.PT_LOAD, Flags: flags, Off: off, Vaddr: addr, Filesz: bytes, Memsz: size})
 	}
-	l.Progs = append(l.Progs, relocatedPages(pe)...)
+	l.Loaded = func(base uint64) func(uint64) []byte { return loadedPE(pe, base) }
 	l.Symbols = func() []elffile.LayoutSymbol { return coffSymbols(pe) }
 	l.Exports = func() []elffile.LayoutSymbol { return exportSymbols(pe) }
 	return elffile.View(l)
@@ -141,23 +141,15 @@ func sectionName(name string) string {
 // has been loaded.
 const discardable = 0x02000000
 
-// relocatedPages are what the loader writes to, as segments that may be written: the
-// pages with base relocations, and the tables of imported addresses. The file's
-// bytes are not those of the process there.
-func relocatedPages(pe *pefile.File) []elffile.Prog {
-	var list []elffile.Prog
-	add := func(r pefile.Range) {
-		addr := pe.ImageBase + uint64(r.RVA)
-		if n := len(list); n > 0 && list[n-1].Vaddr+list[n-1].Memsz == addr {
-			list[n-1].Memsz += uint64(r.Size)
-			return
+// loadedPE reads the image as it lies at base.
+func loadedPE(pe *pefile.File, base uint64) func(addr uint64) []byte {
+	at := pe.LoadedAt(base)
+	return func(addr uint64) []byte {
+		if addr < base || addr-base >= 1<<32 {
+			return nil
 		}
-		list = append(list, elffile.Prog{Type: elffile.PT_LOAD, Flags: elffile.PF_R | elffile.PF_W, Vaddr: addr, Memsz: uint64(r.Size)})
+		return at.At(uint32(addr - base))
 	}
-	for r := range pe.LoaderWrites() {
-		add(r)
-	}
-	return list
 }
 
 // coffSymbols are the symbols that MinGW's linkers write.

@@ -98,6 +98,12 @@ type File struct {
 	exportErr  error
 	symOnce    sync.Once
 	symIndex   []symRef
+
+	writtenOnce sync.Once
+	written     writtenList
+	relocOnce   sync.Once
+	relocData   []byte
+	relocIndex  []relocBlock
 }
 
 // Parse reads the headers of an image as it lies in a file. It fails only where

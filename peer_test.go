@@ -246,6 +246,9 @@ func comparePeer(t *testing.T, c fixture.Case, symbols unwindTarget, th *report.
 	t.Helper()
 	for i := range min(len(theirs), maxPeerFrames) {
 		if i >= len(th.Frames) {
+			if th.End == report.EndBottom && theirs[i].pc == 0 {
+				return i // gdb takes the zero above the oldest frame for a return address
+			}
 			t.Errorf("thread %d ends after %d frames (%s %s); gdb goes on with %v", th.ID, len(th.Frames), th.End, th.EndDetail, theirs[i])
 			return i
 		}
@@ -316,7 +319,7 @@ func sameFunction(target unwindTarget, f *report.Frame, theirs string) bool {
 	if theirs == "??" {
 		return f.Function == ""
 	}
-	if a, b := plainName(f.Function), plainName(theirs); a == b {
+	if a, b := plainName(f.Function), plainName(ornaments.ReplaceAllString(theirs, "")); a == b {
 		return true
 	}
 	syms, ok := target.SymbolLookup().(unwind.SymbolReader)
@@ -331,6 +334,10 @@ func sameFunction(target unwindTarget, f *report.Frame, theirs string) bool {
 	a, ok := syms.SymbolAt(lib, uint64(f.Lookup))
 	return ok && a.Addr == b.Addr
 }
+
+// ornaments are what gdb leaves at the end of names that are known from symbols only:
+// the hash of Rust's, and what compilers call the copies of a function.
+var ornaments = regexp.MustCompile(`::h[0-9a-f]{16}$|\.(constprop|isra|part)(\.[0-9]+)*$`)
 
 // bracketed are the texts in names that look like brackets and are none.
 var bracketed = strings.NewReplacer("operator()", "operator_call", "operator<<", "operator_ls", "operator<", "operator_lt",

@@ -14,7 +14,7 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-var signals = map[string]int{"SIGILL": 4, "SIGTRAP": 5, "SIGABRT": 6, "SIGBUS": 7, "SIGFPE": 8, "SIGSEGV": 11}
+var signals = map[string]int{"SIGILL": 4, "SIGTRAP": 5, "SIGABRT": 6, "SIGBUS": 7, "SIGFPE": 8, "SIGSEGV": 11, "SIGXCPU": 24, "SIGSYS": 31}
 
 // fileOf finds the file of a library of a fixture.
 func fileOf(t *testing.T, cs fixture.Case, l *libstate.Library) *elffile.File {

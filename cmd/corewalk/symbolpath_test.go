@@ -62,7 +62,7 @@ func symbolStore(t *testing.T, c fixture.Case, pack bool) (dir string) {
 				}
 				put(name, pe.CodeID(), file, data)
 			} else if f, err := pdb.Open(data); err == nil {
-				put(name, f.GUID.String()+"1", name, data)
+				put(name, f.DebugID(), name, data)
 			}
 		}
 	}

@@ -3,7 +3,6 @@ package debugfind
 import (
 	"bytes"
 	"encoding/hex"
-	"fmt"
 	"os"
 	"strings"
 
@@ -108,7 +107,7 @@ func pdbIDs(data []byte) ids {
 	if err != nil {
 		return ids{}
 	}
-	return ids{kind: pdbFile, debugID: strings.ToLower(fmt.Sprintf("%v%x", f.GUID, f.Age))}
+	return ids{kind: pdbFile, debugID: strings.ToLower(f.DebugID())}
 }
 
 // symIDs reads the records at the beginning of a Breakpad symbol file: MODULE, and

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/corewalk/corewalk/internal/codeview"
 	"github.com/corewalk/corewalk/internal/decomp"
-	"github.com/corewalk/corewalk/internal/minidump"
 )
 
 // Files of a symbol store that are its own.
@@ -100,15 +100,11 @@ const (
 	maxBuildID             = 128
 )
 
-// DebugIDOf is the debug identifier that Breakpad's tools make of an ELF file's
-// build-id; "" of none.
-func DebugIDOf(buildID []byte) string { return minidump.ELFDebugID(buildID) }
-
 // breakpadID is the module's debug identifier as Breakpad's tools make it, of ELF
 // of the build-id.
 func breakpadID(m Module) string {
 	if m.DebugID == "" {
-		return DebugIDOf(m.BuildID)
+		return codeview.OfBuildID(m.BuildID)
 	}
 	return m.DebugID
 }

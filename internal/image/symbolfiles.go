@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/corewalk/corewalk/internal/breakpad"
+	"github.com/corewalk/corewalk/internal/codeview"
 	"github.com/corewalk/corewalk/internal/debugfind"
 	"github.com/corewalk/corewalk/internal/elffile"
 	"github.com/corewalk/corewalk/internal/mmapfile"
@@ -28,7 +29,7 @@ type symbolFile struct {
 // id is the debug identifier that the file says it belongs to.
 func (s *symbolFile) id() string {
 	if s.pdb != nil {
-		return fmt.Sprintf("%v%x", s.pdb.GUID, s.pdb.Age)
+		return s.pdb.DebugID()
 	}
 	return s.sym.ID
 }
@@ -61,7 +62,7 @@ func (im *Image) identify() debugfind.Module {
 	}
 	m := debugfind.Module{Path: im.path, File: im.path, BuildID: im.elf.BuildID()}
 	if im.pe == nil {
-		m.DebugID = debugfind.DebugIDOf(m.BuildID)
+		m.DebugID = codeview.OfBuildID(m.BuildID)
 		return m
 	}
 	m.CodeID = im.pe.CodeID()

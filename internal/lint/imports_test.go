@@ -62,6 +62,7 @@ var floors = map[string]int{
 	"demangle":           -1,
 	"unwind/arch":        -2,
 	"internal/binbuf":    -2,
+	"internal/codeview":  -2,
 	"internal/mmapfile":  -2,
 	"internal/postfix":   -2,
 	"internal/similar":   -2,

@@ -1,10 +1,12 @@
 package minidump
 
+import "github.com/corewalk/corewalk/internal/codeview"
+
 // Crashpad is what Crashpad adds: identifiers and annotations of the program and
 // of its modules.
 type Crashpad struct {
 	Version            uint32
-	ReportID, ClientID GUID
+	ReportID, ClientID codeview.GUID
 	Annotations        []Annotation
 	Modules            []CrashpadModule
 	// AddressMask is what of a pointer is an address, 0 for all of it: signatures
@@ -41,7 +43,7 @@ func (a AnnotationObject) Text() (string, bool) {
 // readCrashpad decodes MinidumpCrashpadInfo; its size tells which fields it has.
 func (f *File) readCrashpad(s []byte) {
 	c := f.cursor(s)
-	p := &Crashpad{Version: c.U32(), ReportID: readGUID(&c), ClientID: readGUID(&c)}
+	p := &Crashpad{Version: c.U32(), ReportID: f.readGUID(&c), ClientID: f.readGUID(&c)}
 	simple, modules := readLocation(&c), readLocation(&c)
 	if c.Error != nil || p.Version == 0 {
 		f.warnf("stream CrashpadInfo: %d bytes of version %d are not understood", len(s), p.Version)

@@ -14,6 +14,7 @@
 package minidump
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -241,5 +242,13 @@ func readLocation(c *binbuf.Cursor) location {
 }
 
 func (f *File) bytes(l location) []byte { return f.clip(l.off, l.size) }
+
+// order is that of the bytes of numbers.
+func (f *File) order() binary.ByteOrder {
+	if f.Big {
+		return binary.BigEndian
+	}
+	return binary.LittleEndian
+}
 
 func (f *File) cursor(b []byte) binbuf.Cursor { return binbuf.New(b, 0, f.Big) }

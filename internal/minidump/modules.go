@@ -1,9 +1,12 @@
 package minidump
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/corewalk/corewalk/internal/codeview"
 )
 
 // A Module is an entry of the module list: a program, a library, or another file
@@ -16,7 +19,7 @@ type Module struct {
 	Path      string // as the process had it, with \ on Windows
 	Version   string // of the file; "" for not known
 	Format    CodeViewFormat
-	GUID      GUID
+	GUID      codeview.GUID
 	Age       uint32 // of PDB 7.0 and 2.0
 	PDB20     uint32 // signature of a PDB 2.0: a time
 	BuildID   []byte // of ELF
@@ -97,12 +100,7 @@ func (f *File) fileVersion(b []byte) string {
 	return fmt.Sprintf("%d.%d.%d.%d", fileHi>>16, fileHi&0xffff, fileLo>>16, fileLo&0xffff)
 }
 
-// Signatures of CodeView records, read as little-endian words.
-const (
-	cvRSDS = "RSDS"
-	cvNB10 = "NB10"
-	cvELF  = "LEpB" // 0x4270454c
-)
+const cvELF = "LEpB" // 0x4270454c
 
 // codeView decodes the record that tells where a module's symbols are. In dumps of
 // big-endian machines the signature may be swapped like any word.
@@ -111,39 +109,33 @@ func (f *File) codeView(m *Module, b []byte) {
 		return
 	}
 	m.CodeView, m.Format = b, UnknownCodeView
-	sig := slices.Clone(b[:4])
-	if f.Big && sig[0] != 'R' && sig[0] != 'N' && sig[0] != 'L' {
-		slices.Reverse(sig)
+	if f.Big && b[0] != 'R' && b[0] != 'N' && b[0] != 'L' {
+		b = slices.Clone(b)
+		slices.Reverse(b[:4])
 	}
-	c := f.cursor(b)
-	c.Skip(4)
-	switch string(sig) {
-	case cvRSDS:
-		m.GUID = readGUID(&c)
-		m.Age = c.U32()
-		if c.Error != nil {
-			m.GUID, m.Age = GUID{}, 0
-			f.warnf("module %s: its CodeView record of %d bytes is cut off", m.Path, len(b))
-			return
-		}
-		m.Format, m.DebugFile = PDB70, cstring(c.Bytes(c.Len()))
-		if f.System.Known && f.System.Platform.Linux() {
-			f.oldBuildID(m, b[4:20])
-		}
-	case cvNB10:
-		c.Skip(4)
-		m.PDB20, m.Age = c.U32(), c.U32()
-		if c.Error != nil {
-			f.warnf("module %s: its CodeView record of %d bytes is cut off", m.Path, len(b))
-			return
-		}
-		m.Format, m.DebugFile = PDB20, cstring(c.Bytes(c.Len()))
-	case cvELF:
+	if string(b[:4]) == cvELF {
 		m.Format = ELFBuildID
-		if id := b[4:]; !allZero(id) {
+		if id := m.CodeView[4:]; !allZero(id) {
 			m.BuildID = id
 		}
+		return
 	}
+	r, err := codeview.Parse(b, f.order())
+	switch {
+	case errors.Is(err, codeview.ErrUnknown):
+		return
+	case err != nil:
+		f.warnf("module %s: its CodeView record of %d bytes is cut off", m.Path, len(b))
+		return
+	case r.Old:
+		m.Format, m.PDB20 = PDB20, r.Stamp
+	default:
+		m.Format, m.GUID = PDB70, r.GUID
+		if f.System.Known && f.System.Platform.Linux() {
+			f.oldBuildID(m, m.CodeView[4:20])
+		}
+	}
+	m.Age, m.DebugFile = r.Age, cleanUTF8(r.Path)
 }
 
 // oldBuildID takes the build-id from the GUID that old Breakpad wrote on Linux: the

@@ -18,6 +18,8 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+
+	"github.com/corewalk/corewalk/internal/codeview"
 )
 
 var (
@@ -27,17 +29,9 @@ var (
 	ErrUnsupported = errors.New("unsupported kind of PDB")
 )
 
-// A GUID tells one build of a module from another. It is in the order of bytes
-// of the file, as in a PE's CodeView record.
-type GUID [16]byte
-
-func (g GUID) String() string {
-	return fmt.Sprintf("%08X%04X%04X%X", le.Uint32(g[:]), le.Uint16(g[4:]), le.Uint16(g[6:]), g[8:])
-}
-
 // A File is an opened PDB.
 type File struct {
-	GUID    GUID
+	GUID    codeview.GUID
 	Age     uint32 // of the DBI stream: the one that a PE's CodeView record repeats
 	Machine uint16 // as in a PE header: 0x8664, 0x14c, 0xaa64
 
@@ -98,6 +92,10 @@ func Open(data []byte) (*File, error) {
 	f.frames = sync.OnceValues(f.readFrames)
 	return f, nil
 }
+
+// DebugID tells one build of a module from another: it is that of the module's
+// CodeView record.
+func (f *File) DebugID() string { return f.GUID.DebugID(f.Age) }
 
 // info reads the GUID and the names that streams have.
 func (f *File) info() error {

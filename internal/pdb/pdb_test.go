@@ -25,13 +25,6 @@ func TestOtherFormats(t *testing.T) {
 	}
 }
 
-func TestGUID(t *testing.T) {
-	g := GUID{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}
-	if got := g.String(); got != "0403020106050807090A0B0C0D0E0F10" {
-		t.Error(got)
-	}
-}
-
 // TestStreamAcrossBlocks reads every part of a stream whose blocks lie in any
 // order.
 func TestStreamAcrossBlocks(t *testing.T) {

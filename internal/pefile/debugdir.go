@@ -1,36 +1,27 @@
 package pefile
 
 import (
+	"encoding/binary"
+	"errors"
 	"fmt"
 
 	"github.com/corewalk/corewalk/internal/binbuf"
+	"github.com/corewalk/corewalk/internal/codeview"
 )
 
-// A CodeView says which file has the image's debug information: a record "RSDS"
-// (PDB 7.0) of the debug directory.
+// A CodeView says which file has the image's debug information.
 type CodeView struct {
-	GUID [16]byte // as it lies in the record
-	Age  uint32
+	codeview.Record
 	Path string // of the PDB where it was built; bytes in no certain encoding
-}
-
-// DebugID is the identifier in the form that symbol servers and Breakpad use: the
-// GUID's three numbers and eight bytes as 32 digits, then the age, both in
-// hexadecimal.
-func (v *CodeView) DebugID() string {
-	c := binbuf.New(v.GUID[:], 0, false)
-	return fmt.Sprintf("%08X%04X%04X%X%x", c.U32(), c.U16(), c.U16(), v.GUID[8:], v.Age)
 }
 
 const (
 	debugEntrySize = 28
 	debugCodeView  = 2 // IMAGE_DEBUG_TYPE_CODEVIEW
 	maxDebug       = 64
-	signatureRSDS  = 'R' | 'S'<<8 | 'D'<<16 | 'S'<<24
 )
 
-// CodeView returns the first record of the debug directory that names a PDB of
-// version 7.
+// CodeView returns the first record of the debug directory that names a PDB.
 func (f *File) CodeView() (CodeView, error) {
 	dir := f.Directory(DirDebug)
 	if dir.Size == 0 {
@@ -67,16 +58,12 @@ func (f *File) codeView(size, rva, off uint32) (CodeView, error) {
 	if err != nil {
 		return CodeView{}, fmt.Errorf("CodeView record: %w", err)
 	}
-	c := binbuf.New(b, 0, false)
-	if sig := c.U32(); c.Error == nil && sig != signatureRSDS {
-		return CodeView{}, fmt.Errorf("CodeView record with signature %#x, want RSDS: %w", sig, ErrNotFound)
+	r, err := codeview.Parse(b, binary.LittleEndian)
+	switch {
+	case errors.Is(err, codeview.ErrUnknown):
+		return CodeView{}, fmt.Errorf("%v: %w", err, ErrNotFound)
+	case err != nil:
+		return CodeView{}, fmt.Errorf("at RVA %#x: %v: %w", rva, err, ErrMalformed)
 	}
-	var v CodeView
-	copy(v.GUID[:], c.Bytes(16))
-	v.Age = c.U32()
-	if c.Error != nil {
-		return CodeView{}, fmt.Errorf("CodeView record of %#x bytes at RVA %#x: %v: %w", size, rva, c.Error, ErrMalformed)
-	}
-	v.Path = string(name(b[c.Off:]))
-	return v, nil
+	return CodeView{r, string(name(r.Path))}, nil
 }

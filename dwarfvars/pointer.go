@@ -3,6 +3,7 @@ package dwarfvars
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/corewalk/corewalk/demangle"
 	"github.com/corewalk/corewalk/internal/dwarf"
@@ -32,7 +33,7 @@ func (b *builder) pointer(o *object, t *Type, depth int) *Value {
 			v.Text = fmt.Sprintf("%#x <%v>", addr, err)
 			return v
 		}
-		v.Text = b.r.addressText(addr) + " " + stringText(elem, raw, b.r.arch.Big(), cut)
+		v.Text = b.r.stringAddress(addr) + " " + stringText(elem, raw, b.r.arch.Big(), cut)
 		v.More = cut
 		return v
 	}
@@ -51,46 +52,83 @@ func (r *Reader) addressText(addr arch.Address) string {
 	return fmt.Sprintf("%#x", addr)
 }
 
+// stringAddress is addressText before the string that is there. The name that
+// Microsoft's compilers give to a literal says its text, and that once is enough.
+func (r *Reader) stringAddress(addr arch.Address) string {
+	if s, ok := r.symbolAt(addr); ok && s.literal() {
+		return fmt.Sprintf("%#x", addr)
+	}
+	return r.addressText(addr)
+}
+
+// A placedSymbol is the symbol around an address, by its linkage name, and how far in
+// it the address is.
+type placedSymbol struct {
+	linkage string
+	off     uint64
+	record  bool // of a PDB
+}
+
+func (s placedSymbol) literal() bool { return strings.HasPrefix(s.linkage, "??_C@") }
+
+// unnamed reports whether the name is of a constant that the compiler pooled: its
+// digits repeat the value.
+func (s placedSymbol) unnamed() bool {
+	for _, prefix := range [...]string{"__real@", "__xmm@", "__ymm@", "__zmm@"} {
+		if strings.HasPrefix(s.linkage, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
 // symbolText names an address of a library: "main", "table+8"; "" when there is
 // no symbol around it.
 func (r *Reader) symbolText(addr arch.Address) string {
-	libs := r.proc.LibraryTracker()
-	if libs == nil || addr == 0 {
+	s, ok := r.symbolAt(addr)
+	if !ok || s.unnamed() {
 		return ""
 	}
-	lib, ok := libs.LibraryAt(addr)
-	if !ok {
-		return ""
+	name := demangle.Name(s.linkage)
+	if s.record {
+		name = demangle.Func(s.linkage)
 	}
-	im := r.images(lib)
-	at := addr - im.Bias(lib.LoadBias)
-	s, ok := im.SymbolAt(at)
-	if !ok {
-		return recordSymbol(im, addr-lib.Start)
-	}
-	name := demangle.Name(s.Name())
-	if off := at - s.Value; off != 0 {
-		return fmt.Sprintf("%s+%d", name, off)
+	if s.off != 0 {
+		return fmt.Sprintf("%s+%d", name, s.off)
 	}
 	return name
 }
 
-// recordSymbol names an address of a module by its PDB. Of what only the linker knows
+func (r *Reader) symbolAt(addr arch.Address) (placedSymbol, bool) {
+	libs := r.proc.LibraryTracker()
+	if libs == nil || addr == 0 {
+		return placedSymbol{}, false
+	}
+	lib, ok := libs.LibraryAt(addr)
+	if !ok {
+		return placedSymbol{}, false
+	}
+	im := r.images(lib)
+	at := addr - im.Bias(lib.LoadBias)
+	if s, ok := im.SymbolAt(at); ok {
+		return placedSymbol{linkage: s.Name(), off: at - s.Value}, true
+	}
+	return recordSymbol(im, addr-lib.Start)
+}
+
+// recordSymbol finds an address of a module in its PDB. Of what only the linker knows
 // the end is not known: then it is the name of that very address.
-func recordSymbol(im *image.Image, rva uint64) string {
+func recordSymbol(im *image.Image, rva uint64) (placedSymbol, bool) {
 	file := im.PDB()
 	if file == nil || rva > math.MaxUint32 {
-		return ""
+		return placedSymbol{}, false
 	}
 	s, ok, _ := file.Lookup(uint32(rva))
 	off := uint32(rva) - s.Start
-	switch {
-	case !ok || s.Public && off != 0:
-		return ""
-	case off != 0:
-		return fmt.Sprintf("%s+%d", demangle.Func(s.Name), off)
+	if !ok || s.Public && off != 0 {
+		return placedSymbol{}, false
 	}
-	return demangle.Func(s.Name)
+	return placedSymbol{linkage: s.Name, off: uint64(off), record: true}, true
 }
 
 // implicit is what the whole of a pointer is known to point to, when that lies

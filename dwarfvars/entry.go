@@ -21,11 +21,20 @@ func (e *evaluator) entryValue(block []byte) (op.Value, error) {
 	if !ok {
 		return op.Value{}, &NoEntryValue{"it was in no register"}
 	}
+	v, err := e.passedKnown(entryKey{e.frame(), place.reg, place.pointed}, func() (op.Value, error) { return e.passedAt(place) })
+	if err == nil && place.typ != 0 && v.Type == (op.Type{}) {
+		v.Type, err = e.BaseType(place.typ)
+	}
+	return v, err
+}
+
+// passedAt is what was passed in a place.
+func (e *evaluator) passedAt(place entryPlace) (op.Value, error) {
 	value := callValue
 	if place.pointed {
 		value = [2]dwarf.Attr{dwarf.AttrCallDataValue, dwarf.AttrGNUCallSiteDataVal}
 	}
-	v, err := e.passed(value, func(u *dwarf.Unit, c *dwarf.Cursor) bool {
+	return e.passed(value, func(u *dwarf.Unit, c *dwarf.Cursor) bool {
 		var v dwarf.Value
 		if !c.Find(dwarf.AttrLocation, &v) {
 			return false
@@ -33,10 +42,6 @@ func (e *evaluator) entryValue(block []byte) (op.Value, error) {
 		at, ok := readPlace(v.B, e.r.arch.Big())
 		return ok && at.reg == place.reg && !at.pointed
 	})
-	if err == nil && place.typ != 0 && v.Type == (op.Type{}) {
-		v.Type, err = e.BaseType(place.typ)
-	}
-	return v, err
 }
 
 // An entryPlace is a register that something was in when a function was entered.
@@ -78,6 +83,9 @@ func readPlace(block []byte, big bool) (p entryPlace, ok bool) {
 	return p, c.Error == nil && !c.More()
 }
 
+// tooFar is why a value is not looked for any further.
+const tooFar = "it was passed on by too many callers"
+
 // callValue are the attributes with the value of a call-site parameter.
 var callValue = [2]dwarf.Attr{dwarf.AttrCallValue, dwarf.AttrGNUCallSiteValue}
 
@@ -115,7 +123,7 @@ func (e *evaluator) passed(value [2]dwarf.Attr, wanted func(*dwarf.Unit, *dwarf.
 			if wanted(site.Unit, &look) {
 				in, err := e.nest()
 				if err != nil {
-					return op.Value{}, err
+					return op.Value{}, &NoEntryValue{tooFar}
 				}
 				in.enter(by)
 				return in.callValue(site.Unit, entry.Off, value)
@@ -172,7 +180,7 @@ func (e *evaluator) calledFrom() (*caller, error) {
 		if e.virtual {
 			e.by, e.byErr = e.leaver(e.index)
 		} else {
-			e.by, e.byErr = e.callSite()
+			e.by, e.byErr = e.callSiteKnown()
 		}
 	}
 	return e.by, e.byErr
@@ -231,7 +239,7 @@ func (e *evaluator) callSite() (*caller, error) {
 	}
 	in, err := e.nest()
 	if err != nil {
-		return nil, err
+		return nil, &NoEntryValue{tooFar}
 	}
 	by := &caller{fn: fn, index: index, pc: f.LookupAddr() - fn.bias, site: site.DIE}
 	in.enter(by)

@@ -63,6 +63,7 @@ func (e *evaluator) frame() *unwind.Frame { return e.frames[e.index] }
 // must not be used twice at a time.
 func (e *evaluator) nest() (*evaluator, error) {
 	if e.nested >= maxNested {
+		e.r.known.limited.Add(1)
 		return nil, fmt.Errorf("%d nested expressions: %w", e.nested, ErrLimit)
 	}
 	if e.inner == nil {

@@ -30,6 +30,7 @@ type Reader struct {
 	tls   tlsModules
 
 	tails sync.Map // tailKey -> tailAnswer
+	known entryMemory
 	// completed are declared types with their definitions: typeKey -> dwarf.DIE, of
 	// PDBs typeRef -> typeRef; not valid for those without one. foreign counts the
 	// bytes that were searched for them in other files than their own.

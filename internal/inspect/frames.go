@@ -9,7 +9,6 @@ import (
 // a tail call on the way to its callee, calls inlined into it, itself.
 func (in *inspection) frame(out []report.Frame, frames []*unwind.Frame, physical int) []report.Frame {
 	f := frames[physical]
-	first := len(out)
 	base := in.place(f, physical)
 	calls := in.callsOf(f)
 	if !in.opts.NoInlines {
@@ -42,7 +41,6 @@ func (in *inspection) frame(out []report.Frame, frames []*unwind.Frame, physical
 		base.Index = len(out)
 		out = append(out, base)
 	}
-	in.variables(out[first:], frames, physical)
 	if in.opts.Explain {
 		var caller *unwind.Frame
 		if physical+1 < len(frames) {

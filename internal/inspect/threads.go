@@ -50,7 +50,7 @@ func (in *inspection) threads(ctx context.Context, r *report.Report) {
 	})
 	for _, id := range ids {
 		stack, _ := in.Walker.WalkStackContext(ctx, id)
-		r.Threads = append(r.Threads, in.thread(stack, id == crashed))
+		r.Threads = append(r.Threads, in.thread(ctx, stack, id == crashed))
 		if id == crashed && len(stack.Frames) > 0 {
 			in.top, in.diedStack = stack.Frames[0], stack.Frames
 		}
@@ -71,7 +71,7 @@ func (o *Options) wanted(ids []unwind.ThreadID) []unwind.ThreadID {
 	return slices.DeleteFunc(ids, func(id unwind.ThreadID) bool { return !slices.Contains(o.Threads, id) })
 }
 
-func (in *inspection) thread(s *unwind.Stack, crashed bool) report.Thread {
+func (in *inspection) thread(ctx context.Context, s *unwind.Stack, crashed bool) report.Thread {
 	t := report.Thread{ID: int(s.Thread), Crashed: crashed, End: s.End.String()}
 	in.crashed, in.withLocals = crashed, 0
 	if in.ThreadName != nil {
@@ -83,9 +83,12 @@ func (in *inspection) thread(s *unwind.Stack, crashed bool) report.Thread {
 	}
 	t.Registers = in.registers(s.Frames[0])
 	t.Frames = make([]report.Frame, 0, len(s.Frames)+len(s.Frames)/8)
+	ends := make([]int, len(s.Frames)) // of the entries of each frame
 	for i := range s.Frames {
 		t.Frames = in.frame(t.Frames, s.Frames, i)
+		ends[i] = len(t.Frames)
 	}
+	in.allVariables(ctx, t.Frames, s.Frames, ends)
 	return t
 }
 

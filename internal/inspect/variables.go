@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"context"
 	"errors"
 
 	"github.com/corewalk/corewalk/dwarfvars"
@@ -26,10 +27,49 @@ const (
 // topFrames is how many frames with variables are at the top of a stack.
 const topFrames = 3
 
+// A stack of up to deepStack frames is read from the youngest on, for which frames have their
+// local variables read depends on those before. Of a deeper one the frames past the first
+// shallowPart are read before; that is less than what an evaluation may nest.
+const (
+	deepStack   = 64
+	shallowPart = 16
+)
+
+// allVariables adds the variables to the entries of a stack, which end for each frame
+// at ends. Those of a deep stack are read from the oldest frame on: what a function was
+// passed is often what its caller was passed, and that is known then. It ends early when
+// ctx is done.
+func (in *inspection) allVariables(ctx context.Context, entries []report.Frame, frames []*unwind.Frame, ends []int) {
+	if in.Variables == nil || in.opts.Locals == LocalsNone {
+		return
+	}
+	of := func(i int) []report.Frame {
+		start := 0
+		if i > 0 {
+			start = ends[i-1]
+		}
+		return entries[start:ends[i]]
+	}
+	all := in.opts.Locals == LocalsAll
+	top := len(frames)
+	if top > deepStack {
+		for i := len(frames) - 1; i >= shallowPart && ctx.Err() == nil; i-- {
+			in.variables(of(i), frames, i, all)
+		}
+		if top = deepStack; all {
+			top = shallowPart // the others have theirs
+		}
+	}
+	for i := 0; i < top && ctx.Err() == nil; i++ {
+		in.variables(of(i), frames, i, true)
+	}
+}
+
 // variables adds the arguments and local variables to the entries of one
-// physical frame, of which the last is the frame itself.
-func (in *inspection) variables(entries []report.Frame, frames []*unwind.Frame, physical int) {
-	if in.Variables == nil || in.opts.Locals == LocalsNone || frames[physical].IsTrampoline() {
+// physical frame, of which the last is the frame itself. Without mayLocals it adds
+// arguments only.
+func (in *inspection) variables(entries []report.Frame, frames []*unwind.Frame, physical int, mayLocals bool) {
+	if frames[physical].IsTrampoline() {
 		return
 	}
 	a, err := in.Variables.At(frames, physical)
@@ -37,7 +77,7 @@ func (in *inspection) variables(entries []report.Frame, frames []*unwind.Frame, 
 		return // no debugging information
 	}
 	defer a.Close()
-	locals := in.wantLocals(a, &entries[len(entries)-1])
+	locals := mayLocals && in.wantLocals(a, &entries[len(entries)-1])
 	scopes := a.Live()
 	// Functions left by tail calls come first and have no variables.
 	for len(entries) > 0 && entries[0].Tail {

@@ -1,6 +1,7 @@
 # What callers know of their callees' parameters, and what signals saved.
 
 make_passed-O2() { simple passed -O2 -g; }
+make_passed-deep-O2() { simple passed_deep -O2 -g; }
 
 # Types that a program only declares, and that its library defines.
 make_widget() {

@@ -46,6 +46,7 @@ var peerDifferences = []peerDifference{
 	{fixture: "arm-thumb-notables", after: "-", why: "gdb makes up frames where there are neither tables nor symbols"},
 	{fixture: "aarch64-notables", after: "-", why: "gdb makes up frames where there are neither tables nor symbols"},
 	{fixture: "amd64-asm-between", after: "each_item", why: "gdb cannot pass assembly without unwind tables"},
+	{fixture: "amd64-crash-breakpoint", frame: "way_breakpoint", why: "gdb looks up the pc, which is behind the breakpoint instruction"},
 	{fixture: "amd64-epilogue-no-cfi", after: "leave_late", why: "gdb does not know that rbp was popped already"},
 	{fixture: "amd64-filter-0x01", after: "-", why: "gdb does not place the program without its headers"},
 	{fixture: "amd64-filter-none", after: "-", why: "gdb does not place the program without its headers"},

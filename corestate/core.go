@@ -84,7 +84,11 @@ type ELFCore struct {
 	closer    func() error
 }
 
-var _ unwind.ProcessState = (*ELFCore)(nil)
+var (
+	_ unwind.ProcessState = (*ELFCore)(nil)
+	_ unwind.TrapState    = (*ELFCore)(nil)
+	_ unwind.TrapState    = (*Minidump)(nil)
+)
 
 // parse makes an ELFCore of a core's bytes. With some errors it is usable in part
 // (see the list of errors).

@@ -167,7 +167,7 @@ func threadName(th *Thread) string {
 
 func (t *textWriter) instruction(in *Instruction, thread *Thread) {
 	place := in.Address.String()
-	if thread != nil && len(thread.Frames) > 0 && thread.Frames[0].PC == in.Address {
+	if thread != nil && len(thread.Frames) > 0 && (thread.Frames[0].PC == in.Address || thread.Frames[0].Lookup == in.Address) {
 		if f := &thread.Frames[0]; f.Source.File != "" {
 			place = sourceText(f.Source)
 		} else if f.Module != "" {

@@ -61,9 +61,13 @@ func (s *PEUnwindStepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
 			f.Regs.Set(r, v)
 		}
 	}
-	f.Regs.Set(s.arch.PC, in.RA())
+	at, stopped := in.RA(), in.LookupAddr() == in.RA()
+	if in.IsTopFrame() { // a breakpoint that it stands behind has changed nothing
+		at, stopped = in.LookupAddr(), true
+	}
+	f.Regs.Set(s.arch.PC, at)
 	f.Regs.Set(s.arch.SP, in.SP())
-	if err := table.Step(f, p, lib.Start, in.LookupAddr() == in.RA()); err != nil {
+	if err := table.Step(f, p, lib.Start, stopped); err != nil {
 		if out.Tracing() {
 			out.Notef("%s: %v", lib.Path, err)
 		}

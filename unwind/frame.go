@@ -47,7 +47,7 @@ const (
 	flagHasSP
 	flagHasCFA
 	flagPlainSP // sp is the stack pointer, computed: no change says so
-	flagCalled  // a top frame that made a call: that of a process which walks itself
+	flagCalled  // a top frame whose pc is behind its instruction: of a process which walks itself, of a breakpoint
 )
 
 func (f *Frame) has(x frameFlags) bool { return f.flags&x != 0 }
@@ -167,7 +167,8 @@ func (f *Frame) IsTrampoline() bool { return f.has(flagTrampoline) }
 
 // LookupAddr is the address to look the frame up by, in CFI, symbols, lines and
 // variables alike: inside the call instruction (RA-1) where the frame made a
-// call, RA itself where it did not.
+// call, RA itself where it did not. A breakpoint instruction is like a call where it
+// leaves the pc behind itself (TrapState).
 func (f *Frame) LookupAddr() Address {
 	if f.flags&(flagTop|flagNonCall|flagTrampoline) != 0 && !f.has(flagCalled) || f.ra == 0 {
 		return f.ra

@@ -53,6 +53,13 @@ type CodeMasker interface {
 	CodeMask() arch.Address
 }
 
+// A TrapState is a ProcessState that knows which threads stand behind the instruction
+// that stopped them, as x86's int3 leaves them. Like a thread that made a call, they
+// are looked up by the address before their pc.
+type TrapState interface {
+	BehindTrap(ThreadID) bool
+}
+
 // A FrameStepper walks through one kind of stack frame.
 //
 // A stepper is registered with a StepperGroup and must be comparable with ==

@@ -201,6 +201,9 @@ func (w *Walker) initialFrame(t ThreadID) (*Frame, error) {
 	if w.proc.IsFirstParty() {
 		f.flags |= flagCalled
 	}
+	if p, ok := w.proc.(TrapState); ok && p.BehindTrap(t) {
+		f.flags |= flagCalled
+	}
 	if w.explain {
 		f.trace = &trace{explain: true}
 	}

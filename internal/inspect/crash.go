@@ -83,14 +83,19 @@ func (in *inspection) bytes(addr unwind.Address, buf []byte) int {
 	return n
 }
 
-// decode reads and decodes the instruction at which a frame is.
+// decode reads and decodes the instruction at which a frame is: in a thread's youngest
+// one the breakpoint that it stands behind.
 func (in *inspection) decode(inst *disasm.Inst, f *unwind.Frame) error {
 	var code [disasm.MaxLen]byte
-	n, err := in.Proc.ReadMem(f.RA(), code[:])
+	at, pointer := f.RA(), f.CodePointer()
+	if back := at - f.LookupAddr(); f.IsTopFrame() && back != 0 {
+		at, pointer = at-back, pointer-back
+	}
+	n, err := in.Proc.ReadMem(at, code[:])
 	if n == 0 {
 		return err
 	}
-	*inst, err = disasm.Decode(in.arch, code[:n], f.CodePointer())
+	*inst, err = disasm.Decode(in.arch, code[:n], pointer)
 	return err
 }
 

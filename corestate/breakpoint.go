@@ -1,0 +1,82 @@
+package corestate
+
+import (
+	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// Where a breakpoint instruction leaves the pc differs. x86's int3 traps once it has
+// been executed: Linux, the BSDs and macOS leave the pc behind it. Windows moves it
+// back for handlers in the process, and not for a debugger, which then writes what it
+// read; the exception's address is that of the instruction in both. Other
+// architectures stop on the instruction.
+
+const (
+	int3Code  = 0xcc
+	trapTrace = 2 // TRAP_TRACE: a single step, after which pc is at the next instruction
+	trapHW    = 4 // TRAP_HWBKPT
+
+	winBreakpoint = 0x80000003
+	wowBreakpoint = 0x4000001f // of a program of 32 bits on Windows of 64
+	machBreakpnt  = 6          // EXC_BREAKPOINT
+	machStep      = 1          // its code EXC_I386_SGL
+)
+
+// BehindBreakpoint reports whether a thread whose signal is s stands behind the
+// breakpoint instruction that it died of (unwind.TrapState). gdb sets the pc of a
+// program that it stopped back to the instruction, so what is before the pc must be one.
+func BehindBreakpoint(a *arch.Arch, s SignalInfo, regs arch.RegSet, mem arch.Memory) bool {
+	const sigTrap = 5
+	if s.Signo != sigTrap || s.HasSender {
+		return false
+	}
+	if s.Source == FullSigInfo && (s.Code <= siUser || s.Code >= trapTrace && s.Code <= trapHW) {
+		return false
+	}
+	return behindInt3(a, regs, mem)
+}
+
+func behindInt3(a *arch.Arch, regs arch.RegSet, mem arch.Memory) bool {
+	if a == nil || a.Family != arch.FamilyX86 {
+		return false
+	}
+	pc, ok := regs.Get(a.PC)
+	var b [1]byte
+	if !ok || pc == 0 {
+		return false
+	}
+	n, _ := mem.ReadMem(pc-1, b[:])
+	return n == 1 && b[0] == int3Code
+}
+
+// BehindTrap reports whether the thread died of a breakpoint instruction and its pc is
+// behind it.
+func (c *ELFCore) BehindTrap(id unwind.ThreadID) bool {
+	s, ok := c.ThreadSignal(id)
+	if !ok || s.Signo == 0 {
+		return false
+	}
+	regs, err := c.Registers(id)
+	return err == nil && BehindBreakpoint(c.Arch(), s, regs, c)
+}
+
+// BehindTrap reports whether the thread died of a breakpoint instruction and its pc is
+// behind it.
+func (d *Minidump) BehindTrap(id unwind.ThreadID) bool {
+	e, ok := d.Exception()
+	if def, err := d.DefaultThread(); !ok || err != nil || id != unwind.NullThread && id != def || e.Thread != def || d.arch == nil {
+		return false
+	}
+	regs, err := d.Registers(id)
+	if err != nil {
+		return false
+	}
+	switch d.OS() {
+	case "Windows":
+		pc, ok := regs.Get(d.arch.PC)
+		return ok && d.arch.Family == arch.FamilyX86 && (e.Code == winBreakpoint || e.Code == wowBreakpoint) && e.Address == pc-1
+	case "macOS", "iOS":
+		return e.Code == machBreakpnt && e.Flags != machStep && behindInt3(d.arch, regs, d)
+	}
+	return BehindBreakpoint(d.arch, d.Signal(), regs, d)
+}

@@ -25,6 +25,7 @@ var floors = map[string]int{
 	"":                    6, // the facade
 	"internal/inspect":    5,
 	"internal/crash":      4,
+	"internal/blame":      4,
 	"internal/signature":  4,
 	"internal/ledger":     4,
 	"internal/board":      5,
@@ -101,11 +102,10 @@ var outside = map[string][]string{
 	"compress/":                          {"internal/decomp", "internal/sample"},
 	"net/http":                           {"internal/debuginfod"},
 	"modernc.org/sqlite":                 {"internal/ledger"},
-	"github.com/olekukonko/tablewriter":  {"internal/board"},
-	"github.com/schollz/progressbar":     {"cmd/corewalk"},
-	module + "/internal/debuginfod":      {"cmd/corewalk", "debuginfod"}, // nobody else links net/http
-	"github.com/rogpeppe/go-internal":    {},
-	"github.com/google/go-cmp":           {},
+
+	module + "/internal/debuginfod":   {"cmd/corewalk", "debuginfod"}, // nobody else links net/http
+	"github.com/rogpeppe/go-internal": {},
+	"github.com/google/go-cmp":        {},
 }
 
 type source struct {

@@ -20,6 +20,10 @@ type minidumpSubject struct {
 }
 
 func openMinidump(dump *corestate.Minidump, err error, path string, cfg *config) (*Target, error) {
+	// What ran is the program of 32 bits, not the layer that it ran on.
+	if w, ok := dump.WOW64(); ok && err == nil {
+		dump = w
+	}
 	if dir := filepath.Dir(path); path != "-" {
 		cfg.find.Beside = append(cfg.find.Beside, dir)
 	}

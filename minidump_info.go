@@ -12,6 +12,7 @@ import (
 	"github.com/corewalk/corewalk/internal/minidump"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
 )
 
 // details are what the target tells besides threads, modules and memory; nil when that
@@ -68,7 +69,7 @@ func lastError(t corestate.MinidumpThread) string {
 
 func minidumpDetails(m *corestate.Minidump) *report.Details {
 	f := m.File()
-	d := &report.Details{System: systemOf(f), Mappings: len(f.Linux.Maps), Flags: report.Addr(f.Flags),
+	d := &report.Details{System: systemOf(m), Mappings: len(f.Linux.Maps), Flags: report.Addr(f.Flags),
 		BootArgs: f.Mac.BootArgs, SoftErrors: string(bytes.TrimSpace(f.SoftErrors)), Limits: limitsOf(f), Integrity: integrity(f.Misc)}
 	if created := f.Misc.CreateTime; created != 0 {
 		d.Started = time.Unix(int64(created), 0).UTC()
@@ -110,9 +111,10 @@ func minidumpDetails(m *corestate.Minidump) *report.Details {
 // clipped is as much of a list as is listed.
 func clipped[T any](list []T) []T { return list[:min(len(list), maxListed)] }
 
-func systemOf(f *minidump.File) report.System {
+func systemOf(m *corestate.Minidump) report.System {
+	f := m.File()
 	s := &f.System
-	out := report.System{Version: s.Version(), CPUs: s.Processors, Microcode: f.Linux.Microcode(), MHz: int(f.Misc.MaxMHz), Build: f.Misc.BuildString}
+	out := report.System{WOW64: f.WOW64() && m.Arch() == arch.X86, Version: s.Version(), CPUs: s.Processors, Microcode: f.Linux.Microcode(), MHz: int(f.Misc.MaxMHz), Build: f.Misc.BuildString}
 	if !s.Known {
 		return out
 	}

@@ -185,7 +185,8 @@ func (d *Minidump) SetExecutable(path string, f *elffile.File) { d.execPath, d.e
 
 // WOW64 is the 32-bit side of a dump of a 32-bit process that a 64-bit program wrote:
 // its threads are those whose 32-bit registers are in the dump. false when there are
-// none. Both share the file: close one of them.
+// none, or when that of the exception is not among them. Both share the file: close one
+// of them.
 func (d *Minidump) WOW64() (*Minidump, bool) {
 	if d.wow64 || !d.file.WOW64() {
 		return nil, false
@@ -194,6 +195,9 @@ func (d *Minidump) WOW64() (*Minidump, bool) {
 		byID: make(map[unwind.ThreadID]int), warnings: d.file.Warnings, closer: d.Close}
 	for i, t := range d.threads {
 		if _, err := d.file.WOW64Registers(t); err != nil {
+			if i == d.crashed && d.file.Exception != nil {
+				return nil, false
+			}
 			continue
 		}
 		if i == d.crashed {

@@ -51,6 +51,9 @@ type System struct {
 	// Distribution is what /etc/lsb-release or /etc/os-release says.
 	Distribution *Distribution `json:"distribution,omitempty"`
 	TimeZone     string        `json:"time_zone,omitempty"`
+	// WOW64 says that the process is one of 32 bits whose dump was written from its side
+	// of 64: the threads are those of which the dump has the 32-bit registers.
+	WOW64 bool `json:"wow64,omitempty"`
 }
 
 // A Distribution is one of Linux.

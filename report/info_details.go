@@ -19,6 +19,9 @@ func (t *textWriter) detailsHead(in *Info) {
 	if r := s.Distribution; r != nil {
 		t.fact("distribution", orElse(r.Description, strings.TrimSpace(r.ID+" "+r.Release)), r.Codename)
 	}
+	if s.WOW64 {
+		t.fact("process", "of 32 bits, recorded from its 64-bit side (WOW64)")
+	}
 	cpus, mhz := "", ""
 	if s.CPUs > 0 {
 		cpus = plural(s.CPUs, "processor")

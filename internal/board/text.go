@@ -140,7 +140,7 @@ func shortIDs(groups []ledger.Group) map[string]string {
 			short[id] = id[:min(len(id), n)]
 			seen[short[id]] = true
 		}
-		if len(seen) == len(groups) || n >= longest {
+		if len(seen) == len(groups) || n >= min(longest, maxPageID) {
 			return short
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/corewalk/corewalk/internal/image"
 	"github.com/corewalk/corewalk/internal/stackflow"
+	"github.com/corewalk/corewalk/internal/winunwind"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -53,7 +54,8 @@ func (fl *flows) image(p unwind.ProcessState, addr arch.Address) (*image.Image, 
 // followed.
 func (fl *flows) follow(w *unwind.Walker, start, end arch.Address) flowAt {
 	p := w.ProcessState()
-	if im, lib := fl.image(p, withoutMode(p.Arch(), start)); im != nil && !im.ELF().DebugOnly() {
+	im, lib := fl.image(p, withoutMode(p.Arch(), start))
+	if im != nil && !im.ELF().DebugOnly() {
 		bias := im.Bias(lib.LoadBias)
 		if end != 0 {
 			end -= bias
@@ -66,7 +68,7 @@ func (fl *flows) follow(w *unwind.Walker, start, end arch.Address) flowAt {
 	if ok {
 		return flowAt{f, 0}
 	}
-	f = stackflow.Analyze(p.Arch(), &memoryCode{w: w}, start, end)
+	f = stackflow.Analyze(p.Arch(), &memoryCode{w: w, pe: lib != nil && lib.Module != nil && lib.Module.Format == libstate.FormatPE}, start, end)
 	fl.mu.Lock()
 	defer fl.mu.Unlock()
 	if fl.mem == nil || len(fl.mem) >= maxMemFlows {
@@ -122,8 +124,17 @@ func modeOf(f *unwind.Frame) arch.Address { return f.CodePointer() ^ f.RA() }
 // memoryCode is a process's memory as stackflow reads it.
 type memoryCode struct {
 	w    *unwind.Walker
+	pe   bool // of a PE image
 	addr arch.Address
 	buf  []byte // from addr on
+}
+
+// Nonvolatile implements stackflow.Convention.
+func (c *memoryCode) Nonvolatile() arch.RegMask {
+	if !c.pe {
+		return 0
+	}
+	return winunwind.Nonvolatile(c.w.ProcessState().Arch())
 }
 
 // codeChunk is how much memory is read at a time, in bytes.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/corewalk/corewalk/internal/elffile"
 	"github.com/corewalk/corewalk/internal/stackflow"
+	"github.com/corewalk/corewalk/internal/winunwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
@@ -113,6 +114,17 @@ func (c *imageCode) segment(addr uint64, want uint32) []byte {
 		}
 	}
 	return nil
+}
+
+// Nonvolatile implements stackflow.Convention.
+func (c *imageCode) Nonvolatile() arch.RegMask {
+	if c.pe == nil {
+		return 0
+	}
+	if a := peArch(c.pe.Machine); a != nil {
+		return winunwind.Nonvolatile(a)
+	}
+	return 0
 }
 
 // FuncAt implements stackflow.Code, by symbols. The cold part of a function is

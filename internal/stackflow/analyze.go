@@ -97,7 +97,7 @@ func (a *analysis) reset(ar *arch.Arch, code Code, start, end uint64) {
 	if a.index == nil {
 		a.index, a.jumps = map[uint64]*page{}, map[int32]jumpTable{}
 	}
-	a.machine = machineOf(ar)
+	a.machine = machineOf(ar, preserved(ar, code))
 	a.graph = graph{m: &a.machine, code: code, start: start, end: end, ops: a.ops[:0], index: a.index, work: a.work[:0],
 		free: a.free, tails: a.tails[:0]}
 	if ar.Mode != arch.NoReg {

@@ -2,6 +2,7 @@ package stackflow_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -132,6 +133,45 @@ func TestNoReturnName(t *testing.T) {
 		"aborted": false, "printf": false, "_ZN3foo5throwEv": false, "runtime.mallocgc": false, "": false} {
 		if got := stackflow.NoReturnName(name); got != want {
 			t.Errorf("%q: %v", name, got)
+		}
+	}
+}
+
+// windowsCode is code of Windows, whose calls preserve rsi and rdi too.
+type windowsCode struct{ bytesAt }
+
+func (windowsCode) Nonvolatile() arch.RegMask {
+	return arch.AMD64.CalleeSaved | arch.Mask(arch.RSI, arch.RDI)
+}
+
+// What calls preserve is the platform's convention: of a function that saves rsi and
+// changes it both are known behind a call on Windows, neither elsewhere.
+func TestConvention(t *testing.T) {
+	// push %rsi; sub $32,%rsp; xor %esi,%esi; call; add $32,%rsp; pop %rsi; ret
+	text := bytesAt{0x1000, code("56", "48 83 ec 20", "31 f6", "e8 00 10 00 00", "48 83 c4 20", "5e", "c3")}
+	for name, tt := range map[string]struct {
+		code stackflow.Code
+		want map[arch.Reg]stackflow.LocKind
+	}{
+		"System V": {text, map[arch.Reg]stackflow.LocKind{}},
+		"Windows":  {windowsCode{text}, map[arch.Reg]stackflow.LocKind{arch.RSI: stackflow.AtCFA, arch.RDI: stackflow.InReg}},
+	} {
+		f := stackflow.Analyze(arch.AMD64, tt.code, 0x1000, 0x1000+uint64(len(text.b)))
+		if f == nil {
+			t.Fatal(name)
+		}
+		rows, sure := f.Rows(nil, 0x100b)
+		if len(rows) != 1 || !sure {
+			t.Fatalf("%s: %d rows, %v", name, len(rows), sure)
+		}
+		got := map[arch.Reg]stackflow.LocKind{}
+		for _, s := range rows[0].Saved {
+			if s.Reg == arch.RSI || s.Reg == arch.RDI {
+				got[s.Reg] = s.Loc.Kind
+			}
+		}
+		if !maps.Equal(got, tt.want) {
+			t.Errorf("%s: %v, want %v", name, got, tt.want)
 		}
 	}
 }

@@ -76,7 +76,7 @@ func (c *Comparison) Function(d cfi.FDE) {
 // IsEntry reports whether an FDE begins where a function does: with nothing
 // pushed.
 func (c *Comparison) IsEntry(d cfi.FDE) bool {
-	m := machineOf(c.Arch)
+	m := machineOf(c.Arch, c.Arch.CalleeSaved)
 	if c.Table.Row(d.Start, &c.row) != nil {
 		return false
 	}

@@ -17,7 +17,8 @@ type machine struct {
 	ignored  arch.RegMask
 }
 
-func machineOf(a *arch.Arch) machine {
+// machineOf is the machine of code whose calls preserve registers.
+func machineOf(a *arch.Arch, preserved arch.RegMask) machine {
 	m := machine{arch: a, word: int64(a.RegSize), pushesRA: a.RA == arch.NoReg, ra: a.RA}
 	if m.pushesRA {
 		m.ra = a.PC
@@ -29,7 +30,7 @@ func machineOf(a *arch.Arch) machine {
 			m.cfa = 160
 		}
 	}
-	m.saved = a.CalleeSaved | arch.Mask(a.FP)
+	m.saved = preserved | arch.Mask(a.FP)
 	m.saved &^= arch.Mask(a.SP, a.PC, m.ra) | ownRegs(a)
 	m.kept = m.saved | arch.Mask(a.SP)
 	m.ignored = arch.Mask(a.PC)

@@ -1,6 +1,7 @@
 package pdb
 
 import (
+	"bytes"
 	"fmt"
 	"sort"
 	"sync"
@@ -71,14 +72,16 @@ func (f *File) readModules() ([]*module, error) {
 
 // textLen is the length of a string that ends within limit bytes, -1 if none does.
 func (s *stream) textLen(off, limit int) int {
-	for n := 0; n < limit; n++ {
-		b, ok := s.bytes(off+n, 1)
+	bs := s.c.blockSize
+	for n := 0; n < limit; {
+		b, ok := s.bytes(off+n, min(limit-n, bs-(off+n)%bs)) // what is in one block
 		if !ok {
 			return -1
 		}
-		if b[0] == 0 {
-			return n
+		if i := bytes.IndexByte(b, 0); i >= 0 {
+			return n + i
 		}
+		n += len(b)
 	}
 	return -1
 }

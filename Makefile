@@ -3,6 +3,7 @@
 # parity compares with gdb (docs/parity.md)
 # lint   gofmt and go vet       cores  remakes testdata/cores (see testdata/README.md)
 # signatures  measures signatures anew (docs/signatures.md)
+# triage-page  makes the pictures of docs/triage.md anew; needs chromium
 # soak   attaches to a working process SOAK times (docs/usage.md, "Running processes")
 
 GO ?= go
@@ -12,7 +13,7 @@ CASES ?=
 SOAK ?= 10000
 PKGS ?= ./...
 
-.PHONY: build test bench cores fuzz lint parity soak signatures
+.PHONY: build test bench cores fuzz lint parity soak signatures triage-page
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -tags nethttpomithttp2 -o corewalk ./cmd/corewalk
@@ -48,8 +49,11 @@ soak:
 
 # Builds the programs of testdata/src/triage, needs core_pattern=core; minutes.
 signatures:
-	$(GO) test -count=1 -timeout 30m -run '^TestRecord$$' ./internal/similar -record
+	$(GO) test -count=1 -timeout 30m -run '^TestRecord$$' ./internal/similar -record all
 	$(GO) test -count=1 -run '^TestMeasure$$' ./internal/similar -update
+
+triage-page:
+	GO=$(GO) testdata/triage-page.sh
 
 lint:
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then \

@@ -37,6 +37,10 @@ func clean(s string) string {
 // printable becomes backslash escapes.
 func Clean(s string) string { return clean(s) }
 
+// BriefFunction makes a function's name fit to be printed in limit characters: it leaves out
+// template arguments, innermost first, then the middle.
+func BriefFunction(name string, limit int) string { return briefFunction(name, limit) }
+
 // Size is a number of bytes for people: "1.2 MB".
 func Size(n uint64) string { return sizeText(n) }
 

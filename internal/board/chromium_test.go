@@ -230,6 +230,16 @@ func (c *chromium) eval(expr string) string {
 	return string(r.Result.Value)
 }
 
+// run is a part of a test.
+func (c *chromium) run(name string, do func(t *testing.T)) {
+	whole := c.t
+	defer func() { c.t = whole }()
+	whole.Run(name, func(t *testing.T) {
+		c.t = t
+		do(t)
+	})
+}
+
 // want waits until an expression is true.
 func (c *chromium) want(expr string) {
 	c.t.Helper()
@@ -238,8 +248,7 @@ func (c *chromium) want(expr string) {
 	for c.eval(expr) != "true" {
 		select {
 		case <-ctx.Done():
-			c.t.Errorf("never true: %s", expr)
-			return
+			c.t.Fatalf("never true: %s", expr)
 		case <-time.After(5 * time.Millisecond):
 		}
 	}

@@ -1,9 +1,18 @@
 package board
 
 import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"flag"
 	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -52,7 +61,7 @@ func TestPageInBrowser(t *testing.T) {
 	c.want(`document.querySelectorAll(".timeline rect").length == 3`)
 	c.want(`[...document.querySelectorAll(".spark path")].filter(p => p.getAttribute("d")).length == 2`)
 
-	t.Run("search", func(t *testing.T) {
+	c.run("search", func(t *testing.T) {
 		for _, s := range []struct{ words, want string }{
 			{"null READ", "b41e7f000001"}, // reason and kind
 			{"queue.c", "b41e7f000001"},   // a file
@@ -67,7 +76,7 @@ func TestPageInBrowser(t *testing.T) {
 			c.want(visible + ` == "` + s.want + `"`)
 		}
 	})
-	t.Run("filters", func(t *testing.T) {
+	c.run("filters", func(t *testing.T) {
 		set := func(name, value string) {
 			c.eval(fmt.Sprintf(`{ let e = document.getElementById("cw-%s"); if (e.type == "checkbox") e.checked = %q != ""; else e.value = [...e.options].find(o => o.text.startsWith(%q) || o.value == %q).value; e.dispatchEvent(new Event("change", {bubbles: true})) }`, name, value, value, value))
 		}
@@ -92,7 +101,7 @@ func TestPageInBrowser(t *testing.T) {
 		c.eval(`document.querySelector("button[type=reset]").click()`)
 		c.want(visible + ` == "` + all + `"`)
 	})
-	t.Run("keyboard", func(t *testing.T) {
+	c.run("keyboard", func(t *testing.T) {
 		c.eval(`document.activeElement.blur()`)
 		c.key("j")
 		c.want(`document.activeElement.parentElement.id == "b41e7f000001"`)
@@ -113,7 +122,7 @@ func TestPageInBrowser(t *testing.T) {
 		c.key("Escape")
 		c.want(`document.activeElement.value == "" && ` + visible + ` == "` + all + `"`)
 	})
-	t.Run("stack", func(t *testing.T) {
+	c.run("stack", func(t *testing.T) {
 		c.eval(`document.querySelector("#b41e7f000001 > summary").click()`)
 		c.want(`document.querySelectorAll("#b41e7f000001 .stack > li").length == 2`)
 		c.want(`document.querySelector("#b41e7f000001 .stack .fn").textContent == "visit"`)
@@ -125,12 +134,12 @@ func TestPageInBrowser(t *testing.T) {
 	})
 	quiet(t, c)
 
-	t.Run("deep link", func(t *testing.T) {
+	c.run("deep link", func(t *testing.T) {
 		c.open(url+"#77c0de", nil) // the beginning of one is enough
 		c.want(`document.getElementById("77c0de000003").open`)
 		quiet(t, c)
 	})
-	t.Run("dark", func(t *testing.T) {
+	c.run("dark", func(t *testing.T) {
 		bg := `getComputedStyle(document.body).backgroundColor`
 		light := c.eval(bg)
 		c.do("Emulation.setEmulatedMedia", object{"features": []object{{"name": "prefers-color-scheme", "value": "dark"}}})
@@ -138,12 +147,12 @@ func TestPageInBrowser(t *testing.T) {
 			t.Errorf("background %s when light, %s when dark", light, dark)
 		}
 	})
-	t.Run("narrow", func(t *testing.T) {
+	c.run("narrow", func(t *testing.T) {
 		c.do("Emulation.setDeviceMetricsOverride", object{"width": 390, "height": 800, "deviceScaleFactor": 1, "mobile": true})
 		c.eval(`document.querySelectorAll("details").forEach(d => d.open = true)`)
 		c.want(`document.documentElement.scrollWidth <= 390`)
 	})
-	t.Run("no script", func(t *testing.T) {
+	c.run("no script", func(t *testing.T) {
 		c.open(url, func() { c.do("Emulation.setScriptExecutionDisabled", object{"value": true}) })
 		c.want(`document.getElementById("cw-form").hidden && document.querySelectorAll("#cw-list > .g").length == 3`)
 		c.want(`document.querySelector("#b41e7f000001 .stack .fn").textContent == "visit"`)
@@ -239,4 +248,82 @@ func TestManyGroupsInBrowser(t *testing.T) {
 	c.eval(`{ let q = document.getElementById("cw-q"); q.value = "function_9999"; q.dispatchEvent(new Event("input", {bubbles: true})) }`)
 	c.want(visible + ` == "` + last + `"`)
 	quiet(t, c)
+}
+
+var (
+	shotPage = flag.String("page", "", "take pictures of this page")
+	shotDir  = flag.String("pictures", "", "and put them into this directory")
+	shotOpen = flag.String("open", "main", "with a group open that has this text")
+)
+
+// TestPictures makes the pictures of docs/triage.md; make triage-page calls it.
+func TestPictures(t *testing.T) {
+	if *shotPage == "" || *shotDir == "" {
+		t.Skip("no page was given")
+	}
+	c := startChromium(t)
+	for _, x := range []struct {
+		name          string
+		width, height int
+		scheme        string
+		open          bool
+	}{{"triage-list.png", 1200, 720, "light", false}, {"triage-group.png", 1200, 760, "dark", true}, {"triage-narrow.png", 390, 640, "light", true}, {"triage-narrow-dark.png", 390, 640, "dark", false}} {
+		c.open("file://"+*shotPage, func() {
+			c.do("Emulation.setEmulatedMedia", object{"features": []object{{"name": "prefers-color-scheme", "value": x.scheme}}})
+			c.do("Emulation.setDeviceMetricsOverride", object{"width": x.width, "height": x.height, "deviceScaleFactor": 1, "mobile": x.width < 800})
+		})
+		c.want(`!document.getElementById("cw-form").hidden`)
+		if x.open {
+			c.eval(fmt.Sprintf(`location.hash = [...document.querySelectorAll("#cw-list > .g")].find(g => g.textContent.includes(%q)).id`, *shotOpen))
+			c.want(`document.querySelector(".g[open]") != null`)
+		}
+		var shot struct{ Data string }
+		json.Unmarshal(c.do("Page.captureScreenshot", object{"format": "png", "optimizeForSpeed": false}), &shot)
+		b, err := base64.StdEncoding.DecodeString(shot.Data)
+		if err == nil {
+			b, err = fewColours(b)
+		}
+		if err == nil {
+			err = os.WriteFile(filepath.Join(*shotDir, x.name), b, 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		quiet(t, c)
+	}
+}
+
+// fewColours makes a picture a third as large: it keeps the 256 colours that are most
+// frequent.
+func fewColours(data []byte) ([]byte, error) {
+	src, err := png.Decode(bytes.NewReader(data))
+	if err != nil {
+		return nil, err
+	}
+	uses := map[color.RGBA]int{}
+	at := func(x, y int) color.RGBA { return color.RGBAModel.Convert(src.At(x, y)).(color.RGBA) }
+	r := src.Bounds()
+	for y := r.Min.Y; y < r.Max.Y; y++ {
+		for x := r.Min.X; x < r.Max.X; x++ {
+			uses[at(x, y)]++
+		}
+	}
+	list := slices.SortedFunc(maps.Keys(uses), func(a, b color.RGBA) int { return uses[b] - uses[a] })
+	var palette color.Palette
+	for _, c := range list[:min(len(list), 256)] {
+		palette = append(palette, c)
+	}
+	index := map[color.RGBA]uint8{}
+	for _, c := range list {
+		index[c] = uint8(palette.Index(c))
+	}
+	dst := image.NewPaletted(r, palette)
+	for y := r.Min.Y; y < r.Max.Y; y++ {
+		for x := r.Min.X; x < r.Max.X; x++ {
+			dst.SetColorIndex(x, y, index[at(x, y)])
+		}
+	}
+	var b bytes.Buffer
+	err = (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&b, dst)
+	return b.Bytes(), err
 }

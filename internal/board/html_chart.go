@@ -40,6 +40,9 @@ func newAxis(dumps []ledger.Dump, now time.Time) axis {
 	var a axis
 	var first, last int64
 	for i := range dumps {
+		if dumps[i].FaultKind != "" {
+			continue // it is of no group; its time is that of a file
+		}
 		if !usable(dumps[i].Time, now) {
 			a.unusable++
 			continue
@@ -112,12 +115,12 @@ func (p *page) timeline() {
 		return
 	}
 	counts := make([]int, a.n)
-	for i := range p.s.Dumps {
-		if b := a.bucket(p.s.Dumps[i].Time); b >= 0 && usable(p.s.Dumps[i].Time, pageNow()) {
-			counts[b]++
+	for i := range p.rows {
+		for b, n := range p.rows[i].steps {
+			counts[b] += n
 		}
 	}
-	most, when := 0, 0
+	most, when := 1, 0
 	for i, n := range counts {
 		if n > most {
 			most, when = n, i

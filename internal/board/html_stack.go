@@ -110,7 +110,14 @@ func (p *page) frame(f *report.Frame, look bool) {
 func (p *page) call(f *report.Frame) {
 	p.raw(`<span class="no">`, strconv.Itoa(f.Index), "</span> ")
 	if f.Function != "" {
-		p.el("code", "fn", f.Function, maxPageName)
+		p.raw(`<code class="fn"`)
+		short := report.BriefFunction(f.Function, maxFunction)
+		if short != f.Function {
+			p.attr("title", f.Function, maxPageValue)
+		}
+		p.raw(">")
+		p.text(short, maxPageName)
+		p.raw("</code>")
 		p.arguments(f.Args)
 	} else {
 		p.el("code", "pc", f.PC.String(), maxPageID)
@@ -142,8 +149,10 @@ func (p *page) call(f *report.Frame) {
 	}
 }
 
-// Bounds of arguments in a frame's line, in characters; all are in what folds.
+// Bounds of names and arguments in a frame's line, in characters; all arguments are in
+// what folds.
 const (
+	maxFunction  = 90
 	maxArgument  = 24
 	maxArguments = 80
 )

@@ -90,7 +90,12 @@ func (d *DB) complete(ctx context.Context, list []Group) error {
 	for i := range list {
 		at[list[i].ID] = &list[i]
 	}
-	links, err := d.db.QueryContext(ctx, "SELECT grp, other, score FROM similar UNION ALL SELECT other, grp, score FROM similar")
+	// Of one group the tables are not read whole: export asks for thousands, one by one.
+	like, mine, args := "", "", []any(nil)
+	if len(list) == 1 {
+		like, mine, args = " WHERE grp = ?1 OR other = ?1", " AND grp = ?1", []any{list[0].ID}
+	}
+	links, err := d.db.QueryContext(ctx, "SELECT grp, other, score FROM similar"+like+" UNION ALL SELECT other, grp, score FROM similar"+like, args...)
 	if err != nil {
 		return err
 	}
@@ -110,7 +115,7 @@ func (d *DB) complete(ctx context.Context, list []Group) error {
 		return err
 	}
 	// Of a minimum SQLite gives the other columns of the row that has it.
-	builds, err := d.db.QueryContext(ctx, "SELECT grp, build, min(time) FROM dumps WHERE build <> '' AND fault_kind = '' GROUP BY grp")
+	builds, err := d.db.QueryContext(ctx, "SELECT grp, build, min(time) FROM dumps WHERE build <> '' AND fault_kind = ''"+mine+" GROUP BY grp", args...)
 	if err != nil {
 		return err
 	}
@@ -173,7 +178,9 @@ func prefix(s string) string {
 // Group implements Store.
 func (d *DB) Group(ctx context.Context, id string, limit int) (Group, []Dump, error) {
 	f := groupFilter{report: true, limit: 2}
-	f.add("g.id LIKE ? ESCAPE '\\'", prefix(id))
+	// A range, since LIKE would look at every group.
+	id = strings.ToLower(id)
+	f.add("g.id >= ? AND g.id < ?", id, id+"\x7f")
 	list, err := d.groups(ctx, f, 0)
 	switch {
 	case err != nil:

@@ -21,7 +21,7 @@ func (l *Lookup) LookupTailCalls(ra, callee unwind.Address, buf []unwind.Call) [
 	return append(buf, calls...)
 }
 
-// A place is an address in a library and the library's file.
+// A place is an address in a library and the library's file, which may have no DWARF.
 type place struct {
 	lib *libstate.Library
 	im  *image.Image
@@ -34,8 +34,7 @@ func (l *Lookup) place(addr unwind.Address) (place, bool) {
 		return place{}, false
 	}
 	im := l.images(lib)
-	p := place{lib, im, l.filePC(lib, im, addr)}
-	return p, im.DWARF() != nil
+	return place{lib, im, l.filePC(lib, im, addr)}, true
 }
 
 func (l *Lookup) tailCalls(ra, callee unwind.Address) []unwind.Call {

@@ -21,7 +21,7 @@ type TailChain struct {
 // dwarf.ErrNotFound when no way is known.
 func TailCalls(from *Image, ret uint64, to *Image, pc uint64) (TailChain, error) {
 	d := from.DWARF()
-	if d == nil || to.DWARF() == nil {
+	if d == nil {
 		return TailChain{}, fmt.Errorf("tail calls before %#x: %w", ret, dwarf.ErrNotFound)
 	}
 	if from == to {
@@ -32,7 +32,8 @@ func TailCalls(from *Image, ret uint64, to *Image, pc uint64) (TailChain, error)
 	if err != nil {
 		return TailChain{}, err
 	}
-	// The jumps were made in one of the two files.
+	// The jumps were made in one of the two files. Of a callee in another file only
+	// the name counts: it may have no debugging information.
 	if len(starts) > 0 {
 		return TailCallsOf(from, starts, to, pc)
 	}
@@ -47,7 +48,7 @@ func TailCalls(from *Image, ret uint64, to *Image, pc uint64) (TailChain, error)
 // entry.
 func TailCallsAt(from *Image, entry uint64, to *Image, pc uint64) (TailChain, error) {
 	d := from.DWARF()
-	if d == nil || to.DWARF() == nil {
+	if d == nil {
 		return TailChain{}, fmt.Errorf("tail calls of the function at %#x: %w", entry, dwarf.ErrNotFound)
 	}
 	u, err := d.UnitForPC(entry)

@@ -120,8 +120,27 @@ func runTriageList(args []string, e env) int {
 			_, err := fmt.Fprintln(out, "  no such groups")
 			return exitComplete, err
 		}
-		return exitComplete, f.write(out, &board.Summary{Groups: list})
+		s := &board.Summary{Groups: list}
+		if f.format == formatHTML {
+			if s.Dumps, err = dumpsOf(ctx, store, list); err != nil {
+				return exitNothing, err
+			}
+		}
+		return exitComplete, f.write(out, s)
 	})
+}
+
+// dumpsOf lists the dumps of groups.
+func dumpsOf(ctx context.Context, store ledger.Store, groups []ledger.Group) ([]ledger.Dump, error) {
+	var list []ledger.Dump
+	for i := range groups {
+		_, dumps, err := store.Group(ctx, groups[i].ID, 0)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, dumps...)
+	}
+	return list, nil
 }
 
 func runTriageShow(args []string, e env) int {
@@ -225,14 +244,16 @@ func runTriageExport(args []string, e env) int {
 			return exitNothing, err
 		}
 		s := &board.Summary{Groups: list}
+		if f.format != formatJSON {
+			if s.Dumps, err = dumpsOf(ctx, store, list); err != nil {
+				return exitNothing, err
+			}
+			return exitComplete, f.write(out, s)
+		}
 		for _, g := range list {
 			_, dumps, err := store.Group(ctx, g.ID, 0)
 			if err != nil {
 				return exitNothing, err
-			}
-			if f.format != formatJSON {
-				s.Dumps = append(s.Dumps, dumps...)
-				continue
 			}
 			for i := range dumps {
 				if err := board.WriteDump(out, &dumps[i], true); err != nil {
@@ -240,9 +261,6 @@ func runTriageExport(args []string, e env) int {
 				}
 			}
 		}
-		if f.format == formatJSON {
-			return exitComplete, board.WriteGroups(out, s, true)
-		}
-		return exitComplete, f.write(out, s)
+		return exitComplete, board.WriteGroups(out, s, true)
 	})
 }

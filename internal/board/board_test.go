@@ -104,6 +104,17 @@ func TestSARIF(t *testing.T) {
 	}
 }
 
+func TestSARIFDeepStack(t *testing.T) {
+	s := &Summary{Groups: []ledger.Group{{ID: "a", Signature: "v1:a", Report: deepReport(9000)}}}
+	var b bytes.Buffer
+	if err := WriteSARIF(&b, s, "1"); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(b.String(), "the innermost 100 of 9024 frames") || b.Len() > 100<<10 {
+		t.Errorf("%d bytes: %.3000s", b.Len(), b.String())
+	}
+}
+
 // TestJSONLines checks each line by itself, and the keys that programs count on.
 func TestJSONLines(t *testing.T) {
 	var b bytes.Buffer

@@ -127,6 +127,11 @@ func TestHTMLPolicy(t *testing.T) {
 	}
 }
 
+// deepReport is manyFrames with so many frames more.
+func deepReport(n int) []byte {
+	return bytes.Replace(manyFrames, []byte(`"frames":[`), append([]byte(`"frames":[`), bytes.Repeat([]byte(`{"index":1,"function":"again","trust":"cfi"},`), n)...), 1)
+}
+
 func TestHTMLBounds(t *testing.T) {
 	s := manySummary(maxPageRows+5, 2*maxPageRows)
 	page := render(t, s)
@@ -142,7 +147,7 @@ func TestHTMLBounds(t *testing.T) {
 	}
 	// One group with many dumps, frames and variables.
 	s = manySummary(1, 5000)
-	s.Groups[0].Report = bytes.Replace(manyFrames, []byte(`"frames":[`), append([]byte(`"frames":[`), bytes.Repeat([]byte(`{"index":1,"function":"again","trust":"cfi"},`), 9000)...), 1)
+	s.Groups[0].Report = deepReport(9000)
 	page = render(t, s)
 	if !strings.Contains(page, "8984 frames between are left out") || !strings.Contains(page, "and 4951 more dumps that this page leaves out") || len(page) > 200<<10 {
 		t.Errorf("%d bytes: %.200s", len(page), page[strings.Index(page, "<ol"):])

@@ -45,6 +45,9 @@ func WriteSARIF(w io.Writer, s *Summary, version string) error {
 	return err
 }
 
+// maxSARIFFrames bounds a stack: that of a stack overflow has tens of thousands.
+const maxSARIFFrames = 100
+
 type sarifLog struct {
 	Schema  string     `json:"$schema"`
 	Version string     `json:"version"`
@@ -155,6 +158,10 @@ func result(g *ledger.Group, kind string, rule int) sarifResult {
 	}
 	if len(frames) > 0 {
 		stack := sarifStack{Message: sarifText{"stack of the crashing thread"}}
+		if n := len(frames); n > maxSARIFFrames {
+			stack.Message.Text = fmt.Sprintf("the innermost %d of %d frames of the crashing thread", maxSARIFFrames, n)
+			frames = frames[:maxSARIFFrames]
+		}
 		for i := range frames {
 			stack.Frames = append(stack.Frames, sarifFrame{location(&frames[i]), frames[i].Module})
 		}

@@ -33,9 +33,7 @@ func WriteInfoText(w io.Writer, in *Info, opts TextOptions) error {
 	if len(in.Warnings) > 0 {
 		t.end()
 	}
-	for i := range in.Warnings {
-		t.warning(&in.Warnings[i])
-	}
+	t.warnings(in.Warnings)
 	return t.w.Flush()
 }
 

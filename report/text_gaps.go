@@ -30,12 +30,28 @@ func (t *textWriter) gaps() {
 	if missing != "" {
 		t.wrap(plain, 2, missing)
 	}
-	for i := range t.r.Warnings {
-		t.warning(&t.r.Warnings[i])
+	t.warnings(t.r.Warnings)
+}
+
+// warnings writes warnings, advice that several have in a row once, behind them.
+func (t *textWriter) warnings(list []Warning) {
+	for len(list) > 0 {
+		n := 1
+		for n < len(list) && list[n].Advice == list[0].Advice && list[n].Code == list[0].Code {
+			n++
+		}
+		shared := n > 1 && list[0].Advice != ""
+		for i := range list[:n] {
+			t.warning(&list[i], !shared)
+		}
+		if shared {
+			t.wrap(plain, 2, "For each of these: "+lower(brief(list[0].Advice, maxWords)))
+		}
+		list = list[n:]
 	}
 }
 
-func (t *textWriter) warning(w *Warning) {
+func (t *textWriter) warning(w *Warning, advise bool) {
 	s := brief(w.Message, maxWords)
 	if w.Module != "" {
 		name := briefBase(w.Module)
@@ -45,7 +61,7 @@ func (t *textWriter) warning(w *Warning) {
 	} else {
 		s = capital(s)
 	}
-	if w.Advice != "" {
+	if w.Advice != "" && advise {
 		if !strings.HasSuffix(s, ".") {
 			s += "."
 		}
@@ -58,6 +74,14 @@ func (t *textWriter) warning(w *Warning) {
 func capital(s string) string {
 	if s != "" && s[0] >= 'a' && s[0] <= 'z' {
 		return string(s[0]-'a'+'A') + s[1:]
+	}
+	return s
+}
+
+// lower is s with a small letter first.
+func lower(s string) string {
+	if s != "" && s[0] >= 'A' && s[0] <= 'Z' {
+		return string(s[0]-'A'+'a') + s[1:]
 	}
 	return s
 }

@@ -185,6 +185,9 @@ func runTriageDiff(args []string, e env) int {
 	if !ok {
 		return status
 	}
+	if f.format != formatText && f.format != formatJSON {
+		return e.usageError("--format %s: diff has text and json", f.format)
+	}
 	return f.withStore(e, func(ctx context.Context, store ledger.Store, out *outFile) (int, error) {
 		runs, err := store.Runs(ctx, 0)
 		if err != nil {

@@ -23,6 +23,7 @@ type Cache struct {
 	byFile map[mmapfile.ID]*Image
 	// symbols are PDBs and Breakpad symbol files, by path.
 	symbols map[string]*symbolEntry
+	served  servedKinds
 
 	mapped atomic.Int64
 }

@@ -50,6 +50,9 @@ type symbolFiles struct {
 // tell of it, and nothing else.
 func (c *Cache) Bare(m debugfind.Module) *Image {
 	none := elffile.LayoutSection{Name: ".text", Flags: elffile.SHF_ALLOC | elffile.SHF_EXECINSTR, NoBits: true}
+	if m.DebugID == "" {
+		m.DebugID = codeview.OfBuildID(m.BuildID)
+	}
 	im := &Image{elf: elffile.View(elffile.Layout{Class: 64, Sections: []elffile.LayoutSection{none}}), cache: c, finder: c.finder, bare: true}
 	im.symbols.who = m
 	return im
@@ -130,12 +133,13 @@ func (im *Image) knownSymbols() *symbolFile {
 // SymbolsUnfetched reports whether a server may have a symbol file of the module that
 // nobody has asked for yet.
 func (im *Image) SymbolsUnfetched() bool {
-	return im != nil && im.finder != nil && im.finder.FetchesSymbols() && im.peModule() && !im.HasDWARF() &&
+	return im != nil && im.finder != nil && im.finder.FetchesSymbols() && im.served() && !im.HasDWARF() &&
 		!im.symbols.fetchDone.Load() && im.knownSymbols() == nil
 }
 
-// peModule reports whether the module is one that symbol servers have files of.
-func (im *Image) peModule() bool { return im.pe != nil || im.bare && im.symbols.who.BuildID == nil }
+// served reports whether the module is one that symbol servers have files of. Of ELF
+// these are Breakpad's, which nobody needs beside the file itself.
+func (im *Image) served() bool { return im.pe != nil || im.bare }
 
 // HasPDB and HasBreakpad report what PDB and Breakpad would answer without fetching.
 func (im *Image) HasPDB() bool {
@@ -171,7 +175,7 @@ func (im *Image) SymbolPath() string {
 // first of each that is the module's own.
 func (im *Image) findSymbols() {
 	im.symbols.knownOnce.Do(func() {
-		if im.finder == nil || !im.peModule() && !im.bare && !im.finder.Searches() {
+		if im.finder == nil || !im.served() && !im.finder.Searches() {
 			return // beside an ELF file that is at hand there is none as a rule
 		}
 		who := im.identify()
@@ -200,13 +204,21 @@ func (im *Image) findSymbols() {
 
 func (im *Image) fetchSymbols() *symbolFile {
 	who := im.identify()
-	for _, kind := range []debugfind.SymbolKind{debugfind.KindPDB, debugfind.KindBreakpad} {
+	kinds := im.cache.served.order()
+	if len(who.BuildID) > 0 {
+		kinds = []debugfind.SymbolKind{debugfind.KindBreakpad}
+	}
+	for _, kind := range kinds {
 		path, err := im.finder.FetchSymbolFile(who, kind)
 		if err == nil {
 			var s *symbolFile
 			if s, err = im.openSymbols(path, who); err == nil {
+				im.cache.served.had(kind)
 				return s
 			}
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			im.cache.served.lacked(kind)
 		}
 		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, context.Canceled) {
 			im.warn(fmt.Sprintf("%s: symbols could not be fetched: %v", debugfind.BaseName(who.Path), err))

@@ -156,7 +156,7 @@ func (s *Set) Lacks(lib *libstate.Library) bool {
 	if r := e.fetched.Load(); r != nil {
 		res = *r
 	} else if res.Match != Matched && res.Match != NoID {
-		return s.fetches(lib)
+		return s.fetches(lib) || res.Image.SymbolsUnfetched()
 	}
 	if res.Image == nil {
 		return s.fetches(lib) && !e.debugDone.Load()

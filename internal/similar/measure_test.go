@@ -207,7 +207,7 @@ func TestMeasure(t *testing.T) {
 		t.Fatal(err)
 	}
 	doc := string(text)
-	for _, set := range []string{"tune", "held-out"} {
+	for _, set := range []string{"tune", "held-out", "blind"} {
 		begin, end := "<!-- figures: "+set+" -->\n", "<!-- end of figures: "+set+" -->"
 		from, to := strings.Index(doc, begin), strings.Index(doc, end)
 		if from < 0 || to < from {

@@ -23,13 +23,13 @@ import (
 	"github.com/corewalk/corewalk/report"
 )
 
-var record = flag.Bool("record", false, "build the programs of testdata/src/triage, run them and rewrite testdata/stacks.jsonl.gz")
+var record = flag.String("record", "", "build these `programs` of testdata/src/triage (a, list; all), run them and rewrite testdata/stacks.jsonl.gz")
 
 const stacksFile = "testdata/stacks.jsonl.gz"
 
 // A sample is one dump of the labelled set, with what signatures need of it.
 type sample struct {
-	Set     string `json:"set"` // "tune" or "held-out"
+	Set     string `json:"set"` // "tune", "held-out" or "blind"
 	Program string `json:"program"`
 	Bug     string `json:"bug"`
 	Path    string `json:"path"`
@@ -108,7 +108,10 @@ func writeSamples(t *testing.T, all []*sample) {
 		}
 		s.Frames = shorten(s.Frames)
 		c := s.report.Crash
-		s.Crash = report.Crash{Signal: c.Signal, Exception: c.Exception, Kind: c.Kind, Message: c.Message}
+		s.Crash = report.Crash{Signal: c.Signal, Exception: c.Exception, Kind: c.Kind, Message: c.Message, Assertion: c.Assertion, Thrown: c.Thrown, Panic: c.Panic}
+		for i := range s.Crash.Thrown {
+			s.Crash.Thrown[i].Address = 0
+		}
 		if c.Kind == "" {
 			s.Crash.Reason = c.Reason
 		}
@@ -228,7 +231,7 @@ func compilers(source string) []string {
 // TestRecord makes the set anew, with -record. Every dump is analysed as the command
 // does.
 func TestRecord(t *testing.T) {
-	if !*record {
+	if *record == "" {
 		t.Skip("only with -record")
 	}
 	if p, _ := os.ReadFile("/proc/sys/kernel/core_pattern"); strings.TrimSpace(string(p)) != "core" {
@@ -236,12 +239,17 @@ func TestRecord(t *testing.T) {
 	}
 	root := filepath.Join(fixture.Root(t), "testdata", "src", "triage")
 	var sources []string
-	for _, pattern := range []string{"*.c", "*.cpp", "*.rs", "*/main.go"} {
+	for _, pattern := range []string{"*.c", "*.cpp", "*.rs", "*/main.go", "*/main.c"} {
 		found, _ := filepath.Glob(filepath.Join(root, pattern))
 		sources = append(sources, found...)
 	}
 	var mu sync.Mutex
 	var all []*sample
+	if *record != "all" {
+		wanted := strings.Split(*record, ",")
+		sources = slices.DeleteFunc(sources, func(s string) bool { return !slices.Contains(wanted, programOf(s)) })
+		all = slices.DeleteFunc(readSamples(t), func(s *sample) bool { return slices.Contains(wanted, s.Program) })
+	}
 	var group sync.WaitGroup
 	tasks := make(chan func())
 	for range 2 {
@@ -270,31 +278,57 @@ func TestRecord(t *testing.T) {
 	writeSamples(t, all)
 }
 
-// buildAndRun makes the samples of one build.
-func buildAndRun(t *testing.T, source, command, dir string) (list []*sample) {
-	set, bugs := plantedBugs(t, source)
-	program := strings.TrimSuffix(filepath.Base(source), filepath.Ext(source))
-	if program == "main" {
-		program = filepath.Base(filepath.Dir(source))
+// programOf is the name of the program that a source is of.
+func programOf(source string) string {
+	name := strings.TrimSuffix(filepath.Base(source), filepath.Ext(source))
+	if name == "main" {
+		name = filepath.Base(filepath.Dir(source))
 	}
-	exe := filepath.Join(dir, program)
-	words := strings.Fields(command)
-	config := strings.Join(slices.DeleteFunc(slices.Clone(words), func(w string) bool {
-		return slices.Contains([]string{"-g", "-w", "-pthread", "-o", "OUT", "IN", "--edition", "2021", "-A", "warnings", "-C", "panic=abort"}, w)
-	}), " ")
+	return name
+}
+
+// build runs a compiler, in which "OUT" and "IN" stand for the files; false where it
+// is not installed or fails.
+func build(t *testing.T, command []string, out, in string) bool {
+	words := slices.Clone(command)
 	for i, w := range words {
-		w = strings.ReplaceAll(w, "|", " ")
-		words[i] = map[string]string{"OUT": exe, "IN": source}[w]
-		if words[i] == "" {
-			words[i] = w
+		switch w {
+		case "OUT":
+			words[i] = out
+		case "IN":
+			words[i] = in
+		default:
+			words[i] = strings.ReplaceAll(w, "|", " ")
 		}
 	}
 	if _, err := exec.LookPath(words[0]); err != nil {
 		t.Logf("%s is not installed", words[0])
-		return nil
+		return false
 	}
 	if out, err := exec.Command(words[0], words[1:]...).CombinedOutput(); err != nil {
-		t.Errorf("%s: %v\n%s", command, err, out)
+		t.Errorf("%s: %v\n%s", strings.Join(words, " "), err, out)
+		return false
+	}
+	return true
+}
+
+// buildAndRun makes the samples of one build.
+func buildAndRun(t *testing.T, source, command, dir string) (list []*sample) {
+	set, bugs := plantedBugs(t, source)
+	program := programOf(source)
+	exe := filepath.Join(dir, program)
+	words := strings.Fields(command)
+	plugin := filepath.Join(filepath.Dir(source), "plugin.c")
+	if _, err := os.Stat(plugin); err == nil && strings.HasSuffix(source, ".c") {
+		if slices.Contains(words, "-static") {
+			return nil // it could load nothing
+		}
+		build(t, append(slices.Clone(words), "-shared", "-fPIC"), filepath.Join(dir, "plugin.so"), plugin)
+	}
+	config := strings.Join(slices.DeleteFunc(slices.Clone(words), func(w string) bool {
+		return slices.Contains([]string{"-g", "-w", "-pthread", "-o", "OUT", "IN", "--edition", "2021", "-A", "warnings", "-C", "panic=abort"}, w)
+	}), " ")
+	if !build(t, words, exe, source) {
 		return nil
 	}
 	for _, b := range bugs {

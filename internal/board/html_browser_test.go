@@ -152,6 +152,12 @@ func TestPageInBrowser(t *testing.T) {
 		c.eval(`document.querySelectorAll("details").forEach(d => d.open = true)`)
 		c.want(`document.documentElement.scrollWidth <= 390`)
 	})
+	c.run("print", func(t *testing.T) {
+		c.do("Emulation.setEmulatedMedia", object{"media": "print"})
+		c.want(`getComputedStyle(document.getElementById("cw-form")).display == "none"`)
+		c.do("Page.printToPDF", object{})
+		c.do("Emulation.setEmulatedMedia", object{"media": ""})
+	})
 	c.run("no script", func(t *testing.T) {
 		c.open(url, func() { c.do("Emulation.setScriptExecutionDisabled", object{"value": true}) })
 		c.want(`document.getElementById("cw-form").hidden && document.querySelectorAll("#cw-list > .g").length == 3`)

@@ -61,6 +61,7 @@ const (
 	CrashHeapCorruption  = "heap-corruption"
 	CrashInvalidArgument = "invalid-argument" // a function of the system or the C library ended the program for it
 	CrashOutOfMemory     = "oom"
+	CrashSanitizer       = "sanitizer"   // of the compiler: it found an error while the program ran
 	CrashSeccomp         = "seccomp"     // a filter forbids the system call
 	CrashSyscall         = "bad-syscall" // no such system call
 	CrashWatchdog        = "watchdog"    // something that watches the program found it stuck
@@ -82,7 +83,7 @@ func CrashKinds() []string {
 		CrashStackOverflow, CrashMisaligned, CrashProtectionKey, CrashMemoryTag, CrashControlFlow, CrashBounds,
 		CrashBusTruncated, CrashBusError, CrashHardware,
 		CrashDivZero, CrashDivOverflow, CrashIntOverflow, CrashFloat, CrashIllegalInstruction, CrashPrivileged, CrashTrap, CrashBreakpoint,
-		CrashAbort, CrashAssertion, CrashException, CrashStackOverrun, CrashHeapCorruption, CrashInvalidArgument, CrashOutOfMemory,
+		CrashAbort, CrashAssertion, CrashException, CrashStackOverrun, CrashHeapCorruption, CrashInvalidArgument, CrashOutOfMemory, CrashSanitizer,
 		CrashSeccomp, CrashSyscall, CrashWatchdog, CrashLimit, CrashLoad, CrashSignal, CrashNone, CrashUnknown,
 	}
 }

@@ -90,6 +90,12 @@ func (in *inspection) tell(r *report.Report, w lastwords.Words) {
 	if a := w.Assertion; a != nil {
 		c.Assertion = &report.Assertion{Expression: a.Expression, Error: a.Error, File: a.File, Line: a.Line, Function: a.Function}
 	}
+	if w.Finding != "" {
+		c.Causes = append(c.Causes, report.Cause{Text: w.Finding, Confidence: "certain"})
+	}
+	if w.Cause == lastwords.StackOverflow && c.Frame != nil && c.Overflow == nil {
+		c.Overflow = overflow(r.Threads[0].Frames[*c.Frame:])
+	}
 	for _, t := range w.Thrown {
 		out := report.Thrown{Type: t.Type, Runtime: t.Runtime, Address: report.Addr(t.Object)}
 		if t.HasWhat {
@@ -134,6 +140,8 @@ var crashKinds = [...]string{
 	lastwords.HeapCorruption:    report.CrashHeapCorruption,
 	lastwords.OutOfMemory:       report.CrashOutOfMemory,
 	lastwords.InvalidArgument:   report.CrashInvalidArgument,
+	lastwords.SanitizerError:    report.CrashSanitizer,
+	lastwords.StackOverflow:     report.CrashStackOverflow,
 }
 
 // process is the process as lastwords asks about it; nil where the stack of the thread

@@ -37,6 +37,9 @@ func cxxWords(p *Process) Words {
 	if f := p.frame("__cxa_pure_virtual"); f != nil {
 		return p.pureVirtual(f)
 	}
+	if w := p.libraryCheck(); w.Reason != "" {
+		return w
+	}
 	end := p.frame(terminators...)
 	if end == nil && p.frame(throwers...) == nil {
 		return Words{}

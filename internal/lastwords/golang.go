@@ -74,6 +74,9 @@ func (p *Process) goFatal(f *Frame) Words {
 	if strings.HasPrefix(s, "runtime: out of memory") || strings.Contains(s, "cannot allocate memory") {
 		w.Cause = OutOfMemory
 	}
+	if s == "stack overflow" {
+		w.Cause = StackOverflow
+	}
 	w.inGoroutine(p, f)
 	return w
 }

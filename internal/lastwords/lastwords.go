@@ -96,6 +96,8 @@ type Words struct {
 	// Reason says it in a line of a report; "" to say the Message itself.
 	Reason string
 	Cause  Cause
+	// Finding is what a checker found out about how it came to that; "" for nothing.
+	Finding string
 
 	Assertion *Assertion
 	// Thrown are the exception that nothing caught, and those nested in it.
@@ -114,6 +116,8 @@ const (
 	HeapCorruption  // found by the allocator
 	OutOfMemory     // the language's own handler gave up
 	InvalidArgument // a function of the C library ended the program for it
+	SanitizerError  // a sanitizer of the compiler found it
+	StackOverflow   // the language's own handler of it ended the program
 )
 
 // An Assertion is a condition that did not hold: the Expression, or that there be no
@@ -167,7 +171,7 @@ func Read(p *Process) Words {
 	if p.Arch == nil || p.Mem == nil {
 		return Words{}
 	}
-	for _, read := range []func(*Process) Words{goWords, rustWords, cxxWords, abortMessage, androidMessage, msvcWords, dotNetWords} {
+	for _, read := range []func(*Process) Words{sanitizerWords, goWords, rustWords, cxxWords, abortMessage, androidMessage, msvcWords, dotNetWords} {
 		if w := read(p); w.Message != "" || w.Reason != "" {
 			return w
 		}

@@ -27,6 +27,15 @@ func rustWords(p *Process) Words {
 	if f := p.frame("std::alloc::rust_oom"); f != nil {
 		return p.rustNoMemory(f)
 	}
+	// Its handler of SIGSEGV ends the program for a stack overflow alone: it gives
+	// every other fault back to the system.
+	for i := range p.Stack {
+		for _, n := range p.Stack[i].Names {
+			if strings.HasPrefix(n, "std::sys::") && strings.HasSuffix(n, "stack_overflow::imp::signal_handler") {
+				return Words{Reason: "stack overflow", Source: "the call of " + n, Cause: StackOverflow}
+			}
+		}
+	}
 	return Words{}
 }
 

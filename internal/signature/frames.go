@@ -16,6 +16,7 @@ type builder struct {
 	thread *report.Thread
 	sig    *Signature
 
+	said          bool // the class says which place it was, in the words of the program's author
 	quit          bool // the function below the machinery of dying decided to end the program
 	kept          []entry
 	started       bool // the start of the program or thread was reached
@@ -58,6 +59,9 @@ func (b *builder) build() {
 	b.sig.Top = topFrames
 	if b.quit && b.kept[0].frame == from {
 		b.sig.Top, b.sig.Quit = topQuitting, true
+	}
+	if b.said {
+		b.sig.Top = 0
 	}
 	b.sig.Top = min(b.sig.Top, len(b.kept))
 	if cycle > 0 {
@@ -175,6 +179,9 @@ func (b *builder) cut() int {
 		class = report.CrashStackOverflow
 	case b.sig.Via != "" && byMachinery[class]:
 		class = b.sig.Via
+		if place := b.panicPlace(); place != "" {
+			class, b.said = class+" "+place, true
+		}
 	}
 	b.sig.Class = class
 	for i := end - 1; i >= 0; i-- {
@@ -184,6 +191,16 @@ func (b *builder) cut() int {
 		b.decide(i, Cut, why[i])
 	}
 	return end
+}
+
+// panicPlace is what a panic of Rust itself tells of where it was, where the program's code
+// did not panic by its own words. Compilers make one call of all those in a function that
+// do not return, whichever functions were inlined there.
+func (b *builder) panicPlace() string {
+	if b.quit || b.report.Crash == nil {
+		return ""
+	}
+	return rustPlace(b.report.Crash.Panic)
 }
 
 // choose decides about the frames from the given one outward.

@@ -1,6 +1,7 @@
 package signature
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/corewalk/corewalk/report"
@@ -9,10 +10,11 @@ import (
 // maxMessage bounds what a signature has of a message, in bytes.
 const maxMessage = 200
 
-// kindOf is what happened, and the class that the first level takes of it.
-func kindOf(c *report.Crash) (kind, class string) {
+// kindOf is what happened, and the class that the first level takes of it; said tells
+// that the class has words that the program's author wrote for this.
+func kindOf(c *report.Crash) (kind, class string, said bool) {
 	if c == nil {
-		return report.CrashNone, report.CrashNone
+		return report.CrashNone, report.CrashNone, false
 	}
 	word := c.Kind
 	if word == "" {
@@ -20,7 +22,7 @@ func kindOf(c *report.Crash) (kind, class string) {
 	}
 	kind, class = word, classOf(word)
 	if c.Message == "" {
-		return kind, class
+		return kind, class, false
 	}
 	message := Mask(c.Message)
 	kind += ": " + message
@@ -30,9 +32,12 @@ func kindOf(c *report.Crash) (kind, class string) {
 	case report.CrashException:
 		if t := thrown(c.Message); t != "" {
 			class += ": " + t
+			if words := ownWords(t, c.Message); words != "" {
+				class, said = class+": "+words, true
+			}
 		}
 	}
-	return kind, class
+	return kind, class, said
 }
 
 // thrown is the type of an exception that C++'s runtime tells of, in the words of
@@ -50,6 +55,43 @@ func thrown(message string) string {
 		return Normalize(rest)
 	}
 	return ""
+}
+
+// ownWords is what the program itself wrote into an exception, up to where values begin:
+// that tells the place of a throw also where a compiler merged it with others. It is
+// empty for the texts of libraries, which have one word or the name of a function.
+func ownWords(exception, message string) string {
+	_, said, ok := strings.Cut(message, "what():")
+	if !ok || strings.HasPrefix(exception, "std::bad_") {
+		return ""
+	}
+	said = Mask(said)
+	if strings.Contains(said, "::") {
+		return ""
+	}
+	if end := strings.IndexAny(said, ":'\"`([{<="); end >= 0 {
+		said = said[:end]
+	}
+	words := strings.Fields(said)
+	for i, w := range words {
+		if w == "N" {
+			words = words[:i]
+			break
+		}
+	}
+	if len(words) < 2 {
+		return ""
+	}
+	return strings.Join(words, " ")
+}
+
+// rustPlace is where a library of Rust panicked on behalf of the program: the file and the
+// column. The line moves whenever something is added above it, the column does not.
+func rustPlace(p *report.Panic) string {
+	if p == nil || p.Runtime != report.RuntimeRust || p.File == "" || p.Column == 0 {
+		return ""
+	}
+	return report.Clean(baseName(p.File)) + " column " + strconv.Itoa(p.Column)
 }
 
 // wordOf stands in for the kind of a report that has none.

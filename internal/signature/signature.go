@@ -89,9 +89,9 @@ type Decision struct {
 // first one where none did. Kinds of reports without threads are all they have.
 func Of(r *report.Report) Signature {
 	s := Signature{Version: Version}
-	s.Kind, s.Class = kindOf(r.Crash)
-	th := crashed(r)
 	b := builder{report: r, sig: &s}
+	s.Kind, s.Class, b.said = kindOf(r.Crash)
+	th := crashed(r)
 	if th != nil {
 		b.thread = th
 		b.build()

@@ -21,6 +21,39 @@ func heapMapping(addr uint64) (libstate.Mapping, bool) {
 	return lowMapping(addr)
 }
 
+// Blocks that glibc has freed: the last of its list, one with another behind it, and
+// one whose first word is no link.
+const (
+	freedKey  = 0x78a6d343fcb90044
+	freedLast = heap + 0x2c0
+	freedNext = heap + 0x300
+)
+
+func freedWord(addr uint64) (uint64, bool) {
+	switch addr {
+	case freedLast, freedNext + 0x40:
+		return heap>>12 ^ (addr-freedLast)/0x80*0x18, true
+	case freedNext:
+		return heap>>12 ^ freedLast, true
+	case freedLast + 8, freedNext + 8, freedNext + 0x48:
+		return freedKey, true
+	}
+	return 0, false
+}
+
+func TestPoisonWords(t *testing.T) {
+	for word, want := range map[uint64]string{
+		0xfeeefeee: "what Windows fills freed memory with",
+		0xdddddddd: "what Microsoft's debug heap fills freed memory with",
+		0xdeadbeef: "a mark that programs put where nothing may be used",
+	} {
+		in := Input{Arch: arch.X86} // of an exception: there is no signal
+		if got := in.poison(word); got != want {
+			t.Errorf("%#x: got %q, want %q", word, got, want)
+		}
+	}
+}
+
 // What a pointer's value tells of where it came from.
 func TestPointers(t *testing.T) {
 	for _, c := range []struct {
@@ -30,9 +63,8 @@ func TestPointers(t *testing.T) {
 		want string // "" for nothing
 		sure string
 	}{
-		{"freed on Windows", at{a: arch.X86, code: loadRAX8, regs: regs{"eax": 0xfeeefeee}}, 0xfeeefef6, "eax holds 0xfeeefeee: what Windows fills freed memory with", "likely"},
-		{"freed by a debug heap", at{a: arch.X86, code: loadRAX, regs: regs{"eax": 0xdddddddd}}, 0xdddddddd, "freed memory", "likely"},
-		{"new", at{a: arch.X86, code: loadRAX, regs: regs{"eax": 0xcdcdcdcd}}, 0xcdcdcdcd, "new memory", "likely"},
+		{"Windows's, elsewhere", at{a: arch.X86, code: loadRAX8, regs: regs{"eax": 0xfeeefeee}}, 0xfeeefef6, "eax holds 0xfeeefeee: a pattern that memory is filled with", "likely"},
+		{"Microsoft's, elsewhere", at{a: arch.X86, code: loadRAX, regs: regs{"eax": 0xcdcdcdcd}}, 0xcdcdcdcd, "eax holds 0xcdcdcdcd: a pattern", "likely"},
 		{"jemalloc, arm64", at{a: arch.ARM64, code: "000040f9", regs: regs{"x0": 0x5a5a5a5a5a5a5a5a}}, 0x005a5a5a5a5a5a5a, "x0 holds 0x5a5a5a5a5a5a5a5a: what jemalloc fills freed memory with", "likely"},
 		{"marked, arm", at{a: arch.ARM, code: "000093e5", regs: regs{"r3": 0xdeadbeef}}, 0xdeadbeef, "r3 holds 0xdeadbeef", "likely"},
 		{"marked, 64 bits", at{a: arch.AMD64, code: loadRAX, regs: regs{"rax": 0xdeadbeef}}, 0xdeadbeef, "rax holds 0xdeadbeef", "likely"},
@@ -46,6 +78,10 @@ func TestPointers(t *testing.T) {
 		{"freed by glibc", at{a: arch.AMD64, code: loadRAX8, regs: regs{"rax": heap >> 12, "rbx": heap + 0x2a0}}, heap>>12 + 8,
 			"rax holds 0x55555555b, which glibc leaves in a freed block on the page 0x55555555b000, where rbx points: use after free", "likely"},
 		{"freed by glibc, perhaps", at{a: arch.AMD64, code: loadRAX8, regs: regs{"rax": heap >> 12}}, heap>>12 + 8, "use after free", "possible"},
+		{"glibc's key", at{a: arch.AMD64, code: loadRAX, regs: regs{"rax": freedKey, "rbx": freedLast}}, freedKey,
+			"rax holds 0x78a6d343fcb90044, which glibc left in the freed block 0x55555555b2c0, where rbx points: use after free", "likely"},
+		{"glibc's key, another behind", at{a: arch.AMD64, code: loadRAX, regs: regs{"rax": freedKey, "rbx": freedNext}}, freedKey, "freed block 0x55555555b300", "likely"},
+		{"a value behind no link", at{a: arch.AMD64, code: loadRAX, regs: regs{"rax": freedKey, "rbx": freedNext + 0x40}}, freedKey, "", ""},
 		{"a number", at{a: arch.AMD64, code: loadRAX, regs: regs{"rax": 0x123456789}}, 0x123456789, "", ""},
 		{"an address", at{a: arch.AMD64, code: loadRAX, regs: regs{"rax": 0x7f1234567000}}, 0x7f1234567000, "", ""},
 		{"a dangling pointer without randomisation", at{a: arch.AMD64, code: loadRAX, regs: regs{"rax": 0x555555894141}}, 0x555555894141, "", ""},
@@ -55,7 +91,7 @@ func TestPointers(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			in := c.p.input(t)
-			in.Mapping, in.Signal = heapMapping, segv(1, c.addr)
+			in.Mapping, in.Signal, in.Word = heapMapping, segv(1, c.addr), freedWord
 			r := Why(in)
 			got, sure := "", ""
 			if len(r.Causes) > 0 {

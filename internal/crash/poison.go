@@ -11,27 +11,28 @@ import (
 )
 
 // poisons are the words that memory is filled with so that its use is noticed, and who
-// does so. Bytes are written four times.
+// does so, on one system alone where that is told. Bytes are written four times.
 var poisons = [...]struct {
-	word  uint32
-	words string
+	word   uint32
+	words  string
+	system string
 }{
-	{0xdeadbeef, "a mark that programs put where nothing may be used"},
-	{0xdeadc0de, "a mark that programs put where nothing may be used"},
-	{0xfeeefeee, "what Windows fills freed memory with"},
-	{0xbaadf00d, "what Windows fills memory with that is not initialised"},
-	{0xdddddddd, "what Microsoft's debug heap fills freed memory with"},
-	{0xcdcdcdcd, "what Microsoft's debug heap fills new memory with"},
-	{0xcccccccc, "what Microsoft's compiler fills the stack with when debugging"},
-	{0xfdfdfdfd, "what Microsoft's debug heap puts around a block"},
-	{0xabababab, "what Windows puts behind a block"},
-	{0xe5e5e5e5, "what Mozilla's allocator fills freed memory with"},
-	{0x5a5a5a5a, "what jemalloc fills freed memory with"},
-	{0xa5a5a5a5, "what jemalloc fills new memory with"},
-	{0x55555555, "what macOS fills freed memory with (MallocScribble)"},
-	{0xaaaaaaaa, "what compilers and macOS fill memory with that is not initialised"},
-	{0xbebebebe, "what the address sanitizer fills new memory with"},
-	{0xefefefef, "what some allocators fill freed memory with"},
+	{0xdeadbeef, "a mark that programs put where nothing may be used", ""},
+	{0xdeadc0de, "a mark that programs put where nothing may be used", ""},
+	{0xfeeefeee, "what Windows fills freed memory with", "windows"},
+	{0xbaadf00d, "what Windows fills memory with that is not initialised", "windows"},
+	{0xdddddddd, "what Microsoft's debug heap fills freed memory with", "windows"},
+	{0xcdcdcdcd, "what Microsoft's debug heap fills new memory with", "windows"},
+	{0xcccccccc, "what Microsoft's compiler fills the stack with when debugging", "windows"},
+	{0xfdfdfdfd, "what Microsoft's debug heap puts around a block", "windows"},
+	{0xabababab, "what Windows puts behind a block", "windows"},
+	{0xe5e5e5e5, "what Mozilla's allocator fills freed memory with", ""},
+	{0x5a5a5a5a, "what jemalloc fills freed memory with", ""},
+	{0xa5a5a5a5, "what jemalloc fills new memory with", ""},
+	{0x55555555, "what macOS fills freed memory with (MallocScribble)", ""},
+	{0xaaaaaaaa, "what compilers and macOS fill memory with that is not initialised", ""},
+	{0xbebebebe, "what the address sanitizer fills new memory with", ""},
+	{0xefefefef, "what some allocators fill freed memory with", ""},
 }
 
 // poison finds the pattern that a pointer's value consists of; "" for none.
@@ -42,10 +43,19 @@ func (in *Input) poison(v uint64) string {
 	}
 	for i := range poisons {
 		if poisons[i].word == low {
-			return poisons[i].words
+			return in.poisonWords(i)
 		}
 	}
 	return ""
+}
+
+// poisonWords says who writes a pattern. On another system it is as telling, but
+// somebody else wrote it.
+func (in *Input) poisonWords(i int) string {
+	if p := &poisons[i]; p.system != "windows" || in.Signal.Number == 0 {
+		return p.words
+	}
+	return "a pattern that memory is filled with for debugging"
 }
 
 // poisonNear is poison for an address: of a member of what a pattern points to.
@@ -56,7 +66,7 @@ func (in *Input) poisonNear(addr uint64) (uint64, string) {
 			v |= v << 32
 		}
 		if addr-v < pageSize {
-			return v, poisons[i].words
+			return v, in.poisonWords(i)
 		}
 	}
 	return 0, ""
@@ -169,7 +179,10 @@ func (in *Input) tell(p pointer) (text, confidence string) {
 	if v == in.Arch.Truncate(^uint64(0)) {
 		return who + " -1, which mmap and others answer when they fail", "likely"
 	}
-	return in.freed(who, v)
+	if text, confidence := in.freed(who, v); text != "" {
+		return text, confidence
+	}
+	return in.freedKey(who, v)
 }
 
 // freed recognises what glibc leaves at the beginning of a freed block that is the last
@@ -192,6 +205,33 @@ func (in *Input) freed(who string, v uint64) (text, confidence string) {
 		}
 	}
 	return text + ": use after free", "possible"
+}
+
+// freedKey recognises the number that glibc leaves in the second word of a block in a
+// thread's cache of freed ones (malloc/malloc.c, tcache_key): since glibc 2.34 it is
+// random, so it is known by the word before it, the protected link to the next block.
+// A register must still point to the block.
+func (in *Input) freedKey(who string, v uint64) (text, confidence string) {
+	const shift, align = 12, 16
+	if in.Arch.WordSize != 8 || in.Word == nil || v < 1<<16 {
+		return "", ""
+	}
+	for reg := range arch.Reg(in.Arch.NumRegs()) {
+		at, ok := in.Regs.Get(reg)
+		if !ok || at == 0 || at%align != 0 {
+			continue
+		}
+		if key, ok := in.Word(at + 8); !ok || key != v {
+			continue
+		}
+		link, ok := in.Word(at)
+		m, mapped := in.mapping(at)
+		if next := link ^ at>>shift; !ok || !mapped || m.Perm&libstate.Write == 0 || next != 0 && (next%align != 0 || next < m.Start || next >= m.End) {
+			continue
+		}
+		return fmt.Sprintf("%s %#x, which glibc left in the freed block %#x, where %s points: use after free", who, v, at, in.Arch.RegName(reg)), "likely"
+	}
+	return "", ""
 }
 
 // wild reports whether the reason is an access by a pointer to nowhere.

@@ -177,22 +177,25 @@ var hostile = []string{
 func hostileSummary(times int) *Summary {
 	s := &Summary{Run: ledger.Run{ID: 1, Started: day0}, Notes: hostile}
 	for i := range times * len(hostile) {
-		h := hostile[i%len(hostile)]
-		q := fmt.Sprintf("%q", strings.ToValidUTF8(h[:min(len(h), 30000)], "\ufffd"))
-		q = jsonText(q, h)
-		rep := fmt.Sprintf(`{"schema":"corewalk/1","crash":{"signal":%[1]s,"code":%[1]s,"reason":%[1]s,"message":%[1]s,"instruction":{"address":"0x1","text":%[1]s,"note":%[1]s,"registers":{%[1]s:"0x1"}},"causes":[{"text":%[1]s,"confidence":%[1]s}]},
-"threads":[{"id":7,"crashed":true,"end":%[1]s,"end_detail":%[1]s,"registers":{%[1]s:"0x0"},"frames":[{"index":0,"pc":"0x401000","function":%[1]s,"module":%[1]s,"trust":"context","source":{"file":%[1]s,"line":15},
-"args":[{"name":%[1]s,"type":%[1]s,"value":%[1]s,"entry":%[1]s}],"locals":[{"name":%[1]s,"reason":%[1]s,"status":%[1]s}]},{"index":1,"signal":%[1]s,"trust":"scan"},{"index":2,"module":%[1]s}]}]}`, q)
-		id := fmt.Sprintf("%012x", i)
-		if i%2 == 1 {
-			id = fmt.Sprint(h, i)
-		}
-		s.Groups = append(s.Groups, ledger.Group{ID: id, Signature: h, Kind: h, Reason: h, Where: h, Frames: []string{h}, Count: 2, Builds: 1, Programs: []string{h}, FirstBuild: h,
-			FirstSeen: day0, LastSeen: day0, Representative: h, Report: []byte(rep), Similar: []ledger.Similar{{Group: h, Score: .9}, {Group: id, Score: .8}}, New: true, Weak: true})
-		s.Dumps = append(s.Dumps, ledger.Dump{Path: h, Build: h, Program: h, Group: id, Time: day0})
-		s.Failed = append(s.Failed, ledger.Dump{Path: h, Fault: h, FaultKind: h})
+		addHostile(s, hostile[i%len(hostile)], i)
 	}
 	return s
+}
+
+// addHostile adds a group, a dump and a failed dump that have the name h everywhere.
+func addHostile(s *Summary, h string, i int) {
+	q, _ := json.Marshal(h[:min(len(h), 30000)])
+	rep := fmt.Sprintf(`{"schema":"corewalk/1","crash":{"signal":%[1]s,"code":%[1]s,"reason":%[1]s,"message":%[1]s,"instruction":{"address":"0x1","text":%[1]s,"note":%[1]s,"registers":{%[1]s:"0x1"}},"causes":[{"text":%[1]s,"confidence":%[1]s}]},
+"threads":[{"id":7,"crashed":true,"end":%[1]s,"end_detail":%[1]s,"registers":{%[1]s:"0x0"},"frames":[{"index":0,"pc":"0x401000","function":%[1]s,"module":%[1]s,"trust":"context","source":{"file":%[1]s,"line":15},
+"args":[{"name":%[1]s,"type":%[1]s,"value":%[1]s,"entry":%[1]s}],"locals":[{"name":%[1]s,"reason":%[1]s,"status":%[1]s}]},{"index":1,"signal":%[1]s,"trust":"scan"},{"index":2,"module":%[1]s}]}]}`, q)
+	id := fmt.Sprintf("%012x", i)
+	if i%2 == 1 {
+		id = fmt.Sprint(h, i)
+	}
+	s.Groups = append(s.Groups, ledger.Group{ID: id, Signature: h, Kind: h, Reason: h, Where: h, Frames: []string{h}, Count: 2, Builds: 1, Programs: []string{h}, FirstBuild: h,
+		FirstSeen: day0, LastSeen: day0, Representative: h, Report: []byte(rep), Similar: []ledger.Similar{{Group: h, Score: .9}, {Group: id, Score: .8}}, New: true, Weak: true})
+	s.Dumps = append(s.Dumps, ledger.Dump{Path: h, Build: h, Program: h, Group: id, Time: day0})
+	s.Failed = append(s.Failed, ledger.Dump{Path: h, Fault: h, FaultKind: h})
 }
 
 // TestHostilePageInBrowser has groups written by Go and such that the script makes rows of.

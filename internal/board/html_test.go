@@ -2,7 +2,6 @@ package board
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"regexp"
 	"strings"
@@ -11,14 +10,6 @@ import (
 
 	"github.com/corewalk/corewalk/internal/ledger"
 )
-
-// jsonText is s as a JSON string; quoted is only there for what is no UTF-8.
-func jsonText(quoted, s string) string {
-	if b, err := json.Marshal(s[:min(len(s), 30000)]); err == nil {
-		return string(b)
-	}
-	return quoted
-}
 
 // pageSummary is summary with dumps on three days.
 func pageSummary() *Summary {
@@ -109,6 +100,26 @@ func TestHTMLHostile(t *testing.T) {
 		t.Errorf("%d bytes: texts are not bounded", len(page))
 	}
 	balanced(t, without(render(t, pageSummary())))
+}
+
+// FuzzHTML looks for a name that gets out of where it stands.
+func FuzzHTML(f *testing.F) {
+	for _, h := range hostile {
+		f.Add(h[:min(len(h), 48)])
+	}
+	f.Fuzz(func(t *testing.T, h string) {
+		if len(h) > 64 {
+			return // lengths have tests of their own, and pages cost time
+		}
+		s := &Summary{Run: ledger.Run{ID: 1, Started: day0}, Notes: []string{h}}
+		addHostile(s, h, 0)
+		addHostile(s, h, 1)
+		page := render(t, s)
+		balanced(t, without(page))
+		if n := strings.Count(page, "<script"); n != 2 {
+			t.Errorf("%d scripts", n)
+		}
+	})
 }
 
 // TestHTMLPolicy: nothing but the page's own script and style, which no text of theirs ends.

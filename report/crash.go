@@ -39,6 +39,8 @@ type Crash struct {
 	// contradicts itself. Each is one of the Inconsistent constants.
 	Inconsistencies []string `json:"inconsistencies,omitempty"`
 	Causes          []Cause  `json:"causes,omitempty"` // most likely first
+	// Blame traces the bad value to where it came from; nil where that is not known.
+	Blame *Blame `json:"blame,omitempty"`
 	// MessageSource says where Message was found: "__abort_msg in libc.so.6".
 	MessageSource string `json:"message_source,omitempty"`
 	// Assertion is the condition that Message says did not hold.
@@ -140,4 +142,56 @@ type Instruction struct {
 type Cause struct {
 	Text       string `json:"text"`
 	Confidence string `json:"confidence,omitempty"` // "certain", "likely", "possible"
+}
+
+// The values of Cause.Confidence and Blame.Confidence.
+const (
+	Certain  = "certain"
+	Likely   = "likely"
+	Possible = "possible"
+)
+
+// A Blame names the value that was bad, and traces it back to where it came from.
+type Blame struct {
+	// Expression is what the instruction accessed or called: "p->next"; "" where that
+	// has no name.
+	Expression string `json:"expression,omitempty"`
+	Register   string `json:"register,omitempty"` // that held the value
+	Value      Addr   `json:"value"`
+	Confidence string `json:"confidence"` // "certain", "likely", "possible"
+	// Steps lead from the instruction backward.
+	Steps []BlameStep `json:"steps,omitempty"`
+}
+
+// The values of BlameStep.Kind.
+const (
+	BlameVariable = "variable"  // Name held the value
+	BlameRead     = "read"      // it was read from Name, which is in memory
+	BlameSet      = "set"       // it was set to this number
+	BlameReturned = "returned"  // Name returned it
+	BlameArgument = "argument"  // Name is an argument, and the caller passed it
+	BlamePassed   = "passed"    // the caller passed it, as Name
+	BlameOffset   = "offset"    // it is Name and Offset bytes, as the address of a member is
+	BlameNeverSet = "never-set" // nothing was stored in Name
+)
+
+// A BlameStep is one on the way of a value, seen from the bad one backward.
+type BlameStep struct {
+	Kind string `json:"kind"`
+	// Name is a variable or an expression of the source: "p", "n->payload". Without
+	// debugging information it is that of a register or memory: "[rdi+0x10]".
+	Name string `json:"name,omitempty"`
+	// Role is what Name is: "local", "argument", "global"; "" for an expression.
+	Role     string `json:"role,omitempty"`
+	Function string `json:"function,omitempty"`
+	Source   Source `json:"source,omitzero"`
+	Address  Addr   `json:"address,omitempty"` // of the instruction
+	// Of BlameOffset: Expression is that whose address the value was, "p->items", and
+	// Offset how far behind Name that is, in bytes.
+	Expression string `json:"expression,omitempty"`
+	Offset     Addr   `json:"offset,omitempty"`
+	// Value is what Name held, where that is another than the bad value itself: a part
+	// of it, the address that something was added to.
+	Value *Addr `json:"value,omitempty"`
+	Physical   int    `json:"physical"` // number of the physical frame
 }

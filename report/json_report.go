@@ -97,6 +97,10 @@ func (j *jsonWriter) crash(c *Crash) {
 	if len(c.Causes) > 0 {
 		array(j, "causes", c.Causes, (*jsonWriter).cause)
 	}
+	if c.Blame != nil {
+		j.key("blame")
+		j.blame(c.Blame)
+	}
 	j.words(c)
 	j.close('}')
 }

@@ -43,7 +43,7 @@ func (in *inspection) crash(r *report.Report) {
 	c.AdjustedAddress, c.Accesses, c.BitFlips = why.Adjusted, why.Accesses, why.BitFlips
 	c.Inconsistencies, c.Causes = why.Inconsistencies, why.Causes
 	if len(r.Threads) > 0 && r.Threads[0].Crashed {
-		c.Frame = blame(r.Threads[0].Frames)
+		c.Frame = firstFrame(r.Threads[0].Frames)
 		if why.Kind == report.CrashStackOverflow {
 			c.Overflow = overflow(r.Threads[0].Frames)
 		}
@@ -55,6 +55,12 @@ func (in *inspection) crash(r *report.Report) {
 	}
 	if why.AtInst {
 		c.Instruction = in.instruction(&inst, &ci.Regs, why)
+	}
+	if c.Blame = in.blamed(&inst, &ci.Regs, &why); c.Blame != nil {
+		if c.Instruction != nil {
+			c.Instruction.Note = blameNote(c.Blame)
+		}
+		c.Causes = append([]report.Cause{{Text: blameText(c.Blame), Confidence: c.Blame.Confidence}}, c.Causes...)
 	}
 }
 

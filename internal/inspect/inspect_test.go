@@ -41,7 +41,7 @@ func TestBlame(t *testing.T) {
 		{"no module", []report.Frame{frame("", "", ""), frame("", "", "")}, -1},
 	} {
 		got := -1
-		if p := blame(c.frames); p != nil {
+		if p := firstFrame(c.frames); p != nil {
 			got = *p
 		}
 		if got != c.want {

@@ -7,12 +7,12 @@ import (
 	"github.com/corewalk/corewalk/report"
 )
 
-// blame picks the frame to look at first: the innermost with a source line that
+// firstFrame picks the frame to look at first: the innermost with a source line that
 // is the program's own, not of the C library, a language's runtime or its standard
 // library, which only noticed that something was wrong. Where there is none, the
 // innermost of those with a name, then of those in a module; nil when the
 // program's own code is not on the stack.
-func blame(frames []report.Frame) *int {
+func firstFrame(frames []report.Frame) *int {
 	for _, known := range []func(*report.Frame) bool{
 		func(f *report.Frame) bool { return f.Source.File != "" },
 		func(f *report.Frame) bool { return f.Function != "" && f.Function != "main" && f.Function != "_start" },

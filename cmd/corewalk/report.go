@@ -18,6 +18,7 @@ and every thread's stack with functions, files, lines and inlined calls.
 Usage:
   corewalk [flags] CORE [BINARY]   report on a core or minidump (- for standard input; also compressed)
   corewalk info [flags] CORE       what is in a core: notes, mappings, modules (corewalk info --help)
+  corewalk triage [flags] DIR      many dumps, grouped by bug (corewalk triage --help)
   corewalk live [flags] PID        report on a running process, or start one (corewalk live --help)
 
 BINARY may be left out when the file that the core names is still there and still the same build.

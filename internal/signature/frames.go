@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/corewalk/corewalk/report"
@@ -19,9 +20,9 @@ type builder struct {
 	said          bool // the class says which place it was, in the words of the program's author
 	quit          bool // the function below the machinery of dying decided to end the program
 	kept          []entry
-	started       bool // the start of the program or thread was reached
-	known         map[function]meaning
-	first, strict []string // what is hashed
+	started       bool      // the start of the program or thread was reached
+	known         []meaning // of each frame
+	first, strict []string  // what is hashed
 }
 
 // An entry is a frame that was kept.
@@ -35,8 +36,8 @@ type entry struct {
 const maxWeak = 3
 
 func (b *builder) build() {
-	b.known = make(map[function]meaning)
 	b.sig.Decisions = make([]Decision, len(b.thread.Frames))
+	b.kept = make([]entry, 0, min(len(b.thread.Frames), 32))
 	from := b.cut()
 	b.choose(from)
 	named, repeated := 0, false
@@ -54,7 +55,7 @@ func (b *builder) build() {
 		b.weak(from)
 		return
 	}
-	b.sig.Module = moduleName(b.frame(b.kept[0]).Module)
+	b.sig.Module = b.known[b.kept[0].frame].module
 	b.sig.Weak = !b.kept[0].named
 	b.sig.Top = topFrames
 	if b.quit && b.kept[0].frame == from {
@@ -73,52 +74,24 @@ func (b *builder) build() {
 		if i < cycle {
 			b.strict = append(b.strict, e.name)
 		} else {
-			b.strict = append(b.strict, e.name+" at "+b.place(b.frame(e)))
+			b.strict = append(b.strict, e.name+" at "+b.place(e.frame))
 		}
 	}
 	b.first = b.sig.Frames[:b.sig.Top]
 }
 
-func (b *builder) frame(e entry) *report.Frame { return &b.thread.Frames[e.frame] }
-
 func (b *builder) decide(i int, action, why string) {
-	f := &b.thread.Frames[i]
-	name := b.name(f)
+	name := b.name(i)
 	if name == "" {
-		name = b.spot(f)
+		name = b.spot(&b.thread.Frames[i])
 	}
 	b.sig.Decisions[i] = Decision{Frame: i, Name: name, Action: action, Why: why}
 }
 
-// A function is what its name and its rule depend on.
-type function struct{ name, symbol, module, file string }
-
-// A meaning is what is known of a function: deep recursions ask again and again.
-type meaning struct {
-	name string
-	rule *rule
-}
-
-func (b *builder) meaning(f *report.Frame) meaning {
-	key := function{f.Function, f.Symbol, f.Module, f.Source.File}
-	if f.Mismatched {
-		key.name = "" // of another build
-	}
-	m, ok := b.known[key]
-	if !ok {
-		if key.name != "" {
-			m.name = Normalize(key.name)
-		}
-		m.rule = ruleFor(m.name, f)
-		b.known[key] = m
-	}
-	return m
-}
-
 // name is the frame's function, normalised; empty when it has none to rely on.
-func (b *builder) name(f *report.Frame) string { return b.meaning(f).name }
+func (b *builder) name(i int) string { return b.known[i].name }
 
-func (b *builder) rule(f *report.Frame) *rule { return b.meaning(f).rule }
+func (b *builder) rule(i int) *rule { return b.known[i].rule }
 
 // byMachinery are the classes of which the outermost function of the machinery of
 // dying tells more, abort by itself from a failed unwrap. An assertion's condition and
@@ -168,9 +141,9 @@ func (b *builder) cut() int {
 		if f.Trust == report.TrustScan {
 			continue
 		}
-		if r := b.rule(f); r.cuts() {
+		if r := b.rule(i); r.cuts() {
 			end, why[i] = i+1, r.why
-			b.quit, b.sig.Via = r.action == actQuit, strings.TrimPrefix(b.name(f), "__GI_")
+			b.quit, b.sig.Via = r.action == actQuit, strings.TrimPrefix(b.name(i), "__GI_")
 			overflow = overflow || r.action == actOverflow
 		}
 	}
@@ -207,8 +180,7 @@ func (b *builder) panicPlace() string {
 func (b *builder) choose(from int) {
 	end := ""
 	for i := from; i < len(b.thread.Frames); i++ {
-		f := &b.thread.Frames[i]
-		switch why, stop := b.irrelevant(f); {
+		switch why, stop := b.irrelevant(i); {
 		case end != "":
 			b.decide(i, Dropped, end)
 		case why != "":
@@ -223,7 +195,8 @@ func (b *builder) choose(from int) {
 
 // irrelevant says why a frame is to be dropped, empty when it is not, and why all
 // outside of it are, if they are.
-func (b *builder) irrelevant(f *report.Frame) (why, stop string) {
+func (b *builder) irrelevant(i int) (why, stop string) {
+	f := &b.thread.Frames[i]
 	switch {
 	case f.Signal == report.UnknownSignal || synchronous[f.Signal]:
 		return "the trampoline of a signal handler", ""
@@ -235,16 +208,16 @@ func (b *builder) irrelevant(f *report.Frame) (why, stop string) {
 	case f.Module == "" && f.Function == "":
 		return "no code of any module", ""
 	}
-	rule := b.rule(f)
+	rule := b.rule(i)
 	switch {
 	case rule == nil:
 		return "", ""
 	case rule.action == actStart:
 		b.started = true
-		return rule.why, "outside of " + b.name(f)
+		return rule.why, "outside of " + b.name(i)
 	case rule.action == actLast:
 		b.started = true
-		return "", "outside of " + b.name(f)
+		return "", "outside of " + b.name(i)
 	case rule.action == actKeep:
 		return "", ""
 	}
@@ -254,13 +227,13 @@ func (b *builder) irrelevant(f *report.Frame) (why, stop string) {
 // keep keeps a frame. A row of frames without names in one module is one entry.
 func (b *builder) keep(i int) {
 	f := &b.thread.Frames[i]
-	e := entry{name: b.name(f), named: true, frame: i}
+	e := entry{name: b.name(i), named: true, frame: i}
 	if e.name == "" {
 		e.named = false
-		e.name = "?" + moduleName(f.Module)
+		e.name = "?" + b.known[i].module
 		if len(b.kept) == 0 {
 			e.name = b.spot(f) // nothing else tells bugs in this module apart
-		} else if last := b.kept[len(b.kept)-1]; !last.named && moduleName(b.frame(last).Module) == moduleName(f.Module) {
+		} else if last := b.kept[len(b.kept)-1]; !last.named && b.known[last.frame].module == b.known[i].module {
 			b.decide(i, Collapsed, "another function without a name in the same module")
 			return
 		}
@@ -284,7 +257,7 @@ func (b *builder) weak(from int) {
 		b.sig.Decisions[e.frame].First = true
 	}
 	b.sig.Top = len(b.sig.Frames)
-	b.sig.Module = moduleName(b.frame(spots[0]).Module)
+	b.sig.Module = b.known[spots[0].frame].module
 	b.first, b.strict = b.sig.Frames, b.sig.Frames
 }
 
@@ -340,9 +313,10 @@ func (b *builder) spot(f *report.Frame) string {
 }
 
 // place is where a frame is, for the second level: a source line, or the spot.
-func (b *builder) place(f *report.Frame) string {
+func (b *builder) place(i int) string {
+	f := &b.thread.Frames[i]
 	if f.Source.Line > 0 && !f.Mismatched {
-		return fmt.Sprintf("%s %s:%d", moduleName(f.Module), report.Clean(baseName(f.Source.File)), f.Source.Line)
+		return b.known[i].module + " " + b.known[i].file + ":" + strconv.Itoa(f.Source.Line)
 	}
 	return b.spot(f)
 }

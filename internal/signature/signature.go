@@ -15,6 +15,7 @@ package signature
 
 import (
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"strings"
 
@@ -87,13 +88,15 @@ type Decision struct {
 
 // Of makes the signature of a report: that of the thread that crashed, or of the
 // first one where none did. Kinds of reports without threads are all they have.
-func Of(r *report.Report) Signature {
+func Of(r *report.Report) Signature { return of(r, new(Cache)) }
+
+func of(r *report.Report, c *Cache) Signature {
 	s := Signature{Version: Version}
 	b := builder{report: r, sig: &s}
 	s.Kind, s.Class, b.said = kindOf(r.Crash)
 	th := crashed(r)
 	if th != nil {
-		b.thread = th
+		b.thread, b.known = th, c.meanings(th.Frames)
 		b.build()
 	} else {
 		s.Weak = true
@@ -136,14 +139,13 @@ func crashed(r *report.Report) *report.Thread {
 // hash is a short stable identifier. The length of each part is hashed too, so
 // that no part can pass for two.
 func hash(parts []string) string {
-	h := sha256.New()
-	var n [4]byte
+	b := make([]byte, 0, 1024)
 	for _, p := range parts {
-		n = [4]byte{byte(len(p) >> 24), byte(len(p) >> 16), byte(len(p) >> 8), byte(len(p))}
-		h.Write(n[:])
-		h.Write([]byte(p))
+		b = binary.BigEndian.AppendUint32(b, uint32(len(p)))
+		b = append(b, p...)
 	}
-	return Version + ":" + hex.EncodeToString(h.Sum(nil)[:8])
+	sum := sha256.Sum256(b)
+	return Version + ":" + hex.EncodeToString(sum[:8])
 }
 
 // Stack is what nearness to other groups is measured by: the significant functions,

@@ -19,7 +19,7 @@ import (
 
 // analyze makes a Dump of an opened target. full is called with the signature, and says
 // whether a report with variables is wanted.
-func analyze(ctx context.Context, t *corewalk.Target, d *ledger.Dump, full func(*signature.Signature) bool) error {
+func analyze(ctx context.Context, t *corewalk.Target, d *ledger.Dump, names *signature.Cache, full func(*signature.Signature) bool) error {
 	tid, err := t.ProcessState().DefaultThread()
 	o := corewalk.AnalyzeOptions{Locals: corewalk.LocalsNone}
 	if err == nil {
@@ -29,7 +29,7 @@ func analyze(ctx context.Context, t *corewalk.Target, d *ledger.Dump, full func(
 	if err != nil {
 		return err
 	}
-	sig := signature.Of(r)
+	sig := names.Of(r)
 	describe(d, r, &sig)
 	if ctx.Err() != nil {
 		return ctx.Err() // the report ends early; its signature would be another

@@ -40,6 +40,7 @@ var errMemory = errors.New("out of memory")
 type worker struct {
 	opts  WorkerOptions
 	cache *corewalk.Cache
+	names signature.Cache
 	out   *lineWriter
 
 	mu      sync.Mutex
@@ -154,7 +155,7 @@ func (w *worker) dump(ctx context.Context, o order) {
 		target, err = open()
 	}
 	if err == nil {
-		err = analyze(ctx, target, &d, w.first)
+		err = analyze(ctx, target, &d, &w.names, w.first)
 	}
 	if err != nil {
 		fault(&d, o.Path, err)

@@ -192,6 +192,6 @@ type BlameStep struct {
 	Offset     Addr   `json:"offset,omitempty"`
 	// Value is what Name held, where that is another than the bad value itself: a part
 	// of it, the address that something was added to.
-	Value *Addr `json:"value,omitempty"`
-	Physical   int    `json:"physical"` // number of the physical frame
+	Value    *Addr `json:"value,omitempty"`
+	Physical int   `json:"physical"` // number of the physical frame
 }

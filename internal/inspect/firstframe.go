@@ -9,11 +9,12 @@ import (
 
 // firstFrame picks the frame to look at first: the innermost with a source line that
 // is the program's own, not of the C library, a language's runtime or its standard
-// library, which only noticed that something was wrong. Where there is none, the
-// innermost of those with a name, then of those in a module; nil when the
+// library, which only noticed that something was wrong. Where there is none, one whose
+// line is in a header of the system, the innermost of those with a name, then of those in a module; nil when the
 // program's own code is not on the stack.
 func firstFrame(frames []report.Frame) *int {
 	for _, known := range []func(*report.Frame) bool{
+		func(f *report.Frame) bool { return f.Source.File != "" && !systemSource(f.Source.File) },
 		func(f *report.Frame) bool { return f.Source.File != "" },
 		func(f *report.Frame) bool { return f.Function != "" && f.Function != "main" && f.Function != "_start" },
 		func(f *report.Frame) bool { return f.Module != "" },
@@ -32,6 +33,7 @@ func firstFrame(frames []report.Frame) *int {
 // has.
 var systemModules = []string{
 	"libc.so", "libc-2.", "ld-linux", "ld-2.", "ld-musl", "libpthread", "libstdc++.so", "libc++.so", "libc++abi", "libgcc_s", "[vdso]",
+	"libasan.so", "libubsan.so", "libtsan.so", "libmsan.so", "liblsan.so", "libhwasan.so", "libclang_rt.",
 }
 
 func systemModule(path string) bool {
@@ -45,11 +47,12 @@ func systemModule(path string) bool {
 }
 
 // runtimePrefixes begin the names of functions of language runtimes that are
-// linked into programs: C++, Rust, Go.
+// linked into programs: of C++, Rust, Go, and of sanitizers.
 var runtimePrefixes = []string{
 	"std::", "__gnu_cxx::", "__cxxabiv1::", "__cxa_",
 	"core::", "alloc::", "<core::", "<alloc::", "<std::", "__rustc::", "rust_begin_unwind", "__rust_",
 	"runtime.", "internal/runtime/",
+	"__asan", "__ubsan", "__tsan", "__msan", "__lsan", "__hwasan", "__sanitizer", "__interceptor_", "___interceptor_",
 }
 
 func runtimeFunction(name string) bool {

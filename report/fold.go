@@ -121,6 +121,7 @@ type row struct {
 	first, last int // indexes, both included
 	cycle       int // frames in the cycle that the row's frames repeat; 0 in a row that is no fold
 	elided      bool
+	missing     int // frames that the report lacks before first; the row stands for them
 }
 
 // maxCycle is the longest recursion, in frames, that is recognised.

@@ -9,7 +9,7 @@ import (
 func (t *textWriter) frame(group []*Thread, i, digits int) {
 	frames := group[0].Frames
 	f := &frames[i]
-	number := strconv.Itoa(i)
+	number := strconv.Itoa(frameNumber(frames, i))
 	t.put(dim, "  #"+number)
 	t.gap(digits - len(number) + 2)
 	if f.Signal != "" {

@@ -14,19 +14,30 @@ func (t *textWriter) threads(group []*Thread) {
 		t.registers(first.Registers)
 	}
 	frames := first.Frames
-	rows := foldFrames(frames, !t.opts.Unfolded)
+	at, missing := frameGap(frames)
+	rows := foldFrames(frames[:at], !t.opts.Unfolded)
+	if missing > 0 {
+		rows = append(rows, row{first: at, last: at, missing: missing})
+		for _, r := range foldFrames(frames[at:], !t.opts.Unfolded) {
+			r.first, r.last = r.first+at, r.last+at
+			rows = append(rows, r)
+		}
+	}
 	if t.opts.HideInlines {
 		rows = hideVirtual(rows, frames)
 	}
 	rows = elide(rows, t.opts.MaxFrames)
-	digits := len(strconv.Itoa(max(0, len(frames)-1)))
+	digits := len(strconv.Itoa(max(0, len(frames)-1+missing)))
 	for _, r := range rows {
 		switch {
+		case r.missing > 0:
+			t.put(dim, fmt.Sprintf("  #%d to #%d: ", r.first, r.first+r.missing-1))
+			t.line(dim, fmt.Sprintf("%d frames not kept", r.missing))
 		case r.elided:
-			t.span(r)
+			t.span(frames, r)
 			t.line(dim, fmt.Sprintf("%d frames not shown (--max-frames 0 shows all)", r.last-r.first+1))
 		case r.cycle > 0:
-			t.span(r)
+			t.span(frames, r)
 			t.put(yellow, t.cycleNames(frames[r.first:r.first+r.cycle]))
 			t.line(plain, fmt.Sprintf(", %d times", (r.last-r.first+1)/r.cycle))
 		default:
@@ -48,15 +59,15 @@ func (t *textWriter) threads(group []*Thread) {
 }
 
 // span writes the head of a row that stands for several frames.
-func (t *textWriter) span(r row) {
-	t.put(dim, fmt.Sprintf("  #%d to #%d: ", r.first, r.last))
+func (t *textWriter) span(frames []Frame, r row) {
+	t.put(dim, fmt.Sprintf("  #%d to #%d: ", frameNumber(frames, r.first), frameNumber(frames, r.last)))
 }
 
 // hideVirtual drops the rows of single frames that are virtual.
 func hideVirtual(rows []row, frames []Frame) []row {
 	kept := rows[:0]
 	for _, r := range rows {
-		if r.cycle == 0 && frames[r.first].virtual() {
+		if r.cycle == 0 && r.missing == 0 && frames[r.first].virtual() {
 			continue
 		}
 		kept = append(kept, r)

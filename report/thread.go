@@ -46,7 +46,7 @@ const UnknownSignal = "unknown"
 // for a call that has no frame of its own. Virtual entries (Inlined or Tail)
 // come before the frame that contains them, with the same Physical.
 type Frame struct {
-	Index    int  `json:"index"`    // in Thread.Frames
+	Index    int  `json:"index"`    // in the stack: in Thread.Frames, unless Shorten took some out
 	Physical int  `json:"physical"` // number of the stack frame, counted without virtual entries
 	PC       Addr `json:"pc"`
 	SP       Addr `json:"sp"`

@@ -42,6 +42,7 @@ func analyze(ctx context.Context, t *corewalk.Target, d *ledger.Dump, names *sig
 		r = with
 	}
 	r.Modules = usedModules(r)
+	r.Shorten(maxInner, maxOuter)
 	var buf bytes.Buffer
 	if err := report.WriteJSON(&buf, r); err != nil {
 		return err
@@ -49,6 +50,10 @@ func analyze(ctx context.Context, t *corewalk.Target, d *ledger.Dump, names *sig
 	d.Report = buf.Bytes()
 	return nil
 }
+
+// How many frames are kept of a stack: those of one that overflowed are hundreds of
+// thousands, and alike.
+const maxInner, maxOuter = 1000, 200
 
 // describe fills in what a report says.
 func describe(d *ledger.Dump, r *report.Report, sig *signature.Signature) {
@@ -94,23 +99,20 @@ func groupID(hash string) string {
 	return digits[:min(len(digits), 12)]
 }
 
-// Reason says in a few words why a process died: the program's own, where it left some.
+// Reason says in a few words why a process died.
 func Reason(c *report.Crash) string {
 	if c == nil {
 		return "did not crash"
 	}
 	name := firstOf(c.Signal, c.Exception)
-	text := c.Reason
-	if c.Message != "" {
-		text = c.Message
-	}
-	switch {
+	switch text := firstOf(c.Reason, c.Message); {
 	case text == "":
 		return name
-	case c.Kind == report.CrashAbort:
+	case c.Kind == report.CrashAbort && !strings.HasPrefix(text, "abort"):
 		return "abort: " + text
+	default:
+		return text
 	}
-	return text
 }
 
 // maxWhere is how many functions of a stack are named in one line.

@@ -9,6 +9,7 @@ import (
 	"hash"
 	"io"
 	"os"
+	"sync"
 
 	"github.com/corewalk/corewalk"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -28,22 +29,22 @@ const (
 // identify tells a file from others. Of a dump too large to be read whole it is opened
 // for that: opened is then not nil, and the caller closes it.
 func identify(ctx context.Context, path string, open func() (*corewalk.Target, error)) (id identity, opened *corewalk.Target, err error) {
+	st, err := os.Stat(path)
+	if err != nil {
+		return id, nil, err
+	}
+	if !st.Mode().IsRegular() {
+		return id, nil, fmt.Errorf("%s: not a regular file", path) // to open a FIFO would wait for a writer
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return id, nil, err
 	}
 	defer f.Close()
-	st, err := f.Stat()
-	if err != nil {
-		return id, nil, err
-	}
-	if !st.Mode().IsRegular() {
-		return id, nil, fmt.Errorf("%s: not a regular file", path)
-	}
 	id.Size, id.Time = st.Size(), st.ModTime()
 	h := sha256.New()
 	if id.Size <= wholeDump {
-		if _, err := io.Copy(h, io.LimitReader(f, wholeDump)); err != nil {
+		if err := hashFile(h, f, wholeDump); err != nil {
 			return id, nil, err
 		}
 		id.SHA256 = hex.EncodeToString(h.Sum(nil))
@@ -51,7 +52,7 @@ func identify(ctx context.Context, path string, open func() (*corewalk.Target, e
 		return id, nil, nil
 	}
 	number(h, uint64(id.Size))
-	if _, err := io.Copy(h, io.LimitReader(f, partHead)); err != nil {
+	if err := hashFile(h, f, partHead); err != nil {
 		return id, nil, err
 	}
 	opened, err = open()
@@ -63,6 +64,19 @@ func identify(ctx context.Context, path string, open func() (*corewalk.Target, e
 	}
 	id.ID = "parts:" + hex.EncodeToString(h.Sum(nil))
 	return id, opened, err
+}
+
+// buffers are for reading files. One that is not in the processor's caches costs more
+// than the calls saved by it.
+var buffers = sync.Pool{New: func() any { return new([64 << 10]byte) }}
+
+// hashFile hashes at most limit bytes of a file.
+func hashFile(h hash.Hash, f *os.File, limit int64) error {
+	buf := buffers.Get().(*[64 << 10]byte)
+	defer buffers.Put(buf)
+	// Neither side may bring a buffer of its own.
+	_, err := io.CopyBuffer(struct{ io.Writer }{h}, struct{ io.Reader }{io.LimitReader(f, limit)}, buf[:])
+	return err
 }
 
 // parts hashes what tells a large dump from others of its size.

@@ -33,8 +33,12 @@ const DefaultMemory = 4 << 30
 // gcPercent is how far the heap of the analysis process grows between two collections.
 const gcPercent = 300
 
-// errMemory ends the process.
-var errMemory = errors.New("out of memory")
+// What ends the process: errMemory, and errAlone when the supervisor is gone, which waits
+// for all dumps otherwise.
+var (
+	errMemory = errors.New("out of memory")
+	errAlone  = errors.New("the supervisor is gone")
+)
 
 // A worker is the analysis process.
 type worker struct {
@@ -73,13 +77,30 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o WorkerOptions) er
 	select {
 	case err := <-ended:
 		w.refuse()
-		work.Wait()
+		if !within(grace, work.Wait) {
+			return errors.Join(err, errAlone) // a dump that hangs would keep the process for ever
+		}
 		return errors.Join(err, w.cache.Close())
 	case <-ctx.Done():
 		if errors.Is(context.Cause(ctx), errMemory) {
 			w.out.write(reply{Memory: true})
 		}
 		return context.Cause(ctx) // what is in work is left: the process ends
+	}
+}
+
+// within reports whether wait returns in some time.
+func within(d time.Duration, wait func()) bool {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		wait()
+	}()
+	select {
+	case <-done:
+		return true
+	case <-time.After(d):
+		return false
 	}
 }
 

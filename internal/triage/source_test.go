@@ -1,0 +1,154 @@
+//go:build unix
+
+package triage
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/corewalk/corewalk"
+	"github.com/corewalk/corewalk/internal/ledger"
+)
+
+// listed are the paths that Files finds, from dir on, and the errors.
+func listed(t *testing.T, dir string, recursive bool, paths ...string) (names []string, troubles []error) {
+	t.Helper()
+	for p, err := range (Files{Paths: paths, Recursive: recursive}).Dumps(t.Context()) {
+		if err != nil {
+			troubles = append(troubles, err)
+			continue
+		}
+		rel, err := filepath.Rel(dir, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, rel)
+	}
+	return names, troubles
+}
+
+// write makes a file, and its directory.
+func write(t *testing.T, path, content string) {
+	t.Helper()
+	err := os.MkdirAll(filepath.Dir(path), 0o755)
+	if err == nil {
+		err = os.WriteFile(path, []byte(content), 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// coreHead is what the first bytes of a core look like.
+var coreHead = "\x7fELF\x02\x01\x01" + strings.Repeat("\x00", 9) + "\x04\x00\x3e\x00"
+
+// TestOddFiles has what is in directories besides dumps. A FIFO that was opened would
+// end neither this nor any run.
+func TestOddFiles(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"core.1", "sub/core.2", "sub/deep/core.3", "a\nb\x1b[31m.core", "dump without a name for it"} {
+		write(t, filepath.Join(dir, name), coreHead)
+	}
+	for i := range 10000 {
+		write(t, filepath.Join(dir, "many", fmt.Sprint(i)), "no dump\n")
+	}
+	for _, err := range []error{
+		syscall.Mkfifo(filepath.Join(dir, "core.fifo"), 0o644),
+		os.Symlink(filepath.Join(dir, "core.fifo"), filepath.Join(dir, "core.to-fifo")),
+		os.Symlink("core.1", filepath.Join(dir, "core.link")),
+		os.Symlink("..", filepath.Join(dir, "sub", "core.up")), // a loop
+		os.Symlink("core.self", filepath.Join(dir, "core.self")),
+		os.Symlink("nowhere", filepath.Join(dir, "core.dangling")),
+		os.Symlink("/dev/zero", filepath.Join(dir, "core.zero")),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if l, err := net.Listen("unix", filepath.Join(dir, "core.sock")); err == nil {
+		defer l.Close()
+	}
+	got, troubles := listed(t, dir, true, dir, filepath.Join(dir, "core.1"))
+	want := []string{"a\nb\x1b[31m.core", "core.1", "core.link", "dump without a name for it", "sub/core.2", "sub/deep/core.3"}
+	if !slices.Equal(got, want) || len(troubles) > 0 {
+		t.Errorf("found %q, troubles %v", got, troubles)
+	}
+	if got, _ := listed(t, dir, false, dir); len(got) != 4 {
+		t.Errorf("not recursive: %q", got)
+	}
+	if got, troubles := listed(t, dir, true, filepath.Join(dir, "none"), filepath.Join(dir, "core.*")); len(troubles) != 3 || !slices.Contains(got, "core.1") {
+		t.Errorf("a pattern, and files that are not there, two of them links: %q, %v", got, troubles)
+	}
+}
+
+// TestUnreadable has a directory that may not be read: the rest still counts.
+func TestUnreadable(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("root may read everything")
+	}
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "closed", "core.1"), coreHead)
+	write(t, filepath.Join(dir, "open", "core.2"), coreHead)
+	if err := os.Chmod(filepath.Join(dir, "closed"), 0); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Chmod(filepath.Join(dir, "closed"), 0o755)
+	if got, troubles := listed(t, dir, true, dir); !slices.Equal(got, []string{"open/core.2"}) || len(troubles) != 1 {
+		t.Errorf("found %q, troubles %v", got, troubles)
+	}
+}
+
+// TestIdentify wants a FIFO that was named to be refused, not opened, and the cost of a
+// large file not to grow with it.
+func TestIdentify(t *testing.T) {
+	dir := t.TempDir()
+	fifo, big := filepath.Join(dir, "fifo"), filepath.Join(dir, "core.big")
+	if err := syscall.Mkfifo(fifo, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	open := func(p string) func() (*corewalk.Target, error) {
+		return func() (*corewalk.Target, error) { return corewalk.Open(p) }
+	}
+	if _, _, err := identify(t.Context(), fifo, open(fifo)); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+		t.Errorf("FIFO: %v", err)
+	}
+	write(t, big, coreHead)
+	if err := os.Truncate(big, 3<<30); err != nil {
+		t.Skip(err) // no sparse files
+	}
+	id, target, err := identify(t.Context(), big, open(big))
+	if target != nil {
+		target.Close()
+	}
+	if id.SHA256 != "" || id.Size != 3<<30 || err == nil {
+		t.Errorf("a sparse file that is no core: %+v, %v", id, err)
+	}
+}
+
+// TestOddRun has files that are no dumps among the named ones, and one with a name that
+// would end a line: each has its result, and the run its end.
+func TestOddRun(t *testing.T) {
+	dir := t.TempDir()
+	fifo, big, odd := filepath.Join(dir, "fifo"), filepath.Join(dir, "core.big"), filepath.Join(dir, "a\n\x1b.core")
+	if err := syscall.Mkfifo(fifo, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	write(t, big, coreHead)
+	write(t, odd, coreHead)
+	if err := os.Truncate(big, 3<<30); err != nil {
+		t.Skip(err)
+	}
+	r := run(t, context.Background(), &memStore{}, []string{"TRIAGE_WORKER=1"}, Options{}, fifo, big, odd)
+	for _, p := range []string{fifo, big, odd} {
+		if d, ok := r.dumps[filepath.Base(p)]; !ok || d.FaultKind != ledger.FaultUnreadable {
+			t.Errorf("%q: %+v", p, d)
+		}
+	}
+}

@@ -2,7 +2,6 @@ package blame
 
 import (
 	"github.com/corewalk/corewalk/internal/disasm"
-	"github.com/corewalk/corewalk/internal/stackflow"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
@@ -45,27 +44,45 @@ func (f *Func) calleeMask(target uint64, depth int) arch.RegMask {
 	return mask
 }
 
+// writtenBy goes over the code that control reaches from target up to returns.
 func (f *Func) writtenBy(target uint64, depth int) (mask arch.RegMask) {
-	flow, steps := stackflow.Follow(f.arch, f.code, target, 0)
-	if flow == nil || len(steps) == 0 || len(steps) > maxCalleeOps || len(flow.Tails) > 0 || flow.TailsUnknown {
-		return everyReg
-	}
+	mode := target & f.mode()
 	var in disasm.Inst
-	for i := range steps {
-		addr := steps[i].Addr
-		if steps[i].Opaque || disasm.DecodeInto(&in, f.arch, f.code.CodeAt(addr), addr|f.mode()) != nil {
+	seen := map[uint64]bool{}
+	todo := []uint64{target &^ mode}
+	for len(todo) > 0 {
+		addr := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if seen[addr] {
+			continue
+		}
+		seen[addr] = true
+		if len(seen) > maxCalleeOps || disasm.DecodeInto(&in, f.arch, f.code.CodeAt(addr), addr|mode) != nil || in.Delayed || in.Switches {
 			return everyReg
 		}
 		mask |= in.Writes
 		switch in.Kind {
+		case disasm.Ret:
+			if in.Conditional {
+				todo = append(todo, in.Next()&^mode)
+			}
+			continue
+		case disasm.Jump, disasm.CondJump:
+			todo = append(todo, in.Target&^mode)
+			if in.Kind == disasm.Jump && !in.Conditional {
+				continue
+			}
 		case disasm.Call:
-			mask |= f.calleeMask(in.Target|f.mode(), depth+1)
-		case disasm.CallIndirect, disasm.JumpIndirect, disasm.Syscall, disasm.Interrupt:
+			if mask |= f.calleeMask(in.Target|mode, depth+1); mask == everyReg {
+				return mask
+			}
+		case disasm.CallIndirect, disasm.JumpIndirect, disasm.RetFar, disasm.Syscall, disasm.Interrupt, disasm.Trap, disasm.Int3, disasm.Halt:
 			return everyReg
 		}
-		if mask == everyReg {
-			return mask
+		if in.Predicates > 0 {
+			return everyReg
 		}
+		todo = append(todo, in.Next()&^mode)
 	}
 	return mask
 }

@@ -15,8 +15,11 @@ type State struct {
 	AtEntry func(arch.Reg) (uint64, bool)
 }
 
-// maxEval bounds how deep a value is computed from others.
-const maxEval = 16
+// How deep a value is computed from others, and how many of them are.
+const (
+	maxEval  = 16
+	maxEvals = 256
+)
 
 // An Evaluator computes what Values were, from what there is of a frame. It is for one
 // goroutine.
@@ -24,6 +27,7 @@ type Evaluator struct {
 	f    *Func
 	s    *State
 	held map[*Value]uint64 // values that registers still hold
+	left int               // of maxEvals
 }
 
 // Evaluator computes values of f in a frame of it.
@@ -34,11 +38,12 @@ func (f *Func) Evaluator(s *State) *Evaluator { return &Evaluator{f: f, s: s} }
 // between v and the frame's instruction: of what is computed anew on the way from there
 // only a later outcome may be at hand, and nothing is answered.
 func (e *Evaluator) Value(v *Value, past uint64) (val uint64, exact, ok bool) {
+	e.left = maxEvals
 	return e.eval(v.resolve(), past, 0)
 }
 
 func (e *Evaluator) eval(v *Value, past uint64, depth int) (val uint64, exact, ok bool) {
-	if depth > maxEval {
+	if e.left--; depth > maxEval || e.left < 0 {
 		return 0, false, false
 	}
 	switch v.Kind {

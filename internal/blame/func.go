@@ -44,6 +44,8 @@ type Func struct {
 	called  map[uint64]arch.RegMask // what called functions change; see changes
 	taken   []int64                 // offsets of the frame whose address the code takes
 	scanned bool
+	opened  map[Place]bool
+	offsets map[key]frameOffset // of the stack and frame pointers, by instruction
 }
 
 type key struct {
@@ -59,7 +61,7 @@ func New(a *arch.Arch, abi ABI, code stackflow.Code, start, end uint64) *Func {
 		return nil
 	}
 	f := &Func{arch: a, abi: abi, code: code, start: start, steps: steps, flow: flow, at: -1, entry: -1, left: maxSteps,
-		known: map[key]*Value{}, made: map[key]*Value{}}
+		known: map[key]*Value{}, made: map[key]*Value{}, opened: map[Place]bool{}, offsets: map[key]frameOffset{}}
 	f.connect()
 	if f.entry < 0 {
 		return nil

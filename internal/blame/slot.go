@@ -1,6 +1,8 @@
 package blame
 
 import (
+	"slices"
+
 	"github.com/corewalk/corewalk/internal/disasm"
 	"github.com/corewalk/corewalk/internal/stackflow"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -25,6 +27,23 @@ func (f *Func) offsetOf(i int, r arch.Reg) (int64, bool) {
 	if r != f.arch.SP && r != f.arch.FP {
 		return 0, false
 	}
+	k := key{int32(i), Reg(r)}
+	if o, ok := f.offsets[k]; ok {
+		return o.off, o.ok
+	}
+	off, ok := f.findOffset(i, r)
+	f.offsets[k] = frameOffset{off, ok}
+	return off, ok
+}
+
+// A frameOffset is where in the frame something lies, from the CFA; not ok where that
+// is not known.
+type frameOffset struct {
+	off int64
+	ok  bool
+}
+
+func (f *Func) findOffset(i int, r arch.Reg) (int64, bool) {
 	f.rows, _ = f.flow.Rows(f.rows[:0], f.steps[i].Addr)
 	if len(f.rows) != 1 {
 		return 0, false
@@ -154,10 +173,23 @@ func immediate(in *disasm.Inst) bool {
 
 // open reports whether somebody else may write to a place: its address is given away.
 func (f *Func) open(p Place) bool {
-	if !f.scanned {
-		f.scanned = true
-		f.taken = f.addressesTaken()
+	if open, ok := f.opened[p]; ok {
+		return open
 	}
+	open := f.isOpen(p)
+	f.opened[p] = open
+	return open
+}
+
+// scan finds what addresses of the frame the code computes. It decodes all of it.
+func (f *Func) scan() {
+	f.scanned = true
+	f.taken = f.addressesTaken()
+	slices.Sort(f.taken)
+	f.taken = slices.Compact(f.taken)
+}
+
+func (f *Func) isOpen(p Place) bool {
 	for _, off := range f.taken {
 		low, high, ok := int64(0), int64(0), false
 		if f.Object != nil {

@@ -90,7 +90,7 @@ func (f *Func) join(i int, p Place) *Value {
 	// A join of one value, by way of whatever other joins, is that value.
 	if len(v.alts) == 1 {
 		v.same = v.alts[0]
-	} else if all := v.Alternatives(); len(all) == 1 {
+	} else if all := v.alternatives(maxMeet); len(all) == 1 {
 		v.same = all[0]
 	}
 	return v.resolve()
@@ -98,6 +98,9 @@ func (f *Func) join(i int, p Place) *Value {
 
 // after is what instruction i left in a place; nil where it did not change it.
 func (f *Func) after(i int, p Place) *Value {
+	if p.size > 0 && !f.scanned {
+		f.scan()
+	}
 	in := f.inst(i)
 	if in == nil {
 		return unknown

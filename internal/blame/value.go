@@ -52,7 +52,13 @@ func (v *Value) resolve() *Value {
 }
 
 // Alternatives are the values that a Join may be: none of them a Join.
-func (v *Value) Alternatives() []*Value {
+func (v *Value) Alternatives() []*Value { return v.alternatives(maxJoins) }
+
+// maxMeet bounds the joins that are looked through for whether they are one value.
+const maxMeet = 32
+
+// alternatives looks through most joins and values; nil where there are more.
+func (v *Value) alternatives(most int) []*Value {
 	var out []*Value
 	seen := map[*Value]bool{}
 	todo := []*Value{v}
@@ -63,6 +69,9 @@ func (v *Value) Alternatives() []*Value {
 			continue
 		}
 		seen[w] = true
+		if len(seen) > most {
+			return nil
+		}
 		if w.Kind == Join {
 			todo = append(todo, w.alts...)
 			continue

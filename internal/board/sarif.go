@@ -150,12 +150,9 @@ func result(g *ledger.Group, kind string, rule int) sarifResult {
 	if g.New {
 		r.Baseline = "new"
 	}
-	frames := representativeFrames(g.Report)
-	for i := range frames {
-		if frames[i].Source.File != "" {
-			r.Locations = []sarifLocation{location(&frames[i])}
-			break
-		}
+	frames, look := representativeFrames(g.Report)
+	if look != nil {
+		r.Locations = []sarifLocation{location(look)}
 	}
 	if len(frames) > 0 {
 		stack := sarifStack{Message: sarifText{"stack of the crashing thread"}}
@@ -204,14 +201,24 @@ func fileURI(path string) string {
 	return u.String()
 }
 
-// representativeFrames are the frames of a group's report.
-func representativeFrames(data []byte) []report.Frame {
+// representativeFrames are the frames of a group's report, and the one to look at: where
+// there is none with a place in the source, look is nil.
+func representativeFrames(data []byte) (frames []report.Frame, look *report.Frame) {
 	if len(data) == 0 {
-		return nil
+		return nil, nil
 	}
 	r, err := report.ParseJSON(data)
 	if err != nil || len(r.Threads) == 0 {
-		return nil
+		return nil, nil
 	}
-	return r.Threads[0].Frames
+	frames = r.Threads[0].Frames
+	if c := r.Crash; c != nil && c.Frame != nil && *c.Frame >= 0 && *c.Frame < len(frames) && frames[*c.Frame].Source.File != "" {
+		return frames, &frames[*c.Frame]
+	}
+	for i := range frames {
+		if frames[i].Source.File != "" {
+			return frames, &frames[i]
+		}
+	}
+	return frames, nil
 }

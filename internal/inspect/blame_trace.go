@@ -363,12 +363,12 @@ func (t *tracer) read(w *witness, v *blame.Value, value uint64) {
 		t.doubt(report.Likely)
 	}
 	s := w.step(report.BlameRead, v.At)
-	if v.Base == arch.NoReg && v.Index == arch.NoReg && t.in.isCode(uint64(v.K)) {
-		s.Kind = report.BlameSet // a number that lies beside the code
+	n := w.target(v.At, v.Base, v.Index, v.Scale, v.K, v.Size, 0)
+	if n.text == "" && t.in.literal(v) {
+		s.Kind = report.BlameSet
 		t.add(s)
 		return
 	}
-	n := w.target(v.At, v.Base, v.Index, v.Scale, v.K, v.Size, 0)
 	if s.Name = n.text; n.global {
 		s.Role = "global"
 	}
@@ -381,12 +381,15 @@ func (t *tracer) read(w *witness, v *blame.Value, value uint64) {
 	t.add(s)
 }
 
-// isCode reports whether an address is in memory that can be run.
-func (in *inspection) isCode(addr uint64) bool {
-	if in.MappingAt == nil {
+// literal reports whether a value is a number that lies beside the code that loads it,
+// as compilers for all but x86 put them.
+func (in *inspection) literal(v *blame.Value) bool {
+	const near = 4096 // bytes, that an instruction of ARM reaches
+	at := uint64(v.K)
+	if in.MappingAt == nil || in.arch.Family == arch.FamilyX86 || v.Base != arch.NoReg || v.Index != arch.NoReg || at-v.At+near > 2*near {
 		return false
 	}
-	m, ok := in.MappingAt(addr)
+	m, ok := in.MappingAt(at)
 	return ok && m.Perm&libstate.Exec != 0 && m.Perm&libstate.Write == 0
 }
 

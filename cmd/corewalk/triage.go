@@ -244,7 +244,7 @@ func (f *triageFlags) gather(ctx context.Context, store ledger.Store, s *board.S
 	if s.Groups, err = store.RunGroups(ctx, s.Run.ID); err != nil {
 		return err
 	}
-	all, err := store.Groups(ctx, ledger.Query{})
+	all, err := store.Groups(ctx, ledger.Query{Run: s.Run.ID})
 	if err != nil {
 		return err
 	}
@@ -260,19 +260,13 @@ func (f *triageFlags) gather(ctx context.Context, store ledger.Store, s *board.S
 			g.FirstSeen, g.LastSeen, g.Builds, g.FirstBuild, g.Programs = w.FirstSeen, w.LastSeen, w.Builds, w.FirstBuild, w.Programs
 		}
 	}
-	dumps, err := store.RunDumps(ctx, s.Run.ID)
-	if err != nil {
+	if s.Failed, err = store.RunDumps(ctx, s.Run.ID, true); err != nil {
 		return err
 	}
-	for _, d := range dumps {
-		if d.FaultKind != "" {
-			s.Failed = append(s.Failed, d)
-		}
-	}
 	if f.format == formatHTML {
-		s.Dumps = dumps
+		s.Dumps, err = store.RunDumps(ctx, s.Run.ID, false)
 	}
-	return nil
+	return err
 }
 
 func (f *triageFlags) write(out *outFile, s *board.Summary) error {

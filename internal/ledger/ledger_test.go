@@ -126,7 +126,7 @@ func TestLedger(t *testing.T) {
 				t.Errorf("known %q: error %v", id, err)
 			}
 		}
-		dumps, err := d.RunDumps(ctx, run.ID)
+		dumps, err := d.RunDumps(ctx, run.ID, false)
 		if err != nil || len(dumps) != 7 || dumps[6].Fault == "" || dumps[6].Identity != "" {
 			t.Errorf("%d dumps, error %v", len(dumps), err)
 		}
@@ -329,4 +329,40 @@ func BenchmarkAdd(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(n), "us/dump")
+}
+
+// TestRunQueries asks what a run had, of a ledger that has more: its groups with all their
+// dumps, and its failures.
+func TestRunQueries(t *testing.T) {
+	d, err := Open(t.Context(), filepath.Join(t.TempDir(), "l.db"), "v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	failed := made(9, 2, "b")
+	failed.Fault, failed.FaultKind = "it hangs", FaultTimeout // and had a group already
+	for _, list := range [][]Dump{{made(1, 1, "a"), made(2, 2, "a"), made(3, 2, "a")}, {made(4, 2, "b"), failed}} {
+		run, err := d.Begin(t.Context(), "")
+		if err == nil {
+			err = d.Add(t.Context(), run.ID, list)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	groups, err := d.Groups(t.Context(), Query{Run: 2})
+	if err != nil || len(groups) != 1 || groups[0].Count != 3 || groups[0].Builds != 2 {
+		t.Errorf("groups of a run: %+v, %v", groups, err)
+	}
+	if groups, err = d.RunGroups(t.Context(), 2); err != nil || len(groups) != 1 || groups[0].Count != 1 {
+		t.Errorf("with the counts of the run: %+v, %v", groups, err)
+	}
+	for want, only := range map[int]bool{2: false, 1: true} {
+		if dumps, err := d.RunDumps(t.Context(), 2, only); err != nil || len(dumps) != want {
+			t.Errorf("failed only %v: %d dumps, %v, want %d", only, len(dumps), err, want)
+		}
+	}
+	if dumps, err := d.RunDumps(t.Context(), 1, true); err != nil || len(dumps) != 0 {
+		t.Errorf("failures of another run: %+v, %v", dumps, err)
+	}
 }

@@ -10,49 +10,54 @@ import (
 	"strings"
 )
 
-// groupQuery answers groups with what their dumps say together. %s are the dumps that
-// count, the groups wanted, and what follows.
+// groupQuery answers groups with what their dumps say together. %s are which dumps
+// count, which groups are wanted, and how many. Dumps are counted first, from an index
+// that has all that is asked of them, so that no group's report is carried along.
 const groupQuery = `SELECT g.id, g.signature, g.kind, g.reason, g.place, g.weak, g.frames, g.representative, g.run,
-		count(*), count(DISTINCT nullif(d.build, '')), min(nullif(d.time, 0)), max(d.time),
-		group_concat(DISTINCT d.program), %s
-	FROM groups g JOIN dumps d ON d.grp = g.id %s
+		s.n, s.builds, s.first, s.last, s.programs, %s
+	FROM (SELECT d.grp AS id, count(*) AS n, count(DISTINCT nullif(d.build, '')) AS builds, min(nullif(d.time, 0)) AS first,
+			max(d.time) AS last, group_concat(DISTINCT d.program) AS programs
+		FROM %s WHERE %s GROUP BY d.grp) s
+	CROSS JOIN groups g ON g.id = s.id
 	WHERE %s
-	GROUP BY g.id %s
-	ORDER BY count(*) DESC, max(d.time) DESC, g.id %s`
+	ORDER BY s.n DESC, s.last DESC, g.id %s`
 
 // A groupFilter puts the parts of a groupQuery together.
 type groupFilter struct {
-	report bool
-	join   string
-	where  []string
-	having []string
-	args   []any
-	limit  int
+	report           bool
+	from             string // the dumps that count
+	dumps, groups    []string
+	dumpArgs, grpArg []any
+	limit            int
 }
 
-func (f *groupFilter) add(cond string, args ...any) {
-	f.where = append(f.where, cond)
-	f.args = append(f.args, args...)
+// ofDumps and ofGroups want something of the dumps that count, and of groups.
+func (f *groupFilter) ofDumps(cond string, args ...any) {
+	f.dumps, f.dumpArgs = append(f.dumps, cond), append(f.dumpArgs, args...)
 }
 
-func (f *groupFilter) query() string {
-	report, having, limit := "NULL", "", ""
+func (f *groupFilter) ofGroups(cond string, args ...any) {
+	f.groups, f.grpArg = append(f.groups, cond), append(f.grpArg, args...)
+}
+
+func (f *groupFilter) query() (query string, args []any) {
+	report, limit := "NULL", ""
 	if f.report {
 		report = "g.report"
-	}
-	if len(f.having) > 0 {
-		having = "HAVING " + strings.Join(f.having, " AND ")
 	}
 	if f.limit > 0 {
 		limit = fmt.Sprintf("LIMIT %d", f.limit)
 	}
-	where := append([]string{"d.fault_kind = ''"}, f.where...)
-	return fmt.Sprintf(groupQuery, report, f.join, strings.Join(where, " AND "), having, limit)
+	dumps := append([]string{"d.fault_kind = ''", "d.grp <> ''"}, f.dumps...)
+	groups := append([]string{"1"}, f.groups...)
+	query = fmt.Sprintf(groupQuery, report, cmp.Or(f.from, "dumps d"), strings.Join(dumps, " AND "), strings.Join(groups, " AND "), limit)
+	return query, append(slices.Clone(f.dumpArgs), f.grpArg...)
 }
 
 // groups runs a query; new says after which run a group is new.
 func (d *DB) groups(ctx context.Context, f groupFilter, since int64) ([]Group, error) {
-	rows, err := d.db.QueryContext(ctx, f.query(), f.args...)
+	query, args := f.query()
+	rows, err := d.db.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -142,24 +147,26 @@ func (d *DB) complete(ctx context.Context, list []Group) error {
 func (d *DB) Groups(ctx context.Context, q Query) ([]Group, error) {
 	f := groupFilter{report: q.Reports, limit: q.Limit}
 	if q.SinceRun > 0 {
-		f.add("g.run > ?", q.SinceRun)
+		f.ofGroups("g.run > ?", q.SinceRun)
 	}
 	if q.Build != "" {
-		f.add("EXISTS (SELECT 1 FROM dumps b WHERE b.grp = g.id AND b.build LIKE ? ESCAPE '\\')", prefix(q.Build))
+		f.ofGroups("EXISTS (SELECT 1 FROM dumps b WHERE b.grp = g.id AND b.build LIKE ? ESCAPE '\\')", prefix(q.Build))
 	}
 	if q.Program != "" {
-		f.add("EXISTS (SELECT 1 FROM dumps b WHERE b.grp = g.id AND b.program = ?)", q.Program)
+		f.ofGroups("EXISTS (SELECT 1 FROM dumps b WHERE b.grp = g.id AND b.program = ?)", q.Program)
 	}
 	if q.Kind != "" {
-		f.add("g.kind = ?", q.Kind)
+		f.ofGroups("g.kind = ?", q.Kind)
 	}
 	if q.Text != "" {
 		like := "%" + prefix(q.Text)
-		f.add("(g.reason LIKE ? ESCAPE '\\' OR g.place LIKE ? ESCAPE '\\' OR g.frames LIKE ? ESCAPE '\\' OR g.id LIKE ? ESCAPE '\\')", like, like, like, prefix(q.Text))
+		f.ofGroups("(g.reason LIKE ? ESCAPE '\\' OR g.place LIKE ? ESCAPE '\\' OR g.frames LIKE ? ESCAPE '\\' OR g.id LIKE ? ESCAPE '\\')", like, like, like, prefix(q.Text))
 	}
 	if !q.Since.IsZero() {
-		f.having = append(f.having, "min(nullif(d.time, 0)) >= ?")
-		f.args = append(f.args, nanos(q.Since))
+		f.ofGroups("s.first >= ?", nanos(q.Since))
+	}
+	if q.Run > 0 {
+		f.ofDumps("d.grp IN (SELECT x.grp FROM run_dumps r CROSS JOIN dumps x ON x.id = r.dump WHERE r.run = ?)", q.Run)
 	}
 	list, err := d.groups(ctx, f, q.SinceRun)
 	if q.SinceRun == 0 {
@@ -180,7 +187,7 @@ func (d *DB) Group(ctx context.Context, id string, limit int) (Group, []Dump, er
 	f := groupFilter{report: true, limit: 2}
 	// A range, since LIKE would look at every group.
 	id = strings.ToLower(id)
-	f.add("g.id >= ? AND g.id < ?", id, id+"\x7f")
+	f.ofDumps("d.grp >= ? AND d.grp < ?", id, id+"\x7f")
 	list, err := d.groups(ctx, f, 0)
 	switch {
 	case err != nil:
@@ -219,25 +226,29 @@ func (d *DB) dumps(ctx context.Context, query string, args ...any) ([]Dump, erro
 
 // RunGroups implements Store.
 func (d *DB) RunGroups(ctx context.Context, run int64) ([]Group, error) {
-	f := groupFilter{report: true, join: "JOIN run_dumps r ON r.dump = d.id"}
-	f.add("r.run = ?", run)
+	f := groupFilter{report: true, from: "run_dumps r CROSS JOIN dumps d ON d.id = r.dump"}
+	f.ofDumps("r.run = ?", run)
 	list, err := d.groups(ctx, f, run-1)
 	return list, d.failed(err)
 }
 
 // RunDumps implements Store.
-func (d *DB) RunDumps(ctx context.Context, run int64) ([]Dump, error) {
-	list, err := d.dumps(ctx, "SELECT "+dumpColumns+" FROM dumps d JOIN run_dumps r ON r.dump = d.id WHERE r.run = ? ORDER BY d.path", run)
+func (d *DB) RunDumps(ctx context.Context, run int64, failed bool) ([]Dump, error) {
+	from := "run_dumps r CROSS JOIN dumps d ON d.id = r.dump WHERE r.run = ?"
+	if failed {
+		from = "dumps d CROSS JOIN run_dumps r ON r.dump = d.id WHERE d.fault_kind <> '' AND r.run = ?"
+	}
+	list, err := d.dumps(ctx, "SELECT "+dumpColumns+" FROM "+from+" ORDER BY d.path", run)
 	return list, d.failed(err)
 }
 
+// runQuery counts in one pass what a run had.
 const runQuery = `SELECT u.id, u.started, u.ended, u.args,
-	(SELECT count(*) FROM run_dumps r JOIN dumps d ON d.id = r.dump WHERE r.run = u.id AND d.fault_kind = '' AND NOT r.known),
-	(SELECT count(*) FROM run_dumps r JOIN dumps d ON d.id = r.dump WHERE r.run = u.id AND d.fault_kind = '' AND r.known),
-	(SELECT count(*) FROM run_dumps r JOIN dumps d ON d.id = r.dump WHERE r.run = u.id AND d.fault_kind <> ''),
-	(SELECT count(DISTINCT d.grp) FROM run_dumps r JOIN dumps d ON d.id = r.dump WHERE r.run = u.id AND d.fault_kind = ''),
+	coalesce(sum(d.fault_kind = '' AND NOT r.known), 0), coalesce(sum(d.fault_kind = '' AND r.known), 0), coalesce(sum(d.fault_kind <> ''), 0),
+	count(DISTINCT CASE d.fault_kind WHEN '' THEN d.grp END),
 	(SELECT count(*) FROM groups g WHERE g.run = u.id)
-	FROM runs u `
+	FROM (SELECT * FROM runs WHERE %s ORDER BY id DESC %s) u LEFT JOIN run_dumps r ON r.run = u.id LEFT JOIN dumps d ON d.id = r.dump
+	GROUP BY u.id ORDER BY u.id DESC`
 
 func scanRun(r row) (Run, error) {
 	var u Run
@@ -248,7 +259,7 @@ func scanRun(r row) (Run, error) {
 }
 
 func (d *DB) run(ctx context.Context, id int64) (Run, error) {
-	u, err := scanRun(d.db.QueryRowContext(ctx, runQuery+"WHERE u.id = ?", id))
+	u, err := scanRun(d.db.QueryRowContext(ctx, fmt.Sprintf(runQuery, "id = ?", ""), id))
 	if errors.Is(err, sql.ErrNoRows) {
 		return u, fmt.Errorf("run %d: %w", id, ErrNotFound)
 	}
@@ -257,11 +268,11 @@ func (d *DB) run(ctx context.Context, id int64) (Run, error) {
 
 // Runs implements Store.
 func (d *DB) Runs(ctx context.Context, limit int) ([]Run, error) {
-	query := runQuery + "ORDER BY u.id DESC"
+	most := ""
 	if limit > 0 {
-		query += fmt.Sprintf(" LIMIT %d", limit)
+		most = fmt.Sprintf("LIMIT %d", limit)
 	}
-	rows, err := d.db.QueryContext(ctx, query)
+	rows, err := d.db.QueryContext(ctx, fmt.Sprintf(runQuery, "1", most))
 	if err != nil {
 		return nil, d.failed(err)
 	}

@@ -62,6 +62,11 @@ var migrations = []string{
 		score REAL NOT NULL,
 		PRIMARY KEY (grp, other)) WITHOUT ROWID;
 	CREATE INDEX similar_other ON similar (other);`,
+
+	// What is asked of the dumps of groups, and which dumps failed, without reading dumps.
+	`DROP INDEX dumps_group;
+	CREATE INDEX dumps_group ON dumps (grp, fault_kind, time, build, program);
+	CREATE INDEX dumps_fault ON dumps (id) WHERE fault_kind <> '';`,
 }
 
 // migrate brings a database to the newest schema. One that is newer is refused.

@@ -90,6 +90,7 @@ type Similar struct {
 type Query struct {
 	Since    time.Time // groups first seen then or later; of dumps' times
 	SinceRun int64     // groups that came up first in a later run; 0 for all
+	Run      int64     // groups with a dump of this run; 0 for all
 	Build    string    // groups with a dump of this build
 	Program  string
 	Kind     string
@@ -136,8 +137,8 @@ type Store interface {
 	// RunGroups lists the groups that the dumps of a run belong to, with the counts of
 	// that run.
 	RunGroups(ctx context.Context, run int64) ([]Group, error)
-	// RunDumps lists the dumps of a run, failed ones among them.
-	RunDumps(ctx context.Context, run int64) ([]Dump, error)
+	// RunDumps lists the dumps of a run; only those with a Fault where failed is set.
+	RunDumps(ctx context.Context, run int64, failed bool) ([]Dump, error)
 	// Runs lists the runs, the newest first, at most limit of them; 0 for all.
 	Runs(ctx context.Context, limit int) ([]Run, error)
 	Close() error

@@ -95,6 +95,10 @@ func (f *queryFlags) withStore(e env, do func(context.Context, ledger.Store, *ou
 		return e.fail(err)
 	}
 	status, err := do(e.ctx, store, out)
+	if err != nil && status == exitNothing { // there is nothing to write
+		out.close()
+		return e.fail(err)
+	}
 	if err = errors.Join(err, out.close()); err != nil {
 		return e.written(err, status)
 	}

@@ -3,6 +3,7 @@
 # parity compares with gdb (docs/parity.md)
 # lint   gofmt and go vet       cores  remakes testdata/cores (see testdata/README.md)
 # signatures  measures signatures anew (docs/signatures.md)
+# bench-triage  a batch of TRIAGE_DUMPS small cores, and peers on a part of it (docs/performance.md)
 # triage-page  makes the pictures of docs/triage.md anew; needs chromium
 # soak   attaches to a working process SOAK times (docs/usage.md, "Running processes")
 
@@ -11,9 +12,10 @@ FUZZTIME ?= 10s
 BENCH ?= .
 CASES ?=
 SOAK ?= 10000
+TRIAGE_DUMPS ?= 1000
 PKGS ?= ./...
 
-.PHONY: build test bench cores fuzz lint parity soak signatures triage-page
+.PHONY: build test bench cores fuzz lint parity soak signatures triage-page bench-triage
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -tags nethttpomithttp2 -o corewalk ./cmd/corewalk
@@ -54,6 +56,10 @@ signatures:
 
 triage-page:
 	GO=$(GO) testdata/triage-page.sh
+
+bench-triage:
+	COREWALK_TRIAGE_DUMPS=$(TRIAGE_DUMPS) $(GO) test -count=1 -v -run '^TestBenchTriage$$' ./cmd/corewalk
+	$(GO) test -run '^$$' -bench 'Large|OfWarm|Serve' -benchmem ./internal/ledger ./internal/signature ./internal/triage
 
 lint:
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then \

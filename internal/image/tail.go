@@ -64,16 +64,23 @@ func TailCallsAt(from *Image, entry uint64, to *Image, pc uint64) (TailChain, er
 
 // TailCallsOf is TailCalls for a call of one of the functions starts of from.
 func TailCallsOf(from *Image, starts []dwarf.Func, to *Image, pc uint64) (TailChain, error) {
-	callee := dwarf.Callee{PC: pc}
-	if from != to {
-		s, ok := to.SymbolAt(pc)
-		if !ok {
-			return TailChain{}, fmt.Errorf("function at %#x: %w", pc, dwarf.ErrNotFound)
-		}
-		callee = dwarf.Callee{Name: s.Name()}
+	if from == to {
+		calls, complete, err := from.DWARF().TailPath(starts, dwarf.Callee{PC: pc}, from.resolver())
+		return TailChain{from, calls, complete}, err
 	}
-	calls, complete, err := from.DWARF().TailPath(starts, callee, from.resolver())
-	return TailChain{from, calls, complete}, err
+	s, ok := to.SymbolAt(pc)
+	if !ok {
+		return TailChain{}, fmt.Errorf("function at %#x: %w", pc, dwarf.ErrNotFound)
+	}
+	var last error
+	for _, name := range calledAs(s.Name()) {
+		calls, complete, err := from.DWARF().TailPath(starts, dwarf.Callee{Name: name}, from.resolver())
+		if err == nil {
+			return TailChain{from, calls, complete}, nil
+		}
+		last = err
+	}
+	return TailChain{}, last
 }
 
 func (im *Image) resolver() dwarf.Resolver {

@@ -1,6 +1,7 @@
 package signature
 
 import (
+	"sync"
 	"testing"
 
 	"github.com/corewalk/corewalk/report"
@@ -49,6 +50,19 @@ func TestCache(t *testing.T) {
 	if len(c.known) > maxKnown {
 		t.Errorf("%d functions are remembered", len(c.known))
 	}
+	var work sync.WaitGroup
+	for i := range 4 {
+		work.Go(func() {
+			for range 50 {
+				r := abortReport()
+				r.Threads[0].Frames[4].Symbol = string(rune('a' + i)) // new to the cache
+				if got := c.Of(r); got.Hash != want.Hash {
+					t.Errorf("%s, want %s", got.String(), want.String())
+				}
+			}
+		})
+	}
+	work.Wait()
 }
 
 // BenchmarkOfWarm is a signature whose functions have been met before.

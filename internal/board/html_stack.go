@@ -29,7 +29,9 @@ func (p *page) stack(g *pageGroup) {
 	for i := range frames {
 		if left := len(frames) - maxInnerFrames - maxOuterFrames; left > 0 && i >= maxInnerFrames && i < maxInnerFrames+left {
 			if i == maxInnerFrames {
-				p.raw(`<li class="gap">`, count(left, "frame"), " between are left out</li>")
+				// A report that was shortened has the numbers of the whole stack.
+				all := max(len(frames), frames[len(frames)-1].Index+1)
+				p.raw(`<li class="gap">`, count(all-maxInnerFrames-maxOuterFrames, "frame"), " between are left out</li>")
 			}
 			continue
 		}

@@ -1,6 +1,10 @@
 package board
 
-import "testing"
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
 
 // The place of a result is that of the program's own code, not of the C library that
 // ended it.
@@ -21,5 +25,24 @@ func TestSARIFPlace(t *testing.T) {
 		if len(all) != 3 || look == nil || look.Function != want {
 			t.Errorf("%s: %+v, want %s", crash, look, want)
 		}
+	}
+}
+
+// Of a report that was shortened the page counts the frames of the whole stack.
+func TestPageOfShortened(t *testing.T) {
+	var frames []string
+	for i := range 100 {
+		n := i
+		if i >= 60 {
+			n += 9000
+		}
+		frames = append(frames, fmt.Sprintf(`{"index":%d,"physical":%d,"function":"depth"}`, n, n))
+	}
+	s := pageSummary()
+	s.Groups = s.Groups[:1]
+	s.Groups[0].Report = []byte(`{"schema":"corewalk/1","crash":{"signal":"SIGSEGV","thread":7},"threads":[{"id":7,"crashed":true,"frames":[` + strings.Join(frames, ",") + `]}]}`)
+	want := fmt.Sprintf("%d frames between are left out", 9100-maxInnerFrames-maxOuterFrames)
+	if page := render(t, s); !strings.Contains(page, want) {
+		t.Errorf("the page does not say %q", want)
 	}
 }

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/corewalk/corewalk/dwarfvars"
@@ -79,6 +80,18 @@ func (w *witness) inFrame(at uint64, off int64, size int) (named, bool) {
 		return named{}, false
 	}
 	return variable(w.act.InMemory(at, w.state.CFA+uint64(off), size), at)
+}
+
+// heldNow is the value of a variable that is a number or a pointer, where the frame still
+// knows it.
+func (w *witness) heldNow(n named) (uint64, bool) {
+	if n.held == nil || n.held.Path != "" {
+		return 0, false
+	}
+	v := w.act.Read(n.held.Var, dwarfvars.Options{})
+	text, _, _ := strings.Cut(v.Text, " ")
+	got, err := strconv.ParseUint(text, 0, 64)
+	return got, v.Err == nil && err == nil
 }
 
 // target names what an operand of the instruction at addr accesses.

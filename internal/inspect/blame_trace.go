@@ -33,7 +33,7 @@ func (in *inspection) blamed(inst *disasm.Inst, regs *arch.RegSet, why *crash.Re
 	if len(in.diedStack) == 0 || !why.HasAddr || why.Kind == report.CrashStackOverflow {
 		return nil
 	}
-	t := &tracer{in: in}
+	t := &tracer{in: in, out: report.Blame{Confidence: report.Certain}}
 	defer t.close()
 	s, ok := t.suspect(inst, regs, why)
 	if !ok {
@@ -189,13 +189,21 @@ func (t *tracer) calledThrough(regs *arch.RegSet, addr uint64) (suspect, bool) {
 	if got, _, ok := w.eval.Value(s.v, 0); !ok || got != addr {
 		return suspect{}, false
 	}
+	// Its register may hold the address because that function jumped by the same one.
+	held, known := w.heldNow(w.name(s.v, w.state.PC, call.Src, 0))
+	switch {
+	case known && held != addr:
+		return suspect{}, false
+	case !known && s.v.Kind != blame.Load && s.v.Kind != blame.Slot:
+		t.doubt(report.Likely)
+	}
 	return s, true
 }
 
 // trace makes the answer for a suspect.
 func (t *tracer) trace(s suspect) *report.Blame {
 	b := &t.out
-	b.Value, b.Confidence, b.Expression = report.Addr(s.value), report.Certain, s.use.text
+	b.Value, b.Expression = report.Addr(s.value), s.use.text
 	if s.reg != arch.NoReg {
 		b.Register = t.in.arch.RegName(s.reg)
 	}

@@ -198,7 +198,7 @@ func (f *triageFlags) run(e env, args, paths []string) int {
 	if err != nil {
 		return e.fail(errors.Join(err, out.close()))
 	}
-	s := &board.Summary{Run: run, Elapsed: time.Since(start), Notes: sink.notes, Broken: e.ctx.Err() != nil}
+	s := &board.Summary{Run: run, Elapsed: time.Since(start), Notes: sink.notes, Broken: e.ctx.Err() != nil, Kept: !f.noDB}
 	if len(before) > 0 {
 		s.Since = before[0].Started
 	}

@@ -19,10 +19,12 @@ type Summary struct {
 	Failed []ledger.Dump // those that could not be analysed
 	Dumps  []ledger.Dump // all that are shown one by one; nil for none
 	Notes  []string      // what could not be looked at
-	// Since is when the newest run before this one ended; zero for none.
+	// Since is when the newest run before this one began; zero for none.
 	Since time.Time
 	// Broken says that the run was ended before its end.
 	Broken bool
+	// Kept says that what was found out is kept, so that the next run goes on from there.
+	Kept bool
 }
 
 // New is how many of the groups came up first in the run.

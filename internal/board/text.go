@@ -65,7 +65,10 @@ func headline(s *Summary) string {
 		}
 	}
 	if s.Broken {
-		text += "; broken off: go on with the same command, what was analysed is kept"
+		text += "; broken off"
+		if s.Kept {
+			text += ": go on with the same command, what was analysed is kept"
+		}
 	}
 	return text
 }

@@ -2,6 +2,7 @@
 
 make_passed-O2() { simple passed -O2 -g; }
 make_passed-deep-O2() { simple passed_deep -O2 -g; }
+make_tail-bad-O2() { simple tail_bad -O2 -g; }
 
 # Types that a program only declares, and that its library defines.
 make_widget() {

@@ -23,6 +23,8 @@ type AnalyzeOptions struct {
 	// Structured asks for each variable's value as a tree, report.Variable.Data,
 	// besides the text.
 	Structured bool
+	// NoBlame leaves out which value was bad and where it came from (report.Crash.Blame).
+	NoBlame bool
 	// Details asks for what the dump tells of the process and its machine besides
 	// threads, modules and memory: report.Report.Details.
 	Details bool
@@ -79,7 +81,7 @@ func (t *Target) Analyze(ctx context.Context, o AnalyzeOptions) (*report.Report,
 			p.Lacks, p.Complete = nil, nil // another lookup may need no debug information
 		}
 		opts := inspect.Options{Threads: o.Threads, NoInlines: o.NoInlines, Explain: o.Explain, Verify: o.Verify,
-			Locals: inspect.Locals(o.Locals), Values: o.Values, Structured: o.Structured}
+			NoBlame: o.NoBlame, Locals: inspect.Locals(o.Locals), Values: o.Values, Structured: o.Structured}
 		if ahead = inspect.Ahead(ctx, p, opts, o.MaxFrames); ahead == nil {
 			r = inspect.Run(ctx, p, opts)
 			t.warnLate(r)

@@ -56,7 +56,10 @@ func (in *inspection) crash(r *report.Report) {
 	if why.AtInst {
 		c.Instruction = in.instruction(&inst, &ci.Regs, why)
 	}
-	if c.Blame = in.blamed(&inst, &ci.Regs, &why); c.Blame != nil {
+	if !in.opts.NoBlame {
+		c.Blame = in.blamed(&inst, &ci.Regs, &why)
+	}
+	if c.Blame != nil {
 		if c.Instruction != nil {
 			c.Instruction.Note = blameNote(c.Blame)
 		}

@@ -62,6 +62,7 @@ type Options struct {
 	NoInlines bool              // leave out inlined and tail-called functions
 	Explain   bool              // the Walker was made with WithExplain: report what it kept
 	Verify    bool              // the Walker was made with WithVerify: likewise
+	NoBlame   bool              // do not look for where a bad value came from
 	Locals    Locals            // which variables to read
 	Values    dwarfvars.Options // how much of each
 	// Structured says that values are wanted as trees (report.Variable.Data) too.

@@ -21,7 +21,7 @@ import (
 // whether a report with variables is wanted.
 func analyze(ctx context.Context, t *corewalk.Target, d *ledger.Dump, names *signature.Cache, full func(*signature.Signature) bool) error {
 	tid, err := t.ProcessState().DefaultThread()
-	o := corewalk.AnalyzeOptions{Locals: corewalk.LocalsNone}
+	o := corewalk.AnalyzeOptions{Locals: corewalk.LocalsNone, NoBlame: true}
 	if err == nil {
 		o.Threads = []unwind.ThreadID{tid}
 	}
@@ -37,7 +37,7 @@ func analyze(ctx context.Context, t *corewalk.Target, d *ledger.Dump, names *sig
 	if full == nil || !full(&sig) {
 		return nil
 	}
-	o.Locals = corewalk.LocalsTop
+	o.Locals, o.NoBlame = corewalk.LocalsTop, false
 	if with, err := t.Analyze(ctx, o); err == nil && ctx.Err() == nil {
 		r = with
 	}

@@ -151,7 +151,7 @@ func TestManyModules(t *testing.T) {
 // BenchmarkManyModules opens and walks a dump of 200 modules and 60 threads with
 // 100 MB of symbol files, all of which are in stacks.
 func BenchmarkManyModules(b *testing.B) {
-	d := browserDump{modules: 200, threads: 60, depth: 20, funcs: 1500}
+	d := browserDump{modules: 200, threads: 60, depth: 20, funcs: 2100}
 	dump, tree, size := d.make(b)
 	for b.Loop() {
 		if got := d.analyze(b, dump, tree); got != d.threads*d.depth {

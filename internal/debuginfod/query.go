@@ -71,20 +71,26 @@ func (q *query) race(ctx context.Context) (path string, errs []error) {
 	return path, errs
 }
 
-// lost puts the servers' errors together, in the order of the servers.
-func (q *query) lost(errs []error) error {
-	var absent, failed, down []string
-	for i, s := range q.servers {
+// sorted tells the servers that do not have a file, in whose order the errors are, from
+// those that failed and those that could not be asked, with what these say.
+func sorted(errs []error, name func(i int) string) (absent, failed, down []string) {
+	for i, err := range errs {
 		var f *failure
-		switch err := errs[i]; {
+		switch {
 		case errors.As(err, &f) && f.down:
 			down = append(down, f.Error())
 		case errors.Is(err, fs.ErrNotExist):
-			absent = append(absent, s.name)
+			absent = append(absent, name(i))
 		default:
 			failed = append(failed, err.Error())
 		}
 	}
+	return absent, failed, down
+}
+
+// lost puts the servers' errors together, in the order of the servers.
+func (q *query) lost(errs []error) error {
+	absent, failed, down := sorted(errs, func(i int) string { return q.servers[i].name })
 	if len(absent) == len(errs) && len(q.cfg.LeftOut) == 0 {
 		q.cache.miss(q.request)
 	}

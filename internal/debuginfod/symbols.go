@@ -320,18 +320,7 @@ func begins(head []byte, kind debugfind.SymbolKind) bool {
 
 // lost puts the servers' errors together, in the order of the servers.
 func (c *SymbolClient) lost(k debugfind.StoreKey, errs []error) error {
-	var absent, failed, down []string
-	for i, s := range c.servers {
-		var f *failure
-		switch err := errs[i]; {
-		case errors.As(err, &f) && f.down:
-			down = append(down, f.Error())
-		case errors.Is(err, fs.ErrNotExist):
-			absent = append(absent, s.name)
-		default:
-			failed = append(failed, err.Error())
-		}
-	}
+	absent, failed, down := sorted(errs, func(i int) string { return c.servers[i].name })
 	e := &debugfind.FetchError{Failed: len(failed) > 0, Unreachable: down}
 	var texts []string
 	if len(absent) > 0 && !e.Failed {

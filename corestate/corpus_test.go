@@ -1,13 +1,8 @@
 package corestate
 
 import (
-	"archive/tar"
-	"compress/gzip"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -28,15 +23,9 @@ type dump struct {
 // corpus reads the corpus that may lie beside the repository.
 func corpus(t *testing.T) []dump {
 	t.Helper()
-	dir := filepath.Join(fixture.Root(t), "..", "shared", "corpus")
-	manifest, err := os.ReadFile(filepath.Join(dir, "MANIFEST.tsv"))
-	if err != nil {
-		t.Skip("no corpus beside the repository: ", err)
-	}
-	files := unpackCorpus(t, filepath.Join(dir, "dumps.tar.gz"))
+	manifest, files := fixture.Foreign(t)
 	var list []dump
-	for _, line := range strings.Split(strings.TrimSpace(string(manifest)), "\n")[1:] {
-		f := strings.Split(line, "\t")
+	for _, f := range manifest {
 		data, ok := files[f[0]]
 		if !ok {
 			t.Errorf("%s is in the manifest only", f[0])
@@ -46,34 +35,6 @@ func corpus(t *testing.T) []dump {
 			frames: f[11], note: f[13], check: f[14], data: data})
 	}
 	return list
-}
-
-func unpackCorpus(t *testing.T, path string) map[string][]byte {
-	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Skip(err)
-	}
-	defer f.Close()
-	gz, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	files := make(map[string][]byte)
-	for tr := tar.NewReader(gz); ; {
-		h, err := tr.Next()
-		if err == io.EOF {
-			return files
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		data, err := io.ReadAll(tr)
-		if err != nil {
-			t.Fatal(err)
-		}
-		files[h.Name] = data
-	}
 }
 
 var (

@@ -1,13 +1,7 @@
 package steppers_test
 
 import (
-	"archive/tar"
-	"compress/gzip"
-	"errors"
 	"fmt"
-	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -31,40 +25,18 @@ type miniCase struct {
 // the symbol files in it by debug identifier.
 func minidumps(t *testing.T) ([]miniCase, map[string]*breakpad.File) {
 	t.Helper()
-	dir := filepath.Join(fixture.Root(t), "..", "shared", "corpus")
-	manifest, err := os.ReadFile(filepath.Join(dir, "MANIFEST.tsv"))
-	if err != nil {
-		t.Skip("no corpus beside the repository: ", err)
-	}
-	file, err := os.Open(filepath.Join(dir, "dumps.tar.gz"))
-	if err != nil {
-		t.Skip(err)
-	}
-	defer file.Close()
-	gz, err := gzip.NewReader(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	files, syms := map[string][]byte{}, map[string]*breakpad.File{}
-	for tr := tar.NewReader(gz); ; {
-		h, err := tr.Next()
-		if err == io.EOF {
-			break
-		}
-		data, err2 := io.ReadAll(tr)
-		if err := errors.Join(err, err2); err != nil {
-			t.Fatal(err)
-		}
-		files[h.Name] = data
-		if strings.HasSuffix(h.Name, ".sym") || strings.HasSuffix(h.Name, ".syms") {
+	manifest, files := fixture.Foreign(t)
+	syms := map[string]*breakpad.File{}
+	for name, data := range files {
+		if strings.HasSuffix(name, ".sym") || strings.HasSuffix(name, ".syms") {
 			if f, err := breakpad.Parse(data); err == nil {
 				syms[f.ID] = f
 			}
 		}
 	}
 	var list []miniCase
-	for _, line := range strings.Split(strings.TrimSpace(string(manifest)), "\n")[1:] {
-		if f := strings.Split(line, "\t"); f[3] == "minidump" || f[3] == "microdump" {
+	for _, f := range manifest {
+		if f[3] == "minidump" || f[3] == "microdump" {
 			list = append(list, miniCase{f[0], f[11], files[f[0]]})
 		}
 	}

@@ -1,10 +1,7 @@
 package breakpad
 
 import (
-	"archive/tar"
-	"compress/gzip"
-	"io"
-	"os"
+	"maps"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -17,31 +14,9 @@ import (
 // beside the repository.
 func corpus(t testing.TB) map[string][]byte {
 	t.Helper()
-	file, err := os.Open(filepath.Join(fixture.Root(t), "..", "shared", "corpus", "dumps.tar.gz"))
-	if err != nil {
-		t.Skip("no corpus beside the repository: ", err)
-	}
-	defer file.Close()
-	gz, err := gzip.NewReader(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	files := make(map[string][]byte)
-	for tr := tar.NewReader(gz); ; {
-		h, err := tr.Next()
-		if err == io.EOF {
-			return files
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !strings.HasSuffix(h.Name, ".sym") {
-			continue
-		}
-		if files[h.Name], err = io.ReadAll(tr); err != nil {
-			t.Fatal(err)
-		}
-	}
+	_, files := fixture.Foreign(t)
+	maps.DeleteFunc(files, func(name string, _ []byte) bool { return !strings.HasSuffix(name, ".sym") })
+	return files
 }
 
 // TestCorpus reads every record of real files the plain way, line after line,

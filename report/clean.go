@@ -41,6 +41,9 @@ func Clean(s string) string { return clean(s) }
 // template arguments, innermost first, then the middle.
 func BriefFunction(name string, limit int) string { return briefFunction(name, limit) }
 
+// Base is the last part of a path of any system.
+func Base(path string) string { return base(path) }
+
 // Size is a number of bytes for people: "1.2 MB".
 func Size(n uint64) string { return sizeText(n) }
 

@@ -125,7 +125,7 @@ func (p *page) call(f *report.Frame) {
 		p.el("code", "pc", f.PC.String(), maxPageID)
 	}
 	if f.Source.File != "" {
-		where := baseOf(f.Source.File)
+		where := report.Base(f.Source.File)
 		if f.Source.Line > 0 {
 			where += ":" + strconv.Itoa(f.Source.Line)
 		}
@@ -136,7 +136,7 @@ func (p *page) call(f *report.Frame) {
 		p.raw("</code>")
 	}
 	if f.Module != "" {
-		where := baseOf(f.Module)
+		where := report.Base(f.Module)
 		if f.Source.File == "" {
 			where += "+" + f.Offset.String()
 		}
@@ -262,12 +262,4 @@ func frameMarks(f *report.Frame) []mark {
 		list = append(list, mark{"mismatched file", "the file is another build than the process had"})
 	}
 	return list
-}
-
-// baseOf is the last part of a path of any system.
-func baseOf(path string) string {
-	if i := strings.LastIndexAny(path, `/\`); i >= 0 && i+1 < len(path) {
-		return path[i+1:]
-	}
-	return path
 }

@@ -3,8 +3,8 @@ package inspect
 import (
 	"encoding/hex"
 	"fmt"
-	"strings"
 
+	"github.com/corewalk/corewalk/internal/debugfind"
 	"github.com/corewalk/corewalk/internal/image"
 	"github.com/corewalk/corewalk/internal/modules"
 	"github.com/corewalk/corewalk/libstate"
@@ -90,7 +90,7 @@ func identify(m *report.Module, id *libstate.ModuleID) {
 	if id == nil {
 		return
 	}
-	m.DebugName, m.Version = baseName(id.DebugFile), id.Version
+	m.DebugName, m.Version = debugfind.BaseName(id.DebugFile), id.Version
 	if m.BuildID == "" {
 		m.DebugID, m.CodeID = id.DebugID, id.CodeID
 	}
@@ -104,12 +104,9 @@ func identifyPE(m *report.Module, im *image.Image) {
 		return
 	}
 	if v, err := pe.CodeView(); err == nil {
-		m.DebugID, m.DebugName = v.DebugID(), baseName(v.Path)
+		m.DebugID, m.DebugName = v.DebugID(), debugfind.BaseName(v.Path)
 	}
 }
-
-// baseName is the last part of a path of any system.
-func baseName(path string) string { return path[strings.LastIndexAny(path, `/\`)+1:] }
 
 func symbolsOf(im *image.Image) string {
 	switch {
@@ -129,7 +126,7 @@ func symbolsOf(im *image.Image) string {
 
 // moduleWarning warns of a module whose file is missing or wrong.
 func moduleWarning(lib *libstate.Library, res modules.Resolution, frames int) (report.Warning, bool) {
-	name := baseName(lib.Path)
+	name := debugfind.BaseName(lib.Path)
 	if lib.Path == "" {
 		name = fmt.Sprintf("module at %#x", lib.Start)
 	}

@@ -2,8 +2,8 @@ package inspect
 
 import (
 	"slices"
-	"strings"
 
+	"github.com/corewalk/corewalk/internal/debugfind"
 	"github.com/corewalk/corewalk/report"
 )
 
@@ -43,7 +43,7 @@ func frameName(f *report.Frame) string {
 	case f.Function != "":
 		return f.Function
 	case f.Module != "":
-		return f.Module[strings.LastIndexAny(f.Module, `/\`)+1:] + "+" + f.Offset.String()
+		return debugfind.BaseName(f.Module) + "+" + f.Offset.String()
 	}
 	return f.PC.String()
 }

@@ -3,6 +3,8 @@ package lastwords
 import (
 	"strconv"
 	"strings"
+
+	"github.com/corewalk/corewalk/internal/debugfind"
 )
 
 // nearLibc is how many libraries there are on the stack of a process that aborts from
@@ -175,7 +177,7 @@ func (a *Assertion) Reason() string {
 		s = "unexpected error: " + a.Error
 	}
 	if a.File != "" {
-		s += " at " + base(a.File)
+		s += " at " + debugfind.BaseName(a.File)
 		if a.Line > 0 {
 			s += ":" + strconv.Itoa(a.Line)
 		}
@@ -185,6 +187,3 @@ func (a *Assertion) Reason() string {
 	}
 	return s
 }
-
-// base is the last part of a path of any system.
-func base(file string) string { return file[strings.LastIndexAny(file, `/\`)+1:] }

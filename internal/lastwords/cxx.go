@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/corewalk/corewalk/demangle"
+	"github.com/corewalk/corewalk/internal/debugfind"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -73,7 +74,7 @@ func cxxWords(p *Process) Words {
 // destructor, or after that.
 func (p *Process) pureVirtual(f *Frame) Words {
 	w := Words{Message: "pure virtual method called\nterminate called without an active exception", Source: "the call of __cxa_pure_virtual", Cause: InvalidArgument, Reason: "call of a pure virtual function"}
-	if lib := p.LibraryAt(f.LookupAddr()); lib != nil && strings.Contains(base(lib.Path), "c++abi") {
+	if lib := p.LibraryAt(f.LookupAddr()); lib != nil && strings.Contains(debugfind.BaseName(lib.Path), "c++abi") {
 		w.Message = "libc++abi: Pure virtual function called!"
 	}
 	return w
@@ -96,7 +97,7 @@ func (p *Process) noException(end *Frame, lib *libstate.Library) Words {
 	}
 	w := Words{Message: "terminate called without an active exception", Source: in("caughtExceptions", lib), Cause: UncaughtException,
 		Reason: "std::terminate called without an active exception"}
-	if lib != nil && strings.Contains(base(lib.Path), "c++abi") {
+	if lib != nil && strings.Contains(debugfind.BaseName(lib.Path), "c++abi") {
 		w.Message = "libc++abi: terminating"
 	}
 	if p.frame("std::thread::~thread") != nil {

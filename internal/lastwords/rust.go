@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/corewalk/corewalk/internal/debugfind"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -63,7 +64,7 @@ func (p *Process) rustPanic(f *Frame) Words {
 	w := Words{
 		Message: "panicked at " + place + ":",
 		Source:  "the frame of " + rustHookName(f),
-		Reason:  "panic at " + base(where.file) + ":" + strconv.Itoa(where.line),
+		Reason:  "panic at " + debugfind.BaseName(where.file) + ":" + strconv.Itoa(where.line),
 		Cause:   UncaughtException,
 		Panic:   &Panic{Runtime: Rust, File: where.file, Line: where.line, Column: where.column},
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/corewalk/corewalk/internal/debugfind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
@@ -229,7 +230,7 @@ func asanWhere(lines []string) string {
 			continue
 		}
 		if i := strings.LastIndexByte(frame, ' '); i > 0 && strings.ContainsRune(frame[i:], ':') {
-			return frame[:i] + " at " + base(frame[i+1:])
+			return frame[:i] + " at " + debugfind.BaseName(frame[i+1:])
 		}
 		return frame
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/corewalk/corewalk"
+	"github.com/corewalk/corewalk/internal/debugfind"
 	"github.com/corewalk/corewalk/internal/ledger"
 	"github.com/corewalk/corewalk/internal/signature"
 	"github.com/corewalk/corewalk/report"
@@ -65,7 +66,7 @@ func describe(d *ledger.Dump, r *report.Report, sig *signature.Signature) {
 		if m := &r.Modules[i]; m.Main {
 			d.Build = firstOf(m.BuildID, m.CodeID, m.DebugID)
 			if d.Program == "" {
-				d.Program = baseName(m.Path)
+				d.Program = debugfind.BaseName(m.Path)
 			}
 			break
 		}
@@ -89,8 +90,6 @@ func firstOf(list ...string) string {
 	}
 	return ""
 }
-
-func baseName(path string) string { return path[strings.LastIndexAny(path, `/\`)+1:] }
 
 // groupID names a group after its signature: short enough to type, long enough to be
 // one of millions.
@@ -124,7 +123,7 @@ func where(r *report.Report, sig *signature.Signature) string {
 	for i, name := range sig.Frames[:min(len(sig.Frames), maxWhere)] {
 		if i == 0 {
 			if f := firstKept(r, sig); f != nil && f.Source.File != "" {
-				name += fmt.Sprintf(" %s:%d", baseName(f.Source.File), f.Source.Line)
+				name += fmt.Sprintf(" %s:%d", debugfind.BaseName(f.Source.File), f.Source.Line)
 			}
 		}
 		parts = append(parts, name)

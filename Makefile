@@ -51,15 +51,15 @@ soak:
 
 # Builds the programs of testdata/src/triage, needs core_pattern=core; minutes.
 signatures:
-	$(GO) test -count=1 -timeout 30m -run '^TestRecord$$' ./internal/similar -record all
-	$(GO) test -count=1 -run '^TestMeasure$$' ./internal/similar -update
+	$(GO) test -count=1 -timeout 30m -run '^TestRecord$$' ./internal/triage/similar -record all
+	$(GO) test -count=1 -run '^TestMeasure$$' ./internal/triage/similar -update
 
 triage-page:
 	GO=$(GO) testdata/triage-page.sh
 
 bench-triage:
 	COREWALK_TRIAGE_DUMPS=$(TRIAGE_DUMPS) $(GO) test -count=1 -v -run '^TestBenchTriage$$' ./cmd/corewalk
-	$(GO) test -run '^$$' -bench 'Large|OfWarm|Serve' -benchmem ./internal/ledger ./internal/signature ./internal/triage
+	$(GO) test -run '^$$' -bench 'Large|OfWarm|Serve' -benchmem ./internal/triage/ledger ./internal/triage/signature ./internal/triage
 
 lint:
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then \

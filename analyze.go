@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/corewalk/corewalk/dwarfvars"
-	"github.com/corewalk/corewalk/internal/inspect"
+	"github.com/corewalk/corewalk/internal/why/analysis"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/unwind"
 )
@@ -80,10 +80,10 @@ func (t *Target) Analyze(ctx context.Context, o AnalyzeOptions) (*report.Report,
 		if w.SymbolLookup() != unwind.SymbolLookup(t.lookup) {
 			p.Lacks, p.Complete = nil, nil // another lookup may need no debug information
 		}
-		opts := inspect.Options{Threads: o.Threads, NoInlines: o.NoInlines, Explain: o.Explain, Verify: o.Verify,
-			NoBlame: o.NoBlame, Locals: inspect.Locals(o.Locals), Values: o.Values, Structured: o.Structured}
-		if ahead = inspect.Ahead(ctx, p, opts, o.MaxFrames); ahead == nil {
-			r = inspect.Run(ctx, p, opts)
+		opts := analysis.Options{Threads: o.Threads, NoInlines: o.NoInlines, Explain: o.Explain, Verify: o.Verify,
+			NoBlame: o.NoBlame, Locals: analysis.Locals(o.Locals), Values: o.Values, Structured: o.Structured}
+		if ahead = analysis.Ahead(ctx, p, opts, o.MaxFrames); ahead == nil {
+			r = analysis.Run(ctx, p, opts)
 			t.warnLate(r)
 			if o.Details {
 				t.addDetails(r)

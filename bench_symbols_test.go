@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/corewalk/corewalk"
-	"github.com/corewalk/corewalk/internal/minidump/dumpbuild"
+	"github.com/corewalk/corewalk/internal/format/minidump/dumpbuild"
 )
 
 // A browserDump is a Windows dump of many modules, each with a Breakpad symbol file,

@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"sync"
 
-	"github.com/corewalk/corewalk/internal/debugfind"
-	"github.com/corewalk/corewalk/internal/image"
+	"github.com/corewalk/corewalk/internal/files/find"
+	"github.com/corewalk/corewalk/internal/files/image"
 	"github.com/corewalk/corewalk/unwind"
 )
 
@@ -18,7 +18,7 @@ import (
 // Target begins anew with none, and the old ones are closed with the last Target that
 // uses them. A Target holds what it uses in any case.
 type Cache struct {
-	finder *debugfind.Finder
+	finder *find.Finder
 	budget int64
 
 	mu      sync.Mutex
@@ -36,7 +36,7 @@ type generation struct {
 // WithDebugDir, WithSearch, WithFetcher and the like. budget is the size of the files
 // kept open, in bytes; 0 for no bound.
 func NewCache(budget int64, opts ...Option) *Cache {
-	return &Cache{finder: debugfind.New(newConfig(opts).find), budget: budget}
+	return &Cache{finder: find.New(newConfig(opts).find), budget: budget}
 }
 
 // WithCache lets a Target share the files of c. Where files are is then said to
@@ -89,12 +89,12 @@ func (c *Cache) Close() error {
 
 // finds returns what finds and what keeps the files of a Target, and what gives them
 // back.
-func (cfg *config) finds() (finder *debugfind.Finder, images *image.Cache, release func() error, err error) {
+func (cfg *config) finds() (finder *find.Finder, images *image.Cache, release func() error, err error) {
 	if exe := cfg.find.Executable; exe != "" {
 		cfg.find.Beside = append(cfg.find.Beside, filepath.Dir(exe))
 	}
 	if cfg.cache == nil {
-		finder = debugfind.New(cfg.find)
+		finder = find.New(cfg.find)
 		images = image.NewCache(finder)
 		return finder, images, images.Close, nil
 	}

@@ -16,13 +16,13 @@ import (
 	"sync"
 
 	"github.com/corewalk/corewalk/corestate"
-	"github.com/corewalk/corewalk/internal/debugfind"
-	"github.com/corewalk/corewalk/internal/elffile"
-	"github.com/corewalk/corewalk/internal/mmapfile"
-	"github.com/corewalk/corewalk/internal/modules"
-	"github.com/corewalk/corewalk/internal/rewritten"
+	"github.com/corewalk/corewalk/internal/code/dyninst"
+	"github.com/corewalk/corewalk/internal/files/find"
+	"github.com/corewalk/corewalk/internal/files/mmapfile"
+	"github.com/corewalk/corewalk/internal/format/elffile"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/livestate"
+	"github.com/corewalk/corewalk/modules"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/steppers"
 	"github.com/corewalk/corewalk/symlookup"
@@ -33,7 +33,7 @@ import (
 type Option func(*config)
 
 type config struct {
-	find  debugfind.Options
+	find  find.Options
 	force bool
 	core  []corestate.Option
 	live  []livestate.Option
@@ -67,7 +67,7 @@ func WithSearch(dir string) Option {
 // A Fetcher gets files by build-id from elsewhere than this machine's directories:
 // from debuginfod servers, an archive of builds. See its methods for what is asked
 // of it.
-type Fetcher = debugfind.Fetcher
+type Fetcher = find.Fetcher
 
 // WithFetcher asks f for binaries ("executable") and debug files ("debuginfo") that
 // no directory has, for the modules that stacks go through and no others. It is
@@ -79,17 +79,17 @@ func WithFetcher(ctx context.Context, f Fetcher) Option {
 
 // A SymbolFetcher gets PE images, PDBs and Breakpad symbol files from symbol servers.
 // See its methods for what is asked of it.
-type SymbolFetcher = debugfind.SymbolFetcher
+type SymbolFetcher = find.SymbolFetcher
 
 // A StoreKey is what a SymbolFetcher is asked for: where a symbol store has the file.
-type StoreKey = debugfind.StoreKey
+type StoreKey = find.StoreKey
 
 // WithSymbolPath looks for PE images, PDBs and Breakpad symbol files in the directories
 // of a symbol path, in the syntax of Microsoft's debuggers (_NT_SYMBOL_PATH):
 // "dir;srv*cache*url". Its servers are asked only by the fetcher of WithSymbolFetcher.
 // A later path is used instead of an earlier one.
 func WithSymbolPath(path string) Option {
-	p := debugfind.ParseSymbolPath(path)
+	p := find.ParseSymbolPath(path)
 	return func(c *config) { c.find.SymbolDirs, c.find.SymbolCache = p.Dirs, p.Cache }
 }
 
@@ -209,7 +209,7 @@ func (t *Target) matched(lib *libstate.Library) *elffile.File {
 }
 
 // rewritten is the relocated code of a library that Dyninst rewrote; nil for none.
-func (t *Target) rewritten(lib *libstate.Library) *rewritten.Code {
+func (t *Target) rewritten(lib *libstate.Library) *dyninst.Code {
 	return t.images.Rewritten(t.subject.Arch(), lib)
 }
 

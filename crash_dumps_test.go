@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/corewalk/corewalk"
-	"github.com/corewalk/corewalk/internal/minidump/dumpbuild"
+	"github.com/corewalk/corewalk/internal/format/minidump/dumpbuild"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/unwind/arch"
 )

@@ -3,7 +3,7 @@ package corewalk
 import (
 	"fmt"
 
-	"github.com/corewalk/corewalk/internal/inspect"
+	"github.com/corewalk/corewalk/internal/why/analysis"
 	"github.com/corewalk/corewalk/report"
 )
 
@@ -29,7 +29,7 @@ func (t *Target) InfoWith(o InfoOptions) *report.Info {
 		p := t.parts(t.subject)
 		in.Dump, in.Warnings = p.Dump, p.Warnings
 		in.Notes = t.subject.notes()
-		in.Modules = inspect.Modules(p)
+		in.Modules = analysis.Modules(p)
 		in.Details = t.details()
 		if m := t.Minidump(); m != nil {
 			in.Threads, in.Memory = threadInfos(m), memoryInfo(m, o.Memory)

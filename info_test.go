@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/corewalk/corewalk"
-	"github.com/corewalk/corewalk/internal/minidump/dumpbuild"
+	"github.com/corewalk/corewalk/internal/format/minidump/dumpbuild"
 	"github.com/corewalk/corewalk/report"
 )
 

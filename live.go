@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/corewalk/corewalk/internal/debugfind"
-	"github.com/corewalk/corewalk/internal/elffile"
+	"github.com/corewalk/corewalk/internal/files/find"
+	"github.com/corewalk/corewalk/internal/format/elffile"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/livestate"
 	"github.com/corewalk/corewalk/report"
@@ -97,7 +97,7 @@ func openLive(p *livestate.Process, cfg *config) (*Target, error) {
 	if root := p.Root(); root != "" && len(cfg.find.Sysroots) == 0 {
 		cfg.find.Sysroots = []string{root}
 	}
-	cfg.find.Held = func(m debugfind.Module) []string { return p.HeldFiles(m.Path, m.Main) }
+	cfg.find.Held = func(m find.Module) []string { return p.HeldFiles(m.Path, m.Main) }
 	return open(liveSubject{p, cfg.hold}, fmt.Sprintf("process %d", p.ProcessID()), cfg)
 }
 

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/corewalk/corewalk/corestate"
-	"github.com/corewalk/corewalk/internal/crash"
-	"github.com/corewalk/corewalk/internal/elffile"
+	"github.com/corewalk/corewalk/internal/format/elffile"
+	"github.com/corewalk/corewalk/internal/why/reason"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -86,7 +86,7 @@ func (t *Target) Minidump() *corestate.Minidump {
 }
 
 // exception is what a dump of a system without signals was written for; nil for none.
-func (t *Target) exception() *crash.Exception {
+func (t *Target) exception() *reason.Exception {
 	m := t.Minidump()
 	if m == nil || m.Signal().Source != corestate.NoSignal {
 		return nil
@@ -95,11 +95,11 @@ func (t *Target) exception() *crash.Exception {
 	if !ok {
 		return nil
 	}
-	out := &crash.Exception{Code: e.Code, Flags: e.Flags, Addr: e.Address, Params: e.Params, Assertion: e.Assertion, TID: int(e.Thread)}
+	out := &reason.Exception{Code: e.Code, Flags: e.Flags, Addr: e.Address, Params: e.Params, Assertion: e.Assertion, TID: int(e.Thread)}
 	switch m.OS() {
 	case "Windows":
 	case "macOS", "iOS":
-		out.Of = crash.MachExceptions
+		out.Of = reason.MachExceptions
 	default:
 		return nil
 	}

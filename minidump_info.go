@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/corewalk/corewalk/corestate"
-	"github.com/corewalk/corewalk/internal/crash"
-	"github.com/corewalk/corewalk/internal/minidump"
+	"github.com/corewalk/corewalk/internal/format/minidump"
+	"github.com/corewalk/corewalk/internal/why/reason"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -64,7 +64,7 @@ func lastError(t corestate.MinidumpThread) string {
 	if !t.HasLastError {
 		return ""
 	}
-	return crash.WinErrorName(t.LastError)
+	return reason.WinErrorName(t.LastError)
 }
 
 func minidumpDetails(m *corestate.Minidump) *report.Details {

@@ -12,7 +12,7 @@ import (
 	"github.com/corewalk/corewalk"
 	"github.com/corewalk/corewalk/corestate"
 	"github.com/corewalk/corewalk/internal/fixture"
-	"github.com/corewalk/corewalk/internal/minidump/dumpbuild"
+	"github.com/corewalk/corewalk/internal/format/minidump/dumpbuild"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/unwind/arch"

@@ -11,7 +11,7 @@ import (
 
 	"github.com/corewalk/corewalk"
 	"github.com/corewalk/corewalk/internal/fixture"
-	"github.com/corewalk/corewalk/internal/pefile"
+	"github.com/corewalk/corewalk/internal/format/pefile"
 	"github.com/corewalk/corewalk/report"
 )
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/corewalk/corewalk/internal/elffile"
+	"github.com/corewalk/corewalk/internal/format/elffile"
 )
 
 // findCore notes where the core's headers and notes end, and where its stack is.

@@ -2,8 +2,8 @@ package corewalk
 
 import (
 	"github.com/corewalk/corewalk/corestate"
-	"github.com/corewalk/corewalk/internal/crash"
-	"github.com/corewalk/corewalk/internal/inspect"
+	"github.com/corewalk/corewalk/internal/why/analysis"
+	"github.com/corewalk/corewalk/internal/why/reason"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/steppers"
@@ -11,8 +11,8 @@ import (
 )
 
 // parts are what inspect needs of the target, as it is at one moment.
-func (t *Target) parts(now state) inspect.Parts {
-	p := inspect.Parts{
+func (t *Target) parts(now state) analysis.Parts {
+	p := analysis.Parts{
 		Proc:     now,
 		Dump:     t.subject.describe(),
 		Signal:   t.signal(now),
@@ -47,12 +47,12 @@ func (t *Target) complete(lib *libstate.Library) {
 }
 
 // numbering is how the process's system numbers signals.
-func (t *Target) numbering() crash.Numbering {
-	return crash.NumberingOf(t.subject.system(), t.subject.Arch())
+func (t *Target) numbering() reason.Numbering {
+	return reason.NumberingOf(t.subject.system(), t.subject.Arch())
 }
 
 // signal is what killed the process; nil when nothing did.
-func (t *Target) signal(now state) *crash.Signal {
+func (t *Target) signal(now state) *reason.Signal {
 	s := now.Signal()
 	if (s.Source == corestate.NoSignal || s.Signo == 0) && !t.unknownCause() {
 		return nil
@@ -61,7 +61,7 @@ func (t *Target) signal(now state) *crash.Signal {
 	if err != nil {
 		tid = unwind.NullThread
 	}
-	return &crash.Signal{
+	return &reason.Signal{
 		Number: s.Signo, Code: s.Code, HasInfo: s.Source == corestate.FullSigInfo,
 		Addr: s.Addr, HasAddr: s.HasAddr, PID: s.PID, UID: s.UID, Syscall: s.Syscall,
 		OwnPID: now.ProcessID(), TID: int(tid), Numbers: t.numbering(),

@@ -16,7 +16,7 @@ import (
 
 	"github.com/corewalk/corewalk"
 	"github.com/corewalk/corewalk/internal/fixture"
-	"github.com/corewalk/corewalk/internal/minidump/dumpbuild"
+	"github.com/corewalk/corewalk/internal/format/minidump/dumpbuild"
 	"github.com/corewalk/corewalk/report"
 )
 

@@ -1,8 +1,8 @@
 package corewalk
 
 import (
-	"github.com/corewalk/corewalk/internal/breakpad"
-	"github.com/corewalk/corewalk/internal/winunwind"
+	"github.com/corewalk/corewalk/internal/format/breakpad"
+	"github.com/corewalk/corewalk/internal/format/winunwind"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/steppers"
 )

@@ -2,8 +2,8 @@ package corewalk
 
 import (
 	"github.com/corewalk/corewalk/dwarfvars"
-	"github.com/corewalk/corewalk/internal/image"
-	"github.com/corewalk/corewalk/internal/inspect"
+	"github.com/corewalk/corewalk/internal/files/image"
+	"github.com/corewalk/corewalk/internal/why/analysis"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind"
 )
@@ -14,13 +14,13 @@ type Locals uint8
 const (
 	// LocalsTop: the arguments of every frame, and all variables of the frames
 	// at the top of the crashing thread.
-	LocalsTop = Locals(inspect.LocalsTop)
+	LocalsTop = Locals(analysis.LocalsTop)
 	// LocalsNone: none.
-	LocalsNone = Locals(inspect.LocalsNone)
+	LocalsNone = Locals(analysis.LocalsNone)
 	// LocalsArgs: the arguments of every frame.
-	LocalsArgs = Locals(inspect.LocalsArgs)
+	LocalsArgs = Locals(analysis.LocalsArgs)
 	// LocalsAll: all variables of all frames.
-	LocalsAll = Locals(inspect.LocalsAll)
+	LocalsAll = Locals(analysis.LocalsAll)
 )
 
 // Variables returns a reader of the target's local variables and arguments. It

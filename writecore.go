@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/corewalk/corewalk/internal/livecore"
+	"github.com/corewalk/corewalk/internal/live/livecore"
 	"github.com/corewalk/corewalk/livestate"
 )
 

@@ -1,7 +1,7 @@
 // Package corestate opens the dumps of dead processes and presents them as an
 // unwind.ProcessState: ELF core files of Linux kernels, of gdb's gcore, of
 // qemu-user, of lldb, and of NetBSD; and minidumps and microdumps (Minidump), which
-// internal/minidump reads.
+// internal/format/minidump reads.
 //
 // The layout of a core is that of an ELF file (System V gABI) of type ET_CORE:
 // PT_NOTE segments hold what the kernel knew of the process and its threads

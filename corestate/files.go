@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/corewalk/corewalk/internal/binbuf"
+	"github.com/corewalk/corewalk/internal/format/binbuf"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind/arch"
 )

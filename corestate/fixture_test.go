@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/corewalk/corewalk/internal/elffile"
 	"github.com/corewalk/corewalk/internal/fixture"
+	"github.com/corewalk/corewalk/internal/format/elffile"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind/arch"
 )

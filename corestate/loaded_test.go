@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/corewalk/corewalk/internal/fixture"
-	"github.com/corewalk/corewalk/internal/pefile"
+	"github.com/corewalk/corewalk/internal/format/pefile"
 )
 
 // compareLoaded holds the bytes of a file that may stand in for memory against the

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/corewalk/corewalk/internal/minidump"
+	"github.com/corewalk/corewalk/internal/format/minidump"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind/arch"
 )

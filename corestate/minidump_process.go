@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/corewalk/corewalk/internal/elffile"
-	"github.com/corewalk/corewalk/internal/minidump"
+	"github.com/corewalk/corewalk/internal/format/elffile"
+	"github.com/corewalk/corewalk/internal/format/minidump"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"

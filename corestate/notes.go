@@ -4,7 +4,7 @@ import (
 	"iter"
 	"strings"
 
-	"github.com/corewalk/corewalk/internal/elffile"
+	"github.com/corewalk/corewalk/internal/format/elffile"
 	"github.com/corewalk/corewalk/unwind"
 )
 

@@ -8,8 +8,8 @@ import (
 	"io/fs"
 	"os"
 
-	"github.com/corewalk/corewalk/internal/decomp"
-	"github.com/corewalk/corewalk/internal/mmapfile"
+	"github.com/corewalk/corewalk/internal/files/mmapfile"
+	"github.com/corewalk/corewalk/internal/format/decompress"
 )
 
 // An Option changes how a core is opened.
@@ -17,7 +17,7 @@ type Option func(*options)
 
 type options struct {
 	ctx    context.Context
-	decomp decomp.Options
+	decomp decompress.Options
 }
 
 // TempDir is where a compressed core, or one that comes through a pipe, is
@@ -72,7 +72,7 @@ func mapDump(path string, o options) (mapped, *OpenError) {
 		return mapStream("-", os.Stdin, o)
 	}
 	m, err := mmapfile.Open(path)
-	if err == nil && decomp.Sniff(head(m)) == decomp.None {
+	if err == nil && decompress.Sniff(head(m)) == decompress.None {
 		return mapped{file: m}, nil
 	}
 	if err == nil {
@@ -104,7 +104,7 @@ func OpenReader(r io.Reader, opts ...Option) (*ELFCore, error) {
 func head(m *mmapfile.File) (b []byte) {
 	_ = mmapfile.Guard(func() {
 		d := m.Data()
-		b = append(b, d[:min(len(d), decomp.SniffLen)]...)
+		b = append(b, d[:min(len(d), decompress.SniffLen)]...)
 	})
 	return b
 }
@@ -112,11 +112,11 @@ func head(m *mmapfile.File) (b []byte) {
 // mapStream unpacks a stream into a temporary file and maps that.
 func mapStream(path string, r io.Reader, o options) (mapped, *OpenError) {
 	br := bufio.NewReaderSize(r, 64<<10)
-	first, err := br.Peek(decomp.SniffLen)
+	first, err := br.Peek(decompress.SniffLen)
 	if err != nil && err != io.EOF {
 		return mapped{}, failed(path, err)
 	}
-	f, _, unpackErr := decomp.ToSparse(o.ctx, br, decomp.Sniff(first), o.decomp)
+	f, _, unpackErr := decompress.ToSparse(o.ctx, br, decompress.Sniff(first), o.decomp)
 	if f == nil {
 		if unpackErr == nil || len(first) == 0 {
 			return mapped{}, nil

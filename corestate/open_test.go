@@ -13,8 +13,8 @@ import (
 	"testing/iotest"
 
 	"github.com/corewalk/corewalk/internal/corebuild"
-	"github.com/corewalk/corewalk/internal/elffile"
 	"github.com/corewalk/corewalk/internal/fixture"
+	"github.com/corewalk/corewalk/internal/format/elffile"
 )
 
 func TestWhatCannotBeAnalysed(t *testing.T) {

@@ -1,6 +1,6 @@
 package corestate
 
-import "github.com/corewalk/corewalk/internal/elffile"
+import "github.com/corewalk/corewalk/internal/format/elffile"
 
 // OpenBSD's cores (sys/exec_elf.h): notes of "OpenBSD" for the process and of
 // "OpenBSD@<thread>" for each of its threads, that which died first.

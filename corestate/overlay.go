@@ -3,7 +3,7 @@ package corestate
 import (
 	"sync"
 
-	"github.com/corewalk/corewalk/internal/elffile"
+	"github.com/corewalk/corewalk/internal/format/elffile"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind/arch"
 )

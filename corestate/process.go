@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/corewalk/corewalk/internal/binbuf"
-	"github.com/corewalk/corewalk/internal/elffile"
+	"github.com/corewalk/corewalk/internal/format/binbuf"
+	"github.com/corewalk/corewalk/internal/format/elffile"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"strings"
 
-	"github.com/corewalk/corewalk/internal/binbuf"
+	"github.com/corewalk/corewalk/internal/format/binbuf"
 )
 
 // A ProcessInfo is what NT_PRPSINFO tells of a process.

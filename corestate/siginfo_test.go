@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/corewalk/corewalk/internal/corebuild"
-	"github.com/corewalk/corewalk/internal/elffile"
+	"github.com/corewalk/corewalk/internal/format/elffile"
 )
 
 func TestSigInfo(t *testing.T) {

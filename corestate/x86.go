@@ -1,7 +1,7 @@
 package corestate
 
 import (
-	"github.com/corewalk/corewalk/internal/binbuf"
+	"github.com/corewalk/corewalk/internal/format/binbuf"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 

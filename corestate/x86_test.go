@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/corewalk/corewalk/internal/corebuild"
-	"github.com/corewalk/corewalk/internal/elffile"
+	"github.com/corewalk/corewalk/internal/format/elffile"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 

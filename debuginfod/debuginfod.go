@@ -17,8 +17,8 @@ import (
 	"os"
 
 	"github.com/corewalk/corewalk"
-	"github.com/corewalk/corewalk/internal/debugfind"
-	"github.com/corewalk/corewalk/internal/debuginfod"
+	"github.com/corewalk/corewalk/internal/files/debuginfod"
+	"github.com/corewalk/corewalk/internal/files/find"
 )
 
 // New returns a fetcher that asks the servers given; without any, those of the
@@ -60,7 +60,7 @@ func Warnings() []string {
 func NewSymbols(path string) (corewalk.SymbolFetcher, error) {
 	cfg := debuginfod.FromEnv(os.Getenv, false)
 	cfg.UserAgent = "corewalk/" + corewalk.Version
-	c, err := debuginfod.NewSymbols(debugfind.ParseSymbolPath(path).Servers, cfg)
+	c, err := debuginfod.NewSymbols(find.ParseSymbolPath(path).Servers, cfg)
 	if err != nil {
 		return nil, err
 	}

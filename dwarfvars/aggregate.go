@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/corewalk/corewalk/internal/dwarf"
+	"github.com/corewalk/corewalk/internal/format/dwarf"
 )
 
 // aggregate reads a struct, union or class; t is o's type, stripped.

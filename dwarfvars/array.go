@@ -3,7 +3,7 @@ package dwarfvars
 import (
 	"bytes"
 
-	"github.com/corewalk/corewalk/internal/dwarf"
+	"github.com/corewalk/corewalk/internal/format/dwarf"
 )
 
 // array reads dimension number n of an array; t is o's type, stripped.

@@ -3,9 +3,9 @@ package dwarfvars
 import (
 	"bytes"
 
-	"github.com/corewalk/corewalk/internal/binbuf"
-	"github.com/corewalk/corewalk/internal/dwarf"
-	"github.com/corewalk/corewalk/internal/dwarf/op"
+	"github.com/corewalk/corewalk/internal/format/binbuf"
+	"github.com/corewalk/corewalk/internal/format/dwarf"
+	"github.com/corewalk/corewalk/internal/format/dwarf/op"
 )
 
 // ReadEntry reads the value that a parameter of the frame's function had when the

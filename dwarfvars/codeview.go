@@ -1,6 +1,6 @@
 package dwarfvars
 
-import "github.com/corewalk/corewalk/internal/pdb"
+import "github.com/corewalk/corewalk/internal/format/pdb"
 
 // Registers as CodeView numbers them (cvconst.h, CV_HREG_e:
 // https://github.com/microsoft/microsoft-pdb/blob/master/include/cvconst.h), by the

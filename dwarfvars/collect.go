@@ -3,7 +3,7 @@ package dwarfvars
 import (
 	"slices"
 
-	"github.com/corewalk/corewalk/internal/dwarf"
+	"github.com/corewalk/corewalk/internal/format/dwarf"
 )
 
 // Bounds on the scopes of one function.

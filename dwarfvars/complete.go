@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/corewalk/corewalk/internal/dwarf"
+	"github.com/corewalk/corewalk/internal/format/dwarf"
 )
 
 // A type that is only declared in the unit of a variable is defined in another, of

@@ -1,10 +1,10 @@
 package dwarfvars
 
 import (
-	"github.com/corewalk/corewalk/internal/binbuf"
-	"github.com/corewalk/corewalk/internal/dwarf"
-	"github.com/corewalk/corewalk/internal/dwarf/op"
-	"github.com/corewalk/corewalk/internal/image"
+	"github.com/corewalk/corewalk/internal/files/image"
+	"github.com/corewalk/corewalk/internal/format/binbuf"
+	"github.com/corewalk/corewalk/internal/format/dwarf"
+	"github.com/corewalk/corewalk/internal/format/dwarf/op"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )

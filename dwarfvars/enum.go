@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/corewalk/corewalk/internal/dwarf"
+	"github.com/corewalk/corewalk/internal/format/dwarf"
 )
 
 func (b *builder) enum(o *object, t *Type) *Value {

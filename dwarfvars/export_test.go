@@ -1,8 +1,8 @@
 package dwarfvars
 
 import (
-	"github.com/corewalk/corewalk/internal/dwarf"
-	"github.com/corewalk/corewalk/internal/pdb"
+	"github.com/corewalk/corewalk/internal/format/dwarf"
+	"github.com/corewalk/corewalk/internal/format/pdb"
 )
 
 // Locate evaluates where a variable is and throws the answer away.

@@ -3,9 +3,9 @@ package dwarfvars
 import (
 	"fmt"
 
-	"github.com/corewalk/corewalk/internal/binbuf"
-	"github.com/corewalk/corewalk/internal/dwarf"
-	"github.com/corewalk/corewalk/internal/dwarf/op"
+	"github.com/corewalk/corewalk/internal/format/binbuf"
+	"github.com/corewalk/corewalk/internal/format/dwarf"
+	"github.com/corewalk/corewalk/internal/format/dwarf/op"
 )
 
 // frameBase is what DW_OP_fbreg counts from: DW_AT_frame_base of the function

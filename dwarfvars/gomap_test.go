@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/corewalk/corewalk/internal/dwarf"
+	"github.com/corewalk/corewalk/internal/format/dwarf"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 

@@ -3,7 +3,7 @@ package dwarfvars
 import (
 	"strings"
 
-	"github.com/corewalk/corewalk/internal/dwarf"
+	"github.com/corewalk/corewalk/internal/format/dwarf"
 )
 
 // A Kind says what sort of value a Value is, the same for all languages.

@@ -5,7 +5,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/corewalk/corewalk/internal/dwarf"
+	"github.com/corewalk/corewalk/internal/format/dwarf"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 

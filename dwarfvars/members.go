@@ -1,7 +1,7 @@
 package dwarfvars
 
 import (
-	"github.com/corewalk/corewalk/internal/dwarf"
+	"github.com/corewalk/corewalk/internal/format/dwarf"
 )
 
 // members are the children of a type's entry, as far as values need them.

@@ -3,8 +3,8 @@ package dwarfvars
 import (
 	"fmt"
 
-	"github.com/corewalk/corewalk/internal/dwarf"
-	"github.com/corewalk/corewalk/internal/dwarf/op"
+	"github.com/corewalk/corewalk/internal/format/dwarf"
+	"github.com/corewalk/corewalk/internal/format/dwarf/op"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 

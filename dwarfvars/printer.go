@@ -3,7 +3,7 @@ package dwarfvars
 import (
 	"strings"
 
-	"github.com/corewalk/corewalk/internal/dwarf"
+	"github.com/corewalk/corewalk/internal/format/dwarf"
 )
 
 // A printer shows a class of a library as what it means. It answers nil when the

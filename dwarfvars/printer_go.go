@@ -3,7 +3,7 @@ package dwarfvars
 import (
 	"fmt"
 
-	"github.com/corewalk/corewalk/internal/dwarf"
+	"github.com/corewalk/corewalk/internal/format/dwarf"
 )
 
 // Values of Go. DW_AT_go_kind tells what a type is, with the numbers of

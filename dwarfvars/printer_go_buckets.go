@@ -3,7 +3,7 @@ package dwarfvars
 import (
 	"fmt"
 
-	"github.com/corewalk/corewalk/internal/dwarf"
+	"github.com/corewalk/corewalk/internal/format/dwarf"
 )
 
 // Maps of Go before 1.24: an array of 1<<B buckets of eight slots, with a byte for

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/corewalk/corewalk/internal/dwarf"
-	"github.com/corewalk/corewalk/internal/dwarf/op"
-	"github.com/corewalk/corewalk/internal/pdb"
+	"github.com/corewalk/corewalk/internal/format/dwarf"
+	"github.com/corewalk/corewalk/internal/format/dwarf/op"
+	"github.com/corewalk/corewalk/internal/format/pdb"
 )
 
 // Where a PDB says that variables are. The outcome is what evaluating an expression

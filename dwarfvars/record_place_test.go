@@ -11,7 +11,7 @@ import (
 
 	"github.com/corewalk/corewalk"
 	"github.com/corewalk/corewalk/dwarfvars"
-	"github.com/corewalk/corewalk/internal/pdb"
+	"github.com/corewalk/corewalk/internal/format/pdb"
 	"github.com/corewalk/corewalk/unwind"
 )
 

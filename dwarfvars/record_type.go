@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/corewalk/corewalk/internal/dwarf"
-	"github.com/corewalk/corewalk/internal/pdb"
+	"github.com/corewalk/corewalk/internal/format/dwarf"
+	"github.com/corewalk/corewalk/internal/format/pdb"
 )
 
 // Types that a PDB describes. They become Types as those of DWARF do: what walks

@@ -3,8 +3,8 @@ package dwarfvars
 import (
 	"slices"
 
-	"github.com/corewalk/corewalk/internal/dwarf"
-	"github.com/corewalk/corewalk/internal/pdb"
+	"github.com/corewalk/corewalk/internal/format/dwarf"
+	"github.com/corewalk/corewalk/internal/format/pdb"
 )
 
 // A Scope is the variables of one function or inlined call. The blocks in it are

@@ -9,11 +9,11 @@ import (
 
 	"github.com/corewalk/corewalk"
 	"github.com/corewalk/corewalk/dwarfvars"
-	"github.com/corewalk/corewalk/internal/dwarf"
 	"github.com/corewalk/corewalk/internal/fixture"
+	"github.com/corewalk/corewalk/internal/format/dwarf"
 )
 
-// These are built with the tag countdwarf, with which internal/dwarf counts the
+// These are built with the tag countdwarf, with which internal/format/dwarf counts the
 // bytes of entries that are read: go test -tags countdwarf ./dwarfvars
 
 // TestUnitsRead walks every fixture and reads the variables of all frames. Of units

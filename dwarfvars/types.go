@@ -3,7 +3,7 @@ package dwarfvars
 import (
 	"sync"
 
-	"github.com/corewalk/corewalk/internal/dwarf"
+	"github.com/corewalk/corewalk/internal/format/dwarf"
 )
 
 // An encoding is DW_AT_encoding of a base type (DWARF 5, 7.8).

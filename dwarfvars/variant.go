@@ -1,8 +1,8 @@
 package dwarfvars
 
 import (
-	"github.com/corewalk/corewalk/internal/binbuf"
-	"github.com/corewalk/corewalk/internal/dwarf"
+	"github.com/corewalk/corewalk/internal/format/binbuf"
+	"github.com/corewalk/corewalk/internal/format/dwarf"
 )
 
 // A variantPart is the alternatives of a Rust enum (DWARF 5, 5.7.10).

@@ -3,7 +3,7 @@ package dwarfvars
 import (
 	"testing"
 
-	"github.com/corewalk/corewalk/internal/dwarf"
+	"github.com/corewalk/corewalk/internal/format/dwarf"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/corewalk/corewalk/internal/elffile"
+	"github.com/corewalk/corewalk/internal/format/elffile"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 

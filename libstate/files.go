@@ -3,7 +3,7 @@ package libstate
 import (
 	"strings"
 
-	"github.com/corewalk/corewalk/internal/elffile"
+	"github.com/corewalk/corewalk/internal/format/elffile"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/corewalk/corewalk/internal/elffile"
+	"github.com/corewalk/corewalk/internal/format/elffile"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 

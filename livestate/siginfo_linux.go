@@ -6,7 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/corewalk/corewalk/corestate"
-	"github.com/corewalk/corewalk/internal/elffile"
+	"github.com/corewalk/corewalk/internal/format/elffile"
 )
 
 // decodeSigInfo decodes what PTRACE_GETSIGINFO gives, which has this program's

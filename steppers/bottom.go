@@ -5,8 +5,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/corewalk/corewalk/internal/debugfind"
-	"github.com/corewalk/corewalk/internal/disasm"
+	"github.com/corewalk/corewalk/internal/code/disasm"
+	"github.com/corewalk/corewalk/internal/files/find"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -86,7 +86,7 @@ func (s *BottomOfStackStepper) CallerFrame(in, out *unwind.Frame) unwind.Status 
 // winBottom names the function of Windows in which the frame's thread began; "" where
 // the frame is in another one. 32-bit names may be decorated.
 func winBottom(in *unwind.Frame, lib *libstate.Library) string {
-	base := strings.ToLower(debugfind.BaseName(lib.Path))
+	base := strings.ToLower(find.BaseName(lib.Path))
 	if base != "ntdll.dll" && base != "kernel32.dll" {
 		return ""
 	}

@@ -1,7 +1,7 @@
 package steppers
 
 import (
-	"github.com/corewalk/corewalk/internal/dwarf/cfi"
+	"github.com/corewalk/corewalk/internal/format/dwarf/cfi"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"sync/atomic"
 
-	"github.com/corewalk/corewalk/internal/rewritten"
+	"github.com/corewalk/corewalk/internal/code/dyninst"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -12,14 +12,14 @@ import (
 
 // A Rewritten returns the relocated code of a library that Dyninst rewrote; nil for
 // other libraries. It must allow concurrent use.
-type Rewritten func(lib *libstate.Library) *rewritten.Code
+type Rewritten func(lib *libstate.Library) *dyninst.Code
 
 // relocated is where a frame is in the relocated code of a library.
 type relocated struct {
 	lib   *libstate.Library
-	code  *rewritten.Code
+	code  *dyninst.Code
 	addr  uint64 // the frame's lookup address, in the file
-	place rewritten.Place
+	place dyninst.Place
 	known bool // place is
 }
 
@@ -123,7 +123,7 @@ func (s *DyninstInstrStepper) fromTramp(r *relocated, in, out *unwind.Frame) unw
 
 // keepRegs gives out the registers that instrumentation has saved, relative to
 // base, or has not changed.
-func keepRegs(e *rewritten.Effect, base arch.Address, in, out *unwind.Frame) {
+func keepRegs(e *dyninst.Effect, base arch.Address, in, out *unwind.Frame) {
 	p := in.Walker().ProcessState()
 	for r := range arch.Reg(p.Arch().NumRegs()) {
 		if v, loc, ok := in.Reg(r); ok && !e.Written.Has(r) && r != p.Arch().PC && r != p.Arch().SP {

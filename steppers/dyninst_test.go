@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/corewalk/corewalk/internal/elffile"
-	"github.com/corewalk/corewalk/internal/image"
-	"github.com/corewalk/corewalk/internal/rewritten"
+	"github.com/corewalk/corewalk/internal/code/dyninst"
+	"github.com/corewalk/corewalk/internal/files/image"
+	"github.com/corewalk/corewalk/internal/format/elffile"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/steppers"
 	"github.com/corewalk/corewalk/unwind"
@@ -336,8 +336,8 @@ func TestDyninstLayouts(t *testing.T) {
 			map[string]uint64{"lr": bias + raCaller}},
 	} {
 		t.Run(tc.arch.Name, func(t *testing.T) {
-			code := func(lib *libstate.Library) *rewritten.Code {
-				return rewritten.Open(rewritten.Source{File: f, Arch: tc.arch, SymbolAt: none, SymbolByName: byName, Bias: lib.LoadBias})
+			code := func(lib *libstate.Library) *dyninst.Code {
+				return dyninst.Open(dyninst.Source{File: f, Arch: tc.arch, SymbolAt: none, SymbolByName: byName, Bias: lib.LoadBias})
 			}
 			s, err := steppers.NewDyninstInstFrameStepper(tc.arch, code)
 			if err != nil {
@@ -375,7 +375,7 @@ func TestDyninstLayouts(t *testing.T) {
 // at one priority.
 func TestDyninstConstructors(t *testing.T) {
 	noFile := func(*libstate.Library) *image.Image { return nil }
-	noCode := func(*libstate.Library) *rewritten.Code { return nil }
+	noCode := func(*libstate.Library) *dyninst.Code { return nil }
 	if _, err := steppers.NewDyninstDynamicStepper(arch.AMD64, nil); !errors.Is(err, unwind.ErrBadParam) {
 		t.Error(err)
 	}

@@ -5,8 +5,8 @@ import (
 	"encoding/binary"
 	"testing"
 
-	"github.com/corewalk/corewalk/internal/dwarf/cfi/cfitest"
-	"github.com/corewalk/corewalk/internal/image"
+	"github.com/corewalk/corewalk/internal/files/image"
+	"github.com/corewalk/corewalk/internal/format/dwarf/cfi/cfitest"
 	"github.com/corewalk/corewalk/unwind"
 )
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/corewalk/corewalk/internal/exidx"
+	"github.com/corewalk/corewalk/internal/format/exidx"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )

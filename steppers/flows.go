@@ -4,9 +4,9 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/corewalk/corewalk/internal/image"
-	"github.com/corewalk/corewalk/internal/stackflow"
-	"github.com/corewalk/corewalk/internal/winunwind"
+	"github.com/corewalk/corewalk/internal/code/stackflow"
+	"github.com/corewalk/corewalk/internal/files/image"
+	"github.com/corewalk/corewalk/internal/format/winunwind"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"

@@ -1,8 +1,8 @@
 package steppers
 
 import (
-	"github.com/corewalk/corewalk/internal/disasm"
-	"github.com/corewalk/corewalk/internal/stackflow"
+	"github.com/corewalk/corewalk/internal/code/disasm"
+	"github.com/corewalk/corewalk/internal/code/stackflow"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/corewalk/corewalk/internal/dwarf/cfi/cfitest"
-	"github.com/corewalk/corewalk/internal/image"
+	"github.com/corewalk/corewalk/internal/files/image"
+	"github.com/corewalk/corewalk/internal/format/dwarf/cfi/cfitest"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/steppers"
 	"github.com/corewalk/corewalk/unwind"

@@ -1,7 +1,7 @@
 package steppers
 
 import (
-	"github.com/corewalk/corewalk/internal/image"
+	"github.com/corewalk/corewalk/internal/files/image"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )

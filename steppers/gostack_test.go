@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/corewalk/corewalk/internal/dwarf/cfi/cfitest"
+	"github.com/corewalk/corewalk/internal/format/dwarf/cfi/cfitest"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"

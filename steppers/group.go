@@ -3,8 +3,8 @@ package steppers
 import (
 	"errors"
 
-	"github.com/corewalk/corewalk/internal/breakpad"
-	"github.com/corewalk/corewalk/internal/postfix"
+	"github.com/corewalk/corewalk/internal/format/breakpad"
+	"github.com/corewalk/corewalk/internal/format/unwindrules"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -46,7 +46,7 @@ func WithSymbolCFI(resolve SymbolResolver) GroupOption {
 // SymbolWinFrames of a Breakpad symbol file. rva is an offset from the module's base.
 // Nothing known is nil without an error. It must allow concurrent use.
 type WinFrames interface {
-	WinFrame(rva uint32) (*postfix.WinFrame, error)
+	WinFrame(rva uint32) (*unwindrules.WinFrame, error)
 }
 
 // A WinFramesResolver returns what tells of a library's frames; nil, and not an interface

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/corewalk/corewalk/internal/fixture"
-	"github.com/corewalk/corewalk/internal/pefile"
-	"github.com/corewalk/corewalk/internal/winunwind"
+	"github.com/corewalk/corewalk/internal/format/pefile"
+	"github.com/corewalk/corewalk/internal/format/winunwind"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/steppers"
 	"github.com/corewalk/corewalk/unwind"

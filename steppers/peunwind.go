@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/corewalk/corewalk/internal/winunwind"
+	"github.com/corewalk/corewalk/internal/format/winunwind"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"

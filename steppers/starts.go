@@ -3,7 +3,7 @@ package steppers
 import (
 	"slices"
 
-	"github.com/corewalk/corewalk/internal/stackflow"
+	"github.com/corewalk/corewalk/internal/code/stackflow"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )

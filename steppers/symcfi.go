@@ -6,8 +6,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/corewalk/corewalk/internal/breakpad"
-	"github.com/corewalk/corewalk/internal/postfix"
+	"github.com/corewalk/corewalk/internal/format/breakpad"
+	"github.com/corewalk/corewalk/internal/format/unwindrules"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -40,7 +40,7 @@ func (s *SymCFIStepper) Priority() uint32 { return unwind.PriorityDebugStepper +
 // A symScratch is what one step needs and the next can use again.
 type symScratch struct {
 	found   [rowCache]foundRules
-	machine postfix.Machine
+	machine unwindrules.Machine
 	caller  breakpad.Caller
 	frame   *unwind.Frame
 	arch    *arch.Arch
@@ -55,7 +55,7 @@ type foundRules struct {
 
 func (s *SymCFIStepper) newScratch() *symScratch {
 	x := &symScratch{arch: s.arch}
-	x.machine = postfix.Machine{WordSize: s.arch.RegSize, Reg: x.reg, Read: x.read}
+	x.machine = unwindrules.Machine{WordSize: s.arch.RegSize, Reg: x.reg, Read: x.read}
 	return x
 }
 
@@ -140,7 +140,7 @@ func (s *SymCFIStepper) step(x *symScratch, f *breakpad.File, lib *libstate.Libr
 // push the return address, that is not below it. Functions that align their stack have
 // it there.
 func (s *SymCFIStepper) isSignal(c *breakpad.Caller) bool {
-	return c.CFA.From == postfix.FromMemory && c.RA.From == postfix.FromMemory &&
+	return c.CFA.From == unwindrules.FromMemory && c.RA.From == unwindrules.FromMemory &&
 		(s.arch.RA != arch.NoReg || c.RA.Addr != c.CFA.Bits-uint64(s.arch.RegSize))
 }
 
@@ -199,11 +199,11 @@ func (s *SymCFIStepper) restore(c *breakpad.Caller, lib *libstate.Library, in, o
 }
 
 // locate says where in the process a value is that a program found.
-func locate(a *arch.Arch, in *unwind.Frame, v postfix.Value) unwind.Location {
+func locate(a *arch.Arch, in *unwind.Frame, v unwindrules.Value) unwind.Location {
 	switch v.From {
-	case postfix.FromMemory:
+	case unwindrules.FromMemory:
 		return unwind.AtAddress(v.Addr)
-	case postfix.FromRegister:
+	case unwindrules.FromRegister:
 		if r, ok := symReg(a, v.Reg); ok {
 			_, loc, _ := in.Reg(r)
 			return loc

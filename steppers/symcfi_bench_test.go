@@ -3,7 +3,7 @@ package steppers_test
 import (
 	"testing"
 
-	"github.com/corewalk/corewalk/internal/postfix"
+	"github.com/corewalk/corewalk/internal/format/unwindrules"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/steppers"
 	"github.com/corewalk/corewalk/unwind"
@@ -44,6 +44,6 @@ func BenchmarkWinFrame(b *testing.B) {
 	for i := range uint64(deepFrames) {
 		p.put32(start+16*i+12, winBase+0x1010)
 	}
-	frames := winFrames{postfix.WinFrame{Start: 0x1000, Size: 0x100, Locals: 8, SavedRegs: 4, Program: espProgram}}
+	frames := winFrames{unwindrules.WinFrame{Start: 0x1000, Size: 0x100, Locals: 8, SavedRegs: 4, Program: espProgram}}
 	benchmarkDeep(b, p, must(steppers.NewWinFrameStepper(func(*libstate.Library) steppers.WinFrames { return frames })))
 }

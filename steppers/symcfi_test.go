@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/corewalk/corewalk/internal/breakpad"
+	"github.com/corewalk/corewalk/internal/format/breakpad"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/steppers"
 	"github.com/corewalk/corewalk/unwind"

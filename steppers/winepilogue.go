@@ -1,7 +1,7 @@
 package steppers
 
 import (
-	"github.com/corewalk/corewalk/internal/disasm"
+	"github.com/corewalk/corewalk/internal/code/disasm"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/corewalk/corewalk/internal/breakpad"
-	"github.com/corewalk/corewalk/internal/postfix"
+	"github.com/corewalk/corewalk/internal/format/breakpad"
+	"github.com/corewalk/corewalk/internal/format/unwindrules"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -17,7 +17,7 @@ type symbolWinFrames struct{ *breakpad.File }
 
 // WinFrame implements WinFrames. Whether a record begins a function, which symbol files
 // leave out, its name tells.
-func (s symbolWinFrames) WinFrame(rva uint32) (*postfix.WinFrame, error) {
+func (s symbolWinFrames) WinFrame(rva uint32) (*unwindrules.WinFrame, error) {
 	w, err := s.Win(uint64(rva))
 	if w != nil {
 		sym, ok := s.Lookup(uint64(rva))
@@ -87,7 +87,7 @@ func (s *WinFrameStepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
 	x, _ := s.scratch.Get().(*winStep)
 	if x == nil {
 		x = &winStep{s: s}
-		x.machine = postfix.Machine{WordSize: 4, Read: x.read}
+		x.machine = unwindrules.Machine{WordSize: 4, Read: x.read}
 	}
 	x.w, x.rva, x.in, x.out = w, rva, in, out
 	status := unwind.StatusSuccess
@@ -132,24 +132,24 @@ func (s *WinFrameStepper) calleeParams(in *unwind.Frame) uint32 {
 // A winStep is one step under way, and what the next can use again.
 type winStep struct {
 	s       *WinFrameStepper
-	w       *postfix.WinFrame
+	w       *unwindrules.WinFrame
 	rva     uint32
 	in, out *unwind.Frame
-	machine postfix.Machine
+	machine unwindrules.Machine
 }
 
 var winRegs = [...]struct {
 	reg arch.Reg
-	bit postfix.WinRegSet
-}{{arch.EBP, postfix.HasEBP}, {arch.EBX, postfix.HasEBX}, {arch.ESI, postfix.HasESI}, {arch.EDI, postfix.HasEDI}}
+	bit unwindrules.WinRegSet
+}{{arch.EBP, unwindrules.HasEBP}, {arch.EBX, unwindrules.HasEBX}, {arch.ESI, unwindrules.HasESI}, {arch.EDI, unwindrules.HasEDI}}
 
 func (x *winStep) read(addr uint64) (uint64, error) {
 	return x.in.Walker().ProcessState().ReadWord(addr)
 }
 
 // call is what is known of the frame.
-func (x *winStep) call() postfix.WinCall {
-	c := postfix.WinCall{EIP: uint32(x.in.RA()), ESP: uint32(x.in.SP()), CalleeParams: x.s.calleeParams(x.in)}
+func (x *winStep) call() unwindrules.WinCall {
+	c := unwindrules.WinCall{EIP: uint32(x.in.RA()), ESP: uint32(x.in.SP()), CalleeParams: x.s.calleeParams(x.in)}
 	for i, to := range [...]*uint32{&c.EBP, &c.EBX, &c.ESI, &c.EDI} {
 		if v, _, ok := x.in.Reg(winRegs[i].reg); ok {
 			*to = uint32(v)
@@ -193,16 +193,16 @@ func (x *winStep) step() unwind.Status {
 }
 
 // fill makes out the caller r.
-func (x *winStep) fill(r *postfix.WinRegs) {
+func (x *winStep) fill(r *unwindrules.WinRegs) {
 	x.out.SetPC(r.EIP.Bits, locate(arch.X86, x.in, r.EIP))
 	x.out.SetSP(r.ESP.Bits)
 	x.out.SetCalleeCFA(r.ESP.Bits)
-	for i, v := range [...]*postfix.Value{&r.EBP, &r.EBX, &r.ESI, &r.EDI} {
+	for i, v := range [...]*unwindrules.Value{&r.EBP, &r.EBX, &r.ESI, &r.EDI} {
 		reg := winRegs[i]
 		switch {
 		case r.Has&reg.bit == 0:
 			x.out.ForgetReg(reg.reg)
-		case v.From != postfix.FromRegister || v.Reg != arch.X86.RegName(reg.reg):
+		case v.From != unwindrules.FromRegister || v.Reg != arch.X86.RegName(reg.reg):
 			x.out.SetReg(reg.reg, v.Bits, locate(arch.X86, x.in, *v))
 		}
 	}

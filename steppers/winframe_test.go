@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/corewalk/corewalk/internal/breakpad"
-	"github.com/corewalk/corewalk/internal/postfix"
+	"github.com/corewalk/corewalk/internal/format/breakpad"
+	"github.com/corewalk/corewalk/internal/format/unwindrules"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/steppers"
 	"github.com/corewalk/corewalk/unwind"
@@ -24,10 +24,10 @@ const (
 )
 
 // winFrames are records of frames.
-type winFrames []postfix.WinFrame
+type winFrames []unwindrules.WinFrame
 
-func (l winFrames) WinFrame(rva uint32) (*postfix.WinFrame, error) {
-	var best *postfix.WinFrame
+func (l winFrames) WinFrame(rva uint32) (*unwindrules.WinFrame, error) {
+	var best *unwindrules.WinFrame
 	for i := range l {
 		if w := &l[i]; rva-w.Start < w.Size && (best == nil || w.Start > best.Start) {
 			best = w
@@ -74,12 +74,12 @@ func TestWinFrame(t *testing.T) {
 		0x1000: "\x90\x55\x89\xe5\x56\x83\xec\x08\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x5e\x5d\xc2\x04\x00",
 		0x2000: "\xe8\xfb\xef\xff\xff\x90", 0x2010: "\xe8\xeb\x0f\x00\x00\x90", 0x2020: "\x90\xff\xd0\x90", 0x3000: "\xc3"}
 	const this, other, indirect = winBase + 0x2005, winBase + 0x2015, winBase + 0x2023
-	fpo := postfix.WinFrame{Start: 0x1000, Size: 0x100, Locals: 8, SavedRegs: 4}
-	ebp := postfix.WinFrame{Start: 0x1000, Size: 0x100, Locals: 8, Prolog: 3, Program: ebpProgram, FunctionHead: true}
-	esp := postfix.WinFrame{Start: 0x1000, Size: 0x100, Locals: 8, SavedRegs: 4, Prolog: 3, Program: espProgram}
+	fpo := unwindrules.WinFrame{Start: 0x1000, Size: 0x100, Locals: 8, SavedRegs: 4}
+	ebp := unwindrules.WinFrame{Start: 0x1000, Size: 0x100, Locals: 8, Prolog: 3, Program: ebpProgram, FunctionHead: true}
+	esp := unwindrules.WinFrame{Start: 0x1000, Size: 0x100, Locals: 8, SavedRegs: 4, Prolog: 3, Program: espProgram}
 	for _, tc := range []struct {
 		name   string
-		frame  postfix.WinFrame
+		frame  unwindrules.WinFrame
 		pc     uint32
 		ebp    uint32
 		code   bool
@@ -89,9 +89,9 @@ func TestWinFrame(t *testing.T) {
 	}{
 		{name: "FPO", frame: fpo, stack: map[uint32]uint32{12: this},
 			want: "0x402005 sp 0x120110 sym-cfi, eip 0x402005 saved at 0x12010c, ebp 0x120180 in ebp, ebx lost, esi lost"},
-		{name: "FPO that saves nothing", frame: postfix.WinFrame{Start: 0x1000, Size: 0x100, Locals: 12}, stack: map[uint32]uint32{12: this},
+		{name: "FPO that saves nothing", frame: unwindrules.WinFrame{Start: 0x1000, Size: 0x100, Locals: 12}, stack: map[uint32]uint32{12: this},
 			want: "0x402005 sp 0x120110 sym-cfi, eip 0x402005 saved at 0x12010c, ebp 0x120180 in ebp, ebx 0xb in ebx, esi 0x51 in esi"},
-		{name: "FPO that saves EBP", frame: postfix.WinFrame{Start: 0x1000, Size: 0x100, Locals: 8, SavedRegs: 4, UsesBP: true}, stack: map[uint32]uint32{0: 0xeb, 12: this},
+		{name: "FPO that saves EBP", frame: unwindrules.WinFrame{Start: 0x1000, Size: 0x100, Locals: 8, SavedRegs: 4, UsesBP: true}, stack: map[uint32]uint32{0: 0xeb, 12: this},
 			want: "0x402005 sp 0x120110 sym-cfi, eip 0x402005 saved at 0x12010c, ebp 0xeb saved at 0x120100, ebx 0xb in ebx, esi 0x51 in esi"},
 		{name: "EBP", frame: ebp, stack: map[uint32]uint32{0x80: 0xeb, 0x84: this},
 			want: "0x402005 sp 0x120188 sym-cfi, eip 0x402005 saved at 0x120184, ebp 0xeb saved at 0x120180, ebx 0xb in ebx, esi 0x51 in esi"},
@@ -110,10 +110,10 @@ func TestWinFrame(t *testing.T) {
 			want: "0x402005 sp 0x120104 analysis, eip 0x402005 saved at 0x120100, ebp 0x120180 in ebp, ebx 0xb in ebx, esi 0x51 in esi"},
 		{name: "EBP pushed", frame: ebp, pc: 0x1001, stack: map[uint32]uint32{0: winStack + 0x180, 4: this, 0x80: 0xeb, 0x84: indirect},
 			want: "0x402005 sp 0x120108 sym-cfi, eip 0x402005 saved at 0x120104, ebp 0x120180 saved at 0x120100, ebx 0xb in ebx, esi 0x51 in esi"},
-		{name: "in the prologue, by code", frame: postfix.WinFrame{Start: 0x1000, Size: 0x100, Prolog: 8, Program: ebpProgram, FunctionHead: true}, pc: 0x1005, code: true,
+		{name: "in the prologue, by code", frame: unwindrules.WinFrame{Start: 0x1000, Size: 0x100, Prolog: 8, Program: ebpProgram, FunctionHead: true}, pc: 0x1005, code: true,
 			stack: map[uint32]uint32{0: 0x61, 4: 0xeb, 8: this, 0x80: 0xec, 0x84: indirect}, ebp: sp + 4,
 			want: "0x402005 sp 0x12010c analysis, eip 0x402005 saved at 0x120108, ebp 0xeb saved at 0x120104, ebx 0xb in ebx, esi 0x61 saved at 0x120100"},
-		{name: "in FPO's prologue", frame: postfix.WinFrame{Start: 0x1000, Size: 0x100, Locals: 0x20, SavedRegs: 4, Prolog: 0x20}, stack: map[uint32]uint32{4: this, 0x24: indirect},
+		{name: "in FPO's prologue", frame: unwindrules.WinFrame{Start: 0x1000, Size: 0x100, Locals: 0x20, SavedRegs: 4, Prolog: 0x20}, stack: map[uint32]uint32{4: this, 0x24: indirect},
 			want: "0x402005 sp 0x120108 scan, eip 0x402005 saved at 0x120104, ebp 0x120180 in ebp, ebx lost, esi lost"},
 		{name: "in the epilogue", frame: ebp, pc: 0x1014, code: true, stack: map[uint32]uint32{0: 0x61, 4: 0xeb, 8: this, 0x84: indirect},
 			want: "0x402005 sp 0x12010c analysis, eip 0x402005 saved at 0x120108, ebp 0xeb saved at 0x120104, ebx 0xb in ebx, esi 0x61 saved at 0x120100"},
@@ -121,8 +121,8 @@ func TestWinFrame(t *testing.T) {
 		{name: "bottom by EBP", frame: ebp, stack: map[uint32]uint32{0x80: 0, 0x84: 0}, bottom: true},
 		{name: "bottom by ESP", frame: esp, stack: map[uint32]uint32{12: 0}, bottom: true},
 		{name: "nothing on the stack", frame: esp, stack: map[uint32]uint32{12: 3}},
-		{name: "a broken program", frame: postfix.WinFrame{Start: 0x1000, Size: 0x100, Program: "$eip +"}, stack: map[uint32]uint32{12: this}},
-		{name: "a broken record", frame: postfix.WinFrame{Start: 0x1000, Size: 0x100, Program: "broken"}, stack: map[uint32]uint32{12: this}},
+		{name: "a broken program", frame: unwindrules.WinFrame{Start: 0x1000, Size: 0x100, Program: "$eip +"}, stack: map[uint32]uint32{12: this}},
+		{name: "a broken record", frame: unwindrules.WinFrame{Start: 0x1000, Size: 0x100, Program: "broken"}, stack: map[uint32]uint32{12: this}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if tc.pc == 0 {
@@ -244,7 +244,7 @@ func TestWalksOfRandomStacks(t *testing.T) {
 		}
 		var frames winFrames
 		for at := uint32(0); at < winSize; at += 0x100 {
-			frames = append(frames, postfix.WinFrame{Start: at, Size: 0x100, Locals: uint32(rnd.IntN(16)) * 4, SavedRegs: uint32(rnd.IntN(5)) * 4,
+			frames = append(frames, unwindrules.WinFrame{Start: at, Size: 0x100, Locals: uint32(rnd.IntN(16)) * 4, SavedRegs: uint32(rnd.IntN(5)) * 4,
 				Params: uint32(rnd.IntN(4)) * 4, Prolog: uint32(rnd.IntN(16)), UsesBP: rnd.IntN(2) == 0, FunctionHead: true, Program: programs[rnd.IntN(len(programs))]})
 		}
 		g := must(steppers.DefaultGroup(arch.X86, noFile, steppers.WithWinFrames(func(*libstate.Library) steppers.WinFrames { return frames })))

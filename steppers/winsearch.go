@@ -1,7 +1,7 @@
 package steppers
 
 import (
-	"github.com/corewalk/corewalk/internal/postfix"
+	"github.com/corewalk/corewalk/internal/format/unwindrules"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -81,7 +81,7 @@ const (
 // search finds where the return address is. Of the two places where it should be, with
 // and without the parameters of the call under way, the better one is taken; where it is
 // at neither, it is searched for.
-func (x *winStep) search(c postfix.WinCall) (postfix.WinCall, unwind.Trust, unwind.Status) {
+func (x *winStep) search(c unwindrules.WinCall) (unwindrules.WinCall, unwind.Trust, unwind.Status) {
 	bare := c
 	bare.CalleeParams = 0
 	if x.w.Program == "" && x.inProlog() {
@@ -121,7 +121,7 @@ func (x *winStep) search(c postfix.WinCall) (postfix.WinCall, unwind.Trust, unwi
 }
 
 // near searches for the return address around where the record has it.
-func (x *winStep) near(c postfix.WinCall) (at uint32, ok bool) {
+func (x *winStep) near(c unwindrules.WinCall) (at uint32, ok bool) {
 	from := x.w.RaSearch(c)
 	if at, ok = x.first(from, pushedWords); !ok && interrupted(x.in) {
 		at, ok = x.first(c.ESP, (from-c.ESP)/4)

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/corewalk/corewalk/internal/disasm"
+	"github.com/corewalk/corewalk/internal/code/disasm"
 	"github.com/corewalk/corewalk/internal/fixture"
-	"github.com/corewalk/corewalk/internal/pdb"
-	"github.com/corewalk/corewalk/internal/pefile"
+	"github.com/corewalk/corewalk/internal/format/pdb"
+	"github.com/corewalk/corewalk/internal/format/pefile"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/steppers"
 	"github.com/corewalk/corewalk/unwind"

@@ -4,9 +4,9 @@ import (
 	"math"
 
 	"github.com/corewalk/corewalk/demangle"
-	"github.com/corewalk/corewalk/internal/breakpad"
-	"github.com/corewalk/corewalk/internal/image"
-	"github.com/corewalk/corewalk/internal/pdb"
+	"github.com/corewalk/corewalk/internal/files/image"
+	"github.com/corewalk/corewalk/internal/format/breakpad"
+	"github.com/corewalk/corewalk/internal/format/pdb"
 	"github.com/corewalk/corewalk/unwind"
 )
 

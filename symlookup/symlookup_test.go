@@ -9,10 +9,10 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/corewalk/corewalk/internal/debugfind"
-	"github.com/corewalk/corewalk/internal/disasm"
+	"github.com/corewalk/corewalk/internal/code/disasm"
+	"github.com/corewalk/corewalk/internal/files/find"
+	"github.com/corewalk/corewalk/internal/files/image"
 	"github.com/corewalk/corewalk/internal/fixture"
-	"github.com/corewalk/corewalk/internal/image"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/symlookup"
 	"github.com/corewalk/corewalk/unwind"
@@ -60,7 +60,7 @@ func (l loaded) afterCall(t *testing.T, in, to string) uint64 {
 // load makes a lookup over files, each at its own place.
 func load(t *testing.T, paths ...string) (*symlookup.Lookup, []loaded) {
 	t.Helper()
-	cache := image.NewCache(debugfind.New(debugfind.Options{DebugDirs: []string{t.TempDir()}}))
+	cache := image.NewCache(find.New(find.Options{DebugDirs: []string{t.TempDir()}}))
 	t.Cleanup(func() { cache.Close() })
 	var libs []*libstate.Library
 	var files []loaded
@@ -274,7 +274,7 @@ func TestConcurrentLookups(t *testing.T) {
 }
 
 func BenchmarkLookupCalls(b *testing.B) {
-	cache := image.NewCache(debugfind.New(debugfind.Options{}))
+	cache := image.NewCache(find.New(find.Options{}))
 	defer cache.Close()
 	im, err := cache.Open(fixture.Get(b, "amd64-cxx-sort").Binary(b))
 	if err != nil {

@@ -37,5 +37,5 @@ test -z "$PAGE" || cp "$work/page.html" "$PAGE"
 
 mkdir -p "$here/../docs/img"
 cd "$here/.."
-"${GO:-go}" test -count=1 ./internal/board -run '^TestPictures$' -page "$work/page.html" -pictures "$PWD/docs/img" -open Record::key
+"${GO:-go}" test -count=1 ./internal/triage/render -run '^TestPictures$' -page "$work/page.html" -pictures "$PWD/docs/img" -open Record::key
 ls -l docs/img

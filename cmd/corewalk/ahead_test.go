@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/corewalk/corewalk/internal/corebuild"
-	"github.com/corewalk/corewalk/internal/elffile"
+	"github.com/corewalk/corewalk/internal/format/elffile"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 

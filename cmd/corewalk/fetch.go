@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/corewalk/corewalk"
-	"github.com/corewalk/corewalk/internal/debuginfod"
+	"github.com/corewalk/corewalk/internal/files/debuginfod"
 )
 
 // Values of --debuginfod that are no URL.

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/corewalk/corewalk/internal/debuginfod"
+	"github.com/corewalk/corewalk/internal/files/debuginfod"
 	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/report"
 )

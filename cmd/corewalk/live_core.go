@@ -6,7 +6,7 @@ import (
 	"os"
 
 	"github.com/corewalk/corewalk"
-	"github.com/corewalk/corewalk/internal/parity"
+	"github.com/corewalk/corewalk/internal/live/corecheck"
 	"github.com/corewalk/corewalk/report"
 )
 
@@ -40,7 +40,7 @@ func (f *liveFlags) writeCore(e env, t *corewalk.Target) int {
 
 // checkParity compares a process with its core.
 func (f *liveFlags) checkParity(e env, t *corewalk.Target, o corewalk.AnalyzeOptions, opts []corewalk.Option) int {
-	r, err := parity.Check(e.ctx, t, parity.Options{Threads: o.Threads, MaxFrames: o.MaxFrames, Open: opts})
+	r, err := corecheck.Check(e.ctx, t, corecheck.Options{Threads: o.Threads, MaxFrames: o.MaxFrames, Open: opts})
 	if err != nil {
 		return e.fail(err)
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/corewalk/corewalk"
 	"github.com/corewalk/corewalk/corestate"
-	"github.com/corewalk/corewalk/internal/mmapfile"
+	"github.com/corewalk/corewalk/internal/files/mmapfile"
 )
 
 // open opens the core named on the command line, "-" being standard input.

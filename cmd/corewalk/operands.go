@@ -8,8 +8,8 @@ import (
 	"io/fs"
 	"os"
 
-	"github.com/corewalk/corewalk/internal/decomp"
-	"github.com/corewalk/corewalk/internal/elffile"
+	"github.com/corewalk/corewalk/internal/format/decompress"
+	"github.com/corewalk/corewalk/internal/format/elffile"
 	"github.com/corewalk/corewalk/report"
 )
 
@@ -91,7 +91,7 @@ func kindOf(path string) content {
 	switch {
 	case err != nil && err != io.EOF && err != io.ErrUnexpectedEOF:
 		c.err = err
-	case decomp.Sniff(c.head) != decomp.None:
+	case decompress.Sniff(c.head) != decompress.None:
 		c.kind = kindCore
 	case n >= 18 && string(head[:4]) == "\x7fELF":
 		c.kind = kindProgram

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/corewalk/corewalk"
-	"github.com/corewalk/corewalk/internal/debugfind"
-	"github.com/corewalk/corewalk/internal/debuginfod"
+	"github.com/corewalk/corewalk/internal/files/debuginfod"
+	"github.com/corewalk/corewalk/internal/files/find"
 )
 
 // symbolPathVars are the environment's symbol paths, of which the first that is set
@@ -37,7 +37,7 @@ func (f *symbolFlags) check(cfg debuginfod.Config) error {
 	if f.path = strings.Join(f.paths, ";"); len(f.paths) == 0 {
 		f.path, name = symbolPathOfEnv()
 	}
-	p := debugfind.ParseSymbolPath(f.path)
+	p := find.ParseSymbolPath(f.path)
 	problems := p.Notes
 	if len(f.paths) > 0 {
 		problems = append(problems, absent(p)...)
@@ -71,7 +71,7 @@ func symbolPathOfEnv() (path, name string) {
 }
 
 // absent tells which directories are not there, of those that nobody makes.
-func absent(p debugfind.SymbolPath) []string {
+func absent(p find.SymbolPath) []string {
 	var list []string
 	for _, dir := range p.Dirs {
 		if slices.Contains(p.Stores, dir) {

@@ -12,10 +12,10 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/corewalk/corewalk/internal/decomp/cabtest"
 	"github.com/corewalk/corewalk/internal/fixture"
-	"github.com/corewalk/corewalk/internal/pdb"
-	"github.com/corewalk/corewalk/internal/pefile"
+	"github.com/corewalk/corewalk/internal/format/decompress/cabtest"
+	"github.com/corewalk/corewalk/internal/format/pdb"
+	"github.com/corewalk/corewalk/internal/format/pefile"
 )
 
 const symbolCase = "amd64-clang-O2-deep"

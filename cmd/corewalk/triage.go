@@ -13,10 +13,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/corewalk/corewalk"
-	"github.com/corewalk/corewalk/internal/board"
-	"github.com/corewalk/corewalk/internal/ledger"
-	"github.com/corewalk/corewalk/internal/signature"
 	"github.com/corewalk/corewalk/internal/triage"
+	"github.com/corewalk/corewalk/internal/triage/ledger"
+	"github.com/corewalk/corewalk/internal/triage/render"
+	"github.com/corewalk/corewalk/internal/triage/signature"
 )
 
 const triageUsage = `corewalk triage analyses many dumps and groups them by bug, the largest groups first.
@@ -198,7 +198,7 @@ func (f *triageFlags) run(e env, args, paths []string) int {
 	if err != nil {
 		return e.fail(errors.Join(err, out.close()))
 	}
-	s := &board.Summary{Run: run, Elapsed: time.Since(start), Notes: sink.notes, Broken: e.ctx.Err() != nil, Kept: !f.noDB}
+	s := &render.Summary{Run: run, Elapsed: time.Since(start), Notes: sink.notes, Broken: e.ctx.Err() != nil, Kept: !f.noDB}
 	if len(before) > 0 {
 		s.Since = before[0].Started
 	}
@@ -240,7 +240,7 @@ func takesValue(a string) bool {
 }
 
 // gather reads what the run came to.
-func (f *triageFlags) gather(ctx context.Context, store ledger.Store, s *board.Summary) (err error) {
+func (f *triageFlags) gather(ctx context.Context, store ledger.Store, s *render.Summary) (err error) {
 	if s.Groups, err = store.RunGroups(ctx, s.Run.ID); err != nil {
 		return err
 	}
@@ -269,19 +269,19 @@ func (f *triageFlags) gather(ctx context.Context, store ledger.Store, s *board.S
 	return err
 }
 
-func (f *triageFlags) write(out *outFile, s *board.Summary) error {
+func (f *triageFlags) write(out *outFile, s *render.Summary) error {
 	switch f.format {
 	case formatJSON:
-		return board.WriteGroups(out, s, false)
+		return render.WriteGroups(out, s, false)
 	case formatSARIF:
-		return board.WriteSARIF(out, s, corewalk.Version)
+		return render.WriteSARIF(out, s, corewalk.Version)
 	case formatHTML:
-		return board.WriteHTML(out, s)
+		return render.WriteHTML(out, s)
 	}
-	return board.WriteText(out, s)
+	return render.WriteText(out, s)
 }
 
-func (f *triageFlags) status(s *board.Summary) int {
+func (f *triageFlags) status(s *render.Summary) int {
 	switch {
 	case s.Run.Analysed+s.Run.Known == 0:
 		return exitNothing

@@ -5,8 +5,8 @@ import (
 	"io"
 
 	"github.com/corewalk/corewalk"
-	"github.com/corewalk/corewalk/internal/signature"
 	"github.com/corewalk/corewalk/internal/triage"
+	"github.com/corewalk/corewalk/internal/triage/signature"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/unwind"
 )

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/corewalk/corewalk/internal/board"
-	"github.com/corewalk/corewalk/internal/ledger"
+	"github.com/corewalk/corewalk/internal/triage/ledger"
+	"github.com/corewalk/corewalk/internal/triage/render"
 	"github.com/corewalk/corewalk/report"
 )
 
@@ -105,7 +105,7 @@ func (f *queryFlags) withStore(e env, do func(context.Context, ledger.Store, *ou
 	return status
 }
 
-func (f *queryFlags) write(out *outFile, s *board.Summary) error {
+func (f *queryFlags) write(out *outFile, s *render.Summary) error {
 	t := triageFlags{fileFlags: fileFlags{format: f.format}}
 	return t.write(out, s)
 }
@@ -124,7 +124,7 @@ func runTriageList(args []string, e env) int {
 			_, err := fmt.Fprintln(out, "  no such groups")
 			return exitComplete, err
 		}
-		s := &board.Summary{Groups: list}
+		s := &render.Summary{Groups: list}
 		if f.format == formatHTML {
 			if s.Dumps, err = dumpsOf(ctx, store, list); err != nil {
 				return exitNothing, err
@@ -161,19 +161,19 @@ func runTriageShow(args []string, e env) int {
 		if err != nil {
 			return exitNothing, err
 		}
-		s := &board.Summary{Groups: []ledger.Group{g}, Dumps: dumps}
+		s := &render.Summary{Groups: []ledger.Group{g}, Dumps: dumps}
 		if f.format != formatText {
 			if f.format == formatJSON {
 				for i := range dumps {
-					if err := board.WriteDump(out, &dumps[i], true); err != nil {
+					if err := render.WriteDump(out, &dumps[i], true); err != nil {
 						return exitComplete, err
 					}
 				}
-				return exitComplete, board.WriteGroups(out, s, true)
+				return exitComplete, render.WriteGroups(out, s, true)
 			}
 			return exitComplete, f.write(out, s)
 		}
-		if err := board.WriteGroupText(out, s); err != nil {
+		if err := render.WriteGroupText(out, s); err != nil {
 			return exitComplete, err
 		}
 		if r, err := report.ParseJSON(g.Report); err == nil {
@@ -201,7 +201,7 @@ func runTriageDiff(args []string, e env) int {
 		if err != nil {
 			return exitNothing, err
 		}
-		d := board.Diff{Old: before, New: after}
+		d := render.Diff{Old: before, New: after}
 		if d.OldGroups, err = store.RunGroups(ctx, before.ID); err == nil {
 			d.NewGroups, err = store.RunGroups(ctx, after.ID)
 		}
@@ -250,7 +250,7 @@ func runTriageExport(args []string, e env) int {
 		if err != nil {
 			return exitNothing, err
 		}
-		s := &board.Summary{Groups: list}
+		s := &render.Summary{Groups: list}
 		if f.format != formatJSON {
 			if s.Dumps, err = dumpsOf(ctx, store, list); err != nil {
 				return exitNothing, err
@@ -263,11 +263,11 @@ func runTriageExport(args []string, e env) int {
 				return exitNothing, err
 			}
 			for i := range dumps {
-				if err := board.WriteDump(out, &dumps[i], true); err != nil {
+				if err := render.WriteDump(out, &dumps[i], true); err != nil {
 					return exitComplete, err
 				}
 			}
 		}
-		return exitComplete, board.WriteGroups(out, s, true)
+		return exitComplete, render.WriteGroups(out, s, true)
 	})
 }

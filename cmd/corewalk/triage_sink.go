@@ -7,8 +7,8 @@ import (
 	"os"
 	"time"
 
-	"github.com/corewalk/corewalk/internal/board"
-	"github.com/corewalk/corewalk/internal/ledger"
+	"github.com/corewalk/corewalk/internal/triage/ledger"
+	"github.com/corewalk/corewalk/internal/triage/render"
 )
 
 // A triageSink prints what happens during a run.
@@ -23,7 +23,7 @@ type triageSink struct {
 // Dump implements triage.Sink.
 func (s *triageSink) Dump(d ledger.Dump, known bool) {
 	if s.lines != nil && s.err == nil {
-		s.err = board.WriteDump(s.lines, &d, known)
+		s.err = render.WriteDump(s.lines, &d, known)
 	}
 }
 

@@ -7,8 +7,8 @@ package corebuild
 import (
 	"encoding/binary"
 
-	"github.com/corewalk/corewalk/internal/corewrite"
-	"github.com/corewalk/corewalk/internal/elffile"
+	"github.com/corewalk/corewalk/internal/format/elffile"
+	"github.com/corewalk/corewalk/internal/live/corewrite"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 

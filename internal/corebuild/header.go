@@ -3,8 +3,8 @@ package corebuild
 import (
 	"encoding/binary"
 
-	"github.com/corewalk/corewalk/internal/corewrite"
-	"github.com/corewalk/corewalk/internal/elffile"
+	"github.com/corewalk/corewalk/internal/format/elffile"
+	"github.com/corewalk/corewalk/internal/live/corewrite"
 )
 
 // A Header is an ELF header with program headers right behind it.

@@ -26,7 +26,7 @@ func TestOnlyTheCommandPrints(t *testing.T) {
 
 func TestNobodyPanics(t *testing.T) {
 	// Guard passes on the panics that are not its own.
-	allowed := []string{filepath.Join("internal", "mmapfile", "guard.go")}
+	allowed := []string{filepath.Join("internal", "files", "mmapfile", "guard.go")}
 	eachLine(t, func(s source, n int, line string) {
 		if panicking.MatchString(line) && !slices.Contains(allowed, s.file) {
 			t.Errorf("%s:%d: panics: %s", s.file, n, strings.TrimSpace(line))

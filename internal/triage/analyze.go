@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/corewalk/corewalk"
-	"github.com/corewalk/corewalk/internal/debugfind"
-	"github.com/corewalk/corewalk/internal/ledger"
-	"github.com/corewalk/corewalk/internal/signature"
+	"github.com/corewalk/corewalk/internal/files/find"
+	"github.com/corewalk/corewalk/internal/triage/ledger"
+	"github.com/corewalk/corewalk/internal/triage/signature"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/unwind"
 )
@@ -66,7 +66,7 @@ func describe(d *ledger.Dump, r *report.Report, sig *signature.Signature) {
 		if m := &r.Modules[i]; m.Main {
 			d.Build = firstOf(m.BuildID, m.CodeID, m.DebugID)
 			if d.Program == "" {
-				d.Program = debugfind.BaseName(m.Path)
+				d.Program = find.BaseName(m.Path)
 			}
 			break
 		}
@@ -123,7 +123,7 @@ func where(r *report.Report, sig *signature.Signature) string {
 	for i, name := range sig.Frames[:min(len(sig.Frames), maxWhere)] {
 		if i == 0 {
 			if f := firstKept(r, sig); f != nil && f.Source.File != "" {
-				name += fmt.Sprintf(" %s:%d", debugfind.BaseName(f.Source.File), f.Source.Line)
+				name += fmt.Sprintf(" %s:%d", find.BaseName(f.Source.File), f.Source.Line)
 			}
 		}
 		parts = append(parts, name)

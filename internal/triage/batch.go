@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/corewalk/corewalk/internal/ledger"
+	"github.com/corewalk/corewalk/internal/triage/ledger"
 )
 
 // A batch gathers results, so that the store is written to a few times a second and

@@ -3,8 +3,8 @@ package triage
 import (
 	"context"
 
-	"github.com/corewalk/corewalk/internal/ledger"
-	"github.com/corewalk/corewalk/internal/similar"
+	"github.com/corewalk/corewalk/internal/triage/ledger"
+	"github.com/corewalk/corewalk/internal/triage/similar"
 )
 
 // maxSimilar is how many groups one is linked to at most.

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/corewalk/corewalk/internal/ledger"
+	"github.com/corewalk/corewalk/internal/triage/ledger"
 )
 
 // The two processes talk in lines of JSON. For each dump:

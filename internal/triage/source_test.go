@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/corewalk/corewalk"
-	"github.com/corewalk/corewalk/internal/ledger"
+	"github.com/corewalk/corewalk/internal/triage/ledger"
 )
 
 // listed are the paths that Files finds, from dir on, and the errors.

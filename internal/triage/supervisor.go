@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/corewalk/corewalk/internal/ledger"
+	"github.com/corewalk/corewalk/internal/triage/ledger"
 )
 
 // maxInWork bounds how many dumps are in work at a time.

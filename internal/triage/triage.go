@@ -17,7 +17,7 @@ import (
 	"iter"
 	"time"
 
-	"github.com/corewalk/corewalk/internal/ledger"
+	"github.com/corewalk/corewalk/internal/triage/ledger"
 )
 
 // A Source tells which dumps are to be looked at.

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/corewalk/corewalk"
-	"github.com/corewalk/corewalk/internal/ledger"
-	"github.com/corewalk/corewalk/internal/signature"
+	"github.com/corewalk/corewalk/internal/triage/ledger"
+	"github.com/corewalk/corewalk/internal/triage/signature"
 )
 
 // WorkerOptions say how the analysis process works.

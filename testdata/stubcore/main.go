@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"github.com/corewalk/corewalk/internal/corebuild"
-	"github.com/corewalk/corewalk/internal/elffile"
+	"github.com/corewalk/corewalk/internal/format/elffile"
 )
 
 // A machine says how the interface's registers make the kernel's blocks.

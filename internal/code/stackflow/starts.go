@@ -1,0 +1,130 @@
+package stackflow
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/corewalk/corewalk/internal/code/disasm"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// CallTargets lists the code pointers into code, which lies at addr, that direct
+// calls in code lead to, by rising order. Where instructions have no fixed place
+// (x86) bytes that merely look like a call count too: one in many thousands; and
+// where there are two instruction sets, code of one that looks like calls in the
+// other.
+func CallTargets(a *arch.Arch, code []byte, addr uint64) []uint64 {
+	t := callTargets{arch: a, addr: addr, size: uint64(len(code))}
+	switch {
+	case a.Family == arch.FamilyX86:
+		t.searchX86(code)
+	case a.Mode != arch.NoReg:
+		t.search(code, 0)
+		t.search(code, 1)
+	default:
+		t.search(code, 0)
+	}
+	slices.Sort(t.list)
+	return slices.Compact(t.list)
+}
+
+type callTargets struct {
+	arch       *arch.Arch
+	addr, size uint64
+	list       []uint64
+}
+
+func (t *callTargets) add(to uint64) {
+	if to-t.addr < t.size {
+		t.list = append(t.list, to)
+	}
+}
+
+func (t *callTargets) searchX86(code []byte) {
+	for i := 0; i+5 <= len(code); i++ {
+		if code[i] == 0xe8 {
+			rel := int64(int32(binary.LittleEndian.Uint32(code[i+1:])))
+			t.add(t.arch.Truncate(t.addr + uint64(i) + 5 + uint64(rel)))
+		}
+	}
+}
+
+// search decodes code in the instruction set that mode says.
+func (t *callTargets) search(code []byte, mode uint64) {
+	var in disasm.Inst
+	step := uint64(max(t.arch.PCAlign, 1))
+	for pc := uint64(0); pc < t.size; {
+		if disasm.DecodeInto(&in, t.arch, code[pc:], (t.addr+pc)|mode) != nil {
+			pc += step
+			continue
+		}
+		at := pc
+		pc += uint64(in.Len)
+		switch {
+		case in.Kind == disasm.Call && in.Target != in.Next():
+			to := mode
+			if in.Switches {
+				to ^= 1
+			}
+			t.add(in.Target | to)
+		case in.Kind == disasm.CallIndirect && !in.Delayed: // the second of a pair, perhaps
+			from := max(at, disasm.MaxLen) - disasm.MaxLen
+			if site, ok := disasm.CallBefore(t.arch, code[from:pc], (t.addr+pc)|mode); ok && site.Direct {
+				t.add(site.Target)
+			}
+		}
+	}
+}
+
+// StartsByPadding lists up to n addresses below pc, a code pointer, where code,
+// which lies at addr and ends behind pc, looks as if a function began: aligned,
+// and after padding that control does not run into. The nearest comes first.
+func StartsByPadding(a *arch.Arch, code []byte, addr, pc uint64, n int) []uint64 {
+	mode := uint64(0)
+	if a.Mode != arch.NoReg {
+		mode = pc & 1
+	}
+	align := uint64(4)
+	if a.Family == arch.FamilyX86 {
+		align = 16
+	}
+	var starts []uint64
+	for at := pc &^ (align - 1); at > addr && len(starts) < n; at -= align {
+		if off := at - addr; off <= uint64(len(code)) && endsBefore(a, code[:off], at, mode) {
+			starts = append(starts, at)
+		}
+	}
+	return starts
+}
+
+// endsBefore reports whether code, which ends at at, ends with an instruction
+// that control does not pass, and padding.
+func endsBefore(a *arch.Arch, code []byte, at, mode uint64) bool {
+	step := max(a.PCAlign, 1)
+	for back := step; back <= 3*disasm.MaxLen && back <= len(code); back += step {
+		if ends, ok := lastEnds(a, code[len(code)-back:], at-uint64(back), mode); ok && ends {
+			return true
+		}
+	}
+	return false
+}
+
+// lastEnds decodes code and reports whether it is one instruction that control
+// does not pass, and padding; ok is false where it is no code.
+func lastEnds(a *arch.Arch, code []byte, pc, mode uint64) (ends, ok bool) {
+	var in disasm.Inst
+	for first := true; len(code) > 0; first = false {
+		if disasm.DecodeInto(&in, a, code, pc|mode) != nil || in.Len > len(code) {
+			return false, false
+		}
+		switch {
+		case first && (in.Kind == disasm.Ret || in.Kind == disasm.Jump || in.Kind == disasm.JumpIndirect):
+		case first && in.Kind == disasm.Trap && (a.Family != arch.FamilyX86 || in.Bytes()[0] == 0x0f): // ud2
+		case !first && (in.Kind == disasm.Nop || in.Kind == disasm.Int3):
+		default:
+			return false, true
+		}
+		code, pc = code[in.Len:], pc+uint64(in.Len)
+	}
+	return true, true
+}

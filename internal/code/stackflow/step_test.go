@@ -1,0 +1,144 @@
+package stackflow_test
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/corewalk/corewalk/internal/code/disasm"
+	"github.com/corewalk/corewalk/internal/code/stackflow"
+	"github.com/corewalk/corewalk/internal/files/find"
+	"github.com/corewalk/corewalk/internal/files/image"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// stepped are the registers that gdb prints at each step.
+var stepped = []string{"rip", "rsp", "rbp", "rbx", "r12", "r13", "r14", "r15", "r10", "r11", "rax", "rcx", "rdx"}
+
+// maxSteps bounds the instructions that are stepped through.
+const maxSteps = 3000
+
+// TestSingleStep runs a program instruction by instruction and compares the CFA
+// and the callee-saved registers of every function on the way with what they
+// were at its first instruction: no table takes part.
+func TestSingleStep(t *testing.T) {
+	if testing.Short() || runtime.GOARCH != "amd64" {
+		t.Skip("single-steps a program of x86-64")
+	}
+	for _, flags := range []string{"-O1", "-O2 -fno-omit-frame-pointer"} {
+		t.Run(flags, func(t *testing.T) {
+			t.Parallel()
+			out := filepath.Join(t.TempDir(), "frames")
+			args := append(strings.Fields(flags), "-nostdlib", "-static", "-no-pie", "-fno-asynchronous-unwind-tables", "-o", out, "testdata/frames.c")
+			if text, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
+				t.Skipf("gcc: %v: %s", err, text)
+			}
+			singleStep(t, out)
+		})
+	}
+}
+
+// singleStep has gdb step through a program, for which it needs ptrace.
+func singleStep(t *testing.T, path string) {
+	if _, err := exec.LookPath("gdb"); err != nil {
+		t.Skip("gdb is not installed")
+	}
+	format := strings.Repeat("%lx ", len(stepped))
+	script := fmt.Sprintf("set $n = 0\nwhile $n < %d\nprintf \"STEP %s\\n\", $%s\nstepi\nset $n = $n + 1\nend\n", maxSteps, format, strings.Join(stepped, ", $"))
+	file := filepath.Join(t.TempDir(), "script")
+	if err := os.WriteFile(file, []byte(script), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	text, err := exec.Command("timeout", "100", "gdb", "-nx", "-batch", "-ex", "set width 0", "-ex", "starti", "-x", file, path).Output()
+	if !bytes.Contains(text, []byte("STEP ")) {
+		t.Skipf("gdb cannot step through the program: %v", err)
+	}
+	im, err := image.NewCache(&find.Finder{}).Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := stepper{t: t, im: im, funcs: map[uint64]*stackflow.Func{}}
+	sc := bufio.NewScanner(bytes.NewReader(text))
+	for sc.Scan() {
+		_, line, ok := strings.Cut(sc.Text(), "STEP ")
+		if !ok {
+			continue
+		}
+		regs := map[string]uint64{}
+		for i, word := range strings.Fields(line) {
+			var v uint64
+			fmt.Sscanf(word, "%x", &v)
+			regs[stepped[i]] = v
+		}
+		s.at(regs)
+	}
+	t.Logf("%d steps, %d of them known", s.steps, s.known)
+	if s.steps < 1000 || s.known*100 < s.steps*98 {
+		t.Errorf("%d of %d steps known", s.known, s.steps)
+	}
+}
+
+// A stepper follows a program's calls.
+type stepper struct {
+	t            *testing.T
+	im           *image.Image
+	funcs        map[uint64]*stackflow.Func
+	calls        []map[string]uint64 // the registers at the entries of the functions under way
+	last         disasm.Kind
+	steps, known int
+}
+
+func (s *stepper) at(regs map[string]uint64) {
+	switch {
+	case s.last.IsCall(), s.steps == 0:
+		s.calls = append(s.calls, regs)
+	case s.last == disasm.Ret && len(s.calls) > 1:
+		s.calls = s.calls[:len(s.calls)-1]
+	}
+	s.steps++
+	pc := regs["rip"]
+	var in disasm.Inst
+	if disasm.DecodeInto(&in, arch.AMD64, s.im.Code().CodeAt(pc), pc) != nil {
+		s.t.Fatalf("no instruction at %#x", pc)
+	}
+	s.last = in.Kind
+	sym, ok := s.im.SymbolAt(pc)
+	if !ok {
+		return
+	}
+	if name, _, cold := strings.Cut(sym.Name(), ".cold"); cold {
+		if sym, ok = s.im.SymbolByName(name); !ok {
+			return
+		}
+	}
+	entry := s.calls[len(s.calls)-1]
+	f := s.funcs[sym.Value]
+	if f == nil {
+		f = s.im.Flow(arch.AMD64, sym.Value, sym.Value+sym.Size)
+		s.funcs[sym.Value] = f
+	}
+	rows, _ := f.Rows(nil, pc)
+	if len(rows) != 1 || rows[0].CFA.Reg == arch.NoReg || rows[0].CFA.Deref {
+		return
+	}
+	base, ok := regs[arch.AMD64.RegName(rows[0].CFA.Reg)]
+	if !ok {
+		return
+	}
+	s.known++
+	if cfa, want := base+uint64(rows[0].CFA.Off), entry["rsp"]+8; cfa != want {
+		s.t.Errorf("CFA at %#x in %s: %#x; want %#x", pc, sym.Name(), cfa, want)
+	}
+	for _, saved := range rows[0].Saved {
+		name := arch.AMD64.RegName(saved.Reg)
+		if saved.Loc.Kind == stackflow.InReg && regs[arch.AMD64.RegName(saved.Loc.Reg)]+uint64(saved.Loc.Off) != entry[name] {
+			s.t.Errorf("%s at %#x in %s is not the caller's", name, pc, sym.Name())
+		}
+	}
+}

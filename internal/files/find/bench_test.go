@@ -1,0 +1,24 @@
+package find
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+)
+
+// BenchmarkIndex reads a tree of many files of all kinds: what a search costs when
+// no path tells.
+func BenchmarkIndex(b *testing.B) {
+	dir := b.TempDir()
+	kinds := [][]byte{elfWithID(3, []byte{1, 2, 3, 4}), peWith(b, testCodeID, testDebugID, "a.pdb"), pdbWith(b, testDebugID),
+		symWith(testDebugID, testCodeID, "a.pdb"), []byte("text of some other kind, longer than a head is\n")}
+	const files = 10_000
+	for i := range files {
+		write(b, filepath.Join(dir, fmt.Sprint("d", i/100), fmt.Sprint("f", i)), kinds[i%len(kinds)])
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		New(Options{Search: []string{dir}}).files()
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/files, "ns/file")
+}

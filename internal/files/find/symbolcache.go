@@ -1,0 +1,208 @@
+package find
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/corewalk/corewalk/internal/files/mmapfile"
+	"github.com/corewalk/corewalk/internal/format/decompress"
+	"github.com/corewalk/corewalk/internal/format/pefile"
+)
+
+// A SymbolCache is a directory that keeps files of symbol stores which were fetched
+// or expanded. It is laid out as a store itself. Files that are being written have a
+// name with a random end, and get their own when they are whole and what their key
+// says: several processes may use one directory, and of several users when their
+// umask lets them.
+type SymbolCache struct{ Dir string }
+
+// DefaultSymbolCache is the cache where none is named: corewalk/symbols in the
+// user's directory for caches.
+func DefaultSymbolCache() (SymbolCache, error) {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return SymbolCache{}, fmt.Errorf("no place for symbol files: %w", err)
+	}
+	return SymbolCache{filepath.Join(dir, "corewalk", "symbols")}, nil
+}
+
+func (c SymbolCache) path(k StoreKey) string { return filepath.Join(c.Dir, k.Name, k.ID, k.File) }
+
+// Lookup answers the path of a file in the cache, checked; "" when it is not there.
+func (c SymbolCache) Lookup(k StoreKey) string {
+	if p := c.path(k); isRegular(p) && k.Check(p) == nil {
+		return p
+	}
+	return ""
+}
+
+// Create makes a file to write to, which is to be given to Keep or Discard.
+func (c SymbolCache) Create(k StoreKey) (*os.File, error) {
+	dir := filepath.Dir(c.path(k))
+	var f *os.File
+	var err error
+	for range 2 { // another process may remove the empty directory
+		if err = os.MkdirAll(dir, 0o777); err == nil {
+			if f, err = os.CreateTemp(dir, k.File+".*"); err == nil {
+				return f, nil
+			}
+		}
+	}
+	return nil, err
+}
+
+// Discard removes what Create made, and the directories that are empty then. What
+// was kept stays.
+func (c SymbolCache) Discard(f *os.File) {
+	f.Close()
+	os.Remove(f.Name())
+	os.Remove(filepath.Dir(f.Name()))
+	os.Remove(filepath.Dir(filepath.Dir(f.Name())))
+}
+
+// Keep closes a file, expands it where it is a cabinet, to no more than max bytes,
+// and gives it its name when it is what the key says.
+func (c SymbolCache) Keep(f *os.File, k StoreKey, max uint64) (string, error) {
+	path, err := c.Expand(f.Name(), k, max)
+	if !errors.Is(err, errNoCabinet) {
+		return path, err
+	}
+	if err := k.verify(f.Name()); err != nil {
+		return "", err
+	}
+	if err := errors.Join(f.Chmod(0o444), f.Close()); err != nil {
+		return "", err
+	}
+	if err := os.Rename(f.Name(), c.path(k)); err != nil {
+		return "", err
+	}
+	return c.path(k), nil
+}
+
+// errNoCabinet: a file is not compressed.
+var errNoCabinet = errors.New("not a cabinet")
+
+// Expand puts the file of a cabinet into the cache.
+func (c SymbolCache) Expand(cabinet string, k StoreKey, max uint64) (string, error) {
+	m, err := mmapfile.Open(cabinet)
+	if err != nil {
+		return "", err
+	}
+	defer m.Close()
+	var path string
+	fault := mmapfile.Guard(func() { path, err = c.expand(m.Data(), k, max) })
+	if fault != nil {
+		return "", fault
+	}
+	return path, err
+}
+
+func (c SymbolCache) expand(data []byte, k StoreKey, max uint64) (string, error) {
+	if !decompress.IsCabinet(data) {
+		return "", errNoCabinet
+	}
+	cab, err := decompress.OpenCabinet(data)
+	if err != nil {
+		return "", err
+	}
+	f, err := c.Create(k)
+	if err != nil {
+		return "", err
+	}
+	defer c.Discard(f)
+	// Reading the mapping may fault: what is half written is removed then, too.
+	if fault := mmapfile.Guard(func() { err = cab.Expand(f, max) }); fault != nil || err != nil {
+		return "", errors.Join(fault, err)
+	}
+	path, err := c.Keep(f, k, 0)
+	if errors.Is(err, decompress.ErrTooLarge) {
+		err = errors.New("a cabinet in a cabinet")
+	}
+	return path, err
+}
+
+// absence is how long it is remembered that a server has no file.
+const absence = 10 * time.Minute
+
+// Miss remembers that a server does not have a file.
+func (c SymbolCache) Miss(k StoreKey, server string) {
+	path := c.absent(k, server)
+	if os.MkdirAll(filepath.Dir(path), 0o777) != nil {
+		return
+	}
+	if f, err := os.Create(path); err == nil {
+		f.Close()
+	}
+}
+
+// Missed reports whether a server did not have a file a short time ago.
+func (c SymbolCache) Missed(k StoreKey, server string, now time.Time) bool {
+	path := c.absent(k, server)
+	st, err := os.Stat(path)
+	if err != nil {
+		return false
+	}
+	if age := now.Sub(st.ModTime()); age >= 0 && age < absence {
+		return true
+	}
+	os.Remove(path)
+	return false
+}
+
+// absent is the file that says that a server has no file.
+func (c SymbolCache) absent(k StoreKey, server string) string {
+	h := fnv.New64a()
+	h.Write([]byte(server))
+	return fmt.Sprintf("%s.absent-%016x", c.path(k), h.Sum64())
+}
+
+// verify is Check of a file that came from elsewhere: it must be whole, too, as far
+// as one can tell.
+func (k StoreKey) verify(path string) error {
+	if err := k.Check(path); err != nil {
+		return err
+	}
+	m, err := mmapfile.Open(path)
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	fault := mmapfile.Guard(func() {
+		if end := wholeSize(m.Data(), k.Kind); end > uint64(len(m.Data())) {
+			err = fmt.Errorf("the file is cut short: it says it has %d bytes, %d are there", end, len(m.Data()))
+		}
+	})
+	return errors.Join(fault, err)
+}
+
+// wholeSize is how many bytes a file says it has at least.
+func wholeSize(data []byte, kind SymbolKind) uint64 {
+	switch kind {
+	case KindPDB:
+		if len(data) < 56 {
+			return 56
+		}
+		return uint64(binary.LittleEndian.Uint32(data[32:])) * uint64(binary.LittleEndian.Uint32(data[40:]))
+	case KindPE:
+		f, err := pefile.Parse(data)
+		if err != nil {
+			return uint64(len(data)) + 1
+		}
+		var end uint64
+		for i := range f.Sections {
+			if s := &f.Sections[i]; s.RawSize > 0 {
+				end = max(end, uint64(s.Off)+uint64(s.RawSize))
+			}
+		}
+		return end
+	}
+	if n := len(data); n == 0 || data[n-1] != '\n' {
+		return uint64(n) + 1
+	}
+	return 0
+}

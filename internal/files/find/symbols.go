@@ -1,0 +1,169 @@
+package find
+
+import (
+	"iter"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// A SymbolKind is a kind of file that symbol stores have.
+type SymbolKind uint8
+
+const (
+	KindPDB      SymbolKind = iota // program database of Microsoft's tools
+	KindBreakpad                   // symbol file of Breakpad (.sym)
+	KindPE                         // the module itself, of Windows
+)
+
+// String gives the word used for people.
+func (k SymbolKind) String() string {
+	switch k {
+	case KindBreakpad:
+		return "symbol file"
+	case KindPE:
+		return "PE image"
+	}
+	return "PDB"
+}
+
+// A SymbolFile is proposed as a module's debug information. It may be another
+// module's, or of another build.
+type SymbolFile struct {
+	Path string
+	Kind SymbolKind // KindPDB or KindBreakpad
+}
+
+// SymbolFiles proposes PDBs and Breakpad symbol files of a module, the likeliest
+// first: beside the dump and the module's file, then where stores have the
+// identifiers in their paths, then among all files below the search directories. A
+// path may come more than once; all of them are there.
+//
+// The search directories are read only when the caller goes on that far, and
+// nothing before had the module's identifier; not for an ELF file that is at hand,
+// which has its own symbols as a rule.
+func (f *Finder) SymbolFiles(m Module) iter.Seq[SymbolFile] {
+	return func(yield func(SymbolFile) bool) {
+		right := false
+		for _, p := range f.symbolsBeside(m) {
+			if !isRegular(p) {
+				continue
+			}
+			s := SymbolFile{p, symbolKind(p)}
+			if !yield(s) {
+				return
+			}
+			right = right || s.isOf(m)
+		}
+		propose := func(dirs []string) bool {
+			for _, kind := range []SymbolKind{KindPDB, KindBreakpad} {
+				for p := range f.stored(m, kind, dirs) {
+					s := SymbolFile{p, kind}
+					if !yield(s) {
+						return false
+					}
+					right = right || s.isOf(m)
+				}
+			}
+			return true
+		}
+		if !propose(f.roots()) || right || len(m.BuildID) > 0 && m.File != "" {
+			return
+		}
+		for _, s := range f.searchedSymbols(m) {
+			if !yield(s) {
+				return
+			}
+		}
+		propose(f.foundStores())
+	}
+}
+
+// isOf reports whether a file has one of a module's identifiers.
+func (s SymbolFile) isOf(m Module) bool {
+	got := identify(s.Path, make([]byte, headSize))
+	if id := breakpadID(m); id != "" {
+		return strings.EqualFold(got.debugID, id)
+	}
+	return got.codeID != "" && strings.EqualFold(got.codeID, m.CodeID)
+}
+
+// roots are the directories that may be stores.
+func (f *Finder) roots() []string {
+	return append(slices.Clip(f.opts.SymbolDirs), f.opts.Search...)
+}
+
+// stored proposes the files of a kind that stores have of a module.
+func (f *Finder) stored(m Module, kind SymbolKind, dirs []string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		f.inStores(dirs, symbolKeys(m, kind), func(path string, _ StoreKey) bool { return yield(path) })
+	}
+}
+
+// symbolsBeside are the places of symbol files that need no search: where the PDB
+// was when the module was built, beside the dump, the executable and the module's
+// own file, and in the directories of the symbol path.
+func (f *Finder) symbolsBeside(m Module) []string {
+	var paths []string
+	if m.DebugID != "" && filepath.IsAbs(m.DebugFile) && strings.EqualFold(filepath.Ext(m.DebugFile), ".pdb") {
+		paths = append(paths, m.DebugFile)
+	}
+	dirs := slices.Clone(f.opts.Beside)
+	if m.File != "" && !slices.Contains(dirs, filepath.Dir(m.File)) {
+		dirs = append(dirs, filepath.Dir(m.File))
+	}
+	for _, n := range symbolNames(m) {
+		for _, dir := range dirs {
+			paths = append(paths, filepath.Join(dir, n))
+		}
+		paths = append(paths, f.inSymbolDirs(m, n)...)
+	}
+	return paths
+}
+
+// inSymbolDirs are the places of a file of a module in directories of the symbol
+// path that are no stores: in them, and below in directories that are named by the
+// module's extension.
+func (f *Finder) inSymbolDirs(m Module, name string) []string {
+	ext := strings.TrimPrefix(strings.ToLower(filepath.Ext(BaseName(m.Path))), ".")
+	var paths []string
+	for _, dir := range f.opts.SymbolDirs {
+		paths = append(paths, filepath.Join(dir, name))
+		if component(ext) {
+			paths = append(paths, filepath.Join(dir, ext, name), filepath.Join(dir, "symbols", ext, name))
+		}
+	}
+	return paths
+}
+
+// symbolNames are the base names that a module's symbol files may have.
+func symbolNames(m Module) []string {
+	var names []string
+	add := func(n string) {
+		if component(n) && !slices.Contains(names, n) {
+			names = append(names, n)
+		}
+	}
+	name, debug := BaseName(m.Path), BaseName(m.DebugFile)
+	if strings.EqualFold(filepath.Ext(debug), ".pdb") {
+		add(debug)
+	}
+	if name != "" {
+		add(stem(name) + ".pdb")
+	}
+	for _, n := range []string{debug, name} {
+		if n != "" {
+			add(breakpadFile(n))
+			add(stem(n) + ".sym")
+		}
+	}
+	return names
+}
+
+// symbolKind is the kind of file that a name promises.
+func symbolKind(path string) SymbolKind {
+	if strings.EqualFold(filepath.Ext(path), ".sym") {
+		return KindBreakpad
+	}
+	return KindPDB
+}

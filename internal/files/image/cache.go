@@ -1,0 +1,126 @@
+package image
+
+import (
+	"bytes"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/corewalk/corewalk/internal/files/find"
+	"github.com/corewalk/corewalk/internal/files/mmapfile"
+	"github.com/corewalk/corewalk/internal/format/elffile"
+	"github.com/corewalk/corewalk/internal/format/pefile"
+)
+
+// A Cache keeps the images that have been opened, so that each file is mapped and
+// indexed once however many modules, threads and dumps use it. All images of a
+// cache look for their companions with one Finder.
+type Cache struct {
+	finder *find.Finder
+
+	mu     sync.Mutex
+	byPath map[string]*entry
+	byFile map[mmapfile.ID]*Image
+	// symbols are PDBs and Breakpad symbol files, by path.
+	symbols map[string]*symbolEntry
+	served  servedKinds
+
+	mapped atomic.Int64
+}
+
+type entry struct {
+	once sync.Once
+	im   *Image
+	err  error
+}
+
+// NewCache returns an empty cache whose images look for companions with finder.
+func NewCache(finder *find.Finder) *Cache {
+	return &Cache{finder: finder, byPath: map[string]*entry{}, byFile: map[mmapfile.ID]*Image{}, symbols: map[string]*symbolEntry{}}
+}
+
+// Open returns the image of the ELF or PE file at path. A failure is remembered too.
+func (c *Cache) Open(path string) (*Image, error) {
+	c.mu.Lock()
+	e := c.byPath[path]
+	if e == nil {
+		e = &entry{}
+		c.byPath[path] = e
+	}
+	c.mu.Unlock()
+	e.once.Do(func() {
+		e.err = mmapfile.ErrChanged // what stays when reading the file faults
+		e.im, e.err = c.open(path)
+	})
+	return e.im, e.err
+}
+
+func (c *Cache) open(path string) (*Image, error) {
+	m, err := mmapfile.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	known := c.byFile[m.ID()]
+	c.mu.Unlock()
+	if known != nil {
+		m.Close()
+		return known, nil
+	}
+	im := &Image{path: path, file: m, cache: c, finder: c.finder}
+	if err := im.parse(m.Data()); err != nil {
+		m.Close()
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if known := c.byFile[m.ID()]; known != nil { // another goroutine was faster
+		m.Close()
+		return known, nil
+	}
+	c.byFile[m.ID()] = im
+	c.mapped.Add(int64(len(m.Data())))
+	return im, nil
+}
+
+// Mapped is the size of all files that the cache has open, in bytes. What was made of
+// them takes memory in proportion, as a rule.
+func (c *Cache) Mapped() int64 { return c.mapped.Load() }
+
+// parse reads the headers of a file of either format.
+func (im *Image) parse(data []byte) (err error) {
+	if bytes.HasPrefix(data, []byte("MZ")) {
+		if im.pe, err = pefile.Parse(data); err == nil {
+			im.elf = viewPE(im.pe)
+		}
+		return err
+	}
+	if im.elf, err = elffile.Parse(data); err == nil {
+		im.elf.Decompress = inflate
+	}
+	return err
+}
+
+// Close unmaps all files. Nothing that came from the cache's images may be used
+// after.
+func (c *Cache) Close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var first error
+	for id, im := range c.byFile {
+		if err := im.file.Close(); err != nil && first == nil {
+			first = err
+		}
+		delete(c.byFile, id)
+	}
+	clear(c.byPath)
+	for _, e := range c.symbols {
+		if e.file != nil {
+			if err := e.file.file.Close(); err != nil && first == nil {
+				first = err
+			}
+		}
+	}
+	clear(c.symbols)
+	return first
+}

@@ -1,0 +1,136 @@
+package image
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+
+	"github.com/corewalk/corewalk/internal/files/find"
+	"github.com/corewalk/corewalk/internal/format/dwarf"
+	"github.com/corewalk/corewalk/internal/format/elffile"
+)
+
+// DWARF returns the module's debug information, of the binary or of its debug
+// file; nil when there is none.
+func (im *Image) DWARF() *dwarf.Data {
+	if im == nil {
+		return nil
+	}
+	im.dwarfOnce.Do(func() { im.dwarf = im.openDWARF() })
+	return im.dwarf
+}
+
+func (im *Image) openDWARF() *dwarf.Data {
+	holder := im
+	if !im.hasDebugInfo() {
+		holder = im.debugFile()
+		if holder == nil || !holder.hasDebugInfo() {
+			return nil
+		}
+	}
+	opts := []dwarf.Option{dwarf.WithSplit(holder.findSplit)}
+	if low, high, ok := im.textRange(); ok {
+		opts = append(opts, dwarf.WithText(low, high))
+	}
+	if sup := holder.supplement(); sup != nil {
+		opts = append(opts, dwarf.WithSup(sup))
+	}
+	return dwarf.New(withDebugFile{im}, im.elf.Order, opts...)
+}
+
+// textRange spans the executable segments.
+func (im *Image) textRange() (low, high uint64, ok bool) {
+	for i := range im.elf.Progs {
+		p := &im.elf.Progs[i]
+		if p.Type != elffile.PT_LOAD || p.Flags&elffile.PF_X == 0 {
+			continue
+		}
+		if !ok || p.Vaddr < low {
+			low = p.Vaddr
+		}
+		high = max(high, p.Vaddr+p.Memsz)
+		ok = true
+	}
+	return low, high, ok
+}
+
+// supplement opens the file that .gnu_debugaltlink names: debug information that
+// several files share (dwz -m).
+func (im *Image) supplement() *dwarf.Data {
+	name, id, ok := im.elf.DebugAltLink()
+	if !ok || im.finder == nil {
+		return nil
+	}
+	for path := range im.finder.AltFiles(name, id, im.path) {
+		alt, err := im.cache.Open(path)
+		if err == nil && bytes.Equal(alt.elf.BuildID(), id) {
+			return dwarf.New(fileOnly{alt}, alt.elf.Order)
+		}
+	}
+	if path, err := im.finder.Fetch(id, find.KindDebugInfo); err == nil {
+		if alt, err := im.cache.Open(path); err == nil && bytes.Equal(alt.elf.BuildID(), id) {
+			return dwarf.New(fileOnly{alt}, alt.elf.Order)
+		}
+	}
+	im.warn(fmt.Sprintf("%s: shared debug information %s (build-id %x) not found; names in it are lost", im.path, name, id))
+	return nil
+}
+
+// findSplit opens the .dwo file of a skeleton unit. Which of the proposed files
+// is the right one is decided by the id of the unit in it.
+func (im *Image) findSplit(u *dwarf.Unit) (*dwarf.Data, error) {
+	name, ok := u.Skeleton()
+	if !ok || im.finder == nil {
+		return nil, nil
+	}
+	if d := im.packaged(u.ID); d != nil {
+		return d, nil
+	}
+	for path := range im.finder.SplitFiles(name, u.CompDir(), im.path) {
+		dwo, err := im.cache.Open(path)
+		if err != nil {
+			continue
+		}
+		d := dwarf.New(fileOnly{dwo}, dwo.elf.Order, dwarf.DWO())
+		if holdsUnit(d, u.ID) {
+			return d, nil
+		}
+		im.warn(fmt.Sprintf("%s: not the split debug information that %s asks for", path, im.path))
+	}
+	im.warn(fmt.Sprintf("%s: split debug information %s not found; its functions have no inlined calls", im.path, filepath.Base(name)))
+	return nil, nil
+}
+
+// packaged looks for a unit in the .dwp file, into which the .dwo files of a
+// program may have been gathered.
+func (im *Image) packaged(id uint64) *dwarf.Data {
+	im.dwpOnce.Do(func() {
+		for path := range im.finder.PackageFiles(im.path) {
+			dwp, err := im.cache.Open(path)
+			if err != nil {
+				continue
+			}
+			if im.dwp, err = dwarf.NewPackage(fileOnly{dwp}, dwp.elf.Order); err == nil {
+				return
+			}
+			im.warn(fmt.Sprintf("%s: %v", path, err))
+		}
+	})
+	if im.dwp == nil {
+		return nil
+	}
+	d, err := im.dwp.Unit(id)
+	if err != nil {
+		return nil // it may still lie in a .dwo file
+	}
+	return d
+}
+
+func holdsUnit(d *dwarf.Data, id uint64) bool {
+	found := false
+	d.Units(func(u *dwarf.Unit) bool {
+		found = u.ID == id
+		return !found
+	})
+	return found
+}

@@ -1,0 +1,173 @@
+package image
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/corewalk/corewalk/internal/code/stackflow"
+	"github.com/corewalk/corewalk/internal/format/elffile"
+	"github.com/corewalk/corewalk/internal/format/winunwind"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// maxFlows bounds the functions of an image whose analysis is kept.
+const maxFlows = 1 << 12
+
+// A funcRange is a function's start and its end as far as that is known.
+type funcRange struct{ start, end uint64 }
+
+// A flowCache keeps what was found out about the code of an image.
+type flowCache struct {
+	mu       sync.Mutex
+	funcs    map[funcRange]*stackflow.Func // nil for code that cannot be followed
+	noReturn map[uint64]bool
+
+	callsOnce sync.Once
+	calls     []uint64
+}
+
+// The most code that is searched for calls, in bytes: x86's is looked through
+// byte by byte, that of others has to be decoded.
+const (
+	maxCallCodeX86 = 64 << 20
+	maxCallCode    = 16 << 20
+)
+
+// CallTargets lists the code pointers of the file that direct calls within one
+// segment lead to, by rising order; nil for files with too much code. The code is
+// read when it is first asked for. Do not write to it.
+func (im *Image) CallTargets(a *arch.Arch) []uint64 {
+	c := &im.flows
+	c.callsOnce.Do(func() {
+		left := uint64(maxCallCode)
+		if a.Family == arch.FamilyX86 {
+			left = maxCallCodeX86
+		}
+		for i := range im.elf.Progs {
+			p := &im.elf.Progs[i]
+			if p.Type != elffile.PT_LOAD || p.Flags&elffile.PF_X == 0 {
+				continue
+			}
+			data := im.elf.SegmentData(p)
+			if uint64(len(data)) > left {
+				return
+			}
+			left -= uint64(len(data))
+			c.calls = append(c.calls, stackflow.CallTargets(a, data, p.Vaddr)...)
+		}
+		slices.Sort(c.calls)
+	})
+	return c.calls
+}
+
+// Flow follows the function that begins at start, a code pointer of the file,
+// and ends at end at most; 0 where that is not known. It answers nil for code
+// that cannot be followed. The outcome is kept and shared.
+func (im *Image) Flow(a *arch.Arch, start, end uint64) *stackflow.Func {
+	if im == nil || im.elf.DebugOnly() {
+		return nil
+	}
+	c := &im.flows
+	c.mu.Lock()
+	f, ok := c.funcs[funcRange{start, end}]
+	c.mu.Unlock()
+	if ok {
+		return f
+	}
+	f = stackflow.Analyze(a, (*imageCode)(im), start, end)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.funcs) >= maxFlows {
+		clear(c.funcs)
+	}
+	if c.funcs == nil {
+		c.funcs = map[funcRange]*stackflow.Func{}
+	}
+	c.funcs[funcRange{start, end}] = f
+	return f
+}
+
+// imageCode is an image as stackflow reads it.
+type imageCode Image
+
+// CodeAt implements stackflow.Code.
+func (c *imageCode) CodeAt(addr uint64) []byte { return c.segment(addr, elffile.PF_X) }
+
+// DataAt implements stackflow.Code.
+func (c *imageCode) DataAt(addr uint64) []byte { return c.segment(addr, 0) }
+
+// segment returns the bytes from addr on of a segment that has the flags wanted
+// and is not written to.
+func (c *imageCode) segment(addr uint64, want uint32) []byte {
+	for i := range c.elf.Progs {
+		p := &c.elf.Progs[i]
+		if p.Type != elffile.PT_LOAD || addr-p.Vaddr >= p.Filesz {
+			continue
+		}
+		if p.Flags&want != want || p.Flags&elffile.PF_W != 0 {
+			return nil
+		}
+		data := c.elf.SegmentData(p)
+		if off := addr - p.Vaddr; off < uint64(len(data)) {
+			return data[off:]
+		}
+	}
+	return nil
+}
+
+// Nonvolatile implements stackflow.Convention.
+func (c *imageCode) Nonvolatile() arch.RegMask {
+	if c.pe == nil {
+		return 0
+	}
+	if a := peArch(c.pe.Machine); a != nil {
+		return winunwind.Nonvolatile(a)
+	}
+	return 0
+}
+
+// FuncAt implements stackflow.Code, by symbols. The cold part of a function is
+// none: it is jumped to with the function's frame set up.
+func (c *imageCode) FuncAt(addr uint64) bool {
+	s, ok := (*Image)(c).SymbolAt(addr)
+	return ok && s.Value == addr && !IsColdPart(s.Name())
+}
+
+// IsColdPart reports whether a symbol's name is that of a part of a function
+// which the compiler moved away from it.
+func IsColdPart(name string) bool {
+	_, part, ok := strings.Cut(name, ".cold")
+	return ok && (part == "" || part[0] == '.')
+}
+
+// NoReturn implements stackflow.Code.
+func (c *imageCode) NoReturn(addr uint64) bool {
+	im := (*Image)(c)
+	im.flows.mu.Lock()
+	v, ok := im.flows.noReturn[addr]
+	im.flows.mu.Unlock()
+	if ok {
+		return v
+	}
+	name, _, ok := im.PLTStub(addr)
+	if !ok {
+		if s, ok := im.SymbolAt(addr); ok && s.Value == addr {
+			name = s.Name()
+		}
+	}
+	v = stackflow.NoReturnName(name)
+	im.flows.mu.Lock()
+	defer im.flows.mu.Unlock()
+	if len(im.flows.noReturn) >= 16*maxFlows {
+		clear(im.flows.noReturn)
+	}
+	if im.flows.noReturn == nil {
+		im.flows.noReturn = map[uint64]bool{}
+	}
+	im.flows.noReturn[addr] = v
+	return v
+}
+
+// Code is the image's code as stackflow reads it.
+func (im *Image) Code() stackflow.Code { return (*imageCode)(im) }

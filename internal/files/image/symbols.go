@@ -1,0 +1,115 @@
+package image
+
+import (
+	"github.com/corewalk/corewalk/internal/format/decompress"
+	"github.com/corewalk/corewalk/internal/format/elffile"
+)
+
+// maxMiniDebug bounds the decompressed size of .gnu_debugdata in bytes.
+const maxMiniDebug = 256 << 20
+
+// symTabs are the module's symbol tables, the fullest first.
+func (im *Image) symTabs() []*elffile.SymTab {
+	im.symsOnce.Do(func() {
+		add := func(f *elffile.File) bool {
+			t, err := f.SymTab()
+			if err == nil && t != nil {
+				t.FollowDescriptors(im.elf)
+				im.syms = append(im.syms, t)
+			}
+			return err == nil
+		}
+		full := add(im.elf)
+		if !full {
+			if d := im.debugFile(); d != nil {
+				full = add(d.elf)
+			}
+		}
+		if !full {
+			if mini := im.miniDebug(); mini != nil {
+				add(mini)
+			}
+		}
+		if t, err := im.elf.DynSym(); err == nil && t != nil {
+			im.syms = append(im.syms, t)
+		}
+	})
+	return im.syms
+}
+
+// miniDebug reads .gnu_debugdata: an xz-compressed ELF file with a symbol table
+// (gdb manual, "Debugging information in a special section").
+func (im *Image) miniDebug() *elffile.File {
+	s := im.elf.Section(".gnu_debugdata")
+	if s == nil {
+		return nil
+	}
+	data, err := im.elf.SectionData(s)
+	if err == nil {
+		data, err = decompress.XZ(data, maxMiniDebug)
+	}
+	if err == nil {
+		var f *elffile.File
+		if f, err = elffile.Parse(data); err == nil {
+			f.Decompress = inflate
+			return f
+		}
+	}
+	im.warn(im.path + ": .gnu_debugdata cannot be read: " + err.Error())
+	return nil
+}
+
+// SymbolAt returns the symbol that covers an address of the file. Among the
+// module's tables the one that starts nearest wins, the fuller table where two
+// are equal.
+func (im *Image) SymbolAt(addr uint64) (elffile.Sym, bool) {
+	var best elffile.Sym
+	found := false
+	if im == nil {
+		return best, false
+	}
+	for _, t := range im.symTabs() {
+		s, ok := t.Lookup(addr)
+		if ok && (!found || s.Value > best.Value && (s.Size != 0 || best.Size == 0)) {
+			best, found = s, true
+		}
+	}
+	return best, found
+}
+
+// SymbolByName returns the defined symbol of that name.
+func (im *Image) SymbolByName(name string) (elffile.Sym, bool) {
+	if im == nil {
+		return elffile.Sym{}, false
+	}
+	for _, t := range im.symTabs() {
+		if s, ok := t.ByName(name); ok {
+			return s, true
+		}
+	}
+	return elffile.Sym{}, false
+}
+
+// HasSymTab reports whether the module has a full symbol table, its own or a
+// companion's. It fetches nothing.
+func (im *Image) HasSymTab() bool {
+	if im == nil {
+		return false
+	}
+	if im.Unfetched() { // what symTabs keeps must not lack what is fetched later
+		_, err := im.elf.SymTab()
+		return err == nil || im.elf.Section(".gnu_debugdata") != nil
+	}
+	tabs := im.symTabs()
+	dyn, _ := im.elf.DynSym()
+	return len(tabs) > 0 && tabs[0] != dyn
+}
+
+// HasDynSym reports whether the module has the symbols of dynamic linking.
+func (im *Image) HasDynSym() bool {
+	if im == nil {
+		return false
+	}
+	t, err := im.elf.DynSym()
+	return err == nil && t != nil && t.Len() > 1
+}

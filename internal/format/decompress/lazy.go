@@ -1,0 +1,123 @@
+package decompress
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+
+	"github.com/klauspost/compress/zlib"
+)
+
+// lazyStep is how much further than asked a Lazy decompresses, in bytes: asking
+// again costs a lock.
+const lazyStep = 8 << 10
+
+// A Lazy is an ELF section that is decompressed from its start on as far as
+// somebody needs it. Debug information is mostly read near one place: the libc of
+// a distribution has 6 MB of it, of which a stack needs the first 10 kB.
+//
+// It is safe for concurrent use.
+type Lazy struct {
+	data   []byte // the whole section; bytes from filled on are zero
+	filled atomic.Uint64
+
+	mu     sync.Mutex
+	r      io.Reader
+	close  func()
+	method Method
+	err    error // sticky
+}
+
+// NewLazy prepares a section that says it has size bytes decompressed. More than
+// max are ErrTooLarge. A size that the compressed bytes make hard to believe is
+// checked at once, by decompressing everything into memory that grows as it
+// fills.
+func NewLazy(method Method, src []byte, size, max uint64) (*Lazy, error) {
+	if size > max || int64(size) < 0 || uint64(int(size)) != size {
+		return nil, fmt.Errorf("section of %d bytes, at most %d allowed: %w", size, max, ErrTooLarge)
+	}
+	l := &Lazy{method: method}
+	switch method {
+	case MethodZlib:
+		if size/maxDeflate > uint64(len(src)) {
+			return nil, fmt.Errorf("zlib: %d bytes cannot hold %d: %w", len(src), size, ErrCorrupt)
+		}
+		r, err := zlib.NewReader(bytes.NewReader(src))
+		if err != nil {
+			return nil, sectionError(method, err)
+		}
+		l.r, l.close = r, func() { r.Close() }
+	case MethodZstd:
+		d, err := newZstd(bytes.NewReader(src))
+		if err != nil {
+			return nil, sectionError(method, err)
+		}
+		l.r, l.close = d, d.Close
+	default:
+		return nil, fmt.Errorf("compression type %d: %w", method, ErrUnsupported)
+	}
+	if size > 0 && size <= uint64(len(src))*generous+4096 {
+		l.data = make([]byte, size)
+		return l, nil
+	}
+	data, err := readExactly(l.r, size, uint64(len(src)))
+	l.finish()
+	if err != nil {
+		return nil, sectionError(method, err)
+	}
+	l.data = data
+	l.filled.Store(size)
+	return l, nil
+}
+
+// Data is the section at its full length. Only the bytes below an end that Need
+// has accepted may be read.
+func (l *Lazy) Data() []byte { return l.data }
+
+// Need makes the bytes below end readable; an end past the section's means all of
+// it. Once everything is there the checksum has been verified too. An error is
+// final: what lies below the last accepted end stays readable.
+func (l *Lazy) Need(end uint64) error {
+	whole := uint64(len(l.data))
+	end = min(end, whole)
+	if end <= l.filled.Load() {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	have := l.filled.Load()
+	if end <= have {
+		return nil
+	}
+	if l.err != nil {
+		return l.err
+	}
+	n, err := io.ReadFull(l.r, l.data[have:min(whole, max(end, have+lazyStep))])
+	have += uint64(n)
+	switch {
+	case err == io.EOF || err == io.ErrUnexpectedEOF:
+		err = errSize
+	case err == nil && have == whole:
+		if err = atEnd(l.r); err != nil {
+			have-- // the sums are wrong: the whole is not to be had
+		}
+	}
+	if err != nil {
+		l.err = sectionError(l.method, err)
+	}
+	if err != nil || have == whole {
+		l.finish()
+	}
+	l.filled.Store(have)
+	if end > have {
+		return l.err
+	}
+	return nil
+}
+
+func (l *Lazy) finish() {
+	l.close()
+	l.r = nil
+}

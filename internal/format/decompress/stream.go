@@ -1,0 +1,118 @@
+package decompress
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+	"github.com/pierrec/lz4/v4"
+)
+
+// NewReader decompresses a stream. Its Read answers errors of this package's
+// kinds, after all bytes that could be had. It decodes in the caller's goroutine
+// and holds at most MaxWindow and some buffers. Close it to free them; that does
+// not close r.
+func NewReader(r io.Reader, kind Kind) (io.ReadCloser, error) {
+	in := &countedReader{r: r}
+	s := &stream{kind: kind, in: in}
+	r = in
+	var err error
+	switch kind {
+	case None:
+		s.r = r
+	case Zstd:
+		var d *zstd.Decoder
+		if d, err = newZstd(r); err == nil {
+			s.r, s.close = d, d.Close
+		}
+	case LZ4:
+		z := lz4.NewReader(r)
+		err = z.Apply(lz4.ConcurrencyOption(1))
+		s.r = z
+	case XZFile:
+		s.r = newXZ(r)
+	case Gzip:
+		s.r, err = gzip.NewReader(bufio.NewReaderSize(r, 64<<10))
+	default:
+		return nil, fmt.Errorf("%v: %w", kind, ErrUnsupported)
+	}
+	if err != nil {
+		return nil, s.explain(err)
+	}
+	return s, nil
+}
+
+// newZstd decodes in the calling goroutine: more goroutines read ahead and cost
+// more to start than most dumps take to decode.
+func newZstd(r io.Reader) (*zstd.Decoder, error) {
+	return zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+		zstd.WithDecoderMaxWindow(MaxWindow), zstd.WithDecoderMaxMemory(MaxWindow))
+}
+
+type stream struct {
+	kind  Kind
+	in    *countedReader
+	r     io.Reader
+	close func()
+}
+
+func (s *stream) Read(p []byte) (int, error) {
+	n, err := s.r.Read(p)
+	if err == nil || err == io.EOF || s.kind == None {
+		return n, err
+	}
+	return n, s.explain(err)
+}
+
+// explain gives an error its kind. What the compressed side could not read is
+// its own error and no corruption.
+func (s *stream) explain(err error) error {
+	if s.in.err != nil && s.in.err != io.EOF {
+		return fmt.Errorf("%v: reading compressed data: %w", s.kind, s.in.err)
+	}
+	if errors.Is(err, zstd.ErrWindowSizeExceeded) || errors.Is(err, zstd.ErrDecoderSizeExceeded) {
+		err = fmt.Errorf("window larger than %d MiB (zstd --long=29 or more): %w", MaxWindow>>20, ErrMemory)
+	}
+	return streamError(s.kind, err)
+}
+
+func (s *stream) Close() error {
+	if s.close != nil {
+		s.close()
+		s.close = nil
+	}
+	return nil
+}
+
+// A countedReader counts what is taken from a reader and remembers its error.
+type countedReader struct {
+	r   io.Reader
+	n   int64
+	err error // the last one that r answered
+}
+
+func (c *countedReader) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += int64(n)
+	if err != nil {
+		c.err = err
+	}
+	return n, err
+}
+
+// ReadByte is what the xz reader's numbers and the LZMA decoder ask for.
+func (c *countedReader) ReadByte() (byte, error) {
+	if b, ok := c.r.(io.ByteReader); ok {
+		v, err := b.ReadByte()
+		if err == nil {
+			c.n++
+		}
+		return v, err
+	}
+	var one [1]byte
+	_, err := io.ReadFull(c, one[:])
+	return one[0], err
+}

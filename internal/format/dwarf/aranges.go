@@ -1,0 +1,180 @@
+package dwarf
+
+import (
+	"encoding/binary"
+	"iter"
+	"slices"
+	"sync"
+
+	"github.com/corewalk/corewalk/internal/format/binbuf"
+)
+
+// maxArangeScans is how many addresses are looked for by reading all of
+// .debug_aranges before an index is made of it. One stack falls into a few units,
+// and each is searched by itself once it is known; making the index of a large C++
+// program takes as long as about so many scans, and memory as large as the
+// section.
+const maxArangeScans = 24
+
+// aranges finds units by .debug_aranges (DWARF 5, 6.1.2). A damaged set ends the
+// reading: units that are not covered then are found by their own ranges.
+type aranges struct {
+	mu    sync.Mutex
+	scans int
+	// hot are the sets in which addresses were found.
+	hot []arangeSet
+
+	coveredOnce sync.Once
+	covered     map[uint64]struct{}
+
+	indexOnce sync.Once
+	index     spanIndex
+}
+
+// An arangeSet is the part of .debug_aranges that belongs to one unit.
+type arangeSet struct {
+	unit     uint64 // offset of its header
+	tuples   []byte // whole tuples, the terminator among them
+	addrSize int
+}
+
+// find returns the span around pc after passing over *skip others, which it counts
+// down.
+func (a *aranges) find(d *Data, pc uint64, skip *int) (span, bool) {
+	if d.size(SecAranges) == 0 {
+		return span{}, false
+	}
+	a.mu.Lock()
+	if *skip == 0 {
+		for i := range a.hot {
+			if s, ok := a.hot[i].find(d, pc); ok {
+				a.mu.Unlock()
+				return s, true
+			}
+		}
+	}
+	if a.scans < maxArangeScans {
+		defer a.mu.Unlock()
+		a.scans++
+		return a.scan(d, pc, skip)
+	}
+	a.mu.Unlock()
+	a.indexOnce.Do(func() { a.index = indexAranges(d) })
+	return a.index.find(pc, skip)
+}
+
+// scan looks for pc in the sets; the first that has it will do unless others are
+// to be passed over. The lock is held.
+func (a *aranges) scan(d *Data, pc uint64, skip *int) (span, bool) {
+	var found []span
+	for set := range arangeSets(d) {
+		s, ok := set.find(d, pc)
+		if !ok {
+			continue
+		}
+		if found = append(found, s); *skip == 0 {
+			a.hot = append(a.hot, set)
+			return s, true
+		}
+	}
+	slices.SortFunc(found, byLow)
+	n := len(found) - 1 - *skip
+	if n < 0 {
+		*skip -= len(found)
+		return span{}, false
+	}
+	return found[n], true
+}
+
+// find returns the last span of live code around pc in one set.
+func (s *arangeSet) find(d *Data, pc uint64) (hit span, ok bool) {
+	if s.addrSize == 8 && !d.big {
+		for t := s.tuples; len(t) >= 16; t = t[16:] {
+			low, n := binary.LittleEndian.Uint64(t), binary.LittleEndian.Uint64(t[8:])
+			if pc-low < n && low+n > low && !d.dead(low, 8) {
+				hit, ok = span{low, low + n, s.unit}, true
+			}
+		}
+		return hit, ok
+	}
+	for r := range s.all(d) {
+		if pc >= r.low && pc < r.high {
+			hit, ok = r, true
+		}
+	}
+	return hit, ok
+}
+
+// all iterates over the spans of live code of a set.
+func (s *arangeSet) all(d *Data) iter.Seq[span] {
+	return func(yield func(span) bool) {
+		c := binbuf.New(s.tuples, 0, d.big)
+		for c.Len() >= 2*s.addrSize {
+			low, n := c.Uint(s.addrSize), c.Uint(s.addrSize)
+			if n > 0 && low+n > low && !d.dead(low, uint8(s.addrSize)) && !yield(span{low, low + n, s.unit}) {
+				return
+			}
+		}
+	}
+}
+
+// arangeSets iterates over the sets of the section, which it has read as far as
+// that.
+func arangeSets(d *Data) iter.Seq[arangeSet] {
+	const lengthField = 12
+	return func(yield func(arangeSet) bool) {
+		for off := 0; off < d.size(SecAranges); {
+			data, err := d.upTo(SecAranges, uint64(off)+lengthField)
+			if err != nil {
+				return
+			}
+			c := binbuf.New(data, off, d.big)
+			size, offSize := readLength(&c)
+			start := c.Off
+			if c.Error != nil || size > uint64(len(data)-start) {
+				return
+			}
+			end := start + int(size)
+			if _, err := d.upTo(SecAranges, uint64(end)); err != nil {
+				return
+			}
+			c.Data = data[:end]
+			version := c.U16()
+			unit := c.Uint(int(offSize))
+			addrSize, segSize := c.U8(), c.U8()
+			if c.Error == nil && version == 2 && segSize == 0 && (addrSize == 2 || addrSize == 4 || addrSize == 8) {
+				// Tuples are aligned to their size, counted from the set's start.
+				tuple := 2 * int(addrSize)
+				first := min(off+(c.Off-off+tuple-1)/tuple*tuple, end)
+				if !yield(arangeSet{unit: unit, tuples: data[first:end], addrSize: int(addrSize)}) {
+					return
+				}
+			}
+			off = end
+		}
+	}
+}
+
+// coveredUnits are the units that have a set with live ranges. A set without
+// proves nothing: some tools write empty sets for units that they do not
+// understand.
+func (a *aranges) coveredUnits(d *Data) map[uint64]struct{} {
+	a.coveredOnce.Do(func() {
+		a.covered = make(map[uint64]struct{})
+		for set := range arangeSets(d) {
+			for range set.all(d) {
+				a.covered[set.unit] = struct{}{}
+				break
+			}
+		}
+	})
+	return a.covered
+}
+
+func indexAranges(d *Data) spanIndex {
+	spans := make([]span, 0, d.size(SecAranges)/16)
+	for set := range arangeSets(d) {
+		spans = slices.AppendSeq(spans, set.all(d))
+	}
+	return newSpanIndex(spans)
+}

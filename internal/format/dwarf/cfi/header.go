@@ -1,0 +1,160 @@
+package cfi
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/corewalk/corewalk/internal/format/binbuf"
+)
+
+// A header is .eh_frame_hdr's binary search table, read in place.
+type header struct {
+	table  []byte // entries of two pointers: the FDE's start, the FDE
+	n      int
+	enc    encoding
+	each   int // bytes in a pointer
+	bases  bases
+	big    bool
+	common bool   // datarel sdata4, little-endian
+	cut    uint64 // mask of an address
+	err    error  // why there is no table
+}
+
+func (h *header) usable() bool { return h.n > 0 }
+
+// parseHeader reads the head of .eh_frame_hdr (LSB Core, section 10.6.2). A
+// header without a table that can be searched in place is not used: its err
+// says why.
+func parseHeader(hdr []byte, addr uint64, cfg Config) header {
+	h := header{big: cfg.Big, bases: bases{section: addr, data: addr, text: cfg.TextBase, addrSize: cfg.AddrSize}}
+	c := binbuf.Cursor{Data: hdr, Big: cfg.Big}
+	version := c.U8()
+	frameEnc, countEnc, enc := encoding(c.U8()), encoding(c.U8()), encoding(c.U8())
+	if c.Error == nil && version != 1 {
+		h.err = fmt.Errorf(".eh_frame_hdr version %d: %w", version, ErrUnsupported)
+		return h
+	}
+	frameEnc.skip(&c, &h.bases)
+	if c.Error == nil && (countEnc == encOmit || enc == encOmit) {
+		h.err = fmt.Errorf(".eh_frame_hdr has no table: %w", ErrUnsupported)
+		return h
+	}
+	n := countEnc.read(&c, &h.bases)
+	each := enc.size(cfg.AddrSize)
+	switch {
+	case c.Error != nil:
+		h.err = fmt.Errorf(".eh_frame_hdr: %w: %w", ErrMalformed, c.Error)
+	case each == 0, enc&encIndirect != 0, enc&encBase > encDataRel:
+		h.err = fmt.Errorf(".eh_frame_hdr table encoding %#02x: %w", uint8(enc), ErrUnsupported)
+	case n == 0: // written by linkers that gave up on the table
+		h.err = fmt.Errorf(".eh_frame_hdr has an empty table: %w", ErrUnsupported)
+	case n > uint64(c.Len()/(2*each)):
+		h.err = malformed(c.Off, ".eh_frame_hdr table of %d entries in %#x bytes", n, c.Len())
+	default:
+		h.enc, h.each, h.n = enc, each, int(n)
+		h.common = enc == encDataRel|encSData4 && !cfg.Big
+		h.cut = mask(cfg.AddrSize)
+		// What pcrel pointers are relative to moves along with the table.
+		h.bases.section = addr + uint64(c.Off)
+		h.table = c.Bytes(h.n * 2 * each)
+	}
+	return h
+}
+
+// start and fde return the address that entry i's FDE starts at, and its own.
+func (h *header) start(i int) uint64 { return h.pointer(2 * i) }
+func (h *header) fde(i int) uint64   { return h.pointer(2*i + 1) }
+
+// pointer reads the table's i-th pointer.
+func (h *header) pointer(i int) uint64 {
+	if h.common {
+		return h.rel32(i)
+	}
+	c := binbuf.Cursor{Data: h.table, Off: i * h.each, Big: h.big}
+	return h.enc.read(&c, &h.bases)
+}
+
+// rel32 is pointer for the encoding that all linkers write.
+func (h *header) rel32(i int) uint64 {
+	rel := int32(binary.LittleEndian.Uint32(h.table[4*i:]))
+	return (h.bases.data + uint64(int64(rel))) & h.cut
+}
+
+// search returns the last entry that starts at or below pc, -1 when none does.
+func (h *header) search(pc uint64) int {
+	lo, hi := 0, h.n
+	for lo < hi {
+		mid := int(uint(lo+hi) / 2)
+		if h.start(mid) <= pc {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return lo - 1
+}
+
+// A verdict is what .eh_frame_hdr says of an address.
+type verdict uint8
+
+const (
+	miss verdict = iota // its table has nothing there, if it is sorted
+	hit                 // an FDE that covers the address
+	lie                 // its table disagrees with the section
+)
+
+// maxBack is how many entries before the nearest one are tried. FDEs may
+// overlap or be empty: assembly gives a range inside of a function its own.
+const maxBack = 8
+
+// searchHeader finds pc by the header's table. An FDE is believed when it starts
+// where the table says and covers pc; a miss, when the entries around the gap
+// are right.
+func (t *Table) searchHeader(pc uint64, last *lastCIE) (fde, verdict) {
+	nearest := t.hdr.search(pc)
+	for i := nearest; i >= 0 && i > nearest-maxBack; i-- {
+		f, ok := t.headerFDE(i, last)
+		if !ok || f.begin > pc {
+			return fde{}, lie
+		}
+		if pc < f.end {
+			return f, hit
+		}
+	}
+	if next := nearest + 1; next < t.hdr.n {
+		if f, ok := t.headerFDE(next, last); !ok || f.begin <= pc {
+			return fde{}, lie
+		}
+	}
+	return fde{}, miss
+}
+
+// headerFDE parses the FDE of entry i, and answers false when it is not what the
+// entry says.
+func (t *Table) headerFDE(i int, last *lastCIE) (fde, bool) {
+	off := t.hdr.fde(i) - t.addr
+	if off >= uint64(len(t.data)) {
+		return fde{}, false
+	}
+	f, err := t.fdeAt(int(off), last)
+	return f, err == nil && f.begin == t.hdr.start(i)
+}
+
+// headerSorted checks the table's order, once, when the first address is not
+// found in it: a hit is checked by itself. A sorted table is held to be complete,
+// as the unwinders that run with the program hold it to be: linkers write a
+// table of all FDEs or none.
+func (t *Table) headerSorted() bool {
+	t.hdrOnce.Do(func() {
+		prev := uint64(0)
+		for i := range t.hdr.n {
+			start := t.hdr.start(i)
+			if start < prev {
+				return
+			}
+			prev = start
+		}
+		t.hdrSorted = true
+	})
+	return t.hdrSorted
+}

@@ -1,0 +1,239 @@
+package dwarf
+
+import (
+	"fmt"
+
+	"github.com/corewalk/corewalk/internal/format/binbuf"
+)
+
+// An Entry is a debugging information entry (DIE) as Cursor.Next met it.
+type Entry struct {
+	Off         uint64 // in the unit's section
+	Tag         Tag    // 0 for the null entry that ends a list of children
+	HasChildren bool
+	Depth       int // below the entry that the cursor began at
+}
+
+// A Cursor walks the entries of a unit in the order in which they lie, parents
+// before children. It allocates nothing. It is a value: copy it to look ahead.
+//
+//	c := u.Cursor(off)
+//	for c.Next(&e) {
+//		for c.Attr(&v) { ... }
+//		if unwanted { c.SkipChildren() }
+//	}
+type Cursor struct {
+	u     *Unit
+	table *abbrevTable
+	in    binbuf.Cursor // Data ends with the unit
+	level int           // depth of the entry that Next would read
+
+	ab      *abbrev // of the current entry while attributes are left to read
+	spec    int     // the next of them
+	sibling uint64  // value of DW_AT_sibling when it was read
+	parent  bool    // the current entry has children, and they are next
+}
+
+// Cursor returns a cursor whose first entry is the one at off, an offset in the
+// unit's section. An offset outside the unit gives an empty walk with an error.
+func (u *Unit) Cursor(off uint64) Cursor {
+	c := Cursor{u: u, table: u.abbrevs()}
+	if off < u.entries || off > u.End {
+		c.in.Fail(fmt.Errorf("entry %#x outside unit %#x-%#x: %w", off, u.Off, u.End, ErrFormat))
+		return c
+	}
+	c.in = binbuf.New(u.section()[:u.End], int(off), u.Data.big)
+	return c
+}
+
+// Err returns what ended the walk early, if anything.
+func (c *Cursor) Err() error { return c.in.Error }
+
+// Level is the depth of the entry that Next will read: to walk the children of
+// the entry just read, go on while Level is above its depth.
+func (c *Cursor) Level() int { return c.level }
+
+// Next moves to the next entry, over whatever attributes of the current one
+// were not read. It returns false at the end of the unit or when the data is
+// damaged.
+func (c *Cursor) Next(e *Entry) bool {
+	if c.ab != nil {
+		c.skipAttrs(int(c.ab.count))
+	}
+	if !c.in.More() {
+		return false
+	}
+	off := c.in.Off
+	code := uint64(c.in.Data[off])
+	if code < 0x80 {
+		c.in.Off++
+	} else {
+		code = c.in.ULEB()
+	}
+	if counting {
+		c.mark(off, c.in.Off)
+	}
+	e.Off, e.Depth = uint64(off), c.level
+	c.spec, c.sibling, c.parent = 0, 0, false
+	if code == 0 {
+		e.Tag, e.HasChildren = 0, false
+		c.ab = nil
+		c.level--
+		return c.in.Error == nil
+	}
+	ab := c.table.find(code)
+	if ab == nil {
+		c.unknown(off, code)
+		return false
+	}
+	c.ab = ab
+	e.Tag, e.HasChildren = ab.tag, ab.children
+	if ab.children {
+		c.parent = true
+		c.level++
+	}
+	return true
+}
+
+func (c *Cursor) unknown(off int, code uint64) {
+	c.ab = nil
+	err := fmt.Errorf("entry %#x has abbreviation %d, which is not in the table at %#x: %w", off, code, c.u.abbrevOff, ErrFormat)
+	if c.table.err != nil {
+		err = fmt.Errorf("%w (the table is cut short: %v)", err, c.table.err)
+	}
+	c.in.Fail(err)
+}
+
+// Attr reads the next attribute of the current entry into v. It returns false
+// after the last.
+func (c *Cursor) Attr(v *Value) bool {
+	if c.ab == nil || c.spec >= int(c.ab.count) || c.in.Error != nil {
+		return false
+	}
+	s := &c.table.specs[int(c.ab.first)+c.spec]
+	c.spec++
+	v.Attr = s.attr
+	from := c.in.Off
+	readForm(&c.in, s.form, s.implicit, c.u.enc, v)
+	if counting {
+		c.mark(from, c.in.Off)
+	}
+	if s.attr == AttrSibling && c.in.Error == nil {
+		c.sibling = c.siblingOffset(v)
+	}
+	return c.in.Error == nil
+}
+
+// Find reads attributes of the current entry until it meets attr.
+func (c *Cursor) Find(attr Attr, v *Value) bool {
+	if c.ab == nil {
+		return false
+	}
+	for i := c.spec; i < int(c.ab.count); i++ {
+		if c.table.specs[int(c.ab.first)+i].attr == attr {
+			c.skipAttrs(i)
+			return c.Attr(v)
+		}
+	}
+	return false
+}
+
+// skipAttrs moves over the attributes before the one numbered end.
+func (c *Cursor) skipAttrs(end int) {
+	if counting {
+		from := c.in.Off
+		defer func() { c.mark(from, c.in.Off) }()
+	}
+	ab := c.ab
+	if c.spec == 0 && ab.fixed >= 0 && end == int(ab.count) {
+		c.spec = end
+		c.in.Skip(int(ab.fixed))
+		return
+	}
+	specs := c.table.of(ab)
+	for c.spec < end {
+		s := &specs[c.spec]
+		switch {
+		case s.size < 0:
+			skipForm(&c.in, s.form, c.u.enc)
+		case c.spec+int(s.runLen) <= end:
+			c.in.Skip(int(s.runBytes))
+			c.spec += int(s.runLen)
+			continue
+		default:
+			c.in.Skip(int(s.size))
+		}
+		c.spec++
+	}
+}
+
+// siblingOffset returns the offset that a DW_AT_sibling names, or 0 when it
+// does not lead forward within the unit: a walk must always advance.
+func (c *Cursor) siblingOffset(v *Value) uint64 {
+	off := v.U
+	if v.Form != FormRefAddr {
+		off += c.u.Off
+	}
+	if v.Form.Class() != ClassReference || off < v.U || off <= uint64(c.in.Off) || off > c.u.End {
+		return 0
+	}
+	return off
+}
+
+// hasSibling reports whether the current entry says where its children end.
+func (c *Cursor) hasSibling() bool { return c.ab != nil && c.ab.sibling >= 0 }
+
+// SkipChildren moves over the children of the current entry: at once where the
+// entry says where they end, else by walking them.
+func (c *Cursor) SkipChildren() {
+	if !c.parent {
+		return
+	}
+	c.parent = false
+	target := c.level - 1
+	if c.hasSibling() {
+		if c.sibling == 0 && c.spec <= int(c.ab.sibling) {
+			var v Value
+			c.skipAttrs(int(c.ab.sibling))
+			c.Attr(&v)
+		}
+		if c.sibling != 0 && c.in.Error == nil {
+			c.in.Seek(int(c.sibling))
+			c.ab = nil
+			c.level = target
+			return
+		}
+	}
+	var e Entry
+	for c.level > target && c.Next(&e) {
+	}
+}
+
+// Entry reads the entry at off.
+func (u *Unit) Entry(off uint64) (Entry, error) {
+	var e Entry
+	c := u.Cursor(off)
+	if !c.Next(&e) || e.Tag == 0 {
+		return e, c.fail("no entry at", off)
+	}
+	return e, nil
+}
+
+// Value returns one attribute of the entry at off; a Value that is not Present
+// when the entry has none such.
+func (u *Unit) Value(off uint64, attr Attr) Value {
+	var e Entry
+	var v Value
+	c := u.Cursor(off)
+	if c.Next(&e) && c.Find(attr, &v) {
+		return v
+	}
+	return Value{}
+}
+
+func (c *Cursor) fail(what string, off uint64) error {
+	if c.in.Error != nil {
+		return c.in.Error
+	}
+	return fmt.Errorf("%s %#x: %w", what, off, ErrFormat)
+}

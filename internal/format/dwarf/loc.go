@@ -1,0 +1,228 @@
+package dwarf
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/corewalk/corewalk/internal/format/binbuf"
+)
+
+// Location lists: .debug_loc of DWARF 2 to 4 (2.6.2), .debug_loclists of DWARF 5
+// (2.6.2, 7.29), and the form that split DWARF 4 has in .debug_loc.dwo.
+
+// Entries of a location list (DWARF 5, 7.29).
+const (
+	lleEndOfList       = 0x00
+	lleBaseAddressx    = 0x01
+	lleStartxEndx      = 0x02
+	lleStartxLength    = 0x03
+	lleOffsetPair      = 0x04
+	lleDefaultLocation = 0x05
+	lleBaseAddress     = 0x06
+	lleStartEnd        = 0x07
+	lleStartLength     = 0x08
+	lleGNUViewPair     = 0x09
+)
+
+// Location returns the expression that says where an object is while execution
+// is at pc. v is DW_AT_location, DW_AT_frame_base or the like: an expression,
+// which holds everywhere, or a list of them for ranges of addresses. found is
+// false when the list has none for pc: the object has no location there. An
+// empty expression means that it was optimised out.
+func (u *Unit) Location(v *Value, pc uint64) (expr []byte, found bool, err error) {
+	switch v.Form.Class() {
+	case ClassExprloc, ClassBlock:
+		return v.B, true, nil
+	case ClassOffset, ClassConstant: // before DWARF 4 offsets had the forms of constants
+	default:
+		return nil, false, fmt.Errorf("%v: form %#x is no location: %w", u, uint16(v.Form), ErrFormat)
+	}
+	for step := uint64(locStep); ; step *= 8 {
+		var l locIter
+		if err := l.open(u, v, step); err != nil {
+			return nil, false, err
+		}
+		// A list that goes on past what was asked for is asked for again.
+		if expr, found, err = l.at(pc); l.whole || !errors.Is(err, binbuf.ErrShort) {
+			return expr, found, err
+		}
+	}
+}
+
+// locStep is how much of a location list is asked for at first, in bytes.
+const locStep = 2 << 10
+
+// at returns the expression for pc.
+func (l *locIter) at(pc uint64) (expr []byte, found bool, err error) {
+	var fallback []byte
+	var hasFallback bool
+	for {
+		e, ok := l.next()
+		switch {
+		case l.c.Error != nil:
+			return nil, false, fmt.Errorf("location list of %v: %w", l.u, l.c.Error)
+		case !ok:
+			return fallback, hasFallback, nil
+		case e.always:
+			fallback, hasFallback = e.expr, true
+		case e.Contains(pc):
+			return e.expr, true, nil
+		}
+	}
+}
+
+// A locIter yields the entries of a location list.
+type locIter struct {
+	u     *Unit
+	c     binbuf.Cursor
+	whole bool // c sees the section's end
+	base  uint64
+	kind  locKind
+}
+
+// A locKind is how the entries of a list are encoded.
+type locKind uint8
+
+const (
+	locV4 locKind = iota
+	locSplitV4
+	locV5
+)
+
+// next returns the next entry that is no end and no base address.
+func (l *locIter) next() (locEntry, bool) {
+	switch l.kind {
+	case locV5:
+		return l.nextV5()
+	case locSplitV4:
+		return l.nextSplitV4()
+	}
+	return l.nextV4()
+}
+
+type locEntry struct {
+	Range
+	always bool // for all addresses that no other entry is for
+	expr   []byte
+}
+
+// open sets the iterator on the list that v names, of which it sees step bytes.
+func (l *locIter) open(u *Unit, v *Value, step uint64) error {
+	off, sec := v.U, SecLoc
+	*l = locIter{u: u, base: u.baseAddress()}
+	switch {
+	case u.Version >= 5:
+		sec, l.kind = SecLoclists, locV5
+		if v.Form == FormLoclistx {
+			rel, ok := u.tableWord(sec, u.root.locBase, v.U, int(u.enc.offSize))
+			if !ok {
+				return fmt.Errorf("%v: location list number %d: %w", u, v.U, ErrFormat)
+			}
+			off = u.root.locBase + rel
+		}
+	case u.Data.dwo:
+		l.kind = locSplitV4
+	}
+	end := off + min(step, math.MaxUint64-off)
+	data, err := u.Data.upTo(sec, end)
+	if err != nil {
+		return err
+	}
+	l.whole = end >= uint64(len(data))
+	if data = data[:min(end, uint64(len(data)))]; off > uint64(len(data)) {
+		return fmt.Errorf("%v: location list at %v+%#x: %w", u, sec, off, ErrFormat)
+	}
+	l.c = binbuf.New(data, int(off), u.Data.big)
+	return nil
+}
+
+func (l *locIter) nextV4() (locEntry, bool) {
+	size := l.u.AddrSize
+	for {
+		a, b := l.c.Uint(size), l.c.Uint(size)
+		switch {
+		case l.c.Error != nil || a == 0 && b == 0:
+			return locEntry{}, false
+		case a == maxAddr(l.u.enc.addrSize):
+			l.base = b
+			continue
+		}
+		return locEntry{Range: Range{a + l.base, b + l.base}, expr: l.c.Bytes(int(l.c.U16()))}, true
+	}
+}
+
+// nextSplitV4 reads the entries that GNU tools write for DWARF 4 in .dwo files:
+// the kinds are those of DWARF 5 up to 3, lengths are of fixed size.
+func (l *locIter) nextSplitV4() (locEntry, bool) {
+	var e locEntry
+	for {
+		switch kind := l.c.U8(); {
+		case l.c.Error != nil || kind == lleEndOfList:
+			return e, false
+		case kind == lleBaseAddressx:
+			l.base, _ = l.u.AddressAt(l.c.ULEB())
+			continue
+		case kind == lleStartxEndx:
+			e.Low, _ = l.u.AddressAt(l.c.ULEB())
+			e.High, _ = l.u.AddressAt(l.c.ULEB())
+		case kind == lleStartxLength:
+			e.Low, _ = l.u.AddressAt(l.c.ULEB())
+			e.High = e.Low + uint64(l.c.U32())
+		case kind == lleOffsetPair:
+			e.Low, e.High = l.base+uint64(l.c.U32()), l.base+uint64(l.c.U32())
+		default:
+			l.unknown(kind)
+			return e, false
+		}
+		e.expr = l.c.Bytes(int(l.c.U16()))
+		return e, true
+	}
+}
+
+func (l *locIter) nextV5() (locEntry, bool) {
+	c, u := &l.c, l.u
+	var e locEntry
+	for {
+		switch kind := c.U8(); {
+		case c.Error != nil || kind == lleEndOfList:
+			return e, false
+		case kind == lleBaseAddressx:
+			l.base, _ = u.AddressAt(c.ULEB())
+			continue
+		case kind == lleBaseAddress:
+			l.base = c.Uint(u.AddrSize)
+			continue
+		case kind == lleGNUViewPair: // numbers of views within an address: of no use here
+			c.ULEB()
+			c.ULEB()
+			continue
+		case kind == lleStartxEndx:
+			e.Low, _ = u.AddressAt(c.ULEB())
+			e.High, _ = u.AddressAt(c.ULEB())
+		case kind == lleStartxLength:
+			e.Low, _ = u.AddressAt(c.ULEB())
+			e.High = e.Low + c.ULEB()
+		case kind == lleOffsetPair:
+			e.Low = l.base + c.ULEB()
+			e.High = l.base + c.ULEB()
+		case kind == lleDefaultLocation:
+			e.always = true
+		case kind == lleStartEnd:
+			e.Low = c.Uint(u.AddrSize)
+			e.High = c.Uint(u.AddrSize)
+		case kind == lleStartLength:
+			e.Low = c.Uint(u.AddrSize)
+			e.High = e.Low + c.ULEB()
+		default:
+			l.unknown(kind)
+			return e, false
+		}
+		e.expr = c.Bytes64(c.ULEB())
+		return e, true
+	}
+}
+
+func (l *locIter) unknown(kind uint8) {
+	l.c.Fail(fmt.Errorf("entry of kind %#x at %#x: %w", kind, l.c.Off-1, ErrFormat))
+}

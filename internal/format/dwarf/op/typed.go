@@ -1,0 +1,87 @@
+package op
+
+import (
+	"fmt"
+
+	"github.com/corewalk/corewalk/internal/format/binbuf"
+)
+
+// baseType asks for the base type at a DIE.
+func (m *Machine) baseType(die uint64) (Type, error) {
+	if m.env.Resolver == nil {
+		return Type{}, fmt.Errorf("base type %#x: no debug information to look it up in: %w", die, ErrType)
+	}
+	t, err := m.env.Resolver.BaseType(die)
+	if err != nil {
+		return Type{}, fmt.Errorf("base type %#x: %w", die, err)
+	}
+	if !t.valid() {
+		return Type{}, fmt.Errorf("base type %#x: %v: %w", die, t, ErrType)
+	}
+	return t, nil
+}
+
+// typed applies the operators that make entries of a base type.
+func (m *Machine) typed(c *binbuf.Cursor, o Op) error {
+	if o == Convert || o == Reinterpret {
+		return m.retype(o, c.ULEB(), c)
+	}
+	var regNum uint64
+	if o == RegvalType {
+		regNum = c.ULEB()
+	}
+	die := c.ULEB()
+	if c.Error != nil {
+		return nil // exec reports it
+	}
+	if m.env.Resolver == nil {
+		return ErrUnsupportedOp{o}
+	}
+	t, err := m.baseType(die)
+	if err != nil {
+		return err
+	}
+	if o == RegvalType {
+		v, err := m.register(regNum)
+		if err != nil {
+			return err
+		}
+		return m.push(m.integer(v, t))
+	}
+	b := c.Bytes(int(c.U8()))
+	if c.Error != nil {
+		return nil
+	}
+	if len(b) != m.size(t) {
+		return fmt.Errorf("%d bytes as %v: %w", len(b), t, ErrType)
+	}
+	return m.push(Value{assemble(b, m.env.Big), t})
+}
+
+// retype applies Convert and Reinterpret; DIE 0 is the generic type.
+func (m *Machine) retype(o Op, die uint64, c *binbuf.Cursor) error {
+	if c.Error != nil {
+		return nil
+	}
+	var t Type
+	if die != 0 {
+		if m.env.Resolver == nil {
+			return ErrUnsupportedOp{o}
+		}
+		var err error
+		if t, err = m.baseType(die); err != nil {
+			return err
+		}
+	}
+	v, err := m.pop()
+	if err != nil {
+		return err
+	}
+	if o == Convert {
+		return m.push(m.convert(v, t))
+	}
+	if m.size(v.Type) != m.size(t) {
+		return fmt.Errorf("%v reinterpreted as %v: %w", v.Type, t, ErrType)
+	}
+	return m.push(Value{v.Bits, t})
+}

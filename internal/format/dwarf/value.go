@@ -1,0 +1,202 @@
+package dwarf
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/corewalk/corewalk/internal/format/binbuf"
+)
+
+// Resolving values: what a number in an entry stands for depends on its form
+// and on where the unit's parts of the indexed sections begin.
+
+// defaultBases fills in the bases that the unit's first entry leaves out. In a
+// .dwo file, whose sections have one contribution each, tables are right after
+// the section's header (DWARF 5, 7.26 to 7.29); split DWARF 4 had no headers.
+func (u *Unit) defaultBases() {
+	r := &u.root
+	v5 := u.Version >= 5
+	var strHeader, listHeader uint64
+	if v5 {
+		strHeader, listHeader = 8, 12 // length, version, padding; and for lists the offset count
+		if u.Dwarf64() {
+			strHeader, listHeader = 16, 20
+		}
+	}
+	if !r.hasStrBase {
+		r.strBase = strHeader
+	}
+	if !r.hasAddrBase {
+		r.addrBase = strHeader // the headers of .debug_addr and .debug_str_offsets are of one size
+	}
+	if !r.hasRngBase {
+		r.rngBase = listHeader
+	}
+	if !r.hasLocBase {
+		r.locBase = listHeader
+	}
+}
+
+// Bytes returns the string that v stands for, as a slice of the file; false
+// when v is no string or leads nowhere.
+func (u *Unit) Bytes(v *Value) ([]byte, bool) {
+	d := u.Data
+	switch v.Form {
+	case FormString:
+		return v.B, true
+	case FormStrp:
+		return d.str(SecStr, v.U)
+	case FormLineStrp:
+		return d.str(SecLineStr, v.U)
+	case FormStrpSup, FormGNUStrpAlt:
+		if d.sup == nil {
+			return nil, false
+		}
+		return d.sup.str(SecStr, v.U)
+	case FormStrx, FormStrx1, FormStrx2, FormStrx3, FormStrx4, FormGNUStrIndex:
+		off, ok := u.tableWord(SecStrOffsets, u.root.strBase, v.U, int(u.enc.offSize))
+		if !ok {
+			return nil, false
+		}
+		return d.str(SecStr, off)
+	}
+	return nil, false
+}
+
+// str returns the string at off of a section of strings.
+func (d *Data) str(sec Section, off uint64) ([]byte, bool) {
+	for step := uint64(256); ; step *= 8 {
+		data, err := d.upTo(sec, min(off, math.MaxUint64-step)+step)
+		if err != nil || off >= uint64(len(data)) {
+			return nil, false
+		}
+		end := min(off+step, uint64(len(data)))
+		if s, ok := binbuf.CStringAt(data[:end], off); ok || end == uint64(len(data)) {
+			return s, ok
+		}
+	}
+}
+
+// Text is Bytes as a string of its own; "" when there is none.
+func (u *Unit) Text(v *Value) string {
+	b, _ := u.Bytes(v)
+	return string(b)
+}
+
+// tableWord reads entry number i of a table of words that begins at base.
+func (u *Unit) tableWord(sec Section, base, i uint64, size int) (uint64, bool) {
+	return u.Data.word(sec, base, i, size)
+}
+
+func (d *Data) word(sec Section, base, i uint64, size int) (uint64, bool) {
+	data, err := d.upTo(sec, base+(i+1)*uint64(size))
+	if err != nil {
+		return 0, false
+	}
+	if base > uint64(len(data)) || i >= (uint64(len(data))-base)/uint64(size) {
+		return 0, false
+	}
+	c := binbuf.New(data, int(base+i*uint64(size)), d.big)
+	v := c.Uint(size)
+	return v, c.Error == nil
+}
+
+// Address returns the address that v stands for.
+func (u *Unit) Address(v *Value) (uint64, bool) {
+	switch v.Form {
+	case FormAddr:
+		return v.U, true
+	case FormAddrx, FormAddrx1, FormAddrx2, FormAddrx3, FormAddrx4, FormGNUAddrIndex:
+		return u.AddressAt(v.U)
+	}
+	return 0, false
+}
+
+// AddressAt returns entry i of the unit's part of .debug_addr. A split unit's
+// part is its skeleton's, in the skeleton's file.
+func (u *Unit) AddressAt(i uint64) (uint64, bool) {
+	owner := u
+	if u.skeleton != nil {
+		owner = u.skeleton
+	}
+	return owner.tableWord(SecAddr, owner.root.addrBase, i, u.AddrSize)
+}
+
+// linked returns the linked file that the unit's code is in: a .dwo file's code
+// is in that of its skeleton.
+func (u *Unit) linked() *Data {
+	if u.skeleton != nil {
+		return u.skeleton.Data
+	}
+	return u.Data
+}
+
+// Ref returns the entry that v refers to.
+func (u *Unit) Ref(v *Value) (DIE, error) {
+	to, err := u.ref(v)
+	if counting && err == nil {
+		to.referred()
+	}
+	return to, err
+}
+
+func (u *Unit) ref(v *Value) (DIE, error) {
+	d := u.Data
+	switch v.Form {
+	case FormRef1, FormRef2, FormRef4, FormRef8, FormRefUdata:
+		off := u.Off + v.U
+		if off < v.U || off < u.entries || off >= u.End {
+			return DIE{}, fmt.Errorf("%v: reference to %#x is outside: %w", u, v.U, ErrFormat)
+		}
+		return DIE{u, off}, nil
+	case FormRefAddr:
+		if u.Sec == SecInfo && v.U >= u.entries && v.U < u.End {
+			return DIE{u, v.U}, nil
+		}
+		return d.infoDIE(v.U)
+	case FormRefSig8:
+		return d.TypeUnit(v.U)
+	case FormGNURefAlt, FormRefSup4, FormRefSup8:
+		if d.sup == nil {
+			return DIE{}, fmt.Errorf("%v: reference to %#x: %w", u, v.U, ErrNoSup)
+		}
+		return d.sup.infoDIE(v.U)
+	}
+	return DIE{}, fmt.Errorf("%v: form %#x is no reference: %w", u, uint16(v.Form), ErrFormat)
+}
+
+// infoDIE returns the entry at off of .debug_info.
+func (d *Data) infoDIE(off uint64) (DIE, error) {
+	u, err := d.UnitContaining(SecInfo, off)
+	if err != nil {
+		return DIE{}, err
+	}
+	if off < u.entries {
+		return DIE{}, fmt.Errorf("%v: reference to %#x, into the header: %w", u, off, ErrFormat)
+	}
+	return DIE{u, off}, nil
+}
+
+// Name is the DW_AT_name of the unit, mostly the path of its source.
+func (u *Unit) Name() string { return u.Text(&u.root.name) }
+
+// CompDir is the directory that the compiler ran in, "" when not recorded.
+func (u *Unit) CompDir() string {
+	if !u.root.compDir.Present() && u.skeleton != nil {
+		return u.skeleton.CompDir()
+	}
+	return u.Text(&u.root.compDir)
+}
+
+// Producer is the compiler and its options, as recorded.
+func (u *Unit) Producer() string { return u.Text(&u.root.producer) }
+
+// Skeleton reports whether the unit's functions and variables are in another
+// file, and names that file (relative to CompDir). Its lines are here. Unit.ID
+// must be equal to that of the unit in the other file.
+func (u *Unit) Skeleton() (dwoName string, ok bool) {
+	if u.Type != UnitSkeleton {
+		return "", false
+	}
+	return u.Text(&u.root.dwoName), true
+}

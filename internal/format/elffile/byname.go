@@ -1,0 +1,111 @@
+package elffile
+
+import (
+	"iter"
+
+	"github.com/corewalk/corewalk/internal/format/binbuf"
+)
+
+// ByName finds a defined symbol by its exact name, versions aside: "memcpy"
+// finds "memcpy@@GLIBC_2.14" before "memcpy@GLIBC_2.2.5", and global symbols
+// before weak before local ones. It reads every entry but only the names that
+// begin with the same byte.
+func (t *SymTab) ByName(name string) (Sym, bool) {
+	if name == "" {
+		return Sym{}, false
+	}
+	var best Sym
+	rank := -1
+	for i, n := 1, t.Len(); i < n; i++ {
+		off := uint64(t.nameOff(i))
+		if off == 0 || off >= uint64(len(t.strs)) || t.strs[off] != name[0] {
+			continue
+		}
+		m := matchName(t.strs, off, name)
+		if m < 0 {
+			continue
+		}
+		s := t.sym(i)
+		if s.Shndx == SHN_UNDEF || s.Type == STT_FILE || s.Type == STT_SECTION {
+			continue
+		}
+		if r := m*4 + bindRank(s.Bind); r > rank {
+			best, rank = s, r
+		}
+		if rank == 4+2 {
+			break
+		}
+	}
+	return best, rank >= 0
+}
+
+// WithPrefix iterates over the defined functions whose names begin with prefix,
+// in the table's order. It reads only the names that begin with its first byte.
+func (t *SymTab) WithPrefix(prefix string) iter.Seq[Sym] {
+	return func(yield func(Sym) bool) {
+		for i, n := 1, t.Len(); i < n && prefix != ""; i++ {
+			off := uint64(t.nameOff(i))
+			b, ok := binbuf.Slice(t.strs, off, uint64(len(prefix)))
+			if !ok || off == 0 || b[0] != prefix[0] || string(b) != prefix {
+				continue
+			}
+			if s := t.sym(i); s.Defined() && s.IsFunc() && !yield(s) {
+				return
+			}
+		}
+	}
+}
+
+// matchName answers 1 when the string at off is name or its default version, 0
+// when it is another version of it, -1 when it is something else.
+func matchName(strs []byte, off uint64, name string) int {
+	b, ok := binbuf.Slice(strs, off, uint64(len(name))+1)
+	if !ok || string(b[:len(name)]) != name {
+		return -1
+	}
+	if b[len(name)] == 0 {
+		return 1
+	}
+	if b[len(name)] != '@' {
+		return -1
+	}
+	if next := off + uint64(len(b)); next < uint64(len(strs)) && strs[next] == '@' {
+		return 1
+	}
+	return 0
+}
+
+func (t *SymTab) nameOff(i int) uint32 { return t.file.Order.Uint32(t.data[i*t.ent:]) }
+
+// SymByName looks in .symtab and then in .dynsym.
+func (f *File) SymByName(name string) (Sym, bool) {
+	if t, err := f.SymTab(); err == nil {
+		if s, ok := t.ByName(name); ok {
+			return s, true
+		}
+	}
+	if t, err := f.DynSym(); err == nil {
+		return t.ByName(name)
+	}
+	return Sym{}, false
+}
+
+// LookupSym finds the best symbol at an address in .symtab and .dynsym: a
+// stripped file has the second only, and .gnu_debugdata's table leaves out what
+// the second has.
+func (f *File) LookupSym(addr uint64) (Sym, bool) {
+	var a, b Sym
+	var okA, okB bool
+	if t, err := f.SymTab(); err == nil {
+		if a, okA = t.Lookup(addr); okA && a.Size != 0 {
+			return a, true
+		}
+	}
+	if t, err := f.DynSym(); err == nil {
+		b, okB = t.Lookup(addr)
+	}
+	if okB && (!okA || b.better(&a)) {
+		return b, true
+	}
+	return a, okA
+}

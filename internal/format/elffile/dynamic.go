@@ -1,0 +1,104 @@
+package elffile
+
+import (
+	"iter"
+
+	"github.com/corewalk/corewalk/internal/format/binbuf"
+)
+
+// Dynamic iterates over the tags and values of the dynamic section up to
+// DT_NULL (gABI, "Dynamic Section"), from PT_DYNAMIC or else from .dynamic.
+func (f *File) Dynamic() iter.Seq2[int64, uint64] {
+	data := f.dynamicData()
+	return func(yield func(int64, uint64) bool) {
+		size := 2 * f.PtrSize()
+		c := f.cursor(data, 0)
+		for c.Len() >= size {
+			tag := c.Int(size / 2)
+			val := f.word(&c)
+			if tag == DT_NULL || !yield(tag, val) {
+				return
+			}
+		}
+	}
+}
+
+func (f *File) dynamicData() []byte {
+	if p := f.segment(PT_DYNAMIC); p != nil {
+		if f.memory || p.Filesz > 0 && !f.DebugOnly() {
+			return f.SegmentData(p)
+		}
+	}
+	if s := f.sectionOfType(SHT_DYNAMIC); s != nil {
+		d, _ := f.rawSection(s)
+		return d
+	}
+	return nil
+}
+
+// DynValue returns the value of the first dynamic entry of a tag.
+func (f *File) DynValue(tag int64) (uint64, bool) {
+	for t, v := range f.Dynamic() {
+		if t == tag {
+			return v, true
+		}
+	}
+	return 0, false
+}
+
+// SONAME returns DT_SONAME, "" for none.
+func (f *File) SONAME() string {
+	off, ok := f.DynValue(DT_SONAME)
+	if !ok {
+		return ""
+	}
+	return dynString(f.dynStrings(), off)
+}
+
+// Needed returns the names of DT_NEEDED, in the file's order.
+func (f *File) Needed() []string {
+	var list []string
+	total := 0
+	strs := f.dynStrings()
+	for t, v := range f.Dynamic() {
+		if t != DT_NEEDED {
+			continue
+		}
+		name := dynString(strs, v)
+		if total += len(name); total > maxName {
+			break
+		}
+		list = append(list, name)
+	}
+	return list
+}
+
+func dynString(table []byte, off uint64) string {
+	if off < uint64(len(table)) {
+		table = table[off:]
+		b, _ := binbuf.CStringAt(table[:min(len(table), maxName)], 0)
+		return string(b)
+	}
+	return ""
+}
+
+// dynStrings is DT_STRTAB's table, found through the segments, or else through
+// the section headers.
+func (f *File) dynStrings() []byte {
+	if ptr, ok := f.DynValue(DT_STRTAB); ok {
+		d := f.DataFrom(f.linkAddr(ptr))
+		if size, ok := f.DynValue(DT_STRSZ); ok && size < uint64(len(d)) {
+			d = d[:size]
+		}
+		if d != nil {
+			return d
+		}
+	}
+	s := f.sectionOfType(SHT_DYNAMIC)
+	list := f.Sections()
+	if s == nil || uint64(s.Link) >= uint64(len(list)) {
+		return nil
+	}
+	d, _ := f.rawSection(&list[s.Link])
+	return d
+}

@@ -1,0 +1,184 @@
+// Package elffile reads ELF files of both classes and both byte orders from a
+// byte slice, usually a mapping, without copying or looking at more of it than
+// is asked for.
+//
+// The standard library's debug/elf reads every section's header and name at
+// once, refuses files whose section table is cut off or absurd (which cores and
+// half-written files have), knows nothing of more than 65,535 segments, and
+// gives symbols only as one slice with every name allocated. Here the program
+// headers are read by Parse and everything else on demand, and what is broken
+// in one part is a warning or an error of that part only.
+//
+// The format is specified by the System V gABI (https://gabi.xinuos.com/), the
+// GNU parts by the GNU gABI supplement and the gdb manual ("Debugging
+// Information in Separate Files").
+//
+// A File and everything reached from it may be used by several goroutines. The
+// slices it returns point into the parsed bytes and must not be written.
+package elffile
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/corewalk/corewalk/internal/format/binbuf"
+)
+
+// Why something could not be read. Every error of this package wraps one of
+// these.
+var (
+	// ErrNotELF: the bytes do not begin with a usable ELF header.
+	ErrNotELF = errors.New("not an ELF file")
+	// ErrTruncated: the file says it has the bytes, but ends before.
+	ErrTruncated = errors.New("past the end of the ELF file")
+	// ErrNoBits: the section or segment has an address and a size, but no bytes
+	// in the file (.bss, or anything in a separate debug file).
+	ErrNoBits = errors.New("no bytes in the file")
+	// ErrNotFound: the file has no such section, segment or table.
+	ErrNotFound = errors.New("not found")
+	// ErrMalformed: the bytes contradict themselves or the specification.
+	ErrMalformed = errors.New("malformed")
+	// ErrCompressed: the section is compressed in a way that cannot be undone
+	// here, or File.Decompress is nil.
+	ErrCompressed = errors.New("cannot decompress")
+)
+
+// DefaultMaxSection bounds one decompressed section when File.MaxSection is 0.
+const DefaultMaxSection = 4 << 30
+
+// A File is one parsed ELF file. The exported fields are set by Parse;
+// Decompress and MaxSection are set by the caller before anything else is
+// called, and not changed after.
+type File struct {
+	Data       []byte
+	Class      int // 32 or 64
+	Order      binary.ByteOrder
+	Type       uint16 // ET_...
+	Machine    uint16 // EM_...
+	OSABI      uint8
+	ABIVersion uint8
+	Flags      uint32 // e_flags, meaning per machine
+	Entry      uint64 // virtual address where the process starts, 0 for none
+	Progs      []Prog
+	// LinkBase is where the addresses of the file begin, for formats whose load bias is
+	// told from there: 0 in ELF (see View).
+	LinkBase uint64
+	Warnings []string // what Parse found wrong and worked around
+
+	// Decompress undoes the compression of a section whose header says that it has
+	// size bytes. Nil makes compressed sections ErrCompressed.
+	Decompress func(method Method, src []byte, size uint64) (Inflated, error)
+	// MaxSection bounds the decompressed size of one section in bytes; 0 means
+	// DefaultMaxSection.
+	MaxSection uint64
+
+	big    bool
+	memory bool   // Data is laid out as in memory, see ParseMemory
+	base   uint64 // memory: link-time address of Data[0]
+	bias   uint64 // memory: run-time minus link-time address, modulo 2^64
+
+	shoff     uint64
+	shnum     int
+	shentsize int
+	shstrndx  uint32
+
+	sectionsOnce sync.Once
+	sections     []Section
+	shstr        []byte
+
+	plainMu sync.Mutex
+	plain   map[int]*plainData
+
+	symtab, dynsym lazyTab
+
+	view                      bool // of another format, see View
+	layoutSyms, layoutExports func() []LayoutSymbol
+	layoutLoaded              func(base uint64) func(addr uint64) []byte
+}
+
+// A Prog is one program header. Offsets and sizes are as the file states them
+// and may lie outside it.
+type Prog struct {
+	Type, Flags                             uint32
+	Off, Vaddr, Paddr, Filesz, Memsz, Align uint64
+}
+
+// Parse reads the ELF header and the program headers of data. It fails only
+// when there is no usable ELF header; tables that are cut or absurd are read as
+// far as they exist, with a warning.
+func Parse(data []byte) (*File, error) {
+	f := &File{Data: data}
+	h, err := f.parseHeader()
+	if err != nil {
+		return nil, err
+	}
+	f.locateSections(h)
+	f.parseProgs(h)
+	return f, nil
+}
+
+// Big reports whether the file is big-endian.
+func (f *File) Big() bool { return f.big }
+
+// PtrSize is the size of an address in bytes: 4 or 8.
+func (f *File) PtrSize() int { return f.Class / 8 }
+
+// header holds what of the ELF header only Parse needs.
+type header struct {
+	phoff, shoff                                 uint64
+	phentsize, phnum, shentsize, shnum, shstrndx uint16
+}
+
+func (f *File) parseHeader() (header, error) {
+	var h header
+	d := f.Data
+	if len(d) < 16 || d[0] != 0x7f || d[1] != 'E' || d[2] != 'L' || d[3] != 'F' {
+		return h, fmt.Errorf("no ELF magic in the first bytes: %w", ErrNotELF)
+	}
+	switch d[4] {
+	case 1:
+		f.Class = 32
+	case 2:
+		f.Class = 64
+	default:
+		return h, fmt.Errorf("class %d at offset 4, want 1 or 2: %w", d[4], ErrNotELF)
+	}
+	switch d[5] {
+	case 1:
+		f.Order = binary.LittleEndian
+	case 2:
+		f.Order, f.big = binary.BigEndian, true
+	default:
+		return h, fmt.Errorf("byte order %d at offset 5, want 1 or 2: %w", d[5], ErrNotELF)
+	}
+	f.OSABI, f.ABIVersion = d[7], d[8]
+	c := f.cursor(d, 16)
+	f.Type, f.Machine = c.U16(), c.U16()
+	c.Skip(4) // e_version
+	f.Entry = f.word(&c)
+	h.phoff, h.shoff = f.word(&c), f.word(&c)
+	f.Flags = c.U32()
+	c.Skip(2) // e_ehsize
+	h.phentsize, h.phnum = c.U16(), c.U16()
+	h.shentsize, h.shnum, h.shstrndx = c.U16(), c.U16(), c.U16()
+	if c.Error != nil {
+		return h, fmt.Errorf("ELF header: %v: %w (%w)", c.Error, ErrNotELF, ErrTruncated)
+	}
+	return h, nil
+}
+
+func (f *File) cursor(data []byte, off int) binbuf.Cursor { return binbuf.New(data, off, f.big) }
+
+// word reads an address, offset or size of the file's class.
+func (f *File) word(c *binbuf.Cursor) uint64 {
+	if f.Class == 64 {
+		return c.U64()
+	}
+	return uint64(c.U32())
+}
+
+func (f *File) warnf(format string, args ...any) {
+	f.Warnings = append(f.Warnings, fmt.Sprintf(format, args...))
+}

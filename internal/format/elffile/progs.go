@@ -1,0 +1,211 @@
+package elffile
+
+import (
+	"encoding/binary"
+
+	"github.com/corewalk/corewalk/internal/format/binbuf"
+)
+
+func progSize(class int) int {
+	if class == 64 {
+		return 56
+	}
+	return 32
+}
+
+// parseProgs reads the program headers that exist.
+func (f *File) parseProgs(h header) {
+	if h.phnum == 0 || h.phoff == 0 {
+		return
+	}
+	size := progSize(f.Class)
+	stride := int(h.phentsize)
+	if stride < size {
+		f.warnf("program headers of %d bytes, want %d: not read", stride, size)
+		return
+	}
+	if h.phoff >= uint64(len(f.Data)) {
+		f.warnf("program headers at offset %#x, past the end (%#x)", h.phoff, len(f.Data))
+		return
+	}
+	n := f.progCount(h, stride)
+	if room := (uint64(len(f.Data)) - h.phoff + uint64(stride-size)) / uint64(stride); uint64(n) > room {
+		f.warnf("%d program headers at offset %#x, only %d are in the file", n, h.phoff, room)
+		n = int(room)
+	}
+	f.Progs = make([]Prog, n)
+	for i := range f.Progs {
+		f.Progs[i] = f.prog(int(h.phoff) + i*stride)
+	}
+}
+
+// prog decodes the program header at off, all of which is in Data.
+func (f *File) prog(off int) Prog {
+	if f.Class == 64 && !f.big {
+		b, le := f.Data[off:][:56], binary.LittleEndian // cores have 100,000 of these
+		return Prog{
+			Type: le.Uint32(b), Flags: le.Uint32(b[4:]), Off: le.Uint64(b[8:]), Vaddr: le.Uint64(b[16:]),
+			Paddr: le.Uint64(b[24:]), Filesz: le.Uint64(b[32:]), Memsz: le.Uint64(b[40:]), Align: le.Uint64(b[48:]),
+		}
+	}
+	c := f.cursor(f.Data, off)
+	if f.Class == 64 {
+		return Prog{Type: c.U32(), Flags: c.U32(), Off: c.U64(), Vaddr: c.U64(), Paddr: c.U64(), Filesz: c.U64(), Memsz: c.U64(), Align: c.U64()}
+	}
+	p := Prog{Type: c.U32(), Off: uint64(c.U32()), Vaddr: uint64(c.U32()), Paddr: uint64(c.U32()), Filesz: uint64(c.U32()), Memsz: uint64(c.U32())}
+	p.Flags, p.Align = c.U32(), uint64(c.U32())
+	return p
+}
+
+// progCount answers how many program headers the file says it has. When there
+// are 65,535 or more, the count is in section 0, which the kernel writes at the
+// very end of a core: in a truncated one it is gone. Then the table is taken to
+// reach up to the first segment's bytes, which the kernel writes right behind.
+func (f *File) progCount(h header, stride int) int {
+	if h.phnum != pnXNum {
+		return int(h.phnum)
+	}
+	if s, ok := f.sectionHeader(0); ok && s.Info >= pnXNum {
+		return int(s.Info)
+	}
+	end := uint64(len(f.Data))
+	for i := 0; i < pnXNum; i++ {
+		off := h.phoff + uint64(i*stride)
+		if off+uint64(progSize(f.Class)) > end {
+			break
+		}
+		if p := f.prog(int(off)); p.Filesz > 0 && p.Off > off {
+			end = min(end, p.Off)
+		}
+	}
+	n := max((end-h.phoff)/uint64(stride), pnXNum)
+	f.warnf("the number of program headers was in a section header that is missing; %d assumed", n)
+	return int(n)
+}
+
+// VaddrToOff finds the offset in Data of a link-time virtual address that a
+// PT_LOAD segment backs with bytes of the file. It answers false for addresses
+// outside, in the zero-filled end of a segment, or past the end of Data.
+func (f *File) VaddrToOff(vaddr uint64) (off uint64, ok bool) {
+	off, n := f.backing(vaddr)
+	return off, n > 0
+}
+
+// backing returns where in Data the byte at vaddr is, and how many bytes of the
+// same segment follow in Data, itself included; 0 for none.
+func (f *File) backing(vaddr uint64) (off, n uint64) {
+	for i := range f.Progs {
+		p := &f.Progs[i]
+		size := p.Filesz
+		if f.memory {
+			size = p.Memsz
+		}
+		if p.Type != PT_LOAD || vaddr < p.Vaddr || vaddr-p.Vaddr >= size {
+			continue
+		}
+		off, n = p.Off+(vaddr-p.Vaddr), size-(vaddr-p.Vaddr)
+		if f.memory {
+			off = vaddr - f.base
+		}
+		if off >= uint64(len(f.Data)) {
+			return 0, 0
+		}
+		return off, min(n, uint64(len(f.Data))-off)
+	}
+	return 0, 0
+}
+
+// DataAt returns the n bytes at a link-time virtual address, without copying.
+// All of them must be in one PT_LOAD segment and backed by the file. What the
+// dynamic linker relocates reads as the file has it. It answers ErrNotFound for
+// an address that is in no segment, ErrNoBits for one in a segment's zero-filled
+// part, ErrTruncated for one past the end of the file.
+func (f *File) DataAt(vaddr, n uint64) ([]byte, error) {
+	off, have := f.backing(vaddr)
+	if n <= have {
+		return f.Data[off : off+n : off+n], nil
+	}
+	return nil, f.whyNot(vaddr, n)
+}
+
+// DataFrom returns the bytes from a link-time virtual address to the end of
+// what the file has of its segment; nil for none.
+func (f *File) DataFrom(vaddr uint64) []byte {
+	off, n := f.backing(vaddr)
+	if n == 0 {
+		return nil
+	}
+	return f.Data[off : off+n : off+n]
+}
+
+func (f *File) whyNot(vaddr, n uint64) error {
+	for i := range f.Progs {
+		p := &f.Progs[i]
+		if p.Type != PT_LOAD || vaddr < p.Vaddr || vaddr-p.Vaddr >= max(p.Memsz, p.Filesz) {
+			continue
+		}
+		rel := vaddr - p.Vaddr
+		if n > max(p.Memsz, p.Filesz)-rel {
+			break
+		}
+		if !f.memory && (rel >= p.Filesz || n > p.Filesz-rel) {
+			return &AddrError{vaddr, n, ErrNoBits}
+		}
+		return &AddrError{vaddr, n, ErrTruncated}
+	}
+	return &AddrError{vaddr, n, ErrNotFound}
+}
+
+// segment returns the first program header of a type.
+func (f *File) segment(typ uint32) *Prog {
+	for i := range f.Progs {
+		if f.Progs[i].Type == typ {
+			return &f.Progs[i]
+		}
+	}
+	return nil
+}
+
+// SegmentData returns the bytes of a segment that are in Data; fewer than
+// p.Filesz when the file is truncated.
+func (f *File) SegmentData(p *Prog) []byte {
+	off, size := p.Off, p.Filesz
+	if f.memory {
+		off = p.Vaddr - f.base
+	}
+	if off > uint64(len(f.Data)) {
+		return nil
+	}
+	size = min(size, uint64(len(f.Data))-off)
+	b, _ := binbuf.Slice(f.Data, off, size)
+	return b
+}
+
+// Interp returns the path of the program interpreter (PT_INTERP), "" for none.
+func (f *File) Interp() string {
+	p := f.segment(PT_INTERP)
+	if p == nil {
+		return ""
+	}
+	d := f.SegmentData(p)
+	if len(d) > maxName {
+		d = d[:maxName]
+	}
+	s, ok := binbuf.CStringAt(d, 0)
+	if !ok {
+		s = d
+	}
+	return string(s)
+}
+
+// Relro returns the link-time addresses [lo, hi) that PT_GNU_RELRO names: the
+// dynamic linker writes them and then makes them read-only, so the file's bytes
+// are not the process's. The pages that become read-only are those that lie
+// wholly inside.
+func (f *File) Relro() (lo, hi uint64, ok bool) {
+	p := f.segment(PT_GNU_RELRO)
+	if p == nil || p.Memsz == 0 || p.Vaddr+p.Memsz < p.Vaddr {
+		return 0, 0, false
+	}
+	return p.Vaddr, p.Vaddr + p.Memsz, true
+}

@@ -1,0 +1,201 @@
+package elffile
+
+import (
+	"fmt"
+
+	"github.com/corewalk/corewalk/internal/format/binbuf"
+)
+
+// maxName bounds the names handed out, in bytes: mangled C++ names of tens of
+// kilobytes exist, but a hostile table must not make every name a megabyte.
+const maxName = 1 << 20
+
+// A Section is one section header. Offsets and sizes are as the file states
+// them and may lie outside it.
+type Section struct {
+	Index                                  int
+	Type                                   uint32 // SHT_...
+	Flags, Addr, Off, Size, Align, Entsize uint64
+	Link, Info                             uint32
+
+	nameOff uint32
+	file    *File
+}
+
+// Name returns the section's name; "" when it has none or the name table is
+// missing.
+func (s *Section) Name() string {
+	names := s.file.sectionNames()
+	if uint64(s.nameOff) >= uint64(len(names)) {
+		return ""
+	}
+	names = names[s.nameOff:]
+	if len(names) > maxName {
+		names = names[:maxName]
+	}
+	name, _ := binbuf.CStringAt(names, 0)
+	return string(name)
+}
+
+// Contains reports whether a link-time virtual address lies in the section as
+// it is loaded.
+func (s *Section) Contains(vaddr uint64) bool {
+	return s.Flags&SHF_ALLOC != 0 && vaddr >= s.Addr && vaddr-s.Addr < s.Size
+}
+
+func sectionSize(class int) int {
+	if class == 64 {
+		return 64
+	}
+	return 40
+}
+
+// locateSections checks where the section headers are and how many there are,
+// reading no more than section 0.
+func (f *File) locateSections(h header) {
+	if h.shoff == 0 {
+		if h.shnum != 0 {
+			f.warnf("%d section headers without an offset: none read", h.shnum)
+		}
+		return
+	}
+	f.shoff, f.shentsize, f.shstrndx = h.shoff, int(h.shentsize), uint32(h.shstrndx)
+	if f.shentsize < sectionSize(f.Class) {
+		if h.shnum != 0 {
+			f.warnf("section headers of %d bytes, want %d: none read", f.shentsize, sectionSize(f.Class))
+		}
+		f.shentsize = 0
+		return
+	}
+	n := uint64(h.shnum)
+	zero, ok := f.sectionHeader(0)
+	if !ok {
+		f.warnf("section headers at offset %#x, past the end (%#x)", h.shoff, len(f.Data))
+		return
+	}
+	if n == 0 {
+		n = zero.Size
+	}
+	if h.shstrndx == rawXIndex {
+		f.shstrndx = zero.Link
+	}
+	if room := (uint64(len(f.Data)) - h.shoff + uint64(f.shentsize-sectionSize(f.Class))) / uint64(f.shentsize); n > room {
+		f.warnf("%d section headers at offset %#x, only %d are in the file", n, h.shoff, room)
+		n = room
+	}
+	f.shnum = int(n)
+}
+
+// sectionHeader reads header i of the table, whatever the number of sections.
+func (f *File) sectionHeader(i int) (Section, bool) {
+	size := uint64(sectionSize(f.Class))
+	if f.shentsize == 0 || f.shoff > uint64(len(f.Data)) {
+		return Section{}, false
+	}
+	b, ok := binbuf.Slice(f.Data, f.shoff+uint64(i)*uint64(f.shentsize), size)
+	if !ok {
+		return Section{}, false
+	}
+	c := f.cursor(b, 0)
+	s := Section{Index: i, file: f, nameOff: c.U32(), Type: c.U32()}
+	s.Flags, s.Addr, s.Off, s.Size = f.word(&c), f.word(&c), f.word(&c), f.word(&c)
+	s.Link, s.Info = c.U32(), c.U32()
+	s.Align, s.Entsize = f.word(&c), f.word(&c)
+	return s, true
+}
+
+// Sections returns every section header, the null one at index 0 included; nil
+// when there is no usable table. The slice is shared and must not be written.
+func (f *File) Sections() []Section {
+	f.sectionsOnce.Do(func() {
+		if f.shnum == 0 {
+			return
+		}
+		list := make([]Section, f.shnum)
+		for i := range list {
+			list[i], _ = f.sectionHeader(i)
+		}
+		f.sections = list
+		if uint64(f.shstrndx) < uint64(len(list)) && f.shstrndx != 0 {
+			f.shstr, _ = f.rawSection(&list[f.shstrndx])
+		}
+	})
+	return f.sections
+}
+
+func (f *File) sectionNames() []byte {
+	f.Sections()
+	return f.shstr
+}
+
+// Section returns the first section of a name, nil for none.
+func (f *File) Section(name string) *Section {
+	list := f.Sections()
+	for i := range list {
+		if list[i].Type != SHT_NULL && hasName(f.shstr, uint64(list[i].nameOff), name) {
+			return &list[i]
+		}
+	}
+	return nil
+}
+
+// hasName reports whether the NUL-terminated string at off of table is name.
+func hasName(table []byte, off uint64, name string) bool {
+	b, ok := binbuf.Slice(table, off, uint64(len(name))+1)
+	return ok && string(b[:len(name)]) == name && b[len(name)] == 0
+}
+
+// sectionOfType returns the first section of a type, nil for none.
+func (f *File) sectionOfType(typ uint32) *Section {
+	list := f.Sections()
+	for i := range list {
+		if list[i].Type == typ {
+			return &list[i]
+		}
+	}
+	return nil
+}
+
+// SectionAt returns the loaded section that a link-time virtual address lies
+// in, nil for none. Thread-local .tbss occupies no addresses and is skipped.
+func (f *File) SectionAt(vaddr uint64) *Section {
+	list := f.Sections()
+	for i := range list {
+		s := &list[i]
+		if s.Contains(vaddr) && (s.Type != SHT_NOBITS || s.Flags&SHF_TLS == 0) {
+			return s
+		}
+	}
+	return nil
+}
+
+// rawSection returns a section's bytes as they are in the file.
+func (f *File) rawSection(s *Section) ([]byte, error) {
+	if s.Type == SHT_NOBITS {
+		return nil, fmt.Errorf("section %d: %w", s.Index, ErrNoBits)
+	}
+	b, ok := binbuf.Slice(f.Data, s.Off, s.Size)
+	if !ok {
+		return nil, fmt.Errorf("section %d: %#x bytes at offset %#x of %#x: %w", s.Index, s.Size, s.Off, len(f.Data), ErrTruncated)
+	}
+	return b, nil
+}
+
+// DebugOnly reports whether this is a separate debug file: it has code sections,
+// none with bytes. Its program headers are those of the original and may point
+// at other bytes, so loaded content (VaddrToOff, DataAt) must come from the
+// original file.
+func (f *File) DebugOnly() bool {
+	found := false
+	list := f.Sections()
+	for i := range list {
+		if list[i].Flags&(SHF_ALLOC|SHF_EXECINSTR) != SHF_ALLOC|SHF_EXECINSTR {
+			continue
+		}
+		if list[i].Type != SHT_NOBITS {
+			return false
+		}
+		found = true
+	}
+	return found
+}

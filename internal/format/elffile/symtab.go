@@ -1,0 +1,261 @@
+package elffile
+
+import (
+	"bytes"
+	"fmt"
+	"iter"
+	"sync"
+	"sync/atomic"
+
+	"github.com/corewalk/corewalk/internal/format/binbuf"
+)
+
+// A SymTab is one symbol table. It holds slices of the file and, once it has
+// been asked often enough, an index by address. It is safe for concurrent use.
+type SymTab struct {
+	file   *File
+	data   []byte // whole entries only
+	strs   []byte
+	xndx   []byte   // SHT_SYMTAB_SHNDX, 4 bytes a symbol, or nil
+	ent    int      // bytes an entry takes
+	opd    *Section // of big-endian PPC64: the function descriptors
+	descs  []byte   // what opd holds
+	follow sync.Once
+	loads  []load // when sections cannot say where a symbol's code ends
+	marks  bool   // the machine has mapping symbols
+	moved  bool   // the code of a function may be elsewhere than st_value says
+
+	lookups atomic.Int32
+	once    sync.Once
+	index   index
+}
+
+type lazyTab struct {
+	once sync.Once
+	tab  *SymTab
+	err  error
+}
+
+// A Sym is one symbol. Value is a link-time virtual address: that of the code
+// for functions, with the instruction-set bit of ARM and MIPS cleared and the
+// function descriptor of big-endian PPC64 followed.
+type Sym struct {
+	Value, Size uint64
+	Type, Bind  uint8  // STT_..., STB_...
+	Other       uint8  // st_other
+	Shndx       uint32 // section index, extended ones resolved, or SHN_...
+	Index       int    // in its table
+
+	tab  *SymTab
+	name uint32
+}
+
+// SymTab returns the table of .symtab; ErrNotFound when the file is stripped.
+func (f *File) SymTab() (*SymTab, error) {
+	f.symtab.once.Do(func() {
+		if f.view {
+			f.symtab.tab, f.symtab.err = f.viewTab(f.layoutSyms)
+			return
+		}
+		f.symtab.tab, f.symtab.err = f.sectionTab(SHT_SYMTAB)
+	})
+	return f.symtab.tab, f.symtab.err
+}
+
+// DynSym returns the table of .dynsym, found through the section headers, or
+// else through PT_DYNAMIC.
+func (f *File) DynSym() (*SymTab, error) {
+	f.dynsym.once.Do(func() {
+		if f.view {
+			f.dynsym.tab, f.dynsym.err = f.viewTab(f.layoutExports)
+			return
+		}
+		t, err := f.sectionTab(SHT_DYNSYM)
+		if err != nil {
+			if dyn, derr := f.dynamicTab(); derr == nil {
+				t, err = dyn, nil
+			}
+		}
+		f.dynsym.tab, f.dynsym.err = t, err
+	})
+	return f.dynsym.tab, f.dynsym.err
+}
+
+// sectionTab makes the table of the first section of a type.
+func (f *File) sectionTab(typ uint32) (*SymTab, error) {
+	s := f.sectionOfType(typ)
+	if s == nil {
+		return nil, fmt.Errorf("symbol table (section type %d): %w", typ, ErrNotFound)
+	}
+	data, err := f.SectionData(s)
+	if err != nil {
+		return nil, fmt.Errorf("symbol table: %w", err)
+	}
+	list := f.Sections()
+	if uint64(s.Link) >= uint64(len(list)) {
+		return nil, fmt.Errorf("symbol table: string table is section %d of %d: %w", s.Link, len(list), ErrMalformed)
+	}
+	strs, err := f.SectionData(&list[s.Link])
+	if err != nil {
+		return nil, fmt.Errorf("symbol table: names: %w", err)
+	}
+	t, err := f.newTab(data, strs, s.Entsize)
+	if err != nil {
+		return nil, err
+	}
+	for i := range list {
+		if list[i].Type == SHT_SYMTAB_SHNDX && list[i].Link == uint32(s.Index) {
+			t.xndx, _ = f.SectionData(&list[i])
+		}
+	}
+	return t, nil
+}
+
+func symSize(class int) int {
+	if class == 64 {
+		return 24
+	}
+	return 16
+}
+
+func (f *File) newTab(data, strs []byte, ent uint64) (*SymTab, error) {
+	if ent == 0 {
+		ent = uint64(symSize(f.Class))
+	}
+	if ent < uint64(symSize(f.Class)) || ent > 1<<16 {
+		return nil, fmt.Errorf("symbols of %d bytes, want %d: %w", ent, symSize(f.Class), ErrMalformed)
+	}
+	t := &SymTab{file: f, strs: strs, ent: int(ent)}
+	t.data = data[:len(data)-len(data)%int(ent)]
+	if f.Machine == EM_PPC64 && f.Flags&3 != 2 {
+		if t.opd = f.Section(".opd"); t.opd != nil {
+			t.descs, _ = f.rawSection(t.opd)
+		}
+	}
+	if t.opd != nil || len(f.Sections()) == 0 {
+		t.loads = f.loadsByAddr()
+	}
+	t.moved = t.opd != nil || f.Machine == EM_ARM || f.Machine == EM_MIPS
+	t.marks = f.Machine == EM_ARM || f.Machine == EM_AARCH64 || f.Machine == EM_RISCV
+	return t, nil
+}
+
+// Len is the number of entries, the null symbol at index 0 included.
+func (t *SymTab) Len() int { return len(t.data) / t.ent }
+
+// Sym returns entry i; false when there is none.
+func (t *SymTab) Sym(i int) (Sym, bool) {
+	if i < 0 || i >= t.Len() {
+		return Sym{}, false
+	}
+	return t.sym(i), true
+}
+
+// sym decodes entry i, which must exist.
+func (t *SymTab) sym(i int) Sym {
+	b := t.data[i*t.ent:]
+	s := Sym{Index: i, tab: t}
+	var info uint8
+	o := t.file.Order
+	if t.file.Class == 64 {
+		b = b[:24]
+		s.name, info, s.Other, s.Shndx = o.Uint32(b), b[4], b[5], wideShndx(o.Uint16(b[6:]))
+		s.Value, s.Size = o.Uint64(b[8:]), o.Uint64(b[16:])
+	} else {
+		b = b[:16]
+		s.name, s.Value, s.Size = o.Uint32(b), uint64(o.Uint32(b[4:])), uint64(o.Uint32(b[8:]))
+		info, s.Other, s.Shndx = b[12], b[13], wideShndx(o.Uint16(b[14:]))
+	}
+	s.Type, s.Bind = info&15, info>>4
+	if s.Shndx == SHN_XINDEX {
+		if x, ok := binbuf.Slice(t.xndx, uint64(i)*4, 4); ok {
+			s.Shndx = o.Uint32(x)
+		}
+	}
+	s.Value = t.codeAddr(&s)
+	return s
+}
+
+func wideShndx(x uint16) uint32 {
+	if x >= rawReserve {
+		return uint32(x) | 0xffff0000
+	}
+	return uint32(x)
+}
+
+// codeAddr is where the code of a function symbol is. ARM (AAELF32, 5.5.3) and
+// MIPS mark the other instruction set in bit 0; the 64-bit PowerPC ELF ABI 1.9
+// (3.5.3) lets function symbols name a descriptor in .opd, whose first word is
+// the address.
+func (t *SymTab) codeAddr(s *Sym) uint64 {
+	if s.Type != STT_FUNC && s.Type != STT_GNU_IFUNC {
+		return s.Value
+	}
+	switch t.file.Machine {
+	case EM_ARM, EM_MIPS:
+		return s.Value &^ 1
+	case EM_PPC64:
+		if t.opd != nil && t.opd.Contains(s.Value) {
+			if b, ok := binbuf.Slice(t.descs, s.Value-t.opd.Addr, 8); ok {
+				return t.file.Order.Uint64(b)
+			}
+		}
+	}
+	return s.Value
+}
+
+// FollowDescriptors has t follow the function descriptors that f holds, where t's own
+// file, which was split from f, has the place of them only.
+func (t *SymTab) FollowDescriptors(f *File) {
+	t.follow.Do(func() {
+		if t.opd == nil || len(t.descs) != 0 {
+			return
+		}
+		if s := f.Section(".opd"); s != nil && s.Addr == t.opd.Addr {
+			t.descs, _ = f.rawSection(s)
+		}
+	})
+}
+
+// All iterates over the table, the null symbol left out.
+func (t *SymTab) All() iter.Seq[Sym] {
+	return func(yield func(Sym) bool) {
+		for i := 1; i < t.Len(); i++ {
+			if !yield(t.sym(i)) {
+				return
+			}
+		}
+	}
+}
+
+// Defined reports whether the symbol is defined in this file.
+func (s Sym) Defined() bool { return s.Shndx != SHN_UNDEF && s.tab != nil }
+
+// IsFunc reports whether the symbol's type is that of a function.
+func (s Sym) IsFunc() bool { return s.Type == STT_FUNC || s.Type == STT_GNU_IFUNC }
+
+// Name returns the symbol's name without the version that linkers append
+// ("memcpy@@GLIBC_2.14" is "memcpy"); "" for none.
+func (s Sym) Name() string { return string(s.NameBytes()) }
+
+// NameBytes is Name without a copy: a slice of the file.
+func (s Sym) NameBytes() []byte {
+	b := s.RawName()
+	if s.tab != nil && s.tab.file.view { // "@" is a part of Microsoft's names
+		return b
+	}
+	if i := bytes.IndexByte(b, '@'); i > 0 {
+		b = b[:i]
+	}
+	return b
+}
+
+// RawName returns the name as the string table has it, version included.
+func (s Sym) RawName() []byte {
+	if s.tab == nil || s.name == 0 || uint64(s.name) >= uint64(len(s.tab.strs)) {
+		return nil
+	}
+	b := s.tab.strs[s.name:]
+	b, _ = binbuf.CStringAt(b[:min(len(b), maxName)], 0)
+	return b
+}

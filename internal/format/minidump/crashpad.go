@@ -1,0 +1,160 @@
+package minidump
+
+import "github.com/corewalk/corewalk/internal/format/codeview"
+
+// Crashpad is what Crashpad adds: identifiers and annotations of the program and
+// of its modules.
+type Crashpad struct {
+	Version            uint32
+	ReportID, ClientID codeview.GUID
+	Annotations        []Annotation
+	Modules            []CrashpadModule
+	// AddressMask is what of a pointer is an address, 0 for all of it: signatures
+	// and tags of arm64 are no part of it.
+	AddressMask uint64
+}
+
+// An Annotation is a key and its value.
+type Annotation struct{ Key, Value string }
+
+// A CrashpadModule has the annotations of one module.
+type CrashpadModule struct {
+	Index       int // in File.Modules
+	List        []string
+	Annotations []Annotation
+	Objects     []AnnotationObject
+}
+
+// An AnnotationObject is an annotation with a type: 1 for text; from 0x8000 on the
+// program's own.
+type AnnotationObject struct {
+	Name  string
+	Type  uint16
+	Value []byte
+}
+
+const annotationText = 1
+
+// Text is the value of an annotation of text.
+func (a AnnotationObject) Text() (string, bool) {
+	return cleanUTF8(a.Value), a.Type == annotationText
+}
+
+// readCrashpad decodes MinidumpCrashpadInfo; its size tells which fields it has.
+func (f *File) readCrashpad(s []byte) {
+	c := f.cursor(s)
+	p := &Crashpad{Version: c.U32(), ReportID: f.readGUID(&c), ClientID: f.readGUID(&c)}
+	simple, modules := readLocation(&c), readLocation(&c)
+	if c.Error != nil || p.Version == 0 {
+		f.warnf("stream CrashpadInfo: %d bytes of version %d are not understood", len(s), p.Version)
+		return
+	}
+	p.Annotations = f.dictionary(simple)
+	p.Modules = f.crashpadModules(modules)
+	if c.Skip(4); c.Len() >= 8 {
+		p.AddressMask = c.U64()
+	}
+	f.Crashpad = p
+}
+
+// counted finds the entries of a list of Crashpad's, which begins with a count.
+func (f *File) counted(l location, size int) (body []byte, n int) {
+	b := f.bytes(l)
+	if len(b) < 4 {
+		return nil, 0
+	}
+	c := f.cursor(b)
+	return b[4:], f.clamp(CrashpadInfoStream, uint64(c.U32()), len(b)-4, size)
+}
+
+// dictionary decodes MinidumpSimpleStringDictionary.
+func (f *File) dictionary(l location) []Annotation {
+	body, n := f.counted(l, 8)
+	list := make([]Annotation, 0, n)
+	for i := range n {
+		c := f.cursor(body[8*i : 8*i+8])
+		key, ok1 := f.utf8At(uint64(c.U32()))
+		value, ok2 := f.utf8At(uint64(c.U32()))
+		if !ok1 && !ok2 {
+			break
+		}
+		list = append(list, Annotation{key, value})
+	}
+	return list
+}
+
+// crashpadModules decodes MinidumpModuleCrashpadInfoList.
+func (f *File) crashpadModules(l location) []CrashpadModule {
+	body, n := f.counted(l, 12)
+	var list []CrashpadModule
+	for i := range n {
+		c := f.cursor(body[12*i : 12*i+12])
+		m := CrashpadModule{Index: int(c.U32())}
+		e := f.cursor(f.bytes(readLocation(&c)))
+		version := e.U32()
+		texts, simple := readLocation(&e), readLocation(&e)
+		if e.Error != nil || version == 0 || !f.spend(12) {
+			f.warnf("stream CrashpadInfo: what it says of module %d is not understood", m.Index)
+			continue
+		}
+		m.List, m.Annotations = f.strings(texts), f.dictionary(simple)
+		if objects := readLocation(&e); e.Error == nil {
+			m.Objects = f.annotationObjects(objects)
+		}
+		list = append(list, m)
+	}
+	return list
+}
+
+// strings decodes a MinidumpRVAList of strings.
+func (f *File) strings(l location) []string {
+	body, n := f.counted(l, 4)
+	var list []string
+	for i := 0; i < n && f.strMax >= 0; i++ {
+		c := f.cursor(body[4*i : 4*i+4])
+		if s, ok := f.utf8At(uint64(c.U32())); ok {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// annotationObjects decodes MinidumpAnnotationList.
+func (f *File) annotationObjects(l location) []AnnotationObject {
+	body, n := f.counted(l, 12)
+	var list []AnnotationObject
+	for i := 0; i < n && f.strMax >= 0; i++ {
+		c := f.cursor(body[12*i : 12*i+12])
+		name, ok := f.utf8At(uint64(c.U32()))
+		o := AnnotationObject{Name: name, Type: c.U16()}
+		c.Skip(2)
+		if !ok || o.Type == 0 {
+			continue
+		}
+		o.Value, _ = f.blobAt(uint64(c.U32()))
+		list = append(list, o)
+	}
+	return list
+}
+
+// Annotation returns the value of a key, of the program or else of any module.
+func (p *Crashpad) Annotation(key string) (string, bool) {
+	for _, a := range p.Annotations {
+		if a.Key == key {
+			return a.Value, true
+		}
+	}
+	for _, m := range p.Modules {
+		for _, a := range m.Annotations {
+			if a.Key == key {
+				return a.Value, true
+			}
+		}
+		for _, o := range m.Objects {
+			if v, ok := o.Text(); ok && o.Name == key {
+				return v, true
+			}
+		}
+	}
+	return "", false
+}

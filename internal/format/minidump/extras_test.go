@@ -1,0 +1,198 @@
+package minidump_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/corewalk/corewalk/internal/format/minidump"
+	"github.com/corewalk/corewalk/internal/format/minidump/dumpbuild"
+)
+
+func linuxDump(cpu uint16) *dumpbuild.Dump {
+	d := dumpbuild.New(false)
+	d.System(cpu, linux, 5, 0, 0, "")
+	return d
+}
+
+func TestLinuxTexts(t *testing.T) {
+	d := linuxDump(cpuAMD64)
+	d.Stream(0x47670004, []byte("Name:\tcrash me\nPid:\t1304\nPPid:\t1\n\x00"))
+	d.Stream(0x47670005, []byte("DISTRIB_ID=Ubuntu\nDISTRIB_RELEASE=16.04\nDISTRIB_CODENAME=xenial\nDISTRIB_DESCRIPTION=\"Ubuntu 16.04.3 LTS\"\n"))
+	d.Stream(0x47670006, []byte("./crash\x00-x\x00\x00"))
+	d.Stream(0x47670007, []byte("A=1\x00B=2 3"))
+	d.Stream(0x47670009, []byte("00400000-0041a000 r-xp 00001000 08:01 1234                    /srv/my crash (deleted)\n"+
+		"rubbish\n7fff5ae4a000-7fff5ae4d000 rw-p 00000000 00:00 0 \n7fff5ae4e000-7fff5ae4e000 r--p 0 0 0\n7fff5a"))
+	f := parse(t, d)
+	l := &f.Linux
+	if f.ProcessID() != 1304 || l.StatusField("Name") != "crash me" || l.StatusField("None") != "" {
+		t.Errorf("pid %d, name %q", f.ProcessID(), l.StatusField("Name"))
+	}
+	if !slices.Equal(l.Args(), []string{"./crash", "-x"}) || !slices.Equal(l.Env(), []string{"A=1", "B=2 3"}) {
+		t.Errorf("%q %q", l.Args(), l.Env())
+	}
+	if r := l.Release(); r != (minidump.Release{ID: "Ubuntu", Version: "16.04", Codename: "xenial", Description: "Ubuntu 16.04.3 LTS"}) {
+		t.Errorf("%+v", r)
+	}
+	want := []minidump.LinuxMap{{Start: 0x400000, End: 0x41a000, Perm: "r-xp", Offset: 0x1000, Inode: 1234, Path: "/srv/my crash (deleted)"},
+		{Start: 0x7fff5ae4a000, End: 0x7fff5ae4d000, Perm: "rw-p"}}
+	if !slices.Equal(l.Maps, want) {
+		t.Errorf("%+v", l.Maps)
+	}
+	warned(t, f, "LinuxMaps: 3 lines are no mappings")
+}
+
+func TestDSODebug(t *testing.T) {
+	check := func(name string, d *dumpbuild.Dump) {
+		t.Helper()
+		f := parse(t, d)
+		got := f.Linux.DSODebug
+		if got == nil || got.Break != 0x1111 || got.LDBase != 0x2222 || got.Dynamic != 0x3333 || len(got.Links) != 2 || got.Links[1] != (minidump.LinkMap{Addr: 0x5000, Dynamic: 0x6000, Name: "/lib/a.so"}) {
+			t.Errorf("%s: %+v", name, got)
+			return
+		}
+		warned(t, f)
+	}
+	d := linuxDump(cpuAMD64)
+	list := d.Blob(d.W().U64(0x1000).U32(d.String("")).U64(0x2000).U64(0x5000).U32(d.String("/lib/a.so")).U64(0x6000).B)
+	d.Stream(0x4767000a, d.W().U32(1, list.Off, 2).U64(0x1111, 0x2222, 0x3333).Zeros(48).B)
+	check("packed", d)
+	d = linuxDump(cpuAMD64)
+	list = d.Blob(d.W().U64(0x1000).U32(d.String(""), 0).U64(0x2000).U64(0x5000).U32(d.String("/lib/a.so"), 0).U64(0x6000).B)
+	d.Stream(0x4767000a, d.W().U32(1, list.Off, 2, 0).U64(0x1111, 0x2222, 0x3333).Zeros(48).B)
+	check("aligned", d)
+	d = linuxDump(cpuX86)
+	list = d.Blob(d.W().U32(0x1000, d.String(""), 0x2000, 0x5000, d.String("/lib/a.so"), 0x6000).B)
+	d.Stream(0x4767000a, d.W().U32(1, list.Off, 2, 0x1111, 0x2222, 0x3333).Zeros(48).B)
+	check("32 bits", d)
+}
+
+func TestCrashpad(t *testing.T) {
+	d := linuxDump(12)
+	simple := d.Blob(d.W().U32(2, d.UTF8("key"), d.UTF8("välue"), d.UTF8("k2"), d.UTF8("v2")).B)
+	list := d.Blob(d.W().U32(1, d.UTF8("abort() called")).B)
+	objects := d.Blob(d.W().U32(2, d.UTF8("name")).U16(1, 0).U32(d.UTF8("text")).U32(d.UTF8("own")).U16(0x8001, 0).U32(d.UTF8("\x01\x02")).B)
+	mod := d.Blob(d.W().U32(1).Loc(list).Loc(simple).Loc(objects).B)
+	mods := d.Blob(d.W().U32(1, 3).Loc(mod).B)
+	base := d.W().U32(1, 0x04030201).U16(0x0605, 0x0807).Zeros(8).Zeros(16).Loc(simple).Loc(mods)
+	short := slices.Clone(base.B)
+	d.Stream(0x43500001, base.U32(0).U64(0x0000ffffffffffff).B)
+	f := parse(t, d)
+	c := f.Crashpad
+	if c == nil || c.ReportID.String() != "04030201-0605-0807-0000-000000000000" || c.AddressMask != 0xffffffffffff || len(c.Modules) != 1 {
+		t.Fatalf("%+v", c)
+	}
+	m := c.Modules[0]
+	if m.Index != 3 || !slices.Equal(m.List, []string{"abort() called"}) || len(m.Annotations) != 2 || len(m.Objects) != 2 || string(m.Objects[1].Value) != "\x01\x02" {
+		t.Errorf("%+v", m)
+	}
+	for key, want := range map[string]string{"key": "välue", "name": "text", "own": "", "none": ""} {
+		if got, _ := c.Annotation(key); got != want {
+			t.Errorf("annotation %s: %q", key, got)
+		}
+	}
+	warned(t, f)
+	d.Stream(0x43500001, short)
+	if c := parse(t, d).Crashpad; c.AddressMask != 0 || len(c.Annotations) != 2 {
+		t.Errorf("without the mask: %+v", c)
+	}
+	d.Stream(0x43500001, make([]byte, 52))
+	if parse(t, d).Crashpad != nil {
+		t.Error("version 0 is taken")
+	}
+}
+
+func TestMozilla(t *testing.T) {
+	d := dumpbuild.New(false)
+	d.System(cpuAMD64, 0x8101, 12, 0, 0, "")
+	rec := d.Blob(d.W().U64(0x4d7a0001, 5, 1, 2, 3).Bytes([]byte("/lib/m\x00boom\x00sig\x00\x00m2\x00")).B)
+	w := d.W().U32(0x4d7a0001, 1, 40).Loc(rec)
+	d.Stream(0x4d7a0001, w.Pad(12+160).B)
+	d.Stream(0x4d7a0002, d.W().U32(0).U64(uint64(d.String("-v"))).B)
+	d.Stream(0x4d7a0004, []byte(`[{"a": 1}]`))
+	f := parse(t, d)
+	if len(f.Mac.CrashInfo) != 1 || f.Mac.CrashInfo[0] != (minidump.MacCrashInfo{Version: 5, Thread: 1, DialogMode: 2, AbortCause: 3, ModulePath: "/lib/m", Message: "boom", Signature: "sig", More2: "m2"}) {
+		t.Errorf("%+v", f.Mac.CrashInfo)
+	}
+	if f.Mac.BootArgs != "-v" || string(f.SoftErrors) != `[{"a": 1}]` {
+		t.Errorf("%q %s", f.Mac.BootArgs, f.SoftErrors)
+	}
+	d.Stream(0x4d7a0001, d.W().U32(0, 0xffffffff, 1<<31).B)
+	d.Stream(0x4d7a0004, []byte(`{`))
+	warned(t, parse(t, d), "there are several", "there are several", "says it has 4294967295 records", "a record is cut off", "no JSON")
+}
+
+const microHead = "F/google-breakpad( 3745): "
+
+func micro(lines ...string) []byte {
+	var b strings.Builder
+	b.WriteString("unrelated\n")
+	for _, l := range append(append([]string{"-----BEGIN BREAKPAD MICRODUMP-----"}, lines...), "-----END BREAKPAD MICRODUMP-----") {
+		b.WriteString(microHead + l + "\n")
+	}
+	return []byte(b.String())
+}
+
+func TestMicrodump(t *testing.T) {
+	d := linuxDump(cpuX86)
+	ctx := strings.ToUpper(hexOf(d.X86(0x1000f, 0x401000, 0xffb44bd0, 0xffb45444)))
+	data := micro("V product:1.0", "O A x86 04 i686 some build", "P renderer", "R 0000000B SIGSEGV 00000045", "G UNKNOWN", "H 1 2 3 4 5",
+		"S 0 FFB44BD0 FFB44000 00000010", "S FFB44000 0102030405060708", "S FFB44008 090A0B0C0D0E0F10", "S FFB45000 AA", "S FFB45001 ZZ", "C "+ctx,
+		"M F77C5000 00000000 0000D000 50D89C8096239F07B843A4C5C35923170 name with spaces.so", "M F77C5000 nonsense")
+	f, err := minidump.ParseMicrodump(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f.Product != "product:1.0" || f.System.Platform != minidump.Android || f.System.Processors != 4 || f.ProcessID() != 3745 || f.System.ServicePack != "i686 some build" {
+		t.Errorf("%q %+v %d", f.Product, f.System, f.ProcessID())
+	}
+	if read(f, 0xffb44000, 100) != "\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f\x10" || read(f, 0xffb45000, 9) != "\xaa" {
+		t.Error("wrong memory")
+	}
+	if e := f.Exception; e == nil || e.Code != 11 || e.Address != 0x45 || e.ThreadID != 3745 || f.CrashedThread() != 0 {
+		t.Errorf("%+v", e)
+	}
+	if m := f.Modules[0]; m.Path != "name with spaces.so" || m.DebugID() != "50D89C8096239F07B843A4C5C35923170" || m.Base != 0xf77c5000 || !m.PartialID || len(f.Modules) != 1 {
+		t.Errorf("%+v", f.Modules)
+	}
+	if _, err := f.DecodeContext(f.Threads[0].Context); err != nil {
+		t.Error(err)
+	}
+	warned(t, f, "2 lines are not understood")
+	cut, err := minidump.ParseMicrodump(data[:len(data)-60])
+	if err != nil {
+		t.Fatal(err)
+	}
+	warned(t, cut, "has no end", "lines are not understood")
+	if _, err := minidump.ParseMicrodump([]byte("google-breakpad")); err == nil {
+		t.Error("a log without a microdump is read")
+	}
+}
+
+func hexOf(b []byte) string {
+	const digits = "0123456789abcdef"
+	var s strings.Builder
+	for _, c := range b {
+		s.WriteByte(digits[c>>4])
+		s.WriteByte(digits[c&15])
+	}
+	return s.String()
+}
+
+// A big-endian microdump shows by its context.
+func TestMicrodumpOrder(t *testing.T) {
+	for _, big := range []bool{false, true} {
+		d := dumpbuild.New(big)
+		ctx := d.Context(600).Put(0, 4, 0x4000e).Put(312, 8, 0x1234).B
+		f, err := minidump.ParseMicrodump(micro("O A mips 02 mips x", "C "+hexOf(ctx)))
+		if err != nil || f.Big != big {
+			t.Errorf("big-endian %v: %v %v", big, f.Big, err)
+		}
+		c, err := f.DecodeContext(f.Threads[0].Context)
+		if err != nil {
+			t.Error(err)
+		} else if pc, _ := c.Regs.Get(c.Arch.PC); pc != 0x1234 {
+			t.Errorf("pc %#x", pc)
+		}
+	}
+}

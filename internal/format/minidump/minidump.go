@@ -1,0 +1,254 @@
+// Package minidump reads minidumps: the dumps of processes that Windows
+// (MiniDumpWriteDump), Breakpad, Crashpad and others write on Windows, Linux,
+// Android and macOS, and Breakpad's microdumps, which are text in a log.
+//
+// A minidump is a directory of typed streams; each is found by its offset in the
+// file ("RVA", which has nothing to do with that of PE). Layouts: minidumpapiset.h
+// of the Windows SDK ("Minidump Files" in its documentation), the headers of
+// Breakpad (google_breakpad/common/minidump_format.h) and of Crashpad
+// (minidump/minidump_extensions.h) for what they add. All structures are packed to
+// 4 bytes and may lie at any offset, so that everything is read by offsets.
+//
+// Parse is lenient: what is cut off is clipped, what is contradictory is told in
+// Warnings, and what can be read is kept. Memory is never copied.
+package minidump
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/corewalk/corewalk/internal/format/binbuf"
+)
+
+// Why a file is refused.
+var (
+	// ErrNotMinidump: the first bytes are not those of a minidump.
+	ErrNotMinidump = errors.New("not a minidump")
+	// ErrTruncated: the file ends in its header or before its directory.
+	ErrTruncated = errors.New("minidump cut off in its headers")
+)
+
+// Signature begins a minidump; one of a big-endian machine has it reversed.
+const Signature = "MDMP"
+
+const (
+	headerSize  = 32
+	versionLow  = 0xa793 // the other half of the version is the writer's own
+	dirEntry    = 12
+	maxWarnings = 100
+)
+
+// A File is a parsed minidump. It does not change, and may be used by several
+// goroutines. It refers to the bytes it was parsed from.
+type File struct {
+	Data []byte // the whole file
+	Big  bool   // big-endian
+	// Microdump says that it was parsed from the text of a microdump.
+	Microdump bool
+	Time      uint32 // when the dump was written, seconds since 1970; 0 for not known
+	Flags     uint64 // MINIDUMP_TYPE; writers leave bits out
+	Streams   []Stream
+
+	System     System
+	Misc       Misc
+	Threads    []Thread
+	Modules    []Module
+	Unloaded   []UnloadedModule
+	Memory     Memory
+	Regions    []Region // of MemoryInfoList, in the dump's order
+	Exception  *Exception
+	Breakpad   *BreakpadInfo
+	Assertion  *Assertion
+	Handles    []Handle
+	Comments   []string
+	Functions  []FunctionTable
+	SystemMem  *SystemMemory
+	VMCounters *VMCounters
+	Linux      Linux
+	Crashpad   *Crashpad
+	Mac        Mac
+	SoftErrors []byte // JSON, of Mozilla's writer; nil for none
+	Product    string // of a microdump
+
+	Warnings []string
+
+	ranges []Range // being collected
+	strMax int     // bytes of strings that may still be decoded
+}
+
+// A Stream is an entry of the directory.
+type Stream struct {
+	Type StreamType
+	Off  uint64
+	Size uint64 // as the directory has it
+	Data []byte // as much of it as the file has
+}
+
+// Parse reads a minidump. Only a file that has no directory is an error.
+func Parse(data []byte) (*File, error) {
+	f := &File{Data: data}
+	if err := f.header(); err != nil {
+		return nil, err
+	}
+	f.strMax = 1<<20 + 4*len(data)
+	f.readStreams()
+	f.finish()
+	return f, nil
+}
+
+// Sniff reports whether data begins like a minidump.
+func Sniff(data []byte) bool {
+	return len(data) >= 4 && (string(data[:4]) == Signature || string(data[:4]) == "PMDM")
+}
+
+func (f *File) header() error {
+	if !Sniff(f.Data) {
+		return fmt.Errorf("begins with % x: %w", f.Data[:min(len(f.Data), 4)], ErrNotMinidump)
+	}
+	f.Big = f.Data[0] == 'P'
+	if len(f.Data) < headerSize {
+		return fmt.Errorf("header of %d bytes, %d wanted: %w", len(f.Data), headerSize, ErrTruncated)
+	}
+	c := binbuf.New(f.Data, 4, f.Big)
+	version, count, dir := c.U32(), c.U32(), uint64(c.U32())
+	c.Skip(4) // checksum
+	f.Time, f.Flags = c.U32(), c.U64()
+	if version&0xffff != versionLow {
+		f.warnf("header has version %#x, where the low half should be %#x", version, versionLow)
+	}
+	if dir+dirEntry > uint64(len(f.Data)) {
+		return fmt.Errorf("directory of streams at offset %#x of %#x bytes: %w", dir, len(f.Data), ErrTruncated)
+	}
+	if room := (uint64(len(f.Data)) - dir) / dirEntry; uint64(count) > room {
+		f.warnf("directory says it has %d streams, there is room for %d", count, room)
+		count = uint32(room)
+	}
+	f.Streams = make([]Stream, 0, count)
+	c.Seek(int(dir))
+	for range count {
+		s := Stream{Type: StreamType(c.U32()), Size: uint64(c.U32()), Off: uint64(c.U32())}
+		s.Data = f.clip(s.Off, s.Size)
+		if uint64(len(s.Data)) < s.Size {
+			f.warnf("stream %v: has %d bytes at offset %#x, %d of them in the file", s.Type, s.Size, s.Off, len(s.Data))
+		}
+		f.Streams = append(f.Streams, s)
+	}
+	return nil
+}
+
+// readStreams decodes the streams that are known, in the order in which they need
+// each other.
+func (f *File) readStreams() {
+	chosen := make(map[StreamType]Stream)
+	for _, s := range f.Streams {
+		if s.Type == Unused || len(s.Data) == 0 {
+			continue
+		}
+		if _, twice := chosen[s.Type]; twice {
+			f.warnf("stream %v: there are several, the last is used", s.Type)
+		}
+		chosen[s.Type] = s
+	}
+	for _, d := range decoders {
+		if s, ok := chosen[d.of]; ok {
+			d.decode(f, s.Data)
+		}
+	}
+}
+
+// decoders are in the order in which streams are decoded.
+var decoders = []struct {
+	of     StreamType
+	decode func(*File, []byte)
+}{
+	{SystemInfoStream, (*File).readSystem},
+	{MiscInfoStream, (*File).readMisc},
+	{ThreadListStream, (*File).readThreads},
+	{ThreadExListStream, (*File).readThreadsEx},
+	{ThreadInfoListStream, (*File).readThreadInfo},
+	{ThreadNamesStream, (*File).readThreadNames},
+	{ModuleListStream, (*File).readModules},
+	{UnloadedModuleListStream, (*File).readUnloaded},
+	{MemoryListStream, (*File).readMemoryList},
+	{Memory64ListStream, (*File).readMemory64},
+	{MemoryInfoListStream, (*File).readMemoryInfo},
+	{ExceptionStream, (*File).readException},
+	{BreakpadInfoStream, (*File).readBreakpadInfo},
+	{AssertionInfoStream, (*File).readAssertion},
+	{HandleDataStream, (*File).readHandles},
+	{CommentStreamA, (*File).readCommentA},
+	{CommentStreamW, (*File).readCommentW},
+	{FunctionTableStream, (*File).readFunctionTable},
+	{SystemMemoryInfoStream, (*File).readSystemMemory},
+	{ProcessVMCountersStream, (*File).readVMCounters},
+	{LinuxCPUInfoStream, func(f *File, b []byte) { f.Linux.CPUInfo = b }},
+	{LinuxProcStatusStream, func(f *File, b []byte) { f.Linux.Status = b }},
+	{LinuxLSBReleaseStream, func(f *File, b []byte) { f.Linux.LSBRelease = b }},
+	{LinuxCmdLineStream, func(f *File, b []byte) { f.Linux.CmdLine = b }},
+	{LinuxEnvironStream, func(f *File, b []byte) { f.Linux.Environ = b }},
+	{LinuxAuxvStream, func(f *File, b []byte) { f.Linux.Auxv = b }},
+	{LinuxMapsStream, (*File).readLinuxMaps},
+	{LinuxDSODebugStream, (*File).readDSODebug},
+	{MozillaLinuxLimitsStream, func(f *File, b []byte) { f.Linux.Limits = b }},
+	{CrashpadInfoStream, (*File).readCrashpad},
+	{MozillaMacCrashStream, (*File).readMacCrash},
+	{MozillaMacBootStream, (*File).readMacBoot},
+	{MozillaSoftErrorsStream, (*File).readSoftErrors},
+}
+
+// finish does what needs several streams.
+func (f *File) finish() {
+	f.addStacks()
+	f.Memory = f.indexMemory(f.ranges)
+	f.ranges = nil
+	f.settleSystem()
+	f.settleCrash()
+}
+
+func (f *File) warnf(format string, args ...any) {
+	if len(f.Warnings) < maxWarnings {
+		f.Warnings = append(f.Warnings, fmt.Sprintf(format, args...))
+	}
+}
+
+// Stream returns the stream of a type that is used; false when there is none.
+func (f *File) Stream(t StreamType) (Stream, bool) {
+	for _, s := range slices.Backward(f.Streams) {
+		if s.Type == t && len(s.Data) > 0 {
+			return s, true
+		}
+	}
+	return Stream{}, false
+}
+
+// clip is what the file has of size bytes at off.
+func (f *File) clip(off, size uint64) []byte {
+	n := uint64(len(f.Data))
+	if off >= n {
+		return nil
+	}
+	end := off + min(size, n-off)
+	return f.Data[off:end:end]
+}
+
+// A location is a LOCATION_DESCRIPTOR.
+type location struct{ size, off uint64 }
+
+func readLocation(c *binbuf.Cursor) location {
+	size := c.U32()
+	return location{size: uint64(size), off: uint64(c.U32())}
+}
+
+func (f *File) bytes(l location) []byte { return f.clip(l.off, l.size) }
+
+// order is that of the bytes of numbers.
+func (f *File) order() binary.ByteOrder {
+	if f.Big {
+		return binary.BigEndian
+	}
+	return binary.LittleEndian
+}
+
+func (f *File) cursor(b []byte) binbuf.Cursor { return binbuf.New(b, 0, f.Big) }

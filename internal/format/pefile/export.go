@@ -1,0 +1,180 @@
+package pefile
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/corewalk/corewalk/internal/format/binbuf"
+)
+
+// An Export is one entry of the export table.
+type Export struct {
+	Name    string // "" where it is exported by number only
+	Ordinal uint32
+	RVA     uint32 // of what is exported; 0 of a forwarder
+	// Forward is what the entry stands for in another module, as "ntdll.RtlFree" or
+	// "other.#7"; "" for none.
+	Forward string
+}
+
+// exportTable is the export directory with an index by address.
+type exportTable struct {
+	dir   Range
+	name  string
+	base  uint32
+	funcs []byte      // u32 each
+	byRVA []exportRef // what is no forwarder
+	named map[uint32]uint32
+}
+
+// An exportRef is an entry of the table of functions.
+type exportRef struct{ rva, index uint32 }
+
+// exportDirectorySize is the size of the export directory's own record.
+const exportDirectorySize = 40
+
+func (f *File) exportTable() (*exportTable, error) {
+	f.exportOnce.Do(func() { f.exports, f.exportErr = f.readExports() })
+	return f.exports, f.exportErr
+}
+
+func (f *File) readExports() (*exportTable, error) {
+	dir := f.Directory(DirExport)
+	if dir.Size == 0 {
+		return nil, fmt.Errorf("export directory: %w", ErrNotFound)
+	}
+	b, err := f.Bytes(Range{dir.RVA, exportDirectorySize})
+	if err != nil {
+		return nil, fmt.Errorf("export directory: %w", err)
+	}
+	c := binbuf.New(b, 12, false)
+	t := &exportTable{dir: dir, name: string(name(f.At(c.U32()))), base: c.U32()}
+	nfuncs, nnames := c.U32(), c.U32()
+	if t.funcs, err = f.table(c.U32(), nfuncs, 4); err != nil {
+		return nil, fmt.Errorf("table of exported functions: %w", err)
+	}
+	names, err := f.table(c.U32(), nnames, 4)
+	if err != nil {
+		return nil, fmt.Errorf("table of exported names: %w", err)
+	}
+	ordinals, err := f.table(c.U32(), nnames, 2)
+	if err != nil {
+		return nil, fmt.Errorf("table of exported ordinals: %w", err)
+	}
+	t.index(names, ordinals)
+	return t, nil
+}
+
+// table returns n entries of size bytes at rva.
+func (f *File) table(rva, n, size uint32) ([]byte, error) {
+	b := f.At(rva)
+	if want := uint64(n) * uint64(size); want <= uint64(len(b)) {
+		return b[:want], nil
+	}
+	return nil, fmt.Errorf("%d entries at RVA %#x, only %d are there: %w", n, rva, len(b)/int(size), ErrTruncated)
+}
+
+// index sorts the functions by address and notes which has which name.
+func (t *exportTable) index(names, ordinals []byte) {
+	t.named = make(map[uint32]uint32, len(ordinals)/2)
+	for i := range len(ordinals) / 2 {
+		c, o := binbuf.New(names, 4*i, false), binbuf.New(ordinals, 2*i, false)
+		fn := uint32(o.U16())
+		if _, again := t.named[fn]; !again { // the first of several, which are sorted
+			t.named[fn] = c.U32()
+		}
+	}
+	for i := range uint32(len(t.funcs) / 4) {
+		if rva := t.rva(i); rva != 0 && !t.forwards(rva) {
+			t.byRVA = append(t.byRVA, exportRef{rva, i})
+		}
+	}
+	slices.SortFunc(t.byRVA, func(a, b exportRef) int {
+		_, an := t.named[a.index]
+		_, bn := t.named[b.index]
+		if an != bn && a.rva == b.rva { // what has a name first
+			if an {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Or(cmp.Compare(a.rva, b.rva), cmp.Compare(a.index, b.index))
+	})
+}
+
+func (t *exportTable) rva(i uint32) uint32 {
+	c := binbuf.New(t.funcs, int(4*i), false)
+	return c.U32()
+}
+
+// forwards reports whether the function at rva is the name of another module's:
+// those lie in the export directory.
+func (t *exportTable) forwards(rva uint32) bool { return rva-t.dir.RVA < t.dir.Size }
+
+func (f *File) export(t *exportTable, i uint32) Export {
+	e := Export{Ordinal: t.base + i, RVA: t.rva(i)}
+	if at, ok := t.named[i]; ok {
+		e.Name = string(name(f.At(at)))
+	}
+	if t.forwards(e.RVA) {
+		e.Forward, e.RVA = string(name(f.At(e.RVA))), 0
+	}
+	return e
+}
+
+// ExportName is the name that the image gives itself in its export table; "" for
+// none.
+func (f *File) ExportName() string {
+	t, err := f.exportTable()
+	if err != nil {
+		return ""
+	}
+	return t.name
+}
+
+// Exports iterates over the export table in the order of ordinals; entries that
+// are not used are left out. It ends with an error where there is no table that
+// can be read.
+func (f *File) Exports() iter.Seq2[Export, error] {
+	return func(yield func(Export, error) bool) {
+		t, err := f.exportTable()
+		if err != nil {
+			yield(Export{}, err)
+			return
+		}
+		for i := range uint32(len(t.funcs) / 4) {
+			if t.rva(i) != 0 && !yield(f.export(t, i), nil) {
+				return
+			}
+		}
+	}
+}
+
+// ExportAt returns the last export that begins at or before rva in the same
+// section. What lies between exports is no part of them, as a rule: look at the
+// function table before believing it.
+func (f *File) ExportAt(rva uint32) (Export, bool) {
+	t, err := f.exportTable()
+	if err != nil {
+		return Export{}, false
+	}
+	i, _ := slices.BinarySearchFunc(t.byRVA, rva, func(e exportRef, at uint32) int {
+		if e.rva <= at {
+			return -1
+		}
+		return 1
+	})
+	if i == 0 {
+		return Export{}, false
+	}
+	at := t.byRVA[i-1].rva
+	for i > 1 && t.byRVA[i-2].rva == at {
+		i--
+	}
+	if s := f.SectionAt(rva); s == nil || !s.Contains(at) {
+		return Export{}, false
+	}
+	return f.export(t, t.byRVA[i-1].index), true
+}

@@ -1,0 +1,151 @@
+// Package corewrite lays out ELF core files as the Linux kernel does
+// (fs/binfmt_elf.c, include/linux/elfcore.h): headers, notes and memory, of both
+// classes and byte orders. Nothing is checked: what goes in comes out.
+//
+// Whoever has the memory at hand adds it with Load and takes Bytes. For a process
+// whose memory is large, Segment says how much there will be, and Head and Offsets
+// say where in a file it belongs.
+package corewrite
+
+import (
+	"encoding/binary"
+
+	"github.com/corewalk/corewalk/internal/format/elffile"
+)
+
+// Note types under the name "CORE", but for XState, which is under "LINUX"
+// (include/uapi/linux/elf.h).
+const (
+	PRStatus = 1
+	FPRegSet = 2
+	PRPSInfo = 3
+	Auxv     = 6
+	XState   = 0x202
+	File     = 0x46494c45
+	SigInfo  = 0x53494749
+)
+
+// A Core is a core file being made. Its fields may be changed before it is laid
+// out.
+type Core struct {
+	Class     int // 32 or 64
+	Order     binary.ByteOrder
+	Type      uint16
+	Machine   uint16
+	NoteAlign int    // of names and descriptors, in bytes
+	LoadAlign uint64 // of memory in the file, in bytes; 0 for none
+	Sections  int    // section headers to write, all null
+
+	notes []byte
+	loads []load
+}
+
+type load struct {
+	vaddr, memsz, filesz uint64
+	flags                uint32
+	data                 []byte
+}
+
+// Word appends words of the core's size to b.
+func (c *Core) Word(b []byte, words ...uint64) []byte {
+	for _, w := range words {
+		if c.Class == 64 {
+			b = c.append64(b, w)
+		} else {
+			b = c.append32(b, uint32(w))
+		}
+	}
+	return b
+}
+
+func (c *Core) append16(b []byte, vs ...uint16) []byte {
+	for _, v := range vs {
+		b = append(b, 0, 0)
+		c.Order.PutUint16(b[len(b)-2:], v)
+	}
+	return b
+}
+
+func (c *Core) append32(b []byte, vs ...uint32) []byte {
+	for _, v := range vs {
+		b = append(b, 0, 0, 0, 0)
+		c.Order.PutUint32(b[len(b)-4:], v)
+	}
+	return b
+}
+
+func (c *Core) append64(b []byte, vs ...uint64) []byte {
+	for _, v := range vs {
+		b = append(b, 0, 0, 0, 0, 0, 0, 0, 0)
+		c.Order.PutUint64(b[len(b)-8:], v)
+	}
+	return b
+}
+
+func pad(b []byte, to int) []byte {
+	for len(b)%to != 0 {
+		b = append(b, 0)
+	}
+	return b
+}
+
+// fixed appends s to b in a field of n bytes, cut or padded.
+func fixed(b []byte, s string, n int) []byte {
+	field := make([]byte, n)
+	copy(field, s)
+	return append(b, field...)
+}
+
+// Load adds memory at vaddr of memsz bytes, the first of which are data and in
+// the file. flags are PF_R and so on.
+func (c *Core) Load(vaddr uint64, flags uint32, memsz uint64, data []byte) {
+	c.loads = append(c.loads, load{vaddr, memsz, uint64(len(data)), flags, data})
+}
+
+// Segment adds memory whose bytes the caller writes: the first filesz of memsz
+// bytes from vaddr on, at the offset in the file that Layout tells.
+func (c *Core) Segment(vaddr uint64, flags uint32, memsz, filesz uint64) {
+	c.loads = append(c.loads, load{vaddr: vaddr, memsz: memsz, filesz: filesz, flags: flags})
+}
+
+// Layout is the core but for its memory: head lies at the file's begin, offsets say
+// where each piece of memory begins, in the order they were added, and tail (section
+// headers, if any) lies at size-len(tail).
+func (c *Core) Layout() (head, tail []byte, offsets []uint64, size uint64) {
+	progs := []elffile.Prog{{Type: elffile.PT_NOTE, Filesz: uint64(len(c.notes)), Align: uint64(c.NoteAlign)}}
+	for _, l := range c.loads {
+		progs = append(progs, elffile.Prog{
+			Type: elffile.PT_LOAD, Flags: l.flags, Vaddr: l.vaddr, Memsz: l.memsz, Filesz: l.filesz, Align: 4096,
+		})
+	}
+	h := Header{Class: c.Class, Order: c.Order, Type: c.Type, Machine: c.Machine, Progs: progs, Sections: c.Sections}
+	at := uint64(len(h.Bytes()))
+	progs[0].Off = at
+	at += uint64(len(c.notes))
+	if a := c.LoadAlign; a > 0 && len(c.loads) > 0 {
+		at = (at + a - 1) / a * a
+	}
+	start := at
+	for i, l := range c.loads {
+		progs[i+1].Off = at
+		offsets = append(offsets, at)
+		at += l.filesz
+	}
+	h.SectionOffset = at
+	head = append(h.Bytes(), c.notes...)
+	head = append(head, make([]byte, start-uint64(len(head)))...)
+	tail = h.sections()
+	return head, tail, offsets, at + uint64(len(tail))
+}
+
+// Bytes is the core file; memory whose bytes were not given is zeros.
+func (c *Core) Bytes() []byte {
+	head, tail, offsets, size := c.Layout()
+	out := make([]byte, size)
+	copy(out, head)
+	for i, l := range c.loads {
+		copy(out[offsets[i]:], l.data)
+	}
+	copy(out[size-uint64(len(tail)):], tail)
+	return out
+}

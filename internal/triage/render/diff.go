@@ -1,0 +1,130 @@
+package render
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/corewalk/corewalk/internal/triage/ledger"
+	"github.com/corewalk/corewalk/report"
+)
+
+// A Diff compares the groups of two runs.
+type Diff struct {
+	Old, New             ledger.Run
+	OldGroups, NewGroups []ledger.Group
+}
+
+// The ways a group can be in two runs.
+const (
+	cameUp   = "new"
+	went     = "gone"
+	remained = "both"
+)
+
+// A change is a group in one or both of two runs.
+type change struct {
+	how         string
+	group       *ledger.Group
+	before, now int // dumps
+}
+
+// changes lists new groups first, then those that are in both, then those gone, each in
+// the order of the run.
+func (d *Diff) changes() []change {
+	old := map[string]*ledger.Group{}
+	for i := range d.OldGroups {
+		old[d.OldGroups[i].ID] = &d.OldGroups[i]
+	}
+	var fresh, both, gone []change
+	for i := range d.NewGroups {
+		g := &d.NewGroups[i]
+		if o := old[g.ID]; o != nil {
+			both = append(both, change{remained, g, o.Count, g.Count})
+			delete(old, g.ID)
+		} else {
+			fresh = append(fresh, change{cameUp, g, 0, g.Count})
+		}
+	}
+	for i := range d.OldGroups {
+		if g := &d.OldGroups[i]; old[g.ID] != nil {
+			gone = append(gone, change{went, g, g.Count, 0})
+		}
+	}
+	return append(append(fresh, both...), gone...)
+}
+
+// WriteText writes the comparison for people.
+func (d *Diff) WriteText(w io.Writer) error {
+	out := bufio.NewWriter(w)
+	fmt.Fprintf(out, "  run %d (%s, %s) and run %d (%s, %s)\n\n", d.Old.ID, d.Old.Started.Format(time.DateTime), count(runDumps(d.Old), "dump"),
+		d.New.ID, d.New.Started.Format(time.DateTime), count(runDumps(d.New), "dump"))
+	list := d.changes()
+	if len(list) == 0 {
+		fmt.Fprintln(out, "  no groups in either")
+	}
+	var all []ledger.Group
+	all = append(append(all, d.OldGroups...), d.NewGroups...)
+	short := shortIDs(uniqueGroups(all))
+	for _, c := range list {
+		fmt.Fprintf(out, "  %-4s  %5d -> %-5d  %s  %s, %s\n", c.how, c.before, c.now, short[c.group.ID], cell(c.group.Reason, maxReason), cell(c.group.Where, maxWhere))
+	}
+	return out.Flush()
+}
+
+func runDumps(r ledger.Run) int { return r.Analysed + r.Known + r.Failed }
+
+func uniqueGroups(list []ledger.Group) []ledger.Group {
+	seen := map[string]bool{}
+	var out []ledger.Group
+	for _, g := range list {
+		if !seen[g.ID] {
+			seen[g.ID] = true
+			out = append(out, g)
+		}
+	}
+	return out
+}
+
+// A changeLine is the line of a group in a comparison.
+type changeLine struct {
+	Type   string `json:"type"` // "change"
+	Schema string `json:"schema"`
+	Change string `json:"change"` // "new", "gone" or "both"
+	Group  string `json:"group"`
+	Before int    `json:"before"` // dumps in the older run
+	Now    int    `json:"now"`
+	Reason string `json:"reason"`
+	Where  string `json:"where"`
+}
+
+// WriteJSON writes a line for each group.
+func (d *Diff) WriteJSON(w io.Writer) error {
+	for _, c := range d.changes() {
+		err := writeLine(w, changeLine{"change", Schema, c.how, c.group.ID, c.before, c.now, c.group.Reason, c.group.Where})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// WriteGroupText writes the one group of a summary, and its dumps, for people.
+func WriteGroupText(w io.Writer, s *Summary) error {
+	out := bufio.NewWriter(w)
+	for i := range s.Groups {
+		g := &s.Groups[i]
+		fmt.Fprintf(out, "group %s: %s\n", g.ID, report.Clean(g.Reason))
+		fmt.Fprintf(out, "  %s in %s, %s to %s; signature %s\n", count(g.Count, "dump"), count(g.Builds, "build"), day(g.FirstSeen), day(g.LastSeen), g.Signature)
+		for _, x := range g.Similar {
+			fmt.Fprintf(out, "  probably the same as %s (alike to %.0f %%)\n", x.Group, x.Score*100)
+		}
+	}
+	for i := range s.Dumps {
+		d := &s.Dumps[i]
+		fmt.Fprintf(out, "  %s  %s  %s\n", d.Time.Format(time.DateTime), report.Clean(d.Path), report.Clean(d.Build))
+	}
+	fmt.Fprintln(out)
+	return out.Flush()
+}

@@ -1,0 +1,271 @@
+package render
+
+import (
+	"bufio"
+	"crypto/sha256"
+	_ "embed" // the page's style and script
+	"encoding/base64"
+	"fmt"
+	"html"
+	"io"
+	"strconv"
+	"time"
+)
+
+// The page is written by hand and not by html/template: that package would add a tenth
+// to the program's size and work to each of its starts. In return every text goes
+// through (*page).text or (*page).attr, and what goes through raw is a constant of this
+// package or made of digits.
+
+//go:embed page/page.css
+var pageCSS string
+
+//go:embed page/page.js
+var pageJS string
+
+// Bounds of a page. What is left out is counted on it.
+const (
+	maxPageRows    = 20000   // groups
+	maxPageStacks  = 500     // groups with stack and dumps
+	maxPageBytes   = 6 << 20 // of those, all together
+	maxGroupDumps  = 50      // dumps that are listed of a group
+	maxPageFailed  = 200     // dumps that could not be analysed
+	maxPageNotes   = 100
+	maxInnerFrames = 32 // frames shown from the innermost
+	maxOuterFrames = 8  // and from the outermost, of a deeper stack
+	maxFrameVars   = 64 // arguments and locals shown of a frame
+	maxChoices     = 300
+)
+
+// Bounds of texts, in characters.
+const (
+	maxPageReason = 240
+	maxPageWhere  = 240
+	maxPageName   = 240 // functions, types
+	maxPagePath   = 240
+	maxPageValue  = 400
+	maxPageWords  = 600
+	maxPageID     = 64
+)
+
+// WriteHTML writes one self-contained page (HTML Living Standard). It asks for nothing
+// from anywhere, shows everything it has without a script, and lets a script of its own
+// search, filter and sort. Times are UTC.
+func WriteHTML(w io.Writer, s *Summary) error {
+	p := &page{w: bufio.NewWriterSize(w, 64<<10), s: s}
+	p.index()
+	p.head()
+	p.overview()
+	p.controls()
+	p.groups()
+	p.failures()
+	p.foot()
+	return p.w.Flush()
+}
+
+// A page is one that is being written.
+type page struct {
+	w     *bufio.Writer
+	n     int // bytes written
+	s     *Summary
+	axis  axis
+	rows  []pageGroup    // the groups that the page has
+	at    map[string]int // which of rows a group is, by its identifier
+	short map[string]string
+	full  int // how many of rows have their stack
+	// programs, builds and kinds are what can be chosen.
+	programs, builds, kinds choices
+}
+
+// raw writes markup.
+func (p *page) raw(list ...string) {
+	for _, s := range list {
+		p.w.WriteString(s) // an error comes back from Flush
+		p.n += len(s)
+	}
+}
+
+// text writes a text of any origin, of at most limit characters.
+func (p *page) text(s string, limit int) { p.raw(html.EscapeString(fit(s, limit))) }
+
+// attr writes an attribute with a text of any origin.
+func (p *page) attr(name, s string, limit int) {
+	p.raw(" ", name, `="`)
+	p.text(s, limit)
+	p.raw(`"`)
+}
+
+// el writes an element of a class that has nothing but a text.
+func (p *page) el(tag, class, s string, limit int) {
+	p.raw("<", tag, ` class="`, class, `">`)
+	p.text(s, limit)
+	p.raw("</", tag, ">")
+}
+
+// fit is cell for texts that may be huge: those are cut before they are looked at.
+func fit(s string, limit int) string {
+	if most := 4*limit + 4; len(s) > most {
+		s = s[:most] // more than limit characters still, so that it ends with an ellipsis
+	}
+	return cell(s, limit)
+}
+
+// digest is the source expression of an inline script or style for a policy (Content
+// Security Policy Level 3, section 2.3.1).
+func digest(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}
+
+// policy forbids everything but the page's own style and script, and that these make
+// markup of texts.
+func policy() string {
+	return "default-src 'none'; script-src " + digest(pageJS) + "; style-src " + digest(pageCSS) +
+		"; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+}
+
+func (p *page) head() {
+	p.raw("<!DOCTYPE html>\n", `<html lang="en"><head><meta charset="utf-8">`,
+		`<meta http-equiv="Content-Security-Policy" content="`, policy(), `">`,
+		`<meta name="viewport" content="width=device-width, initial-scale=1">`,
+		`<meta name="color-scheme" content="light dark"><meta name="referrer" content="no-referrer">`,
+		`<meta name="generator" content="corewalk"><title>`)
+	p.text(fmt.Sprintf("Crashes: %s in %s", count(p.dumps(), "dump"), count(len(p.s.Groups), "group")), maxPageWords)
+	p.raw("</title>\n<style>", pageCSS, "</style></head>\n<body>\n",
+		`<a class="skip" href="#cw-groups">Skip to the groups</a>`, "\n")
+}
+
+// dumps is how many dumps the page is about.
+func (p *page) dumps() int {
+	n := 0
+	for i := range p.s.Groups {
+		n += p.s.Groups[i].Count
+	}
+	return n
+}
+
+// overview says how much there is, and when it came.
+func (p *page) overview() {
+	p.raw(`<header><div class="title"><h1>Crashes</h1><p>`)
+	p.text(p.about(), maxPageWords)
+	p.raw(`</p></div><dl class="tiles">`)
+	p.tile("", "dumps", p.dumps())
+	p.tile("", "groups", len(p.s.Groups))
+	if p.s.Run.ID != 0 {
+		p.tile("new", "new groups", p.s.New())
+		p.tile("", "seen before", p.s.Run.Known)
+		p.tile("failed", "not readable", max(p.s.Run.Failed, len(p.s.Failed)))
+	}
+	p.raw("</dl></header>\n<main>\n")
+	p.timeline()
+}
+
+func (p *page) tile(class, name string, n int) {
+	if n == 0 {
+		class = ""
+	}
+	p.raw(`<div class="`, class, `"><dt>`, name, `</dt><dd>`, thousands(n), `</dd></div>`)
+}
+
+// thousands is a number with its digits in threes, for reading.
+func thousands(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "\u202f" + s[i:]
+	}
+	return s
+}
+
+// about says which run the page shows.
+func (p *page) about() string {
+	r := &p.s.Run
+	if r.ID == 0 {
+		return "What the ledger has. Times are UTC."
+	}
+	text := fmt.Sprintf("Run %d, %s", r.ID, minute(r.Started))
+	if p.s.Elapsed > 0 {
+		text += fmt.Sprintf(", %.1f s", p.s.Elapsed.Seconds())
+	}
+	if !p.s.Since.IsZero() {
+		text += "; new is what came up since " + minute(p.s.Since)
+	}
+	if p.s.Broken {
+		text += "; broken off before its end"
+	}
+	return text + ". Times are UTC."
+}
+
+func minute(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format("2006-01-02 15:04")
+}
+
+// controls are for the script, which shows them.
+func (p *page) controls() {
+	p.raw(`<form id="cw-form" role="search" aria-label="Groups" hidden>`,
+		`<input id="cw-q" type="search" placeholder="Search reasons, functions, files, programs, builds" aria-label="Search" autocomplete="off" spellcheck="false">`)
+	p.choice("cw-kind", "Kind", &p.kinds)
+	p.choice("cw-program", "Program", &p.programs)
+	p.choice("cw-build", "Build", &p.builds)
+	p.raw(`<select id="cw-weak" aria-label="Weak signatures"><option value="">Weak or not</option><option value="0">Not weak</option><option value="1">Weak only</option></select>`,
+		`<select id="cw-sort" aria-label="Sort"><option value="count">Most dumps</option><option value="last">Last seen</option><option value="first">First seen, newest</option><option value="oldest">First seen, oldest</option></select>`,
+		`<label class="check"><input id="cw-new" type="checkbox"> New only</label><button type="reset">Reset</button></form>`, "\n",
+		`<p class="keys" id="cw-keys" hidden><kbd>/</kbd> search <kbd>j</kbd> <kbd>k</kbd> move <kbd>Enter</kbd> open <kbd>Esc</kbd> close</p>`)
+}
+
+// choice is what one property may be. The script fills in the rest of what the page has.
+func (p *page) choice(id, name string, c *choices) {
+	p.raw(`<select id="`, id, `" aria-label="`, name, `"><option value="">`, name, `: all</option>`)
+	for _, i := range c.frequent() {
+		p.raw(`<option value="`, strconv.Itoa(i), `">`)
+		p.text(c.names[i], 48)
+		p.raw(" (", strconv.Itoa(c.uses[i]), ")</option>")
+	}
+	p.raw("</select>")
+}
+
+// failures are the dumps without a group, and what else went wrong.
+func (p *page) failures() {
+	if n := len(p.s.Failed); n > 0 {
+		p.raw(`<section class="failed" aria-labelledby="cw-failed"><h2 id="cw-failed">Not readable</h2><ul>`)
+		for i := range p.s.Failed[:min(n, maxPageFailed)] {
+			d := &p.s.Failed[i]
+			p.raw("<li>")
+			p.el("code", "path", d.Path, maxPagePath)
+			p.raw(" ")
+			p.el("span", "t", d.Fault, maxPageWords)
+			p.raw(" ")
+			p.el("span", "badge", d.FaultKind, maxPageID)
+			p.raw("</li>")
+		}
+		p.raw("</ul>")
+		p.leftOut(n-maxPageFailed, "dump")
+		p.raw("</section>\n")
+	}
+	if n := len(p.s.Notes); n > 0 {
+		p.raw(`<section class="failed" aria-labelledby="cw-notes"><h2 id="cw-notes">Not looked at</h2><ul>`)
+		for _, s := range p.s.Notes[:min(n, maxPageNotes)] {
+			p.raw(`<li class="t">`)
+			p.text(s, maxPageWords)
+			p.raw("</li>")
+		}
+		p.raw("</ul>")
+		p.leftOut(n-maxPageNotes, "place")
+		p.raw("</section>\n")
+	}
+}
+
+// leftOut says how many things are not on the page, where some are not.
+func (p *page) leftOut(n int, what string) {
+	if n > 0 {
+		p.raw(`<p class="more">`, "and ", count(n, "more "+what), " that this page leaves out</p>")
+	}
+}
+
+func (p *page) foot() {
+	p.raw("</main>\n<footer>Written by corewalk. This page is one file and asks for nothing from anywhere.</footer>\n")
+	p.data()
+	p.raw("<script>", pageJS, "</script>\n</body></html>\n")
+}

@@ -1,0 +1,165 @@
+package render
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+	"unicode/utf8"
+
+	"github.com/corewalk/corewalk/internal/triage/ledger"
+	"github.com/corewalk/corewalk/report"
+)
+
+// Bounds of the columns of text, in characters. What is cut ends with an ellipsis.
+const (
+	maxReason = 44
+	maxWhere  = 60
+	maxFailed = 20 // dumps that could not be analysed are named up to this many
+	shortID   = 6  // digits of a group's identifier, more where two begin the same
+)
+
+// WriteText writes a summary for people, about 120 columns wide.
+func WriteText(w io.Writer, s *Summary) error {
+	out := bufio.NewWriter(w)
+	if head := headline(s); head != "" {
+		fmt.Fprintf(out, "  %s\n", head)
+	}
+	if len(s.Groups) > 0 {
+		fmt.Fprintln(out)
+		table(out, s)
+	}
+	failures(out, s)
+	for _, n := range s.Notes {
+		fmt.Fprintf(out, "  %s\n", report.Clean(n))
+	}
+	return out.Flush()
+}
+
+// headline says what a run did.
+func headline(s *Summary) string {
+	if s.Run.ID == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("analysed %s", count(s.Run.Analysed+s.Run.Known+s.Run.Failed, "dump"))
+	if s.Elapsed > 0 {
+		text += fmt.Sprintf(" in %.1f s", s.Elapsed.Seconds())
+	}
+	var but []string
+	if s.Run.Known > 0 {
+		but = append(but, fmt.Sprintf("%d seen before", s.Run.Known))
+	}
+	if s.Run.Failed > 0 {
+		but = append(but, fmt.Sprintf("%d unreadable", s.Run.Failed))
+	}
+	if len(but) > 0 {
+		text += " (" + strings.Join(but, ", ") + ")"
+	}
+	text += "; " + count(len(s.Groups), "group")
+	if n := s.New(); n > 0 || !s.Since.IsZero() {
+		text += fmt.Sprintf(", %d new", n)
+		if !s.Since.IsZero() {
+			text += " since " + day(s.Since)
+		}
+	}
+	if s.Broken {
+		text += "; broken off"
+		if s.Kept {
+			text += ": go on with the same command, what was analysed is kept"
+		}
+	}
+	return text
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func day(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.Format(time.DateOnly)
+}
+
+func table(w io.Writer, s *Summary) {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "  #\tdumps\tnew\tfirst\tlast\tbuilds\twhy\twhere\tgroup")
+	short := shortIDs(s.Groups)
+	for i := range s.Groups {
+		g := &s.Groups[i]
+		mark := ""
+		if g.New {
+			mark = "*"
+		}
+		dumps := fmt.Sprint(g.Count)
+		if n := s.Total[g.ID]; n > g.Count {
+			dumps = fmt.Sprintf("%d of %d", g.Count, n)
+		}
+		where := cell(g.Where, maxWhere)
+		if g.Weak {
+			where += " (weak)"
+		}
+		fmt.Fprintf(t, "  %d\t%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\n", i+1, dumps, mark, day(g.FirstSeen), day(g.LastSeen), g.Builds, cell(g.Reason, maxReason), where, short[g.ID])
+	}
+	t.Flush()
+	for i := range s.Groups {
+		for _, sim := range s.Groups[i].Similar {
+			other := short[sim.Group]
+			if other == "" {
+				other = sim.Group[:min(len(sim.Group), shortID)]
+			} else if sim.Group < s.Groups[i].ID {
+				continue // said from the other side
+			}
+			fmt.Fprintf(w, "  %s is probably the same as %s (alike to %.0f %%)\n", short[s.Groups[i].ID], other, sim.Score*100)
+		}
+	}
+}
+
+// cell is a text of a dump fit for a column.
+func cell(s string, limit int) string {
+	s = report.Clean(s)
+	if utf8.RuneCountInString(s) <= limit {
+		return s
+	}
+	return string([]rune(s)[:limit-1]) + "…"
+}
+
+// shortIDs are the beginnings of the groups' identifiers, as long as it takes to tell
+// them apart.
+func shortIDs(groups []ledger.Group) map[string]string {
+	short := make(map[string]string, len(groups))
+	for n := shortID; ; n++ {
+		seen := make(map[string]bool, len(groups))
+		longest := 0
+		for i := range groups {
+			id := groups[i].ID
+			longest = max(longest, len(id))
+			short[id] = id[:min(len(id), n)]
+			seen[short[id]] = true
+		}
+		if len(seen) == len(groups) || n >= min(longest, maxPageID) {
+			return short
+		}
+	}
+}
+
+func failures(w io.Writer, s *Summary) {
+	if len(s.Failed) == 0 {
+		return
+	}
+	fmt.Fprintln(w)
+	fmt.Fprintf(w, "  %d could not be read:\n", len(s.Failed))
+	for i := range s.Failed[:min(len(s.Failed), maxFailed)] {
+		d := &s.Failed[i]
+		fmt.Fprintf(w, "    %s: %s\n", report.Clean(d.Path), report.Clean(d.Fault))
+	}
+	if n := len(s.Failed) - maxFailed; n > 0 {
+		fmt.Fprintf(w, "    and %d more\n", n)
+	}
+}

@@ -1,0 +1,369 @@
+package similar_test
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/corewalk/corewalk/internal/fixture"
+	"github.com/corewalk/corewalk/internal/triage/signature"
+	"github.com/corewalk/corewalk/internal/triage/similar"
+)
+
+// figures say how well a way of grouping finds the bugs. Pairs: of all pairs put
+// together, how many are of one bug (precision), and the reverse (recall). BCubed: the
+// same for each dump's own group, averaged (Bagga and Baldwin, 1998).
+type figures struct {
+	groups, labels          int
+	precision, recall, f    float64
+	bPrecision, bRecall, bF float64
+}
+
+// measure compares a grouping with the labels, for the samples of one set. Groups are
+// those of all samples: one that holds those of another set too is as wrong as one
+// that holds two bugs.
+func measure(all []*sample, group []string, set string) figures {
+	size, labels, both := map[string]float64{}, map[string]float64{}, map[[2]string]float64{}
+	for i, s := range all {
+		size[group[i]]++
+		labels[s.label()]++
+		both[[2]string{group[i], s.label()}]++
+	}
+	var f figures
+	n := 0.0
+	seenGroup, seenLabel := map[string]bool{}, map[string]bool{}
+	var same, together, right float64
+	for i, s := range all {
+		if s.Set != set {
+			continue
+		}
+		n++
+		k := both[[2]string{group[i], s.label()}]
+		f.bPrecision += k / size[group[i]]
+		f.bRecall += k / labels[s.label()]
+		together += size[group[i]] - 1
+		right += k - 1
+		same += labels[s.label()] - 1
+		seenGroup[group[i]], seenLabel[s.label()] = true, true
+	}
+	f.groups, f.labels = len(seenGroup), len(seenLabel)
+	f.bPrecision, f.bRecall = f.bPrecision/n, f.bRecall/n
+	f.precision, f.recall = right/max(together, 1), right/max(same, 1)
+	f.f, f.bF = harmonic(f.precision, f.recall), harmonic(f.bPrecision, f.bRecall)
+	return f
+}
+
+// signature is the sample's, made once.
+func (s *sample) signature() *signature.Signature {
+	if s.sig == nil {
+		sig := signature.Of(s.report)
+		s.sig = &sig
+	}
+	return s.sig
+}
+
+func harmonic(a, b float64) float64 {
+	if a+b == 0 {
+		return 0
+	}
+	return 2 * a * b / (a + b)
+}
+
+// A method answers a group for each sample.
+type method struct {
+	name  string
+	group func([]*sample) []string
+}
+
+// plain hashes the names of the innermost frames, as they are.
+func plain(n int) func([]*sample) []string {
+	return func(all []*sample) []string {
+		var out []string
+		for _, s := range all {
+			var names []string
+			for _, f := range s.report.Threads[0].Frames {
+				if len(names) < n {
+					names = append(names, cmp.Or(f.Function, fmt.Sprintf("%s+%#x", f.Module, uint64(f.Offset))))
+				}
+			}
+			out = append(out, strings.Join(names, "|"))
+		}
+		return out
+	}
+}
+
+// first is what the first level would be with n functions.
+func first(n int) func([]*sample) []string {
+	return func(all []*sample) []string {
+		var out []string
+		for _, s := range all {
+			sig := s.signature()
+			top := sig.Frames[:min(len(sig.Frames), n)]
+			if sig.Weak || sig.Class == "stack-overflow" {
+				out = append(out, sig.Hash)
+				continue
+			}
+			out = append(out, strings.Join(append([]string{sig.Class, sig.Module}, top...), "|"))
+		}
+		return out
+	}
+}
+
+func hashes(all []*sample) []string {
+	var out []string
+	for _, s := range all {
+		sig := s.signature()
+		out = append(out, sig.Hash)
+	}
+	return out
+}
+
+func strict(all []*sample) []string {
+	var out []string
+	for _, s := range all {
+		sig := s.signature()
+		out = append(out, sig.Strict)
+	}
+	return out
+}
+
+// linked are the groups of the first level with those taken together that are linked
+// as probably the same. In use nobody merges them; this says how right the links are.
+func linked(threshold float64) func([]*sample) []string {
+	return func(all []*sample) []string {
+		var x similar.Index
+		group := hashes(all)
+		parent := map[string]string{}
+		var root func(string) string
+		root = func(g string) string {
+			if p, ok := parent[g]; ok {
+				return root(p)
+			}
+			return g
+		}
+		for i, s := range all {
+			sig := s.signature()
+			if !sig.Weak {
+				x.Add(group[i], sig.Stack())
+			}
+		}
+		for i, s := range all {
+			sig := s.signature()
+			for _, m := range x.Query(sig.Stack()) {
+				if a, b := root(group[i]), root(m.Group); a != b && m.Score >= threshold {
+					parent[a] = b
+				}
+			}
+		}
+		for i := range group {
+			group[i] = root(group[i])
+		}
+		return group
+	}
+}
+
+func table(all []*sample, set string, methods []method) string {
+	var b strings.Builder
+	b.WriteString("| method | groups | pair precision | recall | F | B-cubed precision | recall | F |\n|---|---|---|---|---|---|---|---|\n")
+	for _, m := range methods {
+		f := measure(all, m.group(all), set)
+		fmt.Fprintf(&b, "| %s | %d | %.3f | %.3f | %.3f | %.3f | %.3f | %.3f |\n", m.name, f.groups, f.precision, f.recall, f.f, f.bPrecision, f.bRecall, f.bF)
+	}
+	return b.String()
+}
+
+var update = flag.Bool("update", false, "rewrite the figures in docs/signatures.md")
+
+// methods are what docs/signatures.md compares.
+func methods() []method {
+	list := []method{
+		{"plain hash of the top 3 frames", plain(3)},
+		{"plain hash of the top 5 frames", plain(5)},
+		{"**signature, first level**", hashes},
+		{"**first level, linked groups taken together**", linked(similar.Threshold)},
+		{"signature, second level", strict},
+	}
+	for n := 1; n <= 4; n++ {
+		list = append(list, method{fmt.Sprintf("as the first level, with %d functions always", n), first(n)})
+	}
+	for _, th := range []float64{0.8, 0.9} {
+		list = append(list, method{fmt.Sprintf("as linked groups, from a score of %.1f", th), linked(th)})
+	}
+	return list
+}
+
+// TestMeasure wants docs/signatures.md to have the figures of today, and the
+// signatures to be better than plain hashes by far.
+func TestMeasure(t *testing.T) {
+	all := readSamples(t)
+	file := filepath.Join(fixture.Root(t), "docs", "signatures.md")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc := string(text)
+	for _, set := range []string{"tune", "held-out", "blind"} {
+		begin, end := "<!-- figures: "+set+" -->\n", "<!-- end of figures: "+set+" -->"
+		from, to := strings.Index(doc, begin), strings.Index(doc, end)
+		if from < 0 || to < from {
+			t.Fatalf("%s: no place for the figures of %s", file, set)
+		}
+		from += len(begin)
+		if want := census(all, set) + table(all, set, methods()) + links(all, set); doc[from:to] != want {
+			if !*update {
+				t.Errorf("%s: the figures of %s are others now (-update writes them):\n%s", file, set, want)
+			}
+			doc = doc[:from] + want + doc[to:]
+		}
+		top3, sig, link := measure(all, plain(3)(all), set), measure(all, hashes(all), set), measure(all, linked(similar.Threshold)(all), set)
+		if sig.bF < top3.bF+0.2 || link.bF < sig.bF-0.03 {
+			t.Errorf("%s: B-cubed F of top 3 frames %.3f, of signatures %.3f, with links %.3f", set, top3.bF, sig.bF, link.bF)
+		}
+	}
+	if *update {
+		if err := os.WriteFile(file, []byte(doc), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// links says how many of the links between groups are right: the bug that most dumps of
+// the one are of is that of the other.
+func links(all []*sample, set string) string {
+	group := hashes(all)
+	count, label, in := map[string]map[string]int{}, map[string]string{}, map[string]bool{}
+	var x similar.Index
+	for i, s := range all {
+		g := group[i]
+		if count[g] == nil {
+			count[g] = map[string]int{}
+		}
+		if count[g][s.label()]++; count[g][s.label()] > count[g][label[g]] {
+			label[g] = s.label()
+		}
+		in[g] = in[g] || s.Set == set
+		x.Add(g, s.signature().Stack())
+	}
+	right, n, seen := 0, 0, map[[2]string]bool{}
+	for i, s := range all {
+		for _, m := range x.Query(s.signature().Stack()) {
+			pair := [2]string{min(group[i], m.Group), max(group[i], m.Group)}
+			if !in[group[i]] || m.Group == group[i] || seen[pair] {
+				continue
+			}
+			seen[pair] = true
+			n++
+			if label[group[i]] == label[m.Group] {
+				right++
+			}
+		}
+	}
+	return fmt.Sprintf("\nOf %d links between groups %d are right.\n", n, right)
+}
+
+// TestStable wants one signature of the first level for a bug met along one path,
+// whatever built the program: two compilers, every level of optimisation, static or
+// not, with and without PIE, at other addresses each time.
+func TestStable(t *testing.T) {
+	type met struct{ label, path string }
+	hashes, builds := map[met]map[string]string{}, map[met]int{}
+	for _, s := range readSamples(t) {
+		k := met{s.label(), s.Path}
+		if hashes[k] == nil {
+			hashes[k] = map[string]string{}
+		}
+		hashes[k][s.signature().Hash] = s.Config
+		builds[k]++
+	}
+	for _, k := range []met{
+		{"events no-connection", "a"}, {"events no-connection", "b"}, {"events refs-negative", "a"}, {"events compare-null", "a"},
+		{"inventory long-name", "a"}, {"inventory far-slot", "b"}, {"inventory loop-of-categories", "a"}, {"inventory empty-average", "b"},
+		{"store no-link", "a"}, {"store endless-chain", "a"}, {"mail over-quota", "a"}, {"mail raw-header", "a"},
+		{"jobs no-owner", "a"}, {"jobs endless-deps", "b"}, {"jobs wrong-type", "a"},
+	} {
+		if len(hashes[k]) != 1 || builds[k] < 4 {
+			t.Errorf("%v: %d signatures of %d builds: %v", k, len(hashes[k]), builds[k], hashes[k])
+		}
+	}
+	one := 0
+	for k := range hashes {
+		if len(hashes[k]) == 1 {
+			one++
+		}
+	}
+	if t.Logf("%d of %d bugs and paths have one signature", one, len(hashes)); one*10 < len(hashes)*7 {
+		t.Errorf("only %d of %d", one, len(hashes))
+	}
+}
+
+// census says what is in a set.
+func census(all []*sample, set string) string {
+	programs, bugs, builds, n := map[string]bool{}, map[string]bool{}, map[string]bool{}, 0
+	for _, s := range all {
+		if s.Set == set {
+			n++
+			programs[s.Program], bugs[s.label()], builds[s.Program+s.Config] = true, true, true
+		}
+	}
+	return fmt.Sprintf("%d dumps of %d bugs in %d programs (%s), %d builds.\n\n", n, len(bugs), len(programs), strings.Join(sorted(programs), ", "), len(builds))
+}
+
+// TestMistakes tells, with -v, what the first level takes apart and together in the
+// set that may be looked at.
+func TestMistakes(t *testing.T) {
+	if !testing.Verbose() {
+		t.Skip("only tells something with -v")
+	}
+	all := readSamples(t)
+	mistakes(t, all, hashes(all), "tune")
+	mistakes(t, all, linked(similar.Threshold)(all), "tune")
+}
+
+// mistakes tells which bugs a grouping takes apart or together.
+func mistakes(t *testing.T, all []*sample, group []string, set string) {
+	byLabel, byGroup := map[string]map[string][]int{}, map[string]map[string]int{}
+	for i, s := range all {
+		if s.Set != set {
+			continue
+		}
+		if byLabel[s.label()] == nil {
+			byLabel[s.label()] = map[string][]int{}
+		}
+		byLabel[s.label()][group[i]] = append(byLabel[s.label()][group[i]], i)
+		if byGroup[group[i]] == nil {
+			byGroup[group[i]] = map[string]int{}
+		}
+		byGroup[group[i]][s.label()]++
+	}
+	for _, label := range sorted(byLabel) {
+		if len(byLabel[label]) < 2 {
+			continue
+		}
+		t.Logf("%s: %d groups", label, len(byLabel[label]))
+		for _, g := range sorted(byLabel[label]) {
+			list := byLabel[label][g]
+			s := all[list[0]]
+			sig := s.signature()
+			t.Logf("    %d: %s | %s (weak %v; %s %s)", len(list), sig.Class, strings.Join(sig.Frames[:min(5, len(sig.Frames))], " < "), sig.Weak, s.Path, s.Config)
+		}
+	}
+	for _, g := range sorted(byGroup) {
+		if len(byGroup[g]) > 1 {
+			t.Logf("together: %v", byGroup[g])
+		}
+	}
+}
+
+func sorted[V any](m map[string]V) []string {
+	var keys []string
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

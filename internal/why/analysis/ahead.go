@@ -1,0 +1,127 @@
+package analysis
+
+import (
+	"context"
+	"sync"
+
+	"github.com/corewalk/corewalk/internal/files/mmapfile"
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/unwind"
+)
+
+const (
+	// aheadTasks is how many walks and files are under way at a time.
+	aheadTasks = 16
+	// aheadFrames bounds each of the walks. What lies deeper is fetched by Run.
+	aheadFrames = 4096
+)
+
+// Ahead fetches, several files at a time, what Run would fetch one after the
+// other: it walks all threads at once, each walk fetching the binaries it needs,
+// and has the debug information of every library that a frame lies in fetched as
+// soon as the thread's walk is done. Run then finds everything there, and reports
+// the same as without.
+//
+// Only frames tell which files are needed. Words on the stack that look like
+// return addresses would tell sooner, but old calls leave such words too, and
+// modules would be fetched that no stack goes through.
+//
+// The error wraps mmapfile.ErrChanged. maxFrames bounds the frames of a stack as
+// Run's Walker does; 0 for all.
+func Ahead(ctx context.Context, p Parts, o Options, maxFrames int) error {
+	if p.Lacks == nil || p.Complete == nil || !lacksSeveral(p) {
+		return nil
+	}
+	if maxFrames <= 0 {
+		maxFrames = aheadFrames
+	}
+	w, err := unwind.NewWalker(p.Proc, unwind.WithGroup(p.Walker.StepperGroup()), unwind.WithSymbolLookup(p.Walker.SymbolLookup()),
+		unwind.WithSymbolReader(p.Walker.SymbolReader()), unwind.WithMaxFrames(min(maxFrames, aheadFrames)))
+	if err != nil {
+		return nil // Run's Walker has the same trouble, and Run tells of it
+	}
+	defer w.Close()
+	ids, err := w.AvailableThreads()
+	if err != nil {
+		return nil
+	}
+	a := ahead{Parts: p, walker: w, tasks: make(chan struct{}, aheadTasks), known: map[*libstate.Library]bool{}}
+	for _, id := range o.wanted(ids) {
+		a.tasks <- struct{}{} // here, so that there are no more goroutines than that
+		a.running.Go(func() { a.do(func() { a.thread(ctx, id) }) })
+	}
+	a.running.Wait()
+	return a.fault
+}
+
+// lacksSeveral reports whether there is more than one library to fetch files for.
+func lacksSeveral(p Parts) bool {
+	libs := p.Proc.LibraryTracker()
+	if libs == nil {
+		return false
+	}
+	list, _ := libs.Libraries(false)
+	n := 0
+	for _, lib := range list {
+		if p.Lacks(lib) {
+			n++
+		}
+	}
+	return n > 1
+}
+
+// ahead is the work of Ahead.
+type ahead struct {
+	Parts
+	walker  *unwind.Walker
+	tasks   chan struct{} // full while as many run as may
+	running sync.WaitGroup
+
+	mu    sync.Mutex
+	known map[*libstate.Library]bool // that frames lie in
+	fault error                      // a file was cut short
+}
+
+// do runs a task that has its place in tasks.
+func (a *ahead) do(task func()) {
+	defer func() { <-a.tasks }()
+	if err := mmapfile.Guard(task); err != nil {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.fault = err
+	}
+}
+
+// thread walks a thread, and has the libraries of its frames completed.
+func (a *ahead) thread(ctx context.Context, id unwind.ThreadID) {
+	if ctx.Err() != nil {
+		return
+	}
+	stack, _ := a.walker.WalkStackContext(ctx, id)
+	libs := a.Proc.LibraryTracker()
+	var last *libstate.Library
+	for _, f := range stack.Frames {
+		lib, ok := libs.LibraryAt(f.LookupAddr())
+		if !ok || lib == last || ctx.Err() != nil {
+			continue
+		}
+		last = lib
+		if a.first(lib) {
+			a.running.Go(func() {
+				a.tasks <- struct{}{}
+				a.do(func() { a.Complete(lib) })
+			})
+		}
+	}
+}
+
+// first reports whether no frame in lib has been seen before.
+func (a *ahead) first(lib *libstate.Library) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.known[lib] {
+		return false
+	}
+	a.known[lib] = true
+	return true
+}

@@ -1,0 +1,98 @@
+package analysis
+
+import (
+	"github.com/corewalk/corewalk/internal/code/disasm"
+	"github.com/corewalk/corewalk/internal/code/stackflow"
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/unwind"
+)
+
+// A codeReader is the process's code as stackflow reads it: the dump's bytes first, as
+// everywhere.
+type codeReader struct {
+	in     *inspection
+	pieces []codePiece
+}
+
+type codePiece struct {
+	addr uint64
+	data []byte
+	code bool
+}
+
+// How much is read at a time, and how often.
+const (
+	codePieceSize = 4096
+	maxCodePieces = 64
+)
+
+// CodeAt implements stackflow.Code.
+func (c *codeReader) CodeAt(addr uint64) []byte { return c.piece(addr, true, disasm.MaxLen) }
+
+// DataAt implements stackflow.Code.
+func (c *codeReader) DataAt(addr uint64) []byte { return c.piece(addr, false, codePieceSize) }
+
+func (c *codeReader) piece(addr uint64, code bool, least int) []byte {
+	for i := range c.pieces {
+		p := &c.pieces[i]
+		if off := addr - p.addr; p.code == code && off < uint64(len(p.data)) && len(p.data)-int(off) >= least {
+			return p.data[off:]
+		}
+	}
+	if len(c.pieces) >= maxCodePieces || !c.allowed(addr, code) {
+		return nil
+	}
+	buf := make([]byte, codePieceSize+disasm.MaxLen)
+	n, _ := c.in.Proc.ReadMem(addr, buf)
+	if n == 0 {
+		return nil
+	}
+	c.pieces = append(c.pieces, codePiece{addr, buf[:n], code})
+	return buf[:n]
+}
+
+// allowed reports whether there is code, or data that the program does not write.
+func (c *codeReader) allowed(addr uint64, code bool) bool {
+	if c.in.MappingAt == nil {
+		return code
+	}
+	m, ok := c.in.MappingAt(addr)
+	switch {
+	case !ok:
+		return code && c.in.PartialMaps
+	case code:
+		return m.Perm&libstate.Exec != 0
+	}
+	return m.Perm&libstate.Write == 0
+}
+
+// function is the innermost call's function that has code of its own at addr.
+func (c *codeReader) function(addr uint64) (unwind.Call, bool) {
+	lookup, ok := c.in.Walker.SymbolLookup().(unwind.CallLookup)
+	if !ok {
+		return unwind.Call{}, false
+	}
+	calls, err := lookup.LookupCalls(addr, nil)
+	if err != nil || len(calls) == 0 {
+		return unwind.Call{}, false
+	}
+	return calls[len(calls)-1], true
+}
+
+// FuncAt implements stackflow.Code.
+func (c *codeReader) FuncAt(addr uint64) bool {
+	f, ok := c.function(addr)
+	return ok && f.Entry == addr
+}
+
+// NoReturn implements stackflow.Code.
+func (c *codeReader) NoReturn(addr uint64) bool {
+	f, ok := c.function(addr)
+	if !ok || f.Entry != addr {
+		return false
+	}
+	if f.LinkageName != "" {
+		return stackflow.NoReturnName(f.LinkageName)
+	}
+	return stackflow.NoReturnName(f.Name)
+}

@@ -1,0 +1,257 @@
+package analysis
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/corewalk/corewalk/dwarfvars"
+	"github.com/corewalk/corewalk/internal/why/provenance"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// A named is an expression of the source and its type.
+type named struct {
+	text   string // "" where there is none
+	typ    *dwarfvars.Type
+	held   *dwarfvars.Held // the variable, where it is one and no more
+	at     uint64          // the instruction where it is that variable
+	global bool
+}
+
+// maxNameDepth bounds how many pointers a name goes through.
+const maxNameDepth = 6
+
+// variable is the best of what lives in a place: the innermost call's.
+func variable(held []dwarfvars.Held, at uint64) (named, bool) {
+	for i := range held {
+		h := &held[i]
+		if h.Type != nil && h.Var.Name != "" && (!h.Var.Artificial || h.Var.Name == "this" || h.Var.Name == "self") {
+			return named{text: h.Name(), typ: h.Type, held: h, at: at}, true
+		}
+	}
+	return named{}, false
+}
+
+// name finds what the source calls a value that register reg holds at an instruction;
+// NoReg where no register does.
+func (w *witness) name(v *provenance.Value, at uint64, reg arch.Reg, depth int) named {
+	if w.act == nil || depth > maxNameDepth {
+		return named{}
+	}
+	if reg != arch.NoReg {
+		if n, ok := variable(w.act.InRegister(at, reg), at); ok {
+			return n
+		}
+	}
+	return w.nameByOrigin(v, depth)
+}
+
+// nameByOrigin names a value by how the code came by it.
+func (w *witness) nameByOrigin(v *provenance.Value, depth int) named {
+	switch v.Kind {
+	case provenance.Slot:
+		if n, ok := w.inFrame(v.At, v.K, v.Size); ok {
+			return n
+		}
+		if from := w.code.Stored(v); from.Kind != provenance.Slot || from != v {
+			return w.name(from, 0, arch.NoReg, depth+1)
+		}
+	case provenance.EntrySlot:
+		if n, ok := w.inFrame(w.state.PC, v.K, v.Size); ok {
+			return n
+		}
+	case provenance.Entry:
+		if n, ok := variable(w.act.InRegister(v.At, v.Reg), v.At); ok {
+			return n
+		}
+	case provenance.Load:
+		return w.target(v.At, v.Base, v.Index, v.Scale, v.K, v.Size, depth)
+	case provenance.Cut:
+		n := w.name(w.code.Before(v.At, provenance.Reg(v.Base)), v.At, v.Base, depth+1)
+		n.typ = nil
+		return n
+	}
+	return named{}
+}
+
+func (w *witness) inFrame(at uint64, off int64, size int) (named, bool) {
+	if !w.state.HasCFA {
+		return named{}, false
+	}
+	return variable(w.act.InMemory(at, w.state.CFA+uint64(off), size), at)
+}
+
+// heldNow is the value of a variable that is a number or a pointer, where the frame still
+// knows it.
+func (w *witness) heldNow(n named) (uint64, bool) {
+	if n.held == nil || n.held.Path != "" {
+		return 0, false
+	}
+	v := w.act.Read(n.held.Var, dwarfvars.Options{})
+	text, _, _ := strings.Cut(v.Text, " ")
+	got, err := strconv.ParseUint(text, 0, 64)
+	return got, v.Err == nil && err == nil
+}
+
+// target names what an operand of the instruction at addr accesses.
+func (w *witness) target(addr uint64, base, index arch.Reg, scale uint8, disp int64, size, depth int) named {
+	if w.act == nil {
+		return named{}
+	}
+	if base == arch.NoReg && index == arch.NoReg {
+		return w.global(uint64(disp), size)
+	}
+	if base == arch.NoReg {
+		i := w.name(w.code.Before(addr, provenance.Reg(index)), addr, index, depth+1)
+		return w.element(uint64(disp), i, scale, size)
+	}
+	v := w.code.Before(addr, provenance.Reg(base))
+	if index == arch.NoReg {
+		return w.follow(v, addr, base, disp, size, depth)
+	}
+	return w.indexed(v, addr, base, index, scale, disp, size, depth)
+}
+
+// follow names size bytes behind the pointer v, in register base at addr.
+func (w *witness) follow(v *provenance.Value, addr uint64, base arch.Reg, disp int64, size, depth int) named {
+	n := w.name(v, addr, base, depth+1)
+	if n.typ != nil {
+		if text, t, ok := n.typ.Follow(n.text, disp, uint64(size)); ok {
+			return named{text: text, typ: t}
+		}
+	}
+	switch v.Kind {
+	case provenance.Const:
+		return w.global(uint64(v.K+disp), size)
+	case provenance.Load: // an address out of the global offset table
+		if v.Base == arch.NoReg && v.Index == arch.NoReg && n.text == "" {
+			if at, _, ok := w.eval.Value(v, 0); ok {
+				return w.global(at+uint64(disp), size)
+			}
+		}
+	case provenance.Sum:
+		switch from := w.code.Before(v.At, provenance.Reg(v.Base)); {
+		case v.Base == arch.NoReg:
+		case v.Index == arch.NoReg:
+			return w.follow(from, v.At, v.Base, disp+v.K, size, depth+1)
+		default:
+			return w.indexed(from, v.At, v.Base, v.Index, v.Scale, disp+v.K, size, depth+1)
+		}
+	}
+	return named{}
+}
+
+// indexed names an element of what v points to.
+func (w *witness) indexed(v *provenance.Value, addr uint64, base, index arch.Reg, scale uint8, disp int64, size, depth int) named {
+	if depth > maxNameDepth {
+		return named{}
+	}
+	at := addr
+	iv := w.code.Before(addr, provenance.Reg(index))
+	if scale <= 1 && multiple(v) && !multiple(iv) { // the sum is the other way round
+		v, iv, base, index = iv, v, index, base
+	}
+	if scale <= 1 && multiple(iv) {
+		addr, index, scale = iv.At, iv.Index, iv.Scale
+		iv = w.code.Before(addr, provenance.Reg(index))
+	}
+	i := w.name(iv, addr, index, depth+1)
+	if i.text == "" || i.typ != nil && i.typ.IsPointer() {
+		// A sum of two registers whose second is the pointer, the index being scaled
+		// before: of elements of one byte only.
+		if scale == 1 && i.text != "" {
+			if b := w.name(v, at, base, depth+1); b.text != "" && (b.typ == nil || !b.typ.IsPointer()) {
+				if text, t, ok := i.typ.Element(i.text, b.text, 1, disp, uint64(size)); ok {
+					return named{text: text, typ: t}
+				}
+			}
+		}
+		return named{}
+	}
+	switch v.Kind {
+	case provenance.Const:
+		return w.element(uint64(v.K+disp), i, scale, size)
+	case provenance.StackAddr:
+		if !w.state.HasCFA {
+			return named{}
+		}
+		at := w.state.CFA + uint64(v.K+disp)
+		if h, low, _, ok := w.act.Object(addr, at); ok {
+			if text, t, ok := h.Type.Element(h.Var.Name, i.text, uint64(scale), int64(at-low), uint64(size)); ok {
+				return named{text: text, typ: t}
+			}
+		}
+		return named{}
+	}
+	if n := w.name(v, at, base, depth+1); n.typ != nil {
+		if text, t, ok := n.typ.Element(n.text, i.text, uint64(scale), disp, uint64(size)); ok {
+			return named{text: text, typ: t}
+		}
+	}
+	return named{}
+}
+
+// multiple reports whether a value is a register times a number.
+func multiple(v *provenance.Value) bool {
+	return v.Kind == provenance.Sum && v.Base == arch.NoReg && v.Index != arch.NoReg && v.K == 0
+}
+
+// global names size bytes of memory that belong to no function.
+func (w *witness) global(addr uint64, size int) named {
+	if n, ok := variable(w.act.InMemory(w.state.PC, addr, size), w.state.PC); ok {
+		return n // static in the function
+	}
+	name, t, off := w.act.Global(addr)
+	if name == "" || strings.Contains(name, "@") || t == nil && strings.Contains(name, "+") {
+		return named{}
+	}
+	n := named{text: name, global: true}
+	if t == nil {
+		return n
+	}
+	path, part, ok := t.Part(off, uint64(size))
+	if !ok {
+		return named{}
+	}
+	n.text, n.typ = name+path, part
+	return n
+}
+
+// element names an element of an array that belongs to no function.
+func (w *witness) element(addr uint64, index named, scale uint8, size int) named {
+	name, t, off := w.act.Global(addr)
+	if name == "" || t == nil || index.text == "" {
+		return named{}
+	}
+	text, part, ok := t.Element(name, index.text, uint64(scale), int64(off), uint64(size))
+	if !ok {
+		return named{}
+	}
+	return named{text: text, typ: part}
+}
+
+// operandText is an operand as assembly has it: "[rdi+0x10]".
+func (w *witness) operandText(base, index arch.Reg, scale uint8, disp int64) string {
+	var parts []string
+	if base != arch.NoReg {
+		parts = append(parts, w.in.arch.RegName(base))
+	}
+	if index != arch.NoReg {
+		s := w.in.arch.RegName(index)
+		if scale > 1 {
+			s += fmt.Sprintf("*%d", scale)
+		}
+		parts = append(parts, s)
+	}
+	text := strings.Join(parts, "+")
+	switch {
+	case text == "":
+		return fmt.Sprintf("[%#x]", uint64(disp))
+	case disp > 0:
+		text += fmt.Sprintf("+%#x", disp)
+	case disp < 0:
+		text += fmt.Sprintf("-%#x", -disp)
+	}
+	return "[" + text + "]"
+}

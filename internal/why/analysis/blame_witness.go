@@ -1,0 +1,185 @@
+package analysis
+
+import (
+	"github.com/corewalk/corewalk/dwarfvars"
+	"github.com/corewalk/corewalk/internal/why/provenance"
+	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// A witness is one physical frame of the crashing thread, with its function's code and
+// variables.
+type witness struct {
+	in     *inspection
+	number int // of the frame
+	frame  *unwind.Frame
+	call   unwind.Call // the function
+	code   *provenance.Func
+	act    *dwarfvars.Activation // nil without debugging information
+	abi    provenance.ABI
+	state  provenance.State
+	eval   *provenance.Evaluator
+}
+
+// witness makes the witness of a frame; nil where the frame's code cannot be followed
+// up to where it is. early are registers that a called function has not had the time
+// to change; nil for none.
+func (in *inspection) witness(number int, early *arch.RegSet) *witness {
+	if number >= len(in.diedStack) {
+		return nil
+	}
+	w := &witness{in: in, number: number, frame: in.diedStack[number]}
+	f := w.frame
+	if f.IsTrampoline() || f.Trust() == unwind.TrustScan {
+		return nil
+	}
+	code := &codeReader{in: in}
+	start, end, ok := w.bounds(code)
+	if !ok {
+		return nil
+	}
+	w.abi = provenance.ABIOf(in.arch, in.Exception != nil && in.Signal == nil)
+	if in.Variables != nil {
+		if act, err := in.Variables.At(in.diedStack, number); err == nil {
+			w.act = act
+			if act.Low == start {
+				end = act.High
+			}
+			if !act.CallsPreserve() {
+				w.abi.Preserved = 1 << in.arch.SP
+			}
+		}
+	}
+	if in.arch.Mode != arch.NoReg {
+		start |= f.CodePointer() & 1
+	}
+	if w.code = provenance.New(in.arch, w.abi, code, start, end); w.code == nil || !w.locate(early) {
+		w.close()
+		return nil
+	}
+	return w
+}
+
+// bounds finds where the frame's function begins, and where it ends at most; 0 where
+// that is not known.
+func (w *witness) bounds(code *codeReader) (start, end uint64, ok bool) {
+	at := w.frame.LookupAddr()
+	if call, ok := code.function(at); ok && call.Entry != 0 && call.Entry <= at {
+		end = w.in.symbolEnd(call.Entry)
+		if end == 0 || at < end {
+			w.call = call
+			return call.Entry, end, true
+		}
+	}
+	if w.in.Variables == nil {
+		return 0, 0, false
+	}
+	start, end, ok = w.in.Variables.Bounds(at)
+	w.call = unwind.Call{Entry: start}
+	return start, end, ok
+}
+
+func (w *witness) close() {
+	if w != nil && w.act != nil {
+		w.act.Close()
+		w.act = nil
+	}
+}
+
+// symbolEnd is where the function at an address ends by its symbol; 0 where that is
+// not known.
+func (in *inspection) symbolEnd(start uint64) uint64 {
+	symbols, ok := in.Walker.SymbolLookup().(unwind.SymbolReader)
+	libs := in.Proc.LibraryTracker()
+	if !ok || libs == nil {
+		return 0
+	}
+	if lib, ok := libs.LibraryAt(start); ok {
+		if s, ok := symbols.SymbolAt(lib, start); ok && s.Addr == start && s.Size > 0 {
+			return start + s.Size
+		}
+	}
+	return 0
+}
+
+// locate finds the frame's instruction, and what is known there.
+func (w *witness) locate(early *arch.RegSet) bool {
+	f := w.frame
+	pc := f.RA()
+	if f.LookupAddr() != pc {
+		var ok bool
+		if pc, ok = w.code.CallBefore(pc); !ok {
+			return false
+		}
+	} else if _, ok := w.code.Inst(pc); !ok {
+		return false
+	}
+	w.state = provenance.State{PC: pc, Read: w.in.readInt}
+	w.state.CFA, w.state.HasCFA = f.CFA()
+	w.state.Reg = func(r arch.Reg) (uint64, bool) {
+		if early != nil {
+			return early.Get(r)
+		}
+		v, _, ok := f.Reg(r)
+		return v, ok && (pc == f.RA() || w.abi.Preserved.Has(r))
+	}
+	if w.number+1 < len(w.in.diedStack) {
+		caller := w.in.diedStack[w.number+1]
+		w.state.AtEntry = func(r arch.Reg) (uint64, bool) {
+			v, _, ok := caller.Reg(r)
+			return v, ok
+		}
+	}
+	w.eval = w.code.Evaluator(&w.state)
+	if w.act != nil && w.state.HasCFA {
+		w.code.Object = func(off int64) (int64, int64, bool) {
+			_, low, high, ok := w.act.Object(pc, w.state.CFA+uint64(off))
+			return int64(low - w.state.CFA), int64(high - w.state.CFA), ok
+		}
+	}
+	return true
+}
+
+// readInt reads an unsigned integer of the process's memory.
+func (in *inspection) readInt(addr uint64, size int) (uint64, bool) {
+	var buf [8]byte
+	if size <= 0 || size > len(buf) {
+		return 0, false
+	}
+	if n, _ := in.Proc.ReadMem(addr, buf[:size]); n < size {
+		return 0, false
+	}
+	v := uint64(0)
+	for i := range size {
+		b := buf[i]
+		if !in.arch.Big() {
+			b = buf[size-1-i]
+		}
+		v = v<<8 | uint64(b)
+	}
+	return v, true
+}
+
+// source is the line of an address of the frame's function, and the innermost function
+// there, inlined ones included.
+func (w *witness) source(addr uint64) (function string, src report.Source) {
+	lookup, ok := w.in.Walker.SymbolLookup().(unwind.CallLookup)
+	if !ok {
+		return w.call.Name, src
+	}
+	calls, err := lookup.LookupCalls(addr, nil)
+	if err != nil || len(calls) == 0 {
+		return w.call.Name, src
+	}
+	return calls[0].Name, source(calls[0])
+}
+
+// step begins a step at an instruction of the frame.
+func (w *witness) step(kind string, addr uint64) report.BlameStep {
+	s := report.BlameStep{Kind: kind, Address: report.Addr(addr), Physical: w.frameNumber()}
+	s.Function, s.Source = w.source(addr)
+	return s
+}
+
+func (w *witness) frameNumber() int { return w.number }

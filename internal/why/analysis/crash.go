@@ -1,0 +1,142 @@
+package analysis
+
+import (
+	"github.com/corewalk/corewalk/internal/code/disasm"
+	"github.com/corewalk/corewalk/internal/why/reason"
+	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// died is the thread that the process died in; NullThread when it did not die.
+func (in *inspection) died() unwind.ThreadID {
+	switch {
+	case in.Signal != nil:
+		return unwind.ThreadID(in.Signal.TID)
+	case in.Exception != nil:
+		return unwind.ThreadID(in.Exception.TID)
+	}
+	return unwind.NullThread
+}
+
+// crash fills in why the process died.
+func (in *inspection) crash(r *report.Report) {
+	if in.Signal == nil && in.Exception == nil {
+		return
+	}
+	tid := in.died()
+	c := &report.Crash{Thread: int(tid)}
+	r.Crash = c
+	ci := in.crashInput()
+	var inst disasm.Inst
+	if in.top == nil {
+		in.top, _ = in.Walker.InitialFrame(tid)
+	}
+	if in.top != nil {
+		ci.Regs = in.top.Registers()
+		if err := in.decode(&inst, in.top); err == nil {
+			ci.Inst = &inst
+		}
+	}
+	why := in.why(c, ci)
+	c.Reason, c.Kind = why.Text, why.Kind
+	c.AdjustedAddress, c.Accesses, c.BitFlips = why.Adjusted, why.Accesses, why.BitFlips
+	c.Inconsistencies, c.Causes = why.Inconsistencies, why.Causes
+	if len(r.Threads) > 0 && r.Threads[0].Crashed {
+		c.Frame = firstFrame(r.Threads[0].Frames)
+		if why.Kind == report.CrashStackOverflow {
+			c.Overflow = overflow(r.Threads[0].Frames)
+		}
+	}
+	in.handled(r)
+	if why.HasAddr {
+		addr := report.Addr(why.Addr)
+		c.Address = &addr
+	}
+	if why.AtInst {
+		c.Instruction = in.instruction(&inst, &ci.Regs, why)
+	}
+	if !in.opts.NoBlame {
+		c.Blame = in.blamed(&inst, &ci.Regs, &why)
+	}
+	if c.Blame != nil {
+		if c.Instruction != nil {
+			c.Instruction.Note = blameNote(c.Blame)
+		}
+		c.Causes = append([]report.Cause{{Text: blameText(c.Blame), Confidence: c.Blame.Confidence}}, c.Causes...)
+	}
+}
+
+// why names what the process died of in c, and finds the reason.
+func (in *inspection) why(c *report.Crash, ci reason.Input) reason.Reason {
+	if e := in.Exception; in.Signal == nil && e != nil {
+		c.Exception, c.Code = e.Name(in.arch), e.Number()
+		return reason.WhyException(ci, *e)
+	}
+	s := in.Signal
+	c.Signal, c.SignalNumber = s.Name(), s.Number
+	if s.HasInfo {
+		c.Code, _ = s.CodeName()
+	}
+	ci.Signal = *s
+	return reason.Why(ci)
+}
+
+func (in *inspection) word(addr unwind.Address) (uint64, bool) {
+	v, err := in.Proc.ReadWord(addr)
+	return v, err == nil
+}
+
+func (in *inspection) bytes(addr unwind.Address, buf []byte) int {
+	n, _ := in.Proc.ReadMem(addr, buf)
+	return n
+}
+
+// decode reads and decodes the instruction at which a frame is: in a thread's youngest
+// one the breakpoint that it stands behind.
+func (in *inspection) decode(inst *disasm.Inst, f *unwind.Frame) error {
+	var code [disasm.MaxLen]byte
+	at, pointer := f.RA(), f.CodePointer()
+	if back := at - f.LookupAddr(); f.IsTopFrame() && back != 0 {
+		at, pointer = at-back, pointer-back
+	}
+	n, err := in.Proc.ReadMem(at, code[:])
+	if n == 0 {
+		return err
+	}
+	*inst, err = disasm.Decode(in.arch, code[:n], pointer)
+	return err
+}
+
+func (in *inspection) instruction(inst *disasm.Inst, regs *arch.RegSet, why reason.Reason) *report.Instruction {
+	out := &report.Instruction{
+		Address:    report.Addr(inst.PC),
+		Text:       inst.Text(disasm.TextOptions{Symbol: in.symbol}),
+		Access:     why.Access,
+		AccessSize: why.AccessSize,
+	}
+	for r := range arch.Reg(in.arch.NumRegs()) {
+		if !inst.Reads.Has(r) || r == in.arch.PC {
+			continue
+		}
+		if v, ok := regs.Get(r); ok {
+			out.Registers = append(out.Registers, report.Register{Name: in.arch.RegName(r), Value: report.Addr(v)})
+		}
+	}
+	return out
+}
+
+// symbol names a branch target for the disassembly.
+func (in *inspection) symbol(addr uint64) (string, uint64) {
+	lookup := in.Walker.SymbolLookup()
+	if lookup == nil {
+		return "", 0
+	}
+	if cl, ok := lookup.(unwind.CallLookup); ok {
+		if calls, err := cl.LookupCalls(addr, nil); err == nil && len(calls) > 0 {
+			c := calls[len(calls)-1]
+			return c.Name, c.Entry
+		}
+	}
+	return "", 0
+}

@@ -1,0 +1,64 @@
+package analysis
+
+import (
+	"strings"
+
+	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// explain tells how f's caller was found: which steppers were asked, what the one
+// that answered went by, and where every register of the caller (nil where the
+// stack ends) is.
+func (in *inspection) explain(f, caller *unwind.Frame) *report.Explain {
+	e := &report.Explain{}
+	if caller != nil {
+		e.Registers = in.recovered(f, caller)
+	}
+	for _, a := range f.Attempts() {
+		asked := report.Asked{Stepper: a.Stepper.Name(), Status: strings.TrimPrefix(a.Status.String(), "gcf_")}
+		switch {
+		case a.Refused != "":
+			asked.Detail = "refused: " + a.Refused
+		case a.Status == unwind.StatusSuccess && len(a.Notes) > 0:
+			e.Rule = a.Notes[0]
+			e.Notes = append(e.Notes, a.Notes[1:]...)
+		default:
+			asked.Detail = strings.Join(a.Notes, "; ")
+		}
+		e.Asked = append(e.Asked, asked)
+	}
+	return e
+}
+
+// recovered lists the registers of a caller and where each was found. What its
+// callee f left alone is told by name only, neighbours together.
+func (in *inspection) recovered(f, caller *unwind.Frame) []report.RecoveredRegister {
+	var out []report.RecoveredRegister
+	var same []string
+	flush := func() {
+		if n := len(same); n > 0 {
+			name := same[0]
+			if n > 1 {
+				name += ".." + same[n-1]
+			}
+			out = append(out, report.RecoveredRegister{Name: name, Location: "unchanged"})
+		}
+		same = same[:0]
+	}
+	for r := range arch.Reg(in.arch.NumRegs()) {
+		v, loc, ok := caller.Reg(r)
+		if was, at, had := f.Reg(r); ok && had && was == v && at == loc && r != in.arch.SP && r != in.arch.PC {
+			same = append(same, in.arch.RegName(r))
+			continue
+		}
+		flush()
+		if ok {
+			value := report.Addr(v)
+			out = append(out, report.RecoveredRegister{Name: in.arch.RegName(r), Value: &value, Location: loc.Describe(in.arch)})
+		}
+	}
+	flush()
+	return out
+}

@@ -1,0 +1,217 @@
+package analysis
+
+import (
+	"strings"
+
+	"github.com/corewalk/corewalk/internal/why/message"
+	"github.com/corewalk/corewalk/internal/why/reason"
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// Signals by which programs end themselves: abort, and the instructions that compilers
+// and handlers of fatal errors use. They have these numbers wherever signals are known.
+const (
+	sigILL  = 4
+	sigTRAP = 5
+	sigABRT = 6
+)
+
+// Exceptions of Windows by which programs end themselves: a breakpoint, __fastfail, an
+// instruction that is none.
+const (
+	winBreakpoint  = 0x80000003
+	winIllegal     = 0xc000001d
+	winFastFail    = 0xc0000409
+	winAssertion   = 0xc0000420
+	winFatalExit   = 0x40000015
+	winCppThrown   = 0xe06d7363
+	winGNUThrown   = 0x20474343
+	winDotNet      = 0xe0434352
+	machEXCCrash   = 10
+	machBreakpoint = 6
+	machBadInst    = 2
+)
+
+// endedItself reports whether the process died by its own will.
+func (in *inspection) endedItself() bool {
+	if s := in.Signal; s != nil {
+		return s.Number == sigABRT || s.Number == sigTRAP || s.Number == sigILL
+	}
+	switch e := in.Exception; {
+	case e == nil:
+	case e.Of == reason.WindowsExceptions:
+		switch e.Code {
+		case winBreakpoint, winIllegal, winFastFail, winAssertion, winFatalExit, winCppThrown, winGNUThrown, winDotNet:
+			return true
+		}
+	case e.Of == reason.MachExceptions:
+		return e.Code == machEXCCrash || e.Code == machBreakpoint || e.Code == machBadInst
+	}
+	return false
+}
+
+// lastWords adds what the program itself said where it ended itself: it is the reason.
+func (in *inspection) lastWords(r *report.Report) {
+	if r.Crash == nil {
+		return
+	}
+	if w := in.assertion(); w.Reason != "" {
+		in.tell(r, w)
+		return
+	}
+	if !in.endedItself() {
+		return
+	}
+	if w := in.dumpWords(); w.Message != "" {
+		in.tell(r, w)
+		return
+	}
+	p := in.process(r)
+	if p == nil {
+		return
+	}
+	in.tell(r, message.Read(p))
+}
+
+// tell puts what was found into the report.
+func (in *inspection) tell(r *report.Report, w message.Words) {
+	c := r.Crash
+	if w.Message == "" && w.Reason == "" {
+		return
+	}
+	c.Message, c.MessageSource = w.Message, w.Source
+	if c.Reason = w.Reason; c.Reason == "" {
+		c.Reason = w.Message
+	}
+	c.Kind = crashKinds[w.Cause]
+	if a := w.Assertion; a != nil {
+		c.Assertion = &report.Assertion{Expression: a.Expression, Error: a.Error, File: a.File, Line: a.Line, Function: a.Function}
+	}
+	if w.Finding != "" {
+		c.Causes = append(c.Causes, report.Cause{Text: w.Finding, Confidence: "certain"})
+	}
+	if w.Cause == message.StackOverflow && c.Frame != nil && c.Overflow == nil {
+		c.Overflow = overflow(r.Threads[0].Frames[*c.Frame:])
+	}
+	for _, t := range w.Thrown {
+		out := report.Thrown{Type: t.Type, Runtime: t.Runtime, Address: report.Addr(t.Object)}
+		if t.HasWhat {
+			out.What = &t.What
+		}
+		c.Thrown = append(c.Thrown, out)
+	}
+	if q := w.Panic; q != nil {
+		c.Panic = &report.Panic{Runtime: q.Runtime, Type: q.Type, Value: q.Value, Fatal: q.Fatal,
+			File: q.File, Line: q.Line, Column: q.Column, Goroutine: q.Goroutine}
+		if t := goPanicType(r.Threads[0].Frames); t != "" && q.Runtime == message.Go {
+			c.Panic.Type = t
+		}
+	}
+}
+
+// goPanicType is the type of the value given to panic, as the variables tell it: the
+// run-time system has replaced errors by their texts. The value of an interface begins
+// with its type in brackets.
+func goPanicType(frames []report.Frame) string {
+	for i := range frames {
+		f := &frames[i]
+		if f.Function != "runtime.gopanic" || len(f.Args) == 0 || f.Args[0].Name != "e" {
+			continue
+		}
+		if t, ok := strings.CutPrefix(f.Args[0].Value, "("); ok {
+			t, _, ok = strings.Cut(t, ") ")
+			if ok && !strings.Contains(t, "(") {
+				return t
+			}
+		}
+		break
+	}
+	return ""
+}
+
+var crashKinds = [...]string{
+	message.Abort:             report.CrashAbort,
+	message.FailedAssertion:   report.CrashAssertion,
+	message.UncaughtException: report.CrashException,
+	message.StackOverrun:      report.CrashStackOverrun,
+	message.HeapCorruption:    report.CrashHeapCorruption,
+	message.OutOfMemory:       report.CrashOutOfMemory,
+	message.InvalidArgument:   report.CrashInvalidArgument,
+	message.SanitizerError:    report.CrashSanitizer,
+	message.StackOverflow:     report.CrashStackOverflow,
+}
+
+// process is the process as lastwords asks about it; nil where the stack of the thread
+// that died is not in the report.
+func (in *inspection) process(r *report.Report) *message.Process {
+	if len(r.Threads) == 0 || !r.Threads[0].Crashed || in.diedStack == nil {
+		return nil
+	}
+	libs := in.Proc.LibraryTracker()
+	p := &message.Process{
+		Arch: in.arch, Mem: in.Proc, Program: r.Dump.Command, Windows: r.Dump.OS == "windows",
+		Stack: stackOf(in.diedStack, r.Threads[0].Frames),
+		LibraryAt: func(addr arch.Address) *libstate.Library {
+			if libs == nil {
+				return nil
+			}
+			lib, _ := libs.LibraryAt(addr)
+			return lib
+		},
+		ThreadLocal: func(module, offset uint64) (arch.Address, bool) {
+			if in.Variables == nil {
+				return 0, false
+			}
+			addr, err := in.Variables.ThreadLocal(in.died(), module, offset)
+			return addr, err == nil
+		},
+		Mapping: in.MappingAt,
+	}
+	if e := in.Exception; e != nil && e.Of == reason.WindowsExceptions {
+		p.Exception = message.Exception{Code: e.Code, Params: e.Params}
+	}
+	if all, ok := in.Proc.(interface{ Mappings() []libstate.Mapping }); ok {
+		p.NamedMapping = func(name string) (libstate.Mapping, bool) {
+			for _, m := range all.Mappings() {
+				if m.Path == name {
+					return m, true
+				}
+			}
+			return libstate.Mapping{}, false
+		}
+	}
+	lookup := in.Walker.SymbolLookup()
+	if s, ok := lookup.(unwind.SymbolReader); ok {
+		p.Symbol = func(lib *libstate.Library, name string) (arch.Address, bool) {
+			sym, ok := s.SymbolByName(lib, name)
+			return sym.Addr, ok
+		}
+	}
+	if s, ok := lookup.(unwind.CallLookup); ok {
+		p.Function = func(addr arch.Address) string {
+			calls, err := s.LookupCalls(addr, nil)
+			if err != nil || len(calls) == 0 {
+				return ""
+			}
+			return calls[len(calls)-1].Name
+		}
+	}
+	return p
+}
+
+// stackOf are the walked frames with the names that the report gives them.
+func stackOf(frames []*unwind.Frame, named []report.Frame) []message.Frame {
+	out := make([]message.Frame, len(frames))
+	for i, f := range frames {
+		out[i].Frame = f
+	}
+	for i := range named {
+		if f := &named[i]; f.Function != "" && !f.Tail && f.Physical < len(out) {
+			out[f.Physical].Names = append(out[f.Physical].Names, f.Function)
+		}
+	}
+	return out
+}

@@ -1,0 +1,82 @@
+package analysis
+
+import (
+	"path"
+	"strings"
+
+	"github.com/corewalk/corewalk/internal/format/minidump"
+	"github.com/corewalk/corewalk/internal/why/message"
+)
+
+// messageKeys are the annotations by which programs tell Crashpad why they end
+// themselves: Android's C library, Chromium's logging, V8 in Electron.
+var messageKeys = []string{"abort_message", "LOG_FATAL", "electron.v8-fatal.message", "v8_fatal_message"}
+
+// minidump is the minidump that the process was opened from; nil for none.
+func (in *inspection) minidump() *minidump.File {
+	if d, ok := in.Proc.(interface{ File() *minidump.File }); ok {
+		return d.File()
+	}
+	return nil
+}
+
+// Kinds of assertions that Breakpad's writer tells apart.
+const (
+	invalidParameter = 1
+	pureVirtualCall  = 2
+)
+
+// assertion is what a handler of the C library was called for, which told the dump's
+// writer.
+func (in *inspection) assertion() message.Words {
+	f := in.minidump()
+	if f == nil || f.Assertion == nil {
+		return message.Words{}
+	}
+	a := f.Assertion
+	w := message.Words{Message: a.Expression, Source: "the stream AssertionInfo", Cause: message.FailedAssertion,
+		Assertion: &message.Assertion{Expression: a.Expression, File: a.File, Function: a.Function, Line: int(min(a.Line, 1<<30))}}
+	switch {
+	case a.Type == pureVirtualCall:
+		return message.Words{Reason: "call of a pure virtual function", Source: w.Source, Cause: message.InvalidArgument}
+	case a.Expression == "":
+		return message.Words{}
+	case a.Type == invalidParameter:
+		w.Cause = message.InvalidArgument
+	}
+	w.Reason = w.Assertion.Reason()
+	return w
+}
+
+// dumpWords are the words that the writer of a minidump had found.
+func (in *inspection) dumpWords() message.Words {
+	f := in.minidump()
+	if f == nil {
+		return message.Words{}
+	}
+	if w := macWords(&f.Mac); w.Message != "" {
+		return w
+	}
+	if f.Crashpad == nil {
+		return message.Words{}
+	}
+	for _, key := range messageKeys {
+		if s, ok := f.Crashpad.Annotation(key); ok && strings.TrimSpace(s) != "" {
+			return message.Words{Message: strings.TrimSpace(s), Source: "the annotation " + key}
+		}
+	}
+	return message.Words{}
+}
+
+// macWords are the first words that a library of macOS left in its section __crash_info.
+func macWords(m *minidump.Mac) message.Words {
+	for i := range m.CrashInfo {
+		c := &m.CrashInfo[i]
+		for _, s := range []string{c.Message, c.More2} {
+			if s = strings.TrimSpace(s); s != "" {
+				return message.Words{Message: s, Source: "__crash_info of " + path.Base(c.ModulePath)}
+			}
+		}
+	}
+	return message.Words{}
+}

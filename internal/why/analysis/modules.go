@@ -1,0 +1,183 @@
+package analysis
+
+import (
+	"encoding/hex"
+	"fmt"
+
+	"github.com/corewalk/corewalk/internal/files/find"
+	"github.com/corewalk/corewalk/internal/files/image"
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/modules"
+	"github.com/corewalk/corewalk/report"
+)
+
+// moduleList lists the libraries of the process, and warns of those that frames lie
+// in and whose files are missing or wrong.
+func (in *inspection) moduleList(r *report.Report) {
+	libs := in.Proc.LibraryTracker()
+	if libs == nil {
+		return
+	}
+	list, err := libs.Libraries(false)
+	if err != nil {
+		r.Warnings = append(r.Warnings, report.Warning{Code: "no-modules", Message: err.Error()})
+		return
+	}
+	used := map[string]int{}
+	for _, t := range r.Threads {
+		for i := range t.Frames {
+			used[t.Frames[i].Module]++
+		}
+	}
+	for _, lib := range list {
+		m, res := in.module(lib)
+		r.Modules = append(r.Modules, m)
+		if res.Image != nil {
+			for _, w := range res.Image.Warnings() {
+				r.Warnings = append(r.Warnings, report.Warning{Code: "module-file", Message: w, Module: lib.Path})
+			}
+		}
+		if w, ok := moduleWarning(lib, res, used[lib.Path]); ok {
+			r.Warnings = append(r.Warnings, w)
+		}
+	}
+}
+
+// Modules describes the libraries of a process without walking it.
+func Modules(p Parts) []report.Module {
+	in := &inspection{Parts: p}
+	libs := p.Proc.LibraryTracker()
+	if libs == nil {
+		return nil
+	}
+	list, _ := libs.Libraries(false)
+	out := make([]report.Module, 0, len(list))
+	for _, lib := range list {
+		m, _ := in.module(lib)
+		out = append(out, m)
+	}
+	return out
+}
+
+func (in *inspection) module(lib *libstate.Library) (report.Module, modules.Resolution) {
+	m := report.Module{
+		Path: lib.Path, Base: report.Addr(lib.Start), End: report.Addr(lib.End),
+		BuildID: hex.EncodeToString(lib.BuildID), Status: report.ModuleMissing, Symbols: report.SymbolsNone,
+		Main: lib.Kind == libstate.Executable,
+	}
+	identify(&m, lib.Module)
+	if in.Resolve == nil {
+		return m, modules.Resolution{}
+	}
+	res := in.Resolve(lib)
+	m.Status = res.Match.String()
+	m.File = res.Path
+	if res.Image == nil {
+		return m, res
+	}
+	if m.DebugID == "" && res.Match == modules.Matched {
+		identifyPE(&m, res.Image)
+	}
+	m.Symbols = symbolsOf(res.Image)
+	if d := res.Image.DebugPath(); d != res.Path {
+		m.DebugFile = d
+	}
+	return m, res
+}
+
+// identify tells what the dump's own list says of a module.
+func identify(m *report.Module, id *libstate.ModuleID) {
+	if id == nil {
+		return
+	}
+	m.DebugName, m.Version = find.BaseName(id.DebugFile), id.Version
+	if m.BuildID == "" {
+		m.DebugID, m.CodeID = id.DebugID, id.CodeID
+	}
+}
+
+// identifyPE takes from a PE file what writers like Wine's leave out of the dump: which
+// debug file it was linked with.
+func identifyPE(m *report.Module, im *image.Image) {
+	pe := im.PE()
+	if pe == nil {
+		return
+	}
+	if v, err := pe.CodeView(); err == nil {
+		m.DebugID, m.DebugName = v.DebugID(), find.BaseName(v.Path)
+	}
+}
+
+func symbolsOf(im *image.Image) string {
+	switch {
+	case im.HasDWARF():
+		return report.SymbolsDWARF
+	case im.HasPDB():
+		return report.SymbolsPDB
+	case im.HasBreakpad():
+		return report.SymbolsBreakpad
+	case im.HasSymTab():
+		return report.SymbolsSymtab
+	case im.HasDynSym():
+		return report.SymbolsExports
+	}
+	return report.SymbolsNone
+}
+
+// moduleWarning warns of a module whose file is missing or wrong.
+func moduleWarning(lib *libstate.Library, res modules.Resolution, frames int) (report.Warning, bool) {
+	name := find.BaseName(lib.Path)
+	if lib.Path == "" {
+		name = fmt.Sprintf("module at %#x", lib.Start)
+	}
+	w := report.Warning{Module: lib.Path}
+	switch {
+	case res.Forced:
+		w.Code = "module-forced"
+		w.Message = fmt.Sprintf("%s: %s is used although it is of another build: %s; %s in it may be wrong", name, res.Path, res.Why, frameCount(frames))
+	case res.Match == modules.Mismatched:
+		w.Code = "module-mismatched"
+		w.Message = fmt.Sprintf("%s: %s is of another build and was not used: %s", name, res.Path, res.Why)
+		w.Advice = "Find the right file (corewalk info --missing lists " + wantedBy(lib) + "), or use this one with --force-mismatched"
+	case res.Match == modules.Missing && frames > 0:
+		w.Code = "module-missing"
+		w.Message = fmt.Sprintf("%s: no file found; %s in it %s walked without its unwind tables and symbols", name, frameCount(frames), were(frames))
+		if res.Image != nil {
+			w.Message = fmt.Sprintf("%s: no file found, only its debug information; %s in it %s walked without its code", name, frameCount(frames), were(frames))
+		}
+		if res.Why != "" {
+			w.Message += " (" + res.Why + ")"
+		}
+		w.Advice = "Give the directory that has it with --search or --sysroot; corewalk info --missing lists " + wantedBy(lib)
+	default:
+		return w, false
+	}
+	return w, true
+}
+
+// wantedBy says what a library's file can be looked for by.
+func wantedBy(lib *libstate.Library) string {
+	if lib.Module != nil && len(lib.BuildID) == 0 {
+		switch lib.Module.Format {
+		case libstate.FormatPE:
+			return "what symbol servers have it as"
+		case libstate.FormatMachO:
+			return "its UUID"
+		}
+	}
+	return "its build-id"
+}
+
+func frameCount(n int) string {
+	if n == 1 {
+		return "1 frame"
+	}
+	return fmt.Sprintf("%d frames", n)
+}
+
+func were(n int) string {
+	if n == 1 {
+		return "was"
+	}
+	return "were"
+}

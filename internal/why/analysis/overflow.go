@@ -1,0 +1,79 @@
+package analysis
+
+import (
+	"slices"
+
+	"github.com/corewalk/corewalk/internal/files/find"
+	"github.com/corewalk/corewalk/report"
+)
+
+// overflow measures a stack that ran out, and finds the functions that filled it.
+func overflow(frames []report.Frame) *report.Overflow {
+	o := &report.Overflow{}
+	if len(frames) == 0 {
+		return o
+	}
+	first, last := &frames[0], &frames[len(frames)-1]
+	o.Frames = last.Physical + 1
+	if end := max(last.CFA, last.SP); end > first.SP {
+		o.Bytes = uint64(end - first.SP)
+	}
+	if from, length, times := report.Recursion(frames); 2*length*times > len(frames) {
+		o.Times = times
+		for i := range frames[from : from+length] {
+			o.Cycle = addName(o.Cycle, &frames[from+i])
+		}
+		return o
+	}
+	o.Cycle = crowd(frames)
+	return o
+}
+
+// addName adds a function to a list that names each once.
+func addName(list []string, f *report.Frame) []string {
+	if name := frameName(f); !slices.Contains(list, name) {
+		list = append(list, name)
+	}
+	return list
+}
+
+// frameName is the function, or the frame's place in the code.
+func frameName(f *report.Frame) string {
+	switch {
+	case f.Function != "":
+		return f.Function
+	case f.Module != "":
+		return find.BaseName(f.Module) + "+" + f.Offset.String()
+	}
+	return f.PC.String()
+}
+
+// crowd names the functions that call one another in no regular order, as those of a
+// parser do: together they are most of the frames. The innermost comes first; nil when
+// there are none.
+func crowd(frames []report.Frame) []string {
+	const most, share = 8, 20
+	if len(frames) < 10*most {
+		return nil
+	}
+	count := make(map[string]int)
+	for i := range frames {
+		count[frameName(&frames[i])]++
+	}
+	var names []string
+	covered := 0
+	for i := range frames {
+		name := frameName(&frames[i])
+		n := count[name]
+		if n < len(frames)/share || len(names) == most {
+			continue
+		}
+		delete(count, name)
+		names = append(names, name)
+		covered += n
+	}
+	if covered < len(frames)/2 {
+		return nil
+	}
+	return names
+}

@@ -1,0 +1,55 @@
+package analysis
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/corewalk/corewalk/report"
+)
+
+// deep makes a stack of a frame for each letter, 16 bytes each.
+func deep(names string) []report.Frame {
+	frames := make([]report.Frame, len(names))
+	for i := range frames {
+		frames[i] = report.Frame{Index: i, Physical: i, Function: names[i : i+1], PC: report.Addr(names[i]), SP: report.Addr(0x1000 + 16*i)}
+	}
+	return frames
+}
+
+// disorder calls a, b, c and d in an order that does not repeat.
+func disorder(n int) string {
+	b := make([]byte, n)
+	state := uint32(1)
+	for i := range b {
+		state = state*1664525 + 1013904223
+		b[i] = "abcd"[state>>30]
+	}
+	return string(b)
+}
+
+func TestOverflow(t *testing.T) {
+	rep := strings.Repeat
+	for _, c := range []struct {
+		stack string
+		cycle string
+		times int
+	}{
+		{"abc", "", 0},
+		{"x" + rep("ab", 100) + "mz", "ab", 100},
+		{rep("a", 200), "a", 200},
+		{"x" + disorder(270) + "mz", "abcd", 0}, // no order
+		{rep("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", 3), "", 0}, // no few functions
+	} {
+		frames := deep(c.stack)
+		o := overflow(frames)
+		if o.Times != c.times || o.Frames != len(frames) || o.Bytes != uint64(16*(len(frames)-1)) {
+			t.Errorf("%.20s: %+v", c.stack, o)
+		}
+		if strings.Join(o.Cycle, "") != c.cycle {
+			t.Errorf("%.20s: %+v, want %s", c.stack, o, c.cycle)
+		}
+	}
+	if o := overflow(nil); o.Frames != 0 || o.Cycle != nil {
+		t.Errorf("no frames: %+v", o)
+	}
+}

@@ -1,0 +1,27 @@
+package analysis
+
+import "strings"
+
+// systemSource reports whether a source file came with the compiler or the system: a
+// header, whose functions are inlined or made from templates in the program's own code
+// (the checks of _FORTIFY_SOURCE, vector instructions), or the code of a sanitizer.
+func systemSource(file string) bool {
+	file = strings.ToLower(strings.ReplaceAll(file, `\`, "/"))
+	if strings.Contains(file, "/libsanitizer/") || strings.Contains(file, "/compiler-rt/lib/") {
+		return true
+	}
+	if !strings.Contains(file, "/include/") {
+		return false
+	}
+	for _, root := range []string{"/usr/include/", "/usr/lib/", "/usr/lib64/", "/usr/share/mingw-w64/", "/usr/i686-w64-mingw32/", "/usr/x86_64-w64-mingw32/"} {
+		if strings.HasPrefix(file, root) {
+			return true
+		}
+	}
+	for _, part := range []string{"/lib/gcc/", "/lib/clang/", "/include/c++/", "/vc/tools/msvc/", "/windows kits/"} {
+		if strings.Contains(file, part) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,121 @@
+package analysis
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+type inspection struct {
+	Parts
+	opts Options
+	arch *arch.Arch
+
+	calls []unwind.Call // scratch
+
+	crashed    bool          // the thread at hand is the crashing one
+	withLocals int           // frames of it whose local variables were read
+	top        *unwind.Frame // youngest frame of the crashing thread
+	diedStack  []*unwind.Frame
+}
+
+// threads walks every thread that was asked for: the crashing one first, then the
+// others by number.
+func (in *inspection) threads(ctx context.Context, r *report.Report) {
+	ids, err := in.Walker.AvailableThreads()
+	if err != nil {
+		r.Warnings = append(r.Warnings, report.Warning{Code: "no-threads", Message: err.Error()})
+		return
+	}
+	crashed := in.died()
+	defer func(all int) {
+		if len(r.Threads) < all {
+			r.Dump.Threads = all
+		}
+	}(len(ids))
+	ids = in.opts.wanted(ids)
+	slices.SortFunc(ids, func(a, b unwind.ThreadID) int {
+		if (a == crashed) != (b == crashed) {
+			if a == crashed {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(a, b)
+	})
+	for _, id := range ids {
+		stack, _ := in.Walker.WalkStackContext(ctx, id)
+		r.Threads = append(r.Threads, in.thread(ctx, stack, id == crashed))
+		if id == crashed && len(stack.Frames) > 0 {
+			in.top, in.diedStack = stack.Frames[0], stack.Frames
+		}
+		if ctx.Err() != nil {
+			r.Warnings = append(r.Warnings, report.Warning{Code: report.WarnCancelled,
+				Message: fmt.Sprintf("analysis stopped after %d of %d threads: %v", len(r.Threads), len(ids), ctx.Err())})
+			return
+		}
+	}
+}
+
+// wanted are the threads of ids that were asked for.
+func (o *Options) wanted(ids []unwind.ThreadID) []unwind.ThreadID {
+	ids = slices.Clone(ids)
+	if o.Threads == nil {
+		return ids
+	}
+	return slices.DeleteFunc(ids, func(id unwind.ThreadID) bool { return !slices.Contains(o.Threads, id) })
+}
+
+func (in *inspection) thread(ctx context.Context, s *unwind.Stack, crashed bool) report.Thread {
+	t := report.Thread{ID: int(s.Thread), Crashed: crashed, End: s.End.String()}
+	in.crashed, in.withLocals = crashed, 0
+	if in.ThreadName != nil {
+		t.Name = in.ThreadName(s.Thread)
+	}
+	t.EndDetail = in.endDetail(s)
+	if len(s.Frames) == 0 {
+		return t
+	}
+	t.Registers = in.registers(s.Frames[0])
+	t.Frames = make([]report.Frame, 0, len(s.Frames)+len(s.Frames)/8)
+	ends := make([]int, len(s.Frames)) // of the entries of each frame
+	for i := range s.Frames {
+		t.Frames = in.frame(t.Frames, s.Frames, i)
+		ends[i] = len(t.Frames)
+	}
+	in.allVariables(ctx, t.Frames, s.Frames, ends)
+	return t
+}
+
+func (in *inspection) registers(f *unwind.Frame) report.Registers {
+	var out report.Registers
+	regs := f.Registers()
+	for r := range arch.Reg(in.arch.NumRegs()) {
+		if v, ok := regs.Get(r); ok {
+			out = append(out, report.Register{Name: in.arch.RegName(r), Value: report.Addr(v)})
+		}
+	}
+	return out
+}
+
+// signal names the signal that a trampoline frame delivered.
+func (in *inspection) signal(f *unwind.Frame, out *report.Frame) {
+	if !f.IsTrampoline() {
+		return
+	}
+	out.Signal = report.UnknownSignal
+	if in.SignalAt == nil {
+		return
+	}
+	if n, ok := in.SignalAt(f); ok {
+		out.SignalNumber = n
+		if name := in.Numbers.Name(n); name != "" {
+			out.Signal = name
+		}
+	}
+}

@@ -1,0 +1,184 @@
+package analysis
+
+import (
+	"context"
+	"errors"
+
+	"github.com/corewalk/corewalk/dwarfvars"
+	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/unwind"
+)
+
+// Locals says which variables are read.
+type Locals uint8
+
+const (
+	// LocalsTop: the arguments of every frame, and all variables of the frames
+	// at the top of the crashing thread.
+	LocalsTop Locals = iota
+	// LocalsNone: none.
+	LocalsNone
+	// LocalsArgs: the arguments of every frame.
+	LocalsArgs
+	// LocalsAll: all variables of all frames.
+	LocalsAll
+)
+
+// topFrames is how many frames with variables are at the top of a stack.
+const topFrames = 3
+
+// A stack of up to deepStack frames is read from the youngest on, for which frames have their
+// local variables read depends on those before. Of a deeper one the frames past the first
+// shallowPart are read before; that is less than what an evaluation may nest.
+const (
+	deepStack   = 64
+	shallowPart = 16
+)
+
+// allVariables adds the variables to the entries of a stack, which end for each frame
+// at ends. Those of a deep stack are read from the oldest frame on: what a function was
+// passed is often what its caller was passed, and that is known then. It ends early when
+// ctx is done.
+func (in *inspection) allVariables(ctx context.Context, entries []report.Frame, frames []*unwind.Frame, ends []int) {
+	if in.Variables == nil || in.opts.Locals == LocalsNone {
+		return
+	}
+	of := func(i int) []report.Frame {
+		start := 0
+		if i > 0 {
+			start = ends[i-1]
+		}
+		return entries[start:ends[i]]
+	}
+	all := in.opts.Locals == LocalsAll
+	top := len(frames)
+	if top > deepStack {
+		for i := len(frames) - 1; i >= shallowPart && ctx.Err() == nil; i-- {
+			in.variables(of(i), frames, i, all)
+		}
+		if top = deepStack; all {
+			top = shallowPart // the others have theirs
+		}
+	}
+	for i := 0; i < top && ctx.Err() == nil; i++ {
+		in.variables(of(i), frames, i, true)
+	}
+}
+
+// variables adds the arguments and local variables to the entries of one
+// physical frame, of which the last is the frame itself. Without mayLocals it adds
+// arguments only.
+func (in *inspection) variables(entries []report.Frame, frames []*unwind.Frame, physical int, mayLocals bool) {
+	if frames[physical].IsTrampoline() {
+		return
+	}
+	a, err := in.Variables.At(frames, physical)
+	if err != nil {
+		return // no debugging information
+	}
+	defer a.Close()
+	locals := mayLocals && in.wantLocals(a, &entries[len(entries)-1])
+	scopes := a.Live()
+	// Functions left by tail calls come first and have no variables.
+	for len(entries) > 0 && entries[0].Tail {
+		entries = entries[1:]
+	}
+	if in.opts.NoInlines || len(entries) != len(scopes) {
+		entries, scopes = entries[len(entries)-1:], scopes[len(scopes)-1:]
+	}
+	for i, s := range scopes {
+		e := &entries[i]
+		e.Args = in.readAll(a, s.Params)
+		if locals {
+			e.Locals = in.readAll(a, s.Locals)
+		}
+	}
+}
+
+// wantLocals decides whether a frame's local variables are wanted, and counts
+// the frames at the top. Those of a language's runtime, which only noticed that
+// something was wrong, are not among them.
+func (in *inspection) wantLocals(a *dwarfvars.Activation, f *report.Frame) bool {
+	switch in.opts.Locals {
+	case LocalsAll:
+		return true
+	case LocalsTop:
+		if !in.crashed || in.withLocals >= topFrames || systemModule(f.Module) || runtimeFunction(f.Function) {
+			return false
+		}
+		for _, s := range a.Live() {
+			if len(s.Params)+len(s.Locals) > 0 {
+				in.withLocals++
+				break
+			}
+		}
+		return true
+	}
+	return false
+}
+
+func (in *inspection) readAll(a *dwarfvars.Activation, vars []*dwarfvars.LocalVar) []report.Variable {
+	out := make([]report.Variable, 0, len(vars))
+	for _, v := range vars {
+		if v.Artificial && v.Name != "this" {
+			continue
+		}
+		out = append(out, in.variable(a, v))
+	}
+	return out
+}
+
+func (in *inspection) variable(a *dwarfvars.Activation, v *dwarfvars.LocalVar) report.Variable {
+	val := a.Read(v, in.opts.Values)
+	out := report.Variable{Name: v.Name, Type: val.Type(), Location: a.Where(v)}
+	if in.opts.Explain {
+		out.Expression = a.Expression(v)
+		var entry *dwarfvars.NoEntryValue
+		if errors.As(val.Err, &entry) {
+			out.Expression += "; " + entry.Why
+		}
+	}
+	if entry, ok := a.ReadEntry(v, in.opts.Values); ok {
+		if s := entry.String(); val.Err != nil || s != val.String() {
+			out.Entry = s
+		}
+	}
+	if val.Err == nil {
+		out.Status, out.Value = report.StatusSuccess, val.String()
+		if in.opts.Structured {
+			d := data(val)
+			d.Type = "" // the variable's
+			out.Data = &d
+		}
+		return out
+	}
+	out.Status, out.Reason = report.StatusUnknown, val.Err.Error()
+	switch {
+	case errors.Is(val.Err, dwarfvars.ErrParam):
+		out.Status = report.StatusParam
+	case errors.Is(val.Err, dwarfvars.ErrOutOfScope):
+		out.Status = report.StatusOutOfScope
+	}
+	return out
+}
+
+// data is a value as the report has it. The reader has bounded the tree.
+func data(v *dwarfvars.Value) report.Data {
+	d := report.Data{Kind: string(v.Kind()), Type: v.Type(), Text: v.Text, Address: report.Addr(v.Addr), Truncated: v.More}
+	if v.Err != nil {
+		d.Error = v.Err.Error()
+	}
+	for i := range v.Parts {
+		p := &v.Parts[i]
+		c := report.Child{Name: p.Name, Data: data(p.Value)}
+		if p.Key != nil {
+			key := data(p.Key)
+			c.Key = &key
+		}
+		if p.Repeat > 1 {
+			c.Repeat = p.Repeat
+		}
+		d.Children = append(d.Children, c)
+	}
+	return d
+}

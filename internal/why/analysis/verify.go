@@ -1,0 +1,25 @@
+package analysis
+
+import (
+	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/unwind"
+)
+
+// verdicts tells which other steppers find the same frame, and what those say that
+// find another.
+func verdicts(f *unwind.Frame) *report.Verify {
+	out := &report.Verify{Agree: []string{}, Differ: []report.Differ{}}
+	for _, v := range f.Verdicts() {
+		if v.Agrees {
+			out.Agree = append(out.Agree, v.Stepper.Name())
+			continue
+		}
+		d := report.Differ{Stepper: v.Stepper.Name(), RA: report.Addr(v.RA), SP: report.Addr(v.SP), Bottom: v.Bottom, Trust: v.Trust.String()}
+		if v.HasFP {
+			fp := report.Addr(v.FP)
+			d.FP = &fp
+		}
+		out.Differ = append(out.Differ, d)
+	}
+	return out
+}

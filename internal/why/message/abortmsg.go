@@ -1,0 +1,189 @@
+package message
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/corewalk/corewalk/internal/files/find"
+)
+
+// nearLibc is how many libraries there are on the stack of a process that aborts from
+// the youngest frame to the C library, itself included: the kernel's own, and that of
+// threads, may come before it. Tables of symbols are long: the others are not searched.
+const nearLibc = 3
+
+// abortMessage reads what glibc kept of the text that it wrote before it aborted
+// (struct abort_msg_s: its size, an unsigned int, and the text). The allocator,
+// assertions, the checks of _FORTIFY_SOURCE and of the stack protector all write by it.
+func abortMessage(p *Process) Words {
+	libs := p.libraries()
+	lib, at, ok := p.symbolIn(libs[:min(len(libs), nearLibc)], "__abort_msg")
+	if !ok {
+		return Words{}
+	}
+	msg, ok := p.word(at)
+	if !ok || msg == 0 {
+		return Words{}
+	}
+	const header = 4
+	size, ok := p.uint(msg, header)
+	if !ok || size <= header {
+		return Words{}
+	}
+	s, ok := p.cstring(msg+header, int(min(size-header, maxMessage)))
+	if s = strings.TrimRight(s, "\n"); !ok || s == "" {
+		return Words{}
+	}
+	w := Words{Message: s, Source: in("__abort_msg", lib)}
+	w.judge(p.Program)
+	return w
+}
+
+// Android's C library keeps the text in a mapping of its own that it names: two numbers
+// that mark it, the size as a word, the text (bionic, android_set_abort_message.cpp).
+const (
+	androidMapping = "[anon:abort message]"
+	androidMagic1  = 0xb18e40886ac388f0
+	androidMagic2  = 0xc6dfba755a1de0b5
+)
+
+// androidMessage reads what Android's C library kept. The library has a pointer to it
+// that no symbol names; the mapping is on the dying thread's side of no pointer either,
+// so the mappings are what leads to it.
+func androidMessage(p *Process) Words {
+	if p.NamedMapping == nil {
+		return Words{}
+	}
+	m, ok := p.NamedMapping(androidMapping)
+	if !ok {
+		return Words{}
+	}
+	m1, _ := p.uint(m.Start, 8)
+	m2, _ := p.uint(m.Start+8, 8)
+	if m1 != androidMagic1 || m2 != androidMagic2 {
+		return Words{}
+	}
+	w := uint64(p.Arch.WordSize)
+	size, ok := p.word(m.Start + 16)
+	head := 16 + w
+	if !ok || size <= head || size > m.End-m.Start {
+		return Words{}
+	}
+	s, ok := p.cstring(m.Start+head, int(min(size-head, maxMessage)))
+	if s = strings.TrimRight(s, "\n"); !ok || s == "" {
+		return Words{}
+	}
+	words := Words{Message: s, Source: "the mapping " + androidMapping}
+	words.judge(p.Program)
+	return words
+}
+
+// judge says what the C library's message means.
+func (w *Words) judge(program string) {
+	s := w.Message
+	if a, ok := parseAssertion(s, program); ok {
+		w.Cause, w.Assertion, w.Reason = FailedAssertion, a, a.Reason()
+		return
+	}
+	switch {
+	case strings.HasPrefix(s, "*** stack smashing detected"):
+		w.Cause = StackOverrun
+	case strings.HasPrefix(s, "*** "):
+		w.Cause = InvalidArgument // of _FORTIFY_SOURCE
+	case heapText(s):
+		w.Cause = HeapCorruption
+	}
+	w.Reason = strings.TrimSpace(strings.TrimSuffix(strings.Trim(s, "* "), ": terminated"))
+	w.Reason = strings.TrimSuffix(w.Reason, " ***")
+}
+
+// heapText reports whether glibc's allocator wrote the text (the arguments of
+// malloc_printerr, and the function's name before it in older versions).
+func heapText(s string) bool {
+	for _, begin := range []string{
+		"double free or corruption", "free(): ", "malloc(): ", "malloc_consolidate(): ", "realloc(): ", "munmap_chunk(): ", "mremap_chunk(): ",
+		"corrupted size vs. prev_size", "corrupted double-linked list", "corrupted unsorted chunks", "break adjusted to free malloc space",
+		"invalid fastbin entry", "chunk_main_arena", "malloc_check_get_size", "tcache_thread_shutdown(): ",
+	} {
+		if strings.HasPrefix(s, begin) {
+			return true
+		}
+	}
+	return false
+}
+
+// parseAssertion takes glibc's text of a failed assertion apart:
+//
+//	program: file:line: function: Assertion `expression' failed.
+//	program: file:line: function: Unexpected error: text.
+//
+// The program's name and the function may be missing; the function has colons of its
+// own in C++. Where it is not known where the program's name ends, the first part that
+// ends in a colon and a space is it, when the file comes behind it.
+func parseAssertion(s, program string) (*Assertion, bool) {
+	a := &Assertion{}
+	head, ok := a.cutCondition(s)
+	if !ok {
+		return nil, false
+	}
+	if program != "" {
+		head = strings.TrimPrefix(head, program+": ")
+	}
+	file, rest, line, ok := cutLine(head)
+	if !ok {
+		return nil, false
+	}
+	if _, behind, more := strings.Cut(file, ": "); more {
+		file = behind
+	}
+	a.File, a.Line, a.Function = file, line, strings.TrimSuffix(rest, ": ")
+	return a, a.Expression+a.Error != "" && a.File != ""
+}
+
+// cutCondition takes what failed off the end of the text: a condition, or the error
+// that assert_perror was given.
+func (a *Assertion) cutCondition(s string) (head string, ok bool) {
+	if head, tail, ok := strings.Cut(s, "Assertion `"); ok {
+		a.Expression, ok = strings.CutSuffix(tail, "' failed.")
+		return head, ok
+	}
+	if head, tail, ok := strings.Cut(s, "Unexpected error: "); ok {
+		a.Error, ok = strings.CutSuffix(tail, ".")
+		return head, ok
+	}
+	return "", false
+}
+
+// cutLine cuts "file:line: rest" in three.
+func cutLine(s string) (file, rest string, line int, ok bool) {
+	for from := 0; ; {
+		i := strings.IndexByte(s[from:], ':')
+		if i < 0 {
+			return "", "", 0, false
+		}
+		i += from
+		digits, after, found := strings.Cut(s[i+1:], ": ")
+		if n, err := strconv.ParseUint(digits, 10, 31); found && err == nil {
+			return s[:i], after, int(n), true
+		}
+		from = i + 1
+	}
+}
+
+// Reason words the assertion for a report's first line.
+func (a *Assertion) Reason() string {
+	s := "assertion `" + a.Expression + "' failed"
+	if a.Error != "" {
+		s = "unexpected error: " + a.Error
+	}
+	if a.File != "" {
+		s += " at " + find.BaseName(a.File)
+		if a.Line > 0 {
+			s += ":" + strconv.Itoa(a.Line)
+		}
+	}
+	if a.Function != "" {
+		s += " in " + a.Function
+	}
+	return s
+}

@@ -1,0 +1,56 @@
+package message
+
+import (
+	"github.com/corewalk/corewalk/internal/code/disasm"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// The one decision that is followed is that of short strings, kept in the object
+// itself: a bit of a byte in memory is tested (Intel SDM volume 2, test: F6 /0), and
+// the next instruction jumps if it is set, or is not (Jcc: 74, 75, 0F 84, 0F 85).
+
+// A tested is the outcome of a test, and the address of the instruction that may use it.
+type tested struct {
+	next arch.Address
+	zero bool
+}
+
+// test follows an instruction that tests bits of a byte in memory.
+func (f *follower) test(inst *disasm.Inst) bool {
+	code := inst.Bytes()
+	if f.Arch.Family != arch.FamilyX86 || inst.Mem() == nil || len(code) < 3 {
+		return false
+	}
+	if code[0]&0xf0 == 0x40 && f.Arch.WordSize == 8 { // a REX prefix
+		code = code[1:]
+	}
+	if code[0] != 0xf6 || code[1]>>3&7 != 0 {
+		return false
+	}
+	addr, ok := inst.EffectiveAddress(&f.regs)
+	if !ok || f.onStack(addr) {
+		return false
+	}
+	v, ok := f.uint(addr, 1)
+	f.tested = tested{inst.Next(), byte(v)&code[len(code)-1] == 0}
+	return ok
+}
+
+// decide reports whether a conditional jump is taken; not ok where that is not known.
+func (f *follower) decide(inst *disasm.Inst) (taken, ok bool) {
+	code := inst.Bytes()
+	if f.Arch.Family != arch.FamilyX86 || f.tested.next != inst.PC || len(code) < 2 {
+		return false, false
+	}
+	condition := code[0]
+	if condition == 0x0f {
+		condition = code[1] - 0x10
+	}
+	switch condition {
+	case 0x74:
+		return f.tested.zero, true
+	case 0x75:
+		return !f.tested.zero, true
+	}
+	return false, false
+}

@@ -1,0 +1,352 @@
+package message
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// Panics of Go. The goroutine (runtime.g, runtime2.go of package runtime) has a list of
+// its panics, the latest first. Before it prints them, the run-time system replaces each
+// value that is an error or a Stringer by its text, so that what is printed is there to
+// be read. Only the first fields of the structures are relied on: those of a goroutine
+// have not moved since Go 1.4.
+
+// Of runtime.g, in words.
+const (
+	gStackLo = 0
+	gStackHi = 1
+	gPanic   = 4
+	gM       = 6
+)
+
+// A goPanicking is the beginning of a runtime._panic.
+type goPanicking struct{ typ, data, link uint64 }
+
+// panicking reads a runtime._panic: the value, an interface, and the panic before it.
+// Until Go 1.25 the address of an argument on the stack came first. A type is constant.
+func (p *Process) panicking(at arch.Address) (goPanicking, bool) {
+	ws, ok := p.words(at, 4)
+	if !ok {
+		return goPanicking{}, false
+	}
+	if ws[0] == 0 || p.writable(ws[0]) {
+		ws = ws[1:]
+	}
+	if ws[0] != 0 && p.writable(ws[0]) {
+		return goPanicking{}, false
+	}
+	return goPanicking{ws[0], ws[1], ws[2]}, true
+}
+
+// goWords tells of a panic that nothing recovered, or of what the run-time system gave
+// up for.
+func goWords(p *Process) Words {
+	if p.Arch.WordSize != 8 {
+		return Words{}
+	}
+	if f := p.frame("runtime.throw", "runtime.fatal"); f != nil {
+		return p.goFatal(f)
+	}
+	if f := p.frame("runtime.gopanic"); f != nil && p.frame("runtime.fatalpanic") != nil {
+		return p.goPanic(f)
+	}
+	return Words{}
+}
+
+// goFatal reads the argument of runtime.throw: it is passed on in a closure in the
+// function's frame, behind the address of the closure's code, and in some versions
+// another word.
+func (p *Process) goFatal(f *Frame) Words {
+	name := "runtime.fatal"
+	if f.is("runtime.throw") {
+		name = "runtime.throw"
+	}
+	s, ok := p.closureText(p.frameWords(f), name+".func1")
+	if !ok {
+		return Words{}
+	}
+	w := Words{Message: "fatal error: " + s, Source: "the frame of " + name, Reason: "fatal error: " + s, Cause: UncaughtException,
+		Panic: &Panic{Runtime: Go, Value: s, Fatal: true}}
+	if strings.HasPrefix(s, "runtime: out of memory") || strings.Contains(s, "cannot allocate memory") {
+		w.Cause = OutOfMemory
+	}
+	if s == "stack overflow" {
+		w.Cause = StackOverflow
+	}
+	w.inGoroutine(p, f)
+	return w
+}
+
+// closureText finds the string in the closure of a function among the words of a frame.
+func (p *Process) closureText(ws []uint64, function string) (string, bool) {
+	for i := 0; i+2 < len(ws) && p.Function != nil; i++ {
+		if !p.runs(ws[i]) || p.Function(ws[i]) != function {
+			continue
+		}
+		for k := i + 1; k <= i+2 && k+1 < len(ws); k++ {
+			if s, ok := p.strictText(ws[k], ws[k+1]); ok && s != "" {
+				return s, true
+			}
+		}
+	}
+	return "", false
+}
+
+// inGoroutine notes the number of the goroutine that a frame is of, if it is of one.
+func (w *Words) inGoroutine(p *Process, f *Frame) {
+	g, ok := p.goroutine(f)
+	if !ok {
+		return
+	}
+	if n, ok := p.goroutineID(g); ok {
+		w.Panic.Goroutine = n
+		w.Reason += fmt.Sprintf(" (goroutine %d)", n)
+	}
+}
+
+// goPanic reads the list of the goroutine's panics.
+func (p *Process) goPanic(f *Frame) Words {
+	g, ok := p.goroutine(f)
+	if !ok {
+		return Words{}
+	}
+	w := uint64(p.Arch.WordSize)
+	at, ok := p.word(g + gPanic*w)
+	var texts []string
+	kind := ""
+	for n := 0; ok && at != 0 && n < maxNested; n++ {
+		v, have := p.panicking(at)
+		if !have {
+			return Words{}
+		}
+		if v.typ != 0 { // else it is runtime.Goexit
+			s, t, have := p.goValue(v.typ, v.data)
+			if !have {
+				return Words{}
+			}
+			if texts = append(texts, s); kind == "" {
+				kind = t
+			}
+		}
+		at = v.link
+	}
+	if len(texts) == 0 {
+		return Words{}
+	}
+	words := Words{Source: "the panics of the goroutine", Cause: UncaughtException, Reason: "panic: " + texts[0],
+		Panic: &Panic{Runtime: Go, Type: kind, Value: texts[0]}}
+	for i := len(texts) - 1; i >= 0; i-- { // as printed: the first one first
+		if words.Message != "" {
+			words.Message += "\n\t"
+		}
+		words.Message += "panic: " + texts[i]
+	}
+	if n, ok := p.goroutineID(g); ok {
+		words.Panic.Goroutine = n
+		words.Reason += fmt.Sprintf(" (goroutine %d)", n)
+	}
+	return words
+}
+
+// goroutine finds the runtime.g whose stack a frame is on: that of the register in which
+// Go keeps it, in that frame or in one that it called; else by the thread (runtime.m) of
+// the one that the thread runs. The frame must lie in its stack.
+func (p *Process) goroutine(f *Frame) (arch.Address, bool) {
+	name := map[*arch.Arch]string{arch.AMD64: "r14", arch.ARM64: "x28"}[p.Arch]
+	reg, ok := p.Arch.RegByName(name)
+	if !ok {
+		return 0, false
+	}
+	for i := range p.Stack {
+		regs := p.Stack[i].Registers()
+		if g, ok := regs.Get(reg); ok {
+			if p.hasStack(g, f.SP()) {
+				return g, true
+			}
+			if cur, ok := p.ofThread(g, f.SP()); ok {
+				return cur, true
+			}
+		}
+	}
+	return 0, false
+}
+
+// hasStack reports whether a goroutine's stack has the address.
+func (p *Process) hasStack(g, sp arch.Address) bool {
+	const maxStack = 1 << 31
+	if g == 0 || g%8 != 0 {
+		return false
+	}
+	s, ok := p.words(g, gStackHi+1)
+	return ok && s[gStackLo] < s[gStackHi] && s[gStackHi]-s[gStackLo] <= maxStack && sp >= s[gStackLo] && sp < s[gStackHi]
+}
+
+// ofThread finds the goroutine with the stack among those that the thread of another
+// one knows: the thread's own, that of its signal handlers, and the current one. Where
+// in runtime.m they are depends on the version; each refers back to the thread.
+func (p *Process) ofThread(g, sp arch.Address) (arch.Address, bool) {
+	const maxThread = 64 // words
+	if g == 0 || g%8 != 0 {
+		return 0, false
+	}
+	m, ok := p.word(g + gM*8)
+	if !ok || m == 0 || m%8 != 0 {
+		return 0, false
+	}
+	for i := range uint64(maxThread) {
+		cand, ok := p.word(m + i*8)
+		if !ok {
+			return 0, false
+		}
+		if !p.hasStack(cand, sp) {
+			continue
+		}
+		if back, ok := p.word(cand + gM*8); ok && back == m {
+			return cand, true
+		}
+	}
+	return 0, false
+}
+
+// goroutineID reads a goroutine's number. It follows its status, two numbers of 32 bits:
+// that it runs, and a lock. What lies before has changed from version to version.
+func (p *Process) goroutineID(g arch.Address) (uint64, bool) {
+	const running, scanned = 2, 0x1000
+	for _, off := range []uint64{152, 160} {
+		status, ok1 := p.uint(g+off-8, 4)
+		lock, ok2 := p.uint(g+off-4, 4)
+		id, ok3 := p.uint(g+off, 8)
+		if ok1 && ok2 && ok3 && status&^scanned == running && lock == 0 && id > 0 && id < 1<<48 {
+			return id, true
+		}
+	}
+	return 0, false
+}
+
+// Kinds of types of Go (internal/abi, type.go).
+const (
+	goBool = iota + 1
+	goInt
+	goInt8
+	goInt16
+	goInt32
+	goInt64
+	goUint
+	goUint8
+	goUint16
+	goUint32
+	goUint64
+	goUintptr
+	goFloat32
+	goFloat64
+	goString = 24
+	goKinds  = 27
+)
+
+// goSizes are the sizes in bytes of the numbers, by kind.
+var goSizes = [...]int{goBool: 1, goInt: 8, goInt8: 1, goInt16: 2, goInt32: 4, goInt64: 8,
+	goUint: 8, goUint8: 1, goUint16: 2, goUint32: 4, goUint64: 8, goUintptr: 8, goFloat32: 4, goFloat64: 8}
+
+// goValue prints what an interface holds as the run-time system prints a panic's value
+// (printpanicval): numbers and texts, with the name of the type where it is not that of
+// the language; of others the type and the address.
+func (p *Process) goValue(typ, data arch.Address) (text, name string, ok bool) {
+	kind, ok := p.uint(typ+23, 1)
+	if !ok {
+		return "", "", false
+	}
+	kind &= 31 // the upper bits are flags
+	if kind == 0 || kind >= goKinds || typ%8 != 0 {
+		return "", "", false
+	}
+	name, named := p.goTypeName(typ)
+	switch {
+	case kind == goString:
+		two, ok := p.words(data, 2)
+		if !ok {
+			return "", "", false
+		}
+		if text, ok = p.text(two[0], two[1]); !ok {
+			return "", "", false
+		}
+		if named && name != "string" {
+			return name + `("` + text + `")`, name, true
+		}
+		return text, name, true
+	case kind < uint64(len(goSizes)):
+		v, ok := p.uint(data, goSizes[kind])
+		if !ok {
+			return "", "", false
+		}
+		text = goNumber(int(kind), v)
+		if named && strings.Contains(name, ".") {
+			text = name + "(" + text + ")"
+		}
+		return text, name, true
+	}
+	if !named {
+		return "", "", false
+	}
+	return fmt.Sprintf("(%s) %#x", name, data), name, true
+}
+
+func goNumber(kind int, v uint64) string {
+	switch kind {
+	case goBool:
+		return strconv.FormatBool(v&1 != 0)
+	case goInt, goInt8, goInt16, goInt32, goInt64:
+		shift := 64 - 8*goSizes[kind]
+		return strconv.FormatInt(int64(v)<<shift>>shift, 10)
+	case goFloat32:
+		return goFloat(float64(math.Float32frombits(uint32(v))))
+	case goFloat64:
+		return goFloat(math.Float64frombits(v))
+	}
+	return strconv.FormatUint(v, 10)
+}
+
+// goFloat prints as the function print does: with a sign, and three digits of exponent.
+func goFloat(v float64) string {
+	s := fmt.Sprintf("%+.6e", v)
+	if i := strings.LastIndexAny(s, "+-"); i > 0 && len(s)-i == 3 {
+		s = s[:i+1] + "0" + s[i+1:]
+	}
+	return s
+}
+
+// goTypeName reads a type's name: an offset from where the program's types begin, where
+// a byte of flags, the length and the text are. A flag of the type says that the text
+// has a star before it that is not the type's.
+func (p *Process) goTypeName(typ arch.Address) (string, bool) {
+	_, types, ok := p.symbol("runtime.types")
+	if !ok {
+		return "", false
+	}
+	flags, ok1 := p.uint(typ+20, 1)
+	off, ok2 := p.uint(typ+40, 4)
+	if !ok1 || !ok2 || off == 0 {
+		return "", false
+	}
+	at := types + off + 1
+	var n uint64
+	for shift := 0; ; shift += 7 {
+		b, ok := p.uint(at, 1)
+		if !ok || shift > 14 {
+			return "", false
+		}
+		at++
+		if n |= b & 0x7f << shift; b&0x80 == 0 {
+			break
+		}
+	}
+	s, ok := p.strictText(at, min(n, maxName))
+	const extraStar = 2
+	if flags&extraStar != 0 {
+		s = strings.TrimPrefix(s, "*")
+	}
+	return s, ok && s != ""
+}

@@ -1,0 +1,256 @@
+package message
+
+import (
+	"math/bits"
+	"strconv"
+	"strings"
+
+	"github.com/corewalk/corewalk/internal/files/find"
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// Panics of Rust. The standard library passes what a panic says from function to
+// function and keeps it nowhere, so it is read from the frame of the one that calls the
+// panic hook: there lies the hook's PanicHookInfo, which refers to the payload as a
+// trait object (the value's address and that of its table) and to the Location. Neither
+// layout is promised; what is read must be shaped like both.
+
+var rustHooks = []string{"std::panicking::panic_with_hook", "std::panicking::rust_panic_with_hook"}
+
+// maxFrameWords bounds how much of a frame is searched.
+const maxFrameWords = 512
+
+func rustWords(p *Process) Words {
+	if f := p.frame(rustHooks...); f != nil {
+		return p.rustPanic(f)
+	}
+	if f := p.frame("std::alloc::rust_oom"); f != nil {
+		return p.rustNoMemory(f)
+	}
+	// Its handler of SIGSEGV ends the program for a stack overflow alone: it gives
+	// every other fault back to the system.
+	for i := range p.Stack {
+		for _, n := range p.Stack[i].Names {
+			if strings.HasPrefix(n, "std::sys::") && strings.HasSuffix(n, "stack_overflow::imp::signal_handler") {
+				return Words{Reason: "stack overflow", Source: "the call of " + n, Cause: StackOverflow}
+			}
+		}
+	}
+	return Words{}
+}
+
+// frameWords are the words of a frame from its stack pointer to its CFA.
+func (p *Process) frameWords(f *Frame) []uint64 {
+	cfa, ok := f.CFA()
+	if !ok || cfa <= f.SP() {
+		return nil
+	}
+	n := (cfa - f.SP()) / uint64(p.Arch.WordSize)
+	ws, ok := p.words(f.SP(), int(min(n, maxFrameWords)))
+	if !ok {
+		return nil
+	}
+	return ws
+}
+
+func (p *Process) rustPanic(f *Frame) Words {
+	ws := p.frameWords(f)
+	where, ok := p.onlyLocation(ws)
+	if !ok {
+		return Words{}
+	}
+	place := where.file + ":" + strconv.Itoa(where.line) + ":" + strconv.Itoa(where.column)
+	w := Words{
+		Message: "panicked at " + place + ":",
+		Source:  "the frame of " + rustHookName(f),
+		Reason:  "panic at " + find.BaseName(where.file) + ":" + strconv.Itoa(where.line),
+		Cause:   UncaughtException,
+		Panic:   &Panic{Runtime: Rust, File: where.file, Line: where.line, Column: where.column},
+	}
+	if value, ok := p.onlyPayload(ws); ok {
+		w.Panic.Value = value
+		w.Message += "\n" + value
+		w.Reason += ": " + value
+	}
+	return w
+}
+
+func rustHookName(f *Frame) string {
+	for _, n := range rustHooks {
+		if f.is(n) {
+			return n
+		}
+	}
+	return ""
+}
+
+type rustLocation struct {
+	file         string
+	line, column int
+}
+
+// onlyLocation finds the one core::panic::Location that the words point to.
+func (p *Process) onlyLocation(ws []uint64) (found rustLocation, ok bool) {
+	var at arch.Address
+	for _, w := range ws {
+		if w == at {
+			continue
+		}
+		if l, is := p.location(w); is {
+			if ok {
+				return rustLocation{}, false
+			}
+			found, at, ok = l, w, true
+		}
+	}
+	return found, ok
+}
+
+// location reads a core::panic::Location: a &str, then two 32-bit numbers that begin at
+// 1. It is constant, so it lies where nothing can write.
+func (p *Process) location(addr arch.Address) (rustLocation, bool) {
+	w := uint64(p.Arch.WordSize)
+	if addr == 0 || addr%w != 0 || p.writable(addr) {
+		return rustLocation{}, false
+	}
+	two, ok := p.words(addr, 2)
+	const maxPath, maxLine = 1024, 1 << 24
+	if !ok || two[1] < 2 || two[1] > maxPath || p.writable(two[0]) {
+		return rustLocation{}, false
+	}
+	line, ok1 := p.uint(addr+2*w, 4)
+	column, ok2 := p.uint(addr+2*w+4, 4)
+	if !ok1 || !ok2 || line == 0 || line > maxLine || column == 0 || column > maxLine {
+		return rustLocation{}, false
+	}
+	file, ok := p.strictText(two[0], two[1])
+	if !ok || strings.ContainsAny(file, "\n\t") {
+		return rustLocation{}, false
+	}
+	return rustLocation{file, int(line), int(column)}, true
+}
+
+// writable reports whether the process could write to an address, as far as it is known.
+func (p *Process) writable(addr arch.Address) bool {
+	if p.Mapping == nil {
+		return false
+	}
+	m, ok := p.Mapping(addr)
+	return ok && m.Perm&libstate.Write != 0 && m.Perm&libstate.Unknown == 0
+}
+
+// runs reports whether there is code at an address, as far as it is known.
+func (p *Process) runs(addr arch.Address) bool {
+	if p.Mapping == nil {
+		return true
+	}
+	m, ok := p.Mapping(addr)
+	return ok && m.Perm&(libstate.Exec|libstate.Unknown) != 0
+}
+
+// onlyPayload finds the text that two words after one another refer to as a trait
+// object; false where there is none, or more than one.
+func (p *Process) onlyPayload(ws []uint64) (text string, ok bool) {
+	var at arch.Address
+	for i := 0; i+1 < len(ws); i++ {
+		if ok && ws[i] == at {
+			continue
+		}
+		if s, is := p.payload(ws[i], ws[i+1]); is {
+			if ok {
+				return "", false
+			}
+			text, at, ok = s, ws[i], true
+		}
+	}
+	return text, ok
+}
+
+// payload reads a trait object that is a &str or a String: two words, or three. The
+// table begins with the function that drops the value (none for a &str), its size, its
+// alignment, and the trait's functions.
+func (p *Process) payload(data, table arch.Address) (string, bool) {
+	w := uint64(p.Arch.WordSize)
+	if data == 0 || table == 0 || data%w != 0 || table%w != 0 || p.writable(table) {
+		return "", false
+	}
+	t, ok := p.words(table, 4)
+	if !ok || t[2] != w || t[3] == 0 || !p.runs(t[3]) || t[0] != 0 && !p.runs(t[0]) {
+		return "", false
+	}
+	switch t[1] {
+	case 2 * w:
+		two, ok := p.words(data, 2)
+		if !ok || t[0] != 0 || !p.typeIs(t[3], "&str") {
+			return "", false
+		}
+		return p.strictText(two[0], two[1])
+	case 3 * w:
+		if t[0] == 0 || !p.typeIs(t[3], "String") {
+			return "", false
+		}
+		return p.rustString(data)
+	case 4 * w:
+		// What the panic handler formats into: an Option<String>, and the arguments.
+		if p.Function == nil || !strings.Contains(p.Function(t[3]), "FormatStringPayload") {
+			return "", false
+		}
+		if s, ok := p.rustString(data); ok {
+			return s, true
+		}
+		return p.rustString(data + w)
+	}
+	return "", false
+}
+
+// rustString reads a String. Which of its words is which is the compiler's choice: the
+// address is none of the numbers, and the length is not above the capacity.
+func (p *Process) rustString(addr arch.Address) (string, bool) {
+	w := uint64(p.Arch.WordSize)
+	three, ok := p.words(addr, 3)
+	if !ok {
+		return "", false
+	}
+	for _, order := range [][3]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}} {
+		capacity, at, n := three[order[0]], three[order[1]], three[order[2]]
+		if n > capacity || capacity >= 1<<(8*w-1) {
+			continue
+		}
+		if s, ok := p.strictText(at, n); ok {
+			return s, true
+		}
+	}
+	return "", false
+}
+
+// typeIs reports whether the function type_id of a table may be that of a type: where
+// its name is known and tells of another type, it is not.
+func (p *Process) typeIs(fn arch.Address, want string) bool {
+	if p.Function == nil {
+		return true
+	}
+	name := p.Function(fn)
+	self, ok := strings.CutSuffix(name, "::type_id")
+	return !ok || strings.HasPrefix(self, "<T as ") || strings.Contains(self, want+" as ")
+}
+
+// rustNoMemory reads the size that there was no memory for from rust_oom's frame, which
+// has a Layout and nothing else: an alignment, which is a power of two, and a size. Where
+// the size is one too there is no telling which is which.
+func (p *Process) rustNoMemory(f *Frame) Words {
+	w := Words{Message: "memory allocation failed", Source: "the call of std::alloc::rust_oom", Cause: OutOfMemory,
+		Panic: &Panic{Runtime: Rust}}
+	if ws := p.frameWords(f); len(ws) >= 2 {
+		size, ok := ws[1], bits.OnesCount64(ws[0]) == 1 && bits.OnesCount64(ws[1]) != 1
+		if !ok {
+			size, ok = ws[0], bits.OnesCount64(ws[1]) == 1 && bits.OnesCount64(ws[0]) != 1
+		}
+		if ok && size < 1<<(8*p.Arch.WordSize-1) {
+			w.Message = "memory allocation of " + strconv.FormatUint(size, 10) + " bytes failed"
+		}
+	}
+	w.Panic.Value = w.Message
+	w.Reason = w.Message
+	return w
+}

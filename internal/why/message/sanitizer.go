@@ -1,0 +1,251 @@
+package message
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/corewalk/corewalk/internal/files/find"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// Compilers' sanitizers (compiler-rt, and GCC's copy of it). The address sanitizer
+// gathers its report in a buffer, and copies that before it prints it and ends the
+// program: the copy is in memory of its own, to which a register or a word of the
+// function that prints points (~ScopedInErrorReport, asan_report.cpp). The others print as they go:
+// which check failed is known from the function that the compiled code called.
+
+// maxReport bounds how much is read of a report, in bytes: the sentences at its
+// beginning, with three stacks between them.
+const maxReport = 16 << 10
+
+func sanitizerWords(p *Process) Words {
+	var asan, undefined string
+	for i := range p.Stack {
+		for _, name := range p.Stack[i].Names {
+			name = strings.TrimPrefix(name, "__ubsan::")
+			switch {
+			case strings.HasPrefix(name, "__ubsan_handle_") && undefined == "":
+				undefined = name
+			case asanName(name):
+				asan = name
+			}
+		}
+	}
+	switch {
+	case undefined != "":
+		return undefinedWords(undefined)
+	case asan != "":
+		return p.asanWords(asan)
+	}
+	return Words{}
+}
+
+func asanName(name string) bool {
+	return strings.HasPrefix(name, "__asan_report_") || strings.HasPrefix(name, "__asan::Report") ||
+		strings.HasPrefix(name, "__asan::ScopedInErrorReport::")
+}
+
+// undefinedChecks words what the handlers of the undefined behaviour sanitizer are
+// called for (ubsan_handlers.h), by the middle of their names.
+var undefinedChecks = [...][2]string{
+	{"add_overflow", "integer overflow in an addition"},
+	{"sub_overflow", "integer overflow in a subtraction"},
+	{"mul_overflow", "integer overflow in a multiplication"},
+	{"negate_overflow", "integer overflow in a negation"},
+	{"divrem_overflow", "division by zero, or overflow in a division"},
+	{"shift_out_of_bounds", "shift by too many or too few bits"},
+	{"out_of_bounds", "subscript out of bounds"},
+	{"type_mismatch", "null, misaligned or too small object"},
+	{"alignment_assumption", "wrong assumption of alignment"},
+	{"builtin_unreachable", "unreachable code reached"},
+	{"missing_return", "end of a function that should return a value"},
+	{"vla_bound_not_positive", "array of variable length whose length is not positive"},
+	{"float_cast_overflow", "floating-point number that does not fit an integer"},
+	{"load_invalid_value", "value that its type cannot have"},
+	{"implicit_conversion", "conversion that changes the value"},
+	{"invalid_builtin", "invalid argument of a builtin function"},
+	{"function_type_mismatch", "call of a function through a pointer to another type"},
+	{"nonnull_return", "null returned where it may not be"},
+	{"nonnull_arg", "null passed for a parameter that may not be"},
+	{"nullability_return", "null returned where it may not be"},
+	{"nullability_arg", "null passed for a parameter that may not be"},
+	{"pointer_overflow", "pointer arithmetic that overflows"},
+	{"cfi_check_fail", "failed check of control flow integrity"},
+	{"dynamic_type_cache_miss", "object of another type than its pointer's"},
+}
+
+func undefinedWords(handler string) Words {
+	check := strings.TrimPrefix(handler, "__ubsan_handle_")
+	text := strings.ReplaceAll(strings.TrimSuffix(check, "_abort"), "_", " ")
+	for _, c := range undefinedChecks {
+		if strings.HasPrefix(check, c[0]) {
+			text = c[1]
+			break
+		}
+	}
+	return Words{Reason: "undefined behaviour found: " + text, Source: "the call of " + handler, Cause: SanitizerError}
+}
+
+// asanWords reads the address sanitizer's report: what it found, and where the memory
+// was. Without the buffer only the failed check is known, from the function called.
+func (p *Process) asanWords(function string) Words {
+	w := Words{Reason: "AddressSanitizer: " + asanCheck(function), Source: "the call of " + function, Cause: SanitizerError}
+	for i := range p.Stack {
+		f := &p.Stack[i]
+		if !slices.ContainsFunc(f.Names, asanName) {
+			continue
+		}
+		if r, ok := p.asanReport(append(p.savedRegisters(f), p.frameWords(f)...)); ok {
+			w.Message, w.Source = r.message, "the frame of "+f.Names[len(f.Names)-1]
+			w.Reason, w.Finding = "AddressSanitizer: "+r.found, strings.Join(r.findings, ", ")
+			break
+		}
+	}
+	return w
+}
+
+// savedRegisters are the values of the registers that are known in a frame.
+func (p *Process) savedRegisters(f *Frame) []uint64 {
+	var out []uint64
+	regs := f.Registers()
+	for r := range arch.Reg(p.Arch.NumRegs()) {
+		if v, ok := regs.Get(r); ok {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// asanReport reads the report that one of the registers and words of a frame points to.
+func (p *Process) asanReport(ws []uint64) (asanText, bool) {
+	const page = 4096
+	for _, at := range ws {
+		if at < page || at%page != 0 {
+			continue
+		}
+		if head := p.bytes(at, 2); string(head) != "==" {
+			continue
+		}
+		if text, ok := p.cstring(at, maxReport); ok {
+			if r := parseASan(dropEscapes(text)); r.found != "" {
+				return r, true
+			}
+		}
+	}
+	return asanText{}, false
+}
+
+// asanCheck words the name of a function that reports: __asan_report_load4.
+func asanCheck(function string) string {
+	check := strings.TrimSuffix(strings.TrimPrefix(function, "__asan_report_"), "_noabort")
+	for _, access := range [...][2]string{{"load", "bad read"}, {"store", "bad write"}, {"exp_load", "bad read"}, {"exp_store", "bad write"}} {
+		if size, ok := strings.CutPrefix(check, access[0]); ok {
+			size = strings.Trim(size, "_n")
+			switch size {
+			case "":
+				return access[1]
+			case "1":
+				return access[1] + " of 1 byte"
+			}
+			return access[1] + " of " + size + " bytes"
+		}
+	}
+	return "error found"
+}
+
+// An asanText is what a report of the address sanitizer says in sentences.
+type asanText struct {
+	message  string   // the sentences that tell the error, as they were printed
+	found    string   // the error, and the access
+	findings []string // where the memory is, who freed and who allocated it
+}
+
+// parseASan takes a report apart:
+//
+//	==PID==ERROR: AddressSanitizer: ERROR on address A at pc P bp B sp S
+//	READ of size N at A thread T
+//	    #0 P in FUNCTION FILE:LINE
+//
+//	A is located N bytes inside of N-byte region [A,A)
+//	freed by thread T here:
+//	    #0 ...
+func parseASan(text string) asanText {
+	var out asanText
+	const error = "ERROR: AddressSanitizer: "
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		line = strings.TrimSpace(line)
+		_, said, isError := strings.Cut(line, error)
+		switch {
+		case isError && out.found == "":
+			out.message = line
+			out.found = asanError(said)
+		case out.found == "":
+		case strings.HasPrefix(line, "READ of size ") || strings.HasPrefix(line, "WRITE of size "):
+			out.message += "\n" + line
+			out.found += ": " + asanAccess(line)
+		case strings.Contains(line, " is located "):
+			out.findings = append(out.findings, line)
+		case strings.HasSuffix(line, " here:") && strings.Contains(line, " by thread "):
+			if where := asanWhere(lines[i+1:]); where != "" {
+				out.findings = append(out.findings, strings.TrimSuffix(line, " here:")+" in "+where)
+			}
+		}
+	}
+	return out
+}
+
+// asanError is the kind of error, without the registers that follow it.
+func asanError(said string) string {
+	for _, end := range [...]string{" on address ", " on unknown address ", " at pc ", " (pc "} {
+		said, _, _ = strings.Cut(said, end)
+	}
+	return strings.TrimSuffix(said, ":")
+}
+
+// asanAccess words "READ of size 4 at 0x60 thread T0" as reports word an access.
+func asanAccess(line string) string {
+	f := strings.Fields(line)
+	if len(f) < 6 {
+		return line
+	}
+	unit := " bytes at "
+	if f[3] == "1" {
+		unit = " byte at "
+	}
+	return strings.ToLower(f[0]) + " of " + f[3] + unit + f[5]
+}
+
+// asanWhere is the function and place of the first frame of a stack that is not the
+// sanitizer's own: those come first, and are named after what they replace.
+func asanWhere(lines []string) string {
+	for _, line := range lines {
+		line = strings.TrimSpace(line)
+		if !strings.HasPrefix(line, "#") {
+			return ""
+		}
+		_, frame, ok := strings.Cut(line, " in ")
+		if !ok || strings.HasPrefix(frame, "operator ") || strings.HasPrefix(frame, "__interceptor_") || strings.Contains(frame, "/libsanitizer/") ||
+			strings.Contains(frame, "/compiler-rt/") {
+			continue
+		}
+		if i := strings.LastIndexByte(frame, ' '); i > 0 && strings.ContainsRune(frame[i:], ':') {
+			return frame[:i] + " at " + find.BaseName(frame[i+1:])
+		}
+		return frame
+	}
+	return ""
+}
+
+// dropEscapes takes the colours of a terminal out of a text: ESC [ ... m.
+func dropEscapes(s string) string {
+	var b strings.Builder
+	for {
+		before, after, found := strings.Cut(s, "\x1b[")
+		b.WriteString(before)
+		if !found {
+			return b.String()
+		}
+		_, s, _ = strings.Cut(after, "m")
+	}
+}

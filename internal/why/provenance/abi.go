@@ -1,0 +1,59 @@
+package provenance
+
+import "github.com/corewalk/corewalk/unwind/arch"
+
+// An ABI is what a platform's convention for calls says of registers.
+type ABI struct {
+	// Args are the registers of the first arguments that are integers or pointers.
+	Args []arch.Reg
+	// Return is the register of a result that is one.
+	Return arch.Reg
+	// Preserved are those that a called function leaves as they were, the stack
+	// pointer among them.
+	Preserved arch.RegMask
+}
+
+// ABIOf is the convention of C on an architecture, as Linux and its like have it, or
+// with windows as Windows does. What is not known has no registers of arguments.
+func ABIOf(a *arch.Arch, windows bool) ABI {
+	abi := ABI{Return: arch.NoReg, Preserved: a.CalleeSaved | 1<<a.SP}
+	named := func(names ...string) {
+		for _, n := range names {
+			if r, ok := a.RegByName(n); ok {
+				abi.Args = append(abi.Args, r)
+			}
+		}
+		if len(abi.Args) > 0 {
+			abi.Return = abi.Args[0]
+		}
+	}
+	switch {
+	case a == arch.AMD64 && windows:
+		// https://learn.microsoft.com/en-us/cpp/build/x64-calling-convention
+		abi.Args = []arch.Reg{arch.RCX, arch.RDX, arch.R8, arch.R9}
+		abi.Return = arch.RAX
+		abi.Preserved |= arch.Mask(arch.RSI, arch.RDI)
+	case a == arch.AMD64 || a == arch.X32:
+		// System V ABI, AMD64 supplement, 3.2.3
+		abi.Args = []arch.Reg{arch.RDI, arch.RSI, arch.RDX, arch.RCX, arch.R8, arch.R9}
+		abi.Return = arch.RAX
+	case a.Family == arch.FamilyX86:
+		abi.Return, _ = a.RegByName("eax")
+	case a.Family == arch.FamilyARM64:
+		named("x0", "x1", "x2", "x3", "x4", "x5", "x6", "x7")
+	case a.Family == arch.FamilyARM:
+		named("r0", "r1", "r2", "r3")
+	case a.Family == arch.FamilyRISCV, a.Family == arch.FamilyLoongArch:
+		named("a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7")
+	case a.Family == arch.FamilyPPC:
+		named("r3", "r4", "r5", "r6", "r7", "r8", "r9", "r10")
+	case a.Family == arch.FamilyS390:
+		named("r2", "r3", "r4", "r5", "r6")
+	}
+	return abi
+}
+
+// general reports whether values are looked for in a register.
+func (a *ABI) general(r arch.Reg) bool {
+	return a.Preserved.Has(r) || r == a.Return || len(a.Args) == 0 || r < 32
+}

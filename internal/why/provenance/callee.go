@@ -1,0 +1,88 @@
+package provenance
+
+import (
+	"github.com/corewalk/corewalk/internal/code/disasm"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// Compilers know which registers a function of the same file really changes, and leave
+// values in the others across its calls, whatever the convention says (gcc's -fipa-ra).
+
+// The bounds of looking into called functions.
+const (
+	maxCallees   = 64  // looked at from one function
+	maxCalleeOps = 512 // instructions of each
+	maxCallDepth = 3
+)
+
+const everyReg = ^arch.RegMask(0)
+
+// changes are the registers that a called function may change: what the convention
+// lets it, or less where its code was seen to the end.
+func (f *Func) changes(call *disasm.Inst) arch.RegMask {
+	if call.Kind != disasm.Call || call.Target == 0 {
+		return everyReg
+	}
+	mask := f.calleeMask(call.Target|f.mode(), 0)
+	f.at = -1 // call may be decoded anew
+	return mask
+}
+
+func (f *Func) calleeMask(target uint64, depth int) arch.RegMask {
+	if mask, ok := f.called[target]; ok {
+		return mask
+	}
+	if len(f.called) >= maxCallees || depth >= maxCallDepth {
+		return everyReg
+	}
+	if f.called == nil {
+		f.called = map[uint64]arch.RegMask{}
+	}
+	f.called[target] = everyReg // while it is looked at: it may call itself
+	mask := f.writtenBy(target, depth)
+	f.called[target] = mask
+	return mask
+}
+
+// writtenBy goes over the code that control reaches from target up to returns.
+func (f *Func) writtenBy(target uint64, depth int) (mask arch.RegMask) {
+	mode := target & f.mode()
+	var in disasm.Inst
+	seen := map[uint64]bool{}
+	todo := []uint64{target &^ mode}
+	for len(todo) > 0 {
+		addr := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if seen[addr] {
+			continue
+		}
+		seen[addr] = true
+		if len(seen) > maxCalleeOps || disasm.DecodeInto(&in, f.arch, f.code.CodeAt(addr), addr|mode) != nil || in.Delayed || in.Switches {
+			return everyReg
+		}
+		mask |= in.Writes
+		switch in.Kind {
+		case disasm.Ret:
+			if in.Conditional {
+				todo = append(todo, in.Next()&^mode)
+			}
+			continue
+		case disasm.Jump, disasm.CondJump:
+			todo = append(todo, in.Target&^mode)
+			if in.Kind == disasm.Jump && !in.Conditional {
+				continue
+			}
+		case disasm.Call:
+			if mask |= f.calleeMask(in.Target|mode, depth+1); mask == everyReg {
+				return mask
+			}
+		case disasm.CallIndirect, disasm.JumpIndirect, disasm.RetFar, disasm.Syscall, disasm.Interrupt, disasm.Trap, disasm.Int3, disasm.Halt:
+			return everyReg
+		}
+		if in.Predicates > 0 {
+			return everyReg
+		}
+		todo = append(todo, in.Next()&^mode)
+	}
+	return mask
+}

@@ -1,0 +1,187 @@
+package provenance
+
+import "github.com/corewalk/corewalk/unwind/arch"
+
+// A State is what a frame holds at one of its instructions.
+type State struct {
+	PC     uint64 // the instruction; of a frame that made a call, the call
+	Reg    func(arch.Reg) (uint64, bool)
+	CFA    uint64
+	HasCFA bool
+	// Read reads an integer of the process's memory.
+	Read func(addr uint64, size int) (uint64, bool)
+	// AtEntry is what a callee-saved register held when the function was called; nil
+	// where that is not known.
+	AtEntry func(arch.Reg) (uint64, bool)
+}
+
+// How deep a value is computed from others, and how many of them are.
+const (
+	maxEval  = 16
+	maxEvals = 256
+)
+
+// An Evaluator computes what Values were, from what there is of a frame. It is for one
+// goroutine.
+type Evaluator struct {
+	f    *Func
+	s    *State
+	held map[*Value]uint64 // values that registers still hold
+	left int               // of maxEvals
+}
+
+// Evaluator computes values of f in a frame of it.
+func (f *Func) Evaluator(s *State) *Evaluator { return &Evaluator{f: f, s: s} }
+
+// Value computes what v was. It is exact unless it was read from memory that may have
+// changed since. past, where not 0, is the instruction at which paths met that lie
+// between v and the frame's instruction: of what is computed anew on the way from there
+// only a later outcome may be at hand, and nothing is answered.
+func (e *Evaluator) Value(v *Value, past uint64) (val uint64, exact, ok bool) {
+	e.left = maxEvals
+	return e.eval(v.resolve(), past, 0)
+}
+
+func (e *Evaluator) eval(v *Value, past uint64, depth int) (val uint64, exact, ok bool) {
+	if e.left--; depth > maxEval || e.left < 0 {
+		return 0, false, false
+	}
+	switch v.Kind {
+	case Const:
+		return e.f.arch.Truncate(uint64(v.K)), true, true
+	case StackAddr:
+		return e.f.arch.Truncate(e.s.CFA + uint64(v.K)), true, e.s.HasCFA
+	}
+	if !e.fresh(v, past) {
+		return 0, false, false
+	}
+	if val, ok := e.registers()[v]; ok {
+		return val, true, true
+	}
+	switch v.Kind {
+	case Entry:
+		if e.f.abi.Preserved.Has(v.Reg) && e.s.AtEntry != nil {
+			val, ok = e.s.AtEntry(v.Reg)
+			return val, true, ok
+		}
+	case EntrySlot:
+		return e.slot(v, v, v.K)
+	case Slot:
+		from := e.f.Before(v.At, Frame(v.K, v.Size))
+		if val, exact, ok = e.slot(v, from, v.K); ok || from.Kind == Unknown || from.Kind == Join {
+			return val, exact, ok
+		}
+		return e.eval(from, past, depth+1)
+	case Load:
+		addr, _, ok := e.sum(v, past, depth)
+		if !ok || v.Size > 8 {
+			return 0, false, false
+		}
+		val, ok = e.s.Read(addr, v.Size)
+		return e.extend(v, val), false, ok
+	case Sum:
+		return e.sum(v, past, depth)
+	case Cut:
+		val, exact, ok = e.eval(e.f.Before(v.At, Reg(v.Base)), past, depth+1)
+		return e.extend(v, val), exact, ok
+	}
+	return 0, false, false
+}
+
+// fresh reports whether the outcome of v that is meant is the last.
+func (e *Evaluator) fresh(v *Value, past uint64) bool {
+	if past == 0 || v.Kind == Entry || v.Kind == EntrySlot {
+		return true
+	}
+	from, ok := e.f.index(past)
+	to, found := e.f.index(v.At)
+	return ok && found && !e.f.reaches(from, to)
+}
+
+// registers are the values that registers hold at the frame's instruction.
+func (e *Evaluator) registers() map[*Value]uint64 {
+	if e.held != nil {
+		return e.held
+	}
+	e.held = map[*Value]uint64{}
+	for r := range arch.Reg(e.f.arch.NumRegs()) {
+		if r == e.f.arch.SP || r == e.f.arch.PC || !e.f.abi.general(r) {
+			continue
+		}
+		val, ok := e.s.Reg(r)
+		if !ok {
+			continue
+		}
+		if v := e.f.Before(e.s.PC, Reg(r)); v.Kind != Unknown {
+			e.held[v] = val
+		}
+	}
+	return e.held
+}
+
+// slot reads a value from the frame, where the bytes still hold it.
+func (e *Evaluator) slot(v, from *Value, off int64) (val uint64, exact, ok bool) {
+	if !e.s.HasCFA || v.Size > 8 || from.Kind == Unknown || e.f.Before(e.s.PC, Frame(off, v.Size)) != from {
+		return 0, false, false
+	}
+	val, ok = e.s.Read(e.s.CFA+uint64(off), v.Size)
+	return e.extend(v, val), true, ok
+}
+
+func (e *Evaluator) sum(v *Value, past uint64, depth int) (val uint64, exact, ok bool) {
+	val, exact, ok = uint64(v.K), true, true
+	if v.Base != arch.NoReg {
+		b, x, known := e.eval(e.f.Before(v.At, Reg(v.Base)), past, depth+1)
+		val, exact, ok = val+b, x, known
+	}
+	if ok && v.Index != arch.NoReg {
+		i, x, known := e.eval(e.f.Before(v.At, Reg(v.Index)), past, depth+1)
+		val, exact, ok = val+i*uint64(max(v.Scale, 1)), exact && x, known
+	}
+	return e.f.arch.Truncate(val), exact, ok
+}
+
+// extend makes a value of fewer bytes one of a register.
+func (e *Evaluator) extend(v *Value, val uint64) uint64 {
+	if v.Size <= 0 || v.Size >= 8 {
+		return val
+	}
+	shift := 64 - 8*uint(v.Size)
+	if v.Signed {
+		return e.f.arch.Truncate(uint64(int64(val<<shift) >> shift))
+	}
+	return val << shift >> shift
+}
+
+// Operand is the value that an indirect call or jump at an address goes to.
+func (f *Func) Operand(addr uint64) *Value {
+	i, ok := f.index(addr)
+	if !ok {
+		return unknown
+	}
+	in := f.inst(i)
+	if in == nil {
+		return unknown
+	}
+	if in.Src != arch.NoReg {
+		return f.Before(addr, Reg(in.Src))
+	}
+	m := in.Mem()
+	if m == nil {
+		return unknown
+	}
+	k := key{int32(i), Place{reg: arch.NoReg}}
+	if v := f.made[k]; v != nil {
+		return v
+	}
+	v := f.fromMemory(i, &Value{At: addr, Reg: arch.NoReg, Base: arch.NoReg, Index: arch.NoReg}, m, f.arch.WordSize)
+	f.made[k] = v
+	return v
+}
+
+// Stored is what the bytes of the frame held that v, a Slot, was read from.
+func (f *Func) Stored(v *Value) *Value { return f.Before(v.At, Frame(v.K, v.Size)) }
+
+// Opaque reports whether control may take ways through the function that are not
+// known. What was traced is then certain only as far as no paths meet.
+func (f *Func) Opaque() bool { return f.opaque }

@@ -1,0 +1,182 @@
+package provenance
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/corewalk/corewalk/internal/code/disasm"
+	"github.com/corewalk/corewalk/internal/code/stackflow"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// The bounds of one function.
+const (
+	maxCode   = 1 << 14 // instructions
+	maxSteps  = 1 << 17 // instructions gone back through
+	maxJoins  = 1 << 11 // places where paths meet
+	maxNested = 1 << 8  // of those that wait for one another
+)
+
+// A Func is the code of a function. It is for one goroutine.
+type Func struct {
+	arch  *arch.Arch
+	abi   ABI
+	code  stackflow.Code
+	start uint64
+	steps []stackflow.Step
+	preds [][]int32 // by instruction
+	// first: control gets to the function's first instruction from within, too.
+	entry int
+	flow  *stackflow.Func
+	// opaque: some jump goes where nothing is known of, maybe into this code.
+	opaque bool
+	// Object, where not nil, tells which bytes of the frame the variable takes that
+	// CFA+off is in.
+	Object func(off int64) (low, high int64, ok bool)
+
+	in      disasm.Inst
+	at      int // the instruction that in is; -1 for none
+	rows    []*stackflow.Row
+	known   map[key]*Value // where paths meet
+	made    map[key]*Value // by an instruction
+	left    int
+	nested  int
+	called  map[uint64]arch.RegMask // what called functions change; see changes
+	taken   []int64                 // offsets of the frame whose address the code takes
+	scanned bool
+	opened  map[Place]bool
+	offsets map[key]frameOffset // of the stack and frame pointers, by instruction
+}
+
+type key struct {
+	inst  int32
+	place Place
+}
+
+// New follows the function that begins at start, and ends at end at most (0 where that
+// is not known); nil where its code cannot be followed.
+func New(a *arch.Arch, abi ABI, code stackflow.Code, start, end uint64) *Func {
+	flow, steps := stackflow.Follow(a, code, start, end)
+	if flow == nil || len(steps) == 0 || len(steps) > maxCode {
+		return nil
+	}
+	f := &Func{arch: a, abi: abi, code: code, start: start, steps: steps, flow: flow, at: -1, entry: -1, left: maxSteps,
+		known: map[key]*Value{}, made: map[key]*Value{}, opened: map[Place]bool{}, offsets: map[key]frameOffset{}}
+	f.connect()
+	if f.entry < 0 {
+		return nil
+	}
+	return f
+}
+
+// connect turns the steps round.
+func (f *Func) connect() {
+	f.preds = make([][]int32, len(f.steps))
+	one := make([]int32, len(f.steps))
+	add := func(to, from int) {
+		if f.preds[to] == nil {
+			one[to] = int32(from)
+			f.preds[to] = one[to : to+1 : to+1]
+		} else if !slices.Contains(f.preds[to], int32(from)) {
+			f.preds[to] = append(f.preds[to], int32(from))
+		}
+	}
+	for i := range f.steps {
+		s := &f.steps[i]
+		if s.Addr == f.start&^f.mode() {
+			f.entry = i
+		}
+		f.opaque = f.opaque || s.Opaque
+		for _, to := range s.To {
+			if n, ok := f.index(to); ok {
+				add(n, i)
+			}
+		}
+		if s.Next {
+			if in := f.inst(i); in != nil {
+				if n, ok := f.index(in.Next()); ok {
+					add(n, i)
+				}
+			}
+		}
+	}
+}
+
+// mode is the bit of code pointers that says which instruction set.
+func (f *Func) mode() uint64 {
+	if f.arch.Mode == arch.NoReg {
+		return 0
+	}
+	return f.start & 1
+}
+
+// index is the number of the instruction at addr.
+func (f *Func) index(addr uint64) (int, bool) {
+	return slices.BinarySearchFunc(f.steps, addr, func(s stackflow.Step, at uint64) int { return cmp.Compare(s.Addr, at) })
+}
+
+// inst decodes instruction number i; nil where that fails. It is valid until the next
+// call.
+func (f *Func) inst(i int) *disasm.Inst {
+	if f.at == i {
+		return &f.in
+	}
+	f.at = -1
+	addr := f.steps[i].Addr
+	if disasm.DecodeInto(&f.in, f.arch, f.code.CodeAt(addr), addr|f.mode()) != nil {
+		return nil
+	}
+	f.at = i
+	return &f.in
+}
+
+// Inst is the instruction at an address; false where the function has none there.
+func (f *Func) Inst(addr uint64) (disasm.Inst, bool) {
+	i, ok := f.index(addr)
+	if !ok {
+		return disasm.Inst{}, false
+	}
+	in := f.inst(i)
+	if in == nil {
+		return disasm.Inst{}, false
+	}
+	return *in, true
+}
+
+// CallBefore is the address of the call that returns to ra; false where the function
+// has none there.
+func (f *Func) CallBefore(ra uint64) (uint64, bool) {
+	i, ok := f.index(ra)
+	if !ok {
+		i = len(f.steps)
+		if n, _ := f.index(ra); n < i {
+			i = n
+		}
+	}
+	for n := i - 1; n >= 0 && n >= i-4; n-- {
+		if in := f.inst(n); in != nil && in.Kind.IsCall() && in.Next() == ra {
+			return in.PC &^ f.mode(), true
+		}
+	}
+	return 0, false
+}
+
+// reaches reports whether control can get from instruction from to instruction to.
+func (f *Func) reaches(from, to int) bool {
+	seen := make([]bool, len(f.steps))
+	todo := []int32{int32(to)}
+	for len(todo) > 0 {
+		i := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if int(i) == from {
+			return true
+		}
+		for _, p := range f.preds[i] {
+			if !seen[p] {
+				seen[p] = true
+				todo = append(todo, p)
+			}
+		}
+	}
+	return false
+}

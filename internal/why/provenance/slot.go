@@ -1,0 +1,261 @@
+package provenance
+
+import (
+	"slices"
+
+	"github.com/corewalk/corewalk/internal/code/disasm"
+	"github.com/corewalk/corewalk/internal/code/stackflow"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// below is how far above and below an array on the stack an indexed access may begin
+// to count from, in bytes: compilers fold the constant part of an index in.
+const below = 64
+
+// frameOffset is where in the frame, from the CFA, an operand without an index lies.
+func (f *Func) frameOffset(i int, m *disasm.MemOperand) (int64, bool) {
+	if m.Index != arch.NoReg || m.Segment != arch.NoReg || m.BitIndex != arch.NoReg || m.Opaque || m.Vector || m.RIPRelative {
+		return 0, false
+	}
+	off, ok := f.offsetOf(i, m.Base)
+	return off + m.Disp, ok
+}
+
+// offsetOf is where in the frame, from the CFA, the stack or frame pointer points
+// before an instruction.
+func (f *Func) offsetOf(i int, r arch.Reg) (int64, bool) {
+	if r != f.arch.SP && r != f.arch.FP {
+		return 0, false
+	}
+	k := key{int32(i), Reg(r)}
+	if o, ok := f.offsets[k]; ok {
+		return o.off, o.ok
+	}
+	off, ok := f.findOffset(i, r)
+	f.offsets[k] = frameOffset{off, ok}
+	return off, ok
+}
+
+// A frameOffset is where in the frame something lies, from the CFA; not ok where that
+// is not known.
+type frameOffset struct {
+	off int64
+	ok  bool
+}
+
+func (f *Func) findOffset(i int, r arch.Reg) (int64, bool) {
+	f.rows, _ = f.flow.Rows(f.rows[:0], f.steps[i].Addr)
+	if len(f.rows) != 1 {
+		return 0, false
+	}
+	row := f.rows[0]
+	for _, c := range [...]stackflow.CFARule{row.CFA, row.BySP} {
+		if c.Reg == r && !c.Deref && (r == f.arch.SP || row.FrameReg) {
+			return -c.Off, true
+		}
+	}
+	return 0, false
+}
+
+// stackAddress makes v what the stack or frame pointer holds.
+func (f *Func) stackAddress(i int, v *Value, r arch.Reg, disp int64) *Value {
+	off, ok := f.offsetOf(i, r)
+	if !ok {
+		return unknown
+	}
+	v.Kind, v.K = StackAddr, off+disp
+	return v
+}
+
+// stored is what an instruction put into some bytes of the frame; nil where it did not
+// touch them.
+func (f *Func) stored(i int, in *disasm.Inst, p Place) *Value {
+	if in.Kind.IsCall() || in.Kind == disasm.Syscall {
+		if f.open(p) {
+			return unknown
+		}
+	}
+	ms := in.Mems()
+	for n := range ms {
+		m := &ms[n]
+		if !m.Write {
+			continue
+		}
+		frame := m.Base == f.arch.SP || m.Base == f.arch.FP
+		off, ok := f.frameOffset(i, m)
+		switch {
+		case ok && (m.Size == 0 || off >= p.off+int64(p.size) || off+int64(m.Size) <= p.off):
+			if m.Size == 0 && off < p.off+int64(p.size) {
+				return unknown
+			}
+		case ok:
+			return f.storedBy(i, in, m, off, p)
+		case frame && m.Index != arch.NoReg:
+			if base, ok := f.offsetOf(i, m.Base); !ok || f.near(base+m.Disp, p) {
+				return unknown
+			}
+		case frame:
+			if _, ok := f.offsetOf(i, m.Base); !ok && m.Base == f.arch.SP {
+				return unknown
+			}
+			if f.open(p) {
+				return unknown
+			}
+		case f.open(p):
+			return unknown
+		}
+	}
+	return nil
+}
+
+// storedBy is what a store that overlaps p put there.
+func (f *Func) storedBy(i int, in *disasm.Inst, m *disasm.MemOperand, off int64, p Place) *Value {
+	if in.Conditional || in.Kind != disasm.Store && in.Kind != disasm.Push {
+		return unknown
+	}
+	if !explicit(in, m) {
+		return f.pushed(i, in, off == p.off && int(m.Size) == p.size)
+	}
+	for r := range arch.Reg(f.arch.NumRegs()) {
+		if r != in.Src && r != in.Src2 && !in.List.Has(r) {
+			continue
+		}
+		at, size, ok := transferred(f.arch, in, m, r, in.Src, in.Src2)
+		if ok && off+at == p.off && size == p.size && r != f.arch.SP {
+			return f.before(i, Reg(r))
+		}
+	}
+	if in.Src == arch.NoReg && in.Src2 == arch.NoReg && in.List == 0 && immediate(in) && off == p.off && int(m.Size) == p.size {
+		v := *unknown
+		v.Kind, v.At, v.K, v.Size = Const, in.PC&^f.mode(), in.Imm, p.size
+		return &v
+	}
+	return unknown
+}
+
+// pushed is what a push of memory read there.
+func (f *Func) pushed(i int, in *disasm.Inst, whole bool) *Value {
+	m := in.Mem()
+	if in.Kind != disasm.Push || !whole || m == nil || !m.Read || m.Write {
+		return unknown
+	}
+	return f.fromMemory(i, &Value{At: in.PC &^ f.mode(), Reg: arch.NoReg, Base: arch.NoReg, Index: arch.NoReg}, m, int(m.Size))
+}
+
+// explicit reports whether the only write of an instruction is m.
+func explicit(in *disasm.Inst, m *disasm.MemOperand) bool {
+	ms := in.Mems()
+	for n := range ms {
+		if &ms[n] != m && (ms[n].Write || ms[n].Read) {
+			return false // push of memory, movs
+		}
+	}
+	return true
+}
+
+// immediate reports whether what an instruction without registers stores is a number:
+// x86's mov with an immediate, and push.
+func immediate(in *disasm.Inst) bool {
+	b := in.Bytes()
+	for n, c := range b {
+		switch {
+		case c == 0x66 || c&0xf0 == 0x40:
+			continue // operand size, REX
+		case c == 0xc6 || c == 0xc7:
+			return in.Kind == disasm.Store
+		case c == 0x68 || c == 0x6a:
+			return in.Kind == disasm.Push && n < 2
+		}
+		return false
+	}
+	return false
+}
+
+// open reports whether somebody else may write to a place: its address is given away.
+func (f *Func) open(p Place) bool {
+	if open, ok := f.opened[p]; ok {
+		return open
+	}
+	open := f.isOpen(p)
+	f.opened[p] = open
+	return open
+}
+
+// scan finds what addresses of the frame the code computes. It decodes all of it.
+func (f *Func) scan() {
+	f.scanned = true
+	f.taken = f.addressesTaken()
+	slices.Sort(f.taken)
+	f.taken = slices.Compact(f.taken)
+}
+
+func (f *Func) isOpen(p Place) bool {
+	for _, off := range f.taken {
+		low, high, ok := int64(0), int64(0), false
+		if f.Object != nil {
+			low, high, ok = f.Object(off)
+		}
+		if !ok {
+			if p.off+int64(p.size) > off {
+				return true
+			}
+			continue
+		}
+		if p.off < high && p.off+int64(p.size) > low {
+			return true
+		}
+	}
+	return false
+}
+
+// near reports whether an indexed access at off may touch p.
+func (f *Func) near(off int64, p Place) bool {
+	if f.Object != nil {
+		if low, high, ok := f.Object(off); ok {
+			return p.off < high+below && p.off+int64(p.size) > low-below
+		}
+	}
+	return true
+}
+
+// addressesTaken lists the offsets of the frame whose address the code computes.
+func (f *Func) addressesTaken() []int64 {
+	const everything = -1 << 62
+	var out []int64
+	for i := range f.steps {
+		in := f.inst(i)
+		if in == nil {
+			return []int64{everything}
+		}
+		take := func(r arch.Reg, disp int64) {
+			if r != f.arch.SP && r != f.arch.FP {
+				return
+			}
+			if off, ok := f.offsetOf(i, r); ok {
+				out = append(out, off+disp)
+			} else if r == f.arch.SP {
+				out = append(out, everything)
+			}
+		}
+		switch in.Kind {
+		case disasm.Lea:
+			if m := in.Mem(); m != nil && in.Dst != f.arch.SP && in.Dst != f.arch.FP {
+				take(m.Base, m.Disp)
+				take(m.Index, 0)
+			}
+		case disasm.Mov:
+			if in.Dst != f.arch.SP && in.Dst != f.arch.FP {
+				take(in.Src, 0)
+			}
+		case disasm.Store, disasm.Push:
+			take(in.Src, 0)
+			take(in.Src2, 0)
+		case disasm.Other:
+			if op, dst, a, b, imm := in.ALU(); op != disasm.NoALU && dst != arch.NoReg && dst != f.arch.SP {
+				take(a, imm)
+				take(b, 0)
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,291 @@
+package provenance
+
+import (
+	"slices"
+
+	"github.com/corewalk/corewalk/internal/code/disasm"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// unknown is what nothing is known of. There is no other of the kind.
+var unknown = &Value{Kind: Unknown, Reg: arch.NoReg, Base: arch.NoReg, Index: arch.NoReg}
+
+// Before tells what a place held before the instruction at an address. It is never nil.
+func (f *Func) Before(addr uint64, p Place) *Value {
+	i, ok := f.index(addr)
+	if !ok {
+		return unknown
+	}
+	return f.before(i, p).resolve()
+}
+
+// before goes back from instruction i to what defined p. Each place where paths meet
+// is gone through once for each p: in a loop it stands for itself until it is known
+// (Braun et al., Simple and Efficient Construction of Static Single Assignment Form,
+// CC 2013).
+func (f *Func) before(i int, p Place) *Value {
+	for {
+		if f.left--; f.left < 0 {
+			return unknown
+		}
+		preds := f.preds[i]
+		switch {
+		case i == f.entry && len(preds) == 0:
+			return f.atEntry(p)
+		case len(preds) != 1 || i == f.entry:
+			if len(preds) == 0 || f.opaque {
+				return unknown
+			}
+			return f.join(i, p)
+		}
+		if v := f.after(int(preds[0]), p); v != nil {
+			return v
+		}
+		i = int(preds[0])
+	}
+}
+
+// atEntry is what a place held when the function was called.
+func (f *Func) atEntry(p Place) *Value {
+	k := key{int32(f.entry), p}
+	if v := f.made[k]; v != nil {
+		return v
+	}
+	v := &Value{Kind: Entry, At: f.steps[f.entry].Addr, Reg: p.reg, Base: arch.NoReg, Index: arch.NoReg}
+	if p.size > 0 {
+		v.Kind, v.K, v.Size = EntrySlot, p.off, p.size
+	}
+	f.made[k] = v
+	return v
+}
+
+// join is what a place holds where paths meet.
+func (f *Func) join(i int, p Place) *Value {
+	k := key{int32(i), p}
+	if v := f.known[k]; v != nil {
+		return v
+	}
+	if len(f.known) >= maxJoins || f.nested >= maxNested {
+		return unknown
+	}
+	f.nested++
+	defer func() { f.nested-- }()
+	v := &Value{Kind: Join, At: f.steps[i].Addr, Reg: arch.NoReg, Base: arch.NoReg, Index: arch.NoReg}
+	f.known[k] = v
+	add := func(w *Value) {
+		if w = w.resolve(); w != v && !slices.Contains(v.alts, w) {
+			v.alts = append(v.alts, w)
+		}
+	}
+	if i == f.entry {
+		add(f.atEntry(p))
+	}
+	for _, n := range f.preds[i] {
+		w := f.after(int(n), p)
+		if w == nil {
+			w = f.before(int(n), p)
+		}
+		add(w)
+	}
+	// A join of one value, by way of whatever other joins, is that value.
+	if len(v.alts) == 1 {
+		v.same = v.alts[0]
+	} else if all := v.alternatives(maxMeet); len(all) == 1 {
+		v.same = all[0]
+	}
+	return v.resolve()
+}
+
+// after is what instruction i left in a place; nil where it did not change it.
+func (f *Func) after(i int, p Place) *Value {
+	if p.size > 0 && !f.scanned {
+		f.scan()
+	}
+	in := f.inst(i)
+	if in == nil {
+		return unknown
+	}
+	k := key{int32(i), p}
+	if p.size == 0 && !in.Kind.IsCall() && !in.Writes.Has(p.reg) {
+		return nil
+	}
+	if v := f.made[k]; v != nil {
+		return v
+	}
+	var v *Value
+	if p.size == 0 {
+		v = f.register(i, in, p.reg)
+	} else {
+		v = f.stored(i, in, p)
+	}
+	if v != nil {
+		v = v.resolve()
+		if v.Kind != Join {
+			f.made[k] = v
+		}
+	}
+	return v
+}
+
+// register is what an instruction put into register r; nil where it did not.
+func (f *Func) register(i int, in *disasm.Inst, r arch.Reg) *Value {
+	v := &Value{At: in.PC &^ f.mode(), Reg: arch.NoReg, Base: arch.NoReg, Index: arch.NoReg, Size: f.arch.WordSize}
+	if in.Kind.IsCall() {
+		switch {
+		case f.abi.Preserved.Has(r), !f.changes(in).Has(r):
+			return nil
+		case r == f.abi.Return:
+			v.Kind, v.Target = Result, in.Target
+			return v
+		}
+		return unknown
+	}
+	if in.Conditional || r == f.arch.SP {
+		return unknown
+	}
+	word := f.arch.WordSize
+	size := int(in.Size)
+	switch in.Kind {
+	case disasm.MovImm:
+		if in.Dst == r && size >= 4 {
+			v.Kind, v.K = Const, in.Imm
+			if size < word {
+				v.K = int64(uint64(in.Imm) << 32 >> 32)
+			}
+			return v
+		}
+	case disasm.Mov:
+		switch {
+		case in.Dst != r || size < 4:
+		case in.Src == f.arch.SP:
+			return f.stackAddress(i, v, in.Src, 0)
+		case size >= word:
+			src := in.Src
+			return f.before(i, Reg(src))
+		default:
+			v.Kind, v.Base, v.Size = Cut, in.Src, size
+			return v
+		}
+	case disasm.MovSPtoFP:
+		return f.stackAddress(i, v, f.arch.SP, 0)
+	case disasm.Lea:
+		if m := in.Mem(); in.Dst == r && m != nil && size >= word {
+			return f.address(i, v, m)
+		}
+	case disasm.Load, disasm.Pop:
+		return f.load(i, in, r, v)
+	case disasm.Leave:
+		return f.load(i, in, r, v)
+	case disasm.Other:
+		return f.computed(in, r, v)
+	}
+	return unknown
+}
+
+// computed is the outcome of arithmetic.
+func (f *Func) computed(in *disasm.Inst, r arch.Reg, v *Value) *Value {
+	op, dst, a, b, imm := in.ALU()
+	if dst != r {
+		return unknown
+	}
+	switch {
+	case op == disasm.ALUExtend && a != arch.NoReg:
+		v.Kind, v.Base, v.Size = Cut, a, 4
+		return v
+	case int(in.Size) < f.arch.WordSize:
+	case op == disasm.ALUAddImm && a != f.arch.SP:
+		v.Kind, v.Base, v.K = Sum, a, imm
+		return v
+	case op == disasm.ALUAdd && a != f.arch.SP && b != f.arch.SP:
+		v.Kind, v.Base, v.Index, v.Scale = Sum, a, b, 1
+		return v
+	}
+	return unknown
+}
+
+// address makes v the address that an operand stands for.
+func (f *Func) address(i int, v *Value, m *disasm.MemOperand) *Value {
+	if off, ok := f.frameOffset(i, m); ok {
+		v.Kind, v.K = StackAddr, off
+		return v
+	}
+	if !f.plain(m) {
+		return unknown
+	}
+	v.Base, v.Index, v.Scale, v.K = m.Base, m.Index, m.Scale, m.Disp
+	switch {
+	case m.RIPRelative || m.Base == arch.NoReg && m.Index == arch.NoReg:
+		v.Kind, v.Base, v.Index = Const, arch.NoReg, arch.NoReg
+	default:
+		v.Kind = Sum
+	}
+	return v
+}
+
+// plain reports whether the address of an operand is a sum of registers and a number.
+func (f *Func) plain(m *disasm.MemOperand) bool {
+	return m.Segment == arch.NoReg && m.BitIndex == arch.NoReg && !m.Opaque && !m.Vector && m.IndexBits == 0 &&
+		m.Base != f.arch.SP && (m.Base != f.arch.PC || m.RIPRelative) && (m.AddrSize == 0 || int(m.AddrSize) == f.arch.WordSize)
+}
+
+// load is what a load put into register r.
+func (f *Func) load(i int, in *disasm.Inst, r arch.Reg, v *Value) *Value {
+	m := readOperand(in)
+	if m == nil || in.Kind == disasm.Leave && r != f.arch.FP {
+		return unknown
+	}
+	off, size, ok := transferred(f.arch, in, m, r, in.Dst, in.Dst2)
+	if !ok || size < f.arch.WordSize && int(in.Size) < 4 {
+		return unknown // the base written back, or a part of the register
+	}
+	at := *m
+	at.Disp += off
+	return f.fromMemory(i, v, &at, size)
+}
+
+// fromMemory makes v what size bytes at an operand are.
+func (f *Func) fromMemory(i int, v *Value, m *disasm.MemOperand, size int) *Value {
+	v.Size = size
+	if off, ok := f.frameOffset(i, m); ok {
+		v.Kind, v.K = Slot, off
+		return v
+	}
+	if v = f.address(i, v, m); v.Kind == Sum || v.Kind == Const {
+		v.Kind, v.Size = Load, size
+		return v
+	}
+	return unknown
+}
+
+// readOperand is the one piece of memory that an instruction reads.
+func readOperand(in *disasm.Inst) *disasm.MemOperand {
+	var found *disasm.MemOperand
+	for i, ms := 0, in.Mems(); i < len(ms); i++ {
+		if ms[i].Read {
+			if found != nil {
+				return nil
+			}
+			found = &ms[i]
+		}
+	}
+	return found
+}
+
+// transferred tells which bytes of an operand a register is loaded from, or stored to.
+func transferred(a *arch.Arch, in *disasm.Inst, m *disasm.MemOperand, r, first, second arch.Reg) (off int64, size int, ok bool) {
+	size = int(m.Size)
+	switch {
+	case in.List != 0:
+		if !in.List.Has(r) {
+			return 0, 0, false
+		}
+		below := in.List & (1<<r - 1)
+		return int64(below.Count() * a.RegSize), a.RegSize, true
+	case second != arch.NoReg:
+		if r == first && r != second {
+			return 0, size / 2, true
+		}
+		return int64(size / 2), size / 2, r == second && r != first
+	}
+	return 0, size, r == first && size > 0
+}

@@ -1,0 +1,147 @@
+package reason
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/corewalk/corewalk/internal/code/disasm"
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+func win(code uint32, params ...uint64) Exception { return Exception{Code: code, Params: params} }
+
+func TestExceptionNames(t *testing.T) {
+	mach := func(code, flags uint32) Exception { return Exception{Of: MachExceptions, Code: code, Flags: flags} }
+	for _, tt := range []struct {
+		e    Exception
+		a    *arch.Arch
+		want string
+	}{
+		{win(0xc0000005, 0, 0x41414141), nil, "EXCEPTION_ACCESS_VIOLATION_READ"},
+		{win(0xc0000005, 1, 0x45), nil, "EXCEPTION_ACCESS_VIOLATION_WRITE"},
+		{win(0xc0000005, 8, 0x3df944), nil, "EXCEPTION_ACCESS_VIOLATION_EXEC"},
+		{win(0xc0000005), nil, "EXCEPTION_ACCESS_VIOLATION"},
+		{win(0xc0000005, 77, 0), nil, "EXCEPTION_ACCESS_VIOLATION"},
+		{win(0xc0000006, 0, 0x1000, 0xc0000185), nil, "EXCEPTION_IN_PAGE_ERROR_READ / 0xc0000185"},
+		{win(0xc00000fd, 0, 0x102000), nil, "EXCEPTION_STACK_OVERFLOW"},
+		{win(0x80000003, 0), nil, "EXCEPTION_BREAKPOINT"},
+		{win(0xc0000409, 7), nil, "EXCEPTION_STACK_BUFFER_OVERRUN / FAST_FAIL_FATAL_APP_EXIT"},
+		{win(0xc0000409, 15), nil, "EXCEPTION_STACK_BUFFER_OVERRUN"},
+		{win(0xc0000409), nil, "EXCEPTION_STACK_BUFFER_OVERRUN"},
+		{win(0xe06d7363, 0x19930520), nil, "Unhandled C++ Exception"},
+		{win(0x12345), nil, "0x00012345"},
+		{mach(1, 1), arch.ARM64, "EXC_BAD_ACCESS / KERN_INVALID_ADDRESS"},
+		{mach(1, 0x105), arch.ARM64, "EXC_BAD_ACCESS / EXC_ARM_PAC_FAIL"},
+		{mach(1, 13), arch.AMD64, "EXC_BAD_ACCESS / EXC_I386_GPFLT"},
+		{mach(2, 1), arch.AMD64, "EXC_BAD_INSTRUCTION / EXC_I386_INVOP"},
+		{mach(2, 1), arch.ARM64, "EXC_BAD_INSTRUCTION / EXC_ARM_UNDEFINED"},
+		{mach(3, 1), arch.X86, "EXC_ARITHMETIC / EXC_I386_DIV"},
+		{mach(5, 0x10002), arch.AMD64, "EXC_SOFTWARE / EXC_UNIX_ABORT"},
+		{mach(6, 2), arch.AMD64, "EXC_BREAKPOINT / EXC_I386_BPT"},
+		{mach(11, 1<<29), arch.ARM64, "EXC_RESOURCE / RESOURCE_TYPE_CPU"},
+		{mach(12, 2<<29), arch.ARM64, "EXC_GUARD / GUARD_TYPE_FD"},
+		{mach(6, 99), arch.AMD64, "EXC_BREAKPOINT / 0x00000063"},
+		{mach(99, 1), arch.AMD64, "0x00000063 / 0x00000001"},
+		{mach(0x43507378, 0), arch.AMD64, "Simulated Exception"},
+		{Exception{Of: MachExceptions, Params: []uint64{10, 0x6000000, 0}}, arch.AMD64, "EXC_CRASH / SIGABRT"},
+	} {
+		if got := tt.e.Name(tt.a); got != tt.want {
+			t.Errorf("%+v: %s, want %s", tt.e, got, tt.want)
+		}
+	}
+}
+
+// onWindows is a process whose pc is at 0x20000, in code, and whose stack is at 0x8000.
+func onWindows(t *testing.T, code string) Input {
+	t.Helper()
+	in := Input{Arch: arch.AMD64, Mapping: func(a uint64) (libstate.Mapping, bool) {
+		switch {
+		case a >= 0x20000 && a < 0x21000:
+			return libstate.Mapping{Start: 0x20000, End: 0x21000, Perm: libstate.Read | libstate.Exec, Path: `C:\a.exe`}, true
+		case a >= 0x80000 && a < 0x90000:
+			return libstate.Mapping{Start: 0x80000, End: 0x90000, Perm: libstate.Read | libstate.Write}, true
+		}
+		return libstate.Mapping{}, false
+	}}
+	in.Regs.Set(arch.RIP, 0x20000)
+	in.Regs.Set(arch.RSP, 0x88000)
+	in.Regs.Set(arch.RAX, 0x45)
+	in.Regs.Set(arch.RCX, 0x1122334455667788)
+	if code != "" {
+		inst, err := disasm.Decode(arch.AMD64, []byte(code), 0x20000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in.Inst = &inst
+	}
+	return in
+}
+
+func TestWhyException(t *testing.T) {
+	const (
+		store = "\x89\x10"     // mov %edx,(%rax)
+		load  = "\x48\x8b\x11" // mov (%rcx),%rdx
+	)
+	withAssertion := win(0xc000000d)
+	withAssertion.Assertion = "format != nullptr"
+	for _, tt := range []struct {
+		name, code   string
+		e            Exception
+		text, access string
+		addr         uint64
+		atInst       bool
+	}{
+		{"write", store, win(0xc0000005, 1, 0x45), "write of 4 bytes at null+0x45", "write", 0x45, true},
+		{"write without code", "", win(0xc0000005, 1, 0x45), "write at null+0x45", "write", 0x45, false},
+		{"read elsewhere", store, win(0xc0000005, 0, 0x41414141), "read at 0x41414141, which is not mapped", "read", 0x41414141, true},
+		{"write to code", "", win(0xc0000005, 1, 0x20800), `write at 0x20800, which is not writable`, "write", 0x20800, false},
+		{"execute", "", win(0xc0000005, 8, 0x80010), "jump to 0x80010, which is not executable", "execute", 0x80010, false},
+		{"not canonical", load, win(0xc0000005, 0, ^uint64(0)), "read of 8 bytes at 0x1122334455667788, which no process can map (not canonical)", "read", 0x1122334455667788, true},
+		{"overflow", "", win(0xc00000fd, 1, 0x7f000), "stack overflow: write at 0x7f000", "write", 0x7f000, false},
+		{"in page", "", win(0xc0000006, 0, 0x5000, 0xc0000185), "read at 0x5000: the page could not be read in (status 0xc0000185)", "read", 0x5000, false},
+		{"cookie", "", win(0xc0000409, 2), "overrun of a buffer on the stack: the cookie", "", 0, false},
+		{"abort", "", win(0xc0000409, 7), "the program ended itself (abort)", "", 0, false},
+		{"named", "", win(0xc0000409, 18+1), "at once: mrdata modified", "", 0, false},
+		{"unnamed", "", win(0xc0000409, 15), "with code 15", "", 0, false},
+		{"C++", "", win(0xe06d7363), "C++ exception that nothing caught", "", 0, false},
+		{"memory", "", win(0xe0000008, 1<<20), "out of memory: 1048576 bytes wanted", "", 0, false},
+		{"division", "", win(0xc0000094), "integer division by zero", "", 0, false},
+		{"breakpoint", "\xcc", win(0x80000003), "breakpoint", "", 0, true},
+		{"assertion", "", withAssertion, "assertion failed: format != nullptr", "", 0, false},
+		{"own", "", win(0xe1234567), "exception 0xe1234567 that the program raised itself", "", 0, false},
+		{"unknown", "", win(0xc0aa0001), "facility 0xaa, code 0x1", "", 0, false},
+		{"mac", store, Exception{Of: MachExceptions, Code: 1, Flags: 1, Addr: 0x45}, "write of 4 bytes at null+0x45", "write", 0x45, true},
+		{"mac, jump", "", Exception{Of: MachExceptions, Code: 1, Flags: 2, Addr: 0x80010}, "access at 0x80010", "", 0x80010, false},
+		{"mac, signed", load, Exception{Of: MachExceptions, Code: 1, Flags: 13}, "read of 8 bytes at 0x1122334455667788, which no process can map", "read", 0x1122334455667788, true},
+		{"mac, abort", "", Exception{Of: MachExceptions, Code: 5, Flags: 0x10002}, "abort called", "", 0, false},
+		{"mac, crash", "", Exception{Of: MachExceptions, Params: []uint64{10, 0x6000000}}, "abort called by the program itself", "", 0, false},
+		{"mac, other signal", "", Exception{Of: MachExceptions, Params: []uint64{10, 0xb000000}}, "ended by SIGSEGV", "", 0, false},
+		{"mac, none", "", Exception{Of: MachExceptions}, "dump without an exception", "", 0, false},
+		{"mac, resource", "", Exception{Of: MachExceptions, Code: 11, Flags: 3 << 29}, "limit of a resource reached: memory", "", 0, false},
+	} {
+		r := WhyException(onWindows(t, tt.code), tt.e)
+		if !strings.Contains(r.Text, tt.text) || r.Access != tt.access || r.HasAddr != (tt.access != "" || tt.addr != 0) || r.Addr != tt.addr || r.AtInst != tt.atInst {
+			t.Errorf("%s: %+v, want %q %s %#x at the instruction: %v", tt.name, r, tt.text, tt.access, tt.addr, tt.atInst)
+		}
+	}
+}
+
+// Without an architecture there are still words.
+func TestWhyExceptionUnknownArch(t *testing.T) {
+	if r := WhyException(Input{}, win(0xc0000005, 1, 0x45)); r.Text != "write at 0x45" || r.Access != "write" {
+		t.Errorf("%+v", r)
+	}
+	if r := WhyException(Input{}, Exception{Of: MachExceptions, Code: 1, Flags: 2, Addr: 5}); r.Text != "access at 0x5" {
+		t.Errorf("%+v", r)
+	}
+}
+
+// On 32 bits addresses come with their sign extended.
+func TestWhyException32(t *testing.T) {
+	in := onWindows(t, "")
+	in.Arch, in.Mapping = arch.X86, nil
+	if r := WhyException(in, win(0xc0000005, 0, 0xffffffff80001234)); r.Addr != 0x80001234 || r.Text != "read at 0x80001234" {
+		t.Errorf("%+v", r)
+	}
+}

@@ -1,0 +1,318 @@
+package reason
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/corewalk/corewalk/internal/code/disasm"
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+const heap = 0x55555555b000 // writable, anonymous
+
+func heapMapping(addr uint64) (libstate.Mapping, bool) {
+	if addr >= heap && addr < heap+0x21000 {
+		return libstate.Mapping{Start: heap, End: heap + 0x21000, Perm: libstate.Read | libstate.Write}, true
+	}
+	return lowMapping(addr)
+}
+
+// Blocks that glibc has freed: the last of its list, one with another behind it, and
+// one whose first word is no link.
+const (
+	freedKey  = 0x78a6d343fcb90044
+	freedLast = heap + 0x2c0
+	freedNext = heap + 0x300
+)
+
+func freedWord(addr uint64) (uint64, bool) {
+	switch addr {
+	case freedLast, freedNext + 0x40:
+		return heap>>12 ^ (addr-freedLast)/0x80*0x18, true
+	case freedNext:
+		return heap>>12 ^ freedLast, true
+	case freedLast + 8, freedNext + 8, freedNext + 0x48:
+		return freedKey, true
+	}
+	return 0, false
+}
+
+func TestPoisonWords(t *testing.T) {
+	for word, want := range map[uint64]string{
+		0xfeeefeee: "what Windows fills freed memory with",
+		0xdddddddd: "what Microsoft's debug heap fills freed memory with",
+		0xdeadbeef: "a mark that programs put where nothing may be used",
+	} {
+		in := Input{Arch: arch.X86} // of an exception: there is no signal
+		if got := in.poison(word); got != want {
+			t.Errorf("%#x: got %q, want %q", word, got, want)
+		}
+	}
+}
+
+// What a pointer's value tells of where it came from.
+func TestPointers(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		p    at
+		addr uint64
+		want string // "" for nothing
+		sure string
+	}{
+		{"Windows's, elsewhere", at{a: arch.X86, code: loadRAX8, regs: regs{"eax": 0xfeeefeee}}, 0xfeeefef6, "eax holds 0xfeeefeee: a pattern that memory is filled with", "likely"},
+		{"Microsoft's, elsewhere", at{a: arch.X86, code: loadRAX, regs: regs{"eax": 0xcdcdcdcd}}, 0xcdcdcdcd, "eax holds 0xcdcdcdcd: a pattern", "likely"},
+		{"jemalloc, arm64", at{a: arch.ARM64, code: "000040f9", regs: regs{"x0": 0x5a5a5a5a5a5a5a5a}}, 0x005a5a5a5a5a5a5a, "x0 holds 0x5a5a5a5a5a5a5a5a: what jemalloc fills freed memory with", "likely"},
+		{"marked, arm", at{a: arch.ARM, code: "000093e5", regs: regs{"r3": 0xdeadbeef}}, 0xdeadbeef, "r3 holds 0xdeadbeef", "likely"},
+		{"marked, 64 bits", at{a: arch.AMD64, code: loadRAX, regs: regs{"rax": 0xdeadbeef}}, 0xdeadbeef, "rax holds 0xdeadbeef", "likely"},
+		{"no code", at{a: arch.X86}, 0xfeeefef6, "the address is near 0xfeeefeee", "likely"},
+		{"text", at{a: arch.AMD64, code: loadRAX, regs: regs{"rax": 0x6f77206f6c6c}}, 0x6f77206f6c6c, `rax holds text: "llo wo"`, "likely"},
+		{"text, i386", at{a: arch.X86, code: loadRAX, regs: regs{"eax": 0x64636261}}, 0x64636261, `eax holds text: "abcd"`, "likely"},
+		{"text, big-endian", at{a: arch.PPC, code: "813e0000", regs: regs{"r30": 0x61626364}}, 0x61626364, `text: "abcd"`, "likely"},
+		{"called", at{a: arch.AMD64, regs: regs{"rip": 0x424242424242}}, 0x424242424242, `the address is text: "BBBBBB"`, "likely"},
+		{"failed mmap", at{a: arch.AMD64, code: loadRAX8, regs: regs{"rax": ^uint64(0)}}, 7, "", ""}, // counts as near null
+		{"failed mmap, first byte", at{a: arch.AMD64, code: loadRAX, regs: regs{"rax": ^uint64(0)}}, ^uint64(0), "rax holds -1", "likely"},
+		{"freed by glibc", at{a: arch.AMD64, code: loadRAX8, regs: regs{"rax": heap >> 12, "rbx": heap + 0x2a0}}, heap>>12 + 8,
+			"rax holds 0x55555555b, which glibc leaves in a freed block on the page 0x55555555b000, where rbx points: use after free", "likely"},
+		{"freed by glibc, perhaps", at{a: arch.AMD64, code: loadRAX8, regs: regs{"rax": heap >> 12}}, heap>>12 + 8, "use after free", "possible"},
+		{"glibc's key", at{a: arch.AMD64, code: loadRAX, regs: regs{"rax": freedKey, "rbx": freedLast}}, freedKey,
+			"rax holds 0x78a6d343fcb90044, which glibc left in the freed block 0x55555555b2c0, where rbx points: use after free", "likely"},
+		{"glibc's key, another behind", at{a: arch.AMD64, code: loadRAX, regs: regs{"rax": freedKey, "rbx": freedNext}}, freedKey, "freed block 0x55555555b300", "likely"},
+		{"a value behind no link", at{a: arch.AMD64, code: loadRAX, regs: regs{"rax": freedKey, "rbx": freedNext + 0x40}}, freedKey, "", ""},
+		{"a number", at{a: arch.AMD64, code: loadRAX, regs: regs{"rax": 0x123456789}}, 0x123456789, "", ""},
+		{"an address", at{a: arch.AMD64, code: loadRAX, regs: regs{"rax": 0x7f1234567000}}, 0x7f1234567000, "", ""},
+		{"a dangling pointer without randomisation", at{a: arch.AMD64, code: loadRAX, regs: regs{"rax": 0x555555894141}}, 0x555555894141, "", ""},
+		{"likewise, printable", at{a: arch.AMD64, code: loadRAX, regs: regs{"rax": 0x555555594141}}, 0x555555594141, "", ""},
+		{"likewise, i386", at{a: arch.X86, code: loadRAX, regs: regs{"eax": 0x565a6161}}, 0x565a6161, "", ""},
+		{"short text", at{a: arch.AMD64, code: loadRAX, regs: regs{"rax": 0x6f6c6c65}}, 0x6f6c6c65, "", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			in := c.p.input(t)
+			in.Mapping, in.Signal, in.Word = heapMapping, segv(1, c.addr), freedWord
+			r := Why(in)
+			got, sure := "", ""
+			if len(r.Causes) > 0 {
+				got, sure = r.Causes[0].Text, r.Causes[0].Confidence
+			}
+			if !strings.Contains(got, c.want) || (c.want == "") != (got == "") || sure != c.sure {
+				t.Errorf("%s: %q [%s]; want %q [%s]", r.Text, got, sure, c.want, c.sure)
+			}
+		})
+	}
+}
+
+func TestBitFlips(t *testing.T) {
+	const good = heap + 0x100
+	for _, c := range []struct {
+		name  string
+		p     at
+		s     Signal
+		first report.BitFlip // without confidence: none
+		cause string
+	}{
+		{"near a register", at{a: arch.AMD64, code: loadRAX8, regs: regs{"rax": good ^ 1<<33, "rbx": good + 0x20}}, segv(1, good^1<<33+8),
+			report.BitFlip{Address: good, Bit: 33, Register: "rax", Confidence: 0.625, Details: report.BitFlipDetails{NearbyRegisters: 1}},
+			"single-bit flip of rax: bit 33 the other way makes it 0x55555555b100, in mapped memory"},
+		{"alone", at{a: arch.AMD64, code: loadRAX, regs: regs{"rax": good ^ 1<<33}}, segv(1, good^1<<33),
+			report.BitFlip{Address: good, Bit: 33, Register: "rax", Confidence: 0.25}, ""},
+		{"not canonical", at{a: arch.AMD64, code: storeRAX, regs: regs{"rax": good ^ 1<<60}}, segv(siKernel, 0),
+			report.BitFlip{Address: good, Bit: 60, Register: "rax", Confidence: 0.925, Details: report.BitFlipDetails{WasNonCanonical: true}}, "bit 60"},
+		{"null", at{a: arch.AMD64, code: "488b80d0000000", regs: regs{"rax": 1 << 32}}, segv(1, 0x1000000d0),
+			report.BitFlip{Address: 0, Bit: 32, Register: "rax", Confidence: 0.625, Details: report.BitFlipDetails{IsNull: true}}, "a null pointer"},
+		{"a pattern in a register", at{a: arch.AMD64, code: loadRAX, regs: regs{"rax": good ^ 1<<60, "rcx": 0xe5e5e5e5e5e5e5e5}}, segv(siKernel, 0),
+			report.BitFlip{Address: good, Bit: 60, Register: "rax", Confidence: 0.4625, Details: report.BitFlipDetails{WasNonCanonical: true, PoisonRegisters: true}}, ""},
+		{"jump", at{a: arch.AMD64, regs: regs{"rip": (text + 0x10) ^ 1<<40}}, segv(1, (text+0x10)^1<<40),
+			report.BitFlip{Address: text + 0x10, Bit: 40, Confidence: 0.25}, ""},
+		{"no code", at{a: arch.AMD64}, segv(1, good^1<<33), report.BitFlip{Address: good, Bit: 33, Confidence: 0.25}, ""},
+		{"behind memory", at{a: arch.AMD64, code: loadRAX, regs: regs{"rax": heap + 0x21000}}, segv(1, heap+0x21000), report.BitFlip{}, ""},
+		{"small", at{a: arch.AMD64, code: loadRAX, regs: regs{"rax": 0x8000}}, segv(1, 0x8000), report.BitFlip{}, ""},
+		{"guard page", at{a: arch.AMD64, code: loadRAX, regs: regs{"rax": none}}, segv(2, none), report.BitFlip{}, ""},
+		{"32 bits", at{a: arch.X86, code: loadRAX, regs: regs{"eax": data ^ 1<<30}}, segv(1, data^1<<30), report.BitFlip{}, ""},
+		{"arm64", at{a: arch.ARM64, code: "000040f9", regs: regs{"x0": good ^ 1<<33}}, segv(1, good^1<<33), report.BitFlip{}, ""},
+		{"not writable there", at{a: arch.AMD64, code: storeRAX, regs: regs{"rax": text ^ 1<<33}}, segv(1, text^1<<33), report.BitFlip{}, ""},
+		{"text", at{a: arch.AMD64, code: loadRAX, regs: regs{"rax": 0x4141414141414141}}, segv(siKernel, 0), report.BitFlip{}, "text"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			in := c.p.input(t)
+			in.Mapping, in.Signal = heapMapping, c.s
+			r := Why(in)
+			if len(r.BitFlips) > 0 != (c.first.Confidence != 0) || len(r.BitFlips) > 0 && r.BitFlips[0] != c.first {
+				t.Errorf("%s: %+v; want %+v first", r.Text, r.BitFlips, c.first)
+			}
+			cause := ""
+			if len(r.Causes) > 0 {
+				cause = r.Causes[0].Text
+			}
+			if !strings.Contains(cause, c.cause) || (cause == "") != (c.cause == "") {
+				t.Errorf("%s: cause %q, want %q", r.Text, cause, c.cause)
+			}
+		})
+	}
+}
+
+// Confidence orders guesses as minidump-stackwalk does.
+func TestConfidence(t *testing.T) {
+	for _, c := range []struct {
+		d    report.BitFlipDetails
+		want float64
+	}{
+		{report.BitFlipDetails{}, 0.25},
+		{report.BitFlipDetails{IsNull: true}, 0.625},
+		{report.BitFlipDetails{IsNull: true, WasLow: true}, 0.4375},
+		{report.BitFlipDetails{NearbyRegisters: 2}, 0.6625},
+		{report.BitFlipDetails{NearbyRegisters: 4}, 0.7375},
+		{report.BitFlipDetails{NearbyRegisters: 40}, 0.7375},
+		{report.BitFlipDetails{WasNonCanonical: true}, 0.925},
+		{report.BitFlipDetails{WasNonCanonical: true, PoisonRegisters: true}, 0.4625},
+	} {
+		if got := confidence(&c.d); math.Abs(got-c.want) > 1e-4 {
+			t.Errorf("%+v: %v, want %v", c.d, got, c.want)
+		}
+	}
+}
+
+func TestInconsistencies(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		p    at
+		s    Signal
+		want []string
+	}{
+		{"division without one", at{a: arch.AMD64, code: loadRAX, regs: regs{"rax": data}}, sig(sigFPE, 1), []string{report.InconsistentDivision}},
+		{"arm64 divides without a fault", at{a: arch.ARM64, code: "1f2003d5"}, sig(sigFPE, 1), nil},
+		{"privileged", at{a: arch.AMD64, code: nop}, sig(sigIll, 5), []string{report.InconsistentPrivileged}},
+		{"readable", at{a: arch.AMD64, code: loadRAX, regs: regs{"rax": data}}, segv(1, data), []string{report.InconsistentAllowed}},
+		{"writable", at{a: arch.ARM, code: "180083e5", regs: regs{"r3": data}}, segv(1, data+0x18), []string{report.InconsistentAllowed}},
+		{"elsewhere", at{a: arch.AMD64, code: loadRAX, regs: regs{"rax": data}}, segv(1, 0x6000000), []string{report.InconsistentAccess}},
+		{"elsewhere, i386", at{a: arch.X86, code: storeRAX, regs: regs{"eax": data}}, segv(1, 0x6000000), []string{report.InconsistentAccess}},
+		{"elsewhere, arm64", at{a: arch.ARM64, code: "000040f9", regs: regs{"x0": data}}, segv(1, 0x6000000), []string{report.InconsistentAccess}},
+		{"no access at all", at{a: arch.AMD64, code: nop}, segv(1, 0x6000000), []string{report.InconsistentAccess}},
+		{"the page after", at{a: arch.AMD64, code: "488b00", regs: regs{"rax": data + 0xffc}}, segv(2, data+0x1000), nil},
+		{"string", at{a: arch.AMD64, code: "f3a4", regs: regs{"rsi": data, "rdi": data, "rcx": 9}}, segv(1, 0x6000000), nil},
+		{"gather", at{a: arch.AMD64, code: "c4e26d900488", regs: regs{"rax": data}}, segv(1, 0x6000000), nil},
+		{"possible address", at{a: arch.AMD64, code: loadRAX, regs: regs{"rax": data}}, segv(siKernel, 0), []string{report.InconsistentNonCanonical}},
+		{"nothing to say of", at{a: arch.AMD64, code: "0f0100", regs: regs{"rax": data}}, segv(siKernel, 0), nil},
+		{"bus", at{a: arch.AMD64, code: loadRAX, regs: regs{"rax": data}}, bus(2, data), nil},
+		{"no code", at{a: arch.AMD64}, segv(1, 0x6000000), nil},
+		{"no code of the signal", at{a: arch.AMD64, code: loadRAX, regs: regs{"rax": data}}, Signal{Number: sigSegv}, nil},
+		{"no code of the signal, an address", at{a: arch.AMD64, code: loadRAX, regs: regs{"rax": data}}, Signal{Number: sigSegv, Addr: 0x6000000, HasAddr: true}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			in := c.p.input(t)
+			in.Signal = c.s
+			if r := Why(in); !slices.Equal(r.Inconsistencies, c.want) {
+				t.Errorf("%s: %v, want %v", r.Text, r.Inconsistencies, c.want)
+			}
+		})
+	}
+}
+
+func TestAccesses(t *testing.T) {
+	in := at{a: arch.AMD64, code: movsb, regs: regs{"rsi": none, "rdi": data}}.input(t)
+	in.Signal = segv(2, none)
+	r := Why(in)
+	want := []report.Access{{Address: data, Size: 1, Kind: "write"}, {Address: none, Size: 1, Kind: "read", GuardPage: true}}
+	slices.SortFunc(r.Accesses, func(a, b report.Access) int { return int(a.Address) - int(b.Address) })
+	if !slices.Equal(r.Accesses, want) {
+		t.Errorf("%+v, want %+v", r.Accesses, want)
+	}
+	in = at{a: arch.AMD64, code: lockCmp, regs: regs{"rax": 0}}.input(t)
+	in.Signal = segv(1, 0)
+	if r = Why(in); len(r.Accesses) != 1 || r.Accesses[0].Kind != report.AccessReadWrite || r.Adjusted == nil || *r.Adjusted != (report.AdjustedAddress{Kind: report.AdjustedNullPointer}) {
+		t.Errorf("%+v %+v", r.Accesses, r.Adjusted)
+	}
+	in = at{a: arch.AMD64, code: storeRAX, regs: regs{"rax": 1 << 60}}.input(t)
+	in.Signal = segv(siKernel, 0)
+	if r = Why(in); r.Adjusted == nil || *r.Adjusted != (report.AdjustedAddress{Kind: report.AdjustedNonCanonical, Address: 1 << 60}) {
+		t.Errorf("%+v", r.Adjusted)
+	}
+}
+
+// A call is told from a jump by the return address, a growing stack that another
+// mapping stops from one that is used up.
+func TestHow(t *testing.T) {
+	in := at{a: arch.AMD64, regs: regs{"rip": 0}, words: map[uint64]uint64{lowStack + 0x8000: text + 0x20}}.input(t)
+	in.Signal = segv(1, 0)
+	code := strings.Repeat("\x90", 14) + "\xff\xd0" // call *%rax
+	in.Bytes = func(addr uint64, buf []byte) int {
+		if addr != text+0x20-uint64(len(buf)) {
+			return 0
+		}
+		return copy(buf, code)
+	}
+	if r := Why(in); r.Text != "call of null" {
+		t.Errorf("indirect call: %q", r.Text)
+	}
+	code = strings.Repeat("\x90", 11) + "\xe8\x00\x00\x00\x00" // call of another function, which jumped
+	if r := Why(in); r.Text != "jump to null" {
+		t.Errorf("call of another: %q", r.Text)
+	}
+	in = at{a: arch.ARM64, regs: regs{"pc": 0, "x30": text + 0x20}}.input(t)
+	in.Signal = segv(1, 0)
+	in.Bytes = func(_ uint64, buf []byte) int { return copy(buf, strings.Repeat("\x00", 12)+"\x00\x00\x3f\xd6") } // blr x0
+	if r := Why(in); r.Text != "call of null" {
+		t.Errorf("arm64: %q", r.Text)
+	}
+
+	in = at{a: arch.AMD64, code: pushRBP, regs: regs{"rsp": lowStack}}.input(t)
+	in.Signal = segv(1, lowStack-8)
+	in.Mapping = func(addr uint64) (libstate.Mapping, bool) {
+		if addr >= lowStack-0x90000 && addr < lowStack-0x80000 {
+			return libstate.Mapping{Start: lowStack - 0x90000, End: lowStack - 0x80000, Perm: libstate.Read}, true
+		}
+		return lowMapping(addr)
+	}
+	if r := Why(in); !strings.HasSuffix(r.Text, ", below the stack, which other memory, up to 0xbef80000, keeps from growing") {
+		t.Errorf("crowded: %q", r.Text)
+	}
+}
+
+func TestSyscallName(t *testing.T) {
+	for _, c := range []struct {
+		a      *arch.Arch
+		number int
+		want   string
+	}{
+		{arch.AMD64, 0, "read"}, {arch.AMD64, 59, "execve"}, {arch.AMD64, 435, "clone3"}, {arch.X32, 1<<30 | 59, "execve"}, {arch.AMD64, 400, ""},
+		{arch.X86, 11, "execve"}, {arch.X86, 102, "socketcall"}, {arch.ARM64, 221, "execve"}, {arch.RISCV64, 93, "exit"}, {arch.Loong64, 56, "openat"},
+		{arch.ARM, 11, "execve"}, {arch.ARM, 322, "openat"}, {arch.MIPS, 4001, ""}, {nil, 1, ""}, {arch.AMD64, -1, ""}, {arch.AMD64, 1 << 20, ""},
+	} {
+		if got := SyscallName(c.a, c.number); got != c.want {
+			t.Errorf("%v %d: %q, want %q", c.a, c.number, got, c.want)
+		}
+	}
+}
+
+// Whatever a dump says, there is a reason and no panic.
+func FuzzWhy(f *testing.F) {
+	f.Add(uint8(0), uint8(11), int16(1), uint64(8), uint64(0), []byte{0x8b, 0x50, 8})
+	f.Add(uint8(2), uint8(7), int16(1), uint64(1), uint64(1<<60), []byte{0, 0, 0x40, 0xf9})
+	archs := []*arch.Arch{arch.AMD64, arch.X86, arch.ARM64, arch.ARM, arch.RISCV64, arch.PPC64, arch.S390X, arch.MIPS, arch.HPPA}
+	f.Fuzz(func(t *testing.T, which, number uint8, code int16, addr, value uint64, insn []byte) {
+		a := archs[int(which)%len(archs)]
+		in := Input{Arch: a, Mapping: heapMapping, Word: func(v uint64) (uint64, bool) { return v ^ value, v&1 == 0 },
+			Bytes: func(v uint64, buf []byte) int { return copy(buf, insn) }}
+		for r := range arch.Reg(a.NumRegs()) {
+			in.Regs.Set(r, value+uint64(r)<<(value%61))
+		}
+		if inst, err := disasm.Decode(a, insn, addr); err == nil {
+			in.Inst = &inst
+		}
+		in.Signal = Signal{Number: int(number), Code: int(code), HasInfo: code%2 == 0, Addr: addr, HasAddr: value%2 == 0}
+		if r := Why(in); !slices.Contains(report.CrashKinds(), r.Kind) {
+			t.Errorf("kind %q", r.Kind)
+		}
+		for _, of := range []Exceptions{WindowsExceptions, MachExceptions} {
+			e := Exception{Of: of, Code: uint32(number), Flags: uint32(code), Addr: addr, Params: []uint64{uint64(number % 9), addr}}
+			if of == WindowsExceptions {
+				e.Code |= 0xc0000000
+			}
+			if r := WhyException(in, e); !slices.Contains(report.CrashKinds(), r.Kind) {
+				t.Errorf("kind %q", r.Kind)
+			}
+		}
+	})
+}

@@ -1,0 +1,247 @@
+package reason
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// poisons are the words that memory is filled with so that its use is noticed, and who
+// does so, on one system alone where that is told. Bytes are written four times.
+var poisons = [...]struct {
+	word   uint32
+	words  string
+	system string
+}{
+	{0xdeadbeef, "a mark that programs put where nothing may be used", ""},
+	{0xdeadc0de, "a mark that programs put where nothing may be used", ""},
+	{0xfeeefeee, "what Windows fills freed memory with", "windows"},
+	{0xbaadf00d, "what Windows fills memory with that is not initialised", "windows"},
+	{0xdddddddd, "what Microsoft's debug heap fills freed memory with", "windows"},
+	{0xcdcdcdcd, "what Microsoft's debug heap fills new memory with", "windows"},
+	{0xcccccccc, "what Microsoft's compiler fills the stack with when debugging", "windows"},
+	{0xfdfdfdfd, "what Microsoft's debug heap puts around a block", "windows"},
+	{0xabababab, "what Windows puts behind a block", "windows"},
+	{0xe5e5e5e5, "what Mozilla's allocator fills freed memory with", ""},
+	{0x5a5a5a5a, "what jemalloc fills freed memory with", ""},
+	{0xa5a5a5a5, "what jemalloc fills new memory with", ""},
+	{0x55555555, "what macOS fills freed memory with (MallocScribble)", ""},
+	{0xaaaaaaaa, "what compilers and macOS fill memory with that is not initialised", ""},
+	{0xbebebebe, "what the address sanitizer fills new memory with", ""},
+	{0xefefefef, "what some allocators fill freed memory with", ""},
+}
+
+// poison finds the pattern that a pointer's value consists of; "" for none.
+func (in *Input) poison(v uint64) string {
+	low, high := uint32(v), uint32(v>>32)
+	if in.Arch.WordSize == 8 && high != low && high != 0 && high != 0xffffffff {
+		return ""
+	}
+	for i := range poisons {
+		if poisons[i].word == low {
+			return in.poisonWords(i)
+		}
+	}
+	return ""
+}
+
+// poisonWords says who writes a pattern. On another system it is as telling, but
+// somebody else wrote it.
+func (in *Input) poisonWords(i int) string {
+	if p := &poisons[i]; p.system != "windows" || in.Signal.Number == 0 {
+		return p.words
+	}
+	return "a pattern that memory is filled with for debugging"
+}
+
+// poisonNear is poison for an address: of a member of what a pattern points to.
+func (in *Input) poisonNear(addr uint64) (uint64, string) {
+	for i := range poisons {
+		v := uint64(poisons[i].word)
+		if in.Arch.WordSize == 8 {
+			v |= v << 32
+		}
+		if addr-v < pageSize {
+			return v, in.poisonWords(i)
+		}
+	}
+	return 0, ""
+}
+
+// smallPattern reports whether a register's value is a byte again and again, as
+// allocators fill memory: 0 and -1 mean other things.
+func (in *Input) smallPattern(v uint64) bool {
+	b := byte(v)
+	all := uint64(b) * 0x0101010101010101
+	return in.Arch.Truncate(all) == v && b != 0 && b != 0xff && in.poison(v) != ""
+}
+
+// text is the characters that a pointer's value consists of, in the order in which they
+// lie in memory; "" when it is none. Zeros behind them end a string.
+func (in *Input) text(v uint64) string {
+	var b [8]byte
+	in.Arch.ByteOrder.PutUint64(b[:], v)
+	word := b[:in.Arch.WordSize]
+	if in.Arch.WordSize == 4 {
+		in.Arch.ByteOrder.PutUint32(word, uint32(v))
+	}
+	s := bytes.TrimRight(word, "\x00")
+	letters := 0
+	for _, c := range s {
+		switch {
+		case c < ' ' || c > '~':
+			return ""
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == ' ':
+			letters++
+		}
+	}
+	if in.programLike(v) || len(s) < 4 || len(s) < in.Arch.WordSize-3 || letters < len(s)-2 {
+		return ""
+	}
+	return string(s)
+}
+
+// programLike reports whether an address that could be text rather is one of a program
+// or its heap, as Linux places them on x86 without randomisation, and with it in 32 bits.
+func (in *Input) programLike(v uint64) bool {
+	switch in.Arch {
+	case arch.AMD64:
+		return v>>32 == 0x5555
+	case arch.X86:
+		return v>>24 >= 0x56 && v>>24 <= 0x58
+	}
+	return false
+}
+
+// A pointer is a value that the bad access used as an address.
+type pointer struct {
+	value uint64
+	name  string // of the register; "" when it is none
+}
+
+// badPointers are the values that led to the bad address: the registers of the operand
+// that was accessed, or the target of a jump.
+func (in *Input) badPointers(r *Reason) []pointer {
+	var out []pointer
+	add := func(reg arch.Reg) {
+		if v, ok := in.Regs.Get(reg); ok && reg != in.Arch.SP && reg != in.Arch.PC {
+			out = append(out, pointer{v, in.Arch.RegName(reg)})
+		}
+	}
+	if r.Access == report.AccessExecute {
+		return append(out, pointer{r.Addr, ""})
+	}
+	if a, ok := in.access(r.Addr, true); ok && r.AtInst && a.Known {
+		add(a.Operand.Base)
+		if a.Operand.Scale <= 1 {
+			add(a.Operand.Index)
+		}
+	}
+	return append(out, pointer{r.Addr, ""})
+}
+
+// pointers looks for what a bad pointer's value tells of where it came from.
+func (in *Input) pointers(r *Reason) {
+	if !r.wild() || !r.HasAddr {
+		return
+	}
+	for _, p := range in.badPointers(r) {
+		if text, confidence := in.tell(p); text != "" {
+			r.Causes = append(r.Causes, report.Cause{Text: text, Confidence: confidence})
+			return
+		}
+	}
+}
+
+// tell words what a value tells of itself; "" for nothing.
+func (in *Input) tell(p pointer) (text, confidence string) {
+	v := in.Arch.Truncate(p.value)
+	who := "the address is"
+	if p.name != "" {
+		who = p.name + " holds"
+	}
+	if words := in.poison(v); words != "" {
+		return fmt.Sprintf("%s %#x: %s", who, v, words), "likely"
+	}
+	if s := in.text(v); s != "" {
+		return fmt.Sprintf("%s text: %s", who, strconv.Quote(s)), "likely"
+	}
+	if p.name == "" {
+		if pattern, words := in.poisonNear(v); words != "" {
+			return fmt.Sprintf("the address is near %#x: %s", pattern, words), "likely"
+		}
+		return "", ""
+	}
+	if v == in.Arch.Truncate(^uint64(0)) {
+		return who + " -1, which mmap and others answer when they fail", "likely"
+	}
+	if text, confidence := in.freed(who, v); text != "" {
+		return text, confidence
+	}
+	return in.freedKey(who, v)
+}
+
+// freed recognises what glibc leaves at the beginning of a freed block that is the last
+// of its list: the block's own address, shifted by the size of a page (malloc/malloc.c,
+// PROTECT_PTR, since glibc 2.32).
+func (in *Input) freed(who string, v uint64) (text, confidence string) {
+	const shift = 12
+	if in.Arch.WordSize != 8 || v < 1<<16 || v >= 1<<(47-shift) {
+		return "", ""
+	}
+	page := v << shift
+	m, ok := in.mapping(page)
+	if !ok || m.Perm&libstate.Write == 0 || m.Path != "" && m.Path != "[heap]" {
+		return "", ""
+	}
+	text = fmt.Sprintf("%s %#x, which glibc leaves in a freed block on the page %#x", who, v, page)
+	for reg := range arch.Reg(in.Arch.NumRegs()) {
+		if at, ok := in.Regs.Get(reg); ok && at>>shift == v {
+			return text + ", where " + in.Arch.RegName(reg) + " points: use after free", "likely"
+		}
+	}
+	return text + ": use after free", "possible"
+}
+
+// freedKey recognises the number that glibc leaves in the second word of a block in a
+// thread's cache of freed ones (malloc/malloc.c, tcache_key): since glibc 2.34 it is
+// random, so it is known by the word before it, the protected link to the next block.
+// A register must still point to the block.
+func (in *Input) freedKey(who string, v uint64) (text, confidence string) {
+	const shift, align = 12, 16
+	if in.Arch.WordSize != 8 || in.Word == nil || v < 1<<16 {
+		return "", ""
+	}
+	for reg := range arch.Reg(in.Arch.NumRegs()) {
+		at, ok := in.Regs.Get(reg)
+		if !ok || at == 0 || at%align != 0 {
+			continue
+		}
+		if key, ok := in.Word(at + 8); !ok || key != v {
+			continue
+		}
+		link, ok := in.Word(at)
+		m, mapped := in.mapping(at)
+		if next := link ^ at>>shift; !ok || !mapped || m.Perm&libstate.Write == 0 || next != 0 && (next%align != 0 || next < m.Start || next >= m.End) {
+			continue
+		}
+		return fmt.Sprintf("%s %#x, which glibc left in the freed block %#x, where %s points: use after free", who, v, at, in.Arch.RegName(reg)), "likely"
+	}
+	return "", ""
+}
+
+// wild reports whether the reason is an access by a pointer to nowhere.
+func (r *Reason) wild() bool {
+	switch r.Kind {
+	case report.CrashWildRead, report.CrashWildWrite, report.CrashWildAccess, report.CrashWildCall,
+		report.CrashNonCanonicalRead, report.CrashNonCanonicalWrite, report.CrashNonCanonicalAccess, report.CrashNonCanonicalCall,
+		report.CrashBadRead, report.CrashBadWrite, report.CrashBadAccess, report.CrashBadCall,
+		report.CrashNoAccessRead, report.CrashNoAccessWrite, report.CrashNoAccess, report.CrashExecNoExec:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,122 @@
+package reason
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/corewalk/corewalk/internal/code/disasm"
+	"github.com/corewalk/corewalk/report"
+)
+
+// protectionFault explains a fault for which the processor gives no address: on
+// x86-64, mostly an address that is not canonical.
+func (in *Input) protectionFault() Reason {
+	if in.Arch == nil {
+		return Reason{Kind: report.CrashBadAccess, Text: "general protection fault"}
+	}
+	pc, _ := in.Regs.Get(in.Arch.PC)
+	if !in.canonical(pc) {
+		return in.notCanonical(in.how(pc), pc)
+	}
+	if in.Inst == nil {
+		return Reason{Kind: report.CrashBadAccess, Text: "general protection fault"}
+	}
+	for _, a := range in.accesses() {
+		r := access(a, a.Addr)
+		switch {
+		case a.Known && !in.canonical(a.Addr):
+			r.Kind, r.Text = of(&nonCanonicalKinds, r.Access), fmt.Sprintf("%s at %#x%s", verb(a), a.Addr, impossible)
+			r.Adjusted = &report.AdjustedAddress{Kind: report.AdjustedNonCanonical, Address: report.Addr(a.Addr)}
+			return r
+		case a.Misaligned:
+			r.Kind, r.Text = report.CrashMisaligned, fmt.Sprintf("%s at %#x, which is not aligned to %d", verb(a), a.Addr, a.Size)
+			return r
+		}
+	}
+	if r, ok := in.transfer(); ok {
+		return r
+	}
+	r := Reason{Kind: report.CrashBadAccess, Text: "general protection fault", AtInst: true}
+	switch in.Inst.Kind {
+	case disasm.Halt:
+		r.Kind, r.Text = report.CrashPrivileged, in.privileged()
+	case disasm.Interrupt:
+		r.Kind, r.Text = report.CrashPrivileged, "software interrupt that programs may not use"+in.instText()
+	}
+	return r
+}
+
+// transfer explains an indirect jump, a call or a return to where nothing can be.
+func (in *Input) transfer() (Reason, bool) {
+	how := ""
+	switch in.Inst.Kind {
+	case disasm.Ret:
+		how = "return to"
+	case disasm.CallIndirect:
+		how = "call of"
+	case disasm.JumpIndirect:
+		how = "jump to"
+	default:
+		return Reason{}, false
+	}
+	to, ok := in.target()
+	if !ok || in.canonical(to) {
+		return Reason{}, false
+	}
+	r := in.notCanonical(how, to)
+	r.AtInst = true
+	return r, true
+}
+
+func (in *Input) notCanonical(how string, addr uint64) Reason {
+	return Reason{Kind: report.CrashNonCanonicalCall, Text: fmt.Sprintf("%s %#x%s", how, addr, impossible),
+		Access: report.AccessExecute, Addr: addr, HasAddr: true,
+		Adjusted: &report.AdjustedAddress{Kind: report.AdjustedNonCanonical, Address: report.Addr(addr)}}
+}
+
+// target is where a return or an indirect call or jump goes.
+func (in *Input) target() (uint64, bool) {
+	if v, ok := in.Regs.Get(in.Inst.Src); ok && in.Inst.Kind != disasm.Ret {
+		return v, true
+	}
+	for _, a := range in.accesses() {
+		if a.Read && a.Known && in.Word != nil {
+			return in.Word(a.Addr)
+		}
+	}
+	return 0, false
+}
+
+// controlFlow words a fault of the shadow stack, or of a branch that lands where it
+// may not.
+func (in *Input) controlFlow() Reason {
+	r := Reason{Kind: report.CrashControlFlow, Text: "control-flow protection fault", AtInst: true}
+	if in.Inst == nil {
+		return r
+	}
+	switch in.Inst.Kind {
+	case disasm.Ret:
+		r.Text = "return to another address than the shadow stack has"
+		if to, ok := in.target(); ok {
+			r.Text = fmt.Sprintf("return to %#x, which is not the address that the shadow stack has", to)
+		}
+	case disasm.Endbr:
+	default:
+		r.Text = "branch to where none may land, or invalid use of the shadow stack"
+	}
+	return r
+}
+
+func (in *Input) privileged() string { return "privileged instruction" + in.instText() }
+
+// instText is the instruction in brackets, "" when it is not known.
+func (in *Input) instText() string {
+	if in.Inst == nil {
+		return ""
+	}
+	text := in.Inst.Text(disasm.TextOptions{})
+	if strings.HasPrefix(text, "(") {
+		return " " + text
+	}
+	return " (" + text + ")"
+}

@@ -1,0 +1,134 @@
+package reason
+
+import (
+	"fmt"
+
+	"github.com/corewalk/corewalk/report"
+)
+
+// sent says who sent the signal.
+func sent(s Signal) Reason {
+	_, words := CodeName(s.Number, s.Code)
+	r := Reason{Kind: report.CrashSignal}
+	own := s.PID == s.OwnPID && s.PID != 0
+	switch {
+	case own && s.Number == sigAbrt:
+		return Reason{Kind: report.CrashAbort, Text: "abort called by the program itself"}
+	case own:
+		r.Text = "sent by the program to itself"
+	case s.PID == 0:
+		r.Text = words
+	default:
+		r.Text = fmt.Sprintf("%s from process %d of user %d", words, s.PID, s.UID)
+	}
+	switch {
+	case own:
+	case s.Number == sigAbrt && s.PID == 1:
+		r.Kind = report.CrashWatchdog
+		r.Causes = append(r.Causes, report.Cause{Confidence: "likely",
+			Text: "process 1 starts and watches services: this one did not report in time, or did not stop in time"})
+	case watches(s.Number):
+		r.Kind = report.CrashWatchdog
+	}
+	return r
+}
+
+// sentAgain explains a fault's signal that the process sent to itself while it was at
+// an instruction that raises that very signal: a handler ran, sent the signal once
+// more, and when it returned nobody handled it.
+func (in *Input) sentAgain() (Reason, bool) {
+	s := in.Signal
+	if s.PID != s.OwnPID || s.PID == 0 || in.Inst == nil || in.Arch == nil {
+		return Reason{}, false
+	}
+	raw := *in
+	raw.Signal = Signal{Number: s.Number}
+	r := raw.why()
+	switch {
+	case !r.AtInst:
+		return Reason{}, false
+	case (s.Number == sigSegv || s.Number == sigBus) && !r.bad():
+	case s.Number == sigIll && r.Kind == report.CrashTrap:
+	case s.Number == sigFPE && (r.Kind == report.CrashDivZero || r.Kind == report.CrashDivOverflow):
+	default:
+		return Reason{}, false
+	}
+	r.Text += "; a handler sent the signal again"
+	return r, true
+}
+
+// watches reports whether a signal is sent for what takes too long.
+func watches(signo int) bool {
+	switch signo {
+	case sigXCPU, sigAlrm, sigVTAlrm, sigProf, sigQuit:
+		return true
+	}
+	return false
+}
+
+// kernelReason words signals that the kernel sends for one reason only. Of some
+// it claims that the process sent them to itself.
+func kernelReason(s Signal) (Reason, bool) {
+	byKernel := s.Code == siKernel || s.Code == siUser && s.PID == s.OwnPID
+	if s.HasInfo && !byKernel {
+		return Reason{}, false
+	}
+	switch s.Number {
+	case sigXCPU:
+		return Reason{Kind: report.CrashWatchdog, Text: "limit on processor time reached"}, true
+	case sigXFSZ:
+		return Reason{Kind: report.CrashLimit, Text: "limit on file size reached"}, true
+	case sigPipe:
+		return Reason{Kind: report.CrashSignal, Text: "write to a pipe or socket that nobody reads"}, true
+	}
+	if !s.HasInfo || s.Code != siKernel {
+		return Reason{}, false
+	}
+	switch s.Number {
+	case sigQuit:
+		return Reason{Kind: report.CrashWatchdog, Text: "quit from the terminal"}, true
+	case sigAlrm, sigVTAlrm, sigProf:
+		return Reason{Kind: report.CrashWatchdog, Text: "a timer of the program ran out (alarm or setitimer)"}, true
+	}
+	return Reason{}, false
+}
+
+// plain is the reason of a signal of which no more than its number is known.
+func plain(signo int) Reason {
+	r := Reason{Kind: kindOfSignal(signo)}
+	switch signo {
+	case sigAbrt:
+		r.Text = "abort"
+	case sigKill:
+		r.Text = "killed"
+	}
+	return r
+}
+
+// kindOfSignal is the kind of a signal without further information.
+func kindOfSignal(signo int) string {
+	switch {
+	case signo == sigAbrt:
+		return report.CrashAbort
+	case signo == sigTrap:
+		return report.CrashBreakpoint
+	case signo == sigSys:
+		return report.CrashSyscall
+	case signo == sigXFSZ:
+		return report.CrashLimit
+	case watches(signo):
+		return report.CrashWatchdog
+	case SignalName(signo) != "":
+		return report.CrashSignal
+	}
+	return report.CrashUnknown
+}
+
+// Faults reports whether a signal is one that the processor's faults raise.
+func Faults(n Numbering, signo int) bool {
+	switch n.linux(signo) {
+	case sigIll, sigTrap, sigBus, sigFPE, sigSegv:
+		return true
+	}
+	return false
+}

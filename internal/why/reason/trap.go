@@ -1,0 +1,157 @@
+package reason
+
+import (
+	"encoding/binary"
+	"fmt"
+	"strings"
+
+	"github.com/corewalk/corewalk/internal/code/disasm"
+	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// Codes of SIGILL and SIGTRAP.
+const (
+	illOperand   = 2
+	illPrivOp    = 5
+	illPrivReg   = 6
+	trapStep     = 2
+	trapHardware = 4
+)
+
+func (in *Input) illegal() Reason {
+	r := Reason{Kind: report.CrashIllegalInstruction, Text: "illegal instruction", AtInst: true}
+	if kind, text := in.trap(); kind == report.CrashTrap {
+		r.Kind, r.Text = kind, text
+		return r
+	}
+	if !in.Signal.HasInfo {
+		return r
+	}
+	code := in.Signal.Code
+	if _, words := CodeName(sigIll, code); words != "" {
+		r.Text = words
+	}
+	switch {
+	case code == illPrivOp || code == illPrivReg:
+		r.Kind = report.CrashPrivileged
+	case code == illOperand && in.authenticates():
+		// Since Armv8.3's FPAC; processors without it make the pointer invalid.
+		r.Kind, r.Text = report.CrashControlFlow, "pointer authentication failed: the signature of a return address or pointer is wrong"
+	}
+	return r
+}
+
+// authenticates reports whether the instruction checks the signature of a pointer.
+func (in *Input) authenticates() bool {
+	if in.Inst == nil || in.Arch.Family != arch.FamilyARM64 {
+		return false
+	}
+	text := in.Inst.Text(disasm.TextOptions{})
+	for _, prefix := range []string{"aut", "reta", "bra", "blra", "ldra"} {
+		if strings.HasPrefix(text, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// trapped explains SIGTRAP.
+func (in *Input) trapped() Reason {
+	r := Reason{Kind: report.CrashBreakpoint, Text: "breakpoint or single step"}
+	s := in.Signal
+	if s.HasInfo {
+		if name, words := CodeName(sigTrap, s.Code); words != "" {
+			r.Text = fmt.Sprintf("%s (%s)", words, name)
+		}
+		if s.Code == trapStep || s.Code == trapHardware {
+			return r
+		}
+	}
+	if kind, text := in.trap(); kind != "" {
+		r.Kind, r.Text, r.AtInst = kind, text, true
+		return r
+	}
+	if s.HasInfo && s.Code == siKernel && in.isX86() {
+		r.Text = "breakpoint instruction (int3)" // pc is behind it
+	}
+	return r
+}
+
+// trap tells what an instruction that stops the program is there for; kind is "" when
+// it is none.
+func (in *Input) trap() (kind, text string) {
+	if in.Inst == nil {
+		return "", ""
+	}
+	code := in.trapCode()
+	switch {
+	case in.Inst.Kind == disasm.Trap && code.undefined >= 0:
+		return report.CrashTrap, "undefined behaviour found: " + undefinedBehaviour(code.undefined) + in.instText()
+	case in.Inst.Kind == disasm.Trap && code.words != "":
+		return code.kind, code.words + in.instText()
+	case in.Inst.Kind == disasm.Trap:
+		return report.CrashTrap, "trap instruction" + in.instText() + ", placed where code must not be reached"
+	case in.Inst.Kind == disasm.Int3:
+		return report.CrashBreakpoint, "breakpoint instruction" + in.instText()
+	}
+	return "", ""
+}
+
+// A trapCode is what the number in a trap instruction says.
+type trapCode struct {
+	undefined   int // a check of clang's -fsanitize-trap, or negative
+	kind, words string
+}
+
+// trapCode reads the number that compilers put into a trap instruction.
+func (in *Input) trapCode() trapCode {
+	none := trapCode{undefined: -1}
+	code := in.Inst.Bytes()
+	switch {
+	case in.isX86() && len(code) == 4 && string(code) == "\x67\x0f\xb9\x00": // ud1 (%eax), %eax
+		return trapCode{}
+	case in.isX86() && len(code) == 5 && string(code[:4]) == "\x67\x0f\xb9\x40": // ud1 n(%eax), %eax
+		return trapCode{undefined: int(code[4])}
+	case in.Arch.Family == arch.FamilyARM64 && len(code) == 4 && binary.LittleEndian.Uint32(code)&0xffe0001f == 0xd4200000:
+		return brkCode(int(in.Inst.Imm))
+	}
+	return none
+}
+
+// brkCode is what the number of a brk instruction of arm64 says: of clang
+// (clang/lib/CodeGen), of Windows (winnt.h, ntdef.h).
+func brkCode(n int) trapCode {
+	out := trapCode{undefined: -1}
+	switch {
+	case n&^0xff == 0x5500:
+		out.undefined = n & 0xff
+	case n&^3 == 0xc470:
+		out.kind, out.words = report.CrashControlFlow, "pointer authentication failed: the signature of a pointer is wrong"
+	case n == 0xf000:
+		out.kind, out.words = report.CrashBreakpoint, "breakpoint instruction"
+	case n == 0xf003:
+		out.kind, out.words = report.CrashAbort, "the program ended itself at once"
+	case n == 0xf004:
+		out.kind, out.words = report.CrashDivZero, "integer division by zero"
+	}
+	return out
+}
+
+// undefinedBehaviours are the checks of clang's undefined behaviour sanitizer, by the
+// number in its trap instructions (clang/lib/CodeGen/SanitizerHandler.h).
+const undefinedBehaviours = "integer overflow in an addition|unreachable code reached|failed check of control flow integrity|" +
+	"integer overflow in a division|object of another type than its pointer's|floating-point number that does not fit an integer|" +
+	"call of a function through a pointer to another type|conversion that changes the value|invalid argument of a builtin function|" +
+	"invalid Objective-C cast|value that its type cannot have|end of a function that should return a value|integer overflow in a multiplication|" +
+	"integer overflow in a negation|null passed for a parameter that may not be|null returned where it may not be|" +
+	"null passed for a parameter that may not be|null returned where it may not be|subscript out of bounds|pointer arithmetic that overflows|" +
+	"shift by too many or too few bits|integer overflow in a subtraction|null, misaligned or too small object|wrong assumption of alignment|" +
+	"array of variable length whose length is not positive"
+
+func undefinedBehaviour(n int) string {
+	if all := strings.Split(undefinedBehaviours, "|"); n < len(all) {
+		return all[n]
+	}
+	return fmt.Sprintf("check %d", n)
+}

@@ -1,0 +1,367 @@
+package reason
+
+import (
+	"fmt"
+
+	"github.com/corewalk/corewalk/report"
+)
+
+// Codes of exceptions of Windows (winnt.h, ntstatus.h), and of languages' run-time
+// libraries.
+const (
+	winGuardPage        = 0x80000001
+	winBreakpoint       = 0x80000003
+	winAccessViolation  = 0xc0000005
+	winInPageError      = 0xc0000006
+	winStackOverflow    = 0xc00000fd
+	winFastFail         = 0xc0000409
+	winHeapCorruption   = 0xc0000374
+	winFatalUserCall    = 0xc000041d
+	winCppException     = 0xe06d7363
+	winOutOfMemory      = 0xe0000008
+	winInvalidParameter = 0xc000000d
+	winCRTInvalidParam  = 0xc0000417
+	winIllegal          = 0xc000001d
+	winDivByZero        = 0xc0000094
+	winIntOverflow      = 0xc0000095
+	winPrivileged       = 0xc0000096
+)
+
+var winExceptions = map[uint32]named{
+	winGuardPage:        {"EXCEPTION_GUARD_PAGE", "access to a guard page"},
+	0x80000002:          {"EXCEPTION_DATATYPE_MISALIGNMENT", "misaligned access"},
+	winBreakpoint:       {"EXCEPTION_BREAKPOINT", "breakpoint"},
+	0x80000004:          {"EXCEPTION_SINGLE_STEP", "single step"},
+	0x8000000d:          {"STATUS_ABANDONED", "abandoned"},
+	0x40000015:          {"STATUS_FATAL_APP_EXIT", "the program ended itself"},
+	0x40010005:          {"DBG_CONTROL_C", "Ctrl+C"},
+	0x40010006:          {"DBG_PRINTEXCEPTION_C", "text for the debugger, no crash"},
+	0x4001000a:          {"DBG_PRINTEXCEPTION_WIDE_C", "text for the debugger, no crash"},
+	0x406d1388:          {"MS_VC_EXCEPTION", "name of a thread for the debugger, no crash"},
+	0x0517a7ed:          {"Simulated Exception", "dump without a crash"},
+	winAccessViolation:  {"EXCEPTION_ACCESS_VIOLATION", "access violation"},
+	winInPageError:      {"EXCEPTION_IN_PAGE_ERROR", "a page could not be read in"},
+	0xc0000008:          {"EXCEPTION_INVALID_HANDLE", "invalid handle"},
+	winInvalidParameter: {"STATUS_INVALID_PARAMETER", "invalid parameter"},
+	0xc0000017:          {"STATUS_NO_MEMORY", "out of memory"},
+	winIllegal:          {"EXCEPTION_ILLEGAL_INSTRUCTION", "illegal instruction"},
+	0xc0000025:          {"EXCEPTION_NONCONTINUABLE_EXCEPTION", "the program went on after an exception that allows it not"},
+	0xc0000026:          {"EXCEPTION_INVALID_DISPOSITION", "an exception handler answered something invalid"},
+	0xc000008c:          {"EXCEPTION_ARRAY_BOUNDS_EXCEEDED", "subscript out of range"},
+	0xc000008d:          {"EXCEPTION_FLT_DENORMAL_OPERAND", "denormal floating-point operand"},
+	0xc000008e:          {"EXCEPTION_FLT_DIVIDE_BY_ZERO", "floating-point division by zero"},
+	0xc000008f:          {"EXCEPTION_FLT_INEXACT_RESULT", "inexact floating-point result"},
+	0xc0000090:          {"EXCEPTION_FLT_INVALID_OPERATION", "invalid floating-point operation"},
+	0xc0000091:          {"EXCEPTION_FLT_OVERFLOW", "floating-point overflow"},
+	0xc0000092:          {"EXCEPTION_FLT_STACK_CHECK", "floating-point stack overflow or underflow"},
+	0xc0000093:          {"EXCEPTION_FLT_UNDERFLOW", "floating-point underflow"},
+	winDivByZero:        {"EXCEPTION_INT_DIVIDE_BY_ZERO", "integer division by zero"},
+	winIntOverflow:      {"EXCEPTION_INT_OVERFLOW", "integer overflow"},
+	winPrivileged:       {"EXCEPTION_PRIV_INSTRUCTION", "privileged instruction"},
+	winStackOverflow:    {"EXCEPTION_STACK_OVERFLOW", "stack overflow"},
+	0xc0000135:          {"STATUS_DLL_NOT_FOUND", "a DLL was not found"},
+	0xc0000138:          {"STATUS_ORDINAL_NOT_FOUND", "a DLL lacks a function that is imported by number"},
+	0xc0000139:          {"STATUS_ENTRYPOINT_NOT_FOUND", "a DLL lacks a function that is imported by name"},
+	0xc000013a:          {"STATUS_CONTROL_C_EXIT", "ended by Ctrl+C"},
+	0xc0000142:          {"STATUS_DLL_INIT_FAILED", "a DLL failed to initialise"},
+	0xc0000194:          {"EXCEPTION_POSSIBLE_DEADLOCK", "possible deadlock"},
+	0xc00002c9:          {"STATUS_REG_NAT_CONSUMPTION", "use of a register without a value"},
+	winHeapCorruption:   {"STATUS_HEAP_CORRUPTION", "corrupted heap"},
+	winFastFail:         {"EXCEPTION_STACK_BUFFER_OVERRUN", "the program ended itself at once"},
+	winCRTInvalidParam:  {"STATUS_INVALID_CRUNTIME_PARAMETER", "invalid parameter of a function of the C library"},
+	winFatalUserCall:    {"STATUS_FATAL_USER_CALLBACK_EXCEPTION", "unhandled exception in a callback from the kernel"},
+	0xc0000420:          {"STATUS_ASSERTION_FAILURE", "assertion failed"},
+	0xc0000602:          {"STATUS_FAIL_FAST_EXCEPTION", "the program ended itself at once"},
+	0xc06d007e:          {"VCPP_EXCEPTION_MODULE_NOT_FOUND", "a delay-loaded DLL was not found"},
+	0xc06d007f:          {"VCPP_EXCEPTION_PROCEDURE_NOT_FOUND", "a delay-loaded DLL lacks a function"},
+	winOutOfMemory:      {"Out of Memory", "out of memory"},
+	winCppException:     {"Unhandled C++ Exception", "C++ exception that nothing caught"},
+	0xe0434352:          {"CLR exception", ".NET exception that nothing caught"},
+	0xe0434f4d:          {"CLR exception", ".NET exception that nothing caught"},
+	0xe0464645:          {"CLR fatal error", "failure of the .NET run-time system"},
+	0x20474343:          {"GCC exception", "C++ exception that nothing caught"},
+	0x0eedfade:          {"Delphi exception", "Delphi exception that nothing caught"},
+}
+
+// fastFails are the codes of __fastfail (winnt.h, FAST_FAIL_...), by number; "" for
+// numbers without a name.
+var fastFails = [...]string{
+	0: "LEGACY_GS_VIOLATION", 1: "VTGUARD_CHECK_FAILURE", 2: "STACK_COOKIE_CHECK_FAILURE", 3: "CORRUPT_LIST_ENTRY", 4: "INCORRECT_STACK",
+	5: "INVALID_ARG", 6: "GS_COOKIE_INIT", 7: "FATAL_APP_EXIT", 8: "RANGE_CHECK_FAILURE", 9: "UNSAFE_REGISTRY_ACCESS",
+	10: "GUARD_ICALL_CHECK_FAILURE", 11: "GUARD_WRITE_CHECK_FAILURE", 12: "INVALID_FIBER_SWITCH", 13: "INVALID_SET_OF_CONTEXT",
+	14: "INVALID_REFERENCE_COUNT", 18: "INVALID_JUMP_BUFFER", 19: "MRDATA_MODIFIED", 20: "CERTIFICATION_FAILURE", 21: "INVALID_EXCEPTION_CHAIN",
+	22: "CRYPTO_LIBRARY", 23: "INVALID_CALL_IN_DLL_CALLOUT", 24: "INVALID_IMAGE_BASE", 25: "DLOAD_PROTECTION_FAILURE", 26: "UNSAFE_EXTENSION_CALL",
+	27: "DEPRECATED_SERVICE_INVOKED", 28: "INVALID_BUFFER_ACCESS", 29: "INVALID_BALANCED_TREE", 30: "INVALID_NEXT_THREAD",
+	31: "GUARD_ICALL_CHECK_SUPPRESSED", 32: "APCS_DISABLED", 33: "INVALID_IDLE_STATE", 34: "MRDATA_PROTECTION_FAILURE",
+	35: "UNEXPECTED_HEAP_EXCEPTION", 36: "INVALID_LOCK_STATE", 37: "GUARD_JUMPTABLE", 38: "INVALID_LONGJUMP_TARGET", 39: "INVALID_DISPATCH_CONTEXT",
+	40: "INVALID_THREAD", 41: "INVALID_SYSCALL_NUMBER", 42: "INVALID_FILE_OPERATION", 43: "LPAC_ACCESS_DENIED", 44: "GUARD_SS_FAILURE",
+	45: "LOADER_CONTINUITY_FAILURE", 46: "GUARD_EXPORT_SUPPRESSION_FAILURE", 47: "INVALID_CONTROL_STACK", 48: "SET_CONTEXT_DENIED",
+	49: "INVALID_IAT", 50: "HEAP_METADATA_CORRUPTION", 51: "PAYLOAD_RESTRICTION_VIOLATION", 52: "LOW_LABEL_ACCESS_DENIED",
+	53: "ENCLAVE_CALL_FAILURE", 54: "UNHANDLED_LSS_EXCEPTON", 55: "ADMINLESS_ACCESS_DENIED", 56: "UNEXPECTED_CALL",
+	57: "CONTROL_INVALID_RETURN_ADDRESS", 58: "UNEXPECTED_HOST_BEHAVIOR", 59: "FLAGS_CORRUPTION", 60: "VEH_CORRUPTION", 61: "ETW_CORRUPTION",
+	62: "RIO_ABORT", 63: "INVALID_PFN", 64: "GUARD_ICALL_CHECK_FAILURE_XFG", 65: "CAST_GUARD", 66: "HOST_VISIBILITY_CHANGE",
+	67: "KERNEL_CET_SHADOW_STACK_ASSIST", 68: "PATCH_CALLBACK_FAILED", 69: "NTDLL_PATCH_FAILED", 70: "INVALID_FLS_DATA", 71: "ASAN_ERROR",
+	72: "CLR_EXCEPTION_AOT", 73: "POINTER_AUTH_INVALID_RETURN_ADDRESS",
+}
+
+// What the commonest of them mean, where the name does not say it.
+var fastFailWords = map[uint64]string{
+	0:  "overrun of a buffer on the stack",
+	1:  "corrupted table of virtual functions",
+	2:  "overrun of a buffer on the stack: the cookie in front of the return address has changed",
+	3:  "corrupted doubly linked list",
+	4:  "the stack pointer is outside the thread's stack",
+	5:  "invalid parameter of a function of the C library",
+	7:  "the program ended itself (abort)",
+	8:  "subscript out of range",
+	10: "indirect call of what is no function (control flow guard)",
+	13: "invalid registers to go on with",
+	18: "corrupted buffer of longjmp",
+	21: "corrupted chain of exception handlers",
+	50: "corrupted heap",
+	57: "the return address is not that of the shadow stack",
+	64: "indirect call of what is no function of this type (control flow guard)",
+	65: "invalid cast to a derived class",
+	71: "error found by the address sanitizer",
+}
+
+// FastFailName names a code of __fastfail; "" for an unknown one.
+func FastFailName(code uint64) string {
+	if code < uint64(len(fastFails)) && fastFails[code] != "" {
+		return "FAST_FAIL_" + fastFails[code]
+	}
+	return ""
+}
+
+// Kinds of access of EXCEPTION_ACCESS_VIOLATION and EXCEPTION_IN_PAGE_ERROR: the first
+// parameter. The second is the address.
+func accessKind(n uint64) string {
+	switch n {
+	case 0:
+		return "read"
+	case 1:
+		return "write"
+	case 8:
+		return "execute"
+	}
+	return ""
+}
+
+var accessSuffix = map[string]string{"read": "_READ", "write": "_WRITE", "execute": "_EXEC"}
+
+// memoryFault is the access of an exception that has one.
+func (e Exception) memoryFault() (kind string, addr uint64, ok bool) {
+	if e.Of != WindowsExceptions || len(e.Params) < 2 {
+		return "", 0, false
+	}
+	switch e.Code {
+	case winAccessViolation, winInPageError, winGuardPage, winStackOverflow:
+		return accessKind(e.Params[0]), e.Params[1], true
+	}
+	return "", 0, false
+}
+
+func (e Exception) windowsName() string {
+	n, known := winExceptions[e.Code]
+	if !known {
+		return fmt.Sprintf("%#08x", e.Code)
+	}
+	name := n.name
+	kind, _, ok := e.memoryFault()
+	switch {
+	case ok && (e.Code == winAccessViolation || e.Code == winInPageError):
+		name += accessSuffix[kind]
+		if e.Code == winInPageError && len(e.Params) > 2 {
+			name += fmt.Sprintf(" / %#08x", uint32(e.Params[2]))
+		}
+	case e.Code == winFastFail && len(e.Params) > 0:
+		if f := FastFailName(e.Params[0]); f != "" {
+			name += " / " + f
+		}
+	}
+	return name
+}
+
+// allOnes is the address that Windows gives for an access to one that is not
+// canonical.
+const allOnes = ^uint64(0)
+
+func (in *Input) whyWindows(e Exception) Reason {
+	kind, addr, hasAccess := e.memoryFault()
+	switch {
+	case e.Code == winAccessViolation && hasAccess && addr == allOnes && kind == "read" && in.Arch != nil && in.Arch.WordSize == 8:
+		return in.addressless(kind)
+	case e.Code == winAccessViolation && hasAccess:
+		return in.faultAt(kind, addr)
+	case e.Code == winInPageError && hasAccess:
+		r := in.plainFault(kind, addr)
+		r.Kind = report.CrashBusError
+		r.Text += ": the page could not be read in"
+		if len(e.Params) > 2 {
+			r.Text += fmt.Sprintf(" (status %#08x)", uint32(e.Params[2]))
+		}
+		return r
+	case e.Code == winStackOverflow && hasAccess:
+		r := in.plainFault(kind, addr)
+		r.Kind, r.Text = report.CrashStackOverflow, "stack overflow: "+r.Text
+		return r
+	case e.Code == winGuardPage && hasAccess:
+		r := in.plainFault(kind, addr)
+		r.Kind = of(&noAccessKinds, kind)
+		r.Text += ", in a guard page"
+		return r
+	case e.Code == winFastFail:
+		return fastFail(e)
+	case e.Code == winOutOfMemory && len(e.Params) > 0:
+		return Reason{Kind: report.CrashOutOfMemory, Text: fmt.Sprintf("out of memory: %d bytes wanted", e.Params[0])}
+	case e.Assertion != "":
+		return Reason{Kind: report.CrashAssertion, Text: "assertion failed: " + e.Assertion}
+	case e.Code == winBreakpoint:
+		return in.windowsBreakpoint()
+	case e.Code == winPrivileged:
+		return Reason{Kind: report.CrashPrivileged, Text: in.privileged(), AtInst: true}
+	}
+	n, known := winExceptions[e.Code]
+	if !known {
+		return Reason{Kind: windowsKind(e.Code), Text: unknownCode(e.Code)}
+	}
+	r := Reason{Kind: windowsKind(e.Code), Text: n.words, AtInst: atInstruction(e.Code)}
+	if kind, text := in.division(); e.Code == winIntOverflow && kind == report.CrashDivOverflow {
+		r.Kind, r.Text = kind, text
+	}
+	if kind, text := in.trap(); e.Code == winIllegal && kind == report.CrashTrap {
+		r.Kind, r.Text = kind, text
+	}
+	return r
+}
+
+// addressless explains an access violation without an address: of one that is not
+// canonical, or really the last byte.
+func (in *Input) addressless(kind string) Reason {
+	if acc, ok := in.access(allOnes, true); ok && acc.Known {
+		return in.faultAt(kind, allOnes)
+	}
+	return in.protectionFault()
+}
+
+// windowsBreakpoint tells a debugger's breakpoint from an instruction that compilers
+// stop a program with.
+func (in *Input) windowsBreakpoint() Reason {
+	r := Reason{Kind: report.CrashBreakpoint, Text: "breakpoint", AtInst: true}
+	if kind, text := in.trap(); kind != "" && kind != report.CrashBreakpoint {
+		r.Kind, r.Text = kind, text
+	}
+	return r
+}
+
+// windowsKind is the kind of an exception by its code alone.
+func windowsKind(code uint32) string {
+	switch code {
+	case 0, 0x517a7ed, 0x40010006, 0x4001000a, 0x406d1388:
+		return report.CrashNone
+	case winAccessViolation:
+		return report.CrashBadAccess
+	case winInPageError:
+		return report.CrashBusError
+	case winGuardPage:
+		return report.CrashNoAccess
+	case winStackOverflow:
+		return report.CrashStackOverflow
+	case 0x80000002:
+		return report.CrashMisaligned
+	case winBreakpoint, 0x80000004:
+		return report.CrashBreakpoint
+	case winIllegal:
+		return report.CrashIllegalInstruction
+	case winPrivileged:
+		return report.CrashPrivileged
+	case 0xc000008c:
+		return report.CrashBounds
+	case 0xc000008d, 0xc000008e, 0xc000008f, 0xc0000090, 0xc0000091, 0xc0000092, 0xc0000093:
+		return report.CrashFloat
+	case winDivByZero:
+		return report.CrashDivZero
+	case winIntOverflow:
+		return report.CrashIntOverflow
+	case 0xc0000017, winOutOfMemory:
+		return report.CrashOutOfMemory
+	case winHeapCorruption:
+		return report.CrashHeapCorruption
+	case 0xc0000135, 0xc0000138, 0xc0000139, 0xc0000142, 0xc06d007e, 0xc06d007f:
+		return report.CrashLoad
+	case 0xc0000008, winInvalidParameter, winCRTInvalidParam:
+		return report.CrashInvalidArgument
+	case 0xc0000420:
+		return report.CrashAssertion
+	case 0x40000015, 0xc0000602:
+		return report.CrashAbort
+	case 0x40010005, 0xc000013a:
+		return report.CrashSignal
+	case 0xc0000194:
+		return report.CrashWatchdog
+	case winCppException, 0xe0434352, 0xe0434f4d, 0x20474343, 0x0eedfade, 0xc0000025, 0xc0000026, winFatalUserCall:
+		return report.CrashException
+	}
+	if code>>29&1 != 0 { // the program's own code
+		return report.CrashException
+	}
+	return report.CrashUnknown
+}
+
+// fastFail words 0xc0000409, which by its name is an overrun of a buffer, and mostly is
+// __fastfail.
+func fastFail(e Exception) Reason {
+	r := Reason{Kind: report.CrashAbort, Text: "the program ended itself at once"}
+	if len(e.Params) == 0 {
+		return r
+	}
+	code := e.Params[0]
+	r.Kind = fastFailKind(code)
+	words, name := fastFailWords[code], FastFailName(code)
+	switch {
+	case words != "":
+		r.Text = words
+	case name != "":
+		r.Text += ": " + readable(name, "FAST_FAIL_")
+	default:
+		r.Text += fmt.Sprintf(", with code %d", code)
+	}
+	return r
+}
+
+func fastFailKind(code uint64) string {
+	switch code {
+	case 0, 2:
+		return report.CrashStackOverrun
+	case 3, 29, 35, 50:
+		return report.CrashHeapCorruption
+	case 5:
+		return report.CrashInvalidArgument
+	case 8:
+		return report.CrashBounds
+	case 1, 10, 11, 31, 37, 38, 44, 46, 47, 57, 64, 65, 67, 73:
+		return report.CrashControlFlow
+	}
+	return report.CrashAbort
+}
+
+// atInstruction reports whether the instruction at the program counter is what failed.
+func atInstruction(code uint32) bool {
+	switch code {
+	case 0x80000002, winBreakpoint, winIllegal, winPrivileged:
+		return true
+	}
+	return code >= 0xc000008c && code <= 0xc0000095
+}
+
+// unknownCode tells from the bits of a code who made it (ntstatus.h): severity, the
+// flag of a customer, facility, code.
+func unknownCode(code uint32) string {
+	switch {
+	case code == 0:
+		return "dump without an exception"
+	case code>>29&1 != 0:
+		return fmt.Sprintf("exception %#08x that the program raised itself", code)
+	}
+	return fmt.Sprintf("exception %#08x (facility %#x, code %#x)", code, code>>16&0xfff, code&0xffff)
+}

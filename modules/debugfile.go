@@ -1,0 +1,60 @@
+package modules
+
+import (
+	"github.com/corewalk/corewalk/internal/files/find"
+	"github.com/corewalk/corewalk/internal/files/image"
+	"github.com/corewalk/corewalk/libstate"
+)
+
+// useDebugFile lets names and lines come from a library's debug file where
+// nothing better is there. What is known of the binary stays as it is.
+func (r *Resolution) useDebugFile(d *image.Image) {
+	if d != nil && r.Image == nil {
+		r.Image = d
+	}
+}
+
+// debugFile looks for the debug file of a library by its build-id: among those
+// already seen, and in the directories. The file may turn out to be the whole
+// binary.
+func (s *Set) debugFile(lib *libstate.Library, seen []*image.Image) *image.Image {
+	for _, im := range seen {
+		if tells(im) {
+			return im
+		}
+	}
+	if len(lib.BuildID) == 0 {
+		return nil
+	}
+	for path := range s.finder.DebugFiles(find.DebugQuery{BuildID: lib.BuildID, PartialID: lib.PartialBuildID()}) {
+		if im := s.openDebugFile(lib, path); im != nil {
+			return im
+		}
+	}
+	return nil
+}
+
+// fetchDebugFile asks the servers for it.
+func (s *Set) fetchDebugFile(lib *libstate.Library) *image.Image {
+	path, err := s.finder.Fetch(lib.BuildID, find.KindDebugInfo)
+	if err != nil {
+		return nil // that the binary is missing has been said
+	}
+	return s.openDebugFile(lib, path)
+}
+
+func (s *Set) openDebugFile(lib *libstate.Library, path string) *image.Image {
+	im, err := s.cache.Open(path)
+	if err != nil || !lib.SameBuildID(im.ELF().BuildID()) || !tells(im) {
+		return nil
+	}
+	return im
+}
+
+// tells reports whether a file has more than the exports of the module.
+func tells(im *image.Image) bool {
+	if _, err := im.ELF().SymTab(); err == nil {
+		return true
+	}
+	return im.ELF().Section(".debug_info") != nil || im.ELF().Section(".zdebug_info") != nil || im.ELF().Section(".debug_frame") != nil
+}

@@ -1,0 +1,30 @@
+package modules_test
+
+import (
+	"testing"
+
+	"github.com/corewalk/corewalk/internal/files/find"
+	"github.com/corewalk/corewalk/internal/files/image"
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/modules"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// everywhere is memory that has whatever is read.
+type everywhere struct{}
+
+func (everywhere) ReadMem(_ arch.Address, b []byte) (int, error) { return len(b), nil }
+func (everywhere) ReadWord(arch.Address) (uint64, error)         { return 0, nil }
+
+// A vDSO of which a damaged core has no byte, or that ends before it starts, is
+// missing.
+func TestVDSOWithoutBytes(t *testing.T) {
+	finder := find.New(find.Options{})
+	set := modules.NewSet(image.NewCache(finder), finder, everywhere{}, false)
+	for _, lib := range []libstate.Library{{Start: 0x1000, End: 0x1000}, {Start: 0x2000, End: 0x1000}} {
+		lib.Kind = libstate.VDSO
+		if r := set.Resolve(&lib); r.Match != modules.Missing || r.Image != nil || r.Why == "" {
+			t.Errorf("%#x..%#x: %+v", lib.Start, lib.End, r)
+		}
+	}
+}

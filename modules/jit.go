@@ -1,0 +1,34 @@
+package modules
+
+import (
+	"fmt"
+
+	"github.com/corewalk/corewalk/internal/files/image"
+	"github.com/corewalk/corewalk/libstate"
+)
+
+// maxJIT bounds what is read of the files of JIT-compiled code of one process, in
+// bytes: many entries may claim the same memory.
+const maxJIT = 256 << 20
+
+// fromJIT reads the file that tells of code which the process compiled itself. It
+// belongs to this process, and is in no cache.
+func (s *Set) fromJIT(lib *libstate.Library) Resolution {
+	if lib.ImageSize > maxJIT || s.jitBytes.Add(lib.ImageSize) > maxJIT {
+		return Resolution{Why: fmt.Sprintf("files of JIT-compiled code in memory are larger than %d bytes", maxJIT)}
+	}
+	var data []byte
+	for at := uint64(0); at < lib.ImageSize; {
+		chunk := make([]byte, min(lib.ImageSize-at, 1<<20))
+		n, err := s.mem.ReadMem(lib.HeaderAddr+at, chunk)
+		data = append(data, chunk[:n]...)
+		if at += uint64(n); err != nil {
+			break
+		}
+	}
+	im, err := image.FromObject(data)
+	if err != nil {
+		return Resolution{Why: err.Error()}
+	}
+	return Resolution{Image: im, Match: Matched}
+}

@@ -1,0 +1,107 @@
+package modules
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/corewalk/corewalk/internal/files/find"
+	"github.com/corewalk/corewalk/internal/files/image"
+	"github.com/corewalk/corewalk/internal/format/pefile"
+	"github.com/corewalk/corewalk/libstate"
+)
+
+// identity is what files of a library are looked for by.
+func identity(lib *libstate.Library) find.Module {
+	m := find.Module{Path: lib.Path, BuildID: lib.BuildID, PartialID: lib.PartialBuildID(), Main: lib.Kind == libstate.Executable}
+	if id := lib.Module; id != nil {
+		m.DebugID, m.DebugFile = id.DebugID, id.DebugFile
+		if id.Format == libstate.FormatPE {
+			m.CodeID = id.CodeID
+		}
+	}
+	return m
+}
+
+func isPE(lib *libstate.Library) bool {
+	return lib.Module != nil && lib.Module.Format == libstate.FormatPE
+}
+
+// comparePE tells whether im is the PE image that the process had loaded as lib: by
+// the code id, else by the debug id.
+func comparePE(lib *libstate.Library, im *image.Image) (Match, string) {
+	pe := im.PE()
+	switch {
+	case pe == nil:
+		return Mismatched, "file is an ELF file, the process had a PE image"
+	case !isPE(lib):
+		return Mismatched, "file is a PE image, the process had another kind of file"
+	}
+	want, have := lib.Module, pe.CodeID()
+	if want.CodeID != "" {
+		if strings.EqualFold(want.CodeID, have) {
+			return Matched, ""
+		}
+		return Mismatched, fmt.Sprintf("file has code id %s, the process had %s", have, want.CodeID)
+	}
+	cv, err := pe.CodeView()
+	switch {
+	case want.DebugID != "" && err == nil && strings.EqualFold(want.DebugID, cv.DebugID()):
+		return Matched, ""
+	case want.DebugID != "" && err == nil:
+		return Mismatched, fmt.Sprintf("file has debug id %s, the process had %s", cv.DebugID(), want.DebugID)
+	case want.Size != 0 && want.Size != uint64(pe.SizeOfImage):
+		return Mismatched, fmt.Sprintf("file takes %d bytes in memory, the process's module %d", pe.SizeOfImage, want.Size)
+	}
+	return NoID, ""
+}
+
+// bare is what symbol files tell of a library whose own file is not at hand; nil where
+// there are none either, and no server to ask.
+func (s *Set) bare(m find.Module) *image.Image {
+	if m.DebugID == "" && m.CodeID == "" && m.BuildID == nil {
+		return nil
+	}
+	im := s.cache.Bare(m)
+	if im.HasPDB() || im.HasBreakpad() || im.SymbolsUnfetched() {
+		return im
+	}
+	return nil
+}
+
+// maxPEImage bounds what is read of a PE image in memory, in bytes.
+const maxPEImage = 256 << 20
+
+// peFromMemory reads a PE image as it lies in the process's memory, which full dumps
+// have; nil where its headers are not there.
+func (s *Set) peFromMemory(lib *libstate.Library) *image.Image {
+	if !isPE(lib) || lib.End-lib.Start > maxPEImage {
+		return nil
+	}
+	head := make([]byte, 4096)
+	n, _ := s.mem.ReadMem(lib.Start, head)
+	if _, err := pefile.ParseMemory(head[:n]); err != nil {
+		return nil
+	}
+	data := make([]byte, lib.End-lib.Start)
+	const chunk = 4096 // what is missing between stays zero
+	for at := 0; at < len(data); {
+		n, err := s.mem.ReadMem(lib.Start+uint64(at), data[at:])
+		at += n
+		if err != nil || n == 0 {
+			at += chunk - at%chunk
+		}
+	}
+	im, err := s.cache.FromPEMemory(data, identity(lib))
+	if err != nil {
+		return nil
+	}
+	return im
+}
+
+// fetchBinary asks the servers for the file of a library.
+func (s *Set) fetchBinary(lib *libstate.Library) (string, error) {
+	if isPE(lib) {
+		return s.finder.FetchSymbolFile(identity(lib), find.KindPE)
+	}
+	return s.finder.Fetch(lib.BuildID, find.KindExecutable)
+}

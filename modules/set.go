@@ -1,0 +1,373 @@
+// Package modules finds the file of each library of a dump, and tells how well it
+// matches what the process had: by build-id, or by headers and layout where there
+// is none to compare.
+package modules
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"sync"
+	"sync/atomic"
+
+	"github.com/corewalk/corewalk/internal/files/find"
+	"github.com/corewalk/corewalk/internal/files/image"
+	"github.com/corewalk/corewalk/internal/format/elffile"
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// A Match says how a library's file compares with what the process had.
+type Match uint8
+
+const (
+	Missing    Match = iota // no file was found
+	Matched                 // the build-ids are equal
+	NoID                    // one of the two has no build-id; the layouts agree
+	Mismatched              // the only files found are of another build
+)
+
+// String gives the word used in reports.
+func (m Match) String() string {
+	switch m {
+	case Matched:
+		return "matched"
+	case NoID:
+		return "no-id"
+	case Mismatched:
+		return "mismatched"
+	}
+	return "missing"
+}
+
+// A Resolution is what was found for one library.
+type Resolution struct {
+	// Image is nil when there is none to use. Where the binary was not found it may
+	// be its debug file: names, lines and perhaps .debug_frame, but no code. Match
+	// and Path tell of the binary then.
+	Image  *image.Image
+	Match  Match
+	Path   string // of the file used, or of the mismatched one that was refused
+	Forced bool   // a mismatched file is used because the user said so
+	Why    string // for people: why a file was refused; "" when none was
+}
+
+// A Set resolves the libraries of one dump to images.
+type Set struct {
+	cache  *image.Cache
+	finder *find.Finder
+	mem    arch.Memory
+	force  bool
+
+	byLib   sync.Map // *libstate.Library -> *setEntry, to find the entry without its key
+	mu      sync.Mutex
+	entries map[string]*setEntry
+
+	relocated sync.Map // *libstate.Library -> *relocated
+	jitBytes  atomic.Uint64
+}
+
+type setEntry struct {
+	once      sync.Once
+	res       Resolution
+	debugOnly []*image.Image // debug files of the library that were found on the way
+
+	fetchOnce sync.Once
+	debugOnce sync.Once
+	fetched   atomic.Pointer[Resolution] // what fetching came to; nil before
+	debugDone atomic.Bool                // its debug file has been asked for, too
+}
+
+// NewSet returns a set whose files come from cache and finder. mem is the dump's
+// memory, from which the vDSO is read and against which headers are checked.
+// With force a mismatched file is used.
+func NewSet(cache *image.Cache, finder *find.Finder, mem arch.Memory, force bool) *Set {
+	return &Set{cache: cache, finder: finder, mem: mem, force: force, entries: map[string]*setEntry{}}
+}
+
+// Image returns the image of lib, or nil. Where no directory has the file it is
+// fetched; where no server has it either, its debug file.
+func (s *Set) Image(lib *libstate.Library) *image.Image {
+	if im := s.Obtain(lib).Image; im != nil {
+		return im
+	}
+	e := s.resolved(lib)
+	if !s.fetches(lib) {
+		return nil
+	}
+	e.debugOnce.Do(func() {
+		defer e.debugDone.Store(true)
+		r := s.Resolve(lib)
+		r.useDebugFile(s.fetchDebugFile(lib))
+		e.fetched.Store(&r)
+	})
+	return s.Resolve(lib).Image
+}
+
+// fetches reports whether servers can be asked for files of lib.
+func (s *Set) fetches(lib *libstate.Library) bool {
+	if isPE(lib) {
+		return s.finder.FetchesSymbols() && lib.Module.CodeID != ""
+	}
+	return lib.Kind != libstate.VDSO && !lib.PartialBuildID() && s.finder.Fetches(lib.BuildID)
+}
+
+// ELF returns the binary of lib, or nil. It fetches nothing.
+func (s *Set) ELF(lib *libstate.Library) *elffile.File { return s.Resolve(lib).Image.ELF() }
+
+// Resolve tells what is known of the file of lib without fetching it: what the
+// directories have, or what Obtain has come to. The answer is kept, by where the
+// library lies, its build-id and what it is called.
+func (s *Set) Resolve(lib *libstate.Library) Resolution {
+	e := s.resolved(lib)
+	if r := e.fetched.Load(); r != nil {
+		return *r
+	}
+	return e.res
+}
+
+// Obtain is Resolve, but a binary that no directory has is read from the process's
+// memory, where that can be had, or fetched.
+func (s *Set) Obtain(lib *libstate.Library) Resolution {
+	e := s.resolved(lib)
+	if e.res.Match == Matched || e.res.Match == NoID || !s.fetches(lib) && !isPE(lib) {
+		return e.res
+	}
+	e.fetchOnce.Do(func() {
+		r := e.res
+		if im := s.peFromMemory(lib); im != nil && !r.Forced {
+			r = Resolution{Image: im, Match: Matched}
+		} else if s.fetches(lib) {
+			r = s.fetch(lib, e)
+		}
+		e.fetched.Store(&r)
+	})
+	if r := e.fetched.Load(); r != nil {
+		return *r
+	}
+	return e.res
+}
+
+// Lacks reports whether the first frame in lib has something fetched: its file, or
+// its debug file. It fetches nothing.
+func (s *Set) Lacks(lib *libstate.Library) bool {
+	e := s.resolved(lib)
+	res := e.res
+	if r := e.fetched.Load(); r != nil {
+		res = *r
+	} else if res.Match != Matched && res.Match != NoID {
+		return s.fetches(lib) || res.Image.SymbolsUnfetched()
+	}
+	if res.Image == nil {
+		return s.fetches(lib) && !e.debugDone.Load()
+	}
+	return res.Image.Unfetched() || res.Image.SymbolsUnfetched()
+}
+
+// Unreachable lists the servers that could not be asked so far, each with the
+// reason.
+func (s *Set) Unreachable() []string { return s.finder.Unreachable() }
+
+// Unusable lists the files of symbol stores that could not be expanded so far, each with
+// the reason.
+func (s *Set) Unusable() []string { return s.finder.Unusable() }
+
+// fetch asks the servers for the binary of a library.
+func (s *Set) fetch(lib *libstate.Library, e *setEntry) Resolution {
+	res := e.res
+	path, err := s.fetchBinary(lib)
+	if err == nil {
+		var im *image.Image
+		if im, err = s.cache.Open(path); err == nil {
+			if match, why := s.compare(lib, im); match == Matched && !im.ELF().DebugOnly() {
+				return found(im, match, path, e.debugOnly)
+			} else if err = errors.New(why); why == "" {
+				err = errors.New(path + " has debug information only, not the code")
+			}
+		}
+	}
+	if res.Why != "" {
+		res.Why += "; "
+	}
+	res.Why += err.Error()
+	return res
+}
+
+func found(im *image.Image, match Match, path string, debugOnly []*image.Image) Resolution {
+	for _, d := range debugOnly {
+		im.AddDebugFile(d)
+	}
+	return Resolution{Image: im, Match: match, Path: path}
+}
+
+// resolved is the entry of a library, the directories having been looked through.
+func (s *Set) resolved(lib *libstate.Library) *setEntry {
+	v, ok := s.byLib.Load(lib)
+	if !ok {
+		v, _ = s.byLib.LoadOrStore(lib, s.entry(lib))
+	}
+	e := v.(*setEntry)
+	e.once.Do(func() { e.res, e.debugOnly = s.resolve(lib) })
+	return e
+}
+
+func (s *Set) entry(lib *libstate.Library) *setEntry {
+	key := fmt.Sprintf("%x %x %x %x %s", lib.Start, lib.End, lib.HeaderAddr, lib.BuildID, lib.Path)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.entries[key]
+	if e == nil {
+		e = &setEntry{}
+		s.entries[key] = e
+	}
+	return e
+}
+
+// maxMemoryImage bounds what is read of an image in memory, in bytes.
+const maxMemoryImage = 4 << 20
+
+// resolve looks through the directories. debugOnly are files of the library that
+// have only debug information.
+func (s *Set) resolve(lib *libstate.Library) (res Resolution, debugOnly []*image.Image) {
+	switch lib.Kind {
+	case libstate.VDSO:
+		return s.fromMemory(lib), nil
+	case libstate.JIT:
+		return s.fromJIT(lib), nil
+	}
+	m := identity(lib)
+	for path := range s.finder.Binaries(m) {
+		im, err := s.cache.Open(path)
+		if err != nil {
+			if !errors.Is(err, fs.ErrNotExist) && res.Why == "" {
+				res.Why = err.Error()
+			}
+			continue
+		}
+		match, why := s.compare(lib, im)
+		if im.ELF().DebugOnly() {
+			if match == Matched {
+				debugOnly = append(debugOnly, im)
+			}
+			if res.Why == "" {
+				res.Why = path + " has debug information only, not the code"
+			}
+			continue
+		}
+		switch {
+		case match == Matched || match == NoID:
+			return found(im, match, path, debugOnly), nil
+		case res.Match != Mismatched:
+			res = Resolution{Match: Mismatched, Path: path, Why: why}
+			if s.force {
+				res.Image, res.Forced = im, true
+			}
+		}
+	}
+	if res.Image == nil {
+		d := s.debugFile(lib, debugOnly)
+		if d != nil && !d.ELF().DebugOnly() {
+			return found(d, Matched, d.Path(), nil), nil
+		}
+		res.useDebugFile(d)
+	}
+	if res.Image == nil {
+		res.useDebugFile(s.bare(m))
+	}
+	return res, debugOnly
+}
+
+func (s *Set) fromMemory(lib *libstate.Library) Resolution {
+	size := lib.End - lib.Start
+	if size == 0 {
+		return Resolution{Why: "nothing of it is mapped"}
+	}
+	if size > maxMemoryImage {
+		return Resolution{Why: fmt.Sprintf("image in memory of %d bytes is too large", size)}
+	}
+	data := make([]byte, size)
+	n, err := s.mem.ReadMem(lib.Start, data)
+	if n == 0 {
+		return Resolution{Why: err.Error()}
+	}
+	im, err := image.FromMemory(data[:n], lib.Start)
+	if err != nil {
+		return Resolution{Why: err.Error()}
+	}
+	return Resolution{Image: im, Match: Matched}
+}
+
+// compare tells whether im is the file that the process had loaded as lib.
+func (s *Set) compare(lib *libstate.Library, im *image.Image) (Match, string) {
+	if isPE(lib) || im.PE() != nil {
+		return comparePE(lib, im)
+	}
+	want, have := lib.BuildID, im.ELF().BuildID()
+	switch {
+	case want != nil && have != nil:
+		if lib.SameBuildID(have) {
+			return Matched, ""
+		}
+		return Mismatched, fmt.Sprintf("file has build-id %x, the process had %x", have, want)
+	case want != nil:
+		return Mismatched, fmt.Sprintf("file has no build-id, the process had %x", want)
+	}
+	if why := s.headerDiffers(lib, im.ELF()); why != "" {
+		return Mismatched, why
+	}
+	if why := layoutDiffers(lib, im.ELF()); why != "" {
+		return Mismatched, why
+	}
+	return NoID, ""
+}
+
+// headerDiffers compares the ELF header and the program headers in memory with
+// the file's. Section headers do not count: stripping moves them.
+func (s *Set) headerDiffers(lib *libstate.Library, f *elffile.File) string {
+	if lib.HeaderAddr == 0 {
+		return ""
+	}
+	head := make([]byte, 4096)
+	n, _ := s.mem.ReadMem(lib.HeaderAddr, head)
+	mem, err := elffile.ParseMemory(head[:n], lib.HeaderAddr)
+	if err != nil {
+		return ""
+	}
+	switch {
+	case mem.Class != f.Class || mem.Machine != f.Machine || mem.Type != f.Type:
+		return "file is of another kind or machine than the process had"
+	case mem.Entry != f.Entry:
+		return fmt.Sprintf("file starts at %#x, the process's module at %#x", f.Entry, mem.Entry)
+	case len(mem.Progs) != len(f.Progs) && len(mem.Progs) > 0:
+		return fmt.Sprintf("file has %d program headers, the process's module %d", len(f.Progs), len(mem.Progs))
+	}
+	for i := range mem.Progs {
+		a, b := mem.Progs[i], f.Progs[i]
+		if a.Type == elffile.PT_LOAD && (a.Vaddr != b.Vaddr || a.Memsz != b.Memsz || a.Off != b.Off) {
+			return fmt.Sprintf("program header %d differs from the process's module", i)
+		}
+	}
+	return ""
+}
+
+// layoutDiffers checks that the file has a segment for every executable mapping
+// of the library.
+func layoutDiffers(lib *libstate.Library, f *elffile.File) string {
+	const page = 0xffff // the largest page size in use, less one
+	for _, m := range lib.Mappings {
+		if m.Path == "" || m.Perm&libstate.Exec == 0 {
+			continue
+		}
+		fits := false
+		for i := range f.Progs {
+			p := &f.Progs[i]
+			if p.Type == elffile.PT_LOAD && p.Flags&elffile.PF_X != 0 && m.Offset >= p.Off&^page && m.Offset < p.Off+p.Filesz+page {
+				fits = true
+			}
+		}
+		if !fits {
+			return fmt.Sprintf("file has no code at offset %#x, where the process had some", m.Offset)
+		}
+	}
+	return ""
+}

@@ -8,7 +8,7 @@ func (m *MemOperand) needs() arch.RegMask {
 }
 
 // Address computes the address of m from the registers before the instruction.
-// It answers false when a register it needs is unknown, and for a Vector
+// It returns false when a register it needs is unknown, and for a Vector
 // operand, which has an address for each element.
 func (m *MemOperand) Address(regs *arch.RegSet) (uint64, bool) {
 	if m.Vector || m.Opaque || m.needs()&^regs.Valid != 0 {

@@ -34,7 +34,7 @@ var (
 
 func (c cache) path(r request) string { return filepath.Join(c.dir, r.id, r.kind) }
 
-// lookup answers the path of a file in the cache, checked, or "". missed says that
+// lookup returns the path of a file in the cache, checked, or "". missed says that
 // the servers did not have it a short time ago.
 func (c cache) lookup(r request, now time.Time) (path string, missed bool) {
 	path = c.path(r)

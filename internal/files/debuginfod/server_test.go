@@ -97,7 +97,7 @@ func cached(t testing.TB, dir string) []string {
 	return all
 }
 
-// raw answers bytes that net/http's server would not send.
+// raw returns bytes that net/http's server would not send.
 func raw(w http.ResponseWriter, head string, body []byte) {
 	conn, _, err := w.(http.Hijacker).Hijack()
 	if err != nil {

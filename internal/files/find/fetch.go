@@ -15,7 +15,7 @@ const (
 // A Fetcher gets files from elsewhere than this machine's directories, by
 // build-id. It is asked last, when nothing else had the file.
 //
-// Fetch answers the path of a file that has the build-id and stays as it is until
+// Fetch returns the path of a file that has the build-id and stays as it is until
 // the program ends. An error that wraps fs.ErrNotExist says that there is no such
 // file; others are shown to the user, and a *FetchError tells which servers could
 // not be asked. Several goroutines may call it at a time.

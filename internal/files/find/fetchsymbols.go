@@ -8,7 +8,7 @@ import (
 // A SymbolFetcher gets PE images, PDBs and Breakpad symbol files from servers. It
 // is asked last, when nothing else had the file.
 //
-// FetchSymbols answers the path of the first of the files wanted that is to be had,
+// FetchSymbols returns the path of the first of the files wanted that is to be had,
 // which stays as it is until the program ends: one that is what its key says
 // (StoreKey.Check). Errors are as Fetcher's. Several goroutines may call it at a
 // time.

@@ -33,7 +33,7 @@ func DefaultSymbolCache() (SymbolCache, error) {
 
 func (c SymbolCache) path(k StoreKey) string { return filepath.Join(c.Dir, k.Name, k.ID, k.File) }
 
-// Lookup answers the path of a file in the cache, checked; "" when it is not there.
+// Lookup returns the path of a file in the cache, checked; "" when it is not there.
 func (c SymbolCache) Lookup(k StoreKey) string {
 	if p := c.path(k); isRegular(p) && k.Check(p) == nil {
 		return p

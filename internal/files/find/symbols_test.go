@@ -335,7 +335,7 @@ func TestHostilePointers(t *testing.T) {
 	}
 }
 
-// asks answers what keys it is asked for.
+// asks returns what keys it is asked for.
 type asks struct{ wanted [][]StoreKey }
 
 func (a *asks) FetchSymbols(ctx context.Context, wanted []StoreKey) (string, error) {

@@ -248,7 +248,7 @@ func numbers(s []byte, base uint64, v ...*uint64) (rest []byte, ok bool) {
 	return s, true
 }
 
-// before answers how many entries have a key of at most k.
+// before returns how many entries have a key of at most k.
 func before(list []entry, k uint64) int {
 	return sort.Search(len(list), func(i int) bool { return list[i].key > k })
 }

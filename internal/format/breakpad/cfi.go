@@ -20,7 +20,7 @@ type Rules struct {
 // A rule gives the caller's value of a register. Names have no "$".
 type rule struct{ reg, expr string }
 
-// CFI answers the rules at an address: those of the INIT record for it, changed
+// CFI returns the rules at an address: those of the INIT record for it, changed
 // by the records behind it up to the address. It answers nil and no error when
 // no INIT record covers the address.
 func (f *File) CFI(addr uint64) (*Rules, error) {

@@ -26,7 +26,7 @@ type Frame struct {
 	Line       int
 }
 
-// Lookup answers what is known of the code at an address. Of functions that
+// Lookup returns what is known of the code at an address. Of functions that
 // overlap it is the one that begins last. A PUBLIC record counts from its
 // address to the next record, and never beyond a function in between. Time is
 // proportional to the function's lines.

@@ -7,7 +7,7 @@ import (
 	"github.com/corewalk/corewalk/internal/format/unwindrules"
 )
 
-// Win answers the STACK WIN record for an address: of several the one that
+// Win returns the STACK WIN record for an address: of several the one that
 // begins last, and of those that begin at one place the one with a program.
 // Records begin anywhere in a function and reach to its end, and those of a
 // function whose parts lie apart reach over functions in between. It answers nil

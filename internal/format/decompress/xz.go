@@ -167,7 +167,7 @@ func (x *xzReader) blockHeader(size byte) error {
 	return unexpected(err)
 }
 
-// blockFilters answers the dictionary size and, when the header has it, the
+// blockFilters returns the dictionary size and, when the header has it, the
 // uncompressed size of a block whose only filter is LZMA2 (section 5.3.1).
 func blockFilters(b []byte) (dict, plain int64, err error) {
 	flags := b[0]

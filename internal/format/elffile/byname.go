@@ -56,7 +56,7 @@ func (t *SymTab) WithPrefix(prefix string) iter.Seq[Sym] {
 	}
 }
 
-// matchName answers 1 when the string at off is name or its default version, 0
+// matchName returns 1 when the string at off is name or its default version, 0
 // when it is another version of it, -1 when it is something else.
 func matchName(strs []byte, off uint64, name string) int {
 	b, ok := binbuf.Slice(strs, off, uint64(len(name))+1)

@@ -34,7 +34,7 @@ func (f *File) dynamicTab() (*SymTab, error) {
 	return t, nil
 }
 
-// dynCount answers how many dynamic symbols there are, which no tag says: the
+// dynCount returns how many dynamic symbols there are, which no tag says: the
 // System V hash table has one chain entry for each, the GNU one ends with the
 // last symbol, and without either the strings usually follow the symbols.
 func (f *File) dynCount(symtab, ent uint64) uint64 {

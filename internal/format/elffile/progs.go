@@ -57,7 +57,7 @@ func (f *File) prog(off int) Prog {
 	return p
 }
 
-// progCount answers how many program headers the file says it has. When there
+// progCount returns how many program headers the file says it has. When there
 // are 65,535 or more, the count is in section 0, which the kernel writes at the
 // very end of a core: in a truncated one it is gone. Then the table is taken to
 // reach up to the first segment's bytes, which the kernel writes right behind.

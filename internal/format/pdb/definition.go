@@ -10,7 +10,7 @@ import "strings"
 // maxUnhashed bounds the bytes of records looked at where names are not hashed.
 const maxUnhashed = 16 << 20
 
-// Definition answers the definition of a class, union or enumeration that id only
+// Definition returns the definition of a class, union or enumeration that id only
 // declares; false where there is none. What is no declaration is its own.
 func (f *File) Definition(id TypeID) (TypeID, bool) {
 	decl, ok := f.Type(id)

@@ -43,7 +43,7 @@ func frameEntries(s *stream, at, size int) []frameEntry {
 	return list
 }
 
-// WinFrame answers how the code at an RVA uses its frame. Of several records it
+// WinFrame returns how the code at an RVA uses its frame. Of several records it
 // is the one that begins last, and of those that begin at one place the one with
 // a program. It answers nil and no error when there is none.
 func (f *File) WinFrame(rva uint32) (*unwindrules.WinFrame, error) {

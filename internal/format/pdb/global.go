@@ -1,6 +1,6 @@
 package pdb
 
-// Global answers the RVA of a variable of the module by its qualified name; false
+// Global returns the RVA of a variable of the module by its qualified name; false
 // where there is none of that name, or several.
 func (f *File) Global(name string) (uint32, bool) {
 	g, err := f.globals()

@@ -111,7 +111,7 @@ const (
 	propUnique  = 0x200
 )
 
-// Type answers what a type is; false where there is no such record, or it makes no
+// Type returns what a type is; false where there is no such record, or it makes no
 // sense.
 func (f *File) Type(id TypeID) (Type, bool) {
 	if id < firstRecord {

@@ -24,7 +24,7 @@ type Frame struct {
 	Line       int
 }
 
-// Lookup answers what is known of the code at an RVA. It answers false and no
+// Lookup returns what is known of the code at an RVA. It answers false and no
 // error where the PDB knows of no function. An error is about a part of the file
 // that cannot be read; what the other parts say is answered still.
 func (f *File) Lookup(rva uint32) (Symbol, bool, error) {

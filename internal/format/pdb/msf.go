@@ -122,7 +122,7 @@ func (c *container) stream(n int) (*stream, error) {
 	return &stream{c, int(c.sizes[n]), list}, nil
 }
 
-// bytes answers n bytes at an offset, which must not be written to.
+// bytes returns n bytes at an offset, which must not be written to.
 func (s *stream) bytes(off, n int) ([]byte, bool) {
 	if off < 0 || n < 0 || off > s.size || n > s.size-off {
 		return nil, false

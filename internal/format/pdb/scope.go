@@ -41,7 +41,7 @@ const (
 	maxPlaces = 1 << 12
 )
 
-// FuncAt answers the function at an RVA, with all its variables; false where the
+// FuncAt returns the function at an RVA, with all its variables; false where the
 // PDB describes none, as where only the linker knows a name.
 func (f *File) FuncAt(rva uint32) (*Func, bool, error) {
 	x, err := f.sections()

@@ -76,7 +76,7 @@ func (w *WinFrame) RaSearch(c WinCall) uint32 {
 	return c.ESP + w.FrameSize(c.CalleeParams)
 }
 
-// Caller answers the caller's registers. m has words of 4 bytes and the process's memory;
+// Caller returns the caller's registers. m has words of 4 bytes and the process's memory;
 // its variables are lost. Nothing is searched for: whether the EIP found is code is for
 // the caller to judge.
 func (w *WinFrame) Caller(c WinCall, m *Machine) (WinRegs, error) {

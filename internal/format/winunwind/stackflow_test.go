@@ -76,7 +76,7 @@ func (c code) DataAt(addr uint64) []byte { return c.CodeAt(addr) }
 func (c code) FuncAt(uint64) bool        { return false }
 func (c code) NoReturn(uint64) bool      { return false }
 
-// memory answers for each word something that tells its address.
+// memory returns for each word something that tells its address.
 type memory struct{}
 
 func word(addr uint64) uint64                                         { return addr*3 + 1 }

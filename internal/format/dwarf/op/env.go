@@ -2,7 +2,7 @@ package op
 
 import "github.com/corewalk/corewalk/unwind/arch"
 
-// Registers answers registers by their DWARF number, in the frame that the
+// Registers returns registers by their DWARF number, in the frame that the
 // expression is evaluated for. It answers an error for a register whose value
 // is unknown; the machine wraps it in an ErrRegister.
 type Registers interface {
@@ -30,7 +30,7 @@ type Env struct {
 // where there is one. An implementation answers ErrUnsupportedOp for what it
 // does not know. It must not use the Machine that asks.
 type Resolver interface {
-	// Value answers the value that an operator stands for:
+	// Value returns the value that an operator stands for:
 	//
 	//	Fbreg              the frame base's address
 	//	CallFrameCFA       the frame's CFA
@@ -42,13 +42,13 @@ type Resolver interface {
 	//	GNUParameterRef    what the parameter whose DIE is at arg of the unit was passed
 	Value(op Op, arg uint64, block []byte) (Value, error)
 
-	// Expr answers the location expression of a DIE: at arg of the unit for
+	// Expr returns the location expression of a DIE: at arg of the unit for
 	// Call2 and Call4, at arg of .debug_info for CallRef. A DIE without a
 	// location gives an empty one. The second result is asked while that
 	// expression is evaluated (it may belong to another unit); nil means the
 	// same Resolver.
 	Expr(op Op, arg uint64) ([]byte, Resolver, error)
 
-	// BaseType answers the base type whose DIE is at offset die of the unit.
+	// BaseType returns the base type whose DIE is at offset die of the unit.
 	BaseType(die uint64) (Type, error)
 }

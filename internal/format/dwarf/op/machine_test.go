@@ -78,7 +78,7 @@ func (m testMem) ReadWord(addr uint64) (uint64, error) {
 	return assemble(b, m.big), nil
 }
 
-// testResolver answers base types by DIE and some values.
+// testResolver returns base types by DIE and some values.
 type testResolver struct {
 	exprs map[uint64][]byte
 	in    Resolver // answered by Expr

@@ -1,13 +1,12 @@
 // Package unwind walks call stacks.
 //
-// A Walker takes three parts: a ProcessState (registers and memory of a
-// process, from a dump or a live one), a StepperGroup (which FrameStepper to
-// ask for which address), and a SymbolLookup (names for frames). It turns a
-// thread into a Stack of Frames, youngest first. The parts are interfaces: a
-// program may bring its own of each.
+// A Walker has three parts: a ProcessState (the registers and memory of a dump or a live
+// process), a StepperGroup (which chooses the FrameStepper for an address), and a
+// SymbolLookup (which names frames). It turns a thread into a Stack of Frames, youngest
+// first. The parts are interfaces, and a program may supply its own.
 //
-// The vocabulary and the contracts are those of Dyninst's StackwalkerAPI;
-// docs/stackwalkerapi.md maps one to the other.
+// Names and contracts follow Dyninst's StackwalkerAPI; docs/stackwalkerapi.md maps one to
+// the other.
 //
-// This package knows no file format and opens nothing.
+// This package knows no file format and opens no files.
 package unwind

@@ -2,19 +2,19 @@ package unwind
 
 import "errors"
 
-// Errors of the stack walking interface. Test for them with errors.Is.
+// Errors returned by this package. Test for them with errors.Is.
 var (
 	ErrBadParam       = errors.New("bad parameter")
 	ErrNoStepper      = errors.New("no stepper can walk through this frame")
 	ErrStackBottom    = errors.New("bottom of the stack")
-	ErrStepper        = errors.New("a stepper gave the walk up")
-	ErrLoop           = errors.New("the stack runs in a circle")
-	ErrMaxFrames      = errors.New("limit on frames reached")
-	ErrNoSymbolLookup = errors.New("the walker has no symbol lookup")
-	ErrNoSymbol       = errors.New("no symbol covers the address")
-	ErrNoLibTracker   = errors.New("the process's libraries are not known")
-	ErrNoLibrary      = errors.New("no library covers the address")
-	ErrNoGroup        = errors.New("the walker has no stepper group")
+	ErrStepper        = errors.New("stepper failed")
+	ErrLoop           = errors.New("the stack loops")
+	ErrMaxFrames      = errors.New("frame limit reached")
+	ErrNoSymbolLookup = errors.New("walker has no symbol lookup")
+	ErrNoSymbol       = errors.New("no symbol at this address")
+	ErrNoLibTracker   = errors.New("the libraries of the process are unknown")
+	ErrNoLibrary      = errors.New("no library at this address")
+	ErrNoGroup        = errors.New("walker has no stepper group")
 	ErrNoThread       = errors.New("no such thread")
 	ErrUnsupported    = errors.New("not supported")
 )

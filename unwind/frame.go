@@ -7,17 +7,17 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// A Frame is one physical frame of a call stack: the state of the machine when
-// control returns to it. Inlined and tail-called functions have no Frame.
+// A Frame is one physical frame of a call stack: the state of the machine when control
+// returns to it. Inlined and tail-called functions have no Frame.
 //
-// A Frame does not change once the Walker has accepted it; from then on it may
-// be used by several goroutines. Before that (a stepper's out, or a frame made
-// with NewFrame) it belongs to one.
+// Once the Walker has accepted a Frame, it does not change and several goroutines may use
+// it. Before that (a stepper's out frame, or one made by NewFrame) only one goroutine may
+// use it.
 type Frame struct {
 	ra, sp, fp Address
 	cfa        Address
 
-	// Registers as changes from the callee's: see frameregs.go.
+	// Registers are stored as changes from the callee's; see frameregs.go.
 	changes []regChange
 	inherit arch.RegMask
 	full    *fullRegs
@@ -46,15 +46,15 @@ const (
 	flagHasRA
 	flagHasSP
 	flagHasCFA
-	flagPlainSP // sp is the stack pointer, computed: no change says so
-	flagCalled  // a top frame whose pc is behind its instruction: of a process which walks itself, of a breakpoint
+	flagPlainSP // sp is the stack pointer and was computed; no regChange records it
+	flagCalled  // a top frame whose pc is after the instruction it stands for: the process walks itself, or hit a breakpoint
 )
 
 func (f *Frame) has(x frameFlags) bool { return f.flags&x != 0 }
 
-// NewFrame makes a frame that no walk produced, to start one from
-// (Walker.WalkStackFromFrame). Its locations are unknown and it counts as a
-// frame that made a call. ErrBadParam without a walker.
+// NewFrame makes a frame that does not come from a walk, as a start for
+// Walker.WalkStackFromFrame. The locations of its registers are unknown, and it counts as a
+// frame that made a call. The error is ErrBadParam if w is nil.
 func NewFrame(ra, sp, fp Address, w *Walker) (*Frame, error) {
 	if w == nil {
 		return nil, fmt.Errorf("new frame without a walker: %w", ErrBadParam)
@@ -66,35 +66,35 @@ func NewFrame(ra, sp, fp Address, w *Walker) (*Frame, error) {
 	return f, nil
 }
 
-// RA is the address at which control resumes in this frame: the pc of a top
-// frame, else a return address or the pc that a signal interrupted.
+// RA is the address at which execution resumes in this frame: the pc of a top frame,
+// otherwise a return address or the pc at which a signal interrupted the frame.
 func (f *Frame) RA() Address { return f.ra }
 
-// SP is the stack pointer in this frame, with what the callee and the call
-// itself pushed taken off again.
+// SP is the stack pointer in this frame, without what the call and the callee pushed.
 func (f *Frame) SP() Address { return f.sp }
 
-// FP is the frame pointer register's value in this frame; 0 when it is not known
-// (Reg tells the two apart).
+// FP is the value of the frame pointer register in this frame, or 0 if it is unknown (Reg
+// tells an unknown value from 0).
 func (f *Frame) FP() Address { return f.fp }
 
-// CFA is the frame's canonical frame address, known once the walk has stepped
-// from it; false when it is not (a bottom frame, or a walk that ended here).
+// CFA is the frame's canonical frame address. It is known once the walk has stepped from
+// the frame; false means unknown (a bottom frame, or the last frame of a walk that stopped
+// early).
 func (f *Frame) CFA() (Address, bool) { return f.cfa, f.has(flagHasCFA) }
 
 // RALocation is where RA was found.
 func (f *Frame) RALocation() Location { return f.locationOf(f.arch().PC) }
 
-// SPLocation is where SP was found; unknown when it was computed, as most are.
+// SPLocation is where SP was found. It is usually unknown because SP is usually computed.
 func (f *Frame) SPLocation() Location { return f.locationOf(f.arch().SP) }
 
 // FPLocation is where FP was found.
 func (f *Frame) FPLocation() Location { return f.locationOf(f.arch().FP) }
 
-// The setters work until the Walker accepts the frame; after that they change
-// nothing and answer false.
+// The setters work until the Walker accepts the frame; after that they change nothing and
+// return false.
 
-// SetRA sets the address at which control resumes.
+// SetRA sets the address at which execution resumes.
 func (f *Frame) SetRA(v Address) bool {
 	return f.SetReg(f.arch().PC, v, f.locationOf(f.arch().PC))
 }
@@ -114,8 +114,8 @@ func (f *Frame) SetSPLocation(l Location) bool { return f.setLocation(f.arch().S
 // SetFPLocation sets where FP was found.
 func (f *Frame) SetFPLocation(l Location) bool { return f.setLocation(f.arch().FP, l) }
 
-// SetNonCall says whether the frame is at an instruction that made no call: a
-// signal interrupted it, or instrumentation was placed there.
+// SetNonCall says whether the frame is at an instruction that is not a call, because a
+// signal interrupted it or because it is instrumented code.
 func (f *Frame) SetNonCall(v bool) bool { return f.setFlag(flagNonCall, v) }
 
 // SetTrust says how the frame was found.
@@ -127,8 +127,8 @@ func (f *Frame) SetTrust(t Trust) bool {
 	return true
 }
 
-// SetCalleeCFA tells the canonical frame address of the frame that was walked
-// through (in, not this one).
+// SetCalleeCFA sets the canonical frame address of the callee: the frame that the stepper
+// was given as in.
 func (f *Frame) SetCalleeCFA(cfa Address) bool {
 	if f.has(flagAccepted) {
 		return false
@@ -156,19 +156,18 @@ func (f *Frame) IsTopFrame() bool { return f.has(flagTop) }
 // its stack.
 func (f *Frame) IsBottomFrame() bool { return f.has(flagBottom) }
 
-// NonCall reports whether the frame is at an instruction that made no call: a
-// signal interrupted it, or it is instrumented code.
+// NonCall reports whether the frame is at an instruction that is not a call, because a
+// signal interrupted it or because it is instrumented code.
 func (f *Frame) NonCall() bool { return f.has(flagNonCall) }
 
-// IsTrampoline reports whether the frame is the kernel's call of a signal
-// handler: the code that returns from a signal. Known once the walk has stepped
-// from it.
+// IsTrampoline reports whether the frame is the code that returns from a signal handler
+// (the kernel made it the handler's caller). It is known once the walk has stepped from the
+// frame.
 func (f *Frame) IsTrampoline() bool { return f.has(flagTrampoline) }
 
-// LookupAddr is the address to look the frame up by, in CFI, symbols, lines and
-// variables alike: inside the call instruction (RA-1) where the frame made a
-// call, RA itself where it did not. A breakpoint instruction is like a call where it
-// leaves the pc behind itself (TrapState).
+// LookupAddr is the address to use for this frame in call frame information, symbols, lines
+// and variables: RA-1, inside the call instruction, if the frame made a call; otherwise RA.
+// A breakpoint instruction counts as a call if it leaves the pc after itself (TrapState).
 func (f *Frame) LookupAddr() Address {
 	if f.flags&(flagTop|flagNonCall|flagTrampoline) != 0 && !f.has(flagCalled) || f.ra == 0 {
 		return f.ra
@@ -188,29 +187,28 @@ func (f *Frame) Thread() ThreadID { return f.thread }
 // Stepper is the stepper that produced the frame; nil for a top frame.
 func (f *Frame) Stepper() FrameStepper { return f.stepper }
 
-// NextStepper is the stepper that went from this frame to its caller; nil where
-// the stack ends.
+// NextStepper is the stepper that found this frame's caller, or nil where the stack ends.
 func (f *Frame) NextStepper() FrameStepper { return f.next }
 
 // PrevFrame is the callee: the next younger frame of the walk, or nil.
 func (f *Frame) PrevFrame() *Frame { return f.prev }
 
-// Name is the name of the frame's function, from the walker's SymbolLookup.
-// ErrNoSymbolLookup or ErrNoSymbol where there is none.
+// Name is the name of the frame's function, from the walker's SymbolLookup. The error is
+// ErrNoSymbolLookup or ErrNoSymbol if there is none.
 func (f *Frame) Name() (string, error) {
 	name, _, err := f.lookup()
 	return name, err
 }
 
-// Object is the value that the walker's SymbolLookup keeps for the frame.
+// Object is the value that the walker's SymbolLookup returned with the name.
 func (f *Frame) Object() (any, error) {
 	_, v, err := f.lookup()
 	return v, err
 }
 
-// LibOffset returns the path of the library that the frame's code is in, RA's
-// offset from its load bias (an address of the file), and the library itself.
-// ErrNoLibTracker or ErrNoLibrary where there is none.
+// LibOffset returns the path of the library that contains RA, the offset of RA from the
+// library's load bias (an address in the file), and the *libstate.Library itself. The error
+// is ErrNoLibTracker or ErrNoLibrary if there is none.
 func (f *Frame) LibOffset() (path string, offset uint64, lib any, err error) {
 	if f.walker == nil || f.walker.proc.LibraryTracker() == nil {
 		return "", 0, nil, ErrNoLibTracker
@@ -222,8 +220,8 @@ func (f *Frame) LibOffset() (path string, offset uint64, lib any, err error) {
 	return l.Path, f.ra - l.LoadBias, l, nil
 }
 
-// Equal reports whether two frames are the same frame of the same stack: RA, SP,
-// FP and their locations, stepper, walker and thread. Names are not compared.
+// Equal reports whether two frames have the same RA, SP and FP at the same locations, and
+// the same stepper, walker and thread. Names are not compared.
 func (f *Frame) Equal(g *Frame) bool {
 	return f == g || f != nil && g != nil && f.ra == g.ra && f.sp == g.sp && f.fp == g.fp &&
 		f.walker == g.walker && f.thread == g.thread && f.stepper == g.stepper &&
@@ -239,8 +237,9 @@ func (f *Frame) arch() *arch.Arch {
 	return f.walker.arch
 }
 
-// A nameCache keeps one lookup. It is apart from the Frame to keep that small,
-// and is made with the frame so that reading it needs no lock but its own.
+// A nameCache keeps the result of one symbol lookup. It is allocated with the frame but
+// apart from it: the Frame stays small, and reading the cache needs no lock but the cache's
+// own.
 type nameCache struct {
 	name  string
 	value any
@@ -263,7 +262,7 @@ func (f *Frame) lookup() (string, any, error) {
 		}
 		c := &nameCache{name, value, err}
 		if !f.has(flagAccepted) {
-			return c.name, c.value, c.err // may still move
+			return c.name, c.value, c.err // not cached: the frame may still change
 		}
 		f.name = c
 	}

@@ -4,10 +4,10 @@ import "github.com/corewalk/corewalk/unwind/arch"
 
 // Registers of a frame.
 //
-// A stack may be a quarter of a million frames deep, so a frame holds only what
-// differs from its callee: registers that the step restored, and which of the
-// others it left alone. Every checkpointEvery frames the whole set is written
-// out, so that looking a register up stays cheap.
+// A stack may be a quarter of a million frames deep, so a frame stores only what differs
+// from its callee: the registers that the step restored, and which of the others it left
+// alone. Every checkpointEvery frames the whole set is stored, so that looking up a
+// register stays cheap.
 
 const checkpointEvery = 32
 
@@ -27,8 +27,8 @@ type fullRegs struct {
 	regs  []regChange
 }
 
-// Reg returns the value of register r in this frame and where it was found;
-// false when the frame's caller-side value is not known.
+// Reg returns the value of register r in this frame and where it was found. It returns
+// false if the value is unknown.
 func (f *Frame) Reg(r arch.Reg) (uint64, Location, bool) {
 	if r == f.arch().SP && f.has(flagPlainSP) {
 		return f.sp, Location{}, true
@@ -53,7 +53,7 @@ func (f *Frame) Reg(r arch.Reg) (uint64, Location, bool) {
 	return 0, Location{}, false
 }
 
-// Registers returns all registers of the frame that are known.
+// Registers returns all known registers of the frame.
 func (f *Frame) Registers() arch.RegSet {
 	var s arch.RegSet
 	for r := range arch.Reg(f.arch().NumRegs()) {
@@ -64,8 +64,8 @@ func (f *Frame) Registers() arch.RegSet {
 	return s
 }
 
-// SetReg sets a register of the frame and where it was found. It answers false
-// once the Walker has accepted the frame.
+// SetReg sets a register of the frame and where it was found. It returns false once the
+// Walker has accepted the frame.
 func (f *Frame) SetReg(r arch.Reg, v uint64, l Location) bool {
 	if f.has(flagAccepted) || int(r) >= f.arch().NumRegs() {
 		return false
@@ -78,7 +78,7 @@ func (f *Frame) SetReg(r arch.Reg, v uint64, l Location) bool {
 		f.sp = v
 		f.flags = f.flags&^flagPlainSP | flagHasSP
 		if l == (Location{}) {
-			// Nearly every frame's is computed: no change to remember.
+			// SP is almost always computed: there is no change to record.
 			f.flags |= flagPlainSP
 			f.dropChange(r)
 			return true
@@ -97,9 +97,9 @@ func (f *Frame) SetReg(r arch.Reg, v uint64, l Location) bool {
 	return true
 }
 
-// SetPC sets RA from a code pointer as the process keeps it: the bits that are no
-// part of the address are stripped (Walker.CodeAddress), the one that says which
-// instruction set it is in goes to the register Arch.Mode.
+// SetPC sets RA from a code pointer as the process stores it. Bits that are not part of the
+// address are stripped (Walker.CodeAddress); the bit that selects the instruction set goes
+// to the register Arch.Mode.
 func (f *Frame) SetPC(raw uint64, l Location) bool {
 	a := f.arch()
 	if a.Mode != arch.NoReg {
@@ -115,8 +115,8 @@ func (f *Frame) codeAddress(raw uint64) Address {
 	return f.walker.CodeAddress(raw)
 }
 
-// CodePointer is RA as a code pointer of the process has it: with the lowest bit
-// set where Arch.Mode is.
+// CodePointer is RA as the process would store it in a code pointer: the lowest bit is set
+// if the register Arch.Mode is.
 func (f *Frame) CodePointer() Address {
 	if a := f.arch(); a.Mode != arch.NoReg {
 		if v, _, ok := f.Reg(a.Mode); ok {
@@ -126,7 +126,7 @@ func (f *Frame) CodePointer() Address {
 	return f.ra
 }
 
-// ForgetReg says that the register's value in this frame is not known.
+// ForgetReg marks the register's value in this frame as unknown.
 func (f *Frame) ForgetReg(r arch.Reg) bool {
 	if f.has(flagAccepted) {
 		return false
@@ -153,8 +153,8 @@ func (f *Frame) dropChange(r arch.Reg) {
 	}
 }
 
-// ForgetRegs says that no register of this frame is known but those set after.
-// A stepper that cannot tell what the callee saved must call it.
+// ForgetRegs marks all registers of this frame as unknown, except those set afterwards. A
+// stepper that cannot tell what the callee saved must call it.
 func (f *Frame) ForgetRegs() bool {
 	if f.has(flagAccepted) {
 		return false
@@ -169,8 +169,8 @@ func (f *Frame) locationOf(r arch.Reg) Location {
 	return l
 }
 
-// setLocation sets where a register was found, and leaves open whether the
-// register itself has been set.
+// setLocation sets where a register was found, whether or not the register itself has been
+// set.
 func (f *Frame) setLocation(r arch.Reg, l Location) bool {
 	v, _, _ := f.Reg(r)
 	had := f.flags & (flagHasRA | flagHasSP)
@@ -184,7 +184,7 @@ func (f *Frame) setLocation(r arch.Reg, l Location) bool {
 	return true
 }
 
-// checkpoint writes the whole register set into f.
+// checkpoint stores the whole register set in f.
 func (f *Frame) checkpoint() {
 	n := f.arch().NumRegs()
 	full := &fullRegs{regs: make([]regChange, n)}

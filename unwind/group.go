@@ -13,9 +13,8 @@ import (
 	"github.com/corewalk/corewalk/libstate"
 )
 
-// An AddrRange is the addresses from Start up to but not including End. End 0
-// stands for the end of the address space, so that its last byte can be covered
-// too.
+// An AddrRange is the range of addresses [Start, End). An End of 0 means the end of the
+// address space, so that a range can include the last byte.
 type AddrRange struct {
 	Start, End Address
 }
@@ -28,21 +27,21 @@ func (r AddrRange) valid() bool { return r.End == 0 || r.Start < r.End }
 // last is the last address in r.
 func (r AddrRange) last() Address { return r.End - 1 }
 
-// AddrRangeGroup is the default StepperGroup: each stepper has address ranges,
-// and the steppers that cover an address are asked by priority, equal
-// priorities in the order of registration.
+// AddrRangeGroup is the default StepperGroup. Each stepper has address ranges; the steppers
+// that cover an address are asked in order of priority, and in order of registration where
+// priorities are equal.
 //
-// It may be used by several goroutines; finding a stepper takes no lock.
+// It is safe for concurrent use; finding a stepper takes no lock.
 type AddrRangeGroup struct {
-	mu       sync.Mutex // serialises changes
+	mu       sync.Mutex // serializes changes
 	steppers []FrameStepper
 	order    map[FrameStepper]int // registration order
 	pieces   atomic.Pointer[[]piece]
 }
 
-// A piece is a range over which the same steppers apply, in the order in which
-// they are asked. It reaches to the next piece's start. Pieces are never
-// changed, only replaced, so that readers need no lock.
+// A piece is a range with one list of steppers, in the order in which they are asked. It
+// extends to the next piece's start. Pieces are replaced, never changed, so that readers
+// need no lock.
 type piece struct {
 	start    Address
 	steppers []FrameStepper
@@ -72,13 +71,13 @@ func (g *AddrRangeGroup) RegisterStepper(s FrameStepper) error {
 	return g.AddAddressRanges([]AddrRange{WholeSpace}, s)
 }
 
-// AddStepper implements StepperGroup; end 0 is the end of the address space.
+// AddStepper implements StepperGroup; an end of 0 is the end of the address space.
 func (g *AddrRangeGroup) AddStepper(s FrameStepper, start, end Address) error {
 	return g.AddAddressRanges([]AddrRange{{start, end}}, s)
 }
 
-// AddAddressRanges implements StepperGroup. Nothing is added when one of the
-// ranges is empty.
+// AddAddressRanges implements StepperGroup. If one of the ranges is empty, nothing is
+// added.
 func (g *AddrRangeGroup) AddAddressRanges(ranges []AddrRange, s FrameStepper) error {
 	return g.change(ranges, s, true, func(have []FrameStepper) []FrameStepper {
 		if slices.Contains(have, s) {
@@ -103,8 +102,8 @@ func (g *AddrRangeGroup) RemoveAddressRanges(ranges []AddrRange, s FrameStepper)
 	})
 }
 
-// change edits the steppers of the pieces that ranges cover; enroll says whether
-// s is a member of the group from now on.
+// change edits the steppers of the pieces that ranges cover; enroll makes s a member of the
+// group.
 func (g *AddrRangeGroup) change(ranges []AddrRange, s FrameStepper, enroll bool, edit func([]FrameStepper) []FrameStepper) error {
 	if err := checkStepper(s); err != nil {
 		return err
@@ -150,7 +149,7 @@ func findPiece(pieces []piece, addr Address) int {
 	return sort.Search(len(pieces), func(i int) bool { return pieces[i].start > addr }) - 1
 }
 
-// enroll remembers the order of registration. The lock is held.
+// enroll records the order of registration. The caller holds the lock.
 func (g *AddrRangeGroup) enroll(s FrameStepper) {
 	if _, ok := g.order[s]; !ok {
 		g.order[s] = len(g.steppers)
@@ -175,10 +174,10 @@ func (g *AddrRangeGroup) FindStepperForAddr(addr Address, lastTried FrameStepper
 	return have[i], nil
 }
 
-var errLastTried = fmt.Errorf("the stepper tried last does not cover the address: %w", ErrBadParam)
+var errLastTried = fmt.Errorf("the last stepper tried does not cover the address: %w", ErrBadParam)
 
-// NewLibraryNotification implements StepperGroup. Steppers hear the news in
-// registration order.
+// NewLibraryNotification implements StepperGroup. Steppers are notified in order of
+// registration.
 func (g *AddrRangeGroup) NewLibraryNotification(lib *libstate.Library, change libstate.Change) {
 	for _, s := range g.Steppers() {
 		if n, ok := s.(LibraryNotifier); ok {
@@ -194,7 +193,7 @@ func (g *AddrRangeGroup) Steppers() []FrameStepper {
 	return slices.Clone(g.steppers)
 }
 
-// Ranges lists the ranges that s is asked about, in ascending order and merged.
+// Ranges lists the address ranges of s, merged and in ascending order.
 func (g *AddrRangeGroup) Ranges(s FrameStepper) []AddrRange {
 	var out []AddrRange
 	pieces := *g.pieces.Load()
@@ -220,7 +219,7 @@ func checkStepper(s FrameStepper) error {
 		return fmt.Errorf("nil stepper: %w", ErrBadParam)
 	}
 	if !reflect.ValueOf(s).Comparable() {
-		return errors.Join(ErrBadParam, fmt.Errorf("stepper %s cannot be compared: register a pointer to it", s.Name()))
+		return errors.Join(ErrBadParam, fmt.Errorf("stepper %s is not comparable: register a pointer", s.Name()))
 	}
 	return nil
 }

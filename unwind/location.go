@@ -6,16 +6,16 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// A Storage says what kind of place a Location is.
+// A Storage is the kind of place a Location names.
 type Storage uint8
 
 const (
-	LocUnknown  Storage = iota // not stored anywhere: computed, or not known
+	LocUnknown  Storage = iota // not stored: computed, or unknown
 	LocAddress                 // in the process's memory, at Addr
 	LocRegister                // still in the thread's register Reg
 )
 
-// A Location is where in the process a frame's register was found. The zero
+// A Location is where in the process the value of a frame's register was found. The zero
 // Location is LocUnknown.
 type Location struct {
 	Addr Address
@@ -29,7 +29,7 @@ func AtAddress(a Address) Location { return Location{Kind: LocAddress, Addr: a} 
 // InRegister is the location of a value in the thread's register r.
 func InRegister(r arch.Reg) Location { return Location{Kind: LocRegister, Reg: r} }
 
-// Describe says the location in words, register names being a's.
+// Describe returns the location in words, with a's register names.
 func (l Location) Describe(a *arch.Arch) string {
 	switch l.Kind {
 	case LocAddress:

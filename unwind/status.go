@@ -2,17 +2,17 @@ package unwind
 
 import "fmt"
 
-// A Status is a FrameStepper's answer.
+// A Status is the result of FrameStepper.CallerFrame.
 type Status uint8
 
 const (
 	StatusSuccess     Status = iota // out is the caller's frame
-	StatusStackBottom               // in is the last frame of its stack
+	StatusStackBottom               // in is the last frame of the stack
 	StatusNotMe                     // not this stepper's kind of frame: ask the next
-	StatusError                     // the walk must be given up
+	StatusError                     // the walk must stop
 )
 
-// String gives the name StackwalkerAPI has for the status.
+// String returns StackwalkerAPI's name for the status.
 func (s Status) String() string {
 	switch s {
 	case StatusSuccess:
@@ -27,7 +27,7 @@ func (s Status) String() string {
 	return fmt.Sprintf("Status(%d)", uint8(s))
 }
 
-// Priorities of the default steppers; lower is asked first.
+// Priorities of the default steppers; lower ones are asked first.
 const (
 	PriorityStackBottom  uint32 = 0x10000
 	PriorityDyninstr     uint32 = 0x10010
@@ -38,28 +38,28 @@ const (
 	PriorityWanderer     uint32 = 0x10060
 )
 
-// Trust says how a frame was found, and with that how far to believe it.
+// Trust says how a frame was found, and so how reliable it is.
 type Trust uint8
 
 const (
-	TrustUser            Trust = iota // a user's stepper, which did not say
+	TrustUser            Trust = iota // a user's stepper that set no trust
 	TrustContext                      // the thread's registers
 	TrustCFI                          // call frame information of the binary
-	TrustSymCFI                       // call frame information of a symbol file
+	TrustSymCFI                       // call frame information from a symbol file
 	TrustExidx                        // ARM exception index
 	TrustPEUnwind                     // PE unwind data
 	TrustSignal                       // registers the kernel saved for a signal
-	TrustInstrumentation              // a binary rewriter's marker frame
+	TrustInstrumentation              // a marker frame of a binary rewriter
 	TrustFramePointer                 // a chain of frame pointers
-	TrustAnalysis                     // dataflow over the function's code
-	TrustWildPC                       // the pc was in no code: return address at the top of the stack
+	TrustAnalysis                     // data-flow analysis of the function's code
+	TrustWildPC                       // the pc was not in code: return address at the top of the stack
 	TrustScan                         // a stack word that looks like a return address
 )
 
 var trustNames = [...]string{"user", "context", "cfi", "sym-cfi", "exidx", "pe-unwind", "signal", "instrumentation",
 	"frame-pointer", "analysis", "wild-pc", "scan"}
 
-// String gives the word used in reports.
+// String returns the word used in reports.
 func (t Trust) String() string {
 	if int(t) < len(trustNames) {
 		return trustNames[t]
@@ -71,18 +71,18 @@ func (t Trust) String() string {
 type EndReason uint8
 
 const (
-	EndBottom     EndReason = iota // a stepper recognised the bottom of the stack
+	EndBottom     EndReason = iota // a stepper recognized the bottom of the stack
 	EndNoStepper                   // no stepper could walk through the last frame
 	EndError                       // a stepper reported an error
-	EndLoop                        // the same frame came again
-	EndMaxFrames                   // the limit on frames was reached
-	EndCancelled                   // the walk's context was done
+	EndLoop                        // a frame came again
+	EndMaxFrames                   // the frame limit was reached
+	EndCancelled                   // the walk's context was canceled
 	EndNoRegister                  // the thread's registers could not be read
 )
 
 var endNames = [...]string{"bottom", "no-stepper", "error", "loop", "max-frames", "cancelled", "no-registers"}
 
-// String gives the word used in reports.
+// String returns the word used in reports.
 func (e EndReason) String() string {
 	if int(e) < len(endNames) {
 		return endNames[e]

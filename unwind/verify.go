@@ -1,32 +1,31 @@
 package unwind
 
-// A Verdict is what a stepper says of a frame that another one found, and that
-// the walk took. It is asked for by WithVerify.
+// A Verdict is what one stepper says about a frame that another stepper found and the walk
+// accepted. WithVerify asks for verdicts.
 type Verdict struct {
 	Stepper FrameStepper
-	// Agrees says that the stepper finds the same frame: the same RA and SP, and
-	// the same FP where both know it.
+	// Agrees says that the stepper finds the same frame: the same RA and SP, and the same
+	// FP if both know it.
 	Agrees bool
-	// Bottom says that the stepper takes the callee for the last frame of its
-	// stack. RA, SP and FP are zero then.
+	// Bottom says that the stepper takes the callee to be the last frame of its stack. RA,
+	// SP and FP are then zero.
 	Bottom bool
 
 	RA, SP, FP Address
 	HasFP      bool // the stepper knows FP; a scan never does
-	// Trust is how far to believe the stepper.
+	// Trust says how the stepper found its frame.
 	Trust Trust
 }
 
-// WithVerify makes the walker ask, for each frame that a stepper found, the
-// steppers after that one too (Frame.Verdicts). Their answers never change the
-// walk. It takes the time that they need.
+// WithVerify makes the walker also ask, for each frame that a stepper found, all later
+// steppers (Frame.Verdicts). Their answers never change the walk, but cost time.
 func WithVerify() Option {
 	return func(w *Walker) error { w.verify = true; return nil }
 }
 
-// Verdicts lists what the steppers that would have been asked later say of this
-// frame, in the order of asking. One that declines says nothing. Nil unless the
-// walker verifies (WithVerify), and for a top frame.
+// Verdicts lists what the later steppers say about this frame, in the order in which they
+// would have been asked. Steppers that decline are left out. It is nil for a top frame, and
+// without WithVerify.
 func (f *Frame) Verdicts() []Verdict {
 	if f.trace == nil {
 		return nil
@@ -44,8 +43,8 @@ func (f *Frame) setVerdicts(v []Verdict) {
 	f.trace.verdicts = v
 }
 
-// secondOpinions asks the steppers after s about in's caller, which s found to be
-// out. It is called before out is accepted, so that they see in as s did.
+// secondOpinions asks the steppers after s for the caller of in, for which s found out. It
+// is called before out is accepted, so that they see in as s did.
 func (w *Walker) secondOpinions(st *stepState, s FrameStepper, in, out *Frame) []Verdict {
 	if st.second == nil {
 		st.second = &Frame{}
@@ -71,11 +70,10 @@ func (w *Walker) secondOpinions(st *stepState, s FrameStepper, in, out *Frame) [
 	}
 }
 
-// compare makes the verdict of stepper s, which found other where the walk has
-// taken f.
+// compare makes the verdict of stepper s, which found other where the walk accepted f.
 func compare(s FrameStepper, f, other *Frame) Verdict {
 	v := Verdict{Stepper: s, RA: other.ra, SP: other.sp, Trust: other.trust}
-	if other.trust != TrustScan { // whose frame pointer is a guess upon a guess
+	if other.trust != TrustScan { // a scan only guesses the frame pointer
 		v.FP, _, v.HasFP = other.Reg(other.arch().FP)
 	}
 	fp, _, hasFP := f.Reg(f.arch().FP)

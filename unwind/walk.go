@@ -6,28 +6,28 @@ import (
 	"fmt"
 )
 
-// A Stack is the result of a walk: physical frames, youngest first. Inlined and
-// tail-called functions are not among them.
+// A Stack is the result of a walk: physical frames, youngest first. Inlined and tail-called
+// functions are not included.
 type Stack struct {
 	Thread ThreadID
 	Frames []*Frame
-	// End says why the walk ended, and Err in more words; Err is nil when the
-	// bottom of the stack was reached.
+	// End says why the walk ended, and Err gives details; Err is nil if the walk reached
+	// the bottom of the stack.
 	End EndReason
 	Err error
 }
 
-// frameBlock is how many frames are allocated at a time.
+// frameBlock is the number of frames allocated at a time.
 const frameBlock = 64
 
 // stepState is the working space of one walk, or of one step.
 type stepState struct {
-	one     bool        // a single step: allocate no more than it needs
-	block   []Frame     // frames not handed out yet
-	changes []regChange // register changes not handed out yet
-	scratch []regChange // of the frame that a stepper is filling in
+	one     bool        // a single step: allocate only what it needs
+	block   []Frame     // unused frames
+	changes []regChange // unused register changes
+	scratch []regChange // register changes of the frame that a stepper is filling in
 
-	second        *Frame // what another stepper is asked to fill in
+	second        *Frame // the frame passed to steppers asked for a second opinion
 	secondChanges []regChange
 }
 
@@ -46,7 +46,7 @@ func (w *Walker) walkFrom(ctx context.Context, s *Stack, top *Frame) {
 		}
 		if start, n, ok := loop.seen(s.Frames); ok {
 			s.End = EndLoop
-			s.Err = fmt.Errorf("frame %d (%v) would be frame %d again: %w", start+n, s.Frames[start], start, ErrLoop)
+			s.Err = fmt.Errorf("frame %d (%v) repeats frame %d: %w", start+n, s.Frames[start], start, ErrLoop)
 			s.Frames = s.Frames[:start+n]
 			return
 		}
@@ -59,7 +59,7 @@ func (w *Walker) walkFrom(ctx context.Context, s *Stack, top *Frame) {
 	}
 }
 
-// ahead is how many of something to allocate: many for a walk, few for a step.
+// ahead is how many elements to allocate: many for a walk, few for a single step.
 func (st *stepState) ahead(many, few int) int {
 	if st.one {
 		return few
@@ -67,14 +67,15 @@ func (st *stepState) ahead(many, few int) int {
 	return many
 }
 
-// step finds the caller of in. Without one it says why; at the bottom err is nil.
+// step finds the caller of in. If there is none, the reason says why; at the bottom err is
+// nil.
 func (w *Walker) step(st *stepState, in *Frame) (*Frame, EndReason, error) {
 	if len(st.block) == 0 {
 		st.block = make([]Frame, st.ahead(frameBlock, 1))
 	}
 	out := &st.block[0]
 	var last FrameStepper
-	var refused string // of the last success that was not taken
+	var refused string // why the last success was rejected
 	for {
 		s, err := w.group.FindStepperForAddr(in.ra, last)
 		if err != nil {
@@ -120,7 +121,7 @@ func noStepper(in *Frame, refused string, err error) error {
 	return fmt.Errorf("at %#x: %w", in.ra, ErrNoStepper)
 }
 
-// prepare makes out a fresh candidate for in's caller, which may use scratch.
+// prepare makes out a fresh candidate for the caller of in; out may use scratch.
 func (w *Walker) prepare(out *Frame, scratch []regChange, in *Frame) {
 	*out = Frame{
 		walker: w, thread: in.thread, prev: in, fp: in.fp,
@@ -131,26 +132,26 @@ func (w *Walker) prepare(out *Frame, scratch []regChange, in *Frame) {
 	}
 }
 
-// refuse says why a stepper's answer cannot be right; "" when it can.
+// refuse says why a stepper's answer cannot be right, or "" if it can.
 func (w *Walker) refuse(in, out *Frame) string {
 	switch {
 	case !out.has(flagHasRA) || !out.has(flagHasSP):
-		return "the stepper set no return address or no stack pointer"
+		return "the stepper did not set both return address and stack pointer"
 	case out.ra == in.ra && out.sp == in.sp && sameRegs(in, out):
 		return fmt.Sprintf("no progress: the caller would be the same frame (%v)", out)
 	}
 	return ""
 }
 
-// attempt remembers a stepper's answer where the walk explains itself.
+// attempt records a stepper's answer if the walk explains itself.
 func (f *Frame) attempt(s FrameStepper, status Status, out *Frame, refused string) {
 	if f.Tracing() && out.Tracing() {
 		f.trace.attempts = append(f.trace.attempts, Attempt{Stepper: s, Status: status, Notes: out.trace.notes, Refused: refused})
 	}
 }
 
-// accept makes out a frame of the stack: from here on it does not change, except
-// for what is only known once the walk goes on from it.
+// accept makes out a frame of the stack. From here on it does not change, except for what
+// is known only once the walk has stepped from it.
 func (w *Walker) accept(st *stepState, s FrameStepper, in, out *Frame) {
 	st.block = st.block[1:]
 	n := len(out.changes)
@@ -181,16 +182,16 @@ func (w *Walker) accept(st *stepState, s FrameStepper, in, out *Frame) {
 	out.flags |= flagAccepted
 }
 
-// A loopGuard notices that a walk runs in a circle (Brent's algorithm): it
-// compares each frame with one remembered frame, which it replaces at every
-// power of two. A circle is found within three times its length.
+// A loopGuard detects that a walk loops (Brent's algorithm). It compares each frame with
+// one remembered frame, which it replaces at every power of two. A loop is found within
+// three times its length.
 type loopGuard struct {
 	mark  int // index of the remembered frame
 	limit int
 }
 
-// seen reports whether the newest of frames is an earlier one again, by pc, stack
-// pointer and all registers; and if so the circle's first frame and its length.
+// seen reports whether the newest of frames repeats an earlier one (same pc, stack pointer
+// and registers), and if so the first frame of the loop and its length.
 func (g *loopGuard) seen(frames []*Frame) (start, n int, ok bool) {
 	last := len(frames) - 1
 	if last > 0 && sameRegs(frames[last], frames[g.mark]) {

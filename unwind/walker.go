@@ -11,16 +11,16 @@ import (
 
 // A Walker walks the call stacks of one process.
 //
-// It may be used by several goroutines, also for different threads of a process
-// at a time, as far as its parts allow. Close it when libraries can still come
-// and go; it holds nothing else.
+// It is safe for concurrent use, also for different threads of the process at once, as far
+// as its parts are. Close ends its subscription to library changes; it holds no other
+// resource.
 type Walker struct {
 	proc   ProcessState
 	group  StepperGroup
 	lookup SymbolLookup
 	reader SymbolReader
 	arch   *arch.Arch
-	// codeMask is the process's own; 0 for the architecture's.
+	// codeMask is the process's own mask; 0 means use the architecture's.
 	codeMask Address
 
 	maxFrames int
@@ -29,13 +29,12 @@ type Walker struct {
 	cancel    func()
 
 	hookMu sync.Mutex
-	walks  map[ThreadID]int // walks of a thread under way
+	walks  map[ThreadID]int // number of walks in progress, by thread
 	nameMu sync.Mutex
 }
 
-// DefaultMaxFrames bounds a walk unless WithMaxFrames says otherwise. The
-// deepest stack of an 8 MB thread with the smallest frames there are (16 bytes)
-// fits.
+// DefaultMaxFrames is the frame limit of a walk unless WithMaxFrames sets another. It is
+// enough for the deepest possible stack of 8 MB with the smallest frames (16 bytes).
 const DefaultMaxFrames = 1 << 20
 
 // An Option configures a Walker.
@@ -46,36 +45,37 @@ func WithGroup(g StepperGroup) Option {
 	return func(w *Walker) error { w.group = g; return nil }
 }
 
-// WithSymbolLookup sets what names frames.
+// WithSymbolLookup sets the lookup that names frames.
 func WithSymbolLookup(l SymbolLookup) Option {
 	return func(w *Walker) error { w.lookup = l; return nil }
 }
 
-// WithSymbolReader sets what steppers find functions with.
+// WithSymbolReader sets the reader that steppers use to locate functions.
 func WithSymbolReader(r SymbolReader) Option {
 	return func(w *Walker) error { w.reader = r; return nil }
 }
 
-// WithMaxFrames bounds the frames of one stack; it must be positive.
+// WithMaxFrames limits the number of frames of one stack; n must be positive.
 func WithMaxFrames(n int) Option {
 	return func(w *Walker) error {
 		if n <= 0 {
-			return fmt.Errorf("limit of %d frames: %w", n, ErrBadParam)
+			return fmt.Errorf("frame limit %d is not positive: %w", n, ErrBadParam)
 		}
 		w.maxFrames = n
 		return nil
 	}
 }
 
-// WithExplain makes frames remember which steppers were asked for them and what
-// those said (Frame.Attempts). It costs memory and time.
+// WithExplain makes frames record which steppers were asked for their callers and what the
+// steppers said (Frame.Attempts). It costs memory and time.
 func WithExplain() Option {
 	return func(w *Walker) error { w.explain = true; return nil }
 }
 
-// NewWalker returns a walker over proc. Without options it has an empty group,
-// so that every walk ends at its first frame, and names nothing: the corewalk
-// package's NewWalker fills both in. ErrBadParam without a ProcessState.
+// NewWalker returns a walker over proc. Without options its group is empty, so that every
+// walk ends at its first frame, and frames have no names. Target.NewWalker of the corewalk
+// package uses the default group, lookup and symbol reader. The error is ErrBadParam if
+// proc is nil.
 func NewWalker(proc ProcessState, opts ...Option) (*Walker, error) {
 	if proc == nil {
 		return nil, fmt.Errorf("new walker without a process: %w", ErrBadParam)
@@ -107,20 +107,20 @@ func (w *Walker) Close() error {
 	return nil
 }
 
-// ProcessState is the process that the walker walks.
+// ProcessState returns the process that the walker walks.
 func (w *Walker) ProcessState() ProcessState { return w.proc }
 
-// StepperGroup is the group that decides which stepper is asked.
+// StepperGroup returns the walker's group of steppers.
 func (w *Walker) StepperGroup() StepperGroup { return w.group }
 
-// SymbolLookup is what names frames, or nil.
+// SymbolLookup returns the lookup that names frames, or nil.
 func (w *Walker) SymbolLookup() SymbolLookup { return w.lookup }
 
-// SymbolReader is what steppers find functions with, or nil.
+// SymbolReader returns the reader that steppers use to locate functions, or nil.
 func (w *Walker) SymbolReader() SymbolReader { return w.reader }
 
-// CodeAddress strips from a code pointer of the process what is no part of the
-// address: signature bits, the bit for the instruction set.
+// CodeAddress strips from a code pointer of the process the bits that are not part of the
+// address: signature bits, and the bit that selects the instruction set.
 func (w *Walker) CodeAddress(raw uint64) Address {
 	if w.codeMask == 0 {
 		return w.arch.CodeAddress(raw)
@@ -134,7 +134,7 @@ func (w *Walker) AddStepper(s FrameStepper) error { return w.group.RegisterStepp
 // AvailableThreads lists the threads that can be walked.
 func (w *Walker) AvailableThreads() ([]ThreadID, error) { return w.proc.ThreadIDs() }
 
-// thread resolves NullThread.
+// thread replaces NullThread by the default thread.
 func (w *Walker) thread(t ThreadID) (ThreadID, error) {
 	if t != NullThread {
 		return t, nil
@@ -142,14 +142,14 @@ func (w *Walker) thread(t ThreadID) (ThreadID, error) {
 	return w.proc.DefaultThread()
 }
 
-// hooked runs f between PreStackwalk and PostStackwalk of thread t. Walks of one
-// thread that nest or overlap call the hooks once.
+// hooked calls f between PreStackwalk and PostStackwalk of thread t. Nested or overlapping
+// walks of one thread call the hooks once.
 func (w *Walker) hooked(t ThreadID, f func() error) (err error) {
 	w.hookMu.Lock()
 	if w.walks[t] == 0 {
 		if err := w.proc.PreStackwalk(t); err != nil {
 			w.hookMu.Unlock()
-			return fmt.Errorf("prepare thread %d: %w", t, err)
+			return fmt.Errorf("prepare walk of thread %d: %w", t, err)
 		}
 	}
 	w.walks[t]++
@@ -162,7 +162,7 @@ func (w *Walker) hooked(t ThreadID, f func() error) (err error) {
 		}
 		delete(w.walks, t)
 		if perr := w.proc.PostStackwalk(t); perr != nil && err == nil {
-			err = fmt.Errorf("release thread %d: %w", t, perr)
+			err = fmt.Errorf("end walk of thread %d: %w", t, perr)
 		}
 	}()
 	return f()
@@ -210,15 +210,14 @@ func (w *Walker) initialFrame(t ThreadID) (*Frame, error) {
 	return f, nil
 }
 
-// WalkStack walks the stack of a thread, or of the default thread for
-// NullThread. The Stack is never nil: frames found before an error stay in it.
-// The error is the Stack's Err: nil when the bottom was reached.
+// WalkStack walks the stack of a thread; NullThread means the default thread. The Stack is
+// never nil: it keeps the frames found before an error. The error is the Stack's Err, nil
+// if the walk reached the bottom.
 func (w *Walker) WalkStack(thread ThreadID) (*Stack, error) {
 	return w.WalkStackContext(context.Background(), thread)
 }
 
-// WalkStackContext is WalkStack that ends early, with EndCancelled, when ctx is
-// done.
+// WalkStackContext is WalkStack, but ends early, with EndCancelled, when ctx is done.
 func (w *Walker) WalkStackContext(ctx context.Context, thread ThreadID) (*Stack, error) {
 	t, err := w.thread(thread)
 	if err != nil {
@@ -240,8 +239,8 @@ func (w *Walker) WalkStackContext(ctx context.Context, thread ThreadID) (*Stack,
 	return s, s.Err
 }
 
-// WalkStackFromFrame walks on from a frame, which becomes the stack's first as
-// it is.
+// WalkStackFromFrame walks the stack that begins with f; f itself is the Stack's first
+// frame.
 func (w *Walker) WalkStackFromFrame(f *Frame) (*Stack, error) {
 	s := &Stack{}
 	t, err := w.adopt(f)
@@ -260,9 +259,8 @@ func (w *Walker) WalkStackFromFrame(f *Frame) (*Stack, error) {
 	return s, s.Err
 }
 
-// WalkSingleFrame returns the frame that called f. At the bottom of the stack the
-// error is ErrStackBottom. One frame must not be walked from by two goroutines at
-// a time.
+// WalkSingleFrame returns the frame that called f. At the bottom of the stack the error is
+// ErrStackBottom. Two goroutines must not step from the same frame at once.
 func (w *Walker) WalkSingleFrame(f *Frame) (*Frame, error) {
 	t, err := w.adopt(f)
 	if err != nil {
@@ -280,7 +278,7 @@ func (w *Walker) WalkSingleFrame(f *Frame) (*Frame, error) {
 	return out, err
 }
 
-// adopt readies a frame that a walk may start from, and returns its thread.
+// adopt prepares a frame to be the start of a walk, and returns its thread.
 func (w *Walker) adopt(f *Frame) (ThreadID, error) {
 	if f == nil {
 		return NullThread, fmt.Errorf("nil frame: %w", ErrBadParam)

@@ -2,7 +2,7 @@ package arch
 
 import "encoding/binary"
 
-// Registers of Alpha. R0 + n is the register $n.
+// Registers of Alpha. R0 + n is register $n.
 const (
 	AlphaR0     Reg = 0
 	AlphaS0     Reg = 9
@@ -10,7 +10,7 @@ const (
 	AlphaRA     Reg = 26
 	AlphaGP     Reg = 29
 	AlphaSP     Reg = 30
-	AlphaPC     Reg = 31 // in the place of $31, which is always zero
+	AlphaPC     Reg = 31 // takes the number of $31, which is always zero
 	AlphaUnique Reg = 32 // the thread pointer
 )
 
@@ -28,7 +28,7 @@ var Alpha = &Arch{
 	CalleeSaved: span(AlphaS0, AlphaFP),
 	PCAlign:     4,
 	gregSize:    33 * 8,
-	make: func() tables {
+	build: func() tables {
 		return tables{
 			names: []string{"v0", "t0", "t1", "t2", "t3", "t4", "t5", "t6", "t7", "s0", "s1", "s2", "s3", "s4", "s5", "fp",
 				"a0", "a1", "a2", "a3", "a4", "a5", "t8", "t9", "t10", "t11", "ra", "t12", "at", "gp", "sp", "pc", "unique"},

@@ -2,7 +2,7 @@ package arch
 
 import "encoding/binary"
 
-// Registers of AMD64. The first seventeen are numbered as DWARF numbers them.
+// Registers of AMD64. The first seventeen have their DWARF numbers.
 const (
 	RAX Reg = iota
 	RDX
@@ -30,7 +30,7 @@ const (
 	GS
 	FSBase
 	GSBase
-	OrigRAX // the system call's number while one is under way; -1 otherwise
+	OrigRAX // the number of the system call in progress, or -1
 )
 
 // AMD64 is x86-64 with 64-bit pointers.
@@ -40,8 +40,7 @@ const (
 // user_regs_struct of the kernel's arch/x86/include/asm/user_64.h.
 var AMD64 = amd64("x86-64", 8)
 
-// X32 is x86-64 with 32-bit pointers. Its registers and its stack slots are
-// AMD64's.
+// X32 is x86-64 with 32-bit pointers. Its registers and stack slots are those of AMD64.
 var X32 = amd64("x32", 4)
 
 func amd64(name string, pointer int) *Arch {
@@ -56,7 +55,7 @@ func amd64(name string, pointer int) *Arch {
 		RedZone:     128,
 		PCAlign:     1,
 		gregSize:    27 * 8,
-		make: func() tables {
+		build: func() tables {
 			return tables{
 				names: []string{"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15",
 					"rip", "eflags", "es", "cs", "ss", "ds", "fs", "gs", "fs_base", "gs_base", "orig_rax"},

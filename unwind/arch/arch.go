@@ -1,9 +1,7 @@
-// Package arch holds what the rest of corewalk must know of a processor
-// architecture, and the small vocabulary (addresses, registers, memory) that all
-// rooms share.
+// Package arch describes processor architectures as far as corewalk needs to know them, and
+// defines the terms that all packages share: addresses, registers, memory.
 //
-// An Arch is an immutable description: share it freely between goroutines. Each
-// architecture is one file here.
+// An Arch is immutable and may be shared by goroutines. Each architecture has its own file.
 package arch
 
 import (
@@ -12,20 +10,20 @@ import (
 	"sync"
 )
 
-// An Address is an address in the analysed process, or of an ELF or PE file's
-// own address space where a comment says so. It is wide enough for every
-// architecture; a 32-bit process uses the low half.
+// An Address is an address in the analyzed process, or, where a comment says so, in the
+// address space of an ELF or PE file. It is wide enough for every architecture; a 32-bit
+// process uses the low half.
 type Address = uint64
 
-// A Reg names a register of one Arch: an index into its register file, below
-// MaxRegs. The numbers are meaningless without the Arch.
+// A Reg is a register of one Arch: an index into its register file, below MaxRegs. The
+// numbers mean nothing without the Arch.
 type Reg uint8
 
-// MaxRegs bounds the registers of every Arch, so that a set of registers is a
-// 64-bit map.
+// MaxRegs limits the number of registers of an Arch, so that a set of registers fits a
+// 64-bit mask.
 const MaxRegs = 64
 
-// NoReg stands for "this architecture has no such register".
+// NoReg means that the architecture has no such register.
 const NoReg Reg = 0xff
 
 // An Arch describes an architecture as seen by an unwinder.
@@ -33,67 +31,64 @@ type Arch struct {
 	Name      string // as reports print it: "x86-64"
 	Family    Family
 	WordSize  int              // bytes in a pointer: 4 or 8
-	RegSize   int              // bytes of a general register and of its slot on the stack: WordSize or more
-	ByteOrder binary.ByteOrder // of memory and of registers in dumps
+	RegSize   int              // bytes in a general register and in its stack slot: at least WordSize
+	ByteOrder binary.ByteOrder // of memory, and of registers in dumps
 
 	PC, SP, FP Reg
 	RA         Reg // link register; NoReg where calls push the return address
-	// Mode is the register that says which of its instruction sets the processor
-	// runs, as the lowest bit of code pointers does too: 1 for Thumb. NoReg where
-	// there is one instruction set.
+	// Mode is the register that holds the processor's instruction set, as the lowest bit of
+	// code pointers does: 1 for Thumb. It is NoReg if there is only one instruction set.
 	Mode Reg
-	// ModeFrom is the register of a dump that holds Mode in its bit ModeBit.
+	// ModeFrom is the register in which a dump holds Mode, at bit ModeBit.
 	ModeFrom Reg
 	ModeBit  uint8
 
-	// CalleeSaved are the general registers that a called function leaves as it
-	// found them, by the platform's ABI. SP and PC are not among them.
+	// CalleeSaved is the set of general registers that the platform's ABI requires a called
+	// function to preserve. SP and PC are not included.
 	CalleeSaved RegMask
 	// RedZone is the number of bytes below SP that a leaf function may use.
 	RedZone int
 	// PCAlign is the alignment of instructions, in bytes.
 	PCAlign int
-	// CodeMask, when not zero, clears from a code pointer the bits that are no
-	// part of the address (pointer authentication, Thumb). A dump may bring a
-	// better one.
+	// CodeMask, if not zero, has the bits of a code pointer that are not part of the
+	// address (pointer authentication, Thumb). A dump may provide a more precise mask.
 	CodeMask Address
-	// StackBias is what SP is below the stack it stands for, in bytes: 2047 on
-	// 64-bit SPARC.
+	// StackBias is how far SP is below the stack's actual address, in bytes: 2047 on 64-bit
+	// SPARC.
 	StackBias Address
-	// CFAOffset is what the CFA, as the platform's call frame information counts,
-	// is above the caller's stack pointer, in bytes: the register save area of
-	// S/390, which belongs to the called function.
+	// CFAOffset is how far the CFA, as the platform's call frame information defines it, is
+	// above the caller's stack pointer, in bytes: on S/390 the size of the register save
+	// area, which belongs to the called function.
 	CFAOffset Address
-	// StackGrowsUp: calls move SP to higher addresses (HP PA-RISC).
+	// StackGrowsUp says that calls move SP to higher addresses (HP PA-RISC).
 	StackGrowsUp bool
-	// ReturnOffset is what a call leaves to be added to get the address it returns
-	// to, in bytes: 8 on SPARC.
+	// ReturnOffset is what to add to the address that a call saves to get the address it
+	// returns to, in bytes: 8 on SPARC.
 	ReturnOffset Address
-	// DelaySlots: the instruction after a call runs before the call's target
-	// does, and calls return behind it.
+	// DelaySlots says that the instruction after a call runs before the call's target, and
+	// that calls return to the instruction after that.
 	DelaySlots bool
 
-	gregSize int // of the general register block of Linux, in bytes
+	gregSize int // size of Linux's general register block, in bytes
 
-	// The tables are made when they are first asked for: a dump needs those of
-	// one architecture.
-	make func() tables
-	once sync.Once
-	lazy tables
+	// The tables are built on first use: a dump needs those of one architecture only.
+	build func() tables
+	once  sync.Once
+	lazy  tables
 }
 
-// The tables of an Arch.
+// tables are the lookup tables of an Arch.
 type tables struct {
 	names   []string    // by Reg
 	dwarf   []Reg       // DWARF register number to Reg; NoReg for none
 	dwarfOf []int16     // Reg to DWARF number; -1 for none
-	others  []dwarfReg  // further numbers of registers
-	gregs   []gregField // layout of the general register block of Linux
-	fpregs  []gregField // of the registers of ours in its floating-point block
-	wide    RegMask     // those
+	others  []dwarfReg  // further DWARF numbers of registers
+	gregs   []gregField // layout of Linux's general register block
+	fpregs  []gregField // layout of the floating-point block, as far as its registers are in ours
+	wide    RegMask     // the registers of fpregs
 }
 
-// A dwarfReg is a DWARF register number that stands for reg too.
+// A dwarfReg is an additional DWARF number of reg.
 type dwarfReg struct {
 	num int16
 	reg Reg
@@ -106,21 +101,21 @@ type gregField struct {
 	size int // bytes
 }
 
-// tables returns a's tables; without any for an Arch that somebody else made.
+// tables returns a's tables, which are empty for an Arch not defined in this package.
 func (a *Arch) tables() *tables {
 	a.once.Do(func() {
-		if a.make != nil {
-			a.lazy = a.make()
+		if a.build != nil {
+			a.lazy = a.build()
 			a.lazy.indexDWARF()
 		}
 	})
 	return &a.lazy
 }
 
-// NumRegs is the number of registers of a; every valid Reg is below it.
+// NumRegs is the number of a's registers; every valid Reg is below it.
 func (a *Arch) NumRegs() int { return len(a.tables().names) }
 
-// RegName returns r's name in lower case, or "?" for a Reg a does not have.
+// RegName returns r's name in lower case, or "?" if a has no such register.
 func (a *Arch) RegName(r Reg) string {
 	names := a.tables().names
 	if int(r) >= len(names) {
@@ -129,7 +124,7 @@ func (a *Arch) RegName(r Reg) string {
 	return names[r]
 }
 
-// RegByName is the opposite of RegName. It is a linear search.
+// RegByName is the inverse of RegName. It searches linearly.
 func (a *Arch) RegByName(name string) (Reg, bool) {
 	if i := slices.Index(a.tables().names, name); i >= 0 {
 		return Reg(i), true
@@ -137,9 +132,9 @@ func (a *Arch) RegByName(name string) (Reg, bool) {
 	return NoReg, false
 }
 
-// FromDWARF maps a DWARF register number, as the architecture's ABI assigns
-// them, to a Reg. It answers false for a register outside the general file
-// (vector and floating-point registers, mostly).
+// FromDWARF maps a DWARF register number, as assigned by the architecture's ABI, to a Reg.
+// It returns false for a register that a does not describe (mostly vector and
+// floating-point registers).
 func (a *Arch) FromDWARF(n uint64) (Reg, bool) {
 	dwarf := a.tables().dwarf
 	if n >= uint64(len(dwarf)) || dwarf[n] == NoReg {
@@ -148,7 +143,7 @@ func (a *Arch) FromDWARF(n uint64) (Reg, bool) {
 	return dwarf[n], true
 }
 
-// DWARF is the opposite of FromDWARF; -1 where r has no DWARF number.
+// DWARF is the inverse of FromDWARF. It returns -1 if r has no DWARF number.
 func (a *Arch) DWARF(r Reg) int {
 	dwarfOf := a.tables().dwarfOf
 	if int(r) >= len(dwarfOf) {
@@ -160,7 +155,7 @@ func (a *Arch) DWARF(r Reg) int {
 // Big reports whether a is big-endian.
 func (a *Arch) Big() bool { return a.ByteOrder == binary.ByteOrder(binary.BigEndian) }
 
-// Truncate cuts v to a's word.
+// Truncate cuts v to a's word size.
 func (a *Arch) Truncate(v uint64) uint64 {
 	if a.WordSize == 4 {
 		return v & 0xffffffff
@@ -168,7 +163,7 @@ func (a *Arch) Truncate(v uint64) uint64 {
 	return v
 }
 
-// CodeAddress strips from a code pointer what is no part of the address.
+// CodeAddress strips from a code pointer the bits that are not part of the address.
 func (a *Arch) CodeAddress(v Address) Address {
 	v = a.Truncate(v)
 	if a.CodeMask != 0 {
@@ -185,7 +180,7 @@ func (a *Arch) Word(b []byte) uint64 {
 	return a.ByteOrder.Uint64(b)
 }
 
-// indexDWARF makes the table from DWARF register numbers from its opposite.
+// indexDWARF builds dwarf, the inverse of dwarfOf.
 func (t *tables) indexDWARF() {
 	top := slices.Max(t.dwarfOf)
 	for _, o := range t.others {

@@ -2,7 +2,7 @@ package arch
 
 import "encoding/binary"
 
-// Registers of ARM. R0 + n is the register Rn.
+// Registers of ARM. R0 + n is register Rn.
 const (
 	ARMR0     Reg = 0
 	ARMR7     Reg = 7 // Thumb's frame pointer
@@ -13,7 +13,7 @@ const (
 	ARMPC     Reg = 15
 	ARMCPSR   Reg = 16
 	ARMOrigR0 Reg = 17
-	ARMThumb  Reg = 18 // not the processor's: 1 where the code is Thumb, 0 where it is A32
+	ARMThumb  Reg = 18 // not a processor register: 1 in Thumb code, 0 in A32 code
 	ARMD8     Reg = 19
 	ARMD15    Reg = 26
 )
@@ -34,7 +34,7 @@ var ARM = &Arch{
 	PCAlign:     2,
 	CodeMask:    1,
 	gregSize:    18 * 4,
-	make: func() tables {
+	build: func() tables {
 		return tables{
 			names:   append(append(numbered("r", 0, 12), "sp", "lr", "pc", "cpsr", "orig_r0", "thumb"), numbered("d", 8, 15)...),
 			dwarfOf: append(append(sequence(0, 15), 128, -1, -1), sequence(264, 271)...),

@@ -2,7 +2,7 @@ package arch
 
 import "encoding/binary"
 
-// Registers of ARM64. X0 + n is the register Xn.
+// Registers of ARM64. X0 + n is register Xn.
 const (
 	ARM64X0   Reg = 0
 	ARM64X8   Reg = 8
@@ -22,11 +22,10 @@ const (
 
 // ARM64 is AArch64, little-endian, with 64-bit pointers.
 //
-// DWARF numbers: DWARF for the Arm 64-bit Architecture (AADWARF64). Register
-// block: struct user_pt_regs, floating point: struct user_fpsimd_state, both of
-// the kernel's arch/arm64/include/uapi/asm/ptrace.h. Without a dump's own mask
-// (NT_ARM_PAC_MASK) the bits above a 48-bit user address are taken for a
-// signature.
+// DWARF numbers: DWARF for the Arm 64-bit Architecture (AADWARF64). Register block: struct
+// user_pt_regs, floating point: struct user_fpsimd_state, both in the kernel's
+// arch/arm64/include/uapi/asm/ptrace.h. If a dump has no mask (NT_ARM_PAC_MASK), the bits
+// above a 48-bit user address are taken to be a signature.
 var ARM64 = &Arch{
 	Name:      "aarch64",
 	Family:    FamilyARM64,
@@ -38,7 +37,7 @@ var ARM64 = &Arch{
 	PCAlign:     4,
 	CodeMask:    0xffff << 48,
 	gregSize:    34 * 8,
-	make: func() tables {
+	build: func() tables {
 		return tables{
 			names:   append(append(numbered("x", 0, 30), "sp", "pc", "cpsr"), numbered("d", 8, 15)...),
 			dwarfOf: append(append(sequence(0, 32), -1), sequence(72, 79)...),

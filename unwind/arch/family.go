@@ -1,10 +1,9 @@
 package arch
 
-// A Family groups the architectures that share their instructions: one decoder
-// reads the code of all of them.
+// A Family is the set of architectures that share an instruction set and so a decoder.
 type Family uint8
 
-// The families. The zero value is none.
+// Families. The zero value means none.
 const (
 	NoFamily Family = iota
 	FamilyX86

@@ -2,11 +2,10 @@ package arch
 
 import "fmt"
 
-// DecodeGRegSet decodes the general register block that Linux writes into a
-// core's NT_PRSTATUS and hands to a tracer that asks with GETREGSET: the two are
-// one layout (elf_gregset_t), so that post-mortem and live agree by
-// construction. Registers past the end of a short block stay unknown; a block
-// that holds no program counter is an error.
+// DecodeGRegSet decodes Linux's general register block (elf_gregset_t). A core's
+// NT_PRSTATUS and ptrace's PTRACE_GETREGSET have the same layout, so cores and live
+// processes share this decoder. Registers past the end of a short block stay unknown; a
+// block without the program counter is an error.
 func (a *Arch) DecodeGRegSet(block []byte) (RegSet, error) {
 	var s RegSet
 	for _, f := range a.tables().gregs {
@@ -24,7 +23,7 @@ func (a *Arch) DecodeGRegSet(block []byte) (RegSet, error) {
 	if pc, ok := s.Get(a.PC); ok {
 		s.Set(a.PC, a.CodeAddress(pc))
 	} else {
-		return s, fmt.Errorf("%s register block of %d bytes: %d wanted", a.Name, len(block), a.gregSize)
+		return s, fmt.Errorf("%s register block has %d bytes, need %d", a.Name, len(block), a.gregSize)
 	}
 	if a.Mode != NoReg {
 		v, _ := s.Get(a.ModeFrom)
@@ -33,13 +32,12 @@ func (a *Arch) DecodeGRegSet(block []byte) (RegSet, error) {
 	return s, nil
 }
 
-// GRegSetSize is the size in bytes of the block DecodeGRegSet reads.
+// GRegSetSize is the size in bytes of the block that DecodeGRegSet reads.
 func (a *Arch) GRegSetSize() int { return a.gregSize }
 
-// DecodeFPRegSet adds to s the registers of a's register file that live in its
-// floating-point block: NT_FPREGSET of a core, on arm NT_ARM_VFP. These are the
-// ones that functions preserve for their callers. Registers past the end of a
-// short block stay unknown.
+// DecodeFPRegSet adds to s the registers that a describes and that are in the
+// floating-point block (NT_FPREGSET of a core, NT_ARM_VFP on arm): those that functions
+// preserve for their callers. Registers past the end of a short block stay unknown.
 func (a *Arch) DecodeFPRegSet(block []byte, s *RegSet) {
 	for _, f := range a.tables().fpregs {
 		if f.off+f.size <= len(block) {

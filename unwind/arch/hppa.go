@@ -2,8 +2,8 @@ package arch
 
 import "encoding/binary"
 
-// Registers of HPPA. R0 + n is the register %rn; r0, always zero, stands for the
-// processor status word.
+// Registers of HPPA. R0 + n is register %rn; the number of r0, which is always zero, is
+// used for the processor status word.
 const (
 	HPPAPSW Reg = 0
 	HPPARP  Reg = 2
@@ -15,14 +15,14 @@ const (
 	HPPASAR Reg = 34
 	HPPAIIR Reg = 35
 	HPPAISR Reg = 36
-	HPPAIOR Reg = 37 // the address of a fault
+	HPPAIOR Reg = 37 // the address that caused a fault
 	HPPATP  Reg = 38 // cr27: the thread pointer
 )
 
-// HPPA is 32-bit HP PA-RISC. Its stack grows up, and the low two bits of a code
-// pointer are its privilege level.
+// HPPA is 32-bit HP PA-RISC. Its stack grows up, and the low two bits of a code pointer are
+// its privilege level.
 //
-// DWARF numbers: gcc's. Register block: elf_gregset_t of the kernel's
+// DWARF numbers: gcc's. Register block: elf_gregset_t in the kernel's
 // arch/parisc/include/asm/elf.h.
 var HPPA = &Arch{
 	Name:      "hppa",
@@ -37,7 +37,7 @@ var HPPA = &Arch{
 	StackGrowsUp: true,
 	DelaySlots:   true,
 	gregSize:     80 * 4,
-	make: func() tables {
+	build: func() tables {
 		return tables{
 			names:   append(append([]string{"psw"}, numbered("r", 1, 31)...), "pc", "pc2", "sar", "iir", "isr", "ior", "cr27"),
 			dwarfOf: append(append([]int16{-1}, sequence(1, 31)...), -1, -1, -1, -1, -1, -1, -1),

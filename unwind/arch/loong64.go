@@ -2,7 +2,7 @@ package arch
 
 import "encoding/binary"
 
-// Registers of LoongArch64. R0 + n is the register $rn.
+// Registers of LoongArch64. R0 + n is register $rn.
 const (
 	LoongR0   Reg = 0 // always zero
 	LoongRA   Reg = 1
@@ -16,7 +16,7 @@ const (
 	LoongOrig Reg = 32 // orig_a0
 	LoongPC   Reg = 33 // csr_era
 	LoongBadV Reg = 34
-	LoongFS0  Reg = 35 // f24; fs7, which is f31, is the last
+	LoongFS0  Reg = 35 // f24, which is fs0; fs7 (f31) is the last
 	LoongFS7  Reg = 42
 )
 
@@ -34,7 +34,7 @@ var Loong64 = &Arch{
 	CalleeSaved: span(LoongFP, LoongS8) | Mask(LoongTP, 21) | span(LoongFS0, LoongFS7),
 	PCAlign:     4,
 	gregSize:    45 * 8,
-	make: func() tables {
+	build: func() tables {
 		return tables{
 			names: []string{"zero", "ra", "tp", "sp", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "t0", "t1", "t2", "t3", "t4", "t5",
 				"t6", "t7", "t8", "u0", "fp", "s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "orig_a0", "pc", "badvaddr",

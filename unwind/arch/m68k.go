@@ -2,7 +2,7 @@ package arch
 
 import "encoding/binary"
 
-// Registers of M68K, numbered as DWARF numbers them up to the pc.
+// Registers of M68K. Those up to the pc have their DWARF numbers.
 const (
 	M68KD0   Reg = 0
 	M68KA0   Reg = 8
@@ -15,8 +15,8 @@ const (
 
 // M68K is the Motorola 68000 family.
 //
-// DWARF numbers: gcc's. Register block: as ELF_CORE_COPY_REGS of the kernel's
-// arch/m68k/include/asm/elf.h fills it in.
+// DWARF numbers: gcc's. Register block: ELF_CORE_COPY_REGS in the kernel's
+// arch/m68k/include/asm/elf.h.
 var M68K = &Arch{
 	Name:      "m68k",
 	Family:    FamilyM68K,
@@ -27,7 +27,7 @@ var M68K = &Arch{
 	CalleeSaved: span(2, 7) | span(10, M68KFP),
 	PCAlign:     2,
 	gregSize:    20 * 4,
-	make: func() tables {
+	build: func() tables {
 		return tables{
 			names: []string{"d0", "d1", "d2", "d3", "d4", "d5", "d6", "d7", "a0", "a1", "a2", "a3", "a4", "a5", "fp", "sp",
 				"pc", "sr", "orig_d0"},

@@ -5,36 +5,35 @@ import (
 	"fmt"
 )
 
-// Why memory could not be read. Every error that a Memory returns wraps one of
-// these, and is a *MemError where the implementation is ours.
+// Reasons why memory cannot be read. Every error that a Memory returns wraps one of these;
+// those of this module are of type *MemError.
 var (
-	// ErrUnmapped: the process had nothing at the address.
+	// ErrUnmapped: the process had nothing mapped at the address.
 	ErrUnmapped = errors.New("not mapped")
-	// ErrNotInDump: the process had memory there, but the dump left it out and
-	// no matching file can stand in for it.
+	// ErrNotInDump: the process had memory at the address, but the dump does not include it
+	// and no matching file can replace it.
 	ErrNotInDump = errors.New("not in the dump")
-	// ErrTruncated: the dump says it has the bytes, but its file ends before.
+	// ErrTruncated: the bytes should be in the dump, but the dump's file ends before them.
 	ErrTruncated = errors.New("past the end of the truncated dump")
-	// ErrUnreadable: the process has memory there that cannot be read.
+	// ErrUnreadable: the process has memory at the address but it cannot be read.
 	ErrUnreadable = errors.New("not readable")
 )
 
-// A MemError says which address could not be read, and why.
+// A MemError says which address cannot be read and why.
 type MemError struct {
 	Addr Address // the first address that could not be read
-	Err  error   // one of the Err... above
+	Err  error   // wraps one of the errors above
 }
 
 func (e *MemError) Error() string { return fmt.Sprintf("memory at %#x: %v", e.Addr, e.Err) }
 func (e *MemError) Unwrap() error { return e.Err }
 
-// Memory is the memory of the analysed process.
+// Memory is the memory of the analyzed process.
 //
-// ReadMem fills buf from addr on. It returns how many bytes it could read, and
-// an error when that is less than len(buf); it never makes bytes up. ReadWord
-// reads one pointer-sized integer in the process's byte order (a separate
-// method because a stack buffer passed through an interface escapes to the
-// heap, and the walk reads millions of words).
+// ReadMem fills buf from addr on. It returns the number of bytes read, and an error if that
+// is less than len(buf); it never invents bytes. ReadWord reads one pointer-sized integer
+// in the process's byte order. It is a separate method because a walk reads millions of
+// words, and a stack buffer passed through an interface escapes to the heap.
 //
 // Implementations must allow concurrent use.
 type Memory interface {
@@ -42,8 +41,8 @@ type Memory interface {
 	ReadWord(addr Address) (uint64, error)
 }
 
-// ReadUint reads an unsigned integer of size bytes (1 to 8) in a's byte order.
-// It allocates only at the very end of readable memory.
+// ReadUint reads an unsigned integer of size bytes (1 to 8) in a's byte order. It allocates
+// only at the very end of readable memory.
 func (a *Arch) ReadUint(mem Memory, addr Address, size int) (uint64, error) {
 	w := a.WordSize
 	switch {
@@ -75,7 +74,7 @@ func (a *Arch) ReadUint(mem Memory, addr Address, size int) (uint64, error) {
 	return v, nil
 }
 
-// ReadReg reads a general register that was saved at addr: RegSize bytes.
+// ReadReg reads a general register saved at addr: RegSize bytes.
 func (a *Arch) ReadReg(mem Memory, addr Address) (uint64, error) {
 	if a.RegSize == a.WordSize {
 		return mem.ReadWord(addr)
@@ -83,8 +82,8 @@ func (a *Arch) ReadReg(mem Memory, addr Address) (uint64, error) {
 	return a.ReadUint(mem, addr, a.RegSize)
 }
 
-// ReadSaved reads r from its place on the stack at addr: RegSize bytes, and 8 of a
-// floating-point register, on 32-bit architectures too.
+// ReadSaved reads register r from its stack slot at addr: RegSize bytes, or 8 if r is a
+// floating-point register, also on 32-bit architectures.
 func (a *Arch) ReadSaved(mem Memory, r Reg, addr Address) (uint64, error) {
 	if a.RegSize < 8 && a.tables().wide.Has(r) {
 		return a.ReadUint(mem, addr, 8)

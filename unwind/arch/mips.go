@@ -2,12 +2,12 @@ package arch
 
 import "encoding/binary"
 
-// Registers of the MIPS architectures. R0 + n is the register $n.
+// Registers of the MIPS architectures. R0 + n is register $n.
 const (
 	MIPSR0     Reg = 0
 	MIPSA0     Reg = 4
 	MIPSS0     Reg = 16
-	MIPST9     Reg = 25 // holds the address of the function called, in position-independent code
+	MIPST9     Reg = 25 // in position-independent code, the address of the called function
 	MIPSGP     Reg = 28
 	MIPSSP     Reg = 29
 	MIPSFP     Reg = 30
@@ -32,15 +32,14 @@ var (
 	MIPS64EL  = mips("mips64el", 8, 8, binary.LittleEndian)
 )
 
-// mips describes one of them. DWARF numbers: gcc's. Register block: elf_gregset_t
-// of the kernel's arch/mips/include/asm/elf.h; of o32 its first six words hold
-// nothing.
+// mips describes one MIPS architecture. DWARF numbers: gcc's. Register block: elf_gregset_t
+// in the kernel's arch/mips/include/asm/elf.h; the first six words of o32's are unused.
 func mips(name string, word, reg int, order binary.ByteOrder) *Arch {
 	saved := span(MIPSS0, MIPSS0+7) | Mask(MIPSGP, MIPSFP)
 	switch {
 	case word == 8:
 		saved |= span(MIPSF20+4, MIPSF31)
-	case reg == 8: // f20, f22 and so on
+	case reg == 8: // f20, f22, ...
 		saved |= Mask(MIPSF20, MIPSF20+2, MIPSF20+4, MIPSF20+6, MIPSF20+8, MIPSF20+10)
 	}
 	return &Arch{
@@ -54,7 +53,7 @@ func mips(name string, word, reg int, order binary.ByteOrder) *Arch {
 		PCAlign:     4,
 		DelaySlots:  true,
 		gregSize:    45 * reg,
-		make:        func() tables { return mipsTables(reg) },
+		build:       func() tables { return mipsTables(reg) },
 	}
 }
 

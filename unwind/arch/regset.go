@@ -8,10 +8,10 @@ type RegMask uint64
 // Has reports whether r is in m.
 func (m RegMask) Has(r Reg) bool { return r < MaxRegs && m>>r&1 != 0 }
 
-// Count is the number of registers in m.
+// Count returns the number of registers in m.
 func (m RegMask) Count() int { return bits.OnesCount64(uint64(m)) }
 
-// Mask returns the set of the registers given.
+// Mask returns the set of the given registers.
 func Mask(regs ...Reg) RegMask {
 	var m RegMask
 	for _, r := range regs {
@@ -22,9 +22,8 @@ func Mask(regs ...Reg) RegMask {
 	return m
 }
 
-// A RegSet holds the values of one thread's or one frame's general registers.
-// Registers not in Valid are unknown: their value is not to be used. It is a
-// plain value; copy it to keep it.
+// A RegSet holds the general registers of one thread or one frame. Registers not in Valid
+// are unknown, and their values must not be used. It is a plain value; copy it to keep it.
 type RegSet struct {
 	Valid RegMask
 	vals  [MaxRegs]uint64
@@ -38,7 +37,7 @@ func (s *RegSet) Get(r Reg) (uint64, bool) {
 	return s.vals[r], true
 }
 
-// Set makes r known. A Reg that no Arch has is ignored.
+// Set makes r known. It ignores a Reg that is not below MaxRegs.
 func (s *RegSet) Set(r Reg, v uint64) {
 	if r < MaxRegs {
 		s.vals[r] = v
@@ -53,5 +52,5 @@ func (s *RegSet) Clear(r Reg) {
 	}
 }
 
-// First is the register of m with the lowest number; MaxRegs when there is none.
+// First returns the lowest-numbered register of m, or MaxRegs if m is empty.
 func (m RegMask) First() Reg { return Reg(bits.TrailingZeros64(uint64(m))) }

@@ -2,7 +2,7 @@ package arch
 
 import "encoding/binary"
 
-// Registers of RISCV64. X0 + n is the register xn; names are the ABI's.
+// Registers of RISCV64. X0 + n is register xn; the names are the ABI's.
 const (
 	RISCVX0  Reg = 0 // always zero
 	RISCVRA  Reg = 1
@@ -13,15 +13,15 @@ const (
 	RISCVA0  Reg = 10
 	RISCVA7  Reg = 17
 	RISCVPC  Reg = 32
-	RISCVFS0 Reg = 33 // f8, f9, f18 to f27: those that calls preserve
+	RISCVFS0 Reg = 33 // f8, f9 and f18 to f27, which calls preserve
 	RISCVFSB Reg = 44
 )
 
 // RISCV64 is 64-bit RISC-V.
 //
-// DWARF numbers: RISC-V ABIs Specification, "DWARF Register Numbers". Register
-// block: struct user_regs_struct of the kernel's
-// arch/riscv/include/uapi/asm/ptrace.h, which has pc in the place of x0.
+// DWARF numbers: RISC-V ABIs Specification, "DWARF Register Numbers". Register block:
+// struct user_regs_struct in the kernel's arch/riscv/include/uapi/asm/ptrace.h, which has
+// pc in place of x0.
 var RISCV64 = &Arch{
 	Name:      "riscv64",
 	Family:    FamilyRISCV,
@@ -32,7 +32,7 @@ var RISCV64 = &Arch{
 	CalleeSaved: Mask(3, RISCVTP, 8, 9) | span(18, 27) | span(RISCVFS0, RISCVFSB),
 	PCAlign:     2,
 	gregSize:    32 * 8,
-	make: func() tables {
+	build: func() tables {
 		return tables{
 			names: []string{"zero", "ra", "sp", "gp", "tp", "t0", "t1", "t2", "s0", "s1", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7",
 				"s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s11", "t3", "t4", "t5", "t6", "pc",

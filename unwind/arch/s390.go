@@ -2,8 +2,8 @@ package arch
 
 import "encoding/binary"
 
-// Registers of the S/390 architectures. R0 + n is the register rn, F0 + n fn:
-// functions save general registers in floating-point ones too.
+// Registers of the S/390 architectures. R0 + n is register rn, F0 + n is fn. The
+// floating-point registers are included because functions save general registers in them.
 const (
 	S390R0   Reg = 0
 	S390R6   Reg = 6
@@ -17,19 +17,18 @@ const (
 	S390F0   Reg = 19
 	S390F8   Reg = 27
 	S390F15  Reg = 34
-	S390A0   Reg = 35 // access registers: a0 and a1 hold the thread pointer
+	S390A0   Reg = 35 // access registers; a0 and a1 hold the thread pointer
 	S390A1   Reg = 36
 )
 
 // S390X is 64-bit z/Architecture Linux.
 var S390X = s390("s390x", 8)
 
-// S390 is 31-bit S/390 Linux. The top bit of a code pointer is the addressing
-// mode.
+// S390 is 31-bit S/390 Linux. The top bit of a code pointer is the addressing mode.
 var S390 = s390("s390", 4)
 
-// s390 describes one of them. DWARF numbers: ELF Application Binary Interface
-// s390x Supplement, table 1.20. Register block: s390_regs of the kernel's
+// s390 describes one S/390 architecture. DWARF numbers: ELF Application Binary Interface
+// s390x Supplement, table 1.20. Register block: s390_regs in the kernel's
 // arch/s390/include/uapi/asm/ptrace.h; floating point: s390_fp_regs.
 func s390(name string, word int) *Arch {
 	saved := span(S390R6, S390R13) | Mask(S390A0, S390A1)
@@ -52,7 +51,7 @@ func s390(name string, word int) *Arch {
 		CFAOffset:   area,
 		PCAlign:     2,
 		gregSize:    19*word + 64,
-		make:        func() tables { return s390Tables(word) },
+		build:       func() tables { return s390Tables(word) },
 	}
 }
 

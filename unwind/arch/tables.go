@@ -2,12 +2,12 @@ package arch
 
 import "strconv"
 
-// What the architectures' tables are made of.
+// Helpers to write the architectures' tables.
 
-// words lays registers of one size out one after the other.
+// words lays out registers of the same size one after another.
 func words(size int, regs ...Reg) []gregField { return strided(0, size, size, regs...) }
 
-// strided lays registers of size bytes out at off, stride bytes apart.
+// strided lays out registers of size bytes from off on, stride bytes apart.
 func strided(off, stride, size int, regs ...Reg) []gregField {
 	fields := make([]gregField, len(regs))
 	for i, r := range regs {
@@ -25,7 +25,7 @@ func regs(first, last Reg) []Reg {
 	return list
 }
 
-// span is the set of the registers from first to last.
+// span returns the set of the registers from first to last.
 func span(first, last Reg) RegMask { return 1<<(last+1) - 1<<first }
 
 // numbered lists prefix+first to prefix+last.

@@ -2,7 +2,7 @@ package arch
 
 import "encoding/binary"
 
-// Registers of X86. The first ten are numbered as DWARF numbers them.
+// Registers of X86. The first ten have their DWARF numbers.
 const (
 	EAX Reg = iota
 	ECX
@@ -20,18 +20,18 @@ const (
 	X86DS
 	X86FS
 	X86GS
-	OrigEAX // the system call's number while one is under way; -1 otherwise
-	// X86FSBase and X86GSBase are where the segments that fs and gs select begin:
-	// no register block has them, and a dump may bring them otherwise.
+	OrigEAX // the number of the system call in progress, or -1
+	// X86FSBase and X86GSBase are the base addresses of the segments selected by fs and gs.
+	// They are not in any register block; a dump may provide them elsewhere.
 	X86FSBase
 	X86GSBase
 )
 
-// X86 is i386: 32-bit code of x86.
+// X86 is i386, the 32-bit mode of x86.
 //
-// DWARF numbers: System V ABI, Intel386 supplement, figure 2.14. Register block:
-// struct user_regs_struct of the kernel's arch/x86/include/asm/user_32.h, which
-// a 64-bit kernel writes for 32-bit processes too.
+// DWARF numbers: System V ABI, Intel386 supplement, figure 2.14. Register block: struct
+// user_regs_struct in the kernel's arch/x86/include/asm/user_32.h, which a 64-bit kernel
+// also writes for 32-bit processes.
 var X86 = &Arch{
 	Name:      "i386",
 	Family:    FamilyX86,
@@ -42,7 +42,7 @@ var X86 = &Arch{
 	CalleeSaved: Mask(EBX, EBP, ESI, EDI),
 	PCAlign:     1,
 	gregSize:    17 * 4,
-	make: func() tables {
+	build: func() tables {
 		return tables{
 			names: []string{"eax", "ecx", "edx", "ebx", "esp", "ebp", "esi", "edi", "eip", "eflags",
 				"es", "cs", "ss", "ds", "fs", "gs", "orig_eax", "fs_base", "gs_base"},

@@ -39,15 +39,15 @@ fuzz:
 
 # The figures and the differences; everything the tests say when one fails.
 parity:
-	@set -e; command -v gdb >/dev/null || { echo "make parity needs gdb" >&2; exit 1; }; \
+	@set -e; export COREWALK_LONG=1; command -v gdb >/dev/null || { echo "make parity needs gdb" >&2; exit 1; }; \
 	log=$$(mktemp); trap 'rm -f "$$log"' EXIT; \
-	if $(GO) test -count=1 -v -run '^TestGDBParity$$' . >"$$log" 2>&1 && \
+	if $(GO) test -count=1 -v -run '^TestGDBParity$$' ./internal/systemtest >"$$log" 2>&1 && \
 	$(GO) test -count=1 -v -timeout 30m -run '^TestGDBParity$$' ./dwarfvars -args -matrix -update >>"$$log" 2>&1; then \
 		grep -aE '^ *(difference|parity): |frames of [0-9]+ stacks compared|parity.md: (written|current)|^ok|^ +[a-z_]+\.go:[0-9]+: .*(is not installed|not compared)' "$$log"; \
 	else cat "$$log"; exit 1; fi
 
 soak:
-	COREWALK_SOAK=$(SOAK) $(GO) test -count=1 -timeout 30m -run '^TestSoak' -v ./livestate .
+	COREWALK_SOAK=$(SOAK) $(GO) test -count=1 -timeout 30m -run '^TestSoak' -v ./livestate ./internal/systemtest
 
 # Builds the programs of testdata/src/triage, needs core_pattern=core; minutes.
 signatures:

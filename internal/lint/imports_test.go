@@ -70,7 +70,7 @@ var floors = map[string]int{
 }
 
 // testRooms are imported by tests only.
-var testRooms = []string{"internal/fixture", "internal/lint", "internal/corebuild", "internal/format/dwarf/cfi/cfitest",
+var testRooms = []string{"internal/fixture", "internal/lint", "internal/systemtest", "internal/corebuild", "internal/format/dwarf/cfi/cfitest",
 	"internal/format/minidump/dumpbuild", "internal/format/decompress/cabtest"}
 
 // sideways are the imports allowed within a floor.

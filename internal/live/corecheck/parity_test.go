@@ -125,14 +125,21 @@ func check(t *testing.T, target *corewalk.Target, o Options) *Result {
 	return r
 }
 
+// sampleStep says which fixtures every run compares: one in so many. With
+// COREWALK_LONG=1 all are compared.
+const sampleStep = 8
+
 // Every program of the fixtures that runs here, at the signal that ends it.
 func TestFixturePrograms(t *testing.T) {
 	compared := make(chan *Result, 1000)
 	t.Run("programs", func(t *testing.T) {
-		for _, c := range fixture.Cases(t) {
+		for i, c := range fixture.Cases(t) {
 			for _, arch := range runs[runtime.GOARCH] {
 				if c.Arch() == arch {
 					t.Run(c.Name, func(t *testing.T) {
+						if i%sampleStep != 0 {
+							fixture.Long(t)
+						}
 						t.Parallel()
 						if target := launch(t, place(t, c)); target != nil {
 							compared <- check(t, target, Options{MaxFrames: 20_000})

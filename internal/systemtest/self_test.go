@@ -1,0 +1,119 @@
+//go:build linux && (amd64 || arm64)
+
+package systemtest
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/corewalk/corewalk"
+	"github.com/corewalk/corewalk/internal/fixture"
+	"github.com/corewalk/corewalk/unwind"
+)
+
+// own builds and runs a program of testdata/src, and returns the lines that it prints.
+func own(t *testing.T, program, cgo string) []string {
+	t.Helper()
+	goTool, err := exec.LookPath("go")
+	if err != nil {
+		t.Skip("not run: go is not installed")
+	}
+	exe := filepath.Join(t.TempDir(), program)
+	build := exec.Command(goTool, "build", "-o", exe, "github.com/corewalk/corewalk/testdata/src/"+program)
+	build.Env = append(os.Environ(), "CGO_ENABLED="+cgo, "GOFLAGS=", "CGO_CFLAGS=-O1 -g")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	out, err := exec.Command(exe).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return strings.Split(strings.TrimSpace(string(out)), "\n")
+}
+
+// lineOf is where a program's source has a text.
+func lineOf(t *testing.T, program, text string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(fixture.Root(t), "testdata", "src", program, "main.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, l := range strings.Split(string(b), "\n") {
+		if strings.Contains(l, text) {
+			return "main.go:" + strconv.Itoa(i+1)
+		}
+	}
+	t.Fatalf("%s does not have %q", program, text)
+	return ""
+}
+
+// A goroutine's own recursion, with the lines of the calls, although its stack has
+// moved since.
+func TestSelf(t *testing.T) {
+	got := own(t, "goself", "0")
+	call := "main.descend " + lineOf(t, "goself", "descend(n - 1)")
+	want := []string{"first party true threads 1", "main.descend " + lineOf(t, "goself", "the youngest frame"), call, call, call,
+		"main.start " + lineOf(t, "goself", "descend(3)")}
+	for i, w := range want {
+		if i >= len(got) || got[i] != w && !strings.HasPrefix(got[i], w+" ") {
+			t.Fatalf("line %d is not %q:\n%s", i+1, w, strings.Join(got, "\n"))
+		}
+	}
+	if last := got[len(got)-2:]; !strings.HasPrefix(last[0], "runtime.goexit ") || last[1] != "end bottom" {
+		t.Errorf("ends with %q", last)
+	}
+}
+
+// Through C and back.
+func TestSelfThroughC(t *testing.T) {
+	for _, tool := range []string{"gcc", "go"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("not run: %s is not installed", tool)
+		}
+	}
+	if runtime.GOARCH != "amd64" {
+		t.Skip("not run: Go's way from C is known on x86-64 only")
+	}
+	got := own(t, "goselfcgo", "1")
+	want := []string{"main.callback", "runtime.cgocallback", "crosscall2", "callback", "twice", "once", "runtime.asmcgocall", "runtime.cgocall", "main.ask", "main.main", "runtime.main", "runtime.goexit", "end bottom"}
+	for _, line := range got {
+		if len(want) > 0 && line == want[0] {
+			want = want[1:]
+		}
+	}
+	if len(want) > 0 || got[0] != "main.callback" {
+		t.Errorf("%q is missing from\n%s", want, strings.Join(got, "\n"))
+	}
+}
+
+// One who calls Self is the youngest frame, and there is one thread.
+func TestSelfFrames(t *testing.T) {
+	target, err := corewalk.Self()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer target.Close()
+	if target.Core() != nil || target.Live() != nil || !target.ProcessState().IsFirstParty() {
+		t.Error("is more than itself")
+	}
+	w, err := target.NewWalker()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	// The tests' own binary has no symbols: the runtime tells the names. How the walk
+	// ends is TestSelf's matter.
+	s, _ := w.WalkStack(unwind.NullThread)
+	var names []string
+	for _, f := range s.Frames {
+		names = append(names, runtime.FuncForPC(uintptr(f.LookupAddr())).Name())
+	}
+	if len(names) < 3 || !strings.HasSuffix(names[0], ".TestSelfFrames") || names[1] != "testing.tRunner" {
+		t.Errorf("%q", names)
+	}
+}

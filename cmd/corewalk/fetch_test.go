@@ -118,7 +118,7 @@ func TestFetchLies(t *testing.T) {
 	words := strings.Join(strings.Fields(out), " ")
 	if status != exitComplete || errs != "" || strings.Contains(out, "pack.c") ||
 		!strings.Contains(words, "pack: no file found") || !strings.Contains(words, ", want "+packID) ||
-		!strings.Contains(words, "debug information could not be fetched") || !strings.Contains(words, ", want "+libcID) {
+		!strings.Contains(words, "cannot fetch debug information") || !strings.Contains(words, ", want "+libcID) {
 		t.Errorf("status %d, %s\n%s", status, errs, out)
 	}
 	got, _ := filepath.Glob(filepath.Join(cache, "*", "*"))

@@ -12,9 +12,9 @@ import (
 	"github.com/corewalk/corewalk/internal/format/pefile"
 )
 
-// A Cache keeps the images that have been opened, so that each file is mapped and
-// indexed once however many modules, threads and dumps use it. All images of a
-// cache look for their companions with one Finder.
+// A Cache keeps open images, so that each file is mapped and indexed once however many
+// modules, threads and dumps use it. All images of a cache use one Finder to locate
+// companion files.
 type Cache struct {
 	finder *find.Finder
 
@@ -34,12 +34,12 @@ type entry struct {
 	err  error
 }
 
-// NewCache returns an empty cache whose images look for companions with finder.
+// NewCache returns an empty cache whose images locate companion files with finder.
 func NewCache(finder *find.Finder) *Cache {
 	return &Cache{finder: finder, byPath: map[string]*entry{}, byFile: map[mmapfile.ID]*Image{}, symbols: map[string]*symbolEntry{}}
 }
 
-// Open returns the image of the ELF or PE file at path. A failure is remembered too.
+// Open returns the image of the ELF or PE file at path. Failures are cached too.
 func (c *Cache) Open(path string) (*Image, error) {
 	c.mu.Lock()
 	e := c.byPath[path]
@@ -49,7 +49,7 @@ func (c *Cache) Open(path string) (*Image, error) {
 	}
 	c.mu.Unlock()
 	e.once.Do(func() {
-		e.err = mmapfile.ErrChanged // what stays when reading the file faults
+		e.err = mmapfile.ErrChanged // remains set if reading the file faults
 		e.im, e.err = c.open(path)
 	})
 	return e.im, e.err
@@ -83,11 +83,11 @@ func (c *Cache) open(path string) (*Image, error) {
 	return im, nil
 }
 
-// Mapped is the size of all files that the cache has open, in bytes. What was made of
-// them takes memory in proportion, as a rule.
+// Mapped is the total size in bytes of the files that the cache has open. The memory used
+// for what was parsed from them is normally proportional to it.
 func (c *Cache) Mapped() int64 { return c.mapped.Load() }
 
-// parse reads the headers of a file of either format.
+// parse reads the headers of an ELF or PE file.
 func (im *Image) parse(data []byte) (err error) {
 	if bytes.HasPrefix(data, []byte("MZ")) {
 		if im.pe, err = pefile.Parse(data); err == nil {
@@ -101,8 +101,7 @@ func (im *Image) parse(data []byte) (err error) {
 	return err
 }
 
-// Close unmaps all files. Nothing that came from the cache's images may be used
-// after.
+// Close unmaps all files. Nothing obtained from the cache's images may be used afterwards.
 func (c *Cache) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

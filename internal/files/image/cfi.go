@@ -5,8 +5,7 @@ import (
 	"github.com/corewalk/corewalk/internal/format/elffile"
 )
 
-// EHFrame returns the call frame information of .eh_frame; nil when the module
-// has none.
+// EHFrame returns the call frame information in .eh_frame, or nil if the module has none.
 func (im *Image) EHFrame() *cfi.Table {
 	if im == nil {
 		return nil
@@ -26,9 +25,9 @@ func (im *Image) cfiConfig() cfi.Config {
 	return cfg
 }
 
-// openEHFrame finds .eh_frame through the program header of its index, which
-// stripping cannot remove; through the section where there is no index. A debug
-// file has neither's bytes.
+// openEHFrame finds .eh_frame by the program header of its index, which stripping cannot
+// remove, or by its section if there is no index. A debug file does not contain the bytes
+// of either.
 func (im *Image) openEHFrame() *cfi.Table {
 	if im.elf.DebugOnly() {
 		return nil
@@ -60,8 +59,8 @@ func (im *Image) openEHFrame() *cfi.Table {
 	return cfi.EHFrame(data, addr, hdr, hdrAddr, im.cfiConfig())
 }
 
-// DebugFrame returns the call frame information of .debug_frame, of the binary or
-// of its debug file; nil when there is none.
+// DebugFrame returns the call frame information in .debug_frame of the binary or of its
+// debug file, or nil if there is none.
 func (im *Image) DebugFrame() *cfi.Table {
 	if im == nil {
 		return nil

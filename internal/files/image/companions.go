@@ -13,8 +13,8 @@ import (
 	"github.com/corewalk/corewalk/internal/format/elffile"
 )
 
-// debugFile returns the separate debug file, or nil when there is none or none
-// is needed. Where no directory has it, it is fetched.
+// debugFile returns the separate debug file, or nil if there is none or none is needed. If
+// no directory has it, it is fetched.
 func (im *Image) debugFile() *Image {
 	if d := im.knownDebug(); d != nil {
 		return d
@@ -29,7 +29,7 @@ func (im *Image) debugFile() *Image {
 	return im.fetched.Load()
 }
 
-// knownDebug is debugFile without fetching: what a directory has, or what has been
+// knownDebug is debugFile without fetching: it returns a file found in a directory or
 // fetched before.
 func (im *Image) knownDebug() *Image {
 	im.debugOnce.Do(func() {
@@ -43,8 +43,8 @@ func (im *Image) knownDebug() *Image {
 	return im.fetched.Load()
 }
 
-// Unfetched reports whether the debug file is one that a server may have, and that
-// nobody has asked for yet: the first use of debug information will.
+// Unfetched reports whether a server may have the debug file and nobody has asked for it
+// yet. The first use of debug information will.
 func (im *Image) Unfetched() bool {
 	return im.finder.Fetches(im.elf.BuildID()) && !im.fetchDone.Load() && !im.hasDebugInfo() && im.knownDebug() == nil
 }
@@ -70,26 +70,26 @@ func (im *Image) findDebug() *Image {
 		switch did := d.elf.BuildID(); {
 		case id != nil && did != nil:
 			if !bytes.Equal(id, did) {
-				im.warn(fmt.Sprintf("%s: debug file is of another build (build-id %x, wanted %x)", path, did, id))
+				im.warn(fmt.Sprintf("%s: debug file is from a different build (build-id %x, want %x)", path, did, id))
 			} else if d.useful() {
 				return d
 			}
 		case hasLink && elffile.DebugLinkCRC(d.elf.Data) == crc:
 			return d
 		default:
-			im.warn(fmt.Sprintf("%s: debug file does not match the checksum that %s asks for", path, im.path))
+			im.warn(fmt.Sprintf("%s: debug file does not match the checksum in .gnu_debuglink of %s", path, im.path))
 		}
 	}
 	return nil
 }
 
-// fetchDebug asks the servers for the debug file.
+// fetchDebug fetches the debug file from the servers.
 func (im *Image) fetchDebug() *Image {
 	id := im.elf.BuildID()
 	path, err := im.finder.Fetch(id, find.KindDebugInfo)
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, context.Canceled) {
-			im.warn(fmt.Sprintf("%s: debug information could not be fetched: %v", im.path, err))
+			im.warn(fmt.Sprintf("%s: cannot fetch debug information: %v", im.path, err))
 		}
 		return nil
 	}
@@ -103,8 +103,8 @@ func (im *Image) fetchDebug() *Image {
 	return nil
 }
 
-// useful reports whether a file proposed as debug file adds anything: a stripped
-// copy of the binary itself may carry the same build-id.
+// useful reports whether a candidate for the debug file adds anything. A stripped copy of
+// the binary can have the same build-id.
 func (im *Image) useful() bool {
 	if im.hasDebugInfo() {
 		return true
@@ -113,14 +113,13 @@ func (im *Image) useful() bool {
 	return err == nil
 }
 
-// AddDebugFile makes d the separate debug file, if none has been looked for yet.
+// AddDebugFile makes d the separate debug file unless one has been searched for already.
 func (im *Image) AddDebugFile(d *Image) {
 	im.debugOnce.Do(func() { im.debug = d })
 }
 
-// DebugPath is the path of the file that debug information comes from: the
-// separate debug file's, the binary's own, or "" when there is none. It fetches
-// nothing.
+// DebugPath is the path of the file that provides debug information: the separate debug
+// file, the binary itself, or "" if there is none. It fetches nothing.
 func (im *Image) DebugPath() string {
 	switch {
 	case im == nil:
@@ -134,8 +133,8 @@ func (im *Image) DebugPath() string {
 	return im.SymbolPath()
 }
 
-// HasDWARF reports whether the module has debug information, its own or that of a
-// debug file. It opens and fetches nothing.
+// HasDWARF reports whether the module has debug information, in the binary or in a debug
+// file. It opens and fetches nothing.
 func (im *Image) HasDWARF() bool {
 	if im == nil || im.hasDebugInfo() {
 		return im != nil
@@ -144,16 +143,16 @@ func (im *Image) HasDWARF() bool {
 	return d != nil && d.hasDebugInfo()
 }
 
-// debugSection reads a whole section of debug information from the binary, or
-// from its debug file; nil when neither has it.
+// debugSection reads a whole section of debug information from the binary or from its debug
+// file. It returns nil if neither has it.
 func (im *Image) debugSection(name string) ([]byte, error) {
 	return withDebugFile{im}.Section(name)
 }
 
-// fileOnly hands the debug sections of one file out; it is a dwarf.LazySource.
+// fileOnly is a dwarf.LazySource of the debug sections of one file.
 type fileOnly struct{ im *Image }
 
-// LazySection implements dwarf.LazySource: name is such as ".debug_info".
+// LazySection implements dwarf.LazySource; name is for example ".debug_info".
 func (s fileOnly) LazySection(name string) (data []byte, need func(uint64) error, err error) {
 	data, need, err = s.im.elf.LazyDebugSection(strings.TrimPrefix(name, ".debug_"))
 	if errors.Is(err, elffile.ErrNotFound) || errors.Is(err, elffile.ErrNoBits) {
@@ -168,8 +167,8 @@ func (s fileOnly) LazySection(name string) (data []byte, need func(uint64) error
 // Section implements dwarf.Source.
 func (s fileOnly) Section(name string) ([]byte, error) { return wholeSection(s, name) }
 
-// withDebugFile hands out the debug sections of a binary, or where it has none
-// those of its separate debug file; it is a dwarf.LazySource.
+// withDebugFile is a dwarf.LazySource of the debug sections of a binary or, for sections
+// that the binary lacks, of its separate debug file.
 type withDebugFile struct{ im *Image }
 
 // LazySection implements dwarf.LazySource.

@@ -10,8 +10,8 @@ import (
 	"github.com/corewalk/corewalk/internal/format/elffile"
 )
 
-// DWARF returns the module's debug information, of the binary or of its debug
-// file; nil when there is none.
+// DWARF returns the debug information of the binary or of its debug file, or nil if there
+// is none.
 func (im *Image) DWARF() *dwarf.Data {
 	if im == nil {
 		return nil
@@ -38,7 +38,7 @@ func (im *Image) openDWARF() *dwarf.Data {
 	return dwarf.New(withDebugFile{im}, im.elf.Order, opts...)
 }
 
-// textRange spans the executable segments.
+// textRange returns the address range of the executable segments.
 func (im *Image) textRange() (low, high uint64, ok bool) {
 	for i := range im.elf.Progs {
 		p := &im.elf.Progs[i]
@@ -54,8 +54,8 @@ func (im *Image) textRange() (low, high uint64, ok bool) {
 	return low, high, ok
 }
 
-// supplement opens the file that .gnu_debugaltlink names: debug information that
-// several files share (dwz -m).
+// supplement opens the file named by .gnu_debugaltlink: debug information that several
+// files share (dwz -m).
 func (im *Image) supplement() *dwarf.Data {
 	name, id, ok := im.elf.DebugAltLink()
 	if !ok || im.finder == nil {
@@ -72,12 +72,12 @@ func (im *Image) supplement() *dwarf.Data {
 			return dwarf.New(fileOnly{alt}, alt.elf.Order)
 		}
 	}
-	im.warn(fmt.Sprintf("%s: shared debug information %s (build-id %x) not found; names in it are lost", im.path, name, id))
+	im.warn(fmt.Sprintf("%s: shared debug information %s (build-id %x) not found; names stored in it are missing", im.path, name, id))
 	return nil
 }
 
-// findSplit opens the .dwo file of a skeleton unit. Which of the proposed files
-// is the right one is decided by the id of the unit in it.
+// findSplit opens the .dwo file of a skeleton unit. The unit id decides which candidate is
+// the right one.
 func (im *Image) findSplit(u *dwarf.Unit) (*dwarf.Data, error) {
 	name, ok := u.Skeleton()
 	if !ok || im.finder == nil {
@@ -95,14 +95,14 @@ func (im *Image) findSplit(u *dwarf.Unit) (*dwarf.Data, error) {
 		if holdsUnit(d, u.ID) {
 			return d, nil
 		}
-		im.warn(fmt.Sprintf("%s: not the split debug information that %s asks for", path, im.path))
+		im.warn(fmt.Sprintf("%s: not the split debug information that %s refers to", path, im.path))
 	}
-	im.warn(fmt.Sprintf("%s: split debug information %s not found; its functions have no inlined calls", im.path, filepath.Base(name)))
+	im.warn(fmt.Sprintf("%s: split debug information %s not found; inlined calls of its functions are missing", im.path, filepath.Base(name)))
 	return nil, nil
 }
 
-// packaged looks for a unit in the .dwp file, into which the .dwo files of a
-// program may have been gathered.
+// packaged looks for a unit in the .dwp file, which can package the .dwo files of a
+// program.
 func (im *Image) packaged(id uint64) *dwarf.Data {
 	im.dwpOnce.Do(func() {
 		for path := range im.finder.PackageFiles(im.path) {
@@ -121,7 +121,7 @@ func (im *Image) packaged(id uint64) *dwarf.Data {
 	}
 	d, err := im.dwp.Unit(id)
 	if err != nil {
-		return nil // it may still lie in a .dwo file
+		return nil // there may still be a .dwo file
 	}
 	return d
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/corewalk/corewalk/internal/format/exidx"
 )
 
-// Exidx is the exception index of a 32-bit ARM module; nil where there is none.
-// It is found through its program header, which stripping cannot remove.
+// Exidx returns the exception index of a 32-bit ARM module, or nil if there is none. It is
+// found by its program header, which stripping cannot remove.
 func (im *Image) Exidx() *exidx.Table {
 	if im == nil {
 		return nil

@@ -11,32 +11,32 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// maxFlows bounds the functions of an image whose analysis is kept.
+// maxFlows limits how many function analyses an image keeps.
 const maxFlows = 1 << 12
 
-// A funcRange is a function's start and its end as far as that is known.
+// A funcRange is a function's start and its end, or 0 if the end is unknown.
 type funcRange struct{ start, end uint64 }
 
-// A flowCache keeps what was found out about the code of an image.
+// A flowCache keeps the results of analyzing an image's code.
 type flowCache struct {
 	mu       sync.Mutex
-	funcs    map[funcRange]*stackflow.Func // nil for code that cannot be followed
+	funcs    map[funcRange]*stackflow.Func // nil for code that cannot be analyzed
 	noReturn map[uint64]bool
 
 	callsOnce sync.Once
 	calls     []uint64
 }
 
-// The most code that is searched for calls, in bytes: x86's is looked through
-// byte by byte, that of others has to be decoded.
+// Limits on the code searched for calls, in bytes. The code of x86 is scanned byte by byte;
+// that of other architectures must be decoded.
 const (
 	maxCallCodeX86 = 64 << 20
 	maxCallCode    = 16 << 20
 )
 
-// CallTargets lists the code pointers of the file that direct calls within one
-// segment lead to, by rising order; nil for files with too much code. The code is
-// read when it is first asked for. Do not write to it.
+// CallTargets lists, in ascending order, the code pointers (addresses in the file) that
+// direct calls within one segment lead to. It returns nil for files with too much code. The
+// code is searched on first use. Do not modify the result.
 func (im *Image) CallTargets(a *arch.Arch) []uint64 {
 	c := &im.flows
 	c.callsOnce.Do(func() {
@@ -61,9 +61,9 @@ func (im *Image) CallTargets(a *arch.Arch) []uint64 {
 	return c.calls
 }
 
-// Flow follows the function that begins at start, a code pointer of the file,
-// and ends at end at most; 0 where that is not known. It answers nil for code
-// that cannot be followed. The outcome is kept and shared.
+// Flow analyzes the function that begins at start, a code pointer in the file, and ends
+// before end (0 if unknown). It returns nil for code that cannot be analyzed. The result is
+// cached and shared.
 func (im *Image) Flow(a *arch.Arch, start, end uint64) *stackflow.Func {
 	if im == nil || im.elf.DebugOnly() {
 		return nil
@@ -88,7 +88,7 @@ func (im *Image) Flow(a *arch.Arch, start, end uint64) *stackflow.Func {
 	return f
 }
 
-// imageCode is an image as stackflow reads it.
+// imageCode gives stackflow access to an image.
 type imageCode Image
 
 // CodeAt implements stackflow.Code.
@@ -97,8 +97,8 @@ func (c *imageCode) CodeAt(addr uint64) []byte { return c.segment(addr, elffile.
 // DataAt implements stackflow.Code.
 func (c *imageCode) DataAt(addr uint64) []byte { return c.segment(addr, 0) }
 
-// segment returns the bytes from addr on of a segment that has the flags wanted
-// and is not written to.
+// segment returns the bytes from addr on in the segment that contains it, or nil if the
+// segment is writable or lacks the flags in want.
 func (c *imageCode) segment(addr uint64, want uint32) []byte {
 	for i := range c.elf.Progs {
 		p := &c.elf.Progs[i]
@@ -127,15 +127,15 @@ func (c *imageCode) Nonvolatile() arch.RegMask {
 	return 0
 }
 
-// FuncAt implements stackflow.Code, by symbols. The cold part of a function is
-// none: it is jumped to with the function's frame set up.
+// FuncAt implements stackflow.Code, using symbols. The cold part of a function does not
+// count: it is jumped to when the function's frame is already set up.
 func (c *imageCode) FuncAt(addr uint64) bool {
 	s, ok := (*Image)(c).SymbolAt(addr)
 	return ok && s.Value == addr && !IsColdPart(s.Name())
 }
 
-// IsColdPart reports whether a symbol's name is that of a part of a function
-// which the compiler moved away from it.
+// IsColdPart reports whether a symbol names the cold part of a function, which the compiler
+// moved away from the rest.
 func IsColdPart(name string) bool {
 	_, part, ok := strings.Cut(name, ".cold")
 	return ok && (part == "" || part[0] == '.')
@@ -169,5 +169,5 @@ func (c *imageCode) NoReturn(addr uint64) bool {
 	return v
 }
 
-// Code is the image's code as stackflow reads it.
+// Code returns the image's code for stackflow.
 func (im *Image) Code() stackflow.Code { return (*imageCode)(im) }

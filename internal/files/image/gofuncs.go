@@ -2,23 +2,23 @@ package image
 
 import "strings"
 
-// A GoFunc is a function of Go's runtime that a stack cannot be walked through
-// by its call frame information alone.
+// A GoFunc is a function of Go's runtime that a stack walk cannot step through by call
+// frame information alone.
 type GoFunc uint8
 
 const (
 	GoOther       GoFunc = iota // any other function
-	GoSigpanic                  // the signal handler makes it look called by the faulting instruction
+	GoSigpanic                  // appears called by the faulting instruction, because the signal handler made it so
 	GoAsmcgocall                // calls C on the thread's own stack
-	GoCgocallback               // is called by C, and calls Go on the goroutine's stack
-	GoCrosscall2                // is called by C, and keeps the registers that C wants back
+	GoCgocallback               // called from C; calls Go on the goroutine's stack
+	GoCrosscall2                // called from C; saves the registers that C expects preserved
 	GoSystemstack               // calls a function on the thread's own stack
-	GoMcall                     // leaves the goroutine for the scheduler
-	GoMorestack                 // leaves a function whose stack is too small
-	GoEntry                     // begins the program, or a thread; nobody called it
-	GoSPInR12                   // calls C with the stack pointer kept in R12
-	GoSPInBP                    // calls with the stack pointer kept in BP
-	GoSigtramp                  // is the signal handler, which says that nobody called it where there is a link register
+	GoMcall                     // switches from the goroutine to the scheduler
+	GoMorestack                 // grows the stack of a function
+	GoEntry                     // starts the program or a thread; has no caller
+	GoSPInR12                   // calls C, with the stack pointer saved in R12
+	GoSPInBP                    // makes a call, with the stack pointer saved in BP
+	GoSigtramp                  // the signal handler, whose call frame information says it has no caller where there is a link register
 )
 
 func goFuncNamed(name string) GoFunc {
@@ -37,7 +37,7 @@ func goFuncNamed(name string) GoFunc {
 		return GoMcall
 	case "runtime.morestack":
 		return GoMorestack
-	case "runtime.rt0_go", "runtime.clone": // clone's calls are the new thread's
+	case "runtime.rt0_go", "runtime.clone": // clone's calls are made by the new thread
 		return GoEntry
 	case "runtime.sigtramp":
 		return GoSigtramp
@@ -49,8 +49,8 @@ func goFuncNamed(name string) GoFunc {
 	return GoOther
 }
 
-// GoFunc tells which function of Go's runtime begins at an address of the file;
-// GoOther in programs without one, and where it has no symbols.
+// GoFunc returns which function of Go's runtime begins at an address of the file. It
+// returns GoOther for programs without a Go runtime or without symbols for it.
 func (im *Image) GoFunc(entry uint64) GoFunc {
 	if im == nil {
 		return GoOther
@@ -59,9 +59,9 @@ func (im *Image) GoFunc(entry uint64) GoFunc {
 	return im.goFuncs[entry]
 }
 
-// findGoFuncs reads the symbols once. A function in assembly has a wrapper for
-// the calling convention of compiled code, which is walked through as any other:
-// the function itself is the one named .abi0. sigpanic is compiled.
+// findGoFuncs reads the symbols once. An assembly function has a wrapper with the calling
+// convention of compiled code, through which a walk can step as usual; the function itself
+// is the symbol with .abi0. sigpanic is a compiled function.
 func (im *Image) findGoFuncs() map[uint64]GoFunc {
 	if im.elf.Section(".gopclntab") == nil && im.elf.Section(".data.rel.ro.gopclntab") == nil {
 		return nil
@@ -81,7 +81,7 @@ func (im *Image) findGoFuncs() map[uint64]GoFunc {
 			}
 		}
 		if len(compiled)+len(asm) > 0 {
-			break // the fullest table has them all
+			break // the fullest table has all of them
 		}
 	}
 	found := map[uint64]GoFunc{}

@@ -2,13 +2,14 @@ package image
 
 import "strings"
 
-// variants are what the C library's names of a function's implementations for one kind
-// of processor go on with: __memmove_avx512_unaligned_erms implements memmove.
+// variants are the suffixes by which the C library names implementations of a function for
+// one kind of processor: __memmove_avx512_unaligned_erms implements memmove.
 var variants = []string{"avx", "evex", "sse", "ssse", "erms", "generic", "ia32", "i386", "i586", "i686", "asimd", "sve", "mops", "falkor", "thunderx", "a64fx", "kunpeng",
 	"power", "ppc", "z900", "z13", "z10", "neon", "vfp", "arm"}
 
-// calledAs are the names by which programs call a function: its own, and that of which
-// it is an implementation. Overlapping or not, memory is copied by the same code.
+// calledAs returns the names under which programs call a function: its own, and the name of
+// the function that it implements. memcpy and memmove count as the same, since one
+// implementation can serve both.
 func calledAs(name string) []string {
 	names := []string{name}
 	rest, ok := strings.CutPrefix(name, "__")

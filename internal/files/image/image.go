@@ -1,12 +1,12 @@
-// Package image opens the files of modules: the binary and its companions
-// (separate debug file, supplementary file), each part read when it is first
-// asked for and shared by everyone who asks.
+// Package image opens the files of modules: the binary and its companions (separate debug
+// file, supplementary debug file, PDB, Breakpad symbol file). Each part is read on first
+// use and shared.
 //
-// A Cache keeps images by the file they were read from, never by the id that a
-// dump claims. A Set belongs to one dump: it finds the image of each library and
-// tells how well it matches.
+// A Cache keys images by the file that was opened, never by an identifier that a dump
+// claims. Package modules decides which image belongs to which library of a dump, and how
+// well it matches.
 //
-// Everything here may be used by several goroutines.
+// Everything here is safe for concurrent use.
 package image
 
 import (
@@ -26,24 +26,24 @@ import (
 	"github.com/corewalk/corewalk/internal/format/winunwind"
 )
 
-// An Image is one module's binary with its companions. Addresses are the file's
-// own, those that it is linked for: subtract Bias of a library's load bias first.
-// What PDBs and Breakpad's symbol files know goes by offsets from the module's base.
+// An Image is one module's binary with its companions. Addresses are the file's link-time
+// addresses: to get one, subtract Bias from an address of the process. PDBs and Breakpad
+// symbol files use offsets from the module's base.
 type Image struct {
-	path   string         // "" for an image read from memory
-	elf    *elffile.File  // of a PE file, the view of it
+	path   string         // "" if read from memory
+	elf    *elffile.File  // for a PE file, a view of it as ELF
 	pe     *pefile.File   // nil for ELF
-	bare   bool           // the module's file is not at hand, see Bare
-	file   *mmapfile.File // nil for an image read from memory
+	bare   bool           // the module's own file is missing; see Bare
+	file   *mmapfile.File // nil if read from memory
 	cache  *Cache
 	finder *find.Finder
 
 	debugOnce sync.Once
-	debug     *Image // separate debug file in a directory, or nil
+	debug     *Image // separate debug file found in a directory, or nil
 
 	fetchOnce sync.Once
 	fetchDone atomic.Bool
-	fetched   atomic.Pointer[Image] // separate debug file from a server, or nil
+	fetched   atomic.Pointer[Image] // separate debug file fetched from a server, or nil
 
 	ehOnce, dfOnce sync.Once
 	eh, df         *cfi.Table
@@ -76,8 +76,8 @@ type Image struct {
 	warnings []string
 }
 
-// FromMemory makes an image of an ELF file that a process has in its memory (the
-// vDSO, code registered by a JIT compiler): data is what lies at addr on.
+// FromMemory makes an image of an ELF file in the memory of a process (the vDSO, code
+// registered by a JIT compiler). data is what the process has at addr.
 func FromMemory(data []byte, addr uint64) (*Image, error) {
 	elf, err := elffile.ParseMemory(data, addr)
 	if err != nil {
@@ -86,10 +86,10 @@ func FromMemory(data []byte, addr uint64) (*Image, error) {
 	return &Image{elf: elf}, nil
 }
 
-// Path is the file's path, "" for an image read from memory.
+// Path is the file's path, or "" if the image was read from memory.
 func (im *Image) Path() string { return im.path }
 
-// ELF is the binary; nil for a nil image.
+// ELF returns the binary, or nil for a nil image.
 func (im *Image) ELF() *elffile.File {
 	if im == nil {
 		return nil
@@ -97,26 +97,26 @@ func (im *Image) ELF() *elffile.File {
 	return im.elf
 }
 
-// Warnings lists what was wrong with the module's files, in alphabetical order:
-// which came first depends on the goroutines that read them.
+// Warnings lists what is wrong with the module's files. It is sorted, because the order in
+// which goroutines find problems varies.
 func (im *Image) Warnings() []string {
 	im.warnMu.Lock()
 	defer im.warnMu.Unlock()
 	return slices.Sorted(slices.Values(im.warnings))
 }
 
-// DamagedDWARF notes that the module's debug information cannot be read as it
-// should. The first such error becomes a warning.
+// DamagedDWARF records that the module's debug information is damaged. Only the first error
+// becomes a warning.
 func (im *Image) DamagedDWARF(err error) {
 	im.damagedOnce.Do(func() {
-		im.warn(fmt.Sprintf("%s: damaged debug information, names and lines are lost: %v", im.DebugPath(), err))
+		im.warn(fmt.Sprintf("%s: damaged debug information, names and lines may be missing: %v", im.DebugPath(), err))
 	})
 }
 
-// DamagedSymbols is DamagedDWARF for PDBs and Breakpad's symbol files.
+// DamagedSymbols is DamagedDWARF for PDBs and Breakpad symbol files.
 func (im *Image) DamagedSymbols(err error) {
 	im.damagedOnce.Do(func() {
-		im.warn(fmt.Sprintf("%s: damaged symbols, names and lines are lost: %v", im.SymbolPath(), err))
+		im.warn(fmt.Sprintf("%s: damaged symbols, names and lines may be missing: %v", im.SymbolPath(), err))
 	})
 }
 
@@ -126,11 +126,11 @@ func (im *Image) warn(s string) {
 	im.warnings = append(im.warnings, s)
 }
 
-// inflate is what elffile calls for compressed sections.
+// inflate decompresses sections for elffile.
 func inflate(m elffile.Method, src []byte, size uint64) (elffile.Inflated, error) {
 	l, err := decompress.NewLazy(decompress.Method(m), src, size, elffile.DefaultMaxSection)
 	if err != nil {
-		return nil, err // not a nil *Lazy in an interface
+		return nil, err // avoids a nil *Lazy in a non-nil interface
 	}
 	return l, nil
 }

@@ -88,7 +88,7 @@ func TestCompanions(t *testing.T) {
 		{"another build under the build-id's name", func(t *testing.T, dir string) string {
 			place(t, other, "pack", dir, buildIDFile)
 			return place(t, buildID, "pack", dir, "bin/pack")
-		}, false, "", "another build"},
+		}, false, "", "different build"},
 		{"the stripped binary itself under the build-id's name", func(t *testing.T, dir string) string {
 			place(t, buildID, "pack", dir, buildIDFile)
 			return place(t, buildID, "pack", dir, "bin/pack")

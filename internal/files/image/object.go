@@ -2,8 +2,8 @@ package image
 
 import "github.com/corewalk/corewalk/internal/format/elffile"
 
-// FromObject makes an image of an ELF file that a JIT compiler made and left in its
-// process's memory: data is the whole file.
+// FromObject makes an image of an ELF file that a JIT compiler left in its process's
+// memory. data is the whole file.
 func FromObject(data []byte) (*Image, error) {
 	elf, err := elffile.ParsePlaced(data)
 	if err != nil {
@@ -17,8 +17,8 @@ func FromObject(data []byte) (*Image, error) {
 	return im, nil
 }
 
-// OwnSymbol is SymbolByName that looks into the symbol tables of the binary and of a
-// debug file that is at hand only. It fetches nothing.
+// OwnSymbol is SymbolByName limited to the symbol tables of the binary and of a debug file
+// found on disk. It fetches nothing.
 func (im *Image) OwnSymbol(name string) (elffile.Sym, bool) {
 	if im == nil {
 		return elffile.Sym{}, false

@@ -10,7 +10,7 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// PE is the image as a PE file; nil for others.
+// PE returns the image's PE file, or nil if it is an ELF file.
 func (im *Image) PE() *pefile.File {
 	if im == nil {
 		return nil
@@ -18,9 +18,10 @@ func (im *Image) PE() *pefile.File {
 	return im.pe
 }
 
-// Bias is what to add to an address of the file to get the process's, for a library
-// whose load bias is as libstate has it: PE's counts from the image's base, and the
-// addresses in its file from the one that it is linked for.
+// Bias is what to subtract from an address of the process to get an address of the file,
+// for a library with the load bias that libstate reports. For ELF it is the load bias; a PE
+// load bias is the image's base address, while addresses in a PE file are relative to its
+// preferred base.
 func (im *Image) Bias(loadBias uint64) uint64 {
 	if im == nil {
 		return loadBias
@@ -28,8 +29,9 @@ func (im *Image) Bias(loadBias uint64) uint64 {
 	return loadBias - im.elf.LinkBase
 }
 
-// FromPEMemory makes an image of a PE image that a process has in its memory: data is
-// what lies at its base on. m tells by what its symbol files are found.
+// FromPEMemory makes an image of a PE image in the memory of a process. data is what the
+// process has from the image's base on; m identifies the module when symbol files are
+// searched for.
 func (c *Cache) FromPEMemory(data []byte, m find.Module) (*Image, error) {
 	pe, err := pefile.ParseMemory(data)
 	if err != nil {
@@ -43,8 +45,8 @@ func (c *Cache) FromPEMemory(data []byte, m find.Module) (*Image, error) {
 	return im, nil
 }
 
-// PEUnwind is the function table of a PE image; nil for others, and for
-// architectures that have none.
+// PEUnwind returns the function table of a PE image, or nil if it is an ELF file or of an
+// architecture without function tables.
 func (im *Image) PEUnwind() *winunwind.Table {
 	if im == nil || im.pe == nil {
 		return nil
@@ -61,7 +63,7 @@ func peUnwind(pe *pefile.File) *winunwind.Table {
 	}
 	t, err := winunwind.New(a, pdata, pe)
 	if err != nil {
-		return nil // of an architecture without such tables
+		return nil // of an architecture without function tables
 	}
 	return t
 }
@@ -90,8 +92,8 @@ func peMachine(machine uint16) uint16 {
 	return 0
 }
 
-// viewPE describes a PE image in ELF's terms. Addresses are those that it is linked
-// for, as in its DWARF.
+// viewPE presents a PE image as an ELF file. Addresses are link-time addresses, as in its
+// DWARF.
 func viewPE(pe *pefile.File) *elffile.File {
 	l := elffile.Layout{Data: pe.Data, Class: pe.Bits, Machine: peMachine(pe.Machine), LinkBase: pe.ImageBase}
 	if pe.Entry != 0 {
@@ -102,7 +104,7 @@ func viewPE(pe *pefile.File) *elffile.File {
 		addr := pe.ImageBase + uint64(s.RVA)
 		off, bytes, size := pe.Placed(s)
 		if strings.HasPrefix(s.Name, ".debug_") || s.Characteristics&discardable != 0 {
-			// Not loaded, and of no certain size in memory.
+			// Not loaded, and its size in memory is uncertain.
 			l.Sections = append(l.Sections, elffile.LayoutSection{Name: sectionName(s.Name), Addr: addr, Off: off, Size: bytes})
 			continue
 		}
@@ -128,8 +130,8 @@ func viewPE(pe *pefile.File) *elffile.File {
 	return elffile.View(l)
 }
 
-// sectionName is the name that ELF has for a section: linkers cut names of PE to eight
-// bytes.
+// sectionName returns the ELF name of a PE section. Linkers truncate PE section names to
+// eight bytes.
 func sectionName(name string) string {
 	if name == ".eh_fram" {
 		return ".eh_frame"
@@ -137,11 +139,11 @@ func sectionName(name string) string {
 	return name
 }
 
-// discardable sections (IMAGE_SCN_MEM_DISCARDABLE) are not there once the image
-// has been loaded.
+// discardable sections (IMAGE_SCN_MEM_DISCARDABLE) may be missing once the image has been
+// loaded.
 const discardable = 0x02000000
 
-// loadedPE reads the image as it lies at base.
+// loadedPE returns a function that reads the image as it looks when loaded at base.
 func loadedPE(pe *pefile.File, base uint64) func(addr uint64) []byte {
 	at := pe.LoadedAt(base)
 	return func(addr uint64) []byte {
@@ -152,13 +154,13 @@ func loadedPE(pe *pefile.File, base uint64) func(addr uint64) []byte {
 	}
 }
 
-// coffSymbols are the symbols that MinGW's linkers write.
+// coffSymbols returns the COFF symbols, which MinGW's linkers write.
 func coffSymbols(pe *pefile.File) []elffile.LayoutSymbol {
 	var list []elffile.LayoutSymbol
 	sizes := newFuncSizes(pe)
 	for s := range pe.Symbols() {
 		if s.Section <= 0 || s.Name == "" || s.Name[0] == '.' || len(list) == maxPESymbols {
-			continue // of the debugger, of sections
+			continue // debugging and section symbols
 		}
 		if s.Class != pefile.ClassExternal && s.Class != pefile.ClassStatic {
 			continue
@@ -168,7 +170,7 @@ func coffSymbols(pe *pefile.File) []elffile.LayoutSymbol {
 	return list
 }
 
-// maxPESymbols bounds the symbols of one image.
+// maxPESymbols limits the symbols of one image.
 const maxPESymbols = 1 << 22
 
 func exportSymbols(pe *pefile.File) []elffile.LayoutSymbol {
@@ -176,7 +178,7 @@ func exportSymbols(pe *pefile.File) []elffile.LayoutSymbol {
 	sizes := newFuncSizes(pe)
 	for e, err := range pe.Exports() {
 		if err != nil || len(list) == maxPESymbols {
-			break // a damaged table has no names; that is no reason not to go on
+			break // a damaged table is not a reason to give up: its symbols are omitted
 		}
 		if e.Name == "" || e.Forward != "" {
 			continue
@@ -190,7 +192,7 @@ func exportSymbols(pe *pefile.File) []elffile.LayoutSymbol {
 	return list
 }
 
-// funcSizes tells how long functions are, from the function table.
+// funcSizes determines the length of functions from the function table.
 type funcSizes struct {
 	pe    *pefile.File
 	table *winunwind.Table
@@ -198,12 +200,11 @@ type funcSizes struct {
 
 func newFuncSizes(pe *pefile.File) funcSizes { return funcSizes{pe, peUnwind(pe)} }
 
-// symbol makes a symbol of a name as the linker has it. A function's size is that
-// which the function table gives, so that what lies behind an export is not taken
-// for a part of it.
+// symbol makes a symbol from a linker name. A function's size comes from the function
+// table, so that what follows an export is not taken for part of it.
 func (z funcSizes) symbol(name string, rva uint32, function, local bool) elffile.LayoutSymbol {
 	if z.pe.Machine == pefile.MachineI386 {
-		name = strings.TrimPrefix(name, "_") // which i386 puts before every name of C
+		name = strings.TrimPrefix(name, "_") // i386 prefixes every C name with an underscore
 	}
 	s := elffile.LayoutSymbol{Name: name, Value: z.pe.ImageBase + uint64(rva), Func: function, Local: local}
 	if z.table != nil {

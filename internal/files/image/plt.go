@@ -8,14 +8,14 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// pltEntry is the size of a procedure linkage stub of x86 where the section
-// header does not tell, in bytes.
+// pltEntry is the size in bytes of an x86 procedure linkage stub if the section header does
+// not give one.
 const pltEntry = 16
 
-// PLTStub names what the procedure linkage stub at an address of the file leads
-// to, by the relocation of the slot that it jumps through, and tells where the
-// stub begins. It answers false outside of .plt, .plt.sec and .plt.got, and for
-// what is no stub there (the code at the start of .plt that finds functions).
+// PLTStub returns the function that the procedure linkage stub at an address of the file
+// leads to, according to the relocation of the slot through which it jumps, and the start
+// of the stub. It returns false outside .plt, .plt.sec and .plt.got, and for code there
+// that is not a stub (the resolver call at the start of .plt).
 func (im *Image) PLTStub(addr uint64) (target string, start uint64, ok bool) {
 	if im == nil || im.elf.Machine != elffile.EM_X86_64 && im.elf.Machine != elffile.EM_386 {
 		return "", 0, false
@@ -29,7 +29,7 @@ func (im *Image) PLTStub(addr uint64) (target string, start uint64, ok bool) {
 		return "", 0, false
 	}
 	size := s.Entsize
-	if size != 8 || s.Name() == ".plt" { // a stub of .plt.got, where branches need no landing pad
+	if size != 8 || s.Name() == ".plt" { // a stub of .plt.got, used where branches need no landing pad
 		size = pltEntry
 	}
 	off := (addr - s.Addr) / size * size
@@ -45,9 +45,8 @@ func (im *Image) PLTStub(addr uint64) (target string, start uint64, ok bool) {
 	return target, start, target != ""
 }
 
-// stubReloc finds the relocation that a stub stands for. One that has no slot to
-// jump through is for calls not bound yet (the other half is in .plt.sec): it
-// pushes the relocation's number.
+// stubReloc finds the relocation of a stub. A stub that does not jump through a slot is for
+// calls not bound yet (its other half is in .plt.sec); it pushes the relocation's index.
 func (im *Image) stubReloc(code []byte, start uint64) (elffile.Reloc, bool) {
 	a := arch.AMD64
 	if im.elf.Machine == elffile.EM_386 {
@@ -75,7 +74,7 @@ func (im *Image) stubReloc(code []byte, start uint64) (elffile.Reloc, bool) {
 			if pushed < 0 {
 				return elffile.Reloc{}, false
 			}
-			if a == arch.X86 { // it pushes the relocation's offset, of 8 bytes each
+			if a == arch.X86 { // it pushes the relocation's offset; each relocation has 8 bytes
 				pushed /= 8
 			}
 			return im.elf.PLTReloc(uint64(pushed))
@@ -86,9 +85,9 @@ func (im *Image) stubReloc(code []byte, start uint64) (elffile.Reloc, bool) {
 	return elffile.Reloc{}, false
 }
 
-// stubSlot is the link-time address of the word that a stub jumps through. On i386
-// position-independent stubs have it relative to ebx, which holds what DT_PLTGOT
-// says; others have its address.
+// stubSlot is the link-time address of the word through which a stub jumps. On i386,
+// position-independent stubs address it relative to ebx, which holds the value of
+// DT_PLTGOT; other stubs contain its address.
 func (im *Image) stubSlot(a *arch.Arch, m *disasm.MemOperand) (uint64, bool) {
 	switch {
 	case m == nil || m.Index != arch.NoReg:
@@ -110,9 +109,9 @@ func (im *Image) stubSlot(a *arch.Arch, m *disasm.MemOperand) (uint64, bool) {
 	return 0, false
 }
 
-// relocTarget names a relocation's symbol; one without is the address of a
-// function that chooses among several (R_X86_64_IRELATIVE), which has a name in
-// the file's own table.
+// relocTarget returns the name of a relocation's symbol. A relocation without a symbol has
+// the address of a resolver function (R_X86_64_IRELATIVE), whose name is in the file's
+// symbol table.
 func (im *Image) relocTarget(r elffile.Reloc) string {
 	if r.Sym != 0 {
 		if t, err := im.elf.DynSym(); err == nil {

@@ -6,14 +6,15 @@ import (
 	"github.com/corewalk/corewalk/internal/files/find"
 )
 
-// servedKinds learns which kind of symbol file the servers have, of PDBs and Breakpad's:
-// most have one of them only, and each question that is answered with no costs a round
-// trip for every form that a file may have there.
+// servedKinds learns whether the servers have PDBs or Breakpad symbol files. Most have only
+// one kind, and each file they lack costs a round trip for every form in which it could be
+// stored.
 type servedKinds struct {
-	pdb, sym atomic.Int32 // below 0: how often the servers lacked one and never had any
+	pdb, sym atomic.Int32 // negative: number of modules for which the servers lacked this kind, while they never had any
 }
 
-// learnt is how many modules without a PDB it takes to ask for the other first.
+// learnt is the number of modules without a PDB after which Breakpad files are asked for
+// first.
 const learnt = 3
 
 func (s *servedKinds) of(kind find.SymbolKind) *atomic.Int32 {
@@ -23,10 +24,10 @@ func (s *servedKinds) of(kind find.SymbolKind) *atomic.Int32 {
 	return &s.sym
 }
 
-// had tells that a server had a file of the kind.
+// had records that a server had a file of this kind.
 func (s *servedKinds) had(kind find.SymbolKind) { s.of(kind).Store(1) }
 
-// lacked tells that none had one of a module.
+// lacked records that no server had a module's file of this kind.
 func (s *servedKinds) lacked(kind find.SymbolKind) {
 	n := s.of(kind)
 	for old := n.Load(); old <= 0; old = n.Load() {
@@ -36,8 +37,8 @@ func (s *servedKinds) lacked(kind find.SymbolKind) {
 	}
 }
 
-// order is in which order to ask: for PDBs first, which tell more, unless the servers
-// are of those that have Breakpad's files alone.
+// order is the order in which to ask: PDBs first, which have more information, unless the
+// servers seem to have only Breakpad files.
 func (s *servedKinds) order() []find.SymbolKind {
 	if s.pdb.Load() <= -learnt && s.sym.Load() > 0 {
 		return []find.SymbolKind{find.KindBreakpad, find.KindPDB}

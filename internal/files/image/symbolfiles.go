@@ -18,7 +18,7 @@ import (
 	"github.com/corewalk/corewalk/internal/format/pdb"
 )
 
-// A symbolFile is a PDB, or a Breakpad symbol file. Of the two one is nil.
+// A symbolFile is either a PDB or a Breakpad symbol file; the other is nil.
 type symbolFile struct {
 	path string
 	file *mmapfile.File
@@ -26,7 +26,7 @@ type symbolFile struct {
 	sym  *breakpad.File
 }
 
-// id is the debug identifier that the file says it belongs to.
+// id is the debug identifier in the file.
 func (s *symbolFile) id() string {
 	if s.pdb != nil {
 		return s.pdb.DebugID()
@@ -34,20 +34,20 @@ func (s *symbolFile) id() string {
 	return s.sym.ID
 }
 
-// symbolFiles are an image's, found when first asked for.
+// symbolFiles are an image's symbol files, found on first use.
 type symbolFiles struct {
-	who find.Module // whose they are, for images without a file
+	who find.Module // the module, for images without a file
 
 	knownOnce sync.Once
-	pdb, sym  *symbolFile // in directories
+	pdb, sym  *symbolFile // found in directories
 
 	fetchOnce sync.Once
 	fetchDone atomic.Bool
 	fetched   atomic.Pointer[symbolFile]
 }
 
-// Bare makes an image of a module whose own file is not at hand: what symbol files
-// tell of it, and nothing else.
+// Bare makes an image of a module whose own file is missing. It has only what symbol files
+// provide.
 func (c *Cache) Bare(m find.Module) *Image {
 	none := elffile.LayoutSection{Name: ".text", Flags: elffile.SHF_ALLOC | elffile.SHF_EXECINSTR, NoBits: true}
 	if m.DebugID == "" {
@@ -58,7 +58,7 @@ func (c *Cache) Bare(m find.Module) *Image {
 	return im
 }
 
-// identify tells by what the symbol files of an image's module are found.
+// identify returns what identifies the image's module when symbol files are searched for.
 func (im *Image) identify() find.Module {
 	if im.path == "" {
 		return im.symbols.who
@@ -75,8 +75,8 @@ func (im *Image) identify() find.Module {
 	return m
 }
 
-// PDB is the module's program database; nil for none. Where no directory has it, it
-// is fetched.
+// PDB returns the module's program database, or nil if there is none. If no directory has
+// it, it is fetched.
 func (im *Image) PDB() *pdb.File {
 	if s := im.symbolFile(); s != nil {
 		return s.pdb
@@ -84,8 +84,8 @@ func (im *Image) PDB() *pdb.File {
 	return nil
 }
 
-// Breakpad is the module's Breakpad symbol file; nil for none, and where there is a
-// PDB that a server had. Where no directory has either, it is fetched.
+// Breakpad returns the module's Breakpad symbol file, or nil if there is none or if a
+// server had a PDB. If no directory has either, it is fetched.
 func (im *Image) Breakpad() *breakpad.File {
 	if im == nil {
 		return nil
@@ -100,7 +100,7 @@ func (im *Image) Breakpad() *breakpad.File {
 	return nil
 }
 
-// symbolFile is the PDB, or the Breakpad symbol file where there is none.
+// symbolFile returns the PDB, or the Breakpad symbol file if there is no PDB.
 func (im *Image) symbolFile() *symbolFile {
 	if im == nil {
 		return nil
@@ -130,18 +130,20 @@ func (im *Image) knownSymbols() *symbolFile {
 	return im.symbols.fetched.Load()
 }
 
-// SymbolsUnfetched reports whether a server may have a symbol file of the module that
-// nobody has asked for yet.
+// SymbolsUnfetched reports whether a server may have a symbol file of the module and nobody
+// has asked for it yet.
 func (im *Image) SymbolsUnfetched() bool {
 	return im != nil && im.finder != nil && im.finder.FetchesSymbols() && im.served() && !im.HasDWARF() &&
 		!im.symbols.fetchDone.Load() && im.knownSymbols() == nil
 }
 
-// served reports whether the module is one that symbol servers have files of. Of ELF
-// these are Breakpad's, which nobody needs beside the file itself.
+// served reports whether symbol servers may have files that are useful for the module. For
+// an ELF module that is a Breakpad file, which nobody needs if the module's own file is
+// present.
 func (im *Image) served() bool { return im.pe != nil || im.bare }
 
-// HasPDB and HasBreakpad report what PDB and Breakpad would answer without fetching.
+// HasPDB and HasBreakpad report whether PDB and Breakpad would return a file without
+// fetching.
 func (im *Image) HasPDB() bool {
 	if im == nil {
 		return false
@@ -159,8 +161,8 @@ func (im *Image) HasBreakpad() bool {
 	return im.symbols.sym != nil || s != nil && s.sym != nil
 }
 
-// SymbolPath is the path of the PDB or Breakpad symbol file; "" for none. It fetches
-// nothing.
+// SymbolPath is the path of the PDB or Breakpad symbol file, or "" if there is none. It
+// fetches nothing.
 func (im *Image) SymbolPath() string {
 	if im == nil {
 		return ""
@@ -171,12 +173,12 @@ func (im *Image) SymbolPath() string {
 	return ""
 }
 
-// findSymbols looks through the directories: for a PDB and for a Breakpad file, the
-// first of each that is the module's own.
+// findSymbols searches the directories for the first PDB and the first Breakpad file that
+// match the module.
 func (im *Image) findSymbols() {
 	im.symbols.knownOnce.Do(func() {
 		if im.finder == nil || !im.served() && !im.finder.Searches() {
-			return // beside an ELF file that is at hand there is none as a rule
+			return // an ELF file that is present normally has no symbol file beside it
 		}
 		who := im.identify()
 		for f := range im.finder.SymbolFiles(who) {
@@ -194,7 +196,7 @@ func (im *Image) findSymbols() {
 				im.warn(err.Error())
 			case s.pdb != nil:
 				im.symbols.pdb = s
-				return // it has what the other has, and more
+				return // it contains what the other has, and more
 			default:
 				im.symbols.sym = s
 			}
@@ -221,13 +223,13 @@ func (im *Image) fetchSymbols() *symbolFile {
 			im.cache.served.lacked(kind)
 		}
 		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, context.Canceled) {
-			im.warn(fmt.Sprintf("%s: symbols could not be fetched: %v", find.BaseName(who.Path), err))
+			im.warn(fmt.Sprintf("%s: cannot fetch symbols: %v", find.BaseName(who.Path), err))
 		}
 	}
 	return nil
 }
 
-// openSymbols opens a file that may be the module's, and checks that it is.
+// openSymbols opens a candidate for the module's symbol file, and checks that it matches.
 func (im *Image) openSymbols(path string, who find.Module) (*symbolFile, error) {
 	s, err := im.cache.openSymbols(path)
 	if err != nil {
@@ -239,20 +241,20 @@ func (im *Image) openSymbols(path string, who find.Module) (*symbolFile, error) 
 	case who.DebugID == "" && s.sym != nil && who.CodeID != "" && strings.EqualFold(s.sym.CodeID, who.CodeID):
 		return s, nil
 	case who.DebugID == "":
-		return nil, fmt.Errorf("%s: not used: nothing tells whether it is of the build of %s that ran", path, find.BaseName(who.Path))
+		return nil, fmt.Errorf("%s: not used: cannot tell whether it matches the build of %s that ran", path, find.BaseName(who.Path))
 	default:
-		return nil, fmt.Errorf("%s: symbols are of another build of %s (debug id %s, wanted %s)", path, find.BaseName(who.Path), have, who.DebugID)
+		return nil, fmt.Errorf("%s: symbols are from a different build of %s (debug id %s, want %s)", path, find.BaseName(who.Path), have, who.DebugID)
 	}
 }
 
-// A symbolEntry is a symbol file in the cache.
+// A symbolEntry is a cached symbol file or failure.
 type symbolEntry struct {
 	once sync.Once
 	file *symbolFile
 	err  error
 }
 
-// openSymbols opens a PDB or a Breakpad symbol file. A failure is remembered too.
+// openSymbols opens a PDB or a Breakpad symbol file. Failures are cached too.
 func (c *Cache) openSymbols(path string) (*symbolFile, error) {
 	c.mu.Lock()
 	e := c.symbols[path]
@@ -262,7 +264,7 @@ func (c *Cache) openSymbols(path string) (*symbolFile, error) {
 	}
 	c.mu.Unlock()
 	e.once.Do(func() {
-		e.err = mmapfile.ErrChanged // what stays when reading the file faults
+		e.err = mmapfile.ErrChanged // remains set if reading the file faults
 		if e.file, e.err = openSymbolFile(path); e.err == nil {
 			c.mapped.Add(int64(len(e.file.file.Data())))
 		}

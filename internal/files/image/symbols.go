@@ -5,10 +5,10 @@ import (
 	"github.com/corewalk/corewalk/internal/format/elffile"
 )
 
-// maxMiniDebug bounds the decompressed size of .gnu_debugdata in bytes.
+// maxMiniDebug limits the decompressed size of .gnu_debugdata, in bytes.
 const maxMiniDebug = 256 << 20
 
-// symTabs are the module's symbol tables, the fullest first.
+// symTabs are the module's symbol tables, the most complete one first.
 func (im *Image) symTabs() []*elffile.SymTab {
 	im.symsOnce.Do(func() {
 		add := func(f *elffile.File) bool {
@@ -55,13 +55,13 @@ func (im *Image) miniDebug() *elffile.File {
 			return f
 		}
 	}
-	im.warn(im.path + ": .gnu_debugdata cannot be read: " + err.Error())
+	im.warn(im.path + ": cannot read .gnu_debugdata: " + err.Error())
 	return nil
 }
 
-// SymbolAt returns the symbol that covers an address of the file. Among the
-// module's tables the one that starts nearest wins, the fuller table where two
-// are equal.
+// SymbolAt returns the symbol that covers an address of the file. Among the module's tables
+// the symbol that starts nearest wins, and the more complete table if two start at the same
+// address.
 func (im *Image) SymbolAt(addr uint64) (elffile.Sym, bool) {
 	var best elffile.Sym
 	found := false
@@ -77,7 +77,7 @@ func (im *Image) SymbolAt(addr uint64) (elffile.Sym, bool) {
 	return best, found
 }
 
-// SymbolByName returns the defined symbol of that name.
+// SymbolByName returns the defined symbol with the given name.
 func (im *Image) SymbolByName(name string) (elffile.Sym, bool) {
 	if im == nil {
 		return elffile.Sym{}, false
@@ -90,13 +90,13 @@ func (im *Image) SymbolByName(name string) (elffile.Sym, bool) {
 	return elffile.Sym{}, false
 }
 
-// HasSymTab reports whether the module has a full symbol table, its own or a
-// companion's. It fetches nothing.
+// HasSymTab reports whether the module has a full symbol table, in the binary or in a
+// companion. It fetches nothing.
 func (im *Image) HasSymTab() bool {
 	if im == nil {
 		return false
 	}
-	if im.Unfetched() { // what symTabs keeps must not lack what is fetched later
+	if im.Unfetched() { // symTabs caches its result, which must include what is fetched later
 		_, err := im.elf.SymTab()
 		return err == nil || im.elf.Section(".gnu_debugdata") != nil
 	}
@@ -105,7 +105,7 @@ func (im *Image) HasSymTab() bool {
 	return len(tabs) > 0 && tabs[0] != dyn
 }
 
-// HasDynSym reports whether the module has the symbols of dynamic linking.
+// HasDynSym reports whether the module has dynamic symbols.
 func (im *Image) HasDynSym() bool {
 	if im == nil {
 		return false

@@ -6,19 +6,19 @@ import (
 	"github.com/corewalk/corewalk/internal/format/dwarf"
 )
 
-// A TailChain is the functions that ran between a call and the function that is
-// running, and left by tail calls: outermost first, all of one file.
+// A TailChain lists, outermost first, the functions that ran between a call and the running
+// function and left by tail calls. They are all in one file.
 type TailChain struct {
 	Image *Image
 	Calls []dwarf.TailCall
-	// Complete says that there is one way only; otherwise Calls has what all ways
-	// have in common.
+	// Complete says that only one path is possible. Otherwise Calls has what all possible
+	// paths have in common.
 	Complete bool
 }
 
-// TailCalls finds the functions that ran between the call of from that returns to
-// ret, and the one of to around pc (addresses of the files). The error wraps
-// dwarf.ErrNotFound when no way is known.
+// TailCalls finds the functions that ran between the call in from that returns to ret and
+// the function in to that contains pc (both are addresses in the files). The error wraps
+// dwarf.ErrNotFound if no path is known.
 func TailCalls(from *Image, ret uint64, to *Image, pc uint64) (TailChain, error) {
 	d := from.DWARF()
 	if d == nil {
@@ -32,8 +32,8 @@ func TailCalls(from *Image, ret uint64, to *Image, pc uint64) (TailChain, error)
 	if err != nil {
 		return TailChain{}, err
 	}
-	// The jumps were made in one of the two files. Of a callee in another file only
-	// the name counts: it may have no debugging information.
+	// All the jumps are in one of the two files. For a callee in another file, only the
+	// name matters: it may have no debug information.
 	if len(starts) > 0 {
 		return TailCallsOf(from, starts, to, pc)
 	}
@@ -44,8 +44,7 @@ func TailCalls(from *Image, ret uint64, to *Image, pc uint64) (TailChain, error)
 	return TailCallsAt(to, entry, to, pc)
 }
 
-// TailCallsAt is TailCalls for a call of the function of from whose code is at
-// entry.
+// TailCallsAt is TailCalls for a call of the function in from whose code begins at entry.
 func TailCallsAt(from *Image, entry uint64, to *Image, pc uint64) (TailChain, error) {
 	d := from.DWARF()
 	if d == nil {
@@ -62,7 +61,7 @@ func TailCallsAt(from *Image, entry uint64, to *Image, pc uint64) (TailChain, er
 	return TailCallsOf(from, []dwarf.Func{f}, to, pc)
 }
 
-// TailCallsOf is TailCalls for a call of one of the functions starts of from.
+// TailCallsOf is TailCalls for a call of one of the functions starts in from.
 func TailCallsOf(from *Image, starts []dwarf.Func, to *Image, pc uint64) (TailChain, error) {
 	if from == to {
 		calls, complete, err := from.DWARF().TailPath(starts, dwarf.Callee{PC: pc}, from.resolver())

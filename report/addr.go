@@ -9,28 +9,26 @@ import (
 	"strings"
 )
 
-// ErrAddr is wrapped by errors about a string that should hold an address.
-var ErrAddr = errors.New(`not an address of the form "0x1f"`)
+// ErrAddr is wrapped by the error for a string that does not hold an address.
+var ErrAddr = errors.New(`not an address like "0x1f"`)
 
-// An Addr is an address in the process, or an offset from a module's base. In
-// JSON it is a string of hexadecimal digits, "0x7f00", since numbers above 2^53
-// do not survive every reader.
+// An Addr is an address in the process, or an offset from a module's base. JSON has it as a string of
+// hexadecimal digits, "0x7f00": some JSON readers lose precision above 2^53.
 type Addr uint64
 
-// String returns a in hexadecimal with the prefix 0x and no leading zeros.
+// String returns a in hexadecimal, with the prefix 0x and without leading zeros.
 func (a Addr) String() string { return string(a.append(nil)) }
 
 func (a Addr) append(b []byte) []byte {
 	return strconv.AppendUint(append(b, "0x"...), uint64(a), 16)
 }
 
-// MarshalJSON writes a as a string.
+// MarshalJSON writes a as a JSON string.
 func (a Addr) MarshalJSON() ([]byte, error) {
 	return append(a.append([]byte{'"'}), '"'), nil
 }
 
-// UnmarshalJSON reads what MarshalJSON writes. Other errors than those of JSON
-// itself wrap ErrAddr.
+// UnmarshalJSON reads what MarshalJSON writes. Its errors are those of encoding/json or wrap ErrAddr.
 func (a *Addr) UnmarshalJSON(data []byte) error {
 	var s string
 	if err := json.Unmarshal(data, &s); err != nil {
@@ -52,9 +50,9 @@ func parseAddr(s string) (Addr, error) {
 	return Addr(v), nil
 }
 
-// A Location says where a frame's return address was found: in memory at
-// Address, or in the register named Register, which then is not empty. The zero
-// Location is "not known". In JSON it is one string, "0x7ffc10" or "x30".
+// A Location says where a frame's return address was found: in memory at Address, or in Register when that is
+// not empty. The zero Location means that the place is not known. JSON has it as one string, "0x7ffc10" or
+// "x30".
 type Location struct {
 	Address  Addr
 	Register string
@@ -63,7 +61,7 @@ type Location struct {
 // IsZero reports whether nothing is known.
 func (l Location) IsZero() bool { return l == Location{} }
 
-// String returns the address, or the register's name, or "" when neither is known.
+// String returns the register's name or the address, "" when neither is known.
 func (l Location) String() string {
 	switch {
 	case l.Register != "":
@@ -74,14 +72,14 @@ func (l Location) String() string {
 	return ""
 }
 
-// MarshalJSON writes l as a string.
+// MarshalJSON writes l as a JSON string.
 func (l Location) MarshalJSON() ([]byte, error) { return json.Marshal(l.String()) }
 
 // UnmarshalJSON reads what MarshalJSON writes.
 func (l *Location) UnmarshalJSON(data []byte) error {
 	var s string
 	if err := json.Unmarshal(data, &s); err != nil {
-		return fmt.Errorf("a location: %w", err)
+		return fmt.Errorf("location: %w", err)
 	}
 	if a, err := parseAddr(s); err == nil {
 		*l = Location{Address: a}
@@ -97,11 +95,11 @@ type Register struct {
 	Value Addr
 }
 
-// Registers are registers in the architecture's order. In JSON they are one
-// object from name to value, in the same order.
+// Registers is a list of registers in the architecture's order. JSON has it as one object from name to value,
+// in the same order.
 type Registers []Register
 
-// MarshalJSON writes an object.
+// MarshalJSON writes rs as a JSON object.
 func (rs Registers) MarshalJSON() ([]byte, error) {
 	var j jsonWriter
 	j.registers(rs)
@@ -120,7 +118,7 @@ func (rs *Registers) UnmarshalJSON(data []byte) error {
 		return nil
 	}
 	if open != json.Delim('{') {
-		return fmt.Errorf("registers: want an object, have %v", open)
+		return fmt.Errorf("registers: want an object, got %v", open)
 	}
 	for dec.More() {
 		name, err := dec.Token()

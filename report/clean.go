@@ -6,16 +6,15 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds, in characters, on what text shows of strings from the dump.
+// Limits, in characters, on how much of a string from the dump the text shows.
 const (
 	maxName  = 64  // a thread's, module's, file's or register's name
 	maxValue = 120 // a variable's value
-	maxWords = 400 // a sentence: a reason, a message, a warning
+	maxWords = 400 // a sentence: reason, message or warning
 )
 
-// clean returns s fit for a terminal and a log, on one line: what is not
-// printable, ASCII controls and direction marks included, and bytes that are no
-// UTF-8 become backslash escapes. Other strings, nearly all, come back as they are.
+// clean makes s safe for one line of a terminal or a log. Unprintable characters (ASCII controls and direction
+// marks too) and invalid UTF-8 become backslash escapes. Most strings come back unchanged.
 func clean(s string) string {
 	i := 0
 	for i < len(s) && s[i] >= ' ' && s[i] < 0x7f {
@@ -33,18 +32,18 @@ func clean(s string) string {
 	return string(b)
 }
 
-// Clean makes a string from the process fit to be printed on one line: what is not
-// printable becomes backslash escapes.
+// Clean makes a string from the process safe to print on one line: unprintable characters become backslash
+// escapes.
 func Clean(s string) string { return clean(s) }
 
-// BriefFunction makes a function's name fit to be printed in limit characters: it leaves out
-// template arguments, innermost first, then the middle.
+// BriefFunction makes a function's name safe to print and shortens it to limit characters: it drops template
+// arguments, innermost first, then the middle of the name.
 func BriefFunction(name string, limit int) string { return briefFunction(name, limit) }
 
-// Base is the last part of a path of any system.
+// Base returns the last part of a path, of any operating system.
 func Base(path string) string { return base(path) }
 
-// Size is a number of bytes for people: "1.2 MB".
+// Size formats a number of bytes for people: "1.2 MB".
 func Size(n uint64) string { return sizeText(n) }
 
 // appendClean appends the character r, spelled raw.
@@ -63,18 +62,18 @@ func appendClean(b []byte, r rune, raw string) []byte {
 	return append(strconv.AppendInt(append(b, `\u{`...), int64(r), 16), '}')
 }
 
-// width is the number of columns that the clean string s takes. It counts
-// characters: wide ones and combining marks are rare in names of code.
+// width returns how many columns the clean string s takes. It counts characters: wide characters and combining
+// marks are rare in the names of code.
 func width(s string) int { return utf8.RuneCountInString(s) }
 
-// brief is clean(s), with … in the middle when it is longer than limit.
+// brief is clean(s), with … in the middle if it is longer than limit characters.
 func brief(s string, limit int) string {
 	limit = max(limit, 3)
 	return cut(clean(bound(s, limit)), limit)
 }
 
-// bound drops the middle of an absurdly long s before it is cleaned: more bytes
-// than limit characters can need.
+// bound drops the middle of a very long s before it is cleaned. It keeps more bytes than limit characters can
+// need.
 func bound(s string, limit int) string {
 	if most := limit * utf8.UTFMax; len(s) > 2*most+2 {
 		return s[:most] + s[len(s)-most:]
@@ -82,8 +81,7 @@ func bound(s string, limit int) string {
 	return s
 }
 
-// cut shortens the clean string s to limit characters, at least 3: the first two thirds, …,
-// and the end.
+// cut shortens the clean string s to limit characters, at least 3: the first two thirds, …, and the end.
 func cut(s string, limit int) string {
 	limit = max(limit, 3)
 	n := width(s)
@@ -95,7 +93,7 @@ func cut(s string, limit int) string {
 	return s[:runeOffset(s, head)] + "…" + s[runeOffset(s, n-tail):]
 }
 
-// runeOffset is the byte offset of s's n-th character.
+// runeOffset returns the byte offset of the n-th character of s.
 func runeOffset(s string, n int) int {
 	for i := range s {
 		if n == 0 {
@@ -106,12 +104,11 @@ func runeOffset(s string, n int) int {
 	return len(s)
 }
 
-// maxTemplate is the longest function name, in bytes, whose template arguments
-// are taken apart.
+// maxTemplate is the longest function name, in bytes, whose template arguments briefFunction shortens.
 const maxTemplate = 32 << 10
 
-// briefFunction makes a function's name fit limit characters: it leaves out
-// template arguments, innermost first, then the middle.
+// briefFunction shortens a function's name to limit characters: it drops template arguments, innermost first,
+// then the middle of the name.
 func briefFunction(name string, limit int) string {
 	if len(name) > maxTemplate {
 		return brief(name, limit)
@@ -126,14 +123,13 @@ func briefFunction(name string, limit int) string {
 	return cut(name, limit)
 }
 
-// collapse replaces each <...> that is nested in depth others by <…>. A name
-// whose brackets do not pair stays as it is.
+// collapse replaces each <...> at nesting depth depth by <…>. A name with unbalanced brackets stays as it is.
 func collapse(name string, depth int) string {
 	b := make([]byte, 0, len(name))
 	level := 0
 	for i := 0; i < len(name); i++ {
 		c := name[i]
-		if n := operatorLen(name[i:]); n > 0 { // operator< and its kin open nothing
+		if n := operatorLen(name[i:]); n > 0 { // operator< and the like open no bracket
 			if level <= depth {
 				b = append(b, name[i:i+n]...)
 			}
@@ -150,7 +146,7 @@ func collapse(name string, depth int) string {
 		case c == '>' && !arrow:
 			level--
 			if level == depth {
-				continue // <…> is complete
+				continue // already <…>
 			}
 		}
 		if level < 0 {
@@ -166,8 +162,8 @@ func collapse(name string, depth int) string {
 	return string(b)
 }
 
-// operatorLen is the length of the C++ operator name with angle brackets that s
-// begins with; 0 when it begins with none.
+// operatorLen returns the length of the C++ operator name with angle brackets at the start of s, 0 if there is
+// none.
 func operatorLen(s string) int {
 	rest, ok := strings.CutPrefix(s, "operator")
 	if !ok {
@@ -183,7 +179,7 @@ func operatorLen(s string) int {
 	return len(s) - len(rest) + n
 }
 
-// base is the last part of a path of any system.
+// base returns the last part of a path, of any operating system.
 func base(path string) string {
 	if i := strings.LastIndexAny(path, `/\`); i >= 0 && i+1 < len(path) {
 		return path[i+1:]
@@ -191,5 +187,5 @@ func base(path string) string {
 	return path
 }
 
-// briefBase is the last part of a path, fit to print.
+// briefBase is the last part of a path, safe to print.
 func briefBase(path string) string { return brief(base(path), maxName) }

@@ -1,8 +1,8 @@
 package report
 
-// Complete reports whether the report has no gap that may hide what happened:
-// every stack was walked to its bottom, no module's file was of another build,
-// the dump was whole. A variable or a symbol that is missing is no such gap.
+// Complete reports whether nothing is missing that could hide what happened: every stack was walked to its
+// bottom, every module file found is the right build, and the dump is whole. Missing variables and symbols do
+// not count.
 func (r *Report) Complete() bool {
 	if r.Dump.Truncated {
 		return false
@@ -25,10 +25,10 @@ func (r *Report) Complete() bool {
 	return true
 }
 
-// Codes of warnings that programs may look for.
+// Codes of warnings that programs may test for.
 const (
 	WarnCancelled = "cancelled" // the analysis was stopped early
-	WarnChanged   = "changed"   // a file was cut short while it was read
-	WarnTruncated = "truncated" // the dump is cut short; the message says where
-	WarnLate      = "late"      // of a running process, memory was read after the moment of the report
+	WarnChanged   = "changed"   // a file was truncated while it was read
+	WarnTruncated = "truncated" // the dump is truncated; the message says where
+	WarnLate      = "late"      // live process: memory was read after the moment of the report
 )

@@ -1,35 +1,34 @@
 package report
 
-// The values of Crash.Kind. The list is closed: a word is added to it here, in
-// CrashKinds, and in docs/usage.md, and none changes its meaning.
+// The values of Crash.Kind. The list is closed: a new word is added here, in CrashKinds and in docs/usage.md,
+// and no word ever changes its meaning.
 //
-// An access to memory is named by its address and its direction; "-access" stands for
-// a direction that is not known, and "-call" for fetching an instruction: by a call, a
-// jump or a return.
+// Memory accesses are named by their address and their direction. "-access" means that the direction is not
+// known, "-call" that an instruction was fetched: by a call, a jump or a return.
 const (
-	// At a null pointer, with an offset or without.
+	// At a null pointer, with or without an offset.
 	CrashNullRead   = "null-read"
 	CrashNullWrite  = "null-write"
 	CrashNullAccess = "null-access"
 	CrashNullCall   = "null-call"
-	// Where nothing is mapped.
+	// At an address where nothing is mapped.
 	CrashWildRead   = "wild-read"
 	CrashWildWrite  = "wild-write"
 	CrashWildAccess = "wild-access"
 	CrashWildCall   = "wild-call"
-	// At an address that the processor can have nothing at.
+	// At a non-canonical address.
 	CrashNonCanonicalRead   = "non-canonical-read"
 	CrashNonCanonicalWrite  = "non-canonical-write"
 	CrashNonCanonicalAccess = "non-canonical-access"
 	CrashNonCanonicalCall   = "non-canonical-call"
-	// At memory that allows no access, or not this one.
+	// At memory that allows no access, or not this kind of access.
 	CrashNoAccessRead  = "no-access-read"
 	CrashNoAccessWrite = "no-access-write"
 	CrashNoAccess      = "no-access"
 	CrashWriteReadOnly = "write-read-only"
 	CrashExecNoExec    = "exec-no-exec"
 
-	// At an address of which no more is known.
+	// At an address about which nothing more is known.
 	CrashBadRead   = "bad-read"
 	CrashBadWrite  = "bad-write"
 	CrashBadAccess = "bad-access"
@@ -38,12 +37,12 @@ const (
 	CrashStackOverflow = "stack-overflow"
 	CrashMisaligned    = "misaligned"
 	CrashProtectionKey = "protection-key"  // memory protection keys forbid the access
-	CrashMemoryTag     = "memory-tag"      // pointer and memory have different tags
-	CrashControlFlow   = "control-flow"    // shadow stack, branch target or pointer signature
-	CrashBounds        = "bounds"          // a subscript or an address out of its bounds
+	CrashMemoryTag     = "memory-tag"      // the tags of pointer and memory differ
+	CrashControlFlow   = "control-flow"    // shadow stack, branch target or pointer authentication
+	CrashBounds        = "bounds"          // a subscript or an address is out of bounds
 	CrashBusTruncated  = "bus-truncated"   // past the end of a mapped file
 	CrashBusError      = "bus-error"       // the system could not supply the page
-	CrashHardware      = "hardware-memory" // the hardware found its memory to be broken
+	CrashHardware      = "hardware-memory" // the hardware reported broken memory
 
 	CrashDivZero            = "div-zero"
 	CrashDivOverflow        = "div-overflow" // the quotient does not fit: INT_MIN / -1
@@ -51,24 +50,24 @@ const (
 	CrashFloat              = "float"
 	CrashIllegalInstruction = "illegal-instruction"
 	CrashPrivileged         = "privileged-instruction"
-	CrashTrap               = "trap"       // put there by the compiler: the code must not be reached
-	CrashBreakpoint         = "breakpoint" // or a single step
+	CrashTrap               = "trap"       // a trap instruction that the compiler put where code must not be reached
+	CrashBreakpoint         = "breakpoint" // a breakpoint or a single step
 
 	CrashAbort           = "abort" // the program ended itself
 	CrashAssertion       = "assertion"
-	CrashException       = "exception" // of a language, that nothing caught
+	CrashException       = "exception" // an uncaught exception of a language
 	CrashStackOverrun    = "stack-buffer-overrun"
 	CrashHeapCorruption  = "heap-corruption"
-	CrashInvalidArgument = "invalid-argument" // a function of the system or the C library ended the program for it
+	CrashInvalidArgument = "invalid-argument" // a function of the system or the C library ended the program because of it
 	CrashOutOfMemory     = "oom"
-	CrashSanitizer       = "sanitizer"   // of the compiler: it found an error while the program ran
-	CrashSeccomp         = "seccomp"     // a filter forbids the system call
-	CrashSyscall         = "bad-syscall" // no such system call
-	CrashWatchdog        = "watchdog"    // something that watches the program found it stuck
-	CrashLimit           = "limit"       // of a resource
-	CrashLoad            = "load"        // a library or a function of it was not found
-	CrashSignal          = "signal"      // sent by a process, for no reason that the dump tells
-	CrashNone            = "none"        // a dump of a program that did not crash
+	CrashSanitizer       = "sanitizer"   // a compiler's sanitizer found an error at run time
+	CrashSeccomp         = "seccomp"     // a seccomp filter forbids the system call
+	CrashSyscall         = "bad-syscall" // there is no such system call
+	CrashWatchdog        = "watchdog"    // a watchdog found the program stuck
+	CrashLimit           = "limit"       // a resource limit was exceeded
+	CrashLoad            = "load"        // a library, or a function in it, was not found
+	CrashSignal          = "signal"      // sent by a process; the dump does not tell why
+	CrashNone            = "none"        // the program did not crash
 	CrashUnknown         = "unknown"
 )
 

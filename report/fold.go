@@ -5,11 +5,9 @@ import (
 	"hash/fnv"
 )
 
-// StackKey is a key by which threads with the same stack fall together: equal
-// for stacks that stop for the same reason and whose frames are at the same
-// places in the code (sameCode), whatever their addresses and variables are. It is
-// stable: it does not depend on where modules were loaded, and has 32 hexadecimal
-// digits.
+// StackKey returns a key that is equal for threads with the same stack: the walk ended for the same reason, and
+// the frames are at the same places in the code (sameCode), whatever their addresses and variables. The key has
+// 32 hexadecimal digits and does not depend on where modules were loaded.
 func StackKey(t *Thread) string {
 	h := fnv.New128a()
 	b := append(make([]byte, 0, 256), t.End...)
@@ -40,7 +38,7 @@ func appendWord(b []byte, v uint64) []byte {
 	return b
 }
 
-// kindBits tells the kinds of entries apart.
+// kindBits distinguishes physical, inlined and tail-called frames.
 func kindBits(f *Frame) byte {
 	var b byte = 'a'
 	if f.Inlined {
@@ -52,7 +50,7 @@ func kindBits(f *Frame) byte {
 	return b
 }
 
-// codeOffset is the frame's place in its module, or its pc when it is in none.
+// codeOffset is the frame's offset in its module, or its pc outside of modules.
 func codeOffset(f *Frame) Addr {
 	if f.Module == "" {
 		return f.PC
@@ -60,9 +58,8 @@ func codeOffset(f *Frame) Addr {
 	return f.Offset
 }
 
-// sameCode reports whether two frames are at one place in the code as text shows
-// it: the same function and source line, or without a line, the same offset in
-// the same module.
+// sameCode reports whether the text shows two frames at the same place in the code: the same function and
+// source line or, without a line, the same offset in the same module.
 func sameCode(a, b *Frame) bool {
 	if a.Source.Line != b.Source.Line || a.Inlined != b.Inlined || a.Tail != b.Tail ||
 		a.Function != b.Function || a.Signal != b.Signal {
@@ -86,8 +83,8 @@ func sameStack(a, b *Thread) bool {
 	return true
 }
 
-// groupThreads puts threads with one stack together. The crashed thread comes
-// first and alone, then groups in the order of their first threads.
+// groupThreads groups threads with the same stack. The crashed thread comes first and alone, then the groups in
+// the order of their first threads.
 func groupThreads(threads []Thread, fold bool) [][]*Thread {
 	var groups [][]*Thread
 	for i := range threads {
@@ -116,19 +113,19 @@ func groupThreads(threads []Thread, fold bool) [][]*Thread {
 	return groups
 }
 
-// A row is what text shows of frames first to last of a stack.
+// A row is what the text shows for the frames first to last of a stack.
 type row struct {
-	first, last int // indexes, both included
-	cycle       int // frames in the cycle that the row's frames repeat; 0 in a row that is no fold
+	first, last int // indexes, both inclusive
+	cycle       int // number of frames in the cycle that this row repeats; 0 if the row is not a folded recursion
 	elided      bool
-	missing     int // frames that the report lacks before first; the row stands for them
+	missing     int // number of frames missing from the report before first; the row stands for them
 }
 
-// maxCycle is the longest recursion, in frames, that is recognised.
+// maxCycle is the longest cycle of a recursion, in frames, that is recognised.
 const maxCycle = 8
 
-// foldFrames makes rows of frames: one for each, but of a cycle of calls that
-// repeats only the first and the last time around, with one row for those between.
+// foldFrames makes one row for each frame. Of a cycle of calls that repeats it keeps the first and the last
+// round, with one row for the rounds between.
 func foldFrames(frames []Frame, fold bool) []row {
 	rows := make([]row, 0, min(len(frames), 1024))
 	single := func(from, n int) {
@@ -155,9 +152,9 @@ func foldFrames(frames []Frame, fold bool) []row {
 	return rows
 }
 
-// findCycle returns the cycle at the start of frames that covers most of them,
-// and how many times it repeats; 0 when folding none saves lines. It looks at no
-// more than maxCycle times the frames it covers, and a few.
+// findCycle returns the cycle at the start of frames that covers the most of them, and how many times it
+// repeats; 0 if folding saves no line. It looks at no more than about maxCycle times the frames that the cycle
+// covers.
 func findCycle(frames []Frame) (cycle, times int) {
 	for n := 1; n <= maxCycle && 4*n <= len(frames); n++ {
 		i := n
@@ -172,9 +169,9 @@ func findCycle(frames []Frame) (cycle, times int) {
 	return cycle, times
 }
 
-// Recursion finds the cycle of calls that covers most of a stack: it begins at
-// frames[first], has length frames, and repeats so many times. A length of 0 means that
-// none repeats often enough to be folded in text.
+// Recursion finds the cycle of calls that covers the most of a stack: it starts at frames[first], is length
+// frames long and repeats times times. A length of 0 means that no cycle repeats often enough for the text to
+// fold it.
 func Recursion(frames []Frame) (first, length, times int) {
 	for i := 0; i < len(frames); {
 		n, k := findCycle(frames[i:])
@@ -190,8 +187,8 @@ func Recursion(frames []Frame) (first, length, times int) {
 	return first, length, times
 }
 
-// elide keeps the first three quarters and the last quarter of limit rows, with
-// one row for the rest. A limit of 0 keeps all.
+// elide keeps the first three quarters and the last quarter of limit rows, with one row for the rest. A limit
+// of 0 keeps all rows.
 func elide(rows []row, limit int) []row {
 	if limit <= 0 || len(rows) <= limit+1 {
 		return rows

@@ -6,62 +6,61 @@ import (
 	"time"
 )
 
-// InfoSchema names the shape of WriteInfoJSON's document.
+// InfoSchema identifies the schema of WriteInfoJSON's document.
 const InfoSchema = "corewalk-info/1"
 
-// An Info is what a dump holds, without an analysis of it.
+// An Info is what a dump contains, without an analysis of it.
 type Info struct {
-	// Schema is the constant InfoSchema; WriteInfoJSON writes that whatever is here.
+	// Schema is the constant InfoSchema. WriteInfoJSON writes the constant whatever this field holds.
 	Schema   string    `json:"schema"`
 	Dump     Dump      `json:"dump"`
 	Notes    []Note    `json:"notes"`
 	Mappings []Mapping `json:"mappings"`
 	Modules  []Module  `json:"modules"`
-	// Threads, Memory and Details are of minidumps.
+	// Threads, Memory and Details are for minidumps only.
 	Threads  []ThreadInfo `json:"threads,omitempty"`
 	Memory   *MemoryInfo  `json:"memory,omitempty"`
 	Details  *Details     `json:"details,omitempty"`
 	Warnings []Warning    `json:"warnings"`
 }
 
-// A ThreadInfo is what a minidump tells of a thread besides its registers.
+// A ThreadInfo is what a minidump says about a thread besides its registers.
 type ThreadInfo struct {
 	ID   int    `json:"id"`
 	Name string `json:"name,omitempty"`
-	// Crashed marks the thread that the dump is about.
+	// Crashed marks the thread that the exception of the dump belongs to.
 	Crashed bool `json:"crashed,omitempty"`
-	// StackLow and StackHigh are the ends of the stack, [low, high), where the thread
-	// environment block tells. InDump bytes from StackStart on are in the dump.
+	// StackLow and StackHigh are the bounds of the stack, [low, high), if the thread environment block tells
+	// them. The dump has InDump bytes from StackStart on.
 	StackLow   Addr   `json:"stack_low,omitempty"`
 	StackHigh  Addr   `json:"stack_high,omitempty"`
 	StackStart Addr   `json:"stack_start,omitempty"`
 	InDump     uint64 `json:"in_dump,omitempty"`
-	// TEB is the address of the thread environment block; of Crashpad's dumps of other
-	// systems the thread pointer.
+	// TEB is the address of the thread environment block; in Crashpad's dumps of other systems, the thread
+	// pointer.
 	TEB           Addr   `json:"teb,omitempty"`
 	Suspended     int    `json:"suspended,omitempty"` // how often
 	PriorityClass Addr   `json:"priority_class,omitempty"`
 	Priority      int    `json:"priority,omitempty"`
 	LastError     string `json:"last_error,omitempty"` // as Thread.LastError
-	// Start is the address of its function, Created when it was created; UserTime and
-	// KernelTime in seconds.
+	// Start is the address of the thread's function, Created the time of its creation. UserTime and KernelTime
+	// are in seconds.
 	Start      Addr      `json:"start,omitempty"`
 	Created    time.Time `json:"created,omitzero"`
 	UserTime   float64   `json:"user_time,omitempty"`
 	KernelTime float64   `json:"kernel_time,omitempty"`
 	Exited     bool      `json:"exited,omitempty"`
-	// NoRegisters says that the dump does not have its registers.
+	// NoRegisters says that the dump does not have the thread's registers.
 	NoRegisters bool `json:"no_registers,omitempty"`
 	WroteDump   bool `json:"wrote_dump,omitempty"`
 }
 
-// A MemoryInfo is what memory a minidump has. Ranges and Regions are listed when that
-// was asked for.
+// A MemoryInfo says which memory a minidump has. Ranges and Regions are listed only if requested.
 type MemoryInfo struct {
 	Count   int    `json:"count"`             // of ranges
 	Bytes   uint64 `json:"bytes"`             // in the dump
-	Missing uint64 `json:"missing,omitempty"` // bytes that the dump should have, but for its end
-	// Pages is how many regions of pages the dump describes.
+	Missing uint64 `json:"missing,omitempty"` // bytes lost because the dump is truncated
+	// Pages is how many page regions the dump describes.
 	Pages   int      `json:"pages,omitempty"`
 	Ranges  []Range  `json:"ranges,omitempty"`
 	Regions []Region `json:"regions,omitempty"`
@@ -72,10 +71,10 @@ type Range struct {
 	Start  Addr   `json:"start"`
 	End    Addr   `json:"end"`    // first address past it
 	Offset Addr   `json:"offset"` // in the dump's file
-	Stream string `json:"stream"` // that lists it
+	Stream string `json:"stream"` // the stream that lists it
 }
 
-// A Region is a range of pages as Windows tells of them.
+// A Region is a range of pages as Windows describes it.
 type Region struct {
 	Start   Addr   `json:"start"`
 	End     Addr   `json:"end"`
@@ -84,7 +83,7 @@ type Region struct {
 	Type    string `json:"type,omitempty"`    // "private", "mapped", "image"
 }
 
-// A Note is one of an ELF core's notes, or a minidump's stream.
+// A Note is a note of an ELF core, or a stream of a minidump.
 type Note struct {
 	Owner  string `json:"owner"` // "CORE", "LINUX"; "MDMP" for a stream
 	Type   string `json:"type"`  // "NT_PRSTATUS"
@@ -103,7 +102,7 @@ type Mapping struct {
 	InDump uint64 `json:"in_dump"`        // bytes of it that the dump holds
 }
 
-// WriteInfoJSON writes in as one JSON document, in the way of WriteJSON.
+// WriteInfoJSON writes in as one JSON document, laid out like WriteJSON's. The error is w's.
 func WriteInfoJSON(w io.Writer, in *Info) error {
 	j := jsonWriter{w: w}
 	j.open('{', false)

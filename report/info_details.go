@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// detailsHead writes what is known of the machine, the process and the dump, a line
-// each.
+// detailsHead writes what is known of the machine, the process and the dump, one fact a line.
 func (t *textWriter) detailsHead(in *Info) {
 	d := in.Details
 	if d == nil {
@@ -20,7 +19,7 @@ func (t *textWriter) detailsHead(in *Info) {
 		t.fact("distribution", orElse(r.Description, strings.TrimSpace(r.ID+" "+r.Release)), r.Codename)
 	}
 	if s.WOW64 {
-		t.fact("process", "of 32 bits, recorded from its 64-bit side (WOW64)")
+		t.fact("process", "32-bit, dumped from its 64-bit side (WOW64)")
 	}
 	cpus, mhz := "", ""
 	if s.CPUs > 0 {
@@ -34,7 +33,7 @@ func (t *textWriter) detailsHead(in *Info) {
 	t.fact("started", startedText(d)...)
 	t.fact("integrity", d.Integrity)
 	if d.Mappings > 0 && in.Memory != nil {
-		t.fact("mappings of the process", strconv.Itoa(d.Mappings))
+		t.fact("process mappings", strconv.Itoa(d.Mappings))
 	}
 	t.fact("dump", dumpFacts(d)...)
 	if c := d.Crashpad; c != nil {
@@ -48,11 +47,11 @@ func (t *textWriter) detailsHead(in *Info) {
 		t.fact("comment", c)
 	}
 	if d.SoftErrors != "" {
-		t.fact("the writer could not do all", d.SoftErrors)
+		t.fact("problems of the dump writer", d.SoftErrors)
 	}
 }
 
-// fact writes a line of what is not empty.
+// fact writes a line with those parts that are not empty; nothing if all are.
 func (t *textWriter) fact(name string, parts ...string) {
 	var known []string
 	for _, p := range parts {
@@ -96,7 +95,7 @@ func startedText(d *Details) []string {
 		parts = append(parts, "ran "+(time.Duration(*d.Uptime)*time.Second).String())
 	}
 	if d.UserTime != 0 || d.KernelTime != 0 {
-		parts = append(parts, fmt.Sprintf("%d s of the processor's time, %d s of the kernel's", d.UserTime, d.KernelTime))
+		parts = append(parts, fmt.Sprintf("%d s of user time, %d s of kernel time", d.UserTime, d.KernelTime))
 	}
 	return parts
 }
@@ -104,7 +103,7 @@ func startedText(d *Details) []string {
 func dumpFacts(d *Details) []string {
 	var parts []string
 	if d.RequestingThread != 0 {
-		parts = append(parts, fmt.Sprintf("asked for by thread %d", d.RequestingThread))
+		parts = append(parts, fmt.Sprintf("requested by thread %d", d.RequestingThread))
 	}
 	if d.WritingThread != 0 {
 		parts = append(parts, fmt.Sprintf("written by thread %d", d.WritingThread))
@@ -125,7 +124,7 @@ func (e *ExceptionRecord) text() []string {
 		parts = append(parts, "flags "+e.Flags.String())
 	}
 	if e.Nested != 0 {
-		parts = append(parts, "came of the record at "+e.Nested.String())
+		parts = append(parts, "earlier record at "+e.Nested.String())
 	}
 	if len(e.Parameters) > 0 {
 		words := make([]string, len(e.Parameters))
@@ -141,23 +140,23 @@ func (e *ExceptionRecord) text() []string {
 type section struct {
 	title string
 	count int
-	more  string // behind the count
+	more  string // text after the count
 	table table
 }
 
-// minidumpSections are the tables that only minidumps have.
+// minidumpSections returns the tables that only minidumps have.
 func minidumpSections(in *Info) (before, after []section) {
 	if len(in.Threads) > 0 {
 		before = append(before, section{"Threads", len(in.Threads), "", threadsTable(in.Threads)})
 	}
 	if m := in.Memory; m != nil {
-		before = append(before, section{"Ranges of memory", m.Count, memorySum(m), rangesTable(m.Ranges)})
+		before = append(before, section{"Memory ranges", m.Count, memorySum(m), rangesTable(m.Ranges)})
 		if m.Pages > 0 {
 			more := ""
 			if len(m.Regions) == 0 {
 				more = " (--memory lists them)"
 			}
-			before = append(before, section{"Regions of pages", m.Pages, more, regionsTable(m.Regions)})
+			before = append(before, section{"Page regions", m.Pages, more, regionsTable(m.Regions)})
 		}
 	}
 	d := in.Details
@@ -168,7 +167,7 @@ func minidumpSections(in *Info) (before, after []section) {
 		{"Unloaded modules", len(d.UnloadedModules), "", unloadedTable(d.UnloadedModules)},
 		{"Handles", len(d.Handles), "", handlesTable(d.Handles)},
 		{"Annotations", len(d.Annotations), "", annotationsTable(d.Annotations)},
-		{"Messages of modules", len(d.MacCrashes), "", macCrashesTable(d.MacCrashes)},
+		{"Module messages", len(d.MacCrashes), "", macCrashesTable(d.MacCrashes)},
 		{"Limits", len(d.Limits), "", limitsTable(d.Limits)},
 	} {
 		if s.count > 0 {

@@ -10,9 +10,8 @@ import (
 // maxPath is the longest path, in characters, that a table shows.
 const maxPath = 200
 
-// WriteInfoText writes in for people: a headline and one table each for notes,
-// mappings and modules, with columns that do not depend on opts.Width, then
-// warnings. Errors are the writer's.
+// WriteInfoText writes in for people: a headline, one table each for notes, mappings and modules, then
+// warnings. The tables' columns do not depend on opts.Width. The error is w's.
 func WriteInfoText(w io.Writer, in *Info, opts TextOptions) error {
 	t := &textWriter{lineWriter: newLineWriter(w, opts), r: &Report{}, opts: opts}
 	t.infoHead(&in.Dump)
@@ -77,17 +76,17 @@ func mappingSum(ms []Mapping) string {
 		}
 		have += ms[i].InDump
 	}
-	return fmt.Sprintf(", %s, %s of them in the dump", sizeText(all), sizeText(have))
+	return fmt.Sprintf(", %s, %s in the dump", sizeText(all), sizeText(have))
 }
 
-// notesSection is the notes of a core, or the streams of a minidump.
+// notesSection lists the notes of a core, or the streams of a minidump.
 func notesSection(in *Info) section {
 	if in.Dump.Format != FormatMinidump {
 		return section{"Notes", len(in.Notes), "", notesTable(in.Notes)}
 	}
 	tab := table{heads: []string{"type", ">size", "detail"}}
 	for i := range in.Notes {
-		// Writers fill the directory up with entries that mean nothing.
+		// Writers fill the rest of the stream directory with unused entries.
 		if n := &in.Notes[i]; n.Type != "Unused" || n.Size != 0 {
 			tab.add(brief(n.Type, 32), strconv.FormatUint(n.Size, 10), brief(n.Detail, maxPath))
 		}
@@ -96,11 +95,11 @@ func notesSection(in *Info) section {
 	return section{"Streams", len(tab.rows), "", tab}
 }
 
-// maxUnasked is how many mappings of a minidump are listed without being asked for.
+// maxUnasked is how many mappings of a minidump are listed when nobody asked for memory.
 const maxUnasked = 200
 
-// mappingsSection is the mappings of the process. Where a minidump does not tell of
-// them, they are what its modules and ranges of memory show, which are listed already.
+// mappingsSection lists the mappings of the process. If a minidump does not describe them, they are derived
+// from its modules and memory ranges, which the text lists anyway.
 func mappingsSection(in *Info) section {
 	s := section{title: "Mappings", count: len(in.Mappings)}
 	if m := in.Memory; m != nil && len(m.Ranges) == 0 {
@@ -146,8 +145,7 @@ func mappingsTable(ms []Mapping) table {
 	return tab
 }
 
-// modulesTable lists modules, with files as far as these are elsewhere than the
-// process had them.
+// modulesTable lists modules; files adds the files found, where those are not at the path that the process had.
 func modulesTable(ms []Module, files bool) table {
 	tab := table{heads: []string{">base", ">end", "status", "symbols", "id", "code id", "version", "path", "file"}}
 	for i := range ms {
@@ -163,7 +161,7 @@ func modulesTable(ms []Module, files bool) table {
 	return tab
 }
 
-// id is the build-id or the debug-id.
+// id returns the build-id or the debug-id.
 func (m *Module) id() string {
 	if m.BuildID != "" {
 		return m.BuildID

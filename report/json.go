@@ -7,24 +7,23 @@ import (
 	"unicode/utf8"
 )
 
-// A jsonWriter encodes by hand, since a stack may have 262,144 frames and
-// encoding/json takes several times as long over one. It holds at most about
-// flushAt bytes and the value being written.
+// A jsonWriter encodes by hand, because a stack may have 262,144 frames and encoding/json takes several times
+// as long for them. It holds at most about flushAt bytes plus the value being written.
 //
-// Values on the outer levels stand on lines of their own, one frame or module a
-// line, so that line tools (grep, diff) work on reports.
+// Outer levels have one value a line, one frame or module each, so that line tools (grep, diff) work on
+// reports.
 type jsonWriter struct {
 	w      io.Writer
 	buf    []byte
 	err    error
 	depth  int
-	oneRow int  // depth at which one-line mode began; 0 when not in it
-	comma  bool // a value came before on this level
+	oneRow int  // depth at which one-line mode began; 0 outside of it
+	comma  bool // this level already has a value
 }
 
 const flushAt = 64 << 10
 
-// open begins an object or an array. With row, everything in it stays on one line.
+// open begins an object or an array. With row, all of it stays on one line.
 func (j *jsonWriter) open(bracket byte, row bool) {
 	j.buf = append(j.buf, bracket)
 	j.depth++
@@ -34,7 +33,7 @@ func (j *jsonWriter) open(bracket byte, row bool) {
 	j.comma = false
 }
 
-// close ends what open began.
+// close ends the innermost object or array.
 func (j *jsonWriter) close(bracket byte) {
 	row := j.oneRow != 0
 	if j.oneRow == j.depth {
@@ -55,7 +54,7 @@ func (j *jsonWriter) newline() {
 	}
 }
 
-// next separates from the value before and, on outer levels, begins a line.
+// next writes the separator from the value before and, on outer levels, begins a line.
 func (j *jsonWriter) next() {
 	if j.comma {
 		j.buf = append(j.buf, ',')
@@ -81,7 +80,7 @@ func (j *jsonWriter) flush() {
 	j.buf = j.buf[:0]
 }
 
-// key begins an object's field. Keys are constants that need no escaping.
+// key begins a field of an object. Keys are constants that need no escaping.
 func (j *jsonWriter) key(k string) {
 	j.next()
 	j.buf = append(j.buf, '"')
@@ -150,7 +149,7 @@ func (j *jsonWriter) float(k string, v float64) {
 	j.buf = strconv.AppendFloat(j.buf, v, 'f', -1, 64)
 }
 
-// time writes t, unless it is zero or in a year that RFC 3339 cannot say.
+// time writes t unless it is zero or in a year that RFC 3339 cannot express.
 func (j *jsonWriter) time(k string, t time.Time) {
 	if t.IsZero() || t.Year() < 0 || t.Year() > 9999 {
 		return
@@ -164,9 +163,8 @@ func (j *jsonWriter) null(k string) {
 	j.buf = append(j.buf, "null"...)
 }
 
-// appendJSONString appends s as a JSON string. Bytes that are no UTF-8 become
-// U+FFFD. Controls, those of C1 and those that change the direction of text
-// among them, are escaped: JSON goes to terminals too.
+// appendJSONString appends s as a JSON string. Invalid UTF-8 becomes U+FFFD. Control characters, C1 controls
+// and direction marks are escaped: JSON is also shown on terminals.
 func appendJSONString(b []byte, s string) []byte {
 	b = append(b, '"')
 	start := 0
@@ -211,9 +209,8 @@ func appendJSONEscape(b []byte, r rune) []byte {
 	return append(b, '\\', 'u', digits[r>>12&15], digits[r>>8&15], digits[r>>4&15], digits[r&15])
 }
 
-// hiddenRune reports whether r, not ASCII and in the basic plane, commands the
-// terminal or the layout of text instead of being seen: C1 controls, zero-width
-// characters, line separators, direction marks and overrides.
+// hiddenRune reports whether r, in the basic plane but not ASCII, controls the terminal or the text layout
+// instead of being visible: C1 controls, zero-width characters, line separators, direction marks and overrides.
 func hiddenRune(r rune) bool {
 	return r >= 0x80 && r < 0xa0 || r == 0x061c || r >= 0x200b && r <= 0x200f || r >= 0x2028 && r <= 0x202e ||
 		r >= 0x2060 && r <= 0x206f || r == 0xfeff

@@ -7,10 +7,9 @@ import (
 	"time"
 )
 
-// fields writes a field that holds a struct, by its tags as encoding/json does. It is
-// for structs of which there are few: reflection takes several times as long as code
-// made by hand. Lists have an element a line on outer levels, with row everything is
-// on one.
+// fields writes the fields of a struct by their JSON tags, as encoding/json does. It is for structs that occur
+// rarely: reflection takes several times as long as handwritten code. On outer levels lists have one element a
+// line; with row, all of it stays on one line.
 func (j *jsonWriter) fields(v reflect.Value, row bool) {
 	j.open('{', row)
 	t := v.Type()
@@ -21,7 +20,7 @@ func (j *jsonWriter) fields(v reflect.Value, row bool) {
 			continue
 		}
 		if t, ok := f.Interface().(time.Time); ok && (t.Year() < 0 || t.Year() > 9999) {
-			continue // RFC 3339 cannot say it
+			continue // RFC 3339 cannot express it
 		}
 		j.key(key)
 		j.value(f, f.Kind() == reflect.Struct || f.Kind() == reflect.Pointer)
@@ -29,7 +28,7 @@ func (j *jsonWriter) fields(v reflect.Value, row bool) {
 	j.close('}')
 }
 
-// value writes a value of one of the types that reports are made of.
+// value writes a value of one of the types that reports consist of.
 func (j *jsonWriter) value(v reflect.Value, row bool) {
 	switch x := v.Interface().(type) {
 	case Addr:

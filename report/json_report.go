@@ -2,12 +2,12 @@ package report
 
 import "io"
 
-// WriteJSON writes r as one JSON document and a final newline: a module, a frame
-// or a warning a line, keys in the order of the structs' fields, nothing escaped
-// for HTML. It buffers; give it the file itself. An error is the writer's.
+// WriteJSON writes r as one JSON document and a final newline. Each module, frame and warning has a line, keys
+// follow the order of the structs' fields, and nothing is escaped for HTML. WriteJSON buffers its output, so w
+// needs no buffer. The error is w's.
 //
-// The output equals encoding/json's but for white space, and for the escapes of
-// characters that command a terminal.
+// The output equals that of encoding/json except for white space and the escapes of characters that control a
+// terminal.
 func WriteJSON(w io.Writer, r *Report) error {
 	j := jsonWriter{w: w, buf: make([]byte, 0, flushAt+4<<10)}
 	j.open('{', false)
@@ -30,7 +30,7 @@ func WriteJSON(w io.Writer, r *Report) error {
 	return j.err
 }
 
-// array writes a field that holds a list, one element a line on outer levels.
+// array writes a field that holds a list, on outer levels with one element a line.
 func array[T any](j *jsonWriter, key string, list []T, write func(*jsonWriter, *T)) {
 	j.key(key)
 	j.open('[', false)

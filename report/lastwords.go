@@ -1,15 +1,15 @@
 package report
 
-// An Assertion is a condition that the program found not to hold.
+// An Assertion is an assertion that failed in the program.
 type Assertion struct {
 	Expression string `json:"expression,omitempty"`
-	Error      string `json:"error,omitempty"` // of assert_perror, in place of an expression
+	Error      string `json:"error,omitempty"` // for assert_perror, instead of an expression
 	File       string `json:"file,omitempty"`
-	Line       int    `json:"line,omitempty"` // 1-based; 0 when not known
+	Line       int    `json:"line,omitempty"` // from 1; 0 when not known
 	Function   string `json:"function,omitempty"`
 }
 
-// The values of Thrown.Runtime and Panic.Runtime: whose exception it is.
+// The values of Thrown.Runtime and Panic.Runtime: the run-time system that raised it.
 const (
 	RuntimeLibStdCxx = "libstdc++"
 	RuntimeLibCxxABI = "libc++abi"
@@ -21,29 +21,29 @@ const (
 // A Thrown is an exception object of C++.
 type Thrown struct {
 	Type string `json:"type"` // as the source has it: "std::out_of_range"
-	// What is what its what() answers, or the value of a thrown number or string; nil
-	// when it is not known.
+	// What is what the exception's what() returns, or the value of a thrown number or string; nil if it is not
+	// known.
 	What    *string `json:"what,omitempty"`
 	Runtime string  `json:"runtime"`           // one of the Runtime constants
 	Address Addr    `json:"address,omitempty"` // of the object
 }
 
-// A Panic is one of Rust or Go.
+// A Panic is a panic of Rust or Go.
 type Panic struct {
 	Runtime string `json:"runtime"` // one of the Runtime constants
-	// Type is that of the value in Go; empty when it is not known.
+	// Type is the type of the value in Go; empty if it is not known.
 	Type  string `json:"type,omitempty"`
-	Value string `json:"value"` // the text printed of it
-	// Fatal says that Go's run-time system gave up, and the value is its reason.
+	Value string `json:"value"` // as the program prints it
+	// Fatal says that the Go runtime itself stopped the program; Value is its reason.
 	Fatal bool `json:"fatal,omitempty"`
-	// File, Line and Column are where Rust says that it was; empty and 0 when not known.
+	// File, Line and Column say where a Rust panic was raised; empty and 0 if not known.
 	File      string `json:"file,omitempty"`
 	Line      int    `json:"line,omitempty"`
 	Column    int    `json:"column,omitempty"`
 	Goroutine uint64 `json:"goroutine,omitempty"` // 0 when not known
 }
 
-// words writes the fields of what the program said.
+// words writes the fields of the program's own messages.
 func (j *jsonWriter) words(c *Crash) {
 	j.optStr("message_source", c.MessageSource)
 	if a := c.Assertion; a != nil {

@@ -19,13 +19,13 @@ const (
 	cyan   style = "36"
 )
 
-// A lineWriter writes text line by line and knows the column it is in. White
-// space is held back until something follows, so that no line ends in it.
+// A lineWriter writes text line by line and tracks the column. It holds white space back until something
+// follows, so that no line ends in white space.
 type lineWriter struct {
-	w     *bufio.Writer // keeps the first error, which Flush returns
+	w     *bufio.Writer // keeps its first error, which Flush returns
 	color bool
-	width int // columns to fit into
-	col   int // columns written, held back space included
+	width int // columns available
+	col   int // columns written, including space held back
 	space int // columns of space held back
 }
 
@@ -67,7 +67,7 @@ func (l *lineWriter) gap(n int) {
 	l.space += n
 }
 
-// right moves so that n columns more end at the right edge, but at least two.
+// right moves the column so that n more columns end at the right edge, by at least two columns.
 func (l *lineWriter) right(n int) {
 	l.gap(max(2, l.width-n-l.col))
 }
@@ -84,8 +84,8 @@ func (l *lineWriter) line(st style, s string) {
 	l.end()
 }
 
-// wrap writes the clean string s broken between words to fit the width; further
-// lines begin at column indent. It goes on from where the line stands, and ends it.
+// wrap writes the clean string s from the current column, broken between words to fit the width, and ends the
+// line. Further lines are indented by indent columns.
 func (l *lineWriter) wrap(st style, indent int, s string) {
 	first := true
 	for word := range strings.SplitSeq(s, " ") {

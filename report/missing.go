@@ -7,18 +7,17 @@ import (
 	"strings"
 )
 
-// WriteMissing lists what to fetch, a line each: an identifier, two spaces, and the
-// path the process had. That are modules without their file, and those whose file was
-// found but has no debug information. The identifier is the build-id of an ELF file, the
-// debug identifier of a Mach-O file; of a PE file it is the path below a symbol server,
-// of the file itself (NAME/CODE-ID/NAME) and of its debug file, with %XX for characters
-// that are special in URLs and shells. Modules without an id cannot be asked for and are
-// left out; an id comes once. For use as
+// WriteMissing lists the files to fetch, one a line: an identifier, two spaces, and the path that the process
+// had. It lists modules without a file, and modules whose file was found but has no debug information. The
+// identifier is the build-id of an ELF file and the debug identifier of a Mach-O file. For a PE file it is the
+// path below a symbol server, of the file itself (NAME/CODE-ID/NAME) and of its debug file, with characters
+// that are special in URLs and shells written as %XX. Modules without an identifier are left out; each
+// identifier is listed once. Use it as
 //
 //	corewalk info --missing core | while read -r id path; do debuginfod-find debuginfo "$id"; done
 //	corewalk info --missing x.dmp | while read -r key path; do curl -fL --create-dirs -o "$key" "$SERVER/$key"; done
 //
-// An error is the writer's.
+// The error is w's.
 func WriteMissing(w io.Writer, modules []Module) error {
 	out := bufio.NewWriter(w)
 	seen := make(map[string]bool)
@@ -34,7 +33,7 @@ func WriteMissing(w io.Writer, modules []Module) error {
 	return out.Flush()
 }
 
-// wanted are the identifiers of what to fetch for a module.
+// wanted returns the identifiers of the files to fetch for a module.
 func (m *Module) wanted() []string {
 	if !m.lacks() {
 		return nil
@@ -57,7 +56,7 @@ func (m *Module) wanted() []string {
 	return keys
 }
 
-// pe reports whether m is identified as PE files are: by time stamp and size.
+// pe reports whether m is identified like a PE file: by time stamp and size.
 func (m *Module) pe() bool { return m.CodeID != "" && len(m.CodeID) < 32 }
 
 // addStoreKey adds the path of a file below a symbol server.
@@ -69,7 +68,7 @@ func addStoreKey(keys []string, name, id string) []string {
 	return append(keys, name+"/"+id+"/"+name)
 }
 
-// escapeName writes what is special in a URL, or to a shell, as %XX.
+// escapeName writes characters that are special in URLs and shells as %XX.
 func escapeName(name string) string {
 	var b strings.Builder
 	for i := 0; i < len(name); i++ {
@@ -84,8 +83,7 @@ func escapeName(name string) string {
 	return b.String()
 }
 
-// lacks reports whether fetching would help: the file or its debug information is
-// missing.
+// lacks reports whether fetching would help: the file or its debug information is missing.
 func (m *Module) lacks() bool {
 	if m.kernels() {
 		return false
@@ -97,14 +95,12 @@ func (m *Module) lacks() bool {
 	return true
 }
 
-// kernels reports whether the kernel made the module: the vDSO is on no disk and
-// on no server.
+// kernels reports whether the kernel provides the module: no disk and no server has the vDSO.
 func (m *Module) kernels() bool {
 	return strings.HasPrefix(m.Path, "[") || strings.HasPrefix(base(m.Path), "linux-vdso")
 }
 
-// isID reports whether s is made of hexadecimal digits and is safe on a command
-// line.
+// isID reports whether s consists of hexadecimal digits, and so is safe on a command line.
 func isID(s string) bool {
 	for i := 0; i < len(s); i++ {
 		if strings.IndexByte("0123456789abcdefABCDEF", s[i]) < 0 {

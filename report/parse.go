@@ -9,22 +9,21 @@ import (
 // ErrSchema is wrapped by ParseJSON's error for a document of another schema.
 var ErrSchema = errors.New("not a report of schema " + Schema)
 
-// ParseJSON reads a report that WriteJSON wrote. Keys it does not know are
-// skipped. Errors wrap ErrSchema when data is JSON of another kind, else they are
-// those of encoding/json.
+// ParseJSON reads a report that WriteJSON wrote. It ignores unknown keys. The error wraps ErrSchema if data is
+// JSON of another kind; other errors are those of encoding/json.
 func ParseJSON(data []byte) (*Report, error) {
 	var head struct {
 		Schema string `json:"schema"`
 	}
 	if err := json.Unmarshal(data, &head); err != nil {
-		return nil, fmt.Errorf("a report: %w", err)
+		return nil, fmt.Errorf("report: %w", err)
 	}
 	if head.Schema != Schema {
 		return nil, fmt.Errorf("schema %q: %w", head.Schema, ErrSchema)
 	}
 	r := new(Report)
 	if err := json.Unmarshal(data, r); err != nil {
-		return nil, fmt.Errorf("a report: %w", err)
+		return nil, fmt.Errorf("report: %w", err)
 	}
 	return r, nil
 }

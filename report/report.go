@@ -2,21 +2,20 @@ package report
 
 import "time"
 
-// Schema names the shape of a report's JSON. The number changes only if a key
-// ever had to be renamed or removed.
+// Schema identifies the schema of a report's JSON. The number changes only if a key has to be renamed or
+// removed.
 const Schema = "corewalk/1"
 
-// A Report is what an analysis of one dump, or of one live process, found.
+// A Report is the result of analysing one dump or one live process.
 type Report struct {
-	// Schema is the constant Schema; WriteJSON writes that whatever is here.
+	// Schema is the constant Schema. WriteJSON writes the constant whatever this field holds.
 	Schema string `json:"schema"`
 	Dump   Dump   `json:"dump"`
-	// Crash is nil when nothing says that the process died of something: a dump
-	// made of a healthy process, or a live one.
+	// Crash is nil if nothing says that the process died: a dump of a healthy process, or a live process.
 	Crash   *Crash   `json:"crash"`
 	Modules []Module `json:"modules"`
 	Threads []Thread `json:"threads"`
-	// Details are there when they were asked for.
+	// Details is set only if requested.
 	Details  *Details  `json:"details,omitempty"`
 	Warnings []Warning `json:"warnings"`
 }
@@ -35,36 +34,32 @@ type Dump struct {
 	Arch   string `json:"arch"`   // "x86-64"
 	OS     string `json:"os"`     // "linux", "windows", ...
 	PID    int    `json:"pid"`    // 0 when not known
-	// Command is the program's short name, "queue"; CommandLine what it was
-	// started with, as far as the dump has it.
+	// Command is the program's short name, "queue". CommandLine is the command line, as far as the dump has it.
 	Command     string `json:"command"`
 	CommandLine string `json:"command_line,omitempty"`
-	// Time is when the process was dumped, in the time zone to print; zero when
-	// not known.
+	// Time is when the process was dumped, in the time zone to print; zero if not known.
 	Time time.Time `json:"time,omitzero"`
-	// TimeOfFile says that Time is when the dump's file was last written, because
-	// the dump itself does not tell (ELF cores do not): a copy may be younger.
+	// TimeOfFile says that Time is the modification time of the dump's file, because the dump itself has no
+	// time (ELF cores have none). A copied file may have a later time.
 	TimeOfFile bool `json:"time_of_file,omitempty"`
-	// Truncated says that the dump's file is shorter than its headers promise.
-	// Size is the file's length in bytes and FullSize the length promised; 0 when
-	// not known.
+	// Truncated says that the dump's file is shorter than its headers say. Size is the length of the file and
+	// FullSize the expected length, in bytes; 0 if not known.
 	Truncated bool   `json:"truncated"`
 	Size      uint64 `json:"size,omitempty"`
 	FullSize  uint64 `json:"full_size,omitempty"`
-	// Threads is how many threads the process had, where the report does not have
-	// them all; else 0.
+	// Threads is the number of threads of the process if the report does not have them all, else 0.
 	Threads int `json:"threads,omitempty"`
 }
 
 // The values of Module.Status.
 const (
-	ModuleMatched    = "matched"    // a file with the process's own build-id or debug-id was found
-	ModuleMismatched = "mismatched" // a file was found that is another build
+	ModuleMatched    = "matched"    // a file with the process's build-id or debug-id was found
+	ModuleMismatched = "mismatched" // the file found is another build
 	ModuleMissing    = "missing"    // no file was found
-	ModuleNoID       = "no-id"      // the dump does not say which build the process had
+	ModuleNoID       = "no-id"      // the dump does not say which build the process used
 )
 
-// The values of Module.Symbols, from best to none.
+// The values of Module.Symbols, best first.
 const (
 	SymbolsDWARF    = "dwarf"
 	SymbolsPDB      = "pdb"
@@ -76,35 +71,33 @@ const (
 
 // A Module is an executable, a library or another image mapped in the process.
 type Module struct {
-	Path string `json:"path"` // as the process had it
+	Path string `json:"path"` // path in the process
 	Base Addr   `json:"base"` // lowest address mapped
 	End  Addr   `json:"end"`  // first address past it
-	// BuildID (ELF) and DebugID (PE, Mach-O; in Breakpad's form: GUID and age) are the
-	// identity the process had, in hexadecimal; at most one is set.
+	// BuildID (ELF) or DebugID (PE, Mach-O; in Breakpad's form: GUID and age) identifies the build that the
+	// process used, in hexadecimal. At most one is set.
 	BuildID string `json:"build_id,omitempty"`
 	DebugID string `json:"debug_id,omitempty"`
-	// CodeID identifies the file itself where that is not BuildID: of PE its time stamp
-	// and size in memory, of Mach-O the UUID. DebugName is the name that its debug file
-	// had when it was made ("a.pdb"), and Version the file's.
+	// CodeID identifies the file itself if BuildID does not: time stamp and size in memory for PE, the UUID for
+	// Mach-O. DebugName is the name that the debug file had when it was made ("a.pdb"). Version is the file's
+	// version.
 	CodeID    string `json:"code_id,omitempty"`
 	DebugName string `json:"debug_name,omitempty"`
 	Version   string `json:"version,omitempty"`
-	// File is the file found for it, DebugFile the separate debug file; empty
-	// when there is none.
+	// File is the file found, DebugFile the separate debug file; empty if there is none.
 	File      string `json:"file,omitempty"`
 	DebugFile string `json:"debug_file,omitempty"`
 	Status    string `json:"status"`         // one of the Module constants
 	Symbols   string `json:"symbols"`        // one of the Symbols constants
-	Main      bool   `json:"main,omitempty"` // the program itself
+	Main      bool   `json:"main,omitempty"` // the main executable
 }
 
 // A Warning is something that the analysis lacked or could not do.
 type Warning struct {
 	Code    string `json:"code"`    // stable, for programs: "module-mismatched"
-	Message string `json:"message"` // what is so, for people
-	// Module is the path of the module it is about; empty when it is about none.
+	Message string `json:"message"` // what is wrong, for people
+	// Module is the path of the module it concerns; empty if it concerns none.
 	Module string `json:"module,omitempty"`
-	// Advice says what to do about it, as a sentence of its own; empty when there
-	// is nothing to do.
+	// Advice says what to do about it, in a sentence of its own; empty if there is nothing to do.
 	Advice string `json:"advice,omitempty"`
 }

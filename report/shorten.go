@@ -1,9 +1,8 @@
 package report
 
-// Shorten takes frames out of the middle of very deep stacks, so that head innermost
-// and tail outermost ones are left of each. What is left keeps its Index; Crash.Frame
-// and Crash.Overflow go on telling of the whole stack, but that Crash.Frame is nil when
-// the frame is gone.
+// Shorten removes frames from the middle of very deep stacks: it keeps the head innermost and the tail
+// outermost frames of each. Frames keep their Index. Crash.Frame and Crash.Overflow still refer to the whole
+// stack, but Crash.Frame becomes nil if its frame was removed.
 func (r *Report) Shorten(head, tail int) {
 	for i := range r.Threads {
 		th := &r.Threads[i]
@@ -24,8 +23,7 @@ func (r *Report) Shorten(head, tail int) {
 	}
 }
 
-// frameGap finds where frames are missing and how many; 0 of them, and all frames
-// before it, where none are.
+// frameGap returns the index before which frames are missing, and how many; len(frames) and 0 if none are.
 func frameGap(frames []Frame) (at, missing int) {
 	for i := 1; i < len(frames); i++ {
 		if n := frames[i].Index - i; n > 0 {
@@ -35,5 +33,5 @@ func frameGap(frames []Frame) (at, missing int) {
 	return len(frames), 0
 }
 
-// frameNumber is the number of a frame in its whole stack.
+// frameNumber returns the number of frame i in the whole stack.
 func frameNumber(frames []Frame, i int) int { return max(i, frames[i].Index) }

@@ -33,7 +33,7 @@ func TestShorten(t *testing.T) {
 	if err := WriteText(&out, r, TextOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"\n  #2 to #17: odd <-> even, 8 times\n", "\n  #20 to #995: 976 frames not kept\n", "\n  #996  odd\n", "\n  #999  main\n"} {
+	for _, want := range []string{"\n  #2 to #17: odd <-> even, 8 times\n", "\n  #20 to #995: 976 frames left out of the report\n", "\n  #996  odd\n", "\n  #999  main\n"} {
 		if !strings.Contains(strings.ReplaceAll(out.String(), "()", ""), want) {
 			t.Errorf("no %q in\n%s", want, &out)
 		}

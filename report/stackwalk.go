@@ -7,10 +7,9 @@ import (
 	"strings"
 )
 
-// WriteStackwalk writes r as the JSON of rust-minidump's minidump-stackwalk, for
-// programs that read that: https://github.com/rust-minidump/rust-minidump, file
-// minidump-processor/json-schema.md. docs/minidump-stackwalk.md tells which field is
-// which. r wants its Details. What is not known is null. An error is the writer's.
+// WriteStackwalk writes r in the JSON format of rust-minidump's minidump-stackwalk, for programs that read that
+// format: https://github.com/rust-minidump/rust-minidump, file minidump-processor/json-schema.md.
+// docs/minidump-stackwalk.md maps the fields. r needs its Details. Unknown values are null. The error is w's.
 func WriteStackwalk(w io.Writer, r *Report) error {
 	s := &stackwalk{jsonWriter: jsonWriter{w: w, buf: make([]byte, 0, flushAt+4<<10)}, r: r, digits: pointerDigits(r.Dump.Arch)}
 	if s.d = r.Details; s.d == nil {
@@ -23,14 +22,14 @@ func WriteStackwalk(w io.Writer, r *Report) error {
 	return s.err
 }
 
-// A stackwalk is a document of minidump-stackwalk being written.
+// A stackwalk writes one document in minidump-stackwalk's format.
 type stackwalk struct {
 	jsonWriter
 	r       *Report
 	d       *Details
-	digits  int                  // of an address
-	modules []*Module            // the main one first
-	byPath  map[string][]*Module // ascending
+	digits  int                  // hexadecimal digits of an address
+	modules []*Module            // the main module first
+	byPath  map[string][]*Module // by ascending base
 }
 
 func (s *stackwalk) document() {
@@ -67,8 +66,8 @@ func (s *stackwalk) document() {
 	s.close('}')
 }
 
-// orderModules puts the main module first, where that tool has it, and sorts another
-// list of each name for look-ups.
+// orderModules puts the main module first, as minidump-stackwalk does, and builds a sorted list for each path
+// for lookups.
 func (s *stackwalk) orderModules() {
 	for i := range s.r.Modules {
 		s.modules = append(s.modules, &s.r.Modules[i])
@@ -89,8 +88,8 @@ func (s *stackwalk) orderModules() {
 	}
 }
 
-// moduleAt is the module named path that has an address, the nearest below it: of a
-// library whose mappings lie apart, others may lie between. nil for none.
+// moduleAt returns the module named path with the nearest base at or below addr, nil if there is none. Mappings
+// of one library may lie apart, with other modules between them.
 func (s *stackwalk) moduleAt(path string, addr Addr) *Module {
 	list := s.byPath[path]
 	i, found := slices.BinarySearchFunc(list, addr, func(m *Module, a Addr) int { return cmp.Compare(m.Base, a) })
@@ -102,8 +101,8 @@ func (s *stackwalk) moduleAt(path string, addr Addr) *Module {
 	return list[i-1]
 }
 
-// crashingThread is the index of the thread that crashed, else of the one that asked
-// for the dump; -1 for none.
+// crashingThread returns the index of the thread that crashed, else of the one that requested the dump, else
+// -1.
 func (s *stackwalk) crashingThread() int {
 	id := s.d.RequestingThread
 	if s.r.Crash != nil {
@@ -138,8 +137,8 @@ func (s *stackwalk) thread(t *Thread, index int) {
 	s.close('}')
 }
 
-// physicalFrames are the indexes of the frames that are on the stack. Inlined calls
-// become fields of them; tail calls that tool does not know.
+// physicalFrames returns the indexes of the frames that are on the stack. Inlined calls become fields of those
+// frames; minidump-stackwalk does not know tail calls.
 func physicalFrames(frames []Frame) []int {
 	var list []int
 	for i := range frames {
@@ -182,9 +181,9 @@ func (s *stackwalk) frame(n int, frames []Frame, at int, regs Registers) {
 	s.close('}')
 }
 
-// instruction is the address of a frame as that tool gives it: of a frame that made a
-// call it is the return address less what a call has at least on the architecture, so
-// that it lies in the call.
+// instruction returns the address of a frame as minidump-stackwalk gives it. For a frame that made a call this
+// is the return address minus the length of the architecture's shortest call, so that it lies in the call
+// instruction.
 func instruction(f *Frame, arch string) Addr {
 	if f.Lookup == f.PC || f.Lookup == 0 || f.PC == 0 {
 		return f.PC
@@ -196,12 +195,12 @@ func instruction(f *Frame, arch string) Addr {
 	case "arm":
 		back = 2
 	case "mips", "mipsel", "mips64", "mips64el", "sparc64":
-		back = 8 // and the slot behind it
+		back = 8 // the call and its delay slot
 	}
 	return f.PC - min(back, f.PC)
 }
 
-// trustWord says how a frame was found in that tool's words.
+// trustWord returns minidump-stackwalk's word for how a frame was found.
 func trustWord(trust string) string {
 	switch trust {
 	case TrustContext:
@@ -218,8 +217,8 @@ func trustWord(trust string) string {
 	return "none"
 }
 
-// inlines writes the calls inlined into a frame, which stand before it; those that
-// are inlined into a tail-called function belong to that.
+// inlines writes the calls inlined into a frame, which come before it in frames. Calls inlined into a
+// tail-called function belong to that function instead.
 func (s *stackwalk) inlines(frames []Frame, at int) {
 	first := at
 	for first > 0 && frames[first-1].Inlined && frames[first-1].Physical == frames[at].Physical {
@@ -242,7 +241,7 @@ func (s *stackwalk) source(at *Source) {
 	s.numOrNull("line", at.Line)
 }
 
-// registers are the general ones, by that tool's names.
+// registers writes the general registers under minidump-stackwalk's names.
 func (s *stackwalk) registers(regs Registers) {
 	s.key("registers")
 	s.open('{', true)
@@ -254,7 +253,7 @@ func (s *stackwalk) registers(regs Registers) {
 	s.close('}')
 }
 
-// registerName is that tool's name of a register, "" for one that it does not give.
+// registerName returns minidump-stackwalk's name of a register, "" for one that it leaves out.
 func registerName(arch, name string) string {
 	general := name == "sp" || name == "pc" || name == "lr"
 	switch arch {
@@ -284,7 +283,7 @@ func registerName(arch, name string) string {
 	return name
 }
 
-// unloadedAt lists the modules that were at an address before.
+// unloadedAt lists the unloaded modules that had been at an address.
 func (s *stackwalk) unloadedAt(addr Addr) {
 	at := map[string][]Addr{}
 	for i := range s.d.UnloadedModules {
@@ -312,7 +311,7 @@ func (s *stackwalk) unloadedAt(addr Addr) {
 	})
 }
 
-// pointerDigits is how many hexadecimal digits an address has.
+// pointerDigits returns how many hexadecimal digits an address has.
 func pointerDigits(arch string) int {
 	switch arch {
 	case "i386", "x32", "arm", "ppc", "mips", "mipsel", "riscv32", "s390", "m68k", "hppa", "sparc":

@@ -2,8 +2,8 @@ package report
 
 import "strings"
 
-// crashInfo writes why the process died. Without a crash everything in it is null, but
-// for the thread that asked for the dump.
+// crashInfo writes why the process died. Without a crash every field is null except the thread that requested
+// the dump.
 func (s *stackwalk) crashInfo() {
 	c := s.r.Crash
 	none := c == nil
@@ -41,8 +41,8 @@ func (s *stackwalk) crashInfo() {
 	s.close('}')
 }
 
-// stackwalkType is the reason in that tool's words. A signal of kill's has no code
-// there.
+// stackwalkType returns the reason in minidump-stackwalk's words. It leaves out the code of a signal sent by
+// kill.
 func (c *Crash) stackwalkType() string {
 	switch {
 	case c.Exception != "":
@@ -55,15 +55,15 @@ func (c *Crash) stackwalkType() string {
 	return c.Signal + " / " + c.Code
 }
 
-// crashAddress is the address that the fault was about. Exceptions always have one:
-// else it is the instruction's.
+// crashAddress returns the faulting address. Exceptions always have an address in this format: the
+// instruction's address if the fault has none.
 func (s *stackwalk) crashAddress(c *Crash) *Addr {
 	if c.Address != nil || c.Exception == "" || s.d.Exception == nil {
 		return c.Address
 	}
 	addr := s.d.Exception.Address
 	if s.digits == 8 {
-		addr &= 1<<32 - 1 // writers extend the sign
+		addr &= 1<<32 - 1 // dump writers sign-extend 32-bit addresses
 	}
 	return &addr
 }
@@ -84,8 +84,8 @@ func (s *stackwalk) adjusted(a *AdjustedAddress) {
 	s.close('}')
 }
 
-// accesses writes the accesses to memory but for that of the next instruction, which
-// is another field. null is for not known.
+// accesses writes the memory accesses of the instruction, without the fetch of the next instruction, which is
+// another field. null means not known.
 func (s *stackwalk) accesses(c *Crash) {
 	if c.Instruction == nil || len(c.Accesses) == 0 && c.Instruction.Access != "" {
 		s.null("memory_accesses")
@@ -113,7 +113,7 @@ func (s *stackwalk) accesses(c *Crash) {
 	s.close(']')
 }
 
-// pointerUpdate writes where the instruction jumps to.
+// pointerUpdate writes the target of the instruction if it jumps.
 func (s *stackwalk) pointerUpdate(c *Crash) {
 	for i := range c.Accesses {
 		if a := &c.Accesses[i]; a.Kind == AccessExecute {
@@ -152,7 +152,7 @@ func (s *stackwalk) bitFlips(flips []BitFlip) {
 	})
 }
 
-// stackwalkSystem is that tool's name of an operating system.
+// stackwalkSystem returns minidump-stackwalk's name of an operating system.
 func stackwalkSystem(os string) string {
 	switch os {
 	case "windows":

@@ -17,7 +17,7 @@ func (s *stackwalk) module(m *Module) {
 	s.hex("end_addr", m.End)
 	debug := base(m.DebugName)
 	if debug == "" && (m.BuildID != "" || m.DebugID != "") {
-		debug = base(m.Path) // has its own debug information, or says where it is
+		debug = base(m.Path) // the file has its debug information, or names where it is
 	}
 	s.str("debug_file", debug)
 	s.str("debug_id", m.breakpadID())
@@ -33,7 +33,7 @@ func (s *stackwalk) module(m *Module) {
 	s.close('}')
 }
 
-// codeID identifies the module's file, in lower case.
+// codeID returns the identifier of the module's file, in lower case.
 func (m *Module) codeID() string {
 	if m.BuildID != "" {
 		return strings.ToLower(m.BuildID)
@@ -41,8 +41,8 @@ func (m *Module) codeID() string {
 	return strings.ToLower(m.CodeID)
 }
 
-// breakpadID is the module's debug identifier in Breakpad's form. Of ELF files it is
-// made of the build-id: its first 16 bytes as a GUID, and age 0. Zeros are for none.
+// breakpadID returns the module's debug identifier in Breakpad's form. For ELF files this is the first 16 bytes
+// of the build-id as a GUID, and age 0. All zeros means none.
 func (m *Module) breakpadID() string {
 	if m.BuildID == "" && m.DebugID != "" {
 		return m.DebugID
@@ -154,7 +154,7 @@ func (s *stackwalk) limit(k, v string) {
 	}
 }
 
-// softErrors passes on what the dump's writer complained of, whatever its shape.
+// softErrors copies the JSON of the dump writer's errors, whatever its shape.
 func (s *stackwalk) softErrors() {
 	dec := json.NewDecoder(strings.NewReader(s.d.SoftErrors))
 	dec.UseNumber()
@@ -167,7 +167,7 @@ func (s *stackwalk) softErrors() {
 	s.any(v)
 }
 
-// any writes what encoding/json decoded.
+// any writes a value that encoding/json decoded.
 func (s *stackwalk) any(v any) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -200,7 +200,7 @@ func (s *stackwalk) any(v any) {
 	}
 }
 
-// crashpadInfo writes the annotations: those of the program, then those of each module.
+// crashpadInfo writes the annotations: first the program's, then those of each module.
 func (s *stackwalk) crashpadInfo() {
 	c := s.d.Crashpad
 	if c == nil {
@@ -248,8 +248,8 @@ func sameModule(a, b *Annotation) bool {
 	return a.ModuleIndex != nil && b.ModuleIndex != nil && *a.ModuleIndex == *b.ModuleIndex
 }
 
-// annotations writes those of a kind as an object; of a key that comes again the last
-// value holds, as in that tool's maps.
+// annotations writes the annotations of one kind as an object. If a key repeats, the last value wins, as in
+// minidump-stackwalk's maps.
 func (s *stackwalk) annotations(key, kind string, list []Annotation) {
 	last := map[string]int{}
 	for i := range list {

@@ -19,7 +19,7 @@ type table struct {
 
 func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
 
-// dropEmpty takes out the columns that no row has anything in.
+// dropEmpty removes the columns that are empty in every row.
 func (t *table) dropEmpty() {
 	var keep []int
 	for i := range t.heads {
@@ -40,8 +40,7 @@ func (t *table) dropEmpty() {
 	}
 }
 
-// write writes the table with its heads, indented by two columns; nothing when it
-// has no rows.
+// write writes the table with its heads, indented by two columns; nothing if it has no rows.
 func (t *table) write(l *lineWriter) {
 	if len(t.rows) == 0 {
 		return
@@ -53,8 +52,7 @@ func (t *table) write(l *lineWriter) {
 	}
 }
 
-// layout returns the heads as printed, which columns are of numbers, and how wide
-// each column is.
+// layout returns the heads as printed, which columns hold numbers, and the width of each column.
 func (t *table) layout() (heads []string, numbers []bool, widths []int) {
 	heads, numbers, widths = make([]string, len(t.heads)), make([]bool, len(t.heads)), make([]int, len(t.heads))
 	for i, h := range t.heads {

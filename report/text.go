@@ -5,22 +5,21 @@ import (
 	"strconv"
 )
 
-// TextOptions say how text looks. The zero value is good for a log.
+// TextOptions control how the text looks. The zero value suits a log.
 type TextOptions struct {
-	Color bool // with ANSI colours; everything else is the same
-	Width int  // columns to fit into where it can be done; 0 for 100, at least 40
-	// MaxFrames is the number of lines to show of a stack, after recursion is
-	// folded: the first and the last of them. 0 shows all.
+	Color bool // use ANSI colours; the text is the same
+	Width int  // columns to fit into where possible; 0 means 100, the minimum is 40
+	// MaxFrames is the number of lines to show of each stack, after recursion is folded: the first and the last
+	// lines. 0 shows all.
 	MaxFrames     int
-	ShowRegisters bool // every thread's registers; no two threads fold together then
+	ShowRegisters bool // show the registers of every thread; threads are then not folded together
 	HideInlines   bool // leave out inlined calls and tail calls
 	Unfolded      bool // show every thread and every frame of a recursion
 	Explain       bool // below each frame, how its caller was found; implies Unfolded
 }
 
-// WriteText writes r for people: why the process died, the stack of the thread
-// that crashed, those of the others, and last what is not known, with what to do
-// about it. An error is the writer's.
+// WriteText writes r for people: why the process died, the stack of the crashed thread, the other threads'
+// stacks, and last what is not known, with what to do about it. The error is w's.
 func WriteText(w io.Writer, r *Report, opts TextOptions) error {
 	opts.Unfolded = opts.Unfolded || opts.Explain
 	t := &textWriter{lineWriter: newLineWriter(w, opts), r: r, opts: opts}
@@ -47,7 +46,7 @@ type textWriter struct {
 	main string // the main module's path
 }
 
-// headline says who died of what, and where and when.
+// headline says which process died of what, and where and when.
 func (t *textWriter) headline() {
 	d := &t.r.Dump
 	who := brief(d.Command, maxName)
@@ -82,10 +81,10 @@ func (d *Dump) alive() string {
 	if d.Format == FormatLive {
 		return " is alive"
 	}
-	return " was dumped alive: no signal and no exception"
+	return " was running when dumped: no signal, no exception"
 }
 
-// name is the name of what the process died of.
+// name returns the name of the signal or exception.
 func (c *Crash) name() string {
 	switch {
 	case c.Signal != "":
@@ -98,7 +97,7 @@ func (c *Crash) name() string {
 	return "an unknown cause"
 }
 
-// why is the reason, or what can be said without one.
+// why returns the reason, or the code and address if there is no reason.
 func (c *Crash) why() string {
 	if c.Reason != "" || c.Address == nil {
 		if c.Reason == "" {
@@ -112,7 +111,7 @@ func (c *Crash) why() string {
 	return c.Code + " at address " + c.Address.String()
 }
 
-// system is the architecture, the system and the time.
+// system returns the architecture, the operating system and the time.
 func (d *Dump) system() string {
 	s := brief(d.Arch, maxName)
 	if d.OS != "" {
@@ -126,7 +125,7 @@ func (d *Dump) system() string {
 			s += ", "
 		}
 		if d.TimeOfFile {
-			s += "file of " + d.Time.Format("2006-01-02 15:04")
+			s += "file dated " + d.Time.Format("2006-01-02 15:04")
 		} else {
 			s += d.Time.Format("2006-01-02 15:04:05")
 		}

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// crash writes the lines below the headline: where, the instruction, what the
-// program said, and guesses at the cause.
+// crash writes the lines below the headline: the place, the instruction, the program's message, and guesses at
+// the cause.
 func (t *textWriter) crash() {
 	c := t.r.Crash
 	if c == nil {
@@ -33,7 +33,7 @@ func (t *textWriter) crash() {
 	}
 }
 
-// overflow writes how full the stack was, and of what.
+// overflow writes the size of the stack, and which functions filled it.
 func (t *textWriter) overflow(o *Overflow) {
 	text := strconv.Itoa(o.Frames) + " frames"
 	if o.Frames == 1 {
@@ -61,16 +61,16 @@ func (t *textWriter) overflow(o *Overflow) {
 	t.wrap(plain, 4, text)
 }
 
-// inconsistency words one of the Inconsistent constants.
+// inconsistency describes one of the Inconsistent constants.
 func inconsistency(what string) string {
-	const doubt = " (the hardware failed, or the dump is not of one moment)"
+	const doubt = " (faulty hardware, or the dump is not a consistent snapshot)"
 	switch what {
 	case InconsistentDivision:
-		return "a division by zero, but the instruction divides nothing" + doubt
+		return "division by zero, but the instruction does not divide" + doubt
 	case InconsistentPrivileged:
-		return "a privileged instruction, but this one is not" + doubt
+		return "privileged instruction, but this instruction is not privileged" + doubt
 	case InconsistentNonCanonical:
-		return "an impossible address, but those that the instruction accesses are possible" + doubt
+		return "non-canonical address, but the instruction accesses only canonical ones" + doubt
 	case InconsistentAllowed:
 		return "the memory map allows the access" + doubt
 	case InconsistentAccess:
@@ -79,20 +79,20 @@ func inconsistency(what string) string {
 	return what
 }
 
-// message writes what the program said, unless the reason says it already, and where
-// that was found, where the frames are explained.
+// message writes the program's message unless the reason contains it. If frames are explained, it also writes
+// where the message was found.
 func (t *textWriter) message(c *Crash, thread *Thread) {
 	if c.Message != "" && !strings.Contains(c.Reason, c.Message) {
 		t.put(plain, "  message: ")
 		t.wrap(plain, 4, brief(c.Message, maxWords))
 	}
 	if c.MessageSource != "" && thread != nil && slices.ContainsFunc(thread.Frames, func(f Frame) bool { return f.Explain != nil }) {
-		t.put(dim, "  what the program said is from ")
+		t.put(dim, "  message read from ")
 		t.wrap(plain, 4, brief(c.MessageSource, maxWords))
 	}
 }
 
-// crashedThread finds the thread that crashed and its number, from 1.
+// crashedThread returns the thread that crashed and its number, from 1.
 func (t *textWriter) crashedThread(c *Crash) (nth int, thread *Thread) {
 	for i := range t.r.Threads {
 		if t.r.Threads[i].ID == c.Thread {
@@ -117,7 +117,7 @@ func (t *textWriter) where(c *Crash, nth int, thread *Thread) {
 	t.end()
 }
 
-// frame is the frame to name in the report's second line; nil for an empty stack.
+// frame returns the frame to name in the report's second line; nil for an empty stack.
 func (c *Crash) frame(thread *Thread) *Frame {
 	fs := thread.Frames
 	if c.Frame != nil && *c.Frame >= 0 && *c.Frame < len(fs) {
@@ -134,7 +134,7 @@ func (c *Crash) frame(thread *Thread) *Frame {
 	return &fs[0]
 }
 
-// placeName is the function, or for a frame without a symbol its place.
+// placeName returns the frame's function, or its module and offset if it has no symbol.
 func (t *textWriter) placeName(f *Frame, limit int) string {
 	switch {
 	case f.Signal != "":
@@ -156,7 +156,7 @@ func sourceText(s Source) string {
 	return briefBase(s.File) + ":" + strconv.Itoa(s.Line)
 }
 
-// threadName is the identifier and the quoted name.
+// threadName returns the thread's identifier and quoted name.
 func threadName(th *Thread) string {
 	s := strconv.Itoa(th.ID)
 	if th.Name != "" {

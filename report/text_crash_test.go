@@ -18,9 +18,9 @@ func TestCrashLines(t *testing.T) {
 		{Crash{Overflow: &Overflow{Frames: 900, Cycle: []string{"expression", "term"}}}, "  stack: 900 frames; mostly expression, term\n"},
 		{Crash{Overflow: &Overflow{Frames: 1, Bytes: 9000}}, "  stack: 9.0 kB in 1 frame\n"},
 		{Crash{Overflow: &Overflow{Frames: 99, Cycle: []string{long}, Times: 90}}, "…>"},
-		{Crash{Inconsistencies: []string{InconsistentAllowed}}, "  contradiction: the memory map allows the access (the hardware failed,"},
+		{Crash{Inconsistencies: []string{InconsistentAllowed}}, "  contradiction: the memory map allows the access (faulty hardware,"},
 		{Crash{Inconsistencies: []string{InconsistentDivision, InconsistentAccess}}, "  contradiction: the instruction does not access the address"},
-		{Crash{Inconsistencies: []string{InconsistentPrivileged, InconsistentNonCanonical}}, "  contradiction: an impossible address"},
+		{Crash{Inconsistencies: []string{InconsistentPrivileged, InconsistentNonCanonical}}, "  contradiction: non-canonical address"},
 		{Crash{Inconsistencies: []string{"one\x1bmore"}}, `  contradiction: one\x1bmore`},
 	} {
 		r := newSample(stack(1, "", at("f", "f.c", 1)))

@@ -39,7 +39,7 @@ func (t *textWriter) explain(frames []Frame, i int) {
 	}
 }
 
-// whereVariables writes where each variable is, and what says so.
+// whereVariables writes where each variable is stored, and the expression that says so.
 func (t *textWriter) whereVariables(f *Frame) {
 	for _, list := range [2][]Variable{f.Args, f.Locals} {
 		for i := range list {
@@ -56,8 +56,7 @@ func (t *textWriter) whereVariables(f *Frame) {
 	}
 }
 
-// text is the stepper and its answer; a reason for passing says it better than
-// "not_me".
+// text returns the stepper and its answer. A reason for "not_me" replaces that word.
 func (a *Asked) text() string {
 	switch {
 	case a.Detail == "":
@@ -68,7 +67,7 @@ func (a *Asked) text() string {
 	return a.Stepper + " " + a.Status + " (" + a.Detail + ")"
 }
 
-// why writes one paragraph of an explanation, or nothing for an empty one.
+// why writes one paragraph of an explanation, nothing if s is empty.
 func (t *textWriter) why(label, s string) {
 	if s == "" {
 		return
@@ -78,8 +77,7 @@ func (t *textWriter) why(label, s string) {
 	t.wrap(plain, 8, brief(s, 8*maxWords))
 }
 
-// addressText tells a frame's pc, its place in the module, and which address was
-// looked up.
+// addressText returns a frame's pc, its place in the module, and the address that was looked up.
 func addressText(f *Frame) string {
 	s := "pc " + f.PC.String()
 	if f.Module != "" {
@@ -95,7 +93,7 @@ func addressText(f *Frame) string {
 	return s
 }
 
-// callerText tells the CFA, and the return address with its place.
+// callerText returns the CFA and the return address with its location.
 func callerText(frames []Frame, i int) string {
 	f := &frames[i]
 	var parts []string
@@ -115,8 +113,8 @@ func callerText(frames []Frame, i int) string {
 	return strings.Join(parts, "; ")
 }
 
-// caller is the frame on the stack that frame i returns to: after its virtual
-// entries, which have no place for a return address.
+// caller returns the physical frame that frame i returns to. Virtual entries are skipped: they have no return
+// address.
 func caller(frames []Frame, i int) *Frame {
 	for k := i + 1; k < len(frames); k++ {
 		if frames[k].Physical != frames[i].Physical && !frames[k].virtual() {

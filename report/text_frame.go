@@ -27,8 +27,7 @@ func (t *textWriter) frame(group []*Thread, i, digits int) {
 	}
 }
 
-// signalText stands for the trampoline between a signal's handler and what it
-// interrupted.
+// signalText is the line for the trampoline between a signal handler and the frame that the signal interrupted.
 func signalText(f *Frame) string {
 	s := "--- "
 	switch {
@@ -44,8 +43,8 @@ func signalText(f *Frame) string {
 	return s + " delivered here ---"
 }
 
-// call writes a frame's function, arguments, source line, marks and module, and
-// shortens what does not fit: arguments first, then the name.
+// call writes a frame's function, arguments, source line, marks and module. If the line is too long it shortens
+// the arguments first, then the name.
 func (t *textWriter) call(group []*Thread, i int) {
 	f := &group[0].Frames[i]
 	where := ""
@@ -88,8 +87,8 @@ func (t *textWriter) call(group []*Thread, i int) {
 	}
 }
 
-// moduleText is what the right edge of a frame's line says: the module, unless it
-// is the program itself, and the offset where there is no source line.
+// moduleText returns what the right edge of a frame's line shows: the module, unless it is the program itself,
+// and the offset if there is no source line.
 func (t *textWriter) moduleText(f *Frame) string {
 	switch {
 	case f.Module == "":
@@ -102,9 +101,8 @@ func (t *textWriter) moduleText(f *Frame) string {
 	return briefBase(f.Module)
 }
 
-// marks says what is special about a frame, in brackets: that it is virtual, how
-// it was found when that was not by unwind tables, that the file is not the
-// process's own.
+// marks returns what is special about a frame, in brackets: that it is virtual, how it was found if not by
+// unwind tables, or that the file is of another build.
 func marks(f *Frame) string {
 	var ms []string
 	if f.Inlined {

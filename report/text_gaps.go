@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// gaps writes what is not known, last of all.
+// gaps writes what is not known, at the end of the report.
 func (t *textWriter) gaps() {
 	var sums []string
 	if s := unknownVariables(t.r.Threads); s != "" {
@@ -33,7 +33,7 @@ func (t *textWriter) gaps() {
 	t.warnings(t.r.Warnings)
 }
 
-// warnings writes warnings, advice that several have in a row once, behind them.
+// warnings writes warnings. Advice that several warnings in a row share is written once, after them.
 func (t *textWriter) warnings(list []Warning) {
 	for len(list) > 0 {
 		n := 1
@@ -70,7 +70,7 @@ func (t *textWriter) warning(w *Warning, advise bool) {
 	t.wrap(plain, 2, s)
 }
 
-// capital is s with a capital letter first, as sentences begin.
+// capital returns s with its first letter in upper case.
 func capital(s string) string {
 	if s != "" && s[0] >= 'a' && s[0] <= 'z' {
 		return string(s[0]-'a'+'A') + s[1:]
@@ -78,7 +78,7 @@ func capital(s string) string {
 	return s
 }
 
-// lower is s with a small letter first.
+// lower returns s with its first letter in lower case.
 func lower(s string) string {
 	if s != "" && s[0] >= 'A' && s[0] <= 'Z' {
 		return string(s[0]-'A'+'a') + s[1:]
@@ -104,7 +104,7 @@ func truncatedText(d *Dump) string {
 	return s + ". Dump again with room on the disk and a higher limit (ulimit -c)."
 }
 
-// sizeText is a number of bytes for people.
+// sizeText formats a number of bytes for people.
 func sizeText(n uint64) string {
 	if n < 1000 {
 		return fmt.Sprintf("%d bytes", n)
@@ -120,8 +120,7 @@ func sizeText(n uint64) string {
 	return fmt.Sprintf("%.0f %cB", f, " kMGT"[unit])
 }
 
-// unknownVariables counts variables without a value by reason, the most frequent
-// first.
+// unknownVariables counts variables without a value by reason, most frequent first.
 func unknownVariables(threads []Thread) string {
 	all, unknown := 0, 0
 	counts := make(map[string]int)
@@ -149,8 +148,8 @@ func unknownVariables(threads []Thread) string {
 	return s
 }
 
-// topReasons lists the three most frequent reasons. Reasons may hold addresses,
-// so what follows a colon does not count.
+// topReasons lists the three most frequent reasons. Reasons may contain addresses, so text after a colon is
+// ignored.
 func topReasons(counts map[string]int, total int) string {
 	short := make(map[string]int)
 	for reason, n := range counts {
@@ -177,7 +176,7 @@ func topReasons(counts map[string]int, total int) string {
 	return strings.Join(parts, ", ")
 }
 
-// moduleSum counts modules by how they were matched.
+// moduleSum counts modules by match status.
 func moduleSum(modules []Module) string {
 	counts := make(map[string]int)
 	var ids []string
@@ -205,7 +204,7 @@ func moduleSum(modules []Module) string {
 	return s
 }
 
-// idKind says what identifies a module; "" for nothing.
+// idKind returns the kind of identifier that the module has; "" if it has none.
 func (m *Module) idKind() string {
 	switch {
 	case m.BuildID != "":
@@ -220,7 +219,7 @@ func (m *Module) idKind() string {
 	return ""
 }
 
-// missing names missing modules that no warning is about, with what to do.
+// missing lists missing modules that no warning names, and what to do.
 func (t *textWriter) missing() string {
 	told := make(map[string]bool)
 	for i := range t.r.Warnings {

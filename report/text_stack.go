@@ -32,7 +32,7 @@ func (t *textWriter) threads(group []*Thread) {
 		switch {
 		case r.missing > 0:
 			t.put(dim, fmt.Sprintf("  #%d to #%d: ", r.first, r.first+r.missing-1))
-			t.line(dim, fmt.Sprintf("%d frames not kept", r.missing))
+			t.line(dim, fmt.Sprintf("%d frames left out of the report", r.missing))
 		case r.elided:
 			t.span(frames, r)
 			t.line(dim, fmt.Sprintf("%d frames not shown (--max-frames 0 shows all)", r.last-r.first+1))
@@ -63,7 +63,7 @@ func (t *textWriter) span(frames []Frame, r row) {
 	t.put(dim, fmt.Sprintf("  #%d to #%d: ", frameNumber(frames, r.first), frameNumber(frames, r.last)))
 }
 
-// hideVirtual drops the rows of single frames that are virtual.
+// hideVirtual drops rows of single virtual frames.
 func hideVirtual(rows []row, frames []Frame) []row {
 	kept := rows[:0]
 	for _, r := range rows {
@@ -75,7 +75,7 @@ func hideVirtual(rows []row, frames []Frame) []row {
 	return kept
 }
 
-// maxHeading is the number of threads that a heading names.
+// maxHeading is the number of threads that a heading lists.
 const maxHeading = 10
 
 func (t *textWriter) heading(group []*Thread) {
@@ -111,7 +111,7 @@ func (t *textWriter) heading(group []*Thread) {
 	t.line(plain, fmt.Sprintf(": %d with this stack", len(group)))
 }
 
-// cycleNames joins the functions of a recursion, each once.
+// cycleNames joins the names of the functions of a recursion, each once.
 func (t *textWriter) cycleNames(frames []Frame) string {
 	var names []string
 	seen := make(map[string]bool)

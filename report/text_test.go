@@ -114,7 +114,7 @@ func TestHeadline(t *testing.T) {
 		r    Report
 		want string
 	}{
-		{Report{}, "process was dumped alive: no signal and no exception"},
+		{Report{}, "process was running when dumped: no signal, no exception"},
 		{Report{Dump: Dump{Format: FormatLive, PID: 3, Command: "x"}}, "x[3] is alive"},
 		{Report{Crash: &Crash{}}, "process died of an unknown cause"},
 		{Report{Crash: &Crash{SignalNumber: 70, Code: "SI_USER"}}, "process died of signal 70: SI_USER"},

@@ -8,8 +8,8 @@ import (
 func argsOf(f *Frame) []Variable   { return f.Args }
 func localsOf(f *Frame) []Variable { return f.Locals }
 
-// variablesText is the list of frame i's arguments in parentheses, each value
-// shortened to limit; empty when the arguments are not known.
+// variablesText returns frame i's arguments in parentheses, each value shortened to limit; empty if the
+// arguments are not known.
 func variablesText(group []*Thread, i, limit int) string {
 	args := group[0].Frames[i].Args
 	if args == nil {
@@ -47,7 +47,7 @@ func variableText(v Variable, limit int) string {
 	return brief(v.Name, maxName) + " = " + valueText(v, limit)
 }
 
-// valueText is the value, or in angle brackets why there is none.
+// valueText returns the value, or in angle brackets why there is none.
 func valueText(v Variable, limit int) string {
 	if v.known() {
 		return brief(v.Value, limit)
@@ -59,12 +59,11 @@ func valueText(v Variable, limit int) string {
 	return "<" + brief(reason, maxValue) + ">"
 }
 
-// maxMerged is the number of different values shown for one variable of threads
-// that have the same stack.
+// maxMerged is how many different values of one variable are shown for threads with the same stack.
 const maxMerged = 3
 
-// mergeVariable is the v-th variable of frame i, with the different values it has
-// in a group's threads: 0x0|0x1|0x2.
+// mergeVariable returns the v-th variable of frame i with the different values it has in the threads of a
+// group: 0x0|0x1|0x2.
 func mergeVariable(group []*Thread, i, v int, of func(*Frame) []Variable) Variable {
 	merged := of(&group[0].Frames[i])[v]
 	if len(group) == 1 {
@@ -77,7 +76,7 @@ func mergeVariable(group []*Thread, i, v int, of func(*Frame) []Variable) Variab
 			continue
 		}
 		if vars[v].Entry != merged.Entry {
-			merged.Entry = "" // not that of all
+			merged.Entry = "" // differs between the threads
 		}
 		text := valueText(vars[v], maxValue)
 		if !slices.Contains(values, text) {

@@ -6,19 +6,18 @@ const EndBottom = "bottom"
 // A Thread is one thread of the process and its stack.
 type Thread struct {
 	ID      int    `json:"id"`   // the kernel's thread identifier
-	Name    string `json:"name"` // empty when the dump has none
+	Name    string `json:"name"` // empty if the dump has none
 	Crashed bool   `json:"crashed"`
-	// LastError is what GetLastError would have answered, by name or number; empty
-	// when not known, and on other systems than Windows.
+	// LastError is what GetLastError would have returned, by name or number; empty if not known, and on systems
+	// other than Windows.
 	LastError string `json:"last_error,omitempty"`
-	// Registers are those of the thread when it was dumped.
+	// Registers are the thread's registers when it was dumped.
 	Registers Registers `json:"registers"`
-	// End says why the walk stopped: EndBottom, or another short reason, stable
-	// for programs. EndDetail says it in words, with addresses.
+	// End says why the walk stopped: EndBottom or another short, stable word for programs. EndDetail says it in
+	// a sentence, with addresses.
 	End       string `json:"end"`
 	EndDetail string `json:"end_detail,omitempty"`
-	// Frames are innermost first, with inlined calls and tail calls as entries of
-	// their own.
+	// Frames are innermost first. Inlined calls and tail calls are entries of their own.
 	Frames []Frame `json:"frames"`
 }
 
@@ -29,70 +28,64 @@ const (
 	TrustSymCFI          = "sym-cfi"   // a Breakpad symbol file's CFI
 	TrustEXIDX           = "exidx"     // ARM's exception index
 	TrustPEUnwind        = "pe-unwind" // .pdata and .xdata
-	TrustSignal          = "signal"    // the context a signal saved
+	TrustSignal          = "signal"    // the context that a signal saved
 	TrustInstrumentation = "instrumentation"
 	TrustFramePointer    = "frame-pointer"
-	TrustAnalysis        = "analysis" // of the function's machine code
+	TrustAnalysis        = "analysis" // analysis of the function's machine code
 	TrustWildPC          = "wild-pc"  // after a call through a wild pointer
-	TrustScan            = "scan"     // a return address found lying on the stack
+	TrustScan            = "scan"     // a return address found by scanning the stack
 	TrustUser            = "user"     // a stepper of the program that uses corewalk
 )
 
-// UnknownSignal is the Frame.Signal of a signal's trampoline that does not tell
-// which signal it was.
+// UnknownSignal is the Frame.Signal of a signal trampoline that does not tell which signal it was.
 const UnknownSignal = "unknown"
 
-// A Frame is one line of a backtrace: a frame on the stack, or a virtual entry
-// for a call that has no frame of its own. Virtual entries (Inlined or Tail)
-// come before the frame that contains them, with the same Physical.
+// A Frame is one line of a backtrace: a frame on the stack, or a virtual entry for a call that has no frame of
+// its own. Virtual entries (Inlined or Tail) come before the frame that contains them and have the same
+// Physical.
 type Frame struct {
-	Index    int  `json:"index"`    // in the stack: in Thread.Frames, unless Shorten took some out
-	Physical int  `json:"physical"` // number of the stack frame, counted without virtual entries
+	Index    int  `json:"index"`    // in the whole stack; the index in Thread.Frames unless Shorten removed frames
+	Physical int  `json:"physical"` // number of the stack frame, not counting virtual entries
 	PC       Addr `json:"pc"`
 	SP       Addr `json:"sp"`
 	CFA      Addr `json:"cfa,omitempty"` // 0 when not known
-	// Lookup is the address that unwind rules, symbols and lines were asked for:
-	// PC, or PC-1 after a call.
+	// Lookup is the address used to look up unwind rules, symbols and lines: PC, or PC-1 after a call.
 	Lookup Addr   `json:"lookup,omitempty"`
-	Module string `json:"module,omitempty"` // Module.Path; empty when PC is in no module
-	Offset Addr   `json:"offset,omitzero"`  // PC as the module's file numbers it; only with Module
-	// Function is the name to show, demangled; Symbol the linkage name where that
-	// is another.
+	Module string `json:"module,omitempty"` // Module.Path; empty if PC is in no module
+	Offset Addr   `json:"offset,omitzero"`  // PC as an address in the module's file; only set with Module
+	// Function is the name to show, demangled. Symbol is the linkage name if it differs.
 	Function string `json:"function,omitempty"`
 	Symbol   string `json:"symbol,omitempty"`
-	// Entry is the address at which the function begins in the process; 0 when not
-	// known, and for inlined calls.
+	// Entry is the address in the process at which the function begins; 0 if not known, and for inlined calls.
 	Entry   Addr   `json:"entry,omitempty"`
 	Source  Source `json:"source,omitzero"`
 	Inlined bool   `json:"inlined,omitempty"`
 	Tail    bool   `json:"tail,omitempty"`
-	// Signal marks the trampoline that the kernel makes a signal handler return
-	// to, by the name of the signal or UnknownSignal. The frame after it is the
-	// one that was interrupted.
+	// Signal marks the trampoline that a signal handler returns to, with the name of the signal or
+	// UnknownSignal. The next frame is the one that the signal interrupted.
 	Signal       string `json:"signal,omitempty"`
 	SignalNumber int    `json:"signal_number,omitempty"`
 	Trust        string `json:"trust"`   // one of the Trust constants
 	Stepper      string `json:"stepper"` // the stepper that found it
-	// Mismatched says that a file of another build was used for it, because the
-	// user asked for that.
+	// Mismatched says that a file of another build was used for this frame, at the user's request.
 	Mismatched bool `json:"mismatched,omitempty"`
-	// ReturnAddressLocation is where PC was found: in a register for the youngest
-	// frame, at the place of the return address for others.
+	// ReturnAddressLocation is where PC was found: in a register for the youngest frame, in the place of the
+	// return address for other frames.
 	ReturnAddressLocation Location `json:"return_address_location,omitzero"`
-	// Args and Locals are nil when nobody asked or nothing is known, and empty
-	// when the function has none.
+	// Args and Locals are nil if they were not requested or nothing is known, and empty if the function has
+	// none.
 	Args    []Variable `json:"args,omitzero"`
 	Locals  []Variable `json:"locals,omitzero"`
 	Explain *Explain   `json:"explain,omitempty"`
-	// Verify tells what other steppers make of the frame. It is nil when nobody
-	// asked, for the youngest frame and for virtual entries.
+	// Verify is the opinion of the other steppers. It is nil if it was not requested, and for the youngest
+	// frame and virtual entries.
 	Verify *Verify `json:"verify,omitempty"`
 }
 
 // virtual reports whether f has no frame of its own on the stack.
 func (f *Frame) virtual() bool { return f.Inlined || f.Tail }
 
-// A Source is a place in a source file. The zero Source is "not known".
+// A Source is a place in a source file. The zero Source means not known.
 type Source struct {
 	File   string `json:"file"`
 	Line   int    `json:"line,omitempty"`   // from 1; 0 when not known
@@ -113,21 +106,21 @@ type Variable struct {
 	Name  string `json:"name"`
 	Type  string `json:"type,omitempty"`
 	Value string `json:"value,omitempty"` // as the text prints it
-	// Status is StatusSuccess, or says what kind of failure left the variable
-	// without a value; Reason then says it in words: "optimised out".
+	// Status is StatusSuccess, or the kind of failure that left the variable without a value. Reason then says
+	// it in words: "optimised out".
 	Status string `json:"status,omitempty"`
 	Reason string `json:"reason,omitempty"`
-	// Entry is the value that a parameter had when its function was called, where
-	// the caller still tells it and it is not Value.
+	// Entry is the value that a parameter had when its function was called, if the caller still shows it and it
+	// differs from Value.
 	Entry string `json:"entry,omitempty"`
-	// Location says in words where the variable is: "memory at 0x7ffc10", "register
-	// rbx", "register rbx, saved at 0x7ffc10", "computed", "constant", "pieces:
-	// register rbx; memory at 0x7ffc10"; empty when it is nowhere.
+	// Location says in words where the variable is stored: "memory at 0x7ffc10", "register rbx", "register rbx,
+	// saved at 0x7ffc10", "computed", "constant", "pieces: register rbx; memory at 0x7ffc10"; empty if it is
+	// stored nowhere.
 	Location string `json:"location,omitempty"`
-	// Expression is what the debugging information says of the place, when the
-	// report explains itself: "DW_OP_fbreg-24".
+	// Expression is the location expression in the debugging information, if explanations were requested:
+	// "DW_OP_fbreg-24".
 	Expression string `json:"expression,omitempty"`
-	// Data is the value taken apart, when that was asked for and there is one.
+	// Data is the value as a tree, if that was requested and there is a value.
 	Data *Data `json:"data,omitempty"`
 }
 

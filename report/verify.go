@@ -6,34 +6,33 @@ import (
 	"strings"
 )
 
-// A Verify tells what the steppers that were not needed for a frame make of it.
-// One that cannot tell is in neither list. Lists that are nil print as empty ones.
+// A Verify is the opinion of the steppers that were not needed to find a frame. Steppers without an opinion are
+// in neither list. JSON writes nil lists as empty ones.
 type Verify struct {
 	Agree  []string `json:"agree"` // names of the steppers that find the same frame
 	Differ []Differ `json:"differ"`
 }
 
-// A Differ is a stepper that finds another frame in its place.
+// A Differ is a stepper that finds another frame instead.
 type Differ struct {
 	Stepper string `json:"stepper"`
-	RA      Addr   `json:"ra"` // the frame's pc by this stepper
+	RA      Addr   `json:"ra"` // pc of the frame that this stepper finds
 	SP      Addr   `json:"sp"`
-	FP      *Addr  `json:"fp,omitempty"` // nil when it does not know
-	// Bottom says that by this stepper there is no frame at all: the stack ends
-	// before. RA and SP are 0 then.
+	FP      *Addr  `json:"fp,omitempty"` // nil if not known
+	// Bottom says that by this stepper the stack ends before this frame. RA and SP are then 0.
 	Bottom bool   `json:"bottom,omitempty"`
 	Trust  string `json:"trust"` // one of the Trust constants
 }
 
-// disputed reports whether nobody confirms the frame and somebody contradicts it.
+// disputed reports whether no stepper confirms the frame and one contradicts it.
 func (v *Verify) disputed() bool { return v != nil && len(v.Agree) == 0 && len(v.Differ) > 0 }
 
-// guessed reports whether a scan alone contradicts.
+// guessed reports whether only a stack scan contradicts.
 func (v *Verify) guessed() bool {
 	return !slices.ContainsFunc(v.Differ, func(d Differ) bool { return d.Trust != TrustScan })
 }
 
-// mark is what a disputed frame's line says.
+// mark returns the mark on the line of a disputed frame.
 func (v *Verify) mark() string {
 	switch {
 	case !v.disputed():
@@ -44,7 +43,7 @@ func (v *Verify) mark() string {
 	return "disputed"
 }
 
-// text tells all verdicts for an explanation; "" for none.
+// text returns all opinions for an explanation; "" if nobody asked.
 func (v *Verify) text() string {
 	if v == nil {
 		return ""
@@ -57,12 +56,12 @@ func (v *Verify) text() string {
 		parts = append(parts, v.Differ[i].text(nil))
 	}
 	if len(parts) == 0 {
-		return "no other stepper can tell"
+		return "no other stepper has an opinion"
 	}
 	return strings.Join(parts, "; ")
 }
 
-// text is what the stepper says. f is the frame it says it of; nil to tell all.
+// text is what the stepper says about frame f, leaving out what agrees with f; all of it if f is nil.
 func (d *Differ) text(f *Frame) string {
 	s := d.Stepper + " says "
 	if d.Trust == TrustScan {
@@ -70,7 +69,7 @@ func (d *Differ) text(f *Frame) string {
 	}
 	switch {
 	case d.Bottom:
-		return s + "that the stack ends before"
+		return s + "the stack ends before this frame"
 	case f == nil || f.PC != d.RA:
 		s += d.RA.String()
 		if f != nil {
@@ -87,11 +86,11 @@ func (d *Differ) text(f *Frame) string {
 	return s + "sp " + d.SP.String()
 }
 
-// maxDisputed bounds the disputed frames that are told one by one.
+// maxDisputed is the number of disputed frames that are described one by one.
 const maxDisputed = 8
 
-// verified writes how many steps of the threads in group, which have the same
-// stack, a second stepper confirmed, and where they part.
+// verified writes how many frames of the threads in group, which have the same stack, a second stepper
+// confirmed, and where steppers disagree.
 func (t *textWriter) verified(group []*Thread) {
 	steps, confirmed, disputed := 0, 0, 0
 	var where []string
@@ -124,7 +123,7 @@ func (t *textWriter) verified(group []*Thread) {
 	t.wrap(plain, 4, strings.Join(append([]string{sum}, where...), "; "))
 }
 
-// disputeText tells who says what of a disputed frame.
+// disputeText says which stepper claims what about a disputed frame.
 func disputeText(th *Thread, f *Frame, name bool) string {
 	s := fmt.Sprintf("frame %d: ", f.Index)
 	if name {

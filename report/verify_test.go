@@ -29,7 +29,7 @@ func TestVerifyText(t *testing.T) {
 	for _, want := range []string{
 		"decoy at q.c:20 [disputed]",
 		"  verified: 1 of 3 steps confirmed by a second stepper; frame 3: Debug says 0x55b8960d11c2, FrameFunc says 0x1234, " +
-			"Wanderer guesses sp 0x5678, Other says that the stack ends before\n",
+			"Wanderer guesses sp 0x5678, Other says the stack ends before this frame\n",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
@@ -39,8 +39,8 @@ func TestVerifyText(t *testing.T) {
 		t.Errorf("%d frames are marked", n)
 	}
 	explained := render(t, r, TextOptions{Width: 200, Explain: true})
-	for _, want := range []string{"found by Debug; confirmed by FrameFunc", "found by Debug; no other stepper can tell",
-		"found by Debug; FrameFunc says 0x1234, sp 0x7ffd0d2e80e0; Wanderer guesses 0x55b8960d11c2, sp 0x5678; Other says that the stack ends before"} {
+	for _, want := range []string{"found by Debug; confirmed by FrameFunc", "found by Debug; no other stepper has an opinion",
+		"found by Debug; FrameFunc says 0x1234, sp 0x7ffd0d2e80e0; Wanderer guesses 0x55b8960d11c2, sp 0x5678; Other says the stack ends before this frame"} {
 		if !strings.Contains(explained, want) {
 			t.Errorf("no %q in\n%s", want, explained)
 		}

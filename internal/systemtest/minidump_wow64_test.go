@@ -49,7 +49,7 @@ func TestWOW64(t *testing.T) {
 		pc      []report.Addr
 		info    string
 	}{
-		{1, "i386", 2, []report.Addr{0x401999, 0x40105a}, "of 32 bits, recorded from its 64-bit side (WOW64)"},
+		{1, "i386", 2, []report.Addr{0x401999, 0x40105a}, "32-bit, dumped from its 64-bit side (WOW64)"},
 		{3, "x86-64", 3, []report.Addr{0x74000500}, "the registers are those of the layer between"},
 	} {
 		target, err := corewalk.Open(wow64Dump(t, tt.crashed), corewalk.WithDebugDir(t.TempDir()))

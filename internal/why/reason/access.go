@@ -10,12 +10,12 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// Codes of SIGSEGV and SIGBUS that tell more than whether the address was mapped.
+// Codes of SIGSEGV and SIGBUS that say more than whether the address was mapped.
 const (
 	segvAccess    = 2
 	segvBounds    = 3
 	segvKey       = 4
-	segvADIFirst  = 5 // memory tags: of SPARC, then of ARM
+	segvADIFirst  = 5 // memory tags: first SPARC's, then ARM's
 	segvMTEAsync  = 8
 	segvMTELast   = 9
 	segvControl   = 10
@@ -26,11 +26,11 @@ const (
 	busMemoryAO   = 5
 	tagShift      = 56 // of a pointer's tag, on arm64
 	tagMask       = 15
-	addressBits64 = 56 // of a pointer with a tag
+	addressBits64 = 56 // of a pointer without its tag
 )
 
-// pointerBits clears what is no part of an address: on arm64 the top byte, which the
-// processor ignores. (The kernel reports some addresses with it and some without.)
+// pointerBits clears bits that are not part of the address: on arm64 the top byte, which the processor ignores.
+// (The kernel reports some addresses with the top byte and some without.)
 func (in *Input) pointerBits(v uint64) uint64 {
 	if in.Arch != nil && in.Arch.Family == arch.FamilyARM64 {
 		return uint64(int64(v<<(64-addressBits64)) >> (64 - addressBits64))
@@ -38,8 +38,8 @@ func (in *Input) pointerBits(v uint64) uint64 {
 	return v
 }
 
-// canonical reports whether user or kernel code could have the address: on x86-64, on
-// processors with five-level paging too; on arm64 with 52 bits.
+// canonical reports whether user or kernel code could have the address mapped, on any processor of the
+// architecture: with five-level paging on x86-64, with 52-bit addresses on arm64.
 func (in *Input) canonical(addr uint64) bool {
 	shift := 47
 	switch {
@@ -55,7 +55,7 @@ func (in *Input) canonical(addr uint64) bool {
 	return top == 0 || top == -1
 }
 
-// accesses are those that the instruction makes.
+// accesses returns the memory accesses of the instruction.
 func (in *Input) accesses() []disasm.Access {
 	if in.Inst == nil {
 		return nil
@@ -63,7 +63,7 @@ func (in *Input) accesses() []disasm.Access {
 	return disasm.FaultAccess(nil, in.Inst, &in.Regs)
 }
 
-// access finds the instruction's access that touches addr, or its only one.
+// access returns the instruction's access that touches addr, or its only one.
 func (in *Input) access(addr uint64, have bool) (disasm.Access, bool) {
 	all := in.accesses()
 	addr = in.pointerBits(addr)
@@ -78,12 +78,12 @@ func (in *Input) access(addr uint64, have bool) (disasm.Access, bool) {
 	return disasm.Access{}, false
 }
 
-// access is the reason that names an access to addr, without words.
+// access returns the reason for an access at addr, still without text.
 func access(a disasm.Access, addr uint64) Reason {
 	return Reason{Access: direction(a), AccessSize: a.Size, Addr: addr, HasAddr: true, AtInst: true}
 }
 
-// direction is "read" or "write"; "" when neither is known.
+// direction returns "read" or "write"; "" if neither is known.
 func direction(a disasm.Access) string {
 	switch {
 	case a.Write:
@@ -103,7 +103,7 @@ var (
 	badKinds          = [...]string{report.CrashBadRead, report.CrashBadWrite, report.CrashBadCall, report.CrashBadAccess}
 )
 
-// of chooses from kinds by the direction.
+// of returns the kind for a direction.
 func of(kinds *[4]string, direction string) string {
 	switch direction {
 	case report.AccessRead:
@@ -136,7 +136,7 @@ func verb(a disasm.Access) string {
 	return fmt.Sprintf("%s of %d bytes", what, a.Size)
 }
 
-// describe words an access to addr.
+// describe explains a failed access to addr.
 func (in *Input) describe(a disasm.Access, addr uint64) Reason {
 	r := access(a, addr)
 	r.unmatched = !a.Known
@@ -155,7 +155,7 @@ func (in *Input) describe(a disasm.Access, addr uint64) Reason {
 	return r
 }
 
-// special words an access that was refused for another reason than the memory map.
+// special explains an access that failed for another reason than the memory map.
 func (in *Input) special(r *Reason, a disasm.Access, addr uint64, m libstate.Mapping, mapped bool) bool {
 	s := in.Signal
 	code := s.Code
@@ -172,10 +172,10 @@ func (in *Input) special(r *Reason, a disasm.Access, addr uint64, m libstate.Map
 	case s.Number == sigBus && code == busNoPage && mapped && m.Path != "":
 		r.Kind, r.Text = report.CrashBusTruncated, at+"past the end of the file mapped there"+place(m)
 		if sharedMemory(m.Path) {
-			r.Text = at + "which has no page: the file mapped there is shorter, or its memory is used up" + place(m)
+			r.Text = at + "which has no page: the mapped file is shorter, or no memory is left for it" + place(m)
 		}
 	case s.Number == sigBus && (code == busMemoryAR || code == busMemoryAO):
-		r.Kind, r.Text = report.CrashHardware, at+"where the hardware found its memory to be broken"+place(m)
+		r.Kind, r.Text = report.CrashHardware, at+"where the hardware reported a memory failure"+place(m)
 	case s.Number == sigBus && (code == busNoPage || code == busObject):
 		_, words := CodeName(s.Number, s.Code)
 		r.Kind, r.Text = report.CrashBusError, at+words+place(m)
@@ -184,7 +184,7 @@ func (in *Input) special(r *Reason, a disasm.Access, addr uint64, m libstate.Map
 	case s.Number == sigSegv && code == segvKey:
 		r.Kind, r.Text = report.CrashProtectionKey, at+"whose protection key forbids it"+place(m)
 	case s.Number == sigSegv && code >= segvADIFirst && code <= segvMTELast:
-		r.Kind, r.Text = report.CrashMemoryTag, at+"whose memory tag is another than the pointer's"
+		r.Kind, r.Text = report.CrashMemoryTag, at+"whose memory tag differs from the pointer's"
 		if in.Arch.Family == arch.FamilyARM64 && a.Known {
 			r.Text += fmt.Sprintf(" (%#x)", a.Addr>>tagShift&tagMask)
 		}
@@ -194,7 +194,7 @@ func (in *Input) special(r *Reason, a disasm.Access, addr uint64, m libstate.Map
 	return true
 }
 
-// sharedMemory tells files that are memory by where Linux puts them.
+// sharedMemory recognises files that are memory by the paths that Linux gives them.
 func sharedMemory(path string) bool {
 	for _, prefix := range []string{"/dev/shm/", "/memfd:", "/SYSV", "/anon_hugepage", "/dev/hugepages/"} {
 		if strings.HasPrefix(path, prefix) {
@@ -204,7 +204,7 @@ func sharedMemory(path string) bool {
 	return false
 }
 
-// refused words an access that the memory map does not allow.
+// refused explains an access that the memory map does not allow.
 func (in *Input) refused(r *Reason, a disasm.Access, addr uint64, m libstate.Mapping, mapped bool) {
 	at := fmt.Sprintf("%s at %#x", verb(a), addr)
 	switch {
@@ -233,8 +233,7 @@ func (in *Input) refused(r *Reason, a disasm.Access, addr uint64, m libstate.Map
 	}
 }
 
-// behind says that an address is the first behind mapped memory: where an overrun
-// ends.
+// behind says that an address is the first one past mapped memory, where a buffer overrun ends.
 func (in *Input) behind(addr uint64) string {
 	if addr%pageSize != 0 {
 		return ""
@@ -243,10 +242,10 @@ func (in *Input) behind(addr uint64) string {
 	if !ok || m.Perm == 0 {
 		return ""
 	}
-	return ", right behind mapped memory" + place(m)
+	return ", just past the end of mapped memory" + place(m)
 }
 
-// otherwise says why memory that allows an access did not.
+// otherwise says why an access failed that the memory map allows.
 func (in *Input) otherwise() string {
 	if in.Signal.Number == sigBus && in.Signal.HasInfo {
 		if _, words := CodeName(sigBus, in.Signal.Code); words != "" {
@@ -258,7 +257,7 @@ func (in *Input) otherwise() string {
 
 const impossible = ", which no process can map (not canonical)"
 
-// kernels reports whether addr lies in the upper half, which programs never get.
+// kernels reports whether addr lies in the upper half, which belongs to the kernel.
 func (in *Input) kernels(addr uint64) bool {
 	switch in.Arch.Family {
 	case arch.FamilyX86, arch.FamilyARM64:
@@ -267,7 +266,7 @@ func (in *Input) kernels(addr uint64) bool {
 	return false
 }
 
-// place names the file of a mapping.
+// place returns the file of a mapping, in brackets.
 func place(m libstate.Mapping) string {
 	if m.Path == "" {
 		return ""
@@ -275,9 +274,8 @@ func place(m libstate.Mapping) string {
 	return " (" + m.Path + ")"
 }
 
-// nullOffset tells whether an access went through a null pointer, and how far from it:
-// an address near null, or a far one for which the instruction adds to a register that
-// is null.
+// nullOffset reports whether an access went through a null pointer, and at which offset from null: the address
+// is near null, or it is far and the instruction adds to a register that is null.
 func (in *Input) nullOffset(a disasm.Access, addr uint64, mapped bool) (int64, bool) {
 	if addr < nullZone {
 		return int64(addr), true
@@ -292,14 +290,14 @@ func (in *Input) nullOffset(a disasm.Access, addr uint64, mapped bool) (int64, b
 	return off, true
 }
 
-// nullBase reports whether the register that an access starts from is null. With an
-// index that is not scaled nobody knows which of the two is the pointer.
+// nullBase reports whether the base register of an access is null. With an unscaled index nobody can tell which
+// of the two registers is the pointer.
 func (in *Input) nullBase(a disasm.Access) bool {
 	m := &a.Operand
 	if !a.Known || m.RIPRelative || m.Segment != arch.NoReg || m.Base == in.Arch.SP {
 		return false
 	}
-	if m.Base == arch.NoReg && m.Index == arch.NoReg { // the compiler knew that it is null
+	if m.Base == arch.NoReg && m.Index == arch.NoReg { // the compiler knew that the pointer is null
 		return in.Arch.Truncate(-a.Addr) < nullZone
 	}
 	base, ok := in.Regs.Get(m.Base)
@@ -309,7 +307,7 @@ func (in *Input) nullBase(a disasm.Access) bool {
 	return m.Index == arch.NoReg || m.Scale > 1 || a.Addr < nullZone
 }
 
-// nullPlus writes null with an offset.
+// nullPlus formats null with an offset.
 func nullPlus(off int64) string {
 	switch {
 	case off == 0:
@@ -320,8 +318,7 @@ func nullPlus(off int64) string {
 	return fmt.Sprintf("null+%#x", off)
 }
 
-// listAccesses fills in what the instruction does to memory, and what its operands
-// tell of the bad address.
+// listAccesses fills in the instruction's memory accesses, and what its operands say about the bad address.
 func (in *Input) listAccesses(r *Reason) {
 	if r.Access == report.AccessExecute && r.HasAddr {
 		r.Accesses = append(r.Accesses, report.Access{Address: report.Addr(r.Addr), Kind: report.AccessExecute, GuardPage: in.guardPage(r.Addr)})
@@ -352,12 +349,11 @@ func (r *Reason) isNull() bool {
 	return false
 }
 
-// largestGuard is the size from which memory without permissions is taken for space
-// that was reserved, not for a guard.
+// largestGuard is the size from which memory without permissions is taken as reserved space, not as a guard
+// page.
 const largestGuard = 32 << 10
 
-// guardPage reports whether addr is in a small area without permissions that lies
-// right beside memory in use.
+// guardPage reports whether addr is in a small area without permissions directly next to memory in use.
 func (in *Input) guardPage(addr uint64) bool {
 	m, ok := in.mapping(in.pointerBits(addr))
 	if !ok || m.Perm != 0 || m.End-m.Start >= largestGuard {

@@ -37,16 +37,16 @@ func (in *Input) arithmetic() Reason {
 	if kind, text := in.division(); kind != "" {
 		r.Kind, r.Text = kind, text
 	} else if in.Signal.HasInfo && in.Inst == nil && in.isX86() {
-		r.Text = "integer division by zero, or one whose quotient does not fit"
+		r.Text = "integer division by zero, or its quotient does not fit"
 	}
 	return r
 }
 
 func (in *Input) isX86() bool { return in.Arch != nil && in.Arch.Family == arch.FamilyX86 }
 
-// division tells what was wrong with the division at pc: x86 has one fault for a
-// division by zero and a quotient that does not fit. The kind is "" when the
-// instruction is no division or its divisor is not known.
+// division says what was wrong with the division at pc: x86 raises the same fault for a division by zero and
+// for a quotient that does not fit. The kind is "" if the instruction is not a division or its divisor is not
+// known.
 func (in *Input) division() (kind, text string) {
 	if in.Inst == nil || in.Inst.Kind != disasm.Div || !in.isX86() {
 		return "", ""
@@ -74,7 +74,7 @@ func (in *Input) dividesLeast() bool {
 	return ok && known && v&all == all/2+1 && strings.HasPrefix(in.Inst.Text(disasm.TextOptions{}), "idiv")
 }
 
-// allOnesOfSize is -1 as an operand of the instruction has it.
+// allOnesOfSize returns -1 in the operand size of the instruction.
 func (in *Input) allOnesOfSize() uint64 {
 	if n := in.Inst.Size; n > 0 && n < 8 {
 		return 1<<(8*n) - 1
@@ -82,7 +82,7 @@ func (in *Input) allOnesOfSize() uint64 {
 	return ^uint64(0)
 }
 
-// divisor is what a division divides by.
+// divisor returns the divisor of the instruction.
 func (in *Input) divisor() (uint64, bool) {
 	v, ok := in.Regs.Get(in.Inst.Src)
 	if addr, isMem := in.Inst.EffectiveAddress(&in.Regs); isMem {

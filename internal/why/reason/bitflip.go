@@ -12,8 +12,8 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// How far a value may be from a guess to count as near, what still counts as a small
-// number, and how near behind or before memory in use an address rather is an overrun.
+// How near a value must be to a guess to count as near, what counts as a small number, and how near to memory
+// in use an address is more likely an overrun.
 const (
 	nearby  = 4096
 	low     = 2 * nearby
@@ -23,14 +23,13 @@ const (
 // maxBitFlips is how many guesses are kept.
 const maxBitFlips = 16
 
-// firstImpossible is the lowest bit that no user's address has set on x86-64.
+// firstImpossible is the lowest bit that is clear in every user address on x86-64.
 const firstImpossible = 47
 
-// bitFlips looks for addresses one flipped bit away from the bad one at which the
-// access would have been allowed. It looks where the memory map is known and pointers
-// have room for mistakes: on 64-bit processors but arm64, whose pointers carry tags and
-// signatures. An address near null, in a guard page, or a little outside memory in use
-// has better explanations.
+// bitFlips looks for addresses that differ in one bit from the bad one and at which the access would have been
+// allowed. It needs the memory map and pointers with unused bits: 64-bit processors other than arm64, whose
+// pointers carry tags and signatures. An address near null, in a guard page, or slightly outside of memory in
+// use has better explanations.
 func (in *Input) bitFlips(r *Reason) {
 	if in.Mapping == nil || in.Arch.WordSize != 8 || in.Arch.Family == arch.FamilyARM64 ||
 		!r.HasAddr || !in.flippable(r) || in.overruns(r.Addr) {
@@ -53,12 +52,12 @@ func (in *Input) flippable(r *Reason) bool {
 		return false
 	}
 	if r.bad() || r.isNull() {
-		return false // nothing is wrong with the address, or with the index of a null pointer
+		return false // the address is fine, or it is an index from a null pointer
 	}
 	return r.wild() || r.Kind == report.CrashWriteReadOnly
 }
 
-// overruns reports whether addr is a little behind memory in use, or before it.
+// overruns reports whether addr is slightly past the end of memory in use, or slightly before it.
 func (in *Input) overruns(addr uint64) bool {
 	for at := uint64(0); at <= overrun; at += pageSize {
 		for _, a := range [...]uint64{addr - at, addr + at} {
@@ -78,8 +77,8 @@ type flipper struct {
 	found        []report.BitFlip
 }
 
-// operand tries the registers that the bad address was computed from, and where they
-// are not known the address itself.
+// operand tries the registers that the bad address was computed from or, if they are not known, the address
+// itself.
 func (f *flipper) operand() {
 	a, ok := f.in.access(f.reason.Addr, true)
 	if !ok || !a.Known || !f.reason.AtInst {
@@ -95,7 +94,7 @@ func (f *flipper) operand() {
 	}
 }
 
-// with is the address of an access when a register has another value.
+// with returns the address of an access if reg had the value v.
 func (f *flipper) with(a disasm.Access, reg arch.Reg, v uint64) uint64 {
 	regs := f.in.Regs
 	regs.Set(reg, v)
@@ -125,7 +124,7 @@ func (f *flipper) value(v uint64, register string, address func(uint64) uint64) 
 	}
 }
 
-// allows reports whether memory allows an access.
+// allows reports whether the memory map allows an access.
 func (in *Input) allows(addr uint64, access string) bool {
 	m, ok := in.mapping(addr)
 	switch access {
@@ -153,10 +152,9 @@ func (f *flipper) details(value, guess uint64, register string) report.BitFlipDe
 	return d
 }
 
-// confidence weighs what speaks for a flip: each reason leaves a share of the doubt
-// that the others left. That memory happens to be one bit away is worth little, and a
-// pattern of freed memory halves the rest. The weights are those of minidump-stackwalk,
-// whose users have thresholds.
+// confidence weighs the evidence for a flip: each point removes a share of the doubt that the others left. That
+// memory happens to be one bit away counts little, and a pattern of freed memory halves the rest. The weights
+// are those of minidump-stackwalk, whose users have thresholds.
 func confidence(d *report.BitFlipDetails) float64 {
 	const little, half, much = 0.25, 0.5, 0.9
 	doubt := 1 - little
@@ -179,8 +177,7 @@ func confidence(d *report.BitFlipDetails) float64 {
 	return math.Round(sure*1e4) / 1e4
 }
 
-// bitFlipCause words the best guess, when something speaks for it and no better
-// explanation was found.
+// bitFlipCause describes the best guess if there is evidence for it and no better explanation.
 func (in *Input) bitFlipCause(r *Reason) {
 	const worthSaying = 0.5
 	if len(r.BitFlips) == 0 || len(r.Causes) > 0 || r.BitFlips[0].Confidence <= worthSaying {
@@ -192,10 +189,10 @@ func (in *Input) bitFlipCause(r *Reason) {
 		what = "the address"
 	}
 	r.Causes = append(r.Causes, report.Cause{Confidence: "possible",
-		Text: fmt.Sprintf("single-bit flip of %s: bit %d the other way makes it %s, %s", what, b.Bit, b.Address, in.whatIsAt(uint64(b.Address)))})
+		Text: fmt.Sprintf("single-bit error in %s: with bit %d flipped it is %s, %s", what, b.Bit, b.Address, in.whatIsAt(uint64(b.Address)))})
 }
 
-// whatIsAt names memory.
+// whatIsAt describes the memory at an address.
 func (in *Input) whatIsAt(addr uint64) string {
 	m, ok := in.mapping(addr)
 	switch {

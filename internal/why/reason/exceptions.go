@@ -9,36 +9,34 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// An Exceptions says whose numbers an Exception has.
+// An Exceptions says which system's exception numbers an Exception has.
 type Exceptions uint8
 
 const (
 	WindowsExceptions Exceptions = iota
-	MachExceptions               // of macOS and iOS
+	MachExceptions               // macOS and iOS
 )
 
-// An Exception is what a minidump says of why a process stopped, in the numbers of an
-// operating system that has no signals, or has them only besides. (Those of Linux are
-// a Signal.)
+// An Exception is what a minidump says about why a process stopped, in the numbers of Windows or of Mach.
+// (Linux dumps have a Signal.)
 type Exception struct {
 	Of Exceptions
-	// Code is the exception's code on Windows, its kind on macOS. Flags is the first
-	// code on macOS.
+	// Code is the exception code on Windows, the exception type on macOS. Flags is the first code on macOS.
 	Code, Flags uint32
-	// Addr is that of the instruction on Windows, the second code on macOS.
+	// Addr is the address of the instruction on Windows, the second code on macOS.
 	Addr   uint64
 	Params []uint64
-	// Assertion is what failed, where a handler of the C library was called.
+	// Assertion is the failed condition, if a handler of the C library was called.
 	Assertion string
 	TID       int // of the thread that died
 }
 
-// A named number, and what it means in words.
+// A named is the name of a number, and its meaning in words.
 type named struct{ name, words string }
 
-// Name names the exception: "EXCEPTION_ACCESS_VIOLATION_READ",
-// "EXC_BAD_ACCESS / KERN_INVALID_ADDRESS". An unknown one is its number. On macOS the
-// codes are the architecture's, which may be nil.
+// Name returns the name of the exception: "EXCEPTION_ACCESS_VIOLATION_READ", "EXC_BAD_ACCESS /
+// KERN_INVALID_ADDRESS". An unknown exception is its number. On macOS the codes depend on the architecture; a
+// may be nil.
 func (e Exception) Name(a *arch.Arch) string {
 	if e.Of == MachExceptions {
 		return e.machName(a)
@@ -46,7 +44,7 @@ func (e Exception) Name(a *arch.Arch) string {
 	return e.windowsName()
 }
 
-// Number is the exception's code as it is written: "0xc0000005", of macOS "1".
+// Number returns the exception code as it is usually written: "0xc0000005", on macOS "1".
 func (e Exception) Number() string {
 	if e.Of == MachExceptions {
 		return strconv.FormatUint(uint64(e.Code), 10)
@@ -54,7 +52,7 @@ func (e Exception) Number() string {
 	return fmt.Sprintf("%#08x", e.Code)
 }
 
-// WhyException finds the reason of an exception. in.Signal is not looked at.
+// WhyException returns the reason of an exception. It ignores in.Signal.
 func WhyException(in Input, e Exception) Reason {
 	in.Signal = Signal{}
 	return in.complete(in.whyException(e))
@@ -67,9 +65,8 @@ func (in *Input) whyException(e Exception) Reason {
 	return in.whyWindows(e)
 }
 
-// faultAt words an access that failed at addr: kind is "read", "write", "execute" or
-// "" for not known. The instruction tells its size, and its direction where the system
-// does not.
+// faultAt describes an access that failed at addr: kind is "read", "write", "execute", or "" if not known. The
+// instruction tells the size of the access, and its direction if the system does not.
 func (in *Input) faultAt(kind string, addr uint64) Reason {
 	if in.Arch == nil {
 		return in.plainFault(kind, addr)
@@ -92,7 +89,7 @@ func (in *Input) faultAt(kind string, addr uint64) Reason {
 	return in.describe(acc, addr)
 }
 
-// plainFault words an access by its direction and address alone.
+// plainFault describes an access by its direction and address alone.
 func (in *Input) plainFault(kind string, addr uint64) Reason {
 	return Reason{Kind: of(&badKinds, kind), Text: fmt.Sprintf("%s at %#x", orElse(kind, "access"), addr),
 		Access: kind, Addr: addr, HasAddr: true, AtInst: true}
@@ -105,8 +102,7 @@ func orElse(s, other string) string {
 	return s
 }
 
-// readable turns a constant's name into words: "FAST_FAIL_CORRUPT_LIST_ENTRY" into
-// "corrupt list entry".
+// readable turns the name of a constant into words: "FAST_FAIL_CORRUPT_LIST_ENTRY" into "corrupt list entry".
 func readable(constant, prefix string) string {
 	return strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(constant, prefix), "_", " "))
 }

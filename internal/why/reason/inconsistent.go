@@ -6,8 +6,8 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// inconsistencies finds what cannot be as the dump says it is: the processor computed
-// something else than its instruction says, or the dump is not of one moment.
+// inconsistencies finds contradictions: the processor did something else than the instruction says, or the dump
+// is not a consistent snapshot.
 func (in *Input) inconsistencies(r *Reason) {
 	if in.Inst == nil || in.Signal.Number != 0 && !in.Signal.HasInfo {
 		return // without a code nothing says that there was a fault
@@ -35,7 +35,7 @@ func (in *Input) inconsistencies(r *Reason) {
 	}
 }
 
-// plainCode reports whether a kind of instruction is never privileged.
+// plainCode reports whether instructions of a kind are never privileged.
 func plainCode(k disasm.Kind) bool {
 	switch k {
 	case disasm.Mov, disasm.MovImm, disasm.Load, disasm.Store, disasm.Lea, disasm.Nop, disasm.Endbr, disasm.Push, disasm.Pop,
@@ -45,8 +45,7 @@ func plainCode(k disasm.Kind) bool {
 	return false
 }
 
-// ordinary reports whether the instruction only moves data from or to known addresses,
-// all of which are possible ones.
+// ordinary reports whether the instruction only moves data and all its addresses are known and possible.
 func (in *Input) ordinary() bool {
 	if !plainCode(in.Inst.Kind) || in.Inst.Kind == disasm.Ret {
 		return false
@@ -59,8 +58,8 @@ func (in *Input) ordinary() bool {
 	return true
 }
 
-// allowed reports whether memory allows the access that the system refused. That is
-// also seen when another thread changed the memory map between the fault and the dump.
+// allowed reports whether the memory map allows the access that the system refused. That also happens when
+// another thread changed the map between the fault and the dump.
 func (in *Input) allowed(r *Reason) bool {
 	if !r.HasAddr || r.Access == "" || in.Mapping == nil {
 		return false
@@ -71,13 +70,12 @@ func (in *Input) allowed(r *Reason) bool {
 		return false
 	}
 	if in.Signal.Number == sigBus {
-		return false // the map does not tell whether a page can be had
+		return false // the map does not say whether a page is available
 	}
 	return in.allows(r.Addr, r.Access)
 }
 
-// elsewhere reports whether the instruction makes no access that could have failed at
-// the address.
+// elsewhere reports whether no access of the instruction could have failed at the address.
 func (in *Input) elsewhere(r *Reason) bool {
 	switch {
 	case !r.unmatched || !r.AtInst:

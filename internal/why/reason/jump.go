@@ -9,8 +9,7 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// cannotRun reports whether the processor could not have fetched an instruction
-// at pc.
+// cannotRun reports whether the processor could not have fetched an instruction at pc.
 func (in *Input) cannotRun(pc uint64) bool {
 	if in.Mapping == nil {
 		return in.Inst == nil
@@ -19,8 +18,8 @@ func (in *Input) cannotRun(pc uint64) bool {
 	return !ok || m.Perm&libstate.Exec == 0
 }
 
-// ranInto reports whether the fault at addr is of fetching the rest of the instruction
-// at pc, which reaches into a page without code.
+// ranInto reports whether the fault at addr was the fetch of the rest of the instruction at pc, which extends
+// into a page without code.
 func (in *Input) ranInto(pc, addr uint64) bool {
 	length := uint64(disasm.MaxLen)
 	if in.Inst != nil {
@@ -32,7 +31,7 @@ func (in *Input) ranInto(pc, addr uint64) bool {
 // pageSize is the smallest page of any processor.
 const pageSize = 4096
 
-// jump explains a pc where no code is.
+// jump explains a pc at which there is no code.
 func (in *Input) jump(pc uint64) Reason {
 	r := Reason{Access: report.AccessExecute, Addr: pc, HasAddr: true, Kind: report.CrashWildCall}
 	m, mapped := in.mapping(pc)
@@ -65,8 +64,8 @@ func (in *Input) noCode(pc uint64) string {
 	return fmt.Sprintf("%#x, which is not mapped", pc)
 }
 
-// how tells a return from a jump or call by the word that a return leaves behind
-// right below the stack pointer, and a call by the return address that it left.
+// how distinguishes a return, a call and a jump. A return leaves its target just below the stack pointer, a
+// call leaves its return address.
 func (in *Input) how(pc uint64) string {
 	sp, ok := in.Regs.Get(in.Arch.SP)
 	if ok && in.Word != nil && pc != 0 && in.Arch.RA == arch.NoReg {
@@ -80,9 +79,8 @@ func (in *Input) how(pc uint64) string {
 	return "jump to"
 }
 
-// called reports whether the return address at hand is behind a call that may have led
-// to pc. A function that was called so itself and then jumped to pc looks the same,
-// unless the call names its target.
+// called reports whether the current return address follows a call that may have led to pc. A function that was
+// itself called like this and then jumped to pc looks the same, unless the call names its target.
 func (in *Input) called(sp uint64, haveSP bool, pc uint64) bool {
 	var ra uint64
 	var ok bool

@@ -96,7 +96,7 @@ func TestKinds(t *testing.T) {
 
 		// Nothing there, or not for this.
 		{"x86-64", at{a: x64, code: storeRAX, regs: regs{"rax": 0x5000000}}, segv(1, 0x5000000), report.CrashWildWrite, "not mapped"},
-		{"behind memory", at{a: x64, code: "f3aa", regs: regs{"rdi": lowStack + 0x10000, "rcx": 9}}, segv(1, lowStack+0x10000), report.CrashWildWrite, "not mapped, right behind mapped memory"},
+		{"behind memory", at{a: x64, code: "f3aa", regs: regs{"rdi": lowStack + 0x10000, "rcx": 9}}, segv(1, lowStack+0x10000), report.CrashWildWrite, "not mapped, just past the end of mapped memory"},
 		{"no code", at{a: x64}, segv(1, 0x5000000), report.CrashWildAccess, "not mapped"},
 		{"kernel", at{a: x64, code: loadRAX, regs: regs{"rax": 0xffff888000000000}}, segv(1, 0xffff888000000000), report.CrashWildRead, "belongs to the kernel"},
 		{"arm", at{a: a32, code: "000093e5", regs: regs{"r3": 0x5000000}}, segv(1, 0x5000000), report.CrashWildRead, "not mapped"},
@@ -132,12 +132,12 @@ func TestKinds(t *testing.T) {
 
 		// Memory that cannot be had.
 		{"file", at{a: x64, code: loadRAX, regs: regs{"rax": data}}, bus(2, data), report.CrashBusTruncated, "past the end"},
-		{"anonymous", at{a: x64, code: loadRAX, regs: regs{"rax": lowStack}}, bus(2, lowStack), report.CrashBusError, "nothing behind"},
-		{"broken", at{a: x64, code: loadRAX, regs: regs{"rax": data}}, bus(4, data), report.CrashHardware, "broken"},
+		{"anonymous", at{a: x64, code: loadRAX, regs: regs{"rax": lowStack}}, bus(2, lowStack), report.CrashBusError, "no memory behind"},
+		{"broken", at{a: x64, code: loadRAX, regs: regs{"rax": data}}, bus(4, data), report.CrashHardware, "memory failure"},
 		{"key", at{a: x64, code: loadRAX, regs: regs{"rax": data}}, segv(4, data), report.CrashProtectionKey, "protection key"},
 		{"bounds", at{a: x64, code: loadRAX, regs: regs{"rax": data}}, segv(3, data), report.CrashBounds, "bounds"},
-		{"tag", at{a: a64, code: "000040f9", regs: regs{"x0": 0x0a00000000404000}}, segv(9, data), report.CrashMemoryTag, "another than the pointer's (0xa)"},
-		{"tag, late", at{a: a64}, segv(8, 0), report.CrashMemoryTag, "noticed late"},
+		{"tag", at{a: a64, code: "000040f9", regs: regs{"x0": 0x0a00000000404000}}, segv(9, data), report.CrashMemoryTag, "differs from the pointer's (0xa)"},
+		{"tag, late", at{a: a64}, segv(8, 0), report.CrashMemoryTag, "reported late"},
 		{"shadow stack", at{a: x64, code: ret, words: map[uint64]uint64{lowStack + 0x8000: 0x401234}}, segv(10, 0), report.CrashControlFlow, "return to 0x401234"},
 
 		// Arithmetic and instructions.
@@ -169,12 +169,12 @@ func TestKinds(t *testing.T) {
 		{"service manager", at{a: x64}, from(sigAbrt, siUser, 1), report.CrashWatchdog, "from process 1"},
 		{"quit", at{a: x64}, from(sigQuit, siUser, 99), report.CrashWatchdog, "from process 99"},
 		{"alarm", at{a: x64}, sig(sigAlrm, siKernel), report.CrashWatchdog, "timer of the program"},
-		{"processor time", at{a: x64}, sig(sigXCPU, siKernel), report.CrashWatchdog, "processor time"},
+		{"processor time", at{a: x64}, sig(sigXCPU, siKernel), report.CrashWatchdog, "CPU time"},
 		{"file size", at{a: x64}, sig(sigXFSZ, siKernel), report.CrashLimit, "file size"},
 		{"term", at{a: x64}, from(15, siUser, 99), report.CrashSignal, "from process 99"},
-		{"sent again", at{a: x64, code: storeRAX, regs: regs{"rax": 0}}, from(sigSegv, siTKill, 7), report.CrashNullWrite, "write of 4 bytes at null; a handler sent the signal again"},
-		{"sent again, ud2", at{a: x86, code: ud2}, from(sigIll, siTKill, 7), report.CrashTrap, "sent the signal again"},
-		{"sent again, division", at{a: x64, code: idivECX, regs: regs{"rcx": 0}}, from(sigFPE, siTKill, 7), report.CrashDivZero, "sent the signal again"},
+		{"sent again", at{a: x64, code: storeRAX, regs: regs{"rax": 0}}, from(sigSegv, siTKill, 7), report.CrashNullWrite, "write of 4 bytes at null; a signal handler raised the signal again"},
+		{"sent again, ud2", at{a: x86, code: ud2}, from(sigIll, siTKill, 7), report.CrashTrap, "raised the signal again"},
+		{"sent again, division", at{a: x64, code: idivECX, regs: regs{"rcx": 0}}, from(sigFPE, siTKill, 7), report.CrashDivZero, "raised the signal again"},
 		{"sent at an access that is allowed", at{a: x64, code: loadRAX, regs: regs{"rax": data}}, from(sigSegv, siTKill, 7), report.CrashSignal, "sent by the program to itself"},
 		{"sent at no access", at{a: a64, code: "1f2003d5"}, from(sigSegv, siTKill, 7), report.CrashSignal, "sent by the program to itself"},
 		{"sent at another instruction", at{a: x64, code: storeRAX, regs: regs{"rax": 0}}, from(sigFPE, siTKill, 7), report.CrashSignal, "sent by the program to itself"},

@@ -7,7 +7,7 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// Kinds of Mach exceptions (mach/exception_types.h).
+// Types of Mach exceptions (mach/exception_types.h).
 const (
 	machBadAccess      = 1
 	machBadInstruction = 2
@@ -17,24 +17,23 @@ const (
 	machCrash          = 10
 	machResource       = 11
 	machGuard          = 12
-	machSimulated      = 0x43507378 // Crashpad's, of a dump without a crash
+	machSimulated      = 0x43507378 // Crashpad's, for a dump without a crash
 )
 
 var machKinds = map[uint32]named{
 	machBadAccess: {"EXC_BAD_ACCESS", "invalid memory access"}, machBadInstruction: {"EXC_BAD_INSTRUCTION", "illegal instruction"},
 	machArithmetic: {"EXC_ARITHMETIC", "arithmetic error"}, 4: {"EXC_EMULATION", "emulated instruction"},
-	machSoftware: {"EXC_SOFTWARE", "exception of the software"}, machBreakpoint: {"EXC_BREAKPOINT", "breakpoint"},
-	7: {"EXC_SYSCALL", "system call"}, 8: {"EXC_MACH_SYSCALL", "system call of Mach"}, 9: {"EXC_RPC_ALERT", "alert of a remote call"},
-	machCrash: {"EXC_CRASH", "abnormal end"}, machResource: {"EXC_RESOURCE", "limit of a resource reached"},
-	machGuard: {"EXC_GUARD", "violation of a guard"}, machSimulated: {"Simulated Exception", "dump without a crash"},
+	machSoftware: {"EXC_SOFTWARE", "software exception"}, machBreakpoint: {"EXC_BREAKPOINT", "breakpoint"},
+	7: {"EXC_SYSCALL", "system call"}, 8: {"EXC_MACH_SYSCALL", "Mach system call"}, 9: {"EXC_RPC_ALERT", "RPC alert"},
+	machCrash: {"EXC_CRASH", "abnormal termination"}, machResource: {"EXC_RESOURCE", "resource limit reached"},
+	machGuard: {"EXC_GUARD", "guard violation"}, machSimulated: {"Simulated Exception", "dump without a crash"},
 }
 
-// Codes of EXC_BAD_ACCESS: kern_return_t (mach/kern_return.h), then those of the
-// processors.
+// Codes of EXC_BAD_ACCESS: kern_return_t (mach/kern_return.h), then those of the processors.
 var machAccessCodes = map[uint32]named{
-	1: {"KERN_INVALID_ADDRESS", "which is not mapped"}, 2: {"KERN_PROTECTION_FAILURE", "which does not allow it"},
+	1: {"KERN_INVALID_ADDRESS", "which is not mapped"}, 2: {"KERN_PROTECTION_FAILURE", "which does not permit it"},
 	5: {"KERN_FAILURE", "which failed"}, 8: {"KERN_NO_ACCESS", "to which there is no access"},
-	9: {"KERN_MEMORY_FAILURE", "which has been destroyed"}, 10: {"KERN_MEMORY_ERROR", "which could not be read in"},
+	9: {"KERN_MEMORY_FAILURE", "which has been destroyed"}, 10: {"KERN_MEMORY_ERROR", "which could not be loaded"},
 	50: {"KERN_CODESIGN_ERROR", "whose code signature is invalid"},
 }
 
@@ -51,7 +50,7 @@ var machX86Codes = map[uint32]map[uint32]named{
 		11: {"EXC_I386_SEGNPFLT", "segment not present"}, 12: {"EXC_I386_STKFLT", "stack fault"}, machGPFault: {"EXC_I386_GPFLT", "general protection fault"},
 		17: {"EXC_I386_ALIGNFLT", "misaligned access"}},
 	machArithmetic: {1: {"EXC_I386_DIV", "integer division by zero"}, 2: {"EXC_I386_INTO", "integer overflow"}, 3: {"EXC_I386_NOEXT", "no floating-point unit"},
-		4: {"EXC_I386_EXTOVR", "floating-point overrun"}, 5: {"EXC_I386_EXTERR", "floating-point error"}, 6: {"EXC_I386_EMERR", "error of emulation"},
+		4: {"EXC_I386_EXTOVR", "floating-point overrun"}, 5: {"EXC_I386_EXTERR", "floating-point error"}, 6: {"EXC_I386_EMERR", "emulation error"},
 		7: {"EXC_I386_BOUND", "subscript out of range"}, 8: {"EXC_I386_SSEEXTERR", "floating-point error"}},
 	machBreakpoint: {1: {"EXC_I386_SGL", "single step"}, 2: {"EXC_I386_BPT", "breakpoint instruction (int3)"}},
 }
@@ -65,9 +64,9 @@ var machARMCodes = map[uint32]map[uint32]named{
 }
 
 var machSoftwareCodes = map[uint32]named{
-	0x10000: {"EXC_UNIX_BAD_SYSCALL", "invalid system call"}, 0x10001: {"EXC_UNIX_BAD_PIPE", "write to a pipe that nobody reads"},
+	0x10000: {"EXC_UNIX_BAD_SYSCALL", "invalid system call"}, 0x10001: {"EXC_UNIX_BAD_PIPE", "write to a pipe without a reader"},
 	0x10002: {"EXC_UNIX_ABORT", "abort called by the program itself (SIGABRT)"}, 0x10003: {"EXC_SOFT_SIGNAL", "signal"},
-	0xdead0001: {"Uncaught NSException", "Objective-C exception that nothing caught"},
+	0xdead0001: {"Uncaught NSException", "uncaught Objective-C exception"},
 }
 
 var machResources = map[uint32]named{1: {"RESOURCE_TYPE_CPU", "processor time"}, 2: {"RESOURCE_TYPE_WAKEUPS", "wakeups"}, 3: {"RESOURCE_TYPE_MEMORY", "memory"},
@@ -76,7 +75,7 @@ var machResources = map[uint32]named{1: {"RESOURCE_TYPE_CPU", "processor time"},
 var machGuards = map[uint32]named{1: {"GUARD_TYPE_MACH_PORT", "a port"}, 2: {"GUARD_TYPE_FD", "a file descriptor"}, 3: {"GUARD_TYPE_USER", "the program's own"},
 	4: {"GUARD_TYPE_VN", "a file"}, 5: {"GUARD_TYPE_VIRT_MEMORY", "memory"}}
 
-// machCode is the first code of an exception, where it has a name.
+// machCode returns the first code of an exception, if it has a name.
 func (e Exception) machCode(a *arch.Arch) (named, bool) {
 	var n named
 	var ok bool
@@ -125,9 +124,9 @@ func (e Exception) machName(a *arch.Arch) string {
 	return fmt.Sprintf("%s / %#08x", kind.name, e.Flags)
 }
 
-// crashSignal is the signal that an EXC_CRASH tells of (kernel, bsd/kern/kern_exit.c):
-// the top 8 of the low 32 bits of its code. Crashpad writes the kind and the codes that
-// it got as the parameters; 0 for none.
+// crashSignal returns the signal of an EXC_CRASH (kernel, bsd/kern/kern_exit.c), 0 if there is none. The signal
+// is in the top 8 of the low 32 bits of the code. Crashpad writes the type and the codes that it got as the
+// exception's parameters.
 func (e Exception) crashSignal() int {
 	if len(e.Params) >= 2 && e.Params[0] == machCrash {
 		return int(e.Params[1] >> 24 & 0xff)
@@ -150,9 +149,9 @@ func (in *Input) whyMach(e Exception) Reason {
 	case machBadAccess:
 		return in.machBadAccess(e, code, hasCode)
 	case machResource:
-		return Reason{Kind: machKind(e, in.isX86()), Text: "limit of a resource reached" + ofWhat(code)}
+		return Reason{Kind: machKind(e, in.isX86()), Text: "resource limit reached" + ofWhat(code)}
 	case machGuard:
-		return Reason{Kind: report.CrashLimit, Text: "violation of a guard" + ofWhat(code)}
+		return Reason{Kind: report.CrashLimit, Text: "guard violation" + ofWhat(code)}
 	}
 	r := Reason{Kind: machKind(e, in.isX86()), AtInst: e.Code == machBadInstruction || e.Code == machArithmetic || e.Code == machBreakpoint}
 	kind, known := machKinds[e.Code]
@@ -190,7 +189,7 @@ func (in *Input) machBadAccess(e Exception, code named, hasCode bool) Reason {
 	return r
 }
 
-// machInstruction says of an exception of the instruction what that tells itself.
+// machInstruction adds what the instruction itself shows about an exception.
 func (in *Input) machInstruction(r *Reason, e Exception) {
 	switch e.Code {
 	case machArithmetic:
@@ -207,7 +206,7 @@ func (in *Input) machInstruction(r *Reason, e Exception) {
 	}
 }
 
-// machKind is the kind of an exception by its codes alone.
+// machKind returns the kind of an exception by its codes alone.
 func machKind(e Exception, x86 bool) string {
 	switch e.Code {
 	case machBadInstruction:
@@ -238,7 +237,7 @@ func machKind(e Exception, x86 bool) string {
 	return report.CrashUnknown
 }
 
-// arithmeticKind is the kind of EXC_ARITHMETIC.
+// arithmeticKind returns the kind of an EXC_ARITHMETIC.
 func arithmeticKind(code uint32, x86 bool) string {
 	switch {
 	case x86 && code == 1:

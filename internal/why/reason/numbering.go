@@ -7,8 +7,8 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// A Numbering is how an operating system numbers its signals on some
-// architecture, and which codes it gives them. The zero value is Linux's on most.
+// A Numbering is how an operating system numbers its signals and their codes on some architecture. The zero
+// value is Linux's on most architectures.
 type Numbering uint8
 
 const (
@@ -21,8 +21,8 @@ const (
 	FreeBSDSignals              // sys/signal.h
 )
 
-// NumberingOf is the numbering of an operating system, whose name is as in
-// corestate.ELFCore.OS, on an architecture, which may be nil.
+// NumberingOf returns the numbering of an operating system, named as in corestate.ELFCore.OS, on an
+// architecture, which may be nil.
 func NumberingOf(system string, a *arch.Arch) Numbering {
 	switch system {
 	case "FreeBSD":
@@ -54,14 +54,13 @@ var (
 	hppaSignals = []string{"SIGHUP", "SIGINT", "SIGQUIT", "SIGILL", "SIGTRAP", "SIGABRT", "SIGSTKFLT", "SIGFPE", "SIGKILL", "SIGBUS",
 		"SIGSEGV", "SIGXCPU", "SIGPIPE", "SIGALRM", "SIGTERM", "SIGUSR1", "SIGUSR2", "SIGCHLD", "SIGPWR", "SIGVTALRM", "SIGPROF", "SIGIO",
 		"SIGWINCH", "SIGSTOP", "SIGTSTP", "SIGCONT", "SIGTTIN", "SIGTTOU", "SIGURG", "SIGXFSZ", "SIGSYS"}
-	// 4.4BSD's, which Linux took over on SPARC and Alpha but for the 29th.
+	// From 4.4BSD. Linux on SPARC and Alpha has the same, except for 29.
 	bsdSignals = []string{"SIGHUP", "SIGINT", "SIGQUIT", "SIGILL", "SIGTRAP", "SIGABRT", "SIGEMT", "SIGFPE", "SIGKILL", "SIGBUS",
 		"SIGSEGV", "SIGSYS", "SIGPIPE", "SIGALRM", "SIGTERM", "SIGURG", "SIGSTOP", "SIGTSTP", "SIGCONT", "SIGCHLD", "SIGTTIN", "SIGTTOU",
 		"SIGIO", "SIGXCPU", "SIGXFSZ", "SIGVTALRM", "SIGPROF", "SIGWINCH", "SIGINFO", "SIGUSR1", "SIGUSR2"}
 )
 
-// realTime are the numbers of the first and the last real-time signal that
-// programs may use.
+// realTime returns the numbers of the first and the last real-time signal that programs may use.
 func (n Numbering) realTime() (first, last int) {
 	switch n {
 	case LinuxMIPSSignals:
@@ -74,7 +73,7 @@ func (n Numbering) realTime() (first, last int) {
 	return 34, 64
 }
 
-// names lists the names of the numbers from 1 on; nil for those of LinuxSignals.
+// names returns the names of the numbers from 1 on; nil for LinuxSignals.
 func (n Numbering) names() []string {
 	switch n {
 	case LinuxMIPSSignals:
@@ -87,8 +86,8 @@ func (n Numbering) names() []string {
 	return nil
 }
 
-// Name names a signal: "SIGSEGV", "SIGRTMIN+2" for the real-time ones, "" for a
-// number that is no signal.
+// Name returns the name of a signal: "SIGSEGV", "SIGRTMIN+2" for real-time signals, "" for a number that is not
+// a signal.
 func (n Numbering) Name(number int) string {
 	names := n.names()
 	switch {
@@ -108,14 +107,14 @@ func (n Numbering) Name(number int) string {
 		return "SIGTHR"
 	case number == 33 && n == FreeBSDSignals:
 		return "SIGLIBRT"
-	case number > len(names) && number < first: // used by the C library for itself
+	case number > len(names) && number < first: // the C library uses them itself
 		return "SIG" + strconv.Itoa(number)
 	}
 	return ""
 }
 
-// linux is the number that LinuxSignals has for a signal; one that no signal has
-// where Linux has no such signal.
+// linux returns the number that LinuxSignals has for a signal; if Linux has no such signal, a number that is no
+// signal.
 func (n Numbering) linux(number int) int {
 	names := n.names()
 	if names == nil || number <= 0 || number > len(names) {
@@ -129,18 +128,16 @@ func (n Numbering) linux(number int) int {
 
 const maxLinuxSignal = 64
 
-// Codes of the BSD systems that tell who sent a signal, and those of faults that
-// are numbered otherwise than Linux's.
+// Codes of the BSD systems that tell who sent a signal, and codes of faults whose numbers differ from Linux's.
 var (
 	freeBSDSenders = map[int]int{0x10001: siUser, 0x10002: siQueue, 0x10003: siTimer, 0x10004: siAsync, 0x10005: siMesgQ,
 		0x10006: siKernel, 0x10007: siTKill}
 	bsdSenders = map[int]int{0: siUser, -1: siQueue, -2: siTimer, -3: siAsync, -4: siMesgQ, -5: siTKill}
-	// SI_ASYNCIO, SI_TIMER and SI_MESGQ have changed places on MIPS.
+	// MIPS numbers SI_ASYNCIO, SI_TIMER and SI_MESGQ in another order.
 	mipsSenders = map[int]int{-2: siAsync, -3: siTimer, -4: siMesgQ}
 )
 
-// linuxCode is the code that LinuxSignals has for the code c of a signal, whose
-// number is Linux's already.
+// linuxCode returns the code that LinuxSignals has for the code c of a signal, whose number is already Linux's.
 func (n Numbering) linuxCode(number, c int) int {
 	switch n {
 	case LinuxMIPSSignals:
@@ -162,18 +159,18 @@ func (n Numbering) linuxCode(number, c int) int {
 	return c
 }
 
-// linux is the signal in the numbers of LinuxSignals.
+// linux returns the signal in the numbers of LinuxSignals.
 func (s Signal) linux() Signal {
 	number := s.Numbers.linux(s.Number)
 	s.Number, s.Code, s.Numbers = number, s.Numbers.linuxCode(number, s.Code), LinuxSignals
 	return s
 }
 
-// Name names the signal; "" for a number that is no signal.
+// Name returns the name of the signal; "" for a number that is not a signal.
 func (s Signal) Name() string { return s.Numbers.Name(s.Number) }
 
-// CodeName returns the name that siginfo.h has for the signal's code, and what it
-// means in words; of an unknown code its number, without words.
+// CodeName returns the name of the signal's code in siginfo.h, and its meaning in words; for an unknown code
+// its number, without words.
 func (s Signal) CodeName() (name, words string) {
 	l := s.linux()
 	if name, words = CodeName(l.Number, l.Code); words == "" {

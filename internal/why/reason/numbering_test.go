@@ -46,7 +46,7 @@ func TestReasonsOfSystems(t *testing.T) {
 		{"USR1 of MIPS is no bus error", "Linux", arch.MIPS, Signal{Number: 16, Code: 0, PID: 3, UID: 4, HasInfo: true}, "SI_USER", "sent by kill from process 3 of user 4"},
 		{"timer of MIPS", "Linux", arch.MIPS, Signal{Number: 14, Code: -3, HasInfo: true}, "SI_TIMER", "sent by a timer (SI_TIMER)"},
 		{"segfault of FreeBSD", "FreeBSD", arch.AMD64, Signal{Number: 11, Code: 1, Addr: 0x12345, HasAddr: true, HasInfo: true}, "SEGV_MAPERR", "access at 0x12345"},
-		{"division of FreeBSD", "FreeBSD", arch.AMD64, Signal{Number: 8, Code: 2, HasInfo: true}, "FPE_INTDIV", "integer division by zero, or one whose quotient does not fit"},
+		{"division of FreeBSD", "FreeBSD", arch.AMD64, Signal{Number: 8, Code: 2, HasInfo: true}, "FPE_INTDIV", "integer division by zero, or its quotient does not fit"},
 		{"kill of FreeBSD", "FreeBSD", arch.AMD64, Signal{Number: 15, Code: 0x10001, PID: 3, UID: 4, HasInfo: true}, "SI_USER", "sent by kill from process 3 of user 4"},
 		{"abort of FreeBSD", "FreeBSD", arch.AMD64, Signal{Number: 6, Code: 0x10007, PID: 3, OwnPID: 3, HasInfo: true}, "SI_TKILL", "abort called by the program itself"},
 		{"unknown code of FreeBSD", "FreeBSD", arch.AMD64, Signal{Number: 11, Code: 0x10099, HasInfo: true, HasAddr: true, Addr: 0x9999999}, "65689", "access at 0x9999999"},

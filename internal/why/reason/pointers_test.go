@@ -43,9 +43,9 @@ func freedWord(addr uint64) (uint64, bool) {
 
 func TestPoisonWords(t *testing.T) {
 	for word, want := range map[uint64]string{
-		0xfeeefeee: "what Windows fills freed memory with",
-		0xdddddddd: "what Microsoft's debug heap fills freed memory with",
-		0xdeadbeef: "a mark that programs put where nothing may be used",
+		0xfeeefeee: "fill pattern of freed memory (Windows)",
+		0xdddddddd: "fill pattern of freed memory (Microsoft's debug heap)",
+		0xdeadbeef: "a marker for invalid memory that programs use",
 	} {
 		in := Input{Arch: arch.X86} // of an exception: there is no signal
 		if got := in.poison(word); got != want {
@@ -63,9 +63,9 @@ func TestPointers(t *testing.T) {
 		want string // "" for nothing
 		sure string
 	}{
-		{"Windows's, elsewhere", at{a: arch.X86, code: loadRAX8, regs: regs{"eax": 0xfeeefeee}}, 0xfeeefef6, "eax holds 0xfeeefeee: a pattern that memory is filled with", "likely"},
-		{"Microsoft's, elsewhere", at{a: arch.X86, code: loadRAX, regs: regs{"eax": 0xcdcdcdcd}}, 0xcdcdcdcd, "eax holds 0xcdcdcdcd: a pattern", "likely"},
-		{"jemalloc, arm64", at{a: arch.ARM64, code: "000040f9", regs: regs{"x0": 0x5a5a5a5a5a5a5a5a}}, 0x005a5a5a5a5a5a5a, "x0 holds 0x5a5a5a5a5a5a5a5a: what jemalloc fills freed memory with", "likely"},
+		{"Windows's, elsewhere", at{a: arch.X86, code: loadRAX8, regs: regs{"eax": 0xfeeefeee}}, 0xfeeefef6, "eax holds 0xfeeefeee: a fill pattern used for debugging", "likely"},
+		{"Microsoft's, elsewhere", at{a: arch.X86, code: loadRAX, regs: regs{"eax": 0xcdcdcdcd}}, 0xcdcdcdcd, "eax holds 0xcdcdcdcd: a fill pattern", "likely"},
+		{"jemalloc, arm64", at{a: arch.ARM64, code: "000040f9", regs: regs{"x0": 0x5a5a5a5a5a5a5a5a}}, 0x005a5a5a5a5a5a5a, "x0 holds 0x5a5a5a5a5a5a5a5a: fill pattern of freed memory (jemalloc)", "likely"},
 		{"marked, arm", at{a: arch.ARM, code: "000093e5", regs: regs{"r3": 0xdeadbeef}}, 0xdeadbeef, "r3 holds 0xdeadbeef", "likely"},
 		{"marked, 64 bits", at{a: arch.AMD64, code: loadRAX, regs: regs{"rax": 0xdeadbeef}}, 0xdeadbeef, "rax holds 0xdeadbeef", "likely"},
 		{"no code", at{a: arch.X86}, 0xfeeefef6, "the address is near 0xfeeefeee", "likely"},
@@ -76,7 +76,7 @@ func TestPointers(t *testing.T) {
 		{"failed mmap", at{a: arch.AMD64, code: loadRAX8, regs: regs{"rax": ^uint64(0)}}, 7, "", ""}, // counts as near null
 		{"failed mmap, first byte", at{a: arch.AMD64, code: loadRAX, regs: regs{"rax": ^uint64(0)}}, ^uint64(0), "rax holds -1", "likely"},
 		{"freed by glibc", at{a: arch.AMD64, code: loadRAX8, regs: regs{"rax": heap >> 12, "rbx": heap + 0x2a0}}, heap>>12 + 8,
-			"rax holds 0x55555555b, which glibc leaves in a freed block on the page 0x55555555b000, where rbx points: use after free", "likely"},
+			"rax holds 0x55555555b, which glibc leaves in a freed block on page 0x55555555b000, where rbx points: use after free", "likely"},
 		{"freed by glibc, perhaps", at{a: arch.AMD64, code: loadRAX8, regs: regs{"rax": heap >> 12}}, heap>>12 + 8, "use after free", "possible"},
 		{"glibc's key", at{a: arch.AMD64, code: loadRAX, regs: regs{"rax": freedKey, "rbx": freedLast}}, freedKey,
 			"rax holds 0x78a6d343fcb90044, which glibc left in the freed block 0x55555555b2c0, where rbx points: use after free", "likely"},
@@ -115,7 +115,7 @@ func TestBitFlips(t *testing.T) {
 	}{
 		{"near a register", at{a: arch.AMD64, code: loadRAX8, regs: regs{"rax": good ^ 1<<33, "rbx": good + 0x20}}, segv(1, good^1<<33+8),
 			report.BitFlip{Address: good, Bit: 33, Register: "rax", Confidence: 0.625, Details: report.BitFlipDetails{NearbyRegisters: 1}},
-			"single-bit flip of rax: bit 33 the other way makes it 0x55555555b100, in mapped memory"},
+			"single-bit error in rax: with bit 33 flipped it is 0x55555555b100, in mapped memory"},
 		{"alone", at{a: arch.AMD64, code: loadRAX, regs: regs{"rax": good ^ 1<<33}}, segv(1, good^1<<33),
 			report.BitFlip{Address: good, Bit: 33, Register: "rax", Confidence: 0.25}, ""},
 		{"not canonical", at{a: arch.AMD64, code: storeRAX, regs: regs{"rax": good ^ 1<<60}}, segv(siKernel, 0),
@@ -265,7 +265,7 @@ func TestHow(t *testing.T) {
 		}
 		return lowMapping(addr)
 	}
-	if r := Why(in); !strings.HasSuffix(r.Text, ", below the stack, which other memory, up to 0xbef80000, keeps from growing") {
+	if r := Why(in); !strings.HasSuffix(r.Text, ", below the stack, which cannot grow: other memory ends at 0xbef80000") {
 		t.Errorf("crowded: %q", r.Text)
 	}
 }

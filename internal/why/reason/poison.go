@@ -10,32 +10,32 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// poisons are the words that memory is filled with so that its use is noticed, and who
-// does so, on one system alone where that is told. Bytes are written four times.
+// poisons are the words that fill memory so that its use is noticed, and who writes them, restricted to one
+// system if that is named. Single bytes are repeated four times.
 var poisons = [...]struct {
 	word   uint32
 	words  string
 	system string
 }{
-	{0xdeadbeef, "a mark that programs put where nothing may be used", ""},
-	{0xdeadc0de, "a mark that programs put where nothing may be used", ""},
-	{0xfeeefeee, "what Windows fills freed memory with", "windows"},
-	{0xbaadf00d, "what Windows fills memory with that is not initialised", "windows"},
-	{0xdddddddd, "what Microsoft's debug heap fills freed memory with", "windows"},
-	{0xcdcdcdcd, "what Microsoft's debug heap fills new memory with", "windows"},
-	{0xcccccccc, "what Microsoft's compiler fills the stack with when debugging", "windows"},
-	{0xfdfdfdfd, "what Microsoft's debug heap puts around a block", "windows"},
-	{0xabababab, "what Windows puts behind a block", "windows"},
-	{0xe5e5e5e5, "what Mozilla's allocator fills freed memory with", ""},
-	{0x5a5a5a5a, "what jemalloc fills freed memory with", ""},
-	{0xa5a5a5a5, "what jemalloc fills new memory with", ""},
-	{0x55555555, "what macOS fills freed memory with (MallocScribble)", ""},
-	{0xaaaaaaaa, "what compilers and macOS fill memory with that is not initialised", ""},
-	{0xbebebebe, "what the address sanitizer fills new memory with", ""},
-	{0xefefefef, "what some allocators fill freed memory with", ""},
+	{0xdeadbeef, "a marker for invalid memory that programs use", ""},
+	{0xdeadc0de, "a marker for invalid memory that programs use", ""},
+	{0xfeeefeee, "fill pattern of freed memory (Windows)", "windows"},
+	{0xbaadf00d, "fill pattern of uninitialised memory (Windows)", "windows"},
+	{0xdddddddd, "fill pattern of freed memory (Microsoft's debug heap)", "windows"},
+	{0xcdcdcdcd, "fill pattern of new memory (Microsoft's debug heap)", "windows"},
+	{0xcccccccc, "fill pattern of the stack (Microsoft's compiler, debug build)", "windows"},
+	{0xfdfdfdfd, "guard bytes around a block (Microsoft's debug heap)", "windows"},
+	{0xabababab, "guard bytes after a block (Windows)", "windows"},
+	{0xe5e5e5e5, "fill pattern of freed memory (Mozilla's allocator)", ""},
+	{0x5a5a5a5a, "fill pattern of freed memory (jemalloc)", ""},
+	{0xa5a5a5a5, "fill pattern of new memory (jemalloc)", ""},
+	{0x55555555, "fill pattern of freed memory (macOS, MallocScribble)", ""},
+	{0xaaaaaaaa, "fill pattern of uninitialised memory (compilers, macOS)", ""},
+	{0xbebebebe, "fill pattern of new memory (address sanitizer)", ""},
+	{0xefefefef, "fill pattern of freed memory (some allocators)", ""},
 }
 
-// poison finds the pattern that a pointer's value consists of; "" for none.
+// poison returns who writes the pattern that a pointer's value consists of; "" if it is not a pattern.
 func (in *Input) poison(v uint64) string {
 	low, high := uint32(v), uint32(v>>32)
 	if in.Arch.WordSize == 8 && high != low && high != 0 && high != 0xffffffff {
@@ -49,16 +49,16 @@ func (in *Input) poison(v uint64) string {
 	return ""
 }
 
-// poisonWords says who writes a pattern. On another system it is as telling, but
-// somebody else wrote it.
+// poisonWords says who writes a pattern. On another system the pattern means as much, but somebody else wrote
+// it.
 func (in *Input) poisonWords(i int) string {
 	if p := &poisons[i]; p.system != "windows" || in.Signal.Number == 0 {
 		return p.words
 	}
-	return "a pattern that memory is filled with for debugging"
+	return "a fill pattern used for debugging"
 }
 
-// poisonNear is poison for an address: of a member of what a pattern points to.
+// poisonNear is poison for an address: that of a member of the object that a pattern points to.
 func (in *Input) poisonNear(addr uint64) (uint64, string) {
 	for i := range poisons {
 		v := uint64(poisons[i].word)
@@ -72,16 +72,16 @@ func (in *Input) poisonNear(addr uint64) (uint64, string) {
 	return 0, ""
 }
 
-// smallPattern reports whether a register's value is a byte again and again, as
-// allocators fill memory: 0 and -1 mean other things.
+// smallPattern reports whether a register's value is one repeated byte, as allocators fill memory. 0 and -1
+// mean other things.
 func (in *Input) smallPattern(v uint64) bool {
 	b := byte(v)
 	all := uint64(b) * 0x0101010101010101
 	return in.Arch.Truncate(all) == v && b != 0 && b != 0xff && in.poison(v) != ""
 }
 
-// text is the characters that a pointer's value consists of, in the order in which they
-// lie in memory; "" when it is none. Zeros behind them end a string.
+// text returns the characters that a pointer's value consists of, in memory order; "" if it is not text.
+// Trailing zeros end a string.
 func (in *Input) text(v uint64) string {
 	var b [8]byte
 	in.Arch.ByteOrder.PutUint64(b[:], v)
@@ -105,8 +105,8 @@ func (in *Input) text(v uint64) string {
 	return string(s)
 }
 
-// programLike reports whether an address that could be text rather is one of a program
-// or its heap, as Linux places them on x86 without randomisation, and with it in 32 bits.
+// programLike reports whether an address that could be text is more likely an address of a program or its heap:
+// where Linux places them on x86 without randomisation, and on 32 bits with it.
 func (in *Input) programLike(v uint64) bool {
 	switch in.Arch {
 	case arch.AMD64:
@@ -120,11 +120,11 @@ func (in *Input) programLike(v uint64) bool {
 // A pointer is a value that the bad access used as an address.
 type pointer struct {
 	value uint64
-	name  string // of the register; "" when it is none
+	name  string // of the register; "" if there is none
 }
 
-// badPointers are the values that led to the bad address: the registers of the operand
-// that was accessed, or the target of a jump.
+// badPointers returns the values that led to the bad address: the registers of the operand that was accessed,
+// or the target of a jump.
 func (in *Input) badPointers(r *Reason) []pointer {
 	var out []pointer
 	add := func(reg arch.Reg) {
@@ -144,7 +144,7 @@ func (in *Input) badPointers(r *Reason) []pointer {
 	return append(out, pointer{r.Addr, ""})
 }
 
-// pointers looks for what a bad pointer's value tells of where it came from.
+// pointers looks for clues in the values of bad pointers.
 func (in *Input) pointers(r *Reason) {
 	if !r.wild() || !r.HasAddr {
 		return
@@ -157,7 +157,7 @@ func (in *Input) pointers(r *Reason) {
 	}
 }
 
-// tell words what a value tells of itself; "" for nothing.
+// tell describes what a value says about its origin; "" for nothing.
 func (in *Input) tell(p pointer) (text, confidence string) {
 	v := in.Arch.Truncate(p.value)
 	who := "the address is"
@@ -177,7 +177,7 @@ func (in *Input) tell(p pointer) (text, confidence string) {
 		return "", ""
 	}
 	if v == in.Arch.Truncate(^uint64(0)) {
-		return who + " -1, which mmap and others answer when they fail", "likely"
+		return who + " -1, which mmap and other functions return on failure", "likely"
 	}
 	if text, confidence := in.freed(who, v); text != "" {
 		return text, confidence
@@ -185,9 +185,8 @@ func (in *Input) tell(p pointer) (text, confidence string) {
 	return in.freedKey(who, v)
 }
 
-// freed recognises what glibc leaves at the beginning of a freed block that is the last
-// of its list: the block's own address, shifted by the size of a page (malloc/malloc.c,
-// PROTECT_PTR, since glibc 2.32).
+// freed recognises what glibc leaves at the start of a freed block that is the last of its list: the block's
+// own address shifted right by the page size (malloc/malloc.c, PROTECT_PTR, since glibc 2.32).
 func (in *Input) freed(who string, v uint64) (text, confidence string) {
 	const shift = 12
 	if in.Arch.WordSize != 8 || v < 1<<16 || v >= 1<<(47-shift) {
@@ -198,7 +197,7 @@ func (in *Input) freed(who string, v uint64) (text, confidence string) {
 	if !ok || m.Perm&libstate.Write == 0 || m.Path != "" && m.Path != "[heap]" {
 		return "", ""
 	}
-	text = fmt.Sprintf("%s %#x, which glibc leaves in a freed block on the page %#x", who, v, page)
+	text = fmt.Sprintf("%s %#x, which glibc leaves in a freed block on page %#x", who, v, page)
 	for reg := range arch.Reg(in.Arch.NumRegs()) {
 		if at, ok := in.Regs.Get(reg); ok && at>>shift == v {
 			return text + ", where " + in.Arch.RegName(reg) + " points: use after free", "likely"
@@ -207,10 +206,9 @@ func (in *Input) freed(who string, v uint64) (text, confidence string) {
 	return text + ": use after free", "possible"
 }
 
-// freedKey recognises the number that glibc leaves in the second word of a block in a
-// thread's cache of freed ones (malloc/malloc.c, tcache_key): since glibc 2.34 it is
-// random, so it is known by the word before it, the protected link to the next block.
-// A register must still point to the block.
+// freedKey recognises the key that glibc leaves in the second word of a block in a thread's cache of freed
+// blocks (malloc/malloc.c, tcache_key). Since glibc 2.34 the key is random, so it is recognised by the word
+// before it, the protected link to the next block. A register must still point to the block.
 func (in *Input) freedKey(who string, v uint64) (text, confidence string) {
 	const shift, align = 12, 16
 	if in.Arch.WordSize != 8 || in.Word == nil || v < 1<<16 {
@@ -234,7 +232,7 @@ func (in *Input) freedKey(who string, v uint64) (text, confidence string) {
 	return "", ""
 }
 
-// wild reports whether the reason is an access by a pointer to nowhere.
+// wild reports whether the reason is an access through a wild pointer.
 func (r *Reason) wild() bool {
 	switch r.Kind {
 	case report.CrashWildRead, report.CrashWildWrite, report.CrashWildAccess, report.CrashWildCall,

@@ -8,8 +8,8 @@ import (
 	"github.com/corewalk/corewalk/report"
 )
 
-// protectionFault explains a fault for which the processor gives no address: on
-// x86-64, mostly an address that is not canonical.
+// protectionFault explains a fault for which the processor reports no address: on x86-64, mostly an access to a
+// non-canonical address.
 func (in *Input) protectionFault() Reason {
 	if in.Arch == nil {
 		return Reason{Kind: report.CrashBadAccess, Text: "general protection fault"}
@@ -41,12 +41,12 @@ func (in *Input) protectionFault() Reason {
 	case disasm.Halt:
 		r.Kind, r.Text = report.CrashPrivileged, in.privileged()
 	case disasm.Interrupt:
-		r.Kind, r.Text = report.CrashPrivileged, "software interrupt that programs may not use"+in.instText()
+		r.Kind, r.Text = report.CrashPrivileged, "software interrupt that programs may not raise"+in.instText()
 	}
 	return r
 }
 
-// transfer explains an indirect jump, a call or a return to where nothing can be.
+// transfer explains an indirect jump, a call or a return to a non-canonical address.
 func (in *Input) transfer() (Reason, bool) {
 	how := ""
 	switch in.Inst.Kind {
@@ -74,7 +74,7 @@ func (in *Input) notCanonical(how string, addr uint64) Reason {
 		Adjusted: &report.AdjustedAddress{Kind: report.AdjustedNonCanonical, Address: report.Addr(addr)}}
 }
 
-// target is where a return or an indirect call or jump goes.
+// target returns the target of a return or of an indirect call or jump.
 func (in *Input) target() (uint64, bool) {
 	if v, ok := in.Regs.Get(in.Inst.Src); ok && in.Inst.Kind != disasm.Ret {
 		return v, true
@@ -87,8 +87,7 @@ func (in *Input) target() (uint64, bool) {
 	return 0, false
 }
 
-// controlFlow words a fault of the shadow stack, or of a branch that lands where it
-// may not.
+// controlFlow explains a fault of the shadow stack, or of a branch to an invalid target.
 func (in *Input) controlFlow() Reason {
 	r := Reason{Kind: report.CrashControlFlow, Text: "control-flow protection fault", AtInst: true}
 	if in.Inst == nil {
@@ -96,20 +95,20 @@ func (in *Input) controlFlow() Reason {
 	}
 	switch in.Inst.Kind {
 	case disasm.Ret:
-		r.Text = "return to another address than the shadow stack has"
+		r.Text = "return to an address that differs from the shadow stack's"
 		if to, ok := in.target(); ok {
-			r.Text = fmt.Sprintf("return to %#x, which is not the address that the shadow stack has", to)
+			r.Text = fmt.Sprintf("return to %#x, which differs from the address on the shadow stack", to)
 		}
 	case disasm.Endbr:
 	default:
-		r.Text = "branch to where none may land, or invalid use of the shadow stack"
+		r.Text = "branch to an invalid target, or invalid use of the shadow stack"
 	}
 	return r
 }
 
 func (in *Input) privileged() string { return "privileged instruction" + in.instText() }
 
-// instText is the instruction in brackets, "" when it is not known.
+// instText returns the instruction in brackets, "" if it is not known.
 func (in *Input) instText() string {
 	if in.Inst == nil {
 		return ""

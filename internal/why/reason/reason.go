@@ -9,34 +9,32 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// A Signal is what a dump says of the signal that killed the process.
+// A Signal is what a dump says about the signal that killed the process.
 type Signal struct {
 	Number, Code int
-	Numbers      Numbering // what Number and Code mean
+	Numbers      Numbering // the meaning of Number and Code
 	HasInfo      bool      // Code and PID are known
 	Addr         uint64    // fault address, with HasAddr
-	HasAddr      bool      // the signal is one that carries an address
-	PID, UID     int       // who sent it, where a process did
+	HasAddr      bool      // the signal carries an address
+	PID, UID     int       // the sender, if a process sent it
 	Syscall      int       // SIGSYS: the system call
-	OwnPID       int       // of the process that died
-	TID          int       // of the thread that died
+	OwnPID       int       // the process that died
+	TID          int       // the thread that died
 }
 
-// Input is what the reason is found from. Only Signal and Arch are required.
+// Input is what Why works from. Only Signal and Arch are required.
 type Input struct {
 	Arch   *arch.Arch
 	Signal Signal
 	Regs   arch.RegSet
-	// Inst is the instruction at the crashing thread's pc, nil when its bytes are
-	// not to be had.
+	// Inst is the instruction at the crashing thread's pc, nil if its bytes are not available.
 	Inst *disasm.Inst
-	// Mapping returns the mapping that holds an address; nil when mappings are not
-	// known.
+	// Mapping returns the mapping that contains an address; nil if mappings are not known.
 	Mapping func(addr uint64) (libstate.Mapping, bool)
-	// Word reads a word of the process's memory; nil when there is none.
+	// Word reads a word of the process's memory; nil if there is no memory.
 	Word func(addr uint64) (uint64, bool)
-	// Bytes reads memory into buf and answers how much of it could be read, from its
-	// beginning; nil when there is none.
+	// Bytes reads memory into buf and returns how many bytes it could read from the start; nil if there is no
+	// memory.
 	Bytes func(addr uint64, buf []byte) int
 }
 
@@ -44,20 +42,18 @@ type Input struct {
 type Reason struct {
 	Kind       string // one of report's Crash constants
 	Text       string
-	Access     string // "read", "write" or "execute"; "" when it was none or is not known
-	AccessSize int    // bytes; 0 when not known
-	// Addr is the address that the fault was about. It is the kernel's, or is
-	// computed from the instruction where the kernel gives none (an address that
-	// is not canonical).
+	Access     string // "read", "write" or "execute"; "" if there was no access or it is not known
+	AccessSize int    // bytes; 0 if not known
+	// Addr is the faulting address: the kernel's, or computed from the instruction if the kernel reports none
+	// (a non-canonical address).
 	Addr    uint64
 	HasAddr bool
 	// AtInst says that the instruction at pc is what failed.
 	AtInst bool
-	// unmatched says that the system gave Addr, and that no access of the instruction
-	// is known to touch it.
+	// unmatched says that the system reported Addr, but no access of the instruction is known to touch it.
 	unmatched bool
 
-	// What the instruction's operands and the memory map tell; see report.Crash.
+	// What the instruction's operands and the memory map say; see report.Crash.
 	Adjusted        *report.AdjustedAddress
 	Accesses        []report.Access
 	BitFlips        []report.BitFlip
@@ -65,17 +61,17 @@ type Reason struct {
 	Causes          []report.Cause
 }
 
-// nullZone is how far from null an address still counts as null plus an offset:
-// the lowest address that Linux maps by default.
+// nullZone is the distance from null up to which an address counts as null plus an offset: the lowest address
+// that Linux maps by default.
 const nullZone = 0x10000
 
-// Why finds the reason.
+// Why returns the reason of a signal.
 func Why(in Input) Reason {
 	in.Signal = in.Signal.linux()
 	return in.complete(in.why())
 }
 
-// complete adds what the instruction and the memory map tell about a reason.
+// complete adds what the instruction and the memory map say about a reason.
 func (in *Input) complete(r Reason) Reason {
 	if in.Inst == nil {
 		r.AtInst = false
@@ -131,8 +127,8 @@ func (in *Input) why() Reason {
 	return Reason{Kind: kindOfSignal(s.Number), Text: fmt.Sprintf("%s (%s)", words, name)}
 }
 
-// guess explains a bad access without the kernel's information, by the
-// instruction's own accesses, where it has one only.
+// guess explains a bad access without information from the kernel, by the instruction's own access if it has
+// only one.
 func (in *Input) guess() Reason {
 	pc, ok := in.Regs.Get(in.Arch.PC)
 	if ok && in.Mapping != nil && in.cannotRun(pc) {
@@ -149,7 +145,7 @@ func (in *Input) guess() Reason {
 	return Reason{Kind: report.CrashBadAccess, Text: "invalid memory access", AtInst: true}
 }
 
-// bad reports whether nothing tells what was wrong with the access.
+// bad reports whether nothing explains what was wrong with the access.
 func (r *Reason) bad() bool {
 	switch r.Kind {
 	case report.CrashBadRead, report.CrashBadWrite, report.CrashBadAccess, report.CrashBadCall:
@@ -165,7 +161,7 @@ func (in *Input) badAccess() Reason {
 		return in.protectionFault()
 	}
 	if s.Number == sigSegv && s.HasInfo && s.Code == segvMTEAsync {
-		return Reason{Kind: report.CrashMemoryTag, Text: "memory tag mismatch, noticed late: neither the access nor its address is known"}
+		return Reason{Kind: report.CrashMemoryTag, Text: "memory tag mismatch, reported late: the access and its address are not known"}
 	}
 	pc, _ := in.Regs.Get(in.Arch.PC)
 	switch {
@@ -185,8 +181,8 @@ func (in *Input) badAccess() Reason {
 	return in.describe(acc, s.Addr)
 }
 
-// knowsAccess reports whether the instruction makes one access, to a known address:
-// it tells more than an address of 0 without a code, which may stand for none.
+// knowsAccess reports whether the instruction makes one access, to a known address. That says more than an
+// address of 0 without a code, which may mean that there is no address.
 func (in *Input) knowsAccess() bool {
 	acc, ok := in.access(0, false)
 	return ok && acc.Known

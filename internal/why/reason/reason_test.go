@@ -174,7 +174,7 @@ func TestWhy(t *testing.T) {
 		{"past the file", machine{code: loadRAX, regs: rax(data)}, Signal{Number: sigBus, Code: 2, HasInfo: true, Addr: data, HasAddr: true},
 			"read of 4 bytes at 0x404000, past the end of the file mapped there (/bin/prog)", "read", 4, true},
 		{"bad memory", machine{code: loadRAX, regs: rax(data)}, Signal{Number: sigBus, Code: 4, HasInfo: true, Addr: data, HasAddr: true},
-			"read of 4 bytes at 0x404000, where the hardware found its memory to be broken (/bin/prog)", "read", 4, true},
+			"read of 4 bytes at 0x404000, where the hardware reported a memory failure (/bin/prog)", "read", 4, true},
 
 		// Arithmetic.
 		{"division by zero", machine{code: idivECX, regs: map[string]uint64{"rcx": 0xff00000000}}, Signal{Number: sigFPE, Code: 1, HasInfo: true}, "integer division by zero", "", 0, true},
@@ -200,9 +200,9 @@ func TestWhy(t *testing.T) {
 		{"killed by nobody", machine{code: nop}, from(sigBus, siUser, 0), "sent by kill", "", 0, false},
 		{"queued", machine{}, from(10, siQueue, 3), "sent by sigqueue from process 3 of user 1000", "", 0, false},
 		{"timer", machine{}, from(14, siTimer, 0), "sent by a timer (SI_TIMER)", "", 0, false},
-		{"processor time", machine{}, from(sigXCPU, siKernel, 0), "limit on processor time reached", "", 0, false},
-		{"file size", machine{}, from(sigXFSZ, siUser, 7), "limit on file size reached", "", 0, false},
-		{"pipe", machine{}, from(sigPipe, siUser, 7), "write to a pipe or socket that nobody reads", "", 0, false},
+		{"processor time", machine{}, from(sigXCPU, siKernel, 0), "CPU time limit reached", "", 0, false},
+		{"file size", machine{}, from(sigXFSZ, siUser, 7), "file size limit reached", "", 0, false},
+		{"pipe", machine{}, from(sigPipe, siUser, 7), "write to a pipe or socket without a reader", "", 0, false},
 		{"limit from another", machine{}, from(sigXFSZ, siUser, 8), "sent by kill from process 8 of user 1000", "", 0, false},
 		{"terminal", machine{}, from(sigQuit, siKernel, 0), "quit from the terminal", "", 0, false},
 		{"seccomp", machine{}, Signal{Number: sigSys, Code: 1, HasInfo: true, Syscall: 59}, "system call 59 (execve) forbidden by a seccomp filter", "", 0, false},
@@ -214,7 +214,7 @@ func TestWhy(t *testing.T) {
 		{"not guessed: lost code", machine{}, Signal{Number: sigBus}, "invalid memory access", "", 0, false},
 		{"abort, no information", machine{code: nop}, Signal{Number: sigAbrt}, "abort", "", 0, false},
 		{"kill, no information", machine{}, Signal{Number: sigKill}, "killed", "", 0, false},
-		{"time limit", machine{}, Signal{Number: sigXCPU}, "limit on processor time reached", "", 0, false},
+		{"time limit", machine{}, Signal{Number: sigXCPU}, "CPU time limit reached", "", 0, false},
 		{"nothing to say", machine{}, Signal{Number: sigQuit}, "", "", 0, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -268,7 +268,7 @@ func TestCodeName(t *testing.T) {
 		{sigSegv, 2, "SEGV_ACCERR", "access not permitted"},
 		{sigSegv, 10, "SEGV_CPERR", "control-flow protection fault"},
 		{sigSegv, 11, "11", ""},
-		{sigBus, 2, "BUS_ADRERR", "nothing behind the address"},
+		{sigBus, 2, "BUS_ADRERR", "no memory behind the address"},
 		{sigFPE, 8, "FPE_FLTSUB", "subscript out of range"},
 		{sigAbrt, -6, "SI_TKILL", "sent by tgkill"},
 		{sigSegv, 0, "SI_USER", "sent by kill"},

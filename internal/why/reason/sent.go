@@ -26,16 +26,15 @@ func sent(s Signal) Reason {
 	case s.Number == sigAbrt && s.PID == 1:
 		r.Kind = report.CrashWatchdog
 		r.Causes = append(r.Causes, report.Cause{Confidence: "likely",
-			Text: "process 1 starts and watches services: this one did not report in time, or did not stop in time"})
+			Text: "the service manager (process 1) sent it: the service did not report in time, or did not stop in time"})
 	case watches(s.Number):
 		r.Kind = report.CrashWatchdog
 	}
 	return r
 }
 
-// sentAgain explains a fault's signal that the process sent to itself while it was at
-// an instruction that raises that very signal: a handler ran, sent the signal once
-// more, and when it returned nobody handled it.
+// sentAgain explains a signal that the process sent to itself while it was at an instruction that raises the
+// same signal: a handler ran, raised the signal again and returned, and then nothing handled it.
 func (in *Input) sentAgain() (Reason, bool) {
 	s := in.Signal
 	if s.PID != s.OwnPID || s.PID == 0 || in.Inst == nil || in.Arch == nil {
@@ -53,11 +52,11 @@ func (in *Input) sentAgain() (Reason, bool) {
 	default:
 		return Reason{}, false
 	}
-	r.Text += "; a handler sent the signal again"
+	r.Text += "; a signal handler raised the signal again"
 	return r, true
 }
 
-// watches reports whether a signal is sent for what takes too long.
+// watches reports whether a signal is sent when something takes too long.
 func watches(signo int) bool {
 	switch signo {
 	case sigXCPU, sigAlrm, sigVTAlrm, sigProf, sigQuit:
@@ -66,8 +65,8 @@ func watches(signo int) bool {
 	return false
 }
 
-// kernelReason words signals that the kernel sends for one reason only. Of some
-// it claims that the process sent them to itself.
+// kernelReason explains signals that the kernel sends for one reason only. For some of them the kernel reports
+// the process itself as the sender.
 func kernelReason(s Signal) (Reason, bool) {
 	byKernel := s.Code == siKernel || s.Code == siUser && s.PID == s.OwnPID
 	if s.HasInfo && !byKernel {
@@ -75,11 +74,11 @@ func kernelReason(s Signal) (Reason, bool) {
 	}
 	switch s.Number {
 	case sigXCPU:
-		return Reason{Kind: report.CrashWatchdog, Text: "limit on processor time reached"}, true
+		return Reason{Kind: report.CrashWatchdog, Text: "CPU time limit reached"}, true
 	case sigXFSZ:
-		return Reason{Kind: report.CrashLimit, Text: "limit on file size reached"}, true
+		return Reason{Kind: report.CrashLimit, Text: "file size limit reached"}, true
 	case sigPipe:
-		return Reason{Kind: report.CrashSignal, Text: "write to a pipe or socket that nobody reads"}, true
+		return Reason{Kind: report.CrashSignal, Text: "write to a pipe or socket without a reader"}, true
 	}
 	if !s.HasInfo || s.Code != siKernel {
 		return Reason{}, false
@@ -88,12 +87,12 @@ func kernelReason(s Signal) (Reason, bool) {
 	case sigQuit:
 		return Reason{Kind: report.CrashWatchdog, Text: "quit from the terminal"}, true
 	case sigAlrm, sigVTAlrm, sigProf:
-		return Reason{Kind: report.CrashWatchdog, Text: "a timer of the program ran out (alarm or setitimer)"}, true
+		return Reason{Kind: report.CrashWatchdog, Text: "a timer of the program expired (alarm or setitimer)"}, true
 	}
 	return Reason{}, false
 }
 
-// plain is the reason of a signal of which no more than its number is known.
+// plain returns the reason of a signal of which only the number is known.
 func plain(signo int) Reason {
 	r := Reason{Kind: kindOfSignal(signo)}
 	switch signo {
@@ -105,7 +104,7 @@ func plain(signo int) Reason {
 	return r
 }
 
-// kindOfSignal is the kind of a signal without further information.
+// kindOfSignal returns the kind of a signal without further information.
 func kindOfSignal(signo int) string {
 	switch {
 	case signo == sigAbrt:
@@ -124,7 +123,7 @@ func kindOfSignal(signo int) string {
 	return report.CrashUnknown
 }
 
-// Faults reports whether a signal is one that the processor's faults raise.
+// Faults reports whether processor faults raise this signal.
 func Faults(n Numbering, signo int) bool {
 	switch n.linux(signo) {
 	case sigIll, sigTrap, sigBus, sigFPE, sigSegv:

@@ -1,6 +1,6 @@
-// Package reason says why a process died, in words and as one of report's kinds: what
-// the signal or the exception means, what the faulting instruction was doing to
-// memory, and what in that points at an overflow, a freed object or the hardware.
+// Package reason says why a process died, in words and as one of report's kinds: what the signal or the
+// exception means, what memory access the faulting instruction made, and which clues point to a stack overflow,
+// a freed object or faulty hardware.
 package reason
 
 import "strconv"
@@ -32,8 +32,8 @@ var signalNames = [...]string{
 	26: "SIGVTALRM", 27: "SIGPROF", 28: "SIGWINCH", 29: "SIGIO", 30: "SIGPWR", 31: "SIGSYS",
 }
 
-// SignalName names a signal of LinuxSignals; "SIGRTMIN+2" for the real-time ones, "" for
-// a number that is no signal.
+// SignalName returns the name of a signal of LinuxSignals; "SIGRTMIN+2" for real-time signals, "" for a number
+// that is not a signal.
 func SignalName(n int) string {
 	switch {
 	case n > 0 && n < len(signalNames):
@@ -42,7 +42,7 @@ func SignalName(n int) string {
 		return "SIGRTMIN"
 	case n > 34 && n <= 64:
 		return "SIGRTMIN+" + strconv.Itoa(n-34)
-	case n == 32 || n == 33: // used by the C library for itself
+	case n == 32 || n == 33: // the C library uses them itself
 		return "SIG" + strconv.Itoa(n)
 	}
 	return ""
@@ -60,7 +60,7 @@ const (
 	siKernel = 0x80
 )
 
-// A code's name in siginfo.h, and what it means.
+// A code is the name of a signal code in siginfo.h, and its meaning.
 type code struct{ name, words string }
 
 var senders = map[int]code{
@@ -68,13 +68,13 @@ var senders = map[int]code{
 	siQueue:  {"SI_QUEUE", "sent by sigqueue"},
 	siTimer:  {"SI_TIMER", "sent by a timer"},
 	siMesgQ:  {"SI_MESGQ", "sent by a message queue"},
-	siAsync:  {"SI_ASYNCIO", "sent by asynchronous input or output"},
+	siAsync:  {"SI_ASYNCIO", "sent by asynchronous I/O"},
 	siSigIO:  {"SI_SIGIO", "sent by queued SIGIO"},
 	siTKill:  {"SI_TKILL", "sent by tgkill"},
 	siKernel: {"SI_KERNEL", "sent by the kernel"},
 }
 
-// codesOf returns the codes that belong to one signal, from 1 on.
+// codesOf returns the codes of one signal, from 1 on.
 func codesOf(signo int) []code {
 	switch signo {
 	case sigSegv:
@@ -84,8 +84,8 @@ func codesOf(signo int) []code {
 			{"SEGV_ADIPERR", "memory tag mismatch, precise"}, {"SEGV_MTEAERR", "memory tag mismatch, asynchronous"},
 			{"SEGV_MTESERR", "memory tag mismatch, synchronous"}, {"SEGV_CPERR", "control-flow protection fault"}}
 	case sigBus:
-		return []code{{"BUS_ADRALN", "misaligned address"}, {"BUS_ADRERR", "nothing behind the address"},
-			{"BUS_OBJERR", "hardware error of the object"}, {"BUS_MCEERR_AR", "memory failure, action required"},
+		return []code{{"BUS_ADRALN", "misaligned address"}, {"BUS_ADRERR", "no memory behind the address"},
+			{"BUS_OBJERR", "object-specific hardware error"}, {"BUS_MCEERR_AR", "memory failure, action required"},
 			{"BUS_MCEERR_AO", "memory failure, action optional"}}
 	case sigFPE:
 		return []code{{"FPE_INTDIV", "integer division by zero"}, {"FPE_INTOVF", "integer overflow"},
@@ -105,8 +105,8 @@ func codesOf(signo int) []code {
 	return nil
 }
 
-// CodeName returns the name that siginfo.h has for a signal's code, and what it
-// means in words. An unknown code is its number, without words.
+// CodeName returns the name of a signal code in siginfo.h, and its meaning in words. An unknown code is its
+// number, without words.
 func CodeName(signo, c int) (name, words string) {
 	if codes := codesOf(signo); c > 0 && c <= len(codes) {
 		return codes[c-1].name, codes[c-1].words

@@ -6,18 +6,16 @@ import (
 	"github.com/corewalk/corewalk/libstate"
 )
 
-// stackReach is how far from the stack pointer, in bytes, an access of a
-// function's frame may lie (a large local array, a probe of the stack), and how
-// large a guard area may be. The kernel keeps that much free below a stack that grows.
+// stackReach, in bytes, is how far from the stack pointer a function may access its frame (a large local array,
+// a stack probe), and how large a guard area may be. The kernel keeps that much free below a growing stack.
 const stackReach = 1 << 20
 
-// stackMargin is how much of a stack may be left, in bytes, when an instruction finds
-// it used up: it stores many registers, or below the stack pointer.
+// stackMargin, in bytes, is how much of a stack may be left when an instruction exhausts it: one that stores
+// many registers, or stores below the stack pointer.
 const stackMargin = pageSize
 
-// belowStack reports whether addr is where a stack that ran out would fault: near
-// the stack pointer, in no writable memory, with the stack right above it, of which
-// next to nothing is left.
+// belowStack reports whether addr is where a stack overflow would fault: near the stack pointer, not in
+// writable memory, and with the almost full stack directly above it.
 func (in *Input) belowStack(addr uint64, mapped bool, m libstate.Mapping) bool {
 	if in.Arch == nil || in.Mapping == nil || in.Arch.StackGrowsUp || mapped && m.Perm&libstate.Write != 0 {
 		return false
@@ -30,8 +28,8 @@ func (in *Input) belowStack(addr uint64, mapped bool, m libstate.Mapping) bool {
 	return ok && sp < bottom+stackMargin || in.outgrew(sp)
 }
 
-// outgrew reports whether the stack pointer has left the stack that the frame pointer is
-// still in: for a large array, or by alloca, more was asked for than there was.
+// outgrew reports whether the stack pointer has left the stack that the frame pointer is still in: a large
+// array or alloca took more space than the stack had.
 func (in *Input) outgrew(sp uint64) bool {
 	fp, ok := in.Regs.Get(in.Arch.FP)
 	if !ok || fp <= sp || fp-sp > largestFrame {
@@ -44,11 +42,10 @@ func (in *Input) outgrew(sp uint64) bool {
 	return ok && m.Perm&libstate.Write != 0 && m.Perm&libstate.Exec == 0 && sp < m.Start
 }
 
-// largestFrame is up to what size, in bytes, a frame is believed.
+// largestFrame is the largest plausible size of a frame, in bytes.
 const largestFrame = 1 << 30
 
-// firstAbove finds where writable memory begins above addr, when it is the first that
-// may be accessed at all.
+// firstAbove returns the start of the first accessible mapping at or above addr, if it is writable.
 func (in *Input) firstAbove(addr uint64) (uint64, bool) {
 	for at := addr &^ (pageSize - 1); at < addr+stackReach; at += pageSize {
 		if m, ok := in.Mapping(at); ok && m.Perm != 0 {
@@ -58,8 +55,8 @@ func (in *Input) firstAbove(addr uint64) (uint64, bool) {
 	return 0, false
 }
 
-// crowded says why a stack did not grow to addr, when other memory is too near: the
-// kernel lets none grow to within 256 pages of it.
+// crowded says why a stack did not grow to addr: other memory is too near. The kernel keeps 256 pages free
+// between a stack and other memory.
 func (in *Input) crowded(addr uint64) string {
 	for at := addr &^ (pageSize - 1); at > pageSize && at+stackReach > addr; at -= pageSize {
 		m, ok := in.Mapping(at)
@@ -67,9 +64,9 @@ func (in *Input) crowded(addr uint64) string {
 		case !ok:
 			continue
 		case m.Perm == 0 && m.End > addr:
-			return "" // its own guard
+			return "" // the stack's own guard
 		}
-		return fmt.Sprintf(", which other memory, up to %#x, keeps from growing", m.End)
+		return fmt.Sprintf(", which cannot grow: other memory ends at %#x", m.End)
 	}
 	return ""
 }

@@ -8,10 +8,10 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// The names of Linux's system calls in the order of their numbers (kernel,
-// asm/unistd.h). One with a number in front of it does not follow the one before.
+// The names of Linux system calls in the order of their numbers (kernel, asm/unistd.h). A number in front of a
+// name marks a gap before it.
 const (
-	// Of x86-64.
+	// x86-64.
 	syscallsAMD64 = "read write open close stat fstat lstat poll lseek mmap mprotect munmap brk rt_sigaction rt_sigprocmask rt_sigreturn ioctl pread64 pwrite64 readv " +
 		"writev access pipe select sched_yield mremap msync mincore madvise shmget shmat shmctl dup dup2 pause nanosleep getitimer alarm setitimer getpid " +
 		"sendfile socket connect accept sendto recvfrom sendmsg recvmsg shutdown bind listen getsockname getpeername socketpair setsockopt getsockopt clone " +
@@ -37,7 +37,7 @@ const (
 		"pkey_alloc pkey_free statx io_pgetevents rseq 424=pidfd_send_signal io_uring_setup io_uring_enter io_uring_register open_tree move_mount fsopen " +
 		"fsconfig fsmount fspick pidfd_open clone3 close_range openat2 pidfd_getfd faccessat2 process_madvise epoll_pwait2 mount_setattr quotactl_fd " +
 		"landlock_create_ruleset landlock_add_rule landlock_restrict_self memfd_secret process_mrelease futex_waitv set_mempolicy_home_node"
-	// Of i386.
+	// i386.
 	syscallsI386 = "restart_syscall exit fork read write open close waitpid creat link unlink execve chdir time mknod chmod lchown break oldstat lseek getpid mount umount " +
 		"setuid getuid stime ptrace alarm oldfstat pause utime stty gtty access nice ftime sync kill rename mkdir rmdir dup pipe times prof brk setgid getgid " +
 		"signal geteuid getegid acct umount2 lock ioctl fcntl mpx setpgid ulimit oldolduname umask chroot ustat dup2 getppid getpgrp setsid sigaction sgetmask " +
@@ -69,7 +69,7 @@ const (
 		"rt_sigtimedwait_time64 futex_time64 sched_rr_get_interval_time64 pidfd_send_signal io_uring_setup io_uring_enter io_uring_register open_tree " +
 		"move_mount fsopen fsconfig fsmount fspick pidfd_open clone3 close_range openat2 pidfd_getfd faccessat2 process_madvise epoll_pwait2 mount_setattr " +
 		"quotactl_fd landlock_create_ruleset landlock_add_rule landlock_restrict_self memfd_secret process_mrelease futex_waitv set_mempolicy_home_node"
-	// Of 32-bit ARM.
+	// 32-bit ARM.
 	syscallsARM = "restart_syscall exit fork read write open close 8=creat link unlink execve chdir 14=mknod chmod lchown 19=lseek getpid mount 23=setuid getuid " +
 		"26=ptrace 29=pause 33=access nice 36=sync kill rename mkdir rmdir dup pipe times 45=brk setgid getgid 49=geteuid getegid acct umount2 54=ioctl fcntl " +
 		"57=setpgid 60=umask chroot ustat dup2 getppid getpgrp setsid sigaction 70=setreuid setregid sigsuspend sigpending sethostname setrlimit 77=getrusage " +
@@ -100,7 +100,7 @@ const (
 		"sched_rr_get_interval_time64 pidfd_send_signal io_uring_setup io_uring_enter io_uring_register open_tree move_mount fsopen fsconfig fsmount fspick " +
 		"pidfd_open clone3 close_range openat2 pidfd_getfd faccessat2 process_madvise epoll_pwait2 mount_setattr quotactl_fd landlock_create_ruleset " +
 		"landlock_add_rule landlock_restrict_self 448=process_mrelease futex_waitv set_mempolicy_home_node"
-	// Of arm64, RISC-V and LoongArch (asm-generic/unistd.h).
+	// arm64, RISC-V and LoongArch (asm-generic/unistd.h).
 	syscallsGeneric = "io_setup io_destroy io_submit io_cancel io_getevents setxattr lsetxattr fsetxattr getxattr lgetxattr fgetxattr listxattr llistxattr flistxattr " +
 		"removexattr lremovexattr fremovexattr getcwd lookup_dcookie eventfd2 epoll_create1 epoll_ctl epoll_pwait dup dup3 fcntl inotify_init1 " +
 		"inotify_add_watch inotify_rm_watch ioctl ioprio_set ioprio_get flock mknodat mkdirat unlinkat symlinkat linkat renameat umount2 mount pivot_root " +
@@ -125,7 +125,7 @@ const (
 		"quotactl_fd landlock_create_ruleset landlock_add_rule landlock_restrict_self memfd_secret process_mrelease futex_waitv set_mempolicy_home_node"
 )
 
-// syscall names the system call of SIGSYS: "system call 59 (execve)".
+// syscall names the system call of a SIGSYS: "system call 59 (execve)".
 func (in *Input) syscall() string {
 	n := in.Signal.Syscall
 	text := fmt.Sprintf("system call %d", n)
@@ -135,8 +135,8 @@ func (in *Input) syscall() string {
 	return text
 }
 
-// SyscallName names a system call of Linux; "" for an unknown one, and on
-// architectures whose numbers are not known here. a may be nil.
+// SyscallName returns the name of a Linux system call; "" for an unknown number, and on architectures whose
+// numbers are not listed here. a may be nil.
 func SyscallName(a *arch.Arch, number int) string {
 	if a == nil {
 		return ""
@@ -147,7 +147,7 @@ func SyscallName(a *arch.Arch, number int) string {
 		names = syscallsI386
 		if a != arch.X86 {
 			names = syscallsAMD64
-			number &^= 1 << 30 // of x32
+			number &^= 1 << 30 // the flag of x32
 		}
 	case arch.FamilyARM:
 		names = syscallsARM

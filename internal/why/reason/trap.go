@@ -36,7 +36,7 @@ func (in *Input) illegal() Reason {
 	case code == illPrivOp || code == illPrivReg:
 		r.Kind = report.CrashPrivileged
 	case code == illOperand && in.authenticates():
-		// Since Armv8.3's FPAC; processors without it make the pointer invalid.
+		// Since FPAC in Armv8.3. Processors without it make the pointer invalid instead.
 		r.Kind, r.Text = report.CrashControlFlow, "pointer authentication failed: the signature of a return address or pointer is wrong"
 	}
 	return r
@@ -73,13 +73,12 @@ func (in *Input) trapped() Reason {
 		return r
 	}
 	if s.HasInfo && s.Code == siKernel && in.isX86() {
-		r.Text = "breakpoint instruction (int3)" // pc is behind it
+		r.Text = "breakpoint instruction (int3)" // pc is after it
 	}
 	return r
 }
 
-// trap tells what an instruction that stops the program is there for; kind is "" when
-// it is none.
+// trap says what an instruction that stops the program is for; kind is "" if the instruction is not one.
 func (in *Input) trap() (kind, text string) {
 	if in.Inst == nil {
 		return "", ""
@@ -98,9 +97,9 @@ func (in *Input) trap() (kind, text string) {
 	return "", ""
 }
 
-// A trapCode is what the number in a trap instruction says.
+// A trapCode is the meaning of the number in a trap instruction.
 type trapCode struct {
-	undefined   int // a check of clang's -fsanitize-trap, or negative
+	undefined   int // number of a clang -fsanitize-trap check, or negative
 	kind, words string
 }
 
@@ -119,8 +118,8 @@ func (in *Input) trapCode() trapCode {
 	return none
 }
 
-// brkCode is what the number of a brk instruction of arm64 says: of clang
-// (clang/lib/CodeGen), of Windows (winnt.h, ntdef.h).
+// brkCode returns the meaning of the number in a brk instruction of arm64, by clang (clang/lib/CodeGen) and
+// Windows (winnt.h, ntdef.h).
 func brkCode(n int) trapCode {
 	out := trapCode{undefined: -1}
 	switch {
@@ -131,23 +130,23 @@ func brkCode(n int) trapCode {
 	case n == 0xf000:
 		out.kind, out.words = report.CrashBreakpoint, "breakpoint instruction"
 	case n == 0xf003:
-		out.kind, out.words = report.CrashAbort, "the program ended itself at once"
+		out.kind, out.words = report.CrashAbort, "the program ended itself (fast fail)"
 	case n == 0xf004:
 		out.kind, out.words = report.CrashDivZero, "integer division by zero"
 	}
 	return out
 }
 
-// undefinedBehaviours are the checks of clang's undefined behaviour sanitizer, by the
-// number in its trap instructions (clang/lib/CodeGen/SanitizerHandler.h).
-const undefinedBehaviours = "integer overflow in an addition|unreachable code reached|failed check of control flow integrity|" +
-	"integer overflow in a division|object of another type than its pointer's|floating-point number that does not fit an integer|" +
-	"call of a function through a pointer to another type|conversion that changes the value|invalid argument of a builtin function|" +
-	"invalid Objective-C cast|value that its type cannot have|end of a function that should return a value|integer overflow in a multiplication|" +
-	"integer overflow in a negation|null passed for a parameter that may not be|null returned where it may not be|" +
-	"null passed for a parameter that may not be|null returned where it may not be|subscript out of bounds|pointer arithmetic that overflows|" +
-	"shift by too many or too few bits|integer overflow in a subtraction|null, misaligned or too small object|wrong assumption of alignment|" +
-	"array of variable length whose length is not positive"
+// undefinedBehaviours describes the checks of clang's undefined behaviour sanitizer, by the number in its trap
+// instructions (clang/lib/CodeGen/SanitizerHandler.h).
+const undefinedBehaviours = "integer overflow in an addition|unreachable code reached|control flow integrity check failed|" +
+	"integer overflow in a division|object type does not match its pointer's|floating-point number that does not fit an integer|" +
+	"call through a pointer to another function type|conversion that changes the value|invalid argument to a builtin function|" +
+	"invalid Objective-C cast|invalid value for its type|end of a function reached without returning a value|integer overflow in a multiplication|" +
+	"integer overflow in a negation|null passed for a nonnull parameter|null returned from a function that must not return null|" +
+	"null passed for a nonnull parameter|null returned from a function that must not return null|subscript out of bounds|pointer arithmetic that overflows|" +
+	"shift by too many or too few bits|integer overflow in a subtraction|null pointer, misaligned pointer or object too small|alignment assumption violated|" +
+	"variable-length array whose length is not positive"
 
 func undefinedBehaviour(n int) string {
 	if all := strings.Split(undefinedBehaviours, "|"); n < len(all) {

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// WinErrorName names a system error code of Windows (winerror.h), what GetLastError
-// answers: "ERROR_ACCESS_DENIED"; statuses, which some functions leave there, are named
-// as exceptions are. Of an unknown code it is the number.
+// WinErrorName returns the name of a Windows system error code (winerror.h), as GetLastError returns it:
+// "ERROR_ACCESS_DENIED". NTSTATUS codes, which some functions leave there, have their exception names. An
+// unknown code is its number.
 func WinErrorName(code uint32) string {
 	if e, ok := winExceptions[code]; ok && code >= 1<<16 {
 		return e.name
@@ -29,9 +29,9 @@ func WinErrorName(code uint32) string {
 	return fmt.Sprintf("0x%08x", code)
 }
 
-// winErrors are the codes below 2000, ascending, without the ERROR_ of their names: on
-// each line the first code, and the names of it and of those that follow it without a
-// gap. It is text, so that it costs nothing until it is asked.
+// winErrors are the names of the codes below 2000 in ascending order, without their prefix ERROR_. Each line
+// has the first code and the names of the consecutive codes from there on. It is one string, so that programs
+// that never ask for a name pay nothing.
 const winErrors = `0 SUCCESS INVALID_FUNCTION FILE_NOT_FOUND PATH_NOT_FOUND TOO_MANY_OPEN_FILES ACCESS_DENIED INVALID_HANDLE ARENA_TRASHED NOT_ENOUGH_MEMORY
 9 INVALID_BLOCK BAD_ENVIRONMENT BAD_FORMAT INVALID_ACCESS INVALID_DATA OUTOFMEMORY INVALID_DRIVE CURRENT_DIRECTORY NOT_SAME_DEVICE NO_MORE_FILES
 19 WRITE_PROTECT BAD_UNIT NOT_READY BAD_COMMAND CRC BAD_LENGTH SEEK NOT_DOS_DISK SECTOR_NOT_FOUND OUT_OF_PAPER WRITE_FAULT READ_FAULT GEN_FAILURE

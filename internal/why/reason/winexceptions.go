@@ -6,8 +6,7 @@ import (
 	"github.com/corewalk/corewalk/report"
 )
 
-// Codes of exceptions of Windows (winnt.h, ntstatus.h), and of languages' run-time
-// libraries.
+// Codes of Windows exceptions (winnt.h, ntstatus.h), and of the run-time libraries of languages.
 const (
 	winGuardPage        = 0x80000001
 	winBreakpoint       = 0x80000003
@@ -35,18 +34,18 @@ var winExceptions = map[uint32]named{
 	0x8000000d:          {"STATUS_ABANDONED", "abandoned"},
 	0x40000015:          {"STATUS_FATAL_APP_EXIT", "the program ended itself"},
 	0x40010005:          {"DBG_CONTROL_C", "Ctrl+C"},
-	0x40010006:          {"DBG_PRINTEXCEPTION_C", "text for the debugger, no crash"},
-	0x4001000a:          {"DBG_PRINTEXCEPTION_WIDE_C", "text for the debugger, no crash"},
-	0x406d1388:          {"MS_VC_EXCEPTION", "name of a thread for the debugger, no crash"},
+	0x40010006:          {"DBG_PRINTEXCEPTION_C", "debug output, not a crash"},
+	0x4001000a:          {"DBG_PRINTEXCEPTION_WIDE_C", "debug output, not a crash"},
+	0x406d1388:          {"MS_VC_EXCEPTION", "thread name for the debugger, not a crash"},
 	0x0517a7ed:          {"Simulated Exception", "dump without a crash"},
 	winAccessViolation:  {"EXCEPTION_ACCESS_VIOLATION", "access violation"},
-	winInPageError:      {"EXCEPTION_IN_PAGE_ERROR", "a page could not be read in"},
+	winInPageError:      {"EXCEPTION_IN_PAGE_ERROR", "a page could not be loaded"},
 	0xc0000008:          {"EXCEPTION_INVALID_HANDLE", "invalid handle"},
 	winInvalidParameter: {"STATUS_INVALID_PARAMETER", "invalid parameter"},
 	0xc0000017:          {"STATUS_NO_MEMORY", "out of memory"},
 	winIllegal:          {"EXCEPTION_ILLEGAL_INSTRUCTION", "illegal instruction"},
-	0xc0000025:          {"EXCEPTION_NONCONTINUABLE_EXCEPTION", "the program went on after an exception that allows it not"},
-	0xc0000026:          {"EXCEPTION_INVALID_DISPOSITION", "an exception handler answered something invalid"},
+	0xc0000025:          {"EXCEPTION_NONCONTINUABLE_EXCEPTION", "the program continued after a noncontinuable exception"},
+	0xc0000026:          {"EXCEPTION_INVALID_DISPOSITION", "an exception handler returned an invalid disposition"},
 	0xc000008c:          {"EXCEPTION_ARRAY_BOUNDS_EXCEEDED", "subscript out of range"},
 	0xc000008d:          {"EXCEPTION_FLT_DENORMAL_OPERAND", "denormal floating-point operand"},
 	0xc000008e:          {"EXCEPTION_FLT_DIVIDE_BY_ZERO", "floating-point division by zero"},
@@ -60,31 +59,31 @@ var winExceptions = map[uint32]named{
 	winPrivileged:       {"EXCEPTION_PRIV_INSTRUCTION", "privileged instruction"},
 	winStackOverflow:    {"EXCEPTION_STACK_OVERFLOW", "stack overflow"},
 	0xc0000135:          {"STATUS_DLL_NOT_FOUND", "a DLL was not found"},
-	0xc0000138:          {"STATUS_ORDINAL_NOT_FOUND", "a DLL lacks a function that is imported by number"},
-	0xc0000139:          {"STATUS_ENTRYPOINT_NOT_FOUND", "a DLL lacks a function that is imported by name"},
+	0xc0000138:          {"STATUS_ORDINAL_NOT_FOUND", "a DLL lacks a function imported by ordinal"},
+	0xc0000139:          {"STATUS_ENTRYPOINT_NOT_FOUND", "a DLL lacks a function imported by name"},
 	0xc000013a:          {"STATUS_CONTROL_C_EXIT", "ended by Ctrl+C"},
 	0xc0000142:          {"STATUS_DLL_INIT_FAILED", "a DLL failed to initialise"},
 	0xc0000194:          {"EXCEPTION_POSSIBLE_DEADLOCK", "possible deadlock"},
-	0xc00002c9:          {"STATUS_REG_NAT_CONSUMPTION", "use of a register without a value"},
+	0xc00002c9:          {"STATUS_REG_NAT_CONSUMPTION", "use of a register without a value (NaT)"},
 	winHeapCorruption:   {"STATUS_HEAP_CORRUPTION", "corrupted heap"},
-	winFastFail:         {"EXCEPTION_STACK_BUFFER_OVERRUN", "the program ended itself at once"},
-	winCRTInvalidParam:  {"STATUS_INVALID_CRUNTIME_PARAMETER", "invalid parameter of a function of the C library"},
+	winFastFail:         {"EXCEPTION_STACK_BUFFER_OVERRUN", "the program ended itself (fast fail)"},
+	winCRTInvalidParam:  {"STATUS_INVALID_CRUNTIME_PARAMETER", "invalid parameter passed to a C library function"},
 	winFatalUserCall:    {"STATUS_FATAL_USER_CALLBACK_EXCEPTION", "unhandled exception in a callback from the kernel"},
 	0xc0000420:          {"STATUS_ASSERTION_FAILURE", "assertion failed"},
-	0xc0000602:          {"STATUS_FAIL_FAST_EXCEPTION", "the program ended itself at once"},
+	0xc0000602:          {"STATUS_FAIL_FAST_EXCEPTION", "the program ended itself (fast fail)"},
 	0xc06d007e:          {"VCPP_EXCEPTION_MODULE_NOT_FOUND", "a delay-loaded DLL was not found"},
 	0xc06d007f:          {"VCPP_EXCEPTION_PROCEDURE_NOT_FOUND", "a delay-loaded DLL lacks a function"},
 	winOutOfMemory:      {"Out of Memory", "out of memory"},
-	winCppException:     {"Unhandled C++ Exception", "C++ exception that nothing caught"},
-	0xe0434352:          {"CLR exception", ".NET exception that nothing caught"},
-	0xe0434f4d:          {"CLR exception", ".NET exception that nothing caught"},
-	0xe0464645:          {"CLR fatal error", "failure of the .NET run-time system"},
-	0x20474343:          {"GCC exception", "C++ exception that nothing caught"},
-	0x0eedfade:          {"Delphi exception", "Delphi exception that nothing caught"},
+	winCppException:     {"Unhandled C++ Exception", "uncaught C++ exception"},
+	0xe0434352:          {"CLR exception", "uncaught .NET exception"},
+	0xe0434f4d:          {"CLR exception", "uncaught .NET exception"},
+	0xe0464645:          {"CLR fatal error", ".NET runtime failure"},
+	0x20474343:          {"GCC exception", "uncaught C++ exception"},
+	0x0eedfade:          {"Delphi exception", "uncaught Delphi exception"},
 }
 
-// fastFails are the codes of __fastfail (winnt.h, FAST_FAIL_...), by number; "" for
-// numbers without a name.
+// fastFails are the names of the codes of __fastfail (winnt.h, FAST_FAIL_...) by number; "" for a number
+// without a name.
 var fastFails = [...]string{
 	0: "LEGACY_GS_VIOLATION", 1: "VTGUARD_CHECK_FAILURE", 2: "STACK_COOKIE_CHECK_FAILURE", 3: "CORRUPT_LIST_ENTRY", 4: "INCORRECT_STACK",
 	5: "INVALID_ARG", 6: "GS_COOKIE_INIT", 7: "FATAL_APP_EXIT", 8: "RANGE_CHECK_FAILURE", 9: "UNSAFE_REGISTRY_ACCESS",
@@ -104,28 +103,28 @@ var fastFails = [...]string{
 	72: "CLR_EXCEPTION_AOT", 73: "POINTER_AUTH_INVALID_RETURN_ADDRESS",
 }
 
-// What the commonest of them mean, where the name does not say it.
+// The meaning of the most common codes, if the name does not say it.
 var fastFailWords = map[uint64]string{
-	0:  "overrun of a buffer on the stack",
-	1:  "corrupted table of virtual functions",
-	2:  "overrun of a buffer on the stack: the cookie in front of the return address has changed",
+	0:  "stack buffer overrun",
+	1:  "corrupted virtual function table",
+	2:  "stack buffer overrun: the cookie in front of the return address has changed",
 	3:  "corrupted doubly linked list",
 	4:  "the stack pointer is outside the thread's stack",
-	5:  "invalid parameter of a function of the C library",
+	5:  "invalid parameter passed to a C library function",
 	7:  "the program ended itself (abort)",
 	8:  "subscript out of range",
-	10: "indirect call of what is no function (control flow guard)",
-	13: "invalid registers to go on with",
-	18: "corrupted buffer of longjmp",
-	21: "corrupted chain of exception handlers",
+	10: "indirect call to an address that is not a function (control flow guard)",
+	13: "attempt to set an invalid thread context",
+	18: "corrupted longjmp buffer",
+	21: "corrupted exception handler chain",
 	50: "corrupted heap",
-	57: "the return address is not that of the shadow stack",
-	64: "indirect call of what is no function of this type (control flow guard)",
+	57: "the return address differs from the shadow stack's",
+	64: "indirect call to an address that is not a function of this type (control flow guard)",
 	65: "invalid cast to a derived class",
 	71: "error found by the address sanitizer",
 }
 
-// FastFailName names a code of __fastfail; "" for an unknown one.
+// FastFailName returns the name of a __fastfail code; "" for an unknown one.
 func FastFailName(code uint64) string {
 	if code < uint64(len(fastFails)) && fastFails[code] != "" {
 		return "FAST_FAIL_" + fastFails[code]
@@ -133,8 +132,8 @@ func FastFailName(code uint64) string {
 	return ""
 }
 
-// Kinds of access of EXCEPTION_ACCESS_VIOLATION and EXCEPTION_IN_PAGE_ERROR: the first
-// parameter. The second is the address.
+// accessKind returns the kind of access, which is the first parameter of EXCEPTION_ACCESS_VIOLATION and
+// EXCEPTION_IN_PAGE_ERROR. The second parameter is the address.
 func accessKind(n uint64) string {
 	switch n {
 	case 0:
@@ -149,7 +148,7 @@ func accessKind(n uint64) string {
 
 var accessSuffix = map[string]string{"read": "_READ", "write": "_WRITE", "execute": "_EXEC"}
 
-// memoryFault is the access of an exception that has one.
+// memoryFault returns the access that an exception was raised for, if it has one.
 func (e Exception) memoryFault() (kind string, addr uint64, ok bool) {
 	if e.Of != WindowsExceptions || len(e.Params) < 2 {
 		return "", 0, false
@@ -182,8 +181,7 @@ func (e Exception) windowsName() string {
 	return name
 }
 
-// allOnes is the address that Windows gives for an access to one that is not
-// canonical.
+// allOnes is the address that Windows reports for an access to a non-canonical address.
 const allOnes = ^uint64(0)
 
 func (in *Input) whyWindows(e Exception) Reason {
@@ -196,7 +194,7 @@ func (in *Input) whyWindows(e Exception) Reason {
 	case e.Code == winInPageError && hasAccess:
 		r := in.plainFault(kind, addr)
 		r.Kind = report.CrashBusError
-		r.Text += ": the page could not be read in"
+		r.Text += ": the page could not be loaded"
 		if len(e.Params) > 2 {
 			r.Text += fmt.Sprintf(" (status %#08x)", uint32(e.Params[2]))
 		}
@@ -213,7 +211,7 @@ func (in *Input) whyWindows(e Exception) Reason {
 	case e.Code == winFastFail:
 		return fastFail(e)
 	case e.Code == winOutOfMemory && len(e.Params) > 0:
-		return Reason{Kind: report.CrashOutOfMemory, Text: fmt.Sprintf("out of memory: %d bytes wanted", e.Params[0])}
+		return Reason{Kind: report.CrashOutOfMemory, Text: fmt.Sprintf("out of memory: %d bytes requested", e.Params[0])}
 	case e.Assertion != "":
 		return Reason{Kind: report.CrashAssertion, Text: "assertion failed: " + e.Assertion}
 	case e.Code == winBreakpoint:
@@ -235,8 +233,8 @@ func (in *Input) whyWindows(e Exception) Reason {
 	return r
 }
 
-// addressless explains an access violation without an address: of one that is not
-// canonical, or really the last byte.
+// addressless explains an access violation at allOnes: an access to a non-canonical address, or really to the
+// last byte.
 func (in *Input) addressless(kind string) Reason {
 	if acc, ok := in.access(allOnes, true); ok && acc.Known {
 		return in.faultAt(kind, allOnes)
@@ -244,8 +242,8 @@ func (in *Input) addressless(kind string) Reason {
 	return in.protectionFault()
 }
 
-// windowsBreakpoint tells a debugger's breakpoint from an instruction that compilers
-// stop a program with.
+// windowsBreakpoint distinguishes a debugger's breakpoint from an instruction that compilers use to stop a
+// program.
 func (in *Input) windowsBreakpoint() Reason {
 	r := Reason{Kind: report.CrashBreakpoint, Text: "breakpoint", AtInst: true}
 	if kind, text := in.trap(); kind != "" && kind != report.CrashBreakpoint {
@@ -254,7 +252,7 @@ func (in *Input) windowsBreakpoint() Reason {
 	return r
 }
 
-// windowsKind is the kind of an exception by its code alone.
+// windowsKind returns the kind of an exception by its code alone.
 func windowsKind(code uint32) string {
 	switch code {
 	case 0, 0x517a7ed, 0x40010006, 0x4001000a, 0x406d1388:
@@ -302,16 +300,15 @@ func windowsKind(code uint32) string {
 	case winCppException, 0xe0434352, 0xe0434f4d, 0x20474343, 0x0eedfade, 0xc0000025, 0xc0000026, winFatalUserCall:
 		return report.CrashException
 	}
-	if code>>29&1 != 0 { // the program's own code
+	if code>>29&1 != 0 { // a code defined by the program
 		return report.CrashException
 	}
 	return report.CrashUnknown
 }
 
-// fastFail words 0xc0000409, which by its name is an overrun of a buffer, and mostly is
-// __fastfail.
+// fastFail explains 0xc0000409. Its name says buffer overrun, but mostly it is a __fastfail.
 func fastFail(e Exception) Reason {
-	r := Reason{Kind: report.CrashAbort, Text: "the program ended itself at once"}
+	r := Reason{Kind: report.CrashAbort, Text: "the program ended itself (fast fail)"}
 	if len(e.Params) == 0 {
 		return r
 	}
@@ -345,7 +342,7 @@ func fastFailKind(code uint64) string {
 	return report.CrashAbort
 }
 
-// atInstruction reports whether the instruction at the program counter is what failed.
+// atInstruction reports whether the instruction at the program counter raised the exception.
 func atInstruction(code uint32) bool {
 	switch code {
 	case 0x80000002, winBreakpoint, winIllegal, winPrivileged:
@@ -354,14 +351,13 @@ func atInstruction(code uint32) bool {
 	return code >= 0xc000008c && code <= 0xc0000095
 }
 
-// unknownCode tells from the bits of a code who made it (ntstatus.h): severity, the
-// flag of a customer, facility, code.
+// unknownCode describes an unknown code by its bits (ntstatus.h): severity, customer flag, facility, code.
 func unknownCode(code uint32) string {
 	switch {
 	case code == 0:
 		return "dump without an exception"
 	case code>>29&1 != 0:
-		return fmt.Sprintf("exception %#08x that the program raised itself", code)
+		return fmt.Sprintf("exception %#08x, raised by the program itself", code)
 	}
 	return fmt.Sprintf("exception %#08x (facility %#x, code %#x)", code, code>>16&0xfff, code&0xffff)
 }

@@ -1,16 +1,16 @@
-// Package debuginfod makes fetchers that ask debuginfod servers for binaries and
-// debug files by build-id:
+// Package debuginfod makes fetchers for use with package corewalk. Some get binaries and
+// debug files by build-id from debuginfod servers:
 //
 //	fetcher, err := debuginfod.New("https://debuginfod.elfutils.org")
 //	target, err := corewalk.Open(path, corewalk.WithFetcher(ctx, fetcher))
 //
-// and others that ask symbol servers for PE images, PDBs and Breakpad symbol files:
+// Others get PE images, PDBs and Breakpad symbol files from symbol servers:
 //
 //	path := "srv*/var/cache/symbols*https://symbols.example.com"
 //	symbols, err := debuginfod.NewSymbols(path)
 //	target, err := corewalk.Open(dump, corewalk.WithSymbolPath(path), corewalk.WithSymbolFetcher(ctx, symbols))
 //
-// It links an HTTP client, which programs that do not import it need not.
+// This package links an HTTP client; programs that do not import it do not need one.
 package debuginfod
 
 import (
@@ -21,14 +21,14 @@ import (
 	"github.com/corewalk/corewalk/internal/files/find"
 )
 
-// New returns a fetcher that asks the servers given; without any, those of the
-// environment variable DEBUGINFOD_URLS. Where files are kept, the headers that are
-// sent, and the bounds of time and size, are those of the other variables that
-// debuginfod-client-config(7) describes. All servers are asked at a time, and the
-// first right answer is used. Several targets may share the fetcher.
+// New returns a fetcher for the given servers, or for those of the environment variable
+// DEBUGINFOD_URLS if none are given. The cache directory, the headers sent, and the limits
+// on time and size come from the other variables described in debuginfod-client-config(7).
+// All servers are queried at once, and the first correct file is used. The fetcher is safe
+// for concurrent use, and several targets may share it.
 //
-// A URL is one of http, https, or file: a directory of this machine that has files
-// by the paths of the web API (buildid/BUILDID/debuginfo).
+// A URL has the scheme http, https or file. A file URL names a directory on this machine
+// with the paths of the web API (buildid/BUILDID/debuginfo).
 func New(urls ...string) (corewalk.Fetcher, error) {
 	cfg := debuginfod.FromEnv(os.Getenv, len(urls) == 0)
 	if len(urls) > 0 {
@@ -37,26 +37,25 @@ func New(urls ...string) (corewalk.Fetcher, error) {
 	cfg.UserAgent = "corewalk/" + corewalk.Version
 	c, err := debuginfod.New(cfg)
 	if err != nil {
-		return nil, err // not a nil *Client in an interface
+		return nil, err // avoids a nil *Client in a non-nil interface
 	}
 	return c, nil
 }
 
-// Warnings tells what of the environment New does not heed, and why, a sentence
-// each: servers that are not asked because the signatures of their files would have
-// to be checked (ima:enforcing in DEBUGINFOD_URLS), a headers file that cannot be
-// read.
+// Warnings lists, one sentence each, the settings in the environment that New ignores, and
+// why: servers whose files' signatures would have to be checked (ima:enforcing in
+// DEBUGINFOD_URLS), or a headers file that cannot be read.
 func Warnings() []string {
 	cfg := debuginfod.FromEnv(os.Getenv, true)
 	return append(cfg.Warnings, cfg.LeftOut...)
 }
 
-// NewSymbols returns a fetcher that asks the servers of a symbol path (see
-// corewalk.WithSymbolPath), one after the other in its order. They are asked by https,
-// but on this machine. What they answer is kept in the store that the path names
-// before the server, or in corewalk/symbols of the user's directory for caches. The
-// bounds of time and size are those of New. It is an error when the path names no
-// server. Several targets may share the fetcher.
+// NewSymbols returns a fetcher for the servers of a symbol path (see
+// corewalk.WithSymbolPath), which it asks one after another, in the path's order. Servers
+// must use https unless they are on this machine. Fetched files are kept in the store that
+// precedes the server in the path, or in corewalk/symbols in the user's cache directory.
+// The limits on time and size are the same as for New. A path without a server is an error.
+// The fetcher is safe for concurrent use, and several targets may share it.
 func NewSymbols(path string) (corewalk.SymbolFetcher, error) {
 	cfg := debuginfod.FromEnv(os.Getenv, false)
 	cfg.UserAgent = "corewalk/" + corewalk.Version

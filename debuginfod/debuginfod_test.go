@@ -44,12 +44,12 @@ func TestWarnings(t *testing.T) {
 	t.Setenv("DEBUGINFOD_URLS", "http://a ima:enforcing http://b")
 	t.Setenv("DEBUGINFOD_HEADERS_FILE", "/nonexistent/headers")
 	w := Warnings()
-	if len(w) != 2 || !strings.Contains(w[0], "/nonexistent/headers") || !strings.Contains(w[1], "http://b is not asked: ima:enforcing") {
+	if len(w) != 2 || !strings.Contains(w[0], "/nonexistent/headers") || !strings.Contains(w[1], "http://b is not used: ima:enforcing") {
 		t.Errorf("%q", w)
 	}
 	t.Setenv("DEBUGINFOD_CACHE_PATH", t.TempDir())
 	t.Setenv("DEBUGINFOD_URLS", "ima:enforcing http://b")
-	if _, err := New(); err == nil || !strings.Contains(err.Error(), "http://b is not asked: ima:enforcing") {
+	if _, err := New(); err == nil || !strings.Contains(err.Error(), "http://b is not used: ima:enforcing") {
 		t.Errorf("%v", err)
 	}
 	if _, err := New("http://b"); err != nil {

@@ -1,10 +1,11 @@
-// Package demangle turns linkage names into the names that programmers wrote:
-// C++ (Itanium C++ ABI, https://itanium-cxx-abi.github.io/cxx-abi/abi.html, and
-// Microsoft's) and Rust (legacy and v0, RFC 2603). For all but Microsoft's it
-// wraps github.com/ianlancetaylor/demangle with bounds, because names come from files nobody vouches for, and adds what
-// a stack trace needs: short names, and clone and version suffixes kept aside.
+// Package demangle turns linkage names into source names: C++ (Itanium C++ ABI,
+// https://itanium-cxx-abi.github.io/cxx-abi/abi.html, and Microsoft's) and Rust (legacy,
+// and v0 as in RFC 2603). Except for Microsoft's it wraps
+// github.com/ianlancetaylor/demangle. It adds limits, since names come from untrusted
+// files, and what a stack trace needs: short names, and clone and version suffixes kept
+// apart.
 //
-// All functions are pure and may be used concurrently. None of them caches.
+// All functions are pure and safe for concurrent use. None of them caches.
 package demangle
 
 import (
@@ -15,33 +16,33 @@ import (
 )
 
 const (
-	// MaxInput is the length in bytes of the longest linkage name that is
-	// demangled; a longer one is returned as it is. The time to demangle grows
-	// with the square of the length, to some tenths of a second at this one.
+	// MaxInput is the maximum length in bytes of a linkage name that is demangled; longer
+	// names are returned unchanged. The time to demangle grows with the square of the
+	// length, to some tenths of a second at this limit.
 	MaxInput = 8 << 10
-	// MaxOutput bounds a demangled name, in bytes. A few bytes of input can
-	// describe a name of any length; what is cut off is replaced by "...".
+	// MaxOutput limits a demangled name, in bytes. A few bytes of input can describe a name
+	// of any length; what exceeds the limit is replaced by "...".
 	MaxOutput = 1 << maxOutputLog
 
 	maxOutputLog = 15
 )
 
-// Options say what to leave out of a name.
+// Options select parts of a name to leave out.
 type Options struct {
 	NoParams          bool // parameter and return types: "f" for "int f(int)"
 	NoTemplateParams  bool // template and generic arguments: "vector<>" for "vector<int>"
-	NoEnclosingParams bool // parameter types of functions that local names are in: "f()::x" for "f(int)::x"
-	NoClones          bool // the compiler's suffix: "f" for "f [clone .isra.0]"
+	NoEnclosingParams bool // parameter types of enclosing functions of local names: "f()::x" for "f(int)::x"
+	NoClones          bool // the compiler's clone suffix: "f" for "f [clone .isra.0]"
 }
 
-// Name demangles a linkage name in full, as c++filt does: "ns::f(int)",
-// "core::fmt::Write::write_fmt"; and as undname does, with access and calling
-// convention: "public: int __cdecl C::f(void)". A clone suffix follows in brackets, a symbol
-// version unchanged. What is not mangled, or cannot be demangled within the
-// package's bounds, is returned as it is.
+// Name demangles a linkage name in full. C++ and Rust names are as in c++filt:
+// "ns::f(int)", "core::fmt::Write::write_fmt"; Microsoft's are as in undname, with access
+// and calling convention: "public: int __cdecl C::f(void)". A clone suffix follows in
+// brackets, a symbol version unchanged. A name that is not mangled, or cannot be demangled
+// within the package's limits, is returned unchanged.
 func Name(linkage string) string { return NameWith(linkage, Options{}) }
 
-// NameWith is Name with parts left out.
+// NameWith is Name with the parts in o left out.
 func NameWith(linkage string, o Options) string {
 	if isMSVC(linkage) {
 		if name, ok := msvcName(linkage, o); ok {
@@ -69,11 +70,11 @@ func NameWith(linkage string, o Options) string {
 	return name + version
 }
 
-// Func is the name of a function as a stack shows it: without parameter types,
-// return type, clone suffix, Rust's hash and symbol version, with its template
-// arguments: "std::vector<int>::push_back". "@plt" stays, since that code is
-// not the function's. SplitClone gives the clone suffix. What is not mangled
-// loses its suffixes alone.
+// Func returns a function's name as a stack trace shows it: with template arguments, but
+// without parameter types, return type, clone suffix, Rust hash and symbol version. An
+// example is "std::vector<int>::push_back". The suffix "@plt" stays, since that code is not
+// the function's. SplitClone returns the clone suffix. A name that is not mangled only
+// loses its suffixes.
 func Func(linkage string) string {
 	if isMSVC(linkage) {
 		return NameWith(linkage, Options{NoParams: true})
@@ -90,13 +91,13 @@ func Func(linkage string) string {
 		name += version
 	}
 	if short, ok := strings.CutSuffix(name, ".abi0"); ok && strings.Contains(short, ".") {
-		return short // the linker's mark of Go's assembly: runtime.raise.abi0
+		return short // the linker's suffix for Go assembly functions: runtime.raise.abi0
 	}
 	return name
 }
 
-// Mangled reports whether a name looks mangled: cheap, and right for nearly
-// all names of C.
+// Mangled reports whether a name looks mangled. It is cheap, and right for nearly all C
+// names.
 func Mangled(s string) bool {
 	if isMSVC(s) {
 		return true
@@ -117,11 +118,11 @@ func Mangled(s string) bool {
 	return false
 }
 
-// isMSVC reports whether a name is mangled as Microsoft's compiler does it.
+// isMSVC reports whether a name looks mangled by Microsoft's compiler.
 func isMSVC(s string) bool { return len(s) > 2 && s[0] == '?' }
 
-// demangled runs the demangler proper. It answers false when s is no mangled
-// name or too long, and when the demangler gives up in any way.
+// demangled calls the demangler. It returns false if s is not a mangled name or is too
+// long, or if the demangler fails.
 func demangled(s string, o Options) (name string, ok bool) {
 	if len(s) > MaxInput {
 		return "", false
@@ -148,7 +149,7 @@ func demangled(s string, o Options) (name string, ok bool) {
 	}
 	name, err := itanium.ToString(keepUnderscores(s), opts[:n]...)
 	if err != nil || name == "" || !utf8.ValidString(name) {
-		return "", false // a length that cuts a character in two is no name either
+		return "", false // a length that splits a UTF-8 character is invalid
 	}
 	if len(name) >= MaxOutput {
 		name = strings.ToValidUTF8(name[:MaxOutput-3], "") + "..."

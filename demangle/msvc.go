@@ -5,38 +5,39 @@ import (
 	"strings"
 )
 
-// Names as Microsoft's C++ compiler mangles them. There is no specification;
-// the grammar is known from what compilers write, and is described in
-// https://clang.llvm.org/doxygen/MicrosoftMangle_8cpp_source.html. The output is
-// what undname prints.
+// Names mangled by Microsoft's C++ compiler. There is no specification. The grammar is
+// known from compiler output and described in
+// https://clang.llvm.org/doxygen/MicrosoftMangle_8cpp_source.html. The output is that of
+// undname.
 
 const (
-	msvcDepth    = 100            // of names and types in one another
-	msvcBackrefs = 10             // names, and types of parameters, that digits refer to
+	msvcDepth    = 100            // nesting of names and types
+	msvcBackrefs = 10             // names, and parameter types, that digits refer to
 	msvcList     = 512            // scopes, parameters or arguments in one list
-	msvcWork     = 64 * MaxOutput // bytes put together for one name, parts of parts counted again
+	msvcWork     = 64 * MaxOutput // bytes assembled for one name, including intermediate results
 )
 
-// An msvc demangles one name. What has failed is not read on: fail empties s.
+// An msvc demangles one name. fail empties s, so that nothing is read after a failure.
 type msvc struct {
 	s      string
 	o      Options
 	failed bool
 	depth  int
-	work   int // bytes put together so far
+	work   int // bytes assembled so far
 	names  []string
 	params []msvcType
 }
 
-// An msvcType is a type in two halves, what stands before a name and after it.
+// An msvcType is a type in two halves: what precedes a name and what follows it.
 type msvcType struct {
 	pre, post string
 	kind      byte   // 'p' pointer, 'f' function, 'a' array, 0 others
 	own       string // qualifiers of a pointer itself
-	conv      string // of a function: goes into the brackets of a pointer to it
+	conv      string // calling convention of a function: goes inside the parentheses of a pointer to it
 }
 
-// An msvcSymbol is a demangled symbol: its qualified name and what stands around.
+// An msvcSymbol is a demangled symbol: its qualified name, and what precedes and follows
+// it.
 type msvcSymbol struct{ pre, name, post string }
 
 func (s msvcSymbol) String() string { return joined(s.pre, s.name) + s.post }
@@ -60,7 +61,7 @@ func msvcName(linkage string, o Options) (string, bool) {
 
 func (d *msvc) fail() { d.s, d.failed = "", true }
 
-// enter bounds the depth; leave undoes it.
+// enter limits the nesting depth; leave undoes it.
 func (d *msvc) enter() bool {
 	if d.depth++; d.depth > msvcDepth {
 		d.fail()
@@ -70,8 +71,8 @@ func (d *msvc) enter() bool {
 
 func (d *msvc) leave() { d.depth-- }
 
-// bounded fails when a text has become too long: a reference back repeats what
-// may itself have references.
+// bounded fails if a text is too long: a back reference repeats text that may contain back
+// references itself.
 func (d *msvc) bounded(s string) string {
 	if len(s) >= MaxOutput {
 		d.fail()
@@ -86,7 +87,7 @@ func (d *msvc) take(prefix string) bool {
 	return ok
 }
 
-// next takes one character, 0 at the end.
+// next consumes one character; it returns 0 at the end.
 func (d *msvc) next() byte {
 	if d.s == "" {
 		d.fail()
@@ -104,7 +105,7 @@ func (d *msvc) peek() byte {
 	return d.s[0]
 }
 
-// joined puts a space between two texts where a word would run into a word.
+// joined concatenates two texts, with a space where two words would run together.
 func joined(a, b string) string {
 	if a == "" || b == "" {
 		return a + b
@@ -121,8 +122,8 @@ func isAlnum(c byte) bool {
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
-// number reads a number: a digit is one less than its value, others are in
-// hexadecimal digits A to P that end with "@".
+// number reads a number: either one digit, which is the value minus one, or hexadecimal
+// digits A to P ended by "@".
 func (d *msvc) number() (v uint64, neg bool) {
 	neg = d.take("?")
 	if isDigit(d.peek()) {
@@ -142,7 +143,7 @@ func (d *msvc) number() (v uint64, neg bool) {
 	}
 }
 
-// symbol reads a whole mangled name.
+// symbol reads a complete mangled name.
 func (d *msvc) symbol() (out msvcSymbol) {
 	if !d.enter() {
 		return out
@@ -172,7 +173,7 @@ func (d *msvc) variable(name string) msvcSymbol {
 	t := d.typ()
 	if t.kind == 'p' {
 		t = t.qualified(d.extended())
-		switch d.next() { // what is pointed to has its qualifiers already
+		switch d.next() { // the pointee already has its qualifiers
 		case 'A', 'B', 'C', 'D':
 		case 'Q', 'R', 'S', 'T':
 			d.qualifiedType()
@@ -187,8 +188,8 @@ func (d *msvc) variable(name string) msvcSymbol {
 
 var msvcAccess = [...]string{"private: ", "protected: ", "public: "}
 
-// function reads what follows a function's name. conversion says that the name
-// wants the return type for its end.
+// function reads what follows a function's name. conversion says that the name ends with
+// the return type (a conversion operator).
 func (d *msvc) function(name string, conversion bool) msvcSymbol {
 	c := d.next()
 	if c == '9' && d.s == "" {
@@ -232,7 +233,7 @@ func (d *msvc) function(name string, conversion bool) msvcSymbol {
 	return msvcSymbol{d.bounded(pre + conv), name, d.bounded(adjust + params + quals + suffix + ret.post)}
 }
 
-// thisQualifiers are those of the object that a member function is called for.
+// thisQualifiers reads the qualifiers of a member function's object.
 func (d *msvc) thisQualifiers() string {
 	ext := d.extended()
 	ref := ""
@@ -257,7 +258,7 @@ var msvcConventions = map[byte]string{
 	'O': "__eabi", 'P': "__eabi", 'Q': "__vectorcall",
 }
 
-// signature reads calling convention, return type, parameters and exceptions.
+// signature reads calling convention, return type, parameters and exception specification.
 func (d *msvc) signature() (ret msvcType, conv, params, suffix string) {
 	conv = msvcConventions[d.next()]
 	if conv == "" {
@@ -319,7 +320,7 @@ func (d *msvc) parameters() string {
 	return ""
 }
 
-// qualifiers reads A to D.
+// qualifiers reads the code A to D.
 func (d *msvc) qualifiers() string {
 	switch d.next() {
 	case 'A':
@@ -335,7 +336,7 @@ func (d *msvc) qualifiers() string {
 	return ""
 }
 
-// extended reads the marks of pointers: 64 bits, restrict, unaligned.
+// extended reads pointer attributes: __ptr64, __restrict, __unaligned.
 func (d *msvc) extended() (out string) {
 	for {
 		switch {
@@ -354,13 +355,13 @@ func (d *msvc) extended() (out string) {
 	}
 }
 
-// qualified reads a name and the scopes it is in, innermost first. conversion
-// says that it is an operator whose name ends with a type to come.
+// qualified reads a name and its scopes, innermost first. conversion says that it is a
+// conversion operator, whose name ends with a type read later.
 func (d *msvc) qualified() (name string, conversion bool) {
 	first := d.unqualified()
 	scopes := d.scopes()
 	switch first.what {
-	case 'c', 'd': // constructor, destructor: named as the class
+	case 'c', 'd': // constructor or destructor: has the name of the class
 		if len(scopes) == 0 {
 			d.fail()
 			return "", false
@@ -406,7 +407,7 @@ func (d *msvc) scopes() (list []string) {
 	return list
 }
 
-// scope reads one scope; of a function's local scope there are two parts.
+// scope reads one scope; a function's local scope has two parts.
 func (d *msvc) scope() []string {
 	switch {
 	case isDigit(d.peek()):
@@ -467,8 +468,8 @@ func (d *msvc) simple(memorize bool) string {
 	return name
 }
 
-// A msvcIdent is the last part of a name. what is 'c' for constructors, 'd' for
-// destructors, 'v' for conversions, whose text is the template arguments.
+// A msvcIdent is the last part of a name. what is 'c' for a constructor, 'd' for a
+// destructor, 'v' for a conversion operator, whose text is its template arguments.
 type msvcIdent struct {
 	text string
 	what byte
@@ -486,7 +487,7 @@ func (d *msvc) unqualified() msvcIdent {
 	return msvcIdent{text: d.simple(true)}
 }
 
-// template reads a name with arguments, which have references of their own.
+// template reads a name with template arguments, which have their own back references.
 func (d *msvc) template(memorize bool) (id msvcIdent) {
 	if !d.enter() {
 		return id
@@ -518,7 +519,7 @@ func (d *msvc) arguments() string {
 			return ""
 		}
 		switch {
-		case d.take("$$V"), d.take("$$$V"), d.take("$S"), d.take("$$Z"): // an empty pack, or the end of one
+		case d.take("$$V"), d.take("$$$V"), d.take("$S"), d.take("$$Z"): // an empty parameter pack, or the end of one
 		case d.take("$0"):
 			v, neg := d.number()
 			list = append(list, decimal(v, neg))
@@ -527,7 +528,7 @@ func (d *msvc) arguments() string {
 		case d.take("$E"):
 			list = append(list, d.symbol().String())
 		default:
-			d.take("$$B") // an array as it is
+			d.take("$$B") // an array that does not decay
 			t := d.typ()
 			list = append(list, d.bounded(t.pre+t.post))
 		}

@@ -20,7 +20,7 @@ var msvcOperators = map[string]string{
 	"_U": "operator new[]", "_V": "operator delete[]", "__L": "operator co_await", "__M": "operator<=>",
 }
 
-// operator reads the name of an operator or of a function the compiler makes.
+// operator reads the name of an operator or of a compiler-generated function.
 func (d *msvc) operator() msvcIdent {
 	switch {
 	case d.take("0"):
@@ -42,8 +42,8 @@ func (d *msvc) operator() msvcIdent {
 	return msvcIdent{}
 }
 
-// special reads what is neither a function nor a variable of the program: tables,
-// run-time types, string literals, and the functions that initialize variables.
+// special reads symbols that are not functions or variables of the program: tables, RTTI,
+// string literals, and functions that initialize variables.
 func (d *msvc) special() (msvcSymbol, bool) {
 	switch {
 	case d.take("?_7"):
@@ -94,8 +94,8 @@ func (d *msvc) scoped(name string) string {
 	return d.bounded(strings.Join(list, "::"))
 }
 
-// vtordisp reads the kind of a thunk that finds its object through a virtual
-// base: access, and the offsets that it goes by, 32 bits each.
+// vtordisp reads the kind of a thunk that finds its object through a virtual base: access,
+// and the 32-bit offsets that it uses.
 func (d *msvc) vtordisp() (pre, adjust string) {
 	n, name := 2, "`vtordisp{"
 	if d.take("R") {
@@ -118,7 +118,7 @@ func (d *msvc) vtordisp() (pre, adjust string) {
 	return "[thunk]: " + msvcAccess[(c-'0')/2] + "virtual ", name + strings.Join(v[:n], ", ") + "}'"
 }
 
-// vcall reads a thunk that calls the function at an offset in a table.
+// vcall reads a thunk that calls the virtual function at an offset in a table.
 func (d *msvc) vcall() msvcSymbol {
 	name := d.scoped("`vcall'")
 	d.want("$B")
@@ -146,8 +146,8 @@ func (d *msvc) baseClass() msvcSymbol {
 	return d.rtti("`RTTI Base Class Descriptor at (" + strings.Join(v[:], ", ") + ")'")
 }
 
-// table reads the name of a table of virtual functions or bases, and for which
-// of a class's bases it is.
+// table reads the name of a table of virtual functions or bases, and the base class that it
+// is for.
 func (d *msvc) table(name string) msvcSymbol {
 	name = d.scoped(name)
 	if !d.take("6") {
@@ -168,9 +168,10 @@ func (d *msvc) table(name string) msvcSymbol {
 	return msvcSymbol{quals, d.bounded(name), ""}
 }
 
-// initializer reads the function that runs before or after main for a variable.
+// initializer reads the function that initializes or destroys a variable before or after
+// main.
 func (d *msvc) initializer(what string) msvcSymbol {
-	if d.take("?") { // a variable given with its type
+	if d.take("?") { // a variable with its type
 		d.s = "?" + d.s
 		v := d.symbol()
 		d.take("@")
@@ -181,7 +182,7 @@ func (d *msvc) initializer(what string) msvcSymbol {
 	return d.function(what+name+"''", false)
 }
 
-// literal reads the name of a string's storage: its first bytes, coded.
+// literal reads the name of a string literal: its first bytes, encoded.
 func (d *msvc) literal() msvcSymbol {
 	wide := d.take("1")
 	if !wide {
@@ -207,9 +208,9 @@ func (d *msvc) literal() msvcSymbol {
 	if wide {
 		out, unit = `L"`, 2
 	}
-	cut := uint64(len(b)) < size // only the first 32 characters are in the name
+	cut := uint64(len(b)) < size // the name contains only the first 32 characters
 	if n := len(b); !cut && n >= unit {
-		b = b[:n-unit] // the NUL
+		b = b[:n-unit] // the terminating NUL
 	}
 	for i := 0; i+unit <= len(b); i += unit {
 		c := int(b[i])

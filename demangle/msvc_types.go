@@ -41,7 +41,7 @@ func (d *msvc) typ() (t msvcType) {
 		t = d.typ()
 		return t.qualified(quals)
 	case d.take("?"):
-		if isDigit(d.peek()) { // what has no mangling of its own: <auto>
+		if isDigit(d.peek()) { // types without a mangling of their own: <auto>
 			t.pre = d.nameBack()
 		} else {
 			t.pre = d.simple(true)
@@ -84,8 +84,8 @@ func (d *msvc) typ() (t msvcType) {
 	return t
 }
 
-// qualified adds qualifiers to a type. What a pointer points to may say again
-// what the pointer to it has said.
+// qualified adds qualifiers to a type. The pointee of a pointer may repeat the pointer's
+// qualifiers.
 func (t msvcType) qualified(quals string) msvcType {
 	quals = strings.TrimSpace(quals)
 	if quals == "" || t.kind == 'p' && strings.Contains(t.own, quals) {
@@ -100,14 +100,14 @@ func (t msvcType) qualified(quals string) msvcType {
 	return t
 }
 
-// functionType reads a function type behind its mark; quals are the object's.
+// functionType reads a function type after its code; quals are the object's qualifiers.
 func (d *msvc) functionType(quals string) msvcType {
 	ret, conv, params, suffix := d.signature()
 	return msvcType{pre: d.bounded(ret.pre + " " + conv), post: d.bounded(params + quals + suffix + ret.post), kind: 'f', conv: conv}
 }
 
-// pointer reads what a pointer or reference points to. sign is "*", "&" or "&&",
-// own what the pointer itself is.
+// pointer reads the pointee of a pointer or reference. sign is "*", "&" or "&&"; own are
+// the pointer's own qualifiers.
 func (d *msvc) pointer(sign, own string) msvcType {
 	ext := d.extended()
 	var to msvcType
@@ -120,7 +120,7 @@ func (d *msvc) pointer(sign, own string) msvcType {
 		to = d.functionType(d.thisQualifiers())
 	default:
 		quals := ""
-		if c := d.peek(); c >= 'Q' && c <= 'T' { // to a member
+		if c := d.peek(); c >= 'Q' && c <= 'T' { // pointer to member
 			d.s = string('A'+c-'Q') + d.s[1:]
 			quals = d.qualifiers()
 			class = d.qualifiedType() + "::"
@@ -151,7 +151,8 @@ func (d *msvc) pointer(sign, own string) msvcType {
 	return out
 }
 
-// array reads an array type: the number of dimensions, each, and the elements.
+// array reads an array type: the number of dimensions, each dimension, and the element
+// type.
 func (d *msvc) array() msvcType {
 	n, neg := d.number()
 	if neg || n == 0 || n > 64 {

@@ -5,13 +5,14 @@ import (
 	"strings"
 )
 
-// rustHash ends a legacy Rust name: 'h' and sixteen hexadecimal digits.
+// rustHash is the length of the suffix of a legacy Rust name: 'h' and sixteen hexadecimal
+// digits.
 const rustHash = len("17h0123456789abcdefE")
 
-// keepUnderscores doubles the underscore that a part of a legacy Rust name begins
-// with, since the demangler takes one for a separator after the part's length. An
-// underscore before an escape ("_$LT$") is meant to be dropped. Other names are
-// returned as they are.
+// keepUnderscores doubles the underscore at the start of a component of a legacy Rust name,
+// because the demangler takes it for a separator after the component's length. An
+// underscore before an escape ("_$LT$") is meant to be dropped and stays single. Other
+// names are returned unchanged.
 func keepUnderscores(s string) string {
 	if n := len(s) - rustHash; n < 0 || !strings.HasPrefix(s, "_ZN") || !strings.HasPrefix(s[n:], "17h") || s[len(s)-1] != 'E' {
 		return s

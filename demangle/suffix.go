@@ -2,18 +2,17 @@ package demangle
 
 import "strings"
 
-// cloneWords are the suffixes that compilers give to what they make of a
-// function, in a name that is not mangled: GCC's passes, LLVM's promoted
-// locals, function multi-versioning, coroutines, OpenMP.
+// cloneWords are the suffixes that compilers append to unmangled names of function clones:
+// GCC's passes, LLVM's promoted locals, function multi-versioning, coroutines, OpenMP.
 var cloneWords = [...]string{
 	"isra", "constprop", "part", "cold", "hot", "warm", "lto_priv", "localalias", "clone", "simdclone", "llvm", "__uniq",
 	"resolver", "ifunc", "default", "actor", "destroy", "resume", "cleanup", "_omp_fn", "omp_outlined", "omp_outlined_debug__",
 	"coldclone", "extracted", "specialized", "thunk", "lcssa",
 }
 
-// SplitClone splits off the suffixes that say what a compiler made of a
-// function: "f.isra.0.cold" gives "f" and ".isra.0.cold". Dots that belong to
-// the name (Go's "main.main", legacy Rust's "..") stay.
+// SplitClone splits off the suffixes that mark a compiler-made clone of a function:
+// "f.isra.0.cold" becomes "f" and ".isra.0.cold". Dots that belong to the name stay (Go's
+// "main.main", legacy Rust's "..").
 func SplitClone(s string) (base, clone string) {
 	if strings.IndexByte(s, '.') < 0 {
 		return s, ""
@@ -29,8 +28,8 @@ func SplitClone(s string) (base, clone string) {
 	}
 }
 
-// cloneStart finds where the last clone suffix of s begins, a word with any
-// numbers after it; 0 when there is none.
+// cloneStart returns where the last clone suffix of s begins (a word, then any numbers), or
+// 0 if there is none.
 func cloneStart(s string, mangled bool) int {
 	end := len(s)
 	for {
@@ -59,8 +58,8 @@ func isNumber(s string) bool {
 	return true
 }
 
-// isCloneWord reports whether word, between dots, names a clone. Mangled names
-// have no other words in lower case after a dot.
+// isCloneWord reports whether a word between dots marks a clone. In a mangled name every
+// lower-case word after a dot does.
 func isCloneWord(word string, mangled bool) bool {
 	for _, w := range cloneWords {
 		if word == w {
@@ -79,16 +78,16 @@ func isCloneWord(word string, mangled bool) bool {
 	return true
 }
 
-// SplitVersion splits off a symbol version or a mark of the linkage table:
-// "memcpy@@GLIBC_2.14", "memcpy@GLIBC_2.2.5", "puts@plt". The suffix keeps its
-// at signs. Names of Windows, which have at signs of their own, stay whole.
+// SplitVersion splits off a symbol version or a linkage table suffix: "memcpy@@GLIBC_2.14",
+// "memcpy@GLIBC_2.2.5", "puts@plt". The suffix keeps its at signs. Windows names with at
+// signs of their own are not split.
 func SplitVersion(s string) (base, version string) {
 	i := strings.IndexByte(s, '@')
 	if i <= 0 || s[0] == '?' {
 		return s, ""
 	}
 	rest := strings.TrimLeft(s[i:], "@")
-	if rest == "" || isNumber(rest) { // stdcall: bytes of arguments
+	if rest == "" || isNumber(rest) { // stdcall: size of the arguments in bytes
 		return s, ""
 	}
 	return s[:i], s[i:]

@@ -152,12 +152,12 @@ func TestSymbolPathRefused(t *testing.T) {
 	for path, want := range map[string]string{
 		"/nowhere/at/all":               "no such file",
 		"symbolpath_test.go":            "not a directory",
-		"srv*":                          "names no server",
-		"srv*http://example.com":        "https is wanted",
-		"srv*ftp://example.com":         "a URL is wanted",
-		`c:\symbols`:                    "no directory of this machine",
-		"foo*bar":                       "not known",
-		"srv*http://u:pw@localhost\x00": "makes no sense",
+		"srv*":                          "no server given",
+		"srv*http://example.com":        "must use https",
+		"srv*ftp://example.com":         "not a valid URL",
+		`c:\symbols`:                    "not a directory path on this system",
+		"foo*bar":                       "unknown kind",
+		"srv*http://u:pw@localhost\x00": "invalid URL",
 	} {
 		status, _, errs := symbolRun(t, "--symbol-path", path)
 		if status != exitUsage || !strings.Contains(errs, want) || !strings.Contains(errs, "--symbol-path: ") || strings.Contains(errs, "pw@") {

@@ -5,23 +5,23 @@ import (
 	"sync"
 )
 
-// answers remembers what requests came to. Goroutines that want the same wait for
-// the one that asks.
+// answers caches the results of requests. Goroutines that make the same request wait for
+// the first.
 type answers[K comparable] struct {
 	mu    sync.Mutex
 	asked map[K]*answer
 }
 
-// An answer is what a request came to. Whoever made it asks the servers; others
-// wait until done is closed.
+// An answer is the result of a request. The goroutine that creates it asks the servers;
+// others wait until done is closed.
 type answer struct {
 	done   chan struct{}
 	path   string
 	err    error
-	gaveUp bool // the one who asked had no more time: it says nothing of the file
+	gaveUp bool // the asking goroutine was canceled: nothing is known about the file
 }
 
-// get is the answer to r, which find finds.
+// get returns the answer to r, using find to obtain it if needed.
 func (as *answers[K]) get(ctx context.Context, r K, find func() (string, error)) (string, error) {
 	for {
 		a, first := as.answer(r)
@@ -40,7 +40,7 @@ func (as *answers[K]) get(ctx context.Context, r K, find func() (string, error))
 	}
 }
 
-// answer is that of a request; first says that the caller is to settle it.
+// answer returns the answer to a request; if first is true, the caller must settle it.
 func (as *answers[K]) answer(r K) (a *answer, first bool) {
 	as.mu.Lock()
 	defer as.mu.Unlock()
@@ -54,8 +54,8 @@ func (as *answers[K]) answer(r K) (a *answer, first bool) {
 	return a, first
 }
 
-// settle finds the answer to a request. One that was given up is forgotten, so
-// that the next who asks tries again.
+// settle obtains the answer to a request. An answer that was given up is forgotten, so that
+// the next caller tries again.
 func (as *answers[K]) settle(ctx context.Context, r K, a *answer, find func() (string, error)) {
 	defer close(a.done)
 	a.path, a.err = find()

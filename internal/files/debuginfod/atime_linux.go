@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// accessTime is when a file was last read; false when the system does not tell.
+// accessTime returns when a file was last read, or false if the system does not report it.
 func accessTime(info fs.FileInfo) (time.Time, bool) {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

@@ -7,5 +7,5 @@ import (
 	"time"
 )
 
-// accessTime is when a file was last read; false when the system does not tell.
+// accessTime returns when a file was last read, or false if the system does not report it.
 func accessTime(fs.FileInfo) (time.Time, bool) { return time.Time{}, false }

@@ -9,33 +9,33 @@ import (
 	"time"
 )
 
-// A cache is the directory in which clients keep what they fetched
+// A cache is the directory in which debuginfod clients keep fetched files
 // (debuginfod-client-config(7), "CACHE"):
 //
 //	BUILDID/debuginfo, BUILDID/executable
 //
-// An empty file says that no server had it when the file was made. Clients before
-// elfutils 0.186 gave such a file no permissions; now they only look at its size.
-// Files that are being written have a name with a random end, and get their own
-// when they are whole: readers never see half a file.
+// An empty file records that no server had the file at that time. Clients before elfutils
+// 0.186 removed all permissions from such a file; newer ones only check its size. Files are
+// written under a temporary name and renamed when complete, so readers never see a partial
+// file.
 type cache struct{ dir string }
 
-// A setting is one number of seconds in a file of the cache directory.
+// A setting is a number of seconds kept in a file of the cache directory.
 type setting struct {
 	name  string
-	value time.Duration // what it is when there is no such file
+	value time.Duration // used if there is no such file
 }
 
 var (
-	cacheMiss     = setting{"cache_miss_s", 10 * time.Minute}         // how long absence is remembered
-	cleanInterval = setting{"cache_clean_interval_s", 24 * time.Hour} // its file's time is that of the last cleaning
-	maxUnusedAge  = setting{"max_unused_age_s", 7 * 24 * time.Hour}   // how long files stay that nobody reads
+	cacheMiss     = setting{"cache_miss_s", 10 * time.Minute}         // how long to remember that a file is missing
+	cleanInterval = setting{"cache_clean_interval_s", 24 * time.Hour} // the file's time is that of the last cleaning
+	maxUnusedAge  = setting{"max_unused_age_s", 7 * 24 * time.Hour}   // how long to keep files that nobody reads
 )
 
 func (c cache) path(r request) string { return filepath.Join(c.dir, r.id, r.kind) }
 
-// lookup returns the path of a file in the cache, checked, or "". missed says that
-// the servers did not have it a short time ago.
+// lookup returns the path of a file in the cache after checking it, or "". missed says that
+// the servers recently did not have it.
 func (c cache) lookup(r request, now time.Time) (path string, missed bool) {
 	path = c.path(r)
 	st, err := os.Stat(path)
@@ -48,14 +48,14 @@ func (c cache) lookup(r request, now time.Time) (path string, missed bool) {
 		}
 		os.Remove(path)
 		return "", false
-	case verify(path, r) != nil: // what is fetched instead replaces it
+	case verify(path, r) != nil: // the fetched file will replace it
 		return "", false
 	}
-	os.Chtimes(path, now, time.Time{}) // read now, also where the system does not note it
+	os.Chtimes(path, now, time.Time{}) // record the access, in case the file system does not
 	return path, false
 }
 
-// miss remembers that no server has a file.
+// miss records that no server has a file.
 func (c cache) miss(r request) {
 	if os.MkdirAll(filepath.Dir(c.path(r)), 0o700) != nil {
 		return
@@ -65,12 +65,12 @@ func (c cache) miss(r request) {
 	}
 }
 
-// create makes a file to write to.
+// create makes a temporary file to write to.
 func (c cache) create(r request) (*os.File, error) {
 	dir := filepath.Dir(c.path(r))
 	var f *os.File
 	var err error
-	for range 2 { // another client may clean the empty directory away
+	for range 2 { // another client may remove the empty directory
 		if err = os.MkdirAll(dir, 0o700); err == nil {
 			if f, err = os.CreateTemp(dir, r.kind+".*"); err == nil {
 				return f, nil
@@ -80,15 +80,14 @@ func (c cache) create(r request) (*os.File, error) {
 	return nil, err
 }
 
-// discard removes what create made, and the directory when there is nothing else
-// in it.
+// discard removes what create made, and the directory if it is then empty.
 func (c cache) discard(f *os.File) {
 	f.Close()
 	os.Remove(f.Name())
 	os.Remove(filepath.Dir(f.Name()))
 }
 
-// keep closes a verified file and gives it its name.
+// keep closes a verified file and renames it to its final name.
 func (c cache) keep(f *os.File, r request) (string, error) {
 	err := f.Chmod(0o400)
 	if cerr := f.Close(); err == nil {
@@ -98,17 +97,17 @@ func (c cache) keep(f *os.File, r request) (string, error) {
 		err = os.Rename(f.Name(), c.path(r))
 	}
 	if err != nil {
-		return "", fmt.Errorf("file from a debuginfod server: %w", err)
+		return "", fmt.Errorf("cannot keep file from debuginfod server: %w", err)
 	}
 	return c.path(r), nil
 }
 
-// setting reads a number of seconds, and writes it down where nobody has.
+// setting reads a number of seconds, and writes the default if there is no file.
 func (c cache) setting(s setting) time.Duration {
 	path := filepath.Join(c.dir, s.name)
 	text, err := os.ReadFile(path)
 	if n, perr := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil && perr == nil {
-		const most = 1 << 33 // seconds that fit a Duration
+		const most = 1 << 33 // number of seconds that fits a Duration
 		return time.Duration(min(max(n, 0), most)) * time.Second
 	}
 	if os.IsNotExist(err) {
@@ -117,7 +116,7 @@ func (c cache) setting(s setting) time.Duration {
 	return s.value
 }
 
-// clean removes files that have not been read for long, if it is time to.
+// clean removes files that have not been read for a long time, if cleaning is due.
 func (c cache) clean(now time.Time) {
 	interval := c.setting(cleanInterval)
 	path := filepath.Join(c.dir, cleanInterval.name)
@@ -125,7 +124,7 @@ func (c cache) clean(now time.Time) {
 	if err != nil || now.Sub(st.ModTime()) < interval {
 		return
 	}
-	os.Chtimes(path, now, now) // first, so that few clients clean at a time
+	os.Chtimes(path, now, now) // first, so that few clients clean at the same time
 	age := c.setting(maxUnusedAge)
 	dirs, err := os.ReadDir(c.dir)
 	if err != nil {
@@ -138,8 +137,8 @@ func (c cache) clean(now time.Time) {
 	}
 }
 
-// cleanDir removes the old files of one build-id, and their directory when it has
-// been empty for as long.
+// cleanDir removes the old files of one build-id, and their directory if it has been empty
+// for as long.
 func cleanDir(dir string, now time.Time, age time.Duration) {
 	st, err := os.Stat(dir)
 	if err != nil {
@@ -156,12 +155,11 @@ func cleanDir(dir string, now time.Time, age time.Duration) {
 		}
 	}
 	if now.Sub(st.ModTime()) >= age {
-		os.Remove(dir) // fails when it is not empty
+		os.Remove(dir) // fails if not empty
 	}
 }
 
-// isCached reports whether a name is one that clients give to what they fetch, or
-// are about to.
+// isCached reports whether clients use this name for fetched or temporary files.
 func isCached(name string) bool {
 	for _, kind := range []string{"debuginfo", "executable", "source", "hdr"} {
 		if strings.HasPrefix(name, kind) {

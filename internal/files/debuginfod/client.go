@@ -1,17 +1,16 @@
-// Package debuginfod gets debug files and executables by build-id from debuginfod
-// servers, over HTTP/1.1 (debuginfod(8), "Webapi"), and from directories laid out
-// as such servers answer (file: URLs).
+// Package debuginfod gets debug files and executables by build-id from debuginfod servers,
+// over HTTP/1.1 (debuginfod(8), "Webapi"), and from directories with the layout of such a
+// server (file: URLs).
 //
-// What is fetched is kept in the directory that other clients use too (gdb,
-// elfutils), laid out as they do, so that each file is fetched once. Files are
-// used only when they carry the build-id that was asked for, those found in that
-// directory as well. That guards against mistakes, not against a server that
-// forges a file: ask only servers that you trust.
+// Fetched files are kept in the cache directory that gdb and elfutils use, in the same
+// layout, so that each file is fetched once. A file is used only if it has the requested
+// build-id, also if it was already in the cache. That detects mistakes but not a server
+// that forges files: use only servers that you trust.
 //
-// PE images, PDBs and Breakpad symbol files come from symbol servers in the same
-// way (SymbolClient).
+// PE images, PDBs and Breakpad symbol files come from symbol servers in the same way
+// (SymbolClient).
 //
-// It is the only package that links an HTTP client.
+// This is the only package that links an HTTP client.
 package debuginfod
 
 import (
@@ -26,9 +25,9 @@ import (
 	"github.com/corewalk/corewalk/internal/files/find"
 )
 
-// A Client asks servers for files; it is a debugfind.Fetcher. Several goroutines
-// may use it, and several processes one cache directory. What was found, or not,
-// is remembered as long as the Client is used.
+// A Client gets files from servers; it is a find.Fetcher. It is safe for concurrent use,
+// and several processes may share a cache directory. Results, including missing files, are
+// remembered as long as the Client is in use.
 type Client struct {
 	link
 	cache   cache
@@ -40,7 +39,7 @@ type Client struct {
 
 type request struct{ id, kind string }
 
-// New checks the configuration and returns a client. No server is asked yet.
+// New checks the configuration and returns a client. It does not contact a server.
 func New(cfg Config) (*Client, error) {
 	bases, err := cfg.check()
 	if err != nil {
@@ -54,18 +53,20 @@ func New(cfg Config) (*Client, error) {
 	return c, nil
 }
 
-// Build-ids have 20 bytes as a rule (SHA-1), 16 or 8 with other linker options.
+// Bounds on the length of build-ids in bytes. They normally have 20 (SHA-1), with some
+// linker options 16 or 8.
 const minBuildID, maxBuildID = 2, 64
 
-// Fetch returns the path of the file of one of debugfind's kinds with a build-id,
-// fetching it unless it is in the cache. Goroutines that want the same file wait
-// for one query. An error of the servers is a *debugfind.FetchError.
+// Fetch returns the path of the file with a build-id, of kind find.KindDebugInfo or
+// find.KindExecutable. It fetches the file unless it is in the cache. Goroutines that
+// request the same file share one query. If the servers fail, the error is a
+// *find.FetchError.
 func (c *Client) Fetch(ctx context.Context, buildID []byte, kind string) (string, error) {
 	if !slices.Contains([]string{find.KindDebugInfo, find.KindExecutable}, kind) {
 		return "", fmt.Errorf("debuginfod servers have no files of kind %q", kind)
 	}
 	if len(buildID) < minBuildID || len(buildID) > maxBuildID {
-		return "", fmt.Errorf("build-id of %d bytes, want %d to %d", len(buildID), minBuildID, maxBuildID)
+		return "", fmt.Errorf("build-id has %d bytes, want %d to %d", len(buildID), minBuildID, maxBuildID)
 	}
 	r := request{hex.EncodeToString(buildID), kind}
 	return c.asked.get(ctx, r, func() (string, error) { return c.fetch(ctx, r) })
@@ -79,7 +80,7 @@ func (c *Client) fetch(ctx context.Context, r request) (string, error) {
 	case path != "":
 		return path, nil
 	case missed:
-		return "", fmt.Errorf("%s of build-id %s: not on the servers a short time ago (%s): %w", r.kind, r.id, c.cache.path(r), fs.ErrNotExist)
+		return "", fmt.Errorf("%s of build-id %s: recently not found on the servers (%s): %w", r.kind, r.id, c.cache.path(r), fs.ErrNotExist)
 	}
 	return c.query(ctx, r)
 }

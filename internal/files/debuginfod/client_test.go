@@ -155,7 +155,7 @@ func TestProgress(t *testing.T) {
 func TestBadQueries(t *testing.T) {
 	c := newClient(t, configFor(t, "http://127.0.0.1:1"))
 	for _, id := range [][]byte{nil, {1}, make([]byte, 65)} {
-		if _, err := c.Fetch(context.Background(), id, find.KindDebugInfo); err == nil || !strings.Contains(err.Error(), "build-id of") {
+		if _, err := c.Fetch(context.Background(), id, find.KindDebugInfo); err == nil || !strings.Contains(err.Error(), "build-id has") {
 			t.Errorf("%x: %v", id, err)
 		}
 	}
@@ -172,7 +172,7 @@ func TestNoPlace(t *testing.T) {
 	}
 	cfg := configFor(t, "http://127.0.0.1:1")
 	cfg.CacheDir = filepath.Join(file, "cache")
-	if _, err := newClient(t, cfg).Fetch(context.Background(), testID, find.KindDebugInfo); err == nil || !strings.Contains(err.Error(), "no place for a file") {
+	if _, err := newClient(t, cfg).Fetch(context.Background(), testID, find.KindDebugInfo); err == nil || !strings.Contains(err.Error(), "cannot create a file in the debuginfod cache") {
 		t.Errorf("%v", err)
 	}
 }

@@ -13,57 +13,57 @@ import (
 	"time"
 )
 
-// A Config says which servers are asked, and what is asked of them.
+// A Config says which servers to use, and how.
 type Config struct {
-	URLs     []string // of the servers, all asked at a time: http, https and file
-	LeftOut  []string // servers that are not asked, and why, for people
-	CacheDir string   // made when it is not there
+	URLs     []string // of the servers, which are all queried at once; http, https or file
+	LeftOut  []string // servers that are not used, each with the reason, for messages
+	CacheDir string   // created if missing
 
-	// Timeout is the time in which a server must bring another 100 KiB, or the end
-	// of the file; 0 for any time.
+	// Timeout is the time in which a server must send another 100 KiB or the end of the
+	// file; 0 means no limit.
 	Timeout time.Duration
-	MaxTime time.Duration // for one file; 0 for any time
-	MaxSize int64         // of one file in bytes; 0 for any size
-	Retries int           // how often a query is repeated that failed for no lasting reason
+	MaxTime time.Duration // for one file; 0 means no limit
+	MaxSize int64         // of one file in bytes; 0 means no limit
+	Retries int           // how often to repeat a query after a temporary failure
 
-	// Connections bounds how many queries are under way at a time, to all servers
-	// together; 0 for 16.
+	// Connections is the maximum number of simultaneous queries, to all servers together; 0
+	// means 16.
 	Connections int
 
-	Headers   http.Header    // sent to the servers named, besides the usual
-	UserAgent string         // "" for corewalk
-	Progress  func(Progress) // nil, or called by the goroutines that fetch
+	Headers   http.Header    // sent to the configured servers in addition to the usual ones
+	UserAgent string         // "" means corewalk
+	Progress  func(Progress) // called by the goroutines that fetch; may be nil
 
-	// Warnings are what is wrong with the environment that the rest comes from.
+	// Warnings lists problems found in the environment by FromEnv.
 	Warnings []string
 }
 
-// Progress tells how far a download has come.
+// Progress is the state of a download.
 type Progress struct {
-	Kind        string // debuginfo or executable; of symbol servers what debugfind.SymbolKind says
-	BuildID     string // in hex; of symbol servers the identifier
-	Name        string // of the file, from symbol servers; "" otherwise
-	Server      string // its host; "" while several are asked
-	Done, Total int64  // bytes; Total is 0 when the server does not say
-	Ended       bool   // the last call for this file, whatever came of it
-	OK          bool   // and the file is there
+	Kind        string // debuginfo or executable; from symbol servers, find.SymbolKind's String
+	BuildID     string // in hexadecimal; from symbol servers, the file's identifier
+	Name        string // of the file, from symbol servers; otherwise ""
+	Server      string // its host; "" while several are queried
+	Done, Total int64  // in bytes; Total is 0 if unknown
+	Ended       bool   // the last call for this file, whether or not it succeeded
+	OK          bool   // the file was fetched
 }
 
-// Defaults; debuginfod-client-config(7) has those of time.
+// Defaults; the times are those of debuginfod-client-config(7).
 const (
 	defaultTimeout = 90 * time.Second
 	defaultRetries = 2
-	// defaultConnections is ours too: others ask for one file after the other.
+	// defaultConnections is corewalk's own; other clients fetch one file at a time.
 	defaultConnections = 16
-	// defaultMaxSize is ours: others have none. It keeps a server that lies from
-	// filling the disk, and is ten times the largest debug files in distributions.
+	// defaultMaxSize is corewalk's own; other clients have no limit. It keeps a misbehaving
+	// server from filling the disk, and is ten times the size of the largest debug files in
+	// distributions.
 	defaultMaxSize = 16 << 30
 )
 
-// FromEnv makes the configuration that the environment asks for, with the
-// variables that debuginfod-client-config(7) describes. Numbers that are none
-// count as not set. It has the URLs of DEBUGINFOD_URLS, none unless servers says
-// that they are wanted.
+// FromEnv returns the configuration given by the environment variables that
+// debuginfod-client-config(7) describes. Invalid numbers count as unset. DEBUGINFOD_URLS is
+// used only if servers is true.
 func FromEnv(getenv func(string) string, servers bool) Config {
 	number := func(name string, otherwise int64) int64 {
 		n, err := strconv.ParseInt(strings.TrimSpace(getenv(name)), 10, 64)
@@ -73,7 +73,7 @@ func FromEnv(getenv func(string) string, servers bool) Config {
 		return max(n, 0)
 	}
 	seconds := func(name string, otherwise time.Duration) time.Duration {
-		const most = 1 << 30 // what fits a Duration, and is as good as no end
+		const most = 1 << 30 // fits a Duration, and is as good as no limit
 		return time.Duration(min(number(name, int64(otherwise/time.Second)), most)) * time.Second
 	}
 	c := Config{
@@ -92,8 +92,8 @@ func FromEnv(getenv func(string) string, servers bool) Config {
 	return c
 }
 
-// cacheDir is the directory that debuginfod clients share; "" when the
-// environment does not tell.
+// cacheDir returns the directory that debuginfod clients share, or "" if the environment
+// does not determine one.
 func cacheDir(getenv func(string) string) string {
 	if dir := getenv("DEBUGINFOD_CACHE_PATH"); dir != "" {
 		return dir
@@ -118,12 +118,12 @@ func cacheDir(getenv func(string) string) string {
 func (c *Config) check() ([]*url.URL, error) {
 	switch {
 	case len(c.URLs) == 0 && len(c.LeftOut) > 0:
-		return nil, fmt.Errorf("no debuginfod server is left: %s", strings.Join(c.LeftOut, "; "))
+		return nil, fmt.Errorf("no usable debuginfod server: %s", strings.Join(c.LeftOut, "; "))
 	case len(c.URLs) == 0:
-		return nil, errors.New("no debuginfod server is named")
+		return nil, errors.New("no debuginfod server given; set DEBUGINFOD_URLS")
 	}
 	if c.CacheDir == "" {
-		return nil, errors.New("no place for files from debuginfod servers: set DEBUGINFOD_CACHE_PATH or HOME")
+		return nil, errors.New("no cache directory for debuginfod: set DEBUGINFOD_CACHE_PATH or HOME")
 	}
 	var bases []*url.URL
 	for _, text := range c.URLs {
@@ -132,7 +132,7 @@ func (c *Config) check() ([]*url.URL, error) {
 			return nil, fmt.Errorf("debuginfod server: %w", err)
 		}
 		if !usable(u) {
-			return nil, fmt.Errorf("debuginfod server %s: a URL is wanted, such as https://debuginfod.elfutils.org or file:///srv/debug", u.Redacted())
+			return nil, fmt.Errorf("debuginfod server %s: not a valid URL; use for example https://debuginfod.elfutils.org or file:///srv/debug", u.Redacted())
 		}
 		u.Path = strings.TrimSuffix(strings.TrimRight(u.Path, "/"), "/buildid")
 		u.RawPath, u.RawQuery, u.Fragment = "", "", ""
@@ -143,19 +143,19 @@ func (c *Config) check() ([]*url.URL, error) {
 	return bases, nil
 }
 
-// parseURL is url.Parse, but its error does not repeat the URL, which may have a
+// parseURL is url.Parse, but its error does not contain the URL, which may include a
 // password.
 func parseURL(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	var full *url.Error
 	if errors.As(err, &full) {
-		return nil, fmt.Errorf("a URL that makes no sense: %w", full.Err)
+		return nil, fmt.Errorf("invalid URL: %w", full.Err)
 	}
 	return u, err
 }
 
-// usable reports whether servers can have this URL. A file: URL names a directory
-// of this machine.
+// usable reports whether this can be the URL of a server. A file: URL must name a directory
+// on this machine.
 func usable(u *url.URL) bool {
 	switch u.Scheme {
 	case "http", "https":

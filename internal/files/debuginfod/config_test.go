@@ -24,15 +24,15 @@ func TestFromEnv(t *testing.T) {
 		{"", func(*Config) {}},
 		{"DEBUGINFOD_URLS= https://a/  http://b ", func(c *Config) { c.URLs = []string{"https://a/", "http://b"} }},
 		{"DEBUGINFOD_URLS=http://a ima:enforcing http://b ima:ignore http://c", func(c *Config) {
-			c.URLs, c.LeftOut = []string{"http://a", "http://c"}, []string{"http://b is not asked: ima:enforcing wants signatures of files checked, which corewalk cannot"}
+			c.URLs, c.LeftOut = []string{"http://a", "http://c"}, []string{"http://b is not used: ima:enforcing requires signature checks, which corewalk does not support"}
 		}},
 		{"DEBUGINFOD_URLS=ima:enforcing http://me:secret@b ima:loose http://[c", func(c *Config) {
-			c.LeftOut = []string{"http://me:xxxxx@b is not asked: ima:enforcing", "a server is not asked: ima:enforcing"}
-			c.Warnings = []string{"ima:loose is not known and changes nothing; ima:enforcing holds on"}
+			c.LeftOut = []string{"http://me:xxxxx@b is not used: ima:enforcing", "a server is not used: ima:enforcing"}
+			c.Warnings = []string{"ima:loose is unknown and ignored; ima:enforcing remains in effect"}
 		}},
 		{"DEBUGINFOD_URLS=ima:permissive http://a ima:ignore file:///b ima:", func(c *Config) {
 			c.URLs = []string{"http://a", "file:///b"}
-			c.Warnings = []string{"ima:permissive: signatures of files of http://a are not checked", "ima: is not known and changes nothing; ima:ignore holds on"}
+			c.Warnings = []string{"ima:permissive: signatures of files of http://a are not checked", "ima: is unknown and ignored; ima:ignore remains in effect"}
 		}},
 		{"XDG_CACHE_HOME=/xdg", func(c *Config) { c.CacheDir = "/xdg/debuginfod_client" }},
 		{"XDG_CACHE_HOME=/xdg;HOME=" + oldHome, func(c *Config) { c.CacheDir = oldHome + "/.debuginfod_client_cache" }},
@@ -73,13 +73,13 @@ func TestFromEnvWithoutServers(t *testing.T) {
 
 func TestBadConfig(t *testing.T) {
 	for url, want := range map[string]string{
-		"":               "URL is wanted",
-		"host":           "URL is wanted",
+		"":               "not a valid URL",
+		"host":           "not a valid URL",
 		"host:80":        "debuginfod server",
-		"file://host/v":  "URL is wanted",
-		"file:var":       "URL is wanted",
-		"file:":          "URL is wanted",
-		"http://":        "URL is wanted",
+		"file://host/v":  "not a valid URL",
+		"file:var":       "not a valid URL",
+		"file:":          "not a valid URL",
+		"http://":        "not a valid URL",
 		"http://[::1":    "debuginfod server",
 		"http://h:port":  "debuginfod server",
 		"https://h/\x00": "debuginfod server",

@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// maxHeaders bounds what is read of DEBUGINFOD_HEADERS_FILE, in bytes.
+// maxHeaders limits how much of DEBUGINFOD_HEADERS_FILE is read, in bytes.
 const maxHeaders = 64 << 10
 
 // readHeaders reads the file of headers to send, "Name: value" on each line
-// (debuginfod-client-config(7)). What is no header is left out; warnings do not
-// repeat it, for it may be a secret.
+// (debuginfod-client-config(7)). Invalid lines are skipped; warnings do not quote them,
+// since they may contain a secret.
 func (c *Config) readHeaders(path string) {
 	text, err := readSmall(path, maxHeaders)
 	if err != nil {
@@ -31,7 +31,7 @@ func (c *Config) readHeaders(path string) {
 		name, value, ok := strings.Cut(line, ":")
 		value = strings.TrimSpace(value)
 		if !ok || value == "" || !isToken(name) || strings.ContainsFunc(value, isControl) {
-			c.Warnings = append(c.Warnings, fmt.Sprintf("DEBUGINFOD_HEADERS_FILE: %s: line %d is no header (\"Name: value\") and is not sent", path, n))
+			c.Warnings = append(c.Warnings, fmt.Sprintf("DEBUGINFOD_HEADERS_FILE: %s: line %d is not a header (\"Name: value\") and is not sent", path, n))
 			continue
 		}
 		c.Headers.Add(name, value)
@@ -52,7 +52,7 @@ func readSmall(path string, limit int64) (string, error) {
 	return string(data), err
 }
 
-// openRegular opens a regular file; others (pipes) might keep the caller waiting.
+// openRegular opens a regular file. Other files, such as pipes, could block the caller.
 func openRegular(path string) (*os.File, error) {
 	st, err := os.Stat(path)
 	if err != nil {
@@ -64,15 +64,15 @@ func openRegular(path string) (*os.File, error) {
 	return os.Open(path)
 }
 
-// isToken reports whether a header may have this name (RFC 9110, 5.6.2).
+// isToken reports whether s is a valid header name (RFC 9110, section 5.6.2).
 func isToken(name string) bool {
 	return name != "" && strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789!#$%&'*+-.^_`|~") == ""
 }
 
 func isControl(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
 
-// setHeaders gives a query its headers. Those of the user come before ours, but
-// for the bound of the size.
+// setHeaders sets the headers of a query. The user's override ours, except for the size
+// limit.
 func (c *Config) setHeaders(req *http.Request) {
 	req.Header.Set("User-Agent", c.UserAgent)
 	for name, values := range c.Headers {

@@ -15,13 +15,13 @@ import (
 	"time"
 )
 
-// A link is how a client reaches its servers.
+// A link is a client's connection to its servers.
 type link struct {
 	cfg   Config
 	slots chan struct{} // one for each connection that may be open
 
-	// symbols says that the servers are symbol servers: asked by https only, but
-	// on this machine, and without the headers of debuginfod.
+	// symbols says that the servers are symbol servers: only https is allowed, except on
+	// this machine, and debuginfod's headers are not sent.
 	symbols bool
 
 	httpOnce sync.Once
@@ -38,7 +38,7 @@ func (l *link) init(cfg Config) {
 	l.cfg, l.slots = cfg, make(chan struct{}, cfg.Connections)
 }
 
-// slot waits for one of the connections; free gives it back.
+// slot waits for one of the connections; free returns it.
 func (l *link) slot(ctx context.Context) error {
 	select {
 	case l.slots <- struct{}{}:
@@ -50,11 +50,11 @@ func (l *link) slot(ctx context.Context) error {
 
 func (l *link) free() { <-l.slots }
 
-// A server is asked until it fails in a way that the next query would too.
+// A server is queried until it fails in a way that would make other queries fail, too.
 type server struct {
 	base *url.URL
-	name string                  // for people
-	down atomic.Pointer[failure] // why it is asked no more; nil while it is
+	name string                  // for messages
+	down atomic.Pointer[failure] // why it is no longer queried; nil while it is
 }
 
 func newServer(base *url.URL) *server {
@@ -65,7 +65,7 @@ func newServer(base *url.URL) *server {
 	return s
 }
 
-// client makes the HTTP client when it is first needed.
+// client returns the HTTP client, which is created on first use.
 func (l *link) client() *http.Client {
 	l.httpOnce.Do(func() {
 		connect := maxConnect
@@ -91,9 +91,8 @@ func (l *link) client() *http.Client {
 	return l.http
 }
 
-// redirect allows a few redirections, but none to a protocol that protects less.
-// What the headers file says is for the servers that were named, not for others
-// that these lead to.
+// redirect allows a few redirections, but none to a less secure protocol. The user's
+// headers are only for the configured servers, not for servers that these redirect to.
 func (l *link) redirect(to *http.Request, via []*http.Request) error {
 	if len(via) > maxRedirects {
 		return errRedirects
@@ -110,7 +109,7 @@ func (l *link) redirect(to *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// get asks over HTTP.
+// get sends an HTTP request.
 func (l *link) get(ctx context.Context, where *url.URL) (body, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, where.String(), nil)
 	if err != nil {
@@ -126,10 +125,10 @@ func (l *link) get(ctx context.Context, where *url.URL) (body, error) {
 		return body{}, transportFailure(ctx, err, true)
 	}
 	if resp.StatusCode != http.StatusOK {
-		io.CopyN(io.Discard, resp.Body, maxErrorPage) // the connection is used again
+		io.CopyN(io.Discard, resp.Body, maxErrorPage) // so that the connection can be reused
 		resp.Body.Close()
 		if l.symbols && resp.StatusCode == http.StatusForbidden {
-			return body{}, errForbidden // so do some that keep their files in a cloud's store of what they do not have
+			return body{}, errForbidden // some servers in front of cloud storage answer so for missing files
 		}
 		return body{}, statusFailure(resp)
 	}
@@ -140,18 +139,17 @@ func (l *link) get(ctx context.Context, where *url.URL) (body, error) {
 	return body{resp.Body, size}, nil
 }
 
-// maxErrorPage bounds what is read of an answer that has no file, in bytes.
+// maxErrorPage limits how much of an error response is read, in bytes.
 const maxErrorPage = 4 << 10
 
-// pause is how long the first repetition of a query waits; each further one waits
-// twice as long as the one before. longestPause bounds what a server may ask for
-// with Retry-After.
+// pause is the time before a query is repeated the first time; it doubles with each
+// repetition. longestPause limits the time that a server may demand with Retry-After.
 const (
 	pause        = 200 * time.Millisecond
 	longestPause = 10 * time.Second
 )
 
-// retry makes attempts to get a file from one server, several if need be.
+// retry tries to get a file from one server, several times if necessary.
 func (l *link) retry(ctx context.Context, s *server, attempt func() (string, error)) (string, error) {
 	for n := 0; ; n++ {
 		if f := s.down.Load(); f != nil {
@@ -167,7 +165,7 @@ func (l *link) retry(ctx context.Context, s *server, attempt func() (string, err
 		}
 		if !f.again || n >= l.cfg.Retries || f.after > longestPause {
 			if f.down {
-				// One reason for all files, whichever was first.
+				// Report the first reason for all files.
 				s.down.CompareAndSwap(nil, &failure{err: fmt.Errorf("%s: %w", s.base.Redacted(), f.err), down: true})
 				return "", s.down.Load()
 			}

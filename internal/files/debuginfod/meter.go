@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// A meter reads the body of an answer, counts what comes and ends what takes too
-// long.
+// A meter reads the body of a response, counts its bytes and cancels a download that takes
+// too long.
 type meter struct {
 	cfg     *Config
-	ctx     context.Context // reading fails when it is done, of a local file as well
+	ctx     context.Context // reading fails once it is done, also from a local file
 	body    io.Reader
-	total   int64 // bytes that the body is said to have; negative when not known
-	err     error // of reading, other than io.EOF
+	total   int64 // announced size of the body; negative if unknown
+	err     error // read error other than io.EOF
 	got     atomic.Int64
 	resting atomic.Bool
-	tell    func(done int64) // nil, or told of what comes
+	tell    func(done int64) // if not nil, called with the number of bytes read
 }
 
 // Read implements io.Reader.
@@ -36,11 +36,11 @@ func (m *meter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// rest says whether nothing is wanted of the server at the moment.
+// rest says whether the download is paused, so that the server is not expected to send.
 func (m *meter) rest(yes bool) { m.resting.Store(yes) }
 
-// watch returns a context that ends when the download takes too long; its cause
-// says why. The caller ends it with stop.
+// watch returns a context that is canceled when the download takes too long; its cause says
+// why. The caller must call stop.
 func (m *meter) watch(ctx context.Context) (watched context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	release := context.CancelFunc(func() {})
@@ -56,7 +56,7 @@ func (m *meter) watch(ctx context.Context) (watched context.Context, stop func()
 	}
 }
 
-// demand ends the download when minProgress has not come in one Timeout.
+// demand cancels the download if less than minProgress arrives during a Timeout.
 func (m *meter) demand(ctx context.Context, cancel context.CancelCauseFunc) {
 	tick := time.NewTicker(m.cfg.Timeout)
 	defer tick.Stop()
@@ -67,7 +67,7 @@ func (m *meter) demand(ctx context.Context, cancel context.CancelCauseFunc) {
 		case <-tick.C:
 			n := m.got.Load()
 			if resting := m.resting.Load(); resting || rested {
-				rested = resting // part of this Timeout did not count
+				rested = resting // paused during part of this Timeout
 			} else if n-last < minProgress {
 				cancel(errSlow)
 				return

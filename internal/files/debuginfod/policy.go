@@ -6,19 +6,18 @@ import (
 	"strings"
 )
 
-// Words of DEBUGINFOD_URLS that say what is to become of the signatures (IMA, of
-// files in RPM packages) of the servers that follow, up to the next such word.
-// Permissive was in drafts only; what elfutils does not know, it leaves out.
+// Words in DEBUGINFOD_URLS that set the policy on signatures (IMA signatures of files in
+// RPM packages) for the servers that follow, up to the next such word. "permissive" existed
+// in drafts only; elfutils ignores words that it does not know.
 const (
 	imaPrefix     = "ima:"
-	imaIgnore     = imaPrefix + "ignore"     // what holds without a word: none is looked at
-	imaPermissive = imaPrefix + "permissive" // a file may have none, but no wrong one
-	imaEnforcing  = imaPrefix + "enforcing"  // every file must have a right one
+	imaIgnore     = imaPrefix + "ignore"     // the default: do not check signatures
+	imaPermissive = imaPrefix + "permissive" // a file may be unsigned, but not wrongly signed
+	imaEnforcing  = imaPrefix + "enforcing"  // every file must be correctly signed
 )
 
-// setURLs takes the value of DEBUGINFOD_URLS apart. Signatures are not checked
-// here: servers whose files are to be used only when they are signed are left
-// out, and it is said.
+// setURLs parses the value of DEBUGINFOD_URLS. Signatures cannot be checked here, so
+// servers whose policy requires them are left out, with a message.
 func (c *Config) setURLs(list string) {
 	policy := imaIgnore
 	for _, word := range strings.Fields(list) {
@@ -26,9 +25,9 @@ func (c *Config) setURLs(list string) {
 		case word == imaIgnore, word == imaPermissive, word == imaEnforcing:
 			policy = word
 		case strings.HasPrefix(word, imaPrefix):
-			c.Warnings = append(c.Warnings, fmt.Sprintf("DEBUGINFOD_URLS: %s is not known and changes nothing; %s holds on", word, policy))
+			c.Warnings = append(c.Warnings, fmt.Sprintf("DEBUGINFOD_URLS: %s is unknown and ignored; %s remains in effect", word, policy))
 		case policy == imaEnforcing:
-			c.LeftOut = append(c.LeftOut, redacted(word)+" is not asked: ima:enforcing wants signatures of files checked, which corewalk cannot")
+			c.LeftOut = append(c.LeftOut, redacted(word)+" is not used: ima:enforcing requires signature checks, which corewalk does not support")
 		default:
 			if policy == imaPermissive {
 				c.Warnings = append(c.Warnings, "DEBUGINFOD_URLS: ima:permissive: signatures of files of "+redacted(word)+" are not checked")
@@ -38,11 +37,11 @@ func (c *Config) setURLs(list string) {
 	}
 }
 
-// redacted is a URL without its password.
+// redacted returns a URL without its password.
 func redacted(text string) string {
 	u, err := url.Parse(text)
 	if err != nil {
-		return "a server" // a password may be anywhere in it
+		return "a server" // the password could be anywhere in it
 	}
 	return u.Redacted()
 }

@@ -12,14 +12,14 @@ import (
 	"github.com/corewalk/corewalk/internal/files/find"
 )
 
-// A query asks all servers at a time for one file. The servers whose answer
-// begins well take turns in sending the rest, so that a file which several have
-// is not sent several times over. The first that turns out right ends the query.
+// A query asks all servers at once for one file. Servers with a promising answer take turns
+// in sending the rest, so that a file is not sent several times. The first correct file
+// ends the query.
 type query struct {
 	*Client
 	request
-	out   *os.File      // of the cache, written by whoever has the turn
-	turn  chan struct{} // of capacity 1: full while somebody has it
+	out   *os.File      // in the cache; written by the holder of the turn
+	turn  chan struct{} // has capacity 1; full while a server has the turn
 	shown *shown
 }
 
@@ -27,9 +27,9 @@ type query struct {
 func (c *Client) query(ctx context.Context, r request) (string, error) {
 	out, err := c.cache.create(r)
 	if err != nil {
-		return "", fmt.Errorf("no place for a file from a debuginfod server: %w", err)
+		return "", fmt.Errorf("cannot create a file in the debuginfod cache: %w", err)
 	}
-	defer c.cache.discard(out) // nothing is left of it when it has been kept
+	defer c.cache.discard(out) // does nothing to a file that has been kept
 	q := &query{Client: c, request: r, out: out, turn: make(chan struct{}, 1), shown: c.newShown(Progress{Kind: r.kind, BuildID: r.id})}
 	defer q.shown.end()
 	path, errs := q.race(ctx)
@@ -43,8 +43,8 @@ func (c *Client) query(ctx context.Context, r request) (string, error) {
 	return "", q.lost(errs)
 }
 
-// race asks every server, and returns the path of the file or every server's
-// error. All have ended then.
+// race asks every server and waits for all of them. It returns the path of the file, or
+// every server's error.
 func (q *query) race(ctx context.Context) (path string, errs []error) {
 	type result struct {
 		server int
@@ -71,8 +71,9 @@ func (q *query) race(ctx context.Context) (path string, errs []error) {
 	return path, errs
 }
 
-// sorted tells the servers that do not have a file, in whose order the errors are, from
-// those that failed and those that could not be asked, with what these say.
+// sorted divides the servers' errors into the names of the servers that lack the file, the
+// messages of those that failed, and the messages of those that could not be reached. name
+// returns the name of the server with the i-th error.
 func sorted(errs []error, name func(i int) string) (absent, failed, down []string) {
 	for i, err := range errs {
 		var f *failure
@@ -88,7 +89,7 @@ func sorted(errs []error, name func(i int) string) (absent, failed, down []strin
 	return absent, failed, down
 }
 
-// lost puts the servers' errors together, in the order of the servers.
+// lost combines the servers' errors, in the order of the servers.
 func (q *query) lost(errs []error) error {
 	absent, failed, down := sorted(errs, func(i int) string { return q.servers[i].name })
 	if len(absent) == len(errs) && len(q.cfg.LeftOut) == 0 {
@@ -107,12 +108,12 @@ func (q *query) lost(errs []error) error {
 	return e
 }
 
-// from fetches the file from one server, in several attempts if need be.
+// from fetches the file from one server, with several attempts if necessary.
 func (q *query) from(ctx context.Context, s *server) (string, error) {
 	return q.retry(ctx, s, func() (string, error) { return q.attempt(ctx, s) })
 }
 
-// attempt asks one server once. It keeps the turn when the file is right.
+// attempt asks one server once. It keeps the turn if the file is correct.
 func (q *query) attempt(ctx context.Context, s *server) (path string, err error) {
 	if err := q.slot(ctx); err != nil {
 		return "", err
@@ -136,7 +137,7 @@ func (q *query) attempt(ctx context.Context, s *server) (path string, err error)
 	return path, nil
 }
 
-// begin tells that servers are asked.
+// begin reports that servers are being queried.
 func (q *query) begin(s *server) {
 	if len(q.servers) > 1 {
 		s = nil
@@ -144,8 +145,7 @@ func (q *query) begin(s *server) {
 	q.shown.begin(s)
 }
 
-// receive reads an answer into the cache, and checks it there before it gets its
-// name.
+// receive writes a response into the cache, and checks it before giving it its final name.
 func (q *query) receive(ctx context.Context, s *server, m *meter) (path string, err error) {
 	var magic [4]byte
 	if _, err := io.ReadFull(m, magic[:]); err != nil || string(magic[:]) != "\x7fELF" {
@@ -172,7 +172,7 @@ func (q *query) receive(ctx context.Context, s *server, m *meter) (path string, 
 	}
 	err = save(q.out, m, q.cfg.MaxSize, int64(len(magic)))
 	switch {
-	case m.err != nil: // reading failed, not writing
+	case m.err != nil: // the error came from reading, not from writing
 		return "", transportFailure(ctx, m.err, false)
 	case err != nil:
 		return "", err
@@ -183,8 +183,8 @@ func (q *query) receive(ctx context.Context, s *server, m *meter) (path string, 
 	return q.cache.keep(q.out, q.request)
 }
 
-// restart begins a file anew with its first bytes: those of another answer may be
-// in it.
+// restart begins the file again with its first bytes; it may contain part of another
+// response.
 func restart(out *os.File, head []byte) error {
 	if err := out.Truncate(0); err != nil {
 		return err
@@ -196,8 +196,8 @@ func restart(out *os.File, head []byte) error {
 	return err
 }
 
-// save writes what comes of a file of which n bytes are written, and which may
-// have limit bytes; 0 for any number.
+// save writes the rest of a file of which n bytes are written already. The file may have at
+// most limit bytes; 0 means no limit.
 func save(out io.Writer, in io.Reader, limit, n int64) error {
 	if limit > 0 {
 		in = io.LimitReader(in, max(limit-n, 0)+1)

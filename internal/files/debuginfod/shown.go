@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// pace is how often Progress is called for one file.
+// pace is the minimum time between Progress calls for one file.
 const pace = 100 * time.Millisecond
 
-// shown tells of the progress of one file, whichever server brings it. Nothing is
-// told before a server is asked.
+// shown reports the progress of one file, whichever server sends it. It reports nothing
+// before a server is queried.
 type shown struct {
-	call func(Progress) // nil for nobody
+	call func(Progress) // may be nil
 
 	mu       sync.Mutex
 	progress Progress
@@ -21,8 +21,8 @@ type shown struct {
 
 func (l *link) newShown(p Progress) *shown { return &shown{call: l.cfg.Progress, progress: p} }
 
-// begin tells that the servers are asked now; only is the one when there is but
-// one, nil otherwise.
+// begin reports that the servers are being queried. only is the server if there is just
+// one, otherwise nil.
 func (s *shown) begin(only *server) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -36,7 +36,7 @@ func (s *shown) begin(only *server) {
 	s.tell()
 }
 
-// update tells what a server has brought; total is negative when not known.
+// update reports how much a server has sent; total is negative if unknown.
 func (s *shown) update(from *server, done, total int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -49,7 +49,7 @@ func (s *shown) update(from *server, done, total int64) {
 	s.tell()
 }
 
-// end tells that no more comes.
+// end reports that the request has ended.
 func (s *shown) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

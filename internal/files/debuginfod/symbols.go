@@ -19,13 +19,13 @@ import (
 	"github.com/corewalk/corewalk/internal/format/decompress"
 )
 
-// A SymbolClient asks symbol servers for PE images, PDBs and Breakpad symbol files,
-// over HTTP: those of Microsoft's debuggers, whose web API is a symbol store by its
-// paths, and those of Breakpad, which have the same layout. It is a
-// debugfind.SymbolFetcher. Several goroutines may use it, and several processes one
-// cache directory. What was found, or not, is remembered as long as it is used.
+// A SymbolClient gets PE images, PDBs and Breakpad symbol files from symbol servers over
+// HTTP. The URLs of Microsoft's servers have the layout of a symbol store, and Breakpad's
+// servers use the same layout. It is a find.SymbolFetcher. It is safe for concurrent use,
+// and several processes may share a cache directory. Results, including missing files, are
+// remembered as long as it is in use.
 //
-// Servers are asked one after the other, in their order: the nearest is the first.
+// Servers are asked one after another, in their order, which should begin with the nearest.
 type SymbolClient struct {
 	link
 	servers []*symbolServer
@@ -37,14 +37,14 @@ type symbolServer struct {
 	cache find.SymbolCache
 }
 
-// NewSymbols makes a client of the servers of a symbol path. Of cfg, the bounds of
-// time, size and connections count, UserAgent and Progress; the zero Config has no
-// bounds of time. No server is asked yet.
+// NewSymbols returns a client for the servers of a symbol path. It uses the limits of cfg
+// on time, size and connections, and UserAgent and Progress; the zero Config has no time
+// limits. It does not contact a server.
 //
-// Servers must be asked by https, unless they are on this machine.
+// Servers must use https unless they are on this machine.
 func NewSymbols(servers []find.SymbolServer, cfg Config) (*SymbolClient, error) {
 	if len(servers) == 0 {
-		return nil, errors.New("no symbol server is named")
+		return nil, errors.New("no symbol server given")
 	}
 	if cfg.MaxSize <= 0 || cfg.MaxSize > find.MaxSymbolFile {
 		cfg.MaxSize = find.MaxSymbolFile
@@ -72,26 +72,26 @@ func symbolURL(text string) (*url.URL, error) {
 	case err != nil:
 		return nil, fmt.Errorf("symbol server: %w", err)
 	case u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
-		return nil, fmt.Errorf("symbol server %s: a URL is wanted, such as https://msdl.microsoft.com/download/symbols", u.Redacted())
+		return nil, fmt.Errorf("symbol server %s: not a valid URL; use for example https://msdl.microsoft.com/download/symbols", u.Redacted())
 	case u.Scheme == "http" && !isLoopback(u):
-		return nil, fmt.Errorf("symbol server %s: https is wanted, but for servers on this machine", u.Redacted())
+		return nil, fmt.Errorf("symbol server %s: must use https unless it is on this machine", u.Redacted())
 	}
 	u.RawQuery, u.Fragment = "", ""
 	return u, nil
 }
 
-// isLoopback reports whether a URL is one of this machine.
+// isLoopback reports whether a URL's host is this machine.
 func isLoopback(u *url.URL) bool {
 	ip := net.ParseIP(u.Hostname())
 	return strings.EqualFold(u.Hostname(), "localhost") || ip != nil && ip.IsLoopback()
 }
 
-// FetchSymbols returns the path of the first of the files wanted that is to be had,
-// fetching it unless it is in a cache. Goroutines that want the same file wait for
-// one query. An error of the servers is a *debugfind.FetchError.
+// FetchSymbols returns the path of the first of the requested files that is available,
+// fetching it unless it is in a cache. Goroutines that request the same file share one
+// query. If the servers fail, the error is a *find.FetchError.
 func (c *SymbolClient) FetchSymbols(ctx context.Context, wanted []find.StoreKey) (string, error) {
 	if len(wanted) == 0 {
-		return "", fmt.Errorf("no file is wanted: %w", fs.ErrNotExist)
+		return "", fmt.Errorf("no file requested: %w", fs.ErrNotExist)
 	}
 	var r strings.Builder
 	for _, k := range wanted {
@@ -119,7 +119,7 @@ func (c *SymbolClient) fetch(ctx context.Context, wanted []find.StoreKey) (strin
 	return "", c.lost(wanted[0], errs)
 }
 
-// ask asks one server for the files wanted.
+// ask asks one server for the requested files.
 func (c *SymbolClient) ask(ctx context.Context, s *symbolServer, wanted []find.StoreKey) (string, error) {
 	var worst error
 	for _, k := range wanted {
@@ -147,11 +147,11 @@ func (c *SymbolClient) ask(ctx context.Context, s *symbolServer, wanted []find.S
 	return "", worst
 }
 
-// askFor asks one server for a file, in all the forms it may have there.
+// askFor asks one server for a file, in all forms in which the server may store it.
 func (c *SymbolClient) askFor(ctx context.Context, s *symbolServer, k find.StoreKey) (string, error) {
 	out, err := s.cache.Create(k)
 	if err != nil {
-		return "", fmt.Errorf("no place for a file from a symbol server: %w", err)
+		return "", fmt.Errorf("cannot create a file in the symbol cache: %w", err)
 	}
 	defer s.cache.Discard(out)
 	q := &symbolQuery{SymbolClient: c, server: s, key: k, out: out, shown: c.newShown(Progress{Kind: k.Kind.String(), BuildID: k.ID, Name: k.File})}
@@ -167,14 +167,14 @@ func (c *SymbolClient) askFor(ctx context.Context, s *symbolServer, k find.Store
 		case errors.Is(err, errNotKind), errors.Is(err, errForbidden) && last == fs.ErrNotExist:
 			last = err
 		case !errors.Is(err, fs.ErrNotExist):
-			return "", err // the other forms would fare no better, or cost as much
+			return "", err // the other forms would not do better, or would cost as much
 		}
 	}
 	return "", last
 }
 
-// forms are the paths by which a server may have a file: as it is, compressed, and
-// a pointer to it.
+// forms returns the paths at which a server may have a file: as it is, compressed, and a
+// pointer to it.
 func forms(k find.StoreKey) []string {
 	plain := k.Paths()
 	if k.Kind == find.KindBreakpad {
@@ -202,11 +202,11 @@ type symbolQuery struct {
 }
 
 var (
-	errNotKind   = errors.New("the answer is no such file")
+	errNotKind   = errors.New("the response is not the expected kind of file")
 	errForbidden = fmt.Errorf("403 Forbidden: %w", fs.ErrNotExist)
 )
 
-// attempt asks for the file by one of its paths.
+// attempt requests the file by one of its paths.
 func (q *symbolQuery) attempt(ctx context.Context, form string) (string, error) {
 	where := below(q.server.base, form)
 	if path.Base(form) == pointerFile {
@@ -223,7 +223,7 @@ func (q *symbolQuery) attempt(ctx context.Context, form string) (string, error) 
 	return got, nil
 }
 
-// below is the URL of a path of names below another.
+// below returns the URL of a slash-separated path below another URL.
 func below(base *url.URL, names string) *url.URL {
 	parts := strings.Split(names, "/")
 	for i := range parts {
@@ -232,7 +232,7 @@ func below(base *url.URL, names string) *url.URL {
 	return base.JoinPath(parts...)
 }
 
-// answer is what a server answers, with the bounds of time; the caller ends it.
+// answer requests a URL, with time limits; the caller must call end.
 func (q *symbolQuery) answer(ctx context.Context, where *url.URL) (m *meter, watched context.Context, end func(), err error) {
 	if err := q.slot(ctx); err != nil {
 		return nil, nil, nil, err
@@ -254,8 +254,8 @@ func (q *symbolQuery) answer(ctx context.Context, where *url.URL) (m *meter, wat
 	}, nil
 }
 
-// pointer asks for a file.ptr, and answers where it points to: on the same server,
-// for shares of a network are no URLs.
+// pointer requests a file.ptr and returns the URL to which it points. The URL must be on
+// the same server; network shares are not URLs.
 func (q *symbolQuery) pointer(ctx context.Context, where *url.URL) (*url.URL, error) {
 	m, ctx, end, err := q.answer(ctx, where)
 	if err != nil {
@@ -270,15 +270,15 @@ func (q *symbolQuery) pointer(ctx context.Context, where *url.URL) (*url.URL, er
 	to := find.PointedPath(first)
 	ref, err := url.Parse(to)
 	if to == "" || err != nil || strings.ContainsAny(to, "\\<") {
-		return nil, fmt.Errorf("says that the file is elsewhere: %w", fs.ErrNotExist)
+		return nil, fmt.Errorf("file.ptr points to a place that is not a URL: %w", fs.ErrNotExist)
 	}
 	if ref = where.ResolveReference(ref); ref.Scheme != where.Scheme || ref.Host != where.Host {
-		return nil, fmt.Errorf("says that the file is on another server: %w", fs.ErrNotExist)
+		return nil, fmt.Errorf("file.ptr points to another server: %w", fs.ErrNotExist)
 	}
 	return ref, nil
 }
 
-// download gets a file into the cache.
+// download fetches a file into the cache.
 func (q *symbolQuery) download(ctx context.Context, where *url.URL) (string, error) {
 	m, ctx, end, err := q.answer(ctx, where)
 	if err != nil {
@@ -301,7 +301,7 @@ func (q *symbolQuery) download(ctx context.Context, where *url.URL) (string, err
 		err = save(q.out, m, q.cfg.MaxSize, int64(len(head)))
 	}
 	switch {
-	case m.err != nil: // reading failed, not writing
+	case m.err != nil: // the error came from reading, not from writing
 		return "", transportFailure(ctx, m.err, false)
 	case err != nil:
 		return "", err
@@ -309,7 +309,7 @@ func (q *symbolQuery) download(ctx context.Context, where *url.URL) (string, err
 	return q.server.cache.Keep(q.out, q.key, uint64(q.cfg.MaxSize))
 }
 
-// begins reports whether a file of a kind, or a compressed one, may begin so.
+// begins reports whether a file of a kind, or its compressed form, may begin with head.
 func begins(head []byte, kind find.SymbolKind) bool {
 	if decompress.IsCabinet(head) {
 		return kind != find.KindBreakpad
@@ -318,7 +318,7 @@ func begins(head []byte, kind find.SymbolKind) bool {
 	return bytes.HasPrefix(head, []byte(want))
 }
 
-// lost puts the servers' errors together, in the order of the servers.
+// lost combines the servers' errors, in the order of the servers.
 func (c *SymbolClient) lost(k find.StoreKey, errs []error) error {
 	absent, failed, down := sorted(errs, func(i int) string { return c.servers[i].name })
 	e := &find.FetchError{Failed: len(failed) > 0, Unreachable: down}

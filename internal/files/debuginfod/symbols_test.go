@@ -188,17 +188,17 @@ func TestSymbolServersThatLie(t *testing.T) {
 	}{
 		"nothing":    {key: pdbKey, answer: http.NotFound, want: "not on 127.0.0.1", absent: true},
 		"forbidden":  {key: pdbKey, answer: func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(403) }, want: "not on 127.0.0.1", absent: true},
-		"a page":     {key: pdbKey, answer: func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "<html>not here</html>") }, want: "no such file (PDB)"},
+		"a page":     {key: pdbKey, answer: func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "<html>not here</html>") }, want: "not the expected kind of file (PDB)"},
 		"another id": {key: symKey, answer: func(w http.ResponseWriter, r *http.Request) { w.Write(wrong) }, want: "want " + symbolID},
 		"cut, with length": {key: symKey, answer: func(w http.ResponseWriter, r *http.Request) {
 			raw(w, fmt.Sprintf("HTTP/1.1 200 OK\nContent-Length: %d\nConnection: close", len(symBig)), symBig[:1000])
 		}, want: "unexpected EOF"},
 		"cut, without length": {key: pdbKey, answer: func(w http.ResponseWriter, r *http.Request) {
 			raw(w, "HTTP/1.0 200 OK", pdb[:7*512])
-		}, want: "cut short"},
+		}, want: "truncated"},
 		"cut line": {key: symKey, answer: func(w http.ResponseWriter, r *http.Request) {
 			raw(w, "HTTP/1.0 200 OK", symBig[:1003])
-		}, want: "cut short"},
+		}, want: "truncated"},
 		"says it is huge": {key: symKey, answer: func(w http.ResponseWriter, r *http.Request) {
 			raw(w, "HTTP/1.1 200 OK\nContent-Length: 99999999999999", symBig[:100])
 		}, want: "larger than"},
@@ -227,7 +227,7 @@ func TestSymbolServersThatLie(t *testing.T) {
 		}, want: "takes longer"},
 		"sent away": {key: symKey, answer: func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://192.0.2.1/App.sym", http.StatusFound)
-		}, want: "redirection that is not followed"},
+		}, want: "redirection refused"},
 		"in circles": {key: symKey, answer: func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, r.URL.Path, http.StatusFound)
 		}, want: "too many redirections"},
@@ -359,11 +359,11 @@ func TestSymbolURLs(t *testing.T) {
 		"http://localhost:8080/x":                     "",
 		"http://127.0.0.2":                            "",
 		"http://[::1]:80/":                            "",
-		"http://example.com":                          "https is wanted",
-		"http://localhost.example.com":                "https is wanted",
+		"http://example.com":                          "must use https",
+		"http://localhost.example.com":                "must use https",
 		"http://u:secret@example.com":                 "u:xxxxx@example.com",
-		"ftp://example.com":                           "a URL is wanted",
-		"https:///x":                                  "a URL is wanted",
+		"ftp://example.com":                           "not a valid URL",
+		"https:///x":                                  "not a valid URL",
 		"https://u:secret@%zz":                        "invalid URL",
 	} {
 		_, err := NewSymbols([]find.SymbolServer{{URL: url}}, Config{})

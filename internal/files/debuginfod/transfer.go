@@ -13,42 +13,42 @@ import (
 	"time"
 )
 
-// A failure is an error of a query, with what it means for further ones.
+// A failure is the error of a query and what it means for later queries.
 type failure struct {
 	err   error
 	again bool          // the same query may succeed later
-	after time.Duration // not before this time has gone by
-	down  bool          // other queries would fail too
+	after time.Duration // how long to wait before that
+	down  bool          // other queries would fail, too
 }
 
 func (f *failure) Error() string { return f.err.Error() }
 func (f *failure) Unwrap() error { return f.err }
 
-// Reasons for which a server's answer is refused.
+// Reasons to reject a server's response.
 var (
 	errSlow      = errors.New("the server is too slow (DEBUGINFOD_TIMEOUT)")
 	errMaxTime   = errors.New("the file takes longer than DEBUGINFOD_MAXTIME allows")
 	errSize      = errors.New("the file is larger than DEBUGINFOD_MAXSIZE allows")
 	errRedirects = errors.New("too many redirections")
-	errDowngrade = errors.New("redirection that is not followed")
-	errNotELF    = errors.New("the answer is no ELF file")
+	errDowngrade = errors.New("insecure redirection refused")
+	errNotELF    = errors.New("the response is not an ELF file")
 )
 
 const (
 	maxRedirects = 5
-	// minProgress is what a server must bring in each Timeout, in bytes.
+	// minProgress is the number of bytes that a server must send during each Timeout.
 	minProgress = 100 << 10
-	// maxConnect bounds the time for one connection.
+	// maxConnect is the maximum time to set up a connection.
 	maxConnect = 30 * time.Second
 )
 
-// A body is a file on its way, and its size; negative when not known.
+// A body is a file being received, and its size; negative if unknown.
 type body struct {
 	io.ReadCloser
 	size int64
 }
 
-// open asks a server for the file at where.
+// open requests the file at where.
 func (q *query) open(ctx context.Context, s *server, where *url.URL) (body, error) {
 	var b body
 	var err error
@@ -64,12 +64,12 @@ func (q *query) open(ctx context.Context, s *server, where *url.URL) (body, erro
 	return b, err
 }
 
-// transportFailure tells errors apart that come of the connection. silent says that
-// nothing was answered at all.
+// transportFailure classifies errors of the connection. silent says that there was no
+// response at all.
 func transportFailure(ctx context.Context, err error, silent bool) error {
 	var plain *url.Error
 	if errors.As(err, &plain) {
-		err = plain.Err // the URL is named by the caller
+		err = plain.Err // the caller names the URL
 	}
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errSlow):
@@ -83,13 +83,13 @@ func transportFailure(ctx context.Context, err error, silent bool) error {
 	return &failure{err: err, again: !errors.As(err, &cert), down: silent}
 }
 
-// statusFailure tells errors apart that a server answers.
+// statusFailure classifies HTTP status codes.
 func statusFailure(resp *http.Response) error {
 	err := errors.New(resp.Status)
 	switch resp.StatusCode {
 	case http.StatusNotFound, http.StatusGone:
 		return fmt.Errorf("%w: %w", err, fs.ErrNotExist)
-	case http.StatusNotAcceptable: // what servers answer to X-DEBUGINFOD-MAXSIZE
+	case http.StatusNotAcceptable: // the response to X-DEBUGINFOD-MAXSIZE
 		return errSize
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After"))

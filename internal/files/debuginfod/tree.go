@@ -6,12 +6,12 @@ import (
 	"os"
 )
 
-// openTree opens a file below the directory of a file: URL, which has files by the
-// paths of the web API: buildid/BUILDID/debuginfo.
+// openTree opens a file below the directory of a file: URL. The directory has the paths of
+// the web API: buildid/BUILDID/debuginfo.
 func openTree(root, path string) (body, error) {
 	f, err := openRegular(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		if _, rerr := os.Stat(root + "/"); rerr != nil { // not mounted, misspelt: that says nothing of the file
+		if _, rerr := os.Stat(root + "/"); rerr != nil { // not mounted or misspelled; says nothing about the file
 			return body{}, &failure{err: rerr, down: true}
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/corewalk/corewalk/internal/format/elffile"
 )
 
-// verify checks that a file is a whole ELF file of the kind and with the build-id
-// that was asked for.
+// verify checks that a file is a complete ELF file of the requested kind and with the
+// requested build-id.
 func verify(path string, r request) error {
 	m, err := mmapfile.Open(path)
 	if err != nil {
@@ -34,15 +34,15 @@ func verifyELF(data []byte, r request) error {
 		return fmt.Errorf("the file has build-id %s, want %s", id, r.id)
 	}
 	if len(f.Warnings) > 0 {
-		return fmt.Errorf("the file is damaged: %s", f.Warnings[0])
+		return fmt.Errorf("file is damaged: %s", f.Warnings[0])
 	}
 	for i, s := range f.Sections() {
 		if s.Type != elffile.SHT_NOBITS && s.Type != elffile.SHT_NULL && (s.Off > uint64(len(data)) || s.Size > uint64(len(data))-s.Off) {
-			return fmt.Errorf("the file is cut short: section %d ends at %#x, the file at %#x", i, s.Off+s.Size, len(data))
+			return fmt.Errorf("file is truncated: section %d ends at %#x, the file at %#x", i, s.Off+s.Size, len(data))
 		}
 	}
 	if r.kind == find.KindExecutable && f.DebugOnly() {
-		return errors.New("the file has debug information only, not the code")
+		return errors.New("file has only debug information, not the code")
 	}
 	return nil
 }

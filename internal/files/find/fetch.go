@@ -6,32 +6,33 @@ import (
 	"io/fs"
 )
 
-// Kinds of files that a Fetcher is asked for, as debuginfod servers call them.
+// Kinds of files that a Fetcher can be asked for, named as in debuginfod's web API.
 const (
 	KindDebugInfo  = "debuginfo"  // separate debug information
 	KindExecutable = "executable" // the program or shared library
 )
 
-// A Fetcher gets files from elsewhere than this machine's directories, by
-// build-id. It is asked last, when nothing else had the file.
+// A Fetcher gets files by build-id from a source other than this machine's directories. It
+// is used last, when no directory has the file.
 //
-// Fetch returns the path of a file that has the build-id and stays as it is until
-// the program ends. An error that wraps fs.ErrNotExist says that there is no such
-// file; others are shown to the user, and a *FetchError tells which servers could
-// not be asked. Several goroutines may call it at a time.
+// Fetch returns the path of a file that has the build-id and does not change until the
+// program ends. An error that wraps fs.ErrNotExist means that there is no such file. Other
+// errors are shown to the user; a *FetchError also lists the servers that could not be
+// reached. Fetch may be called by several goroutines at once.
 type Fetcher interface {
 	Fetch(ctx context.Context, buildID []byte, kind string) (path string, err error)
 }
 
-// errNoFetcher says that there is nobody to ask.
-var errNoFetcher = errors.Join(errors.New("no servers are asked"), fs.ErrNotExist)
+// errNoFetcher says that no fetcher is configured.
+var errNoFetcher = errors.Join(errors.New("no servers configured"), fs.ErrNotExist)
 
-// Fetches reports whether a file with this build-id can be asked for.
+// Fetches reports whether a fetcher is configured and can be asked for a file with this
+// build-id.
 func (f *Finder) Fetches(buildID []byte) bool {
 	return f != nil && f.opts.Fetcher != nil && len(buildID) >= 2
 }
 
-// Fetch asks the Fetcher of the Options. It may take as long as a download does.
+// Fetch gets a file from the Fetcher in the Options. It can take as long as a download.
 func (f *Finder) Fetch(buildID []byte, kind string) (string, error) {
 	if !f.Fetches(buildID) {
 		return "", errNoFetcher
@@ -51,6 +52,6 @@ func (f *Finder) Fetch(buildID []byte, kind string) (string, error) {
 	return path, err
 }
 
-// Unreachable lists the servers that could not be asked so far, each with the
-// reason, in alphabetical order.
+// Unreachable lists the servers that could not be reached so far, each with the reason, in
+// alphabetical order.
 func (f *Finder) Unreachable() []string { return f.unreachable.list() }

@@ -7,23 +7,23 @@ import (
 	"sync"
 )
 
-// A FetchError says in full why a Fetcher has no file. It is fs.ErrNotExist, too,
-// unless something failed for this file alone.
+// A FetchError explains why a Fetcher has no file. errors.Is(err, fs.ErrNotExist) holds for
+// it unless something failed for this file alone.
 type FetchError struct {
-	Text   string // for people
-	Failed bool   // more is wrong than that the file is not there
-	// Unreachable are the servers that could not be asked, each with the reason:
-	// the same for every file, so that it need not be told of each.
+	Text   string // message for users
+	Failed bool   // a server failed to answer for this file
+	// Unreachable lists the servers that could not be reached, each with the reason. It is
+	// the same for every file, so callers need not repeat it for each one.
 	Unreachable []string
 }
 
 // Error implements error.
 func (e *FetchError) Error() string { return e.Text }
 
-// Is tells errors.Is that there is no file.
+// Is makes the error match fs.ErrNotExist.
 func (e *FetchError) Is(target error) bool { return target == fs.ErrNotExist && !e.Failed }
 
-// notes are different texts, of several goroutines.
+// notes is a set of messages collected by several goroutines.
 type notes struct {
 	mu   sync.Mutex
 	seen map[string]bool

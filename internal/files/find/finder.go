@@ -1,12 +1,10 @@
-// Package find knows where the files of a module may be: its binary, its
-// separate debug information, and the file that several modules' debug
-// information shares. It proposes paths; whether a file is the right one is for
-// the caller to check, who opens it.
+// Package find locates candidates for the files of a module: its binary, its separate debug
+// information, and the debug information that several modules share. It proposes paths; the
+// caller opens them and checks whether a file is the right one.
 //
-// The conventions are those of gdb ("Debugging Information in Separate Files" of
-// its manual): a sysroot that stands for the root directory, .build-id
-// directories, the name in .gnu_debuglink. Directories given to search are read
-// at most once, and only when nothing else had the file.
+// The conventions are those of gdb's manual ("Debugging Information in Separate Files"): a
+// sysroot replaces the root directory, .build-id directories, the name in .gnu_debuglink.
+// Search directories are read at most once, and only if no other place has the file.
 package find
 
 import (
@@ -24,57 +22,57 @@ import (
 // DefaultDebugDir is where distributions install separate debug files.
 const DefaultDebugDir = "/usr/lib/debug"
 
-// Options say where to look. The zero Options looks where the dump says and in
+// Options say where to look. The zero Options means the paths in the dump, and
 // DefaultDebugDir.
 type Options struct {
-	// Sysroots stand for the root directory of the machine that the dump is
-	// from. When there is one, paths in a dump are not looked up on this
-	// machine's own root, except by build-id.
+	// Sysroots are directories that replace the root directory of the machine where the
+	// dump was made. If there are any, paths in a dump are not looked up under this
+	// machine's own root, unless the build-id of the module is known.
 	Sysroots []string
-	// DebugDirs are searched for separate debug files; nil is DefaultDebugDir.
+	// DebugDirs are searched for separate debug files; nil means DefaultDebugDir.
 	DebugDirs []string
-	// Search are directories with binaries and debug files anywhere below.
+	// Search lists directories that contain binaries and debug files at any depth.
 	Search []string
 	// Executable is the file given as the main program, or "".
 	Executable string
-	// Beside are directories in which a module's base name is tried: the dump's
-	// own, and the executable's.
+	// Beside lists directories in which a file with a module's base name is tried: the
+	// dump's directory and the executable's.
 	Beside []string
-	// Held lists files that a running process has the module's own file open by,
-	// whatever is at its path now; nil for none.
+	// Held returns paths through which a running process holds the module's own file open,
+	// even if another file is at the module's path by now. It may be nil.
 	Held func(Module) []string
-	// Fetcher is asked for what no directory has; nil for nobody. It is used
-	// until FetchContext is done; nil for no end.
+	// Fetcher is asked for files that no directory has, until FetchContext is done. Both
+	// may be nil.
 	Fetcher      Fetcher
 	FetchContext context.Context
-	// SymbolFetcher is asked for PE images and symbol files that no directory has;
-	// nil for nobody. It is used until SymbolContext is done; nil for no end.
+	// SymbolFetcher is asked for PE images and symbol files that no directory has, until
+	// SymbolContext is done. Both may be nil.
 	SymbolFetcher SymbolFetcher
 	SymbolContext context.Context
-	// SymbolDirs are the directories of a symbol path: stores, or with the files
-	// themselves. They are not read as a whole.
+	// SymbolDirs are the directories of a symbol path: symbol stores, or directories that
+	// contain the files themselves. They are not searched recursively.
 	SymbolDirs []string
-	// SymbolCache is where compressed files of stores are expanded to; the zero
-	// SymbolCache is DefaultSymbolCache.
+	// SymbolCache is where compressed files of symbol stores are expanded; the zero
+	// SymbolCache means DefaultSymbolCache.
 	SymbolCache SymbolCache
 }
 
-// A Finder proposes files. It may be used by several goroutines.
+// A Finder proposes files. It is safe for concurrent use.
 type Finder struct {
 	opts Options
 	*shared
 }
 
-// shared is what Finders of the same directories have together.
+// shared is what Finders with the same directories share.
 type shared struct {
 	once  sync.Once
 	index searchIndex
 
-	unreachable notes // servers
-	unusable    notes // files of stores
+	unreachable notes // messages about servers
+	unusable    notes // messages about files of symbol stores
 
 	expandMu   sync.Mutex
-	expandedTo map[string]string // compressed file -> the file in the cache, or ""
+	expandedTo map[string]string // compressed file -> expanded file in the cache, or "" if that failed
 }
 
 // New returns a finder.
@@ -85,9 +83,8 @@ func New(opts Options) *Finder {
 	return &Finder{opts: opts, shared: &shared{}}
 }
 
-// For returns a finder for one of several dumps: it looks where f does, and besides for
-// executable, "" for none, and in the directories beside. What is read of the search
-// directories is read once for all.
+// For returns a finder for one of several dumps. It also considers executable ("" for none)
+// and the directories beside. The index of the search directories is shared with f.
 func (f *Finder) For(executable string, beside []string) *Finder {
 	opts := f.opts
 	opts.Executable = executable
@@ -95,24 +92,23 @@ func (f *Finder) For(executable string, beside []string) *Finder {
 	return &Finder{opts: opts, shared: f.shared}
 }
 
-// A Module is what a dump tells of a module that a file is wanted for.
+// A Module is what a dump says about a module whose file is needed.
 type Module struct {
 	Path    string // as the process named it
-	BuildID []byte // nil when not known
-	// PartialID says that BuildID is the beginning of the file's, or the file's with
-	// zeros behind it.
+	BuildID []byte // nil if unknown
+	// PartialID says that BuildID may be truncated or padded with zeros.
 	PartialID bool
 	Main      bool // the main program
 
-	// What dumps of Windows and of Breakpad tell besides; "" when not known.
-	CodeID    string // of PE: time stamp, eight digits in hexadecimal, and size in memory
-	DebugID   string // of the debug file, in Breakpad's form: 32 digits in hexadecimal and the age
-	DebugFile string // path of the debug file where it was made
-	File      string // the module's own file, where it has been found
+	// Known from minidumps only; "" if unknown.
+	CodeID    string // PE: time stamp (eight hexadecimal digits) and size in memory
+	DebugID   string // id of the debug file in Breakpad's form: 32 hexadecimal digits and the age
+	DebugFile string // path of the debug file on the machine that built it
+	File      string // the module's own file, if it has been found
 }
 
-// Binaries proposes files that may be the module, the likeliest first. A path may
-// come more than once. Files that exist are not told apart from ones that do not.
+// Binaries proposes files that may be the module, best candidates first. It may repeat a
+// path, and does not check whether the files exist.
 func (f *Finder) Binaries(m Module) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		if m.Main && f.opts.Executable != "" && !yield(f.opts.Executable) {
@@ -177,9 +173,9 @@ func (f *Finder) Binaries(m Module) iter.Seq[string] {
 	}
 }
 
-// inWindowsRoots are the places of a path of Windows below the sysroots: such as one
-// that is mounted from its disk, or a directory of Wine (drive_c). Not every system
-// tells cases apart, so the path in lower case is another.
+// inWindowsRoots returns where a Windows path can be below the sysroots, for example on a
+// mounted Windows disk or in a Wine directory (drive_c). It also tries the path in lower
+// case, since file systems may be case-sensitive.
 func (f *Finder) inWindowsRoots(path string) []string {
 	if len(path) < 4 || path[1] != ':' || path[2] != '\\' {
 		return nil
@@ -198,15 +194,15 @@ func (f *Finder) inWindowsRoots(path string) []string {
 	return paths
 }
 
-// A DebugQuery describes the module whose separate debug file is wanted.
+// A DebugQuery describes the module whose separate debug file is needed.
 type DebugQuery struct {
-	File      string // the module's binary, as it was found; "" when it was not
+	File      string // the module's binary if it was found, otherwise ""
 	BuildID   []byte
-	PartialID bool   // as of a Module
+	PartialID bool   // as in Module
 	Link      string // the name in .gnu_debuglink, or ""
 }
 
-// DebugFiles proposes separate debug files, the likeliest first.
+// DebugFiles proposes separate debug files, best candidates first.
 func (f *Finder) DebugFiles(q DebugQuery) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for p := range f.byBuildID(q.BuildID, ".debug", q.PartialID) {
@@ -237,8 +233,8 @@ func (f *Finder) DebugFiles(q DebugQuery) iter.Seq[string] {
 	}
 }
 
-// AltFiles proposes files for a .gnu_debugaltlink: name as written there,
-// relative to the file that holds it.
+// AltFiles proposes files for a .gnu_debugaltlink. name is as written there, relative to
+// the file from that contains it.
 func (f *Finder) AltFiles(name string, buildID []byte, from string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for p := range f.byBuildID(buildID, ".debug", false) {
@@ -270,8 +266,8 @@ func (f *Finder) AltFiles(name string, buildID []byte, from string) iter.Seq[str
 	}
 }
 
-// SplitFiles proposes .dwo files: name as the compiler wrote it, relative to
-// compDir; from is the file that names it.
+// SplitFiles proposes .dwo files. name is as the compiler wrote it, relative to compDir;
+// from is the file that names it.
 func (f *Finder) SplitFiles(name, compDir, from string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		if name == "" {
@@ -298,7 +294,7 @@ func (f *Finder) SplitFiles(name, compDir, from string) iter.Seq[string] {
 	}
 }
 
-// PackageFiles proposes .dwp files for the file that names split units.
+// PackageFiles proposes .dwp files for the file from, which names split units.
 func (f *Finder) PackageFiles(from string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		program := strings.TrimSuffix(from, ".debug")
@@ -317,8 +313,8 @@ func (f *Finder) PackageFiles(from string) iter.Seq[string] {
 	}
 }
 
-// byBuildID proposes the .build-id links of all debug directories. Of a partial id
-// these are several, perhaps.
+// byBuildID proposes the .build-id links in all debug directories. A partial id can match
+// several.
 func (f *Finder) byBuildID(id []byte, suffix string, partial bool) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		if len(id) < 2 {
@@ -341,12 +337,12 @@ func (f *Finder) byBuildID(id []byte, suffix string, partial bool) iter.Seq[stri
 	}
 }
 
-// linksLike lists the files of a directory whose names begin with prefix, and are
-// hexadecimal up to suffix.
+// linksLike lists the files in a directory whose names begin with prefix and continue with
+// hexadecimal digits up to suffix.
 func linksLike(dir, prefix, suffix string) []string {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return nil // what is not there has no links
+		return nil // a missing directory has no links
 	}
 	var list []string
 	for _, e := range entries {
@@ -358,8 +354,8 @@ func linksLike(dir, prefix, suffix string) []string {
 	return list
 }
 
-// beginning is what a partial id has of the file's for certain, in hex: zeros at its
-// end may stand for nothing.
+// beginning returns the certain part of a partial id in hexadecimal: zeros at its end may
+// be padding.
 func beginning(id []byte) string { return hex.EncodeToString(bytes.TrimRight(id, "\x00")) }
 
 // debugDirs are the debug directories, those inside the sysroots first.
@@ -371,7 +367,7 @@ func (f *Finder) debugDirs() []string {
 	return append(dirs, f.opts.DebugDirs...)
 }
 
-// withoutSysroot gives a directory as the machine of the dump names it.
+// withoutSysroot returns the path of a directory as seen on the dump's machine.
 func (f *Finder) withoutSysroot(dir string) []string {
 	out := []string{dir}
 	for _, root := range f.opts.Sysroots {
@@ -382,8 +378,8 @@ func (f *Finder) withoutSysroot(dir string) []string {
 	return out
 }
 
-// merged gives the path, and its other form on systems where /lib, /lib64, /bin
-// and /sbin are links into /usr.
+// merged returns the path, and its other form on systems where /lib, /lib64, /bin and /sbin
+// are links into /usr.
 func merged(path string) []string {
 	if rest, ok := strings.CutPrefix(path, "/usr"); ok && topMerged(rest) {
 		return []string{path, rest}

@@ -23,23 +23,22 @@ const (
 	symFile
 )
 
-// ids are what a file says of itself. Identifiers are in hexadecimal digits in
-// lower case; "" is none.
+// ids are the identifiers stored in a file, in lower-case hexadecimal; "" means none.
 type ids struct {
 	kind    fileKind
 	buildID string // of ELF
-	codeID  string // of PE, and of what a Breakpad symbol file is of
-	debugID string // of PE the one of its PDB
+	codeID  string // of a PE file, or of the module that a Breakpad symbol file describes
+	debugID string // for a PE file, the id of its PDB
 }
 
-// headSize is how much of a file tells its kind, and of a Breakpad symbol file the
-// records about it.
+// headSize is the number of bytes needed to recognize a file and to read the header records
+// of a Breakpad symbol file.
 const headSize = 4096
 
 const pdbMagic = "Microsoft C/C++ MSF 7.00\r\n\x1aDS"
 
-// identify reads what a file is, and no more of it than the headers. buf is of
-// headSize bytes. Files that cannot be read are of no kind.
+// identify determines what a file is, reading only its headers. buf has headSize bytes. A
+// file that cannot be read has no kind.
 func identify(path string, buf []byte) ids {
 	file, err := os.Open(path)
 	if err != nil {
@@ -64,10 +63,10 @@ func identify(path string, buf []byte) ids {
 	return ids{}
 }
 
-// minHead is what every file of interest has at least, in bytes.
+// minHead is the minimum size in bytes of every file of interest.
 const minHead = 32
 
-// mapped has a file's bytes looked at.
+// mapped calls look with the bytes of a file.
 func mapped(file *os.File, look func([]byte) ids) ids {
 	m, err := mmapfile.FromOS(file)
 	if err != nil {
@@ -81,7 +80,7 @@ func mapped(file *os.File, look func([]byte) ids) ids {
 	return got
 }
 
-// elfIDs are those of an ELF file; one that is broken counts, without a build-id.
+// elfIDs returns the ids of an ELF file. A damaged ELF file counts, without a build-id.
 func elfIDs(data []byte) ids {
 	got := ids{kind: elfFile}
 	if f, err := elffile.Parse(data); err == nil {
@@ -93,7 +92,7 @@ func elfIDs(data []byte) ids {
 func peIDs(data []byte) ids {
 	f, err := pefile.Parse(data)
 	if err != nil {
-		return ids{} // programs of DOS begin alike
+		return ids{} // DOS programs begin with the same magic
 	}
 	got := ids{kind: peFile, codeID: strings.ToLower(f.CodeID())}
 	if v, err := f.CodeView(); err == nil {
@@ -110,8 +109,8 @@ func pdbIDs(data []byte) ids {
 	return ids{kind: pdbFile, debugID: strings.ToLower(f.DebugID())}
 }
 
-// symIDs reads the records at the beginning of a Breakpad symbol file: MODULE, and
-// INFO CODE_ID.
+// symIDs reads the records at the beginning of a Breakpad symbol file: MODULE and INFO
+// CODE_ID.
 func symIDs(head []byte) ids {
 	got := ids{kind: symFile}
 	for i, line := range bytes.Split(head, []byte("\n")) {
@@ -130,8 +129,7 @@ func symIDs(head []byte) ids {
 	return got
 }
 
-// isCore reports whether an ELF header is that of a core: e_type, in the file's
-// byte order.
+// isCore reports whether an ELF header is a core's, according to e_type.
 func isCore(head []byte) bool {
 	lo, hi := head[16], head[17]
 	if head[5] == 2 {

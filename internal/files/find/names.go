@@ -6,13 +6,13 @@ import (
 	"unicode/utf8"
 )
 
-// BaseName is what follows the last / or \ of a path: dumps name modules as the
-// system that they are from does, and where they are read is another.
+// BaseName returns what follows the last / or \ of a path. Dumps use the path syntax of the
+// system that they are from, which may differ from this machine's.
 func BaseName(path string) string {
 	return path[strings.LastIndexAny(path, `/\`)+1:]
 }
 
-// stem is a base name without its last extension.
+// stem returns a base name without its last extension.
 func stem(name string) string {
 	if i := strings.LastIndexByte(name, '.'); i > 0 {
 		return name[:i]
@@ -20,19 +20,19 @@ func stem(name string) string {
 	return name
 }
 
-// maxComponent bounds a part of a path, in bytes; file systems have 255, and the
-// files that are being written need some for themselves.
+// maxComponent limits a path component, in bytes. File systems allow 255; names of
+// temporary files need the rest.
 const maxComponent = 200
 
-// component reports whether a name of a dump may be a part of a path or a URL:
-// one that means a file of just this name on every system, is not hidden, and is
-// none that stores give to files of their own.
+// component reports whether a name from a dump is safe as a component of a path or URL: it
+// names the same ordinary file on every system, is not hidden, and is not reserved by
+// symbol stores.
 func component(name string) bool {
 	if name == "" || len(name) > maxComponent || name[0] == '.' || !utf8.ValidString(name) {
 		return false
 	}
 	if last := name[len(name)-1]; last == '.' || last == ' ' {
-		return false // Windows leaves it out
+		return false // Windows ignores trailing dots and spaces
 	}
 	for _, r := range name {
 		if !unicode.IsPrint(r) || strings.ContainsRune(`/\:*?"<>|`, r) {
@@ -47,8 +47,8 @@ func component(name string) bool {
 	}
 }
 
-// isDevice reports whether Windows opens a device by this name, in lower case,
-// whatever its extension and directory.
+// isDevice reports whether a lower-case name opens a device on Windows, whatever its
+// extension and directory.
 func isDevice(lower string) bool {
 	name, _, _ := strings.Cut(lower, ".")
 	name = strings.TrimRight(name, " ")
@@ -59,7 +59,7 @@ func isDevice(lower string) bool {
 	return len(name) == 4 && (name[:3] == "com" || name[:3] == "lpt") && name[3] >= '0' && name[3] <= '9'
 }
 
-// isHex reports whether s has hexadecimal digits only, lo to hi of them.
+// isHex reports whether s consists of lo to hi hexadecimal digits.
 func isHex(s string, lo, hi int) bool {
 	return len(s) >= lo && len(s) <= hi && strings.Trim(s, "0123456789abcdefABCDEF") == ""
 }

@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// maxSearched bounds how many files below the search directories are looked at.
+// maxSearched limits how many files below the search directories are examined.
 const maxSearched = 1 << 20
 
-// A searchIndex lists the files below the search directories by what they are.
-// Identifiers, and names other than of ELF, are in lower case.
+// A searchIndex lists the files below the search directories by identifier and name.
+// Identifiers, and names of files other than ELF, are in lower case.
 type searchIndex struct {
 	byID   map[string][]string // ELF, by build-id in hex
 	byName map[string][]string // ELF, by base name
@@ -22,13 +22,13 @@ type searchIndex struct {
 	peByName  map[string][]string
 
 	symByID   map[string][]SymbolFile // by debug identifier
-	symByCode map[string][]SymbolFile // Breakpad, by the code id that it names
+	symByCode map[string][]SymbolFile // Breakpad, by the code id in the file
 	symByName map[string][]SymbolFile
 
-	stores []string // symbol stores and trees; what is in them is not listed
+	stores []string // symbol stores and trees; their contents are not indexed
 }
 
-// files is the index, which the first call makes.
+// files returns the index, which the first call builds.
 func (f *Finder) files() *searchIndex {
 	f.once.Do(func() {
 		x := searchIndex{byID: map[string][]string{}, byName: map[string][]string{}, peByID: map[string][]string{}, peByDebug: map[string][]string{},
@@ -43,8 +43,8 @@ func (f *Finder) files() *searchIndex {
 	return &f.index
 }
 
-// searched proposes files below the search directories: by build-id when one is
-// known, else by name. debugFirst puts files named *.debug first.
+// searched proposes files below the search directories, by build-id if it is known,
+// otherwise by name. debugFirst puts files named *.debug first.
 func (f *Finder) searched(m Module, debugFirst bool) []string {
 	if len(f.opts.Search) == 0 {
 		return nil
@@ -62,8 +62,8 @@ func (f *Finder) searched(m Module, debugFirst bool) []string {
 	return x.byName[BaseName(m.Path)]
 }
 
-// searchedPE proposes PE images below the search directories: by code id when one
-// is known, or by the identifier of the PDB, else by name.
+// searchedPE proposes PE images below the search directories, by code id or by PDB
+// identifier if one is known, otherwise by name.
 func (f *Finder) searchedPE(m Module) []string {
 	if len(f.opts.Search) == 0 || len(m.BuildID) > 0 {
 		return nil
@@ -79,8 +79,8 @@ func (f *Finder) searchedPE(m Module) []string {
 	return named(list, m.Path)
 }
 
-// searchedSymbols proposes symbol files below the search directories: by debug
-// identifier when one is known, or by code id, else by name. PDBs come first.
+// searchedSymbols proposes symbol files below the search directories, by debug identifier
+// or code id if one is known, otherwise by name. PDBs come first.
 func (f *Finder) searchedSymbols(m Module) []SymbolFile {
 	if len(f.opts.Search) == 0 {
 		return nil
@@ -107,7 +107,7 @@ func (f *Finder) searchedSymbols(m Module) []SymbolFile {
 	return slices.Compact(list)
 }
 
-// foundStores are the symbol stores below the search directories.
+// foundStores returns the symbol stores below the search directories.
 func (f *Finder) foundStores() []string {
 	if len(f.opts.Search) == 0 {
 		return nil
@@ -115,8 +115,8 @@ func (f *Finder) foundStores() []string {
 	return f.files().stores
 }
 
-// named puts the files first that are called as the module is: several modules may
-// have one code id.
+// named moves the files with the module's name to the front: several modules may have the
+// same code id.
 func named(paths []string, name string) []string {
 	name = BaseName(name)
 	var first, second []string
@@ -154,7 +154,7 @@ func prefer(paths []string, debug bool) []string {
 	return append(first, second...)
 }
 
-// add lists one file.
+// add adds a file to the index.
 func (x *searchIndex) add(path string, got ids) {
 	put := func(m map[string][]string, key string) {
 		if key != "" {

@@ -1,7 +1,6 @@
 package find
 
-// Searches reports whether there are directories to search, or of a symbol path, which
-// may have files of any kind.
+// Searches reports whether there are search directories or directories of a symbol path.
 func (f *Finder) Searches() bool {
 	return f != nil && len(f.opts.Search)+len(f.opts.SymbolDirs) > 0
 }

@@ -12,25 +12,24 @@ import (
 	"github.com/corewalk/corewalk/internal/format/decompress"
 )
 
-// Files of a symbol store that are its own.
+// Names of files that a symbol store reserves.
 const (
 	storePointer = "file.ptr"   // says where the file is instead
-	indexed      = "index2.txt" // the names are in directories of their first two letters
+	indexed      = "index2.txt" // present if names are in subdirectories named by their first two letters
 )
 
-// A StoreKey is where a symbol store, or a Breakpad symbol tree, has a file:
-// Name/ID/File. Its parts are safe to make a path or a URL of.
+// A StoreKey identifies a file in a symbol store or Breakpad symbol tree, at Name/ID/File.
+// Its parts are safe as components of a path or URL.
 type StoreKey struct {
 	Name string // base name of the debug file, or of the module
-	ID   string // in hexadecimal digits, in the case that symbol servers write it
+	ID   string // hexadecimal, in the case that symbol servers use
 	File string // base name of the file
 	Kind SymbolKind
 }
 
-// Paths are the forms of the key's path that stores may have, the likeliest first:
-// as it is, and with identifier and names in the other case, for there is no
-// agreement and not every system tells them apart (SSQP wants all in lower case).
-// They are separated by slashes.
+// Paths returns the forms of the key's path that stores may use, the likeliest first: as it
+// is, and with identifier and names in other cases. Stores do not agree on the case, and
+// file systems may be case-sensitive (SSQP requires lower case). The separator is a slash.
 func (k StoreKey) Paths() []string {
 	var paths []string
 	add := func(name, id, file string) {
@@ -48,8 +47,8 @@ func (k StoreKey) Paths() []string {
 	return paths
 }
 
-// Compressed is the path of the file in a compressed form: the last character of
-// its name is an underscore.
+// Compressed returns the path of a file's compressed form: the last character of its name
+// is replaced by an underscore.
 func Compressed(path string) string {
 	if path == "" {
 		return ""
@@ -57,7 +56,7 @@ func Compressed(path string) string {
 	return path[:len(path)-1] + "_"
 }
 
-// symbolKeys are where stores may have a module's files of a kind.
+// symbolKeys returns the keys under which stores may have a module's files of a kind.
 func symbolKeys(m Module, kind SymbolKind) []StoreKey {
 	name, debug := BaseName(m.Path), BaseName(m.DebugFile)
 	var keys []StoreKey
@@ -92,16 +91,16 @@ func symbolKeys(m Module, kind SymbolKind) []StoreKey {
 	return slices.Compact(keys)
 }
 
-// Lengths of identifiers, in digits: the time stamp has eight, sizes and ages up to
-// eight, build-ids of ELF any number.
+// Lengths of identifiers in digits: time stamps have eight, sizes and ages up to eight, ELF
+// build-ids any number.
 const (
 	minCodeID, maxCodeID   = 9, 16
 	minDebugID, maxDebugID = 33, 40
 	maxBuildID             = 128
 )
 
-// breakpadID is the module's debug identifier as Breakpad's tools make it, of ELF
-// of the build-id.
+// breakpadID is the module's debug identifier as Breakpad's tools compute it; for ELF it is
+// derived from the build-id.
 func breakpadID(m Module) string {
 	if m.DebugID == "" {
 		return codeview.OfBuildID(m.BuildID)
@@ -109,8 +108,8 @@ func breakpadID(m Module) string {
 	return m.DebugID
 }
 
-// breakpadFile is the base name of the symbol file of a debug file: .sym instead
-// of .pdb, and behind every other extension.
+// breakpadFile returns the base name of the symbol file for a debug file: .sym replaces
+// .pdb, and is appended to any other extension.
 func breakpadFile(name string) string {
 	if strings.EqualFold(filepath.Ext(name), ".pdb") {
 		name = stem(name)
@@ -118,8 +117,8 @@ func breakpadFile(name string) string {
 	return name + ".sym"
 }
 
-// inStores proposes the files that directories which are stores, or symbol trees,
-// have by one of the keys. Where a directory is none, that costs two look-ups.
+// inStores proposes the files that the directories have under one of the keys, if they are
+// symbol stores or trees. For other directories this costs two look-ups.
 func (f *Finder) inStores(dirs []string, keys []StoreKey, yield func(path string, k StoreKey) bool) bool {
 	for _, k := range keys {
 		for _, dir := range dirs {
@@ -133,8 +132,8 @@ func (f *Finder) inStores(dirs []string, keys []StoreKey, yield func(path string
 	return true
 }
 
-// inStore lists the files that a store has by a key, in either of the layouts, as
-// they are, compressed or somewhere else.
+// inStore lists the files that a store has under a key, in either layout: as they are,
+// compressed, or in another place named by file.ptr.
 func inStore(dir string, k StoreKey) []string {
 	byLetters := false
 	if !isDir(filepath.Join(dir, k.Name)) && !isDir(filepath.Join(dir, strings.ToLower(k.Name))) {
@@ -157,13 +156,13 @@ func inStore(dir string, k StoreKey) []string {
 	return found
 }
 
-// expanded is the path of a file that may be compressed: in the cache then, "" when
-// it cannot be expanded.
+// expanded returns the path of a file that may be compressed. A compressed file is expanded
+// into the cache; "" means that this failed.
 func (f *Finder) expanded(path string, k StoreKey) string {
 	if !isCabinet(path) {
 		return path
 	}
-	f.expandMu.Lock() // a cabinet at a time: they take the processor, not the network
+	f.expandMu.Lock() // one cabinet at a time: expanding is limited by the processor, not the network
 	defer f.expandMu.Unlock()
 	if to, known := f.expandedTo[path]; known {
 		return to
@@ -189,15 +188,15 @@ func (f *Finder) expanded(path string, k StoreKey) string {
 	return to
 }
 
-// Unusable lists the files of stores that could not be expanded so far, each with
-// the reason, in alphabetical order.
+// Unusable lists the files of stores that could not be expanded so far, each with the
+// reason, in alphabetical order.
 func (f *Finder) Unusable() []string { return f.unusable.list() }
 
-// MaxSymbolFile bounds what is expanded or fetched as one file, in bytes: a
-// program database has 4 GiB at most.
+// MaxSymbolFile limits the size in bytes of a file that is expanded or fetched; a program
+// database has at most 4 GiB.
 const MaxSymbolFile = 4 << 30
 
-// isCabinet reports whether a file is compressed.
+// isCabinet reports whether a file is a cabinet, that is, compressed.
 func isCabinet(path string) bool {
 	file, err := os.Open(path)
 	if err != nil {
@@ -209,9 +208,9 @@ func isCabinet(path string) bool {
 	return decompress.IsCabinet(head[:n])
 }
 
-// pointed is where a store's directory of an identifier says that the file is; "" of
-// one that says nothing, or no path of this machine. What is there has to be what
-// the key says, like all that is found.
+// pointed returns the path to which the file.ptr in a store's directory refers, or "" if
+// there is none or if it is not a path of this machine. The file there must match the key,
+// like every candidate.
 func pointed(dir string) string {
 	path := filepath.Join(dir, storePointer)
 	if !isRegular(path) {
@@ -235,7 +234,8 @@ func pointed(dir string) string {
 	return to
 }
 
-// PointedPath is the path that a file.ptr has; "" of a message instead.
+// PointedPath returns the path in the text of a file.ptr, or "" if it contains a message
+// instead.
 func PointedPath(text string) string {
 	text = strings.TrimSpace(text)
 	switch kind, rest, _ := strings.Cut(text, ":"); strings.ToUpper(kind) {
@@ -247,10 +247,10 @@ func PointedPath(text string) string {
 	return text
 }
 
-// maxPointer bounds what is read of a file.ptr, in bytes.
+// maxPointer limits how much of a file.ptr is read, in bytes.
 const maxPointer = 4096
 
-// isRegular reports whether there is a file at a path that reading cannot block on.
+// isRegular reports whether a path is a regular file, so that reading it cannot block.
 func isRegular(path string) bool {
 	st, err := os.Stat(path)
 	return err == nil && st.Mode().IsRegular()
@@ -261,13 +261,13 @@ func isDir(path string) bool {
 	return err == nil && st.IsDir()
 }
 
-// Check tells why a file is not what the key says, or nil.
+// Check returns nil if a file matches the key, otherwise an error that says why not.
 func (k StoreKey) Check(path string) error {
 	got := identify(path, make([]byte, headSize))
 	want := map[SymbolKind]fileKind{KindPDB: pdbFile, KindBreakpad: symFile, KindPE: peFile}[k.Kind]
 	switch {
 	case got.kind != want:
-		return fmt.Errorf("the file is no %v", k.Kind)
+		return fmt.Errorf("not a %v", k.Kind)
 	case strings.EqualFold(k.ID, got.debugID) && k.Kind != KindPE, strings.EqualFold(k.ID, got.codeID):
 		return nil
 	}
@@ -275,5 +275,5 @@ func (k StoreKey) Check(path string) error {
 	if k.Kind == KindPE {
 		id = got.codeID
 	}
-	return fmt.Errorf("the file has identifier %s, want %s", id, k.ID)
+	return fmt.Errorf("identifier is %s, want %s", id, k.ID)
 }

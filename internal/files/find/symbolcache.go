@@ -14,26 +14,26 @@ import (
 	"github.com/corewalk/corewalk/internal/format/pefile"
 )
 
-// A SymbolCache is a directory that keeps files of symbol stores which were fetched
-// or expanded. It is laid out as a store itself. Files that are being written have a
-// name with a random end, and get their own when they are whole and what their key
-// says: several processes may use one directory, and of several users when their
-// umask lets them.
+// A SymbolCache is a directory that keeps files fetched or expanded from symbol stores. It
+// has the layout of a symbol store. Files are written under a temporary name and renamed
+// once they are complete and match their key, so several processes may use one directory,
+// also of different users if their umask allows it.
 type SymbolCache struct{ Dir string }
 
-// DefaultSymbolCache is the cache where none is named: corewalk/symbols in the
-// user's directory for caches.
+// DefaultSymbolCache is the cache used if none is given: corewalk/symbols in the user's
+// cache directory.
 func DefaultSymbolCache() (SymbolCache, error) {
 	dir, err := os.UserCacheDir()
 	if err != nil {
-		return SymbolCache{}, fmt.Errorf("no place for symbol files: %w", err)
+		return SymbolCache{}, fmt.Errorf("no cache directory for symbol files: %w", err)
 	}
 	return SymbolCache{filepath.Join(dir, "corewalk", "symbols")}, nil
 }
 
 func (c SymbolCache) path(k StoreKey) string { return filepath.Join(c.Dir, k.Name, k.ID, k.File) }
 
-// Lookup returns the path of a file in the cache, checked; "" when it is not there.
+// Lookup returns the path of a file in the cache after checking it, or "" if it is not
+// there.
 func (c SymbolCache) Lookup(k StoreKey) string {
 	if p := c.path(k); isRegular(p) && k.Check(p) == nil {
 		return p
@@ -41,7 +41,7 @@ func (c SymbolCache) Lookup(k StoreKey) string {
 	return ""
 }
 
-// Create makes a file to write to, which is to be given to Keep or Discard.
+// Create makes a temporary file to write to. Pass it to Keep or Discard.
 func (c SymbolCache) Create(k StoreKey) (*os.File, error) {
 	dir := filepath.Dir(c.path(k))
 	var f *os.File
@@ -56,8 +56,8 @@ func (c SymbolCache) Create(k StoreKey) (*os.File, error) {
 	return nil, err
 }
 
-// Discard removes what Create made, and the directories that are empty then. What
-// was kept stays.
+// Discard removes what Create made, and directories that become empty. It does not remove a
+// kept file.
 func (c SymbolCache) Discard(f *os.File) {
 	f.Close()
 	os.Remove(f.Name())
@@ -65,10 +65,10 @@ func (c SymbolCache) Discard(f *os.File) {
 	os.Remove(filepath.Dir(filepath.Dir(f.Name())))
 }
 
-// Keep closes a file, expands it where it is a cabinet, to no more than max bytes,
-// and gives it its name when it is what the key says.
-func (c SymbolCache) Keep(f *os.File, k StoreKey, max uint64) (string, error) {
-	path, err := c.Expand(f.Name(), k, max)
+// Keep closes a file, expands it to at most limit bytes if it is a cabinet, and renames it
+// to its final name if it matches the key.
+func (c SymbolCache) Keep(f *os.File, k StoreKey, limit uint64) (string, error) {
+	path, err := c.Expand(f.Name(), k, limit)
 	if !errors.Is(err, errNoCabinet) {
 		return path, err
 	}
@@ -84,25 +84,25 @@ func (c SymbolCache) Keep(f *os.File, k StoreKey, max uint64) (string, error) {
 	return c.path(k), nil
 }
 
-// errNoCabinet: a file is not compressed.
+// errNoCabinet: the file is not compressed.
 var errNoCabinet = errors.New("not a cabinet")
 
-// Expand puts the file of a cabinet into the cache.
-func (c SymbolCache) Expand(cabinet string, k StoreKey, max uint64) (string, error) {
+// Expand puts the file inside a cabinet into the cache, if it has at most limit bytes.
+func (c SymbolCache) Expand(cabinet string, k StoreKey, limit uint64) (string, error) {
 	m, err := mmapfile.Open(cabinet)
 	if err != nil {
 		return "", err
 	}
 	defer m.Close()
 	var path string
-	fault := mmapfile.Guard(func() { path, err = c.expand(m.Data(), k, max) })
+	fault := mmapfile.Guard(func() { path, err = c.expand(m.Data(), k, limit) })
 	if fault != nil {
 		return "", fault
 	}
 	return path, err
 }
 
-func (c SymbolCache) expand(data []byte, k StoreKey, max uint64) (string, error) {
+func (c SymbolCache) expand(data []byte, k StoreKey, limit uint64) (string, error) {
 	if !decompress.IsCabinet(data) {
 		return "", errNoCabinet
 	}
@@ -115,21 +115,21 @@ func (c SymbolCache) expand(data []byte, k StoreKey, max uint64) (string, error)
 		return "", err
 	}
 	defer c.Discard(f)
-	// Reading the mapping may fault: what is half written is removed then, too.
-	if fault := mmapfile.Guard(func() { err = cab.Expand(f, max) }); fault != nil || err != nil {
+	// Reading the mapping may fault; the partly written file is removed then, too.
+	if fault := mmapfile.Guard(func() { err = cab.Expand(f, limit) }); fault != nil || err != nil {
 		return "", errors.Join(fault, err)
 	}
 	path, err := c.Keep(f, k, 0)
 	if errors.Is(err, decompress.ErrTooLarge) {
-		err = errors.New("a cabinet in a cabinet")
+		err = errors.New("cabinet contains another cabinet")
 	}
 	return path, err
 }
 
-// absence is how long it is remembered that a server has no file.
+// absence is how long to remember that a server does not have a file.
 const absence = 10 * time.Minute
 
-// Miss remembers that a server does not have a file.
+// Miss records that a server does not have a file.
 func (c SymbolCache) Miss(k StoreKey, server string) {
 	path := c.absent(k, server)
 	if os.MkdirAll(filepath.Dir(path), 0o777) != nil {
@@ -140,7 +140,7 @@ func (c SymbolCache) Miss(k StoreKey, server string) {
 	}
 }
 
-// Missed reports whether a server did not have a file a short time ago.
+// Missed reports whether a server recently did not have a file.
 func (c SymbolCache) Missed(k StoreKey, server string, now time.Time) bool {
 	path := c.absent(k, server)
 	st, err := os.Stat(path)
@@ -154,15 +154,15 @@ func (c SymbolCache) Missed(k StoreKey, server string, now time.Time) bool {
 	return false
 }
 
-// absent is the file that says that a server has no file.
+// absent returns the path of the file that records that a server has no such file.
 func (c SymbolCache) absent(k StoreKey, server string) string {
 	h := fnv.New64a()
 	h.Write([]byte(server))
 	return fmt.Sprintf("%s.absent-%016x", c.path(k), h.Sum64())
 }
 
-// verify is Check of a file that came from elsewhere: it must be whole, too, as far
-// as one can tell.
+// verify is Check for a downloaded or expanded file: it also checks that the file is
+// complete, as far as possible.
 func (k StoreKey) verify(path string) error {
 	if err := k.Check(path); err != nil {
 		return err
@@ -174,13 +174,13 @@ func (k StoreKey) verify(path string) error {
 	defer m.Close()
 	fault := mmapfile.Guard(func() {
 		if end := wholeSize(m.Data(), k.Kind); end > uint64(len(m.Data())) {
-			err = fmt.Errorf("the file is cut short: it says it has %d bytes, %d are there", end, len(m.Data()))
+			err = fmt.Errorf("file is truncated: should have %d bytes, has %d", end, len(m.Data()))
 		}
 	})
 	return errors.Join(fault, err)
 }
 
-// wholeSize is how many bytes a file says it has at least.
+// wholeSize returns the minimum size of a file according to its headers, in bytes.
 func wholeSize(data []byte, kind SymbolKind) uint64 {
 	switch kind {
 	case KindPDB:

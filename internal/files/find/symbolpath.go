@@ -8,31 +8,31 @@ import (
 	"strings"
 )
 
-// A SymbolPath is a symbol path taken apart.
+// A SymbolPath is a parsed symbol path.
 type SymbolPath struct {
-	Dirs    []string       // of this machine, the first to be looked in first
-	Stores  []string       // those of Dirs that are made when they are not there
-	Servers []SymbolServer // the first to be asked first
-	Cache   SymbolCache    // for what is expanded; the zero one when the path names none
-	Notes   []string       // what of the path is not heeded, and why
+	Dirs    []string       // directories on this machine, in search order
+	Stores  []string       // those of Dirs to create if missing
+	Servers []SymbolServer // in the order in which to ask them
+	Cache   SymbolCache    // for expanded files; zero if the path names none
+	Notes   []string       // which elements are ignored, and why
 }
 
-// A SymbolServer is a server of a symbol path.
+// A SymbolServer is a server in a symbol path.
 type SymbolServer struct {
 	URL   string
-	Cache SymbolCache // keeps what it answers; the zero one is DefaultSymbolCache
+	Cache SymbolCache // where to keep its files; zero means DefaultSymbolCache
 }
 
-// ParseSymbolPath takes a symbol path apart, in the syntax of Microsoft's debuggers
-// ("Symbol path for Windows debuggers"): elements separated by semicolons,
+// ParseSymbolPath parses a symbol path in the syntax of Microsoft's debuggers ("Symbol path
+// for Windows debuggers"): elements separated by semicolons,
 //
 //	DIR                 a directory with files, or a store
-//	srv*STORE*...*URL   stores, the nearest first, and perhaps a server at the end
-//	cache*DIR           keeps what the servers behind it answer
+//	srv*STORE*...*URL   stores, the nearest first, optionally with a server at the end
+//	cache*DIR           caches files from the servers in later elements
 //	URL                 a server
 //
-// An empty STORE or DIR is the default cache. What a server answers is kept in the
-// nearest store of its element. Anything else is passed over with a note.
+// An empty STORE or DIR is the default cache. Files from a server are kept in the nearest
+// store of its element. Other elements are ignored with a note.
 func ParseSymbolPath(text string) SymbolPath {
 	p := pathParser{}
 	for _, element := range strings.Split(text, ";") {
@@ -49,10 +49,10 @@ func ParseSymbolPath(text string) SymbolPath {
 		case kind == "srv":
 			p.stores(strings.Split(rest, "*"))
 		case kind == "symsrv":
-			_, rest, _ = strings.Cut(rest, "*") // the library that Windows asks
+			_, rest, _ = strings.Cut(rest, "*") // the DLL that Windows loads
 			p.stores(strings.Split(rest, "*"))
 		default:
-			p.note("%s*: not known", kind)
+			p.note("%s*: unknown kind of element", kind)
 		}
 	}
 	return p.SymbolPath
@@ -60,21 +60,21 @@ func ParseSymbolPath(text string) SymbolPath {
 
 type pathParser struct {
 	SymbolPath
-	cache SymbolCache // of the elements that follow
+	cache SymbolCache // for the servers in later elements
 }
 
 func (p *pathParser) note(format string, args ...any) {
 	p.Notes = append(p.Notes, fmt.Sprintf(format, args...))
 }
 
-// stores takes what follows srv* apart.
+// stores parses what follows srv*.
 func (p *pathParser) stores(parts []string) {
 	cache, named := p.cache, false
 	for i, part := range parts {
 		part = strings.TrimSpace(part)
 		switch {
 		case isURL(part) && i < len(parts)-1:
-			p.note("%s: not asked, for it is not the last of its element", redacted(part))
+			p.note("%s: ignored, because a server must be the last part of its element", redacted(part))
 		case isURL(part):
 			p.server(part, cache)
 			return
@@ -86,11 +86,11 @@ func (p *pathParser) stores(parts []string) {
 		}
 	}
 	if !named {
-		p.note("srv*: names no server, and none is asked that is not named")
+		p.note("srv*: no server given, and there is no default server")
 	}
 }
 
-// store adds a directory that is made when it is not there.
+// store adds a directory that is created if missing.
 func (p *pathParser) store(dir string) SymbolCache {
 	if dir = strings.TrimSpace(dir); dir == "" {
 		c, err := DefaultSymbolCache()
@@ -112,10 +112,10 @@ func (p *pathParser) store(dir string) SymbolCache {
 	return SymbolCache{dir}
 }
 
-// dir adds a directory of this machine.
+// dir adds a directory on this machine.
 func (p *pathParser) dir(dir string) bool {
 	if strings.ContainsRune(dir, 0) || isForeign(dir) {
-		p.note("%q: no directory of this machine", dir)
+		p.note("%q: not a directory path on this system", dir)
 		return false
 	}
 	if !slices.Contains(p.Dirs, dir) {
@@ -130,7 +130,7 @@ func (p *pathParser) server(text string, cache SymbolCache) {
 	}
 }
 
-// isForeign reports whether a path is one of Windows, where this is not Windows.
+// isForeign reports whether a path is a Windows path and this system is not Windows.
 func isForeign(path string) bool {
 	if filepath.Separator == '\\' {
 		return false
@@ -144,11 +144,11 @@ func isURL(text string) bool {
 	return ok && len(scheme) > 1 && strings.Trim(strings.ToLower(scheme), "abcdefghijklmnopqrstuvwxyz0123456789+.-") == ""
 }
 
-// redacted is a URL without its password.
+// redacted returns a URL without its password.
 func redacted(text string) string {
 	u, err := url.Parse(text)
 	if err != nil {
-		return "a server" // a password may be anywhere in it
+		return "a server" // the password could be anywhere in it
 	}
 	return u.Redacted()
 }

@@ -25,11 +25,11 @@ func TestSymbolPath(t *testing.T) {
 		{path: "srv*https://h;cache*/c", dirs: "/c", stores: "/c", servers: "https://h@", cache: "/c"},
 		{path: "symsrv*symsrv.dll*/c*https://h", dirs: "/c", stores: "/c", servers: "https://h@/c", cache: "/c"},
 		{path: "srv*/c", dirs: "/c", stores: "/c", cache: "/c"},
-		{path: "srv*", notes: "names no server"},
-		{path: "srv*https://h*/c", notes: "not the last", dirs: "/c", stores: "/c", cache: "/c"},
-		{path: `srv*c:\symbols*https://h`, servers: "https://h@", notes: "no directory of this machine"},
-		{path: `\\server\share;c:/x`, notes: "no directory of this machine|no directory of this machine"},
-		{path: "debuginfod*https://h", notes: "debuginfod*: not known"},
+		{path: "srv*", notes: "no server given"},
+		{path: "srv*https://h*/c", notes: "must be the last", dirs: "/c", stores: "/c", cache: "/c"},
+		{path: `srv*c:\symbols*https://h`, servers: "https://h@", notes: "not a directory path on this system"},
+		{path: `\\server\share;c:/x`, notes: "not a directory path on this system|not a directory path on this system"},
+		{path: "debuginfod*https://h", notes: "debuginfod*: unknown kind"},
 		{path: "srv*https://u:secret@h*x", dirs: "x", stores: "x", cache: "x", notes: "u:xxxxx@h"},
 	} {
 		p := ParseSymbolPath(tt.path)

@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// A SymbolKind is a kind of file that symbol stores have.
+// A SymbolKind is a kind of file found in symbol stores.
 type SymbolKind uint8
 
 const (
 	KindPDB      SymbolKind = iota // program database of Microsoft's tools
 	KindBreakpad                   // symbol file of Breakpad (.sym)
-	KindPE                         // the module itself, of Windows
+	KindPE                         // the module itself (Windows)
 )
 
-// String gives the word used for people.
+// String returns the name of the kind for messages.
 func (k SymbolKind) String() string {
 	switch k {
 	case KindBreakpad:
@@ -27,21 +27,20 @@ func (k SymbolKind) String() string {
 	return "PDB"
 }
 
-// A SymbolFile is proposed as a module's debug information. It may be another
-// module's, or of another build.
+// A SymbolFile is a candidate for a module's debug information. It may belong to another
+// module or another build.
 type SymbolFile struct {
 	Path string
 	Kind SymbolKind // KindPDB or KindBreakpad
 }
 
-// SymbolFiles proposes PDBs and Breakpad symbol files of a module, the likeliest
-// first: beside the dump and the module's file, then where stores have the
-// identifiers in their paths, then among all files below the search directories. A
-// path may come more than once; all of them are there.
+// SymbolFiles proposes PDBs and Breakpad symbol files of a module, best candidates first:
+// beside the dump and the module's file, then in stores by identifier, then anywhere below
+// the search directories. It may repeat a path; all files exist.
 //
-// The search directories are read only when the caller goes on that far, and
-// nothing before had the module's identifier; not for an ELF file that is at hand,
-// which has its own symbols as a rule.
+// The search directories are read only if the caller iterates that far and no earlier
+// candidate had the module's identifier. They are not read for an ELF file that has been
+// found, which normally has its own symbols.
 func (f *Finder) SymbolFiles(m Module) iter.Seq[SymbolFile] {
 	return func(yield func(SymbolFile) bool) {
 		right := false
@@ -79,7 +78,7 @@ func (f *Finder) SymbolFiles(m Module) iter.Seq[SymbolFile] {
 	}
 }
 
-// isOf reports whether a file has one of a module's identifiers.
+// isOf reports whether a file has one of the module's identifiers.
 func (s SymbolFile) isOf(m Module) bool {
 	got := identify(s.Path, make([]byte, headSize))
 	if id := breakpadID(m); id != "" {
@@ -88,21 +87,21 @@ func (s SymbolFile) isOf(m Module) bool {
 	return got.codeID != "" && strings.EqualFold(got.codeID, m.CodeID)
 }
 
-// roots are the directories that may be stores.
+// roots returns the directories that may be stores.
 func (f *Finder) roots() []string {
 	return append(slices.Clip(f.opts.SymbolDirs), f.opts.Search...)
 }
 
-// stored proposes the files of a kind that stores have of a module.
+// stored proposes a module's files of a kind in stores.
 func (f *Finder) stored(m Module, kind SymbolKind, dirs []string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		f.inStores(dirs, symbolKeys(m, kind), func(path string, _ StoreKey) bool { return yield(path) })
 	}
 }
 
-// symbolsBeside are the places of symbol files that need no search: where the PDB
-// was when the module was built, beside the dump, the executable and the module's
-// own file, and in the directories of the symbol path.
+// symbolsBeside returns where symbol files can be found without searching: the PDB's path
+// when the module was built; beside the dump, the executable and the module's own file; and
+// in the directories of the symbol path.
 func (f *Finder) symbolsBeside(m Module) []string {
 	var paths []string
 	if m.DebugID != "" && filepath.IsAbs(m.DebugFile) && strings.EqualFold(filepath.Ext(m.DebugFile), ".pdb") {
@@ -121,9 +120,9 @@ func (f *Finder) symbolsBeside(m Module) []string {
 	return paths
 }
 
-// inSymbolDirs are the places of a file of a module in directories of the symbol
-// path that are no stores: in them, and below in directories that are named by the
-// module's extension.
+// inSymbolDirs returns where a module's file can be in directories of the symbol path that
+// are not stores: in the directory itself and in the subdirectory named by the module's
+// extension.
 func (f *Finder) inSymbolDirs(m Module, name string) []string {
 	ext := strings.TrimPrefix(strings.ToLower(filepath.Ext(BaseName(m.Path))), ".")
 	var paths []string
@@ -136,7 +135,7 @@ func (f *Finder) inSymbolDirs(m Module, name string) []string {
 	return paths
 }
 
-// symbolNames are the base names that a module's symbol files may have.
+// symbolNames returns the base names that a module's symbol files may have.
 func symbolNames(m Module) []string {
 	var names []string
 	add := func(n string) {
@@ -160,7 +159,7 @@ func symbolNames(m Module) []string {
 	return names
 }
 
-// symbolKind is the kind of file that a name promises.
+// symbolKind returns the kind of file that a name suggests.
 func symbolKind(path string) SymbolKind {
 	if strings.EqualFold(filepath.Ext(path), ".sym") {
 		return KindBreakpad

@@ -112,10 +112,10 @@ func TestUnusableCabinets(t *testing.T) {
 	}{
 		{cabtest.Method(cabtest.MSZIP("a", pdb), 3), "LZX"},
 		{cabtest.MSZIP("a", pdbWith(t, strings.Repeat("1", 33))), "want " + testDebugID},
-		{cabtest.MSZIP("a", []byte("hello")), "no PDB"},
+		{cabtest.MSZIP("a", []byte("hello")), "not a PDB"},
 		{cabtest.MSZIP("a", pdb)[:200], "truncated"},
-		{cabtest.MSZIP("a", pdb[:7*512]), "cut short"},
-		{cabtest.Stored("a", cabtest.Stored("a", pdb)), "cabinet in a cabinet"},
+		{cabtest.MSZIP("a", pdb[:7*512]), "truncated"},
+		{cabtest.Stored("a", cabtest.Stored("a", pdb)), "contains another cabinet"},
 	} {
 		store := filepath.Join(dir, fmt.Sprint(i))
 		write(t, filepath.Join(store, "App.pdb", testDebugID, "App.pd_"), tt.cab)

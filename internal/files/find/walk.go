@@ -8,21 +8,21 @@ import (
 	"strings"
 )
 
-// A walker looks at the files below directories. It does not go into symbol
-// stores, which may have millions of files: their paths say what they are.
+// A walker examines the files below directories. It skips the contents of symbol stores,
+// which may have millions of files: their paths identify them.
 type walker struct {
-	budget int // files that may still be looked at
+	budget int // how many more files to examine
 	found  func(path string, got ids)
 	stores []string
 
 	buf [headSize]byte
 }
 
-// top looks at one of the directories given, which may be a symbolic link.
+// top examines one of the given directories, which may be a symbolic link.
 func (w *walker) top(dir string) {
 	st, err := os.Stat(dir)
 	switch {
-	case err != nil: // what cannot be read is not found
+	case err != nil: // unreadable files are ignored
 	case st.IsDir():
 		w.dir(dir, list(dir))
 	case st.Mode().IsRegular():
@@ -30,20 +30,20 @@ func (w *walker) top(dir string) {
 	}
 }
 
-// list is what is in a directory, in alphabetical order; what came before an error
-// counts.
+// list returns the entries of a directory in alphabetical order, including those read
+// before an error.
 func list(dir string) []fs.DirEntry {
 	entries, _ := os.ReadDir(dir)
 	return entries
 }
 
-// dir looks at what is in a directory.
+// dir examines the entries of a directory.
 func (w *walker) dir(dir string, entries []fs.DirEntry) {
 	if isStore(entries) {
 		w.stores = append(w.stores, dir)
 		return
 	}
-	alike := true // all entries so far are names of a store
+	alike := true // all entries so far look like names in a store
 	for i, e := range entries {
 		if w.budget--; w.budget < 0 || i == surelyStore && alike {
 			return
@@ -66,8 +66,8 @@ func (w *walker) dir(dir string, entries []fs.DirEntry) {
 	}
 }
 
-// surelyStore is how many entries of a directory are looked at when all are names of a
-// store: the others, of which there may be hundreds of thousands, are so too then.
+// surelyStore is the number of entries after which a directory counts as a store if all of
+// them look like names in a store; there may be hundreds of thousands more.
 const surelyStore = 64
 
 func (w *walker) file(path string) {
@@ -76,8 +76,8 @@ func (w *walker) file(path string) {
 	}
 }
 
-// isStore reports whether a directory is the top of a symbol store: its tools
-// leave such files there.
+// isStore reports whether a directory is the top of a symbol store, according to the files
+// that the store's tools create.
 func isStore(entries []fs.DirEntry) bool {
 	for _, e := range entries {
 		switch strings.ToLower(e.Name()) {
@@ -88,10 +88,9 @@ func isStore(entries []fs.DirEntry) bool {
 	return false
 }
 
-// storedName reports whether a directory has the files of one name of a symbol
-// store or tree, each in a directory that is named by its identifier. The first
-// of them must be as stores have it, so that other directories with such names
-// are not passed over.
+// storedName reports whether a directory holds the files of one name in a symbol store or
+// tree, each in a subdirectory named by its identifier. The first one must have a store's
+// layout, so that other directories with such names are not skipped.
 func storedName(dir string, entries []fs.DirEntry) bool {
 	if len(entries) == 0 || !entries[0].IsDir() || slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return !e.IsDir() }) {
 		return false

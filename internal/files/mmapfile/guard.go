@@ -6,12 +6,12 @@ import (
 	"runtime/debug"
 )
 
-// Guard calls fn and answers an error wrapping ErrChanged when fn touched
-// mapped bytes that no longer exist. fn is left at that point, so that what it
-// was changing may be half done. Every other panic passes through.
+// Guard calls fn. If fn reads mapped bytes that no longer exist, Guard stops fn and returns
+// an error wrapping ErrChanged; what fn was changing may be incomplete. All other panics
+// pass through.
 //
-// Only the calling goroutine is guarded: goroutines that fn starts need their
-// own. Calls may be nested; the setting found is restored.
+// Only the calling goroutine is guarded: a goroutine that fn starts needs its own Guard.
+// Calls may be nested; the previous setting is restored.
 func Guard(fn func()) (err error) {
 	old := debug.SetPanicOnFault(true)
 	defer debug.SetPanicOnFault(old)
@@ -30,12 +30,12 @@ func Guard(fn func()) (err error) {
 	return nil
 }
 
-// addrError is what the runtime panics with when SetPanicOnFault is on.
+// addrError is the value of the runtime's panic when SetPanicOnFault is on.
 type addrError interface {
 	runtime.Error
 	Addr() uintptr
 }
 
-// firstPage is below every mapping: a fault there is a nil pointer's, a mistake
-// of the program and no change of a file.
+// firstPage is below every mapping: a fault there is a nil pointer dereference, which is a
+// bug and not a changed file.
 const firstPage = 4096

@@ -1,12 +1,11 @@
-// Package mmapfile gives a file's bytes as a read-only mapping: nothing is read
-// until it is looked at, and nothing is copied.
+// Package mmapfile maps files read-only: bytes are read on first access and not copied.
 //
-// A mapping has one danger. When another process shortens the file, touching
-// the pages that went away is a memory fault, which kills a Go program unless
-// the goroutine that touches them has called debug.SetPanicOnFault. Whoever
-// reads a File's Data does so inside Guard, on every goroutine that does.
+// A mapping has one danger. If another process truncates the file, accessing the removed
+// pages is a memory fault, which kills a Go program unless the goroutine has called
+// debug.SetPanicOnFault. Every goroutine that reads a File's Data must therefore do so
+// inside Guard.
 //
-// Where there is no mmap, the file is read into memory instead.
+// On systems without mmap, the file is read into memory instead.
 package mmapfile
 
 import (
@@ -20,17 +19,17 @@ import (
 
 // Sentinel errors.
 var (
-	// ErrNotRegular: the path names a directory, a device, a pipe or a socket.
+	// ErrNotRegular: the path is a directory, a device, a pipe or a socket.
 	ErrNotRegular = errors.New("not a regular file")
-	// ErrChanged: a mapped file became shorter while it was read.
+	// ErrChanged: a mapped file was truncated while it was read.
 	ErrChanged = errors.New("file changed while read")
-	// ErrTooLarge: the file does not fit the address space.
+	// ErrTooLarge: the file does not fit in the address space.
 	ErrTooLarge = errors.New("file too large to map")
 )
 
-// An ID tells opened files apart: two paths with equal IDs are the same file in
-// the same state. It is comparable and may key a map. Where the system knows no
-// device and inode, those are 0 and Path is the absolute path.
+// An ID identifies an opened file: two paths with equal IDs are the same file in the same
+// state. It is comparable and can be a map key. On systems without device and inode
+// numbers, those are 0 and Path is the absolute path.
 type ID struct {
 	Dev, Ino uint64
 	Size     int64
@@ -38,8 +37,8 @@ type ID struct {
 	Path     string
 }
 
-// A File is a mapped file. Its methods may be called by several goroutines, but
-// Close only when no slice of Data is used any more.
+// A File is a mapped file. It is safe for concurrent use, but call Close only when no slice
+// of Data is in use any more.
 type File struct {
 	Path string // as given to Open, or the os.File's name
 
@@ -51,7 +50,7 @@ type File struct {
 
 // Open maps the regular file at path. An empty file has empty Data.
 func Open(path string) (*File, error) {
-	// Asked before opening: opening a named pipe would wait for a writer.
+	// Check before opening: opening a named pipe would wait for a writer.
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
@@ -67,9 +66,8 @@ func Open(path string) (*File, error) {
 	return FromOS(f)
 }
 
-// FromOS maps a file that is already open, from its first byte on whatever its
-// offset. The mapping does not need f after that; closing f stays with the
-// caller.
+// FromOS maps a file that is already open, from its first byte regardless of its offset.
+// The mapping does not need f afterwards; the caller still has to close f.
 func FromOS(f *os.File) (*File, error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -79,7 +77,7 @@ func FromOS(f *os.File) (*File, error) {
 		return nil, err
 	}
 	if int64(int(info.Size())) != info.Size() {
-		return nil, fmt.Errorf("%s: %d bytes: %w", f.Name(), info.Size(), ErrTooLarge)
+		return nil, fmt.Errorf("%s has %d bytes: %w", f.Name(), info.Size(), ErrTooLarge)
 	}
 	m := &File{Path: f.Name(), id: idOf(f.Name(), info)}
 	if info.Size() > 0 {
@@ -108,14 +106,14 @@ func regular(path string, info fs.FileInfo) error {
 	return fmt.Errorf("%s is a %s: %w", path, kind, ErrNotRegular)
 }
 
-// Data is the file's bytes at the time it was opened, as long as nobody changes
-// the file. They must not be written, nor used after Close.
+// Data returns the file's bytes. They are those at the time of opening unless somebody
+// changes the file. They must not be written to, and not be used after Close.
 func (f *File) Data() []byte { return f.data }
 
 // ID identifies the opened file.
 func (f *File) ID() ID { return f.id }
 
-// Close gives the mapping back. Later calls do nothing and answer the same.
+// Close removes the mapping. Later calls do nothing and return the same error.
 func (f *File) Close() error {
 	f.close.Do(func() {
 		if f.data != nil {

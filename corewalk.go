@@ -16,8 +16,8 @@ import (
 	"sync"
 
 	"github.com/corewalk/corewalk/corestate"
-	"github.com/corewalk/corewalk/internal/code/dyninst"
 	"github.com/corewalk/corewalk/internal/files/find"
+	"github.com/corewalk/corewalk/internal/files/image"
 	"github.com/corewalk/corewalk/internal/files/mmapfile"
 	"github.com/corewalk/corewalk/internal/format/elffile"
 	"github.com/corewalk/corewalk/libstate"
@@ -187,11 +187,12 @@ func open(s subject, name string, cfg *config) (*Target, error) {
 	fault := t.guard(func() {
 		t.images = modules.NewSet(images, finder, s.DumpMemory(), cfg.force)
 		var table *libstate.Table
-		table, t.libWarnings = s.BuildLibraries(t.images.ELF)
+		table, t.libWarnings = s.BuildLibraries(func(lib *libstate.Library) *elffile.File {
+			return (*image.Image)(t.images.LocalImage(lib)).ELF()
+		})
 		table.SetLate(t.mayBeJIT, t.jitLibraries)
 		s.back(t.matched)
-		t.lookup = symlookup.New(s.LibraryTracker(), t.images.Image)
-		t.lookup.SetOriginal(t.original)
+		t.lookup = symlookup.New(s.LibraryTracker(), t.images, symlookup.WithRelocated(s.Arch(), s.DumpMemory()))
 	})
 	if fault != nil {
 		return nil, errors.Join(fault, t.Close())
@@ -203,24 +204,9 @@ func open(s subject, name string, cfg *config) (*Target, error) {
 // those that the process had.
 func (t *Target) matched(lib *libstate.Library) *elffile.File {
 	if r := t.images.Obtain(lib); !r.Forced {
-		return r.Image.ELF()
+		return (*image.Image)(r.Image).ELF()
 	}
 	return nil
-}
-
-// rewritten is the relocated code of a library that Dyninst rewrote; nil for none.
-func (t *Target) rewritten(lib *libstate.Library) *dyninst.Code {
-	return t.images.Rewritten(t.subject.Arch(), lib)
-}
-
-// original is the address of lib's file that the relocated code at pc was made from.
-func (t *Target) original(lib *libstate.Library, pc uint64) (uint64, bool) {
-	code := t.rewritten(lib)
-	if !code.Contains(pc) {
-		return 0, false
-	}
-	p, ok := code.Original(pc)
-	return p.Addr, ok && !p.Tramp
 }
 
 // ErrChanged says that a mapped file became shorter while it was read.
@@ -282,8 +268,7 @@ func (t *Target) NewWalker(opts ...unwind.Option) (*unwind.Walker, error) {
 }
 
 func (t *Target) newWalker(proc unwind.ProcessState, opts []unwind.Option) (*unwind.Walker, error) {
-	group, err := steppers.DefaultGroup(proc.Arch(), t.images.Image, steppers.WithRewritten(t.rewritten), steppers.WithPEUnwind(t.peUnwind),
-		steppers.WithSymbolCFI(t.breakpad), steppers.WithWinFrames(t.winFrames))
+	group, err := steppers.DefaultGroup(proc.Arch(), t.images)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", t.path, err)
 	}

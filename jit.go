@@ -1,6 +1,7 @@
 package corewalk
 
 import (
+	"github.com/corewalk/corewalk/internal/files/image"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/unwind"
@@ -28,7 +29,7 @@ func (t *Target) jitLibraries() []*libstate.Library {
 	}
 	var entries []libstate.JITEntry
 	for _, lib := range libs {
-		s, ok := t.images.Resolve(lib).Image.OwnSymbol(libstate.JITDescriptor)
+		s, ok := (*image.Image)(t.images.LocalImage(lib)).OwnSymbol(libstate.JITDescriptor)
 		if !ok {
 			continue
 		}

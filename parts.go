@@ -2,6 +2,7 @@ package corewalk
 
 import (
 	"github.com/corewalk/corewalk/corestate"
+	"github.com/corewalk/corewalk/internal/files/image"
 	"github.com/corewalk/corewalk/internal/why/analysis"
 	"github.com/corewalk/corewalk/internal/why/reason"
 	"github.com/corewalk/corewalk/libstate"
@@ -41,7 +42,7 @@ func (t *Target) parts(now state) analysis.Parts {
 
 // complete fetches what walking and naming frames in lib needs.
 func (t *Target) complete(lib *libstate.Library) {
-	if im := t.images.Image(lib); im.DWARF() == nil {
+	if im := (*image.Image)(t.images.Image(lib)); im.DWARF() == nil {
 		im.PDB()
 	}
 }

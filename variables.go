@@ -2,9 +2,7 @@ package corewalk
 
 import (
 	"github.com/corewalk/corewalk/dwarfvars"
-	"github.com/corewalk/corewalk/internal/files/image"
 	"github.com/corewalk/corewalk/internal/why/analysis"
-	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind"
 )
 
@@ -28,7 +26,5 @@ const (
 func (t *Target) Variables() *dwarfvars.Reader { return t.variables(t.subject) }
 
 func (t *Target) variables(proc unwind.ProcessState) *dwarfvars.Reader {
-	return dwarfvars.New(proc, t.images.Image, dwarfvars.WithFiles(func(lib *libstate.Library) *image.Image {
-		return t.images.Resolve(lib).Image
-	}))
+	return dwarfvars.New(proc, t.images)
 }

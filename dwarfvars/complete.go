@@ -77,7 +77,7 @@ func (r *Reader) inOtherFiles(t *Type) (found dwarf.DIE) {
 	full := t.fullName()
 	unnamed := strings.Contains(full, "(anonymous namespace)") // is its own file's only
 	for _, lib := range all {
-		im := r.files(lib)
+		im := r.localFile(lib)
 		if !im.HasDWARF() || im.Unfetched() {
 			continue
 		}

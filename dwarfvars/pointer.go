@@ -108,7 +108,7 @@ func (r *Reader) symbolAt(addr arch.Address) (placedSymbol, bool) {
 	if !ok {
 		return placedSymbol{}, false
 	}
-	im := r.images(lib)
+	im := r.file(lib)
 	at := addr - im.Bias(lib.LoadBias)
 	if s, ok := im.SymbolAt(at); ok {
 		return placedSymbol{linkage: s.Name(), off: at - s.Value}, true

@@ -9,6 +9,7 @@ import (
 	"github.com/corewalk/corewalk/internal/format/dwarf"
 	"github.com/corewalk/corewalk/internal/format/pdb"
 	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/modules"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -20,8 +21,7 @@ type Reader struct {
 	arch *arch.Arch
 	// machine is what arch does not have of the architecture.
 	machine *machine
-	images  func(*libstate.Library) *image.Image
-	files   func(*libstate.Library) *image.Image // fetches nothing
+	files   modules.Source
 
 	funcs sync.Map // funcKey -> *Function
 	types sync.Map // typeRef -> *Type
@@ -48,26 +48,24 @@ type FPState interface {
 	XState(unwind.ThreadID) ([]byte, bool)
 }
 
-// An Option configures New.
-type Option func(*Reader)
-
-// WithFiles gives the function that finds the file of a library that no frame may
-// be in, nil where there is none. It should fetch nothing: it is asked for all
-// libraries when a type is only declared in that of a variable. Without it images
-// is asked.
-func WithFiles(files func(*libstate.Library) *image.Image) Option {
-	return func(r *Reader) { r.files = files }
+// New returns a reader of the variables of a process and the files of its libraries.
+// Where a type is only declared in the file of a variable, it looks for the definition
+// in all libraries: of a modules.LocalSource only in those that need not be fetched.
+func New(proc unwind.ProcessState, files modules.Source) *Reader {
+	a := proc.Arch()
+	return &Reader{proc: proc, arch: a, machine: machineOf(a), files: files}
 }
 
-// New returns a reader of the variables of a process; images finds the file of
-// each library, nil where there is none.
-func New(proc unwind.ProcessState, images func(*libstate.Library) *image.Image, opts ...Option) *Reader {
-	a := proc.Arch()
-	r := &Reader{proc: proc, arch: a, machine: machineOf(a), images: images, files: images}
-	for _, o := range opts {
-		o(r)
+// file is the file of a library; nil for none.
+func (r *Reader) file(lib *libstate.Library) *image.Image { return (*image.Image)(r.files.Image(lib)) }
+
+// localFile is file for a library that no frame may be in: it fetches nothing where
+// that can be told apart.
+func (r *Reader) localFile(lib *libstate.Library) *image.Image {
+	if local, ok := r.files.(modules.LocalSource); ok {
+		return (*image.Image)(local.LocalImage(lib))
 	}
-	return r
+	return r.file(lib)
 }
 
 // A Function is a function with code of its own, in a process. It does not
@@ -115,7 +113,7 @@ func (r *Reader) functionAt(addr arch.Address) (*Function, error) {
 	if !ok {
 		return nil, fmt.Errorf("%#x is in no library: %w", addr, ErrNoFunction)
 	}
-	im := r.images(lib)
+	im := r.file(lib)
 	if d := im.DWARF(); d != nil {
 		if fn, ok := funcAt(d, addr-im.Bias(lib.LoadBias)); ok {
 			return r.function(lib, im, fn), nil

@@ -157,7 +157,7 @@ func (r *Reader) findTLS() {
 		return
 	}
 	var number numberOf
-	if _, r.tls.musl = r.images(libc).SymbolByName("_dlstart"); r.tls.musl {
+	if _, r.tls.musl = r.file(libc).SymbolByName("_dlstart"); r.tls.musl {
 		number = r.muslNumber(libs)
 	} else if number, r.tls.why = r.glibcNumber(libc); number == nil {
 		return
@@ -185,7 +185,7 @@ type numberOf func(linkMap uint64) (uint64, bool)
 
 // glibcNumber reads a library's number from its link map, or says why it cannot.
 func (r *Reader) glibcNumber(libc *libstate.Library) (number numberOf, why string) {
-	sym, ok := r.images(libc).SymbolByName("_thread_db_link_map_l_tls_modid")
+	sym, ok := r.file(libc).SymbolByName("_thread_db_link_map_l_tls_modid")
 	if !ok {
 		return nil, "the C library does not tell where it keeps it"
 	}
@@ -216,7 +216,7 @@ func (r *Reader) muslNumber(libs libstate.LibraryState) numberOf {
 		if lib.Kind == libstate.VDSO {
 			return 0, true
 		}
-		im := r.files(lib)
+		im := r.localFile(lib)
 		if im.ELF() == nil {
 			return 0, false
 		}
@@ -234,7 +234,7 @@ func (r *Reader) linkMap(libs libstate.LibraryState) arch.Address {
 	if !ok {
 		return 0
 	}
-	im := r.images(exe)
+	im := r.file(exe)
 	if im == nil {
 		return 0
 	}

@@ -367,7 +367,7 @@ func (r *Reader) Bounds(addr arch.Address) (low, high arch.Address, ok bool) {
 	if !ok {
 		return 0, 0, false
 	}
-	im := r.images(lib)
+	im := r.file(lib)
 	if im == nil {
 		return 0, 0, false
 	}

@@ -10,7 +10,7 @@ import (
 // nothing better is there. What is known of the binary stays as it is.
 func (r *Resolution) useDebugFile(d *image.Image) {
 	if d != nil && r.Image == nil {
-		r.Image = d
+		r.Image = (*Image)(d)
 	}
 }
 

@@ -30,5 +30,5 @@ func (s *Set) fromJIT(lib *libstate.Library) Resolution {
 	if err != nil {
 		return Resolution{Why: err.Error()}
 	}
-	return Resolution{Image: im, Match: Matched}
+	return Resolution{Image: (*Image)(im), Match: Matched}
 }

@@ -56,7 +56,7 @@ func TestLacks(t *testing.T) {
 		if got := set.Lacks(&tt.lib); got != tt.before {
 			t.Errorf("%s: lacks %v, want %v", tt.name, got, tt.before)
 		}
-		im := set.Image(&tt.lib)
+		im := (*image.Image)(set.Image(&tt.lib))
 		im.DWARF()
 		if (im != nil) != tt.file || set.Lacks(&tt.lib) {
 			t.Errorf("%s: after: image %v, lacks %v", tt.name, im, set.Lacks(&tt.lib))

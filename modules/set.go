@@ -45,7 +45,7 @@ type Resolution struct {
 	// Image is nil when there is none to use. Where the binary was not found it may
 	// be its debug file: names, lines and perhaps .debug_frame, but no code. Match
 	// and Path tell of the binary then.
-	Image  *image.Image
+	Image  *Image
 	Match  Match
 	Path   string // of the file used, or of the mismatched one that was refused
 	Forced bool   // a mismatched file is used because the user said so
@@ -63,8 +63,7 @@ type Set struct {
 	mu      sync.Mutex
 	entries map[string]*setEntry
 
-	relocated sync.Map // *libstate.Library -> *relocated
-	jitBytes  atomic.Uint64
+	jitBytes atomic.Uint64
 }
 
 type setEntry struct {
@@ -87,7 +86,7 @@ func NewSet(cache *image.Cache, finder *find.Finder, mem arch.Memory, force bool
 
 // Image returns the image of lib, or nil. Where no directory has the file it is
 // fetched; where no server has it either, its debug file.
-func (s *Set) Image(lib *libstate.Library) *image.Image {
+func (s *Set) Image(lib *libstate.Library) *Image {
 	if im := s.Obtain(lib).Image; im != nil {
 		return im
 	}
@@ -112,8 +111,8 @@ func (s *Set) fetches(lib *libstate.Library) bool {
 	return lib.Kind != libstate.VDSO && !lib.PartialBuildID() && s.finder.Fetches(lib.BuildID)
 }
 
-// ELF returns the binary of lib, or nil. It fetches nothing.
-func (s *Set) ELF(lib *libstate.Library) *elffile.File { return s.Resolve(lib).Image.ELF() }
+// LocalImage returns the image of lib as far as it is known without fetching, or nil.
+func (s *Set) LocalImage(lib *libstate.Library) *Image { return s.Resolve(lib).Image }
 
 // Resolve tells what is known of the file of lib without fetching it: what the
 // directories have, or what Obtain has come to. The answer is kept, by where the
@@ -136,7 +135,7 @@ func (s *Set) Obtain(lib *libstate.Library) Resolution {
 	e.fetchOnce.Do(func() {
 		r := e.res
 		if im := s.peFromMemory(lib); im != nil && !r.Forced {
-			r = Resolution{Image: im, Match: Matched}
+			r = Resolution{Image: (*Image)(im), Match: Matched}
 		} else if s.fetches(lib) {
 			r = s.fetch(lib, e)
 		}
@@ -156,12 +155,12 @@ func (s *Set) Lacks(lib *libstate.Library) bool {
 	if r := e.fetched.Load(); r != nil {
 		res = *r
 	} else if res.Match != Matched && res.Match != NoID {
-		return s.fetches(lib) || res.Image.SymbolsUnfetched()
+		return s.fetches(lib) || res.Image.file().SymbolsUnfetched()
 	}
 	if res.Image == nil {
 		return s.fetches(lib) && !e.debugDone.Load()
 	}
-	return res.Image.Unfetched() || res.Image.SymbolsUnfetched()
+	return res.Image.file().Unfetched() || res.Image.file().SymbolsUnfetched()
 }
 
 // Unreachable lists the servers that could not be asked so far, each with the
@@ -197,7 +196,7 @@ func found(im *image.Image, match Match, path string, debugOnly []*image.Image) 
 	for _, d := range debugOnly {
 		im.AddDebugFile(d)
 	}
-	return Resolution{Image: im, Match: match, Path: path}
+	return Resolution{Image: (*Image)(im), Match: match, Path: path}
 }
 
 // resolved is the entry of a library, the directories having been looked through.
@@ -260,7 +259,7 @@ func (s *Set) resolve(lib *libstate.Library) (res Resolution, debugOnly []*image
 		case res.Match != Mismatched:
 			res = Resolution{Match: Mismatched, Path: path, Why: why}
 			if s.force {
-				res.Image, res.Forced = im, true
+				res.Image, res.Forced = (*Image)(im), true
 			}
 		}
 	}
@@ -294,7 +293,7 @@ func (s *Set) fromMemory(lib *libstate.Library) Resolution {
 	if err != nil {
 		return Resolution{Why: err.Error()}
 	}
-	return Resolution{Image: im, Match: Matched}
+	return Resolution{Image: (*Image)(im), Match: Matched}
 }
 
 // compare tells whether im is the file that the process had loaded as lib.

@@ -167,11 +167,11 @@ func TestResolve(t *testing.T) {
 			if tt.why == "" && r.Why != "" || !strings.Contains(r.Why, tt.why) {
 				t.Errorf("why %q, want %q", r.Why, tt.why)
 			}
-			if tt.name == "debug file beside the binary" && (r.Image == nil || r.Image.DWARF() == nil) {
+			if tt.name == "debug file beside the binary" && (r.Image == nil || (*image.Image)(r.Image).DWARF() == nil) {
 				t.Error("the given debug file is not used")
 			}
 			again := tt.lib // as a refreshed list has it
-			if set.Resolve(&again) != r || set.Image(&tt.lib) != r.Image || set.ELF(&tt.lib) != r.Image.ELF() {
+			if set.Resolve(&again) != r || set.Image(&tt.lib) != r.Image || set.LocalImage(&tt.lib) != r.Image {
 				t.Error("another answer the second time")
 			}
 		})

@@ -5,6 +5,7 @@ import (
 
 	"github.com/corewalk/corewalk/internal/code/stackflow"
 	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/modules"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -27,14 +28,14 @@ type AnalysisStepper struct {
 }
 
 // NewAnalysisStepper returns the stepper for an architecture, or ErrUnsupported.
-// resolve finds the files of libraries; without it code is read from the
+// files has the files of libraries; without it code is read from the
 // process's memory.
-func NewAnalysisStepper(a *arch.Arch, resolve Resolver) (*AnalysisStepper, error) {
+func NewAnalysisStepper(a *arch.Arch, files modules.Source) (*AnalysisStepper, error) {
 	m, err := mustKnow(a)
 	if err != nil {
 		return nil, err
 	}
-	return &AnalysisStepper{m: m, flows: &flows{resolve: resolve}}, nil
+	return &AnalysisStepper{m: m, flows: &flows{files: files}}, nil
 }
 
 // Name implements unwind.FrameStepper.

@@ -11,13 +11,15 @@ import (
 	"github.com/corewalk/corewalk/internal/format/dwarf/op"
 	"github.com/corewalk/corewalk/internal/format/winunwind"
 	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/modules"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// A Resolver returns the file of a library, opened; nil when no file matches it.
-// It must allow concurrent use.
-type Resolver func(lib *libstate.Library) *image.Image
+// fileOf is the file of a library; nil for none.
+func fileOf(files modules.Source, lib *libstate.Library) *image.Image {
+	return (*image.Image)(files.Image(lib))
+}
 
 // DebugStepper walks by call frame information. It asks .eh_frame first, which
 // is what the process itself would have unwound by, and .debug_frame where that
@@ -28,17 +30,16 @@ type Resolver func(lib *libstate.Library) *image.Image
 // zero, is the bottom of the stack.
 type DebugStepper struct {
 	arch    *arch.Arch
-	resolve Resolver
+	files   modules.Source
 	scratch sync.Pool // *cfiScratch
 }
 
-// NewDebugStepper returns the stepper for an architecture; ErrBadParam without a
-// resolver.
-func NewDebugStepper(a *arch.Arch, resolve Resolver) (*DebugStepper, error) {
-	if a == nil || resolve == nil {
-		return nil, fmt.Errorf("debug stepper without an architecture or a resolver: %w", unwind.ErrBadParam)
+// NewDebugStepper returns the stepper for an architecture; ErrBadParam without files.
+func NewDebugStepper(a *arch.Arch, files modules.Source) (*DebugStepper, error) {
+	if a == nil || files == nil {
+		return nil, fmt.Errorf("debug stepper needs an architecture and files: %w", unwind.ErrBadParam)
 	}
-	return &DebugStepper{arch: a, resolve: resolve}, nil
+	return &DebugStepper{arch: a, files: files}, nil
 }
 
 // Name implements unwind.FrameStepper.
@@ -150,7 +151,7 @@ func (s *DebugStepper) apply(x *cfiScratch, row *cfi.Row, in, out *unwind.Frame)
 // stepAs steps from in as if it were at the process's address pc of lib, which has
 // the same stack layout.
 func (s *DebugStepper) stepAs(in, out *unwind.Frame, lib *libstate.Library, pc arch.Address) unwind.Status {
-	im := s.resolve(lib)
+	im := fileOf(s.files, lib)
 	if im == nil {
 		return unwind.StatusNotMe
 	}
@@ -222,14 +223,14 @@ func (s *DebugStepper) findRow(x *cfiScratch, in, out *unwind.Frame) *foundRow {
 		return nil
 	}
 	f.lib, f.lookup, f.ra = lib, lookup, ra
-	im := s.resolve(lib)
+	im := fileOf(s.files, lib)
 	f.fn, f.pe = im.GoFunc(f.row.FDE.Start), im.PE() != nil
 	return f
 }
 
 // lookUp fills in f.row for a frame at ra that is looked up at lookup.
 func (s *DebugStepper) lookUp(f *foundRow, lib *libstate.Library, lookup, ra arch.Address, out *unwind.Frame) bool {
-	im := s.resolve(lib)
+	im := fileOf(s.files, lib)
 	if im == nil {
 		if out.Tracing() {
 			out.Notef("no file that matches %s", lib.Path)

@@ -20,7 +20,7 @@ const (
 
 // debugStepper makes a stepper that resolves the fake program to im.
 func debugStepper(im *image.Image) *steppers.DebugStepper {
-	return must(steppers.NewDebugStepper(arch.AMD64, func(*libstate.Library) *image.Image { return im }))
+	return must(steppers.NewDebugStepper(arch.AMD64, fileOfAll{im}))
 }
 
 // A reg is a register's expected value and where it was found; at 0 is computed.

@@ -1,21 +1,18 @@
 package steppers
 
 import (
-	"fmt"
 	"sync/atomic"
 
 	"github.com/corewalk/corewalk/internal/code/dyninst"
+	"github.com/corewalk/corewalk/internal/code/relocated"
 	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/modules"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// A Rewritten returns the relocated code of a library that Dyninst rewrote; nil for
-// other libraries. It must allow concurrent use.
-type Rewritten func(lib *libstate.Library) *dyninst.Code
-
-// relocated is where a frame is in the relocated code of a library.
-type relocated struct {
+// relocatedPlace is where a frame is in the relocated code of a library.
+type relocatedPlace struct {
 	lib   *libstate.Library
 	code  *dyninst.Code
 	addr  uint64 // the frame's lookup address, in the file
@@ -25,12 +22,13 @@ type relocated struct {
 
 // relocatedIn finds the frame in the relocated code of the library that it is in;
 // false when it is in none. lib may be nil.
-func relocatedIn(find Rewritten, lib *libstate.Library, in *unwind.Frame) (relocated, bool) {
-	r := relocated{lib: lib}
-	if lib == nil || find == nil {
+func relocatedIn(code *relocated.Map, lib *libstate.Library, in *unwind.Frame) (relocatedPlace, bool) {
+	r := relocatedPlace{lib: lib}
+	if lib == nil || code == nil {
 		return r, false
 	}
-	r.code = find(lib)
+	p := in.Walker().ProcessState()
+	r.code = code.Code(lib, p.Arch(), p)
 	r.addr = in.LookupAddr() - lib.LoadBias
 	if !r.code.Contains(r.addr) {
 		return r, false
@@ -50,23 +48,20 @@ func relocatedIn(find Rewritten, lib *libstate.Library, in *unwind.Frame) (reloc
 type DyninstInstrStepper struct {
 	arch  *arch.Arch
 	debug *DebugStepper
-	code  Rewritten
+	code  *relocated.Map
 	// plain is a library that is known not to be rewritten: nearly all are, and
 	// frames of one library follow one another.
 	plain atomic.Pointer[libstate.Library]
 }
 
 // NewDyninstInstrStepper returns the stepper for an architecture; ErrBadParam
-// without a resolver or without code.
-func NewDyninstInstrStepper(a *arch.Arch, resolve Resolver, code Rewritten) (*DyninstInstrStepper, error) {
-	debug, err := NewDebugStepper(a, resolve)
+// without files.
+func NewDyninstInstrStepper(a *arch.Arch, files modules.Source) (*DyninstInstrStepper, error) {
+	debug, err := NewDebugStepper(a, files)
 	if err != nil {
 		return nil, err
 	}
-	if code == nil {
-		return nil, fmt.Errorf("dyninst stepper without relocated code: %w", unwind.ErrBadParam)
-	}
-	return &DyninstInstrStepper{arch: a, debug: debug, code: code}, nil
+	return &DyninstInstrStepper{arch: a, debug: debug, code: relocated.New(files)}, nil
 }
 
 // Name implements unwind.FrameStepper.
@@ -104,7 +99,7 @@ func (s *DyninstInstrStepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
 
 // fromTramp steps from instrumentation that has no frame, to the instruction that
 // it precedes.
-func (s *DyninstInstrStepper) fromTramp(r *relocated, in, out *unwind.Frame) unwind.Status {
+func (s *DyninstInstrStepper) fromTramp(r *relocatedPlace, in, out *unwind.Frame) unwind.Status {
 	if !interrupted(in) || r.place.Addr == 0 {
 		return unwind.StatusNotMe
 	}

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/corewalk/corewalk/internal/code/dyninst"
 	"github.com/corewalk/corewalk/internal/files/image"
 	"github.com/corewalk/corewalk/internal/format/elffile"
 	"github.com/corewalk/corewalk/libstate"
@@ -321,8 +320,6 @@ func dyninstELF(t *testing.T) *elffile.File {
 // code.
 func TestDyninstLayouts(t *testing.T) {
 	f := dyninstELF(t)
-	none := func(uint64) (elffile.Sym, bool) { return elffile.Sym{}, false }
-	byName := func(string) (elffile.Sym, bool) { return elffile.Sym{}, false }
 	sp := uint64(stack + 0x100)
 	for _, tc := range []struct {
 		arch *arch.Arch
@@ -336,10 +333,7 @@ func TestDyninstLayouts(t *testing.T) {
 			map[string]uint64{"lr": bias + raCaller}},
 	} {
 		t.Run(tc.arch.Name, func(t *testing.T) {
-			code := func(lib *libstate.Library) *dyninst.Code {
-				return dyninst.Open(dyninst.Source{File: f, Arch: tc.arch, SymbolAt: none, SymbolByName: byName, Bias: lib.LoadBias})
-			}
-			s, err := steppers.NewDyninstInstFrameStepper(tc.arch, code)
+			s, err := steppers.NewDyninstInstFrameStepper(tc.arch, partsOf(image.Parts{ELF: f}))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -374,18 +368,16 @@ func TestDyninstLayouts(t *testing.T) {
 // TestDyninstConstructors: what they refuse, and that all three can be in a group
 // at one priority.
 func TestDyninstConstructors(t *testing.T) {
-	noFile := func(*libstate.Library) *image.Image { return nil }
-	noCode := func(*libstate.Library) *dyninst.Code { return nil }
 	if _, err := steppers.NewDyninstDynamicStepper(arch.AMD64, nil); !errors.Is(err, unwind.ErrBadParam) {
 		t.Error(err)
 	}
-	if _, err := steppers.NewDyninstInstrStepper(arch.AMD64, noFile, nil); !errors.Is(err, unwind.ErrBadParam) {
+	if _, err := steppers.NewDyninstInstrStepper(arch.AMD64, nil); !errors.Is(err, unwind.ErrBadParam) {
 		t.Error(err)
 	}
-	if _, err := steppers.NewDyninstInstFrameStepper(arch.S390X, noCode); !errors.Is(err, unwind.ErrUnsupported) {
+	if _, err := steppers.NewDyninstInstFrameStepper(arch.S390X, noFile); !errors.Is(err, unwind.ErrUnsupported) {
 		t.Error(err)
 	}
-	g, err := steppers.DefaultGroup(arch.AMD64, noFile, steppers.WithRewritten(noCode))
+	g, err := steppers.DefaultGroup(arch.AMD64, noFile)
 	if err != nil {
 		t.Fatal(err)
 	}

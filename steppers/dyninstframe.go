@@ -3,6 +3,8 @@ package steppers
 import (
 	"fmt"
 
+	"github.com/corewalk/corewalk/internal/code/relocated"
+	"github.com/corewalk/corewalk/modules"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -41,13 +43,13 @@ const maxInstFrame = 500
 // function does.
 type DyninstInstFrameStepper struct {
 	m    *machine
-	code Rewritten
+	code *relocated.Map // nil without files
 }
 
 // NewDyninstInstFrameStepper returns the stepper for an architecture, or
-// ErrUnsupported. code may be nil; then, only instrumentation in anonymous memory is
+// ErrUnsupported. files may be nil; then, only instrumentation in anonymous memory is
 // recognised, as of a program that was instrumented while it ran.
-func NewDyninstInstFrameStepper(a *arch.Arch, code Rewritten) (*DyninstInstFrameStepper, error) {
+func NewDyninstInstFrameStepper(a *arch.Arch, files modules.Source) (*DyninstInstFrameStepper, error) {
 	m, err := mustKnow(a)
 	if err != nil {
 		return nil, err
@@ -55,7 +57,11 @@ func NewDyninstInstFrameStepper(a *arch.Arch, code Rewritten) (*DyninstInstFrame
 	if m.inst == nil {
 		return nil, fmt.Errorf("instrumentation frames of %s: %w", a.Name, unwind.ErrUnsupported)
 	}
-	return &DyninstInstFrameStepper{m, code}, nil
+	s := &DyninstInstFrameStepper{m: m}
+	if files != nil {
+		s.code = relocated.New(files)
+	}
+	return s, nil
 }
 
 // Name implements unwind.FrameStepper.
@@ -93,7 +99,7 @@ func (s *DyninstInstFrameStepper) CallerFrame(in, out *unwind.Frame) unwind.Stat
 // An instFrameAt is a frame of instrumentation at hand.
 type instFrameAt struct {
 	m       *machine
-	r       *relocated
+	r       *relocatedPlace
 	fp      arch.Address // the base of the frame
 	in, out *unwind.Frame
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/corewalk/corewalk/internal/format/exidx"
+	"github.com/corewalk/corewalk/modules"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -17,18 +18,18 @@ import (
 // walked by it before the code is analysed; one that was interrupted, which may be
 // in a prologue or an epilogue, only where the analysis has failed.
 type ExidxStepper struct {
-	resolve     Resolver
+	files       modules.Source
 	interrupted bool
 	scratch     sync.Pool // *exidx.Entry
 }
 
 // NewExidxStepper returns the stepper of frames that are at a call, or of those
-// that are not; ErrBadParam without a resolver.
-func NewExidxStepper(resolve Resolver, interrupted bool) (*ExidxStepper, error) {
-	if resolve == nil {
-		return nil, fmt.Errorf("exception index stepper without a resolver: %w", unwind.ErrBadParam)
+// that are not; ErrBadParam without files.
+func NewExidxStepper(files modules.Source, interrupted bool) (*ExidxStepper, error) {
+	if files == nil {
+		return nil, fmt.Errorf("exception index stepper needs files: %w", unwind.ErrBadParam)
 	}
-	return &ExidxStepper{resolve: resolve, interrupted: interrupted}, nil
+	return &ExidxStepper{files: files, interrupted: interrupted}, nil
 }
 
 // Name implements unwind.FrameStepper.
@@ -75,7 +76,7 @@ func (s *ExidxStepper) step(e *exidx.Entry, in, out *unwind.Frame) error {
 	if lib == nil {
 		return errNoIndex
 	}
-	table := s.resolve(lib).Exidx()
+	table := fileOf(s.files, lib).Exidx()
 	if table == nil {
 		return errNoIndex
 	}

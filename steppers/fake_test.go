@@ -6,6 +6,7 @@ import (
 
 	"github.com/corewalk/corewalk/internal/files/image"
 	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/modules"
 	"github.com/corewalk/corewalk/steppers"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -241,8 +242,16 @@ func (p *proc) program(kind libstate.Kind) *libstate.Library {
 	return lib
 }
 
-// noFile resolves nothing.
-func noFile(*libstate.Library) *image.Image { return nil }
+// A fileOfAll is the file of every library.
+type fileOfAll struct{ im *image.Image }
+
+func (f fileOfAll) Image(*libstate.Library) *modules.Image { return (*modules.Image)(f.im) }
+
+// partsOf is a file of every library that has the parts given.
+func partsOf(p image.Parts) fileOfAll { return fileOfAll{image.FromParts(p)} }
+
+// noFile has the file of no library.
+var noFile modules.Source = fileOfAll{}
 
 // walker makes a walker over p with the given steppers.
 func walker(tb testing.TB, p unwind.ProcessState, syms unwind.SymbolReader, list ...unwind.FrameStepper) *unwind.Walker {

@@ -8,6 +8,7 @@ import (
 	"github.com/corewalk/corewalk/internal/files/image"
 	"github.com/corewalk/corewalk/internal/format/winunwind"
 	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/modules"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -16,10 +17,7 @@ import (
 // code. Functions of files are kept with the file's image, for all processes;
 // those in memory that no file stands for, here. It may be used concurrently.
 type flows struct {
-	resolve Resolver // nil: the process's memory alone
-	// These are nil without such files. They tell where functions are.
-	symbols SymbolResolver
-	pe      PEResolver
+	files modules.Source // nil: the process's memory alone
 
 	entryOnce sync.Once
 	entry     arch.Address // the program's entry point, 0 for not known
@@ -43,10 +41,10 @@ type flowAt struct {
 // image returns the file of the library over addr, nil for none.
 func (fl *flows) image(p unwind.ProcessState, addr arch.Address) (*image.Image, *libstate.Library) {
 	lib := libraryAt(p, addr)
-	if lib == nil || fl.resolve == nil {
+	if lib == nil || fl.files == nil {
 		return nil, lib
 	}
-	return fl.resolve(lib), lib
+	return fileOf(fl.files, lib), lib
 }
 
 // follow follows the function that begins at start, a code pointer, and ends at
@@ -215,20 +213,19 @@ const (
 // and a pointer to it is found more often than the return address of a call that ends the
 // function before. Tables of Windows leave out functions that make no calls.
 func (fl *flows) noCallAt(lib *libstate.Library, ra arch.Address) bool {
-	rva := ra - lib.Start
-	if fl.pe != nil {
-		if t := fl.pe(lib); t != nil && rva <= 0xffffffff {
-			fn, ok := t.Find(uint32(rva - 1))
-			next, ok2 := t.Find(uint32(rva))
-			return !ok || ok2 && uint64(next.Begin) == rva && fn != next
-		}
+	if fl.files == nil {
+		return false
 	}
-	if fl.symbols != nil {
-		if f := fl.symbols(lib); f != nil {
-			sym, ok := f.Lookup(rva - 1)
-			next, ok2 := f.Lookup(rva)
-			return !ok || sym.Start == 0 /* what linkers left out */ || ok2 && next.Start == rva
-		}
+	rva, im := ra-lib.Start, fileOf(fl.files, lib)
+	if t := im.PEUnwind(); t != nil && rva <= 0xffffffff {
+		fn, ok := t.Find(uint32(rva - 1))
+		next, ok2 := t.Find(uint32(rva))
+		return !ok || ok2 && uint64(next.Begin) == rva && fn != next
+	}
+	if f := im.Breakpad(); f != nil {
+		sym, ok := f.Lookup(rva - 1)
+		next, ok2 := f.Lookup(rva)
+		return !ok || sym.Start == 0 /* what linkers left out */ || ok2 && next.Start == rva
 	}
 	return false
 }

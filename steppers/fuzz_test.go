@@ -6,7 +6,6 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/corewalk/corewalk/internal/files/image"
 	"github.com/corewalk/corewalk/internal/format/dwarf/cfi/cfitest"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/steppers"
@@ -36,7 +35,7 @@ func FuzzWalk(f *testing.F) {
 			eh.AddFDE(c, fnCaller, 11, plain())
 			eh.AddFDE(c, 0x1200, uint64(max(len(code), 1)), new(cfitest.Program).Raw(prog[:min(len(prog), 256)]...))
 		})
-		g, err := steppers.DefaultGroup(arch.AMD64, func(*libstate.Library) *image.Image { return im })
+		g, err := steppers.DefaultGroup(arch.AMD64, fileOfAll{im})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,96 +2,44 @@ package steppers
 
 import (
 	"errors"
+	"fmt"
 
-	"github.com/corewalk/corewalk/internal/format/breakpad"
-	"github.com/corewalk/corewalk/internal/format/unwindrules"
-	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/modules"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// A GroupOption adds to the default steppers.
-type GroupOption func(*groupOptions)
-
-type groupOptions struct {
-	rewritten Rewritten
-	pe        PEResolver
-	symbols   SymbolResolver
-	winFrames WinFramesResolver
-}
-
-// WithRewritten tells of libraries that Dyninst rewrote, so that their relocated
-// code is walked through.
-func WithRewritten(code Rewritten) GroupOption {
-	return func(o *groupOptions) { o.rewritten = code }
-}
-
-// WithPEUnwind tells of libraries that are PE images, so that they are walked by
-// their own unwind tables. Architectures without such tables ignore it.
-func WithPEUnwind(resolve PEResolver) GroupOption {
-	return func(o *groupOptions) { o.pe = resolve }
-}
-
-// A SymbolResolver returns the Breakpad symbol file of a library; nil where there is
-// none. It must allow concurrent use.
-type SymbolResolver func(lib *libstate.Library) *breakpad.File
-
-// WithSymbolCFI tells of libraries that have a Breakpad symbol file, so that they are
-// walked by its STACK CFI records. These are of every architecture.
-func WithSymbolCFI(resolve SymbolResolver) GroupOption {
-	return func(o *groupOptions) { o.symbols = resolve }
-}
-
-// WinFrames tells how 32-bit x86 code of Windows uses its frames: a *pdb.File does, and
-// SymbolWinFrames of a Breakpad symbol file. rva is an offset from the module's base.
-// Nothing known is nil without an error. It must allow concurrent use.
-type WinFrames interface {
-	WinFrame(rva uint32) (*unwindrules.WinFrame, error)
-}
-
-// A WinFramesResolver returns what tells of a library's frames; nil, and not an interface
-// with a nil pointer in it, where nothing does. It must allow concurrent use.
-type WinFramesResolver func(lib *libstate.Library) WinFrames
-
-// WithWinFrames tells of libraries whose frames a PDB or a symbol file describes.
-// Architectures other than x86 ignore it.
-func WithWinFrames(resolve WinFramesResolver) GroupOption {
-	return func(o *groupOptions) { o.winFrames = resolve }
-}
-
 // DefaultGroup returns a group with the steppers that walk an architecture's
-// stacks; ErrUnsupported for one that has none. resolve finds the files of
-// libraries. The group holds what was learned of the libraries it met, so make
-// one for each process.
-func DefaultGroup(a *arch.Arch, resolve Resolver, opts ...GroupOption) (*unwind.AddrRangeGroup, error) {
-	var o groupOptions
-	for _, opt := range opts {
-		opt(&o)
+// stacks; ErrUnsupported for one that has none, ErrBadParam without files. The group
+// holds what was learned of the libraries it met, so make one for each process.
+func DefaultGroup(a *arch.Arch, files modules.Source) (*unwind.AddrRangeGroup, error) {
+	if files == nil {
+		return nil, fmt.Errorf("steppers need files: %w", unwind.ErrBadParam)
 	}
 	g := unwind.NewAddrRangeGroup()
-	shared := &flows{resolve: resolve, symbols: o.symbols, pe: o.pe}
-	if err := addDyninst(g, a, resolve, o.rewritten); err != nil {
+	shared := &flows{files: files}
+	if err := addDyninst(g, a, files); err != nil {
 		return nil, err
 	}
-	if err := addExidx(g, a, resolve); err != nil {
+	if err := addExidx(g, a, files); err != nil {
 		return nil, err
 	}
-	if err := addPEUnwind(g, a, o.pe); err != nil {
+	if err := addPEUnwind(g, a, files); err != nil {
 		return nil, err
 	}
-	if err := addSymbolFiles(g, a, &o, shared); err != nil {
+	if err := addSymbolFiles(g, a, files, shared); err != nil {
 		return nil, err
 	}
-	for _, make := range []func() (unwind.FrameStepper, error){
+	for _, newStepper := range []func() (unwind.FrameStepper, error){
 		func() (unwind.FrameStepper, error) { return NewBottomOfStackStepper(a) },
 		func() (unwind.FrameStepper, error) { return NewSigHandlerStepper(a) },
-		func() (unwind.FrameStepper, error) { return NewDebugStepper(a, resolve) },
+		func() (unwind.FrameStepper, error) { return NewDebugStepper(a, files) },
 		func() (unwind.FrameStepper, error) { return NewWildPCStepper(a) },
 		func() (unwind.FrameStepper, error) { return NewFrameFuncStepper(a, nil) },
 		func() (unwind.FrameStepper, error) { return NewAnalysisStepper(a, nil) },
 		func() (unwind.FrameStepper, error) { return NewStepperWanderer(a, nil) },
 	} {
-		s, err := make()
+		s, err := newStepper()
 		if err != nil {
 			return nil, err
 		}
@@ -107,12 +55,12 @@ func DefaultGroup(a *arch.Arch, resolve Resolver, opts ...GroupOption) (*unwind.
 
 // addExidx adds the steppers by the exception index, where the architecture has
 // it.
-func addExidx(g *unwind.AddrRangeGroup, a *arch.Arch, resolve Resolver) error {
+func addExidx(g *unwind.AddrRangeGroup, a *arch.Arch, files modules.Source) error {
 	if a != arch.ARM {
 		return nil
 	}
 	for _, interrupted := range []bool{false, true} {
-		s, err := NewExidxStepper(resolve, interrupted)
+		s, err := NewExidxStepper(files, interrupted)
 		if err == nil {
 			err = g.RegisterStepper(s)
 		}
@@ -125,18 +73,18 @@ func addExidx(g *unwind.AddrRangeGroup, a *arch.Arch, resolve Resolver) error {
 
 // addDyninst adds the steppers for instrumented code, as far as the architecture has
 // them.
-func addDyninst(g *unwind.AddrRangeGroup, a *arch.Arch, resolve Resolver, code Rewritten) error {
-	frame, err := NewDyninstInstFrameStepper(a, code)
+func addDyninst(g *unwind.AddrRangeGroup, a *arch.Arch, files modules.Source) error {
+	frame, err := NewDyninstInstFrameStepper(a, files)
 	if errors.Is(err, unwind.ErrUnsupported) {
 		return nil
 	}
 	if err == nil {
 		err = g.RegisterStepper(frame)
 	}
-	if err != nil || code == nil {
+	if err != nil {
 		return err
 	}
-	instr, err := NewDyninstInstrStepper(a, resolve, code)
+	instr, err := NewDyninstInstrStepper(a, files)
 	if err != nil {
 		return err
 	}
@@ -151,12 +99,13 @@ func (s *FrameFuncStepper) setFlows(fl *flows) { s.flows = fl }
 func (s *AnalysisStepper) setFlows(fl *flows)  { s.flows = fl }
 func (s *StepperWanderer) setFlows(fl *flows)  { s.flows = fl }
 
-// addPEUnwind adds the stepper by PE images' unwind tables, where there are any.
-func addPEUnwind(g *unwind.AddrRangeGroup, a *arch.Arch, resolve PEResolver) error {
-	if resolve == nil || a != arch.AMD64 && a != arch.ARM64 {
+// addPEUnwind adds the stepper by PE images' unwind tables, where the architecture has
+// them.
+func addPEUnwind(g *unwind.AddrRangeGroup, a *arch.Arch, files modules.Source) error {
+	if a != arch.AMD64 && a != arch.ARM64 {
 		return nil
 	}
-	s, err := NewPEUnwindStepper(a, resolve)
+	s, err := NewPEUnwindStepper(a, files)
 	if err != nil {
 		return err
 	}
@@ -164,9 +113,9 @@ func addPEUnwind(g *unwind.AddrRangeGroup, a *arch.Arch, resolve PEResolver) err
 }
 
 // addSymbolFiles adds the steppers by Breakpad's symbol files and by PDBs.
-func addSymbolFiles(g *unwind.AddrRangeGroup, a *arch.Arch, o *groupOptions, shared *flows) error {
-	if o.winFrames != nil && a == arch.X86 {
-		s, err := NewWinFrameStepper(o.winFrames)
+func addSymbolFiles(g *unwind.AddrRangeGroup, a *arch.Arch, files modules.Source, shared *flows) error {
+	if a == arch.X86 {
+		s, err := NewWinFrameStepper(files)
 		if err == nil {
 			s.setFlows(shared)
 			err = g.RegisterStepper(s)
@@ -175,10 +124,7 @@ func addSymbolFiles(g *unwind.AddrRangeGroup, a *arch.Arch, o *groupOptions, sha
 			return err
 		}
 	}
-	if o.symbols == nil {
-		return nil
-	}
-	s, err := NewSymCFIStepper(a, o.symbols)
+	s, err := NewSymCFIStepper(a, files)
 	if err != nil {
 		return err
 	}

@@ -7,9 +7,11 @@ import (
 	"testing"
 
 	"github.com/corewalk/corewalk/corestate"
+	"github.com/corewalk/corewalk/internal/files/image"
 	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/internal/format/breakpad"
 	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/modules"
 	"github.com/corewalk/corewalk/steppers"
 	"github.com/corewalk/corewalk/unwind"
 )
@@ -43,21 +45,20 @@ func minidumps(t *testing.T) ([]miniCase, map[string]*breakpad.File) {
 	return list, syms
 }
 
+// A symbolSource has Breakpad symbol files by debug identifier, and no other files.
+type symbolSource map[string]*breakpad.File
+
+func (s symbolSource) Image(lib *libstate.Library) *modules.Image {
+	if lib.Module == nil || s[lib.Module.DebugID] == nil {
+		return nil
+	}
+	return (*modules.Image)(image.FromParts(image.Parts{Breakpad: s[lib.Module.DebugID]}))
+}
+
 // walkMini walks a thread of a minidump by its index.
 func walkMini(t *testing.T, d *corestate.Minidump, syms map[string]*breakpad.File, thread int) (*unwind.Stack, error) {
 	t.Helper()
-	symbols := func(lib *libstate.Library) *breakpad.File {
-		if lib.Module == nil {
-			return nil
-		}
-		return syms[lib.Module.DebugID]
-	}
-	g, err := steppers.DefaultGroup(d.Arch(), noFile, steppers.WithSymbolCFI(symbols), steppers.WithWinFrames(func(lib *libstate.Library) steppers.WinFrames {
-		if f := symbols(lib); f != nil {
-			return steppers.SymbolWinFrames(f)
-		}
-		return nil
-	}))
+	g, err := steppers.DefaultGroup(d.Arch(), symbolSource(syms))
 	if err != nil {
 		return nil, err
 	}

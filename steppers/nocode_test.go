@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/corewalk/corewalk/internal/files/image"
 	"github.com/corewalk/corewalk/internal/format/breakpad"
-	"github.com/corewalk/corewalk/internal/format/winunwind"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/steppers"
 	"github.com/corewalk/corewalk/unwind"
@@ -56,7 +56,7 @@ func TestScanWithoutCodeAsksSymbolFiles(t *testing.T) {
 	f := must(breakpad.Parse([]byte("MODULE windows x86 000000000000000000000000000000000 a.pdb\nFUNC 0 2000 0 none\nFUNC 2000 100 0 f\nFUNC 3000 100 0 g\n")))
 	p := newWinProc(nil, map[string]uint64{"eip": winBase + 0x2010, "esp": sp})
 	p.put32(sp, winBase+0x1500, winBase+0x3000, winBase+0x4005, winBase+0x3005)
-	g := must(steppers.DefaultGroup(arch.X86, noFile, steppers.WithSymbolCFI(resolveTo(f))))
+	g := must(steppers.DefaultGroup(arch.X86, resolveTo(f)))
 	s, _ := must(unwind.NewWalker(p, unwind.WithGroup(g))).WalkStack(1)
 	if got := chainText(s); got != "403005 scan " {
 		t.Error(got)
@@ -185,7 +185,7 @@ func TestScanWithoutCodeAsksUnwindTables(t *testing.T) {
 		Mappings: []libstate.Mapping{m}, Module: &libstate.ModuleID{Format: libstate.FormatPE}}}, 0)
 	p.put(sp, bias+0x1700, bias+0x1020, bias+0x1010)
 	tab := peTable(t)
-	g := must(steppers.DefaultGroup(arch.AMD64, noFile, steppers.WithPEUnwind(func(*libstate.Library) *winunwind.Table { return tab })))
+	g := must(steppers.DefaultGroup(arch.AMD64, partsOf(image.Parts{PEUnwind: tab})))
 	w := must(unwind.NewWalker(mapper{p}, unwind.WithGroup(g)))
 	out, err := w.WalkSingleFrame(called(t, w, bias+0x1500, sp, 0))
 	if err != nil || out.RA() != bias+0x1010 || out.SP() != sp+24 || out.Trust() != unwind.TrustScan {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/corewalk/corewalk/internal/files/image"
 	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/internal/format/pefile"
 	"github.com/corewalk/corewalk/internal/format/winunwind"
@@ -105,8 +106,8 @@ func TestPEUnwindAtEveryInstruction(t *testing.T) {
 	for _, name := range []string{"gcc-O0", "gcc-O2", "gcc-Os", "clang-O0", "clang-O2"} {
 		t.Run(name, func(t *testing.T) {
 			r, lines := openRecording(t, name)
-			tables := func(*libstate.Library) *winunwind.Table { return r.table }
-			group := must(steppers.DefaultGroup(arch.AMD64, noFile, steppers.WithPEUnwind(tables)))
+			tables := partsOf(image.Parts{PEUnwind: r.table})
+			group := must(steppers.DefaultGroup(arch.AMD64, tables))
 			w := must(unwind.NewWalker(mapper{r.proc}, unwind.WithGroup(group)))
 			steps, failed := 0, 0
 			for i, line := range lines {

@@ -5,31 +5,27 @@ import (
 	"sync"
 
 	"github.com/corewalk/corewalk/internal/format/winunwind"
-	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/modules"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
-
-// A PEResolver returns the function table of a library that is a PE image; nil for
-// others, and where it is not at hand. It must allow concurrent use.
-type PEResolver func(lib *libstate.Library) *winunwind.Table
 
 // PEUnwindStepper walks x64 and arm64 code of Windows by the images' unwind tables
 // (.pdata, .xdata), which are exact at every instruction. A return address of zero
 // is the bottom of the stack.
 type PEUnwindStepper struct {
 	arch    *arch.Arch
-	resolve PEResolver
+	files   modules.Source
 	scratch sync.Pool // *winunwind.Frame
 }
 
-// NewPEUnwindStepper returns the stepper for an architecture; ErrBadParam without a
-// resolver, or for an architecture that has no such tables.
-func NewPEUnwindStepper(a *arch.Arch, resolve PEResolver) (*PEUnwindStepper, error) {
-	if resolve == nil || a != arch.AMD64 && a != arch.ARM64 {
-		return nil, fmt.Errorf("PE unwind stepper for another architecture than x86-64 and aarch64, or without a resolver: %w", unwind.ErrBadParam)
+// NewPEUnwindStepper returns the stepper for an architecture; ErrBadParam without
+// files, or for an architecture that has no such tables.
+func NewPEUnwindStepper(a *arch.Arch, files modules.Source) (*PEUnwindStepper, error) {
+	if files == nil || a != arch.AMD64 && a != arch.ARM64 {
+		return nil, fmt.Errorf("PE unwind stepper needs files, and x86-64 or aarch64: %w", unwind.ErrBadParam)
 	}
-	return &PEUnwindStepper{arch: a, resolve: resolve}, nil
+	return &PEUnwindStepper{arch: a, files: files}, nil
 }
 
 // Name implements unwind.FrameStepper.
@@ -46,7 +42,7 @@ func (s *PEUnwindStepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
 	if lib == nil {
 		return unwind.StatusNotMe
 	}
-	table := s.resolve(lib)
+	table := fileOf(s.files, lib).PEUnwind()
 	if table == nil {
 		return unwind.StatusNotMe
 	}

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/corewalk/corewalk/internal/files/image"
 	"github.com/corewalk/corewalk/internal/format/winunwind"
-	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/steppers"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -43,12 +43,7 @@ func peTable(t *testing.T) *winunwind.Table {
 func TestPEUnwind(t *testing.T) {
 	const sp = stack + 0x100
 	tab := peTable(t)
-	stepper := must(steppers.NewPEUnwindStepper(arch.AMD64, func(lib *libstate.Library) *winunwind.Table {
-		if lib.Start != bias {
-			t.Errorf("asked for %+v", lib)
-		}
-		return tab
-	}))
+	stepper := must(steppers.NewPEUnwindStepper(arch.AMD64, partsOf(image.Parts{PEUnwind: tab})))
 	p := newProc(map[string]uint64{"rip": bias + 0x1030, "rsp": sp, "rbp": 0x66, "rsi": 0x77, "rdi": 0x88, "rbx": 0x99, "rax": 0xaa})
 	p.put(sp+24, 0xb9, 0x51, bias+0x1010) // rbp, rsi, return address
 	p.put(sp+48, 0xb0, bias+0x1050)       // rbx, return address
@@ -94,15 +89,14 @@ func TestPEUnwind(t *testing.T) {
 }
 
 func TestPEUnwindParameters(t *testing.T) {
-	none := func(*libstate.Library) *winunwind.Table { return nil }
 	if _, err := steppers.NewPEUnwindStepper(arch.AMD64, nil); !errors.Is(err, unwind.ErrBadParam) {
 		t.Error(err)
 	}
-	if _, err := steppers.NewPEUnwindStepper(arch.X86, none); !errors.Is(err, unwind.ErrBadParam) {
+	if _, err := steppers.NewPEUnwindStepper(arch.X86, noFile); !errors.Is(err, unwind.ErrBadParam) {
 		t.Error(err)
 	}
 	p := newProc(map[string]uint64{"rip": bias + 0x1030, "rsp": stack + 0x100})
-	if s, _ := walker(t, p, nil, must(steppers.NewPEUnwindStepper(arch.AMD64, none))).WalkStack(1); len(s.Frames) != 1 {
+	if s, _ := walker(t, p, nil, must(steppers.NewPEUnwindStepper(arch.AMD64, noFile))).WalkStack(1); len(s.Frames) != 1 {
 		t.Errorf("%d frames without a table", len(s.Frames))
 	}
 }
@@ -113,11 +107,11 @@ func TestPEUnwindInGroup(t *testing.T) {
 	p := newProc(map[string]uint64{"rip": bias + 0x1000, "rsp": stack + 0x100})
 	p.put(stack+0x100, bias+0x1030)
 	for _, a := range []*arch.Arch{arch.AMD64, arch.ARM64, arch.PPC64LE} {
-		if _, err := steppers.DefaultGroup(a, noFile, steppers.WithPEUnwind(func(*libstate.Library) *winunwind.Table { return tab })); err != nil {
+		if _, err := steppers.DefaultGroup(a, partsOf(image.Parts{PEUnwind: tab})); err != nil {
 			t.Errorf("%s: %v", a.Name, err)
 		}
 	}
-	g := must(steppers.DefaultGroup(arch.AMD64, noFile, steppers.WithPEUnwind(func(*libstate.Library) *winunwind.Table { return tab })))
+	g := must(steppers.DefaultGroup(arch.AMD64, partsOf(image.Parts{PEUnwind: tab})))
 	w := must(unwind.NewWalker(p, unwind.WithGroup(g)))
 	s := must(w.WalkStack(1))
 	if len(s.Frames) < 2 || s.Frames[1].Trust() != unwind.TrustPEUnwind || s.Frames[1].RA() != bias+0x1030 {

@@ -9,6 +9,7 @@ import (
 	"github.com/corewalk/corewalk/internal/format/breakpad"
 	"github.com/corewalk/corewalk/internal/format/unwindrules"
 	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/modules"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -18,17 +19,17 @@ import (
 // first, for it is asked for more than symbol files keep.
 type SymCFIStepper struct {
 	arch    *arch.Arch
-	resolve SymbolResolver
+	files   modules.Source
 	scratch sync.Pool // *symScratch
 }
 
-// NewSymCFIStepper returns the stepper for an architecture; ErrBadParam without a
-// resolver.
-func NewSymCFIStepper(a *arch.Arch, resolve SymbolResolver) (*SymCFIStepper, error) {
-	if a == nil || resolve == nil {
-		return nil, fmt.Errorf("stepper by symbol files without an architecture or a resolver: %w", unwind.ErrBadParam)
+// NewSymCFIStepper returns the stepper for an architecture; ErrBadParam without
+// files.
+func NewSymCFIStepper(a *arch.Arch, files modules.Source) (*SymCFIStepper, error) {
+	if a == nil || files == nil {
+		return nil, fmt.Errorf("stepper by symbol files needs an architecture and files: %w", unwind.ErrBadParam)
 	}
-	return &SymCFIStepper{arch: a, resolve: resolve}, nil
+	return &SymCFIStepper{arch: a, files: files}, nil
 }
 
 // Name implements unwind.FrameStepper.
@@ -96,7 +97,7 @@ func (s *SymCFIStepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
 	if lib == nil {
 		return unwind.StatusNotMe
 	}
-	f := s.resolve(lib)
+	f := fileOf(s.files, lib).Breakpad()
 	if f == nil {
 		return unwind.StatusNotMe
 	}

@@ -3,6 +3,7 @@ package steppers_test
 import (
 	"testing"
 
+	"github.com/corewalk/corewalk/internal/files/image"
 	"github.com/corewalk/corewalk/internal/format/unwindrules"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/steppers"
@@ -45,5 +46,5 @@ func BenchmarkWinFrame(b *testing.B) {
 		p.put32(start+16*i+12, winBase+0x1010)
 	}
 	frames := winFrames{unwindrules.WinFrame{Start: 0x1000, Size: 0x100, Locals: 8, SavedRegs: 4, Program: espProgram}}
-	benchmarkDeep(b, p, must(steppers.NewWinFrameStepper(func(*libstate.Library) steppers.WinFrames { return frames })))
+	benchmarkDeep(b, p, must(steppers.NewWinFrameStepper(partsOf(image.Parts{Frames: frames}))))
 }

@@ -6,8 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/corewalk/corewalk/internal/files/image"
 	"github.com/corewalk/corewalk/internal/format/breakpad"
 	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/modules"
 	"github.com/corewalk/corewalk/steppers"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -19,8 +21,8 @@ func symFile(t testing.TB, records ...string) *breakpad.File {
 	return must(breakpad.Parse([]byte("MODULE Linux x86_64 000000000000000000000000000000000 prog\n" + strings.Join(records, "\n"))))
 }
 
-func resolveTo(f *breakpad.File) steppers.SymbolResolver {
-	return func(*libstate.Library) *breakpad.File { return f }
+func resolveTo(f *breakpad.File) modules.Source {
+	return partsOf(image.Parts{Breakpad: f})
 }
 
 // frameText is a frame's registers, and where they are.

@@ -4,33 +4,12 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/corewalk/corewalk/internal/format/breakpad"
+	"github.com/corewalk/corewalk/internal/files/image"
 	"github.com/corewalk/corewalk/internal/format/unwindrules"
+	"github.com/corewalk/corewalk/modules"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
-
-// SymbolWinFrames are the STACK WIN records of a Breakpad symbol file.
-func SymbolWinFrames(f *breakpad.File) WinFrames { return symbolWinFrames{f} }
-
-type symbolWinFrames struct{ *breakpad.File }
-
-// WinFrame implements WinFrames. Whether a record begins a function, which symbol files
-// leave out, its name tells.
-func (s symbolWinFrames) WinFrame(rva uint32) (*unwindrules.WinFrame, error) {
-	w, err := s.Win(uint64(rva))
-	if w != nil {
-		sym, ok := s.Lookup(uint64(rva))
-		w.FunctionHead = ok && sym.Start == uint64(w.Start)
-	}
-	return w, err
-}
-
-// paramSize is what FUNC and PUBLIC records say of functions without a frame's record.
-func (s symbolWinFrames) paramSize(rva uint32) uint32 {
-	sym, _ := s.Lookup(uint64(rva))
-	return uint32(min(sym.Params, maxParams))
-}
 
 // maxParams bounds the bytes of parameters that a record is believed.
 const maxParams = 1 << 16
@@ -43,18 +22,18 @@ const maxParams = 1 << 16
 // address is searched for, as the records ask for. An epilogue, of which they tell
 // nothing, is followed by its code.
 type WinFrameStepper struct {
-	resolve  WinFramesResolver
+	files    modules.Source
 	flows    *flows
 	analysis AnalysisStepper
 	scratch  sync.Pool // *winStep
 }
 
-// NewWinFrameStepper returns the stepper; ErrBadParam without a resolver.
-func NewWinFrameStepper(resolve WinFramesResolver) (*WinFrameStepper, error) {
-	if resolve == nil {
-		return nil, fmt.Errorf("stepper by frame data without a resolver: %w", unwind.ErrBadParam)
+// NewWinFrameStepper returns the stepper; ErrBadParam without files.
+func NewWinFrameStepper(files modules.Source) (*WinFrameStepper, error) {
+	if files == nil {
+		return nil, fmt.Errorf("stepper by frame data needs files: %w", unwind.ErrBadParam)
 	}
-	s := &WinFrameStepper{resolve: resolve, analysis: AnalysisStepper{m: machineOf(arch.X86)}}
+	s := &WinFrameStepper{files: files, analysis: AnalysisStepper{m: machineOf(arch.X86)}}
 	s.setFlows(&flows{})
 	return s, nil
 }
@@ -101,13 +80,13 @@ func (s *WinFrameStepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
 
 // framesOf returns what tells of the frames of the module that the frame is in, and the
 // address to ask it about.
-func (s *WinFrameStepper) framesOf(f *unwind.Frame) (WinFrames, uint32) {
+func (s *WinFrameStepper) framesOf(f *unwind.Frame) (image.WinFrames, uint32) {
 	lookup := f.LookupAddr()
 	lib := libraryAt(f.Walker().ProcessState(), lookup)
 	if lib == nil {
 		return nil, 0
 	}
-	return s.resolve(lib), uint32(lookup - lib.Start)
+	return fileOf(s.files, lib).WinFrames(), uint32(lookup - lib.Start)
 }
 
 // calleeParams is how many bytes of parameters the call under way has on the stack.
@@ -123,8 +102,8 @@ func (s *WinFrameStepper) calleeParams(in *unwind.Frame) uint32 {
 	if w, err := frames.WinFrame(rva); err == nil && w != nil {
 		return min(w.Params, maxParams)
 	}
-	if p, ok := frames.(interface{ paramSize(uint32) uint32 }); ok {
-		return p.paramSize(rva)
+	if p, ok := frames.(interface{ ParamSize(uint32) uint64 }); ok {
+		return uint32(min(p.ParamSize(rva), maxParams))
 	}
 	return 0
 }

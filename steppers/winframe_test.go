@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/corewalk/corewalk/internal/files/image"
 	"github.com/corewalk/corewalk/internal/format/breakpad"
 	"github.com/corewalk/corewalk/internal/format/unwindrules"
 	"github.com/corewalk/corewalk/libstate"
@@ -55,8 +56,8 @@ func newWinProc(code map[uint32]string, regs map[string]uint64) proc32 {
 	return p
 }
 
-func winWalker(t testing.TB, p unwind.ProcessState, frames steppers.WinFrames) *unwind.Walker {
-	return walker(t, p, nil, must(steppers.NewWinFrameStepper(func(*libstate.Library) steppers.WinFrames { return frames })))
+func winWalker(t testing.TB, p unwind.ProcessState, frames image.WinFrames) *unwind.Walker {
+	return walker(t, p, nil, must(steppers.NewWinFrameStepper(partsOf(image.Parts{Frames: frames}))))
 }
 
 // Programs as Microsoft's linker writes them.
@@ -179,7 +180,7 @@ func TestWinFrameParameters(t *testing.T) {
 func TestSymbolWinFrames(t *testing.T) {
 	f := must(breakpad.Parse([]byte("MODULE windows x86 000000000000000000000000000000000 a.pdb\nFUNC 1000 100 8 f\nFUNC 2000 100 0 g\nFUNC 3000 100 0 h\n" +
 		"STACK WIN 4 2000 100 3 0 0 0 8 0 1 " + espProgram + "\nSTACK WIN 4 2003 fd 0 0 0 0 8 0 1 " + espProgram + "\n")))
-	frames := steppers.SymbolWinFrames(f)
+	frames := image.FromParts(image.Parts{Breakpad: f}).WinFrames()
 	for rva, head := range map[uint32]bool{0x2001: true, 0x2010: false} {
 		if w, err := frames.WinFrame(rva); err != nil || w.FunctionHead != head || w.Locals != 8 {
 			t.Errorf("%#x: %+v, %v", rva, w, err)
@@ -196,7 +197,7 @@ func TestSymbolWinFrames(t *testing.T) {
 	// The same as the caller of f, with f's parameters.
 	p.setRegs32(map[string]uint64{"eip": winBase + 0x1010, "esp": sp - 12, "ebp": sp - 8})
 	p.put32(sp-8, 0, winBase+0x2010)
-	g := must(steppers.DefaultGroup(arch.X86, noFile, steppers.WithWinFrames(func(*libstate.Library) steppers.WinFrames { return frames }), steppers.WithSymbolCFI(resolveTo(f))))
+	g := must(steppers.DefaultGroup(arch.X86, partsOf(image.Parts{Breakpad: f})))
 	s, _ := must(unwind.NewWalker(p, unwind.WithGroup(g))).WalkStack(1)
 	if len(s.Frames) < 3 || s.Frames[1].Trust() != unwind.TrustFramePointer || s.Frames[2].RA() != winBase+0x3005 || s.Frames[2].Trust() != unwind.TrustSymCFI {
 		t.Errorf("%v", s.Frames)
@@ -247,7 +248,7 @@ func TestWalksOfRandomStacks(t *testing.T) {
 			frames = append(frames, unwindrules.WinFrame{Start: at, Size: 0x100, Locals: uint32(rnd.IntN(16)) * 4, SavedRegs: uint32(rnd.IntN(5)) * 4,
 				Params: uint32(rnd.IntN(4)) * 4, Prolog: uint32(rnd.IntN(16)), UsesBP: rnd.IntN(2) == 0, FunctionHead: true, Program: programs[rnd.IntN(len(programs))]})
 		}
-		g := must(steppers.DefaultGroup(arch.X86, noFile, steppers.WithWinFrames(func(*libstate.Library) steppers.WinFrames { return frames })))
+		g := must(steppers.DefaultGroup(arch.X86, partsOf(image.Parts{Frames: frames})))
 		s, _ := must(unwind.NewWalker(bounded{p}, unwind.WithGroup(g))).WalkStack(1)
 		longest = max(longest, len(s.Frames))
 		for i, f := range s.Frames[1:] {
@@ -269,7 +270,7 @@ func FuzzWinFrame(f *testing.F) {
 		p := newWinProc(map[uint32]string{0x1010: string(code)}, map[string]uint64{"eip": winBase + 0x1010, "esp": winStack + 0x100, "ebp": winStack + 0x180})
 		copy(p.at(winStack).data[0x100:], mem)
 		frames := winFrames{{Size: winSize, Program: program, Locals: locals, SavedRegs: saved, Params: params, Prolog: prolog, UsesBP: bp, FunctionHead: bp}}
-		g := must(steppers.DefaultGroup(arch.X86, noFile, steppers.WithWinFrames(func(*libstate.Library) steppers.WinFrames { return frames })))
+		g := must(steppers.DefaultGroup(arch.X86, partsOf(image.Parts{Frames: frames})))
 		s, _ := must(unwind.NewWalker(bounded{p}, unwind.WithGroup(g), unwind.WithMaxFrames(4096))).WalkStack(1)
 		for i, f := range s.Frames[1:] {
 			if f.SP() <= s.Frames[i].SP() {

@@ -47,7 +47,7 @@ func (s *WinFrameStepper) beginsFunction(p unwind.ProcessState, addr arch.Addres
 	if lib == nil {
 		return false
 	}
-	frames := s.resolve(lib)
+	frames := fileOf(s.files, lib).WinFrames()
 	if frames == nil {
 		return false
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/corewalk/corewalk/internal/code/disasm"
+	"github.com/corewalk/corewalk/internal/files/image"
 	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/internal/format/pdb"
 	"github.com/corewalk/corewalk/internal/format/pefile"
@@ -161,7 +162,7 @@ func (p *stepped32) process(withCode bool) *recording32 {
 }
 
 func (p *stepped32) walker(r *recording32) *unwind.Walker {
-	g := must(steppers.DefaultGroup(arch.X86, noFile, steppers.WithWinFrames(func(*libstate.Library) steppers.WinFrames { return p.frames })))
+	g := must(steppers.DefaultGroup(arch.X86, partsOf(image.Parts{PDB: p.frames})))
 	return must(unwind.NewWalker(r, unwind.WithGroup(g)))
 }
 

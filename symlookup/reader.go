@@ -8,14 +8,14 @@ import (
 
 // SymbolByName implements unwind.SymbolReader: names are linkage names.
 func (l *Lookup) SymbolByName(lib *libstate.Library, name string) (unwind.Symbol, bool) {
-	im := l.images(lib)
+	im := l.file(lib)
 	s, ok := im.SymbolByName(name)
 	return toSymbol(s, im.Bias(lib.LoadBias)), ok
 }
 
 // SymbolAt implements unwind.SymbolReader: the name is the linkage name.
 func (l *Lookup) SymbolAt(lib *libstate.Library, addr unwind.Address) (unwind.Symbol, bool) {
-	im := l.images(lib)
+	im := l.file(lib)
 	bias := im.Bias(lib.LoadBias)
 	s, ok := im.SymbolAt(addr - bias)
 	return toSymbol(s, bias), ok

@@ -10,11 +10,14 @@ import (
 	"sync"
 
 	"github.com/corewalk/corewalk/demangle"
+	"github.com/corewalk/corewalk/internal/code/relocated"
 	"github.com/corewalk/corewalk/internal/files/image"
 	"github.com/corewalk/corewalk/internal/format/dwarf"
 	"github.com/corewalk/corewalk/internal/format/elffile"
 	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/modules"
 	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
 )
 
 // A Lookup names the code addresses of one process. It remembers every answer,
@@ -23,10 +26,13 @@ import (
 // It implements unwind.SymbolLookup, CallLookup, TailCallLookup and
 // SymbolReader.
 type Lookup struct {
-	libs   libstate.LibraryState
-	images func(*libstate.Library) *image.Image
-	// original maps relocated code; nil for none.
-	original func(lib *libstate.Library, pc uint64) (uint64, bool)
+	libs  libstate.LibraryState
+	files modules.Source
+
+	// What maps relocated code to the original; nil without WithRelocated.
+	relocated *relocated.Map
+	arch      *arch.Arch
+	mem       arch.Memory
 
 	calls sync.Map // unwind.Address -> answer
 	tails sync.Map // tailKey -> []unwind.Call
@@ -39,22 +45,32 @@ type answer struct {
 
 type tailKey struct{ ra, callee unwind.Address }
 
-// New returns a lookup over the libraries of a process; images finds the file of
-// each, nil where there is none.
-func New(libs libstate.LibraryState, images func(*libstate.Library) *image.Image) *Lookup {
-	return &Lookup{libs: libs, images: images}
+// An Option configures New.
+type Option func(*Lookup)
+
+// WithRelocated names code that Dyninst relocated by the code that it was made from.
+// a is the process's architecture and mem its memory, where Dyninst keeps its tables.
+func WithRelocated(a *arch.Arch, mem arch.Memory) Option {
+	return func(l *Lookup) { l.relocated, l.arch, l.mem = relocated.New(l.files), a, mem }
 }
 
-// SetOriginal tells what to look up instead of an address of lib's file: of code
-// that a tool relocated, the address that it was made from; false for other code.
-// It must be called before the first look-up.
-func (l *Lookup) SetOriginal(f func(lib *libstate.Library, pc uint64) (uint64, bool)) { l.original = f }
+// New returns a lookup over the libraries of a process and their files.
+func New(libs libstate.LibraryState, files modules.Source, opts ...Option) *Lookup {
+	l := &Lookup{libs: libs, files: files}
+	for _, o := range opts {
+		o(l)
+	}
+	return l
+}
+
+// file is the file of a library; nil for none.
+func (l *Lookup) file(lib *libstate.Library) *image.Image { return (*image.Image)(l.files.Image(lib)) }
 
 // filePC is the address to look up in lib's file for addr.
 func (l *Lookup) filePC(lib *libstate.Library, im *image.Image, addr unwind.Address) uint64 {
 	pc := addr - im.Bias(lib.LoadBias)
-	if l.original != nil {
-		if orig, ok := l.original(lib, pc); ok {
+	if l.relocated != nil {
+		if orig, ok := l.relocated.Original(lib, pc, l.arch, l.mem); ok {
 			return orig
 		}
 	}
@@ -103,7 +119,7 @@ func (l *Lookup) find(addr unwind.Address) ([]unwind.Call, error) {
 	if !ok {
 		return nil, fmt.Errorf("%#x is in no library: %w", addr, unwind.ErrNoSymbol)
 	}
-	im := l.images(lib)
+	im := l.file(lib)
 	if im == nil {
 		return nil, fmt.Errorf("no file for %s: %w", lib.Path, unwind.ErrNoSymbol)
 	}

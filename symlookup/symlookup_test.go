@@ -14,6 +14,7 @@ import (
 	"github.com/corewalk/corewalk/internal/files/image"
 	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/modules"
 	"github.com/corewalk/corewalk/symlookup"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -57,6 +58,11 @@ func (l loaded) afterCall(t *testing.T, in, to string) uint64 {
 	return 0
 }
 
+// imagesOf are the files of libraries.
+type imagesOf map[*libstate.Library]*image.Image
+
+func (s imagesOf) Image(lib *libstate.Library) *modules.Image { return (*modules.Image)(s[lib]) }
+
 // load makes a lookup over files, each at its own place.
 func load(t *testing.T, paths ...string) (*symlookup.Lookup, []loaded) {
 	t.Helper()
@@ -64,7 +70,7 @@ func load(t *testing.T, paths ...string) (*symlookup.Lookup, []loaded) {
 	t.Cleanup(func() { cache.Close() })
 	var libs []*libstate.Library
 	var files []loaded
-	images := map[*libstate.Library]*image.Image{}
+	images := imagesOf{}
 	for i, path := range paths {
 		im, err := cache.Open(path)
 		if err != nil {
@@ -78,7 +84,7 @@ func load(t *testing.T, paths ...string) (*symlookup.Lookup, []loaded) {
 		files = append(files, loaded{im, lib})
 	}
 	lost := &libstate.Library{Path: "/lost", Start: 1 << 16, End: 1 << 17, Mappings: []libstate.Mapping{{Start: 1 << 16, End: 1 << 17, Path: "/lost"}}}
-	return symlookup.New(libstate.NewTable(append(libs, lost), 0), func(l *libstate.Library) *image.Image { return images[l] }), files
+	return symlookup.New(libstate.NewTable(append(libs, lost), 0), images), files
 }
 
 func names(calls []unwind.Call) string {
@@ -283,7 +289,7 @@ func BenchmarkLookupCalls(b *testing.B) {
 	s, _ := im.SymbolByName("main")
 	lib := &libstate.Library{Start: 1 << 32, End: 2 << 32, LoadBias: 1 << 32, Mappings: []libstate.Mapping{{Start: 1 << 32, End: 2 << 32, Perm: libstate.Exec}}}
 	libs := libstate.NewTable([]*libstate.Library{lib}, 0)
-	images := func(*libstate.Library) *image.Image { return im }
+	images := imagesOf{lib: im}
 	b.Run("first", func(b *testing.B) {
 		for b.Loop() {
 			symlookup.New(libs, images).LookupCalls(s.Value+1<<32+20, nil)

@@ -33,7 +33,7 @@ func (l *Lookup) place(addr unwind.Address) (place, bool) {
 	if !ok {
 		return place{}, false
 	}
-	im := l.images(lib)
+	im := l.file(lib)
 	return place{lib, im, l.filePC(lib, im, addr)}, true
 }
 

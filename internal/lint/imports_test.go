@@ -40,6 +40,7 @@ var floors = map[string]int{
 	"internal/live/sample":      3,
 	"unwind":                    2,
 	"modules":                   2,
+	"internal/code/relocated":   2,
 	"libstate":                  1,
 	"internal/files/image":      0,
 	"internal/code/dyninst":     0,
@@ -80,6 +81,7 @@ var sideways = map[string][]string{
 	"internal/format/dwarf/cfi": {"internal/format/dwarf/op"},
 	"internal/code/stackflow":   {"internal/code/disasm"},
 	"internal/format/winunwind": {"internal/code/disasm"},
+	"internal/code/relocated":   {"modules"},
 	"livestate":                 {"corestate"}, // what cores and ptrace have alike is decoded once
 }
 

@@ -34,6 +34,7 @@ type Image struct {
 	elf    *elffile.File  // for a PE file, a view of it as ELF
 	pe     *pefile.File   // nil for ELF
 	bare   bool           // the module's own file is missing; see Bare
+	alone  bool           // no other image is in the cache; see OpenAlone
 	file   *mmapfile.File // nil if read from memory
 	cache  *Cache
 	finder *find.Finder
@@ -66,6 +67,7 @@ type Image struct {
 	unwind     *winunwind.Table
 
 	symbols symbolFiles
+	frames  WinFrames // of FromParts; nil for those of the symbol files
 
 	goOnce  sync.Once
 	goFuncs map[uint64]GoFunc

@@ -48,10 +48,14 @@ func (c *Cache) FromPEMemory(data []byte, m find.Module) (*Image, error) {
 // PEUnwind returns the function table of a PE image, or nil if it is an ELF file or of an
 // architecture without function tables.
 func (im *Image) PEUnwind() *winunwind.Table {
-	if im == nil || im.pe == nil {
+	if im == nil {
 		return nil
 	}
-	im.unwindOnce.Do(func() { im.unwind = peUnwind(im.pe) })
+	im.unwindOnce.Do(func() {
+		if im.pe != nil {
+			im.unwind = peUnwind(im.pe)
+		}
+	})
 	return im.unwind
 }
 

@@ -49,13 +49,18 @@ type symbolFiles struct {
 // Bare makes an image of a module whose own file is missing. It has only what symbol files
 // provide.
 func (c *Cache) Bare(m find.Module) *Image {
-	none := elffile.LayoutSection{Name: ".text", Flags: elffile.SHF_ALLOC | elffile.SHF_EXECINSTR, NoBits: true}
 	if m.DebugID == "" {
 		m.DebugID = codeview.OfBuildID(m.BuildID)
 	}
-	im := &Image{elf: elffile.View(elffile.Layout{Class: 64, Sections: []elffile.LayoutSection{none}}), cache: c, finder: c.finder, bare: true}
+	im := &Image{elf: nothing(), cache: c, finder: c.finder, bare: true}
 	im.symbols.who = m
 	return im
+}
+
+// nothing is the file of a module without one. It has no code.
+func nothing() *elffile.File {
+	none := elffile.LayoutSection{Name: ".text", Flags: elffile.SHF_ALLOC | elffile.SHF_EXECINSTR, NoBits: true}
+	return elffile.View(elffile.Layout{Class: 64, Sections: []elffile.LayoutSection{none}})
 }
 
 // identify returns what identifies the image's module when symbol files are searched for.

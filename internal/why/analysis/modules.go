@@ -76,9 +76,9 @@ func (in *inspection) module(lib *libstate.Library) (report.Module, modules.Reso
 		return m, res
 	}
 	if m.DebugID == "" && res.Match == modules.Matched {
-		identifyPE(&m, res.Image)
+		identifyPE(&m, (*image.Image)(res.Image))
 	}
-	m.Symbols = symbolsOf(res.Image)
+	m.Symbols = symbolsOf((*image.Image)(res.Image))
 	if d := res.Image.DebugPath(); d != res.Path {
 		m.DebugFile = d
 	}

@@ -7,14 +7,13 @@ import (
 	"github.com/corewalk/corewalk/internal/files/find"
 )
 
-// nearLibc is how many libraries there are on the stack of a process that aborts from
-// the youngest frame to the C library, itself included: the kernel's own, and that of
-// threads, may come before it. Tables of symbols are long: the others are not searched.
+// nearLibc is how many libraries, from the youngest frame on, are searched on the stack of a process that
+// aborts. The kernel's own and the thread library may come before the C library. Symbol tables are long, so the
+// other libraries are not searched.
 const nearLibc = 3
 
-// abortMessage reads what glibc kept of the text that it wrote before it aborted
-// (struct abort_msg_s: its size, an unsigned int, and the text). The allocator,
-// assertions, the checks of _FORTIFY_SOURCE and of the stack protector all write by it.
+// abortMessage reads the text that glibc stored before it aborted (struct abort_msg_s: its size, an unsigned
+// int, then the text). The allocator, assertions, _FORTIFY_SOURCE checks and the stack protector all use it.
 func abortMessage(p *Process) Words {
 	libs := p.libraries()
 	lib, at, ok := p.symbolIn(libs[:min(len(libs), nearLibc)], "__abort_msg")
@@ -39,17 +38,16 @@ func abortMessage(p *Process) Words {
 	return w
 }
 
-// Android's C library keeps the text in a mapping of its own that it names: two numbers
-// that mark it, the size as a word, the text (bionic, android_set_abort_message.cpp).
+// Android's C library stores the text in a separate, named mapping: two magic numbers, the size as a word, then
+// the text (bionic, android_set_abort_message.cpp).
 const (
 	androidMapping = "[anon:abort message]"
 	androidMagic1  = 0xb18e40886ac388f0
 	androidMagic2  = 0xc6dfba755a1de0b5
 )
 
-// androidMessage reads what Android's C library kept. The library has a pointer to it
-// that no symbol names; the mapping is on the dying thread's side of no pointer either,
-// so the mappings are what leads to it.
+// androidMessage reads the text that Android's C library stored. No symbol and no pointer of the dying thread
+// leads to the mapping, so it is found by its name.
 func androidMessage(p *Process) Words {
 	if p.NamedMapping == nil {
 		return Words{}
@@ -78,7 +76,7 @@ func androidMessage(p *Process) Words {
 	return words
 }
 
-// judge says what the C library's message means.
+// judge sets the cause and the reason by the C library's message.
 func (w *Words) judge(program string) {
 	s := w.Message
 	if a, ok := parseAssertion(s, program); ok {
@@ -97,8 +95,8 @@ func (w *Words) judge(program string) {
 	w.Reason = strings.TrimSuffix(w.Reason, " ***")
 }
 
-// heapText reports whether glibc's allocator wrote the text (the arguments of
-// malloc_printerr, and the function's name before it in older versions).
+// heapText reports whether glibc's allocator wrote the text (the arguments of malloc_printerr, with the
+// function's name in front in older versions).
 func heapText(s string) bool {
 	for _, begin := range []string{
 		"double free or corruption", "free(): ", "malloc(): ", "malloc_consolidate(): ", "realloc(): ", "munmap_chunk(): ", "mremap_chunk(): ",
@@ -112,14 +110,13 @@ func heapText(s string) bool {
 	return false
 }
 
-// parseAssertion takes glibc's text of a failed assertion apart:
+// parseAssertion parses glibc's text of a failed assertion:
 //
 //	program: file:line: function: Assertion `expression' failed.
 //	program: file:line: function: Unexpected error: text.
 //
-// The program's name and the function may be missing; the function has colons of its
-// own in C++. Where it is not known where the program's name ends, the first part that
-// ends in a colon and a space is it, when the file comes behind it.
+// The program's name and the function may be missing. In C++ the function contains colons. If the program's
+// name is not known, it is the text before the first colon and space, provided that the file follows.
 func parseAssertion(s, program string) (*Assertion, bool) {
 	a := &Assertion{}
 	head, ok := a.cutCondition(s)
@@ -140,8 +137,7 @@ func parseAssertion(s, program string) (*Assertion, bool) {
 	return a, a.Expression+a.Error != "" && a.File != ""
 }
 
-// cutCondition takes what failed off the end of the text: a condition, or the error
-// that assert_perror was given.
+// cutCondition cuts the failed condition, or the error that assert_perror was given, off the end of the text.
 func (a *Assertion) cutCondition(s string) (head string, ok bool) {
 	if head, tail, ok := strings.Cut(s, "Assertion `"); ok {
 		a.Expression, ok = strings.CutSuffix(tail, "' failed.")
@@ -154,7 +150,7 @@ func (a *Assertion) cutCondition(s string) (head string, ok bool) {
 	return "", false
 }
 
-// cutLine cuts "file:line: rest" in three.
+// cutLine splits "file:line: rest".
 func cutLine(s string) (file, rest string, line int, ok bool) {
 	for from := 0; ; {
 		i := strings.IndexByte(s[from:], ':')
@@ -170,7 +166,7 @@ func cutLine(s string) (file, rest string, line int, ok bool) {
 	}
 }
 
-// Reason words the assertion for a report's first line.
+// Reason describes the assertion for a report's first line.
 func (a *Assertion) Reason() string {
 	s := "assertion `" + a.Expression + "' failed"
 	if a.Error != "" {

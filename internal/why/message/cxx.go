@@ -10,30 +10,28 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// Exceptions of C++ as the Itanium C++ ABI lays them out (section 2.2): the run-time
-// library's header, which ends in the unwinder's own (_Unwind_Exception, 1.2), and the
-// object right behind it. libstdc++ and libc++abi agree on what is from the type on.
+// C++ exceptions as laid out by the Itanium C++ ABI (section 2.2): the run-time library's header, which ends
+// with the unwinder's own header (_Unwind_Exception, 1.2), then the object. libstdc++ and libc++abi agree on
+// the layout from the type on.
 
-// Classes of exceptions: vendor and language, in the unwinder's header. The last byte
-// is 1 for one that shares another's object.
+// Exception classes in the unwinder's header: vendor and language. A last byte of 1 marks an exception that
+// shares the object of another.
 const (
 	classGNU   = 0x474e5543432b2b00 // "GNUCC++"
 	classClang = 0x434c4e47432b2b00 // "CLNGC++"
 	dependent  = 1
 )
 
-// maxNested bounds a chain of nested exceptions.
+// maxNested is the longest chain of nested exceptions that is read.
 const maxNested = 8
 
-// terminators are the functions that end the program for an exception, or for the lack
-// of one.
+// terminators are the functions that end the program because of an exception, or for lack of one.
 var terminators = []string{"std::terminate", "std::__terminate", "__cxa_call_terminate", "__clang_call_terminate", "__cxxabiv1::__terminate"}
 
-// throwers call them where nothing catches an exception.
+// throwers call a terminator if nothing catches an exception.
 var throwers = []string{"__cxa_throw", "__cxa_rethrow", "std::rethrow_exception", "_Unwind_Resume", "__cxa_init_primary_exception"}
 
-// cxxWords tells of the exception that std::terminate was called for, and of calls of
-// functions that a class does not have.
+// cxxWords describes the exception that std::terminate was called for, or the call of a pure virtual function.
 func cxxWords(p *Process) Words {
 	if f := p.frame("__cxa_pure_virtual"); f != nil {
 		return p.pureVirtual(f)
@@ -70,27 +68,25 @@ func cxxWords(p *Process) Words {
 	return w
 }
 
-// pureVirtual: the table of an abstract class was used, by its constructor or
-// destructor, or after that.
+// pureVirtual: the virtual function table of an abstract class was used, by its constructor or destructor, or
+// after the destructor.
 func (p *Process) pureVirtual(f *Frame) Words {
-	w := Words{Message: "pure virtual method called\nterminate called without an active exception", Source: "the call of __cxa_pure_virtual", Cause: InvalidArgument, Reason: "call of a pure virtual function"}
+	w := Words{Message: "pure virtual method called\nterminate called without an active exception", Source: "the call to __cxa_pure_virtual", Cause: InvalidArgument, Reason: "call of a pure virtual function"}
 	if lib := p.LibraryAt(f.LookupAddr()); lib != nil && strings.Contains(find.BaseName(lib.Path), "c++abi") {
 		w.Message = "libc++abi: Pure virtual function called!"
 	}
 	return w
 }
 
-// lostException: std::terminate was called by what throws, and the exception is not to
-// be found in the dump.
+// lostException: a thrower called std::terminate, and the exception is not in the dump.
 func (p *Process) lostException(end *Frame) Words {
 	if end == nil || p.frame(throwers...) == nil {
 		return Words{}
 	}
-	return Words{Reason: "uncaught C++ exception; what was thrown is not known", Cause: UncaughtException}
+	return Words{Reason: "uncaught C++ exception of unknown type", Cause: UncaughtException}
 }
 
-// noException: std::terminate was called for something else, such as a thread that
-// nobody joined.
+// noException: std::terminate was called for another reason, such as a thread that was not joined.
 func (p *Process) noException(end *Frame, lib *libstate.Library) Words {
 	if end == nil {
 		return Words{}
@@ -101,21 +97,21 @@ func (p *Process) noException(end *Frame, lib *libstate.Library) Words {
 		w.Message = "libc++abi: terminating"
 	}
 	if p.frame("std::thread::~thread") != nil {
-		w.Reason = "a std::thread was destroyed that nobody had joined or detached"
+		w.Reason = "a std::thread was destroyed without being joined or detached"
 	}
 	return w
 }
 
-// uncaught is the text that the run-time library writes of an exception, and the reason.
+// uncaught returns the text that the run-time library prints for an exception, and the reason.
 func uncaught(chain []Thrown) (message, reason string) {
 	t := &chain[0]
 	reason = "uncaught exception " + t.brief()
 	for i := range chain[1:] {
-		reason += ", nested in it " + chain[i+1].brief()
+		reason += "; nested exception " + chain[i+1].brief()
 	}
 	said := t.HasWhat && t.derived
 	if t.Runtime == LibCxxABI {
-		// Its demangler writes no space between brackets.
+		// libc++abi's demangler writes no space between closing brackets.
 		message = "libc++abi: terminating due to uncaught exception of type " + strings.ReplaceAll(t.full, "> >", ">>")
 		if said {
 			message += ": " + t.What
@@ -129,7 +125,7 @@ func uncaught(chain []Thrown) (message, reason string) {
 	return message, reason
 }
 
-// brief is the type and what it says, if that is more.
+// brief returns the type, and the exception's text if it adds anything.
 func (t *Thrown) brief() string {
 	if !t.HasWhat || t.What == "" || t.What == t.Type {
 		return t.Type
@@ -137,16 +133,16 @@ func (t *Thrown) brief() string {
 	return t.Type + ": " + t.What
 }
 
-// exceptionGlobals finds the dying thread's __cxa_eh_globals, whose first word is the
-// exception caught last, by what __cxa_get_globals does. std::terminate is called with
-// the exception caught, also where nothing did.
+// exceptionGlobals returns the dying thread's __cxa_eh_globals, whose first word is the exception caught last.
+// It finds them by following the code of __cxa_get_globals. When std::terminate is called, the exception counts
+// as caught, even if nothing caught it.
 func (p *Process) exceptionGlobals() (*libstate.Library, arch.Address, bool) {
 	lib, entry, ok := p.symbol("__cxa_get_globals")
 	if !ok {
 		return nil, 0, false
 	}
 	f := follower{Process: p, call: func(f *follower) (uint64, bool) {
-		// The one call is that of __tls_get_addr.
+		// The only call is to __tls_get_addr.
 		index, ok := f.regs.Get(f.abi.arg)
 		if !ok || p.ThreadLocal == nil {
 			return 0, false
@@ -161,21 +157,21 @@ func (p *Process) exceptionGlobals() (*libstate.Library, arch.Address, bool) {
 	return lib, globals, ok && globals != 0
 }
 
-// exceptionClass reads the class of an exception from the unwinder's header; false
-// where there is none of a C++ that is known.
+// exceptionClass reads the class of an exception from the unwinder's header; false if it is not a known C++
+// class.
 func (p *Process) exceptionClass(header arch.Address) (class uint64, ok bool) {
 	class, ok = p.uint(header, 8)
-	if p.armEABI() { // there it is eight characters
+	if p.armEABI() { // there the class is eight characters
 		class = bits.ReverseBytes64(class)
 	}
 	return class, ok && (class&^0xff == classGNU || class&^0xff == classClang)
 }
 
-// armEABI reports whether exceptions are those of the "Exception Handling ABI for the
-// Arm Architecture": their headers are laid out differently.
+// armEABI reports whether exceptions follow the "Exception Handling ABI for the Arm Architecture", whose
+// headers have another layout.
 func (p *Process) armEABI() bool { return p.Arch.Family == arch.FamilyARM }
 
-// typeDistance is how far before the unwinder's header the type is.
+// typeDistance is how far before the unwinder's header the type is, in bytes.
 func (p *Process) typeDistance() uint64 {
 	switch {
 	case p.armEABI():
@@ -186,10 +182,10 @@ func (p *Process) typeDistance() uint64 {
 	return 80
 }
 
-// unwindHeader finds the unwinder's header in an exception's header. How long what lies
-// before it is depends on the library and the architecture; the class tells.
+// unwindHeader returns the unwinder's header in an exception's header. The length of what precedes it depends
+// on the library and the architecture; the class identifies the header.
 func (p *Process) unwindHeader(exception arch.Address) (arch.Address, bool) {
-	// libc++abi has two words more before the type on 64-bit systems.
+	// On 64-bit systems libc++abi has two more words before the type.
 	offsets := []uint64{p.typeDistance(), p.typeDistance() + 2*uint64(p.Arch.WordSize)}
 	for _, off := range offsets {
 		if _, ok := p.exceptionClass(exception + off); ok {
@@ -199,8 +195,8 @@ func (p *Process) unwindHeader(exception arch.Address) (arch.Address, bool) {
 	return 0, false
 }
 
-// thrownByFrame finds the exception by what __cxa_throw and its like keep in registers:
-// the object's address or one of its headers.
+// thrownByFrame finds the exception by the registers of __cxa_throw and similar functions: they keep the
+// address of the object or of one of its headers.
 func (p *Process) thrownByFrame() (arch.Address, bool) {
 	f := p.frame("__cxa_throw", "__cxa_rethrow", "std::rethrow_exception", "__cxa_call_terminate", "__clang_call_terminate")
 	if f == nil {
@@ -226,8 +222,8 @@ func (p *Process) thrownByFrame() (arch.Address, bool) {
 	return 0, false
 }
 
-// headerSize is the size of _Unwind_Exception: the class, two words, and those that
-// make it a multiple of the largest alignment. On Windows six words are the unwinder's.
+// headerSize is the size of _Unwind_Exception: the class and two words, six on Windows, padded to the largest
+// alignment.
 func (p *Process) headerSize() uint64 {
 	switch {
 	case p.Windows && p.Arch.WordSize == 8:
@@ -238,8 +234,8 @@ func (p *Process) headerSize() uint64 {
 	return 32
 }
 
-// typeOf reads the type of the exception whose unwinder's header is given: from the
-// type on all libraries have the same fields. Nil where there is none.
+// typeOf reads the type of the exception with the given unwinder's header; nil if there is none. From the type
+// on all libraries have the same fields.
 func (p *Process) typeOf(header arch.Address) *typeInfo {
 	info, ok := p.word(header - p.typeDistance())
 	if !ok {
@@ -303,8 +299,8 @@ func (p *Process) exception(header arch.Address) (thrownType, arch.Address, bool
 	return thrownType{t, info}, object, true
 }
 
-// primary is the object that a dependent exception shares (std::exception_ptr).
-// libstdc++ has its address in place of the type, libc++abi in the word before it.
+// primary returns the object that a dependent exception shares (std::exception_ptr). libstdc++ keeps its
+// address in place of the type, libc++abi in the word before the type.
 func (p *Process) primary(header arch.Address, class uint64) (arch.Address, bool) {
 	before := p.typeDistance()
 	if class&^0xff == classClang && p.Arch.WordSize == 8 {
@@ -313,8 +309,8 @@ func (p *Process) primary(header arch.Address, class uint64) (arch.Address, bool
 	return p.word(header - before)
 }
 
-// nested finds the exception that an object with the base std::nested_exception keeps:
-// a pointer behind the table of virtual functions.
+// nested returns the exception that an object with the base std::nested_exception keeps: a pointer after the
+// address of the virtual function table.
 func (p *Process) nested(info *typeInfo, object arch.Address) (arch.Address, bool) {
 	for _, name := range []string{"St16nested_exception"} {
 		if sub, ok := p.baseAt(info, object, name); ok {
@@ -325,13 +321,13 @@ func (p *Process) nested(info *typeInfo, object arch.Address) (arch.Address, boo
 	return 0, false
 }
 
-// what calls what() of a std::exception, without a process: its code is followed.
+// what calls what() of a std::exception without a process: it follows the function's code.
 func (p *Process) what(object arch.Address) (string, bool) {
 	table, ok := p.word(object)
 	if !ok {
 		return "", false
 	}
-	entry, ok := p.word(table + 2*uint64(p.Arch.WordSize)) // behind two destructors
+	entry, ok := p.word(table + 2*uint64(p.Arch.WordSize)) // after two destructors
 	if !ok {
 		return "", false
 	}
@@ -343,21 +339,21 @@ func (p *Process) what(object arch.Address) (string, bool) {
 	return p.cstring(text, maxMessage)
 }
 
-// Names of std::string in C++'s type information.
+// Names of std::string in C++ type information.
 const (
 	stdString    = "NSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE"
 	stdStringOld = "Ss"
 	libcxxString = "NSt3__112basic_stringIcNS_11char_traitsIcEENS_9allocatorIcEEEE"
 )
 
-// shown is a type's name as people write it.
+// shown returns a type's name as people write it.
 func (t *typeInfo) shown() string {
 	switch t.name {
 	case stdString, stdStringOld, libcxxString:
 		return "std::string"
 	}
 	s := inlineNamespaces.Replace(t.full())
-	// What std::throw_with_nested makes of a class.
+	// The class that std::throw_with_nested derives.
 	for _, wrap := range []string{"std::_Nested_exception<", "std::__nested<"} {
 		if inner, ok := strings.CutPrefix(s, wrap); ok {
 			return strings.TrimSpace(strings.TrimSuffix(inner, ">"))
@@ -366,7 +362,7 @@ func (t *typeInfo) shown() string {
 	return s
 }
 
-// full is a type's name as the run-time libraries print it.
+// full returns a type's name as the run-time libraries print it.
 func (t *typeInfo) full() string {
 	s := demangle.Name("_ZTS" + t.name)
 	if _, name, ok := strings.Cut(s, "typeinfo name for "); ok {
@@ -375,5 +371,5 @@ func (t *typeInfo) full() string {
 	return t.name
 }
 
-// The inline namespaces of the standard libraries are not for people.
+// Inline namespaces of the standard libraries are left out of names shown to people.
 var inlineNamespaces = strings.NewReplacer("std::__1::", "std::", "std::__cxx11::", "std::")

@@ -1,12 +1,10 @@
 package message
 
-// libraryChecks are the functions that the standard libraries of C++ call where they
-// find that they are used wrongly: libstdc++ with _GLIBCXX_ASSERTIONS, libc++ hardened.
-// They print their arguments and keep them nowhere.
+// libraryChecks are the functions that the C++ standard libraries call when they detect misuse: libstdc++ with
+// _GLIBCXX_ASSERTIONS, hardened libc++. They print their arguments and store them nowhere.
 var libraryChecks = []string{"std::__glibcxx_assert_fail", "std::__replacement_assert", "std::__1::__libcpp_verbose_abort", "std::__libcpp_verbose_abort"}
 
-// libraryCheck tells which function of the library found something wrong: the one that
-// called.
+// libraryCheck reports a failed check of the C++ library, named after the function that called the check.
 func (p *Process) libraryCheck() Words {
 	check := ""
 	for i := range p.Stack {
@@ -15,7 +13,7 @@ func (p *Process) libraryCheck() Words {
 		}
 		for _, name := range p.Stack[i].Names {
 			if check != "" {
-				return Words{Reason: "assertion of the C++ library failed in " + name, Source: "the call of " + check,
+				return Words{Reason: "C++ library assertion failed in " + name, Source: "the call to " + check,
 					Cause: FailedAssertion, Assertion: &Assertion{Function: name}}
 			}
 			for _, known := range libraryChecks {
@@ -28,5 +26,5 @@ func (p *Process) libraryCheck() Words {
 	if check == "" {
 		return Words{}
 	}
-	return Words{Reason: "assertion of the C++ library failed", Source: "the call of " + check, Cause: FailedAssertion}
+	return Words{Reason: "C++ library assertion failed", Source: "the call to " + check, Cause: FailedAssertion}
 }

@@ -25,12 +25,12 @@ func TestLibraryCheck(t *testing.T) {
 			continue
 		}
 		if tc.want == "?" { // its caller has no name
-			if w.Reason != "assertion of the C++ library failed" || w.Assertion != nil {
+			if w.Reason != "C++ library assertion failed" || w.Assertion != nil {
 				t.Errorf("%v: got %q, %+v", tc.stack, w.Reason, w.Assertion)
 			}
 			continue
 		}
-		if want := "assertion of the C++ library failed in " + tc.want; w.Reason != want || w.Cause != FailedAssertion || w.Assertion == nil || w.Assertion.Function != tc.want {
+		if want := "C++ library assertion failed in " + tc.want; w.Reason != want || w.Cause != FailedAssertion || w.Assertion == nil || w.Assertion.Function != tc.want {
 			t.Errorf("%v: got %q, want %q", tc.stack, w.Reason, want)
 		}
 	}

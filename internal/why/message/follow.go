@@ -5,13 +5,12 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// A follower runs the code of a small function on the dump's memory to learn what it
-// returns: moves, sums, loads of words, calls. What it does not know, a decision above
-// all, ends it without an answer. Nothing is changed: what the code stores is kept
-// aside.
+// A follower executes the code of a small function on the dump's memory to learn what it returns: moves,
+// additions, loads of words, calls. Anything else, above all a branch, ends it without an answer. The dump is
+// not changed: stores are recorded separately.
 type follower struct {
 	*Process
-	// call, when set, answers calls instead of following them.
+	// call, if set, answers calls instead of following them.
 	call func(*follower) (uint64, bool)
 
 	abi    callABI
@@ -21,17 +20,17 @@ type follower struct {
 	steps  int
 }
 
-// A stored word; not ok when its value is not known.
+// A stored is a stored word; ok is false if its value is not known.
 type stored struct {
 	v  uint64
 	ok bool
 }
 
-// A callABI is how a function gets its first argument and returns its result.
+// A callABI says where a function gets its first argument and returns its result.
 type callABI struct{ arg, result arch.Reg }
 
-// abiOf knows the architectures on which functions take arguments in registers and
-// return addresses in a register or on the stack, and whose code is followed.
+// abiOf knows the architectures whose code can be followed: functions get arguments in registers, and return
+// addresses are in a register or on the stack.
 func abiOf(a *arch.Arch, windows bool) (callABI, bool) {
 	arg, result := "", ""
 	switch {
@@ -51,7 +50,7 @@ func abiOf(a *arch.Arch, windows bool) (callABI, bool) {
 	return callABI{in, out}, ok1 && ok2
 }
 
-// Bounds on what is followed.
+// Limits on the code that is followed.
 const (
 	maxSteps = 256 // instructions
 	maxDepth = 4   // calls within calls
@@ -60,7 +59,7 @@ const (
 // farStack is where the followed code has its stack: no process can have memory there.
 const farStack = 0x7fff_ff00_0000_0000
 
-// run follows the function at entry, called with arg, until it returns.
+// run follows the function at entry, called with arg, until it returns. It returns the result.
 func (f *follower) run(entry, arg arch.Address) (uint64, bool) {
 	abi, ok := abiOf(f.Arch, f.Windows)
 	if !ok {
@@ -68,7 +67,7 @@ func (f *follower) run(entry, arg arch.Address) (uint64, bool) {
 	}
 	f.abi, f.stored, f.steps, f.tested = abi, map[arch.Address]stored{}, 0, tested{}
 	f.regs = arch.RegSet{}
-	if len(f.Stack) > 0 { // the base of thread-local storage
+	if len(f.Stack) > 0 { // for the base of thread-local storage
 		now := f.Stack[0].Registers()
 		if fs, ok := f.Arch.RegByName("fs_base"); ok {
 			if v, ok := now.Get(fs); ok {
@@ -84,7 +83,7 @@ func (f *follower) run(entry, arg arch.Address) (uint64, bool) {
 	return f.regs.Get(f.abi.result)
 }
 
-// function follows code to its return.
+// function follows code until it returns.
 func (f *follower) function(pc arch.Address, depth int) bool {
 	if depth > maxDepth {
 		return false
@@ -93,7 +92,7 @@ func (f *follower) function(pc arch.Address, depth int) bool {
 		if f.steps++; f.steps > maxSteps {
 			return false
 		}
-		// Of a code pointer of ARM the lowest bit tells the instruction set.
+		// The lowest bit of an ARM code pointer selects the instruction set.
 		mode := pc &^ f.Arch.CodeAddress(pc)
 		code := f.bytes(pc-mode, disasm.MaxLen)
 		inst, err := disasm.Decode(f.Arch, code, pc)
@@ -138,7 +137,7 @@ func (f *follower) function(pc arch.Address, depth int) bool {
 	}
 }
 
-// target is where an indirect jump or call goes.
+// target returns the target of an indirect jump or call.
 func (f *follower) target(inst *disasm.Inst) (arch.Address, bool) {
 	if inst.Mem() != nil {
 		addr, ok := inst.EffectiveAddress(&f.regs)
@@ -150,8 +149,8 @@ func (f *follower) target(inst *disasm.Inst) (arch.Address, bool) {
 	return f.regs.Get(inst.Src)
 }
 
-// follow follows a call. Of the registers, only the result is known after it to the
-// code that obeys the ABI; the callee leaves the others as it leaves them.
+// follow follows a call. The caller relies only on the result register afterwards; the others stay as the
+// callee left them.
 func (f *follower) follow(inst *disasm.Inst, mode arch.Address, depth int) bool {
 	if f.call != nil {
 		v, ok := f.call(f)
@@ -178,7 +177,7 @@ func (f *follower) follow(inst *disasm.Inst, mode arch.Address, depth int) bool 
 	return true
 }
 
-// step does what an instruction does that changes no control flow.
+// step executes an instruction that does not change the control flow.
 func (f *follower) step(inst *disasm.Inst) bool {
 	word := uint64(f.Arch.WordSize)
 	sp, _ := f.regs.Get(f.Arch.SP)
@@ -245,7 +244,7 @@ func (f *follower) step(inst *disasm.Inst) bool {
 	return f.sum(inst)
 }
 
-// sized sets the destination of a move. Of four bytes, the upper half becomes zero.
+// sized sets the destination of a move. A move of four bytes clears the upper half.
 func (f *follower) sized(inst *disasm.Inst, v uint64, ok bool) bool {
 	switch int(inst.Size) {
 	case f.Arch.WordSize:
@@ -302,7 +301,7 @@ func (f *follower) store(inst *disasm.Inst) bool {
 	return true
 }
 
-// writeback changes the base register of an access that does so.
+// writeback updates the base register of an access with writeback.
 func (f *follower) writeback(inst *disasm.Inst, m *disasm.MemOperand) {
 	if inst.Writeback == 0 {
 		return
@@ -311,7 +310,7 @@ func (f *follower) writeback(inst *disasm.Inst, m *disasm.MemOperand) {
 	f.set(m.Base, v+uint64(inst.Writeback), ok)
 }
 
-// sum does additions.
+// sum executes additions.
 func (f *follower) sum(inst *disasm.Inst) bool {
 	op, dst, a, b, imm := inst.ALU()
 	x, ok := f.regs.Get(a)
@@ -333,7 +332,7 @@ func (f *follower) sizedTo(inst *disasm.Inst, dst arch.Reg, v uint64) bool {
 	return true
 }
 
-// set changes a register, to a value or to one that is not known.
+// set sets a register to a value, or to unknown.
 func (f *follower) set(r arch.Reg, v uint64, ok bool) {
 	if r == arch.NoReg {
 		return
@@ -345,7 +344,7 @@ func (f *follower) set(r arch.Reg, v uint64, ok bool) {
 	f.regs.Set(r, f.Arch.Truncate(v))
 }
 
-// keep notes what was stored.
+// keep records a store.
 func (f *follower) keep(addr arch.Address, v uint64, ok bool) { f.stored[addr] = stored{v, ok} }
 
 func (f *follower) load(addr arch.Address, size int) (uint64, bool) {
@@ -358,7 +357,7 @@ func (f *follower) load(addr arch.Address, size int) (uint64, bool) {
 	return f.uint(addr, size)
 }
 
-// onStack reports whether an address is of the stack that the code is given.
+// onStack reports whether an address is on the stack given to the code.
 func (f *follower) onStack(addr arch.Address) bool {
 	return addr >= farStack-1<<20 && addr < farStack+1<<20
 }

@@ -5,17 +5,17 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// The one decision that is followed is that of short strings, kept in the object
-// itself: a bit of a byte in memory is tested (Intel SDM volume 2, test: F6 /0), and
-// the next instruction jumps if it is set, or is not (Jcc: 74, 75, 0F 84, 0F 85).
+// The only branch that is followed is the one for short strings, which are stored in the object itself: the
+// code tests a bit of a byte in memory (Intel SDM volume 2, test: F6 /0), and the next instruction jumps
+// depending on it (Jcc: 74, 75, 0F 84, 0F 85).
 
-// A tested is the outcome of a test, and the address of the instruction that may use it.
+// A tested is the result of a test, and the address of the instruction that may use it.
 type tested struct {
 	next arch.Address
 	zero bool
 }
 
-// test follows an instruction that tests bits of a byte in memory.
+// test executes an instruction that tests bits of a byte in memory.
 func (f *follower) test(inst *disasm.Inst) bool {
 	code := inst.Bytes()
 	if f.Arch.Family != arch.FamilyX86 || inst.Mem() == nil || len(code) < 3 {
@@ -36,7 +36,7 @@ func (f *follower) test(inst *disasm.Inst) bool {
 	return ok
 }
 
-// decide reports whether a conditional jump is taken; not ok where that is not known.
+// decide reports whether a conditional jump is taken; ok is false if that is not known.
 func (f *follower) decide(inst *disasm.Inst) (taken, ok bool) {
 	code := inst.Bytes()
 	if f.Arch.Family != arch.FamilyX86 || f.tested.next != inst.PC || len(code) < 2 {

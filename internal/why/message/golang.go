@@ -9,13 +9,12 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// Panics of Go. The goroutine (runtime.g, runtime2.go of package runtime) has a list of
-// its panics, the latest first. Before it prints them, the run-time system replaces each
-// value that is an error or a Stringer by its text, so that what is printed is there to
-// be read. Only the first fields of the structures are relied on: those of a goroutine
-// have not moved since Go 1.4.
+// Go panics. A goroutine (runtime.g, runtime2.go of package runtime) has a list of its panics, latest first.
+// Before the runtime prints them it replaces each value that is an error or a Stringer by its text, so the text
+// can be read. Only the first fields of the structures are relied on: those of a goroutine have not moved since
+// Go 1.4.
 
-// Of runtime.g, in words.
+// Offsets in runtime.g, in words.
 const (
 	gStackLo = 0
 	gStackHi = 1
@@ -23,11 +22,11 @@ const (
 	gM       = 6
 )
 
-// A goPanicking is the beginning of a runtime._panic.
+// A goPanicking is the start of a runtime._panic.
 type goPanicking struct{ typ, data, link uint64 }
 
-// panicking reads a runtime._panic: the value, an interface, and the panic before it.
-// Until Go 1.25 the address of an argument on the stack came first. A type is constant.
+// panicking reads a runtime._panic: the value, which is an interface, and the previous panic. Until Go 1.25
+// they follow the address of an argument on the stack. Types are in read-only memory.
 func (p *Process) panicking(at arch.Address) (goPanicking, bool) {
 	ws, ok := p.words(at, 4)
 	if !ok {
@@ -42,8 +41,7 @@ func (p *Process) panicking(at arch.Address) (goPanicking, bool) {
 	return goPanicking{ws[0], ws[1], ws[2]}, true
 }
 
-// goWords tells of a panic that nothing recovered, or of what the run-time system gave
-// up for.
+// goWords describes an unrecovered panic or a fatal error of the runtime.
 func goWords(p *Process) Words {
 	if p.Arch.WordSize != 8 {
 		return Words{}
@@ -57,9 +55,8 @@ func goWords(p *Process) Words {
 	return Words{}
 }
 
-// goFatal reads the argument of runtime.throw: it is passed on in a closure in the
-// function's frame, behind the address of the closure's code, and in some versions
-// another word.
+// goFatal reads the argument of runtime.throw. It is in a closure in the function's frame, after the address of
+// the closure's code and, in some versions, one more word.
 func (p *Process) goFatal(f *Frame) Words {
 	name := "runtime.fatal"
 	if f.is("runtime.throw") {
@@ -81,7 +78,7 @@ func (p *Process) goFatal(f *Frame) Words {
 	return w
 }
 
-// closureText finds the string in the closure of a function among the words of a frame.
+// closureText finds the string in a function's closure among the words of a frame.
 func (p *Process) closureText(ws []uint64, function string) (string, bool) {
 	for i := 0; i+2 < len(ws) && p.Function != nil; i++ {
 		if !p.runs(ws[i]) || p.Function(ws[i]) != function {
@@ -96,7 +93,7 @@ func (p *Process) closureText(ws []uint64, function string) (string, bool) {
 	return "", false
 }
 
-// inGoroutine notes the number of the goroutine that a frame is of, if it is of one.
+// inGoroutine records the number of the goroutine that a frame belongs to, if any.
 func (w *Words) inGoroutine(p *Process, f *Frame) {
 	g, ok := p.goroutine(f)
 	if !ok {
@@ -123,7 +120,7 @@ func (p *Process) goPanic(f *Frame) Words {
 		if !have {
 			return Words{}
 		}
-		if v.typ != 0 { // else it is runtime.Goexit
+		if v.typ != 0 { // otherwise it is runtime.Goexit
 			s, t, have := p.goValue(v.typ, v.data)
 			if !have {
 				return Words{}
@@ -137,9 +134,9 @@ func (p *Process) goPanic(f *Frame) Words {
 	if len(texts) == 0 {
 		return Words{}
 	}
-	words := Words{Source: "the panics of the goroutine", Cause: UncaughtException, Reason: "panic: " + texts[0],
+	words := Words{Source: "the goroutine's panics", Cause: UncaughtException, Reason: "panic: " + texts[0],
 		Panic: &Panic{Runtime: Go, Type: kind, Value: texts[0]}}
-	for i := len(texts) - 1; i >= 0; i-- { // as printed: the first one first
+	for i := len(texts) - 1; i >= 0; i-- { // as printed: the oldest first
 		if words.Message != "" {
 			words.Message += "\n\t"
 		}
@@ -152,9 +149,8 @@ func (p *Process) goPanic(f *Frame) Words {
 	return words
 }
 
-// goroutine finds the runtime.g whose stack a frame is on: that of the register in which
-// Go keeps it, in that frame or in one that it called; else by the thread (runtime.m) of
-// the one that the thread runs. The frame must lie in its stack.
+// goroutine returns the runtime.g whose stack contains a frame: the one in Go's goroutine register, in that
+// frame or in a callee, or one that its thread (runtime.m) refers to.
 func (p *Process) goroutine(f *Frame) (arch.Address, bool) {
 	name := map[*arch.Arch]string{arch.AMD64: "r14", arch.ARM64: "x28"}[p.Arch]
 	reg, ok := p.Arch.RegByName(name)
@@ -175,7 +171,7 @@ func (p *Process) goroutine(f *Frame) (arch.Address, bool) {
 	return 0, false
 }
 
-// hasStack reports whether a goroutine's stack has the address.
+// hasStack reports whether the address is in a goroutine's stack.
 func (p *Process) hasStack(g, sp arch.Address) bool {
 	const maxStack = 1 << 31
 	if g == 0 || g%8 != 0 {
@@ -185,9 +181,9 @@ func (p *Process) hasStack(g, sp arch.Address) bool {
 	return ok && s[gStackLo] < s[gStackHi] && s[gStackHi]-s[gStackLo] <= maxStack && sp >= s[gStackLo] && sp < s[gStackHi]
 }
 
-// ofThread finds the goroutine with the stack among those that the thread of another
-// one knows: the thread's own, that of its signal handlers, and the current one. Where
-// in runtime.m they are depends on the version; each refers back to the thread.
+// ofThread finds the goroutine with the stack among those of the thread (runtime.m) of goroutine g: the
+// thread's own goroutine, its signal handlers' and the current one. Their offsets in runtime.m depend on the
+// version; each goroutine refers back to the thread.
 func (p *Process) ofThread(g, sp arch.Address) (arch.Address, bool) {
 	const maxThread = 64 // words
 	if g == 0 || g%8 != 0 {
@@ -212,8 +208,8 @@ func (p *Process) ofThread(g, sp arch.Address) (arch.Address, bool) {
 	return 0, false
 }
 
-// goroutineID reads a goroutine's number. It follows its status, two numbers of 32 bits:
-// that it runs, and a lock. What lies before has changed from version to version.
+// goroutineID reads a goroutine's number. It follows two 32-bit numbers: the status, running, and a lock. The
+// fields before it differ between versions.
 func (p *Process) goroutineID(g arch.Address) (uint64, bool) {
 	const running, scanned = 2, 0x1000
 	for _, off := range []uint64{152, 160} {
@@ -227,7 +223,7 @@ func (p *Process) goroutineID(g arch.Address) (uint64, bool) {
 	return 0, false
 }
 
-// Kinds of types of Go (internal/abi, type.go).
+// Kinds of Go types (internal/abi, type.go).
 const (
 	goBool = iota + 1
 	goInt
@@ -247,13 +243,12 @@ const (
 	goKinds  = 27
 )
 
-// goSizes are the sizes in bytes of the numbers, by kind.
+// goSizes are the sizes of numbers in bytes, by kind.
 var goSizes = [...]int{goBool: 1, goInt: 8, goInt8: 1, goInt16: 2, goInt32: 4, goInt64: 8,
 	goUint: 8, goUint8: 1, goUint16: 2, goUint32: 4, goUint64: 8, goUintptr: 8, goFloat32: 4, goFloat64: 8}
 
-// goValue prints what an interface holds as the run-time system prints a panic's value
-// (printpanicval): numbers and texts, with the name of the type where it is not that of
-// the language; of others the type and the address.
+// goValue formats the value of an interface as the runtime prints a panic's value (printpanicval): numbers and
+// strings, with the type's name unless it is predeclared; for other types the type and the address.
 func (p *Process) goValue(typ, data arch.Address) (text, name string, ok bool) {
 	kind, ok := p.uint(typ+23, 1)
 	if !ok {
@@ -309,7 +304,7 @@ func goNumber(kind int, v uint64) string {
 	return strconv.FormatUint(v, 10)
 }
 
-// goFloat prints as the function print does: with a sign, and three digits of exponent.
+// goFloat formats like the built-in print: with a sign and three digits of exponent.
 func goFloat(v float64) string {
 	s := fmt.Sprintf("%+.6e", v)
 	if i := strings.LastIndexAny(s, "+-"); i > 0 && len(s)-i == 3 {
@@ -318,9 +313,8 @@ func goFloat(v float64) string {
 	return s
 }
 
-// goTypeName reads a type's name: an offset from where the program's types begin, where
-// a byte of flags, the length and the text are. A flag of the type says that the text
-// has a star before it that is not the type's.
+// goTypeName reads a type's name at an offset from the start of the program's types: a byte of flags, the
+// length and the text. A flag of the type says that the text starts with a star that is not part of the name.
 func (p *Process) goTypeName(typ arch.Address) (string, bool) {
 	_, types, ok := p.symbol("runtime.types")
 	if !ok {

@@ -1,15 +1,13 @@
-// Package message finds in a process's memory what the program itself said, or was
-// about to say, when it ended itself: the C library's abort message, a failed
-// assertion, the exception that nothing caught, the panic of a language's run-time
-// library.
+// Package message finds in a process's memory what the program itself reported, or was about to report, when it
+// ended itself: the C library's abort message, a failed assertion, an uncaught exception, a panic of a
+// language's run-time library.
 //
-// Nothing is searched for by its looks alone. A message is read where the library that
-// wrote it keeps it: a variable that it exports, the thread's own list of exceptions,
-// an argument that it passed on. What does not fit the layout known is not reported,
-// and every message says where it was read.
+// It never searches for text by its looks alone. It reads a message where the library that wrote it stores it:
+// in a variable that the library exports, in the thread's list of exceptions, in an argument that was passed
+// on. Data that does not fit the known layout is not reported, and every message says where it was read.
 //
-// The memory is a dump's, and hostile: reads, counts and texts are bounded, and texts
-// are valid UTF-8.
+// The memory comes from a dump and is untrusted: reads, counts and lengths of texts are limited, and texts are
+// valid UTF-8.
 package message
 
 import (
@@ -18,37 +16,35 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// A Process is what is asked about the process that died. Mem, Arch and Stack are
-// required. It is for one goroutine.
+// A Process gives access to the process that died. Mem, Arch and Stack are required. It is not safe for
+// concurrent use.
 type Process struct {
 	Arch *arch.Arch
 	Mem  arch.Memory
-	// Stack is that of the thread that died, youngest frame first.
+	// Stack is the stack of the thread that died, youngest frame first.
 	Stack []Frame
-	// Program is the name that the program was started by, as far as it is known.
+	// Program is the name that the program was started by; "" if not known.
 	Program string
-	// Windows says that the process ran on Windows: functions are called as there.
+	// Windows says that the process ran on Windows and uses its calling conventions.
 	Windows bool
-	// Exception are the code and the parameters of the exception of Windows that the
-	// process died of; Code is 0 for none.
+	// Exception has the code and the parameters of the Windows exception that ended the process; Code is 0 if
+	// there was none.
 	Exception Exception
-	// LibraryAt finds the library loaded over an address; nil for none.
+	// LibraryAt returns the library loaded at an address; nil if there is none.
 	LibraryAt func(arch.Address) *libstate.Library
-	// Symbol finds a symbol of a library by its name.
+	// Symbol returns the address of a symbol of a library.
 	Symbol func(lib *libstate.Library, name string) (arch.Address, bool)
-	// Function is the linkage name of the function that begins at an address, or ""
-	// where none is known to.
+	// Function returns the linkage name of the function that begins at an address, "" if none is known.
 	Function func(arch.Address) string
-	// ThreadLocal is the address in the dying thread's copy of a library's
-	// thread-local storage: the library's number and an offset, as compilers pass them
-	// to __tls_get_addr.
+	// ThreadLocal returns an address in the dying thread's copy of a library's thread-local storage, for a
+	// module number and an offset as compilers pass them to __tls_get_addr.
 	ThreadLocal func(module, offset uint64) (arch.Address, bool)
-	// NamedMapping finds the mapping of that name that is no file; nil for none.
+	// NamedMapping returns the mapping that has this name and is not of a file; false if there is none.
 	NamedMapping func(name string) (libstate.Mapping, bool)
-	// Mapping finds the mapping over an address; nil for none.
+	// Mapping returns the mapping at an address; false if there is none.
 	Mapping func(arch.Address) (libstate.Mapping, bool)
 
-	symbols map[symbolKey]symbol // those asked for
+	symbols map[symbolKey]symbol // those already looked up
 }
 
 type symbolKey struct {
@@ -61,20 +57,20 @@ type symbol struct {
 	ok   bool
 }
 
-// An Exception is one of Windows.
+// An Exception is a Windows exception.
 type Exception struct {
 	Code   uint32
 	Params []uint64
 }
 
-// A Frame is a physical frame of a stack, and the names of the functions that are in
-// it: the calls inlined, innermost first, then the function itself.
+// A Frame is a physical frame of a stack, with the names of its functions: inlined calls, innermost first, then
+// the function itself.
 type Frame struct {
 	*unwind.Frame
 	Names []string
 }
 
-// is reports whether the frame is of one of the functions.
+// is reports whether one of the functions is in the frame.
 func (f *Frame) is(names ...string) bool {
 	for _, have := range f.Names {
 		for _, n := range names {
@@ -86,42 +82,42 @@ func (f *Frame) is(names ...string) bool {
 	return false
 }
 
-// Words are what was found. Where nothing was, Message and Reason are "".
+// Words is what was found. If nothing was, Message and Reason are "".
 type Words struct {
-	// Message is the text as the program writes it to its standard error, without the
-	// newline at its end; "" where only the Reason is known.
+	// Message is the text that the program writes to its standard error, without the final newline; "" if only
+	// the Reason is known.
 	Message string
 	// Source says where it was read: "__abort_msg in libc.so.6".
 	Source string
-	// Reason says it in a line of a report; "" to say the Message itself.
+	// Reason is the text for the report's first line; "" to use the Message.
 	Reason string
 	Cause  Cause
-	// Finding is what a checker found out about how it came to that; "" for nothing.
+	// Finding is what a checker found out about the origin of the error; "" for nothing.
 	Finding string
 
 	Assertion *Assertion
-	// Thrown are the exception that nothing caught, and those nested in it.
+	// Thrown holds the uncaught exception, then the exceptions nested in it.
 	Thrown []Thrown
 	Panic  *Panic
 }
 
-// A Cause is what kind of end the program told of.
+// A Cause is why the program ended itself.
 type Cause uint8
 
 const (
 	Abort Cause = iota
 	FailedAssertion
 	UncaughtException
-	StackOverrun    // a buffer on the stack
-	HeapCorruption  // found by the allocator
-	OutOfMemory     // the language's own handler gave up
-	InvalidArgument // a function of the C library ended the program for it
-	SanitizerError  // a sanitizer of the compiler found it
-	StackOverflow   // the language's own handler of it ended the program
+	StackOverrun    // a buffer on the stack was overrun
+	HeapCorruption  // detected by the allocator
+	OutOfMemory     // reported by the language's own handler
+	InvalidArgument // a function of the C library ended the program because of it
+	SanitizerError  // detected by a compiler's sanitizer
+	StackOverflow   // the language's own handler ended the program
 )
 
-// An Assertion is a condition that did not hold: the Expression, or that there be no
-// Error. Line is 0 where it is not known.
+// An Assertion is a failed assertion: of the condition Expression, or that there is no Error. Line is 0 if it
+// is not known.
 type Assertion struct {
 	Expression, Error, File, Function string
 	Line                              int
@@ -139,8 +135,8 @@ const (
 // A Thrown is an exception object.
 type Thrown struct {
 	Type string // as the source language writes it
-	// What is what the exception says: the text of a std::exception, the value of a
-	// thrown number or string; HasWhat tells none from an empty one.
+	// What is the exception's text: that of a std::exception, or the value of a thrown number or string.
+	// HasWhat distinguishes an empty text from none.
 	What    string
 	HasWhat bool
 	Runtime string
@@ -150,23 +146,22 @@ type Thrown struct {
 	derived bool   // from std::exception
 }
 
-// A Panic is what Rust and Go call one.
+// A Panic is a panic of Rust or Go.
 type Panic struct {
 	Runtime string
-	// Type is that of the value in Go; "" where it is not known.
+	// Type is the type of the value in Go; "" if it is not known.
 	Type  string
 	Value string
-	// Fatal: Go's run-time system gave up; there is no value.
+	// Fatal says that the Go runtime stopped the program; there is no value.
 	Fatal bool
-	// File, Line and Column are where Rust's panic was; "" and 0 for not known.
+	// File, Line and Column are where the Rust panic was raised; "" and 0 if not known.
 	File         string
 	Line, Column int
-	// Goroutine is the number of the one that panicked; 0 for not known.
+	// Goroutine is the number of the goroutine that panicked; 0 if not known.
 	Goroutine uint64
 }
 
-// Read finds the last words of a process that ended itself. It answers the zero Words
-// when there are none that are certain.
+// Read finds what a process that ended itself reported. It returns the zero Words if nothing is certain.
 func Read(p *Process) Words {
 	if p.Arch == nil || p.Mem == nil {
 		return Words{}
@@ -179,7 +174,7 @@ func Read(p *Process) Words {
 	return Words{}
 }
 
-// libraries are those that the stack's frames lie in, the youngest frame's first.
+// libraries returns the libraries of the stack's frames, the youngest frame's first.
 func (p *Process) libraries() []*libstate.Library {
 	var out []*libstate.Library
 	if p.LibraryAt == nil {
@@ -195,8 +190,8 @@ func (p *Process) libraries() []*libstate.Library {
 	return out
 }
 
-// symbol finds a symbol in the libraries of the stack. Others are not asked: their
-// files might have to be fetched.
+// symbol looks a symbol up in the libraries of the stack only: the files of other libraries might have to be
+// fetched.
 func (p *Process) symbol(name string) (*libstate.Library, arch.Address, bool) {
 	if p.Symbol == nil {
 		return nil, 0, false
@@ -216,7 +211,7 @@ func (p *Process) symbolIn(libs []*libstate.Library, name string) (*libstate.Lib
 	return nil, 0, false
 }
 
-// symbolOf asks once for each symbol of a library: a long table is searched.
+// symbolOf caches the lookup of each symbol, because it searches a long table.
 func (p *Process) symbolOf(lib *libstate.Library, name string) (arch.Address, bool) {
 	key := symbolKey{lib, name}
 	s, asked := p.symbols[key]
@@ -230,7 +225,7 @@ func (p *Process) symbolOf(lib *libstate.Library, name string) (arch.Address, bo
 	return s.addr, s.ok
 }
 
-// frame finds the youngest frame of one of the functions; nil when there is none.
+// frame returns the youngest frame with one of the functions; nil if there is none.
 func (p *Process) frame(names ...string) *Frame {
 	for i := range p.Stack {
 		if p.Stack[i].is(names...) {

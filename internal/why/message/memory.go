@@ -10,19 +10,19 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// Bounds on what is read of a dump, in bytes.
+// Limits on what is read from a dump, in bytes.
 const (
 	maxMessage = 4096
-	maxName    = 4096 // of a type
+	maxName    = 4096 // of a type's name
 )
 
-// word reads a word of the process; 0 and false where there is none.
+// word reads a word of the process's memory; 0 and false if it cannot be read.
 func (p *Process) word(addr arch.Address) (uint64, bool) {
 	v, err := p.Mem.ReadWord(p.Arch.Truncate(addr))
 	return v, err == nil
 }
 
-// words reads n words from addr on, or nothing.
+// words reads n words from addr on; false if any of them cannot be read.
 func (p *Process) words(addr arch.Address, n int) ([]uint64, bool) {
 	out := make([]uint64, n)
 	for i := range out {
@@ -41,15 +41,15 @@ func (p *Process) uint(addr arch.Address, size int) (uint64, bool) {
 	return v, err == nil
 }
 
-// bytes reads n bytes, or as many of them as there are.
+// bytes reads n bytes, or as many of them as can be read.
 func (p *Process) bytes(addr arch.Address, n int) []byte {
 	b := make([]byte, n)
 	n, _ = p.Mem.ReadMem(addr, b)
 	return b[:max(min(n, len(b)), 0)]
 }
 
-// cstring reads text that ends in a NUL, of at most limit bytes: what is longer is cut.
-// False where the memory ends before the text does.
+// cstring reads text that ends in a NUL and cuts it after limit bytes. It returns false if the memory ends
+// before the text does.
 func (p *Process) cstring(addr arch.Address, limit int) (string, bool) {
 	if addr == 0 {
 		return "", false
@@ -69,8 +69,8 @@ func (p *Process) cstring(addr arch.Address, limit int) (string, bool) {
 	return clean(out) + "...", true
 }
 
-// text reads n bytes of text; false where they are not all there, or too many to be a
-// message. What is longer than a message is cut.
+// text reads n bytes of text. It returns false if they cannot all be read, or are too many for a message. Text
+// longer than a message is cut.
 func (p *Process) text(addr arch.Address, n uint64) (string, bool) {
 	const most = 1 << 30
 	if n > most || n > 0 && addr == 0 {
@@ -87,8 +87,7 @@ func (p *Process) text(addr arch.Address, n uint64) (string, bool) {
 	return s, true
 }
 
-// strictText is text that must be valid UTF-8 without control characters but tabs and
-// newlines.
+// strictText is text that must be valid UTF-8 without control characters other than tabs and newlines.
 func (p *Process) strictText(addr arch.Address, n uint64) (string, bool) {
 	s, ok := p.text(addr, n)
 	if !ok || strings.ContainsRune(s, utf8.RuneError) || strings.ContainsFunc(s, func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r == 0x7f }) {
@@ -97,8 +96,7 @@ func (p *Process) strictText(addr arch.Address, n uint64) (string, bool) {
 	return s, true
 }
 
-// clean makes valid UTF-8 of bytes. A character that was cut in two at the end of what
-// is read goes.
+// clean replaces invalid UTF-8, and drops a character that was cut at the end.
 func clean(b []byte) string { return strings.ToValidUTF8(string(b), "\uFFFD") }
 
 // in names a library as the source of a message: "name in libc.so.6".

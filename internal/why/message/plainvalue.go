@@ -7,8 +7,8 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// An integerType is a fundamental type of C++, by the letter of its mangled name: its
-// size in bytes, 0 for a word, and whether it has a sign.
+// An integerType is a fundamental integer type of C++, by the letter of its mangled name: its size in bytes, 0
+// for a word, and whether it is signed.
 type integerType struct {
 	size   int
 	signed bool
@@ -40,7 +40,7 @@ func integer(letter byte) (integerType, bool) {
 	return integerType{}, false
 }
 
-// plainValue prints a thrown number or string.
+// plainValue formats a thrown number or string.
 func (p *Process) plainValue(name string, object arch.Address) (string, bool) {
 	switch name {
 	case "PKc", "Pc":
@@ -83,7 +83,7 @@ func (p *Process) plainValue(name string, object arch.Address) (string, bool) {
 	return strconv.FormatUint(v, 10), true
 }
 
-// stringAt reads libstdc++'s std::string: the text's address and its length.
+// stringAt reads a std::string of libstdc++: the text's address and its length.
 func (p *Process) stringAt(object arch.Address) (string, bool) {
 	two, ok := p.words(object, 2)
 	if !ok {
@@ -92,9 +92,9 @@ func (p *Process) stringAt(object arch.Address) (string, bool) {
 	return p.text(two[0], two[1])
 }
 
-// libcxxStringAt reads libc++'s std::string, as it lies in its usual layout: a bit of
-// the first word says that it is long: capacity, length, address of the text. A short
-// one has its length in the first byte and its text behind that.
+// libcxxStringAt reads a std::string of libc++ in its default layout. A bit of the first word marks a long
+// string: capacity, length, address of the text. A short string has its length in the first byte, then its
+// text.
 func (p *Process) libcxxStringAt(object arch.Address) (string, bool) {
 	if p.Arch.Big() {
 		return "", false

@@ -10,15 +10,14 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// Panics of Rust. The standard library passes what a panic says from function to
-// function and keeps it nowhere, so it is read from the frame of the one that calls the
-// panic hook: there lies the hook's PanicHookInfo, which refers to the payload as a
-// trait object (the value's address and that of its table) and to the Location. Neither
-// layout is promised; what is read must be shaped like both.
+// Rust panics. The standard library passes the panic message from function to function and stores it nowhere,
+// so it is read from the frame of the function that calls the panic hook. That frame has the hook's
+// PanicHookInfo, which refers to the payload as a trait object (the addresses of the value and of its table)
+// and to the Location. Neither layout is guaranteed, so what is read must fit both.
 
 var rustHooks = []string{"std::panicking::panic_with_hook", "std::panicking::rust_panic_with_hook"}
 
-// maxFrameWords bounds how much of a frame is searched.
+// maxFrameWords is how many words of a frame are searched.
 const maxFrameWords = 512
 
 func rustWords(p *Process) Words {
@@ -28,19 +27,19 @@ func rustWords(p *Process) Words {
 	if f := p.frame("std::alloc::rust_oom"); f != nil {
 		return p.rustNoMemory(f)
 	}
-	// Its handler of SIGSEGV ends the program for a stack overflow alone: it gives
-	// every other fault back to the system.
+	// Rust's SIGSEGV handler ends the program for a stack overflow only. It passes every other fault on to the
+	// system.
 	for i := range p.Stack {
 		for _, n := range p.Stack[i].Names {
 			if strings.HasPrefix(n, "std::sys::") && strings.HasSuffix(n, "stack_overflow::imp::signal_handler") {
-				return Words{Reason: "stack overflow", Source: "the call of " + n, Cause: StackOverflow}
+				return Words{Reason: "stack overflow", Source: "the call to " + n, Cause: StackOverflow}
 			}
 		}
 	}
 	return Words{}
 }
 
-// frameWords are the words of a frame from its stack pointer to its CFA.
+// frameWords returns the words of a frame from its stack pointer to its CFA.
 func (p *Process) frameWords(f *Frame) []uint64 {
 	cfa, ok := f.CFA()
 	if !ok || cfa <= f.SP() {
@@ -90,7 +89,8 @@ type rustLocation struct {
 	line, column int
 }
 
-// onlyLocation finds the one core::panic::Location that the words point to.
+// onlyLocation returns the one core::panic::Location that the words point to; false if there is none, or more
+// than one.
 func (p *Process) onlyLocation(ws []uint64) (found rustLocation, ok bool) {
 	var at arch.Address
 	for _, w := range ws {
@@ -107,8 +107,8 @@ func (p *Process) onlyLocation(ws []uint64) (found rustLocation, ok bool) {
 	return found, ok
 }
 
-// location reads a core::panic::Location: a &str, then two 32-bit numbers that begin at
-// 1. It is constant, so it lies where nothing can write.
+// location reads a core::panic::Location: a &str, then two 32-bit numbers counted from 1. It is a constant, so
+// it must not be in writable memory.
 func (p *Process) location(addr arch.Address) (rustLocation, bool) {
 	w := uint64(p.Arch.WordSize)
 	if addr == 0 || addr%w != 0 || p.writable(addr) {
@@ -131,7 +131,7 @@ func (p *Process) location(addr arch.Address) (rustLocation, bool) {
 	return rustLocation{file, int(line), int(column)}, true
 }
 
-// writable reports whether the process could write to an address, as far as it is known.
+// writable reports whether an address is known to be writable.
 func (p *Process) writable(addr arch.Address) bool {
 	if p.Mapping == nil {
 		return false
@@ -140,7 +140,7 @@ func (p *Process) writable(addr arch.Address) bool {
 	return ok && m.Perm&libstate.Write != 0 && m.Perm&libstate.Unknown == 0
 }
 
-// runs reports whether there is code at an address, as far as it is known.
+// runs reports whether there may be code at an address.
 func (p *Process) runs(addr arch.Address) bool {
 	if p.Mapping == nil {
 		return true
@@ -149,8 +149,8 @@ func (p *Process) runs(addr arch.Address) bool {
 	return ok && m.Perm&(libstate.Exec|libstate.Unknown) != 0
 }
 
-// onlyPayload finds the text that two words after one another refer to as a trait
-// object; false where there is none, or more than one.
+// onlyPayload returns the text that two consecutive words refer to as a trait object; false if there is none,
+// or more than one.
 func (p *Process) onlyPayload(ws []uint64) (text string, ok bool) {
 	var at arch.Address
 	for i := 0; i+1 < len(ws); i++ {
@@ -167,9 +167,8 @@ func (p *Process) onlyPayload(ws []uint64) (text string, ok bool) {
 	return text, ok
 }
 
-// payload reads a trait object that is a &str or a String: two words, or three. The
-// table begins with the function that drops the value (none for a &str), its size, its
-// alignment, and the trait's functions.
+// payload reads a trait object that is a &str or a String: two words, or three. The table starts with the
+// function that drops the value (none for &str), its size, its alignment and the functions of the trait.
 func (p *Process) payload(data, table arch.Address) (string, bool) {
 	w := uint64(p.Arch.WordSize)
 	if data == 0 || table == 0 || data%w != 0 || table%w != 0 || p.writable(table) {
@@ -192,7 +191,7 @@ func (p *Process) payload(data, table arch.Address) (string, bool) {
 		}
 		return p.rustString(data)
 	case 4 * w:
-		// What the panic handler formats into: an Option<String>, and the arguments.
+		// The structure that the panic handler formats into: an Option<String> and the arguments.
 		if p.Function == nil || !strings.Contains(p.Function(t[3]), "FormatStringPayload") {
 			return "", false
 		}
@@ -204,8 +203,8 @@ func (p *Process) payload(data, table arch.Address) (string, bool) {
 	return "", false
 }
 
-// rustString reads a String. Which of its words is which is the compiler's choice: the
-// address is none of the numbers, and the length is not above the capacity.
+// rustString reads a String. The compiler chooses the order of its words: the address differs from the two
+// numbers, and the length is at most the capacity.
 func (p *Process) rustString(addr arch.Address) (string, bool) {
 	w := uint64(p.Arch.WordSize)
 	three, ok := p.words(addr, 3)
@@ -224,8 +223,8 @@ func (p *Process) rustString(addr arch.Address) (string, bool) {
 	return "", false
 }
 
-// typeIs reports whether the function type_id of a table may be that of a type: where
-// its name is known and tells of another type, it is not.
+// typeIs reports whether a table's function type_id may be that of the type want. It may unless its name is
+// known and names another type.
 func (p *Process) typeIs(fn arch.Address, want string) bool {
 	if p.Function == nil {
 		return true
@@ -235,11 +234,11 @@ func (p *Process) typeIs(fn arch.Address, want string) bool {
 	return !ok || strings.HasPrefix(self, "<T as ") || strings.Contains(self, want+" as ")
 }
 
-// rustNoMemory reads the size that there was no memory for from rust_oom's frame, which
-// has a Layout and nothing else: an alignment, which is a power of two, and a size. Where
-// the size is one too there is no telling which is which.
+// rustNoMemory reads the size of the failed allocation from the frame of rust_oom, which has a Layout and
+// nothing else: an alignment, which is a power of two, and a size. If the size is a power of two as well, the
+// two cannot be told apart.
 func (p *Process) rustNoMemory(f *Frame) Words {
-	w := Words{Message: "memory allocation failed", Source: "the call of std::alloc::rust_oom", Cause: OutOfMemory,
+	w := Words{Message: "memory allocation failed", Source: "the call to std::alloc::rust_oom", Cause: OutOfMemory,
 		Panic: &Panic{Runtime: Rust}}
 	if ws := p.frameWords(f); len(ws) >= 2 {
 		size, ok := ws[1], bits.OnesCount64(ws[0]) == 1 && bits.OnesCount64(ws[1]) != 1

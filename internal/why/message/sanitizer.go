@@ -8,14 +8,13 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// Compilers' sanitizers (compiler-rt, and GCC's copy of it). The address sanitizer
-// gathers its report in a buffer, and copies that before it prints it and ends the
-// program: the copy is in memory of its own, to which a register or a word of the
-// function that prints points (~ScopedInErrorReport, asan_report.cpp). The others print as they go:
-// which check failed is known from the function that the compiled code called.
+// Sanitizers (compiler-rt, and GCC's copy of it). The address sanitizer builds its report in a buffer and
+// copies it before it prints it and ends the program. A register or a word in the frame of the printing
+// function points to the copy (~ScopedInErrorReport, asan_report.cpp). The other sanitizers print as they go;
+// the failed check is known from the function that the compiled code called.
 
-// maxReport bounds how much is read of a report, in bytes: the sentences at its
-// beginning, with three stacks between them.
+// maxReport is how much of a report is read, in bytes: the sentences at its start, with three stacks between
+// them.
 const maxReport = 16 << 10
 
 func sanitizerWords(p *Process) Words {
@@ -45,8 +44,8 @@ func asanName(name string) bool {
 		strings.HasPrefix(name, "__asan::ScopedInErrorReport::")
 }
 
-// undefinedChecks words what the handlers of the undefined behaviour sanitizer are
-// called for (ubsan_handlers.h), by the middle of their names.
+// undefinedChecks describes the handlers of the undefined behaviour sanitizer (ubsan_handlers.h), by the middle
+// of their names.
 var undefinedChecks = [...][2]string{
 	{"add_overflow", "integer overflow in an addition"},
 	{"sub_overflow", "integer overflow in a subtraction"},
@@ -55,23 +54,23 @@ var undefinedChecks = [...][2]string{
 	{"divrem_overflow", "division by zero, or overflow in a division"},
 	{"shift_out_of_bounds", "shift by too many or too few bits"},
 	{"out_of_bounds", "subscript out of bounds"},
-	{"type_mismatch", "null, misaligned or too small object"},
-	{"alignment_assumption", "wrong assumption of alignment"},
+	{"type_mismatch", "null pointer, misaligned pointer or object too small"},
+	{"alignment_assumption", "alignment assumption violated"},
 	{"builtin_unreachable", "unreachable code reached"},
-	{"missing_return", "end of a function that should return a value"},
-	{"vla_bound_not_positive", "array of variable length whose length is not positive"},
+	{"missing_return", "end of a function reached without returning a value"},
+	{"vla_bound_not_positive", "variable-length array whose length is not positive"},
 	{"float_cast_overflow", "floating-point number that does not fit an integer"},
-	{"load_invalid_value", "value that its type cannot have"},
+	{"load_invalid_value", "invalid value for its type"},
 	{"implicit_conversion", "conversion that changes the value"},
-	{"invalid_builtin", "invalid argument of a builtin function"},
-	{"function_type_mismatch", "call of a function through a pointer to another type"},
-	{"nonnull_return", "null returned where it may not be"},
-	{"nonnull_arg", "null passed for a parameter that may not be"},
-	{"nullability_return", "null returned where it may not be"},
-	{"nullability_arg", "null passed for a parameter that may not be"},
+	{"invalid_builtin", "invalid argument to a builtin function"},
+	{"function_type_mismatch", "call through a pointer to another function type"},
+	{"nonnull_return", "null returned from a function that must not return null"},
+	{"nonnull_arg", "null passed for a nonnull parameter"},
+	{"nullability_return", "null returned from a function that must not return null"},
+	{"nullability_arg", "null passed for a nonnull parameter"},
 	{"pointer_overflow", "pointer arithmetic that overflows"},
-	{"cfi_check_fail", "failed check of control flow integrity"},
-	{"dynamic_type_cache_miss", "object of another type than its pointer's"},
+	{"cfi_check_fail", "control flow integrity check failed"},
+	{"dynamic_type_cache_miss", "object type does not match its pointer's"},
 }
 
 func undefinedWords(handler string) Words {
@@ -83,13 +82,13 @@ func undefinedWords(handler string) Words {
 			break
 		}
 	}
-	return Words{Reason: "undefined behaviour found: " + text, Source: "the call of " + handler, Cause: SanitizerError}
+	return Words{Reason: "undefined behaviour found: " + text, Source: "the call to " + handler, Cause: SanitizerError}
 }
 
-// asanWords reads the address sanitizer's report: what it found, and where the memory
-// was. Without the buffer only the failed check is known, from the function called.
+// asanWords reads the address sanitizer's report: the error, and where the memory was. Without the report only
+// the failed check is known, from the function that was called.
 func (p *Process) asanWords(function string) Words {
-	w := Words{Reason: "AddressSanitizer: " + asanCheck(function), Source: "the call of " + function, Cause: SanitizerError}
+	w := Words{Reason: "AddressSanitizer: " + asanCheck(function), Source: "the call to " + function, Cause: SanitizerError}
 	for i := range p.Stack {
 		f := &p.Stack[i]
 		if !slices.ContainsFunc(f.Names, asanName) {
@@ -104,7 +103,7 @@ func (p *Process) asanWords(function string) Words {
 	return w
 }
 
-// savedRegisters are the values of the registers that are known in a frame.
+// savedRegisters returns the known register values of a frame.
 func (p *Process) savedRegisters(f *Frame) []uint64 {
 	var out []uint64
 	regs := f.Registers()
@@ -116,7 +115,7 @@ func (p *Process) savedRegisters(f *Frame) []uint64 {
 	return out
 }
 
-// asanReport reads the report that one of the registers and words of a frame points to.
+// asanReport reads the report that one of the words ws points to.
 func (p *Process) asanReport(ws []uint64) (asanText, bool) {
 	const page = 4096
 	for _, at := range ws {
@@ -135,7 +134,7 @@ func (p *Process) asanReport(ws []uint64) (asanText, bool) {
 	return asanText{}, false
 }
 
-// asanCheck words the name of a function that reports: __asan_report_load4.
+// asanCheck describes the check by the name of the function that reports it: __asan_report_load4.
 func asanCheck(function string) string {
 	check := strings.TrimSuffix(strings.TrimPrefix(function, "__asan_report_"), "_noabort")
 	for _, access := range [...][2]string{{"load", "bad read"}, {"store", "bad write"}, {"exp_load", "bad read"}, {"exp_store", "bad write"}} {
@@ -153,14 +152,14 @@ func asanCheck(function string) string {
 	return "error found"
 }
 
-// An asanText is what a report of the address sanitizer says in sentences.
+// An asanText is the content of an address sanitizer report.
 type asanText struct {
-	message  string   // the sentences that tell the error, as they were printed
+	message  string   // the sentences that describe the error, as printed
 	found    string   // the error, and the access
 	findings []string // where the memory is, who freed and who allocated it
 }
 
-// parseASan takes a report apart:
+// parseASan parses a report:
 //
 //	==PID==ERROR: AddressSanitizer: ERROR on address A at pc P bp B sp S
 //	READ of size N at A thread T
@@ -195,7 +194,7 @@ func parseASan(text string) asanText {
 	return out
 }
 
-// asanError is the kind of error, without the registers that follow it.
+// asanError returns the kind of error, without the registers that follow it.
 func asanError(said string) string {
 	for _, end := range [...]string{" on address ", " on unknown address ", " at pc ", " (pc "} {
 		said, _, _ = strings.Cut(said, end)
@@ -203,7 +202,7 @@ func asanError(said string) string {
 	return strings.TrimSuffix(said, ":")
 }
 
-// asanAccess words "READ of size 4 at 0x60 thread T0" as reports word an access.
+// asanAccess turns "READ of size 4 at 0x60 thread T0" into the words that reports use for an access.
 func asanAccess(line string) string {
 	f := strings.Fields(line)
 	if len(f) < 6 {
@@ -216,8 +215,8 @@ func asanAccess(line string) string {
 	return strings.ToLower(f[0]) + " of " + f[3] + unit + f[5]
 }
 
-// asanWhere is the function and place of the first frame of a stack that is not the
-// sanitizer's own: those come first, and are named after what they replace.
+// asanWhere returns the function and place of the first frame that is not the sanitizer's own. Its own frames
+// come first and have the names of the functions that they replace.
 func asanWhere(lines []string) string {
 	for _, line := range lines {
 		line = strings.TrimSpace(line)
@@ -237,7 +236,7 @@ func asanWhere(lines []string) string {
 	return ""
 }
 
-// dropEscapes takes the colours of a terminal out of a text: ESC [ ... m.
+// dropEscapes removes terminal colours from a text: ESC [ ... m.
 func dropEscapes(s string) string {
 	var b strings.Builder
 	for {

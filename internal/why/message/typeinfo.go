@@ -6,15 +6,15 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// A typeInfo is what the run-time type information of a type says (Itanium C++ ABI,
-// 2.9.5): a table of virtual functions, the type's mangled name; of classes, their bases.
+// A typeInfo is the run-time type information of a type (Itanium C++ ABI, 2.9.5): the address of its virtual
+// function table, the type's mangled name and, for classes, their bases.
 type typeInfo struct {
 	addr  arch.Address
 	table arch.Address
 	name  string
 }
 
-// typeInfo reads a std::type_info; nil where there is none: its name must be one.
+// typeInfo reads a std::type_info; nil if the name at addr is not a mangled type.
 func (p *Process) typeInfo(addr arch.Address) *typeInfo {
 	if addr == 0 || addr%uint64(p.Arch.WordSize) != 0 {
 		return nil
@@ -23,8 +23,7 @@ func (p *Process) typeInfo(addr arch.Address) *typeInfo {
 	if !ok {
 		return nil
 	}
-	// A name that begins with a star is to be compared by address. Apple's arm64 has
-	// a bit for that.
+	// A name that starts with a star is compared by address. Apple's arm64 has a bit for that.
 	at := two[1]
 	if p.Arch.WordSize == 8 {
 		at &^= 1 << 63
@@ -37,8 +36,7 @@ func (p *Process) typeInfo(addr arch.Address) *typeInfo {
 	return &typeInfo{addr: addr, table: two[0], name: name}
 }
 
-// mangledType reports whether a name may be that of a type: printable ASCII that begins
-// as types do.
+// mangledType reports whether a name may be a mangled type: printable ASCII that starts like one.
 func mangledType(s string) bool {
 	if s == "" {
 		return false
@@ -51,17 +49,17 @@ func mangledType(s string) bool {
 	return true
 }
 
-// Kinds of type information of classes, by the class that describes them.
+// Kinds of type information for classes, by the class that describes them.
 const (
 	singleBase = "_ZTVN10__cxxabiv120__si_class_type_infoE"
 	manyBases  = "_ZTVN10__cxxabiv121__vmi_class_type_infoE"
 )
 
-// maxBases bounds how many classes are looked at for a base.
+// maxBases is how many classes are visited in the search for a base.
 const maxBases = 256
 
-// baseAt finds the part of an object that is of the class with the given mangled name:
-// the object itself, or that of a base class.
+// baseAt returns the part of an object that has the class with the given mangled name: the object itself, or a
+// base class subobject.
 func (p *Process) baseAt(t *typeInfo, object arch.Address, name string) (arch.Address, bool) {
 	left := maxBases
 	return p.findBase(t, object, name, &left)
@@ -88,8 +86,8 @@ func (p *Process) findBase(t *typeInfo, object arch.Address, name string, left *
 	return 0, false
 }
 
-// findInBases looks into a class with several bases: flags and their number, two
-// unsigned ints, then for each its type, and flags below its offset.
+// findInBases searches a class with several bases. The layout is flags and the number of bases, two unsigned
+// ints, then for each base its type and its offset, with flags in the low bits.
 func (p *Process) findInBases(t *typeInfo, object arch.Address, name string, left *int) (arch.Address, bool) {
 	w := uint64(p.Arch.WordSize)
 	n, ok := p.uint(t.addr+2*w+4, 4)
@@ -112,8 +110,7 @@ func (p *Process) findInBases(t *typeInfo, object arch.Address, name string, lef
 	return 0, false
 }
 
-// baseOffset adds the offset of a base; that of a virtual one is in the object's table
-// of virtual functions.
+// baseOffset adds the offset of a base. The offset of a virtual base is in the object's virtual function table.
 func (p *Process) baseOffset(object arch.Address, flags uint64) (arch.Address, bool) {
 	const virtual = 1
 	off := uint64(int64(flags) >> 8)
@@ -131,9 +128,8 @@ func (p *Process) baseOffset(object arch.Address, flags uint64) (arch.Address, b
 	return p.Arch.Truncate(object + delta), ok
 }
 
-// described reports whether t is an object of the run-time library's class whose table
-// of virtual functions has that name. The table's address is that of its first function,
-// behind two words.
+// described reports whether t is an object of the run-time library's class whose virtual function table has
+// that name. An object refers to the first function of the table, which follows two words.
 func (p *Process) described(t *typeInfo, table string) bool {
 	if p.LibraryAt == nil || p.Symbol == nil {
 		return false

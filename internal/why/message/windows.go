@@ -8,14 +8,14 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// Exceptions of Windows by which languages throw theirs.
+// Codes of the Windows exceptions that languages use for their own.
 const (
 	codeMSVC   = 0xe06d7363
 	codeGNU    = 0x20474343 // of gcc's unwinder
 	codeDotNet = 0xe0434352
 )
 
-// Magic numbers of Microsoft's C++ exceptions, the first parameter: compilers' versions.
+// Magic numbers of Microsoft's C++ exceptions, the first parameter: compiler versions.
 const (
 	msvcMagicFirst = 0x19930520
 	msvcMagicLast  = 0x19930522
@@ -23,9 +23,9 @@ const (
 
 // msvcWords reads the C++ exception that a Windows exception was raised for.
 //
-// Microsoft's has as parameters a magic number, the object, what describes it
-// (_ThrowInfo of ehdata.h) and, on 64-bit systems, the address of the image that the
-// descriptions' addresses are relative to. gcc's has its unwinder's header.
+// The parameters of Microsoft's exceptions are a magic number, the object, its description (_ThrowInfo of
+// ehdata.h) and, on 64-bit systems, the address of the image that addresses in the description are relative to.
+// gcc's exceptions have its unwinder's header as their parameter.
 func msvcWords(p *Process) Words {
 	e := &p.Exception
 	switch {
@@ -43,7 +43,7 @@ func msvcWords(p *Process) Words {
 	return Words{}
 }
 
-// microsoft reads the type of the object, and what it says.
+// microsoft reads the type of the object, and the text of the exception.
 func (p *Process) microsoft(params []uint64) Words {
 	image := uint64(0)
 	if p.Arch.WordSize == 8 {
@@ -60,7 +60,7 @@ func (p *Process) microsoft(params []uint64) Words {
 	for _, base := range types {
 		if base.name == "std::exception" {
 			t.derived = true
-			// Only the library's own classes are known not to say something else.
+			// A class of the program may override what(), the library's own classes do not.
 			if strings.HasPrefix(t.Type, "std::") {
 				t.What, t.HasWhat = p.microsoftWhat(params[1] + base.offset)
 			}
@@ -76,20 +76,20 @@ func (p *Process) microsoft(params []uint64) Words {
 	return w
 }
 
-// A catchableType is a type as which an object can be caught: its own, or one of its
-// bases, which lies at an offset in it.
+// A catchableType is a type as which an object can be caught: its own type or a base class, at an offset in the
+// object.
 type catchableType struct {
 	name   string
 	offset uint64
 }
 
-// maxCatchable bounds how many types one object has.
+// maxCatchable is how many types of one object are read.
 const maxCatchable = 64
 
-// catchable lists the types of what is thrown, its own first.
+// catchable lists the types of the thrown object, its own first.
 //
 //	_ThrowInfo            four 32-bit fields, the last refers to
-//	_CatchableTypeArray   a count, and so many references to
+//	_CatchableTypeArray   a count, and as many references to
 //	_CatchableType        flags, a reference to the type, three offsets (PMD), ...
 //	TypeDescriptor        two words, the decorated name
 func (p *Process) catchable(info, image arch.Address) ([]catchableType, bool) {
@@ -122,7 +122,7 @@ func (p *Process) catchable(info, image arch.Address) ([]catchableType, bool) {
 				}
 				offset = 0
 			} else {
-				continue // a virtual base: where it is, the object's own table says
+				continue // a virtual base: its offset is in the object's own table
 			}
 		}
 		out = append(out, catchableType{shown, offset})
@@ -130,14 +130,13 @@ func (p *Process) catchable(info, image arch.Address) ([]catchableType, bool) {
 	return out, len(out) > 0
 }
 
-// reference reads a 32-bit address, relative to the image on 64-bit systems.
+// reference reads a 32-bit address, which on 64-bit systems is relative to the image.
 func (p *Process) reference(addr, image arch.Address) (arch.Address, bool) {
 	v, ok := p.uint(addr, 4)
 	return p.Arch.Truncate(image + v), ok && v != 0
 }
 
-// microsoftType is a decorated type name, ".?AVruntime_error@std@@", as the source has
-// it.
+// microsoftType turns a decorated type name, ".?AVruntime_error@std@@", into the source's name.
 func microsoftType(decorated string) (string, bool) {
 	name, ok := strings.CutPrefix(decorated, ".")
 	if !ok {
@@ -156,8 +155,8 @@ func microsoftType(decorated string) (string, bool) {
 	return s, s != ""
 }
 
-// microsoftWhat reads the text of a std::exception: behind the table of virtual
-// functions is its address, or none.
+// microsoftWhat reads the text of a std::exception: its address, or null, follows the address of the virtual
+// function table.
 func (p *Process) microsoftWhat(object arch.Address) (string, bool) {
 	text, ok := p.word(object + uint64(p.Arch.WordSize))
 	if !ok {
@@ -169,7 +168,7 @@ func (p *Process) microsoftWhat(object arch.Address) (string, bool) {
 	return p.cstring(text, maxMessage)
 }
 
-// microsoftPlain reads a thrown number or text.
+// microsoftPlain reads a thrown number or string.
 func (p *Process) microsoftPlain(name string, object arch.Address) (string, bool) {
 	letter := map[string]string{"char const *": "PKc", "char *": "Pc", "int": "i", "unsigned int": "j", "long": "l", "unsigned long": "m",
 		"__int64": "x", "unsigned __int64": "y", "short": "s", "bool": "b", "char": "c", "double": "d", "float": "f"}[name]
@@ -179,7 +178,7 @@ func (p *Process) microsoftPlain(name string, object arch.Address) (string, bool
 	return p.plainValue(letter, object)
 }
 
-// dotNetWords names the exception of .NET by the result code that is the parameter.
+// dotNetWords names the .NET exception by its parameter, an HRESULT.
 func dotNetWords(p *Process) Words {
 	e := &p.Exception
 	if e.Code != codeDotNet || len(e.Params) == 0 {
@@ -193,8 +192,8 @@ func dotNetWords(p *Process) Words {
 	return Words{Reason: fmt.Sprintf("uncaught .NET exception, %s (HRESULT %#08x)", name, code), Source: "the exception record", Cause: UncaughtException}
 }
 
-// dotNetName is the class that .NET gives a result code (corerror.h); "" for one that
-// several classes have, or none.
+// dotNetName returns the .NET exception class of an HRESULT (corerror.h); "" if there is none, or more than
+// one.
 func dotNetName(hresult uint32) string {
 	switch hresult {
 	case 0x80004003:

@@ -2,19 +2,18 @@ package provenance
 
 import "github.com/corewalk/corewalk/unwind/arch"
 
-// An ABI is what a platform's convention for calls says of registers.
+// An ABI says how a platform's calling convention uses registers.
 type ABI struct {
-	// Args are the registers of the first arguments that are integers or pointers.
+	// Args are the registers of the first integer or pointer arguments.
 	Args []arch.Reg
-	// Return is the register of a result that is one.
+	// Return is the register of an integer or pointer result.
 	Return arch.Reg
-	// Preserved are those that a called function leaves as they were, the stack
-	// pointer among them.
+	// Preserved are the registers that a called function must preserve, including the stack pointer.
 	Preserved arch.RegMask
 }
 
-// ABIOf is the convention of C on an architecture, as Linux and its like have it, or
-// with windows as Windows does. What is not known has no registers of arguments.
+// ABIOf returns the C calling convention of an architecture, on Linux and similar systems or, if windows is
+// set, on Windows. Args is empty if the convention is not known.
 func ABIOf(a *arch.Arch, windows bool) ABI {
 	abi := ABI{Return: arch.NoReg, Preserved: a.CalleeSaved | 1<<a.SP}
 	named := func(names ...string) {

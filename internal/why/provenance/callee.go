@@ -5,26 +5,26 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// Compilers know which registers a function of the same file really changes, and leave
-// values in the others across its calls, whatever the convention says (gcc's -fipa-ra).
+// Compilers know which registers a function of the same file really changes, and keep values in the others
+// across calls to it, whatever the calling convention says (gcc's -fipa-ra).
 
-// The bounds of looking into called functions.
+// Limits on the analysis of called functions.
 const (
-	maxCallees   = 64  // looked at from one function
-	maxCalleeOps = 512 // instructions of each
+	maxCallees   = 64  // per function
+	maxCalleeOps = 512 // instructions per called function
 	maxCallDepth = 3
 )
 
 const everyReg = ^arch.RegMask(0)
 
-// changes are the registers that a called function may change: what the convention
-// lets it, or less where its code was seen to the end.
+// changes returns the registers that a called function may change: those that the convention allows, or fewer
+// if all of its code was seen.
 func (f *Func) changes(call *disasm.Inst) arch.RegMask {
 	if call.Kind != disasm.Call || call.Target == 0 {
 		return everyReg
 	}
 	mask := f.calleeMask(call.Target|f.mode(), 0)
-	f.at = -1 // call may be decoded anew
+	f.at = -1 // call may be decoded again
 	return mask
 }
 
@@ -38,13 +38,13 @@ func (f *Func) calleeMask(target uint64, depth int) arch.RegMask {
 	if f.called == nil {
 		f.called = map[uint64]arch.RegMask{}
 	}
-	f.called[target] = everyReg // while it is looked at: it may call itself
+	f.called[target] = everyReg // for calls to itself while it is analysed
 	mask := f.writtenBy(target, depth)
 	f.called[target] = mask
 	return mask
 }
 
-// writtenBy goes over the code that control reaches from target up to returns.
+// writtenBy visits the code that control reaches from target up to the returns.
 func (f *Func) writtenBy(target uint64, depth int) (mask arch.RegMask) {
 	mode := target & f.mode()
 	var in disasm.Inst

@@ -2,41 +2,38 @@ package provenance
 
 import "github.com/corewalk/corewalk/unwind/arch"
 
-// A State is what a frame holds at one of its instructions.
+// A State is the state of a frame at one of its instructions.
 type State struct {
-	PC     uint64 // the instruction; of a frame that made a call, the call
+	PC     uint64 // the instruction; for a frame that made a call, the call
 	Reg    func(arch.Reg) (uint64, bool)
 	CFA    uint64
 	HasCFA bool
-	// Read reads an integer of the process's memory.
+	// Read reads an integer of size bytes from the process's memory.
 	Read func(addr uint64, size int) (uint64, bool)
-	// AtEntry is what a callee-saved register held when the function was called; nil
-	// where that is not known.
+	// AtEntry returns what a callee-saved register held when the function was called; nil if that is not known.
 	AtEntry func(arch.Reg) (uint64, bool)
 }
 
-// How deep a value is computed from others, and how many of them are.
+// Limits on the depth and the number of the values that one value is computed from.
 const (
 	maxEval  = 16
 	maxEvals = 256
 )
 
-// An Evaluator computes what Values were, from what there is of a frame. It is for one
-// goroutine.
+// An Evaluator computes what Values were in one frame. It is not safe for concurrent use.
 type Evaluator struct {
 	f    *Func
 	s    *State
 	held map[*Value]uint64 // values that registers still hold
-	left int               // of maxEvals
+	left int               // evaluations left, from maxEvals
 }
 
-// Evaluator computes values of f in a frame of it.
+// Evaluator returns an Evaluator for a frame of f.
 func (f *Func) Evaluator(s *State) *Evaluator { return &Evaluator{f: f, s: s} }
 
-// Value computes what v was. It is exact unless it was read from memory that may have
-// changed since. past, where not 0, is the instruction at which paths met that lie
-// between v and the frame's instruction: of what is computed anew on the way from there
-// only a later outcome may be at hand, and nothing is answered.
+// Value computes what v was. The result is exact unless it was read from memory that may have changed since.
+// past, if not 0, is the instruction of a join between v and the frame's instruction. Values computed again
+// after that join may only be available from a later iteration, so Value returns nothing for them.
 func (e *Evaluator) Value(v *Value, past uint64) (val uint64, exact, ok bool) {
 	e.left = maxEvals
 	return e.eval(v.resolve(), past, 0)
@@ -88,7 +85,7 @@ func (e *Evaluator) eval(v *Value, past uint64, depth int) (val uint64, exact, o
 	return 0, false, false
 }
 
-// fresh reports whether the outcome of v that is meant is the last.
+// fresh reports whether the last computation of v is the one asked for.
 func (e *Evaluator) fresh(v *Value, past uint64) bool {
 	if past == 0 || v.Kind == Entry || v.Kind == EntrySlot {
 		return true
@@ -98,7 +95,7 @@ func (e *Evaluator) fresh(v *Value, past uint64) bool {
 	return ok && found && !e.f.reaches(from, to)
 }
 
-// registers are the values that registers hold at the frame's instruction.
+// registers returns the values that registers hold at the frame's instruction.
 func (e *Evaluator) registers() map[*Value]uint64 {
 	if e.held != nil {
 		return e.held
@@ -119,7 +116,7 @@ func (e *Evaluator) registers() map[*Value]uint64 {
 	return e.held
 }
 
-// slot reads a value from the frame, where the bytes still hold it.
+// slot reads a value from the frame, if the bytes still hold it.
 func (e *Evaluator) slot(v, from *Value, off int64) (val uint64, exact, ok bool) {
 	if !e.s.HasCFA || v.Size > 8 || from.Kind == Unknown || e.f.Before(e.s.PC, Frame(off, v.Size)) != from {
 		return 0, false, false
@@ -141,7 +138,7 @@ func (e *Evaluator) sum(v *Value, past uint64, depth int) (val uint64, exact, ok
 	return e.f.arch.Truncate(val), exact, ok
 }
 
-// extend makes a value of fewer bytes one of a register.
+// extend extends a value of fewer bytes to a register.
 func (e *Evaluator) extend(v *Value, val uint64) uint64 {
 	if v.Size <= 0 || v.Size >= 8 {
 		return val
@@ -153,7 +150,7 @@ func (e *Evaluator) extend(v *Value, val uint64) uint64 {
 	return val << shift >> shift
 }
 
-// Operand is the value that an indirect call or jump at an address goes to.
+// Operand returns the target of an indirect call or jump at an address.
 func (f *Func) Operand(addr uint64) *Value {
 	i, ok := f.index(addr)
 	if !ok {
@@ -179,9 +176,9 @@ func (f *Func) Operand(addr uint64) *Value {
 	return v
 }
 
-// Stored is what the bytes of the frame held that v, a Slot, was read from.
+// Stored returns what was stored in the frame bytes that v, a Slot, was read from.
 func (f *Func) Stored(v *Value) *Value { return f.Before(v.At, Frame(v.K, v.Size)) }
 
-// Opaque reports whether control may take ways through the function that are not
-// known. What was traced is then certain only as far as no paths meet.
+// Opaque reports whether control may take unknown paths through the function. Traced values are then certain
+// only if no paths meet on the way.
 func (f *Func) Opaque() bool { return f.opaque }

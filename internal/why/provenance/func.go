@@ -9,15 +9,15 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// The bounds of one function.
+// Limits on the analysis of one function.
 const (
 	maxCode   = 1 << 14 // instructions
-	maxSteps  = 1 << 17 // instructions gone back through
+	maxSteps  = 1 << 17 // instructions visited on the way back
 	maxJoins  = 1 << 11 // places where paths meet
-	maxNested = 1 << 8  // of those that wait for one another
+	maxNested = 1 << 8  // joins that wait for one another
 )
 
-// A Func is the code of a function. It is for one goroutine.
+// A Func is the code of a function. It is not safe for concurrent use.
 type Func struct {
 	arch  *arch.Arch
 	abi   ABI
@@ -25,24 +25,23 @@ type Func struct {
 	start uint64
 	steps []stackflow.Step
 	preds [][]int32 // by instruction
-	// first: control gets to the function's first instruction from within, too.
+	// entry says whether control also reaches the first instruction from within the function.
 	entry int
 	flow  *stackflow.Func
-	// opaque: some jump goes where nothing is known of, maybe into this code.
+	// opaque says that the target of some jump is not known and may be in this code.
 	opaque bool
-	// Object, where not nil, tells which bytes of the frame the variable takes that
-	// CFA+off is in.
+	// Object, if not nil, returns the range of frame offsets of the variable that contains CFA+off.
 	Object func(off int64) (low, high int64, ok bool)
 
 	in      disasm.Inst
-	at      int // the instruction that in is; -1 for none
+	at      int // the instruction that in holds; -1 for none
 	rows    []*stackflow.Row
 	known   map[key]*Value // where paths meet
 	made    map[key]*Value // by an instruction
 	left    int
 	nested  int
-	called  map[uint64]arch.RegMask // what called functions change; see changes
-	taken   []int64                 // offsets of the frame whose address the code takes
+	called  map[uint64]arch.RegMask // registers that called functions change; see changes
+	taken   []int64                 // frame offsets whose address the code takes
 	scanned bool
 	opened  map[Place]bool
 	offsets map[key]frameOffset // of the stack and frame pointers, by instruction
@@ -53,8 +52,8 @@ type key struct {
 	place Place
 }
 
-// New follows the function that begins at start, and ends at end at most (0 where that
-// is not known); nil where its code cannot be followed.
+// New analyses the function that begins at start and ends no later than end (0 if not known). It returns nil if
+// the code cannot be followed.
 func New(a *arch.Arch, abi ABI, code stackflow.Code, start, end uint64) *Func {
 	flow, steps := stackflow.Follow(a, code, start, end)
 	if flow == nil || len(steps) == 0 || len(steps) > maxCode {
@@ -69,7 +68,7 @@ func New(a *arch.Arch, abi ABI, code stackflow.Code, start, end uint64) *Func {
 	return f
 }
 
-// connect turns the steps round.
+// connect builds the predecessors of each instruction.
 func (f *Func) connect() {
 	f.preds = make([][]int32, len(f.steps))
 	one := make([]int32, len(f.steps))
@@ -102,7 +101,7 @@ func (f *Func) connect() {
 	}
 }
 
-// mode is the bit of code pointers that says which instruction set.
+// mode returns the bit of code pointers that selects the instruction set.
 func (f *Func) mode() uint64 {
 	if f.arch.Mode == arch.NoReg {
 		return 0
@@ -110,13 +109,12 @@ func (f *Func) mode() uint64 {
 	return f.start & 1
 }
 
-// index is the number of the instruction at addr.
+// index returns the number of the instruction at addr.
 func (f *Func) index(addr uint64) (int, bool) {
 	return slices.BinarySearchFunc(f.steps, addr, func(s stackflow.Step, at uint64) int { return cmp.Compare(s.Addr, at) })
 }
 
-// inst decodes instruction number i; nil where that fails. It is valid until the next
-// call.
+// inst decodes instruction i; nil if that fails. The result is valid until the next call.
 func (f *Func) inst(i int) *disasm.Inst {
 	if f.at == i {
 		return &f.in
@@ -130,7 +128,7 @@ func (f *Func) inst(i int) *disasm.Inst {
 	return &f.in
 }
 
-// Inst is the instruction at an address; false where the function has none there.
+// Inst returns the instruction at an address; false if the function has none there.
 func (f *Func) Inst(addr uint64) (disasm.Inst, bool) {
 	i, ok := f.index(addr)
 	if !ok {
@@ -143,8 +141,7 @@ func (f *Func) Inst(addr uint64) (disasm.Inst, bool) {
 	return *in, true
 }
 
-// CallBefore is the address of the call that returns to ra; false where the function
-// has none there.
+// CallBefore returns the address of the call that returns to ra; false if the function has none there.
 func (f *Func) CallBefore(ra uint64) (uint64, bool) {
 	i, ok := f.index(ra)
 	if !ok {

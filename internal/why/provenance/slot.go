@@ -8,11 +8,11 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// below is how far above and below an array on the stack an indexed access may begin
-// to count from, in bytes: compilers fold the constant part of an index in.
+// below is how far before and after an array on the stack, in bytes, an indexed access may have its base:
+// compilers fold the constant part of an index into it.
 const below = 64
 
-// frameOffset is where in the frame, from the CFA, an operand without an index lies.
+// frameOffset returns the offset from the CFA of an operand without an index.
 func (f *Func) frameOffset(i int, m *disasm.MemOperand) (int64, bool) {
 	if m.Index != arch.NoReg || m.Segment != arch.NoReg || m.BitIndex != arch.NoReg || m.Opaque || m.Vector || m.RIPRelative {
 		return 0, false
@@ -21,8 +21,7 @@ func (f *Func) frameOffset(i int, m *disasm.MemOperand) (int64, bool) {
 	return off + m.Disp, ok
 }
 
-// offsetOf is where in the frame, from the CFA, the stack or frame pointer points
-// before an instruction.
+// offsetOf returns the offset from the CFA that the stack or frame pointer has before an instruction.
 func (f *Func) offsetOf(i int, r arch.Reg) (int64, bool) {
 	if r != f.arch.SP && r != f.arch.FP {
 		return 0, false
@@ -36,8 +35,7 @@ func (f *Func) offsetOf(i int, r arch.Reg) (int64, bool) {
 	return off, ok
 }
 
-// A frameOffset is where in the frame something lies, from the CFA; not ok where that
-// is not known.
+// A frameOffset is an offset from the CFA; ok is false if it is not known.
 type frameOffset struct {
 	off int64
 	ok  bool
@@ -57,7 +55,7 @@ func (f *Func) findOffset(i int, r arch.Reg) (int64, bool) {
 	return 0, false
 }
 
-// stackAddress makes v what the stack or frame pointer holds.
+// stackAddress makes v the value of the stack or frame pointer plus disp.
 func (f *Func) stackAddress(i int, v *Value, r arch.Reg, disp int64) *Value {
 	off, ok := f.offsetOf(i, r)
 	if !ok {
@@ -67,8 +65,7 @@ func (f *Func) stackAddress(i int, v *Value, r arch.Reg, disp int64) *Value {
 	return v
 }
 
-// stored is what an instruction put into some bytes of the frame; nil where it did not
-// touch them.
+// stored returns what an instruction put into some bytes of the frame; nil if it did not write to them.
 func (f *Func) stored(i int, in *disasm.Inst, p Place) *Value {
 	if in.Kind.IsCall() || in.Kind == disasm.Syscall {
 		if f.open(p) {
@@ -108,7 +105,7 @@ func (f *Func) stored(i int, in *disasm.Inst, p Place) *Value {
 	return nil
 }
 
-// storedBy is what a store that overlaps p put there.
+// storedBy returns what a store that overlaps p put there.
 func (f *Func) storedBy(i int, in *disasm.Inst, m *disasm.MemOperand, off int64, p Place) *Value {
 	if in.Conditional || in.Kind != disasm.Store && in.Kind != disasm.Push {
 		return unknown
@@ -133,7 +130,7 @@ func (f *Func) storedBy(i int, in *disasm.Inst, m *disasm.MemOperand, off int64,
 	return unknown
 }
 
-// pushed is what a push of memory read there.
+// pushed returns the value that a push of a memory operand read.
 func (f *Func) pushed(i int, in *disasm.Inst, whole bool) *Value {
 	m := in.Mem()
 	if in.Kind != disasm.Push || !whole || m == nil || !m.Read || m.Write {
@@ -142,25 +139,25 @@ func (f *Func) pushed(i int, in *disasm.Inst, whole bool) *Value {
 	return f.fromMemory(i, &Value{At: in.PC &^ f.mode(), Reg: arch.NoReg, Base: arch.NoReg, Index: arch.NoReg}, m, int(m.Size))
 }
 
-// explicit reports whether the only write of an instruction is m.
+// explicit reports whether m is the only memory that an instruction writes.
 func explicit(in *disasm.Inst, m *disasm.MemOperand) bool {
 	ms := in.Mems()
 	for n := range ms {
 		if &ms[n] != m && (ms[n].Write || ms[n].Read) {
-			return false // push of memory, movs
+			return false // push of a memory operand, movs
 		}
 	}
 	return true
 }
 
-// immediate reports whether what an instruction without registers stores is a number:
-// x86's mov with an immediate, and push.
+// immediate reports whether an instruction without source registers stores a constant: x86's mov with an
+// immediate, and push.
 func immediate(in *disasm.Inst) bool {
 	b := in.Bytes()
 	for n, c := range b {
 		switch {
 		case c == 0x66 || c&0xf0 == 0x40:
-			continue // operand size, REX
+			continue // skip operand size and REX prefixes
 		case c == 0xc6 || c == 0xc7:
 			return in.Kind == disasm.Store
 		case c == 0x68 || c == 0x6a:
@@ -171,7 +168,7 @@ func immediate(in *disasm.Inst) bool {
 	return false
 }
 
-// open reports whether somebody else may write to a place: its address is given away.
+// open reports whether other code may write to a place, because its address escapes.
 func (f *Func) open(p Place) bool {
 	if open, ok := f.opened[p]; ok {
 		return open
@@ -181,7 +178,7 @@ func (f *Func) open(p Place) bool {
 	return open
 }
 
-// scan finds what addresses of the frame the code computes. It decodes all of it.
+// scan collects the frame addresses that the code computes. It decodes the whole function.
 func (f *Func) scan() {
 	f.scanned = true
 	f.taken = f.addressesTaken()
@@ -218,7 +215,7 @@ func (f *Func) near(off int64, p Place) bool {
 	return true
 }
 
-// addressesTaken lists the offsets of the frame whose address the code computes.
+// addressesTaken lists the frame offsets whose address the code computes.
 func (f *Func) addressesTaken() []int64 {
 	const everything = -1 << 62
 	var out []int64

@@ -7,10 +7,10 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// unknown is what nothing is known of. There is no other of the kind.
+// unknown is the only Value of kind Unknown.
 var unknown = &Value{Kind: Unknown, Reg: arch.NoReg, Base: arch.NoReg, Index: arch.NoReg}
 
-// Before tells what a place held before the instruction at an address. It is never nil.
+// Before returns what a place held before the instruction at an address. It never returns nil.
 func (f *Func) Before(addr uint64, p Place) *Value {
 	i, ok := f.index(addr)
 	if !ok {
@@ -19,10 +19,9 @@ func (f *Func) Before(addr uint64, p Place) *Value {
 	return f.before(i, p).resolve()
 }
 
-// before goes back from instruction i to what defined p. Each place where paths meet
-// is gone through once for each p: in a loop it stands for itself until it is known
-// (Braun et al., Simple and Efficient Construction of Static Single Assignment Form,
-// CC 2013).
+// before goes back from instruction i to the definition of p. It visits each join once per place: in a loop the
+// join stands for itself until its value is known (Braun et al., Simple and Efficient Construction of Static
+// Single Assignment Form, CC 2013).
 func (f *Func) before(i int, p Place) *Value {
 	for {
 		if f.left--; f.left < 0 {
@@ -45,7 +44,7 @@ func (f *Func) before(i int, p Place) *Value {
 	}
 }
 
-// atEntry is what a place held when the function was called.
+// atEntry returns what a place held when the function was called.
 func (f *Func) atEntry(p Place) *Value {
 	k := key{int32(f.entry), p}
 	if v := f.made[k]; v != nil {
@@ -59,7 +58,7 @@ func (f *Func) atEntry(p Place) *Value {
 	return v
 }
 
-// join is what a place holds where paths meet.
+// join returns what a place holds where paths meet.
 func (f *Func) join(i int, p Place) *Value {
 	k := key{int32(i), p}
 	if v := f.known[k]; v != nil {
@@ -87,7 +86,7 @@ func (f *Func) join(i int, p Place) *Value {
 		}
 		add(w)
 	}
-	// A join of one value, by way of whatever other joins, is that value.
+	// A join of a single value, even through other joins, is that value.
 	if len(v.alts) == 1 {
 		v.same = v.alts[0]
 	} else if all := v.alternatives(maxMeet); len(all) == 1 {
@@ -96,7 +95,7 @@ func (f *Func) join(i int, p Place) *Value {
 	return v.resolve()
 }
 
-// after is what instruction i left in a place; nil where it did not change it.
+// after returns what instruction i left in a place; nil if it did not change the place.
 func (f *Func) after(i int, p Place) *Value {
 	if p.size > 0 && !f.scanned {
 		f.scan()
@@ -127,7 +126,7 @@ func (f *Func) after(i int, p Place) *Value {
 	return v
 }
 
-// register is what an instruction put into register r; nil where it did not.
+// register returns what an instruction put into register r; nil if it did not write to r.
 func (f *Func) register(i int, in *disasm.Inst, r arch.Reg) *Value {
 	v := &Value{At: in.PC &^ f.mode(), Reg: arch.NoReg, Base: arch.NoReg, Index: arch.NoReg, Size: f.arch.WordSize}
 	if in.Kind.IsCall() {
@@ -182,7 +181,7 @@ func (f *Func) register(i int, in *disasm.Inst, r arch.Reg) *Value {
 	return unknown
 }
 
-// computed is the outcome of arithmetic.
+// computed returns the result of arithmetic.
 func (f *Func) computed(in *disasm.Inst, r arch.Reg, v *Value) *Value {
 	op, dst, a, b, imm := in.ALU()
 	if dst != r {
@@ -203,7 +202,7 @@ func (f *Func) computed(in *disasm.Inst, r arch.Reg, v *Value) *Value {
 	return unknown
 }
 
-// address makes v the address that an operand stands for.
+// address makes v the address of an operand.
 func (f *Func) address(i int, v *Value, m *disasm.MemOperand) *Value {
 	if off, ok := f.frameOffset(i, m); ok {
 		v.Kind, v.K = StackAddr, off
@@ -222,13 +221,13 @@ func (f *Func) address(i int, v *Value, m *disasm.MemOperand) *Value {
 	return v
 }
 
-// plain reports whether the address of an operand is a sum of registers and a number.
+// plain reports whether the address of an operand is a sum of registers and a constant.
 func (f *Func) plain(m *disasm.MemOperand) bool {
 	return m.Segment == arch.NoReg && m.BitIndex == arch.NoReg && !m.Opaque && !m.Vector && m.IndexBits == 0 &&
 		m.Base != f.arch.SP && (m.Base != f.arch.PC || m.RIPRelative) && (m.AddrSize == 0 || int(m.AddrSize) == f.arch.WordSize)
 }
 
-// load is what a load put into register r.
+// load returns what a load put into register r.
 func (f *Func) load(i int, in *disasm.Inst, r arch.Reg, v *Value) *Value {
 	m := readOperand(in)
 	if m == nil || in.Kind == disasm.Leave && r != f.arch.FP {
@@ -236,14 +235,14 @@ func (f *Func) load(i int, in *disasm.Inst, r arch.Reg, v *Value) *Value {
 	}
 	off, size, ok := transferred(f.arch, in, m, r, in.Dst, in.Dst2)
 	if !ok || size < f.arch.WordSize && int(in.Size) < 4 {
-		return unknown // the base written back, or a part of the register
+		return unknown // the updated base register, or a part of the register
 	}
 	at := *m
 	at.Disp += off
 	return f.fromMemory(i, v, &at, size)
 }
 
-// fromMemory makes v what size bytes at an operand are.
+// fromMemory makes v the value of size bytes at an operand.
 func (f *Func) fromMemory(i int, v *Value, m *disasm.MemOperand, size int) *Value {
 	v.Size = size
 	if off, ok := f.frameOffset(i, m); ok {
@@ -257,7 +256,8 @@ func (f *Func) fromMemory(i int, v *Value, m *disasm.MemOperand, size int) *Valu
 	return unknown
 }
 
-// readOperand is the one piece of memory that an instruction reads.
+// readOperand returns the only memory operand that an instruction reads; nil if there is none, or more than
+// one.
 func readOperand(in *disasm.Inst) *disasm.MemOperand {
 	var found *disasm.MemOperand
 	for i, ms := 0, in.Mems(); i < len(ms); i++ {
@@ -271,7 +271,7 @@ func readOperand(in *disasm.Inst) *disasm.MemOperand {
 	return found
 }
 
-// transferred tells which bytes of an operand a register is loaded from, or stored to.
+// transferred returns which bytes of an operand are loaded into a register, or stored from it.
 func transferred(a *arch.Arch, in *disasm.Inst, m *disasm.MemOperand, r, first, second arch.Reg) (off int64, size int, ok bool) {
 	size = int(m.Size)
 	switch {

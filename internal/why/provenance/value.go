@@ -2,7 +2,7 @@ package provenance
 
 import "github.com/corewalk/corewalk/unwind/arch"
 
-// A Kind says how code came by a value.
+// A Kind says how code got a value.
 type Kind uint8
 
 // The kinds.
@@ -10,13 +10,13 @@ const (
 	Unknown   Kind = iota // in a way that is not followed
 	Entry                 // Reg held it when the function was called
 	EntrySlot             // the Size bytes at CFA+K held it when the function was called, and nothing was stored there since
-	Const                 // it is K
-	StackAddr             // it is CFA+K
+	Const                 // the constant K
+	StackAddr             // the address CFA+K
 	Load                  // read from memory: Size bytes at Base + Index*Scale + K
 	Slot                  // read from the frame: the Size bytes at CFA+K
-	Sum                   // it is Base + Index*Scale + K
-	Cut                   // it is what the Size low bytes of Base are
-	Result                // a call returned it
+	Sum                   // the sum Base + Index*Scale + K
+	Cut                   // the Size low bytes of Base
+	Result                // the result of a call
 	Join                  // it depends on the path: one of Alternatives
 )
 
@@ -24,26 +24,26 @@ func (k Kind) String() string {
 	return [...]string{"unknown", "entry", "entry-slot", "const", "stack-address", "load", "slot", "sum", "cut", "result", "join"}[k]
 }
 
-// A Value is what an instruction made. The registers Base and Index are as they were
-// before that instruction: Func.Before(v.At, Reg(v.Base)) tells what they held.
+// A Value is what an instruction computed. Base and Index refer to the registers before that instruction:
+// Func.Before(v.At, Reg(v.Base)) returns what they held.
 type Value struct {
 	Kind Kind
-	// At is the instruction that made it; of a Join where paths meet, of Entry and
-	// EntrySlot the function's first.
+	// At is the address of the instruction that computed it; for a Join, where the paths meet; for Entry and
+	// EntrySlot, the function's first instruction.
 	At          uint64
-	Reg         arch.Reg // of Entry
-	Base, Index arch.Reg // NoReg for none
+	Reg         arch.Reg // for Entry
+	Base, Index arch.Reg // NoReg if absent
 	Scale       uint8
 	K           int64
 	Size        int    // bytes
-	Signed      bool   // a Load or Cut extends the sign
-	Target      uint64 // of Result: what was called, 0 where that is not known
+	Signed      bool   // a Load or Cut is sign-extended
+	Target      uint64 // for Result: the function called, 0 if not known
 
-	alts []*Value // of Join
-	same *Value   // a Join that turned out to be none stands for it
+	alts []*Value // for a Join
+	same *Value   // the value that this Join turned out to be; nil if it is really a Join
 }
 
-// resolve is the value that v stands for.
+// resolve returns the value that v stands for.
 func (v *Value) resolve() *Value {
 	for n := 0; v.same != nil && n < maxJoins; n++ {
 		v = v.same
@@ -51,13 +51,14 @@ func (v *Value) resolve() *Value {
 	return v
 }
 
-// Alternatives are the values that a Join may be: none of them a Join.
+// Alternatives returns the values that a Join may have, none of which is a Join; for other values the value
+// itself.
 func (v *Value) Alternatives() []*Value { return v.alternatives(maxJoins) }
 
-// maxMeet bounds the joins that are looked through for whether they are one value.
+// maxMeet is how many joins are visited to see whether they all are one value.
 const maxMeet = 32
 
-// alternatives looks through most joins and values; nil where there are more.
+// alternatives visits at most most joins and values; nil if there are more.
 func (v *Value) alternatives(most int) []*Value {
 	var out []*Value
 	seen := map[*Value]bool{}
@@ -81,15 +82,15 @@ func (v *Value) alternatives(most int) []*Value {
 	return out
 }
 
-// A Place is a register or some bytes of the frame.
+// A Place is a register, or some bytes of the frame.
 type Place struct {
 	reg  arch.Reg
-	off  int64 // from the CFA
-	size int   // 0 for a register
+	off  int64 // from the CFA, in bytes
+	size int   // in bytes; 0 for a register
 }
 
-// Reg is the place that is register r.
+// Reg returns the place that is register r.
 func Reg(r arch.Reg) Place { return Place{reg: r} }
 
-// Frame is the place that is size bytes at CFA+off.
+// Frame returns the place that is the size bytes at CFA+off.
 func Frame(off int64, size int) Place { return Place{reg: arch.NoReg, off: off, size: size} }

@@ -123,7 +123,7 @@ func (b *batchRun) end(t *testing.T) (dumps, failed, groups, status int) {
 
 // TestTriageInterrupted: after Ctrl-C what was done is told, and kept.
 func TestTriageInterrupted(t *testing.T) {
-	const all = 20000
+	const all = 5000
 	dir, args := linkedDumps(t, all)
 	db := filepath.Join(t.TempDir(), "t.db")
 	b := startBatch(t, append(args, "--db", db, dir)...)
@@ -144,7 +144,7 @@ func TestTriageInterrupted(t *testing.T) {
 // TestTriageWorkerKilled: an analysis process that is killed from outside is replaced, and
 // no dump is lost or blamed for it.
 func TestTriageWorkerKilled(t *testing.T) {
-	const all = 2000
+	const all = 600
 	dir, args := linkedDumps(t, all)
 	b := startBatch(t, append(args, "--no-db", dir)...)
 	if err := syscall.Kill(b.worker(t), syscall.SIGKILL); err != nil {
@@ -157,7 +157,7 @@ func TestTriageWorkerKilled(t *testing.T) {
 
 // TestTriageKilled: without its supervisor the analysis process ends by itself.
 func TestTriageKilled(t *testing.T) {
-	dir, args := linkedDumps(t, 2000)
+	dir, args := linkedDumps(t, 600)
 	b := startBatch(t, append(args, "--no-db", dir)...)
 	worker := b.worker(t)
 	b.cmd.Process.Kill()

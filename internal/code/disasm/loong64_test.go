@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/unwind/arch"
 	"golang.org/x/arch/loong64/loong64asm"
 )
@@ -24,7 +25,11 @@ var loongKinds = map[string]Kind{
 func TestLoongAgainstGoDecoder(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	seen, bad := map[string]int{}, 0
-	for i := range 3_000_000 {
+	words := 400_000
+	if fixture.IsLong() {
+		words = 3_000_000
+	}
+	for i := range words {
 		w := r.Uint32()
 		if i%2 == 0 { // the crowded part of the opcodes
 			w &= 0x03ffffff

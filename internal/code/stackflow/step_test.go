@@ -15,6 +15,7 @@ import (
 	"github.com/corewalk/corewalk/internal/code/stackflow"
 	"github.com/corewalk/corewalk/internal/files/find"
 	"github.com/corewalk/corewalk/internal/files/image"
+	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
@@ -31,8 +32,11 @@ func TestSingleStep(t *testing.T) {
 	if testing.Short() || runtime.GOARCH != "amd64" {
 		t.Skip("single-steps a program of x86-64")
 	}
-	for _, flags := range []string{"-O1", "-O2 -fno-omit-frame-pointer"} {
+	for i, flags := range []string{"-O1", "-O2 -fno-omit-frame-pointer"} {
 		t.Run(flags, func(t *testing.T) {
+			if i > 0 {
+				fixture.Long(t)
+			}
 			t.Parallel()
 			out := filepath.Join(t.TempDir(), "frames")
 			args := append(strings.Fields(flags), "-nostdlib", "-static", "-no-pie", "-fno-asynchronous-unwind-tables", "-o", out, "testdata/frames.c")

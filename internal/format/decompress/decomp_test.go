@@ -34,7 +34,7 @@ func pack(t testing.TB, kind Kind, data []byte) []byte {
 		err = z.Apply(lz4.BlockSizeOption(lz4.Block64Kb))
 		w = z
 	case XZFile:
-		w, err = xz.WriterConfig{BlockSize: 100_000}.NewWriter(&b)
+		w, err = xz.WriterConfig{BlockSize: 100_000, DictCap: 1 << 16}.NewWriter(&b)
 	case Gzip:
 		w = gzip.NewWriter(&b)
 	}

@@ -63,7 +63,7 @@ func TestXZ(t *testing.T) {
 
 func TestXZDamage(t *testing.T) {
 	data := dump(100_000)
-	packed := packXZ(t, xz.WriterConfig{}, data)
+	packed := packXZ(t, xz.WriterConfig{DictCap: 1 << 16}, data)
 	for i := 0; i < len(packed)-40; i += 7 { // the index at the end is not read
 		bad := bytes.Clone(packed)
 		bad[i] ^= 0x10

@@ -37,7 +37,7 @@ var ARM = &Arch{
 	build: func() tables {
 		return tables{
 			names:   append(append(numbered("r", 0, 12), "sp", "lr", "pc", "cpsr", "orig_r0", "thumb"), numbered("d", 8, 15)...),
-			dwarfOf: append(append(sequence(0, 15), 128, -1, -1), sequence(264, 271)...),
+			dwarfOf: append(append(sequence(0, 15), -1, -1, -1), sequence(264, 271)...),
 			gregs:   words(4, regs(ARMR0, ARMOrigR0)...),
 			fpregs:  strided(8*8, 8, 8, regs(ARMD8, ARMD15)...),
 		}

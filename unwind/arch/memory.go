@@ -54,10 +54,13 @@ func (a *Arch) ReadUint(mem Memory, addr Address, size int) (uint64, error) {
 			return 0, err
 		}
 		hi, err := mem.ReadWord(addr + Address(w))
+		if err != nil {
+			return 0, err
+		}
 		if a.Big() {
 			lo, hi = hi, lo
 		}
-		return hi<<32 | lo, err
+		return hi<<32 | lo, nil
 	}
 	buf := make([]byte, size)
 	if _, err := mem.ReadMem(addr, buf); err != nil {
@@ -76,9 +79,6 @@ func (a *Arch) ReadUint(mem Memory, addr Address, size int) (uint64, error) {
 
 // ReadReg reads a general register saved at addr: RegSize bytes.
 func (a *Arch) ReadReg(mem Memory, addr Address) (uint64, error) {
-	if a.RegSize == a.WordSize {
-		return mem.ReadWord(addr)
-	}
 	return a.ReadUint(mem, addr, a.RegSize)
 }
 

@@ -6,18 +6,16 @@ import "math/bits"
 type RegMask uint64
 
 // Has reports whether r is in m.
-func (m RegMask) Has(r Reg) bool { return r < MaxRegs && m>>r&1 != 0 }
+func (m RegMask) Has(r Reg) bool { return m>>r&1 != 0 }
 
 // Count returns the number of registers in m.
 func (m RegMask) Count() int { return bits.OnesCount64(uint64(m)) }
 
-// Mask returns the set of the given registers.
+// Mask returns the set of the given registers. NoReg is none.
 func Mask(regs ...Reg) RegMask {
 	var m RegMask
 	for _, r := range regs {
-		if r < MaxRegs {
-			m |= 1 << r
-		}
+		m |= 1 << r
 	}
 	return m
 }
@@ -47,9 +45,7 @@ func (s *RegSet) Set(r Reg, v uint64) {
 
 // Clear makes r unknown.
 func (s *RegSet) Clear(r Reg) {
-	if r < MaxRegs {
-		s.Valid &^= 1 << r
-	}
+	s.Valid &^= 1 << r
 }
 
 // First returns the lowest-numbered register of m, or MaxRegs if m is empty.

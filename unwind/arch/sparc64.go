@@ -31,7 +31,7 @@ var SPARC64 = &Arch{
 	RegSize:   8,
 	ByteOrder: binary.BigEndian,
 	PC:        SPARCPC, SP: SPARCSP, FP: SPARCFP, RA: SPARCO7, Mode: NoReg,
-	CalleeSaved:  span(SPARCL0, SPARCI7) | span(SPARCG0+1, SPARCG7),
+	CalleeSaved:  span(SPARCL0, SPARCI7) | Mask(6, SPARCG7), // g6 and g7 are the system's; calls change g1 to g5
 	PCAlign:      4,
 	StackBias:    2047,
 	ReturnOffset: 8,

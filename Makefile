@@ -5,6 +5,8 @@
 # signatures  measures signatures anew (docs/signatures.md)
 # bench-triage  a batch of TRIAGE_DUMPS small cores, and peers on a part of it (docs/performance.md)
 # triage-page  makes the pictures of docs/triage.md anew; needs chromium
+# mutants  changes the packages that decide in one place after the other, and prints what no
+#        test notices (CONTRIBUTING.md); MUTANTS="-sample 200 unwind" for flags and packages
 # soak   attaches to a working process SOAK times (docs/usage.md, "Running processes")
 
 GO ?= go
@@ -14,8 +16,9 @@ CASES ?=
 SOAK ?= 10000
 TRIAGE_DUMPS ?= 1000
 PKGS ?= ./...
+MUTANTS ?=
 
-.PHONY: build test bench cores fuzz lint parity soak signatures triage-page bench-triage
+.PHONY: build test bench cores fuzz lint parity soak signatures triage-page bench-triage mutants
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -tags nethttpomithttp2 -o corewalk ./cmd/corewalk
@@ -45,6 +48,9 @@ parity:
 	$(GO) test -count=1 -v -timeout 30m -run '^TestGDBParity$$' ./dwarfvars -args -matrix -update >>"$$log" 2>&1; then \
 		grep -aE '^ *(difference|parity): |frames of [0-9]+ stacks compared|parity.md: (written|current)|^ok|^ +[a-z_]+\.go:[0-9]+: .*(is not installed|not compared)' "$$log"; \
 	else cat "$$log"; exit 1; fi
+
+mutants:
+	nice $(GO) run ./internal/mutants $(MUTANTS)
 
 soak:
 	COREWALK_SOAK=$(SOAK) $(GO) test -count=1 -timeout 30m -run '^TestSoak' -v ./livestate ./internal/systemtest

@@ -72,7 +72,8 @@ var floors = map[string]int{
 
 // testRooms are imported by tests only.
 var testRooms = []string{"internal/fixture", "internal/lint", "internal/systemtest", "internal/corebuild", "internal/format/dwarf/cfi/cfitest",
-	"internal/format/minidump/dumpbuild", "internal/format/decompress/cabtest"}
+	"internal/format/minidump/dumpbuild", "internal/format/decompress/cabtest",
+	"internal/mutants", "internal/mutants/mut"}
 
 // sideways are the imports allowed within a floor.
 var sideways = map[string][]string{

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// reasons are the mutants that no test can kill, or need not, each with why.
+type reasons struct {
+	why  map[string]string // by the mutant's key
+	used map[string]bool
+}
+
+// readReasons reads a file of reasons. A line "= reason" holds for the mutants on the
+// lines that follow it: directory, function, kind and source, with tabs in between.
+func readReasons(name string) (*reasons, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	r := &reasons{why: map[string]string{}, used: map[string]bool{}}
+	reason := ""
+	scan := bufio.NewScanner(f)
+	for n := 1; scan.Scan(); n++ {
+		line := scan.Text()
+		switch {
+		case strings.TrimSpace(line) == "" || strings.HasPrefix(line, "#"):
+		case strings.HasPrefix(line, "= "):
+			reason = strings.TrimPrefix(line, "= ")
+		case strings.Count(line, "\t") != 3:
+			return nil, fmt.Errorf("%s:%d: need directory, function, kind and source with tabs between them", name, n)
+		case reason == "":
+			return nil, fmt.Errorf("%s:%d: need a line \"= reason\" above", name, n)
+		case r.why[line] != "":
+			return nil, fmt.Errorf("%s:%d: this mutant has a reason already", name, n)
+		default:
+			r.why[line] = reason
+		}
+	}
+	return r, scan.Err()
+}
+
+// of is the reason why a mutant may survive; "" for none.
+func (r *reasons) of(m *mutant) string {
+	why := r.why[m.key()]
+	if why != "" {
+		r.used[m.key()] = true
+	}
+	return why
+}
+
+// stale are the reasons for mutants of a package that there are not any more.
+func (r *reasons) stale(dir string) []string {
+	var out []string
+	for key := range r.why {
+		if strings.HasPrefix(key, dir+"\t") && !r.used[key] {
+			out = append(out, key)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// further are tests of another package that count for a package.
+type further struct {
+	dir   string
+	match *regexp.Regexp
+	sub   bool // its subtests count one by one
+}
+
+// A target is a package whose mutants are tested.
+type target struct {
+	dir  string
+	more []further
+}
+
+// readTargets reads the list of packages: a directory on each line, then further tests
+// that count for it, as directory:pattern, or directory:pattern/* for its subtests one
+// by one.
+func readTargets(name string) ([]target, error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	var out []target
+	n := 0
+	for line := range strings.Lines(string(text)) {
+		n++
+		fields := strings.Fields(line)
+		if len(fields) == 0 || strings.HasPrefix(fields[0], "#") {
+			continue
+		}
+		t := target{dir: fields[0]}
+		for _, f := range fields[1:] {
+			dir, pat, ok := strings.Cut(f, ":")
+			if !ok {
+				return nil, fmt.Errorf("%s:%d: need directory:pattern, not %q", name, n, f)
+			}
+			pat, sub := strings.CutSuffix(pat, "/*")
+			match, err := regexp.Compile(pat)
+			if err != nil {
+				return nil, fmt.Errorf("%s:%d: %w", name, n, err)
+			}
+			t.more = append(t.more, further{dir, match, sub})
+		}
+		out = append(out, t)
+	}
+	return out, nil
+}

@@ -53,14 +53,14 @@ func (t *Target) Analyze(ctx context.Context, o AnalyzeOptions) (*report.Report,
 	if o.Verify {
 		wopts = append(wopts, unwind.WithVerify())
 	}
-	now, release, err := t.subject.moment()
+	now, err := t.subject.Moment()
 	if err != nil {
 		return nil, err
 	}
-	released := sync.OnceValue(release)
+	released := sync.OnceValue(now.Release)
 	defer released()
 	var w *unwind.Walker
-	if fault := t.guard(func() { w, err = t.newWalker(now, append(wopts, o.Walker...)) }); fault != nil {
+	if fault := t.guard(func() { w, err = t.newWalker(now.State, append(wopts, o.Walker...)) }); fault != nil {
 		return nil, fault
 	}
 	if err != nil {
@@ -75,7 +75,7 @@ func (t *Target) Analyze(ctx context.Context, o AnalyzeOptions) (*report.Report,
 	var r *report.Report
 	var ahead error
 	fault := t.guard(func() {
-		p := t.parts(now)
+		p := t.parts(now.State)
 		p.Walker = w
 		if w.SymbolLookup() != unwind.SymbolLookup(t.lookup) {
 			p.Lacks, p.Complete = nil, nil // another lookup may need no debug information
@@ -86,7 +86,11 @@ func (t *Target) Analyze(ctx context.Context, o AnalyzeOptions) (*report.Report,
 			r = analysis.Run(ctx, p, opts)
 			t.warnLate(r)
 			if o.Details {
-				t.addDetails(r)
+				r.Details = t.subject.Details()
+				for i := range r.Threads {
+					th := &r.Threads[i]
+					th.LastError = t.subject.LastError(unwind.ThreadID(th.ID))
+				}
 			}
 		}
 	})

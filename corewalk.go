@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"path/filepath"
 	"sync"
 
@@ -20,6 +21,7 @@ import (
 	"github.com/corewalk/corewalk/internal/files/image"
 	"github.com/corewalk/corewalk/internal/files/mmapfile"
 	"github.com/corewalk/corewalk/internal/format/elffile"
+	"github.com/corewalk/corewalk/internal/why/subject"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/livestate"
 	"github.com/corewalk/corewalk/modules"
@@ -116,7 +118,7 @@ func WithCoreOptions(opts ...corestate.Option) Option {
 // Info answer ErrChanged when another process shortens one of them meanwhile; a
 // program that reads memory or walks itself does so inside Guard.
 type Target struct {
-	subject subject
+	subject subject.Subject
 	release func() error // of the files
 	images  *modules.Set
 	lookup  *symlookup.Lookup
@@ -136,22 +138,29 @@ type Target struct {
 // it still tells what is in the dump.
 func Open(path string, opts ...Option) (*Target, error) {
 	cfg := newConfig(opts)
-	core, mini, err := corestate.OpenDump(path, cfg.core...)
-	return openDump(core, mini, err, path, cfg)
+	s, err := subject.OpenDump(path, cfg.core...)
+	return openDump(s, err, path, cfg)
 }
 
 // OpenReader reads a core or minidump, compressed or not, from r. name is what to call it.
 func OpenReader(r io.Reader, name string, opts ...Option) (*Target, error) {
 	cfg := newConfig(opts)
-	core, mini, err := corestate.OpenDumpReader(r, cfg.core...)
-	return openDump(core, mini, err, name, cfg)
+	s, err := subject.OpenDumpReader(r, name, cfg.core...)
+	return openDump(s, err, name, cfg)
 }
 
-func openDump(core *corestate.ELFCore, mini *corestate.Minidump, err error, path string, cfg *config) (*Target, error) {
-	if mini != nil {
-		return openMinidump(mini, err, path, cfg)
+func openDump(s subject.Subject, err error, path string, cfg *config) (*Target, error) {
+	if s == nil {
+		return nil, err
 	}
-	return openCore(core, err, path, cfg)
+	if dir := filepath.Dir(path); path != "-" {
+		cfg.find.Beside = append(cfg.find.Beside, dir)
+	}
+	t, fault := open(s, path, cfg)
+	if fault != nil {
+		return nil, fault
+	}
+	return t, err
 }
 
 func newConfig(opts []Option) *config {
@@ -162,23 +171,9 @@ func newConfig(opts []Option) *config {
 	return cfg
 }
 
-func openCore(core *corestate.ELFCore, err error, path string, cfg *config) (*Target, error) {
-	if core == nil {
-		return nil, err
-	}
-	if dir := filepath.Dir(path); path != "-" {
-		cfg.find.Beside = append(cfg.find.Beside, dir)
-	}
-	t, fault := open(coreSubject{core, path}, path, cfg)
-	if fault != nil {
-		return nil, fault
-	}
-	return t, err
-}
-
 // open finds the libraries of a subject and their files. When it fails the subject
 // is closed.
-func open(s subject, name string, cfg *config) (*Target, error) {
+func open(s subject.Subject, name string, cfg *config) (*Target, error) {
 	finder, images, release, err := cfg.finds()
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -191,7 +186,7 @@ func open(s subject, name string, cfg *config) (*Target, error) {
 			return (*image.Image)(t.images.LocalImage(lib)).ELF()
 		})
 		table.SetLate(t.mayBeJIT, t.jitLibraries)
-		s.back(t.matched)
+		s.SetBacking(t.matched)
 		t.lookup = symlookup.New(s.LibraryTracker(), t.images, symlookup.WithRelocated(s.Arch(), s.DumpMemory()))
 	})
 	if fault != nil {
@@ -247,12 +242,20 @@ func (t *Target) ProcessStateByPID(pid int) (unwind.ProcessState, bool) {
 
 // Core is the opened core, for what a ProcessState does not tell; nil for minidumps and
 // running processes.
-func (t *Target) Core() *corestate.ELFCore {
-	if c, ok := t.subject.(coreSubject); ok {
-		return c.ELFCore
-	}
-	return nil
-}
+func (t *Target) Core() *corestate.ELFCore { return t.subject.Core() }
+
+// Minidump is the opened minidump, for what a ProcessState does not tell; nil for
+// cores and running processes.
+func (t *Target) Minidump() *corestate.Minidump { return t.subject.Minidump() }
+
+// Live is the traced process, for what a ProcessState does not tell; nil for dumps and
+// this program itself.
+func (t *Target) Live() *livestate.Process { return t.subject.Live() }
+
+// Identity yields bytes that tell a dump from others of its size without reading it
+// whole: a core's notes or a minidump's streams, and the registers and the top of the
+// stack of the thread that crashed. A slice is valid until the next.
+func (t *Target) Identity() iter.Seq[[]byte] { return subject.Identity(t.subject) }
 
 // SymbolLookup is the default lookup, from DWARF and symbol tables.
 func (t *Target) SymbolLookup() unwind.SymbolLookup { return t.lookup }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/corewalk/corewalk/internal/why/analysis"
+	"github.com/corewalk/corewalk/internal/why/subject"
 	"github.com/corewalk/corewalk/report"
 )
 
@@ -25,20 +26,18 @@ func (t *Target) InfoWith(o InfoOptions) *report.Info {
 	in := &report.Info{Schema: report.InfoSchema}
 	// What can be told without reading the file again comes first.
 	fault := t.guard(func() {
-		in.Mappings = t.mappings()
+		in.Mappings = subject.Mappings(t.subject)
 		p := t.parts(t.subject)
 		in.Dump, in.Warnings = p.Dump, p.Warnings
-		in.Notes = t.subject.notes()
+		in.Notes = t.subject.Notes()
 		in.Modules = analysis.Modules(p)
-		in.Details = t.details()
-		if m := t.Minidump(); m != nil {
-			in.Threads, in.Memory = threadInfos(m), memoryInfo(m, o.Memory)
-		}
+		in.Details = t.subject.Details()
+		in.Threads, in.Memory = t.subject.ThreadInfos(), t.subject.MemoryInfo(o.Memory)
 		for _, list := range []struct {
 			name string
 			n    int
 		}{{"notes", len(in.Notes)}, {"mappings", len(in.Mappings)}} {
-			if list.n == maxListed {
+			if list.n == subject.MaxListed {
 				in.Warnings = append(in.Warnings, report.Warning{Code: "list", Message: fmt.Sprintf("only the first %d %s are listed", list.n, list.name)})
 			}
 		}
@@ -47,27 +46,4 @@ func (t *Target) InfoWith(o InfoOptions) *report.Info {
 		in.Warnings = append(in.Warnings, report.Warning{Code: report.WarnChanged, Message: fault.Error()})
 	}
 	return in
-}
-
-// maxListed bounds the notes and the mappings that are listed: several times what
-// a process of ten thousand threads has. A damaged core can make a note of every
-// twelve bytes.
-const maxListed = 1 << 17
-
-// maxOwner bounds the names of notes' owners, in bytes.
-const maxOwner = 64
-
-// mappings lists the process's memory with the files it was mapped from.
-func (t *Target) mappings() []report.Mapping {
-	held := t.subject.held()
-	maps := t.subject.Mappings()
-	maps = maps[:min(len(maps), maxListed)]
-	out := make([]report.Mapping, 0, len(maps))
-	for _, m := range maps {
-		out = append(out, report.Mapping{
-			Start: report.Addr(m.Start), End: report.Addr(m.End), Perm: m.Perm.String(),
-			Offset: report.Addr(m.Offset), File: m.Path, InDump: held(m),
-		})
-	}
-	return out
 }

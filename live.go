@@ -3,15 +3,10 @@ package corewalk
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
-	"time"
 
 	"github.com/corewalk/corewalk/internal/files/find"
-	"github.com/corewalk/corewalk/internal/format/elffile"
-	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/internal/why/subject"
 	"github.com/corewalk/corewalk/livestate"
-	"github.com/corewalk/corewalk/report"
-	"github.com/corewalk/corewalk/unwind/arch"
 )
 
 // WithLiveOptions passes options to livestate.
@@ -84,78 +79,11 @@ func AttachAll(pids []int, opts ...Option) ([]Attached, error) {
 	return out, nil
 }
 
-// Live is the traced process, for what a ProcessState does not tell; nil for a dump.
-func (t *Target) Live() *livestate.Process {
-	if l, ok := t.subject.(liveSubject); ok {
-		return l.Process
-	}
-	return nil
-}
-
 func openLive(p *livestate.Process, cfg *config) (*Target, error) {
 	// Paths are those of the process's own root directory.
 	if root := p.Root(); root != "" && len(cfg.find.Sysroots) == 0 {
 		cfg.find.Sysroots = []string{root}
 	}
 	cfg.find.Held = func(m find.Module) []string { return p.HeldFiles(m.Path, m.Main) }
-	return open(liveSubject{p, cfg.hold}, fmt.Sprintf("process %d", p.ProcessID()), cfg)
-}
-
-// A liveSubject is a running process.
-type liveSubject struct {
-	*livestate.Process
-	hold bool
-}
-
-func (l liveSubject) DumpMemory() arch.Memory                    { return l.Process }
-func (l liveSubject) Warnings() []string                         { return nil }
-func (l liveSubject) back(func(*libstate.Library) *elffile.File) {}
-func (l liveSubject) system() string                             { return "Linux" }
-func (l liveSubject) notes() []report.Note                       { return nil }
-
-// held: what can be read is there.
-func (l liveSubject) held() func(libstate.Mapping) uint64 {
-	return func(m libstate.Mapping) uint64 {
-		if m.Perm&libstate.Read == 0 {
-			return 0
-		}
-		return m.End - m.Start
-	}
-}
-
-// moment is a snapshot, from which the report is made while the process runs on; or
-// the process itself, stopped.
-func (l liveSubject) moment() (state, func() []report.Warning, error) {
-	if l.hold {
-		if err := l.StopAll(); err != nil {
-			return nil, nil, err
-		}
-		return l, func() []report.Warning { _ = l.ResumeAll(); return nil }, nil
-	}
-	s, err := l.Snapshot()
-	if err != nil {
-		return nil, nil, err
-	}
-	return s, func() []report.Warning { return late(s) }, nil
-}
-
-// late tells what of a report is not of the moment of its snapshot.
-func late(s *livestate.Snapshot) []report.Warning {
-	var out []report.Warning
-	for _, id := range s.Unstopped() {
-		out = append(out, report.Warning{Code: "not-stopped",
-			Message: fmt.Sprintf("thread %d is in uninterruptible sleep and could not be stopped: of its registers only the program counter and the stack pointer are known", id)})
-	}
-	if n := s.Late(); n > 0 {
-		out = append(out, report.Warning{Code: report.WarnLate,
-			Message: fmt.Sprintf("%d pages of memory outside the stacks were read after the process had gone on: values there may be newer than the stacks", n),
-			Advice:  "Stop the process for the whole report (--hold) to have everything of one moment"})
-	}
-	return out
-}
-
-func (l liveSubject) describe() report.Dump {
-	d := report.Dump{Format: report.FormatLive, OS: "linux", Arch: l.Arch().Name, PID: l.ProcessID(), CommandLine: l.CommandLine(), Time: time.Now()}
-	d.Command = filepath.Base(l.ExecutablePath())
-	return d
+	return open(subject.OfProcess(p, cfg.hold), fmt.Sprintf("process %d", p.ProcessID()), cfg)
 }

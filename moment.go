@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/corewalk/corewalk/livestate"
+	"github.com/corewalk/corewalk/internal/why/subject"
 	"github.com/corewalk/corewalk/unwind"
 )
 
@@ -23,29 +23,24 @@ type Moment struct {
 // The frames' walker is the Moment's own: they name themselves by the target's
 // symbols, and read memory as Analyze does.
 func (t *Target) Moment(ctx context.Context, opts ...unwind.Option) (*Moment, error) {
-	begin := time.Now()
-	now, release, err := t.subject.moment()
+	now, err := t.subject.Moment()
 	if err != nil {
 		return nil, err
 	}
-	defer release()
+	defer now.Release()
 	m := &Moment{}
-	fault := t.guard(func() { err = m.walk(ctx, t, now, opts) })
+	fault := t.guard(func() { err = m.walk(ctx, t, now.State, opts) })
 	if fault != nil {
 		return nil, fault
 	}
 	if err != nil {
 		return nil, err
 	}
-	if s, ok := now.(*livestate.Snapshot); ok {
-		m.Pause = s.Pause()
-	} else if t.Live() != nil {
-		m.Pause = time.Since(begin)
-	}
+	m.Pause = now.Pause()
 	return m, nil
 }
 
-func (m *Moment) walk(ctx context.Context, t *Target, now state, opts []unwind.Option) error {
+func (m *Moment) walk(ctx context.Context, t *Target, now subject.State, opts []unwind.Option) error {
 	w, err := t.newWalker(now, opts)
 	if err != nil {
 		return err

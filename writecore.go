@@ -5,7 +5,6 @@ import (
 	"os"
 
 	"github.com/corewalk/corewalk/internal/live/livecore"
-	"github.com/corewalk/corewalk/livestate"
 )
 
 // CoreOptions bound what WriteCore writes.
@@ -17,18 +16,10 @@ type CoreWritten = livecore.Result
 // WriteCore writes the core of a running process to f, an empty file: what the kernel
 // would write were the process to die now, with holes where memory was never
 // touched. The process stands still meanwhile.
-func (t *Target) WriteCore(f *os.File, o CoreOptions) (w *CoreWritten, err error) {
-	p := t.Live()
-	if p == nil {
-		return nil, fmt.Errorf("%s: is not a running process: %w", t.path, livestate.ErrUnsupported)
+func (t *Target) WriteCore(f *os.File, o CoreOptions) (*CoreWritten, error) {
+	w, err := t.subject.WriteCore(f, o)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", t.path, err)
 	}
-	if err := p.StopAll(); err != nil {
-		return nil, err
-	}
-	defer func() {
-		if rerr := p.ResumeAll(); err == nil {
-			err = rerr
-		}
-	}()
-	return livecore.Write(f, p, o)
+	return w, nil
 }

@@ -24,6 +24,7 @@ var floors = map[string]int{
 	"internal/live/corecheck":   7,
 	"":                          6, // the facade
 	"internal/why/analysis":     5,
+	"internal/why/subject":      5,
 	"internal/why/reason":       4,
 	"internal/why/provenance":   4,
 	"internal/triage/signature": 4,

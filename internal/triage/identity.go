@@ -12,19 +12,14 @@ import (
 	"sync"
 
 	"github.com/corewalk/corewalk"
-	"github.com/corewalk/corewalk/unwind/arch"
 )
 
 // wholeDump is the size of the largest files that are hashed whole, in bytes.
 const wholeDump = 16 << 20
 
-// What of a larger dump tells it from others: its size, its beginning, its notes or
-// streams, and the stack of the thread that crashed; in bytes.
-const (
-	partHead  = 64 << 10
-	partNotes = 4 << 20
-	partStack = 64 << 10
-)
+// partHead is how much of the beginning of a larger dump is hashed, in bytes, besides
+// its size and what corewalk.Target.Identity yields.
+const partHead = 64 << 10
 
 // identify tells a file from others. Of a dump too large to be read whole it is opened
 // for that: opened is then not nil, and the caller closes it.
@@ -57,7 +52,11 @@ func identify(ctx context.Context, path string, open func() (*corewalk.Target, e
 	}
 	opened, err = open()
 	if opened != nil {
-		fault := corewalk.Guard(func() { parts(h, opened) })
+		fault := corewalk.Guard(func() {
+			for b := range opened.Identity() {
+				h.Write(b)
+			}
+		})
 		if fault != nil {
 			return id, opened, fault
 		}
@@ -77,41 +76,6 @@ func hashFile(h hash.Hash, f *os.File, limit int64) error {
 	// Neither side may bring a buffer of its own.
 	_, err := io.CopyBuffer(struct{ io.Writer }{h}, struct{ io.Reader }{io.LimitReader(f, limit)}, buf[:])
 	return err
-}
-
-// parts hashes what tells a large dump from others of its size.
-func parts(h hash.Hash, t *corewalk.Target) {
-	left := partNotes
-	if c := t.Core(); c != nil {
-		for n := range c.Notes() {
-			if left -= len(n.Data); left < 0 {
-				break
-			}
-			number(h, uint64(n.Type))
-			h.Write(n.Data)
-		}
-	}
-	p := t.ProcessState()
-	tid, err := p.DefaultThread()
-	if err != nil {
-		return
-	}
-	a := p.Arch()
-	regs, err := p.Registers(tid)
-	if err != nil || a == nil {
-		return
-	}
-	for r := range arch.Reg(a.NumRegs()) {
-		v, _ := regs.Get(r)
-		number(h, v)
-	}
-	sp, ok := regs.Get(a.SP)
-	if !ok {
-		return
-	}
-	stack := make([]byte, partStack)
-	n, _ := p.ReadMem(sp, stack)
-	h.Write(stack[:n])
 }
 
 func number(h hash.Hash, v uint64) {

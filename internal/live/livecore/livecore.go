@@ -55,7 +55,7 @@ type segment struct {
 func Write(f File, p *livestate.Process, o Options) (*Result, error) {
 	w := &writer{f: f, p: p, pid: p.ProcessID(), out: &Result{}}
 	if err := w.write(o); err != nil {
-		return nil, fmt.Errorf("core of process %d: %w", w.pid, err)
+		return nil, fmt.Errorf("write the core: %w", err)
 	}
 	return w.out, nil
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 
 	"github.com/corewalk/corewalk/dwarfvars"
+	"github.com/corewalk/corewalk/internal/why/message"
 	"github.com/corewalk/corewalk/internal/why/reason"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/modules"
@@ -26,6 +27,9 @@ type Parts struct {
 	// Exception is what stopped the process on a system without signals; nil for
 	// none, and where there is a Signal.
 	Exception *reason.Exception
+	// Assertion and Recorded are what the dump's writer recorded of the process's own
+	// last words: the assertion that failed, and other text. Both are mostly empty.
+	Assertion, Recorded message.Words
 	// Numbers is how the dump's system numbers signals.
 	Numbers reason.Numbering
 	// Resolve tells which file was found for a library; nil when files do not

@@ -58,14 +58,14 @@ func (in *inspection) lastWords(r *report.Report) {
 	if r.Crash == nil {
 		return
 	}
-	if w := in.assertion(); w.Reason != "" {
+	if w := in.Assertion; w.Reason != "" {
 		in.tell(r, w)
 		return
 	}
 	if !in.endedItself() {
 		return
 	}
-	if w := in.dumpWords(); w.Message != "" {
+	if w := in.Recorded; w.Message != "" {
 		in.tell(r, w)
 		return
 	}

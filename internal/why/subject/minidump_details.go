@@ -1,4 +1,4 @@
-package corewalk
+package subject
 
 import (
 	"bytes"
@@ -9,62 +9,28 @@ import (
 
 	"github.com/corewalk/corewalk/corestate"
 	"github.com/corewalk/corewalk/internal/format/minidump"
-	"github.com/corewalk/corewalk/internal/why/reason"
 	"github.com/corewalk/corewalk/report"
-	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// details are what the target tells besides threads, modules and memory; nil when that
-// is nothing.
-func (t *Target) details() *report.Details {
-	if m := t.Minidump(); m != nil {
-		d := minidumpDetails(m)
-		if e := d.Exception; e != nil {
-			e.Name = t.exceptionName(int(e.Code))
-		}
-		return d
+// Details are what the dump tells of the process and its machine.
+func (m minidumpSubject) Details() *report.Details {
+	d := minidumpDetails(m.dump)
+	if e := d.Exception; e != nil {
+		e.Name = m.exceptionName(int(e.Code))
 	}
-	if t.subject.system() != "Linux" {
-		return nil
-	}
-	if n := len(t.subject.Mappings()); n > 0 {
-		return &report.Details{Mappings: n}
-	}
-	return nil
+	return d
 }
 
-// exceptionName names what a minidump's exception record has the code of.
-func (t *Target) exceptionName(code int) string {
-	if e := t.exception(); e != nil {
-		return e.Name(t.subject.Arch())
+// exceptionName names what the exception record has the code of.
+func (m minidumpSubject) exceptionName(code int) string {
+	if e := m.Exception(); e != nil {
+		return e.Name(m.Arch())
 	}
-	if t.Minidump().File().System.Platform.Linux() {
-		return t.numbering().Name(code)
+	if m.File().System.Platform.Linux() {
+		return Numbering(m).Name(code)
 	}
 	return ""
-}
-
-// addDetails adds the details to a report, with what they tell of its threads.
-func (t *Target) addDetails(r *report.Report) {
-	r.Details = t.details()
-	m := t.Minidump()
-	if m == nil {
-		return
-	}
-	for i := range r.Threads {
-		th := &r.Threads[i]
-		if info, ok := m.Thread(unwind.ThreadID(th.ID)); ok {
-			th.LastError = lastError(info)
-		}
-	}
-}
-
-func lastError(t corestate.MinidumpThread) string {
-	if !t.HasLastError {
-		return ""
-	}
-	return reason.WinErrorName(t.LastError)
 }
 
 func minidumpDetails(m *corestate.Minidump) *report.Details {
@@ -107,9 +73,6 @@ func minidumpDetails(m *corestate.Minidump) *report.Details {
 	addCrashpad(d, f)
 	return d
 }
-
-// clipped is as much of a list as is listed.
-func clipped[T any](list []T) []T { return list[:min(len(list), maxListed)] }
 
 func systemOf(m *corestate.Minidump) report.System {
 	f := m.File()
@@ -209,64 +172,4 @@ func addCrashpad(d *report.Details, f *minidump.File) {
 			add(report.AnnotationObject, o.Name, value)
 		}
 	}
-}
-
-// threadInfos describe the threads of a minidump, in its order.
-func threadInfos(m *corestate.Minidump) []report.ThreadInfo {
-	threads := clipped(m.File().Threads)
-	crashed, _ := m.DefaultThread()
-	_, died := m.Exception()
-	out := make([]report.ThreadInfo, 0, len(threads))
-	for i := range threads {
-		th := &threads[i]
-		info, _ := m.Thread(unwind.ThreadID(th.ID))
-		x := report.ThreadInfo{ID: int(th.ID), Name: th.Name, Crashed: died && th.ID == uint32(crashed), TEB: report.Addr(th.TEB),
-			StackLow: report.Addr(info.StackLow), StackHigh: report.Addr(info.StackHigh), Suspended: info.SuspendCount, PriorityClass: report.Addr(th.PriorityClass),
-			Priority: info.Priority, LastError: lastError(info), Start: report.Addr(info.StartAddress), Created: info.CreateTime,
-			UserTime: info.UserTime.Seconds(), KernelTime: info.KernelTime.Seconds(), Exited: info.Exited, WroteDump: info.WroteDump, NoRegisters: !info.Context}
-		if th.StackSize > 0 {
-			x.StackStart = report.Addr(th.StackStart)
-			x.InDump = m.InDump(th.StackStart, th.StackStart+th.StackSize)
-		}
-		out = append(out, x)
-	}
-	return out
-}
-
-// memoryInfo tells what memory a minidump has, with lists of it or without.
-func memoryInfo(m *corestate.Minidump, lists bool) *report.MemoryInfo {
-	f := m.File()
-	out := &report.MemoryInfo{Pages: len(f.Regions)}
-	for _, s := range f.Memory.Spans() {
-		out.Bytes += uint64(len(s.Data))
-	}
-	type place struct{ start, off uint64 }
-	listed := make(map[place]bool, len(f.Memory.Ranges))
-	for i := range f.Memory.Ranges {
-		r := &f.Memory.Ranges[i]
-		if listed[place{r.Start, r.Off}] {
-			continue // a stack that the list of memory has too
-		}
-		listed[place{r.Start, r.Off}] = true
-		out.Count++
-		out.Missing += r.Size - uint64(len(r.Data))
-		if lists && out.Count <= maxListed {
-			out.Ranges = append(out.Ranges, report.Range{Start: report.Addr(r.Start), End: report.Addr(r.Start + r.Size), Offset: report.Addr(r.Off), Stream: r.Source.String()})
-		}
-	}
-	if !lists {
-		return out
-	}
-	for i := range clipped(f.Regions) {
-		out.Regions = append(out.Regions, regionOf(&f.Regions[i]))
-	}
-	return out
-}
-
-func regionOf(r *minidump.Region) report.Region {
-	out := report.Region{Start: report.Addr(r.Base), End: report.Addr(r.Base + r.Size), State: r.StateName(), Type: r.TypeName()}
-	if r.State == minidump.MemCommit {
-		out.Protect = r.Protection()
-	}
-	return out
 }

@@ -1,4 +1,4 @@
-package analysis
+package subject
 
 import (
 	"path"
@@ -12,28 +12,23 @@ import (
 // themselves: Android's C library, Chromium's logging, V8 in Electron.
 var messageKeys = []string{"abort_message", "LOG_FATAL", "electron.v8-fatal.message", "v8_fatal_message"}
 
-// minidump is the minidump that the process was opened from; nil for none.
-func (in *inspection) minidump() *minidump.File {
-	if d, ok := in.Proc.(interface{ File() *minidump.File }); ok {
-		return d.File()
-	}
-	return nil
-}
-
 // Kinds of assertions that Breakpad's writer tells apart.
 const (
 	invalidParameter = 1
 	pureVirtualCall  = 2
 )
 
-// assertion is what a handler of the C library was called for, which told the dump's
-// writer.
-func (in *inspection) assertion() message.Words {
-	f := in.minidump()
-	if f == nil || f.Assertion == nil {
+// Words are what the dump's writer was told, and what it found.
+func (m minidumpSubject) Words() (assertion, text message.Words) {
+	return assertionWords(m.File().Assertion), recordedWords(m.File())
+}
+
+// assertionWords are what a handler of the C library was called for, which told the
+// dump's writer.
+func assertionWords(a *minidump.Assertion) message.Words {
+	if a == nil {
 		return message.Words{}
 	}
-	a := f.Assertion
 	w := message.Words{Message: a.Expression, Source: "the stream AssertionInfo", Cause: message.FailedAssertion,
 		Assertion: &message.Assertion{Expression: a.Expression, File: a.File, Function: a.Function, Line: int(min(a.Line, 1<<30))}}
 	switch {
@@ -48,12 +43,8 @@ func (in *inspection) assertion() message.Words {
 	return w
 }
 
-// dumpWords are the words that the writer of a minidump had found.
-func (in *inspection) dumpWords() message.Words {
-	f := in.minidump()
-	if f == nil {
-		return message.Words{}
-	}
+// recordedWords are the words that the dump's writer had found.
+func recordedWords(f *minidump.File) message.Words {
 	if w := macWords(&f.Mac); w.Message != "" {
 		return w
 	}

@@ -1,0 +1,141 @@
+package lint
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// kinds are the types of what a Target may have been opened from.
+var kinds = []string{"corestate.ELFCore", "corestate.Minidump", "livestate.Process", "livestate.Snapshot", "livestate.SelfState", "minidump.File"}
+
+// kindRooms may ask which kind a process is: the seam, the rooms that make the kinds,
+// and corecheck, which refuses what is not a running process.
+var kindRooms = []string{"internal/why/subject", "corestate", "livestate", "internal/live/corecheck"}
+
+// accessors of Target answer nil for other kinds. Core and Minidump are for callers
+// outside; Live is for what is done with a running process only, and is not a question.
+var accessors = []string{"Core", "Minidump", "Live"}
+
+// Nothing asks which kind of thing was opened: there is no type switch and no type
+// assertion on the kinds, no call of Core or Minidump, and no comparison of Live with
+// nil.
+func TestNobodyAsksWhatWasOpened(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.test || slices.Contains(testRooms, s.room) || slices.Contains(kindRooms, s.room) {
+			continue
+		}
+		fset := token.NewFileSet()
+		f, err := parser.ParseFile(fset, filepath.Join("..", "..", s.file), nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, q := range kindQuestions(f, s.room == "") {
+			t.Errorf("%s: %s", fset.Position(q.pos), q.text)
+		}
+	}
+}
+
+// The test of the law can fail.
+func TestKindQuestionsAreSeen(t *testing.T) {
+	for _, body := range []string{
+		"_, _ = p.(*corestate.ELFCore)",
+		"switch p.(type) { case nil, *livestate.Snapshot: }",
+		"_, _ = p.(interface{ File() *minidump.File })",
+		"_ = t.Core()",
+		"if m := t.Minidump(); m != nil {}",
+		"_ = t.Live() == nil",
+		"p := t.Live(); if p == nil {}",
+	} {
+		f, err := parser.ParseFile(token.NewFileSet(), "", "package p\nfunc f() {\n"+body+"\n}", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(kindQuestions(f, false)) == 0 {
+			t.Errorf("not seen: %s", body)
+		}
+	}
+	const fine = "package p\nfunc f() {\n_, _ = p.(unwind.TrapState)\np := t.Live()\nif err := p.StopAll(); err != nil {}\n}"
+	f, err := parser.ParseFile(token.NewFileSet(), "", fine, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if q := kindQuestions(f, false); len(q) > 0 {
+		t.Errorf("taken for a question: %v", q)
+	}
+}
+
+type kindQuestion struct {
+	pos  token.Pos
+	text string
+}
+
+// kindQuestions finds where a file asks. accessorsThemselves says that it may be the
+// one that declares them.
+func kindQuestions(f *ast.File, accessorsThemselves bool) (out []kindQuestion) {
+	add := func(n ast.Node, text string) { out = append(out, kindQuestion{n.Pos(), text}) }
+	asserted := func(typ ast.Expr) {
+		if typ == nil {
+			return
+		}
+		ast.Inspect(typ, func(n ast.Node) bool {
+			if e, ok := n.(*ast.SelectorExpr); ok {
+				if pkg, ok := e.X.(*ast.Ident); ok && slices.Contains(kinds, pkg.Name+"."+e.Sel.Name) {
+					add(e, "asks for a "+pkg.Name+"."+e.Sel.Name+"; let subject.Subject answer instead")
+				}
+			}
+			return true
+		})
+	}
+	for _, d := range f.Decls {
+		if fn, ok := d.(*ast.FuncDecl); ok && accessorsThemselves && slices.Contains(accessors, fn.Name.Name) {
+			continue
+		}
+		live := map[string]bool{} // variables that Live was assigned to
+		ast.Inspect(d, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.TypeAssertExpr:
+				asserted(n.Type)
+			case *ast.TypeSwitchStmt:
+				for _, c := range n.Body.List {
+					for _, typ := range c.(*ast.CaseClause).List {
+						asserted(typ)
+					}
+				}
+			case *ast.CallExpr:
+				if name := accessorCall(n); name == "Core" || name == "Minidump" {
+					add(n, name+"() is for callers outside; let subject.Subject answer instead")
+				}
+			case *ast.AssignStmt:
+				for i, right := range n.Rhs {
+					if id, ok := n.Lhs[i].(*ast.Ident); ok && accessorCall(right) == "Live" {
+						live[id.Name] = true
+					}
+				}
+			case *ast.BinaryExpr:
+				id, named := n.X.(*ast.Ident)
+				null, ok := n.Y.(*ast.Ident)
+				if ok && null.Name == "nil" && (accessorCall(n.X) == "Live" || named && live[id.Name]) {
+					add(n, "asks whether it is a running process; let subject.Subject answer instead")
+				}
+			}
+			return true
+		})
+	}
+	return out
+}
+
+// accessorCall is which of the accessors an expression calls; "" for none.
+func accessorCall(e ast.Expr) string {
+	call, ok := e.(*ast.CallExpr)
+	if !ok || len(call.Args) > 0 {
+		return ""
+	}
+	if sel, ok := call.Fun.(*ast.SelectorExpr); ok && slices.Contains(accessors, sel.Sel.Name) {
+		return sel.Sel.Name
+	}
+	return ""
+}

@@ -1,0 +1,95 @@
+package subject
+
+import (
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/corewalk/corewalk/corestate"
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/unwind"
+)
+
+// A coreSubject is a core.
+type coreSubject struct {
+	*corestate.ELFCore
+	plain
+	path string
+}
+
+func (c coreSubject) System() string           { return c.OS() }
+func (c coreSubject) Moment() (Moment, error)  { return Moment{State: c}, nil }
+func (c coreSubject) KnowsMappings() bool      { return true }
+func (c coreSubject) Details() *report.Details { return linuxDetails(c) }
+func (c coreSubject) Core() *corestate.ELFCore { return c.ELFCore }
+
+// Records are the notes.
+func (c coreSubject) Records() iter.Seq2[uint32, []byte] {
+	return func(yield func(uint32, []byte) bool) {
+		for n := range c.ELFCore.Notes() {
+			if !yield(n.Type, n.Data) {
+				return
+			}
+		}
+	}
+}
+
+// ThreadName names a thread; "" where the core does not.
+func (c coreSubject) ThreadName(id unwind.ThreadID) string {
+	th, _ := c.Thread(id)
+	return th.Name
+}
+
+func (c coreSubject) Held() func(libstate.Mapping) uint64 {
+	inDump := map[uint64]uint64{}
+	for _, s := range c.Segments() {
+		inDump[s.Start] = s.InDump
+	}
+	return func(m libstate.Mapping) uint64 { return inDump[m.Start] }
+}
+
+func (c coreSubject) Describe() report.Dump {
+	d := report.Dump{Path: c.path, Format: report.FormatELFCore, OS: strings.ToLower(c.OS()), PID: c.ProcessID(), Arch: c.ArchName(), CommandLine: c.Command()}
+	if a := c.Arch(); a != nil {
+		d.Arch = a.Name
+	}
+	d.Command = c.Name()
+	// The core keeps fifteen characters of the name; the file's may be longer.
+	if exe := filepath.Base(c.ExecutablePath()); exe != "." && (d.Command == "" || len(d.Command) >= 15 && strings.HasPrefix(exe, d.Command)) {
+		d.Command = exe
+	}
+	cut, have, want := c.Truncated()
+	setSize(&d, cut, have, want)
+	// A core does not say when it was written; its file does unless it was copied.
+	if st, err := os.Stat(c.path); err == nil && st.Mode().IsRegular() {
+		d.Time, d.TimeOfFile = st.ModTime(), true
+	}
+	return d
+}
+
+// maxOwner bounds the names of notes' owners, in bytes.
+const maxOwner = 64
+
+func (c coreSubject) Notes() []report.Note {
+	var out []report.Note
+	for n := range c.ELFCore.Notes() {
+		if len(out) == MaxListed {
+			break
+		}
+		r := report.Note{Owner: n.Owner[:min(len(n.Owner), maxOwner)], Type: n.Name, Size: n.Size}
+		if r.Type == "" {
+			r.Type = fmt.Sprintf("%#x", n.Type)
+		}
+		if n.Thread != unwind.NullThread {
+			r.Thread = int(n.Thread)
+		}
+		if n.Truncated {
+			r.Detail = fmt.Sprintf("cut off after %d bytes", len(n.Data))
+		}
+		out = append(out, r)
+	}
+	return out
+}

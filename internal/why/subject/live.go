@@ -1,0 +1,102 @@
+package subject
+
+import (
+	"fmt"
+	"iter"
+	"path/filepath"
+	"time"
+
+	"github.com/corewalk/corewalk/internal/format/elffile"
+	"github.com/corewalk/corewalk/internal/live/livecore"
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/livestate"
+	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// running answers what processes that run on this machine have alike.
+type running struct{ plain }
+
+func (running) Warnings() []string                               { return nil }
+func (running) SetBacking(func(*libstate.Library) *elffile.File) {}
+func (running) System() string                                   { return "Linux" }
+func (running) Notes() []report.Note                             { return nil }
+func (running) Records() iter.Seq2[uint32, []byte]               { return func(func(uint32, []byte) bool) {} }
+func (running) KnowsMappings() bool                              { return true }
+
+// Held: all that may be read is there.
+func (running) Held() func(libstate.Mapping) uint64 {
+	return func(m libstate.Mapping) uint64 {
+		if m.Perm&libstate.Read == 0 {
+			return 0
+		}
+		return m.End - m.Start
+	}
+}
+
+// A liveSubject is a process that is traced.
+type liveSubject struct {
+	*livestate.Process
+	running
+	hold bool
+}
+
+// OfProcess is the Subject of a traced process. With hold its Moments keep it stopped;
+// else it is stopped only while its registers and stacks are copied.
+func OfProcess(p *livestate.Process, hold bool) Subject { return liveSubject{Process: p, hold: hold} }
+
+func (l liveSubject) DumpMemory() arch.Memory  { return l.Process }
+func (l liveSubject) Live() *livestate.Process { return l.Process }
+func (l liveSubject) Details() *report.Details { return linuxDetails(l) }
+
+func (l liveSubject) Describe() report.Dump {
+	return report.Dump{Format: report.FormatLive, OS: "linux", Arch: l.Arch().Name, PID: l.ProcessID(),
+		Command: filepath.Base(l.ExecutablePath()), CommandLine: l.CommandLine(), Time: time.Now()}
+}
+
+// Moment is a snapshot, from which the report is made while the process runs on; or
+// the process itself, stopped.
+func (l liveSubject) Moment() (Moment, error) {
+	if !l.hold {
+		s, err := l.Snapshot()
+		if err != nil {
+			return Moment{}, err
+		}
+		return Moment{s, s.Pause, func() []report.Warning { return late(s) }}, nil
+	}
+	begin := time.Now()
+	if err := l.StopAll(); err != nil {
+		return Moment{}, err
+	}
+	pause := func() time.Duration { return time.Since(begin) }
+	return Moment{l, pause, func() []report.Warning { _ = l.ResumeAll(); return nil }}, nil
+}
+
+// late tells what of a report is not of the moment of its snapshot.
+func late(s *livestate.Snapshot) []report.Warning {
+	var out []report.Warning
+	for _, id := range s.Unstopped() {
+		out = append(out, report.Warning{Code: "not-stopped",
+			Message: fmt.Sprintf("thread %d is in uninterruptible sleep and could not be stopped: of its registers only the program counter and the stack pointer are known", id)})
+	}
+	if n := s.Late(); n > 0 {
+		out = append(out, report.Warning{Code: report.WarnLate,
+			Message: fmt.Sprintf("%d pages of memory outside the stacks were read after the process had gone on: values there may be newer than the stacks", n),
+			Advice:  "Stop the process for the whole report (--hold) to have everything of one moment"})
+	}
+	return out
+}
+
+// WriteCore writes what the kernel would write were the process to die now, which
+// stands still meanwhile.
+func (l liveSubject) WriteCore(f livecore.File, o livecore.Options) (w *livecore.Result, err error) {
+	if err := l.StopAll(); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if rerr := l.ResumeAll(); err == nil {
+			err = rerr
+		}
+	}()
+	return livecore.Write(f, l.Process, o)
+}

@@ -1,0 +1,103 @@
+package subject
+
+import (
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/corewalk/corewalk/corestate"
+	"github.com/corewalk/corewalk/internal/why/reason"
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/unwind"
+)
+
+// A dump is what a minidumpSubject embeds under a name that its method Minidump leaves
+// free.
+type dump = corestate.Minidump
+
+// A minidumpSubject is a minidump.
+type minidumpSubject struct {
+	*dump
+	plain
+	path string
+}
+
+// System is the operating system's name. Android's signals are Linux's.
+func (m minidumpSubject) System() string                { return m.OS() }
+func (m minidumpSubject) Moment() (Moment, error)       { return Moment{State: m}, nil }
+func (m minidumpSubject) Minidump() *corestate.Minidump { return m.dump }
+
+// Records are the streams.
+func (m minidumpSubject) Records() iter.Seq2[uint32, []byte] {
+	return func(yield func(uint32, []byte) bool) {
+		for _, s := range m.File().Streams {
+			if !yield(uint32(s.Type), s.Data) {
+				return
+			}
+		}
+	}
+}
+
+func (m minidumpSubject) Held() func(libstate.Mapping) uint64 {
+	return func(mp libstate.Mapping) uint64 { return m.InDump(mp.Start, mp.End) }
+}
+
+func (m minidumpSubject) Describe() report.Dump {
+	d := report.Dump{Path: m.path, Format: report.FormatMinidump, OS: strings.ToLower(m.OS()), PID: m.ProcessID(), Arch: m.ArchName(),
+		CommandLine: strings.Join(m.CommandLine(), " "), Command: m.Name(), Time: m.Time()}
+	cut, have, want := m.Truncated()
+	setSize(&d, cut, have, want)
+	return d
+}
+
+// Notes are the streams.
+func (m minidumpSubject) Notes() []report.Note {
+	var out []report.Note
+	for _, s := range m.File().Streams {
+		if len(out) == MaxListed {
+			break
+		}
+		n := report.Note{Owner: "MDMP", Type: s.Type.String(), Size: s.Size}
+		if uint64(len(s.Data)) < s.Size {
+			n.Detail = fmt.Sprintf("cut off after %d bytes", len(s.Data))
+		}
+		out = append(out, n)
+	}
+	return out
+}
+
+// Exception is what a dump of a system without signals was written for; nil for none.
+func (m minidumpSubject) Exception() *reason.Exception {
+	if m.Signal().Source != corestate.NoSignal {
+		return nil
+	}
+	e, ok := m.dump.Exception()
+	if !ok {
+		return nil
+	}
+	out := &reason.Exception{Code: e.Code, Flags: e.Flags, Addr: e.Address, Params: e.Params, Assertion: e.Assertion, TID: int(e.Thread)}
+	switch m.OS() {
+	case "Windows":
+	case "macOS", "iOS":
+		out.Of = reason.MachExceptions
+	default:
+		return nil
+	}
+	return out
+}
+
+// UnknownCause: microdumps are written for crashes only, and older ones do not tell
+// the signal.
+func (m minidumpSubject) UnknownCause() bool {
+	_, known := m.dump.Exception()
+	return m.Microdump() && !known
+}
+
+func (m minidumpSubject) LastError(id unwind.ThreadID) string {
+	t, ok := m.Thread(id)
+	if !ok || !t.HasLastError {
+		return ""
+	}
+	return reason.WinErrorName(t.LastError)
+}

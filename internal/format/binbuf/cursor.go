@@ -1,12 +1,12 @@
 // Package binbuf is a bounds-checked cursor over a byte slice.
 //
-// The standard library's encoding/binary panics on short input and knows no
-// position; every decoder here reads hostile bytes and must say where they went
-// wrong. A Cursor remembers its first error and answers zeros from then on, so
-// that a decoder may read a whole structure and check once.
+// The standard library's encoding/binary panics on short input and keeps no position, but
+// every decoder here reads untrusted bytes and must say where they are wrong. A Cursor
+// remembers its first error and returns zeros from then on, so that a decoder may read a
+// whole structure and check once.
 //
-// A Cursor is a value without pointers to itself: copy it to look ahead. It is
-// not safe for concurrent use; the bytes it reads are never written.
+// A Cursor is a plain value: copy it to look ahead. It is not safe for concurrent use. It
+// never writes to the bytes.
 package binbuf
 
 import (
@@ -16,7 +16,7 @@ import (
 	"fmt"
 )
 
-// ErrShort is wrapped by every error that means "the bytes end too early".
+// ErrShort is wrapped by every error that means that the bytes end too early.
 var ErrShort = errors.New("unexpected end of data")
 
 // A Cursor reads Data from Off onward. The zero Order is little-endian.
@@ -24,16 +24,16 @@ type Cursor struct {
 	Data  []byte
 	Off   int // offset in Data of the next byte to read
 	Big   bool
-	Error error // the first failure; all later reads answer zero
+	Error error // the first failure; all later reads return zero
 }
 
-// New returns a cursor at offset off of data. An offset outside data gives a
-// cursor that has already failed.
+// New returns a cursor at offset off of data. If off is outside data, the cursor has
+// already failed.
 func New(data []byte, off int, big bool) Cursor {
 	c := Cursor{Data: data, Off: off, Big: big}
 	if off < 0 || off > len(data) {
 		c.Off = len(data)
-		c.Error = fmt.Errorf("offset %#x outside %#x bytes: %w", off, len(data), ErrShort)
+		c.Error = fmt.Errorf("offset %#x is outside the %#x bytes of data: %w", off, len(data), ErrShort)
 	}
 	return c
 }
@@ -41,7 +41,7 @@ func New(data []byte, off int, big bool) Cursor {
 // IsBig reports whether order is big-endian.
 func IsBig(order binary.ByteOrder) bool { return order == binary.ByteOrder(binary.BigEndian) }
 
-// Fail records err unless an earlier failure is recorded, and returns it.
+// Fail records err unless an earlier failure is recorded. It returns the recorded failure.
 func (c *Cursor) Fail(err error) error {
 	if c.Error == nil {
 		c.Error = err
@@ -52,7 +52,7 @@ func (c *Cursor) Fail(err error) error {
 // Len is the number of bytes left.
 func (c *Cursor) Len() int { return len(c.Data) - c.Off }
 
-// More reports whether bytes are left and nothing failed.
+// More reports whether bytes are left and no read has failed.
 func (c *Cursor) More() bool { return c.Error == nil && c.Off < len(c.Data) }
 
 func (c *Cursor) need(n int) bool {
@@ -66,9 +66,9 @@ func (c *Cursor) need(n int) bool {
 	return true
 }
 
-// short is apart from need so that need can be inlined.
+// short is separate from need so that need can be inlined.
 func (c *Cursor) short(n int) {
-	c.Error = fmt.Errorf("%d bytes wanted at offset %#x of %#x: %w", n, c.Off, len(c.Data), ErrShort)
+	c.Error = fmt.Errorf("need %d bytes at offset %#x of %#x: %w", n, c.Off, len(c.Data), ErrShort)
 }
 
 // U8 reads one byte.
@@ -147,11 +147,11 @@ func (c *Cursor) Uint(size int) uint64 {
 	case 8:
 		return c.U64()
 	}
-	c.Fail(fmt.Errorf("integer of %d bytes at offset %#x", size, c.Off))
+	c.Fail(fmt.Errorf("unsupported integer size %d at offset %#x", size, c.Off))
 	return 0
 }
 
-// Int reads a signed integer of 1, 2, 4 or 8 bytes and extends its sign.
+// Int reads a signed integer of 1, 2, 4 or 8 bytes and sign-extends it.
 func (c *Cursor) Int(size int) int64 {
 	v := c.Uint(size)
 	if size <= 0 || size >= 8 {
@@ -161,8 +161,7 @@ func (c *Cursor) Int(size int) int64 {
 	return int64(v<<shift) >> shift
 }
 
-// ULEB reads an unsigned LEB128 number. Bits past the 64th are an error unless
-// they are zero.
+// ULEB reads an unsigned LEB128 number. Nonzero bits past the 64th are an error.
 func (c *Cursor) ULEB() uint64 {
 	var v uint64
 	var shift uint
@@ -219,11 +218,11 @@ func (c *Cursor) Bytes(n int) []byte {
 	return b
 }
 
-// Bytes64 is Bytes for a length that came from the data and may be absurd.
+// Bytes64 is Bytes for a length that comes from the data and may be too large.
 func (c *Cursor) Bytes64(n uint64) []byte {
 	if n > uint64(c.Len()) {
 		if c.Error == nil {
-			c.Error = fmt.Errorf("%d bytes wanted at offset %#x of %#x: %w", n, c.Off, len(c.Data), ErrShort)
+			c.Error = fmt.Errorf("need %d bytes at offset %#x of %#x: %w", n, c.Off, len(c.Data), ErrShort)
 		}
 		return nil
 	}
@@ -237,7 +236,7 @@ func (c *Cursor) Skip(n int) {
 	}
 }
 
-// Skip64 is Skip for a length that came from the data.
+// Skip64 is Skip for a length that comes from the data.
 func (c *Cursor) Skip64(n uint64) { c.Bytes64(n) }
 
 // Seek moves to offset off of Data.
@@ -246,20 +245,20 @@ func (c *Cursor) Seek(off int) {
 		return
 	}
 	if off < 0 || off > len(c.Data) {
-		c.Error = fmt.Errorf("offset %#x outside %#x bytes: %w", off, len(c.Data), ErrShort)
+		c.Error = fmt.Errorf("offset %#x is outside the %#x bytes of data: %w", off, len(c.Data), ErrShort)
 		return
 	}
 	c.Off = off
 }
 
-// Align moves forward to the next multiple of n (a power of two) counted from
-// the start of Data; it stops at the end of Data, which is no failure.
+// Align moves forward to the next multiple of n (a power of two), counted from the start of
+// Data. It stops at the end of Data, which is not a failure.
 func (c *Cursor) Align(n int) {
 	c.Off = min((c.Off+n-1)&^(n-1), len(c.Data))
 }
 
-// CString reads up to and over a NUL, and returns what came before it without
-// copying. Without a NUL it fails.
+// CString reads up to and including a NUL, and returns what precedes it without copying. It
+// fails if there is no NUL.
 func (c *Cursor) CString() []byte {
 	if c.Error != nil {
 		return nil
@@ -274,8 +273,8 @@ func (c *Cursor) CString() []byte {
 	return s
 }
 
-// CStringAt returns the NUL-terminated string at off of data, or false when off
-// is outside data or no NUL follows.
+// CStringAt returns the NUL-terminated string at off in data, or false if off is outside
+// data or there is no NUL.
 func CStringAt(data []byte, off uint64) ([]byte, bool) {
 	if off >= uint64(len(data)) {
 		return nil, false
@@ -287,7 +286,7 @@ func CStringAt(data []byte, off uint64) ([]byte, bool) {
 	return data[off : off+uint64(i) : off+uint64(i)], true
 }
 
-// Slice returns data[off:off+size] when all of it exists.
+// Slice returns data[off:off+size] if all of it exists.
 func Slice(data []byte, off, size uint64) ([]byte, bool) {
 	if off > uint64(len(data)) || size > uint64(len(data))-off {
 		return nil, false

@@ -1,9 +1,9 @@
-// Package codeview has what PE images, minidumps and PDBs share: the record that names
-// an image's debug file, and the identifier of a build that is made of it.
+// Package codeview reads what PE images, minidumps and PDBs share: the record that names an
+// image's debug file, and the build identifier derived from it.
 //
 // The records are those of IMAGE_DEBUG_TYPE_CODEVIEW ("PE Format",
-// https://learn.microsoft.com/windows/win32/debug/pe-format); the identifiers' text is
-// that of Breakpad and of symbol servers.
+// https://learn.microsoft.com/windows/win32/debug/pe-format); identifiers are written as
+// Breakpad and symbol servers write them.
 package codeview
 
 import (
@@ -13,19 +13,19 @@ import (
 	"fmt"
 )
 
-// ErrUnknown is wrapped by errors about records of another kind than RSDS and NB10,
-// ErrTruncated by those about records that are cut off.
+// ErrUnknown is wrapped by errors about records other than RSDS and NB10, ErrTruncated by
+// errors about truncated records.
 var (
 	ErrUnknown   = errors.New("unknown kind of CodeView record")
-	ErrTruncated = errors.New("CodeView record is cut off")
+	ErrTruncated = errors.New("CodeView record is truncated")
 )
 
-// A GUID tells one build from another: a number of 32 bits, two of 16, eight bytes.
-// It is in the order of bytes of a little-endian file.
+// A GUID identifies a build: a 32-bit number, two 16-bit numbers, and eight bytes, in
+// little-endian order.
 type GUID [16]byte
 
-// MakeGUID reads a GUID that is in the given order; the rest of b is zero where it is
-// shorter than 16 bytes.
+// MakeGUID reads a GUID with numbers in the given order. If b is shorter than 16 bytes, the
+// rest is zero.
 func MakeGUID(b []byte, order binary.ByteOrder) GUID {
 	var g GUID
 	copy(g[:], b)
@@ -37,31 +37,32 @@ func MakeGUID(b []byte, order binary.ByteOrder) GUID {
 	return g
 }
 
-// IsZero reports whether g is all zeros, which stands for none.
+// IsZero reports whether g is all zeros, which means that there is no GUID.
 func (g GUID) IsZero() bool { return g == GUID{} }
 
 func (g GUID) parts() (a uint32, b, c uint16) {
 	return binary.LittleEndian.Uint32(g[:]), binary.LittleEndian.Uint16(g[4:]), binary.LittleEndian.Uint16(g[6:])
 }
 
-// String is g as the registry of Windows has it, without braces: 8-4-4-4-12 digits.
+// String returns g as Windows formats it, without braces: 8-4-4-4-12 digits.
 func (g GUID) String() string {
 	x, y, z := g.parts()
 	return fmt.Sprintf("%08x-%04x-%04x-%x-%x", x, y, z, g[8:10], g[10:])
 }
 
-// Digits is g in the 32 digits of debug identifiers.
+// Digits returns g as the 32 digits of debug identifiers.
 func (g GUID) Digits() string {
 	x, y, z := g.parts()
 	return fmt.Sprintf("%08X%04X%04X%X", x, y, z, g[8:])
 }
 
-// DebugID is the identifier of a debug file of PDB 7.0: the GUID's digits and the age,
-// in hexadecimal.
+// DebugID returns the identifier of a PDB 7.0 file: the GUID's digits and the age, in
+// hexadecimal.
 func (g GUID) DebugID(age uint32) string { return fmt.Sprintf("%s%x", g.Digits(), age) }
 
-// OfBuildID is the identifier that Breakpad's tools make of an ELF file's build-id: its
-// first 16 bytes, with zeros after, taken for a GUID, and age 0. "" for none.
+// OfBuildID returns the identifier that Breakpad's tools derive from an ELF file's
+// build-id: its first 16 bytes, padded with zeros, read as a GUID, and age 0. It returns ""
+// for an empty id.
 func OfBuildID(id []byte) string {
 	if len(id) == 0 {
 		return ""
@@ -69,17 +70,17 @@ func OfBuildID(id []byte) string {
 	return MakeGUID(id, binary.LittleEndian).DebugID(0)
 }
 
-// A Record names an image's debug file. A GUID is of RSDS (PDB 7.0), a Stamp of NB10
-// (PDB 2.0) only.
+// A Record names an image's debug file. Only RSDS (PDB 7.0) has a GUID, only NB10 (PDB 2.0)
+// a Stamp.
 type Record struct {
 	Old   bool // NB10
 	GUID  GUID
 	Stamp uint32 // seconds since 1970
 	Age   uint32
-	Path  []byte // of the debug file where it was built, in no certain encoding
+	Path  []byte // of the debug file on the machine that built it; the encoding is unknown
 }
 
-// DebugID is the identifier in Breakpad's form; "" for that of a GUID of zeros.
+// DebugID returns the identifier in Breakpad's form, or "" for a GUID of zeros.
 func (r *Record) DebugID() string {
 	switch {
 	case r.Old:
@@ -90,10 +91,10 @@ func (r *Record) DebugID() string {
 	return r.GUID.DebugID(r.Age)
 }
 
-// Parse reads a record whose numbers are in the given order. Its path points into b.
+// Parse reads a record with numbers in the given order. Its path points into b.
 func Parse(b []byte, order binary.ByteOrder) (Record, error) {
 	if len(b) < 4 {
-		return Record{}, fmt.Errorf("%w: %d bytes", ErrTruncated, len(b))
+		return Record{}, fmt.Errorf("%w: it has %d bytes", ErrTruncated, len(b))
 	}
 	var r Record
 	head := 24
@@ -105,10 +106,10 @@ func Parse(b []byte, order binary.ByteOrder) (Record, error) {
 		return Record{}, fmt.Errorf("%w: %q, want RSDS or NB10", ErrUnknown, b[:4])
 	}
 	if len(b) < head {
-		return Record{}, fmt.Errorf("%w: %d bytes of %s, want at least %d", ErrTruncated, len(b), b[:4], head)
+		return Record{}, fmt.Errorf("%w: it has %d bytes of %s, want at least %d", ErrTruncated, len(b), b[:4], head)
 	}
 	if r.Old {
-		r.Stamp = order.Uint32(b[8:]) // behind the offset of what is in no other file: 0
+		r.Stamp = order.Uint32(b[8:]) // after the offset, which is 0 for a separate file
 	} else {
 		r.GUID = MakeGUID(b[4:20], order)
 	}

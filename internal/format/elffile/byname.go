@@ -6,10 +6,9 @@ import (
 	"github.com/corewalk/corewalk/internal/format/binbuf"
 )
 
-// ByName finds a defined symbol by its exact name, versions aside: "memcpy"
-// finds "memcpy@@GLIBC_2.14" before "memcpy@GLIBC_2.2.5", and global symbols
-// before weak before local ones. It reads every entry but only the names that
-// begin with the same byte.
+// ByName finds a defined symbol by its exact name, ignoring versions: for "memcpy" it
+// prefers "memcpy@@GLIBC_2.14" to "memcpy@GLIBC_2.2.5", and global symbols to weak and then
+// local ones. It reads every entry, but only those names that begin with the same byte.
 func (t *SymTab) ByName(name string) (Sym, bool) {
 	if name == "" {
 		return Sym{}, false
@@ -56,8 +55,8 @@ func (t *SymTab) WithPrefix(prefix string) iter.Seq[Sym] {
 	}
 }
 
-// matchName returns 1 when the string at off is name or its default version, 0
-// when it is another version of it, -1 when it is something else.
+// matchName returns 1 if the string at off is name or its default version, 0 if it is
+// another version of name, -1 otherwise.
 func matchName(strs []byte, off uint64, name string) int {
 	b, ok := binbuf.Slice(strs, off, uint64(len(name))+1)
 	if !ok || string(b[:len(name)]) != name {
@@ -77,7 +76,7 @@ func matchName(strs []byte, off uint64, name string) int {
 
 func (t *SymTab) nameOff(i int) uint32 { return t.file.Order.Uint32(t.data[i*t.ent:]) }
 
-// SymByName looks in .symtab and then in .dynsym.
+// SymByName searches .symtab, then .dynsym.
 func (f *File) SymByName(name string) (Sym, bool) {
 	if t, err := f.SymTab(); err == nil {
 		if s, ok := t.ByName(name); ok {
@@ -90,9 +89,8 @@ func (f *File) SymByName(name string) (Sym, bool) {
 	return Sym{}, false
 }
 
-// LookupSym finds the best symbol at an address in .symtab and .dynsym: a
-// stripped file has the second only, and .gnu_debugdata's table leaves out what
-// the second has.
+// LookupSym finds the best symbol at an address in .symtab and .dynsym. A stripped file has
+// only .dynsym, and the table in .gnu_debugdata omits the symbols of .dynsym.
 func (f *File) LookupSym(addr uint64) (Sym, bool) {
 	var a, b Sym
 	var okA, okB bool

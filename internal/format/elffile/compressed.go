@@ -6,10 +6,10 @@ import (
 	"sync"
 )
 
-// A Method is how a section is compressed: ch_type of the gABI's Chdr.
+// A Method is a compression method: ch_type of the gABI's Chdr.
 type Method uint32
 
-// The methods of the gABI. Old .zdebug_* sections are Zlib.
+// The gABI's methods. Old .zdebug_* sections use Zlib.
 const (
 	Zlib Method = 1
 	Zstd Method = 2
@@ -26,28 +26,26 @@ func (m Method) String() string {
 	return fmt.Sprintf("compression method %d", uint32(m))
 }
 
-// Inflated is a compressed section that is decompressed from its start on as far
-// as is needed.
+// Inflated is a compressed section that is decompressed from its start as far as needed.
 type Inflated interface {
-	// Data is the section at its full decompressed length; only what lies below an
-	// end that Need has accepted may be read.
+	// Data is the section with its full decompressed length. Only the bytes below an end
+	// that Need has accepted may be read.
 	Data() []byte
-	// Need makes the bytes below end readable; an end past the section's means all
-	// of it.
+	// Need makes the bytes below end readable; an end past the section's means all of it.
 	Need(end uint64) error
 }
 
-// plainData is one compressed section, opened once and kept as long as the File.
+// plainData is one decompressed section, opened once and kept as long as the File.
 type plainData struct {
 	once sync.Once
 	data Inflated
 	err  error
 }
 
-// SectionData returns a section's bytes: a slice of Data, or what it
-// decompresses to when it has SHF_COMPRESSED or is a .zdebug_* section of the
-// GNU style. Decompressed bytes are made at the first call and kept with the
-// File. A nil section is ErrNotFound; SHT_NOBITS is ErrNoBits.
+// SectionData returns a section's bytes: a slice of Data or, for a section with
+// SHF_COMPRESSED or a GNU-style .zdebug_* section, the decompressed bytes. These are
+// produced by the first call and kept with the File. The error is ErrNotFound for a nil
+// section and ErrNoBits for SHT_NOBITS.
 func (f *File) SectionData(s *Section) ([]byte, error) {
 	data, need, err := f.LazySection(s)
 	if err == nil && need != nil {
@@ -59,9 +57,8 @@ func (f *File) SectionData(s *Section) ([]byte, error) {
 	return data, nil
 }
 
-// LazySection is SectionData that decompresses as far as is needed only: of the
-// bytes returned, those below end may be read once need(end) has returned nil.
-// need is nil when all bytes may be read.
+// LazySection is like SectionData, but decompresses only as far as needed: bytes below end
+// may be read after need(end) has returned nil. need is nil if all bytes may be read.
 func (f *File) LazySection(s *Section) (data []byte, need func(end uint64) error, err error) {
 	if s == nil {
 		return nil, nil, fmt.Errorf("section: %w", ErrNotFound)
@@ -101,8 +98,8 @@ func (f *File) plainFor(index int) *plainData {
 	return p
 }
 
-// isGNUZlib recognises the compression that preceded SHF_COMPRESSED: "ZLIB" and
-// a big-endian size, told apart by the section's name only.
+// isGNUZlib recognizes the format that preceded SHF_COMPRESSED: "ZLIB" and a big-endian
+// size, in a section with a certain name.
 func isGNUZlib(raw []byte, s *Section) bool {
 	return len(raw) >= 12 && string(raw[:4]) == "ZLIB" && strings.HasPrefix(s.Name(), ".zdebug_")
 }
@@ -132,14 +129,14 @@ func (f *File) decompress(s *Section, raw []byte) (Inflated, error) {
 		limit = DefaultMaxSection
 	}
 	if size > limit {
-		return nil, fmt.Errorf("section %d (%s): %d bytes decompressed, at most %d allowed: %w", s.Index, s.Name(), size, limit, ErrCompressed)
+		return nil, fmt.Errorf("section %d (%s): decompressed size is %d bytes, limit is %d: %w", s.Index, s.Name(), size, limit, ErrCompressed)
 	}
 	if f.Decompress == nil {
 		return nil, fmt.Errorf("section %d (%s): %v: no decompressor: %w", s.Index, s.Name(), method, ErrCompressed)
 	}
 	data, err := f.Decompress(method, body, size)
 	if err == nil && uint64(len(data.Data())) != size {
-		err = fmt.Errorf("%d bytes, the header says %d", len(data.Data()), size)
+		err = fmt.Errorf("decompressed to %d bytes, but the header says %d", len(data.Data()), size)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("section %d (%s): %v: %w (%w)", s.Index, s.Name(), method, err, ErrCompressed)
@@ -147,8 +144,8 @@ func (f *File) decompress(s *Section, raw []byte) (Inflated, error) {
 	return data, nil
 }
 
-// DebugSection returns the bytes of the DWARF section .debug_<name>, or of its
-// old compressed form .zdebug_<name>; ErrNotFound when there is neither.
+// DebugSection returns the bytes of the DWARF section .debug_<name>, or of its old
+// compressed form .zdebug_<name>. The error is ErrNotFound if there is neither.
 func (f *File) DebugSection(name string) ([]byte, error) {
 	s, err := f.debugSection(name)
 	if err != nil {
@@ -157,7 +154,7 @@ func (f *File) DebugSection(name string) ([]byte, error) {
 	return f.SectionData(s)
 }
 
-// LazyDebugSection is DebugSection in the way of LazySection.
+// LazyDebugSection is to DebugSection what LazySection is to SectionData.
 func (f *File) LazyDebugSection(name string) (data []byte, need func(end uint64) error, err error) {
 	s, err := f.debugSection(name)
 	if err != nil {

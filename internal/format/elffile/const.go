@@ -9,8 +9,8 @@ const (
 	ET_CORE = 4
 )
 
-// Machines (gABI e_machine registry) whose symbol tables or dynamic sections
-// have rules of their own here, and those that cores are met for.
+// Machines (gABI e_machine registry) whose symbol tables or dynamic sections follow special
+// rules, and machines with known cores.
 const (
 	EM_386       = 3
 	EM_68K       = 4
@@ -77,8 +77,8 @@ const (
 	SHF_COMPRESSED = 0x800
 )
 
-// Special section indexes. Those of symbols have all high bits set here, so that
-// an index from SHT_SYMTAB_SHNDX that has the same 16 bits is not taken for one.
+// Special section indexes. Those of symbols have all high bits set, so that an index from
+// SHT_SYMTAB_SHNDX with the same low 16 bits is different.
 const (
 	SHN_UNDEF  = 0
 	SHN_ABS    = 0xfffffff1
@@ -86,13 +86,13 @@ const (
 	SHN_XINDEX = 0xffffffff
 )
 
-// Special indexes as the 16-bit fields have them (st_shndx, e_shstrndx).
+// Special indexes in 16-bit fields (st_shndx, e_shstrndx).
 const (
 	rawReserve = 0xff00
 	rawXIndex  = 0xffff
 )
 
-// pnXNum in e_phnum means that the count is in section 0's sh_info.
+// pnXNum in e_phnum means that section 0's sh_info has the count.
 const pnXNum = 0xffff
 
 // Dynamic tags (d_tag).
@@ -137,7 +137,7 @@ const (
 	STB_GNU_UNIQUE = 10
 )
 
-// Note types under the name "GNU".
+// Types of notes with the name "GNU".
 const (
 	NT_GNU_BUILD_ID   = 3
 	NT_GNU_PROPERTY_0 = 5

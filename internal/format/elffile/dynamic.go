@@ -6,8 +6,8 @@ import (
 	"github.com/corewalk/corewalk/internal/format/binbuf"
 )
 
-// Dynamic iterates over the tags and values of the dynamic section up to
-// DT_NULL (gABI, "Dynamic Section"), from PT_DYNAMIC or else from .dynamic.
+// Dynamic iterates over the tags and values of the dynamic section up to DT_NULL (gABI,
+// "Dynamic Section"). It uses PT_DYNAMIC or, if there is none, the section .dynamic.
 func (f *File) Dynamic() iter.Seq2[int64, uint64] {
 	data := f.dynamicData()
 	return func(yield func(int64, uint64) bool) {
@@ -36,7 +36,7 @@ func (f *File) dynamicData() []byte {
 	return nil
 }
 
-// DynValue returns the value of the first dynamic entry of a tag.
+// DynValue returns the value of the first dynamic entry with a tag.
 func (f *File) DynValue(tag int64) (uint64, bool) {
 	for t, v := range f.Dynamic() {
 		if t == tag {
@@ -46,7 +46,7 @@ func (f *File) DynValue(tag int64) (uint64, bool) {
 	return 0, false
 }
 
-// SONAME returns DT_SONAME, "" for none.
+// SONAME returns DT_SONAME, or "" if there is none.
 func (f *File) SONAME() string {
 	off, ok := f.DynValue(DT_SONAME)
 	if !ok {
@@ -55,7 +55,7 @@ func (f *File) SONAME() string {
 	return dynString(f.dynStrings(), off)
 }
 
-// Needed returns the names of DT_NEEDED, in the file's order.
+// Needed returns the DT_NEEDED names, in the file's order.
 func (f *File) Needed() []string {
 	var list []string
 	total := 0
@@ -82,8 +82,8 @@ func dynString(table []byte, off uint64) string {
 	return ""
 }
 
-// dynStrings is DT_STRTAB's table, found through the segments, or else through
-// the section headers.
+// dynStrings returns the table of DT_STRTAB, found through the segments or, failing that,
+// through the section headers.
 func (f *File) dynStrings() []byte {
 	if ptr, ok := f.DynValue(DT_STRTAB); ok {
 		d := f.DataFrom(f.linkAddr(ptr))

@@ -6,8 +6,8 @@ import (
 	"github.com/corewalk/corewalk/internal/format/binbuf"
 )
 
-// dynamicTab finds the dynamic symbols through PT_DYNAMIC alone, as the dynamic
-// linker does: for files without section headers and for images in memory.
+// dynamicTab finds the dynamic symbols through PT_DYNAMIC alone, as the dynamic linker
+// does. It is for files without section headers and for images in memory.
 func (f *File) dynamicTab() (*SymTab, error) {
 	ptr, ok := f.DynValue(DT_SYMTAB)
 	if !ok {
@@ -34,9 +34,9 @@ func (f *File) dynamicTab() (*SymTab, error) {
 	return t, nil
 }
 
-// dynCount returns how many dynamic symbols there are, which no tag says: the
-// System V hash table has one chain entry for each, the GNU one ends with the
-// last symbol, and without either the strings usually follow the symbols.
+// dynCount returns the number of dynamic symbols, which no tag gives. The System V hash
+// table has one chain entry for each; the GNU hash table ends with the last symbol; without
+// either, the strings usually follow the symbols.
 func (f *File) dynCount(symtab, ent uint64) uint64 {
 	if n, ok := f.DynValue(DT_MIPS_SYMTABNO); ok && f.Machine == EM_MIPS {
 		return n
@@ -59,8 +59,8 @@ func (f *File) dynCount(symtab, ent uint64) uint64 {
 	return 0
 }
 
-// sysvHashCount reads nchain (gABI, "Hash Table"). Its entries are 32 bits wide
-// everywhere but on 64-bit s390, where they are 64.
+// sysvHashCount reads nchain (gABI, "Hash Table"). Entries are 32 bits wide, except on
+// 64-bit s390, where they are 64.
 func (f *File) sysvHashCount(d []byte) (uint64, bool) {
 	c := f.cursor(d, 0)
 	if f.Machine == EM_S390 && f.Class == 64 {
@@ -73,8 +73,8 @@ func (f *File) sysvHashCount(d []byte) (uint64, bool) {
 	return uint64(n), c.Error == nil
 }
 
-// gnuHashCount finds the highest bucket and follows its chain to the entry whose
-// low bit ends it. The chains begin with symbol symoffset.
+// gnuHashCount finds the highest bucket and follows its chain to the entry whose low bit
+// ends it. The chains begin with symbol symoffset.
 func (f *File) gnuHashCount(d []byte) (uint64, bool) {
 	c := f.cursor(d, 0)
 	nbuckets, symoffset, bloom := c.U32(), c.U32(), c.U32()

@@ -2,8 +2,7 @@ package elffile
 
 import "fmt"
 
-// An AddrError says which link-time virtual addresses could not be read from a
-// file, and why.
+// An AddrError says which link-time virtual addresses cannot be read from a file, and why.
 type AddrError struct {
 	Addr, Size uint64
 	Err        error // ErrNotFound, ErrNoBits or ErrTruncated

@@ -1,20 +1,18 @@
-// Package elffile reads ELF files of both classes and both byte orders from a
-// byte slice, usually a mapping, without copying or looking at more of it than
-// is asked for.
+// Package elffile reads ELF files of both classes and byte orders from a byte slice,
+// usually a mapping. It copies nothing and reads no more than the caller asks for.
 //
-// The standard library's debug/elf reads every section's header and name at
-// once, refuses files whose section table is cut off or absurd (which cores and
-// half-written files have), knows nothing of more than 65,535 segments, and
-// gives symbols only as one slice with every name allocated. Here the program
-// headers are read by Parse and everything else on demand, and what is broken
-// in one part is a warning or an error of that part only.
+// The standard library's debug/elf does not fit: it reads every section's header and name
+// at once; it refuses files with a truncated or damaged section table, as cores and partly
+// written files have; it does not support more than 65,535 segments; and it returns symbols
+// only as one slice with every name allocated. Here Parse reads the program headers, and
+// everything else is read on demand. A damaged part causes a warning, or an error for that
+// part only.
 //
-// The format is specified by the System V gABI (https://gabi.xinuos.com/), the
-// GNU parts by the GNU gABI supplement and the gdb manual ("Debugging
-// Information in Separate Files").
+// The format is specified by the System V gABI (https://gabi.xinuos.com/), the GNU parts by
+// the GNU gABI supplement and the gdb manual ("Debugging Information in Separate Files").
 //
-// A File and everything reached from it may be used by several goroutines. The
-// slices it returns point into the parsed bytes and must not be written.
+// A File and everything reached from it are safe for concurrent use. The slices it returns
+// point into the parsed bytes and must not be written to.
 package elffile
 
 import (
@@ -26,31 +24,31 @@ import (
 	"github.com/corewalk/corewalk/internal/format/binbuf"
 )
 
-// Why something could not be read. Every error of this package wraps one of
-// these.
+// Reasons why something cannot be read. Every error of this package wraps one of these.
 var (
 	// ErrNotELF: the bytes do not begin with a usable ELF header.
 	ErrNotELF = errors.New("not an ELF file")
-	// ErrTruncated: the file says it has the bytes, but ends before.
+	// ErrTruncated: the bytes should be in the file, but it ends before them.
 	ErrTruncated = errors.New("past the end of the ELF file")
-	// ErrNoBits: the section or segment has an address and a size, but no bytes
-	// in the file (.bss, or anything in a separate debug file).
+	// ErrNoBits: the section or segment has an address and a size, but no bytes in the file
+	// (.bss, or anything in a separate debug file).
 	ErrNoBits = errors.New("no bytes in the file")
 	// ErrNotFound: the file has no such section, segment or table.
 	ErrNotFound = errors.New("not found")
-	// ErrMalformed: the bytes contradict themselves or the specification.
+	// ErrMalformed: the bytes are inconsistent or violate the specification.
 	ErrMalformed = errors.New("malformed")
-	// ErrCompressed: the section is compressed in a way that cannot be undone
-	// here, or File.Decompress is nil.
+	// ErrCompressed: the compressed section cannot be decompressed, or File.Decompress is
+	// nil.
 	ErrCompressed = errors.New("cannot decompress")
 )
 
-// DefaultMaxSection bounds one decompressed section when File.MaxSection is 0.
+// DefaultMaxSection is the limit in bytes on one decompressed section if File.MaxSection is
+// 0.
 const DefaultMaxSection = 4 << 30
 
-// A File is one parsed ELF file. The exported fields are set by Parse;
-// Decompress and MaxSection are set by the caller before anything else is
-// called, and not changed after.
+// A File is one parsed ELF file. Parse sets the exported fields, except Decompress and
+// MaxSection: the caller sets these before using the File and must not change them
+// afterwards.
 type File struct {
 	Data       []byte
 	Class      int // 32 or 64
@@ -59,23 +57,23 @@ type File struct {
 	Machine    uint16 // EM_...
 	OSABI      uint8
 	ABIVersion uint8
-	Flags      uint32 // e_flags, meaning per machine
-	Entry      uint64 // virtual address where the process starts, 0 for none
+	Flags      uint32 // e_flags; meaning depends on the machine
+	Entry      uint64 // virtual address at which the process starts, or 0
 	Progs      []Prog
-	// LinkBase is where the addresses of the file begin, for formats whose load bias is
-	// told from there: 0 in ELF (see View).
+	// LinkBase is the file's base address, for formats whose load bias is relative to it; 0
+	// for ELF (see View).
 	LinkBase uint64
-	Warnings []string // what Parse found wrong and worked around
+	Warnings []string // problems that Parse found and worked around
 
-	// Decompress undoes the compression of a section whose header says that it has
-	// size bytes. Nil makes compressed sections ErrCompressed.
+	// Decompress decompresses a section whose header gives its size as size bytes. If it is
+	// nil, compressed sections cause ErrCompressed.
 	Decompress func(method Method, src []byte, size uint64) (Inflated, error)
-	// MaxSection bounds the decompressed size of one section in bytes; 0 means
+	// MaxSection limits the decompressed size of a section in bytes; 0 means
 	// DefaultMaxSection.
 	MaxSection uint64
 
 	big    bool
-	memory bool   // Data is laid out as in memory, see ParseMemory
+	memory bool   // Data is laid out as in memory; see ParseMemory
 	base   uint64 // memory: link-time address of Data[0]
 	bias   uint64 // memory: run-time minus link-time address, modulo 2^64
 
@@ -93,21 +91,21 @@ type File struct {
 
 	symtab, dynsym lazyTab
 
-	view                      bool // of another format, see View
+	view                      bool // presents another format; see View
 	layoutSyms, layoutExports func() []LayoutSymbol
 	layoutLoaded              func(base uint64) func(addr uint64) []byte
 }
 
-// A Prog is one program header. Offsets and sizes are as the file states them
-// and may lie outside it.
+// A Prog is one program header. Offsets and sizes are those in the file and may lie outside
+// it.
 type Prog struct {
 	Type, Flags                             uint32
 	Off, Vaddr, Paddr, Filesz, Memsz, Align uint64
 }
 
-// Parse reads the ELF header and the program headers of data. It fails only
-// when there is no usable ELF header; tables that are cut or absurd are read as
-// far as they exist, with a warning.
+// Parse reads the ELF header and the program headers of data. It fails only if there is no
+// usable ELF header. Truncated or damaged tables are read as far as possible, with a
+// warning.
 func Parse(data []byte) (*File, error) {
 	f := &File{Data: data}
 	h, err := f.parseHeader()
@@ -125,7 +123,7 @@ func (f *File) Big() bool { return f.big }
 // PtrSize is the size of an address in bytes: 4 or 8.
 func (f *File) PtrSize() int { return f.Class / 8 }
 
-// header holds what of the ELF header only Parse needs.
+// header holds the fields of the ELF header that only Parse needs.
 type header struct {
 	phoff, shoff                                 uint64
 	phentsize, phnum, shentsize, shnum, shstrndx uint16
@@ -135,7 +133,7 @@ func (f *File) parseHeader() (header, error) {
 	var h header
 	d := f.Data
 	if len(d) < 16 || d[0] != 0x7f || d[1] != 'E' || d[2] != 'L' || d[3] != 'F' {
-		return h, fmt.Errorf("no ELF magic in the first bytes: %w", ErrNotELF)
+		return h, fmt.Errorf("no ELF magic at offset 0: %w", ErrNotELF)
 	}
 	switch d[4] {
 	case 1:

@@ -6,14 +6,14 @@ import (
 	"github.com/corewalk/corewalk/internal/format/binbuf"
 )
 
-// maxNoteScan bounds how many bytes of notes BuildID looks through: a hostile
-// file may have thousands of segments over the same bytes.
+// maxNoteScan limits how many bytes of notes BuildID searches: a malicious file can have
+// thousands of segments over the same bytes.
 const maxNoteScan = 64 << 20
 
-// BuildID returns the descriptor of the GNU build-id note, nil for none. Loaded
-// notes are asked first, because they are what the process had; the section
-// headers after, because in separate debug files of some tools the program
-// headers are copied from the original and point at other bytes.
+// BuildID returns the descriptor of the GNU build-id note, or nil if there is none. It
+// searches the loaded notes first, because the process had them. Section headers come
+// second: in separate debug files made by some tools, the program headers are copies of the
+// original's and point at other bytes.
 func (f *File) BuildID() []byte {
 	budget := maxNoteScan
 	for i := range f.Progs {
@@ -42,8 +42,8 @@ func (f *File) BuildID() []byte {
 	return nil
 }
 
-// buildIDIn looks for the build-id at the stated alignment. A segment aligned to
-// 8 because one of its notes is may hold others that are laid out with 4.
+// buildIDIn searches for the build-id with the given alignment. A segment that is aligned
+// to 8 because of one note may contain others laid out with 4.
 func (f *File) buildIDIn(data []byte, align uint64) []byte {
 	if id := f.buildIDAligned(data, int(min(align, 16))); id != nil || align != 8 {
 		return id
@@ -60,8 +60,8 @@ func (f *File) buildIDAligned(data []byte, align int) []byte {
 	return nil
 }
 
-// DebugLink returns the file name and the CRC of .gnu_debuglink (gdb manual,
-// "Debugging Information in Separate Files").
+// DebugLink returns the file name and the CRC in .gnu_debuglink (gdb manual, "Debugging
+// Information in Separate Files").
 func (f *File) DebugLink() (name string, crc uint32, ok bool) {
 	c, ok := f.linkSection(".gnu_debuglink")
 	if !ok {
@@ -76,8 +76,8 @@ func (f *File) DebugLink() (name string, crc uint32, ok bool) {
 	return string(b), crc, true
 }
 
-// DebugAltLink returns the path and the build-id of the file that
-// .gnu_debugaltlink names: the common part that dwz moved out.
+// DebugAltLink returns the path and the build-id in .gnu_debugaltlink: they name the file
+// with the common debug information that dwz moved out.
 func (f *File) DebugAltLink() (name string, buildID []byte, ok bool) {
 	c, ok := f.linkSection(".gnu_debugaltlink")
 	if !ok {
@@ -98,6 +98,6 @@ func (f *File) linkSection(name string) (binbuf.Cursor, bool) {
 	return f.cursor(d, 0), true
 }
 
-// DebugLinkCRC is the CRC-32 of a whole debug file that .gnu_debuglink names it
-// by. It reads every byte.
+// DebugLinkCRC is the CRC-32 of a whole debug file, as .gnu_debuglink stores it. It reads
+// every byte.
 func DebugLinkCRC(data []byte) uint32 { return crc32.ChecksumIEEE(data) }

@@ -8,30 +8,30 @@ import (
 	"slices"
 )
 
-// indexAfter is how many lookups scan the table before an index is built. A
-// scan reads every entry once; building costs about as much as this many scans
-// (see BenchmarkLookup), so that the total is never more than twice the least.
+// indexAfter is the number of lookups that scan the table before an index is built. A scan
+// reads every entry once; building the index costs about as much as this many scans (see
+// BenchmarkLookup), so the total is at most twice the minimum.
 const indexAfter = 96
 
-// Lookup finds the symbol that best names the code or data at a link-time
-// virtual address. Names are read only where they decide.
+// Lookup finds the symbol that best names the code or data at a link-time virtual address.
+// It reads names only if they matter for the choice.
 //
-// A symbol with a size covers its bytes, one without (hand-written assembly,
-// _start) what follows up to the next symbol, both no further than their
-// section. The first difference of these decides:
+// A symbol with a size covers its bytes. A symbol without a size (hand-written assembly,
+// _start) covers what follows up to the next symbol. Neither extends beyond its section. If
+// several symbols cover the address, the first of these rules on which they differ decides:
 //
-//  1. with a size before without;
+//  1. a symbol with a size before one without;
 //  2. functions before untyped symbols before objects;
-//  3. the highest start (without sizes, before rule 2);
+//  3. the highest start (for symbols without a size, before rule 2);
 //  4. exported before local: raise, not __GI_raise;
-//  5. fewer leading underscores, as people call it: nanosleep, which is weak,
-//     not __nanosleep (eu-stack says __nanosleep);
+//  5. fewer leading underscores, as in source code: nanosleep, which is weak,
+//     not __nanosleep (eu-stack prefers __nanosleep);
 //  6. global before weak: raise, not gsignal;
 //  7. the first in the table.
 //
-// Symbols that are undefined, nameless, absolute without being sized functions,
-// thread-local, sections, files, and labels of tools (mapping symbols $a $d $t
-// $x, .L and L0^A labels, annobin's marks) are never found.
+// Lookup never returns symbols that are undefined, nameless or thread-local, absolute
+// symbols that are not functions with a size, section and file symbols, and labels made by
+// tools (mapping symbols $a $d $t $x, .L and L0^A labels, annobin's marks).
 func (t *SymTab) Lookup(addr uint64) (Sym, bool) {
 	if t.lookups.Load() < indexAfter {
 		t.lookups.Add(1)
@@ -49,14 +49,14 @@ func (t *SymTab) Lookup(addr uint64) (Sym, bool) {
 	return s, true
 }
 
-// scan is Lookup by reading every entry.
+// scan implements Lookup by reading every entry.
 func (t *SymTab) scan(addr uint64) (Sym, bool) {
 	var sized, label Sym // the best of each kind so far
 	var sizedEnd uint64  // end of the sized symbols that begin at or before addr
 	plain := t.plainLayout()
 	for i, n := 1, t.Len(); i < n; i++ {
 		if plain {
-			// Most symbols go here, before anything else is decoded.
+			// Skip most symbols before decoding anything else.
 			b := t.data[i*t.ent+8:][:16]
 			v := binary.LittleEndian.Uint64(b)
 			last := v + max(binary.LittleEndian.Uint64(b[8:]), 1) - 1
@@ -90,15 +90,15 @@ func (t *SymTab) scan(addr uint64) (Sym, bool) {
 	if sized.tab != nil {
 		return sized, true
 	}
-	// A label inside a sized symbol belongs to that one, and says nothing about
-	// what follows it.
+	// A label inside a symbol with a size belongs to that symbol, and does not name what
+	// follows it.
 	if label.tab != nil && sizedEnd <= label.Value {
 		return label, true
 	}
 	return Sym{}, false
 }
 
-// An entry is what a scan needs of a symbol.
+// An entry is the part of a symbol that a scan needs.
 type entry struct {
 	value, size uint64
 	name        uint32
@@ -106,7 +106,7 @@ type entry struct {
 	info        uint8
 }
 
-// entry decodes symbol i as far as choosing needs it.
+// entry decodes symbol i as far as a scan needs it.
 func (t *SymTab) entry(i int) entry {
 	b := t.data[i*t.ent:]
 	if t.plainLayout() {
@@ -120,11 +120,11 @@ func (t *SymTab) entry(i int) entry {
 	return entry{s.Value, s.Size, s.name, s.Shndx, s.Type | s.Bind<<4}
 }
 
-// plainLayout reports whether entries are 64-bit little-endian and their values
-// are to be taken as they are.
+// plainLayout reports whether entries are 64-bit little-endian and their values need no
+// adjustment.
 func (t *SymTab) plainLayout() bool { return t.file.Class == 64 && !t.file.big && !t.moved }
 
-// foreign are the types that name no code and no data at their value.
+// foreign is the set of types whose value is not the address of code or data.
 const foreign = 1<<STT_SECTION | 1<<STT_FILE | 1<<STT_TLS
 
 func (e *entry) usable() bool {
@@ -143,9 +143,9 @@ func endOf(value, size uint64) uint64 {
 	return value + size
 }
 
-// span returns the addresses [lo, hi) a usable symbol may be found at, those of
-// its section (or without sections, of its segment) at most. Without a size, the
-// symbols that follow narrow it further.
+// span returns the address range [lo, hi) that a usable symbol can cover, limited to its
+// section (or segment, if there are no sections). For a symbol without a size, the next
+// symbol limits it further.
 func (t *SymTab) span(s *Sym) (lo, hi uint64, ok bool) {
 	lo, hi = s.Value, endOf(s.Value, s.Size)
 	if s.Shndx == SHN_ABS {
@@ -161,7 +161,7 @@ func (t *SymTab) span(s *Sym) (lo, hi uint64, ok bool) {
 	return lo, min(hi, end), true
 }
 
-// bounds is where the symbol's section or segment is.
+// bounds returns the address range of the symbol's section or segment.
 func (t *SymTab) bounds(s *Sym) (lo, hi uint64, ok bool) {
 	list := t.file.Sections()
 	x := s.Shndx
@@ -174,11 +174,11 @@ func (t *SymTab) bounds(s *Sym) (lo, hi uint64, ok bool) {
 	return list[x].Addr, endOf(list[x].Addr, list[x].Size), true
 }
 
-// A load is the addresses of one PT_LOAD segment.
+// A load is the address range of one PT_LOAD segment.
 type load struct{ lo, hi uint64 }
 
-// loadsByAddr lists the PT_LOAD segments by address, so that a file with very
-// many of them costs no pass over all for each of its symbols.
+// loadsByAddr lists the PT_LOAD segments by address, so that a file with very many of them
+// does not cost a pass over all of them for each symbol.
 func (f *File) loadsByAddr() []load {
 	var list []load
 	for i := range f.Progs {
@@ -201,7 +201,7 @@ func (t *SymTab) loadBounds(addr uint64) (lo, hi uint64, ok bool) {
 	return t.loads[i].lo, t.loads[i].hi, true
 }
 
-// class ranks types: functions, untyped, everything else.
+// class ranks symbol types: functions, untyped, everything else.
 func class(typ uint8) int {
 	switch typ {
 	case STT_FUNC, STT_GNU_IFUNC:
@@ -222,7 +222,7 @@ func bindRank(bind uint8) int {
 	return 0
 }
 
-// better reports whether s names an address that both cover better than o, by the
+// better reports whether s is a better name than o for an address that both cover, by the
 // rules of Lookup.
 func (s *Sym) better(o *Sym) bool {
 	if (s.Size != 0) != (o.Size != 0) {
@@ -247,8 +247,8 @@ func (s *Sym) better(o *Sym) bool {
 	return s.Index < o.Index
 }
 
-// underscores counts those that the name begins with. glibc's __GI_ aliases,
-// made for calls inside the library, rank behind every other name.
+// underscores counts the leading underscores of the name. glibc's __GI_ aliases, for calls
+// inside the library, rank after every other name.
 func (s *Sym) underscores() int {
 	if uint64(s.name) >= uint64(len(s.tab.strs)) {
 		return 0
@@ -261,9 +261,9 @@ func (s *Sym) underscores() int {
 	return len(b) - len(bytes.TrimLeft(b, "_"))
 }
 
-// toolLabel recognises sizeless symbols that tools leave and that name nothing:
-// mapping symbols (AAELF32 5.5.5, AAELF64 5.6, RISC-V psABI 8.4), assembler
-// labels that were kept, annobin's section marks.
+// toolLabel recognizes symbols without a size that tools generate and that name nothing:
+// mapping symbols (AAELF32 5.5.5, AAELF64 5.6, RISC-V psABI 8.4), assembler labels,
+// annobin's section marks.
 func (t *SymTab) toolLabel(s *Sym) bool {
 	if s.Bind != STB_LOCAL || s.Type != STT_NOTYPE {
 		return false

@@ -1,14 +1,14 @@
 package elffile
 
-// ParseMemory reads an ELF image as a process has it in memory: data[0] is the
-// byte at run-time address addr, where the ELF header lies, and segments lie at
-// their addresses and not at their file offsets. The vDSO is read so, and a
-// library whose file is missing but whose memory is in the dump.
+// ParseMemory reads an ELF image as it is in the memory of a process. data[0] is the byte
+// at run-time address addr, where the ELF header is, and segments are at their addresses,
+// not at their file offsets. It is used for the vDSO, and for libraries whose file is
+// missing but whose memory is in the dump.
 //
-// Bytes that could not be read should be zero. Section headers count only when
-// they are themselves inside a loaded segment and every segment's address
-// follows its file offset, as in a vDSO; otherwise there are none, and symbols
-// come from PT_DYNAMIC. All addresses given and returned stay link-time ones.
+// Bytes that could not be read should be zero. Section headers are used only if they are
+// inside a loaded segment and every segment's address corresponds to its file offset, as in
+// a vDSO; otherwise there are none, and symbols come from PT_DYNAMIC. All addresses passed
+// and returned are still link-time addresses.
 func ParseMemory(data []byte, addr uint64) (*File, error) {
 	f := &File{Data: data, memory: true}
 	h, err := f.parseHeader()
@@ -17,7 +17,7 @@ func ParseMemory(data []byte, addr uint64) (*File, error) {
 	}
 	shoff := h.shoff
 	h.shoff, h.shnum = 0, 0
-	if h.phnum == pnXNum { // an image in memory has no section 0 to count them
+	if h.phnum == pnXNum { // an image in memory has no section 0 with the count
 		f.warnf("more than 65,534 program headers in a memory image: not read")
 		return f, nil
 	}
@@ -32,8 +32,8 @@ func ParseMemory(data []byte, addr uint64) (*File, error) {
 	return f, nil
 }
 
-// imageBase is the link-time address of the ELF header: that of the segment
-// whose file offset is 0, or the lowest one rounded down to a page.
+// imageBase returns the link-time address of the ELF header: that of the segment with file
+// offset 0, or the lowest one rounded down to a page.
 func (f *File) imageBase() uint64 {
 	lowest, found := uint64(0), false
 	for i := range f.Progs {
@@ -51,8 +51,8 @@ func (f *File) imageBase() uint64 {
 	return lowest &^ 0xfff
 }
 
-// sameLayout reports whether file offsets are offsets in the image, and the
-// section headers at shoff are part of a loaded segment.
+// sameLayout reports whether file offsets are offsets in the image and the section headers
+// at shoff are part of a loaded segment.
 func (f *File) sameLayout(shoff uint64) bool {
 	inside := false
 	for i := range f.Progs {
@@ -68,9 +68,9 @@ func (f *File) sameLayout(shoff uint64) bool {
 	return inside
 }
 
-// linkAddr turns a pointer from the dynamic section into a link-time address.
-// Most dynamic linkers add the load bias to the pointers in memory; the vDSO's,
-// and those of machines with a read-only dynamic section, stay as linked.
+// linkAddr converts a pointer from the dynamic section to a link-time address. Most dynamic
+// linkers add the load bias to these pointers in memory; those of the vDSO, and of machines
+// with a read-only dynamic section, are not changed.
 func (f *File) linkAddr(ptr uint64) uint64 {
 	if !f.memory || f.bias == 0 {
 		return ptr

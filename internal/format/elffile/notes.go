@@ -7,26 +7,26 @@ import (
 	"github.com/corewalk/corewalk/internal/format/binbuf"
 )
 
-// A Note is one entry of a PT_NOTE segment or SHT_NOTE section (gABI, "Note
-// Section"). Name and Desc point into the notes' bytes.
+// A Note is one entry of a PT_NOTE segment or SHT_NOTE section (gABI, "Note Section"). Name
+// and Desc point into the parsed bytes.
 type Note struct {
-	Name []byte // without its terminating NUL
+	Name []byte // without the terminating NUL
 	Type uint32
 	Desc []byte
-	// Off and DescOff are where the note and its descriptor begin, counted from
-	// the first byte given to Notes.
+	// Off and DescOff are the offsets of the note and of its descriptor in the bytes passed
+	// to Notes.
 	Off, DescOff int
-	// Truncated: the bytes end inside this note; Desc is what there is of it,
-	// DescSize what the note says it has.
+	// Truncated says that the bytes end inside this note. Desc is the part that exists,
+	// DescSize the size given in the note.
 	Truncated bool
 	DescSize  uint32
 }
 
-// Notes iterates over the notes in data. align is the segment's p_align (or the
-// section's sh_addralign): 8 aligns names and descriptors to 8 bytes, everything
-// else to 4, as the kernel and the GNU tools write them. A note that data cuts
-// off is the last, with Truncated set; fewer bytes than a note header end the
-// iteration silently, as padding does.
+// Notes iterates over the notes in data. align is the segment's p_align (or the section's
+// sh_addralign): 8 aligns names and descriptors to 8 bytes, any other value to 4, as the
+// kernel and the GNU tools do. A truncated note is the last, with Truncated set. If fewer
+// bytes than a note header are left, the iteration ends silently, because padding looks
+// like that.
 func Notes(data []byte, order binary.ByteOrder, align int) iter.Seq[Note] {
 	if align != 8 {
 		align = 4
@@ -61,7 +61,7 @@ func readNote(c *binbuf.Cursor, align int) Note {
 	return n
 }
 
-// cut takes size bytes, or those that are left and true.
+// cut takes size bytes, or all that are left and true.
 func cut(c *binbuf.Cursor, size uint32) ([]byte, bool) {
 	if uint64(size) <= uint64(c.Len()) {
 		return c.Bytes(int(size)), false

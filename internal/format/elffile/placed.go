@@ -5,13 +5,12 @@ import (
 	"slices"
 )
 
-// ParsePlaced reads an ELF file that a JIT compiler made: its sections carry the
-// addresses (sh_addr) at which the program has put their contents. A relocatable
-// file is linked here to these addresses, as a debugger must do: symbols get
-// addresses instead of offsets, and relocations are applied, in a copy of data. Other
-// files are read as Parse does.
+// ParsePlaced reads an ELF file made by a JIT compiler, whose sections have the addresses
+// (sh_addr) at which the program placed their contents. A relocatable file is linked to
+// these addresses, as a debugger must do: symbols get addresses instead of offsets, and
+// relocations are applied to a copy of data. Other files are read as by Parse.
 //
-// Relocations of types that are not known are left alone, with a warning.
+// Relocations of unknown types are not applied, with a warning.
 func ParsePlaced(data []byte) (*File, error) {
 	f, err := Parse(data)
 	if err != nil || f.Type != ET_REL {
@@ -23,26 +22,26 @@ func ParsePlaced(data []byte) (*File, error) {
 	p.relocations()
 	placed, err := Parse(p.out)
 	if err == nil && p.unknown > 0 {
-		placed.warnf("%d relocations of a JIT compiler's file are of unknown types: not applied", p.unknown)
+		placed.warnf("JIT compiler's file: %d relocations of unknown types not applied", p.unknown)
 	}
 	return placed, err
 }
 
-// maxPlacedRelocs bounds the relocations that are applied to one file.
+// maxPlacedRelocs limits the number of relocations applied to one file.
 const maxPlacedRelocs = 1 << 22
 
 // A placer links one relocatable file.
 type placer struct {
 	f       *File
-	out     []byte   // the file, linked
-	addrs   []uint64 // of sections
-	left    int      // relocations that may still be applied
+	out     []byte   // the linked file
+	addrs   []uint64 // of the sections
+	left    int      // how many more relocations may be applied
 	unknown int
 }
 
-// headers makes the file an executable one. Loaded sections without an address,
-// unwind tables that the program keeps elsewhere or not at all, get one behind the
-// others, so that what they say relative to themselves stays in reach.
+// headers turns the file into an executable. Loaded sections without an address (unwind
+// tables that the program keeps elsewhere or not at all) get one after the others, so that
+// relative references in them stay in range.
 func (p *placer) headers() {
 	p.f.Order.PutUint16(p.out[16:], ET_EXEC)
 	list := p.f.Sections()
@@ -65,7 +64,7 @@ func (p *placer) headers() {
 	}
 }
 
-// wide picks by class.
+// wide returns n32 or n64 depending on the class.
 func (p *placer) wide(n32, n64 uint64) uint64 {
 	if p.f.Class == 64 {
 		return n64
@@ -75,7 +74,7 @@ func (p *placer) wide(n32, n64 uint64) uint64 {
 
 func (p *placer) putWord(off, v uint64) { p.put(off, p.f.PtrSize(), v) }
 
-// put writes size bytes at a file offset, if they are there.
+// put writes size bytes at a file offset, if the file has them.
 func (p *placer) put(off uint64, size int, v uint64) {
 	if off > uint64(len(p.out)) || uint64(size) > uint64(len(p.out))-off {
 		return
@@ -91,8 +90,8 @@ func (p *placer) put(off uint64, size int, v uint64) {
 	}
 }
 
-// symbols adds the sections' addresses to the symbols' values, which are offsets
-// (gABI, "Symbol Table").
+// symbols adds the sections' addresses to the symbols' values, which are offsets (gABI,
+// "Symbol Table").
 func (p *placer) symbols() {
 	for i := range p.f.Sections() {
 		s := &p.f.sections[i]
@@ -107,7 +106,7 @@ func (p *placer) symbols() {
 	}
 }
 
-// table is the symbol table in a section; nil for other sections.
+// table returns the symbol table in a section, or nil if it is another kind of section.
 func (p *placer) table(s *Section) *SymTab {
 	if s.Type != SHT_SYMTAB {
 		return nil
@@ -123,7 +122,7 @@ func (p *placer) table(s *Section) *SymTab {
 	return t
 }
 
-// value is the address of a symbol.
+// value returns the address of a symbol.
 func (p *placer) value(y *Sym) uint64 {
 	if uint64(y.Shndx) < uint64(len(p.addrs)) {
 		return y.Value + p.addrs[y.Shndx]
@@ -161,7 +160,8 @@ func (p *placer) relocations() {
 	}
 }
 
-// apply writes symbol plus addend, less the place where it stands if k says so.
+// apply writes symbol plus addend, minus the address of the relocated place if k is
+// relative.
 func (p *placer) apply(target *Section, k relocKind, r *Reloc, symbol uint64, inPlace bool) {
 	off := target.Off + r.Offset
 	if off > uint64(len(p.out)) || uint64(k.size) > uint64(len(p.out))-off {
@@ -188,15 +188,16 @@ func readInt(o binary.ByteOrder, b []byte, size int) uint64 {
 	return o.Uint64(b)
 }
 
-// A relocKind is what a type of relocation does to size bytes; nothing for 0.
+// A relocKind describes what a relocation type does: it writes size bytes, or nothing if
+// size is 0.
 type relocKind struct {
 	size     int
 	relative bool
 }
 
-// placedRelocs are the types that debug sections and unwind tables use, from each
-// processor's ABI supplement. Those of code need not be applied: the process has the
-// code itself.
+// placedRelocs are the relocation types used in debug sections and unwind tables, from each
+// processor's ABI supplement. Relocations of code need not be applied: the code is in the
+// process.
 var placedRelocs = map[uint16]map[uint32]relocKind{
 	EM_X86_64:  {0: {}, 1: {8, false}, 2: {4, true}, 4: {4, true}, 10: {4, false}, 11: {4, false}, 24: {8, true}},
 	EM_386:     {0: {}, 1: {4, false}, 2: {4, true}, 4: {4, true}},

@@ -21,16 +21,16 @@ func (f *File) parseProgs(h header) {
 	size := progSize(f.Class)
 	stride := int(h.phentsize)
 	if stride < size {
-		f.warnf("program headers of %d bytes, want %d: not read", stride, size)
+		f.warnf("program headers have %d bytes, want %d: ignored", stride, size)
 		return
 	}
 	if h.phoff >= uint64(len(f.Data)) {
-		f.warnf("program headers at offset %#x, past the end (%#x)", h.phoff, len(f.Data))
+		f.warnf("program headers at offset %#x are past the end of the file (%#x)", h.phoff, len(f.Data))
 		return
 	}
 	n := f.progCount(h, stride)
 	if room := (uint64(len(f.Data)) - h.phoff + uint64(stride-size)) / uint64(stride); uint64(n) > room {
-		f.warnf("%d program headers at offset %#x, only %d are in the file", n, h.phoff, room)
+		f.warnf("%d program headers at offset %#x, but the file has only %d", n, h.phoff, room)
 		n = int(room)
 	}
 	f.Progs = make([]Prog, n)
@@ -39,7 +39,7 @@ func (f *File) parseProgs(h header) {
 	}
 }
 
-// prog decodes the program header at off, all of which is in Data.
+// prog decodes the program header at off, which Data contains completely.
 func (f *File) prog(off int) Prog {
 	if f.Class == 64 && !f.big {
 		b, le := f.Data[off:][:56], binary.LittleEndian // cores have 100,000 of these
@@ -57,10 +57,10 @@ func (f *File) prog(off int) Prog {
 	return p
 }
 
-// progCount returns how many program headers the file says it has. When there
-// are 65,535 or more, the count is in section 0, which the kernel writes at the
-// very end of a core: in a truncated one it is gone. Then the table is taken to
-// reach up to the first segment's bytes, which the kernel writes right behind.
+// progCount returns the number of program headers. If there are 65,535 or more, section 0
+// has the count. The kernel writes it at the very end of a core, so a truncated core lacks
+// it. The table is then assumed to extend to the first segment's bytes, which the kernel
+// writes right after it.
 func (f *File) progCount(h header, stride int) int {
 	if h.phnum != pnXNum {
 		return int(h.phnum)
@@ -79,20 +79,20 @@ func (f *File) progCount(h header, stride int) int {
 		}
 	}
 	n := max((end-h.phoff)/uint64(stride), pnXNum)
-	f.warnf("the number of program headers was in a section header that is missing; %d assumed", n)
+	f.warnf("the section header with the number of program headers is missing; assuming %d", n)
 	return int(n)
 }
 
-// VaddrToOff finds the offset in Data of a link-time virtual address that a
-// PT_LOAD segment backs with bytes of the file. It answers false for addresses
-// outside, in the zero-filled end of a segment, or past the end of Data.
+// VaddrToOff returns the offset in Data of a link-time virtual address that is in a PT_LOAD
+// segment and has bytes in the file. It returns false for other addresses, for the
+// zero-filled end of a segment, and past the end of Data.
 func (f *File) VaddrToOff(vaddr uint64) (off uint64, ok bool) {
 	off, n := f.backing(vaddr)
 	return off, n > 0
 }
 
-// backing returns where in Data the byte at vaddr is, and how many bytes of the
-// same segment follow in Data, itself included; 0 for none.
+// backing returns the offset in Data of the byte at vaddr, and the number of bytes of the
+// same segment from there on in Data; 0 if there are none.
 func (f *File) backing(vaddr uint64) (off, n uint64) {
 	for i := range f.Progs {
 		p := &f.Progs[i]
@@ -115,11 +115,10 @@ func (f *File) backing(vaddr uint64) (off, n uint64) {
 	return 0, 0
 }
 
-// DataAt returns the n bytes at a link-time virtual address, without copying.
-// All of them must be in one PT_LOAD segment and backed by the file. What the
-// dynamic linker relocates reads as the file has it. It answers ErrNotFound for
-// an address that is in no segment, ErrNoBits for one in a segment's zero-filled
-// part, ErrTruncated for one past the end of the file.
+// DataAt returns the n bytes at a link-time virtual address, without copying. All of them
+// must be in one PT_LOAD segment and have bytes in the file. Relocations of the dynamic
+// linker are not applied. The error is ErrNotFound for an address outside all segments,
+// ErrNoBits for the zero-filled part of a segment, ErrTruncated past the end of the file.
 func (f *File) DataAt(vaddr, n uint64) ([]byte, error) {
 	off, have := f.backing(vaddr)
 	if n <= have {
@@ -128,8 +127,8 @@ func (f *File) DataAt(vaddr, n uint64) ([]byte, error) {
 	return nil, f.whyNot(vaddr, n)
 }
 
-// DataFrom returns the bytes from a link-time virtual address to the end of
-// what the file has of its segment; nil for none.
+// DataFrom returns the bytes from a link-time virtual address to the end of its segment's
+// bytes in the file, or nil if there are none.
 func (f *File) DataFrom(vaddr uint64) []byte {
 	off, n := f.backing(vaddr)
 	if n == 0 {
@@ -166,8 +165,8 @@ func (f *File) segment(typ uint32) *Prog {
 	return nil
 }
 
-// SegmentData returns the bytes of a segment that are in Data; fewer than
-// p.Filesz when the file is truncated.
+// SegmentData returns the bytes of a segment that are in Data: fewer than p.Filesz if the
+// file is truncated.
 func (f *File) SegmentData(p *Prog) []byte {
 	off, size := p.Off, p.Filesz
 	if f.memory {
@@ -181,7 +180,7 @@ func (f *File) SegmentData(p *Prog) []byte {
 	return b
 }
 
-// Interp returns the path of the program interpreter (PT_INTERP), "" for none.
+// Interp returns the path of the program interpreter (PT_INTERP), or "" if there is none.
 func (f *File) Interp() string {
 	p := f.segment(PT_INTERP)
 	if p == nil {
@@ -198,10 +197,9 @@ func (f *File) Interp() string {
 	return string(s)
 }
 
-// Relro returns the link-time addresses [lo, hi) that PT_GNU_RELRO names: the
-// dynamic linker writes them and then makes them read-only, so the file's bytes
-// are not the process's. The pages that become read-only are those that lie
-// wholly inside.
+// Relro returns the link-time address range [lo, hi) of PT_GNU_RELRO. The dynamic linker
+// writes to it and then makes it read-only, so the bytes in the file are not those of the
+// process. Only pages completely inside the range become read-only.
 func (f *File) Relro() (lo, hi uint64, ok bool) {
 	p := f.segment(PT_GNU_RELRO)
 	if p == nil || p.Memsz == 0 || p.Vaddr+p.Memsz < p.Vaddr {

@@ -1,18 +1,18 @@
 package elffile
 
-// maxRelocSections bounds the sections that are searched for a relocation; files
+// maxRelocSections limits the sections that are searched for a relocation; normal files
 // have three.
 const maxRelocSections = 16
 
 // A Reloc is one relocation that the dynamic linker applies.
 type Reloc struct {
-	Offset uint64 // link-time virtual address of what it changes
-	Type   uint32 // R_..., by machine
-	Sym    uint32 // index in the dynamic symbol table; 0 for none
-	Addend uint64 // 0 where it is in the place itself (SHT_REL)
+	Offset uint64 // link-time virtual address of the relocated word
+	Type   uint32 // R_..., depending on the machine
+	Sym    uint32 // index in the dynamic symbol table; 0 if none
+	Addend uint64 // 0 if it is stored in the relocated word (SHT_REL)
 }
 
-// relocSize is the size of an entry (gABI, "Relocation"), in bytes.
+// relocSize is the size of an entry in bytes (gABI, "Relocation").
 func (f *File) relocSize(typ uint32) int {
 	if typ == SHT_RELA {
 		return 3 * f.PtrSize()
@@ -20,9 +20,9 @@ func (f *File) relocSize(typ uint32) int {
 	return 2 * f.PtrSize()
 }
 
-// RelocOf returns the relocation of the word at a link-time virtual address, of
-// those in loaded sections; false when there is none. It reads them all, in the
-// order of the sections.
+// RelocOf returns the relocation of the word at a link-time virtual address, or false if
+// there is none. It searches all relocations in loaded sections, in the order of the
+// sections.
 func (f *File) RelocOf(vaddr uint64) (Reloc, bool) {
 	list := f.Sections()
 	left := maxRelocSections
@@ -50,7 +50,7 @@ func (f *File) RelocOf(vaddr uint64) (Reloc, bool) {
 	return Reloc{}, false
 }
 
-// PLTReloc returns relocation n of those for procedure linkage stubs.
+// PLTReloc returns the n-th relocation of the procedure linkage stubs.
 func (f *File) PLTReloc(n uint64) (Reloc, bool) {
 	s := f.Section(".rela.plt")
 	if s == nil {

@@ -6,12 +6,12 @@ import (
 	"github.com/corewalk/corewalk/internal/format/binbuf"
 )
 
-// maxName bounds the names handed out, in bytes: mangled C++ names of tens of
-// kilobytes exist, but a hostile table must not make every name a megabyte.
+// maxName limits returned names, in bytes. Mangled C++ names of tens of kilobytes exist,
+// but in a malicious table every name could be as long as the table.
 const maxName = 1 << 20
 
-// A Section is one section header. Offsets and sizes are as the file states
-// them and may lie outside it.
+// A Section is one section header. Offsets and sizes are those in the file and may lie
+// outside it.
 type Section struct {
 	Index                                  int
 	Type                                   uint32 // SHT_...
@@ -22,8 +22,7 @@ type Section struct {
 	file    *File
 }
 
-// Name returns the section's name; "" when it has none or the name table is
-// missing.
+// Name returns the section's name, or "" if it has none or there is no name table.
 func (s *Section) Name() string {
 	names := s.file.sectionNames()
 	if uint64(s.nameOff) >= uint64(len(names)) {
@@ -37,8 +36,7 @@ func (s *Section) Name() string {
 	return string(name)
 }
 
-// Contains reports whether a link-time virtual address lies in the section as
-// it is loaded.
+// Contains reports whether a link-time virtual address is in the loaded section.
 func (s *Section) Contains(vaddr uint64) bool {
 	return s.Flags&SHF_ALLOC != 0 && vaddr >= s.Addr && vaddr-s.Addr < s.Size
 }
@@ -50,19 +48,19 @@ func sectionSize(class int) int {
 	return 40
 }
 
-// locateSections checks where the section headers are and how many there are,
-// reading no more than section 0.
+// locateSections checks the position and number of the section headers, reading no more
+// than section 0.
 func (f *File) locateSections(h header) {
 	if h.shoff == 0 {
 		if h.shnum != 0 {
-			f.warnf("%d section headers without an offset: none read", h.shnum)
+			f.warnf("%d section headers without an offset: ignored", h.shnum)
 		}
 		return
 	}
 	f.shoff, f.shentsize, f.shstrndx = h.shoff, int(h.shentsize), uint32(h.shstrndx)
 	if f.shentsize < sectionSize(f.Class) {
 		if h.shnum != 0 {
-			f.warnf("section headers of %d bytes, want %d: none read", f.shentsize, sectionSize(f.Class))
+			f.warnf("section headers have %d bytes, want %d: ignored", f.shentsize, sectionSize(f.Class))
 		}
 		f.shentsize = 0
 		return
@@ -70,7 +68,7 @@ func (f *File) locateSections(h header) {
 	n := uint64(h.shnum)
 	zero, ok := f.sectionHeader(0)
 	if !ok {
-		f.warnf("section headers at offset %#x, past the end (%#x)", h.shoff, len(f.Data))
+		f.warnf("section headers at offset %#x are past the end of the file (%#x)", h.shoff, len(f.Data))
 		return
 	}
 	if n == 0 {
@@ -80,13 +78,13 @@ func (f *File) locateSections(h header) {
 		f.shstrndx = zero.Link
 	}
 	if room := (uint64(len(f.Data)) - h.shoff + uint64(f.shentsize-sectionSize(f.Class))) / uint64(f.shentsize); n > room {
-		f.warnf("%d section headers at offset %#x, only %d are in the file", n, h.shoff, room)
+		f.warnf("%d section headers at offset %#x, but the file has only %d", n, h.shoff, room)
 		n = room
 	}
 	f.shnum = int(n)
 }
 
-// sectionHeader reads header i of the table, whatever the number of sections.
+// sectionHeader reads header i of the table, without checking the number of sections.
 func (f *File) sectionHeader(i int) (Section, bool) {
 	size := uint64(sectionSize(f.Class))
 	if f.shentsize == 0 || f.shoff > uint64(len(f.Data)) {
@@ -104,8 +102,8 @@ func (f *File) sectionHeader(i int) (Section, bool) {
 	return s, true
 }
 
-// Sections returns every section header, the null one at index 0 included; nil
-// when there is no usable table. The slice is shared and must not be written.
+// Sections returns all section headers, including the null one at index 0, or nil if there
+// is no usable table. The slice is shared and must not be written to.
 func (f *File) Sections() []Section {
 	f.sectionsOnce.Do(func() {
 		if f.shnum == 0 {
@@ -128,7 +126,7 @@ func (f *File) sectionNames() []byte {
 	return f.shstr
 }
 
-// Section returns the first section of a name, nil for none.
+// Section returns the first section with a name, or nil.
 func (f *File) Section(name string) *Section {
 	list := f.Sections()
 	for i := range list {
@@ -139,13 +137,13 @@ func (f *File) Section(name string) *Section {
 	return nil
 }
 
-// hasName reports whether the NUL-terminated string at off of table is name.
+// hasName reports whether the NUL-terminated string at off in table is name.
 func hasName(table []byte, off uint64, name string) bool {
 	b, ok := binbuf.Slice(table, off, uint64(len(name))+1)
 	return ok && string(b[:len(name)]) == name && b[len(name)] == 0
 }
 
-// sectionOfType returns the first section of a type, nil for none.
+// sectionOfType returns the first section of a type, or nil.
 func (f *File) sectionOfType(typ uint32) *Section {
 	list := f.Sections()
 	for i := range list {
@@ -156,8 +154,8 @@ func (f *File) sectionOfType(typ uint32) *Section {
 	return nil
 }
 
-// SectionAt returns the loaded section that a link-time virtual address lies
-// in, nil for none. Thread-local .tbss occupies no addresses and is skipped.
+// SectionAt returns the loaded section that contains a link-time virtual address, or nil.
+// Thread-local .tbss occupies no addresses and is skipped.
 func (f *File) SectionAt(vaddr uint64) *Section {
 	list := f.Sections()
 	for i := range list {
@@ -176,15 +174,14 @@ func (f *File) rawSection(s *Section) ([]byte, error) {
 	}
 	b, ok := binbuf.Slice(f.Data, s.Off, s.Size)
 	if !ok {
-		return nil, fmt.Errorf("section %d: %#x bytes at offset %#x of %#x: %w", s.Index, s.Size, s.Off, len(f.Data), ErrTruncated)
+		return nil, fmt.Errorf("section %d: needs %#x bytes at offset %#x of %#x: %w", s.Index, s.Size, s.Off, len(f.Data), ErrTruncated)
 	}
 	return b, nil
 }
 
-// DebugOnly reports whether this is a separate debug file: it has code sections,
-// none with bytes. Its program headers are those of the original and may point
-// at other bytes, so loaded content (VaddrToOff, DataAt) must come from the
-// original file.
+// DebugOnly reports whether this is a separate debug file: it has code sections, but none
+// with bytes. Its program headers are those of the original file and may point at other
+// bytes, so loaded content (VaddrToOff, DataAt) must come from the original file.
 func (f *File) DebugOnly() bool {
 	found := false
 	list := f.Sections()

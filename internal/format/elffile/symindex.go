@@ -5,11 +5,10 @@ import (
 	"slices"
 )
 
-// An index answers which symbol covers an address by binary search: from
-// starts[i] up to the next start, syms[i] is the best symbol that may cover it,
-// 0 none. Where symbols leave a gap, the one before is kept and the lookup finds
-// that it does not reach so far: that halves the index, which takes 12 bytes a
-// function.
+// An index finds the symbol that covers an address by binary search: from starts[i] up to
+// the next start, syms[i] is the best symbol that may cover it, or 0 for none. At a gap
+// between symbols, the index keeps the previous symbol, and Lookup checks that it does not
+// reach the address. That halves the index, which takes 12 bytes per function.
 type index struct {
 	starts []uint64
 	syms   []uint32
@@ -26,16 +25,16 @@ func (x *index) find(addr uint64) (int, bool) {
 	return int(x.syms[i]), true
 }
 
-// An extent is where one symbol may be found while the index is built.
+// An extent is the range in which one symbol may be found, while the index is being built.
 type extent struct {
 	lo, hi  uint64
 	sym     uint32
 	sized   bool
-	clipped bool // hi is less than what span answers
+	clipped bool // hi is less than what span returns
 }
 
-// buildIndex sorts the symbols by address and sweeps over them, keeping those
-// that cover the current address in a heap with the best on top.
+// buildIndex sorts the symbols by address and sweeps over them. A heap keeps those that
+// cover the current address, with the best on top.
 func (t *SymTab) buildIndex() index {
 	list := t.extents()
 	x := index{starts: make([]uint64, 0, len(list)), syms: make([]uint32, 0, len(list))}
@@ -67,7 +66,7 @@ func (x *index) add(pos uint64, sym uint32) {
 	x.starts, x.syms = append(x.starts, pos), append(x.syms, sym)
 }
 
-// extents lists what can be found, by start.
+// extents lists the extents of all symbols that can be found, by start.
 func (t *SymTab) extents() []extent {
 	list := make([]extent, 0, t.Len())
 	labels := false
@@ -94,8 +93,8 @@ func (t *SymTab) extents() []extent {
 	return slices.DeleteFunc(list, func(x extent) bool { return x.lo >= x.hi })
 }
 
-// cutLabels ends every sizeless extent where the next sized symbol begins, and
-// empties those that begin inside one.
+// cutLabels ends every extent of a symbol without a size where the next symbol with a size
+// begins, and empties those that begin inside one.
 func (t *SymTab) cutLabels(list []extent) {
 	var reach uint64
 	for i := 0; i < len(list); {
@@ -111,7 +110,7 @@ func (t *SymTab) cutLabels(list []extent) {
 			}
 		}
 	}
-	next := uint64(1<<64 - 1) // start of the sized symbol after
+	next := uint64(1<<64 - 1) // start of the next symbol with a size
 	for i := len(list) - 1; i >= 0; i-- {
 		switch x := &list[i]; {
 		case x.sized:
@@ -122,9 +121,9 @@ func (t *SymTab) cutLabels(list []extent) {
 	}
 }
 
-// sortExtents sorts by start, stably: a radix sort, because comparing sorts
-// take several times as long for the hundred thousands of symbols of large
-// libraries. It may return other memory than it was given.
+// sortExtents sorts by start, stably. It is a radix sort, because comparison sorts take
+// several times as long for the hundreds of thousands of symbols of large libraries. The
+// result may be in other memory than its argument.
 func sortExtents(list []extent) []extent {
 	const bits = 11
 	var low, high uint64 = 1<<64 - 1, 0
@@ -155,8 +154,8 @@ func sortExtents(list []extent) []extent {
 	return list
 }
 
-// symHeap is a binary heap of positions in list, the best symbol on top. Written
-// out because container/heap costs an interface call for every comparison.
+// symHeap is a binary heap of positions in list, with the best symbol on top. It does not
+// use container/heap, which costs an interface call for every comparison.
 type symHeap struct {
 	tab  *SymTab
 	list []extent
@@ -168,7 +167,7 @@ func (h *symHeap) less(a, b int32) bool {
 	return sa.better(&sb)
 }
 
-// end is where the best symbol ends.
+// end returns where the best symbol ends.
 func (h *symHeap) end() uint64 {
 	if len(h.heap) == 0 {
 		return 1<<64 - 1
@@ -176,8 +175,8 @@ func (h *symHeap) end() uint64 {
 	return h.list[h.heap[0]].hi
 }
 
-// expire drops symbols that end at or before pos from the top, and reports
-// whether the first of them, the best up to here, was cut before its own end.
+// expire removes from the top symbols that end at or before pos, and reports whether the
+// first of them, the best until now, was clipped.
 func (h *symHeap) expire(pos uint64) (clipped bool) {
 	for first := true; len(h.heap) > 0 && h.list[h.heap[0]].hi <= pos; first = false {
 		clipped = clipped || first && h.list[h.heap[0]].clipped

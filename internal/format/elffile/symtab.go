@@ -10,20 +10,20 @@ import (
 	"github.com/corewalk/corewalk/internal/format/binbuf"
 )
 
-// A SymTab is one symbol table. It holds slices of the file and, once it has
-// been asked often enough, an index by address. It is safe for concurrent use.
+// A SymTab is one symbol table. It refers to slices of the file and, after some number of
+// lookups, has an index by address. It is safe for concurrent use.
 type SymTab struct {
 	file   *File
 	data   []byte // whole entries only
 	strs   []byte
-	xndx   []byte   // SHT_SYMTAB_SHNDX, 4 bytes a symbol, or nil
-	ent    int      // bytes an entry takes
-	opd    *Section // of big-endian PPC64: the function descriptors
-	descs  []byte   // what opd holds
+	xndx   []byte   // SHT_SYMTAB_SHNDX, 4 bytes per symbol, or nil
+	ent    int      // bytes per entry
+	opd    *Section // big-endian PPC64: the section of function descriptors
+	descs  []byte   // the bytes of opd
 	follow sync.Once
-	loads  []load // when sections cannot say where a symbol's code ends
+	loads  []load // used if sections cannot tell where a symbol's code ends
 	marks  bool   // the machine has mapping symbols
-	moved  bool   // the code of a function may be elsewhere than st_value says
+	moved  bool   // a function's code may be elsewhere than st_value
 
 	lookups atomic.Int32
 	once    sync.Once
@@ -36,21 +36,21 @@ type lazyTab struct {
 	err  error
 }
 
-// A Sym is one symbol. Value is a link-time virtual address: that of the code
-// for functions, with the instruction-set bit of ARM and MIPS cleared and the
+// A Sym is one symbol. Value is a link-time virtual address. For functions it is the
+// address of the code, with the instruction-set bit of ARM and MIPS cleared and the
 // function descriptor of big-endian PPC64 followed.
 type Sym struct {
 	Value, Size uint64
 	Type, Bind  uint8  // STT_..., STB_...
 	Other       uint8  // st_other
-	Shndx       uint32 // section index, extended ones resolved, or SHN_...
+	Shndx       uint32 // section index (extended indexes resolved) or SHN_...
 	Index       int    // in its table
 
 	tab  *SymTab
 	name uint32
 }
 
-// SymTab returns the table of .symtab; ErrNotFound when the file is stripped.
+// SymTab returns the table in .symtab, or ErrNotFound if the file is stripped.
 func (f *File) SymTab() (*SymTab, error) {
 	f.symtab.once.Do(func() {
 		if f.view {
@@ -62,8 +62,8 @@ func (f *File) SymTab() (*SymTab, error) {
 	return f.symtab.tab, f.symtab.err
 }
 
-// DynSym returns the table of .dynsym, found through the section headers, or
-// else through PT_DYNAMIC.
+// DynSym returns the table in .dynsym, found through the section headers or, failing that,
+// through PT_DYNAMIC.
 func (f *File) DynSym() (*SymTab, error) {
 	f.dynsym.once.Do(func() {
 		if f.view {
@@ -81,7 +81,7 @@ func (f *File) DynSym() (*SymTab, error) {
 	return f.dynsym.tab, f.dynsym.err
 }
 
-// sectionTab makes the table of the first section of a type.
+// sectionTab returns the table in the first section of a type.
 func (f *File) sectionTab(typ uint32) (*SymTab, error) {
 	s := f.sectionOfType(typ)
 	if s == nil {
@@ -123,7 +123,7 @@ func (f *File) newTab(data, strs []byte, ent uint64) (*SymTab, error) {
 		ent = uint64(symSize(f.Class))
 	}
 	if ent < uint64(symSize(f.Class)) || ent > 1<<16 {
-		return nil, fmt.Errorf("symbols of %d bytes, want %d: %w", ent, symSize(f.Class), ErrMalformed)
+		return nil, fmt.Errorf("symbol table entries have %d bytes, want %d: %w", ent, symSize(f.Class), ErrMalformed)
 	}
 	t := &SymTab{file: f, strs: strs, ent: int(ent)}
 	t.data = data[:len(data)-len(data)%int(ent)]
@@ -140,10 +140,10 @@ func (f *File) newTab(data, strs []byte, ent uint64) (*SymTab, error) {
 	return t, nil
 }
 
-// Len is the number of entries, the null symbol at index 0 included.
+// Len is the number of entries, including the null symbol at index 0.
 func (t *SymTab) Len() int { return len(t.data) / t.ent }
 
-// Sym returns entry i; false when there is none.
+// Sym returns entry i, or false if there is none.
 func (t *SymTab) Sym(i int) (Sym, bool) {
 	if i < 0 || i >= t.Len() {
 		return Sym{}, false
@@ -183,10 +183,9 @@ func wideShndx(x uint16) uint32 {
 	return uint32(x)
 }
 
-// codeAddr is where the code of a function symbol is. ARM (AAELF32, 5.5.3) and
-// MIPS mark the other instruction set in bit 0; the 64-bit PowerPC ELF ABI 1.9
-// (3.5.3) lets function symbols name a descriptor in .opd, whose first word is
-// the address.
+// codeAddr returns the address of a function symbol's code. ARM (AAELF32, 5.5.3) and MIPS
+// mark the other instruction set in bit 0. In the 64-bit PowerPC ELF ABI 1.9 (3.5.3),
+// function symbols refer to a descriptor in .opd, whose first word is the address.
 func (t *SymTab) codeAddr(s *Sym) uint64 {
 	if s.Type != STT_FUNC && s.Type != STT_GNU_IFUNC {
 		return s.Value
@@ -204,8 +203,8 @@ func (t *SymTab) codeAddr(s *Sym) uint64 {
 	return s.Value
 }
 
-// FollowDescriptors has t follow the function descriptors that f holds, where t's own
-// file, which was split from f, has the place of them only.
+// FollowDescriptors makes t follow the function descriptors in f. It is needed if t's own
+// file was split from f and has the descriptors' addresses but not their bytes.
 func (t *SymTab) FollowDescriptors(f *File) {
 	t.follow.Do(func() {
 		if t.opd == nil || len(t.descs) != 0 {
@@ -217,7 +216,7 @@ func (t *SymTab) FollowDescriptors(f *File) {
 	})
 }
 
-// All iterates over the table, the null symbol left out.
+// All iterates over the table, without the null symbol.
 func (t *SymTab) All() iter.Seq[Sym] {
 	return func(yield func(Sym) bool) {
 		for i := 1; i < t.Len(); i++ {
@@ -231,17 +230,17 @@ func (t *SymTab) All() iter.Seq[Sym] {
 // Defined reports whether the symbol is defined in this file.
 func (s Sym) Defined() bool { return s.Shndx != SHN_UNDEF && s.tab != nil }
 
-// IsFunc reports whether the symbol's type is that of a function.
+// IsFunc reports whether the symbol is a function.
 func (s Sym) IsFunc() bool { return s.Type == STT_FUNC || s.Type == STT_GNU_IFUNC }
 
-// Name returns the symbol's name without the version that linkers append
-// ("memcpy@@GLIBC_2.14" is "memcpy"); "" for none.
+// Name returns the symbol's name without the version that linkers append ("memcpy" for
+// "memcpy@@GLIBC_2.14"), or "" if it has none.
 func (s Sym) Name() string { return string(s.NameBytes()) }
 
-// NameBytes is Name without a copy: a slice of the file.
+// NameBytes is Name without copying: it returns a slice of the file.
 func (s Sym) NameBytes() []byte {
 	b := s.RawName()
-	if s.tab != nil && s.tab.file.view { // "@" is a part of Microsoft's names
+	if s.tab != nil && s.tab.file.view { // Microsoft's names contain "@"
 		return b
 	}
 	if i := bytes.IndexByte(b, '@'); i > 0 {
@@ -250,7 +249,7 @@ func (s Sym) NameBytes() []byte {
 	return b
 }
 
-// RawName returns the name as the string table has it, version included.
+// RawName returns the name as in the string table, with its version.
 func (s Sym) RawName() []byte {
 	if s.tab == nil || s.name == 0 || uint64(s.name) >= uint64(len(s.tab.strs)) {
 		return nil

@@ -6,25 +6,25 @@ import (
 	"slices"
 )
 
-// A Layout describes a file of another format (PE) in ELF's terms: what lies where.
+// A Layout presents a file of another format (PE) in ELF's terms.
 type Layout struct {
 	Data    []byte // the whole file
 	Class   int    // 32 or 64
 	Machine uint16 // EM_...
 	Entry   uint64
-	// LinkBase is the address that the file is linked for; all others here count from 0
-	// and have it in them.
+	// LinkBase is the address for which the file is linked; all other addresses here
+	// include it.
 	LinkBase uint64
 	Progs    []Prog
 	Sections []LayoutSection
-	// Symbols makes the symbol table when it is first asked for; nil for none.
-	// Exports likewise makes that of dynamic linking.
+	// Symbols returns the entries of the symbol table, and is called on first use; it may
+	// be nil. Exports does the same for dynamic symbols.
 	Symbols, Exports func() []LayoutSymbol
-	// Loaded reads the file as its system's loader lays it at base, see File.Loaded.
+	// Loaded reads the file as its system's loader lays it out at base; see File.Loaded.
 	Loaded func(base uint64) func(addr uint64) []byte
 }
 
-// A LayoutSection is one section. Without bytes in the file it is NoBits.
+// A LayoutSection is one section. NoBits means that the file has no bytes for it.
 type LayoutSection struct {
 	Name            string
 	Flags           uint64 // SHF_...
@@ -32,7 +32,7 @@ type LayoutSection struct {
 	NoBits          bool
 }
 
-// A LayoutSymbol is one symbol. Size 0 is not known.
+// A LayoutSymbol is one symbol. A Size of 0 means unknown.
 type LayoutSymbol struct {
 	Name        string
 	Value, Size uint64
@@ -40,9 +40,8 @@ type LayoutSymbol struct {
 	Local       bool
 }
 
-// View makes a little-endian File of a file in another format, so that what reads
-// sections, segments and symbols need not know the format. Its symbols' names are
-// taken as they are.
+// View makes a little-endian File from a file in another format, so that code that reads
+// sections, segments and symbols need not know the format. Symbol names are not changed.
 func View(l Layout) *File {
 	f := &File{Data: l.Data, Class: l.Class, Order: binary.LittleEndian, Type: ET_DYN, Machine: l.Machine, Entry: l.Entry,
 		Progs: l.Progs, LinkBase: l.LinkBase, view: true}
@@ -51,10 +50,10 @@ func View(l Layout) *File {
 	return f
 }
 
-// Loaded reads a file of another format as it lies in a process's memory, its first
-// byte at base: what it returns has the bytes from an address of the process on, as
-// many as lie together, where the process cannot have changed them. It is nil for ELF,
-// whose segments say it all, and may be used by several goroutines.
+// Loaded reads a file of another format as it looks in the memory of a process, with its
+// first byte at base. The returned function returns the contiguous bytes from an address of
+// the process on that the process cannot have changed. It is nil for ELF, whose segments
+// are sufficient, and safe for concurrent use.
 func (f *File) Loaded(base uint64) func(addr uint64) []byte {
 	if f.layoutLoaded == nil {
 		return nil
@@ -76,14 +75,14 @@ func (f *File) layOut(list []LayoutSection) {
 	}
 }
 
-// sectionOver is the number of the section that holds an address; the first where
-// none does, for 0 would say that a symbol is not defined.
+// sectionOver returns the number of the section that contains an address, or of the first
+// section if none does, since 0 would mean an undefined symbol.
 func (f *File) sectionOver(addr uint64) uint16 {
 	i := slices.IndexFunc(f.sections, func(s Section) bool { return s.Contains(addr) })
 	return uint16(min(max(i, 1), rawReserve-1))
 }
 
-// viewTab writes a symbol table of the class's layout.
+// viewTab writes a symbol table in the layout of the file's class.
 func (f *File) viewTab(symbols func() []LayoutSymbol) (*SymTab, error) {
 	if symbols == nil {
 		return nil, fmt.Errorf("symbol table: %w", ErrNotFound)

@@ -5,19 +5,19 @@ import (
 	"fmt"
 )
 
-// Why instructions could not be executed. Every error of Run wraps one, or is what
-// the memory answered.
+// Reasons why instructions cannot be executed. Every error of Run wraps one of them or is
+// an error of the memory.
 var (
-	// ErrRefused: the instructions say that the function cannot be unwound.
-	ErrRefused = errors.New("the unwinding instructions refuse")
-	// ErrSpare: an instruction that the ABI has not defined.
+	// ErrRefused: the instructions say that the function cannot be unwound (refuse to
+	// unwind).
+	ErrRefused = errors.New("unwinding instructions refuse to unwind")
+	// ErrSpare: an instruction that the ABI does not define.
 	ErrSpare = errors.New("undefined unwinding instruction")
-	// ErrUnknownReg: the stack pointer is set from a register whose value is not
-	// known.
-	ErrUnknownReg = errors.New("unwinding by a register that is not known")
+	// ErrUnknownReg: the stack pointer is set from a register whose value is unknown.
+	ErrUnknownReg = errors.New("unwinding needs an unknown register")
 )
 
-// Registers of general numbers.
+// Numbers of general registers.
 const (
 	sp = 13
 	lr = 14
@@ -27,17 +27,16 @@ const (
 // Memory reads the word at an address.
 type Memory func(addr uint32) (uint32, error)
 
-// A Frame is a function's frame: the input of Run and its result.
+// A Frame is a function's frame: both input and result of Run.
 type Frame struct {
-	// Reg are r0 to r15 in the function, as far as Known says; Run leaves the
-	// caller's there, of all that it restores. SP is the caller's afterwards, and PC
-	// the return address.
+	// Reg holds r0 to r15 in the function, if Known includes them. Run replaces those that
+	// it restores by the caller's; SP then is the caller's and PC the return address.
 	Reg   [16]uint32
 	Known uint16
-	// Saved are where the registers of Restored were read from.
+	// Saved are the addresses from which the registers in Restored were read.
 	Saved    [16]uint32
 	Restored uint16
-	// SavedD are where d0 to d31 are saved, as far as RestoredD says.
+	// SavedD are the addresses at which d0 to d31 are saved, for those in RestoredD.
 	SavedD    [32]uint32
 	RestoredD uint32
 }
@@ -56,8 +55,8 @@ type machine struct {
 	vsp uint32
 }
 
-// Run executes the instructions of an entry, by which f becomes the caller's
-// frame. On an error f is not to be used.
+// Run executes the instructions of an entry, which turns f into the caller's frame. After
+// an error, f must not be used.
 func Run(ops []byte, f *Frame, mem Memory) error {
 	if f.Known>>sp&1 == 0 {
 		return ErrUnknownReg
@@ -84,7 +83,7 @@ func Run(ops []byte, f *Frame, mem Memory) error {
 	return nil
 }
 
-// next takes the next byte; a missing one is finish.
+// next returns the next byte; the end of the instructions counts as finish.
 func (m *machine) next() byte {
 	if len(m.ops) == 0 {
 		return 0xb0
@@ -94,7 +93,7 @@ func (m *machine) next() byte {
 	return op
 }
 
-// step executes an instruction (EHABI32, 10.3, table 4).
+// step executes one instruction (EHABI32, 10.3, table 4).
 func (m *machine) step(op byte) error {
 	switch {
 	case op < 0x40:
@@ -142,13 +141,13 @@ func (m *machine) misc(op byte) error {
 		return m.pop(uint16(mask))
 	case op == 0xb2:
 		m.vsp += 0x204 + m.uleb()<<2
-	case op == 0xb3: // fstmfdx has a word more
+	case op == 0xb3: // fstmfdx stores an extra word
 		err := m.popRange(0)
 		m.vsp += 4
 		return err
 	case op == 0xb4: // return address authentication code
 		m.vsp += 4
-	case op == 0xb5: // vsp is its modifier
+	case op == 0xb5: // vsp is the modifier of the authentication code
 	case op < 0xb8:
 		return m.spare(op)
 	default:
@@ -158,7 +157,7 @@ func (m *machine) misc(op byte) error {
 	return nil
 }
 
-// uleb takes a number; what is above 32 bits is lost.
+// uleb reads a number; bits above the 32nd are lost.
 func (m *machine) uleb() (v uint32) {
 	for shift := uint(0); len(m.ops) > 0; shift += 7 {
 		b := m.next()
@@ -174,7 +173,7 @@ func (m *machine) uleb() (v uint32) {
 func (m *machine) vectors(op byte) error {
 	switch {
 	case op < 0xc6:
-		m.vsp += 8 * (uint32(op&7) + 1) // wR10 and on
+		m.vsp += 8 * (uint32(op&7) + 1) // wR10 and up
 	case op == 0xc6:
 		m.vsp += 8 * (uint32(m.next()&15) + 1)
 	case op == 0xc7:
@@ -197,7 +196,7 @@ func (m *machine) vectors(op byte) error {
 	return nil
 }
 
-// popRange pops the double registers that the next byte tells, from base on.
+// popRange pops the double registers given by the next byte, counted from base.
 func (m *machine) popRange(base int) error {
 	b := m.next()
 	first, n := base+int(b>>4), int(b&15)+1
@@ -216,8 +215,7 @@ func (m *machine) popD(first, n int) {
 	}
 }
 
-// pop restores general registers. A stack pointer among them takes effect at the
-// end.
+// pop restores general registers. A stack pointer among them takes effect at the end.
 func (m *machine) pop(mask uint16) error {
 	for r := range 16 {
 		if mask>>r&1 == 0 {

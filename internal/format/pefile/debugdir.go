@@ -9,10 +9,10 @@ import (
 	"github.com/corewalk/corewalk/internal/format/codeview"
 )
 
-// A CodeView says which file has the image's debug information.
+// A CodeView names the file with the image's debug information.
 type CodeView struct {
 	codeview.Record
-	Path string // of the PDB where it was built; bytes in no certain encoding
+	Path string // of the PDB on the machine that built it; the encoding is unknown
 }
 
 const (
@@ -21,7 +21,7 @@ const (
 	maxDebug       = 64
 )
 
-// CodeView returns the first record of the debug directory that names a PDB.
+// CodeView returns the first record in the debug directory that names a PDB.
 func (f *File) CodeView() (CodeView, error) {
 	dir := f.Directory(DirDebug)
 	if dir.Size == 0 {
@@ -30,7 +30,7 @@ func (f *File) CodeView() (CodeView, error) {
 	b := f.At(dir.RVA)
 	b = b[:min(uint64(len(b)), uint64(dir.Size), maxDebug*debugEntrySize)]
 	if len(b) < debugEntrySize {
-		return CodeView{}, fmt.Errorf("debug directory of %#x bytes at RVA %#x, only %#x are there: %w", dir.Size, dir.RVA, len(b), ErrTruncated)
+		return CodeView{}, fmt.Errorf("debug directory has %#x bytes at RVA %#x, but only %#x exist: %w", dir.Size, dir.RVA, len(b), ErrTruncated)
 	}
 	err := fmt.Errorf("CodeView record: %w", ErrNotFound)
 	for ; len(b) >= debugEntrySize; b = b[debugEntrySize:] {
@@ -46,10 +46,10 @@ func (f *File) CodeView() (CodeView, error) {
 	return CodeView{}, err
 }
 
-// codeView reads a record of size bytes; off is where it is in the file.
+// codeView reads a record of size bytes; off is its offset in the file.
 func (f *File) codeView(size, rva, off uint32) (CodeView, error) {
 	b, err := f.Bytes(Range{rva, size})
-	if (rva == 0 || err != nil) && !f.memory && off != 0 { // it need not be loaded
+	if (rva == 0 || err != nil) && !f.memory && off != 0 { // the record need not be loaded
 		var ok bool
 		if b, ok = binbuf.Slice(f.Data, uint64(off), uint64(size)); ok {
 			err = nil

@@ -11,11 +11,11 @@ import (
 
 // An Export is one entry of the export table.
 type Export struct {
-	Name    string // "" where it is exported by number only
+	Name    string // "" if exported by ordinal only
 	Ordinal uint32
-	RVA     uint32 // of what is exported; 0 of a forwarder
-	// Forward is what the entry stands for in another module, as "ntdll.RtlFree" or
-	// "other.#7"; "" for none.
+	RVA     uint32 // of the export; 0 for a forwarder
+	// Forward is the export of another module that this entry stands for, such as
+	// "ntdll.RtlFree" or "other.#7", or "".
 	Forward string
 }
 
@@ -25,14 +25,14 @@ type exportTable struct {
 	name  string
 	base  uint32
 	funcs []byte      // u32 each
-	byRVA []exportRef // what is no forwarder
+	byRVA []exportRef // without forwarders
 	named map[uint32]uint32
 }
 
 // An exportRef is an entry of the table of functions.
 type exportRef struct{ rva, index uint32 }
 
-// exportDirectorySize is the size of the export directory's own record.
+// exportDirectorySize is the size of the export directory's header in bytes.
 const exportDirectorySize = 40
 
 func (f *File) exportTable() (*exportTable, error) {
@@ -73,16 +73,16 @@ func (f *File) table(rva, n, size uint32) ([]byte, error) {
 	if want := uint64(n) * uint64(size); want <= uint64(len(b)) {
 		return b[:want], nil
 	}
-	return nil, fmt.Errorf("%d entries at RVA %#x, only %d are there: %w", n, rva, len(b)/int(size), ErrTruncated)
+	return nil, fmt.Errorf("%d entries at RVA %#x, but only %d exist: %w", n, rva, len(b)/int(size), ErrTruncated)
 }
 
-// index sorts the functions by address and notes which has which name.
+// index sorts the functions by address and records their names.
 func (t *exportTable) index(names, ordinals []byte) {
 	t.named = make(map[uint32]uint32, len(ordinals)/2)
 	for i := range len(ordinals) / 2 {
 		c, o := binbuf.New(names, 4*i, false), binbuf.New(ordinals, 2*i, false)
 		fn := uint32(o.U16())
-		if _, again := t.named[fn]; !again { // the first of several, which are sorted
+		if _, again := t.named[fn]; !again { // the first of several sorted names
 			t.named[fn] = c.U32()
 		}
 	}
@@ -94,7 +94,7 @@ func (t *exportTable) index(names, ordinals []byte) {
 	slices.SortFunc(t.byRVA, func(a, b exportRef) int {
 		_, an := t.named[a.index]
 		_, bn := t.named[b.index]
-		if an != bn && a.rva == b.rva { // what has a name first
+		if an != bn && a.rva == b.rva { // named exports first
 			if an {
 				return -1
 			}
@@ -109,8 +109,8 @@ func (t *exportTable) rva(i uint32) uint32 {
 	return c.U32()
 }
 
-// forwards reports whether the function at rva is the name of another module's:
-// those lie in the export directory.
+// forwards reports whether rva is the name of another module's export: these names are in
+// the export directory.
 func (t *exportTable) forwards(rva uint32) bool { return rva-t.dir.RVA < t.dir.Size }
 
 func (f *File) export(t *exportTable, i uint32) Export {
@@ -124,8 +124,7 @@ func (f *File) export(t *exportTable, i uint32) Export {
 	return e
 }
 
-// ExportName is the name that the image gives itself in its export table; "" for
-// none.
+// ExportName returns the image's own name in its export table, or "" if there is none.
 func (f *File) ExportName() string {
 	t, err := f.exportTable()
 	if err != nil {
@@ -134,9 +133,8 @@ func (f *File) ExportName() string {
 	return t.name
 }
 
-// Exports iterates over the export table in the order of ordinals; entries that
-// are not used are left out. It ends with an error where there is no table that
-// can be read.
+// Exports iterates over the export table in the order of ordinals, without unused entries.
+// It ends with an error if there is no readable table.
 func (f *File) Exports() iter.Seq2[Export, error] {
 	return func(yield func(Export, error) bool) {
 		t, err := f.exportTable()
@@ -152,9 +150,8 @@ func (f *File) Exports() iter.Seq2[Export, error] {
 	}
 }
 
-// ExportAt returns the last export that begins at or before rva in the same
-// section. What lies between exports is no part of them, as a rule: look at the
-// function table before believing it.
+// ExportAt returns the last export that begins at or before rva in the same section. The
+// address may belong to an unexported function after it; the function table can tell.
 func (f *File) ExportAt(rva uint32) (Export, bool) {
 	t, err := f.exportTable()
 	if err != nil {

@@ -1,21 +1,19 @@
-// Package pefile reads PE images (executables and DLLs of Windows) of 32 and 64
-// bits from a byte slice, usually a mapping, without copying or looking at more
-// of it than is asked for.
+// Package pefile reads 32- and 64-bit PE images (Windows executables and DLLs) from a byte
+// slice, usually a mapping. It copies nothing and reads no more than the caller asks for.
 //
-// The standard library's debug/pe reads all symbols and strings at once, knows
-// no exports, no debug directory and no unwind tables, cannot read an image as it
-// lies in memory, and fails as a whole for what is broken in one part. Here the
-// headers and the section table are read by Parse and everything else on demand,
-// and what is broken in one part is a warning or an error of that part only.
+// The standard library's debug/pe does not fit: it reads all symbols and strings at once,
+// knows no exports, debug directory or unwind tables, cannot read an image as it is in
+// memory, and fails completely if one part is damaged. Here Parse reads the headers and the
+// section table, and everything else is read on demand. A damaged part causes a warning, or
+// an error for that part only.
 //
 // The format is specified by Microsoft's "PE Format"
-// (https://learn.microsoft.com/windows/win32/debug/pe-format); long names of
-// sections and DWARF sections in PE are conventions of the GNU and LLVM tools.
-// Addresses are relative to the image's base (RVA), in bytes, where nothing else
-// is said.
+// (https://learn.microsoft.com/windows/win32/debug/pe-format); long section names and DWARF
+// sections in PE are conventions of the GNU and LLVM tools. Unless stated otherwise,
+// addresses are relative to the image's base (RVA), in bytes.
 //
-// A File and everything reached from it may be used by several goroutines. The
-// slices it returns point into the parsed bytes and must not be written.
+// A File and everything reached from it are safe for concurrent use. The slices it returns
+// point into the parsed bytes and must not be written to.
 package pefile
 
 import (
@@ -26,20 +24,19 @@ import (
 	"github.com/corewalk/corewalk/internal/format/binbuf"
 )
 
-// Why something could not be read. Every error of this package wraps one of
-// these.
+// Reasons why something cannot be read. Every error of this package wraps one of these.
 var (
 	// ErrNotPE: the bytes do not begin with usable headers of a PE image.
 	ErrNotPE = errors.New("not a PE image")
-	// ErrTruncated: the image says it has the bytes, but they end before.
+	// ErrTruncated: the bytes should be in the image, but it ends before them.
 	ErrTruncated = errors.New("past the end of the PE image")
 	// ErrNotFound: the image has no such section, directory or record.
 	ErrNotFound = errors.New("not found")
-	// ErrMalformed: the bytes contradict themselves or the specification.
+	// ErrMalformed: the bytes are inconsistent or violate the specification.
 	ErrMalformed = errors.New("malformed")
 )
 
-// Machines of the COFF header (IMAGE_FILE_MACHINE_...).
+// Machine types of the COFF header (IMAGE_FILE_MACHINE_...).
 const (
 	MachineI386    = 0x14c
 	MachineARM     = 0x1c0
@@ -50,48 +47,47 @@ const (
 	MachineARM64X  = 0xa64e
 )
 
-// A Directory is one of the data directories of the optional header, by its
-// index there.
+// A Directory is one of the data directories in the optional header: its index there.
 type Directory int
 
-// The data directories that are read here.
+// The data directories that this package reads.
 const (
 	DirExport    Directory = 0
 	DirException Directory = 3 // the function table, .pdata
 	DirDebug     Directory = 6
 )
 
-// maxDirectories is how many data directories there are at most.
+// maxDirectories is the maximum number of data directories.
 const maxDirectories = 16
 
-// A Range is a piece of the image: Size bytes at RVA.
+// A Range is a part of the image: Size bytes at RVA.
 type Range struct{ RVA, Size uint32 }
 
-// A File is one parsed PE image. The exported fields are set by Parse and not
-// changed after.
+// A File is one parsed PE image. Parse sets the exported fields, which do not change
+// afterwards.
 type File struct {
 	Data            []byte
 	Bits            int // 32 (PE32) or 64 (PE32+)
 	Machine         uint16
 	Characteristics uint16 // IMAGE_FILE_...
-	TimeDateStamp   uint32 // seconds since 1970 as a rule, of reproducible builds a hash
-	SizeOfImage     uint32 // bytes that the image takes in memory
+	TimeDateStamp   uint32 // normally seconds since 1970; a hash in reproducible builds
+	SizeOfImage     uint32 // bytes that the image occupies in memory
 	SizeOfHeaders   uint32
 	CheckSum        uint32
-	Entry           uint32 // RVA where the image is entered, 0 for nowhere
-	ImageBase       uint64 // the address that the image is linked for; DWARF counts from 0 to it
+	Entry           uint32 // RVA of the entry point, or 0
+	ImageBase       uint64 // preferred base address, which addresses in DWARF include
 	Subsystem       uint16
 	Sections        []Section // in the order of the file
-	Warnings        []string  // what Parse found wrong and worked around
+	Warnings        []string  // problems that Parse found and worked around
 
 	memory      bool // Data is laid out as in memory: offsets are RVAs
 	fileAligned bool // the loader rounds file offsets of sections down
 	dirs        [maxDirectories]Range
 	ndirs       int
-	byRVA       []int32 // indices of Sections that occupy addresses, by address
-	symOff      uint32  // offset of the COFF symbols in the file, 0 for none
+	byRVA       []int32 // indexes of the Sections that occupy addresses, by address
+	symOff      uint32  // file offset of the COFF symbols, or 0
 	symCount    uint32
-	strings     []byte // the COFF string table, its length included
+	strings     []byte // the COFF string table, including its length field
 
 	exportOnce sync.Once
 	exports    *exportTable
@@ -106,13 +102,12 @@ type File struct {
 	relocIndex  []relocBlock
 }
 
-// Parse reads the headers of an image as it lies in a file. It fails only where
-// there are no usable headers; a section table that is cut is read as far as it
-// exists, with a warning.
+// Parse reads the headers of an image as it is in a file. It fails only if there are no
+// usable headers; a truncated section table is read as far as it exists, with a warning.
 func Parse(data []byte) (*File, error) { return parse(data, false) }
 
-// ParseMemory is Parse for an image as it lies in the memory of a process: what
-// is at an RVA is at that offset of data. Such an image has no COFF symbols.
+// ParseMemory is Parse for an image as it is in the memory of a process: data is indexed by
+// RVA. Such an image has no COFF symbols.
 func ParseMemory(data []byte) (*File, error) { return parse(data, true) }
 
 func parse(data []byte, memory bool) (*File, error) {
@@ -126,9 +121,9 @@ func parse(data []byte, memory bool) (*File, error) {
 	return f, nil
 }
 
-// Sizes and magic numbers of the headers.
+// Sizes and magic numbers of headers.
 const (
-	dosLfanew   = 0x3c // offset in the DOS header of the offset of the PE header
+	dosLfanew   = 0x3c // offset in the DOS header of the PE header's offset
 	coffSize    = 20
 	magicPE32   = 0x10b
 	magicPE32P  = 0x20b
@@ -140,7 +135,7 @@ const (
 func (f *File) parseHeaders() error {
 	d := f.Data
 	if len(d) < 2 || d[0] != 'M' || d[1] != 'Z' {
-		return fmt.Errorf("no MZ in the first two bytes: %w", ErrNotPE)
+		return fmt.Errorf("no MZ at offset 0: %w", ErrNotPE)
 	}
 	c := binbuf.New(d, min(dosLfanew, len(d)), false)
 	lfanew := c.U32()
@@ -171,14 +166,13 @@ func (f *File) parseHeaders() error {
 	return nil
 }
 
-// parseOptional reads the optional header, which c is at and which has size
-// bytes.
+// parseOptional reads the optional header, which is at c and has size bytes.
 func (f *File) parseOptional(c *binbuf.Cursor, size int) error {
 	start := c.Off
 	magic := c.U16()
 	switch {
 	case c.Error != nil:
-		return nil // said by the caller
+		return nil // the caller reports it
 	case magic == magicPE32:
 		f.Bits = 32
 	case magic == magicPE32P:
@@ -206,7 +200,7 @@ func (f *File) parseOptional(c *binbuf.Cursor, size int) error {
 		return nil
 	}
 	if room := uint32(max(0, start+size-c.Off)) / 8; n > room {
-		f.warnf("%d data directories, only %d are in the optional header", n, room)
+		f.warnf("%d data directories, but the optional header has only %d", n, room)
 		n = room
 	}
 	f.ndirs = int(min(n, maxDirectories))
@@ -216,8 +210,7 @@ func (f *File) parseOptional(c *binbuf.Cursor, size int) error {
 	return nil
 }
 
-// Directory returns where a data directory is; a Range without bytes where the
-// image has none.
+// Directory returns where a data directory is, or an empty Range if the image has none.
 func (f *File) Directory(d Directory) Range {
 	if d < 0 || int(d) >= f.ndirs || f.dirs[d].RVA == 0 {
 		return Range{}
@@ -225,8 +218,8 @@ func (f *File) Directory(d Directory) Range {
 	return f.dirs[d]
 }
 
-// CodeID identifies the image as symbol servers do: its time stamp as eight
-// digits and its size in memory, in hexadecimal.
+// CodeID identifies the image as symbol servers do: its time stamp in eight digits and its
+// size in memory, both hexadecimal.
 func (f *File) CodeID() string { return fmt.Sprintf("%08X%x", f.TimeDateStamp, f.SizeOfImage) }
 
 func (f *File) warnf(format string, args ...any) {

@@ -10,8 +10,8 @@ import (
 	"github.com/corewalk/corewalk/internal/format/binbuf"
 )
 
-// Placed tells where a section's bytes are in Data, how many of them there are, and how
-// many it has in memory, where the rest is zero.
+// Placed returns where a section's bytes are in Data, how many there are, and the section's
+// size in memory, where the rest is zero.
 func (f *File) Placed(s *Section) (off, bytes, size uint64) {
 	size = uint64(s.VirtualSize)
 	if size == 0 {
@@ -28,28 +28,27 @@ const (
 	relocsStripped = 0x1        // IMAGE_FILE_RELOCS_STRIPPED
 )
 
-// maxLoadedPages bounds the pages with relocations that one Loaded keeps: a megabyte.
+// maxLoadedPages limits how many relocated pages one Loaded keeps: one megabyte.
 const maxLoadedPages = 256
 
-// A Loaded is an image as the loader lays it at one base. It may be used by several
-// goroutines.
+// A Loaded is an image as the loader lays it out at one base. It is safe for concurrent
+// use.
 type Loaded struct {
 	file  *File
 	delta uint64 // what base relocations add
 
 	mu    sync.Mutex
-	pages map[uint32][]byte // with relocations applied; nil where one is not known
+	pages map[uint32][]byte // with relocations applied; nil if one is of an unknown kind
 }
 
-// LoadedAt is the image as it lies in memory at base.
+// LoadedAt returns the image as it looks in memory at base.
 func (f *File) LoadedAt(base uint64) *Loaded {
 	return &Loaded{file: f, delta: base - f.ImageBase, pages: map[uint32][]byte{}}
 }
 
-// At returns bytes of the image from rva on that no process can have of another
-// value without having asked for it: of sections that are not writable, and outside
-// of what the loader writes. Base relocations are applied. It returns as many as lie
-// together, none where it cannot tell.
+// At returns the contiguous bytes of the image from rva on that a process cannot have
+// changed unless it asked for that: bytes of sections that are not writable, except where
+// the loader writes. Base relocations are applied. It returns nothing if it cannot tell.
 func (l *Loaded) At(rva uint32) []byte {
 	f := l.file
 	s := f.SectionAt(rva)
@@ -78,11 +77,11 @@ func (l *Loaded) At(rva uint32) []byte {
 	return b[:min(uint64(len(b)), uint64(known))]
 }
 
-// A relocBlock is where the base relocations of one page are in their directory.
+// A relocBlock is the position of one page's base relocations in their directory.
 type relocBlock struct{ page, off, size uint32 }
 
-// maxRelocBlocks bounds the pages with base relocations that are looked at: those of
-// an image of four gigabytes.
+// maxRelocBlocks limits the number of pages with base relocations: an image of four
+// gigabytes has as many.
 const maxRelocBlocks = 1 << 20
 
 // relocBlocks lists the blocks that have relocations.
@@ -103,7 +102,7 @@ func relocBlocks(b []byte) iter.Seq[relocBlock] {
 	}
 }
 
-// relocs are the blocks by page, and the directory that they are in.
+// relocs returns the blocks sorted by page, and the directory that contains them.
 func (f *File) relocs() ([]relocBlock, []byte) {
 	f.relocOnce.Do(func() {
 		f.relocData = f.directoryBytes(dirReloc)
@@ -112,8 +111,9 @@ func (f *File) relocs() ([]relocBlock, []byte) {
 	return f.relocIndex, f.relocData
 }
 
-// relocsFrom is the index of the first block that may have relocations in a page: one
-// may begin at the end of the page before, and blocks need not begin at pages.
+// relocsFrom returns the index of the first block that may have relocations in a page. A
+// relocation may begin at the end of the page before, and blocks need not begin at page
+// boundaries.
 func relocsFrom(list []relocBlock, page uint32) int {
 	from := page - min(page, 2*pageSize-1)
 	i, _ := slices.BinarySearchFunc(list, from, func(b relocBlock, from uint32) int { return cmp.Compare(b.page, from) })
@@ -126,15 +126,15 @@ func (l *Loaded) relocated(page uint32) bool {
 	return i < len(list) && uint64(list[i].page) < uint64(page)+pageSize
 }
 
-// page is a copy of a page, relocated; nil where a relocation is of a kind that the
-// machine has not.
+// page returns a relocated copy of a page, or nil if a relocation is of a kind that the
+// machine does not have.
 func (l *Loaded) page(page uint32) []byte {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	p, ok := l.pages[page]
 	if !ok {
 		if len(l.pages) >= maxLoadedPages {
-			clear(l.pages) // what was handed out stays
+			clear(l.pages) // slices returned earlier remain valid
 		}
 		p = l.relocate(page)
 		l.pages[page] = p
@@ -142,11 +142,10 @@ func (l *Loaded) page(page uint32) []byte {
 	return p
 }
 
-// relocate copies what there is of a page, which begins where its first section in
-// it does.
+// relocate copies the existing part of a page, from the start of its first section.
 func (l *Loaded) relocate(page uint32) []byte {
 	out := make([]byte, pageSize)
-	n := 0 // up to where sections' bytes are in the page
+	n := 0 // end of the sections' bytes in the page
 	for rva := uint64(page); rva < uint64(page)+pageSize; {
 		b := l.file.At(uint32(rva))
 		if len(b) == 0 {
@@ -180,8 +179,8 @@ const (
 	relDir64      = 10
 )
 
-// apply relocates what is at an RVA, as far as the page has it. It reports whether it
-// knows the relocation.
+// apply relocates the place at an RVA, as far as it is in the page. It reports whether it
+// knows the kind of relocation.
 func (l *Loaded) apply(out []byte, page, at uint32, kind uint16) bool {
 	arm := l.file.Machine == MachineARM || l.file.Machine == MachineARMNT
 	size := 8
@@ -189,7 +188,7 @@ func (l *Loaded) apply(out []byte, page, at uint32, kind uint16) bool {
 		size = 4
 	}
 	if kind == relAbsolute || uint64(at)+uint64(size) <= uint64(page) || uint64(at) >= uint64(page)+pageSize {
-		return true // pads, or has nothing in the page
+		return true // padding, or outside the page
 	}
 	switch {
 	case kind == relHighLow, kind == relDir64, arm && (kind == relARMMov32 || kind == relThumbMov32):
@@ -220,19 +219,19 @@ func (l *Loaded) apply(out []byte, page, at uint32, kind uint16) bool {
 		setThumbMov(word[4:], v>>16)
 	}
 	for i := range size {
-		if to := uint64(at) + uint64(i) - uint64(page); to < pageSize { // wraps below the page
+		if to := uint64(at) + uint64(i) - uint64(page); to < pageSize { // wraps around below the page
 			out[to] = word[i]
 		}
 	}
 	return true
 }
 
-// armMov is the 16 bits that MOVW and MOVT (A2) have.
+// armMov returns the 16-bit immediate of MOVW and MOVT (A2).
 func armMov(inst uint32) uint32 { return inst>>4&0xf000 | inst&0xfff }
 
 func setARMMov(inst, v uint32) uint32 { return inst&^0xf0fff | v&0xf000<<4 | v&0xfff }
 
-// thumbMov is the 16 bits that MOVW and MOVT (T3) have: imm4:i:imm3:imm8.
+// thumbMov returns the 16-bit immediate of MOVW and MOVT (T3): imm4:i:imm3:imm8.
 func thumbMov(b []byte) uint32 {
 	hi, lo := uint32(binary.LittleEndian.Uint16(b)), uint32(binary.LittleEndian.Uint16(b[2:]))
 	return hi&0xf<<12 | hi>>10&1<<11 | lo>>12&7<<8 | lo&0xff

@@ -7,7 +7,7 @@ import (
 	"github.com/corewalk/corewalk/internal/format/binbuf"
 )
 
-// The data directories that tell what the loader writes to.
+// The data directories that tell where the loader writes.
 const (
 	dirImport      Directory = 1
 	dirReloc       Directory = 5
@@ -17,20 +17,19 @@ const (
 	dirDelayImport Directory = 13
 )
 
-// maxWritten bounds the pieces that are known to be written, maxThunks the imports of
-// one image.
+// maxWritten limits the ranges recorded as written, maxThunks the imports of one image.
 const (
 	maxWritten = 1 << 16
 	maxThunks  = 1 << 20
 )
 
-// A written list says what of sections that are not writable the loader changes: the
-// addresses of imports, what the load configuration names (security cookie, pointers
-// of Control Flow Guard), pages with dynamic relocations. Base relocations are not
-// among them: their outcome is known.
+// A writtenList records where the loader writes in sections that are not writable: import
+// addresses, the places that the load configuration names (security cookie, pointers of
+// Control Flow Guard), and pages with dynamic relocations. Base relocations are not
+// included: their result is known.
 type writtenList struct {
 	ranges []Range // by address, not overlapping
-	all    bool    // there are writes of a kind that is not known
+	all    bool    // there are writes of an unknown kind
 	thunks int     // imports so far
 }
 
@@ -74,10 +73,10 @@ func (w *writtenList) sort() {
 	w.ranges = out
 }
 
-// end is where a range ends, at the latest where addresses do.
+// end returns where a range ends, limited to the end of the address space.
 func end(r Range) uint32 { return r.RVA + min(r.Size, ^uint32(0)-r.RVA) }
 
-// before is how many bytes from rva on are not written; 0 where that one is.
+// before returns how many bytes from rva on are not written; 0 if the first one is.
 func (w *writtenList) before(rva uint32) uint32 {
 	if w.all {
 		return 0
@@ -97,14 +96,14 @@ func (w *writtenList) before(rva uint32) uint32 {
 	return w.ranges[i].RVA - rva
 }
 
-// writtenAt adds what lies at an address of the image as it is linked; 0 for none.
+// writtenAt adds size bytes at a link-time address; 0 means none.
 func (f *File) writtenAt(w *writtenList, addr uint64, size uint32) {
 	if rva := addr - f.ImageBase; addr != 0 && rva <= uint64(^uint32(0)) {
 		w.add(Range{uint32(rva), size})
 	}
 }
 
-// directoryBytes is what the file has of a data directory.
+// directoryBytes returns the bytes of a data directory that exist.
 func (f *File) directoryBytes(d Directory) []byte {
 	r := f.Directory(d)
 	b := f.At(r.RVA)
@@ -114,8 +113,8 @@ func (f *File) directoryBytes(d Directory) []byte {
 	return b[:min(uint64(len(b)), uint64(r.Size))]
 }
 
-// importWrites adds the address tables that the import directory names: not every
-// linker says where they are all together.
+// importWrites adds the address tables that the import directory names. Not every linker
+// sets the directory entry that covers all of them.
 func (f *File) importWrites(w *writtenList) {
 	r := f.Directory(dirImport)
 	if r.Size == 0 {
@@ -139,8 +138,8 @@ func (f *File) importWrites(w *writtenList) {
 	}
 }
 
-// delayImportWrites adds the tables of imports that are looked up when they are first
-// called, and the handles of their libraries.
+// delayImportWrites adds the tables of imports resolved on first call, and the module
+// handles.
 func (f *File) delayImportWrites(w *writtenList) {
 	r := f.Directory(dirDelayImport)
 	if r.Size == 0 {
@@ -153,7 +152,7 @@ func (f *File) delayImportWrites(w *writtenList) {
 		if c.Error != nil || name == 0 {
 			return
 		}
-		if attributes&1 == 0 { // addresses, as Visual C++ 6 wrote them
+		if attributes&1 == 0 { // addresses instead of RVAs, as Visual C++ 6 wrote them
 			base := uint32(f.ImageBase)
 			handle, table, names = handle-base, table-base, names-base
 		}
@@ -165,7 +164,7 @@ func (f *File) delayImportWrites(w *writtenList) {
 	}
 }
 
-// thunks is the size of the table of imports at rva, which a zero ends.
+// thunks returns the size of the zero-terminated import table at rva.
 func (f *File) thunks(w *writtenList, rva uint32) uint32 {
 	word := f.Bits / 8
 	c := binbuf.New(f.At(rva), 0, false)
@@ -180,8 +179,8 @@ func (f *File) thunks(w *writtenList, rva uint32) uint32 {
 	}
 }
 
-// Members of IMAGE_LOAD_CONFIG_DIRECTORY32 and 64 whose value is the address of a
-// word that the loader sets.
+// Fields of IMAGE_LOAD_CONFIG_DIRECTORY32 and 64 that contain the address of a word that
+// the loader sets.
 var (
 	configWords32 = [...]int{0x3c, 0x48, 0x4c, 0x84, 0x90, 0xac, 0xb0, 0xb4, 0xb8, 0xbc}
 	configWords64 = [...]int{0x58, 0x70, 0x78, 0xd8, 0xe8, 0x118, 0x120, 0x128, 0x130, 0x138}
@@ -191,7 +190,7 @@ func (f *File) loadConfigWrites(w *writtenList) {
 	r := f.Directory(dirLoadConfig)
 	b := f.At(r.RVA)
 	c := binbuf.New(b, 0, false)
-	size := uint64(c.U32()) // the directory's own is 64 in old images, whatever there is
+	size := uint64(c.U32()) // the directory entry says 64 in old images, whatever the actual size
 	if r.Size == 0 || c.Error != nil {
 		return
 	}
@@ -216,11 +215,11 @@ func (f *File) loadConfigWrites(w *writtenList) {
 const (
 	dynamicImportCall = 3 // to 5: retpolines
 	dynamicARM64X     = 6
-	dynamicOverride   = 7 // functions for which the system has better ones
+	dynamicOverride   = 7 // functions that the system replaces by better ones
 )
 
-// dynamicWrites adds the pages with dynamic relocations, whose outcome depends on the
-// system. They are at an offset in the section of that number.
+// dynamicWrites adds the pages with dynamic relocations, whose result depends on the
+// system. The table is at offset off in the section with the given number.
 func (f *File) dynamicWrites(w *writtenList, off uint32, section uint16) {
 	if section == 0 || int(section) > len(f.Sections) {
 		return
@@ -253,10 +252,10 @@ func (f *File) dynamicWrites(w *writtenList, off uint32, section uint16) {
 	}
 }
 
-// pages adds the pages of blocks that are laid out as those of base relocations.
+// pages adds the pages of blocks that have the layout of base relocation blocks.
 func (w *writtenList) pages(b []byte) {
 	for page := range relocBlocks(b) {
-		w.add(Range{page.page, pageSize + 8}) // a word that begins in it may end behind it
+		w.add(Range{page.page, pageSize + 8}) // a word that begins in the page may end after it
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/corewalk/corewalk/internal/format/binbuf"
 )
 
-// Characteristics of sections (IMAGE_SCN_...).
+// Section characteristics (IMAGE_SCN_...).
 const (
 	SectionCode     = 0x20
 	SectionBSS      = 0x80
@@ -20,17 +20,17 @@ const (
 	SectionWritable = 0x80000000
 )
 
-// A Section is one section header. Offsets and sizes are as the file states them
-// and may lie outside it.
+// A Section is one section header. Offsets and sizes are those in the file and may lie
+// outside it.
 type Section struct {
-	Name            string // of long names the whole
+	Name            string // the full name if it is long
 	RVA             uint32
 	VirtualSize     uint32 // bytes in memory
-	Off, RawSize    uint32 // where its bytes are in the file, and how many
+	Off, RawSize    uint32 // offset and number of its bytes in the file
 	Characteristics uint32
 }
 
-// size is how many bytes of the image's addresses the section takes.
+// size returns how many bytes of the image's address space the section occupies.
 func (s *Section) size() uint32 {
 	if s.VirtualSize == 0 {
 		return s.RawSize
@@ -38,12 +38,12 @@ func (s *Section) size() uint32 {
 	return s.VirtualSize
 }
 
-// Contains reports whether the section has the byte at rva.
+// Contains reports whether the section contains the byte at rva.
 func (s *Section) Contains(rva uint32) bool { return rva >= s.RVA && rva-s.RVA < s.size() }
 
 func (f *File) parseSections(off, n int) {
 	if room := max(0, len(f.Data)-off) / sectionSize; n > room {
-		f.warnf("%d section headers at offset %#x, only %d are there", n, off, room)
+		f.warnf("%d section headers at offset %#x, but the file has only %d", n, off, room)
 		n = room
 	}
 	f.Sections = make([]Section, n)
@@ -67,7 +67,7 @@ func (f *File) locateStrings() {
 	}
 	off, size := uint64(f.symOff), uint64(f.symCount)*symbolSize
 	if _, ok := binbuf.Slice(f.Data, off, size); !ok {
-		f.warnf("%d COFF symbols at offset %#x of %#x: none read", f.symCount, off, len(f.Data))
+		f.warnf("%d COFF symbols at offset %#x of %#x: ignored", f.symCount, off, len(f.Data))
 		f.symOff, f.symCount = 0, 0
 		return
 	}
@@ -78,16 +78,16 @@ func (f *File) locateStrings() {
 		return // a file may end with its symbols
 	}
 	if !ok {
-		f.warnf("COFF string table of %#x bytes at offset %#x of %#x: cut", n, off+size, len(f.Data))
+		f.warnf("COFF string table of %#x bytes at offset %#x of %#x: truncated", n, off+size, len(f.Data))
 		b = f.Data[off+size:]
 	}
 	f.strings = b
 }
 
-// maxSectionName bounds names of sections, in bytes: there may be 65,535 of them.
+// maxSectionName limits section names, in bytes: there may be 65,535 of them.
 const maxSectionName = 256
 
-// maxName bounds names, in bytes. Those of C++ functions get long.
+// maxName limits names, in bytes. Names of C++ functions can be long.
 const maxName = 1 << 16
 
 // stringAt returns a name of the COFF string table.
@@ -98,7 +98,7 @@ func (f *File) stringAt(off uint64) (string, bool) {
 	return string(name(f.strings[off:])), true
 }
 
-// name cuts b at its first NUL, and where it is longer than names are.
+// name cuts b at its first NUL and to the maximum length of names.
 func name(b []byte) []byte { return untilNUL(b[:min(len(b), maxName)]) }
 
 func untilNUL(b []byte) []byte {
@@ -108,8 +108,7 @@ func untilNUL(b []byte) []byte {
 	return b
 }
 
-// nameSections replaces the names that say where in the string table the whole
-// name is.
+// nameSections replaces names that refer to the string table by the full name.
 func (f *File) nameSections() {
 	for i := range f.Sections {
 		s := &f.Sections[i]
@@ -125,8 +124,8 @@ func (f *File) nameSections() {
 	}
 }
 
-// longName is the offset that a section's short name stands for: "/" and a
-// decimal number, or "//" and six digits of base 64 where that is too large.
+// longName returns the offset to which a section's short name refers: "/" and a decimal
+// number, or "//" and six base64 digits if the offset is too large for that.
 func longName(short string) (uint64, bool) {
 	const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 	rest, ok := strings.CutPrefix(short, "/")
@@ -157,7 +156,7 @@ func (f *File) sortSections() {
 	slices.SortStableFunc(f.byRVA, func(a, b int32) int { return cmp.Compare(f.Sections[a].RVA, f.Sections[b].RVA) })
 }
 
-// SectionAt returns the section that rva lies in, nil for none.
+// SectionAt returns the section that contains rva, or nil.
 func (f *File) SectionAt(rva uint32) *Section {
 	lo, hi := 0, len(f.byRVA)
 	for lo < hi {
@@ -177,8 +176,8 @@ func (f *File) SectionAt(rva uint32) *Section {
 	return nil
 }
 
-// Section returns the first section of a name, nil for none. That is how the
-// DWARF sections of MinGW's images are found (".debug_info").
+// Section returns the first section with a name, or nil. It finds the DWARF sections of
+// MinGW's images (".debug_info").
 func (f *File) Section(name string) *Section {
 	for i := range f.Sections {
 		if f.Sections[i].Name == name {
@@ -188,8 +187,8 @@ func (f *File) Section(name string) *Section {
 	return nil
 }
 
-// SectionData returns the bytes that a section has in the file, without what pads
-// them: fewer than VirtualSize where the loader fills with zeros.
+// SectionData returns a section's bytes in the file, without padding: fewer than
+// VirtualSize if the loader fills up with zeros.
 func (f *File) SectionData(s *Section) ([]byte, error) {
 	b := f.sectionBytes(s)
 	want := s.RawSize
@@ -203,12 +202,12 @@ func (f *File) SectionData(s *Section) ([]byte, error) {
 		want = 0
 	}
 	if uint64(len(b)) < uint64(want) {
-		return nil, fmt.Errorf("section %s: %#x bytes, only %#x are there: %w", s.Name, want, len(b), ErrTruncated)
+		return nil, fmt.Errorf("section %s has %#x bytes, but only %#x exist: %w", s.Name, want, len(b), ErrTruncated)
 	}
 	return b[:want], nil
 }
 
-// sectionBytes is what there is of a section.
+// sectionBytes returns the bytes of a section that exist.
 func (f *File) sectionBytes(s *Section) []byte {
 	off, n := uint64(s.Off), s.RawSize
 	switch {
@@ -226,8 +225,8 @@ func (f *File) sectionBytes(s *Section) []byte {
 	return f.Data[off:min(off+uint64(n), uint64(len(f.Data)))]
 }
 
-// At returns the image's bytes from rva on, as many as the file has in one piece:
-// nothing where it has none, which the loader may have filled with zeros.
+// At returns the contiguous bytes of the image from rva on that the file has. It returns
+// nothing if the file has none, though the loader may have filled the place with zeros.
 func (f *File) At(rva uint32) []byte {
 	if f.memory {
 		if uint64(rva) >= uint64(len(f.Data)) {
@@ -248,17 +247,17 @@ func (f *File) At(rva uint32) []byte {
 	return nil
 }
 
-// Bytes returns the bytes of a piece of the image, all of them or an error.
+// Bytes returns all bytes of a range of the image, or an error.
 func (f *File) Bytes(r Range) ([]byte, error) {
 	b := f.At(r.RVA)
 	if uint64(len(b)) < uint64(r.Size) {
-		return nil, fmt.Errorf("%#x bytes at RVA %#x, only %#x are there: %w", r.Size, r.RVA, len(b), ErrTruncated)
+		return nil, fmt.Errorf("need %#x bytes at RVA %#x, but only %#x exist: %w", r.Size, r.RVA, len(b), ErrTruncated)
 	}
 	return b[:r.Size], nil
 }
 
-// Pdata returns the function table (.pdata), as much of it as there is; nothing
-// where the image has none.
+// Pdata returns the existing part of the function table (.pdata), or nothing if the image
+// has none.
 func (f *File) Pdata() []byte {
 	r := f.Directory(DirException)
 	b := f.At(r.RVA)

@@ -8,18 +8,18 @@ import (
 	"github.com/corewalk/corewalk/internal/format/binbuf"
 )
 
-// symbolSize is the size of a COFF symbol, and of the records that belong to it.
+// symbolSize is the size in bytes of a COFF symbol and of an auxiliary record.
 const symbolSize = 18
 
-// A Symbol is one of the COFF symbol table, which MinGW's linkers write.
+// A Symbol is one entry of the COFF symbol table, which MinGW's linkers write.
 type Symbol struct {
 	Name string
 	RVA  uint32
-	// Section is the number of the section it is in, from 1; of others Value stands
-	// for itself: 0 undefined, -1 absolute, -2 of the debugger.
+	// Section is the number of its section, from 1. Otherwise Value is not an offset: 0
+	// means undefined, -1 absolute, -2 a debugging symbol.
 	Section  int16
 	Value    uint32
-	Function bool  // the type says so
+	Function bool  // the type is a function
 	Class    uint8 // IMAGE_SYM_CLASS_...: 2 external, 3 static
 }
 
@@ -29,8 +29,7 @@ const (
 	ClassStatic   = 3
 )
 
-// Symbols iterates over the COFF symbols in the order of the file; none where the
-// image has none.
+// Symbols iterates over the COFF symbols, if any, in the order of the file.
 func (f *File) Symbols() iter.Seq[Symbol] {
 	return func(yield func(Symbol) bool) {
 		for i := uint32(0); i < f.symCount; {
@@ -43,7 +42,7 @@ func (f *File) Symbols() iter.Seq[Symbol] {
 	}
 }
 
-// symbol reads symbol i, and answers how many records after it belong to it.
+// symbol reads symbol i, and returns the number of its auxiliary records.
 func (f *File) symbol(i uint32) (Symbol, uint8) {
 	s, short, aux := f.unnamed(i)
 	if n := binbuf.New(short, 0, false); n.U32() == 0 {
@@ -54,7 +53,8 @@ func (f *File) symbol(i uint32) (Symbol, uint8) {
 	return s, aux
 }
 
-// unnamed is symbol without the name, and the bytes that say what that is.
+// unnamed returns the symbol without its name, and the bytes that contain or locate the
+// name.
 func (f *File) unnamed(i uint32) (s Symbol, short []byte, aux uint8) {
 	b, _ := binbuf.Slice(f.Data, uint64(f.symOff)+uint64(i)*symbolSize, symbolSize)
 	c := binbuf.New(b, 0, false)
@@ -75,8 +75,8 @@ type symRef struct {
 	local      bool
 }
 
-// SymbolAt returns the function of the COFF symbol table that begins last at or
-// before rva in the same section. COFF symbols have no sizes.
+// SymbolAt returns the last function in the COFF symbol table that begins at or before rva
+// in the same section. COFF symbols have no sizes.
 func (f *File) SymbolAt(rva uint32) (Symbol, bool) {
 	f.symOnce.Do(f.indexSymbols)
 	i, _ := slices.BinarySearchFunc(f.symIndex, rva, func(s symRef, at uint32) int {

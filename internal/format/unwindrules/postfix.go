@@ -1,16 +1,15 @@
-// Package unwindrules runs the postfix programs that symbol files use to say how a
-// frame's caller is found: the rules of Breakpad's STACK CFI records, and the
-// program strings of STACK WIN records and of a PDB's FrameData.
+// Package unwindrules runs the postfix programs with which symbol files describe how to
+// find a frame's caller: the rules in Breakpad's STACK CFI records, and the program strings
+// in STACK WIN records and in a PDB's FrameData.
 //
-// A program is words separated by spaces. A word is a decimal number, which may
-// be negative, a name ($ebp, x29, .cfa, $T0), or an operator: + - * / % on
-// machine words that wrap around, @ (the first operand rounded down to a
-// multiple of the second, a power of two), ^ (the word in memory at an address)
-// and = (assignment). Specification:
+// A program consists of words separated by spaces. A word is a decimal number, which may be
+// negative, a name ($ebp, x29, .cfa, $T0), or an operator: + - * / % on machine words that
+// wrap around, @ (the first operand rounded down to a multiple of the second, a power of
+// two), ^ (the word in memory at an address) and = (assignment). Specification:
 // https://chromium.googlesource.com/breakpad/breakpad/+/HEAD/docs/symbol_files.md
 //
-// Programs come from files nobody vouches for: the stack, the variables and the
-// words run are bounded. A Machine is not safe for concurrent use.
+// Programs come from untrusted files: the sizes of the stack and the set of variables and
+// the number of words executed are limited. A Machine is not safe for concurrent use.
 package unwindrules
 
 import (
@@ -23,20 +22,19 @@ import (
 const (
 	maxStack = 64
 	maxVars  = 64
-	maxWords = 1024 // run for one program
+	maxWords = 1024 // executed for one program
 )
 
 var (
-	// ErrSyntax is wrapped by the errors of programs that make no sense.
+	// ErrSyntax is wrapped by errors about malformed programs.
 	ErrSyntax = errors.New("malformed postfix program")
-	// ErrUndefined is wrapped when a program uses a name that has no value.
+	// ErrUndefined is wrapped if a program uses a name that has no value.
 	ErrUndefined = errors.New("no value")
-	// ErrMemory is wrapped when a program reads memory that cannot be read.
+	// ErrMemory is wrapped if a program reads memory that cannot be read.
 	ErrMemory = errors.New("memory not readable")
 )
 
-// A Machine runs programs. Names are looked up among the variables first, then
-// with Reg.
+// A Machine runs programs. Names are looked up among the variables first, then with Reg.
 type Machine struct {
 	WordSize int                               // 4 or 8 bytes; every value has this size
 	Read     func(addr uint64) (uint64, error) // the word of WordSize bytes at addr
@@ -55,7 +53,7 @@ const (
 	FromRegister        // the register Value.Reg, as it is
 )
 
-// A Value is what a program worked out.
+// A Value is the result of a program.
 type Value struct {
 	Bits uint64
 	From Source
@@ -68,8 +66,8 @@ type variable struct {
 	Value
 }
 
-// A cell is a value, or a name that is looked up when its value is wanted: an
-// assignment wants the name itself.
+// A cell is a value, or a name that is resolved only when its value is used: an assignment
+// uses the name itself.
 type cell struct {
 	Value
 	name  string
@@ -128,7 +126,7 @@ func (m *Machine) Value(program string) (Value, error) {
 		return Value{}, err
 	}
 	if len(m.stack) != 1 {
-		return Value{}, fmt.Errorf("%d values left: %w", len(m.stack), ErrSyntax)
+		return Value{}, fmt.Errorf("program leaves %d values, want 1: %w", len(m.stack), ErrSyntax)
 	}
 	return m.pop()
 }
@@ -139,7 +137,7 @@ func (m *Machine) Exec(program string) error {
 		return err
 	}
 	if len(m.stack) != 0 {
-		return fmt.Errorf("%d values left: %w", len(m.stack), ErrSyntax)
+		return fmt.Errorf("program leaves %d values, want none: %w", len(m.stack), ErrSyntax)
 	}
 	return nil
 }
@@ -159,10 +157,10 @@ func (m *Machine) run(program string, assign bool) error {
 			return nil
 		}
 		if n == maxWords {
-			return fmt.Errorf("more than %d words: %w", maxWords, ErrSyntax)
+			return fmt.Errorf("program has more than %d words: %w", maxWords, ErrSyntax)
 		}
 		if word == "=" && !assign {
-			return fmt.Errorf("an assignment in an expression: %w", ErrSyntax)
+			return fmt.Errorf("assignment in an expression: %w", ErrSyntax)
 		}
 		if err := m.step(word); err != nil {
 			return fmt.Errorf("%q: %w", word, err)
@@ -170,8 +168,8 @@ func (m *Machine) run(program string, assign bool) error {
 	}
 }
 
-// next cuts the first word off a program. Some linkers wrote no space after an
-// operator, so that one also ends where another word could begin.
+// next cuts the first word off a program. Some linkers write no space after an operator, so
+// an operator also ends where another word could begin.
 func next(s string) (word, rest string) {
 	s = strings.TrimLeft(s, " \t\r\n")
 	end := strings.IndexAny(s, " \t\r\n")
@@ -225,7 +223,7 @@ func letter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
 func (m *Machine) push(c cell) error {
 	if len(m.stack) == maxStack {
-		return fmt.Errorf("more than %d values at once: %w", maxStack, ErrSyntax)
+		return fmt.Errorf("more than %d values on the stack: %w", maxStack, ErrSyntax)
 	}
 	m.stack = append(m.stack, c)
 	return nil
@@ -233,7 +231,7 @@ func (m *Machine) push(c cell) error {
 
 func (m *Machine) popCell() (cell, error) {
 	if len(m.stack) == 0 {
-		return cell{}, fmt.Errorf("an operand is missing: %w", ErrSyntax)
+		return cell{}, fmt.Errorf("missing operand: %w", ErrSyntax)
 	}
 	c := m.stack[len(m.stack)-1]
 	m.stack = m.stack[:len(m.stack)-1]
@@ -303,7 +301,7 @@ func (m *Machine) assign() error {
 		return err
 	}
 	if to.name == "" || to.undef {
-		return fmt.Errorf("assignment to a value: %w", ErrSyntax)
+		return fmt.Errorf("assignment to a value, not a name: %w", ErrSyntax)
 	}
 	if from.undef {
 		m.Unset(to.name)
@@ -329,7 +327,7 @@ func arithmetic(op byte, a, b uint64) (uint64, error) {
 		return a * b, nil
 	case '@':
 		if b == 0 || b&(b-1) != 0 {
-			return 0, fmt.Errorf("alignment to %d: %w", b, ErrSyntax)
+			return 0, fmt.Errorf("bad alignment %d: %w", b, ErrSyntax)
 		}
 		return a &^ (b - 1), nil
 	}

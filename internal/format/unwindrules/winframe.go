@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// A WinFrame says how code of 32-bit x86 in a range uses its frame: a STACK WIN
-// record of a Breakpad symbol file, or a record of a PDB's FPO or FrameData
-// stream. Addresses are relative to the module's base; sizes are in bytes.
+// A WinFrame says how 32-bit x86 code in a range uses its frame: a STACK WIN record of a
+// Breakpad symbol file, or a record of a PDB's FPO or FrameData stream. Addresses are
+// relative to the module's base; sizes are in bytes.
 type WinFrame struct {
 	Start, Size  uint32
 	Prolog       uint32
@@ -16,24 +16,22 @@ type WinFrame struct {
 	SavedRegs    uint32
 	Locals       uint32
 	MaxStack     uint32
-	Program      string // empty: the fields above alone say it
-	UsesBP       bool   // without a program: EBP is a general register, saved by the function
-	FunctionHead bool   // the range begins a function (known for FrameData only)
+	Program      string // "" means that the fields above are sufficient
+	UsesBP       bool   // no program: EBP is used as a general register and was saved by the function
+	FunctionHead bool   // the range begins a function (FrameData only)
 }
 
-// A WinCall is what is known of the frame that a WinFrame is applied to.
+// A WinCall is what is known about the frame to which a WinFrame is applied.
 type WinCall struct {
 	EIP, ESP           uint32
-	EBP, EBX, ESI, EDI uint32    // as far as Has says
+	EBP, EBX, ESI, EDI uint32    // valid if in Has
 	Has                WinRegSet // of EBP, EBX, ESI and EDI
 	CalleeParams       uint32    // WinFrame.Params of the next younger frame, 0 for the youngest
-	// RaAt is where the return address has been found to be; 0 for where the record
-	// has it.
+	// RaAt is where the return address was found; 0 means where the record says.
 	RaAt uint32
 }
 
-// WinRegs are the caller's registers. Of EBP, EBX, ESI and EDI one that is not in Has
-// is not known.
+// WinRegs are the caller's registers. EBP, EBX, ESI and EDI are unknown if not in Has.
 type WinRegs struct {
 	EIP, ESP           Value
 	EBP, EBX, ESI, EDI Value
@@ -51,21 +49,21 @@ const (
 	HasEDI
 )
 
-// FrameSize is the distance in bytes from ESP to the return address, as the
-// record's fields have it.
+// FrameSize is the distance in bytes from ESP to the return address, according to the
+// record's fields.
 func (w *WinFrame) FrameSize(calleeParams uint32) uint32 {
 	return w.Locals + w.SavedRegs + calleeParams
 }
 
-// Searches reports whether the return address is where RaSearch has it, or has to be
-// searched for from there on: it is not found by EBP.
+// Searches reports whether the return address is at RaSearch, or must be searched for from
+// there on, because it is not found through EBP.
 func (w *WinFrame) Searches() bool {
 	return w.Program == "" || strings.Contains(w.Program, ".raSearch")
 }
 
-// RaSearch is where the search for the return address begins: behind the locals
-// and saved registers, or right above EBP's slot in functions that align their
-// stack, whose distance from ESP no field knows.
+// RaSearch is where the search for the return address begins: after the locals and saved
+// registers, or, in functions that align their stack (where no field has the distance from
+// ESP), right above EBP's slot.
 func (w *WinFrame) RaSearch(c WinCall) uint32 {
 	if c.RaAt != 0 {
 		return c.RaAt
@@ -76,9 +74,9 @@ func (w *WinFrame) RaSearch(c WinCall) uint32 {
 	return c.ESP + w.FrameSize(c.CalleeParams)
 }
 
-// Caller returns the caller's registers. m has words of 4 bytes and the process's memory;
-// its variables are lost. Nothing is searched for: whether the EIP found is code is for
-// the caller to judge.
+// Caller returns the caller's registers. m must have words of 4 bytes and read the
+// process's memory; its variables are lost. Caller does not search: the caller of this
+// method must judge whether the EIP found is code.
 func (w *WinFrame) Caller(c WinCall, m *Machine) (WinRegs, error) {
 	if w.Program == "" {
 		return w.fpo(c, m.Read)
@@ -106,7 +104,7 @@ func (w *WinFrame) Caller(c WinCall, m *Machine) (WinRegs, error) {
 	return w.results(m)
 }
 
-// winRegNames are the variables for the registers of a WinRegSet, in its order.
+// winRegNames are the variables for the registers of a WinRegSet, in order.
 var winRegNames = [...]string{"$ebp", "$ebx", "$esi", "$edi"}
 
 func (w *WinFrame) results(m *Machine) (r WinRegs, err error) {
@@ -114,7 +112,7 @@ func (w *WinFrame) results(m *Machine) (r WinRegs, err error) {
 	r.EIP, ok = m.Var("$eip")
 	r.ESP, ok2 = m.Var("$esp")
 	if !ok || !ok2 {
-		return WinRegs{}, fmt.Errorf("the program removes $eip or $esp: %w", ErrUndefined)
+		return WinRegs{}, fmt.Errorf("program removes $eip or $esp: %w", ErrUndefined)
 	}
 	restored := uint32(0)
 	for i, to := range [...]*Value{&r.EBP, &r.EBX, &r.ESI, &r.EDI} {
@@ -132,8 +130,8 @@ func (w *WinFrame) results(m *Machine) (r WinRegs, err error) {
 	return r, nil
 }
 
-// forgetKept forgets the registers of which neither a program nor the fields tell
-// whether the function saved them, and where. Compilers tell of EBP.
+// forgetKept forgets registers for which neither program nor fields say whether and where
+// the function saved them. Compilers describe EBP.
 func (r *WinRegs) forgetKept() {
 	for i, v := range [...]*Value{&r.EBX, &r.ESI, &r.EDI} {
 		if v.From == FromRegister {
@@ -143,8 +141,8 @@ func (r *WinRegs) forgetKept() {
 	}
 }
 
-// fpo is the reading of records without a program: the return address lies
-// above locals, saved registers and the callee's parameters.
+// fpo interprets records without a program: the return address lies above locals, saved
+// registers and the callee's parameters.
 func (w *WinFrame) fpo(c WinCall, read func(addr uint64) (uint64, error)) (WinRegs, error) {
 	word := func(at uint32) (Value, error) {
 		v, err := read(uint64(at))
@@ -162,7 +160,7 @@ func (w *WinFrame) fpo(c WinCall, read func(addr uint64) (uint64, error)) (WinRe
 		ESI: kept("esi", c.ESI), EDI: kept("edi", c.EDI), Has: c.Has}
 	saved := w.SavedRegs
 	if w.UsesBP {
-		// Compilers push EBX first and EBP next.
+		// Compilers push EBX first and EBP second.
 		if r.EBP, err = word(c.ESP + c.CalleeParams + max(w.SavedRegs, 8) - 8); err == nil {
 			r.Has |= HasEBP
 		} else {

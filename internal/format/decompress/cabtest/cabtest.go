@@ -1,4 +1,4 @@
-// Package cabtest makes Microsoft cabinets, for tests.
+// Package cabtest makes Microsoft cabinets for tests.
 package cabtest
 
 import (
@@ -10,13 +10,13 @@ import (
 
 const block = 32 << 10 // bytes of the file in each block
 
-// Stored makes a cabinet that has one file as it is.
+// Stored makes a cabinet with one uncompressed file.
 func Stored(name string, data []byte) []byte {
 	return cabinet(name, data, 0, func(b, _ []byte) []byte { return b })
 }
 
-// MSZIP makes a cabinet that has one file compressed with MSZIP: each block may
-// repeat what the one before has.
+// MSZIP makes a cabinet with one file compressed with MSZIP. Each block may refer to the
+// one before it.
 func MSZIP(name string, data []byte) []byte {
 	return cabinet(name, data, 1, func(b, before []byte) []byte {
 		out := bytes.NewBufferString("CK")
@@ -30,7 +30,7 @@ func MSZIP(name string, data []byte) []byte {
 	})
 }
 
-// Method changes the compression that a cabinet of this package says it has.
+// Method changes the compression method in the header of a cabinet made by this package.
 func Method(cab []byte, method uint16) []byte {
 	cab = bytes.Clone(cab)
 	binary.LittleEndian.PutUint16(cab[36+6:], method)
@@ -58,7 +58,7 @@ func cabinet(name string, data []byte, method uint16, pack func(b, before []byte
 	head = le.AppendUint32(head, 0)
 	head = le.AppendUint32(head, fileAt)
 	head = append(head, 0, 0, 0, 0, 3, 1)
-	for _, v := range []uint16{1, 1, 0, 0, 0} { // folders, files, flags, set, number in it
+	for _, v := range []uint16{1, 1, 0, 0, 0} { // folders, files, flags, set ID, number in the set
 		head = le.AppendUint16(head, v)
 	}
 	head = le.AppendUint32(head, uint32(fileAt+len(entry)))

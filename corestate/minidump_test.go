@@ -326,7 +326,7 @@ func TestMinidumpRefused(t *testing.T) {
 		{"elf", []byte("\x7fELF" + strings.Repeat("\x00", 100)), ErrNotMinidump, "is no minidump", false},
 		{"kernel", append([]byte("PAGEDU64"), make([]byte, 200)...), ErrKernelDump, "Windows kernel crash dump (64-bit)", false},
 		{"kernel, 32 bits", append([]byte("PAGEDUMP"), make([]byte, 200)...), ErrKernelDump, "Windows kernel crash dump (32-bit)", false},
-		{"header", []byte("MDMP\x93\xa7\x00\x00"), ErrTruncatedHeader, "cut off in its headers", false},
+		{"header", []byte("MDMP\x93\xa7\x00\x00"), ErrTruncatedHeader, "truncated in its headers", false},
 		{"no threads", bare.Bytes(), ErrNoThreads, "without threads", true},
 		{"Itanium", unknown.Bytes(), ErrUnsupportedArch, "ia64", true},
 		{"no SystemInfo", anonymous.Bytes(), ErrUnsupportedArch, "does not tell of which processor", true},

@@ -8,8 +8,8 @@ import (
 
 func onlyARM64(bool) *arch.Arch { return arch.ARM64 }
 
-// contextARM64 is CONTEXT of Windows on ARM64 (ARM64_NT_CONTEXT), which all newer
-// writers use.
+// contextARM64 is the CONTEXT of Windows on ARM64 (ARM64_NT_CONTEXT), used by all newer
+// writers.
 var contextARM64 = sync.OnceValue(func() *layout {
 	return &layout{
 		arch: onlyARM64,
@@ -23,8 +23,8 @@ var contextARM64 = sync.OnceValue(func() *layout {
 	}
 })
 
-// contextARM64Old is Breakpad's first record of ARM64 (MDRawContextARM64_Old): its
-// flags have 64 bits, and one of them vouches for all general registers.
+// contextARM64Old is Breakpad's first ARM64 record (MDRawContextARM64_Old): its flags have
+// 64 bits, and one flag covers all general registers.
 var contextARM64Old = sync.OnceValue(func() *layout {
 	return &layout{
 		arch: onlyARM64,

@@ -10,8 +10,8 @@ func onlyARM(bool) *arch.Arch { return arch.ARM }
 
 func armFloats() []field { return run(0x50+8*8, 8, from(arch.ARMD8, 8)...) }
 
-// contextARM is Breakpad's and Crashpad's record of 32-bit ARM
-// (minidump_cpu_arm.h). Early writers used 0x40 for its kind.
+// contextARM is the record of Breakpad and Crashpad for 32-bit ARM (minidump_cpu_arm.h).
+// Early writers used flag 0x40 to mark it.
 var contextARM = sync.OnceValue(func() *layout {
 	return &layout{
 		arch: onlyARM,
@@ -24,7 +24,7 @@ var contextARM = sync.OnceValue(func() *layout {
 	}
 })
 
-// contextARMWindows is CONTEXT of Windows on 32-bit ARM, where all code is Thumb.
+// contextARMWindows is the CONTEXT of Windows on 32-bit ARM, where all code is Thumb.
 var contextARMWindows = sync.OnceValue(func() *layout {
 	return &layout{
 		arch: onlyARM,

@@ -8,10 +8,10 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// Why a thread has no registers.
+// Reasons why a thread has no registers.
 var (
 	ErrNoContext  = errors.New("no registers in the dump")
-	ErrBadContext = errors.New("registers cannot be decoded")
+	ErrBadContext = errors.New("cannot decode registers")
 )
 
 // A Context is a decoded CONTEXT record.
@@ -19,46 +19,47 @@ type Context struct {
 	Arch  *arch.Arch
 	Flags uint32 // ContextFlags: which parts of the record are valid
 	Regs  arch.RegSet
-	// Vector is the floating-point and vector state as the record has it: on x86
-	// the FXSAVE area. nil when its flag is not set.
+	// Vector is the floating-point and vector state as it is in the record: on x86 the
+	// FXSAVE area. It is nil if its flag is not set.
 	Vector []byte
-	// XState is the extended state that follows the record; nil for none.
+	// XState is the extended state that follows the record, or nil.
 	XState *XState
 }
 
-// A layout is one kind of CONTEXT record.
+// A layout describes one kind of CONTEXT record.
 type layout struct {
 	arch func(big bool) *arch.Arch
-	// The flags' place. cpu are the bits that say that a record is of this kind.
+	// flags is the offset of the flags. cpu is the set of flags that identify this kind of
+	// record.
 	flags int
 	cpu   uint32
 	wide  bool // the flags have 64 bits
-	// need is how much of a record must be there: up to the program counter and the
-	// stack pointer. size is that of a whole one.
+	// need is the minimum size of a record: up to the program counter and the stack
+	// pointer. size is the size of a complete one.
 	need, size int
 	parts      []part
-	vector     part   // no fields: where the vector state is
+	vector     part   // has no fields: where the vector state is
 	vectorLen  int    // bytes
-	xstate     uint32 // the flag that says that extended state follows
+	xstate     uint32 // the flag for extended state after the record
 }
 
-// A part is what one flag, or any of several, vouches for.
+// A part is the group of fields that are valid if one flag, or any of several, is set.
 type part struct {
 	flag   uint32
 	fields []field
-	off    int // of layout.vector
+	off    int // offset of layout.vector
 }
 
-// A field is a register's place in a record.
+// A field is the position of a register in a record.
 type field struct {
 	reg       arch.Reg
 	off, size int
 }
 
-// run lays registers out one after the other.
+// run lays out registers one after another.
 func run(off, size int, regs ...arch.Reg) []field { return spread(off, size, size, regs...) }
 
-// spread lays registers of size bytes out stride bytes apart.
+// spread lays out registers of size bytes, stride bytes apart.
 func spread(off, stride, size int, regs ...arch.Reg) []field {
 	list := make([]field, len(regs))
 	for i, r := range regs {
@@ -67,7 +68,7 @@ func spread(off, stride, size int, regs ...arch.Reg) []field {
 	return list
 }
 
-// from lists n registers from first on.
+// from lists n registers starting with first.
 func from(first arch.Reg, n int) []arch.Reg {
 	list := make([]arch.Reg, n)
 	for i := range list {
@@ -84,7 +85,7 @@ func join(lists ...[]field) []field {
 	return all
 }
 
-// layouts lists the records that dumps of a processor may have, likeliest first.
+// layouts lists the kinds of records that dumps of a processor may have, likeliest first.
 func layouts(c CPU) []*layout {
 	switch c {
 	case CPUX86, CPUX86Win64:
@@ -111,7 +112,7 @@ func layouts(c CPU) []*layout {
 	return nil
 }
 
-// flagsOf reads a record's flags; false when it is too short.
+// flagsOf reads a record's flags, or returns false if it is too short.
 func (l *layout) flagsOf(rec []byte, order binary.ByteOrder) (uint32, bool) {
 	size := 4
 	if l.wide {
@@ -123,19 +124,19 @@ func (l *layout) flagsOf(rec []byte, order binary.ByteOrder) (uint32, bool) {
 	return uint32(uintAt(rec[l.flags:], size, order)), true
 }
 
-// DecodeContext decodes the CONTEXT record of a thread. A record longer than its
-// kind is accepted, and a shorter one too if it holds a program counter and a stack
-// pointer; parts that its flags do not vouch for stay unknown.
+// DecodeContext decodes the CONTEXT record of a thread. It accepts a record longer than its
+// kind, and a shorter one if it contains the program counter and the stack pointer. Parts
+// whose flags are not set stay unknown.
 //
-// The record's own flags decide its kind: dumps of 32-bit processes may have
-// records of both kinds.
+// The record's own flags determine its kind: dumps of 32-bit processes may have records of
+// both kinds.
 func (f *File) DecodeContext(rec []byte) (Context, error) {
 	if len(rec) == 0 {
 		return Context{}, ErrNoContext
 	}
 	kinds := layouts(f.System.CPU)
 	if len(kinds) == 0 {
-		return Context{}, fmt.Errorf("context of %d bytes of %v: %w", len(rec), f.System.CPU, ErrBadContext)
+		return Context{}, fmt.Errorf("context of %d bytes: unsupported processor %v: %w", len(rec), f.System.CPU, ErrBadContext)
 	}
 	order := binary.ByteOrder(binary.LittleEndian)
 	if f.Big {
@@ -150,13 +151,13 @@ func (f *File) DecodeContext(rec []byte) (Context, error) {
 	l := kinds[0]
 	flags, _ := l.flagsOf(rec, order)
 	if len(rec) < l.need {
-		return Context{}, fmt.Errorf("context of %d bytes, at least %d of %v wanted: %w", len(rec), l.need, f.System.CPU, ErrBadContext)
+		return Context{}, fmt.Errorf("context has %d bytes, need at least %d for %v: %w", len(rec), l.need, f.System.CPU, ErrBadContext)
 	}
 	return Context{}, fmt.Errorf("context of %d bytes: flags %#x are not those of %v: %w", len(rec), flags, f.System.CPU, ErrBadContext)
 }
 
-// mistaken reports whether a record that may be of kind l is rather of another that
-// has the flags in another place: of that place l has a home of an argument.
+// mistaken reports whether a record that looks like kind l is really of another kind that
+// has its flags elsewhere: kind l has an argument's home space there.
 func (l *layout) mistaken(rec []byte, kinds []*layout, order binary.ByteOrder) bool {
 	for _, other := range kinds {
 		if other.flags == l.flags || other.size == l.size {
@@ -170,7 +171,7 @@ func (l *layout) mistaken(rec []byte, kinds []*layout, order binary.ByteOrder) b
 	return false
 }
 
-// decode reads what flags vouch for.
+// decode reads the parts whose flags are set.
 func (f *File) decode(l *layout, rec []byte, flags uint32, order binary.ByteOrder) Context {
 	a := l.arch(f.Big)
 	c := Context{Arch: a, Flags: flags}
@@ -204,9 +205,9 @@ func uintAt(b []byte, size int, order binary.ByteOrder) uint64 {
 	return order.Uint64(b)
 }
 
-// settlePC strips from the program counter what is no address, and sets the
-// register for the set of instructions: the processor's status tells, or the lowest
-// bit of the program counter, where a writer left it.
+// settlePC strips from the program counter the bits that are not part of the address, and
+// sets the register for the instruction set from the processor's status or, if a writer
+// left it there, from the lowest bit of the program counter.
 func settlePC(a *arch.Arch, regs *arch.RegSet) {
 	pc, ok := regs.Get(a.PC)
 	if a.Mode != arch.NoReg {

@@ -2,30 +2,30 @@ package minidump
 
 import "github.com/corewalk/corewalk/internal/format/codeview"
 
-// Crashpad is what Crashpad adds: identifiers and annotations of the program and
-// of its modules.
+// Crashpad is what Crashpad adds to a dump: identifiers and annotations of the program and
+// its modules.
 type Crashpad struct {
 	Version            uint32
 	ReportID, ClientID codeview.GUID
 	Annotations        []Annotation
 	Modules            []CrashpadModule
-	// AddressMask is what of a pointer is an address, 0 for all of it: signatures
-	// and tags of arm64 are no part of it.
+	// AddressMask has the address bits of a pointer; 0 means all. Signatures and tags of
+	// arm64 pointers are not part of the address.
 	AddressMask uint64
 }
 
 // An Annotation is a key and its value.
 type Annotation struct{ Key, Value string }
 
-// A CrashpadModule has the annotations of one module.
+// A CrashpadModule holds the annotations of one module.
 type CrashpadModule struct {
-	Index       int // in File.Modules
+	Index       int // index in File.Modules
 	List        []string
 	Annotations []Annotation
 	Objects     []AnnotationObject
 }
 
-// An AnnotationObject is an annotation with a type: 1 for text; from 0x8000 on the
+// An AnnotationObject is an annotation with a type: 1 is text; types from 0x8000 on are the
 // program's own.
 type AnnotationObject struct {
 	Name  string
@@ -35,18 +35,18 @@ type AnnotationObject struct {
 
 const annotationText = 1
 
-// Text is the value of an annotation of text.
+// Text returns the value of a text annotation.
 func (a AnnotationObject) Text() (string, bool) {
 	return cleanUTF8(a.Value), a.Type == annotationText
 }
 
-// readCrashpad decodes MinidumpCrashpadInfo; its size tells which fields it has.
+// readCrashpad decodes MinidumpCrashpadInfo, whose size tells which fields it has.
 func (f *File) readCrashpad(s []byte) {
 	c := f.cursor(s)
 	p := &Crashpad{Version: c.U32(), ReportID: f.readGUID(&c), ClientID: f.readGUID(&c)}
 	simple, modules := readLocation(&c), readLocation(&c)
 	if c.Error != nil || p.Version == 0 {
-		f.warnf("stream CrashpadInfo: %d bytes of version %d are not understood", len(s), p.Version)
+		f.warnf("stream CrashpadInfo: cannot decode %d bytes of version %d", len(s), p.Version)
 		return
 	}
 	p.Annotations = f.dictionary(simple)
@@ -57,7 +57,7 @@ func (f *File) readCrashpad(s []byte) {
 	f.Crashpad = p
 }
 
-// counted finds the entries of a list of Crashpad's, which begins with a count.
+// counted finds the entries of a Crashpad list, which begins with a count.
 func (f *File) counted(l location, size int) (body []byte, n int) {
 	b := f.bytes(l)
 	if len(b) < 4 {
@@ -94,7 +94,7 @@ func (f *File) crashpadModules(l location) []CrashpadModule {
 		version := e.U32()
 		texts, simple := readLocation(&e), readLocation(&e)
 		if e.Error != nil || version == 0 || !f.spend(12) {
-			f.warnf("stream CrashpadInfo: what it says of module %d is not understood", m.Index)
+			f.warnf("stream CrashpadInfo: cannot decode the entry for module %d", m.Index)
 			continue
 		}
 		m.List, m.Annotations = f.strings(texts), f.dictionary(simple)
@@ -137,7 +137,7 @@ func (f *File) annotationObjects(l location) []AnnotationObject {
 	return list
 }
 
-// Annotation returns the value of a key, of the program or else of any module.
+// Annotation returns the value of a key, looking first at the program, then at the modules.
 func (p *Crashpad) Annotation(key string) (string, bool) {
 	for _, a := range p.Annotations {
 		if a.Key == key {

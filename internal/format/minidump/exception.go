@@ -1,17 +1,16 @@
 package minidump
 
-// An Exception is what the Exception stream tells of the crash.
+// An Exception is the content of the Exception stream.
 type Exception struct {
 	ThreadID uint32
-	// Code is the exception's code on Windows, the signal's number on Linux, the
-	// kind of exception on macOS. Flags is si_code on Linux and the first code on
-	// macOS. Address is that of the instruction on Windows, si_addr on Linux and the
-	// second code on macOS.
+	// Code is the exception code on Windows, the signal number on Linux, the exception type
+	// on macOS. Flags is si_code on Linux, the first code on macOS. Address is the
+	// instruction's on Windows, si_addr on Linux, the second code on macOS.
 	Code, Flags uint32
-	Nested      uint64 // address of the exception record that this one came of
+	Nested      uint64 // address of the nested exception record
 	Address     uint64
 	Params      []uint64
-	Context     []byte // the registers at the exception; nil for none
+	Context     []byte // the registers at the exception, or nil
 }
 
 // maxParams is EXCEPTION_MAXIMUM_PARAMETERS.
@@ -26,11 +25,11 @@ func (f *File) readException(s []byte) {
 	n := c.U32()
 	c.Skip(4)
 	if c.Error != nil {
-		f.warnf("stream Exception: is cut off after %d bytes", len(s))
+		f.warnf("stream Exception: truncated after %d bytes", len(s))
 		return
 	}
 	if n > maxParams {
-		f.warnf("stream Exception: says it has %d parameters, there is room for %d", n, maxParams)
+		f.warnf("stream Exception: has %d parameters, at most %d are possible", n, maxParams)
 		n = maxParams
 	}
 	all := make([]uint64, maxParams)
@@ -44,8 +43,7 @@ func (f *File) readException(s []byte) {
 	f.Exception = e
 }
 
-// A BreakpadInfo says which threads had to do with writing the dump; 0 for not
-// known.
+// A BreakpadInfo says which threads wrote and requested the dump; 0 means unknown.
 type BreakpadInfo struct{ DumpThread, RequestingThread uint32 }
 
 // readBreakpadInfo decodes MDRawBreakpadInfo.
@@ -53,7 +51,7 @@ func (f *File) readBreakpadInfo(s []byte) {
 	c := f.cursor(s)
 	valid, dump, requesting := c.U32(), c.U32(), c.U32()
 	if c.Error != nil {
-		f.warnf("stream BreakpadInfo: is cut off after %d bytes", len(s))
+		f.warnf("stream BreakpadInfo: truncated after %d bytes", len(s))
 		return
 	}
 	f.Breakpad = &BreakpadInfo{}
@@ -65,7 +63,7 @@ func (f *File) readBreakpadInfo(s []byte) {
 	}
 }
 
-// An Assertion is what failed, where the C library called a handler of Breakpad's.
+// An Assertion is a failure for which the C library called Breakpad's handler.
 type Assertion struct {
 	Expression, Function, File string
 	Line                       uint32
@@ -79,29 +77,29 @@ func (f *File) readAssertion(s []byte) {
 	expr, fn, file := c.Bytes(2*chars), c.Bytes(2*chars), c.Bytes(2*chars)
 	a := &Assertion{Expression: f.utf16(expr), Function: f.utf16(fn), File: f.utf16(file), Line: c.U32(), Type: c.U32()}
 	if c.Error != nil {
-		f.warnf("stream AssertionInfo: is cut off after %d bytes", len(s))
+		f.warnf("stream AssertionInfo: truncated after %d bytes", len(s))
 	}
 	f.Assertion = a
 }
 
-// settleCrash checks that the exception is of a thread that is listed.
+// settleCrash checks that the exception's thread is in the thread list.
 func (f *File) settleCrash() {
 	e := f.Exception
 	if e == nil || f.thread(e.ThreadID) != nil {
 		return
 	}
 	if len(e.Context) == 0 {
-		f.warnf("the exception is of thread %d, which is not in the list of threads", e.ThreadID)
+		f.warnf("the exception's thread %d is not in the thread list", e.ThreadID)
 		return
 	}
-	// Written from outside, or across namespaces of process ids.
-	f.warnf("the exception is of thread %d, which is not in the list of threads: it is added with the registers of the exception", e.ThreadID)
+	// Written from outside, or across process id namespaces.
+	f.warnf("the exception's thread %d is not in the thread list; adding it with the registers of the exception", e.ThreadID)
 	f.Threads = append(f.Threads, Thread{ID: e.ThreadID, Context: e.Context})
 }
 
-// CrashedThread is the index of the thread that the dump is about: that of the
-// exception, else the one that asked for the dump, else the first that did not write
-// it. -1 when there are no threads.
+// CrashedThread returns the index of the thread that the dump is about: the exception's
+// thread, otherwise the thread that requested the dump, otherwise the first that did not
+// write it. It returns -1 if there are no threads.
 func (f *File) CrashedThread() int {
 	dump := uint32(0)
 	if b := f.Breakpad; b != nil {

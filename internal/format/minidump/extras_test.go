@@ -39,7 +39,7 @@ func TestLinuxTexts(t *testing.T) {
 	if !slices.Equal(l.Maps, want) {
 		t.Errorf("%+v", l.Maps)
 	}
-	warned(t, f, "LinuxMaps: 3 lines are no mappings")
+	warned(t, f, "LinuxMaps: 3 lines are not mappings")
 }
 
 func TestDSODebug(t *testing.T) {
@@ -119,7 +119,7 @@ func TestMozilla(t *testing.T) {
 	}
 	d.Stream(0x4d7a0001, d.W().U32(0, 0xffffffff, 1<<31).B)
 	d.Stream(0x4d7a0004, []byte(`{`))
-	warned(t, parse(t, d), "there are several", "there are several", "says it has 4294967295 records", "a record is cut off", "no JSON")
+	warned(t, parse(t, d), "occurs several times", "occurs several times", "has 4294967295 records", "truncated record", "not JSON")
 }
 
 const microHead = "F/google-breakpad( 3745): "
@@ -158,12 +158,12 @@ func TestMicrodump(t *testing.T) {
 	if _, err := f.DecodeContext(f.Threads[0].Context); err != nil {
 		t.Error(err)
 	}
-	warned(t, f, "2 lines are not understood")
+	warned(t, f, "cannot parse 2 lines")
 	cut, err := minidump.ParseMicrodump(data[:len(data)-60])
 	if err != nil {
 		t.Fatal(err)
 	}
-	warned(t, cut, "has no end", "lines are not understood")
+	warned(t, cut, "has no end", "cannot parse")
 	if _, err := minidump.ParseMicrodump([]byte("google-breakpad")); err == nil {
 		t.Error("a log without a microdump is read")
 	}

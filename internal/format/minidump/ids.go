@@ -8,13 +8,13 @@ import (
 	"github.com/corewalk/corewalk/internal/format/codeview"
 )
 
-// readGUID reads a GUID in the dump's order of bytes.
+// readGUID reads a GUID in the dump's byte order.
 func (f *File) readGUID(c *binbuf.Cursor) codeview.GUID {
 	return codeview.MakeGUID(c.Bytes(16), f.order())
 }
 
-// DebugID is the module's debug identifier in Breakpad's form: 32 digits of the
-// GUID and the age in hexadecimal. "" when the dump has none.
+// DebugID returns the module's debug identifier in Breakpad's form (32 digits of the GUID
+// and the age in hexadecimal), or "" if the dump has none.
 func (m *Module) DebugID() string {
 	switch m.Format {
 	case ELFBuildID:
@@ -26,9 +26,9 @@ func (m *Module) DebugID() string {
 	return ""
 }
 
-// CodeID identifies the module's own file: of Windows its time stamp and its size
-// in memory, as symbol servers have them, of ELF the build-id, of macOS the UUID.
-// "" when the dump does not tell.
+// CodeID identifies the module's own file: on Windows by time stamp and size in memory, as
+// symbol servers do; for ELF by build-id; on macOS by UUID. It returns "" if the dump does
+// not say.
 func (m *Module) CodeID() string {
 	switch {
 	case len(m.BuildID) > 0:

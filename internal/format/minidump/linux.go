@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Linux is what Breakpad's writers for Linux add: files of /proc and of /etc as
-// they were, and what the dynamic linker has in memory.
+// Linux is what Breakpad's writers for Linux add: copies of files in /proc and /etc, and
+// the dynamic linker's data.
 type Linux struct {
 	CPUInfo    []byte // /proc/cpuinfo
 	Status     []byte // /proc/PID/status
@@ -21,17 +21,17 @@ type Linux struct {
 	DSODebug   *DSODebug
 }
 
-// A LinuxMap is a line of /proc/PID/maps: [Start, End).
+// A LinuxMap is a line of /proc/PID/maps: the range [Start, End).
 type LinuxMap struct {
 	Start, End uint64
 	Perm       string // "r-xp"
 	Offset     uint64
 	Inode      uint64
-	Path       string // with " (deleted)" where it says so
+	Path       string // may end in " (deleted)"
 }
 
-// readLinuxMaps parses the lines that look like mappings. The text may end in NULs,
-// or in the middle of a line.
+// readLinuxMaps parses the lines that look like mappings. The text may end in NULs or in
+// the middle of a line.
 func (f *File) readLinuxMaps(s []byte) {
 	f.Linux.MapsText = s
 	bad := 0
@@ -44,7 +44,7 @@ func (f *File) readLinuxMaps(s []byte) {
 		}
 	}
 	if bad > 0 {
-		f.warnf("stream LinuxMaps: %d lines are no mappings", bad)
+		f.warnf("stream LinuxMaps: %d lines are not mappings", bad)
 	}
 }
 
@@ -72,13 +72,14 @@ func parseMap(line string) (m LinuxMap, ok bool) {
 	return m, true
 }
 
-// pid is the process's id as status tells; 0 for none.
+// pid returns the process id in status, or 0.
 func (l *Linux) pid() int {
 	n, _ := strconv.Atoi(l.StatusField("Pid"))
 	return n
 }
 
-// StatusField is a value of /proc/PID/status: "Name", "VmPeak"; "" for none.
+// StatusField returns a value in /proc/PID/status ("Name", "VmPeak"), or "" if there is
+// none.
 func (l *Linux) StatusField(key string) string {
 	for line := range bytes.Lines(l.Status) {
 		if k, v, ok := strings.Cut(string(line), ":"); ok && strings.TrimSpace(k) == key {
@@ -88,10 +89,10 @@ func (l *Linux) StatusField(key string) string {
 	return ""
 }
 
-// Args is the command line.
+// Args returns the command line.
 func (l *Linux) Args() []string { return splitNUL(l.CmdLine) }
 
-// Env is the environment, as NAME=value.
+// Env returns the environment as NAME=value.
 func (l *Linux) Env() []string { return splitNUL(l.Environ) }
 
 func splitNUL(b []byte) []string {
@@ -102,10 +103,10 @@ func splitNUL(b []byte) []string {
 	return strings.Split(cleanUTF8(b), "\x00")
 }
 
-// A Release names the distribution.
+// A Release describes the distribution.
 type Release struct{ ID, Version, Codename, Description string }
 
-// Release reads the lines of either of the files that may be in the dump.
+// Release parses the release file in the dump, whichever of the two it is.
 func (l *Linux) Release() Release {
 	var r Release
 	for line := range bytes.Lines(l.LSBRelease) {
@@ -128,26 +129,26 @@ func (l *Linux) Release() Release {
 	return r
 }
 
-// A DSODebug is the dynamic linker's r_debug and its list.
+// A DSODebug is the dynamic linker's r_debug and its list of libraries.
 type DSODebug struct {
 	Version uint32
 	Break   uint64 // r_brk
 	LDBase  uint64
 	Dynamic uint64 // address of the program's dynamic section
-	Section []byte // that section
+	Section []byte // the bytes of that section
 	Links   []LinkMap
 }
 
-// A LinkMap is an entry of the list: the load bias, and where the dynamic section is.
+// A LinkMap is an entry of the list: the load bias, and the address of the dynamic section.
 type LinkMap struct {
 	Addr, Dynamic uint64
 	Name          string
 }
 
-// readDSODebug decodes MDRawDebug32 and MDRawDebug64, of which the dump's
-// architecture has one. Of 64-bit processes, newer writers pack the numbers to 4
-// bytes, older ones align them to 8: what follows is a dynamic section, whose
-// entries have 16 bytes, so that the stream's size tells which it is.
+// readDSODebug decodes MDRawDebug32 or MDRawDebug64, depending on the dump's architecture.
+// For 64-bit processes, newer writers pack the fields to 4 bytes, older ones align them to
+// 8. A dynamic section with entries of 16 bytes follows, so the stream's size tells which
+// it is.
 func (f *File) readDSODebug(s []byte) {
 	w := f.PCBits() / 8
 	aligned := w == 8 && len(s)%16 == 40%16
@@ -161,7 +162,7 @@ func (f *File) readDSODebug(s []byte) {
 	}
 	d.Break, d.LDBase, d.Dynamic = c.Uint(w), c.Uint(w), c.Uint(w)
 	if c.Error != nil {
-		f.warnf("stream LinuxDsoDebug: is cut off after %d bytes", len(s))
+		f.warnf("stream LinuxDsoDebug: truncated after %d bytes", len(s))
 		return
 	}
 	d.Section = s[c.Off:]
@@ -180,15 +181,14 @@ func (f *File) readDSODebug(s []byte) {
 	f.Linux.DSODebug = d
 }
 
-// A Limit is a line of /proc/PID/limits: the values as they stand there, a number or
+// A Limit is a line of /proc/PID/limits. The values are as written there, a number or
 // "unlimited".
 type Limit struct{ Name, Soft, Hard, Unit string }
 
-// limitColumns are where the kernel puts the values (fs/proc/base.c, proc_pid_limits).
+// Columns in which the kernel writes the values (fs/proc/base.c, proc_pid_limits).
 const softColumn, hardColumn, unitColumn = 26, 47, 68
 
-// ParseLimits takes the text of /proc/PID/limits apart: columns of fixed width under a
-// line of heads.
+// ParseLimits parses /proc/PID/limits: a header line, then columns of fixed width.
 func (l *Linux) ParseLimits() []Limit {
 	var list []Limit
 	column := func(line string, from, to int) string {
@@ -209,7 +209,8 @@ func isLimit(s string) bool {
 	return err == nil || s == "unlimited"
 }
 
-// Microcode is the version of the processor's microcode, "0xf0"; "" for not known.
+// Microcode returns the version of the processor's microcode, such as "0xf0", or "" if
+// unknown.
 func (l *Linux) Microcode() string {
 	for line := range bytes.Lines(l.CPUInfo) {
 		k, v, ok := strings.Cut(string(line), ":")

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A Region is an entry of the MemoryInfoList: what VirtualQuery tells of a range of
+// A Region is an entry of the MemoryInfoList: VirtualQuery's description of a range of
 // pages.
 type Region struct {
 	Base, AllocBase uint64
@@ -39,8 +39,8 @@ const (
 	pageWriteCombine     = 0x400
 )
 
-// Readable, Writable and Executable say what the process could do there. A guard
-// page allows nothing: its first touch is a fault.
+// Readable, Writable and Executable report what the process could do there. A guard page
+// allows nothing: the first access faults.
 func (r *Region) Readable() bool {
 	return r.allows(PageReadOnly | PageReadWrite | PageWriteCopy | PageExecuteRead | PageExecuteReadWrite | PageExecuteWriteCopy)
 }
@@ -60,8 +60,8 @@ func (r *Region) allows(bits uint32) bool {
 // Guard reports whether r is a guard page.
 func (r *Region) Guard() bool { return r.State == MemCommit && r.Protect&PageGuard != 0 }
 
-// Protection words what the process could do: "r-x", with "guard", "write-copy" and the
-// like behind it.
+// Protection describes what the process could do: "r-x", followed by "guard", "write-copy"
+// and so on.
 func (r *Region) Protection() string {
 	bit := func(may bool, c byte) byte {
 		if may {
@@ -70,7 +70,7 @@ func (r *Region) Protection() string {
 		return '-'
 	}
 	bare := *r
-	bare.Protect &^= PageGuard // the page has both: what it will allow, and the guard
+	bare.Protect &^= PageGuard // describes both the protection after the first access and the guard
 	words := []string{string([]byte{bit(bare.Readable(), 'r'), bit(bare.Writable(), 'w'), bit(bare.Executable(), 'x')})}
 	for _, flag := range []struct {
 		bits uint32
@@ -83,7 +83,7 @@ func (r *Region) Protection() string {
 	return strings.Join(words, " ")
 }
 
-// StateName and TypeName name the state and the type; a number for an unknown one.
+// StateName and TypeName return the names of state and type, or a number if unknown.
 func (r *Region) StateName() string {
 	switch r.State {
 	case MemCommit:
@@ -123,7 +123,7 @@ func (f *File) readMemoryInfo(s []byte) {
 			continue
 		}
 		if r.Base+(r.Size-1) < r.Base {
-			f.warnf("memory region at %#x: its %#x bytes go past the end of the address space", r.Base, r.Size)
+			f.warnf("memory region at %#x: its %#x bytes extend past the end of the address space", r.Base, r.Size)
 			r.Size = -r.Base
 		}
 		f.Regions = append(f.Regions, r)

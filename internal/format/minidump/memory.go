@@ -8,11 +8,11 @@ import (
 	"sort"
 )
 
-// A RangeSource says which stream a range of memory is from.
+// A RangeSource says which stream a memory range comes from.
 type RangeSource uint8
 
-// The sources; where ranges overlap the earlier wins: MemoryList has the stacks,
-// taken together with the contexts.
+// The sources. Where ranges overlap, the earlier source wins: MemoryList has the stacks,
+// which were captured together with the contexts.
 const (
 	fromList RangeSource = iota
 	from64
@@ -29,8 +29,8 @@ func (s RangeSource) String() string {
 	return "ThreadList"
 }
 
-// A Range is memory that the dump has: Size bytes from Start on. Data is shorter
-// where the file was cut off.
+// A Range is a memory range in the dump: Size bytes from Start on. Data is shorter if the
+// file is truncated.
 type Range struct {
 	Start, Size uint64
 	Off         uint64 // in the file
@@ -38,30 +38,29 @@ type Range struct {
 	Source      RangeSource
 }
 
-// Memory is the memory in a dump: all ranges of all streams as one address space.
-// Where ranges overlap, those of the MemoryList stand before those of the
-// Memory64List, among these the longest, and of equal ones the first; a range that
-// is cut off in the file stands only for what it has. Ranges may be read across.
-// Nothing is copied.
+// Memory presents all memory ranges of all streams as one address space. Where ranges
+// overlap, those of MemoryList come before those of Memory64List, then the longest before
+// others, then the first; a truncated range counts only with the bytes that exist. Reads
+// may span ranges. Nothing is copied.
 type Memory struct {
-	Ranges []Range // as the dump lists them
+	Ranges []Range // in the dump's order
 	spans  []span  // ascending, disjoint
-	lost   []span  // what should be there, but is past the end of the file; ascending
+	lost   []span  // ranges that are past the end of the truncated file; ascending
 }
 
 // A span is a part of the address space, [start, end], and its bytes.
 type span struct {
-	start, last uint64 // last is its last address: a range may end with the address space
+	start, last uint64 // last is the last address: a range may end with the address space
 	data        []byte
 }
 
-// addRange takes down a range, clipped to the address space.
+// addRange records a range, clipped to the address space.
 func (f *File) addRange(start, off, size uint64, src RangeSource) {
 	if size == 0 {
 		return
 	}
 	if start+size-1 < start {
-		f.warnf("memory at %#x: its %#x bytes go past the end of the address space", start, size)
+		f.warnf("memory at %#x: its %#x bytes extend past the end of the address space", start, size)
 		size = -start
 	}
 	f.ranges = append(f.ranges, Range{Start: start, Size: size, Off: off, Data: f.clip(off, size), Source: src})
@@ -81,14 +80,14 @@ func (f *File) readMemoryList(s []byte) {
 	}
 }
 
-// readMemory64 decodes MINIDUMP_MEMORY64_LIST: the ranges' bytes follow each other
-// from one offset on, mostly to the end of the file, which may have been cut off.
+// readMemory64 decodes MINIDUMP_MEMORY64_LIST. The ranges' bytes follow each other from one
+// offset on, usually to the end of the file, which may be truncated.
 func (f *File) readMemory64(s []byte) {
 	const size = 16
 	c := f.cursor(s)
 	count, off := c.U64(), c.U64()
 	if c.Error != nil {
-		f.warnf("stream Memory64List: %d bytes hold no list", len(s))
+		f.warnf("stream Memory64List: %d bytes are too short for a list", len(s))
 		return
 	}
 	n := f.clamp(Memory64ListStream, count, c.Len(), size)
@@ -105,11 +104,11 @@ func (f *File) readMemory64(s []byte) {
 		}
 	}
 	if cut > 0 {
-		f.warnf("stream Memory64List: %d of %d ranges of memory are past the end of the file, wholly or in part: it was cut off", cut, n)
+		f.warnf("stream Memory64List: the file is truncated: %d of %d memory ranges are partly or completely past its end", cut, n)
 	}
 }
 
-// indexMemory makes the address space of the ranges.
+// indexMemory builds the address space from the ranges.
 func (f *File) indexMemory(ranges []Range) Memory {
 	m := Memory{Ranges: ranges}
 	order := make([]int, 0, len(ranges))
@@ -143,7 +142,7 @@ func merged(list []span) []span {
 	return out
 }
 
-// active are the ranges over an address, the one that wins first.
+// active is the set of ranges that cover an address, the winning one first.
 type active struct {
 	ranges []Range
 	idx    []int
@@ -171,7 +170,7 @@ func (a *active) Pop() any {
 
 func (r *Range) last() uint64 { return r.Start + (uint64(len(r.Data)) - 1) }
 
-// sweep makes disjoint spans of ranges, which order has by ascending start.
+// sweep makes disjoint spans from ranges; order lists them by ascending start.
 func sweep(ranges []Range, order []int) []span {
 	spans := make([]span, 0, len(order))
 	live := &active{ranges: ranges}
@@ -202,11 +201,12 @@ func sweep(ranges []Range, order []int) []span {
 	return spans
 }
 
-// extend appends the part [start, last] of r, or lengthens the last span by it.
+// extend appends the part [start, last] of r, or extends the last span by it.
 func extend(spans []span, r *Range, start, last uint64) []span {
 	from, to := start-r.Start, last-r.Start+1
 	if n := len(spans); n > 0 {
-		// The span before may be of the same range: bytes that lie together stay so.
+		// If the last span is from the same range, extend it, so that contiguous bytes stay
+		// together.
 		if p := &spans[n-1]; p.last+1 == start && from > 0 && len(p.data) > 0 &&
 			uint64(len(p.data)) <= from && &p.data[len(p.data)-1] == &r.Data[from-1] {
 			p.data, p.last = r.Data[from-uint64(len(p.data)):to:to], last
@@ -216,8 +216,8 @@ func extend(spans []span, r *Range, start, last uint64) []span {
 	return append(spans, span{start: start, last: last, data: r.Data[from:to:to]})
 }
 
-// compareOverlaps warns of ranges that have other bytes for addresses that several
-// have. It looks at no more bytes than the file has.
+// compareOverlaps warns if overlapping ranges have different bytes for the same address. It
+// compares no more bytes than the file has.
 func (f *File) compareOverlaps(m *Memory, order []int) {
 	budget := len(f.Data)
 	differ, first := 0, uint64(0)
@@ -242,18 +242,17 @@ func (f *File) compareOverlaps(m *Memory, order []int) {
 		}
 	}
 	if differ > 0 {
-		f.warnf("%d ranges of memory overlap others and differ from them, the first at %#x", differ, first)
+		f.warnf("%d memory ranges overlap others and have different bytes, the first at %#x", differ, first)
 	}
 }
 
-// find is the index of the span over addr, or where it would be.
+// find returns the index of the span that contains addr, or where it would be inserted.
 func find(spans []span, addr uint64) (int, bool) {
 	i := sort.Search(len(spans), func(i int) bool { return spans[i].last >= addr })
 	return i, i < len(spans) && spans[i].start <= addr
 }
 
-// At returns the bytes from addr on that lie together; none when the dump does not
-// have addr.
+// At returns the contiguous bytes from addr on, or nothing if the dump does not have addr.
 func (m *Memory) At(addr uint64) []byte {
 	i, ok := find(m.spans, addr)
 	if !ok {
@@ -262,7 +261,7 @@ func (m *Memory) At(addr uint64) []byte {
 	return m.spans[i].data[addr-m.spans[i].start:]
 }
 
-// Next is the first address from addr on that the dump has; false when there is
+// Next returns the first address at or after addr that the dump has, or false if there is
 // none.
 func (m *Memory) Next(addr uint64) (uint64, bool) {
 	i, ok := find(m.spans, addr)
@@ -275,19 +274,20 @@ func (m *Memory) Next(addr uint64) (uint64, bool) {
 	return m.spans[i].start, true
 }
 
-// Lost reports whether the dump should have addr, but its file was cut off before.
+// Lost reports whether addr should be in the dump but is past the end of the truncated
+// file.
 func (m *Memory) Lost(addr uint64) bool {
 	_, ok := find(m.lost, addr)
 	return ok
 }
 
-// A Span is a part of the address space that the dump has, [Start, Start+len(Data)).
+// A Span is a part of the address space in the dump: [Start, Start+len(Data)).
 type Span struct {
 	Start uint64
 	Data  []byte
 }
 
-// Spans lists what the dump has, ascending and disjoint.
+// Spans lists the memory in the dump, ascending and disjoint.
 func (m *Memory) Spans() []Span {
 	list := make([]Span, len(m.spans))
 	for i, s := range m.spans {
@@ -296,8 +296,8 @@ func (m *Memory) Spans() []Span {
 	return list
 }
 
-// Read fills buf from addr on, across ranges, and returns how many bytes the dump
-// has of them from the first on.
+// Read fills buf from addr on, across ranges. It returns the number of bytes, from the
+// first on, that the dump has.
 func (m *Memory) Read(addr uint64, buf []byte) int {
 	n := 0
 	for n < len(buf) {

@@ -51,7 +51,7 @@ func TestMemoryOverlaps(t *testing.T) {
 	if _, ok := f.Memory.Next(0); !ok {
 		t.Error("nothing from 0 on")
 	}
-	warned(t, f, "ranges of memory overlap others and differ from them, the first at 0x100")
+	warned(t, f, "memory ranges overlap others and have different bytes, the first at 0x100")
 }
 
 // Of bytes that are in the file once, none are copied, and none are compared.
@@ -86,7 +86,7 @@ func TestMemory64CutOff(t *testing.T) {
 			t.Errorf("lost at %#x: %v", addr, !want)
 		}
 	}
-	warned(t, f, "2 of 3 ranges of memory are past the end of the file")
+	warned(t, f, "2 of 3 memory ranges are partly or completely past its end")
 }
 
 func TestMemory64Absurd(t *testing.T) {
@@ -98,7 +98,7 @@ func TestMemory64Absurd(t *testing.T) {
 	}
 	d = windows()
 	d.Stream(9, d.W().U64(1).B)
-	warned(t, parse(t, d), "hold no list")
+	warned(t, parse(t, d), "too short for a list")
 }
 
 // TestMemoryModel compares the index with the rule it follows, byte by byte.

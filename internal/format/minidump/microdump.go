@@ -10,10 +10,9 @@ import (
 	"strings"
 )
 
-// A microdump is what Breakpad writes to the log where it may not write a file:
-// lines of text between two markers, each behind whatever the log puts before a
-// line. The first letter says what a line has
-// (client/linux/microdump_writer/microdump_writer.cc):
+// A microdump is Breakpad's output to a log where it cannot write a file: lines of text
+// between two markers, each preceded by the log's own prefix. The first letter gives the
+// kind of line (client/linux/microdump_writer/microdump_writer.cc):
 //
 //	V product                       P kind of process        G graphics processor
 //	O os arch cpus machine version  R signal name address    H free address space
@@ -26,16 +25,16 @@ const (
 )
 
 // ErrNoMicrodump: the text has no complete line of a microdump.
-var ErrNoMicrodump = errors.New("no microdump in the text")
+var ErrNoMicrodump = errors.New("no microdump found")
 
-// SniffMicrodump reports whether data begins like a log with a microdump.
+// SniffMicrodump reports whether data begins like a log that contains a microdump.
 func SniffMicrodump(data []byte) bool {
 	return bytes.Contains(data[:min(len(data), 1<<16)], []byte(microBegin)) ||
 		bytes.Contains(data[:min(len(data), 1<<16)], []byte("google-breakpad"))
 }
 
-// ParseMicrodump reads the first microdump of a log. Its thread's id is that of the
-// process, where the log tells, else 1.
+// ParseMicrodump reads the first microdump in a log. Its thread gets the process's id if
+// the log has it, otherwise 1.
 func ParseMicrodump(data []byte) (*File, error) {
 	m := microdump{f: &File{Data: data, Microdump: true, strMax: 1<<20 + 4*len(data)}}
 	m.f.System = System{CPU: CPUUndefined, Platform: NoPlatform}
@@ -43,7 +42,7 @@ func ParseMicrodump(data []byte) (*File, error) {
 	if !found {
 		return nil, fmt.Errorf("%d bytes of log: %w", len(data), ErrNoMicrodump)
 	}
-	// What stands before the first marker stands before every line.
+	// The log's prefix of the first marker precedes every line.
 	prefix := data[:len(data)-len(text)-len(microBegin)]
 	prefix = prefix[bytes.LastIndexByte(prefix, '\n')+1:]
 	m.pid = logPID(string(prefix))
@@ -52,7 +51,7 @@ func ParseMicrodump(data []byte) (*File, error) {
 		m.line(strings.TrimRight(string(line), "\r\n"), string(prefix))
 	}
 	if !ended {
-		m.f.warnf("the microdump has no end: lines are missing")
+		m.f.warnf("the microdump has no end marker: lines are missing")
 	}
 	m.finish()
 	return m.f, nil
@@ -68,7 +67,7 @@ type microdump struct {
 	bad     int
 }
 
-// logPID is the process's id in a prefix like "F/google-breakpad( 3745): ".
+// logPID returns the process id in a prefix like "F/google-breakpad( 3745): ".
 func logPID(prefix string) uint32 {
 	_, rest, ok := strings.Cut(prefix, "(")
 	num, _, ok2 := strings.Cut(rest, ")")
@@ -79,12 +78,12 @@ func logPID(prefix string) uint32 {
 	return uint32(n)
 }
 
-// payload strips what the log put before a line.
+// payload strips the log's prefix from a line.
 func payload(line, prefix string) string {
 	if rest, ok := strings.CutPrefix(line, prefix); ok {
 		return rest
 	}
-	// Times differ from line to line.
+	// Time stamps differ from line to line.
 	if _, rest, ok := strings.Cut(line, "): "); ok {
 		return rest
 	}
@@ -122,7 +121,7 @@ func (m *microdump) line(line, prefix string) {
 
 var microCPUs = map[string]CPU{"x86": CPUX86, "x86_64": CPUAMD64, "arm": CPUARM, "arm64": CPUARM64, "mips": CPUMIPS, "mips64": CPUMIPS64}
 
-// system reads the line O: "A arm 02 armv7l ...".
+// system parses line O: "A arm 02 armv7l ...".
 func (m *microdump) system(w []string) bool {
 	if len(w) < 3 {
 		return false
@@ -131,7 +130,7 @@ func (m *microdump) system(w []string) bool {
 	cpu, known := microCPUs[w[1]]
 	n, err := strconv.ParseUint(w[2], 16, 8)
 	if !known || err != nil {
-		m.f.warnf("microdump: processor %q with %q units is not known", w[1], w[2])
+		m.f.warnf("microdump: unknown processor %q with %q units", w[1], w[2])
 	}
 	if known {
 		s.CPU = cpu
@@ -145,7 +144,7 @@ func (m *microdump) system(w []string) bool {
 	return known
 }
 
-// reason reads the line R: the signal's number and name, and the address.
+// reason parses line R: the signal's number and name, and the address.
 func (m *microdump) reason(w []string) bool {
 	if len(w) < 3 {
 		return false
@@ -156,7 +155,7 @@ func (m *microdump) reason(w []string) bool {
 	return err1 == nil && err2 == nil
 }
 
-// stackLine reads a line S: the first one has where the stack is, others its bytes.
+// stackLine parses a line S: the first one has the stack's address, the others its bytes.
 func (m *microdump) stackLine(w []string) bool {
 	if len(w) == 4 && w[0] == "0" {
 		var errs [3]error
@@ -184,8 +183,8 @@ func (m *microdump) stackLine(w []string) bool {
 	return true
 }
 
-// module reads a line M: "base offset size id name", all numbers hexadecimal. The
-// identifier is 32 digits of a GUID and the age.
+// module parses a line M: "base offset size id name", with hexadecimal numbers. The id
+// consists of the 32 digits of a GUID and the age.
 func (m *microdump) module(rest string) bool {
 	w := strings.SplitN(rest, " ", 5)
 	if len(w) < 5 {
@@ -207,7 +206,7 @@ func (m *microdump) module(rest string) bool {
 	return true
 }
 
-// guidBytes undoes the change of the order of bytes that printing a GUID made.
+// guidBytes undoes the byte order change made by printing a GUID.
 func guidBytes(b []byte) []byte {
 	out := make([]byte, 0, 16)
 	out = binary.LittleEndian.AppendUint32(out, binary.BigEndian.Uint32(b))
@@ -224,7 +223,7 @@ func unhex(s string) ([]byte, bool) {
 func (m *microdump) finish() {
 	f := m.f
 	if m.bad > 0 {
-		f.warnf("microdump: %d lines are not understood", m.bad)
+		f.warnf("microdump: cannot parse %d lines", m.bad)
 	}
 	f.Misc.PID = m.pid
 	id := m.pid
@@ -242,7 +241,7 @@ func (m *microdump) finish() {
 	f.settleSystem()
 }
 
-// big tells from the flags of the context, which must be those of the processor,
+// big determines from the flags of the context, which must be those of the processor,
 // whether the process was big-endian.
 func (m *microdump) big() bool {
 	for _, l := range layouts(m.f.System.CPU) {

@@ -1,16 +1,16 @@
-// Package minidump reads minidumps: the dumps of processes that Windows
-// (MiniDumpWriteDump), Breakpad, Crashpad and others write on Windows, Linux,
-// Android and macOS, and Breakpad's microdumps, which are text in a log.
+// Package minidump reads minidumps, the process dumps that Windows (MiniDumpWriteDump),
+// Breakpad, Crashpad and others write on Windows, Linux, Android and macOS. It also reads
+// Breakpad's microdumps, which are text in a log.
 //
-// A minidump is a directory of typed streams; each is found by its offset in the
-// file ("RVA", which has nothing to do with that of PE). Layouts: minidumpapiset.h
-// of the Windows SDK ("Minidump Files" in its documentation), the headers of
-// Breakpad (google_breakpad/common/minidump_format.h) and of Crashpad
-// (minidump/minidump_extensions.h) for what they add. All structures are packed to
-// 4 bytes and may lie at any offset, so that everything is read by offsets.
+// A minidump is a directory of typed streams, each found by its offset in the file (called
+// "RVA", but unrelated to that of PE). The layouts are in minidumpapiset.h of the Windows
+// SDK ("Minidump Files" in its documentation) and, for their extensions, in the headers of
+// Breakpad (google_breakpad/common/minidump_format.h) and Crashpad
+// (minidump/minidump_extensions.h). All structures are packed to 4 bytes and may be at any
+// offset, so everything is read by offset.
 //
-// Parse is lenient: what is cut off is clipped, what is contradictory is told in
-// Warnings, and what can be read is kept. Memory is never copied.
+// Parse is lenient: it clips truncated data, reports inconsistencies in Warnings, and keeps
+// all that it can read. It never copies memory.
 package minidump
 
 import (
@@ -22,33 +22,33 @@ import (
 	"github.com/corewalk/corewalk/internal/format/binbuf"
 )
 
-// Why a file is refused.
+// Reasons to reject a file.
 var (
-	// ErrNotMinidump: the first bytes are not those of a minidump.
+	// ErrNotMinidump: the file does not begin like a minidump.
 	ErrNotMinidump = errors.New("not a minidump")
-	// ErrTruncated: the file ends in its header or before its directory.
-	ErrTruncated = errors.New("minidump cut off in its headers")
+	// ErrTruncated: the file ends in its header or directory.
+	ErrTruncated = errors.New("minidump truncated in its headers")
 )
 
-// Signature begins a minidump; one of a big-endian machine has it reversed.
+// Signature begins a minidump; it is reversed on a big-endian machine.
 const Signature = "MDMP"
 
 const (
 	headerSize  = 32
-	versionLow  = 0xa793 // the other half of the version is the writer's own
+	versionLow  = 0xa793 // the high half is specific to the writer
 	dirEntry    = 12
 	maxWarnings = 100
 )
 
-// A File is a parsed minidump. It does not change, and may be used by several
-// goroutines. It refers to the bytes it was parsed from.
+// A File is a parsed minidump. It is immutable and safe for concurrent use. It refers to
+// the bytes from which it was parsed.
 type File struct {
 	Data []byte // the whole file
 	Big  bool   // big-endian
-	// Microdump says that it was parsed from the text of a microdump.
+	// Microdump says that the dump is a microdump.
 	Microdump bool
-	Time      uint32 // when the dump was written, seconds since 1970; 0 for not known
-	Flags     uint64 // MINIDUMP_TYPE; writers leave bits out
+	Time      uint32 // when the dump was written, in seconds since 1970; 0 if unknown
+	Flags     uint64 // MINIDUMP_TYPE; writers may omit bits
 	Streams   []Stream
 
 	System     System
@@ -57,7 +57,7 @@ type File struct {
 	Modules    []Module
 	Unloaded   []UnloadedModule
 	Memory     Memory
-	Regions    []Region // of MemoryInfoList, in the dump's order
+	Regions    []Region // from MemoryInfoList, in the dump's order
 	Exception  *Exception
 	Breakpad   *BreakpadInfo
 	Assertion  *Assertion
@@ -69,24 +69,24 @@ type File struct {
 	Linux      Linux
 	Crashpad   *Crashpad
 	Mac        Mac
-	SoftErrors []byte // JSON, of Mozilla's writer; nil for none
+	SoftErrors []byte // JSON, from Mozilla's writer; nil if none
 	Product    string // of a microdump
 
 	Warnings []string
 
 	ranges []Range // being collected
-	strMax int     // bytes of strings that may still be decoded
+	strMax int     // how many more bytes of strings may be decoded
 }
 
-// A Stream is an entry of the directory.
+// A Stream is an entry in the directory.
 type Stream struct {
 	Type StreamType
 	Off  uint64
-	Size uint64 // as the directory has it
-	Data []byte // as much of it as the file has
+	Size uint64 // as given in the directory
+	Data []byte // the part of it that is in the file
 }
 
-// Parse reads a minidump. Only a file that has no directory is an error.
+// Parse reads a minidump. It fails only if the file has no directory.
 func Parse(data []byte) (*File, error) {
 	f := &File{Data: data}
 	if err := f.header(); err != nil {
@@ -109,20 +109,20 @@ func (f *File) header() error {
 	}
 	f.Big = f.Data[0] == 'P'
 	if len(f.Data) < headerSize {
-		return fmt.Errorf("header of %d bytes, %d wanted: %w", len(f.Data), headerSize, ErrTruncated)
+		return fmt.Errorf("header has %d bytes, need %d: %w", len(f.Data), headerSize, ErrTruncated)
 	}
 	c := binbuf.New(f.Data, 4, f.Big)
 	version, count, dir := c.U32(), c.U32(), uint64(c.U32())
 	c.Skip(4) // checksum
 	f.Time, f.Flags = c.U32(), c.U64()
 	if version&0xffff != versionLow {
-		f.warnf("header has version %#x, where the low half should be %#x", version, versionLow)
+		f.warnf("header has version %#x, want %#x in the low half", version, versionLow)
 	}
 	if dir+dirEntry > uint64(len(f.Data)) {
 		return fmt.Errorf("directory of streams at offset %#x of %#x bytes: %w", dir, len(f.Data), ErrTruncated)
 	}
 	if room := (uint64(len(f.Data)) - dir) / dirEntry; uint64(count) > room {
-		f.warnf("directory says it has %d streams, there is room for %d", count, room)
+		f.warnf("directory has %d streams, but the file has room for %d", count, room)
 		count = uint32(room)
 	}
 	f.Streams = make([]Stream, 0, count)
@@ -131,15 +131,14 @@ func (f *File) header() error {
 		s := Stream{Type: StreamType(c.U32()), Size: uint64(c.U32()), Off: uint64(c.U32())}
 		s.Data = f.clip(s.Off, s.Size)
 		if uint64(len(s.Data)) < s.Size {
-			f.warnf("stream %v: has %d bytes at offset %#x, %d of them in the file", s.Type, s.Size, s.Off, len(s.Data))
+			f.warnf("stream %v: has %d bytes at offset %#x, but only %d are in the file", s.Type, s.Size, s.Off, len(s.Data))
 		}
 		f.Streams = append(f.Streams, s)
 	}
 	return nil
 }
 
-// readStreams decodes the streams that are known, in the order in which they need
-// each other.
+// readStreams decodes the known streams, in the order in which they depend on each other.
 func (f *File) readStreams() {
 	chosen := make(map[StreamType]Stream)
 	for _, s := range f.Streams {
@@ -147,7 +146,7 @@ func (f *File) readStreams() {
 			continue
 		}
 		if _, twice := chosen[s.Type]; twice {
-			f.warnf("stream %v: there are several, the last is used", s.Type)
+			f.warnf("stream %v: occurs several times, using the last", s.Type)
 		}
 		chosen[s.Type] = s
 	}
@@ -158,7 +157,7 @@ func (f *File) readStreams() {
 	}
 }
 
-// decoders are in the order in which streams are decoded.
+// decoders in the order in which the streams are decoded.
 var decoders = []struct {
 	of     StreamType
 	decode func(*File, []byte)
@@ -198,7 +197,7 @@ var decoders = []struct {
 	{MozillaSoftErrorsStream, (*File).readSoftErrors},
 }
 
-// finish does what needs several streams.
+// finish does the work that needs several streams.
 func (f *File) finish() {
 	f.addStacks()
 	f.Memory = f.indexMemory(f.ranges)
@@ -213,7 +212,7 @@ func (f *File) warnf(format string, args ...any) {
 	}
 }
 
-// Stream returns the stream of a type that is used; false when there is none.
+// Stream returns the stream of a type that File uses, or false if there is none.
 func (f *File) Stream(t StreamType) (Stream, bool) {
 	for _, s := range slices.Backward(f.Streams) {
 		if s.Type == t && len(s.Data) > 0 {
@@ -223,7 +222,7 @@ func (f *File) Stream(t StreamType) (Stream, bool) {
 	return Stream{}, false
 }
 
-// clip is what the file has of size bytes at off.
+// clip returns the part of size bytes at off that is in the file.
 func (f *File) clip(off, size uint64) []byte {
 	n := uint64(len(f.Data))
 	if off >= n {
@@ -243,7 +242,7 @@ func readLocation(c *binbuf.Cursor) location {
 
 func (f *File) bytes(l location) []byte { return f.clip(l.off, l.size) }
 
-// order is that of the bytes of numbers.
+// order returns the dump's byte order.
 func (f *File) order() binary.ByteOrder {
 	if f.Big {
 		return binary.BigEndian

@@ -100,7 +100,7 @@ func TestStreams(t *testing.T) {
 	if got := f.Streams[6].Type.String(); got != "0x12345678" {
 		t.Errorf("unknown stream %s", got)
 	}
-	warned(t, f, "ThreadInfoList: has 100 bytes at offset 0x40000000, 0 of them", "MiscInfo: there are several")
+	warned(t, f, "ThreadInfoList: has 100 bytes at offset 0x40000000, but only 0", "MiscInfo: occurs several times")
 }
 
 func TestSystem(t *testing.T) {
@@ -229,7 +229,7 @@ func TestThreadsCutOff(t *testing.T) {
 	if len(f.Threads) != 1 || f.Threads[0].ID != 7 || f.Threads[0].Context != nil {
 		t.Fatalf("%+v", f.Threads)
 	}
-	warned(t, f, "ThreadList: says it has 1000 entries, there is room for 1", "thread 7: its context")
+	warned(t, f, "ThreadList: has 1000 entries, but room for only 1", "thread 7: its context")
 }
 
 func TestThreadEx(t *testing.T) {
@@ -255,7 +255,7 @@ func TestThreadInfo(t *testing.T) {
 	}
 	// Entries smaller than they are known.
 	d.Stream(17, d.W().U32(12, 8, 1).Zeros(8).B)
-	warned(t, parse(t, d), "ThreadInfoList: there are several", "entries of 8 bytes, 64 wanted")
+	warned(t, parse(t, d), "ThreadInfoList: occurs several times", "entries have 8 bytes, need 64")
 }
 
 func TestModules(t *testing.T) {
@@ -289,7 +289,7 @@ func TestModules(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	warned(t, f, "nosize: has no size", "wraps: its CodeView", "wraps: its size")
+	warned(t, f, "nosize: has size 0", "wraps: its CodeView", "wraps: its 0x2000 bytes")
 }
 
 // Old dumps of Linux have the first 16 bytes of the build-id as a GUID, and their
@@ -350,7 +350,7 @@ func TestException(t *testing.T) {
 	if len(f.Exception.Params) != 15 || len(f.Threads) != 2 || f.CrashedThread() != 1 || f.Threads[1].ID != 9 {
 		t.Errorf("%d parameters, threads %+v", len(f.Exception.Params), f.Threads)
 	}
-	warned(t, f, "1000 parameters", "not in the list of threads: it is added")
+	warned(t, f, "1000 parameters", "not in the thread list; adding it")
 
 	d = windows()
 	d.Threads(false, dumpbuild.Thread{ID: 1}, dumpbuild.Thread{ID: 2}, dumpbuild.Thread{ID: 3})
@@ -360,7 +360,7 @@ func TestException(t *testing.T) {
 	if f.Exception != nil || f.CrashedThread() != 2 || *f.Breakpad != (minidump.BreakpadInfo{DumpThread: 1, RequestingThread: 3}) {
 		t.Errorf("%+v %+v", f.Exception, f.Breakpad)
 	}
-	warned(t, f, "Exception: is cut off")
+	warned(t, f, "Exception: truncated")
 	// Without a thread that asked, it is the first that did not write the dump.
 	d.Stream(0x47670001, d.W().U32(1, 1, 0).B)
 	if f = parse(t, d); f.CrashedThread() != 1 {
@@ -463,7 +463,7 @@ func TestFunctionTables(t *testing.T) {
 	}
 	warned(t, f)
 	d.Stream(13, w.B[:len(w.B)-1])
-	warned(t, parse(t, d), "there are several", "cut off after 1 of 2 tables")
+	warned(t, parse(t, d), "occurs several times", "truncated after 1 of 2 tables")
 }
 
 func TestComments(t *testing.T) {

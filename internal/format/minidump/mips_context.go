@@ -6,14 +6,14 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// mipsGeneral are the registers that one flag vouches for: 64 bits each, on 32-bit
-// machines too, but for status and cause where these have less.
+// mipsGeneral are the registers covered by one flag. They have 64 bits, also on 32-bit
+// machines, except that there status and cause have fewer.
 func mipsGeneral(epc, status int) []field {
 	list := join(run(8, 8, from(arch.MIPSR0, 32)...), run(8+32*8, 8, arch.MIPSHI, arch.MIPSLO), run(epc, 8, arch.MIPSPC, arch.MIPSBadV))
 	return append(list, run(epc+16, status, arch.MIPSStatus, arch.MIPSCause)...)
 }
 
-// contextMIPS is Breakpad's record of MIPS (minidump_cpu_mips.h).
+// contextMIPS is Breakpad's MIPS record (minidump_cpu_mips.h).
 var contextMIPS = sync.OnceValue(func() *layout {
 	return &layout{
 		arch: CPUMIPS.Arch,
@@ -26,7 +26,7 @@ var contextMIPS = sync.OnceValue(func() *layout {
 	}
 })
 
-// contextMIPS64Breakpad is the same of 64-bit processes.
+// contextMIPS64Breakpad is Breakpad's MIPS record for 64-bit processes.
 var contextMIPS64Breakpad = sync.OnceValue(func() *layout {
 	return &layout{
 		arch: CPUMIPS64.Arch,
@@ -36,9 +36,8 @@ var contextMIPS64Breakpad = sync.OnceValue(func() *layout {
 	}
 })
 
-// contextMIPS64 is Crashpad's record (MinidumpContextMIPS64): flags, the registers
-// for digital signals, status and cause have 64 bits. It is
-// told from Breakpad's by its size.
+// contextMIPS64 is Crashpad's record (MinidumpContextMIPS64): flags, DSP registers, status
+// and cause have 64 bits. It differs from Breakpad's in size.
 var contextMIPS64 = sync.OnceValue(func() *layout {
 	return &layout{
 		arch: CPUMIPS64.Arch,

@@ -2,8 +2,7 @@ package minidump
 
 import "fmt"
 
-// Misc is what MiscInfo tells of the process. A field is known when its flag is in
-// Flags.
+// Misc is the content of MiscInfo. A field is known if its flag is set in Flags.
 type Misc struct {
 	Flags                  uint32 // MINIDUMP_MISC1_... to MISC5_...
 	PID                    uint32
@@ -14,7 +13,7 @@ type Misc struct {
 	ExecuteFlags           uint32
 	Protected              uint32
 	TimeZone               uint32
-	Bias                   int32 // minutes that UTC is ahead of local time
+	Bias                   int32 // minutes to add to local time to get UTC
 	StandardName, Daylight string
 	BuildString, DbgString string
 	Cookie                 uint32
@@ -34,8 +33,8 @@ const (
 	MiscCookie    = 0x200
 )
 
-// readMisc decodes MINIDUMP_MISC_INFO and what later versions append to it; what is
-// past the end of the record stays unknown.
+// readMisc decodes MINIDUMP_MISC_INFO and the fields appended by later versions. Fields
+// past the end of the record stay unknown.
 func (f *File) readMisc(s []byte) {
 	c := f.cursor(s)
 	size := uint64(c.U32())
@@ -46,7 +45,7 @@ func (f *File) readMisc(s []byte) {
 	flags := c.U32()
 	v1 := [4]uint32{c.U32(), c.U32(), c.U32(), c.U32()}
 	if c.Error != nil {
-		f.warnf("stream MiscInfo: is cut off after %d bytes", len(s))
+		f.warnf("stream MiscInfo: truncated after %d bytes", len(s))
 		return
 	}
 	m.Flags = flags
@@ -65,7 +64,7 @@ func (f *File) readMisc(s []byte) {
 	m.forget()
 }
 
-// forget clears what the flags do not vouch for.
+// forget clears the fields whose flags are not set.
 func (m *Misc) forget() {
 	if m.Flags&MiscPID == 0 {
 		m.PID = 0
@@ -87,7 +86,7 @@ func (m *Misc) forget() {
 	}
 }
 
-// ProcessID is the process's id; 0 when the dump does not tell.
+// ProcessID returns the process's id, or 0 if the dump does not have it.
 func (f *File) ProcessID() int {
 	if f.Misc.PID != 0 {
 		return int(f.Misc.PID)
@@ -95,7 +94,7 @@ func (f *File) ProcessID() int {
 	return f.Linux.pid()
 }
 
-// Uptime is how long the process had run, in seconds; false when that is not known.
+// Uptime returns how long the process had run, in seconds, or false if unknown.
 func (f *File) Uptime() (uint32, bool) {
 	if f.Misc.CreateTime == 0 || f.Time < f.Misc.CreateTime {
 		return 0, false
@@ -103,12 +102,13 @@ func (f *File) Uptime() (uint32, bool) {
 	return f.Time - f.Misc.CreateTime, true
 }
 
-// A SystemMemory is some of SystemMemoryInfo: memory of the whole machine.
+// A SystemMemory has some fields of SystemMemoryInfo, about the memory of the whole
+// machine.
 type SystemMemory struct {
 	PageSize                     uint32
 	PhysicalPages, Available     uint64 // pages
 	Committed, CommitLimit, Peak uint64 // pages
-	DumpSize                     int    // bytes of the stream
+	DumpSize                     int    // size of the stream in bytes
 }
 
 // readSystemMemory decodes MINIDUMP_SYSTEM_MEMORY_INFO_1: basic information (52
@@ -120,21 +120,21 @@ func (f *File) readSystemMemory(s []byte) {
 	c.Seek(4 + 52 + 60)
 	m.Available, m.Committed, m.CommitLimit, m.Peak = c.U64(), c.U64(), c.U64(), c.U64()
 	if c.Error != nil {
-		f.warnf("stream SystemMemoryInfo: is cut off after %d bytes", len(s))
+		f.warnf("stream SystemMemoryInfo: truncated after %d bytes", len(s))
 		return
 	}
 	f.SystemMem = m
 }
 
-// VMCounters is some of ProcessVmCounters: the process's memory, in bytes.
+// VMCounters has some fields of ProcessVmCounters, about the process's memory in bytes.
 type VMCounters struct {
 	PageFaults                      uint32
 	PeakWorkingSet, WorkingSet      uint64
 	PagefileUsage, PeakPagefile     uint64
-	PeakVirtual, Virtual            uint64 // only where HasVirtual
+	PeakVirtual, Virtual            uint64 // valid if HasVirtual
 	Private                         uint64
 	HasVirtual                      bool
-	PeakPaged, Paged, PeakNP, NPool uint64 // quotas of pools
+	PeakPaged, Paged, PeakNP, NPool uint64 // pool quotas
 }
 
 // readVMCounters decodes MINIDUMP_PROCESS_VM_COUNTERS_1 and _2.
@@ -156,29 +156,29 @@ func (f *File) readVMCounters(s []byte) {
 	}
 	v.Private = c.U64()
 	if c.Error != nil {
-		f.warnf("stream ProcessVmCounters: is cut off after %d bytes", len(s))
+		f.warnf("stream ProcessVmCounters: truncated after %d bytes", len(s))
 		return
 	}
 	f.VMCounters = v
 }
 
-// A FunctionTable is a table of unwind information that the process registered for
-// code that it made itself.
+// A FunctionTable is an unwind table that the process registered for code generated at run
+// time.
 type FunctionTable struct {
 	MinAddress, MaxAddress, Base uint64
 	Native                       []byte // the table's descriptor in the process
 	Functions                    []byte // RUNTIME_FUNCTION entries
-	EntrySize                    int    // bytes of one
+	EntrySize                    int    // size of an entry in bytes
 }
 
-// readFunctionTable decodes MINIDUMP_FUNCTION_TABLE_STREAM. What aligns the next
-// structure is counted in the one before.
+// readFunctionTable decodes MINIDUMP_FUNCTION_TABLE_STREAM. The size of each structure
+// includes the padding before the next.
 func (f *File) readFunctionTable(s []byte) {
 	c := f.cursor(s)
 	head, desc, native, entry := c.U32(), c.U32(), c.U32(), c.U32()
 	count, pad := c.U32(), c.U32()
 	if c.Error != nil || head < 24 || desc < 32 || entry == 0 {
-		f.warnf("stream FunctionTable: has a damaged header")
+		f.warnf("stream FunctionTable: damaged header")
 		return
 	}
 	c.Off = 0
@@ -190,7 +190,7 @@ func (f *File) readFunctionTable(s []byte) {
 		t.Native = c.Bytes64(uint64(native))
 		t.Functions = c.Bytes64(entries * uint64(entry))
 		if c.Error != nil || d.Error != nil {
-			f.warnf("stream FunctionTable: is cut off after %d of %d tables", i, count)
+			f.warnf("stream FunctionTable: truncated after %d of %d tables", i, count)
 			return
 		}
 		f.Functions = append(f.Functions, t)
@@ -203,27 +203,26 @@ func (f *File) readFunctionTable(s []byte) {
 func (f *File) readCommentA(s []byte) { f.Comments = append(f.Comments, cstring(s)) }
 func (f *File) readCommentW(s []byte) { f.Comments = append(f.Comments, f.utf16(s)) }
 
-// A Handle is an open handle of Windows, or a file descriptor that some writers put
-// in its place.
+// A Handle is an open Windows handle, or a file descriptor that some writers store instead.
 type Handle struct {
 	Value           uint64
 	Type, Object    string // names
 	Attributes      uint32
 	GrantedAccess   uint32
-	Handles, Points uint32 // how many handles and pointers the object has
+	Handles, Points uint32 // handle count and pointer count of the object
 	Info            []HandleInfo
 }
 
-// A HandleInfo is more about the object.
+// A HandleInfo has more information about the object.
 type HandleInfo struct {
 	Type uint32 // MINIDUMP_HANDLE_OBJECT_INFORMATION_TYPE
 	Data []byte
 }
 
-// maxHandleInfo bounds the list of one handle, which may run in a circle.
+// maxHandleInfo limits the list of one handle, which might loop.
 const maxHandleInfo = 64
 
-// readHandles decodes MINIDUMP_HANDLE_DATA_STREAM, with entries of either version.
+// readHandles decodes MINIDUMP_HANDLE_DATA_STREAM with entries of either version.
 func (f *File) readHandles(s []byte) {
 	body, n, stride := f.sizedList(HandleDataStream, s, 4, 32)
 	f.Handles = make([]Handle, 0, n)

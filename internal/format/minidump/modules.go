@@ -9,44 +9,44 @@ import (
 	"github.com/corewalk/corewalk/internal/format/codeview"
 )
 
-// A Module is an entry of the module list: a program, a library, or another file
-// that the writer took for one. The first is the main program.
+// A Module is an entry of the module list: a program, a library, or another file that the
+// writer took for one. The first is the main program.
 type Module struct {
 	Base      uint64
 	Size      uint64
 	Checksum  uint32
 	Timestamp uint32 // TimeDateStamp of PE
-	Path      string // as the process had it, with \ on Windows
-	Version   string // of the file; "" for not known
+	Path      string // as the process named it, with \ on Windows
+	Version   string // of the file; "" if unknown
 	Format    CodeViewFormat
 	GUID      codeview.GUID
 	Age       uint32 // of PDB 7.0 and 2.0
 	PDB20     uint32 // signature of a PDB 2.0: a time
 	BuildID   []byte // of ELF
-	// PartialID says that BuildID is a GUID that was made of it: its first 16 bytes,
-	// with zeros behind a shorter one.
+	// PartialID says that BuildID is a GUID made from the build-id: its first 16 bytes,
+	// padded with zeros.
 	PartialID bool
-	DebugFile string // path of the PDB, or what the writer put in its place
-	CodeView  []byte // the record
+	DebugFile string // path of the PDB, or what the writer stored instead
+	CodeView  []byte // the raw record
 
 	apple, windows bool
 }
 
-// A CodeViewFormat says which kind of record tells of a module's debug file.
+// A CodeViewFormat is the kind of record that identifies a module's debug file.
 type CodeViewFormat uint8
 
 const (
 	NoCodeView      CodeViewFormat = iota
-	PDB70                          // "RSDS"; on macOS and in old dumps of Linux too
+	PDB70                          // "RSDS"; also on macOS and in old Linux dumps
 	PDB20                          // "NB10"
 	ELFBuildID                     // "LEpB"
-	UnknownCodeView                // kept as it is
+	UnknownCodeView                // kept undecoded
 )
 
 // End is the first address after the module; 0 at the end of the address space.
 func (m *Module) End() uint64 { return m.Base + m.Size }
 
-// Name is the last part of Path.
+// Name returns the last component of Path.
 func (m *Module) Name() string { return baseName(m.Path) }
 
 func baseName(path string) string { return path[strings.LastIndexAny(path, `/\`)+1:] }
@@ -61,9 +61,9 @@ func (f *File) readModules(s []byte) {
 		m := f.module(body[i*moduleSize : (i+1)*moduleSize])
 		switch {
 		case m.Size == 0:
-			f.warnf("module %s: has no size", m.Path)
+			f.warnf("module %s: has size 0", m.Path)
 		case m.Base+m.Size < m.Base:
-			f.warnf("module %s: its size of %#x bytes from %#x on goes past the end of the address space", m.Path, m.Size, m.Base)
+			f.warnf("module %s: its %#x bytes at %#x extend past the end of the address space", m.Path, m.Size, m.Base)
 			m.Size = -m.Base
 		}
 		f.Modules = append(f.Modules, m)
@@ -85,7 +85,7 @@ func (f *File) module(b []byte) Module {
 	return m
 }
 
-// fileVersion reads VS_FIXEDFILEINFO. On Linux its words are plain numbers.
+// fileVersion decodes VS_FIXEDFILEINFO. On Linux its words are plain numbers.
 func (f *File) fileVersion(b []byte) string {
 	c := f.cursor(b)
 	const signature = 0xfeef04bd
@@ -102,8 +102,8 @@ func (f *File) fileVersion(b []byte) string {
 
 const cvELF = "LEpB" // 0x4270454c
 
-// codeView decodes the record that tells where a module's symbols are. In dumps of
-// big-endian machines the signature may be swapped like any word.
+// codeView decodes the record that identifies a module's debug file. In dumps from
+// big-endian machines the signature may be byte-swapped.
 func (f *File) codeView(m *Module, b []byte) {
 	if len(b) < 4 {
 		return
@@ -125,7 +125,7 @@ func (f *File) codeView(m *Module, b []byte) {
 	case errors.Is(err, codeview.ErrUnknown):
 		return
 	case err != nil:
-		f.warnf("module %s: its CodeView record of %d bytes is cut off", m.Path, len(b))
+		f.warnf("module %s: its CodeView record is truncated after %d bytes", m.Path, len(b))
 		return
 	case r.Old:
 		m.Format, m.PDB20 = PDB20, r.Stamp
@@ -138,8 +138,8 @@ func (f *File) codeView(m *Module, b []byte) {
 	m.Age, m.DebugFile = r.Age, cleanUTF8(r.Path)
 }
 
-// oldBuildID takes the build-id from the GUID that old Breakpad wrote on Linux: the
-// first 16 bytes of the id, or an invented one of a file that has none.
+// oldBuildID extracts the build-id from the GUID that old Breakpad versions wrote on Linux:
+// the first 16 bytes of the id, or a made-up one for a file without an id.
 func (f *File) oldBuildID(m *Module, guid []byte) {
 	if !allZero(guid) {
 		m.BuildID, m.PartialID = guid, true
@@ -155,8 +155,8 @@ func allZero(b []byte) bool {
 	return true
 }
 
-// An UnloadedModule is a module that the process had, of a log whose entries
-// overlap and repeat.
+// An UnloadedModule is a module that the process had unloaded. The list is a log whose
+// entries may overlap and repeat.
 type UnloadedModule struct {
 	Base                uint64
 	Size                uint64
@@ -164,7 +164,7 @@ type UnloadedModule struct {
 	Path                string
 }
 
-// CodeID identifies the module's file, as Module.CodeID does.
+// CodeID identifies the module's file, like Module.CodeID.
 func (u *UnloadedModule) CodeID() string {
 	if u.Timestamp == 0 && u.Size == 0 {
 		return ""
@@ -184,7 +184,7 @@ func (f *File) readUnloaded(s []byte) {
 	}
 }
 
-// UnloadedAt lists the unloaded modules that were at addr at some time.
+// UnloadedAt lists the unloaded modules that once contained addr.
 func (f *File) UnloadedAt(addr uint64) []UnloadedModule {
 	var list []UnloadedModule
 	for _, u := range f.Unloaded {

@@ -8,25 +8,25 @@ type Mac struct {
 	BootArgs  string
 }
 
-// A MacCrashInfo is the __crash_info section of a module, where it says why it
-// ended the process.
+// A MacCrashInfo is a module's __crash_info section, in which it says why it ended the
+// process.
 type MacCrashInfo struct {
 	Version                                          uint64
 	Thread, DialogMode, AbortCause                   uint64
 	ModulePath, Message, Signature, Backtrace, More2 string
 }
 
-// maxMacRecords is how many records the stream has room for.
+// maxMacRecords is the maximum number of records in the stream.
 const maxMacRecords = 20
 
-// readMacCrash decodes the list of records, and each record: numbers, and at a fixed
-// offset strings that end in NUL.
+// readMacCrash decodes the list of records and each record: numbers, and at a fixed offset
+// NUL-terminated strings.
 func (f *File) readMacCrash(s []byte) {
 	c := f.cursor(s)
 	c.Skip(4)
 	count, start := c.U32(), uint64(c.U32())
 	if count > maxMacRecords {
-		f.warnf("stream MacosCrashInfo: says it has %d records, there is room for %d", count, maxMacRecords)
+		f.warnf("stream MacosCrashInfo: has %d records, at most %d are possible", count, maxMacRecords)
 		count = maxMacRecords
 	}
 	for range count {
@@ -35,7 +35,7 @@ func (f *File) readMacCrash(s []byte) {
 		r.Skip(8)
 		m := MacCrashInfo{Version: r.U64(), Thread: r.U64(), DialogMode: r.U64()}
 		if c.Error != nil || r.Error != nil || start > uint64(len(b)) {
-			f.warnf("stream MacosCrashInfo: a record is cut off")
+			f.warnf("stream MacosCrashInfo: truncated record")
 			return
 		}
 		if m.Version >= 5 && start >= 40 {
@@ -55,12 +55,12 @@ func (f *File) readMacBoot(s []byte) {
 	f.Mac.BootArgs, _ = f.stringAt(c.U64())
 }
 
-// maxSoftErrors bounds what is passed on of the writer's own complaints, in bytes.
+// maxSoftErrors limits the writer's own error report, in bytes.
 const maxSoftErrors = 1 << 20
 
 func (f *File) readSoftErrors(s []byte) {
 	if len(s) > maxSoftErrors || !json.Valid(s) {
-		f.warnf("stream SoftErrors: %d bytes are no JSON, or too much of it", len(s))
+		f.warnf("stream SoftErrors: %d bytes are not JSON, or too long", len(s))
 		return
 	}
 	f.SoftErrors = s

@@ -6,9 +6,9 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// contextPPC is Breakpad's record of 32-bit PowerPC, of old dumps of Mac OS X
-// (minidump_cpu_ppc.h): srr0, which is the program counter, srr1, the general
-// registers, cr, xer, lr, ctr, mq, vrsave; floating point; vectors.
+// contextPPC is Breakpad's record of 32-bit PowerPC, found in old Mac OS X dumps
+// (minidump_cpu_ppc.h): srr0 (the program counter), srr1, the general registers, cr, xer,
+// lr, ctr, mq, vrsave, floating-point registers, vector registers.
 var contextPPC = sync.OnceValue(func() *layout {
 	return &layout{
 		arch: CPUPPC.Arch,
@@ -22,7 +22,7 @@ var contextPPC = sync.OnceValue(func() *layout {
 	}
 })
 
-// contextPPC64 is that of 64-bit PowerPC (minidump_cpu_ppc64.h), with 64 bits for
+// contextPPC64 is the record of 64-bit PowerPC (minidump_cpu_ppc64.h), with 64 bits for
 // every register.
 var contextPPC64 = sync.OnceValue(func() *layout {
 	return &layout{

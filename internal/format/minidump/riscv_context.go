@@ -6,9 +6,9 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// contextRISCV64 is the record of 64-bit RISC-V of Breakpad and Crashpad
-// (minidump_cpu_riscv.h): pc in the place of x0, then the others, the floating-point
-// registers and fcsr. The flag of these has had two values.
+// contextRISCV64 is the record of Breakpad and Crashpad for 64-bit RISC-V
+// (minidump_cpu_riscv.h): pc in place of x0, the other general registers, the
+// floating-point registers and fcsr. The flag of the latter has had two values.
 var contextRISCV64 = sync.OnceValue(func() *layout {
 	return &layout{
 		arch: CPURISCV64.Arch,

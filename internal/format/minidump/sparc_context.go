@@ -6,8 +6,8 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// contextSPARC is Breakpad's record of SPARC, of Solaris (minidump_cpu_sparc.h):
-// the window's registers, then ccr, pc, npc, y, asi, fprs.
+// contextSPARC is Breakpad's record of SPARC on Solaris (minidump_cpu_sparc.h): the
+// registers of the current window, then ccr, pc, npc, y, asi, fprs.
 var contextSPARC = sync.OnceValue(func() *layout {
 	return &layout{
 		arch: CPUSPARC.Arch,

@@ -2,7 +2,7 @@ package minidump
 
 import "fmt"
 
-// A StreamType says what a stream holds.
+// A StreamType is the kind of a stream.
 type StreamType uint32
 
 // Types of streams: MINIDUMP_STREAM_TYPE, then those of Breakpad, Crashpad,
@@ -75,12 +75,12 @@ func (t StreamType) String() string {
 	return fmt.Sprintf("%#x", uint32(t))
 }
 
-// plainList finds the entries of a list that begins with a count. Some writers
-// put 4 bytes between count and entries, so that these are aligned: the stream's
-// size tells. n is what fits in the stream.
+// plainList finds the entries of a list that begins with a count. Some writers align the
+// entries by 4 bytes of padding after the count, which the stream's size reveals. n is the
+// number of entries that fit in the stream.
 func (f *File) plainList(t StreamType, s []byte, size int) (body []byte, n int) {
 	if len(s) < 4 {
-		f.warnf("stream %v: %d bytes hold no list", t, len(s))
+		f.warnf("stream %v: %d bytes are too short for a list", t, len(s))
 		return nil, 0
 	}
 	c := f.cursor(s)
@@ -92,28 +92,28 @@ func (f *File) plainList(t StreamType, s []byte, size int) (body []byte, n int) 
 	return body, f.clamp(t, count, len(body), size)
 }
 
-// sizedList finds the entries of a list that begins with the sizes of its header
-// and of an entry: at least size bytes, of which those that are known are read.
-// The count has countSize bytes.
+// sizedList finds the entries of a list that begins with the sizes of its header and of an
+// entry. An entry must have at least size bytes; extra bytes are ignored. The count has
+// countSize bytes.
 func (f *File) sizedList(t StreamType, s []byte, countSize, size int) (body []byte, n, stride int) {
 	c := f.cursor(s)
 	head, entry, count := c.U32(), c.U32(), c.Uint(countSize)
 	if c.Error != nil || uint64(head) > uint64(len(s)) || head < 8 {
-		f.warnf("stream %v: has a damaged header", t)
+		f.warnf("stream %v: damaged header", t)
 		return nil, 0, 0
 	}
 	if uint64(entry) < uint64(size) || uint64(entry) > 1<<20 {
-		f.warnf("stream %v: has entries of %d bytes, %d wanted", t, entry, size)
+		f.warnf("stream %v: entries have %d bytes, need %d", t, entry, size)
 		return nil, 0, 0
 	}
 	body = s[head:]
 	return body, f.clamp(t, count, len(body), int(entry)), int(entry)
 }
 
-// clamp bounds a count by the bytes that are there.
+// clamp limits a count to the entries for which there are bytes.
 func (f *File) clamp(t StreamType, count uint64, have, size int) int {
 	if room := uint64(have / size); count > room {
-		f.warnf("stream %v: says it has %d entries, there is room for %d", t, count, room)
+		f.warnf("stream %v: has %d entries, but room for only %d", t, count, room)
 		count = room
 	}
 	return int(count)

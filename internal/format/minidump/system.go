@@ -42,7 +42,7 @@ func (c CPU) String() string {
 	return fmt.Sprintf("processor %#x", uint16(c))
 }
 
-// Arch is the architecture, nil for one whose registers cannot be decoded.
+// Arch returns the architecture, or nil if its registers cannot be decoded.
 func (c CPU) Arch(big bool) *arch.Arch {
 	pick := func(le, be *arch.Arch) *arch.Arch {
 		if big {
@@ -93,10 +93,10 @@ const (
 	PS3          Platform = 0x8204
 	NaCl         Platform = 0x8205
 	Fuchsia      Platform = 0x8206
-	NoPlatform   Platform = 0xffffffff // not known
+	NoPlatform   Platform = 0xffffffff // unknown
 )
 
-// Windows reports whether p is any Windows.
+// Windows reports whether p is any version of Windows.
 func (p Platform) Windows() bool { return p <= Win32CE }
 
 // Linux reports whether the dump's signals, maps and libraries are Linux's.
@@ -134,24 +134,24 @@ func (p Platform) String() string {
 	return fmt.Sprintf("platform %#x", uint32(p))
 }
 
-// A System is what the dump says of the machine.
+// A System describes the machine.
 type System struct {
-	Known bool // there is a SystemInfo stream, or the O line of a microdump
+	Known bool // there is a SystemInfo stream, or line O of a microdump
 	CPU   CPU
-	// Level, Revision: the processor's family; its model and stepping.
+	// Level is the processor's family, Revision its model and stepping.
 	Level, Revision     uint16
 	Processors          int
 	ProductType         uint8 // Windows: 1 workstation, 2 domain controller, 3 server
 	Major, Minor, Build uint32
 	Platform            Platform
-	// ServicePack is the CSD string: a service pack of Windows, the build of macOS,
-	// what uname tells of Linux.
+	// ServicePack is the CSD string: the service pack of Windows, the build of macOS, or
+	// uname's output on Linux.
 	ServicePack string
 	Suite       uint16
 	Vendor      string // of an x86 processor: "GenuineIntel"
 	CPUID       uint32 // ARM: MIDR
 	HWCaps      uint32 // ARM
-	// Features are the processor's two words of features, but on x86.
+	// Features are the processor's two feature words; not on x86.
 	Features [2]uint64
 }
 
@@ -164,7 +164,7 @@ func (f *File) readSystem(s []byte) {
 	i.Major, i.Minor, i.Build, i.Platform = c.U32(), c.U32(), c.U32(), Platform(c.U32())
 	csd := uint64(c.U32())
 	if c.Error != nil {
-		f.warnf("stream SystemInfo: is cut off after %d bytes", len(s))
+		f.warnf("stream SystemInfo: truncated after %d bytes", len(s))
 		*i = System{CPU: CPUUndefined, Platform: NoPlatform}
 		return
 	}
@@ -183,29 +183,29 @@ func (f *File) readSystem(s []byte) {
 	}
 }
 
-// settleSystem takes from elsewhere what SystemInfo does not tell.
+// settleSystem completes SystemInfo from other streams.
 func (f *File) settleSystem() {
 	i := &f.System
 	if !i.Known {
 		i.CPU, i.Platform = CPUUndefined, NoPlatform
-		f.warnf("there is no SystemInfo stream: neither processor nor operating system are known")
+		f.warnf("no SystemInfo stream: processor and operating system are unknown")
 		return
 	}
 	if i.Platform.Linux() && i.Major == 0 && i.Minor == 0 && i.Build == 0 {
-		// The string of uname: "Linux 5.4.0-26-generic #30-Ubuntu SMP ..."
+		// uname's output: "Linux 5.4.0-26-generic #30-Ubuntu SMP ..."
 		if words := strings.Fields(i.ServicePack); len(words) > 1 {
 			fmt.Sscanf(words[1], "%d.%d.%d", &i.Major, &i.Minor, &i.Build)
 		}
 	}
 }
 
-// Version words the operating system's version, "" when it is not known.
+// Version returns the operating system's version, or "" if unknown.
 func (s *System) Version() string {
 	if !s.Known {
 		return ""
 	}
 	if words := strings.Fields(s.ServicePack); s.Platform.Linux() && len(words) > 3 && words[0] == "Linux" {
-		// The string of uname: name, release, version of several words, machine.
+		// uname's output: name, release, version (several words), machine.
 		if words[len(words)-1] == "GNU/Linux" {
 			words = words[:len(words)-1]
 		}
@@ -218,7 +218,7 @@ func (s *System) Version() string {
 	return strings.TrimSpace(v + " " + s.ServicePack)
 }
 
-// Processor words the kind of processor.
+// Processor returns a description of the processor.
 func (s *System) Processor() string {
 	switch s.CPU {
 	case CPUX86, CPUX86Win64, CPUAMD64:
@@ -231,8 +231,7 @@ func (s *System) Processor() string {
 	return s.CPU.String()
 }
 
-// PCBits is the width of the architecture's addresses in bits: 32 or 64, 64 when it
-// is not known.
+// PCBits is the width of the architecture's addresses in bits: 32 or 64; 64 if unknown.
 func (f *File) PCBits() int {
 	switch f.System.CPU {
 	case CPUX86, CPUX86Win64, CPUARM, CPUMIPS, CPUPPC, CPURISCV:
@@ -241,7 +240,7 @@ func (f *File) PCBits() int {
 	return 64
 }
 
-// Arch is the architecture of the dump, nil when its registers cannot be decoded.
+// Arch returns the architecture of the dump, or nil if its registers cannot be decoded.
 func (f *File) Arch() *arch.Arch {
 	if !f.System.Known {
 		return nil

@@ -7,26 +7,26 @@ import (
 	"unicode/utf8"
 )
 
-// maxString bounds one string, in bytes of UTF-16: twice what Windows lets a path
-// be long.
+// maxString limits one string, in bytes of UTF-16, to twice the maximum length of a Windows
+// path.
 const maxString = 128 << 10
 
-// spend takes n bytes from what may be decoded of strings in all: many entries may
-// point at the same long one.
+// spend takes n bytes from the total that may be decoded of strings: many entries may refer
+// to the same long string.
 func (f *File) spend(n int) bool {
 	if f.strMax < 0 {
 		return false
 	}
-	const each = 16 // also what has no bytes costs something
+	const each = 16 // empty strings cost something, too
 	if f.strMax -= n + each; f.strMax < 0 {
-		f.warnf("strings overlap so much that those after the first %d bytes are left out", 1<<20+4*len(f.Data))
+		f.warnf("strings overlap too much: strings after the first %d bytes are omitted", 1<<20+4*len(f.Data))
 		return false
 	}
 	return true
 }
 
-// stringAt decodes a MINIDUMP_STRING: the length in bytes, then UTF-16. What is no
-// UTF-16 becomes U+FFFD. false when off is not in the file.
+// stringAt decodes a MINIDUMP_STRING: its length in bytes, then UTF-16. Invalid UTF-16
+// becomes U+FFFD. It returns false if off is not in the file.
 func (f *File) stringAt(off uint64) (string, bool) {
 	head := f.clip(off, 4)
 	if off == 0 || len(head) < 4 {
@@ -36,7 +36,7 @@ func (f *File) stringAt(off uint64) (string, bool) {
 	size := uint64(c.U32())
 	b := f.clip(off+4, min(size, maxString))
 	if uint64(len(b)) < size {
-		f.warnf("string at offset %#x: has %d bytes, %d of them are read", off, size, len(b))
+		f.warnf("string at offset %#x has %d bytes: only %d read", off, size, len(b))
 	}
 	if !f.spend(len(b)) {
 		return "", false
@@ -58,7 +58,7 @@ func (f *File) utf16(b []byte) string {
 	return string(utf16.Decode(units))
 }
 
-// utf8At decodes a string of Crashpad's: the length in bytes, then UTF-8.
+// utf8At decodes a Crashpad string: its length in bytes, then UTF-8.
 func (f *File) utf8At(off uint64) (string, bool) {
 	b, ok := f.blobAt(off)
 	if !ok {
@@ -67,7 +67,7 @@ func (f *File) utf8At(off uint64) (string, bool) {
 	return cleanUTF8(b), true
 }
 
-// blobAt is an array of bytes of Crashpad's, with its length before it.
+// blobAt returns a Crashpad byte array, which follows its length.
 func (f *File) blobAt(off uint64) ([]byte, bool) {
 	head := f.clip(off, 4)
 	if off == 0 || len(head) < 4 {
@@ -77,7 +77,7 @@ func (f *File) blobAt(off uint64) ([]byte, bool) {
 	size := uint64(c.U32())
 	b := f.clip(off+4, min(size, maxString))
 	if uint64(len(b)) < size {
-		f.warnf("bytes at offset %#x: %d of %d are read", off, len(b), size)
+		f.warnf("bytes at offset %#x: only %d of %d read", off, len(b), size)
 	}
 	return b, f.spend(len(b))
 }
@@ -89,7 +89,7 @@ func cleanUTF8(b []byte) string {
 	return strings.ToValidUTF8(string(b), string(utf8.RuneError))
 }
 
-// cstring is the text up to the first NUL.
+// cstring returns the text up to the first NUL.
 func cstring(b []byte) string {
 	if i := bytes.IndexByte(b, 0); i >= 0 {
 		b = b[:i]

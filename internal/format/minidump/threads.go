@@ -1,18 +1,18 @@
 package minidump
 
-// A Thread is an entry of the thread list, with what other streams say of it.
+// A Thread is an entry of the thread list, with information from other streams.
 type Thread struct {
 	ID            uint32
-	Suspend       uint32 // how often it was suspended
+	Suspend       uint32 // suspend count
 	PriorityClass uint32
 	Priority      uint32
-	TEB           uint64 // address of the thread environment block; on Linux, of Crashpad, the thread pointer
-	StackStart    uint64 // of the part of its stack that is in the dump
+	TEB           uint64 // address of the thread environment block; in Crashpad's Linux dumps, the thread pointer
+	StackStart    uint64 // start of the part of its stack that is in the dump
 	StackSize     uint64
-	Context       []byte // its CONTEXT record, as much as the file has; nil for none
+	Context       []byte // the part of its CONTEXT record that is in the file, or nil
 
 	Name string
-	Info *ThreadInfo // nil for not known
+	Info *ThreadInfo // nil if unknown
 
 	stack location
 }
@@ -20,9 +20,10 @@ type Thread struct {
 // A ThreadInfo is an entry of the ThreadInfoList.
 type ThreadInfo struct {
 	Flags      uint32 // MINIDUMP_THREAD_INFO_...
-	Error      uint32 // HRESULT of what the writer could not find out
+	Error      uint32 // HRESULT of the writer's failure to get information
 	ExitStatus uint32
-	// CreateTime, ExitTime: 100 ns since 1601. KernelTime, UserTime: in 100 ns.
+	// CreateTime and ExitTime are in units of 100 ns since 1601, KernelTime and UserTime in
+	// units of 100 ns.
 	CreateTime, ExitTime, KernelTime, UserTime uint64
 	StartAddress                               uint64
 	Affinity                                   uint64
@@ -41,11 +42,11 @@ const (
 // readThreads decodes MINIDUMP_THREAD_LIST.
 func (f *File) readThreads(s []byte) { f.threadList(ThreadListStream, s, 48) }
 
-// readThreadsEx decodes MINIDUMP_THREAD_EX_LIST, whose entries also tell of the
-// register stack of Itanium.
+// readThreadsEx decodes MINIDUMP_THREAD_EX_LIST, whose entries also describe Itanium's
+// register stack.
 func (f *File) readThreadsEx(s []byte) {
 	if len(f.Threads) > 0 {
-		f.warnf("there are both a ThreadList and a ThreadExList: the first is used")
+		f.warnf("both ThreadList and ThreadExList exist: using ThreadList")
 		return
 	}
 	f.threadList(ThreadExListStream, s, 64)
@@ -67,27 +68,26 @@ func (f *File) threadList(t StreamType, s []byte, size int) {
 			}
 		}
 		if seen[th.ID] {
-			f.warnf("thread %d is there twice", th.ID)
+			f.warnf("thread %d occurs twice", th.ID)
 		}
 		seen[th.ID] = true
 		f.Threads = append(f.Threads, th)
 	}
 }
 
-// context finds the bytes of a CONTEXT record.
+// context returns the bytes of a CONTEXT record.
 func (f *File) context(tid uint32, loc location) []byte {
 	if loc.size == 0 || loc.off == 0 {
 		return nil
 	}
 	b := f.bytes(loc)
 	if uint64(len(b)) < loc.size {
-		f.warnf("thread %d: its context of %d bytes at offset %#x is cut off", tid, loc.size, loc.off)
+		f.warnf("thread %d: its context of %d bytes at offset %#x is truncated", tid, loc.size, loc.off)
 	}
 	return b
 }
 
-// addStacks adds the threads' stacks to the memory, where the lists of memory do
-// not have them.
+// addStacks adds the threads' stacks to the memory, if the memory lists do not have them.
 func (f *File) addStacks() {
 	for i := range f.Threads {
 		if th := &f.Threads[i]; th.stack.size > 0 && th.stack.off > 0 {
@@ -96,7 +96,7 @@ func (f *File) addStacks() {
 	}
 }
 
-// thread finds the thread with an id, nil for none.
+// thread returns the thread with an id, or nil.
 func (f *File) thread(id uint32) *Thread {
 	for i := range f.Threads {
 		if f.Threads[i].ID == id {

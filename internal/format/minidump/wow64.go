@@ -7,17 +7,17 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// Of a 32-bit process, a 64-bit writer records what runs in 64 bits: the layer that
-// makes the system calls (wow64cpu.dll). The 32-bit registers lie in memory: the
-// second of the thread-local slots of the 64-bit TEB points at a WOW64_CPURESERVED,
-// flags and machine (2 bytes each), and behind them a CONTEXT of x86.
+// For a 32-bit process, a 64-bit writer records the registers of 64-bit code: the layer
+// that makes the system calls (wow64cpu.dll). The 32-bit registers are in memory: the
+// second thread-local slot of the 64-bit TEB points to a WOW64_CPURESERVED, which consists
+// of flags and machine (2 bytes each) and an x86 CONTEXT.
 const (
 	teb64TLSSlots  = 0x1480
 	wow64CPUSlot   = 1
 	wow64ContextAt = 4
 )
 
-// WOW64 reports whether the dump is of a 32-bit process of 64-bit Windows with the
+// WOW64 reports whether the dump is of a 32-bit process on 64-bit Windows and has the
 // registers of its 64-bit side.
 func (f *File) WOW64() bool {
 	if f.System.CPU != CPUAMD64 || !f.System.Platform.Windows() {
@@ -32,7 +32,7 @@ func (f *File) WOW64() bool {
 	return false
 }
 
-// WOW64Context is the CONTEXT record of the thread's 32-bit side; nil when the dump
+// WOW64Context returns the CONTEXT record of the thread's 32-bit side, or nil if the dump
 // does not have it.
 func (f *File) WOW64Context(t *Thread) []byte {
 	if t.TEB == 0 || t.TEB+teb64TLSSlots < t.TEB {
@@ -54,12 +54,12 @@ func (f *File) WOW64Context(t *Thread) []byte {
 	return rec[:n]
 }
 
-// code32 is the selector of the segment of 32-bit code (KGDT64_R3_CMCODE).
+// code32 is the segment selector of 32-bit code (KGDT64_R3_CMCODE).
 const code32 = 0x23
 
-// WOW64Registers are the registers of the thread's 32-bit side: those of its 64-bit
-// record, cut to 32 bits, where it ran 32-bit code, as it does when it crashes; else
-// those that the layer between saved.
+// WOW64Registers returns the registers of the thread's 32-bit side. If the thread was
+// running 32-bit code, as it does when that crashes, they are the lower halves of its
+// 64-bit registers; otherwise they are those that the wow64cpu layer saved.
 func (f *File) WOW64Registers(t *Thread) (Context, error) {
 	records := [][]byte{t.Context}
 	if e := f.Exception; e != nil && e.ThreadID == t.ID {
@@ -80,14 +80,14 @@ func (f *File) WOW64Registers(t *Thread) (Context, error) {
 	return f.DecodeContext(f.WOW64Context(t))
 }
 
-// halves are the registers of amd64 whose lower halves 32-bit code sees.
+// halves are the amd64 registers whose lower halves 32-bit code uses.
 var halves = [...]struct{ wide, narrow arch.Reg }{
 	{arch.RAX, arch.EAX}, {arch.RCX, arch.ECX}, {arch.RDX, arch.EDX}, {arch.RBX, arch.EBX}, {arch.RSP, arch.ESP}, {arch.RBP, arch.EBP},
 	{arch.RSI, arch.ESI}, {arch.RDI, arch.EDI}, {arch.RIP, arch.EIP}, {arch.EFLAGS, arch.X86EFLAGS}, {arch.CS, arch.X86CS}, {arch.SS, arch.X86SS},
 	{arch.DS, arch.X86DS}, {arch.ES, arch.X86ES}, {arch.FS, arch.X86FS}, {arch.GS, arch.X86GS},
 }
 
-// narrow makes a context of 32-bit code of the processor's in 64 bits.
+// narrow converts a 64-bit context in 32-bit code to the context of that code.
 func narrow(c Context) Context {
 	out := Context{Arch: arch.X86, Flags: c.Flags, Vector: c.Vector, XState: c.XState}
 	for _, h := range halves {

@@ -16,8 +16,8 @@ const (
 	partXState   = 0x40
 )
 
-// contextX86 is CONTEXT of 32-bit x86, and WOW64_CONTEXT. The FXSAVE area is
-// ExtendedRegisters.
+// contextX86 is the CONTEXT of 32-bit x86, and WOW64_CONTEXT. ExtendedRegisters is the
+// FXSAVE area.
 var contextX86 = sync.OnceValue(func() *layout {
 	return &layout{
 		arch: func(bool) *arch.Arch { return arch.X86 },
@@ -32,7 +32,7 @@ var contextX86 = sync.OnceValue(func() *layout {
 	}
 })
 
-// contextAMD64 is CONTEXT of x64. Its flags come after the homes of six arguments.
+// contextAMD64 is the CONTEXT of x64. Its flags follow the home space of six arguments.
 var contextAMD64 = sync.OnceValue(func() *layout {
 	return &layout{
 		arch:  func(bool) *arch.Arch { return arch.AMD64 },

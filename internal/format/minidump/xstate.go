@@ -6,7 +6,7 @@ import (
 	"github.com/corewalk/corewalk/internal/format/binbuf"
 )
 
-// An XStateConfig says where the features of the extended state lie: the newest
+// An XStateConfig says where the features of the extended state are: the newest version of
 // MiscInfo has one (XSTATE_CONFIG_FEATURE_MSC_INFO).
 type XStateConfig struct {
 	ContextSize uint32
@@ -14,14 +14,14 @@ type XStateConfig struct {
 	Features    [64]XStateFeature
 }
 
-// An XStateFeature is the place of one feature in an XSAVE area of the standard
-// form, in bytes from its start: the legacy area of 512 bytes included.
+// An XStateFeature is the position of one feature in an XSAVE area in standard format, in
+// bytes from its start, which includes the legacy area of 512 bytes.
 type XStateFeature struct{ Offset, Size uint32 }
 
 // Features of the extended state of x86 (Intel SDM, volume 1, 13.1).
 const (
 	XFeatureAVX  = 2
-	XFeatureCETU = 11 // the user's shadow stack: its control register and its pointer
+	XFeatureCETU = 11 // user-mode shadow stack: its control register and pointer
 )
 
 func readXStateConfig(c *binbuf.Cursor) XStateConfig {
@@ -37,12 +37,11 @@ func readXStateConfig(c *binbuf.Cursor) XStateConfig {
 	return x
 }
 
-// An XState is a thread's extended state: an XSAVE area without its first 512
-// bytes.
+// An XState is a thread's extended state: an XSAVE area without its first 512 bytes.
 type XState struct {
-	Mask      uint64 // the features that it has
-	Compacted uint64 // XCOMP_BV: bit 63 says that the features lie together
-	data      []byte // from the header of the area on
+	Mask      uint64 // the features present
+	Compacted uint64 // XCOMP_BV: bit 63 means compacted format
+	data      []byte // from the XSAVE header on
 	config    *XStateConfig
 }
 
@@ -51,9 +50,8 @@ const (
 	xsaveHeader = 64
 )
 
-// xstate finds the extended state behind a context of size bytes. CONTEXT_EX lies
-// between them and says where; writers that set the flag without adding a state
-// leave nothing there.
+// xstate finds the extended state after a context of size bytes. CONTEXT_EX precedes it and
+// gives its position. Some writers set the flag but store no state.
 func (f *File) xstate(rec []byte, size int) *XState {
 	c := binbuf.New(rec, size, f.Big)
 	c.Skip(16) // All, Legacy
@@ -69,7 +67,7 @@ func (f *File) xstate(rec []byte, size int) *XState {
 	return x
 }
 
-// Feature returns the bytes of a feature; false when the state does not have it.
+// Feature returns the bytes of a feature, or false if the state does not have it.
 func (x *XState) Feature(n int) ([]byte, bool) {
 	if x == nil || n < 2 || n >= 64 || x.Mask>>n&1 == 0 {
 		return nil, false
@@ -90,8 +88,8 @@ func (x *XState) Feature(n int) ([]byte, bool) {
 	return binbuf.Slice(x.data, off-xsaveLegacy, uint64(f.Size))
 }
 
-// ShadowStack is the pointer of the thread's shadow stack, which has the return
-// addresses of all callers; false when the processor keeps none.
+// ShadowStack returns the thread's shadow stack pointer, or false if the processor has no
+// shadow stack. The shadow stack contains the return addresses of all callers.
 func (x *XState) ShadowStack() (uint64, bool) {
 	b, ok := x.Feature(XFeatureCETU)
 	if !ok || len(b) < 16 || binary.LittleEndian.Uint64(b)&1 == 0 {

@@ -1,6 +1,6 @@
 package dumpbuild
 
-// A Context is a CONTEXT record under construction: zeros, and what is put.
+// A Context is a CONTEXT record being built; bytes not set are zero.
 type Context struct {
 	d *Dump
 	B []byte
@@ -22,12 +22,12 @@ func (c *Context) Put(off, size int, v uint64) *Context {
 	return c
 }
 
-// AMD64 is a context with flags, and the program counter, the stack pointer and rbp.
+// AMD64 makes a context with flags, program counter, stack pointer and rbp.
 func (d *Dump) AMD64(flags uint32, pc, sp, bp uint64) []byte {
 	return d.Context(1232).Put(0x30, 4, uint64(flags)).Put(0xf8, 8, pc).Put(0x98, 8, sp).Put(0xa0, 8, bp).B
 }
 
-// X86 is the same of 32 bits.
+// X86 is AMD64 for 32-bit x86.
 func (d *Dump) X86(flags uint32, pc, sp, bp uint32) []byte {
 	return d.Context(716).Put(0, 4, uint64(flags)).Put(0xb8, 4, uint64(pc)).Put(0xc4, 4, uint64(sp)).Put(0xb4, 4, uint64(bp)).B
 }

@@ -1,8 +1,8 @@
-// Package dumpbuild makes minidumps for tests, also those that no program writes:
-// with streams cut off, in disorder, of machines that are gone.
+// Package dumpbuild makes minidumps for tests, including dumps that no program writes: with
+// truncated or disordered streams, or from obsolete machines.
 //
-// It writes what minidumpapiset.h and Breakpad's and Crashpad's headers say, and
-// shares nothing with the parser.
+// It follows minidumpapiset.h and the headers of Breakpad and Crashpad, and shares no code
+// with the parser.
 package dumpbuild
 
 import (
@@ -10,15 +10,14 @@ import (
 	"unicode/utf16"
 )
 
-// Room for the directory, which comes right behind the header: full dumps that were
-// cut off still have it.
+// Space for the directory, which follows the header: a truncated full dump still has it.
 const (
 	headerSize = 32
 	maxStreams = 32
 	dirEntry   = 12
 )
 
-// A Dump is a minidump that is being made. The zero value is not usable.
+// A Dump is a minidump being built. Use New; the zero value is not usable.
 type Dump struct {
 	Order   binary.ByteOrder
 	Version uint32
@@ -31,7 +30,7 @@ type Dump struct {
 
 type entry struct{ kind, size, off uint32 }
 
-// A Loc is where bytes lie in the dump: a LOCATION_DESCRIPTOR.
+// A Loc is the position of bytes in the dump: a LOCATION_DESCRIPTOR.
 type Loc struct{ Size, Off uint32 }
 
 // New begins a dump.
@@ -43,7 +42,7 @@ func New(big bool) *Dump {
 	return d
 }
 
-// A Writer puts numbers together in a dump's byte order.
+// A Writer encodes numbers in a dump's byte order.
 type Writer struct {
 	order binary.ByteOrder
 	B     []byte
@@ -82,10 +81,10 @@ func (w *Writer) Loc(l Loc) *Writer      { return w.U32(l.Size, l.Off) }
 func (w *Writer) Bytes(b []byte) *Writer { w.B = append(w.B, b...); return w }
 func (w *Writer) Zeros(n int) *Writer    { return w.Bytes(make([]byte, n)) }
 
-// Pad fills up to n bytes.
+// Pad appends zeros up to n bytes.
 func (w *Writer) Pad(n int) *Writer { return w.Zeros(max(0, n-len(w.B))) }
 
-// Blob puts bytes into the dump, unaligned on purpose.
+// Blob adds bytes to the dump, deliberately unaligned.
 func (d *Dump) Blob(b []byte) Loc {
 	if len(d.buf)%2 == 0 {
 		d.buf = append(d.buf, 0xee)
@@ -95,15 +94,15 @@ func (d *Dump) Blob(b []byte) Loc {
 	return l
 }
 
-// String puts a MINIDUMP_STRING into the dump and returns its offset.
+// String adds a MINIDUMP_STRING and returns its offset.
 func (d *Dump) String(s string) uint32 { return d.UTF16(utf16.Encode([]rune(s))) }
 
-// UTF16 is String for units that need not be valid.
+// UTF16 is String for code units that need not be valid.
 func (d *Dump) UTF16(u []uint16) uint32 {
 	return d.Blob(d.W().U32(uint32(2 * len(u))).U16(u...).U16(0).B).Off
 }
 
-// UTF8 puts a string of Crashpad's into the dump.
+// UTF8 adds a Crashpad string.
 func (d *Dump) UTF8(s string) uint32 {
 	return d.Blob(d.W().U32(uint32(len(s))).Bytes([]byte(s)).U8(0).B).Off
 }
@@ -114,12 +113,12 @@ func (d *Dump) Stream(kind uint32, data []byte) {
 	d.StreamAt(kind, l)
 }
 
-// StreamAt adds an entry to the directory, whatever is there.
+// StreamAt adds an entry to the directory, for whatever bytes are at l.
 func (d *Dump) StreamAt(kind uint32, l Loc) {
 	d.streams = append(d.streams, entry{kind, l.Size, l.Off})
 }
 
-// Bytes is the dump as it stands.
+// Bytes returns the dump in its current state.
 func (d *Dump) Bytes() []byte {
 	out := append([]byte(nil), d.buf...)
 	w := d.W()
@@ -138,7 +137,7 @@ type Thread struct {
 	Stack, Context               Loc
 }
 
-// Threads adds the thread list; pad puts 4 bytes behind its count.
+// Threads adds the thread list; pad adds 4 bytes of padding after its count.
 func (d *Dump) Threads(pad bool, list ...Thread) {
 	w := d.W().U32(uint32(len(list)))
 	if pad {
@@ -155,7 +154,7 @@ type Module struct {
 	Base                     uint64
 	Size, Checksum, Stamp    uint32
 	Name                     string
-	NameAt                   uint32 // in place of Name, if not 0
+	NameAt                   uint32 // used instead of Name if not 0
 	FileHi, FileLo, PHi, PLo uint32
 	CodeView                 []byte
 }
@@ -179,27 +178,27 @@ func (d *Dump) Modules(list ...Module) {
 	d.Stream(4, w.B)
 }
 
-// PDB70 is a CodeView record RSDS.
+// PDB70 makes an RSDS CodeView record.
 func (d *Dump) PDB70(a uint32, b, c uint16, e [8]byte, age uint32, path string) []byte {
 	return d.W().Bytes([]byte("RSDS")).U32(a).U16(b, c).Bytes(e[:]).U32(age).Bytes([]byte(path)).U8(0).B
 }
 
-// PDB20 is a CodeView record NB10.
+// PDB20 makes an NB10 CodeView record.
 func (d *Dump) PDB20(stamp, age uint32, path string) []byte {
 	return d.W().Bytes([]byte("NB10")).U32(0, stamp, age).Bytes([]byte(path)).U8(0).B
 }
 
-// BuildID is the record of an ELF file.
+// BuildID makes the record of an ELF file.
 func (d *Dump) BuildID(id []byte) []byte { return append([]byte("LEpB"), id...) }
 
-// Memory is a range of memory.
+// Memory is a memory range.
 type Memory struct {
 	Start uint64
 	Data  []byte
-	Loc   *Loc // in place of Data
+	Loc   *Loc // used instead of Data
 }
 
-// MemoryList adds a list of memory.
+// MemoryList adds a memory list.
 func (d *Dump) MemoryList(list ...Memory) {
 	w := d.W().U32(uint32(len(list)))
 	for _, m := range list {
@@ -213,7 +212,7 @@ func (d *Dump) MemoryList(list ...Memory) {
 	d.Stream(5, w.B)
 }
 
-// Memory64 adds a 64-bit list; its bytes come last, right behind each other.
+// Memory64 adds a 64-bit memory list, whose bytes are contiguous at the end.
 func (d *Dump) Memory64(list ...Memory) {
 	w := d.W().U64(uint64(len(list)), 0)
 	for _, m := range list {
@@ -232,7 +231,7 @@ type Exception struct {
 	Thread, Code, Flags uint32
 	Nested, Address     uint64
 	Params              []uint64
-	Count               uint32 // of parameters, if not 0
+	Count               uint32 // number of parameters, if not 0
 	Context             Loc
 }
 
@@ -271,7 +270,7 @@ func (d *Dump) MemoryInfo(entry int, list ...Region) {
 	d.Stream(16, w.B)
 }
 
-// ThreadNames adds names of threads, by id, in the order given.
+// ThreadNames adds thread names by id, in the given order.
 func (d *Dump) ThreadNames(ids []uint32, names []string) {
 	w := d.W().U32(uint32(len(ids)))
 	for i, id := range ids {
@@ -285,7 +284,7 @@ func (d *Dump) Misc(flags, pid, created uint32) {
 	d.Stream(15, d.W().U32(24, flags, pid, created, 7, 8).B)
 }
 
-// With is Stream that answers the dump.
+// With is Stream, but returns the dump.
 func (d *Dump) With(kind uint32, data []byte) *Dump {
 	d.Stream(kind, data)
 	return d

@@ -5,7 +5,7 @@ import (
 	"unicode/utf16"
 )
 
-// Numbers of the streams that samples have and no method adds.
+// Types of streams in the samples that no method adds.
 const (
 	streamHandles    = 12
 	streamUnloaded   = 14
@@ -25,13 +25,13 @@ const (
 	streamSoftErrors = 0x4d7a0004
 )
 
-// Samples are dumps with something in every stream that programs of the three systems
-// have in theirs, by name.
+// Samples returns dumps, by name, with every stream that programs of the three systems
+// write.
 func Samples() map[string][]byte {
 	return map[string][]byte{"windows.dmp": Windows(), "linux.dmp": Linux(), "macos.dmp": MacOS()}
 }
 
-// Windows is a dump of an access violation on Windows, x64, with what MiniDumpWriteDump
+// Windows makes a dump of an access violation on x64 Windows, with what MiniDumpWriteDump
 // and Crashpad write.
 func Windows() []byte {
 	d := New(false)
@@ -98,7 +98,7 @@ func (d *Dump) crashpad(module uint32) {
 	d.Stream(streamCrashpad, w.B)
 }
 
-// Linux is a dump of a segmentation fault on Linux, x86-64, as Breakpad writes them.
+// Linux makes a dump of a segmentation fault on x86-64 Linux, as Breakpad writes it.
 func Linux() []byte {
 	d := New(false)
 	d.Time = 1700000100
@@ -125,8 +125,8 @@ func Linux() []byte {
 	return d.Bytes()
 }
 
-// MacOS is a dump of a program that called abort on macOS, arm64, as Mozilla's and
-// Crashpad's writers put them together.
+// MacOS makes a dump of a program that called abort on arm64 macOS, as Mozilla's and
+// Crashpad's writers would.
 func MacOS() []byte {
 	d := New(false)
 	d.Time = 1700000100

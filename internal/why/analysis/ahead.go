@@ -10,24 +10,21 @@ import (
 )
 
 const (
-	// aheadTasks is how many walks and files are under way at a time.
+	// aheadTasks is how many walks and fetches run at the same time.
 	aheadTasks = 16
-	// aheadFrames bounds each of the walks. What lies deeper is fetched by Run.
+	// aheadFrames is the depth of each walk. Run fetches what lies deeper.
 	aheadFrames = 4096
 )
 
-// Ahead fetches, several files at a time, what Run would fetch one after the
-// other: it walks all threads at once, each walk fetching the binaries it needs,
-// and has the debug information of every library that a frame lies in fetched as
-// soon as the thread's walk is done. Run then finds everything there, and reports
-// the same as without.
+// Ahead fetches in parallel the files that Run would fetch one after the other: it walks all threads at once,
+// each walk fetching the binaries it needs, and fetches the debug information of every library in a thread's
+// frames as soon as the thread's walk is done. Run then finds all files in place, and reports the same as
+// without Ahead.
 //
-// Only frames tell which files are needed. Words on the stack that look like
-// return addresses would tell sooner, but old calls leave such words too, and
-// modules would be fetched that no stack goes through.
+// Only frames decide which files to fetch. Words on the stack that look like return addresses would be known
+// earlier, but old calls leave such words too, and would lead to modules that no stack needs.
 //
-// The error wraps mmapfile.ErrChanged. maxFrames bounds the frames of a stack as
-// Run's Walker does; 0 for all.
+// The error wraps mmapfile.ErrChanged. maxFrames limits the frames of a stack as in Run's Walker; 0 for all.
 func Ahead(ctx context.Context, p Parts, o Options, maxFrames int) error {
 	if p.Lacks == nil || p.Complete == nil || !lacksSeveral(p) {
 		return nil
@@ -38,7 +35,7 @@ func Ahead(ctx context.Context, p Parts, o Options, maxFrames int) error {
 	w, err := unwind.NewWalker(p.Proc, unwind.WithGroup(p.Walker.StepperGroup()), unwind.WithSymbolLookup(p.Walker.SymbolLookup()),
 		unwind.WithSymbolReader(p.Walker.SymbolReader()), unwind.WithMaxFrames(min(maxFrames, aheadFrames)))
 	if err != nil {
-		return nil // Run's Walker has the same trouble, and Run tells of it
+		return nil // Run's Walker fails in the same way, and Run reports it
 	}
 	defer w.Close()
 	ids, err := w.AvailableThreads()
@@ -47,14 +44,14 @@ func Ahead(ctx context.Context, p Parts, o Options, maxFrames int) error {
 	}
 	a := ahead{Parts: p, walker: w, tasks: make(chan struct{}, aheadTasks), known: map[*libstate.Library]bool{}}
 	for _, id := range o.wanted(ids) {
-		a.tasks <- struct{}{} // here, so that there are no more goroutines than that
+		a.tasks <- struct{}{} // acquired here, so that the number of goroutines is limited too
 		a.running.Go(func() { a.do(func() { a.thread(ctx, id) }) })
 	}
 	a.running.Wait()
 	return a.fault
 }
 
-// lacksSeveral reports whether there is more than one library to fetch files for.
+// lacksSeveral reports whether files have to be fetched for more than one library.
 func lacksSeveral(p Parts) bool {
 	libs := p.Proc.LibraryTracker()
 	if libs == nil {
@@ -70,15 +67,15 @@ func lacksSeveral(p Parts) bool {
 	return n > 1
 }
 
-// ahead is the work of Ahead.
+// ahead is the state of one call of Ahead.
 type ahead struct {
 	Parts
 	walker  *unwind.Walker
-	tasks   chan struct{} // full while as many run as may
+	tasks   chan struct{} // full when the maximum is running
 	running sync.WaitGroup
 
 	mu    sync.Mutex
-	known map[*libstate.Library]bool // that frames lie in
+	known map[*libstate.Library]bool // those that contain frames
 	fault error                      // a file was cut short
 }
 
@@ -92,7 +89,7 @@ func (a *ahead) do(task func()) {
 	}
 }
 
-// thread walks a thread, and has the libraries of its frames completed.
+// thread walks a thread, and starts fetching the files of its frames' libraries.
 func (a *ahead) thread(ctx context.Context, id unwind.ThreadID) {
 	if ctx.Err() != nil {
 		return

@@ -7,8 +7,7 @@ import (
 	"github.com/corewalk/corewalk/unwind"
 )
 
-// A codeReader is the process's code as stackflow reads it: the dump's bytes first, as
-// everywhere.
+// A codeReader reads the process's code for stackflow: the dump's bytes first, as everywhere.
 type codeReader struct {
 	in     *inspection
 	pieces []codePiece
@@ -20,7 +19,7 @@ type codePiece struct {
 	code bool
 }
 
-// How much is read at a time, and how often.
+// How much is read at once, and how often.
 const (
 	codePieceSize = 4096
 	maxCodePieces = 64
@@ -51,7 +50,7 @@ func (c *codeReader) piece(addr uint64, code bool, least int) []byte {
 	return buf[:n]
 }
 
-// allowed reports whether there is code, or data that the program does not write.
+// allowed reports whether there is code at addr or, without code, read-only data.
 func (c *codeReader) allowed(addr uint64, code bool) bool {
 	if c.in.MappingAt == nil {
 		return code
@@ -66,7 +65,7 @@ func (c *codeReader) allowed(addr uint64, code bool) bool {
 	return m.Perm&libstate.Write == 0
 }
 
-// function is the innermost call's function that has code of its own at addr.
+// function returns the function at addr: that of the innermost call with code of its own.
 func (c *codeReader) function(addr uint64) (unwind.Call, bool) {
 	lookup, ok := c.in.Walker.SymbolLookup().(unwind.CallLookup)
 	if !ok {

@@ -10,19 +10,19 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// A named is an expression of the source and its type.
+// A named is an expression of the source with its type.
 type named struct {
-	text   string // "" where there is none
+	text   string // "" if there is none
 	typ    *dwarfvars.Type
-	held   *dwarfvars.Held // the variable, where it is one and no more
-	at     uint64          // the instruction where it is that variable
+	held   *dwarfvars.Held // the variable, if the expression is just a variable
+	at     uint64          // the instruction at which it is that variable
 	global bool
 }
 
-// maxNameDepth bounds how many pointers a name goes through.
+// maxNameDepth is how many pointers a name may follow.
 const maxNameDepth = 6
 
-// variable is the best of what lives in a place: the innermost call's.
+// variable picks the best of the variables in a place: the innermost call's.
 func variable(held []dwarfvars.Held, at uint64) (named, bool) {
 	for i := range held {
 		h := &held[i]
@@ -33,8 +33,8 @@ func variable(held []dwarfvars.Held, at uint64) (named, bool) {
 	return named{}, false
 }
 
-// name finds what the source calls a value that register reg holds at an instruction;
-// NoReg where no register does.
+// name returns the source's name for a value that register reg holds at an instruction; reg is NoReg if no
+// register does.
 func (w *witness) name(v *provenance.Value, at uint64, reg arch.Reg, depth int) named {
 	if w.act == nil || depth > maxNameDepth {
 		return named{}
@@ -47,7 +47,7 @@ func (w *witness) name(v *provenance.Value, at uint64, reg arch.Reg, depth int) 
 	return w.nameByOrigin(v, depth)
 }
 
-// nameByOrigin names a value by how the code came by it.
+// nameByOrigin names a value by how the code got it.
 func (w *witness) nameByOrigin(v *provenance.Value, depth int) named {
 	switch v.Kind {
 	case provenance.Slot:
@@ -82,8 +82,7 @@ func (w *witness) inFrame(at uint64, off int64, size int) (named, bool) {
 	return variable(w.act.InMemory(at, w.state.CFA+uint64(off), size), at)
 }
 
-// heldNow is the value of a variable that is a number or a pointer, where the frame still
-// knows it.
+// heldNow returns the value of a variable that is a number or a pointer, if the frame still has it.
 func (w *witness) heldNow(n named) (uint64, bool) {
 	if n.held == nil || n.held.Path != "" {
 		return 0, false
@@ -113,7 +112,7 @@ func (w *witness) target(addr uint64, base, index arch.Reg, scale uint8, disp in
 	return w.indexed(v, addr, base, index, scale, disp, size, depth)
 }
 
-// follow names size bytes behind the pointer v, in register base at addr.
+// follow names the size bytes at offset disp from pointer v, which is in register base at addr.
 func (w *witness) follow(v *provenance.Value, addr uint64, base arch.Reg, disp int64, size, depth int) named {
 	n := w.name(v, addr, base, depth+1)
 	if n.typ != nil {
@@ -124,7 +123,7 @@ func (w *witness) follow(v *provenance.Value, addr uint64, base arch.Reg, disp i
 	switch v.Kind {
 	case provenance.Const:
 		return w.global(uint64(v.K+disp), size)
-	case provenance.Load: // an address out of the global offset table
+	case provenance.Load: // an address from the global offset table
 		if v.Base == arch.NoReg && v.Index == arch.NoReg && n.text == "" {
 			if at, _, ok := w.eval.Value(v, 0); ok {
 				return w.global(at+uint64(disp), size)
@@ -142,14 +141,14 @@ func (w *witness) follow(v *provenance.Value, addr uint64, base arch.Reg, disp i
 	return named{}
 }
 
-// indexed names an element of what v points to.
+// indexed names an element of the array that v points to.
 func (w *witness) indexed(v *provenance.Value, addr uint64, base, index arch.Reg, scale uint8, disp int64, size, depth int) named {
 	if depth > maxNameDepth {
 		return named{}
 	}
 	at := addr
 	iv := w.code.Before(addr, provenance.Reg(index))
-	if scale <= 1 && multiple(v) && !multiple(iv) { // the sum is the other way round
+	if scale <= 1 && multiple(v) && !multiple(iv) { // the operands are swapped
 		v, iv, base, index = iv, v, index, base
 	}
 	if scale <= 1 && multiple(iv) {
@@ -158,8 +157,7 @@ func (w *witness) indexed(v *provenance.Value, addr uint64, base, index arch.Reg
 	}
 	i := w.name(iv, addr, index, depth+1)
 	if i.text == "" || i.typ != nil && i.typ.IsPointer() {
-		// A sum of two registers whose second is the pointer, the index being scaled
-		// before: of elements of one byte only.
+		// The index was scaled before, so the second register is the pointer; only for elements of one byte.
 		if scale == 1 && i.text != "" {
 			if b := w.name(v, at, base, depth+1); b.text != "" && (b.typ == nil || !b.typ.IsPointer()) {
 				if text, t, ok := i.typ.Element(i.text, b.text, 1, disp, uint64(size)); ok {
@@ -200,7 +198,7 @@ func multiple(v *provenance.Value) bool {
 // global names size bytes of memory that belong to no function.
 func (w *witness) global(addr uint64, size int) named {
 	if n, ok := variable(w.act.InMemory(w.state.PC, addr, size), w.state.PC); ok {
-		return n // static in the function
+		return n // a static variable of the function
 	}
 	name, t, off := w.act.Global(addr)
 	if name == "" || strings.Contains(name, "@") || t == nil && strings.Contains(name, "+") {
@@ -218,7 +216,7 @@ func (w *witness) global(addr uint64, size int) named {
 	return n
 }
 
-// element names an element of an array that belongs to no function.
+// element names an element of a global array.
 func (w *witness) element(addr uint64, index named, scale uint8, size int) named {
 	name, t, off := w.act.Global(addr)
 	if name == "" || t == nil || index.text == "" {
@@ -231,7 +229,7 @@ func (w *witness) element(addr uint64, index named, scale uint8, size int) named
 	return named{text: text, typ: part}
 }
 
-// operandText is an operand as assembly has it: "[rdi+0x10]".
+// operandText formats an operand as in assembly: "[rdi+0x10]".
 func (w *witness) operandText(base, index arch.Reg, scale uint8, disp int64) string {
 	var parts []string
 	if base != arch.NoReg {

@@ -13,22 +13,22 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// The bounds of one trace.
+// Limits of one trace.
 const (
 	maxBlameFrames = 8
 	maxBlameSteps  = 16
 )
 
-// A suspect is the value that was bad, where it was used.
+// A suspect is the bad value at the place where it was used.
 type suspect struct {
 	w     *witness
 	v     *provenance.Value
-	reg   arch.Reg // that held it; NoReg for a word of memory
+	reg   arch.Reg // the register that held it; NoReg for a word of memory
 	value uint64
 	use   named // what was accessed through it
 }
 
-// blamed finds out which value was bad and where it came from.
+// blamed finds out which value was bad and where it came from; nil if that is not known.
 func (in *inspection) blamed(inst *disasm.Inst, regs *arch.RegSet, why *reason.Reason) *report.Blame {
 	if len(in.diedStack) == 0 || !why.HasAddr || why.Kind == report.CrashStackOverflow {
 		return nil
@@ -47,9 +47,9 @@ type tracer struct {
 	in        *inspection
 	witnesses []*witness
 	out       report.Blame
-	loose     bool   // a part of the value is followed: numbers are not compared
-	past      uint64 // see blame.Evaluator.Value
-	value     uint64 // that is followed
+	loose     bool   // only a part of the value is followed: do not compare numbers
+	past      uint64 // see provenance.Evaluator.Value
+	value     uint64 // the value being followed
 }
 
 func (t *tracer) close() {
@@ -66,7 +66,7 @@ func (t *tracer) witness(number int, early *arch.RegSet) *witness {
 	return w
 }
 
-// suspect finds the operand that was bad.
+// suspect finds the bad operand.
 func (t *tracer) suspect(inst *disasm.Inst, regs *arch.RegSet, why *reason.Reason) (suspect, bool) {
 	if !why.AtInst || inst.Len == 0 {
 		if why.Access == report.AccessExecute {
@@ -93,13 +93,13 @@ func (t *tracer) suspect(inst *disasm.Inst, regs *arch.RegSet, why *reason.Reaso
 	s := suspect{w: w, reg: reg, value: value, v: w.code.Before(w.state.PC, provenance.Reg(reg))}
 	s.use = w.target(w.state.PC, m.Base, m.Index, m.Scale, m.Disp, int(m.Size), 0)
 	if s.use.text == "" && m.Index == arch.NoReg && inst.Kind != disasm.Load && inst.Kind != disasm.Store {
-		// A part of a structure may be read by an instruction for several.
+		// One instruction may read several members of a structure at once.
 		s.use = w.target(w.state.PC, m.Base, m.Index, m.Scale, m.Disp, 0, 0)
 	}
 	return s, true
 }
 
-// operand is the instruction's access that failed.
+// operand returns the memory operand of the access that failed.
 func operand(inst *disasm.Inst, regs *arch.RegSet, addr uint64, a *arch.Arch) (disasm.MemOperand, bool) {
 	all := disasm.FaultAccess(nil, inst, regs)
 	if len(all) == 1 {
@@ -113,8 +113,7 @@ func operand(inst *disasm.Inst, regs *arch.RegSet, addr uint64, a *arch.Arch) (d
 	return disasm.MemOperand{}, false
 }
 
-// badRegister is the register of an operand whose value is to blame; NoReg where that is
-// in doubt.
+// badRegister returns the register of an operand whose value is to blame; NoReg if that is in doubt.
 func (t *tracer) badRegister(m *disasm.MemOperand, regs *arch.RegSet) arch.Reg {
 	if m.Segment != arch.NoReg || m.BitIndex != arch.NoReg || m.Vector || m.Opaque {
 		return arch.NoReg
@@ -147,7 +146,7 @@ func (t *tracer) badRegister(m *disasm.MemOperand, regs *arch.RegSet) arch.Reg {
 	return arch.NoReg
 }
 
-// mapped reports whether an address is one of the process's memory.
+// mapped reports whether an address is in the process's memory.
 func (t *tracer) mapped(addr uint64) bool {
 	if t.in.MappingAt == nil {
 		_, ok := t.in.readInt(addr, 1)
@@ -157,7 +156,7 @@ func (t *tracer) mapped(addr uint64) bool {
 	return ok
 }
 
-// jumpedTo is the operand of a jump or call that failed before it was made.
+// jumpedTo returns the operand of a jump or call that failed before it was made.
 func (t *tracer) jumpedTo(inst *disasm.Inst, addr uint64) (suspect, bool) {
 	if inst.Kind != disasm.CallIndirect && inst.Kind != disasm.JumpIndirect {
 		return suspect{}, false
@@ -170,8 +169,8 @@ func (t *tracer) jumpedTo(inst *disasm.Inst, addr uint64) (suspect, bool) {
 	return s, true
 }
 
-// calledThrough is the operand of the call that led to where no code is. The process
-// has run nothing since: the caller's registers are still there.
+// calledThrough returns the operand of the call that led to an address without code. The process has run
+// nothing since, so the caller's registers still hold their values.
 func (t *tracer) calledThrough(regs *arch.RegSet, addr uint64) (suspect, bool) {
 	if len(t.in.diedStack) < 2 || t.in.diedStack[0].RA() != addr {
 		return suspect{}, false
@@ -185,11 +184,11 @@ func (t *tracer) calledThrough(regs *arch.RegSet, addr uint64) (suspect, bool) {
 		return suspect{}, false
 	}
 	s := suspect{w: w, reg: call.Src, value: addr, v: w.code.Operand(w.state.PC)}
-	// A function that was called and jumped away at once would be to blame itself.
+	// A function that was called and then jumped to the bad address would be to blame instead.
 	if got, _, ok := w.eval.Value(s.v, 0); !ok || got != addr {
 		return suspect{}, false
 	}
-	// Its register may hold the address because that function jumped by the same one.
+	// The register may hold the address because the called function jumped through the same register.
 	held, known := w.heldNow(w.name(s.v, w.state.PC, call.Src, 0))
 	switch {
 	case known && held != addr:
@@ -200,7 +199,7 @@ func (t *tracer) calledThrough(regs *arch.RegSet, addr uint64) (suspect, bool) {
 	return s, true
 }
 
-// trace makes the answer for a suspect.
+// trace builds the result for a suspect.
 func (t *tracer) trace(s suspect) *report.Blame {
 	b := &t.out
 	b.Value, b.Expression = report.Addr(s.value), s.use.text
@@ -210,7 +209,7 @@ func (t *tracer) trace(s suspect) *report.Blame {
 	w, v, value := s.w, s.v, s.value
 	t.value = value
 	n := w.name(v, w.state.PC, s.reg, 0)
-	// The name of what a value was read from is its own as long as it is still there.
+	// Only a variable makes a step here. Memory that the value was read from makes its step in read.
 	if n.text != "" && n.held != nil {
 		t.add(t.variable(w, n, w.state.PC))
 	}
@@ -228,7 +227,7 @@ func (t *tracer) trace(s suspect) *report.Blame {
 	return b
 }
 
-// add adds a step. It has a value of its own where that is not the bad one.
+// add adds a step, with its value if that is not the bad one.
 func (t *tracer) add(s report.BlameStep) {
 	if v := report.Addr(t.value); s.Value == nil && v != t.out.Value && !t.loose {
 		s.Value = &v
@@ -243,7 +242,7 @@ func (t *tracer) doubt(to string) {
 	}
 }
 
-// variable is the step of a name, at an instruction.
+// variable returns the step for a name, at an instruction.
 func (t *tracer) variable(w *witness, n named, at uint64) report.BlameStep {
 	s := w.step(report.BlameVariable, at)
 	s.Name = n.text
@@ -261,8 +260,8 @@ func (t *tracer) variable(w *witness, n named, at uint64) report.BlameStep {
 	return s
 }
 
-// back goes from a value to what it was copied from. Where it came from elsewhere, or
-// where it is not known to have come from, there is nothing to go on with.
+// back goes from a value to what it was copied from. It returns false if the value originates here, or if its
+// origin is not known.
 func (t *tracer) back(w *witness, v *provenance.Value, value uint64) (*provenance.Value, *witness, uint64, bool) {
 	none := func() (*provenance.Value, *witness, uint64, bool) { return nil, nil, 0, false }
 	switch v.Kind {
@@ -301,7 +300,7 @@ func (t *tracer) back(w *witness, v *provenance.Value, value uint64) (*provenanc
 	return none()
 }
 
-// offset goes on from a sum of a pointer and a number.
+// offset continues from the sum of a pointer and a number.
 func (t *tracer) offset(w *witness, v *provenance.Value, value uint64) (*provenance.Value, *witness, uint64, bool) {
 	if t.loose {
 		return nil, nil, 0, false
@@ -325,8 +324,8 @@ func (t *tracer) offset(w *witness, v *provenance.Value, value uint64) (*provena
 	return from, w, value, true
 }
 
-// index goes on from a sum of two registers to the one that is no address, where the
-// other is; and from a multiple to what was multiplied.
+// index continues from a sum of two registers to the one that is not an address, if the other is; and from a
+// multiple to what was multiplied.
 func (t *tracer) index(w *witness, v *provenance.Value, value uint64) (*provenance.Value, *witness, uint64, bool) {
 	none := func() (*provenance.Value, *witness, uint64, bool) { return nil, nil, 0, false }
 	index := w.code.Before(v.At, provenance.Reg(v.Index))
@@ -360,8 +359,7 @@ func (t *tracer) unsure(exact bool) {
 	}
 }
 
-// read ends with memory that the value was read from. What that memory holds now must
-// be the value.
+// read ends the trace with the memory that the value was read from. That memory must still hold the value.
 func (t *tracer) read(w *witness, v *provenance.Value, value uint64) {
 	got, _, ok := w.eval.Value(v, t.past)
 	switch {
@@ -389,10 +387,10 @@ func (t *tracer) read(w *witness, v *provenance.Value, value uint64) {
 	t.add(s)
 }
 
-// literal reports whether a value is a number that lies beside the code that loads it,
-// as compilers for all but x86 put them.
+// literal reports whether a value is a constant that is stored next to the code that loads it. Compilers do so
+// on all architectures except x86.
 func (in *inspection) literal(v *provenance.Value) bool {
-	const near = 4096 // bytes, that an instruction of ARM reaches
+	const near = 4096 // bytes, the range of an ARM load
 	at := uint64(v.K)
 	if in.MappingAt == nil || in.arch.Family == arch.FamilyX86 || v.Base != arch.NoReg || v.Index != arch.NoReg || at-v.At+near > 2*near {
 		return false
@@ -401,7 +399,7 @@ func (in *inspection) literal(v *provenance.Value) bool {
 	return ok && m.Perm&libstate.Exec != 0 && m.Perm&libstate.Write == 0
 }
 
-// returned ends with the call that returned the value.
+// returned ends the trace with the call that returned the value.
 func (t *tracer) returned(w *witness, v *provenance.Value) {
 	s := w.step(report.BlameReturned, v.At)
 	if v.Target != 0 {
@@ -417,7 +415,7 @@ func (t *tracer) returned(w *witness, v *provenance.Value) {
 	t.add(s)
 }
 
-// neverSet ends with a variable that nothing was stored in.
+// neverSet ends the trace with a variable in which nothing was stored.
 func (t *tracer) neverSet(w *witness, v *provenance.Value) {
 	n, ok := named{}, false
 	if w.act != nil {
@@ -432,7 +430,7 @@ func (t *tracer) neverSet(w *witness, v *provenance.Value) {
 	t.add(s)
 }
 
-// choose picks the one value that a join can have been; nil where that is in doubt.
+// choose picks the one value that a join can have had; nil if that is in doubt.
 func (t *tracer) choose(w *witness, v *provenance.Value, value uint64) *provenance.Value {
 	var left *provenance.Value
 	sure := true
@@ -459,7 +457,7 @@ func (t *tracer) choose(w *witness, v *provenance.Value, value uint64) *provenan
 	return left
 }
 
-// passed goes on from a parameter to what the caller passed for it.
+// passed continues from a parameter to what the caller passed for it.
 func (t *tracer) passed(w *witness, v *provenance.Value, value uint64) (*provenance.Value, *witness, uint64, bool) {
 	number := w.number + 1
 	argument := false
@@ -518,7 +516,7 @@ func (w *witness) nameByEntry(v *provenance.Value) named {
 	return named{text: "argument on the stack"}
 }
 
-// told reports whether a variable is the last step already.
+// told reports whether the last step is already about this variable.
 func (t *tracer) told(n named, w *witness) bool {
 	if len(t.out.Steps) == 0 {
 		return false
@@ -535,9 +533,9 @@ func (t *tracer) told(n named, w *witness) bool {
 	return false
 }
 
-// calls reports whether a call led to the function of w, and not to another that left
-// for it by a jump. A call through a register or memory is believed where the function
-// is in another module or known by name, an import of a library likewise.
+// calls reports whether a call led to the function of w itself, not to another function that jumped to it. It
+// accepts direct calls only: to the function, or to an import stub with the function's name. A call through a
+// register or memory may have led anywhere.
 func (t *tracer) calls(call *disasm.Inst, w *witness) bool {
 	entry := w.call.Entry
 	if call.Kind == disasm.Call && call.Target == entry {
@@ -556,8 +554,7 @@ func (t *tracer) calls(call *disasm.Inst, w *witness) bool {
 	}
 	stub, _, _ := strings.Cut(f.Name, "@")
 	if w.call.Name == "" && chosen[stub] {
-		// One of the functions that the C library has for different processors, where
-		// it has no names for these.
+		// One of the C library's functions for different processors, without a name of its own.
 		t.doubt(report.Likely)
 		if n := len(t.out.Steps); n > 0 && t.out.Steps[n-1].Kind == report.BlameArgument {
 			t.out.Steps[n-1].Function = stub
@@ -567,15 +564,15 @@ func (t *tracer) calls(call *disasm.Inst, w *witness) bool {
 	return sameFunction(stub, w.call)
 }
 
-// chosen are functions of which glibc has one for each kind of processor, and that
-// leave for no other before they use their arguments.
+// chosen are functions that glibc has once for each kind of processor, and that jump to no other function
+// before they use their arguments.
 var chosen = map[string]bool{
 	"memcpy": true, "memmove": true, "mempcpy": true, "memset": true, "memcmp": true, "memchr": true, "memrchr": true,
 	"strlen": true, "strnlen": true, "strcpy": true, "strncpy": true, "stpcpy": true, "strcat": true, "strcmp": true, "strncmp": true,
 	"strchr": true, "strrchr": true, "strchrnul": true, "wcslen": true, "wmemset": true,
 }
 
-// libraryPath is the path of the library at an address.
+// libraryPath returns the path of the library at an address.
 func (in *inspection) libraryPath(addr uint64) string {
 	if libs := in.Proc.LibraryTracker(); libs != nil {
 		if lib, ok := libs.LibraryAt(addr); ok {
@@ -585,8 +582,8 @@ func (in *inspection) libraryPath(addr uint64) string {
 	return ""
 }
 
-// sameFunction reports whether a function is the one that an import names, or one of
-// those that the C library has of it for different processors.
+// sameFunction reports whether a function is the one that an import names, or one of the C library's versions
+// of it for different processors.
 func sameFunction(name string, f unwind.Call) bool {
 	if name == "" {
 		return false
@@ -610,8 +607,8 @@ func sameFunction(name string, f unwind.Call) bool {
 	return false
 }
 
-// tailBetween reports whether functions are known to have left by tail calls between a
-// frame and its caller's call.
+// tailBetween reports whether functions are known to have left by tail calls between a frame and the call in
+// its caller.
 func (in *inspection) tailBetween(number int) bool {
 	return number+1 < len(in.diedStack) && len(in.tailCalls(in.diedStack[number+1])) > 0
 }

@@ -8,8 +8,7 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// A witness is one physical frame of the crashing thread, with its function's code and
-// variables.
+// A witness is one physical frame of the crashing thread, with the code and the variables of its function.
 type witness struct {
 	in     *inspection
 	number int // of the frame
@@ -22,9 +21,8 @@ type witness struct {
 	eval   *provenance.Evaluator
 }
 
-// witness makes the witness of a frame; nil where the frame's code cannot be followed
-// up to where it is. early are registers that a called function has not had the time
-// to change; nil for none.
+// witness returns the witness of a frame; nil if the frame's code cannot be followed up to its instruction.
+// early are the registers at a called function's entry, which still are the caller's; nil if not available.
 func (in *inspection) witness(number int, early *arch.RegSet) *witness {
 	if number >= len(in.diedStack) {
 		return nil
@@ -61,8 +59,7 @@ func (in *inspection) witness(number int, early *arch.RegSet) *witness {
 	return w
 }
 
-// bounds finds where the frame's function begins, and where it ends at most; 0 where
-// that is not known.
+// bounds returns where the frame's function begins, and an upper limit for its end, 0 if not known.
 func (w *witness) bounds(code *codeReader) (start, end uint64, ok bool) {
 	at := w.frame.LookupAddr()
 	if call, ok := code.function(at); ok && call.Entry != 0 && call.Entry <= at {
@@ -87,8 +84,7 @@ func (w *witness) close() {
 	}
 }
 
-// symbolEnd is where the function at an address ends by its symbol; 0 where that is
-// not known.
+// symbolEnd returns where the function at an address ends according to its symbol; 0 if not known.
 func (in *inspection) symbolEnd(start uint64) uint64 {
 	symbols, ok := in.Walker.SymbolLookup().(unwind.SymbolReader)
 	libs := in.Proc.LibraryTracker()
@@ -103,7 +99,7 @@ func (in *inspection) symbolEnd(start uint64) uint64 {
 	return 0
 }
 
-// locate finds the frame's instruction, and what is known there.
+// locate finds the frame's instruction and its registers.
 func (w *witness) locate(early *arch.RegSet) bool {
 	f := w.frame
 	pc := f.RA()
@@ -141,7 +137,7 @@ func (w *witness) locate(early *arch.RegSet) bool {
 	return true
 }
 
-// readInt reads an unsigned integer of the process's memory.
+// readInt reads an unsigned integer of size bytes from the process's memory.
 func (in *inspection) readInt(addr uint64, size int) (uint64, bool) {
 	var buf [8]byte
 	if size <= 0 || size > len(buf) {
@@ -161,8 +157,8 @@ func (in *inspection) readInt(addr uint64, size int) (uint64, bool) {
 	return v, true
 }
 
-// source is the line of an address of the frame's function, and the innermost function
-// there, inlined ones included.
+// source returns the source line of an address in the frame's function, and the innermost function there,
+// inlined ones included.
 func (w *witness) source(addr uint64) (function string, src report.Source) {
 	lookup, ok := w.in.Walker.SymbolLookup().(unwind.CallLookup)
 	if !ok {

@@ -8,8 +8,7 @@ import (
 	"github.com/corewalk/corewalk/report"
 )
 
-// blameNote says beside the instruction what the bad register held: "p, local of
-// list_pop".
+// blameNote says, next to the instruction, what the bad register held: "from p (local of list_pop)".
 func blameNote(b *report.Blame) string {
 	s := &b.Steps[0]
 	if s.Kind != report.BlameVariable {
@@ -30,8 +29,8 @@ func roleOf(s *report.BlameStep) string {
 	return s.Role + " of " + s.Function
 }
 
-// blameText words the whole of it: "p->next where p = 0x0, local of list_pop at
-// list.c:41; read from q->first at list.c:40".
+// blameText describes the whole trace: "p->next where p = 0x0, local of list_pop at list.c:41; read from
+// q->first at list.c:40".
 func blameText(b *report.Blame) string {
 	steps := b.Steps
 	var head string
@@ -120,8 +119,7 @@ func blameStep(b *report.Blame, s *report.BlameStep) string {
 	return s.Name + ", " + roleOf(s) + atSource(s)
 }
 
-// tableWords says of the hidden member of C++ objects with virtual functions what it
-// is: "the vtable pointer of p".
+// tableWords translates the hidden member of C++ objects with virtual functions: "the vtable pointer of p".
 func tableWords(name string) string {
 	for _, sep := range [...]string{"->_vptr", "._vptr"} {
 		object, rest, ok := strings.Cut(name, sep)
@@ -138,7 +136,7 @@ func tableWords(name string) string {
 	return name
 }
 
-// atSource is " at list.c:41", or the address where no line is known.
+// atSource is " at list.c:41", or " at" the address if the line is not known.
 func atSource(s *report.BlameStep) string {
 	switch {
 	case s.Source.File != "" && s.Source.Line > 0:

@@ -8,7 +8,7 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// died is the thread that the process died in; NullThread when it did not die.
+// died returns the thread that the process died in; NullThread if it did not die.
 func (in *inspection) died() unwind.ThreadID {
 	switch {
 	case in.Signal != nil:
@@ -67,7 +67,7 @@ func (in *inspection) crash(r *report.Report) {
 	}
 }
 
-// why names what the process died of in c, and finds the reason.
+// why sets the signal or exception in c, and finds the reason.
 func (in *inspection) why(c *report.Crash, ci reason.Input) reason.Reason {
 	if e := in.Exception; in.Signal == nil && e != nil {
 		c.Exception, c.Code = e.Name(in.arch), e.Number()
@@ -92,8 +92,8 @@ func (in *inspection) bytes(addr unwind.Address, buf []byte) int {
 	return n
 }
 
-// decode reads and decodes the instruction at which a frame is: in a thread's youngest
-// one the breakpoint that it stands behind.
+// decode decodes the instruction of a frame; in the youngest frame of a thread, the breakpoint instruction that
+// it stopped after.
 func (in *inspection) decode(inst *disasm.Inst, f *unwind.Frame) error {
 	var code [disasm.MaxLen]byte
 	at, pointer := f.RA(), f.CodePointer()

@@ -28,12 +28,12 @@ func (in *inspection) endDetail(s *unwind.Stack) string {
 		return fmt.Sprintf("%s %#x%s %s", what, f.RA(), where, why)
 	}
 	if _, err := in.Proc.ReadWord(f.SP()); err != nil {
-		return fmt.Sprintf("the stack of %#x cannot be read: %v", f.RA(), err)
+		return fmt.Sprintf("cannot read the stack of the frame at %#x: %v", f.RA(), err)
 	}
-	return fmt.Sprintf("nothing tells the caller of %#x", f.RA())
+	return fmt.Sprintf("no stepper found the caller of %#x", f.RA())
 }
 
-// notCode says why no code can be at pc; "" when there may be.
+// notCode says why there can be no code at pc; "" if there may be.
 func (in *inspection) notCode(pc unwind.Address) string {
 	if libs := in.Proc.LibraryTracker(); libs != nil {
 		if _, ok := libs.LibraryAt(pc); ok {

@@ -8,9 +8,8 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// explain tells how f's caller was found: which steppers were asked, what the one
-// that answered went by, and where every register of the caller (nil where the
-// stack ends) is.
+// explain says how f's caller was found: which steppers were asked, the rule of the one that succeeded, and
+// where every register of the caller is. caller is nil if the stack ends at f.
 func (in *inspection) explain(f, caller *unwind.Frame) *report.Explain {
 	e := &report.Explain{}
 	if caller != nil {
@@ -32,8 +31,8 @@ func (in *inspection) explain(f, caller *unwind.Frame) *report.Explain {
 	return e
 }
 
-// recovered lists the registers of a caller and where each was found. What its
-// callee f left alone is told by name only, neighbours together.
+// recovered lists the registers of a caller and where each was found. Registers that its callee f left
+// unchanged are listed by name only, consecutive ones together.
 func (in *inspection) recovered(f, caller *unwind.Frame) []report.RecoveredRegister {
 	var out []report.RecoveredRegister
 	var same []string

@@ -7,11 +7,10 @@ import (
 	"github.com/corewalk/corewalk/report"
 )
 
-// firstFrame picks the frame to look at first: the innermost with a source line that
-// is the program's own, not of the C library, a language's runtime or its standard
-// library, which only noticed that something was wrong. Where there is none, one whose
-// line is in a header of the system, the innermost of those with a name, then of those in a module; nil when the
-// program's own code is not on the stack.
+// firstFrame picks the frame to look at first: the innermost one with a source line in the program's own code,
+// not in the C library, a language's runtime or its standard library, which only noticed that something was
+// wrong. If there is none, it takes the innermost with a line in a system header, then the innermost with a
+// name, then the innermost in a module; nil if the program's own code is not on the stack.
 func firstFrame(frames []report.Frame) *int {
 	for _, known := range []func(*report.Frame) bool{
 		func(f *report.Frame) bool { return f.Source.File != "" && !systemSource(f.Source.File) },
@@ -29,8 +28,7 @@ func firstFrame(frames []report.Frame) *int {
 	return nil
 }
 
-// systemModules are the beginnings of the names of libraries that every program
-// has.
+// systemModules are prefixes of the names of libraries that every program has.
 var systemModules = []string{
 	"libc.so", "libc-2.", "ld-linux", "ld-2.", "ld-musl", "libpthread", "libstdc++.so", "libc++.so", "libc++abi", "libgcc_s", "[vdso]",
 	"libasan.so", "libubsan.so", "libtsan.so", "libmsan.so", "liblsan.so", "libhwasan.so", "libclang_rt.",
@@ -46,8 +44,8 @@ func systemModule(path string) bool {
 	return false
 }
 
-// runtimePrefixes begin the names of functions of language runtimes that are
-// linked into programs: of C++, Rust, Go, and of sanitizers.
+// runtimePrefixes are prefixes of functions of language runtimes that are linked into programs: of C++, Rust,
+// Go, and of sanitizers.
 var runtimePrefixes = []string{
 	"std::", "__gnu_cxx::", "__cxxabiv1::", "__cxa_",
 	"core::", "alloc::", "<core::", "<alloc::", "<std::", "__rustc::", "rust_begin_unwind", "__rust_",
@@ -64,7 +62,7 @@ func runtimeFunction(name string) bool {
 	switch name {
 	case "raise", "abort", "gsignal", "__assert_fail", "__assert_fail_base", "__stack_chk_fail", "__fortify_fail", "__libc_message", "__pthread_kill_implementation",
 		"abort_message", "demangling_terminate_handler":
-		return true // of a C library, or of libc++abi, linked in
+		return true // of a C library or libc++abi, linked in
 	}
 	return false
 }

@@ -5,8 +5,8 @@ import (
 	"github.com/corewalk/corewalk/unwind"
 )
 
-// frame appends the entries of one physical frame to out: functions that left by
-// a tail call on the way to its callee, calls inlined into it, itself.
+// frame appends the entries of one physical frame to out: the functions that left by a tail call on the way to
+// its callee, the calls inlined into it, then the frame itself.
 func (in *inspection) frame(out []report.Frame, frames []*unwind.Frame, physical int) []report.Frame {
 	f := frames[physical]
 	base := in.place(f, physical)
@@ -32,7 +32,7 @@ func (in *inspection) frame(out []report.Frame, frames []*unwind.Frame, physical
 		}
 		in.fill(&e, c)
 		if in.opts.NoInlines && len(calls) > 1 {
-			e.Source = source(calls[0]) // the line that the frame is at, whoever wrote it
+			e.Source = source(calls[0]) // the current line of the frame, even if it is inlined
 		}
 		e.Index = len(out)
 		out = append(out, e)
@@ -54,7 +54,7 @@ func (in *inspection) frame(out []report.Frame, frames []*unwind.Frame, physical
 	return out
 }
 
-// place is what is known of a frame without symbols.
+// place returns what is known of a frame without symbols.
 func (in *inspection) place(f *unwind.Frame, physical int) report.Frame {
 	out := report.Frame{
 		Physical: physical,
@@ -89,16 +89,15 @@ func (in *inspection) place(f *unwind.Frame, physical int) report.Frame {
 	return out
 }
 
-// virtual is the entry of a call that has no frame of its own.
+// virtual returns the entry of a call that has no frame of its own.
 func virtual(base report.Frame) report.Frame {
 	base.Signal, base.SignalNumber = "", 0
 	base.ReturnAddressLocation = report.Location{}
 	return base
 }
 
-// inModule puts the entry of a tail-called function into the module that has the
-// function, which may be another than its caller's. The offset is then that of the
-// function.
+// inModule sets the module of a tail-called function's entry, which may differ from its caller's, and the
+// offset of the function in that module.
 func (in *inspection) inModule(e *report.Frame, entry unwind.Address) {
 	libs := in.Proc.LibraryTracker()
 	if libs == nil {
@@ -124,8 +123,8 @@ func source(c unwind.Call) report.Source {
 	return report.Source{File: c.File, Line: c.Line, Column: c.Column}
 }
 
-// callsOf names a frame: by its calls where the lookup knows them, else by name.
-// The slice is valid until the next call.
+// callsOf returns the calls in a frame, or just its name if the lookup does not know calls. The slice is valid
+// until the next call.
 func (in *inspection) callsOf(f *unwind.Frame) []unwind.Call {
 	in.calls = in.calls[:0]
 	switch lookup := in.Walker.SymbolLookup().(type) {
@@ -140,8 +139,8 @@ func (in *inspection) callsOf(f *unwind.Frame) []unwind.Call {
 	return in.calls
 }
 
-// tailCalls returns the functions that ran between f and its callee and left by a
-// tail call. Only a frame that made a call has such.
+// tailCalls returns the functions that ran between f and its callee and left by a tail call. Only a frame that
+// made a call can have them.
 func (in *inspection) tailCalls(f *unwind.Frame) []unwind.Call {
 	callee := f.PrevFrame()
 	lookup, ok := in.Walker.SymbolLookup().(unwind.TailCallLookup)

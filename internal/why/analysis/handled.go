@@ -11,9 +11,9 @@ import (
 	"github.com/corewalk/corewalk/unwind"
 )
 
-// handled adds, as the first cause, the fault that a signal handler on the crashing
-// thread's stack was called for: the program then died in the handler, or of what that
-// did. Of several the oldest is the one that began it.
+// handled adds, as the first cause, the fault for which a signal handler on the crashing thread's stack was
+// called: the program then died in the handler or because of it. Of several faults it takes the oldest, which
+// came first.
 func (in *inspection) handled(r *report.Report) {
 	if len(r.Threads) == 0 || !r.Threads[0].Crashed {
 		return
@@ -23,7 +23,7 @@ func (in *inspection) handled(r *report.Report) {
 		if !ok {
 			continue
 		}
-		text := in.Numbers.Name(signo) + " was handled"
+		text := "earlier handled " + in.Numbers.Name(signo)
 		if why := in.whyInterrupted(in.diedStack[i], signo); why != "" {
 			text += ": " + why
 		}
@@ -35,7 +35,7 @@ func (in *inspection) handled(r *report.Report) {
 	}
 }
 
-// faultHandled tells which signal a trampoline delivered, when it is one of a fault.
+// faultHandled returns the signal that a trampoline delivered, and whether it is a fault's.
 func (in *inspection) faultHandled(f *unwind.Frame) (int, bool) {
 	if in.SignalAt == nil || !f.IsTrampoline() {
 		return 0, false
@@ -44,8 +44,8 @@ func (in *inspection) faultHandled(f *unwind.Frame) (int, bool) {
 	return signo, ok && reason.Faults(in.Numbers, signo)
 }
 
-// whyInterrupted words what the instruction did at which a frame was interrupted; ""
-// when it looks as if nothing were wrong with it: somebody may have sent the signal.
+// whyInterrupted explains what the instruction did at which a frame was interrupted; "" if nothing seems wrong
+// with it: somebody may have sent the signal.
 func (in *inspection) whyInterrupted(f *unwind.Frame, signo int) string {
 	ci := in.crashInput()
 	ci.Regs = f.Registers()
@@ -62,7 +62,7 @@ func (in *inspection) whyInterrupted(f *unwind.Frame, signo int) string {
 	}
 }
 
-// crashInput is what crash asks about the process.
+// crashInput is what package reason needs to know about the process.
 func (in *inspection) crashInput() reason.Input {
 	ci := reason.Input{Arch: in.arch, Mapping: in.MappingAt, Word: in.word, Bytes: in.bytes}
 	if in.PartialMaps {
@@ -71,7 +71,7 @@ func (in *inspection) crashInput() reason.Input {
 	return ci
 }
 
-// frameOf names a physical frame and its line: the innermost of the calls in it.
+// frameOf returns the function and line of a physical frame: of the innermost call in it.
 func frameOf(frames []report.Frame, physical int) string {
 	for i := range frames {
 		f := &frames[i]

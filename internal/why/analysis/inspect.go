@@ -1,6 +1,5 @@
-// Package analysis makes a report of a process: it walks every thread, names the
-// frames, says why the process died and what was missing. It takes the parts of
-// an opened dump and knows nothing of how they were opened.
+// Package analysis makes a report of a process: it walks every thread, names the frames, and finds out why the
+// process died and what was missing. It works on the parts of an opened dump, however that was opened.
 package analysis
 
 import (
@@ -15,66 +14,62 @@ import (
 	"github.com/corewalk/corewalk/unwind"
 )
 
-// Parts are what an analysis needs of an opened dump.
+// Parts are what an analysis needs from an opened dump.
 type Parts struct {
 	Proc   unwind.ProcessState
 	Walker *unwind.Walker // its SymbolLookup names the frames
-	// Dump describes the dump; Run copies it into the report.
+	// Dump describes the dump. Run copies it into the report.
 	Dump report.Dump
-	// Signal killed the process; nil when none did. Its TID is the crashing
-	// thread's.
+	// Signal is the signal that killed the process; nil if none did. Its TID is the crashing thread's.
 	Signal *reason.Signal
-	// Exception is what stopped the process on a system without signals; nil for
-	// none, and where there is a Signal.
+	// Exception is what stopped the process on a system without signals; nil if nothing did, and if there is a
+	// Signal.
 	Exception *reason.Exception
 	// Assertion and Recorded are what the dump's writer recorded of the process's own
 	// last words: the assertion that failed, and other text. Both are mostly empty.
 	Assertion, Recorded message.Words
 	// Numbers is how the dump's system numbers signals.
 	Numbers reason.Numbering
-	// Resolve tells which file was found for a library; nil when files do not
-	// matter.
+	// Resolve returns the file found for a library; nil if files are not used.
 	Resolve func(*libstate.Library) modules.Resolution
-	// Lacks tells whether the first frame in a library has files fetched, and
-	// Complete fetches them; nil when nothing is fetched. Both are called by
-	// several goroutines.
+	// Lacks reports whether files have to be fetched for the first frame in a library, and Complete fetches
+	// them; nil if nothing is fetched. Both may be called by several goroutines at the same time.
 	Lacks    func(*libstate.Library) bool
 	Complete func(*libstate.Library)
-	// Unreachable lists the servers that could not be asked for files, each with
-	// the reason; nil for none.
+	// Unreachable lists the servers that could not be reached, each with the reason; nil if none are used.
 	Unreachable func() []string
-	// Unusable lists files of symbol stores that could not be expanded, each with the
-	// reason; nil for none.
+	// Unusable lists files of symbol stores that could not be expanded, each with the reason; nil if none are
+	// used.
 	Unusable func() []string
-	// MappingAt returns the mapping that holds an address, in the dump or not.
+	// MappingAt returns the mapping that contains an address, whether the dump has its memory or not.
 	MappingAt func(addr unwind.Address) (libstate.Mapping, bool)
 	// PartialMaps says that MappingAt does not know all mappings.
 	PartialMaps bool
-	// ThreadName names a thread; nil or "" where the dump does not.
+	// ThreadName names a thread; nil or "" if the dump has no name.
 	ThreadName func(unwind.ThreadID) string
-	// SignalAt tells which signal a trampoline frame delivered.
+	// SignalAt returns the signal that a trampoline frame delivered.
 	SignalAt func(*unwind.Frame) (signo int, ok bool)
-	// Variables reads arguments and local variables; nil for none.
+	// Variables reads arguments and local variables; nil to read none.
 	Variables *dwarfvars.Reader
-	// Warnings found when the dump was opened.
+	// Warnings are those from opening the dump.
 	Warnings []report.Warning
 }
 
-// Options say what to put into the report.
+// Options select what goes into the report.
 type Options struct {
 	Threads   []unwind.ThreadID // nil for all
 	NoInlines bool              // leave out inlined and tail-called functions
-	Explain   bool              // the Walker was made with WithExplain: report what it kept
+	Explain   bool              // the Walker was made with WithExplain: report what it recorded
 	Verify    bool              // the Walker was made with WithVerify: likewise
-	NoBlame   bool              // do not look for where a bad value came from
+	NoBlame   bool              // do not trace where a bad value came from
 	Locals    Locals            // which variables to read
-	Values    dwarfvars.Options // how much of each
-	// Structured says that values are wanted as trees (report.Variable.Data) too.
+	Values    dwarfvars.Options // how much of each value
+	// Structured requests values as trees (report.Variable.Data) too.
 	Structured bool
 }
 
-// Run analyses. The report is never nil; what could not be done is in its
-// warnings and in its threads' ends. It ends early when ctx is done.
+// Run analyses the process. It always returns a report; what could not be done is in its warnings and in the
+// ends of its threads. It stops early when ctx is done.
 func Run(ctx context.Context, p Parts, o Options) *report.Report {
 	in := &inspection{Parts: p, opts: o, arch: p.Proc.Arch()}
 	r := &report.Report{Schema: report.Schema, Dump: p.Dump, Warnings: p.Warnings}
@@ -86,12 +81,11 @@ func Run(ctx context.Context, p Parts, o Options) *report.Report {
 	return r
 }
 
-// servers warns of servers that could not be asked, once, not for each file, and of
-// files of stores that are of no use.
+// servers warns of servers that could not be reached, once per server, and of unusable files of symbol stores.
 func (in *inspection) servers(r *report.Report) {
 	if in.Unusable != nil {
 		for _, s := range in.Unusable() {
-			r.Warnings = append(r.Warnings, report.Warning{Code: "symbols-unusable", Message: "a file of a symbol store could not be expanded: " + s})
+			r.Warnings = append(r.Warnings, report.Warning{Code: "symbols-unusable", Message: "could not expand a file of a symbol store: " + s})
 		}
 	}
 	if in.Unreachable == nil {
@@ -99,7 +93,7 @@ func (in *inspection) servers(r *report.Report) {
 	}
 	for _, s := range in.Unreachable() {
 		r.Warnings = append(r.Warnings, report.Warning{Code: "server-unreachable",
-			Message: "files could not be fetched from a server: " + s,
-			Advice:  "Try again later, or leave the server out (--debuginfod=none asks none)"})
+			Message: "could not fetch files from a server: " + s,
+			Advice:  "Try again later, or pass --debuginfod=none to ask no server"})
 	}
 }

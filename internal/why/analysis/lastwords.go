@@ -11,16 +11,15 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// Signals by which programs end themselves: abort, and the instructions that compilers
-// and handlers of fatal errors use. They have these numbers wherever signals are known.
+// Signals with which programs end themselves: abort, and the instructions that compilers and handlers of fatal
+// errors use. The numbers are the same in every signal numbering.
 const (
 	sigILL  = 4
 	sigTRAP = 5
 	sigABRT = 6
 )
 
-// Exceptions of Windows by which programs end themselves: a breakpoint, __fastfail, an
-// instruction that is none.
+// Windows exceptions with which programs end themselves: a breakpoint, __fastfail, an invalid instruction.
 const (
 	winBreakpoint  = 0x80000003
 	winIllegal     = 0xc000001d
@@ -35,7 +34,7 @@ const (
 	machBadInst    = 2
 )
 
-// endedItself reports whether the process died by its own will.
+// endedItself reports whether the program ended itself.
 func (in *inspection) endedItself() bool {
 	if s := in.Signal; s != nil {
 		return s.Number == sigABRT || s.Number == sigTRAP || s.Number == sigILL
@@ -53,7 +52,7 @@ func (in *inspection) endedItself() bool {
 	return false
 }
 
-// lastWords adds what the program itself said where it ended itself: it is the reason.
+// lastWords adds the message of a program that ended itself: it is the reason.
 func (in *inspection) lastWords(r *report.Report) {
 	if r.Crash == nil {
 		return
@@ -76,7 +75,7 @@ func (in *inspection) lastWords(r *report.Report) {
 	in.tell(r, message.Read(p))
 }
 
-// tell puts what was found into the report.
+// tell puts the message into the report.
 func (in *inspection) tell(r *report.Report, w message.Words) {
 	c := r.Crash
 	if w.Message == "" && w.Reason == "" {
@@ -112,9 +111,8 @@ func (in *inspection) tell(r *report.Report, w message.Words) {
 	}
 }
 
-// goPanicType is the type of the value given to panic, as the variables tell it: the
-// run-time system has replaced errors by their texts. The value of an interface begins
-// with its type in brackets.
+// goPanicType returns the type of the value given to panic, as its variable shows it: the runtime has replaced
+// error values by their texts. The value of an interface starts with its type in brackets.
 func goPanicType(frames []report.Frame) string {
 	for i := range frames {
 		f := &frames[i]
@@ -144,8 +142,8 @@ var crashKinds = [...]string{
 	message.StackOverflow:     report.CrashStackOverflow,
 }
 
-// process is the process as lastwords asks about it; nil where the stack of the thread
-// that died is not in the report.
+// process describes the process for package message; nil if the stack of the thread that died is not in the
+// report.
 func (in *inspection) process(r *report.Report) *message.Process {
 	if len(r.Threads) == 0 || !r.Threads[0].Crashed || in.diedStack == nil {
 		return nil
@@ -202,7 +200,7 @@ func (in *inspection) process(r *report.Report) *message.Process {
 	return p
 }
 
-// stackOf are the walked frames with the names that the report gives them.
+// stackOf returns the walked frames with the names that the report gives them.
 func stackOf(frames []*unwind.Frame, named []report.Frame) []message.Frame {
 	out := make([]message.Frame, len(frames))
 	for i, f := range frames {

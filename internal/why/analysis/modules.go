@@ -11,8 +11,8 @@ import (
 	"github.com/corewalk/corewalk/report"
 )
 
-// moduleList lists the libraries of the process, and warns of those that frames lie
-// in and whose files are missing or wrong.
+// moduleList lists the libraries of the process, and warns of those that contain frames and whose files are
+// missing or wrong.
 func (in *inspection) moduleList(r *report.Report) {
 	libs := in.Proc.LibraryTracker()
 	if libs == nil {
@@ -43,7 +43,7 @@ func (in *inspection) moduleList(r *report.Report) {
 	}
 }
 
-// Modules describes the libraries of a process without walking it.
+// Modules describes the libraries of a process without walking its stacks.
 func Modules(p Parts) []report.Module {
 	in := &inspection{Parts: p}
 	libs := p.Proc.LibraryTracker()
@@ -85,7 +85,7 @@ func (in *inspection) module(lib *libstate.Library) (report.Module, modules.Reso
 	return m, res
 }
 
-// identify tells what the dump's own list says of a module.
+// identify adds the identity that the dump's own list gives a module.
 func identify(m *report.Module, id *libstate.ModuleID) {
 	if id == nil {
 		return
@@ -96,8 +96,8 @@ func identify(m *report.Module, id *libstate.ModuleID) {
 	}
 }
 
-// identifyPE takes from a PE file what writers like Wine's leave out of the dump: which
-// debug file it was linked with.
+// identifyPE adds from a PE file what writers like Wine's leave out of the dump: the debug file that it was
+// linked with.
 func identifyPE(m *report.Module, im *image.Image) {
 	pe := im.PE()
 	if pe == nil {
@@ -124,7 +124,7 @@ func symbolsOf(im *image.Image) string {
 	return report.SymbolsNone
 }
 
-// moduleWarning warns of a module whose file is missing or wrong.
+// moduleWarning returns the warning about a module whose file is missing or wrong, if it is.
 func moduleWarning(lib *libstate.Library, res modules.Resolution, frames int) (report.Warning, bool) {
 	name := find.BaseName(lib.Path)
 	if lib.Path == "" {
@@ -134,10 +134,10 @@ func moduleWarning(lib *libstate.Library, res modules.Resolution, frames int) (r
 	switch {
 	case res.Forced:
 		w.Code = "module-forced"
-		w.Message = fmt.Sprintf("%s: %s is used although it is of another build: %s; %s in it may be wrong", name, res.Path, res.Why, frameCount(frames))
+		w.Message = fmt.Sprintf("%s: using %s although it is another build: %s; %s in it may be wrong", name, res.Path, res.Why, frameCount(frames))
 	case res.Match == modules.Mismatched:
 		w.Code = "module-mismatched"
-		w.Message = fmt.Sprintf("%s: %s is of another build and was not used: %s", name, res.Path, res.Why)
+		w.Message = fmt.Sprintf("%s: %s is another build and was not used: %s", name, res.Path, res.Why)
 		w.Advice = "Find the right file (corewalk info --missing lists " + wantedBy(lib) + "), or use this one with --force-mismatched"
 	case res.Match == modules.Missing && frames > 0:
 		w.Code = "module-missing"
@@ -148,19 +148,19 @@ func moduleWarning(lib *libstate.Library, res modules.Resolution, frames int) (r
 		if res.Why != "" {
 			w.Message += " (" + res.Why + ")"
 		}
-		w.Advice = "Give the directory that has it with --search or --sysroot; corewalk info --missing lists " + wantedBy(lib)
+		w.Advice = "Name its directory with --search or --sysroot; corewalk info --missing lists " + wantedBy(lib)
 	default:
 		return w, false
 	}
 	return w, true
 }
 
-// wantedBy says what a library's file can be looked for by.
+// wantedBy returns what identifies a library's file.
 func wantedBy(lib *libstate.Library) string {
 	if lib.Module != nil && len(lib.BuildID) == 0 {
 		switch lib.Module.Format {
 		case libstate.FormatPE:
-			return "what symbol servers have it as"
+			return "its symbol server path"
 		case libstate.FormatMachO:
 			return "its UUID"
 		}

@@ -7,7 +7,7 @@ import (
 	"github.com/corewalk/corewalk/report"
 )
 
-// overflow measures a stack that ran out, and finds the functions that filled it.
+// overflow measures a stack that overflowed, and finds the functions that filled it.
 func overflow(frames []report.Frame) *report.Overflow {
 	o := &report.Overflow{}
 	if len(frames) == 0 {
@@ -29,7 +29,7 @@ func overflow(frames []report.Frame) *report.Overflow {
 	return o
 }
 
-// addName adds a function to a list that names each once.
+// addName adds a function to a list that names each function once.
 func addName(list []string, f *report.Frame) []string {
 	if name := frameName(f); !slices.Contains(list, name) {
 		list = append(list, name)
@@ -37,7 +37,7 @@ func addName(list []string, f *report.Frame) []string {
 	return list
 }
 
-// frameName is the function, or the frame's place in the code.
+// frameName returns the function, or the frame's place in the code.
 func frameName(f *report.Frame) string {
 	switch {
 	case f.Function != "":
@@ -48,9 +48,8 @@ func frameName(f *report.Frame) string {
 	return f.PC.String()
 }
 
-// crowd names the functions that call one another in no regular order, as those of a
-// parser do: together they are most of the frames. The innermost comes first; nil when
-// there are none.
+// crowd returns the functions that together make up most of the frames but call one another in no regular
+// order, as those of a parser do, innermost first; nil if there are none.
 func crowd(frames []report.Frame) []string {
 	const most, share = 8, 20
 	if len(frames) < 10*most {

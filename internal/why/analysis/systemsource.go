@@ -2,9 +2,9 @@ package analysis
 
 import "strings"
 
-// systemSource reports whether a source file came with the compiler or the system: a
-// header, whose functions are inlined or made from templates in the program's own code
-// (the checks of _FORTIFY_SOURCE, vector instructions), or the code of a sanitizer.
+// systemSource reports whether a source file came with the compiler or the system: a header whose functions are
+// inlined into the program's own code or instantiated there (_FORTIFY_SOURCE checks, vector instructions), or
+// the code of a sanitizer.
 func systemSource(file string) bool {
 	file = strings.ToLower(strings.ReplaceAll(file, `\`, "/"))
 	if strings.Contains(file, "/libsanitizer/") || strings.Contains(file, "/compiler-rt/lib/") {

@@ -18,14 +18,13 @@ type inspection struct {
 
 	calls []unwind.Call // scratch
 
-	crashed    bool          // the thread at hand is the crashing one
-	withLocals int           // frames of it whose local variables were read
+	crashed    bool          // the current thread is the crashing one
+	withLocals int           // number of its frames whose local variables were read
 	top        *unwind.Frame // youngest frame of the crashing thread
 	diedStack  []*unwind.Frame
 }
 
-// threads walks every thread that was asked for: the crashing one first, then the
-// others by number.
+// threads walks the threads that were asked for: the crashing one first, then the others by number.
 func (in *inspection) threads(ctx context.Context, r *report.Report) {
 	ids, err := in.Walker.AvailableThreads()
 	if err != nil {
@@ -62,7 +61,7 @@ func (in *inspection) threads(ctx context.Context, r *report.Report) {
 	}
 }
 
-// wanted are the threads of ids that were asked for.
+// wanted returns those of ids that were asked for.
 func (o *Options) wanted(ids []unwind.ThreadID) []unwind.ThreadID {
 	ids = slices.Clone(ids)
 	if o.Threads == nil {
@@ -83,7 +82,7 @@ func (in *inspection) thread(ctx context.Context, s *unwind.Stack, crashed bool)
 	}
 	t.Registers = in.registers(s.Frames[0])
 	t.Frames = make([]report.Frame, 0, len(s.Frames)+len(s.Frames)/8)
-	ends := make([]int, len(s.Frames)) // of the entries of each frame
+	ends := make([]int, len(s.Frames)) // where the entries of each frame end
 	for i := range s.Frames {
 		t.Frames = in.frame(t.Frames, s.Frames, i)
 		ends[i] = len(t.Frames)

@@ -9,36 +9,35 @@ import (
 	"github.com/corewalk/corewalk/unwind"
 )
 
-// Locals says which variables are read.
+// Locals selects the variables to read.
 type Locals uint8
 
 const (
-	// LocalsTop: the arguments of every frame, and all variables of the frames
-	// at the top of the crashing thread.
+	// LocalsTop reads the arguments of every frame, and all variables of the frames at the top of the crashing
+	// thread.
 	LocalsTop Locals = iota
-	// LocalsNone: none.
+	// LocalsNone reads no variables.
 	LocalsNone
-	// LocalsArgs: the arguments of every frame.
+	// LocalsArgs reads the arguments of every frame.
 	LocalsArgs
-	// LocalsAll: all variables of all frames.
+	// LocalsAll reads all variables of all frames.
 	LocalsAll
 )
 
-// topFrames is how many frames with variables are at the top of a stack.
+// topFrames is how many frames with variables count as the top of a stack.
 const topFrames = 3
 
-// A stack of up to deepStack frames is read from the youngest on, for which frames have their
-// local variables read depends on those before. Of a deeper one the frames past the first
-// shallowPart are read before; that is less than what an evaluation may nest.
+// A stack of up to deepStack frames is read from the youngest frame on, because the choice of frames whose
+// local variables are read depends on the younger frames. In a deeper stack the frames past the first
+// shallowPart are read first; shallowPart is less than the nesting that an evaluation allows.
 const (
 	deepStack   = 64
 	shallowPart = 16
 )
 
-// allVariables adds the variables to the entries of a stack, which end for each frame
-// at ends. Those of a deep stack are read from the oldest frame on: what a function was
-// passed is often what its caller was passed, and that is known then. It ends early when
-// ctx is done.
+// allVariables adds the variables to the entries of a stack; the entries of frame i end at ends[i]. A deep
+// stack is read from the oldest frame on: a function often passes on what its caller passed to it, and that is
+// known then. It stops early when ctx is done.
 func (in *inspection) allVariables(ctx context.Context, entries []report.Frame, frames []*unwind.Frame, ends []int) {
 	if in.Variables == nil || in.opts.Locals == LocalsNone {
 		return
@@ -57,7 +56,7 @@ func (in *inspection) allVariables(ctx context.Context, entries []report.Frame, 
 			in.variables(of(i), frames, i, all)
 		}
 		if top = deepStack; all {
-			top = shallowPart // the others have theirs
+			top = shallowPart // the deeper frames are done
 		}
 	}
 	for i := 0; i < top && ctx.Err() == nil; i++ {
@@ -65,9 +64,8 @@ func (in *inspection) allVariables(ctx context.Context, entries []report.Frame, 
 	}
 }
 
-// variables adds the arguments and local variables to the entries of one
-// physical frame, of which the last is the frame itself. Without mayLocals it adds
-// arguments only.
+// variables adds the arguments and local variables to the entries of one physical frame, the last of which is
+// the frame itself. Without mayLocals it adds arguments only.
 func (in *inspection) variables(entries []report.Frame, frames []*unwind.Frame, physical int, mayLocals bool) {
 	if frames[physical].IsTrampoline() {
 		return
@@ -79,7 +77,7 @@ func (in *inspection) variables(entries []report.Frame, frames []*unwind.Frame, 
 	defer a.Close()
 	locals := mayLocals && in.wantLocals(a, &entries[len(entries)-1])
 	scopes := a.Live()
-	// Functions left by tail calls come first and have no variables.
+	// Functions that left by tail calls come first and have no variables.
 	for len(entries) > 0 && entries[0].Tail {
 		entries = entries[1:]
 	}
@@ -95,9 +93,8 @@ func (in *inspection) variables(entries []report.Frame, frames []*unwind.Frame, 
 	}
 }
 
-// wantLocals decides whether a frame's local variables are wanted, and counts
-// the frames at the top. Those of a language's runtime, which only noticed that
-// something was wrong, are not among them.
+// wantLocals decides whether to read a frame's local variables, and counts the frames at the top. It skips a
+// language's runtime, which only noticed that something was wrong.
 func (in *inspection) wantLocals(a *dwarfvars.Activation, f *report.Frame) bool {
 	switch in.opts.Locals {
 	case LocalsAll:
@@ -147,7 +144,7 @@ func (in *inspection) variable(a *dwarfvars.Activation, v *dwarfvars.LocalVar) r
 		out.Status, out.Value = report.StatusSuccess, val.String()
 		if in.opts.Structured {
 			d := data(val)
-			d.Type = "" // the variable's
+			d.Type = "" // Variable.Type has it
 			out.Data = &d
 		}
 		return out
@@ -162,7 +159,7 @@ func (in *inspection) variable(a *dwarfvars.Activation, v *dwarfvars.LocalVar) r
 	return out
 }
 
-// data is a value as the report has it. The reader has bounded the tree.
+// data converts a value to the report's form. The reader has already limited the tree.
 func data(v *dwarfvars.Value) report.Data {
 	d := report.Data{Kind: string(v.Kind()), Type: v.Type(), Text: v.Text, Address: report.Addr(v.Addr), Truncated: v.More}
 	if v.Err != nil {

@@ -5,8 +5,7 @@ import (
 	"github.com/corewalk/corewalk/unwind"
 )
 
-// verdicts tells which other steppers find the same frame, and what those say that
-// find another.
+// verdicts lists the other steppers that find the same frame, and those that find another.
 func verdicts(f *unwind.Frame) *report.Verify {
 	out := &report.Verify{Agree: []string{}, Differ: []report.Differ{}}
 	for _, v := range f.Verdicts() {

@@ -8,28 +8,28 @@ import (
 	"github.com/corewalk/corewalk/internal/why/message"
 )
 
-// messageKeys are the annotations by which programs tell Crashpad why they end
-// themselves: Android's C library, Chromium's logging, V8 in Electron.
+// messageKeys are the annotations in which programs tell Crashpad why they end themselves: Android's C library,
+// Chromium's logging, V8 in Electron.
 var messageKeys = []string{"abort_message", "LOG_FATAL", "electron.v8-fatal.message", "v8_fatal_message"}
 
-// Kinds of assertions that Breakpad's writer tells apart.
+// Kinds of assertions that Breakpad's writer distinguishes.
 const (
 	invalidParameter = 1
 	pureVirtualCall  = 2
 )
 
-// Words are what the dump's writer was told, and what it found.
+// Words returns the failed assertion that the dump's writer was told of, and the message that it recorded.
 func (m minidumpSubject) Words() (assertion, text message.Words) {
 	return assertionWords(m.File().Assertion), recordedWords(m.File())
 }
 
-// assertionWords are what a handler of the C library was called for, which told the
+// assertionWords describes the failed assertion, or the like, that a handler of the C library passed to the
 // dump's writer.
 func assertionWords(a *minidump.Assertion) message.Words {
 	if a == nil {
 		return message.Words{}
 	}
-	w := message.Words{Message: a.Expression, Source: "the stream AssertionInfo", Cause: message.FailedAssertion,
+	w := message.Words{Message: a.Expression, Source: "the AssertionInfo stream", Cause: message.FailedAssertion,
 		Assertion: &message.Assertion{Expression: a.Expression, File: a.File, Function: a.Function, Line: int(min(a.Line, 1<<30))}}
 	switch {
 	case a.Type == pureVirtualCall:
@@ -43,7 +43,7 @@ func assertionWords(a *minidump.Assertion) message.Words {
 	return w
 }
 
-// recordedWords are the words that the dump's writer had found.
+// recordedWords returns the message that the writer of a minidump recorded.
 func recordedWords(f *minidump.File) message.Words {
 	if w := macWords(&f.Mac); w.Message != "" {
 		return w
@@ -59,7 +59,7 @@ func recordedWords(f *minidump.File) message.Words {
 	return message.Words{}
 }
 
-// macWords are the first words that a library of macOS left in its section __crash_info.
+// macWords returns the first message that a macOS library left in its section __crash_info.
 func macWords(m *minidump.Mac) message.Words {
 	for i := range m.CrashInfo {
 		c := &m.CrashInfo[i]

@@ -17,7 +17,6 @@ import (
 	"sync"
 
 	"github.com/corewalk/corewalk/corestate"
-	"github.com/corewalk/corewalk/internal/files/find"
 	"github.com/corewalk/corewalk/internal/files/image"
 	"github.com/corewalk/corewalk/internal/files/mmapfile"
 	"github.com/corewalk/corewalk/internal/format/elffile"
@@ -35,76 +34,64 @@ import (
 type Option func(*config)
 
 type config struct {
-	find  find.Options
-	force bool
+	// ctx ends the fetching of files.
+	ctx   context.Context
+	files []modules.Option
 	core  []corestate.Option
 	live  []livestate.Option
 	hold  bool
-	cache *Cache
 }
 
-// WithExecutable gives the main program's file. It is used when it is the build
-// that the process ran.
-func WithExecutable(path string) Option { return func(c *config) { c.find.Executable = path } }
+func withFiles(o modules.Option) Option { return func(c *config) { c.files = append(c.files, o) } }
 
-// WithSysroot adds a directory that stands for the root directory of the machine
-// that the dump is from.
-func WithSysroot(dir string) Option {
-	return func(c *config) { c.find.Sysroots = append(c.find.Sysroots, dir) }
-}
+// WithExecutable gives the main program's file. It is used if it is the build that the
+// process ran.
+func WithExecutable(path string) Option { return withFiles(modules.WithExecutable(path)) }
 
-// WithDebugDir adds a directory of separate debug files; without one it is
+// WithSysroot adds a directory that stands for the root directory of the machine that
+// the dump is from.
+func WithSysroot(dir string) Option { return withFiles(modules.WithSysroot(dir)) }
+
+// WithDebugDir adds a directory of separate debug files. Without one it is
 // /usr/lib/debug.
-func WithDebugDir(dir string) Option {
-	return func(c *config) { c.find.DebugDirs = append(c.find.DebugDirs, dir) }
+func WithDebugDir(dir string) Option { return withFiles(modules.WithDebugDir(dir)) }
+
+// WithSearch adds a directory with binaries and debug files at any depth; see
+// modules.WithSearch.
+func WithSearch(dir string) Option { return withFiles(modules.WithSearch(dir)) }
+
+// WithFetcher asks f for binaries and debug files that no directory has, for the modules
+// that stacks go through and no others. Nothing is fetched once ctx is done: of
+// WithFetcher and WithSymbolFetcher the context given last. Package debuginfod makes a
+// Fetcher that asks servers.
+func WithFetcher(ctx context.Context, f modules.Fetcher) Option {
+	return func(c *config) { c.ctx, c.files = ctx, append(c.files, modules.WithFetcher(f)) }
 }
-
-// WithSearch adds a directory with binaries and debug files anywhere below, which
-// are matched by build-id, and of Windows by their identifiers: PE images, PDBs and
-// Breakpad symbol files. It may be a symbol store, too.
-func WithSearch(dir string) Option {
-	return func(c *config) { c.find.Search = append(c.find.Search, dir) }
-}
-
-// A Fetcher gets files by build-id from elsewhere than this machine's directories:
-// from debuginfod servers, an archive of builds. See its methods for what is asked
-// of it.
-type Fetcher = find.Fetcher
-
-// WithFetcher asks f for binaries ("executable") and debug files ("debuginfo") that
-// no directory has, for the modules that stacks go through and no others. It is
-// asked no more once ctx is done, and for several files at a time. What it answers
-// is used when the build-id is right. Package debuginfod makes one that asks servers.
-func WithFetcher(ctx context.Context, f Fetcher) Option {
-	return func(c *config) { c.find.Fetcher, c.find.FetchContext = f, ctx }
-}
-
-// A SymbolFetcher gets PE images, PDBs and Breakpad symbol files from symbol servers.
-// See its methods for what is asked of it.
-type SymbolFetcher = find.SymbolFetcher
-
-// A StoreKey is what a SymbolFetcher is asked for: where a symbol store has the file.
-type StoreKey = find.StoreKey
 
 // WithSymbolPath looks for PE images, PDBs and Breakpad symbol files in the directories
-// of a symbol path, in the syntax of Microsoft's debuggers (_NT_SYMBOL_PATH):
-// "dir;srv*cache*url". Its servers are asked only by the fetcher of WithSymbolFetcher.
-// A later path is used instead of an earlier one.
-func WithSymbolPath(path string) Option {
-	p := find.ParseSymbolPath(path)
-	return func(c *config) { c.find.SymbolDirs, c.find.SymbolCache = p.Dirs, p.Cache }
+// of a symbol path; see modules.WithSymbolPath.
+func WithSymbolPath(path string) Option { return withFiles(modules.WithSymbolPath(path)) }
+
+// WithSymbolFetcher asks f for PE images and symbol files that no directory has, for the
+// modules that stacks go through and no others. ctx is as WithFetcher's. Package
+// debuginfod makes a SymbolFetcher that asks the servers of a symbol path.
+func WithSymbolFetcher(ctx context.Context, f modules.SymbolFetcher) Option {
+	return func(c *config) { c.ctx, c.files = ctx, append(c.files, modules.WithSymbolFetcher(f)) }
 }
 
-// WithSymbolFetcher asks f for what no directory has, for the modules that stacks go
-// through and no others. It is asked no more once ctx is done, and for several files
-// at a time. Package debuginfod makes one that asks the servers of a symbol path.
-func WithSymbolFetcher(ctx context.Context, f SymbolFetcher) Option {
-	return func(c *config) { c.find.SymbolFetcher, c.find.SymbolContext = f, ctx }
-}
+// WithForceMismatched uses files of another build where no right one is found. Every
+// frame that one had a part in says so.
+func WithForceMismatched() Option { return withFiles(modules.WithForceMismatched()) }
 
-// WithForceMismatched uses files of another build where no right one is found.
-// Every frame that one had a part in says so.
-func WithForceMismatched() Option { return func(c *config) { c.force = true } }
+// WithCache shares the files of a cache with other Targets; see modules.WithCache.
+func WithCache(c *modules.Cache) Option { return withFiles(modules.WithCache(c)) }
+
+// NewCache returns a cache of files that several Targets share. Of opts it heeds those
+// that say where files are; see modules.NewCache.
+func NewCache(budget int64, opts ...Option) *modules.Cache {
+	cfg := newConfig(opts)
+	return modules.NewCache(cfg.ctx, budget, cfg.files...)
+}
 
 // WithCoreOptions passes options to corestate.
 func WithCoreOptions(opts ...corestate.Option) Option {
@@ -119,7 +106,6 @@ func WithCoreOptions(opts ...corestate.Option) Option {
 // program that reads memory or walks itself does so inside Guard.
 type Target struct {
 	subject subject.Subject
-	release func() error // of the files
 	images  *modules.Set
 	lookup  *symlookup.Lookup
 	path    string // or what else to call it
@@ -154,7 +140,7 @@ func openDump(s subject.Subject, err error, path string, cfg *config) (*Target, 
 		return nil, err
 	}
 	if dir := filepath.Dir(path); path != "-" {
-		cfg.find.Beside = append(cfg.find.Beside, dir)
+		cfg.files = append(cfg.files, modules.WithBeside(dir))
 	}
 	t, fault := open(s, path, cfg)
 	if fault != nil {
@@ -164,7 +150,7 @@ func openDump(s subject.Subject, err error, path string, cfg *config) (*Target, 
 }
 
 func newConfig(opts []Option) *config {
-	cfg := &config{}
+	cfg := &config{ctx: context.Background()}
 	for _, o := range opts {
 		o(cfg)
 	}
@@ -174,13 +160,12 @@ func newConfig(opts []Option) *config {
 // open finds the libraries of a subject and their files. When it fails the subject
 // is closed.
 func open(s subject.Subject, name string, cfg *config) (*Target, error) {
-	finder, images, release, err := cfg.finds()
+	set, err := modules.New(cfg.ctx, s.DumpMemory(), cfg.files...)
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	t := &Target{subject: s, path: name, release: release}
+	t := &Target{subject: s, path: name, images: set}
 	fault := t.guard(func() {
-		t.images = modules.NewSet(images, finder, s.DumpMemory(), cfg.force)
 		var table *libstate.Table
 		table, t.libWarnings = s.BuildLibraries(func(lib *libstate.Library) *elffile.File {
 			return (*image.Image)(t.images.LocalImage(lib)).ELF()
@@ -226,7 +211,7 @@ func (t *Target) changed(err error) error {
 
 // Close releases the dump and the files. Nothing that came from the Target may be
 // used after.
-func (t *Target) Close() error { return errors.Join(t.release(), t.subject.Close()) }
+func (t *Target) Close() error { return errors.Join(t.images.Close(), t.subject.Close()) }
 
 // ProcessState is the process: as the dump has it, or as it runs.
 func (t *Target) ProcessState() unwind.ProcessState { return t.subject }

@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/corewalk/corewalk/internal/files/find"
 	"github.com/corewalk/corewalk/internal/why/subject"
 	"github.com/corewalk/corewalk/livestate"
+	"github.com/corewalk/corewalk/modules"
 )
 
 // WithLiveOptions passes options to livestate.
@@ -81,9 +81,6 @@ func AttachAll(pids []int, opts ...Option) ([]Attached, error) {
 
 func openLive(p *livestate.Process, cfg *config) (*Target, error) {
 	// Paths are those of the process's own root directory.
-	if root := p.Root(); root != "" && len(cfg.find.Sysroots) == 0 {
-		cfg.find.Sysroots = []string{root}
-	}
-	cfg.find.Held = func(m find.Module) []string { return p.HeldFiles(m.Path, m.Main) }
+	cfg.files = append(cfg.files, modules.WithProcessRoot(p.Root()), modules.WithHeldFiles(p.HeldFiles))
 	return open(subject.OfProcess(p, cfg.hold), fmt.Sprintf("process %d", p.ProcessID()), cfg)
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/corewalk/corewalk"
 	"github.com/corewalk/corewalk/internal/files/debuginfod"
 	"github.com/corewalk/corewalk/internal/files/find"
+	"github.com/corewalk/corewalk/modules"
 )
 
 // New returns a fetcher for the given servers, or for those of the environment variable
@@ -29,7 +30,7 @@ import (
 //
 // A URL has the scheme http, https or file. A file URL names a directory on this machine
 // with the paths of the web API (buildid/BUILDID/debuginfo).
-func New(urls ...string) (corewalk.Fetcher, error) {
+func New(urls ...string) (modules.Fetcher, error) {
 	cfg := debuginfod.FromEnv(os.Getenv, len(urls) == 0)
 	if len(urls) > 0 {
 		cfg.URLs = urls
@@ -56,7 +57,7 @@ func Warnings() []string {
 // precedes the server in the path, or in corewalk/symbols in the user's cache directory.
 // The limits on time and size are the same as for New. A path without a server is an error.
 // The fetcher is safe for concurrent use, and several targets may share it.
-func NewSymbols(path string) (corewalk.SymbolFetcher, error) {
+func NewSymbols(path string) (modules.SymbolFetcher, error) {
 	cfg := debuginfod.FromEnv(os.Getenv, false)
 	cfg.UserAgent = "corewalk/" + corewalk.Version
 	c, err := debuginfod.NewSymbols(find.ParseSymbolPath(path).Servers, cfg)

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/corewalk/corewalk"
-	"github.com/corewalk/corewalk/internal/files/find"
+	"github.com/corewalk/corewalk/modules"
 )
 
 func TestNew(t *testing.T) {
@@ -73,8 +73,8 @@ func TestNewSymbols(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	key := find.StoreKey{Name: "a.pdb", ID: "0123", File: "a.pdb"}
-	if _, err := f.FetchSymbols(context.Background(), []find.StoreKey{key}); !errors.Is(err, fs.ErrNotExist) || agent != "corewalk/"+corewalk.Version {
+	key := modules.StoreKey{Name: "a.pdb", ID: "0123", File: "a.pdb"}
+	if _, err := f.FetchSymbols(context.Background(), []modules.StoreKey{key}); !errors.Is(err, fs.ErrNotExist) || agent != "corewalk/"+corewalk.Version {
 		t.Errorf("%v, agent %q", err, agent)
 	}
 }

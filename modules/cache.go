@@ -1,8 +1,8 @@
-package corewalk
+package modules
 
 import (
+	"context"
 	"fmt"
-	"path/filepath"
 	"sync"
 
 	"github.com/corewalk/corewalk/internal/files/find"
@@ -10,13 +10,13 @@ import (
 	"github.com/corewalk/corewalk/unwind"
 )
 
-// A Cache keeps the files of modules, and what was read of them, from one Target to the
-// next. Many dumps of few programs are analysed many times faster with one. It may be
+// A Cache keeps the files of modules, and what was read from them, from one Set to the
+// next. With one, many dumps of few programs are analysed many times faster. It may be
 // used by several goroutines.
 //
-// What it keeps is bounded: when the files that it has open exceed its budget, the next
-// Target begins anew with none, and the old ones are closed with the last Target that
-// uses them. A Target holds what it uses in any case.
+// A cache has a budget: when the files that it has open exceed it, the next Set starts
+// with none, and the old files are closed with the last Set that uses them. A Set keeps
+// what it uses in any case.
 type Cache struct {
 	finder *find.Finder
 	budget int64
@@ -25,25 +25,21 @@ type Cache struct {
 	current *generation
 }
 
-// A generation is the files that a number of Targets have together.
+// A generation is the files that several Sets share.
 type generation struct {
 	images *image.Cache
-	users  int  // Targets
-	old    bool // no further Target will use it
+	users  int  // Sets
+	old    bool // no further Set will use it
 }
 
-// NewCache returns a cache whose files are those that opts tell of: WithSysroot,
-// WithDebugDir, WithSearch, WithFetcher and the like. budget is the size of the files
-// kept open, in bytes; 0 for no bound.
-func NewCache(budget int64, opts ...Option) *Cache {
-	return &Cache{finder: find.New(newConfig(opts).find), budget: budget}
+// NewCache returns a cache of the files that opts find: WithSysroot, WithDebugDir,
+// WithSearch, WithFetcher and the like. Nothing is fetched once ctx is done. budget is the
+// size of the files kept open, in bytes; 0 for no bound.
+func NewCache(ctx context.Context, budget int64, opts ...Option) *Cache {
+	return &Cache{finder: find.New(ctx, newConfig(opts).find), budget: budget}
 }
 
-// WithCache lets a Target share the files of c. Where files are is then said to
-// NewCache; of the options that tell where, only WithExecutable may be given with it.
-func WithCache(c *Cache) Option { return func(cfg *config) { cfg.cache = c } }
-
-// acquire returns the generation for one more Target.
+// acquire returns the generation for one more Set.
 func (c *Cache) acquire() *generation {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -77,7 +73,7 @@ func (c *Cache) release(g *generation) error {
 	return g.images.Close()
 }
 
-// Close releases the files. Targets that are open keep theirs.
+// Close releases the files. Sets that are open keep theirs.
 func (c *Cache) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -87,21 +83,16 @@ func (c *Cache) Close() error {
 	return c.retire()
 }
 
-// finds returns what finds and what keeps the files of a Target, and what gives them
-// back.
-func (cfg *config) finds() (finder *find.Finder, images *image.Cache, release func() error, err error) {
-	if exe := cfg.find.Executable; exe != "" {
-		cfg.find.Beside = append(cfg.find.Beside, filepath.Dir(exe))
-	}
-	if cfg.cache == nil {
-		finder = find.New(cfg.find)
+// open returns what finds and what keeps the files of a Set, and what releases them.
+func (c *config) open(ctx context.Context) (finder *find.Finder, images *image.Cache, release func() error, err error) {
+	if c.cache == nil {
+		finder = find.New(ctx, c.find)
 		images = image.NewCache(finder)
 		return finder, images, images.Close, nil
 	}
-	f := cfg.find
-	if len(f.Sysroots)+len(f.DebugDirs)+len(f.Search)+len(f.SymbolDirs) > 0 || f.Fetcher != nil || f.SymbolFetcher != nil || f.Held != nil {
+	if c.places() {
 		return nil, nil, nil, fmt.Errorf("a shared cache is for dumps, and directories and servers are given to NewCache: %w", unwind.ErrBadParam)
 	}
-	g := cfg.cache.acquire()
-	return cfg.cache.finder.For(f.Executable, f.Beside), g.images, func() error { return cfg.cache.release(g) }, nil
+	g := c.cache.acquire()
+	return c.cache.finder.For(c.find.Executable, c.find.Beside), g.images, func() error { return c.cache.release(g) }, nil
 }

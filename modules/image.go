@@ -1,6 +1,7 @@
 package modules
 
 import (
+	"context"
 	"slices"
 
 	"github.com/corewalk/corewalk/internal/files/find"
@@ -24,9 +25,10 @@ type opaque = image.Image
 
 func (im *Image) file() *image.Image { return (*image.Image)(im) }
 
-// OpenImage opens the ELF or PE file at path. Close it after use.
-func OpenImage(path string) (*Image, error) {
-	im, err := image.OpenAlone(path, find.New(find.Options{}))
+// OpenImage opens the ELF or PE file at path. opts say where its debug files and symbol
+// files may be; nothing is fetched once ctx is done. Close the image after use.
+func OpenImage(ctx context.Context, path string, opts ...Option) (*Image, error) {
+	im, err := image.OpenAlone(path, find.New(ctx, newConfig(opts).find))
 	return (*Image)(im), err
 }
 

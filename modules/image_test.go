@@ -1,6 +1,7 @@
 package modules_test
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -14,7 +15,7 @@ import (
 // What the public handle tells of a file, opened and made of its bytes.
 func TestImage(t *testing.T) {
 	path := fixture.Get(t, "amd64-inline-tail-O2").Binary(t)
-	opened, err := modules.OpenImage(path)
+	opened, err := modules.OpenImage(context.Background(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +65,7 @@ func TestNoImage(t *testing.T) {
 	if _, err := im.Lines(1); !errors.Is(err, modules.ErrNoLine) {
 		t.Error(err)
 	}
-	if _, err := modules.OpenImage(filepath.Join(t.TempDir(), "none")); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := modules.OpenImage(context.Background(), filepath.Join(t.TempDir(), "none")); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
 	}
 	if _, err := modules.NewImage([]byte("text")); err == nil {

@@ -39,7 +39,7 @@ func TestLacks(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		lib    libstate.Library
-		asks   find.Fetcher
+		asks   modules.Fetcher
 		before bool // it lacks something
 		file   bool // it has a file after
 	}{
@@ -50,9 +50,11 @@ func TestLacks(t *testing.T) {
 		{"no build-id", libstate.Library{Path: "/none"}, fetcher{}, false, false},
 		{"vdso", libstate.Library{Path: "[vdso]", BuildID: id, Kind: libstate.VDSO}, fetcher{}, false, false},
 	} {
-		finder := find.New(find.Options{Fetcher: tt.asks, DebugDirs: []string{t.TempDir()}})
-		cache := image.NewCache(finder)
-		set := modules.NewSet(cache, finder, block(nil), false)
+		opts := []modules.Option{modules.WithDebugDir(t.TempDir())}
+		if tt.asks != nil {
+			opts = append(opts, modules.WithFetcher(tt.asks))
+		}
+		set := newSet(t, block(nil), opts...)
 		if got := set.Lacks(&tt.lib); got != tt.before {
 			t.Errorf("%s: lacks %v, want %v", tt.name, got, tt.before)
 		}
@@ -71,7 +73,6 @@ func TestLacks(t *testing.T) {
 		if im != nil && len(im.Warnings()) != 0 {
 			t.Errorf("%s: %q", tt.name, im.Warnings())
 		}
-		cache.Close()
 	}
 }
 
@@ -96,8 +97,7 @@ func (n noting) Fetch(_ context.Context, _ []byte, kind string) (string, error) 
 // named or walked through, not when only its code is looked at; and once.
 func TestObtainCode(t *testing.T) {
 	var kinds []string
-	finder := find.New(find.Options{Fetcher: noting{&kinds}, DebugDirs: []string{t.TempDir()}})
-	set := modules.NewSet(image.NewCache(finder), finder, block(nil), false)
+	set := newSet(t, block(nil), modules.WithFetcher(noting{&kinds}), modules.WithDebugDir(t.TempDir()))
 	lib := &libstate.Library{Path: "/none", BuildID: []byte{1, 2, 3, 4}}
 	for range 2 {
 		set.Obtain(lib)

@@ -4,6 +4,7 @@
 package modules
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -58,6 +59,8 @@ type Set struct {
 	finder *find.Finder
 	mem    arch.Memory
 	force  bool
+	// release gives the files back.
+	release func() error
 
 	byLib   sync.Map // *libstate.Library -> *setEntry, to find the entry without its key
 	mu      sync.Mutex
@@ -77,12 +80,20 @@ type setEntry struct {
 	debugDone atomic.Bool                // its debug file has been asked for, too
 }
 
-// NewSet returns a set whose files come from cache and finder. mem is the dump's
-// memory, from which the vDSO is read and against which headers are checked.
-// With force a mismatched file is used.
-func NewSet(cache *image.Cache, finder *find.Finder, mem arch.Memory, force bool) *Set {
-	return &Set{cache: cache, finder: finder, mem: mem, force: force, entries: map[string]*setEntry{}}
+// New returns the set of a process. mem is its memory without what files could add: the
+// vDSO is read from it, and headers of files are compared with it. Nothing is fetched
+// once ctx is done. Close the set after use.
+func New(ctx context.Context, mem arch.Memory, opts ...Option) (*Set, error) {
+	c := newConfig(opts)
+	finder, images, release, err := c.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &Set{cache: images, finder: finder, mem: mem, force: c.force, release: release, entries: map[string]*setEntry{}}, nil
 }
+
+// Close releases the files. Nothing that came from the set may be used after.
+func (s *Set) Close() error { return s.release() }
 
 // Image returns the image of lib, or nil. Where no directory has the file it is
 // fetched; where no server has it either, its debug file.

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/corewalk/corewalk/internal/files/find"
 	"github.com/corewalk/corewalk/internal/files/image"
 	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/internal/format/elffile"
@@ -130,7 +129,7 @@ func TestResolve(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			root := t.TempDir()
-			opts := find.Options{Sysroots: []string{filepath.Join(root, "sys")}, DebugDirs: []string{filepath.Join(root, "none")}}
+			opts := []modules.Option{modules.WithSysroot(filepath.Join(root, "sys")), modules.WithDebugDir(filepath.Join(root, "none"))}
 			put := func(name string, data []byte) string {
 				path := filepath.Join(root, name)
 				if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -145,7 +144,7 @@ func TestResolve(t *testing.T) {
 				put("sys/opt/prog", tt.file)
 			}
 			if tt.exe != nil {
-				opts.Executable = put("given", tt.exe)
+				opts = append(opts, modules.WithExecutable(put("given", tt.exe)))
 			}
 			if tt.debug != nil {
 				name := hex.EncodeToString(tt.lib.BuildID)
@@ -153,12 +152,14 @@ func TestResolve(t *testing.T) {
 			}
 			for name, data := range tt.search {
 				put(filepath.Join("search", name), data)
-				opts.Search = []string{filepath.Join(root, "search")}
 			}
-			finder := find.New(opts)
-			cache := image.NewCache(finder)
-			defer cache.Close()
-			set := modules.NewSet(cache, finder, block(tt.memory), tt.force)
+			if len(tt.search) > 0 {
+				opts = append(opts, modules.WithSearch(filepath.Join(root, "search")))
+			}
+			if tt.force {
+				opts = append(opts, modules.WithForceMismatched())
+			}
+			set := newSet(t, block(tt.memory), opts...)
 			tt.lib.Path, tt.lib.Start, tt.lib.End = "/opt/prog", base, base+0x4000
 			r := set.Resolve(&tt.lib)
 			if r.Match != tt.match || (r.Image != nil) != tt.image || r.Forced != tt.forced {
@@ -180,9 +181,8 @@ func TestResolve(t *testing.T) {
 
 // The vDSO is read from memory.
 func TestResolveVDSO(t *testing.T) {
-	finder := find.New(find.Options{})
 	data := read(t, fixture.Get(t, "amd64-pie").Binary(t))
-	set := modules.NewSet(image.NewCache(finder), finder, block(data[:4096]), false)
+	set := newSet(t, block(data[:4096]))
 	for _, tt := range []struct {
 		lib   libstate.Library
 		match modules.Match

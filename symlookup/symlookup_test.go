@@ -1,6 +1,7 @@
 package symlookup_test
 
 import (
+	"context"
 	"errors"
 	"os"
 	"os/exec"
@@ -66,7 +67,7 @@ func (s imagesOf) Image(lib *libstate.Library) *modules.Image { return (*modules
 // load makes a lookup over files, each at its own place.
 func load(t *testing.T, paths ...string) (*symlookup.Lookup, []loaded) {
 	t.Helper()
-	cache := image.NewCache(find.New(find.Options{DebugDirs: []string{t.TempDir()}}))
+	cache := image.NewCache(find.New(context.Background(), find.Options{DebugDirs: []string{t.TempDir()}}))
 	t.Cleanup(func() { cache.Close() })
 	var libs []*libstate.Library
 	var files []loaded
@@ -280,7 +281,7 @@ func TestConcurrentLookups(t *testing.T) {
 }
 
 func BenchmarkLookupCalls(b *testing.B) {
-	cache := image.NewCache(find.New(find.Options{}))
+	cache := image.NewCache(find.New(context.Background(), find.Options{}))
 	defer cache.Close()
 	im, err := cache.Open(fixture.Get(b, "amd64-cxx-sort").Binary(b))
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/corewalk/corewalk"
 	"github.com/corewalk/corewalk/internal/triage"
 	"github.com/corewalk/corewalk/internal/triage/signature"
+	"github.com/corewalk/corewalk/modules"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/unwind"
 )
@@ -37,7 +38,7 @@ func (f *triageFlags) explainAll(e env, paths []string) int {
 	return e.written(out.close(), status)
 }
 
-func explainSignature(e env, out io.Writer, cache *corewalk.Cache, path string) error {
+func explainSignature(e env, out io.Writer, cache *modules.Cache, path string) error {
 	t, err := corewalk.Open(path, corewalk.WithCache(cache))
 	if t != nil {
 		defer t.Close()

@@ -13,6 +13,7 @@ import (
 	"github.com/corewalk/corewalk"
 	"github.com/corewalk/corewalk/internal/triage/ledger"
 	"github.com/corewalk/corewalk/internal/triage/signature"
+	"github.com/corewalk/corewalk/modules"
 )
 
 // WorkerOptions say how the analysis process works.
@@ -43,7 +44,7 @@ var (
 // A worker is the analysis process.
 type worker struct {
 	opts  WorkerOptions
-	cache *corewalk.Cache
+	cache *modules.Cache
 	names signature.Cache
 	out   *lineWriter
 

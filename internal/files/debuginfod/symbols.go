@@ -17,6 +17,7 @@ import (
 
 	"github.com/corewalk/corewalk/internal/files/find"
 	"github.com/corewalk/corewalk/internal/format/decompress"
+	"github.com/corewalk/corewalk/modules"
 )
 
 // A SymbolClient gets PE images, PDBs and Breakpad symbol files from symbol servers over
@@ -89,15 +90,17 @@ func isLoopback(u *url.URL) bool {
 // FetchSymbols returns the path of the first of the requested files that is available,
 // fetching it unless it is in a cache. Goroutines that request the same file share one
 // query. If the servers fail, the error is a *find.FetchError.
-func (c *SymbolClient) FetchSymbols(ctx context.Context, wanted []find.StoreKey) (string, error) {
+func (c *SymbolClient) FetchSymbols(ctx context.Context, wanted []modules.StoreKey) (string, error) {
 	if len(wanted) == 0 {
 		return "", fmt.Errorf("no file requested: %w", fs.ErrNotExist)
 	}
 	var r strings.Builder
-	for _, k := range wanted {
+	keys := make([]find.StoreKey, len(wanted))
+	for i, k := range wanted {
 		fmt.Fprintf(&r, "%s/%s/%s\n", k.Name, k.ID, k.File)
+		keys[i] = find.StoreKey{Name: k.Name, ID: k.ID, File: k.File, Kind: find.SymbolKind(k.Kind)}
 	}
-	return c.asked.get(ctx, r.String(), func() (string, error) { return c.fetch(ctx, wanted) })
+	return c.asked.get(ctx, r.String(), func() (string, error) { return c.fetch(ctx, keys) })
 }
 
 func (c *SymbolClient) fetch(ctx context.Context, wanted []find.StoreKey) (string, error) {

@@ -22,13 +22,14 @@ import (
 
 	"github.com/corewalk/corewalk/internal/files/find"
 	"github.com/corewalk/corewalk/internal/format/decompress/cabtest"
+	"github.com/corewalk/corewalk/modules"
 )
 
 const symbolID = "0123ABCD45670089A0B1C2D3E4F506171"
 
 var (
-	pdbKey = find.StoreKey{Name: "App.pdb", ID: symbolID, File: "App.pdb", Kind: find.KindPDB}
-	symKey = find.StoreKey{Name: "App.pdb", ID: symbolID, File: "App.sym", Kind: find.KindBreakpad}
+	pdbKey = modules.StoreKey{Name: "App.pdb", ID: symbolID, File: "App.pdb", Kind: modules.PDB}
+	symKey = modules.StoreKey{Name: "App.pdb", ID: symbolID, File: "App.sym", Kind: modules.BreakpadSymbol}
 	symBig = symFile(symbolID, 300_000)
 )
 
@@ -132,7 +133,7 @@ func TestSymbolForms(t *testing.T) {
 	pdb := pdbFile()
 	lower := strings.ToLower(symbolID)
 	for name, tt := range map[string]struct {
-		key   find.StoreKey
+		key   modules.StoreKey
 		files map[string][]byte
 		want  []byte
 	}{
@@ -146,7 +147,7 @@ func TestSymbolForms(t *testing.T) {
 	} {
 		s := symbolServing(t, having(tt.files))
 		c, cache := symbolClient(t, Config{}, s.URL+"/s")
-		path, err := c.FetchSymbols(context.Background(), []find.StoreKey{tt.key})
+		path, err := c.FetchSymbols(context.Background(), []modules.StoreKey{tt.key})
 		if err != nil {
 			t.Errorf("%s: %v; asked for %q", name, err, s.paths())
 			continue
@@ -164,7 +165,7 @@ func TestSymbolForms(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if again, err := other.FetchSymbols(context.Background(), []find.StoreKey{tt.key}); again != path || err != nil || len(s.paths()) != asked {
+		if again, err := other.FetchSymbols(context.Background(), []modules.StoreKey{tt.key}); again != path || err != nil || len(s.paths()) != asked {
 			t.Errorf("%s: again %s, %v, %d more queries", name, again, err, len(s.paths())-asked)
 		}
 	}
@@ -179,7 +180,7 @@ func TestSymbolServersThatLie(t *testing.T) {
 	z.Write(symBig)
 	z.Close()
 	for name, tt := range map[string]struct {
-		key    find.StoreKey
+		key    modules.StoreKey
 		answer http.HandlerFunc
 		cfg    Config
 		want   string
@@ -250,7 +251,7 @@ func TestSymbolServersThatLie(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := symbolServing(t, tt.answer)
 			c, cache := symbolClient(t, tt.cfg, s.URL)
-			_, err := c.FetchSymbols(context.Background(), []find.StoreKey{tt.key})
+			_, err := c.FetchSymbols(context.Background(), []modules.StoreKey{tt.key})
 			var fe *find.FetchError
 			if !errors.As(err, &fe) || !strings.Contains(err.Error(), tt.want) || errors.Is(err, fs.ErrNotExist) != tt.absent || (len(fe.Unreachable) > 0) != tt.down {
 				t.Errorf("%v (absent %v), want %q (%v)", err, errors.Is(err, fs.ErrNotExist), tt.want, tt.absent)
@@ -260,7 +261,7 @@ func TestSymbolServersThatLie(t *testing.T) {
 			}
 			// The client remembers; so does the cache that a server has none.
 			asked := len(s.paths())
-			c.FetchSymbols(context.Background(), []find.StoreKey{tt.key})
+			c.FetchSymbols(context.Background(), []modules.StoreKey{tt.key})
 			other, err := NewSymbols([]find.SymbolServer{{URL: s.URL, Cache: find.SymbolCache{Dir: cache}}}, tt.cfg)
 			if err != nil {
 				t.Fatal(err)
@@ -269,7 +270,7 @@ func TestSymbolServersThatLie(t *testing.T) {
 				t.Errorf("%d more queries of one client", n-asked)
 			}
 			if name == "nothing" {
-				if other.FetchSymbols(context.Background(), []find.StoreKey{tt.key}); len(s.paths()) != asked {
+				if other.FetchSymbols(context.Background(), []modules.StoreKey{tt.key}); len(s.paths()) != asked {
 					t.Errorf("%d more queries of another", len(s.paths())-asked)
 				}
 			}
@@ -288,7 +289,7 @@ func TestSymbolOrder(t *testing.T) {
 	}}, none.URL, has.URL, never.URL)
 	other := symKey
 	other.Name, other.File = "App.dll", "App.dll.sym"
-	if _, err := c.FetchSymbols(context.Background(), []find.StoreKey{other, symKey}); err != nil {
+	if _, err := c.FetchSymbols(context.Background(), []modules.StoreKey{other, symKey}); err != nil {
 		t.Fatal(err)
 	}
 	if len(none.paths()) == 0 || len(never.paths()) != 0 || none.paths()[0] != "/App.dll/"+symbolID+"/App.dll.sym" {
@@ -314,7 +315,7 @@ func TestSymbolsAtATime(t *testing.T) {
 			}
 		}
 		all.Go(func() {
-			path, err := client.FetchSymbols(context.Background(), []find.StoreKey{symKey})
+			path, err := client.FetchSymbols(context.Background(), []modules.StoreKey{symKey})
 			if data, rerr := os.ReadFile(path); err != nil || !bytes.Equal(data, symBig) {
 				t.Errorf("%d bytes: %v, %v", len(data), err, rerr)
 			}
@@ -344,10 +345,10 @@ func TestSymbolsGivenUp(t *testing.T) {
 		w.Write(symBig)
 	})
 	c, _ := symbolClient(t, Config{}, s.URL)
-	if _, err := c.FetchSymbols(ctx, []find.StoreKey{symKey}); !errors.Is(err, context.Canceled) {
+	if _, err := c.FetchSymbols(ctx, []modules.StoreKey{symKey}); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
-	if _, err := c.FetchSymbols(context.Background(), []find.StoreKey{symKey}); err != nil {
+	if _, err := c.FetchSymbols(context.Background(), []modules.StoreKey{symKey}); err != nil {
 		t.Errorf("%v", err)
 	}
 }

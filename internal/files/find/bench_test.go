@@ -1,6 +1,7 @@
 package find
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"testing"
@@ -18,7 +19,7 @@ func BenchmarkIndex(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		New(Options{Search: []string{dir}}).files()
+		New(context.Background(), Options{Search: []string{dir}}).files()
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/files, "ns/file")
 }

@@ -37,10 +37,7 @@ func (f *Finder) Fetch(buildID []byte, kind string) (string, error) {
 	if !f.Fetches(buildID) {
 		return "", errNoFetcher
 	}
-	ctx := f.opts.FetchContext
-	if ctx == nil {
-		ctx = context.Background()
-	}
+	ctx := f.ctx
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}

@@ -30,10 +30,7 @@ func (f *Finder) FetchSymbolFile(m Module, kind SymbolKind) (string, error) {
 	if !f.FetchesSymbols() || len(keys) == 0 {
 		return "", errNoFetcher
 	}
-	ctx := f.opts.SymbolContext
-	if ctx == nil {
-		ctx = context.Background()
-	}
+	ctx := f.ctx
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}

@@ -41,14 +41,11 @@ type Options struct {
 	// Held returns paths through which a running process holds the module's own file open,
 	// even if another file is at the module's path by now. It may be nil.
 	Held func(Module) []string
-	// Fetcher is asked for files that no directory has, until FetchContext is done. Both
-	// may be nil.
-	Fetcher      Fetcher
-	FetchContext context.Context
-	// SymbolFetcher is asked for PE images and symbol files that no directory has, until
-	// SymbolContext is done. Both may be nil.
+	// Fetcher is asked for files that no directory has. It may be nil.
+	Fetcher Fetcher
+	// SymbolFetcher is asked for PE images and symbol files that no directory has. It may
+	// be nil.
 	SymbolFetcher SymbolFetcher
-	SymbolContext context.Context
 	// SymbolDirs are the directories of a symbol path: symbol stores, or directories that
 	// contain the files themselves. They are not searched recursively.
 	SymbolDirs []string
@@ -65,6 +62,8 @@ type Finder struct {
 
 // shared is what Finders with the same directories share.
 type shared struct {
+	ctx context.Context // nothing is fetched once it is done
+
 	once  sync.Once
 	index searchIndex
 
@@ -76,11 +75,11 @@ type shared struct {
 }
 
 // New returns a finder.
-func New(opts Options) *Finder {
+func New(ctx context.Context, opts Options) *Finder {
 	if opts.DebugDirs == nil {
 		opts.DebugDirs = []string{DefaultDebugDir}
 	}
-	return &Finder{opts: opts, shared: &shared{}}
+	return &Finder{opts: opts, shared: &shared{ctx: ctx}}
 }
 
 // For returns a finder for one of several dumps. It also considers executable ("" for none)

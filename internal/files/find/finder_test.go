@@ -1,6 +1,7 @@
 package find
 
 import (
+	"context"
 	"encoding/binary"
 	"encoding/hex"
 	"os"
@@ -45,7 +46,7 @@ func write(t testing.TB, path string, data []byte) string {
 
 func TestBinariesInOrder(t *testing.T) {
 	id := []byte{0xab, 0xcd, 0xef}
-	f := New(Options{Sysroots: []string{"/root"}, DebugDirs: []string{"/dbg"}, Executable: "/me/app", Beside: []string{"/cores"}})
+	f := New(context.Background(), Options{Sysroots: []string{"/root"}, DebugDirs: []string{"/dbg"}, Executable: "/me/app", Beside: []string{"/cores"}})
 	got := slices.Collect(f.Binaries(Module{Path: "/usr/lib/x/libx.so", BuildID: id, Main: true}))
 	want := []string{"/me/app", "/root/usr/lib/x/libx.so", "/root/lib/x/libx.so", "/usr/lib/x/libx.so", "/cores/libx.so",
 		"/root/usr/lib/debug/.build-id/ab/cdef", "/dbg/.build-id/ab/cdef"}
@@ -61,7 +62,7 @@ func TestBinariesInOrder(t *testing.T) {
 }
 
 func TestDebugFilesByLink(t *testing.T) {
-	f := New(Options{Sysroots: []string{"/root"}, DebugDirs: []string{"/dbg"}})
+	f := New(context.Background(), Options{Sysroots: []string{"/root"}, DebugDirs: []string{"/dbg"}})
 	got := slices.Collect(f.DebugFiles(DebugQuery{File: "/root/usr/bin/app", BuildID: []byte{1, 2}, Link: "app.debug"}))
 	want := []string{"/root/usr/lib/debug/.build-id/01/02.debug", "/dbg/.build-id/01/02.debug",
 		"/root/usr/bin/app.debug", "/root/usr/bin/.debug/app.debug",
@@ -84,7 +85,7 @@ func TestSearchByBuildID(t *testing.T) {
 	write(t, filepath.Join(dir, "core"), elfWithID(4, id)) // a core is no module
 	write(t, filepath.Join(dir, "text"), []byte("hello"))
 	write(t, filepath.Join(dir, "cut"), elfWithID(3, id)[:40])
-	f := New(Options{Search: []string{dir}, DebugDirs: []string{}})
+	f := New(context.Background(), Options{Search: []string{dir}, DebugDirs: []string{}})
 	if got := slices.Collect(f.Binaries(Module{Path: "/nowhere/app-1.2", BuildID: id})); !slices.Equal(got, []string{"/nowhere/app-1.2", app, dbg}) {
 		t.Errorf("binaries of id %s: %q", hex.EncodeToString(id), got)
 	}
@@ -113,7 +114,7 @@ func TestPartialBuildID(t *testing.T) {
 		{append(slices.Clone(short), 0, 0, 0, 0, 0, 0, 0, 0), short},
 	} {
 		h := hex.EncodeToString(tt.file)
-		f := New(Options{DebugDirs: []string{dbg}, Search: []string{search}})
+		f := New(context.Background(), Options{DebugDirs: []string{dbg}, Search: []string{search}})
 		got := slices.Collect(f.Binaries(Module{BuildID: tt.known, PartialID: true}))
 		if want := []string{filepath.Join(dbg, ".build-id", h[:2], h[2:]), filepath.Join(search, h)}; !slices.Equal(got, want) {
 			t.Errorf("%x: %q, want %q", tt.known, got, want)

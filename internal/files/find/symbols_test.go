@@ -32,7 +32,7 @@ func finder(t *testing.T, o Options) *Finder {
 		o.SymbolCache.Dir = filepath.Join(t.TempDir(), "cache")
 	}
 	o.DebugDirs = []string{}
-	return New(o)
+	return New(context.Background(), o)
 }
 
 // The layouts of stores, looked up by path.
@@ -373,13 +373,13 @@ func TestFetchSymbolFile(t *testing.T) {
 			t.Errorf("%v of %s: %v, %v, want %s", tt.kind, tt.m.Path, a.wanted, err, tt.want)
 		}
 	}
-	f = New(Options{})
+	f = New(context.Background(), Options{})
 	if _, err := f.FetchSymbolFile(appModule, KindPDB); f.FetchesSymbols() || !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("without servers: %v", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	f = New(Options{SymbolFetcher: a, SymbolContext: ctx})
+	f = New(ctx, Options{SymbolFetcher: a})
 	if _, err := f.FetchSymbolFile(appModule, KindPDB); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}

@@ -1,6 +1,7 @@
 package image_test
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -38,7 +39,7 @@ func write(t *testing.T, path string, data []byte) string {
 // open opens path in a cache whose only debug directory is debugDir.
 func open(t *testing.T, path, debugDir string) *image.Image {
 	t.Helper()
-	cache := image.NewCache(find.New(find.Options{DebugDirs: []string{debugDir}}))
+	cache := image.NewCache(find.New(context.Background(), find.Options{DebugDirs: []string{debugDir}}))
 	t.Cleanup(func() { cache.Close() })
 	im, err := cache.Open(path)
 	if err != nil {
@@ -198,7 +199,7 @@ func TestCache(t *testing.T) {
 		t.Skip(err)
 	}
 	text := write(t, filepath.Join(dir, "text"), []byte("text"))
-	cache := image.NewCache(find.New(find.Options{}))
+	cache := image.NewCache(find.New(context.Background(), find.Options{}))
 	var wg sync.WaitGroup
 	var got [8]*image.Image
 	for i := range got {

@@ -33,7 +33,7 @@ func (s *breakpadServer) FetchSymbols(_ context.Context, wanted []find.StoreKey)
 
 func TestServersOfOneKind(t *testing.T) {
 	s := &breakpadServer{dir: t.TempDir()}
-	cache := image.NewCache(find.New(find.Options{SymbolFetcher: s}))
+	cache := image.NewCache(find.New(context.Background(), find.Options{SymbolFetcher: s}))
 	ask := func(m find.Module) string {
 		t.Helper()
 		s.asked = nil

@@ -1,0 +1,108 @@
+package modules
+
+import (
+	"path/filepath"
+
+	"github.com/corewalk/corewalk/internal/files/find"
+)
+
+// An Option says where the files of modules are.
+type Option func(*config)
+
+type config struct {
+	find  find.Options
+	root  string
+	force bool
+	cache *Cache
+}
+
+func newConfig(opts []Option) *config {
+	c := &config{}
+	for _, o := range opts {
+		o(c)
+	}
+	if c.find.Executable != "" {
+		c.find.Beside = append(c.find.Beside, filepath.Dir(c.find.Executable))
+	}
+	if c.root != "" && len(c.find.Sysroots) == 0 {
+		c.find.Sysroots = []string{c.root}
+	}
+	return c
+}
+
+// places reports whether options say where to look for files, besides those about one
+// dump.
+func (c *config) places() bool {
+	f := &c.find
+	return len(f.Sysroots)+len(f.DebugDirs)+len(f.Search)+len(f.SymbolDirs) > 0 || f.Fetcher != nil || f.SymbolFetcher != nil || f.Held != nil
+}
+
+// WithExecutable gives the main program's file. It is used if it is the build that the
+// process ran. Files of other modules are looked for beside it.
+func WithExecutable(path string) Option { return func(c *config) { c.find.Executable = path } }
+
+// WithBeside adds a directory where a file with a module's base name is tried, such as
+// the dump's own.
+func WithBeside(dir string) Option {
+	return func(c *config) { c.find.Beside = append(c.find.Beside, dir) }
+}
+
+// WithSysroot adds a directory that stands for the root directory of the machine that
+// the dump is from.
+func WithSysroot(dir string) Option {
+	return func(c *config) { c.find.Sysroots = append(c.find.Sysroots, dir) }
+}
+
+// WithProcessRoot gives the root directory that a running process sees. It is the
+// sysroot unless WithSysroot gives one.
+func WithProcessRoot(dir string) Option { return func(c *config) { c.root = dir } }
+
+// WithHeldFiles gives a function that returns paths through which a running process
+// holds a module's own file open, even if another file is at the module's path by now.
+// path is the module's, main says that it is the program.
+func WithHeldFiles(held func(path string, main bool) []string) Option {
+	return func(c *config) { c.find.Held = func(m find.Module) []string { return held(m.Path, m.Main) } }
+}
+
+// WithDebugDir adds a directory of separate debug files. Without one it is
+// /usr/lib/debug.
+func WithDebugDir(dir string) Option {
+	return func(c *config) { c.find.DebugDirs = append(c.find.DebugDirs, dir) }
+}
+
+// WithSearch adds a directory with binaries and debug files at any depth. They are
+// matched by build-id, and those of Windows by their identifiers: PE images, PDBs and
+// Breakpad symbol files. The directory may be a symbol store, too.
+func WithSearch(dir string) Option {
+	return func(c *config) { c.find.Search = append(c.find.Search, dir) }
+}
+
+// WithSymbolPath looks for PE images, PDBs and Breakpad symbol files in the directories
+// of a symbol path, in the syntax of Microsoft's debuggers (_NT_SYMBOL_PATH):
+// "dir;srv*cache*url". Only the fetcher of WithSymbolFetcher asks its servers. A later
+// path replaces an earlier one.
+func WithSymbolPath(path string) Option {
+	p := find.ParseSymbolPath(path)
+	return func(c *config) { c.find.SymbolDirs, c.find.SymbolCache = p.Dirs, p.Cache }
+}
+
+// WithFetcher asks f for binaries and debug files that no directory has. What it
+// returns is used if the build-id is right.
+func WithFetcher(f Fetcher) Option { return func(c *config) { c.find.Fetcher = f } }
+
+// WithSymbolFetcher asks f for PE images and symbol files that no directory has.
+func WithSymbolFetcher(f SymbolFetcher) Option {
+	return func(c *config) {
+		if c.find.SymbolFetcher = nil; f != nil {
+			c.find.SymbolFetcher = symbolFetcher{f}
+		}
+	}
+}
+
+// WithForceMismatched uses files of another build where no right one is found. The
+// Resolution says so (Forced).
+func WithForceMismatched() Option { return func(c *config) { c.force = true } }
+
+// WithCache shares the files of a cache. Where files are is then said to NewCache; of
+// the options that say where, only WithExecutable and WithBeside may be given with it.
+func WithCache(cache *Cache) Option { return func(c *config) { c.cache = cache } }

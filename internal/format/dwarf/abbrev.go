@@ -9,31 +9,31 @@ import (
 	"github.com/corewalk/corewalk/internal/format/binbuf"
 )
 
-// Abbreviation tables (DWARF 5, 7.5.3). A table is decoded when the first unit
-// that uses it is walked, and shared by all units that name the same offset.
+// Abbreviation tables (DWARF 5, 7.5.3). A table is decoded when the first unit that uses it
+// is read, and shared by all units with the same table offset.
 
 // An attrSpec is one attribute of an abbreviation.
 type attrSpec struct {
 	attr Attr
 	form Form
-	size int8 // bytes of the value, or -1 when they vary
-	// This attribute and those after it up to one that varies: how many they
-	// are (at most 255), and their bytes.
+	size int8 // size of the value in bytes, or -1 if it varies
+	// The attributes from this one up to the first with a variable size: their number (at
+	// most 255) and their total size in bytes.
 	runLen   uint8
 	runBytes uint16
-	implicit int64 // the value, of FormImplicitConst
+	implicit int64 // the value, for FormImplicitConst
 }
 
-// An abbrev is the shape of an entry.
+// An abbrev is the declared form of an entry.
 type abbrev struct {
 	tag      Tag
 	children bool
-	hasPC    bool  // some attribute may say where its code is
+	hasPC    bool  // has an attribute that may say where its code is
 	declared bool  // it has DW_AT_declaration
 	sibling  int16 // index of DW_AT_sibling among the specs, or -1
 	count    uint16
 	first    uint32 // the specs are table.specs[first : first+count]
-	fixed    int32  // bytes of all values together, or -1 when they vary
+	fixed    int32  // size of all values together in bytes, or -1 if it varies
 }
 
 // An abbrevTable is immutable once parsed.
@@ -42,7 +42,7 @@ type abbrevTable struct {
 	specs  []attrSpec
 	dense  uint64           // codes 1..dense are list[code-1]
 	sparse map[uint64]int32 // the others, by code
-	err    error            // what ended the table early
+	err    error            // why the table ends early
 }
 
 func (t *abbrevTable) find(code uint64) *abbrev {
@@ -57,7 +57,7 @@ func (t *abbrevTable) find(code uint64) *abbrev {
 
 func (t *abbrevTable) of(a *abbrev) []attrSpec { return t.specs[a.first : a.first+uint32(a.count)] }
 
-// encoding holds what of a unit's header decides the sizes of forms.
+// encoding holds the fields of a unit's header that determine the sizes of forms.
 type encoding struct {
 	version  uint16
 	addrSize uint8
@@ -73,16 +73,16 @@ type abbrevKey struct {
 type abbrevCache struct {
 	mu     sync.Mutex
 	tables map[abbrevKey]*abbrevEntry
-	// read counts the bytes decoded. The tables of real files do not overlap,
-	// and the first entries of units are found near the beginning of theirs.
+	// read counts the bytes decoded. The tables of normal files do not overlap, and the
+	// first entries of units use abbreviations near the beginning of their tables.
 	read atomic.Int64
-	// searched is the last table, plus one, that readRoot looked through
-	// without decoding it.
+	// searched is one more than the offset of the last table that readRoot searched without
+	// decoding it.
 	searched atomic.Int64
 }
 
-// overBudget reports whether more was decoded than any real file asks for:
-// hostile units may all begin at different places of one long table.
+// overBudget reports whether more was decoded than any normal file needs: in a malicious
+// file, units may use overlapping parts of one long table.
 func (d *Data) overBudget() bool {
 	return d.abbrevs.read.Load() > int64(1<<16+4*d.size(SecAbbrev)+32*d.size(SecInfo))
 }
@@ -94,12 +94,12 @@ type abbrevEntry struct {
 
 func newAbbrevKey(off uint64, enc encoding) abbrevKey {
 	if enc.version >= 3 {
-		enc.version = 3 // later versions agree on the sizes of forms
+		enc.version = 3 // later versions have the same sizes of forms
 	}
 	return abbrevKey{off, enc}
 }
 
-// cachedAbbrevs returns the table at off if it is in use, else nil.
+// cachedAbbrevs returns the table at off if it is already decoded, otherwise nil.
 func (d *Data) cachedAbbrevs(off uint64, enc encoding) *abbrevTable {
 	d.abbrevs.mu.Lock()
 	_, ok := d.abbrevs.tables[newAbbrevKey(off, enc)]
@@ -135,11 +135,11 @@ func (d *Data) abbrevTable(off uint64, enc encoding) *abbrevTable {
 	return e.table
 }
 
-// abbrevStep is how far past its start a table is asked for at first, in bytes;
-// its length is not written anywhere.
+// abbrevStep is how much of a table is requested at first, in bytes: its length is not
+// stored anywhere.
 const abbrevStep = 4 << 10
 
-// parseAbbrevs decodes the table at off, and says how many bytes it takes.
+// parseAbbrevs decodes the table at off and returns its size in bytes.
 func (d *Data) parseAbbrevs(off uint64, enc encoding) (t *abbrevTable, size int) {
 	for step := uint64(abbrevStep); ; step *= 4 {
 		end := min(off, uint64(d.size(SecAbbrev))) + step
@@ -148,18 +148,18 @@ func (d *Data) parseAbbrevs(off uint64, enc encoding) (t *abbrevTable, size int)
 			return &abbrevTable{err: err}, 0
 		}
 		t, size := parseAbbrevs(data[:min(end, uint64(len(data)))], off, enc)
-		// Without its terminator the table goes on past what was asked for.
+		// A table without a terminator continues past the requested bytes.
 		if end >= uint64(len(data)) || !errors.Is(t.err, binbuf.ErrShort) {
 			return t, size
 		}
 	}
 }
 
-// parseAbbrevs decodes a table, and says how many bytes it takes.
+// parseAbbrevs decodes a table and returns its size in bytes.
 func parseAbbrevs(data []byte, off uint64, enc encoding) (t *abbrevTable, size int) {
 	t = new(abbrevTable)
 	if off > uint64(len(data)) {
-		t.err = fmt.Errorf("abbreviations at %#x, past the %#x bytes of .debug_abbrev: %w", off, len(data), ErrFormat)
+		t.err = fmt.Errorf("abbreviations at %#x are past the %#x bytes of .debug_abbrev: %w", off, len(data), ErrFormat)
 		return t, 0
 	}
 	c := binbuf.New(data, int(off), false)
@@ -190,17 +190,17 @@ func parseAbbrevs(data []byte, off uint64, enc encoding) (t *abbrevTable, size i
 	return t, c.Off - int(off)
 }
 
-// maxAttrs bounds the attributes of an abbreviation; compilers stay below 40.
+// maxAttrs limits the attributes of an abbreviation; compilers use fewer than 40.
 const maxAttrs = 512
 
-// parseAbbrev reads a declaration after its code, and appends its attributes to
-// specs. The returned abbrev's first is the length that specs had.
+// parseAbbrev reads a declaration after its code and appends its attributes to specs. The
+// returned abbrev's first is the previous length of specs.
 func parseAbbrev(c *binbuf.Cursor, enc encoding, specs []attrSpec) (abbrev, []attrSpec, error) {
 	start := c.Off
 	tag := c.ULEB()
 	a := abbrev{children: c.U8() != 0, sibling: -1, first: uint32(len(specs))}
 	if tag <= 0xffff {
-		a.tag = Tag(tag) // a wider one is unknown to all: it reads as tag 0 with attributes
+		a.tag = Tag(tag) // a larger tag is unknown anyway: read it as tag 0 with attributes
 	}
 	for {
 		attr, form := c.ULEB(), c.ULEB()
@@ -219,7 +219,7 @@ func parseAbbrev(c *binbuf.Cursor, enc encoding, specs []attrSpec) (abbrev, []at
 		}
 		var ok bool
 		if s.size, ok = formSize(s.form, enc); !ok || form > 0xffff {
-			return a, specs, fmt.Errorf("form %#x in the abbreviation at %#x: %w", form, start, ErrFormat)
+			return a, specs, fmt.Errorf("unknown form %#x in the abbreviation at %#x: %w", form, start, ErrFormat)
 		}
 		if n := len(specs) - int(a.first); n >= maxAttrs {
 			return a, specs, fmt.Errorf("abbreviation at %#x has more than %d attributes: %w", start, n, ErrFormat)
@@ -244,7 +244,7 @@ func parseAbbrev(c *binbuf.Cursor, enc encoding, specs []attrSpec) (abbrev, []at
 	return a, specs, nil
 }
 
-// skipAbbrev moves over a declaration after its code.
+// skipAbbrev skips a declaration after its code.
 func skipAbbrev(c *binbuf.Cursor) {
 	skipLEB(c)
 	c.U8()
@@ -259,7 +259,7 @@ func skipAbbrev(c *binbuf.Cursor) {
 	}
 }
 
-// setRuns notes how far one can go at once from each attribute.
+// setRuns sets the runs of fixed-size attributes.
 func setRuns(specs []attrSpec) {
 	var n uint8
 	var size uint16
@@ -269,7 +269,7 @@ func setRuns(specs []attrSpec) {
 			n, size = 0, 0
 			continue
 		}
-		if n == 255 { // the run goes on in another
+		if n == 255 { // the run continues in another
 			n, size = 0, 0
 		}
 		n++
@@ -278,8 +278,8 @@ func setRuns(specs []attrSpec) {
 	}
 }
 
-// formSize returns how many bytes a value of the form takes, -1 when that
-// varies; false for a form that is not known, whose entries cannot be passed.
+// formSize returns the size of a form's values in bytes, or -1 if it varies. It returns
+// false for an unknown form, whose entries cannot be skipped.
 func formSize(f Form, enc encoding) (int8, bool) {
 	switch f {
 	case FormImplicitConst, FormFlagPresent:
@@ -299,7 +299,7 @@ func formSize(f Form, enc encoding) (int8, bool) {
 	case FormAddr:
 		return int8(enc.addrSize), true
 	case FormRefAddr:
-		if enc.version == 2 { // DWARF 2 gave references the size of an address
+		if enc.version == 2 { // in DWARF 2 references have the size of an address
 			return int8(enc.addrSize), true
 		}
 		return int8(enc.offSize), true

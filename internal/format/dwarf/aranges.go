@@ -9,19 +9,18 @@ import (
 	"github.com/corewalk/corewalk/internal/format/binbuf"
 )
 
-// maxArangeScans is how many addresses are looked for by reading all of
-// .debug_aranges before an index is made of it. One stack falls into a few units,
-// and each is searched by itself once it is known; making the index of a large C++
-// program takes as long as about so many scans, and memory as large as the
-// section.
+// maxArangeScans is the number of addresses that are looked up by scanning .debug_aranges
+// before an index is built. A stack needs only a few units, and a unit that is already
+// known is searched directly. Building the index for a large C++ program takes as long as
+// about this many scans, and as much memory as the section.
 const maxArangeScans = 24
 
-// aranges finds units by .debug_aranges (DWARF 5, 6.1.2). A damaged set ends the
-// reading: units that are not covered then are found by their own ranges.
+// aranges finds units with .debug_aranges (DWARF 5, 6.1.2). A damaged set ends it; units
+// not covered are found by their own ranges.
 type aranges struct {
 	mu    sync.Mutex
 	scans int
-	// hot are the sets in which addresses were found.
+	// hot are the sets in which addresses have been found.
 	hot []arangeSet
 
 	coveredOnce sync.Once
@@ -31,15 +30,15 @@ type aranges struct {
 	index     spanIndex
 }
 
-// An arangeSet is the part of .debug_aranges that belongs to one unit.
+// An arangeSet is the part of .debug_aranges for one unit.
 type arangeSet struct {
-	unit     uint64 // offset of its header
-	tuples   []byte // whole tuples, the terminator among them
+	unit     uint64 // offset of the unit's header
+	tuples   []byte // complete tuples, including the terminator
 	addrSize int
 }
 
-// find returns the span around pc after passing over *skip others, which it counts
-// down.
+// find returns the span that contains pc after skipping *skip others; it decreases *skip
+// for each.
 func (a *aranges) find(d *Data, pc uint64, skip *int) (span, bool) {
 	if d.size(SecAranges) == 0 {
 		return span{}, false
@@ -63,8 +62,8 @@ func (a *aranges) find(d *Data, pc uint64, skip *int) (span, bool) {
 	return a.index.find(pc, skip)
 }
 
-// scan looks for pc in the sets; the first that has it will do unless others are
-// to be passed over. The lock is held.
+// scan searches the sets for pc and stops at the first hit unless hits are to be skipped.
+// The caller holds the lock.
 func (a *aranges) scan(d *Data, pc uint64, skip *int) (span, bool) {
 	var found []span
 	for set := range arangeSets(d) {
@@ -86,7 +85,7 @@ func (a *aranges) scan(d *Data, pc uint64, skip *int) (span, bool) {
 	return found[n], true
 }
 
-// find returns the last span of live code around pc in one set.
+// find returns the last span of live code that contains pc in one set.
 func (s *arangeSet) find(d *Data, pc uint64) (hit span, ok bool) {
 	if s.addrSize == 8 && !d.big {
 		for t := s.tuples; len(t) >= 16; t = t[16:] {
@@ -105,7 +104,7 @@ func (s *arangeSet) find(d *Data, pc uint64) (hit span, ok bool) {
 	return hit, ok
 }
 
-// all iterates over the spans of live code of a set.
+// all iterates over a set's spans of live code.
 func (s *arangeSet) all(d *Data) iter.Seq[span] {
 	return func(yield func(span) bool) {
 		c := binbuf.New(s.tuples, 0, d.big)
@@ -118,8 +117,8 @@ func (s *arangeSet) all(d *Data) iter.Seq[span] {
 	}
 }
 
-// arangeSets iterates over the sets of the section, which it has read as far as
-// that.
+// arangeSets iterates over the sets of the section, and reads the section only as far as
+// needed.
 func arangeSets(d *Data) iter.Seq[arangeSet] {
 	const lengthField = 12
 	return func(yield func(arangeSet) bool) {
@@ -155,9 +154,8 @@ func arangeSets(d *Data) iter.Seq[arangeSet] {
 	}
 }
 
-// coveredUnits are the units that have a set with live ranges. A set without
-// proves nothing: some tools write empty sets for units that they do not
-// understand.
+// coveredUnits returns the units that have a set with live ranges. A set without any proves
+// nothing: some tools write empty sets for units that they cannot handle.
 func (a *aranges) coveredUnits(d *Data) map[uint64]struct{} {
 	a.coveredOnce.Do(func() {
 		a.covered = make(map[uint64]struct{})

@@ -1,29 +1,28 @@
 package dwarf
 
-// Call sites (DWARF 5, 3.4): which calls a function makes, and to whom.
+// Call sites (DWARF 5, 3.4): the calls that a function makes, and their targets.
 
-// A CallSite is a DW_TAG_call_site or DW_TAG_GNU_call_site. Its parameters are
-// the children of its entry.
+// A CallSite is a DW_TAG_call_site or DW_TAG_GNU_call_site. Its parameters are children of
+// the entry.
 type CallSite struct {
 	DIE
-	// ReturnPC is the address after the call: the return address, or for a
-	// tail call what follows the jump. Zero when not recorded.
+	// ReturnPC is the address after the call: the return address, or for a tail call the
+	// address after the jump. It is 0 if not recorded.
 	ReturnPC uint64
-	// PC is the address of the call instruction, where recorded (clang gives
-	// only this one for tail calls).
+	// PC is the address of the call instruction if recorded (for tail calls, clang records
+	// only this).
 	PC uint64
-	// Origin is the entry of the called function, maybe a declaration or an
-	// abstract instance; not Valid for an indirect call.
+	// Origin is the entry of the called function, which may be a declaration or an abstract
+	// instance; it is not Valid for an indirect call.
 	Origin DIE
-	// Target is the expression that computes the callee's address in an
-	// indirect call, where the compiler could say.
+	// Target is the expression that computes the callee's address in an indirect call, if
+	// recorded.
 	Target []byte
-	// Tail says that the call is a jump: the callee returns to the caller's
-	// caller.
+	// Tail says that the call is a jump: the callee returns to the caller's caller.
 	Tail bool
 }
 
-// LookupPC is an address within the call instruction, to ask for its line with.
+// LookupPC returns an address inside the call instruction, for looking up its line.
 func (s *CallSite) LookupPC() uint64 {
 	if s.PC == 0 && s.ReturnPC > 0 {
 		return s.ReturnPC - 1
@@ -31,11 +30,11 @@ func (s *CallSite) LookupPC() uint64 {
 	return s.PC
 }
 
-// maxCallSites bounds the call sites of one function.
+// maxCallSites limits the call sites of one function.
 const maxCallSites = 1 << 16
 
-// CallSites appends to buf the call sites of the function at off, those of
-// inlined calls among them.
+// CallSites appends to buf the call sites of the function at off, including those of
+// inlined calls.
 func (u *Unit) CallSites(off uint64, buf []CallSite) []CallSite {
 	u.eachCallSite(off, func(s *CallSite) bool {
 		buf = append(buf, *s)
@@ -55,8 +54,8 @@ func (u *Unit) CallSiteAt(off, pc uint64) (site CallSite, ok bool) {
 	return site, ok
 }
 
-// eachCallSite calls yield for the call sites of a function until it returns
-// false. Functions nested in it have call sites of their own.
+// eachCallSite calls yield for the call sites of a function until yield returns false. It
+// skips functions nested in it, which have their own call sites.
 func (u *Unit) eachCallSite(off uint64, yield func(*CallSite) bool) {
 	var e Entry
 	c := u.Cursor(off)
@@ -83,7 +82,7 @@ func (u *Unit) callSite(c *Cursor, e *Entry) CallSite {
 	var v Value
 	for c.Attr(&v) {
 		switch v.Attr {
-		case AttrCallReturnPC, AttrLowPC: // the latter in the GNU form
+		case AttrCallReturnPC, AttrLowPC: // AttrLowPC in the GNU form
 			s.ReturnPC, _ = u.Address(&v)
 		case AttrCallPC:
 			s.PC, _ = u.Address(&v)

@@ -3,8 +3,8 @@ package dwarf
 // An Attr is the name of an attribute (DWARF 5, 7.5.4).
 type Attr uint16
 
-// Attributes of DWARF 2 to 5 and the vendor attributes that this package or
-// readers of variables and types need.
+// Attributes of DWARF 2 to 5, and the vendor attributes used by this package and its
+// callers.
 const (
 	AttrSibling           Attr = 0x01
 	AttrLocation          Attr = 0x02

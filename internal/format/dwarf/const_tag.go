@@ -1,11 +1,10 @@
 package dwarf
 
-// A Tag is the kind of a debugging information entry (DWARF 5, 7.5.3). Zero is
-// the null entry that ends a chain of siblings.
+// A Tag is the kind of a debugging information entry (DWARF 5, 7.5.3). Zero is the null
+// entry at the end of a list of siblings.
 type Tag uint16
 
-// Tags of DWARF 2 to 5 and the vendor tags met in files of gcc, clang, rustc,
-// Go and dwz.
+// Tags of DWARF 2 to 5, and the vendor tags used by gcc, clang, rustc, Go and dwz.
 const (
 	TagArrayType              Tag = 0x01
 	TagClassType              Tag = 0x02
@@ -83,9 +82,9 @@ const (
 	TagGNUCallSiteParameter         Tag = 0x410a
 )
 
-// A UnitType is the DW_UT_ code of a unit's header. Headers before DWARF 5 have
-// none: units of .debug_info read as UnitCompile until their first entry says
-// partial or skeleton, units of .debug_types as UnitTypes.
+// A UnitType is the DW_UT_ code in a unit's header. Headers before DWARF 5 have none. Their
+// units in .debug_info are UnitCompile unless the first entry says partial or skeleton;
+// units in .debug_types are UnitTypes.
 type UnitType uint8
 
 // Unit types (DWARF 5, 7.5.1).
@@ -102,7 +101,7 @@ const (
 // assignments).
 type Language uint16
 
-// Languages whose functions are named or shown in their own way.
+// Languages that need special treatment of names.
 const (
 	LangC89       Language = 0x01
 	LangC         Language = 0x02
@@ -138,8 +137,8 @@ const (
 	LangMipsAsm   Language = 0x8001
 )
 
-// scopeless reports whether functions of the language are named without the
-// scopes around them: either there are none, or the name holds them already.
+// scopeless reports whether function names of the language are shown without enclosing
+// scopes: either there are none, or the name includes them.
 func (l Language) scopeless() bool {
 	switch l {
 	case LangC89, LangC, LangC99, LangC11, LangC17, LangC23, LangGo, LangAssembly, LangMipsAsm, LangObjC:

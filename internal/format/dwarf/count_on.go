@@ -10,12 +10,12 @@ import (
 
 const counting = true
 
-// counted has a bit for each byte of the units that cursors went over. It is global
-// because no test sees the Data that lie behind a whole program's parts.
+// counted has a bit for each byte of the units that cursors passed over. It is global
+// because tests have no access to the Data inside a whole program.
 var counted struct {
 	mu    sync.Mutex
 	units map[*Unit][]uint64
-	refs  map[*Unit]bool // units that references led to
+	refs  map[*Unit]bool // units to which references led
 }
 
 func (d DIE) referred() {
@@ -45,15 +45,14 @@ func (c *Cursor) mark(from, to int) {
 	}
 }
 
-// A Count is what cursors went over in one unit.
+// A Count says how much of one unit cursors passed over.
 type Count struct {
-	Bytes      int  // different ones
-	BeyondRoot int  // of them, those that are not of its first entry
-	Referred   bool // an entry refers to one of the unit, maybe of the unit itself
+	Bytes      int  // distinct bytes
+	BeyondRoot int  // those outside the first entry
+	Referred   bool // some entry, possibly of the unit itself, refers to one of the unit
 }
 
-// Counted calls yield for every unit that cursors went over since the last
-// ResetCounted.
+// Counted calls yield for every unit that cursors passed over since the last ResetCounted.
 func Counted(yield func(u *Unit, n Count)) {
 	counted.mu.Lock()
 	units := make(map[*Unit][]uint64, len(counted.units))
@@ -81,7 +80,7 @@ func Counted(yield func(u *Unit, n Count)) {
 	}
 }
 
-// ResetCounted forgets what was counted.
+// ResetCounted resets all counts.
 func ResetCounted() {
 	counted.mu.Lock()
 	defer counted.mu.Unlock()

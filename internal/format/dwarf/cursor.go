@@ -6,16 +6,16 @@ import (
 	"github.com/corewalk/corewalk/internal/format/binbuf"
 )
 
-// An Entry is a debugging information entry (DIE) as Cursor.Next met it.
+// An Entry is a debugging information entry (DIE) read by Cursor.Next.
 type Entry struct {
 	Off         uint64 // in the unit's section
-	Tag         Tag    // 0 for the null entry that ends a list of children
+	Tag         Tag    // 0 for the null entry at the end of a list of children
 	HasChildren bool
-	Depth       int // below the entry that the cursor began at
+	Depth       int // relative to the entry at which the cursor began
 }
 
-// A Cursor walks the entries of a unit in the order in which they lie, parents
-// before children. It allocates nothing. It is a value: copy it to look ahead.
+// A Cursor iterates over the entries of a unit in file order, parents before children. It
+// allocates nothing. It is a plain value: copy it to look ahead.
 //
 //	c := u.Cursor(off)
 //	for c.Next(&e) {
@@ -26,36 +26,35 @@ type Cursor struct {
 	u     *Unit
 	table *abbrevTable
 	in    binbuf.Cursor // Data ends with the unit
-	level int           // depth of the entry that Next would read
+	level int           // depth of the entry that Next will read
 
-	ab      *abbrev // of the current entry while attributes are left to read
-	spec    int     // the next of them
-	sibling uint64  // value of DW_AT_sibling when it was read
-	parent  bool    // the current entry has children, and they are next
+	ab      *abbrev // of the current entry, while it has unread attributes
+	spec    int     // index of the next attribute
+	sibling uint64  // value of DW_AT_sibling, once read
+	parent  bool    // the current entry has children, and they come next
 }
 
-// Cursor returns a cursor whose first entry is the one at off, an offset in the
-// unit's section. An offset outside the unit gives an empty walk with an error.
+// Cursor returns a cursor whose first entry is the one at off, an offset in the unit's
+// section. If off is outside the unit, the iteration is empty and ends with an error.
 func (u *Unit) Cursor(off uint64) Cursor {
 	c := Cursor{u: u, table: u.abbrevs()}
 	if off < u.entries || off > u.End {
-		c.in.Fail(fmt.Errorf("entry %#x outside unit %#x-%#x: %w", off, u.Off, u.End, ErrFormat))
+		c.in.Fail(fmt.Errorf("entry %#x is outside the unit %#x-%#x: %w", off, u.Off, u.End, ErrFormat))
 		return c
 	}
 	c.in = binbuf.New(u.section()[:u.End], int(off), u.Data.big)
 	return c
 }
 
-// Err returns what ended the walk early, if anything.
+// Err returns the error that ended the iteration early, or nil.
 func (c *Cursor) Err() error { return c.in.Error }
 
-// Level is the depth of the entry that Next will read: to walk the children of
-// the entry just read, go on while Level is above its depth.
+// Level is the depth of the entry that Next will read. To iterate over the children of the
+// entry just read, continue while Level is greater than its depth.
 func (c *Cursor) Level() int { return c.level }
 
-// Next moves to the next entry, over whatever attributes of the current one
-// were not read. It returns false at the end of the unit or when the data is
-// damaged.
+// Next advances to the next entry and skips unread attributes of the current one. It
+// returns false at the end of the unit or if the data is damaged.
 func (c *Cursor) Next(e *Entry) bool {
 	if c.ab != nil {
 		c.skipAttrs(int(c.ab.count))
@@ -97,15 +96,15 @@ func (c *Cursor) Next(e *Entry) bool {
 
 func (c *Cursor) unknown(off int, code uint64) {
 	c.ab = nil
-	err := fmt.Errorf("entry %#x has abbreviation %d, which is not in the table at %#x: %w", off, code, c.u.abbrevOff, ErrFormat)
+	err := fmt.Errorf("entry %#x: abbreviation %d is not in the table at %#x: %w", off, code, c.u.abbrevOff, ErrFormat)
 	if c.table.err != nil {
-		err = fmt.Errorf("%w (the table is cut short: %v)", err, c.table.err)
+		err = fmt.Errorf("%w (the table is truncated: %v)", err, c.table.err)
 	}
 	c.in.Fail(err)
 }
 
-// Attr reads the next attribute of the current entry into v. It returns false
-// after the last.
+// Attr reads the next attribute of the current entry into v. It returns false after the
+// last one.
 func (c *Cursor) Attr(v *Value) bool {
 	if c.ab == nil || c.spec >= int(c.ab.count) || c.in.Error != nil {
 		return false
@@ -138,7 +137,7 @@ func (c *Cursor) Find(attr Attr, v *Value) bool {
 	return false
 }
 
-// skipAttrs moves over the attributes before the one numbered end.
+// skipAttrs skips the attributes before index end.
 func (c *Cursor) skipAttrs(end int) {
 	if counting {
 		from := c.in.Off
@@ -167,8 +166,8 @@ func (c *Cursor) skipAttrs(end int) {
 	}
 }
 
-// siblingOffset returns the offset that a DW_AT_sibling names, or 0 when it
-// does not lead forward within the unit: a walk must always advance.
+// siblingOffset returns the offset in a DW_AT_sibling, or 0 if it does not lead forward
+// within the unit: the iteration must always advance.
 func (c *Cursor) siblingOffset(v *Value) uint64 {
 	off := v.U
 	if v.Form != FormRefAddr {
@@ -183,8 +182,8 @@ func (c *Cursor) siblingOffset(v *Value) uint64 {
 // hasSibling reports whether the current entry says where its children end.
 func (c *Cursor) hasSibling() bool { return c.ab != nil && c.ab.sibling >= 0 }
 
-// SkipChildren moves over the children of the current entry: at once where the
-// entry says where they end, else by walking them.
+// SkipChildren skips the children of the current entry: directly if the entry says where
+// they end, otherwise by iterating over them.
 func (c *Cursor) SkipChildren() {
 	if !c.parent {
 		return
@@ -219,8 +218,8 @@ func (u *Unit) Entry(off uint64) (Entry, error) {
 	return e, nil
 }
 
-// Value returns one attribute of the entry at off; a Value that is not Present
-// when the entry has none such.
+// Value returns one attribute of the entry at off. The Value is not Present if the entry
+// lacks it.
 func (u *Unit) Value(off uint64, attr Attr) Value {
 	var e Entry
 	var v Value

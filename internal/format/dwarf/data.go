@@ -1,31 +1,29 @@
-// Package dwarf reads DWARF 2 to 5 debugging information for need: from an
-// address to the unit, the functions inlined there and the source lines, and no
-// further.
+// Package dwarf reads DWARF 2 to 5 debugging information on demand: from an address to its
+// unit, functions, inlined calls and source line, and no more than that needs.
 //
-// The standard library's debug/dwarf wants every section as one decompressed
-// slice before it starts, reads all unit headers and all abbreviations on the
-// way, allocates for every entry and attribute, and knows neither supplementary
-// files (dwz), nor split units, nor the GNU forms. Here sections are asked for
-// when first needed, units are parsed when an address or a reference falls in
-// them, and entries are read in place.
+// The standard library's debug/dwarf does not fit: it needs every section decompressed
+// before it starts; it reads all unit headers and abbreviations; it allocates memory for
+// every entry and attribute; and it does not support supplementary files (dwz), split units
+// or the GNU forms. Here sections are requested when first used, units are parsed when an
+// address or reference falls into them, and entries are read in place.
 //
 // The layers, lowest first:
 //
-//   - Cursor, Entry and Value walk the entries of one Unit without allocating;
+//   - Cursor, Entry and Value iterate over the entries of a Unit without allocating;
 //   - Unit resolves values: strings, addresses, references, ranges;
-//   - Unit.Line and Unit.FuncAt are the per-unit indexes, built once on demand;
-//   - Data.Frames answers an address with its chain of calls;
+//   - Unit.Line and Unit.FuncAt use per-unit indexes, built on first use;
+//   - Data.Frames returns the chain of calls at an address;
 //   - Data.TailChain adds the tail calls that left no frame.
 //
-// All addresses are of the file's own address space: subtract the load bias
-// first, and subtract one from a return address.
+// All addresses are link-time addresses of the file: subtract the load bias first, and
+// subtract one from a return address.
 //
-// The input is not trusted: no function panics, loops for ever or allocates
-// beyond a small multiple of the bytes it reads. Data and Unit are safe for
-// concurrent use; a Cursor is not.
+// The input is untrusted: no function panics, loops forever or allocates more than a small
+// multiple of the bytes it reads. Data and Unit are safe for concurrent use; a Cursor is
+// not.
 //
-// The format is that of the DWARF 5 standard (dwarfstd.org, 2017), its
-// predecessors where they differ, and the GNU extensions of gcc and dwz.
+// The format is that of the DWARF 5 standard (dwarfstd.org, 2017), of its predecessors
+// where they differ, and of the GNU extensions by gcc and dwz.
 package dwarf
 
 import (
@@ -38,22 +36,20 @@ import (
 	"github.com/corewalk/corewalk/internal/format/binbuf"
 )
 
-// Errors that callers may want to tell apart; others describe damaged input.
+// Errors that callers may need to distinguish; all others describe damaged input.
 var (
-	// ErrNotFound means that nothing in the file describes the address or
-	// reference asked for.
+	// ErrNotFound: nothing in the file describes the requested address or reference.
 	ErrNotFound = errors.New("no debugging information")
-	// ErrFormat is wrapped by errors about input that breaks the format.
+	// ErrFormat is wrapped by errors about malformed input.
 	ErrFormat = errors.New("malformed DWARF")
-	// ErrNoSup means that a reference leads into a supplementary file (dwz)
-	// that was not given.
+	// ErrNoSup: a reference leads to a supplementary file (dwz) that is not available.
 	ErrNoSup = errors.New("supplementary debug file is missing")
 )
 
-// A Section names one of the sections that hold DWARF.
+// A Section is one of the sections that contain DWARF.
 type Section uint8
 
-// The sections read by this package and by those above it.
+// The sections read by this package and its callers.
 const (
 	SecInfo Section = iota
 	SecAbbrev
@@ -86,38 +82,36 @@ func (s Section) String() string {
 	return fmt.Sprintf("section %d", s)
 }
 
-// A Source hands out the sections of one file.
+// A Source provides the sections of one file.
 type Source interface {
-	// Section returns the decompressed bytes of the section called name, nil
-	// when the file has none. The bytes must not change. It is called at most
-	// once for each name and Data, when the section is first needed, maybe
-	// from several goroutines for different names.
+	// Section returns the decompressed bytes of the section with a name, or nil if the file
+	// has none. The bytes must not change. It is called at most once per name and Data,
+	// when the section is first needed, possibly by several goroutines for different names.
 	Section(name string) ([]byte, error)
 }
 
-// A LazySource is a Source that can hand out a section before all of it is there,
-// as when it is compressed and most of it will not be read.
+// A LazySource is a Source that can return a section before all of it is available, for
+// example because it is compressed and most of it will not be read.
 type LazySource interface {
 	Source
-	// LazySection is Section, but only the bytes below end may be read, once
-	// need(end) has returned nil; an end past the section's stands for all. A nil
-	// need means that all bytes may be read. need may be called from several
-	// goroutines.
+	// LazySection is like Section, but bytes below end may be read only after need(end) has
+	// returned nil; an end past the section's end means all of it. A nil need means that
+	// all bytes may be read. need may be called by several goroutines.
 	LazySection(name string) (data []byte, need func(end uint64) error, err error)
 }
 
-// SourceFunc makes a Source of a function.
+// SourceFunc turns a function into a Source.
 type SourceFunc func(name string) ([]byte, error)
 
 // Section calls f.
 func (f SourceFunc) Section(name string) ([]byte, error) { return f(name) }
 
-// Data is the debugging information of one file. Every part is loaded and
-// indexed when first needed, once. It is safe for concurrent use.
+// Data is the debugging information of one file. Each part is loaded and indexed once, on
+// first use. It is safe for concurrent use.
 type Data struct {
 	src   Source
 	big   bool
-	dwo   bool // the file is a .dwo: its sections' names end in .dwo
+	dwo   bool // the file is a .dwo: its section names end in .dwo
 	sup   *Data
 	split func(*Unit) (*Data, error)
 	text  textRange
@@ -125,7 +119,7 @@ type Data struct {
 	sections [numSections]section
 
 	units   unitCache
-	lists   [2]unitList // of .debug_info and .debug_types
+	lists   [2]unitList // for .debug_info and .debug_types
 	abbrevs abbrevCache
 	lines   lineCache
 	index   pcIndex
@@ -135,38 +129,37 @@ type Data struct {
 type section struct {
 	once sync.Once
 	data []byte
-	need func(end uint64) error // nil when all of data is there
+	need func(end uint64) error // nil if all of data is available
 	err  error
 }
 
 // An Option configures New.
 type Option func(*Data)
 
-// WithSup gives the supplementary file that .gnu_debugaltlink or .debug_sup
-// names (made by dwz -m).
+// WithSup sets the supplementary file named by .gnu_debugaltlink or .debug_sup (made by dwz
+// -m).
 func WithSup(sup *Data) Option { return func(d *Data) { d.sup = sup } }
 
-// WithText says that the file's code lies in [low, high). Ranges and line
-// sequences that start elsewhere are remains of sections that the linker
-// discarded, and are ignored. Without it, those that start at address 0 are
-// taken for such; addresses at the very top of the address space always are.
+// WithText says that the file's code is in [low, high). Ranges and line sequences that
+// start elsewhere are left over from sections that the linker discarded, and are ignored.
+// Without this option, those that start at address 0 are ignored. Those at the very top of
+// the address space are always ignored.
 func WithText(low, high uint64) Option {
 	return func(d *Data) { d.text = textRange{low, high, true} }
 }
 
-// WithSplit gives the function that finds the .dwo file of a skeleton unit
-// (see Unit.Skeleton). It is called at most once for each unit, possibly from
-// several goroutines; its Data must be made with the option DWO. A nil Data
-// means that there is none.
+// WithSplit sets the function that finds the .dwo file of a skeleton unit (see
+// Unit.Skeleton). It is called at most once per unit, possibly by several goroutines. The
+// Data it returns must have been made with the option DWO; nil means that there is none.
 func WithSplit(find func(*Unit) (*Data, error)) Option {
 	return func(d *Data) { d.split = find }
 }
 
-// DWO says that the source is a .dwo file (split DWARF): its sections are
-// asked for as ".debug_info.dwo" and so on.
+// DWO says that the source is a .dwo file (split DWARF): its sections are requested as
+// ".debug_info.dwo" and so on.
 func DWO() Option { return func(d *Data) { d.dwo = true } }
 
-// New returns the debugging information that src holds. Nothing is read yet.
+// New returns the debugging information in src. It reads nothing yet.
 func New(src Source, order binary.ByteOrder, opts ...Option) *Data {
 	d := &Data{src: src, big: binbuf.IsBig(order)}
 	for _, o := range opts {
@@ -175,8 +168,8 @@ func New(src Source, order binary.ByteOrder, opts ...Option) *Data {
 	return d
 }
 
-// Bytes returns the bytes of a section: nil without an error when the file has
-// none. The error is the source's.
+// Bytes returns the bytes of a section, or nil without an error if the file has none. The
+// error is the source's.
 func (d *Data) Bytes(s Section) ([]byte, error) {
 	if s >= numSections {
 		return nil, fmt.Errorf("%v: %w", s, ErrNotFound)
@@ -184,9 +177,9 @@ func (d *Data) Bytes(s Section) ([]byte, error) {
 	return d.upTo(s, math.MaxUint64)
 }
 
-// upTo returns a section, at its full length, of which the bytes below end may be
-// read. Those sections of which a stack needs a small part (units, line tables,
-// abbreviations) are read through it; the others whole.
+// upTo returns a section with its full length, of which the bytes below end may be read. It
+// is used for sections of which a stack needs a small part (units, line tables,
+// abbreviations); other sections are read completely.
 func (d *Data) upTo(s Section, end uint64) ([]byte, error) {
 	sec := d.load(s)
 	if sec.err != nil {
@@ -200,7 +193,7 @@ func (d *Data) upTo(s Section, end uint64) ([]byte, error) {
 	return sec.data, nil
 }
 
-// size is the length of a section in bytes; 0 when there is none.
+// size returns the length of a section in bytes, 0 if there is none.
 func (d *Data) size(s Section) int { return len(d.load(s).data) }
 
 func (d *Data) load(s Section) *section {
@@ -234,15 +227,15 @@ func (d *Data) Sup() *Data { return d.sup }
 // Big reports whether the file is big-endian.
 func (d *Data) Big() bool { return d.big }
 
-// A textRange is where the file's code lies, when known.
+// A textRange is the address range of the file's code, if known.
 type textRange struct {
 	low, high uint64
 	known     bool
 }
 
-// dead reports whether an address range that starts at low is the remains of a
-// discarded section. Linkers write 0 (GNU ld), 1 (GNU ld, in range lists, where
-// 0 would end the list), -1 or -2 (lld) over the addresses of what they drop.
+// dead reports whether an address range that starts at low is left over from a discarded
+// section. For the addresses of such sections, linkers write 0 (GNU ld), 1 (GNU ld, in
+// range lists, where 0 would end the list), -1 or -2 (lld).
 func (d *Data) dead(low uint64, addrSize uint8) bool {
 	if low >= maxAddr(addrSize)-1 {
 		return true
@@ -253,7 +246,7 @@ func (d *Data) dead(low uint64, addrSize uint8) bool {
 	return low <= 1
 }
 
-// maxAddr is the highest address of a given size in bytes.
+// maxAddr returns the highest address of a size in bytes.
 func maxAddr(size uint8) uint64 {
 	if size == 0 || size >= 8 {
 		return ^uint64(0)

@@ -6,31 +6,30 @@ import (
 	"github.com/corewalk/corewalk/internal/format/binbuf"
 )
 
-// A Value is an attribute as it stands in the file: a number or some bytes.
-// What they mean depends on the form; Unit's methods know.
+// A Value is an undecoded attribute value: a number or bytes. The methods of Unit interpret
+// it depending on the form.
 type Value struct {
 	Attr Attr
 	Form Form
-	// U is the number: constants, offsets, addresses and indices. Signed
-	// forms are sign-extended; Int reads them.
+	// U is the number for constants, offsets, addresses and indexes. Signed forms are
+	// sign-extended; use Int to read them.
 	U uint64
-	// B is the contents of blocks, expressions, inline strings and data16.
-	// It is a slice of the section.
+	// B is the contents of blocks, expressions, inline strings and data16: a slice of the
+	// section.
 	B []byte
 }
 
-// Present reports whether the value was found at all.
+// Present reports whether the attribute was found.
 func (v *Value) Present() bool { return v.Form != 0 }
 
 // Flag reports whether the value is a flag that is set.
 func (v *Value) Flag() bool { return v.Form == FormFlagPresent || v.U != 0 }
 
-// Int returns a constant as a signed number. The fixed-size forms do not say
-// whether they are signed (DWARF 5, 7.5.5): the caller extends those, knowing
-// the size.
+// Int returns a constant as a signed number. Forms of fixed size do not say whether they
+// are signed (DWARF 5, 7.5.5); the caller knows the size and must sign-extend them.
 func (v *Value) Int() int64 { return int64(v.U) }
 
-// A Class groups forms by what their values are (DWARF 5, 7.5.5).
+// A Class is a group of forms with the same kind of value (DWARF 5, 7.5.5).
 type Class uint8
 
 // The classes of forms.
@@ -43,9 +42,8 @@ const (
 	ClassFlag
 	ClassReference
 	ClassString
-	// ClassOffset is an offset into, or an index for, the section that the
-	// attribute implies: lines, ranges, locations, macros. Before DWARF 4
-	// such values have the forms of constants.
+	// ClassOffset is an offset into, or an index for, the section implied by the attribute:
+	// lines, ranges, locations, macros. Before DWARF 4 such values have constant forms.
 	ClassOffset
 )
 
@@ -74,7 +72,7 @@ func (f Form) Class() Class {
 	return ClassNone
 }
 
-// readForm reads a value of the given form into v, whose Attr it leaves alone.
+// readForm reads a value of a form into v; it does not set v.Attr.
 func readForm(c *binbuf.Cursor, form Form, implicit int64, enc encoding, v *Value) {
 	v.Form, v.U, v.B = form, 0, nil
 	switch form {
@@ -114,25 +112,25 @@ func readForm(c *binbuf.Cursor, form Form, implicit int64, enc encoding, v *Valu
 	default:
 		size, ok := formSize(form, enc)
 		if !ok || size <= 0 {
-			c.Fail(fmt.Errorf("form %#x at %#x: %w", uint16(form), c.Off, ErrFormat))
+			c.Fail(fmt.Errorf("unknown form %#x at %#x: %w", uint16(form), c.Off, ErrFormat))
 			return
 		}
 		v.U = c.Uint(int(size))
 	}
 }
 
-// readIndirect reads a value whose form stands before it. An implicit constant
-// has no place for its value there, and another indirection no purpose.
+// readIndirect reads a value preceded by its form. An implicit constant cannot be indirect,
+// because its value is not here; another indirection would be pointless.
 func readIndirect(c *binbuf.Cursor, enc encoding, v *Value) {
 	form := c.ULEB()
 	if form > 0xffff || Form(form) == FormIndirect || Form(form) == FormImplicitConst {
-		c.Fail(fmt.Errorf("indirect form %#x at %#x: %w", form, c.Off, ErrFormat))
+		c.Fail(fmt.Errorf("invalid indirect form %#x at %#x: %w", form, c.Off, ErrFormat))
 		return
 	}
 	readForm(c, Form(form), 0, enc, v)
 }
 
-// skipForm moves over a value whose size varies.
+// skipForm skips a value of variable size.
 func skipForm(c *binbuf.Cursor, form Form, enc encoding) {
 	// Nearly all numbers and lengths take one byte.
 	if c.Off < len(c.Data) && c.Error == nil {
@@ -167,7 +165,7 @@ func skipForm(c *binbuf.Cursor, form Form, enc encoding) {
 	}
 }
 
-// skipLEB moves over a LEB128 number.
+// skipLEB skips a LEB128 number.
 func skipLEB(c *binbuf.Cursor) {
 	for i := c.Off; i < len(c.Data); i++ {
 		if c.Data[i] < 0x80 {

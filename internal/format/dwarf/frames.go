@@ -5,38 +5,34 @@ import (
 	"fmt"
 )
 
-// A Call is one function in the chain of calls at an address: a call that the
-// compiler inlined, or the function whose code it is.
+// A Call is one function in the chain of calls at an address: either a call that the
+// compiler inlined or the function that contains the code.
 type Call struct {
-	// Func is the entry of the call: a DW_TAG_subprogram, or when Inlined a
-	// DW_TAG_inlined_subroutine. It is not Valid when only the line is known
-	// (code of an assembler).
+	// Func is the entry of the call: a DW_TAG_subprogram or, if Inlined, a
+	// DW_TAG_inlined_subroutine. It is not Valid if only the line is known (assembly code).
 	Func DIE
 	// FuncInfo has the names and the place of the declaration.
 	FuncInfo
 	Inlined bool
 
-	// File, Line and Column say where in this function execution is: from the
-	// line table for the innermost call, the place of the inlined call for
-	// the others. Line is 0 when unknown.
+	// File, Line and Column are the position in this function: from the line table for the
+	// innermost call, otherwise the place of the inlined call. Line is 0 if unknown.
 	File   FileName
 	Line   int
 	Column int
-	// ApproxLine says that the code belongs to no line, and that Line is that
-	// of code before it.
+	// ApproxLine says that the code has no line, and that Line is that of preceding code.
 	ApproxLine bool
 
-	// Range is the stretch of the function's code around the address, Entry
-	// its first instruction, which may be in another stretch.
+	// Range is the part of the function's code that contains the address. Entry is the
+	// function's first instruction, which may be in another part.
 	Range Range
 	Entry uint64
 }
 
-// Frames appends to buf the calls at pc, an address in the file's own address
-// space: those inlined there, innermost first, then the function whose code it
-// is. The error wraps ErrNotFound when nothing describes the address. For a
-// function of a .dwo file that is missing, and for code without functions, a
-// single Call with the line and no name is given.
+// Frames appends to buf the calls at pc, a link-time address: the calls inlined there,
+// innermost first, then the function that contains the code. The error wraps ErrNotFound if
+// nothing describes the address. For a function in a missing .dwo file, and for code that
+// belongs to no function, it appends a single Call with the line and without a name.
 func (d *Data) Frames(pc uint64, buf []Call) ([]Call, error) {
 	var lined *Unit
 	var first error
@@ -70,10 +66,10 @@ func (d *Data) Frames(pc uint64, buf []Call) ([]Call, error) {
 	return append(buf, c), nil
 }
 
-// maxCandidates bounds the units that are tried for one address.
+// maxCandidates limits the units that are tried for one address.
 const maxCandidates = 8
 
-// frames makes the chain of calls at pc in f. u is the unit with the lines.
+// frames builds the chain of calls at pc in f. u is the unit with the lines.
 func (u *Unit) frames(pc uint64, f *Func, buf []Call) []Call {
 	var space [16]inlineCall
 	path := f.Unit.inlines(f.Off, pc, space[:0])

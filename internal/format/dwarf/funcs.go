@@ -2,24 +2,24 @@ package dwarf
 
 import "sync"
 
-// The functions of a unit: one quick walk over its entries that looks at the
-// attributes of functions with code only.
+// The functions of a unit: one fast pass over its entries that reads only the attributes of
+// functions with code.
 
-// funcIndex is built in two steps. The first jumps over the contents of
-// functions and types where the entries say where those end (gcc does, clang
-// does not). Only when an address is not found does the second look inside, for
-// nested functions and for compilers that define methods within their class.
+// funcIndex is built in two steps. The first skips the contents of functions and types
+// whose entries say where they end (gcc's do, clang's do not). Only if an address is not
+// found does the second step read these, too, for nested functions and for compilers that
+// define methods inside their class.
 type funcIndex struct {
 	once    sync.Once
 	quick   spanIndex
-	skipped bool // the quick walk jumped over something
+	skipped bool // the first step skipped something
 
 	deepOnce sync.Once
 	deep     spanIndex
 }
 
-// The id of a function's span: the entry's offset from the unit's start, and
-// whether the entry is right below the first one, outside all scopes.
+// The id of a function's span combines the entry's offset from the unit's start and whether
+// the entry is directly below the first one, that is, outside all scopes.
 func funcID(off uint64, top bool) uint64 {
 	if top {
 		return off<<1 | 1
@@ -48,16 +48,15 @@ func (u *Unit) functions(deep bool) *spanIndex {
 // A Func is a function with code of its own.
 type Func struct {
 	DIE
-	// Range is the stretch of code around the address asked for. Entry is
-	// where the function begins, which for the cold part of a split function
-	// is elsewhere.
+	// Range is the part of the function that contains the requested address. Entry is where
+	// the function begins; for the cold part of a split function it is elsewhere.
 	Range
 	Entry uint64
 	top   bool
 }
 
-// FuncAt returns the function whose code is at pc. For a skeleton unit it is an
-// entry of the attached split unit.
+// FuncAt returns the function whose code contains pc. For a skeleton unit it is an entry of
+// the attached split unit.
 func (u *Unit) FuncAt(pc uint64) (Func, bool) {
 	if u.Type == UnitSkeleton {
 		s, err := u.Split()
@@ -80,7 +79,7 @@ func (u *Unit) FuncAt(pc uint64) (Func, bool) {
 }
 
 // entryOf returns where the code of the entry at off begins: DW_AT_entry_pc, or
-// DW_AT_low_pc, or the first of its ranges; else low.
+// DW_AT_low_pc, or the first of its ranges; otherwise low.
 func (u *Unit) entryOf(off, low uint64) uint64 {
 	var e Entry
 	var v, entry Value
@@ -125,8 +124,8 @@ type funcWalk struct {
 	budget  int
 }
 
-// maxFuncRanges bounds the ranges that one function may have on average, with
-// room for a few large ones.
+// maxFuncRanges limits the average number of ranges per function, so that a few may have
+// many.
 const maxFuncRanges = 64
 
 func (w *funcWalk) run() []span {

@@ -11,8 +11,8 @@ type header struct {
 	off, end  uint64 // of the unit, in its section
 	entries   uint64 // offset of the first entry
 	abbrevOff uint64
-	id        uint64 // dwo id or type signature
-	typeOff   uint64 // offset of the type in a type unit, from off
+	id        uint64 // dwo id, or type signature
+	typeOff   uint64 // offset of the type in a type unit, relative to off
 	kind      UnitType
 	sec       Section
 	enc       encoding
@@ -30,11 +30,11 @@ func readLength(c *binbuf.Cursor) (n uint64, offSize uint8) {
 	return n, 4
 }
 
-// maxHeader is the length in bytes of the longest unit header: that of a type
-// unit in the 64-bit format.
+// maxHeader is the maximum length in bytes of a unit header: that of a type unit in the
+// 64-bit format.
 const maxHeader = 40
 
-// readHeader reads the header of the unit at off of sec.
+// readHeader reads the header of the unit at off in sec.
 func (d *Data) readHeader(sec Section, off uint64) (header, error) {
 	data, err := d.upTo(sec, off+maxHeader)
 	if err != nil {
@@ -42,14 +42,14 @@ func (d *Data) readHeader(sec Section, off uint64) (header, error) {
 	}
 	h := header{off: off, sec: sec, kind: UnitCompile}
 	if off >= uint64(len(data)) {
-		return h, fmt.Errorf("unit at %#x, past the %#x bytes of %v: %w", off, len(data), sec, ErrFormat)
+		return h, fmt.Errorf("unit at %#x is past the %#x bytes of %v: %w", off, len(data), sec, ErrFormat)
 	}
 	c := binbuf.New(data, int(off), d.big)
 	var size uint64
 	size, h.enc.offSize = readLength(&c)
 	start := uint64(c.Off)
 	if c.Error == nil && size <= uint64(len(data))-start {
-		h.end = start + size // known even when the rest is not: it leads to the next unit
+		h.end = start + size // set even if the rest is damaged, since it leads to the next unit
 	}
 	h.enc.version = c.U16()
 	if c.Error == nil && (h.enc.version < 2 || h.enc.version > 5) {
@@ -79,17 +79,17 @@ func (d *Data) readHeader(sec Section, off uint64) (header, error) {
 		return h, fmt.Errorf("header of the unit at %v+%#x: %w", sec, off, c.Error)
 	}
 	if h.end < h.entries {
-		return h, fmt.Errorf("unit at %v+%#x: length %#x does not fit: %w", sec, off, size, ErrFormat)
+		return h, fmt.Errorf("unit at %v+%#x: length %#x exceeds the section: %w", sec, off, size, ErrFormat)
 	}
 	switch h.enc.addrSize {
 	case 1, 2, 4, 8:
 	default:
-		return h, fmt.Errorf("unit at %v+%#x: addresses of %d bytes: %w", sec, off, h.enc.addrSize, ErrFormat)
+		return h, fmt.Errorf("unit at %v+%#x: unsupported address size %d: %w", sec, off, h.enc.addrSize, ErrFormat)
 	}
 	return h, nil
 }
 
-// root holds what the first entry of a unit says about the whole of it.
+// root holds what the first entry of a unit says about the whole unit.
 type root struct {
 	tag      Tag
 	name     Value
@@ -104,8 +104,7 @@ type root struct {
 	stmtList    uint64
 	hasStmtList bool
 
-	// Where the unit's part of an indexed section begins; unset ones are
-	// resolved by defaultBases.
+	// Where the unit's part of each indexed section begins; defaultBases sets missing ones.
 	strBase, addrBase, rngBase, locBase uint64
 	hasStrBase, hasAddrBase             bool
 	hasRngBase, hasLocBase              bool
@@ -147,9 +146,8 @@ func (r *root) take(v *Value, h *header) {
 	}
 }
 
-// readRoot reads the first entry of a unit without decoding the unit's whole
-// abbreviation table where that can be helped: an index over all units of a
-// file must not decode them all.
+// readRoot reads the first entry of a unit, if possible without decoding the unit's whole
+// abbreviation table, so that an index of all units of a file does not decode all tables.
 func (d *Data) readRoot(h *header) (root, error) {
 	var r root
 	data, err := d.upTo(h.sec, h.end)
@@ -174,7 +172,7 @@ func (d *Data) readRoot(h *header) (root, error) {
 		}
 		a := t.find(code)
 		if a == nil {
-			return r, fmt.Errorf("unit at %v+%#x: first entry has abbreviation %d, which is not in the table at %#x: %w",
+			return r, fmt.Errorf("unit at %v+%#x: abbreviation %d of the first entry is not in the table at %#x: %w",
 				h.sec, h.off, code, h.abbrevOff, ErrFormat)
 		}
 		ab, specs = *a, t.of(a)
@@ -193,11 +191,11 @@ func (d *Data) readRoot(h *header) (root, error) {
 	return r, nil
 }
 
-// rootAbbrev looks for one abbreviation without decoding the others. The specs it
-// returns are nil when it is not there, and when the table was searched for the
-// unit before: units that share a table are better served by decoding it.
+// rootAbbrev searches for one abbreviation without decoding the others. It returns nil
+// specs if the abbreviation is not there, or if the table was also searched for the
+// previous unit: a table that units share is better decoded.
 func (d *Data) rootAbbrev(h *header, code uint64, specs []attrSpec) (abbrev, []attrSpec) {
-	// A declaration that lies further on is left to abbrevTable.
+	// A declaration further on is left to abbrevTable.
 	end := min(h.abbrevOff+abbrevStep, uint64(d.size(SecAbbrev)))
 	table, err := d.upTo(SecAbbrev, end)
 	if err != nil || h.abbrevOff > end || d.overBudget() {
@@ -225,8 +223,8 @@ func (d *Data) rootAbbrev(h *header, code uint64, specs []attrSpec) (abbrev, []a
 	}
 }
 
-// classify sets the unit's type from its first entry where an old header has
-// none.
+// classify determines the unit's type from its first entry if the header is too old to have
+// one.
 func (h *header) classify(r *root, dwo bool) {
 	if h.enc.version >= 5 || h.kind != UnitCompile {
 		return

@@ -5,11 +5,11 @@ import (
 	"sync"
 )
 
-// From an address to its unit. Three levels, each made only when the one before
-// it does not know the address:
+// pcIndex finds the unit of an address. It has three levels; each is built only if the
+// level before does not know the address:
 //
-//  1. .debug_aranges, where the compiler wrote it (gcc does, clang does not);
-//  2. the ranges in the first entries of the units that level 1 leaves out;
+//  1. .debug_aranges, if the compiler wrote it (gcc does, clang does not);
+//  2. the ranges in the first entries of the units that level 1 does not cover;
 //  3. the functions of the units whose first entries have no ranges.
 type pcIndex struct {
 	aranges aranges
@@ -23,13 +23,12 @@ type pcIndex struct {
 	funcs     spanIndex
 }
 
-// UnitForPC returns the unit that holds the code at pc, an address in the
-// file's own address space. For split DWARF that is the skeleton unit. The
-// error wraps ErrNotFound when no unit claims the address.
+// UnitForPC returns the unit that contains the code at pc, a link-time address. For split
+// DWARF it is the skeleton unit. The error wraps ErrNotFound if no unit covers the address.
 func (d *Data) UnitForPC(pc uint64) (*Unit, error) { return d.unitForPC(pc, 0) }
 
-// unitForPC passes over skip candidates: discarded code may leave ranges that
-// overlap with those of live code.
+// unitForPC skips the first skip candidates: ranges of discarded code can overlap those of
+// live code.
 func (d *Data) unitForPC(pc uint64, skip int) (*Unit, error) {
 	x := &d.index
 	s, ok := x.aranges.find(d, pc, &skip)
@@ -50,18 +49,17 @@ func (d *Data) unitForPC(pc uint64, skip int) (*Unit, error) {
 	return nil, fmt.Errorf("unit of address %#x: %w", pc, ErrNotFound)
 }
 
-// indexRoots reads the first entries of all units that .debug_aranges leaves
-// out.
+// indexRoots reads the first entries of all units that .debug_aranges does not cover.
 func (d *Data) indexRoots() {
 	x := &d.index
 	covered := x.aranges.coveredUnits(d)
 	starts, err := d.unitStarts(SecInfo)
 	x.rootsErr = err
-	// Lists are not shared between units, so that together they have no more
-	// entries than the sections have bytes.
+	// Units do not share lists, so the total number of list entries is at most the
+	// sections' size in bytes.
 	budget := len(d.bytes(SecRanges)) + len(d.bytes(SecRnglists)) + len(starts)
 	var spans []span
-	u := new(Unit) // each in turn
+	u := new(Unit) // reused for each unit
 	for _, off := range starts {
 		if _, ok := covered[off]; ok {
 			continue
@@ -99,8 +97,7 @@ func (d *Data) indexRoots() {
 	x.roots = newSpanIndex(spans)
 }
 
-// indexRangeless collects the functions of units that do not say where their
-// code is.
+// indexRangeless collects the functions of units without code ranges.
 func (d *Data) indexRangeless() {
 	x := &d.index
 	var spans []span

@@ -1,9 +1,8 @@
 package dwarf
 
-// The calls inlined at an address: a walk down the one path of a function's
-// blocks that holds the address.
+// The calls inlined at an address: a walk along the path of nested blocks that contain it.
 
-// An inlineCall is a DW_TAG_inlined_subroutine around an address.
+// An inlineCall is a DW_TAG_inlined_subroutine that contains an address.
 type inlineCall struct {
 	die      DIE
 	origin   Value
@@ -14,11 +13,11 @@ type inlineCall struct {
 	callCol  uint64
 }
 
-// maxInlineDepth bounds the inlined calls of one frame.
+// maxInlineDepth limits the inlined calls of one frame.
 const maxInlineDepth = 512
 
-// maxPathRanges bounds the ranges looked at on the way to one address: hostile
-// entries may all share one long list.
+// maxPathRanges limits the ranges read on the way to one address: malicious entries may all
+// share one long list.
 const maxPathRanges = 1 << 18
 
 // inlines appends to buf the calls inlined at pc in the function at off,
@@ -30,7 +29,7 @@ func (u *Unit) inlines(off, pc uint64, buf []inlineCall) []inlineCall {
 		return buf
 	}
 	budget := maxPathRanges
-	floor := 0 // the path leads below entries of this depth
+	floor := 0 // the path leads through entries deeper than this
 	for c.Level() > floor && c.Next(&e) {
 		switch e.Tag {
 		case 0:
@@ -41,9 +40,9 @@ func (u *Unit) inlines(off, pc uint64, buf []inlineCall) []inlineCall {
 			case where == outside || isCall && where == unknown:
 				c.SkipChildren()
 			case isCall:
-				// Nothing beside the call is on the path any more. A block
-				// does not exclude its neighbours: Go has inlined calls
-				// next to the block that their code is in.
+				// From here on, nothing beside the call is on the path. A plain block does
+				// not exclude its siblings: in Go, inlined calls can be beside the block
+				// that contains their code.
 				floor = e.Depth
 				if len(buf) < maxInlineDepth {
 					buf = append(buf, call)
@@ -59,14 +58,14 @@ func (u *Unit) inlines(off, pc uint64, buf []inlineCall) []inlineCall {
 	return buf
 }
 
-// Where an address is with respect to a block.
+// Position of an address relative to a block.
 const (
 	outside = iota
 	inside
-	unknown // the block has no addresses of its own
+	unknown // the block has no addresses
 )
 
-// enter reads the attributes of a block and says where pc is.
+// enter reads the attributes of a block and reports where pc is relative to it.
 func (u *Unit) enter(c *Cursor, e *Entry, pc uint64, budget *int) (call inlineCall, where int) {
 	if !c.ab.hasPC {
 		return call, unknown

@@ -1,33 +1,33 @@
 package dwarf
 
-// A LineRow says which source line an address comes from.
+// A LineRow gives the source line of an address.
 type LineRow struct {
 	File   FileName
-	Line   int // 0 when the compiler made the code for no line
-	Column int // 0 when not recorded
-	// Approximate says that the compiler gave the address line 0, and that
-	// Line and Column are those of the nearest earlier code of the same file
-	// in the sequence (which may be of another function: see Low).
+	Line   int // 0 if the code belongs to no line
+	Column int // 0 if not recorded
+	// Approximate says that the compiler gave the address line 0. Line and Column are then
+	// those of the nearest preceding code of the same file in the sequence, which may
+	// belong to another function (see Low).
 	Approximate   bool
 	Discriminator uint32
 	IsStmt        bool
 	PrologueEnd   bool
-	// Low and High bound the code of this row. Low of an approximate row is
-	// that of the row which Line was taken from.
+	// Low and High are the bounds of the row's code. Low of an approximate row is that of
+	// the row that supplied Line.
 	Low, High uint64
 
-	// FileIndex is the number of File in the unit's table.
+	// FileIndex is the index of File in the unit's table.
 	FileIndex uint64
 }
 
-// Line returns the last row of the unit's line table at or below pc in the
-// sequence that holds pc; false when no sequence does.
+// Line returns the last row of the unit's line table at or below pc in the sequence that
+// contains pc, or false if no sequence does.
 //
-// Of several rows at one address the last counts, as the others cover no code.
-// (gdb prefers one that begins a statement, which in optimised code is often a
-// line of another function than the innermost one at the address.) For code of
-// line 0 the line before it is given, marked as approximate, when it is of the
-// same file; gdb gives it too, of whatever file.
+// Of several rows at one address the last one counts, because the others cover no code.
+// (gdb prefers a row that begins a statement, but in optimized code that is often a line of
+// another function than the innermost one.) For code with line 0, the preceding line is
+// returned and marked as approximate if it is in the same file; gdb returns it whatever the
+// file.
 func (u *Unit) Line(pc uint64) (LineRow, bool) {
 	t := u.lines()
 	if t == nil {
@@ -49,8 +49,8 @@ func (u *Unit) Line(pc uint64) (LineRow, bool) {
 	return r, true
 }
 
-// LineErr returns why the unit's line table cannot be read, nil when it can or
-// when there is none.
+// LineErr returns why the unit's line table cannot be read, or nil if it can or if there is
+// none.
 func (u *Unit) LineErr() error {
 	if t := u.lines(); t != nil {
 		return t.err
@@ -58,10 +58,9 @@ func (u *Unit) LineErr() error {
 	return nil
 }
 
-// PrologueEnd returns the address after the prologue of the function whose code
-// is [low, high): the first row that the compiler marked so, else the second
-// row that has a line, which is where gdb breaks too. It returns false when the
-// table has neither.
+// PrologueEnd returns the address after the prologue of the function with the code [low,
+// high): the first row marked so by the compiler, otherwise the second row with a line,
+// where gdb sets breakpoints, too. It returns false if there is neither.
 func (u *Unit) PrologueEnd(low, high uint64) (uint64, bool) {
 	t := u.lines()
 	if t == nil {
@@ -84,6 +83,5 @@ func (u *Unit) PrologueEnd(low, high uint64) (uint64, bool) {
 	return second, found
 }
 
-// maxPrologueRows is how many rows of a function may be before the end of its
-// prologue.
+// maxPrologueRows limits how many rows of a function may precede the end of its prologue.
 const maxPrologueRows = 64

@@ -8,8 +8,7 @@ import (
 	"github.com/corewalk/corewalk/internal/format/binbuf"
 )
 
-// The directory and file tables of a line table (DWARF 5, 6.2.4.1; DWARF 4,
-// 6.2.4).
+// The directory and file tables of a line table (DWARF 5, 6.2.4.1; DWARF 4, 6.2.4).
 
 // Content types of DWARF 5's tables (6.2.4.1).
 const (
@@ -17,7 +16,7 @@ const (
 	lnctDirectoryIndex = 2
 )
 
-// readFiles decodes both tables, once. What follows damage is missing.
+// readFiles decodes both tables once. Entries after damaged data are missing.
 func (t *lineTable) readFiles() {
 	t.filesOnce.Do(func() {
 		if t.err != nil {
@@ -68,8 +67,8 @@ func readFileV4(c *binbuf.Cursor) (lineFile, bool) {
 	return f, c.Error == nil
 }
 
-// definesFiles reports whether the program itself may add to the table with
-// DW_LNE_define_file: only when the table is empty is it worth looking.
+// definesFiles reports whether the line program may add to the table with
+// DW_LNE_define_file. It does so only if the table is empty.
 func (t *lineTable) definesFiles() bool { return len(t.files) == 1 }
 
 func (t *lineTable) readDefinedFiles() {
@@ -94,7 +93,7 @@ func (t *lineTable) readTable(c *binbuf.Cursor, add func(name Value, dir uint64)
 	count := min(c.ULEB(), maxFiles)
 	if len(formats) == 0 {
 		if count != 0 {
-			c.Fail(fmt.Errorf("line table at %#x: %d names without a format: %w", t.off, count, ErrFormat))
+			c.Fail(fmt.Errorf("line table at %#x: %d names, but no format: %w", t.off, count, ErrFormat))
 		}
 		return
 	}
@@ -111,33 +110,33 @@ func (t *lineTable) readTable(c *binbuf.Cursor, add func(name Value, dir uint64)
 				dir = v.U
 			}
 		}
-		if c.Error != nil || c.Off == start { // names of no size have no end
+		if c.Error != nil || c.Off == start { // entries of size 0 would never end
 			return
 		}
 		add(name, dir)
 	}
 }
 
-// maxFiles bounds the directories and the files of a table.
+// maxFiles limits the directories and the files of a table.
 const maxFiles = 1 << 20
 
 // A FileName is the name of a source file.
 type FileName struct {
-	// Path is the whole path, joined from the name, its directory and the
-	// compilation directory. It is not cleaned: "a/../b" may not be "b".
+	// Path is the full path, joined from compilation directory, directory and name. It is
+	// not cleaned: "a/../b" need not be "b".
 	Path string
-	// Name is the name as the file table has it.
+	// Name is the name in the file table.
 	Name string
 }
 
-// pathCache holds the joined names of a unit's files.
+// pathCache caches the joined names of a unit's files.
 type pathCache struct {
 	mu    sync.Mutex
 	names map[uint64]FileName
 }
 
-// File returns the name of a file by its number in the unit's line table, as in
-// DW_AT_decl_file and DW_AT_call_file; empty when there is none such.
+// File returns the name of a file by its index in the unit's line table, as in
+// DW_AT_decl_file and DW_AT_call_file. It is empty if there is no such file.
 func (u *Unit) File(i uint64) FileName {
 	t := u.lines()
 	if t == nil {
@@ -180,8 +179,8 @@ func (u *Unit) joinFile(t *lineTable, f *lineFile) FileName {
 	return FileName{Path: path, Name: name}
 }
 
-// isAbs reports whether the path is absolute on the system that the compiler
-// ran on: Unix or Windows.
+// isAbs reports whether the path is absolute on the system that ran the compiler: Unix or
+// Windows.
 func isAbs(p string) bool {
 	switch {
 	case p == "":

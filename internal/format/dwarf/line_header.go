@@ -7,10 +7,10 @@ import (
 	"github.com/corewalk/corewalk/internal/format/binbuf"
 )
 
-// Line tables (DWARF 5, 6.2). This file has the header; the file names are read
-// only when a name is asked for.
+// Line tables (DWARF 5, 6.2). This file reads the header; file names are read only when
+// requested.
 
-// lineHeader is the part of the header that the program needs.
+// lineHeader is the part of the header that the line program needs.
 type lineHeader struct {
 	off         uint64
 	enc         encoding
@@ -26,12 +26,12 @@ type lineHeader struct {
 	end         int    // offset of the end of the program
 }
 
-// readLineHeader reads the header at off of .debug_line. addrSize is that of
-// the unit; DWARF 5 tables bring their own.
+// readLineHeader reads the header at off in .debug_line. addrSize is the unit's address
+// size; DWARF 5 tables have their own.
 func readLineHeader(data []byte, off uint64, big bool, addrSize uint8) (lineHeader, error) {
 	h := lineHeader{off: off}
 	if off >= uint64(len(data)) {
-		return h, fmt.Errorf("line table at %#x, past the %#x bytes of .debug_line: %w", off, len(data), ErrFormat)
+		return h, fmt.Errorf("line table at %#x is past the %#x bytes of .debug_line: %w", off, len(data), ErrFormat)
 	}
 	c := binbuf.New(data, int(off), big)
 	size, offSize := readLength(&c)
@@ -39,7 +39,7 @@ func readLineHeader(data []byte, off uint64, big bool, addrSize uint8) (lineHead
 		return h, fmt.Errorf("line table at %#x: %w", off, c.Error)
 	}
 	if size > uint64(c.Len()) {
-		return h, fmt.Errorf("line table at %#x: length %#x does not fit: %w", off, size, ErrFormat)
+		return h, fmt.Errorf("line table at %#x: length %#x exceeds .debug_line: %w", off, size, ErrFormat)
 	}
 	h.end = c.Off + int(size)
 	c.Data = data[:h.end]
@@ -53,7 +53,7 @@ func readLineHeader(data []byte, off uint64, big bool, addrSize uint8) (lineHead
 	}
 	headerLen := c.Uint(int(offSize))
 	if c.Error == nil && headerLen > uint64(h.end-c.Off) {
-		return h, fmt.Errorf("line table at %#x: header length %#x does not fit: %w", off, headerLen, ErrFormat)
+		return h, fmt.Errorf("line table at %#x: header length %#x exceeds the table: %w", off, headerLen, ErrFormat)
 	}
 	h.program = c.Off + int(headerLen)
 	h.minInst = c.U8()
@@ -71,24 +71,24 @@ func readLineHeader(data []byte, off uint64, big bool, addrSize uint8) (lineHead
 	case c.Error != nil:
 		return h, fmt.Errorf("line table at %#x: %w", off, c.Error)
 	case h.lineRange == 0 || h.opcodeBase == 0:
-		return h, fmt.Errorf("line table at %#x: line range %d, opcode base %d: %w", off, h.lineRange, h.opcodeBase, ErrFormat)
+		return h, fmt.Errorf("line table at %#x: invalid line range %d or opcode base %d: %w", off, h.lineRange, h.opcodeBase, ErrFormat)
 	case h.names > h.program:
-		return h, fmt.Errorf("line table at %#x: header is longer than it says: %w", off, ErrFormat)
+		return h, fmt.Errorf("line table at %#x: header is longer than its header length: %w", off, ErrFormat)
 	}
 	return h, nil
 }
 
-// A lineTable is the table at one offset of .debug_line, shared by the units
-// that name it.
+// A lineTable is the table at one offset in .debug_line, shared by the units that refer to
+// it.
 type lineTable struct {
 	lineHeader
 	data []byte // .debug_line up to the end of the table
 	big  bool
 	dead func(low uint64, addrSize uint8) bool
-	err  error // of the header
+	err  error // error in the header
 
-	// special is what each opcode from opcodeBase does; plain says that the
-	// standard opcodes have their standard operands.
+	// special is the effect of each opcode from opcodeBase on. plain says that the standard
+	// opcodes have their standard operands.
 	special [256]specialOp
 	plain   bool
 
@@ -100,7 +100,7 @@ type lineTable struct {
 	files     []lineFile
 }
 
-// A lineFile is an entry of the file table: its name, and its directory's index.
+// A lineFile is an entry of the file table: its name and the index of its directory.
 type lineFile struct {
 	name Value
 	dir  uint64
@@ -112,8 +112,7 @@ type lineCache struct {
 	tables map[uint64]*lineTable
 }
 
-// lineTable returns the table at off; one whose header is damaged has its err
-// set.
+// lineTable returns the table at off. If its header is damaged, err of the table is set.
 func (d *Data) lineTable(off uint64, addrSize uint8) *lineTable {
 	d.lines.mu.Lock()
 	defer d.lines.mu.Unlock()
@@ -137,7 +136,7 @@ func (d *Data) lineTable(off uint64, addrSize uint8) *lineTable {
 	return t
 }
 
-// lineBytes returns .debug_line, to be read up to the end of the table at off.
+// lineBytes returns .debug_line, readable up to the end of the table at off.
 func (d *Data) lineBytes(off uint64) ([]byte, error) {
 	const lengthField = 12
 	data, err := d.upTo(SecLine, off+lengthField)
@@ -147,12 +146,12 @@ func (d *Data) lineBytes(off uint64) ([]byte, error) {
 	c := binbuf.New(data, int(off), d.big)
 	size, _ := readLength(&c)
 	if c.Error != nil || size > uint64(c.Len()) {
-		return data, nil // which reading the header says better
+		return data, nil // readLineHeader reports the error better
 	}
 	return d.upTo(SecLine, uint64(c.Off)+size)
 }
 
-// lines returns the unit's line table, or nil when it has none.
+// lines returns the unit's line table, or nil if it has none.
 func (u *Unit) lines() *lineTable {
 	u.lineOnce.Do(func() {
 		if u.skeleton != nil {

@@ -8,22 +8,21 @@ import (
 	"github.com/corewalk/corewalk/internal/format/binbuf"
 )
 
-// From an address to its row. A program is run once from end to end, and of its
-// rows one in blockRows is kept, with what it takes to go on from there: a
-// lookup finds the block by binary search and runs the program for the rest.
-// That needs a few per cent of the memory of a table of all rows.
+// The index from addresses to rows. A line program is executed once from end to end. One in
+// blockRows of its rows is stored, with the state needed to continue from there. A lookup
+// finds the block by binary search and executes the program from there. That needs a few
+// percent of the memory of a table of all rows.
 
 // blockRows is the number of rows in a block.
 const blockRows = 128
 
-// A lineBlock is a run of rows with addresses that do not decrease, of one
-// sequence.
+// A lineBlock is a run of rows of one sequence with non-decreasing addresses.
 type lineBlock struct {
-	low, high uint64 // low is the first row's address; high the end of the last one
-	seq       int    // program offset that tells the sequence
+	low, high uint64 // low is the first row's address, high the end of the last row
+	seq       int    // program offset that identifies the sequence
 	next      int    // offset of the opcodes after the first row
 	row       lineRow
-	prev      lineRow // the last row before this block, of its sequence, whose line is not 0
+	prev      lineRow // the last row of the sequence before this block whose line is not 0
 }
 
 // index returns the blocks, sorted by address.
@@ -43,9 +42,9 @@ func (t *lineTable) buildBlocks() []lineBlock {
 	var (
 		cur   *lineBlock
 		rows  int     // in cur
-		prev  lineRow // last one with a line
+		prev  lineRow // last row with a line
 		seq   int     // number of blocks before this sequence
-		seqAt int     // offset of this sequence in the program
+		seqAt int     // program offset of this sequence
 		start uint64  // address of this sequence
 	)
 	for m.next() {
@@ -86,8 +85,8 @@ func (t *lineTable) buildBlocks() []lineBlock {
 	return slices.Clip(blocks)
 }
 
-// compareBlocks orders by address. Of sequences for the same code (identical
-// code folded into one) the first comes last, and is found: so is the function.
+// compareBlocks orders blocks by address. Among sequences for the same code (identical code
+// folding) the first comes last, so that it is found; the same holds for functions.
 func compareBlocks(a, b lineBlock) int {
 	if c := cmp.Compare(a.low, b.low); c != 0 {
 		return c
@@ -98,12 +97,12 @@ func compareBlocks(a, b lineBlock) int {
 	return cmp.Compare(a.next, b.next)
 }
 
-// find returns the last row at or below pc of the sequence around pc, and the
-// last such row whose line is not 0, if any.
+// find returns the last row at or below pc in the sequence that contains pc, and the last
+// such row whose line is not 0, if any.
 func (t *lineTable) find(pc uint64) (row, prev lineRow, end uint64, ok bool) {
 	blocks := t.index()
 	i := sort.Search(len(blocks), func(i int) bool { return blocks[i].low > pc }) - 1
-	// Blocks of a sequence that lies within another may stand before pc.
+	// Blocks of a sequence inside another sequence may precede pc.
 	for n := 0; i >= 0 && blocks[i].high <= pc && n < 16; n++ {
 		i--
 	}

@@ -39,7 +39,7 @@ const (
 	flagEndSequence
 )
 
-// lineRow is one row of the matrix: the registers that are kept.
+// lineRow is one row of the matrix: those registers that are kept.
 type lineRow struct {
 	addr    uint64
 	file    uint32
@@ -50,16 +50,15 @@ type lineRow struct {
 	opIndex uint8
 }
 
-// A lineMachine runs a line program, row by row.
+// A lineMachine executes a line program row by row.
 type lineMachine struct {
 	t   *lineTable
 	c   binbuf.Cursor
 	row lineRow
-	// constAdd is what lnsConstAddPC and the special opcodes' address part
-	// are made of.
+	// constAdd is the operation advance of lnsConstAddPC, also used for special opcodes.
 	constAdd uint64
 	done     bool // the row just emitted ended its sequence
-	// defined, when not nil, is given the files that the program defines.
+	// defined, if not nil, is called for each file that the program defines.
 	defined func(lineFile)
 }
 
@@ -77,7 +76,7 @@ func (m *lineMachine) reset() {
 	}
 }
 
-// advance moves the address by a number of operations (6.2.5.1).
+// advance increases the address by a number of operations (6.2.5.1).
 func (m *lineMachine) advance(ops uint64) {
 	t := m.t
 	if t.maxOps == 1 {
@@ -89,10 +88,10 @@ func (m *lineMachine) advance(ops uint64) {
 	m.row.opIndex = uint8(ops % uint64(t.maxOps))
 }
 
-// next runs the program up to the next row, which it leaves in m.row. It
-// returns false at the end of the program.
+// next executes the program up to the next row, which it leaves in m.row. It returns false
+// at the end of the program.
 func (m *lineMachine) next() bool {
-	// What holds for one row only.
+	// Registers that are reset after each row.
 	m.row.discr = 0
 	m.row.flags &= flagStmt
 	if m.done {
@@ -125,7 +124,7 @@ type specialOp struct {
 	lines int16
 }
 
-// setOpcodes prepares what depends on the header only.
+// setOpcodes computes the tables that depend only on the header.
 func (t *lineTable) setOpcodes() {
 	for op := int(t.opcodeBase); op < 256; op++ {
 		adj := op - int(t.opcodeBase)
@@ -137,8 +136,8 @@ func (t *lineTable) setOpcodes() {
 	t.plain = len(t.lengths) >= lnsAdvancePC+3 && string(t.lengths[:5]) == string(standardLengths[:5])
 }
 
-// short runs the commonest opcodes when their operand takes one byte, as it
-// nearly always does, and reports whether it did.
+// short executes the most common opcodes if their operand takes one byte, as it nearly
+// always does, and reports whether it did.
 func (m *lineMachine) short(op uint8) bool {
 	if m.c.Off >= len(m.c.Data) {
 		return false
@@ -163,12 +162,11 @@ func (m *lineMachine) short(op uint8) bool {
 	return true
 }
 
-// standard runs an opcode that is not special, and reports whether it emitted a
-// row.
+// standard executes an opcode that is not special, and reports whether it emitted a row.
 func (m *lineMachine) standard(op uint8) bool {
 	c, t := &m.c, m.t
 	if op != lnsExtended && int(op) <= len(standardLengths) && t.lengths[op-1] != standardLengths[op-1] {
-		m.skipOperands(op) // the producer means something else by this number
+		m.skipOperands(op) // the producer gives this opcode another meaning
 		return false
 	}
 	switch op {
@@ -207,8 +205,7 @@ func (m *lineMachine) standard(op uint8) bool {
 // standardLengths are the operand counts of the standard opcodes.
 var standardLengths = [...]uint8{0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1}
 
-// skipOperands moves over an opcode that is not known, as the header's table
-// says.
+// skipOperands skips the operands of an unknown opcode, using the header's table.
 func (m *lineMachine) skipOperands(op uint8) {
 	for range m.t.lengths[op-1] {
 		skipLEB(&m.c)
@@ -234,7 +231,7 @@ func (m *lineMachine) extended() bool {
 		m.done = true
 		emitted = true
 	case lneSetAddress:
-		n := int(size) - 1 // what is there counts, not what the header says
+		n := int(size) - 1 // use the actual size, not the header's
 		if n != 2 && n != 4 && n != 8 {
 			n = min(int(t.enc.addrSize), n)
 		}
@@ -249,6 +246,6 @@ func (m *lineMachine) extended() bool {
 	case lneSetDiscriminator:
 		m.row.discr = uint32(min(c.ULEB(), 1<<32-1))
 	}
-	c.Seek(end) // over vendors' opcodes, and what is left of others
+	c.Seek(end) // skips vendor opcodes and the rest of others
 	return emitted
 }

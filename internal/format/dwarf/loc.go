@@ -8,8 +8,8 @@ import (
 	"github.com/corewalk/corewalk/internal/format/binbuf"
 )
 
-// Location lists: .debug_loc of DWARF 2 to 4 (2.6.2), .debug_loclists of DWARF 5
-// (2.6.2, 7.29), and the form that split DWARF 4 has in .debug_loc.dwo.
+// Location lists: .debug_loc of DWARF 2 to 4 (2.6.2), .debug_loclists of DWARF 5 (2.6.2,
+// 7.29), and the format of split DWARF 4 in .debug_loc.dwo.
 
 // Entries of a location list (DWARF 5, 7.29).
 const (
@@ -25,32 +25,31 @@ const (
 	lleGNUViewPair     = 0x09
 )
 
-// Location returns the expression that says where an object is while execution
-// is at pc. v is DW_AT_location, DW_AT_frame_base or the like: an expression,
-// which holds everywhere, or a list of them for ranges of addresses. found is
-// false when the list has none for pc: the object has no location there. An
-// empty expression means that it was optimised out.
+// Location returns the expression for the location of an object at pc. v is the value of
+// DW_AT_location, DW_AT_frame_base or a similar attribute: either a single expression or a
+// location list. found is false if the list has no expression for pc: the object has no
+// location there. An empty expression means that the object was optimized out.
 func (u *Unit) Location(v *Value, pc uint64) (expr []byte, found bool, err error) {
 	switch v.Form.Class() {
 	case ClassExprloc, ClassBlock:
 		return v.B, true, nil
-	case ClassOffset, ClassConstant: // before DWARF 4 offsets had the forms of constants
+	case ClassOffset, ClassConstant: // before DWARF 4 offsets had constant forms
 	default:
-		return nil, false, fmt.Errorf("%v: form %#x is no location: %w", u, uint16(v.Form), ErrFormat)
+		return nil, false, fmt.Errorf("%v: form %#x is not a location: %w", u, uint16(v.Form), ErrFormat)
 	}
 	for step := uint64(locStep); ; step *= 8 {
 		var l locIter
 		if err := l.open(u, v, step); err != nil {
 			return nil, false, err
 		}
-		// A list that goes on past what was asked for is asked for again.
+		// A list that continues past the requested bytes is read again, further.
 		if expr, found, err = l.at(pc); l.whole || !errors.Is(err, binbuf.ErrShort) {
 			return expr, found, err
 		}
 	}
 }
 
-// locStep is how much of a location list is asked for at first, in bytes.
+// locStep is how much of a location list is requested at first, in bytes.
 const locStep = 2 << 10
 
 // at returns the expression for pc.
@@ -76,12 +75,12 @@ func (l *locIter) at(pc uint64) (expr []byte, found bool, err error) {
 type locIter struct {
 	u     *Unit
 	c     binbuf.Cursor
-	whole bool // c sees the section's end
+	whole bool // c extends to the section's end
 	base  uint64
 	kind  locKind
 }
 
-// A locKind is how the entries of a list are encoded.
+// A locKind is the encoding of a list's entries.
 type locKind uint8
 
 const (
@@ -90,7 +89,7 @@ const (
 	locV5
 )
 
-// next returns the next entry that is no end and no base address.
+// next returns the next entry, skipping end and base address entries.
 func (l *locIter) next() (locEntry, bool) {
 	switch l.kind {
 	case locV5:
@@ -103,11 +102,12 @@ func (l *locIter) next() (locEntry, bool) {
 
 type locEntry struct {
 	Range
-	always bool // for all addresses that no other entry is for
+	always bool // for all addresses without another entry
 	expr   []byte
 }
 
-// open sets the iterator on the list that v names, of which it sees step bytes.
+// open positions the iterator at the list to which v refers, with access to step bytes of
+// it.
 func (l *locIter) open(u *Unit, v *Value, step uint64) error {
 	off, sec := v.U, SecLoc
 	*l = locIter{u: u, base: u.baseAddress()}
@@ -117,7 +117,7 @@ func (l *locIter) open(u *Unit, v *Value, step uint64) error {
 		if v.Form == FormLoclistx {
 			rel, ok := u.tableWord(sec, u.root.locBase, v.U, int(u.enc.offSize))
 			if !ok {
-				return fmt.Errorf("%v: location list number %d: %w", u, v.U, ErrFormat)
+				return fmt.Errorf("%v: invalid location list index %d: %w", u, v.U, ErrFormat)
 			}
 			off = u.root.locBase + rel
 		}
@@ -131,7 +131,7 @@ func (l *locIter) open(u *Unit, v *Value, step uint64) error {
 	}
 	l.whole = end >= uint64(len(data))
 	if data = data[:min(end, uint64(len(data)))]; off > uint64(len(data)) {
-		return fmt.Errorf("%v: location list at %v+%#x: %w", u, sec, off, ErrFormat)
+		return fmt.Errorf("%v: invalid location list offset %v+%#x: %w", u, sec, off, ErrFormat)
 	}
 	l.c = binbuf.New(data, int(off), u.Data.big)
 	return nil
@@ -152,8 +152,8 @@ func (l *locIter) nextV4() (locEntry, bool) {
 	}
 }
 
-// nextSplitV4 reads the entries that GNU tools write for DWARF 4 in .dwo files:
-// the kinds are those of DWARF 5 up to 3, lengths are of fixed size.
+// nextSplitV4 reads entries as GNU tools write them for DWARF 4 in .dwo files: kinds up to
+// 3 are those of DWARF 5, and lengths have a fixed size.
 func (l *locIter) nextSplitV4() (locEntry, bool) {
 	var e locEntry
 	for {
@@ -193,7 +193,7 @@ func (l *locIter) nextV5() (locEntry, bool) {
 		case kind == lleBaseAddress:
 			l.base = c.Uint(u.AddrSize)
 			continue
-		case kind == lleGNUViewPair: // numbers of views within an address: of no use here
+		case kind == lleGNUViewPair: // view numbers within an address, not needed here
 			c.ULEB()
 			c.ULEB()
 			continue
@@ -224,5 +224,5 @@ func (l *locIter) nextV5() (locEntry, bool) {
 }
 
 func (l *locIter) unknown(kind uint8) {
-	l.c.Fail(fmt.Errorf("entry of kind %#x at %#x: %w", kind, l.c.Off-1, ErrFormat))
+	l.c.Fail(fmt.Errorf("unknown entry kind %#x at %#x: %w", kind, l.c.Off-1, ErrFormat))
 }

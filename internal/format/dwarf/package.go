@@ -7,18 +7,17 @@ import (
 	"github.com/corewalk/corewalk/internal/format/binbuf"
 )
 
-// A Package is a .dwp file: many .dwo files put together, each section joined
-// from theirs, with an index that says which stretch of each section belongs to
-// which unit (DWARF 5, 7.3.5; version 2 is GNU's for DWARF 4). It is safe for
-// concurrent use.
+// A Package is a .dwp file: many .dwo files combined. Each section is the concatenation of
+// theirs, and an index says which part of each section belongs to which unit (DWARF 5,
+// 7.3.5; version 2 is GNU's for DWARF 4). It is safe for concurrent use.
 type Package struct {
 	d     *Data
 	order binary.ByteOrder
 
-	columns []Section // that each column of the index is about; numSections for others
+	columns []Section // section of each index column; numSections if unknown
 	slots   uint32
 	units   uint32
-	hashes  int // offsets in .debug_cu_index
+	hashes  int // offset in .debug_cu_index
 	rows    int
 	offsets int
 	sizes   int
@@ -50,12 +49,12 @@ func NewPackage(src Source, order binary.ByteOrder) (*Package, error) {
 	case version&0xffff == 5:
 		names = packageColumns5
 	case c.Error == nil && version != 2 && version != 2<<16:
-		return nil, fmt.Errorf("package index of version %#x, want 2 or 5: %w", version, ErrFormat)
+		return nil, fmt.Errorf("package index has version %#x, want 2 or 5: %w", version, ErrFormat)
 	}
 	columns := c.U32()
 	p.units, p.slots = c.U32(), c.U32()
 	if c.Error == nil && (columns == 0 || columns > 64 || p.slots&(p.slots-1) != 0) {
-		return nil, fmt.Errorf("package index with %d columns and %d slots: %w", columns, p.slots, ErrFormat)
+		return nil, fmt.Errorf("package index has %d columns and %d slots, which is invalid: %w", columns, p.slots, ErrFormat)
 	}
 	p.hashes = c.Off
 	c.Skip64(8 * uint64(p.slots))
@@ -79,8 +78,8 @@ func NewPackage(src Source, order binary.ByteOrder) (*Package, error) {
 	return p, nil
 }
 
-// Unit returns the debugging information of the unit with the given dwo id, as
-// for a .dwo file of its own: hand it out from the function given to WithSplit.
+// Unit returns the debugging information of the unit with a dwo id, as for a separate .dwo
+// file: return it from the function passed to WithSplit.
 func (p *Package) Unit(id uint64) (*Data, error) {
 	row, ok := p.find(id)
 	if !ok {
@@ -99,7 +98,7 @@ func (p *Package) Unit(id uint64) (*Data, error) {
 	return New(&src, p.order, DWO()), nil
 }
 
-// find looks id up in the open hash table of the index.
+// find looks up id in the open hash table of the index.
 func (p *Package) find(id uint64) (row uint32, ok bool) {
 	if p.slots == 0 {
 		return 0, false
@@ -121,10 +120,10 @@ func (p *Package) find(id uint64) (row uint32, ok bool) {
 	return 0, false
 }
 
-// packageUnit is the Source of one unit: its stretches of the joined sections.
+// packageUnit is the Source of one unit: its parts of the combined sections.
 type packageUnit struct {
 	p         *Package
-	off, size []uint32 // by Section
+	off, size []uint32 // indexed by Section
 	has       []bool
 }
 
@@ -135,8 +134,8 @@ func (s *packageUnit) Section(name string) ([]byte, error) {
 		}
 		data, err := s.p.d.Bytes(sec)
 		if err != nil || !s.has[sec] {
-			// Strings are shared by all; a section that the unit has no
-			// part in is not its own.
+			// All units share the string sections. Any other section has nothing of this
+			// unit if it is not listed.
 			if sec != SecStr && sec != SecLineStr {
 				data = nil
 			}
@@ -144,7 +143,7 @@ func (s *packageUnit) Section(name string) ([]byte, error) {
 		}
 		part, ok := binbuf.Slice(data, uint64(s.off[sec]), uint64(s.size[sec]))
 		if !ok {
-			return nil, fmt.Errorf("package index: %#x bytes at %#x of %#x: %w", s.size[sec], s.off[sec], len(data), ErrFormat)
+			return nil, fmt.Errorf("package index: %#x bytes at %#x exceed the %#x bytes of the section: %w", s.size[sec], s.off[sec], len(data), ErrFormat)
 		}
 		return part, nil
 	}

@@ -6,10 +6,10 @@ import (
 	"github.com/corewalk/corewalk/internal/format/binbuf"
 )
 
-// Address ranges: .debug_ranges of DWARF 3 and 4 (2.17.3), .debug_rnglists of
-// DWARF 5 (2.17.3, 7.25).
+// Address ranges: .debug_ranges of DWARF 3 and 4 (2.17.3), .debug_rnglists of DWARF 5
+// (2.17.3, 7.25).
 
-// A Range is the addresses from Low up to, and not including, High.
+// A Range is the addresses [Low, High).
 type Range struct{ Low, High uint64 }
 
 // Contains reports whether pc is in the range.
@@ -41,18 +41,18 @@ func (p *pcAttrs) take(v *Value) {
 	}
 }
 
-// A rangeIter yields the ranges of an entry that are not empty and not of
-// discarded code.
+// A rangeIter yields the ranges of an entry, except empty ranges and those of discarded
+// code.
 type rangeIter struct {
 	u     *Unit
 	from  *Data // the file with the list
 	sec   Section
-	whole bool // c sees the section's end
+	whole bool // c extends to the section's end
 	c     binbuf.Cursor
 	base  uint64
 	kind  uint8
 	one   Range
-	dead  bool // the base in force is that of discarded code
+	dead  bool // the current base address is that of discarded code
 }
 
 const (
@@ -83,7 +83,7 @@ func (u *Unit) rangesOf(p *pcAttrs) (it rangeIter) {
 	return
 }
 
-// list sets the iterator on the list that v names.
+// list positions the iterator at the list to which v refers.
 func (it *rangeIter) list(v *Value) {
 	u := it.u
 	owner, off := u, v.U
@@ -101,7 +101,7 @@ func (it *rangeIter) list(v *Value) {
 		}
 	} else {
 		it.kind = rangesV4
-		if u.skeleton != nil { // split DWARF 4: the lists stay in the skeleton's file
+		if u.skeleton != nil { // in split DWARF 4, the lists are in the skeleton's file
 			owner = u.skeleton
 			off += owner.root.gnuRangesBase
 		}
@@ -114,8 +114,7 @@ func (it *rangeIter) list(v *Value) {
 	it.c = binbuf.Cursor{Off: int(off), Big: owner.Data.big}
 }
 
-// Bytes of a list that are asked for at a time, and those that its longest entry
-// takes.
+// Number of bytes of a list requested at a time, and maximum size of an entry.
 const (
 	rangeStep     = 4 << 10
 	maxRangeEntry = 32
@@ -136,7 +135,7 @@ func (it *rangeIter) extend() {
 	it.whole = end >= uint64(len(data))
 }
 
-// baseAddress is what the offsets in the unit's lists are relative to.
+// baseAddress returns the base of the offsets in the unit's lists.
 func (u *Unit) baseAddress() uint64 {
 	if low, ok := u.Address(&u.root.low); ok {
 		return low
@@ -147,7 +146,7 @@ func (u *Unit) baseAddress() uint64 {
 	return 0
 }
 
-// next returns the next range; false at the end.
+// next returns the next range, or false at the end.
 func (it *rangeIter) next() (Range, bool) {
 	for {
 		var r Range
@@ -228,14 +227,14 @@ func (it *rangeIter) nextV5() (Range, bool) {
 			a := c.Uint(u.AddrSize)
 			return Range{a, a + c.ULEB()}, true
 		default:
-			c.Fail(fmt.Errorf("range list entry of kind %#x at %#x: %w", kind, c.Off-1, ErrFormat))
+			c.Fail(fmt.Errorf("unknown range list entry kind %#x at %#x: %w", kind, c.Off-1, ErrFormat))
 			return Range{}, false
 		}
 	}
 }
 
-// Ranges returns the addresses of the entry at off: DW_AT_ranges, or low and
-// high pc. Ranges of discarded code are left out.
+// Ranges returns the address ranges of the entry at off, from DW_AT_ranges or from low and
+// high pc, without those of discarded code.
 func (u *Unit) Ranges(off uint64) []Range {
 	var e Entry
 	var v Value

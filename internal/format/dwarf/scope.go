@@ -7,14 +7,14 @@ import (
 	"sync"
 )
 
-// The scopes of a unit: which namespaces and classes an entry lies in. Entries
-// do not name their parents, so that one walk over the unit notes where each
-// scope begins and ends. It is made only for a name that needs it: a function
-// of C++ or Rust has its scopes in its linkage name, and one of C has none.
+// The scopes of a unit: the namespaces and classes that contain an entry. Entries do not
+// refer to their parents, so a pass over the unit records where each scope begins and ends.
+// It is done only for names that need it: functions of C++ or Rust have their scopes in the
+// linkage name, and C has no scopes.
 
 type scopeIndex struct {
 	once   sync.Once
-	scopes []scopeSpan // by start; parents before children
+	scopes []scopeSpan // by start, parents before children
 }
 
 // A scopeSpan is the extent of a namespace, class or module among the entries.
@@ -22,7 +22,7 @@ type scopeSpan struct {
 	start, end uint64 // from the unit's start
 	parent     int32
 	fn         bool // a function
-	closed     bool // what is in the function was passed over
+	closed     bool // the contents of the function were skipped
 }
 
 // scopes returns the index.
@@ -31,11 +31,11 @@ func (u *Unit) scopes() []scopeSpan {
 	return u.scope.scopes
 }
 
-// maxScopeDepth bounds the nesting of scopes.
+// maxScopeDepth limits the nesting of scopes.
 const maxScopeDepth = 64
 
-// isScope reports whether names within entries of the tag are qualified by its
-// name. Functions are scopes of their local classes and lambdas.
+// isScope reports whether entries with the tag qualify the names inside them. Functions are
+// scopes of their local classes and lambdas.
 func isScope(t Tag) bool {
 	switch t {
 	case TagSubprogram, TagNamespace, TagModule, TagClassType, TagStructureType, TagUnionType, TagInterfaceType, TagEnumerationType:
@@ -44,8 +44,8 @@ func isScope(t Tag) bool {
 	return false
 }
 
-// findScopes lists the scopes in the entry at from, itself among them. Unless
-// deep, it passes over the contents of functions where it can.
+// findScopes lists the scopes in the entry at from, including itself. Unless deep is set,
+// it skips the contents of functions where it can.
 func (u *Unit) findScopes(from uint64, deep bool) []scopeSpan {
 	type open struct {
 		scope int32
@@ -88,12 +88,11 @@ func (u *Unit) findScopes(from uint64, deep bool) []scopeSpan {
 	return slices.Clip(all)
 }
 
-// maxScopeNames bounds how often a function that is a scope leads to the scope
-// of its declaration.
+// maxScopeNames limits how often the scope of a function's declaration is followed.
 const maxScopeNames = 8
 
-// scopeName returns the names of the scopes around the entry, joined by "::";
-// "" when there are none.
+// scopeName returns the names of the scopes around the entry, joined by "::", or "" if
+// there are none.
 func (d DIE) scopeName() string { return d.scopeNames(maxScopeNames) }
 
 func (d DIE) scopeNames(depth int) string {
@@ -111,7 +110,7 @@ func (d DIE) scopeNames(depth int) string {
 			parts = append(parts, u.scopePart(at.Off))
 			continue
 		}
-		// What is around a function is said where it was declared.
+		// The scopes around a function are those of its declaration.
 		f := at.rawInfo()
 		parts = append(parts, f.Name)
 		if depth > 0 {
@@ -125,7 +124,7 @@ func (d DIE) scopeNames(depth int) string {
 	return strings.Join(parts, "::")
 }
 
-// scopeAround returns the innermost scope around an entry other than itself, or
+// scopeAround returns the innermost scope that contains an entry (other than itself), or
 // -1.
 func scopeAround(scopes []scopeSpan, off uint64) int32 {
 	i := int32(sort.Search(len(scopes), func(i int) bool { return scopes[i].start >= off }) - 1)
@@ -135,7 +134,7 @@ func scopeAround(scopes []scopeSpan, off uint64) int32 {
 	return i
 }
 
-// scopePart names a namespace or type.
+// scopePart returns the name of a namespace or type.
 func (u *Unit) scopePart(off uint64) string {
 	v := u.Value(off, AttrName)
 	if name := u.Text(&v); name != "" {

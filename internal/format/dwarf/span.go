@@ -9,16 +9,16 @@ import (
 // A span says that the addresses [low, high) belong to something.
 type span struct{ low, high, id uint64 }
 
-// spanIndex finds the spans around an address. Spans may overlap and nest: the
-// one that begins last is found first, and of those the shortest.
+// spanIndex finds the spans that contain an address. Spans may overlap and nest: the one
+// that begins last is found first, and among those with the same start the shortest.
 type spanIndex struct {
 	spans []span
-	// reach[i] is the highest end among spans[:i+1], or nil when no two spans
-	// overlap, which is the rule.
+	// reach[i] is the highest end in spans[:i+1]. It is nil if no two spans overlap, which
+	// is normal.
 	reach []uint64
 }
 
-// byLow orders spans so that of those around an address the one to find first is
+// byLow orders spans so that, of those that contain an address, the one to find first is
 // last.
 func byLow(a, b span) int {
 	if c := cmp.Compare(a.low, b.low); c != 0 {
@@ -27,7 +27,7 @@ func byLow(a, b span) int {
 	if c := cmp.Compare(b.high, a.high); c != 0 {
 		return c
 	}
-	return cmp.Compare(b.id, a.id) // of twins (identical code folded) the first is found
+	return cmp.Compare(b.id, a.id) // of identical spans (identical code folding) the first is found
 }
 
 func newSpanIndex(spans []span) spanIndex {
@@ -53,8 +53,8 @@ func (x *spanIndex) addReach() {
 	}
 }
 
-// find returns the span around pc after passing over *skip others, which it
-// counts down.
+// find returns the span that contains pc after skipping *skip others; it decreases *skip
+// for each.
 func (x *spanIndex) find(pc uint64, skip *int) (span, bool) {
 	i := sort.Search(len(x.spans), func(i int) bool { return x.spans[i].low > pc }) - 1
 	for ; i >= 0; i-- {

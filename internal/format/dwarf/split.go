@@ -2,9 +2,9 @@ package dwarf
 
 import "fmt"
 
-// Split returns the unit of the .dwo file that completes a skeleton unit, with
-// the addresses and lines of the skeleton; nil when the unit is no skeleton or
-// the file was not found.
+// Split returns the unit in the .dwo file of a skeleton unit; it uses the skeleton's
+// addresses and lines. It returns nil if the unit is not a skeleton or the file was not
+// found.
 func (u *Unit) Split() (*Unit, error) {
 	if u.Type != UnitSkeleton || u.Data.split == nil {
 		return nil, nil

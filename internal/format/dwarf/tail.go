@@ -2,40 +2,38 @@ package dwarf
 
 import "fmt"
 
-// Tail calls: a function that ends by jumping to another leaves no frame. Where
-// the call sites allow only one way from the function that was called to the
-// one that is running, that way is known all the same.
+// Tail calls: a function that ends with a jump to another leaves no frame. If the call
+// sites allow only one path from the called function to the running one, that path is still
+// known.
 
-// A TailCall is a function that was left through a tail call.
+// A TailCall is a function that left by a tail call.
 type TailCall struct {
 	Func Func
-	// PC is an address within the jump, for its line; 0 when the function
-	// makes the call at several places.
+	// PC is an address inside the jump, for its line; 0 if the function makes the call in
+	// several places.
 	PC uint64
-	// Site is the entry of the jump; not Valid where PC is 0.
+	// Site is the entry of the jump; it is not Valid if PC is 0.
 	Site DIE
 }
 
-// A Callee is the function that is running when a chain of tail calls is asked
-// for.
+// A Callee is the running function for which a chain of tail calls is requested.
 type Callee struct {
-	// PC is an address in it, in this file; 0 when it is in another file.
+	// PC is an address in it, in this file; 0 if it is in another file.
 	PC uint64
-	// Name is its linkage name, for one in another file.
+	// Name is its linkage name, if it is in another file.
 	Name string
 }
 
-// Bounds of a search for tail calls.
+// Limits of a search for tail calls.
 const (
-	maxTailSites = 4096 // call sites looked at
-	maxTailPaths = 64   // ways found
-	maxTailDepth = 64   // functions in a way
+	maxTailSites = 4096 // call sites read
+	maxTailPaths = 64   // paths found
+	maxTailDepth = 64   // functions in a path
 )
 
-// CallTarget returns the functions of this file that the call returning to
-// retPC may have called, and the callee's name in symbol tables when it was not
-// found by its entry. It fails with ErrNotFound without a call site for retPC,
-// and for an indirect call.
+// CallTarget returns the functions of this file that the call returning to retPC may have
+// called. If the callee has no entry here, it returns its name in symbol tables. The error
+// is ErrNotFound if retPC has no call site or the call is indirect.
 func (d *Data) CallTarget(retPC uint64, resolve Resolver) ([]Func, string, error) {
 	if retPC == 0 {
 		return nil, "", fmt.Errorf("call site of return address 0: %w", ErrNotFound)
@@ -56,15 +54,14 @@ func (d *Data) CallTarget(retPC uint64, resolve Resolver) ([]Func, string, error
 	return all, name, nil
 }
 
-// TailChain returns the functions between the call that returns to retPC and
-// the function that is running instead of the one called: outermost first, empty
-// when the running function was called directly. Names lead to functions of
-// other units through resolve, which may be nil.
+// TailChain returns the functions between the call that returns to retPC and the running
+// function callee, outermost first. It is empty if the call called the running function
+// directly. resolve finds functions of other units by name; it may be nil.
 //
-// When there are several ways, their common beginning and end are returned, with
-// complete false: the frames between are not known. So too does gdb, which
-// however takes two calls at different places for different ways, and finds none
-// in code of clang. The error wraps ErrNotFound when no way is known.
+// If there are several possible paths, TailChain returns their common beginning and end,
+// with complete false: what is between is unknown. gdb does the same, but counts two calls
+// at different places as different paths, and finds no paths in code compiled by clang. The
+// error wraps ErrNotFound if no path is known.
 func (d *Data) TailChain(retPC uint64, callee Callee, resolve Resolver) (chain []TailCall, complete bool, err error) {
 	starts, name, err := d.CallTarget(retPC, resolve)
 	if err != nil {
@@ -76,8 +73,8 @@ func (d *Data) TailChain(retPC uint64, callee Callee, resolve Resolver) (chain [
 	return d.TailPath(starts, callee, resolve)
 }
 
-// TailPath is TailChain from functions already known: for a call from another
-// file into this one.
+// TailPath is TailChain starting from known functions, for a call from another file into
+// this one.
 func (d *Data) TailPath(starts []Func, callee Callee, resolve Resolver) (chain []TailCall, complete bool, err error) {
 	s := tailSearch{callee: callee, resolve: resolve, onPath: make(map[DIE]bool)}
 	if callee.PC != 0 {
@@ -101,7 +98,7 @@ func (d *Data) TailPath(starts []Func, callee Callee, resolve Resolver) (chain [
 	}
 	switch {
 	case s.vague:
-		return nil, false, fmt.Errorf("tail calls to %s: too many ways, or an indirect one: %w", callee, ErrNotFound)
+		return nil, false, fmt.Errorf("tail calls to %s: too many paths, or an indirect call: %w", callee, ErrNotFound)
 	case s.paths == 0:
 		return nil, false, fmt.Errorf("tail calls to %s: %w", callee, ErrNotFound)
 	}
@@ -115,7 +112,7 @@ func (c Callee) String() string {
 	return c.Name
 }
 
-// tailSearch walks all ways along tail calls, depth first.
+// tailSearch follows all paths of tail calls, depth first.
 type tailSearch struct {
 	callee  Callee
 	goal    DIE
@@ -125,10 +122,10 @@ type tailSearch struct {
 	onPath map[DIE]bool
 	sites  int
 	paths  int
-	vague  bool // some way cannot be followed: none can be called the only one
+	vague  bool // some path cannot be followed, so none can be the only one
 
-	// The ways found so far agree on head at their beginning and on rest at
-	// their end; complete says that this is all there is.
+	// The paths found so far have the beginning head and the end rest in common; complete
+	// says that head and rest are all of the path.
 	head, rest []TailCall
 	complete   bool
 }
@@ -159,7 +156,7 @@ func (s *tailSearch) visit(f Func) {
 	}
 }
 
-// follow goes on through one tail call of f.
+// follow continues through one tail call of f.
 func (s *tailSearch) follow(f Func, site *CallSite) {
 	if s.vague {
 		return
@@ -183,7 +180,7 @@ func (s *tailSearch) follow(f Func, site *CallSite) {
 	s.path = s.path[:len(s.path)-1]
 }
 
-// found takes the current path in.
+// found adds the current path to the result.
 func (s *tailSearch) found() {
 	s.paths++
 	if s.paths == 1 {
@@ -198,7 +195,7 @@ func (s *tailSearch) found() {
 	s.agree()
 }
 
-// agree reduces head and rest to what they share with the current path.
+// agree reduces head and rest to what they have in common with the current path.
 func (s *tailSearch) agree() {
 	known := append(append([]TailCall(nil), s.head...), s.rest...)
 	if s.complete && len(known) == len(s.path) && sameCalls(known, s.path) == len(known) {
@@ -222,7 +219,7 @@ func (s *tailSearch) agree() {
 	s.complete = false
 }
 
-// sameCalls counts the calls at the beginning of a that b begins with too.
+// sameCalls returns the length of the common beginning of a and b.
 func sameCalls(a, b []TailCall) int {
 	n := 0
 	for n < len(a) && n < len(b) && sameCall(&a[n], &b[n]) {
@@ -231,8 +228,8 @@ func sameCalls(a, b []TailCall) int {
 	return n
 }
 
-// sameCall compares by function, and forgets in a the place of the call when it
-// is not the same.
+// sameCall compares functions. If the same function makes the call in different places, it
+// clears the place in a.
 func sameCall(a, b *TailCall) bool {
 	if a.Func.DIE != b.Func.DIE {
 		return false

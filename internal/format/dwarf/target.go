@@ -2,16 +2,16 @@ package dwarf
 
 import "sync"
 
-// From the entry that a call site names to the function's code. The entry is
-// often a declaration, or the abstract instance of a function that was inlined
-// elsewhere: the code then hangs on another entry that refers back to it.
+// The way from the entry in a call site to the function's code. The entry is often a
+// declaration, or the abstract instance of a function that was inlined elsewhere. The code
+// then belongs to another entry that refers back to it.
 
-// A Resolver returns the address of the function with a linkage name (or plain
-// name, in C), from the file's symbol table.
+// A Resolver returns the address of the function with a linkage name (in C, the plain
+// name), from the file's symbol table.
 type Resolver func(name string) (entry uint64, ok bool)
 
-// originIndex says which functions with code a unit has for an abstract entry
-// or declaration. It is made for tail calls only.
+// originIndex maps abstract entries and declarations to the unit's functions with code. It
+// is built for tail calls only.
 type originIndex struct {
 	once sync.Once
 	of   map[DIE][]uint64 // offsets of functions
@@ -22,7 +22,7 @@ func (u *Unit) originsOf(d DIE) []uint64 {
 	x.once.Do(func() {
 		x.of = make(map[DIE][]uint64)
 		onward := make(map[DIE]DIE)
-		seen := make(map[uint64]bool) // a function of two ranges is there twice
+		seen := make(map[uint64]bool) // a function with two ranges occurs twice
 		for _, s := range u.functions(false).spans {
 			off := u.Off + s.id>>1
 			if seen[off] {
@@ -47,7 +47,7 @@ func (u *Unit) originsOf(d DIE) []uint64 {
 	return x.of[d]
 }
 
-// origin returns the entry that d's attributes refer to for what they lack.
+// origin returns the entry to which d refers for the attributes that it lacks.
 func (d DIE) origin() DIE {
 	var e Entry
 	var v Value
@@ -84,12 +84,12 @@ func (u *Unit) funcOf(off uint64) (Func, bool) {
 	return Func{DIE: DIE{u, off}, Range: r, Entry: u.entryOf(off, r.Low)}, true
 }
 
-// maxTargets bounds the clones of a function that one call may go to.
+// maxTargets limits the clones of a function that one call may lead to.
 const maxTargets = 16
 
-// targets returns the functions of this file that a call to d, made in unit
-// from, may reach: one, or several when the compiler cloned it. name is what d
-// is called in symbol tables.
+// targets returns the functions of this file that a call to d, made in unit from, may
+// reach: one, or several if the compiler cloned the function. name is the name of d in
+// symbol tables.
 func (d DIE) targets(from *Unit, resolve Resolver) (all []Func, name string) {
 	if f, ok := d.Unit.funcOf(d.Off); ok {
 		return []Func{f}, ""
@@ -105,7 +105,7 @@ func (d DIE) targets(from *Unit, resolve Resolver) (all []Func, name string) {
 			}
 		}
 	}
-	info := d.rawInfo() // symbol tables know no scopes
+	info := d.rawInfo() // names in symbol tables have no scopes
 	if name = info.LinkageName; name == "" {
 		name = info.Name
 	}

@@ -7,17 +7,16 @@ import (
 	"sync"
 )
 
-// A Unit is a compilation, partial, type or skeleton unit. Its indexes are
-// built when first asked for. It is safe for concurrent use.
+// A Unit is a compilation, partial, type or skeleton unit. Its indexes are built on first
+// use. It is safe for concurrent use.
 type Unit struct {
 	Data     *Data
 	Sec      Section // SecInfo or SecTypes
-	Off, End uint64  // of the unit in that section, header included
+	Off, End uint64  // of the unit in that section, including its header
 	Type     UnitType
-	// ID is the dwo id of a skeleton or split unit, the signature of a type
-	// unit.
+	// ID is the dwo id of a skeleton or split unit, or the signature of a type unit.
 	ID      uint64
-	TypeOff uint64 // of the type in a type unit, in the section
+	TypeOff uint64 // offset in the section of a type unit's type
 	Version int
 	// AddrSize is the size of an address in bytes: 1, 2, 4 or 8.
 	AddrSize int
@@ -27,7 +26,7 @@ type Unit struct {
 	entries   uint64
 	abbrevOff uint64
 	root      root
-	skeleton  *Unit // of a split unit, once it is attached
+	skeleton  *Unit // of a split unit, once attached
 
 	abbrevOnce sync.Once
 	table      *abbrevTable
@@ -45,27 +44,26 @@ type Unit struct {
 	splitErr  error
 }
 
-// A DIE names a debugging information entry: the entry at Off of the section
-// that holds Unit. The zero DIE names none.
+// A DIE refers to a debugging information entry: the one at offset Off in the section of
+// Unit. The zero DIE refers to none.
 type DIE struct {
 	Unit *Unit
 	Off  uint64
 }
 
-// Valid reports whether the DIE names an entry.
+// Valid reports whether the DIE refers to an entry.
 func (d DIE) Valid() bool { return d.Unit != nil }
 
 // Root is the offset of the unit's first entry.
 func (u *Unit) Root() uint64 { return u.entries }
 
-// Dwarf64 reports whether the unit is in the 64-bit format, whose offsets take
-// eight bytes.
+// Dwarf64 reports whether the unit is in the 64-bit format, with offsets of eight bytes.
 func (u *Unit) Dwarf64() bool { return u.enc.offSize == 8 }
 
-// String names the unit for errors.
+// String identifies the unit in errors.
 func (u *Unit) String() string { return fmt.Sprintf("unit at %v+%#x", u.Sec, u.Off) }
 
-// section returns the unit's section, to be read up to the unit's end.
+// section returns the unit's section, readable up to the unit's end.
 func (u *Unit) section() []byte {
 	b, _ := u.Data.upTo(u.Sec, u.End)
 	return b
@@ -76,14 +74,14 @@ func (u *Unit) abbrevs() *abbrevTable {
 	return u.table
 }
 
-// unitCache holds the units that were asked for.
+// unitCache holds the units in use.
 type unitCache struct {
 	mu    sync.Mutex
-	units [2]map[uint64]*Unit // by offset, of SecInfo and SecTypes
+	units [2]map[uint64]*Unit // by offset, in SecInfo and SecTypes
 }
 
-// unitSlot is the place of a section in tables that have one half for each
-// section that holds units.
+// unitSlot returns the index of a section in tables with one element for each section that
+// has units.
 func unitSlot(sec Section) int {
 	if sec == SecTypes {
 		return 1
@@ -91,7 +89,7 @@ func unitSlot(sec Section) int {
 	return 0
 }
 
-// UnitAt returns the unit whose header is at off of sec (SecInfo or SecTypes).
+// UnitAt returns the unit with its header at off in sec (SecInfo or SecTypes).
 func (d *Data) UnitAt(sec Section, off uint64) (*Unit, error) {
 	slot := unitSlot(sec)
 	d.units.mu.Lock()
@@ -127,7 +125,7 @@ func newUnit(d *Data, h *header, r *root) *Unit {
 	return u
 }
 
-// set makes u the unit of h and r, whatever it was before.
+// set initializes u, which may have been another unit, from h and r.
 func (u *Unit) set(d *Data, h *header, r *root) {
 	*u = Unit{
 		Data: d, Sec: h.sec, Off: h.off, End: h.end, Type: h.kind, ID: h.id,
@@ -140,24 +138,23 @@ func (u *Unit) set(d *Data, h *header, r *root) {
 	u.defaultBases()
 }
 
-// unitList is where the units of a section begin, as far as that was asked.
+// unitList is the list of a section's unit offsets, as far as needed so far.
 type unitList struct {
 	mu     sync.Mutex
-	starts []uint64 // only ever appended to
-	next   uint64   // where the scan goes on
+	starts []uint64 // append-only
+	next   uint64   // where the scan continues
 	bad    int
 	done   bool
 	err    error
 }
 
-// unitStarts returns the offsets of all units of sec, ascending. What follows a
-// damaged header is lost; the error says so.
+// unitStarts returns the offsets of all units in sec, ascending. If a header is damaged, it
+// returns the units before that and an error.
 func (d *Data) unitStarts(sec Section) ([]uint64, error) {
 	return d.unitStartsTo(sec, math.MaxUint64)
 }
 
-// unitStartsTo is unitStarts for the units that begin at or below off; more may
-// be among them.
+// unitStartsTo is unitStarts for units that begin at or below off; it may return more.
 func (d *Data) unitStartsTo(sec Section, off uint64) ([]uint64, error) {
 	l := &d.lists[unitSlot(sec)]
 	l.mu.Lock()
@@ -168,11 +165,11 @@ func (d *Data) unitStartsTo(sec Section, off uint64) ([]uint64, error) {
 	return l.starts, l.err
 }
 
-// maxBadUnits is how many headers in one section may be passed over because
-// they are damaged or of an unknown version.
+// maxBadUnits is how many headers in a section may be skipped because they are damaged or
+// of an unknown version.
 const maxBadUnits = 1000
 
-// scan looks at the next unit.
+// scan reads the header of the next unit.
 func (l *unitList) scan(d *Data, sec Section) {
 	if l.next >= uint64(d.size(sec)) {
 		l.done = true
@@ -205,8 +202,7 @@ func (l *unitList) scan(d *Data, sec Section) {
 	l.next = h.end
 }
 
-// overZeros moves over words of zeros, with which some linkers fill the space
-// between units.
+// overZeros skips zero words, which some linkers insert between units.
 func overZeros(data []byte, off uint64) uint64 {
 	for uint64(len(data))-off >= 4 && data[off]|data[off+1]|data[off+2]|data[off+3] == 0 {
 		off += 4
@@ -219,7 +215,7 @@ func overZeros(data []byte, off uint64) uint64 {
 	return off
 }
 
-// UnitContaining returns the unit that the entry at off of sec belongs to.
+// UnitContaining returns the unit that contains the entry at off in sec.
 func (d *Data) UnitContaining(sec Section, off uint64) (*Unit, error) {
 	starts, err := d.unitStartsTo(sec, off)
 	i := sort.Search(len(starts), func(i int) bool { return starts[i] > off }) - 1
@@ -236,8 +232,8 @@ func (d *Data) UnitContaining(sec Section, off uint64) (*Unit, error) {
 	return u, err
 }
 
-// Units calls yield for every unit of the file until it returns false. It
-// creates each: use it for small files and tools, not on the way to a frame.
+// Units calls yield for every unit of the file until yield returns false. It creates each
+// unit, so use it for small files and tools, not for finding a frame.
 func (d *Data) Units(yield func(*Unit) bool) error {
 	for _, sec := range [...]Section{SecInfo, SecTypes} {
 		starts, err := d.unitStarts(sec)
@@ -269,7 +265,7 @@ type sigUnit struct {
 	off uint64
 }
 
-// TypeUnit returns the type that a DW_FORM_ref_sig8 names.
+// TypeUnit returns the type with the signature in a DW_FORM_ref_sig8.
 func (d *Data) TypeUnit(sig uint64) (DIE, error) {
 	d.sigs.once.Do(d.indexSignatures)
 	at, ok := d.sigs.units[sig]
@@ -281,7 +277,7 @@ func (d *Data) TypeUnit(sig uint64) (DIE, error) {
 		return DIE{}, err
 	}
 	if u.TypeOff < u.entries || u.TypeOff >= u.End {
-		return DIE{}, fmt.Errorf("%v: type at %#x is outside: %w", u, u.TypeOff, ErrFormat)
+		return DIE{}, fmt.Errorf("%v: type at %#x is outside the unit: %w", u, u.TypeOff, ErrFormat)
 	}
 	return DIE{u, u.TypeOff}, nil
 }

@@ -7,12 +7,12 @@ import (
 	"github.com/corewalk/corewalk/internal/format/binbuf"
 )
 
-// Resolving values: what a number in an entry stands for depends on its form
-// and on where the unit's parts of the indexed sections begin.
+// Resolving values: what the number in an entry means depends on its form and on the unit's
+// bases in the indexed sections.
 
-// defaultBases fills in the bases that the unit's first entry leaves out. In a
-// .dwo file, whose sections have one contribution each, tables are right after
-// the section's header (DWARF 5, 7.26 to 7.29); split DWARF 4 had no headers.
+// defaultBases sets the bases that the unit's first entry does not give. In a .dwo file,
+// whose sections have one contribution each, tables follow the section's header (DWARF 5,
+// 7.26 to 7.29); split DWARF 4 had no headers.
 func (u *Unit) defaultBases() {
 	r := &u.root
 	v5 := u.Version >= 5
@@ -27,7 +27,7 @@ func (u *Unit) defaultBases() {
 		r.strBase = strHeader
 	}
 	if !r.hasAddrBase {
-		r.addrBase = strHeader // the headers of .debug_addr and .debug_str_offsets are of one size
+		r.addrBase = strHeader // the headers of .debug_addr and .debug_str_offsets have the same size
 	}
 	if !r.hasRngBase {
 		r.rngBase = listHeader
@@ -37,8 +37,8 @@ func (u *Unit) defaultBases() {
 	}
 }
 
-// Bytes returns the string that v stands for, as a slice of the file; false
-// when v is no string or leads nowhere.
+// Bytes returns the string to which v refers, as a slice of the file, or false if v is not
+// a string or is invalid.
 func (u *Unit) Bytes(v *Value) ([]byte, bool) {
 	d := u.Data
 	switch v.Form {
@@ -63,7 +63,7 @@ func (u *Unit) Bytes(v *Value) ([]byte, bool) {
 	return nil, false
 }
 
-// str returns the string at off of a section of strings.
+// str returns the string at off in a string section.
 func (d *Data) str(sec Section, off uint64) ([]byte, bool) {
 	for step := uint64(256); ; step *= 8 {
 		data, err := d.upTo(sec, min(off, math.MaxUint64-step)+step)
@@ -77,13 +77,13 @@ func (d *Data) str(sec Section, off uint64) ([]byte, bool) {
 	}
 }
 
-// Text is Bytes as a string of its own; "" when there is none.
+// Text is Bytes as a new string, or "" if there is none.
 func (u *Unit) Text(v *Value) string {
 	b, _ := u.Bytes(v)
 	return string(b)
 }
 
-// tableWord reads entry number i of a table of words that begins at base.
+// tableWord reads entry i of a table of words that begins at base.
 func (u *Unit) tableWord(sec Section, base, i uint64, size int) (uint64, bool) {
 	return u.Data.word(sec, base, i, size)
 }
@@ -101,7 +101,7 @@ func (d *Data) word(sec Section, base, i uint64, size int) (uint64, bool) {
 	return v, c.Error == nil
 }
 
-// Address returns the address that v stands for.
+// Address returns the address to which v refers.
 func (u *Unit) Address(v *Value) (uint64, bool) {
 	switch v.Form {
 	case FormAddr:
@@ -112,8 +112,8 @@ func (u *Unit) Address(v *Value) (uint64, bool) {
 	return 0, false
 }
 
-// AddressAt returns entry i of the unit's part of .debug_addr. A split unit's
-// part is its skeleton's, in the skeleton's file.
+// AddressAt returns entry i of the unit's part of .debug_addr. A split unit uses its
+// skeleton's part, in the skeleton's file.
 func (u *Unit) AddressAt(i uint64) (uint64, bool) {
 	owner := u
 	if u.skeleton != nil {
@@ -122,8 +122,8 @@ func (u *Unit) AddressAt(i uint64) (uint64, bool) {
 	return owner.tableWord(SecAddr, owner.root.addrBase, i, u.AddrSize)
 }
 
-// linked returns the linked file that the unit's code is in: a .dwo file's code
-// is in that of its skeleton.
+// linked returns the linked file with the unit's code: for a unit in a .dwo file, that of
+// its skeleton.
 func (u *Unit) linked() *Data {
 	if u.skeleton != nil {
 		return u.skeleton.Data
@@ -131,7 +131,7 @@ func (u *Unit) linked() *Data {
 	return u.Data
 }
 
-// Ref returns the entry that v refers to.
+// Ref returns the entry to which v refers.
 func (u *Unit) Ref(v *Value) (DIE, error) {
 	to, err := u.ref(v)
 	if counting && err == nil {
@@ -146,7 +146,7 @@ func (u *Unit) ref(v *Value) (DIE, error) {
 	case FormRef1, FormRef2, FormRef4, FormRef8, FormRefUdata:
 		off := u.Off + v.U
 		if off < v.U || off < u.entries || off >= u.End {
-			return DIE{}, fmt.Errorf("%v: reference to %#x is outside: %w", u, v.U, ErrFormat)
+			return DIE{}, fmt.Errorf("%v: reference to %#x is outside the unit: %w", u, v.U, ErrFormat)
 		}
 		return DIE{u, off}, nil
 	case FormRefAddr:
@@ -162,7 +162,7 @@ func (u *Unit) ref(v *Value) (DIE, error) {
 		}
 		return d.sup.infoDIE(v.U)
 	}
-	return DIE{}, fmt.Errorf("%v: form %#x is no reference: %w", u, uint16(v.Form), ErrFormat)
+	return DIE{}, fmt.Errorf("%v: form %#x is not a reference: %w", u, uint16(v.Form), ErrFormat)
 }
 
 // infoDIE returns the entry at off of .debug_info.
@@ -172,15 +172,15 @@ func (d *Data) infoDIE(off uint64) (DIE, error) {
 		return DIE{}, err
 	}
 	if off < u.entries {
-		return DIE{}, fmt.Errorf("%v: reference to %#x, into the header: %w", u, off, ErrFormat)
+		return DIE{}, fmt.Errorf("%v: reference to %#x is in the unit's header: %w", u, off, ErrFormat)
 	}
 	return DIE{u, off}, nil
 }
 
-// Name is the DW_AT_name of the unit, mostly the path of its source.
+// Name is the DW_AT_name of the unit, usually the path of its source.
 func (u *Unit) Name() string { return u.Text(&u.root.name) }
 
-// CompDir is the directory that the compiler ran in, "" when not recorded.
+// CompDir is the compiler's working directory, or "" if not recorded.
 func (u *Unit) CompDir() string {
 	if !u.root.compDir.Present() && u.skeleton != nil {
 		return u.skeleton.CompDir()
@@ -191,9 +191,9 @@ func (u *Unit) CompDir() string {
 // Producer is the compiler and its options, as recorded.
 func (u *Unit) Producer() string { return u.Text(&u.root.producer) }
 
-// Skeleton reports whether the unit's functions and variables are in another
-// file, and names that file (relative to CompDir). Its lines are here. Unit.ID
-// must be equal to that of the unit in the other file.
+// Skeleton reports whether the unit's functions and variables are in another file, and
+// returns the name of that file, relative to CompDir. Its lines are here. The unit in the
+// other file must have the same ID.
 func (u *Unit) Skeleton() (dwoName string, ok bool) {
 	if u.Type != UnitSkeleton {
 		return "", false

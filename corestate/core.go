@@ -2,7 +2,6 @@ package corestate
 
 import (
 	"fmt"
-	"sync"
 	"sync/atomic"
 
 	"github.com/corewalk/corewalk/internal/format/elffile"
@@ -38,33 +37,23 @@ func (k Kind) String() string {
 	return "kernel"
 }
 
-// maxWarnings bounds what a damaged core is complained of.
-const maxWarnings = 100
-
 // An ELFCore is an open core file. Everything but SetExecutable, BuildLibraries
 // and Close may be used by several goroutines.
 type ELFCore struct {
-	path     string
+	anyDump
 	data     []byte // the whole file
 	elf      *elffile.File
 	codeMask arch.Address // of code pointers; 0 for not known
-	arch     *arch.Arch   // nil when registers cannot be decoded
-	wordSize int          // bytes in a pointer
-	big      bool
 	os       string
 	kind     Kind
 	kernel   string // owner of the note that only dumps of kernels have
 
-	segs    []segment
-	last    atomic.Uint32 // index of the segment last found
-	maps    []libstate.Mapping
-	files   []libstate.Mapping
-	backing atomic.Pointer[overlay]
+	segs  []segment
+	last  atomic.Uint32 // index of the segment last found
+	files []libstate.Mapping
 
-	threads   []thread
-	byID      map[unwind.ThreadID]int // index into threads
-	crashed   int                     // index into threads
-	siglwp    unwind.ThreadID         // NetBSD: who got the signal, 0 for the process
+	threads   []thread        // as anyDump.ids
+	siglwp    unwind.ThreadID // NetBSD: who got the signal, 0 for the process
 	hasFPRegs bool
 	// blankNotes says that a segment has zeros instead of notes.
 	blankNotes bool
@@ -73,15 +62,6 @@ type ELFCore struct {
 	auxv       []byte
 	fileNote   []byte
 	process    ProcessInfo
-
-	libs     atomic.Pointer[libstate.Table]
-	execPath string
-	execFile *elffile.File
-
-	unpackErr error // why a compressed core is not whole
-	warnings  []string
-	closing   sync.Once
-	closer    func() error
 }
 
 var (
@@ -103,10 +83,10 @@ func parse(data []byte) (*ELFCore, *OpenError) {
 	if f.Type != elffile.ET_CORE {
 		return nil, notCore(f)
 	}
-	c := &ELFCore{
-		data: data, elf: f, arch: supported(f),
-		wordSize: f.PtrSize(), big: f.Big(), byID: make(map[unwind.ThreadID]int),
-	}
+	c := &ELFCore{data: data, elf: f}
+	c.memory, c.size = c, len(data)
+	c.arch, c.wordSize, c.big = supported(f), f.PtrSize(), f.Big()
+	c.unknown = libstate.Read | libstate.Exec
 	if len(f.Progs) == 0 {
 		return nil, noProgramHeaders(f)
 	}
@@ -180,18 +160,6 @@ func (c *ELFCore) noCode() bool {
 	return true
 }
 
-func (c *ELFCore) warnf(format string, args ...any) {
-	if len(c.warnings) < maxWarnings {
-		c.warnings = append(c.warnings, fmt.Sprintf(format, args...))
-	}
-}
-
-// Warnings lists what was wrong with the core and could be worked around.
-func (c *ELFCore) Warnings() []string { return c.warnings }
-
-// Path is what Open was given.
-func (c *ELFCore) Path() string { return c.path }
-
 // Kind guesses who wrote the core.
 func (c *ELFCore) Kind() Kind { return c.kind }
 
@@ -212,19 +180,5 @@ func (c *ELFCore) Truncated() (cut bool, have, want int64) {
 		}
 		end = max(end, p.Off+p.Filesz)
 	}
-	end = min(end, 1<<63-1)
-	have = int64(len(c.data))
-	return int64(end) > have || c.unpackErr != nil, have, max(have, int64(end))
-}
-
-// Close releases the file. Nothing of the core may be used afterwards, nor bytes
-// that it handed out.
-func (c *ELFCore) Close() error {
-	var err error
-	c.closing.Do(func() {
-		if c.closer != nil {
-			err = c.closer()
-		}
-	})
-	return err
+	return c.truncated(end)
 }

@@ -14,11 +14,6 @@ import (
 // of removed files end in " (deleted)".
 func (c *ELFCore) FileMappings() []libstate.Mapping { return slices.Clone(c.files) }
 
-// Mappings lists the process's mappings, ascending and disjoint: the core's
-// memory, with the names that NT_FILE gives it. Of a mapping that only NT_FILE
-// tells of the permissions are libstate.Unknown.
-func (c *ELFCore) Mappings() []libstate.Mapping { return slices.Clone(c.maps) }
-
 // Auxv is the process's auxiliary vector, nil when the core has none.
 func (c *ELFCore) Auxv() libstate.Auxv {
 	all := libstate.ParseAuxv(c.auxv, c.wordSize, c.elf.Order)

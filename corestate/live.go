@@ -17,7 +17,7 @@ func ArchOf(f *elffile.File) *arch.Arch { return supported(f) }
 // DecodeSigInfo decodes a siginfo_t as programs of f's machine and class have it.
 // Source is NoSignal when it is none.
 func DecodeSigInfo(f *elffile.File, desc []byte) SignalInfo {
-	c := &ELFCore{elf: f, wordSize: f.Class / 8, big: f.Order == binary.BigEndian}
+	c := &ELFCore{elf: f, anyDump: anyDump{wordSize: f.Class / 8, big: f.Order == binary.BigEndian}}
 	if len(desc) < 12 {
 		return SignalInfo{}
 	}

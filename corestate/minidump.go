@@ -2,18 +2,13 @@ package corestate
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
-	"sync"
-	"sync/atomic"
 
 	"github.com/corewalk/corewalk/internal/files/mmapfile"
-	"github.com/corewalk/corewalk/internal/format/elffile"
 	"github.com/corewalk/corewalk/internal/format/minidump"
-	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -22,28 +17,26 @@ import (
 // SetExecutable, BuildLibraries, SetBacking and Close may be used by several
 // goroutines.
 type Minidump struct {
-	path string
+	anyDump
 	file *minidump.File
-	arch *arch.Arch // nil when registers cannot be decoded
 	// wow64 says that this is the 32-bit side of a process that was recorded from its
 	// 64-bit side.
 	wow64 bool
 
-	threads []*minidump.Thread
-	byID    map[unwind.ThreadID]int // index into threads
-	crashed int                     // index into threads
-	maps    []libstate.Mapping
-	mapped  bool // maps are all of the process, not only what the dump happens to show
-	backing atomic.Pointer[overlay]
+	threads []*minidump.Thread // as anyDump.ids
+	mapped  bool               // maps are all of the process, not only what the dump happens to show
+}
 
-	libs     atomic.Pointer[libstate.Table]
-	execPath string
-	execFile *elffile.File
-
-	unpackErr error // why a compressed dump is not whole
-	warnings  []string
-	closing   sync.Once
-	closer    func() error
+// newMinidump makes the Minidump of a file, without its threads and mappings.
+func newMinidump(f *minidump.File, a *arch.Arch) *Minidump {
+	d := &Minidump{file: f}
+	d.memory, d.size = d, len(f.Data)
+	d.arch, d.wordSize, d.big = a, f.PCBits()/8, f.Big
+	if a != nil {
+		d.wordSize = a.WordSize
+	}
+	d.warnings = slices.Clone(f.Warnings)
+	return d
 }
 
 var (
@@ -157,7 +150,7 @@ func parseMinidump(data []byte) (*Minidump, *OpenError) {
 		}
 		return nil, &OpenError{Text: "is a minidump, but a damaged one: " + err.Error(), Err: wrapped}
 	}
-	d := &Minidump{file: f, arch: f.Arch(), warnings: f.Warnings, byID: make(map[unwind.ThreadID]int)}
+	d := newMinidump(f, f.Arch())
 	for i := range f.Threads {
 		d.addThread(&f.Threads[i])
 	}
@@ -170,10 +163,7 @@ func parseMinidump(data []byte) (*Minidump, *OpenError) {
 // addThread takes a thread. Of several with one id the first is the one that is
 // asked for.
 func (d *Minidump) addThread(t *minidump.Thread) {
-	id := unwind.ThreadID(t.ID)
-	if _, twice := d.byID[id]; !twice {
-		d.byID[id] = len(d.threads)
-	}
+	d.addID(unwind.ThreadID(t.ID))
 	d.threads = append(d.threads, t)
 }
 
@@ -194,12 +184,6 @@ func (d *Minidump) checkContexts() {
 	}
 	if d.file.WOW64() {
 		d.warnf("the dump is of a 32-bit process, recorded from its 64-bit side: the registers are those of the layer between")
-	}
-}
-
-func (d *Minidump) warnf(format string, args ...any) {
-	if len(d.warnings) < maxWarnings {
-		d.warnings = append(d.warnings, fmt.Sprintf(format, args...))
 	}
 }
 
@@ -236,12 +220,6 @@ func (d *Minidump) streamNames() string {
 	return text
 }
 
-// Path is what OpenMinidump was given.
-func (d *Minidump) Path() string { return d.path }
-
-// Warnings lists what was wrong with the dump and could be worked around.
-func (d *Minidump) Warnings() []string { return slices.Clone(d.warnings) }
-
 // OS names the operating system: "Windows", "Linux", "Android", "macOS" ...; "" when
 // the dump does not tell.
 func (d *Minidump) OS() string {
@@ -265,7 +243,6 @@ func (d *Minidump) Microdump() bool { return d.file.Microdump }
 // Truncated reports whether the file ends before the dump does, with the bytes that
 // are there and those that its streams and its memory speak of.
 func (d *Minidump) Truncated() (cut bool, have, want int64) {
-	have = int64(len(d.file.Data))
 	end := uint64(0)
 	claim := func(off, size uint64) {
 		if off+size >= off {
@@ -281,30 +258,5 @@ func (d *Minidump) Truncated() (cut bool, have, want int64) {
 			claim(r.Off, r.Size)
 		}
 	}
-	return int64(end) > have || d.unpackErr != nil, have, max(have, int64(end))
-}
-
-// Close releases the file. Nothing of the dump may be used afterwards.
-func (d *Minidump) Close() error {
-	var err error
-	d.closing.Do(func() {
-		if d.closer != nil {
-			err = d.closer()
-		}
-	})
-	return err
-}
-
-func (d *Minidump) wordSize() int {
-	if d.arch != nil {
-		return d.arch.WordSize
-	}
-	return d.file.PCBits() / 8
-}
-
-func (d *Minidump) order() binary.ByteOrder {
-	if d.file.Big {
-		return binary.BigEndian
-	}
-	return binary.LittleEndian
+	return d.truncated(end)
 }

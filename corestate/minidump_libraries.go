@@ -18,19 +18,10 @@ import (
 func (d *Minidump) BuildLibraries(file func(*libstate.Library) *elffile.File) (*libstate.Table, []string) {
 	a := d.arch
 	if a == nil {
-		a = &arch.Arch{WordSize: d.wordSize(), ByteOrder: d.order()}
+		a = &arch.Arch{WordSize: d.wordSize, ByteOrder: d.order()}
 	}
-	src := libstate.Source{Arch: a, Mem: d.DumpMemory(), Auxv: d.Auxv(), ExecPath: d.execPath,
-		ELF: func(l *libstate.Library) *elffile.File {
-			if l.Kind == libstate.Executable && d.execFile != nil {
-				return d.execFile
-			}
-			if file == nil {
-				return nil
-			}
-			return file(l)
-		},
-	}
+	src := d.source(d.Auxv(), file)
+	src.Arch = a
 	if len(d.file.Linux.Maps) > 0 {
 		src.Mappings = d.Mappings()
 	}

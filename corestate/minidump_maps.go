@@ -180,45 +180,9 @@ func advance(m *libstate.Mapping, to arch.Address) arch.Address {
 	return to
 }
 
-// mappingIndex is the index of the mapping over addr, or -1.
-func mappingIndex(maps []libstate.Mapping, addr arch.Address) int {
-	i, _ := slices.BinarySearchFunc(maps, addr, func(m libstate.Mapping, a arch.Address) int {
-		if m.End <= a {
-			return -1
-		}
-		return 1
-	})
-	if i >= len(maps) || maps[i].Start > addr {
-		return -1
-	}
-	return i
-}
-
-// Mappings lists what the dump tells of the address space, ascending and disjoint.
-func (d *Minidump) Mappings() []libstate.Mapping { return slices.Clone(d.maps) }
-
-// MappingAt returns the mapping that holds addr, whether the dump has its bytes or
-// not. Permissions that the dump does not tell are those of the library's segments,
-// where these are known.
-func (d *Minidump) MappingAt(addr arch.Address) (libstate.Mapping, bool) {
-	i := mappingIndex(d.maps, addr)
-	if i < 0 {
-		return libstate.Mapping{}, false
-	}
-	m := d.maps[i]
-	if m.Perm&libstate.Unknown != 0 {
-		if lib, ok := d.libraryAt(addr); ok {
-			if of := mappingOver(lib, addr); of != nil {
-				m.Perm = of.Perm
-			}
-		}
-	}
-	return m, true
-}
-
 // Auxv is the process's auxiliary vector, nil when the dump has none.
 func (d *Minidump) Auxv() libstate.Auxv {
-	return libstate.ParseAuxv(d.file.Linux.Auxv, d.wordSize(), d.order())
+	return libstate.ParseAuxv(d.file.Linux.Auxv, d.wordSize, d.order())
 }
 
 // KnowsMappings reports whether Mappings are all of the process, not only those that

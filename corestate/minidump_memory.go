@@ -1,33 +1,17 @@
 package corestate
 
 import (
-	"github.com/corewalk/corewalk/internal/format/elffile"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// ReadMem fills buf with the process's memory from addr on, across ranges: the dump's
-// bytes, else those of a matched file where they cannot differ (see SetBacking).
-func (d *Minidump) ReadMem(addr arch.Address, buf []byte) (int, error) {
-	return d.readMem(addr, buf, d.backing.Load())
-}
-
-func (d *Minidump) readMem(addr arch.Address, buf []byte, files *overlay) (int, error) {
-	for n := 0; n < len(buf); {
-		a := addr + uint64(n)
-		if a < addr {
-			return n, &arch.MemError{Addr: a, Err: arch.ErrUnmapped}
-		}
-		b := d.file.Memory.At(a)
-		if len(b) == 0 && files != nil {
-			b = d.fromFile(a, files)
-		}
-		if len(b) == 0 {
-			return n, d.unreadable(a)
-		}
-		n += copy(buf[n:], b)
+// bytesAt returns bytes from addr on: the dump's, else those of files.
+func (d *Minidump) bytesAt(addr arch.Address, files *overlay) []byte {
+	b := d.file.Memory.At(addr)
+	if len(b) == 0 && files != nil {
+		return d.fromFile(addr, files)
 	}
-	return len(buf), nil
+	return b
 }
 
 // fromFile returns bytes of a matched file for addr, up to where the dump has its own
@@ -55,62 +39,7 @@ func (d *Minidump) unreadable(addr arch.Address) error {
 	} else if _, ok := d.MappingAt(addr); !ok && (d.mapped || addr < lowest) {
 		err = arch.ErrUnmapped
 	}
-	return &arch.MemError{Addr: addr, Err: err}
-}
-
-// ReadWord reads one pointer-sized integer. Success allocates nothing.
-func (d *Minidump) ReadWord(addr arch.Address) (uint64, error) {
-	size := d.wordSize()
-	if b := d.file.Memory.At(addr); len(b) >= size {
-		return d.word(b), nil
-	}
-	return d.slowWord(addr, d.backing.Load())
-}
-
-func (d *Minidump) slowWord(addr arch.Address, files *overlay) (uint64, error) {
-	var buf [8]byte
-	if _, err := d.readMem(addr, buf[:d.wordSize()], files); err != nil {
-		return 0, err
-	}
-	return d.word(buf[:]), nil
-}
-
-func (d *Minidump) word(b []byte) uint64 {
-	if d.wordSize() == 8 {
-		return d.order().Uint64(b)
-	}
-	return uint64(d.order().Uint32(b))
-}
-
-// minidumpMemory is what the dump itself holds.
-type minidumpMemory struct{ d *Minidump }
-
-func (m minidumpMemory) ReadMem(addr arch.Address, buf []byte) (int, error) {
-	return m.d.readMem(addr, buf, nil)
-}
-
-func (m minidumpMemory) ReadWord(addr arch.Address) (uint64, error) { return m.d.slowWord(addr, nil) }
-
-// DumpMemory is the memory that the dump itself holds: no file stands in for what it
-// left out.
-func (d *Minidump) DumpMemory() arch.Memory { return minidumpMemory{d} }
-
-// SetBacking lets files stand in for memory that the dump left out (see
-// ELFCore.SetBacking).
-func (d *Minidump) SetBacking(file func(*libstate.Library) *elffile.File) {
-	if file == nil {
-		d.backing.Store(nil)
-		return
-	}
-	d.backing.Store(&overlay{libraryAt: d.libraryAt, file: file})
-}
-
-func (d *Minidump) libraryAt(addr arch.Address) (*libstate.Library, bool) {
-	t := d.libs.Load()
-	if t == nil {
-		return nil, false
-	}
-	return t.Known(addr)
+	return err
 }
 
 // InDump is how many of the bytes from start to end the dump has.

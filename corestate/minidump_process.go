@@ -4,49 +4,16 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/corewalk/corewalk/internal/format/elffile"
 	"github.com/corewalk/corewalk/internal/format/minidump"
-	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// Arch is the process's architecture, nil when OpenMinidump said ErrUnsupportedArch.
-func (d *Minidump) Arch() *arch.Arch { return d.arch }
-
 // ProcessID is the process's id, or 0 where the dump does not tell.
 func (d *Minidump) ProcessID() int { return d.file.ProcessID() }
 
-// ThreadIDs lists the threads: the one that the dump is about, then the others in
-// the dump's order.
-func (d *Minidump) ThreadIDs() ([]unwind.ThreadID, error) {
-	if len(d.threads) == 0 {
-		return nil, ErrNoThreads
-	}
-	ids := make([]unwind.ThreadID, 0, len(d.threads))
-	ids = append(ids, unwind.ThreadID(d.threads[d.crashed].ID))
-	for i, t := range d.threads {
-		if id := unwind.ThreadID(t.ID); i != d.crashed && d.byID[id] == i {
-			ids = append(ids, id)
-		}
-	}
-	return ids, nil
-}
-
-// DefaultThread is the thread of the exception, else the one that asked for the
-// dump, else the first.
-func (d *Minidump) DefaultThread() (unwind.ThreadID, error) {
-	if len(d.threads) == 0 {
-		return 0, ErrNoThreads
-	}
-	return unwind.ThreadID(d.threads[d.crashed].ID), nil
-}
-
 func (d *Minidump) thread(tid unwind.ThreadID) (*minidump.Thread, bool) {
-	if tid == unwind.NullThread && len(d.threads) > 0 {
-		return d.threads[d.crashed], true
-	}
-	i, ok := d.byID[tid]
+	i, ok := d.index(tid)
 	if !ok {
 		return nil, false
 	}
@@ -147,41 +114,16 @@ func (d *Minidump) ShadowStack(tid unwind.ThreadID) (arch.Address, bool) {
 	return c.XState.ShadowStack()
 }
 
-// PreStackwalk does nothing: the process is dead.
-func (d *Minidump) PreStackwalk(unwind.ThreadID) error { return nil }
-
-// PostStackwalk does nothing.
-func (d *Minidump) PostStackwalk(unwind.ThreadID) error { return nil }
-
-// IsFirstParty is false.
-func (d *Minidump) IsFirstParty() bool { return false }
-
-// PostMortem is true: nothing of the process changes any more.
-func (d *Minidump) PostMortem() bool { return true }
-
-// LibraryTracker is the process's libraries, nil before BuildLibraries.
-func (d *Minidump) LibraryTracker() libstate.LibraryState {
-	if t := d.libs.Load(); t != nil {
-		return t
-	}
-	return nil
-}
-
 // ExecutablePath is the main program's path, as the process knew it.
 func (d *Minidump) ExecutablePath() string {
-	if t := d.libs.Load(); t != nil {
-		if l, ok := t.AOut(); ok && l.Path != "" {
-			return l.Path
-		}
+	if path := d.program(); path != "" {
+		return path
 	}
 	if len(d.file.Modules) > 0 && d.file.Modules[0].Path != "" {
 		return d.file.Modules[0].Path
 	}
 	return d.execPath
 }
-
-// SetExecutable says which file the process executed (see ELFCore.SetExecutable).
-func (d *Minidump) SetExecutable(path string, f *elffile.File) { d.execPath, d.execFile = path, f }
 
 // WOW64 is the 32-bit side of a dump of a 32-bit process that a 64-bit program wrote:
 // its threads are those whose 32-bit registers are in the dump. false when there are
@@ -191,8 +133,8 @@ func (d *Minidump) WOW64() (*Minidump, bool) {
 	if d.wow64 || !d.file.WOW64() {
 		return nil, false
 	}
-	w := &Minidump{path: d.path, file: d.file, arch: arch.X86, wow64: true, maps: d.maps, mapped: d.mapped,
-		byID: make(map[unwind.ThreadID]int), warnings: d.file.Warnings, closer: d.Close}
+	w := newMinidump(d.file, arch.X86)
+	w.wow64, w.path, w.maps, w.mapped, w.closer = true, d.path, d.maps, d.mapped, d.Close
 	for i, t := range d.threads {
 		if _, err := d.file.WOW64Registers(t); err != nil {
 			if i == d.crashed && d.file.Exception != nil {
@@ -280,7 +222,7 @@ func (d *Minidump) readTEB(t *minidump.Thread, out *MinidumpThread) {
 	if t.TEB == 0 || !d.file.System.Platform.Windows() || d.arch == nil {
 		return
 	}
-	w := uint64(d.wordSize())
+	w := uint64(d.wordSize)
 	if d.wow64 {
 		return
 	}

@@ -8,25 +8,6 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// SetBacking lets files stand in for memory that the dump left out. file answers
-// the file that a library was loaded from, verified to be the same build, or nil;
-// it is called once per library, when memory of the library is first asked for.
-// nil ends it. The libraries must have been built (BuildLibraries).
-//
-// A file's bytes are used only where the process cannot have changed them: in a
-// mapping that was not writable, in a segment that the file does not make
-// writable, outside PT_GNU_RELRO, which the dynamic linker writes before it makes
-// it read-only, and not at all for a library with text relocations or with a
-// guessed load bias. What loaders of other systems write in a file's image they say
-// themselves (elffile.File.Loaded).
-func (c *ELFCore) SetBacking(file func(*libstate.Library) *elffile.File) {
-	if file == nil {
-		c.backing.Store(nil)
-		return
-	}
-	c.backing.Store(&overlay{libraryAt: c.libraryAt, file: file})
-}
-
 // An overlay finds bytes of files for memory that the dump left out.
 type overlay struct {
 	libraryAt func(arch.Address) (*libstate.Library, bool)

@@ -12,33 +12,6 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// Arch is the process's architecture, nil when Open said ErrUnsupportedArch.
-func (c *ELFCore) Arch() *arch.Arch { return c.arch }
-
-// ThreadIDs lists the threads: the one that died, then the others in the core's
-// order.
-func (c *ELFCore) ThreadIDs() ([]unwind.ThreadID, error) {
-	if len(c.threads) == 0 {
-		return nil, ErrNoThreads
-	}
-	ids := make([]unwind.ThreadID, 0, len(c.threads))
-	ids = append(ids, c.threads[c.crashed].id)
-	for i := range c.threads {
-		if i != c.crashed {
-			ids = append(ids, c.threads[i].id)
-		}
-	}
-	return ids, nil
-}
-
-// DefaultThread is the thread that died.
-func (c *ELFCore) DefaultThread() (unwind.ThreadID, error) {
-	if len(c.threads) == 0 {
-		return 0, ErrNoThreads
-	}
-	return c.threads[c.crashed].id, nil
-}
-
 // Registers decodes a thread's general registers.
 func (c *ELFCore) Registers(tid unwind.ThreadID) (arch.RegSet, error) {
 	t, ok := c.thread(tid)
@@ -114,40 +87,6 @@ func (c *ELFCore) XState(tid unwind.ThreadID) ([]byte, bool) {
 	return c.ThreadNote(tid, "LINUX", ntX86XState)
 }
 
-// PreStackwalk does nothing: the process is dead.
-func (c *ELFCore) PreStackwalk(unwind.ThreadID) error { return nil }
-
-// PostStackwalk does nothing.
-func (c *ELFCore) PostStackwalk(unwind.ThreadID) error { return nil }
-
-// IsFirstParty is false.
-func (c *ELFCore) IsFirstParty() bool { return false }
-
-// PostMortem is true: nothing of the process changes any more.
-func (c *ELFCore) PostMortem() bool { return true }
-
-// LibraryTracker is the process's libraries, nil before BuildLibraries.
-func (c *ELFCore) LibraryTracker() libstate.LibraryState {
-	if t := c.libs.Load(); t != nil {
-		return t
-	}
-	return nil
-}
-
-func (c *ELFCore) libraryAt(addr arch.Address) (*libstate.Library, bool) {
-	t := c.libs.Load()
-	if t == nil {
-		return nil, false
-	}
-	return t.Known(addr)
-}
-
-// SetExecutable says which file the process executed, for cores that do not tell
-// where it was mapped or what it was called. f may be nil. It takes effect in
-// BuildLibraries, which uses f only if its entry point and segments fit the
-// process.
-func (c *ELFCore) SetExecutable(path string, f *elffile.File) { c.execPath, c.execFile = path, f }
-
 // BuildLibraries finds the process's libraries and makes them what LibraryTracker
 // answers. file finds the file of a library whose headers are not in the dump; it
 // may be nil (see libstate.Source). The warnings say what was contradictory.
@@ -156,18 +95,8 @@ func (c *ELFCore) BuildLibraries(file func(*libstate.Library) *elffile.File) (*l
 	if a == nil {
 		a = wordOnly(c.elf)
 	}
-	src := libstate.Source{
-		Arch: a, Mem: rawMemory{c}, Mappings: c.maps, Auxv: c.Auxv(), ExecPath: c.execPath,
-		ELF: func(l *libstate.Library) *elffile.File {
-			if l.Kind == libstate.Executable && c.execFile != nil {
-				return c.execFile
-			}
-			if file == nil {
-				return nil
-			}
-			return file(l)
-		},
-	}
+	src := c.source(c.Auxv(), file)
+	src.Arch, src.Mappings = a, c.maps
 	table, warnings := libstate.Build(src)
 	c.libs.Store(table)
 	return table, warnings
@@ -176,10 +105,8 @@ func (c *ELFCore) BuildLibraries(file func(*libstate.Library) *elffile.File) (*l
 // ExecutablePath is the path of the program, as its mapping names it; else as it
 // was executed, which may be relative; else "".
 func (c *ELFCore) ExecutablePath() string {
-	if t := c.libs.Load(); t != nil {
-		if l, ok := t.AOut(); ok && l.Path != "" {
-			return l.Path
-		}
+	if path := c.program(); path != "" {
+		return path
 	}
 	aux := c.Auxv()
 	for _, key := range []uint64{libstate.ATPhdr, libstate.ATEntry} {

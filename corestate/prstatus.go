@@ -70,18 +70,12 @@ func (c *ELFCore) addThread(t thread) {
 		c.warnf("thread %d is in the core twice: the first is used", t.id)
 		return
 	}
-	c.byID[t.id] = len(c.threads)
+	c.addID(t.id)
 	c.threads = append(c.threads, t)
 }
 
 func (c *ELFCore) thread(tid unwind.ThreadID) (*thread, bool) {
-	if tid == unwind.NullThread {
-		if len(c.threads) == 0 {
-			return nil, false
-		}
-		return &c.threads[c.crashed], true
-	}
-	i, ok := c.byID[tid]
+	i, ok := c.index(tid)
 	if !ok {
 		return nil, false
 	}

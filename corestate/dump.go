@@ -1,0 +1,106 @@
+package corestate
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/corewalk/corewalk/internal/format/elffile"
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// maxWarnings bounds the warnings about a damaged dump.
+const maxWarnings = 100
+
+// An anyDump is the half that ELFCore and Minidump have in common.
+type anyDump struct {
+	threadIndex
+	memory memory // the other half
+
+	path     string
+	arch     *arch.Arch // nil when registers cannot be decoded
+	wordSize int        // bytes in a pointer
+	big      bool
+	size     int // of the file, decompressed, in bytes
+
+	maps []libstate.Mapping
+	// unknown is what may be done with memory whose permissions nothing tells.
+	unknown libstate.Perm
+	backing atomic.Pointer[overlay]
+
+	libs     atomic.Pointer[libstate.Table]
+	execPath string
+	execFile *elffile.File
+
+	unpackErr error // why a compressed dump is not whole
+	warnings  []string
+	closing   sync.Once
+	closer    func() error
+}
+
+// Path is the path that the dump was opened by.
+func (d *anyDump) Path() string { return d.path }
+
+// Warnings lists what was wrong with the dump and could be worked around.
+func (d *anyDump) Warnings() []string { return slices.Clone(d.warnings) }
+
+func (d *anyDump) warnf(format string, args ...any) {
+	if len(d.warnings) < maxWarnings {
+		d.warnings = append(d.warnings, fmt.Sprintf(format, args...))
+	}
+}
+
+// Arch is the process's architecture; nil when opening failed with
+// ErrUnsupportedArch.
+func (d *anyDump) Arch() *arch.Arch { return d.arch }
+
+func (d *anyDump) order() binary.ByteOrder {
+	if d.big {
+		return binary.BigEndian
+	}
+	return binary.LittleEndian
+}
+
+// word decodes a pointer from the start of b.
+func (d *anyDump) word(b []byte) uint64 {
+	switch {
+	case d.wordSize == 8 && d.big:
+		return binary.BigEndian.Uint64(b)
+	case d.wordSize == 8:
+		return binary.LittleEndian.Uint64(b)
+	case d.big:
+		return uint64(binary.BigEndian.Uint32(b))
+	}
+	return uint64(binary.LittleEndian.Uint32(b))
+}
+
+// truncated answers Truncated: end is where the last part of the dump ends in the file.
+func (d *anyDump) truncated(end uint64) (cut bool, have, want int64) {
+	end = min(end, 1<<63-1)
+	have = int64(d.size)
+	return int64(end) > have || d.unpackErr != nil, have, max(have, int64(end))
+}
+
+// PreStackwalk does nothing: the process is dead.
+func (d *anyDump) PreStackwalk(unwind.ThreadID) error { return nil }
+
+// PostStackwalk does nothing.
+func (d *anyDump) PostStackwalk(unwind.ThreadID) error { return nil }
+
+// IsFirstParty is false.
+func (d *anyDump) IsFirstParty() bool { return false }
+
+// Close releases the file. Do not use the dump afterwards, nor bytes that it returned.
+func (d *anyDump) Close() error {
+	var err error
+	d.closing.Do(func() {
+		if d.closer != nil {
+			err = d.closer()
+		}
+	})
+	return err
+}

@@ -1,0 +1,131 @@
+package corestate
+
+import (
+	"slices"
+
+	"github.com/corewalk/corewalk/internal/format/elffile"
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// A memory is how a kind of dump holds the memory of its process.
+type memory interface {
+	// bytesAt returns bytes from addr on, as many as lie together: the dump's own,
+	// else those of files, which may be nil. None when addr cannot be read.
+	bytesAt(addr arch.Address, files *overlay) []byte
+	// unreadable returns why addr cannot be read: arch.ErrNotInDump, ErrTruncated or
+	// ErrUnmapped.
+	unreadable(addr arch.Address) error
+}
+
+// ReadMem fills buf with the process's memory from addr on, across ranges: the dump's
+// bytes, else those of a matched file where they cannot differ (see SetBacking). It
+// returns how many bytes it could read; when that is less than len(buf), the error is
+// a *arch.MemError.
+func (d *anyDump) ReadMem(addr arch.Address, buf []byte) (int, error) {
+	return d.readMem(addr, buf, d.backing.Load())
+}
+
+func (d *anyDump) readMem(addr arch.Address, buf []byte, files *overlay) (int, error) {
+	for n := 0; n < len(buf); {
+		a := addr + uint64(n)
+		if a < addr {
+			return n, &arch.MemError{Addr: a, Err: arch.ErrUnmapped}
+		}
+		b := d.memory.bytesAt(a, files)
+		if len(b) == 0 {
+			return n, &arch.MemError{Addr: a, Err: d.memory.unreadable(a)}
+		}
+		n += copy(buf[n:], b)
+	}
+	return len(buf), nil
+}
+
+// ReadWord reads one pointer-sized integer. Success allocates nothing.
+func (d *anyDump) ReadWord(addr arch.Address) (uint64, error) {
+	return d.readWord(addr, d.backing.Load())
+}
+
+func (d *anyDump) readWord(addr arch.Address, files *overlay) (uint64, error) {
+	if b := d.memory.bytesAt(addr, files); len(b) >= d.wordSize {
+		return d.word(b), nil
+	}
+	var buf [8]byte
+	if _, err := d.readMem(addr, buf[:d.wordSize], files); err != nil {
+		return 0, err
+	}
+	return d.word(buf[:]), nil
+}
+
+// DumpMemory is the memory that the dump itself holds: no file stands in for what it
+// left out.
+func (d *anyDump) DumpMemory() arch.Memory { return ownMemory{d} }
+
+// ownMemory is what the dump itself holds.
+type ownMemory struct{ d *anyDump }
+
+func (m ownMemory) ReadMem(addr arch.Address, buf []byte) (int, error) {
+	return m.d.readMem(addr, buf, nil)
+}
+
+func (m ownMemory) ReadWord(addr arch.Address) (uint64, error) { return m.d.readWord(addr, nil) }
+
+// SetBacking lets files stand in for memory that the dump left out. file returns
+// the file that a library was loaded from, verified to be the same build, or nil;
+// it is called once per library, when memory of the library is first asked for.
+// nil ends it. The libraries must have been built (BuildLibraries).
+//
+// A file's bytes are used only where the process cannot have changed them: in a
+// mapping that was not writable, in a segment that the file does not make
+// writable, outside PT_GNU_RELRO, which the dynamic linker writes before it makes
+// it read-only, and not at all for a library with text relocations or with a
+// guessed load bias. What loaders of other systems write in a file's image they say
+// themselves (elffile.File.Loaded).
+func (d *anyDump) SetBacking(file func(*libstate.Library) *elffile.File) {
+	if file == nil {
+		d.backing.Store(nil)
+		return
+	}
+	d.backing.Store(&overlay{libraryAt: d.libraryAt, file: file})
+}
+
+// Mappings lists the process's mappings as far as the dump tells of them, ascending
+// and disjoint, with memory that was left out. The permissions are libstate.Unknown
+// where nothing tells them: of mappings that only NT_FILE names, or only a list of
+// modules.
+func (d *anyDump) Mappings() []libstate.Mapping { return slices.Clone(d.maps) }
+
+// MappingAt returns the mapping that holds addr, whether the dump has its bytes
+// or not; false when the process had nothing there. Permissions that the dump
+// does not tell are those that the library's headers give, once the libraries
+// have been built; else of a core's the mapping may be code.
+func (d *anyDump) MappingAt(addr arch.Address) (libstate.Mapping, bool) {
+	i := mappingIndex(d.maps, addr)
+	if i < 0 {
+		return libstate.Mapping{}, false
+	}
+	m := d.maps[i]
+	if m.Perm&libstate.Unknown != 0 {
+		m.Perm |= d.unknown
+		if lib, ok := d.libraryAt(addr); ok {
+			if of := mappingOver(lib, addr); of != nil {
+				m.Perm = of.Perm
+			}
+		}
+	}
+	return m, true
+}
+
+// mappingIndex is the index of the mapping over addr, or -1.
+func mappingIndex(maps []libstate.Mapping, addr arch.Address) int {
+	i, _ := slices.BinarySearchFunc(maps, addr, func(m libstate.Mapping, a arch.Address) int {
+		if m.End <= a {
+			return -1
+		}
+		return 1
+	})
+	if i >= len(maps) || maps[i].Start > addr {
+		return -1
+	}
+	return i
+}

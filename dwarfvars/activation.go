@@ -39,7 +39,7 @@ var activations = sync.Pool{New: func() any { return new(Activation) }}
 func (r *Reader) activation(fn *Function, swalk []*unwind.Frame, frame int) *Activation {
 	a := activations.Get().(*Activation)
 	a.Function, a.r, a.frames, a.index = fn, r, swalk, frame
-	a.e.reset(r, fn, swalk, frame)
+	a.e.start(r, fn, swalk, frame)
 	return a
 }
 
@@ -144,9 +144,26 @@ func (a *Activation) copy(v *LocalVar, buf []byte) (int, Code, error) {
 	if int(o.size) > len(buf) {
 		return int(o.size), GlvvEBufferSize, &BufferSize{int(o.size), len(buf)}
 	}
-	b, err := a.bytes(&o, 0, o.size)
+	b, err := a.r.mem.Bytes(&o, 0, o.size)
 	if err != nil {
 		return 0, GlvvEUnknown, err
 	}
 	return copy(buf, b), GlvvSuccess, nil
+}
+
+// Read reads a variable that lives in the frame. The Value is never nil: its Err
+// says why there is none.
+func (a *Activation) Read(v *LocalVar, o Options) *Value {
+	t := a.r.types.typeOf(v.attrs.typ)
+	switch {
+	case !a.owns(v):
+		return &Value{typ: t, Err: ErrParam}
+	case !a.inScope(v):
+		return &Value{typ: t, Err: ErrOutOfScope}
+	}
+	ob, err := a.object(v)
+	if err != nil {
+		return &Value{typ: t, Err: err}
+	}
+	return read(a.r.mem, (*frame)(a), &ob, t, o)
 }

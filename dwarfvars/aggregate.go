@@ -10,7 +10,7 @@ import (
 // aggregate reads a struct, union or class; t is o's type, stripped.
 func (b *builder) aggregate(o *object, t *Type, depth int) *Value {
 	if t.decl {
-		full, ok := b.r.complete(t)
+		full, ok := b.p.Types.complete(t)
 		if !ok {
 			return fail(o.typ, &IncompleteType{t.Name()})
 		}
@@ -56,7 +56,7 @@ func (b *builder) members(v *Value, o *object, t *Type, depth int) {
 // static member that cannot be found, an empty base, or a virtual base that was
 // shown already.
 func (b *builder) part(o *object, f *field, depth int) (Part, bool) {
-	t := b.r.typeOf(f.typ)
+	t := b.p.Types.typeOf(f.typ)
 	if f.static {
 		at, ok := b.static(o, f)
 		if !ok {
@@ -98,7 +98,7 @@ type place struct {
 
 // field is the object of a member or base of o.
 func (b *builder) field(o *object, f *field) (object, error) {
-	t := b.r.typeOf(f.typ)
+	t := b.p.Types.typeOf(f.typ)
 	size, err := b.sizeOf(t)
 	if err != nil {
 		return object{}, err
@@ -125,24 +125,23 @@ func (b *builder) computed(o *object, f *field, t *Type, size uint64) (object, e
 	if !o.mem {
 		return object{}, ErrOptimisedOut
 	}
-	b.e.unit = f.die.Unit
-	addr, err := b.e.m.EvalValue(b.e.env(), f.expr.B, true, o.addr)
+	addr, err := b.f.Address(f.die.Unit, f.expr.B, o.addr)
 	if err != nil {
-		return object{}, reason(err)
+		return object{}, err
 	}
-	return object{typ: t, mem: true, addr: addr.Bits, size: size}, nil
+	return object{typ: t, mem: true, addr: addr, size: size}, nil
 }
 
 // static finds a static member of o's class: by its constant, or by its symbol
 // in the function's file.
 func (b *builder) static(o *object, f *field) (object, bool) {
-	t := b.r.typeOf(f.typ)
+	t := b.p.Types.typeOf(f.typ)
 	size, err := b.sizeOf(t)
 	if err != nil {
 		return object{}, false
 	}
 	if f.constant.Present() {
-		o, err := b.at(constant(f.die.Unit, &f.constant), t)
+		o, err := b.f.Constant(f.die.Unit, &f.constant, t)
 		return o, err == nil
 	}
 	if db := o.typ.strip().ref.db; db != nil {
@@ -156,11 +155,8 @@ func (b *builder) static(o *object, f *field) (object, bool) {
 	if name == "" {
 		return object{}, false
 	}
-	s, ok := b.im.SymbolByName(name)
-	if !ok || s.Value == 0 {
-		return object{}, false
-	}
-	return object{typ: t, mem: true, addr: s.Value + b.bias, size: size}, true
+	addr, ok := b.f.Symbol(name)
+	return object{typ: t, mem: true, addr: addr, size: size}, ok
 }
 
 // mangleMember is the linkage name of a static member (Itanium C++ ABI, 5.1.2),
@@ -190,7 +186,7 @@ func (b *builder) memberIn(o *object, name string, left *int, depth int) (object
 	t := o.typ.strip()
 	*left--
 	if t.decl {
-		if full, ok := b.r.complete(t); ok {
+		if full, ok := b.p.Types.complete(t); ok {
 			t = full
 		}
 	}

@@ -17,7 +17,7 @@ func (b *builder) array(o *object, t *Type, n, depth int) *Value {
 			return fail(o.typ, err)
 		}
 	}
-	count, err := b.count(t, &dims[n])
+	count, err := t.count(b.f, &dims[n])
 	if err != nil {
 		return fail(o.typ, err)
 	}
@@ -48,12 +48,12 @@ func (b *builder) strideOf(t *Type, n int) (uint64, error) {
 		return 0, err
 	}
 	if t.stride.Present() {
-		if stride, err = b.number(t.ref.Unit, &t.stride); err != nil {
+		if stride, err = b.f.Number(t.ref.Unit, &t.stride); err != nil {
 			return 0, err
 		}
 	}
 	for ; n < len(t.dims()); n++ {
-		c, err := b.count(t, &t.dims()[n])
+		c, err := t.count(b.f, &t.dims()[n])
 		if err != nil {
 			return 0, err
 		}
@@ -67,8 +67,7 @@ func (b *builder) strideOf(t *Type, n int) (uint64, error) {
 
 // follow moves o to where the elements of an array are that lie elsewhere.
 func (b *builder) follow(o *object, t *Type) error {
-	b.e.object = o.addr
-	addr, err := b.number(t.ref.Unit, &t.dataLoc)
+	addr, err := b.f.NumberOf(o.addr, t.ref.Unit, &t.dataLoc)
 	if err != nil {
 		return err
 	}
@@ -129,7 +128,7 @@ func (b *builder) repeats(o *object, i, count, stride uint64) uint64 {
 	}
 	const most = 1 << 16 // bytes looked at
 	n := min(count-i, max(most/stride, minRepeat))
-	raw, err := b.bytes(o, i*stride, n*stride)
+	raw, err := b.p.Bytes(o, i*stride, n*stride)
 	if err != nil {
 		return 1
 	}
@@ -148,7 +147,7 @@ func (b *builder) charArray(o *object, elem *Type, count uint64) *Value {
 	if n == 0 {
 		return b.text(o, `""`)
 	}
-	raw, err := b.bytes(o, 0, n*size)
+	raw, err := b.p.Bytes(o, 0, n*size)
 	if err != nil {
 		return fail(o.typ, err)
 	}

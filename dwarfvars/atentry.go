@@ -16,7 +16,7 @@ func (a *Activation) ReadEntry(v *LocalVar, o Options) (*Value, bool) {
 	if !v.Param || !a.owns(v) || v.block.parent != nil || v.block.ranges != nil || v.attrs.locIn == nil {
 		return nil, false // also parameters of inlined calls, which no call passed
 	}
-	t := a.r.typeOf(v.attrs.typ)
+	t := a.r.types.typeOf(v.attrs.typ)
 	size, err := a.sizeOf(t)
 	if err != nil || size == 0 || size > 8 {
 		return nil, false
@@ -33,7 +33,7 @@ func (a *Activation) ReadEntry(v *LocalVar, o Options) (*Value, bool) {
 	if err != nil {
 		return nil, false
 	}
-	got := a.build(&ob, t, o)
+	got := read(a.r.mem, (*frame)(a), &ob, t, o)
 	return got, got.Err == nil
 }
 

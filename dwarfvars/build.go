@@ -44,7 +44,7 @@ func (b *builder) value(o *object, depth int) *Value {
 		if !o.mem {
 			return fail(o.typ, ErrOptimisedOut)
 		}
-		return b.text(o, "{"+t.Name()+"} "+b.r.addressText(o.addr))
+		return b.text(o, "{"+t.Name()+"} "+b.p.addressText(o.addr))
 	}
 	return fail(o.typ, &CorruptExpression{fmt.Errorf("type with tag %#x", uint16(t.tag))})
 }
@@ -59,11 +59,11 @@ func (b *builder) uint(o *object, signed bool) (uint64, error) {
 		}
 		return v, err
 	}
-	raw, err := b.bytes(o, 0, o.size)
+	raw, err := b.p.Bytes(o, 0, o.size)
 	if err != nil {
 		return 0, err
 	}
-	return resize(decodeUint(raw, b.r.arch.Big()), int(o.size), signed), nil
+	return resize(decodeUint(raw, b.p.Arch.Big()), int(o.size), signed), nil
 }
 
 // scalar reads a base type; t is o's, stripped.
@@ -73,18 +73,18 @@ func (b *builder) scalar(o *object, t *Type) *Value {
 	}
 	switch t.enc {
 	case encFloat, encComplexFloat, encImaginary:
-		raw, err := b.bytes(o, 0, o.size)
+		raw, err := b.p.Bytes(o, 0, o.size)
 		if err != nil {
 			return fail(o.typ, err)
 		}
-		return b.text(o, floatText(t, raw, b.r.arch.Big()))
+		return b.text(o, floatText(t, raw, b.p.LongDouble, b.p.Arch.Big()))
 	}
 	if o.size > 8 && o.bits == 0 {
-		raw, err := b.bytes(o, 0, o.size)
+		raw, err := b.p.Bytes(o, 0, o.size)
 		if err != nil {
 			return fail(o.typ, err)
 		}
-		return b.text(o, wideText(raw, t.enc.signed(), b.r.arch.Big()))
+		return b.text(o, wideText(raw, t.enc.signed(), b.p.Arch.Big()))
 	}
 	v, err := b.uint(o, t.enc.signed())
 	if err != nil {

@@ -19,9 +19,9 @@ const (
 )
 
 // complete returns the definition of a declared type (stripped).
-func (r *Reader) complete(t *Type) (*Type, bool) {
+func (set *Set) complete(t *Type) (*Type, bool) {
 	if t.ref.db != nil {
-		return r.defined(t)
+		return set.defined(t)
 	}
 	if !t.ref.Valid() || t.name == "" && t.sig == 0 {
 		return nil, false
@@ -29,23 +29,23 @@ func (r *Reader) complete(t *Type) (*Type, bool) {
 	name := t.plainName()
 	own := t.ref.Unit
 	key := typeKey{own.Data, name, t.sig}
-	if v, ok := r.completed.Load(key); ok {
+	if v, ok := set.completed.Load(key); ok {
 		d := v.(dwarf.DIE)
-		return r.typeAt(d), d.Valid()
+		return set.typeAt(d), d.Valid()
 	}
-	if d, ok := r.typesOf(own)[name]; ok {
-		return r.typeAt(d), true
+	if d, ok := set.typesOf(own)[name]; ok {
+		return set.typeAt(d), true
 	}
-	d := r.inOwnFile(own, name)
+	d := set.inOwnFile(own, name)
 	if !d.Valid() {
-		d = r.inOtherFiles(t)
+		d = set.inOtherFiles(t)
 	}
-	r.completed.Store(key, d)
-	return r.typeAt(d), d.Valid()
+	set.completed.Store(key, d)
+	return set.typeAt(d), d.Valid()
 }
 
 // inOwnFile looks for a type in the other units of a unit's file.
-func (r *Reader) inOwnFile(own *dwarf.Unit, name string) (found dwarf.DIE) {
+func (set *Set) inOwnFile(own *dwarf.Unit, name string) (found dwarf.DIE) {
 	left := uint64(maxCompletion)
 	own.Data.Units(func(u *dwarf.Unit) bool {
 		if u.Off == own.Off && u.Sec == own.Sec || u.Type == dwarf.UnitSkeleton {
@@ -55,7 +55,7 @@ func (r *Reader) inOwnFile(own *dwarf.Unit, name string) (found dwarf.DIE) {
 			return false
 		}
 		left -= u.End - u.Off
-		d, ok := r.typesOf(u)[name]
+		d, ok := set.typesOf(u)[name]
 		found = d
 		return !ok
 	})
@@ -65,8 +65,8 @@ func (r *Reader) inOwnFile(own *dwarf.Unit, name string) (found dwarf.DIE) {
 // inOtherFiles looks for a type in the other libraries of the process. C++ has one
 // type of a name in a program. Other languages may have several: then all that are
 // found must look alike.
-func (r *Reader) inOtherFiles(t *Type) (found dwarf.DIE) {
-	libs := r.proc.LibraryTracker()
+func (set *Set) inOtherFiles(t *Type) (found dwarf.DIE) {
+	libs := set.libs.LibraryTracker()
 	if libs == nil {
 		return found
 	}
@@ -77,7 +77,7 @@ func (r *Reader) inOtherFiles(t *Type) (found dwarf.DIE) {
 	full := t.fullName()
 	unnamed := strings.Contains(full, "(anonymous namespace)") // is its own file's only
 	for _, lib := range all {
-		im := r.localFile(lib)
+		im := set.files(lib)
 		if !im.HasDWARF() || im.Unfetched() {
 			continue
 		}
@@ -93,8 +93,8 @@ func (r *Reader) inOtherFiles(t *Type) (found dwarf.DIE) {
 		if full == "" || unnamed {
 			continue
 		}
-		enough := !r.inFile(d, t, full, func(typ dwarf.DIE) bool {
-			if found.Valid() && !r.alike(r.typeAt(found), r.typeAt(typ)) {
+		enough := !set.inFile(d, t, full, func(typ dwarf.DIE) bool {
+			if found.Valid() && !set.alike(set.typeAt(found), set.typeAt(typ)) {
 				found = dwarf.DIE{}
 				return false
 			}
@@ -110,20 +110,20 @@ func (r *Reader) inOtherFiles(t *Type) (found dwarf.DIE) {
 
 // inFile calls yield for the types of a file that may be t's definition, until it
 // answers false; then so does inFile. It also stops where enough was searched.
-func (r *Reader) inFile(d *dwarf.Data, t *Type, full string, yield func(dwarf.DIE) bool) bool {
+func (set *Set) inFile(d *dwarf.Data, t *Type, full string, yield func(dwarf.DIE) bool) bool {
 	on := true
 	d.Units(func(u *dwarf.Unit) bool {
 		if u.Type == dwarf.UnitSkeleton || !sameTypeNames(u.Language, t.lang) {
 			return true
 		}
-		if _, known := r.names.Load(u); !known && r.foreign.Add(int64(u.End-u.Off)) > maxForeign {
+		if _, known := set.names.Load(u); !known && set.foreign.Add(int64(u.End-u.Off)) > maxForeign {
 			return false
 		}
 		name := full
 		if isC(u.Language) {
 			name = keyword(t.tag) + full
 		}
-		if typ, ok := r.typesOf(u)[name]; ok {
+		if typ, ok := set.typesOf(u)[name]; ok {
 			on = yield(typ)
 		}
 		return on
@@ -140,7 +140,7 @@ func sameTypeNames(a, b dwarf.Language) bool {
 
 // alike reports whether two definitions are of the same size and have members of
 // the same names at the same places.
-func (r *Reader) alike(a, b *Type) bool {
+func (set *Set) alike(a, b *Type) bool {
 	x, y := a.all(), b.all()
 	if a.ref == b.ref {
 		return true
@@ -158,11 +158,11 @@ type typeKey struct {
 }
 
 // typesOf lists the complete types of a unit that have names.
-func (r *Reader) typesOf(u *dwarf.Unit) map[string]dwarf.DIE {
-	if v, ok := r.names.Load(u); ok {
+func (set *Set) typesOf(u *dwarf.Unit) map[string]dwarf.DIE {
+	if v, ok := set.names.Load(u); ok {
 		return v.(map[string]dwarf.DIE)
 	}
-	v, _ := r.names.LoadOrStore(u, r.findTypes(u))
+	v, _ := set.names.LoadOrStore(u, set.findTypes(u))
 	return v.(map[string]dwarf.DIE)
 }
 
@@ -172,7 +172,7 @@ const (
 	maxScopeDepth = 64
 )
 
-func (r *Reader) findTypes(u *dwarf.Unit) map[string]dwarf.DIE {
+func (set *Set) findTypes(u *dwarf.Unit) map[string]dwarf.DIE {
 	names := map[string]dwarf.DIE{}
 	var e dwarf.Entry
 	c := u.Cursor(u.Root())

@@ -25,7 +25,7 @@ func plural(n uint64) string {
 func up(n, align uint64) uint64 { return (n + align - 1) / align * align }
 
 // word is the size of an address in bytes.
-func (b *builder) word() uint64 { return uint64(b.r.arch.WordSize) }
+func (b *builder) word() uint64 { return uint64(b.p.Arch.WordSize) }
 
 // elementsText is what stands before the elements of a container.
 func (b *builder) elementsText(o *object, name string, n uint64) *Value {
@@ -47,7 +47,7 @@ func (b *builder) bits(o *object, first, n, room uint64) *Value {
 	v := b.text(o, fmt.Sprintf("std::vector<bool> of length %d, capacity %d", n, room))
 	v.Compound = true
 	for i := range min(n, uint64(b.opts.MaxElements)) {
-		word, err := b.r.readInt(first+i/8, 1, false)
+		word, err := b.p.Int(first+i/8, 1, false)
 		if err != nil {
 			return fail(v.typ, err)
 		}
@@ -80,7 +80,7 @@ func (b *builder) chain(o *object, name string, elem *Type, first, end, link, of
 			break
 		}
 		nodes = append(nodes, at)
-		next, err := b.r.proc.ReadWord(at + link)
+		next, err := b.p.Memory.ReadWord(at + link)
 		if err != nil {
 			break
 		}
@@ -109,7 +109,7 @@ func (b *builder) hashed(o *object, t, elem *Type, n, first, off uint64, depth i
 			return 0, false
 		}
 		here := at
-		at, _ = b.r.proc.ReadWord(at)
+		at, _ = b.p.Memory.ReadWord(at)
 		return here + off, true
 	})
 }
@@ -138,13 +138,13 @@ const maxTreeDepth = 128
 
 // following goes from one node of a tree to the next in order.
 func (b *builder) following(at uint64, node *treeNode) (uint64, bool) {
-	right, err := b.r.proc.ReadWord(at + node.right)
+	right, err := b.p.Memory.ReadWord(at + node.right)
 	if err != nil {
 		return 0, false
 	}
 	if right != 0 {
 		for range maxTreeDepth {
-			left, err := b.r.proc.ReadWord(right + node.left)
+			left, err := b.p.Memory.ReadWord(right + node.left)
 			if err != nil {
 				return 0, false
 			}
@@ -156,11 +156,11 @@ func (b *builder) following(at uint64, node *treeNode) (uint64, bool) {
 		return 0, false
 	}
 	for range maxTreeDepth {
-		up, err := b.r.proc.ReadWord(at + node.parent)
+		up, err := b.p.Memory.ReadWord(at + node.parent)
 		if err != nil {
 			return 0, false
 		}
-		left, err := b.r.proc.ReadWord(up + node.left)
+		left, err := b.p.Memory.ReadWord(up + node.left)
 		if err != nil {
 			return 0, false
 		}

@@ -166,12 +166,13 @@ type caller struct {
 
 // enter makes e evaluate in the caller by.
 func (e *evaluator) enter(by *caller) {
-	e.fn, e.index, e.pc, e.left, e.virtual = by.fn, by.index, by.pc, by.left, by.virtual
-	e.outer, e.by, e.byErr, e.based, e.baseErr = nil, nil, nil, false, nil
-	if e.virtual {
+	in, known := e.setting, answers{}
+	in.fn, in.index, in.pc, in.left, in.virtual = by.fn, by.index, by.pc, by.left, by.virtual
+	if in.virtual {
 		// What the frame base counts from was popped before the jump.
-		e.based, e.baseErr = true, ErrNoCFA
+		known.based, known.baseErr = true, ErrNoCFA
 	}
+	e.begin(in, known, nil, e.nested)
 }
 
 // calledFrom finds out, once, what called the function in this frame.
@@ -189,19 +190,26 @@ func (e *evaluator) calledFrom() (*caller, error) {
 // leaver is the caller of a function that left by a tail call, or that was called
 // by one: the last of e.left, or where there is none the frame numbered index.
 func (e *evaluator) leaver(index int) (*caller, error) {
-	if n := len(e.left); n > 0 {
-		last := &e.left[n-1]
-		if !last.Site.Valid() {
-			return nil, &NoEntryValue{"the function that left by a tail call makes several"}
-		}
-		fn := e.r.function(e.fn.Library, e.fn.im, last.Func)
-		return &caller{fn: fn, index: index, pc: last.PC, site: last.Site, left: e.left[:n-1], virtual: true}, nil
+	if len(e.left) > 0 {
+		return e.r.lastLeft(e.fn, e.left, index)
 	}
 	fn, site, err := e.callOf(e.frames[index])
 	if err != nil {
 		return nil, err
 	}
 	return &caller{fn: fn, index: index, pc: e.frames[index].LookupAddr() - fn.bias, site: site.DIE}, nil
+}
+
+// lastLeft is the last of the functions that left by tail calls, which return to the frame
+// numbered index. They are in the file of fn.
+func (r *Reader) lastLeft(fn *Function, left []dwarf.TailCall, index int) (*caller, error) {
+	n := len(left) - 1
+	last := &left[n]
+	if !last.Site.Valid() {
+		return nil, &NoEntryValue{"the function that left by a tail call makes several"}
+	}
+	in := r.function(fn.Library, fn.im, last.Func)
+	return &caller{fn: in, index: index, pc: last.PC, site: last.Site, left: left[:n], virtual: true}, nil
 }
 
 // callOf is the function of a frame and its call that the frame waits for.
@@ -251,12 +259,10 @@ func (e *evaluator) callSite() (*caller, error) {
 	if err != nil || !chain.Complete || len(chain.Calls) == 0 {
 		return nil, &NoEntryValue{"another function was called, which left by a tail call"}
 	}
-	// leaver looks for the chain's functions in the file of the evaluator's.
-	left := evaluator{r: e.r, fn: fn, left: chain.Calls}
 	if chain.Image == e.fn.im {
-		left.fn = e.fn
+		fn = e.fn
 	}
-	return left.leaver(index)
+	return e.r.lastLeft(fn, chain.Calls, index)
 }
 
 // tailCalls finds the functions that left by tail calls between a call of fn and

@@ -11,7 +11,7 @@ import (
 
 func (b *builder) enum(o *object, t *Type) *Value {
 	if t.decl {
-		if full, ok := b.r.complete(t); ok {
+		if full, ok := b.p.Types.complete(t); ok {
 			t = full
 		}
 	}
@@ -20,21 +20,21 @@ func (b *builder) enum(o *object, t *Type) *Value {
 		return fail(o.typ, err)
 	}
 	size := o.size
-	return b.text(o, t.enumText(v, size))
+	return b.text(o, enumText(t, v, size))
 }
 
 // enumText names the value of an enumeration of size bytes: by its name, as a
 // set of flags, or as a number.
-func (t *Type) enumText(v, size uint64) string {
+func enumText(t *Type, v, size uint64) string {
 	m := t.all()
-	prefix := t.enumPrefix()
+	prefix := enumPrefix(t)
 	for i := range m.enums {
 		if resize(m.enums[i].val, int(size), false) == v {
 			return prefix + m.enums[i].name
 		}
 	}
-	if t.flags() {
-		if s := t.flagText(v, prefix); s != "" {
+	if flags(t) {
+		if s := flagText(t, v, prefix); s != "" {
 			return s
 		}
 	}
@@ -47,7 +47,7 @@ func (t *Type) enumText(v, size uint64) string {
 }
 
 // flags reports whether the enumerators are flags: each has bits of its own.
-func (t *Type) flags() bool {
+func flags(t *Type) bool {
 	var seen uint64
 	for _, e := range t.all().enums {
 		if int64(e.val) < 0 || e.val&seen != 0 || bits.OnesCount64(e.val) > 1 {
@@ -58,7 +58,7 @@ func (t *Type) flags() bool {
 	return seen != 0
 }
 
-func (t *Type) flagText(v uint64, prefix string) string {
+func flagText(t *Type, v uint64, prefix string) string {
 	if v == 0 {
 		return "0"
 	}
@@ -76,7 +76,7 @@ func (t *Type) flagText(v uint64, prefix string) string {
 }
 
 // enumPrefix is what C++ and Rust write before an enumerator's name.
-func (t *Type) enumPrefix() string {
+func enumPrefix(t *Type) string {
 	if isC(t.lang) || t.lang == dwarf.LangGo || t.name == "" {
 		return ""
 	}

@@ -14,6 +14,16 @@ import (
 // An evaluator evaluates the expressions of one function in one physical frame.
 // It is the expressions' Registers and Resolver.
 type evaluator struct {
+	setting
+	answers
+	nested int // evaluators that wait for this one
+	outer  *evaluator
+	m      op.Machine
+	inner  *evaluator // spare working space
+}
+
+// A setting is what an evaluator evaluates in.
+type setting struct {
 	r      *Reader
 	fn     *Function
 	frames []*unwind.Frame
@@ -21,37 +31,41 @@ type evaluator struct {
 	pc     uint64      // the frame's lookup address in the file
 	unit   *dwarf.Unit // of the expression under evaluation
 	object uint64      // for DW_OP_push_object_address
-	nested int         // evaluators that wait for this one
-	outer  *evaluator
 	// virtual: the function was left by a tail call, and its registers are there
 	// no more, but for those that calls preserve. left are the functions that left
 	// before it in the same way. See entry.go.
 	virtual bool
 	left    []dwarf.TailCall
-	by      *caller // what called the function, once it was asked for
-	byErr   error
+}
 
+// answers are what was found out about a setting.
+type answers struct {
+	by      *caller // what called the function
+	byErr   error
 	based   bool // base and baseErr are known
 	base    uint64
 	baseErr error
-	m       op.Machine
-	inner   *evaluator // spare working space
 }
 
 // maxNested bounds expressions that wait for others: frame bases, values on
 // entry to the function, variables of other variables' bounds.
 const maxNested = 24
 
-func (e *evaluator) reset(r *Reader, fn *Function, frames []*unwind.Frame, index int) {
-	e.r, e.fn, e.frames, e.index = r, fn, frames, index
-	e.pc = frames[index].LookupAddr() - fn.bias
-	e.unit, e.based, e.nested, e.outer = fn.fn.Unit, false, 0, nil
-	e.virtual, e.left, e.by, e.byErr = false, nil, nil, nil
+// begin makes e, whatever it evaluated before, evaluate in a setting of which the answers
+// are known. outer is the evaluator that waits for e and may have e's frame base.
+func (e *evaluator) begin(in setting, known answers, outer *evaluator, nested int) {
+	e.setting, e.answers, e.outer, e.nested = in, known, outer, nested
 }
 
+// start makes e evaluate in a frame.
+func (e *evaluator) start(r *Reader, fn *Function, frames []*unwind.Frame, index int) {
+	pc := frames[index].LookupAddr() - fn.bias
+	e.begin(setting{r: r, fn: fn, frames: frames, index: index, pc: pc, unit: fn.fn.Unit}, answers{}, nil, 0)
+}
+
+// drop forgets everything but the working space.
 func (e *evaluator) drop() {
-	e.r, e.fn, e.frames, e.unit, e.outer = nil, nil, nil, nil, nil
-	e.left, e.by, e.byErr = nil, nil, nil
+	e.begin(setting{}, answers{}, nil, 0)
 	if e.inner != nil {
 		e.inner.drop()
 	}
@@ -69,12 +83,8 @@ func (e *evaluator) nest() (*evaluator, error) {
 	if e.inner == nil {
 		e.inner = new(evaluator)
 	}
-	in := e.inner
-	in.r, in.fn, in.frames, in.index, in.pc, in.unit = e.r, e.fn, e.frames, e.index, e.pc, e.unit
-	in.based, in.base, in.baseErr = e.based, e.base, e.baseErr
-	in.object, in.nested, in.outer, in.virtual = e.object, e.nested+1, e, e.virtual
-	in.left, in.by, in.byErr = e.left, e.by, e.byErr
-	return in, nil
+	e.inner.begin(e.setting, e.answers, e, e.nested+1)
+	return e.inner, nil
 }
 
 func (e *evaluator) env() op.Env {
@@ -260,12 +270,12 @@ func (e *evaluator) integer(d dwarf.DIE) (uint64, error) {
 		return 0, err
 	}
 	size, signed := uint64(e.r.arch.WordSize), false
-	if t := e.r.typeOf(a.typ).strip(); t != nil && t.size > 0 && t.size <= 8 {
+	if t := e.r.types.typeOf(a.typ).strip(); t != nil && t.size > 0 && t.size <= 8 {
 		size, signed = t.size, t.enc.signed()
 	}
 	switch loc.Kind {
 	case op.Memory:
-		return e.r.readInt(loc.Addr, int(size), signed)
+		return e.r.mem.Int(loc.Addr, int(size), signed)
 	case op.Register:
 		v, err := in.DWARFReg(loc.Reg)
 		return resize(v, int(size), signed), err
@@ -277,58 +287,4 @@ func (e *evaluator) integer(d dwarf.DIE) (uint64, error) {
 		return 0, ErrOptimisedOut
 	}
 	return 0, errors.New("a variable in pieces as an operand")
-}
-
-// readInt reads an integer of the process.
-func (r *Reader) readInt(addr arch.Address, size int, signed bool) (uint64, error) {
-	b := make([]byte, min(max(size, 0), 8))
-	if err := r.read(addr, b); err != nil {
-		return 0, err
-	}
-	return resize(decodeUint(b, r.arch.Big()), size, signed), nil
-}
-
-// read fills b from the process's memory. The error is a *MemoryNotInDump.
-func (r *Reader) read(addr arch.Address, b []byte) error {
-	_, err := r.proc.ReadMem(addr, b)
-	if err == nil {
-		return nil
-	}
-	var mem *arch.MemError
-	if errors.As(err, &mem) {
-		return &MemoryNotInDump{mem.Addr, mem.Err}
-	}
-	return &MemoryNotInDump{addr, err}
-}
-
-// resize cuts v to size bytes and extends its sign.
-func resize(v uint64, size int, signed bool) uint64 {
-	if size <= 0 || size >= 8 {
-		return v
-	}
-	shift := 64 - 8*uint(size)
-	if signed {
-		return uint64(int64(v<<shift) >> shift)
-	}
-	return v << shift >> shift
-}
-
-// decodeUint reads an integer of at most 8 bytes; of longer ones the low 8.
-func decodeUint(b []byte, big bool) uint64 {
-	var v uint64
-	if len(b) > 8 {
-		if big {
-			b = b[len(b)-8:]
-		} else {
-			b = b[:8]
-		}
-	}
-	for i := range b {
-		if big {
-			v = v<<8 | uint64(b[i])
-		} else {
-			v |= uint64(b[i]) << (8 * uint(i))
-		}
-	}
-	return v
 }

@@ -9,12 +9,12 @@ import (
 
 // floatText writes a floating-point or complex number with as few digits as tell
 // it from its neighbours.
-func floatText(t *Type, raw []byte, bigEndian bool) string {
+func floatText(t *Type, raw []byte, format floatFormat, bigEndian bool) string {
 	if t.enc == encComplexFloat && len(raw)%2 == 0 {
 		half := len(raw) / 2
-		return realText(t, raw[:half], bigEndian) + " + " + realText(t, raw[half:], bigEndian) + "i"
+		return realText(t, raw[:half], format, bigEndian) + " + " + realText(t, raw[half:], format, bigEndian) + "i"
 	}
-	return realText(t, raw, bigEndian)
+	return realText(t, raw, format, bigEndian)
 }
 
 // A floatFormat is the format of a floating-point number of 16 bytes.
@@ -26,7 +26,7 @@ const (
 	pairFormat                    // two doubles, whose sum is the number
 )
 
-func realText(t *Type, raw []byte, bigEndian bool) string {
+func realText(t *Type, raw []byte, longDouble floatFormat, bigEndian bool) string {
 	switch len(raw) {
 	case 2:
 		if strings.Contains(t.name, "bf") || strings.Contains(t.name, "bfloat") {
@@ -38,7 +38,7 @@ func realText(t *Type, raw []byte, bigEndian bool) string {
 	case 8:
 		return float(math.Float64frombits(decodeUint(raw, bigEndian)), 64)
 	case 10, 12, 16:
-		format := t.r.machine.longDouble
+		format := longDouble
 		if strings.Contains(t.name, "128") {
 			format = quadFormat
 		}

@@ -60,7 +60,7 @@ func i386Interrupted(r *Reader, tramp *unwind.Frame, n note) ([]byte, bool) {
 	if r.kernelWord(sp+4, 4) == r.arch.Truncate(sp+i386Info) && r.kernelWord(sp+8, 4) == r.arch.Truncate(sp+i386Context) {
 		at = i386RTFP
 	}
-	addr, err := r.readInt(sp+at, 4, false)
+	addr, err := r.mem.Int(sp+at, 4, false)
 	if err != nil || addr == 0 {
 		return nil, false
 	}

@@ -49,7 +49,7 @@ func (v *Value) Kind() Kind {
 			t = t.target().strip()
 		}
 	}
-	k := t.kind()
+	k := kind(t)
 	switch {
 	case v.Err != nil:
 		return k
@@ -68,12 +68,12 @@ func (v *Value) Kind() Kind {
 }
 
 // kind is that of t's values, before a printer has seen them; t is stripped.
-func (t *Type) kind() Kind {
+func kind(t *Type) Kind {
 	switch t.tag {
 	case 0:
 		return KindVoid
 	case dwarf.TagBaseType:
-		return t.scalarKind()
+		return scalarKind(t)
 	case dwarf.TagSubrangeType:
 		return KindInt
 	case dwarf.TagEnumerationType:
@@ -96,7 +96,7 @@ func (t *Type) kind() Kind {
 	return KindText
 }
 
-func (t *Type) scalarKind() Kind {
+func scalarKind(t *Type) Kind {
 	switch {
 	case t.name == "()":
 		return KindVoid

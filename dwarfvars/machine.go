@@ -206,12 +206,12 @@ func (r *Reader) regName(n uint64) string {
 // readBlock reads n bytes of the process that the kernel wrote.
 func (r *Reader) readBlock(addr arch.Address, n int) ([]byte, bool) {
 	b := make([]byte, n)
-	return b, r.read(addr, b) == nil
+	return b, r.mem.Read(addr, b) == nil
 }
 
 // kernelWord reads an integer of size bytes.
 func (r *Reader) kernelWord(addr arch.Address, size int) uint64 {
-	v, err := r.readInt(addr, size, false)
+	v, err := r.mem.Int(addr, size, false)
 	if err != nil {
 		return ^uint64(0)
 	}

@@ -179,7 +179,7 @@ func readField(u *dwarf.Unit, c *dwarf.Cursor, e *dwarf.Entry, t *Type) (f field
 	case hasBitOffset:
 		// DWARF 2 and 3 count from the most significant bit of the storage unit.
 		if byteSize == 0 {
-			byteSize = max(t.r.typeOf(f.typ).Size(), 1)
+			byteSize = max(t.set.typeOf(f.typ).Size(), 1)
 		}
 		f.bitOff = 8 * f.off
 		if u.Data.Big() {
@@ -253,72 +253,18 @@ func readTemplate(u *dwarf.Unit, c *dwarf.Cursor) (t template) {
 	return t
 }
 
-// count is the number of elements in one dimension of an array.
-func (a *Activation) count(t *Type, d *dim) (uint64, error) {
-	u := t.ref.Unit
-	if d.count.Present() {
-		n, err := a.number(u, &d.count)
-		if int64(n) < 0 {
-			n = 0
+// typeArg is the i-th template argument of t that is a type; nil when there is
+// none.
+func (t *Type) typeArg(i int) *Type {
+	n := 0
+	for _, a := range t.all().templates {
+		if a.has {
+			continue
 		}
-		return n, err
-	}
-	if !d.upper.Present() {
-		return 0, nil // [] at the end of a struct
-	}
-	upper, err := a.number(u, &d.upper)
-	if err != nil {
-		return 0, err
-	}
-	upper = resizeBound(&d.upper, upper)
-	lower := uint64(0)
-	if d.lower.Present() {
-		if lower, err = a.number(u, &d.lower); err != nil {
-			return 0, err
+		if n == i {
+			return t.set.typeOf(a.typ)
 		}
-	} else if oneBased(t.lang) {
-		lower = 1
+		n++
 	}
-	if n := int64(upper-lower) + 1; n > 0 {
-		return uint64(n), nil
-	}
-	return 0, nil
-}
-
-// resizeBound takes the largest number of a form for the -1 of an empty array.
-func resizeBound(v *dwarf.Value, n uint64) uint64 {
-	switch {
-	case v.Form == dwarf.FormData4 && n == 0xffffffff, v.Form == dwarf.FormData2 && n == 0xffff:
-		return ^uint64(0)
-	}
-	return n
-}
-
-// oneBased reports whether arrays of a language begin at 1 (DWARF 5, 7.12).
-func oneBased(l dwarf.Language) bool {
-	switch l {
-	case dwarf.LangFortran77, dwarf.LangFortran90, dwarf.LangFortran95, dwarf.LangFortran03, dwarf.LangFortran08, dwarf.LangFortran18,
-		dwarf.LangAda83, dwarf.LangAda95, dwarf.LangPascal83, dwarf.LangModula2, dwarf.LangCobol74:
-		return true
-	}
-	return false
-}
-
-// number evaluates an attribute that is a constant, a reference to a variable
-// that holds the number, or an expression for it.
-func (a *Activation) number(u *dwarf.Unit, v *dwarf.Value) (uint64, error) {
-	switch v.Form.Class() {
-	case dwarf.ClassReference:
-		d, err := u.Ref(v)
-		if err != nil {
-			return 0, &CorruptExpression{err}
-		}
-		n, err := a.e.integer(d)
-		return n, reason(err)
-	case dwarf.ClassExprloc, dwarf.ClassBlock:
-		a.e.unit = u
-		val, err := a.e.m.EvalValue(a.e.env(), v.B, false, 0)
-		return val.Bits, reason(err)
-	}
-	return v.U, nil
+	return nil
 }

@@ -11,7 +11,7 @@ func TestSymbolsOfConstants(t *testing.T) {
 		"??_7Foo@@6B@":                 {false, false},
 		"main":                         {false, false},
 	} {
-		s := placedSymbol{linkage: name}
+		s := Symbol{Linkage: name}
 		if s.literal() != want[0] || s.unnamed() != want[1] {
 			t.Errorf("%s: literal %v, unnamed %v; want %v", name, s.literal(), s.unnamed(), want)
 		}

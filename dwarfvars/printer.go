@@ -61,22 +61,6 @@ func cxxPrinter(t *Type) printer {
 	return p
 }
 
-// typeArg is the i-th template argument of t that is a type; nil when there is
-// none.
-func (t *Type) typeArg(i int) *Type {
-	n := 0
-	for _, a := range t.all().templates {
-		if a.has {
-			continue
-		}
-		if n == i {
-			return t.r.typeOf(a.typ)
-		}
-		n++
-	}
-	return nil
-}
-
 // num reads a number that is a member of a member.
 func (b *builder) num(o *object, names ...string) (uint64, bool) {
 	p, ok := b.path(o, names...)
@@ -176,7 +160,7 @@ func (b *builder) alignOf(t *Type, left *int, depth int) uint64 {
 		return b.alignOf(s.target(), left, depth+1)
 	case s.aggregate():
 		if s.decl {
-			if full, ok := b.r.complete(s); ok {
+			if full, ok := b.p.Types.complete(s); ok {
 				s = full
 			}
 		}
@@ -185,7 +169,7 @@ func (b *builder) alignOf(t *Type, left *int, depth int) uint64 {
 			if f.static {
 				continue
 			}
-			most = max(most, b.alignOf(b.r.typeOf(f.typ), left, depth+1))
+			most = max(most, b.alignOf(b.p.Types.typeOf(f.typ), left, depth+1))
 		}
 		return most
 	}
@@ -193,7 +177,7 @@ func (b *builder) alignOf(t *Type, left *int, depth int) uint64 {
 	if err != nil || size == 0 {
 		return 1
 	}
-	return min(size, max(b.r.machine.maxAlign, 1))
+	return min(size, b.p.MaxAlign)
 }
 
 // lengthText is a string of n characters at addr, or what is wrong with it.
@@ -205,7 +189,7 @@ func (b *builder) lengthText(o *object, elem *Type, addr, n uint64) *Value {
 	if n > 1<<40 {
 		return fail(o.typ, &CorruptExpression{errLength(n)})
 	}
-	if err := b.r.read(addr, raw); err != nil {
+	if err := b.p.Read(addr, raw); err != nil {
 		return fail(o.typ, err)
 	}
 	return b.stringValue(o, elem, raw, limit < n)

@@ -100,7 +100,7 @@ func (b *builder) goPointerValue(o *object, t *Type, depth int) *Value {
 // goFuncValue prints a variable of a function type: it holds the address of a
 // closure, which begins with the address of the code.
 func (b *builder) goFuncValue(o *object) *Value {
-	p := o.part(o.typ, 0, uint64(b.r.arch.WordSize))
+	p := o.part(o.typ, 0, uint64(b.p.Arch.WordSize))
 	closure, err := b.uint(&p, false)
 	if err != nil {
 		return fail(o.typ, err)
@@ -108,11 +108,11 @@ func (b *builder) goFuncValue(o *object) *Value {
 	if closure == 0 {
 		return b.text(o, "nil")
 	}
-	code, err := b.r.proc.ReadWord(closure)
+	code, err := b.p.Memory.ReadWord(closure)
 	if err != nil {
 		return b.text(o, fmt.Sprintf("%#x <%v>", closure, reason(err)))
 	}
-	return b.text(o, b.r.addressText(code))
+	return b.text(o, b.p.addressText(code))
 }
 
 func (b *builder) goChannel(o *object, named *Type, to *object, depth int) *Value {
@@ -151,5 +151,5 @@ func (b *builder) goTypeOf(t *Type, attr dwarf.Attr) *Type {
 	if err != nil {
 		return nil
 	}
-	return b.r.typeAt(d)
+	return b.p.Types.typeAt(d)
 }

@@ -90,7 +90,7 @@ func (b *builder) goSlots(bucket *Type, member string, named *Type, attr dwarf.A
 	if !ok {
 		return s, false
 	}
-	slot := b.r.typeOf(f.typ).strip().target()
+	slot := b.p.Types.typeOf(f.typ).strip().target()
 	s.off, s.typ = f.off, slot
 	if t := b.goTypeOf(named, attr); t != nil {
 		s.typ = t
@@ -109,7 +109,7 @@ func (it *goBuckets) read(s *goSlots, depth int) *Value {
 	at := it.at + s.off + uint64(it.slot)*s.size
 	if s.elsewhere {
 		var err error
-		if at, err = it.b.r.proc.ReadWord(at); err != nil {
+		if at, err = it.b.p.Memory.ReadWord(at); err != nil {
 			return fail(s.typ, reason(err))
 		}
 	}
@@ -136,7 +136,7 @@ func (it *goBuckets) advance() bool {
 // next of the array.
 func (it *goBuckets) nextBucket() bool {
 	if it.at != 0 {
-		at, err := it.b.r.proc.ReadWord(it.at + it.overflows.off)
+		at, err := it.b.p.Memory.ReadWord(it.at + it.overflows.off)
 		if err != nil {
 			return false
 		}
@@ -160,7 +160,7 @@ func (it *goBuckets) nextBucket() bool {
 
 // moved reports whether a bucket of the old array has been moved.
 func (it *goBuckets) moved(i uint64) bool {
-	top, err := it.b.r.readInt(it.old+i*it.size, 1, false)
+	top, err := it.b.p.Int(it.old+i*it.size, 1, false)
 	return err == nil && top >= goMovedFirst && top <= goMovedLast
 }
 
@@ -169,5 +169,5 @@ func (it *goBuckets) enter(at uint64) bool {
 		return false
 	}
 	it.at = at
-	return it.b.r.read(at, it.tophash[:]) == nil
+	return it.b.p.Read(at, it.tophash[:]) == nil
 }

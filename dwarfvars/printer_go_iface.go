@@ -1,6 +1,7 @@
 package dwarfvars
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -31,7 +32,7 @@ func goInterfaceValue(b *builder, o *object, t *Type, depth int) *Value {
 			return b.text(o, "nil")
 		}
 		var err error
-		if typ, err = b.r.proc.ReadWord(tab + goItabType); err != nil {
+		if typ, err = b.p.Memory.ReadWord(tab + goItabType); err != nil {
 			return fail(o.typ, reason(err))
 		}
 	}
@@ -50,11 +51,11 @@ func goInterfaceValue(b *builder, o *object, t *Type, depth int) *Value {
 	if held == nil || depth >= b.opts.MaxDepth || !b.take() {
 		return b.text(o, fmt.Sprintf("(%s) %#x", name, data))
 	}
-	kind, _ := b.r.readInt(typ+goTypeKind, 1, false)
+	kind, _ := b.p.Int(typ+goTypeKind, 1, false)
 	var v *Value
 	switch kind & goKindMask {
 	case goPointer, goMap, goChan, goFunc, goUnsafe:
-		word := object{typ: held, size: uint64(b.r.arch.WordSize), data: b.e.wordBytes(data, b.r.arch.WordSize)}
+		word := object{typ: held, size: uint64(b.p.Arch.WordSize), data: b.wordBytes(data)}
 		v = b.value(&word, depth+1)
 	default:
 		v = b.read(held, data, depth+1)
@@ -67,20 +68,33 @@ func goInterfaceValue(b *builder, o *object, t *Type, depth int) *Value {
 	return v
 }
 
+var errNoTypes = errors.New("the file of the function has no symbol runtime.types")
+
+// wordBytes are the bytes of an address in memory.
+func (b *builder) wordBytes(v uint64) []byte {
+	raw := make([]byte, 8)
+	if b.p.Arch.WordSize == 4 {
+		b.p.Arch.ByteOrder.PutUint32(raw, uint32(v))
+		return raw[:4]
+	}
+	b.p.Arch.ByteOrder.PutUint64(raw, v)
+	return raw
+}
+
 // goTypeName reads the name of a runtime type.
 func (b *builder) goTypeName(typ uint64) (string, error) {
-	s, ok := b.im.SymbolByName("runtime.types")
+	names, ok := b.f.Symbol("runtime.types")
 	if !ok {
-		return "", ErrNoFunction
+		return "", errNoTypes
 	}
-	off, err := b.r.readInt(typ+goTypeName, 4, true)
+	off, err := b.p.Int(typ+goTypeName, 4, true)
 	if err != nil {
 		return "", err
 	}
-	at := s.Value + b.bias + off + 1 // over the flags
+	at := names + off + 1 // over the flags
 	n, shift := uint64(0), uint(0)
 	for range 3 {
-		c, err := b.r.readInt(at, 1, false)
+		c, err := b.p.Int(at, 1, false)
 		if err != nil {
 			return "", err
 		}
@@ -93,10 +107,10 @@ func (b *builder) goTypeName(typ uint64) (string, error) {
 	}
 	const longest = 1024
 	raw := make([]byte, min(n, longest))
-	if err := b.r.read(at, raw); err != nil {
+	if err := b.p.Read(at, raw); err != nil {
 		return "", err
 	}
-	flags, err := b.r.readInt(typ+goTypeFlags, 1, false)
+	flags, err := b.p.Int(typ+goTypeFlags, 1, false)
 	if err == nil && flags&goExtraStar != 0 {
 		raw = []byte(strings.TrimPrefix(string(raw), "*"))
 	}
@@ -107,9 +121,9 @@ func (b *builder) goTypeName(typ uint64) (string, error) {
 // last element, where DWARF has its whole path. Types lie in the unit of the
 // variable, or in one that all units share.
 func (b *builder) goTypeNamed(name string) *Type {
-	own := b.fn.Unit
-	if d, ok := b.r.typesOf(own)[name]; ok {
-		return b.r.typeAt(d)
+	own := b.f.Unit()
+	if d, ok := b.p.Types.typesOf(own)[name]; ok {
+		return b.p.Types.typeAt(d)
 	}
 	var found dwarf.DIE
 	left := uint64(maxCompletion)
@@ -118,12 +132,12 @@ func (b *builder) goTypeNamed(name string) *Type {
 			return false
 		}
 		left -= u.End - u.Off
-		d, ok := b.r.typesOf(u)[name]
+		d, ok := b.p.Types.typesOf(u)[name]
 		found = d
 		return !ok
 	})
 	if !found.Valid() {
 		return nil
 	}
-	return b.r.typeAt(found)
+	return b.p.Types.typeAt(found)
 }

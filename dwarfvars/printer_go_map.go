@@ -46,7 +46,7 @@ func (b *builder) goMapValue(o *object, named *Type, m *object, depth int) *Valu
 	if !ok || !ok2 {
 		return v
 	}
-	slot := b.r.typeOf(slots.typ).strip().target()
+	slot := b.p.Types.typeOf(slots.typ).strip().target()
 	size, err := b.sizeOf(slot)
 	if err != nil {
 		return v
@@ -65,7 +65,7 @@ func (b *builder) goMapValue(o *object, named *Type, m *object, depth int) *Valu
 			if group, ok = it.next(); !ok {
 				return 0, false
 			}
-			if word, err = b.r.readInt(group+ctrl.off, 8, false); err != nil {
+			if word, err = b.p.Int(group+ctrl.off, 8, false); err != nil {
 				return 0, false
 			}
 			i = 0
@@ -86,11 +86,11 @@ func (it *goGroups) types(dir *Type) bool {
 	if !ok {
 		return false
 	}
-	data, ok := fieldNamed(it.b.r.typeOf(groups.typ).strip(), "data")
+	data, ok := fieldNamed(it.b.p.Types.typeOf(groups.typ).strip(), "data")
 	if !ok {
 		return false
 	}
-	it.group = it.b.r.typeOf(data.typ).strip().target().strip()
+	it.group = it.b.p.Types.typeOf(data.typ).strip().target().strip()
 	var err error
 	it.size, err = it.b.sizeOf(it.group)
 	return err == nil && it.size > 0
@@ -121,7 +121,7 @@ func (it *goGroups) next() (uint64, bool) {
 			return 0, false
 		}
 		it.tables--
-		at, err := it.b.r.proc.ReadWord(it.dir)
+		at, err := it.b.p.Memory.ReadWord(it.dir)
 		it.dir += it.b.word()
 		if err != nil {
 			return 0, false

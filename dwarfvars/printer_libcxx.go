@@ -99,7 +99,7 @@ func cxxString(b *builder, o *object, t *Type, depth int) *Value {
 		return nil
 	}
 	shown := min(n, uint64(b.opts.MaxString))
-	raw, err := b.bytes(&data, 0, shown*size)
+	raw, err := b.p.Bytes(&data, 0, shown*size)
 	if err != nil {
 		return fail(o.typ, err)
 	}
@@ -161,7 +161,7 @@ func cxxDeque(b *builder, o *object, t *Type, depth int) *Value {
 		per = 4096 / size
 	}
 	return b.sequence(b.elementsText(o, "std::deque", n), elem, n, depth, func() (uint64, bool) {
-		block, err := b.r.proc.ReadWord(blocks + start/per*b.word())
+		block, err := b.p.Memory.ReadWord(blocks + start/per*b.word())
 		at := block + start%per*size
 		start++
 		return at, err == nil

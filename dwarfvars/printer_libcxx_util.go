@@ -108,14 +108,14 @@ func cxxSharedPtr(b *builder, o *object, t *Type, depth int) *Value {
 	}
 	text := "(empty)"
 	if block != 0 {
-		use, err := b.r.proc.ReadWord(block + b.word())
-		weak, err2 := b.r.proc.ReadWord(block + 2*b.word())
+		use, err := b.p.Memory.ReadWord(block + b.word())
+		weak, err2 := b.p.Memory.ReadWord(block + 2*b.word())
 		switch {
 		case err != nil:
 			text = "<" + reason(err).Error() + ">"
 		case err2 != nil:
 			text = "<" + reason(err2).Error() + ">"
-		case b.r.arch.Truncate(use+1) == 0:
+		case b.p.Arch.Truncate(use+1) == 0:
 			text = fmt.Sprintf("(expired, weak count %d)", int64(weak))
 		default:
 			text = fmt.Sprintf("(use count %d, weak count %d)", int64(use)+1, int64(weak))
@@ -134,10 +134,10 @@ func cxxFunction(b *builder, o *object, t *Type, depth int) *Value {
 	if held == 0 {
 		return b.text(o, t.Name()+" (empty)")
 	}
-	table, err := b.r.proc.ReadWord(held)
+	table, err := b.p.Memory.ReadWord(held)
 	if err != nil {
 		return fail(o.typ, reason(err))
 	}
-	name, _, _ := strings.Cut(b.r.symbolText(table), "+")
+	name, _, _ := strings.Cut(b.p.symbolText(table), "+")
 	return b.text(o, t.Name()+" calling "+strings.TrimPrefix(name, "vtable for "))
 }

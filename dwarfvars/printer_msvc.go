@@ -81,7 +81,7 @@ func msvcString(b *builder, o *object, t *Type, depth int) *Value {
 	if !ok || n*size > buf.size {
 		return nil
 	}
-	raw, err := b.bytes(&buf, 0, n*size)
+	raw, err := b.p.Bytes(&buf, 0, n*size)
 	if err != nil {
 		return fail(o.typ, err)
 	}
@@ -151,7 +151,7 @@ func msvcDeque(b *builder, o *object, t *Type, depth int) *Value {
 	}
 	at := off
 	return b.sequence(b.elementsText(o, "std::deque", n), elem, n, depth, func() (uint64, bool) {
-		addr, err := b.r.proc.ReadWord(blocks + at/per%ring*word)
+		addr, err := b.p.Memory.ReadWord(blocks + at/per%ring*word)
 		here := addr + at%per*size
 		at++
 		return here, err == nil
@@ -169,7 +169,7 @@ func (b *builder) msvcNode(val *object) (elem *Type, off uint64, ok bool) {
 	if !ok {
 		return nil, 0, false
 	}
-	return b.r.typeOf(f.typ), f.off, true
+	return b.p.Types.typeOf(f.typ), f.off, true
 }
 
 // fieldOf is a member of a class.
@@ -190,7 +190,7 @@ func msvcList(b *builder, o *object, t *Type, depth int) *Value {
 	if !ok || !ok1 || !ok2 {
 		return nil
 	}
-	first, err := b.r.proc.ReadWord(head)
+	first, err := b.p.Memory.ReadWord(head)
 	if err != nil {
 		return fail(o.typ, reason(err))
 	}
@@ -221,7 +221,7 @@ func msvcTree(b *builder, o *object, t *Type, depth int) *Value {
 	v := b.sequence(b.elementsText(o, title(t), n), elem, n, depth, func() (uint64, bool) {
 		var err error
 		if !begun {
-			at, err = b.r.proc.ReadWord(head)
+			at, err = b.p.Memory.ReadWord(head)
 		} else {
 			at, err = b.msvcFollowing(at, head)
 		}
@@ -235,13 +235,13 @@ func msvcTree(b *builder, o *object, t *Type, depth int) *Value {
 // the addresses of its left child, its parent and its right child.
 func (b *builder) msvcFollowing(at, head uint64) (uint64, error) {
 	w := b.word()
-	next, err := b.r.proc.ReadWord(at + 2*w)
+	next, err := b.p.Memory.ReadWord(at + 2*w)
 	if err != nil {
 		return 0, err
 	}
 	if next != head {
 		for range maxTreeDepth {
-			left, err := b.r.proc.ReadWord(next)
+			left, err := b.p.Memory.ReadWord(next)
 			if err != nil || left == head {
 				return next, err
 			}
@@ -250,11 +250,11 @@ func (b *builder) msvcFollowing(at, head uint64) (uint64, error) {
 		return 0, ErrLimit
 	}
 	for range maxTreeDepth {
-		up, err := b.r.proc.ReadWord(at + w)
+		up, err := b.p.Memory.ReadWord(at + w)
 		if err != nil || up == head {
 			return up, err
 		}
-		right, err := b.r.proc.ReadWord(up + 2*w)
+		right, err := b.p.Memory.ReadWord(up + 2*w)
 		if err != nil || right != at {
 			return up, err
 		}
@@ -276,7 +276,7 @@ func msvcHash(b *builder, o *object, t *Type, depth int) *Value {
 	if !ok || !ok1 || !ok2 || !ok3 {
 		return nil
 	}
-	first, err := b.r.proc.ReadWord(head)
+	first, err := b.p.Memory.ReadWord(head)
 	if err != nil {
 		return fail(o.typ, reason(err))
 	}

@@ -74,7 +74,7 @@ func (b *builder) rustFields(v *Value, o *object, fields []field, depth int) {
 		}
 		at, err := b.field(o, f)
 		if err != nil {
-			p.Value = fail(b.r.typeOf(f.typ), err)
+			p.Value = fail(b.p.Types.typeOf(f.typ), err)
 		} else if table, ok := b.vtable(&at, f); ok {
 			p.Value = table
 		} else {
@@ -94,7 +94,7 @@ func (b *builder) vtable(at *object, f *field) (*Value, bool) {
 	if err != nil {
 		return nil, false
 	}
-	return b.text(at, b.r.addressText(addr)), true
+	return b.text(at, b.p.addressText(addr)), true
 }
 
 // rustName is the name of a type without modules and parameters.
@@ -141,12 +141,12 @@ func (b *builder) alternative(o *object, p *variantPart) (*variant, error) {
 	if err != nil {
 		return nil, err
 	}
-	raw, err := b.bytes(&d, 0, d.size)
+	raw, err := b.p.Bytes(&d, 0, d.size)
 	if err != nil {
 		return nil, err
 	}
 	signed := d.typ.strip().enc.signed()
-	got := resize(decodeUint(raw, b.r.arch.Big()), len(raw), signed)
+	got := resize(decodeUint(raw, b.p.Arch.Big()), len(raw), signed)
 	var other *variant
 	for i := range p.variants {
 		v := &p.variants[i]
@@ -175,7 +175,7 @@ func (b *builder) utf8(o *object, addr, n uint64) *Value {
 		return fail(o.typ, &CorruptExpression{errLength(n)})
 	}
 	raw := make([]byte, min(n, uint64(b.opts.MaxString)))
-	if err := b.r.read(addr, raw); err != nil {
+	if err := b.p.Read(addr, raw); err != nil {
 		return fail(o.typ, err)
 	}
 	return b.stringValue(o, nil, raw, uint64(len(raw)) < n)

@@ -45,7 +45,7 @@ func rustHash(b *builder, o *object, t *Type, depth int) *Value {
 	var at byteWindow
 	b.sequence(v, elem, n, depth, func() (uint64, bool) {
 		for ; i <= mask; i++ {
-			c, err := at.get(b.r, first+i)
+			c, err := at.get(b.p, first+i)
 			if err != nil {
 				return 0, false
 			}
@@ -81,10 +81,10 @@ type byteWindow struct {
 	data  []byte
 }
 
-func (w *byteWindow) get(r *Reader, addr uint64) (byte, error) {
+func (w *byteWindow) get(p *Process, addr uint64) (byte, error) {
 	if addr < w.start || addr-w.start >= uint64(len(w.data)) {
 		buf := make([]byte, 256)
-		n, err := r.proc.ReadMem(addr, buf)
+		n, err := p.Memory.ReadMem(addr, buf)
 		if n == 0 {
 			return 0, reason(err)
 		}

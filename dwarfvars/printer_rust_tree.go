@@ -9,7 +9,7 @@ const maxRustTree = 32 // levels
 
 // A rustNodes collects the addresses of the elements of a tree in order.
 type rustNodes struct {
-	r                      *Reader
+	p                      *Process
 	length, keys, vals     uint64 // offsets in a node
 	keySize, valSize, edge uint64
 	found                  [][2]uint64
@@ -17,7 +17,7 @@ type rustNodes struct {
 }
 
 func (n *rustNodes) walk(node, height uint64) error {
-	count, err := n.r.readInt(node+n.length, 2, false)
+	count, err := n.p.Int(node+n.length, 2, false)
 	if err != nil {
 		return err
 	}
@@ -26,7 +26,7 @@ func (n *rustNodes) walk(node, height uint64) error {
 	}
 	for i := range count + 1 {
 		if height > 0 {
-			child, err := n.r.proc.ReadWord(node + n.edge + 8*i)
+			child, err := n.p.Memory.ReadWord(node + n.edge + 8*i)
 			if err != nil {
 				return reason(err)
 			}
@@ -109,7 +109,7 @@ func (b *builder) rustRoot(tree *object) (nodes *rustNodes, node, height uint64,
 		return nil, 0, 0, false
 	}
 	leaf = leaf.strip()
-	nodes = &rustNodes{r: b.r, edge: up(leaf.size, 8)}
+	nodes = &rustNodes{p: b.p, edge: up(leaf.size, 8)}
 	for name, at := range map[string]*uint64{"len": &nodes.length, "keys": &nodes.keys, "vals": &nodes.vals} {
 		f, ok := fieldNamed(leaf, name)
 		if !ok {

@@ -19,7 +19,7 @@ func stdString(b *builder, o *object, t *Type, depth int) *Value {
 	if !ok {
 		// In front of the characters: length, capacity, reference count.
 		var err error
-		if n, err = b.r.proc.ReadWord(addr - 3*b.word()); err != nil {
+		if n, err = b.p.Memory.ReadWord(addr - 3*b.word()); err != nil {
 			return fail(o.typ, reason(err))
 		}
 	}
@@ -107,7 +107,7 @@ func stdDeque(b *builder, o *object, t *Type, depth int) *Value {
 	return b.sequence(b.elementsText(o, "std::deque", n), elem, n, depth, func() (uint64, bool) {
 		if it.cur == it.last {
 			it.node += b.word()
-			first, err := b.r.proc.ReadWord(it.node)
+			first, err := b.p.Memory.ReadWord(it.node)
 			if err != nil {
 				return 0, false
 			}

@@ -142,8 +142,8 @@ func (b *builder) counts(block uint64) string {
 	}
 	// The block is the address of a virtual table and two counters of 4 bytes. The
 	// owners together count as one weak reference.
-	use, err := b.r.readInt(block+b.word(), 4, true)
-	weak, err2 := b.r.readInt(block+b.word()+4, 4, true)
+	use, err := b.p.Int(block+b.word(), 4, true)
+	weak, err2 := b.p.Int(block+b.word()+4, 4, true)
 	switch {
 	case err != nil:
 		return "<" + err.Error() + ">"
@@ -166,5 +166,5 @@ func stdFunction(b *builder, o *object, t *Type, depth int) *Value {
 	if manager == 0 {
 		return b.text(o, t.Name()+" (empty)")
 	}
-	return b.text(o, t.Name()+" calling "+b.r.addressText(invoker))
+	return b.text(o, t.Name()+" calling "+b.p.addressText(invoker))
 }

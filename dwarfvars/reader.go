@@ -3,7 +3,6 @@ package dwarfvars
 import (
 	"fmt"
 	"sync"
-	"sync/atomic"
 
 	"github.com/corewalk/corewalk/internal/files/image"
 	"github.com/corewalk/corewalk/internal/format/dwarf"
@@ -24,18 +23,12 @@ type Reader struct {
 	files   modules.Source
 
 	funcs sync.Map // funcKey -> *Function
-	types sync.Map // typeRef -> *Type
-	dbs   sync.Map // database -> *database
-	names sync.Map // *dwarf.Unit -> map[string]dwarf.DIE: its complete types
 	tls   tlsModules
+	types *Set
+	mem   *Process // what values are read from
 
 	tails sync.Map // tailKey -> tailAnswer
 	known entryMemory
-	// completed are declared types with their definitions: typeKey -> dwarf.DIE, of
-	// PDBs typeRef -> typeRef; not valid for those without one. foreign counts the
-	// bytes that were searched for them in other files than their own.
-	completed sync.Map
-	foreign   atomic.Int64
 }
 
 // FPState is what a ProcessState may answer beside the general registers: a
@@ -53,7 +46,13 @@ type FPState interface {
 // in all libraries: of a modules.LocalSource only in those that need not be fetched.
 func New(proc unwind.ProcessState, files modules.Source) *Reader {
 	a := proc.Arch()
-	return &Reader{proc: proc, arch: a, machine: machineOf(a), files: files}
+	r := &Reader{proc: proc, arch: a, machine: machineOf(a), files: files}
+	r.types = newSet(a, proc, r.localFile)
+	r.mem = &Process{
+		Arch: a, Memory: proc, Types: r.types, Symbols: (*symbols)(r),
+		LongDouble: r.machine.longDouble, MaxAlign: max(r.machine.maxAlign, 1), VirtualInAdjust: r.machine.virtualInAdjust,
+	}
+	return r
 }
 
 // file is the file of a library; nil for none.

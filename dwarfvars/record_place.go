@@ -1,7 +1,6 @@
 package dwarfvars
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,9 +12,6 @@ import (
 
 // Where a PDB says that variables are. The outcome is what evaluating an expression
 // of DWARF has: from there on both go the same way.
-
-// ErrNoFrame: the function has not set up the frame yet that the variable is in.
-var ErrNoFrame = errors.New("the function has not set its frame up here")
 
 // recordLocation says where a variable is at the activation's address.
 func (a *Activation) recordLocation(v *LocalVar) (op.Location, error) {
@@ -31,7 +27,7 @@ func (a *Activation) recordLocation(v *LocalVar) (op.Location, error) {
 				return op.Location{}, ErrNoFrame
 			}
 			if p.Kind == pdb.IsConstant {
-				return a.recordConstant(p, a.r.typeOf(v.attrs.typ))
+				return a.recordConstant(p, a.r.types.typeOf(v.attrs.typ))
 			}
 			return a.place(p)
 		}
@@ -39,16 +35,7 @@ func (a *Activation) recordLocation(v *LocalVar) (op.Location, error) {
 	if len(parts) == 0 {
 		return op.Location{}, nil // optimised out here
 	}
-	return a.inParts(parts, a.r.typeOf(v.attrs.typ))
-}
-
-// A SometimesConstant is the reason for a variable of which the debugging information
-// has no place but a number that it holds at times: clang writes the last constant
-// that it knew a variable to be, whatever else was assigned to it.
-type SometimesConstant struct{ Value int64 }
-
-func (e *SometimesConstant) Error() string {
-	return fmt.Sprintf("optimised out: %d at times", e.Value)
+	return a.inParts(parts, a.r.types.typeOf(v.attrs.typ))
 }
 
 // recordConstant is a variable that a number stands for. That of what has members or
@@ -64,20 +51,6 @@ func (a *Activation) recordConstant(p *pdb.Place, t *Type) (op.Location, error) 
 		return op.Location{}, nil
 	}
 	return op.Location{}, &SometimesConstant{int64(p.Value)}
-}
-
-// constant reports whether objects of type t do not change.
-func (t *Type) constant() bool {
-	for range maxTypeChain {
-		if t.tag == dwarf.TagConstType {
-			return true
-		}
-		if !t.transparent() {
-			break
-		}
-		t = t.target()
-	}
-	return false
 }
 
 // inParts puts together a variable whose parts are in several places. Records say
@@ -133,7 +106,7 @@ func (a *Activation) partSize(p *pdb.Place, t *Type) uint64 {
 func (a *Activation) leafSize(t *Type, at uint64, depth int) uint64 {
 	s := t.strip()
 	if s.decl {
-		if full, ok := a.r.complete(s); ok {
+		if full, ok := a.r.types.complete(s); ok {
 			s = full
 		}
 	}
@@ -148,7 +121,7 @@ func (a *Activation) leafSize(t *Type, at uint64, depth int) uint64 {
 			if f.static || f.virtual || f.off > at {
 				continue
 			}
-			in := a.r.typeOf(f.typ)
+			in := a.r.types.typeOf(f.typ)
 			if n, err := a.sizeOf(in); err == nil && at-f.off < n {
 				return a.leafSize(in, at-f.off, depth+1)
 			}

@@ -27,7 +27,7 @@ func (r *Reader) recordFunction(lib *libstate.Library, im *image.Image, addr arc
 		Name: rec.Name, LinkageName: rec.Linkage, Library: lib,
 		Low: lib.Start + uint64(rec.Range.Low), High: lib.Start + uint64(rec.Range.High),
 		r: r, im: im, bias: lib.Start,
-		rec: rec, db: r.database(file, recordLanguage(rec.Language)),
+		rec: rec, db: r.types.database(file, recordLanguage(rec.Language)),
 	}
 	v, _ := r.funcs.LoadOrStore(key, f)
 	return v.(*Function)
@@ -72,7 +72,7 @@ func (c *recordCollector) enumerator(v *pdb.Var) bool {
 	if len(v.Places) != 1 || v.Places[0].Kind != pdb.IsConstant {
 		return false
 	}
-	t := c.f.r.typeOf(c.f.db.typ(v.Type))
+	t := c.f.r.types.typeOf(c.f.db.typ(v.Type))
 	if t.tag != dwarf.TagEnumerationType {
 		return false
 	}

@@ -18,12 +18,12 @@ type database struct {
 	lang dwarf.Language
 }
 
-func (r *Reader) database(file *pdb.File, lang dwarf.Language) *database {
+func (set *Set) database(file *pdb.File, lang dwarf.Language) *database {
 	key := database{file, lang}
-	if v, ok := r.dbs.Load(key); ok {
+	if v, ok := set.dbs.Load(key); ok {
 		return v.(*database)
 	}
-	v, _ := r.dbs.LoadOrStore(key, &key)
+	v, _ := set.dbs.LoadOrStore(key, &key)
 	return v.(*database)
 }
 
@@ -67,8 +67,8 @@ var recordEncodings = [...]encoding{
 
 // readRecord reads the type of a record. One that makes no sense, or that is of a
 // kind not known, is an incomplete type named by its number.
-func (r *Reader) readRecord(ref typeRef) *Type {
-	t := &Type{r: r, ref: ref, lang: ref.db.lang}
+func (set *Set) readRecord(ref typeRef) *Type {
+	t := &Type{set: set, ref: ref, lang: ref.db.lang}
 	id := pdb.TypeID(ref.Off)
 	rec, ok := ref.db.plain(&id)
 	tag := recordTags[rec.Kind]
@@ -80,7 +80,7 @@ func (r *Reader) readRecord(ref typeRef) *Type {
 		t.full = t.name
 		return t
 	}
-	if r.qualifiedRecord(t, rec, id, int(ref.Off/qualifier)) {
+	if set.qualifiedRecord(t, rec, id, int(ref.Off/qualifier)) {
 		return t
 	}
 	t.tag, t.size, t.full, t.decl = tag, rec.Size, rec.Name, rec.Forward
@@ -105,7 +105,7 @@ func (r *Reader) readRecord(ref typeRef) *Type {
 		t.vector = true
 	case pdb.TypePointer:
 		if rec.Size == 0 {
-			t.size = uint64(r.arch.WordSize)
+			t.size = uint64(set.arch.WordSize)
 		}
 	}
 	return t
@@ -131,7 +131,7 @@ var recordQualifiers = [...]struct {
 
 // qualifiedRecord makes t one of the qualifiers that a record has, after taken ones
 // were looked at; false when there are no more. A modifier is nothing but them.
-func (r *Reader) qualifiedRecord(t *Type, rec pdb.Type, id pdb.TypeID, taken int) bool {
+func (set *Set) qualifiedRecord(t *Type, rec pdb.Type, id pdb.TypeID, taken int) bool {
 	n := 0
 	for _, q := range recordQualifiers {
 		if rec.Quals&q.q == 0 {
@@ -269,46 +269,16 @@ func (m *members) record(db *database, of *pdb.Type, rec *pdb.Member) {
 	m.fields = append(m.fields, f)
 }
 
-// tabled is a virtual base of o.
-func (b *builder) tabled(o *object, f *baseTable, t *Type, size uint64) (object, error) {
-	if !o.mem {
-		return object{}, ErrOptimisedOut
-	}
-	at := o.addr + f.pointer
-	table, err := b.r.proc.ReadWord(at)
-	if err != nil {
-		return object{}, reason(err)
-	}
-	slot, width := table+4*f.index, 4
-	if f.itanium {
-		at, slot, width = o.addr, table-4*f.index, b.r.arch.WordSize
-	}
-	off, err := b.r.readInt(slot, width, true)
-	if err != nil {
-		return object{}, err
-	}
-	return object{typ: t, mem: true, addr: b.r.arch.Truncate(at + off), size: size}, nil
-}
-
-// global is a variable of the module by its name: a static member.
-func (b *builder) global(db *database, name string, t *Type, size uint64) (object, bool) {
-	rva, ok := db.file.Global(name)
-	if !ok || b.rec == nil {
-		return object{}, false
-	}
-	return object{typ: t, mem: true, addr: b.bias + uint64(rva), size: size}, true
-}
-
 // defined is the definition of a type that is only declared where it is used.
-func (r *Reader) defined(t *Type) (*Type, bool) {
-	if v, ok := r.completed.Load(t.ref); ok {
+func (set *Set) defined(t *Type) (*Type, bool) {
+	if v, ok := set.completed.Load(t.ref); ok {
 		ref := v.(typeRef)
-		return r.typeOf(ref), ref.Valid()
+		return set.typeOf(ref), ref.Valid()
 	}
 	var ref typeRef
 	if id, ok := t.ref.db.file.Definition(pdb.TypeID(t.ref.Off)); ok && id != pdb.TypeID(t.ref.Off) {
 		ref = t.ref.db.typ(id)
 	}
-	r.completed.Store(t.ref, ref)
-	return r.typeOf(ref), ref.Valid()
+	set.completed.Store(t.ref, ref)
+	return set.typeOf(ref), ref.Valid()
 }

@@ -67,21 +67,3 @@ func (e *evaluator) wordBytes(v uint64, size int) []byte {
 	}
 	return b[:size]
 }
-
-// copyBits copies n bits.
-func copyBits(dst []byte, to uint64, src []byte, from, n uint64, big bool) {
-	if to%8 == 0 && from%8 == 0 && n%8 == 0 {
-		copy(dst[to/8:(to+n)/8], src[from/8:(from+n)/8])
-		return
-	}
-	flip := uint64(0)
-	if big {
-		flip = 7
-	}
-	for i := range n {
-		bit := src[(from+i)/8] >> ((from+i)%8 ^ flip) & 1
-		at := (to+i)%8 ^ flip
-		d := &dst[(to+i)/8]
-		*d = *d&^(1<<at) | bit<<at
-	}
-}

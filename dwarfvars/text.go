@@ -163,7 +163,7 @@ func stringText(t *Type, raw []byte, big, cut bool) string {
 
 // stringValue is a string that begins with raw; cut says that it goes on.
 func (b *builder) stringValue(o *object, t *Type, raw []byte, cut bool) *Value {
-	v := b.text(o, stringText(t, raw, b.r.arch.Big(), cut))
+	v := b.text(o, stringText(t, raw, b.p.Arch.Big(), cut))
 	v.More = cut
 	return v
 }
@@ -189,7 +189,7 @@ func (b *builder) cString(addr arch.Address, size uint64) (raw []byte, cut bool,
 	for uint64(len(raw)) < limit+size {
 		chunk := make([]byte, step)
 		at := addr + uint64(len(raw))
-		n, rerr := b.r.proc.ReadMem(at, chunk)
+		n, rerr := b.p.Memory.ReadMem(at, chunk)
 		n -= n % int(size)
 		for i := 0; i+int(size) <= n; i += int(size) {
 			if decodeUint(chunk[i:i+int(size)], false) == 0 {
@@ -203,7 +203,7 @@ func (b *builder) cString(addr arch.Address, size uint64) (raw []byte, cut bool,
 		raw = append(raw, chunk[:n]...)
 		if rerr != nil {
 			if len(raw) == 0 {
-				return nil, false, b.r.read(at, chunk[:size])
+				return nil, false, b.p.Read(at, chunk[:size])
 			}
 			return raw[:min(uint64(len(raw)), limit)], true, nil
 		}

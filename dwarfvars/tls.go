@@ -190,7 +190,7 @@ func (r *Reader) glibcNumber(libc *libstate.Library) (number numberOf, why strin
 		return nil, "the C library does not tell where it keeps it"
 	}
 	// A field's size in bits, its count, and its offset: three 32-bit words.
-	place, err := r.readInt(sym.Value+libc.LoadBias+8, 4, false)
+	place, err := r.mem.Int(sym.Value+libc.LoadBias+8, 4, false)
 	if err != nil {
 		return nil, err.Error()
 	}

@@ -71,7 +71,7 @@ func (t *Type) declarator(depth int) (before, after string) {
 	case dwarf.TagPtrToMemberType:
 		class := "?"
 		if t.class.Valid() {
-			class = t.r.typeOf(t.class).Name()
+			class = t.set.typeOf(t.class).Name()
 		}
 		return t.pointed(class+"::*", depth)
 	case dwarf.TagArrayType:
@@ -140,7 +140,7 @@ func (t *Type) parameters(depth int) string {
 		if i > 0 {
 			b.WriteString(", ")
 		}
-		before, after := t.r.typeOf(p).declarator(depth + 1)
+		before, after := t.set.typeOf(p).declarator(depth + 1)
 		b.WriteString(before + after)
 		if i >= 31 {
 			b.WriteString(", ...")

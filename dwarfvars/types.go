@@ -2,8 +2,12 @@ package dwarfvars
 
 import (
 	"sync"
+	"sync/atomic"
 
+	"github.com/corewalk/corewalk/internal/files/image"
 	"github.com/corewalk/corewalk/internal/format/dwarf"
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/unwind/arch"
 )
 
 // An encoding is DW_AT_encoding of a base type (DWARF 5, 7.8).
@@ -33,7 +37,7 @@ func (e encoding) char() bool {
 // A Type is a type of the program. Its members are read when they are first
 // asked for; it may be used by several goroutines.
 type Type struct {
-	r    *Reader
+	set  *Set
 	ref  typeRef   // not valid for void
 	tag  dwarf.Tag // 0 for void
 	name string    // DW_AT_name, "" when it has none
@@ -77,26 +81,55 @@ func refTo(u *dwarf.Unit, v *dwarf.Value) typeRef {
 	return typeRef{DIE: d}
 }
 
+// A Set has the types of one process. It keeps those that it has met, and may be used by
+// several goroutines.
+type Set struct {
+	arch *arch.Arch
+	libs Libraries
+	// files finds the file of a library, nil where there is none. It fetches nothing: all
+	// libraries are asked for when a type is only declared in that of a variable.
+	files func(*libstate.Library) *image.Image
+
+	types sync.Map // typeRef -> *Type
+	dbs   sync.Map // database -> *database
+	names sync.Map // *dwarf.Unit -> map[string]dwarf.DIE: its complete types
+	// completed are declared types with their definitions: typeKey -> dwarf.DIE, of
+	// PDBs typeRef -> typeRef; not valid for those without one. foreign counts the
+	// bytes that were searched for them in other files than their own.
+	completed sync.Map
+	foreign   atomic.Int64
+}
+
+// Libraries tells the libraries of a process, nil where they are not known.
+type Libraries interface {
+	LibraryTracker() libstate.LibraryState
+}
+
+// newSet returns the types of a process.
+func newSet(a *arch.Arch, libs Libraries, files func(*libstate.Library) *image.Image) *Set {
+	return &Set{arch: a, libs: libs, files: files}
+}
+
 // typeOf returns the type that is described at ref; void when ref is not valid.
-func (r *Reader) typeOf(ref typeRef) *Type {
-	if v, ok := r.types.Load(ref); ok {
+func (set *Set) typeOf(ref typeRef) *Type {
+	if v, ok := set.types.Load(ref); ok {
 		return v.(*Type)
 	}
 	var t *Type
 	if ref.db != nil {
-		t = r.readRecord(ref)
+		t = set.readRecord(ref)
 	} else {
-		t = r.readType(ref.DIE)
+		t = set.readType(ref.DIE)
 	}
-	v, _ := r.types.LoadOrStore(ref, t)
+	v, _ := set.types.LoadOrStore(ref, t)
 	return v.(*Type)
 }
 
 // typeAt is the type whose entry is d.
-func (r *Reader) typeAt(d dwarf.DIE) *Type { return r.typeOf(typeRef{DIE: d}) }
+func (set *Set) typeAt(d dwarf.DIE) *Type { return set.typeOf(typeRef{DIE: d}) }
 
-func (r *Reader) readType(d dwarf.DIE) *Type {
-	t := &Type{r: r, ref: typeRef{DIE: d}}
+func (set *Set) readType(d dwarf.DIE) *Type {
+	t := &Type{set: set, ref: typeRef{DIE: d}}
 	if !d.Valid() {
 		return t
 	}
@@ -148,7 +181,7 @@ func (r *Reader) readType(d dwarf.DIE) *Type {
 	}
 	if signature.Present() {
 		if to, err := d.Unit.Ref(&signature); err == nil && to != d {
-			return r.typeAt(to)
+			return set.typeAt(to)
 		}
 		t.sig, t.decl = signature.U, true // in another file
 	}
@@ -184,11 +217,11 @@ func (t *Type) strip() *Type {
 		}
 		t = t.target()
 	}
-	return t.r.typeOf(typeRef{})
+	return t.set.typeOf(typeRef{})
 }
 
 // target is the type that t refers to: of a pointer, typedef, array, function.
-func (t *Type) target() *Type { return t.r.typeOf(t.elem) }
+func (t *Type) target() *Type { return t.set.typeOf(t.elem) }
 
 func (t *Type) void() bool { return t.tag == 0 }
 
@@ -235,76 +268,22 @@ func (t *Type) charName() string {
 	return ""
 }
 
-// Size is the type's size in bytes; 0 when it is not known without a frame.
-func (t *Type) Size() uint64 {
-	s := t.strip()
-	if s.size == 0 && (s.pointer() || s.reference()) {
-		return uint64(s.r.arch.WordSize)
-	}
-	return s.size
-}
-
-// sizeOf is the type's size in bytes in this frame.
-func (a *Activation) sizeOf(t *Type) (uint64, error) { return a.sizeAt(t, 0) }
-
-func (a *Activation) sizeAt(t *Type, depth int) (uint64, error) {
-	s := t.strip()
-	switch {
-	case depth > maxTypeChain:
-		return 0, &CorruptExpression{ErrLimit}
-	case s.sized.Present():
-		return a.number(s.ref.Unit, &s.sized)
-	case s.size > 0:
-		return s.size, nil
-	case s.pointer(), s.reference():
-		if s.ref.Unit != nil {
-			return uint64(s.ref.Unit.AddrSize), nil
-		}
-	case s.tag == dwarf.TagPtrToMemberType:
-		if s.target().strip().tag == dwarf.TagSubroutineType {
-			return 2 * uint64(a.r.arch.WordSize), nil
-		}
-		return uint64(a.r.arch.WordSize), nil
-	case s.tag == dwarf.TagArrayType:
-		elem, err := a.sizeAt(s.target(), depth+1)
-		if err != nil {
-			return 0, err
-		}
-		n := uint64(1)
-		for _, d := range s.dims() {
-			c, err := a.count(s, &d)
-			if err != nil {
-				return 0, err
-			}
-			if c != 0 && n > 1<<40/c {
-				return 0, &CorruptExpression{ErrLimit}
-			}
-			n *= c
-		}
-		if elem != 0 && n > 1<<48/elem {
-			return 0, &CorruptExpression{ErrLimit}
-		}
-		return n * elem, nil
-	case s.tag == dwarf.TagSubroutineType && s.lang == dwarf.LangGo:
-		return uint64(a.r.arch.WordSize), nil // a pointer to a closure
-	case s.void(), s.tag == dwarf.TagUnspecifiedType, s.tag == dwarf.TagSubroutineType:
-		return 0, nil
-	case s.decl:
-		full, ok := a.r.complete(s)
-		if !ok {
-			return 0, &IncompleteType{s.Name()}
-		}
-		return a.sizeAt(full, depth+1)
-	case s.tag == dwarf.TagEnumerationType, s.tag == dwarf.TagSubrangeType:
-		if s.elem.Valid() {
-			return a.sizeAt(s.target(), depth+1)
-		}
-	}
-	return 0, nil // an empty struct
-}
-
 // floats reports whether t is made of floating-point numbers only.
 func (t *Type) floats() bool {
 	s := t.strip()
 	return s.tag == dwarf.TagBaseType && (s.enc == encFloat || s.enc == encComplexFloat || s.enc == encImaginary)
+}
+
+// constant reports whether objects of type t do not change.
+func (t *Type) constant() bool {
+	for range maxTypeChain {
+		if t.tag == dwarf.TagConstType {
+			return true
+		}
+		if !t.transparent() {
+			break
+		}
+		t = t.target()
+	}
+	return false
 }

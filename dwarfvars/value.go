@@ -1,6 +1,7 @@
 package dwarfvars
 
 import (
+	"github.com/corewalk/corewalk/internal/format/dwarf"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
@@ -74,35 +75,42 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Read reads a variable that lives in the frame. The Value is never nil: its Err
-// says why there is none.
-func (a *Activation) Read(v *LocalVar, o Options) *Value {
-	t := a.r.typeOf(v.attrs.typ)
-	switch {
-	case !a.owns(v):
-		return &Value{typ: t, Err: ErrParam}
-	case !a.inScope(v):
-		return &Value{typ: t, Err: ErrOutOfScope}
-	}
-	ob, err := a.object(v)
-	if err != nil {
-		return &Value{typ: t, Err: err}
-	}
-	return a.build(&ob, t, o)
-}
-
-// build makes the tree of an object's value; t is the object's type as declared.
-func (a *Activation) build(ob *object, t *Type, o Options) *Value {
-	b := builder{Activation: a, opts: o.withDefaults()}
+// read makes the tree of an object's value; t is the object's type as declared.
+func read(p *Process, f Frame, ob *object, t *Type, o Options) *Value {
+	b := builder{p: p, f: f, opts: o.withDefaults()}
 	b.left = b.opts.MaxParts
 	val := b.value(ob, 0)
 	val.typ = t
 	return val
 }
 
+// A Frame is what values need of the frame that they are read in.
+type Frame interface {
+	typeFrame
+	// NumberOf is Number for an expression that may push the address of the object.
+	NumberOf(object arch.Address, u *dwarf.Unit, v *dwarf.Value) (uint64, error)
+	// Address evaluates an expression of unit u that begins with base on its stack.
+	Address(u *dwarf.Unit, expr []byte, base arch.Address) (arch.Address, error)
+	// Constant is the object of type t that a DW_AT_const_value of unit u gives.
+	Constant(u *dwarf.Unit, v *dwarf.Value, t *Type) (object, error)
+	// Variable is the object of the variable, or DWARF procedure, whose entry is d. Its
+	// type is t where the entry has none.
+	Variable(d dwarf.DIE, t typeRef) (object, error)
+	// ConstantBytes are the bytes that stand for the variable whose entry is d; false
+	// where it is no such constant.
+	ConstantBytes(d dwarf.DIE) ([]byte, bool)
+	// Symbol is the address of a symbol in the file of the frame's function.
+	Symbol(name string) (arch.Address, bool)
+	// Global is the address of a variable of the frame's module by its PDB.
+	Global(rva uint32) (arch.Address, bool)
+	// Unit is the unit of the frame's function; nil where a PDB describes that.
+	Unit() *dwarf.Unit
+}
+
 // A builder makes the tree of one variable's value.
 type builder struct {
-	*Activation
+	p    *Process
+	f    Frame
 	opts Options
 	left int // parts that may still be made
 
@@ -124,3 +132,5 @@ func (b *builder) text(o *object, s string) *Value {
 	}
 	return v
 }
+
+func (b *builder) sizeOf(t *Type) (uint64, error) { return t.sizeIn(b.f) }

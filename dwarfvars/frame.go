@@ -1,0 +1,83 @@
+package dwarfvars
+
+import (
+	"github.com/corewalk/corewalk/internal/format/dwarf"
+	"github.com/corewalk/corewalk/internal/format/dwarf/op"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// A frame is an Activation as the reading of values sees it.
+type frame Activation
+
+func (a *Activation) sizeOf(t *Type) (uint64, error) { return t.sizeIn((*frame)(a)) }
+
+// Number implements Frame.
+func (f *frame) Number(u *dwarf.Unit, v *dwarf.Value) (uint64, error) {
+	switch v.Form.Class() {
+	case dwarf.ClassReference:
+		d, err := u.Ref(v)
+		if err != nil {
+			return 0, &CorruptExpression{err}
+		}
+		n, err := f.e.integer(d)
+		return n, reason(err)
+	case dwarf.ClassExprloc, dwarf.ClassBlock:
+		f.e.unit = u
+		val, err := f.e.m.EvalValue(f.e.env(), v.B, false, 0)
+		return val.Bits, reason(err)
+	}
+	return v.U, nil
+}
+
+// NumberOf implements Frame.
+func (f *frame) NumberOf(object arch.Address, u *dwarf.Unit, v *dwarf.Value) (uint64, error) {
+	f.e.object = object
+	return f.Number(u, v)
+}
+
+// Address implements Frame.
+func (f *frame) Address(u *dwarf.Unit, expr []byte, base arch.Address) (arch.Address, error) {
+	f.e.unit = u
+	addr, err := f.e.m.EvalValue(f.e.env(), expr, true, base)
+	return addr.Bits, reason(err)
+}
+
+// Constant implements Frame.
+func (f *frame) Constant(u *dwarf.Unit, v *dwarf.Value, t *Type) (object, error) {
+	return (*Activation)(f).at(constant(u, v), t)
+}
+
+// Variable implements Frame.
+func (f *frame) Variable(d dwarf.DIE, t typeRef) (object, error) {
+	a := (*Activation)(f)
+	v := &LocalVar{fn: a.Function, die: d, attrs: gather(d)}
+	if v.attrs.typ.Valid() {
+		t = v.attrs.typ
+	}
+	loc, err := a.locate(v)
+	if err != nil {
+		return object{}, err
+	}
+	return a.at(loc, a.r.types.typeOf(t))
+}
+
+// ConstantBytes implements Frame.
+func (f *frame) ConstantBytes(d dwarf.DIE) ([]byte, bool) {
+	a := (*Activation)(f)
+	loc, err := a.locate(&LocalVar{fn: a.Function, die: d, attrs: gather(d)})
+	return loc.Bytes, err == nil && loc.Kind == op.ImplicitValue
+}
+
+// Symbol implements Frame.
+func (f *frame) Symbol(name string) (arch.Address, bool) {
+	s, ok := f.im.SymbolByName(name)
+	return s.Value + f.bias, ok && s.Value != 0
+}
+
+// Global implements Frame.
+func (f *frame) Global(rva uint32) (arch.Address, bool) {
+	return f.bias + uint64(rva), f.rec != nil
+}
+
+// Unit implements Frame.
+func (f *frame) Unit() *dwarf.Unit { return f.fn.Unit }

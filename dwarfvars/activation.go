@@ -157,13 +157,13 @@ func (a *Activation) Read(v *LocalVar, o Options) *Value {
 	t := a.r.types.typeOf(v.attrs.typ)
 	switch {
 	case !a.owns(v):
-		return &Value{typ: t, Err: ErrParam}
+		return fail(t, ErrParam)
 	case !a.inScope(v):
-		return &Value{typ: t, Err: ErrOutOfScope}
+		return fail(t, ErrOutOfScope)
 	}
 	ob, err := a.object(v)
 	if err != nil {
-		return &Value{typ: t, Err: err}
+		return fail(t, err)
 	}
 	return read(a.r.mem, (*frame)(a), &ob, t, o)
 }

@@ -1,6 +1,7 @@
 package dwarfvars
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
@@ -20,6 +21,7 @@ const (
 	handValues   = handKeys + 32
 	handOverflow = handValues + 32
 	handBucket   = handOverflow + 8
+	handSameSize = 8 // hmap.flags: the map grows to the size that it has
 )
 
 func (m *handMap) header(count, flags, log int, buckets, old uint64) {
@@ -74,7 +76,7 @@ func TestGoBucketMaps(t *testing.T) {
 			m.slot(two, 0, 9, 2, 20)
 		}, "map[int32]int32 (len 2) = {[1] = 10, [2] = 20}"},
 		{"growing to the same size", func(m *handMap) {
-			m.header(2, goSameSizeGrow, 1, one, old)
+			m.header(2, handSameSize, 1, one, old)
 			m.slot(old, 0, 3, 1, 99)
 			m.slot(one, 0, 9, 1, 10)
 			m.slot(old+handBucket, 0, 9, 2, 20)
@@ -106,7 +108,7 @@ func TestGoBucketMaps(t *testing.T) {
 			member("count", word, 0), member("flags", small, 8), member("B", small, 9), member("buckets", toBucket, 16), member("oldbuckets", toBucket, 24))
 		toHash := die(dwarf.TagPointerType, handAttr{dwarf.AttrName, "*hash<int32,int32>"}, handAttr{dwarf.AttrType, hash})
 		named := die(dwarf.TagTypedef, handAttr{dwarf.AttrName, "map[int32]int32"}, handAttr{dwarf.AttrType, toHash},
-			handAttr{dwarf.AttrGoKind, goMap}, handAttr{dwarf.AttrGoKey, i32}, handAttr{dwarf.AttrGoElem, i32})
+			handAttr{dwarf.AttrGoKind, int(reflect.Map)}, handAttr{dwarf.AttrGoKey, i32}, handAttr{dwarf.AttrGoElem, i32})
 		place := append([]byte{0x03}, bytesOf(p.arch.ByteOrder, handBase+8, 8)...)
 		got := handValue(t, p, p.walk(t), 0, dwarf.LangGo, place, named, word, small, i32, tops, slots, bucket, toBucket, hash, toHash)
 		if got != tc.want && !(tc.name == "empty" && strings.HasPrefix(got, tc.want)) {

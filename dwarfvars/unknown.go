@@ -95,7 +95,7 @@ func reason(err error) error {
 		mem   *arch.MemError
 		uns   op.ErrUnsupportedOp
 		gone  *MemoryNotInDump
-		types *IncompleteType
+		whole *IncompleteType
 	)
 	switch {
 	case err == nil:
@@ -108,8 +108,8 @@ func reason(err error) error {
 		return tls
 	case errors.As(err, &gone):
 		return gone
-	case errors.As(err, &types):
-		return types
+	case errors.As(err, &whole):
+		return whole
 	case errors.As(err, &mem):
 		return &MemoryNotInDump{mem.Addr, mem.Err}
 	case errors.As(err, &uns):

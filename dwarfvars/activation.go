@@ -6,6 +6,9 @@ import (
 
 	"github.com/corewalk/corewalk/internal/format/dwarf"
 	"github.com/corewalk/corewalk/internal/format/dwarf/op"
+	"github.com/corewalk/corewalk/internal/vars/unknown"
+	"github.com/corewalk/corewalk/internal/vars/values"
+	"github.com/corewalk/corewalk/internal/vars/where"
 	"github.com/corewalk/corewalk/unwind"
 )
 
@@ -13,6 +16,7 @@ import (
 // function: what variables have values in. It is for one goroutine.
 type Activation struct {
 	*Function
+	frameHandle
 	r      *Reader
 	frames []*unwind.Frame
 	index  int
@@ -34,7 +38,11 @@ func (r *Reader) At(swalk []*unwind.Frame, frame int) (*Activation, error) {
 	return r.activation(fn, swalk, frame), nil
 }
 
-var activations = sync.Pool{New: func() any { return new(Activation) }}
+var activations = sync.Pool{New: func() any {
+	a := new(Activation)
+	a.frameHandle = where.HandleFrame((*frameWhere)(a))
+	return a
+}}
 
 func (r *Reader) activation(fn *Function, swalk []*unwind.Frame, frame int) *Activation {
 	a := activations.Get().(*Activation)
@@ -68,7 +76,7 @@ func (a *Activation) locate(v *LocalVar) (op.Location, error) {
 	case at.locIn != nil:
 		expr, found, err := at.locIn.Location(&at.loc, a.e.pc)
 		if err != nil {
-			return op.Location{}, &CorruptExpression{err}
+			return op.Location{}, &unknown.Corrupt{Err: err}
 		}
 		if !found || len(expr) == 0 {
 			return op.Location{}, nil // optimised out here
@@ -138,32 +146,15 @@ func (a *Activation) copy(v *LocalVar, buf []byte) (int, Code, error) {
 	if err != nil {
 		return 0, GlvvEUnknown, err
 	}
-	if o.size > maxObject {
-		return 0, GlvvEUnknown, fmt.Errorf("%d bytes: %w", o.size, ErrLimit)
+	if o.Size > values.MaxObject {
+		return 0, GlvvEUnknown, fmt.Errorf("%d bytes: %w", o.Size, unknown.ErrLimit)
 	}
-	if int(o.size) > len(buf) {
-		return int(o.size), GlvvEBufferSize, &BufferSize{int(o.size), len(buf)}
+	if int(o.Size) > len(buf) {
+		return int(o.Size), GlvvEBufferSize, fmt.Errorf("%w: %d bytes, the buffer has %d", ErrBufferSize, o.Size, len(buf))
 	}
-	b, err := a.r.mem.Bytes(&o, 0, o.size)
+	b, err := a.r.mem.Bytes(&o, 0, o.Size)
 	if err != nil {
 		return 0, GlvvEUnknown, err
 	}
 	return copy(buf, b), GlvvSuccess, nil
-}
-
-// Read reads a variable that lives in the frame. The Value is never nil: its Err
-// says why there is none.
-func (a *Activation) Read(v *LocalVar, o Options) *Value {
-	t := a.r.types.typeOf(v.attrs.typ)
-	switch {
-	case !a.owns(v):
-		return fail(t, ErrParam)
-	case !a.inScope(v):
-		return fail(t, ErrOutOfScope)
-	}
-	ob, err := a.object(v)
-	if err != nil {
-		return fail(t, err)
-	}
-	return read(a.r.mem, (*frame)(a), &ob, t, o)
 }

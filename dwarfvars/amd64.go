@@ -1,6 +1,9 @@
 package dwarfvars
 
-import "github.com/corewalk/corewalk/unwind"
+import (
+	"github.com/corewalk/corewalk/internal/vars/values"
+	"github.com/corewalk/corewalk/unwind"
+)
 
 // x86-64. DWARF numbers: System V ABI, AMD64 supplement, figure 3.36
 // (https://gitlab.com/x86-psABIs/x86-64-ABI). Layout of the FXSAVE area and of
@@ -26,7 +29,7 @@ var amd64 = machine{
 	tls:         &tlsABI{pointer: tpRegister(58), glibcDTV: 1, muslDTV: 1},
 	goroutine:   14,
 	codeview:    codeviewAMD64,
-	longDouble:  x87Format,
+	longDouble:  values.X87Format,
 	maxAlign:    16,
 }
 

@@ -1,6 +1,9 @@
 package dwarfvars
 
-import "github.com/corewalk/corewalk/unwind"
+import (
+	"github.com/corewalk/corewalk/internal/vars/values"
+	"github.com/corewalk/corewalk/unwind"
+)
 
 // ARM and AArch64. DWARF numbers: DWARF for the Arm Architecture, section 3.1, and
 // DWARF for the Arm 64-bit Architecture, section 4.1
@@ -12,7 +15,7 @@ var aarch64 = machine{
 	interrupted: aarch64Interrupted,
 	// The kernel keeps the thread pointer, tpidr_el0, in a note of its own.
 	tls:             &tlsABI{pointer: tpNote(noteARMTLS), above: true, tcb: 16, glibcDTV: 0, muslDTV: -1},
-	longDouble:      quadFormat,
+	longDouble:      values.QuadFormat,
 	maxAlign:        16,
 	virtualInAdjust: true,
 	codeview:        codeviewARM64,

@@ -6,42 +6,44 @@ import (
 	"github.com/corewalk/corewalk/internal/format/binbuf"
 	"github.com/corewalk/corewalk/internal/format/dwarf"
 	"github.com/corewalk/corewalk/internal/format/dwarf/op"
+	"github.com/corewalk/corewalk/internal/vars/unknown"
+	"github.com/corewalk/corewalk/internal/vars/values"
 )
 
 // ReadEntry reads the value that a parameter of the frame's function had when the
 // function was called (gdb's x@entry). It answers false where the caller does not
 // tell: it must describe the call, and the parameter must have come in one
 // register or in one place on the stack.
-func (a *Activation) ReadEntry(v *LocalVar, o Options) (*Value, bool) {
+func (a *Activation) ReadEntry(v *LocalVar, o Options) (Value, bool) {
 	if !v.Param || !a.owns(v) || v.block.parent != nil || v.block.ranges != nil || v.attrs.locIn == nil {
-		return nil, false // also parameters of inlined calls, which no call passed
+		return Value{}, false // also parameters of inlined calls, which no call passed
 	}
-	t := a.r.types.typeOf(v.attrs.typ)
+	t := a.r.types.Of(v.attrs.typ)
 	size, err := a.sizeOf(t)
 	if err != nil || size == 0 || size > 8 {
-		return nil, false
+		return Value{}, false
 	}
 	expr, found, err := v.attrs.locIn.Location(&v.attrs.loc, a.fn.Entry)
 	if err != nil || !found {
-		return nil, false
+		return Value{}, false
 	}
 	val, err := a.e.passedIn(expr)
 	if err != nil {
-		return nil, false
+		return Value{}, false
 	}
 	ob, err := a.at(op.Location{Kind: op.StackValue, Value: val}, t)
 	if err != nil {
-		return nil, false
+		return Value{}, false
 	}
-	got := read(a.r.mem, (*frame)(a), &ob, t, o)
-	return got, got.Err == nil
+	got := values.Read(a.r.mem, (*frame)(a), &ob, t, values.Options(o))
+	return Value{got}, got.Err == nil
 }
 
 // passedIn is what the caller passed in the place that expr describes at the
 // function's entry: a register, or one that is counted from the frame base, which
 // is then the canonical frame address.
 func (e *evaluator) passedIn(expr []byte) (op.Value, error) {
-	unknown := &NoEntryValue{"the parameter is in no single place"}
+	unknown := &unknown.Entry{Why: "the parameter is in no single place"}
 	if len(expr) == 0 {
 		return op.Value{}, unknown
 	}

@@ -35,12 +35,3 @@ func (c Code) String() string {
 	}
 	return fmt.Sprintf("Code(%d)", int(c))
 }
-
-// BufferSize is the reason of GlvvEBufferSize.
-type BufferSize struct {
-	Need, Have int // bytes
-}
-
-func (e *BufferSize) Error() string {
-	return fmt.Sprintf("%d bytes, the buffer has %d", e.Need, e.Have)
-}

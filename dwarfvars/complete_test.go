@@ -58,9 +58,8 @@ func TestIncompleteType(t *testing.T) {
 	stack, _ := w.WalkStack(unwind.NullThread)
 	s := scene{target.Variables(), stack.Frames}
 	n := s.frame(t, "use")
-	var incomplete *dwarfvars.IncompleteType
 	_, code, err := s.GetLocalVariableValue(s.variable(t, n, "w"), s.frames, n, make([]byte, 64))
-	if code != dwarfvars.GlvvEUnknown || !errors.As(err, &incomplete) || incomplete.Name != "widget" {
+	if code != dwarfvars.GlvvEUnknown || !errors.Is(err, dwarfvars.ErrIncompleteType) || err.Error() != "incomplete type widget" {
 		t.Errorf("w: %v, %v", code, err)
 	}
 }

@@ -18,7 +18,7 @@ func TestTypesOfDamagedUnit(t *testing.T) {
 	}
 	for ends := range 4 {
 		u := unit(t, binary.LittleEndian, 8, dwarf.LangC99, structure("a", ends), structure("b", ends), structure("c", 0))
-		got := New(newHand(arch.AMD64, 8), nil).types.typesOf(u)
+		got := New(newHand(arch.AMD64, 8), nil).types.InUnit(u)
 		if _, ok := got["struct a"]; !ok {
 			t.Errorf("%d ends: %v", ends, got)
 		}

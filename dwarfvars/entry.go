@@ -5,6 +5,7 @@ import (
 	"github.com/corewalk/corewalk/internal/format/binbuf"
 	"github.com/corewalk/corewalk/internal/format/dwarf"
 	"github.com/corewalk/corewalk/internal/format/dwarf/op"
+	"github.com/corewalk/corewalk/internal/vars/unknown"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -19,7 +20,7 @@ import (
 func (e *evaluator) entryValue(block []byte) (op.Value, error) {
 	place, ok := readPlace(block, e.r.arch.Big())
 	if !ok {
-		return op.Value{}, &NoEntryValue{"it was in no register"}
+		return op.Value{}, &unknown.Entry{Why: "it was in no register"}
 	}
 	v, err := e.passedKnown(entryKey{e.frame(), place.reg, place.pointed}, func() (op.Value, error) { return e.passedAt(place) })
 	if err == nil && place.typ != 0 && v.Type == (op.Type{}) {
@@ -115,7 +116,7 @@ func (e *evaluator) passed(value [2]dwarf.Attr, wanted func(*dwarf.Unit, *dwarf.
 	site := by.site
 	c := site.Unit.Cursor(site.Off)
 	if !c.Next(&entry) || !entry.HasChildren {
-		return op.Value{}, &NoEntryValue{"the call site tells of no parameters"}
+		return op.Value{}, &unknown.Entry{Why: "the call site tells of no parameters"}
 	}
 	for c.Level() > 0 && c.Next(&entry) {
 		if entry.Tag == dwarf.TagCallSiteParameter || entry.Tag == dwarf.TagGNUCallSiteParameter {
@@ -123,7 +124,7 @@ func (e *evaluator) passed(value [2]dwarf.Attr, wanted func(*dwarf.Unit, *dwarf.
 			if wanted(site.Unit, &look) {
 				in, err := e.nest()
 				if err != nil {
-					return op.Value{}, &NoEntryValue{tooFar}
+					return op.Value{}, &unknown.Entry{Why: tooFar}
 				}
 				in.enter(by)
 				return in.callValue(site.Unit, entry.Off, value)
@@ -131,7 +132,7 @@ func (e *evaluator) passed(value [2]dwarf.Attr, wanted func(*dwarf.Unit, *dwarf.
 		}
 		c.SkipChildren()
 	}
-	return op.Value{}, &NoEntryValue{"the call site does not tell of this parameter"}
+	return op.Value{}, &unknown.Entry{Why: "the call site does not tell of this parameter"}
 }
 
 // callValue evaluates the value of a call-site parameter.
@@ -141,12 +142,12 @@ func (e *evaluator) callValue(u *dwarf.Unit, off uint64, value [2]dwarf.Attr) (o
 		v = u.Value(off, value[1])
 	}
 	if len(v.B) == 0 {
-		return op.Value{}, &NoEntryValue{"the caller does not know it any more"}
+		return op.Value{}, &unknown.Entry{Why: "the caller does not know it any more"}
 	}
 	e.unit = u
 	val, err := e.m.EvalValue(e.env(), v.B, false, 0)
 	if err != nil {
-		return op.Value{}, reason(err)
+		return op.Value{}, unknown.Reason(err)
 	}
 	return val, nil
 }
@@ -170,7 +171,7 @@ func (e *evaluator) enter(by *caller) {
 	in.fn, in.index, in.pc, in.left, in.virtual = by.fn, by.index, by.pc, by.left, by.virtual
 	if in.virtual {
 		// What the frame base counts from was popped before the jump.
-		known.based, known.baseErr = true, ErrNoCFA
+		known.based, known.baseErr = true, unknown.ErrNoCFA
 	}
 	e.begin(in, known, nil, e.nested)
 }
@@ -206,7 +207,7 @@ func (r *Reader) lastLeft(fn *Function, left []dwarf.TailCall, index int) (*call
 	n := len(left) - 1
 	last := &left[n]
 	if !last.Site.Valid() {
-		return nil, &NoEntryValue{"the function that left by a tail call makes several"}
+		return nil, &unknown.Entry{Why: "the function that left by a tail call makes several"}
 	}
 	in := r.function(fn.Library, fn.im, last.Func)
 	return &caller{fn: in, index: index, pc: last.PC, site: last.Site, left: left[:n], virtual: true}, nil
@@ -217,14 +218,14 @@ func (e *evaluator) callOf(f *unwind.Frame) (*Function, dwarf.CallSite, error) {
 	none := dwarf.CallSite{}
 	fn, err := e.r.functionAt(f.LookupAddr())
 	if err != nil {
-		return nil, none, &NoEntryValue{"no debugging information for the caller"}
+		return nil, none, &unknown.Entry{Why: "no debugging information for the caller"}
 	}
 	if fn.rec != nil {
-		return nil, none, &NoEntryValue{"the caller does not describe the call"}
+		return nil, none, &unknown.Entry{Why: "the caller does not describe the call"}
 	}
 	site, ok := fn.fn.Unit.CallSiteAt(fn.fn.Off, f.RA()-fn.bias)
 	if !ok {
-		return nil, none, &NoEntryValue{"the caller does not describe the call"}
+		return nil, none, &unknown.Entry{Why: "the caller does not describe the call"}
 	}
 	return fn, site, nil
 }
@@ -235,11 +236,11 @@ func (e *evaluator) callOf(f *unwind.Frame) (*Function, dwarf.CallSite, error) {
 func (e *evaluator) callSite() (*caller, error) {
 	index := e.index + 1
 	if index >= len(e.frames) {
-		return nil, &NoEntryValue{"no caller in the stack"}
+		return nil, &unknown.Entry{Why: "no caller in the stack"}
 	}
 	f := e.frames[index]
 	if f.NonCall() || e.frame().IsTrampoline() {
-		return nil, &NoEntryValue{"a signal handler has no caller"}
+		return nil, &unknown.Entry{Why: "a signal handler has no caller"}
 	}
 	fn, site, err := e.callOf(f)
 	if err != nil {
@@ -247,7 +248,7 @@ func (e *evaluator) callSite() (*caller, error) {
 	}
 	in, err := e.nest()
 	if err != nil {
-		return nil, &NoEntryValue{tooFar}
+		return nil, &unknown.Entry{Why: tooFar}
 	}
 	by := &caller{fn: fn, index: index, pc: f.LookupAddr() - fn.bias, site: site.DIE}
 	in.enter(by)
@@ -257,7 +258,7 @@ func (e *evaluator) callSite() (*caller, error) {
 	}
 	chain, err := e.tailCalls(fn, f.RA(), &site, target)
 	if err != nil || !chain.Complete || len(chain.Calls) == 0 {
-		return nil, &NoEntryValue{"another function was called, which left by a tail call"}
+		return nil, &unknown.Entry{Why: "another function was called, which left by a tail call"}
 	}
 	if chain.Image == e.fn.im {
 		fn = e.fn

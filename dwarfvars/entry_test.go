@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/corewalk/corewalk/dwarfvars"
+	"github.com/corewalk/corewalk/internal/vars/unknown"
 )
 
 // TestEntryValues reads what only the callers know: parameters whose registers
@@ -67,8 +68,9 @@ func TestEntryValuesAmbiguous(t *testing.T) {
 	if got, ok := h.ReadEntry(v, dwarfvars.Options{}); ok {
 		t.Errorf("signal@entry: %v", got)
 	}
-	var entry *dwarfvars.NoEntryValue
-	if err := h.Read(v, dwarfvars.Options{}).Err; !errors.As(err, &entry) || entry.Why == "" {
+	var entry *unknown.Entry
+	err = h.Read(v, dwarfvars.Options{}).Err()
+	if !errors.Is(err, dwarfvars.ErrEntryValue) || !errors.As(err, &entry) || entry.Why == "" {
 		t.Errorf("signal: %v", err)
 	}
 }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/corewalk/corewalk/internal/format/dwarf"
 	"github.com/corewalk/corewalk/internal/format/dwarf/op"
+	"github.com/corewalk/corewalk/internal/vars/types"
+	"github.com/corewalk/corewalk/internal/vars/unknown"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -78,7 +80,7 @@ func (e *evaluator) frame() *unwind.Frame { return e.frames[e.index] }
 func (e *evaluator) nest() (*evaluator, error) {
 	if e.nested >= maxNested {
 		e.r.known.limited.Add(1)
-		return nil, fmt.Errorf("%d nested expressions: %w", e.nested, ErrLimit)
+		return nil, fmt.Errorf("%d nested expressions: %w", e.nested, unknown.ErrLimit)
 	}
 	if e.inner == nil {
 		e.inner = new(evaluator)
@@ -103,7 +105,7 @@ func (e *evaluator) location(u *dwarf.Unit, expr []byte) (op.Location, error) {
 	e.unit = u
 	loc, err := e.m.Eval(e.env(), expr)
 	if err != nil {
-		return op.Location{}, reason(err)
+		return op.Location{}, unknown.Reason(err)
 	}
 	return loc, nil
 }
@@ -117,9 +119,9 @@ func (e *evaluator) DWARFReg(n uint64) (uint64, error) {
 		if k := len(raw); k > 8 && e.r.arch.Big() && !bank.left {
 			raw = raw[k-8:]
 		}
-		return decodeUint(raw[:min(len(raw), 8)], e.r.arch.Big()), nil
+		return types.Uint(raw[:min(len(raw), 8)], e.r.arch.Big()), nil
 	}
-	return 0, &RegisterNotRecovered{n, e.r.regName(n)}
+	return 0, &unknown.Register{DWARF: n, Name: e.r.regName(n)}
 }
 
 // register returns a general register of the frame.
@@ -183,7 +185,7 @@ func (e *evaluator) cfa() (uint64, error) {
 	if cfa, ok := e.frame().CFA(); ok && !e.virtual {
 		return cfa, nil
 	}
-	return 0, ErrNoCFA
+	return 0, unknown.ErrNoCFA
 }
 
 // Expr implements op.Resolver.
@@ -252,7 +254,7 @@ func (e *evaluator) integer(d dwarf.DIE) (uint64, error) {
 		return a.cst.U, nil
 	}
 	if a.locIn == nil {
-		return 0, ErrOptimisedOut
+		return 0, unknown.ErrOptimisedOut
 	}
 	in, err := e.nest()
 	if err != nil {
@@ -263,28 +265,28 @@ func (e *evaluator) integer(d dwarf.DIE) (uint64, error) {
 		return 0, err
 	}
 	if !found || len(expr) == 0 {
-		return 0, ErrOptimisedOut
+		return 0, unknown.ErrOptimisedOut
 	}
 	loc, err := in.location(a.locIn, expr)
 	if err != nil {
 		return 0, err
 	}
 	size, signed := uint64(e.r.arch.WordSize), false
-	if t := e.r.types.typeOf(a.typ).strip(); t != nil && t.size > 0 && t.size <= 8 {
-		size, signed = t.size, t.enc.signed()
+	if t := e.r.types.Of(a.typ).Strip(); t != nil && t.ByteSize > 0 && t.ByteSize <= 8 {
+		size, signed = t.ByteSize, t.Encoding.Signed()
 	}
 	switch loc.Kind {
 	case op.Memory:
 		return e.r.mem.Int(loc.Addr, int(size), signed)
 	case op.Register:
 		v, err := in.DWARFReg(loc.Reg)
-		return resize(v, int(size), signed), err
+		return types.Resize(v, int(size), signed), err
 	case op.StackValue:
-		return resize(loc.Value.Bits, int(size), signed), nil
+		return types.Resize(loc.Value.Bits, int(size), signed), nil
 	case op.ImplicitValue:
-		return resize(decodeUint(loc.Bytes, e.r.arch.Big()), int(size), signed), nil
+		return types.Resize(types.Uint(loc.Bytes, e.r.arch.Big()), int(size), signed), nil
 	case op.Empty:
-		return 0, ErrOptimisedOut
+		return 0, unknown.ErrOptimisedOut
 	}
 	return 0, errors.New("a variable in pieces as an operand")
 }

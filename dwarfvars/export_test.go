@@ -18,7 +18,7 @@ func (f *Function) Unit() *dwarf.Unit { return f.fn.Unit }
 // the places given.
 func (a *Activation) Placed(typ pdb.TypeID, places ...pdb.Place) *LocalVar {
 	v := &LocalVar{Name: "v", fn: a.Function, block: &block{}, rec: &pdb.Var{Places: places}}
-	v.attrs.typ = a.db.typ(typ)
+	v.attrs.typ = a.db.Type(typ)
 	return v
 }
 

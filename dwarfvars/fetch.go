@@ -4,26 +4,29 @@ import (
 	"fmt"
 
 	"github.com/corewalk/corewalk/internal/format/dwarf/op"
+	"github.com/corewalk/corewalk/internal/vars/types"
+	"github.com/corewalk/corewalk/internal/vars/unknown"
+	"github.com/corewalk/corewalk/internal/vars/values"
 )
 
 // object finds the place of a variable.
-func (a *Activation) object(v *LocalVar) (object, error) {
-	t := a.r.types.typeOf(v.attrs.typ)
+func (a *Activation) object(v *LocalVar) (values.Object, error) {
+	t := a.r.types.Of(v.attrs.typ)
 	loc, err := a.locate(v)
 	if err != nil {
-		return object{}, err
+		return values.Object{}, err
 	}
 	return a.at(loc, t)
 }
 
 // at makes the object of type t at an evaluated place.
-func (a *Activation) at(loc op.Location, t *Type) (object, error) {
+func (a *Activation) at(loc op.Location, t *types.Type) (values.Object, error) {
 	if loc.Kind == op.Empty {
-		return object{}, ErrOptimisedOut
+		return values.Object{}, unknown.ErrOptimisedOut
 	}
-	o := object{typ: t}
+	o := values.Object{Type: t}
 	if loc.Kind == op.Memory {
-		o.mem, o.addr = true, loc.Addr
+		o.Mem, o.Addr = true, loc.Addr
 		a.e.object = loc.Addr
 	}
 	pieces := loc.Pieces
@@ -34,50 +37,50 @@ func (a *Activation) at(loc op.Location, t *Type) (object, error) {
 	if err != nil {
 		return o, err
 	}
-	o.size = size
+	o.Size = size
 	switch {
-	case o.mem:
+	case o.Mem:
 		return o, nil
-	case size > maxObject:
-		return o, fmt.Errorf("%d bytes outside of memory: %w", size, ErrLimit)
+	case size > values.MaxObject:
+		return o, fmt.Errorf("%d bytes outside of memory: %w", size, unknown.ErrLimit)
 	case loc.Kind == op.Composite:
 		return o, a.assemble(&o, pieces)
 	}
-	o.data = make([]byte, size)
-	if h := a.fill(o.data, 0, 8*size, &loc, 0, t.floats()); h != nil {
-		if h.ptr == nil {
-			return o, h.err
+	o.Data = make([]byte, size)
+	if h := a.fill(o.Data, 0, 8*size, &loc, 0, t.Floats()); h != nil {
+		if h.Implicit == nil {
+			return o, h.Err
 		}
-		o.holes = append(o.holes, *h)
+		o.Holes = append(o.Holes, *h)
 	}
 	return o, nil
 }
 
 // assemble puts the pieces of an object together.
-func (a *Activation) assemble(o *object, pieces []op.Piece) error {
-	o.data = make([]byte, o.size)
-	at, end := uint64(0), 8*o.size
+func (a *Activation) assemble(o *values.Object, pieces []op.Piece) error {
+	o.Data = make([]byte, o.Size)
+	at, end := uint64(0), 8*o.Size
 	for i := range pieces {
 		p := &pieces[i]
 		n := min(p.BitSize, end-at)
 		if n == 0 {
 			continue
 		}
-		if h := a.fill(o.data, at, n, &p.Loc, p.BitOffset, o.typ.floats()); h != nil {
-			o.holes = append(o.holes, *h)
+		if h := a.fill(o.Data, at, n, &p.Loc, p.BitOffset, o.Type.Floats()); h != nil {
+			o.Holes = append(o.Holes, *h)
 		}
 		at += n
 	}
 	if at < end {
-		o.holes = append(o.holes, hole{from: at, to: end, err: ErrOptimisedOut})
+		o.Holes = append(o.Holes, values.Hole{From: at, To: end, Err: unknown.ErrOptimisedOut})
 	}
-	if len(o.holes) > 0 && o.holes[0].ptr == nil {
+	if len(o.Holes) > 0 && o.Holes[0].Implicit == nil {
 		whole := uint64(0)
-		for _, h := range o.holes {
-			whole += h.to - h.from
+		for _, h := range o.Holes {
+			whole += h.To - h.From
 		}
 		if whole == end {
-			return o.holes[0].err
+			return o.Holes[0].Err
 		}
 	}
 	return nil
@@ -86,23 +89,23 @@ func (a *Activation) assemble(o *object, pieces []op.Piece) error {
 // fill copies n bits of a simple location, from its bit off on, to bit at of
 // dst. It answers the hole that is left where there is no value. float says that
 // the object is made of floating-point numbers.
-func (a *Activation) fill(dst []byte, at, n uint64, loc *op.Location, off uint64, float bool) *hole {
-	h := &hole{from: at, to: at + n}
+func (a *Activation) fill(dst []byte, at, n uint64, loc *op.Location, off uint64, float bool) *values.Hole {
+	h := &values.Hole{From: at, To: at + n}
 	var src []byte
 	switch loc.Kind {
 	case op.Empty:
-		h.err = ErrOptimisedOut
+		h.Err = unknown.ErrOptimisedOut
 		return h
 	case op.Memory:
 		src = make([]byte, (off+n+7)/8)
 		if err := a.r.mem.Read(loc.Addr, src); err != nil {
-			h.err = err
+			h.Err = err
 			return h
 		}
 	case op.Register:
 		var err error
 		if src, off, err = a.e.inRegister(loc.Reg, off, n, float); err != nil {
-			h.err = err
+			h.Err = err
 			return h
 		}
 	case op.StackValue:
@@ -116,19 +119,19 @@ func (a *Activation) fill(dst []byte, at, n uint64, loc *op.Location, off uint64
 		src = loc.Bytes
 	case op.ImplicitPointer:
 		d, err := a.e.info(loc.DIE)
-		h.err = &ImplicitPointer{}
+		h.Err = &unknown.Implicit{}
 		if err == nil {
-			h.ptr = &implicit{d, loc.Offset}
+			h.Implicit = &values.Implicit{DIE: d, Offset: loc.Offset}
 		}
 		return h
 	default:
-		h.err = &CorruptExpression{fmt.Errorf("a piece that is %v", loc.Kind)}
+		h.Err = &unknown.Corrupt{Err: fmt.Errorf("a piece that is %v", loc.Kind)}
 		return h
 	}
 	if uint64(len(src))*8 < off+n {
-		h.err = &CorruptExpression{fmt.Errorf("%d bytes for %d bits", len(src), off+n)}
+		h.Err = &unknown.Corrupt{Err: fmt.Errorf("%d bytes for %d bits", len(src), off+n)}
 		return h
 	}
-	copyBits(dst, at, src, off, n, a.r.arch.Big())
+	values.CopyBits(dst, at, src, off, n, a.r.arch.Big())
 	return nil
 }

@@ -3,13 +3,16 @@ package dwarfvars
 import (
 	"github.com/corewalk/corewalk/internal/format/dwarf"
 	"github.com/corewalk/corewalk/internal/format/dwarf/op"
+	"github.com/corewalk/corewalk/internal/vars/types"
+	"github.com/corewalk/corewalk/internal/vars/unknown"
+	"github.com/corewalk/corewalk/internal/vars/values"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
 // A frame is an Activation as the reading of values sees it.
 type frame Activation
 
-func (a *Activation) sizeOf(t *Type) (uint64, error) { return t.sizeIn((*frame)(a)) }
+func (a *Activation) sizeOf(t *types.Type) (uint64, error) { return t.SizeIn((*frame)(a)) }
 
 // Number implements Frame.
 func (f *frame) Number(u *dwarf.Unit, v *dwarf.Value) (uint64, error) {
@@ -17,14 +20,14 @@ func (f *frame) Number(u *dwarf.Unit, v *dwarf.Value) (uint64, error) {
 	case dwarf.ClassReference:
 		d, err := u.Ref(v)
 		if err != nil {
-			return 0, &CorruptExpression{err}
+			return 0, &unknown.Corrupt{Err: err}
 		}
 		n, err := f.e.integer(d)
-		return n, reason(err)
+		return n, unknown.Reason(err)
 	case dwarf.ClassExprloc, dwarf.ClassBlock:
 		f.e.unit = u
 		val, err := f.e.m.EvalValue(f.e.env(), v.B, false, 0)
-		return val.Bits, reason(err)
+		return val.Bits, unknown.Reason(err)
 	}
 	return v.U, nil
 }
@@ -39,16 +42,16 @@ func (f *frame) NumberOf(object arch.Address, u *dwarf.Unit, v *dwarf.Value) (ui
 func (f *frame) Address(u *dwarf.Unit, expr []byte, base arch.Address) (arch.Address, error) {
 	f.e.unit = u
 	addr, err := f.e.m.EvalValue(f.e.env(), expr, true, base)
-	return addr.Bits, reason(err)
+	return addr.Bits, unknown.Reason(err)
 }
 
 // Constant implements Frame.
-func (f *frame) Constant(u *dwarf.Unit, v *dwarf.Value, t *Type) (object, error) {
+func (f *frame) Constant(u *dwarf.Unit, v *dwarf.Value, t *types.Type) (values.Object, error) {
 	return (*Activation)(f).at(constant(u, v), t)
 }
 
 // Variable implements Frame.
-func (f *frame) Variable(d dwarf.DIE, t typeRef) (object, error) {
+func (f *frame) Variable(d dwarf.DIE, t types.Ref) (values.Object, error) {
 	a := (*Activation)(f)
 	v := &LocalVar{fn: a.Function, die: d, attrs: gather(d)}
 	if v.attrs.typ.Valid() {
@@ -56,9 +59,9 @@ func (f *frame) Variable(d dwarf.DIE, t typeRef) (object, error) {
 	}
 	loc, err := a.locate(v)
 	if err != nil {
-		return object{}, err
+		return values.Object{}, err
 	}
-	return a.at(loc, a.r.types.typeOf(t))
+	return a.at(loc, a.r.types.Of(t))
 }
 
 // ConstantBytes implements Frame.

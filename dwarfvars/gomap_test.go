@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/corewalk/corewalk/internal/format/dwarf"
+	"github.com/corewalk/corewalk/internal/vars/types"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
@@ -93,7 +94,7 @@ func TestGoBucketMaps(t *testing.T) {
 		p := newHand(arch.AMD64, 0x1000)
 		p.libs = noLibraries{}
 		tc.fill(&handMap{p})
-		word, small, i32 := base("uintptr", encUnsigned, 8), base("uint8", encUnsigned, 1), base("int32", encSigned, 4)
+		word, small, i32 := base("uintptr", types.EncUnsigned, 8), base("uint8", types.EncUnsigned, 1), base("int32", types.EncSigned, 4)
 		array := func(of *handDIE) *handDIE {
 			return die(dwarf.TagArrayType, handAttr{dwarf.AttrType, of}).with(die(dwarf.TagSubrangeType, handAttr{dwarf.AttrCount, 8}))
 		}

@@ -1,6 +1,9 @@
 package dwarfvars
 
-import "github.com/corewalk/corewalk/unwind"
+import (
+	"github.com/corewalk/corewalk/internal/vars/values"
+	"github.com/corewalk/corewalk/unwind"
+)
 
 // i386. DWARF numbers: System V ABI, Intel386 supplement, table 2.14
 // (https://gitlab.com/x86-psABIs/i386-ABI).
@@ -14,7 +17,7 @@ var i386 = machine{
 	interrupted: i386Interrupted,
 	tls:         &tlsABI{pointer: tpNamed("gs_base"), glibcDTV: 1, muslDTV: 1},
 	codeview:    codeviewX86,
-	longDouble:  x87Format,
+	longDouble:  values.X87Format,
 	maxAlign:    4,
 }
 

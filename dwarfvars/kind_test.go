@@ -61,11 +61,11 @@ func TestRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer a.Close()
-	row := a.Read(s.variable(t, n, "grid"), dwarfvars.Options{}).Parts[1].Value
-	if row.Kind() != dwarfvars.KindArray || row.Type() != "" || row.Parts[0].Value.Type() != "int" {
+	row := slices.Collect(a.Read(s.variable(t, n, "grid"), dwarfvars.Options{}).Parts())[1].Value
+	if row.Kind() != dwarfvars.KindArray || row.Type() != "" || slices.Collect(row.Parts())[0].Value.Type() != "int" {
 		t.Errorf("a row is %s of %q", row.Kind(), row.Type())
 	}
-	if v := a.Read(s.variable(t, n, "grid"), dwarfvars.Options{MaxDepth: 1}).Parts[0].Value; !v.More {
+	if v := slices.Collect(a.Read(s.variable(t, n, "grid"), dwarfvars.Options{MaxDepth: 1}).Parts())[0].Value; !v.More() {
 		t.Errorf("what is left out of %v is not told", v)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/corewalk/corewalk/internal/format/pdb"
+	"github.com/corewalk/corewalk/internal/vars/values"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -29,7 +30,7 @@ type machine struct {
 	// codeview says what a register of a PDB is; nil where PDBs are not known.
 	codeview func(pdb.Register) (registerPart, bool)
 
-	longDouble floatFormat // of a long double of 16 bytes
+	longDouble values.FloatFormat // of a long double of 16 bytes
 	// maxAlign is the largest alignment of a scalar in a struct, in bytes.
 	maxAlign uint64
 	// virtualInAdjust: a pointer to a member function says in its adjustment

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/corewalk/corewalk/internal/format/dwarf"
+	"github.com/corewalk/corewalk/internal/vars/types"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
@@ -29,7 +30,7 @@ type handRegister struct {
 // TestMachineRegisters reads values of the registers outside the general file of a
 // thread's youngest frame, as each machine has them in its notes.
 func TestMachineRegisters(t *testing.T) {
-	float, double, long := base("float", encFloat, 4), base("double", encFloat, 8), base("long double", encFloat, 16)
+	float, double, long := base("float", types.EncFloat, 4), base("double", types.EncFloat, 8), base("long double", types.EncFloat, 16)
 	for _, tc := range []struct {
 		name string
 		arch *arch.Arch
@@ -39,8 +40,8 @@ func TestMachineRegisters(t *testing.T) {
 		want string
 	}{
 		{"xmm0", arch.AMD64, []handRegister{{noteFP, fxXMM, 4, f32(1.5)}, {noteFP, 511, 1, 0}}, 17, float, "1.5"},
-		{"st0", arch.X86, []handRegister{{noteFP, 28, 8, 1 << 63}, {noteFP, 36, 2, 0x4000}, {noteFP, 107, 1, 0}}, 11, base("long double", encFloat, 12), "2"},
-		{"st1 of FXSAVE", arch.X86, []handRegister{{notePRXFP, fxST + 16, 8, 1 << 63}, {notePRXFP, fxST + 24, 2, 0x3fff}, {notePRXFP, 511, 1, 0}}, 12, base("long double", encFloat, 12), "1"},
+		{"st0", arch.X86, []handRegister{{noteFP, 28, 8, 1 << 63}, {noteFP, 36, 2, 0x4000}, {noteFP, 107, 1, 0}}, 11, base("long double", types.EncFloat, 12), "2"},
+		{"st1 of FXSAVE", arch.X86, []handRegister{{notePRXFP, fxST + 16, 8, 1 << 63}, {notePRXFP, fxST + 24, 2, 0x3fff}, {notePRXFP, 511, 1, 0}}, 12, base("long double", types.EncFloat, 12), "1"},
 		{"xmm1", arch.X86, []handRegister{{notePRXFP, fxXMM + 16, 8, f64(-2.25)}, {notePRXFP, 511, 1, 0}}, 22, double, "-2.25"},
 		{"v3", arch.ARM64, []handRegister{{noteFP, 3 * 16, 8, f64(3.5)}, {noteFP, 527, 1, 0}}, 67, double, "3.5"},
 		{"v9, of which frames have a half", arch.ARM64, []handRegister{{noteFP, 9*16 + 8, 8, 0x3fff_8000_0000_0000}, {noteFP, 527, 1, 0}}, 73, long, "1.5"},
@@ -49,8 +50,8 @@ func TestMachineRegisters(t *testing.T) {
 		{"f1 holds floats as doubles", arch.PPC64, []handRegister{{noteFP, 8, 8, f64(2.5)}, {noteFP, 263, 1, 0}}, 33, float, "2.5"},
 		{"f1, little-endian", arch.PPC64LE, []handRegister{{noteFP, 8, 8, f64(2.5)}, {noteFP, 263, 1, 0}}, 33, float, "2.5"},
 		{"f1, a double", arch.PPC, []handRegister{{noteFP, 8, 8, f64(2.5)}, {noteFP, 263, 1, 0}}, 33, double, "2.5"},
-		{"vr2, gcc's number", arch.PPC64LE, []handRegister{{notePPCVMX, 32, 8, 7}, {notePPCVMX, 543, 1, 0}}, 1126, base("long", encSigned, 8), "7"},
-		{"vr2, the ABI's number", arch.PPC64LE, []handRegister{{notePPCVMX, 32, 8, 7}, {notePPCVMX, 543, 1, 0}}, 79, base("long", encSigned, 8), "7"},
+		{"vr2, gcc's number", arch.PPC64LE, []handRegister{{notePPCVMX, 32, 8, 7}, {notePPCVMX, 543, 1, 0}}, 1126, base("long", types.EncSigned, 8), "7"},
+		{"vr2, the ABI's number", arch.PPC64LE, []handRegister{{notePPCVMX, 32, 8, 7}, {notePPCVMX, 543, 1, 0}}, 79, base("long", types.EncSigned, 8), "7"},
 		{"f0 has floats at its front", arch.S390X, []handRegister{{noteFP, 8, 4, f32(1.25)}, {noteFP, 135, 1, 0}}, 16, float, "1.25"},
 		{"f2 is number 17", arch.S390X, []handRegister{{noteFP, 8 + 16, 8, f64(6)}, {noteFP, 135, 1, 0}}, 17, double, "6"},
 		{"v18", arch.S390X, []handRegister{{noteS390High, 32, 4, f32(9)}, {noteS390High, 255, 1, 0}}, 69, float, "9"},
@@ -81,7 +82,7 @@ func TestMachineRegisters(t *testing.T) {
 // TestInterrupted reads floating-point registers of a frame that a signal
 // interrupted, from what the kernel left on the stack for the handler.
 func TestInterrupted(t *testing.T) {
-	double := base("double", encFloat, 8)
+	double := base("double", types.EncFloat, 8)
 	const sp = handBase
 	for _, tc := range []struct {
 		name string
@@ -105,12 +106,12 @@ func TestInterrupted(t *testing.T) {
 			p.put(sp+1024+832, 4, fpMagicEnd)
 			p.put(sp+1024+512, 8, 7)
 			p.put(sp+1024+avxYMM, 8, 2)
-		}, 17, base("wide", encUnsigned, 32), "680564733841876926926749214863536422913"},
+		}, 17, base("wide", types.EncUnsigned, 32), "680564733841876926926749214863536422913"},
 		{"XSAVE without its end", arch.AMD64, func(p *handProcess) {
 			p.put(sp+224, 8, sp+1024)
 			p.put(sp+1024+464, 4, fpMagic)
 			p.put(sp+1024+480, 4, 832)
-		}, 17, base("wide", encUnsigned, 32), "<corrupt location: 16 bytes for 256 bits>"},
+		}, 17, base("wide", types.EncUnsigned, 32), "<corrupt location: 16 bytes for 256 bits>"},
 		{"with description", arch.X86, func(p *handProcess) {
 			p.put(sp+4, 4, sp+12)
 			p.put(sp+8, 4, sp+140)
@@ -126,7 +127,7 @@ func TestInterrupted(t *testing.T) {
 			p.put(sp+1024+108, 4, 0xffff0000)
 			p.put(sp+1024+28+7, 1, 0x80)
 			p.put(sp+1024+36, 2, 0x3fff)
-		}, 11, base("long double", encFloat, 12), "1"},
+		}, 11, base("long double", types.EncFloat, 12), "1"},
 		{"behind another record", arch.ARM64, func(p *handProcess) {
 			p.put(sp+592, 4, 0x45535201)
 			p.put(sp+596, 4, 16)
@@ -157,7 +158,7 @@ func TestInterrupted(t *testing.T) {
 			p.put(sp+352, 8, sp+360)
 			p.put(sp+1008, 8, sp+1100)
 			p.put(sp+1100+16+12, 4, 11)
-		}, 78, base("int", encSigned, 4), "11"},
+		}, 78, base("int", types.EncSigned, 4), "11"},
 		{"with description", arch.PPC, func(p *handProcess) {
 			p.put(sp+256, 4, sp+400)
 			p.put(sp+592+8, 8, f64(7.25))
@@ -190,7 +191,7 @@ func TestInterrupted(t *testing.T) {
 // TestByteOrder reads values narrower than a register, pieces and bit-fields of
 // machines of both byte orders.
 func TestByteOrder(t *testing.T) {
-	short, integer := base("short", encSigned, 2), base("int", encUnsigned, 4)
+	short, integer := base("short", types.EncSigned, 2), base("int", types.EncUnsigned, 4)
 	member := func(name string, typ *handDIE, bits, at int) *handDIE {
 		return die(dwarf.TagMember, handAttr{dwarf.AttrName, name}, handAttr{dwarf.AttrType, typ},
 			handAttr{dwarf.AttrBitSize, bits}, handAttr{dwarf.AttrDataBitOffset, at})
@@ -219,10 +220,10 @@ func TestByteOrder(t *testing.T) {
 		{"short, computed", func(a *arch.Arch) []byte { return []byte{0x09, 0xfd, 0x9f} }, short, nil, nil, "-3", "-3"},
 		{"two registers", func(a *arch.Arch) []byte {
 			return join(reg(a, 3), []byte{0x93, 4}, reg(a, 4), []byte{0x93, 4})
-		}, base("long long", encUnsigned, 8), nil, nil, "1311768443376107518", "18374686471387108978"},
+		}, base("long long", types.EncUnsigned, 8), nil, nil, "1311768443376107518", "18374686471387108978"},
 		{"a part of a register", func(a *arch.Arch) []byte {
 			return join(reg(a, 3), bitPiece(8, 8), reg(a, 3), bitPiece(8, 0))
-		}, base("unsigned short", encUnsigned, 2), nil, nil, "65279", "65534"},
+		}, base("unsigned short", types.EncUnsigned, 2), nil, nil, "65279", "65534"},
 		{"bit-fields in memory", func(a *arch.Arch) []byte { return nil }, fields, []*handDIE{integer}, []byte{0x31, 0x40, 0x23, 0x01}, "{a = 1, b = 2054, c = 291}", "{a = 1, b = 4416, c = 8961}"},
 		{"bit-field of DWARF 2", func(a *arch.Arch) []byte { return nil }, old, []*handDIE{integer}, []byte{0x25, 0, 0, 0x12}, "{a = 2}", "{a = 5}"},
 	} {

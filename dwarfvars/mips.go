@@ -1,6 +1,9 @@
 package dwarfvars
 
-import "github.com/corewalk/corewalk/unwind"
+import (
+	"github.com/corewalk/corewalk/internal/vars/values"
+	"github.com/corewalk/corewalk/unwind"
+)
 
 // MIPS of 32 (o32) and of 64 bits (n64). The numbers of floating-point registers
 // follow those of the general ones, as gcc and the kernel's register block have
@@ -12,7 +15,7 @@ var mipsFloats = bank{first: 32, count: 32, name: "f%d", read: plain(noteFP, 0, 
 var mips64 = machine{
 	banks:           []bank{mipsFloats},
 	interrupted:     mipsInterrupted,
-	longDouble:      quadFormat,
+	longDouble:      values.QuadFormat,
 	maxAlign:        16,
 	virtualInAdjust: true,
 }

@@ -1,6 +1,9 @@
 package dwarfvars
 
-import "github.com/corewalk/corewalk/unwind"
+import (
+	"github.com/corewalk/corewalk/internal/vars/values"
+	"github.com/corewalk/corewalk/unwind"
+)
 
 // PowerPC of 64 and of 32 bits. DWARF numbers: 64-Bit ELF V2 ABI, section 2.4
 // (https://files.openpower.foundation), Power Architecture 32-bit ABI Supplement,
@@ -18,7 +21,7 @@ var ppc64 = machine{
 	},
 	interrupted: ppc64Interrupted,
 	tls:         &tlsABI{pointer: tpRegister(13), above: true, bias: 0x7000, glibcDTV: -1, muslDTV: -1, muslEntry: 0x8000},
-	longDouble:  pairFormat,
+	longDouble:  values.PairFormat,
 	maxAlign:    16,
 }
 
@@ -29,7 +32,7 @@ var ppc = machine{
 	},
 	interrupted: ppcInterrupted,
 	tls:         &tlsABI{pointer: tpRegister(2), above: true, bias: 0x7000, glibcDTV: -1, muslDTV: -1, muslEntry: 0x8000},
-	longDouble:  pairFormat,
+	longDouble:  values.PairFormat,
 	maxAlign:    16,
 }
 

@@ -7,6 +7,9 @@ import (
 	"github.com/corewalk/corewalk/internal/files/image"
 	"github.com/corewalk/corewalk/internal/format/dwarf"
 	"github.com/corewalk/corewalk/internal/format/pdb"
+	"github.com/corewalk/corewalk/internal/vars/types"
+	"github.com/corewalk/corewalk/internal/vars/values"
+	"github.com/corewalk/corewalk/internal/vars/where"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/modules"
 	"github.com/corewalk/corewalk/unwind"
@@ -16,6 +19,7 @@ import (
 // A Reader reads the variables of one process. It keeps the functions and types
 // it has met, and may be used by several goroutines.
 type Reader struct {
+	processHandle
 	proc unwind.ProcessState
 	arch *arch.Arch
 	// machine is what arch does not have of the architecture.
@@ -24,8 +28,8 @@ type Reader struct {
 
 	funcs sync.Map // funcKey -> *Function
 	tls   tlsModules
-	types *Set
-	mem   *Process // what values are read from
+	types *types.Set
+	mem   *values.Process // what values are read from
 
 	tails sync.Map // tailKey -> tailAnswer
 	known entryMemory
@@ -47,24 +51,13 @@ type FPState interface {
 func New(proc unwind.ProcessState, files modules.Source) *Reader {
 	a := proc.Arch()
 	r := &Reader{proc: proc, arch: a, machine: machineOf(a), files: files}
-	r.types = newSet(a, proc, r.localFile)
-	r.mem = &Process{
-		Arch: a, Memory: proc, Types: r.types, Symbols: (*symbols)(r),
+	r.processHandle = where.HandleProcess((*readerWhere)(r))
+	r.types = types.NewSet(a, (*libraries)(r))
+	r.mem = &values.Process{
+		Arch: a, Memory: proc, Types: r.types, Symbols: (*libraries)(r),
 		LongDouble: r.machine.longDouble, MaxAlign: max(r.machine.maxAlign, 1), VirtualInAdjust: r.machine.virtualInAdjust,
 	}
 	return r
-}
-
-// file is the file of a library; nil for none.
-func (r *Reader) file(lib *libstate.Library) *image.Image { return (*image.Image)(r.files.Image(lib)) }
-
-// localFile is file for a library that no frame may be in: it fetches nothing where
-// that can be told apart.
-func (r *Reader) localFile(lib *libstate.Library) *image.Image {
-	if local, ok := r.files.(modules.LocalSource); ok {
-		return (*image.Image)(local.LocalImage(lib))
-	}
-	return r.file(lib)
 }
 
 // A Function is a function with code of its own, in a process. It does not
@@ -81,7 +74,7 @@ type Function struct {
 	bias arch.Address
 
 	rec *pdb.Func // of a function that a PDB describes; else nil
-	db  *database
+	db  *types.Database
 
 	scopes  sync.Map // pc in the file -> []*Scope
 	allOnce sync.Once

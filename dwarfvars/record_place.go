@@ -8,6 +8,8 @@ import (
 	"github.com/corewalk/corewalk/internal/format/dwarf"
 	"github.com/corewalk/corewalk/internal/format/dwarf/op"
 	"github.com/corewalk/corewalk/internal/format/pdb"
+	"github.com/corewalk/corewalk/internal/vars/types"
+	"github.com/corewalk/corewalk/internal/vars/unknown"
 )
 
 // Where a PDB says that variables are. The outcome is what evaluating an expression
@@ -24,10 +26,10 @@ func (a *Activation) recordLocation(v *LocalVar) (op.Location, error) {
 			parts = append(parts, p)
 		default:
 			if p.Whole && p.Kind == pdb.AtRegister && a.e.pc < uint64(a.rec.Range.Low+a.rec.Body) {
-				return op.Location{}, ErrNoFrame
+				return op.Location{}, unknown.ErrNoFrame
 			}
 			if p.Kind == pdb.IsConstant {
-				return a.recordConstant(p, a.r.types.typeOf(v.attrs.typ))
+				return a.recordConstant(p, a.r.types.Of(v.attrs.typ))
 			}
 			return a.place(p)
 		}
@@ -35,27 +37,27 @@ func (a *Activation) recordLocation(v *LocalVar) (op.Location, error) {
 	if len(parts) == 0 {
 		return op.Location{}, nil // optimised out here
 	}
-	return a.inParts(parts, a.r.types.typeOf(v.attrs.typ))
+	return a.inParts(parts, a.r.types.Of(v.attrs.typ))
 }
 
 // recordConstant is a variable that a number stands for. That of what has members or
 // elements is only a part of it.
-func (a *Activation) recordConstant(p *pdb.Place, t *Type) (op.Location, error) {
-	s := t.strip()
+func (a *Activation) recordConstant(p *pdb.Place, t *types.Type) (op.Location, error) {
+	s := t.Strip()
 	switch {
-	case s.aggregate() || s.tag == dwarf.TagArrayType:
+	case s.Aggregate() || s.Tag == dwarf.TagArrayType:
 		return op.Location{}, nil
-	case t.constant() || s.tag == dwarf.TagUnspecifiedType:
+	case t.Constant() || s.Tag == dwarf.TagUnspecifiedType:
 		return a.place(p)
-	case s.floats():
+	case s.Floats():
 		return op.Location{}, nil
 	}
-	return op.Location{}, &SometimesConstant{int64(p.Value)}
+	return op.Location{}, &unknown.Sometimes{Value: int64(p.Value)}
 }
 
 // inParts puts together a variable whose parts are in several places. Records say
 // where a part begins only.
-func (a *Activation) inParts(parts []*pdb.Place, t *Type) (op.Location, error) {
+func (a *Activation) inParts(parts []*pdb.Place, t *types.Type) (op.Location, error) {
 	slices.SortStableFunc(parts, func(p, q *pdb.Place) int { return int(p.At) - int(q.At) })
 	loc := op.Location{Kind: op.Composite}
 	at := uint64(0)
@@ -91,7 +93,7 @@ func (a *Activation) inParts(parts []*pdb.Place, t *Type) (op.Location, error) {
 // partSize is how many bytes a part of a variable has: the number or the pointer that
 // is there, or all that a register of 8 bytes holds. Compilers keep smaller values in
 // the smaller registers that are parts of those.
-func (a *Activation) partSize(p *pdb.Place, t *Type) uint64 {
+func (a *Activation) partSize(p *pdb.Place, t *types.Type) uint64 {
 	leaf := a.leafSize(t, uint64(p.At), 0)
 	if p.Kind == pdb.InRegister {
 		if r, ok := a.r.codeview(p.Reg); ok && (r.size == 8 || uint64(r.size) < leaf) {
@@ -103,32 +105,32 @@ func (a *Activation) partSize(p *pdb.Place, t *Type) uint64 {
 
 // leafSize is the size of what is left, from byte at of t on, of the number or pointer
 // that lies there; 1 where nothing is known to.
-func (a *Activation) leafSize(t *Type, at uint64, depth int) uint64 {
-	s := t.strip()
-	if s.decl {
-		if full, ok := a.r.types.complete(s); ok {
+func (a *Activation) leafSize(t *types.Type, at uint64, depth int) uint64 {
+	s := t.Strip()
+	if s.Declared {
+		if full, ok := a.r.types.Complete(s); ok {
 			s = full
 		}
 	}
 	size, err := a.sizeOf(s)
 	switch {
-	case err != nil || at >= size || depth > maxTypeName:
+	case err != nil || at >= size || depth > types.MaxNesting:
 		return 1
-	case s.aggregate():
-		m := s.all()
-		for i := range m.fields {
-			f := &m.fields[i]
-			if f.static || f.virtual || f.off > at {
+	case s.Aggregate():
+		m := s.Members()
+		for i := range m.Fields {
+			f := &m.Fields[i]
+			if f.Static || f.Virtual || f.Off > at {
 				continue
 			}
-			in := a.r.types.typeOf(f.typ)
-			if n, err := a.sizeOf(in); err == nil && at-f.off < n {
-				return a.leafSize(in, at-f.off, depth+1)
+			in := a.r.types.Of(f.Type)
+			if n, err := a.sizeOf(in); err == nil && at-f.Off < n {
+				return a.leafSize(in, at-f.Off, depth+1)
 			}
 		}
 		return 1
-	case s.tag == dwarf.TagArrayType:
-		elem := s.target()
+	case s.Tag == dwarf.TagArrayType:
+		elem := s.Target()
 		if n, err := a.sizeOf(elem); err == nil && n > 0 {
 			return a.leafSize(elem, at%n, depth+1)
 		}
@@ -151,7 +153,7 @@ func (a *Activation) place(p *pdb.Place) (op.Location, error) {
 		if p.Kind == pdb.AtPointer {
 			to, err := a.r.proc.ReadWord(addr)
 			if err != nil {
-				return op.Location{}, reason(err)
+				return op.Location{}, unknown.Reason(err)
 			}
 			addr = a.r.arch.Truncate(to + uint64(p.Inner))
 		}
@@ -161,9 +163,9 @@ func (a *Activation) place(p *pdb.Place) (op.Location, error) {
 	case pdb.IsConstant:
 		return op.Location{Kind: op.StackValue, Value: op.Value{Bits: p.Value}}, nil
 	case pdb.InThread:
-		return op.Location{}, &NoTLS{"storage of a Windows thread"}
+		return op.Location{}, &unknown.TLS{Why: "storage of a Windows thread"}
 	}
-	return op.Location{}, &UnsupportedOp{"a program of Microsoft's debuggers"}
+	return op.Location{}, &unknown.Operator{Op: "a program of Microsoft's debuggers"}
 }
 
 // A registerPart is what a register of CodeView is: size bytes of a register by its
@@ -203,7 +205,7 @@ func (a *Activation) inRecordRegister(reg pdb.Register) (op.Location, error) {
 }
 
 func unknownRegister(reg pdb.Register) error {
-	return &UnsupportedOp{fmt.Sprintf("CodeView's register %d", reg)}
+	return &unknown.Operator{Op: fmt.Sprintf("CodeView's register %d", reg)}
 }
 
 // recordRegister is the value of a register that places are counted from.
@@ -228,7 +230,7 @@ func (a *Activation) virtualFrame() (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	v, err := a.db.file.VirtualFrame(uint32(a.e.pc), uint32(cfa)-4, func(name string) (uint32, bool) {
+	v, err := a.db.File.VirtualFrame(uint32(a.e.pc), uint32(cfa)-4, func(name string) (uint32, bool) {
 		reg, ok := a.r.arch.RegByName(strings.TrimPrefix(name, "$"))
 		if !ok {
 			return 0, false
@@ -237,7 +239,7 @@ func (a *Activation) virtualFrame() (uint64, error) {
 		return uint32(v), ok
 	}, a.r.proc.ReadWord)
 	if err != nil {
-		return 0, &CorruptExpression{err}
+		return 0, &unknown.Corrupt{Err: err}
 	}
 	return uint64(v), nil
 }

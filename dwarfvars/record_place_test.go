@@ -110,7 +110,7 @@ func TestRecordPlaces(t *testing.T) {
 	}
 	a.InPrologue(uint32(a.High - a.Low))
 	v := a.Placed(typeInt, pdb.Place{Kind: pdb.AtRegister, Reg: regRSP, Whole: true})
-	if val := a.Read(v, dwarfvars.Options{}); !errors.Is(val.Err, dwarfvars.ErrNoFrame) {
+	if val := a.Read(v, dwarfvars.Options{}); !errors.Is(val.Err(), dwarfvars.ErrNoFrame) {
 		t.Errorf("before the frame is set up: %v", val)
 	}
 }

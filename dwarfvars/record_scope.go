@@ -27,7 +27,7 @@ func (r *Reader) recordFunction(lib *libstate.Library, im *image.Image, addr arc
 		Name: rec.Name, LinkageName: rec.Linkage, Library: lib,
 		Low: lib.Start + uint64(rec.Range.Low), High: lib.Start + uint64(rec.Range.High),
 		r: r, im: im, bias: lib.Start,
-		rec: rec, db: r.types.database(file, recordLanguage(rec.Language)),
+		rec: rec, db: r.types.Database(file, recordLanguage(rec.Language)),
 	}
 	v, _ := r.funcs.LoadOrStore(key, f)
 	return v.(*Function)
@@ -72,12 +72,12 @@ func (c *recordCollector) enumerator(v *pdb.Var) bool {
 	if len(v.Places) != 1 || v.Places[0].Kind != pdb.IsConstant {
 		return false
 	}
-	t := c.f.r.types.typeOf(c.f.db.typ(v.Type))
-	if t.tag != dwarf.TagEnumerationType {
+	t := c.f.r.types.Of(c.f.db.Type(v.Type))
+	if t.Tag != dwarf.TagEnumerationType {
 		return false
 	}
-	for _, e := range t.all().enums {
-		if e.name == v.Name && e.val == v.Places[0].Value {
+	for _, e := range t.Members().Enums {
+		if e.Name == v.Name && e.Val == v.Places[0].Value {
 			return true
 		}
 	}
@@ -94,7 +94,7 @@ func (c *recordCollector) scope(rec *pdb.Scope, s *Scope, b *block) {
 			Name: v.Name, Param: v.Param, Artificial: v.Generated || v.Name == "this",
 			fn: c.f, block: b, rec: v,
 		}
-		l.attrs.typ = c.f.db.typ(v.Type)
+		l.attrs.typ = c.f.db.Type(v.Type)
 		if v.Param {
 			s.Params = append(s.Params, l)
 		} else {

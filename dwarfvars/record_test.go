@@ -76,10 +76,10 @@ func TestRecordPrintout(t *testing.T) {
 			printed, known, unknown, unprintedVars := parsePrintout(string(text)), 0, 0, 0
 			live(target.Variables(), frames, func(a *dwarfvars.Activation, s *dwarfvars.Scope, v *dwarfvars.LocalVar) {
 				val := a.Read(v, dwarfvars.Options{})
-				if val.Err != nil {
+				if val.Err() != nil {
 					unknown++
 					if code := status(target.Variables(), v, frames, a); code == dwarfvars.GlvvSuccess {
-						t.Errorf("%s.%s: %v, yet its bytes are known", s.Function, v.Name, val.Err)
+						t.Errorf("%s.%s: %v, yet its bytes are known", s.Function, v.Name, val.Err())
 					}
 					return
 				}
@@ -121,26 +121,24 @@ func TestRecordReasons(t *testing.T) {
 	target, frames := openMinidump(t, minidump(t, "amd64-clang-O2-deep"))
 	reasons := map[string]int{}
 	live(target.Variables(), frames, func(a *dwarfvars.Activation, s *dwarfvars.Scope, v *dwarfvars.LocalVar) {
-		val := a.Read(v, dwarfvars.Options{})
-		var gone *dwarfvars.RegisterNotRecovered
-		var at *dwarfvars.SometimesConstant
+		err := a.Read(v, dwarfvars.Options{}).Err()
 		switch {
-		case errors.As(val.Err, &at):
+		case errors.Is(err, dwarfvars.ErrSometimesConstant):
 			reasons["constant"]++
-			if s.Function+"."+v.Name != "run.got" || at.Value != 1 {
-				t.Errorf("%s.%s: %v", s.Function, v.Name, val.Err)
+			if s.Function+"."+v.Name != "run.got" || err.Error() != "optimised out: 1 at times" {
+				t.Errorf("%s.%s: %v", s.Function, v.Name, err)
 			}
-		case val.Err == nil:
+		case err == nil:
 			reasons["known"]++
-		case errors.As(val.Err, &gone):
+		case errors.Is(err, dwarfvars.ErrRegister):
 			reasons["register"]++
-			if gone.Name != "rcx" || a.Where(v) != "register rcx" {
-				t.Errorf("%s.%s: %v, %s", s.Function, v.Name, val.Err, a.Where(v))
+			if err.Error() != "rcx not recovered" || a.Where(v) != "register rcx" {
+				t.Errorf("%s.%s: %v, %s", s.Function, v.Name, err, a.Where(v))
 			}
-		case errors.Is(val.Err, dwarfvars.ErrOptimisedOut):
+		case errors.Is(err, dwarfvars.ErrOptimisedOut):
 			reasons["optimised"]++
 		default:
-			t.Errorf("%s.%s: %v", s.Function, v.Name, val.Err)
+			t.Errorf("%s.%s: %v", s.Function, v.Name, err)
 		}
 	})
 	if reasons["known"] < 5 || reasons["register"] == 0 || reasons["optimised"] < 5 || reasons["constant"] != 1 {

@@ -1,6 +1,10 @@
 package dwarfvars
 
-import "math"
+import (
+	"math"
+
+	"github.com/corewalk/corewalk/internal/vars/unknown"
+)
 
 // How values lie in registers. Bits are counted as the machine's memory has them:
 // from the least significant bit of the first byte, on a big-endian machine from
@@ -15,7 +19,7 @@ func (e *evaluator) inRegister(reg, off, n uint64, float bool) (src []byte, from
 	if !ok {
 		v, ok := e.register(reg)
 		if !ok {
-			return nil, 0, &RegisterNotRecovered{reg, e.r.regName(reg)}
+			return nil, 0, &unknown.Register{DWARF: reg, Name: e.r.regName(reg)}
 		}
 		size := e.r.arch.RegSize
 		if b = e.r.machine.bank(reg); b != nil {

@@ -1,6 +1,9 @@
 package dwarfvars
 
-import "github.com/corewalk/corewalk/unwind"
+import (
+	"github.com/corewalk/corewalk/internal/vars/values"
+	"github.com/corewalk/corewalk/unwind"
+)
 
 // RISC-V of 64 bits with the D extension, and LoongArch. DWARF numbers: RISC-V
 // DWARF Specification (https://github.com/riscv-non-isa/riscv-elf-psabi-doc),
@@ -10,7 +13,7 @@ var riscv64 = machine{
 	banks:       []bank{{first: 32, count: 32, name: "f%d", read: plain(noteFP, 0, 8, 8)}},
 	interrupted: riscv64Interrupted,
 	tls:         &tlsABI{pointer: tpRegister(4), above: true, glibcDTV: -2, muslDTV: -1, muslEntry: 0x800},
-	longDouble:  quadFormat,
+	longDouble:  values.QuadFormat,
 	maxAlign:    16,
 }
 
@@ -28,6 +31,6 @@ func riscv64Interrupted(r *Reader, tramp *unwind.Frame, n note) ([]byte, bool) {
 var loongarch64 = machine{
 	banks:      []bank{{first: 32, count: 32, name: "f%d", read: plain(noteFP, 0, 8, 8)}},
 	tls:        &tlsABI{pointer: tpRegister(2), above: true, glibcDTV: -2, muslDTV: -1},
-	longDouble: quadFormat,
+	longDouble: values.QuadFormat,
 	maxAlign:   16,
 }

@@ -1,6 +1,9 @@
 package dwarfvars
 
-import "github.com/corewalk/corewalk/unwind"
+import (
+	"github.com/corewalk/corewalk/internal/vars/values"
+	"github.com/corewalk/corewalk/unwind"
+)
 
 // s390x. DWARF numbers: ELF Application Binary Interface, s390x Supplement, table
 // 1.14 (https://github.com/IBM/s390x-abi). A float of 4 bytes is in the first
@@ -17,7 +20,7 @@ var s390x = machine{
 	},
 	interrupted: s390xInterrupted,
 	tls:         &tlsABI{pointer: tpRegister(48, 49), glibcDTV: 1, muslDTV: 1},
-	longDouble:  quadFormat,
+	longDouble:  values.QuadFormat,
 	maxAlign:    8,
 }
 
@@ -27,7 +30,7 @@ var s390 = machine{
 	banks:       s390x.banks[:1],
 	interrupted: s390Interrupted,
 	tls:         &tlsABI{pointer: tpRegister(48), glibcDTV: 1, muslDTV: 1},
-	longDouble:  quadFormat,
+	longDouble:  values.QuadFormat,
 	maxAlign:    8,
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/corewalk/corewalk/internal/format/dwarf"
 	"github.com/corewalk/corewalk/internal/format/pdb"
+	"github.com/corewalk/corewalk/internal/vars/types"
 )
 
 // A Scope is the variables of one function or inlined call. The blocks in it are
@@ -59,7 +60,7 @@ func (v *LocalVar) Function() *Function { return v.fn }
 // belong to.
 type varAttrs struct {
 	name                 dwarf.Value
-	typ                  typeRef
+	typ                  types.Ref
 	loc, cst             dwarf.Value
 	nameIn, locIn, cstIn *dwarf.Unit
 	origin               dwarf.DIE // last of the chain of origins
@@ -105,7 +106,7 @@ func (a *varAttrs) entry(d dwarf.DIE, first bool) (next dwarf.DIE) {
 			}
 		case dwarf.AttrType:
 			if !a.typ.Valid() {
-				a.typ = refTo(d.Unit, &v)
+				a.typ = types.RefTo(d.Unit, &v)
 			}
 		case dwarf.AttrLocation:
 			if a.locIn == nil {

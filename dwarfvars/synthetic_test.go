@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/corewalk/corewalk/internal/format/dwarf"
+	"github.com/corewalk/corewalk/internal/vars/types"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -151,7 +152,7 @@ func die(tag dwarf.Tag, attrs ...handAttr) *handDIE { return &handDIE{tag: tag, 
 
 func (d *handDIE) with(kids ...*handDIE) *handDIE { d.kids = append(d.kids, kids...); return d }
 
-func base(name string, enc encoding, size int) *handDIE {
+func base(name string, enc types.Encoding, size int) *handDIE {
 	return die(dwarf.TagBaseType, handAttr{dwarf.AttrName, name}, handAttr{dwarf.AttrEncoding, int(enc)}, handAttr{dwarf.AttrByteSize, size})
 }
 

@@ -5,6 +5,8 @@ import (
 
 	"github.com/corewalk/corewalk/internal/files/image"
 	"github.com/corewalk/corewalk/internal/format/elffile"
+	"github.com/corewalk/corewalk/internal/vars/unknown"
+	"github.com/corewalk/corewalk/internal/vars/values"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -41,15 +43,15 @@ type tlsModules struct {
 func (r *Reader) tlsAddress(tid unwind.ThreadID, lib *libstate.Library, im *image.Image, off uint64) (uint64, error) {
 	abi := r.machine.tls
 	if abi == nil {
-		return 0, &NoTLS{"not known for " + r.arch.Name}
+		return 0, &unknown.TLS{Why: "not known for " + r.arch.Name}
 	}
 	tp, ok := abi.pointer(r, tid)
 	if !ok || tp == 0 {
-		return 0, &NoTLS{"the thread has no thread pointer"}
+		return 0, &unknown.TLS{Why: "the thread has no thread pointer"}
 	}
 	start, size, align, ok := tlsSegment(im)
 	if !ok {
-		return 0, &NoTLS{"the file has no such segment"}
+		return 0, &unknown.TLS{Why: "the file has no such segment"}
 	}
 	// gcc 12 writes the address of a variable's initial value in place of its offset
 	// when the debug information is split: an entry of .debug_addr with a plain
@@ -60,9 +62,9 @@ func (r *Reader) tlsAddress(tid unwind.ThreadID, lib *libstate.Library, im *imag
 	tp -= abi.bias
 	if lib.Kind == libstate.Executable {
 		if abi.above {
-			return tp + up(abi.tcb, align) + off, nil
+			return tp + values.AlignUp(abi.tcb, align) + off, nil
 		}
-		return tp - up(size, align) + off, nil
+		return tp - values.AlignUp(size, align) + off, nil
 	}
 	block, err := r.tlsBlock(abi, tp, lib)
 	return block + off, err
@@ -78,22 +80,21 @@ func (r *Reader) tlsBlock(abi *tlsABI, tp uint64, lib *libstate.Library) (uint64
 		if why == "" {
 			why = "the dynamic linker does not list the library"
 		}
-		return 0, &NoTLS{why}
+		return 0, &unknown.TLS{Why: why}
 	}
 	return r.tlsBlockOf(abi, tp, id)
 }
 
-// ThreadLocal returns the address of an object in a thread's own copy of a library's
-// thread-local storage, by what code passes to __tls_get_addr: the library's number in
-// the process and an offset.
-func (r *Reader) ThreadLocal(tid unwind.ThreadID, module, offset uint64) (arch.Address, error) {
+// ThreadLocal implements where.Process.
+func (w *readerWhere) ThreadLocal(tid unwind.ThreadID, module, offset uint64) (arch.Address, error) {
+	r := (*Reader)(w)
 	abi := r.machine.tls
 	if abi == nil {
-		return 0, &NoTLS{"not known for " + r.arch.Name}
+		return 0, &unknown.TLS{Why: "not known for " + r.arch.Name}
 	}
 	tp, ok := abi.pointer(r, tid)
 	if !ok || tp == 0 {
-		return 0, &NoTLS{"the thread has no thread pointer"}
+		return 0, &unknown.TLS{Why: "the thread has no thread pointer"}
 	}
 	r.tls.once.Do(r.findTLS)
 	block, err := r.tlsBlockOf(abi, tp-abi.bias, module)
@@ -109,20 +110,20 @@ func (r *Reader) tlsBlockOf(abi *tlsABI, tp, id uint64) (uint64, error) {
 	}
 	dtv, err := r.proc.ReadWord(tp + uint64(at)*w)
 	if err != nil {
-		return 0, reason(err)
+		return 0, unknown.Reason(err)
 	}
 	if r.tls.musl {
 		// The first word is the number of entries.
 		if n, err := r.proc.ReadWord(dtv); err != nil || id > n {
-			return 0, &NoTLS{"the thread does not have the library's"}
+			return 0, &unknown.TLS{Why: "the thread does not have the library's"}
 		}
 	}
 	block, err := r.proc.ReadWord(dtv + entry*id)
 	if err != nil {
-		return 0, reason(err)
+		return 0, unknown.Reason(err)
 	}
 	if block == r.arch.Truncate(^uint64(0)) || block == 0 {
-		return 0, &NoTLS{"the thread has not used the library's yet"}
+		return 0, &unknown.TLS{Why: "the thread has not used the library's yet"}
 	}
 	if r.tls.musl {
 		block -= abi.muslEntry

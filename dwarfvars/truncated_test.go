@@ -40,9 +40,9 @@ func TestTruncatedStrings(t *testing.T) {
 }
 
 // anyMore reports whether a value or a part of it was cut.
-func anyMore(v *dwarfvars.Value) bool {
-	more := v.More
-	for _, p := range v.Parts {
+func anyMore(v dwarfvars.Value) bool {
+	more := v.More()
+	for p := range v.Parts() {
 		more = more || anyMore(p.Value)
 	}
 	return more

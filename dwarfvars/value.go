@@ -1,136 +1,120 @@
 package dwarfvars
 
 import (
-	"github.com/corewalk/corewalk/internal/format/dwarf"
+	"iter"
+
+	"github.com/corewalk/corewalk/internal/vars/values"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// A Value is what a variable, or a part of one, holds.
-type Value struct {
-	// Text is a scalar's value. Of a Compound it is what stands before its parts:
-	// "std::vector of length 2, capacity 4"; mostly nothing.
-	Text string
-	// Parts are members, elements and bases, in order. More says that some were
-	// left out, or of a string that it goes on.
-	Parts    []Part
-	Compound bool
-	More     bool
-	// Addr is where the value lies in the process's memory; 0 when it does not.
-	Addr arch.Address
-	// Err says why there is no value; Text may hold what is known all the same.
-	Err error
-
-	typ     *Type
-	style   style
-	printed bool // by a printer
-	row     bool // of an array of several dimensions; typ is the whole array's
-}
+// A Value is what a variable, or a part of one, holds. It does not change, and may be used
+// by several goroutines. The zero Value is none.
+type Value struct{ v *values.Value }
 
 // A Part is a member or an element of a compound value.
 type Part struct {
 	Name   string // of a member; "" for elements, and for members without a name
-	Key    *Value // of an element of a map
-	Value  *Value
-	Repeat int // how many such elements follow one another; 0 and 1 are one
-}
-
-// A style says in which brackets a compound value stands.
-type style uint8
-
-const (
-	braces   style = iota // {a = 1, b = 2}
-	parens                // (1, 2), of Rust's tuples
-	record                // {a: 1, b: 2}, of Rust
-	brackets              // [1, 2], of Rust
-)
-
-// Type is the type's name, "" when it is not known or, as that of a row of a
-// matrix, has no name.
-func (v *Value) Type() string {
-	if v.typ == nil || v.row {
-		return ""
-	}
-	return v.typ.Name()
+	Key    Value  // of an element of a map; for others the zero Value
+	Value  Value
+	Repeat int // how many such elements follow one another, at least 1
 }
 
 // Options bound what is read of a value. A zero field is its default.
 type Options struct {
-	MaxDepth    int // of nested values: 8
-	MaxElements int // of one array or container: 200
-	MaxString   int // characters of a string: 200
-	MaxParts    int // of a whole value: 2000
-	Raw         bool
+	MaxDepth    int  // of nested values: 8
+	MaxElements int  // of one array or container: 200
+	MaxString   int  // characters of a string: 200
+	MaxParts    int  // of a whole value: 2000
+	Raw         bool // the members of containers and other library types, not what they mean
 }
 
-func (o Options) withDefaults() Options {
-	set := func(v *int, def int) {
-		if *v <= 0 {
-			*v = def
+// A Kind says what sort of value a Value is, the same for all languages.
+type Kind string
+
+// The kinds of values. A struct is also a class, a tuple and an alternative of a
+// Rust enum; a sequence is a container of a library or a slice, a map one with
+// keys. Text is a note that is no value of a type of the program.
+const (
+	KindVoid          = Kind(values.KindVoid)
+	KindBool          = Kind(values.KindBool)
+	KindInt           = Kind(values.KindInt)
+	KindFloat         = Kind(values.KindFloat) // complex numbers too
+	KindChar          = Kind(values.KindChar)
+	KindEnum          = Kind(values.KindEnum)
+	KindString        = Kind(values.KindString)
+	KindPointer       = Kind(values.KindPointer)
+	KindReference     = Kind(values.KindReference)
+	KindMemberPointer = Kind(values.KindMemberPointer)
+	KindFunction      = Kind(values.KindFunction)
+	KindArray         = Kind(values.KindArray)
+	KindStruct        = Kind(values.KindStruct)
+	KindUnion         = Kind(values.KindUnion)
+	KindSequence      = Kind(values.KindSequence)
+	KindMap           = Kind(values.KindMap)
+	KindText          = Kind(values.KindText)
+)
+
+func (v Value) tree() *values.Value {
+	if v.v == nil {
+		return new(values.Value)
+	}
+	return v.v
+}
+
+// IsZero reports whether v is no value at all.
+func (v Value) IsZero() bool { return v.v == nil }
+
+// Kind is the value's kind; of a value that could not be read, that of its type.
+func (v Value) Kind() Kind { return Kind(v.tree().Kind()) }
+
+// Type is the type's name as the source would write it: "struct tile *"; "" when it is not
+// known or, as that of a row of a matrix, has no name.
+func (v Value) Type() string { return v.tree().Type() }
+
+// Text is a scalar's value. Of a compound value it is what stands before its parts:
+// "std::vector of length 2, capacity 4"; mostly nothing.
+func (v Value) Text() string { return v.tree().Text }
+
+// Compound reports whether the value is made of parts; it may have none.
+func (v Value) Compound() bool { return v.tree().Compound }
+
+// More reports whether parts were left out, or of a string that it goes on.
+func (v Value) More() bool { return v.tree().More }
+
+// Addr is where the value lies in the process's memory; 0 when it does not.
+func (v Value) Addr() arch.Address { return v.tree().Addr }
+
+// Err says why there is no value, with one of this package's errors; Text may hold what is
+// known all the same. It is nil where there is a value.
+func (v Value) Err() error { return v.tree().Err }
+
+// Parts are members, elements and bases, in order.
+func (v Value) Parts() iter.Seq[Part] {
+	return func(yield func(Part) bool) {
+		for i := range v.tree().Parts {
+			p := &v.v.Parts[i]
+			if !yield(Part{Name: p.Name, Key: Value{p.Key}, Value: Value{p.Value}, Repeat: max(p.Repeat, 1)}) {
+				return
+			}
 		}
 	}
-	set(&o.MaxDepth, 8)
-	set(&o.MaxElements, 200)
-	set(&o.MaxString, 200)
-	set(&o.MaxParts, 2000)
-	return o
 }
 
-// read makes the tree of an object's value; t is the object's type as declared.
-func read(p *Process, f Frame, ob *object, t *Type, o Options) *Value {
-	b := builder{p: p, f: f, opts: o.withDefaults()}
-	b.left = b.opts.MaxParts
-	val := b.value(ob, 0)
-	val.typ = t
-	return val
-}
+// String writes the value in one line: {a = 1, b = {2, 3}, name = "x"}.
+func (v Value) String() string { return v.tree().String() }
 
-// A Frame is what values need of the frame that they are read in.
-type Frame interface {
-	typeFrame
-	// NumberOf is Number for an expression that may push the address of the object.
-	NumberOf(object arch.Address, u *dwarf.Unit, v *dwarf.Value) (uint64, error)
-	// Address evaluates an expression of unit u that begins with base on its stack.
-	Address(u *dwarf.Unit, expr []byte, base arch.Address) (arch.Address, error)
-	// Constant is the object of type t that a DW_AT_const_value of unit u gives.
-	Constant(u *dwarf.Unit, v *dwarf.Value, t *Type) (object, error)
-	// Variable is the object of the variable, or DWARF procedure, whose entry is d. Its
-	// type is t where the entry has none.
-	Variable(d dwarf.DIE, t typeRef) (object, error)
-	// ConstantBytes are the bytes that stand for the variable whose entry is d; false
-	// where it is no such constant.
-	ConstantBytes(d dwarf.DIE) ([]byte, bool)
-	// Symbol is the address of a symbol in the file of the frame's function.
-	Symbol(name string) (arch.Address, bool)
-	// Global is the address of a variable of the frame's module by its PDB.
-	Global(rva uint32) (arch.Address, bool)
-	// Unit is the unit of the frame's function; nil where a PDB describes that.
-	Unit() *dwarf.Unit
-}
-
-// A builder makes the tree of one variable's value.
-type builder struct {
-	p    *Process
-	f    Frame
-	opts Options
-	left int // parts that may still be made
-
-	bases map[place]bool // virtual bases that were shown
-}
-
-// take counts a part; false when there have been too many.
-func (b *builder) take() bool {
-	b.left--
-	return b.left >= 0
-}
-
-func fail(t *Type, err error) *Value { return &Value{typ: t, Err: err} }
-
-func (b *builder) text(o *object, s string) *Value {
-	v := &Value{Text: s, typ: o.typ}
-	if o.mem {
-		v.Addr = o.addr
+// Read reads a variable that lives in the frame. The Value's Err says why there is none.
+func (a *Activation) Read(v *LocalVar, o Options) Value {
+	t := a.r.types.Of(v.attrs.typ)
+	switch {
+	case !a.owns(v):
+		return Value{values.Failed(t, ErrParam)}
+	case !a.inScope(v):
+		return Value{values.Failed(t, ErrOutOfScope)}
 	}
-	return v
+	ob, err := a.object(v)
+	if err != nil {
+		return Value{values.Failed(t, err)}
+	}
+	return Value{values.Read(a.r.mem, (*frame)(a), &ob, t, values.Options(o))}
 }
-
-func (b *builder) sizeOf(t *Type) (uint64, error) { return t.sizeIn(b.f) }

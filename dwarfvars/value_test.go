@@ -70,8 +70,7 @@ func TestGetLocalVariableValue(t *testing.T) {
 		t.Errorf("kept: %d bytes %x, %v, %v", n, buf[:4], code, err)
 	}
 	n, code, err = s.GetLocalVariableValue(lo, s.frames, numbers, buf[:3])
-	var size *dwarfvars.BufferSize
-	if n != 4 || code != dwarfvars.GlvvEBufferSize || !errors.As(err, &size) || size.Need != 4 {
+	if n != 4 || code != dwarfvars.GlvvEBufferSize || !errors.Is(err, dwarfvars.ErrBufferSize) {
 		t.Errorf("kept in 3 bytes: %d, %v, %v", n, code, err)
 	}
 	for what, call := range map[string]func() (int, dwarfvars.Code, error){
@@ -105,14 +104,12 @@ func TestReasons(t *testing.T) {
 	if _, code, err := s.GetLocalVariableValue(s.variable(t, arrays, "vla"), s.frames, arrays, buf); code != dwarfvars.GlvvEUnknown || !errors.Is(err, dwarfvars.ErrOptimisedOut) {
 		t.Errorf("vla: %v, %v", code, err)
 	}
-	var entry *dwarfvars.NoEntryValue
-	if _, code, err := s.GetLocalVariableValue(s.variable(t, numbers, "argc"), s.frames, numbers, buf); code != dwarfvars.GlvvEUnknown || !errors.As(err, &entry) || entry.Why == "" {
+	if _, code, err := s.GetLocalVariableValue(s.variable(t, numbers, "argc"), s.frames, numbers, buf); code != dwarfvars.GlvvEUnknown || !errors.Is(err, dwarfvars.ErrEntryValue) {
 		t.Errorf("argc: %v, %v", code, err)
 	}
 	c := newScene(t, "amd64-clang")
 	visit := c.frame(t, "visit")
-	var reg *dwarfvars.RegisterNotRecovered
-	if _, code, err := c.GetLocalVariableValue(c.variable(t, visit, "t"), c.frames, visit, buf); code != dwarfvars.GlvvEUnknown || !errors.As(err, &reg) || reg.Name != "rdi" {
+	if _, code, err := c.GetLocalVariableValue(c.variable(t, visit, "t"), c.frames, visit, buf); code != dwarfvars.GlvvEUnknown || !errors.Is(err, dwarfvars.ErrRegister) || err.Error() != "rdi not recovered" {
 		t.Errorf("t: %v, %v", code, err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/corewalk/corewalk/internal/format/dwarf"
+	"github.com/corewalk/corewalk/internal/vars/types"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
@@ -12,23 +13,23 @@ import (
 func TestVariantLists(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
-		enc   encoding
+		enc   types.Encoding
 		list  []byte
 		discr byte
 		want  string
 	}{
-		{"the value", encUnsigned, []byte{0, 7}, 5, "E::One(1)"},
-		{"in the list", encUnsigned, []byte{0, 7}, 7, "E::Some(1)"},
-		{"first of a range", encUnsigned, []byte{0, 7, 1, 10, 20}, 10, "E::Some(1)"},
-		{"last of a range", encUnsigned, []byte{0, 7, 1, 10, 20}, 20, "E::Some(1)"},
-		{"past a range", encUnsigned, []byte{0, 7, 1, 10, 20}, 21, "E::Rest(1)"},
-		{"above 127", encUnsigned, []byte{1, 0xc8, 1, 0xff, 1}, 0xff, "E::Some(1)"},
-		{"signed", encSigned, []byte{1, 0x7d, 0x7f}, 0xfe, "E::Some(1)"},
-		{"signed, below", encSigned, []byte{1, 0x7d, 0x7f}, 0xfc, "E::Rest(1)"},
-		{"cut short", encUnsigned, []byte{1, 10}, 10, "E::Rest(1)"},
-		{"of a kind that is not known", encUnsigned, []byte{9, 10, 10}, 10, "E::Rest(1)"},
+		{"the value", types.EncUnsigned, []byte{0, 7}, 5, "E::One(1)"},
+		{"in the list", types.EncUnsigned, []byte{0, 7}, 7, "E::Some(1)"},
+		{"first of a range", types.EncUnsigned, []byte{0, 7, 1, 10, 20}, 10, "E::Some(1)"},
+		{"last of a range", types.EncUnsigned, []byte{0, 7, 1, 10, 20}, 20, "E::Some(1)"},
+		{"past a range", types.EncUnsigned, []byte{0, 7, 1, 10, 20}, 21, "E::Rest(1)"},
+		{"above 127", types.EncUnsigned, []byte{1, 0xc8, 1, 0xff, 1}, 0xff, "E::Some(1)"},
+		{"signed", types.EncSigned, []byte{1, 0x7d, 0x7f}, 0xfe, "E::Some(1)"},
+		{"signed, below", types.EncSigned, []byte{1, 0x7d, 0x7f}, 0xfc, "E::Rest(1)"},
+		{"cut short", types.EncUnsigned, []byte{1, 10}, 10, "E::Rest(1)"},
+		{"of a kind that is not known", types.EncUnsigned, []byte{9, 10, 10}, 10, "E::Rest(1)"},
 	} {
-		tag, u32 := base("tag", tc.enc, 1), base("u32", encUnsigned, 4)
+		tag, u32 := base("tag", tc.enc, 1), base("u32", types.EncUnsigned, 4)
 		alternative := func(name string) (*handDIE, *handDIE) {
 			typ := die(dwarf.TagStructureType, handAttr{dwarf.AttrName, name}, handAttr{dwarf.AttrByteSize, 8}).with(
 				die(dwarf.TagMember, handAttr{dwarf.AttrName, "__0"}, handAttr{dwarf.AttrType, u32}, handAttr{dwarf.AttrDataMemberLoc, 4}))
@@ -60,7 +61,7 @@ func TestRustReferences(t *testing.T) {
 		"alloc::boxed::Box<i32, alloc::alloc::Global>": "@0x10010: -5",
 		"*const i32": "0x10010",
 	} {
-		i32 := base("i32", encSigned, 4)
+		i32 := base("i32", types.EncSigned, 4)
 		pointer := die(dwarf.TagPointerType, handAttr{dwarf.AttrName, name}, handAttr{dwarf.AttrType, i32})
 		p := newHand(arch.AMD64, 32)
 		p.put(handBase, 8, handBase+16)

@@ -1,32 +1,36 @@
 package dwarfvars
 
 import (
+	"strconv"
+	"strings"
+
 	"github.com/corewalk/corewalk/internal/format/dwarf"
 	"github.com/corewalk/corewalk/internal/format/dwarf/op"
+	"github.com/corewalk/corewalk/internal/vars/types"
+	"github.com/corewalk/corewalk/internal/vars/where"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
 // The other way round: from a register or an address to the variable that lives there.
 
-// A Held is a variable, or a part of one, that some place holds.
-type Held struct {
-	Var   *LocalVar
-	Scope *Scope
-	Path  string // of the part: ".head.next"; "" for the whole
-	Type  *Type  // of the part
-}
+// frameWhere is an Activation as a where.Frame.
+type frameWhere Activation
 
-// Name is the variable's name with the part's path.
-func (h *Held) Name() string { return h.Var.Name + h.Path }
+// readerWhere is a Reader as a where.Process.
+type readerWhere Reader
 
-// InRegister lists the variables that live, at a place of the activation's function, in
-// register r: those of the innermost inlined call first. Where the frame is does not
-// matter.
-func (a *Activation) InRegister(pc arch.Address, r arch.Reg) []Held {
-	var out []Held
-	a.each(pc, func(s *Scope, v *LocalVar, loc *op.Location, t *Type) {
+type (
+	frameHandle   = where.FrameHandle
+	processHandle = where.ProcessHandle
+)
+
+// InRegister implements where.Frame.
+func (f *frameWhere) InRegister(pc arch.Address, r arch.Reg) []where.Held {
+	var out []where.Held
+	a := (*Activation)(f)
+	a.each(pc, func(s *Scope, v *LocalVar, loc *op.Location, t *types.Type) {
 		if a.isRegister(loc, r) {
-			out = append(out, a.leaf(s, v, t, 0, 0))
+			out = append(out, leaf(s, v, t, 0, 0))
 			return
 		}
 		if loc.Kind != op.Composite {
@@ -36,7 +40,7 @@ func (a *Activation) InRegister(pc arch.Address, r arch.Reg) []Held {
 		for i := range loc.Pieces {
 			p := &loc.Pieces[i]
 			if p.BitOffset == 0 && a.isRegister(&p.Loc, r) {
-				out = append(out, a.leaf(s, v, t, bits/8, p.BitSize/8))
+				out = append(out, leaf(s, v, t, bits/8, p.BitSize/8))
 				return
 			}
 			bits += p.BitSize
@@ -45,11 +49,11 @@ func (a *Activation) InRegister(pc arch.Address, r arch.Reg) []Held {
 	return out
 }
 
-// InMemory lists the variables that live, at a place of the activation's function, in
-// size bytes of memory at addr, the innermost first.
-func (a *Activation) InMemory(pc, addr arch.Address, size int) []Held {
-	var out []Held
-	a.each(pc, func(s *Scope, v *LocalVar, loc *op.Location, t *Type) {
+// InMemory implements where.Frame.
+func (f *frameWhere) InMemory(pc, addr arch.Address, size int) []where.Held {
+	var out []where.Held
+	a := (*Activation)(f)
+	a.each(pc, func(s *Scope, v *LocalVar, loc *op.Location, t *types.Type) {
 		at := loc.Addr
 		if loc.Kind != op.Memory {
 			return
@@ -58,23 +62,23 @@ func (a *Activation) InMemory(pc, addr arch.Address, size int) []Held {
 		if err != nil || addr < at || addr-at >= whole {
 			return
 		}
-		if h := a.leaf(s, v, t, addr-at, uint64(size)); h.Type != nil {
+		if h := leaf(s, v, t, addr-at, uint64(size)); h.Type != nil {
 			out = append(out, h)
 		}
 	})
 	return out
 }
 
-// Object is the variable of the function that holds an address at pc, whole, and where
-// it begins and ends; false where there is none.
-func (a *Activation) Object(pc, addr arch.Address) (h Held, low, high arch.Address, ok bool) {
-	a.each(pc, func(s *Scope, v *LocalVar, loc *op.Location, t *Type) {
+// Object implements where.Frame.
+func (f *frameWhere) Object(pc, addr arch.Address) (h where.Held, low, high arch.Address, ok bool) {
+	a := (*Activation)(f)
+	a.each(pc, func(s *Scope, v *LocalVar, loc *op.Location, t *types.Type) {
 		at := loc.Addr
 		if ok || loc.Kind != op.Memory {
 			return
 		}
 		if whole, err := a.sizeOf(t); err == nil && addr >= at && addr-at < whole {
-			h, low, high, ok = Held{Var: v, Scope: s, Type: t}, at, at+whole, true
+			h, low, high, ok = held(s, v, "", t), at, at+whole, true
 		}
 	})
 	return h, low, high, ok
@@ -82,7 +86,7 @@ func (a *Activation) Object(pc, addr arch.Address) (h Held, low, high arch.Addre
 
 // each goes over the variables that are alive at a place of the function. The location
 // is valid until anything else is evaluated.
-func (a *Activation) each(pc arch.Address, do func(*Scope, *LocalVar, *op.Location, *Type)) {
+func (a *Activation) each(pc arch.Address, do func(*Scope, *LocalVar, *op.Location, *types.Type)) {
 	was := a.e.pc
 	defer func() {
 		a.e.pc, a.e.based = was, false
@@ -94,7 +98,7 @@ func (a *Activation) each(pc arch.Address, do func(*Scope, *LocalVar, *op.Locati
 		for _, list := range [...][]*LocalVar{s.Params, s.Locals} {
 			for _, v := range list {
 				if loc, err := a.locate(v); err == nil && loc.Kind != op.Empty {
-					do(s, v, &loc, a.r.types.typeOf(v.attrs.typ))
+					do(s, v, &loc, a.r.types.Of(v.attrs.typ))
 				}
 			}
 		}
@@ -111,24 +115,38 @@ func (a *Activation) isRegister(loc *op.Location, r arch.Reg) bool {
 
 // leaf is the part of a variable at an offset, as small as size asks for: 0 for the
 // first member that has none itself. Its Type is nil where there is no such part.
-func (a *Activation) leaf(s *Scope, v *LocalVar, t *Type, off, size uint64) Held {
-	h := Held{Var: v, Scope: s}
-	if path, part, ok := t.Part(off, size); ok {
-		h.Path, h.Type = path, part
+func leaf(s *Scope, v *LocalVar, t *types.Type, off, size uint64) where.Held {
+	path, part, ok := t.Part(off, size)
+	if !ok {
+		return held(s, v, "", nil)
 	}
-	return h
+	return held(s, v, path, part)
 }
 
-// CallsPreserve reports whether functions of f's language leave registers alone for
-// their callers: those of Go leave none.
-func (f *Function) CallsPreserve() bool {
+func held(s *Scope, v *LocalVar, path string, t *types.Type) where.Held {
+	return where.Held{Variable: v.Name, Param: v.Param, Artificial: v.Artificial, Function: s.Function, Path: path, Type: t, Of: v}
+}
+
+// Number implements where.Frame.
+func (f *frameWhere) Number(h *where.Held) (uint64, bool) {
+	of, ok := h.Of.(*LocalVar)
+	if !ok {
+		return 0, false
+	}
+	v := (*Activation)(f).Read(of, Options{})
+	text, _, _ := strings.Cut(v.Text(), " ")
+	n, err := strconv.ParseUint(text, 0, 64)
+	return n, v.Err() == nil && err == nil
+}
+
+// CallsPreserve implements where.Frame.
+func (f *frameWhere) CallsPreserve() bool {
 	return f.rec != nil || f.fn.Unit == nil || f.fn.Unit.Language != dwarf.LangGo
 }
 
-// ReturnsNothing reports whether the function at an address of code is known to have
-// no result.
-func (r *Reader) ReturnsNothing(addr arch.Address) bool {
-	fn, err := r.functionAt(addr)
+// ReturnsNothing implements where.Process.
+func (r *readerWhere) ReturnsNothing(addr arch.Address) bool {
+	fn, err := (*Reader)(r).functionAt(addr)
 	if err != nil || fn.rec != nil {
 		return false
 	}
@@ -138,23 +156,18 @@ func (r *Reader) ReturnsNothing(addr arch.Address) bool {
 // maxGlobals bounds the entries that are looked through for a global variable.
 const maxGlobals = 1 << 12
 
-// Global is the variable that holds an address of the process's memory and belongs to no
-// function: its name, its type, and where in it the address is. The type is nil where
-// only a symbol is known. Types are looked for in the unit of the activation's function.
-func (a *Activation) Global(addr arch.Address) (name string, t *Type, off uint64) {
+// Global implements where.Frame.
+func (f *frameWhere) Global(addr arch.Address) (name string, t *types.Type, off uint64) {
+	a := (*Activation)(f)
 	if a.fn.Unit != nil {
 		if name, t, off = a.globalIn(a.fn.Unit, addr-a.bias); name != "" {
 			return name, t, off
 		}
 	}
-	return a.r.SymbolName(addr), nil, 0
+	return f.r.mem.SymbolText(addr), nil, 0
 }
 
-// SymbolName names an address by the symbol around it: "main", "table+8"; "" where
-// there is none.
-func (r *Reader) SymbolName(addr arch.Address) string { return r.mem.symbolText(addr) }
-
-func (a *Activation) globalIn(u *dwarf.Unit, at uint64) (string, *Type, uint64) {
+func (a *Activation) globalIn(u *dwarf.Unit, at uint64) (string, *types.Type, uint64) {
 	var e dwarf.Entry
 	c := u.Cursor(u.Root())
 	if !c.Next(&e) || !e.HasChildren {
@@ -167,8 +180,8 @@ func (a *Activation) globalIn(u *dwarf.Unit, at uint64) (string, *Type, uint64) 
 		if e.Tag == dwarf.TagVariable {
 			v := gather(dwarf.DIE{Unit: u, Off: e.Off})
 			if base, ok := plainAddress(u, &v); ok && v.nameIn != nil && at >= base {
-				t := a.r.types.typeOf(v.typ)
-				if at-base < t.whole() {
+				t := a.r.types.Of(v.typ)
+				if at-base < t.Whole() {
 					return v.nameIn.Text(&v.name), t, at - base
 				}
 			}
@@ -189,7 +202,7 @@ func plainAddress(u *dwarf.Unit, v *varAttrs) (uint64, bool) {
 		if len(b) != 1+int(v.locIn.AddrSize) {
 			return 0, false
 		}
-		return decodeUint(b[1:], v.locIn.Data.Big()), true
+		return types.Uint(b[1:], v.locIn.Data.Big()), true
 	case op.Addrx:
 		n, i := uint64(0), 1
 		for shift := uint(0); i < len(b) && shift < 63; i, shift = i+1, shift+7 {
@@ -202,9 +215,8 @@ func plainAddress(u *dwarf.Unit, v *varAttrs) (uint64, bool) {
 	return 0, false
 }
 
-// Bounds tells where the function, or the part of one, begins and ends that holds an
-// address of code, by call frame information.
-func (r *Reader) Bounds(addr arch.Address) (low, high arch.Address, ok bool) {
+// Bounds implements where.Process.
+func (r *readerWhere) Bounds(addr arch.Address) (low, high arch.Address, ok bool) {
 	libs := r.proc.LibraryTracker()
 	if libs == nil {
 		return 0, 0, false
@@ -213,7 +225,7 @@ func (r *Reader) Bounds(addr arch.Address) (low, high arch.Address, ok bool) {
 	if !ok {
 		return 0, 0, false
 	}
-	im := r.file(lib)
+	im := (*Reader)(r).file(lib)
 	if im == nil {
 		return 0, 0, false
 	}

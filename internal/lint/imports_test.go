@@ -42,7 +42,11 @@ var floors = map[string]int{
 	"unwind":                    2,
 	"modules":                   2,
 	"internal/code/relocated":   2,
+	"internal/vars/types":       2,
+	"internal/vars/values":      2,
+	"internal/vars/where":       2,
 	"libstate":                  1,
+	"internal/vars/unknown":     0,
 	"internal/files/image":      0,
 	"internal/code/dyninst":     0,
 	"internal/files/find":       0,
@@ -83,7 +87,9 @@ var sideways = map[string][]string{
 	"internal/code/stackflow":   {"internal/code/disasm"},
 	"internal/format/winunwind": {"internal/code/disasm"},
 	"internal/code/relocated":   {"modules"},
-	"modules":                   {"unwind"},    // its errors
+	"modules":                   {"unwind"}, // its errors
+	"internal/vars/values":      {"internal/vars/types"},
+	"internal/vars/where":       {"internal/vars/types", "unwind"},
 	"livestate":                 {"corestate"}, // what cores and ptrace have alike is decoded once
 }
 

@@ -2,10 +2,10 @@ package analysis
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
-	"github.com/corewalk/corewalk/dwarfvars"
+	"github.com/corewalk/corewalk/internal/vars/types"
+	"github.com/corewalk/corewalk/internal/vars/where"
 	"github.com/corewalk/corewalk/internal/why/provenance"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -13,9 +13,9 @@ import (
 // A named is an expression of the source with its type.
 type named struct {
 	text   string // "" if there is none
-	typ    *dwarfvars.Type
-	held   *dwarfvars.Held // the variable, if the expression is just a variable
-	at     uint64          // the instruction at which it is that variable
+	typ    *types.Type
+	held   *where.Held // the variable, if the expression is just a variable
+	at     uint64      // the instruction at which it is that variable
 	global bool
 }
 
@@ -23,10 +23,10 @@ type named struct {
 const maxNameDepth = 6
 
 // variable picks the best of the variables in a place: the innermost call's.
-func variable(held []dwarfvars.Held, at uint64) (named, bool) {
+func variable(held []where.Held, at uint64) (named, bool) {
 	for i := range held {
 		h := &held[i]
-		if h.Type != nil && h.Var.Name != "" && (!h.Var.Artificial || h.Var.Name == "this" || h.Var.Name == "self") {
+		if h.Type != nil && h.Variable != "" && (!h.Artificial || h.Variable == "this" || h.Variable == "self") {
 			return named{text: h.Name(), typ: h.Type, held: h, at: at}, true
 		}
 	}
@@ -36,11 +36,11 @@ func variable(held []dwarfvars.Held, at uint64) (named, bool) {
 // name returns the source's name for a value that register reg holds at an instruction; reg is NoReg if no
 // register does.
 func (w *witness) name(v *provenance.Value, at uint64, reg arch.Reg, depth int) named {
-	if w.act == nil || depth > maxNameDepth {
+	if w.vars == nil || depth > maxNameDepth {
 		return named{}
 	}
 	if reg != arch.NoReg {
-		if n, ok := variable(w.act.InRegister(at, reg), at); ok {
+		if n, ok := variable(w.vars.InRegister(at, reg), at); ok {
 			return n
 		}
 	}
@@ -62,7 +62,7 @@ func (w *witness) nameByOrigin(v *provenance.Value, depth int) named {
 			return n
 		}
 	case provenance.Entry:
-		if n, ok := variable(w.act.InRegister(v.At, v.Reg), v.At); ok {
+		if n, ok := variable(w.vars.InRegister(v.At, v.Reg), v.At); ok {
 			return n
 		}
 	case provenance.Load:
@@ -79,7 +79,7 @@ func (w *witness) inFrame(at uint64, off int64, size int) (named, bool) {
 	if !w.state.HasCFA {
 		return named{}, false
 	}
-	return variable(w.act.InMemory(at, w.state.CFA+uint64(off), size), at)
+	return variable(w.vars.InMemory(at, w.state.CFA+uint64(off), size), at)
 }
 
 // heldNow returns the value of a variable that is a number or a pointer, if the frame still has it.
@@ -87,15 +87,12 @@ func (w *witness) heldNow(n named) (uint64, bool) {
 	if n.held == nil || n.held.Path != "" {
 		return 0, false
 	}
-	v := w.act.Read(n.held.Var, dwarfvars.Options{})
-	text, _, _ := strings.Cut(v.Text, " ")
-	got, err := strconv.ParseUint(text, 0, 64)
-	return got, v.Err == nil && err == nil
+	return w.vars.Number(n.held)
 }
 
 // target names what an operand of the instruction at addr accesses.
 func (w *witness) target(addr uint64, base, index arch.Reg, scale uint8, disp int64, size, depth int) named {
-	if w.act == nil {
+	if w.vars == nil {
 		return named{}
 	}
 	if base == arch.NoReg && index == arch.NoReg {
@@ -175,8 +172,8 @@ func (w *witness) indexed(v *provenance.Value, addr uint64, base, index arch.Reg
 			return named{}
 		}
 		at := w.state.CFA + uint64(v.K+disp)
-		if h, low, _, ok := w.act.Object(addr, at); ok {
-			if text, t, ok := h.Type.Element(h.Var.Name, i.text, uint64(scale), int64(at-low), uint64(size)); ok {
+		if h, low, _, ok := w.vars.Object(addr, at); ok {
+			if text, t, ok := h.Type.Element(h.Variable, i.text, uint64(scale), int64(at-low), uint64(size)); ok {
 				return named{text: text, typ: t}
 			}
 		}
@@ -197,10 +194,10 @@ func multiple(v *provenance.Value) bool {
 
 // global names size bytes of memory that belong to no function.
 func (w *witness) global(addr uint64, size int) named {
-	if n, ok := variable(w.act.InMemory(w.state.PC, addr, size), w.state.PC); ok {
+	if n, ok := variable(w.vars.InMemory(w.state.PC, addr, size), w.state.PC); ok {
 		return n // a static variable of the function
 	}
-	name, t, off := w.act.Global(addr)
+	name, t, off := w.vars.Global(addr)
 	if name == "" || strings.Contains(name, "@") || t == nil && strings.Contains(name, "+") {
 		return named{}
 	}
@@ -218,7 +215,7 @@ func (w *witness) global(addr uint64, size int) named {
 
 // element names an element of a global array.
 func (w *witness) element(addr uint64, index named, scale uint8, size int) named {
-	name, t, off := w.act.Global(addr)
+	name, t, off := w.vars.Global(addr)
 	if name == "" || t == nil || index.text == "" {
 		return named{}
 	}

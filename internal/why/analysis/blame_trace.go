@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/corewalk/corewalk/internal/code/disasm"
+	"github.com/corewalk/corewalk/internal/vars/where"
 	"github.com/corewalk/corewalk/internal/why/provenance"
 	"github.com/corewalk/corewalk/internal/why/reason"
 	"github.com/corewalk/corewalk/libstate"
@@ -248,11 +249,11 @@ func (t *tracer) variable(w *witness, n named, at uint64) report.BlameStep {
 	s.Name = n.text
 	switch {
 	case n.held != nil:
-		if s.Role = "local"; n.held.Var.Param {
+		if s.Role = "local"; n.held.Param {
 			s.Role = "argument"
 		}
-		if n.held.Scope.Function != "" {
-			s.Function = n.held.Scope.Function
+		if n.held.Function != "" {
+			s.Function = n.held.Function
 		}
 	case n.global:
 		s.Role = "global"
@@ -379,7 +380,7 @@ func (t *tracer) read(w *witness, v *provenance.Value, value uint64) {
 		s.Role = "global"
 	}
 	if n.text == "" {
-		if w.act != nil && v.Base == arch.NoReg {
+		if w.vars != nil && v.Base == arch.NoReg {
 			return
 		}
 		s.Name = w.operandText(v.Base, v.Index, v.Scale, v.K)
@@ -403,7 +404,7 @@ func (in *inspection) literal(v *provenance.Value) bool {
 func (t *tracer) returned(w *witness, v *provenance.Value) {
 	s := w.step(report.BlameReturned, v.At)
 	if v.Target != 0 {
-		if t.in.Variables != nil && t.in.Variables.ReturnsNothing(v.Target) {
+		if t.in.Variables != nil && where.ProcessOf(t.in.Variables).ReturnsNothing(v.Target) {
 			return
 		}
 		code := codeReader{in: t.in}
@@ -418,7 +419,7 @@ func (t *tracer) returned(w *witness, v *provenance.Value) {
 // neverSet ends the trace with a variable in which nothing was stored.
 func (t *tracer) neverSet(w *witness, v *provenance.Value) {
 	n, ok := named{}, false
-	if w.act != nil {
+	if w.vars != nil {
 		n, ok = w.inFrame(w.state.PC, v.K, v.Size)
 	}
 	if !ok || w.code.Opaque() {
@@ -503,8 +504,8 @@ func (t *tracer) passed(w *witness, v *provenance.Value, value uint64) (*provena
 
 // nameByEntry names a parameter.
 func (w *witness) nameByEntry(v *provenance.Value) named {
-	if w.act != nil {
-		if n := w.nameByOrigin(v, 0); n.held != nil && n.held.Var.Param {
+	if w.vars != nil {
+		if n := w.nameByOrigin(v, 0); n.held != nil && n.held.Param {
 			return n
 		}
 	}

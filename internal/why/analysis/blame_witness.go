@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"github.com/corewalk/corewalk/dwarfvars"
+	"github.com/corewalk/corewalk/internal/vars/where"
 	"github.com/corewalk/corewalk/internal/why/provenance"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/unwind"
@@ -16,6 +17,7 @@ type witness struct {
 	call   unwind.Call // the function
 	code   *provenance.Func
 	act    *dwarfvars.Activation // nil without debugging information
+	vars   where.Frame           // of act; nil without
 	abi    provenance.ABI
 	state  provenance.State
 	eval   *provenance.Evaluator
@@ -40,11 +42,11 @@ func (in *inspection) witness(number int, early *arch.RegSet) *witness {
 	w.abi = provenance.ABIOf(in.arch, in.Exception != nil && in.Signal == nil)
 	if in.Variables != nil {
 		if act, err := in.Variables.At(in.diedStack, number); err == nil {
-			w.act = act
+			w.act, w.vars = act, where.FrameOf(act)
 			if act.Low == start {
 				end = act.High
 			}
-			if !act.CallsPreserve() {
+			if !w.vars.CallsPreserve() {
 				w.abi.Preserved = 1 << in.arch.SP
 			}
 		}
@@ -72,7 +74,7 @@ func (w *witness) bounds(code *codeReader) (start, end uint64, ok bool) {
 	if w.in.Variables == nil {
 		return 0, 0, false
 	}
-	start, end, ok = w.in.Variables.Bounds(at)
+	start, end, ok = where.ProcessOf(w.in.Variables).Bounds(at)
 	w.call = unwind.Call{Entry: start}
 	return start, end, ok
 }
@@ -80,7 +82,7 @@ func (w *witness) bounds(code *codeReader) (start, end uint64, ok bool) {
 func (w *witness) close() {
 	if w != nil && w.act != nil {
 		w.act.Close()
-		w.act = nil
+		w.act, w.vars = nil, nil
 	}
 }
 
@@ -128,9 +130,9 @@ func (w *witness) locate(early *arch.RegSet) bool {
 		}
 	}
 	w.eval = w.code.Evaluator(&w.state)
-	if w.act != nil && w.state.HasCFA {
+	if w.vars != nil && w.state.HasCFA {
 		w.code.Object = func(off int64) (int64, int64, bool) {
-			_, low, high, ok := w.act.Object(pc, w.state.CFA+uint64(off))
+			_, low, high, ok := w.vars.Object(pc, w.state.CFA+uint64(off))
 			return int64(low - w.state.CFA), int64(high - w.state.CFA), ok
 		}
 	}

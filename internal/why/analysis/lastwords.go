@@ -3,6 +3,7 @@ package analysis
 import (
 	"strings"
 
+	"github.com/corewalk/corewalk/internal/vars/where"
 	"github.com/corewalk/corewalk/internal/why/message"
 	"github.com/corewalk/corewalk/internal/why/reason"
 	"github.com/corewalk/corewalk/libstate"
@@ -163,7 +164,7 @@ func (in *inspection) process(r *report.Report) *message.Process {
 			if in.Variables == nil {
 				return 0, false
 			}
-			addr, err := in.Variables.ThreadLocal(in.died(), module, offset)
+			addr, err := where.ProcessOf(in.Variables).ThreadLocal(in.died(), module, offset)
 			return addr, err == nil
 		},
 		Mapping: in.MappingAt,

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/corewalk/corewalk/dwarfvars"
+	"github.com/corewalk/corewalk/internal/vars/unknown"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/unwind"
 )
@@ -130,17 +131,17 @@ func (in *inspection) variable(a *dwarfvars.Activation, v *dwarfvars.LocalVar) r
 	out := report.Variable{Name: v.Name, Type: val.Type(), Location: a.Where(v)}
 	if in.opts.Explain {
 		out.Expression = a.Expression(v)
-		var entry *dwarfvars.NoEntryValue
-		if errors.As(val.Err, &entry) {
+		var entry *unknown.Entry
+		if errors.As(val.Err(), &entry) {
 			out.Expression += "; " + entry.Why
 		}
 	}
 	if entry, ok := a.ReadEntry(v, in.opts.Values); ok {
-		if s := entry.String(); val.Err != nil || s != val.String() {
+		if s := entry.String(); val.Err() != nil || s != val.String() {
 			out.Entry = s
 		}
 	}
-	if val.Err == nil {
+	if val.Err() == nil {
 		out.Status, out.Value = report.StatusSuccess, val.String()
 		if in.opts.Structured {
 			d := data(val)
@@ -149,26 +150,25 @@ func (in *inspection) variable(a *dwarfvars.Activation, v *dwarfvars.LocalVar) r
 		}
 		return out
 	}
-	out.Status, out.Reason = report.StatusUnknown, val.Err.Error()
+	out.Status, out.Reason = report.StatusUnknown, val.Err().Error()
 	switch {
-	case errors.Is(val.Err, dwarfvars.ErrParam):
+	case errors.Is(val.Err(), dwarfvars.ErrParam):
 		out.Status = report.StatusParam
-	case errors.Is(val.Err, dwarfvars.ErrOutOfScope):
+	case errors.Is(val.Err(), dwarfvars.ErrOutOfScope):
 		out.Status = report.StatusOutOfScope
 	}
 	return out
 }
 
 // data converts a value to the report's form. The reader has already limited the tree.
-func data(v *dwarfvars.Value) report.Data {
-	d := report.Data{Kind: string(v.Kind()), Type: v.Type(), Text: v.Text, Address: report.Addr(v.Addr), Truncated: v.More}
-	if v.Err != nil {
-		d.Error = v.Err.Error()
+func data(v dwarfvars.Value) report.Data {
+	d := report.Data{Kind: string(v.Kind()), Type: v.Type(), Text: v.Text(), Address: report.Addr(v.Addr()), Truncated: v.More()}
+	if err := v.Err(); err != nil {
+		d.Error = err.Error()
 	}
-	for i := range v.Parts {
-		p := &v.Parts[i]
+	for p := range v.Parts() {
 		c := report.Child{Name: p.Name, Data: data(p.Value)}
-		if p.Key != nil {
+		if !p.Key.IsZero() {
 			key := data(p.Key)
 			c.Key = &key
 		}

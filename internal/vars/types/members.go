@@ -1,0 +1,270 @@
+package types
+
+import (
+	"github.com/corewalk/corewalk/internal/format/dwarf"
+)
+
+// members are the children of a type's entry, as far as values need them.
+type Members struct {
+	Fields    []Field
+	Enums     []Enumerator
+	dims      []Dim
+	Templates []Template
+	typedefs  []Field
+	params    []Ref // of a function type
+	variadic  bool
+	Variant   *VariantPart
+	virtual   bool // it has virtual functions
+}
+
+// A field is a data member, a base class or a static member.
+type Field struct {
+	Name       string
+	Type       Ref
+	Off        uint64      // bytes from the start
+	Expr       dwarf.Value // computes the address from that of the whole, when Present
+	Bits       uint64      // of a bit-field; 0 for others
+	BitOff     uint64      // of a bit-field, from the start of the whole, in bits
+	Base       bool
+	Virtual    bool
+	Static     bool
+	artificial bool
+	Constant   dwarf.Value
+	DIE        dwarf.DIE
+	Table      *BaseTable // of a virtual base that a PDB describes
+}
+
+type Enumerator struct {
+	Name string
+	Val  uint64
+}
+
+// A dim is one dimension of an array.
+type Dim struct {
+	count, upper, lower dwarf.Value
+}
+
+// A template is a template parameter: a type, or a value of a type.
+type Template struct {
+	name string
+	typ  Ref
+	Val  dwarf.Value
+	Has  bool // val is one
+}
+
+// maxMembers bounds what is kept of one type.
+const MaxMembers = 1 << 14
+
+// all returns the members of t, which must be stripped.
+func (t *Type) Members() *Members {
+	t.membersOnce.Do(func() {
+		switch {
+		case t.Ref.DB != nil:
+			t.m.readRecords(t)
+		case t.Ref.Valid():
+			t.m.read(t)
+		}
+	})
+	return &t.m
+}
+
+func (t *Type) Dims() []Dim { return t.Members().dims }
+
+func (m *Members) read(t *Type) {
+	var e dwarf.Entry
+	u := t.Ref.Unit
+	c := u.Cursor(t.Ref.Off)
+	if !c.Next(&e) || !e.HasChildren {
+		return
+	}
+	for n := 0; n < MaxMembers && c.Level() > 0 && c.Next(&e); n++ {
+		switch e.Tag {
+		case dwarf.TagMember, dwarf.TagInheritance, dwarf.TagVariable:
+			m.Fields = append(m.Fields, readField(u, &c, &e, t))
+		case dwarf.TagEnumerator:
+			m.Enums = append(m.Enums, readEnumerator(u, &c))
+		case dwarf.TagSubrangeType, dwarf.TagEnumerationType, dwarf.TagGenericSubrange:
+			if t.Tag == dwarf.TagArrayType {
+				m.dims = append(m.dims, readDim(&c))
+			}
+		case dwarf.TagTemplateTypeParameter, dwarf.TagTemplateValueParameter:
+			m.Templates = append(m.Templates, readTemplate(u, &c))
+		case dwarf.TagGNUTemplateParameterPack:
+			m.pack(u, &c, &e)
+			continue
+		case dwarf.TagTypedef:
+			f := readField(u, &c, &e, t)
+			f.Type = Ref{DIE: dwarf.DIE{Unit: u, Off: e.Off}}
+			m.typedefs = append(m.typedefs, f)
+		case dwarf.TagFormalParameter:
+			f := readField(u, &c, &e, t)
+			m.params = append(m.params, f.Type)
+		case dwarf.TagUnspecifiedParameters:
+			m.variadic = true
+		case dwarf.TagVariantPart:
+			v := readVariantPart(u, e.Off, t)
+			m.Variant = &v
+		case dwarf.TagSubprogram:
+			var v dwarf.Value
+			m.virtual = m.virtual || c.Find(dwarf.AttrVirtuality, &v) && v.U != 0
+		}
+		c.SkipChildren()
+	}
+}
+
+func (m *Members) pack(u *dwarf.Unit, c *dwarf.Cursor, e *dwarf.Entry) {
+	if !e.HasChildren {
+		return
+	}
+	depth, child := e.Depth, dwarf.Entry{}
+	for c.Level() > depth && c.Next(&child) {
+		if child.Tag == dwarf.TagTemplateTypeParameter || child.Tag == dwarf.TagTemplateValueParameter {
+			m.Templates = append(m.Templates, readTemplate(u, c))
+		}
+		c.SkipChildren()
+	}
+}
+
+func readField(u *dwarf.Unit, c *dwarf.Cursor, e *dwarf.Entry, t *Type) (f Field) {
+	var v dwarf.Value
+	var bitOffset, bitSize, byteSize, dataBit uint64
+	var hasDataBit, hasBitOffset, external, declared bool
+	f.DIE = dwarf.DIE{Unit: u, Off: e.Off}
+	f.Base = e.Tag == dwarf.TagInheritance
+	for c.Attr(&v) {
+		switch v.Attr {
+		case dwarf.AttrName:
+			f.Name = u.Text(&v)
+		case dwarf.AttrType:
+			f.Type = RefTo(u, &v)
+		case dwarf.AttrDataMemberLoc:
+			switch v.Form.Class() {
+			case dwarf.ClassConstant, dwarf.ClassOffset:
+				f.Off = v.U
+			default:
+				if off, ok := plainOffset(v.B); ok {
+					f.Off = off
+				} else {
+					f.Expr = v
+				}
+			}
+		case dwarf.AttrBitSize:
+			bitSize = v.U
+		case dwarf.AttrBitOffset:
+			bitOffset, hasBitOffset = v.U, true
+		case dwarf.AttrDataBitOffset:
+			dataBit, hasDataBit = v.U, true
+		case dwarf.AttrByteSize:
+			byteSize = v.U
+		case dwarf.AttrVirtuality:
+			f.Virtual = v.U != 0
+		case dwarf.AttrArtificial:
+			f.artificial = v.Flag()
+		case dwarf.AttrExternal:
+			external = v.Flag()
+		case dwarf.AttrDeclaration:
+			declared = v.Flag()
+		case dwarf.AttrConstValue:
+			f.Constant = v
+		}
+	}
+	f.Static = e.Tag == dwarf.TagVariable || e.Tag == dwarf.TagMember && (external || declared)
+	if bitSize == 0 || f.Static {
+		return f
+	}
+	f.Bits = bitSize
+	switch {
+	case hasDataBit:
+		f.BitOff = dataBit
+	case hasBitOffset:
+		// DWARF 2 and 3 count from the most significant bit of the storage unit.
+		if byteSize == 0 {
+			byteSize = max(t.set.Of(f.Type).Size(), 1)
+		}
+		f.BitOff = 8 * f.Off
+		if u.Data.Big() {
+			f.BitOff += bitOffset
+		} else {
+			f.BitOff += 8*byteSize - bitOffset - bitSize
+		}
+	default:
+		f.BitOff = 8 * f.Off
+	}
+	f.Off = f.BitOff / 8
+	return f
+}
+
+// plainOffset reads the offset of a member that DWARF 2 gives as an expression:
+// DW_OP_plus_uconst.
+func plainOffset(expr []byte) (uint64, bool) {
+	if len(expr) < 2 || expr[0] != 0x23 {
+		return 0, false
+	}
+	var v uint64
+	for i, b := range expr[1:] {
+		v |= uint64(b&0x7f) << (7 * uint(i))
+		if b < 0x80 {
+			return v, i == len(expr)-2
+		}
+	}
+	return 0, false
+}
+
+func readEnumerator(u *dwarf.Unit, c *dwarf.Cursor) (e Enumerator) {
+	var v dwarf.Value
+	for c.Attr(&v) {
+		switch v.Attr {
+		case dwarf.AttrName:
+			e.Name = u.Text(&v)
+		case dwarf.AttrConstValue:
+			e.Val = v.U
+		}
+	}
+	return e
+}
+
+func readDim(c *dwarf.Cursor) (d Dim) {
+	var v dwarf.Value
+	for c.Attr(&v) {
+		switch v.Attr {
+		case dwarf.AttrCount:
+			d.count = v
+		case dwarf.AttrUpperBound:
+			d.upper = v
+		case dwarf.AttrLowerBound:
+			d.lower = v
+		}
+	}
+	return d
+}
+
+func readTemplate(u *dwarf.Unit, c *dwarf.Cursor) (t Template) {
+	var v dwarf.Value
+	for c.Attr(&v) {
+		switch v.Attr {
+		case dwarf.AttrName:
+			t.name = u.Text(&v)
+		case dwarf.AttrType:
+			t.typ = RefTo(u, &v)
+		case dwarf.AttrConstValue:
+			t.Val, t.Has = v, true
+		}
+	}
+	return t
+}
+
+// typeArg is the i-th template argument of t that is a type; nil when there is
+// none.
+func (t *Type) TypeArg(i int) *Type {
+	n := 0
+	for _, a := range t.Members().Templates {
+		if a.Has {
+			continue
+		}
+		if n == i {
+			return t.set.Of(a.typ)
+		}
+		n++
+	}
+	return nil
+}

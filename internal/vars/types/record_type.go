@@ -1,0 +1,284 @@
+package types
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/corewalk/corewalk/internal/format/dwarf"
+	"github.com/corewalk/corewalk/internal/format/pdb"
+)
+
+// Types that a PDB describes. They become Types as those of DWARF do: what walks
+// and prints values knows no difference but where it asks for a typeRef's db.
+
+// A database is a PDB, and a language whose functions it describes: the records of
+// types do not say which language they are of.
+type Database struct {
+	File *pdb.File
+	lang dwarf.Language
+}
+
+func (set *Set) Database(file *pdb.File, lang dwarf.Language) *Database {
+	key := Database{file, lang}
+	if v, ok := set.dbs.Load(key); ok {
+		return v.(*Database)
+	}
+	v, _ := set.dbs.LoadOrStore(key, &key)
+	return v.(*Database)
+}
+
+// qualifier says where in Off a typeRef of a record has the number of qualifiers
+// that were taken from the type: one record may have several.
+const qualifier = 1 << 32
+
+// typ is the type with a number.
+func (db *Database) Type(id pdb.TypeID) Ref {
+	return Ref{DIE: dwarf.DIE{Off: uint64(id)}, DB: db}
+}
+
+var recordTags = [...]dwarf.Tag{
+
+	pdb.TypeBase:            dwarf.TagBaseType,
+	pdb.TypePointer:         dwarf.TagPointerType,
+	pdb.TypeReference:       dwarf.TagReferenceType,
+	pdb.TypeRvalueReference: dwarf.TagRvalueReferenceType,
+	pdb.TypeMemberPointer:   dwarf.TagPtrToMemberType,
+	pdb.TypeFunction:        dwarf.TagSubroutineType,
+	pdb.TypeArray:           dwarf.TagArrayType,
+	pdb.TypeVector:          dwarf.TagArrayType,
+	pdb.TypeClass:           dwarf.TagClassType,
+	pdb.TypeStruct:          dwarf.TagStructureType,
+	pdb.TypeUnion:           dwarf.TagUnionType,
+	pdb.TypeEnum:            dwarf.TagEnumerationType,
+	pdb.TypeAlias:           dwarf.TagTypedef,
+	pdb.TypeNullptr:         dwarf.TagUnspecifiedType,
+}
+
+var recordEncodings = [...]Encoding{
+	pdb.BaseSigned:       EncSigned,
+	pdb.BaseUnsigned:     EncUnsigned,
+	pdb.BaseSignedChar:   EncSignedChar,
+	pdb.BaseUnsignedChar: EncUnsignedChar,
+	pdb.BaseUTF:          EncUTF,
+	pdb.BaseBool:         EncBoolean,
+	pdb.BaseFloat:        EncFloat,
+	pdb.BaseComplex:      EncComplexFloat,
+}
+
+// readRecord reads the type of a record. One that makes no sense, or that is of a
+// kind not known, is an incomplete type named by its number.
+func (set *Set) readRecord(ref Ref) *Type {
+	t := &Type{set: set, Ref: ref, Language: ref.DB.lang}
+	id := pdb.TypeID(ref.Off)
+	rec, ok := ref.DB.plain(&id)
+	tag := recordTags[rec.Kind]
+	switch {
+	case rec.Kind == pdb.TypeVoid:
+		return t
+	case !ok || tag == 0 && rec.Kind != pdb.TypeModifier:
+		t.Tag, t.Declared, t.BareName = dwarf.TagStructureType, true, fmt.Sprintf("%#x", uint32(id))
+		t.full = t.BareName
+		return t
+	}
+	if set.qualifiedRecord(t, rec, id, int(ref.Off/qualifier)) {
+		return t
+	}
+	t.Tag, t.ByteSize, t.full, t.Declared = tag, rec.Size, rec.Name, rec.Forward
+	t.BareName = t.full
+	if !IsC(t.Language) {
+		t.BareName = lastComponent(t.full)
+	}
+	if rec.Kind == pdb.TypeBase {
+		t.Encoding = recordEncodings[rec.Base]
+	}
+	if rec.Elem != 0 {
+		t.Elem = ref.DB.Type(rec.Elem)
+	}
+	if rec.Class != 0 {
+		t.Class = ref.DB.Type(rec.Class)
+	}
+	switch rec.Kind {
+	case pdb.TypeEnum:
+		under, _ := ref.DB.File.Type(rec.Elem)
+		t.ByteSize = under.Size
+	case pdb.TypeVector:
+		t.Vector = true
+	case pdb.TypePointer:
+		if rec.Size == 0 {
+			t.ByteSize = uint64(set.arch.WordSize)
+		}
+	}
+	return t
+}
+
+// plain reads a record, passing over those that modify a type in ways that do not
+// show in its values.
+func (db *Database) plain(id *pdb.TypeID) (rec pdb.Type, ok bool) {
+	for range MaxChain {
+		rec, ok = db.File.Type(*id)
+		if !ok || rec.Kind != pdb.TypeModifier || rec.Quals != 0 {
+			return rec, ok
+		}
+		*id = rec.Elem
+	}
+	return rec, false
+}
+
+var recordQualifiers = [...]struct {
+	q   pdb.Qualifiers
+	tag dwarf.Tag
+}{{pdb.Const, dwarf.TagConstType}, {pdb.Volatile, dwarf.TagVolatileType}, {pdb.Restrict, dwarf.TagRestrictType}}
+
+// qualifiedRecord makes t one of the qualifiers that a record has, after taken ones
+// were looked at; false when there are no more. A modifier is nothing but them.
+func (set *Set) qualifiedRecord(t *Type, rec pdb.Type, id pdb.TypeID, taken int) bool {
+	n := 0
+	for _, q := range recordQualifiers {
+		if rec.Quals&q.q == 0 {
+			continue
+		}
+		if n++; n == taken+1 {
+			t.Tag = q.tag
+		}
+	}
+	if taken >= n {
+		return false
+	}
+	t.Elem = t.Ref.DB.Type(id)
+	t.Elem.Off += uint64(taken+1) * qualifier
+	if taken+1 == n && rec.Kind == pdb.TypeModifier {
+		t.Elem = t.Ref.DB.Type(rec.Elem)
+	}
+	return true
+}
+
+// lastComponent is a name without the namespaces and classes around it.
+func lastComponent(name string) string {
+	depth, last := 0, 0
+	for i := 0; i < len(name); i++ {
+		switch name[i] {
+		case '<', '(', '`':
+			depth++
+		case '>', ')', '\'':
+			depth = max(depth-1, 0)
+		case ':':
+			if depth == 0 && strings.HasPrefix(name[i:], "::") {
+				last = i + 2
+				i++
+			}
+		}
+	}
+	return name[last:]
+}
+
+// constantOf is an attribute whose value is a number.
+func constantOf(n uint64) dwarf.Value { return dwarf.Value{Form: dwarf.FormUdata, U: n} }
+
+// readRecords reads the members of t.
+func (m *Members) readRecords(t *Type) {
+	db := t.Ref.DB
+	id := pdb.TypeID(t.Ref.Off)
+	rec, ok := db.plain(&id)
+	if !ok {
+		return
+	}
+	if rec.Forward {
+		// Types of members and of what is pointed to are declarations as a rule.
+		def, _ := db.File.Definition(id)
+		if rec, ok = db.File.Type(def); !ok || rec.Forward {
+			return
+		}
+	}
+	switch rec.Kind {
+	case pdb.TypeArray:
+		n := uint64(0)
+		if size := db.size(rec.Elem); size > 0 {
+			n = rec.Size / size
+		}
+		m.dims = []Dim{{count: constantOf(n)}}
+	case pdb.TypeVector:
+		m.dims = []Dim{{count: constantOf(rec.Count)}}
+	case pdb.TypeFunction:
+		for _, p := range db.File.Args(rec.Args) {
+			if m.variadic = p == 0; !m.variadic {
+				m.params = append(m.params, db.Type(p))
+			}
+		}
+	default:
+		var list []pdb.Member
+		list, m.virtual = db.File.Members(rec.Fields)
+		for i := range list[:min(len(list), MaxMembers)] {
+			m.record(db, &rec, &list[i])
+		}
+	}
+}
+
+// size is the size of a type that needs no frame to be known.
+func (db *Database) size(id pdb.TypeID) uint64 {
+	for range MaxChain {
+		rec, ok := db.plain(&id)
+		switch {
+		case !ok:
+			return 0
+		case rec.Kind == pdb.TypeModifier || rec.Kind == pdb.TypeAlias || rec.Kind == pdb.TypeEnum:
+			id = rec.Elem
+		case rec.Forward:
+			if id, ok = db.File.Definition(id); !ok {
+				return 0
+			}
+		default:
+			return rec.Size
+		}
+	}
+	return 0
+}
+
+// A baseTable is where the offset of a virtual base is. The class has a pointer: in
+// Microsoft's ABI to a table of offsets from that pointer, of 4 bytes; in that of
+// Itanium to the table of virtual functions, with offsets from the object in front.
+type BaseTable struct {
+	Pointer, Index uint64
+	Itanium        bool
+}
+
+// record adds one member.
+func (m *Members) record(db *Database, of *pdb.Type, rec *pdb.Member) {
+	f := Field{Name: rec.Name, Type: db.Type(rec.Type), Off: rec.Off}
+	switch rec.Kind {
+	case pdb.MemberEnumerator:
+		m.Enums = append(m.Enums, Enumerator{rec.Name, rec.Value})
+		return
+	case pdb.MemberStatic:
+		f.Static = true
+	case pdb.MemberBase:
+		f.Base = true
+	case pdb.MemberVirtualBase:
+		if rec.Indirect {
+			return // a base has it, and shows it
+		}
+		f.Base, f.Virtual, f.Table = true, true, &BaseTable{rec.Off, rec.Index, strings.HasPrefix(of.Unique, "_ZT")}
+	case pdb.MemberVTable:
+		f.artificial = true
+	default:
+		if t, _ := db.File.Type(rec.Type); t.Kind == pdb.TypeBitField {
+			f.Type, f.Bits = db.Type(t.Elem), uint64(t.Bits)
+			f.BitOff = 8*rec.Off + uint64(t.Bit)
+			f.Off = f.BitOff / 8
+		}
+	}
+	m.Fields = append(m.Fields, f)
+}
+
+// defined is the definition of a type that is only declared where it is used.
+func (set *Set) defined(t *Type) (*Type, bool) {
+	if v, ok := set.completed.Load(t.Ref); ok {
+		ref := v.(Ref)
+		return set.Of(ref), ref.Valid()
+	}
+	var ref Ref
+	if id, ok := t.Ref.DB.File.Definition(pdb.TypeID(t.Ref.Off)); ok && id != pdb.TypeID(t.Ref.Off) {
+		ref = t.Ref.DB.Type(id)
+	}
+	set.completed.Store(t.Ref, ref)
+	return set.Of(ref), ref.Valid()
+}

@@ -1,0 +1,158 @@
+package types
+
+import (
+	"github.com/corewalk/corewalk/internal/format/dwarf"
+	"github.com/corewalk/corewalk/internal/vars/unknown"
+)
+
+// Size is the type's size in bytes; 0 when it is not known without a frame.
+func (t *Type) Size() uint64 {
+	s := t.Strip()
+	if s.ByteSize == 0 && (s.Pointer() || s.Reference()) {
+		return uint64(s.set.arch.WordSize)
+	}
+	return s.ByteSize
+}
+
+// A typeFrame evaluates what a type leaves open until a frame of the process is given:
+// sizes and bounds that other variables hold, or that expressions compute.
+type Frame interface {
+	// Number evaluates an attribute of an entry of unit u: a constant, a reference to
+	// the variable that holds the number, or an expression for it.
+	Number(u *dwarf.Unit, v *dwarf.Value) (uint64, error)
+}
+
+// sizeIn is the type's size in bytes in a frame.
+func (t *Type) SizeIn(f Frame) (uint64, error) { return t.sizeAt(f, 0) }
+
+func (t *Type) sizeAt(f Frame, depth int) (uint64, error) {
+	s := t.Strip()
+	switch {
+	case depth > MaxChain:
+		return 0, &unknown.Corrupt{Err: unknown.ErrLimit}
+	case s.sized.Present():
+		return f.Number(s.Ref.Unit, &s.sized)
+	case s.ByteSize > 0:
+		return s.ByteSize, nil
+	case s.Pointer(), s.Reference():
+		if s.Ref.Unit != nil {
+			return uint64(s.Ref.Unit.AddrSize), nil
+		}
+	case s.Tag == dwarf.TagPtrToMemberType:
+		if s.Target().Strip().Tag == dwarf.TagSubroutineType {
+			return 2 * uint64(s.set.arch.WordSize), nil
+		}
+		return uint64(s.set.arch.WordSize), nil
+	case s.Tag == dwarf.TagArrayType:
+		elem, err := s.Target().sizeAt(f, depth+1)
+		if err != nil {
+			return 0, err
+		}
+		n := uint64(1)
+		for _, d := range s.Dims() {
+			c, err := s.Count(f, &d)
+			if err != nil {
+				return 0, err
+			}
+			if c != 0 && n > 1<<40/c {
+				return 0, &unknown.Corrupt{Err: unknown.ErrLimit}
+			}
+			n *= c
+		}
+		if elem != 0 && n > 1<<48/elem {
+			return 0, &unknown.Corrupt{Err: unknown.ErrLimit}
+		}
+		return n * elem, nil
+	case s.Tag == dwarf.TagSubroutineType && s.Language == dwarf.LangGo:
+		return uint64(s.set.arch.WordSize), nil // a pointer to a closure
+	case s.void(), s.Tag == dwarf.TagUnspecifiedType, s.Tag == dwarf.TagSubroutineType:
+		return 0, nil
+	case s.Declared:
+		full, ok := s.set.Complete(s)
+		if !ok {
+			return 0, &unknown.Incomplete{Name: s.Name()}
+		}
+		return full.sizeAt(f, depth+1)
+	case s.Tag == dwarf.TagEnumerationType, s.Tag == dwarf.TagSubrangeType:
+		if s.Elem.Valid() {
+			return s.Target().sizeAt(f, depth+1)
+		}
+	}
+	return 0, nil // an empty struct
+}
+
+// whole is the type's size, that of an array and of a type declared elsewhere too.
+func (t *Type) Whole() uint64 {
+	s := t.Strip()
+	if s.Declared {
+		if full, ok := s.set.Complete(s); ok {
+			s = full.Strip()
+		}
+	}
+	if s.Tag != dwarf.TagArrayType || s.ByteSize > 0 {
+		return s.Size()
+	}
+	n := s.Target().Whole()
+	for _, d := range s.Dims() {
+		switch {
+		case d.count.Present() && d.count.Form.Class() == dwarf.ClassConstant:
+			n *= d.count.U
+		case d.upper.Present() && d.upper.Form.Class() == dwarf.ClassConstant:
+			n *= d.upper.U + 1
+		default:
+			return 0
+		}
+	}
+	return n
+}
+
+// count is the number of elements in one dimension of an array in a frame.
+func (t *Type) Count(f Frame, d *Dim) (uint64, error) {
+	u := t.Ref.Unit
+	if d.count.Present() {
+		n, err := f.Number(u, &d.count)
+		if int64(n) < 0 {
+			n = 0
+		}
+		return n, err
+	}
+	if !d.upper.Present() {
+		return 0, nil // [] at the end of a struct
+	}
+	upper, err := f.Number(u, &d.upper)
+	if err != nil {
+		return 0, err
+	}
+	upper = resizeBound(&d.upper, upper)
+	lower := uint64(0)
+	if d.lower.Present() {
+		if lower, err = f.Number(u, &d.lower); err != nil {
+			return 0, err
+		}
+	} else if oneBased(t.Language) {
+		lower = 1
+	}
+	if n := int64(upper-lower) + 1; n > 0 {
+		return uint64(n), nil
+	}
+	return 0, nil
+}
+
+// resizeBound takes the largest number of a form for the -1 of an empty array.
+func resizeBound(v *dwarf.Value, n uint64) uint64 {
+	switch {
+	case v.Form == dwarf.FormData4 && n == 0xffffffff, v.Form == dwarf.FormData2 && n == 0xffff:
+		return ^uint64(0)
+	}
+	return n
+}
+
+// oneBased reports whether arrays of a language begin at 1 (DWARF 5, 7.12).
+func oneBased(l dwarf.Language) bool {
+	switch l {
+	case dwarf.LangFortran77, dwarf.LangFortran90, dwarf.LangFortran95, dwarf.LangFortran03, dwarf.LangFortran08, dwarf.LangFortran18,
+		dwarf.LangAda83, dwarf.LangAda95, dwarf.LangPascal83, dwarf.LangModula2, dwarf.LangCobol74:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,227 @@
+package types
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/corewalk/corewalk/internal/format/dwarf"
+)
+
+// Name is the type as the source would write it: "struct tile *", "char [12]",
+// "int (*)(int)", "std::vector<int>".
+func (t *Type) Name() string {
+	t.nameOnce.Do(func() {
+		before, after := t.declarator(0)
+		t.shown = shorten(before + after)
+	})
+	return t.shown
+}
+
+// shorten writes names of the C++ library as people do: without the namespaces
+// that tell its versions apart, and strings by their usual name.
+func shorten(name string) string {
+	for _, inline := range [...]string{"std::__cxx11::", "std::__1::"} {
+		name = strings.ReplaceAll(name, inline, "std::")
+	}
+	if !strings.Contains(name, "basic_string") {
+		return name
+	}
+	for _, end := range [...]string{" >", ">"} {
+		name = strings.ReplaceAll(name, "std::basic_string<char, std::char_traits<char>, std::allocator<char>"+end, "std::string")
+		name = strings.ReplaceAll(name, "std::basic_string_view<char, std::char_traits<char>"+end, "std::string_view")
+	}
+	return name
+}
+
+// Bounds on the nesting of a type's name, and of the functions in it whose
+// parameters are named.
+const (
+	MaxNesting     = 32
+	maxNamedParams = 3
+)
+
+// declarator is what stands before and after a declared name.
+func (t *Type) declarator(depth int) (before, after string) {
+	if depth > MaxNesting {
+		return "...", ""
+	}
+	switch t.Tag {
+	case 0:
+		return "void", ""
+	case dwarf.TagConstType, dwarf.TagImmutableType:
+		return t.qualified("const", depth)
+	case dwarf.TagVolatileType:
+		return t.qualified("volatile", depth)
+	case dwarf.TagRestrictType:
+		return t.qualified("restrict", depth)
+	case dwarf.TagAtomicType:
+		return t.qualified("_Atomic", depth)
+	case dwarf.TagPointerType:
+		if t.BareName != "" && !t.Target().void() && t.Language == dwarf.LangGo {
+			return t.BareName, ""
+		}
+		if t.BareName != "" && t.Language == dwarf.LangRust {
+			return t.BareName, ""
+		}
+		return t.pointed("*", depth)
+	case dwarf.TagReferenceType:
+		return t.pointed("&", depth)
+	case dwarf.TagRvalueReferenceType:
+		return t.pointed("&&", depth)
+	case dwarf.TagPtrToMemberType:
+		class := "?"
+		if t.Class.Valid() {
+			class = t.set.Of(t.Class).Name()
+		}
+		return t.pointed(class+"::*", depth)
+	case dwarf.TagArrayType:
+		if t.BareName != "" {
+			return t.BareName, ""
+		}
+		if t.Language == dwarf.LangRust && len(t.Dims()) == 1 {
+			n := strings.Trim(t.Dims()[0].String(), "[]")
+			return "[" + t.Target().Name() + "; " + n + "]", ""
+		}
+		before, after = t.Target().declarator(depth + 1)
+		var b strings.Builder
+		for _, d := range t.Dims() {
+			b.WriteString(d.String())
+		}
+		if t.Vector {
+			return before, after + " __attribute__ ((vector_size(" + strings.Trim(b.String(), "[]") + ")))"
+		}
+		if after != "" && after[0] == '[' {
+			return before, b.String() + after
+		}
+		if !strings.HasSuffix(before, "(*") && !strings.HasSuffix(before, " ") {
+			before += " "
+		}
+		return before, b.String() + after
+	case dwarf.TagSubroutineType:
+		if t.BareName != "" && t.Language == dwarf.LangGo {
+			return t.BareName, ""
+		}
+		before, after = t.Target().declarator(depth + 1)
+		return before + " ", t.parameters(depth) + after
+	}
+	return t.plainName(), ""
+}
+
+// pointed adds the mark of a pointer in front of a name.
+func (t *Type) pointed(mark string, depth int) (before, after string) {
+	elem := t.Target()
+	before, after = elem.declarator(depth + 1)
+	switch {
+	case after != "" && (elem.Tag == dwarf.TagArrayType || elem.Tag == dwarf.TagSubroutineType):
+		return before + "(" + mark, ")" + after
+	case strings.HasSuffix(before, "*") || strings.HasSuffix(before, "&"):
+		return before + mark, after
+	}
+	return before + " " + mark, after
+}
+
+func (t *Type) qualified(word string, depth int) (before, after string) {
+	elem := t.Target()
+	before, after = elem.declarator(depth + 1)
+	if elem.Pointer() || elem.Reference() || strings.HasSuffix(before, "*") {
+		return before + " " + word, after
+	}
+	return word + " " + before, after
+}
+
+func (t *Type) parameters(depth int) string {
+	if depth > maxNamedParams {
+		return "(...)"
+	}
+	var b strings.Builder
+	b.WriteByte('(')
+	m := t.Members()
+	for i, p := range m.params {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		before, after := t.set.Of(p).declarator(depth + 1)
+		b.WriteString(before + after)
+		if i >= 31 {
+			b.WriteString(", ...")
+			break
+		}
+	}
+	switch {
+	case m.variadic && len(m.params) > 0:
+		b.WriteString(", ...")
+	case len(m.params) == 0:
+		b.WriteString("void")
+	}
+	b.WriteByte(')')
+	return b.String()
+}
+
+func (d *Dim) String() string {
+	switch {
+	case d.count.Form.Class() == dwarf.ClassConstant:
+		return fmt.Sprintf("[%d]", d.count.U)
+	case d.upper.Form.Class() == dwarf.ClassConstant:
+		upper, lower := resizeBound(&d.upper, d.upper.U), uint64(0)
+		if d.lower.Form.Class() == dwarf.ClassConstant {
+			lower = d.lower.U
+		}
+		return fmt.Sprintf("[%d]", max(int64(upper-lower)+1, 0))
+	case d.upper.Present() || d.count.Present():
+		return "[variable length]"
+	}
+	return "[]"
+}
+
+// fullName is DW_AT_name with the namespaces and classes around it.
+func (t *Type) FullName() string {
+	if t.Ref.DB != nil {
+		return t.full
+	}
+	if t.BareName == "" || IsC(t.Language) || !t.scoped() {
+		return t.BareName
+	}
+	t.fullOnce.Do(func() { t.full = t.Ref.FuncInfo().Name })
+	return t.full
+}
+
+// plainName is the name of a type that has one, with the keyword that C wants.
+func (t *Type) plainName() string {
+	name := t.FullName()
+	word := keyword(t.Tag)
+	switch {
+	case name == "" && word != "":
+		return word + "{...}"
+	case name == "":
+		return "?"
+	case IsC(t.Language):
+		return word + name
+	}
+	return name
+}
+
+// scoped reports whether the type may lie in a namespace or a class.
+func (t *Type) scoped() bool {
+	switch t.Tag {
+	case dwarf.TagBaseType, dwarf.TagUnspecifiedType:
+		return false
+	}
+	return t.Language != dwarf.LangGo
+}
+
+func IsCXX(l dwarf.Language) bool {
+	switch l {
+	case dwarf.LangCPlusPlus, dwarf.LangCPlus03, dwarf.LangCPlus11, dwarf.LangCPlus14, dwarf.LangCPlus17, dwarf.LangCPlus20:
+		return true
+	}
+	return false
+}
+
+// isC reports whether a language has tags apart from other names.
+func IsC(l dwarf.Language) bool {
+	switch l {
+	case dwarf.LangC, dwarf.LangC89, dwarf.LangC99, dwarf.LangC11, dwarf.LangC17, dwarf.LangC23, dwarf.LangAssembly, dwarf.LangMipsAsm:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,288 @@
+package types
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/corewalk/corewalk/internal/files/image"
+	"github.com/corewalk/corewalk/internal/format/dwarf"
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// An encoding is DW_AT_encoding of a base type (DWARF 5, 7.8).
+type Encoding uint8
+
+const (
+	EncAddress      Encoding = 0x01
+	EncBoolean      Encoding = 0x02
+	EncComplexFloat Encoding = 0x03
+	EncFloat        Encoding = 0x04
+	EncSigned       Encoding = 0x05
+	EncSignedChar   Encoding = 0x06
+	EncUnsigned     Encoding = 0x07
+	EncUnsignedChar Encoding = 0x08
+	EncImaginary    Encoding = 0x09
+	EncUTF          Encoding = 0x10
+	EncUCS          Encoding = 0x11
+	EncASCII        Encoding = 0x12
+)
+
+func (e Encoding) Signed() bool { return e == EncSigned || e == EncSignedChar }
+
+func (e Encoding) Char() bool {
+	return e == EncSignedChar || e == EncUnsignedChar || e == EncUTF || e == EncUCS || e == EncASCII
+}
+
+// A Type is a type of the program. Its members are read when they are first
+// asked for; it may be used by several goroutines.
+type Type struct {
+	set      *Set
+	Ref      Ref       // not valid for void
+	Tag      dwarf.Tag // 0 for void
+	BareName string    // DW_AT_name, "" when it has none
+	ByteSize uint64    // bytes, 0 when not known
+	Encoding Encoding
+	Elem     Ref    // what a pointer points to, a typedef is for, an array has
+	Declared bool   // the members are elsewhere
+	sig      uint64 // of a declared type; 0 when it has none
+	Language dwarf.Language
+
+	Class        Ref // of a pointer to a member
+	GoKind       uint8
+	EnumClass    bool
+	Stride       dwarf.Value // of an array, when its elements are apart
+	Vector       bool
+	DataLocation dwarf.Value // of an array whose elements are elsewhere
+	sized        dwarf.Value // DW_AT_byte_size that must be evaluated
+
+	membersOnce sync.Once
+	m           Members
+
+	nameOnce sync.Once
+	shown    string
+
+	fullOnce sync.Once
+	full     string
+}
+
+// A typeRef says where a type is described: by an entry of DWARF or, where db is
+// not nil, by a record of a PDB.
+type Ref struct {
+	dwarf.DIE // of a record: Unit nil, Off as recordRef makes it
+	DB        *Database
+}
+
+func (t Ref) Valid() bool { return t.DB != nil || t.DIE.Valid() }
+
+// refTo is the type that an attribute of an entry refers to.
+func RefTo(u *dwarf.Unit, v *dwarf.Value) Ref {
+	d, _ := u.Ref(v)
+	return Ref{DIE: d}
+}
+
+// A Set has the types of one process. It keeps those that it has met, and may be used by
+// several goroutines.
+type Set struct {
+	arch *arch.Arch
+	libs Libraries
+
+	types sync.Map // typeRef -> *Type
+	dbs   sync.Map // database -> *database
+	names sync.Map // *dwarf.Unit -> map[string]dwarf.DIE: its complete types
+	// completed are declared types with their definitions: typeKey -> dwarf.DIE, of
+	// PDBs typeRef -> typeRef; not valid for those without one. foreign counts the
+	// bytes that were searched for them in other files than their own.
+	completed sync.Map
+	foreign   atomic.Int64
+}
+
+// Libraries are those of a process, with their files.
+type Libraries interface {
+	// All lists the libraries of the process; nil where they are not known.
+	All() []*libstate.Library
+	// File is the file of a library, nil where there is none. It fetches nothing: all
+	// libraries are asked for when a type is only declared in that of a variable.
+	File(*libstate.Library) *image.Image
+}
+
+// NewSet returns the types of a process.
+func NewSet(a *arch.Arch, libs Libraries) *Set { return &Set{arch: a, libs: libs} }
+
+// typeOf returns the type that is described at ref; void when ref is not valid.
+func (set *Set) Of(ref Ref) *Type {
+	if v, ok := set.types.Load(ref); ok {
+		return v.(*Type)
+	}
+	var t *Type
+	if ref.DB != nil {
+		t = set.readRecord(ref)
+	} else {
+		t = set.readType(ref.DIE)
+	}
+	v, _ := set.types.LoadOrStore(ref, t)
+	return v.(*Type)
+}
+
+// typeAt is the type whose entry is d.
+func (set *Set) At(d dwarf.DIE) *Type { return set.Of(Ref{DIE: d}) }
+
+func (set *Set) readType(d dwarf.DIE) *Type {
+	t := &Type{set: set, Ref: Ref{DIE: d}}
+	if !d.Valid() {
+		return t
+	}
+	var e dwarf.Entry
+	var v, signature, spec dwarf.Value
+	t.Language = d.Unit.Language
+	c := d.Unit.Cursor(d.Off)
+	if !c.Next(&e) {
+		return t
+	}
+	t.Tag = e.Tag
+	for c.Attr(&v) {
+		switch v.Attr {
+		case dwarf.AttrName:
+			t.BareName = d.Unit.Text(&v)
+		case dwarf.AttrByteSize:
+			if v.Form.Class() == dwarf.ClassConstant {
+				t.ByteSize = v.U
+			} else {
+				t.sized = v
+			}
+		case dwarf.AttrBitSize:
+			if t.ByteSize == 0 && e.Tag == dwarf.TagBaseType {
+				t.ByteSize = (v.U + 7) / 8
+			}
+		case dwarf.AttrEncoding:
+			t.Encoding = Encoding(v.U)
+		case dwarf.AttrType:
+			t.Elem = RefTo(d.Unit, &v)
+		case dwarf.AttrContainingType:
+			t.Class = RefTo(d.Unit, &v)
+		case dwarf.AttrDeclaration:
+			t.Declared = v.Flag()
+		case dwarf.AttrSignature:
+			signature = v
+		case dwarf.AttrSpecification:
+			spec = v
+		case dwarf.AttrGoKind:
+			t.GoKind = uint8(v.U)
+		case dwarf.AttrEnumClass:
+			t.EnumClass = v.Flag()
+		case dwarf.AttrByteStride:
+			t.Stride = v
+		case dwarf.AttrDataLocation:
+			t.DataLocation = v
+		case attrGNUVector:
+			t.Vector = v.Flag()
+		}
+	}
+	if signature.Present() {
+		if to, err := d.Unit.Ref(&signature); err == nil && to != d {
+			return set.At(to)
+		}
+		t.sig, t.Declared = signature.U, true // in another file
+	}
+	if spec.Present() && t.BareName == "" {
+		if to, err := d.Unit.Ref(&spec); err == nil && to != d {
+			v := to.Unit.Value(to.Off, dwarf.AttrName)
+			t.BareName = to.Unit.Text(&v)
+		}
+	}
+	return t
+}
+
+const attrGNUVector dwarf.Attr = 0x2107
+
+// transparent reports whether a type only adds a name or a qualifier to another.
+func (t *Type) Transparent() bool {
+	switch t.Tag {
+	case dwarf.TagTypedef, dwarf.TagConstType, dwarf.TagVolatileType, dwarf.TagRestrictType, dwarf.TagAtomicType,
+		dwarf.TagImmutableType, dwarf.TagTemplateAlias, dwarf.TagPackedType, dwarf.TagSharedType:
+		return true
+	}
+	return false
+}
+
+// maxTypeChain bounds chains of typedefs and qualifiers.
+const MaxChain = 64
+
+// strip returns the type behind typedefs and qualifiers.
+func (t *Type) Strip() *Type {
+	for range MaxChain {
+		if t == nil || !t.Transparent() {
+			return t
+		}
+		t = t.Target()
+	}
+	return t.set.Of(Ref{})
+}
+
+// target is the type that t refers to: of a pointer, typedef, array, function.
+func (t *Type) Target() *Type { return t.set.Of(t.Elem) }
+
+func (t *Type) void() bool { return t.Tag == 0 }
+
+// aggregate reports whether t (stripped) has members.
+func (t *Type) Aggregate() bool {
+	switch t.Tag {
+	case dwarf.TagStructureType, dwarf.TagClassType, dwarf.TagUnionType, dwarf.TagInterfaceType:
+		return true
+	}
+	return false
+}
+
+func (t *Type) Pointer() bool { return t.Tag == dwarf.TagPointerType }
+
+func (t *Type) Reference() bool {
+	return t.Tag == dwarf.TagReferenceType || t.Tag == dwarf.TagRvalueReferenceType
+}
+
+// isChar reports whether t is a type of characters, and of how many bytes. Its
+// name decides for the types of wide characters, which C makes of integers.
+func (t *Type) Char() (size uint64, ok bool) {
+	s := t.Strip()
+	if s.Tag != dwarf.TagBaseType || s.ByteSize != 1 && s.ByteSize != 2 && s.ByteSize != 4 {
+		return 0, false
+	}
+	return s.ByteSize, s.Encoding.Char() || t.CharName() != ""
+}
+
+// charName is which of C's wide characters t is: "wchar_t", "char16_t" ...; ""
+// for none.
+func (t *Type) CharName() string {
+	for range MaxChain {
+		switch t.BareName {
+		case "wchar_t", "char16_t", "char32_t", "char8_t":
+			if !t.Aggregate() {
+				return t.BareName
+			}
+		}
+		if !t.Transparent() {
+			break
+		}
+		t = t.Target()
+	}
+	return ""
+}
+
+// floats reports whether t is made of floating-point numbers only.
+func (t *Type) Floats() bool {
+	s := t.Strip()
+	return s.Tag == dwarf.TagBaseType && (s.Encoding == EncFloat || s.Encoding == EncComplexFloat || s.Encoding == EncImaginary)
+}
+
+// constant reports whether objects of type t do not change.
+func (t *Type) Constant() bool {
+	for range MaxChain {
+		if t.Tag == dwarf.TagConstType {
+			return true
+		}
+		if !t.Transparent() {
+			break
+		}
+		t = t.Target()
+	}
+	return false
+}

@@ -1,0 +1,112 @@
+package types
+
+import (
+	"github.com/corewalk/corewalk/internal/format/binbuf"
+	"github.com/corewalk/corewalk/internal/format/dwarf"
+)
+
+// A variantPart is the alternatives of a Rust enum (DWARF 5, 5.7.10).
+type VariantPart struct {
+	Discr    Field
+	Has      bool // discr is one: there are several alternatives
+	Variants []Variant
+}
+
+// A variant is one alternative: it holds when the discriminant is val or in list;
+// without either, when no other does.
+type Variant struct {
+	val    uint64
+	has    bool   // val is one
+	list   []byte // DW_AT_discr_list
+	Fields []Field
+}
+
+// chosen reports whether v is for certain values of the discriminant.
+func (v *Variant) Chosen() bool { return v.has || len(v.list) > 0 }
+
+// holds reports whether v is the alternative for a discriminant of size bytes.
+func (v *Variant) Holds(got uint64, size int, signed bool) bool {
+	if v.has && Resize(v.val, size, signed) == got {
+		return true
+	}
+	// The list has single values and ranges, each behind a byte that says which
+	// (DWARF 5, 7.5.7), as LEB128 of the discriminant's sign.
+	const span = 1
+	c := binbuf.New(v.list, 0, false)
+	number := func() uint64 {
+		if signed {
+			return uint64(c.SLEB())
+		}
+		return c.ULEB()
+	}
+	for c.More() {
+		kind := c.U8()
+		low := number()
+		high := low
+		if kind == span {
+			high = number()
+		}
+		switch {
+		case c.Error != nil || kind > span:
+			return false
+		case signed && int64(low) <= int64(got) && int64(got) <= int64(high), !signed && low <= got && got <= high:
+			return true
+		}
+	}
+	return false
+}
+
+func readVariantPart(u *dwarf.Unit, off uint64, t *Type) (p VariantPart) {
+	var e dwarf.Entry
+	var v, discr dwarf.Value
+	c := u.Cursor(off)
+	if !c.Next(&e) {
+		return p
+	}
+	for c.Attr(&v) {
+		if v.Attr == dwarf.AttrDiscr {
+			discr = v
+		}
+	}
+	at, err := u.Ref(&discr)
+	p.Has = err == nil
+	for n := 0; n < MaxMembers && c.Level() > 0 && c.Next(&e); n++ {
+		switch e.Tag {
+		case dwarf.TagMember:
+			f := readField(u, &c, &e, t)
+			if p.Has && e.Off == at.Off {
+				p.Discr = f
+			}
+			c.SkipChildren()
+		case dwarf.TagVariant:
+			p.Variants = append(p.Variants, readVariant(u, &c, &e, t))
+		default:
+			c.SkipChildren()
+		}
+	}
+	return p
+}
+
+func readVariant(u *dwarf.Unit, c *dwarf.Cursor, e *dwarf.Entry, t *Type) (r Variant) {
+	var v dwarf.Value
+	for c.Attr(&v) {
+		switch v.Attr {
+		case dwarf.AttrDiscrValue:
+			r.val, r.has = v.U, true
+		case dwarf.AttrDiscrList:
+			r.list = v.B
+		}
+	}
+	if !e.HasChildren {
+		return r
+	}
+	depth, child := e.Depth, dwarf.Entry{}
+	for c.Level() > depth && c.Next(&child) {
+		if child.Tag == dwarf.TagMember {
+			f := readField(u, c, &child, t)
+			r.Fields = append(r.Fields, f)
+		}
+		c.SkipChildren()
+	}
+	return r
+}

@@ -1,0 +1,228 @@
+package values
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/corewalk/corewalk/internal/format/dwarf"
+	"github.com/corewalk/corewalk/internal/vars/types"
+	"github.com/corewalk/corewalk/internal/vars/unknown"
+)
+
+// aggregate reads a struct, union or class; t is o's type, stripped.
+func (b *builder) aggregate(o *Object, t *types.Type, depth int) *Value {
+	if t.Declared {
+		full, ok := b.p.Types.Complete(t)
+		if !ok {
+			return Failed(o.Type, &unknown.Incomplete{Name: t.Name()})
+		}
+		if t = full; o.Size == 0 {
+			o.Size = t.ByteSize
+		}
+	}
+	if !b.opts.Raw {
+		if v := b.print(o, t, depth); v != nil {
+			if v.typ == nil {
+				v.typ = o.Type
+			}
+			v.printed = true
+			return v
+		}
+	}
+	v := b.text(o, "")
+	v.Compound = true
+	b.members(v, o, t, depth)
+	return v
+}
+
+// members adds the bases and members of t to v.
+func (b *builder) members(v *Value, o *Object, t *types.Type, depth int) {
+	m := t.Members()
+	if depth >= b.opts.MaxDepth {
+		v.More = len(m.Fields) > 0
+		return
+	}
+	for i := range m.Fields {
+		f := &m.Fields[i]
+		if !b.take() {
+			v.More = true
+			return
+		}
+		if part, ok := b.part(o, f, depth); ok {
+			v.Parts = append(v.Parts, part)
+		}
+	}
+}
+
+// part reads a member or base; false when there is nothing to show of it: a
+// static member that cannot be found, an empty base, or a virtual base that was
+// shown already.
+func (b *builder) part(o *Object, f *types.Field, depth int) (Part, bool) {
+	t := b.p.Types.Of(f.Type)
+	if f.Static {
+		at, ok := b.static(o, f)
+		if !ok {
+			return Part{}, false
+		}
+		return Part{Name: "static " + f.Name, Value: b.value(&at, depth+1)}, true
+	}
+	at, err := b.field(o, f)
+	if !f.Base {
+		if err != nil {
+			return Part{Name: f.Name, Value: Failed(t, err)}, true
+		}
+		return Part{Name: f.Name, Value: b.value(&at, depth+1)}, true
+	}
+	p := Part{Name: "<" + t.Name() + ">"}
+	if err != nil {
+		p.Value = Failed(t, err)
+		return p, true
+	}
+	if f.Virtual && at.Mem {
+		key := place{t.Ref, at.Addr}
+		if b.bases[key] {
+			return p, false
+		}
+		if b.bases == nil {
+			b.bases = map[place]bool{}
+		}
+		b.bases[key] = true
+	}
+	p.Value = b.value(&at, depth+1)
+	return p, !p.Value.Compound || p.Value.Text != "" || len(p.Value.Parts) > 0 || p.Value.More || p.Value.Err != nil
+}
+
+// A place is an object of a type at an address.
+type place struct {
+	typ  types.Ref
+	addr uint64
+}
+
+// field is the object of a member or base of o.
+func (b *builder) field(o *Object, f *types.Field) (Object, error) {
+	t := b.p.Types.Of(f.Type)
+	size, err := b.sizeOf(t)
+	if err != nil {
+		return Object{}, err
+	}
+	switch {
+	case f.Expr.Present():
+		return b.computed(o, f, t, size)
+	case f.Table != nil:
+		return b.tabled(o, f.Table, t, size)
+	}
+	if f.Bits == 0 {
+		p := o.part(t, f.Off, size)
+		return p, nil
+	}
+	first := f.BitOff / 8
+	p := o.part(t, first, (f.BitOff%8+f.Bits+7)/8)
+	p.Size, p.bits, p.bitOff = size, f.Bits, f.BitOff%8
+	return p, nil
+}
+
+// computed is a member whose place an expression tells from the address of the
+// whole: a virtual base.
+func (b *builder) computed(o *Object, f *types.Field, t *types.Type, size uint64) (Object, error) {
+	if !o.Mem {
+		return Object{}, unknown.ErrOptimisedOut
+	}
+	addr, err := b.f.Address(f.DIE.Unit, f.Expr.B, o.Addr)
+	if err != nil {
+		return Object{}, err
+	}
+	return Object{Type: t, Mem: true, Addr: addr, Size: size}, nil
+}
+
+// static finds a static member of o's class: by its constant, or by its symbol
+// in the function's file.
+func (b *builder) static(o *Object, f *types.Field) (Object, bool) {
+	t := b.p.Types.Of(f.Type)
+	size, err := b.sizeOf(t)
+	if err != nil {
+		return Object{}, false
+	}
+	if f.Constant.Present() {
+		o, err := b.f.Constant(f.DIE.Unit, &f.Constant, t)
+		return o, err == nil
+	}
+	if db := o.Type.Strip().Ref.DB; db != nil {
+		return b.global(db, o.Type.Strip().FullName()+"::"+f.Name, t, size)
+	}
+	link := f.DIE.Unit.Value(f.DIE.Off, dwarf.AttrLinkageName)
+	name := f.DIE.Unit.Text(&link)
+	if name == "" {
+		name = mangleMember(o.Type.Strip().FullName(), f.Name)
+	}
+	if name == "" {
+		return Object{}, false
+	}
+	addr, ok := b.f.Symbol(name)
+	return Object{Type: t, Mem: true, Addr: addr, Size: size}, ok
+}
+
+// mangleMember is the linkage name of a static member (Itanium C++ ABI, 5.1.2),
+// which clang leaves out of declarations; "" for members of templates and the
+// like.
+func mangleMember(class, name string) string {
+	if class == "" || strings.ContainsAny(class, "<(") {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("_ZN")
+	for _, part := range append(strings.Split(class, "::"), name) {
+		fmt.Fprintf(&b, "%d%s", len(part), part)
+	}
+	b.WriteByte('E')
+	return b.String()
+}
+
+// member finds a data member by name, also in bases and nameless members.
+func (b *builder) member(o *Object, name string) (Object, bool) {
+	left := types.MaxMembers
+	return b.memberIn(o, name, &left, 0)
+}
+
+// memberIn looks at no more than left types: hostile ones may hold themselves.
+func (b *builder) memberIn(o *Object, name string, left *int, depth int) (Object, bool) {
+	t := o.Type.Strip()
+	*left--
+	if t.Declared {
+		if full, ok := b.p.Types.Complete(t); ok {
+			t = full
+		}
+	}
+	if !t.Aggregate() || depth > 16 || *left < 0 {
+		return Object{}, false
+	}
+	m := t.Members()
+	for i := range m.Fields {
+		if f := &m.Fields[i]; !f.Base && !f.Static && f.Name == name {
+			p, err := b.field(o, f)
+			return p, err == nil
+		}
+	}
+	for i := range m.Fields {
+		if f := &m.Fields[i]; f.Base || f.Name == "" && !f.Static {
+			if p, err := b.field(o, f); err == nil {
+				if q, ok := b.memberIn(&p, name, left, depth+1); ok {
+					return q, true
+				}
+			}
+		}
+	}
+	return Object{}, false
+}
+
+// path follows members by name.
+func (b *builder) path(o *Object, names ...string) (Object, bool) {
+	at := *o
+	for _, n := range names {
+		next, ok := b.member(&at, n)
+		if !ok {
+			return at, false
+		}
+		at = next
+	}
+	return at, true
+}

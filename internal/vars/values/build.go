@@ -1,0 +1,116 @@
+package values
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/corewalk/corewalk/internal/format/dwarf"
+	"github.com/corewalk/corewalk/internal/vars/types"
+	"github.com/corewalk/corewalk/internal/vars/unknown"
+)
+
+// value reads an object.
+func (b *builder) value(o *Object, depth int) *Value {
+	t := o.Type.Strip()
+	if depth > b.opts.MaxDepth {
+		v := b.text(o, "{...}")
+		v.More = true
+		return v
+	}
+	switch t.Tag {
+	case 0:
+		return b.text(o, "void")
+	case dwarf.TagBaseType, dwarf.TagSubrangeType:
+		if t.Tag == dwarf.TagSubrangeType && t.Elem.Valid() {
+			t = t.Target().Strip()
+		}
+		return b.scalar(o, t)
+	case dwarf.TagEnumerationType:
+		return b.enum(o, t)
+	case dwarf.TagPointerType:
+		return b.pointer(o, t, depth)
+	case dwarf.TagReferenceType, dwarf.TagRvalueReferenceType:
+		return b.reference(o, t, depth)
+	case dwarf.TagPtrToMemberType:
+		return b.memberPointer(o, t)
+	case dwarf.TagArrayType:
+		return b.array(o, t, 0, depth)
+	case dwarf.TagStructureType, dwarf.TagClassType, dwarf.TagUnionType, dwarf.TagInterfaceType:
+		return b.aggregate(o, t, depth)
+	case dwarf.TagUnspecifiedType:
+		return b.text(o, "0x0") // decltype(nullptr)
+	case dwarf.TagSubroutineType:
+		if t.Language == dwarf.LangGo {
+			return b.goFuncValue(o)
+		}
+		if !o.Mem {
+			return Failed(o.Type, unknown.ErrOptimisedOut)
+		}
+		return b.text(o, "{"+t.Name()+"} "+b.p.addressText(o.Addr))
+	}
+	return Failed(o.Type, &unknown.Corrupt{Err: fmt.Errorf("type with tag %#x", uint16(t.Tag))})
+}
+
+// uint reads an object of at most 8 bytes as a number, extended by its sign.
+func (b *builder) uint(o *Object, signed bool) (uint64, error) {
+	if o.bits > 0 {
+		v, err := b.bitfield(o)
+		if err == nil && signed && o.bits < 64 {
+			shift := 64 - o.bits
+			v = uint64(int64(v<<shift) >> shift)
+		}
+		return v, err
+	}
+	raw, err := b.p.Bytes(o, 0, o.Size)
+	if err != nil {
+		return 0, err
+	}
+	return types.Resize(types.Uint(raw, b.p.Arch.Big()), int(o.Size), signed), nil
+}
+
+// scalar reads a base type; t is o's, stripped.
+func (b *builder) scalar(o *Object, t *types.Type) *Value {
+	if o.Size == 0 && o.bits == 0 {
+		return b.text(o, "()")
+	}
+	switch t.Encoding {
+	case types.EncFloat, types.EncComplexFloat, types.EncImaginary:
+		raw, err := b.p.Bytes(o, 0, o.Size)
+		if err != nil {
+			return Failed(o.Type, err)
+		}
+		return b.text(o, floatText(t, raw, b.p.LongDouble, b.p.Arch.Big()))
+	}
+	if o.Size > 8 && o.bits == 0 {
+		raw, err := b.p.Bytes(o, 0, o.Size)
+		if err != nil {
+			return Failed(o.Type, err)
+		}
+		return b.text(o, wideText(raw, t.Encoding.Signed(), b.p.Arch.Big()))
+	}
+	v, err := b.uint(o, t.Encoding.Signed())
+	if err != nil {
+		return Failed(o.Type, err)
+	}
+	return b.text(o, scalarText(o.Type, v))
+}
+
+// scalarText writes a number; named is its type with the names that it goes by.
+func scalarText(named *types.Type, v uint64) string {
+	t := named.Strip()
+	var num string
+	switch {
+	case t.Encoding == types.EncBoolean && v <= 1:
+		return strconv.FormatBool(v == 1)
+	case t.Encoding == types.EncAddress:
+		return fmt.Sprintf("%#x", v)
+	case t.Encoding.Signed():
+		num = strconv.FormatInt(int64(v), 10)
+	default:
+		num = strconv.FormatUint(v, 10)
+	}
+	if _, ok := named.Char(); ok {
+		return num + " " + charText(named, v)
+	}
+	return num
+}

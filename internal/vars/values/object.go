@@ -1,0 +1,138 @@
+package values
+
+import (
+	"fmt"
+
+	"github.com/corewalk/corewalk/internal/format/dwarf"
+	"github.com/corewalk/corewalk/internal/vars/types"
+	"github.com/corewalk/corewalk/internal/vars/unknown"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// maxObject bounds the bytes that are read of one object.
+const MaxObject = 1 << 20
+
+// An object is a typed stretch of bytes: in the process's memory, read when they
+// are wanted, or gathered from registers and constants.
+type Object struct {
+	Type *types.Type
+	Size uint64 // bytes
+
+	Mem  bool
+	Addr arch.Address // with mem
+
+	Data  []byte // without mem; size bytes
+	Holes []Hole // parts of data that have no value
+
+	// For a field of fewer bits than its bytes: bits of them from bit bitOff on,
+	// counted from the first byte's least significant bit, on a big-endian machine
+	// from its most significant one.
+	bits, bitOff uint64
+}
+
+// A hole is a part of an object that has no value, in bits from its start.
+type Hole struct {
+	From, To uint64
+	Err      error
+	Implicit *Implicit // the part is a pointer to an object that lies nowhere
+}
+
+// An implicit is what DW_OP_implicit_pointer tells.
+type Implicit struct {
+	DIE    dwarf.DIE
+	Offset int64
+}
+
+// part is the object of type t at a byte offset of o.
+func (o *Object) part(t *types.Type, off, size uint64) Object {
+	p := Object{Type: t, Size: size, Mem: o.Mem, Addr: o.Addr + off}
+	if o.Mem {
+		return p
+	}
+	if off > uint64(len(o.Data)) || size > uint64(len(o.Data))-off {
+		p.Data = make([]byte, min(size, MaxObject))
+		p.Holes = []Hole{{0, 8 * size, &unknown.Corrupt{Err: fmt.Errorf("a part at %d outside of %d bytes", off, len(o.Data))}, nil}}
+		return p
+	}
+	p.Data = o.Data[off : off+size]
+	for _, h := range o.Holes {
+		if h.From < 8*(off+size) && h.To > 8*off {
+			q := h
+			q.From = max(h.From, 8*off) - 8*off
+			q.To = min(h.To, 8*(off+size)) - 8*off
+			if h.Implicit != nil && (h.From != 8*off || h.To > 8*(off+size)) {
+				q.Implicit = nil
+			}
+			p.Holes = append(p.Holes, q)
+		}
+	}
+	return p
+}
+
+// Bytes returns n bytes of o from off on.
+func (p *Process) Bytes(o *Object, off, n uint64) ([]byte, error) {
+	if n > MaxObject {
+		return nil, fmt.Errorf("%d bytes: %w", n, unknown.ErrLimit)
+	}
+	if o.Mem {
+		b := make([]byte, n)
+		return b, p.Read(o.Addr+off, b)
+	}
+	if off > uint64(len(o.Data)) || n > uint64(len(o.Data))-off {
+		return nil, &unknown.Corrupt{Err: fmt.Errorf("bytes %d to %d of %d", off, off+n, len(o.Data))}
+	}
+	for i := range o.Holes {
+		if h := &o.Holes[i]; h.From < 8*(off+n) && h.To > 8*off {
+			return nil, h.Err
+		}
+	}
+	return o.Data[off : off+n], nil
+}
+
+// bitfield returns the value of an object of fewer bits than bytes.
+func (b *builder) bitfield(o *Object) (uint64, error) {
+	first, last := o.bitOff/8, (o.bitOff+o.bits+7)/8
+	var raw []byte
+	if o.Mem {
+		raw = make([]byte, last-first)
+		if err := b.p.Read(o.Addr+first, raw); err != nil {
+			return 0, err
+		}
+	} else {
+		for i := range o.Holes {
+			if h := &o.Holes[i]; h.From < o.bitOff+o.bits && h.To > o.bitOff {
+				return 0, h.Err
+			}
+		}
+		if last > uint64(len(o.Data)) {
+			return 0, &unknown.Corrupt{Err: fmt.Errorf("bits to %d of %d bytes", o.bitOff+o.bits, len(o.Data))}
+		}
+		raw = o.Data[first:last]
+	}
+	// The value's bits are the last ones of a number that is big-endian.
+	var v [8]byte
+	n, to := min(o.bits, 64), uint64(0)
+	if b.p.Arch.Big() {
+		to = 64 - n
+	}
+	CopyBits(v[:], to, raw, o.bitOff%8, n, b.p.Arch.Big())
+	return types.Uint(v[:], b.p.Arch.Big()), nil
+}
+
+// copyBits copies n bits.
+func CopyBits(dst []byte, to uint64, src []byte, from, n uint64, big bool) {
+	if to%8 == 0 && from%8 == 0 && n%8 == 0 {
+		copy(dst[to/8:(to+n)/8], src[from/8:(from+n)/8])
+		return
+	}
+	flip := uint64(0)
+	if big {
+		flip = 7
+	}
+	for i := range n {
+		bit := src[(from+i)/8] >> ((from+i)%8 ^ flip) & 1
+		at := (to+i)%8 ^ flip
+		d := &dst[(to+i)/8]
+		*d = *d&^(1<<at) | bit<<at
+	}
+}

@@ -1,0 +1,198 @@
+package values
+
+import (
+	"strings"
+
+	"github.com/corewalk/corewalk/internal/format/dwarf"
+	"github.com/corewalk/corewalk/internal/vars/types"
+	"github.com/corewalk/corewalk/internal/vars/unknown"
+)
+
+// A printer shows a class of a library as what it means. It answers nil when the
+// object's members are not what they should be: the object is then shown as any
+// other.
+type printer func(b *builder, o *Object, t *types.Type, depth int) *Value
+
+// print asks the printer of the type, if there is one.
+func (b *builder) print(o *Object, t *types.Type, depth int) *Value {
+	var p printer
+	switch {
+	case types.IsCXX(t.Language):
+		p = cxxPrinter(t)
+	case t.Language == dwarf.LangRust:
+		p = rustPrinter(t)
+	case t.Language == dwarf.LangGo:
+		p = goPrinter(t)
+	}
+	if p == nil {
+		return nil
+	}
+	v := p(b, o, t, depth)
+	if v == nil && t.Language == dwarf.LangRust {
+		return rustStruct(b, o, t, depth)
+	}
+	return v
+}
+
+// cxxPrinter finds the printer of a class of the C++ library.
+func cxxPrinter(t *types.Type) printer {
+	if t.BareName == "" || t.Tag == dwarf.TagUnionType {
+		return nil
+	}
+	class, _, _ := strings.Cut(t.BareName, "<")
+	if _, known := stdClass(class); !known {
+		return nil
+	}
+	full, _, _ := strings.Cut(t.FullName(), "<")
+	rest, ok := strings.CutPrefix(full, "std::")
+	if !ok {
+		return nil
+	}
+	for _, inline := range [...]string{"__cxx11::", "__debug::", "__1::", "__ndk1::"} {
+		if in, ok := strings.CutPrefix(rest, inline); ok {
+			rest = in
+			if inline == "__1::" || inline == "__ndk1::" {
+				return libcxxClass(rest)
+			}
+		}
+	}
+	p, _ := stdClass(rest)
+	if t.Ref.DB != nil {
+		return either(msvcClass(rest), p)
+	}
+	return p
+}
+
+// num reads a number that is a member of a member.
+func (b *builder) num(o *Object, names ...string) (uint64, bool) {
+	p, ok := b.path(o, names...)
+	if !ok || p.Size > 8 || p.Size == 0 {
+		return 0, false
+	}
+	t := p.Type.Strip()
+	if t.Aggregate() {
+		return 0, false
+	}
+	v, err := b.uint(&p, false)
+	return v, err == nil
+}
+
+// elem is the type that the pointer member points to.
+func (b *builder) elem(o *Object, names ...string) (*types.Type, uint64, bool) {
+	p, ok := b.path(o, names...)
+	if !ok {
+		return nil, 0, false
+	}
+	t := p.Type.Strip()
+	if !t.Pointer() {
+		return nil, 0, false
+	}
+	size, err := b.sizeOf(t.Target())
+	return t.Target(), size, err == nil
+}
+
+// inMemory is the object of type t at an address.
+func (b *builder) inMemory(t *types.Type, addr uint64) (Object, error) {
+	size, err := b.sizeOf(t)
+	return Object{Type: t, Mem: true, Addr: addr, Size: size}, err
+}
+
+// read reads the object of type t at an address.
+func (b *builder) read(t *types.Type, addr uint64, depth int) *Value {
+	o, err := b.inMemory(t, addr)
+	if err != nil {
+		return Failed(t, err)
+	}
+	return b.value(&o, depth)
+}
+
+// sequence reads n elements, whose addresses next gives one after the other; it
+// answers false where there is no further one, which is an error.
+func (b *builder) sequence(v *Value, t *types.Type, n uint64, depth int, next func() (uint64, bool)) *Value {
+	v.Compound = true
+	for i := range n {
+		if i >= uint64(b.opts.MaxElements) || depth >= b.opts.MaxDepth || !b.take() {
+			v.More = true
+			break
+		}
+		addr, ok := next()
+		if !ok {
+			v.Parts = append(v.Parts, Part{Value: Failed(t, &unknown.Corrupt{Err: unknown.ErrLimit})})
+			break
+		}
+		el := b.read(t, addr, depth+1)
+		v.Parts = append(v.Parts, Part{Value: el})
+		if _, gone := el.Err.(*unknown.Memory); gone {
+			v.More = i+1 < n
+			break
+		}
+	}
+	return v
+}
+
+// run reads n elements that lie one after the other from addr on.
+func (b *builder) run(v *Value, t *types.Type, addr, n uint64, depth int) *Value {
+	size, err := b.sizeOf(t)
+	if err != nil {
+		return Failed(v.typ, err)
+	}
+	o := Object{Type: t, Mem: true, Addr: addr, Size: n * size}
+	at := b.elements(&o, n, size, depth, func(part *Object) *Value {
+		part.Type = t
+		return b.value(part, depth+1)
+	})
+	v.Compound, v.Parts, v.More, v.style = true, at.Parts, at.More, at.style
+	return v
+}
+
+// align is the alignment of a type in bytes, as the platform's ABI has it.
+func (b *builder) align(t *types.Type) uint64 {
+	left := types.MaxMembers
+	return b.alignOf(t, &left, 0)
+}
+
+// alignOf looks at no more than left types: hostile ones may hold themselves.
+func (b *builder) alignOf(t *types.Type, left *int, depth int) uint64 {
+	s := t.Strip()
+	*left--
+	switch {
+	case depth > types.MaxChain || *left < 0:
+		return 1
+	case s.Tag == dwarf.TagArrayType:
+		return b.alignOf(s.Target(), left, depth+1)
+	case s.Aggregate():
+		if s.Declared {
+			if full, ok := b.p.Types.Complete(s); ok {
+				s = full
+			}
+		}
+		most := uint64(1)
+		for _, f := range s.Members().Fields {
+			if f.Static {
+				continue
+			}
+			most = max(most, b.alignOf(b.p.Types.Of(f.Type), left, depth+1))
+		}
+		return most
+	}
+	size, err := b.sizeOf(s)
+	if err != nil || size == 0 {
+		return 1
+	}
+	return min(size, b.p.MaxAlign)
+}
+
+// lengthText is a string of n characters at addr, or what is wrong with it.
+func (b *builder) lengthText(o *Object, elem *types.Type, addr, n uint64) *Value {
+	size, _ := elem.Char()
+	size = max(size, 1)
+	limit := min(n, uint64(b.opts.MaxString))
+	raw := make([]byte, limit*size)
+	if n > 1<<40 {
+		return Failed(o.Type, &unknown.Corrupt{Err: unknown.Length(n)})
+	}
+	if err := b.p.Read(addr, raw); err != nil {
+		return Failed(o.Type, err)
+	}
+	return b.stringValue(o, elem, raw, limit < n)
+}

@@ -1,0 +1,157 @@
+package values
+
+import (
+	"fmt"
+
+	"github.com/corewalk/corewalk/internal/format/dwarf"
+	"github.com/corewalk/corewalk/internal/vars/types"
+	"github.com/corewalk/corewalk/internal/vars/unknown"
+)
+
+// Values of Go. DW_AT_go_kind tells what a type is, with the numbers of
+// reflect.Kind.
+
+const (
+	goChan      = 18
+	goFunc      = 19
+	goInterface = 20
+	goMap       = 21
+	goPointer   = 22
+	goSlice     = 23
+	goString    = 24
+	goUnsafe    = 26
+)
+
+// goPrinter finds the printer of a struct that the compiler made for a type that
+// is none.
+func goPrinter(t *types.Type) printer {
+	switch {
+	case t.GoKind == goString || t.BareName == "string":
+		return goStringValue
+	case t.GoKind == goSlice:
+		return goSliceValue
+	case t.BareName == "runtime.iface" || t.BareName == "runtime.eface":
+		return goInterfaceValue
+	}
+	return nil
+}
+
+func goStringValue(b *builder, o *Object, t *types.Type, depth int) *Value {
+	addr, ok := b.num(o, "str")
+	n, ok2 := b.num(o, "len")
+	if !ok || !ok2 {
+		return nil
+	}
+	return b.utf8(o, addr, n)
+}
+
+func goSliceValue(b *builder, o *Object, t *types.Type, depth int) *Value {
+	elem, _, ok := b.elem(o, "array")
+	addr, ok1 := b.num(o, "array")
+	n, ok2 := b.num(o, "len")
+	if !ok || !ok1 || !ok2 {
+		return nil
+	}
+	room, hasRoom := b.num(o, "cap")
+	if n > 1<<40 || hasRoom && n > room {
+		return Failed(o.Type, &unknown.Corrupt{Err: unknown.Length(n)})
+	}
+	if addr == 0 && n == 0 {
+		return b.text(o, "nil")
+	}
+	text := fmt.Sprintf("%s (len %d, cap %d)", t.BareName, n, room)
+	if !hasRoom {
+		text = fmt.Sprintf("%s (len %d)", t.BareName, n)
+	}
+	return b.run(b.text(o, text), elem, addr, n, depth)
+}
+
+// goPointerValue prints what a pointer of Go stands for: a map, a channel, a
+// function; nil for one that is only a pointer.
+func (b *builder) goPointerValue(o *Object, t *types.Type, depth int) *Value {
+	named := o.Type
+	for range types.MaxChain {
+		if named.GoKind == goMap || named.GoKind == goChan || !named.Transparent() {
+			break
+		}
+		named = named.Target()
+	}
+	if named.GoKind != goMap && named.GoKind != goChan {
+		return nil
+	}
+	addr, err := b.uint(o, false)
+	if err != nil {
+		return Failed(o.Type, err)
+	}
+	if addr == 0 {
+		return b.text(o, "nil")
+	}
+	to, err := b.inMemory(t.Target(), addr)
+	if err != nil {
+		return nil
+	}
+	if named.GoKind == goChan {
+		return b.goChannel(o, named, &to, depth)
+	}
+	if _, ok := fieldNamed(to.Type.Strip(), "buckets"); ok {
+		return b.goBucketMap(o, named, &to, depth)
+	}
+	return b.goMapValue(o, named, &to, depth)
+}
+
+// goFuncValue prints a variable of a function type: it holds the address of a
+// closure, which begins with the address of the code.
+func (b *builder) goFuncValue(o *Object) *Value {
+	p := o.part(o.Type, 0, uint64(b.p.Arch.WordSize))
+	closure, err := b.uint(&p, false)
+	if err != nil {
+		return Failed(o.Type, err)
+	}
+	if closure == 0 {
+		return b.text(o, "nil")
+	}
+	code, err := b.p.Memory.ReadWord(closure)
+	if err != nil {
+		return b.text(o, fmt.Sprintf("%#x <%v>", closure, unknown.Reason(err)))
+	}
+	return b.text(o, b.p.addressText(code))
+}
+
+func (b *builder) goChannel(o *Object, named *types.Type, to *Object, depth int) *Value {
+	n, ok := b.num(to, "qcount")
+	room, ok2 := b.num(to, "dataqsiz")
+	closed, ok3 := b.num(to, "closed")
+	first, ok4 := b.num(to, "recvx")
+	buf, ok5 := b.num(to, "buf")
+	size, ok6 := b.num(to, "elemsize")
+	if !ok || !ok2 || !ok3 || !ok4 || !ok5 || !ok6 || n > room {
+		return nil
+	}
+	text := fmt.Sprintf("%s (len %d, cap %d)", named.BareName, n, room)
+	if closed != 0 {
+		text = fmt.Sprintf("%s (len %d, cap %d, closed)", named.BareName, n, room)
+	}
+	v := b.text(o, text)
+	elem := b.goElem(named)
+	if elem == nil || n == 0 {
+		return v
+	}
+	i := uint64(0)
+	return b.sequence(v, elem, n, depth, func() (uint64, bool) {
+		at := buf + (first+i)%room*size
+		i++
+		return at, true
+	})
+}
+
+func (b *builder) goElem(t *types.Type) *types.Type { return b.goTypeOf(t, dwarf.AttrGoElem) }
+
+// goTypeOf is a type that an attribute of t refers to; nil when it has none.
+func (b *builder) goTypeOf(t *types.Type, attr dwarf.Attr) *types.Type {
+	v := t.Ref.Unit.Value(t.Ref.Off, attr)
+	d, err := t.Ref.Unit.Ref(&v)
+	if err != nil {
+		return nil
+	}
+	return b.p.Types.At(d)
+}

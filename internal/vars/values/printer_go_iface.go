@@ -1,0 +1,145 @@
+package values
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/corewalk/corewalk/internal/format/dwarf"
+	"github.com/corewalk/corewalk/internal/vars/types"
+	"github.com/corewalk/corewalk/internal/vars/unknown"
+)
+
+// Layout of abi.Type (internal/abi): flags, kind, and the offset of the name from
+// the start of the module's types. An itab has the type in its second word.
+const (
+	goTypeFlags = 20
+	goTypeKind  = 23
+	goTypeName  = 40
+	goItabType  = 8
+
+	goExtraStar = 1 << 1 // the name has a star in front that is not the type's
+	goKindMask  = 1<<5 - 1
+)
+
+// goInterfaceValue prints an interface: the type of what it holds, and its value.
+func goInterfaceValue(b *builder, o *Object, t *types.Type, depth int) *Value {
+	typ, ok := b.num(o, "_type")
+	if !ok {
+		tab, ok := b.num(o, "tab")
+		if !ok {
+			return nil
+		}
+		if tab == 0 {
+			return b.text(o, "nil")
+		}
+		var err error
+		if typ, err = b.p.Memory.ReadWord(tab + goItabType); err != nil {
+			return Failed(o.Type, unknown.Reason(err))
+		}
+	}
+	if typ == 0 {
+		return b.text(o, "nil")
+	}
+	data, ok := b.num(o, "data")
+	if !ok {
+		return nil
+	}
+	name, err := b.goTypeName(typ)
+	if err != nil {
+		return nil
+	}
+	held := b.goTypeNamed(name)
+	if held == nil || depth >= b.opts.MaxDepth || !b.take() {
+		return b.text(o, fmt.Sprintf("(%s) %#x", name, data))
+	}
+	kind, _ := b.p.Int(typ+goTypeKind, 1, false)
+	var v *Value
+	switch kind & goKindMask {
+	case goPointer, goMap, goChan, goFunc, goUnsafe:
+		word := Object{Type: held, Size: uint64(b.p.Arch.WordSize), Data: b.wordBytes(data)}
+		v = b.value(&word, depth+1)
+	default:
+		v = b.read(held, data, depth+1)
+	}
+	if v.Err != nil {
+		return b.text(o, fmt.Sprintf("(%s) %#x %v", name, data, v))
+	}
+	v.Text = strings.TrimSpace("(" + name + ") " + v.Text)
+	v.typ = o.Type
+	return v
+}
+
+var errNoTypes = errors.New("the file of the function has no symbol runtime.types")
+
+// wordBytes are the bytes of an address in memory.
+func (b *builder) wordBytes(v uint64) []byte {
+	raw := make([]byte, 8)
+	if b.p.Arch.WordSize == 4 {
+		b.p.Arch.ByteOrder.PutUint32(raw, uint32(v))
+		return raw[:4]
+	}
+	b.p.Arch.ByteOrder.PutUint64(raw, v)
+	return raw
+}
+
+// goTypeName reads the name of a runtime type.
+func (b *builder) goTypeName(typ uint64) (string, error) {
+	names, ok := b.f.Symbol("runtime.types")
+	if !ok {
+		return "", errNoTypes
+	}
+	off, err := b.p.Int(typ+goTypeName, 4, true)
+	if err != nil {
+		return "", err
+	}
+	at := names + off + 1 // over the flags
+	n, shift := uint64(0), uint(0)
+	for range 3 {
+		c, err := b.p.Int(at, 1, false)
+		if err != nil {
+			return "", err
+		}
+		at++
+		n |= c & 0x7f << shift
+		shift += 7
+		if c < 0x80 {
+			break
+		}
+	}
+	const longest = 1024
+	raw := make([]byte, min(n, longest))
+	if err := b.p.Read(at, raw); err != nil {
+		return "", err
+	}
+	flags, err := b.p.Int(typ+goTypeFlags, 1, false)
+	if err == nil && flags&goExtraStar != 0 {
+		raw = []byte(strings.TrimPrefix(string(raw), "*"))
+	}
+	return string(raw), nil
+}
+
+// goTypeNamed finds a type by the name that the runtime has for it: the package's
+// last element, where DWARF has its whole path. Types lie in the unit of the
+// variable, or in one that all units share.
+func (b *builder) goTypeNamed(name string) *types.Type {
+	own := b.f.Unit()
+	if d, ok := b.p.Types.InUnit(own)[name]; ok {
+		return b.p.Types.At(d)
+	}
+	var found dwarf.DIE
+	left := uint64(types.MaxSearch)
+	own.Data.Units(func(u *dwarf.Unit) bool {
+		if u.End-u.Off > left {
+			return false
+		}
+		left -= u.End - u.Off
+		d, ok := b.p.Types.InUnit(u)[name]
+		found = d
+		return !ok
+	})
+	if !found.Valid() {
+		return nil
+	}
+	return b.p.Types.At(found)
+}

@@ -1,0 +1,145 @@
+package values
+
+import (
+	"fmt"
+
+	"github.com/corewalk/corewalk/internal/vars/types"
+)
+
+// Maps of Go 1.24 and newer: tables of groups of eight slots with a word of
+// control bytes, whose top bit is set where a slot is free
+// (internal/runtime/maps). A small map is a single group.
+
+const (
+	goGroupSlots = 8
+	maxGoGroups  = 1 << 20 // looked at for one map
+)
+
+// A goGroups goes over the groups of a map.
+type goGroups struct {
+	b      *builder
+	group  *types.Type
+	size   uint64
+	dir    uint64 // array of tables
+	tables uint64 // left in it
+	last   uint64 // the table before
+	at     uint64 // next group
+	left   uint64 // groups of the table
+	seen   int
+	table  *types.Type
+}
+
+func (b *builder) goMapValue(o *Object, named *types.Type, m *Object, depth int) *Value {
+	n, ok := b.num(m, "used")
+	dir, ok2 := b.num(m, "dirPtr")
+	tables, ok3 := b.num(m, "dirLen")
+	if !ok || !ok2 || !ok3 {
+		return nil
+	}
+	v := b.text(o, fmt.Sprintf("%s (len %d)", named.BareName, n))
+	it := goGroups{b: b, dir: dir, tables: tables}
+	dirType, ok := b.member(m, "dirPtr")
+	if !ok || !it.types(dirType.Type) {
+		return v
+	}
+	if tables == 0 {
+		it.at, it.left = dir, 1
+	}
+	slots, ok := fieldNamed(it.group, "slots")
+	ctrl, ok2 := fieldNamed(it.group, "ctrl")
+	if !ok || !ok2 {
+		return v
+	}
+	slot := b.p.Types.Of(slots.Type).Strip().Target()
+	size, err := b.sizeOf(slot)
+	if err != nil {
+		return v
+	}
+	var word, group uint64
+	i := goGroupSlots
+	b.sequence(v, slot, n, depth, func() (uint64, bool) {
+		for {
+			for ; i < goGroupSlots; i++ {
+				if word>>(8*uint(i))&0x80 == 0 {
+					i++
+					return group + slots.Off + uint64(i-1)*size, true
+				}
+			}
+			var ok bool
+			if group, ok = it.next(); !ok {
+				return 0, false
+			}
+			if word, err = b.p.Int(group+ctrl.Off, 8, false); err != nil {
+				return 0, false
+			}
+			i = 0
+		}
+	})
+	for i := range v.Parts {
+		if el := v.Parts[i].Value; el.Compound && len(el.Parts) == 2 && el.Err == nil {
+			v.Parts[i].Key, v.Parts[i].Value = el.Parts[0].Value, el.Parts[1].Value
+		}
+	}
+	return v
+}
+
+// types finds the types of tables and groups behind the directory's.
+func (it *goGroups) types(dir *types.Type) bool {
+	it.table = dir.Strip().Target().Strip().Target().Strip()
+	groups, ok := fieldNamed(it.table, "groups")
+	if !ok {
+		return false
+	}
+	data, ok := fieldNamed(it.b.p.Types.Of(groups.Type).Strip(), "data")
+	if !ok {
+		return false
+	}
+	it.group = it.b.p.Types.Of(data.Type).Strip().Target().Strip()
+	var err error
+	it.size, err = it.b.sizeOf(it.group)
+	return err == nil && it.size > 0
+}
+
+func fieldNamed(t *types.Type, name string) (types.Field, bool) {
+	for _, f := range t.Members().Fields {
+		if f.Name == name {
+			return f, true
+		}
+	}
+	return types.Field{}, false
+}
+
+// next is the address of the next group.
+func (it *goGroups) next() (uint64, bool) {
+	for {
+		if it.left > 0 {
+			if it.seen++; it.seen > maxGoGroups {
+				return 0, false
+			}
+			at := it.at
+			it.left--
+			it.at += it.size
+			return at, true
+		}
+		if it.tables == 0 {
+			return 0, false
+		}
+		it.tables--
+		at, err := it.b.p.Memory.ReadWord(it.dir)
+		it.dir += it.b.word()
+		if err != nil {
+			return 0, false
+		}
+		if at == it.last {
+			continue // several entries of the directory share a table
+		}
+		it.last = at
+		table := Object{Type: it.table, Mem: true, Addr: at, Size: it.table.ByteSize}
+		data, ok := it.b.num(&table, "groups", "data")
+		mask, ok2 := it.b.num(&table, "groups", "lengthMask")
+		if !ok || !ok2 {
+			return 0, false
+		}
+		it.at, it.left = data, mask+1
+	}
+}

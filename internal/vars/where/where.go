@@ -1,0 +1,64 @@
+// Package where goes from a register or an address to the variable that lives there, the
+// other way round than package dwarfvars goes for its callers. A Frame and a Process are what
+// dwarfvars knows of one of its Activations and of its Reader beside their public methods:
+// FrameOf and ProcessOf reach them.
+package where
+
+import (
+	"github.com/corewalk/corewalk/internal/vars/types"
+	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// A Frame finds the variables of one frame's function. It is for one goroutine, and valid
+// until its Activation is closed.
+type Frame interface {
+	// InRegister lists the variables that live in register r at the instruction pc of the
+	// function, those of the innermost inlined call first. Where the frame itself is does
+	// not matter.
+	InRegister(pc arch.Address, r arch.Reg) []Held
+	// InMemory lists the variables that live in size bytes of memory at addr, at the
+	// instruction pc of the function, the innermost first.
+	InMemory(pc, addr arch.Address, size int) []Held
+	// Object is the whole variable that holds the address addr at the instruction pc, and
+	// where it begins and ends; false where there is none.
+	Object(pc, addr arch.Address) (h Held, low, high arch.Address, ok bool)
+	// Global is the variable that holds an address of the process's memory and belongs to
+	// no function: its name, its type, and where in it the address is. The type is nil
+	// where only a symbol is known. Types are looked for in the unit of the function.
+	Global(addr arch.Address) (name string, t *types.Type, off uint64)
+	// Number is the value in the frame of the whole variable that h is of, where it is a
+	// number or a pointer.
+	Number(h *Held) (uint64, bool)
+	// CallsPreserve reports whether functions of the function's language preserve
+	// registers for their callers: those of Go preserve none.
+	CallsPreserve() bool
+}
+
+// A Process answers for the code of one process. It may be used by several goroutines.
+type Process interface {
+	// Bounds tells where the function, or the part of one, begins and ends that holds an
+	// address of code, by call frame information.
+	Bounds(addr arch.Address) (low, high arch.Address, ok bool)
+	// ReturnsNothing reports whether the function at an address of code is known to have
+	// no result.
+	ReturnsNothing(addr arch.Address) bool
+	// ThreadLocal is the address of an object in a thread's own copy of a library's
+	// thread-local storage, by what code passes to __tls_get_addr: the library's number
+	// in the process and an offset.
+	ThreadLocal(tid unwind.ThreadID, module, offset uint64) (arch.Address, error)
+}
+
+// Held is a variable, or a part of one, that some place holds.
+type Held struct {
+	Variable   string // its name
+	Param      bool
+	Artificial bool   // made by the compiler: this
+	Function   string // that has it: the one of the frame or one inlined there; "" for one without a name
+	Path       string // of the part: ".head.next"; "" for the whole
+	Type       *types.Type
+	Of         any // the variable itself, for the Frame that found it
+}
+
+// Name is the variable's name with the part's path.
+func (h *Held) Name() string { return h.Variable + h.Path }

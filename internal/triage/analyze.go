@@ -18,8 +18,8 @@ import (
 	"github.com/corewalk/corewalk/unwind"
 )
 
-// analyze makes a Dump of an opened target. full is called with the signature, and says
-// whether a report with variables is wanted.
+// analyze fills in the Dump of an opened target. full gets the signature, and says whether a report with
+// variables is needed.
 func analyze(ctx context.Context, t *corewalk.Target, d *ledger.Dump, names *signature.Cache, full func(*signature.Signature) bool) error {
 	tid, err := t.ProcessState().DefaultThread()
 	o := corewalk.AnalyzeOptions{Locals: corewalk.LocalsNone, NoBlame: true}
@@ -33,7 +33,7 @@ func analyze(ctx context.Context, t *corewalk.Target, d *ledger.Dump, names *sig
 	sig := names.Of(r)
 	describe(d, r, &sig)
 	if ctx.Err() != nil {
-		return ctx.Err() // the report ends early; its signature would be another
+		return ctx.Err() // the report is incomplete, and so would its signature be
 	}
 	if full == nil || !full(&sig) {
 		return nil
@@ -52,8 +52,7 @@ func analyze(ctx context.Context, t *corewalk.Target, d *ledger.Dump, names *sig
 	return nil
 }
 
-// How many frames are kept of a stack: those of one that overflowed are hundreds of
-// thousands, and alike.
+// How many frames of a stack are kept: an overflowed stack has hundreds of thousands of similar frames.
 const maxInner, maxOuter = 1000, 200
 
 // describe fills in what a report says.
@@ -91,8 +90,7 @@ func firstOf(list ...string) string {
 	return ""
 }
 
-// groupID names a group after its signature: short enough to type, long enough to be
-// one of millions.
+// groupID derives a group's name from its signature: short enough to type, long enough for millions of groups.
 func groupID(hash string) string {
 	_, digits, _ := strings.Cut(hash, ":")
 	return digits[:min(len(digits), 12)]
@@ -114,10 +112,10 @@ func Reason(c *report.Crash) string {
 	}
 }
 
-// maxWhere is how many functions of a stack are named in one line.
+// maxWhere is how many functions of a stack are listed on one line.
 const maxWhere = 3
 
-// where is the innermost significant functions, the first with its place in the source.
+// where returns the innermost significant functions, the first with its place in the source.
 func where(r *report.Report, sig *signature.Signature) string {
 	var parts []string
 	for i, name := range sig.Frames[:min(len(sig.Frames), maxWhere)] {
@@ -131,7 +129,7 @@ func where(r *report.Report, sig *signature.Signature) string {
 	return strings.Join(parts, " < ")
 }
 
-// frames are those of the crashing thread; they are the first thread's of the report.
+// frames returns the frames of the crashing thread, which is the first thread of the report.
 func frames(r *report.Report) []report.Frame {
 	if len(r.Threads) == 0 {
 		return nil
@@ -149,11 +147,11 @@ func firstKept(r *report.Report, sig *signature.Signature) *report.Frame {
 	return nil
 }
 
-// trustOrder has the ways that frames are found, the surest first.
+// trustOrder lists the ways to find a frame, the most certain first.
 var trustOrder = []string{report.TrustContext, report.TrustCFI, report.TrustPEUnwind, report.TrustSymCFI, report.TrustEXIDX, report.TrustSignal,
 	report.TrustInstrumentation, report.TrustUser, report.TrustFramePointer, report.TrustAnalysis, report.TrustWildPC, report.TrustScan}
 
-// trust is that of the frame of the signature that was found the least surely.
+// trust returns the trust of the least certain frame in the signature.
 func trust(r *report.Report, sig *signature.Signature) string {
 	list, worst := frames(r), -1
 	for _, d := range sig.Decisions {
@@ -168,7 +166,7 @@ func trust(r *report.Report, sig *signature.Signature) string {
 	return trustOrder[worst]
 }
 
-// usedModules are the modules that frames lie in, and the program.
+// usedModules returns the program and the modules that contain frames.
 func usedModules(r *report.Report) []report.Module {
 	used := map[string]bool{}
 	for _, f := range frames(r) {
@@ -177,15 +175,15 @@ func usedModules(r *report.Report) []report.Module {
 	return slices.DeleteFunc(slices.Clone(r.Modules), func(m report.Module) bool { return !m.Main && !used[m.Path] })
 }
 
-// fault notes why a dump, opened by path, has no signature.
+// fault records why a dump, opened by path, has no signature.
 func fault(d *ledger.Dump, path string, err error) {
 	d.Fault, d.FaultKind = strings.TrimPrefix(err.Error(), path+": "), ledger.FaultUnreadable
 	if errors.Is(err, context.DeadlineExceeded) {
-		d.Fault, d.FaultKind = "its analysis took too long", ledger.FaultTimeout
+		d.Fault, d.FaultKind = "the analysis took too long", ledger.FaultTimeout
 	}
 }
 
-// newDump begins the result of a dump.
+// newDump starts the result of a dump.
 func newDump(path string, id identity) ledger.Dump {
 	if abs, err := filepath.Abs(path); err == nil {
 		path = abs

@@ -8,8 +8,7 @@ import (
 	"github.com/corewalk/corewalk/internal/triage/ledger"
 )
 
-// A batch gathers results, so that the store is written to a few times a second and
-// not for each dump.
+// A batch collects results, so that the store is written a few times a second instead of once per dump.
 type batch struct {
 	store ledger.Store
 	sink  Sink
@@ -18,14 +17,14 @@ type batch struct {
 	mu      sync.Mutex
 	dumps   []ledger.Dump
 	known   []bool
-	since   time.Time // when the oldest of dumps came
+	since   time.Time // when the oldest of dumps was added
 	done    int
 	found   int
 	all     bool
-	failure error // of the store; nothing is kept after it
+	failure error // of the store; nothing is stored after it
 }
 
-// What is gathered at most.
+// Limits of a batch.
 const (
 	batchDumps = 256
 	batchTime  = 200 * time.Millisecond
@@ -35,7 +34,7 @@ func newBatch(store ledger.Store, sink Sink, run int64) *batch {
 	return &batch{store: store, sink: sink, run: run}
 }
 
-// add takes the result of one dump.
+// add adds the result of one dump.
 func (b *batch) add(d ledger.Dump, known bool) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -50,14 +49,14 @@ func (b *batch) add(d ledger.Dump, known bool) error {
 	return b.keep()
 }
 
-// flush keeps what was gathered.
+// flush stores what was collected.
 func (b *batch) flush() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.keep()
 }
 
-// overdue keeps what has waited long enough.
+// overdue stores results that have waited long enough.
 func (b *batch) overdue() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -71,7 +70,7 @@ func (b *batch) keep() error {
 	if len(b.dumps) == 0 || b.failure != nil {
 		return b.failure
 	}
-	// What was found out is kept also when the run is being broken off.
+	// Results are stored even when the run is being interrupted.
 	if b.failure = b.store.Add(context.Background(), b.run, b.dumps); b.failure != nil {
 		return b.failure
 	}
@@ -84,7 +83,7 @@ func (b *batch) keep() error {
 	return nil
 }
 
-// count notes how many dumps there are.
+// count records how many dumps there are.
 func (b *batch) count(n int, all bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -92,7 +91,7 @@ func (b *batch) count(n int, all bool) {
 	b.all = b.all || all
 }
 
-// trouble tells of an error that is of no dump.
+// trouble reports an error that concerns no dump.
 func (b *batch) trouble(err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

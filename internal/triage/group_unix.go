@@ -7,5 +7,5 @@ import (
 	"syscall"
 )
 
-// ownGroup keeps a terminal's Ctrl-C from a process.
+// ownGroup protects a process from the terminal's Ctrl-C.
 func ownGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }

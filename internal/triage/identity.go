@@ -14,22 +14,22 @@ import (
 	"github.com/corewalk/corewalk"
 )
 
-// wholeDump is the size of the largest files that are hashed whole, in bytes.
+// wholeDump is the size, in bytes, up to which a file is hashed whole.
 const wholeDump = 16 << 20
 
-// partHead is how much of the beginning of a larger dump is hashed, in bytes, besides
-// its size and what corewalk.Target.Identity yields.
+// partHead is how much of the start of a larger dump is hashed, in bytes, besides its size and what
+// corewalk.Target.Identity yields.
 const partHead = 64 << 10
 
-// identify tells a file from others. Of a dump too large to be read whole it is opened
-// for that: opened is then not nil, and the caller closes it.
+// identify identifies a file by its content. A dump that is too large to be hashed whole is opened; opened is
+// then not nil, and the caller closes it.
 func identify(ctx context.Context, path string, open func() (*corewalk.Target, error)) (id identity, opened *corewalk.Target, err error) {
 	st, err := os.Stat(path)
 	if err != nil {
 		return id, nil, err
 	}
 	if !st.Mode().IsRegular() {
-		return id, nil, fmt.Errorf("%s: not a regular file", path) // to open a FIFO would wait for a writer
+		return id, nil, fmt.Errorf("%s: not a regular file", path) // opening a FIFO would wait for a writer
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -65,15 +65,15 @@ func identify(ctx context.Context, path string, open func() (*corewalk.Target, e
 	return id, opened, err
 }
 
-// buffers are for reading files. One that is not in the processor's caches costs more
-// than the calls saved by it.
+// buffers are for reading files. A buffer that is not in the processor's caches costs more than the system
+// calls that it saves.
 var buffers = sync.Pool{New: func() any { return new([64 << 10]byte) }}
 
 // hashFile hashes at most limit bytes of a file.
 func hashFile(h hash.Hash, f *os.File, limit int64) error {
 	buf := buffers.Get().(*[64 << 10]byte)
 	defer buffers.Put(buf)
-	// Neither side may bring a buffer of its own.
+	// Hide ReadFrom and WriteTo, which would allocate a buffer of their own.
 	_, err := io.CopyBuffer(struct{ io.Writer }{h}, struct{ io.Reader }{io.LimitReader(f, limit)}, buf[:])
 	return err
 }

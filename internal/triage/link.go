@@ -7,11 +7,11 @@ import (
 	"github.com/corewalk/corewalk/internal/triage/similar"
 )
 
-// maxSimilar is how many groups one is linked to at most.
+// maxSimilar is how many groups one group is linked to at most.
 const maxSimilar = 5
 
-// link finds which groups the new ones of a run are probably the same as. They are
-// linked, and not merged: people decide.
+// link finds the groups that the new groups of a run are probably the same as. It links them and does not merge
+// them: people decide.
 func link(ctx context.Context, store ledger.Store, run int64) error {
 	mine, err := store.RunGroups(ctx, run)
 	if err != nil {
@@ -49,8 +49,7 @@ func link(ctx context.Context, store ledger.Store, run int64) error {
 	return nil
 }
 
-// linkable reports whether a group's functions say enough to compare it by: there is
-// one besides what happened.
+// linkable reports whether a group has enough functions to compare: at least one besides the kind of crash.
 func linkable(g ledger.Group) bool { return !g.Weak && len(g.Frames) > 1 }
 
 func like(index *similar.Index, g ledger.Group) []ledger.Similar {

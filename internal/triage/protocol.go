@@ -12,45 +12,45 @@ import (
 	"github.com/corewalk/corewalk/internal/triage/ledger"
 )
 
-// The two processes talk in lines of JSON. For each dump:
+// The two processes exchange lines of JSON. For each dump:
 //
 //	supervisor  {"n":1,"path":"core.1"}
 //	analysis    {"n":1,"identity":"sha256:..."}
-//	supervisor  {"n":1,"go":true}             or false, where the dump is known
+//	supervisor  {"n":1,"go":true}             or false, if the dump is known
 //	analysis    {"n":1,"dump":{...}}          only after true
 //
 // A path that comes with "go" is analysed at once.
 
-// An order goes to the analysis process.
+// An order is a message to the analysis process.
 type order struct {
 	N    int    `json:"n"`
 	Path string `json:"path,omitempty"`
 	Go   *bool  `json:"go,omitempty"`
 }
 
-// A reply comes from the analysis process.
+// A reply is a message from the analysis process.
 type reply struct {
 	N        int          `json:"n"`
 	Identity *identity    `json:"identity,omitempty"`
 	Dump     *ledger.Dump `json:"dump,omitempty"`
-	// Memory says that the process ends because it has used too much memory.
+	// Memory says that the process ends because it exceeded its memory limit.
 	Memory bool `json:"memory,omitempty"`
 }
 
-// An identity tells a dump from others.
+// An identity identifies a dump.
 type identity struct {
 	ID     string    `json:"id"`
 	SHA256 string    `json:"sha256,omitempty"`
 	Size   int64     `json:"size"`
-	Time   time.Time `json:"time,omitzero"` // of the file
-	// Fault says that the file cannot be read.
+	Time   time.Time `json:"time,omitzero"` // modification time of the file
+	// Fault says why the file cannot be read.
 	Fault string `json:"fault,omitempty"`
 }
 
-// maxLine bounds a line, in bytes: a report of one thread, with its variables.
+// maxLine is the longest line, in bytes: a report of one thread, with its variables.
 const maxLine = 64 << 20
 
-// A lineWriter writes values, each as a line. It may be used by several goroutines.
+// A lineWriter writes values as lines of JSON. It is safe for concurrent use.
 type lineWriter struct {
 	mu sync.Mutex
 	w  *bufio.Writer
@@ -71,10 +71,10 @@ func (l *lineWriter) write(v any) error {
 	return err
 }
 
-// errLine is wrapped by errors about lines that make no sense.
+// errLine is wrapped by errors about invalid lines.
 var errLine = errors.New("not a line of the protocol")
 
-// readLines calls each for every line, decoded, until the end of r or an error.
+// readLines decodes every line and passes it to each, until the end of r or an error.
 func readLines[T any](r io.Reader, each func(T) error) error {
 	s := bufio.NewScanner(r)
 	s.Buffer(make([]byte, 0, 1<<16), maxLine)

@@ -13,14 +13,14 @@ import (
 	"strings"
 )
 
-// Files is a Source of files and directories. A file that was named is taken whatever it
-// is; of those in directories the ones that look like dumps.
+// Files is a Source of files and directories. Files that are named are always taken; in directories only files
+// that look like dumps are.
 type Files struct {
-	Paths     []string // files, directories, or patterns as of filepath.Match
-	Recursive bool     // look into directories below directories
+	Paths     []string // files, directories or patterns, as in filepath.Match
+	Recursive bool     // descend into subdirectories
 }
 
-// Dumps implements Source: in the order of Paths, of a directory by name.
+// Dumps implements Source: in the order of Paths, each directory by name.
 func (f Files) Dumps(ctx context.Context) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		w := filesWalk{ctx: ctx, recursive: f.Recursive, yield: yield, seen: map[string]bool{}}
@@ -54,7 +54,7 @@ func (w *filesWalk) give(path string, err error) {
 	}
 }
 
-// top looks at one argument.
+// top processes one argument.
 func (w *filesWalk) top(path string) {
 	st, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) && strings.ContainsAny(path, "*?[") {
@@ -68,7 +68,7 @@ func (w *filesWalk) top(path string) {
 	}
 	switch {
 	case err != nil:
-		w.give("", fmt.Errorf("%w: give files or directories that exist", err))
+		w.give("", fmt.Errorf("%w: pass existing files or directories", err))
 	case st.IsDir():
 		w.dir(path)
 	default:
@@ -76,7 +76,7 @@ func (w *filesWalk) top(path string) {
 	}
 }
 
-// dir looks at what is in a directory.
+// dir processes the entries of a directory.
 func (w *filesWalk) dir(dir string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -90,7 +90,7 @@ func (w *filesWalk) dir(dir string) {
 		typ := e.Type()
 		if typ&fs.ModeSymlink != 0 {
 			if st, err := os.Stat(path); err == nil && st.Mode().IsRegular() {
-				typ = 0 // links to files count, those to directories might lead in circles
+				typ = 0 // links to files count; links to directories might form loops
 			}
 		}
 		switch {
@@ -102,15 +102,15 @@ func (w *filesWalk) dir(dir string) {
 	}
 }
 
-// dumpNames are parts of names that files are given which are dumps, or should be.
+// dumpNames are parts of file names that mark dumps.
 var dumpNames = []string{"core", ".dmp", ".mdmp"}
 
-// looksLikeDump reports whether a file of a directory is one to look at: by its first
-// bytes, and where these do not tell by its name.
+// looksLikeDump reports whether a file in a directory may be a dump: by its first bytes or, if these say
+// nothing, by its name.
 func looksLikeDump(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {
-		return named(path) // which the analysis says
+		return named(path) // the analysis reports the error
 	}
 	defer f.Close()
 	head := make([]byte, 64)
@@ -122,7 +122,7 @@ func looksLikeDump(path string) bool {
 	case n >= 4 && (string(head[:4]) == "MDMP" || string(head[:4]) == "PMDM"):
 		return true
 	case n == 0:
-		return named(path) // one that was never written
+		return named(path) // an empty file may be a dump that was never written
 	}
 	return named(path) && !isText(head)
 }
@@ -137,8 +137,7 @@ func named(path string) bool {
 	})
 }
 
-// isText reports whether the first bytes are those of a text, as sources and notes
-// called core.c or core.txt are.
+// isText reports whether the first bytes are text, as in sources and notes named core.c or core.txt.
 func isText(head []byte) bool {
 	return !slices.ContainsFunc(head, func(c byte) bool { return c == 0 || c >= 0x80 || c < ' ' && c != '\n' && c != '\t' && c != '\r' })
 }

@@ -16,14 +16,14 @@ import (
 	"github.com/corewalk/corewalk/internal/triage/ledger"
 )
 
-// maxInWork bounds how many dumps are in work at a time.
+// maxInWork is how many dumps are analysed at the same time at most.
 const maxInWork = 1024
 
-// maxIdle is how many analysis processes in a row may die without a dump in work.
+// maxIdle is how many analysis processes in a row may die without having a dump to analyse.
 const maxIdle = 3
 
-// grace is how long after its deadline a dump may still take before the analysis
-// process is ended: it ends an analysis at the deadline itself unless it hangs.
+// grace is how long after a dump's deadline the analysis process is killed. The process itself ends the
+// analysis at the deadline, unless it hangs.
 const grace = 5 * time.Second
 
 // A job is one dump to be analysed.
@@ -33,7 +33,7 @@ type job struct {
 	since time.Time
 }
 
-// A supervisor has the dumps analysed in another process.
+// A supervisor has dumps analysed in another process.
 type supervisor struct {
 	opts  Options
 	batch *batch
@@ -43,12 +43,12 @@ type supervisor struct {
 func (s *supervisor) jobs() int {
 	n := s.opts.Jobs
 	if n <= 0 {
-		n = 2 * runtime.GOMAXPROCS(0) // some wait for the disk
+		n = 2 * runtime.GOMAXPROCS(0) // more than processors, because some wait for the disk
 	}
 	return min(n, maxInWork)
 }
 
-// work goes through the source, starting a new analysis process whenever one dies.
+// work processes the source, and starts a new analysis process whenever one dies.
 func (s *supervisor) work(ctx context.Context, src Source) error {
 	paths := make(chan string)
 	feedCtx, stop := context.WithCancel(ctx)
@@ -67,7 +67,7 @@ func (s *supervisor) work(ctx context.Context, src Source) error {
 			idle = 0
 		}
 		if idle == maxIdle {
-			return fmt.Errorf("the analysis process does not work: %s", end.why)
+			return fmt.Errorf("the analysis process keeps failing: %s", end.why)
 		}
 		for _, j := range left {
 			if err := s.alone(ctx, j); err != nil {
@@ -77,7 +77,7 @@ func (s *supervisor) work(ctx context.Context, src Source) error {
 	}
 }
 
-// feed sends the source's paths, until there are no more.
+// feed sends the source's paths until there are no more.
 func (s *supervisor) feed(ctx context.Context, src Source, paths chan<- string) {
 	defer close(paths)
 	defer s.batch.count(0, true)
@@ -95,7 +95,7 @@ func (s *supervisor) feed(ctx context.Context, src Source, paths chan<- string) 
 	}
 }
 
-// alone analyses a dump that was in work when a process died.
+// alone analyses by itself a dump that was being analysed when a process died.
 func (s *supervisor) alone(ctx context.Context, j job) error {
 	one := make(chan string, 1)
 	one <- j.path
@@ -107,12 +107,12 @@ func (s *supervisor) alone(ctx context.Context, j job) error {
 	return s.batch.add(died(j.path, end.kind, end.why), false)
 }
 
-// An ending is why an analysis process ended before its time.
+// An ending says why an analysis process ended early.
 type ending struct{ kind, why string }
 
-// session runs one analysis process until the paths are used up. Where it ends before,
-// end says why and left are the dumps that were in work. An error is about the store,
-// or a process that cannot be started.
+// session runs one analysis process until there are no more paths. If the process ends early, end says why and
+// left are the dumps that were being analysed. An error concerns the store, or a process that cannot be
+// started.
 func (s *supervisor) session(ctx context.Context, paths <-chan string, jobs int) (left []job, end *ending, err error) {
 	p, err := s.start(ctx)
 	if err != nil {
@@ -137,7 +137,7 @@ func (s *supervisor) session(ctx context.Context, paths <-chan string, jobs int)
 			}
 			s.n++
 			inWork[s.n] = job{s.n, path, time.Now()}
-			p.orders.write(order{N: s.n, Path: path, Go: s.unasked()}) // an error shows in the replies' end
+			p.orders.write(order{N: s.n, Path: path, Go: s.unasked()}) // readLines sees an error as the end of the replies
 		case r, ok := <-p.replies:
 			if !ok {
 				return ended(inWork), p.ending(kind), s.batch.flush()
@@ -160,7 +160,7 @@ func (s *supervisor) session(ctx context.Context, paths <-chan string, jobs int)
 				p.kill()
 			}
 		case <-done:
-			// What is in work is finished, in reasonable time; nothing new is begun.
+			// Finish the dumps that are being analysed within a limited time, and begin no new ones.
 			done, paths = nil, nil
 			stopping = time.After(grace)
 		case <-stopping:
@@ -173,7 +173,7 @@ func (s *supervisor) session(ctx context.Context, paths <-chan string, jobs int)
 	return nil, nil, s.batch.flush()
 }
 
-// reply takes what the analysis process says.
+// reply handles a reply of the analysis process.
 func (s *supervisor) reply(ctx context.Context, p *process, inWork map[int]job, r reply) error {
 	j, ok := inWork[r.N]
 	switch {
@@ -199,8 +199,7 @@ func (s *supervisor) reply(ctx context.Context, p *process, inWork map[int]job, 
 	return nil
 }
 
-// late reports whether a dump is in work for longer than an analysis that ends itself
-// can take.
+// late reports whether a dump has been in analysis for longer than an analysis that ends itself can take.
 func (s *supervisor) late(inWork map[int]job) bool {
 	for _, j := range inWork {
 		if time.Since(j.since) > s.opts.Deadline+grace {
@@ -210,7 +209,7 @@ func (s *supervisor) late(inWork map[int]job) bool {
 	return false
 }
 
-// unasked is the word to go on at once, without asking; nil where the store is asked.
+// unasked is the answer to go on without asking; nil if the store has to be asked.
 func (s *supervisor) unasked() *bool {
 	if s.opts.Fresh {
 		return &s.opts.Fresh
@@ -235,7 +234,7 @@ type process struct {
 	wait    func() error
 }
 
-// orders is where a process takes its orders from.
+// orders is the connection on which a process gets its orders.
 type orders struct {
 	*lineWriter
 	pipe io.Closer
@@ -244,7 +243,7 @@ type orders struct {
 func (o *orders) close() { o.pipe.Close() }
 
 func (s *supervisor) start(ctx context.Context) (*process, error) {
-	// It must not die of the Ctrl-C that ends the run: it finishes what is in work.
+	// The Ctrl-C that interrupts the run must not kill it: it finishes its dumps.
 	cmd := exec.Command(s.opts.Command[0], s.opts.Command[1:]...)
 	ownGroup(cmd)
 	cmd.Env = append(os.Environ(), s.opts.Env...)
@@ -259,7 +258,7 @@ func (s *supervisor) start(ctx context.Context) (*process, error) {
 		return nil, err
 	}
 	if err := cmd.Start(); err != nil {
-		return nil, fmt.Errorf("the analysis process cannot be started: %w", err)
+		return nil, fmt.Errorf("cannot start the analysis process: %w", err)
 	}
 	p.orders = &orders{newLineWriter(in), in}
 	p.wait = sync.OnceValue(cmd.Wait)
@@ -285,18 +284,18 @@ func (p *process) drain() {
 	p.wait()
 }
 
-// ending tells why the process ended, after its replies did.
+// ending says why the process ended, once its replies have ended.
 func (p *process) ending(kind string) *ending {
 	err := p.wait()
 	e := &ending{kind: kind}
 	switch {
 	case kind == ledger.FaultTimeout:
-		e.why = "its analysis did not end in time"
+		e.why = "the analysis did not finish in time"
 	case kind == ledger.FaultMemory:
-		e.why = "its analysis took more memory than it may"
+		e.why = "the analysis exceeded its memory limit"
 	default:
 		e.kind = ledger.FaultCrashed
-		e.why = "its analysis died"
+		e.why = "the analysis crashed"
 		if err != nil {
 			e.why += ": " + err.Error()
 		}
@@ -307,7 +306,7 @@ func (p *process) ending(kind string) *ending {
 	return e
 }
 
-// A tail keeps the beginning of what a process writes to its standard error.
+// A tail keeps the start of what a process writes to its standard error.
 type tail struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -322,7 +321,7 @@ func (t *tail) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// first is the first line.
+// first returns the first line.
 func (t *tail) first() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

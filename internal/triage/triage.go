@@ -1,13 +1,11 @@
 // Package triage analyses many dumps and groups them by bug.
 //
-// A thin supervisor hands paths to one analysis process, which works on all
-// processors and shares what it reads of modules' files (corewalk.Cache). If that
-// process dies, hangs or runs out of memory, the dumps that were in work are tried
-// again, each alone; the one that did it is reported, and the run goes on.
+// A thin supervisor hands paths to one analysis process, which uses all processors and shares what it reads
+// from modules' files (corewalk.Cache). If that process dies, hangs or runs out of memory, the dumps that it
+// was analysing are tried again, each alone. The one that caused it is reported, and the run continues.
 //
-// Dumps come from a Source and results go to a ledger.Store: both are small
-// interfaces, so that other sources and stores, and many machines, can take their
-// places.
+// Dumps come from a Source and results go to a ledger.Store. Both are small interfaces that can be replaced by
+// other sources and stores, and by many machines.
 package triage
 
 import (
@@ -20,46 +18,44 @@ import (
 	"github.com/corewalk/corewalk/internal/triage/ledger"
 )
 
-// A Source tells which dumps are to be looked at.
+// A Source lists the dumps to analyse.
 type Source interface {
-	// Dumps lists the paths of files. An error is about one place that cannot be
-	// looked at; what comes after it still counts.
+	// Dumps lists the paths of files. An error concerns one place that cannot be read; the list continues after
+	// it.
 	Dumps(ctx context.Context) iter.Seq2[string, error]
 }
 
-// Options say how to work. The zero Options are usable but for Command.
+// Options configure a run. Only Command is required.
 type Options struct {
 	// Command starts the analysis process, which must call Serve.
 	Command []string
 	Env     []string // added to the environment of the analysis process
-	// Deadline is how long one dump may take; 0 is DefaultDeadline.
+	// Deadline is the time limit for one dump; 0 is DefaultDeadline.
 	Deadline time.Duration
-	// Jobs is how many dumps are in work at a time; 0 for one for each processor.
+	// Jobs is how many dumps are analysed at the same time; 0 for one per processor.
 	Jobs int
-	Args string // what to call the run in the store
-	// Fresh says that the store knows no dumps, so that it is not asked for each.
+	Args string // description of the run in the store
+	// Fresh says that the store knows no dumps, so that it need not be asked for each.
 	Fresh bool
 }
 
-// DefaultDeadline is how long the analysis of one dump may take.
+// DefaultDeadline is the time limit for the analysis of one dump.
 const DefaultDeadline = 60 * time.Second
 
-// A Sink is told what happens, one call at a time. Dumps are told only when the store
-// has them for good.
+// A Sink receives events, one call at a time. It receives a dump once the store has it for good.
 type Sink interface {
-	// Dump is an analysed or failed dump; known says that it was seen before.
+	// Dump receives an analysed or failed dump; known says that it was seen before.
 	Dump(d ledger.Dump, known bool)
-	// Trouble is a place that cannot be looked at, or an analysis process that died.
+	// Trouble receives an error about a place that cannot be read, or an analysis process that died.
 	Trouble(err error)
-	// Progress tells how many dumps are done, and how many there are as far as is
-	// known; all says that all are.
+	// Progress receives how many dumps are done, and how many have been found so far; all says that all have
+	// been found.
 	Progress(done, found int, all bool)
 }
 
-// Run looks at all dumps of src and keeps the results in store. It ends when ctx is
-// done: what is in work then is left for another time, and nothing that was told to
-// sink is lost. The error is about the store, or about an analysis process that
-// cannot be started at all.
+// Run analyses all dumps of src and stores the results in store. It ends when ctx is done: dumps that are then
+// being analysed are left for another run, and nothing that sink received is lost. The error concerns the
+// store, or an analysis process that cannot be started.
 func Run(ctx context.Context, o Options, src Source, store ledger.Store, sink Sink) (ledger.Run, error) {
 	if len(o.Command) == 0 {
 		return ledger.Run{}, errors.New("triage: no command for the analysis process")
@@ -80,7 +76,7 @@ func Run(ctx context.Context, o Options, src Source, store ledger.Store, sink Si
 	if werr == nil {
 		werr = link(ctx, store, run.ID)
 	}
-	// The run is ended also where it was broken off.
+	// Finish the run even if it was interrupted.
 	done, err := store.Finish(context.WithoutCancel(ctx), run.ID)
 	if werr == nil {
 		werr = err

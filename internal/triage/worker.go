@@ -16,26 +16,26 @@ import (
 	"github.com/corewalk/corewalk/modules"
 )
 
-// WorkerOptions say how the analysis process works.
+// WorkerOptions configure the analysis process.
 type WorkerOptions struct {
-	Open     []corewalk.Option // of each dump; not those that say where files are
-	Files    []corewalk.Option // where files of modules are
+	Open     []corewalk.Option // for each dump; without the options in Files
+	Files    []corewalk.Option // where to find files of modules
 	Deadline time.Duration     // for one dump; 0 is DefaultDeadline
-	// Memory bounds the memory of the process, in bytes; 0 is DefaultMemory. Past it
-	// the process ends, and the supervisor finds out which dump it was.
+	// Memory is the memory limit of the process, in bytes; 0 is DefaultMemory. Above it the process ends, and
+	// the supervisor finds out which dump caused it.
 	Memory int64
-	// hook, when set, is called before each dump is opened. Tests die in it.
+	// hook, if set, is called before each dump is opened. Tests use it to die.
 	hook func(path string)
 }
 
-// DefaultMemory bounds the memory of the analysis process, in bytes.
+// DefaultMemory is the memory limit of the analysis process, in bytes.
 const DefaultMemory = 4 << 30
 
 // gcPercent is how far the heap of the analysis process grows between two collections.
 const gcPercent = 300
 
-// What ends the process: errMemory, and errAlone when the supervisor is gone, which waits
-// for all dumps otherwise.
+// Why the process ends: errMemory, and errAlone if the supervisor is gone. Otherwise the supervisor waits for
+// all dumps.
 var (
 	errMemory = errors.New("out of memory")
 	errAlone  = errors.New("the supervisor is gone")
@@ -53,8 +53,8 @@ type worker struct {
 	shown   map[string]bool   // signatures whose report was sent
 }
 
-// Serve is the analysis process: it takes orders from in and answers to out until in
-// ends. The error is errMemory where it used too much memory, else about the
+// Serve is the main function of the analysis process: it reads orders from in and writes replies to out until
+// in ends. The error is errMemory if the process exceeded its memory limit, otherwise an error of the
 // connection.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, o WorkerOptions) error {
 	if o.Deadline <= 0 {
@@ -63,8 +63,8 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o WorkerOptions) er
 	if o.Memory <= 0 {
 		o.Memory = DefaultMemory
 	}
-	// Most of what an analysis makes is garbage when it ends, and what is kept for the
-	// next is large: collecting often costs much and frees little.
+	// Most of what an analysis allocates is garbage when it ends, but what is kept for the next one is large:
+	// frequent collections cost much and free little.
 	debug.SetGCPercent(gcPercent)
 	debug.SetMemoryLimit(o.Memory / 4 * 3)
 	w := &worker{opts: o, out: newLineWriter(out), answers: map[int]chan bool{}, shown: map[string]bool{},
@@ -79,18 +79,18 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o WorkerOptions) er
 	case err := <-ended:
 		w.refuse()
 		if !within(grace, work.Wait) {
-			return errors.Join(err, errAlone) // a dump that hangs would keep the process for ever
+			return errors.Join(err, errAlone) // a hanging dump would keep the process alive for ever
 		}
 		return errors.Join(err, w.cache.Close())
 	case <-ctx.Done():
 		if errors.Is(context.Cause(ctx), errMemory) {
 			w.out.write(reply{Memory: true})
 		}
-		return context.Cause(ctx) // what is in work is left: the process ends
+		return context.Cause(ctx) // unfinished dumps are abandoned: the process ends
 	}
 }
 
-// within reports whether wait returns in some time.
+// within reports whether wait returns within d.
 func within(d time.Duration, wait func()) bool {
 	done := make(chan struct{})
 	go func() {
@@ -105,7 +105,7 @@ func within(d time.Duration, wait func()) bool {
 	}
 }
 
-// watchMemory ends the process when it has taken more than limit.
+// watchMemory ends the process when it uses more than limit bytes.
 func watchMemory(ctx context.Context, limit uint64, end context.CancelCauseFunc) {
 	s := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	for {
@@ -122,7 +122,7 @@ func watchMemory(ctx context.Context, limit uint64, end context.CancelCauseFunc)
 	}
 }
 
-// take takes an order.
+// take handles an order.
 func (w *worker) take(ctx context.Context, o order, work *sync.WaitGroup) {
 	if o.Go != nil && o.Path == "" {
 		w.mu.Lock()
@@ -137,7 +137,7 @@ func (w *worker) take(ctx context.Context, o order, work *sync.WaitGroup) {
 	work.Go(func() { w.dump(ctx, o) })
 }
 
-// refuse answers all that wait for a word of the supervisor, which is gone.
+// refuse answers all dumps that wait for the supervisor, which is gone.
 func (w *worker) refuse() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -185,7 +185,7 @@ func (w *worker) dump(ctx context.Context, o order) {
 	w.out.write(reply{N: o.N, Dump: &d})
 }
 
-// ask asks the supervisor whether a dump is wanted.
+// ask asks the supervisor whether to analyse a dump.
 func (w *worker) ask(n int, id *identity) bool {
 	answer := make(chan bool, 1)
 	w.mu.Lock()
@@ -195,7 +195,7 @@ func (w *worker) ask(n int, id *identity) bool {
 	return <-answer
 }
 
-// first reports whether a signature has not been seen by this process.
+// first reports whether this process sees a signature for the first time.
 func (w *worker) first(s *signature.Signature) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -206,12 +206,12 @@ func (w *worker) first(s *signature.Signature) bool {
 	return true
 }
 
-// died is the result of a dump that took the analysis process with it.
+// died returns the result of a dump that killed the analysis process.
 func died(path string, kind, why string) ledger.Dump {
 	d := newDump(path, identity{})
 	d.FaultKind, d.Fault = kind, why
 	if d.Fault == "" {
-		d.Fault = fmt.Sprintf("the analysis of it ended by force (%s)", kind)
+		d.Fault = fmt.Sprintf("the analysis was killed (%s)", kind)
 	}
 	return d
 }

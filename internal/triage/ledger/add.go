@@ -29,7 +29,7 @@ func (d *DB) add(ctx context.Context, run int64, dumps []Dump) error {
 	return tx.Commit()
 }
 
-// An adder keeps the dumps of one transaction.
+// An adder adds the dumps of one transaction.
 type adder struct {
 	ctx                        context.Context
 	run                        int64
@@ -43,7 +43,7 @@ func (a *adder) prepare(tx *sql.Tx) error {
 		text string
 	}{
 		{&a.find, "SELECT id FROM dumps WHERE identity = ? AND fault_kind = ''"},
-		// What was found out before counts as long as a later analysis does not fail.
+		// An earlier result stays unless the new analysis succeeds.
 		{&a.dump, `INSERT INTO dumps (identity, path, sha256, size, time, seen, program, build, arch, os, reason, kind, place, trust,
 				signature, strict, weak, frames, grp, fault, fault_kind)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)

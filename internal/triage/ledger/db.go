@@ -15,23 +15,22 @@ import (
 	_ "modernc.org/sqlite" // the driver "sqlite"
 )
 
-// A DB is a Store in an SQLite database. Several processes may use one file at a time.
+// A DB is a Store in an SQLite database. Several processes may use one file at the same time.
 type DB struct {
 	path string
 	db   *sql.DB
-	// version is in front of the signatures that still count, "v1".
+	// version is the prefix of the signatures that are current, "v1".
 	version string
-	known   *sql.Stmt // asked for each dump
+	known   *sql.Stmt // runs for each dump
 }
 
 var _ Store = (*DB)(nil)
 
-// busyTimeout is how long to wait for another process that writes.
+// busyTimeout is how long to wait for another process that is writing.
 const busyTimeout = 30 * time.Second
 
-// Open opens the database at path, or makes it, its directory too; "" is one in memory
-// that is gone at the end. What signatures of other versions than version told of a dump
-// is forgotten when the dump is seen again.
+// Open opens the database at path, and creates it and its directory if necessary; "" is a database in memory.
+// Results with a signature version other than version are discarded when the dump is seen again.
 func Open(ctx context.Context, path, version string) (*DB, error) {
 	d := &DB{path: path, version: version}
 	query := url.Values{"_txlock": {"immediate"}, "_pragma": {
@@ -47,8 +46,8 @@ func Open(ctx context.Context, path, version string) (*DB, error) {
 	if err != nil {
 		return nil, d.failed(err)
 	}
-	// One connection: the database is one writer's at a time anyway, and one in memory is
-	// its connection's own.
+	// One connection: SQLite has one writer at a time anyway, and a database in memory belongs to its
+	// connection.
 	db.SetMaxOpenConns(1)
 	d.db = db
 	if err := migrate(ctx, db); err != nil {
@@ -63,7 +62,7 @@ func Open(ctx context.Context, path, version string) (*DB, error) {
 	return d, nil
 }
 
-// failed names the database in an error.
+// failed adds the name of the database to an error.
 func (d *DB) failed(err error) error {
 	if err == nil || errors.Is(err, ErrNotFound) || errors.Is(err, context.Canceled) {
 		return err
@@ -78,7 +77,7 @@ func (d *DB) failed(err error) error {
 // Close implements Store.
 func (d *DB) Close() error { return d.failed(errors.Join(d.known.Close(), d.db.Close())) }
 
-// nanos and moment turn times into what the database has, and back.
+// nanos and moment convert between times and the values in the database.
 func nanos(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -130,7 +129,7 @@ func (d *DB) Finish(ctx context.Context, run int64) (Run, error) {
 const dumpColumns = `d.path, d.identity, d.sha256, d.size, d.time, d.seen, d.program, d.build, d.arch, d.os, d.reason, d.kind, d.place, d.trust,
 	d.signature, d.strict, d.weak, d.frames, d.grp, d.fault, d.fault_kind`
 
-// A row is what a query answers.
+// A row is a row of a query's result.
 type row interface{ Scan(...any) error }
 
 func scanDump(r row, more ...any) (Dump, error) {
@@ -147,7 +146,7 @@ func scanDump(r row, more ...any) (Dump, error) {
 	return d, err
 }
 
-// byPath begins the identity, in the database, of a dump whose content was not read.
+// byPath is the prefix of the database identity of a dump whose content was not read.
 const byPath = "path:"
 
 // Known implements Store.

@@ -200,7 +200,7 @@ func TestGroup(t *testing.T) {
 	if g, _, _ := d.Group(ctx, "g0", 0); !slices.Equal(g.Similar, []Similar{{"g1", 0.75}}) {
 		t.Errorf("the link back: %+v", g.Similar)
 	}
-	if _, _, err := d.Group(ctx, "g", 0); err == nil || errors.Is(err, ErrNotFound) || !strings.Contains(err.Error(), "several") {
+	if _, _, err := d.Group(ctx, "g", 0); err == nil || errors.Is(err, ErrNotFound) || !strings.Contains(err.Error(), "ambiguous") {
 		t.Errorf("ambiguous: %v", err)
 	}
 	for _, id := range []string{"x", "%", ""} {

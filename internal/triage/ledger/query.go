@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// groupQuery answers groups with what their dumps say together. %s are which dumps
-// count, which groups are wanted, and how many. Dumps are counted first, from an index
-// that has all that is asked of them, so that no group's report is carried along.
+// groupQuery selects groups with totals over their dumps. The %s are the report column, the table of dumps, the
+// conditions on dumps, those on groups, and the limit. Dumps are counted first, from an index that covers the
+// query, so that the reports of groups are not carried along.
 const groupQuery = `SELECT g.id, g.signature, g.kind, g.reason, g.place, g.weak, g.frames, g.representative, g.run,
 		s.n, s.builds, s.first, s.last, s.programs, %s
 	FROM (SELECT d.grp AS id, count(*) AS n, count(DISTINCT nullif(d.build, '')) AS builds, min(nullif(d.time, 0)) AS first,
@@ -22,16 +22,16 @@ const groupQuery = `SELECT g.id, g.signature, g.kind, g.reason, g.place, g.weak,
 	WHERE %s
 	ORDER BY s.n DESC, s.last DESC, g.id %s`
 
-// A groupFilter puts the parts of a groupQuery together.
+// A groupFilter builds a groupQuery.
 type groupFilter struct {
 	report           bool
-	from             string // the dumps that count
+	from             string // the table of dumps to count
 	dumps, groups    []string
 	dumpArgs, grpArg []any
 	limit            int
 }
 
-// ofDumps and ofGroups want something of the dumps that count, and of groups.
+// ofDumps and ofGroups add a condition on dumps and on groups.
 func (f *groupFilter) ofDumps(cond string, args ...any) {
 	f.dumps, f.dumpArgs = append(f.dumps, cond), append(f.dumpArgs, args...)
 }
@@ -54,7 +54,7 @@ func (f *groupFilter) query() (query string, args []any) {
 	return query, append(slices.Clone(f.dumpArgs), f.grpArg...)
 }
 
-// groups runs a query; new says after which run a group is new.
+// groups runs a query; a group is new if it first appeared after the run since.
 func (d *DB) groups(ctx context.Context, f groupFilter, since int64) ([]Group, error) {
 	query, args := f.query()
 	rows, err := d.db.QueryContext(ctx, query, args...)
@@ -95,7 +95,7 @@ func (d *DB) complete(ctx context.Context, list []Group) error {
 	for i := range list {
 		at[list[i].ID] = &list[i]
 	}
-	// Of one group the tables are not read whole: export asks for thousands, one by one.
+	// For one group it does not read the whole tables: export asks for thousands of groups one by one.
 	like, mine, args := "", "", []any(nil)
 	if len(list) == 1 {
 		like, mine, args = " WHERE grp = ?1 OR other = ?1", " AND grp = ?1", []any{list[0].ID}
@@ -119,7 +119,7 @@ func (d *DB) complete(ctx context.Context, list []Group) error {
 	if err := errors.Join(links.Err(), links.Close()); err != nil {
 		return err
 	}
-	// Of a minimum SQLite gives the other columns of the row that has it.
+	// With min SQLite takes the other columns from the row that has the minimum.
 	builds, err := d.db.QueryContext(ctx, "SELECT grp, build, min(time) FROM dumps WHERE build <> '' AND fault_kind = ''"+mine+" GROUP BY grp", args...)
 	if err != nil {
 		return err
@@ -177,7 +177,7 @@ func (d *DB) Groups(ctx context.Context, q Query) ([]Group, error) {
 	return list, d.failed(err)
 }
 
-// prefix is a LIKE pattern for what begins with s.
+// prefix returns a LIKE pattern for text that begins with s.
 func prefix(s string) string {
 	return strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(s) + "%"
 }
@@ -185,7 +185,7 @@ func prefix(s string) string {
 // Group implements Store.
 func (d *DB) Group(ctx context.Context, id string, limit int) (Group, []Dump, error) {
 	f := groupFilter{report: true, limit: 2}
-	// A range, since LIKE would look at every group.
+	// A range uses the index; LIKE would visit every group.
 	id = strings.ToLower(id)
 	f.ofDumps("d.grp >= ? AND d.grp < ?", id, id+"\x7f")
 	list, err := d.groups(ctx, f, 0)
@@ -195,7 +195,7 @@ func (d *DB) Group(ctx context.Context, id string, limit int) (Group, []Dump, er
 	case len(list) == 0 || id == "":
 		return Group{}, nil, fmt.Errorf("group %q: %w", id, ErrNotFound)
 	case len(list) > 1:
-		return Group{}, nil, d.failed(fmt.Errorf("group %q: several begin so, %s and %s among them: give more of it", id, list[0].ID, list[1].ID))
+		return Group{}, nil, d.failed(fmt.Errorf("group %q is ambiguous: it matches %s and %s, and possibly more: give more characters", id, list[0].ID, list[1].ID))
 	}
 	g := list[0]
 	g.New = false
@@ -242,7 +242,7 @@ func (d *DB) RunDumps(ctx context.Context, run int64, failed bool) ([]Dump, erro
 	return list, d.failed(err)
 }
 
-// runQuery counts in one pass what a run had.
+// runQuery counts the dumps and groups of runs in one pass.
 const runQuery = `SELECT u.id, u.started, u.ended, u.args,
 	coalesce(sum(d.fault_kind = '' AND NOT r.known), 0), coalesce(sum(d.fault_kind = '' AND r.known), 0), coalesce(sum(d.fault_kind <> ''), 0),
 	count(DISTINCT CASE d.fault_kind WHEN '' THEN d.grp END),

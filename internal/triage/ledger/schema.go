@@ -6,10 +6,10 @@ import (
 	"fmt"
 )
 
-// migrations lead from each version of the schema to the next: the first makes an empty
-// database version 1. One that has been released is never changed.
+// migrations lead from each version of the schema to the next; the first turns an empty database into version
+// 1. A released migration is never changed.
 //
-// Times are nanoseconds since 1970; 0 is not known.
+// Times are nanoseconds since 1970; 0 means not known.
 var migrations = []string{
 	`CREATE TABLE runs (
 		id INTEGER PRIMARY KEY,
@@ -63,20 +63,20 @@ var migrations = []string{
 		PRIMARY KEY (grp, other)) WITHOUT ROWID;
 	CREATE INDEX similar_other ON similar (other);`,
 
-	// What is asked of the dumps of groups, and which dumps failed, without reading dumps.
+	// Answers questions about the dumps of groups, and about failed dumps, from the indexes alone.
 	`DROP INDEX dumps_group;
 	CREATE INDEX dumps_group ON dumps (grp, fault_kind, time, build, program);
 	CREATE INDEX dumps_fault ON dumps (id) WHERE fault_kind <> '';`,
 }
 
-// migrate brings a database to the newest schema. One that is newer is refused.
+// migrate brings a database to the newest schema. It refuses a database with a newer one.
 func migrate(ctx context.Context, db *sql.DB) error {
 	var have int
 	if err := db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&have); err != nil {
 		return err
 	}
 	if have > len(migrations) {
-		return fmt.Errorf("it was written by a newer version of corewalk (schema %d, this one knows %d): use that one, or another file", have, len(migrations))
+		return fmt.Errorf("written by a newer version of corewalk (schema %d, this version supports %d): use that version, or another file", have, len(migrations))
 	}
 	for v := have; v < len(migrations); v++ {
 		if err := step(ctx, db, v); err != nil {
@@ -86,7 +86,7 @@ func migrate(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// step applies one migration, unless another process has done it meanwhile.
+// step applies one migration, unless another process has already done so.
 func step(ctx context.Context, db *sql.DB, v int) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {

@@ -1,8 +1,8 @@
-// Package ledger keeps what was found out about dumps: which were seen, which group
-// of one bug each belongs to, and when and how often each group came up.
+// Package ledger stores what triage found out about dumps: which dumps were seen, which group each belongs to,
+// and when and how often each group occurred.
 //
-// Store is the interface that triage works against; DB is the one that is here, an
-// embedded SQLite database. Another store, for many machines, can take its place.
+// Store is the interface that triage uses, and DB is its implementation as an embedded SQLite database. Another
+// implementation, such as one shared by many machines, can replace it.
 package ledger
 
 import (
@@ -11,16 +11,16 @@ import (
 	"time"
 )
 
-// ErrNotFound says that the store has no such dump, group or run.
+// ErrNotFound is wrapped by the errors for a dump, group or run that the store does not have.
 var ErrNotFound = errors.New("not in the ledger")
 
-// A Dump is one dump that was looked at. What is not known is empty.
+// A Dump is the result for one dump. Unknown fields are empty.
 type Dump struct {
 	Path string // where it was found last
-	// Identity tells dumps apart whatever they are called: "sha256:" and the digest of
-	// the whole content, or "parts:" and that of what tells large ones apart.
+	// Identity identifies a dump whatever its name: "sha256:" and the digest of the whole content or, for large
+	// dumps, "parts:" and the digest of the parts that identify them.
 	Identity string
-	SHA256   string // of the content; of large ones empty
+	SHA256   string // of the content; empty for large dumps
 	Size     int64  // bytes
 	Time     time.Time
 	SeenAt   time.Time // when it was analysed
@@ -30,37 +30,37 @@ type Dump struct {
 	Arch    string // "x86-64"
 	OS      string // "linux"
 
-	Reason string // in words: "null read +0x8"
+	Reason string // in a few words: "null read +0x8"
 	Kind   string // one of the kinds of report.Crash
 	Where  string // the innermost significant frames: "visit queue.c:15 < serve < main"
-	Trust  string // of the least trusted frame that the signature has
+	Trust  string // trust of the least certain frame in the signature
 
-	Signature string   // the first level, of a version: "v1:0123456789abcdef"
+	Signature string   // the first level, with its version: "v1:0123456789abcdef"
 	Strict    string   // the second level
-	Weak      bool     // the signature is of one build only
-	Frames    []string // what happened, in parentheses, and the significant functions, innermost first
+	Weak      bool     // the signature is valid for one build only
+	Frames    []string // what happened, in parentheses, then the significant functions, innermost first
 	Group     string   // identifier of its group
 
-	// Fault says why there is no signature, and FaultKind which sort of reason it is;
-	// both are empty for a dump that was analysed.
+	// Fault says why there is no signature, and FaultKind is the kind of failure; both are empty for a dump
+	// that was analysed.
 	Fault     string
 	FaultKind string
-	// Report is the report as JSON of the crashing thread, for the group's
-	// representative; nil where it is not kept.
+	// Report is the JSON report of the crashing thread, for the representative of a group; nil if it is not
+	// kept.
 	Report []byte
 }
 
 // The values of Dump.FaultKind.
 const (
-	FaultUnreadable = "unreadable" // no dump, or one that cannot be walked
-	FaultCrashed    = "crashed"    // the analysis of it died
-	FaultTimeout    = "timeout"    // it took longer than the deadline
-	FaultMemory     = "memory"     // it took more memory than the budget
+	FaultUnreadable = "unreadable" // not a dump, or one that cannot be walked
+	FaultCrashed    = "crashed"    // the analysis crashed
+	FaultTimeout    = "timeout"    // the analysis exceeded its deadline
+	FaultMemory     = "memory"     // the analysis exceeded its memory limit
 )
 
-// A Group is the dumps of one signature.
+// A Group is the dumps with one signature.
 type Group struct {
-	ID        string // stable: made of the signature
+	ID        string // stable: derived from the signature
 	Signature string
 	Kind      string
 	Reason    string // of the representative
@@ -68,78 +68,75 @@ type Group struct {
 	Weak      bool
 	Frames    []string
 	Count     int // dumps
-	Builds    int // different builds among them
+	Builds    int // different builds among the dumps
 	Programs  []string
-	FirstSeen time.Time // times of dumps
+	FirstSeen time.Time // earliest and latest time of the dumps
 	LastSeen  time.Time
 	// FirstBuild is the build of the oldest dump.
 	FirstBuild     string
-	Representative string    // Path of the dump that stands for the group
-	Report         []byte    // of the representative, JSON; nil where it is not kept
-	Similar        []Similar // groups that are probably the same bug, the likeliest first
-	New            bool      // the group was not there before the run that is asked about
+	Representative string    // Path of the dump that represents the group
+	Report         []byte    // of the representative, JSON; nil if it is not kept
+	Similar        []Similar // groups that are probably the same bug, most similar first
+	New            bool      // the group did not exist before the run in question
 }
 
-// A Similar links a group to another one.
+// A Similar is a link to a similar group.
 type Similar struct {
 	Group string
-	Score float64 // 0 to 1
+	Score float64 // from 0 to 1
 }
 
-// A Query says which groups are wanted. The zero Query wants all.
+// A Query selects groups. The zero Query selects all.
 type Query struct {
-	Since    time.Time // groups first seen then or later; of dumps' times
-	SinceRun int64     // groups that came up first in a later run; 0 for all
+	Since    time.Time // groups first seen at this time or later, by the times of dumps
+	SinceRun int64     // groups that first appeared in a later run; 0 for all
 	Run      int64     // groups with a dump of this run; 0 for all
 	Build    string    // groups with a dump of this build
 	Program  string
 	Kind     string
-	Text     string // part of the reason, a function or the group's identifier
+	Text     string // a part of the reason, of a function, or the start of the group's identifier
 	Limit    int    // 0 for no limit
-	Reports  bool   // with Group.Report
+	Reports  bool   // fill in Group.Report
 }
 
 // A Run is one run of triage.
 type Run struct {
 	ID       int64
 	Started  time.Time
-	Ended    time.Time // zero for one that was ended by force
+	Ended    time.Time // zero if it was killed
 	Args     string
 	Analysed int // dumps analysed
 	Known    int // dumps seen before
 	Failed   int // dumps with a Fault
 	Groups   int // groups that its dumps belong to
-	New      int // groups that came up first in it
+	New      int // groups that first appeared in it
 }
 
-// A Store keeps dumps and groups. It may be used by several goroutines. Errors name
-// the store.
+// A Store stores dumps and groups. It is safe for concurrent use. Errors name the store.
 type Store interface {
-	// Begin starts a run; what is added belongs to it.
+	// Begin starts a run.
 	Begin(ctx context.Context, args string) (Run, error)
-	// Known answers what is known of a dump, by its identity; ErrNotFound where
-	// nothing is, or what is known was found out by an older version of signatures.
+	// Known returns the result for a dump, by its identity. The error is ErrNotFound if there is none, or if it
+	// has an older signature version.
 	Known(ctx context.Context, identity string) (Dump, error)
-	// Add keeps dumps, in one step: either all are kept, for good, or none. A dump that
-	// is known already is counted once, whatever it is called.
+	// Add stores the results of dumps for a run in one transaction: all or none. A dump that is already known
+	// counts once, whatever its path.
 	Add(ctx context.Context, run int64, dumps []Dump) error
-	// Link makes groups probably the same as another one, in place of what it was
-	// linked to before.
+	// Link sets the groups that a group is probably the same as, and replaces earlier links.
 	Link(ctx context.Context, group string, similar []Similar) error
 	// Finish ends a run.
 	Finish(ctx context.Context, run int64) (Run, error)
 
-	// Groups lists groups, the largest first.
+	// Groups lists groups, largest first.
 	Groups(ctx context.Context, q Query) ([]Group, error)
-	// Group answers one group with its dumps, the newest first, at most limit of them;
-	// 0 for all. id may be the beginning of one.
+	// Group returns one group and its newest dumps, at most limit; 0 for all. id may be a prefix of the
+	// identifier.
 	Group(ctx context.Context, id string, limit int) (Group, []Dump, error)
-	// RunGroups lists the groups that the dumps of a run belong to, with the counts of
-	// that run.
+	// RunGroups lists the groups of a run's dumps, with counts for that run.
 	RunGroups(ctx context.Context, run int64) ([]Group, error)
-	// RunDumps lists the dumps of a run; only those with a Fault where failed is set.
+	// RunDumps lists the dumps of a run; with failed only those with a Fault.
 	RunDumps(ctx context.Context, run int64, failed bool) ([]Dump, error)
-	// Runs lists the runs, the newest first, at most limit of them; 0 for all.
+	// Runs lists the runs, newest first, at most limit; 0 for all.
 	Runs(ctx context.Context, limit int) ([]Run, error)
 	Close() error
 }

@@ -1,5 +1,5 @@
-// Package render shows what triage found: groups and dumps as a table for people, as
-// lines of JSON, as SARIF for continuous integration, and as one HTML page.
+// Package render writes the results of triage: groups and dumps as a table for people, as JSON lines, as SARIF
+// for continuous integration, and as an HTML page.
 package render
 
 import (
@@ -8,26 +8,26 @@ import (
 	"github.com/corewalk/corewalk/internal/triage/ledger"
 )
 
-// A Summary is what one run, or a look into the ledger, has to show.
+// A Summary is what there is to show of one run, or of the whole ledger.
 type Summary struct {
 	Run     ledger.Run
-	Elapsed time.Duration  // of the run; 0 for none
-	Groups  []ledger.Group // the largest first; of a run Count is that of the run
-	// Total is how many dumps of a group the ledger has, by its identifier, where that
-	// is another number than Count; nil for none.
+	Elapsed time.Duration  // of the run; 0 if there is none
+	Groups  []ledger.Group // the largest first; in a run, Count is that of the run
+	// Total is how many dumps the ledger has of a group, by the group's identifier, if that differs from Count;
+	// nil if it never does.
 	Total  map[string]int
-	Failed []ledger.Dump // those that could not be analysed
-	Dumps  []ledger.Dump // all that are shown one by one; nil for none
-	Notes  []string      // what could not be looked at
-	// Since is when the newest run before this one began; zero for none.
+	Failed []ledger.Dump // dumps that could not be analysed
+	Dumps  []ledger.Dump // dumps that are listed one by one; nil for none
+	Notes  []string      // problems that concern no dump
+	// Since is when the previous run began; zero if there is none.
 	Since time.Time
-	// Broken says that the run was ended before its end.
+	// Broken says that the run was interrupted.
 	Broken bool
-	// Kept says that what was found out is kept, so that the next run goes on from there.
+	// Kept says that the results are stored, so that the next run continues from there.
 	Kept bool
 }
 
-// New is how many of the groups came up first in the run.
+// New returns how many of the groups are new in the run.
 func (s *Summary) New() int {
 	n := 0
 	for i := range s.Groups {

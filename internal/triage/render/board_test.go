@@ -38,7 +38,7 @@ func summary() *Summary {
 				Representative: "/crashes/core.<b>3"},
 		},
 		Total:  map[string]int{"b41e7f000001": 207},
-		Failed: []ledger.Dump{{Path: "/crashes/core.17", Fault: "is empty (0 bytes)", FaultKind: ledger.FaultUnreadable}, {Path: "/crashes/core.\x0788", Fault: "its analysis died", FaultKind: ledger.FaultCrashed}},
+		Failed: []ledger.Dump{{Path: "/crashes/core.17", Fault: "is empty (0 bytes)", FaultKind: ledger.FaultUnreadable}, {Path: "/crashes/core.\x0788", Fault: "the analysis crashed", FaultKind: ledger.FaultCrashed}},
 		Notes:  []string{"open /crashes/secret: permission denied"},
 	}
 }

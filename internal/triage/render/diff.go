@@ -16,7 +16,7 @@ type Diff struct {
 	OldGroups, NewGroups []ledger.Group
 }
 
-// The ways a group can be in two runs.
+// How a group's presence in two runs compares.
 const (
 	cameUp   = "new"
 	went     = "gone"
@@ -30,8 +30,8 @@ type change struct {
 	before, now int // dumps
 }
 
-// changes lists new groups first, then those that are in both, then those gone, each in
-// the order of the run.
+// changes lists new groups first, then those in both runs, then those that are gone, each in the order of the
+// run.
 func (d *Diff) changes() []change {
 	old := map[string]*ledger.Group{}
 	for i := range d.OldGroups {
@@ -55,14 +55,14 @@ func (d *Diff) changes() []change {
 	return append(append(fresh, both...), gone...)
 }
 
-// WriteText writes the comparison for people.
+// WriteText writes the comparison for people. The error is w's.
 func (d *Diff) WriteText(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, "  run %d (%s, %s) and run %d (%s, %s)\n\n", d.Old.ID, d.Old.Started.Format(time.DateTime), count(runDumps(d.Old), "dump"),
 		d.New.ID, d.New.Started.Format(time.DateTime), count(runDumps(d.New), "dump"))
 	list := d.changes()
 	if len(list) == 0 {
-		fmt.Fprintln(out, "  no groups in either")
+		fmt.Fprintln(out, "  no groups in either run")
 	}
 	var all []ledger.Group
 	all = append(append(all, d.OldGroups...), d.NewGroups...)
@@ -87,7 +87,7 @@ func uniqueGroups(list []ledger.Group) []ledger.Group {
 	return out
 }
 
-// A changeLine is the line of a group in a comparison.
+// A changeLine is the JSON line of a group in a comparison.
 type changeLine struct {
 	Type   string `json:"type"` // "change"
 	Schema string `json:"schema"`
@@ -99,7 +99,7 @@ type changeLine struct {
 	Where  string `json:"where"`
 }
 
-// WriteJSON writes a line for each group.
+// WriteJSON writes a line of JSON for each group. The error is w's.
 func (d *Diff) WriteJSON(w io.Writer) error {
 	for _, c := range d.changes() {
 		err := writeLine(w, changeLine{"change", Schema, c.how, c.group.ID, c.before, c.now, c.group.Reason, c.group.Where})
@@ -110,7 +110,7 @@ func (d *Diff) WriteJSON(w io.Writer) error {
 	return nil
 }
 
-// WriteGroupText writes the one group of a summary, and its dumps, for people.
+// WriteGroupText writes the one group of a summary, and its dumps, for people. The error is w's.
 func WriteGroupText(w io.Writer, s *Summary) error {
 	out := bufio.NewWriter(w)
 	for i := range s.Groups {
@@ -118,7 +118,7 @@ func WriteGroupText(w io.Writer, s *Summary) error {
 		fmt.Fprintf(out, "group %s: %s\n", g.ID, report.Clean(g.Reason))
 		fmt.Fprintf(out, "  %s in %s, %s to %s; signature %s\n", count(g.Count, "dump"), count(g.Builds, "build"), day(g.FirstSeen), day(g.LastSeen), g.Signature)
 		for _, x := range g.Similar {
-			fmt.Fprintf(out, "  probably the same as %s (alike to %.0f %%)\n", x.Group, x.Score*100)
+			fmt.Fprintf(out, "  probably the same as %s (%.0f %% similar)\n", x.Group, x.Score*100)
 		}
 	}
 	for i := range s.Dumps {

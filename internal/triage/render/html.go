@@ -12,10 +12,9 @@ import (
 	"time"
 )
 
-// The page is written by hand and not by html/template: that package would add a tenth
-// to the program's size and work to each of its starts. In return every text goes
-// through (*page).text or (*page).attr, and what goes through raw is a constant of this
-// package or made of digits.
+// The page is written by hand, not with html/template, which would add a tenth to the size of the program and
+// work to each of its starts. In return every text goes through (*page).text or (*page).attr, and everything
+// that goes through raw is a constant of this package or consists of digits.
 
 //go:embed page/page.css
 var pageCSS string
@@ -23,21 +22,21 @@ var pageCSS string
 //go:embed page/page.js
 var pageJS string
 
-// Bounds of a page. What is left out is counted on it.
+// Limits of a page. The page says how much it leaves out.
 const (
 	maxPageRows    = 20000   // groups
 	maxPageStacks  = 500     // groups with stack and dumps
-	maxPageBytes   = 6 << 20 // of those, all together
-	maxGroupDumps  = 50      // dumps that are listed of a group
+	maxPageBytes   = 6 << 20 // of those, in total
+	maxGroupDumps  = 50      // dumps listed for a group
 	maxPageFailed  = 200     // dumps that could not be analysed
 	maxPageNotes   = 100
-	maxInnerFrames = 32 // frames shown from the innermost
-	maxOuterFrames = 8  // and from the outermost, of a deeper stack
-	maxFrameVars   = 64 // arguments and locals shown of a frame
+	maxInnerFrames = 32 // innermost frames shown of a deeper stack
+	maxOuterFrames = 8  // and outermost frames
+	maxFrameVars   = 64 // arguments and locals shown for a frame
 	maxChoices     = 300
 )
 
-// Bounds of texts, in characters.
+// Limits on texts, in characters.
 const (
 	maxPageReason = 240
 	maxPageWhere  = 240
@@ -48,9 +47,8 @@ const (
 	maxPageID     = 64
 )
 
-// WriteHTML writes one self-contained page (HTML Living Standard). It asks for nothing
-// from anywhere, shows everything it has without a script, and lets a script of its own
-// search, filter and sort. Times are UTC.
+// WriteHTML writes one self-contained page (HTML Living Standard). The page loads nothing and shows its main
+// content without a script; its own script adds search, filters and sorting. Times are UTC. The error is w's.
 func WriteHTML(w io.Writer, s *Summary) error {
 	p := &page{w: bufio.NewWriterSize(w, 64<<10), s: s}
 	p.index()
@@ -63,29 +61,29 @@ func WriteHTML(w io.Writer, s *Summary) error {
 	return p.w.Flush()
 }
 
-// A page is one that is being written.
+// A page is a page that is being written.
 type page struct {
 	w     *bufio.Writer
 	n     int // bytes written
 	s     *Summary
 	axis  axis
-	rows  []pageGroup    // the groups that the page has
-	at    map[string]int // which of rows a group is, by its identifier
+	rows  []pageGroup    // the groups on the page
+	at    map[string]int // index in rows, by the group's identifier
 	short map[string]string
 	full  int // how many of rows have their stack
-	// programs, builds and kinds are what can be chosen.
+	// programs, builds and kinds are the choices of the filters.
 	programs, builds, kinds choices
 }
 
 // raw writes markup.
 func (p *page) raw(list ...string) {
 	for _, s := range list {
-		p.w.WriteString(s) // an error comes back from Flush
+		p.w.WriteString(s) // Flush returns its error
 		p.n += len(s)
 	}
 }
 
-// text writes a text of any origin, of at most limit characters.
+// text writes a text of any origin, shortened to limit characters.
 func (p *page) text(s string, limit int) { p.raw(html.EscapeString(fit(s, limit))) }
 
 // attr writes an attribute with a text of any origin.
@@ -95,30 +93,30 @@ func (p *page) attr(name, s string, limit int) {
 	p.raw(`"`)
 }
 
-// el writes an element of a class that has nothing but a text.
+// el writes an element with a class and a text.
 func (p *page) el(tag, class, s string, limit int) {
 	p.raw("<", tag, ` class="`, class, `">`)
 	p.text(s, limit)
 	p.raw("</", tag, ">")
 }
 
-// fit is cell for texts that may be huge: those are cut before they are looked at.
+// fit is cell for texts that may be huge: it cuts them first.
 func fit(s string, limit int) string {
 	if most := 4*limit + 4; len(s) > most {
-		s = s[:most] // more than limit characters still, so that it ends with an ellipsis
+		s = s[:most] // still more than limit characters, so that it ends with an ellipsis
 	}
 	return cell(s, limit)
 }
 
-// digest is the source expression of an inline script or style for a policy (Content
-// Security Policy Level 3, section 2.3.1).
+// digest returns the source expression of an inline script or style for a policy (Content Security Policy Level
+// 3, section 2.3.1).
 func digest(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// policy forbids everything but the page's own style and script, and that these make
-// markup of texts.
+// policy forbids everything except the page's own style and script, and forbids the script to turn text into
+// markup.
 func policy() string {
 	return "default-src 'none'; script-src " + digest(pageJS) + "; style-src " + digest(pageCSS) +
 		"; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
@@ -135,7 +133,7 @@ func (p *page) head() {
 		`<a class="skip" href="#cw-groups">Skip to the groups</a>`, "\n")
 }
 
-// dumps is how many dumps the page is about.
+// dumps returns how many dumps the page is about.
 func (p *page) dumps() int {
 	n := 0
 	for i := range p.s.Groups {
@@ -144,7 +142,7 @@ func (p *page) dumps() int {
 	return n
 }
 
-// overview says how much there is, and when it came.
+// overview writes how many dumps there are, and when they came.
 func (p *page) overview() {
 	p.raw(`<header><div class="title"><h1>Crashes</h1><p>`)
 	p.text(p.about(), maxPageWords)
@@ -154,7 +152,7 @@ func (p *page) overview() {
 	if p.s.Run.ID != 0 {
 		p.tile("new", "new groups", p.s.New())
 		p.tile("", "seen before", p.s.Run.Known)
-		p.tile("failed", "not readable", max(p.s.Run.Failed, len(p.s.Failed)))
+		p.tile("failed", "unreadable", max(p.s.Run.Failed, len(p.s.Failed)))
 	}
 	p.raw("</dl></header>\n<main>\n")
 	p.timeline()
@@ -167,7 +165,7 @@ func (p *page) tile(class, name string, n int) {
 	p.raw(`<div class="`, class, `"><dt>`, name, `</dt><dd>`, thousands(n), `</dd></div>`)
 }
 
-// thousands is a number with its digits in threes, for reading.
+// thousands formats a number with digits in groups of three.
 func thousands(n int) string {
 	s := strconv.Itoa(n)
 	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
@@ -180,17 +178,17 @@ func thousands(n int) string {
 func (p *page) about() string {
 	r := &p.s.Run
 	if r.ID == 0 {
-		return "What the ledger has. Times are UTC."
+		return "Everything in the ledger. Times are UTC."
 	}
 	text := fmt.Sprintf("Run %d, %s", r.ID, minute(r.Started))
 	if p.s.Elapsed > 0 {
 		text += fmt.Sprintf(", %.1f s", p.s.Elapsed.Seconds())
 	}
 	if !p.s.Since.IsZero() {
-		text += "; new is what came up since " + minute(p.s.Since)
+		text += "; new means first seen since " + minute(p.s.Since)
 	}
 	if p.s.Broken {
-		text += "; broken off before its end"
+		text += "; interrupted"
 	}
 	return text + ". Times are UTC."
 }
@@ -215,7 +213,7 @@ func (p *page) controls() {
 		`<p class="keys" id="cw-keys" hidden><kbd>/</kbd> search <kbd>j</kbd> <kbd>k</kbd> move <kbd>Enter</kbd> open <kbd>Esc</kbd> close</p>`)
 }
 
-// choice is what one property may be. The script fills in the rest of what the page has.
+// choice writes the filter for one property. The script adds the values that the page has.
 func (p *page) choice(id, name string, c *choices) {
 	p.raw(`<select id="`, id, `" aria-label="`, name, `"><option value="">`, name, `: all</option>`)
 	for _, i := range c.frequent() {
@@ -226,10 +224,10 @@ func (p *page) choice(id, name string, c *choices) {
 	p.raw("</select>")
 }
 
-// failures are the dumps without a group, and what else went wrong.
+// failures lists the dumps without a group, and other problems.
 func (p *page) failures() {
 	if n := len(p.s.Failed); n > 0 {
-		p.raw(`<section class="failed" aria-labelledby="cw-failed"><h2 id="cw-failed">Not readable</h2><ul>`)
+		p.raw(`<section class="failed" aria-labelledby="cw-failed"><h2 id="cw-failed">Unreadable</h2><ul>`)
 		for i := range p.s.Failed[:min(n, maxPageFailed)] {
 			d := &p.s.Failed[i]
 			p.raw("<li>")
@@ -245,7 +243,7 @@ func (p *page) failures() {
 		p.raw("</section>\n")
 	}
 	if n := len(p.s.Notes); n > 0 {
-		p.raw(`<section class="failed" aria-labelledby="cw-notes"><h2 id="cw-notes">Not looked at</h2><ul>`)
+		p.raw(`<section class="failed" aria-labelledby="cw-notes"><h2 id="cw-notes">Skipped</h2><ul>`)
 		for _, s := range p.s.Notes[:min(n, maxPageNotes)] {
 			p.raw(`<li class="t">`)
 			p.text(s, maxPageWords)
@@ -257,15 +255,15 @@ func (p *page) failures() {
 	}
 }
 
-// leftOut says how many things are not on the page, where some are not.
+// leftOut says how many things are not on the page, if any.
 func (p *page) leftOut(n int, what string) {
 	if n > 0 {
-		p.raw(`<p class="more">`, "and ", count(n, "more "+what), " that this page leaves out</p>")
+		p.raw(`<p class="more">`, "and ", count(n, "more "+what), " not on this page</p>")
 	}
 }
 
 func (p *page) foot() {
-	p.raw("</main>\n<footer>Written by corewalk. This page is one file and asks for nothing from anywhere.</footer>\n")
+	p.raw("</main>\n<footer>Written by corewalk. This page is a single file and loads nothing.</footer>\n")
 	p.data()
 	p.raw("<script>", pageJS, "</script>\n</body></html>\n")
 }

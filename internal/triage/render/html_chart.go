@@ -8,15 +8,15 @@ import (
 	"github.com/corewalk/corewalk/internal/triage/ledger"
 )
 
-// An axis divides the time of dumps into equal steps; the zero axis is of none.
+// An axis divides the time range of dumps into equal steps; the zero axis has none.
 type axis struct {
 	start, step int64 // seconds since 1970, seconds
 	n           int   // steps
 	unit        string
-	unusable    int // dumps whose time is none that a dump can have
+	unusable    int // dumps whose time is not plausible
 }
 
-// Bounds of an axis, in steps.
+// Limits of an axis, in steps.
 const (
 	maxHours  = 72
 	minHours  = 24
@@ -25,23 +25,23 @@ const (
 	hour      = 3600
 	day24     = 24 * hour
 	week      = 7 * day24
-	monday    = -3 * day24 // the beginning of a week, in seconds since 1970
+	monday    = -3 * day24 // start of a week, in seconds since 1970
 	sparkHigh = 20         // height of a group's chart, in its own units
 )
 
-// usable reports whether a dump can be of that time: some writers of dumps have no clock,
-// and headers may say anything.
+// usable reports whether a dump can have that time: some writers have no clock, and headers may contain
+// anything.
 func usable(t, now time.Time) bool {
 	return t.Year() >= 1990 && t.Before(now.Add(24*time.Hour))
 }
 
-// newAxis finds the steps that fit the dumps: hours for a few days, else days, else weeks.
+// newAxis chooses steps that fit the dumps: hours for a few days, else days, else weeks.
 func newAxis(dumps []ledger.Dump, now time.Time) axis {
 	var a axis
 	var first, last int64
 	for i := range dumps {
 		if dumps[i].FaultKind != "" {
-			continue // it is of no group; its time is that of a file
+			continue // it has no group, and its time is the file's
 		}
 		if !usable(dumps[i].Time, now) {
 			a.unusable++
@@ -71,14 +71,14 @@ func newAxis(dumps []ledger.Dump, now time.Time) axis {
 	}
 	a.start = a.floor(first)
 	a.n = int((a.floor(last)-a.start)/a.step) + 1
-	if a.n < least { // few bars say more with the quiet before them
+	if a.n < least { // show the quiet time before a few bars
 		a.start -= int64(least-a.n) * a.step
 		a.n = least
 	}
 	return a
 }
 
-// floor is the beginning of the step that t is in.
+// floor returns the start of the step that contains t.
 func (a *axis) floor(t int64) int64 {
 	origin := int64(0)
 	if a.step >= week {
@@ -87,7 +87,7 @@ func (a *axis) floor(t int64) int64 {
 	return t - (t-origin)%a.step
 }
 
-// bucket is the step of a time, -1 for none.
+// bucket returns the step of a time, -1 if it is outside.
 func (a *axis) bucket(t time.Time) int {
 	if a.n == 0 {
 		return -1
@@ -108,7 +108,7 @@ func (a *axis) label(i int) string {
 	return t.Format(time.DateOnly)
 }
 
-// timeline draws when the dumps came.
+// timeline draws the number of dumps over time.
 func (p *page) timeline() {
 	a := &p.axis
 	if a.n == 0 {
@@ -139,12 +139,12 @@ func (p *page) timeline() {
 	}
 	p.raw(`</svg><figcaption><span>`, a.label(0), `</span><span>at most `, thousands(most), `</span><span>`, a.label(a.n-1), "</span></figcaption></figure>")
 	if a.unusable > 0 {
-		p.raw(`<p class="more">`, count(a.unusable, "dump"), " without a time that can be right</p>")
+		p.raw(`<p class="more">`, count(a.unusable, "dump"), " without a plausible time</p>")
 	}
 	p.raw("</section>\n")
 }
 
-// spark is the path of a group's own chart: a stroke for each step that has dumps.
+// spark returns the path of a group's own chart: a stroke for each step that has dumps.
 func (a *axis) spark(counts map[int]int) string {
 	most := 0
 	for _, n := range counts {

@@ -15,20 +15,20 @@ import (
 // pageNow is the clock; tests set it.
 var pageNow = time.Now
 
-// A pageGroup is a group and what its dumps say.
+// A pageGroup is a group with the figures of its dumps.
 type pageGroup struct {
 	*ledger.Group
-	anchor   string // the fragment that leads to it
-	total    int    // of its dumps in the ledger, where that is more than Count; else 0
+	anchor   string // fragment of the URL that leads to it
+	total    int    // number of its dumps in the ledger, if more than Count; else 0
 	dumps    []*ledger.Dump
-	steps    map[int]int // dumps for each step of the axis
-	builds   []int       // which of the page's builds
+	steps    map[int]int // number of dumps by step of the axis
+	builds   []int       // indexes of the page's builds
 	programs []int
 	kind     int
-	report   *report.Report // nil where the page does not have it
+	report   *report.Report // nil if not on the page
 }
 
-// Bounds of what can be searched of one group.
+// Limits on the searchable text of one group.
 const (
 	maxGroupBuilds = 64
 	maxFunctions   = 32
@@ -37,11 +37,11 @@ const (
 // choices are the different values of a property.
 type choices struct {
 	names []string
-	uses  []int // groups
+	uses  []int // number of groups, by value
 	at    map[string]int
 }
 
-// add counts a use, and answers the number of the value; -1 for the empty one.
+// add counts a use, and returns the index of the value; -1 for an empty name.
 func (c *choices) add(name string) int {
 	if name == "" {
 		return -1
@@ -60,7 +60,7 @@ func (c *choices) add(name string) int {
 	return i
 }
 
-// frequent are the values that most groups have, at most maxChoices.
+// frequent returns the values that most groups have, at most maxChoices.
 func (c *choices) frequent() []int {
 	list := make([]int, len(c.names))
 	for i := range list {
@@ -72,7 +72,7 @@ func (c *choices) frequent() []int {
 	return list[:min(len(list), maxChoices)]
 }
 
-// index finds out what the page has of each group.
+// index collects what the page shows of each group.
 func (p *page) index() {
 	groups := p.s.Groups
 	p.rows = make([]pageGroup, min(len(groups), maxPageRows))
@@ -103,7 +103,7 @@ func (p *page) index() {
 	}
 }
 
-// gather sorts a group's dumps, the newest first, and counts them by time and build.
+// gather sorts a group's dumps, newest first, and counts them by time and build.
 func (g *pageGroup) gather(a *axis, builds *choices) {
 	slices.SortFunc(g.dumps, func(x, y *ledger.Dump) int { return cmp.Or(y.Time.Compare(x.Time), cmp.Compare(x.Path, y.Path)) })
 	seen := map[string]bool{"": true}
@@ -124,7 +124,7 @@ func (g *pageGroup) gather(a *axis, builds *choices) {
 	build(g.FirstBuild)
 }
 
-// anchor is the fragment of a group: its identifier, unless that is none of ours.
+// anchor returns the URL fragment of a group: its identifier, or a number if that is not a valid identifier.
 func anchor(id string, n int) string {
 	ok := id != "" && len(id) <= maxPageID
 	for i := range len(id) {
@@ -136,7 +136,7 @@ func anchor(id string, n int) string {
 	return id
 }
 
-// A rowData is what the script knows of a group. Names are short: there may be many.
+// A rowData is what the script knows of a group. Keys are short: there may be many groups.
 type rowData struct {
 	ID       string `json:"i"`
 	Short    string `json:"h"`
@@ -152,12 +152,12 @@ type rowData struct {
 	Last     int64  `json:"l,omitempty"`
 	New      int    `json:"new,omitempty"`
 	Weak     int    `json:"weak,omitempty"`
-	Text     string `json:"s,omitempty"` // more to search in
-	Spark    string `json:"d,omitempty"` // of a group that the script draws
+	Text     string `json:"s,omitempty"` // more searchable text
+	Spark    string `json:"d,omitempty"` // for groups that the script draws
 }
 
-// data writes what the script works with. json.Marshal escapes <, > and & and the line
-// separators, so that nothing in it ends the element.
+// data writes the data of the script. json.Marshal escapes <, >, & and the line separators, so that nothing in
+// the data ends the element.
 func (p *page) data() {
 	rows := make([]rowData, len(p.rows))
 	for i := range p.rows {
@@ -173,7 +173,7 @@ func (p *page) data() {
 	b, err := json.Marshal(map[string]any{"steps": p.axis.n, "groups": rows,
 		"kinds": names(&p.kinds), "programs": names(&p.programs), "builds": names(&p.builds)})
 	if err != nil {
-		b = []byte("null") // no value above can fail
+		b = []byte("null") // cannot happen with these types
 	}
 	p.raw(`<script type="application/json" id="cw-data">`, string(b), "</script>\n")
 }
@@ -189,8 +189,7 @@ func (p *page) row(i int) rowData {
 	return r
 }
 
-// words are what else a group is found by: functions, source files, the dump that stands
-// for it.
+// words returns more text by which a group can be found: functions, source files and its representative dump.
 func (g *pageGroup) words() string {
 	list := []string{fit(g.Signature, maxPageID), fit(g.Representative, maxPagePath)}
 	for _, f := range g.Frames[:min(len(g.Frames), maxFunctions)] {
@@ -206,7 +205,7 @@ func (g *pageGroup) words() string {
 	return strings.Join(list, " ")
 }
 
-// frames are those of the group's report, nil where the page does not have it.
+// frames returns the frames of the group's report, nil if the page does not have it.
 func (g *pageGroup) frames() []report.Frame {
 	if g.report == nil || len(g.report.Threads) == 0 {
 		return nil

@@ -7,8 +7,8 @@ import (
 	"github.com/corewalk/corewalk/report"
 )
 
-// groups writes the groups: those that matter most with all that is known of them, so
-// that they can be read without a script; the script makes rows of the others.
+// groups writes the groups: the most important ones in full, so that they can be read without a script; the
+// script adds rows for the others.
 func (p *page) groups() {
 	p.raw(`<section aria-labelledby="cw-groups"><h2 id="cw-groups" tabindex="-1">Groups <span id="cw-shown" role="status"></span></h2>`)
 	if len(p.s.Groups) == 0 {
@@ -29,21 +29,21 @@ func (p *page) groups() {
 	p.remainder()
 	p.raw(`<template id="cw-row"><details class="g">`)
 	p.summary(&pageGroup{Group: &ledger.Group{}}, 0)
-	p.raw(`<div class="body"><p class="more">The page leaves this group's stack out: <code></code> shows it.</p></div></details></template></section>`, "\n")
+	p.raw(`<div class="body"><p class="more">This page does not include this group's stack: <code></code> shows it.</p></div></details></template></section>`, "\n")
 }
 
 // remainder says which groups are shown in part, and which not at all.
 func (p *page) remainder() {
 	all := len(p.s.Groups)
 	if n := len(p.rows) - p.full; n > 0 {
-		p.raw(`<noscript><p class="more">`, "and ", count(n, "more group"), ", which take a script to be shown</p></noscript>")
+		p.raw(`<noscript><p class="more">`, "and ", count(n, "more group"), ": enable JavaScript to see them</p></noscript>")
 	}
 	if n := all - p.full; n > 0 {
-		p.raw(`<p class="more">The stacks and dumps of the first `, strconv.Itoa(p.full), " groups are in this page")
+		p.raw(`<p class="more">This page includes the stacks and dumps of the first `, strconv.Itoa(p.full), " groups")
 		if all > len(p.rows) {
-			p.raw("; the last ", strconv.Itoa(all-len(p.rows)), " groups are left out")
+			p.raw("; the last ", strconv.Itoa(all-len(p.rows)), " groups are not on it")
 		}
-		p.raw(`. <code>corewalk triage list</code> has them all.</p>`)
+		p.raw(`. <code>corewalk triage list</code> lists all of them.</p>`)
 	}
 }
 
@@ -63,8 +63,7 @@ func (p *page) group(i int) {
 	p.raw("</div></details>\n")
 }
 
-// summary is the line of a group. The script fills an empty one by the classes of its
-// parts.
+// summary writes the line of a group. The script fills in an empty one by the classes of its parts.
 func (p *page) summary(g *pageGroup, rank int) {
 	p.raw(`<summary><span class="rank">`)
 	if rank > 0 {
@@ -78,7 +77,7 @@ func (p *page) summary(g *pageGroup, rank int) {
 	}
 	p.el("span", "reason t", g.Reason, maxPageReason)
 	if g.Weak || rank == 0 {
-		p.raw(` <span class="badge weak" title="too few names: the signature is of one build only">weak</span>`)
+		p.raw(` <span class="badge weak" title="too few function names: the signature is valid for one build only">weak</span>`)
 	}
 	p.raw("</span>")
 	p.el("code", "where t", g.Where, maxPageWhere)
@@ -88,7 +87,7 @@ func (p *page) summary(g *pageGroup, rank int) {
 	p.raw("</summary>")
 }
 
-// facts are what is known of the group besides its stack.
+// facts writes what is known of the group besides its stack.
 func (p *page) facts(g *pageGroup) {
 	p.raw(`<dl class="facts">`)
 	if g.total > 0 {
@@ -153,12 +152,12 @@ func (p *page) similar(g *pageGroup) {
 		} else {
 			p.el("code", "t", x.Group, maxPageID)
 		}
-		p.raw(" (alike to ", strconv.Itoa(int(100*x.Score+.5)), "\u202f%)")
+		p.raw(" (", strconv.Itoa(int(100*x.Score+.5)), "\u202f% similar)")
 	}
 	p.raw("</p>")
 }
 
-// crash says how the representative died: the instruction, what it used, what led to it.
+// crash writes how the representative died: the instruction, the values it used, and the causes.
 func (p *page) crash(g *pageGroup) {
 	if g.report == nil || g.report.Crash == nil {
 		return

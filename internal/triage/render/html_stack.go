@@ -29,9 +29,9 @@ func (p *page) stack(g *pageGroup) {
 	for i := range frames {
 		if left := len(frames) - maxInnerFrames - maxOuterFrames; left > 0 && i >= maxInnerFrames && i < maxInnerFrames+left {
 			if i == maxInnerFrames {
-				// A report that was shortened has the numbers of the whole stack.
+				// A shortened report has the frame numbers of the whole stack.
 				all := max(len(frames), frames[len(frames)-1].Index+1)
-				p.raw(`<li class="gap">`, count(all-maxInnerFrames-maxOuterFrames, "frame"), " between are left out</li>")
+				p.raw(`<li class="gap">`, count(all-maxInnerFrames-maxOuterFrames, "frame"), " left out</li>")
 			}
 			continue
 		}
@@ -47,7 +47,7 @@ func (p *page) stack(g *pageGroup) {
 	p.registers(th)
 }
 
-// functions stand for a stack that was not kept.
+// functions is shown instead of a stack that was not kept.
 func (p *page) functions(names []string) {
 	p.raw(`<ol class="stack">`)
 	for i, name := range names[:min(len(names), maxInnerFrames)] {
@@ -58,8 +58,8 @@ func (p *page) functions(names []string) {
 	p.raw("</ol>")
 }
 
-// look is the frame to look at first: the one that the report names, else the innermost
-// that has a line.
+// look returns the frame to look at first: the one that the report names, else the innermost with a source
+// line.
 func (g *pageGroup) look(frames []report.Frame) int {
 	if c := g.report.Crash; c != nil && c.Frame != nil {
 		return *c.Frame
@@ -72,7 +72,7 @@ func (g *pageGroup) look(frames []report.Frame) int {
 	return -1
 }
 
-// frame writes one frame: its variables fold.
+// frame writes one frame; its variables are folded.
 func (p *page) frame(f *report.Frame, look bool) {
 	p.raw("<li")
 	if f.Inlined || f.Tail {
@@ -108,7 +108,7 @@ func (p *page) frame(f *report.Frame, look bool) {
 	p.raw("</li>")
 }
 
-// call is the line of a frame.
+// call writes the line of a frame.
 func (p *page) call(f *report.Frame) {
 	p.raw(`<span class="no">`, strconv.Itoa(f.Index), "</span> ")
 	if f.Function != "" {
@@ -151,15 +151,14 @@ func (p *page) call(f *report.Frame) {
 	}
 }
 
-// Bounds of names and arguments in a frame's line, in characters; all arguments are in
-// what folds.
+// Limits on names and arguments in a frame's line, in characters; the folded part has all arguments.
 const (
 	maxFunction  = 90
 	maxArgument  = 24
 	maxArguments = 80
 )
 
-// arguments are those of a call, as short as a line takes.
+// arguments returns the arguments of a call, shortened to fit a line.
 func (p *page) arguments(args []report.Variable) {
 	if args == nil {
 		return
@@ -214,7 +213,7 @@ func (p *page) vars(what string, list []report.Variable) {
 	}
 }
 
-// registers are those of the thread when it died.
+// registers writes the thread's registers when it died.
 func (p *page) registers(th *report.Thread) {
 	if len(th.Registers) == 0 {
 		return
@@ -228,21 +227,21 @@ func (p *page) registers(th *report.Thread) {
 	p.raw("</div></details>")
 }
 
-// A mark says in a word what is special about a frame; both parts are constants.
+// A mark is a word for what is special about a frame, and its explanation. Both are constants.
 type mark struct{ name, why string }
 
-// trustMarks are the ways of finding a frame that are less sure than unwind tables, in the
-// words of the text report.
+// trustMarks are the ways to find a frame that are less certain than unwind tables, in the words of the text
+// report.
 var trustMarks = [...]struct {
 	trust string
 	mark
 }{
-	{report.TrustFramePointer, mark{"fp", "found by the frame pointer"}},
+	{report.TrustFramePointer, mark{"fp", "found by frame pointer"}},
 	{report.TrustAnalysis, mark{"analysis", "found by following the function's machine code"}},
 	{report.TrustWildPC, mark{"wild-pc", "found after a call through a wild pointer"}},
 	{report.TrustInstrumentation, mark{"instrumentation", "found through instrumented code"}},
 	{report.TrustUser, mark{"user", "found by the program that uses corewalk"}},
-	{report.TrustScan, mark{"scan?", "a return address found lying on the stack: may be wrong"}},
+	{report.TrustScan, mark{"scan?", "a return address found by scanning the stack: may be wrong"}},
 }
 
 func frameMarks(f *report.Frame) []mark {
@@ -251,7 +250,7 @@ func frameMarks(f *report.Frame) []mark {
 		list = append(list, mark{"inlined", "inlined into the frame below"})
 	}
 	if f.Tail {
-		list = append(list, mark{"tail", "left by a tail call: it has no frame of its own"})
+		list = append(list, mark{"tail", "made a tail call: it has no frame of its own"})
 	}
 	for _, t := range trustMarks {
 		if t.trust == f.Trust && !f.Inlined && !f.Tail {
@@ -259,7 +258,7 @@ func frameMarks(f *report.Frame) []mark {
 		}
 	}
 	if f.Mismatched {
-		list = append(list, mark{"mismatched file", "the file is another build than the process had"})
+		list = append(list, mark{"mismatched file", "the file is not of the build that the process used"})
 	}
 	return list
 }

@@ -51,7 +51,7 @@ func TestHTML(t *testing.T) { golden(t, "summary.html", []byte(without(render(t,
 // TestHTMLOfLedger has neither run nor dumps.
 func TestHTMLOfLedger(t *testing.T) {
 	page := render(t, &Summary{Groups: summary().Groups})
-	if strings.Contains(page, `class="timeline"`) || !strings.Contains(page, "What the ledger has") {
+	if strings.Contains(page, `class="timeline"`) || !strings.Contains(page, "Everything in the ledger") {
 		t.Errorf("%.2000s", without(page))
 	}
 	if page = render(t, &Summary{}); !strings.Contains(page, "No groups.") {
@@ -153,14 +153,14 @@ func TestHTMLBounds(t *testing.T) {
 	if most := maxPageBytes + maxPageRows*600; len(page) > most {
 		t.Errorf("%d bytes for %d groups, %d are enough", len(page), len(s.Groups), most)
 	}
-	if !strings.Contains(page, "the last 5 groups are left out") {
+	if !strings.Contains(page, "the last 5 groups are not on it") {
 		t.Error("the page does not say what it leaves out")
 	}
 	// One group with many dumps, frames and variables.
 	s = manySummary(1, 5000)
 	s.Groups[0].Report = deepReport(9000)
 	page = render(t, s)
-	if !strings.Contains(page, "8984 frames between are left out") || !strings.Contains(page, "and 4951 more dumps that this page leaves out") || len(page) > 200<<10 {
+	if !strings.Contains(page, "8984 frames left out") || !strings.Contains(page, "and 4951 more dumps not on this page") || len(page) > 200<<10 {
 		t.Errorf("%d bytes: %.200s", len(page), page[strings.Index(page, "<ol"):])
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/corewalk/corewalk/internal/triage/ledger"
 )
 
-// Schema names the shape of the JSON lines. The number changes only if a key ever had
-// to be renamed or removed.
+// Schema identifies the schema of the JSON lines. The number changes only if a key has to be renamed or
+// removed.
 const Schema = "corewalk-triage/1"
 
 // A dumpLine is the line of a dump.
@@ -52,7 +52,7 @@ type groupLine struct {
 	Weak           bool            `json:"weak,omitempty"`
 	Frames         []string        `json:"frames,omitempty"`
 	Count          int             `json:"count"`
-	Total          int             `json:"total,omitempty"` // in the ledger, where that is more
+	Total          int             `json:"total,omitempty"` // in the ledger, if that is more than Count
 	Builds         int             `json:"builds"`
 	Programs       []string        `json:"programs,omitempty"`
 	FirstSeen      time.Time       `json:"first_seen,omitzero"`
@@ -77,7 +77,7 @@ func WriteDump(w io.Writer, d *ledger.Dump, known bool) error {
 		SeenAgain: known, Error: d.Fault, ErrorKind: d.FaultKind})
 }
 
-// functions leaves out what happened, which the ledger has before the functions.
+// functions drops the leading entry that says what happened, leaving the functions.
 func functions(stack []string) []string {
 	if len(stack) > 0 && strings.HasPrefix(stack[0], "(") {
 		return stack[1:]
@@ -85,7 +85,7 @@ func functions(stack []string) []string {
 	return stack
 }
 
-// WriteGroups writes a line for each group of a summary; with reports these are in it.
+// WriteGroups writes a line for each group of a summary. With reports each line includes the group's report.
 func WriteGroups(w io.Writer, s *Summary, reports bool) error {
 	for i := range s.Groups {
 		g := &s.Groups[i]

@@ -12,10 +12,9 @@ import (
 	"github.com/corewalk/corewalk/report"
 )
 
-// WriteSARIF writes the groups as a SARIF 2.1.0 log (OASIS, "Static Analysis Results
-// Interchange Format"): a result for each group, a rule for each kind of crash. Its
-// fingerprint is the signature, so that a system for continuous integration knows a
-// group again.
+// WriteSARIF writes the groups as a SARIF 2.1.0 log (OASIS, "Static Analysis Results Interchange Format"): a
+// result for each group, a rule for each kind of crash. The signature is the fingerprint by which a continuous
+// integration system recognises a group. The error is w's.
 func WriteSARIF(w io.Writer, s *Summary, version string) error {
 	run := sarifRun{Results: []sarifResult{}}
 	run.Tool.Driver = sarifDriver{Name: "corewalk", Version: version, Rules: []sarifRule{}}
@@ -46,7 +45,7 @@ func WriteSARIF(w io.Writer, s *Summary, version string) error {
 	return err
 }
 
-// maxSARIFFrames bounds a stack: that of a stack overflow has tens of thousands.
+// maxSARIFFrames limits a stack: a stack overflow has tens of thousands of frames.
 const maxSARIFFrames = 100
 
 type sarifLog struct {
@@ -191,7 +190,7 @@ func location(f *report.Frame) sarifLocation {
 	return l
 }
 
-// fileURI is a reference to a file: absolute where its path is.
+// fileURI returns a file reference, which is absolute if the path is.
 func fileURI(path string) string {
 	slashed := filepath.ToSlash(path)
 	u := url.URL{Path: slashed}
@@ -201,8 +200,8 @@ func fileURI(path string) string {
 	return u.String()
 }
 
-// representativeFrames are the frames of a group's report, and the one to look at: where
-// there is none with a place in the source, look is nil.
+// representativeFrames returns the frames of a group's report, and the frame to look at first; look is nil if
+// that has no place in the source.
 func representativeFrames(data []byte) (frames []report.Frame, look *report.Frame) {
 	if len(data) == 0 {
 		return nil, nil

@@ -41,7 +41,7 @@ func TestPageOfShortened(t *testing.T) {
 	s := pageSummary()
 	s.Groups = s.Groups[:1]
 	s.Groups[0].Report = []byte(`{"schema":"corewalk/1","crash":{"signal":"SIGSEGV","thread":7},"threads":[{"id":7,"crashed":true,"frames":[` + strings.Join(frames, ",") + `]}]}`)
-	want := fmt.Sprintf("%d frames between are left out", 9100-maxInnerFrames-maxOuterFrames)
+	want := fmt.Sprintf("%d frames left out", 9100-maxInnerFrames-maxOuterFrames)
 	if page := render(t, s); !strings.Contains(page, want) {
 		t.Errorf("the page does not say %q", want)
 	}

@@ -13,15 +13,15 @@ import (
 	"github.com/corewalk/corewalk/report"
 )
 
-// Bounds of the columns of text, in characters. What is cut ends with an ellipsis.
+// Limits of the text columns, in characters. Text that is cut ends with an ellipsis.
 const (
 	maxReason = 44
 	maxWhere  = 60
-	maxFailed = 20 // dumps that could not be analysed are named up to this many
-	shortID   = 6  // digits of a group's identifier, more where two begin the same
+	maxFailed = 20 // dumps that could not be analysed are listed up to this number
+	shortID   = 6  // digits of a group's identifier; more if two groups begin the same
 )
 
-// WriteText writes a summary for people, about 120 columns wide.
+// WriteText writes a summary for people, about 120 columns wide. The error is w's.
 func WriteText(w io.Writer, s *Summary) error {
 	out := bufio.NewWriter(w)
 	if head := headline(s); head != "" {
@@ -65,9 +65,9 @@ func headline(s *Summary) string {
 		}
 	}
 	if s.Broken {
-		text += "; broken off"
+		text += "; interrupted"
 		if s.Kept {
-			text += ": go on with the same command, what was analysed is kept"
+			text += ": run the same command again to continue, the results are kept"
 		}
 	}
 	return text
@@ -114,14 +114,14 @@ func table(w io.Writer, s *Summary) {
 			if other == "" {
 				other = sim.Group[:min(len(sim.Group), shortID)]
 			} else if sim.Group < s.Groups[i].ID {
-				continue // said from the other side
+				continue // shown with the other group
 			}
-			fmt.Fprintf(w, "  %s is probably the same as %s (alike to %.0f %%)\n", short[s.Groups[i].ID], other, sim.Score*100)
+			fmt.Fprintf(w, "  %s is probably the same as %s (%.0f %% similar)\n", short[s.Groups[i].ID], other, sim.Score*100)
 		}
 	}
 }
 
-// cell is a text of a dump fit for a column.
+// cell makes a text from a dump fit into a column.
 func cell(s string, limit int) string {
 	s = report.Clean(s)
 	if utf8.RuneCountInString(s) <= limit {
@@ -130,8 +130,7 @@ func cell(s string, limit int) string {
 	return string([]rune(s)[:limit-1]) + "…"
 }
 
-// shortIDs are the beginnings of the groups' identifiers, as long as it takes to tell
-// them apart.
+// shortIDs returns prefixes of the groups' identifiers, as long as necessary to tell them apart.
 func shortIDs(groups []ledger.Group) map[string]string {
 	short := make(map[string]string, len(groups))
 	for n := shortID; ; n++ {

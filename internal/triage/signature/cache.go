@@ -7,32 +7,32 @@ import (
 	"github.com/corewalk/corewalk/report"
 )
 
-// A Cache remembers what names mean from one report to the next: the dumps of a batch
-// have the same functions again and again. It may be used by several goroutines; its
-// zero value is empty. Signatures made with one are those of Of.
+// A Cache remembers the meaning of names from one report to the next: the dumps of a batch have the same
+// functions. It is safe for concurrent use; its zero value is empty and ready to use. Its signatures equal
+// those of Of.
 type Cache struct {
 	mu    sync.RWMutex
 	known map[function]meaning
 }
 
-// maxKnown bounds how many functions are remembered: all are forgotten then.
+// maxKnown is how many functions are remembered; when it is reached, all are forgotten.
 const maxKnown = 1 << 14
 
-// A function is what its name and its rule depend on.
+// A function is everything that the name and the rule of a frame depend on.
 type function struct{ name, symbol, module, file string }
 
 // A meaning is what is known of a function.
 type meaning struct {
 	name   string // normalised
-	module string // the module's name without version
-	file   string // the source file's name without directories
+	module string // name of the module without version
+	file   string // name of the source file without directories
 	rule   *rule
 }
 
-// Of is the function Of.
+// Of is like the function Of.
 func (c *Cache) Of(r *report.Report) Signature { return of(r, c) }
 
-// meanings answers what is known of each function of a stack.
+// meanings returns the meaning of each frame's function.
 func (c *Cache) meanings(frames []report.Frame) []meaning {
 	out := make([]meaning, len(frames))
 	c.mu.RLock()
@@ -47,7 +47,7 @@ func (c *Cache) meanings(frames []report.Frame) []meaning {
 	return out
 }
 
-// fill takes what is known of functions, up to the first of which nothing is.
+// fill copies known meanings, up to the first function without one.
 func (c *Cache) fill(out []meaning, frames []report.Frame, from int) int {
 	for i := from; i < len(frames); i++ {
 		f := &frames[i]
@@ -66,12 +66,12 @@ func (c *Cache) fill(out []meaning, frames []report.Frame, from int) int {
 
 func keyOf(f *report.Frame) function {
 	if f.Mismatched {
-		return function{"", f.Symbol, f.Module, f.Source.File} // its name is of another build
+		return function{"", f.Symbol, f.Module, f.Source.File} // the name belongs to another build
 	}
 	return function{f.Function, f.Symbol, f.Module, f.Source.File}
 }
 
-// learn finds out about a frame's function.
+// learn computes the meaning of a frame's function.
 func (c *Cache) learn(f *report.Frame) meaning {
 	key := keyOf(f)
 	m := meaning{module: moduleName(key.module), file: report.Clean(baseName(key.file))}
@@ -79,7 +79,7 @@ func (c *Cache) learn(f *report.Frame) meaning {
 		m.name = Normalize(key.name)
 	}
 	m.rule = ruleFor(m.name, f)
-	// Texts of a report may be parts of larger ones that are to go.
+	// Do not keep a report's large strings alive.
 	m.name, m.module, m.file = strings.Clone(m.name), strings.Clone(m.module), strings.Clone(m.file)
 	key = function{strings.Clone(key.name), strings.Clone(key.symbol), strings.Clone(key.module), strings.Clone(key.file)}
 	c.mu.Lock()

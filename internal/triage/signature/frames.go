@@ -11,17 +11,17 @@ import (
 	"github.com/corewalk/corewalk/report"
 )
 
-// A builder takes the frames of one thread.
+// A builder makes the signature of one thread's frames.
 type builder struct {
 	report *report.Report
 	thread *report.Thread
 	sig    *Signature
 
-	said          bool // the class says which place it was, in the words of the program's author
-	quit          bool // the function below the machinery of dying decided to end the program
+	said          bool // the class identifies the place, in the words of the program's author
+	quit          bool // the function below the abort machinery decided to end the program
 	kept          []entry
 	started       bool      // the start of the program or thread was reached
-	known         []meaning // of each frame
+	known         []meaning // by frame
 	first, strict []string  // what is hashed
 }
 
@@ -49,8 +49,8 @@ func (b *builder) build() {
 	before := len(b.kept)
 	cycle := b.collapse()
 	repeated = len(b.kept) < before
-	// A program whose main crashes has one function of its own, and its name says it
-	// all when the walk went on to the program's start.
+	// If main itself crashes there is only one function, and its name is enough if the walk reached the start
+	// of the program.
 	if whole := b.started || b.thread.End == report.EndBottom; named == 0 || named == 1 && !whole && !repeated {
 		b.weak(from)
 		return
@@ -88,50 +88,47 @@ func (b *builder) decide(i int, action, why string) {
 	b.sig.Decisions[i] = Decision{Frame: i, Name: name, Action: action, Why: why}
 }
 
-// name is the frame's function, normalised; empty when it has none to rely on.
+// name returns the frame's function, normalised; "" if it has no reliable name.
 func (b *builder) name(i int) string { return b.known[i].name }
 
 func (b *builder) rule(i int) *rule { return b.known[i].rule }
 
-// byMachinery are the classes of which the outermost function of the machinery of
-// dying tells more, abort by itself from a failed unwrap. An assertion's condition and
-// an exception's type tell more than it does.
+// byMachinery are the classes for which the outermost function of the abort machinery says more than the class,
+// such as abort against a failed unwrap. An assertion's condition and an exception's type say more than that
+// function.
 var byMachinery = map[string]bool{
 	report.CrashAbort: true, report.CrashException: true, report.CrashAssertion: true, report.CrashSignal: true, "SIGABRT": true,
 }
 
-// synchronous are the signals that a thread gets for what it just did itself. The
-// handler of one deals with a crash; that of another is code that happened to run
-// there and then.
+// synchronous are the signals that a thread gets for its own action. Their handlers deal with a crash. The
+// handler of any other signal is code that happened to run at that time.
 var synchronous = map[string]bool{
 	"SIGSEGV": true, "SIGBUS": true, "SIGFPE": true, "SIGILL": true, "SIGTRAP": true, "SIGSYS": true, "SIGABRT": true,
 	"SIGEMT": true, "SIGSTKFLT": true,
 }
 
-// bySignal is the class of a crash that a handler dealt with before the dump was
-// made.
+// bySignal is the class of a crash that a handler dealt with before the dump was written.
 var bySignal = map[string]string{
 	"SIGSEGV": "access", "SIGBUS": "access", "SIGFPE": "arithmetic",
 	"SIGILL": report.CrashIllegalInstruction, "SIGTRAP": report.CrashBreakpoint, "SIGSYS": report.CrashSeccomp,
 }
 
-// cut finds where the program's own part begins, below the machinery of aborting,
-// throwing and handling signals, and decides about all above.
+// cut finds where the program's own part begins, below the machinery of aborting, throwing and handling
+// signals, and decides about all frames above.
 func (b *builder) cut() int {
 	end, why := 0, make([]string, len(b.thread.Frames))
 	class, overflow := b.sig.Class, false
 	for i := range b.thread.Frames {
 		f := &b.thread.Frames[i]
 		if f.Signal != "" {
-			// A handler that ends the program, of a signal nobody knows, deals with a
-			// crash as well.
+			// A handler of an unknown signal that ends the program deals with a crash as well.
 			if !synchronous[f.Signal] && (f.Signal != report.UnknownSignal || !b.quit) {
 				if f.Signal != report.UnknownSignal {
 					break
 				}
 				continue
 			}
-			end, why[i] = i+1, "delivery of a signal: "+f.Signal
+			end, why[i] = i+1, "signal delivery: "+f.Signal
 			b.quit, b.sig.Via = false, ""
 			if c, ok := bySignal[f.Signal]; ok {
 				class = c
@@ -166,9 +163,8 @@ func (b *builder) cut() int {
 	return end
 }
 
-// panicPlace is what a panic of Rust itself tells of where it was, where the program's code
-// did not panic by its own words. Compilers make one call of all those in a function that
-// do not return, whichever functions were inlined there.
+// panicPlace returns where a Rust panic says it happened, unless the panic has the program's own message.
+// Compilers merge all calls in a function that do not return, whichever inlined functions they came from.
 func (b *builder) panicPlace() string {
 	if b.quit || b.report.Crash == nil {
 		return ""
@@ -193,20 +189,20 @@ func (b *builder) choose(from int) {
 	}
 }
 
-// irrelevant says why a frame is to be dropped, empty when it is not, and why all
-// outside of it are, if they are.
+// irrelevant returns why a frame is dropped, "" if it is not, and why all frames outside of it are dropped, ""
+// if they are not.
 func (b *builder) irrelevant(i int) (why, stop string) {
 	f := &b.thread.Frames[i]
 	switch {
 	case f.Signal == report.UnknownSignal || synchronous[f.Signal]:
-		return "the trampoline of a signal handler", ""
+		return "signal trampoline", ""
 	case f.Signal != "":
 		b.started = true
-		return "the trampoline of a signal handler", "interrupted by " + f.Signal + " by chance"
+		return "signal trampoline", "interrupted by " + f.Signal + " by chance"
 	case f.Trust == report.TrustScan:
 		return "found by scanning the stack: may be stale", ""
 	case f.Module == "" && f.Function == "":
-		return "no code of any module", ""
+		return "not in any module", ""
 	}
 	rule := b.rule(i)
 	switch {
@@ -224,7 +220,7 @@ func (b *builder) irrelevant(i int) (why, stop string) {
 	return rule.why, ""
 }
 
-// keep keeps a frame. A row of frames without names in one module is one entry.
+// keep keeps a frame. Consecutive frames without names in one module become one entry.
 func (b *builder) keep(i int) {
 	f := &b.thread.Frames[i]
 	e := entry{name: b.name(i), named: true, frame: i}
@@ -232,7 +228,7 @@ func (b *builder) keep(i int) {
 		e.named = false
 		e.name = "?" + b.known[i].module
 		if len(b.kept) == 0 {
-			e.name = b.spot(f) // nothing else tells bugs in this module apart
+			e.name = b.spot(f) // nothing else distinguishes bugs in this module
 		} else if last := b.kept[len(b.kept)-1]; !last.named && b.known[last.frame].module == b.known[i].module {
 			b.decide(i, Collapsed, "another function without a name in the same module")
 			return
@@ -242,9 +238,8 @@ func (b *builder) keep(i int) {
 	b.kept = append(b.kept, e)
 }
 
-// weak makes the signature of places in modules of one build. Frames of system
-// libraries tell nothing about whose bug it is: where there are no others, the dump
-// is like no other.
+// weak makes the signature from places in modules of one build. Frames of system libraries do not say whose bug
+// it is: without other frames the dump matches no other dump.
 func (b *builder) weak(from int) {
 	b.sig.Weak = true
 	spots := b.spots(from)
@@ -261,8 +256,8 @@ func (b *builder) weak(from int) {
 	b.first, b.strict = b.sig.Frames, b.sig.Frames
 }
 
-// spots are the innermost places of the stack that are no system library's, each
-// once. Of a stack overflow they are those of the recursion, in alphabetical order.
+// spots returns the innermost places of the stack outside of system libraries, each once; for a stack overflow
+// those of the recursion, in alphabetical order.
 func (b *builder) spots(from int) []entry {
 	times := make(map[string]int)
 	var list []entry
@@ -285,7 +280,7 @@ func (b *builder) spots(from int) []entry {
 	return list[:min(len(list), maxWeak)]
 }
 
-// alone is what no second dump has: the process and where its stack was.
+// alone returns a text that no second dump has: the process and the address of its stack.
 func (b *builder) alone() string {
 	s := fmt.Sprintf("%s %d", b.report.Dump.Command, b.report.Dump.PID)
 	if b.thread != nil && len(b.thread.Frames) > 0 {
@@ -295,7 +290,7 @@ func (b *builder) alone() string {
 	return s
 }
 
-// spot is the frame's place in one build of its module: "libfoo.so+0x1234 (3fccada7b6ff)".
+// spot returns the frame's place in one build of its module: "libfoo.so+0x1234 (3fccada7b6ff)".
 func (b *builder) spot(f *report.Frame) string {
 	if f.Module == "" {
 		return fmt.Sprintf("%#x", uint64(f.PC))
@@ -312,7 +307,7 @@ func (b *builder) spot(f *report.Frame) string {
 	return s
 }
 
-// place is where a frame is, for the second level: a source line, or the spot.
+// place returns the frame's place for the second level: a source line, or the spot.
 func (b *builder) place(i int) string {
 	f := &b.thread.Frames[i]
 	if f.Source.Line > 0 && !f.Mismatched {
@@ -321,13 +316,13 @@ func (b *builder) place(i int) string {
 	return b.spot(f)
 }
 
-// baseName is the last part of a path of any system.
+// baseName returns the last part of a path, of any operating system.
 func baseName(p string) string {
 	return path.Base(strings.ReplaceAll(p, `\`, "/"))
 }
 
-// moduleName is a module's name without directory and version numbers:
-// "libfoo.so" for "/usr/lib/libfoo-2.1.so.3.0", "app" for "C:\app.exe".
+// moduleName returns a module's name without directory and version numbers: "libfoo.so" for
+// "/usr/lib/libfoo-2.1.so.3.0", "app" for "C:\app.exe".
 func moduleName(p string) string {
 	if p == "" {
 		return ""
@@ -347,7 +342,7 @@ func moduleName(p string) string {
 	return report.Clean(stem + ext)
 }
 
-// isVersion reports whether s is numbers with dots between.
+// isVersion reports whether s consists of numbers separated by dots.
 func isVersion(s string) bool {
 	digits := false
 	for i := range len(s) {

@@ -7,11 +7,11 @@ import (
 	"github.com/corewalk/corewalk/report"
 )
 
-// maxMessage bounds what a signature has of a message, in bytes.
+// maxMessage is the longest part of a message in a signature, in bytes.
 const maxMessage = 200
 
-// kindOf is what happened, and the class that the first level takes of it; said tells
-// that the class has words that the program's author wrote for this.
+// kindOf returns what happened, and its class for the first level; said means that the class contains words
+// that the program's author wrote for this place.
 func kindOf(c *report.Crash) (kind, class string, said bool) {
 	if c == nil {
 		return report.CrashNone, report.CrashNone, false
@@ -40,8 +40,7 @@ func kindOf(c *report.Crash) (kind, class string, said bool) {
 	return kind, class, said
 }
 
-// thrown is the type of an exception that C++'s runtime tells of, in the words of
-// libstdc++ and libc++; empty where there is none.
+// thrown returns the type of an exception from the messages of libstdc++ and libc++; "" if there is none.
 func thrown(message string) string {
 	if _, rest, ok := strings.Cut(message, "instance of '"); ok {
 		if t, _, ok := strings.Cut(rest, "'"); ok {
@@ -57,9 +56,9 @@ func thrown(message string) string {
 	return ""
 }
 
-// ownWords is what the program itself wrote into an exception, up to where values begin:
-// that tells the place of a throw also where a compiler merged it with others. It is
-// empty for the texts of libraries, which have one word or the name of a function.
+// ownWords returns what the program itself wrote into an exception, up to the first value. It identifies the
+// throw even if a compiler merged it with others. It is "" for texts of libraries, which are one word or the
+// name of a function.
 func ownWords(exception, message string) string {
 	_, said, ok := strings.Cut(message, "what():")
 	if !ok || strings.HasPrefix(exception, "std::bad_") {
@@ -85,8 +84,8 @@ func ownWords(exception, message string) string {
 	return strings.Join(words, " ")
 }
 
-// rustPlace is where a library of Rust panicked on behalf of the program: the file and the
-// column. The line moves whenever something is added above it, the column does not.
+// rustPlace returns where a Rust library panicked on behalf of the program: the file and the column. The line
+// changes whenever something is added above it, the column does not.
 func rustPlace(p *report.Panic) string {
 	if p == nil || p.Runtime != report.RuntimeRust || p.File == "" || p.Column == 0 {
 		return ""
@@ -94,7 +93,7 @@ func rustPlace(p *report.Panic) string {
 	return report.Clean(baseName(p.File)) + " column " + strconv.Itoa(p.Column)
 }
 
-// wordOf stands in for the kind of a report that has none.
+// wordOf replaces the kind for a report that has none.
 func wordOf(c *report.Crash) string {
 	switch {
 	case strings.HasPrefix(c.Reason, "stack overflow"):
@@ -109,8 +108,8 @@ func wordOf(c *report.Crash) string {
 	return report.CrashUnknown
 }
 
-// condition is what was asserted: in glibc's messages it is in quotes, after names
-// that the stack has too.
+// condition returns the asserted condition: in glibc's messages it is quoted, after names that the stack has
+// too.
 func condition(message string) string {
 	if from := strings.Index(message, "Assertion `"); from >= 0 {
 		rest := message[from+len("Assertion `"):]
@@ -121,8 +120,8 @@ func condition(message string) string {
 	return message
 }
 
-// Mask takes out of a text what differs from one dump to the next: numbers become
-// N, paths their last part. It is cut to some hundred bytes, fit to be printed.
+// Mask removes from a text what differs between dumps: numbers become N, paths their last part. The result is
+// at most a few hundred bytes long and safe to print.
 func Mask(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s) && b.Len() < maxMessage; {
@@ -151,7 +150,7 @@ func wordByte(c byte) bool {
 		c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
-// maskWord masks one word. Names with numbers in them keep those: "utf8_decode".
+// maskWord masks one word. It keeps names with numbers in them: "utf8_decode".
 func maskWord(w string) string {
 	if strings.ContainsAny(w, `/\`) {
 		if base := baseName(w); len(base) > 1 && base != w {

@@ -10,21 +10,20 @@ import (
 )
 
 const (
-	maxNameIn  = 16 << 10 // bytes of a name that are looked at
+	maxNameIn  = 16 << 10 // longest name, in bytes, that is normalised whole
 	maxNameOut = 256
 )
 
-// Normalize takes out of a function's name, mangled or not, what depends on the
-// compiler, on optimisation and on instantiation: template and generic arguments,
-// parameters and return types, hashes, numbers of closures, clone suffixes, ABI
-// tags. A normalised name stays as it is.
+// Normalize removes from a function's name, mangled or not, what depends on the compiler, on optimisation and
+// on instantiation: template and generic arguments, parameters and return types, hashes, numbers of closures,
+// clone suffixes, ABI tags. Normalising a normalised name does not change it.
 func Normalize(name string) string {
 	if len(name) > maxNameIn {
 		name = name[:maxNameIn]
 	}
 	s := demangle.Func(name)
 	if strings.HasPrefix(s, "-[") || strings.HasPrefix(s, "+[") {
-		return bounded(s) // a method of Objective-C
+		return bounded(s) // an Objective-C method
 	}
 	if isGo(s) {
 		return bounded(normalizeGo(s))
@@ -48,8 +47,8 @@ func bounded(s string) string {
 	return report.Clean(strings.ToValidUTF8(s, "?"))
 }
 
-// An oddPart is how some compiler writes a part of a name that has none in the
-// source, with the one spelling that is used here.
+// An oddPart is some compiler's spelling of a part of a name that has no name in the source, with the common
+// spelling used here.
 type oddPart struct {
 	pattern *regexp.Regexp
 	to      string
@@ -78,7 +77,7 @@ var oddParts = sync.OnceValue(func() []oddPart {
 	return list
 })
 
-// replaceOddParts respells anonymous things. Most names have none.
+// replaceOddParts replaces the spellings of anonymous things. Most names have none.
 func replaceOddParts(s string) string {
 	if strings.ContainsAny(s, "{}`'$@[") || strings.Contains(s, "<lambda") || strings.Contains(s, "<unnamed") ||
 		strings.Contains(s, "(anon") || strings.Contains(s, "::h") || strings.Contains(s, "std::__") || strings.HasPrefix(s, "_cgo_") || strings.Contains(s, ".") {
@@ -90,8 +89,8 @@ func replaceOddParts(s string) string {
 	return s
 }
 
-// replaceLambdas makes {lambda} of "{lambda(int)#1}" and "<lambda(int)>", whose
-// parameters may have brackets of every kind.
+// replaceLambdas replaces "{lambda(int)#1}" and "<lambda(int)>", whose parameters may have brackets of every
+// kind, by {lambda}.
 func replaceLambdas(s string) string {
 	for _, b := range [...]string{"{lambda", "<lambda("} {
 		for from := 0; ; {
@@ -108,8 +107,8 @@ func replaceLambdas(s string) string {
 	return s
 }
 
-// skipBracket returns the offset past the bracket that closes the one at i; the end
-// of s when none does. Inside, every kind of bracket nests.
+// skipBracket returns the offset after the bracket that closes the one at i, len(s) if none does. Brackets of
+// all kinds nest inside.
 func skipBracket(s string, i int) int {
 	stack := []byte{s[i]}
 	for i++; i < len(s); i++ {
@@ -117,7 +116,7 @@ func skipBracket(s string, i int) int {
 		case '<', '(', '[', '{':
 			if c == '<' && strings.HasSuffix(s[:i], "operator") {
 				for i+1 < len(s) && (s[i+1] == '<' || s[i+1] == '=' || s[i+1] == '>') {
-					i++ // an operator's name opens nothing
+					i++ // brackets in an operator's name open nothing
 				}
 				continue
 			}
@@ -142,16 +141,16 @@ func skipBracket(s string, i int) int {
 	return len(s)
 }
 
-// A normalizer goes through a qualified name once.
+// A normalizer normalises a qualified name in one pass.
 type normalizer struct {
 	in  string
 	out []byte
-	// word is where in out the last word after a space begins: return types and
-	// qualifiers go before it.
+	// word is the offset in out of the last word after a space: return types and qualifiers before it are
+	// removed.
 	word int
 }
 
-// maxDepth bounds how deep qualified names may lie in one another.
+// maxDepth limits how deep qualified names may nest.
 const maxDepth = 8
 
 func (n *normalizer) path(depth int) string {
@@ -181,7 +180,7 @@ func (n *normalizer) path(depth int) string {
 	return string(n.out[n.word:])
 }
 
-// qualifier reports whether only a member function's qualifiers are left.
+// qualifier reports whether only the qualifiers of a member function are left.
 func qualifier(rest string) bool {
 	for _, word := range strings.FieldsFunc(rest, func(r rune) bool { return r == ' ' || r == '&' }) {
 		switch word {
@@ -193,7 +192,7 @@ func qualifier(rest string) bool {
 	return true
 }
 
-// atOperator reports whether the word "operator", with an operator after it, is at i.
+// atOperator reports whether the word "operator", followed by an operator, is at i.
 func (n *normalizer) atOperator(i int) bool {
 	rest, ok := strings.CutPrefix(n.in[i:], "operator")
 	if !ok || rest == "" || i > 0 && isWord(n.in[i-1]) {
@@ -206,8 +205,7 @@ func isWord(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
 }
 
-// operator copies an operator's name: a symbol, new and delete, or a conversion's
-// type.
+// operator copies the name of an operator: a symbol, new or delete, or the type of a conversion.
 func (n *normalizer) operator(i int) int {
 	s := n.in
 	n.out = append(n.out, "operator"...)
@@ -236,8 +234,8 @@ func (n *normalizer) operator(i int) int {
 	return end
 }
 
-// angle leaves out template arguments. Of Rust's qualified types, which stand where
-// a name is due, it keeps type and trait.
+// angle removes template arguments. Of Rust's qualified types, in the position of a name, it keeps the type and
+// the trait.
 func (n *normalizer) angle(i, depth int) int {
 	s := n.in
 	end := skipBracket(s, i)
@@ -259,7 +257,7 @@ func (n *normalizer) angle(i, depth int) int {
 	return end
 }
 
-// qualifiedType normalises what is between the brackets of "<T as Trait>".
+// qualifiedType normalises the text between the brackets of "<T as Trait>".
 func qualifiedType(inner string, depth int) string {
 	for _, sep := range [...]string{" as ", " for "} {
 		if i := outside(inner, sep); i >= 0 {
@@ -283,7 +281,7 @@ func typeName(s string, depth int) string {
 	return prefix + n.path(depth+1)
 }
 
-// outside finds sep in s outside of all brackets; -1 when it is not there.
+// outside returns the index of sep in s outside of all brackets; -1 if there is none.
 func outside(s, sep string) int {
 	for i := 0; i < len(s); i++ {
 		switch s[i] {

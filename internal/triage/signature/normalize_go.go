@@ -2,7 +2,7 @@ package signature
 
 import "strings"
 
-// isGo reports whether a name is one of Go's: package path, dot, function.
+// isGo reports whether a name is a Go name: package path, dot, function.
 func isGo(s string) bool {
 	dot := strings.IndexByte(s, '.')
 	if dot <= 0 || strings.Contains(s, "::") || strings.ContainsAny(s, " <") {
@@ -12,7 +12,7 @@ func isGo(s string) bool {
 	return open < 0 || strings.Contains(s, ".(*") || open > dot && s[open-1] == '.'
 }
 
-// normalizeGo leaves out shapes of generics and numbers of closures and wrappers.
+// normalizeGo removes the shapes of generics and the numbers of closures and wrappers.
 func normalizeGo(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); {
@@ -24,7 +24,7 @@ func normalizeGo(s string) string {
 		i++
 	}
 	s = strings.ReplaceAll(strings.ReplaceAll(b.String(), "·", "."), "%2e", ".")
-	s = strings.TrimSuffix(s, "-fm") // a method's value
+	s = strings.TrimSuffix(s, "-fm") // a method value
 	slash := strings.LastIndexByte(s, '/') + 1
 	var out []string
 	for i, part := range strings.Split(s[slash:], ".") {
@@ -32,7 +32,7 @@ func normalizeGo(s string) string {
 		word := strings.TrimRight(part, "0123456789")
 		switch {
 		case i > 0 && word == "" && part != "":
-			continue // the number of an inner closure, or of an init function
+			continue // the number of an inner closure or of an init function
 		case i > 0 && word != part && (word == "func" || word == "gowrap" || word == "deferwrap"):
 			part = word
 			if len(out) > 0 && out[len(out)-1] == word {

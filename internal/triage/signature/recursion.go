@@ -7,12 +7,12 @@ import (
 	"github.com/corewalk/corewalk/report"
 )
 
-// maxPeriod is the length, in functions, of the longest recursion whose order is
-// told; of longer and irregular ones the functions are told in alphabetical order.
+// maxPeriod is the length, in functions, of the longest recursion whose order is recognised. The functions of
+// longer and irregular recursions are listed in alphabetical order.
 const maxPeriod = 64
 
-// collapse takes the rounds of recursions out of what was kept. It returns how many
-// functions at the start are the cycle of a stack overflow; 0 for other crashes.
+// collapse removes the rounds of recursions from the kept entries. It returns how many functions at the start
+// are the cycle of a stack overflow; 0 for other crashes.
 func (b *builder) collapse() int {
 	if b.sig.Class == report.CrashStackOverflow {
 		if n := b.overflow(); n > 0 {
@@ -23,11 +23,10 @@ func (b *builder) collapse() int {
 	return 0
 }
 
-// erase takes loops out of a path of calls: from the outermost frame inward, a
-// function called again takes the path back to where it was called first. What is
-// left is a path from the start to the crash that enters no function twice, and
-// does not depend on how deep the recursion was. The innermost of a function's
-// frames stands for it, since that is on the way to the crash.
+// erase removes loops from a path of calls: going from the outermost frame inward, a function that is called
+// again takes the path back to its first call. The result is a path from the start to the crash that enters no
+// function twice and does not depend on the depth of the recursion. Each function is represented by its
+// innermost frame, which is on the way to the crash.
 func (b *builder) erase(kept []entry) []entry {
 	at := make(map[string]int, len(kept)) // position in path
 	path := make([]entry, 0, len(kept))
@@ -36,7 +35,7 @@ func (b *builder) erase(kept []entry) []entry {
 		if again {
 			for _, gone := range path[to:] {
 				delete(at, gone.name)
-				b.decide(gone.frame, Collapsed, "a round of a recursion of "+e.name)
+				b.decide(gone.frame, Collapsed, "another round of the recursion of "+e.name)
 			}
 			path = path[:to]
 		}
@@ -47,10 +46,9 @@ func (b *builder) erase(kept []entry) []entry {
 	return path
 }
 
-// overflow puts the cycle of functions that used up the stack first, once, in an
-// order that does not depend on which of them was the last, and drops what is
-// inside of it: where the stack happened to run out. It returns the cycle's length;
-// 0 when no function was called again.
+// overflow puts the cycle of functions that exhausted the stack first, once, in an order that does not depend
+// on which of them came last, and drops everything inside of it: where the stack ran out is chance. It returns
+// the length of the cycle; 0 if no function was called again.
 func (b *builder) overflow() int {
 	lo, hi := longestRepetition(b.kept)
 	if lo == hi {
@@ -66,7 +64,7 @@ func (b *builder) overflow() int {
 	}
 	for _, e := range b.kept[lo:hi] {
 		if !stands[e.frame] {
-			b.decide(e.frame, Collapsed, "a round of the recursion")
+			b.decide(e.frame, Collapsed, "another round of the recursion")
 		}
 	}
 	below := b.erase(slices.Clone(b.kept[hi:]))
@@ -74,8 +72,8 @@ func (b *builder) overflow() int {
 	return len(cycle)
 }
 
-// longestRepetition is the longest run [lo, hi) of entries that lie between two of
-// the same name, runs that overlap taken together.
+// longestRepetition returns the longest run [lo, hi) of entries between two entries of the same name;
+// overlapping runs are joined.
 func longestRepetition(kept []entry) (lo, hi int) {
 	last := make(map[string]int, len(kept))
 	for i, e := range kept {
@@ -99,9 +97,8 @@ func longestRepetition(kept []entry) (lo, hi int) {
 	return lo, hi
 }
 
-// canonicalCycle is one round of a recursion: of a regular one the round that is
-// first in alphabetical order, whichever function it begins with; of another each
-// function once, in alphabetical order.
+// canonicalCycle returns one round of a recursion. For a regular one it is the rotation that comes first in
+// alphabetical order; for an irregular one each function once, in alphabetical order.
 func canonicalCycle(run []entry) []entry {
 	p := period(run)
 	if p == 0 {
@@ -135,8 +132,8 @@ func canonicalCycle(run []entry) []entry {
 	return cycle
 }
 
-// period is the length of the shortest round that run repeats, twice at least; 0 when
-// there is none up to maxPeriod.
+// period returns the length of the shortest round that run repeats at least twice; 0 if there is none up to
+// maxPeriod.
 func period(run []entry) int {
 	for p := 1; p <= maxPeriod && 2*p <= len(run); p++ {
 		same := true

@@ -19,11 +19,11 @@ type action byte
 
 const (
 	actDrop     action = iota + 1 // says nothing about the bug
-	actCut                        // it and all inside of it is machinery of dying
+	actCut                        // it and all frames inside of it are abort machinery
 	actQuit                       // cut, and called by functions that decide to end the program
 	actOverflow                   // cut, and called when the stack has run out
-	actStart                      // the start of a program or thread: it and all outside of it
-	actLast                       // kept, and the outermost that is
+	actStart                      // start of a program or thread: it and all frames outside of it are dropped
+	actLast                       // kept, as the outermost frame
 	actKeep                       // not dropped, although another rule would
 	actModule                     // every function of these modules is dropped
 )
@@ -31,16 +31,15 @@ const (
 var actions = map[string]action{"drop": actDrop, "cut": actCut, "quit": actQuit, "overflow": actOverflow, "start": actStart, "last": actLast, "keep": actKeep, "module": actModule}
 
 type rule struct {
-	pattern string // of a normalised name: "*" stands for anything
+	pattern string // for a normalised name: "*" stands for anything
 	action  action
-	lang    string // of the frames it is for; empty for all
+	lang    string // language of the frames it applies to; "" for all
 	why     string
 	file    string
 	line    int
 }
 
-// A ruleSet answers which rule a name meets first: an exact one, then the longest
-// pattern.
+// A ruleSet finds the rule for a name: an exact match first, then the longest pattern.
 type ruleSet struct {
 	exact    map[string][]*rule
 	patterns map[byte][]*rule // by the first byte of the pattern
@@ -51,7 +50,7 @@ type ruleSet struct {
 var rules = sync.OnceValue(func() *ruleSet {
 	set, err := loadRules()
 	if err != nil {
-		// The files are compiled in and tested; without them every frame counts.
+		// The files are compiled in and tested. Without them every frame counts.
 		return &ruleSet{}
 	}
 	return set
@@ -93,7 +92,7 @@ func (set *ruleSet) parse(file, text string) error {
 		case word == "lang":
 			lang = rest
 		case act == 0 || rest == "" || why == "":
-			return fmt.Errorf("%s:%d: %q is no rule", file, n, line)
+			return fmt.Errorf("%s:%d: %q is not a rule", file, n, line)
 		default:
 			for pattern := range strings.FieldsSeq(rest) {
 				set.add(&rule{pattern, act, lang, why, file, n})
@@ -115,7 +114,7 @@ func (set *ruleSet) add(r *rule) {
 	}
 }
 
-// name finds the rule for a function.
+// name returns the rule for a function.
 func (set *ruleSet) name(name, lang string) *rule {
 	if name == "" {
 		return nil
@@ -136,7 +135,7 @@ func (set *ruleSet) name(name, lang string) *rule {
 	return best
 }
 
-// module finds the rule for a module.
+// module returns the rule for a module.
 func (set *ruleSet) module(path string) *rule {
 	if path == "" {
 		return nil
@@ -174,8 +173,8 @@ func glob(pattern, s string) bool {
 	return true
 }
 
-// ruleFor finds the rule for a frame whose function has a normalised name. What a name says comes before what its module
-// says: abort is the machinery of dying, wherever it is.
+// ruleFor returns the rule for a frame whose function has a normalised name. The rule for the name comes before
+// the rule for the module: abort is abort machinery in any module.
 func ruleFor(name string, f *report.Frame) *rule {
 	set := rules()
 	if r := set.name(ruleName(name), language(f)); r != nil {
@@ -184,8 +183,8 @@ func ruleFor(name string, f *report.Frame) *rule {
 	return set.module(f.Module)
 }
 
-// ruleName is the name that rules are asked for. Of a trait's method it is the type
-// without the bracket, or the trait where the type may be any.
+// ruleName returns the name that rules are looked up by. For a method of a Rust trait it is the type without
+// the bracket, or the trait if the type may be any type.
 func ruleName(name string) string {
 	inner, ok := strings.CutPrefix(name, "<")
 	if !ok {
@@ -195,13 +194,12 @@ func ruleName(name string) string {
 	self = strings.TrimLeft(self, "&*<[(")
 	self = strings.TrimPrefix(strings.TrimPrefix(self, "mut "), "dyn ")
 	if ok && (!strings.Contains(self, "::") || strings.HasPrefix(self, "impl ")) {
-		return trait // a parameter, or a type of the language itself
+		return trait // a type parameter, or a built-in type
 	}
 	return self
 }
 
-// language is what a frame's function was written in, as far as it matters to the
-// rules: "rust", "go" or "".
+// language returns the language of a frame's function, as far as it matters to the rules: "rust", "go" or "".
 func language(f *report.Frame) string {
 	switch file := f.Source.File; {
 	case strings.HasSuffix(file, ".rs"):
@@ -218,7 +216,7 @@ func language(f *report.Frame) string {
 	return ""
 }
 
-// cuts reports whether the rule cuts the frame and all that it called.
+// cuts reports whether the rule cuts the frame and everything that it called.
 func (r *rule) cuts() bool {
 	return r != nil && (r.action == actCut || r.action == actQuit || r.action == actOverflow)
 }
@@ -238,7 +236,7 @@ var classes = sync.OnceValue(func() map[string]string {
 	return m
 })
 
-// classOf is the class of a kind; the kind itself where no class has it.
+// classOf returns the class of a kind; the kind itself if no class has it.
 func classOf(kind string) string {
 	if c, ok := classes()[kind]; ok {
 		return c

@@ -1,16 +1,13 @@
-// Package signature makes a crash's signature from its report: what two dumps of
-// one bug have in common, in two levels, with the reason for every frame taken or
-// left.
+// Package signature computes a crash's signature from its report: what two dumps of one bug have in common, in
+// two levels, with the reason why each frame was kept or dropped.
 //
-// The first level (Hash) is for "the same bug": the class of what happened, the
-// module and the innermost functions that say something. It is the same whatever
-// compiler, optimisation, linking and load address the program had, as far as the
-// debugging information tells inlined and tail calls. The second level (Strict) is
-// for "the same place exactly": the whole stack with source lines.
+// The first level (Hash) means "the same bug": the class of what happened, the module and the innermost
+// significant functions. It does not depend on the compiler, optimisation, linking and load address of the
+// program, as far as the debugging information records inlined and tail calls. The second level (Strict) means
+// "exactly the same place": the whole stack with source lines.
 //
-// docs/signatures.md says how well that works, measured. The lists of functions
-// that say nothing are the files in rules. All functions are pure and may be used
-// by several goroutines.
+// docs/signatures.md has measurements. The files in rules list the functions that say nothing about a bug. All
+// functions are pure and safe for concurrent use.
 package signature
 
 import (
@@ -22,46 +19,40 @@ import (
 	"github.com/corewalk/corewalk/report"
 )
 
-// Version is in front of every hash: signatures of different versions are not to
-// be compared.
+// Version is the prefix of every hash. Signatures of different versions must not be compared.
 const Version = "v1"
 
-// How many of the innermost significant functions the first level takes: of a crash
-// the one it happened in, and where a function decided to end the program its caller
-// too, for it may be one that many call to do so. docs/signatures.md has the figures
-// for other numbers.
+// How many of the innermost significant functions the first level takes: for a crash the function in which it
+// happened; if a function decided to end the program, its caller too, because many may call such a function.
+// docs/signatures.md has the figures for other numbers.
 const (
 	topFrames   = 1
 	topQuitting = 2
 )
 
-// A Signature is what a crash is known by.
+// A Signature identifies a crash.
 type Signature struct {
 	Version string // Version
-	// Kind is what happened: a report.Crash constant or, in reports without one, the
-	// reason with its numbers masked; a failed assertion's condition and other
-	// messages of the program follow a colon, masked too.
+	// Kind is what happened: a report.Crash constant or, for reports without one, the reason with its numbers
+	// masked. A failed assertion's condition and other messages of the program follow a colon, masked too.
 	Kind string
-	// Class is what the first level takes of Kind: the same for kinds that one bug
-	// may show by turns.
+	// Class is the part of Kind that the first level takes. Kinds that one bug may show in turn have the same
+	// class.
 	Class string
-	// Via is the function by which the program's code came to die, where there is one:
-	// "abort", "core::option::unwrap_failed". It stands for the class of what says no
-	// more than that the program ended itself.
+	// Via is the function by which the program ended itself, if there is one: "abort",
+	// "core::option::unwrap_failed". It replaces a class that only says that the program ended itself.
 	Via string
-	// Quit says that the innermost function decided to end the program, and the first
-	// level has its caller too.
+	// Quit says that the innermost function decided to end the program, so that the first level has its caller
+	// too.
 	Quit bool
-	// Module is the file that the innermost significant function is in, without
-	// directories and version numbers.
+	// Module is the file of the innermost significant function, without directory and version numbers.
 	Module string
-	// Frames are the significant functions, innermost first, with recursion
-	// collapsed and names normalised. The first Top of them belong to the first
-	// level.
+	// Frames are the significant functions, innermost first, with recursion collapsed and names normalised. The
+	// first Top of them belong to the first level.
 	Frames []string
 	Top    int
-	// Weak says that too few functions have names: Frames are places in modules, and
-	// the signature is of one build only.
+	// Weak says that too few functions have names: Frames are places in modules, and the signature is valid for
+	// one build only.
 	Weak   bool
 	Hash   string // the first level: Version, ":" and 16 hexadecimal digits
 	Strict string // the second level, in the same form
@@ -72,22 +63,22 @@ type Signature struct {
 // The values of Decision.Action.
 const (
 	Kept      = "kept"      // in Frames
-	Cut       = "cut"       // inside the machinery of dying
+	Cut       = "cut"       // inside the abort machinery
 	Dropped   = "dropped"   // says nothing about the bug
-	Collapsed = "collapsed" // a further round of a recursion
+	Collapsed = "collapsed" // another round of a recursion
 )
 
-// A Decision is what became of one frame, for people who wonder.
+// A Decision says what happened to one frame, and why.
 type Decision struct {
 	Frame  int    // index in report.Thread.Frames
-	Name   string // normalised; a place in a module where there is no name
+	Name   string // normalised; a place in a module if there is no name
 	Action string // Kept, Cut, Dropped or Collapsed
 	Why    string // "the C library"
-	First  bool   // the first level has it
+	First  bool   // it belongs to the first level
 }
 
-// Of makes the signature of a report: that of the thread that crashed, or of the
-// first one where none did. Kinds of reports without threads are all they have.
+// Of returns the signature of a report: of the thread that crashed or, if none did, of the first thread. For a
+// report without threads it is made from the kind alone.
 func Of(r *report.Report) Signature { return of(r, new(Cache)) }
 
 func of(r *report.Report, c *Cache) Signature {
@@ -107,8 +98,7 @@ func of(r *report.Report, c *Cache) Signature {
 	return s
 }
 
-// String is the signature for people, on one line: the kind and the functions of
-// the first level.
+// String returns the signature for people, on one line: the kind and the functions of the first level.
 func (s *Signature) String() string {
 	top := s.Frames[:min(s.Top, len(s.Frames))]
 	if len(top) == 0 {
@@ -136,8 +126,8 @@ func crashed(r *report.Report) *report.Thread {
 	return &r.Threads[0]
 }
 
-// hash is a short stable identifier. The length of each part is hashed too, so
-// that no part can pass for two.
+// hash returns a short stable identifier. It hashes the length of each part too, so that no part can pass for
+// two.
 func hash(parts []string) string {
 	b := make([]byte, 0, 1024)
 	for _, p := range parts {
@@ -148,10 +138,9 @@ func hash(parts []string) string {
 	return Version + ":" + hex.EncodeToString(sum[:8])
 }
 
-// Stack is what nearness to other groups is measured by: the significant functions,
-// innermost first, and what happened before them, marked as no function's name can be.
-// Where a function decided to end the program it is part of what happened, with its
-// caller: another caller's reason is another one.
+// Stack returns what similarity to other groups is measured by: what happened, marked so that it equals no
+// function's name, then the significant functions, innermost first. A function that decided to end the program
+// is a part of what happened, together with its caller: another caller means another reason.
 func (s *Signature) Stack() []string {
 	what := "(" + s.Class
 	if s.Quit {

@@ -7,29 +7,28 @@ import (
 	"sync"
 )
 
-// Threshold is the score from which two groups are probably of one bug. It was chosen
-// with the programs of testdata/src/triage that are there for it.
+// Threshold is the score from which two groups are probably the same bug. It was chosen with the programs in
+// testdata/src/triage that are set aside for tuning.
 const Threshold = 0.7
 
 const (
-	// maxVariants is how many different stacks of a group are kept to compare with.
+	// maxVariants is how many different stacks of a group are kept for comparison.
 	maxVariants = 8
-	// maxCandidates is how many groups a stack is aligned with at most: those that
-	// share the most weight with it.
+	// maxCandidates is how many groups a stack is aligned with at most: those that share the most weight with
+	// it.
 	maxCandidates = 96
-	// maxPostings bounds how many entries of the index a query reads: frames that
-	// half of all groups have lead nowhere.
+	// maxPostings is how many entries of the index a query reads: a frame that half of all groups have is no
+	// help.
 	maxPostings = 4096
 )
 
-// An Index finds groups by the stacks of their dumps. Its methods may be called by
-// several goroutines.
+// An Index finds groups by the stacks of their dumps. It is safe for concurrent use.
 type Index struct {
 	mu     sync.RWMutex
 	ids    map[string]int32
-	names  map[string]int32 // of groups
+	names  map[string]int32 // number of a group by its name
 	groups []group
-	has    [][]int32 // for each frame, the groups that have it in a variant
+	has    [][]int32 // for each frame, the groups with a variant that has it
 	pool   sync.Pool // of *query
 }
 
@@ -38,14 +37,14 @@ type group struct {
 	variants [][]int32
 }
 
-// A Match is a group like the stack that was asked for.
+// A Match is a group that is similar to the stack of a Query.
 type Match struct {
 	Group string
-	Score float64 // see Score; the group's stacks together
+	Score float64 // see Score; all stacks of the group considered
 }
 
-// Add adds a stack, innermost frame first, to a group. A stack that the group has
-// already changes nothing, nor do those after the first few that differ.
+// Add adds a stack, innermost frame first, to a group. A stack that the group already has is ignored, and so
+// are further stacks once the group has maxVariants of them.
 func (x *Index) Add(name string, frames []string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -78,14 +77,14 @@ func (x *Index) Add(name string, frames []string) {
 	}
 	x.groups[g].variants = append(x.groups[g].variants, v)
 	for _, id := range v {
-		// Groups come in the order of their numbers, nearly always.
+		// Groups are almost always added in the order of their numbers.
 		if at, found := slices.BinarySearch(x.has[id], g); !found {
 			x.has[id] = slices.Insert(x.has[id], at, g)
 		}
 	}
 }
 
-// Len is the number of groups.
+// Len returns the number of groups.
 func (x *Index) Len() int {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -96,11 +95,10 @@ func (x *Index) Len() int {
 type query struct {
 	al     aligner
 	shared []float64 // for each group the weight that it shares with the stack; all 0 between queries
-	order  []int32   // the groups that share some
+	order  []int32   // the groups with shared weight
 }
 
-// Query returns the groups whose stacks score at least Threshold with frames, the
-// most alike first.
+// Query returns the groups whose stacks score at least Threshold with frames, most similar first.
 func (x *Index) Query(frames []string) []Match {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -140,8 +138,8 @@ func (x *Index) rarity(id int32) float64 {
 	return 1 - rarityShare + rarityShare*max(idf, 0)
 }
 
-// candidates are the groups that share most weight with a stack, found by its rare
-// frames, without those that share too little to reach Threshold.
+// candidates returns the groups that share the most weight with a stack, found by its rare frames, without
+// those that share too little to reach Threshold.
 func (x *Index) candidates(q *query, asked *stack) []int32 {
 	byRarity := make([]int, 0, len(asked.frames))
 	for i, id := range asked.frames {
@@ -166,7 +164,7 @@ func (x *Index) candidates(q *query, asked *stack) []int32 {
 			}
 		}
 		if read += len(x.has[id]); read > maxPostings {
-			unread += w // it may be shared with any group
+			unread += w // any group may share it
 			continue
 		}
 		for _, g := range x.has[id] {
@@ -176,8 +174,8 @@ func (x *Index) candidates(q *query, asked *stack) []int32 {
 			q.shared[g] += w
 		}
 	}
-	// What shares little of the stack's own weight cannot reach Threshold, unless its
-	// own frames weigh much more: such are left to be found the other way round.
+	// A group that shares little of the stack's weight cannot reach Threshold, unless its own frames weigh much
+	// more; those groups are found when they are themselves queried.
 	least := (2*Threshold-1)*asked.total*(1-rarityShare) - unread
 	q.order = slices.DeleteFunc(q.order, func(g int32) bool {
 		if q.shared[g] >= least {
@@ -195,8 +193,7 @@ func (x *Index) candidates(q *query, asked *stack) []int32 {
 	return q.order[:min(len(q.order), maxCandidates)]
 }
 
-// against scores a stack with a group: mostly with the most alike of its variants,
-// and somewhat with all of them.
+// against scores a stack with a group: mostly by the most similar of its variants, and partly by all of them.
 func (x *Index) against(q *query, asked *stack, g *group) float64 {
 	best, sum := 0.0, 0.0
 	for _, v := range g.variants {
@@ -208,5 +205,5 @@ func (x *Index) against(q *query, asked *stack, g *group) float64 {
 	return best*(1-groupShare) + sum/float64(len(g.variants))*groupShare
 }
 
-// groupShare is how much of a group's score is the mean over its variants.
+// groupShare is the share of the mean over all variants in a group's score.
 const groupShare = 0.25

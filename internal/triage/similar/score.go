@@ -6,22 +6,21 @@ import (
 	"sync"
 )
 
-// How a frame's weight falls from the top, and how much a match is worth whose frames
-// are not at the same distance from it. Chosen with the programs of
-// testdata/src/triage that are there for it; docs/signatures.md has the figures.
+// How the weight of a frame falls from the top of the stack, and how much less a match counts if the two frames
+// are at different distances from the top. Chosen with the programs in testdata/src/triage that are set aside
+// for tuning; docs/signatures.md has the figures.
 const (
 	positionDecay = 0.35 // per frame from the top
-	offsetDecay   = 0.1  // per frame of difference
-	rarityShare   = 0.9  // how much of a frame's weight depends on how rare it is
+	offsetDecay   = 0.1  // per frame of difference in distance
+	rarityShare   = 0.9  // share of a frame's weight that depends on its rarity
 )
 
-// maxFrames is how many frames of a stack are looked at, from the top: those below
-// weigh nearly nothing.
+// maxFrames is how many frames of a stack are compared, from the top: the weight of deeper ones is almost zero.
 const maxFrames = 48
 
-// Score says how alike two stacks are, from 0 to 1; frames are functions, innermost
-// first. It is 1 for the same stack only, and the same whichever comes first.
-// Frames are taken to be equally rare.
+// Score returns how similar two stacks are, from 0 to 1. Frames are function names, innermost first. The score
+// is 1 only for equal stacks, and does not depend on the order of the arguments. All frames count as equally
+// rare.
 func Score(a, b []string) float64 {
 	ids := make(map[string]int32)
 	number := func(frames []string) []int32 {
@@ -42,14 +41,14 @@ func Score(a, b []string) float64 {
 	return al.score(&x, &y)
 }
 
-// A stack is what is aligned.
+// A stack is a weighted stack, ready to be aligned.
 type stack struct {
 	frames  []int32
 	weights []float64
-	total   float64 // of the weights
+	total   float64 // sum of the weights
 }
 
-// powers are what weights are made of, for distances from 0.
+// powers are the factors of weights, by distance from 0.
 type powers struct{ position, offset [maxFrames]float64 }
 
 var decays = sync.OnceValue(func() *powers {
@@ -61,7 +60,7 @@ var decays = sync.OnceValue(func() *powers {
 	return d
 })
 
-// weigh weighs the frames of a stack.
+// weigh computes the weights of the frames of a stack.
 func weigh(frames []int32, rarity func(int32) float64) stack {
 	s := stack{frames: frames, weights: make([]float64, len(frames))}
 	position := &decays().position
@@ -72,13 +71,12 @@ func weigh(frames []int32, rarity func(int32) float64) stack {
 	return s
 }
 
-// An aligner aligns stacks, one pair after another. The zero value is ready.
+// An aligner aligns stacks, one pair after another. The zero value is ready to use.
 type aligner struct {
 	row, next [maxFrames + 1]float64
 }
 
-// score is the weight of the best alignment's matches in proportion to the weight of
-// both stacks.
+// score returns the weight of the matches of the best alignment, relative to the weight of both stacks.
 func (al *aligner) score(a, b *stack) float64 {
 	if len(a.frames) == 0 || len(b.frames) == 0 {
 		return 0
@@ -89,7 +87,7 @@ func (al *aligner) score(a, b *stack) float64 {
 	for i, f := range a.frames {
 		first := slices.Index(b.frames, f)
 		if first < 0 {
-			continue // it matches nothing: the row would be the same
+			continue // matches nothing: the row would not change
 		}
 		copy(cur[:first+1], prev[:first+1])
 		left := cur[first]

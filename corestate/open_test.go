@@ -58,7 +58,7 @@ func TestWhatCannotBeAnalysed(t *testing.T) {
 		{"half a header", whole[:40], ErrTruncatedHeader, "is cut off after 40 bytes, inside its ELF header", false},
 		{"class 9", set(whole, 4, 9), ErrTruncatedHeader, "damaged ELF header: class 9 at offset 4, where", false},
 		{"byte order 9", set(whole, 5, 9), ErrTruncatedHeader, "damaged ELF header: byte order 9 at offset 5, where", false},
-		{"small program headers", set(whole, 54, 3), ErrTruncatedHeader, "damaged ELF header: program headers of 3 bytes, want 56", false},
+		{"small program headers", set(whole, 54, 3), ErrTruncatedHeader, "damaged ELF header: program headers have 3 bytes, want 56", false},
 		{"program headers far off", set(whole, 39, 0x7f), ErrTruncatedHeader, "damaged ELF header: program headers at offset 0x7f", false},
 		{"no program headers", whole[:64], ErrTruncatedHeader, "no program headers within its 64 bytes", false},
 		{"program", elf(elffile.ET_EXEC), ErrNotCore, "is a program (x86-64), not a core", false},

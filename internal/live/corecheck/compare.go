@@ -11,14 +11,14 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// Stack compares two walks of a thread, a of the process and b of its core.
+// Stack compares two walks of a thread: a in the process, b in its core.
 func (r *Result) Stack(a, b *unwind.Stack) {
 	where := fmt.Sprintf("thread %d", a.Thread)
 	if len(a.Frames) != len(b.Frames) {
 		r.differ("%s: %d frames live, %d in the core", where, len(a.Frames), len(b.Frames))
 	}
 	if a.End != b.End {
-		r.differ("%s: the walk ended by %v live, by %v in the core", where, a.End, b.End)
+		r.differ("%s: the walk ended with %v live, with %v in the core", where, a.End, b.End)
 	}
 	for i := range min(len(a.Frames), len(b.Frames)) {
 		r.Frames++
@@ -26,7 +26,7 @@ func (r *Result) Stack(a, b *unwind.Stack) {
 	}
 }
 
-// frame compares two frames in all that can be asked of them.
+// frame compares everything that two frames say.
 func (r *Result) frame(where string, a, b *unwind.Frame) {
 	if name, err := a.Name(); err == nil {
 		where += " (" + name + ")"
@@ -56,9 +56,9 @@ func (r *Result) frame(where string, a, b *unwind.Frame) {
 		return n
 	}
 	same("CFA", cfa(a), cfa(b))
-	same("address looked up", fmt.Sprintf("%#x", a.LookupAddr()), fmt.Sprintf("%#x", b.LookupAddr()))
+	same("lookup address", fmt.Sprintf("%#x", a.LookupAddr()), fmt.Sprintf("%#x", b.LookupAddr()))
 	same("stepper", stepper(a.Stepper()), stepper(b.Stepper()))
-	same("stepper that went on", stepper(a.NextStepper()), stepper(b.NextStepper()))
+	same("next stepper", stepper(a.NextStepper()), stepper(b.NextStepper()))
 	same("trust", a.Trust(), b.Trust())
 	same("top, bottom, interrupted, trampoline", flags(a), flags(b))
 	same("function", name(a), name(b))
@@ -76,7 +76,7 @@ func flags(f *unwind.Frame) [4]bool {
 	return [4]bool{f.IsTopFrame(), f.IsBottomFrame(), f.NonCall(), f.IsTrampoline()}
 }
 
-// register is a register's value and where it was found.
+// register returns a register's value and where it was found.
 func register(a *arch.Arch, f *unwind.Frame, reg arch.Reg) string {
 	v, loc, ok := f.Reg(reg)
 	if !ok {
@@ -85,8 +85,7 @@ func register(a *arch.Arch, f *unwind.Frame, reg arch.Reg) string {
 	return fmt.Sprintf("%#x, %s", v, loc.Describe(a))
 }
 
-// Thread compares what two reports say of a thread; names of threads are not in
-// cores.
+// Thread compares two reports of a thread. It ignores names of threads, which cores do not have.
 func (r *Result) Thread(a, b *report.Thread) {
 	where := fmt.Sprintf("thread %d", a.ID)
 	r.values(where+" registers", a.Registers, b.Registers)
@@ -104,8 +103,8 @@ func (r *Result) Thread(a, b *report.Thread) {
 	}
 }
 
-// variables compares those of a call. One that leads to memory which was left out of
-// the core is counted, and not compared.
+// variables compares the variables of a call. Variables that lead to memory left out of the core are counted,
+// not compared.
 func (r *Result) variables(where string, a, b []report.Variable) {
 	if len(a) != len(b) {
 		r.differ("%s: %d live, %d in the core", where, len(a), len(b))
@@ -179,7 +178,7 @@ func (r *Result) tree(where string, a, b any) {
 	r.differ("%s: live %s, core %s", where, text(a), text(b))
 }
 
-// element names one of a list: by its name where it has one.
+// element names an element of a list, by its name if it has one.
 func element(i int, v any) string {
 	if m, ok := v.(map[string]any); ok {
 		if name, ok := m["name"].(string); ok && name != "" {
@@ -189,7 +188,7 @@ func element(i int, v any) string {
 	return fmt.Sprint(i)
 }
 
-// text is a value on one line, cut.
+// text returns a value on one line, shortened.
 func text(v any) string {
 	if v == nil {
 		return "nothing"

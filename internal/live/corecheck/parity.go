@@ -1,6 +1,6 @@
-// Package corecheck shows whether a running process and its core tell the same: it stops
-// the process, walks it, takes its core at that moment, walks that as one walks the
-// cores of dead processes, and compares frames, registers and variables.
+// Package corecheck checks that a running process and its core give the same results: it stops the process,
+// walks it, takes its core at that moment, walks the core like that of a dead process, and compares frames,
+// registers and variables.
 package corecheck
 
 import (
@@ -15,11 +15,11 @@ import (
 	"github.com/corewalk/corewalk/unwind"
 )
 
-// Options say what is compared.
+// Options configure a check.
 type Options struct {
 	Threads   []unwind.ThreadID // nil for all
 	MaxFrames int               // of each thread; 0 for all
-	// MaxMemory bounds the memory in the core, in bytes; 0 is a gigabyte.
+	// MaxMemory limits the memory in the core, in bytes; 0 is a gigabyte.
 	MaxMemory uint64
 	// Open are the options that the target was attached with.
 	Open []corewalk.Option
@@ -27,18 +27,18 @@ type Options struct {
 
 const defaultMemory = 1 << 30
 
-// maxDifferences bounds those that are described.
+// maxDifferences is how many differences are described.
 const maxDifferences = 200
 
 // A Result says what was compared, and what differs.
 type Result struct {
-	Threads, Frames, Registers, Variables int // compared
-	// Unread is how many of the variables lead to memory that Options.MaxMemory left
-	// out of the core: these are not compared.
+	Threads, Frames, Registers, Variables int // numbers compared
+	// Unread is how many variables lead to memory that Options.MaxMemory left out of the core. They are not
+	// compared.
 	Unread      int
 	Core        *corewalk.CoreWritten
-	Differences []string // each a line, maxDifferences at most
-	More        int      // differences beside those
+	Differences []string // one line each, at most maxDifferences
+	More        int      // number of further differences
 }
 
 func (r *Result) differ(format string, args ...any) {
@@ -49,11 +49,11 @@ func (r *Result) differ(format string, args ...any) {
 	r.Differences = append(r.Differences, report.Clean(fmt.Sprintf(format, args...)))
 }
 
-// Check compares a running process with its core. It stands still meanwhile.
+// Check compares a running process with its core. The process is stopped meanwhile.
 func Check(ctx context.Context, t *corewalk.Target, o Options) (res *Result, err error) {
 	p := t.Live()
 	if p == nil {
-		return nil, errors.New("parity: a running process is wanted")
+		return nil, errors.New("corecheck: not a running process")
 	}
 	if err := p.StopAll(); err != nil {
 		return nil, err
@@ -71,8 +71,8 @@ func Check(ctx context.Context, t *corewalk.Target, o Options) (res *Result, err
 	return res, res.reports(ctx, t, core, o)
 }
 
-// image takes the core into a temporary file without a name, of which only what the
-// process really has takes room.
+// image takes the core into a temporary file without a name, with holes for memory that the process never
+// wrote.
 func (r *Result) image(t *corewalk.Target, o Options) (*corewalk.Target, error) {
 	f, err := os.CreateTemp("", "corewalk-parity-*")
 	if err != nil {
@@ -91,7 +91,7 @@ func (r *Result) image(t *corewalk.Target, o Options) (*corewalk.Target, error) 
 	var opts []corewalk.Option
 	exe := fmt.Sprintf("/proc/%d/exe", t.ProcessState().ProcessID())
 	if path, err := os.Readlink(exe); err == nil && strings.HasSuffix(path, " (deleted)") {
-		opts = append(opts, corewalk.WithExecutable(exe)) // what the user says goes before
+		opts = append(opts, corewalk.WithExecutable(exe)) // the options in o.Open, later, override it
 	}
 	if root := t.Live().Root(); root != "" {
 		opts = append(opts, corewalk.WithSysroot(root))
@@ -102,12 +102,12 @@ func (r *Result) image(t *corewalk.Target, o Options) (*corewalk.Target, error) 
 		err = errors.Join(err, core.Close())
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the core of %d: %w", t.ProcessState().ProcessID(), err)
+		return nil, fmt.Errorf("core of process %d: %w", t.ProcessState().ProcessID(), err)
 	}
 	return core, nil
 }
 
-// threads lists those to compare, and tells of those that only one side has.
+// threads returns the threads to compare, and reports those that only one side has.
 func (r *Result) threads(live, core *unwind.Walker, o Options) ([]unwind.ThreadID, error) {
 	a, err := live.AvailableThreads()
 	if err != nil {
@@ -164,10 +164,10 @@ func (r *Result) stacks(ctx context.Context, live, core *corewalk.Target, o Opti
 		return err
 	}
 	for _, id := range ids {
-		a, _ := wl.WalkStackContext(ctx, id) // why a walk ended is compared, too
+		a, _ := wl.WalkStackContext(ctx, id) // why a walk ended is compared too
 		b, _ := wc.WalkStackContext(ctx, id)
 		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("parity: %w", err)
+			return fmt.Errorf("corecheck: %w", err)
 		}
 		r.Threads++
 		r.Stack(a, b)
@@ -175,8 +175,7 @@ func (r *Result) stacks(ctx context.Context, live, core *corewalk.Target, o Opti
 	return nil
 }
 
-// reports compares what is made of the frames: functions, lines, inlined calls and
-// variables.
+// reports compares what reports derive from the frames: functions, lines, inlined calls and variables.
 func (r *Result) reports(ctx context.Context, live, core *corewalk.Target, o Options) error {
 	opts := corewalk.AnalyzeOptions{Threads: o.Threads, MaxFrames: o.MaxFrames, Locals: corewalk.LocalsAll, Structured: true}
 	a, err := live.Analyze(ctx, opts)
@@ -188,14 +187,14 @@ func (r *Result) reports(ctx context.Context, live, core *corewalk.Target, o Opt
 		return err
 	}
 	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("parity: %w", err)
+		return fmt.Errorf("corecheck: %w", err)
 	}
 	byID := map[int]*report.Thread{}
 	for i := range b.Threads {
 		byID[b.Threads[i].ID] = &b.Threads[i]
 	}
 	for i := range a.Threads {
-		if t := byID[a.Threads[i].ID]; t != nil { // others are told of already
+		if t := byID[a.Threads[i].ID]; t != nil { // missing threads have been reported already
 			r.Thread(&a.Threads[i], t)
 		}
 	}

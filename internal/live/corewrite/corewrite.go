@@ -1,10 +1,9 @@
-// Package corewrite lays out ELF core files as the Linux kernel does
-// (fs/binfmt_elf.c, include/linux/elfcore.h): headers, notes and memory, of both
-// classes and byte orders. Nothing is checked: what goes in comes out.
+// Package corewrite lays out ELF core files as the Linux kernel does (fs/binfmt_elf.c,
+// include/linux/elfcore.h): headers, notes and memory, in both classes and byte orders. It does not check its
+// input.
 //
-// Whoever has the memory at hand adds it with Load and takes Bytes. For a process
-// whose memory is large, Segment says how much there will be, and Head and Offsets
-// say where in a file it belongs.
+// A caller that has the memory adds it with Load and calls Bytes. For large processes, Segment declares how
+// much memory there will be, and Layout says where in the file it belongs.
 package corewrite
 
 import (
@@ -13,8 +12,7 @@ import (
 	"github.com/corewalk/corewalk/internal/format/elffile"
 )
 
-// Note types under the name "CORE", but for XState, which is under "LINUX"
-// (include/uapi/linux/elf.h).
+// Note types with the owner "CORE", except XState, whose owner is "LINUX" (include/uapi/linux/elf.h).
 const (
 	PRStatus = 1
 	FPRegSet = 2
@@ -25,16 +23,15 @@ const (
 	SigInfo  = 0x53494749
 )
 
-// A Core is a core file being made. Its fields may be changed before it is laid
-// out.
+// A Core is a core file being built. Its fields may be changed until it is laid out.
 type Core struct {
 	Class     int // 32 or 64
 	Order     binary.ByteOrder
 	Type      uint16
 	Machine   uint16
-	NoteAlign int    // of names and descriptors, in bytes
-	LoadAlign uint64 // of memory in the file, in bytes; 0 for none
-	Sections  int    // section headers to write, all null
+	NoteAlign int    // alignment of names and descriptors, in bytes
+	LoadAlign uint64 // alignment of memory in the file, in bytes; 0 for none
+	Sections  int    // number of section headers to write, all null
 
 	notes []byte
 	loads []load
@@ -46,7 +43,7 @@ type load struct {
 	data                 []byte
 }
 
-// Word appends words of the core's size to b.
+// Word appends words of the core's word size to b.
 func (c *Core) Word(b []byte, words ...uint64) []byte {
 	for _, w := range words {
 		if c.Class == 64 {
@@ -89,28 +86,27 @@ func pad(b []byte, to int) []byte {
 	return b
 }
 
-// fixed appends s to b in a field of n bytes, cut or padded.
+// fixed appends s to b in a field of n bytes, cut or padded with zeros.
 func fixed(b []byte, s string, n int) []byte {
 	field := make([]byte, n)
 	copy(field, s)
 	return append(b, field...)
 }
 
-// Load adds memory at vaddr of memsz bytes, the first of which are data and in
-// the file. flags are PF_R and so on.
+// Load adds memsz bytes of memory at vaddr; the file has data for the first of them. flags are PF_R and so on.
 func (c *Core) Load(vaddr uint64, flags uint32, memsz uint64, data []byte) {
 	c.loads = append(c.loads, load{vaddr, memsz, uint64(len(data)), flags, data})
 }
 
-// Segment adds memory whose bytes the caller writes: the first filesz of memsz
-// bytes from vaddr on, at the offset in the file that Layout tells.
+// Segment adds memory whose bytes the caller writes: the first filesz of the memsz bytes at vaddr, at the
+// offset in the file that Layout returns.
 func (c *Core) Segment(vaddr uint64, flags uint32, memsz, filesz uint64) {
 	c.loads = append(c.loads, load{vaddr: vaddr, memsz: memsz, filesz: filesz, flags: flags})
 }
 
-// Layout is the core but for its memory: head lies at the file's begin, offsets say
-// where each piece of memory begins, in the order they were added, and tail (section
-// headers, if any) lies at size-len(tail).
+// Layout returns the core without its memory: head belongs at the start of the file, offsets are where each
+// piece of memory begins, in the order in which they were added, and tail (section headers, if any) belongs at
+// size-len(tail).
 func (c *Core) Layout() (head, tail []byte, offsets []uint64, size uint64) {
 	progs := []elffile.Prog{{Type: elffile.PT_NOTE, Filesz: uint64(len(c.notes)), Align: uint64(c.NoteAlign)}}
 	for _, l := range c.loads {
@@ -138,7 +134,7 @@ func (c *Core) Layout() (head, tail []byte, offsets []uint64, size uint64) {
 	return head, tail, offsets, at + uint64(len(tail))
 }
 
-// Bytes is the core file; memory whose bytes were not given is zeros.
+// Bytes returns the core file; memory without data is zeros.
 func (c *Core) Bytes() []byte {
 	head, tail, offsets, size := c.Layout()
 	out := make([]byte, size)

@@ -6,7 +6,7 @@ import (
 	"github.com/corewalk/corewalk/internal/format/elffile"
 )
 
-// A Header is an ELF header with program headers right behind it.
+// A Header is an ELF header, directly followed by program headers.
 type Header struct {
 	Class         int
 	Order         binary.ByteOrder
@@ -14,16 +14,15 @@ type Header struct {
 	Entry         uint64
 	Progs         []elffile.Prog
 	Sections      int    // e_shnum
-	SectionOffset uint64 // e_shoff when there are sections
+	SectionOffset uint64 // e_shoff, if there are sections
 }
 
-// xnum is what e_phnum says when the count does not fit: section header 0 has it
-// (PN_XNUM).
+// xnum in e_phnum means that the count does not fit: section header 0 has it (PN_XNUM).
 const xnum = 0xffff
 
 func (h Header) many() bool { return len(h.Progs) >= xnum }
 
-// sectionSize is the size of a section header, in bytes.
+// sectionSize returns the size of a section header, in bytes.
 func (h Header) sectionSize() int {
 	if h.Class == 32 {
 		return 40
@@ -31,8 +30,8 @@ func (h Header) sectionSize() int {
 	return 64
 }
 
-// sections are the section headers: null, but for the count of program headers that
-// the first holds when there are too many for e_phnum.
+// sections returns the section headers: all null, except that the first holds the number of program headers if
+// that does not fit e_phnum.
 func (h Header) sections() []byte {
 	n := h.Sections
 	if h.many() {
@@ -51,7 +50,7 @@ func (h Header) sections() []byte {
 	return b
 }
 
-// Bytes is the header as it lies in a file.
+// Bytes returns the header as it is in a file.
 func (h Header) Bytes() []byte {
 	c := Core{Class: h.Class, Order: h.Order}
 	class, order := byte(2), byte(1)

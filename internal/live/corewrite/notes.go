@@ -14,28 +14,28 @@ func (c *Core) Note(owner string, typ uint32, desc []byte) {
 	c.notes = pad(append(c.notes, desc...), c.NoteAlign)
 }
 
-// RawNotes adds bytes to the notes as they are.
+// RawNotes appends bytes to the notes, unchanged.
 func (c *Core) RawNotes(b []byte) { c.notes = append(c.notes, b...) }
 
-// Notes are the notes so far.
+// Notes returns the notes added so far.
 func (c *Core) Notes() []byte { return c.notes }
 
-// A Status is what NT_PRSTATUS tells of a thread.
+// A Status is the content of a NT_PRSTATUS: the state of a thread.
 type Status struct {
 	TID              int
 	Signal           int // pr_cursig
 	SigPend, SigHold uint64
 	PPID, PGRP, SID  int
 	User, System     time.Duration // used so far
-	Regs             []byte        // the general registers, as the kernel lays them out
+	Regs             []byte        // the general registers in the kernel's layout
 	HasFPRegs        bool
 }
 
-// Status makes the descriptor of a NT_PRSTATUS (struct elf_prstatus).
+// Status returns the descriptor of a NT_PRSTATUS (struct elf_prstatus).
 func (c *Core) Status(s Status) []byte {
 	b := c.append32(nil, uint32(s.Signal), 0, 0)
 	b = c.append16(b, uint16(s.Signal))
-	if c.Machine != elffile.EM_68K { // which aligns to two bytes
+	if c.Machine != elffile.EM_68K { // 68K aligns to two bytes
 		b = append(b, 0, 0)
 	}
 	b = c.Word(b, s.SigPend, s.SigHold)
@@ -49,13 +49,13 @@ func (c *Core) Status(s Status) []byte {
 		valid = 1
 	}
 	b = c.append32(b, valid)
-	if c.Class == 64 || c.Machine == elffile.EM_X86_64 { // x32 has registers of 64 bits
+	if c.Class == 64 || c.Machine == elffile.EM_X86_64 { // x32 has 64-bit registers
 		b = pad(b, 8)
 	}
 	return b
 }
 
-// A PSInfo is what NT_PRPSINFO tells of a process.
+// A PSInfo is the content of a NT_PRPSINFO: the process.
 type PSInfo struct {
 	State                          byte // as ps prints it
 	Nice                           int
@@ -68,7 +68,7 @@ type PSInfo struct {
 // states are the letters of pr_sname, by pr_state.
 const states = "RSDTZW"
 
-// psInfo32Long lists machines with 32-bit words whose ids have 32 bits.
+// psInfo32Long lists the 32-bit machines whose user and group ids have 32 bits here.
 var psInfo32Long = []uint16{elffile.EM_PPC, elffile.EM_MIPS, elffile.EM_PARISC, elffile.EM_RISCV}
 
 // PSInfo adds a NT_PRPSINFO (struct elf_prpsinfo).
@@ -102,7 +102,7 @@ func (c *Core) PSInfo(p PSInfo) {
 	c.Note("CORE", PRPSInfo, b)
 }
 
-// AuxVector adds a NT_AUXV of keys and values in turn, and its end.
+// AuxVector adds a NT_AUXV of alternating keys and values, with its terminator.
 func (c *Core) AuxVector(kv ...uint64) {
 	c.Note("CORE", Auxv, c.Word(c.Word(nil, kv...), 0, 0))
 }
@@ -113,7 +113,7 @@ type Mapping struct {
 	Path               string
 }
 
-// Files adds a NT_FILE whose offsets count pages of 4096 bytes.
+// Files adds a NT_FILE, with offsets in pages of 4096 bytes.
 func (c *Core) Files(list ...Mapping) {
 	b := c.Word(nil, uint64(len(list)), 4096)
 	for _, m := range list {

@@ -1,9 +1,9 @@
-// Package livecore writes the core of a running process: the file that the kernel
-// would write were the process to die now, with the same notes and, as its
-// coredump_filter says, the same memory. The process must be stopped meanwhile.
+// Package livecore writes the core of a running process: the file that the kernel would write if the process
+// died now, with the same notes and, following its coredump_filter, the same memory. The process must be
+// stopped meanwhile.
 //
-// Memory that was never written is left out as holes of the file, so that the core
-// takes no more room than the process does.
+// Memory that was never written becomes holes in the file, so that the core takes no more disk space than the
+// process takes memory.
 package livecore
 
 import (
@@ -18,25 +18,25 @@ import (
 	"github.com/corewalk/corewalk/unwind"
 )
 
-// Options bound what is written.
+// Options limit what is written.
 type Options struct {
-	// MaxMemory is how many bytes of memory are written at most; 0 for no bound. Where
-	// there are more, mappings with threads' stacks come first, then the smallest.
+	// MaxMemory is how many bytes of memory are written at most; 0 for no limit. If there is more memory,
+	// mappings with threads' stacks come first, then the smallest mappings.
 	MaxMemory uint64
 }
 
-// A Result says what a core holds.
+// A Result describes the core written.
 type Result struct {
-	Size    uint64 // of the file, holes and all, in bytes
-	Written uint64 // of these, bytes of memory that are no holes
-	LeftOut uint64 // bytes of memory that MaxMemory left out
-	// Unreadable is how many bytes could not be read; the file has zeros there.
+	Size    uint64 // of the file in bytes, including holes
+	Written uint64 // of these, bytes of memory that are not holes
+	LeftOut uint64 // bytes of memory left out because of MaxMemory
+	// Unreadable is how many bytes could not be read. The file has zeros for them.
 	Unreadable uint64
 	// Lost lists the threads whose registers could not be read.
 	Lost []unwind.ThreadID
 }
 
-// A File is what a core can be written to, with holes: an *os.File.
+// A File is what a core with holes can be written to: an *os.File.
 type File interface {
 	io.WriterAt
 	Truncate(size int64) error
@@ -44,18 +44,18 @@ type File interface {
 
 const pageSize = 4096
 
-// A segment is a mapping, or a part of one, that is going to be in the core.
+// A segment is a mapping, or a part of one, that goes into the core.
 type segment struct {
 	*area
 	start, end uint64
 	size       uint64 // bytes in the file
 }
 
-// Write writes the core of p, all of whose threads are stopped. f must be empty.
+// Write writes the core of p to f, which must be empty. All threads of p must be stopped.
 func Write(f File, p *livestate.Process, o Options) (*Result, error) {
 	w := &writer{f: f, p: p, pid: p.ProcessID(), out: &Result{}}
 	if err := w.write(o); err != nil {
-		return nil, fmt.Errorf("write the core: %w", err)
+		return nil, fmt.Errorf("write core: %w", err)
 	}
 	return w.out, nil
 }
@@ -105,11 +105,11 @@ func (w *writer) write(o Options) error {
 	return err
 }
 
-// begin makes a core like the program's own file.
+// begin starts a core of the same class, byte order and machine as the program's own file.
 func (w *writer) begin() error {
 	f, err := programFile(w.pid)
 	if err != nil {
-		return fmt.Errorf("what it executes cannot be read: %w", err)
+		return fmt.Errorf("cannot read the program's file: %w", err)
 	}
 	w.core = &corewrite.Core{Class: f.Class, Order: f.Order, Type: elffile.ET_CORE, Machine: f.Machine, NoteAlign: 4, LoadAlign: pageSize}
 	return nil
@@ -133,7 +133,7 @@ func (w *writer) plan(areas []area, o Options) {
 		switch a.dumped(filter) {
 		case whole:
 			if s.size = a.end - a.start; a.name == "[vsyscall]" && !w.readable(a.start) {
-				s.size = 0 // the kernel has it, but does not show it
+				s.size = 0 // the kernel includes it but does not let it be read
 			}
 		case header:
 			if w.isELF(a.start) {
@@ -158,15 +158,15 @@ func (w *writer) isELF(addr uint64) bool {
 	return err == nil && string(magic[:]) == "\x7fELF"
 }
 
-// Of a mapping that is too large, so much is written around each thread's stack
-// pointer, in bytes: a red zone and what calls left, and frames.
+// If a mapping is too large, this much is written around each thread's stack pointer, in bytes: below it for
+// the red zone and the remains of calls, above it for frames.
 const (
 	stackBelow = 16 << 10
 	stackAbove = 1 << 20
 )
 
-// limit leaves memory out so that no more than most bytes are written, but for the
-// surroundings of stack pointers.
+// limit leaves memory out until at most most bytes are written, not counting the surroundings of stack
+// pointers.
 func (w *writer) limit(most uint64) {
 	order := make([]int, len(w.segs))
 	for i := range order {
@@ -210,8 +210,8 @@ func (w *writer) limit(most uint64) {
 	w.segs = out
 }
 
-// around cuts a mapping into the surroundings of stack pointers, which are written,
-// and what is between them, which is not.
+// around splits a mapping into the surroundings of stack pointers, which are written, and the rest, which is
+// not.
 func (w *writer) around(s segment) []segment {
 	var out []segment
 	at := s.start
@@ -248,7 +248,7 @@ const readSize = 1 << 20
 
 var zeros [pageSize]byte
 
-// memory writes the bytes of a segment at an offset of the file.
+// memory writes the bytes of a segment at an offset in the file.
 func (w *writer) memory(s *segment, offset uint64) error {
 	buf := make([]byte, min(readSize, s.size))
 	used, err := w.presence(s)
@@ -273,7 +273,7 @@ func (w *writer) memory(s *segment, offset uint64) error {
 	return nil
 }
 
-// read reads memory, with zeros for what cannot be read.
+// read reads memory, and zeros where it cannot.
 func (w *writer) read(addr uint64, buf []byte) {
 	for n := 0; n < len(buf); {
 		got, err := w.p.ReadMem(addr+uint64(n), buf[n:])
@@ -288,7 +288,7 @@ func (w *writer) read(addr uint64, buf []byte) {
 	}
 }
 
-// put writes the pages of buf that are no zeros.
+// put writes the pages of buf that are not all zeros.
 func (w *writer) put(buf []byte, offset uint64) error {
 	page := func(i int) []byte { return buf[i:min(i+pageSize, len(buf))] }
 	for i := 0; i < len(buf); {
@@ -310,7 +310,7 @@ func (w *writer) put(buf []byte, offset uint64) error {
 	return nil
 }
 
-// stackPointer notes where a thread's stack is.
+// stackPointer records the stack pointer of a thread.
 func (w *writer) stackPointer(tid unwind.ThreadID) {
 	regs, err := w.p.Registers(tid)
 	if err != nil {
@@ -322,9 +322,9 @@ func (w *writer) stackPointer(tid unwind.ThreadID) {
 	}
 }
 
-var errNoThreads = errors.New("no thread's registers can be read")
+var errNoThreads = errors.New("cannot read the registers of any thread")
 
-// files lists the mapped files as NT_FILE has them.
+// files lists the mapped files for NT_FILE.
 func files(areas []area) []corewrite.Mapping {
 	var out []corewrite.Mapping
 	for i := range areas {

@@ -14,8 +14,8 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// Notes of a thread besides NT_PRSTATUS, in the kernel's order (struct user_regset_view
-// of each architecture), but for CORE's NT_FPREGSET, which all have first.
+// Notes of a thread besides NT_PRSTATUS, in the kernel's order (struct user_regset_view of each architecture),
+// without CORE's NT_FPREGSET, which comes first on all of them.
 var threadNotes = map[*arch.Arch][]uint32{
 	arch.AMD64: {corewrite.XState},
 	arch.X32:   {corewrite.XState},
@@ -24,8 +24,8 @@ var threadNotes = map[*arch.Arch][]uint32{
 	arch.ARM:   {0x400},                               // NT_ARM_VFP
 }
 
-// notes adds all notes: the default thread's registers, what there is of the process,
-// the default thread's other registers, then the other threads.
+// notes adds all notes: the default thread's registers, the process's notes, the default thread's other
+// registers, then the other threads.
 func (w *writer) notes(areas []area) error {
 	ids, err := w.p.ThreadIDs()
 	if err != nil {
@@ -54,7 +54,7 @@ func (w *writer) notes(areas []area) error {
 	return nil
 }
 
-// thread adds one thread's notes, with those of the process after its first.
+// thread adds one thread's notes. It calls process after the first of them to add the notes of the process.
 func (w *writer) thread(id unwind.ThreadID, proc stat, process func()) bool {
 	regs, err := w.p.RegisterBlock(id)
 	if err != nil {
@@ -96,7 +96,7 @@ func (w *writer) process(proc stat, areas []area) {
 	w.core.Files(files(areas)...)
 }
 
-// arguments is the command line, with a space after each argument.
+// arguments returns the command line, with a space after each argument.
 func (w *writer) arguments() string {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", w.pid))
 	if err != nil {
@@ -133,7 +133,7 @@ func (w *writer) sigInfo() {
 	w.core.Note("CORE", corewrite.SigInfo, append(b, make([]byte, 128-len(b))...))
 }
 
-// A stat is what /proc tells of a thread.
+// A stat is what /proc says about a thread.
 type stat struct {
 	comm             string
 	ppid, pgrp, sid  int
@@ -144,7 +144,7 @@ type stat struct {
 	sigPend, sigHold uint64
 }
 
-// tick is the unit of times in /proc (USER_HZ), on all machines but Alpha and IA-64.
+// tick is the unit of times in /proc (USER_HZ) on all machines except Alpha and IA-64.
 const tick = time.Second / 100
 
 func readStat(pid, tid int) (s stat) {
@@ -173,8 +173,7 @@ func readStat(pid, tid int) (s stat) {
 	return s
 }
 
-// parse reads a line of proc_pid_stat(5). The name, in parentheses, may hold
-// anything.
+// parse reads a line of proc_pid_stat(5). The name, in parentheses, may contain anything.
 func (s *stat) parse(line string) {
 	i, j := strings.IndexByte(line, '('), strings.LastIndexByte(line, ')')
 	if i < 0 || j < i {
@@ -182,7 +181,7 @@ func (s *stat) parse(line string) {
 	}
 	s.comm = line[i+1 : j]
 	f := strings.Fields(line[j+1:])
-	number := func(n int) int { // by the manual's counting, in which the state is 3
+	number := func(n int) int { // numbered as in the manual, where the state is 3
 		if n-3 >= len(f) {
 			return 0
 		}
@@ -193,7 +192,7 @@ func (s *stat) parse(line string) {
 	s.user, s.system, s.nice = time.Duration(number(14))*tick, time.Duration(number(15))*tick, number(19)
 }
 
-// programFile is the header of the program's file.
+// programFile reads the ELF header of the program's file.
 func programFile(pid int) (*elffile.File, error) {
 	f, err := os.Open(fmt.Sprintf("/proc/%d/exe", pid))
 	if err != nil {

@@ -6,16 +6,14 @@ import (
 	"os"
 )
 
-// presence is which pages of a mapping have contents: a bit for each.
+// presence says which pages of a mapping have contents: one bit for each.
 type presence []uint64
 
-// maxPages bounds the pages looked up, of one mapping: a terabyte. The bits of so many
-// take 32 MB.
+// maxPages is how many pages of one mapping are looked up: a terabyte's. Their bits take 32 MB.
 const maxPages = 1 << 28
 
-// presence finds the pages of a private mapping without a file that were ever
-// written; the others are zeros. It is nil where that does not hold, or where the
-// kernel does not tell.
+// presence finds the pages of a private anonymous mapping that were ever written; the others are zeros. It
+// returns nil for other mappings, and if the kernel does not say.
 func (w *writer) presence(s *segment) (presence, error) {
 	pages := (s.size + pageSize - 1) / pageSize
 	if s.shared() || s.file() || s.name == "[vdso]" || s.name == "[vsyscall]" || pages <= 16 {
@@ -47,8 +45,8 @@ func (w *writer) presence(s *segment) (presence, error) {
 	return used, nil
 }
 
-// next is the first page from at on that has contents, and how many follow each
-// other there; end when there is none before it.
+// next returns the first page with contents from at on, and how many such pages follow in a row; end if there
+// is none before end.
 func (p presence) next(at, end uint64) (page, run uint64) {
 	has := func(i uint64) bool { return p[i/64]>>(i%64)&1 != 0 }
 	for at < end && !has(at) {

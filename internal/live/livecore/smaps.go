@@ -10,19 +10,19 @@ import (
 	"strings"
 )
 
-// An area is a mapping of the process, as /proc/PID/smaps tells of it.
+// An area is a mapping of the process, as in /proc/PID/smaps.
 type area struct {
 	start, end, offset uint64
 	perms              string // "rw-p"
 	inode              uint64
 	name               string // of the file, or "[heap]" and the like
 	resident           uint64 // bytes in memory or swapped out
-	anonymous          uint64 // of these, bytes that are no file's
+	anonymous          uint64 // of these, bytes that belong to no file
 	swapped            uint64 // bytes
-	flags              string // VmFlags, with a space before and after each
+	flags              string // VmFlags, with a space before and after each flag
 }
 
-// maxAreas bounds the mappings looked at.
+// maxAreas is how many mappings are read at most.
 const maxAreas = 1 << 20
 
 func readAreas(pid int) ([]area, error) {
@@ -56,8 +56,7 @@ func parseAreas(r io.Reader) ([]area, error) {
 	}
 }
 
-// parseArea reads a line as in /proc/PID/maps: start-end perms offset device inode
-// name.
+// parseArea reads a line as in /proc/PID/maps: start-end perms offset device inode name.
 func parseArea(line []byte) (a area, ok bool) {
 	f := bytes.SplitN(bytes.TrimRight(line, "\n"), []byte{' '}, 6)
 	if len(f) < 5 {
@@ -77,13 +76,13 @@ func parseArea(line []byte) (a area, ok bool) {
 		return a, false
 	}
 	if len(f) == 6 {
-		// The kernel escapes newlines, and nothing else.
+		// The kernel escapes newlines only.
 		a.name = strings.ReplaceAll(string(bytes.TrimLeft(f[5], " ")), `\012`, "\n")
 	}
 	return a, true
 }
 
-// attribute reads one of the lines that follow a mapping.
+// attribute reads one of the lines that follow a mapping's first line.
 func (a *area) attribute(line []byte) {
 	key, value, _ := strings.Cut(strings.TrimRight(string(line), "\n"), ":")
 	switch key {
@@ -110,7 +109,7 @@ func (a *area) flag(f string) bool { return strings.Contains(a.flags, " "+f+" ")
 func (a *area) shared() bool       { return a.perms[3] == 's' }
 func (a *area) file() bool         { return strings.HasPrefix(a.name, "/") && a.inode != 0 }
 
-// Bits of /proc/PID/coredump_filter (core(5)), and what they are unless set.
+// Bits of /proc/PID/coredump_filter (core(5)), and the default.
 const (
 	dumpAnonPrivate   = 1 << 0
 	dumpAnonShared    = 1 << 1
@@ -135,18 +134,17 @@ func readFilter(pid int) uint64 {
 	return v
 }
 
-// A portion is how much of a mapping a core has.
+// A portion is how much of a mapping a core includes.
 type portion int
 
 const (
 	nothing portion = iota
-	header          // the first page, when it is an ELF header
+	header          // the first page, if it is an ELF header
 	whole
 )
 
-// dumped decides as the kernel does (vma_dump_size in fs/coredump.c), as far as it
-// shows from outside: a private mapping has pages of its own when some are in
-// memory or swapped out.
+// dumped decides like the kernel (vma_dump_size in fs/coredump.c), as far as that can be seen from outside: a
+// private mapping has its own pages if some are in memory or swapped out.
 func (a *area) dumped(filter uint64) portion {
 	on := func(bit uint64, p portion) portion {
 		if filter&bit != 0 {

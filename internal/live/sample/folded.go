@@ -8,9 +8,8 @@ import (
 	"strings"
 )
 
-// WriteFolded writes a line for each different stack: its functions from the
-// thread's first to the youngest with semicolons between them, a space, and how
-// often it was seen. Lines are in the order of the text, each stack once.
+// WriteFolded writes one line for each different stack: its functions from the thread's first to the youngest,
+// separated by semicolons, a space, and how often the stack was seen. Lines are sorted. The error is w's.
 func (p *Profile) WriteFolded(w io.Writer) error {
 	counts := map[string]int{}
 	for i := range p.kept {

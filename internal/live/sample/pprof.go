@@ -5,10 +5,9 @@ import (
 	"io"
 )
 
-// WritePprof writes the profile as pprof reads it: profile.proto, compressed with
-// gzip (github.com/google/pprof, proto/profile.proto). Its values are the number of
-// stacks and, at Period each, the time they stand for. Each stack is labelled with
-// its thread's name.
+// WritePprof writes the profile in pprof's format: profile.proto, compressed with gzip
+// (github.com/google/pprof, proto/profile.proto). Its values are the number of stacks and the time they stand
+// for, at Period each. Each stack is labelled with its thread's name. The error is w's.
 func (p *Profile) WritePprof(w io.Writer) error {
 	e := &pprofEncoder{strings: map[string]uint64{"": 0}, table: []string{""}, functions: map[Call]uint64{}, modules: map[*Module]uint64{}, places: map[*Place]uint64{}}
 	z := gzip.NewWriter(w)
@@ -18,7 +17,7 @@ func (p *Profile) WritePprof(w io.Writer) error {
 	return z.Close()
 }
 
-// Fields of the messages.
+// Field numbers of the messages.
 const (
 	profileSampleType  = 1
 	profileSample      = 2
@@ -64,8 +63,7 @@ const (
 	functionFile   = 4
 )
 
-// A pprofEncoder gives numbers, from 1 on, to what samples refer to, and writes it
-// down when it does.
+// A pprofEncoder numbers the things that samples refer to, from 1 on, and writes each when it is first used.
 type pprofEncoder struct {
 	out       message
 	strings   map[string]uint64
@@ -80,7 +78,7 @@ func (e *pprofEncoder) profile(p *Profile) []byte {
 	e.out.message(profileSampleType, count)
 	e.out.message(profileSampleType, wall)
 	if p.Program != nil {
-		e.module(p.Program) // the first is what pprof calls the profile by
+		e.module(p.Program) // pprof names the profile after the first mapping
 	}
 	for i := range p.kept {
 		e.sample(&p.kept[i], int64(p.Period))
@@ -165,7 +163,7 @@ func (e *pprofEncoder) module(mod *Module) uint64 {
 	m.int(mappingOffset, mod.Offset)
 	m.int(mappingFile, e.string(mod.Path))
 	m.int(mappingBuildID, e.string(mod.BuildID))
-	// Nobody needs to look symbols up again.
+	// Tell readers that all symbols have been looked up.
 	for _, f := range []int{mappingHasFunctions, mappingHasFiles, mappingHasLines, mappingHasInlines} {
 		m.int(f, 1)
 	}
@@ -192,7 +190,7 @@ func (e *pprofEncoder) function(c Call) uint64 {
 	return id
 }
 
-// A message is a message of protocol buffers being encoded.
+// A message is a protocol buffers message being encoded.
 type message []byte
 
 func (m *message) varint(v uint64) {
@@ -203,7 +201,7 @@ func (m *message) varint(v uint64) {
 	*m = append(*m, byte(v))
 }
 
-// int adds an integer field; zero is what is meant when there is none.
+// int adds an integer field; zero is the default and is left out.
 func (m *message) int(field int, v uint64) {
 	if v != 0 {
 		m.varint(uint64(field) << 3)
@@ -211,7 +209,7 @@ func (m *message) int(field int, v uint64) {
 	}
 }
 
-// bytes adds a field of bytes, a string, a message or packed integers.
+// bytes adds a length-delimited field: bytes, a string, a message or packed integers.
 func (m *message) bytes(field int, b []byte) {
 	m.varint(uint64(field)<<3 | 2)
 	m.varint(uint64(len(b)))

@@ -1,7 +1,6 @@
-// Package sample gathers stacks of a running process over time and writes them
-// down merged: as a call tree, in the folded form that flame graphs are drawn
-// from, and as a profile.proto. Where stacks come from, and what stops the
-// process meanwhile, is the caller's business.
+// Package sample collects stacks of a running process over time and writes them merged: as a call tree, in the
+// folded format of flame graphs, and as a profile.proto. The caller provides the stacks and stops the process
+// for them.
 package sample
 
 import (
@@ -10,23 +9,23 @@ import (
 	"time"
 )
 
-// A Call is one function activation of source code at an address. Names are written
-// as they are: on one line, and without what would disturb a terminal.
+// A Call is one function at an address, physical or inlined. Names are written unchanged, so they must be on
+// one line and safe for a terminal.
 type Call struct {
 	Name       string // as shown to people
-	SystemName string // as the linker sees it; "" when the same
-	File       string // "" when not known
-	Line       int    // 0 when not known
+	SystemName string // linkage name; "" if the same
+	File       string // "" if not known
+	Line       int    // 0 if not known
 }
 
-// A Module is a mapped file that addresses lie in.
+// A Module is a mapped file that contains addresses.
 type Module struct {
 	Path, BuildID      string
-	Start, End, Offset uint64 // of the mapping; Offset in the file, bytes
+	Start, End, Offset uint64 // of the mapping; Offset is in the file; bytes
 }
 
-// A Place is what is known of an address: the calls there, innermost first, at
-// least one; and its module, nil when it is in none.
+// A Place is what is known of an address: its calls, innermost first, at least one; and its module, nil if it
+// is in none.
 type Place struct {
 	Addr   uint64
 	Calls  []Call
@@ -39,24 +38,23 @@ type Stack struct {
 	Addrs  []uint64 // addresses to look up, youngest first
 }
 
-// maxStacks bounds the different stacks kept; those beyond it are counted in
-// Profile.Dropped.
+// maxStacks is how many different stacks are kept; Profile.Dropped counts the others.
 const maxStacks = 1 << 18
 
-// maxAddrs bounds the addresses of all different stacks together.
+// maxAddrs is how many addresses all different stacks may have together.
 const maxAddrs = 1 << 26
 
-// A Profile is stacks merged. It belongs to one goroutine.
+// A Profile is a merged set of stacks. It is not safe for concurrent use.
 type Profile struct {
-	Period   time.Duration // wanted between samples
+	Period   time.Duration // interval between samples
 	Start    time.Time
 	Duration time.Duration
-	Samples  int // how many times the process was looked at
-	Stacks   int // stacks seen, of all threads
-	Dropped  int // of these not kept, for there were too many different ones
-	Missed   int // samples not taken, for the one before took too long
+	Samples  int // number of samples
+	Stacks   int // stacks seen in all threads
+	Dropped  int // of these not kept, because there were too many different ones
+	Missed   int // samples skipped because the one before took too long
 	Pauses   []time.Duration
-	Program  *Module // the main program; nil when it is not known
+	Program  *Module // the main program; nil if not known
 
 	resolve func(addr uint64) Place
 	places  map[uint64]*Place
@@ -65,14 +63,14 @@ type Profile struct {
 	addrs   int
 }
 
-// merged is one stack, and how often it was seen.
+// A merged is a stack, and how often it was seen.
 type merged struct {
 	thread string
 	places []*Place // youngest first
 	count  int
 }
 
-// New begins a profile. resolve is asked once for each address.
+// New starts a profile with one sample every period. It calls resolve once for each address.
 func New(period time.Duration, resolve func(addr uint64) Place) *Profile {
 	return &Profile{Period: period, Start: time.Now(), resolve: resolve, places: map[uint64]*Place{}, index: map[string]int{}}
 }
@@ -112,9 +110,9 @@ func (p *Profile) place(addr uint64) *Place {
 	return &pl
 }
 
-// Collect calls take every Period until ctx is done or the time is up (0: until
-// ctx is done), and adds what it answers. pause is how long take kept the process
-// from running. When take fails, so does Collect; what was gathered stays.
+// Collect calls take every Period and adds the stacks that it returns, until ctx is done or long has passed (0:
+// until ctx is done). pause is how long take stopped the process. If take fails, Collect returns its error and
+// keeps the stacks collected so far.
 func (p *Profile) Collect(ctx context.Context, long time.Duration, take func() (stacks []Stack, pause time.Duration, err error)) error {
 	if long > 0 {
 		var cancel context.CancelFunc

@@ -48,7 +48,7 @@ func TestTree(t *testing.T) {
 	if err := profile(t).WriteTree(&b, TreeOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	const want = `3 samples in 30ms, 6 stacks of their threads
+	const want = `3 samples in 30ms, 6 stacks
 each stopped the process for 300µs (median; shortest 100µs, longest 2ms)
 
   stacks      %   ending
@@ -61,7 +61,7 @@ each stopped the process for 300µs (median; shortest 100µs, longest 2ms)
 		t.Errorf("got:\n%s", got)
 	}
 	b.Reset()
-	if err := profile(t).WriteTree(&b, TreeOptions{MaxRows: 2}); err != nil || !strings.HasSuffix(b.String(), "work\n2 more lines are not shown\n") {
+	if err := profile(t).WriteTree(&b, TreeOptions{MaxRows: 2}); err != nil || !strings.HasSuffix(b.String(), "work\n2 more lines not shown\n") {
 		t.Errorf("cut: %v\n%s", err, &b)
 	}
 }

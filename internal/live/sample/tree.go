@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// A node is a function called on one way, with what it called.
+// A node is a function called on one path, with the functions that it called.
 type node struct {
 	name     string
 	count    int // stacks that go through it
@@ -30,7 +30,7 @@ func (n *node) child(name string) *node {
 	return c
 }
 
-// sorted are the children, the most frequent first.
+// sorted returns the children, most frequent first.
 func (n *node) sorted() []*node {
 	out := make([]*node, 0, len(n.children))
 	for _, c := range n.children {
@@ -42,7 +42,7 @@ func (n *node) sorted() []*node {
 	return out
 }
 
-// names are a stack's functions from the thread's first to the youngest.
+// names returns a stack's functions, from the thread's first function to the youngest.
 func (m *merged) names() []string {
 	var out []string
 	for _, pl := range slices.Backward(m.places) {
@@ -68,15 +68,14 @@ func (p *Profile) tree() *node {
 	return root
 }
 
-// TreeOptions say how to write a call tree.
+// TreeOptions configure WriteTree.
 type TreeOptions struct {
-	MaxRows int // lines written; 0 for all
+	MaxRows int // maximum number of lines; 0 for all
 }
 
-// WriteTree writes the stacks as a tree of calls, from the threads' first functions
-// on: how many stacks go through each, and how many end there. A function that is
-// the only one called by the line above stands at the same depth; "+" begins each
-// of several.
+// WriteTree writes the stacks as a call tree, starting at the threads' first functions: how many stacks go
+// through each function, and how many end there. A function that is the only callee of the line above has the
+// same depth; "+" marks each of several callees. The error is w's.
 func (p *Profile) WriteTree(w io.Writer, o TreeOptions) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintln(out, p.Summary())
@@ -93,7 +92,7 @@ func (p *Profile) WriteTree(w io.Writer, o TreeOptions) error {
 	}
 	t.children(root)
 	if t.hidden > 0 {
-		fmt.Fprintf(out, "%d more lines are not shown\n", t.hidden)
+		fmt.Fprintf(out, "%d more lines not shown\n", t.hidden)
 	}
 	return out.Flush()
 }
@@ -101,19 +100,18 @@ func (p *Profile) WriteTree(w io.Writer, o TreeOptions) error {
 type treeWriter struct {
 	out    io.Writer
 	total  int
-	left   int // lines; negative for any number
+	left   int // lines left; negative for no limit
 	hidden int
 }
 
-// A line is a node still to be written.
+// A line is a node that is still to be written.
 type line struct {
 	n     *node
 	depth int
-	first bool // one of several calls of the function above
+	first bool // one of several callees of the function above
 }
 
-// children writes what is below n. It keeps its own list of what is to be done:
-// a stack may be very deep.
+// children writes the tree below n. It keeps its own stack of work, because call stacks may be very deep.
 func (t *treeWriter) children(n *node) {
 	todo := below(nil, line{n: n, depth: -1})
 	for len(todo) > 0 {
@@ -123,7 +121,7 @@ func (t *treeWriter) children(n *node) {
 	}
 }
 
-// below appends l's children to a list that is worked off from its end.
+// below appends l's children to the stack todo.
 func below(todo []line, l line) []line {
 	list := l.n.sorted()
 	depth, several := l.depth, len(list) > 1 || l.n.self > 0 && len(list) > 0
@@ -152,14 +150,14 @@ func (t *treeWriter) write(l line) {
 	fmt.Fprintf(t.out, "%8d %5.1f%% %8s  %s%s%s\n", l.n.count, 100*float64(l.n.count)/float64(t.total), self, strings.Repeat("  ", min(l.depth, 60)), mark, l.n.name)
 }
 
-// Summary says in a line what was gathered.
+// Summary returns one line that says what was sampled.
 func (p *Profile) Summary() string {
-	s := fmt.Sprintf("%s in %s, %s of their threads", count(p.Samples, "sample"), round(p.Duration), count(p.Stacks, "stack"))
+	s := fmt.Sprintf("%s in %s, %s", count(p.Samples, "sample"), round(p.Duration), count(p.Stacks, "stack"))
 	if p.Missed > 0 {
-		s += fmt.Sprintf("; %d not taken, for the one before lasted longer than %v", p.Missed, p.Period)
+		s += fmt.Sprintf("; %d samples skipped, because the one before took longer than %v", p.Missed, p.Period)
 	}
 	if p.Dropped > 0 {
-		s += fmt.Sprintf("; %s left out, for there are too many different ones", count(p.Dropped, "stack"))
+		s += fmt.Sprintf("; %s dropped, because there are too many different stacks", count(p.Dropped, "stack"))
 	}
 	return s
 }
@@ -181,7 +179,7 @@ func round(d time.Duration) time.Duration {
 	return d.Round(100 * time.Nanosecond)
 }
 
-// Pause are the shortest, the median and the longest pause of the process.
+// Pause returns the shortest, the median and the longest time that a sample stopped the process.
 func (p *Profile) Pause() (shortest, median, longest time.Duration) {
 	if len(p.Pauses) == 0 {
 		return 0, 0, 0
@@ -190,7 +188,7 @@ func (p *Profile) Pause() (shortest, median, longest time.Duration) {
 	return s[0], s[len(s)/2], s[len(s)-1]
 }
 
-// PauseLine says them; "" when there were none.
+// PauseLine returns a line about the pauses; "" if there were none.
 func (p *Profile) PauseLine() string {
 	if len(p.Pauses) == 0 {
 		return ""

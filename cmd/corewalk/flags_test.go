@@ -7,8 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -65,5 +67,29 @@ func TestSubcommandsHaveHelp(t *testing.T) {
 		if !strings.Contains(usageText, "\n  corewalk "+name+" ") || !strings.Contains(usageText, "(corewalk "+name+" --help)") {
 			t.Errorf("corewalk --help does not tell of corewalk %s", name)
 		}
+	}
+}
+
+// What a supervisor of triage was given comes to its analysis process as it is, also
+// where it looks like something else.
+func TestGiven(t *testing.T) {
+	var f, g triageFlags
+	fs := f.set()
+	args := []string{"--search", "core.1", "--search=--", "--search", "a,b", "-ro", "core.1", "--debuginfod", "--sysroot", "", "--deadline", "90s", "core.1", "--memory=1"}
+	if err := fs.Parse(args); err != nil {
+		t.Fatal(err)
+	}
+	list := given(fs)
+	gs := g.set()
+	for _, v := range list {
+		for _, value := range v.Values {
+			if err := gs.Set(v.Name, value); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if !slices.Equal(g.search, []string{"core.1", "--", "a,b"}) || !slices.Equal(g.sysroots, []string{""}) || !slices.Equal(g.fetch.urls, []string{serversOfEnv}) ||
+		g.deadline != 90*time.Second || g.memory != 1 || !g.recursive {
+		t.Errorf("%+v became %+v", list, given(gs))
 	}
 }

@@ -2,11 +2,11 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -146,7 +146,7 @@ func runTriage(args []string, e env) int {
 	case f.noDB && f.db != "":
 		err = errors.New("--no-db and --db contradict each other")
 	case f.worker:
-		return f.serve(e)
+		return f.serve(e, fs)
 	case fs.NArg() == 0:
 		err = errors.New("which dumps? give files or directories")
 	case f.explain:
@@ -155,20 +155,55 @@ func runTriage(args []string, e env) int {
 	if err != nil {
 		return e.usageError("%v", err)
 	}
-	return f.run(e, args, fs.Args())
+	return f.run(e, args, fs)
 }
 
-// serve is the analysis process.
-func (f *triageFlags) serve(e env) int {
-	o := triage.WorkerOptions{Files: f.options(e, ""), Deadline: f.deadline, Memory: f.memory << 20}
-	if err := triage.Serve(e.ctx, e.stdin, e.stdout, o); err != nil {
+// A flagValue is a flag that was given, for the analysis process.
+type flagValue struct {
+	Name   string
+	Values []string // several of a repeatable flag
+}
+
+// given lists the flags that the user gave.
+func given(fs *pflag.FlagSet) []flagValue {
+	var list []flagValue
+	fs.Visit(func(flag *pflag.Flag) {
+		v := flagValue{flag.Name, []string{flag.Value.String()}}
+		if several, ok := flag.Value.(pflag.SliceValue); ok {
+			v.Values = several.GetSlice()
+		}
+		list = append(list, v)
+	})
+	return list
+}
+
+// serve is the analysis process: its flags are those that the supervisor was given.
+func (f *triageFlags) serve(e env, fs *pflag.FlagSet) int {
+	configure := func(settings json.RawMessage) (o triage.WorkerOptions, err error) {
+		var flags []flagValue
+		if err := json.Unmarshal(settings, &flags); err != nil {
+			return o, fmt.Errorf("triage --worker: settings: %w", err)
+		}
+		for _, flag := range flags {
+			for _, v := range flag.Values {
+				if err := fs.Set(flag.Name, v); err != nil {
+					return o, fmt.Errorf("triage --worker: --%s: %w", flag.Name, err)
+				}
+			}
+		}
+		if err := f.check(); err != nil {
+			return o, err
+		}
+		return triage.WorkerOptions{Files: f.options(e, ""), Deadline: f.deadline, Memory: f.memory << 20}, nil
+	}
+	if err := triage.Serve(e.ctx, e.stdin, e.stdout, configure); err != nil {
 		return e.fail(err)
 	}
 	return exitComplete
 }
 
 // run analyses the dumps.
-func (f *triageFlags) run(e env, args, paths []string) int {
+func (f *triageFlags) run(e env, args []string, fs *pflag.FlagSet) int {
 	store, err := f.ledgerFlags.open(e.ctx)
 	if err != nil {
 		return e.fail(err)
@@ -191,9 +226,9 @@ func (f *triageFlags) run(e env, args, paths []string) int {
 		sink.lines = out
 	}
 	start := time.Now()
-	o := triage.Options{Command: append([]string{exe, "triage", "--worker"}, workerArgs(args, paths)...), Deadline: f.deadline, Jobs: f.jobs,
+	o := triage.Options{Command: []string{exe, "triage", "--worker"}, Settings: given(fs), Deadline: f.deadline, Jobs: f.jobs,
 		Args: strings.Join(args, " "), Fresh: f.noDB}
-	run, err := triage.Run(e.ctx, o, triage.Files{Paths: paths, Recursive: f.recursive}, store, sink)
+	run, err := triage.Run(e.ctx, o, triage.Files{Paths: fs.Args(), Recursive: f.recursive}, store, sink)
 	sink.bar.done()
 	if err != nil {
 		return e.fail(errors.Join(err, out.close()))
@@ -211,32 +246,6 @@ func (f *triageFlags) run(e env, args, paths []string) int {
 		return e.written(err, exitComplete)
 	}
 	return f.status(s)
-}
-
-// workerArgs are the arguments for the analysis process: the flags, without the paths.
-func workerArgs(args, paths []string) []string {
-	var out []string
-	for i := range args {
-		if !slices.Contains(paths, args[i]) || i > 0 && takesValue(args[i-1]) {
-			out = append(out, args[i])
-		}
-	}
-	return slices.DeleteFunc(out, func(a string) bool { return a == "--" })
-}
-
-// takesValue reports whether the argument after a is a flag's value.
-func takesValue(a string) bool {
-	var f triageFlags
-	fs := f.set()
-	name := strings.TrimLeft(a, "-")
-	if a == name || strings.Contains(a, "=") {
-		return false
-	}
-	flag := fs.Lookup(name)
-	if flag == nil && len(name) == 1 {
-		flag = fs.ShorthandLookup(name)
-	}
-	return flag != nil && flag.NoOptDefVal == ""
 }
 
 // gather reads what the run came to.

@@ -2,6 +2,7 @@ package triage
 
 import (
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -33,11 +34,14 @@ func BenchmarkServe(b *testing.B) {
 	orders, in := io.Pipe()
 	out, replies := io.Pipe()
 	served := make(chan error, 1)
-	go func() { served <- Serve(b.Context(), orders, replies, o) }()
+	go func() {
+		served <- Serve(b.Context(), orders, replies, func(json.RawMessage) (WorkerOptions, error) { return o, nil })
+	}()
 	w := newLineWriter(in)
+	w.write(greeting{})
 	done := make(chan bool, 1024)
 	yes := true
-	go readLines(out, func(r reply) error {
+	go readLines(newLineReader(out), func(r reply) error {
 		if r.Identity != nil {
 			return w.write(order{N: r.N, Go: &yes})
 		}

@@ -2,6 +2,7 @@ package triage
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,7 +13,12 @@ import (
 	"github.com/corewalk/corewalk/internal/triage/ledger"
 )
 
-// The two processes exchange lines of JSON. For each dump:
+// The two processes exchange lines of JSON. The first line tells the analysis process how to work; only the
+// command knows its content (Options.Settings, Configure):
+//
+//	supervisor  {"settings":...}
+//
+// Then, for each dump:
 //
 //	supervisor  {"n":1,"path":"core.1"}
 //	analysis    {"n":1,"identity":"sha256:..."}
@@ -20,6 +26,11 @@ import (
 //	analysis    {"n":1,"dump":{...}}          only after true
 //
 // A path that comes with "go" is analysed at once.
+
+// A greeting is the first line to the analysis process.
+type greeting struct {
+	Settings json.RawMessage `json:"settings,omitempty"`
+}
 
 // An order is a message to the analysis process.
 type order struct {
@@ -74,18 +85,39 @@ func (l *lineWriter) write(v any) error {
 // errLine is wrapped by errors about invalid lines.
 var errLine = errors.New("not a line of the protocol")
 
-// readLines decodes every line and passes it to each, until the end of r or an error.
-func readLines[T any](r io.Reader, each func(T) error) error {
+// A lineReader reads what a lineWriter wrote.
+type lineReader struct{ s *bufio.Scanner }
+
+func newLineReader(r io.Reader) *lineReader {
 	s := bufio.NewScanner(r)
 	s.Buffer(make([]byte, 0, 1<<16), maxLine)
-	for s.Scan() {
+	return &lineReader{s}
+}
+
+// read decodes the next line into v. The error is io.EOF after the last one.
+func (l *lineReader) read(v any) error {
+	if !l.s.Scan() {
+		return cmp.Or(l.s.Err(), io.EOF)
+	}
+	if err := json.Unmarshal(l.s.Bytes(), v); err != nil {
+		return fmt.Errorf("%w: %v", errLine, err)
+	}
+	return nil
+}
+
+// readLines decodes every line and passes it to each, until there are no more or an error.
+func readLines[T any](l *lineReader, each func(T) error) error {
+	for {
 		var v T
-		if err := json.Unmarshal(s.Bytes(), &v); err != nil {
-			return fmt.Errorf("%w: %v", errLine, err)
+		err := l.read(&v)
+		if err == nil {
+			err = each(v)
 		}
-		if err := each(v); err != nil {
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
 			return err
 		}
 	}
-	return s.Err()
 }

@@ -145,7 +145,7 @@ func TestOddRun(t *testing.T) {
 	if err := os.Truncate(big, 3<<30); err != nil {
 		t.Skip(err)
 	}
-	r := run(t, context.Background(), &memStore{}, []string{"TRIAGE_WORKER=1"}, Options{}, fifo, big, odd)
+	r := run(t, context.Background(), &memStore{}, settings{}, Options{}, fifo, big, odd)
 	for _, p := range []string{fifo, big, odd} {
 		if d, ok := r.dumps[filepath.Base(p)]; !ok || d.FaultKind != ledger.FaultUnreadable {
 			t.Errorf("%q: %+v", p, d)

@@ -3,6 +3,7 @@ package triage
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -35,9 +36,10 @@ type job struct {
 
 // A supervisor has dumps analysed in another process.
 type supervisor struct {
-	opts  Options
-	batch *batch
-	n     int
+	opts     Options
+	settings json.RawMessage
+	batch    *batch
+	n        int
 }
 
 func (s *supervisor) jobs() int {
@@ -261,10 +263,11 @@ func (s *supervisor) start(ctx context.Context) (*process, error) {
 		return nil, fmt.Errorf("cannot start the analysis process: %w", err)
 	}
 	p.orders = &orders{newLineWriter(in), in}
+	p.orders.write(greeting{s.settings}) // an error shows in the replies' end
 	p.wait = sync.OnceValue(cmd.Wait)
 	go func() {
 		defer close(p.replies)
-		err := readLines(out, func(r reply) error { p.replies <- r; return nil })
+		err := readLines(newLineReader(out), func(r reply) error { p.replies <- r; return nil })
 		if err != nil {
 			p.kill()
 		}

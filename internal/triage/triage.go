@@ -10,6 +10,7 @@ package triage
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -30,6 +31,8 @@ type Options struct {
 	// Command starts the analysis process, which must call Serve.
 	Command []string
 	Env     []string // added to the environment of the analysis process
+	// Settings are passed to the Configure of the analysis process as JSON; nil for none.
+	Settings any
 	// Deadline is the time limit for one dump; 0 is DefaultDeadline.
 	Deadline time.Duration
 	// Jobs is how many dumps are analysed at the same time; 0 for one per processor.
@@ -63,12 +66,16 @@ func Run(ctx context.Context, o Options, src Source, store ledger.Store, sink Si
 	if o.Deadline <= 0 {
 		o.Deadline = DefaultDeadline
 	}
+	settings, err := json.Marshal(o.Settings)
+	if err != nil {
+		return ledger.Run{}, fmt.Errorf("triage: settings of the analysis process: %w", err)
+	}
 	run, err := store.Begin(ctx, o.Args)
 	if err != nil {
 		return run, err
 	}
 	b := newBatch(store, sink, run.ID)
-	s := supervisor{opts: o, batch: b}
+	s := supervisor{opts: o, settings: settings, batch: b}
 	werr := s.work(ctx, src)
 	if err := b.flush(); werr == nil {
 		werr = err

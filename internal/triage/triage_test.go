@@ -2,6 +2,7 @@ package triage
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -23,22 +24,33 @@ func TestMain(m *testing.M) {
 	if os.Getenv("TRIAGE_WORKER") == "" {
 		os.Exit(m.Run())
 	}
-	var files []corewalk.Option
-	for _, dir := range filepath.SplitList(os.Getenv("TRIAGE_SEARCH")) {
-		files = append(files, corewalk.WithSearch(dir))
+	configure := func(text json.RawMessage) (WorkerOptions, error) {
+		o := WorkerOptions{hook: misbehave, Memory: 256 << 20}
+		var s settings
+		if err := json.Unmarshal(text, &s); err != nil {
+			return o, err
+		}
+		for _, dir := range s.Search {
+			o.Files = append(o.Files, corewalk.WithSearch(dir))
+		}
+		if s.Sysroot != "" {
+			o.Files = append(o.Files, corewalk.WithSysroot(s.Sysroot))
+		}
+		o.Deadline = s.Deadline
+		return o, nil
 	}
-	for _, dir := range filepath.SplitList(os.Getenv("TRIAGE_SYSROOT")) {
-		files = append(files, corewalk.WithSysroot(dir))
-	}
-	o := WorkerOptions{Files: files, hook: misbehave, Memory: 256 << 20}
-	if d, err := time.ParseDuration(os.Getenv("TRIAGE_DEADLINE")); err == nil {
-		o.Deadline = d
-	}
-	if err := Serve(context.Background(), os.Stdin, os.Stdout, o); err != nil {
+	if err := Serve(context.Background(), os.Stdin, os.Stdout, configure); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 	os.Exit(0)
+}
+
+// settings tell the analysis process of a test how to work.
+type settings struct {
+	Search   []string
+	Sysroot  string
+	Deadline time.Duration
 }
 
 // misbehave does what the name of a dump asks for.
@@ -139,27 +151,27 @@ func put(t *testing.T, dir, name, from string) {
 	}
 }
 
-// fixtureEnv is the environment of an analysis process that finds the files of the
-// amd64 fixtures.
-func fixtureEnv(t *testing.T, names ...string) []string {
+// fixtureSettings let the analysis process find the files of the amd64 fixtures.
+func fixtureSettings(t *testing.T, names ...string) (s settings) {
 	t.Helper()
-	var search []string
-	sysroot := ""
 	for _, n := range names {
 		c := fixture.Get(t, n)
-		search = append(search, filepath.Dir(c.Binary(t)))
-		sysroot = c.Sysroot(t)
+		s.Search = append(s.Search, filepath.Dir(c.Binary(t)))
+		s.Sysroot = c.Sysroot(t)
 	}
-	return []string{"TRIAGE_WORKER=1", "TRIAGE_SEARCH=" + strings.Join(search, string(filepath.ListSeparator)), "TRIAGE_SYSROOT=" + sysroot}
+	return s
 }
 
-func run(t *testing.T, ctx context.Context, store ledger.Store, env []string, o Options, paths ...string) *recorder {
+// workerEnv makes this program an analysis process.
+var workerEnv = []string{"TRIAGE_WORKER=1"}
+
+func run(t *testing.T, ctx context.Context, store ledger.Store, s settings, o Options, paths ...string) *recorder {
 	t.Helper()
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Command, o.Env = []string{exe}, env
+	o.Command, o.Env, o.Settings = []string{exe}, workerEnv, s
 	var r recorder
 	if _, err := Run(ctx, o, Files{Paths: paths, Recursive: true}, store, &r); err != nil {
 		t.Fatal(err)
@@ -187,8 +199,8 @@ func TestRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	store := &memStore{}
-	env := fixtureEnv(t, names...)
-	r := run(t, t.Context(), store, env, Options{}, dir, filepath.Join(dir, "core.0"))
+	settings := fixtureSettings(t, names...)
+	r := run(t, t.Context(), store, settings, Options{}, dir, filepath.Join(dir, "core.0"))
 	if len(r.dumps) != 5 || r.done != 5 || len(r.troubles) != 0 {
 		t.Fatalf("%d dumps, %d done, troubles %v", len(r.dumps), r.done, r.troubles)
 	}
@@ -208,7 +220,7 @@ func TestRun(t *testing.T) {
 	if a.Group != b.Group || a.Identity != b.Identity {
 		t.Errorf("one content, two groups or identities: %+v, %+v", a, b)
 	}
-	r = run(t, t.Context(), store, env, Options{}, dir)
+	r = run(t, t.Context(), store, settings, Options{}, dir)
 	for i := range names {
 		if n := fmt.Sprintf("core.%d", i); !r.known[n] || r.dumps[n].Group == "" {
 			t.Errorf("%s was analysed again: %+v", n, r.dumps[n])
@@ -228,8 +240,9 @@ func TestCulprits(t *testing.T) {
 	for i := range 12 {
 		put(t, dir, fmt.Sprintf("core.%d", i), core)
 	}
-	env := append(fixtureEnv(t, names[0]), "TRIAGE_DEADLINE=1s")
-	r := run(t, t.Context(), &memStore{}, env, Options{Deadline: time.Second, Jobs: 4}, dir)
+	settings := fixtureSettings(t, names[0])
+	settings.Deadline = time.Second
+	r := run(t, t.Context(), &memStore{}, settings, Options{Deadline: time.Second, Jobs: 4}, dir)
 	if len(r.dumps) != 16 {
 		t.Errorf("%d results, want 16", len(r.dumps))
 	}
@@ -254,7 +267,7 @@ func TestInterrupted(t *testing.T) {
 	store := &memStore{}
 	exe, _ := os.Executable()
 	sink := &cancelling{cancel: cancel}
-	_, err := Run(ctx, Options{Command: []string{exe}, Env: fixtureEnv(t, names[0]), Jobs: 1}, Files{Paths: []string{dir}}, store, sink)
+	_, err := Run(ctx, Options{Command: []string{exe}, Env: workerEnv, Settings: fixtureSettings(t, names[0]), Jobs: 1}, Files{Paths: []string{dir}}, store, sink)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -282,9 +295,10 @@ func TestDeadCommand(t *testing.T) {
 
 // TestServeNonsense gives the analysis process what no supervisor says.
 func TestServeNonsense(t *testing.T) {
-	for in, bad := range map[string]bool{"": false, "{}\n": false, `{"n":7,"go":true}` + "\n": false, `{"n":1,"path":"/nowhere"}` + "\n": false,
-		"\n": true, "nonsense\n": true} {
-		if err := Serve(t.Context(), strings.NewReader(in), io.Discard, WorkerOptions{}); (err != nil) != bad {
+	none := func(json.RawMessage) (WorkerOptions, error) { return WorkerOptions{}, nil }
+	for in, bad := range map[string]bool{"": false, "{}\n": false, "{}\n" + `{"n":7,"go":true}` + "\n": false, "{}\n" + `{"n":1,"path":"/nowhere"}` + "\n": false,
+		"\n": true, "nonsense\n": true, "{}\n\n": true, "{}\nnonsense\n": true} {
+		if err := Serve(t.Context(), strings.NewReader(in), io.Discard, none); (err != nil) != bad {
 			t.Errorf("%q: error %v, an error is wanted: %v", in, err, bad)
 		}
 	}

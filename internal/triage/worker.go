@@ -2,6 +2,7 @@ package triage
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -53,10 +54,24 @@ type worker struct {
 	shown   map[string]bool   // signatures whose report was sent
 }
 
-// Serve is the main function of the analysis process: it reads orders from in and writes replies to out until
-// in ends. The error is errMemory if the process exceeded its memory limit, otherwise an error of the
-// connection.
-func Serve(ctx context.Context, in io.Reader, out io.Writer, o WorkerOptions) error {
+// A Configure makes the options of an analysis process from the Options.Settings of its supervisor, as JSON.
+type Configure func(settings json.RawMessage) (WorkerOptions, error)
+
+// Serve is the main function of the analysis process: it reads its settings and orders from in and writes
+// replies to out until in ends. The error is that of configure, errMemory if the process exceeded its memory
+// limit, otherwise an error of the connection.
+func Serve(ctx context.Context, in io.Reader, out io.Writer, configure Configure) error {
+	lines := newLineReader(in)
+	var first greeting
+	if err := lines.read(&first); err == io.EOF {
+		return nil // there is nothing to do
+	} else if err != nil {
+		return err
+	}
+	o, err := configure(first.Settings)
+	if err != nil {
+		return err
+	}
 	if o.Deadline <= 0 {
 		o.Deadline = DefaultDeadline
 	}
@@ -74,7 +89,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o WorkerOptions) er
 	go watchMemory(ctx, uint64(o.Memory), cancel)
 	var work sync.WaitGroup
 	ended := make(chan error, 1)
-	go func() { ended <- readLines(in, func(r order) error { w.take(ctx, r, &work); return nil }) }()
+	go func() { ended <- readLines(lines, func(r order) error { w.take(ctx, r, &work); return nil }) }()
 	select {
 	case err := <-ended:
 		w.refuse()

@@ -245,7 +245,7 @@ func (p *Process) WatchEvents() error {
 		if on, err := p.events.begin(libs); on || err != nil {
 			return err
 		}
-		p.t.stopAll(p.opts.stopTimeout)
+		p.t.stopAll(stopTimeout)
 		defer p.t.resumeAll()
 		for _, l := range p.t.list() {
 			if l.stopped {
@@ -285,7 +285,7 @@ func (p *Process) StopEvents() error {
 		if !p.events.watching() {
 			return nil
 		}
-		p.t.stopAll(p.opts.stopTimeout)
+		p.t.stopAll(stopTimeout)
 		defer p.t.resumeAll()
 		p.clearTrap()
 		for _, l := range p.t.list() {

@@ -84,7 +84,7 @@ func (t *tracer) launch(exe string, argv []string, attr *os.ProcAttr) error {
 		return fmt.Errorf("launch %s: %w", exe, refused(err, readStatus(t.pid)))
 	}
 	none := func(d time.Duration) {}
-	if !t.await(defaultStopTimeout, t.drain, func() bool { return l.stopped && l.group }, none) {
+	if !t.await(stopTimeout, t.drain, func() bool { return l.stopped && l.group }, none) {
 		return fmt.Errorf("launch %s: %w", exe, ErrNotStopped)
 	}
 	if err := unix.Kill(t.pid, unix.SIGCONT); err != nil {
@@ -93,7 +93,7 @@ func (t *tracer) launch(exe string, argv []string, attr *os.ProcAttr) error {
 	l.group = false
 	for l.sig != int(unix.SIGCONT) && !t.exited.Load() {
 		t.resume(l)
-		if !t.await(defaultStopTimeout, t.drain, func() bool { return l.stopped || t.exited.Load() }, none) {
+		if !t.await(stopTimeout, t.drain, func() bool { return l.stopped || t.exited.Load() }, none) {
 			return fmt.Errorf("launch %s: %w", exe, ErrNotStopped)
 		}
 	}

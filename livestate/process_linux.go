@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -17,6 +18,10 @@ import (
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
+
+// stopTimeout is how long a stop waits for threads that the kernel cannot stop just
+// now (in uninterruptible sleep).
+const stopTimeout = time.Second
 
 // A Process is a running process that this program traces. All methods may be
 // called by several goroutines.
@@ -119,10 +124,10 @@ func (p *Process) Close() error {
 	err := p.t.call(func() error {
 		p.events.close()
 		if p.trap.Load() != nil {
-			p.t.stopAll(p.opts.stopTimeout)
+			p.t.stopAll(stopTimeout)
 			p.clearTrap()
 		}
-		p.t.detachAll(p.opts.stopTimeout)
+		p.t.detachAll(stopTimeout)
 		return nil
 	})
 	p.mem.close()
@@ -310,7 +315,7 @@ func (p *Process) holdThread(l *lwp) error {
 	if l.stopped {
 		return nil
 	}
-	p.t.awaitStops(p.opts.stopTimeout, l)
+	p.t.awaitStops(stopTimeout, l)
 	if p.t.lwps[l.tid] != l {
 		return fmt.Errorf("thread %d of process %d has ended: %w", l.tid, p.pid, unwind.ErrNoThread)
 	}
@@ -345,7 +350,7 @@ func (p *Process) PostStackwalk(tid unwind.ThreadID) error {
 // cannot stop just now (Registers then says ErrNotStopped) do not make it fail.
 func (p *Process) StopAll() error {
 	return p.call(func() error {
-		p.t.stopAll(p.opts.stopTimeout)
+		p.t.stopAll(stopTimeout)
 		return nil
 	})
 }

@@ -83,7 +83,7 @@ func (p *Process) Snapshot() (*Snapshot, error) {
 	s := &Snapshot{p: p, byID: map[unwind.ThreadID]*snapThread{}}
 	err := p.call(func() error {
 		begin := time.Now()
-		p.t.stopAll(p.opts.stopTimeout)
+		p.t.stopAll(stopTimeout)
 		defer func() {
 			p.t.resumeAll()
 			s.pause = time.Since(begin)

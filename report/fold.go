@@ -157,16 +157,22 @@ func foldFrames(frames []Frame, fold bool) []row {
 // covers.
 func findCycle(frames []Frame) (cycle, times int) {
 	for n := 1; n <= maxCycle && 4*n <= len(frames); n++ {
-		i := n
-		for i < len(frames) && sameCode(&frames[i], &frames[i-n]) {
-			i++
-		}
-		k := i / n
+		k := Repeating(len(frames), n, func(i, j int) bool { return sameCode(&frames[i], &frames[j]) }) / n
 		if k >= 4 && (k-2)*n >= 3 && k*n > cycle*times {
 			cycle, times = n, k
 		}
 	}
 	return cycle, times
+}
+
+// Repeating returns how many items at the start of a sequence of n repeat with a period: each of them, from the
+// second round on, is the same as the one a period before it. It is period at least, n at most.
+func Repeating(n, period int, same func(i, j int) bool) int {
+	i := min(period, n)
+	for i < n && same(i, i-period) {
+		i++
+	}
+	return i
 }
 
 // Recursion finds the cycle of calls that covers the most of a stack: it starts at frames[first], is length

@@ -56,7 +56,7 @@ type FrameFuncStepper struct {
 }
 
 // NewFrameFuncStepper returns the stepper for an architecture, or
-// ErrUnsupported. Without a helper it uses LookupFuncStart.
+// ErrUnsupported. Without a helper it reads the code of the function.
 func NewFrameFuncStepper(a *arch.Arch, helper FrameFuncHelper) (*FrameFuncStepper, error) {
 	m, err := mustKnow(a)
 	if err != nil {
@@ -146,7 +146,7 @@ func (s *FrameFuncStepper) classify(in *unwind.Frame, pc arch.Address) (FrameTyp
 	if s.helper != nil {
 		return s.helper.AllocatesFrame(pc)
 	}
-	return LookupFuncStart{in.Walker(), s.flows}.at(pc, in.LookupAddr(), modeOf(in))
+	return lookupFuncStart{in.Walker(), s.flows}.at(pc, in.LookupAddr(), modeOf(in))
 }
 
 // byFP steps where FP is, or may be, the function's own.

@@ -8,25 +8,16 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// LookupFuncStart is the default FrameFuncHelper: it reads the function's code
+// lookupFuncStart tells the frames of functions without a FrameFuncHelper: it reads the function's code
 // from its symbol on, as far as the address asked about and a little further to
 // see an epilogue; without a symbol, the code around the address.
 //
 // On x86 the prologue and what follows the address tell. Elsewhere the code is
 // followed from the function's start on: a frame counts as not set up where the
 // return address still is in the link register and nothing is on the stack.
-type LookupFuncStart struct {
+type lookupFuncStart struct {
 	w     *unwind.Walker
 	flows *flows
-}
-
-// NewLookupFuncStart returns the helper for a walker's process.
-func NewLookupFuncStart(w *unwind.Walker) LookupFuncStart { return LookupFuncStart{w, &flows{}} }
-
-// AllocatesFrame implements FrameFuncHelper.
-func (l LookupFuncStart) AllocatesFrame(addr arch.Address) (FrameType, FrameState) {
-	at := withoutMode(l.w.ProcessState().Arch(), addr)
-	return l.at(at, at, addr^at)
 }
 
 const (
@@ -40,8 +31,9 @@ const (
 	beforePC = 16
 )
 
-// at is AllocatesFrame for a function that is looked up at another address.
-func (l LookupFuncStart) at(pc, lookup, mode arch.Address) (FrameType, FrameState) {
+// at answers as FrameFuncHelper.AllocatesFrame does, for the code at pc of a function
+// that is looked up at another address.
+func (l lookupFuncStart) at(pc, lookup, mode arch.Address) (FrameType, FrameState) {
 	p := l.w.ProcessState()
 	if p.Arch().Family != arch.FamilyX86 {
 		row, _ := l.flows.certain(nil, l.w, lookup, mode)

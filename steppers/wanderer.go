@@ -221,7 +221,7 @@ func (s *StepperWanderer) fill(slot, ra arch.Address, in, out *unwind.Frame) {
 	a, word := s.m.arch, uint64(s.m.arch.RegSize)
 	p := in.Walker().ProcessState()
 	fp, fpLoc, hasFP := in.Reg(a.FP)
-	typ, _ := LookupFuncStart{in.Walker(), s.flows}.at(instruction(in), in.LookupAddr(), modeOf(in))
+	typ, _ := lookupFuncStart{in.Walker(), s.flows}.at(instruction(in), in.LookupAddr(), modeOf(in))
 	if typ != NoFrame {
 		// A function that saves FP first has it right below its return address. One that
 		// has not saved it yet, or does not use it, has the register as its caller left it.

@@ -96,23 +96,3 @@ func (u *Unit) callSite(c *Cursor, e *Entry) CallSite {
 	}
 	return s
 }
-
-// CallsComplete reports whether the function at off says that all its calls
-// (all), or at least its tail calls, have call sites.
-func (u *Unit) CallsComplete(off uint64) (all, tail bool) {
-	var e Entry
-	var v Value
-	c := u.Cursor(off)
-	if !c.Next(&e) {
-		return false, false
-	}
-	for c.Attr(&v) {
-		switch v.Attr {
-		case AttrCallAllCalls, AttrCallAllSources, AttrGNUAllCallSites, AttrGNUAllSourceSites:
-			all = all || v.Flag()
-		case AttrCallAllTailCalls, AttrGNUAllTailCallSites:
-			tail = tail || v.Flag()
-		}
-	}
-	return all, all || tail
-}

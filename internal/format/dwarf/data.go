@@ -221,9 +221,6 @@ func (d *Data) bytes(s Section) []byte {
 	return b
 }
 
-// Sup returns the supplementary file, or nil.
-func (d *Data) Sup() *Data { return d.sup }
-
 // Big reports whether the file is big-endian.
 func (d *Data) Big() bool { return d.big }
 

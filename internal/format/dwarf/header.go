@@ -91,15 +91,14 @@ func (d *Data) readHeader(sec Section, off uint64) (header, error) {
 
 // root holds what the first entry of a unit says about the whole unit.
 type root struct {
-	tag      Tag
-	name     Value
-	compDir  Value
-	producer Value
-	dwoName  Value
-	low      Value
-	high     Value
-	ranges   Value
-	lang     Language
+	tag     Tag
+	name    Value
+	compDir Value
+	dwoName Value
+	low     Value
+	high    Value
+	ranges  Value
+	lang    Language
 
 	stmtList    uint64
 	hasStmtList bool
@@ -117,8 +116,6 @@ func (r *root) take(v *Value, h *header) {
 		r.name = *v
 	case AttrCompDir:
 		r.compDir = *v
-	case AttrProducer:
-		r.producer = *v
 	case AttrDwoName, AttrGNUDwoName:
 		r.dwoName = *v
 	case AttrGNUDwoID:

@@ -188,9 +188,6 @@ func (u *Unit) CompDir() string {
 	return u.Text(&u.root.compDir)
 }
 
-// Producer is the compiler and its options, as recorded.
-func (u *Unit) Producer() string { return u.Text(&u.root.producer) }
-
 // Skeleton reports whether the unit's functions and variables are in another file, and
 // returns the name of that file, relative to CompDir. Its lines are here. The unit in the
 // other file must have the same ID.

@@ -135,12 +135,9 @@ func canonicalCycle(run []entry) []entry {
 // period returns the length of the shortest round that run repeats at least twice; 0 if there is none up to
 // maxPeriod.
 func period(run []entry) int {
+	same := func(i, j int) bool { return run[i].name == run[j].name }
 	for p := 1; p <= maxPeriod && 2*p <= len(run); p++ {
-		same := true
-		for i := p; i < len(run) && same; i++ {
-			same = run[i].name == run[i-p].name
-		}
-		if same {
+		if report.Repeating(len(run), p, same) == len(run) {
 			return p
 		}
 	}

@@ -11,22 +11,22 @@ import (
 const architecturesPage = "../../docs/architectures.md"
 
 var (
-	// testLink matches a link to a test: file, test, and the fixture behind a slash.
+	// testLink matches a link to a test: file, test, and the fixture after a slash.
 	testLink = regexp.MustCompile(`\]\(([^)#]+_test\.go)#(Test\w+)(?:/([\w.-]+))?\)`)
 	anyLink  = regexp.MustCompile(`\]\([^)]*\)`)
-	// archName matches the names of architectures in unwind/arch: literals, and the
-	// first argument of the functions that make families.
+	// archName matches the names of architectures in unwind/arch: literals, and the first argument of the
+	// functions that build families.
 	archName = regexp.MustCompile(`(?m)(?:^\s*Name:\s*|^\s*(?:var )?\w+\s*= \w+\()"([a-z0-9-]+)"`)
 )
 
-// Every cell of the page's tables is "-" or links to tests, which exist.
+// Every cell of the page's tables is "-" or links to tests that exist.
 func TestArchitecturesLinks(t *testing.T) {
 	page, err := os.ReadFile(architecturesPage)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if links, tests := anyLink.FindAllString(string(page), -1), testLink.FindAllString(string(page), -1); len(links) != len(tests) || len(tests) < 50 {
-		t.Errorf("%d links, %d of them to tests", len(links), len(tests))
+		t.Errorf("only %d links found, %d of them to tests", len(links), len(tests))
 	}
 	for _, m := range testLink.FindAllStringSubmatch(string(page), -1) {
 		file, test, fixture := filepath.Join("../../docs", m[1]), m[2], m[3]
@@ -35,7 +35,7 @@ func TestArchitecturesLinks(t *testing.T) {
 		case err != nil:
 			t.Errorf("%s: %v", m[0], err)
 		case !strings.Contains(string(source), "func "+test+"(t *testing.T)"):
-			t.Errorf("%s has no %s", m[1], test)
+			t.Errorf("%s: no test %s", m[1], test)
 		}
 		if fixture == "" {
 			continue
@@ -46,7 +46,7 @@ func TestArchitecturesLinks(t *testing.T) {
 	}
 }
 
-// Every architecture that cores are decoded of has a line.
+// Every architecture whose cores are decoded has a line.
 func TestArchitecturesHaveLines(t *testing.T) {
 	page, err := os.ReadFile(architecturesPage)
 	if err != nil {
@@ -68,11 +68,11 @@ func TestArchitecturesHaveLines(t *testing.T) {
 		for _, m := range archName.FindAllStringSubmatch(string(source), -1) {
 			n++
 			if !strings.Contains(string(page), "\n| "+m[1]+" | ") {
-				t.Errorf("%s has no line for %s", filepath.Base(architecturesPage), m[1])
+				t.Errorf("%s: no line for %s", filepath.Base(architecturesPage), m[1])
 			}
 		}
 	}
 	if n < 22 {
-		t.Errorf("%d architectures found in unwind/arch", n)
+		t.Errorf("only %d architectures found in unwind/arch", n)
 	}
 }

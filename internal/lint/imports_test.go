@@ -1,5 +1,5 @@
-// Package lint holds the laws of the house as tests: who may import whom, who may
-// use which outside package, who may print.
+// Package lint tests the laws of the house: which room may import which, which may use which outside package,
+// which may print.
 package lint
 
 import (
@@ -15,8 +15,8 @@ import (
 
 const module = "github.com/corewalk/corewalk"
 
-// floors orders the rooms; an import must go to a lower floor, or be listed in
-// sideways. docs/architecture.md draws them.
+// floors orders the rooms. An import must go to a lower floor, or be listed in sideways. docs/architecture.md
+// draws the floors.
 var floors = map[string]int{
 	"cmd/corewalk":              8,
 	"debuginfod":                7,
@@ -75,7 +75,7 @@ var floors = map[string]int{
 	"internal/triage/similar":     -2,
 }
 
-// testRooms are imported by tests only.
+// testRooms may be imported by tests only.
 var testRooms = []string{"internal/fixture", "internal/lint", "internal/systemtest", "internal/corebuild", "internal/format/dwarf/cfi/cfitest",
 	"internal/format/minidump/dumpbuild", "internal/format/decompress/cabtest",
 	"internal/mutants", "internal/mutants/mut"}
@@ -90,17 +90,17 @@ var sideways = map[string][]string{
 	"modules":                   {"unwind"}, // its errors
 	"internal/vars/values":      {"internal/vars/types"},
 	"internal/vars/where":       {"internal/vars/types", "unwind"},
-	"livestate":                 {"corestate"}, // what cores and ptrace have alike is decoded once
+	"livestate":                 {"corestate"}, // decodes what cores and ptrace have in common
 }
 
-// forbidden are imports that a room must not have although they go downward.
+// forbidden are imports that a room must not have, although they go to a lower floor.
 var forbidden = map[string][]string{
 	"unwind":   {"internal/"},
 	"libstate": {"internal/files/image", "internal/files/find", "net/"},
 	"report":   {module},
 }
 
-// outside lists which room may use which outside package.
+// outside lists the rooms that may use each outside package.
 var outside = map[string][]string{
 	"golang.org/x/sys":                   {"internal/files/mmapfile", "livestate"},
 	"golang.org/x/arch":                  {"internal/code/disasm"},
@@ -113,7 +113,7 @@ var outside = map[string][]string{
 	"net/http":                           {"internal/files/debuginfod"},
 	"modernc.org/sqlite":                 {"internal/triage/ledger"},
 
-	module + "/internal/files/debuginfod": {"cmd/corewalk", "debuginfod"}, // nobody else links net/http
+	module + "/internal/files/debuginfod": {"cmd/corewalk", "debuginfod"}, // no other room links net/http
 	"github.com/rogpeppe/go-internal":     {},
 	"github.com/google/go-cmp":            {},
 }
@@ -174,13 +174,13 @@ func TestImportsGoDownward(t *testing.T) {
 		}
 		floor, known := floors[s.room]
 		if !known {
-			t.Errorf("%s: room %q has no floor; say where it belongs", s.file, s.room)
+			t.Errorf("%s: room %q has no floor: add it to floors", s.file, s.room)
 			continue
 		}
 		for _, imp := range s.imports {
 			for _, bad := range forbidden[s.room] {
 				if strings.HasPrefix(strings.TrimPrefix(imp, module+"/"), bad) || strings.HasPrefix(imp, bad) {
-					t.Errorf("%s imports %s, which %s must not", s.file, imp, s.room)
+					t.Errorf("%s imports %s, which room %s must not import", s.file, imp, s.room)
 				}
 			}
 			target, ours := strings.CutPrefix(imp, module)
@@ -189,13 +189,13 @@ func TestImportsGoDownward(t *testing.T) {
 			}
 			target = strings.TrimPrefix(target, "/")
 			if slices.Contains(testRooms, target) {
-				t.Errorf("%s imports %s, which is for tests", s.file, imp)
+				t.Errorf("%s imports %s, which is for tests only", s.file, imp)
 				continue
 			}
 			to, known := floors[target]
 			switch {
 			case !known:
-				t.Errorf("%s imports %s, which has no floor", s.file, imp)
+				t.Errorf("%s imports %s, which has no floor: add it to floors", s.file, imp)
 			case to < floor, slices.Contains(sideways[s.room], target):
 			default:
 				t.Errorf("%s (floor %d) imports %s (floor %d)", s.file, floor, imp, to)
@@ -212,12 +212,12 @@ func TestOutsidePackagesHaveOneRoom(t *testing.T) {
 		for _, imp := range s.imports {
 			for pkg, rooms := range outside {
 				if strings.HasPrefix(imp, pkg) && !slices.Contains(rooms, s.room) {
-					t.Errorf("%s imports %s, which belongs to %v", s.file, imp, rooms)
+					t.Errorf("%s imports %s, which only %v may import", s.file, imp, rooms)
 				}
 			}
 			first, _, _ := strings.Cut(imp, "/")
 			if strings.Contains(first, ".") && !strings.HasPrefix(imp, module) && !listed(imp) {
-				t.Errorf("%s imports %s, which no room is given", s.file, imp)
+				t.Errorf("%s imports %s, which no room may import: add it to outside", s.file, imp)
 			}
 		}
 	}

@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// printing matches what writes to standard output or standard error, or ends the
-// process.
+// printing matches code that writes to standard output or standard error, or ends the process.
 var printing = regexp.MustCompile(`\b(fmt\.Print(ln|f)?\(|os\.Stdout|os\.Stderr|log\.[A-Z]|os\.Exit\()`)
 
 // panicking matches a deliberate panic.
@@ -25,7 +24,7 @@ func TestOnlyTheCommandPrints(t *testing.T) {
 }
 
 func TestNobodyPanics(t *testing.T) {
-	// Guard passes on the panics that are not its own.
+	// Guard raises panics that are not its own again.
 	allowed := []string{filepath.Join("internal", "files", "mmapfile", "guard.go")}
 	eachLine(t, func(s source, n int, line string) {
 		if panicking.MatchString(line) && !slices.Contains(allowed, s.file) {
@@ -34,7 +33,7 @@ func TestNobodyPanics(t *testing.T) {
 	})
 }
 
-// eachLine calls f for the lines of all sources but tests, comments left out.
+// eachLine calls f for each line of all sources except tests, without comments.
 func eachLine(t *testing.T, f func(source, int, string)) {
 	for _, s := range sources(t) {
 		if s.test || slices.Contains(testRooms, s.room) {

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// goNames collects the exported names of a package: types, functions, constants,
-// and "Type.Member" for methods, fields and interface methods.
+// goNames collects the exported names of a package: types, functions, constants, and "Type.Member" for methods,
+// fields and interface methods.
 func goNames(t *testing.T, dir string) map[string]bool {
 	t.Helper()
 	notTest := func(f fs.FileInfo) bool { return !strings.HasSuffix(f.Name(), "_test.go") }
@@ -78,7 +78,7 @@ func members(names map[string]bool, s *ast.TypeSpec) {
 	}
 }
 
-// rooms that the table may name, by package name.
+// publicRooms are the rooms that the table may name, by package name.
 var publicRooms = map[string]string{"arch": "unwind/arch", "unwind": "unwind", "libstate": "libstate", "steppers": "steppers",
 	"symlookup": "symlookup", "corestate": "corestate", "report": "report", "corewalk": ".",
 	"dwarfvars": "dwarfvars", "livestate": "livestate"}

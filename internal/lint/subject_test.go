@@ -9,20 +9,19 @@ import (
 	"testing"
 )
 
-// kinds are the types of what a Target may have been opened from.
+// kinds are the types that a Target may have been opened from.
 var kinds = []string{"corestate.ELFCore", "corestate.Minidump", "livestate.Process", "livestate.Snapshot", "livestate.SelfState", "minidump.File"}
 
-// kindRooms may ask which kind a process is: the seam, the rooms that make the kinds,
-// and corecheck, which refuses what is not a running process.
+// kindRooms may ask which kind a process is: the seam, the rooms that define the kinds, and corecheck, which
+// accepts only a running process.
 var kindRooms = []string{"internal/why/subject", "corestate", "livestate", "internal/live/corecheck"}
 
-// accessors of Target answer nil for other kinds. Core and Minidump are for callers
-// outside; Live is for what is done with a running process only, and is not a question.
+// accessors of Target return nil for other kinds. Core and Minidump are for callers outside; Live is for what
+// can only be done with a running process, and does not count as a question.
 var accessors = []string{"Core", "Minidump", "Live"}
 
-// Nothing asks which kind of thing was opened: there is no type switch and no type
-// assertion on the kinds, no call of Core or Minidump, and no comparison of Live with
-// nil.
+// Nothing asks which kind of thing was opened: there is no type switch and no type assertion on the kinds, no
+// call of Core or Minidump, and no comparison of Live with nil.
 func TestNobodyAsksWhatWasOpened(t *testing.T) {
 	for _, s := range sources(t) {
 		if s.test || slices.Contains(testRooms, s.room) || slices.Contains(kindRooms, s.room) {
@@ -39,7 +38,7 @@ func TestNobodyAsksWhatWasOpened(t *testing.T) {
 	}
 }
 
-// The test of the law can fail.
+// The test above detects violations.
 func TestKindQuestionsAreSeen(t *testing.T) {
 	for _, body := range []string{
 		"_, _ = p.(*corestate.ELFCore)",
@@ -55,7 +54,7 @@ func TestKindQuestionsAreSeen(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(kindQuestions(f, false)) == 0 {
-			t.Errorf("not seen: %s", body)
+			t.Errorf("not detected: %s", body)
 		}
 	}
 	const fine = "package p\nfunc f() {\n_, _ = p.(unwind.TrapState)\np := t.Live()\nif err := p.StopAll(); err != nil {}\n}"
@@ -64,7 +63,7 @@ func TestKindQuestionsAreSeen(t *testing.T) {
 		t.Fatal(err)
 	}
 	if q := kindQuestions(f, false); len(q) > 0 {
-		t.Errorf("taken for a question: %v", q)
+		t.Errorf("false positive: %v", q)
 	}
 }
 
@@ -73,8 +72,7 @@ type kindQuestion struct {
 	text string
 }
 
-// kindQuestions finds where a file asks. accessorsThemselves says that it may be the
-// one that declares them.
+// kindQuestions finds where a file asks. accessorsThemselves says that the file may declare the accessors.
 func kindQuestions(f *ast.File, accessorsThemselves bool) (out []kindQuestion) {
 	add := func(n ast.Node, text string) { out = append(out, kindQuestion{n.Pos(), text}) }
 	asserted := func(typ ast.Expr) {
@@ -84,7 +82,7 @@ func kindQuestions(f *ast.File, accessorsThemselves bool) (out []kindQuestion) {
 		ast.Inspect(typ, func(n ast.Node) bool {
 			if e, ok := n.(*ast.SelectorExpr); ok {
 				if pkg, ok := e.X.(*ast.Ident); ok && slices.Contains(kinds, pkg.Name+"."+e.Sel.Name) {
-					add(e, "asks for a "+pkg.Name+"."+e.Sel.Name+"; let subject.Subject answer instead")
+					add(e, "asks for a "+pkg.Name+"."+e.Sel.Name+"; use a method of subject.Subject instead")
 				}
 			}
 			return true
@@ -94,7 +92,7 @@ func kindQuestions(f *ast.File, accessorsThemselves bool) (out []kindQuestion) {
 		if fn, ok := d.(*ast.FuncDecl); ok && accessorsThemselves && slices.Contains(accessors, fn.Name.Name) {
 			continue
 		}
-		live := map[string]bool{} // variables that Live was assigned to
+		live := map[string]bool{} // variables assigned from Live
 		ast.Inspect(d, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.TypeAssertExpr:
@@ -107,7 +105,7 @@ func kindQuestions(f *ast.File, accessorsThemselves bool) (out []kindQuestion) {
 				}
 			case *ast.CallExpr:
 				if name := accessorCall(n); name == "Core" || name == "Minidump" {
-					add(n, name+"() is for callers outside; let subject.Subject answer instead")
+					add(n, name+"() is for callers outside; use a method of subject.Subject instead")
 				}
 			case *ast.AssignStmt:
 				for i, right := range n.Rhs {
@@ -119,7 +117,7 @@ func kindQuestions(f *ast.File, accessorsThemselves bool) (out []kindQuestion) {
 				id, named := n.X.(*ast.Ident)
 				null, ok := n.Y.(*ast.Ident)
 				if ok && null.Name == "nil" && (accessorCall(n.X) == "Live" || named && live[id.Name]) {
-					add(n, "asks whether it is a running process; let subject.Subject answer instead")
+					add(n, "asks whether it is a running process; use a method of subject.Subject instead")
 				}
 			}
 			return true
@@ -128,7 +126,7 @@ func kindQuestions(f *ast.File, accessorsThemselves bool) (out []kindQuestion) {
 	return out
 }
 
-// accessorCall is which of the accessors an expression calls; "" for none.
+// accessorCall returns the accessor that an expression calls; "" if none.
 func accessorCall(e ast.Expr) string {
 	call, ok := e.(*ast.CallExpr)
 	if !ok || len(call.Args) > 0 {

@@ -170,11 +170,11 @@ type asanText struct {
 //	    #0 ...
 func parseASan(text string) asanText {
 	var out asanText
-	const error = "ERROR: AddressSanitizer: "
+	const marker = "ERROR: AddressSanitizer: "
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
 		line = strings.TrimSpace(line)
-		_, said, isError := strings.Cut(line, error)
+		_, said, isError := strings.Cut(line, marker)
 		switch {
 		case isError && out.found == "":
 			out.message = line

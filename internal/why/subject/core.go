@@ -26,7 +26,7 @@ func (c coreSubject) KnowsMappings() bool      { return true }
 func (c coreSubject) Details() *report.Details { return linuxDetails(c) }
 func (c coreSubject) Core() *corestate.ELFCore { return c.ELFCore }
 
-// Records are the notes.
+// Records yields the notes.
 func (c coreSubject) Records() iter.Seq2[uint32, []byte] {
 	return func(yield func(uint32, []byte) bool) {
 		for n := range c.ELFCore.Notes() {
@@ -37,7 +37,7 @@ func (c coreSubject) Records() iter.Seq2[uint32, []byte] {
 	}
 }
 
-// ThreadName names a thread; "" where the core does not.
+// ThreadName returns the name of a thread; "" if the core has none.
 func (c coreSubject) ThreadName(id unwind.ThreadID) string {
 	th, _ := c.Thread(id)
 	return th.Name
@@ -57,20 +57,20 @@ func (c coreSubject) Describe() report.Dump {
 		d.Arch = a.Name
 	}
 	d.Command = c.Name()
-	// The core keeps fifteen characters of the name; the file's may be longer.
+	// The core has only the first fifteen characters of the name; the file's name may be longer.
 	if exe := filepath.Base(c.ExecutablePath()); exe != "." && (d.Command == "" || len(d.Command) >= 15 && strings.HasPrefix(exe, d.Command)) {
 		d.Command = exe
 	}
 	cut, have, want := c.Truncated()
 	setSize(&d, cut, have, want)
-	// A core does not say when it was written; its file does unless it was copied.
+	// A core does not record when it was written. The file's time does, unless the file was copied.
 	if st, err := os.Stat(c.path); err == nil && st.Mode().IsRegular() {
 		d.Time, d.TimeOfFile = st.ModTime(), true
 	}
 	return d
 }
 
-// maxOwner bounds the names of notes' owners, in bytes.
+// maxOwner is the longest owner name of a note that is shown, in bytes.
 const maxOwner = 64
 
 func (c coreSubject) Notes() []report.Note {

@@ -7,14 +7,14 @@ import (
 	"github.com/corewalk/corewalk/report"
 )
 
-// OpenDump opens the core or minidump at path. With some errors there is a Subject as
-// well: it answers what can be known of the dump, and must be closed.
+// OpenDump opens the core or minidump at path. With some errors it also returns a Subject, which has what can
+// be read of the dump and must be closed.
 func OpenDump(path string, opts ...corestate.Option) (Subject, error) {
 	core, mini, err := corestate.OpenDump(path, opts...)
 	return ofDump(core, mini, path, err)
 }
 
-// OpenDumpReader is OpenDump for a dump that comes as a stream. name is what to call it.
+// OpenDumpReader is like OpenDump for a dump that is read from a stream. name is the dump's name in messages.
 func OpenDumpReader(r io.Reader, name string, opts ...corestate.Option) (Subject, error) {
 	core, mini, err := corestate.OpenDumpReader(r, opts...)
 	return ofDump(core, mini, name, err)
@@ -25,7 +25,7 @@ func ofDump(core *corestate.ELFCore, mini *corestate.Minidump, path string, err 
 	case core != nil:
 		return coreSubject{ELFCore: core, path: path}, err
 	case mini != nil:
-		// What ran is the program of 32 bits, not the layer that it ran on.
+		// The process is the 32-bit program, not the WOW64 layer below it.
 		if w, ok := mini.WOW64(); ok && err == nil {
 			mini = w
 		}
@@ -34,7 +34,7 @@ func ofDump(core *corestate.ELFCore, mini *corestate.Minidump, path string, err 
 	return nil, err
 }
 
-// setSize says in d how much of a dump is there.
+// setSize records in d how much of a dump there is.
 func setSize(d *report.Dump, cut bool, have, want int64) {
 	d.Truncated, d.Size = cut, uint64(max(have, 0))
 	if cut {

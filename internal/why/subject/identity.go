@@ -7,15 +7,14 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// What Identity takes of a dump at most, in bytes.
+// Limits on what Identity takes from a dump, in bytes.
 const (
 	identityRecords = 4 << 20
 	identityStack   = 64 << 10
 )
 
-// Identity yields bytes that tell a dump from others of its size without reading it
-// whole: its Records, and the registers and the top of the stack of the thread that
-// crashed. A slice is valid until the next.
+// Identity yields bytes that identify a dump among others of its size without reading it whole: its Records,
+// and the registers and the top of the stack of the crashed thread. A slice is valid until the next one.
 func Identity(s Subject) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		var word [8]byte

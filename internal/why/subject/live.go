@@ -14,7 +14,7 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// running answers what processes that run on this machine have alike.
+// running is what all processes on this machine have in common.
 type running struct{ plain }
 
 func (running) Warnings() []string                               { return nil }
@@ -24,7 +24,7 @@ func (running) Notes() []report.Note                             { return nil }
 func (running) Records() iter.Seq2[uint32, []byte]               { return func(func(uint32, []byte) bool) {} }
 func (running) KnowsMappings() bool                              { return true }
 
-// Held: all that may be read is there.
+// Held returns the whole size of every readable mapping.
 func (running) Held() func(libstate.Mapping) uint64 {
 	return func(m libstate.Mapping) uint64 {
 		if m.Perm&libstate.Read == 0 {
@@ -34,15 +34,15 @@ func (running) Held() func(libstate.Mapping) uint64 {
 	}
 }
 
-// A liveSubject is a process that is traced.
+// A liveSubject is a traced process.
 type liveSubject struct {
 	*livestate.Process
 	running
 	hold bool
 }
 
-// OfProcess is the Subject of a traced process. With hold its Moments keep it stopped;
-// else it is stopped only while its registers and stacks are copied.
+// OfProcess returns the Subject of a traced process. With hold its Moments keep the process stopped; otherwise
+// it is stopped only while its registers and stacks are copied.
 func OfProcess(p *livestate.Process, hold bool) Subject { return liveSubject{Process: p, hold: hold} }
 
 func (l liveSubject) DumpMemory() arch.Memory  { return l.Process }
@@ -54,8 +54,8 @@ func (l liveSubject) Describe() report.Dump {
 		Command: filepath.Base(l.ExecutablePath()), CommandLine: l.CommandLine(), Time: time.Now()}
 }
 
-// Moment is a snapshot, from which the report is made while the process runs on; or
-// the process itself, stopped.
+// Moment returns a snapshot, so that the process runs on while the report is made; or, with hold, the stopped
+// process itself.
 func (l liveSubject) Moment() (Moment, error) {
 	if !l.hold {
 		s, err := l.Snapshot()
@@ -72,23 +72,23 @@ func (l liveSubject) Moment() (Moment, error) {
 	return Moment{l, pause, func() []report.Warning { _ = l.ResumeAll(); return nil }}, nil
 }
 
-// late tells what of a report is not of the moment of its snapshot.
+// late warns about data in a report that is newer than its snapshot.
 func late(s *livestate.Snapshot) []report.Warning {
 	var out []report.Warning
 	for _, id := range s.Unstopped() {
 		out = append(out, report.Warning{Code: "not-stopped",
-			Message: fmt.Sprintf("thread %d is in uninterruptible sleep and could not be stopped: of its registers only the program counter and the stack pointer are known", id)})
+			Message: fmt.Sprintf("thread %d is in uninterruptible sleep and could not be stopped: only its program counter and stack pointer are known", id)})
 	}
 	if n := s.Late(); n > 0 {
 		out = append(out, report.Warning{Code: report.WarnLate,
-			Message: fmt.Sprintf("%d pages of memory outside the stacks were read after the process had gone on: values there may be newer than the stacks", n),
-			Advice:  "Stop the process for the whole report (--hold) to have everything of one moment"})
+			Message: fmt.Sprintf("%d pages of memory outside the stacks were read after the process continued: their values may be newer than the stacks", n),
+			Advice:  "Stop the process for the whole report (--hold) to get a consistent snapshot"})
 	}
 	return out
 }
 
-// WriteCore writes what the kernel would write were the process to die now, which
-// stands still meanwhile.
+// WriteCore writes the core that the kernel would write if the process died now. The process is stopped
+// meanwhile.
 func (l liveSubject) WriteCore(f livecore.File, o livecore.Options) (w *livecore.Result, err error) {
 	if err := l.StopAll(); err != nil {
 		return nil, err

@@ -12,8 +12,8 @@ import (
 	"github.com/corewalk/corewalk/unwind"
 )
 
-// A dump is what a minidumpSubject embeds under a name that its method Minidump leaves
-// free.
+// A dump is a corestate.Minidump. minidumpSubject embeds it under this name because its method is called
+// Minidump.
 type dump = corestate.Minidump
 
 // A minidumpSubject is a minidump.
@@ -23,12 +23,12 @@ type minidumpSubject struct {
 	path string
 }
 
-// System is the operating system's name. Android's signals are Linux's.
+// System returns the operating system's name. Android counts as Linux: it has the same signals.
 func (m minidumpSubject) System() string                { return m.OS() }
 func (m minidumpSubject) Moment() (Moment, error)       { return Moment{State: m}, nil }
 func (m minidumpSubject) Minidump() *corestate.Minidump { return m.dump }
 
-// Records are the streams.
+// Records yields the streams.
 func (m minidumpSubject) Records() iter.Seq2[uint32, []byte] {
 	return func(yield func(uint32, []byte) bool) {
 		for _, s := range m.File().Streams {
@@ -51,7 +51,7 @@ func (m minidumpSubject) Describe() report.Dump {
 	return d
 }
 
-// Notes are the streams.
+// Notes lists the streams.
 func (m minidumpSubject) Notes() []report.Note {
 	var out []report.Note
 	for _, s := range m.File().Streams {
@@ -67,7 +67,8 @@ func (m minidumpSubject) Notes() []report.Note {
 	return out
 }
 
-// Exception is what a dump of a system without signals was written for; nil for none.
+// Exception returns the exception that the dump was written for, on a system without signals; nil if there is
+// none.
 func (m minidumpSubject) Exception() *reason.Exception {
 	if m.Signal().Source != corestate.NoSignal {
 		return nil
@@ -87,8 +88,8 @@ func (m minidumpSubject) Exception() *reason.Exception {
 	return out
 }
 
-// UnknownCause: microdumps are written for crashes only, and older ones do not tell
-// the signal.
+// UnknownCause is true for microdumps: they are written for crashes only, and older ones do not record the
+// signal.
 func (m minidumpSubject) UnknownCause() bool {
 	_, known := m.dump.Exception()
 	return m.Microdump() && !known

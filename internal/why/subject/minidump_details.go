@@ -13,7 +13,7 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// Details are what the dump tells of the process and its machine.
+// Details returns what the dump says about the process and its machine.
 func (m minidumpSubject) Details() *report.Details {
 	d := minidumpDetails(m.dump)
 	if e := d.Exception; e != nil {
@@ -22,7 +22,7 @@ func (m minidumpSubject) Details() *report.Details {
 	return d
 }
 
-// exceptionName names what the exception record has the code of.
+// exceptionName returns the name of the exception record's code.
 func (m minidumpSubject) exceptionName(code int) string {
 	if e := m.Exception(); e != nil {
 		return e.Name(m.Arch())
@@ -94,7 +94,7 @@ func systemOf(m *corestate.Minidump) report.System {
 		out.Distribution = &report.Distribution{ID: r.ID, Release: r.Version, Codename: r.Codename, Description: r.Description}
 	}
 	if m := &f.Misc; m.Flags&minidump.MiscTimeZone != 0 {
-		// The bias is what is to be added to local time, in minutes.
+		// The bias is the number of minutes to add to local time to get UTC.
 		out.TimeZone = fmt.Sprintf("UTC%+03d:%02d", -m.Bias/60, max(m.Bias, -m.Bias)%60)
 		if m.StandardName != "" {
 			out.TimeZone += " " + m.StandardName

@@ -6,7 +6,7 @@ import (
 	"github.com/corewalk/corewalk/unwind"
 )
 
-// ThreadInfos describe the threads, in the dump's order.
+// ThreadInfos describes the threads, in the dump's order.
 func (m minidumpSubject) ThreadInfos() []report.ThreadInfo {
 	threads := clipped(m.File().Threads)
 	crashed, _ := m.DefaultThread()
@@ -28,7 +28,7 @@ func (m minidumpSubject) ThreadInfos() []report.ThreadInfo {
 	return out
 }
 
-// MemoryInfo tells what memory the dump has.
+// MemoryInfo says which memory the dump has.
 func (m minidumpSubject) MemoryInfo(lists bool) *report.MemoryInfo {
 	f := m.File()
 	out := &report.MemoryInfo{Pages: len(f.Regions)}
@@ -40,7 +40,7 @@ func (m minidumpSubject) MemoryInfo(lists bool) *report.MemoryInfo {
 	for i := range f.Memory.Ranges {
 		r := &f.Memory.Ranges[i]
 		if listed[place{r.Start, r.Off}] {
-			continue // a stack that the list of memory has too
+			continue // a stack that the memory list includes too
 		}
 		listed[place{r.Start, r.Off}] = true
 		out.Count++

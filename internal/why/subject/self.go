@@ -16,7 +16,7 @@ type selfSubject struct {
 	running
 }
 
-// OfSelf is the Subject of a copy of the caller's own goroutine.
+// OfSelf returns the Subject of a copy of the caller's own goroutine.
 func OfSelf(s *livestate.SelfState) Subject { return selfSubject{SelfState: s} }
 
 func (s selfSubject) DumpMemory() arch.Memory  { return s.SelfState }

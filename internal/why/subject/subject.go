@@ -1,6 +1,5 @@
-// Package subject is what a Target was opened from: a core, a minidump, a running
-// process, or this program itself. Each answers the same questions, so that nothing
-// above asks which of them it is.
+// Package subject is what a Target was opened from: a core, a minidump, a running process, or this program
+// itself. All of them answer the same questions, so that no other room needs to know which one it has.
 package subject
 
 import (
@@ -20,15 +19,15 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// A State is a process as reports see it, at one moment.
+// A State is a process at one moment, as reports see it.
 type State interface {
 	unwind.ProcessState
 	Mappings() []libstate.Mapping
-	// MappingAt answers also for memory that a dump does not have.
+	// MappingAt returns the mapping at an address, even if the dump does not have its memory.
 	MappingAt(unwind.Address) (libstate.Mapping, bool)
-	// Signal is the signal that ended the process, or is about to.
+	// Signal returns the signal that ended the process, or is about to.
 	Signal() corestate.SignalInfo
-	// ThreadName names a thread; "" for not known.
+	// ThreadName returns the name of a thread; "" if not known.
 	ThreadName(unwind.ThreadID) string
 }
 
@@ -39,68 +38,67 @@ type Subject interface {
 	Death
 	Listing
 
-	// Describe says what was opened and what of it is there.
+	// Describe says what was opened, and how much of it is there.
 	Describe() report.Dump
-	// Warnings lists what was wrong with a dump and could be worked around.
+	// Warnings lists the defects of a dump that could be worked around.
 	Warnings() []string
-	// System is the operating system's name: "Linux", "Windows" ...; "" for not known.
+	// System returns the operating system's name: "Linux", "Windows" ...; "" if not known.
 	System() string
-	// Moment is the process to report on. The caller releases it.
+	// Moment returns the process to report on. The caller must release it.
 	Moment() (Moment, error)
-	// Records are the pieces that tell a dump from others of its size, each with its
-	// type: a core's notes, a minidump's streams. A running process has none.
+	// Records yields the pieces that identify a dump, each with its type: a core's notes, a minidump's streams.
+	// A running process has none.
 	Records() iter.Seq2[uint32, []byte]
-	// WriteCore writes the core of a running process to f, an empty file. The error
-	// for others wraps livestate.ErrUnsupported.
+	// WriteCore writes the core of a running process to f, an empty file. For other Subjects the error wraps
+	// livestate.ErrUnsupported.
 	WriteCore(f livecore.File, o livecore.Options) (*livecore.Result, error)
 	Close() error
 
-	// Core, Minidump and Live are for callers of the library who need what the other
-	// questions do not tell; nil for a Subject of another kind.
+	// Core, Minidump and Live are for callers of the library who need more than the other methods offer; nil
+	// for a Subject of another kind.
 	Core() *corestate.ELFCore
 	Minidump() *corestate.Minidump
 	Live() *livestate.Process
 }
 
-// Files is how a Subject and the files of its modules come together.
+// Files connects a Subject with the files of its modules.
 type Files interface {
-	// BuildLibraries finds the libraries; file finds the files of those whose headers
-	// are not in memory.
+	// BuildLibraries finds the libraries. It calls file for those whose headers are not in memory.
 	BuildLibraries(file func(*libstate.Library) *elffile.File) (*libstate.Table, []string)
-	// DumpMemory is the memory without what files stand in for.
+	// DumpMemory returns the memory in the dump, without what files supply.
 	DumpMemory() arch.Memory
-	// SetBacking lets files stand in for memory that the Subject does not have.
+	// SetBacking lets files supply memory that the Subject does not have.
 	SetBacking(file func(*libstate.Library) *elffile.File)
 }
 
-// Death is why a process ended, besides its signal.
+// Death says why a process ended, besides its signal.
 type Death interface {
-	// Exception is what ended a process on a system without signals; nil for none.
+	// Exception returns what ended a process on a system without signals; nil if nothing did.
 	Exception() *reason.Exception
-	// UnknownCause reports whether the process died of something that is not named.
+	// UnknownCause reports whether the process died of something that the dump does not name.
 	UnknownCause() bool
-	// Words are what the writer of a dump recorded of the process's own last words:
-	// the assertion that failed, and other text.
+	// Words returns what the writer of a dump recorded of the process's own messages: the failed assertion, and
+	// other text.
 	Words() (assertion, text message.Words)
-	// LastError is a thread's last error code on Windows, in words; "" for not known.
+	// LastError returns a thread's last error code on Windows, by name; "" if not known.
 	LastError(unwind.ThreadID) string
 }
 
 // Listing is what Info lists.
 type Listing interface {
-	// KnowsMappings reports whether Mappings are all of the process: then an address
-	// in none of them was not mapped.
+	// KnowsMappings reports whether Mappings lists all of the process's mappings, so that an address in none of
+	// them was not mapped.
 	KnowsMappings() bool
-	// Held returns how many bytes of a mapping there are to read.
+	// Held returns how many bytes of a mapping can be read.
 	Held() func(libstate.Mapping) uint64
-	// Notes lists a core's notes or a minidump's streams, MaxListed at most.
+	// Notes lists a core's notes or a minidump's streams, at most MaxListed.
 	Notes() []report.Note
-	// Details are what is told besides threads, modules and memory; nil for nothing.
+	// Details returns what is known besides threads, modules and memory; nil for nothing.
 	Details() *report.Details
-	// ThreadInfos describe the threads, where there is more to tell than their stacks.
+	// ThreadInfos describes the threads, if more than their stacks is known.
 	ThreadInfos() []report.ThreadInfo
-	// MemoryInfo tells what memory there is, where Mappings do not say it all; with
-	// lists it lists the ranges. nil for nothing to tell.
+	// MemoryInfo says which memory there is, if Mappings does not say it all; with lists it lists the ranges.
+	// It returns nil if there is nothing to add.
 	MemoryInfo(lists bool) *report.MemoryInfo
 }
 
@@ -111,7 +109,7 @@ type Moment struct {
 	release func() []report.Warning
 }
 
-// Pause is how long a running process has stood still for the Moment; 0 for others.
+// Pause returns how long a running process was stopped for the Moment; 0 for others.
 func (m Moment) Pause() time.Duration {
 	if m.pause == nil {
 		return 0
@@ -119,7 +117,7 @@ func (m Moment) Pause() time.Duration {
 	return m.pause()
 }
 
-// Release lets a running process go on, and tells what was not of the Moment.
+// Release lets a running process continue, and returns warnings about data that is newer than the Moment.
 func (m Moment) Release() []report.Warning {
 	if m.release == nil {
 		return nil
@@ -127,17 +125,17 @@ func (m Moment) Release() []report.Warning {
 	return m.release()
 }
 
-// MaxListed bounds each list of a Listing: several times what a process of ten
-// thousand threads has. A damaged core can make a note of every twelve bytes.
+// MaxListed is the maximum length of each list in a Listing: several times what a process with ten thousand
+// threads has. A damaged core can have a note every twelve bytes.
 const MaxListed = 1 << 17
 
-// clipped is as much of a list as is listed.
+// clipped returns as much of a list as is listed.
 func clipped[T any](list []T) []T { return list[:min(len(list), MaxListed)] }
 
-// Numbering is how the system of s numbers signals.
+// Numbering returns how the system of s numbers signals.
 func Numbering(s Subject) reason.Numbering { return reason.NumberingOf(s.System(), s.Arch()) }
 
-// Signal is the signal that ended the process, for a report of now; nil for none.
+// Signal returns the signal that ended the process, for a report on now; nil if there is none.
 func Signal(s Subject, now State) *reason.Signal {
 	sig := now.Signal()
 	if (sig.Source == corestate.NoSignal || sig.Signo == 0) && !s.UnknownCause() {
@@ -154,8 +152,7 @@ func Signal(s Subject, now State) *reason.Signal {
 	}
 }
 
-// Mappings lists the process's memory with the files it was mapped from, MaxListed
-// mappings at most.
+// Mappings lists the process's mappings with their files, at most MaxListed.
 func Mappings(s Subject) []report.Mapping {
 	held := s.Held()
 	maps := clipped(s.Mappings())
@@ -169,8 +166,7 @@ func Mappings(s Subject) []report.Mapping {
 	return out
 }
 
-// linuxDetails counts the mappings of a process on Linux, where the kernel limits
-// them (vm.max_map_count).
+// linuxDetails counts the mappings of a Linux process; the kernel limits their number (vm.max_map_count).
 func linuxDetails(s interface {
 	System() string
 	Mappings() []libstate.Mapping
@@ -184,7 +180,7 @@ func linuxDetails(s interface {
 	return nil
 }
 
-// plain answers the questions that most subjects have nothing to say to.
+// plain answers the questions for which most subjects have no answer.
 type plain struct{}
 
 func (plain) Exception() *reason.Exception           { return nil }
@@ -198,5 +194,5 @@ func (plain) Minidump() *corestate.Minidump          { return nil }
 func (plain) Live() *livestate.Process               { return nil }
 
 func (plain) WriteCore(livecore.File, livecore.Options) (*livecore.Result, error) {
-	return nil, fmt.Errorf("write a core: not a running process: %w", livestate.ErrUnsupported)
+	return nil, fmt.Errorf("cannot write a core: not a running process: %w", livestate.ErrUnsupported)
 }

@@ -248,17 +248,23 @@ func try(tests []*test, id int) (verdict, by string) {
 // tests compiles the further packages whose tests count, and traces all tests.
 func (s *subject) tests(own string, more []further, warn func(string)) ([]*test, error) {
 	root := func(dir string) string { return filepath.Join(s.root, dir) }
-	bin := &binary{own, root(s.dir)}
-	tests, err := bin.list(regexp.MustCompile("."), false)
+	bins := map[string]*binary{s.dir: {own, root(s.dir)}}
+	tests, err := bins[s.dir].list(regexp.MustCompile("."), false)
 	if err != nil {
 		return nil, err
 	}
 	for i, f := range more {
-		path, out, err := s.compile(f.dir, fmt.Sprintf("test%d", i+1))
-		if err != nil {
-			return nil, fmt.Errorf("%s does not compile: %s", f.dir, out)
+		if f.dir == s.dir { // another way to run some of the package's own
+			tests = slices.DeleteFunc(tests, func(t *test) bool { return f.match.MatchString(t.name) })
 		}
-		found, err := (&binary{path, root(f.dir)}).list(f.match, f.sub)
+		if bins[f.dir] == nil {
+			path, out, err := s.compile(f.dir, fmt.Sprintf("test%d", i+1))
+			if err != nil {
+				return nil, fmt.Errorf("%s does not compile: %s", f.dir, out)
+			}
+			bins[f.dir] = &binary{path, root(f.dir)}
+		}
+		found, err := bins[f.dir].list(f.match, f.sub)
 		if err != nil {
 			return nil, err
 		}

@@ -26,7 +26,7 @@ const (
 	maxCopied = 64 << 20
 	// belowStack is copied below the stack pointer: red zones, and pages whose first
 	// part only is used.
-	belowStack = 256
+	belowStack = 512
 )
 
 // A Snapshot is a process at one moment: the registers of all threads, the mappings

@@ -247,9 +247,14 @@ func (b *builder) weak(from int) {
 		b.first, b.strict = []string{b.alone()}, []string{b.alone()}
 		return
 	}
+	for i := range b.sig.Decisions {
+		if b.sig.Decisions[i].Action == Kept {
+			b.decide(i, Dropped, "the signature is weak: it has the innermost places only")
+		}
+	}
 	for _, e := range spots {
 		b.sig.Frames = append(b.sig.Frames, e.name)
-		b.sig.Decisions[e.frame].First = true
+		b.sig.Decisions[e.frame] = Decision{Frame: e.frame, Name: e.name, Action: Kept, First: true}
 	}
 	b.sig.Top = len(b.sig.Frames)
 	b.sig.Module = b.known[spots[0].frame].module

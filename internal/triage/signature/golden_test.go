@@ -13,6 +13,7 @@ import (
 	"github.com/corewalk/corewalk"
 	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/internal/triage/signature"
+	"github.com/corewalk/corewalk/report"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata/fixtures.txt")
@@ -39,6 +40,63 @@ func options(t *testing.T, c fixture.Case) []corewalk.Option {
 	return append(opts, corewalk.WithDebugDir(debugDir))
 }
 
+// checkKept: the frames whose decision is Kept are those of the signature, and the first
+// Top of them those of the first level.
+func checkKept(t *testing.T, name string, s *signature.Signature) {
+	t.Helper()
+	var kept, first []string
+	for _, d := range s.Decisions {
+		if d.Action == signature.Kept {
+			kept = append(kept, d.Name)
+		}
+		if d.First {
+			first = append(first, d.Name)
+		}
+	}
+	// The cycle of a stack overflow has an order of its own.
+	sorted := func(list []string) []string { return slices.Sorted(slices.Values(list)) }
+	if !slices.Equal(sorted(kept), sorted(s.Frames)) {
+		t.Errorf("%s: frames %q, decided to be kept %q", name, s.Frames, kept)
+	}
+	if !slices.Equal(sorted(first), sorted(s.Frames[:s.Top])) {
+		t.Errorf("%s: first level %q, decided to be in it %q", name, s.Frames[:s.Top], first)
+	}
+}
+
+// TestKept: what is kept is what the signature has, recursions and weak ones included.
+func TestKept(t *testing.T) {
+	for name, c := range map[string]struct {
+		kind   string
+		frames []string
+		want   []string // kept, by number of frame
+	}{
+		"recursion":       {"null-read", []string{"leaf", "walk", "walk", "walk", "main"}, []string{"leaf 0", "walk 1", "main 4"}},
+		"mutual":          {"null-read", []string{"leaf", "f", "g", "f", "g", "main"}, []string{"leaf 0", "f 1", "g 2", "main 5"}},
+		"two rounds":      {"null-read", []string{"a", "b", "c", "b", "d", "a", "main"}, []string{"a 0", "main 6"}},
+		"round by itself": {"null-read", []string{"a", "b", "c", "b", "d", "main"}, []string{"a 0", "b 1", "d 4", "main 5"}},
+		"overflow":        {report.CrashStackOverflow, []string{"leaf", "f", "g", "f", "g", "f", "g", "h", "k", "h", "main"}, []string{"f 1", "g 2", "h 7", "main 10"}},
+		"nothing again":   {report.CrashStackOverflow, []string{"f", "g", "main"}, []string{"f 0", "g 1", "main 2"}},
+	} {
+		r := &report.Report{Crash: &report.Crash{Kind: c.kind}, Modules: []report.Module{{Path: "/bin/app", Main: true}}}
+		r.Threads = []report.Thread{{ID: 1, Crashed: true, End: report.EndBottom}}
+		for i, f := range c.frames {
+			r.Threads[0].Frames = append(r.Threads[0].Frames, report.Frame{Index: i, Physical: i, PC: report.Addr(0x1000 + 16*i),
+				Module: "/bin/app", Function: f, Trust: report.TrustCFI})
+		}
+		s := signature.Of(r)
+		checkKept(t, name, &s)
+		var kept []string
+		for i, d := range s.Decisions {
+			if d.Action == signature.Kept {
+				kept = append(kept, fmt.Sprint(d.Name, " ", i))
+			}
+		}
+		if !slices.Equal(kept, c.want) {
+			t.Errorf("%s: kept %q, want %q", name, kept, c.want)
+		}
+	}
+}
+
 // TestFixtures compares the signatures of the fixtures with those that were read and
 // approved: a line for each. A difference for many means that Version must change.
 func TestFixtures(t *testing.T) {
@@ -54,6 +112,7 @@ func TestFixtures(t *testing.T) {
 			t.Fatalf("%s: %v", c.Name, err)
 		}
 		s := signature.Of(r)
+		checkKept(t, c.Name, &s)
 		mark := ""
 		if s.Weak {
 			mark = " (weak)"

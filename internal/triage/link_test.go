@@ -1,0 +1,84 @@
+package triage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/corewalk/corewalk/internal/triage/ledger"
+)
+
+// A groupStore is a Store of groups that are there already.
+type groupStore struct {
+	ledger.Store
+	groups []ledger.Group
+	linked map[string][]ledger.Similar
+	broken error // of Link
+}
+
+func (s *groupStore) Groups(context.Context, ledger.Query) ([]ledger.Group, error) {
+	return s.groups, nil
+}
+
+func (s *groupStore) RunGroups(context.Context, int64) ([]ledger.Group, error) { return s.groups, nil }
+
+func (s *groupStore) Link(_ context.Context, id string, list []ledger.Similar) error {
+	s.linked[id] = list
+	return s.broken
+}
+
+// TestLink: of groups that are alike the new ones are linked, unless they say too little
+// to be compared.
+func TestLink(t *testing.T) {
+	stack := []string{"parse_value", "parse_array", "parse_value", "parse_document", "load", "main"}
+	like := []string{"parse_value", "parse_array", "parse_value", "parse_document", "reload", "main"}
+	other := []string{"send", "flush", "close", "finish", "quit", "main"}
+	for name, c := range map[string]struct {
+		groups []ledger.Group
+		want   map[string][]string
+	}{
+		"alike":            {[]ledger.Group{{ID: "a", Frames: stack}, {ID: "b", Frames: like, New: true}}, map[string][]string{"b": {"a"}}},
+		"both new":         {[]ledger.Group{{ID: "a", Frames: stack, New: true}, {ID: "b", Frames: like, New: true}}, map[string][]string{"a": {"b"}, "b": {"a"}}},
+		"none new":         {[]ledger.Group{{ID: "a", Frames: stack}, {ID: "b", Frames: like}}, nil},
+		"another":          {[]ledger.Group{{ID: "a", Frames: stack}, {ID: "b", Frames: other, New: true}}, nil},
+		"new one weak":     {[]ledger.Group{{ID: "a", Frames: stack}, {ID: "b", Frames: stack, New: true, Weak: true}}, nil},
+		"old one weak":     {[]ledger.Group{{ID: "a", Frames: stack, Weak: true}, {ID: "b", Frames: stack, New: true}}, nil},
+		"one function":     {[]ledger.Group{{ID: "a", Frames: stack[:1]}, {ID: "b", Frames: stack[:1], New: true}}, nil},
+		"not with itself":  {[]ledger.Group{{ID: "a", Frames: stack, New: true}}, nil},
+		"two functions do": {[]ledger.Group{{ID: "a", Frames: stack[:2]}, {ID: "b", Frames: stack[:2], New: true}}, map[string][]string{"b": {"a"}}},
+	} {
+		s := &groupStore{groups: c.groups, linked: map[string][]ledger.Similar{}}
+		if err := link(t.Context(), s, 1); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if len(s.linked) != len(c.want) {
+			t.Errorf("%s: %v, want %v", name, s.linked, c.want)
+		}
+		for id, want := range c.want {
+			var got []string
+			for _, m := range s.linked[id] {
+				got = append(got, m.Group)
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("%s: %s is linked to %q, want %q", name, id, got, want)
+			}
+		}
+	}
+}
+
+// TestLinkIsBounded: a group is linked to a few others, however many are like it.
+func TestLinkIsBounded(t *testing.T) {
+	s := &groupStore{linked: map[string][]ledger.Similar{}}
+	for i := range 3 * maxSimilar {
+		s.groups = append(s.groups, ledger.Group{ID: fmt.Sprint(i), Frames: []string{"f", "g", "h", "k", "main"}, New: i == 0})
+	}
+	if err := link(t.Context(), s, 1); err != nil || len(s.linked["0"]) != maxSimilar {
+		t.Errorf("%v, %v", s.linked, err)
+	}
+	s.broken = errors.New("full")
+	if err := link(t.Context(), s, 1); !errors.Is(err, s.broken) {
+		t.Errorf("a store that fails: %v", err)
+	}
+}

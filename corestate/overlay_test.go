@@ -184,3 +184,33 @@ func TestFilesStandInForMissingSegments(t *testing.T) {
 		t.Errorf("data: %#x, %v", v, err)
 	}
 }
+
+// TestRelroSharesPages: what lies on a page with relocated bytes is left alone, before
+// and behind them; the pages beside are not.
+func TestRelroSharesPages(t *testing.T) {
+	progs := slices.Clone(libxProgs)
+	progs[4].Vaddr, progs[4].Memsz, progs[4].Filesz = 0x5800, 0x1000, 0x1000 // the second half of a page and the first of the next
+	b := threaded()
+	b.Files(
+		corebuild.Mapping{Start: libxAt, End: libxAt + 0x1000, Offset: 0, Path: "/lib/libx.so"},
+		corebuild.Mapping{Start: libxAt + 0x1000, End: libxAt + 0x3000, Offset: 0x1000, Path: "/lib/libx.so"},
+		corebuild.Mapping{Start: libxAt + 0x3000, End: libxAt + 0x4000, Offset: 0x3000, Path: "/lib/libx.so"},
+		corebuild.Mapping{Start: libxAt + 0x5000, End: libxAt + 0x7000, Offset: 0x4000, Path: "/lib/libx.so"},
+	)
+	page := append(corebuild.Lib(progs...).Bytes(), make([]byte, 0x1000)...)[:0x1000]
+	b.Load(libxAt, rFlag, 0x1000, page)
+	b.Load(libxAt+0x1000, rxFlag, 0x2000, nil)
+	b.Load(libxAt+0x3000, rFlag, 0x1000, nil)
+	b.Load(libxAt+0x5000, rFlag, 0x2000, nil)
+	c := open(t, b)
+	c.BuildLibraries(nil)
+	f := libxFile(t, progs)
+	c.SetBacking(func(*libstate.Library) *elffile.File { return f })
+	for off, given := range map[uint64]bool{
+		0x3000: true, 0x3ff8: true, 0x5000: false, 0x57f8: false, 0x5800: false, 0x67f8: false, 0x6800: false, 0x6ff8: false,
+	} {
+		if v, err := c.ReadWord(libxAt + off); (err == nil) != given || !given && !errors.Is(err, arch.ErrNotInDump) {
+			t.Errorf("+%#x: %#x, %v; given by the file: want %v", off, v, err, given)
+		}
+	}
+}

@@ -1,0 +1,43 @@
+package reason
+
+import (
+	"testing"
+
+	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// TestAccessThatTouches: the access to blame is the one that touches the address. An
+// instruction's only one is to blame where addresses are not known, and never when it is
+// known to touch something else.
+func TestAccessThatTouches(t *testing.T) {
+	two := at{a: arch.AMD64, code: movsb, regs: regs{"rsi": 0x1000, "rdi": 0x2000}}
+	one := at{a: arch.AMD64, code: loadRAX8, regs: regs{"rax": 0x1000}} // at rax + 8
+	unknown := at{a: arch.AMD64, code: loadRAX8}
+	for _, c := range []struct {
+		name string
+		p    at
+		addr uint64
+		have bool
+		want string // the access; "" for none
+	}{
+		{"the source", two, 0x1000, true, report.AccessRead},
+		{"the destination", two, 0x2000, true, report.AccessWrite},
+		{"behind the source", two, 0x1001, true, ""},
+		{"before the source", two, 0xfff, true, ""},
+		{"one of two, address unknown", two, 0x1000, false, ""},
+		{"the only one", one, 0x1008, true, report.AccessRead},
+		{"its last byte", one, 0x100b, true, report.AccessRead},
+		{"behind its last byte", one, 0x100c, true, ""},
+		{"before its first byte", one, 0x1007, true, ""},
+		{"the only one, address unknown", one, 0, false, report.AccessRead},
+		{"the only one, register unknown", unknown, 8, true, report.AccessRead},
+		{"no code", at{a: arch.AMD64}, 0x1000, true, ""},
+	} {
+		in := c.p.input(t)
+		got, ok := in.access(c.addr, c.have)
+		if ok != (c.want != "") || ok && direction(got) != c.want {
+			t.Errorf("%s: %q, %v; want %q", c.name, direction(got), ok, c.want)
+		}
+	}
+}

@@ -38,6 +38,7 @@ make_threads() { simple threads -O1 -fno-inline -g -pthread; }
 make_thread-crash() { simple thread_crash -O0 -g -pthread; }
 make_inline-tail-O2() { simple inline_tail -O2 -g; }
 make_tail-ambiguous-O2() { simple tail_ambiguous -O2 -g; }
+make_bad-jump-O2() { simple bad_jump -O2 -g; }
 make_cold-split-O2() { simple cold -O2 -g; }
 make_realign-O2() { simple realign -O2 -g; }
 

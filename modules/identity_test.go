@@ -96,7 +96,7 @@ func TestIdentityWithoutBuildID(t *testing.T) {
 			if c.lib != nil {
 				c.lib(&lib)
 			}
-			finder := find.New(find.Options{})
+			finder := find.New(t.Context(), find.Options{})
 			for _, force := range []bool{false, true} {
 				set := modules.NewSet(image.NewCache(finder), finder, head{at, inMemory.Bytes()}, force)
 				r := set.Resolve(&lib)

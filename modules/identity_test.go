@@ -7,8 +7,6 @@ import (
 	"testing"
 
 	"github.com/corewalk/corewalk/internal/corebuild"
-	"github.com/corewalk/corewalk/internal/files/find"
-	"github.com/corewalk/corewalk/internal/files/image"
 	"github.com/corewalk/corewalk/internal/format/elffile"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/modules"
@@ -96,9 +94,12 @@ func TestIdentityWithoutBuildID(t *testing.T) {
 			if c.lib != nil {
 				c.lib(&lib)
 			}
-			finder := find.New(t.Context(), find.Options{})
 			for _, force := range []bool{false, true} {
-				set := modules.NewSet(image.NewCache(finder), finder, head{at, inMemory.Bytes()}, force)
+				var opts []modules.Option
+				if force {
+					opts = append(opts, modules.WithForceMismatched())
+				}
+				set := newSet(t, head{at, inMemory.Bytes()}, opts...)
 				r := set.Resolve(&lib)
 				if r.Match != c.match || !strings.Contains(r.Why, c.why) {
 					t.Errorf("%v, %q; want %v, %q", r.Match, r.Why, c.match, c.why)

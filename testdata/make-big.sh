@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Makes a C++ program with some 700 MB of DWARF and its core, for benchmarks:
+# Makes a C++ program with about 700 MB of DWARF and its core, for benchmarks:
 #   testdata/make-big.sh DIR [UNITS]
-# Needs g++ with its standard library, half an hour of a processor, 2 GB of disk,
-# and cores that are written to the working directory (kernel.core_pattern=core).
+# Needs g++ with its standard library, half an hour of processor time, 2 GB of disk
+# space, and cores written to the working directory (kernel.core_pattern=core).
 set -euo pipefail
 dir=${1:?a directory is wanted}
 units=${2:-130}

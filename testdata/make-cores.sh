@@ -6,17 +6,16 @@
 #   testdata/make-cores.sh sysroot    refreshes testdata/sysroot/amd64 only
 #   testdata/make-cores.sh -l         lists the cases
 #
-# It runs on x86-64 Linux with /proc/sys/kernel/core_pattern set to `core`, and
-# needs to be allowed to create /opt/corewalk-fixtures: programs are built and
-# run there, because their paths end up in the cores. It installs nothing.
-# Debian packages that it uses:
+# It runs on x86-64 Linux with /proc/sys/kernel/core_pattern set to `core`, and must be
+# able to create /opt/corewalk-fixtures: programs are built and run there, because their
+# paths end up in the cores. It installs nothing. It uses these Debian packages:
 #   gcc g++ libc6-dev binutils gdb zstd xz-utils dwz elfutils musl-tools
 #   clang-19 llvm-19 libc++-19-dev libc++abi-19-dev rustc, and Go 1.22 or newer
-# A case whose tool is missing is skipped with a line that says so; the files
-# that are there stay. src/README.md tells how to add a case.
+# A case whose tool is missing is skipped with a message, and its files stay.
+# src/README.md explains how to add a case.
 #
-# The working directory is removed when all went well, so that tests do not find
-# the programs where the cores say they were; KEEP=1 leaves it.
+# The working directory is removed after success, so that tests do not find the programs
+# at the paths in the cores; KEEP=1 keeps it.
 set -u -o pipefail
 export LC_ALL=C DEBUGINFOD_URLS=
 
@@ -32,8 +31,8 @@ done
 
 cases() { declare -F | sed -n 's/^declare -f make_//p'; }
 
-# build_case NAME: makes one case in a fresh directory. Runs in a subshell, so
-# that what a case sets or limits ends with it.
+# build_case NAME: makes one case in a fresh directory. It runs in a subshell, so that
+# the settings and limits of a case end with it.
 build_case() (
 	case=$1
 	declare -F "make_$case" >/dev/null || { say "no such case: $case"; exit 1; }

@@ -1,8 +1,8 @@
 #!/bin/sh
 # Makes the pictures of docs/triage.md: a real run of corewalk triage over the cores of
-# testdata, as if they had come in over some weeks. Their dates are made up here, since a
-# checkout has none; what is said of each dump is not. Needs chromium.
-# PAGE=FILE keeps the page too.
+# testdata, as if they had come in over some weeks. The script makes up their dates,
+# since a checkout has none; everything else is real. Needs chromium. PAGE=FILE keeps the
+# page too.
 set -e
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)

@@ -1,9 +1,9 @@
 # Helpers of make-cores.sh: compile, run until the core, ship, check.
 #
-# A case's function finds $case (its name), $dir (where it builds and runs),
-# $src (the sources) and $stage (what is to be shipped). It usually does
+# The function of a case uses $case (its name), $dir (where it builds and runs), $src
+# (the sources) and $stage (the files to ship). It usually does
 #   cc recursion.c -O0 -g -o recursion && run recursion 12 && ship recursion && finish recursion
-# and returns non-zero when something fails.
+# and returns non-zero on failure.
 
 skipped=77
 extra_gdb=()                    # gdb commands before the backtrace
@@ -11,14 +11,14 @@ backtrace=('thread apply all bt') # gdb commands whose output is kept
 core_limit=unlimited            # ulimit -c
 stack_limit=8192                # ulimit -s, KiB
 core_filter=0x33                # /proc/PID/coredump_filter
-launcher=()                     # what starts the program, such as setarch -R
-gdb_limit=300                   # seconds gdb may take
+launcher=()                     # command that starts the program, such as setarch -R
+gdb_limit=300                   # time limit for gdb, in seconds
 debugger=gdb                    # the gdb that knows the core's architecture
-ship_plain=262144               # what is larger, in bytes, is shipped compressed
+ship_plain=262144               # files larger than this, in bytes, are shipped compressed
 
 say() { echo "make-cores: $*" >&2; }
 
-# need TOOL...: answers $skipped, and says so, when a tool is missing.
+# need TOOL...: prints a message and returns $skipped if a tool is missing.
 need() {
 	local tool
 	for tool; do
@@ -26,8 +26,8 @@ need() {
 	done
 }
 
-# compile COMPILER ARG...: runs a compiler in $src. Paths in the result start
-# with /src, whatever machine made it. -o names a file of $dir.
+# compile COMPILER ARG...: runs a compiler in $src. Paths in the result start with /src
+# on every machine. -o names a file in $dir.
 compile() {
 	local args=() next=
 	for arg; do
@@ -42,11 +42,11 @@ cc() { compile gcc "$@"; }
 cxx() { compile g++ "$@"; }
 clang() { compile clang-19 -fdebug-compilation-dir=/src "$@"; }
 
-# clean_env: runs a program with nothing of this machine's environment.
+# clean_env: runs a program without this machine's environment.
 clean_env() { env -i PATH=/usr/bin LC_ALL=C "$@"; }
 
-# run PROGRAM ARG...: runs $dir/PROGRAM until it dies, and answers whether it
-# left a core in $dir/core. The subshell's own message about it is dropped.
+# run PROGRAM ARG...: runs $dir/PROGRAM until it dies. It succeeds if there is a core in
+# $dir/core. The shell's own message about the death is dropped.
 run() {
 	local program=$1
 	shift
@@ -60,8 +60,8 @@ run() {
 	[ -s "$dir/core" ] || { say "$case: no core"; cat "$dir/run.log" >&2; return 1; }
 }
 
-# ship FILE [AS]: puts a file of $dir among the shipped ones; what is larger
-# than $ship_plain goes compressed, as AS.zst.
+# ship FILE [AS]: ships a file of $dir; a file larger than $ship_plain is shipped
+# compressed, as AS.zst.
 ship() {
 	local from=$dir/$1 to=$stage/${2-$1}
 	mkdir -p "$(dirname "$to")"
@@ -72,8 +72,8 @@ ship() {
 	fi
 }
 
-# finish PROGRAM: packs the core, checks what is shipped, installs it and
-# records what gdb makes of it. PROGRAM is the name of the shipped binary.
+# finish PROGRAM: packs the core, checks the shipped files, installs them, and records
+# gdb's view. PROGRAM is the name of the shipped binary.
 finish() {
 	local program=$1
 	zstd -q -f -19 "$dir/core" -o "$stage/core.zst" || return 1
@@ -87,8 +87,8 @@ finish() {
 	[ -f "$out/case.json" ] || say "$case: write $out/case.json"
 }
 
-# no_machine_paths: refuses files that name this machine's directories. What
-# is shipped compressed lies unpacked in $dir; debug sections are unpacked too.
+# no_machine_paths: refuses files that contain directories of this machine. Files shipped
+# compressed are checked unpacked, in $dir; debug sections are unpacked too.
 no_machine_paths() {
 	local file plain=$dir/plain found checkout=${here%/*}
 	for file in $(find "$dir" "$stage" -type f ! -name '*.zst' ! -name '*.log' ! -path "$dir/view/*"); do
@@ -100,8 +100,8 @@ no_machine_paths() {
 	done
 }
 
-# record_gdb PROGRAM: prints gdb's view of the installed case, seen with the
-# shipped libraries only. gdb is the documented oracle, not always right.
+# record_gdb PROGRAM: prints gdb's view of the installed case, with the shipped libraries
+# only. gdb is the documented oracle, but it is not always right.
 record_gdb() {
 	local view=$dir/view commands=()
 	command -v "$debugger" >/dev/null || { say "$case: no $debugger, gdb.txt is empty"; return 0; }
@@ -117,8 +117,8 @@ record_gdb() {
 			-e '/^----- Backtrace/,/^----------*$/d' | grep -v -E '^\[(New LWP|Current thread|Thread debugging)|^Using host libthread_db|^warning: (Can.t open file|Section .\.reg-xstate)|^[0-9]+\s.*No such file|auto-load|^of file '
 }
 
-# copy_sysroot: copies the libraries that the programs map, laid out as the
-# cores' NT_FILE notes name them, with the links that the system has.
+# copy_sysroot: copies the libraries that the programs map, under the paths in the cores'
+# NT_FILE notes, with the system's links.
 copy_sysroot() {
 	local file lib=usr/lib/x86_64-linux-gnu
 	rm -rf "$sysroot" && mkdir -p "$sysroot/$lib" "$sysroot/usr/lib64" || return 1

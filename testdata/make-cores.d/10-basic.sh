@@ -1,8 +1,8 @@
 # The everyday stacks: recursion, threads, inlines, ways to die.
 
-deep_backtrace=('bt 12' 'bt -6') # gdb is slow on deep stacks, and wordy
+deep_backtrace=('bt 12' 'bt -6') # gdb is slow and verbose on deep stacks
 
-# simple NAME FLAG... [-- ARG...]: compiles NAME.c, runs it, ships both.
+# simple NAME FLAG... [-- ARG...]: compiles NAME.c, runs it, ships program and core.
 simple() {
 	local name=$1 flags=()
 	shift
@@ -26,8 +26,8 @@ make_recursion-12000() {
 	simple recursion -O0 -g -- 12000
 }
 
-# Without address randomisation, so that the same function meets the guard
-# page in every core that is made.
+# Without address randomisation, so that the same function hits the guard page every
+# time.
 make_overflow() {
 	backtrace=("${deep_backtrace[@]}")
 	stack_limit=256 launcher=(setarch -R)
@@ -42,7 +42,7 @@ make_bad-jump-O2() { simple bad_jump -O2 -g; }
 make_cold-split-O2() { simple cold -O2 -g; }
 make_realign-O2() { simple realign -O2 -g; }
 
-# -fno-toplevel-reorder keeps innocent right behind fail_hard.
+# -fno-toplevel-reorder keeps innocent directly after fail_hard.
 make_noreturn-last() { simple noreturn -O2 -g -falign-functions=1 -fno-toplevel-reorder -fno-reorder-functions; }
 
 make_abort() { simple ends -O0 -g -- abort; }

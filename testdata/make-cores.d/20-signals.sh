@@ -1,4 +1,4 @@
-# Signals, other stacks than the thread's own, and what others do to a process.
+# Signals, alternate stacks, and what other processes do to a process.
 
 make_signal-altstack() { simple sigalt -O0 -g; }
 make_handler-crash() { simple handler_crash -O0 -g; }
@@ -9,8 +9,8 @@ make_deleted() {
 		run deleted && ship kept deleted && cp "$dir/kept" "$dir/deleted" && finish deleted
 }
 
-# start PROGRAM ARG...: runs $dir/PROGRAM in the background, as run does, and
-# answers when all its threads sleep. $pid is its process.
+# start PROGRAM ARG...: runs $dir/PROGRAM in the background, like run does, and returns
+# when all its threads sleep. $pid is its process.
 start() {
 	local program=$1
 	shift
@@ -24,7 +24,7 @@ start() {
 	sleep 1
 }
 
-# The sender is another process: si_code is SI_USER and there is no address.
+# Another process sends the signal: si_code is SI_USER and there is no address.
 make_killed() {
 	cc ends.c -O0 -g -o ends && start ends wait || return 1
 	kill -SEGV "$pid"

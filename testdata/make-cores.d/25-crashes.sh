@@ -1,5 +1,5 @@
-# One fixture for each way to die that arch/crashes.c has, on the architectures where it
-# is told apart by decoding.
+# One fixture for each way to die in arch/crashes.c, on the architectures whose
+# instructions are decoded to tell it.
 #
 #   line of the table of architectures | way | signal | what happens
 crash_table='

@@ -1,4 +1,4 @@
-# What a walker has when unwind tables are poor or missing.
+# Walking with poor or missing unwind tables.
 
 no_tables=(-fno-asynchronous-unwind-tables -fno-unwind-tables)
 

@@ -1,6 +1,6 @@
-# One program, pack.c, linked and packed in the ways that distributions do.
+# One program, pack.c, linked and packaged in the ways that distributions do.
 
-# packed NAME FLAG...: compiles pack.c as `pack` and gets its core.
+# packed NAME FLAG...: compiles pack.c as `pack` and makes its core.
 packed() { cc pack.c -O2 -g "$@" -o pack && run pack; }
 
 make_pie() { packed -pie -fPIE && ship pack && finish pack; }
@@ -35,7 +35,7 @@ make_zstd() {
 
 make_stripped() { packed && strip "$dir/pack" && ship pack && finish pack; }
 
-# As Fedora does: an xz-compressed ELF file that holds the symbol table only.
+# Like Fedora: an xz-compressed ELF file with only the symbol table.
 make_minidebuginfo() {
 	need xz || return $?
 	packed || return 1
@@ -67,7 +67,7 @@ make_build-id() {
 	ship pack && ship pack.debug "debug/.build-id/${id:0:2}/${id:2}.debug" && finish pack
 }
 
-# dwz moves what two programs share to a third file.
+# dwz moves what two programs share into a third file.
 make_dwz() {
 	need dwz || return $?
 	packed && cp "$dir/pack" "$dir/twin" || return 1
@@ -80,7 +80,7 @@ make_split-dwarf() {
 	ship pack && (cd "$dir" && for f in *.dwo; do ship "$f"; done) && finish pack
 }
 
-# The .dwo files of clang in a package, as llvm-dwp makes it.
+# The .dwo files of clang in a package, as made by llvm-dwp.
 make_split-dwp() {
 	need clang-19 llvm-dwp-19 || return $?
 	(cd "$src" && clang-19 -fdebug-compilation-dir=/src -ffile-prefix-map="$src"=/src -O2 -gdwarf-5 -gsplit-dwarf -c pack.c -o "$dir/pack.o") &&

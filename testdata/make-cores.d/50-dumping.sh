@@ -1,4 +1,4 @@
-# Cores that lack something: filtered, cut off, or with pages left out.
+# Cores that lack something: filtered, truncated, or with pages left out.
 
 # Bit 0 only: no ELF headers, no file-backed memory, no shared memory.
 make_filter-0x01() {
@@ -6,7 +6,7 @@ make_filter-0x01() {
 	simple recursion -O0 -g -- 12
 }
 
-# Everything, text too: a walk needs no file but for names.
+# Everything, including text: a walk needs files for names only.
 make_filter-all() {
 	need musl-gcc || return $?
 	core_filter=0x7f
@@ -14,7 +14,7 @@ make_filter-all() {
 		ship recursion && finish recursion
 }
 
-# Nothing private: the stack's pages are not in the core at all.
+# No private memory: the stack's pages are not in the core.
 make_filter-none() {
 	core_filter=0x00
 	simple recursion -O0 -g -- 12
@@ -22,9 +22,9 @@ make_filter-none() {
 
 make_relro-omitted() { simple relro -O0 -g -fPIE -pie -Wl,-z,relro,-z,now; }
 
-# The file ends half way through the stack, as when the disk is full or
-# RLIMIT_CORE was met: the inner frames are there, the outer ones are not.
-# Without address randomisation, so that the cut always meets the same frame.
+# The file ends in the middle of the stack, as when the disk is full or RLIMIT_CORE was
+# reached: the inner frames are there, the outer ones are not. Without address
+# randomisation, so that the cut always hits the same frame.
 make_truncated() {
 	local offset size
 	launcher=(setarch -R)

@@ -1,4 +1,4 @@
-# Programs on musl. Its own functions have no unwind tables in Debian's build.
+# Programs with musl, whose own functions have no unwind tables in Debian's build.
 
 make_musl() {
 	need musl-gcc || return $?

@@ -1,9 +1,9 @@
 # C++, Rust and Go.
 #
-# Go programs run with GOMAXPROCS=1, so that the number of threads differs less
-# from run to run.
+# Go programs run with GOMAXPROCS=1, so that the number of threads varies less between
+# runs.
 
-# cxx_case NAME FLAG...: compiles NAME.cpp, runs it, ships both.
+# cxx_case NAME FLAG...: compiles NAME.cpp, runs it, ships program and core.
 cxx_case() {
 	local name=$1
 	shift
@@ -15,8 +15,8 @@ make_cxx-destructor() { cxx_case destructor -O1 -fno-inline -g; }
 make_cxx-virtual() { cxx_case virtual -O0 -g; }
 make_cxx-sort() { cxx_case sorting -O2 -g; }
 
-# rust NAME: std's own debug information is left out: its paths are remapped
-# by its makers, but it is large.
+# rust NAME: leaves out the standard library's debug information, which is large. (Its
+# paths are remapped already.)
 rust() {
 	local name=$1
 	need rustc || return $?
@@ -29,8 +29,8 @@ rust() {
 make_rust-unwrap() { rust unwrap; }
 make_rust-segv() { rust wild; }
 
-# go_build DIR FLAG...: builds $src/DIR as a module of its own. Paths are
-# trimmed, and there is no version control stamp.
+# go_build DIR FLAG...: builds $src/DIR as a module of its own, with trimmed paths and no
+# version control stamp.
 go_build() {
 	local name=$1
 	shift

@@ -1,7 +1,7 @@
-# What programs say before they die.
+# Messages that programs print before they die.
 #
-# Each fixture has a stderr.txt: what the program wrote to its standard error. The
-# tests compare it with what is read from the core.
+# Each fixture has a stderr.txt: what the program wrote to its standard error. Tests
+# compare it with what is read from the core.
 
 # said: keeps what the program wrote, without the shell's own message.
 said() {
@@ -9,7 +9,8 @@ said() {
 	[ -s "$stage/stderr.txt" ] || { say "$case: the program wrote nothing"; return 1; }
 }
 
-# words WAY COMPILER FLAG...: compiles lastwords, runs it, ships all of it compressed.
+# words WAY COMPILER FLAG...: compiles lastwords, runs it, ships program and core
+# compressed.
 words() {
 	local way=$1
 	shift
@@ -36,8 +37,8 @@ make_words-libcxx() {
 		lastwords.cpp -O1 && finish lastwords
 }
 
-# The standard library is optimised together with the program: the panic hook is
-# inlined. Only symbols are kept, for the size.
+# The standard library is optimised together with the program, so the panic hook is
+# inlined. Only symbols are kept, to save space.
 make_words-rust() {
 	need rustc || return $?
 	ship_plain=4096

@@ -1,7 +1,7 @@
 # Programs with variables of every kind, as several compilers describe them.
 #
-# Each fixture has a printed.txt: what a second build of the same source, not
-# optimised, prints of its own variables (vars_show.h and its like).
+# Each fixture has a printed.txt: a second, unoptimised build of the same source prints
+# its own variables (vars_show.h and the like).
 
 # printed PROGRAM: keeps what a program prints before it dies.
 printed() {
@@ -23,7 +23,7 @@ make_vars-c-dwarf4-O1() { vars_c cc -O1 -g -gdwarf-4 -gstrict-dwarf -w && finish
 make_vars-c-clang-O0() { need clang-19 || return $?; vars_c clang -O0 -g -w && finish vars; }
 make_vars-c-clang-O2() { need clang-19 || return $?; vars_c clang -O2 -g -w && finish vars; }
 
-# split COMPILER SOURCE FLAG...: compiles and links apart, in $dir, so that the
+# split COMPILER SOURCE FLAG...: compiles and links separately, in $dir, so that the
 # debug information stays in vars.dwo, which the program names without a directory.
 split() {
 	local compiler=$1 source=$2
@@ -36,14 +36,15 @@ make_vars-c-split-O2() {
 	split gcc vars.c -O2 -g && ship vars.dwo && cc -O0 -w -DSHOW vars.c -o show && printed show && finish vars
 }
 
-# The package of a program in DWARF 5, as llvm-dwp makes it.
+# The package of a DWARF 5 program, as made by llvm-dwp.
 make_vars-c-dwp-O1() {
 	need llvm-dwp-19 || return $?
 	split gcc vars.c -O1 -g && (cd "$dir" && llvm-dwp-19 vars.dwo -o vars.dwp && rm vars.dwo) && ship vars.dwp &&
 		cc -O0 -w -DSHOW vars.c -o show && printed show && finish vars
 }
 
-# vars_cxx COMPILER FLAG...: the same for vars.cpp. show_flags are for its printout.
+# vars_cxx COMPILER FLAG...: the same for vars.cpp. show_flags are for the build that
+# prints.
 vars_cxx() {
 	"$@" -std=c++20 vars.cpp -o vars && run vars && ship vars &&
 		"${show_flags[@]}" -std=c++20 -O0 -w -DSHOW vars.cpp -o show && printed show && finish vars
@@ -52,7 +53,7 @@ show_flags=(cxx)
 
 make_vars-cxx-O0() { vars_cxx cxx -O0 -g -w; }
 make_vars-cxx-O2() { vars_cxx cxx -O2 -g -w; }
-# A .dwo file is found beside the core only as it is: its sections are compressed.
+# A .dwo file next to the core must not be compressed as a file, so its sections are.
 make_vars-cxx-split-O2() {
 	split g++ vars.cpp -std=c++20 -O2 -g && objcopy --compress-debug-sections=zlib "$dir/vars.dwo" "$stage/vars.dwo" && cxx -std=c++20 -O0 -w -DSHOW vars.cpp -o show && printed show && finish vars
 }

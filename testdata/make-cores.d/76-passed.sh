@@ -1,10 +1,10 @@
-# What callers know of their callees' parameters, and what signals saved.
+# What callers know about the parameters of their callees, and what signals save.
 
 make_passed-O2() { simple passed -O2 -g; }
 make_passed-deep-O2() { simple passed_deep -O2 -g; }
 make_tail-bad-O2() { simple tail_bad -O2 -g; }
 
-# Types that a program only declares, and that its library defines.
+# Types that a program only declares and its library defines.
 make_widget() {
 	local flags=(-O0 -g -x c++ -fno-rtti -fno-exceptions)
 	need clang-19 || return $?
@@ -13,7 +13,7 @@ make_widget() {
 		run widget_user && ship widget_user && ship libwidget.so && finish widget_user
 }
 
-# Thread-local storage of libraries under musl.
+# Thread-local storage of libraries with musl.
 make_musl-tls() {
 	need musl-gcc || return $?
 	compile musl-gcc tls_other.c -O0 -g -shared -fPIC -Wl,-soname,libother.so -o libother.so &&

@@ -1,9 +1,9 @@
-# testdata/blame: programs that die of a bad value in as many ways as src/blame/ has,
-# made by two compilers with and without optimisation. The cores of one build are alike,
-# so that they go into one archive; without randomised addresses they are more so.
+# testdata/blame: programs that die of a bad value in many ways (src/blame/), built by
+# two compilers with and without optimisation. The cores of one build are similar, so
+# they share one archive; without address randomisation they are even more similar.
 #
 #   blame/BUILD/blame.zst, blamexx.zst   the programs
-#   blame/BUILD/cores.tar.zst            PROGRAM.WAY, a core each
+#   blame/BUILD/cores.tar.zst            PROGRAM.WAY, one core each
 
 blame_c='field passed lookup list index never_set global freed function strlen memcpy by_value inlined tail
 eighth set element member kept switch either write'
@@ -18,7 +18,7 @@ blame_build() {
 	launcher=(setarch -R)
 	mkdir -p "$cores" "$out"
 	for way in $blame_c; do
-		[ "$way-$2-$3" = never_set-clang-19-O2 ] && continue # where clang reads what the other path would have set
+		[ "$way-$2-$3" = never_set-clang-19-O2 ] && continue # there clang reads what the other path would have set
 		run blame "$way" && mv "$dir/core" "$cores/blame.$way" || return 1
 	done
 	for way in $blame_cxx; do

@@ -1,8 +1,8 @@
-# The same small programs on every architecture: src/arch. A line of the table
-# makes the cases LINE-crash-O0, LINE-crash-O1, LINE-signal, LINE-notables and
-# LINE-threads, in cores/LINE-CASE, with a case.json from src/arch where there is
-# none. Up to its first "-" a line is the name of an architecture, which may have
-# libraries in sysroot/ARCHITECTURE; a line with a "-" has no case threads.
+# The same small programs on every architecture: src/arch. A line of the table defines
+# the cases LINE-crash-O0, LINE-crash-O1, LINE-signal, LINE-notables and LINE-threads in
+# cores/LINE-CASE. If a case has no case.json, it is made from src/arch. Up to its first
+# "-" a line is the name of an architecture, which may have libraries in
+# sysroot/ARCHITECTURE; a line with a "-" has no case threads.
 #
 #   line | compiler | what runs it: a qemu-user program, "kernel", or "stub:" and a
 #   qemu-user program that writes no cores (stubcore then does) | flags
@@ -30,17 +30,16 @@ ppc64     | powerpc64-linux-gnu-gcc | qemu-ppc64   |
 ppc       | powerpc-linux-gnu-gcc   | qemu-ppc     |
 s390x     | s390x-linux-gnu-gcc     | qemu-s390x   |
 '
-# Cases that nothing can be told of: without unwind tables, where no code is
-# decoded (Debian's C library for m68k has none), and signals of a stack that
-# grows up.
+# Cases in which nothing can be found: without unwind tables where no code is decoded
+# (Debian's C library for m68k has none), and signals on a stack that grows up.
 arch_without=' alpha-notables hppa-notables hppa-signal m68k-threads hppa-crash-O0 '
-# The largest program with a C library that is shipped, packed, in bytes.
+# The largest packed program with a C library that is shipped, in bytes.
 threads_limit=372736
 
 arch_lines() { sed -n 's/^\([a-z0-9_-]\+\) *|.*/\1/p' <<<"$arch_table"; }
 
-# arch_setup LINE: sets $compiler, $runner and $flags from the line, and what
-# the helpers need to know.
+# arch_setup LINE: sets $compiler, $runner and $flags from the line, and the settings of
+# the helpers.
 arch_setup() {
 	local line
 	line=$(grep "^$1 *|" <<<"$arch_table")
@@ -57,7 +56,7 @@ arch_setup() {
 	sysroot=$here/sysroot/${1%%-*}
 	ship_plain=4096
 	gdb_limit=20
-	extra_gdb=('set print entry-values no') # gdb looks for them without end
+	extra_gdb=('set print entry-values no') # gdb searches for them endlessly
 	backtrace=('thread apply all bt 40')
 	need "$compiler" objcopy zstd || return $?
 	[ "$runner" = kernel ] && return
@@ -74,8 +73,8 @@ arch_bare() {
 		-Wl,-z,noseparate-code -Wl,-z,max-page-size=$page -Wl,--build-id=sha1 "arch/$source" "${libraries[@]}" -o "$output"
 }
 
-# arch_run PROGRAM: runs it. qemu names the guest's core after the program and
-# the time, and dies of the same signal: what is called core is its own.
+# arch_run PROGRAM: runs it. qemu names the guest's core after the program and the time,
+# and dies of the same signal: a file named core is qemu's own.
 arch_run() {
 	[ "$runner" = kernel ] && { run "$1"; return; }
 	[[ $runner == stub:* ]] && { arch_stub "$1"; return; }
@@ -86,17 +85,17 @@ arch_run() {
 	mv "$dir"/qemu_*.core "$dir/core" 2>/dev/null || { say "$case: no core by $runner"; return 1; }
 }
 
-# arch_stub PROGRAM: runs it, and takes its core through its debugger's interface
-# at the signal that kills it.
+# arch_stub PROGRAM: runs it, and takes its core through the debugger interface at the
+# signal that kills it.
 arch_stub() {
 	local signals=1
 	[ "$1" = signal ] && signals=3 # two are handled
-	rm -f "$dir/stubcore" # of an earlier run
+	rm -f "$dir/stubcore" # from an earlier run
 	"${GO:-go}" build -C "$here/stubcore" -o "$dir.stubcore" . || return 1
 	(cd "$dir" && clean_env timeout 60 "$dir.stubcore" -arch "${case%%-*}" -signals $signals -o core "${runner#stub:}" "./$1")
 }
 
-# arch_make PROGRAM: a core of it, shipped.
+# arch_make PROGRAM: makes its core and ships it.
 arch_make() { arch_run "$1" && arch_ship "$1"; }
 
 arch_ship() {
@@ -109,14 +108,14 @@ arch_crash-O0() { arch_bare crash crash.c -O0 -g -fasynchronous-unwind-tables &&
 arch_crash-O1() { arch_bare crash crash.c -O1 -g -fasynchronous-unwind-tables && arch_make crash; }
 arch_signal() { arch_bare signal signal.c -O1 -g -fasynchronous-unwind-tables && arch_make signal; }
 
-# The chain's functions have neither tables nor symbols; on m68k, whose code is not
+# The functions of the chain have neither tables nor symbols; on m68k, whose code is not
 # decoded, they have frame pointers.
 arch_notables() {
 	[ "$compiler" = m68k-linux-gnu-gcc ] && flags+=(-fno-omit-frame-pointer)
 	arch_bare notables crash.c -O1 -DNO_TABLES -fno-asynchronous-unwind-tables -fno-unwind-tables -s && arch_make notables
 }
 
-# Of the C library's symbols only those stay that tell where a thread begins.
+# Of the C library's symbols only those are kept that mark the start of a thread.
 arch_threads() {
 	compile "$compiler" "${flags[@]}" -O1 -g -fasynchronous-unwind-tables -static -pthread arch/threads.c -Wl,--build-id=sha1 -o threads || return 1
 	"${compiler%gcc}objcopy" --strip-unneeded -K main -K work -K parked -K leaf -K start_thread -K clone -K __clone \
@@ -126,8 +125,8 @@ arch_threads() {
 	arch_make threads
 }
 
-# Position-independent code of i386, where ebx has the address of the table of
-# slots.
+# Position-independent code of i386, in which ebx has the address of the global offset
+# table.
 make_i386-pic() {
 	arch_setup i386 || return $?
 	[ -f "$sysroot/usr/lib32/ld-linux.so.2" ] || install -D -m 644 /usr/lib32/ld-linux.so.2 "$sysroot/usr/lib32/ld-linux.so.2" || return 1
@@ -139,7 +138,7 @@ make_i386-pic() {
 for arch_line in $(arch_lines); do
 	[ $arch_line = amd64 ] && continue # it has cases of its own
 	arch_cases=(crash-O0 crash-O1 signal notables)
-	[[ $arch_line == *-* || $arch_line == mipsel ]] || # mipsel: mips has it
+	[[ $arch_line == *-* || $arch_line == mipsel ]] || # mips has the case
 		 grep -q "^$arch_line *|.*| stub:" <<<"$arch_table" || arch_cases+=(threads)
 	for arch_case in "${arch_cases[@]}"; do
 		[[ $arch_without == *" $arch_line-$arch_case "* ]] && continue
@@ -148,7 +147,7 @@ for arch_line in $(arch_lines); do
 done
 unset arch_line arch_case arch_cases
 
-# What only 32-bit ARM has: .ARM.exidx, without symbols and debug information.
+# .ARM.exidx, without symbols and debug information: only 32-bit ARM has it.
 arch_exidx() { arch_bare exidx crash.c -O1 -DNO_TABLES -funwind-tables -s && arch_make exidx; }
 make_arm-exidx() { arch_setup arm && arch_exidx; }
 make_arm-thumb-exidx() { arch_setup arm-thumb && arch_exidx; }

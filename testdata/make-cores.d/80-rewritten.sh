@@ -3,7 +3,7 @@
 # symbol FILE NAME: the symbol's address.
 symbol() { echo $((0x$(nm "$dir/$1" | awk -v n="$2" '$3 == n { print $1 }'))); }
 
-# offset FILE ADDRESS: where the byte at the address is in the file.
+# offset FILE ADDRESS: prints where the byte at the address is in the file.
 offset() {
 	local off vaddr size
 	while read -r off vaddr size; do
@@ -26,8 +26,8 @@ springboard() {
 	poke "$1" "$at" 1 0xe9 && poke "$1" $((at + 1)) 4 $((to - from - 5))
 }
 
-# spare_tag FILE TAG VALUE: a dynamic entry in place of the first DT_NULL, of which
-# linkers leave several.
+# spare_tag FILE TAG VALUE: puts a dynamic entry in place of the first DT_NULL; linkers
+# leave several.
 spare_tag() {
 	local at used spare
 	at=$((0x$(readelf -SW "$dir/$1" | sed -n 's/.* \.dynamic  *DYNAMIC  *[0-9a-f]* \([0-9a-f]*\) .*/\1/p')))

@@ -1,22 +1,23 @@
-# Minidumps of Windows programs, which wine runs and a debugger of ours dumps. The
-# programs of a group share images, which go to minidumps/images/GROUP; each dump is
-# a case, minidumps/amd64-GROUP-MODE.
+# Minidumps of Windows programs, which wine runs and a small debugger (windows/dumper.c)
+# dumps. The programs of a group share images, in minidumps/images/GROUP; each dump is a
+# case, minidumps/amd64-GROUP-MODE.
 #
-# Debian packages: wine64 gcc-mingw-w64-x86-64-posix g++-mingw-w64-x86-64-posix
-# clang-19 lld-19 llvm-19 lldb-19
+# Debian packages: wine64 gcc-mingw-w64-x86-64-posix g++-mingw-w64-x86-64-posix clang-19
+# lld-19 llvm-19 lldb-19
 
 mingw_libs=/usr/lib/gcc/x86_64-w64-mingw32/12-posix
 wine_loader=/usr/lib/wine/wine64
 wine_dlls=/usr/lib/x86_64-linux-gnu/wine/x86_64-windows
 
-# wine64 PROGRAM ARG...: runs a program in $dir, in a prefix of the fixtures' own.
+# wine64 PROGRAM ARG...: runs a program in $dir, with a separate wine prefix for the
+# fixtures.
 wine64() (
 	cd "$dir" && env -i PATH=/usr/bin HOME="$work" LC_ALL=C WINEPREFIX="$work/wine" WINEDEBUG=-all \
 		WINEDLLOVERRIDES=mscoree,mshtml= timeout 120 "$wine_loader" "$@" </dev/null
 )
 
-# windows_tools TOOL...: answers $skipped where one is missing; else makes wine's prefix
-# and the debugger that writes the dumps.
+# windows_tools TOOL...: returns $skipped if a tool is missing; otherwise makes the wine
+# prefix and the debugger that writes the dumps.
 windows_tools() {
 	need "$wine_loader" x86_64-w64-mingw32-gcc-posix x86_64-w64-mingw32-g++-posix lldb-19 "$@" || return $skipped
 	[ -d "$work/wine" ] || wine64 wineboot -i >"$dir/wineboot.log" 2>&1 || return 1
@@ -26,7 +27,8 @@ windows_tools() {
 mingw() { compile x86_64-w64-mingw32-gcc-posix "$@"; }
 mingwxx() { compile x86_64-w64-mingw32-g++-posix "$@"; }
 
-# Clang with Microsoft's debug information: first objects by name, for it records them.
+# Clang with Microsoft debug information. Objects are compiled under fixed names, because
+# clang records them.
 clang_pdb() { clang --target=x86_64-w64-mingw32 -g -gcodeview "$@"; }
 
 # lld_pdb FILE PDB ARG...: links with a PDB; the image keeps no other debug information.
@@ -46,7 +48,7 @@ windows_images() {
 }
 
 # windows_dumps GROUP PROGRAM MODE...: runs the program to its death in each of the
-# ways, and ships the dumps with what lldb makes of them.
+# modes, and ships the dumps with lldb's view of them.
 windows_dumps() {
 	local mode out
 	for mode in "${@:3}"; do
@@ -60,8 +62,8 @@ windows_dumps() {
 	done
 }
 
-# record_lldb GROUP PROGRAM: prints lldb's view of the dump, with the images that are
-# shipped. What it says about debug information of MinGW's own objects is left out.
+# record_lldb GROUP PROGRAM: prints lldb's view of the dump, with the shipped images.
+# Messages about the debug information of MinGW's own objects are left out.
 record_lldb() {
 	local view=$dir/view pdb commands=()
 	rm -rf "$view" && mkdir -p "$view" && cp "$dir/dump.dmp" "$here/minidumps/images/wine"/*.zst "$here/minidumps/images/$1"/*.zst "$view/"
@@ -75,7 +77,7 @@ record_lldb() {
 	rm -rf "$view"
 }
 
-# The parts of wine that stacks begin and end in, with the code around where they do.
+# The parts of wine in which stacks begin and end, with the code around them.
 make_windows-wine() {
 	need go "$wine_loader" || return
 	thin ntdll RtlUserThreadStart NtWaitForMultipleObjects && thin kernel32 BaseThreadInitThunk &&
@@ -118,8 +120,8 @@ make_windows-clang-O2() {
 		windows_dumps clang-O2 bank.exe fault uncaught
 }
 
-# Programs whose every instruction is stepped through: windows/stepper.c says what the
-# records hold.
+# Programs that are stepped through instruction by instruction; windows/stepper.c
+# describes the records.
 make_windows-steps() {
 	windows_tools clang-19 ld.lld-19 llvm-strip-19 && mingw -O1 windows/stepper.c -o stepper.exe || return
 	mingw -O2 -fno-toplevel-reorder windows/edges.c -o gcc-O2.exe && mingw -O0 windows/edges.c -o gcc-O0.exe &&
@@ -140,8 +142,8 @@ stepped_clang() {
 		(cd "$dir" && clang-19 --target=x86_64-w64-mingw32 -fuse-ld=lld -L"$mingw_libs" -o "clang-$1.exe" edges.o)
 }
 
-# Programs of 32 bits and of arm64, which need no library: windows/carrier.c runs their
-# code on Linux and writes the dump that Windows would have.
+# Programs for 32 bits and arm64, which need no library: windows/carrier.c runs their
+# code on Linux and writes the dump that Windows would have written.
 carried() { # ARCH TARGET O COMPILER... -- RUNNER...
 	local arch=$1 target=$2 level=$3 compiler=() out
 	shift 3
@@ -164,7 +166,7 @@ make_windows-x86-O2() { carried i386 i686 O2 gcc -m32 --; }
 make_windows-arm64-O0() { carried aarch64 aarch64 O0 aarch64-linux-gnu-gcc -static -- qemu-aarch64; }
 make_windows-arm64-O2() { carried aarch64 aarch64 O2 aarch64-linux-gnu-gcc -static -- qemu-aarch64; }
 
-# The same of arm64, under qemu and gdb: windows/stepper.py.
+# The same for arm64, under qemu and gdb: windows/stepper.py.
 make_windows-steps-arm64() {
 	need clang-19 lld-link-19 llvm-readobj-19 aarch64-linux-gnu-gcc qemu-aarch64 gdb-multiarch || return
 	local level entry port=14321 files=() carrier

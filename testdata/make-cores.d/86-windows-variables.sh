@@ -1,6 +1,5 @@
-# Programs made for the variables that a PDB tells of: with Microsoft's object model,
-# started by no library of C. A second build, not optimised, prints its own variables
-# (windows/vars_show.h).
+# Programs with variables for PDBs: with Microsoft's object model, without a C library. A
+# second, unoptimised build prints its own variables (windows/vars_show.h).
 
 # vars_msvc FLAG...: compiles windows/vars.cpp.
 vars_msvc() {
@@ -8,7 +7,7 @@ vars_msvc() {
 		-c windows/vars.cpp "$@"
 }
 
-# link_msvc ARG...: links a program that begins at start.
+# link_msvc ARG...: links a program whose entry point is start.
 link_msvc() (cd "$dir" && lld-link-19 /nodefaultlib /entry:start /subsystem:console /opt:ref "$@" 2>"link.log" || { cat link.log >&2; exit 1; })
 
 windows_vars() {

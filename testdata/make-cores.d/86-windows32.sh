@@ -1,5 +1,5 @@
-# 32-bit code of Windows with PDBs, stepped through as windows/stepper32.c says. It needs
-# nothing of Windows, and so no wine.
+# 32-bit Windows code with PDBs, stepped through as windows/stepper32.c describes. It
+# uses nothing of Windows, so it needs no wine.
 #
 # Debian packages: clang-19 lld-19 llvm-19 gcc-multilib gcc-mingw-w64-i686-posix
 

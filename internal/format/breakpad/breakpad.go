@@ -1,15 +1,15 @@
-// Package breakpad reads Breakpad symbol files (.sym): names, lines, inlined
-// calls and unwind rules of a module, as text. Specification:
+// Package breakpad reads Breakpad symbol files (.sym), which contain the names, lines,
+// inlined calls and unwind rules of a module as text. Specification:
 // https://chromium.googlesource.com/breakpad/breakpad/+/HEAD/docs/symbol_files.md
 //
-// A symbol file of a browser has some hundred megabytes. Parse goes over it once
-// and keeps where the records of each address are, 16 bytes for each FUNC,
-// PUBLIC, STACK, FILE and INLINE_ORIGIN record; a record is read when it is
-// asked for. Addresses are offsets from the module's load address.
+// The symbol file of a browser has some hundred megabytes. Parse scans it once and records
+// where the records of each address are, 16 bytes for each FUNC, PUBLIC, STACK, FILE and
+// INLINE_ORIGIN record. Records are decoded on demand. Addresses are offsets from the
+// module's load address.
 //
-// Bad records are passed over and counted. Nothing here is written after Parse,
-// so a File may be used concurrently. Of bytes that are a mapped file, the
-// callers see to it that they stay (mmapfile.Guard).
+// Malformed records are skipped and counted. A File does not change after Parse and is safe
+// for concurrent use. If the bytes are a mapped file, callers must guard against its
+// truncation (mmapfile.Guard).
 package breakpad
 
 import (
@@ -21,32 +21,32 @@ import (
 	"sort"
 )
 
-// ErrFormat is wrapped by the errors about bytes that are no symbol file, and
-// about records that make no sense.
+// ErrFormat is wrapped by errors about files that are not symbol files and about malformed
+// records.
 var ErrFormat = errors.New("malformed Breakpad symbol file")
 
-// Overlapping ranges are told apart by looking at no more than so many records
-// that begin at or before an address.
+// maxOverlap limits how many records that begin at or before an address are examined to
+// resolve overlapping ranges.
 const maxOverlap = 64
 
 // A File is an indexed symbol file.
 type File struct {
-	OS, Arch  string // as the MODULE record has them: "Linux", "x86_64"
-	ID        string // debug identifier: GUID and age in hexadecimal digits
-	Name      string // of the debug file: "xul.pdb"
-	CodeID    string // INFO CODE_ID: build-id, or time stamp and size of a PE; may be empty
-	CodeFile  string // the file that INFO CODE_ID names; may be empty
-	Generator string // INFO GENERATOR; may be empty
+	OS, Arch  string // as in the MODULE record: "Linux", "x86_64"
+	ID        string // debug identifier: GUID and age, in hexadecimal
+	Name      string // name of the debug file: "xul.pdb"
+	CodeID    string // from INFO CODE_ID: build-id, or time stamp and size of a PE image; may be empty
+	CodeFile  string // the file named by INFO CODE_ID; may be empty
+	Generator string // from INFO GENERATOR; may be empty
 
-	Skipped    int // records whose beginning makes no sense
-	FirstError int // offset of the first of them
+	Skipped    int // number of records with a malformed beginning
+	FirstError int // file offset of the first of them
 
 	data                            []byte
 	funcs, publics, cfi, win0, win4 []entry // sorted by address
 	files, origins                  []entry // sorted by number
 }
 
-// An entry says at which offset of the file the record for a key begins.
+// An entry is the offset in the file of the record for a key.
 type entry struct{ key, off uint64 }
 
 func (e entry) compare(x entry) int {
@@ -58,14 +58,14 @@ func (e entry) compare(x entry) int {
 
 var space = []byte(" ")
 
-// Parse indexes a symbol file. The first record must be MODULE. data must not
-// change as long as the File is used.
+// Parse indexes a symbol file. The first record must be MODULE. data must not change while
+// the File is in use.
 func Parse(data []byte) (*File, error) {
 	f := &File{data: data}
 	first, _ := cutLine(data)
 	module, ok := bytes.CutPrefix(first, []byte("MODULE "))
 	if !ok {
-		return nil, fmt.Errorf("no MODULE record at the beginning: %w", ErrFormat)
+		return nil, fmt.Errorf("first record is not MODULE: %w", ErrFormat)
 	}
 	if f.OS, module = word(module); f.OS != "" {
 		f.Arch, module = word(module)
@@ -73,7 +73,7 @@ func Parse(data []byte) (*File, error) {
 	f.ID, module = word(module)
 	f.Name = string(bytes.TrimSpace(module))
 	if f.ID == "" {
-		return nil, fmt.Errorf("MODULE record without identifier: %w", ErrFormat)
+		return nil, fmt.Errorf("MODULE record has no identifier: %w", ErrFormat)
 	}
 	if err := f.index(); err != nil {
 		return nil, err
@@ -87,8 +87,8 @@ func Parse(data []byte) (*File, error) {
 	return f, nil
 }
 
-// index goes over all lines. Most are line records, which begin with a digit or
-// a letter in lower case: of those only the end is looked for.
+// index scans all lines. Most are line records, which begin with a digit or a lower-case
+// letter; of those it only looks for the end.
 func (f *File) index() error {
 	data := f.data
 	for off := 0; off < len(data); {
@@ -100,7 +100,7 @@ func (f *File) index() error {
 		switch c := data[off]; {
 		case c >= '0' && c <= '9', c >= 'a' && c <= 'f', c == '\n', c == '\r':
 		case c == 'M' && off > 0 && bytes.HasPrefix(data[off:next], []byte("MODULE ")):
-			return fmt.Errorf("a second MODULE record at offset %#x: %w", off, ErrFormat)
+			return fmt.Errorf("second MODULE record at offset %#x: %w", off, ErrFormat)
 		case !f.record(data[off:next], off):
 			if f.Skipped++; f.Skipped == 1 {
 				f.FirstError = off
@@ -111,7 +111,7 @@ func (f *File) index() error {
 	return nil
 }
 
-// record notes the record in line, which begins at off.
+// record indexes the record in line, which begins at off.
 func (f *File) record(line []byte, off int) bool {
 	switch line[0] {
 	case 'F':
@@ -161,7 +161,7 @@ func (f *File) stack(line []byte, off int) bool {
 	case '4':
 		return note(&f.win4, rest[2:], off, 16)
 	}
-	return rest[0] >= '1' && rest[0] <= '3' // traps and task gates say nothing of use
+	return rest[0] >= '1' && rest[0] <= '3' // traps and task gates are not needed
 }
 
 func (f *File) info(rest []byte) {
@@ -183,8 +183,8 @@ func note(list *[]entry, field []byte, off int, base uint64) bool {
 	return ok
 }
 
-// number reads a number at the beginning of s and what separates it from the
-// next field. It answers false when there is none or it needs more than 64 bits.
+// number parses a number at the beginning of s and skips the separator after it. It returns
+// false if there is none or if it does not fit 64 bits.
 func number(s []byte, base uint64) (v uint64, rest []byte, ok bool) {
 	i := 0
 	for ; i < len(s); i++ {
@@ -206,7 +206,7 @@ func number(s []byte, base uint64) (v uint64, rest []byte, ok bool) {
 	return v, s[i:], true
 }
 
-// digits are the values of digits up to 16; 255 stands for what is none.
+// digits are the values of the digits up to base 16; 255 means that it is not a digit.
 var digits = func() (t [256]uint8) {
 	for i := range t {
 		t[i] = 255
@@ -226,19 +226,19 @@ func word(s []byte) (string, []byte) {
 	return string(w), rest
 }
 
-// cutLine cuts the first line off data, without what ends it: \n, \r\n, \r\r\n.
+// cutLine cuts the first line off data, without its end: \n, \r\n or \r\r\n.
 func cutLine(data []byte) (line, rest []byte) {
 	line, rest, _ = bytes.Cut(data, []byte("\n"))
 	return bytes.TrimRight(line, "\r"), rest
 }
 
-// line is the record at an entry, without its keyword of n bytes.
+// line returns the record at an entry without its keyword, and the data after it.
 func (f *File) line(e entry, keyword string) (line, rest []byte) {
 	line, rest = cutLine(f.data[e.off:])
 	return line[min(len(keyword), len(line)):], rest
 }
 
-// numbers reads n numbers into v, all of one base.
+// numbers parses n numbers of the same base into v.
 func numbers(s []byte, base uint64, v ...*uint64) (rest []byte, ok bool) {
 	for _, p := range v {
 		if *p, s, ok = number(s, base); !ok {
@@ -253,7 +253,7 @@ func before(list []entry, k uint64) int {
 	return sort.Search(len(list), func(i int) bool { return list[i].key > k })
 }
 
-// named is the name that a FILE or INLINE_ORIGIN record gives to a number.
+// named returns the name that a FILE or INLINE_ORIGIN record assigns to a number.
 func (f *File) named(list []entry, keyword string, n uint64) (string, bool) {
 	i := before(list, n) - 1
 	if i < 0 || list[i].key != n {
@@ -269,10 +269,10 @@ func (f *File) fileName(n uint64) string {
 	return name
 }
 
-// Counts are the numbers of records of each kind.
+// Counts has the number of records of each kind.
 type Counts struct{ Funcs, Publics, CFI, Win, Files, Origins int }
 
-// Counts says how much the file has.
+// Counts returns the number of records in the file.
 func (f *File) Counts() Counts {
 	return Counts{len(f.funcs), len(f.publics), len(f.cfi), len(f.win0) + len(f.win4), len(f.files), len(f.origins)}
 }

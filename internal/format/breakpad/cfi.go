@@ -8,21 +8,21 @@ import (
 	"github.com/corewalk/corewalk/internal/format/unwindrules"
 )
 
-// maxRules bounds the registers that the rules at one address speak of.
+// maxRules limits the number of registers with rules at one address.
 const maxRules = 256
 
 // Rules are the STACK CFI rules at one address: an expression for each register.
 type Rules struct {
-	Start, Size uint64 // of the code that the INIT record is for, in bytes
+	Start, Size uint64 // the code covered by the INIT record; Size is in bytes
 	list        []rule
 }
 
-// A rule gives the caller's value of a register. Names have no "$".
+// A rule is an expression for the caller's value of a register. Names have no "$".
 type rule struct{ reg, expr string }
 
-// CFI returns the rules at an address: those of the INIT record for it, changed
-// by the records behind it up to the address. It answers nil and no error when
-// no INIT record covers the address.
+// CFI returns the rules at an address: those of the INIT record that covers it, modified by
+// the following records up to the address. It returns nil and no error if no INIT record
+// covers the address.
 func (f *File) CFI(addr uint64) (*Rules, error) {
 	i := before(f.cfi, addr)
 	for n := 0; n < maxOverlap && i > 0; n++ {
@@ -52,7 +52,7 @@ func (r *Rules) deltas(rest []byte, addr uint64) error {
 		}
 		at, text, ok := number(line, 16)
 		if !ok || at > addr {
-			return nil // the next INIT record, or later code
+			return nil // the next INIT record, or a record for later code
 		}
 		if err := r.add(text); err != nil {
 			return fmt.Errorf("STACK CFI record for %#x: %w", at, err)
@@ -61,14 +61,13 @@ func (r *Rules) deltas(rest []byte, addr uint64) error {
 	return nil
 }
 
-// add puts the rules of one record in; a later rule for a register replaces the
-// earlier one.
+// add adds the rules of one record; a later rule for a register replaces an earlier one.
 func (r *Rules) add(text []byte) error {
 	s := strings.TrimSpace(string(text))
 	for s != "" {
 		reg, rest, ok := strings.Cut(s, ":")
 		if !ok || reg == "" || strings.ContainsRune(reg, ' ') {
-			return fmt.Errorf("%.40q is no rule: %w", s, ErrFormat)
+			return fmt.Errorf("%.40q is not a rule: %w", s, ErrFormat)
 		}
 		expr := rest
 		if colon := strings.IndexByte(rest, ':'); colon >= 0 {
@@ -120,29 +119,29 @@ func (r *Rules) String() string {
 	return b.String()
 }
 
-// A Caller is what the rules say of the caller's frame.
+// A Caller is the caller's frame according to the rules.
 type Caller struct {
 	CFA, RA unwindrules.Value
 	// Outermost: the rules say that there is no return address.
 	Outermost bool
-	Regs      []Reg // the registers with rules of their own, as the file orders them
+	Regs      []Reg // the registers with rules, in the order of the file
 }
 
 // A Reg is a register's value in the caller. The name has no "$".
 type Reg struct {
 	Name string
 	unwindrules.Value
-	// Lost: the value is not known. Its rule says so, or could not be worked out.
+	// Lost: the value is unknown, because its rule says so or cannot be evaluated.
 	Lost bool
 }
 
-// undefined is the rule of what has no value.
+// undefined is the rule for a register without a value.
 const undefined = ".undef"
 
-// Apply works the rules out. m has the size of the frame's words, its registers and its
-// memory; its variables are lost. An error is about .cfa or .ra, without which there is
-// no caller. The caller's stack pointer is CFA and its pc RA unless a rule says otherwise;
-// registers not mentioned keep their values. c's memory is used again.
+// Apply evaluates the rules. m must have the frame's word size, registers and memory; its
+// variables are lost. An error concerns .cfa or .ra, without which there is no caller. The
+// caller's stack pointer is CFA and its pc is RA unless a rule says otherwise; registers
+// without rules keep their values. Apply reuses c's memory.
 func (r *Rules) Apply(c *Caller, m *unwindrules.Machine) (err error) {
 	m.Reset()
 	*c = Caller{Regs: c.Regs[:0]}
@@ -155,7 +154,7 @@ func (r *Rules) Apply(c *Caller, m *unwindrules.Machine) (err error) {
 		return nil
 	}
 	if ra == ".ra" {
-		ra = "ra" // where the call left it, as for MIPS
+		ra = "ra" // where a call puts it, for MIPS
 	}
 	if c.RA, err = m.Value(ra); err != nil {
 		return fmt.Errorf("rule of .ra: %w", err)

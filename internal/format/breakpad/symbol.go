@@ -5,31 +5,30 @@ import (
 	"slices"
 )
 
-// A Symbol is what a file says of the code at an address.
+// A Symbol is what a symbol file says about the code at an address.
 type Symbol struct {
 	Name   string
 	Start  uint64
-	Size   uint64 // 0 for a PUBLIC record, which has none
+	Size   uint64 // 0 for a PUBLIC record, which has no size
 	Params uint64 // bytes of parameters on the stack
-	Public bool   // from a PUBLIC record: a name without lines, the nearest before the address
-	Shared bool   // several functions have this code; one of their names is given ("m")
+	Public bool   // from a PUBLIC record: the nearest name before the address, without lines
+	Shared bool   // several functions share this code; Name is one of them ("m")
 
-	// Frames are the calls at the address, innermost first: inlined functions,
-	// then the function itself. Never empty.
+	// Frames are the calls at the address, innermost first: inlined functions, then the
+	// function itself. It is never empty.
 	Frames []Frame
 }
 
-// A Frame is a function and the place in it. File is empty and Line 0 when
-// nothing says them.
+// A Frame is a function and a position in it. File is "" and Line 0 if unknown.
 type Frame struct {
 	Name, File string
 	Line       int
 }
 
-// Lookup returns what is known of the code at an address. Of functions that
-// overlap it is the one that begins last. A PUBLIC record counts from its
-// address to the next record, and never beyond a function in between. Time is
-// proportional to the function's lines.
+// Lookup returns what is known about the code at an address. If functions overlap, it is
+// the one that begins last. A PUBLIC record extends from its address to the next record,
+// but not beyond a function in between. The time needed is proportional to the function's
+// number of lines.
 func (f *File) Lookup(addr uint64) (Symbol, bool) {
 	if s, rest, ok := f.function(addr); ok {
 		f.lines(&s, rest, addr)
@@ -38,7 +37,7 @@ func (f *File) Lookup(addr uint64) (Symbol, bool) {
 	return f.public(addr)
 }
 
-// function finds the FUNC record for an address, and the bytes behind it.
+// function finds the FUNC record for an address, and the data after it.
 func (f *File) function(addr uint64) (Symbol, []byte, bool) {
 	i := before(f.funcs, addr)
 	for n := 0; n < maxOverlap && i > 0; n++ {
@@ -67,20 +66,20 @@ func (f *File) public(addr uint64) (s Symbol, ok bool) {
 	line, s.Shared = bytes.CutPrefix(line, []byte("m "))
 	name, ok := numbers(line, 16, &s.Start, &s.Params)
 	if j := before(f.funcs, addr) - 1; !ok || j >= 0 && f.funcs[j].key >= s.Start {
-		return Symbol{}, false // the address lies in a hole behind a function
+		return Symbol{}, false // the address is in a gap after a function
 	}
 	s.Name, s.Public = string(name), true
 	s.Frames = []Frame{{Name: s.Name}}
 	return s, true
 }
 
-// An inlined call that covers the address looked up.
+// inlined is an inlined call that covers the requested address.
 type inlined struct {
 	depth, callLine, callFile, origin uint64
-	old                               bool // the older dialect: no file of the call
+	old                               bool // the older format, without the file of the call
 }
 
-// lines reads the line and INLINE records that follow a function's.
+// lines reads the line and INLINE records after a function's record.
 func (f *File) lines(s *Symbol, rest []byte, addr uint64) {
 	var calls []inlined
 	var place Frame
@@ -114,14 +113,14 @@ func (f *File) lineAt(line []byte, addr uint64) (Frame, bool) {
 		return Frame{}, false
 	}
 	if n == 0 {
-		return Frame{}, true // code that belongs to no line
+		return Frame{}, true // the code belongs to no line
 	}
 	return Frame{File: f.fileName(file), Line: int(n)}, true
 }
 
-// inlineAt reads an INLINE record and answers whether it covers the address.
-// The records of older files have no number for the file of the call; an even
-// number of fields tells them, since ranges come in pairs.
+// inlineAt parses an INLINE record and reports whether it covers the address. In older
+// files the record has no number for the file of the call; the number of fields is then
+// even, because ranges come in pairs.
 func inlineAt(record []byte, addr uint64) (c inlined, ok bool) {
 	c.old = bytes.Count(bytes.TrimRight(record, " "), space)%2 == 0
 	if c.old {
@@ -138,14 +137,14 @@ func inlineAt(record []byte, addr uint64) (c inlined, ok bool) {
 	return c, false
 }
 
-// chain puts the calls together: the line record is the innermost function's,
-// and each outer one is at the place of the call that it inlined.
+// chain links the calls: the line record is the innermost function's position, and each
+// outer function is at the place of the call that it inlined.
 func (f *File) chain(s *Symbol, calls []inlined, place Frame) {
 	slices.SortStableFunc(calls, func(a, b inlined) int { return int(min(a.depth, 1<<30)) - int(min(b.depth, 1<<30)) })
 	calls = slices.CompactFunc(calls, func(a, b inlined) bool { return a.depth == b.depth })
 	for i, c := range calls {
 		if c.depth != uint64(i) {
-			calls = calls[:i] // a caller is missing: what it called has no place
+			calls = calls[:i] // a caller is missing: the position of its callees is unknown
 			break
 		}
 	}
@@ -162,8 +161,7 @@ func (f *File) chain(s *Symbol, calls []inlined, place Frame) {
 	s.Frames = append(s.Frames, place)
 }
 
-// originName is an inlined function's name. In older files a file's number
-// stands before it.
+// originName returns an inlined function's name. In older files a file number precedes it.
 func (f *File) originName(c inlined) string {
 	name, _ := f.named(f.origins, "INLINE_ORIGIN ", c.origin)
 	if c.old {

@@ -7,11 +7,10 @@ import (
 	"github.com/corewalk/corewalk/internal/format/unwindrules"
 )
 
-// Win returns the STACK WIN record for an address: of several the one that
-// begins last, and of those that begin at one place the one with a program.
-// Records begin anywhere in a function and reach to its end, and those of a
-// function whose parts lie apart reach over functions in between. It answers nil
-// and no error when there is none.
+// Win returns the STACK WIN record for an address: the one that begins last, and if several
+// begin there, the one with a program. Records may begin anywhere in a function and extend
+// to its end; those of a function with separate parts extend over functions in between. It
+// returns nil and no error if there is none.
 func (f *File) Win(addr uint64) (*unwindrules.WinFrame, error) {
 	w4, err := f.winIn(f.win4, addr)
 	w0, err0 := f.winIn(f.win0, addr)
@@ -49,7 +48,7 @@ func (f *File) parseWin(e entry) (*unwindrules.WinFrame, error) {
 	for i := range v {
 		var ok bool
 		if v[i], line, ok = number(line, 16); !ok || v[i] > 1<<32-1 {
-			return nil, fmt.Errorf("field %d: %w", i+2, ErrFormat)
+			return nil, fmt.Errorf("malformed field %d: %w", i+2, ErrFormat)
 		}
 	}
 	w := &unwindrules.WinFrame{Start: uint32(v[0]), Size: uint32(v[1]), Prolog: uint32(v[2]), Epilog: uint32(v[3]),

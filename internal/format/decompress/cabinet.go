@@ -11,25 +11,24 @@ import (
 	"github.com/corewalk/corewalk/internal/format/binbuf"
 )
 
-// A CabinetFile is the first file of a Microsoft cabinet, which is how symbol
-// stores compress files, one in each. The format is specified in "Microsoft
-// Cabinet Format", the compression in "MSZIP Compression and Decompression Data
-// Structure" ([MS-MCI]).
+// A CabinetFile is the first file in a Microsoft cabinet. Symbol stores compress each file
+// in a cabinet of its own. The format is specified in "Microsoft Cabinet Format", the
+// compression in "MSZIP Compression and Decompression Data Structure" ([MS-MCI]).
 type CabinetFile struct {
-	Name string // as the cabinet has it
-	Size uint64 // bytes when it is expanded, as the cabinet claims
+	Name string // as in the cabinet
+	Size uint64 // expanded size in bytes, as claimed by the cabinet
 
 	blocks  []byte // from the first block of the file's folder on
-	count   int    // blocks of the folder
-	reserve int    // bytes behind the head of each, for whoever made the cabinet
+	count   int    // number of blocks in the folder
+	reserve int    // reserved bytes after the header of each block
 	method  uint16
 	skip    uint64 // bytes of the folder before the file's
 }
 
-// IsCabinet reports whether a file that begins so is a cabinet.
+// IsCabinet reports whether a file with this beginning is a cabinet.
 func IsCabinet(head []byte) bool { return bytes.HasPrefix(head, []byte("MSCF")) }
 
-// Compression of a folder (typeCompress), in its low bits.
+// Compression method of a folder (typeCompress), in its low bits.
 const (
 	cabMethod  = 0xf
 	cabStored  = 0
@@ -41,9 +40,9 @@ const (
 const (
 	cabHasPrev, cabHasNext, cabHasReserve = 1, 2, 4
 
-	cabOtherVolume = 0xfffd // first of the folder numbers that mean another cabinet
+	cabOtherVolume = 0xfffd // the first folder number that refers to another cabinet
 	maxCabName     = 256
-	maxCabBlock    = 32 << 10 // bytes that a block may have expanded
+	maxCabBlock    = 32 << 10 // maximum expanded size of a block in bytes
 )
 
 // OpenCabinet reads the headers of a cabinet.
@@ -57,7 +56,7 @@ func OpenCabinet(data []byte) (*CabinetFile, error) {
 
 func openCabinet(data []byte) (*CabinetFile, error) {
 	if !IsCabinet(data) {
-		return nil, fmt.Errorf("no MSCF in the first four bytes: %w", ErrCorrupt)
+		return nil, fmt.Errorf("no MSCF at offset 0: %w", ErrCorrupt)
 	}
 	c := binbuf.New(data, 16, false)
 	fileOff := c.U32()
@@ -65,7 +64,7 @@ func openCabinet(data []byte) (*CabinetFile, error) {
 	major := c.U8()
 	folders, files, flags := c.U16(), c.U16(), c.U16()
 	c.Skip(4)
-	var reserve [3]int // bytes of a header, a folder and a block
+	var reserve [3]int // reserved bytes in the header, in a folder and in a block
 	if flags&cabHasReserve != 0 {
 		reserve = [3]int{int(c.U16()), int(c.U8()), int(c.U8())}
 		c.Skip(reserve[0])
@@ -74,11 +73,11 @@ func openCabinet(data []byte) (*CabinetFile, error) {
 	case c.Error != nil:
 		return nil, ErrTruncatedStream
 	case major != 1:
-		return nil, fmt.Errorf("version %d: %w", major, ErrUnsupported)
+		return nil, fmt.Errorf("cabinet version %d: %w", major, ErrUnsupported)
 	case flags&(cabHasPrev|cabHasNext) != 0:
-		return nil, fmt.Errorf("one of several that belong together: %w", ErrUnsupported)
+		return nil, fmt.Errorf("part of a set of several cabinets: %w", ErrUnsupported)
 	case files == 0 || folders == 0:
-		return nil, fmt.Errorf("no file in it: %w", ErrCorrupt)
+		return nil, fmt.Errorf("cabinet has no files: %w", ErrCorrupt)
 	}
 	folderAt := c.Off
 	f := &CabinetFile{reserve: reserve[2]}
@@ -91,7 +90,7 @@ func openCabinet(data []byte) (*CabinetFile, error) {
 	case c.Error != nil || !ok:
 		return nil, fmt.Errorf("entry of the first file: %w", ErrTruncatedStream)
 	case folder >= cabOtherVolume:
-		return nil, fmt.Errorf("the file goes on in another cabinet: %w", ErrUnsupported)
+		return nil, fmt.Errorf("file continues in another cabinet: %w", ErrUnsupported)
 	case folder >= folders:
 		return nil, fmt.Errorf("file in folder %d of %d: %w", folder, folders, ErrCorrupt)
 	}
@@ -115,13 +114,13 @@ func (f *CabinetFile) supported() error {
 	case cabLZX:
 		return fmt.Errorf("compressed with LZX: %w", ErrUnsupported)
 	}
-	return fmt.Errorf("compression %d: %w", f.method, ErrUnsupported)
+	return fmt.Errorf("compression method %d: %w", f.method, ErrUnsupported)
 }
 
-// Expand writes the file, of no more than max bytes. It holds one block at a time.
-func (f *CabinetFile) Expand(w io.Writer, max uint64) error {
-	if f.Size > max {
-		return fmt.Errorf("cabinet: file of %d bytes, at most %d allowed: %w", f.Size, max, ErrTooLarge)
+// Expand writes the file if it has at most limit bytes. It holds one block at a time.
+func (f *CabinetFile) Expand(w io.Writer, limit uint64) error {
+	if f.Size > limit {
+		return fmt.Errorf("cabinet: file has %d bytes, limit is %d: %w", f.Size, limit, ErrTooLarge)
 	}
 	if most := uint64(f.count) * maxCabBlock; f.skip+f.Size > most {
 		return fmt.Errorf("cabinet: %d blocks cannot hold %d bytes: %w", f.count, f.skip+f.Size, ErrCorrupt)
@@ -130,7 +129,7 @@ func (f *CabinetFile) Expand(w io.Writer, max uint64) error {
 	skip, left := f.skip, f.Size
 	for i := 0; left > 0; i++ {
 		if i == f.count {
-			return fmt.Errorf("cabinet: the blocks end %d bytes before the file: %w", left, ErrTruncatedStream)
+			return fmt.Errorf("cabinet: blocks end %d bytes before the end of the file: %w", left, ErrTruncatedStream)
 		}
 		out, err := x.next()
 		if err != nil {
@@ -147,18 +146,18 @@ func (f *CabinetFile) Expand(w io.Writer, max uint64) error {
 	return nil
 }
 
-// An expander goes through the blocks of a folder.
+// An expander iterates over the blocks of a folder.
 type expander struct {
 	rest    []byte // from the next block on
 	reserve int
 	method  uint16
 
 	out     []byte // of the last block
-	window  []byte // what came before the next block, which may repeat it
+	window  []byte // data before the next block, to which that may refer
 	inflate io.ReadCloser
 }
 
-// next expands one block. The bytes are good until the next call.
+// next expands one block. The bytes are valid until the next call.
 func (x *expander) next() ([]byte, error) {
 	c := binbuf.New(x.rest, 0, false)
 	sum, packed, size := c.U32(), c.U16(), c.U16()
@@ -168,26 +167,26 @@ func (x *expander) next() ([]byte, error) {
 	case c.Error != nil:
 		return nil, ErrTruncatedStream
 	case sum != 0 && sum != cabSum(x.rest[4:8+x.reserve], cabSum(data, 0)):
-		return nil, fmt.Errorf("wrong sum: %w", ErrCorrupt)
+		return nil, fmt.Errorf("wrong checksum: %w", ErrCorrupt)
 	case size > maxCabBlock:
-		return nil, fmt.Errorf("of %d bytes, at most %d are allowed: %w", size, maxCabBlock, ErrCorrupt)
+		return nil, fmt.Errorf("block expands to %d bytes, limit is %d: %w", size, maxCabBlock, ErrCorrupt)
 	}
 	x.rest = x.rest[c.Off:]
 	if x.method == cabStored {
 		if packed != size {
-			return nil, fmt.Errorf("stored in %d bytes, of %d: %w", packed, size, ErrCorrupt)
+			return nil, fmt.Errorf("stored block has %d bytes, want %d: %w", packed, size, ErrCorrupt)
 		}
 		return data, nil
 	}
 	return x.mszip(data, int(size))
 }
 
-// mszip expands a block: a signature and a deflate stream that ends with it, but
-// may repeat what the blocks before have.
+// mszip expands a block: a signature and a complete deflate stream, which may refer to the
+// data of earlier blocks.
 func (x *expander) mszip(data []byte, size int) ([]byte, error) {
 	stream, ok := bytes.CutPrefix(data, []byte("CK"))
 	if !ok {
-		return nil, fmt.Errorf("no CK at the beginning: %w", ErrCorrupt)
+		return nil, fmt.Errorf("MSZIP block does not begin with CK: %w", ErrCorrupt)
 	}
 	in := bytes.NewReader(stream)
 	if x.inflate == nil {
@@ -201,7 +200,7 @@ func (x *expander) mszip(data []byte, size int) ([]byte, error) {
 	out := x.out[:size]
 	switch n, err := io.ReadFull(x.inflate, out); {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return nil, fmt.Errorf("%d bytes, want %d: %w", n, size, ErrCorrupt)
+		return nil, fmt.Errorf("MSZIP block expands to %d bytes, want %d: %w", n, size, ErrCorrupt)
 	case err != nil:
 		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
@@ -210,8 +209,8 @@ func (x *expander) mszip(data []byte, size int) ([]byte, error) {
 	return out, nil
 }
 
-// cabSum goes on with the sum of a block from seed: the exclusive or of its words,
-// and of what is left of it in the other order.
+// cabSum continues a block's checksum from seed: the exclusive or of its words, with the
+// remaining bytes in the opposite order.
 func cabSum(b []byte, seed uint32) uint32 {
 	for ; len(b) >= 4; b = b[4:] {
 		seed ^= uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24

@@ -1,9 +1,9 @@
-// Package decompress undoes compression: of ELF sections, of .gnu_debugdata, and of
-// whole dumps that arrive as streams. It is the only room that knows compression
-// libraries, and it bounds what they may allocate: the sizes in a compressed
-// file's headers are claims.
+// Package decompress decompresses ELF sections, .gnu_debugdata, files of symbol stores, and
+// whole dumps that arrive as streams. It is the only package that uses compression
+// libraries, and it limits what they allocate, because the sizes in a compressed file's
+// headers cannot be trusted.
 //
-// All functions may be called by several goroutines; they share nothing.
+// All functions are safe for concurrent use; they share no state.
 package decompress
 
 import (
@@ -13,31 +13,31 @@ import (
 	"io"
 )
 
-// Why something could not be decompressed. Every error of this package wraps
-// one of these, or what a reader, the file system or a context answered.
+// Reasons why something cannot be decompressed. Every error of this package wraps one of
+// these, or an error of a reader, the file system or a context.
 var (
-	// ErrCorrupt: the bytes are not what the compressor wrote.
+	// ErrCorrupt: the compressed bytes are damaged.
 	ErrCorrupt = errors.New("corrupt compressed data")
-	// ErrTruncatedStream: the compressed bytes end too early. What came before
-	// is good.
+	// ErrTruncatedStream: the compressed bytes end too early. What was decompressed before
+	// is valid.
 	ErrTruncatedStream = errors.New("compressed data is truncated")
-	// ErrTooLarge: a bound on the decompressed size was reached.
+	// ErrTooLarge: the decompressed size exceeds a limit.
 	ErrTooLarge = errors.New("decompressed data too large")
 	// ErrMemory: decompressing would need a window larger than MaxWindow.
 	ErrMemory = errors.New("decompressing needs too much memory")
-	// ErrUnsupported: the format or one of its options is not known here.
+	// ErrUnsupported: the format or one of its options is not supported.
 	ErrUnsupported = errors.New("unsupported compression")
 )
 
-// MaxWindow is the largest window (zstd) or dictionary (xz) in bytes that is
-// allocated for a stream: that of zstd --long=28. The default levels of both
-// need 8 MiB or less, xz -9 and zstd --ultra -22 need 64 and 128 MiB.
+// MaxWindow is the maximum window (zstd) or dictionary (xz) in bytes that is allocated for
+// a stream: that of zstd --long=28. The default levels of both need at most 8 MiB; xz -9
+// and zstd --ultra -22 need 64 and 128 MiB.
 const MaxWindow = 256 << 20
 
 // A Kind is the compression of a whole file.
 type Kind int
 
-// The kinds that Sniff knows. None is everything else.
+// The kinds that Sniff recognizes. None is anything else.
 const (
 	None Kind = iota
 	Zstd
@@ -63,10 +63,10 @@ func (k Kind) String() string {
 	return fmt.Sprintf("compression kind %d", int(k))
 }
 
-// SniffLen is how many first bytes Sniff wants to see.
+// SniffLen is how many bytes Sniff needs.
 const SniffLen = 18
 
-// Sniff tells the compression of a file by its first bytes.
+// Sniff determines the compression of a file from its first bytes.
 func Sniff(head []byte) Kind {
 	switch {
 	case bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd}):
@@ -78,15 +78,15 @@ func Sniff(head []byte) Kind {
 	case bytes.HasPrefix(head, []byte{0x1f, 0x8b, 8}):
 		return Gzip
 	case len(head) >= 4 && head[0]&0xf0 == 0x50 && head[1] == 0x2a && head[2] == 0x4d && head[3] == 0x18:
-		return Zstd // a skippable frame, as pzstd begins its files with
+		return Zstd // a skippable frame, with which pzstd begins its files
 	}
 	return None
 }
 
-// lz4Legacy is the magic of `lz4 -l`.
+// lz4Legacy is the magic number of lz4 -l.
 var lz4Legacy = []byte{0x02, 0x21, 0x4c, 0x18}
 
-// streamError gives a library's error one of this package's kinds.
+// streamError wraps a library's error in one of this package's.
 func streamError(what Kind, err error) error {
 	for _, known := range []error{ErrCorrupt, ErrTruncatedStream, ErrTooLarge, ErrMemory, ErrUnsupported} {
 		if errors.Is(err, known) {

@@ -10,17 +10,17 @@ import (
 	"github.com/klauspost/compress/zlib"
 )
 
-// lazyStep is how much further than asked a Lazy decompresses, in bytes: asking
-// again costs a lock.
+// lazyStep is how much more than requested a Lazy decompresses, in bytes: each request
+// costs a lock.
 const lazyStep = 8 << 10
 
-// A Lazy is an ELF section that is decompressed from its start on as far as
-// somebody needs it. Debug information is mostly read near one place: the libc of
-// a distribution has 6 MB of it, of which a stack needs the first 10 kB.
+// A Lazy is an ELF section that is decompressed from its start only as far as needed.
+// Usually only a small part of debug information is read: a distribution's libc has 6 MB of
+// it, of which a stack needs the first 10 kB.
 //
 // It is safe for concurrent use.
 type Lazy struct {
-	data   []byte // the whole section; bytes from filled on are zero
+	data   []byte // the whole section; bytes from filled on are still zero
 	filled atomic.Uint64
 
 	mu     sync.Mutex
@@ -30,13 +30,13 @@ type Lazy struct {
 	err    error // sticky
 }
 
-// NewLazy prepares a section that says it has size bytes decompressed. More than
-// max are ErrTooLarge. A size that the compressed bytes make hard to believe is
-// checked at once, by decompressing everything into memory that grows as it
-// fills.
-func NewLazy(method Method, src []byte, size, max uint64) (*Lazy, error) {
-	if size > max || int64(size) < 0 || uint64(int(size)) != size {
-		return nil, fmt.Errorf("section of %d bytes, at most %d allowed: %w", size, max, ErrTooLarge)
+// NewLazy prepares a section whose header gives size as its decompressed size in bytes. The
+// error is ErrTooLarge if that is more than limit. If the size is implausible for the
+// amount of compressed data, it is checked immediately by decompressing everything, into
+// memory that grows as it fills.
+func NewLazy(method Method, src []byte, size, limit uint64) (*Lazy, error) {
+	if size > limit || int64(size) < 0 || uint64(int(size)) != size {
+		return nil, fmt.Errorf("section has %d bytes, limit is %d: %w", size, limit, ErrTooLarge)
 	}
 	l := &Lazy{method: method}
 	switch method {
@@ -72,13 +72,13 @@ func NewLazy(method Method, src []byte, size, max uint64) (*Lazy, error) {
 	return l, nil
 }
 
-// Data is the section at its full length. Only the bytes below an end that Need
-// has accepted may be read.
+// Data is the section with its full length. Only the bytes below an end that Need has
+// accepted may be read.
 func (l *Lazy) Data() []byte { return l.data }
 
-// Need makes the bytes below end readable; an end past the section's means all of
-// it. Once everything is there the checksum has been verified too. An error is
-// final: what lies below the last accepted end stays readable.
+// Need makes the bytes below end readable; an end past the section's end means all of it.
+// It verifies the checksum once everything is decompressed. An error is final: the bytes
+// below the last accepted end remain readable.
 func (l *Lazy) Need(end uint64) error {
 	whole := uint64(len(l.data))
 	end = min(end, whole)
@@ -101,7 +101,7 @@ func (l *Lazy) Need(end uint64) error {
 		err = errSize
 	case err == nil && have == whole:
 		if err = atEnd(l.r); err != nil {
-			have-- // the sums are wrong: the whole is not to be had
+			have-- // wrong checksum: the whole section must not be accepted
 		}
 	}
 	if err != nil {

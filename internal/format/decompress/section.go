@@ -6,26 +6,25 @@ import (
 	"io"
 )
 
-// A Method is how an ELF section is compressed, in the numbers of the gABI's
-// ch_type.
+// A Method is the compression method of an ELF section, numbered as in the gABI's ch_type.
 type Method uint32
 
-// The methods of the gABI.
+// The gABI's methods.
 const (
 	MethodZlib Method = 1
 	MethodZstd Method = 2
 )
 
-// generous is how many times its compressed size a large section may claim before
-// its memory is allocated as it fills instead of at once.
+// generous is the ratio of claimed to compressed size above which a large section's memory
+// is allocated as it fills instead of at once.
 const generous = 64
 
-// Section decompresses an ELF section that says it has size bytes decompressed.
-// It allocates no more than about twice what really comes out, and never more
-// than size and a window. More than max bytes are ErrTooLarge; a size that is not
-// the true one is ErrCorrupt.
-func Section(method Method, src []byte, size, max uint64) ([]byte, error) {
-	l, err := NewLazy(method, src, size, max)
+// Section decompresses an ELF section whose header gives size as its decompressed size in
+// bytes. It allocates at most about twice the real decompressed size, and never more than
+// size plus a window. The error is ErrTooLarge if size is more than limit, and ErrCorrupt
+// if size is wrong.
+func Section(method Method, src []byte, size, limit uint64) ([]byte, error) {
+	l, err := NewLazy(method, src, size, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +34,7 @@ func Section(method Method, src []byte, size, max uint64) ([]byte, error) {
 	return l.Data(), nil
 }
 
-// maxDeflate is deflate's highest ratio, 258 bytes for two bits, rounded up.
+// maxDeflate is deflate's maximum compression ratio, 258 bytes for two bits, rounded up.
 const maxDeflate = 1040
 
 func sectionError(method Method, err error) error {
@@ -46,10 +45,10 @@ func sectionError(method Method, err error) error {
 	return fmt.Errorf("%s section: %w: %w", name, ErrCorrupt, err)
 }
 
-// errSize: the decompressed size is not what a header says.
+// errSize: the decompressed size differs from the header's.
 var errSize = errors.New("size differs from the header's")
 
-// readExactly reads size bytes and then the end of r, which checks the sums.
+// readExactly reads size bytes and then the end of r, which verifies the checksum.
 func readExactly(r io.Reader, size, compressed uint64) ([]byte, error) {
 	data, err := grow(r, size, min(size, compressed*generous+4096))
 	if err != nil {
@@ -64,7 +63,7 @@ func readExactly(r io.Reader, size, compressed uint64) ([]byte, error) {
 	return data, nil
 }
 
-// atEnd reads the end of r, which checks the sums.
+// atEnd reads the end of r, which verifies the checksum.
 func atEnd(r io.Reader) error {
 	var one [1]byte
 	switch n, err := io.ReadFull(r, one[:]); {
@@ -76,8 +75,9 @@ func atEnd(r io.Reader) error {
 	return nil
 }
 
-// grow reads up to limit bytes into memory that begins with first bytes and
-// doubles, so that a wrong limit costs nothing. On an error it answers what came.
+// grow reads up to limit bytes into memory that begins with first bytes and doubles, so
+// that a limit that is too high costs nothing. If there is an error, it also returns the
+// data read before.
 func grow(r io.Reader, limit, first uint64) ([]byte, error) {
 	data := make([]byte, 0, min(first, limit))
 	for uint64(len(data)) < limit {

@@ -9,40 +9,39 @@ import (
 	"os"
 )
 
-// Bounds that Options has when they are 0.
+// Defaults for limits in Options that are 0.
 const (
 	DefaultMaxSize = 64 << 30
 	DefaultMaxDisk = 16 << 30
 )
 
-// Options bounds and watches ToSparse.
+// Options has limits and a progress function for ToSparse.
 type Options struct {
-	// Dir is where the temporary file is made, "" for os.TempDir.
+	// Dir is the directory of the temporary file; "" means os.TempDir.
 	Dir string
-	// MaxSize bounds the decompressed size, MaxDisk what of it is not zeros, both
+	// MaxSize limits the decompressed size, MaxDisk the part of it that is not zeros, both
 	// in bytes.
 	MaxSize, MaxDisk int64
-	// Progress, when not nil, is told how many bytes were read and how many came
-	// out, about once a MiB, on the calling goroutine.
+	// Progress, if not nil, is called with the number of bytes read and decompressed, about
+	// once per MiB, on the calling goroutine.
 	Progress func(in, out int64)
 }
 
 const (
 	chunkSize = 1 << 20
-	holeSize  = 4096 // file systems' block size: shorter runs of zeros save nothing
+	holeSize  = 4096 // block size of file systems: shorter runs of zeros save nothing
 )
 
-// ToSparse decompresses r into an unlinked temporary file, in which aligned
-// blocks of zeros are holes, and answers the file and its size in bytes. A
-// dump's untouched memory takes no room so. The file's offset is undefined. Where
-// the system cannot remove an open file, it stays under its Name.
+// ToSparse decompresses r into an unlinked temporary file, in which aligned blocks of zeros
+// are holes, so that a dump's untouched memory takes no disk space. It returns the file and
+// its size in bytes. The file's offset is undefined. If the system cannot remove an open
+// file, it remains under its Name.
 //
-// When r ends too early, is corrupt, or exceeds a bound, the file with what came
-// before is returned together with the error (ErrTruncatedStream, ErrCorrupt,
-// ErrTooLarge, ErrMemory, or r's own), as long as there is at least one byte:
-// most of a dump can still be analysed. A block that is cut is lost as a whole,
-// 4 MiB of lz4 and 128 KiB of zstd. When the context ends or the disk fails,
-// there is only the error.
+// If r ends too early, is corrupt, or exceeds a limit, ToSparse returns both the error
+// (ErrTruncatedStream, ErrCorrupt, ErrTooLarge, ErrMemory, or r's own) and the file with
+// the data before that, provided there is at least one byte: most of a dump can still be
+// analyzed. A truncated block is lost completely: 4 MiB of lz4, 128 KiB of zstd. If the
+// context ends or writing fails, it returns only the error.
 func ToSparse(ctx context.Context, r io.Reader, kind Kind, opts Options) (*os.File, int64, error) {
 	in := &countedReader{r: r}
 	z, err := NewReader(in, kind)
@@ -62,7 +61,7 @@ func ToSparse(ctx context.Context, r io.Reader, kind Kind, opts Options) (*os.Fi
 	}
 	if writeErr != nil {
 		f.Close()
-		return nil, 0, fmt.Errorf("decompressing to a temporary file: %w", writeErr)
+		return nil, 0, fmt.Errorf("cannot decompress to a temporary file: %w", writeErr)
 	}
 	if readErr != nil && w.size == 0 {
 		f.Close()
@@ -71,10 +70,10 @@ func ToSparse(ctx context.Context, r io.Reader, kind Kind, opts Options) (*os.Fi
 	return f, w.size, readErr
 }
 
-// A sparse writes a file in order, leaving out blocks of zeros.
+// A sparse writes a file in order, omitting blocks of zeros.
 type sparse struct {
 	f            *os.File
-	size         int64 // bytes handed in
+	size         int64 // bytes received
 	disk         int64 // bytes written
 	opts         Options
 	zeros, chunk []byte
@@ -90,8 +89,8 @@ func newSparse(f *os.File, opts Options) *sparse {
 	return &sparse{f: f, opts: opts, zeros: make([]byte, holeSize), chunk: make([]byte, chunkSize)}
 }
 
-// copy moves everything from r into the file. Errors of r still leave a file to
-// look at, those of the file and the context do not.
+// copy copies all of r to the file. After an error of r the file is still usable; after an
+// error of the file or context it is not.
 func (w *sparse) copy(ctx context.Context, r io.Reader, in *countedReader) (readErr, writeErr error) {
 	for {
 		if err := ctx.Err(); err != nil {
@@ -120,10 +119,10 @@ func (w *sparse) copy(ctx context.Context, r io.Reader, in *countedReader) (read
 	}
 }
 
-// maxIdle is how many times in a row a reader may answer nothing.
+// maxIdle is how many times in a row a reader may return nothing.
 const maxIdle = 100
 
-// fill is io.ReadFull, but keeps r's errors as they are.
+// fill is io.ReadFull, but returns r's errors unchanged.
 func fill(r io.Reader, b []byte) (n int, err error) {
 	for idle := 0; n < len(b) && err == nil && idle < maxIdle; idle++ {
 		var k int
@@ -140,19 +139,19 @@ func fill(r io.Reader, b []byte) (n int, err error) {
 	return n, err
 }
 
-// atEnd checks that nothing follows once the bound is reached.
+// atEnd checks that no data follows once the limit is reached.
 func (w *sparse) atEnd(r io.Reader) error {
 	switch n, err := fill(r, w.chunk[:1]); {
 	case n > 0:
-		return fmt.Errorf("more than %d bytes: %w", w.opts.MaxSize, ErrTooLarge)
+		return fmt.Errorf("decompressed to more than %d bytes: %w", w.opts.MaxSize, ErrTooLarge)
 	case err != io.EOF:
 		return err
 	}
 	return nil
 }
 
-// write writes the blocks of b that are not all zeros, neighbours at once. b
-// begins at a multiple of holeSize of the file.
+// write writes the blocks of b that are not all zeros, adjacent ones together. b begins at
+// a multiple of holeSize in the file.
 func (w *sparse) write(b []byte) error {
 	for len(b) > 0 {
 		n := w.run(b, true)
@@ -162,7 +161,7 @@ func (w *sparse) write(b []byte) error {
 			continue
 		}
 		if w.disk+int64(n) > w.opts.MaxDisk {
-			return fmt.Errorf("more than %d bytes that are not zeros: %w", w.opts.MaxDisk, ErrTooLarge)
+			return fmt.Errorf("decompressed to more than %d bytes that are not zeros: %w", w.opts.MaxDisk, ErrTooLarge)
 		}
 		if _, err := w.f.WriteAt(b[:n], w.size); err != nil {
 			return err
@@ -172,7 +171,8 @@ func (w *sparse) write(b []byte) error {
 	return nil
 }
 
-// run is the length of the leading blocks of b that are zeros, or that are not.
+// run returns the length of the leading blocks of b that are all zeros (or, if zero is
+// false, are not).
 func (w *sparse) run(b []byte, zero bool) int {
 	n := 0
 	for n < len(b) {

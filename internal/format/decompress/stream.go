@@ -11,10 +11,9 @@ import (
 	"github.com/pierrec/lz4/v4"
 )
 
-// NewReader decompresses a stream. Its Read answers errors of this package's
-// kinds, after all bytes that could be had. It decodes in the caller's goroutine
-// and holds at most MaxWindow and some buffers. Close it to free them; that does
-// not close r.
+// NewReader decompresses a stream. Its Read returns this package's errors, after all bytes
+// that could be decompressed. It decodes in the caller's goroutine and holds at most
+// MaxWindow plus some buffers. Closing it frees them, but does not close r.
 func NewReader(r io.Reader, kind Kind) (io.ReadCloser, error) {
 	in := &countedReader{r: r}
 	s := &stream{kind: kind, in: in}
@@ -45,8 +44,8 @@ func NewReader(r io.Reader, kind Kind) (io.ReadCloser, error) {
 	return s, nil
 }
 
-// newZstd decodes in the calling goroutine: more goroutines read ahead and cost
-// more to start than most dumps take to decode.
+// newZstd decodes in the calling goroutine: starting more goroutines to read ahead takes
+// longer than decoding most dumps.
 func newZstd(r io.Reader) (*zstd.Decoder, error) {
 	return zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
 		zstd.WithDecoderMaxWindow(MaxWindow), zstd.WithDecoderMaxMemory(MaxWindow))
@@ -67,8 +66,8 @@ func (s *stream) Read(p []byte) (int, error) {
 	return n, s.explain(err)
 }
 
-// explain gives an error its kind. What the compressed side could not read is
-// its own error and no corruption.
+// explain classifies an error. An error while reading compressed data is that reader's, not
+// corruption.
 func (s *stream) explain(err error) error {
 	if s.in.err != nil && s.in.err != io.EOF {
 		return fmt.Errorf("%v: reading compressed data: %w", s.kind, s.in.err)
@@ -87,11 +86,11 @@ func (s *stream) Close() error {
 	return nil
 }
 
-// A countedReader counts what is taken from a reader and remembers its error.
+// A countedReader counts the bytes read and remembers the reader's error.
 type countedReader struct {
 	r   io.Reader
 	n   int64
-	err error // the last one that r answered
+	err error // the last error of r
 }
 
 func (c *countedReader) Read(p []byte) (int, error) {
@@ -103,7 +102,7 @@ func (c *countedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// ReadByte is what the xz reader's numbers and the LZMA decoder ask for.
+// ReadByte is used by the xz number decoder and the LZMA decoder.
 func (c *countedReader) ReadByte() (byte, error) {
 	if b, ok := c.r.(io.ByteReader); ok {
 		v, err := b.ReadByte()

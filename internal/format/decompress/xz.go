@@ -14,29 +14,29 @@ import (
 	"github.com/ulikunitz/xz/lzma"
 )
 
-// This reads the .xz container itself (The .xz File Format, version 1.2.1,
-// https://tukaani.org/xz/xz-file-format.txt) and leaves the LZMA2 data inside to
-// the library: the library's own container reader allocates whatever dictionary
-// a block header claims, up to 4 GiB, and those come anywhere in the stream.
+// This file reads the .xz container (The .xz File Format, version 1.2.1,
+// https://tukaani.org/xz/xz-file-format.txt) and leaves the LZMA2 data in it to the
+// library. The library's own container reader allocates whatever dictionary a block header
+// claims, up to 4 GiB, and block headers can be anywhere in the stream.
 //
-// CRC32 and CRC64 checks are verified, the rare SHA-256 is skipped. The index at
-// the end repeats what was read and is passed over.
+// CRC32 and CRC64 checks are verified; the rare SHA-256 is not. The index at the end
+// repeats known information and is skipped.
 
 var xzMagic = []byte{0xfd, '7', 'z', 'X', 'Z', 0}
 
-// XZ decompresses a whole .xz file in memory (.gnu_debugdata). More than max
-// bytes are ErrTooLarge. Memory grows with what comes out.
-func XZ(src []byte, max int64) ([]byte, error) {
+// XZ decompresses a whole .xz file in memory (.gnu_debugdata). The error is ErrTooLarge if
+// there are more than limit bytes. Memory grows with the data.
+func XZ(src []byte, limit int64) ([]byte, error) {
 	r := newXZ(bytes.NewReader(src))
-	if r.dictLimit = MaxWindow; max < MaxWindow-1 {
-		r.outLimit = max + 1 // no need for a dictionary longer than the data
+	if r.dictLimit = MaxWindow; limit < MaxWindow-1 {
+		r.outLimit = limit + 1 // no dictionary needs to be larger than the data
 	}
-	data, err := grow(r, uint64(max)+1, uint64(len(src))*4+4096)
+	data, err := grow(r, uint64(limit)+1, uint64(len(src))*4+4096)
 	if err != nil {
 		return nil, streamError(XZFile, err)
 	}
-	if int64(len(data)) > max {
-		return nil, fmt.Errorf("xz: more than %d bytes: %w", max, ErrTooLarge)
+	if int64(len(data)) > limit {
+		return nil, fmt.Errorf("xz: decompressed to more than %d bytes: %w", limit, ErrTooLarge)
 	}
 	return data, nil
 }
@@ -45,23 +45,23 @@ func XZ(src []byte, max int64) ([]byte, error) {
 type xzReader struct {
 	in        *countedReader
 	dictLimit int64
-	outLimit  int64 // when not 0, dictionaries are not made larger
+	outLimit  int64 // if not 0, maximum size of dictionaries
 
 	started bool
-	check   byte // method of the current stream's block checks
+	check   byte // check method of the current stream's blocks
 	block   *lzma.Reader2
 	begin   int64 // offset in the input of the block's header
 	sum     hash.Hash
 	err     error
 	dicts   int64 // bytes allocated for dictionaries so far
-	out     int64 // bytes that came out so far
+	out     int64 // bytes decompressed so far
 }
 
 func newXZ(r io.Reader) *xzReader {
 	return &xzReader{in: &countedReader{r: bufio.NewReaderSize(r, 64<<10)}, dictLimit: MaxWindow}
 }
 
-// Read reads decompressed bytes; io.EOF after the last stream.
+// Read reads decompressed bytes. It returns io.EOF after the last stream.
 func (x *xzReader) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, x.err

@@ -11,22 +11,22 @@ import (
 type ValueKind uint8
 
 const (
-	// ValueUnspecified: the row has no rule for it; the ABI decides.
+	// ValueUnspecified: the row has no rule for the register; the ABI decides.
 	ValueUnspecified ValueKind = iota
-	// ValueUndefined: it cannot be recovered.
+	// ValueUndefined: the register cannot be recovered.
 	ValueUndefined
-	// ValueSame: it has the value that it has in this frame.
+	// ValueSame: the register has the same value as in this frame.
 	ValueSame
-	// ValueMemory: it is the word at Value.Addr.
+	// ValueMemory: the register is the word at Value.Addr.
 	ValueMemory
-	// ValueKnown: it is Value.Bits.
+	// ValueKnown: the register is Value.Bits.
 	ValueKnown
-	// ValueRegister: it is this frame's register Value.Reg.
+	// ValueRegister: the register is this frame's register Value.Reg.
 	ValueRegister
 )
 
-// A Value is a caller's register as a row's rule gives it. Fields that its Kind
-// does not mention are zero.
+// A Value is a caller's register according to a row's rule. Fields that its Kind does not
+// mention are zero.
 type Value struct {
 	Kind ValueKind
 	Addr uint64
@@ -34,9 +34,9 @@ type Value struct {
 	Reg  uint64 // DWARF register number
 }
 
-// CFAValue computes the canonical frame address from the registers of the frame
-// that the row was looked up for. It fails with op.ErrRegister when a register
-// it needs is unknown, and with ErrNoRule when the row says nothing.
+// CFAValue computes the canonical frame address from the registers of the frame for which
+// the row was looked up. The error is op.ErrRegister if a register it needs is unknown, and
+// ErrNoRule if the row has no rule for the CFA.
 func (r *Row) CFAValue(m *op.Machine, regs op.Registers, mem arch.Memory) (uint64, error) {
 	switch r.cfa.kind {
 	case Register:
@@ -55,8 +55,8 @@ func (r *Row) CFAValue(m *op.Machine, regs op.Registers, mem arch.Memory) (uint6
 	return 0, fmt.Errorf("row at %#x: %w", r.Start, ErrNoRule)
 }
 
-// Recover applies the rule for register reg, given the CFA. It reads memory for
-// expressions only: the word at a ValueMemory is left to the caller.
+// Recover applies the rule for register reg, given the CFA. It reads memory only for
+// expressions: for ValueMemory, the caller reads the word.
 func (r *Row) Recover(reg, cfa uint64, m *op.Machine, regs op.Registers, mem arch.Memory) (Value, error) {
 	if reg > maxRegister {
 		return Value{}, nil

@@ -7,17 +7,17 @@ import (
 	"github.com/corewalk/corewalk/internal/format/binbuf"
 )
 
-// An entry is the part that CIEs and FDEs share: where it lies and what it is.
+// An entry is what CIEs and FDEs have in common: position and kind.
 type entry struct {
-	off    int // of the length
-	body   int // of what follows the CIE id or CIE pointer
-	end    int // of the next entry
-	cieOff int // of the FDE's CIE; -1 for a CIE
+	off    int // offset of the length field
+	body   int // offset of what follows the CIE id or CIE pointer
+	end    int // offset of the next entry
+	cieOff int // offset of the FDE's CIE; -1 for a CIE
 	zero   bool
 }
 
-// entryAt reads the entry at off. As long as the entry's end is known, it comes
-// with the error, so that a scan can go on behind it.
+// entryAt reads the entry at off. If there is an error but the entry's end is known, it is
+// returned with the error, so that a scan can continue after it.
 func (t *Table) entryAt(off int) (entry, error) {
 	c := binbuf.New(t.data, off, t.cfg.Big)
 	length := uint64(c.U32())
@@ -32,7 +32,7 @@ func (t *Table) entryAt(off int) (entry, error) {
 	case length == 0:
 		return entry{off: off, end: c.Off, zero: true}, nil
 	case length >= 0xfffffff0 && !wide, length > uint64(c.Len()):
-		return entry{}, malformed(off, "entry of %#x bytes, %#x left", length, c.Len())
+		return entry{}, malformed(off, "entry has %#x bytes, but only %#x are left", length, c.Len())
 	}
 	e.end = c.Off + int(length)
 	c.Data = t.data[:e.end]
@@ -43,7 +43,7 @@ func (t *Table) entryAt(off int) (entry, error) {
 		// The id is 4 bytes in the 64-bit format too.
 		id = uint64(c.U32())
 		isCIE = id == 0
-		id = uint64(idOff) - id // an FDE's counts back from itself
+		id = uint64(idOff) - id // an FDE's pointer counts backwards from itself
 	} else if wide {
 		id = c.U64()
 		isCIE = id == math.MaxUint64
@@ -70,18 +70,18 @@ type cie struct {
 	dataAlign int64
 	ra        uint64 // DWARF number of the return address column
 	insns     int    // offset of the initial instructions
-	end       int    // and of what follows them
+	end       int    // offset of their end
 	addrSize  uint8
 	segSize   uint8
-	enc       encoding // of the addresses in FDEs
+	enc       encoding // encoding of the addresses in FDEs
 	augmented bool     // FDEs have augmentation data
 	signal    bool     // 'S'
 	bKey      bool     // 'B'
 }
 
-// maxCIEHead bounds what a CIE holds before its instructions, in bytes. Real
-// ones have some twenty; without a bound, hostile FDEs that share a few huge CIEs
-// would make a scan quadratic.
+// maxCIEHead limits what precedes a CIE's instructions, in bytes. Normal CIEs have some
+// twenty; without a limit, malicious FDEs that share a few huge CIEs would make a scan
+// quadratic.
 const maxCIEHead = 1024
 
 // cieAt parses the CIE at off.
@@ -91,20 +91,20 @@ func (t *Table) cieAt(off int) (cie, error) {
 		return cie{}, err
 	}
 	if e.zero || e.cieOff >= 0 {
-		return cie{}, malformed(off, "no CIE")
+		return cie{}, malformed(off, "not a CIE")
 	}
 	c := binbuf.Cursor{Data: t.data[:min(e.end, e.body+maxCIEHead)], Off: e.body, Big: t.cfg.Big}
 	k := cie{end: e.end, addrSize: uint8(t.cfg.AddrSize)}
 	version := c.U8()
 	if version != 1 && version != 3 && version != 4 {
-		return cie{}, fmt.Errorf("offset %#x: CIE version %d: %w", off, version, ErrUnsupported)
+		return cie{}, fmt.Errorf("offset %#x: unsupported CIE version %d: %w", off, version, ErrUnsupported)
 	}
 	aug := c.CString()
 	if version == 4 {
 		k.addrSize, k.segSize = c.U8(), c.U8()
 		switch {
 		case k.addrSize != 2 && k.addrSize != 4 && k.addrSize != 8, k.segSize == 3 || k.segSize > 8:
-			return cie{}, fmt.Errorf("offset %#x: addresses of %d and segments of %d bytes: %w", off, k.addrSize, k.segSize, ErrUnsupported)
+			return cie{}, fmt.Errorf("offset %#x: unsupported address size %d or segment size %d: %w", off, k.addrSize, k.segSize, ErrUnsupported)
 		}
 	}
 	if len(aug) == 2 && aug[0] == 'e' && aug[1] == 'h' { // GCC 2: the address of exception data
@@ -128,9 +128,9 @@ func (t *Table) cieAt(off int) (cie, error) {
 	return k, nil
 }
 
-// augmentation reads the augmentation data. With 'z' first, its length is known
-// and what comes after an unknown letter is skipped; without, an unknown letter
-// makes the CIE unreadable.
+// augmentation reads the augmentation data. If the first letter is 'z', its length is known
+// and data after an unknown letter is skipped; otherwise an unknown letter makes the CIE
+// unreadable.
 func (t *Table) augmentation(c *binbuf.Cursor, k *cie, aug []byte) {
 	after := 0
 	if aug[0] == 'z' {
@@ -160,7 +160,7 @@ letters:
 		case 'G': // AArch64 memory tagging
 		default:
 			if string(aug[i:]) != "armcc+" && !k.augmented {
-				c.Fail(fmt.Errorf("augmentation %q: %w", aug, ErrUnsupported))
+				c.Fail(fmt.Errorf("unknown augmentation %q: %w", aug, ErrUnsupported))
 			}
 			break letters
 		}
@@ -182,14 +182,14 @@ func (f *fde) public() FDE {
 	return FDE{Start: f.begin, End: f.end, Off: uint64(f.off), CIEOff: uint64(f.cieOff)}
 }
 
-// fdeAt parses the FDE at off, and its CIE unless last holds it.
+// fdeAt parses the FDE at off, and its CIE unless last has it.
 func (t *Table) fdeAt(off int, last *lastCIE) (fde, error) {
 	e, err := t.entryAt(off)
 	if err != nil {
 		return fde{}, err
 	}
 	if e.zero || e.cieOff < 0 {
-		return fde{}, malformed(off, "no FDE")
+		return fde{}, malformed(off, "not an FDE")
 	}
 	if last.t != t || last.off != e.cieOff {
 		last.t, last.ran = nil, false
@@ -217,11 +217,11 @@ func (t *Table) parseFDE(e entry, k *cie) (fde, error) {
 	}
 	f.insns = c.Off
 	if f.begin >= mask(b.addrSize)-1 {
-		size = 0 // where lld puts what it dropped
+		size = 0 // lld moves discarded functions here
 	}
 	f.end = f.begin + size
 	if f.end < f.begin || f.end > mask(b.addrSize) {
-		return fde{}, malformed(e.off, "FDE of %#x bytes at %#x", size, f.begin)
+		return fde{}, malformed(e.off, "invalid FDE range: %#x bytes at %#x", size, f.begin)
 	}
 	return f, nil
 }

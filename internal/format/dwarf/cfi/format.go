@@ -7,10 +7,10 @@ import (
 	"github.com/corewalk/corewalk/internal/format/dwarf/op"
 )
 
-// Format prints the row for people: "rsp+16; rbp at cfa-16; ra at cfa-8". The
-// CFA comes first, the return address last, under the name ra; the others in the
-// order in which the program first mentioned them. name names registers by DWARF
-// number; nil prints r7.
+// Format returns the row as text: "rsp+16; rbp at cfa-16; ra at cfa-8". The CFA comes first
+// and the return address last, with the name ra; the other registers are in the order in
+// which the program first mentions them. name returns the name of a DWARF register number;
+// if it is nil, names are like r7.
 func (r *Row) Format(name func(uint64) string) string {
 	if name == nil {
 		name = func(n uint64) string { return fmt.Sprintf("r%d", n) }

@@ -2,9 +2,8 @@ package cfi
 
 import "github.com/corewalk/corewalk/internal/format/binbuf"
 
-// EHFramePtr returns the address of .eh_frame that .eh_frame_hdr gives, for files
-// without section headers; false when it gives none. hdrAddr is the address of
-// hdr.
+// EHFramePtr returns the address of .eh_frame in .eh_frame_hdr, for files without section
+// headers, or false if the header does not have it. hdrAddr is the address of hdr.
 func EHFramePtr(hdr []byte, hdrAddr uint64, cfg Config) (uint64, bool) {
 	c := binbuf.Cursor{Data: hdr, Big: cfg.Big}
 	version, enc := c.U8(), encoding(c.U8())

@@ -7,9 +7,9 @@ import (
 	"github.com/corewalk/corewalk/internal/format/binbuf"
 )
 
-// A header is .eh_frame_hdr's binary search table, read in place.
+// A header is the binary search table in .eh_frame_hdr, read in place.
 type header struct {
-	table  []byte // entries of two pointers: the FDE's start, the FDE
+	table  []byte // entries of two pointers: the function's start, the FDE
 	n      int
 	enc    encoding
 	each   int // bytes in a pointer
@@ -17,21 +17,20 @@ type header struct {
 	big    bool
 	common bool   // datarel sdata4, little-endian
 	cut    uint64 // mask of an address
-	err    error  // why there is no table
+	err    error  // why there is no usable table
 }
 
 func (h *header) usable() bool { return h.n > 0 }
 
-// parseHeader reads the head of .eh_frame_hdr (LSB Core, section 10.6.2). A
-// header without a table that can be searched in place is not used: its err
-// says why.
+// parseHeader reads the beginning of .eh_frame_hdr (LSB Core, section 10.6.2). If there is
+// no table that can be searched in place, the header is not used, and its err says why.
 func parseHeader(hdr []byte, addr uint64, cfg Config) header {
 	h := header{big: cfg.Big, bases: bases{section: addr, data: addr, text: cfg.TextBase, addrSize: cfg.AddrSize}}
 	c := binbuf.Cursor{Data: hdr, Big: cfg.Big}
 	version := c.U8()
 	frameEnc, countEnc, enc := encoding(c.U8()), encoding(c.U8()), encoding(c.U8())
 	if c.Error == nil && version != 1 {
-		h.err = fmt.Errorf(".eh_frame_hdr version %d: %w", version, ErrUnsupported)
+		h.err = fmt.Errorf("unsupported .eh_frame_hdr version %d: %w", version, ErrUnsupported)
 		return h
 	}
 	frameEnc.skip(&c, &h.bases)
@@ -45,23 +44,23 @@ func parseHeader(hdr []byte, addr uint64, cfg Config) header {
 	case c.Error != nil:
 		h.err = fmt.Errorf(".eh_frame_hdr: %w: %w", ErrMalformed, c.Error)
 	case each == 0, enc&encIndirect != 0, enc&encBase > encDataRel:
-		h.err = fmt.Errorf(".eh_frame_hdr table encoding %#02x: %w", uint8(enc), ErrUnsupported)
-	case n == 0: // written by linkers that gave up on the table
+		h.err = fmt.Errorf("unsupported .eh_frame_hdr table encoding %#02x: %w", uint8(enc), ErrUnsupported)
+	case n == 0: // written by linkers that could not build the table
 		h.err = fmt.Errorf(".eh_frame_hdr has an empty table: %w", ErrUnsupported)
 	case n > uint64(c.Len()/(2*each)):
-		h.err = malformed(c.Off, ".eh_frame_hdr table of %d entries in %#x bytes", n, c.Len())
+		h.err = malformed(c.Off, ".eh_frame_hdr table has %d entries but only %#x bytes", n, c.Len())
 	default:
 		h.enc, h.each, h.n = enc, each, int(n)
 		h.common = enc == encDataRel|encSData4 && !cfg.Big
 		h.cut = mask(cfg.AddrSize)
-		// What pcrel pointers are relative to moves along with the table.
+		// The base of pcrel pointers is the section's start: it moves along with the table.
 		h.bases.section = addr + uint64(c.Off)
 		h.table = c.Bytes(h.n * 2 * each)
 	}
 	return h
 }
 
-// start and fde return the address that entry i's FDE starts at, and its own.
+// start and fde return entry i's two addresses: of the function and of its FDE.
 func (h *header) start(i int) uint64 { return h.pointer(2 * i) }
 func (h *header) fde(i int) uint64   { return h.pointer(2*i + 1) }
 
@@ -74,13 +73,13 @@ func (h *header) pointer(i int) uint64 {
 	return h.enc.read(&c, &h.bases)
 }
 
-// rel32 is pointer for the encoding that all linkers write.
+// rel32 is pointer for the encoding that all linkers use.
 func (h *header) rel32(i int) uint64 {
 	rel := int32(binary.LittleEndian.Uint32(h.table[4*i:]))
 	return (h.bases.data + uint64(int64(rel))) & h.cut
 }
 
-// search returns the last entry that starts at or below pc, -1 when none does.
+// search returns the last entry that starts at or below pc, or -1 if none does.
 func (h *header) search(pc uint64) int {
 	lo, hi := 0, h.n
 	for lo < hi {
@@ -94,22 +93,22 @@ func (h *header) search(pc uint64) int {
 	return lo - 1
 }
 
-// A verdict is what .eh_frame_hdr says of an address.
+// A verdict is the result of a search in .eh_frame_hdr.
 type verdict uint8
 
 const (
-	miss verdict = iota // its table has nothing there, if it is sorted
+	miss verdict = iota // its table has no entry for the address, provided it is sorted
 	hit                 // an FDE that covers the address
-	lie                 // its table disagrees with the section
+	lie                 // its table is inconsistent with the section
 )
 
-// maxBack is how many entries before the nearest one are tried. FDEs may
-// overlap or be empty: assembly gives a range inside of a function its own.
+// maxBack is how many entries before the nearest one are tried. FDEs may overlap or be
+// empty: assembly code can describe a range inside a function separately.
 const maxBack = 8
 
-// searchHeader finds pc by the header's table. An FDE is believed when it starts
-// where the table says and covers pc; a miss, when the entries around the gap
-// are right.
+// searchHeader searches the header's table for pc. It accepts an FDE that starts where the
+// table says and covers pc, and it accepts a miss if the entries around the gap are
+// correct.
 func (t *Table) searchHeader(pc uint64, last *lastCIE) (fde, verdict) {
 	nearest := t.hdr.search(pc)
 	for i := nearest; i >= 0 && i > nearest-maxBack; i-- {
@@ -129,8 +128,8 @@ func (t *Table) searchHeader(pc uint64, last *lastCIE) (fde, verdict) {
 	return fde{}, miss
 }
 
-// headerFDE parses the FDE of entry i, and answers false when it is not what the
-// entry says.
+// headerFDE parses the FDE of entry i. It returns false if the FDE does not match the
+// entry.
 func (t *Table) headerFDE(i int, last *lastCIE) (fde, bool) {
 	off := t.hdr.fde(i) - t.addr
 	if off >= uint64(len(t.data)) {
@@ -140,10 +139,9 @@ func (t *Table) headerFDE(i int, last *lastCIE) (fde, bool) {
 	return f, err == nil && f.begin == t.hdr.start(i)
 }
 
-// headerSorted checks the table's order, once, when the first address is not
-// found in it: a hit is checked by itself. A sorted table is held to be complete,
-// as the unwinders that run with the program hold it to be: linkers write a
-// table of all FDEs or none.
+// headerSorted checks the table's order once, when the first address is not found in it: a
+// hit is checked by itself. A sorted table is assumed to be complete, as run-time unwinders
+// assume, too: linkers write a table of all FDEs or none.
 func (t *Table) headerSorted() bool {
 	t.hdrOnce.Do(func() {
 		prev := uint64(0)

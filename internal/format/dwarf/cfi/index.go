@@ -8,15 +8,15 @@ import (
 	"sort"
 )
 
-// An indexEntry is an FDE's range and place, in 16 bytes.
+// An indexEntry is the range and position of an FDE, in 16 bytes.
 type indexEntry struct {
 	begin uint64
-	size  uint32 // saturated
+	size  uint32 // saturates at the maximum
 	off   uint32
 }
 
-// buildIndex scans the section once. An entry that cannot be read is skipped by
-// its length; when that is no good either, the scan ends there.
+// buildIndex scans the section once. It skips an unreadable entry by its length; if the
+// length is unusable, too, the scan ends.
 func (t *Table) buildIndex() {
 	t.once.Do(func() {
 		var last cie
@@ -33,7 +33,7 @@ func (t *Table) buildIndex() {
 			case err != nil:
 				t.skipped++
 				continue
-			case e.zero || e.cieOff < 0: // start-up files bring terminators into the middle
+			case e.zero || e.cieOff < 0: // start-up files contribute terminators in the middle
 				continue
 			case e.cieOff != lastOff:
 				lastOff = e.cieOff
@@ -55,8 +55,8 @@ func (t *Table) add(e entry, k *cie) {
 		t.skipped++
 		return
 	}
-	// A linker that drops a function leaves its FDE in .debug_frame, moved to
-	// address 0 or, as lld does, to the very end, where parseFDE empties it.
+	// A linker that discards a function leaves its FDE in .debug_frame, moved to address 0
+	// or, by lld, to the end of the address space, where parseFDE makes it empty.
 	if f.begin == 0 || f.begin == f.end {
 		return
 	}
@@ -74,7 +74,7 @@ func (t *Table) sortIndex() {
 	t.entries = slices.Clip(t.entries)
 }
 
-// searchIndex finds pc in the index.
+// searchIndex searches the index for pc.
 func (t *Table) searchIndex(pc uint64, last *lastCIE) (fde, error) {
 	t.buildIndex()
 	nearest := sort.Search(len(t.entries), func(i int) bool { return t.entries[i].begin > pc }) - 1
@@ -90,7 +90,8 @@ func (t *Table) searchIndex(pc uint64, last *lastCIE) (fde, error) {
 	return fde{}, ErrNoFDE
 }
 
-// FDEs iterates over the ranges of all FDEs by rising start. It builds the index.
+// FDEs iterates over the ranges of all FDEs in ascending order of start. It builds the
+// index.
 func (t *Table) FDEs() iter.Seq[FDE] {
 	return func(yield func(FDE) bool) {
 		var last lastCIE

@@ -2,11 +2,11 @@ package cfi
 
 import "fmt"
 
-// Call frame instructions: DWARF 5, section 7.24, table 7.29, and the vendors'.
+// Call frame instructions: DWARF 5, section 7.24, table 7.29, and vendor extensions.
 const (
-	cfaAdvanceLoc = 0x40 // with the distance in the low six bits
-	cfaOffset     = 0x80 // with the register in the low six bits
-	cfaRestore    = 0xc0 // with the register in the low six bits
+	cfaAdvanceLoc = 0x40 // the low six bits are the distance
+	cfaOffset     = 0x80 // the low six bits are the register
+	cfaRestore    = 0xc0 // the low six bits are the register
 
 	cfaNop              = 0x00
 	cfaSetLoc           = 0x01
@@ -37,10 +37,10 @@ const (
 	cfaGNUWindowSave                   = 0x2d // DW_CFA_AARCH64_negate_ra_state on AArch64
 	cfaGNUArgsSize                     = 0x2e
 	cfaGNUNegativeOffsetExtended       = 0x2f
-	sparcO0, sparcO7, sparcL0, sparcI7 = 8, 15, 16, 31 // DWARF numbers of SPARC's windowed registers
+	sparcO0, sparcO7, sparcL0, sparcI7 = 8, 15, 16, 31 // DWARF numbers of SPARC's window registers
 )
 
-// extended executes an instruction whose opcode takes all of its byte.
+// extended executes an instruction whose opcode occupies the whole byte.
 func (p *program) extended(b byte) error {
 	c, k := &p.c, p.f.cie
 	switch b {
@@ -81,12 +81,12 @@ func (p *program) extended(b byte) error {
 	return nil
 }
 
-// defCFA executes the instructions that set the CFA to a register and an offset.
-// Those that set one of the two keep the other.
+// defCFA executes the instructions that set the CFA to a register and an offset. If they
+// set only one of them, the other stays.
 func (p *program) defCFA(b byte) {
 	c, cfa := &p.c, &p.row.cfa
 	if cfa.kind != Register && (b == cfaDefCFAOffset || b == cfaDefCFAOffsetSF) {
-		c.Fail(fmt.Errorf("a CFA offset without a CFA register"))
+		c.Fail(fmt.Errorf("CFA offset without a CFA register"))
 		return
 	}
 	if cfa.kind != Register {
@@ -104,8 +104,8 @@ func (p *program) defCFA(b byte) {
 	}
 }
 
-// registerRule executes the instructions that begin with a register's number and
-// set its rule.
+// registerRule executes the instructions that set a register's rule and begin with its
+// number.
 func (p *program) registerRule(b byte) error {
 	c, align := &p.c, p.f.cie.dataAlign
 	switch b {
@@ -145,9 +145,9 @@ func (p *program) registerRule(b byte) error {
 	return p.put(r)
 }
 
-// windowSave is what a SPARC save instruction does: the caller's out registers
-// are this function's in registers, and its local and in registers lie in the
-// 16 words at the CFA.
+// windowSave executes the effect of a SPARC save instruction: the caller's out registers
+// are this function's in registers, and its local and in registers are in the 16 words at
+// the CFA.
 func (p *program) windowSave() error {
 	for r := uint16(sparcO0); r <= sparcO7; r++ {
 		if err := p.put(rule{reg: r, kind: Register, from: uint32(r) + 16}); err != nil {

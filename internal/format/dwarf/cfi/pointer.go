@@ -7,9 +7,8 @@ import (
 	"github.com/corewalk/corewalk/internal/format/binbuf"
 )
 
-// An encoding is a pointer encoding, DW_EH_PE_...: how the value is stored in
-// the low four bits, what it is relative to in the next three (LSB Core,
-// section 10.5.1).
+// An encoding is a pointer encoding, DW_EH_PE_...: the low four bits give the format of the
+// value, the next three its base (LSB Core, section 10.5.1).
 type encoding uint8
 
 const (
@@ -18,7 +17,7 @@ const (
 	encUData2 encoding = 0x02
 	encUData4 encoding = 0x03
 	encUData8 encoding = 0x04
-	encSigned encoding = 0x08 // signed, of an address's size
+	encSigned encoding = 0x08 // signed, address-sized
 	encSLEB   encoding = 0x09
 	encSData2 encoding = 0x0a
 	encSData4 encoding = 0x0b
@@ -36,7 +35,7 @@ const (
 	encOmit     encoding = 0xff
 )
 
-// bases is what encoded pointers can be relative to.
+// bases are the possible bases of encoded pointers.
 type bases struct {
 	section  uint64 // address of the first byte of the cursor's data, for pcrel
 	text     uint64
@@ -52,7 +51,7 @@ func mask(size int) uint64 {
 	return 1<<(8*uint(size)) - 1
 }
 
-// raw reads the stored part of an encoded pointer, sign extended.
+// raw reads the stored value of an encoded pointer, sign-extended.
 func (e encoding) raw(c *binbuf.Cursor, addrSize int) uint64 {
 	switch e & encFormat {
 	case encSData4:
@@ -74,15 +73,14 @@ func (e encoding) raw(c *binbuf.Cursor, addrSize int) uint64 {
 	case encSData2:
 		return uint64(c.Int(2))
 	}
-	c.Fail(fmt.Errorf("pointer encoding %#02x at offset %#x: %w", uint8(e), c.Off, ErrUnsupported))
+	c.Fail(fmt.Errorf("unsupported pointer encoding %#02x at offset %#x: %w", uint8(e), c.Off, ErrUnsupported))
 	return 0
 }
 
-// read reads an encoded pointer. An indirect one needs memory, which nothing
-// here has: it fails.
+// read reads an encoded pointer. It fails for an indirect pointer, which would need memory.
 func (e encoding) read(c *binbuf.Cursor, b *bases) uint64 {
 	if e&encIndirect != 0 {
-		c.Fail(fmt.Errorf("pointer encoding %#02x at offset %#x: %w", uint8(e), c.Off, ErrUnsupported))
+		c.Fail(fmt.Errorf("unsupported pointer encoding %#02x at offset %#x: %w", uint8(e), c.Off, ErrUnsupported))
 		return 0
 	}
 	base := uint64(0)
@@ -102,13 +100,13 @@ func (e encoding) read(c *binbuf.Cursor, b *bases) uint64 {
 		}
 		return c.Uint(b.addrSize)
 	default:
-		c.Fail(fmt.Errorf("pointer encoding %#02x at offset %#x: %w", uint8(e), c.Off, ErrUnsupported))
+		c.Fail(fmt.Errorf("unsupported pointer encoding %#02x at offset %#x: %w", uint8(e), c.Off, ErrUnsupported))
 		return 0
 	}
 	return (base + e.raw(c, b.addrSize)) & mask(b.addrSize)
 }
 
-// skip moves over an encoded pointer that is not wanted, indirect or not.
+// skip skips an encoded pointer, indirect or not.
 func (e encoding) skip(c *binbuf.Cursor, b *bases) {
 	if e == encOmit {
 		return
@@ -121,7 +119,7 @@ func (e encoding) skip(c *binbuf.Cursor, b *bases) {
 	e.read(c, b)
 }
 
-// size is the number of bytes of a pointer, 0 when that varies.
+// size returns the size of a pointer in bytes, or 0 if it varies.
 func (e encoding) size(addrSize int) int {
 	switch e & encFormat {
 	case encAbsptr, encSigned:

@@ -7,26 +7,26 @@ import (
 	"github.com/corewalk/corewalk/internal/format/binbuf"
 )
 
-// Bounds on one program. The largest function's program in a large C++ library
-// has some tens of kilobytes.
+// Limits on one program. In a large C++ library, the longest program has some tens of
+// kilobytes.
 const (
 	maxProgram = 1 << 20 // bytes of instructions
 	maxRules   = 512     // registers with a rule
-	maxStates  = 64      // remembered at one time
+	maxStates  = 64      // remembered at once
 )
 
-// A program runs an FDE's instructions into a row, one row at a time.
+// A program executes an FDE's instructions into a row, one row at a time.
 type program struct {
 	t     *Table
 	row   *Row
 	f     fde
 	c     binbuf.Cursor
-	next  uint64 // where the row after this one starts, when more is set
-	more  bool   // the program goes on after this row
+	next  uint64 // if more is set: where the next row starts
+	more  bool   // the program continues after this row
 	inCIE bool
 }
 
-// start resets the row to what the CIE's instructions give.
+// start sets the row to the result of the CIE's instructions.
 func (p *program) start() error {
 	row, f, k := p.row, &p.f, p.f.cie
 	row.FDE = f.public()
@@ -37,7 +37,7 @@ func (p *program) start() error {
 	row.data, row.big, row.addrSize = p.t.data, p.t.cfg.Big, k.addrSize
 	row.saved, row.states = row.saved[:0], row.states[:0]
 	if k.end-k.insns > maxProgram || f.stop-f.insns > maxProgram {
-		return malformed(f.off, "program of %d + %d bytes", k.end-k.insns, f.stop-f.insns)
+		return malformed(f.off, "program has %d + %d bytes, which is too long", k.end-k.insns, f.stop-f.insns)
 	}
 	if last := &row.last; last.ran {
 		row.set.copy(&last.initial)
@@ -66,7 +66,7 @@ func (p *program) runCIE() error {
 	return err
 }
 
-// run executes instructions until the one that moves the location beyond pc.
+// run executes instructions up to the one that moves the location beyond pc.
 func (p *program) run(pc uint64) error {
 	p.more = false
 	for p.c.Off < len(p.c.Data) {
@@ -104,8 +104,7 @@ func (p *program) run(pc uint64) error {
 	return nil
 }
 
-// advance makes the row that run stopped before the current one, and answers
-// false when there is none.
+// advance replaces the current row by the next one, or returns false if there is none.
 func (p *program) advance() bool {
 	if !p.more || p.next >= p.f.end {
 		return false
@@ -114,13 +113,13 @@ func (p *program) advance() bool {
 	return true
 }
 
-// move notes that the next row starts at loc.
+// move records that the next row starts at loc.
 func (p *program) move(loc uint64) error {
 	if p.inCIE {
-		return fmt.Errorf("a CIE's instructions move the location")
+		return fmt.Errorf("the CIE's instructions move the location")
 	}
 	if loc < p.row.Start || loc > mask(int(p.f.cie.addrSize)) {
-		return fmt.Errorf("location moves from %#x to %#x", p.row.Start, loc)
+		return fmt.Errorf("invalid move of the location from %#x to %#x", p.row.Start, loc)
 	}
 	p.next, p.more = loc, true
 	return nil
@@ -133,10 +132,10 @@ func (p *program) put(r rule) error {
 	return nil
 }
 
-// restore gives a register the rule it had after the CIE's instructions.
+// restore resets a register to its rule after the CIE's instructions.
 func (p *program) restore(reg uint64) error {
 	if reg > maxRegister {
-		return fmt.Errorf("register %d", reg)
+		return fmt.Errorf("invalid register %d", reg)
 	}
 	r := rule{reg: uint16(reg)}
 	if i := p.row.last.initial.find(r.reg); i >= 0 {
@@ -147,7 +146,7 @@ func (p *program) restore(reg uint64) error {
 	return p.put(r)
 }
 
-// remember keeps the rules, the CFA's included, for recall.
+// remember saves the rules, including the CFA's, for recall.
 func (p *program) remember() error {
 	row := p.row
 	if len(row.states) == maxStates {
@@ -161,7 +160,7 @@ func (p *program) remember() error {
 func (p *program) recall() error {
 	row := p.row
 	if len(row.states) == 0 {
-		return fmt.Errorf("no state remembered")
+		return fmt.Errorf("no remembered state to restore")
 	}
 	s := row.states[len(row.states)-1]
 	row.states = row.states[:len(row.states)-1]
@@ -176,13 +175,13 @@ func (p *program) recall() error {
 func (p *program) register() uint16 {
 	n := p.c.ULEB()
 	if n > maxRegister {
-		p.c.Fail(fmt.Errorf("register %d", n))
+		p.c.Fail(fmt.Errorf("invalid register %d", n))
 		return 0
 	}
 	return uint16(n)
 }
 
-// expression reads a block and returns a rule without register that holds it.
+// expression reads a block and returns a rule with it, without a register.
 func (p *program) expression(kind RuleKind) rule {
 	n := p.c.ULEB()
 	at := p.c.Off

@@ -2,22 +2,21 @@ package cfi
 
 import "iter"
 
-// A Row is how the caller's registers are found at one address. The zero Row is
-// ready for use; keep and reuse it, since its scratch space is what makes
-// lookups free of allocation. It must not be copied, nor used by two goroutines
-// at once. Its expressions are parts of the section.
+// A Row says how to find the caller's registers at one address. The zero Row is ready for
+// use. Reuse it: its scratch space makes lookups free of allocations. It must not be copied
+// or used by two goroutines at once. Its expressions are slices of the section.
 type Row struct {
 	FDE        FDE
-	Start, End uint64 // the addresses [Start, End) have this row
-	RetAddrReg uint64 // DWARF number of the column that holds the return address
+	Start, End uint64 // the row applies to the addresses [Start, End)
+	RetAddrReg uint64 // DWARF number of the return address column
 	ArgsSize   uint64 // bytes of arguments pushed (DW_CFA_GNU_args_size)
-	Signal     bool   // the frame was interrupted, not called ('S')
-	// RASigned says that the saved return address carries an AArch64 pointer
-	// authentication code; BKey, that the B key signed it.
+	Signal     bool   // the frame was interrupted and made no call ('S')
+	// RASigned says that the saved return address contains an AArch64 pointer
+	// authentication code, BKey that it is signed with the B key.
 	RASigned, BKey bool
 	Source         Source
 
-	// Bias is added to addresses in expressions (DW_OP_addr). Lookups leave it.
+	// Bias is added to addresses in expressions (DW_OP_addr). Lookups do not change it.
 	Bias uint64
 
 	data     []byte
@@ -26,39 +25,37 @@ type Row struct {
 	cfa      rule
 
 	set    ruleSet
-	saved  []rule // of the remembered states, one after the other
+	saved  []rule // rules of the remembered states, one state after another
 	states []state
 	last   lastCIE
 }
 
-// A lastCIE keeps the CIE of a Row's last lookup and what its instructions gave:
-// the frames of a stack lie mostly in few files, and nearly all FDEs of a file
-// share a CIE.
+// A lastCIE caches the CIE of a Row's last lookup and the result of its instructions: the
+// frames of a stack are mostly in few files, and nearly all FDEs of a file share a CIE.
 type lastCIE struct {
-	t       *Table // that cie is of; nil for none
+	t       *Table // the table of cie; nil if none
 	off     int
 	cie     cie
-	ran     bool    // initial and state are the outcome of the instructions
+	ran     bool    // initial and state are the result of the instructions
 	initial ruleSet // for DW_CFA_restore
-	state   state   // without the rules
+	state   state   // without rules
 }
 
-// A ruleSet is the rules of a row in the order in which registers were first
-// mentioned.
+// A ruleSet is the rules of a row, in the order in which registers were first mentioned.
 type ruleSet struct {
 	rules []rule
-	low   [2]uint64 // which registers below 128 have an entry in rules
+	low   [2]uint64 // registers below 128 that have an entry in rules
 }
 
-// A state is what DW_CFA_remember_state keeps; its rules are the last of saved.
+// A state is what DW_CFA_remember_state saves; its rules are the last ones in saved.
 type state struct {
-	n        int // of rules
+	n        int // number of rules
 	low      [2]uint64
 	cfa      rule
 	raSigned bool
 }
 
-// find returns the place of register reg's rule, -1 when it has none.
+// find returns the index of register reg's rule, or -1.
 func (s *ruleSet) find(reg uint16) int {
 	if reg < 128 && s.low[reg/64]>>(reg%64)&1 == 0 {
 		return -1
@@ -71,7 +68,7 @@ func (s *ruleSet) find(reg uint16) int {
 	return -1
 }
 
-// put sets a rule, and answers false when the set is full.
+// put sets a rule. It returns false if the set is full.
 func (s *ruleSet) put(r rule) bool {
 	if i := s.find(r.reg); i >= 0 {
 		s.rules[i] = r
@@ -97,8 +94,8 @@ func (s *ruleSet) reset() {
 	s.low = [2]uint64{}
 }
 
-// CFA is the rule for the canonical frame address: Register, Expression, or
-// Unspecified when the program never gave one.
+// CFA is the rule for the canonical frame address: Register, Expression, or Unspecified if
+// the program sets none.
 func (r *Row) CFA() Rule { return r.public(r.cfa) }
 
 // Rule returns the rule for the register with DWARF number reg.
@@ -112,8 +109,8 @@ func (r *Row) Rule(reg uint64) Rule {
 	return Rule{}
 }
 
-// Rules iterates over the registers that have a rule, in the order in which the
-// program first mentioned them.
+// Rules iterates over the registers that have a rule, in the order in which the program
+// first mentions them.
 func (r *Row) Rules() iter.Seq2[uint64, Rule] {
 	return func(yield func(uint64, Rule) bool) {
 		for _, e := range r.set.rules {
@@ -124,11 +121,10 @@ func (r *Row) Rules() iter.Seq2[uint64, Rule] {
 	}
 }
 
-// Row fills row with the rules at pc, the lookup address: the pc itself for a
-// frame that was interrupted, the byte before for one that made a call. It
-// answers ErrNoFDE when nothing covers pc. After an error the row means nothing.
-// It allocates nothing once row's scratch space has grown, and the index, if
-// one is needed, is built.
+// Row fills row with the rules at pc, the lookup address: the pc of a frame that was
+// interrupted, or the byte before the pc of a frame that made a call. It returns ErrNoFDE
+// if nothing covers pc. After an error the contents of row are undefined. It does not
+// allocate once row's scratch space has grown and the index, if needed, has been built.
 func (t *Table) Row(pc uint64, row *Row) error {
 	f, err := t.find(pc, &row.last)
 	if err != nil {
@@ -141,13 +137,13 @@ func (t *Table) Row(pc uint64, row *Row) error {
 	return p.run(pc)
 }
 
-// Rows iterates over the rows of an FDE by rising address, which may be empty
-// ranges where the program gives an address several. It uses row for all of
-// them, and ends with an error where the program makes no sense.
+// Rows iterates over the rows of an FDE in ascending order. A row's range is empty if the
+// program makes several rows for an address. All of them use row. The iteration ends with
+// an error if the program is invalid.
 func (t *Table) Rows(d FDE, row *Row) iter.Seq2[*Row, error] {
 	return func(yield func(*Row, error) bool) {
 		if d.Off > uint64(len(t.data)) {
-			yield(nil, malformed(len(t.data), "FDE wanted at offset %#x", d.Off))
+			yield(nil, malformed(len(t.data), "no FDE at offset %#x", d.Off))
 			return
 		}
 		f, err := t.fdeAt(int(d.Off), &row.last)

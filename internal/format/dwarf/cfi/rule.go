@@ -1,15 +1,14 @@
 package cfi
 
-// A RuleKind says how a register of the caller is found (DWARF 5, section 6.4.1).
+// A RuleKind says how to find a register of the caller (DWARF 5, section 6.4.1).
 type RuleKind uint8
 
 const (
-	// Unspecified: nothing is said of the register. By the usual ABIs, one that
-	// a function must preserve is unchanged and any other is lost; the stack
-	// pointer is the CFA.
+	// Unspecified: there is no rule for the register. In common ABIs, a callee-saved
+	// register is then unchanged, any other is lost, and the stack pointer is the CFA.
 	Unspecified RuleKind = iota
-	// Undefined: the register cannot be recovered. Said of the return address,
-	// it marks the outermost frame.
+	// Undefined: the register cannot be recovered. If this is the return address, the frame
+	// is the outermost one.
 	Undefined
 	// SameValue: the register is unchanged.
 	SameValue
@@ -17,11 +16,11 @@ const (
 	Offset
 	// ValOffset: the register's value is CFA + Rule.Offset.
 	ValOffset
-	// Register: the register is kept in register Rule.Reg. As a CFA rule: the
-	// CFA is register Rule.Reg + Rule.Offset.
+	// Register: the register is in register Rule.Reg. As a CFA rule: the CFA is register
+	// Rule.Reg + Rule.Offset.
 	Register
-	// Expression: the register is saved where Rule.Expr computes; the CFA is
-	// what it computes.
+	// Expression: the register is saved at the address that Rule.Expr computes. As a CFA
+	// rule: the CFA is that address.
 	Expression
 	// ValExpression: the register's value is what Rule.Expr computes.
 	ValExpression
@@ -50,18 +49,18 @@ func (k RuleKind) String() string {
 	return "?"
 }
 
-// A Rule says how one register of the caller, or the CFA, is found. Fields that
-// its Kind does not mention are zero.
+// A Rule says how to find one register of the caller, or the CFA. Fields that its Kind does
+// not mention are zero.
 type Rule struct {
 	Kind   RuleKind
 	Reg    uint64 // DWARF register number
 	Offset int64  // bytes
-	Expr   []byte // part of the section, not a copy
+	Expr   []byte // a slice of the section, not a copy
 }
 
-// A rule is a Rule as rows keep it, with the register it is for: 16 bytes. n is
-// the offset, and of an expression the place in the section; from is the
-// register of a Register rule, and the expression's length.
+// A rule is a Rule in 16 bytes, with its register. n is the offset or, for an expression,
+// its position in the section; from is the register of a Register rule or the expression's
+// length.
 type rule struct {
 	n    int64
 	from uint32
@@ -69,8 +68,8 @@ type rule struct {
 	kind RuleKind
 }
 
-// maxRegister bounds the registers that rules may be for. The highest number
-// that an ABI assigns is 8,191 (RISC-V's control and status registers).
+// maxRegister is the highest register number for which rules are accepted. The highest
+// number that an ABI assigns is 8,191 (RISC-V's control and status registers).
 const maxRegister = 1<<16 - 1
 
 func (r *Row) public(e rule) Rule {

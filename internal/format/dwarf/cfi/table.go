@@ -6,15 +6,15 @@ import (
 	"sync"
 )
 
-// A Config says what the bytes of a section do not.
+// A Config gives properties of a section that its bytes do not contain.
 type Config struct {
-	Big      bool // byte order
-	AddrSize int  // bytes in an address: 4 or 8; a version 4 CIE has its own
-	// TextBase and DataBase are what DW_EH_PE_textrel and DW_EH_PE_datarel
-	// pointers of .eh_frame are relative to, where the platform uses them
-	// (i386: the address of the global offset table as DataBase).
+	Big      bool // big-endian
+	AddrSize int  // size of an address in bytes, 4 or 8; a version 4 CIE has its own
+	// TextBase and DataBase are the bases of DW_EH_PE_textrel and DW_EH_PE_datarel pointers
+	// in .eh_frame, on platforms that use them (on i386 DataBase is the address of the
+	// global offset table).
 	TextBase, DataBase uint64
-	// AArch64 makes opcode 0x2d DW_CFA_AARCH64_negate_ra_state; elsewhere it is
+	// AArch64 says that opcode 0x2d is DW_CFA_AARCH64_negate_ra_state; otherwise it is
 	// SPARC's DW_CFA_GNU_window_save.
 	AArch64 bool
 }
@@ -36,16 +36,16 @@ func (s Source) String() string {
 	return ".eh_frame"
 }
 
-// A Table finds rows in one section. All addresses are the file's own: callers
-// take the load bias off. It refers to the bytes it was made from.
+// A Table finds rows in one section. All addresses are link-time addresses: callers
+// subtract the load bias. It refers to the bytes from which it was made.
 type Table struct {
 	data   []byte
-	addr   uint64 // of data, in the file's address space; 0 for .debug_frame
+	addr   uint64 // link-time address of data; 0 for .debug_frame
 	cfg    Config
 	source Source
 	hdr    header
 
-	once    sync.Once // guards the two below
+	once    sync.Once // guards the two fields below
 	entries []indexEntry
 	skipped int
 
@@ -53,9 +53,8 @@ type Table struct {
 	hdrSorted bool
 }
 
-// EHFrame returns a Table for the bytes of an .eh_frame section whose first byte
-// has address addr. hdr holds the bytes of .eh_frame_hdr at hdrAddr, or is nil.
-// It reads the header's first bytes only.
+// EHFrame returns a Table for the bytes of an .eh_frame section at addr. hdr has the bytes
+// of .eh_frame_hdr at hdrAddr, or is nil. It reads only the beginning of the header.
 func EHFrame(data []byte, addr uint64, hdr []byte, hdrAddr uint64, cfg Config) *Table {
 	t := newTable(data, addr, cfg, SourceEHFrame)
 	if hdr != nil {
@@ -73,16 +72,16 @@ func newTable(data []byte, addr uint64, cfg Config, source Source) *Table {
 	if cfg.AddrSize != 4 {
 		cfg.AddrSize = 8
 	}
-	// Offsets are kept in 32 bits; what lies beyond is not reached. No linker
-	// makes such a section.
+	// Offsets are stored in 32 bits; what is beyond is ignored. No linker makes such a
+	// large section.
 	if most := uint64(math.MaxUint32); uint64(len(data)) > most {
 		data = data[:most:most]
 	}
 	return &Table{data: data, addr: addr, cfg: cfg, source: source}
 }
 
-// An FDE is the range of addresses [Start, End) that one frame description
-// entry covers, mostly a function or a part of one.
+// An FDE is the address range [Start, End) of a frame description entry: usually a function
+// or a part of one.
 type FDE struct {
 	Start, End uint64
 	Off        uint64 // of the FDE in its section
@@ -103,20 +102,19 @@ func (t *Table) find(pc uint64, last *lastCIE) (fde, error) {
 	return t.searchIndex(pc, last)
 }
 
-// FDEForPC returns the range that covers pc, half open, and false when none
-// does. It allocates nothing once the index, if one is needed, is built.
+// FDEForPC returns the range [start, end) that covers pc, or false if there is none. It
+// does not allocate once the index, if needed, has been built.
 func (t *Table) FDEForPC(pc uint64) (start, end uint64, ok bool) {
 	var last lastCIE
 	f, err := t.find(pc, &last)
 	return f.begin, f.end, err == nil
 }
 
-// HeaderErr says why .eh_frame_hdr is not used, and is nil where it is used or
-// there is none.
+// HeaderErr says why .eh_frame_hdr is not used; it is nil if it is used or does not exist.
 func (t *Table) HeaderErr() error { return t.hdr.err }
 
-// Skipped is the number of entries of the section that could not be read and
-// are left out of the index. It builds the index.
+// Skipped returns the number of unreadable entries of the section, which the index does not
+// include. It builds the index.
 func (t *Table) Skipped() int {
 	t.buildIndex()
 	return t.skipped

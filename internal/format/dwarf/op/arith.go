@@ -5,9 +5,9 @@ import (
 	"math"
 )
 
-// common returns the type in which an operator with operands a and b works.
-// The specification wants one type for both; an entry of generic type is taken
-// for an integer of an address's size, as producers mix them.
+// common returns the type in which an operator with operands a and b works. The
+// specification requires both to have the same type. Producers mix them with the generic
+// type, which therefore counts as an integer of address size.
 func (m *Machine) common(a, b Type) (Type, error) {
 	switch {
 	case a == b:
@@ -17,10 +17,10 @@ func (m *Machine) common(a, b Type) (Type, error) {
 	case b.Enc == Generic && a.Enc != Float && m.size(a) == m.env.AddrSize:
 		return a, nil
 	}
-	return Type{}, fmt.Errorf("%v and %v: %w", a, b, ErrType)
+	return Type{}, fmt.Errorf("operands of types %v and %v: %w", a, b, ErrType)
 }
 
-// binary applies o to a, the former second entry, and b, the former top.
+// binary applies o to a, the second entry, and b, the top entry.
 func (m *Machine) binary(o Op, a, b Value) (Value, error) {
 	if o == Shl || o == Shr || o == Shra {
 		return m.shift(o, a, b)
@@ -50,8 +50,8 @@ func (m *Machine) binary(o Op, a, b Value) (Value, error) {
 	if y == 0 {
 		return Value{}, ErrDivideByZero
 	}
-	// The generic type divides signed and takes the remainder unsigned (DWARF 5,
-	// section 2.5.1.4); other types go by their own sign.
+	// The generic type divides signed, but takes the remainder unsigned (DWARF 5, section
+	// 2.5.1.4); other types use their own sign.
 	switch {
 	case o == Div && t.Enc != Unsigned:
 		sx, sy := extend(x, m.size(t)), extend(y, m.size(t))
@@ -69,19 +69,19 @@ func floatBinary(o Op, a, b Value) (Value, error) {
 	x, y := a.Float64(), b.Float64()
 	switch o {
 	case Plus:
-		return real(x+y, a.Type), nil
+		return float(x+y, a.Type), nil
 	case Minus:
-		return real(x-y, a.Type), nil
+		return float(x-y, a.Type), nil
 	case Mul:
-		return real(x*y, a.Type), nil
+		return float(x*y, a.Type), nil
 	case Div:
-		return real(x/y, a.Type), nil
+		return float(x/y, a.Type), nil
 	}
 	return Value{}, fmt.Errorf("%v on %v: %w", o, a.Type, ErrType)
 }
 
-// shift moves a's bits by b. Shr fills with zeros and Shra with the sign,
-// whatever the type's own sign.
+// shift shifts a's bits by b. Shr fills with zeros and Shra with the sign, whatever the
+// type's own sign.
 func (m *Machine) shift(o Op, a, b Value) (Value, error) {
 	if a.Type.Enc == Float || b.Type.Enc == Float {
 		return Value{}, fmt.Errorf("%v on %v by %v: %w", o, a.Type, b.Type, ErrType)
@@ -101,9 +101,9 @@ func (m *Machine) unary(o Op, v Value) (Value, error) {
 	if v.Type.Enc == Float {
 		switch o {
 		case Abs:
-			return real(math.Abs(v.Float64()), v.Type), nil
+			return float(math.Abs(v.Float64()), v.Type), nil
 		case Neg:
-			return real(-v.Float64(), v.Type), nil
+			return float(-v.Float64(), v.Type), nil
 		}
 		return Value{}, fmt.Errorf("%v on %v: %w", o, v.Type, ErrType)
 	}
@@ -119,8 +119,8 @@ func (m *Machine) unary(o Op, v Value) (Value, error) {
 	return m.integer(^v.Bits, v.Type), nil
 }
 
-// compare applies a relational operator; the result is of generic type. Entries
-// of generic type compare signed.
+// compare applies a relational operator; the result has the generic type. Entries of
+// generic type compare signed.
 func (m *Machine) compare(o Op, a, b Value) (Value, error) {
 	t, err := m.common(a.Type, b.Type)
 	if err != nil {

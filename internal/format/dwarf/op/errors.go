@@ -5,37 +5,36 @@ import (
 	"fmt"
 )
 
-// Why an expression has no result. Errors from Eval wrap one of these, an
-// ErrUnsupportedOp, an ErrRegister, or what Memory or the Resolver answered.
+// Reasons why an expression has no result. Errors of Eval wrap one of these, an
+// ErrUnsupportedOp, an ErrRegister, or an error of Memory or the Resolver.
 var (
-	// ErrStackUnderflow: an operator wanted more entries than the stack held.
+	// ErrStackUnderflow: an operator needs more entries than the stack has.
 	ErrStackUnderflow = errors.New("DWARF stack underflow")
-	// ErrLimit: the stack, the steps, the nesting or the pieces exceeded their bound.
+	// ErrLimit: the stack, the number of steps or pieces, or the nesting exceeds its limit.
 	ErrLimit = errors.New("DWARF expression exceeds a limit")
-	// ErrMalformed: the bytes are no DWARF expression.
+	// ErrMalformed: the bytes are not a valid DWARF expression.
 	ErrMalformed = errors.New("malformed DWARF expression")
 	// ErrDivideByZero: DW_OP_div or DW_OP_mod by zero.
 	ErrDivideByZero = errors.New("division by zero in DWARF expression")
-	// ErrType: operands of types that the operator does not take, or a type of
-	// a size that no stack entry holds.
+	// ErrType: the operator does not support its operands' types, or a type has a size that
+	// does not fit a stack entry.
 	ErrType = errors.New("wrong type in DWARF expression")
-	// ErrNotValue: a value was wanted and the expression names a place, or
-	// nothing at all.
+	// ErrNotValue: a value is needed, but the expression gives a location or nothing.
 	ErrNotValue = errors.New("DWARF expression gives no value")
 )
 
-// ErrUnsupportedOp is the type of the error for an operator that is unknown, or
-// that cannot be evaluated with the Env at hand.
+// ErrUnsupportedOp is the error for an operator that is unknown or cannot be evaluated with
+// the given Env.
 type ErrUnsupportedOp struct {
 	Op Op
 }
 
 func (e ErrUnsupportedOp) Error() string { return fmt.Sprintf("%v is not supported here", e.Op) }
 
-// ErrRegister is the type of the error for a register whose value is unknown.
+// ErrRegister is the error for a register whose value is unknown.
 type ErrRegister struct {
 	Reg uint64 // DWARF register number
-	Err error  // what Registers answered; nil where there are no Registers
+	Err error  // the error of Registers; nil if there are no Registers
 }
 
 func (e ErrRegister) Error() string {
@@ -47,10 +46,10 @@ func (e ErrRegister) Error() string {
 
 func (e ErrRegister) Unwrap() error { return e.Err }
 
-// An EvalError says which operator failed, and where.
+// An EvalError says which operator failed.
 type EvalError struct {
 	Op  Op
-	Off int // of the operator, in bytes from the start of its expression
+	Off int // offset of the operator in its expression, in bytes
 	Err error
 }
 

@@ -7,21 +7,21 @@ import (
 	"github.com/corewalk/corewalk/internal/format/binbuf"
 )
 
-// A Style says how Format prints an expression, and how its operands are laid
-// out.
+// A Style says how Format formats an expression, and how its operands are encoded.
 type Style struct {
 	Big      bool
-	AddrSize int // bytes in an address; 0 means 8
+	AddrSize int // size of an address in bytes; 0 means 8
 	RefSize  int // as in Env
-	// RegName names registers by DWARF number; nil prints numbers only.
+	// RegName returns the name of a DWARF register number; if it is nil, only numbers are
+	// printed.
 	RegName func(n uint64) string
 }
 
-// maxFormatNesting bounds how deep Format looks into DW_OP_entry_value.
+// maxFormatNesting limits the nesting of DW_OP_entry_value in Format.
 const maxFormatNesting = 8
 
-// Format prints an expression as one line: "DW_OP_breg7(rsp)+8 DW_OP_deref".
-// It never fails: from a malformed operator on it prints "<malformed at 0x..>".
+// Format returns an expression as one line: "DW_OP_breg7(rsp)+8 DW_OP_deref". It never
+// fails: from a malformed operator on, the text is "<malformed at 0x..>".
 func Format(expr []byte, s Style) string {
 	if s.AddrSize == 0 {
 		s.AddrSize = 8
@@ -51,7 +51,7 @@ func (s *Style) format(b *strings.Builder, expr []byte, depth int) {
 	}
 }
 
-// operator prints o with its operands, and answers false for an unknown one.
+// operator returns o with its operands, or false if it is unknown.
 func (s *Style) operator(c *binbuf.Cursor, o Op, depth int) (string, bool) {
 	switch {
 	case o >= Lit0 && o < Lit0+32:
@@ -83,7 +83,8 @@ func (s *Style) operator(c *binbuf.Cursor, o Op, depth int) (string, bool) {
 	return text, true
 }
 
-// paren prints a register's name behind an operator that says its number.
+// paren returns a register's name in parentheses, to follow an operator with a register
+// number.
 func (s *Style) paren(n uint64) string {
 	if s.RegName == nil {
 		return ""
@@ -138,7 +139,7 @@ func (s *Style) operand(c *binbuf.Cursor, a operand, depth int) string {
 	case argExpr:
 		return s.nested(c.Bytes64(c.ULEB()), depth)
 	}
-	c.Fail(ErrMalformed) // argEncoded: nothing that is read here writes it
+	c.Fail(ErrMalformed) // argEncoded: not used by any supported format
 	return ""
 }
 

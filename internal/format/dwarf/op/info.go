@@ -1,12 +1,12 @@
 package op
 
-// An operand says how an operator's operand is laid out.
+// An operand is the encoding of an operator's operand.
 type operand uint8
 
 const (
 	argNone    operand = iota
 	argAddr            // an address
-	argU8              // unsigned and signed integers of a fixed size
+	argU8              // fixed-size unsigned and signed integers
 	argS8              //
 	argU16             //
 	argS16             //
@@ -16,24 +16,24 @@ const (
 	argS64             //
 	argUleb            //
 	argSleb            //
-	argReg             // a register's number, ULEB128
+	argReg             // a register number, ULEB128
 	argBranch          // a signed 16-bit distance from the next operator
 	argRef             // an offset in .debug_info, of the unit's offset size
-	argDie             // an offset of a DIE in the unit, ULEB128
-	argBlock           // a ULEB128 length and as many bytes
-	argBlock8          // a one-byte length and as many bytes
-	argExpr            // a block that holds an expression
+	argDie             // the offset of a DIE in the unit, ULEB128
+	argBlock           // a ULEB128 length and that many bytes
+	argBlock8          // a one-byte length and that many bytes
+	argExpr            // a block that contains an expression
 	argEncoded         // a pointer-encoding byte and a pointer
 )
 
-// An opInfo is an operator's name and operands. An empty name is an unknown
-// operator.
+// An opInfo has an operator's name and operands. An empty name means that the operator is
+// unknown.
 type opInfo struct {
 	name string
 	args [2]operand
 }
 
-// info describes every operator that is not one of a numbered range.
+// info describes every operator except those in the numbered ranges.
 var info = [256]opInfo{
 	Addr:              {"addr", [2]operand{argAddr}},
 	Deref:             {"deref", [2]operand{}},

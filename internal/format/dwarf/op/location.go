@@ -1,25 +1,24 @@
 package op
 
-// A Kind is what a Location is.
+// A Kind is the kind of a Location.
 type Kind uint8
 
 const (
-	// Empty: the object is nowhere; it was optimised out.
+	// Empty: the object has no location; it was optimized out.
 	Empty Kind = iota
-	// Memory: the object lies at Location.Addr.
+	// Memory: the object is at Location.Addr.
 	Memory
 	// Register: the object is in the register Location.Reg.
 	Register
-	// StackValue: the object is nowhere, its value is Location.Value.
+	// StackValue: the object has no location; its value is Location.Value.
 	StackValue
-	// ImplicitValue: the object is nowhere, its bytes are Location.Bytes.
+	// ImplicitValue: the object has no location; its bytes are Location.Bytes.
 	ImplicitValue
-	// ImplicitPointer: the object is a pointer that is nowhere, into an object
-	// whose DIE is at Location.DIE of .debug_info, Location.Offset bytes from
-	// its start.
+	// ImplicitPointer: the object is a pointer without a location. It points to the object
+	// whose DIE is at Location.DIE in .debug_info, Location.Offset bytes from its start.
 	ImplicitPointer
-	// Composite: the object is made of Location.Pieces, in order from its first
-	// byte (bit, for bit pieces).
+	// Composite: the object consists of Location.Pieces, in order from its first byte (for
+	// bit pieces, its first bit).
 	Composite
 )
 
@@ -44,8 +43,8 @@ func (k Kind) String() string {
 	return "?"
 }
 
-// A Location is where an object is, or what its value is when it has no place.
-// Fields that its Kind does not mention are zero.
+// A Location is where an object is, or its value if it has no location. Fields that its
+// Kind does not mention are zero.
 type Location struct {
 	Kind   Kind
 	Addr   uint64
@@ -53,14 +52,14 @@ type Location struct {
 	DIE    uint64
 	Offset int64
 	Value  Value
-	Bytes  []byte  // part of the expression, not a copy
-	Pieces []Piece // belongs to the Machine, until its next evaluation
+	Bytes  []byte  // a slice of the expression, not a copy
+	Pieces []Piece // owned by the Machine; valid until its next evaluation
 }
 
 // A Piece is a part of a composite location.
 type Piece struct {
 	Loc Location // never Composite
-	// BitSize is the part's size in bits; BitOffset counts from where Loc says
-	// it starts, in bits, and is not zero for DW_OP_bit_piece only.
+	// BitSize is the part's size in bits. BitOffset is the offset in bits from the start of
+	// Loc; only DW_OP_bit_piece sets it.
 	BitSize, BitOffset uint64
 }

@@ -6,29 +6,29 @@ import (
 	"github.com/corewalk/corewalk/internal/format/binbuf"
 )
 
-// Bounds on what one evaluation may use. Real expressions stay far below them.
+// Limits on one evaluation. Normal expressions stay far below them.
 const (
 	maxStack   = 256
 	maxSteps   = 1 << 16
-	maxNesting = 16 // DW_OP_call2 and its like
+	maxNesting = 16 // nesting of DW_OP_call2 and similar operators
 	maxPieces  = 1024
 )
 
-// A Machine evaluates expressions. The zero Machine is ready; keep it, since
-// its stack makes it some 4 KB. It must not be copied while in use, nor used by
-// two goroutines at once.
+// A Machine evaluates expressions. The zero Machine is ready for use; reuse it, since with
+// its stack it has some 4 KB. It must not be copied while in use, nor used by two
+// goroutines at once.
 type Machine struct {
 	env    Env
 	stack  [maxStack]Value
-	n      int // entries on the stack
+	n      int // number of entries on the stack
 	steps  int
 	loc    Location // set by operators that end a simple location description
 	pieces []Piece
-	buf    [8]byte // for reading memory: a buffer on the stack would escape
+	buf    [8]byte // for reading memory: a local buffer would escape to the heap
 }
 
-// Eval evaluates a location description. An empty one is Empty: optimised out.
-// The result refers to expr and to m, and is valid until m's next evaluation.
+// Eval evaluates a location description. An empty one gives Empty: optimized out. The
+// result refers to expr and to m, and is valid until m's next evaluation.
 func (m *Machine) Eval(env Env, expr []byte) (Location, error) {
 	m.reset(env)
 	if err := m.exec(expr, 0); err != nil {
@@ -48,10 +48,10 @@ func (m *Machine) Eval(env Env, expr []byte) (Location, error) {
 	return m.memory()
 }
 
-// EvalValue evaluates a DWARF expression that gives a value and returns the
-// stack's top entry, after pushing initial when push is set (as the CFA is for
-// the expressions of call frame information). An expression that names a
-// register, or leaves nothing, is ErrNotValue.
+// EvalValue evaluates a DWARF expression that computes a value, and returns the top of the
+// stack. If push is set, it first pushes initial, as expressions of call frame information
+// need the CFA. The error is ErrNotValue if the expression names a register or leaves
+// nothing on the stack.
 func (m *Machine) EvalValue(env Env, expr []byte, push bool, initial uint64) (Value, error) {
 	m.reset(env)
 	if push {
@@ -63,13 +63,13 @@ func (m *Machine) EvalValue(env Env, expr []byte, push bool, initial uint64) (Va
 	}
 	switch {
 	case len(m.pieces) > 0:
-		return Value{}, fmt.Errorf("a composite location: %w", ErrNotValue)
+		return Value{}, fmt.Errorf("composite location: %w", ErrNotValue)
 	case m.loc.Kind == StackValue:
 		return m.loc.Value, nil
 	case m.loc.Kind != Empty:
 		return Value{}, fmt.Errorf("%v: %w", m.loc.Kind, ErrNotValue)
 	case m.n == 0:
-		return Value{}, fmt.Errorf("an empty stack: %w", ErrNotValue)
+		return Value{}, fmt.Errorf("empty stack: %w", ErrNotValue)
 	}
 	return m.stack[m.n-1], nil
 }
@@ -87,7 +87,7 @@ func (m *Machine) reset(env Env) {
 	m.pieces = m.pieces[:0]
 }
 
-// memory pops the top entry, which is the object's address.
+// memory pops the top entry, the object's address.
 func (m *Machine) memory() (Location, error) {
 	v, err := m.pop()
 	if err != nil {
@@ -99,7 +99,7 @@ func (m *Machine) memory() (Location, error) {
 	return Location{Kind: Memory, Addr: v.Bits & mask(m.env.AddrSize)}, nil
 }
 
-// exec runs expr on the stack as it stands.
+// exec executes expr on the current stack.
 func (m *Machine) exec(expr []byte, depth int) error {
 	c := binbuf.Cursor{Data: expr, Big: m.env.Big}
 	for c.Off < len(expr) {
@@ -119,13 +119,13 @@ func (m *Machine) exec(expr []byte, depth int) error {
 
 func (m *Machine) step(c *binbuf.Cursor, o Op, depth int) error {
 	if m.steps++; m.steps > maxSteps {
-		return fmt.Errorf("%d steps: %w", maxSteps, ErrLimit)
+		return fmt.Errorf("more than %d steps: %w", maxSteps, ErrLimit)
 	}
 	if m.loc.Kind != Empty {
 		switch o {
 		case OpPiece, BitPiece, Nop, GNUUninit:
 		default:
-			return fmt.Errorf("after a %v, which only a piece may follow: %w", m.loc.Kind, ErrMalformed)
+			return fmt.Errorf("only a piece may follow a %v: %w", m.loc.Kind, ErrMalformed)
 		}
 	}
 	switch {
@@ -194,7 +194,7 @@ func (m *Machine) step(c *binbuf.Cursor, o Op, depth int) error {
 
 func (m *Machine) push(v Value) error {
 	if m.n == maxStack {
-		return fmt.Errorf("%d stack entries: %w", maxStack, ErrLimit)
+		return fmt.Errorf("more than %d stack entries: %w", maxStack, ErrLimit)
 	}
 	m.stack[m.n] = v
 	m.n++
@@ -218,7 +218,7 @@ func (m *Machine) pop() (Value, error) {
 	return m.stack[m.n], nil
 }
 
-// pop2 returns the former second entry and the former top.
+// pop2 pops two entries and returns the second and the top one.
 func (m *Machine) pop2() (second, top Value, err error) {
 	if m.n < 2 {
 		return Value{}, Value{}, ErrStackUnderflow
@@ -277,7 +277,7 @@ func (m *Machine) shuffle(c *binbuf.Cursor, o Op) error {
 		m.n--
 	case Swap:
 		s[0], s[1] = s[1], s[0]
-	case Rot: // the top becomes the third
+	case Rot: // the top entry becomes the third
 		s[0], s[1], s[2] = s[2], s[0], s[1]
 	default:
 		return m.push(m.stack[m.n-1-idx])

@@ -5,9 +5,9 @@ import "fmt"
 // An Op is an operator's opcode: DWARF 5, section 7.7.1, table 7.9.
 type Op uint8
 
-// The standard operators, named as the specification names them after DW_OP_;
-// those whose name is also that of a kind of location start with Op. Lit0 to Lit31, Reg0 to Reg31 and Breg0 to Breg31 are
-// ranges of which the first is named.
+// The standard operators, with the specification's names after DW_OP_. Those whose name is
+// also that of a kind of location begin with Op. Lit0 to Lit31, Reg0 to Reg31 and Breg0 to
+// Breg31 are ranges of which only the first is named.
 const (
 	Addr              Op = 0x03
 	Deref             Op = 0x06
@@ -82,8 +82,7 @@ const (
 	Reinterpret       Op = 0xa9
 )
 
-// The GNU operators. Most became standard operators in DWARF 5, with the same
-// operands.
+// The GNU operators. Most became standard operators in DWARF 5, with the same operands.
 const (
 	GNUPushTLSAddress  Op = 0xe0
 	GNUUninit          Op = 0xf0
@@ -101,7 +100,7 @@ const (
 	GNUVariableValue   Op = 0xfd
 )
 
-// canonical maps a GNU operator to the standard one that does the same.
+// canonical returns the standard operator equivalent to a GNU operator.
 func (o Op) canonical() Op {
 	switch o {
 	case GNUPushTLSAddress:
@@ -128,8 +127,8 @@ func (o Op) canonical() Op {
 	return o
 }
 
-// String returns the specification's name ("DW_OP_breg7"), or DW_OP_0x.. for an
-// opcode that has none.
+// String returns the specification's name ("DW_OP_breg7"), or DW_OP_0x.. for an unknown
+// opcode.
 func (o Op) String() string {
 	switch {
 	case o >= Lit0 && o < Lit0+32:

@@ -42,7 +42,7 @@ func (m *Machine) deref(c *binbuf.Cursor, o Op) error {
 		}
 	}
 	if c.Error != nil {
-		return nil // exec reports it
+		return nil // exec reports the error
 	}
 	v, err := m.pop()
 	if err != nil {
@@ -53,7 +53,7 @@ func (m *Machine) deref(c *binbuf.Cursor, o Op) error {
 		if err != nil {
 			return err
 		}
-		if space.Bits != 0 { // no architecture here has a second address space
+		if space.Bits != 0 { // no supported architecture has a second address space
 			return ErrUnsupportedOp{o}
 		}
 	}
@@ -61,7 +61,7 @@ func (m *Machine) deref(c *binbuf.Cursor, o Op) error {
 		return fmt.Errorf("%v as an address: %w", v.Type, ErrType)
 	}
 	if size != m.size(t) && t.Enc != Generic {
-		return fmt.Errorf("%d bytes as %v: %w", size, t, ErrType)
+		return fmt.Errorf("cannot read %d bytes as %v: %w", size, t, ErrType)
 	}
 	bits, err := m.read(v.Bits&mask(m.env.AddrSize), size, o)
 	if err != nil {
@@ -70,8 +70,8 @@ func (m *Machine) deref(c *binbuf.Cursor, o Op) error {
 	return m.push(m.integer(bits, t))
 }
 
-// read reads an integer of size bytes, at most an address's size or 8 for
-// typed reads, without extending its sign.
+// read reads an integer of size bytes without sign extension. size is at most that of an
+// address, or 8 for typed reads.
 func (m *Machine) read(addr uint64, size int, o Op) (uint64, error) {
 	if m.env.Mem == nil {
 		return 0, ErrUnsupportedOp{o}
@@ -80,7 +80,7 @@ func (m *Machine) read(addr uint64, size int, o Op) (uint64, error) {
 		return m.env.Mem.ReadWord(addr)
 	}
 	if size < 1 || size > len(m.buf) {
-		return 0, fmt.Errorf("%d bytes of memory: %w", size, ErrMalformed)
+		return 0, fmt.Errorf("invalid size of %d bytes: %w", size, ErrMalformed)
 	}
 	b := m.buf[:size]
 	if _, err := m.env.Mem.ReadMem(addr, b); err != nil {
@@ -89,7 +89,7 @@ func (m *Machine) read(addr uint64, size int, o Op) (uint64, error) {
 	return assemble(b, m.env.Big), nil
 }
 
-// assemble reads an integer of at most 8 bytes.
+// assemble decodes an integer of at most 8 bytes.
 func assemble(b []byte, big bool) uint64 {
 	switch {
 	case len(b) == 8 && big:
@@ -127,17 +127,17 @@ func (m *Machine) describe(c *binbuf.Cursor, o Op) error {
 	if o == BitPiece {
 		off = c.ULEB()
 	} else if size > math.MaxUint64/8 {
-		return fmt.Errorf("a piece of %#x bytes: %w", size, ErrMalformed)
+		return fmt.Errorf("piece of %#x bytes: %w", size, ErrMalformed)
 	} else {
 		size *= 8
 	}
 	return m.piece(size, off)
 }
 
-// piece adds what the operators since the last piece described.
+// piece adds a piece described by the operators since the last piece.
 func (m *Machine) piece(bits, off uint64) error {
 	if len(m.pieces) == maxPieces {
-		return fmt.Errorf("%d pieces: %w", maxPieces, ErrLimit)
+		return fmt.Errorf("more than %d pieces: %w", maxPieces, ErrLimit)
 	}
 	if m.loc.Kind == Empty && m.n > 0 {
 		loc, err := m.memory()

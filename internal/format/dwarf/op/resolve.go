@@ -6,8 +6,8 @@ import (
 	"github.com/corewalk/corewalk/internal/format/binbuf"
 )
 
-// resolve applies the operators that ask the Resolver. Operands are read before
-// a missing Resolver is reported, so that a malformed expression says so.
+// resolve applies the operators that need the Resolver. It reads operands before it reports
+// a missing Resolver, so that a malformed expression is reported as such.
 func (m *Machine) resolve(c *binbuf.Cursor, o Op, depth int) error {
 	var arg uint64
 	var sum int64
@@ -40,7 +40,7 @@ func (m *Machine) resolve(c *binbuf.Cursor, o Op, depth int) error {
 		return ErrUnsupportedOp{o}
 	}
 	if c.Error != nil {
-		return nil // exec reports it
+		return nil // exec reports the error
 	}
 	if m.env.Resolver == nil {
 		return ErrUnsupportedOp{o}
@@ -62,7 +62,7 @@ func (m *Machine) resolve(c *binbuf.Cursor, o Op, depth int) error {
 	return m.push(v)
 }
 
-// call runs another DIE's expression on the same stack.
+// call executes another DIE's expression on the same stack.
 func (m *Machine) call(c *binbuf.Cursor, o Op, arg uint64, depth int) error {
 	if c.Error != nil {
 		return nil
@@ -71,7 +71,7 @@ func (m *Machine) call(c *binbuf.Cursor, o Op, arg uint64, depth int) error {
 		return ErrUnsupportedOp{o}
 	}
 	if depth >= maxNesting {
-		return fmt.Errorf("%d nested calls: %w", maxNesting, ErrLimit)
+		return fmt.Errorf("more than %d nested calls: %w", maxNesting, ErrLimit)
 	}
 	expr, in, err := m.env.Resolver.Expr(o, arg)
 	if err != nil {

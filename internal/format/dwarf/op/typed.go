@@ -6,7 +6,7 @@ import (
 	"github.com/corewalk/corewalk/internal/format/binbuf"
 )
 
-// baseType asks for the base type at a DIE.
+// baseType resolves the base type at a DIE.
 func (m *Machine) baseType(die uint64) (Type, error) {
 	if m.env.Resolver == nil {
 		return Type{}, fmt.Errorf("base type %#x: no debug information to look it up in: %w", die, ErrType)
@@ -21,7 +21,7 @@ func (m *Machine) baseType(die uint64) (Type, error) {
 	return t, nil
 }
 
-// typed applies the operators that make entries of a base type.
+// typed applies the operators that push entries of a base type.
 func (m *Machine) typed(c *binbuf.Cursor, o Op) error {
 	if o == Convert || o == Reinterpret {
 		return m.retype(o, c.ULEB(), c)
@@ -32,7 +32,7 @@ func (m *Machine) typed(c *binbuf.Cursor, o Op) error {
 	}
 	die := c.ULEB()
 	if c.Error != nil {
-		return nil // exec reports it
+		return nil // exec reports the error
 	}
 	if m.env.Resolver == nil {
 		return ErrUnsupportedOp{o}
@@ -53,7 +53,7 @@ func (m *Machine) typed(c *binbuf.Cursor, o Op) error {
 		return nil
 	}
 	if len(b) != m.size(t) {
-		return fmt.Errorf("%d bytes as %v: %w", len(b), t, ErrType)
+		return fmt.Errorf("cannot use %d bytes as %v: %w", len(b), t, ErrType)
 	}
 	return m.push(Value{assemble(b, m.env.Big), t})
 }
@@ -81,7 +81,7 @@ func (m *Machine) retype(o Op, die uint64, c *binbuf.Cursor) error {
 		return m.push(m.convert(v, t))
 	}
 	if m.size(v.Type) != m.size(t) {
-		return fmt.Errorf("%v reinterpreted as %v: %w", v.Type, t, ErrType)
+		return fmt.Errorf("cannot reinterpret %v as %v: %w", v.Type, t, ErrType)
 	}
 	return m.push(Value{v.Bits, t})
 }

@@ -5,11 +5,11 @@ import (
 	"math"
 )
 
-// An Encoding says how a stack entry's bits are to be taken.
+// An Encoding says how to interpret a stack entry's bits.
 type Encoding uint8
 
-// Generic is the type of untyped entries: an integer of an address's size whose
-// sign each operator decides (DWARF 5, section 2.5.1.1).
+// Generic is the type of untyped entries: an integer of address size whose signedness
+// depends on the operator (DWARF 5, section 2.5.1.1).
 const (
 	Generic Encoding = iota
 	Signed
@@ -20,11 +20,11 @@ const (
 // A Type is a stack entry's type. The zero Type is the generic type.
 type Type struct {
 	Enc  Encoding
-	Size uint8 // bytes: 1, 2, 4 or 8, for Float 4 or 8; 0 for Generic
+	Size uint8 // in bytes: 1, 2, 4 or 8; 4 or 8 for Float; 0 for Generic
 }
 
-// BaseType maps a base type's DW_AT_encoding (DWARF 5, table 7.11) and its size
-// in bytes to a Type. It answers false for what no stack entry holds.
+// BaseType converts a base type's DW_AT_encoding (DWARF 5, table 7.11) and size in bytes to
+// a Type. It returns false if a stack entry cannot have that type.
 func BaseType(ate uint8, size uint64) (Type, bool) {
 	if size != 1 && size != 2 && size != 4 && size != 8 {
 		return Type{}, false
@@ -40,7 +40,7 @@ func BaseType(ate uint8, size uint64) (Type, bool) {
 	return Type{}, false
 }
 
-// String names t as C programmers would: "int32", "uint8", "float64", "generic".
+// String returns a name as in C: "int32", "uint8", "float64", "generic".
 func (t Type) String() string {
 	switch t.Enc {
 	case Signed:
@@ -63,14 +63,14 @@ func (t Type) valid() bool {
 	return t == Type{}
 }
 
-// A Value is a stack entry: the low bytes of Bits, as many as Type.Size (for the
-// generic type as an address has); the bits above are zero.
+// A Value is a stack entry: the low Type.Size bytes of Bits (for the generic type, the size
+// of an address). The bits above are zero.
 type Value struct {
 	Bits uint64
 	Type Type
 }
 
-// Float64 returns v as a floating-point number. v must be of a Float type.
+// Float64 returns v as a floating-point number. v must have a Float type.
 func (v Value) Float64() float64 {
 	if v.Type.Size == 4 {
 		return float64(math.Float32frombits(uint32(v.Bits)))
@@ -90,7 +90,7 @@ func extend(bits uint64, size int) int64 {
 	return int64(bits<<shift) >> shift
 }
 
-// size is the number of bytes in an entry of type t.
+// size returns the number of bytes in an entry of type t.
 func (m *Machine) size(t Type) int {
 	if t.Enc == Generic {
 		return m.env.AddrSize
@@ -98,27 +98,26 @@ func (m *Machine) size(t Type) int {
 	return int(t.Size)
 }
 
-// signed returns v's value, taken as a signed integer whatever its type.
+// signed returns v as a signed integer, whatever its type.
 func (m *Machine) signed(v Value) int64 { return extend(v.Bits, m.size(v.Type)) }
 
-// integer makes an entry of type t, which is no Float, out of v's low bits.
+// integer makes an entry of type t, which is not Float, from v's low bits.
 func (m *Machine) integer(v uint64, t Type) Value { return Value{v & mask(m.size(t)), t} }
 
-// real makes an entry of type t, which is a Float.
-func real(f float64, t Type) Value {
+// float makes an entry of the Float type t.
+func float(f float64, t Type) Value {
 	if t.Size == 4 {
 		return Value{uint64(math.Float32bits(float32(f))), t}
 	}
 	return Value{math.Float64bits(f), t}
 }
 
-// convert gives v's number in another type. An entry of generic type counts as
-// signed.
+// convert converts v to another type. An entry of generic type counts as signed.
 func (m *Machine) convert(v Value, t Type) Value {
 	from := v.Type
 	switch {
 	case from.Enc == Float && t.Enc == Float:
-		return real(v.Float64(), t)
+		return float(v.Float64(), t)
 	case from.Enc == Float:
 		f := v.Float64()
 		if f >= 1<<63 {
@@ -126,9 +125,9 @@ func (m *Machine) convert(v Value, t Type) Value {
 		}
 		return m.integer(uint64(int64(f)), t)
 	case t.Enc == Float && from.Enc == Unsigned:
-		return real(float64(v.Bits), t)
+		return float(float64(v.Bits), t)
 	case t.Enc == Float:
-		return real(float64(m.signed(v)), t)
+		return float(float64(m.signed(v)), t)
 	case from.Enc == Unsigned:
 		return m.integer(v.Bits, t)
 	}

@@ -1,13 +1,13 @@
-// Package cfitest builds call frame information for tests: programs, .eh_frame
-// and .debug_frame sections, and .eh_frame_hdr. It depends on no reader, so that
-// a reader's mistakes do not become the tests'.
+// Package cfitest builds call frame information for tests: programs, .eh_frame and
+// .debug_frame sections, and .eh_frame_hdr. It shares no code with a reader, so that they
+// do not share mistakes.
 package cfitest
 
 import "encoding/binary"
 
-// A Program is a list of call frame instructions. Its methods add one each, with
-// operands as encoded (offsets not yet multiplied by an alignment factor), and
-// return the Program. The zero Program is empty and little-endian.
+// A Program is a list of call frame instructions. Each method adds one and returns the
+// Program. Operands are given as encoded, that is, offsets are not multiplied by an
+// alignment factor. The zero Program is empty and little-endian.
 type Program struct {
 	Big bool
 	B   []byte
@@ -26,13 +26,13 @@ func (p *Program) block(b []byte) *Program {
 	return p
 }
 
-// Raw adds bytes as they are.
+// Raw adds bytes unchanged.
 func (p *Program) Raw(b ...byte) *Program { return p.add(b...) }
 
 // Nop adds DW_CFA_nop.
 func (p *Program) Nop() *Program { return p.add(0x00) }
 
-// Advance adds the shortest DW_CFA_advance_loc that holds n code units.
+// Advance adds the shortest DW_CFA_advance_loc for n code units.
 func (p *Program) Advance(n uint32) *Program {
 	switch {
 	case n < 0x40:

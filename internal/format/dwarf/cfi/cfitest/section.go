@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Pointer encodings that tests use most; any DW_EH_PE_ value will do.
+// Common pointer encodings; tests may use any DW_EH_PE_ value.
 const (
 	Absptr       = 0x00
 	PCRelSData4  = 0x1b
@@ -14,13 +14,13 @@ const (
 	Omit         = 0xff
 )
 
-// A Section builds .eh_frame, or .debug_frame when Debug is set. Set its fields
-// before adding entries.
+// A Section builds .eh_frame, or .debug_frame if Debug is set. Set its fields before adding
+// entries.
 type Section struct {
 	Addr     uint64 // address of the section's first byte
 	Debug    bool
 	Big      bool
-	Wide     bool // entries in the 64-bit format
+	Wide     bool // use the 64-bit format
 	AddrSize int  // 0 means 8
 	DataBase uint64
 
@@ -30,23 +30,23 @@ type Section struct {
 
 type fde struct{ start, off uint64 }
 
-// A CIE describes a common information entry. The zero CIE is what GCC writes
-// for AMD64, without initial instructions.
+// A CIE describes a common information entry. The zero CIE is the one that GCC writes for
+// AMD64, without initial instructions.
 type CIE struct {
 	Version   uint8  // 0 means 1
 	Aug       string // "" means "zR" in .eh_frame
-	NoAug     bool   // no augmentation at all
-	AugData   []byte // nil: made from Aug's letters, Enc and zeros
+	NoAug     bool   // no augmentation string
+	AugData   []byte // nil: derived from Aug's letters, Enc and zeros
 	CodeAlign uint64 // 0 means 1
 	DataAlign int64  // 0 means -8
 	RA        uint64 // 0 means 16
-	Enc       uint8  // of FDE addresses, 0 means PCRelSData4 in .eh_frame; Abs for absptr
+	Enc       uint8  // encoding of FDE addresses; 0 means PCRelSData4 in .eh_frame; use Abs for absptr
 	Abs       bool
 	SegSize   uint8
 	Insns     *Program
 }
 
-// A CIERef is a CIE that was added, for FDEs to refer to.
+// A CIERef refers to a CIE that was added, for use by FDEs.
 type CIERef struct {
 	Off uint64
 	cie CIE
@@ -55,13 +55,13 @@ type CIERef struct {
 // Bytes returns the section's bytes so far.
 func (s *Section) Bytes() []byte { return s.data }
 
-// Len is the offset of the next entry.
+// Len returns the offset of the next entry.
 func (s *Section) Len() uint64 { return uint64(len(s.data)) }
 
-// Raw adds bytes as they are.
+// Raw adds bytes unchanged.
 func (s *Section) Raw(b ...byte) { s.data = append(s.data, b...) }
 
-// Terminator adds an entry of no length.
+// Terminator adds an entry of length 0.
 func (s *Section) Terminator() { s.Raw(0, 0, 0, 0) }
 
 func (s *Section) addrSize() int {
@@ -207,14 +207,14 @@ func (s *Section) pointer(v uint64, enc uint8) {
 	}
 }
 
-// Header returns an .eh_frame_hdr for address addr, with all FDEs so far, in the
-// encoding that linkers write.
+// Header returns an .eh_frame_hdr for address addr with all FDEs so far, in the encoding
+// that linkers use.
 func (s *Section) Header(addr uint64) []byte {
 	return s.HeaderEnc(addr, DataRelSData)
 }
 
-// HeaderEnc is Header with the table in encoding enc: absolute or datarel, of a
-// fixed size.
+// HeaderEnc is Header with the table in encoding enc: absolute or datarel, with a fixed
+// size.
 func (s *Section) HeaderEnc(addr uint64, enc uint8) []byte {
 	fdes := slices.SortedFunc(slices.Values(s.fdes), func(a, b fde) int { return cmp.Compare(a.start, b.start) })
 	h := Section{Big: s.Big, AddrSize: s.AddrSize}

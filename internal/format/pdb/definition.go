@@ -2,16 +2,16 @@ package pdb
 
 import "strings"
 
-// A class that is only declared where it is used has a record of its own, a forward
-// reference. Its definition is another record of the same name. The hash stream of
-// the types has for each record, in order, the bucket that its name falls in: a
-// definition is looked for among those of its bucket.
+// A class that is only declared has a record of its own, a forward reference. Its
+// definition is another record with the same name. The types' hash stream has, for each
+// record in order, the bucket of its name: a definition is searched for among the records
+// of its bucket.
 
-// maxUnhashed bounds the bytes of records looked at where names are not hashed.
+// maxUnhashed limits how many bytes of records are searched if names are not hashed.
 const maxUnhashed = 16 << 20
 
-// Definition returns the definition of a class, union or enumeration that id only
-// declares; false where there is none. What is no declaration is its own.
+// Definition returns the definition of a class, union or enumeration that id only declares,
+// or false if there is none. If id is not a forward reference, it returns id.
 func (f *File) Definition(id TypeID) (TypeID, bool) {
 	decl, ok := f.Type(id)
 	if !ok || !decl.Forward {
@@ -29,10 +29,10 @@ func (f *File) Definition(id TypeID) (TypeID, bool) {
 		def, ok := decodeType(kind, rec)
 		return ok && def.defines(&decl)
 	}
-	if !t.hashed() || anonymous(decl.Name) { // those are hashed by their contents
+	if !t.hashed() || anonymous(decl.Name) { // anonymous ones are hashed by contents
 		return t.scan(uint32(id), same)
 	}
-	// Names in functions are hashed by their linkage name.
+	// Names inside functions are hashed by their linkage name.
 	want := [2]uint32{hashName(decl.Name) % t.buckets, hashName(decl.Unique) % t.buckets}
 	left := maxCandidates
 	return t.around(uint32(id), func(n, bucket uint32) bool {
@@ -44,7 +44,7 @@ func (f *File) Definition(id TypeID) (TypeID, bool) {
 	})
 }
 
-// maxCandidates bounds the records of a bucket that are looked at.
+// maxCandidates limits how many records of a bucket are examined.
 const maxCandidates = 1 << 12
 
 func anonymous(name string) bool {
@@ -54,7 +54,7 @@ func anonymous(name string) bool {
 	return name == "<unnamed-tag>" || name == "__unnamed"
 }
 
-// defines reports whether t is what d declares.
+// defines reports whether t is the definition of d.
 func (t *Type) defines(d *Type) bool {
 	if t.Forward || t.Name != d.Name || t.Unique != d.Unique {
 		return false
@@ -63,9 +63,8 @@ func (t *Type) defines(d *Type) bool {
 	return t.Kind == d.Kind || class(t.Kind) && class(d.Kind)
 }
 
-// around calls found for all records with their buckets, first for those behind a
-// declaration: linkers leave a definition in the neighbourhood that compilers put it
-// in.
+// around calls found for all records and their buckets, beginning with those after a
+// declaration: linkers keep a definition near where the compiler put it.
 func (t *types) around(id uint32, found func(n, bucket uint32) bool) (TypeID, bool) {
 	if def, ok := t.among(id+1, t.last, found); ok {
 		return def, true
@@ -90,7 +89,7 @@ func (t *types) among(from, to uint32, found func(n, bucket uint32) bool) (TypeI
 	return 0, false
 }
 
-// scan looks at the records behind a declaration one by one.
+// scan examines the records after a declaration one by one.
 func (t *types) scan(id uint32, found func(uint32) bool) (TypeID, bool) {
 	at, ok := t.offset(id)
 	from := at
@@ -115,8 +114,8 @@ func (t *types) hashed() bool {
 	return t.buckets > 0 && uint64(t.hashes.size) == 4*uint64(t.last-t.first)
 }
 
-// hashName is the hash of a name in tables of types and symbols
-// (microsoft-pdb, PDB/include/misc.h, LHashPbCb).
+// hashName is the hash of a name in tables of types and symbols (microsoft-pdb,
+// PDB/include/misc.h, LHashPbCb).
 func hashName(name string) uint32 {
 	var h uint32
 	b := []byte(name)

@@ -6,8 +6,8 @@ import (
 	"github.com/corewalk/corewalk/internal/format/unwindrules"
 )
 
-// frames are the two streams that say how 32-bit x86 code uses its frames: FPO
-// as older compilers wrote it, and FrameData with programs.
+// frames are the two streams that describe how 32-bit x86 code uses its frames: FPO,
+// written by old compilers, and FrameData, with programs.
 type frames struct {
 	fpo, data []frameEntry // sorted by start
 	fpoS      *stream
@@ -26,7 +26,7 @@ func (f *File) readFrames() (*frames, error) {
 		return nil, err
 	}
 	x.fpo = frameEntries(x.fpoS, 0, 16)
-	x.data = frameEntries(x.dataS, x.dataS.size%32, 32) // a word that the linker relocates comes first
+	x.data = frameEntries(x.dataS, x.dataS.size%32, 32) // the first word is relocated by the linker
 	return x, nil
 }
 
@@ -43,9 +43,9 @@ func frameEntries(s *stream, at, size int) []frameEntry {
 	return list
 }
 
-// WinFrame returns how the code at an RVA uses its frame. Of several records it
-// is the one that begins last, and of those that begin at one place the one with
-// a program. It answers nil and no error when there is none.
+// WinFrame returns the record for the frame of the code at an RVA: the one that begins
+// last, and if several begin there, the one with a program. It returns nil and no error if
+// there is none.
 func (f *File) WinFrame(rva uint32) (*unwindrules.WinFrame, error) {
 	x, err := f.frames()
 	if err != nil {
@@ -80,7 +80,7 @@ func (f *File) frameData(s *stream, at int) *unwindrules.WinFrame {
 		SavedRegs: uint32(le.Uint16(b[26:])), FunctionHead: le.Uint32(b[28:])&4 != 0}
 }
 
-// fpoFrame reads FPO_DATA: sizes in words of four bytes, and a word of bits.
+// fpoFrame decodes FPO_DATA: sizes in words of four bytes, and a word of bits.
 func fpoFrame(s *stream, at int) *unwindrules.WinFrame {
 	b, ok := s.bytes(at, 16)
 	if !ok {

@@ -1,7 +1,7 @@
 package pdb
 
-// Global returns the RVA of a variable of the module by its qualified name; false
-// where there is none of that name, or several.
+// Global returns the RVA of one of the module's variables by its qualified name, or false
+// if there is no such variable or more than one.
 func (f *File) Global(name string) (uint32, bool) {
 	g, err := f.globals()
 	if err != nil {
@@ -30,19 +30,18 @@ func (f *File) Global(name string) (uint32, bool) {
 	return rva, n == 1
 }
 
-// globals is the hash table of the module's symbols
-// (microsoft-pdb, PDB/dbi/gsi.cpp).
+// globals is the hash table of the module's symbols (microsoft-pdb, PDB/dbi/gsi.cpp).
 type globals struct {
 	records view
-	entries view // offsets of records, one too many, and counts of references
-	bits    view // which buckets are used
-	starts  view // of the used buckets: where in entries they begin
+	entries view // offsets of records plus one, and reference counts
+	bits    view // bitmap of the used buckets
+	starts  view // index in entries of each used bucket's first entry
 }
 
 const (
 	globalBuckets = 4096
 	globalBitmap  = (globalBuckets/32 + 1) * 4
-	// Starts count entries as they are in the linker's memory.
+	// Starts count entries with the size that they have in the linker's memory.
 	globalEntry = 12
 )
 
@@ -58,7 +57,7 @@ func (f *File) readGlobals() (*globals, error) {
 	g := &globals{records: view{recs, 0, recs.size}}
 	h, ok := s.bytes(0, 16)
 	if !ok || le.Uint32(h) != 0xffffffff || le.Uint32(h[4:]) != 0xeffe0000+19990810 {
-		return g, nil // another layout: no name is found
+		return g, nil // unknown layout: no name is found
 	}
 	entries, buckets := int(le.Uint32(h[8:])), int(le.Uint32(h[12:]))
 	if buckets < globalBitmap {
@@ -74,17 +73,17 @@ func (f *File) readGlobals() (*globals, error) {
 	return g, nil
 }
 
-// maxBucket bounds the symbols looked at for one name.
+// maxBucket limits how many symbols are examined for one name.
 const maxBucket = 1 << 16
 
-// each calls found for the symbols whose names may be the one.
+// each calls found for the symbols in the name's bucket.
 func (g *globals) each(name string, found func(kind uint16, rec []byte)) {
 	bucket := int(hashName(name) % globalBuckets)
 	bits, ok := g.bits.bytes(0, globalBitmap)
 	if !ok || bits[bucket/8]>>(bucket%8)&1 == 0 {
 		return
 	}
-	used := 0 // buckets before
+	used := 0 // used buckets before this one
 	for i := range bucket {
 		used += int(bits[i/8] >> (i % 8) & 1)
 	}

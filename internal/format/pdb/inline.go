@@ -1,21 +1,21 @@
 package pdb
 
-// maxInline bounds how deep inlined calls may be nested, and maxSites the
-// inlined calls of one function that are looked at.
+// maxInline limits the nesting of inlined calls, maxSites the inlined calls of one function
+// that are examined.
 const (
 	maxInline = 256
 	maxSites  = 1 << 18
 )
 
-// A site is an inlined call that an address lies in.
+// A site is an inlined call that contains an address.
 type site struct {
-	inlinee uint32 // its record in the IPI stream
+	inlinee uint32 // record in the IPI stream
 	source
 }
 
-// sites lists the inlined calls at an offset into a function, outermost first.
-// Calls in calls are nested records; those that do not have the address are
-// passed over with all that is in them.
+// sites lists the inlined calls at an offset in a function, outermost first. Records of
+// calls inside calls are nested; a record that does not contain the address is skipped with
+// all its contents.
 func (p *procs) sites(fn proc, off uint32) []site {
 	head, ok := p.symbols.bytes(fn.at, 12)
 	if !ok {
@@ -35,7 +35,7 @@ func (p *procs) sites(fn proc, off uint32) []site {
 			case !inner:
 			case inside:
 				out = append(out, s)
-				end = min(end, int(le.Uint32(rec[8:]))) // siblings do not have it too
+				end = min(end, int(le.Uint32(rec[8:]))) // the siblings do not contain it either
 			default:
 				next = max(next, int(le.Uint32(rec[8:])))
 			}
@@ -45,7 +45,7 @@ func (p *procs) sites(fn proc, off uint32) []site {
 	return out
 }
 
-// site reads one inlined call. ok is false for a record that makes no sense.
+// site decodes one inlined call. ok is false for a malformed record.
 func (p *procs) site(kind uint16, rec []byte, size, off uint32) (s site, inside, ok bool) {
 	if len(rec) < 20 && kind == symInlineSite2 || len(rec) < 16 {
 		return s, false, false
@@ -58,7 +58,7 @@ func (p *procs) site(kind uint16, rec []byte, size, off uint32) (s site, inside,
 			break
 		}
 	}
-	if !inside && a.open && off >= a.code && off < size { // the last one reaches to the function's end
+	if !inside && a.open && off >= a.code && off < size { // the last row extends to the function's end
 		inside, a.row = true, a.state
 	}
 	if inside {
@@ -67,17 +67,17 @@ func (p *procs) site(kind uint16, rec []byte, size, off uint32) (s site, inside,
 	return s, inside, true
 }
 
-// siteAnnotations is the program in the record of an inlined call, which is long
-// enough.
+// siteAnnotations returns the annotation program in the record of an inlined call; rec is
+// long enough.
 func siteAnnotations(kind uint16, rec []byte) annotations {
 	notes := 16
 	if kind == symInlineSite2 {
-		notes = 20 // a count of invocations
+		notes = 20 // an invocation count
 	}
 	return annotations{b: rec[notes:], file: sameFile}
 }
 
-// sameFile stands for the file in which the inlined function begins.
+// sameFile means the file in which the inlined function begins.
 const sameFile = 0xffffffff
 
 func (p *procs) lineOf(inlinee uint32, row lineState) source {
@@ -92,8 +92,7 @@ func (p *procs) lineOf(inlinee uint32, row lineState) source {
 	return source{at.file, uint32(line)}
 }
 
-// Operations of the little program that says which code an inlined call has and
-// which lines it is from.
+// Operations of the program that describes the code and the lines of an inlined call.
 const (
 	opEnd = iota
 	opCodeOffset
@@ -113,11 +112,11 @@ const (
 
 type lineState struct {
 	file uint32
-	line int32 // relative to the inlined function's first
+	line int32 // relative to the inlined function's first line
 }
 
-// annotations run the program. Each change of the code offset begins a row, which
-// ends where the next one begins or after the length that is given.
+// annotations executes the program. Each change of the code offset begins a row, which ends
+// where the next begins or after the given length.
 type annotations struct {
 	b    []byte
 	file uint32
@@ -125,16 +124,16 @@ type annotations struct {
 	base, code uint32
 	line       int32
 	open       bool      // a row has begun at code
-	state      lineState // of the row begun
-	until      uint32    // where that row ends, if known and not yet said
+	state      lineState // of the current row
+	until      uint32    // end of that row, if known and not reported yet
 
 	have             bool // next has completed a row
 	rowStart, rowEnd uint32
 	row              lineState
 }
 
-// next runs the program to the next complete row, or to its end: then it answers
-// false. After true, have says whether there is a row.
+// next executes the program up to the next complete row, or returns false at its end. After
+// true, have says whether there is a row.
 func (a *annotations) next() bool {
 	a.have = false
 	if a.until != 0 {
@@ -159,7 +158,7 @@ func (a *annotations) next() bool {
 		a.begin(a.code + v)
 	case opCodeLength:
 		a.end(a.code + v)
-		a.code += v // what is added next counts from the end
+		a.code += v // the next delta is relative to the end
 	case opFile:
 		a.file = v
 	case opLineOffset:
@@ -192,8 +191,8 @@ func (a *annotations) end(code uint32) {
 	a.open = false
 }
 
-// number reads a compressed number: one, two or four bytes, told by the highest
-// bits of the first.
+// number decodes a compressed number of one, two or four bytes; the highest bits of the
+// first byte give its length.
 func (a *annotations) number() (uint32, bool) {
 	b := a.b
 	switch {
@@ -210,7 +209,7 @@ func (a *annotations) number() (uint32, bool) {
 	return 0, false
 }
 
-// signed undoes the coding of signed numbers: the sign is the lowest bit.
+// signed decodes a signed number: the sign is in the lowest bit.
 func signed(v uint32) int32 {
 	if v&1 != 0 {
 		return -int32(v >> 1)

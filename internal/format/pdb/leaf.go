@@ -1,18 +1,18 @@
 package pdb
 
-// A TypeID is the number of a type. Those below 0x1000 are simple types, which
-// have no record (cvinfo.h, CV_typ_t): the low byte says which, the bits above it
-// whether a pointer to it is meant.
+// A TypeID is the number of a type. Those below 0x1000 are simple types without a record
+// (cvinfo.h, CV_typ_t): the low byte selects the type, the bits above it whether it is a
+// pointer to it.
 type TypeID uint32
 
 const firstRecord = 0x1000
 
-// A TypeKind says what a type is.
+// A TypeKind is the kind of a type.
 type TypeKind uint8
 
 // The kinds of types.
 const (
-	TypeUnknown TypeKind = iota // a kind of record that is not read
+	TypeUnknown TypeKind = iota // a kind of record that is not supported
 	TypeVoid
 	TypeBase     // numbers and characters
 	TypeModifier // const, volatile
@@ -29,25 +29,25 @@ const (
 	TypeBitField
 	TypeAlias
 	TypeNullptr
-	TypeVector // a vector of a processor
+	TypeVector // a SIMD vector
 )
 
-// A Base says what the bytes of a TypeBase mean.
+// A Base says how to interpret the bytes of a TypeBase.
 type Base uint8
 
-// The meanings.
+// Base types.
 const (
 	BaseSigned Base = iota + 1
 	BaseUnsigned
 	BaseSignedChar
 	BaseUnsignedChar
-	BaseUTF // char16_t, wchar_t and their like
+	BaseUTF // char16_t, wchar_t and similar types
 	BaseBool
 	BaseFloat
 	BaseComplex
 )
 
-// Qualifiers are what is said of a type's objects.
+// Qualifiers are the cv-qualifiers of a type.
 type Qualifiers uint8
 
 // The qualifiers.
@@ -57,35 +57,36 @@ const (
 	Restrict
 )
 
-// A Type is a type's record. What its Kind does not mention is zero.
+// A Type is a decoded type record. Fields that do not apply to its Kind are zero.
 type Type struct {
 	Kind TypeKind
-	// Name of a class, struct, union, enumeration, alias or base type: with its
-	// scopes and template arguments, as the compiler wrote it.
+	// Name of a class, struct, union, enumeration, alias or base type, with its scopes and
+	// template arguments, as the compiler wrote it.
 	Name   string
-	Unique string // linkage name of a class, union or enumeration, if it has one
-	// Size in bytes, 0 where the record does not say it.
+	Unique string // linkage name of a class, union or enumeration, or ""
+	// Size in bytes, 0 if the record does not have it.
 	Size uint64
 	Base Base
-	// Elem is what is pointed to, modified or aliased; of an array its elements, of
-	// a function what it returns, of an enumeration and a bit field the numbers.
+	// Elem is the type that is pointed to, modified or aliased; the element type of an
+	// array; the return type of a function; or the underlying type of an enumeration or bit
+	// field.
 	Elem  TypeID
-	Quals Qualifiers // of a modifier, and of a pointer itself
-	// Fields are the members, for File.Members; 0 where there are none. Forward:
-	// the definition is another record, for File.Definition.
+	Quals Qualifiers // of a modifier, or of the pointer itself
+	// Fields are the members, for File.Members; 0 if there are none. Forward says that the
+	// definition is another record, found by File.Definition.
 	Fields  TypeID
 	Forward bool
-	// Class of a pointer to a member. MemberFunction: to a function.
+	// Class of a pointer to member. MemberFunction says that it points to a function.
 	Class          TypeID
 	MemberFunction bool
-	Args           TypeID // of a function, for File.Args
-	Method         bool   // a function with an object; This is its pointer's type
+	Args           TypeID // parameter types of a function, for File.Args
+	Method         bool   // a member function with an object; This is its pointer's type
 	This           TypeID
-	Bits, Bit      uint8  // of a bit field: how many, and from which on
+	Bits, Bit      uint8  // of a bit field: number of bits and first bit
 	Count          uint64 // of a vector
 }
 
-// Kinds of type records beside those of types.go.
+// Kinds of type records besides those in types.go.
 const (
 	leafVTShape    = 0x000a
 	leafModifier   = 0x1001
@@ -111,8 +112,8 @@ const (
 	propUnique  = 0x200
 )
 
-// Type returns what a type is; false where there is no such record, or it makes no
-// sense.
+// Type returns the type with a number, or false if there is no such record or it is
+// malformed.
 func (f *File) Type(id TypeID) (Type, bool) {
 	if id < firstRecord {
 		return simpleType(uint32(id), f.Machine)
@@ -128,7 +129,7 @@ func (f *File) Type(id TypeID) (Type, bool) {
 	return decodeType(kind, rec)
 }
 
-// wordSize is the size of an address on a machine, in bytes.
+// wordSize returns the size of an address in bytes.
 func wordSize(machine uint16) uint64 {
 	switch machine {
 	case 0x8664, 0xaa64, 0xa641, 0x200, 0x5064, 0x6264:
@@ -137,7 +138,7 @@ func wordSize(machine uint16) uint64 {
 	return 4
 }
 
-// decodeType reads a record, whose first four bytes are its length and kind.
+// decodeType decodes a record; its first four bytes are its length and kind.
 func decodeType(kind uint16, rec []byte) (t Type, ok bool) {
 	need := func(n int) bool { return len(rec) >= n }
 	at := func(off int) TypeID { return TypeID(le.Uint32(rec[off:])) }
@@ -160,7 +161,7 @@ func decodeType(kind uint16, rec []byte) (t Type, ok bool) {
 			return t, false
 		}
 		t.Kind, t.Elem, t.Class, t.This, t.Args = TypeFunction, at(4), at(8), at(12), at(20)
-		t.Method = t.This != 0 && t.This != 3 // T_VOID: a static one
+		t.Method = t.This != 0 && t.This != 3 // T_VOID: a static member function
 	case leafBitField:
 		if !need(10) || rec[8] == 0 || rec[8] > 64 || rec[9] > 63 {
 			return t, false
@@ -193,7 +194,7 @@ func decodeType(kind uint16, rec []byte) (t Type, ok bool) {
 	return t, true
 }
 
-// decodePointer reads LF_POINTER, whose attributes say which kind of pointer it is.
+// decodePointer decodes LF_POINTER, whose attributes contain the kind of pointer.
 func decodePointer(rec []byte) (t Type, ok bool) {
 	if len(rec) < 12 {
 		return t, false
@@ -201,7 +202,7 @@ func decodePointer(rec []byte) (t Type, ok bool) {
 	a := le.Uint32(rec[8:])
 	t.Elem, t.Size = TypeID(le.Uint32(rec[4:])), uint64(a>>13&0x3f)
 	if t.Size == 0 {
-		switch a & 0x1f { // the kind of address
+		switch a & 0x1f { // the kind of pointer
 		case 0x0a:
 			t.Size = 4
 		case 0x0c:
@@ -227,7 +228,7 @@ func decodePointer(rec []byte) (t Type, ok bool) {
 	return t, true
 }
 
-// decodeTag reads the records of classes, unions and enumerations.
+// decodeTag decodes the records of classes, unions and enumerations.
 func decodeTag(kind uint16, rec []byte) (t Type, ok bool) {
 	var props uint32
 	at := 0
@@ -256,8 +257,8 @@ func decodeTag(kind uint16, rec []byte) (t Type, ok bool) {
 	case leafEnum:
 		props, t.Elem, t.Fields = uint32(le.Uint16(rec[6:])), TypeID(le.Uint32(rec[8:])), TypeID(le.Uint32(rec[12:]))
 	case leafClass19, leafStruct19, leafInterface9, leafUnion19:
-		// Properties of four bytes; what the number in front of the size means is
-		// not published.
+		// Properties of four bytes; the meaning of the number before the size is not
+		// documented.
 		props, t.Fields = le.Uint32(rec[4:]), TypeID(le.Uint32(rec[8:]))
 		if _, at = numeric(rec, at); at == 0 {
 			return Type{}, false
@@ -280,7 +281,7 @@ func decodeTag(kind uint16, rec []byte) (t Type, ok bool) {
 	return t, true
 }
 
-// Args lists the types of a function's parameters. Variadic functions end with 0.
+// Args lists the types of a function's parameters. For variadic functions, the last is 0.
 func (f *File) Args(id TypeID) []TypeID {
 	t, err := f.types()
 	if err != nil || id < firstRecord {

@@ -2,26 +2,26 @@ package pdb
 
 import "sort"
 
-// C13 subsections that are read. Those whose kind has the highest bit set are to
-// be ignored.
+// C13 subsections that are read. Subsections whose kind has the highest bit set are to be
+// ignored.
 const (
 	c13Lines     = 0xf2
 	c13Checksums = 0xf4
 	c13Inlinees  = 0xf6
 )
 
-// Line numbers that stand for code which a debugger is to step over, or into.
+// Line numbers of code that a debugger should step over, or into.
 const (
 	lineHidden   = 0xfeefee
 	lineNoStepIn = 0xf00f00
 )
 
-// A lineTable is where the lines of one stretch of code are.
+// A lineTable is the position of the lines of one range of code.
 type lineTable struct {
 	place
 	size uint32
-	at   view // behind the header
-	wide bool // columns follow the lines
+	at   view // after the header
+	wide bool // column numbers follow the lines
 }
 
 // subsections lists a module's tables of lines, files and inlined functions.
@@ -53,12 +53,12 @@ func (p *procs) subsections() {
 	sort.SliceStable(p.lines, func(i, j int) bool { return p.lines[i].place.less(p.lines[j].place) })
 }
 
-// A source is a line of a file, the file by its checksum's offset.
+// A source is a line in a file; the file is given by the offset of its checksum.
 type source struct {
 	file, line uint32
 }
 
-// line finds the line for a place, 0 where there is none.
+// line returns the line for a place; it is 0 if there is none.
 func (p *procs) line(where place) source {
 	i := sort.Search(len(p.lines), func(i int) bool { return where.less(p.lines[i].place) })
 	for n := 0; n < 16 && i > 0; n++ {
@@ -70,8 +70,8 @@ func (p *procs) line(where place) source {
 	return source{}
 }
 
-// find looks for the last line that begins at or before an offset. The table has
-// one block for each file that the function's lines are from.
+// find searches for the last line that begins at or before an offset. The table has one
+// block for each file that contributes lines to the function.
 func (t lineTable) find(off uint32) (best source) {
 	found, bestOff := false, uint32(0)
 	for at := 0; at+12 <= t.at.size; {
@@ -101,7 +101,7 @@ func (t lineTable) find(off uint32) (best source) {
 	return best
 }
 
-// fileName is the name of the file whose checksum is at an offset.
+// fileName returns the name of the file whose checksum is at an offset.
 func (f *File) fileName(p *procs, checksum uint32) string {
 	b, ok := p.files.bytes(int(checksum), 4)
 	if !ok {
@@ -110,14 +110,14 @@ func (f *File) fileName(p *procs, checksum uint32) string {
 	return f.name(le.Uint32(b))
 }
 
-// inlinee is where an inlined function begins.
+// inlinee returns where an inlined function begins.
 func (p *procs) inlinee(id uint32) (source, bool) {
 	for _, v := range p.inlinees {
 		sig, ok := v.bytes(0, 4)
 		if !ok {
 			continue
 		}
-		extended := le.Uint32(sig) == 1 // further files follow each entry
+		extended := le.Uint32(sig) == 1 // more files follow each entry
 		for at := 4; ; {
 			b, ok := v.bytes(at, 12)
 			if !ok {

@@ -2,31 +2,31 @@ package pdb
 
 import "fmt"
 
-// A Symbol is what a PDB says of the code at an address.
+// A Symbol is what a PDB says about the code at an address.
 type Symbol struct {
-	// Name of the function: qualified, without parameters, as the compiler
-	// wrote it; or the linker's name when the compiler wrote none.
+	// Name is the function's name as the compiler wrote it, qualified and without
+	// parameters, or the linker's name if the compiler wrote none.
 	Name    string
-	Linkage string // the linker's name, mangled; empty when there is none
+	Linkage string // the linker's (mangled) name; empty if there is none
 	Start   uint32 // RVA
-	Size    uint32 // bytes; of a Public to the next name, 0 when there is none
-	Public  bool   // known to the linker only: the nearest name before the address, without lines
+	Size    uint32 // in bytes; for a Public, the distance to the next name, or 0 if there is none
+	Public  bool   // known only to the linker: the nearest name before the address, without lines
 
-	// Frames are the calls at the address, innermost first: inlined functions,
-	// then the function itself. Never empty.
+	// Frames are the calls at the address, innermost first: inlined functions, then the
+	// function itself. It is never empty.
 	Frames []Frame
 }
 
-// A Frame is a function and the place in it. File is empty and Line 0 when
-// nothing says them, and where the compiler marks code as nobody's.
+// A Frame is a function and a position in it. File is "" and Line 0 if unknown, and for
+// code that the compiler marks as belonging to no line.
 type Frame struct {
 	Name, File string
 	Line       int
 }
 
-// Lookup returns what is known of the code at an RVA. It answers false and no
-// error where the PDB knows of no function. An error is about a part of the file
-// that cannot be read; what the other parts say is answered still.
+// Lookup returns what is known about the code at an RVA. It returns false and no error if
+// the PDB has no function there. If a part of the file cannot be read, it returns an error
+// together with what the other parts say.
 func (f *File) Lookup(rva uint32) (Symbol, bool, error) {
 	x, err := f.sections()
 	if err != nil {
@@ -75,8 +75,8 @@ func (f *File) lookupProc(x *sections, where place) (s Symbol, ok bool, err erro
 	return s, true, err
 }
 
-// chain puts the calls together. The line table has the function's own line at
-// each address, which is that of the outermost call where calls are inlined.
+// chain links the calls. The line table has the function's own line at each address, which
+// is the outermost call's if calls are inlined.
 func (f *File) chain(s *Symbol, p *procs, fn proc, where place) {
 	sites := p.sites(fn, where.off-fn.off)
 	s.Frames = make([]Frame, 0, len(sites)+1)
@@ -113,8 +113,8 @@ func (f *File) lookupPublic(x *sections, where place) (s Symbol, ok bool, err er
 	return s, true, nil
 }
 
-// hasEnd reports whether the compiler described the function at a place, and so
-// said where it ends: what lies behind it is no code of that function.
+// hasEnd reports whether the compiler described the function at a place, so that its end is
+// known: code after that does not belong to it.
 func (f *File) hasEnd(where place) bool {
 	m, err := f.moduleAt(where)
 	if m == nil || err != nil {

@@ -1,32 +1,32 @@
 package pdb
 
-// A MemberKind says what a member of a type is.
+// A MemberKind is the kind of a member of a type.
 type MemberKind uint8
 
-// The kinds of members. Functions are not listed.
+// The kinds of members. Member functions are not listed.
 const (
 	MemberData MemberKind = iota + 1
 	MemberStatic
 	MemberBase
-	MemberVirtualBase // also one that the class has through another
+	MemberVirtualBase // includes indirect ones, which the class has through another base
 	MemberEnumerator
-	MemberVTable // the pointer to the table of virtual functions, at offset 0
+	MemberVTable // the pointer to the virtual function table, at offset 0
 )
 
-// A Member is a member, a base class or an enumerator of a type.
+// A Member is a member, base class or enumerator of a type.
 type Member struct {
 	Kind MemberKind
 	Name string
 	Type TypeID
-	// Off is the offset in bytes. Of a virtual base it is that of the pointer to the
-	// table of virtual bases, and Index the place in it (in entries of four bytes)
-	// of the base's distance from that pointer.
+	// Off is the offset in bytes. For a virtual base it is the offset of the pointer to the
+	// virtual base table, and Index is the index in that table (of four-byte entries) of
+	// the base's distance from that pointer.
 	Off, Index uint64
-	Indirect   bool   // a virtual base that another base has
-	Value      uint64 // of an enumerator, extended by its sign
+	Indirect   bool   // a virtual base of another base
+	Value      uint64 // of an enumerator, sign-extended
 }
 
-// Kinds of records in a list of members.
+// Kinds of records in a member list.
 const (
 	fieldBase        = 0x1400
 	fieldVirtualBase = 0x1401
@@ -47,15 +47,15 @@ const (
 	fieldBaseIface   = 0x151a
 )
 
-// Bounds on the members of one type, and on the records that they are spread over.
+// Limits on the members of one type and on the records over which they are spread.
 const (
 	maxMembers = 1 << 16
 	maxLists   = 1 << 10
 )
 
-// Members lists the members of a type by its Fields, in order. Lists too long for
-// one record go on in others. virtual says that there are virtual functions. Where
-// a record makes no sense the list ends.
+// Members lists the members of a type by its Fields, in order. A list that is too long for
+// one record continues in others. virtual says that there are virtual functions. The list
+// ends at a malformed record.
 func (f *File) Members(fields TypeID) (list []Member, virtual bool) {
 	t, err := f.types()
 	if err != nil || fields == 0 {
@@ -83,12 +83,12 @@ type fieldList struct {
 	b       []byte
 	at      int
 	m       Member // Kind 0: a member that is not listed
-	more    TypeID // where the list goes on
+	more    TypeID // where the list continues
 	virtual bool
 }
 
-// next reads one member. Each has at least four bytes, behind them bytes of 0xf1
-// and up fill what is left to a multiple of four.
+// next decodes one member. Each has at least four bytes; bytes of 0xf1 and higher pad it to
+// a multiple of four.
 func (l *fieldList) next() bool {
 	for l.at < len(l.b) && l.b[l.at] >= 0xf0 {
 		l.at++
@@ -152,7 +152,7 @@ func (l *fieldList) next() bool {
 	return true
 }
 
-// maxOffset bounds the offset of a member.
+// maxOffset limits the offset of a member.
 const maxOffset = 1<<31 - 1
 
 func (l *fieldList) virtualBase(b []byte, typ TypeID) (end int) {

@@ -18,29 +18,29 @@ const (
 	symInlineSite2 = 0x115d
 )
 
-// A module is what one object file brought in.
+// A module is the contribution of one object file.
 type module struct {
-	stream, symbols, c11, c13 int // number of its stream, and the sizes of the parts in it
+	stream, symbols, c11, c13 int // stream number, and sizes of its parts
 	procs                     func() (*procs, error)
 }
 
-// procs are where a module's functions and lines are.
+// procs has a module's functions and lines.
 type procs struct {
 	symbols, c13 view
 	list         []proc      // sorted by place
 	lines        []lineTable // sorted by place
 	files        view        // checksums, each with the file's name
-	inlinees     []view      // lines where inlined functions begin
+	inlinees     []view      // lines at which inlined functions begin
 }
 
 // A proc is a function's record.
 type proc struct {
 	place
 	size uint32
-	at   int // offset of the record in the symbols
+	at   int // offset of the record among the symbols
 }
 
-// readModules goes over the list of modules, whose entries are of any length.
+// readModules reads the list of modules, whose entries vary in length.
 func (f *File) readModules() ([]*module, error) {
 	v := f.dbi.modules
 	var list []*module
@@ -58,7 +58,7 @@ func (f *File) readModules() ([]*module, error) {
 		seen[m.stream] = true
 		list = append(list, m)
 		end := off + 64
-		for range 2 { // the names of the module and of the archive
+		for range 2 { // the names of the module and of its archive
 			n := v.s.textLen(v.off+end, v.size-end)
 			if n < 0 {
 				return list, nil
@@ -70,11 +70,11 @@ func (f *File) readModules() ([]*module, error) {
 	return list, nil
 }
 
-// textLen is the length of a string that ends within limit bytes, -1 if none does.
+// textLen returns the length of a string that ends within limit bytes, or -1 if none does.
 func (s *stream) textLen(off, limit int) int {
 	bs := s.c.blockSize
 	for n := 0; n < limit; {
-		b, ok := s.bytes(off+n, min(limit-n, bs-(off+n)%bs)) // what is in one block
+		b, ok := s.bytes(off+n, min(limit-n, bs-(off+n)%bs)) // the part in one block
 		if !ok {
 			return -1
 		}
@@ -86,7 +86,7 @@ func (s *stream) textLen(off, limit int) int {
 	return -1
 }
 
-// moduleAt finds the module whose contribution has a place.
+// moduleAt finds the module whose contribution contains a place.
 func (f *File) moduleAt(p place) (*module, error) {
 	d := &f.dbi
 	var bad bool
@@ -117,8 +117,8 @@ func (f *File) moduleAt(p place) (*module, error) {
 	return list[n], nil
 }
 
-// readProcs lists the functions of a module. A function's record says where the
-// record of its end is, so that what lies between is not looked at.
+// readProcs lists the functions of a module. A function's record refers to its end record,
+// so that what is between is skipped.
 func (f *File) readProcs(m *module) (*procs, error) {
 	s, err := f.c.stream(m.stream)
 	if err != nil || s.size == 0 {
@@ -129,7 +129,7 @@ func (f *File) readProcs(m *module) (*procs, error) {
 	p.symbols, ok = s.view(0, m.symbols)
 	p.c13, ok2 = s.view(m.symbols+m.c11, m.c13)
 	if !ok || !ok2 {
-		return nil, fmt.Errorf("parts of stream %d do not fit into %#x bytes: %w", m.stream, s.size, ErrFormat)
+		return nil, fmt.Errorf("parts of stream %d exceed its %#x bytes: %w", m.stream, s.size, ErrFormat)
 	}
 	for off := 4; off+4 <= p.symbols.size; {
 		head, _ := p.symbols.bytes(off, 4)
@@ -158,7 +158,8 @@ func isProc(kind uint16) bool {
 	return false
 }
 
-// at finds the function that has a place: of several the one that begins last.
+// at finds the function that contains a place; if there are several, the one that begins
+// last.
 func (p *procs) at(where place) (proc, bool) {
 	i := sort.Search(len(p.list), func(i int) bool { return where.less(p.list[i].place) })
 	for n := 0; n < 16 && i > 0; n++ {

@@ -12,26 +12,25 @@ const (
 	magicPort = "BSJB"
 
 	superblockSize = 56
-	noStream       = 0xffffffff // size of a stream that is none
+	noStream       = 0xffffffff // size of a stream that does not exist
 )
 
 var le = binary.LittleEndian
 
-// A container is an MSF file: numbered streams, each a list of blocks. What the
-// free block map says, and how many blocks it takes, is of no use to a reader.
+// A container is an MSF file: numbered streams, each a list of blocks. Readers do not need
+// the free block map.
 type container struct {
 	data      []byte
 	blockSize int
 	blocks    int    // in the file
-	dir       stream // the directory of streams
+	dir       stream // the stream directory
 	sizes     []uint32
-	lists     []uint32 // offset in the directory of each stream's list of blocks
+	lists     []uint32 // offset in the directory of each stream's block list
 
-	touch func(block uint32) // told of every block read; tests count with it
+	touch func(block uint32) // called for every block read; used by tests
 }
 
-// A stream is read in place: no more than what lies across blocks that are not
-// neighbours is copied.
+// A stream is read in place: only data that spans blocks which are not adjacent is copied.
 type stream struct {
 	c      *container
 	size   int
@@ -41,24 +40,23 @@ type stream struct {
 func open(data []byte) (*container, error) {
 	switch {
 	case bytes.HasPrefix(data, []byte(magic2)):
-		return nil, fmt.Errorf("a program database of version 2: %w", ErrUnsupported)
+		return nil, fmt.Errorf("program database version 2: %w", ErrUnsupported)
 	case bytes.HasPrefix(data, []byte(magicPort)):
-		return nil, fmt.Errorf("a portable PDB: %w", ErrUnsupported)
+		return nil, fmt.Errorf("portable PDB: %w", ErrUnsupported)
 	case !bytes.HasPrefix(data, []byte(magic7)) || len(data) < superblockSize:
-		return nil, fmt.Errorf("no MSF superblock: %w", ErrFormat)
+		return nil, fmt.Errorf("file does not begin with an MSF superblock: %w", ErrFormat)
 	}
 	c := &container{data: data, blockSize: int(le.Uint32(data[32:]))}
 	if c.blockSize < 512 || c.blockSize > 1<<16 || c.blockSize&(c.blockSize-1) != 0 {
-		return nil, fmt.Errorf("blocks of %d bytes: %w", c.blockSize, ErrFormat)
+		return nil, fmt.Errorf("invalid block size %d: %w", c.blockSize, ErrFormat)
 	}
 	c.blocks = len(data) / c.blockSize
 	size, mapBlock := le.Uint32(data[44:]), le.Uint32(data[52:])
-	// Of large files the list of the directory's blocks takes several blocks,
-	// one behind the other.
+	// In large files the list of the directory's blocks takes several adjacent blocks.
 	n := c.count(size)
 	at := uint64(mapBlock) * uint64(c.blockSize)
 	if n > c.blocks || at+4*uint64(n) > uint64(len(data)) {
-		return nil, fmt.Errorf("directory of %#x bytes listed at %#x: %w", size, at, ErrFormat)
+		return nil, fmt.Errorf("directory of %#x bytes, listed at %#x, is not in the file: %w", size, at, ErrFormat)
 	}
 	list, err := c.list(data[at:], n)
 	if err != nil {
@@ -68,7 +66,7 @@ func open(data []byte) (*container, error) {
 	return c, c.directory()
 }
 
-// count is the number of blocks for so many bytes.
+// count returns the number of blocks for a size in bytes.
 func (c *container) count(size uint32) int {
 	return int((uint64(size) + uint64(c.blockSize) - 1) / uint64(c.blockSize))
 }
@@ -78,7 +76,7 @@ func (c *container) list(b []byte, n int) ([]uint32, error) {
 	for i := range list {
 		list[i] = le.Uint32(b[4*i:])
 		if int64(list[i]) >= int64(c.blocks) {
-			return nil, fmt.Errorf("block %#x of %#x: %w", list[i], c.blocks, ErrFormat)
+			return nil, fmt.Errorf("block %#x is not among the %#x blocks of the file: %w", list[i], c.blocks, ErrFormat)
 		}
 	}
 	return list, nil
@@ -87,7 +85,7 @@ func (c *container) list(b []byte, n int) ([]uint32, error) {
 func (c *container) directory() error {
 	n, ok := c.dir.u32(0)
 	if !ok || uint64(n)*4+4 > uint64(c.dir.size) {
-		return fmt.Errorf("directory of %d streams in %#x bytes: %w", n, c.dir.size, ErrFormat)
+		return fmt.Errorf("directory has %d streams but only %#x bytes: %w", n, c.dir.size, ErrFormat)
 	}
 	c.sizes, c.lists = make([]uint32, n), make([]uint32, n)
 	at := 4 + 4*uint64(n)
@@ -102,14 +100,14 @@ func (c *container) directory() error {
 	return nil
 }
 
-// stream opens a stream by its number. One that is absent is empty.
+// stream opens a stream by its number. A missing stream is empty.
 func (c *container) stream(n int) (*stream, error) {
 	if n < 0 || n >= len(c.sizes) {
 		return &stream{c: c}, nil
 	}
 	blocks := c.count(c.sizes[n])
 	if blocks > c.blocks {
-		return nil, fmt.Errorf("stream %d of %#x bytes in a file of %#x: %w", n, c.sizes[n], len(c.data), ErrFormat)
+		return nil, fmt.Errorf("stream %d has %#x bytes in a file of %#x: %w", n, c.sizes[n], len(c.data), ErrFormat)
 	}
 	b, ok := c.dir.bytes(int(c.lists[n]), 4*blocks)
 	if !ok {
@@ -122,7 +120,7 @@ func (c *container) stream(n int) (*stream, error) {
 	return &stream{c, int(c.sizes[n]), list}, nil
 }
 
-// bytes returns n bytes at an offset, which must not be written to.
+// bytes returns n bytes at an offset. They must not be written to.
 func (s *stream) bytes(off, n int) ([]byte, bool) {
 	if off < 0 || n < 0 || off > s.size || n > s.size-off {
 		return nil, false
@@ -179,8 +177,8 @@ func (v view) bytes(off, n int) ([]byte, bool) {
 	return v.s.bytes(v.off+off, n)
 }
 
-// record reads a symbol or type record: its length, which does not count
-// itself, its kind and what follows. next is where the following one begins.
+// record reads a symbol or type record: its length (without the length field), its kind and
+// its contents. next is the offset of the following record.
 func (v view) record(off int) (kind uint16, rec []byte, next int, ok bool) {
 	head, ok := v.bytes(off, 4)
 	if !ok {
@@ -194,7 +192,7 @@ func (v view) record(off int) (kind uint16, rec []byte, next int, ok bool) {
 	return le.Uint16(head[2:]), rec, off + n, ok
 }
 
-// cstring is the text up to the first NUL, or all.
+// cstring returns the text up to the first NUL, or all of it.
 func cstring(b []byte) string {
 	s, _, _ := bytes.Cut(b, []byte{0})
 	return string(s)

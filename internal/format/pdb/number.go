@@ -1,6 +1,6 @@
 package pdb
 
-// Kinds of numeric leaves that are no plain numbers (cvinfo.h, LEAF_ENUM_e).
+// Kinds of numeric leaves that are not plain numbers (cvinfo.h, LEAF_ENUM_e).
 const (
 	numChar   = 0x8000
 	numShort  = 0x8001
@@ -15,10 +15,10 @@ const (
 	numUOct   = 0x8018
 )
 
-// numeric reads a numeric leaf at an offset of a record: two bytes that are the
-// number, or that say how it is stored behind them. next is the offset behind it,
-// 0 where it makes no sense. Negative numbers are extended to 64 bits, of floating
-// point ones these are the bits, of those of 128 bits the low half.
+// numeric decodes a numeric leaf at an offset of a record: two bytes that are either the
+// number or the kind of the number after them. next is the offset after it, or 0 if it is
+// malformed. Negative numbers are sign-extended to 64 bits; of a floating-point number it
+// returns the bits, of a 128-bit number the low half.
 func numeric(rec []byte, at int) (v uint64, next int) {
 	if at < 0 || len(rec)-at < 2 {
 		return 0, 0
@@ -63,7 +63,7 @@ func numeric(rec []byte, at int) (v uint64, next int) {
 	return v, at + 2 + size
 }
 
-// numericName reads a numeric leaf and the name behind it.
+// numericName decodes a numeric leaf and the name after it.
 func numericName(rec []byte, at int) (v uint64, name string, next int) {
 	v, at = numeric(rec, at)
 	if at == 0 {

@@ -1,17 +1,17 @@
-// Package pdb reads Microsoft's program databases (.pdb): functions, lines,
-// inlined calls, frame data, variables and types of a PE module. The container is MSF 7.00, in it
-// CodeView records. There is no full specification; what is known is in
+// Package pdb reads Microsoft program databases (.pdb): functions, lines, inlined calls,
+// frame data, variables and types of a PE module. The container is MSF 7.00 with CodeView
+// records. There is no complete specification; what is known is in
 // https://llvm.org/docs/PDB/index.html and in the headers of
 // https://github.com/microsoft/microsoft-pdb.
 //
-// A PDB of a browser has some gigabytes. Open reads the directory and the two
-// headers; everything else is read when an address asks for it, block by block
-// in place: the section contribution that has the address leads to one module
-// (a compiler's output), and of that the records of one function are read.
+// The PDB of a browser has some gigabytes. Open reads the directory and the two headers;
+// everything else is read on demand, block by block and in place: the section contribution
+// that contains an address leads to one module (a compiler's output), and only the records
+// of one function in it are read.
 //
-// Addresses are RVAs, offsets from the module's load address. A File may be used
-// by several goroutines. If its bytes are a mapped file, callers see to it that
-// they stay (mmapfile.Guard).
+// Addresses are RVAs: offsets from the module's load address. A File is safe for concurrent
+// use. If its bytes are a mapped file, callers must guard against its truncation
+// (mmapfile.Guard).
 package pdb
 
 import (
@@ -23,17 +23,17 @@ import (
 )
 
 var (
-	// ErrFormat is wrapped by the errors about bytes that make no sense.
+	// ErrFormat is wrapped by errors about malformed data.
 	ErrFormat = errors.New("malformed PDB")
-	// ErrUnsupported is wrapped by the errors about other kinds of PDB.
+	// ErrUnsupported is wrapped by errors about other kinds of PDB.
 	ErrUnsupported = errors.New("unsupported kind of PDB")
 )
 
 // A File is an opened PDB.
 type File struct {
 	GUID    codeview.GUID
-	Age     uint32 // of the DBI stream: the one that a PE's CodeView record repeats
-	Machine uint16 // as in a PE header: 0x8664, 0x14c, 0xaa64
+	Age     uint32 // in the DBI stream: the same as in a PE image's CodeView record
+	Machine uint16 // machine type as in a PE header: 0x8664, 0x14c, 0xaa64
 
 	c     *container
 	named map[string]int
@@ -49,18 +49,18 @@ type File struct {
 	frames   func() (*frames, error)
 }
 
-// dbi is the header of the DBI stream, and where its parts are.
+// dbi is the header of the DBI stream, with the positions of its parts.
 type dbi struct {
 	s                     *stream
-	globals               int // number of a stream, as are these
+	globals               int // stream number, like the following
 	publics, records      int
 	modules, contribs     view
 	contribSize, contribN int
 	contribOff            int
-	debug                 [11]int // streams by kind of debug information; -1: none
+	debug                 [11]int // streams by kind of debug information; -1 for none
 }
 
-// Numbers of streams that are the same in every file, and places in dbi.debug.
+// Fixed stream numbers, and indexes in dbi.debug.
 const (
 	streamInfo, streamTPI, streamDBI, streamIPI = 1, 2, 3, 4
 
@@ -68,8 +68,7 @@ const (
 	debugSections, debugFrames, debugOldSections = 5, 9, 10
 )
 
-// Open reads a PDB's directory and headers. data must not change as long as the
-// File is used.
+// Open reads a PDB's directory and headers. data must not change while the File is in use.
 func Open(data []byte) (*File, error) {
 	c, err := open(data)
 	if err != nil {
@@ -93,11 +92,11 @@ func Open(data []byte) (*File, error) {
 	return f, nil
 }
 
-// DebugID tells one build of a module from another: it is that of the module's
-// CodeView record.
+// DebugID identifies a build of a module. It is the same as in the module's CodeView
+// record.
 func (f *File) DebugID() string { return f.GUID.DebugID(f.Age) }
 
-// info reads the GUID and the names that streams have.
+// info reads the GUID and the names of streams.
 func (f *File) info() error {
 	s, err := f.c.stream(streamInfo)
 	if err != nil {
@@ -105,7 +104,7 @@ func (f *File) info() error {
 	}
 	head, ok := s.bytes(0, 32)
 	if !ok {
-		return fmt.Errorf("%d bytes: %w", s.size, ErrFormat)
+		return fmt.Errorf("stream has only %d bytes: %w", s.size, ErrFormat)
 	}
 	f.Age = le.Uint32(head[8:])
 	copy(f.GUID[:], head[12:28])
@@ -116,8 +115,8 @@ func (f *File) info() error {
 	}
 	at := 32 + len(texts)
 	n, ok := s.u32(at)
-	at += 8       // and the capacity of the hash table
-	for range 2 { // which of its places are used, and which were
+	at += 8       // also skips the hash table's capacity
+	for range 2 { // bitmaps of used and deleted entries
 		words, ok2 := s.u32(at)
 		if !ok || !ok2 || int64(words) > int64(s.size)/4 {
 			return fmt.Errorf("table of named streams: %w", ErrFormat)
@@ -143,7 +142,7 @@ func (f *File) dbiHeader() error {
 	}
 	h, ok := s.bytes(0, 64)
 	if !ok || le.Uint32(h) != 0xffffffff {
-		return fmt.Errorf("%d bytes without a header: %w", s.size, ErrFormat)
+		return fmt.Errorf("stream of %d bytes has no header: %w", s.size, ErrFormat)
 	}
 	f.Age = le.Uint32(h[8:])
 	f.Machine = le.Uint16(h[58:])
@@ -166,7 +165,7 @@ func (f *File) dbiHeader() error {
 	}
 	debug := part(48)
 	if !ok {
-		return fmt.Errorf("parts do not fit into %#x bytes: %w", s.size, ErrFormat)
+		return fmt.Errorf("parts exceed the stream's %#x bytes: %w", s.size, ErrFormat)
 	}
 	for i := range d.debug {
 		d.debug[i] = -1
@@ -177,7 +176,7 @@ func (f *File) dbiHeader() error {
 	return d.contributions()
 }
 
-// number reads the number of a stream; -1 stands for none.
+// number decodes a stream number; -1 means none.
 func number(b []byte) int {
 	if n := le.Uint16(b); n != 0xffff {
 		return int(n)
@@ -185,7 +184,7 @@ func number(b []byte) int {
 	return -1
 }
 
-// contributions finds out which layout the list of section contributions has.
+// contributions determines the layout of the section contributions.
 func (d *dbi) contributions() error {
 	if d.contribs.size == 0 {
 		return nil
@@ -200,17 +199,17 @@ func (d *dbi) contributions() error {
 	case 0xeffe0000 + 20140516:
 		d.contribSize = 32
 	default:
-		return fmt.Errorf("section contributions of version %#x: %w", le.Uint32(b), ErrUnsupported)
+		return fmt.Errorf("section contributions have version %#x: %w", le.Uint32(b), ErrUnsupported)
 	}
 	d.contribOff, d.contribN = 4, (d.contribs.size-4)/d.contribSize
 	return nil
 }
 
-// readNames opens the strings that files and programs are named by.
+// readNames opens the string table with the names of files and programs.
 func (f *File) readNames() (*stream, error) {
 	n, ok := f.named["/names"]
 	if !ok {
-		return nil, fmt.Errorf("no stream /names: %w", ErrFormat)
+		return nil, fmt.Errorf("stream /names is missing: %w", ErrFormat)
 	}
 	s, err := f.c.stream(n)
 	if err != nil {

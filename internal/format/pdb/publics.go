@@ -5,10 +5,10 @@ import (
 	"sort"
 )
 
-// publics are the names that the linker saw, in order of their places.
+// publics are the public symbols, which the linker saw, in the order of their places.
 type publics struct {
 	records view
-	addrs   view // offsets of records
+	addrs   view // offsets of their records
 }
 
 func (f *File) readPublics() (*publics, error) {
@@ -22,7 +22,7 @@ func (f *File) readPublics() (*publics, error) {
 	}
 	h, ok := s.bytes(0, 28)
 	if !ok {
-		return nil, fmt.Errorf("publics of %#x bytes: %w", s.size, ErrFormat)
+		return nil, fmt.Errorf("publics stream has only %#x bytes: %w", s.size, ErrFormat)
 	}
 	p := &publics{records: view{recs, 0, recs.size}}
 	if p.addrs, ok = s.view(28+int(le.Uint32(h)), int(le.Uint32(h[4:]))); !ok {
@@ -31,7 +31,7 @@ func (f *File) readPublics() (*publics, error) {
 	return p, nil
 }
 
-// A public is one of them.
+// A public is one public symbol.
 type public struct {
 	place
 	name     string
@@ -53,8 +53,8 @@ func (p *publics) get(i int) (x public, ok bool) {
 	return x, true
 }
 
-// before finds the last name at or before a place in its section, and where the
-// next place with a name is, 0 when there is none.
+// before returns the last name at or before a place in its section, and the next place with
+// a name, or 0 if there is none.
 func (p *publics) before(where place) (x public, next uint32, ok bool) {
 	n := p.addrs.size / 4
 	bad := false
@@ -70,7 +70,7 @@ func (p *publics) before(where place) (x public, next uint32, ok bool) {
 		next = y.off
 	}
 	x, ok = p.get(i - 1)
-	for j := i - 2; j >= 0 && i-j < 64; j-- { // of several names the first
+	for j := i - 2; j >= 0 && i-j < 64; j-- { // of several names at the same place, use the first
 		y, ok := p.get(j)
 		if !ok || y.place != x.place {
 			break

@@ -2,10 +2,10 @@ package pdb
 
 import "fmt"
 
-// A Language is what a module was written in (CV_CFL_LANG).
+// A Language is the source language of a module (CV_CFL_LANG).
 type Language uint8
 
-// Languages that matter to how types are written.
+// Languages that determine how types are written.
 const (
 	LangC       Language = 0
 	LangCXX     Language = 1
@@ -14,18 +14,18 @@ const (
 	LangUnknown Language = 0xff
 )
 
-// A Func is a function with its variables. It does not change.
+// A Func is a function with its variables. It is immutable.
 type Func struct {
-	Name    string // qualified, without parameters, as the compiler wrote it
-	Linkage string // the linker's name; empty when there is none
+	Name    string // as the compiler wrote it: qualified, without parameters
+	Linkage string // the linker's name; empty if there is none
 	Range   Range
-	// Body is how many bytes of code set the frame up, 0 where it is not known.
+	// Body is the size in bytes of the code that sets up the frame, 0 if unknown.
 	Body     uint32
 	Language Language
 	Scope    *Scope
 }
 
-// A Scope is a function, a block in one or a call inlined into one.
+// A Scope is a function, a block, or an inlined call.
 type Scope struct {
 	Name    string // of a function, as in Frame
 	Inlined bool
@@ -35,14 +35,14 @@ type Scope struct {
 	Inner   []*Scope
 }
 
-// Bounds on the variables of one function, and on the places of one variable.
+// Limits on the variables of one function, and on the places of one variable.
 const (
 	maxVars   = 1 << 14
 	maxPlaces = 1 << 12
 )
 
-// FuncAt returns the function at an RVA, with all its variables; false where the
-// PDB describes none, as where only the linker knows a name.
+// FuncAt returns the function at an RVA with all its variables, or false if the PDB
+// describes none, for example because only the linker knows a name.
 func (f *File) FuncAt(rva uint32) (*Func, bool, error) {
 	x, err := f.sections()
 	if err != nil {
@@ -82,7 +82,7 @@ func (f *File) FuncAt(rva uint32) (*Func, bool, error) {
 	return out, true, nil
 }
 
-// language is what the module was written in: one of its first records says so.
+// language returns the source language of the module, which is in one of its first records.
 func (p *procs) language() Language {
 	at := 4
 	for range 8 {
@@ -98,8 +98,8 @@ func (p *procs) language() Language {
 	return LangUnknown
 }
 
-// A scopeReader reads the records of a function. They are nested: each that opens
-// a scope says where the record of its end is.
+// A scopeReader reads the records of a function. They are nested: each record that opens a
+// scope refers to its end record.
 type scopeReader struct {
 	f        *File
 	p        *procs
@@ -110,21 +110,21 @@ type scopeReader struct {
 
 	stack        []openScope
 	vars         int
-	last         *Var // what records that say a place belong to
+	last         *Var // the variable to which records with places belong
 	lastIn       *Scope
 	framed       bool
-	frame        uint32 // bytes of the frame
+	frame        uint32 // size of the frame in bytes
 	local, param Register
 }
 
 type openScope struct {
 	*Scope
-	end int // offset of the record of its end
+	end int // offset of its end record
 }
 
 func (r *scopeReader) open(s *Scope, end int) { r.stack = append(r.stack, openScope{s, end}) }
 
-// read goes over the records from offset at on.
+// read reads the records from offset at on.
 func (r *scopeReader) read(at int) {
 	for n := 0; n < maxSites && at < r.end; n++ {
 		kind, rec, next, ok := r.p.symbols.record(at)
@@ -159,8 +159,8 @@ func (r *scopeReader) read(at int) {
 	}
 }
 
-// scope opens a block or an inlined call. What else opens one has no variables of
-// a name, and is taken for a part of the scope around it.
+// scope opens a block or an inlined call. Other records that open a scope have no named
+// variables and count as part of the enclosing scope.
 func (r *scopeReader) scope(in *Scope, kind uint16, rec []byte) {
 	s, end := &Scope{}, int(le.Uint32(rec[8:]))
 	switch {
@@ -181,7 +181,7 @@ func (r *scopeReader) scope(in *Scope, kind uint16, rec []byte) {
 	r.open(s, end)
 }
 
-// inlined lists the code of an inlined call; neighbours are one range.
+// inlined lists the code of an inlined call; adjacent ranges are merged.
 func (r *scopeReader) inlined(kind uint16, rec []byte) (list []Range) {
 	add := func(from, to uint32) {
 		from, to = r.start+from, r.start+to
@@ -197,14 +197,14 @@ func (r *scopeReader) inlined(kind uint16, rec []byte) (list []Range) {
 			add(a.rowStart, a.rowEnd)
 		}
 	}
-	if a.open && a.code < r.fn.size { // the last one reaches to the function's end
+	if a.open && a.code < r.fn.size { // the last row extends to the function's end
 		add(a.code, r.fn.size)
 	}
 	return list
 }
 
-// frameProc reads S_FRAMEPROC: the frame's size, and which registers variables on
-// the stack are counted from.
+// frameProc decodes S_FRAMEPROC: the frame's size, and the base registers of variables on
+// the stack.
 func (r *scopeReader) frameProc(rec []byte) {
 	if len(rec) < 30 {
 		return

@@ -5,20 +5,20 @@ import (
 	"sort"
 )
 
-// sections translate between RVAs and the section numbers and offsets that
-// records use. Code that was moved after linking has its records in terms of
-// where it was: two maps (OMAP) lead there and back.
+// sections converts between RVAs and the section numbers and offsets used in records. The
+// records of code that was moved after linking have its original address; two maps (OMAP)
+// convert between it and the current address.
 type sections struct {
 	list     []section
-	to, from []omap // RVA now -> RVA as linked, and back; sorted by src
+	to, from []omap // from current RVA to original RVA, and back; sorted by src
 }
 
 type section struct{ start, size uint32 }
 
-// An omap entry maps the addresses from src to the next entry; dst 0: to nothing.
+// An omap entry maps the addresses from src to the next entry's; a dst of 0 means unmapped.
 type omap struct{ src, dst uint32 }
 
-// A place is an address in records. Sections count from 1.
+// A place is an address in records. Section numbers start at 1.
 type place struct {
 	sect uint16
 	off  uint32
@@ -70,7 +70,7 @@ func (f *File) readOmap(n int) ([]omap, error) {
 	return list, nil
 }
 
-// moved maps an address. No map at all leaves it as it is.
+// moved maps an address. An empty map does not change it.
 func moved(m []omap, rva uint32) (uint32, bool) {
 	if len(m) == 0 {
 		return rva, true

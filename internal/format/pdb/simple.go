@@ -1,6 +1,7 @@
 package pdb
 
-// simpleType is a type without a record. Names are those of Microsoft's compiler.
+// simpleType returns a type without a record. The names are those used by Microsoft's
+// compiler.
 func simpleType(id uint32, machine uint16) (Type, bool) {
 	word := wordSize(machine)
 	if mode := id >> 8 & 7; mode != 0 {
@@ -10,13 +11,13 @@ func simpleType(id uint32, machine uint16) (Type, bool) {
 			t.Size = 4
 		case 6:
 			t.Size = 8
-		default: // of 16-bit programs
+		default: // 16-bit pointers
 			t.Size = 2
 			if mode != 1 {
 				t.Size = 4
 			}
 		}
-		if id == 0x103 { // T_PVOID: how compilers write the type of nullptr
+		if id == 0x103 { // T_PVOID, which compilers use for the type of nullptr
 			return Type{Kind: TypeNullptr, Size: word, Name: "std::nullptr_t"}, true
 		}
 		return t, id < 0x800
@@ -84,7 +85,7 @@ func simpleType(id uint32, machine uint16) (Type, bool) {
 	case 0x42:
 		return base("long double", 10, BaseFloat)
 	case 0x43:
-		if word == 4 || machine == 0x8664 { // how clang writes the long double of MinGW
+		if word == 4 || machine == 0x8664 { // clang's long double for MinGW
 			return base("long double", 16, BaseFloat)
 		}
 		return base("__float128", 16, BaseFloat)

@@ -1,7 +1,7 @@
 package pdb
 
-// CodeView kinds of symbol records that are in functions (cvinfo.h, SYM_ENUM_e),
-// beside those of modules.go.
+// CodeView kinds of symbol records inside functions (cvinfo.h, SYM_ENUM_e), besides those
+// in modules.go.
 const (
 	symEnd           = 0x0006
 	symFrameProc     = 0x1012
@@ -34,15 +34,15 @@ const (
 	symDefRegRelPtr  = 0x1177
 )
 
-// A Register is the number of a register in CodeView (cvconst.h, CV_HREG_e); what
-// it stands for depends on the machine.
+// A Register is a CodeView register number (cvconst.h, CV_HREG_e); its meaning depends on
+// the machine.
 type Register uint16
 
 // VFrame is the virtual frame pointer of 32-bit x86: File.VirtualFrame computes it.
 const VFrame Register = 30006
 
-// Frame pointers as S_FRAMEPROC says them, by machine: none, the stack pointer,
-// the frame pointer, a register that the function chose.
+// framePointers returns the meaning of S_FRAMEPROC's register codes by machine: none, the
+// stack pointer, the frame pointer, a register chosen by the function.
 func (f *File) framePointers() [4]Register {
 	switch f.Machine {
 	case 0x14c:
@@ -50,10 +50,10 @@ func (f *File) framePointers() [4]Register {
 	case 0x8664:
 		return [4]Register{0, 335, 334, 341} // rsp, rbp, r13
 	}
-	return [4]Register{} // others count from registers that each record names
+	return [4]Register{} // on other machines each record names its base register
 }
 
-// A Range is a stretch of code: RVAs, High is one too many.
+// A Range is a range of code: the RVAs [Low, High).
 type Range struct{ Low, High uint32 }
 
 // Contains reports whether rva is in r.
@@ -65,33 +65,33 @@ type PlaceKind uint8
 // The kinds of places.
 const (
 	InRegister PlaceKind = iota + 1
-	AtRegister           // in memory, Off bytes from where Reg points to
-	AtPointer            // Inner bytes from where the word points to that lies at Reg + Off
-	AtAddress            // at an address of the module
-	InThread             // at an offset of the module's thread-local storage
-	IsConstant           // nowhere: the value is known
-	ByProgram            // in the words of a program that only Microsoft's debuggers know
+	AtRegister           // in memory, Off bytes from the address in Reg
+	AtPointer            // Inner bytes from the address that the word at Reg + Off contains
+	AtAddress            // at an address in the module
+	InThread             // at an offset in the module's thread-local storage
+	IsConstant           // not stored: the value is known
+	ByProgram            // given by a program in a format that is not documented
 )
 
-// A Place is where a variable is, or a part of it, in a stretch of code.
+// A Place says where a variable, or a part of it, is while in a range of code.
 type Place struct {
 	Kind  PlaceKind
 	Reg   Register
 	Off   int64
 	Inner int64
 	RVA   uint32 // AtAddress
-	Value uint64 // IsConstant; extended by its sign
-	// Whole: the place holds wherever the variable is in scope; else in Range but
-	// for Gaps.
+	Value uint64 // IsConstant; sign-extended
+	// Whole: the place is valid wherever the variable is in scope; otherwise it is valid in
+	// Range, except in Gaps.
 	Whole bool
 	Range Range
 	Gaps  []Range
-	// Part: only a part of the variable is here, from byte At of it on.
+	// Part: only a part of the variable is here, from its byte At on.
 	Part bool
 	At   uint32
 }
 
-// Holds reports whether the place is that of the variable at an RVA.
+// Holds reports whether the place is valid at an RVA.
 func (p *Place) Holds(rva uint32) bool {
 	if p.Whole {
 		return true
@@ -107,23 +107,23 @@ func (p *Place) Holds(rva uint32) bool {
 	return true
 }
 
-// A Var is a parameter, a local variable or a constant of a function.
+// A Var is a parameter, local variable or constant of a function.
 type Var struct {
 	Name      string
 	Type      TypeID
 	Param     bool
-	Generated bool // by the compiler, without a name in the source
-	Static    bool // with a place outside of frames
+	Generated bool // made by the compiler; has no name in the source
+	Static    bool // stored outside of frames
 	Places    []Place
 }
 
-// flags of S_LOCAL (CV_LVARFLAGS).
+// Flags of S_LOCAL (CV_LVARFLAGS).
 const (
 	localParam     = 0x01
 	localGenerated = 0x04
 )
 
-// variable reads the records that have a variable; ok is false for others.
+// variable decodes the records that describe a variable; ok is false for others.
 func (r *scopeReader) variable(kind uint16, rec []byte) (v Var, ok bool) {
 	need := func(n int) bool { return len(rec) > n }
 	typ := func(at int) TypeID { return TypeID(le.Uint32(rec[at:])) }
@@ -172,8 +172,8 @@ func (r *scopeReader) variable(kind uint16, rec []byte) (v Var, ok bool) {
 	return v, v.Name != ""
 }
 
-// passed tells the parameters among the variables that lie on the stack by where
-// they lie: above the return address. Records say so only since S_LOCAL.
+// passed reports whether a variable on the stack is a parameter: parameters are above the
+// return address. Only S_LOCAL records say so directly.
 func (r *scopeReader) passed(reg Register, off int64) bool {
 	switch p := r.f.framePointers(); {
 	case r.f.Machine == 0x14c && reg == p[2]:
@@ -195,10 +195,11 @@ func (r *scopeReader) static(kind uint16, sect uint16, off uint32) []Place {
 	return []Place{{Kind: AtAddress, RVA: rva, Whole: true}}
 }
 
-// define reads a record that says where the variable v is; false for others.
+// define decodes a record that says where variable v is; it returns false for other
+// records.
 func (r *scopeReader) define(v *Var, kind uint16, rec []byte) bool {
 	var p Place
-	at := 0 // of the range
+	at := 0 // offset of the range
 	i32 := func(at int) int64 { return int64(int32(le.Uint32(rec[at:]))) }
 	switch kind {
 	case symDefRegister:
@@ -242,7 +243,7 @@ func (r *scopeReader) define(v *Var, kind uint16, rec []byte) bool {
 	return true
 }
 
-// ranges reads where a place holds: a stretch of code, and gaps in it.
+// ranges decodes where a place is valid: a range of code, and gaps in it.
 func (r *scopeReader) ranges(p *Place, b []byte) bool {
 	if len(b) < 8 {
 		return false

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// CodeView kinds of type and id records that have to do with names.
+// CodeView kinds of type and id records that contain names.
 const (
 	leafClass     = 0x1504
 	leafStruct    = 0x1505
@@ -18,15 +18,15 @@ const (
 	leafStringID  = 0x1605
 )
 
-// types are the records of the TPI or IPI stream. They have no table of
-// contents, but an index of one in every few thousand bytes.
+// types are the records of the TPI or IPI stream. They have no table of contents, only an
+// index entry for every few thousand bytes.
 type types struct {
-	first, last uint32 // numbers of records; last is one too many
+	first, last uint32 // range of record numbers; last is exclusive
 	records     view
-	index       view // pairs of a record's number and its offset
+	index       view // pairs of a record's number and offset
 
 	buckets uint32
-	hashes  view // the bucket of each record's name
+	hashes  view // bucket of each record's name
 
 	marks func() []int // see findMarks
 }
@@ -38,11 +38,11 @@ func (f *File) readTypes(n int) (*types, error) {
 	}
 	h, ok := s.bytes(0, 56)
 	if !ok {
-		return nil, fmt.Errorf("stream %d of %#x bytes: %w", n, s.size, ErrFormat)
+		return nil, fmt.Errorf("stream %d has only %#x bytes: %w", n, s.size, ErrFormat)
 	}
 	t := &types{first: le.Uint32(h[8:]), last: le.Uint32(h[12:])}
 	if t.records, ok = s.view(int(le.Uint32(h[4:])), int(le.Uint32(h[16:]))); !ok {
-		return nil, fmt.Errorf("stream %d of %#x bytes: %w", n, s.size, ErrFormat)
+		return nil, fmt.Errorf("stream %d has an invalid header or size of %#x bytes: %w", n, s.size, ErrFormat)
 	}
 	hash, err := f.c.stream(number(h[20:]))
 	if err != nil {
@@ -51,7 +51,7 @@ func (f *File) readTypes(n int) (*types, error) {
 	t.marks = sync.OnceValue(t.findMarks)
 	t.buckets = le.Uint32(h[28:])
 	t.hashes, _ = hash.view(int(le.Uint32(h[32:])), int(le.Uint32(h[36:])))
-	t.index, _ = hash.view(int(le.Uint32(h[40:])), int(le.Uint32(h[44:]))) // empty: from the beginning
+	t.index, _ = hash.view(int(le.Uint32(h[40:])), int(le.Uint32(h[44:]))) // if empty, search from the beginning
 	return t, nil
 }
 
@@ -81,7 +81,7 @@ func (t *types) offset(id uint32) (at int, ok bool) {
 			n, at = first, int(le.Uint32(b[4:]))
 		}
 	}
-	if id-n >= maxSkip { // there is no index, or none to be trusted
+	if id-n >= maxSkip { // there is no index, or an unreliable one
 		marks := t.marks()
 		i := int(id-t.first) / maxSkip
 		if i >= len(marks) {
@@ -97,11 +97,11 @@ func (t *types) offset(id uint32) (at int, ok bool) {
 	return at, true
 }
 
-// maxSkip is how many records are passed over to get to one: no two entries of an
-// index have more between them.
+// maxSkip limits how many records are skipped to get to one: no two index entries have more
+// between them.
 const maxSkip = 4096
 
-// next is where the record behind the one at an offset begins.
+// next returns the offset of the record after the one at an offset.
 func (t *types) next(at int) (int, bool) {
 	head, ok := t.records.bytes(at, 2)
 	if !ok {
@@ -110,7 +110,7 @@ func (t *types) next(at int) (int, bool) {
 	return at + 2 + max(int(le.Uint16(head)), 2), true
 }
 
-// findMarks goes over all records for an index where there is none.
+// findMarks reads all records to build an index if there is none.
 func (t *types) findMarks() []int {
 	var marks []int
 	at, ok := 0, true
@@ -123,8 +123,8 @@ func (t *types) findMarks() []int {
 	return marks
 }
 
-// funcName is the qualified name of a function by its record in the IPI stream;
-// empty when there is none.
+// funcName returns the qualified name of a function by its record in the IPI stream, or ""
+// if there is none.
 func (f *File) funcName(id uint32) string {
 	ids, err := f.ids()
 	if err != nil {
@@ -151,7 +151,7 @@ func (f *File) funcName(id uint32) string {
 	return name
 }
 
-// typeName is the name of a class, union or enumeration.
+// typeName returns the name of a class, union or enumeration.
 func (f *File) typeName(id uint32) string {
 	t, _ := f.Type(TypeID(id))
 	switch t.Kind {

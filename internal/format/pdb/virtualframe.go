@@ -7,10 +7,10 @@ import (
 	"github.com/corewalk/corewalk/internal/format/unwindrules"
 )
 
-// VirtualFrame computes the virtual frame pointer of 32-bit code at an RVA: what
-// the program of its FrameData assigns to $T0. Without a program it is where the
-// return address lies. ret is that place, reg answers registers of the frame by
-// their names ("$ebp"), read the 32-bit word at an address.
+// VirtualFrame computes the virtual frame pointer of 32-bit code at an RVA: the value that
+// its FrameData program assigns to $T0. Without a program it is ret, the address of the
+// return address. reg returns registers of the frame by name ("$ebp"), read the 32-bit word
+// at an address.
 func (f *File) VirtualFrame(rva, ret uint32, reg func(name string) (uint32, bool), read func(addr uint64) (uint64, error)) (uint32, error) {
 	w, err := f.WinFrame(rva)
 	if err != nil {
@@ -33,14 +33,14 @@ func (f *File) VirtualFrame(rva, ret uint32, reg func(name string) (uint32, bool
 		m.Set(v.name, uint64(v.v))
 	}
 	if err := m.Exec(w.Program); err != nil {
-		if v, ok := m.Var(name); ok { // what comes later restores registers
+		if v, ok := m.Var(name); ok { // later instructions restore registers
 			return uint32(v.Bits), nil
 		}
 		return 0, fmt.Errorf("frame program: %w", err)
 	}
 	v, ok := m.Var(name)
 	if !ok {
-		return 0, fmt.Errorf("frame program without %s: %w", name, ErrFormat)
+		return 0, fmt.Errorf("frame program does not set %s: %w", name, ErrFormat)
 	}
 	return uint32(v.Bits), nil
 }

@@ -14,44 +14,44 @@ const (
 	opSetFPReg      = 3
 	opSaveNonvol    = 4
 	opSaveNonvolFar = 5
-	opEpilog        = 6 // of version 2; of version 1, a code that no tool writes any more
+	opEpilog        = 6 // version 2: epilogue; version 1: a code that no current tool writes
 	opSpare         = 7
 	opSaveXMM       = 8
 	opSaveXMMFar    = 9
 	opPushMachFrame = 10
 )
 
-// flagChained marks unwind information that goes on in another function's
+// flagChained marks unwind information that continues in another function's
 // (UNW_FLAG_CHAININFO).
 const flagChained = 4
 
-// maxChain bounds how much unwind information is chained.
+// maxChain limits the length of a chain of unwind information.
 const maxChain = 32
 
-// amd64Regs are the registers by the numbers that instructions use.
+// amd64Regs are the registers by their number in instructions.
 var amd64Regs = [16]arch.Reg{arch.RAX, arch.RCX, arch.RDX, arch.RBX, arch.RSP, arch.RBP, arch.RSI, arch.RDI,
 	arch.R8, arch.R9, arch.R10, arch.R11, arch.R12, arch.R13, arch.R14, arch.R15}
 
 // An unwindInfo is one UNWIND_INFO of x64.
 type unwindInfo struct {
 	version, flags uint8
-	prolog         uint32   // bytes
-	frame          arch.Reg // NoReg for none
-	frameOff       uint64   // what frame is above the stack pointer, in bytes
-	codes          []byte   // two bytes each, those of epilogues left out
+	prolog         uint32   // size in bytes
+	frame          arch.Reg // frame register, or NoReg
+	frameOff       uint64   // offset in bytes of the frame register from the stack pointer
+	codes          []byte   // two bytes each, without those of epilogues
 	epilogs        []byte
-	parent         Function // where chained
+	parent         Function // if chained
 }
 
 // info reads the unwind information of an entry.
 func (t *Table) info(fn Function) (unwindInfo, error) {
-	for hops := 0; fn.Data&1 != 0; hops++ { // an entry that stands for another
+	for hops := 0; fn.Data&1 != 0; hops++ { // the entry refers to another one
 		b := t.image.At(fn.Data - 1)
 		if len(b) < entryAMD64 {
 			return unwindInfo{}, fmt.Errorf("entry at RVA %#x: %w", fn.Data-1, ErrTruncated)
 		}
 		if hops == maxChain {
-			return unwindInfo{}, fmt.Errorf("more than %d entries for one another: %w", maxChain, ErrMalformed)
+			return unwindInfo{}, fmt.Errorf("chain of more than %d entries: %w", maxChain, ErrMalformed)
 		}
 		fn.Data = le.Uint32(b[8:])
 	}
@@ -73,7 +73,7 @@ func (t *Table) info(fn Function) (unwindInfo, error) {
 	u.codes = b[4 : 4+n]
 	if u.flags&flagChained != 0 {
 		if b = b[min(len(b), 4+(n+3)&^3):]; len(b) < entryAMD64 {
-			return u, fmt.Errorf("chained entry behind RVA %#x: %w", fn.Data, ErrTruncated)
+			return u, fmt.Errorf("chained entry after RVA %#x: %w", fn.Data, ErrTruncated)
 		}
 		u.parent = Function{le.Uint32(b), le.Uint32(b[4:]), le.Uint32(b[8:])}
 	}
@@ -109,7 +109,7 @@ func (s *stepper) stepAMD64(fn Function, found bool) error {
 			return s.popReturn()
 		}
 		if hops == maxChain {
-			return fmt.Errorf("more than %d chained: %w", maxChain, ErrMalformed)
+			return fmt.Errorf("more than %d chained entries: %w", maxChain, ErrMalformed)
 		}
 		if u, err = s.info(u.parent); err != nil {
 			return err
@@ -125,8 +125,8 @@ func (s *stepper) popReturn() error {
 	return nil
 }
 
-// undo undoes what one UNWIND_INFO describes, as far as it has been executed off
-// bytes into the code: all of what is a parent's. That counts in every frame:
+// undo undoes what one UNWIND_INFO describes, as far as it has been executed off bytes into
+// the code; for a parent, all of it. This applies to every frame, not only the youngest:
 // prologues of large frames call __chkstk before they allocate.
 func (s *stepper) undo(u *unwindInfo, off uint32, whole bool) error {
 	base, err := s.frameBase(u, off, whole)
@@ -136,10 +136,10 @@ func (s *stepper) undo(u *unwindInfo, off uint32, whole bool) error {
 	for c := u.codes; len(c) > 0 && !s.done; {
 		n := slots(c[1])
 		if n == 0 {
-			return fmt.Errorf("unwind code %d: %w", c[1]&15, ErrUnsupported)
+			return fmt.Errorf("unknown unwind code %d: %w", c[1]&15, ErrUnsupported)
 		}
 		if len(c) < 2*n {
-			return fmt.Errorf("unwind code %d of %d slots, %d are left: %w", c[1]&15, n, len(c)/2, ErrMalformed)
+			return fmt.Errorf("unwind code %d has %d slots, but only %d are left: %w", c[1]&15, n, len(c)/2, ErrMalformed)
 		}
 		if whole || off >= uint32(c[0]) {
 			if err := s.execute(c[:2*n], base); err != nil {
@@ -151,8 +151,8 @@ func (s *stepper) undo(u *unwindInfo, off uint32, whole bool) error {
 	return nil
 }
 
-// frameBase is what the codes of u count from: the stack pointer as it was at the
-// end of the prologue, or is, where the frame register is not set yet.
+// frameBase returns the base of the offsets in u's codes: the stack pointer at the end of
+// the prologue, or the current one if the frame register is not set yet.
 func (s *stepper) frameBase(u *unwindInfo, off uint32, whole bool) (uint64, error) {
 	if u.frame == arch.NoReg {
 		return s.sp, nil
@@ -161,7 +161,7 @@ func (s *stepper) frameBase(u *unwindInfo, off uint32, whole bool) (uint64, erro
 	for c := u.codes; len(c) > 0 && !set; {
 		n := slots(c[1])
 		if n == 0 || len(c) < 2*n {
-			break // said by undo
+			break // undo reports the error
 		}
 		set = c[1]&15 == opSetFPReg && uint32(c[0]) <= off
 		c = c[2*n:]
@@ -173,7 +173,7 @@ func (s *stepper) frameBase(u *unwindInfo, off uint32, whole bool) (uint64, erro
 	return v - u.frameOff, err
 }
 
-// slots is how many slots of two bytes a code takes; 0 for none known.
+// slots returns how many slots of two bytes a code takes, or 0 if it is unknown.
 func slots(op byte) int {
 	switch op & 15 {
 	case opPushNonvol, opAllocSmall, opSetFPReg, opPushMachFrame:
@@ -191,7 +191,7 @@ func slots(op byte) int {
 	return 0
 }
 
-// execute undoes one code, which has all its slots.
+// execute undoes one code; all its slots are in c.
 func (s *stepper) execute(c []byte, base uint64) error {
 	info := c[1] >> 4
 	operand := func(scale uint64) uint64 {
@@ -203,7 +203,7 @@ func (s *stepper) execute(c []byte, base uint64) error {
 	switch c[1] & 15 {
 	case opPushNonvol:
 		if amd64Regs[info] == arch.RSP {
-			return fmt.Errorf("rsp saved: %w", ErrMalformed)
+			return fmt.Errorf("rsp among the saved registers: %w", ErrMalformed)
 		}
 		if err := s.restore(amd64Regs[info], s.sp); err != nil {
 			return err
@@ -217,7 +217,7 @@ func (s *stepper) execute(c []byte, base uint64) error {
 		s.sp = base
 	case opSaveNonvol, opSaveNonvolFar:
 		if amd64Regs[info] == arch.RSP {
-			return fmt.Errorf("rsp saved: %w", ErrMalformed)
+			return fmt.Errorf("rsp among the saved registers: %w", ErrMalformed)
 		}
 		return s.restore(amd64Regs[info], base+operand(8))
 	case opSaveXMM, opSaveXMMFar:
@@ -229,8 +229,8 @@ func (s *stepper) execute(c []byte, base uint64) error {
 	return nil
 }
 
-// machineFrame takes what the processor pushed at an exception or interrupt: an
-// error code perhaps, then rip, cs, eflags, rsp and ss.
+// machineFrame restores what the processor pushed at an exception or interrupt: possibly an
+// error code, then rip, cs, eflags, rsp and ss.
 func (s *stepper) machineFrame(withError byte) error {
 	if withError == 1 {
 		s.sp += 8

@@ -6,14 +6,14 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// How the last word of an arm64 entry is to be read: its two lowest bits.
+// Formats of the last word of an arm64 entry: its two lowest bits.
 const (
 	flagXdata    = 0
 	flagPacked   = 1
-	flagFragment = 2 // packed, with neither prologue nor epilogue
+	flagFragment = 2 // packed, without prologue and epilogue
 )
 
-// Function lengths are counted in instructions of four bytes.
+// Function lengths are in units of instructions (four bytes).
 const (
 	packedLength = 1<<11 - 1
 	xdataLength  = 1<<18 - 1
@@ -44,7 +44,7 @@ func (s *stepper) stepARM64(fn Function, found bool) error {
 		case flagPacked, flagFragment:
 			err = s.packed(fn)
 		default:
-			err = fmt.Errorf("entry %#x: %w", fn.Data, ErrUnsupported)
+			err = fmt.Errorf("entry %#x has an unknown format: %w", fn.Data, ErrUnsupported)
 		}
 		if err != nil || s.done {
 			return err
@@ -70,7 +70,7 @@ func (s *stepper) full(fn Function) error {
 	}
 	w := le.Uint32(b)
 	if v := w >> 18 & 3; v != 0 {
-		return fmt.Errorf("unwind information of version %d at RVA %#x, want 0: %w", v, fn.Data, ErrUnsupported)
+		return fmt.Errorf("unwind information at RVA %#[2]x has version %[1]d, want 0: %w", v, fn.Data, ErrUnsupported)
 	}
 	single := w>>21&1 != 0
 	scopes, words := int(w>>22&31), int(w>>27)
@@ -84,7 +84,7 @@ func (s *stepper) full(fn Function) error {
 		b = b[4:]
 	}
 	index := uint32(0)
-	if single { // the count is where its codes begin
+	if single { // the count is the index of its codes
 		index, scopes = uint32(scopes), 0
 	}
 	if len(b) < 4*(scopes+words) {
@@ -110,9 +110,8 @@ func (s *stepper) full(fn Function) error {
 	return s.run(codes, 0)
 }
 
-// inScope returns the codes of the epilogue that is off bytes into the function,
-// and how many of its instructions have been executed. Scopes are sorted by where
-// they start.
+// inScope returns the codes of the epilogue that contains offset off of the function, and
+// how many of its instructions have been executed. Scopes are sorted by start.
 func inScope(table, codes []byte, off uint32) (c []byte, skip uint32, ok bool) {
 	lo, hi := 0, len(table)/4
 	for lo < hi {
@@ -133,12 +132,12 @@ func inScope(table, codes []byte, off uint32) (c []byte, skip uint32, ok bool) {
 
 func tail(codes []byte, index uint32) []byte { return codes[min(uint32(len(codes)), index):] }
 
-// instructions is how many instructions the codes up to the first end stand for;
-// a return is not counted.
+// instructions returns how many instructions the codes up to the first end represent,
+// without the return.
 func instructions(codes []byte) uint32 {
 	n := uint32(0)
 	for len(codes) > 0 && codes[0] != codeEnd && codes[0] != codeEndC {
-		if codes[0]&0xf8 != codeTrapFrame { // those of special frames stand for none
+		if codes[0]&0xf8 != codeTrapFrame { // codes of special frames represent none
 			n++
 		}
 		size := codeSize(codes[0])
@@ -147,13 +146,13 @@ func instructions(codes []byte) uint32 {
 	return n
 }
 
-// run executes codes but for those of the first skip instructions.
+// run executes the codes except those of the first skip instructions.
 func (s *stepper) run(codes []byte, skip uint32) error {
-	next := uint64(0) // pairs that are saved behind the one to come
+	next := uint64(0) // pairs saved after the next one
 	for len(codes) > 0 && codes[0] != codeEnd {
 		size := codeSize(codes[0])
 		if size > len(codes) {
-			return fmt.Errorf("unwind code %#x of %d bytes, %d are left: %w", codes[0], size, len(codes), ErrMalformed)
+			return fmt.Errorf("unwind code %#x has %d bytes, but only %d are left: %w", codes[0], size, len(codes), ErrMalformed)
 		}
 		c := codes[:size]
 		codes = codes[size:]

@@ -6,8 +6,8 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// Unwind codes of arm64, by their first byte; the ranges of those with operands in
-// it begin with the constant.
+// Unwind codes of arm64 by their first byte. If that contains an operand, the constant is
+// the first of a range.
 const (
 	codeAllocS       = 0x00
 	codeSaveR19      = 0x20
@@ -40,7 +40,7 @@ const (
 	codePACSignLR    = 0xfc
 )
 
-// codeSize is how many bytes a code takes.
+// codeSize returns the size of a code in bytes.
 func codeSize(c byte) int {
 	switch {
 	case c < codeAllocM:
@@ -61,8 +61,8 @@ func codeSize(c byte) int {
 	return 1
 }
 
-// code undoes one code, which has all its bytes. next is how many pairs of
-// registers are saved behind those it names.
+// code undoes one code; all its bytes are in c. next is the number of register pairs saved
+// after those that it names.
 func (s *stepper) code(c []byte, next uint64) error {
 	b := c[0]
 	if b < codeAllocM {
@@ -83,7 +83,7 @@ func (s *stepper) code(c []byte, next uint64) error {
 			s.sp -= uint64(c[1]) * 8
 		}
 	case codeNop, codeEndC, codeClearUnwound:
-	case codePACSignLR: // the signature is taken off with the bits that are no part of an address
+	case codePACSignLR: // the signature is stripped with the other bits that are not part of the address
 	case codeSaveAny:
 		return s.saveAny(c[1], c[2], next)
 	case codeMachineFrame:
@@ -91,12 +91,12 @@ func (s *stepper) code(c []byte, next uint64) error {
 	case codeContext:
 		return s.context()
 	default:
-		return fmt.Errorf("unwind code %#x: %w", b, ErrUnsupported)
+		return fmt.Errorf("unknown unwind code %#x: %w", b, ErrUnsupported)
 	}
 	return nil
 }
 
-// shortCode undoes a code of one byte with an operand.
+// shortCode undoes a one-byte code with an operand.
 func (s *stepper) shortCode(b byte, next uint64) error {
 	z := uint64(b&0x3f) * 8
 	switch {
@@ -116,9 +116,9 @@ func (s *stepper) shortCode(b byte, next uint64) error {
 	return err
 }
 
-// saveCode undoes a code of two bytes: alloc_m, or one that saves registers. The
-// lowest bits are the offset in words; of what moves the stack pointer, by how many
-// words less one.
+// saveCode undoes a two-byte code: alloc_m, or one that saves registers. The lowest bits
+// are the offset in words or, for codes that move the stack pointer, the number of words
+// minus one.
 func (s *stepper) saveCode(w uint32, next uint64) error {
 	z6, z5 := uint64(w&0x3f)*8, uint64(w&0x1f)*8
 	x := arch.ARM64X19 + arch.Reg(w>>6&15)
@@ -152,19 +152,19 @@ func (s *stepper) saveCode(w uint32, next uint64) error {
 		err := s.saved(arch.ARM64D8+arch.Reg(w>>5&7), s.sp)
 		s.sp += z5 + 8
 		return err
-	default: // alloc_z: in units of the length of SVE's vectors
-		return fmt.Errorf("unwind code %#x: %w", w, ErrUnsupported)
+	default: // alloc_z, in units of the SVE vector length
+		return fmt.Errorf("unsupported unwind code %#x: %w", w, ErrUnsupported)
 	}
 	return nil
 }
 
-// saveAny undoes save_any_reg: any register or pair of general or vector ones, with
-// the stack pointer moved or not.
+// saveAny undoes save_any_reg: any general or vector register or pair, with or without
+// moving the stack pointer.
 func (s *stepper) saveAny(b1, b2 byte, next uint64) error {
 	pair, writeback := b1&0x40 != 0, b1&0x20 != 0
 	kind, off := b2>>6, uint64(b2&0x3f)
 	if b1&0x80 != 0 || kind == 3 {
-		return fmt.Errorf("unwind code %#x %#x %#x: %w", codeSaveAny, b1, b2, ErrUnsupported)
+		return fmt.Errorf("unsupported unwind code %#x %#x %#x: %w", codeSaveAny, b1, b2, ErrUnsupported)
 	}
 	unit := uint64(8)
 	if pair || writeback || kind == 2 {
@@ -184,12 +184,12 @@ func (s *stepper) saveAny(b1, b2 byte, next uint64) error {
 	for i := range n {
 		r := uint64(b1&31) + i
 		if r > 31 {
-			return fmt.Errorf("register %d saved: %w", r, ErrMalformed)
+			return fmt.Errorf("invalid saved register %d: %w", r, ErrMalformed)
 		}
 		reg := arch.Reg(r)
 		if kind != 0 {
 			if r < 8 || r > 15 {
-				continue // which no call preserves
+				continue // not callee-saved
 			}
 			reg = arch.ARM64D8 + arch.Reg(r-8)
 		}
@@ -203,16 +203,16 @@ func (s *stepper) saveAny(b1, b2 byte, next uint64) error {
 	return nil
 }
 
-// pairs restores a pair of registers that is saved off bytes above the stack
-// pointer, and next more behind it.
+// pairs restores a pair of registers saved off bytes above the stack pointer, and next more
+// pairs after it.
 func (s *stepper) pairs(r arch.Reg, off, next uint64) error {
 	for i := range next + 1 {
 		a := r + arch.Reg(2*i)
 		b := a + 1
 		switch {
-		case a == arch.ARM64X28+1: // x29 and lr follow
+		case a == arch.ARM64X28+1: // x29 and lr come next
 		case r >= arch.ARM64D8 && b > arch.ARM64D15, r < arch.ARM64D8 && b > arch.ARM64LR, i > 6:
-			return fmt.Errorf("register %d saved: %w", a, ErrMalformed)
+			return fmt.Errorf("invalid saved register %d: %w", a, ErrMalformed)
 		}
 		if err := s.two(a, b, s.sp+off+16*i); err != nil {
 			return err
@@ -228,15 +228,15 @@ func (s *stepper) two(a, b arch.Reg, addr uint64) error {
 	return s.saved(b, addr+8)
 }
 
-// saved restores r, which must be one that codes may name.
+// saved restores r, which must be a register that codes may name.
 func (s *stepper) saved(r arch.Reg, addr uint64) error {
 	if r > arch.ARM64LR && r < arch.ARM64D8 || r > arch.ARM64D15 {
-		return fmt.Errorf("register %d saved: %w", r, ErrMalformed)
+		return fmt.Errorf("invalid saved register %d: %w", r, ErrMalformed)
 	}
 	return s.restore(r, addr)
 }
 
-// machineFrameARM64 takes the stack pointer and the pc of what was interrupted.
+// machineFrameARM64 restores the stack pointer and the pc of the interrupted code.
 func (s *stepper) machineFrameARM64() error {
 	at := s.sp
 	if err := s.restore(arch.ARM64SP, at); err != nil {
@@ -249,7 +249,7 @@ func (s *stepper) machineFrameARM64() error {
 	return nil
 }
 
-// Where the registers are in a CONTEXT record of arm64.
+// Offsets of the registers in an arm64 CONTEXT record.
 const (
 	contextX0 = 0x8
 	contextSP = 0x100
@@ -257,8 +257,8 @@ const (
 	contextV0 = 0x110
 )
 
-// context takes all registers from the CONTEXT record at the stack pointer, as
-// what delivers exceptions leaves it there.
+// context restores all registers from the CONTEXT record at the stack pointer, which the
+// exception dispatcher left there.
 func (s *stepper) context() error {
 	at := s.sp
 	for r := range arch.ARM64SP {
@@ -281,7 +281,7 @@ func (s *stepper) context() error {
 	return nil
 }
 
-// interrupted ends the step with the pc and the stack pointer just restored.
+// interrupted ends the step with the pc and stack pointer just restored.
 func (s *stepper) interrupted() {
 	pc, _ := s.f.Regs.Get(arch.ARM64PC)
 	s.f.Regs.Set(arch.ARM64PC, s.arch.CodeAddress(pc))

@@ -6,27 +6,26 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// What packed unwind data says of x29 and lr (CR).
+// What packed unwind data says about x29 and lr (CR).
 const (
 	crUnchained  = 0 // neither is saved
 	crSavedLR    = 1
-	crChainedPAC = 2 // both are, with x29 for the frame, and lr is signed
+	crChainedPAC = 2 // both are saved, x29 is the frame pointer, and lr is signed
 	crChained    = 3
 )
 
-// maxPacked is enough for the codes of any packed entry.
+// maxPacked is the maximum number of code bytes of a packed entry.
 const maxPacked = 48
 
-// A packedData is the canonical prologue that packed data stands for, as unwind
-// codes.
+// A packedData is the canonical prologue described by packed data, as unwind codes.
 type packedData struct {
 	codes [maxPacked]byte
 	n     int
-	// frame and homes are how many of the codes have no instruction in the
-	// epilogue: the setting of x29, which comes first, and the homing of arguments.
+	// frame and homes are the number of codes without an instruction in the epilogue: for
+	// setting x29, which comes first, and for homing arguments.
 	frame, homes uint32
-	// joined is 1 where the last two codes stand for one instruction: the pair of
-	// x19 and lr saved while the stack pointer moves, which no code says.
+	// joined is 1 if the last two codes represent one instruction that no code can express:
+	// saving the pair x19 and lr while moving the stack pointer.
 	joined uint32
 }
 
@@ -34,9 +33,9 @@ func (p *packedData) put(codes ...byte) {
 	p.n += copy(p.codes[p.n:], codes)
 }
 
-// save puts a code of two bytes that saves registers, by its operands: the
-// register's number counted from the first that can be saved, and the offset in
-// bytes. Where push is set, the stack pointer is moved by so many bytes instead.
+// save adds a two-byte code that saves registers: reg is the register's number relative to
+// the first that can be saved, off the offset in bytes. If push is not 0, the stack pointer
+// moves by push bytes instead.
 func (p *packedData) save(plain, moving byte, bits, reg, off, push int) {
 	w := int(plain)<<8 | reg<<6 | off/8
 	if push != 0 {
@@ -45,7 +44,7 @@ func (p *packedData) save(plain, moving byte, bits, reg, off, push int) {
 	p.put(byte(w>>8), byte(w))
 }
 
-// alloc puts the code that frees n bytes.
+// alloc adds the code that frees n bytes.
 func (p *packedData) alloc(n int) {
 	if n /= 16; n < 32 {
 		p.put(codeAllocS | byte(n))
@@ -54,7 +53,7 @@ func (p *packedData) alloc(n int) {
 	p.put(codeAllocM|byte(n>>8), byte(n))
 }
 
-// expand turns packed data into the codes of the prologue it stands for.
+// expand converts packed data to the codes of the prologue that it describes.
 func (p *packedData) expand(w uint32) error {
 	regF, regI := int(w>>13&7), int(w>>16&15)
 	homes, cr := w>>20&1 != 0, int(w>>21&3)
@@ -72,7 +71,7 @@ func (p *packedData) expand(w uint32) error {
 	saved = (saved + 15) &^ 15
 	local := frame - saved
 	if local < 0 || regI > 10 || cr >= crChainedPAC && local < 16 {
-		return fmt.Errorf("packed data %#x with a frame of %d bytes: %w", w, frame, ErrMalformed)
+		return fmt.Errorf("packed data %#x has an invalid frame size of %d bytes: %w", w, frame, ErrMalformed)
 	}
 	p.locals(local, cr)
 	if homes {
@@ -93,10 +92,10 @@ func (p *packedData) expand(w uint32) error {
 	return nil
 }
 
-// locals puts the codes of what the prologue does last: x29 and lr saved, and local
-// bytes allocated.
+// locals adds the codes of the prologue's last part: saving x29 and lr, and allocating
+// local bytes.
 func (p *packedData) locals(local, cr int) {
-	const most = 4080 // what one instruction allocates
+	const most = 4080 // maximum allocated by one instruction
 	if cr >= crChainedPAC {
 		p.frame = 1
 		p.put(codeSetFP)
@@ -115,8 +114,8 @@ func (p *packedData) locals(local, cr int) {
 	}
 }
 
-// floats puts the codes of d8 and so on, at off. Where no general register is
-// saved, the first moves the stack pointer.
+// floats adds the codes of d8 and the following registers, at off. If no general register
+// is saved, the first one moves the stack pointer.
 func (p *packedData) floats(regF, off, saved int) {
 	if regF == 0 {
 		return
@@ -134,7 +133,8 @@ func (p *packedData) floats(regF, off, saved int) {
 	}
 }
 
-// ints puts the codes of x19 and so on, and of lr where it goes with them.
+// ints adds the codes of x19 and the following registers, and of lr if it is saved with
+// them.
 func (p *packedData) ints(regI, cr, size, saved int) {
 	const lr = int(arch.ARM64LR - arch.ARM64X19)
 	if cr == crSavedLR && regI%2 == 0 {
@@ -185,7 +185,7 @@ func (s *stepper) packed(fn Function) error {
 		}
 		return s.run(codes, n-off)
 	}
-	// The epilogue is the prologue backwards, and a return.
+	// The epilogue is the reverse of the prologue, plus a return.
 	left, epilogue := (fn.End-s.rva)/4, n-p.frame-p.homes-p.joined+1
 	switch {
 	case !s.exact || left > epilogue:
@@ -196,8 +196,7 @@ func (s *stepper) packed(fn Function) error {
 	return s.runEpilogue(&p, epilogue-left)
 }
 
-// runEpilogue undoes what the epilogue has not, of which done instructions were
-// executed.
+// runEpilogue undoes the rest of an epilogue of which done instructions have been executed.
 func (s *stepper) runEpilogue(p *packedData, done uint32) error {
 	codes := p.codes[p.frame:p.n]
 	for len(codes) > 0 {

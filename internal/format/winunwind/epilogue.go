@@ -5,14 +5,14 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// maxEpilogue bounds the instructions of an epilogue: one that frees the frame, a
-// pop of each register, and the return.
+// maxEpilogue is the maximum number of instructions in an epilogue: one that frees the
+// frame, a pop of each register, and the return.
 const maxEpilogue = 18
 
-// epilogue undoes what is left of an epilogue of x64, and reports whether pc is in
-// one. Version 1 says nothing about epilogues, but what they may consist of: the
-// instructions from pc on tell. Version 2 says where they are; the instructions
-// tell how much is left all the same.
+// epilogue undoes the rest of an x64 epilogue, and reports whether pc is in one. Version 1
+// only defines which instructions an epilogue may contain: the instructions from pc on show
+// whether it is one. Version 2 says where epilogues are, but the instructions are still
+// needed to tell how much is left.
 func (s *stepper) epilogue(fn Function, u *unwindInfo) (bool, error) {
 	if !s.leaves(fn, u) {
 		return false, nil
@@ -91,9 +91,9 @@ func (s *stepper) decode(at uint32) (disasm.Inst, bool) {
 	return in, err == nil
 }
 
-// inEpilog reports whether version 2 says that rva is in an epilogue. The first
-// slot has their size, and whether one is at the function's end; the others have
-// how far before the end one begins.
+// inEpilog reports whether rva is in an epilogue according to version 2. The first slot has
+// the epilogues' size and whether one is at the function's end; each other slot has the
+// distance of one from the end.
 func (u *unwindInfo) inEpilog(fn Function, rva uint32) bool {
 	if len(u.epilogs) < 2 {
 		return false
@@ -111,8 +111,8 @@ func (u *unwindInfo) inEpilog(fn Function, rva uint32) bool {
 	return false
 }
 
-// tailCall reports whether a jump to target leaves the function: not to a part of
-// the same, nor into another that is not at its beginning.
+// tailCall reports whether a jump to target leaves the function: it does not if target is
+// in a part of the same function, or is in another function but not at its beginning.
 func (s *stepper) tailCall(fn Function, target uint64) bool {
 	to := target - s.base
 	if to > 0xffffffff {
@@ -123,7 +123,7 @@ func (s *stepper) tailCall(fn Function, target uint64) bool {
 	}
 	other, ok := s.Find(uint32(to))
 	if !ok {
-		return true // a leaf
+		return true // a leaf function
 	}
 	if uint64(other.Begin) != to {
 		return false
@@ -132,9 +132,9 @@ func (s *stepper) tailCall(fn Function, target uint64) bool {
 	return err != nil || u.flags&flagChained == 0
 }
 
-// tailJump reports whether an indirect jump is written as epilogues must write it:
-// with a REX.W prefix that it does not need, or through a word relative to the
-// instruction, such as an imported function's. Others are of tables.
+// tailJump reports whether an indirect jump has the form required in epilogues: with a
+// redundant REX.W prefix, or through a word addressed relative to the instruction, such as
+// an imported function's. Other indirect jumps are those of jump tables.
 func tailJump(in *disasm.Inst) bool {
 	if b := in.Bytes(); b[0]&0xf8 == 0x48 {
 		return true

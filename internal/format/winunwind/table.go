@@ -1,15 +1,13 @@
-// Package winunwind finds the callers of frames by the unwind tables of Windows:
-// .pdata and .xdata of x64 (UNWIND_INFO versions 1 and 2) and of arm64 (packed and
-// full).
+// Package winunwind finds the callers of frames with the unwind tables of Windows: .pdata
+// and .xdata of x64 (UNWIND_INFO versions 1 and 2) and of arm64 (packed and full).
 //
 // The formats are specified by Microsoft's "x64 exception handling"
-// (https://learn.microsoft.com/cpp/build/exception-handling-x64) and "ARM64
-// exception handling" (https://learn.microsoft.com/cpp/build/arm64-exception-handling).
-// Addresses in tables are relative to the image's base (RVA), in bytes.
+// (https://learn.microsoft.com/cpp/build/exception-handling-x64) and "ARM64 exception
+// handling" (https://learn.microsoft.com/cpp/build/arm64-exception-handling). Addresses in
+// tables are relative to the image's base (RVA), in bytes.
 //
-// Unwinding is exact at every instruction, in prologues and epilogues too. A Table
-// is immutable and may be shared between goroutines, as far as its Image may;
-// nothing here allocates but errors.
+// Unwinding is exact at every instruction, including prologues and epilogues. A Table is
+// immutable; it is safe for concurrent use if its Image is. Only errors are allocated.
 package winunwind
 
 import (
@@ -20,26 +18,24 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// Why a frame could not be unwound. Every error of this package wraps one of
-// these, or is of reading the process's memory.
+// Reasons why a frame cannot be unwound. Every error of this package wraps one of these or
+// an error of the process's memory.
 var (
-	// ErrNoFunction: the function table says nothing about the address.
+	// ErrNoFunction: the function table has no entry for the address.
 	ErrNoFunction = errors.New("no function in the unwind table")
-	// ErrTruncated: the unwind information is not in the image's bytes at hand.
+	// ErrTruncated: the unwind information is not in the available bytes of the image.
 	ErrTruncated = errors.New("unwind information is not in the image")
-	// ErrMalformed: the unwind information contradicts itself or the specification.
+	// ErrMalformed: the unwind information is inconsistent or violates the specification.
 	ErrMalformed = errors.New("malformed unwind information")
-	// ErrUnsupported: the information has a version, or a code, that is not known
-	// here.
+	// ErrUnsupported: the information has an unknown version or code.
 	ErrUnsupported = errors.New("unsupported unwind information")
-	// ErrUnknownReg: the information needs a register whose value is not known.
-	ErrUnknownReg = errors.New("register is not known")
+	// ErrUnknownReg: a register that is needed has an unknown value.
+	ErrUnknownReg = errors.New("register is unknown")
 )
 
-// An Image is what is known of a module's bytes: a file, or memory.
+// An Image gives access to a module's bytes, in a file or in memory.
 type Image interface {
-	// At returns the bytes from rva on, as many as there are in one piece; nothing
-	// where there are none.
+	// At returns the contiguous bytes from rva on, or nothing if there are none.
 	At(rva uint32) []byte
 }
 
@@ -50,8 +46,8 @@ type Table struct {
 	image Image
 }
 
-// New makes a Table of the bytes of .pdata, which must be sorted by address as
-// images have it. The architecture must be arch.AMD64 or arch.ARM64.
+// New makes a Table from the bytes of .pdata, which must be sorted by address, as it is in
+// images. The architecture must be arch.AMD64 or arch.ARM64.
 func New(a *arch.Arch, pdata []byte, image Image) (*Table, error) {
 	if a != arch.AMD64 && a != arch.ARM64 {
 		name := "no architecture"
@@ -63,9 +59,9 @@ func New(a *arch.Arch, pdata []byte, image Image) (*Table, error) {
 	return &Table{arch: a, pdata: pdata, image: image}, nil
 }
 
-// A Function is an entry of the table: the code [Begin, End), which may be a part
-// of a function only. Data is the entry's last word: of x64 the address of the
-// unwind information, of arm64 that or the information itself.
+// A Function is an entry of the table: the code [Begin, End), which may be only a part of a
+// function. Data is the entry's last word: on x64 the address of the unwind information, on
+// arm64 either that or the information itself.
 type Function struct{ Begin, End, Data uint32 }
 
 var le = binary.LittleEndian
@@ -83,8 +79,8 @@ func (t *Table) entrySize() int {
 	return entryAMD64
 }
 
-// Find returns the entry that covers rva. It takes time logarithmic in the number
-// of functions. Of a table that is not sorted it may miss some.
+// Find returns the entry that covers rva, in time logarithmic in the number of functions.
+// If the table is not sorted, it may miss some.
 func (t *Table) Find(rva uint32) (Function, bool) {
 	size := t.entrySize()
 	lo, hi := 0, len(t.pdata)/size
@@ -104,7 +100,7 @@ func (t *Table) Find(rva uint32) (Function, bool) {
 	return fn, err == nil && rva >= fn.Begin && rva < fn.End
 }
 
-// entry decodes the entry at the start of b, which must hold it.
+// entry decodes the entry at the start of b, which must contain it.
 func (t *Table) entry(b []byte) (Function, error) {
 	if t.arch == arch.ARM64 {
 		return t.entryARM64(le.Uint32(b), le.Uint32(b[4:]))
@@ -112,27 +108,27 @@ func (t *Table) entry(b []byte) (Function, error) {
 	return Function{le.Uint32(b), le.Uint32(b[4:]), le.Uint32(b[8:])}, nil
 }
 
-// A Frame is a frame's registers, and after Step those of its caller. The zero
-// Frame with Regs set is ready for use.
+// A Frame has a frame's registers, and after Step those of its caller. The zero Frame with
+// Regs set is ready for use.
 type Frame struct {
 	Regs arch.RegSet
-	// CFA is the caller's stack pointer as it is after the return.
+	// CFA is the caller's stack pointer after the return.
 	CFA uint64
-	// Saved are the registers that Step read from the stack, and At[r] is where;
-	// the return address stands for PC.
+	// Saved is the set of registers that Step read from the stack, At[r] their addresses;
+	// PC stands for the return address.
 	Saved arch.RegMask
 	At    [arch.MaxRegs]uint64
-	// SavedXMM says of which of x64's registers xmm0 to xmm15 the caller's values
-	// are saved, XMMAt where. Step does not read them.
+	// SavedXMM is the set of x64 registers xmm0 to xmm15 that are saved, XMMAt their
+	// addresses. Step does not read them.
 	SavedXMM uint16
 	XMMAt    [16]uint64
-	// Interrupted says that the caller did not call: an exception or an interrupt
-	// was taken, and PC is what would have been executed next.
+	// Interrupted says that the caller made no call: an exception or interrupt occurred,
+	// and PC is the next instruction to execute.
 	Interrupted bool
 }
 
-// Nonvolatile returns the registers that a called function leaves as it found
-// them by the conventions of Windows; those of x64 are more than elsewhere.
+// Nonvolatile returns the callee-saved registers of the Windows ABI; on x64 there are more
+// than on other systems.
 func Nonvolatile(a *arch.Arch) arch.RegMask {
 	if a == arch.AMD64 {
 		return a.CalleeSaved | arch.Mask(arch.RSI, arch.RDI)
@@ -140,11 +136,11 @@ func Nonvolatile(a *arch.Arch) arch.RegMask {
 	return a.CalleeSaved
 }
 
-// Step makes f the caller's frame. base is where the image lies in memory. exact
-// says that f was interrupted, or is a thread's youngest: its pc is the next
-// instruction, not where a call will return to. Where the table has nothing for an
-// exact pc the function is a leaf, which has moved nothing; for others that is
-// ErrNoFunction. After an error f means nothing.
+// Step replaces f by the caller's frame. base is the image's address in memory. exact says
+// that f was interrupted or is a thread's youngest frame: its pc is the next instruction,
+// not a return address. If the table has no entry for an exact pc, the function is a leaf,
+// which has not moved the stack pointer; otherwise the error is ErrNoFunction. After an
+// error the contents of f are undefined.
 func (t *Table) Step(f *Frame, mem arch.Memory, base uint64, exact bool) error {
 	pc, ok := f.Regs.Get(t.arch.PC)
 	sp, ok2 := f.Regs.Get(t.arch.SP)
@@ -178,21 +174,21 @@ func (t *Table) Step(f *Frame, mem arch.Memory, base uint64, exact bool) error {
 	f.Regs.Set(t.arch.SP, s.sp)
 	f.Regs.Valid &= Nonvolatile(t.arch) | f.Saved | arch.Mask(t.arch.SP, t.arch.PC)
 	if !f.Interrupted {
-		f.Regs.Clear(t.arch.RA) // the call overwrote it
+		f.Regs.Clear(t.arch.RA) // overwritten by the call
 	}
 	return nil
 }
 
-// A stepper is one Step under way.
+// A stepper is a Step in progress.
 type stepper struct {
 	*Table
 	f     *Frame
 	mem   arch.Memory
 	base  uint64
-	rva   uint32 // of pc; of callers, of what they return to
+	rva   uint32 // RVA of pc; for callers, of the return address
 	sp    uint64
 	exact bool
-	done  bool // pc and sp are the caller's
+	done  bool // pc and sp are already the caller's
 }
 
 // restore reads the caller's value of r at addr.

@@ -8,39 +8,38 @@ import (
 	"github.com/corewalk/corewalk/internal/code/disasm"
 )
 
-// An aligner finds the instructions of one original function again in a copy with
-// instrumentation between them.
+// An aligner finds the instructions of one original function in a copy with inserted
+// instrumentation.
 //
-// All of the original's instructions are in the copy, in their order, so that the
-// copy reads as the original with others inserted. Of all ways to read it so, those
-// are taken that take the fewest instructions for inserted ones; and an
-// instruction is known where all of these agree. Bytes that a springboard or a
-// trap has overwritten can have been any instruction.
+// The copy contains all of the original's instructions in order. Among all ways to read it
+// as the original plus insertions, the aligner considers those with the fewest inserted
+// instructions, and accepts the origin of an instruction only if all of these agree on it.
+// Bytes overwritten by a springboard or trap may have been any instruction.
 type aligner struct {
 	c     *Code
 	start uint64   // of the original function
-	code  []byte   // its bytes, in the file
-	lost  []anchor // what overwrote some of them, by source
+	code  []byte   // its bytes in the file
+	lost  []anchor // what overwrote some of them, by address
 
-	decoded map[uint64]*disasm.Inst // by address; nil where none can be had
+	decoded map[uint64]*disasm.Inst // by address; nil if not decodable
 }
 
-// A match is what is known of an instruction of the copy.
+// A match is what is known about an instruction of the copy.
 type match struct {
-	orig, len uint64 // where it came from; 0 when not known
+	orig, len uint64 // its origin; 0 if unknown
 	extra     bool   // it was inserted
 }
 
 const (
-	// maxExtra bounds the inserted instructions of a segment that do not look like
-	// instrumentation by themselves.
+	// maxExtra limits the inserted instructions of a segment that do not look like
+	// instrumentation.
 	maxExtra = 128
-	// maxSegment bounds the instructions between two anchors.
+	// maxSegment limits the instructions between two anchors.
 	maxSegment = 2048
 )
 
-// A layer is which original addresses the copy can have got to before one of its
-// instructions, and how many inserted ones that took.
+// A layer maps original addresses that the copy may have reached before one of its
+// instructions to the minimum number of inserted instructions for that.
 type layer map[uint64]int
 
 // set keeps the lower cost.
@@ -53,8 +52,8 @@ func (l layer) set(o uint64, cost int) {
 	}
 }
 
-// align aligns seg, which begins where the original does at from. It returns one
-// match for each of seg, or nothing.
+// align aligns seg with the original from address from on. It returns one match for each
+// instruction in seg, or nothing.
 func (al *aligner) align(seg []*disasm.Inst, from uint64) []match {
 	if len(seg) == 0 || len(seg) > maxSegment {
 		return nil
@@ -88,8 +87,8 @@ func (al *aligner) align(seg []*disasm.Inst, from uint64) []match {
 	return out
 }
 
-// close adds what follows from leaving out instructions of the original that a
-// copy needs not have: padding, and jumps to what comes next in the copy.
+// close adds the positions reached by omitting original instructions that a copy does not
+// need: padding, and jumps to what comes next in the copy.
 func (al *aligner) close(l layer) {
 	for _, o := range slices.Sorted(maps.Keys(l)) {
 		cost := l[o]
@@ -102,7 +101,8 @@ func (al *aligner) close(l layer) {
 	}
 }
 
-// backward is the least number of inserted instructions from each place to the end.
+// backward computes the minimum number of inserted instructions from each position to the
+// end.
 func (al *aligner) backward(seg []*disasm.Inst, forward []layer) []layer {
 	back := make([]layer, len(forward))
 	for i := len(forward) - 1; i >= 0; i-- {
@@ -131,7 +131,7 @@ func (al *aligner) backward(seg []*disasm.Inst, forward []layer) []layer {
 	return back
 }
 
-// settle tells where in came from, if all the best ways agree.
+// settle returns the origin of in if all optimal ways agree.
 func (al *aligner) settle(in *disasm.Inst, before, after layer, best int) match {
 	var m match
 	ways := 0
@@ -158,8 +158,8 @@ func (al *aligner) settle(in *disasm.Inst, before, after layer, best int) match 
 	return match{}
 }
 
-// droppable returns the address after the original instruction at o if a copy may
-// lack that.
+// droppable returns the address after the original instruction at o if a copy may omit that
+// instruction.
 func (al *aligner) droppable(o uint64) (uint64, bool) {
 	in := al.decode(o)
 	if in == nil {
@@ -172,7 +172,7 @@ func (al *aligner) droppable(o uint64) (uint64, bool) {
 	return 0, false
 }
 
-// decode decodes the original instruction at o; nil where it is not to be had or
+// decode decodes the original instruction at o, or returns nil if it is not available or
 // was overwritten.
 func (al *aligner) decode(o uint64) *disasm.Inst {
 	if in, ok := al.decoded[o]; ok {
@@ -189,8 +189,8 @@ func (al *aligner) decode(o uint64) *disasm.Inst {
 	return out
 }
 
-// lostUntil is the end of the overwritten bytes that [o, o+n) has some of; 0 where
-// it has none.
+// lostUntil returns the end of the overwritten bytes that overlap [o, o+n), or 0 if none
+// do.
 func (al *aligner) lostUntil(o, n uint64) uint64 {
 	i := sort.Search(len(al.lost), func(i int) bool { return al.lost[i].source+al.lost[i].size > o })
 	if i < len(al.lost) && al.lost[i].source < o+n {
@@ -199,8 +199,8 @@ func (al *aligner) lostUntil(o, n uint64) uint64 {
 	return 0
 }
 
-// lengths lists the lengths that the original of in can have had at o; none when it
-// cannot have been there.
+// lengths lists the possible lengths at o of the original of in; none if it cannot have
+// been there.
 func (al *aligner) lengths(in *disasm.Inst, o uint64) []uint64 {
 	if o < al.start || o-al.start >= uint64(len(al.code)) {
 		return nil
@@ -225,8 +225,8 @@ func (al *aligner) lengths(in *disasm.Inst, o uint64) []uint64 {
 	return []uint64{n}
 }
 
-// same reports whether in can be the copy of orig: it is the same instruction but
-// for addresses relative to its own.
+// same reports whether in may be the copy of orig: they are equal except for addresses
+// relative to the instruction.
 func (al *aligner) same(in, orig *disasm.Inst) bool {
 	if in.Kind != orig.Kind {
 		return false
@@ -246,13 +246,13 @@ func (al *aligner) same(in, orig *disasm.Inst) bool {
 	return a.Disp == b.Disp && in.Dst == orig.Dst && in.Src == orig.Src && in.Imm == orig.Imm && in.Size == orig.Size
 }
 
-// relative reports whether in's bytes depend on where it stands.
+// relative reports whether in's bytes depend on its address.
 func relative(in *disasm.Inst) bool {
 	m := in.Mem()
 	return in.Kind == disasm.Call || m != nil && m.RIPRelative
 }
 
-// condition is what a conditional jump of x86 tests: the low bits of 7x, or of 8x
+// condition returns the condition of an x86 conditional jump: the low bits of 7x, or of 8x
 // after 0f.
 func condition(in *disasm.Inst) byte {
 	b := in.Bytes()

@@ -1,20 +1,17 @@
-// Package dyninst finds out where the relocated code of a binary that Dyninst
-// rewrote came from.
+// Package dyninst finds the origin of the relocated code in a binary rewritten by Dyninst.
 //
-// Such a binary has a section .dyninstInst with copies of the functions that were
-// instrumented, the instrumentation between their instructions. The original text
-// stays, with jumps into the copies over the first bytes of some blocks
-// (springboards), or breakpoints where there was no room, which a table in memory
-// leads on from (the trap map). A copy of function X has a symbol X_dyninst; it
-// has no unwind tables and no lines. But its instructions are those of X, in the
-// order of X, and so each one can be found again there, where tables and lines
-// hold.
+// Such a binary has a section .dyninstInst with copies of the instrumented functions, with
+// instrumentation between their instructions. The original text remains. At the start of
+// some blocks it has jumps into the copies (springboards) or, if there was no room for a
+// jump, breakpoints with an entry in a table in memory (the trap map). The copy of function
+// X has a symbol X_dyninst, but no unwind tables and no lines. Its instructions are those
+// of X, in the same order, so each one can be found in X, where tables and lines apply.
 //
-// Nothing of this format is documented outside Dyninst. What is recognised here is
-// what Dyninst 12 and 13 write on x86-64; other architectures need springboards
-// and an instruction decoder of their own.
+// This format is not documented outside Dyninst. The package supports what Dyninst 12 and
+// 13 write on x86-64; other architectures need their own springboards and an instruction
+// decoder.
 //
-// A Code may be used by several goroutines.
+// A Code is safe for concurrent use.
 package dyninst
 
 import (
@@ -27,29 +24,28 @@ import (
 )
 
 const (
-	// sectionName is the section of relocated code; finding it is how Dyninst
-	// itself knows a binary that it must not rewrite again.
+	// sectionName is the section of relocated code. Dyninst itself uses it to recognize
+	// binaries that must not be rewritten again.
 	sectionName = ".dyninstInst"
-	// dtDyninst is the dynamic tag whose value is the trap map's address.
+	// dtDyninst is the dynamic tag that contains the trap map's address.
 	dtDyninst = 0x6D191957
-	// suffix marks the symbols of relocated functions.
+	// suffix is the suffix of symbols of relocated functions.
 	suffix = "_dyninst"
 )
 
-// A Source is what is known of a module. Addresses are the file's own.
+// A Source gives access to a module. Addresses are the file's own.
 type Source struct {
 	File *elffile.File
 	Arch *arch.Arch
-	// SymbolAt and SymbolByName look into all symbol tables of the module.
+	// SymbolAt and SymbolByName search all symbol tables of the module.
 	SymbolAt     func(addr uint64) (elffile.Sym, bool)
 	SymbolByName func(name string) (elffile.Sym, bool)
-	// Mem is the process's memory, where the module lies Bias away from its file's
-	// addresses.
+	// Mem is the process's memory; Bias is the module's load bias.
 	Mem  arch.Memory
 	Bias uint64
 }
 
-// Code is the relocated code of one module of a process.
+// Code is the relocated code of one module in a process.
 type Code struct {
 	src        Source
 	start, end uint64 // of relocated code, in the file
@@ -60,29 +56,29 @@ type Code struct {
 	mu   sync.Mutex
 	runs map[uint64]*run // by start
 
-	work atomic.Int64 // done so far; see spend
+	work atomic.Int64 // units of work done so far; see spend
 }
 
-// maxWork bounds the symbols, traps, bytes and states looked at for one module: a
-// hostile file may have many runs, each of which asks for all of them.
+// maxWork limits the symbols, traps, bytes and states examined for one module: a malicious
+// file may have many runs, each of which needs all of them.
 const maxWork = 1 << 26
 
-// spend reports whether n more may be looked at.
+// spend reports whether n more units of work are allowed.
 func (c *Code) spend(n int) bool { return c.work.Add(int64(n)) <= maxWork }
 
-// A Place is what relocated code stands for. Addresses are the file's.
+// A Place is the origin of relocated code. Addresses are the file's.
 type Place struct {
-	// Addr is the original instruction's address, plus as many bytes as the
-	// relocated address is into its copy. In instrumentation it is the address of
-	// the instruction that the instrumentation precedes; 0 when it is not known.
+	// Addr is the address of the original instruction, plus the offset of the relocated
+	// address in the copy. In instrumentation it is the address of the instruction after
+	// the instrumentation; 0 if unknown.
 	Addr uint64
-	// Tramp says that the address is in instrumentation, not in a copy of the
-	// program's own code; that is from Start to End.
+	// Tramp says that the address is in instrumentation, at [Start, End), and not in a copy
+	// of the program's own code.
 	Tramp      bool
 	Start, End uint64
 }
 
-// Open returns the relocated code of a module; nil when it was not rewritten.
+// Open returns the relocated code of a module, or nil if it was not rewritten.
 func Open(src Source) *Code {
 	if src.File == nil || src.Arch == nil {
 		return nil
@@ -99,8 +95,8 @@ func Open(src Source) *Code {
 	return c
 }
 
-// segmentOfTraps takes for relocated code the segment that the trap map leads to:
-// of a file without section headers, little else tells.
+// segmentOfTraps takes the segment to which the trap map leads as relocated code. It is for
+// files without section headers, in which little else identifies it.
 func (c *Code) segmentOfTraps() bool {
 	if _, ok := c.src.File.DynValue(dtDyninst); !ok {
 		return false
@@ -117,11 +113,10 @@ func (c *Code) segmentOfTraps() bool {
 	return false
 }
 
-// Contains reports whether an address of the file is one of relocated code or
-// instrumentation.
+// Contains reports whether an address in the file is in relocated code or instrumentation.
 func (c *Code) Contains(addr uint64) bool { return c != nil && addr >= c.start && addr < c.end }
 
-// trapMap reads the trap map once, with the file's addresses.
+// trapMap reads the trap map once; its addresses are the file's.
 func (c *Code) trapMap() []Trap {
 	c.trapsOnce.Do(func() {
 		if v, ok := c.src.File.DynValue(dtDyninst); ok && c.src.Mem != nil {
@@ -131,8 +126,7 @@ func (c *Code) trapMap() []Trap {
 	return c.traps
 }
 
-// Original tells what the relocated code at addr stands for; false when it cannot
-// be told for certain.
+// Original returns the origin of the relocated code at addr, or false if it is not certain.
 func (c *Code) Original(addr uint64) (Place, bool) {
 	r := c.runAt(addr)
 	if r == nil {
@@ -141,14 +135,14 @@ func (c *Code) Original(addr uint64) (Place, bool) {
 	return r.place(addr)
 }
 
-// Function names the function whose relocated code or instrumentation is at addr;
-// "" when no symbol tells.
+// Function returns the name of the function whose relocated code or instrumentation is at
+// addr, or "" if no symbol tells.
 func (c *Code) Function(addr uint64) string {
 	_, name := c.symbol(addr)
 	return name
 }
 
-// symbol is the X_dyninst over addr and X.
+// symbol returns the symbol X_dyninst that covers addr, and X.
 func (c *Code) symbol(addr uint64) (elffile.Sym, string) {
 	if !c.Contains(addr) {
 		return elffile.Sym{}, ""

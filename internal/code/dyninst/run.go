@@ -9,7 +9,7 @@ import (
 	"github.com/corewalk/corewalk/internal/code/disasm"
 )
 
-// A run is the relocated code under one X_dyninst symbol.
+// A run is the relocated code of one X_dyninst symbol.
 type run struct {
 	once   sync.Once
 	pieces []piece // by start
@@ -18,15 +18,15 @@ type run struct {
 // A piece is one instruction of a run, or one piece of instrumentation.
 type piece struct {
 	start, end uint64
-	orig       uint64 // where the instruction came from; 0 when not known
+	orig       uint64 // the instruction's origin; 0 if unknown
 	origLen    uint64
 	tramp      bool
 }
 
-// maxRuns bounds what is kept of a hostile file; further runs are not mapped.
+// maxRuns limits what is kept for a malicious file; further runs are not mapped.
 const maxRuns = 1 << 16
 
-// runAt returns the run over addr, mapped; nil for none.
+// runAt returns the mapped run that covers addr, or nil.
 func (c *Code) runAt(addr uint64) *run {
 	s, x := c.symbol(addr)
 	if x == "" {
@@ -62,8 +62,8 @@ func (r *run) place(addr uint64) (Place, bool) {
 	return Place{Addr: p.orig + min(addr-p.start, p.origLen-1)}, true
 }
 
-// point is the original address of the instruction that the instrumentation at
-// pieces[i] precedes; 0 when it is not known.
+// point returns the original address of the instruction after the instrumentation
+// pieces[i], or 0 if unknown.
 func (r *run) point(i int) uint64 {
 	for ; i < len(r.pieces); i++ {
 		if !r.pieces[i].tramp {
@@ -73,14 +73,14 @@ func (r *run) point(i int) uint64 {
 	return 0
 }
 
-// maxRun bounds the instructions of a run that are mapped.
+// maxRun limits the instructions of a run that are mapped.
 const maxRun = 1 << 14
 
-// mapRun takes a run apart and finds where its instructions came from.
+// mapRun decodes a run and finds the origin of its instructions.
 func (c *Code) mapRun(x string, lo, hi uint64) []piece {
 	insts := c.decode(lo, hi)
 	pieces := make([]piece, 0, len(insts))
-	var own []int // indexes of insts that are no instrumentation known by its look
+	var own []int // indexes of insts that do not look like instrumentation
 	at := make([]int, len(insts))
 	for i := 0; i < len(insts); {
 		n := trampEnd(c.src.Arch, insts, i)
@@ -122,7 +122,7 @@ func (c *Code) mapRun(x string, lo, hi uint64) []piece {
 	return merged(pieces)
 }
 
-// merged joins instrumentation that follows instrumentation.
+// merged joins consecutive pieces of instrumentation.
 func merged(pieces []piece) []piece {
 	out := pieces[:0]
 	for _, p := range pieces {
@@ -135,7 +135,7 @@ func merged(pieces []piece) []piece {
 	return out
 }
 
-// decode decodes the run from its start as far as there are instructions.
+// decode decodes the run from its start up to the first byte that is not an instruction.
 func (c *Code) decode(lo, hi uint64) []disasm.Inst {
 	code := c.code(lo, hi)
 	var insts []disasm.Inst

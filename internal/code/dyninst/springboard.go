@@ -8,21 +8,21 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// An anchor is a place where control goes from the original text to the relocated
-// code: a springboard or a trap, size bytes long.
+// An anchor is a place where control goes from the original text to the relocated code: a
+// springboard or trap of size bytes.
 type anchor struct {
 	source, target uint64
 	size           uint64
 }
 
-// A springboard recognises the jump that leads into relocated code.
+// A springboard recognizes the jump into relocated code.
 type springboard struct {
 	size   int // bytes
 	decode func(a *arch.Arch, code []byte, pc uint64) (target uint64, ok bool)
-	trap   int // bytes of the breakpoint that stands where a springboard has no room
+	trap   int // size in bytes of the breakpoint used if there is no room for a springboard
 }
 
-// springboardOf returns a's springboard, nil for none known.
+// springboardOf returns a's springboard, or nil if unknown.
 func springboardOf(a *arch.Arch) *springboard {
 	switch a {
 	case arch.AMD64, arch.X86:
@@ -44,10 +44,10 @@ var x86Springboard = springboard{
 	trap: 1,
 }
 
-// maxFunction bounds the original functions that are looked through, in bytes.
+// maxFunction limits the size in bytes of original functions that are searched.
 const maxFunction = 1 << 18
 
-// code returns the file's bytes for [start, end); nil when it does not have them.
+// code returns the file's bytes [start, end), or nil if it does not have them.
 func (c *Code) code(start, end uint64) []byte {
 	if end <= start || end-start > maxFunction {
 		return nil
@@ -59,10 +59,9 @@ func (c *Code) code(start, end uint64) []byte {
 	return b
 }
 
-// anchors lists, by target, the anchors from the original function [start, end)
-// into the run [lo, hi). Springboards are looked for at every byte: what they
-// overwrote leaves no instruction boundaries to go by, and a jump into so narrow a
-// range is no accident.
+// anchors lists, by target, the anchors from the original function [start, end) into the
+// run [lo, hi). It looks for springboards at every byte, because they overwrite instruction
+// boundaries; a jump into such a narrow range is not an accident.
 func (c *Code) anchors(start, end, lo, hi uint64) []anchor {
 	var out []anchor
 	board := springboardOf(c.src.Arch)
@@ -87,9 +86,9 @@ func (c *Code) anchors(start, end, lo, hi uint64) []anchor {
 	return slices.CompactFunc(out, func(a, b anchor) bool { return a.target == b.target })
 }
 
-// original finds the function that the run [lo, hi) is a copy of, X being what the
-// run's symbol calls it: by a trap that leads there, by name, or (X is spelled for
-// people, the symbol of C++ is not) by the springboard at its entry.
+// original finds the function of which the run [lo, hi) is a copy; x is the name from the
+// run's symbol. It uses a trap that leads there, the name, or the springboard at the
+// function's entry (x is a demangled name, but C++ symbols are mangled).
 func (c *Code) original(x string, lo, hi uint64) (start, end uint64, ok bool) {
 	if !c.spend(len(c.trapMap())) {
 		return 0, 0, false

@@ -7,24 +7,25 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// redZone is what instrumentation leaves below SP before it uses the stack.
+// redZone is the number of bytes below SP that instrumentation skips before it uses the
+// stack.
 const redZone = 128
 
-// maxTramp bounds the instructions of one piece of instrumentation.
+// maxTramp limits the instructions of one piece of instrumentation.
 const maxTramp = 1024
 
-// trampEnd returns the index after the last instruction of the instrumentation
-// that begins at insts[i]; 0 when none begins there that uses the stack.
+// trampEnd returns the index after the last instruction of the instrumentation that begins
+// at insts[i], or 0 if no instrumentation that uses the stack begins there.
 //
-// It begins by leaving the red zone with a lea, which compilers do with sub or add,
-// and ends by taking that back; where it has aligned the stack between, by loading
-// the stack pointer that it kept.
+// It begins by skipping the red zone with a lea (compilers use sub or add) and ends by
+// undoing that. If it has aligned the stack in between, it ends by loading the saved stack
+// pointer.
 func trampEnd(a *arch.Arch, insts []disasm.Inst, i int) int {
 	first := &insts[i]
 	if d, ok := first.StackDelta(); first.Kind != disasm.LeaSP || !ok || d > -redZone {
 		return 0
 	}
-	aligned, framed := false, false // framed: aligned where the frame was set up
+	aligned, framed := false, false // framed: the stack was already aligned when FP was set
 	for k := i + 1; k < len(insts) && k < i+maxTramp; k++ {
 		in := &insts[k]
 		switch {
@@ -45,32 +46,29 @@ func trampEnd(a *arch.Arch, insts []disasm.Inst, i int) int {
 	return 0
 }
 
-// An Effect is what instrumentation has done to the registers when it is at some
-// instruction.
+// An Effect is what instrumentation has done to the registers before a certain instruction.
 type Effect struct {
-	// SP is what to add to the stack pointer to get what it was before; false in
-	// HasSP where that is not known: the stack has been aligned.
+	// SP is what to add to the stack pointer to get the original one. HasSP is false if
+	// that is unknown because the stack has been aligned.
 	SP    int64
 	HasSP bool
-	// Saved are the registers that lie on the stack, with their distance in bytes
-	// from the frame pointer where the instrumentation has set one (HasFP), else
-	// from the stack pointer.
+	// Saved are the registers saved on the stack. Their offsets are in bytes from the frame
+	// pointer if the instrumentation has set one (HasFP), otherwise from the stack pointer.
 	Saved []SavedReg
 	HasFP bool
-	// Written are registers that were changed, saved or not.
+	// Written are the registers that were changed, whether saved or not.
 	Written arch.RegMask
 }
 
-// A SavedReg is a register saved Off bytes above (below, when negative) a base.
+// A SavedReg is a register saved at a base plus Off bytes.
 type SavedReg struct {
 	Reg arch.Reg
 	Off int64
 }
 
-// Effect follows the instrumentation from start to end up to addr, addresses of the
-// file. Where there are branches on the way, what is saved is told as far as the
-// first, and everything may be changed that is anywhere. It answers false where it
-// cannot follow the stack pointer.
+// Effect follows the instrumentation p up to addr, an address in the file. If there are
+// branches on the way, Saved covers the code up to the first branch, and Written all
+// registers changed anywhere. It returns false if it cannot follow the stack pointer.
 func (c *Code) Effect(p Place, addr uint64) (Effect, bool) {
 	if !c.Contains(p.Start) || addr < p.Start || addr >= p.End || p.End-p.Start > maxTramp*disasm.MaxLen {
 		return Effect{}, false
@@ -97,14 +95,14 @@ func (c *Code) Effect(p Place, addr uint64) (Effect, bool) {
 	return f.finish(), true
 }
 
-// A follower computes an Effect. Stack addresses are relative to SP at the start, or
-// where it was aligned last.
+// A follower computes an Effect. Stack addresses are relative to SP at the start, or where
+// it was last aligned.
 type follower struct {
 	Effect
 	arch     *arch.Arch
 	sp, fp   int64
-	aligned  bool // since the frame was set up: sp is not known
-	branched bool // only what changes is of interest
+	aligned  bool // aligned after the frame was set up: sp is unknown
+	branched bool // only changed registers are still of interest
 }
 
 // step follows one instruction.
@@ -137,7 +135,7 @@ func (f *follower) step(in *disasm.Inst) bool {
 		f.pop(in.Dst)
 		return true
 	case disasm.Call, disasm.CallIndirect:
-		return true // comes back with SP as it was
+		return true // returns with the same SP
 	}
 	d, ok := in.StackDelta()
 	if !ok {
@@ -151,7 +149,7 @@ func (f *follower) step(in *disasm.Inst) bool {
 	return true
 }
 
-// pop takes a word off the stack into r: back where it was saved from, or another.
+// pop pops a word into r: either the register that was saved there, or another.
 func (f *follower) pop(r arch.Reg) {
 	i := slices.Index(f.Saved, SavedReg{r, f.sp})
 	f.sp += int64(f.arch.WordSize)

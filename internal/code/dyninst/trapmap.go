@@ -7,26 +7,26 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// A Trap is an entry of the trap map: a breakpoint in the original text and the
-// relocated code to go on in.
+// A Trap is an entry of the trap map: a breakpoint in the original text, and the relocated
+// code at which to continue.
 type Trap struct{ Source, Target uint64 }
 
-// The trap map in memory: u32 signature, u32 number of entries, i32 position in
-// the run-time library's list (-1 until it is registered there), u32 padding, u64
-// lowest and highest entry; then the entries, two pointers each. Registering adds
-// the load bias to the entries.
+// Layout of the trap map in memory: u32 signature, u32 number of entries, i32 position in
+// the run-time library's list (-1 until registered), u32 padding, u64 lowest and highest
+// entry, then the entries of two pointers each. Registering adds the load bias to the
+// entries.
 const (
 	trapSignature  = 0x759191D6
 	trapHeaderSize = 32
 	maxTraps       = 1 << 16
 )
 
-// ErrTrapMap: there is no trap map where one should be.
+// ErrTrapMap: there is no trap map at the expected address.
 var ErrTrapMap = errors.New("not a trap map")
 
-// ReadTrapMap reads the trap map whose link-time address is addr, of a module at
-// bias, and returns its entries with link-time addresses: as many as can be read,
-// and no more than 65536. The error wraps ErrTrapMap or is the memory's.
+// ReadTrapMap reads the trap map with link-time address addr of a module at bias. It
+// returns the entries with link-time addresses: as many as can be read, at most 65536. The
+// error wraps ErrTrapMap or is the memory's.
 func ReadTrapMap(mem arch.Memory, a *arch.Arch, addr, bias uint64) ([]Trap, error) {
 	var head [trapHeaderSize]byte
 	at := a.Truncate(addr + bias)
@@ -38,7 +38,7 @@ func ReadTrapMap(mem arch.Memory, a *arch.Arch, addr, bias uint64) ([]Trap, erro
 		return nil, fmt.Errorf("signature %#x at %#x: %w", sig, at, ErrTrapMap)
 	}
 	if int32(o.Uint32(head[8:])) < 0 {
-		bias = 0 // not registered: still as the file has it
+		bias = 0 // not registered: still as in the file
 	}
 	size := uint64(2 * a.WordSize)
 	left := min(uint64(o.Uint32(head[4:])), maxTraps)

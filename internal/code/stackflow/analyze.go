@@ -8,11 +8,11 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// A Func is what an analysis found out about a function. It is immutable.
+// A Func is the result of analyzing a function. It is immutable.
 type Func struct {
 	Start uint64
-	// Tails are the addresses that the function jumps to for good, by direct
-	// jumps; TailsUnknown, that there may be others.
+	// Tails are the addresses to which the function jumps by direct tail calls.
+	// TailsUnknown says that there may be others.
 	Tails        []uint64
 	TailsUnknown bool
 	// Returns reports whether control can reach a return, as far as is known.
@@ -20,13 +20,13 @@ type Func struct {
 
 	runs []run
 	rows []Row
-	// longest is the most bytes of a run: runs that begin farther before an
-	// address do not reach it.
+	// longest is the size in bytes of the longest run: a run that begins farther before an
+	// address does not reach it.
 	longest uint64
 	overlap bool // some runs overlap
 }
 
-// A run is code whose instructions all have one row.
+// A run is code whose instructions all have the same row.
 type run struct {
 	start, end uint64
 	row        int32
@@ -35,13 +35,12 @@ type run struct {
 
 var pool = sync.Pool{New: func() any { return &analysis{} }}
 
-// maxRounds is how often an analysis starts again because of tables of jumps.
+// maxRounds limits how often an analysis starts again because of jump tables.
 const maxRounds = 6
 
-// Analyze follows the function that begins at start, a code pointer. end is
-// where it ends at most, 0 where that is not known: control that reaches end
-// after a call has come from one that does not return. Analyze answers nil where
-// there is no code, or too much of it.
+// Analyze analyzes the function that begins at start, a code pointer. end is an upper bound
+// on its end, or 0 if unknown: a call right before end then does not return. Analyze
+// returns nil if there is no code, or too much of it.
 func Analyze(a *arch.Arch, code Code, start, end uint64) *Func {
 	x := pool.Get().(*analysis)
 	defer x.release()
@@ -52,7 +51,7 @@ func Analyze(a *arch.Arch, code Code, start, end uint64) *Func {
 	return x.finish()
 }
 
-// run decodes and solves until no table of jumps leads to new code.
+// run decodes and solves until no jump table leads to new code.
 func (a *analysis) run() bool {
 	a.work.push(a.start)
 	a.explore()
@@ -81,8 +80,8 @@ func (a *analysis) run() bool {
 	return false
 }
 
-// finish makes the Func of a solved analysis, after a look at the code that
-// control was not seen to get to.
+// finish builds the Func of a solved analysis, after examining the code to which no path
+// was found.
 func (a *analysis) finish() *Func {
 	if a.exploreGaps(); len(a.gaps) > 0 {
 		a.split()
@@ -111,8 +110,7 @@ func (a *analysis) reset(ar *arch.Arch, code Code, start, end uint64) {
 	a.before, a.donor = stored{}, stored{}
 }
 
-// maxPooled bounds the memory that is kept for the next analysis, in
-// instructions.
+// maxPooled limits the memory that is kept for the next analysis, in instructions.
 const maxPooled = 1 << 14
 
 func (a *analysis) release() {
@@ -129,8 +127,8 @@ func (a *analysis) release() {
 	pool.Put(a)
 }
 
-// exploreTables decodes the code that tables of jumps lead to, and answers
-// whether there was any new.
+// exploreTables decodes the code to which jump tables lead, and reports whether any of it
+// is new.
 func (a *analysis) exploreTables() bool {
 	before := len(a.ops)
 	split := false
@@ -146,7 +144,7 @@ func (a *analysis) exploreTables() bool {
 	return split || len(a.ops) != before
 }
 
-// result makes the Func of a solved analysis.
+// result builds the Func of a solved analysis.
 func (a *analysis) result() *Func {
 	f := &Func{Start: a.start | a.mode, Tails: slices.Clone(a.tails), TailsUnknown: a.away || a.unresolved()}
 	a.runs = a.runs[:0]
@@ -181,7 +179,7 @@ func (a *analysis) result() *Func {
 	return f
 }
 
-// joinRuns makes one run of those in order that follow each other with one row.
+// joinRuns merges consecutive runs with the same row; runs are in order.
 func joinRuns(runs []run) []run {
 	joined := runs[:0]
 	for _, r := range runs {
@@ -194,7 +192,7 @@ func joinRuns(runs []run) []run {
 	return joined
 }
 
-// blockRows appends the runs of b, which a.cur is the state at, to a.runs.
+// blockRows appends the runs of b to a.runs; a.cur is the state at b's start.
 func (a *analysis) blockRows(b *block) {
 	s := &a.cur
 	s.moved = true
@@ -217,11 +215,10 @@ func (a *analysis) blockRows(b *block) {
 	a.runs = append(a.runs, at)
 }
 
-// Rows appends to dst the rows for the instruction that pc is at or in: none
-// where control does not get there, as far as is known, and several where it
-// does with different stack pointers. Rows of paths in doubt (behind a call that
-// may never return, by way of an indirect jump that is not understood) are left
-// out where there are others; sure says that there are.
+// Rows appends to dst the rows for the instruction that contains pc: none if no path is
+// known to lead there, and several if paths arrive with different stack pointers. Rows of
+// doubtful paths (after a call that may never return, or through an indirect jump that is
+// not understood) are left out if there are others; sure says that there are.
 func (f *Func) Rows(dst []*Row, pc uint64) (rows []*Row, sure bool) {
 	i, _ := slices.BinarySearchFunc(f.runs, pc+1, func(r run, at uint64) int { return cmp.Compare(r.start, at) })
 	n, soft := len(dst), false

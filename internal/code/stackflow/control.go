@@ -7,20 +7,20 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// A Step is one instruction of a function, and where control goes from it within the
+// A Step is one instruction of a function, with the instructions that may follow it in the
 // function.
 type Step struct {
 	Addr uint64
-	Next bool     // to the instruction behind it
-	To   []uint64 // elsewhere; do not write to it
-	// Opaque: to where is not known, and it may be within the function.
+	Next bool     // continues with the next instruction in memory
+	To   []uint64 // other successors; do not write to it
+	// Opaque: the successors are unknown, and may be in the function.
 	Opaque bool
 }
 
-// Follow is Analyze, and tells the control flow as well: the instructions by rising
-// address. Those that control was not seen to get to, which an exception or an
-// indirect jump that is not understood may lead to, are among them. On architectures
-// with delay slots there are no steps.
+// Follow is Analyze, and also returns the control flow: the function's instructions in
+// ascending order. It includes instructions to which no path was found, but which an
+// exception or an indirect jump that is not understood may reach. For architectures with
+// delay slots there are no steps.
 func Follow(a *arch.Arch, code Code, start, end uint64) (*Func, []Step) {
 	x := pool.Get().(*analysis)
 	defer x.release()
@@ -60,8 +60,8 @@ func (a *analysis) steps(f *Func) []Step {
 	return steps
 }
 
-// leavesFrame reports whether the stack pointer is where it was at the function's
-// entry: an indirect jump there that goes by no table is a tail call.
+// leavesFrame reports whether the stack pointer has its value from the function's entry. An
+// indirect jump there, if not through a table, is a tail call.
 func (a *analysis) leavesFrame(rows []*Row) bool {
 	return len(rows) == 1 && rows[0].CFA == CFARule{Reg: a.machine.arch.SP, Off: a.machine.cfa}
 }

@@ -2,7 +2,7 @@ package stackflow
 
 import "github.com/corewalk/corewalk/unwind/arch"
 
-// address is where o's memory operand lies.
+// address returns the address of o's memory operand.
 func (s *state) address(o *op) value {
 	if o.index != arch.NoReg || o.base == absolute {
 		return value{}
@@ -10,7 +10,7 @@ func (s *state) address(o *op) value {
 	return s.get(o.base).plus(o.k)
 }
 
-// exec runs o on s.
+// exec executes o on s.
 func (m *machine) exec(s *state, o *op) {
 	sp := m.arch.SP
 	switch o.kind {
@@ -69,7 +69,7 @@ func (m *machine) exec(s *state, o *op) {
 	}
 }
 
-// align is what o makes of its operand by clearing low bits.
+// align returns the result of clearing low bits of o's operand.
 func (m *machine) align(s *state, o *op) value {
 	v := s.get(o.base)
 	if neg := -o.k; neg <= 0 || neg&(neg-1) != 0 || neg > pageSize {
@@ -79,11 +79,11 @@ func (m *machine) align(s *state, o *op) value {
 		return value{}
 	}
 	v = value{kind: aligned, id: o.num}
-	s.keep(func(x *slot) bool { return !x.at.sameBase(v) }) // words named by this alignment's last outcome
+	s.keep(func(x *slot) bool { return !x.at.sameBase(v) }) // forget words addressed by the previous result of this alignment
 	return v
 }
 
-// sum is a+b, or a-b.
+// sum returns a+b, or a-b.
 func sum(a, b value, minus bool) value {
 	switch {
 	case minus && b.kind == constant:
@@ -114,7 +114,7 @@ func (m *machine) onStack(v value) bool {
 	return v.kind == aligned || v.kind == entry && v.reg == m.arch.SP
 }
 
-// save makes the word at addr hold v.
+// save records that the word at addr has the value v.
 func (m *machine) save(s *state, addr, v value, size int64) {
 	if !m.onStack(addr) {
 		return
@@ -203,8 +203,7 @@ func (m *machine) load(s *state, o *op) {
 	}
 }
 
-// call leaves what a called function preserves that takes pops bytes of
-// arguments off the stack.
+// call applies the effect of a call of a function that pops pops bytes of arguments.
 func (m *machine) call(s *state, pops int64) {
 	s.lose(^m.kept)
 	if !m.arch.StackGrowsUp {

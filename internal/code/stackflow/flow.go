@@ -6,14 +6,14 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// maxPaths bounds the different stack pointers with which control is followed
-// through one block apart.
+// maxPaths limits the number of different stack pointers with which one block is followed
+// separately.
 const maxPaths = 4
 
-// maxPasses bounds how often an instruction is run, on average.
+// maxPasses limits how often an instruction is executed, on average.
 const maxPasses = 16
 
-// An analysis is the working memory of Analyze. It is used again.
+// An analysis is the working memory of Analyze. It is reused.
 type analysis struct {
 	graph
 	machine  machine
@@ -24,9 +24,9 @@ type analysis struct {
 	cur      state
 	before   stored
 	cursor   int
-	jumps    map[int32]jumpTable // targets of indirect jumps, by instruction
+	jumps    map[int32]jumpTable // targets of indirect jumps, by instruction index
 	ntargets int
-	gaps     []int32 // instructions that control was not seen to get to
+	gaps     []int32 // instructions at which code without a known path begins
 	donor    stored
 	other    state // see widen
 	heap     slotHeap
@@ -36,15 +36,14 @@ type analysis struct {
 	rows     rowBuilder
 }
 
-// split makes the blocks.
+// split divides the instructions into blocks.
 func (a *analysis) split() {
 	a.blocks, a.blockOf = a.blocks[:0], a.blockOf[:0]
 	a.nstates, a.cursor = 0, 0
 	a.splitFrom(0)
 }
 
-// splitFrom makes the blocks of the instructions from number i on, where one
-// begins.
+// splitFrom divides the instructions from index i on, where a block begins.
 func (a *analysis) splitFrom(i int) {
 	first := i
 	a.blockOf = slices.Grow(a.blockOf, len(a.ops)-i)
@@ -69,10 +68,9 @@ func (a *analysis) newBlock(i int) {
 	*b = block{first: int32(i), in: b.in[:0]}
 }
 
-// splitMore makes the blocks of the instructions from number n on, which have
-// been met since split, so that solving goes on where it was. That cannot be
-// where control is found to get to behind a call, which leaves what has been
-// thought to follow from it in doubt: it answers false then.
+// splitMore divides the instructions from index n on, which were found after split, so that
+// solving can continue. It returns false if control is found to continue after a call: that
+// puts previous conclusions in doubt.
 func (a *analysis) splitMore(n int) bool {
 	for i := range a.blocks {
 		b := &a.blocks[i]
@@ -96,7 +94,7 @@ func (a *analysis) splitMore(n int) bool {
 	return true
 }
 
-// cut makes a block of its own of what is in block i from instruction k on.
+// cut splits block i at instruction k.
 func (a *analysis) cut(i int, k int32) {
 	a.newBlock(int(k))
 	n := len(a.blocks) - 1
@@ -110,23 +108,23 @@ func (a *analysis) cut(i int, k int32) {
 	}
 }
 
-// plain reports whether control goes from instruction i to the next, nowhere else
-// and for certain. Of a call in a part of the function that the compiler moved
-// away it is not certain: such parts are where errors are thrown.
+// plain reports whether control continues from instruction i certainly and only with the
+// next one. After a call in a cold part of the function, which the compiler moved away,
+// that is not certain: such parts throw errors.
 func (a *analysis) plain(i int) bool {
 	o := &a.ops[i]
 	return o.flow == flowNext && (!o.isCall || a.end == 0 || a.inside(o.addr))
 }
 
-// solve runs the blocks from the function's start until nothing changes. It
-// answers false when that takes too long.
+// solve runs the blocks from the function's start until nothing changes. It returns false
+// if that takes too long.
 func (a *analysis) solve() bool {
 	a.machine.initial(&a.cur)
 	a.arrive(0, &a.cur)
 	return a.settle()
 }
 
-// settle runs the blocks that something has arrived at.
+// settle runs the blocks with new incoming states.
 func (a *analysis) settle() bool {
 	left := maxPasses*len(a.ops) + 4096
 	for a.cursor < len(a.blocks) {
@@ -143,7 +141,7 @@ func (a *analysis) settle() bool {
 			a.cur.load(&a.states[b.in[v]])
 			mark := a.heap.heapMark
 			a.woken = false
-			if a.runBlock(b); !a.woken { // nobody has kept anything
+			if a.runBlock(b); !a.woken { // nobody stored the state
 				a.heap.release(mark)
 			}
 		}
@@ -151,7 +149,7 @@ func (a *analysis) settle() bool {
 	return true
 }
 
-// runBlock runs b on a.cur and hands the outcome on.
+// runBlock runs b on a.cur and passes the resulting state on.
 func (a *analysis) runBlock(b *block) {
 	s := &a.cur
 	s.moved = false
@@ -174,7 +172,7 @@ func (a *analysis) runBlock(b *block) {
 	a.leave(b, o)
 }
 
-// quickStep is step, for loops.
+// quickStep is step for use in loops.
 func (a *analysis) quickStep(o *op) {
 	if s := &a.cur; o.needs&s.known == 0 && !o.must && !o.cond {
 		s.lose(o.loses)
@@ -183,8 +181,8 @@ func (a *analysis) quickStep(o *op) {
 	}
 }
 
-// step runs o on a.cur. One that may take effect or not leaves what is so in
-// both cases.
+// step executes o on a.cur. For a conditional instruction it keeps what holds in both
+// cases.
 func (a *analysis) step(o *op) {
 	if !o.cond {
 		a.machine.exec(&a.cur, o)
@@ -196,7 +194,7 @@ func (a *analysis) step(o *op) {
 	a.cur.load(&a.before)
 }
 
-// leave hands the state after o, the last of b, to where control goes.
+// leave passes the state after o, the last instruction of b, to the successors.
 func (a *analysis) leave(b *block, o *op) {
 	switch o.flow {
 	case flowNext:
@@ -214,8 +212,8 @@ func (a *analysis) leave(b *block, o *op) {
 	}
 }
 
-// afterCall goes on behind a call at the end of a block: others jump there, so
-// that the call may well be one that never returns.
+// afterCall continues after a call at the end of a block. Other code jumps there, so the
+// call may be one that never returns.
 func (a *analysis) afterCall(o *op) {
 	soft := a.cur.soft
 	a.cur.soft = true
@@ -223,9 +221,9 @@ func (a *analysis) afterCall(o *op) {
 	a.cur.soft = soft
 }
 
-// branch goes both ways. After a comparison of the stack pointer for which the
-// code jumps back as long as they differ (a loop that touches each page of a
-// large frame), the two are equal.
+// branch continues both ways. If it follows a comparison of the stack pointer and the code
+// jumps back as long as the operands differ (a loop that touches each page of a large
+// frame), they are equal afterwards.
 func (a *analysis) branch(b *block, o *op) {
 	back := o.target <= o.addr
 	if !back {
@@ -242,7 +240,7 @@ func (a *analysis) branch(b *block, o *op) {
 	a.goTo(o.next(), &a.cur)
 }
 
-// equal makes the stack pointer what it has been found to be equal to.
+// equal sets the stack pointer to the value to which it is now known to be equal.
 func (a *analysis) equal(x, y arch.Reg) {
 	sp := a.machine.arch.SP
 	if y == sp {
@@ -253,14 +251,14 @@ func (a *analysis) equal(x, y arch.Reg) {
 	}
 }
 
-// goTo hands s to the block at addr.
+// goTo passes s to the block at addr.
 func (a *analysis) goTo(addr uint64, s *state) {
 	if i, ok := a.find(addr); ok {
 		a.arrive(int(a.blockOf[i]), s)
 	}
 }
 
-// arrive notes that control gets to block n with s.
+// arrive records that block n is reached with state s.
 func (a *analysis) arrive(n int, s *state) {
 	b := &a.blocks[n]
 	sp := a.machine.arch.SP
@@ -269,7 +267,7 @@ func (a *analysis) arrive(n int, s *state) {
 		t := &a.states[i]
 		if w := t.get(sp); w == v || w.kind == unknown && b.wide {
 			if w.kind == unknown && t.soft && !s.soft {
-				break // all that is known of the block is in doubt
+				break // everything known about the block is doubtful
 			}
 			if t.join(s) {
 				a.wake(n)
@@ -292,7 +290,7 @@ func (a *analysis) arrive(n int, s *state) {
 	a.wake(n)
 }
 
-// widen makes one state of all of b's and of s.
+// widen merges all of b's states and s into one.
 func (a *analysis) widen(b *block, s *state) {
 	b.wide = true
 	if len(b.in) == 0 {

@@ -2,23 +2,22 @@ package stackflow
 
 import "math"
 
-// A slot is a word of the stack: at is its address.
+// A slot is a word of the stack, at address at.
 type slot struct{ at, val value }
 
-// maxSlots bounds the words of a frame that are remembered.
+// maxSlots limits the words of a frame that are tracked.
 const maxSlots = 64
 
-// A frame is the words of the stack that are known, in the order in which they
-// were written. Copies of it share them until one is changed.
+// A frame is the set of known words of the stack, in the order in which they were written.
+// Copies share the slots until one of them changes.
 type frame struct {
 	slots  []slot
 	heap   *slotHeap
-	shared bool // somebody else has the same slots
-	// version tells lists of slots apart: those with the same one are the same.
+	shared bool // a copy has the same slots
+	// version identifies a list of slots: lists with the same version are equal.
 	version uint64
-	// places has a bit for each eight bytes, by their number modulo 64, that some
-	// slot touches, and lowest is at most the offset of each: what these exclude
-	// need not be searched for.
+	// places has one bit for each eight bytes that a slot touches, by offset/8 modulo 64.
+	// lowest is a lower bound of the offsets. They rule out most searches.
 	places uint64
 	lowest int64
 }
@@ -29,10 +28,10 @@ func (f *frame) clear() {
 	f.own()
 }
 
-// place is the bit of the eight bytes that offset k is in.
+// place returns the bit in places for offset k.
 func place(k int64) uint64 { return 1 << (uint64(k) >> 3 & 63) }
 
-// mayTouch reports whether there may be a word that [k, k+size) touches.
+// mayTouch reports whether a word may overlap [k, k+size).
 func (f *frame) mayTouch(k, size int64) bool {
 	if size > 16 {
 		return true
@@ -48,7 +47,7 @@ func (f *frame) slotAt(addr value) value {
 	return value{}
 }
 
-// index is the number of the slot for the word at addr, -1 for none.
+// index returns the index of the slot for the word at addr, or -1.
 func (f *frame) index(addr value) int {
 	if f.places&place(addr.k) == 0 {
 		return -1
@@ -69,7 +68,7 @@ func (f *frame) add(x slot) {
 	f.lowest = min(f.lowest, x.at.k)
 }
 
-// keep forgets the words of which wanted does not report that they are to stay.
+// keep forgets the words for which wanted returns false.
 func (f *frame) keep(wanted func(x *slot) bool) {
 	for i := range f.slots {
 		if wanted(&f.slots[i]) {
@@ -87,13 +86,13 @@ func (f *frame) keep(wanted func(x *slot) bool) {
 	}
 }
 
-// intersect forgets the words that g does not have, and answers whether there were
-// any. Mostly both have the same ones in the same order.
+// intersect forgets the words that g does not have, and reports whether there were any.
+// Usually both have the same words in the same order.
 func (f *frame) intersect(g *frame) bool {
 	if f.version == g.version {
 		return false
 	}
-	next := 0 // of g's words
+	next := 0 // index in g's words
 	for i := range f.slots {
 		x := &f.slots[i]
 		if next < len(g.slots) && g.slots[next] == *x {
@@ -109,7 +108,7 @@ func (f *frame) intersect(g *frame) bool {
 	return false
 }
 
-// own makes the slots f's alone, to be changed.
+// own makes the slots private to f, so that they can be changed.
 func (f *frame) own() {
 	f.heap.versions++
 	f.version = f.heap.versions
@@ -119,33 +118,33 @@ func (f *frame) own() {
 	}
 }
 
-// A slotHeap hands out memory for slots, and for the values of registers.
+// A slotHeap allocates slots and values of registers.
 type slotHeap struct {
 	chunks [][]slot
 	vals   []value
 	heapMark
-	versions uint64 // of lists of slots, so far
+	versions uint64 // number of slot lists so far
 }
 
 // A heapMark says how much of a slotHeap is in use.
 type heapMark struct {
-	n    int // of the chunk in use
-	used int // of its slots
+	n    int // index of the current chunk
+	used int // number of its slots in use
 }
 
 const (
 	chunkSlots = 2048 // the size of a chunk
-	maxChunks  = 2048 // bounds the memory of one analysis
-	keptChunks = 32   // are kept for the next one
+	maxChunks  = 2048 // limits the memory of one analysis
+	keptChunks = 32   // number kept for the next analysis
 )
 
-// full reports whether too much memory is in use.
+// full reports whether the memory limit is reached.
 func (h *slotHeap) full() bool { return h.n >= maxChunks }
 
-// release gives back what was handed out since the heap was at m.
+// release frees what was allocated since the heap was at m.
 func (h *slotHeap) release(m heapMark) { h.heapMark = m }
 
-// alloc makes a list of slots with room for n and some more.
+// alloc returns a list of slots with capacity for n and some more.
 func (h *slotHeap) alloc(n int) []slot {
 	n += 8
 	if h.n < len(h.chunks) && h.used+n > chunkSlots {
@@ -159,8 +158,7 @@ func (h *slotHeap) alloc(n int) []slot {
 	return h.chunks[h.n][at:at:h.used]
 }
 
-// values returns an empty list with room for n values. It is given back with all
-// the rest only.
+// values returns an empty list with capacity for n values. It is freed only by reset.
 func (h *slotHeap) values(n int) []value {
 	if cap(h.vals)-len(h.vals) < n {
 		h.vals = make([]value, 0, max(n, chunkSlots))
@@ -170,7 +168,7 @@ func (h *slotHeap) values(n int) []value {
 	return h.vals[at : at : at+n]
 }
 
-// reset gives everything back.
+// reset frees everything.
 func (h *slotHeap) reset() {
 	h.vals = h.vals[:0]
 	h.release(heapMark{})

@@ -2,15 +2,15 @@ package stackflow
 
 import "github.com/corewalk/corewalk/internal/code/disasm"
 
-// Code of a function that no path seems to lead to is where an indirect jump
-// goes that is not understood, or where the unwinder goes when an exception is
-// caught. Either way the frame is as it is at the jump, or behind the calls.
+// Code of a function to which no path was found is reached by an indirect jump that is not
+// understood, or by the unwinder when an exception is caught. The frame is then as at the
+// jump, or as after a call.
 
-// maxGapCode bounds the size of functions whose gaps are looked at, in bytes.
+// maxGapCode limits the size in bytes of functions whose gaps are analyzed.
 const maxGapCode = 1 << 20
 
-// exploreGaps decodes the code between the function's start and its end that has
-// not been met, and notes in a.gaps where pieces of it begin that no jump goes to.
+// exploreGaps decodes the unreached code between the function's start and end, and records
+// in a.gaps where pieces of it begin that are not the target of a jump.
 func (a *analysis) exploreGaps() {
 	a.gaps = a.gaps[:0]
 	if a.end <= a.start || a.end-a.start > maxGapCode {
@@ -20,7 +20,7 @@ func (a *analysis) exploreGaps() {
 	step := uint64(max(a.machine.arch.PCAlign, 1))
 	for addr := a.start; addr < a.end && !a.full; {
 		if i, ok := a.find(addr); ok {
-			if i < len(a.blockOf) { // met before: the rest of its block is known too
+			if i < len(a.blockOf) { // reached before: the rest of its block is known, too
 				i = int(a.blocks[a.blockOf[i]].last)
 			}
 			addr = a.ops[i].next()
@@ -46,7 +46,7 @@ func (a *analysis) exploreGaps() {
 	a.dropTargets()
 }
 
-// dropTargets takes from a.gaps what some jump leads to.
+// dropTargets removes jump targets from a.gaps.
 func (a *analysis) dropTargets() {
 	if len(a.gaps) == 0 {
 		return
@@ -66,8 +66,8 @@ func (a *analysis) dropTargets() {
 	a.gaps = kept
 }
 
-// solveGaps runs the code of the gaps, with what holds wherever control may leave
-// for them.
+// solveGaps runs the code of the gaps, with the facts that hold at all places from which
+// control may get there.
 func (a *analysis) solveGaps() bool {
 	sp := a.machine.arch.SP
 	opaque := func(o *op, n int32) bool {
@@ -75,7 +75,7 @@ func (a *analysis) solveGaps() bool {
 	}
 	inFrame := func(o *op, n int32) bool { return opaque(o, n) && a.cur.get(sp) != entryOf(sp, 0) }
 	calls := func(o *op, _ int32) bool { return o.isCall }
-	// An indirect jump with nothing on the stack is a tail call, mostly.
+	// An indirect jump with an empty frame is usually a tail call.
 	if !a.donate(inFrame) && !a.donate(calls) && !a.donate(opaque) {
 		return true
 	}
@@ -87,8 +87,8 @@ func (a *analysis) solveGaps() bool {
 	return a.settle()
 }
 
-// donate merges into a.donor the states behind the instructions chosen; false
-// when there are none.
+// donate merges into a.donor the states after the chosen instructions; it returns false if
+// there are none.
 func (a *analysis) donate(chosen func(*op, int32) bool) bool {
 	found := false
 	for i := range a.blocks {

@@ -4,10 +4,10 @@ import (
 	"github.com/corewalk/corewalk/internal/code/disasm"
 )
 
-// The bounds of one analysis.
+// Limits of one analysis.
 const (
 	maxOps   = 1 << 16 // instructions
-	maxPages = 512     // of 4 KB, in which they lie
+	maxPages = 512     // of 4 KB, that contain the code
 	pageSize = 4096
 )
 
@@ -16,34 +16,33 @@ type graph struct {
 	m     *machine
 	code  Code
 	start uint64
-	end   uint64 // of the function, 0 for not known
-	mode  uint64 // the bit of code pointers that says which instruction set
+	end   uint64 // of the function, 0 if unknown
+	mode  uint64 // the bit of code pointers that selects the instruction set
 
 	ops   []op
 	index map[uint64]*page
-	last  *page // the page looked at last
+	last  *page // the page accessed last
 	work  queue
 	free  []*page
 
 	in     disasm.Inst
-	window []byte // the code at hand
+	window []byte // code read from Code
 	at     uint64 // address of window
 
-	full   bool             // a bound was hit: something is missing
-	gapped bool             // code that no path seems to lead to is being decoded
+	full   bool             // a limit was reached: the graph is incomplete
+	gapped bool             // decoding code to which no path was found
 	popped map[uint64]int64 // see pops
 	tails  []uint64
-	away   bool // control may leave to where nothing is known of
+	away   bool // control may go where nothing is known
 }
 
-// A page holds for the addresses of 4 KB of code the numbers of their
-// instructions plus one.
+// A page maps the addresses of 4 KB of code to the index of their instruction plus one.
 type page struct {
 	base uint64
 	ops  [pageSize]int32
 }
 
-// find is the number of the instruction at addr; false when it has not been met.
+// find returns the index of the instruction at addr, or false if it has not been reached.
 func (g *graph) find(addr uint64) (int, bool) {
 	base := addr &^ (pageSize - 1)
 	p := g.last
@@ -57,7 +56,7 @@ func (g *graph) find(addr uint64) (int, bool) {
 	return int(n) - 1, n != 0
 }
 
-// pageOf is the page for addr; nil when there are too many.
+// pageOf returns the page for addr, or nil if there are too many.
 func (g *graph) pageOf(addr uint64) *page {
 	base := addr &^ (pageSize - 1)
 	if p := g.last; p != nil && p.base == base {
@@ -86,8 +85,7 @@ func (g *graph) newPage(base uint64) *page {
 	return &page{base: base}
 }
 
-// reach notes that control gets to addr by a jump: that code is to be decoded, if
-// it has not been.
+// reach records that a jump leads to addr: code not yet decoded is added to the work.
 func (g *graph) reach(addr uint64) {
 	if i, ok := g.find(addr); ok {
 		g.ops[i].leader = true
@@ -108,8 +106,8 @@ func (g *graph) explore() {
 	}
 }
 
-// decodeRun decodes instructions one after the other from addr on, until control does
-// not go on to the next one or that is known.
+// decodeRun decodes consecutive instructions from addr on, until control does not continue
+// with the next one or that is already decoded.
 func (g *graph) decodeRun(addr uint64) {
 	predicated := uint8(0)
 	for leader := true; ; {
@@ -146,8 +144,8 @@ func (g *graph) decodeRun(addr uint64) {
 	}
 }
 
-// predicate notes that in is conditional where it is one of n that an instruction
-// before it said are, and answers how many that are now.
+// predicate marks in as conditional if it is one of the next n instructions that a previous
+// one made conditional. It returns the new count.
 func predicate(in *disasm.Inst, n uint8) uint8 {
 	switch {
 	case in.Predicates > 0:
@@ -162,15 +160,15 @@ func predicate(in *disasm.Inst, n uint8) uint8 {
 	return n - 1
 }
 
-// add appends an op for the instruction at addr, which is in p; nil when there
-// are too many.
+// add appends an op for the instruction at addr, which is in p. It returns nil if there are
+// too many.
 func (g *graph) add(p *page, addr uint64) *op {
 	if p == nil || len(g.ops) == maxOps {
 		g.full = true
 		return nil
 	}
 	if len(g.ops) < cap(g.ops) {
-		g.ops = g.ops[:len(g.ops)+1] // what is there is written over
+		g.ops = g.ops[:len(g.ops)+1] // the old content is overwritten
 	} else {
 		g.ops = append(g.ops, op{})
 	}
@@ -178,9 +176,9 @@ func (g *graph) add(p *page, addr uint64) *op {
 	return &g.ops[len(g.ops)-1]
 }
 
-// swapSlot puts the instruction in the delay slot of the branch o before o, as
-// it runs. The two trade addresses, so that the state at the slot's address is
-// the one in which a called function finds the frame.
+// swapSlot puts the instruction in the delay slot of branch o before o, as it executes.
+// They exchange addresses, so that the state at the slot's address is the one in which a
+// called function finds the frame.
 func (g *graph) swapSlot(o *op) *op {
 	branch := *o
 	branch.addr = o.next()
@@ -192,7 +190,7 @@ func (g *graph) swapSlot(o *op) *op {
 	o.sumUp()
 	branch.len, o.len = o.len, branch.len
 	o.addr, o.leader, o.flow, o.isCall = branch.addr-uint64(o.len), branch.leader, flowNext, false
-	if _, seen := g.find(branch.addr); seen { // somebody jumps to the slot
+	if _, seen := g.find(branch.addr); seen { // something jumps to the slot
 		g.ops = append(g.ops, op{})
 	} else if g.add(g.pageOf(branch.addr), branch.addr) == nil {
 		return nil
@@ -211,8 +209,8 @@ func (g *graph) decode(addr uint64) error {
 	return disasm.DecodeInto(&g.in, g.m.arch, g.window[addr-g.at:], addr|g.mode)
 }
 
-// follow queues where control goes from o beside the next instruction, and
-// answers whether it may go on to that.
+// follow queues the jump targets of o, and reports whether control may continue with the
+// next instruction.
 func (g *graph) follow(o *op) bool {
 	switch o.flow {
 	case flowJump:
@@ -267,11 +265,11 @@ func (g *graph) addTail(addr uint64) {
 	g.away = true
 }
 
-// maxTails bounds the tail calls that are remembered.
+// maxTails limits the number of recorded tail calls.
 const maxTails = 64
 
-// endsWith reports whether nothing comes after the call o: it calls what never
-// returns, or the function ends with it.
+// endsWith reports whether control ends with the call o, because the callee never returns
+// or the function ends there.
 func (g *graph) endsWith(o *op) bool {
 	next := o.next()
 	if g.end != 0 && next == g.end || !g.inside(next) && g.code.FuncAt(next|g.mode) {
@@ -280,12 +278,12 @@ func (g *graph) endsWith(o *op) bool {
 	return o.target != 0 && g.code.NoReturn(o.target|g.mode)
 }
 
-// A block is instructions that are run one after the other.
+// A block is a sequence of instructions executed one after another.
 type block struct {
-	first, last int32 // numbers of its instructions
+	first, last int32 // indexes of its instructions
 	in          []int32
-	wide        bool // the stack pointer differs too much to keep paths apart
+	wide        bool // too many different stack pointers to keep paths apart
 	pending     bool
-	// still: no instruction before the last one changes what rows tell.
+	// still: no instruction before the last one changes anything that rows contain.
 	still bool
 }

@@ -5,7 +5,7 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// lower makes o what in does.
+// lower translates in into o.
 func (m *machine) lower(o *op, in *disasm.Inst, addr uint64) {
 	*o = op{}
 	o.addr, o.len, o.mask, o.cond, o.slot = addr, uint8(in.Len), in.Writes&^m.ignored, in.Conditional, in.Delayed
@@ -66,8 +66,8 @@ func (o *op) set(dst, base arch.Reg, k int64) {
 	o.mask &^= bit(dst)
 }
 
-// source is the register that a change of the stack pointer starts from: another
-// one where the instruction has three operands.
+// source returns the register from which a change of the stack pointer starts; in an
+// instruction with three operands it may be another one.
 func (m *machine) source(in *disasm.Inst, sp arch.Reg) arch.Reg {
 	if m.arch.Family != arch.FamilyX86 && in.Src != arch.NoReg {
 		return in.Src
@@ -75,7 +75,7 @@ func (m *machine) source(in *disasm.Inst, sp arch.Reg) arch.Reg {
 	return sp
 }
 
-// full reports whether an operand of size bytes is a whole register.
+// full reports whether an operand of size bytes is a full register.
 func (m *machine) full(size uint8) bool { return size == 0 || int(size) >= m.arch.RegSize }
 
 func (m *machine) lowerFlow(o *op, in *disasm.Inst) {
@@ -102,13 +102,13 @@ func (m *machine) lowerFlow(o *op, in *disasm.Inst) {
 			o.address(mem)
 		}
 	case disasm.Ret, disasm.RetFar:
-		o.flow, o.mask = flowRet, 0 // where it does not return it changes nothing
+		o.flow, o.mask = flowRet, 0 // if it does not return, it changes nothing
 	case disasm.Trap, disasm.Halt:
 		o.flow = flowStop
 	}
 }
 
-// address notes the memory operand of a load or a store.
+// address records the memory operand of a load or store.
 func (o *op) address(mem *disasm.MemOperand) {
 	o.k = mem.Disp
 	switch {
@@ -123,7 +123,7 @@ func (o *op) address(mem *disasm.MemOperand) {
 	}
 }
 
-// absolute stands for no base register: the displacement is the address.
+// absolute means no base register: the displacement is the address.
 const absolute arch.Reg = 0xfe
 
 func (m *machine) lowerLea(o *op, in *disasm.Inst, dst arch.Reg) {
@@ -174,7 +174,7 @@ func (m *machine) lowerLoad(o *op, in *disasm.Inst) {
 	}
 }
 
-// lowerTable makes o a load from a table of jumps, if it may be one.
+// lowerTable makes o a load from a jump table, if it may be one.
 func (m *machine) lowerTable(o *op, in *disasm.Inst, mem *disasm.MemOperand) {
 	size := uint8(mem.Size)
 	if in.Dst == arch.NoReg || o.index == arch.NoReg || size != 4 && size != 8 {
@@ -204,7 +204,7 @@ func (m *machine) lowerStore(o *op, in *disasm.Inst) {
 	}
 }
 
-// lowerOther handles what has no kind of its own.
+// lowerOther translates instructions without a kind of their own.
 func (m *machine) lowerOther(o *op, in *disasm.Inst) {
 	if mem := in.Mem(); mem != nil && mem.Write {
 		m.lowerStore(o, in)

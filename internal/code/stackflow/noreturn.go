@@ -2,15 +2,15 @@ package stackflow
 
 import "strings"
 
-// NoReturnName reports whether a function of that name, as the linker sees it,
-// is known never to return. A version (abort@GLIBC_2.2.5) does not matter.
+// NoReturnName reports whether a function with this linkage name is known never to return.
+// A version (abort@GLIBC_2.2.5) is ignored.
 func NoReturnName(name string) bool {
 	name, _, _ = strings.Cut(name, "@")
 	if noReturn[name] {
 		return true
 	}
 	switch {
-	case strings.HasPrefix(name, "_ZSt"): // std::__throw_length_error and the others
+	case strings.HasPrefix(name, "_ZSt"): // std::__throw_length_error and similar
 		return strings.Contains(name, "__throw_")
 	case strings.HasPrefix(name, "_ZN"), strings.HasPrefix(name, "_R"):
 		return rustPanics(name)
@@ -20,8 +20,8 @@ func NoReturnName(name string) bool {
 	return false
 }
 
-// rustPanics recognises the functions that Rust's compiler and libraries end a
-// program or a thread by, in either mangling.
+// rustPanics recognizes the functions with which Rust's compiler and libraries end a
+// program or thread, in either mangling.
 func rustPanics(name string) bool {
 	for _, part := range []string{"4core9panicking", "9panicking11begin_panic", "9panicking20rust_panic_with_hook", "13unwrap_failed",
 		"13expect_failed", "17capacity_overflow", "18handle_alloc_error", "_len_fail", "_order_fail", "_overflow_fail", "core4cell22panic_already"} {

@@ -2,7 +2,7 @@ package stackflow
 
 import "github.com/corewalk/corewalk/unwind/arch"
 
-// An opKind is what an instruction does to the registers and words followed.
+// An opKind is an instruction's effect on the registers and words that are tracked.
 type opKind uint8
 
 const (
@@ -18,14 +18,14 @@ const (
 	opPop           // dst = word at sp; sp += size
 	opEnter         // push fp; fp = sp; sp -= k
 	opLeave         // sp = fp; pop fp
-	opCall          // registers that are not preserved are lost
-	opHere          // a call of the next instruction, to learn its address: a push
+	opCall          // registers that are not preserved become unknown
+	opHere          // a call of the next instruction, to get its address: a push
 	opTable         // dst = entry of the table at base+k
 	opCmpReg        // compares base and src
 	opCmpImm        // compares base and k
 )
 
-// A flow is where control goes after an instruction.
+// A flow says where control continues after an instruction.
 type flow uint8
 
 const (
@@ -33,20 +33,20 @@ const (
 	flowJump
 	flowCond
 	flowRet
-	flowIndirect // a jump that is not understood, out of the function or inside
-	flowStop     // nowhere: a trap, a tail call
+	flowIndirect // a jump that is not understood, out of or within the function
+	flowStop     // nowhere: a trap or tail call
 )
 
-// An op is an instruction as far as it matters here.
+// An op is an instruction as far as the analysis needs it.
 type op struct {
-	// Where nothing is known of the registers in needs, and must is not set, all
-	// that the instruction does is that those in loses become unknown.
+	// If none of the registers in needs is known, and must is not set, the only effect of
+	// the instruction is that the registers in loses become unknown.
 	needs, loses arch.RegMask
 
 	addr   uint64
 	target uint64
 	k, wb  int64        // wb is added to base after a load or store
-	mask   arch.RegMask // registers lost besides
+	mask   arch.RegMask // other registers that become unknown
 	list   arch.RegMask
 	kind   opKind
 	flow   flow
@@ -55,27 +55,27 @@ type op struct {
 	src    arch.Reg
 	src2   arch.Reg
 	base   arch.Reg
-	index  arch.Reg // of a load whose address is not known otherwise
-	size   uint8    // bytes of each word moved
+	index  arch.Reg // index register of a load whose address is otherwise unknown
+	size   uint8    // size in bytes of each word moved
 	len    uint8
-	num    int32 // of the instruction, in the order of decoding
-	// bulk is how many bytes a store overwrites.
+	num    int32 // index of the instruction, in the order of decoding
+	// bulk is the number of bytes that a store overwrites.
 	bulk uint16
 
 	must   bool
-	leader bool // control arrives here other than from the instruction before
+	leader bool // control also arrives here other than from the previous instruction
 	isCall bool
-	cond   bool // takes effect under a condition only
-	slot   bool // the instruction after this one runs before control goes on
-	// inclusive: the jump after a comparison with a constant is taken, or not
-	// taken, for that constant as for what is below.
+	cond   bool // conditional
+	slot   bool // the next instruction executes before this one's jump
+	// inclusive: for the jump after a comparison with a constant, the constant itself
+	// counts like smaller values.
 	inclusive bool
 }
 
-// bit is the set of r alone; nothing for no register.
+// bit returns the set of r alone, or the empty set for no register.
 func bit(r arch.Reg) arch.RegMask { return 1 << r }
 
-// sumUp sets needs, loses and must from the rest.
+// sumUp computes needs, loses and must.
 func (o *op) sumUp() {
 	o.loses = o.mask
 	switch o.kind {
@@ -93,5 +93,5 @@ func (o *op) sumUp() {
 
 func (o *op) next() uint64 { return o.addr + uint64(o.len) }
 
-// fallsThrough reports whether control may go on to the next instruction.
+// fallsThrough reports whether control may continue with the next instruction.
 func (o *op) fallsThrough() bool { return o.flow == flowNext || o.flow == flowCond || o.cond }

@@ -1,15 +1,14 @@
 package stackflow
 
-// A blockOrder brings blocks into the order of their addresses. They come in
-// pieces that are ordered mostly, as the code was met, so that these are merged.
+// A blockOrder sorts blocks by address. They come in mostly sorted pieces, in the order in
+// which code was reached, which are merged.
 type blockOrder struct {
 	list, spare []int32
 	ends        []int
 }
 
-// of lists the numbers of blocks by rising address of their first instructions,
-// and by rising number where that is the same. The list is valid until the next
-// call.
+// of lists the indexes of blocks by ascending address of their first instructions, then by
+// index. The list is valid until the next call.
 func (o *blockOrder) of(blocks []block, ops []op) []int32 {
 	o.list, o.ends = o.list[:0], o.ends[:0]
 	addr := func(n int32) uint64 { return ops[blocks[n].first].addr }

@@ -5,14 +5,12 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// maxPopScan is how many instructions of a called function are read to find its
-// return.
+// maxPopScan limits how many instructions of a called function are read to find its return.
 const maxPopScan = 2048
 
-// pops is how many bytes of its arguments the function at addr takes off the
-// stack when it returns. By the conventions of i386 that is what functions do
-// that return a structure. The first return in the order of addresses is
-// believed.
+// pops returns how many bytes of its arguments the function at addr pops when it returns.
+// On i386, functions that return a structure do that. The first return in address order
+// decides.
 func (g *graph) pops(addr uint64) int64 {
 	if g.m.arch != arch.X86 || addr == 0 {
 		return 0
@@ -39,7 +37,7 @@ func (g *graph) scanPops(addr uint64) int64 {
 		case disasm.Ret:
 			return in.Imm
 		case disasm.JumpIndirect:
-			return 0 // a linkage stub, or a table
+			return 0 // a linkage stub or table
 		}
 		code, addr = code[in.Len:], addr+uint64(in.Len)
 	}

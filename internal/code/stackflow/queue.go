@@ -1,8 +1,8 @@
 package stackflow
 
-// A queue hands addresses out by rising order, so that code is decoded and run
-// through in the order in which it mostly lies: what comes before a place is
-// known when that is looked at. It is a binary heap.
+// A queue returns addresses in ascending order, so that code is decoded and executed in the
+// order in which it usually lies: what precedes a place is then known when the place is
+// reached. It is a binary heap.
 type queue []uint64
 
 func (q *queue) push(addr uint64) {

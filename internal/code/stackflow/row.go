@@ -6,14 +6,14 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// A LocKind says how a value of the caller is found.
+// A LocKind says how to find a value of the caller.
 type LocKind uint8
 
 const (
-	Lost  LocKind = iota // it is not known
-	InReg                // it is register Reg, plus Off
-	AtCFA                // it is saved at CFA+Off
-	AtReg                // it is saved at Reg+Off
+	Lost  LocKind = iota // unknown
+	InReg                // register Reg plus Off
+	AtCFA                // saved at CFA+Off
+	AtReg                // saved at Reg+Off
 )
 
 // A Loc says where a value of the caller is. Off is in bytes.
@@ -23,10 +23,10 @@ type Loc struct {
 	Off  int64
 }
 
-// A CFARule says how the canonical frame address is computed from the registers
-// of the frame: Reg+Off, or, with Deref, the word at Reg+Off plus Add.
+// A CFARule says how to compute the canonical frame address from the registers of the
+// frame: Reg+Off or, with Deref, the word at Reg+Off plus Add.
 type CFARule struct {
-	Reg   arch.Reg // NoReg where it is not known
+	Reg   arch.Reg // NoReg if unknown
 	Deref bool
 	Off   int64
 	Add   int64
@@ -38,20 +38,19 @@ type SavedReg struct {
 	Loc Loc
 }
 
-// A Row is what is known at one instruction: what a row of call frame
-// information says.
+// A Row is what is known at one instruction: the content of a row of call frame
+// information.
 type Row struct {
-	// It is by the frame pointer where that is the function's own; BySP is the
-	// same by the stack pointer, for frames whose frame pointer is not known.
+	// CFA uses the frame pointer if that is the function's own. BySP is the same by the
+	// stack pointer, for frames with an unknown frame pointer.
 	CFA, BySP CFARule
-	// CallerSP is what the caller's stack pointer is above the CFA, in bytes.
+	// CallerSP is the offset in bytes of the caller's stack pointer from the CFA.
 	CallerSP int64
 	RA       Loc
-	// Saved are the callee-saved registers whose values in the caller are known,
-	// those that the function has not changed included. Do not write to it.
+	// Saved are the callee-saved registers whose values in the caller are known, including
+	// unchanged ones. Do not write to it.
 	Saved []SavedReg
-	// FrameReg says that the frame pointer is the function's own: it points into
-	// the frame.
+	// FrameReg says that the frame pointer is the function's own: it points into the frame.
 	FrameReg bool
 }
 
@@ -69,16 +68,16 @@ func (r *Row) equal(s *Row) bool {
 	return r.CFA == s.CFA && r.BySP == s.BySP && r.RA == s.RA && r.FrameReg == s.FrameReg && slices.Equal(r.Saved, s.Saved)
 }
 
-// A rowBuilder collects a function's rows.
+// A rowBuilder collects the rows of a function.
 type rowBuilder struct {
 	rows    []Row
 	saved   []SavedReg
 	scratch []SavedReg
 	last    int32
 
-	// What the row with number last was made of.
+	// State from which the row with index last was made.
 	inRows  arch.RegMask
-	version uint64 // of the words, 0 for no row
+	version uint64 // of the words; 0 if there is no row
 	alone   bool
 	from    [arch.MaxRegs]value
 	words   []slot
@@ -87,10 +86,10 @@ type rowBuilder struct {
 	onStack [arch.MaxRegs]storedReg
 }
 
-// reset forgets the rows, which are somebody else's now.
+// reset forgets the rows, which now belong to a Func.
 func (b *rowBuilder) reset() { b.rows, b.saved, b.last, b.version = nil, nil, 0, 0 }
 
-// isLast reports whether the last row is the one for s too, at a glance.
+// isLast reports, by a fast check, whether the last row also applies to s.
 func (b *rowBuilder) isLast(s *state, alone bool) bool {
 	if b.version == 0 || b.inRows != s.inRows || b.alone != alone {
 		return false
@@ -107,7 +106,7 @@ func (b *rowBuilder) isLast(s *state, alone bool) bool {
 	return true
 }
 
-// note remembers what the last row is made of.
+// note records the state from which the last row was made.
 func (b *rowBuilder) note(s *state, alone bool) {
 	b.version, b.inRows, b.alone = s.version, s.inRows, alone
 	b.words = append(b.words[:0], s.slots...)
@@ -117,16 +116,17 @@ func (b *rowBuilder) note(s *state, alone bool) {
 	}
 }
 
-// sameFrame reports whether two rows say the same, but for BySP.
+// sameFrame reports whether two rows are equal except for BySP.
 func (r *Row) sameFrame(s *Row) bool {
 	return r.CFA == s.CFA && r.RA == s.RA && slices.Equal(r.Saved, s.Saved)
 }
 
-// maxSameRow is how many rows a new one is compared with, to be kept once.
+// maxSameRow is how many previous rows a new one is compared with, to store equal ones
+// once.
 const maxSameRow = 32
 
-// add returns the number of the row for s. alone says that control gets there
-// with one stack pointer only.
+// add returns the index of the row for s. alone says that control arrives with only one
+// stack pointer.
 func (b *rowBuilder) add(m *machine, s *state, alone bool) int32 {
 	if b.isLast(s, alone) {
 		return b.last
@@ -168,8 +168,7 @@ func (b *rowBuilder) add(m *machine, s *state, alone bool) int32 {
 	return b.last
 }
 
-// reach returns a register that addr can be computed from, and what is to be
-// added to it.
+// reach returns a register from which addr can be computed, and the offset to add.
 func (m *machine) reach(s *state, addr value) (arch.Reg, int64, bool) {
 	for _, r := range [...]arch.Reg{m.arch.FP, m.arch.SP} {
 		if v := s.get(r); v.sameBase(addr) {
@@ -199,9 +198,9 @@ func (m *machine) cfaRule(s *state) CFARule {
 	return CFARule{Reg: arch.NoReg}
 }
 
-// findSaved notes in b.onStack where the entry's values of registers are on the
-// stack, and have not been popped; of several places the one at the highest
-// address.
+// findSaved records in b.onStack where the stack has registers' values from the entry that
+// have not been popped. If there are several places, the one with the highest address
+// counts.
 func (b *rowBuilder) findSaved(m *machine, s *state) {
 	b.stored = 0
 	for i := range s.slots {
@@ -223,16 +222,16 @@ func (b *rowBuilder) findSaved(m *machine, s *state) {
 	}
 }
 
-// A storedReg is where a register is on the stack; at is its offset from what the
-// place is known by.
+// A storedReg is where a register is on the stack; at is the offset from the base of its
+// address.
 type storedReg struct {
 	loc Loc
 	at  int64
 }
 
-// locate says where the entry's value of register r is: on the stack, as long as
-// it has not been popped, for the register itself may have been changed by what
-// keeps to other conventions; else in a register.
+// locate returns where the entry's value of register r is: on the stack as long as it has
+// not been popped, since a function with other conventions may have changed the register;
+// otherwise in a register.
 func (b *rowBuilder) locate(m *machine, s *state, r arch.Reg) Loc {
 	if b.stored.Has(r) {
 		return b.onStack[r].loc
@@ -248,7 +247,7 @@ func (b *rowBuilder) locate(m *machine, s *state, r arch.Reg) Loc {
 	return Loc{}
 }
 
-// live reports whether the word at addr is in the frame: not below the stack
+// live reports whether the word at addr is in the frame, that is, not below the stack
 // pointer.
 func (m *machine) live(s *state, addr value) bool {
 	sp := s.get(m.arch.SP)

@@ -8,11 +8,10 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// CallTargets lists the code pointers into code, which lies at addr, that direct
-// calls in code lead to, by rising order. Where instructions have no fixed place
-// (x86) bytes that merely look like a call count too: one in many thousands; and
-// where there are two instruction sets, code of one that looks like calls in the
-// other.
+// CallTargets lists, in ascending order, the code pointers into code, which is at addr, to
+// which direct calls in code lead. Some may be wrong. If instructions have no fixed
+// alignment (x86), bytes that look like a call count, too: one in many thousands. If there
+// are two instruction sets, code of one may look like calls in the other.
 func CallTargets(a *arch.Arch, code []byte, addr uint64) []uint64 {
 	t := callTargets{arch: a, addr: addr, size: uint64(len(code))}
 	switch {
@@ -49,7 +48,7 @@ func (t *callTargets) searchX86(code []byte) {
 	}
 }
 
-// search decodes code in the instruction set that mode says.
+// search decodes code in the instruction set given by mode.
 func (t *callTargets) search(code []byte, mode uint64) {
 	var in disasm.Inst
 	step := uint64(max(t.arch.PCAlign, 1))
@@ -67,7 +66,7 @@ func (t *callTargets) search(code []byte, mode uint64) {
 				to ^= 1
 			}
 			t.add(in.Target | to)
-		case in.Kind == disasm.CallIndirect && !in.Delayed: // the second of a pair, perhaps
+		case in.Kind == disasm.CallIndirect && !in.Delayed: // possibly the second of a pair
 			from := max(at, disasm.MaxLen) - disasm.MaxLen
 			if site, ok := disasm.CallBefore(t.arch, code[from:pc], (t.addr+pc)|mode); ok && site.Direct {
 				t.add(site.Target)
@@ -76,9 +75,9 @@ func (t *callTargets) search(code []byte, mode uint64) {
 	}
 }
 
-// StartsByPadding lists up to n addresses below pc, a code pointer, where code,
-// which lies at addr and ends behind pc, looks as if a function began: aligned,
-// and after padding that control does not run into. The nearest comes first.
+// StartsByPadding lists up to n addresses below pc, a code pointer, at which a function
+// seems to begin: aligned addresses after padding that control does not run into. code is
+// at addr and ends after pc. The nearest address comes first.
 func StartsByPadding(a *arch.Arch, code []byte, addr, pc uint64, n int) []uint64 {
 	mode := uint64(0)
 	if a.Mode != arch.NoReg {
@@ -97,8 +96,8 @@ func StartsByPadding(a *arch.Arch, code []byte, addr, pc uint64, n int) []uint64
 	return starts
 }
 
-// endsBefore reports whether code, which ends at at, ends with an instruction
-// that control does not pass, and padding.
+// endsBefore reports whether code, which ends at at, ends with an instruction after which
+// control does not continue, and padding.
 func endsBefore(a *arch.Arch, code []byte, at, mode uint64) bool {
 	step := max(a.PCAlign, 1)
 	for back := step; back <= 3*disasm.MaxLen && back <= len(code); back += step {
@@ -109,8 +108,8 @@ func endsBefore(a *arch.Arch, code []byte, at, mode uint64) bool {
 	return false
 }
 
-// lastEnds decodes code and reports whether it is one instruction that control
-// does not pass, and padding; ok is false where it is no code.
+// lastEnds decodes code and reports whether it is one instruction after which control does
+// not continue, and padding; ok is false if it is not code.
 func lastEnds(a *arch.Arch, code []byte, pc, mode uint64) (ends, ok bool) {
 	var in disasm.Inst
 	for first := true; len(code) > 0; first = false {

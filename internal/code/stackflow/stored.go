@@ -6,15 +6,15 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// A stored is a state that is kept, in little memory.
+// A stored is a state in compact form.
 type stored struct {
 	known, inRows arch.RegMask
-	vals          []value // of the known registers, by rising number
+	vals          []value // of the known registers, in ascending order
 	frame
 	soft bool
 }
 
-// take makes t what s is. They share the slots.
+// take sets t to s. They share the slots.
 func (t *stored) take(s *state) {
 	t.known, t.inRows, t.soft = s.known, s.inRows, s.soft
 	if t.vals = t.vals[:0]; cap(t.vals) < s.known.Count() {
@@ -27,7 +27,7 @@ func (t *stored) take(s *state) {
 	t.frame = s.frame
 }
 
-// load makes s what t is. They share the slots.
+// load sets s to t. They share the slots.
 func (s *state) load(t *stored) {
 	s.known, s.inRows, s.soft = t.known, t.inRows, t.soft
 	n := 0
@@ -39,7 +39,7 @@ func (s *state) load(t *stored) {
 	s.frame = t.frame
 }
 
-// get is what register r holds.
+// get returns the content of register r.
 func (t *stored) get(r arch.Reg) value {
 	if !t.known.Has(r) {
 		return value{}
@@ -47,7 +47,7 @@ func (t *stored) get(r arch.Reg) value {
 	return t.vals[bits.OnesCount64(uint64(t.known)&(1<<r-1))]
 }
 
-// lose makes the registers of mask unknown.
+// lose makes the registers in mask unknown.
 func (t *stored) lose(mask arch.RegMask) {
 	kept := t.vals[:0]
 	for i, m := 0, t.known; m != 0; i, m = i+1, m&(m-1) {
@@ -60,8 +60,8 @@ func (t *stored) lose(mask arch.RegMask) {
 	t.inRows &^= mask
 }
 
-// join takes note in t of another path on which s holds, and answers whether
-// that changed t. A path that may not exist does not count beside one that does.
+// join merges into t the state s of another path, and reports whether that changed t. A
+// doubtful path does not count if there is a certain one.
 func (t *stored) join(s *state) bool {
 	switch {
 	case s.soft && !t.soft:
@@ -73,7 +73,7 @@ func (t *stored) join(s *state) bool {
 	return t.merge(s)
 }
 
-// merge makes t what holds in both t and s, and answers whether that changed t.
+// merge reduces t to what holds in both t and s, and reports whether that changed t.
 func (t *stored) merge(s *state) bool {
 	lost := t.known &^ s.known
 	for i, m := 0, t.known; m != 0; i, m = i+1, m&(m-1) {

@@ -5,24 +5,24 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// maxTable bounds the entries of a table of jumps.
+// maxTable limits the entries of a jump table.
 const maxTable = 4096
 
-// maxGuess bounds those of a table whose length is not known.
+// maxGuess limits the entries of a jump table of unknown length.
 const maxGuess = 128
 
-// maxSpread is how far from a function's start its code is believed to lie where
-// its end is not known, in bytes.
+// maxSpread is the assumed maximum distance in bytes of a function's code from its start,
+// if its end is unknown.
 const maxSpread = 64 << 10
 
-// maxTargets bounds those of all tables of a function.
+// maxTargets limits the entries of all jump tables of a function.
 const maxTargets = 16384
 
-// boundWithin is how many instructions before an indirect jump its bounds check
-// is looked for.
+// boundWithin is how many instructions before an indirect jump are searched for its bounds
+// check.
 const boundWithin = 32
 
-// resolve goes where an indirect jump at the end of b leads.
+// resolve follows an indirect jump at the end of b.
 func (a *analysis) resolve(b *block, o *op) {
 	targets, known := a.jumps[b.last]
 	if !known {
@@ -32,22 +32,21 @@ func (a *analysis) resolve(b *block, o *op) {
 	soft := a.cur.soft
 	a.cur.soft = soft || targets.guessed
 	for _, to := range targets.to {
-		if i, ok := a.find(to); ok && a.ops[i].leader { // else it will be, when solving goes on
+		if i, ok := a.find(to); ok && a.ops[i].leader { // otherwise it becomes one when solving continues
 			a.arrive(int(a.blockOf[i]), &a.cur)
 		}
 	}
 	a.cur.soft = soft
 }
 
-// A jumpTable are the targets of an indirect jump; none where it is not
-// understood.
+// A jumpTable has the targets of an indirect jump; none if it is not understood.
 type jumpTable struct {
 	to      []uint64
-	guessed bool // how many there are is not known
+	guessed bool // their number is unknown
 }
 
-// readTable finds the targets of an indirect jump. Of a table whose length is not
-// known, those count that lie in the function, up to the first that does not.
+// readTable finds the targets of an indirect jump. For a table of unknown length, the
+// targets count up to the first one that is not in the function.
 func (a *analysis) readTable(b *block, o *op) (t jumpTable) {
 	v := a.jumpValue(o)
 	if v.kind != tableEntry && v.kind != tableTarget {
@@ -79,8 +78,7 @@ func (a *analysis) readTable(b *block, o *op) (t jumpTable) {
 	return t
 }
 
-// plausible reports whether a table of the function may have an entry that leads
-// to addr.
+// plausible reports whether an entry of the function's jump table may lead to addr.
 func (a *analysis) plausible(addr uint64) bool {
 	if addr%uint64(max(a.machine.arch.PCAlign, 1)) != 0 || addr == 0 {
 		return false
@@ -96,7 +94,7 @@ func (a *analysis) plausible(addr uint64) bool {
 	return addr-a.start+maxSpread < 2*maxSpread && a.code.CodeAt(addr) != nil
 }
 
-// readEntry reads a table's entry, sign-extended where it counts from something.
+// readEntry decodes a table entry, sign-extended if it is relative.
 func (a *analysis) readEntry(b []byte, size int, signed bool) uint64 {
 	order := a.machine.arch.ByteOrder
 	switch {
@@ -108,7 +106,7 @@ func (a *analysis) readEntry(b []byte, size int, signed bool) uint64 {
 	return uint64(order.Uint32(b))
 }
 
-// jumpValue is what the jump's operand holds.
+// jumpValue returns the content of the jump's operand.
 func (a *analysis) jumpValue(o *op) value {
 	if o.src != arch.NoReg {
 		return a.cur.get(o.src)
@@ -125,8 +123,9 @@ func (a *analysis) jumpValue(o *op) value {
 	return value{}
 }
 
-// tableLen looks backward from the jump at the end of b for the load from the
-// table, and from there for the check of its index; 0 where there is none.
+// tableLen searches backward from the jump at the end of b for the load from the table, and
+// from there for the check of its index. It returns the number of entries, or 0 if not
+// found.
 func (a *analysis) tableLen(b *block) int {
 	last := int(b.last)
 	index := a.ops[last].index
@@ -144,7 +143,7 @@ func (a *analysis) tableLen(b *block) int {
 				return 0
 			}
 			return int(n)
-		case o.dst == index && o.src != arch.NoReg && o.kind == opNone: // made longer
+		case o.dst == index && o.src != arch.NoReg && o.kind == opNone: // extended
 			index = o.src
 		case o.dst == index && o.kind == opSet && o.k == 0:
 			index = o.base

@@ -2,38 +2,37 @@ package stackflow
 
 import "github.com/corewalk/corewalk/unwind/arch"
 
-// A valueKind says what is known of a word.
+// A valueKind says what is known about a word.
 type valueKind uint8
 
 const (
 	unknown valueKind = iota
-	// entry: the value that register reg had at the function's entry, plus k.
+	// entry: the value of register reg at the function's entry, plus k.
 	entry
-	// aligned: the stack pointer that instruction id made by an alignment, plus k.
+	// aligned: the stack pointer produced by the alignment in instruction id, plus k.
 	aligned
 	// constant: k.
 	constant
-	// tableEntry: a signed word of the table of jumps at k, whose entries take
-	// size bytes; tableTarget: the address that such an entry makes, when it is
-	// added to the address k+id.
+	// tableEntry: a signed word of the jump table at k, whose entries have size bytes.
+	// tableTarget: the address obtained by adding such an entry to the address k+id.
 	tableEntry
 	tableTarget
 )
 
-// A value is what is known of a word. Values are equal when they are the same
-// word: unknown ones are never asked.
+// A value is what is known about a word. Equal values are the same word; unknown ones are
+// never compared.
 type value struct {
 	kind valueKind
 	reg  arch.Reg
 	size uint8
-	none uint8 // always 0: without gaps two values are compared as two words
+	none uint8 // always 0: without padding, comparing two values takes two words
 	id   int32
 	k    int64
 }
 
 func entryOf(r arch.Reg, k int64) value { return value{kind: entry, reg: r, k: k} }
 
-// plus is v + k.
+// plus returns v + k.
 func (v value) plus(k int64) value {
 	switch v.kind {
 	case entry, aligned, constant:
@@ -48,20 +47,20 @@ func (v value) sameBase(w value) bool {
 	return v.kind == w.kind && v.kind != unknown && v.reg == w.reg && v.id == w.id
 }
 
-// A state is what is known before an instruction runs.
+// A state is what is known before an instruction executes.
 type state struct {
-	known  arch.RegMask // the registers of which something is
-	inRows arch.RegMask // those that rows can depend on
+	known  arch.RegMask // the registers about which something is known
+	inRows arch.RegMask // those on which rows can depend
 	regs   [arch.MaxRegs]value
 	frame
-	// soft: every path here is in doubt: it comes from a call that may never
-	// return, or from a jump by a table whose length is not known.
+	// soft: every path to this place is doubtful: it comes from a call that may never
+	// return, or from a jump through a table of unknown length.
 	soft bool
-	// moved: something has changed that a row tells.
+	// moved: something that rows contain has changed.
 	moved bool
 }
 
-// get is what register r holds.
+// get returns the content of register r.
 func (s *state) get(r arch.Reg) value {
 	if s.known.Has(r) {
 		return s.regs[r]
@@ -69,7 +68,7 @@ func (s *state) get(r arch.Reg) value {
 	return value{}
 }
 
-// put makes register r hold v.
+// put sets register r to v.
 func (s *state) put(r arch.Reg, v value) {
 	if r >= arch.MaxRegs {
 		return
@@ -89,23 +88,23 @@ func (s *state) put(r arch.Reg, v value) {
 	}
 }
 
-// inRows reports whether rows can depend on a register that holds v.
+// inRows reports whether rows can depend on a register that contains v.
 func (v value) inRows() bool { return v.kind == entry || v.kind == aligned }
 
-// lose makes the registers of mask unknown.
+// lose makes the registers in mask unknown.
 func (s *state) lose(mask arch.RegMask) {
 	s.moved = s.moved || mask&s.inRows != 0
 	s.known &^= mask
 	s.inRows &^= mask
 }
 
-// save makes the word at addr hold v, which is known.
+// save records that the word at addr contains v, which is known.
 func (s *state) save(addr, v value) {
 	s.add(slot{addr, v})
 	s.moved = true
 }
 
-// overwrite forgets the words that [addr, addr+size) touches.
+// overwrite forgets the words that overlap [addr, addr+size).
 func (s *state) overwrite(addr value, size, word int64) {
 	if !s.mayTouch(addr.k, size) {
 		return
@@ -115,7 +114,7 @@ func (s *state) overwrite(addr value, size, word int64) {
 	s.moved = s.moved || n != len(s.slots)
 }
 
-// dropBelow forgets the words below addr: a call overwrites them.
+// dropBelow forgets the words below addr, which a call overwrites.
 func (s *state) dropBelow(addr value) {
 	if addr.k <= s.lowest {
 		return

@@ -70,7 +70,7 @@ func (s *stepper) full(fn Function) error {
 	}
 	w := le.Uint32(b)
 	if v := w >> 18 & 3; v != 0 {
-		return fmt.Errorf("unwind information at RVA %#[2]x has version %[1]d, want 0: %w", v, fn.Data, ErrUnsupported)
+		return fmt.Errorf("unwind information at RVA %#x has version %d, want 0: %w", fn.Data, v, ErrUnsupported)
 	}
 	single := w>>21&1 != 0
 	scopes, words := int(w>>22&31), int(w>>27)

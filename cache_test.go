@@ -14,7 +14,7 @@ import (
 // analyzed is the text of a fixture's report.
 func analyzed(t testing.TB, core string, opts ...corewalk.Option) string {
 	t.Helper()
-	target, err := corewalk.Open(core, opts...)
+	target, err := corewalk.Open(context.Background(), core, opts...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func TestCache(t *testing.T) {
 	for _, budget := range []int64{0, 1} {
 		var want []string
 		first := fixture.Get(t, names[0])
-		cache := corewalk.NewCache(budget, corewalk.WithSysroot(first.Sysroot(t)))
+		cache := corewalk.NewCache(context.Background(), budget, corewalk.WithSysroot(first.Sysroot(t)))
 		for _, n := range names {
 			c := fixture.Get(t, n)
 			want = append(want, analyzed(t, c.Core(t), corewalk.WithExecutable(c.Binary(t)), corewalk.WithSysroot(c.Sysroot(t))))
@@ -72,9 +72,9 @@ func TestCache(t *testing.T) {
 
 func TestCacheRefusesDirectories(t *testing.T) {
 	c := fixture.Get(t, "amd64-inline-tail-O2")
-	cache := corewalk.NewCache(0)
+	cache := corewalk.NewCache(context.Background(), 0)
 	defer cache.Close()
-	target, err := corewalk.Open(c.Core(t), corewalk.WithCache(cache), corewalk.WithSearch(t.TempDir()))
+	target, err := corewalk.Open(context.Background(), c.Core(t), corewalk.WithCache(cache), corewalk.WithSearch(t.TempDir()))
 	if !errors.Is(err, unwind.ErrBadParam) || target != nil {
 		t.Errorf("error %v", err)
 	}

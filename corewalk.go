@@ -30,74 +30,6 @@ import (
 	"github.com/corewalk/corewalk/unwind"
 )
 
-// An Option says how to open a dump.
-type Option func(*config)
-
-type config struct {
-	// ctx ends the fetching of files.
-	ctx   context.Context
-	files []modules.Option
-	core  []corestate.Option
-	live  []livestate.Option
-	hold  bool
-}
-
-func withFiles(o modules.Option) Option { return func(c *config) { c.files = append(c.files, o) } }
-
-// WithExecutable gives the main program's file. It is used if it is the build that the
-// process ran.
-func WithExecutable(path string) Option { return withFiles(modules.WithExecutable(path)) }
-
-// WithSysroot adds a directory that stands for the root directory of the machine that
-// the dump is from.
-func WithSysroot(dir string) Option { return withFiles(modules.WithSysroot(dir)) }
-
-// WithDebugDir adds a directory of separate debug files. Without one it is
-// /usr/lib/debug.
-func WithDebugDir(dir string) Option { return withFiles(modules.WithDebugDir(dir)) }
-
-// WithSearch adds a directory with binaries and debug files at any depth; see
-// modules.WithSearch.
-func WithSearch(dir string) Option { return withFiles(modules.WithSearch(dir)) }
-
-// WithFetcher asks f for binaries and debug files that no directory has, for the modules
-// that stacks go through and no others. Nothing is fetched once ctx is done: of
-// WithFetcher and WithSymbolFetcher the context given last. Package debuginfod makes a
-// Fetcher that asks servers.
-func WithFetcher(ctx context.Context, f modules.Fetcher) Option {
-	return func(c *config) { c.ctx, c.files = ctx, append(c.files, modules.WithFetcher(f)) }
-}
-
-// WithSymbolPath looks for PE images, PDBs and Breakpad symbol files in the directories
-// of a symbol path; see modules.WithSymbolPath.
-func WithSymbolPath(path string) Option { return withFiles(modules.WithSymbolPath(path)) }
-
-// WithSymbolFetcher asks f for PE images and symbol files that no directory has, for the
-// modules that stacks go through and no others. ctx is as WithFetcher's. Package
-// debuginfod makes a SymbolFetcher that asks the servers of a symbol path.
-func WithSymbolFetcher(ctx context.Context, f modules.SymbolFetcher) Option {
-	return func(c *config) { c.ctx, c.files = ctx, append(c.files, modules.WithSymbolFetcher(f)) }
-}
-
-// WithForceMismatched uses files of another build where no right one is found. Every
-// frame that one had a part in says so.
-func WithForceMismatched() Option { return withFiles(modules.WithForceMismatched()) }
-
-// WithCache shares the files of a cache with other Targets; see modules.WithCache.
-func WithCache(c *modules.Cache) Option { return withFiles(modules.WithCache(c)) }
-
-// NewCache returns a cache of files that several Targets share. Of opts it heeds those
-// that say where files are; see modules.NewCache.
-func NewCache(budget int64, opts ...Option) *modules.Cache {
-	cfg := newConfig(opts)
-	return modules.NewCache(cfg.ctx, budget, cfg.files...)
-}
-
-// WithCoreOptions passes options to corestate.
-func WithCoreOptions(opts ...corestate.Option) Option {
-	return func(c *config) { c.core = append(c.core, opts...) }
-}
-
 // A Target is an opened dump, or a running process. It may be used by several goroutines until it is
 // closed.
 //
@@ -117,50 +49,43 @@ type Target struct {
 }
 
 // Open opens the core or minidump at path, compressed or not, and finds the files of its
-// modules. The error names what is wrong with the file and what to do.
+// modules. The error says what is wrong with the file and what to do. Once ctx is done,
+// a dump is not unpacked any further, and no more files are fetched for the Target.
 //
 // When the file is a dump that cannot be walked (of an architecture that is not
 // known, or without threads), Open returns the Target together with the error:
 // it still tells what is in the dump.
-func Open(path string, opts ...Option) (*Target, error) {
+func Open(ctx context.Context, path string, opts ...Option) (*Target, error) {
 	cfg := newConfig(opts)
-	s, err := subject.OpenDump(path, cfg.core...)
-	return openDump(s, err, path, cfg)
+	s, err := subject.OpenDump(ctx, path, cfg.core...)
+	return openDump(ctx, s, err, path, cfg)
 }
 
-// OpenReader reads a core or minidump, compressed or not, from r. name is what to call it.
-func OpenReader(r io.Reader, name string, opts ...Option) (*Target, error) {
+// OpenReader is Open for a dump that comes as a stream. name is what to call it.
+func OpenReader(ctx context.Context, r io.Reader, name string, opts ...Option) (*Target, error) {
 	cfg := newConfig(opts)
-	s, err := subject.OpenDumpReader(r, name, cfg.core...)
-	return openDump(s, err, name, cfg)
+	s, err := subject.OpenDumpReader(ctx, r, name, cfg.core...)
+	return openDump(ctx, s, err, name, cfg)
 }
 
-func openDump(s subject.Subject, err error, path string, cfg *config) (*Target, error) {
+func openDump(ctx context.Context, s subject.Subject, err error, path string, cfg *config) (*Target, error) {
 	if s == nil {
 		return nil, err
 	}
 	if dir := filepath.Dir(path); path != "-" {
 		cfg.files = append(cfg.files, modules.WithBeside(dir))
 	}
-	t, fault := open(s, path, cfg)
+	t, fault := open(ctx, s, path, cfg)
 	if fault != nil {
 		return nil, fault
 	}
 	return t, err
 }
 
-func newConfig(opts []Option) *config {
-	cfg := &config{ctx: context.Background()}
-	for _, o := range opts {
-		o(cfg)
-	}
-	return cfg
-}
-
 // open finds the libraries of a subject and their files. When it fails the subject
 // is closed.
-func open(s subject.Subject, name string, cfg *config) (*Target, error) {
-	set, err := modules.New(cfg.ctx, s.DumpMemory(), cfg.files...)
+func open(ctx context.Context, s subject.Subject, name string, cfg *config) (*Target, error) {
+	set, err := modules.New(ctx, s.DumpMemory(), cfg.files...)
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}

@@ -1,6 +1,7 @@
 package corewalk_test
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/corewalk/corewalk"
@@ -24,7 +25,7 @@ func (untilMain) CallerFrame(in, _ *unwind.Frame) unwind.Status {
 // A core is opened, a stepper of one's own added to the default ones, and the
 // thread that crashed walked. docs/library.md explains it.
 func Example() {
-	target, err := corewalk.Open("testdata/cores/amd64-asm-between/core.zst", corewalk.WithSysroot("testdata/sysroot/amd64"))
+	target, err := corewalk.Open(context.Background(), "testdata/cores/amd64-asm-between/core.zst", corewalk.WithSysroot("testdata/sysroot/amd64"))
 	if err != nil {
 		fmt.Println(err)
 		return

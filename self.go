@@ -1,6 +1,8 @@
 package corewalk
 
 import (
+	"context"
+
 	"github.com/corewalk/corewalk/internal/why/subject"
 	"github.com/corewalk/corewalk/livestate"
 )
@@ -12,11 +14,11 @@ import (
 // when it is wanted.
 //
 //go:noinline
-func Self(opts ...Option) (*Target, error) {
+func Self(ctx context.Context, opts ...Option) (*Target, error) {
 	p, err := livestate.Self(1)
 	if err != nil {
 		return nil, err
 	}
 	cfg := newConfig(opts)
-	return open(subject.OfSelf(p), "this program", cfg)
+	return open(ctx, subject.OfSelf(p), "this program", cfg)
 }

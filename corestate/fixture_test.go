@@ -2,6 +2,7 @@ package corestate
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -39,7 +40,7 @@ func fileOf(t *testing.T, cs fixture.Case, l *libstate.Library) *elffile.File {
 func TestFixtures(t *testing.T) {
 	for _, cs := range fixture.Cases(t) {
 		t.Run(cs.Name, func(t *testing.T) {
-			c, err := Open(cs.Core(t))
+			c, err := Open(context.Background(), cs.Core(t))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -131,7 +132,7 @@ func checkPlace(t *testing.T, l *libstate.Library, f *elffile.File) {
 func TestFixtureCodeFromFiles(t *testing.T) {
 	for _, name := range []string{"amd64-recursion-O0", "amd64-gcore", "amd64-filter-0x01", "amd64-relro-omitted", "amd64-truncated", "amd64-static-pie"} {
 		cs := fixture.Get(t, name)
-		c, err := Open(cs.Core(t))
+		c, err := Open(context.Background(), cs.Core(t))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -167,7 +168,7 @@ func TestFixtureCodeFromFiles(t *testing.T) {
 func BenchmarkOpen(b *testing.B) {
 	path := fixture.Get(b, "amd64-threads").Core(b)
 	for b.Loop() {
-		c, err := Open(path)
+		c, err := Open(context.Background(), path)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -178,7 +179,7 @@ func BenchmarkOpen(b *testing.B) {
 func BenchmarkOpenAndBuild(b *testing.B) {
 	path := fixture.Get(b, "amd64-threads").Core(b)
 	for b.Loop() {
-		c, err := Open(path)
+		c, err := Open(context.Background(), path)
 		if err != nil {
 			b.Fatal(err)
 		}

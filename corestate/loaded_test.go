@@ -1,6 +1,7 @@
 package corestate
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"testing"
@@ -33,7 +34,7 @@ func compareLoaded(m *Minidump, base, size uint64, pe *pefile.File) (compared in
 func TestLoadedBytesAreTheDumps(t *testing.T) {
 	total := 0
 	for _, c := range fixture.Minidumps(t) {
-		m, err := OpenMinidump(c.Core(t))
+		m, err := OpenMinidump(context.Background(), c.Core(t))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,6 +2,7 @@ package corestate
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -55,8 +56,8 @@ func isMicrodump(data []byte) bool {
 // OpenMinidump opens a minidump or microdump, plain or compressed; "-" is standard
 // input. As with Open, some errors come with a Minidump that answers what can be
 // known, and must be closed.
-func OpenMinidump(path string, opts ...Option) (*Minidump, error) {
-	f, fail := mapDump(path, newOptions(opts))
+func OpenMinidump(ctx context.Context, path string, opts ...Option) (*Minidump, error) {
+	f, fail := mapDump(ctx, path, newOptions(opts))
 	if fail != nil {
 		return nil, fail
 	}
@@ -82,8 +83,8 @@ func openMinidump(path string, f mapped) (d *Minidump, err error) {
 
 // OpenDump opens a dump of either kind: of the two that are returned at most one is
 // not nil.
-func OpenDump(path string, opts ...Option) (*ELFCore, *Minidump, error) {
-	f, fail := mapDump(path, newOptions(opts))
+func OpenDump(ctx context.Context, path string, opts ...Option) (*ELFCore, *Minidump, error) {
+	f, fail := mapDump(ctx, path, newOptions(opts))
 	if fail != nil {
 		return nil, nil, fail
 	}
@@ -91,8 +92,8 @@ func OpenDump(path string, opts ...Option) (*ELFCore, *Minidump, error) {
 }
 
 // OpenDumpReader is OpenDump for a dump that comes as a stream.
-func OpenDumpReader(r io.Reader, opts ...Option) (*ELFCore, *Minidump, error) {
-	f, fail := mapStream("", r, newOptions(opts))
+func OpenDumpReader(ctx context.Context, r io.Reader, opts ...Option) (*ELFCore, *Minidump, error) {
+	f, fail := mapStream(ctx, "", r, newOptions(opts))
 	if fail != nil {
 		return nil, nil, fail
 	}

@@ -1,6 +1,7 @@
 package corestate
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -350,7 +351,7 @@ func TestOpenMinidump(t *testing.T) {
 	if err := os.WriteFile(path, whole, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	m, err := OpenMinidump(path)
+	m, err := OpenMinidump(context.Background(), path)
 	if err != nil || m.Path() != path {
 		t.Fatal(err)
 	}
@@ -363,7 +364,7 @@ func TestOpenMinidump(t *testing.T) {
 	if err := os.WriteFile(path, whole[:len(whole)-100], 0o600); err != nil {
 		t.Fatal(err)
 	}
-	m, err = OpenMinidump(path)
+	m, err = OpenMinidump(context.Background(), path)
 	if m == nil {
 		t.Fatal(err)
 	}
@@ -371,10 +372,10 @@ func TestOpenMinidump(t *testing.T) {
 	if cut, have, want := m.Truncated(); !cut || want <= have {
 		t.Errorf("cut off: %v %d %d", cut, have, want)
 	}
-	if _, err := OpenMinidump(filepath.Join(t.TempDir(), "none")); !errors.Is(err, os.ErrNotExist) {
+	if _, err := OpenMinidump(context.Background(), filepath.Join(t.TempDir(), "none")); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
 	}
-	if _, err := OpenMinidump(t.TempDir()); err == nil {
+	if _, err := OpenMinidump(context.Background(), t.TempDir()); err == nil {
 		t.Error("a directory is opened")
 	}
 }

@@ -15,10 +15,7 @@ import (
 // An Option changes how a core is opened.
 type Option func(*options)
 
-type options struct {
-	ctx    context.Context
-	decomp decompress.Options
-}
+type options struct{ decomp decompress.Options }
 
 // TempDir is where a compressed core, or one that comes through a pipe, is
 // unpacked; "" (the default) is os.TempDir.
@@ -30,30 +27,28 @@ func MaxSize(size, disk int64) Option {
 	return func(o *options) { o.decomp.MaxSize, o.decomp.MaxDisk = size, disk }
 }
 
-// Context ends the unpacking of a core.
-func Context(ctx context.Context) Option { return func(o *options) { o.ctx = ctx } }
-
 // Progress is told, while a core is unpacked, how many bytes were read and how
 // many came out. It is called on the goroutine that called Open.
 func Progress(f func(in, out int64)) Option { return func(o *options) { o.decomp.Progress = f } }
 
 func newOptions(opts []Option) options {
-	o := options{ctx: context.Background()}
+	var o options
 	for _, f := range opts {
 		f(&o)
 	}
 	return o
 }
 
-// Open opens a core file, plain or compressed; "-" is standard input.
+// Open opens a core file, plain or compressed; "-" is standard input. Unpacking ends
+// when ctx is done.
 //
 // With some errors (see the list of errors) the core is returned as well: it
 // answers what can be known of it, and must be closed.
 //
 // The core's memory is the mapped file: a goroutine that reads it when another
 // process may shorten the file does so inside mmapfile.Guard.
-func Open(path string, opts ...Option) (*ELFCore, error) {
-	f, fail := mapDump(path, newOptions(opts))
+func Open(ctx context.Context, path string, opts ...Option) (*ELFCore, error) {
+	f, fail := mapDump(ctx, path, newOptions(opts))
 	if fail != nil {
 		return nil, fail
 	}
@@ -67,9 +62,9 @@ type mapped struct {
 }
 
 // mapDump maps a file, or what it unpacks to.
-func mapDump(path string, o options) (mapped, *OpenError) {
+func mapDump(ctx context.Context, path string, o options) (mapped, *OpenError) {
 	if path == "-" {
-		return mapStream("-", os.Stdin, o)
+		return mapStream(ctx, "-", os.Stdin, o)
 	}
 	m, err := mmapfile.Open(path)
 	if err == nil && decompress.Sniff(head(m)) == decompress.None {
@@ -88,12 +83,12 @@ func mapDump(path string, o options) (mapped, *OpenError) {
 	if st, err := f.Stat(); err == nil && st.IsDir() {
 		return mapped{}, &OpenError{Path: path, Text: "is a directory, not a core", Err: mmapfile.ErrNotRegular}
 	}
-	return mapStream(path, f, o)
+	return mapStream(ctx, path, f, o)
 }
 
 // OpenReader opens a core, plain or compressed, that comes as a stream.
-func OpenReader(r io.Reader, opts ...Option) (*ELFCore, error) {
-	f, fail := mapStream("", r, newOptions(opts))
+func OpenReader(ctx context.Context, r io.Reader, opts ...Option) (*ELFCore, error) {
+	f, fail := mapStream(ctx, "", r, newOptions(opts))
 	if fail != nil {
 		return nil, fail
 	}
@@ -110,13 +105,13 @@ func head(m *mmapfile.File) (b []byte) {
 }
 
 // mapStream unpacks a stream into a temporary file and maps that.
-func mapStream(path string, r io.Reader, o options) (mapped, *OpenError) {
+func mapStream(ctx context.Context, path string, r io.Reader, o options) (mapped, *OpenError) {
 	br := bufio.NewReaderSize(r, 64<<10)
 	first, err := br.Peek(decompress.SniffLen)
 	if err != nil && err != io.EOF {
 		return mapped{}, failed(path, err)
 	}
-	f, _, unpackErr := decompress.ToSparse(o.ctx, br, decompress.Sniff(first), o.decomp)
+	f, _, unpackErr := decompress.ToSparse(ctx, br, decompress.Sniff(first), o.decomp)
 	if f == nil {
 		if unpackErr == nil || len(first) == 0 {
 			return mapped{}, nil

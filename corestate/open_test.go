@@ -82,7 +82,7 @@ func TestWhatCannotBeAnalysed(t *testing.T) {
 		if err := os.WriteFile(path, tt.data, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		c, err := Open(path)
+		c, err := Open(context.Background(), path)
 		if !errors.Is(err, tt.err) || !strings.Contains(err.Error(), tt.text) || !strings.HasPrefix(err.Error(), path+": ") || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v", tt.name, err)
 		}
@@ -93,7 +93,7 @@ func TestWhatCannotBeAnalysed(t *testing.T) {
 			exercise(c)
 			c.Close()
 		}
-		if _, err := OpenReader(bytes.NewReader(tt.data)); !errors.Is(err, tt.err) {
+		if _, err := OpenReader(context.Background(), bytes.NewReader(tt.data)); !errors.Is(err, tt.err) {
 			t.Errorf("%s as a stream: %v", tt.name, err)
 		}
 	}
@@ -108,10 +108,10 @@ func set(data []byte, at int, b byte) []byte {
 
 func TestOpenMissingFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "none")
-	if _, err := Open(path); !errors.Is(err, os.ErrNotExist) || err.Error() != path+": no such file or directory" {
+	if _, err := Open(context.Background(), path); !errors.Is(err, os.ErrNotExist) || err.Error() != path+": no such file or directory" {
 		t.Errorf("missing file: %v", err)
 	}
-	if _, err := Open(t.TempDir()); err == nil || !strings.Contains(err.Error(), "directory") {
+	if _, err := Open(context.Background(), t.TempDir()); err == nil || !strings.Contains(err.Error(), "directory") {
 		t.Errorf("directory: %v", err)
 	}
 }
@@ -145,12 +145,14 @@ func TestOpenStreamsAndCompressedCores(t *testing.T) {
 	}
 	var in, out int64
 	for name, do := range map[string]func() (*ELFCore, error){
-		"plain": func() (*ELFCore, error) { return Open(cs.Core(t)) },
+		"plain": func() (*ELFCore, error) { return Open(context.Background(), cs.Core(t)) },
 		"compressed": func() (*ELFCore, error) {
-			return Open(zst, TempDir(t.TempDir()), Progress(func(i, o int64) { in, out = i, o }))
+			return Open(context.Background(), zst, TempDir(t.TempDir()), Progress(func(i, o int64) { in, out = i, o }))
 		},
-		"stream":  func() (*ELFCore, error) { return OpenReader(bytes.NewReader(plain)) },
-		"dribble": func() (*ELFCore, error) { return OpenReader(iotest.HalfReader(bytes.NewReader(packed))) },
+		"stream": func() (*ELFCore, error) { return OpenReader(context.Background(), bytes.NewReader(plain)) },
+		"dribble": func() (*ELFCore, error) {
+			return OpenReader(context.Background(), iotest.HalfReader(bytes.NewReader(packed)))
+		},
 	} {
 		c, err := do()
 		if err != nil {
@@ -167,7 +169,7 @@ func TestOpenStreamsAndCompressedCores(t *testing.T) {
 		t.Errorf("progress ended at %d, %d bytes", in, out)
 	}
 
-	c, err := OpenReader(bytes.NewReader(packed[:len(packed)/2]))
+	c, err := OpenReader(context.Background(), bytes.NewReader(packed[:len(packed)/2]))
 	if c == nil || err != nil {
 		t.Fatalf("half a compressed core: %v", err)
 	}
@@ -179,10 +181,10 @@ func TestOpenStreamsAndCompressedCores(t *testing.T) {
 
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if c, err := Open(zst, Context(ctx)); c != nil || !errors.Is(err, context.Canceled) {
+	if c, err := Open(ctx, zst); c != nil || !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
-	if c, err := OpenReader(iotest.ErrReader(io.ErrClosedPipe)); c != nil || !errors.Is(err, io.ErrClosedPipe) {
+	if c, err := OpenReader(context.Background(), iotest.ErrReader(io.ErrClosedPipe)); c != nil || !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("a reader that fails: %v", err)
 	}
 }

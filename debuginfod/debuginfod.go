@@ -2,13 +2,13 @@
 // debug files by build-id from debuginfod servers:
 //
 //	fetcher, err := debuginfod.New("https://debuginfod.elfutils.org")
-//	target, err := corewalk.Open(path, corewalk.WithFetcher(ctx, fetcher))
+//	target, err := corewalk.Open(ctx, path, corewalk.WithFetcher(fetcher))
 //
 // Others get PE images, PDBs and Breakpad symbol files from symbol servers:
 //
 //	path := "srv*/var/cache/symbols*https://symbols.example.com"
 //	symbols, err := debuginfod.NewSymbols(path)
-//	target, err := corewalk.Open(dump, corewalk.WithSymbolPath(path), corewalk.WithSymbolFetcher(ctx, symbols))
+//	target, err := corewalk.Open(ctx, dump, corewalk.WithSymbolPath(path), corewalk.WithSymbolFetcher(symbols))
 //
 // This package links an HTTP client; programs that do not import it do not need one.
 package debuginfod

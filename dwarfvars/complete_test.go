@@ -1,6 +1,7 @@
 package dwarfvars_test
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -45,7 +46,7 @@ func TestIncompleteType(t *testing.T) {
 	if err := os.WriteFile(exe, data, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	target, err := corewalk.Open(c.Core(t), corewalk.WithExecutable(exe), corewalk.WithSysroot(t.TempDir()), corewalk.WithDebugDir(t.TempDir()))
+	target, err := corewalk.Open(context.Background(), c.Core(t), corewalk.WithExecutable(exe), corewalk.WithSysroot(t.TempDir()), corewalk.WithDebugDir(t.TempDir()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package dwarfvars_test
 
 import (
 	"bytes"
+	"context"
 	"debug/elf"
 	"os"
 	"path/filepath"
@@ -56,7 +57,7 @@ func FuzzValues(f *testing.F) {
 }
 
 func readDamaged(t *testing.T, core, exe, sysroot, nothing string) {
-	target, err := corewalk.Open(core, corewalk.WithExecutable(exe), corewalk.WithSysroot(sysroot), corewalk.WithDebugDir(nothing))
+	target, err := corewalk.Open(context.Background(), core, corewalk.WithExecutable(exe), corewalk.WithSysroot(sysroot), corewalk.WithDebugDir(nothing))
 	if err != nil {
 		t.Fatal(err)
 	}

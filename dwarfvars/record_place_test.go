@@ -1,6 +1,7 @@
 package dwarfvars_test
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -141,7 +142,7 @@ func TestRecordDamage(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		target, err := corewalk.Open(c.Core(t), corewalk.WithSearch(dir), corewalk.WithSearch(dirs[1]))
+		target, err := corewalk.Open(context.Background(), c.Core(t), corewalk.WithSearch(dir), corewalk.WithSearch(dirs[1]))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,7 @@
 package dwarfvars_test
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -21,7 +22,7 @@ func openMinidump(t testing.TB, c fixture.Case) (*corewalk.Target, []*unwind.Fra
 	for _, dir := range c.Search(t) {
 		opts = append(opts, corewalk.WithSearch(dir))
 	}
-	target, err := corewalk.Open(c.Core(t), opts...)
+	target, err := corewalk.Open(context.Background(), c.Core(t), opts...)
 	if err != nil {
 		t.Fatal(err)
 	}

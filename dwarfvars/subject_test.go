@@ -1,6 +1,7 @@
 package dwarfvars_test
 
 import (
+	"context"
 	"flag"
 	"os"
 	"path/filepath"
@@ -66,7 +67,7 @@ func (s *subject) open(t testing.TB) *corewalk.Target {
 	for _, dir := range s.search {
 		opts = append(opts, corewalk.WithSearch(dir))
 	}
-	target, err := corewalk.Open(s.core, opts...)
+	target, err := corewalk.Open(context.Background(), s.core, opts...)
 	if err != nil {
 		t.Fatalf("%s: %v", s.name, err)
 	}

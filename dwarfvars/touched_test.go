@@ -3,6 +3,7 @@
 package dwarfvars_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"testing"
@@ -75,7 +76,7 @@ func benchTouched(b *testing.B, core string, opts ...corewalk.Option) {
 	var walked, read, units int
 	var variables uint64
 	for b.Loop() {
-		target, err := corewalk.Open(core, opts...)
+		target, err := corewalk.Open(context.Background(), core, opts...)
 		if err != nil {
 			b.Fatal(err)
 		}

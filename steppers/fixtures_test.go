@@ -1,6 +1,7 @@
 package steppers_test
 
 import (
+	"context"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,7 +16,7 @@ import (
 func walkCase(tb testing.TB, name string) (*unwind.Walker, *unwind.Stack) {
 	tb.Helper()
 	c := fixture.Get(tb, name)
-	target, err := corewalk.Open(c.Core(tb), corewalk.WithSysroot(c.Sysroot(tb)), corewalk.WithExecutable(c.Binary(tb)),
+	target, err := corewalk.Open(context.Background(), c.Core(tb), corewalk.WithSysroot(c.Sysroot(tb)), corewalk.WithExecutable(c.Binary(tb)),
 		corewalk.WithDebugDir(tb.TempDir()), corewalk.WithSearch(c.Dir))
 	if err != nil {
 		tb.Fatal(err)

@@ -1,6 +1,7 @@
 package steppers_test
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"os"
@@ -33,7 +34,7 @@ func smallCore(tb testing.TB, b *corebuild.Core, regs, code, stack []byte) *core
 	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
 		tb.Fatal(err)
 	}
-	c, err := corestate.Open(path)
+	c, err := corestate.Open(context.Background(), path)
 	if err != nil {
 		tb.Fatal(err)
 	}

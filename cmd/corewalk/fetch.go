@@ -126,7 +126,7 @@ func (f *fetchFlags) options(e env) []corewalk.Option {
 		f.shown.log = e.say
 	}
 	if f.client != nil {
-		opts = append(opts, corewalk.WithFetcher(e.ctx, f.client))
+		opts = append(opts, corewalk.WithFetcher(f.client))
 	}
 	return opts
 }

@@ -97,7 +97,7 @@ func (f *liveFlags) attach(e env, operand string, o corewalk.AnalyzeOptions, opt
 	if err != nil || pid <= 0 {
 		return e.usageError("live %s: the number of a process is wanted; to start a program, put -- before it", operand)
 	}
-	t, err := corewalk.Attach(pid, opts...)
+	t, err := corewalk.Attach(e.ctx, pid, opts...)
 	if err != nil {
 		return e.fail(err)
 	}
@@ -153,7 +153,7 @@ func (f *liveFlags) launch(e env, argv []string, o corewalk.AnalyzeOptions, opts
 	}
 	// Its output must not mix with the report.
 	opts = append(opts, corewalk.WithLiveOptions(livestate.HoldFatal(), livestate.NoLibraryEvents(), livestate.Files(os.Stdin, os.Stderr, os.Stderr)))
-	t, err := corewalk.Launch(path, argv, opts...)
+	t, err := corewalk.Launch(e.ctx, path, argv, opts...)
 	if err != nil {
 		return e.fail(err)
 	}

@@ -96,7 +96,7 @@ func TestCoreAndParity(t *testing.T) {
 	if st, err := os.Stat(file); err != nil || st.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", st, err)
 	}
-	target, err := corewalk.Open(file)
+	target, err := corewalk.Open(context.Background(), file)
 	if err != nil {
 		t.Fatal(err)
 	}

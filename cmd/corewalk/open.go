@@ -17,19 +17,18 @@ import (
 // open opens the core named on the command line, "-" being standard input.
 func (e env) open(o operands, opts []corewalk.Option) (*corewalk.Target, error) {
 	p := &progress{start: time.Now()}
-	opts = append(opts, corewalk.WithCoreOptions(corestate.Context(e.ctx)))
 	if f, ok := e.stderr.(*os.File); ok && isTerminal(f) {
 		p.out = f
 		opts = append(opts, corewalk.WithCoreOptions(corestate.Progress(p.report)))
 	}
 	defer p.done()
 	if o.core == "-" {
-		return corewalk.OpenReader(interruptible(e.ctx, e.stdin), "-", opts...)
+		return corewalk.OpenReader(e.ctx, interruptible(e.ctx, e.stdin), "-", opts...)
 	}
 	if st, err := os.Stat(o.core); err == nil {
 		p.total = st.Size()
 	}
-	return corewalk.Open(o.core, opts...)
+	return corewalk.Open(e.ctx, o.core, opts...)
 }
 
 // interruptible is r, but reading ends when ctx is done, even while r waits for

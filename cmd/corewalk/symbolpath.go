@@ -96,7 +96,7 @@ func (f *symbolFlags) options(e env) []corewalk.Option {
 	}
 	opts := []corewalk.Option{corewalk.WithSymbolPath(f.path)}
 	if f.client != nil {
-		opts = append(opts, corewalk.WithSymbolFetcher(e.ctx, f.client))
+		opts = append(opts, corewalk.WithSymbolFetcher(f.client))
 	}
 	return opts
 }

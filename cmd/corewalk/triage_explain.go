@@ -18,7 +18,7 @@ func (f *triageFlags) explainAll(e env, paths []string) int {
 	if err != nil {
 		return e.fail(err)
 	}
-	cache := corewalk.NewCache(f.memory<<18, f.options(e, "")...)
+	cache := corewalk.NewCache(e.ctx, f.memory<<18, f.options(e, "")...)
 	defer cache.Close()
 	status, some := exitComplete, false
 	for path, err := range (triage.Files{Paths: paths, Recursive: f.recursive}).Dumps(e.ctx) {
@@ -39,7 +39,7 @@ func (f *triageFlags) explainAll(e env, paths []string) int {
 }
 
 func explainSignature(e env, out io.Writer, cache *modules.Cache, path string) error {
-	t, err := corewalk.Open(path, corewalk.WithCache(cache))
+	t, err := corewalk.Open(e.ctx, path, corewalk.WithCache(cache))
 	if t != nil {
 		defer t.Close()
 	}

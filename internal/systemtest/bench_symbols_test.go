@@ -121,7 +121,7 @@ func (d browserDump) make(t testing.TB) (dump, tree string, size int64) {
 }
 
 func (d browserDump) analyze(t testing.TB, dump, tree string) (frames int) {
-	target, err := corewalk.Open(dump, corewalk.WithSearch(tree))
+	target, err := corewalk.Open(context.Background(), dump, corewalk.WithSearch(tree))
 	if err != nil {
 		t.Fatal(err)
 	}

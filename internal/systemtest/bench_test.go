@@ -27,7 +27,7 @@ func BenchmarkReport(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				t, err := corewalk.Open(core, corewalk.WithSysroot(root), corewalk.WithExecutable(bin), corewalk.WithDebugDir(empty))
+				t, err := corewalk.Open(context.Background(), core, corewalk.WithSysroot(root), corewalk.WithExecutable(bin), corewalk.WithDebugDir(empty))
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -84,7 +84,7 @@ func blameWords(t *testing.T, build, program, core string) string {
 	t.Helper()
 	bin := fixture.Case{Dir: filepath.Join(fixture.Root(t), "testdata", "blame", build)}.File(t, program)
 	root := fixture.Get(t, "amd64-null-call").Sysroot(t)
-	target, err := corewalk.Open(core, corewalk.WithSysroot(root), corewalk.WithExecutable(bin), corewalk.WithDebugDir(t.TempDir()))
+	target, err := corewalk.Open(context.Background(), core, corewalk.WithSysroot(root), corewalk.WithExecutable(bin), corewalk.WithDebugDir(t.TempDir()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +154,7 @@ func BenchmarkBlame(b *testing.B) {
 		bin := fixture.Case{Dir: filepath.Join(fixture.Root(b), "testdata", "blame", "gcc-O2")}.File(b, program)
 		root := fixture.Get(b, "amd64-null-call").Sysroot(b)
 		for b.Loop() {
-			target, err := corewalk.Open(core, corewalk.WithSysroot(root), corewalk.WithExecutable(bin), corewalk.WithDebugDir(b.TempDir()))
+			target, err := corewalk.Open(context.Background(), core, corewalk.WithSysroot(root), corewalk.WithExecutable(bin), corewalk.WithDebugDir(b.TempDir()))
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -24,7 +24,7 @@ func TestCorpusARM(t *testing.T) {
 		"elfutils/testfile63":                                {"8500"},
 		"lldb/netbsd-core/2lwp_process_SIGSEGV.aarch64.core": {"200100a44 200100a90 fc4507c37554", "fc4507be87f8 200100b38 2001009e8 end"},
 	} {
-		target, err := corewalk.Open(filepath.Join(files, filepath.FromSlash(path)), corewalk.WithSysroot(empty), corewalk.WithDebugDir(empty))
+		target, err := corewalk.Open(context.Background(), filepath.Join(files, filepath.FromSlash(path)), corewalk.WithSysroot(empty), corewalk.WithDebugDir(empty))
 		if err != nil {
 			t.Errorf("%s: %v", path, err)
 			continue

@@ -54,7 +54,7 @@ func TestCorpusStacks(t *testing.T) {
 		{"lldb/netbsd-core/2lwp_t2_SIGSEGV.amd64.core", "x86-64", "netbsd", 2, []report.Addr{0x200c10, 0x200c37, 0x200c59}, false},
 	} {
 		t.Run(filepath.Base(tc.path), func(t *testing.T) {
-			target, err := corewalk.Open(filepath.Join(files, filepath.FromSlash(tc.path)), corewalk.WithSysroot(empty), corewalk.WithDebugDir(empty))
+			target, err := corewalk.Open(context.Background(), filepath.Join(files, filepath.FromSlash(tc.path)), corewalk.WithSysroot(empty), corewalk.WithDebugDir(empty))
 			if err != nil {
 				t.Fatal(err)
 			}

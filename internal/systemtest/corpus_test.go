@@ -70,7 +70,7 @@ func TestCorpus(t *testing.T) {
 }
 
 func (d *corpusDump) check(t *testing.T, path, empty string) {
-	target, err := corewalk.Open(path, corewalk.WithSysroot(empty), corewalk.WithDebugDir(empty))
+	target, err := corewalk.Open(context.Background(), path, corewalk.WithSysroot(empty), corewalk.WithDebugDir(empty))
 	if target != nil {
 		defer target.Close()
 		if in := target.Info(); in.Dump.Arch == "" {

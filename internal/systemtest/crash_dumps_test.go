@@ -126,7 +126,7 @@ func TestForeignCrashes(t *testing.T) {
 			if err := os.WriteFile(path, c.c.dump(t), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			target, err := corewalk.Open(path, corewalk.WithDebugDir(t.TempDir()))
+			target, err := corewalk.Open(context.Background(), path, corewalk.WithDebugDir(t.TempDir()))
 			if err != nil {
 				t.Fatal(err)
 			}

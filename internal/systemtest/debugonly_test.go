@@ -26,7 +26,7 @@ func analyzeWithout(t *testing.T, c fixture.Case, debug string, opts ...corewalk
 	if err := os.WriteFile(path, core, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	target, err := corewalk.Open(path, append(opts, corewalk.WithSysroot(c.Sysroot(t)), corewalk.WithDebugDir(debug))...)
+	target, err := corewalk.Open(context.Background(), path, append(opts, corewalk.WithSysroot(c.Sysroot(t)), corewalk.WithDebugDir(debug))...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,7 @@ func (s *shelf) Fetch(_ context.Context, buildID []byte, kind string) (string, e
 func fetched(t *testing.T, ctx context.Context, name string, s *shelf) (*report.Info, *report.Report) {
 	t.Helper()
 	c := fixture.Get(t, name)
-	target, err := corewalk.Open(c.Core(t), corewalk.WithSysroot(c.Sysroot(t)), corewalk.WithDebugDir(t.TempDir()), corewalk.WithFetcher(ctx, s))
+	target, err := corewalk.Open(ctx, c.Core(t), corewalk.WithSysroot(c.Sysroot(t)), corewalk.WithDebugDir(t.TempDir()), corewalk.WithFetcher(s))
 	if err != nil {
 		t.Fatal(err)
 	}

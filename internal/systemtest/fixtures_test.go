@@ -36,7 +36,7 @@ func openCase(t testing.TB, c fixture.Case) *corewalk.Target {
 	}
 	// Libraries of the case's own lie beside its core.
 	opts = append(opts, corewalk.WithSearch(c.Dir))
-	target, err := corewalk.Open(c.Core(t), opts...)
+	target, err := corewalk.Open(context.Background(), c.Core(t), opts...)
 	if err != nil {
 		t.Fatalf("%s: %v", c.Name, err)
 	}

@@ -107,7 +107,7 @@ func TestGoldenMismatched(t *testing.T) {
 		if force {
 			opts = append(opts, corewalk.WithForceMismatched())
 		}
-		target, err := corewalk.Open(c.Core(t), opts...)
+		target, err := corewalk.Open(context.Background(), c.Core(t), opts...)
 		if err != nil {
 			t.Fatal(err)
 		}

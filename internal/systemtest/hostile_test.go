@@ -27,7 +27,7 @@ func TestFilesCutWhileRead(t *testing.T) {
 			dir := t.TempDir()
 			copySparse(t, c.Core(t), filepath.Join(dir, "core"))
 			copySparse(t, c.Binary(t), filepath.Join(dir, c.Program))
-			target, err := corewalk.Open(filepath.Join(dir, "core"), corewalk.WithSysroot(c.Sysroot(t)),
+			target, err := corewalk.Open(context.Background(), filepath.Join(dir, "core"), corewalk.WithSysroot(c.Sysroot(t)),
 				corewalk.WithDebugDir(t.TempDir()), corewalk.WithExecutable(filepath.Join(dir, c.Program)))
 			if err != nil {
 				t.Fatal(err)
@@ -60,7 +60,7 @@ func TestEndlessNotes(t *testing.T) {
 	core.Note(strings.Repeat("\x00long name", 1<<20), 5, nil)
 	core.RawNotes(bytes.Repeat([]byte{0, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0}, 2<<20))
 	before := allocated()
-	target, err := corewalk.OpenReader(bytes.NewReader(core.Bytes()), "core")
+	target, err := corewalk.OpenReader(context.Background(), bytes.NewReader(core.Bytes()), "core")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func FuzzOpen(f *testing.F) {
 	opts := []corewalk.Option{corewalk.WithSysroot(c.Sysroot(f)), corewalk.WithExecutable(c.Binary(f)), corewalk.WithDebugDir(f.TempDir())}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		everything(func() (*corewalk.Target, error) {
-			return corewalk.OpenReader(bytes.NewReader(data), "fuzz", opts...)
+			return corewalk.OpenReader(context.Background(), bytes.NewReader(data), "fuzz", opts...)
 		})
 	})
 }

@@ -77,7 +77,7 @@ func TestInfoOfDamagedMinidumps(t *testing.T) {
 
 func tell(t *testing.T, data []byte, opts []corewalk.Option) {
 	t.Helper()
-	target, _ := corewalk.OpenReader(bytes.NewReader(data), "-", opts...)
+	target, _ := corewalk.OpenReader(context.Background(), bytes.NewReader(data), "-", opts...)
 	if target == nil {
 		return
 	}

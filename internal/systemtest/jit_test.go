@@ -120,7 +120,7 @@ func TestJITDamaged(t *testing.T) {
 	if err := os.WriteFile(path, data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	damaged, err := corewalk.Open(path, corewalk.WithSysroot(c.Sysroot(t)), corewalk.WithExecutable(c.Binary(t)), corewalk.WithDebugDir(t.TempDir()))
+	damaged, err := corewalk.Open(context.Background(), path, corewalk.WithSysroot(c.Sysroot(t)), corewalk.WithExecutable(c.Binary(t)), corewalk.WithDebugDir(t.TempDir()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -121,7 +121,7 @@ func TestLastWords(t *testing.T) {
 // called for.
 func TestAssertionOfDump(t *testing.T) {
 	path := filepath.Join(foreignDumps(t), "rust-minidump", "invalid-parameter.dmp")
-	target, err := corewalk.Open(path, corewalk.WithDebugDir(t.TempDir()))
+	target, err := corewalk.Open(context.Background(), path, corewalk.WithDebugDir(t.TempDir()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -83,7 +83,7 @@ func runLive(t *testing.T, exe string) *exec.Cmd {
 
 func attachLive(t *testing.T, pid int, opts ...corewalk.Option) *corewalk.Target {
 	t.Helper()
-	target, err := corewalk.Attach(pid, opts...)
+	target, err := corewalk.Attach(context.Background(), pid, opts...)
 	if errors.Is(err, livestate.ErrPermission) {
 		t.Skipf("this machine forbids ptrace: %v", err)
 	}
@@ -259,7 +259,7 @@ func TestLiveWalker(t *testing.T) {
 // A program that is launched and crashes is reported on like its core.
 func TestLaunchAndCrash(t *testing.T) {
 	exe := liveProgram(t)
-	target, err := corewalk.Launch(exe, []string{"job", "crash"}, corewalk.WithLiveOptions(livestate.HoldFatal()))
+	target, err := corewalk.Launch(context.Background(), exe, []string{"job", "crash"}, corewalk.WithLiveOptions(livestate.HoldFatal()))
 	if errors.Is(err, livestate.ErrPermission) {
 		t.Skipf("this machine forbids ptrace: %v", err)
 	}
@@ -295,7 +295,7 @@ func TestLaunchAndCrash(t *testing.T) {
 func TestAttachAll(t *testing.T) {
 	exe := liveProgram(t)
 	a, b := runLive(t, exe), runLive(t, exe)
-	list, err := corewalk.AttachAll([]int{a.Process.Pid, 1 << 30, b.Process.Pid}, corewalk.WithExecutable(exe))
+	list, err := corewalk.AttachAll(context.Background(), []int{a.Process.Pid, 1 << 30, b.Process.Pid}, corewalk.WithExecutable(exe))
 	if err != nil || len(list) != 3 {
 		t.Fatal(list, err)
 	}
@@ -308,7 +308,7 @@ func TestAttachAll(t *testing.T) {
 			one.Target.Close()
 		}
 	}
-	if _, err := corewalk.AttachAll([]int{1 << 30, 0}); !errors.Is(err, livestate.ErrNoProcess) {
+	if _, err := corewalk.AttachAll(context.Background(), []int{1 << 30, 0}); !errors.Is(err, livestate.ErrNoProcess) {
 		t.Errorf("a group of nobody: %v", err)
 	}
 }

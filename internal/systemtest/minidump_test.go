@@ -197,7 +197,7 @@ func checkMinidumpOfCore(t *testing.T, c fixture.Case, lean bool) {
 	if err := os.WriteFile(path, asMinidump(t, target.Core(), target.Core().LibraryTracker(), lean), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	mini, err := corewalk.Open(path, corewalk.WithSysroot(c.Sysroot(t)), corewalk.WithExecutable(c.Binary(t)), corewalk.WithDebugDir(t.TempDir()), corewalk.WithSearch(c.Dir))
+	mini, err := corewalk.Open(context.Background(), path, corewalk.WithSysroot(c.Sysroot(t)), corewalk.WithExecutable(c.Binary(t)), corewalk.WithDebugDir(t.TempDir()), corewalk.WithSearch(c.Dir))
 	if err != nil {
 		t.Fatal(err)
 	}

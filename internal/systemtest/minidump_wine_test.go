@@ -170,7 +170,7 @@ func (d *windowsDump) analyze(search ...string) *report.Report {
 	for _, dir := range search {
 		opts = append(opts, corewalk.WithSearch(dir))
 	}
-	target, err := corewalk.Open(path, opts...)
+	target, err := corewalk.Open(context.Background(), path, opts...)
 	if err != nil {
 		d.t.Fatal(err)
 	}

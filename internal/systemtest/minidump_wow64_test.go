@@ -52,7 +52,7 @@ func TestWOW64(t *testing.T) {
 		{1, "i386", 2, []report.Addr{0x401999, 0x40105a}, "32-bit, dumped from its 64-bit side (WOW64)"},
 		{3, "x86-64", 3, []report.Addr{0x74000500}, "the registers are those of the layer between"},
 	} {
-		target, err := corewalk.Open(wow64Dump(t, tt.crashed), corewalk.WithDebugDir(t.TempDir()))
+		target, err := corewalk.Open(context.Background(), wow64Dump(t, tt.crashed), corewalk.WithDebugDir(t.TempDir()))
 		if err != nil {
 			t.Fatal(err)
 		}

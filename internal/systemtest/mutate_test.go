@@ -131,7 +131,7 @@ func (d *damaged) open() (*corewalk.Target, error) {
 	if d.rng.IntN(4) == 0 {
 		opts = append(opts, corewalk.WithForceMismatched())
 	}
-	return corewalk.Open(d.corePth, append(opts, corewalk.WithDebugDir(debugDir))...)
+	return corewalk.Open(context.Background(), d.corePth, append(opts, corewalk.WithDebugDir(debugDir))...)
 }
 
 // survive does all that the command does, and fails the test when that panics,

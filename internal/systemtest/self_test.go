@@ -3,6 +3,7 @@
 package systemtest
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -93,7 +94,7 @@ func TestSelfThroughC(t *testing.T) {
 
 // One who calls Self is the youngest frame, and there is one thread.
 func TestSelfFrames(t *testing.T) {
-	target, err := corewalk.Self()
+	target, err := corewalk.Self(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}

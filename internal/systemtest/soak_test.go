@@ -82,7 +82,7 @@ func TestSoakUnderLoad(t *testing.T) {
 		if i == warm {
 			files, memory = openFiles(t), resident(t)
 		}
-		target, err := corewalk.Attach(cmd.Process.Pid)
+		target, err := corewalk.Attach(context.Background(), cmd.Process.Pid)
 		if errors.Is(err, livestate.ErrPermission) && os.Getenv("CI_NEEDS_PTRACE") == "" {
 			t.Skipf("this machine forbids ptrace: %v", err)
 		}

@@ -343,7 +343,7 @@ func openBytes(t *testing.T, name string, data []byte) *corewalk.Target {
 	if err := os.WriteFile(path, data, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	target, err := corewalk.Open(path, corewalk.WithSysroot(t.TempDir()), corewalk.WithDebugDir(t.TempDir()))
+	target, err := corewalk.Open(context.Background(), path, corewalk.WithSysroot(t.TempDir()), corewalk.WithDebugDir(t.TempDir()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -424,7 +424,7 @@ func TestStackwalkCorpus(t *testing.T) {
 	more, _ := filepath.Glob(filepath.Join(files, "*", "*", "*.dmp"))
 	all := newSchemaChecker()
 	for _, path := range append(found, more...) {
-		target, err := corewalk.Open(path, corewalk.WithSysroot(t.TempDir()), corewalk.WithDebugDir(t.TempDir()))
+		target, err := corewalk.Open(context.Background(), path, corewalk.WithSysroot(t.TempDir()), corewalk.WithDebugDir(t.TempDir()))
 		if err != nil {
 			if target != nil {
 				target.Close()

@@ -70,7 +70,7 @@ func TestFreeBSDReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	empty := t.TempDir()
-	target, err := corewalk.Open(path, corewalk.WithSysroot(empty), corewalk.WithDebugDir(empty))
+	target, err := corewalk.Open(context.Background(), path, corewalk.WithSysroot(empty), corewalk.WithDebugDir(empty))
 	if err != nil {
 		t.Fatal(err)
 	}

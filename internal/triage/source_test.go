@@ -114,7 +114,7 @@ func TestIdentify(t *testing.T) {
 		t.Fatal(err)
 	}
 	open := func(p string) func() (*corewalk.Target, error) {
-		return func() (*corewalk.Target, error) { return corewalk.Open(p) }
+		return func() (*corewalk.Target, error) { return corewalk.Open(context.Background(), p) }
 	}
 	if _, _, err := identify(t.Context(), fifo, open(fifo)); err == nil || !strings.Contains(err.Error(), "not a regular file") {
 		t.Errorf("FIFO: %v", err)

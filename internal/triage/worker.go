@@ -83,7 +83,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, configure Configure
 	debug.SetGCPercent(gcPercent)
 	debug.SetMemoryLimit(o.Memory / 4 * 3)
 	w := &worker{opts: o, out: newLineWriter(out), answers: map[int]chan bool{}, shown: map[string]bool{},
-		cache: corewalk.NewCache(o.Memory/4, o.Files...)}
+		cache: corewalk.NewCache(ctx, o.Memory/4, o.Files...)}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	go watchMemory(ctx, uint64(o.Memory), cancel)
@@ -164,13 +164,14 @@ func (w *worker) refuse() {
 
 // dump identifies and analyses one dump.
 func (w *worker) dump(ctx context.Context, o order) {
+	opening := ctx // the supervisor ends what takes too long to unpack
 	ctx, cancel := context.WithTimeout(ctx, w.opts.Deadline)
 	defer cancel()
 	if w.opts.hook != nil {
 		w.opts.hook(o.Path)
 	}
 	open := func() (*corewalk.Target, error) {
-		return corewalk.Open(o.Path, append([]corewalk.Option{corewalk.WithCache(w.cache)}, w.opts.Open...)...)
+		return corewalk.Open(opening, o.Path, append([]corewalk.Option{corewalk.WithCache(w.cache)}, w.opts.Open...)...)
 	}
 	id, target, err := identify(ctx, o.Path, open)
 	defer func() {

@@ -60,7 +60,7 @@ func Check(ctx context.Context, t *corewalk.Target, o Options) (res *Result, err
 	}
 	defer func() { err = errors.Join(err, p.ResumeAll()) }()
 	res = &Result{}
-	core, err := res.image(t, o)
+	core, err := res.image(ctx, t, o)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func Check(ctx context.Context, t *corewalk.Target, o Options) (res *Result, err
 
 // image takes the core into a temporary file without a name, with holes for memory that the process never
 // wrote.
-func (r *Result) image(t *corewalk.Target, o Options) (*corewalk.Target, error) {
+func (r *Result) image(ctx context.Context, t *corewalk.Target, o Options) (*corewalk.Target, error) {
 	f, err := os.CreateTemp("", "corewalk-parity-*")
 	if err != nil {
 		return nil, err
@@ -97,7 +97,7 @@ func (r *Result) image(t *corewalk.Target, o Options) (*corewalk.Target, error) 
 		opts = append(opts, corewalk.WithSysroot(root))
 	}
 	opts = append(opts, o.Open...)
-	core, err := corewalk.Open(fmt.Sprintf("/proc/self/fd/%d", f.Fd()), opts...)
+	core, err := corewalk.Open(ctx, fmt.Sprintf("/proc/self/fd/%d", f.Fd()), opts...)
 	if err != nil && core != nil {
 		err = errors.Join(err, core.Close())
 	}

@@ -72,7 +72,7 @@ func launch(t *testing.T, exe string, args ...string) *corewalk.Target {
 		t.Fatal(err)
 	}
 	defer null.Close()
-	target, err := corewalk.Launch(exe, append([]string{exe}, args...), corewalk.WithLiveOptions(livestate.HoldFatal(),
+	target, err := corewalk.Launch(context.Background(), exe, append([]string{exe}, args...), corewalk.WithLiveOptions(livestate.HoldFatal(),
 		livestate.Files(null, null, null), livestate.Dir(filepath.Dir(exe)), livestate.Env(append(os.Environ(), "GOTRACEBACK=crash", "LD_LIBRARY_PATH=."))))
 	if errors.Is(err, livestate.ErrPermission) && os.Getenv("CI_NEEDS_PTRACE") == "" {
 		t.Skipf("this machine forbids ptrace: %v", err)
@@ -196,7 +196,7 @@ func TestGCore(t *testing.T) {
 	if out, err := exec.Command(gcore, "-o", theirs, fmt.Sprint(pid)).CombinedOutput(); err != nil {
 		t.Skipf("not compared: gcore: %v\n%s", err, out)
 	}
-	live, err := corewalk.Attach(pid)
+	live, err := corewalk.Attach(context.Background(), pid)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,12 +210,12 @@ func TestGCore(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.Close()
-	a, err := corewalk.Open(fmt.Sprintf("%s.%d", theirs, pid), corewalk.WithExecutable(exe))
+	a, err := corewalk.Open(context.Background(), fmt.Sprintf("%s.%d", theirs, pid), corewalk.WithExecutable(exe))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer a.Close()
-	b, err := corewalk.Open(ours)
+	b, err := corewalk.Open(context.Background(), ours)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -102,7 +102,7 @@ func TestKept(t *testing.T) {
 func TestFixtures(t *testing.T) {
 	var b strings.Builder
 	for _, c := range append(fixture.Cases(t), fixture.Minidumps(t)...) {
-		target, err := corewalk.Open(c.Core(t), options(t, c)...)
+		target, err := corewalk.Open(context.Background(), c.Core(t), options(t, c)...)
 		if err != nil {
 			t.Fatalf("%s: %v", c.Name, err)
 		}

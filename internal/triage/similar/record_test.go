@@ -359,7 +359,7 @@ func crashOf(t *testing.T, exe string, args ...string) *report.Report {
 		return nil
 	}
 	defer os.Remove(core)
-	target, err := corewalk.Open(core, corewalk.WithExecutable(exe), corewalk.WithDebugDir(dir))
+	target, err := corewalk.Open(context.Background(), core, corewalk.WithExecutable(exe), corewalk.WithDebugDir(dir))
 	if err != nil {
 		t.Errorf("%s %v: %v", exe, args, err)
 		return nil

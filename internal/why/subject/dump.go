@@ -1,22 +1,23 @@
 package subject
 
 import (
+	"context"
 	"io"
 
 	"github.com/corewalk/corewalk/corestate"
 	"github.com/corewalk/corewalk/report"
 )
 
-// OpenDump opens the core or minidump at path. With some errors it also returns a Subject, which has what can
-// be read of the dump and must be closed.
-func OpenDump(path string, opts ...corestate.Option) (Subject, error) {
-	core, mini, err := corestate.OpenDump(path, opts...)
+// OpenDump opens the core or minidump at path; unpacking stops when ctx is done. With some errors it also
+// returns a Subject, which has what can be read of the dump and must be closed.
+func OpenDump(ctx context.Context, path string, opts ...corestate.Option) (Subject, error) {
+	core, mini, err := corestate.OpenDump(ctx, path, opts...)
 	return ofDump(core, mini, path, err)
 }
 
 // OpenDumpReader is like OpenDump for a dump that is read from a stream. name is the dump's name in messages.
-func OpenDumpReader(r io.Reader, name string, opts ...corestate.Option) (Subject, error) {
-	core, mini, err := corestate.OpenDumpReader(r, opts...)
+func OpenDumpReader(ctx context.Context, r io.Reader, name string, opts ...corestate.Option) (Subject, error) {
+	core, mini, err := corestate.OpenDumpReader(ctx, r, opts...)
 	return ofDump(core, mini, name, err)
 }
 

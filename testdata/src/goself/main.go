@@ -15,7 +15,7 @@ import (
 //go:noinline
 func descend(n int) (*corewalk.Target, error) {
 	if n == 0 {
-		return corewalk.Self() // the youngest frame
+		return corewalk.Self(context.Background()) // the youngest frame
 	}
 	target, err := descend(n - 1)
 	n++ // so that the call is no tail

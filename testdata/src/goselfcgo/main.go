@@ -29,7 +29,7 @@ import (
 
 //export callback
 func callback(n C.int) {
-	target, err := corewalk.Self()
+	target, err := corewalk.Self(context.Background())
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

@@ -1,0 +1,89 @@
+package corewalk
+
+import (
+	"context"
+
+	"github.com/corewalk/corewalk/corestate"
+	"github.com/corewalk/corewalk/livestate"
+	"github.com/corewalk/corewalk/modules"
+)
+
+// An Option says how to open a dump.
+type Option func(*config)
+
+type config struct {
+	files []modules.Option
+	core  []corestate.Option
+	live  []livestate.Option
+	hold  bool
+}
+
+func newConfig(opts []Option) *config {
+	cfg := &config{}
+	for _, o := range opts {
+		o(cfg)
+	}
+	return cfg
+}
+
+func withFiles(o modules.Option) Option { return func(c *config) { c.files = append(c.files, o) } }
+
+// WithExecutable gives the main program's file. It is used if it is the build that the
+// process ran.
+func WithExecutable(path string) Option { return withFiles(modules.WithExecutable(path)) }
+
+// WithSysroot adds a directory that stands for the root directory of the machine that
+// the dump is from.
+func WithSysroot(dir string) Option { return withFiles(modules.WithSysroot(dir)) }
+
+// WithDebugDir adds a directory of separate debug files. Without one it is
+// /usr/lib/debug.
+func WithDebugDir(dir string) Option { return withFiles(modules.WithDebugDir(dir)) }
+
+// WithSearch adds a directory with binaries and debug files at any depth; see
+// modules.WithSearch.
+func WithSearch(dir string) Option { return withFiles(modules.WithSearch(dir)) }
+
+// WithFetcher asks f for binaries and debug files that no directory has, for the modules
+// that stacks go through and no others. Package debuginfod makes a Fetcher that asks
+// servers.
+func WithFetcher(f modules.Fetcher) Option { return withFiles(modules.WithFetcher(f)) }
+
+// WithSymbolPath looks for PE images, PDBs and Breakpad symbol files in the directories
+// of a symbol path; see modules.WithSymbolPath.
+func WithSymbolPath(path string) Option { return withFiles(modules.WithSymbolPath(path)) }
+
+// WithSymbolFetcher asks f for PE images and symbol files that no directory has, for the
+// modules that stacks go through and no others. Package debuginfod makes a SymbolFetcher
+// that asks the servers of a symbol path.
+func WithSymbolFetcher(f modules.SymbolFetcher) Option {
+	return withFiles(modules.WithSymbolFetcher(f))
+}
+
+// WithForceMismatched uses files of another build where no right one is found. Every
+// frame that one had a part in says so.
+func WithForceMismatched() Option { return withFiles(modules.WithForceMismatched()) }
+
+// WithCache shares the files of a cache with other Targets; see modules.WithCache.
+func WithCache(c *modules.Cache) Option { return withFiles(modules.WithCache(c)) }
+
+// NewCache returns a cache of files that several Targets share. Of opts it heeds those
+// that say where files are; see modules.NewCache.
+func NewCache(ctx context.Context, budget int64, opts ...Option) *modules.Cache {
+	return modules.NewCache(ctx, budget, newConfig(opts).files...)
+}
+
+// WithCoreOptions passes options to corestate.
+func WithCoreOptions(opts ...corestate.Option) Option {
+	return func(c *config) { c.core = append(c.core, opts...) }
+}
+
+// WithLiveOptions passes options to livestate.
+func WithLiveOptions(opts ...livestate.Option) Option {
+	return func(c *config) { c.live = append(c.live, opts...) }
+}
+
+// WithHold keeps a running process stopped for as long as Analyze works, so that
+// everything in the report is of one moment. Without, it is stopped only while the
+// registers and the stacks are copied.
+func WithHold() Option { return func(c *config) { c.hold = true } }

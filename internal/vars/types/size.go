@@ -49,8 +49,9 @@ func (t *Type) sizeAt(f Frame, depth int) (uint64, error) {
 			return 0, err
 		}
 		n := uint64(1)
-		for _, d := range s.Dims() {
-			c, err := s.Count(f, &d)
+		dims := s.Dims()
+		for i := range dims {
+			c, err := s.Count(f, &dims[i])
 			if err != nil {
 				return 0, err
 			}

@@ -35,7 +35,7 @@ func writeFigures(t *testing.T, fixtures, built *figures) {
 		return
 	}
 	if !*update {
-		t.Errorf("%s is not current: make parity writes it, go test ./dwarfvars -run TestGDBParity -update the part on the fixtures", path)
+		t.Errorf("%s is not current: make parity writes it, COREWALK_LONG=1 go test ./dwarfvars -run TestGDBParity -update the part on the fixtures", path)
 		return
 	}
 	if err := os.WriteFile(path, []byte(page), 0o644); err != nil {

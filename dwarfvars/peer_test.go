@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -13,20 +14,31 @@ import (
 	"github.com/corewalk/corewalk/unwind"
 )
 
-// TestGDBParity compares every variable of every frame with gdb: of every fixture,
-// and of programs that are built for it (-matrix: of all that can be built here).
-// What differs has to be proved by what the program printed, or to be a known one.
+// paritySample are the fixtures that are compared with gdb at every change: each language
+// and each library with printers of its own once.
+var paritySample = []string{"amd64-vars-c-O2", "amd64-vars-cxx-O0", "amd64-vars-libcxx", "amd64-vars-go-O0", "amd64-vars-rust-O0"}
+
+// compared reports whether a subject is compared with gdb: those that -case asks for, else
+// the sample, or with COREWALK_LONG=1 all.
+func compared(name string, inSample bool) bool {
+	if *onlyCase != "" {
+		return strings.Contains(name, *onlyCase)
+	}
+	return inSample || fixture.IsLong()
+}
+
+// TestGDBParity compares every variable of every frame with gdb: of a sample of the
+// fixtures, with COREWALK_LONG=1 of all fixtures and of programs that are built for it
+// (-matrix: of all that can be built here). What differs has to be proved by what the
+// program printed, or to be a known difference.
 func TestGDBParity(t *testing.T) {
 	if _, err := exec.LookPath("gdb"); err != nil {
 		t.Skip("gdb is not installed: nothing to compare with")
 	}
-	if testing.Short() {
-		t.Skip("gdb takes half a minute")
-	}
 	fixtures, built := &figures{}, &figures{}
 	t.Run("fixtures", func(t *testing.T) {
 		for _, c := range fixture.Cases(t) {
-			if strings.Contains(c.Name, *onlyCase) {
+			if compared(c.Name, slices.Contains(paritySample, c.Name)) {
 				t.Run(c.Name, func(t *testing.T) {
 					t.Parallel()
 					fixtures.add(groupOf(c.Name), compareSubject(t, ofFixture(t, c)))
@@ -36,7 +48,7 @@ func TestGDBParity(t *testing.T) {
 	})
 	t.Run("built", func(t *testing.T) {
 		for _, r := range recipes() {
-			if strings.Contains(r.name(), *onlyCase) && (r.always || *matrix || *onlyCase != "") {
+			if compared(r.name(), false) && (r.always || *matrix || *onlyCase != "") {
 				t.Run(r.name(), func(t *testing.T) {
 					t.Parallel()
 					built.add(r.name(), compareSubject(t, r.build(t)))
@@ -44,7 +56,7 @@ func TestGDBParity(t *testing.T) {
 			}
 		}
 	})
-	whole := *onlyCase == "" && !t.Failed()
+	whole := *onlyCase == "" && fixture.IsLong() && !t.Failed()
 	fixtures.check(t, "fixtures", whole)
 	built.check(t, "built", whole)
 	if whole {

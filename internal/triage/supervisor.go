@@ -139,7 +139,7 @@ func (s *supervisor) session(ctx context.Context, paths <-chan string, jobs int)
 			}
 			s.n++
 			inWork[s.n] = job{s.n, path, time.Now()}
-			p.orders.write(order{N: s.n, Path: path, Go: s.unasked()}) // readLines sees an error as the end of the replies
+			p.orders.write(order{N: s.n, Path: path, Go: s.unasked()}) // an error ends the replies
 		case r, ok := <-p.replies:
 			if !ok {
 				return ended(inWork), p.ending(kind), s.batch.flush()
@@ -263,7 +263,7 @@ func (s *supervisor) start(ctx context.Context) (*process, error) {
 		return nil, fmt.Errorf("cannot start the analysis process: %w", err)
 	}
 	p.orders = &orders{newLineWriter(in), in}
-	p.orders.write(greeting{s.settings}) // an error shows in the replies' end
+	p.orders.write(greeting{s.settings}) // an error ends the replies
 	p.wait = sync.OnceValue(cmd.Wait)
 	go func() {
 		defer close(p.replies)

@@ -9,8 +9,7 @@ import (
 	"github.com/corewalk/corewalk/report"
 )
 
-// The rules are data, so that one can be added without reading Go. Their form is
-// told in rules/README.md.
+// The rules are data, so that one can be added without reading Go. rules/README.md describes their format.
 //
 //go:embed rules/*.txt kinds.txt
 var files embed.FS

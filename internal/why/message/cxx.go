@@ -71,7 +71,7 @@ func cxxWords(p *Process) Words {
 // pureVirtual: the virtual function table of an abstract class was used, by its constructor or destructor, or
 // after the destructor.
 func (p *Process) pureVirtual(f *Frame) Words {
-	w := Words{Message: "pure virtual method called\nterminate called without an active exception", Source: "the call to __cxa_pure_virtual", Cause: InvalidArgument, Reason: "call of a pure virtual function"}
+	w := Words{Message: "pure virtual method called\nterminate called without an active exception", Source: "the call to __cxa_pure_virtual", Cause: InvalidArgument, Reason: "call to a pure virtual function"}
 	if lib := p.LibraryAt(f.LookupAddr()); lib != nil && strings.Contains(find.BaseName(lib.Path), "c++abi") {
 		w.Message = "libc++abi: Pure virtual function called!"
 	}

@@ -74,7 +74,7 @@ func (in *Input) how(pc uint64) string {
 		}
 	}
 	if in.called(sp, ok, pc) {
-		return "call of"
+		return "call to"
 	}
 	return "jump to"
 }

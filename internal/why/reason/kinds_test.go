@@ -112,7 +112,7 @@ func TestKinds(t *testing.T) {
 		{"arm64", at{a: a64, regs: regs{"pc": 0}}, segv(1, 0), report.CrashNullCall, "null"},
 		{"nowhere", at{a: a32, regs: regs{"pc": 0x5000000}}, segv(1, 0x5000000), report.CrashWildCall, "not mapped"},
 		{"data", at{a: x86, regs: regs{"eip": data}}, segv(2, data), report.CrashExecNoExec, "not executable"},
-		{"not canonical", at{a: x64, code: callRAX, regs: regs{"rax": 1 << 50}}, segv(siKernel, 0), report.CrashNonCanonicalCall, "call of 0x4000000000000"},
+		{"not canonical", at{a: x64, code: callRAX, regs: regs{"rax": 1 << 50}}, segv(siKernel, 0), report.CrashNonCanonicalCall, "call to 0x4000000000000"},
 		{"into the next page", at{a: x64, regs: regs{"rip": text + 0xffd}}, segv(1, text+0x1000), report.CrashWildCall, "ran into 0x402000"},
 
 		// The stack.

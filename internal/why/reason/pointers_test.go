@@ -249,7 +249,7 @@ func TestHow(t *testing.T) {
 		}
 		return copy(buf, code)
 	}
-	if r := Why(in); r.Text != "call of null" {
+	if r := Why(in); r.Text != "call to null" {
 		t.Errorf("indirect call: %q", r.Text)
 	}
 	code = strings.Repeat("\x90", 11) + "\xe8\x00\x00\x00\x00" // call of another function, which jumped
@@ -259,7 +259,7 @@ func TestHow(t *testing.T) {
 	in = at{a: arch.ARM64, regs: regs{"pc": 0, "x30": text + 0x20}}.input(t)
 	in.Signal = segv(1, 0)
 	in.Bytes = func(_ uint64, buf []byte) int { return copy(buf, strings.Repeat("\x00", 12)+"\x00\x00\x3f\xd6") } // blr x0
-	if r := Why(in); r.Text != "call of null" {
+	if r := Why(in); r.Text != "call to null" {
 		t.Errorf("arm64: %q", r.Text)
 	}
 

@@ -53,7 +53,7 @@ func (in *Input) transfer() (Reason, bool) {
 	case disasm.Ret:
 		how = "return to"
 	case disasm.CallIndirect:
-		how = "call of"
+		how = "call to"
 	case disasm.JumpIndirect:
 		how = "jump to"
 	default:

@@ -147,7 +147,7 @@ func TestWhy(t *testing.T) {
 		{"return to nowhere", machine{code: ret, words: map[uint64]uint64{stack + 0x8000: 0x4242424242424242}}, segv(siKernel, 0),
 			"return to 0x4242424242424242, which no process can map (not canonical)", "execute", 0, true},
 		{"call of nowhere", machine{code: callRAX, regs: rax(0x4343434343434343)}, segv(siKernel, 0),
-			"call of 0x4343434343434343, which no process can map (not canonical)", "execute", 0, true},
+			"call to 0x4343434343434343, which no process can map (not canonical)", "execute", 0, true},
 		{"jump to nowhere", machine{code: jmpMem, regs: rax(data), words: map[uint64]uint64{data: 0x4444444444444444}}, segv(siKernel, 0),
 			"jump to 0x4444444444444444, which no process can map (not canonical)", "execute", 0, true},
 		{"pc not canonical", machine{pc: 0x4545454545454545}, segv(siKernel, 0), "jump to 0x4545454545454545, which no process can map (not canonical)", "execute", 0, false},

@@ -33,7 +33,7 @@ func assertionWords(a *minidump.Assertion) message.Words {
 		Assertion: &message.Assertion{Expression: a.Expression, File: a.File, Function: a.Function, Line: int(min(a.Line, 1<<30))}}
 	switch {
 	case a.Type == pureVirtualCall:
-		return message.Words{Reason: "call of a pure virtual function", Source: w.Source, Cause: message.InvalidArgument}
+		return message.Words{Reason: "call to a pure virtual function", Source: w.Source, Cause: message.InvalidArgument}
 	case a.Expression == "":
 		return message.Words{}
 	case a.Type == invalidParameter:

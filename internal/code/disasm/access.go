@@ -2,14 +2,14 @@ package disasm
 
 import "github.com/corewalk/corewalk/unwind/arch"
 
-// needs is the set of registers that the address of m is computed from.
+// needs returns the registers from which the address of m is computed.
 func (m *MemOperand) needs() arch.RegMask {
 	return arch.Mask(m.Base, m.Index, m.Segment, m.BitIndex)
 }
 
-// Address computes the address of m from the registers before the instruction.
-// It returns false when a register it needs is unknown, and for a Vector
-// operand, which has an address for each element.
+// Address computes the address of m from the registers before the instruction. It returns
+// false if a register that it needs is unknown, and for a Vector operand, which has one
+// address per element.
 func (m *MemOperand) Address(regs *arch.RegSet) (uint64, bool) {
 	if m.Vector || m.Opaque || m.needs()&^regs.Valid != 0 {
 		return 0, false
@@ -33,7 +33,7 @@ func (m *MemOperand) Address(regs *arch.RegSet) (uint64, bool) {
 	return addr, true
 }
 
-// indexValue is what the address takes of an index register's value.
+// indexValue returns the part of an index register's value that the address uses.
 func (m *MemOperand) indexValue(v uint64) uint64 {
 	switch m.IndexBits {
 	case 32:
@@ -44,8 +44,8 @@ func (m *MemOperand) indexValue(v uint64) uint64 {
 	return v
 }
 
-// bitOffset is the byte offset of the operand of size bytes that holds bit
-// number v, a signed number of the same size.
+// bitOffset returns the byte offset of the operand of size bytes that contains bit number
+// v, a signed number of the same size.
 func bitOffset(v uint64, size uint16) uint64 {
 	switch size {
 	case 2:
@@ -56,9 +56,9 @@ func bitOffset(v uint64, size uint16) uint64 {
 	return uint64(int64(v) >> 6 << 3)
 }
 
-// EffectiveAddress computes the address of the explicit memory operand from the
-// registers before the instruction. It answers false when there is none, or
-// when a register it needs is unknown.
+// EffectiveAddress computes the address of the explicit memory operand from the registers
+// before the instruction. It returns false if there is none, or if a register that it needs
+// is unknown.
 func (i *Inst) EffectiveAddress(regs *arch.RegSet) (uint64, bool) {
 	m := i.Mem()
 	if m == nil {
@@ -71,18 +71,18 @@ func (i *Inst) EffectiveAddress(regs *arch.RegSet) (uint64, bool) {
 type Access struct {
 	Addr        uint64
 	Known       bool         // Addr could be computed
-	Missing     arch.RegMask // registers that Addr needs and that are unknown
-	Size        int          // bytes, at most; 0 when the instruction does not tell
+	Missing     arch.RegMask // unknown registers that Addr needs
+	Size        int          // maximum size in bytes; 0 if the instruction does not give it
 	Read, Write bool
-	Misaligned  bool // Addr is known and not aligned as the instruction demands
-	NonCanon    bool // Addr is known and outside what the processor can address
+	Misaligned  bool // Addr is known and lacks the alignment that the instruction requires
+	NonCanon    bool // Addr is known and outside the processor's address range
 	Operand     MemOperand
 }
 
-// FaultAccess appends to dst the accesses that the instruction makes when it
-// runs with regs, which are the registers at the instruction, as a fault leaves
-// them: of a repeated string instruction they describe the iteration that
-// faulted. Operands whose address alone is used are left out.
+// FaultAccess appends to dst the accesses that the instruction makes. regs are the
+// registers at the instruction, as after a fault: for a repeated string instruction they
+// describe the iteration that faulted. Operands of which only the address is used are left
+// out.
 func FaultAccess(dst []Access, i *Inst, regs *arch.RegSet) []Access {
 	if i.Rep && stringDone(i.arch, regs) {
 		return dst
@@ -106,9 +106,9 @@ func FaultAccess(dst []Access, i *Inst, regs *arch.RegSet) []Access {
 	return dst
 }
 
-// nonCanonical reports whether an access to addr faults for its upper bits,
-// before any mapping is looked at: on x86-64 the processor then reports no
-// address. The 57 bits of five-level paging are allowed for.
+// nonCanonical reports whether an access to addr faults because of its upper bits, before
+// any mapping matters: x86-64 processors then report no fault address. It allows for the 57
+// bits of five-level paging.
 func nonCanonical(a *arch.Arch, addr uint64) bool {
 	if a != arch.AMD64 && a != arch.X32 {
 		return false

@@ -2,8 +2,8 @@ package disasm
 
 import "github.com/corewalk/corewalk/unwind/arch"
 
-// An ALUOp is an arithmetic operation that following the stack pointer and
-// tables of jumps needs to know.
+// An ALUOp is an arithmetic operation that matters for following the stack pointer and jump
+// tables.
 type ALUOp uint8
 
 // The operations. dst, a and b are general registers.
@@ -11,16 +11,15 @@ const (
 	NoALU     ALUOp = iota
 	ALUAdd          // dst = a + b
 	ALUSub          // dst = a - b
-	ALUAddImm       // dst = a + imm; subtractions of constants are such
+	ALUAddImm       // dst = a + imm; also subtraction of a constant
 	ALUAndImm       // dst = a & imm
 	ALUCmp          // flags of a - b
 	ALUCmpImm       // flags of a - imm
-	ALUExtend       // dst = a, made longer
+	ALUExtend       // dst = a, extended
 )
 
-// ALU says what an instruction whose Kind is Other computes, all of the operands
-// being registers of Size bytes or the constant imm. It answers NoALU for
-// everything else.
+// ALU returns what an instruction of Kind Other computes, if its operands are registers of
+// Size bytes or the constant imm. For all other instructions it returns NoALU.
 func (i *Inst) ALU() (op ALUOp, dst, a, b arch.Reg, imm int64) {
 	if i.Kind == Other {
 		switch familyOf(i.arch) {
@@ -35,9 +34,8 @@ func (i *Inst) ALU() (op ALUOp, dst, a, b arch.Reg, imm int64) {
 	return NoALU, arch.NoReg, arch.NoReg, arch.NoReg, 0
 }
 
-// UpToEqual reports whether a conditional jump treats operands that are equal as
-// it treats a first one that is below the second: unsigned "above" and "below or
-// equal".
+// UpToEqual reports whether a conditional jump treats equal operands like a first operand
+// below the second: unsigned "above" and "below or equal".
 func (i *Inst) UpToEqual() bool {
 	return i.Kind == CondJump && familyOf(i.arch) == arch.FamilyX86 && i.x86UpToEqual()
 }

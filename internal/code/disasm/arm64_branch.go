@@ -41,12 +41,12 @@ func (d arm64Inst) branch() error {
 	return nil
 }
 
-// direct notes a branch by so many instructions.
+// direct records a branch by a number of words.
 func (d arm64Inst) direct(kind Kind, words int64) {
 	d.Kind, d.Target = kind, d.PC+uint64(words*4)
 }
 
-// test notes the register that a branch depends on.
+// test records the register on which a branch depends.
 func (d arm64Inst) test() {
 	d.Src = d.gpr(0)
 	d.Reads = arch.Mask(d.Src)
@@ -56,8 +56,8 @@ func (d arm64Inst) returns(to arch.Reg) {
 	d.Kind, d.Src, d.Reads = Ret, to, arch.Mask(to)
 }
 
-// exception decodes what enters another exception level. brk 0 is a debugger's
-// breakpoint; compilers stop programs with other numbers.
+// exception decodes instructions that enter another exception level. brk 0 is a debugger's
+// breakpoint; compilers use other numbers to stop programs.
 func (d arm64Inst) exception() error {
 	d.Imm = int64(d.field(5, 16))
 	switch d.w & 0x00e0001f {
@@ -80,7 +80,7 @@ func (d arm64Inst) exception() error {
 	return nil
 }
 
-// toRegister decodes branches to a register.
+// toRegister decodes branches to registers.
 func (d arm64Inst) toRegister() error {
 	rn := d.gpr(5)
 	auth := d.field(10, 6)
@@ -131,15 +131,15 @@ func (d arm64Inst) system() {
 	}
 }
 
-// hint decodes hints. Those that sign the return address, or check it, leave the
-// address that it is: they count as hints, and what signs at a function's entry
-// as a landing place of indirect branches, which it is.
+// hint decodes hints. Instructions that sign or check the return address do not change the
+// address itself: they count as hints and, if they sign at a function's entry, as landing
+// pads of indirect branches, which they are.
 func (d arm64Inst) hint(n uint32) {
 	d.Kind = Nop
 	switch n {
 	case 25, 27, 32, 34, 36, 38: // paciasp, pacibsp, bti
 		d.Kind = Endbr
-	case 8, 10, 12, 14: // pacia1716 and its like
+	case 8, 10, 12, 14: // pacia1716 and similar
 		d.Kind = Other
 		d.Dst, d.Reads, d.Writes = arch.ARM64X17, arch.Mask(arch.ARM64X16, arch.ARM64X17), arch.Mask(arch.ARM64X17)
 	case 40: // chkfeat x16

@@ -6,10 +6,10 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// A64, the instruction set of AArch64 (Arm Architecture Reference Manual for
-// A-profile, chapter C4: A64 instruction set encoding). All instructions are
-// words of four bytes. What the manual leaves unallocated is no error where it
-// could be neither a branch nor a write of SP, FP or LR.
+// A64, the instruction set of AArch64 (Arm Architecture Reference Manual for A-profile,
+// chapter C4: A64 instruction set encoding). All instructions are words of four bytes.
+// Unallocated encodings are not errors if they could be neither a branch nor a write of SP,
+// FP or LR.
 
 // arm64Decode decodes one instruction.
 func arm64Decode(in *Inst, a *arch.Arch, code []byte, pc uint64) error {
@@ -42,22 +42,22 @@ func arm64Decode(in *Inst, a *arch.Arch, code []byte, pc uint64) error {
 	return ErrUnknown
 }
 
-// An arm64Inst is an instruction that is being decoded, with its word.
+// An arm64Inst is an instruction being decoded, with its word.
 type arm64Inst struct {
 	*Inst
 	w uint32
 }
 
-// field is the n bits of the word from bit at.
+// field returns the n bits of the word from bit at on.
 func (d arm64Inst) field(at, n uint) uint32 { return d.w >> at & (1<<n - 1) }
 
-// signed is the field as a signed number.
+// signed returns the field as a signed number.
 func (d arm64Inst) signed(at, n uint) int64 { return signExtend(uint64(d.field(at, n)), n) }
 
-// signExtend is the low n bits of v as a signed number.
+// signExtend returns the low n bits of v as a signed number.
 func signExtend(v uint64, n uint) int64 { return int64(v<<(64-n)) >> (64 - n) }
 
-// gpr is the general register of the field at; NoReg for the zero register.
+// gpr returns the general register in the field at; NoReg for the zero register.
 func (d arm64Inst) gpr(at uint) arch.Reg { return d.number(d.field(at, 5)) }
 
 func (arm64Inst) number(n uint32) arch.Reg {
@@ -67,11 +67,10 @@ func (arm64Inst) number(n uint32) arch.Reg {
 	return arch.NoReg
 }
 
-// gprSP is the general register of the field at, where 31 is the stack pointer.
+// gprSP returns the general register in the field at, where 31 is the stack pointer.
 func (d arm64Inst) gprSP(at uint) arch.Reg { return arch.Reg(d.field(at, 5)) }
 
-// vector is the register of the file of general registers that vector register n
-// keeps for the caller: d8 to d15.
+// arm64Vector returns the Reg for the preserved half of vector register n: d8 to d15.
 func arm64Vector(n uint32) arch.Reg {
 	if n &= 31; n >= 8 && n <= 15 {
 		return arch.ARM64D8 + arch.Reg(n-8)
@@ -79,10 +78,10 @@ func arm64Vector(n uint32) arch.Reg {
 	return arch.NoReg
 }
 
-// size8 is the operand size that bit 31 tells.
+// sf returns the operand size given by bit 31.
 func (d arm64Inst) sf() uint8 { return uint8(4 + d.w>>31<<2) }
 
-// op notes an operation on registers.
+// op records an operation on registers.
 func (d arm64Inst) op(dst arch.Reg, src ...arch.Reg) {
 	d.Dst, d.Size = dst, d.sf()
 	if len(src) > 0 {
@@ -91,7 +90,7 @@ func (d arm64Inst) op(dst arch.Reg, src ...arch.Reg) {
 	d.Reads, d.Writes = arch.Mask(src...), arch.Mask(dst)
 }
 
-// lea notes dst = base + disp.
+// lea records dst = base + disp.
 func (d arm64Inst) lea(dst, base arch.Reg, disp int64) {
 	d.op(dst, base)
 	sp, fp := d.arch.SP, d.arch.FP
@@ -106,7 +105,7 @@ func (d arm64Inst) lea(dst, base arch.Reg, disp int64) {
 		d.Kind, d.Imm = SubSP, -disp
 	case dst == sp && base == sp:
 		d.Kind, d.Imm = AddSP, disp
-	case d.Size == 4: // the sum of 32 bits is no address
+	case d.Size == 4: // a 32-bit sum is not an address
 		d.Imm = disp
 	default:
 		d.Kind = Lea
@@ -153,13 +152,13 @@ func (d arm64Inst) immediate() {
 			d.Imm = imm
 			d.Reads = d.Writes
 		}
-	case 6: // bit fields; bfm keeps the rest
+	case 6: // bit fields; bfm keeps the other bits
 		d.op(rd, rn)
 		if d.field(29, 2) == 1 {
 			d.Reads |= d.Writes
 		}
 	case 7:
-		if d.w&0xff800000 == 0xf3800000 { // autiasppc: the link register's address stays
+		if d.w&0xff800000 == 0xf3800000 { // autiasppc: the address in the link register stays
 			d.Kind = Nop
 			return
 		}
@@ -202,8 +201,8 @@ func (d arm64Inst) logicImmediate() {
 	}
 }
 
-// arm64Bitmask decodes the immediate of logical instructions (DecodeBitMasks); 0
-// where it is none.
+// arm64Bitmask decodes the immediate of logical instructions (DecodeBitMasks); it returns 0
+// if it is invalid.
 func arm64Bitmask(n, imms, immr uint32) uint64 {
 	combined := n<<6 | ^imms&0x3f
 	length := -1
@@ -231,7 +230,7 @@ func arm64Bitmask(n, imms, immr uint32) uint64 {
 	return element
 }
 
-// registers decodes data processing of registers.
+// registers decodes data processing with registers.
 func (d arm64Inst) registers() {
 	rd, rn, rm := d.gpr(0), d.gpr(5), d.gpr(16)
 	switch group := d.field(24, 5); {
@@ -273,9 +272,9 @@ func (d arm64Inst) registers() {
 	}
 }
 
-// oneSource decodes operations on one register. Those that sign the return
-// address, or take the signature off, keep the address that it is: they do not
-// count as writes of the link register.
+// oneSource decodes operations on one register. Those that sign the return address or
+// remove the signature do not change the address: they do not count as writes of the link
+// register.
 func (d arm64Inst) oneSource(rd, rn arch.Reg) {
 	d.op(rd, rn)
 	if d.w>>31 == 0 || d.field(16, 5) == 0 {
@@ -287,7 +286,7 @@ func (d arm64Inst) oneSource(rd, rn arch.Reg) {
 	}
 }
 
-// reserved decodes words that begin with zeros: udf, and SME's.
+// reserved decodes words that begin with zeros: udf and SME.
 func (d arm64Inst) reserved() error {
 	if d.w>>16 == 0 {
 		d.Kind, d.Imm = Trap, int64(d.w)

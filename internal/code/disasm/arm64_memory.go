@@ -32,14 +32,14 @@ func (d arm64Inst) memory() error {
 	return nil
 }
 
-// cell notes the memory of size bytes at base.
+// cell records a memory operand of size bytes at base.
 func (d arm64Inst) cell(kind Kind, base arch.Reg, size uint16, read, write bool) {
 	d.Kind = kind
 	d.Reads |= arch.Mask(base)
 	d.addMem(MemOperand{Base: base, Index: arch.NoReg, Segment: arch.NoReg, BitIndex: arch.NoReg, Size: size, AddrSize: 8, Read: read, Write: write})
 }
 
-// access notes a load or store of registers of size bytes each.
+// access records a load or store of registers of size bytes each.
 func (d arm64Inst) access(load bool, size uint8, rt, rt2 arch.Reg, count int) {
 	kind := Store
 	if load {
@@ -56,8 +56,8 @@ func (d arm64Inst) access(load bool, size uint8, rt, rt2 arch.Reg, count int) {
 	}
 }
 
-// index notes an addressing mode with an immediate: 1 is post-indexed, 3
-// pre-indexed, all others are a plain offset.
+// index records an addressing mode with an immediate: 1 is post-indexed, 3 pre-indexed, any
+// other a plain offset.
 func (d arm64Inst) index(mode uint32, imm int64) {
 	if mode != 1 {
 		d.mems[0].Disp = imm
@@ -94,8 +94,8 @@ func (d arm64Inst) pair() {
 	d.index(mode, d.signed(15, 7)*scale)
 }
 
-// vectorAccess notes a load or store of vector registers, of which general
-// knowledge is only what it overwrites.
+// vectorAccess records a load or store of vector registers: only what it overwrites is
+// needed.
 func (d arm64Inst) vectorAccess(load bool, size uint16, regs arch.RegMask) {
 	kind := Store
 	if load {
@@ -145,8 +145,8 @@ func (d arm64Inst) single() error {
 	return nil
 }
 
-// register notes which register a single load or store moves, and answers how
-// many bytes; 0 for a prefetch.
+// register records the register that a single load or store moves, and returns the number
+// of bytes; 0 for a prefetch.
 func (d arm64Inst) register(size uint32, vector bool) uint16 {
 	opc := d.field(22, 2)
 	if vector {
@@ -171,7 +171,7 @@ func (d arm64Inst) register(size uint32, vector bool) uint16 {
 	return 1 << size
 }
 
-// offset notes a register offset.
+// offset records a register offset.
 func (d arm64Inst) offset(bytes uint16) {
 	m := &d.mems[0]
 	m.Index, m.Scale = d.gpr(16), 1
@@ -238,8 +238,8 @@ func (d arm64Inst) exclusive() {
 	}
 }
 
-// status notes the register in which an exclusive store says how it went. It may
-// not have been made: nobody saves a register by it.
+// status records the register that receives an exclusive store's result. The store may
+// fail, so it does not count as saving a register.
 func (d arm64Inst) status(rs arch.Reg, load bool) {
 	if !load {
 		d.Kind, d.Dst = Other, rs
@@ -247,7 +247,7 @@ func (d arm64Inst) status(rs arch.Reg, load bool) {
 	}
 }
 
-// literal decodes loads from a constant place.
+// literal decodes loads from a constant address.
 func (d arm64Inst) literal() {
 	opc := d.field(30, 2)
 	at := d.PC + uint64(d.signed(5, 19)*4)
@@ -268,8 +268,7 @@ func (d arm64Inst) literal() {
 		Disp: int64(at), RIPRelative: true, Size: uint16(size), AddrSize: 8, Read: true})
 }
 
-// ordered decodes unscaled accesses with acquire or release semantics, and pairs
-// of them.
+// ordered decodes unscaled accesses with acquire or release semantics, and pairs of them.
 func (d arm64Inst) ordered() {
 	size, opc := d.field(30, 2), d.field(22, 2)
 	switch {
@@ -333,7 +332,7 @@ func (d arm64Inst) structures() {
 	}
 	size := uint16(count) * uint16(8<<d.field(30, 1))
 	if d.field(24, 1) != 0 {
-		size = 0 // one lane of each: how large it is is not told
+		size = 0 // one lane of each, of unknown size
 	}
 	d.vectorAccess(load, size, regs)
 	if d.field(23, 1) == 0 {
@@ -342,7 +341,7 @@ func (d arm64Inst) structures() {
 	d.Writes |= arch.Mask(d.gprSP(5))
 	if rm := d.gpr(16); rm != arch.NoReg {
 		d.Reads |= arch.Mask(rm)
-		d.Kind = Other // by how much the base changes is not known
+		d.Kind = Other // the change of the base is unknown
 	} else if size != 0 {
 		d.Writeback = int64(size)
 	} else {

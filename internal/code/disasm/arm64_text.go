@@ -9,9 +9,9 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// arm64Text writes the instruction as GNU tools do. The words are arm64asm's;
-// what that does not know, the atomics and authenticated branches, is named here,
-// and so are targets and their symbols.
+// arm64Text formats the instruction like GNU tools. Package arm64asm supplies the words;
+// the atomics and authenticated branches, which it does not know, are named here, and so
+// are targets and symbols.
 func arm64Text(i *Inst, opts TextOptions) string {
 	d := arm64Inst{i, binary.LittleEndian.Uint32(i.code[:])}
 	if text := d.newText(); text != "" {
@@ -41,8 +41,7 @@ var (
 		29: "autiasp", 30: "autibz", 31: "autibsp", 32: "bti", 34: "bti c", 36: "bti j", 38: "bti jc"}
 )
 
-// newText is the text of what came to the architecture after Armv8.0; "" for
-// everything else.
+// newText returns the text of instructions added after Armv8.0, or "" for others.
 func (d arm64Inst) newText() string {
 	w := d.w
 	name, x := "", d.name(0, 8)
@@ -73,7 +72,7 @@ func (d arm64Inst) newText() string {
 	return ""
 }
 
-// withKey is an instruction's name with the key it authenticates with.
+// withKey returns an instruction's name with the key that it uses for authentication.
 func (d arm64Inst) withKey(name string) string { return name + [...]string{"a", "b"}[d.w>>10&1] }
 
 func (d arm64Inst) suffix() string {
@@ -86,7 +85,7 @@ func (d arm64Inst) suffix() string {
 	return ""
 }
 
-// name is the register of the field at, of so many bytes.
+// name returns the name of the register in the field at, with the given size in bytes.
 func (d arm64Inst) name(at uint, size uint8) string {
 	return arm64RegName(d.w>>at, size, map[bool]string{true: "xzr", false: "wzr"}[size == 8])
 }

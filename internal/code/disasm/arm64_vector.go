@@ -2,8 +2,7 @@ package disasm
 
 import "github.com/corewalk/corewalk/unwind/arch"
 
-// vector decodes floating point and SIMD: what it writes of the general
-// registers, and of d8 to d15.
+// vector decodes floating point and SIMD: its writes of general registers and of d8 to d15.
 func (d arm64Inst) vector() {
 	w := d.w
 	rd, rn := d.gpr(0), d.gpr(5)
@@ -23,7 +22,7 @@ func (d arm64Inst) vector() {
 	}
 }
 
-// convert notes a conversion or move between a general and a vector register.
+// convert records a conversion or move between a general and a vector register.
 func (d arm64Inst) convert(rd, rn arch.Reg, opcode uint32) {
 	switch opcode {
 	case 2, 3, 7: // scvtf, ucvtf, fmov
@@ -34,8 +33,8 @@ func (d arm64Inst) convert(rd, rn arch.Reg, opcode uint32) {
 	}
 }
 
-// sve decodes the scalable vector extension: what it writes of the general
-// registers and of d8 to d15, which are the low halves of z8 to z15.
+// sve decodes the scalable vector extension: its writes of general registers and of d8 to
+// d15, the low halves of z8 to z15.
 func (d arm64Inst) sve() {
 	w := d.w
 	switch {
@@ -46,13 +45,13 @@ func (d arm64Inst) sve() {
 		} else {
 			d.Reads = arch.Mask(d.gprSP(16))
 		}
-	case w&0xff30fc00 == 0x0420e000, // cntb and its like
+	case w&0xff30fc00 == 0x0420e000, // cntb and similar
 		w&0xff30f800 == 0x0430e000, // incb, decb
-		w&0xff20f000 == 0x0420f000, // sqincb and its like
+		w&0xff20f000 == 0x0420f000, // sqincb and similar
 		w&0xff3ee000 == 0x0520a000, // lasta, lastb
 		w&0xff3ee000 == 0x0530a000, // clasta, clastb
 		w&0xff38c000 == 0x25208000, // cntp
-		w&0xff38f800 == 0x25288800: // incp and its like
+		w&0xff38f800 == 0x25288800: // incp and similar
 		d.Dst = d.gpr(0)
 		d.Reads = arch.Mask(d.Dst)
 	default:

@@ -2,8 +2,8 @@ package disasm
 
 import "github.com/corewalk/corewalk/unwind/arch"
 
-// clobber notes a write of count double registers from n on, as far as they are
-// of the register file: d8 to d15.
+// clobber records a write of count double registers from n on, as far as they are in the
+// register file: d8 to d15.
 func (d armInst) clobber(n uint32, count int) {
 	d.Writes |= armDoubles(n, count)
 }
@@ -18,8 +18,8 @@ func armDoubles(n uint32, count int) (m arch.RegMask) {
 	return m
 }
 
-// vectorRegister is the number of the double register that the instruction's
-// destination is or lies in.
+// vectorRegister returns the number of the double register that is or contains the
+// instruction's destination.
 func (d armInst) vectorRegister() uint32 {
 	if d.w&0x100 != 0 {
 		return d.field(12, 4) | d.field(22, 1)<<4
@@ -71,7 +71,7 @@ func (d armInst) coprocessorMemory() error {
 	return nil
 }
 
-// vectorList notes a load or store of many floating-point registers.
+// vectorList records a load or store of several floating-point registers.
 func (d armInst) vectorList(load, writeback bool, words uint32) {
 	rn, n := d.reg(16), int64(words)*4
 	m := MemOperand{Base: rn, Index: arch.NoReg, Segment: arch.NoReg, BitIndex: arch.NoReg, Size: uint16(n), AddrSize: 4, Read: load, Write: !load}
@@ -95,8 +95,7 @@ func (d armInst) vectorList(load, writeback bool, words uint32) {
 	d.addMem(m)
 }
 
-// coprocessor decodes moves between a register and a coprocessor, and what
-// coprocessors do.
+// coprocessor decodes moves between registers and coprocessors, and coprocessor operations.
 func (d armInst) coprocessor() {
 	rt := d.reg(12)
 	switch {

@@ -6,11 +6,10 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// A32 and T32 (Thumb), the instruction sets of 32-bit ARM (Arm Architecture
-// Reference Manual for A-profile, chapters F3 and F4: encoding of the A32 and the
-// T32 instruction set). Which set code is in, the lowest bit of a code pointer
-// says. That an instruction of T32 is under the condition of an IT instruction
-// before it, its own code does not say: see Inst.Predicates.
+// A32 and T32 (Thumb), the instruction sets of 32-bit ARM (Arm Architecture Reference
+// Manual for A-profile, chapters F3 and F4: encoding of the A32 and the T32 instruction
+// set). The lowest bit of a code pointer selects the set. A T32 instruction does not
+// contain the condition that a preceding IT instruction puts on it; see Inst.Predicates.
 
 // armDecode decodes one instruction at the code pointer pc.
 func armDecode(in *Inst, a *arch.Arch, code []byte, pc uint64) error {
@@ -27,8 +26,8 @@ func armDecode(in *Inst, a *arch.Arch, code []byte, pc uint64) error {
 	return d.a32()
 }
 
-// An armInst is an instruction that is being decoded, with its word: of T32 the
-// first half is the upper one. pcValue is what the instruction reads as PC.
+// An armInst is an instruction being decoded, with its word (for T32 with the first half in
+// the upper bits). pcValue is the value that the instruction reads as PC.
 type armInst struct {
 	*Inst
 	w       uint32
@@ -86,13 +85,13 @@ func (d armInst) a32() error {
 	return nil
 }
 
-// address is what lies disp bytes from what the instruction reads as PC.
+// address returns the address disp bytes from the PC that the instruction reads.
 func (d armInst) address(disp int64) uint64 { return uint64(uint32(d.pcValue + uint64(disp))) }
 
-// literal is address from PC rounded down to a word.
+// literal is address relative to PC rounded down to a word.
 func (d armInst) literal(disp int64) uint64 { return uint64(uint32(d.pcValue&^3 + uint64(disp))) }
 
-// op notes an operation on registers.
+// op records an operation on registers.
 func (d armInst) op(dst arch.Reg, src ...arch.Reg) {
 	d.Dst, d.Size = dst, 4
 	if len(src) > 0 {
@@ -104,7 +103,7 @@ func (d armInst) op(dst arch.Reg, src ...arch.Reg) {
 	}
 }
 
-// move notes dst = src.
+// move records dst = src.
 func (d armInst) move(dst, src arch.Reg) {
 	d.op(dst, src)
 	switch {
@@ -121,7 +120,7 @@ func (d armInst) move(dst, src arch.Reg) {
 	}
 }
 
-// branchTo notes a jump to what a register holds.
+// branchTo records a jump to the address in a register.
 func (d armInst) branchTo(to arch.Reg) {
 	d.Kind, d.Src, d.Reads = JumpIndirect, to, arch.Mask(to)
 	if to == arch.ARMLR {
@@ -129,16 +128,16 @@ func (d armInst) branchTo(to arch.Reg) {
 	}
 }
 
-// callTo notes a call of what a register holds.
+// callTo records a call of the address in a register.
 func (d armInst) callTo(to arch.Reg) {
 	d.Kind, d.Src, d.Reads, d.Writes = CallIndirect, to, arch.Mask(to), arch.Mask(arch.ARMLR)
 }
 
-// lea notes dst = base + disp.
+// lea records dst = base + disp.
 func (d armInst) lea(dst, base arch.Reg, disp int64) {
 	d.op(dst, base)
 	switch {
-	case dst == arch.ARMPC && base == arch.ARMLR && disp == 0: // how Go returns
+	case dst == arch.ARMPC && base == arch.ARMLR && disp == 0: // Go's return
 		d.branchTo(base)
 	case dst == arch.ARMPC:
 	case base == arch.ARMPC:
@@ -159,7 +158,7 @@ func (d armInst) lea(dst, base arch.Reg, disp int64) {
 	}
 }
 
-// setImmediate notes dst = imm.
+// setImmediate records dst = imm.
 func (d armInst) setImmediate(dst arch.Reg, imm uint32) {
 	if d.op(dst); dst != arch.ARMPC {
 		d.Kind = MovImm
@@ -167,7 +166,7 @@ func (d armInst) setImmediate(dst arch.Reg, imm uint32) {
 	d.Imm = int64(int32(imm))
 }
 
-// The opcodes of data processing that matter here.
+// Data processing opcodes that need special treatment.
 const (
 	armAND = 0
 	armSUB = 2
@@ -199,7 +198,7 @@ func (d armInst) data() {
 		d.Reads |= arch.Mask(d.reg(8))
 	}
 	if flags && rd == arch.ARMPC && d.Kind != Other {
-		d.Kind = RetFar // takes the status back too
+		d.Kind = RetFar // also restores the status
 	}
 }
 
@@ -226,7 +225,7 @@ func (d armInst) dataImmediate() {
 
 func armRotate(v, n uint32) uint32 { return v>>(n&31) | v<<(32-n&31) }
 
-// immediate notes data processing with a value, of either set.
+// immediate records data processing with a value, of either set.
 func (d armInst) immediate(opcode uint32, rd, rn arch.Reg, value uint32) {
 	switch {
 	case opcode == armMOV:
@@ -257,7 +256,7 @@ func (d armInst) mask(rd, rn arch.Reg, value uint32) {
 	}
 }
 
-// miscellaneous decodes what takes the place of comparisons that set no flags.
+// miscellaneous decodes the encodings of comparisons that do not set flags.
 func (d armInst) miscellaneous() error {
 	op, op2 := d.field(21, 2), d.field(4, 4)
 	switch {
@@ -288,7 +287,7 @@ func (d armInst) miscellaneous() error {
 	return nil
 }
 
-// media decodes what takes the place of register offsets.
+// media decodes encodings in the space of register offsets.
 func (d armInst) media() {
 	switch {
 	case d.w&0x01f000f0 == 0x01f000f0:
@@ -307,7 +306,7 @@ func (d armInst) media() {
 	}
 }
 
-// unconditional decodes the instructions that have no condition.
+// unconditional decodes instructions without a condition.
 func (d armInst) unconditional() error {
 	switch w := d.w; {
 	case w&0x0e000000 == 0x0a000000: // blx

@@ -2,16 +2,16 @@ package disasm
 
 import "github.com/corewalk/corewalk/unwind/arch"
 
-// An armOffset is what is added to the base of an access.
+// An armOffset is the offset added to the base of an access.
 type armOffset struct {
 	disp  int64
 	index arch.Reg
 	scale uint8
-	// opaque: subtracted, or shifted to the right.
+	// opaque: subtracted or shifted right.
 	opaque bool
 }
 
-// gprOffset is a constant that is added or subtracted, as bit 23 says.
+// gprOffset returns a constant offset, added or subtracted according to bit 23.
 func (d armInst) gprOffset(n uint32) armOffset {
 	if d.w&0x00800000 == 0 {
 		return armOffset{disp: -int64(n), index: arch.NoReg}
@@ -19,14 +19,14 @@ func (d armInst) gprOffset(n uint32) armOffset {
 	return armOffset{disp: int64(n), index: arch.NoReg}
 }
 
-// indexOffset is a register that is added or subtracted.
+// indexOffset returns a register offset.
 func (d armInst) indexOffset(rm arch.Reg, shift uint32, opaque bool) armOffset {
 	return armOffset{index: rm, scale: 1 << (shift & 7), opaque: opaque || shift > 7 || d.w&0x00800000 == 0}
 }
 
-// access notes a load or store of count registers of size bytes each at rn and an
-// offset. Indexing before and writing back are P and W of A32, where no indexing
-// before writes back always.
+// access records a load or store of count registers of size bytes each, at rn plus an
+// offset. pre and writeback are the bits P and W of A32; without P the base is always
+// written back.
 func (d armInst) access(load bool, size uint8, rt, rt2, rn arch.Reg, count int, off armOffset, pre, writeback bool) {
 	m := MemOperand{Base: rn, Index: off.index, Scale: off.scale, Opaque: off.opaque, Segment: arch.NoReg, BitIndex: arch.NoReg,
 		Size: uint16(size) * uint16(count), AddrSize: 4, Read: load, Write: !load}
@@ -52,7 +52,7 @@ func (d armInst) access(load bool, size uint8, rt, rt2, rn arch.Reg, count int, 
 	if !pre || writeback {
 		d.Writes |= arch.Mask(rn)
 		d.Writeback = off.disp
-		if off.index != arch.NoReg { // by how much is not known
+		if off.index != arch.NoReg { // by an unknown amount
 			d.Kind = Other
 		}
 	}
@@ -61,8 +61,8 @@ func (d armInst) access(load bool, size uint8, rt, rt2, rn arch.Reg, count int, 
 	}
 }
 
-// loadsPC notes a load of the program counter: a return, where it takes it off
-// the stack, or from what an old frame pointer leads to.
+// loadsPC records a load of the program counter: a return if it pops it from the stack or
+// from an old frame pointer's frame.
 func (d armInst) loadsPC(rn arch.Reg, pops bool) {
 	d.Kind, d.Dst = JumpIndirect, arch.NoReg
 	d.Writes &^= arch.Mask(arch.ARMPC)
@@ -81,14 +81,15 @@ func (d armInst) single(off armOffset) {
 	d.access(d.w&0x00100000 != 0, size, d.reg(12), arch.NoReg, d.reg(16), 1, off, pre, pre && d.w&0x00200000 != 0)
 }
 
-// registerOffset decodes those with a register that is shifted by a constant.
+// registerOffset decodes single accesses with a register offset that is shifted by a
+// constant.
 func (d armInst) registerOffset() {
 	shift, kind := d.field(7, 5), d.field(5, 2)
 	d.single(d.indexOffset(d.reg(0), shift, kind != 0))
 }
 
-// extra decodes multiplications, exclusive accesses, and those of halves, signed
-// bytes and pairs.
+// extra decodes multiplications, exclusive accesses, and accesses to halves, signed bytes
+// and pairs.
 func (d armInst) extra() error {
 	if d.w&0x60 == 0 {
 		if d.w&0x01000000 != 0 {
@@ -150,8 +151,8 @@ func (d armInst) exclusive() {
 	d.exclusiveAccess(false, size, d.reg(0), status, d.reg(0)|1)
 }
 
-// exclusiveAccess notes an exclusive or ordered access at the register in bits 16
-// to 19. A store that may not be made is no Store.
+// exclusiveAccess records an exclusive or ordered access at the register in bits 16 to 19.
+// A store that may fail does not count as a Store.
 func (d armInst) exclusiveAccess(load bool, size uint8, rt, status, rt2 arch.Reg) {
 	count := 1
 	if size == 8 {
@@ -166,16 +167,15 @@ func (d armInst) exclusiveAccess(load bool, size uint8, rt, status, rt2 arch.Reg
 	}
 }
 
-// multiple decodes ldm and stm. mode is U and P: 0 and 2 begin after what they
-// count from, as do 1 and 3 before.
+// multiple decodes ldm and stm. mode has the bits U and P.
 func (d armInst) multiple(mode uint32, user bool) {
 	d.transfer(d.w&0x00100000 != 0, d.reg(16), d.w&0xffff, mode&1 != 0, mode&2 != 0, d.w&0x00200000 != 0)
 	if user && d.w&0x00108000 == 0x00108000 {
-		d.Kind = RetFar // takes the status back too
+		d.Kind = RetFar // also restores the status
 	}
 }
 
-// transfer notes a load or store of a list of registers.
+// transfer records a load or store of a list of registers.
 func (d armInst) transfer(load bool, rn arch.Reg, list uint32, up, before, writeback bool) {
 	mask := arch.RegMask(list & 0xffff)
 	n := int64(mask.Count()) * 4

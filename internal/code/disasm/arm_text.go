@@ -7,8 +7,8 @@ import (
 	"golang.org/x/arch/arm/armasm"
 )
 
-// armText writes the instruction as GNU tools do. A32's words are armasm's, T32's
-// are thumbText's; targets and their symbols are ours.
+// armText formats the instruction like GNU tools. Package armasm supplies A32's words,
+// thumbText T32's; targets and symbols are added here.
 func armText(i *Inst, opts TextOptions) string {
 	if i.Len == 2 || i.Wide {
 		return thumbText(i, opts)

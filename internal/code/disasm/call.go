@@ -4,18 +4,17 @@ import "github.com/corewalk/corewalk/unwind/arch"
 
 // A CallSite is the call instruction before a return address.
 type CallSite struct {
-	Len    int    // bytes, prefixes that take part included
+	Len    int    // in bytes, including the prefixes that belong to it
 	Target uint64 // of a direct call
 	Direct bool
 }
 
-// CallBefore reports whether a call instruction ends exactly at ra, which is
-// what makes a value found on a stack a likely return address. ra is a code
-// pointer, as Decode's pc. code holds the bytes that end at ra; at most MaxLen+1
-// of them are used, and fewer are enough where the call is short. Where the
-// bytes can be read as several calls the longest indirect one is preferred, and
-// a direct one to a place nearby before that. Where calls have a delay slot, ra
-// is behind it. CallBefore does not allocate.
+// CallBefore reports whether a call instruction ends exactly at ra, which makes a value
+// found on a stack a likely return address. ra is a code pointer like Decode's pc. code
+// contains the bytes that end at ra; at most MaxLen+1 of them are used, and fewer are
+// enough for a short call. If the bytes can be read as several calls, a direct call to a
+// nearby target is preferred, then the longest indirect one. If calls have a delay slot, ra
+// is after it. CallBefore does not allocate.
 func CallBefore(a *arch.Arch, code []byte, ra uint64) (CallSite, bool) {
 	switch familyOf(a) {
 	case arch.FamilyX86:

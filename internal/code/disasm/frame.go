@@ -2,18 +2,18 @@ package disasm
 
 import "github.com/corewalk/corewalk/unwind/arch"
 
-// A FrameType says what a function's prologue does with the frame pointer.
+// A FrameType says how a function's prologue uses the frame pointer.
 type FrameType uint8
 
-// The frame types, as StackwalkerAPI names them.
+// The frame types, with StackwalkerAPI's names.
 const (
 	UnknownFrame    FrameType = iota
 	NoFrame                   // leaves the frame pointer alone
 	StandardFrame             // saves it next to the return address and points it there
-	SaveFPOnlyFrame           // saves it, and uses it for something else
+	SaveFPOnlyFrame           // saves it and uses it for something else
 )
 
-// String gives StackwalkerAPI's name.
+// String returns StackwalkerAPI's name.
 func (t FrameType) String() string {
 	switch t {
 	case NoFrame:
@@ -26,19 +26,18 @@ func (t FrameType) String() string {
 	return "unknown_t"
 }
 
-// An FPState says how far a frame is set up at some instruction, which has not
-// run yet.
+// An FPState says how far a frame is set up before an instruction executes.
 type FPState uint8
 
-// The states, as StackwalkerAPI names them.
+// The states, with StackwalkerAPI's names.
 const (
 	FPUnknown FPState = iota
-	FPUnset           // the frame pointer is the caller's, and nothing of it is saved: before the push, after the pop or leave
+	FPUnset           // the frame pointer is the caller's and not saved: before the push, or after the pop or leave
 	FPHalfSet         // saved, but still the caller's
-	FPSet             // saved, and the function's own
+	FPSet             // saved, and set to the function's own
 )
 
-// String gives StackwalkerAPI's name.
+// String returns StackwalkerAPI's name.
 func (s FPState) String() string {
 	switch s {
 	case FPUnset:
@@ -51,13 +50,12 @@ func (s FPState) String() string {
 	return "unknown_s"
 }
 
-// FrameState says what kind of frame a function has, and how far it is set up
-// at pc. code is the function's code from its first byte, at start; it should
-// end where the function ends, and may end sooner. FrameState decodes the
-// instructions up to pc, follows the stack through early exits by the forward
-// branches it meets, and decodes on from pc to recognise epilogues. It answers
-// UnknownFrame when pc is outside code, is not at an instruction, or code is
-// not decodable. It does not allocate.
+// FrameState returns the kind of frame that a function has, and how far it is set up at pc.
+// code is the function's code from its first byte, at start; it should end with the
+// function, but may end earlier. FrameState decodes the instructions up to pc, tracks the
+// stack across early exits using the forward branches it finds, and decodes further from pc
+// on to recognize epilogues. It returns UnknownFrame if pc is outside code or not at an
+// instruction, or if code cannot be decoded. It does not allocate.
 func FrameState(a *arch.Arch, code []byte, start, pc uint64) (FrameType, FPState) {
 	if familyOf(a) != arch.FamilyX86 || pc < start || pc-start >= uint64(len(code)) {
 		return UnknownFrame, FPUnknown
@@ -65,10 +63,9 @@ func FrameState(a *arch.Arch, code []byte, start, pc uint64) (FrameType, FPState
 	return x86FrameState(a, code, start, pc)
 }
 
-// FrameStateNear is FrameState where the function's start is unknown: code is
-// some code around pc, at addr. It recognises what the instructions at pc and
-// the bytes directly before it show, and answers unknown otherwise; a known
-// state can come with an unknown type.
+// FrameStateNear is FrameState for an unknown function start: code is some code around pc,
+// at addr. It recognizes what the instructions at pc and the bytes directly before it show;
+// otherwise it returns unknown. A known state can come with an unknown type.
 func FrameStateNear(a *arch.Arch, code []byte, addr, pc uint64) (FrameType, FPState) {
 	if familyOf(a) != arch.FamilyX86 || pc < addr || pc-addr >= uint64(len(code)) {
 		return UnknownFrame, FPUnknown

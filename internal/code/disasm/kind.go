@@ -2,18 +2,18 @@ package disasm
 
 import "github.com/corewalk/corewalk/unwind/arch"
 
-// A Kind classes an instruction by what it does to control flow and to the
-// stack. The operands are in the Inst.
+// A Kind classifies an instruction by its effect on control flow and on the stack. The
+// operands are in the Inst.
 type Kind uint8
 
-// The kinds. "SP" and "FP" are the architecture's stack and frame pointers.
+// The kinds. SP and FP are the architecture's stack and frame pointers.
 const (
 	Other        Kind = iota
-	Nop               // does nothing: nop in all lengths, prefetch hints in nop space
+	Nop               // does nothing: nop of any length, hints in the nop space
 	Endbr             // marks a valid target of indirect branches: endbr64, endbr32
 	Call              // direct: Target
-	CallIndirect      // through Src or Mem; far calls too
-	Ret               // drops Imm more bytes after the return address
+	CallIndirect      // through Src or Mem; also far calls
+	Ret               // pops Imm more bytes after the return address
 	RetFar            // far return, or return from an interrupt
 	Jump              // direct: Target
 	JumpIndirect      // through Src or Mem
@@ -28,14 +28,14 @@ const (
 	AddSP             // SP += Imm
 	AndSP             // SP &= Imm: aligns the stack
 	LeaSP             // SP = address of Mem
-	Mov               // Dst = Src; a write of SP from a register other than FP too
-	MovImm            // Dst = Imm, clearing by xor included
-	Load              // Dst = memory at Mem, perhaps extended
+	Mov               // Dst = Src; also writes of SP from registers other than FP
+	MovImm            // Dst = Imm, including clearing by xor
+	Load              // Dst = memory at Mem, possibly extended
 	Store             // memory at Mem = Src or Imm
 	Lea               // Dst = address of Mem
 	Div               // divides by Src or Mem; faults on zero and on overflow
 	Syscall           // enters the kernel
-	Trap              // undefined on purpose: ud2, ud1, ud0
+	Trap              // deliberately undefined: ud2, ud1, ud0
 	Int3              // breakpoint
 	Interrupt         // other software interrupts: int n, into, int1
 	Halt              // privileged: faults in user mode
@@ -48,7 +48,7 @@ var kindNames = [numKinds]string{
 	"lea", "div", "syscall", "trap", "int3", "interrupt", "halt",
 }
 
-// String names the kind in lower case.
+// String returns the kind in lower case.
 func (k Kind) String() string {
 	if k >= numKinds {
 		return "?"
@@ -56,11 +56,11 @@ func (k Kind) String() string {
 	return kindNames[k]
 }
 
-// IsCall reports whether the instruction leaves a return address behind.
+// IsCall reports whether the instruction saves a return address.
 func (k Kind) IsCall() bool { return k == Call || k == CallIndirect }
 
-// EndsBlock reports whether the next instruction in memory is not the next one
-// executed, or not always.
+// EndsBlock reports whether control may continue elsewhere than with the next instruction
+// in memory.
 func (k Kind) EndsBlock() bool {
 	switch k {
 	case Ret, RetFar, Jump, JumpIndirect, CondJump, Trap, Halt:
@@ -69,10 +69,10 @@ func (k Kind) EndsBlock() bool {
 	return false
 }
 
-// StackDelta is by how many bytes the instruction itself moves the stack
-// pointer: negative for a push, -8 for an x86-64 call (the return address,
-// which the callee's ret takes back). It answers false where that depends on
-// more than the instruction: leave, mov to the stack pointer, alignment.
+// StackDelta returns by how many bytes the instruction itself moves the stack pointer:
+// negative for a push, -8 for an x86-64 call (the return address, which the callee's ret
+// pops). It returns false if that depends on more than the instruction: leave, mov to the
+// stack pointer, alignment.
 func (i *Inst) StackDelta() (int64, bool) {
 	word := int64(i.arch.RegSize)
 	switch i.Kind {

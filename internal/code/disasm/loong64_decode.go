@@ -6,8 +6,8 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// LoongArch64 (LoongArch Reference Manual, volume 1): four bytes each, the
-// opcode in the upper bits, in fields of six to twenty-two bits.
+// LoongArch64 (LoongArch Reference Manual, volume 1). Instructions have four bytes; the
+// opcode is in the upper six to twenty-two bits.
 
 // loongDecode decodes one instruction.
 func loongDecode(in *Inst, a *arch.Arch, code []byte, pc uint64) error {
@@ -21,13 +21,13 @@ func loongDecode(in *Inst, a *arch.Arch, code []byte, pc uint64) error {
 	return d.decode()
 }
 
-// A loongInst is an instruction that is being decoded.
+// A loongInst is an instruction being decoded.
 type loongInst struct {
 	*Inst
 	w, rd, rj, rk uint32
 }
 
-// gpr is the register of number n; NoReg for r0, which always is zero.
+// gpr returns the register with number n; NoReg for r0, which is always zero.
 func (loongInst) gpr(n uint32) arch.Reg {
 	if n != 0 {
 		return arch.Reg(n)
@@ -35,7 +35,7 @@ func (loongInst) gpr(n uint32) arch.Reg {
 	return arch.NoReg
 }
 
-// fpr is the register of floating-point register n where calls preserve it.
+// fpr returns the register for floating-point register n if calls preserve it.
 func (loongInst) fpr(n uint32) arch.Reg {
 	if n >= 24 {
 		return arch.LoongFS0 + arch.Reg(n-24)
@@ -78,13 +78,13 @@ func (d *loongInst) decode() error {
 	return nil
 }
 
-// alu notes an operation that writes rd.
+// alu records an operation that writes rd.
 func (d *loongInst) alu(src, other arch.Reg) {
 	d.Dst, d.Src, d.Size = d.gpr(d.rd), src, 8
 	d.Reads, d.Writes = arch.Mask(src, other), arch.Mask(d.gpr(d.rd))
 }
 
-// add notes rd = rj + imm.
+// add records rd = rj + imm.
 func (d *loongInst) add(imm int64) {
 	d.alu(d.gpr(d.rj), arch.NoReg)
 	sp, fp := uint32(arch.LoongSP), uint32(arch.LoongFP)
@@ -108,7 +108,7 @@ func (d *loongInst) add(imm int64) {
 	}
 }
 
-// lea notes rd = rj + index + disp.
+// lea records rd = rj + index + disp.
 func (d *loongInst) lea(index arch.Reg, disp int64) {
 	d.alu(d.gpr(d.rj), index)
 	d.Kind = Lea
@@ -118,7 +118,7 @@ func (d *loongInst) lea(index arch.Reg, disp int64) {
 	d.addMem(MemOperand{Base: d.gpr(d.rj), Index: index, Scale: 1, Segment: arch.NoReg, BitIndex: arch.NoReg, Disp: disp, AddrSize: 8})
 }
 
-// memory notes an access of size bytes at rj+index+disp, of register reg.
+// memory records an access to size bytes at rj+index+disp by register reg.
 func (d *loongInst) memory(kind Kind, reg, index arch.Reg, disp int64, size uint16) {
 	d.Kind, d.Size = kind, uint8(size)
 	m := MemOperand{Base: d.gpr(d.rj), Index: index, Scale: 1, Segment: arch.NoReg, BitIndex: arch.NoReg, Disp: disp, Size: size,
@@ -141,7 +141,7 @@ func (d *loongInst) branch(top uint32) error {
 	case 0x10, 0x11:
 		d.Kind, d.Target, d.Dst = CondJump, d.PC+uint64(off21), d.gpr(d.rj)
 		d.Reads = arch.Mask(d.Dst)
-	case 0x12: // on a floating-point condition; scr2... of binary translation too
+	case 0x12: // on a floating-point condition; also scr2... of binary translation
 		d.Kind, d.Target = CondJump, d.PC+uint64(off21)
 	case 0x13:
 		d.jumpRegister(off16)
@@ -170,8 +170,7 @@ func (d *loongInst) jumpRegister(off int64) {
 	}
 }
 
-// upper is what loads upper halves, and addresses relative to the program
-// counter.
+// upper decodes loads of upper halves, and of addresses relative to the program counter.
 func (d *loongInst) upper(op uint32) {
 	d.alu(arch.NoReg, arch.NoReg)
 	imm := signed(d.w>>5, 20)
@@ -191,7 +190,7 @@ func (d *loongInst) upper(op uint32) {
 	}
 }
 
-// pointerAccess is ll, sc, ldptr and stptr.
+// pointerAccess decodes ll, sc, ldptr and stptr.
 func (d *loongInst) pointerAccess() {
 	disp := signed(d.w>>10, 14) << 2
 	op := d.w >> 24
@@ -204,12 +203,12 @@ func (d *loongInst) pointerAccess() {
 		kind = Store
 	}
 	d.memory(kind, d.gpr(d.rd), arch.NoReg, disp, size)
-	if op == 0x21 || op == 0x23 { // sc says in rd whether it stored
+	if op == 0x21 || op == 0x23 { // sc writes to rd whether it stored
 		d.Kind, d.Writes = Other, arch.Mask(d.gpr(d.rd))
 	}
 }
 
-// access is the loads and stores with twelve bits of displacement.
+// access decodes loads and stores with a displacement of twelve bits.
 func (d *loongInst) access(op uint32) {
 	disp := signed(d.w>>10, 12)
 	switch {
@@ -265,7 +264,7 @@ func (d *loongInst) immediate(op uint32) {
 	}
 }
 
-// register is the operations on two registers, and break and syscall.
+// register decodes operations on two registers, break and syscall.
 func (d *loongInst) register(op uint32) error {
 	switch {
 	case op == 0x21 && d.rk != 0 && d.rj != 0: // add.d
@@ -276,7 +275,7 @@ func (d *loongInst) register(op uint32) error {
 	case op == 0x54:
 		d.Kind = Int3
 		if d.w&0x7fff != 0 {
-			d.Kind = Trap // a code says what for: 7 is a division by zero
+			d.Kind = Trap // the code gives the reason: 7 is a division by zero
 		}
 	case op == 0x55: // dbcl
 		d.Kind = Int3
@@ -292,7 +291,7 @@ func (d *loongInst) register(op uint32) error {
 	return nil
 }
 
-// unary is the operations on one register.
+// unary decodes operations on one register.
 func (d *loongInst) unary() error {
 	if d.w == 0 {
 		return ErrUnknown
@@ -304,19 +303,20 @@ func (d *loongInst) unary() error {
 	return nil
 }
 
-// float is an operation on floating-point registers; some move to general ones.
+// float decodes operations on floating-point registers; some write general registers.
 func (d *loongInst) float(op uint32) {
 	switch op {
 	case 0x452d, 0x452e, 0x452f, 0x4532, 0x4537: // movfr2gr.s, .d, movfrh2gr.s, movfcsr2gr, movcf2gr
 		d.Writes = arch.Mask(d.gpr(d.rd))
-	case 0x4529, 0x452a, 0x452b, 0x4530, 0x4536: // movgr2fr and the like
+	case 0x4529, 0x452a, 0x452b, 0x4530, 0x4536: // movgr2fr and similar
 		d.Reads, d.Writes = arch.Mask(d.gpr(d.rj)), arch.Mask(d.fpr(d.rd))
 	default:
 		d.Writes = arch.Mask(d.fpr(d.rd))
 	}
 }
 
-// vector is floating-point of four operands, comparisons, and vectors.
+// vector decodes floating-point operations with four operands, comparisons, and vector
+// operations.
 func (d *loongInst) vector() {
 	switch {
 	case d.w>>16 == 0x72ef || d.w>>16 == 0x72f3 || d.w>>16 == 0x76ef || d.w>>16 == 0x76f3: // vpickve2gr
@@ -328,7 +328,7 @@ func (d *loongInst) vector() {
 	}
 }
 
-// indexed is the accesses at rj+rk, the atomic operations and the barriers.
+// indexed decodes accesses at rj+rk, atomic operations and barriers.
 func (d *loongInst) indexed(op uint32) {
 	size, n := uint16(1)<<(op>>3&3), op>>3&0xff
 	switch rk := d.gpr(d.rk); {
@@ -350,7 +350,7 @@ func (d *loongInst) indexed(op uint32) {
 		d.memory(Load, d.gpr(d.rd), arch.NoReg, 0, 4<<(op&1))
 		d.Kind, d.mems[0].Write, d.mems[0].Aligned = Other, true, true
 		d.Reads |= arch.Mask(rk)
-	default: // accesses with a bound, vectors by index
+	default: // accesses with a bounds check, indexed vector accesses
 		d.Reads = arch.Mask(d.gpr(d.rj), rk)
 		if op >= 0x70f0 {
 			d.Writes = arch.Mask(d.gpr(d.rd))
@@ -358,8 +358,8 @@ func (d *loongInst) indexed(op uint32) {
 	}
 }
 
-// loongCallBefore finds the call that ends where code ends: bl, and jirl that
-// leaves the return address in ra, whose target is known after pcaddu18i.
+// loongCallBefore finds the call that ends where code ends: bl, or jirl that saves the
+// return address in ra; its target is known if it follows pcaddu18i.
 func loongCallBefore(a *arch.Arch, code []byte, ra uint64) (CallSite, bool) {
 	n := len(code)
 	var in Inst

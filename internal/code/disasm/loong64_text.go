@@ -6,8 +6,8 @@ import (
 	"golang.org/x/arch/loong64/loong64asm"
 )
 
-// loongText writes the instruction as GNU tools do. The words are loong64asm's;
-// targets and their symbols are ours.
+// loongText formats the instruction like GNU tools. Package loong64asm supplies the words;
+// targets and symbols are added here.
 func loongText(i *Inst, opts TextOptions) string {
 	x, err := loong64asm.Decode(i.Bytes())
 	if err != nil {

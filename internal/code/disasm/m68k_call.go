@@ -6,8 +6,8 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// m68kCallBefore finds the call that ends where code ends (M68000 Family
-// Programmer's Reference Manual, BSR and JSR), the longest first.
+// m68kCallBefore finds the call that ends where code ends (M68000 Family Programmer's
+// Reference Manual, BSR and JSR), trying the longest first.
 func m68kCallBefore(a *arch.Arch, code []byte, ra uint64) (CallSite, bool) {
 	for _, size := range [...]int{6, 4, 2, 8} {
 		if len(code) < size {
@@ -22,7 +22,7 @@ func m68kCallBefore(a *arch.Arch, code []byte, ra uint64) (CallSite, bool) {
 	return CallSite{}, false
 }
 
-// m68kCall reads b, at pc, as one call.
+// m68kCall decodes b, at pc, as one call.
 func m68kCall(b []byte, pc uint64) (CallSite, bool) {
 	size := len(b)
 	word := func(i int) int64 { return int64(int16(binary.BigEndian.Uint16(b[i:]))) }
@@ -42,7 +42,7 @@ func m68kCall(b []byte, pc uint64) (CallSite, bool) {
 		return CallSite{Len: 2}, size == 2
 	case op>>3 == 0x4ea8>>3: // jsr d16(An)
 		return CallSite{Len: 4}, size == 4
-	case op>>3 == 0x4eb0>>3 || op == 0x4ebb: // jsr with an index, and what the 68020 has besides
+	case op>>3 == 0x4eb0>>3 || op == 0x4ebb: // jsr with an index, and the 68020's further modes
 		return CallSite{Len: size}, size >= 4 && m68kIndexLen(binary.BigEndian.Uint16(b[2:])) == size-2
 	case size == 4 && op == 0x4eb8:
 		return direct(uint64(word(2)))
@@ -54,8 +54,8 @@ func m68kCall(b []byte, pc uint64) (CallSite, bool) {
 	return CallSite{}, false
 }
 
-// m68kIndexLen is the length of an address with an index, from its extension word
-// on: 2 in the brief format, up to 10 in the full one.
+// m68kIndexLen returns the length of an indexed address from its extension word on: 2 in
+// the brief format, up to 10 in the full one.
 func m68kIndexLen(ext uint16) int {
 	if ext&0x100 == 0 {
 		return 2

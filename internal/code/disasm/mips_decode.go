@@ -6,9 +6,9 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// MIPS32 and MIPS64 up to release 5 (MIPS Architecture for Programmers, volume
-// II). Jumps and branches are followed by a delay slot; a call returns behind it.
-// MIPS16 and microMIPS are not decoded.
+// MIPS32 and MIPS64 up to release 5 (MIPS Architecture for Programmers, volume II). Jumps
+// and branches are followed by a delay slot; a call returns after it. MIPS16 and microMIPS
+// are not decoded.
 
 // mipsDecode decodes one instruction.
 func mipsDecode(in *Inst, a *arch.Arch, code []byte, pc uint64) error {
@@ -30,14 +30,14 @@ func mipsWord(a *arch.Arch, code []byte) uint32 {
 	return binary.LittleEndian.Uint32(code)
 }
 
-// A mipsInst is an instruction that is being decoded.
+// A mipsInst is an instruction being decoded.
 type mipsInst struct {
 	*Inst
 	w, rs, rt, rd uint32
 	imm           int64
 }
 
-// gpr is the register of number n; NoReg for $0, which always is zero.
+// gpr returns the register with number n; NoReg for $0, which is always zero.
 func (mipsInst) gpr(n uint32) arch.Reg {
 	if n != 0 {
 		return arch.Reg(n)
@@ -45,8 +45,7 @@ func (mipsInst) gpr(n uint32) arch.Reg {
 	return arch.NoReg
 }
 
-// fpr is the register of floating-point register n where the register file has
-// it.
+// fpr returns the register for floating-point register n if the register file has it.
 func (mipsInst) fpr(n uint32) arch.Reg {
 	if n >= 20 {
 		return arch.MIPSF20 + arch.Reg(n-20)
@@ -100,7 +99,7 @@ func (d *mipsInst) decode() error {
 	case 0x1c:
 		d.special2(d.w & 0x3f)
 	case 0x1e: // MSA
-		if d.w&0x3f == 0x19 { // copies to a general register among them
+		if d.w&0x3f == 0x19 { // includes copies to a general register
 			d.Writes = arch.Mask(d.gpr(d.w >> 6 & 31))
 		}
 	case 0x1f:
@@ -111,13 +110,13 @@ func (d *mipsInst) decode() error {
 	return nil
 }
 
-// alu notes an operation that writes rd.
+// alu records an operation that writes rd.
 func (d *mipsInst) alu(rd, rs, rt uint32) {
 	d.Dst, d.Src, d.Size = d.gpr(rd), d.gpr(rs), uint8(d.arch.RegSize)
 	d.Reads, d.Writes = arch.Mask(d.gpr(rs), d.gpr(rt)), arch.Mask(d.gpr(rd))
 }
 
-// add notes rt = rs + imm, on size bytes.
+// add records rt = rs + imm, on size bytes.
 func (d *mipsInst) add(size int) {
 	d.alu(d.rt, d.rs, 0)
 	d.Size = uint8(size)
@@ -127,7 +126,7 @@ func (d *mipsInst) add(size int) {
 		d.Kind = Nop
 	case d.rs == 0:
 		d.Kind, d.Imm = MovImm, d.imm
-	case size < d.arch.WordSize: // no pointer
+	case size < d.arch.WordSize: // not a pointer
 		d.Imm = d.imm
 	case d.rt == sp && d.rs == sp && d.imm < 0:
 		d.Kind, d.Imm = SubSP, -d.imm
@@ -140,7 +139,7 @@ func (d *mipsInst) add(size int) {
 	}
 }
 
-// move notes rd = rs.
+// move records rd = rs.
 func (d *mipsInst) move(rd, rs uint32) {
 	d.alu(rd, rs, 0)
 	sp, fp := uint32(arch.MIPSSP), uint32(arch.MIPSFP)
@@ -158,7 +157,7 @@ func (d *mipsInst) move(rd, rs uint32) {
 	}
 }
 
-// lea notes rd = rs + rt + disp.
+// lea records rd = rs + rt + disp.
 func (d *mipsInst) lea(rd, rs, rt uint32, disp int64) {
 	d.alu(rd, rs, rt)
 	d.Kind = Lea
@@ -168,7 +167,7 @@ func (d *mipsInst) lea(rd, rs, rt uint32, disp int64) {
 	d.addMem(MemOperand{Base: d.gpr(rs), Index: d.gpr(rt), Scale: 1, Segment: arch.NoReg, BitIndex: arch.NoReg, Disp: disp, AddrSize: uint8(d.arch.WordSize)})
 }
 
-// branch notes a conditional jump with a delay slot.
+// branch records a conditional jump with a delay slot.
 func (d *mipsInst) branch() {
 	d.Kind, d.Delayed, d.Target = CondJump, true, d.PC+4+uint64(d.imm<<2)
 	d.Dst, d.Src = d.gpr(d.rs), d.gpr(d.rt)
@@ -197,7 +196,7 @@ func (d *mipsInst) special(funct uint32) error {
 	case 0x0d:
 		d.Kind = Int3
 		if d.w>>16&0x3ff != 0 {
-			d.Kind = Trap // a code says what for: 7 is a division by zero
+			d.Kind = Trap // the code gives the reason: 7 is a division by zero
 		}
 	case 0x0e: // sdbbp
 		d.Kind = Int3
@@ -207,7 +206,7 @@ func (d *mipsInst) special(funct uint32) error {
 		d.Reads, d.Writes = arch.Mask(d.gpr(d.rs)), arch.Mask(arch.MIPSHI, arch.MIPSLO)
 	case 0x18, 0x19, 0x1a, 0x1b, 0x1c, 0x1d, 0x1e, 0x1f: // multiplications and divisions, which do not fault
 		d.Reads, d.Writes = arch.Mask(d.gpr(d.rs), d.gpr(d.rt)), arch.Mask(arch.MIPSHI, arch.MIPSLO)
-	case 0x30, 0x31, 0x32, 0x33, 0x34, 0x36: // traps under a condition
+	case 0x30, 0x31, 0x32, 0x33, 0x34, 0x36: // conditional traps
 		d.Reads = arch.Mask(d.gpr(d.rs), d.gpr(d.rt))
 	case 0x21, 0x2d: // addu, daddu
 		d.addRegisters(funct == 0x2d)
@@ -223,7 +222,7 @@ func (d *mipsInst) special(funct uint32) error {
 	case 0x01: // movf, movt
 		d.alu(d.rd, d.rs, 0)
 		d.Conditional = true
-	case 0x05, 0x15, 0x28, 0x29, 0x35, 0x37, 0x39, 0x3d: // none, or release 6
+	case 0x05, 0x15, 0x28, 0x29, 0x35, 0x37, 0x39, 0x3d: // undefined, or release 6
 		return ErrUnknown
 	default:
 		d.alu(d.rd, d.rs, d.rt)
@@ -239,7 +238,7 @@ func (d *mipsInst) addRegisters(double bool) {
 	case d.rs == 0 || d.rt == 0:
 		d.move(d.rd, d.rs|d.rt)
 		if !double && d.arch.WordSize == 8 && d.Kind == Mov {
-			d.Kind = Other // cut to 32 bits
+			d.Kind = Other // truncated to 32 bits
 		}
 	case !double && d.arch.WordSize == 8:
 		d.alu(d.rd, d.rs, d.rt)
@@ -263,7 +262,7 @@ func (d *mipsInst) regimm() error {
 		case always:
 			d.Kind = Jump
 		}
-	case 8, 9, 10, 11, 12, 14: // traps under a condition
+	case 8, 9, 10, 11, 12, 14: // conditional traps
 		d.Reads = arch.Mask(d.gpr(d.rs))
 	case 31: // synci
 		d.Kind = Nop
@@ -290,7 +289,7 @@ func (d *mipsInst) logic(op uint32) {
 	}
 }
 
-// float is coprocessor 1: moves from and to general registers, branches, and
+// float decodes coprocessor 1: moves from and to general registers, branches, and
 // arithmetic.
 func (d *mipsInst) float() {
 	switch d.rs {
@@ -312,7 +311,7 @@ func (d *mipsInst) special2(funct uint32) {
 		d.alu(d.rd, d.rs, d.rt)
 	case 0x3f: // sdbbp
 		d.Kind = Int3
-	default: // madd and the like; vendors' others may write rd
+	default: // madd and similar; vendor extensions may write rd
 		d.Reads, d.Writes = arch.Mask(d.gpr(d.rs), d.gpr(d.rt)), arch.Mask(arch.MIPSHI, arch.MIPSLO, d.gpr(d.rd))
 	}
 }
@@ -336,7 +335,7 @@ func (d *mipsInst) special3(funct uint32) error {
 	return nil
 }
 
-// mipsAccesses are the loads and stores by opcode.
+// mipsAccesses are the loads and stores, by opcode.
 var mipsAccesses = map[uint32]struct {
 	kind  Kind
 	size  uint8
@@ -345,7 +344,7 @@ var mipsAccesses = map[uint32]struct {
 	0x20: {Load, 1, false}, 0x21: {Load, 2, false}, 0x23: {Load, 4, false}, 0x24: {Load, 1, false}, 0x25: {Load, 2, false}, 0x27: {Load, 4, false},
 	0x37: {Load, 8, false}, 0x30: {Load, 4, false}, 0x34: {Load, 8, false}, 0x31: {Load, 4, true}, 0x35: {Load, 8, true},
 	0x28: {Store, 1, false}, 0x29: {Store, 2, false}, 0x2b: {Store, 4, false}, 0x3f: {Store, 8, false}, 0x39: {Store, 4, true}, 0x3d: {Store, 8, true},
-	// Unaligned halves, and what writes only under a condition.
+	// Unaligned accesses, and conditional writes.
 	0x22: {Other, 4, false}, 0x26: {Other, 4, false}, 0x1a: {Other, 8, false}, 0x1b: {Other, 8, false},
 	0x2a: {Store, 4, false}, 0x2e: {Store, 4, false}, 0x2c: {Store, 8, false}, 0x2d: {Store, 8, false},
 	0x38: {Other, 4, false}, 0x3c: {Other, 8, false},

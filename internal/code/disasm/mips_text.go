@@ -7,7 +7,7 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// Names by the opcode, and by the function field of opcode 0.
+// Names by opcode, and by the function field of opcode 0.
 var (
 	mipsNames = [64]string{0x02: "j", 0x03: "jal", 0x04: "beq", 0x05: "bne", 0x06: "blez", 0x07: "bgtz", 0x08: "addi", 0x09: "addiu", 0x0a: "slti",
 		0x0b: "sltiu", 0x0c: "andi", 0x0d: "ori", 0x0e: "xori", 0x0f: "lui", 0x14: "beql", 0x15: "bnel", 0x16: "blezl", 0x17: "bgtzl", 0x18: "daddi",
@@ -22,8 +22,8 @@ var (
 		0x3c: "dsll32", 0x3e: "dsrl32", 0x3f: "dsra32"}
 )
 
-// mipsText writes the instruction as GNU tools do. What has no name here is
-// written as its bytes.
+// mipsText formats the instruction like GNU tools. An instruction without a name here is
+// shown as its bytes.
 func mipsText(i *Inst, opts TextOptions) string {
 	w := mipsWord(i.arch, i.Bytes())
 	op, reg := w>>26, func(at uint) string { return i.arch.RegName(arch.Reg(w >> at & 31)) }

@@ -15,7 +15,7 @@ func (d ppcInst) branch(w uint32) {
 	}
 }
 
-// goal is the target of a branch with a displacement.
+// goal returns the target of a branch with a displacement.
 func (d ppcInst) goal(w uint32, disp int64) uint64 {
 	if w&2 != 0 {
 		return d.arch.Truncate(uint64(disp))
@@ -23,8 +23,7 @@ func (d ppcInst) goal(w uint32, disp int64) uint64 {
 	return d.arch.Truncate(d.PC + uint64(disp))
 }
 
-// always reports whether a branch with operand bo is always taken. One that
-// counts down CTR changes that.
+// always reports whether a branch with operand bo is always taken and does not change CTR.
 func (d ppcInst) always(bo uint32) bool {
 	if bo&4 == 0 {
 		d.Reads |= arch.Mask(arch.PPCCTR)
@@ -33,8 +32,8 @@ func (d ppcInst) always(bo uint32) bool {
 	return bo&0x14 == 0x14
 }
 
-// condBranch decodes bc and its forms. A call of the next instruction is how code
-// learns its own address.
+// condBranch decodes bc and its forms. Code calls the next instruction to get its own
+// address.
 func (d ppcInst) condBranch(w uint32) {
 	target := d.goal(w, signed(w&0xfffc, 16))
 	always := d.always(w >> 21 & 31)
@@ -53,7 +52,7 @@ func (d ppcInst) condBranch(w uint32) {
 	d.Target = target
 }
 
-// viaRegister decodes the branches to LR, CTR and TAR, and what else has primary
+// viaRegister decodes branches to LR, CTR and TAR, and the other instructions with primary
 // opcode 19.
 func (d ppcInst) viaRegister(w uint32) error {
 	rt := w >> 21 & 31
@@ -79,7 +78,7 @@ func (d ppcInst) viaRegister(w uint32) error {
 	return nil
 }
 
-// indirect decodes a branch to a register; NoReg is TAR, which nobody follows.
+// indirect decodes a branch to a register; NoReg means TAR, which is not tracked.
 func (d ppcInst) indirect(w uint32, to arch.Reg) {
 	d.Conditional = !d.always(w >> 21 & 31)
 	d.Src = to

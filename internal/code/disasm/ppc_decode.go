@@ -6,11 +6,10 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// PowerPC, 32 and 64 bits in both byte orders: Power ISA 3.1 as far as its
-// instructions can change a general register, the link register, the
-// floating-point registers that functions preserve, or control flow. An
-// instruction is a word; one with a prefix is two. Bits are counted here from the
-// lowest, unlike in the manual.
+// PowerPC with 32 and 64 bits in both byte orders: Power ISA 3.1, as far as its
+// instructions can change a general register, the link register, the floating-point
+// registers that functions preserve, or control flow. An instruction is a word, with a
+// prefix two words. Bits are numbered from the lowest, unlike in the manual.
 
 const (
 	ppcSP = uint32(arch.PPCSP)
@@ -37,8 +36,8 @@ func ppcDecode(in *Inst, a *arch.Arch, code []byte, pc uint64) error {
 	return d.prefixed(w, ppcWord(a, code[4:]))
 }
 
-// ppcWord reads a word of code. The byte orders are named: through the interface
-// in arch.Arch code would escape to the heap.
+// ppcWord reads a word of code. It names the byte orders: through the interface in
+// arch.Arch, code would escape to the heap.
 func ppcWord(a *arch.Arch, code []byte) uint32 {
 	if a.Big() {
 		return binary.BigEndian.Uint32(code)
@@ -46,13 +45,13 @@ func ppcWord(a *arch.Arch, code []byte) uint32 {
 	return binary.LittleEndian.Uint32(code)
 }
 
-// A ppcInst is an instruction that is being decoded.
+// A ppcInst is an instruction being decoded.
 type ppcInst struct{ *Inst }
 
-// gpr is general register n.
+// gpr returns general register n.
 func (ppcInst) gpr(n uint32) arch.Reg { return arch.PPCR0 + arch.Reg(n&31) }
 
-// base is general register n as a part of an address, where 0 means none.
+// base returns general register n as part of an address, where 0 means none.
 func (d ppcInst) base(n uint32) arch.Reg {
 	if n&31 == 0 {
 		return arch.NoReg
@@ -60,8 +59,8 @@ func (d ppcInst) base(n uint32) arch.Reg {
 	return d.gpr(n)
 }
 
-// fpr is floating-point register n where it is one of the register file's, which
-// are those that functions preserve.
+// fpr returns the register for floating-point register n if the register file has it, that
+// is, if functions preserve it.
 func (ppcInst) fpr(n uint32) arch.Reg {
 	if n &= 31; n >= 14 {
 		return arch.PPCF14 + arch.Reg(n-14)
@@ -69,7 +68,7 @@ func (ppcInst) fpr(n uint32) arch.Reg {
 	return arch.NoReg
 }
 
-// set notes an operation whose result is in general register rt.
+// set records an operation with its result in general register rt.
 func (d ppcInst) set(rt uint32, reads ...arch.Reg) {
 	d.Dst, d.Size = d.gpr(rt), uint8(d.arch.WordSize)
 	d.Writes |= arch.Mask(d.Dst)
@@ -81,7 +80,7 @@ func (d ppcInst) set(rt uint32, reads ...arch.Reg) {
 	}
 }
 
-// mov notes dst = src.
+// mov records dst = src.
 func (d ppcInst) mov(dst, src arch.Reg) {
 	d.Kind, d.Dst, d.Src, d.Size = Mov, dst, src, uint8(d.arch.WordSize)
 	d.Reads, d.Writes = arch.Mask(src), arch.Mask(dst)
@@ -93,13 +92,13 @@ func (d ppcInst) mov(dst, src arch.Reg) {
 	}
 }
 
-// constant notes rt = v.
+// constant records rt = v.
 func (d ppcInst) constant(rt uint32, v int64) {
 	d.set(rt)
 	d.Kind, d.Imm = MovImm, v
 }
 
-// add notes rt = ra + imm.
+// add records rt = ra + imm.
 func (d ppcInst) add(rt, ra uint32, imm int64) {
 	switch {
 	case rt == ppcSP && ra == ppcSP && imm < 0:
@@ -115,7 +114,7 @@ func (d ppcInst) add(rt, ra uint32, imm int64) {
 	}
 }
 
-// lea notes rt = base + index + disp.
+// lea records rt = base + index + disp.
 func (d ppcInst) lea(rt uint32, base, index arch.Reg, disp int64) {
 	d.set(rt, base, index)
 	d.Kind = Lea
@@ -127,7 +126,7 @@ func (d ppcInst) lea(rt uint32, base, index arch.Reg, disp int64) {
 	d.addMem(m)
 }
 
-// address notes rt = addr, computed from the program counter.
+// address records rt = addr, computed from the program counter.
 func (d ppcInst) address(rt arch.Reg, addr uint64) {
 	d.Dst, d.Size = rt, uint8(d.arch.WordSize)
 	d.Writes = arch.Mask(rt)
@@ -140,23 +139,23 @@ func (d ppcInst) address(rt arch.Reg, addr uint64) {
 	d.addMem(m)
 }
 
-// operand is an empty memory operand.
+// operand returns an empty memory operand.
 func (d ppcInst) operand(size uint16) MemOperand {
 	return MemOperand{Base: arch.NoReg, Index: arch.NoReg, Segment: arch.NoReg, BitIndex: arch.NoReg,
 		Scale: 1, Size: size, AddrSize: uint8(d.arch.WordSize)}
 }
 
-// A ppcAccess says what a load or store does.
+// A ppcAccess describes a load or store.
 type ppcAccess struct {
 	kind   Kind
-	size   uint8 // bytes
+	size   uint8 // in bytes
 	update bool  // the base register becomes the address
 	float  bool  // rt is a floating-point register
-	none   bool  // rt is a vector register, which the register file has not
+	none   bool  // rt is a vector register, which is not in the register file
 	align  bool  // an address that is not a multiple of size faults
 }
 
-// loadOrStore is the kind that a bit of an opcode tells.
+// loadOrStore returns the kind given by a bit of an opcode.
 func loadOrStore(store uint32) Kind {
 	if store != 0 {
 		return Store
@@ -164,7 +163,7 @@ func loadOrStore(store uint32) Kind {
 	return Load
 }
 
-// access notes a load or store of rt at base+index+disp.
+// access records a load or store of rt at base+index+disp.
 func (d ppcInst) access(acc ppcAccess, rt uint32, base, index arch.Reg, disp int64) {
 	d.Kind, d.Size = acc.kind, acc.size
 	m := d.operand(uint16(acc.size))
@@ -194,7 +193,7 @@ func (d ppcInst) access(acc ppcAccess, rt uint32, base, index arch.Reg, disp int
 	}
 }
 
-// many notes lmw and stmw: the registers from rt to r31, a word each.
+// many records lmw and stmw: the registers from rt to r31, one word each.
 func (d ppcInst) many(kind Kind, rt, ra uint32, disp int64) {
 	regs := arch.RegMask(1<<32 - 1<<rt)
 	d.access(ppcAccess{kind: kind, size: 4, none: true}, rt, d.base(ra), arch.NoReg, disp)
@@ -202,7 +201,7 @@ func (d ppcInst) many(kind Kind, rt, ra uint32, disp int64) {
 	if d.arch.RegSize == 4 {
 		d.List = regs
 	} else {
-		d.Kind = Other // the halves of registers
+		d.Kind = Other // halves of registers
 	}
 	if kind == Load {
 		d.Writes |= regs

@@ -2,23 +2,23 @@ package disasm
 
 import "github.com/corewalk/corewalk/unwind/arch"
 
-// Primary opcode 31: Power ISA 3.1, book I, chapter 3, and appendix C's map of
-// extended opcodes.
+// Primary opcode 31: Power ISA 3.1, book I, chapter 3, and the map of extended opcodes in
+// appendix C.
 
-// A ppcForm says where an instruction of opcode 31 puts its result.
+// A ppcForm says where an instruction with opcode 31 puts its result.
 type ppcForm uint8
 
 const (
 	ppcUnknown ppcForm = iota
 	ppcToRT            // general register rt, from ra and rb
 	ppcToRA            // general register ra, from rs and rb
-	ppcResult          // general register rt, from no other
+	ppcResult          // general register rt, from no other register
 	ppcCompare         // no register, from ra and rb
 	ppcNoGPR           // no general register, from any
-	ppcSpecial         // decoded by itself
+	ppcSpecial         // decoded separately
 )
 
-// ppcFormOf is the form of an extended opcode that is no load or store.
+// ppcFormOf returns the form of an extended opcode that is not a load or store.
 func ppcFormOf(xo uint32) ppcForm {
 	switch xo {
 	case 8, 9, 10, 11, 40, 73, 74, 75, 104, 136, 138, 200, 202, 232, 233, 234, 235, 393, 395, 425, 427, 457, 459, 489, 491,
@@ -49,7 +49,7 @@ func ppcFormOf(xo uint32) ppcForm {
 	return ppcUnknown
 }
 
-// ppcIndexed is the access of an indexed load or store; its size is 0 for other
+// ppcIndexed returns the access of an indexed load or store; its size is 0 for other
 // extended opcodes.
 func ppcIndexed(xo uint32) ppcAccess {
 	switch xo {
@@ -89,7 +89,7 @@ func ppcIndexed(xo uint32) ppcAccess {
 	return ppcIndexedVector(xo)
 }
 
-// map4 is 1, 2, 4 or 8 as v is the first, second, third or fourth.
+// map4 returns 1, 2, 4 or 8 if v is the first, second, third or fourth argument.
 func map4(v, one, two, four, eight uint32) uint8 {
 	switch v {
 	case one:
@@ -107,7 +107,7 @@ func map4(v, one, two, four, eight uint32) uint8 {
 // ppcIndexedVector is ppcIndexed for vector registers.
 func ppcIndexedVector(xo uint32) ppcAccess {
 	switch xo {
-	case 7, 39, 71, 135, 167, 199: // lvebx and its like
+	case 7, 39, 71, 135, 167, 199: // lvebx and similar
 		return ppcAccess{kind: loadOrStore(xo >> 7), size: map4(xo>>5&3, 0, 1, 2, 3), none: true}
 	case 103, 359:
 		return ppcAccess{kind: Load, size: 16, none: true}
@@ -168,8 +168,8 @@ func (d ppcInst) extended(w uint32) error {
 	return nil
 }
 
-// unlisted is an instruction that is not known here: it may write either of its
-// registers, and is not to be believed where a walk needs one of those.
+// unlisted handles an unknown instruction. It may write either of its registers, and is an
+// error if a walk needs one of them.
 func (d ppcInst) unlisted(rt, ra uint32) error {
 	either := arch.Mask(d.gpr(rt), d.gpr(ra))
 	if either&arch.Mask(arch.PPCSP, arch.PPCFP) != 0 {
@@ -179,7 +179,7 @@ func (d ppcInst) unlisted(rt, ra uint32) error {
 	return nil
 }
 
-// special decodes what is in no group.
+// special decodes instructions that belong to no group.
 func (d ppcInst) special(xo, rt, ra, rb uint32) {
 	switch xo {
 	case 4, 68: // tw, td
@@ -228,8 +228,8 @@ func (d ppcInst) pairIndexed(kind Kind, rt, ra, rb uint32) {
 	d.Reads |= arch.Mask(d.gpr(rb))
 }
 
-// strings decodes the loads and stores of bytes into several registers, and the
-// atomic operations on memory.
+// strings decodes loads and stores of bytes in several registers, and atomic operations on
+// memory.
 func (d ppcInst) strings(xo, rt, ra, rb uint32) {
 	load := xo == 533 || xo == 597 || xo == 582 || xo == 614
 	kind := Store
@@ -265,8 +265,7 @@ func (d ppcInst) strings(xo, rt, ra, rb uint32) {
 	}
 }
 
-// ppcSPR is the register of the register file that a special purpose register
-// number, given in two halves, names.
+// ppcSPR returns the register for a special purpose register number, given in two halves.
 func ppcSPR(low, high uint32) arch.Reg {
 	switch high<<5 | low {
 	case 1:

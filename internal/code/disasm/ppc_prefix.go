@@ -4,15 +4,15 @@ import "github.com/corewalk/corewalk/unwind/arch"
 
 // Prefixed instructions: Power ISA 3.1, book I, section 1.6.3.
 
-// The types of prefixes.
+// Types of prefixes.
 const (
-	ppc8LS = iota // loads and stores that have no form without a prefix
+	ppc8LS = iota // loads and stores without an unprefixed form
 	ppc8RR        // operations on vector registers
 	ppcMLS        // loads, stores and addi with a longer displacement
-	ppcMRR        // operations under a mask; pnop
+	ppcMRR        // masked operations; pnop
 )
 
-// prefixed decodes the instruction of prefix p and suffix w.
+// prefixed decodes the instruction with prefix p and suffix w.
 func (d ppcInst) prefixed(p, w uint32) error {
 	op, rt, ra := w>>26, w>>21&31, w>>16&31
 	disp := signed(p, 18)<<16 | int64(w&0xffff)
@@ -67,7 +67,7 @@ func (d ppcInst) addLong(rt, ra uint32, imm int64, relative bool) {
 	}
 }
 
-// ppcLongMemory is the access of a prefixed load or store.
+// ppcLongMemory returns the access of a prefixed load or store.
 func ppcLongMemory(typ, op uint32) (acc ppcAccess, ok bool) {
 	if typ == ppcMLS {
 		if op < 32 || op >= 32+uint32(len(ppcMemory)) {

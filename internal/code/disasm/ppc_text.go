@@ -8,11 +8,11 @@ import (
 	"golang.org/x/arch/ppc64/ppc64asm"
 )
 
-// ppcWords guards ppc64asm, which notes in a variable of its own what it decoded.
+// ppcWords guards ppc64asm, which records in a global variable what it decoded.
 var ppcWords sync.Mutex
 
-// ppcText writes the instruction as GNU tools do. The words are ppc64asm's;
-// targets and their symbols are ours.
+// ppcText formats the instruction like GNU tools. Package ppc64asm supplies the words;
+// targets and symbols are added here.
 func ppcText(i *Inst, opts TextOptions) string {
 	var order binary.ByteOrder = binary.LittleEndian
 	if i.arch.Big() {

@@ -2,8 +2,8 @@ package disasm
 
 import "github.com/corewalk/corewalk/unwind/arch"
 
-// ppcMemory are the loads and stores with a displacement, by primary opcode less
-// 32 (Power ISA 3.1, book I, sections 3.3 and 4.6).
+// ppcMemory are the loads and stores with a displacement, by primary opcode minus 32 (Power
+// ISA 3.1, book I, sections 3.3 and 4.6).
 var ppcMemory = [24]ppcAccess{
 	0: {kind: Load, size: 4}, 1: {kind: Load, size: 4, update: true},
 	2: {kind: Load, size: 1}, 3: {kind: Load, size: 1, update: true},
@@ -69,7 +69,7 @@ func (d ppcInst) word(w uint32) error {
 		d.pair(Load, rt, ra, imm&^15)
 	case 6, 57, 58, 61, 62:
 		return d.memoryDS(op, w)
-	case 59: // floating point of single precision, matrices
+	case 59: // single-precision floating point, matrices
 		d.Writes = arch.Mask(d.fpr(rt))
 	case 63:
 		d.float(w)
@@ -83,8 +83,8 @@ func (d ppcInst) word(w uint32) error {
 	return nil
 }
 
-// float decodes the other floating-point instructions. Comparisons and writes of
-// the status register have no result.
+// float decodes the other floating-point instructions. Comparisons and writes of the status
+// register have no result.
 func (d ppcInst) float(w uint32) {
 	switch w >> 1 & 0x3ff {
 	case 0, 32, 128, 160, 64, 38, 70, 134, 711, 132, 164, 642, 674, 708, 644, 676: // fcmpu, ftdiv, mcrfs, mtfsf, xscmpoqp, dcmpuq, ...
@@ -93,7 +93,7 @@ func (d ppcInst) float(w uint32) {
 	d.Writes = arch.Mask(d.fpr(w >> 21 & 31))
 }
 
-// trap notes a trap under the conditions to; under all of them it is one.
+// trap records a trap under the conditions to; with all of them it is unconditional.
 func (d ppcInst) trap(to, ra uint32, rb arch.Reg) {
 	d.Src = d.gpr(ra)
 	d.Reads = arch.Mask(d.gpr(ra), rb)
@@ -102,8 +102,8 @@ func (d ppcInst) trap(to, ra uint32, rb arch.Reg) {
 	}
 }
 
-// pair notes lq and stq, of two registers from rt on. Which of the two lies first
-// depends on the byte order, so that they are not told apart.
+// pair records lq and stq of two registers, beginning with rt. The byte order determines
+// which is first in memory, so they are not distinguished.
 func (d ppcInst) pair(kind Kind, rt, ra uint32, disp int64) {
 	d.access(ppcAccess{kind: kind, size: 16, none: true, align: true}, rt, d.base(ra), arch.NoReg, disp)
 	both := arch.Mask(d.gpr(rt), d.gpr(rt+1))
@@ -114,7 +114,7 @@ func (d ppcInst) pair(kind Kind, rt, ra uint32, disp int64) {
 	}
 }
 
-// memoryDS decodes the accesses whose lowest bits are a part of the opcode.
+// memoryDS decodes accesses whose lowest bits are part of the opcode.
 func (d ppcInst) memoryDS(op, w uint32) error {
 	rt, ra := w>>21&31, w>>16&31
 	disp := signed(w, 16) &^ 3
@@ -155,8 +155,8 @@ func (d ppcInst) memoryDS(op, w uint32) error {
 	return nil
 }
 
-// wroteVSR notes a load into vector-scalar register t, the first 32 of which hold
-// the floating-point registers; high says that it is one of the others.
+// wroteVSR records a load into vector-scalar register t. The first 32 contain the
+// floating-point registers; high selects the others.
 func (d ppcInst) wroteVSR(kind Kind, t, high uint32) {
 	if kind == Load && high == 0 {
 		d.Writes |= arch.Mask(d.fpr(t))
@@ -170,7 +170,7 @@ func (d ppcInst) logical(op, rs, ra uint32, imm int64) {
 	}
 	if op < 28 && imm == 0 {
 		if rs == ra {
-			d.Kind = Nop // ori 0,0,0 and its like
+			d.Kind = Nop // ori 0,0,0 and similar
 			return
 		}
 		d.mov(d.gpr(ra), d.gpr(rs))
@@ -211,7 +211,7 @@ func (d ppcInst) rotateDouble(w uint32) {
 	}
 }
 
-// vector decodes the AltiVec instructions, of which few write general registers.
+// vector decodes AltiVec instructions, few of which write general registers.
 func (d ppcInst) vector(w uint32) error {
 	rt, ra, rb, rc := w>>21&31, w>>16&31, w>>11&31, w>>6&31
 	switch w & 63 {
@@ -220,7 +220,7 @@ func (d ppcInst) vector(w uint32) error {
 		return nil
 	}
 	switch w & 0x7ff {
-	case 1549, 1613, 1677, 1805, 1869, 1933: // vextublx and its like
+	case 1549, 1613, 1677, 1805, 1869, 1933: // vextublx and similar
 		d.set(rt, d.gpr(ra))
 	case 1228: // vgnb
 		d.set(rt)
@@ -244,6 +244,6 @@ func (d ppcInst) vsx(w uint32) {
 		return
 	}
 	if w&1 == 0 {
-		d.Writes = arch.Mask(d.fpr(rt)) // comparisons do not, which does no harm
+		d.Writes = arch.Mask(d.fpr(rt)) // also for comparisons, which write none; that does no harm
 	}
 }

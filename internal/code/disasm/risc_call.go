@@ -6,10 +6,10 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// The calls of architectures whose instructions are not decoded otherwise.
+// Calls on architectures whose other instructions are not decoded.
 
-// sparcCallBefore finds call, and jmpl that leaves its address in o7, before ra
-// and the delay slot (SPARC Architecture Manual V9, A.8 and A.24).
+// sparcCallBefore finds call, or jmpl that saves its address in o7, before ra and the delay
+// slot (SPARC Architecture Manual V9, A.8 and A.24).
 func sparcCallBefore(a *arch.Arch, code []byte, ra uint64) (CallSite, bool) {
 	n := len(code)
 	if n < 8 {
@@ -25,9 +25,9 @@ func sparcCallBefore(a *arch.Arch, code []byte, ra uint64) (CallSite, bool) {
 	return CallSite{}, false
 }
 
-// alphaCallBefore finds bsr, and jsr that leaves the address in $26 (Alpha
-// Architecture Handbook, 4.3). A direct call may lead past the two instructions
-// that load gp, so that it is near its target, not at it.
+// alphaCallBefore finds bsr, or jsr that saves the address in $26 (Alpha Architecture
+// Handbook, 4.3). A direct call may skip the two instructions that load gp, so its target
+// may be slightly after the function's start.
 func alphaCallBefore(_ *arch.Arch, code []byte, ra uint64) (CallSite, bool) {
 	n := len(code)
 	if n < 4 {
@@ -46,9 +46,9 @@ func alphaCallBefore(_ *arch.Arch, code []byte, ra uint64) (CallSite, bool) {
 	return CallSite{}, false
 }
 
-// hppaCallBefore finds b,l, be,l and bve,l before ra and the delay slot (PA-RISC
-// 2.0 Architecture, chapter 7): to r2, or to r31, from where calls through stubs
-// copy it in the delay slot. Where they lead to is not decoded.
+// hppaCallBefore finds b,l, be,l and bve,l before ra and the delay slot (PA-RISC 2.0
+// Architecture, chapter 7). They link to r2, or to r31, from which calls through stubs copy
+// it in the delay slot. Targets are not decoded.
 func hppaCallBefore(_ *arch.Arch, code []byte, _ uint64) (CallSite, bool) {
 	n := len(code)
 	if n < 8 {

@@ -6,9 +6,9 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// riscvCallBefore finds the call that ends where code ends: jal and jalr that
-// leave the return address in ra (or t0, as calls of millicode do), c.jalr, and
-// auipc with jalr, whose target is known.
+// riscvCallBefore finds the call that ends where code ends: jal or jalr that saves the
+// return address in ra (or t0, for millicode calls), c.jalr, or auipc with jalr, whose
+// target is known.
 func riscvCallBefore(a *arch.Arch, code []byte, ra uint64) (CallSite, bool) {
 	n := len(code)
 	if n >= 4 && riscvLen(code[n-4:]) == 4 {
@@ -31,8 +31,8 @@ func riscvCallBefore(a *arch.Arch, code []byte, ra uint64) (CallSite, bool) {
 	return CallSite{}, false
 }
 
-// riscvFarCall fills in the target of a jalr through the register that an auipc
-// right before it wrote.
+// riscvFarCall sets the target of a jalr through the register that the auipc directly
+// before it wrote.
 func riscvFarCall(site *CallSite, auipc, jalr uint32, ra uint64) {
 	if auipc&0x7f != 0x17 || auipc>>7&31 != jalr>>15&31 {
 		return

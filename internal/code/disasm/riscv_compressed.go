@@ -2,8 +2,7 @@ package disasm
 
 import "github.com/corewalk/corewalk/unwind/arch"
 
-// compressed decodes an instruction of two bytes: the C extension of RV64, and
-// the Zcb extension.
+// compressed decodes an instruction of two bytes: the C extension of RV64, and Zcb.
 func (d riscvInst) compressed(h uint16) error {
 	w := uint32(h)
 	switch w & 3 {
@@ -15,7 +14,7 @@ func (d riscvInst) compressed(h uint16) error {
 	return d.quadrant2(w)
 }
 
-// bitField cuts the bits from hi down to lo out of w.
+// bitField returns bits hi to lo of w.
 func bitField(w uint32, hi, lo uint) uint32 { return w >> lo & (1<<(hi-lo+1) - 1) }
 
 func (d riscvInst) quadrant0(w uint32) error {
@@ -51,7 +50,7 @@ func (d riscvInst) quadrant0(w uint32) error {
 	return nil
 }
 
-// narrow is Zcb's loads and stores of one and two bytes.
+// narrow decodes Zcb's loads and stores of one and two bytes.
 func (d riscvInst) narrow(w, rd, rs1 uint32) error {
 	byteDisp := int64(bitField(w, 5, 5)<<1 | bitField(w, 6, 6))
 	halfDisp := int64(bitField(w, 5, 5) << 1)
@@ -86,7 +85,7 @@ func (d riscvInst) quadrant1(w uint32) error {
 		d.add(rd, 0, imm)
 	case 3:
 		if imm == 0 {
-			return ErrUnknown // Zcmop among them: may be operations
+			return ErrUnknown // includes Zcmop (may-be-operations)
 		}
 		if sp := uint32(arch.RISCVSP); rd == sp {
 			d.add(sp, sp, signed(bitField(w, 12, 12)<<9|bitField(w, 6, 6)<<4|bitField(w, 5, 5)<<6|bitField(w, 4, 3)<<7|bitField(w, 2, 2)<<5, 10))
@@ -105,8 +104,8 @@ func (d riscvInst) quadrant1(w uint32) error {
 	return nil
 }
 
-// arithmetic is srli, srai, andi, and the operations on two of x8 to x15, none
-// of which a walk needs.
+// arithmetic decodes srli, srai, andi, and the operations on two of x8 to x15, which a walk
+// does not need.
 func (d riscvInst) arithmetic(w uint32) {
 	rd := 8 + bitField(w, 9, 7)
 	if bitField(w, 11, 10) == 3 {
@@ -146,7 +145,7 @@ func (d riscvInst) quadrant2(w uint32) error {
 	return nil
 }
 
-// moves is c.jr, c.mv, c.ebreak, c.jalr and c.add.
+// moves decodes c.jr, c.mv, c.ebreak, c.jalr and c.add.
 func (d riscvInst) moves(w, rd, rs2 uint32) error {
 	switch link := bitField(w, 12, 12) != 0; {
 	case !link && rs2 == 0 && rd == 0:

@@ -6,9 +6,9 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// RISC-V: RV64GC with the B, Zc and V extensions as far as they can change a
-// general register (The RISC-V Instruction Set Manual, volume I). The lowest bits
-// of an instruction tell its length.
+// RISC-V: RV64GC with the B, Zc and V extensions, as far as they can change a general
+// register (The RISC-V Instruction Set Manual, volume I). The lowest bits of an instruction
+// give its length.
 
 // riscvDecode decodes one instruction.
 func riscvDecode(in *Inst, a *arch.Arch, code []byte, pc uint64) error {
@@ -28,8 +28,8 @@ func riscvDecode(in *Inst, a *arch.Arch, code []byte, pc uint64) error {
 	return ErrUnknown // no standard instruction is longer
 }
 
-// riscvLen is the length of the instruction that code begins with: 2, 4, 6 or 8;
-// 0 where there is too little code.
+// riscvLen returns the length of the instruction with which code begins: 2, 4, 6 or 8; 0 if
+// there is too little code.
 func riscvLen(code []byte) int {
 	switch {
 	case len(code) < 2:
@@ -44,10 +44,10 @@ func riscvLen(code []byte) int {
 	return 8
 }
 
-// A riscvInst is an instruction that is being decoded.
+// A riscvInst is an instruction being decoded.
 type riscvInst struct{ *Inst }
 
-// gpr is the register of number n; NoReg for x0, which always is zero.
+// gpr returns the register with number n; NoReg for x0, which is always zero.
 func (riscvInst) gpr(n uint32) arch.Reg {
 	if n &= 31; n != 0 {
 		return arch.Reg(n)
@@ -55,8 +55,8 @@ func (riscvInst) gpr(n uint32) arch.Reg {
 	return arch.NoReg
 }
 
-// fpr is the register of floating-point register n where it is one of the
-// register file's: f8, f9, f18 to f27.
+// fpr returns the register for floating-point register n if the register file has it: f8,
+// f9, f18 to f27.
 func (riscvInst) fpr(n uint32) arch.Reg {
 	switch {
 	case n == 8 || n == 9:
@@ -67,14 +67,14 @@ func (riscvInst) fpr(n uint32) arch.Reg {
 	return arch.NoReg
 }
 
-// alu notes an operation on registers.
+// alu records an operation on registers.
 func (d riscvInst) alu(rd, rs1, rs2 uint32) {
 	d.Dst, d.Src, d.Size = d.gpr(rd), d.gpr(rs1), 8
 	d.Reads = arch.Mask(d.gpr(rs1), d.gpr(rs2))
 	d.Writes = arch.Mask(d.gpr(rd))
 }
 
-// access notes a load or store of size bytes at rs1+disp.
+// access records a load or store of size bytes at rs1+disp.
 func (d riscvInst) access(kind Kind, reg arch.Reg, rs1 uint32, disp int64, size uint8) {
 	d.Kind, d.Size = kind, size
 	m := MemOperand{Base: d.gpr(rs1), Index: arch.NoReg, Segment: arch.NoReg, BitIndex: arch.NoReg,
@@ -90,7 +90,7 @@ func (d riscvInst) access(kind Kind, reg arch.Reg, rs1 uint32, disp int64, size 
 	d.addMem(m)
 }
 
-// add notes rd = rs1 + imm.
+// add records rd = rs1 + imm.
 func (d riscvInst) add(rd, rs1 uint32, imm int64) {
 	d.alu(rd, rs1, 0)
 	sp, fp := uint32(arch.RISCVSP), uint32(arch.RISCVFP)
@@ -114,7 +114,7 @@ func (d riscvInst) add(rd, rs1 uint32, imm int64) {
 	}
 }
 
-// lea notes rd = rs1 + rs2 + disp.
+// lea records rd = rs1 + rs2 + disp.
 func (d riscvInst) lea(rd, rs1, rs2 uint32, disp int64) {
 	d.alu(rd, rs1, rs2)
 	d.Kind = Lea
@@ -124,7 +124,7 @@ func (d riscvInst) lea(rd, rs1, rs2 uint32, disp int64) {
 	d.addMem(MemOperand{Base: d.gpr(rs1), Index: d.gpr(rs2), Scale: 1, Segment: arch.NoReg, BitIndex: arch.NoReg, Disp: disp, AddrSize: 8})
 }
 
-// jump notes a jump or call to a register plus disp: JALR.
+// jump records a jump or call to a register plus disp: JALR.
 func (d riscvInst) jump(rd, rs1 uint32, disp int64) {
 	d.Src, d.Imm = d.gpr(rs1), disp
 	d.Reads, d.Writes = arch.Mask(d.gpr(rs1)), arch.Mask(d.gpr(rd))
@@ -138,7 +138,7 @@ func (d riscvInst) jump(rd, rs1 uint32, disp int64) {
 	}
 }
 
-// jal notes a direct jump or call.
+// jal records a direct jump or call.
 func (d riscvInst) jal(rd uint32, disp int64) {
 	d.Kind, d.Target = Jump, d.PC+uint64(disp)
 	if rd != 0 {
@@ -146,14 +146,14 @@ func (d riscvInst) jal(rd uint32, disp int64) {
 	}
 }
 
-// branch notes a conditional jump.
+// branch records a conditional jump.
 func (d riscvInst) branch(rs1, rs2 uint32, disp int64) {
 	d.Kind, d.Target = CondJump, d.PC+uint64(disp)
 	d.Dst, d.Src = d.gpr(rs1), d.gpr(rs2)
 	d.Reads = arch.Mask(d.gpr(rs1), d.gpr(rs2))
 }
 
-// signed takes the low n bits of v as a signed number.
+// signed returns the low n bits of v as a signed number.
 func signed(v uint32, n uint) int64 { return int64(int32(v<<(32-n)) >> (32 - n)) }
 
 // word decodes an instruction of four bytes.
@@ -193,7 +193,7 @@ func (d riscvInst) word(w uint32) error {
 		d.floatAccess(w, rd, f3, rs1, rs2, f7)
 	case 0x13:
 		d.immediate(f3, rd, rs1, immI)
-	case 0x1b, 0x3b: // on 32 bits
+	case 0x1b, 0x3b: // 32-bit operations
 		d.alu(rd, rs1, rs2&-(w>>5&1))
 		d.Size = 4
 	case 0x33:
@@ -216,8 +216,8 @@ func (d riscvInst) word(w uint32) error {
 	return nil
 }
 
-// custom is an instruction that the standard leaves to vendors. The register in
-// the usual place may be written; not to be believed of one that a walk needs.
+// custom handles an instruction that the standard leaves to vendors. It may write the
+// register in the usual field, and is an error if a walk needs that.
 func (d riscvInst) custom(rd uint32) error {
 	switch r := d.gpr(rd); r {
 	case arch.RISCVSP, arch.RISCVRA, arch.RISCVFP:
@@ -229,7 +229,7 @@ func (d riscvInst) custom(rd uint32) error {
 }
 
 func (d riscvInst) floatAccess(w, rd, f3, rs1, rs2, f7 uint32) {
-	if f3 == 0 || f3 >= 5 { // a vector's
+	if f3 == 0 || f3 >= 5 { // a vector access
 		d.Reads = arch.Mask(d.gpr(rs1))
 		return
 	}
@@ -289,7 +289,7 @@ func (d riscvInst) system(w, rd, f3, rs1 uint32) {
 	case w == 0x00100073:
 		d.Kind = Int3
 	case f3 == 0:
-		d.Kind = Halt // mret, wfi and the like
+		d.Kind = Halt // mret, wfi and similar
 	case w>>20 == 0xc00 && f3 == 1 && rd == 0: // unimp: csrrw x0, cycle, x0
 		d.Kind = Trap
 	case f3 >= 5:
@@ -299,7 +299,7 @@ func (d riscvInst) system(w, rd, f3, rs1 uint32) {
 	}
 }
 
-// float is an operation on floating-point registers; comparisons, classes and
+// float decodes operations on floating-point registers; comparisons, classifications and
 // conversions to integers write general ones.
 func (d riscvInst) float(rd, rs1, f7 uint32) {
 	switch f7 >> 2 {

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/arch/riscv64/riscv64asm"
 )
 
-// riscvText writes the instruction as GNU tools do. The words are riscv64asm's;
-// targets and their symbols are ours.
+// riscvText formats the instruction like GNU tools. Package riscv64asm supplies the words;
+// targets and symbols are added here.
 func riscvText(i *Inst, opts TextOptions) string {
 	x, err := riscv64asm.Decode(i.Bytes())
 	if err != nil || x.Len != i.Len {
@@ -24,7 +24,7 @@ func riscvText(i *Inst, opts TextOptions) string {
 	return text
 }
 
-// riscvRegNames puts the ABI's names for x0 to x31, where they stand alone.
+// riscvRegNames replaces x0 to x31, where they are separate words, by their ABI names.
 func riscvRegNames(i *Inst, text string) string {
 	var b strings.Builder
 	for pos := 0; pos < len(text); pos++ {

@@ -2,9 +2,9 @@ package disasm
 
 import "github.com/corewalk/corewalk/unwind/arch"
 
-// s390CallBefore finds the call that ends where code ends: brasl, bras, basr and
-// bas that leave their return address in r14. A longer one is preferred, direct
-// ones nearby before that.
+// s390CallBefore finds the call that ends where code ends: brasl, bras, basr or bas that
+// saves its return address in r14. Direct calls to nearby targets are preferred, then
+// longer ones.
 func s390CallBefore(a *arch.Arch, code []byte, ra uint64) (CallSite, bool) {
 	if ra&1 != 0 {
 		return CallSite{}, false
@@ -25,8 +25,8 @@ func s390CallBefore(a *arch.Arch, code []byte, ra uint64) (CallSite, bool) {
 	return CallSite{}, false
 }
 
-// s390MayCall reports whether b begins like an instruction that saves its return
-// address in r14.
+// s390MayCall reports whether b begins like an instruction that saves its return address in
+// r14.
 func s390MayCall(b []byte) bool {
 	if b[1]>>4 != s390LR {
 		return false

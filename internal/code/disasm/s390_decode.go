@@ -6,9 +6,9 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// S/390 and z/Architecture: z/Architecture Principles of Operation (SA22-7832) as
-// far as its instructions can change a general or floating-point register or
-// control flow. The first two bits of an instruction tell its length.
+// S/390 and z/Architecture: z/Architecture Principles of Operation (SA22-7832), as far as
+// its instructions can change a general or floating-point register or control flow. The
+// first two bits of an instruction give its length.
 
 const (
 	s390SP = uint8(arch.S390SP)
@@ -32,7 +32,7 @@ func s390Decode(in *Inst, a *arch.Arch, code []byte, pc uint64) error {
 	return d.six()
 }
 
-// s390Len is the length of the instruction that begins with op.
+// s390Len returns the length of the instruction that begins with op.
 func s390Len(op byte) int {
 	switch op >> 6 {
 	case 0:
@@ -43,31 +43,31 @@ func s390Len(op byte) int {
 	return 4
 }
 
-// An s390Inst is an instruction that is being decoded.
+// An s390Inst is an instruction being decoded.
 type s390Inst struct{ *Inst }
 
-// field is the nibble of number n: the register fields of most formats.
+// field returns the nibble with number n: the register fields of most formats.
 func (d s390Inst) field(n int) uint8 { return d.code[n/2] >> (4 - n&1*4) & 15 }
 
-// half is the signed number of 16 bits at byte off.
+// half returns the signed 16-bit number at byte off.
 func (d s390Inst) half(off int) int64 { return int64(int16(binary.BigEndian.Uint16(d.code[off:]))) }
 
-// full is the signed number of 32 bits at byte 2.
+// full returns the signed 32-bit number at byte 2.
 func (d s390Inst) full() int64 { return int64(int32(binary.BigEndian.Uint32(d.code[2:]))) }
 
-// short is the displacement of 12 bits at byte off, after a base register.
+// short returns the 12-bit displacement at byte off, after a base register.
 func (d s390Inst) short(off int) int64 {
 	return int64(binary.BigEndian.Uint16(d.code[off:]) & 0xfff)
 }
 
-// long is the displacement of 20 bits of the formats RXY, RSY and SIY.
+// long returns the 20-bit displacement of the formats RXY, RSY and SIY.
 func (d s390Inst) long() int64 { return int64(int8(d.code[4]))<<12 | d.short(2) }
 
 func (s390Inst) gpr(n uint8) arch.Reg { return arch.S390R0 + arch.Reg(n&15) }
 
 func (s390Inst) fpr(n uint8) arch.Reg { return arch.S390F0 + arch.Reg(n&15) }
 
-// base is general register n as a part of an address, where 0 means none.
+// base returns general register n as part of an address, where 0 means none.
 func (d s390Inst) base(n uint8) arch.Reg {
 	if n&15 == 0 {
 		return arch.NoReg
@@ -78,7 +78,7 @@ func (d s390Inst) base(n uint8) arch.Reg {
 // narrow reports whether registers are wider than size bytes.
 func (d s390Inst) narrow(size uint8) bool { return int(size) < d.arch.RegSize }
 
-// set notes an operation on size bytes whose result is in r1.
+// set records an operation on size bytes with its result in r1.
 func (d s390Inst) set(size, r1 uint8, reads ...uint8) {
 	d.Dst, d.Size = d.gpr(r1), size
 	d.Writes |= arch.Mask(d.Dst)
@@ -90,20 +90,20 @@ func (d s390Inst) set(size, r1 uint8, reads ...uint8) {
 	}
 }
 
-// pair notes a result in the registers r1 and r1+1.
+// pair records a result in the registers r1 and r1+1.
 func (d s390Inst) pair(r1 uint8) {
 	both := arch.Mask(d.gpr(r1), d.gpr(r1+1))
 	d.Reads |= both
 	d.Writes |= both
 }
 
-// compare notes registers that are only read.
+// compare records registers that are only read.
 func (d s390Inst) compare(r1, r2 uint8) {
 	d.Dst, d.Src = d.gpr(r1), d.gpr(r2)
 	d.Reads |= arch.Mask(d.Dst, d.Src)
 }
 
-// mov notes dst = src, of the whole register.
+// mov records dst = src of the whole register.
 func (d s390Inst) mov(dst, src arch.Reg) {
 	d.Kind, d.Dst, d.Src, d.Size = Mov, dst, src, uint8(d.arch.RegSize)
 	d.Reads, d.Writes = arch.Mask(src), arch.Mask(dst)
@@ -115,7 +115,7 @@ func (d s390Inst) mov(dst, src arch.Reg) {
 	}
 }
 
-// constant notes r1 = v.
+// constant records r1 = v.
 func (d s390Inst) constant(size, r1 uint8, v int64) {
 	d.set(size, r1)
 	d.Imm = v
@@ -124,7 +124,7 @@ func (d s390Inst) constant(size, r1 uint8, v int64) {
 	}
 }
 
-// add notes r1 = r3 + imm, of size bytes.
+// add records r1 = r3 + imm, of size bytes.
 func (d s390Inst) add(size, r1, r3 uint8, imm int64) {
 	d.set(size, r1, r3)
 	d.Src, d.Imm = d.gpr(r3), imm
@@ -139,7 +139,7 @@ func (d s390Inst) add(size, r1, r3 uint8, imm int64) {
 	}
 }
 
-// loadAddress notes la and lay.
+// loadAddress records la and lay.
 func (d s390Inst) loadAddress(disp int64) {
 	r1, x2, b2 := d.field(2), d.field(3), d.field(4)
 	if x2 != 0 && b2 == 0 {
@@ -158,7 +158,7 @@ func (d s390Inst) loadAddress(disp int64) {
 	}
 }
 
-// lea notes r1 = base + index + disp.
+// lea records r1 = base + index + disp.
 func (d s390Inst) lea(r1 uint8, base, index arch.Reg, disp int64) {
 	if r1 == s390SP && index == arch.S390SP {
 		base, index = index, base
@@ -173,7 +173,7 @@ func (d s390Inst) lea(r1 uint8, base, index arch.Reg, disp int64) {
 	d.addMem(d.operand(0, base, index, disp))
 }
 
-// address notes r1 = addr, computed from the program counter.
+// address records r1 = addr, computed from the program counter.
 func (d s390Inst) address(r1 uint8, addr uint64) {
 	d.lea(r1, arch.NoReg, arch.NoReg, int64(d.arch.Truncate(addr)))
 	d.mems[0].RIPRelative = true
@@ -184,7 +184,7 @@ func (d s390Inst) operand(size uint16, base, index arch.Reg, disp int64) MemOper
 		Scale: 1, Size: size, AddrSize: uint8(d.arch.WordSize)}
 }
 
-// memory notes an access to size bytes.
+// memory records an access to size bytes.
 func (d s390Inst) memory(size uint16, base, index uint8, disp int64, read, write bool) {
 	m := d.operand(size, d.base(base), d.base(index), disp)
 	m.Read, m.Write = read, write
@@ -192,32 +192,31 @@ func (d s390Inst) memory(size uint16, base, index uint8, disp int64, read, write
 	d.addMem(m)
 }
 
-// relative notes an access to size bytes at an address relative to the
-// instruction's.
+// relative records an access to size bytes at an address relative to the instruction.
 func (d s390Inst) relative(size uint16, read, write bool) {
 	d.memory(size, 0, 0, int64(d.arch.Truncate(d.PC+uint64(2*d.full()))), read, write)
 	d.mems[0].RIPRelative = true
 }
 
-// branchTo notes a branch to the instruction disp halfwords away under the
-// conditions of mask, all of which make it certain.
+// branchTo records a branch to the instruction disp halfwords away under the conditions in
+// mask; a mask of all conditions makes it unconditional.
 func (d s390Inst) branchTo(mask uint8, disp int64) {
 	d.Target = d.arch.Truncate(d.PC + uint64(2*disp))
 	switch {
 	case mask == 0:
 		d.Kind, d.Target = Nop, 0
-	case mask == 15 && disp == 1: // into its own middle, which is no instruction: what compilers trap with
+	case mask == 15 && disp == 1: // into its own middle, which is not an instruction: used by compilers as a trap
 		d.Kind, d.Target = Trap, 0
 	case mask == 15:
 		d.Kind = Jump
-	case disp == 1: // a trap under a condition
+	case disp == 1: // a conditional trap
 		d.Kind, d.Target = Other, 0
 	default:
 		d.Kind = CondJump
 	}
 }
 
-// branchReg notes a branch to register r under the conditions of mask.
+// branchReg records a branch to register r under the conditions in mask.
 func (d s390Inst) branchReg(mask, r uint8) {
 	if mask == 0 || r == 0 {
 		d.Kind = Nop
@@ -230,7 +229,7 @@ func (d s390Inst) branchReg(mask, r uint8) {
 	d.Reads |= arch.Mask(d.Src)
 }
 
-// branchMem notes a branch to the address base+index+disp.
+// branchMem records a branch to the address base+index+disp.
 func (d s390Inst) branchMem(mask, base, index uint8, disp int64) {
 	if index == 0 && disp == 0 && base != 0 {
 		d.branchReg(mask, base)
@@ -244,8 +243,8 @@ func (d s390Inst) branchMem(mask, base, index uint8, disp int64) {
 	d.memory(0, base, index, disp, false, false)
 }
 
-// link notes a call that leaves its return address in r1. Without a target it
-// tells its own address.
+// link records a call that saves its return address in r1. Without a target it only gets
+// its own address.
 func (d s390Inst) link(r1, r2 uint8) {
 	if r2 == 0 {
 		d.address(r1, d.PC+uint64(d.Len))
@@ -256,8 +255,8 @@ func (d s390Inst) link(r1, r2 uint8) {
 	d.Writes |= arch.Mask(d.gpr(r1))
 }
 
-// linkTo notes a direct call. One that leaves the return address in the register
-// of literal pools jumps over such a pool.
+// linkTo records a direct call. If it saves the return address in the literal pool
+// register, it jumps over such a pool.
 func (d s390Inst) linkTo(r1 uint8, disp int64) {
 	d.Kind, d.Target = Call, d.arch.Truncate(d.PC+uint64(2*disp))
 	d.Writes = arch.Mask(d.gpr(r1))
@@ -266,8 +265,8 @@ func (d s390Inst) linkTo(r1 uint8, disp int64) {
 	}
 }
 
-// many notes the loads and stores of the registers from r1 to r3, size bytes
-// each. Ranges that pass r15 go on with r0; no function saves any such.
+// many records loads and stores of the registers from r1 to r3, size bytes each. Ranges
+// that wrap from r15 to r0 are not used to save registers.
 func (d s390Inst) many(kind Kind, size, r1, r3 uint8, base uint8, disp int64) error {
 	n := (r3-r1)&15 + 1
 	var list arch.RegMask
@@ -289,21 +288,21 @@ func (d s390Inst) many(kind Kind, size, r1, r3 uint8, base uint8, disp int64) er
 	return nil
 }
 
-// load notes a load of size bytes into a register.
+// load records a load of size bytes into a register.
 func (d s390Inst) load(reg arch.Reg, size uint8, base, index uint8, disp int64) {
 	d.Kind, d.Dst, d.Size = Load, reg, size
 	d.Writes |= arch.Mask(reg)
 	d.memory(uint16(size), base, index, disp, true, false)
 }
 
-// store notes a store of size bytes of a register.
+// store records a store of size bytes of a register.
 func (d s390Inst) store(reg arch.Reg, size uint8, base, index uint8, disp int64) {
 	d.Kind, d.Src, d.Size = Store, reg, size
 	d.Reads |= arch.Mask(reg)
 	d.memory(uint16(size), base, index, disp, false, true)
 }
 
-// storeImm notes a store of a constant.
+// storeImm records a store of a constant.
 func (d s390Inst) storeImm(v int64, size uint8, base uint8, disp int64) {
 	d.Kind, d.Imm, d.Size = Store, v, size
 	d.memory(uint16(size), base, 0, disp, false, true)

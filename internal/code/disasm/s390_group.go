@@ -2,7 +2,7 @@ package disasm
 
 import "github.com/corewalk/corewalk/unwind/arch"
 
-// group decodes opcode B2, most of which are for the kernel.
+// group decodes opcode B2; most of its instructions are for the kernel.
 func (d s390Inst) group(sub byte) error {
 	r1, r2 := d.field(6), d.field(7)
 	base, disp := d.field(4), d.short(2)
@@ -59,8 +59,8 @@ func (d s390Inst) group(sub byte) error {
 	return nil
 }
 
-// unlisted is an instruction that is not known here: it may write either of its
-// registers, and is not to be believed where a walk needs one of those.
+// unlisted handles an unknown instruction. It may write either of its registers, and is an
+// error if a walk needs one of them.
 func (d s390Inst) unlisted(r1, r2 uint8) error {
 	either := arch.Mask(d.gpr(r1), d.gpr(r2))
 	if either&arch.Mask(arch.S390SP, arch.S390FP, arch.S390LR) != 0 {
@@ -83,9 +83,9 @@ func (d s390Inst) floats(sub byte) {
 		if d.arch.RegSize < 8 {
 			d.Kind = Other
 		}
-	case 0x98, 0x99, 0x9a, 0x9c, 0x9d, 0x9e, 0xb8, 0xb9, 0xba, 0x8c: // cfebr, clfebr, cfer and their like; efpc
+	case 0x98, 0x99, 0x9a, 0x9c, 0x9d, 0x9e, 0xb8, 0xb9, 0xba, 0x8c: // cfebr, clfebr, cfer and similar; efpc
 		d.set(4, r1)
-	case 0xa8, 0xa9, 0xaa, 0xac, 0xad, 0xae, 0xc8, 0xc9, 0xca, 0xe1, 0xe9, 0xe2, 0xe3, 0xe5, 0xe7, 0xed, 0xef: // cgebr and its like
+	case 0xa8, 0xa9, 0xaa, 0xac, 0xad, 0xae, 0xc8, 0xc9, 0xca, 0xe1, 0xe9, 0xe2, 0xe3, 0xe5, 0xe7, 0xed, 0xef: // cgebr and similar
 		d.set(8, r1)
 	case 0xea, 0xeb: // cuxtr, csxtr
 		d.pair(r1)
@@ -98,7 +98,7 @@ func (d s390Inst) floats(sub byte) {
 	}
 }
 
-// s390Extended reports whether the result of an operation of opcode B3 takes two
+// s390Extended reports whether the result of an operation with opcode B3 occupies two
 // floating-point registers.
 func s390Extended(sub byte) bool {
 	switch sub {
@@ -109,7 +109,7 @@ func s390Extended(sub byte) bool {
 	return false
 }
 
-// group64 decodes opcode B9: registers of 64 bits, and what came later.
+// group64 decodes opcode B9: 64-bit registers, and later additions.
 func (d s390Inst) group64(sub byte) {
 	r1, r2, r3 := d.field(6), d.field(7), d.field(4)
 	switch sub {
@@ -131,22 +131,22 @@ func (d s390Inst) group64(sub byte) {
 		d.pair(r1)
 		d.Reads |= arch.Mask(d.gpr(r2))
 	case 0x90, 0x91, 0x92, 0x93, 0x8d, 0xb0, 0xb1, 0xb2, 0xb3, 0xbd, 0xbf, 0xbe, // trtt, epsw, cu14, trtre, srstu
-		0x1e, 0x28, 0x29, 0x2a, 0x2b, 0x2c, 0x2d, 0x2e, 0x2f, 0x38, 0x39, 0x3a, 0x3b, 0x3c, 0x3e, 0x3f: // kmac and the others of cryptography
+		0x1e, 0x28, 0x29, 0x2a, 0x2b, 0x2c, 0x2d, 0x2e, 0x2f, 0x38, 0x39, 0x3a, 0x3b, 0x3c, 0x3e, 0x3f: // kmac and other cryptography
 		d.pair(r1)
 		d.pair(r2)
 		d.Writes |= arch.Mask(d.gpr(0), d.gpr(1))
-	case 0x41, 0x42, 0x43, 0x49, 0x4a, 0x4b: // cfdtr and its like
+	case 0x41, 0x42, 0x43, 0x49, 0x4a, 0x4b: // cfdtr and similar
 		d.set(8, r1)
-	case 0x51, 0x52, 0x53, 0x59, 0x5a, 0x5b: // cdftr and its like
+	case 0x51, 0x52, 0x53, 0x59, 0x5a, 0x5b: // cdftr and similar
 		d.Writes = arch.Mask(d.fpr(r1), d.fpr(r1+2))
 		d.Reads = arch.Mask(d.gpr(r2))
-	case 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x18, 0x19, 0x1a, 0x1b, 0x1c, 0x80, 0x81, 0x82, 0x88, 0x89: // agr and its like
+	case 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x18, 0x19, 0x1a, 0x1b, 0x1c, 0x80, 0x81, 0x82, 0x88, 0x89: // agr and similar
 		d.set(8, r1, r1, r2)
 		d.Src = d.gpr(r2)
 	case 0xe8, 0xea: // agrk, algrk
 		d.set(8, r1)
 		d.lea(r1, d.gpr(r2), d.gpr(r3), 0)
-	default: // every other changes r1
+	default: // all others change r1
 		d.set(8, r1, r1, r2, r3)
 	}
 }

@@ -2,7 +2,7 @@ package disasm
 
 import "github.com/corewalk/corewalk/unwind/arch"
 
-// six decodes the instructions of six bytes.
+// six decodes instructions of six bytes.
 func (d s390Inst) six() error {
 	switch op := d.code[0]; op {
 	case 0xc0:
@@ -102,7 +102,7 @@ func (d s390Inst) loadRelative() error {
 	return nil
 }
 
-// compareRelative decodes opcode C6, with exrl, which runs another instruction.
+// compareRelative decodes opcode C6, including exrl, which executes another instruction.
 func (d s390Inst) compareRelative() {
 	r1, sub := d.field(2), d.field(3)
 	switch sub {
@@ -144,7 +144,7 @@ func (d s390Inst) twoOperands() error {
 	return nil
 }
 
-// high decodes opcode CC, on the upper halves of registers.
+// high decodes opcode CC: operations on the upper halves of registers.
 func (d s390Inst) high() error {
 	r1 := d.field(2)
 	switch d.field(3) {
@@ -161,7 +161,7 @@ func (d s390Inst) high() error {
 	return nil
 }
 
-// storeConstant decodes opcode E5: constants to memory, and transactions.
+// storeConstant decodes opcode E5: stores of constants, and transactions.
 func (d s390Inst) storeConstant() {
 	base, disp, imm := d.field(4), d.short(2), d.half(4)
 	switch d.code[1] {
@@ -181,7 +181,7 @@ func (d s390Inst) storeConstant() {
 	}
 }
 
-// storage decodes the operations on strings in memory: formats SS.
+// storage decodes operations on strings in memory: formats SS.
 func (d s390Inst) storage(op byte) error {
 	n := uint16(d.code[1]) + 1
 	first := func(read, write bool) { d.memory(n, d.field(4), 0, d.short(2), read, write) }
@@ -227,7 +227,7 @@ func (d s390Inst) storage(op byte) error {
 	return nil
 }
 
-// s390Far are the instructions of format RXY, opcode E3, that say all in s390RX.
+// s390Far are the instructions of format RXY, opcode E3, that s390RX describes completely.
 var s390Far = [256]s390RX{
 	0x02: {s390Load, 8}, 0x04: {s390Load, 8}, 0x06: {s390Word, 8}, 0x0e: {s390Double, 16},
 	0x08: {s390Double, 8}, 0x09: {s390Double, 8}, 0x0a: {s390Double, 8}, 0x0b: {s390Double, 8}, 0x0c: {s390Double, 8}, 0x0d: {s390Divide, 8},
@@ -286,7 +286,7 @@ func (d s390Inst) rxe() {
 	case 0x64: // ley: the upper half
 		d.Writes = arch.Mask(d.fpr(r1))
 		d.memory(4, base, index, d.long(), true, false)
-	case 0x10, 0x11, 0x12, 0x50, 0x51, 0x54, 0x55, 0x58, 0x59: // tests of classes: the address is the operand
+	case 0x10, 0x11, 0x12, 0x50, 0x51, 0x54, 0x55, 0x58, 0x59: // tests of data classes: the address is the operand
 	default:
 		size := uint16(8)
 		if sub < 0x10 || sub == 0x24 || sub == 0x26 || sub == 0x34 || sub == 0x37 || sub == 0x17 || sub == 0x14 {

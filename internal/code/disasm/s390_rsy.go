@@ -73,7 +73,7 @@ func (d s390Inst) rsy() error {
 	return nil
 }
 
-// manyHigh notes the transfer of the upper halves of registers.
+// manyHigh records the transfer of the upper halves of registers.
 func (d s390Inst) manyHigh(load bool, r1, r3, base uint8, disp int64) error {
 	kind := Store
 	if load {
@@ -84,7 +84,7 @@ func (d s390Inst) manyHigh(load bool, r1, r3, base uint8, disp int64) error {
 	return err
 }
 
-// rie decodes opcode EC: compare and branch, and operations of three operands.
+// rie decodes opcode EC: compare and branch, and operations with three operands.
 func (d s390Inst) rie() error {
 	r1, r3 := d.field(2), d.field(3)
 	switch sub := d.code[5]; sub {
@@ -103,7 +103,7 @@ func (d s390Inst) rie() error {
 	case 0xfc, 0xfd, 0xfe, 0xff: // cgib, clgib, cib, clib
 		d.branchMem(d.comparison(r3), d.field(4), 0, d.short(2))
 		d.Reads |= arch.Mask(d.gpr(r1))
-	case 0x70, 0x71, 0x72, 0x73: // cgit and its like
+	case 0x70, 0x71, 0x72, 0x73: // cgit and similar
 		d.Dst, d.Reads = d.gpr(r1), arch.Mask(d.gpr(r1))
 	case 0xd8, 0xda: // ahik, alhsik
 		d.add(4, r1, r3, d.half(2))
@@ -120,8 +120,8 @@ func (d s390Inst) rie() error {
 	return nil
 }
 
-// comparison widens the condition of a compare and branch, whose lowest bit has no
-// meaning, to one of four bits.
+// comparison widens the condition of a compare and branch, whose lowest bit has no meaning,
+// to four bits.
 func (s390Inst) comparison(mask uint8) uint8 {
 	switch mask &= 14; mask {
 	case 14:
@@ -131,8 +131,8 @@ func (s390Inst) comparison(mask uint8) uint8 {
 	}
 }
 
-// vector decodes opcodes E6 and E7. The leftmost halves of the first sixteen
-// vector registers are the floating-point registers.
+// vector decodes opcodes E6 and E7. The leftmost halves of the first sixteen vector
+// registers are the floating-point registers.
 func (d s390Inst) vector(e7 bool) {
 	v1, base, disp := d.field(2), d.field(4), d.short(2)
 	sub := d.code[5]
@@ -168,8 +168,8 @@ func (d s390Inst) vector(e7 bool) {
 	}
 }
 
-// s390VectorMem is the access of a vector instruction; its size is 0 where the
-// instruction does not tell.
+// s390VectorMem returns the access of a vector instruction; its size is 0 if the
+// instruction does not give it.
 func s390VectorMem(e7 bool, sub byte) (size uint16, store, ok bool) {
 	if !e7 {
 		switch sub {

@@ -2,7 +2,7 @@ package disasm
 
 import "github.com/corewalk/corewalk/unwind/arch"
 
-// two decodes the instructions of two bytes: formats E, I and RR.
+// two decodes instructions of two bytes: formats E, I and RR.
 func (d s390Inst) two() error {
 	op, r1, r2 := d.code[0], d.field(2), d.field(3)
 	switch {
@@ -32,7 +32,7 @@ func (d s390Inst) two() error {
 		d.hexFloat(op, r1, r2)
 	case op >= 0x10 && op < 0x20:
 		d.twoRegs(op, r1, r2)
-	case op == 0x00 && d.code[1] == 1: // what debuggers put in
+	case op == 0x00 && d.code[1] == 1: // a debugger's breakpoint
 		d.Kind = Int3
 	default:
 		return ErrUnknown
@@ -55,7 +55,8 @@ func (d s390Inst) noOperands() error {
 	return nil
 }
 
-// countDown notes bctr and its like: r1 less one, and a branch where it is not 0.
+// countDown records bctr and similar: r1 is decremented, and the branch taken unless it is
+// 0.
 func (d s390Inst) countDown(size, r1, r2 uint8) {
 	if r2 == 0 {
 		d.add(size, r1, r1, -1)
@@ -67,7 +68,7 @@ func (d s390Inst) countDown(size, r1, r2 uint8) {
 	d.Writes |= arch.Mask(d.gpr(r1))
 }
 
-// hexFloat decodes the oldest floating-point operations.
+// hexFloat decodes the original (hexadecimal) floating-point operations.
 func (d s390Inst) hexFloat(op, r1, r2 uint8) {
 	switch op {
 	case 0x28: // ldr
@@ -81,7 +82,7 @@ func (d s390Inst) hexFloat(op, r1, r2 uint8) {
 	}
 }
 
-// twoRegs decodes the operations on words.
+// twoRegs decodes operations on words.
 func (d s390Inst) twoRegs(op, r1, r2 uint8) {
 	switch op {
 	case 0x15, 0x19: // clr, cr
@@ -107,7 +108,7 @@ func (d s390Inst) twoRegs(op, r1, r2 uint8) {
 	}
 }
 
-// four decodes the instructions of four bytes.
+// four decodes instructions of four bytes.
 func (d s390Inst) four() error {
 	op, r1 := d.code[0], d.field(2)
 	base, disp := d.field(4), d.short(2)
@@ -168,14 +169,14 @@ func (d s390Inst) four() error {
 	return nil
 }
 
-// index notes the registers of a branch on an index: r1 grows by r3, and is
-// compared with r3 or the one after.
+// index records the registers of a branch on index: r3 is added to r1, which is compared
+// with r3 or the register after it.
 func (d s390Inst) index(r1, r3 uint8) {
 	d.Reads |= arch.Mask(d.gpr(r1), d.gpr(r3), d.gpr(r3|1))
 	d.Writes |= arch.Mask(d.gpr(r1))
 }
 
-// accessRegs notes loads and stores of the access registers.
+// accessRegs records loads and stores of access registers.
 func (d s390Inst) accessRegs(load bool, base uint8, disp int64) {
 	r1, r3 := d.field(2), d.field(3)
 	n := (r3-r1)&15 + 1
@@ -187,14 +188,14 @@ func (d s390Inst) accessRegs(load bool, base uint8, disp int64) {
 	}
 }
 
-// wroteAccess notes a change of access register n; the file has a0 and a1.
+// wroteAccess records a change of access register n; the register file has a0 and a1.
 func (d s390Inst) wroteAccess(n uint8) {
 	if n &= 15; n < 2 {
 		d.Writes |= arch.Mask(arch.S390A0 + arch.Reg(n))
 	}
 }
 
-// swap notes compare and swap.
+// swap records compare and swap.
 func (d s390Inst) swap(double bool, size uint8, disp int64) {
 	r1, r3 := d.field(2), d.field(3)
 	if double {
@@ -208,7 +209,7 @@ func (d s390Inst) swap(double bool, size uint8, disp int64) {
 	d.mems[0].Aligned = true
 }
 
-// bytes notes the instructions on the bytes of r1 that a mask names.
+// bytes records instructions on the bytes of r1 selected by a mask.
 func (d s390Inst) bytes(disp int64, store, load bool) {
 	n := uint16(0)
 	for mask := d.field(3); mask != 0; mask &= mask - 1 {
@@ -222,13 +223,13 @@ func (d s390Inst) bytes(disp int64, store, load bool) {
 	d.memory(n, d.field(4), 0, disp, !store, store)
 }
 
-// s390RX says what an instruction with an indexed operand does.
+// s390RX describes an instruction with an indexed operand.
 type s390RX struct {
 	do   s390Do
 	size uint8 // bytes of memory
 }
 
-// An s390Do is the effect of an instruction on r1 and on its operand.
+// An s390Do is the effect of an instruction on r1 and its memory operand.
 type s390Do uint8
 
 const (
@@ -244,10 +245,10 @@ const (
 	s390FloatLoad        // floating-point register r1 = memory
 	s390FloatSave        // memory = floating-point register r1
 	s390FloatRead        // floating-point register r1 is compared with memory
-	s390Keep             // memory = something made of r1
+	s390Keep             // memory = something derived from r1
 )
 
-// s390Indexed are the instructions of format RX, by opcode less 0x40.
+// s390Indexed are the instructions of format RX, by opcode minus 0x40.
 var s390Indexed = [0x40]s390RX{
 	0x00: {s390Store, 2}, 0x02: {s390Store, 1}, 0x03: {s390Word, 1}, 0x08: {s390Load, 2}, 0x09: {s390Compare, 2},
 	0x0a: {s390Word, 2}, 0x0b: {s390Word, 2}, 0x0c: {s390Word, 2}, 0x0e: {s390Keep, 8}, 0x0f: {s390Word, 8},
@@ -260,7 +261,7 @@ var s390Indexed = [0x40]s390RX{
 	0x3c: {s390Float, 4}, 0x3d: {s390Float, 4}, 0x3e: {s390Float, 4}, 0x3f: {s390Float, 4},
 }
 
-// indexed decodes the format RX.
+// indexed decodes format RX.
 func (d s390Inst) indexed(op byte) error {
 	r1, index, base, disp := d.field(2), d.field(3), d.field(4), d.short(2)
 	switch op {
@@ -292,7 +293,7 @@ func (d s390Inst) indexed(op byte) error {
 	return nil
 }
 
-// operate notes an operation of r1 with base+index+disp.
+// operate records an operation of r1 with base+index+disp.
 func (d s390Inst) operate(rx s390RX, disp int64) {
 	r1, index, base := d.field(2), d.field(3), d.field(4)
 	switch rx.do {
@@ -325,7 +326,7 @@ func (d s390Inst) operate(rx s390RX, disp int64) {
 	d.memory(uint16(rx.size), base, index, disp, rx.do != s390Keep, rx.do == s390Keep)
 }
 
-// insert decodes opcode A5: halves of registers from constants.
+// insert decodes opcode A5: sets halves of registers to constants.
 func (d s390Inst) insert() {
 	r1, sub := d.field(2), d.field(3)
 	imm := int64(uint16(d.half(2)))

@@ -7,11 +7,11 @@ import (
 	"golang.org/x/arch/s390x/s390xasm"
 )
 
-// s390Words guards s390xasm, which notes in a variable of its own what it decoded.
+// s390Words guards s390xasm, which records in a global variable what it decoded.
 var s390Words sync.Mutex
 
-// s390Text writes the instruction as GNU tools do. The words are s390xasm's;
-// targets and their symbols are ours.
+// s390Text formats the instruction like GNU tools. Package s390xasm supplies the words;
+// targets and symbols are added here.
 func s390Text(i *Inst, opts TextOptions) string {
 	var code [8]byte
 	copy(code[:], i.Bytes())

@@ -8,18 +8,19 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// TextOptions say how Text names addresses.
+// TextOptions say how Text formats addresses.
 type TextOptions struct {
-	// Symbol, where not nil, names the function or variable that holds addr,
-	// and says where that starts. An empty name is none.
+	// Symbol, if not nil, returns the name and the start of the function or variable that
+	// contains addr. An empty name means none.
 	Symbol func(addr uint64) (name string, base uint64)
 }
 
-// Text writes the instruction in Intel's syntax, in lower case, with numbers
-// above nine in hexadecimal: "mov eax, [rax+8]". The size of a memory operand is written
-// only where no register operand tells it. A target, and an address relative to
-// the program counter, is written whole, with its symbol's name after it. What
-// has no name here is written as its bytes: "(bytes 8f e9 78 d7 c0)".
+// Text formats the instruction in Intel syntax, in lower case, with numbers above nine in
+// hexadecimal: "mov eax, [rax+8]". (Families other than x86 use the syntax of GNU tools.)
+// The size of a memory operand is included only if no register operand implies it. Targets,
+// and addresses relative to the program counter, are absolute and followed by their
+// symbol's name. An instruction without a name is shown as its bytes: "(bytes 8f e9 78 d7
+// c0)".
 func (i *Inst) Text(opts TextOptions) string {
 	switch familyOf(i.arch) {
 	case arch.FamilyX86:
@@ -44,12 +45,12 @@ func (i *Inst) Text(opts TextOptions) string {
 	return i.rawText()
 }
 
-// rawText is the text of an instruction without a name.
+// rawText returns the text of an instruction without a name.
 func (i *Inst) rawText() string {
 	return fmt.Sprintf("(bytes % x)", i.code[:i.Len])
 }
 
-// address writes an address and the symbol it lies in.
+// address formats an address and the symbol that contains it.
 func (o TextOptions) address(addr uint64) string {
 	s := "0x" + strconv.FormatUint(addr, 16)
 	if o.Symbol == nil {
@@ -65,7 +66,7 @@ func (o TextOptions) address(addr uint64) string {
 	return s + " <" + name + "+0x" + strconv.FormatUint(addr-base, 16) + ">"
 }
 
-// number writes an operand: digits as they are, larger numbers in hexadecimal.
+// number formats an operand: digits unchanged, larger numbers in hexadecimal.
 func number(v uint64) string {
 	if v < 10 {
 		return string(rune('0' + v))
@@ -73,7 +74,7 @@ func number(v uint64) string {
 	return "0x" + strconv.FormatUint(v, 16)
 }
 
-// memText writes a memory operand without its size.
+// memText formats a memory operand without its size.
 func (i *Inst) memText(m *MemOperand, index string, opts TextOptions) string {
 	var b strings.Builder
 	if m.Segment < 64 {

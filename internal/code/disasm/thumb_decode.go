@@ -28,7 +28,7 @@ func thumbDecode(in *Inst, code []byte) error {
 	return d.thumb32()
 }
 
-// low is a register of three bits.
+// low returns the register in a field of three bits.
 func (d armInst) low(at uint) arch.Reg { return arch.Reg(d.field(at, 3)) }
 
 func (d armInst) thumb16() error {
@@ -126,7 +126,7 @@ func (d armInst) thumbRegisters() error {
 	return nil
 }
 
-// thumbMiscellaneous decodes what begins with 1011.
+// thumbMiscellaneous decodes encodings that begin with 1011.
 func (d armInst) thumbMiscellaneous() error {
 	switch op := d.field(8, 4); op {
 	case 0:
@@ -134,7 +134,7 @@ func (d armInst) thumbMiscellaneous() error {
 	case 1, 3, 9, 11: // cbz, cbnz
 		d.Kind, d.Src, d.Reads = CondJump, d.low(0), arch.Mask(d.low(0))
 		d.Target = d.address(int64(d.field(9, 1)<<6 | d.field(3, 5)<<1))
-	case 2: // sxth and its like
+	case 2: // sxth and similar
 		d.op(d.low(0), d.low(3))
 	case 4, 5:
 		d.transfer(false, arch.ARMSP, d.w&0xff|d.w&0x100<<6, false, true, true)
@@ -160,7 +160,7 @@ func (d armInst) thumbMiscellaneous() error {
 	return nil
 }
 
-// thumbStack is by how much add and sub change the stack pointer.
+// thumbStack returns by how much add or sub changes the stack pointer.
 func thumbStack(w uint32) int64 {
 	n := int64(w&0x7f) * 4
 	if w&0x80 != 0 {

@@ -7,8 +7,8 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// thumbText writes an instruction of T32: what moves data, stack and control is
-// named; of the rest the bytes are written.
+// thumbText formats a T32 instruction: those that move data, the stack or control have
+// names, others are shown as their bytes.
 func thumbText(i *Inst, opts TextOptions) string {
 	reg := i.arch.RegName
 	switch i.Kind {
@@ -101,7 +101,7 @@ func (i *Inst) thumbAccessText(opts TextOptions) string {
 	return text
 }
 
-// signed reports whether a load of T32 extends the sign.
+// signed reports whether a T32 load sign-extends.
 func (i *Inst) signed() bool {
 	if i.Len == 4 {
 		return i.code[1] == 0xf9

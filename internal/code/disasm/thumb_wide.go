@@ -2,8 +2,7 @@ package disasm
 
 import "github.com/corewalk/corewalk/unwind/arch"
 
-// thumb32 decodes an instruction of four bytes: d.w is its first half before its
-// second one.
+// thumb32 decodes an instruction of four bytes: the first half is in the upper bits of d.w.
 func (d armInst) thumb32() error {
 	w := d.w
 	switch {
@@ -38,7 +37,7 @@ func (d armInst) thumb32() error {
 	return nil
 }
 
-// thumbCoprocessor decodes what A32 has with other upper bits.
+// thumbCoprocessor decodes what A32 encodes with other upper bits.
 func (d armInst) thumbCoprocessor() error {
 	switch {
 	case d.w&0x0f000000 == 0x0f000000: // SIMD data processing
@@ -66,7 +65,7 @@ func (d armInst) thumbMultiple() error {
 	return nil
 }
 
-// thumbDual decodes pairs, exclusive accesses and jumps by a table.
+// thumbDual decodes pairs, exclusive accesses and table branches.
 func (d armInst) thumbDual() error {
 	load := d.w&0x00100000 != 0
 	if d.w&0x01200000 != 0 {
@@ -154,7 +153,7 @@ func (d armInst) thumbImmediate() {
 	}
 }
 
-// thumbExpand is the value of a modified immediate (ThumbExpandImm).
+// thumbExpand returns the value of a modified immediate (ThumbExpandImm).
 func thumbExpand(imm uint32) uint32 {
 	b := imm & 0xff
 	switch imm >> 8 {

@@ -2,8 +2,8 @@ package disasm
 
 import "github.com/corewalk/corewalk/unwind/arch"
 
-// x86ALU is ALU for x86: the operations of the one-byte map (Intel SDM volume 2,
-// table A-2) on registers.
+// x86ALU is ALU for x86: the register operations of the one-byte map (Intel SDM volume 2,
+// table A-2).
 func (i *Inst) x86ALU() (op ALUOp, dst, a, b arch.Reg, imm int64) {
 	if i.x86.opmap != mapOne || !i.x86.legacy || i.nmem > 0 {
 		return NoALU, arch.NoReg, arch.NoReg, arch.NoReg, 0
@@ -35,7 +35,7 @@ func (i *Inst) x86ALU() (op ALUOp, dst, a, b arch.Reg, imm int64) {
 	return NoALU, arch.NoReg, arch.NoReg, arch.NoReg, 0
 }
 
-// x86Only is the register operand of an instruction that has one.
+// x86Only returns the register operand of an instruction with one.
 func (i *Inst) x86Only() arch.Reg {
 	if i.Dst != arch.NoReg {
 		return i.Dst
@@ -43,7 +43,7 @@ func (i *Inst) x86Only() arch.Reg {
 	return i.Src
 }
 
-// x86Group1 are the operations with an immediate, by modrm.reg.
+// x86Group1 returns the operations with an immediate, selected by modrm.reg.
 func (i *Inst) x86Group1(ext byte) (op ALUOp, dst, a, b arch.Reg, imm int64) {
 	r := i.x86Only()
 	switch ext {
@@ -59,7 +59,7 @@ func (i *Inst) x86Group1(ext byte) (op ALUOp, dst, a, b arch.Reg, imm int64) {
 	return NoALU, arch.NoReg, arch.NoReg, arch.NoReg, 0
 }
 
-// x86UpToEqual recognises ja and jbe.
+// x86UpToEqual recognizes ja and jbe.
 func (i *Inst) x86UpToEqual() bool {
 	if i.x86.opmap == map0F {
 		return i.x86.op&^1 == 0x86
@@ -67,7 +67,7 @@ func (i *Inst) x86UpToEqual() bool {
 	return i.x86.op&^1 == 0x76
 }
 
-// DecodeInto is Decode without the copy of an Inst, for loops over code.
+// DecodeInto is Decode without copying an Inst, for loops over code.
 func DecodeInto(in *Inst, a *arch.Arch, code []byte, pc uint64) error {
 	return decodeInto(in, a, code, pc)
 }

@@ -6,13 +6,12 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// nearCall is how far, in bytes, the target of a direct call is believed to lie
-// when the same bytes also read as an indirect call.
+// nearCall is the maximum distance in bytes at which the target of a direct call is
+// plausible if the same bytes can also be read as an indirect call.
 const nearCall = 64 << 20
 
-// callBefore finds the call that ends where code ends: e8 with 32 bits of
-// displacement, ff /2 (near) and ff /3 (far) with every form of operand, 9a in
-// 32-bit mode.
+// callBefore finds the call that ends where code ends: e8 with a 32-bit displacement, ff /2
+// (near) and ff /3 (far) with any operand, 9a in 32-bit mode.
 func (m *x86Mode) callBefore(a *arch.Arch, code []byte, ra uint64) (CallSite, bool) {
 	n := len(code)
 	var direct CallSite
@@ -23,7 +22,7 @@ func (m *x86Mode) callBefore(a *arch.Arch, code []byte, ra uint64) (CallSite, bo
 			return direct, true
 		}
 	}
-	// Opcode, modrm, SIB and four bytes of displacement make seven bytes.
+	// Opcode, modrm, SIB and four bytes of displacement are seven bytes.
 	for size := min(7, n); size >= 2; size-- {
 		b := code[n-size:]
 		if b[0] == 0xff && m.indirectCallLen(b) == size {
@@ -39,8 +38,8 @@ func (m *x86Mode) callBefore(a *arch.Arch, code []byte, ra uint64) (CallSite, bo
 	return CallSite{}, false
 }
 
-// indirectCallLen is the length of the call through an operand that starts with
-// ff at b, without prefixes; 0 when modrm asks for no call.
+// indirectCallLen returns the length, without prefixes, of the indirect call that starts
+// with ff at b; 0 if modrm is not that of a call.
 func (m *x86Mode) indirectCallLen(b []byte) int {
 	modrm := b[1]
 	ext := modrm >> 3 & 7
@@ -49,7 +48,7 @@ func (m *x86Mode) indirectCallLen(b []byte) int {
 	}
 	mod, rm := modrm>>6, modrm&7
 	switch {
-	case mod == 3 && ext == 3: // a far call needs memory
+	case mod == 3 && ext == 3: // a far call needs a memory operand
 		return 0
 	case mod == 3:
 		return 2
@@ -75,8 +74,8 @@ func (m *x86Mode) indirectCallLen(b []byte) int {
 	return size
 }
 
-// callPrefixes counts the prefixes at the end of b: REX, segments, notrack,
-// bnd, address size. At most three are believed.
+// callPrefixes returns the number of prefixes at the end of b: REX, segments, notrack, bnd,
+// address size. At most three count.
 func (m *x86Mode) callPrefixes(b []byte) int {
 	n := 0
 	for i := len(b) - 1; i >= 0 && n < 3; i-- {

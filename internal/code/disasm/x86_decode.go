@@ -6,7 +6,7 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// decode fills in, which is zero, from the instruction at the start of code.
+// decode fills in in, which must be zero, from the instruction at the start of code.
 func (m *x86Mode) decode(in *Inst, a *arch.Arch, code []byte, pc uint64) error {
 	if m.quick(in, a, code, pc) {
 		return nil
@@ -14,7 +14,7 @@ func (m *x86Mode) decode(in *Inst, a *arch.Arch, code []byte, pc uint64) error {
 	return m.decodeAny(in, a, code, pc)
 }
 
-// decodeAny is decode for all instructions.
+// decodeAny is decode for all instructions; quick handles the most frequent ones.
 func (m *x86Mode) decodeAny(in *Inst, a *arch.Arch, code []byte, pc uint64) error {
 	var r x86Raw
 	if err := m.takeApart(&r, code); err != nil {
@@ -32,21 +32,21 @@ func (m *x86Mode) decodeAny(in *Inst, a *arch.Arch, code []byte, pc uint64) erro
 	return nil
 }
 
-// An x86Opcode is the opcode of an instruction that has no VEX prefix or the
-// like, and the byte after it where that is modrm.
+// An x86Opcode is the opcode of an instruction without a VEX or similar prefix, and the
+// next byte if that is modrm.
 type x86Opcode struct {
 	legacy           bool
 	opmap, op, modrm uint8
 }
 
-// An x86Decoder turns an instruction taken apart into an Inst.
+// An x86Decoder converts a parsed instruction to an Inst.
 type x86Decoder struct {
 	mode *x86Mode
 	raw  *x86Raw
 	in   *Inst
 }
 
-// An opAccess is what an instruction does with one operand.
+// An opAccess is the access of an instruction to one operand.
 type opAccess uint8
 
 const (
@@ -66,8 +66,8 @@ func (d *x86Decoder) meaning() {
 	}
 }
 
-// integer handles the general instructions: what the tables say, then what is
-// particular to an opcode.
+// integer handles the general instructions: first what the tables say, then what is special
+// about an opcode.
 func (d *x86Decoder) integer() {
 	r := d.raw
 	d.in.Size = d.operandSize(r.info & oiSize)
@@ -82,7 +82,7 @@ func (d *x86Decoder) integer() {
 	d.classify()
 }
 
-// operandSize is the size in bytes of modrm.rm.
+// operandSize returns the size of modrm.rm in bytes.
 func (d *x86Decoder) operandSize(class opInfo) uint8 {
 	r := d.raw
 	switch class {
@@ -105,7 +105,7 @@ func (d *x86Decoder) operandSize(class opInfo) uint8 {
 	return d.sizeV()
 }
 
-// sizeV is the operand size by the prefixes: 2, 4 or 8.
+// sizeV returns the operand size given by the prefixes: 2, 4 or 8.
 func (d *x86Decoder) sizeV() uint8 {
 	switch {
 	case d.raw.w():
@@ -116,7 +116,7 @@ func (d *x86Decoder) sizeV() uint8 {
 	return 4
 }
 
-// slotSize is the size of what push and pop move.
+// slotSize returns the size of the operands of push and pop.
 func (d *x86Decoder) slotSize() uint8 {
 	if d.raw.opsize && !d.raw.w() {
 		return 2
@@ -124,7 +124,7 @@ func (d *x86Decoder) slotSize() uint8 {
 	return d.mode.wordLen
 }
 
-// modRMOperands records the operands of modrm.
+// modRMOperands records the operands in modrm.
 func (d *x86Decoder) modRMOperands(info opInfo) {
 	r := d.raw
 	rmAcc, regAcc := opAccess(info/oiRMR&3), opAccess(info/oiRegR&3)
@@ -149,8 +149,8 @@ func (d *x86Decoder) modRMOperands(info opInfo) {
 	}
 }
 
-// regSize is the size of modrm.reg where it differs from modrm.rm's: movzx and
-// its like write a full register from a small operand.
+// regSize returns the size of modrm.reg if it differs from that of modrm.rm: movzx and
+// similar instructions write a full register from a small operand.
 func (d *x86Decoder) regSize(info opInfo) uint8 {
 	if info&oiSize == sizeB && d.raw.opmap == map0F && info&oiRegW != 0 && info&oiRMW == 0 {
 		return d.sizeV()
@@ -158,9 +158,8 @@ func (d *x86Decoder) regSize(info opInfo) uint8 {
 	return d.in.Size
 }
 
-// gprNumber maps a register number of an operand of size bytes to that of the
-// full register: without REX, byte registers 4 to 7 are the high halves of the
-// first four.
+// gprNumber converts a register number in an operand of size bytes to that of the full
+// register: without REX, byte registers 4 to 7 are the high halves of the first four.
 func (d *x86Decoder) gprNumber(n, size uint8) uint8 {
 	if size == 1 && !d.raw.hasREX && n >= 4 && n < 8 {
 		return n - 4
@@ -168,7 +167,7 @@ func (d *x86Decoder) gprNumber(n, size uint8) uint8 {
 	return n
 }
 
-// explicit records general register n as an operand of the instruction's text.
+// explicit records general register n as an operand in the instruction's text.
 func (d *x86Decoder) explicit(n uint8, acc opAccess, dst bool) {
 	d.use(n, acc)
 	reg := d.mode.gpr[n&15]
@@ -239,7 +238,7 @@ func (d *x86Decoder) memOperand(acc opAccess, size int) {
 	d.in.addMem(op)
 }
 
-// newMem is an implicit operand without registers.
+// newMem returns an implicit operand without registers.
 func (d *x86Decoder) newMem(acc opAccess, size int) MemOperand {
 	return MemOperand{
 		Base: arch.NoReg, Index: arch.NoReg, Segment: arch.NoReg, BitIndex: arch.NoReg,
@@ -248,7 +247,7 @@ func (d *x86Decoder) newMem(acc opAccess, size int) MemOperand {
 	}
 }
 
-// base16 are the registers of a 16-bit address: Intel SDM volume 2, table 2-1.
+// base16 returns the registers of a 16-bit address: Intel SDM volume 2, table 2-1.
 func (m *x86Mode) base16(r *x86Raw) (base, index arch.Reg) {
 	bases := [8]uint8{nBX, nBX, nBP, nBP, nSI, nDI, nBP, nBX}
 	index = arch.NoReg
@@ -261,8 +260,8 @@ func (m *x86Mode) base16(r *x86Raw) (base, index arch.Reg) {
 	return m.gpr[bases[r.rm()]], index
 }
 
-// segment is the register whose value the segment prefix adds; the other
-// segments start at zero in user programs.
+// segment returns the register whose value the segment prefix adds; the other segments
+// start at zero in user programs.
 func (m *x86Mode) segment(r *x86Raw) arch.Reg {
 	switch r.seg {
 	case 0x64:
@@ -273,7 +272,7 @@ func (m *x86Mode) segment(r *x86Raw) arch.Reg {
 	return arch.NoReg
 }
 
-// stack records an access of size bytes at SP plus off, and SP's own change.
+// stack records an access to size bytes at SP plus off, and the change of SP.
 func (d *x86Decoder) stack(acc opAccess, off int64, size int) {
 	op := d.newMem(acc, size)
 	op.Base, op.Disp, op.AddrSize = d.mode.gpr[nSP], off, d.mode.wordLen

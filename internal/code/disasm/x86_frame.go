@@ -7,27 +7,26 @@ import (
 )
 
 const (
-	prologueInsts = 64    // instructions in which a frame is expected to be set up
-	maxFrameScan  = 32768 // bytes followed from a function's start
-	epilogueInsts = 16    // instructions looked at after pc
+	prologueInsts = 64    // a frame is expected to be set up within this many instructions
+	maxFrameScan  = 32768 // bytes analyzed from a function's start
+	epilogueInsts = 16    // instructions examined after pc
 )
 
-// A frameScan follows a function's frame pointer through its instructions, in
-// the order of their addresses.
+// A frameScan tracks a function's frame pointer through its instructions, in address order.
 type frameScan struct {
 	arch *arch.Arch
 	in   Inst
 
 	typ    FrameType
 	state  FPState
-	body   FPState // what holds in the body: the furthest state reached
-	height int64   // bytes pushed since entry; -1 once unknown
-	saved  bool    // nothing moved SP since the push of FP
+	body   FPState // state in the function's body: the furthest one reached
+	height int64   // bytes pushed since entry; -1 if unknown
+	saved  bool    // SP has not moved since the push of FP
 	stored bool    // FP was stored below the return address without a push
 	align  bool    // the stack was realigned, and nothing pushed since
-	guess  bool    // no branch is known that leads here: the state is the body's
+	guess  bool    // no known branch leads here: the state is the body's
 
-	// Forward branches not reached yet: control can arrive there in that state.
+	// Pending forward branches: control can arrive at their targets in these states.
 	pending  [32]branchState
 	npending int
 }
@@ -47,7 +46,7 @@ func x86FrameState(a *arch.Arch, code []byte, start, pc uint64) (FrameType, FPSt
 		}
 		return NoFrame, FPUnset
 	}
-	if at == FPUnknown { // out of step with pc, or too far away: the body's state
+	if at == FPUnknown { // not at an instruction boundary, or too far away: the body's state
 		at = FPSet
 	}
 	if verdict, _ := s.epilogue(code[pc-start:], pc); verdict != FPUnknown {
@@ -59,8 +58,8 @@ func x86FrameState(a *arch.Arch, code []byte, start, pc uint64) (FrameType, FPSt
 	return s.typ, at
 }
 
-// scan runs through the function until it knows the state at pc, which it
-// returns, and the type. It answers FPUnknown when no instruction starts at pc.
+// scan decodes the function until it knows the state at pc, and returns that state and the
+// type. It returns FPUnknown if no instruction starts at pc.
 func (s *frameScan) scan(code []byte, start, pc uint64) FPState {
 	at := FPUnknown
 	addr := start
@@ -80,14 +79,14 @@ func (s *frameScan) scan(code []byte, start, pc uint64) FPState {
 		reachable = s.flow()
 		addr += uint64(s.in.Len)
 		if !reachable && addr > pc && !s.awaits(addr) {
-			break // the end of the function, by all signs
+			break // apparently the end of the function
 		}
 	}
 	return at
 }
 
-// arrive settles the state at addr: where control does not fall through, that
-// of the branch that leads here, or that of the body.
+// arrive determines the state at addr: if control does not fall through, that of the branch
+// that leads here, or that of the body.
 func (s *frameScan) arrive(addr uint64, reachable bool) {
 	found := false
 	kept := 0
@@ -126,8 +125,8 @@ func (s *frameScan) awaits(addr uint64) bool {
 	return false
 }
 
-// flow records where control goes after the instruction, and reports whether
-// it can go on to the next one.
+// flow records the successors of the instruction, and reports whether control can continue
+// with the next one.
 func (s *frameScan) flow() bool {
 	in := &s.in
 	if (in.Kind == CondJump || in.Kind == Jump) && in.Target > in.PC && in.Target-in.PC < maxFrameScan && s.npending < len(s.pending) {
@@ -137,7 +136,7 @@ func (s *frameScan) flow() bool {
 	return in.Kind == CondJump || !in.Kind.EndsBlock()
 }
 
-// apply follows one instruction.
+// apply applies the effect of one instruction.
 func (s *frameScan) apply() {
 	in, fp := &s.in, s.arch.FP
 	switch {
@@ -164,13 +163,13 @@ func (s *frameScan) apply() {
 	s.move()
 }
 
-// belowReturn reports whether m is the word below the return address, where a
-// function that has moved SP first stores FP (Go's assembly does).
+// belowReturn reports whether m is the word below the return address, in which a function
+// that has moved SP first stores FP (Go assembly does).
 func (s *frameScan) belowReturn(m *MemOperand) bool {
 	return m != nil && s.height > 0 && s.plainSP(m) && m.Disp == s.height-int64(s.arch.RegSize)
 }
 
-// plainSP reports whether m is at a distance from SP.
+// plainSP reports whether m is at a constant offset from SP.
 func (s *frameScan) plainSP(m *MemOperand) bool {
 	return m.Base == s.arch.SP && m.Index > 63 && m.Segment > 63 && !m.RIPRelative
 }
@@ -187,7 +186,7 @@ func (s *frameScan) reach(t FrameType) {
 	s.body = max(s.body, s.state)
 }
 
-// move follows the stack pointer.
+// move tracks the stack pointer.
 func (s *frameScan) move() {
 	in := &s.in
 	if !in.Writes.Has(s.arch.SP) {
@@ -197,13 +196,13 @@ func (s *frameScan) move() {
 	delta, known := in.StackDelta()
 	switch {
 	case in.Kind.IsCall():
-		return // the callee takes its return address back
+		return // the callee pops its return address
 	case in.Kind == AndSP:
 		s.height, s.align = -1, true
 		return
 	case s.align && in.Kind == Push && in.Mem() != nil:
-		// A function that aligns its stack first pushes a copy of its return
-		// address, as if it had been called with the aligned stack.
+		// A function that aligns its stack first pushes a copy of its return address, as if
+		// it had been called with the aligned stack.
 		s.height, s.align = 0, false
 		return
 	case in.Kind == Leave:
@@ -216,11 +215,10 @@ func (s *frameScan) move() {
 	s.align = false
 }
 
-// epilogue decodes on from pc. It answers FPUnset when the function returns
-// without restoring FP first, so that this has been done; FPSet when FP is
-// restored before it returns; FPUnknown when control leaves the straight line,
-// or a prologue comes, before either. leave tells that it was restored by a
-// use of FP's value.
+// epilogue decodes from pc on. It returns FPUnset if the function returns without restoring
+// FP, which means that it is restored already; FPSet if FP is restored before the return;
+// FPUnknown if control leaves the straight line, or a prologue follows, before either.
+// leave says that the restoring instruction uses FP's value.
 func (s *frameScan) epilogue(code []byte, pc uint64) (state FPState, leave bool) {
 	for range epilogueInsts {
 		if decodeInto(&s.in, s.arch, code, pc) != nil {
@@ -244,8 +242,8 @@ func (s *frameScan) epilogue(code []byte, pc uint64) (state FPState, leave bool)
 	return FPUnknown, false
 }
 
-// Encodings of push of the frame pointer and of its copy from SP that compilers
-// write; of 32 bits (i386, x32) without the leading 48.
+// Encodings, as compilers write them, of the push of the frame pointer and its copy from
+// SP; 32-bit code (i386, x32) omits the leading 48.
 var pushThenMov = [][]byte{{0x55, 0x48, 0x89, 0xe5}, {0x55, 0x48, 0x8b, 0xec}}
 
 func x86FrameNear(a *arch.Arch, before, after []byte, pc uint64) (FrameType, FPState) {
@@ -265,8 +263,8 @@ func x86FrameNear(a *arch.Arch, before, after []byte, pc uint64) (FrameType, FPS
 	return UnknownFrame, state
 }
 
-// near recognises a prologue at pc. pushed says that the byte before pc is a
-// push of the frame pointer, if it is an instruction at all.
+// near recognizes a prologue at pc. pushed says that the byte before pc is a push of the
+// frame pointer, if it is an instruction.
 func (s *frameScan) near(code []byte, pc uint64, pushed bool) (FrameType, FPState) {
 	first := FPUnset
 	for n := range 4 {

@@ -2,9 +2,9 @@ package disasm
 
 import "github.com/corewalk/corewalk/unwind/arch"
 
-// The opcodes whose meaning modrm.reg completes: Intel SDM volume 2, table A-6.
+// Opcodes completed by modrm.reg: Intel SDM volume 2, table A-6.
 
-// setRM changes what the instruction does with modrm.rm.
+// setRM changes the access to modrm.rm.
 func (d *x86Decoder) setRM(acc opAccess, size int) {
 	in := d.in
 	if d.raw.memForm() {
@@ -22,7 +22,7 @@ func (d *x86Decoder) setRM(acc opAccess, size int) {
 	}
 }
 
-// immediateGroup: add, or, adc, sbb, and, sub, xor, cmp with an immediate.
+// immediateGroup decodes add, or, adc, sbb, and, sub, xor, cmp with an immediate.
 func (d *x86Decoder) immediateGroup() {
 	if d.raw.reg() == 7 {
 		d.setRM(accR, int(d.in.Size))
@@ -41,7 +41,7 @@ func (d *x86Decoder) immediateGroup() {
 	}
 }
 
-// popMem is pop to modrm.rm. An address that uses SP uses it after the pop.
+// popMem decodes pop to modrm.rm. An address that uses SP uses its value after the pop.
 func (d *x86Decoder) popMem() {
 	in := d.in
 	if !d.raw.memForm() {
@@ -54,11 +54,11 @@ func (d *x86Decoder) popMem() {
 	d.slot(false)
 }
 
-// movImmGroup: mov with an immediate, xabort, xbegin.
+// movImmGroup decodes mov with an immediate, xabort, xbegin.
 func (d *x86Decoder) movImmGroup(op uint8) {
 	in, r := d.in, d.raw
 	switch {
-	case r.modrm == 0xf8 && op == 0xc7: // xbegin: control may arrive at Target
+	case r.modrm == 0xf8 && op == 0xc7: // xbegin: control may continue at Target
 		in.Writes, in.Dst = 0, arch.NoReg
 		d.branch(CondJump)
 		d.use(nAX, accW)
@@ -76,7 +76,7 @@ func (d *x86Decoder) movImmGroup(op uint8) {
 	}
 }
 
-// unaryGroup: test, not, neg, mul, imul, div, idiv.
+// unaryGroup decodes test, not, neg, mul, imul, div, idiv.
 func (d *x86Decoder) unaryGroup() {
 	size := int(d.in.Size)
 	switch d.raw.reg() {
@@ -100,7 +100,7 @@ func (d *x86Decoder) unaryGroup() {
 	}
 }
 
-// incGroup: inc, dec, and the indirect transfers of control.
+// incGroup decodes inc, dec, and indirect calls, jumps and pushes.
 func (d *x86Decoder) incGroup(op uint8) {
 	in, ext := d.in, d.raw.reg()
 	if ext >= 2 && op == 0xfe || ext == 7 {

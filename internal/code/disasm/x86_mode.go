@@ -2,17 +2,17 @@ package disasm
 
 import "github.com/corewalk/corewalk/unwind/arch"
 
-// An x86Mode is what differs between the modes of x86.
+// An x86Mode describes one of x86's modes.
 type x86Mode struct {
 	bits    int          // 64 or 32
-	gpr     [16]arch.Reg // by the number instructions give them
-	fs, gs  arch.Reg     // registers that hold the bases of these segments
-	x86asm  int          // the mode in x86asm's terms
-	wordLen uint8        // bytes of a stack slot
-	ptrLen  uint8        // bytes of a pointer: an operation of that size is one on a whole address
+	gpr     [16]arch.Reg // by register number in instructions
+	fs, gs  arch.Reg     // registers that contain these segments' bases
+	x86asm  int          // the mode number for x86asm
+	wordLen uint8        // size of a stack slot in bytes
+	ptrLen  uint8        // size of a pointer in bytes: an operation of that size works on a complete address
 }
 
-// The numbers that instructions give to general registers.
+// Numbers of general registers in instructions.
 const (
 	nAX = iota
 	nCX
@@ -25,8 +25,8 @@ const (
 	nR11 = 11
 )
 
-// x86mode64 is long mode. Order of registers: Intel SDM volume 2, table 2-1 and
-// section 2.2.1.2.
+// x86mode64 is long mode. Register order: Intel SDM volume 2, table 2-1 and section
+// 2.2.1.2.
 var x86mode64 = x86Mode{
 	bits: 64,
 	gpr: [16]arch.Reg{arch.RAX, arch.RCX, arch.RDX, arch.RBX, arch.RSP, arch.RBP, arch.RSI, arch.RDI,
@@ -37,16 +37,16 @@ var x86mode64 = x86Mode{
 	ptrLen:  8,
 }
 
-// x86modeX32 is long mode with pointers of 32 bits: what computes 32 bits of an
-// address clears the upper half of the register, which has nothing to say.
+// x86modeX32 is long mode with 32-bit pointers: a 32-bit operation on an address clears the
+// register's upper half, which has no meaning.
 var x86modeX32 = func() x86Mode {
 	m := x86mode64
 	m.ptrLen = 4
 	return m
 }()
 
-// x86mode32 is protected mode with 32-bit code. There is no REX prefix, so that
-// no instruction names the upper eight registers.
+// x86mode32 is protected mode with 32-bit code. Without a REX prefix, no instruction uses
+// the upper eight registers.
 var x86mode32 = x86Mode{
 	bits: 32,
 	gpr: [16]arch.Reg{arch.EAX, arch.ECX, arch.EDX, arch.EBX, arch.ESP, arch.EBP, arch.ESI, arch.EDI,
@@ -57,7 +57,7 @@ var x86mode32 = x86Mode{
 	ptrLen:  4,
 }
 
-// x86ModeOf finds the mode that a's code runs in; nil for other architectures.
+// x86ModeOf returns the mode in which a's code runs, or nil for other architectures.
 func x86ModeOf(a *arch.Arch) *x86Mode {
 	switch a {
 	case arch.AMD64:
@@ -70,8 +70,8 @@ func x86ModeOf(a *arch.Arch) *x86Mode {
 	return nil
 }
 
-// stringDone reports whether a repeated string instruction has no iteration
-// left: its count is known to be zero.
+// stringDone reports whether a repeated string instruction has no iterations left, that is,
+// whether its count is known to be zero.
 func stringDone(a *arch.Arch, regs *arch.RegSet) bool {
 	m := x86ModeOf(a)
 	if m == nil {
@@ -81,10 +81,10 @@ func stringDone(a *arch.Arch, regs *arch.RegSet) bool {
 	return ok && n == 0
 }
 
-// mask is the set that holds general register number n alone.
+// mask returns the set of general register number n.
 func (m *x86Mode) mask(n uint8) arch.RegMask { return 1 << m.gpr[n&15] }
 
-// masks is the set of the general registers with the numbers given.
+// masks returns the set of the general registers with the given numbers.
 func (m *x86Mode) masks(ns ...uint8) (s arch.RegMask) {
 	for _, n := range ns {
 		s |= m.mask(n)

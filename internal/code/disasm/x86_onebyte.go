@@ -2,7 +2,7 @@ package disasm
 
 import "github.com/corewalk/corewalk/unwind/arch"
 
-// oneByte refines what the table says of an opcode of the one-byte map.
+// oneByte adds to what the table says about an opcode of the one-byte map.
 func (d *x86Decoder) oneByte() {
 	op := d.raw.op
 	switch {
@@ -23,7 +23,7 @@ func (d *x86Decoder) oneByte() {
 	}
 }
 
-// aluOrSegment: the eight arithmetic operations, push and pop of segments.
+// aluOrSegment decodes the eight arithmetic operations, push and pop of segments.
 func (d *x86Decoder) aluOrSegment(op uint8) {
 	switch op & 7 {
 	case 0, 1, 2, 3:
@@ -46,7 +46,7 @@ func (d *x86Decoder) aluOrSegment(op uint8) {
 	}
 }
 
-// clearing recognises xor and sub of a register with itself, which read nothing.
+// clearing recognizes xor and sub of a register with itself, which read nothing.
 func (d *x86Decoder) clearing() {
 	r := d.raw
 	alu := r.op >> 3
@@ -56,7 +56,7 @@ func (d *x86Decoder) clearing() {
 	}
 }
 
-// slot is a push or pop of something that is no general register.
+// slot decodes a push or pop of something other than a general register.
 func (d *x86Decoder) slot(push bool) {
 	n := int(d.slotSize())
 	d.in.Size = uint8(n)
@@ -79,7 +79,7 @@ func (d *x86Decoder) pushPopReg(op uint8) {
 	}
 }
 
-// branch is a direct transfer of control.
+// branch decodes direct branches and calls.
 func (d *x86Decoder) branch(kind Kind) {
 	d.in.Kind = kind
 	d.in.Size = 0
@@ -213,18 +213,18 @@ func (d *x86Decoder) oneByteHigh(op uint8) {
 	case 0xcd, 0xce, 0xf1:
 		in.Kind = Interrupt
 		in.Imm &= 0xff
-		if in.Imm == 0x80 && op == 0xcd { // the system calls of i386
+		if in.Imm == 0x80 && op == 0xcd { // i386 system calls
 			in.Kind = Syscall
 			in.Reads |= d.mode.masks(nAX, nBX, nCX, nDX, nSI, nDI, nBP)
 			in.Writes |= d.mode.mask(nAX)
 		}
 	case 0xd4, 0xd5, 0xd6: // aam, aad, salc
 		d.use(nAX, accRW)
-	case 0xd7: // xlat: al is added to the address, unscaled
+	case 0xd7: // xlat: al is added to the address, without scaling
 		d.at(nBX, accR, 1, true)
 		d.use(nAX, accRW)
 		in.mems[0].Index = arch.NoReg
-		in.mems[0].Vector = true // al is no full register: the address is not computed
+		in.mems[0].Vector = true // al is not a full register: the address is not computed
 	case 0xe0, 0xe1, 0xe2, 0xe3: // loops, jrcxz
 		d.branch(CondJump)
 		d.use(nCX, accRW)
@@ -249,7 +249,7 @@ func (d *x86Decoder) oneByteHigh(op uint8) {
 	}
 }
 
-// port is input and output, which fault in user mode.
+// port decodes input and output, which fault in user mode.
 func (d *x86Decoder) port(op uint8) {
 	d.in.Kind = Halt
 	acc := accR
@@ -262,7 +262,7 @@ func (d *x86Decoder) port(op uint8) {
 	}
 }
 
-// exchangeAX: xchg with the accumulator, of which nop is a case.
+// exchangeAX decodes xchg with the accumulator, including nop.
 func (d *x86Decoder) exchangeAX(op uint8) {
 	n := op&7 | d.raw.rex&rexB<<3
 	if n == nAX {
@@ -273,7 +273,7 @@ func (d *x86Decoder) exchangeAX(op uint8) {
 	d.explicit(nAX, accRW, false)
 }
 
-// absoluteMov: mov between the accumulator and an address in the instruction.
+// absoluteMov decodes mov between the accumulator and an absolute address.
 func (d *x86Decoder) absoluteMov(op uint8) {
 	if op&1 == 0 {
 		d.in.Size = 1
@@ -298,7 +298,7 @@ func (d *x86Decoder) absoluteMov(op uint8) {
 	}
 }
 
-// stringOp: ins, outs, movs, cmps, stos, lods, scas.
+// stringOp decodes ins, outs, movs, cmps, stos, lods, scas.
 func (d *x86Decoder) stringOp(op uint8) {
 	in := d.in
 	if op&1 == 0 {

@@ -6,22 +6,22 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// A quickClass says how the quick decoder goes about an opcode.
+// A quickClass says how the quick decoder handles an opcode.
 type quickClass uint8
 
 const (
 	quickNone     quickClass = iota // not at all
 	quickOperands                   // the operands are what the tables say
-	quickClear                      // these, but for a register with itself
+	quickClear                      // the same, except for a register with itself
 	quickMove
 	quickShift
-	// Of those from here on to quickInc modrm says more.
+	// For the classes from here to quickInc, modrm adds information.
 	quickLea
 	quickMovImmRM
 	quickGroup1 // arithmetic with an immediate
 	quickUnary
 	quickInc
-	// From here on there is no modrm, but for quickHint.
+	// The classes from here on have no modrm, except quickHint.
 	quickAcc // the accumulator and an immediate
 	quickTestAcc
 	quickExtendAcc // cdqe, cqo
@@ -61,7 +61,7 @@ var quickOne = [256]quickClass{
 	0xe8: quickCall, 0xe9: quickJump, 0xeb: quickJump, 0xf6: quickUnary, 0xf7: quickUnary, 0xff: quickInc,
 }
 
-// quickTwo are those of map 0F.
+// quickTwo are the classes of the opcodes of map 0F.
 var quickTwo = [256]quickClass{
 	0x1f: quickHint,
 	0x40: quickOperands, 0x41: quickOperands, 0x42: quickOperands, 0x43: quickOperands, 0x44: quickOperands, 0x45: quickOperands, 0x46: quickOperands, 0x47: quickOperands,
@@ -73,9 +73,9 @@ var quickTwo = [256]quickClass{
 	0xaf: quickOperands, 0xb6: quickMove, 0xb7: quickMove, 0xbe: quickMove, 0xbf: quickMove,
 }
 
-// quick decodes the most frequent instructions of 64-bit code, those without
-// legacy prefixes, in one go. It answers false for all others, and for code that
-// may end within the instruction: takeApart and meaning are for these.
+// quick decodes the most frequent instructions of 64-bit code, those without legacy
+// prefixes, in one step. It returns false for all others, and for code that may end inside
+// the instruction; takeApart and meaning handle these.
 func (m *x86Mode) quick(in *Inst, a *arch.Arch, code []byte, pc uint64) bool {
 	if m.bits != 64 || len(code) < MaxLen {
 		return false
@@ -114,14 +114,14 @@ func (m *x86Mode) quick(in *Inst, a *arch.Arch, code []byte, pc uint64) bool {
 	return true
 }
 
-// An x86Quick is what the quick decoder knows of an instruction.
+// An x86Quick is the state of the quick decoder for one instruction.
 type x86Quick struct {
 	mode      *x86Mode
 	info      opInfo
 	disp      int64
-	n         uint8 // bytes read
+	n         uint8 // number of bytes read
 	op, opmap uint8
-	rex       uint8 // the whole prefix, 0 for none
+	rex       uint8 // the complete prefix, or 0
 	modrm     uint8
 	sib       uint8
 }
@@ -130,7 +130,7 @@ func (q *x86Quick) reg() uint8    { return q.modrm >> 3 & 7 }
 func (q *x86Quick) regExt() uint8 { return q.reg() | q.rex&rexR<<1 }
 func (q *x86Quick) rmExt() uint8  { return q.modrm&7 | q.rex&rexB<<3 }
 
-// address reads what modrm asks for, which code[q.n] is.
+// address reads what modrm, which is code[q.n], requires.
 func (q *x86Quick) address(code []byte) {
 	q.n++
 	mod, rm := q.modrm>>6, q.modrm&7
@@ -153,8 +153,7 @@ func (q *x86Quick) address(code []byte) {
 	}
 }
 
-// supported reports whether the opcode is one for the quick decoder with its
-// modrm, too.
+// supported reports whether the quick decoder supports the opcode with its modrm.
 func (q *x86Quick) supported(class quickClass) bool {
 	switch class {
 	case quickLea:
@@ -187,7 +186,7 @@ func (q *x86Quick) immediate(code []byte) int64 {
 	return int64(int32(binary.LittleEndian.Uint32(at)))
 }
 
-// setCode keeps the instruction's code, of which MaxLen bytes are at hand.
+// setCode stores the instruction's bytes; code has at least MaxLen bytes.
 func (i *Inst) setCode(code []byte) {
 	if i.Len <= 8 {
 		v := binary.LittleEndian.Uint64(code)
@@ -197,7 +196,7 @@ func (i *Inst) setCode(code []byte) {
 	copy(i.code[:], code[:i.Len])
 }
 
-// sizeV is the operand size by the prefixes.
+// sizeV returns the operand size given by the prefixes.
 func (q *x86Quick) sizeV() uint8 {
 	if q.rex&rexW != 0 {
 		return 8
@@ -205,7 +204,7 @@ func (q *x86Quick) sizeV() uint8 {
 	return 4
 }
 
-// size is the size in bytes of modrm.rm where the prefixes do not say it.
+// size returns the size of modrm.rm in bytes if the prefixes do not determine it.
 func (q *x86Quick) size() uint8 {
 	switch q.info & oiSize {
 	case sizeB:
@@ -220,7 +219,7 @@ func (q *x86Quick) size() uint8 {
 	return 0
 }
 
-// gpr is general register n as an operand of size bytes.
+// gpr returns general register n as an operand of size bytes.
 func (q *x86Quick) gpr(n, size uint8) arch.Reg {
 	if size == 1 && q.rex == 0 && n >= 4 && n < 8 {
 		n -= 4
@@ -228,7 +227,7 @@ func (q *x86Quick) gpr(n, size uint8) arch.Reg {
 	return q.mode.gpr[n&15]
 }
 
-// meaning is what the tables and the class say.
+// meaning applies the tables and the class.
 func (q *x86Quick) meaning(in *Inst, class quickClass) {
 	if in.Size = q.sizeV(); q.info&oiSize != sizeV {
 		in.Size = q.size()
@@ -276,8 +275,8 @@ func (q *x86Quick) meaning(in *Inst, class quickClass) {
 	}
 }
 
-// group sets the operand size where the opcode alone does not say it, and answers
-// what the instruction does with modrm.rm.
+// group sets the operand size if the opcode alone does not determine it, and returns the
+// access to modrm.rm.
 func (q *x86Quick) group(in *Inst, class quickClass) opInfo {
 	r := q.reg()
 	switch class {
@@ -319,7 +318,7 @@ func (q *x86Quick) operands(in *Inst, acc opInfo) {
 	}
 	size := in.Size
 	if q.opmap == map0F {
-		size = 4 // of movzx and movsx the operand in memory may be a byte; no other has one here
+		size = 4 // a byte operand in memory is possible only for movzx and movsx
 	}
 	r := q.gpr(q.regExt(), size)
 	if acc&oiRegR != 0 {
@@ -365,7 +364,7 @@ func (q *x86Quick) memory(in *Inst, acc opInfo) {
 	}
 }
 
-// move is mov, movzx, movsx or movsxd.
+// move decodes mov, movzx, movsx and movsxd.
 func (q *x86Quick) move(in *Inst) {
 	switch {
 	case in.nmem > 0 && in.mems[0].Write:
@@ -419,7 +418,7 @@ func (q *x86Quick) unary(in *Inst) {
 	}
 }
 
-// inc is inc, dec, or an indirect transfer of control, or push.
+// inc decodes inc, dec, indirect jumps and calls, and push.
 func (q *x86Quick) inc(in *Inst) {
 	word := int64(q.mode.wordLen)
 	switch q.reg() {
@@ -434,7 +433,7 @@ func (q *x86Quick) inc(in *Inst) {
 	}
 }
 
-// stack records an access of a word at SP plus off, and SP's own change.
+// stack records an access to a word at SP plus off, and the change of SP.
 func (q *x86Quick) stack(in *Inst, acc opAccess, off int64) {
 	sp := q.mode.gpr[nSP]
 	in.mems[in.nmem&1] = MemOperand{Disp: off, Base: sp, Index: arch.NoReg, Segment: arch.NoReg, BitIndex: arch.NoReg,
@@ -511,7 +510,7 @@ func (q *x86Quick) plain(in *Inst, class quickClass) {
 	}
 }
 
-// branch is a direct transfer of control.
+// branch decodes direct branches and calls.
 func (q *x86Quick) branch(in *Inst, kind Kind) {
 	in.Kind, in.Size = kind, 0
 	in.Target = in.arch.Truncate(in.PC + uint64(q.n) + uint64(in.Imm))

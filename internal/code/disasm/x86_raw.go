@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// How an instruction's opcode is encoded.
+// Encodings of opcodes.
 const (
 	encLegacy = iota
 	encVEX    // Intel SDM volume 2, 2.3.5
@@ -13,7 +13,7 @@ const (
 	encXOP    // AMD APM volume 6
 )
 
-// Opcode maps. The numbers up to map6 are those of the VEX and EVEX mmmmm field.
+// Opcode maps. Numbers up to map6 are those in the mmmmm field of VEX and EVEX.
 const (
 	mapOne = 0 // one-byte opcodes
 	map0F  = 1
@@ -28,7 +28,7 @@ const (
 	map3DN = 16 // 3DNow!: 0F 0F modrm imm8
 )
 
-// Mandatory prefixes, by the numbers of the VEX pp field.
+// Mandatory prefixes, numbered as in the VEX pp field.
 const (
 	ppNone = 0
 	pp66   = 1
@@ -44,19 +44,19 @@ const (
 	rexW
 )
 
-// An x86Raw is an instruction taken apart, before its meaning is looked at.
+// An x86Raw is a parsed instruction, before its meaning is determined.
 type x86Raw struct {
 	enc, opmap, op uint8
-	pp             uint8 // mandatory prefix; of legacy encoding, what the prefixes would mean as one
-	rex            uint8 // rexW..rexB, from whichever prefix held them
-	hasREX         bool  // a true REX prefix: spl instead of ah
+	pp             uint8 // mandatory prefix; for legacy encodings, what the prefixes would mean as one
+	rex            uint8 // rexW..rexB, from whichever prefix contains them
+	hasREX         bool  // a real REX prefix: spl instead of ah
 	opsize, addr   bool  // prefixes 66 and 67
 	lock           bool
-	rep            uint8 // last of F2 and F3; 0 for none
-	seg            uint8 // last segment prefix; 0 for none
+	rep            uint8 // last of F2 and F3, or 0
+	seg            uint8 // last segment prefix, or 0
 	notrack        bool  // prefix 3E
 	vl             uint8 // vector length: 0, 1, 2 for 16, 32, 64 bytes
-	vvvv           uint8 // register of the VEX prefix, upright
+	vvvv           uint8 // register in the VEX prefix, not inverted
 	bcast          bool  // EVEX.b
 
 	modrm, sib       uint8
@@ -65,12 +65,12 @@ type x86Raw struct {
 	immLen           uint8
 	disp, imm        int64 // sign-extended
 	imm2             uint16
-	info             opInfo // of legacy maps one-byte and 0F
+	info             opInfo // for legacy maps one-byte and 0F
 	len              int
 }
 
 func (r *x86Raw) mod() uint8     { return r.modrm >> 6 }
-func (r *x86Raw) reg() uint8     { return r.modrm >> 3 & 7 } // opcode extension or register, REX.R not applied
+func (r *x86Raw) reg() uint8     { return r.modrm >> 3 & 7 } // opcode extension or register, without REX.R
 func (r *x86Raw) rm() uint8      { return r.modrm & 7 }
 func (r *x86Raw) regExt() uint8  { return r.reg() | r.rex&rexR<<1 }
 func (r *x86Raw) rmExt() uint8   { return r.rm() | r.rex&rexB<<3 }
@@ -80,14 +80,14 @@ func (r *x86Raw) vlBytes() int   { return 16 << r.vl }
 func (r *x86Raw) is66() bool     { return r.pp == pp66 }
 func (r *x86Raw) legacy0F() bool { return r.enc == encLegacy && r.opmap == map0F }
 
-// A codeReader walks the bytes of one instruction.
+// A codeReader reads the bytes of one instruction.
 type codeReader struct {
 	code []byte // at most MaxLen bytes
 	pos  int
-	full bool // code was cut at MaxLen: running over it makes the bytes no instruction
+	full bool // code was cut at MaxLen: an instruction that needs more is invalid
 }
 
-// peek returns the byte n after the next one.
+// peek returns the byte n bytes after the next one.
 func (c *codeReader) peek(n int) (uint8, bool) {
 	if c.pos+n < len(c.code) {
 		return c.code[c.pos+n], true
@@ -95,10 +95,10 @@ func (c *codeReader) peek(n int) (uint8, bool) {
 	return 0, false
 }
 
-// over is the error of an instruction that runs past the code.
+// over returns the error for an instruction that extends past the code.
 func (c *codeReader) over() error {
 	if c.full {
-		return fmt.Errorf("longer than %d bytes: %w", MaxLen, ErrUnknown)
+		return fmt.Errorf("instruction is longer than %d bytes: %w", MaxLen, ErrUnknown)
 	}
 	return fmt.Errorf("after %d bytes: %w", len(c.code), ErrTruncated)
 }
@@ -132,7 +132,7 @@ func (c *codeReader) signed(n uint8) (int64, error) {
 	return 0, nil
 }
 
-// takeApart splits the instruction at the start of code into its fields.
+// takeApart parses the instruction at the start of code into fields.
 func (m *x86Mode) takeApart(r *x86Raw, code []byte) error {
 	c := codeReader{code: code}
 	if len(code) > MaxLen {
@@ -191,7 +191,7 @@ func (m *x86Mode) prefixes(r *x86Raw, c *codeReader) (uint8, error) {
 	}
 }
 
-// mandatory is what the legacy prefixes mean where they are part of the opcode.
+// mandatory returns the meaning of the legacy prefixes as part of the opcode.
 func (r *x86Raw) mandatory() uint8 {
 	switch {
 	case r.rep == 0xf3:
@@ -204,7 +204,7 @@ func (r *x86Raw) mandatory() uint8 {
 	return ppNone
 }
 
-// opcode reads the opcode, of which b is the first byte, and says what follows.
+// opcode reads the opcode, beginning with b, and determines what follows.
 func (m *x86Mode) opcode(r *x86Raw, c *codeReader, b uint8) error {
 	if handled, err := m.vexLike(r, c, b); handled || err != nil {
 		return err
@@ -243,8 +243,8 @@ func (m *x86Mode) opcode(r *x86Raw, c *codeReader, b uint8) error {
 	return nil
 }
 
-// vexLike reads a VEX, EVEX or XOP prefix that starts with b, and the opcode
-// after it. It answers false when b starts no such prefix.
+// vexLike reads a VEX, EVEX or XOP prefix that begins with b, and the opcode after it. It
+// returns false if b begins no such prefix.
 func (m *x86Mode) vexLike(r *x86Raw, c *codeReader, b uint8) (bool, error) {
 	if b != 0xc4 && b != 0xc5 && b != 0x62 && b != 0x8f {
 		return false, nil
@@ -276,7 +276,7 @@ func (m *x86Mode) vexLike(r *x86Raw, c *codeReader, b uint8) (bool, error) {
 		return true, err
 	}
 	r.op, err = c.u8()
-	// vzeroupper and vzeroall are alone without a modrm byte.
+	// Only vzeroupper and vzeroall have no modrm byte.
 	r.hasModRM = !(r.enc == encVEX && r.opmap == map0F && r.op == 0x77)
 	return true, err
 }
@@ -292,7 +292,7 @@ func (m *x86Mode) vex2(r *x86Raw, c *codeReader) error {
 	return nil
 }
 
-// vexTail decodes the fields that end VEX in both forms and XOP: vvvv, L, pp.
+// vexTail decodes the last fields of XOP and both forms of VEX: vvvv, L, pp.
 func (r *x86Raw) vexTail(m *x86Mode, b uint8) {
 	r.vvvv = ^b >> 3 & 15
 	r.vl = b >> 2 & 1
@@ -350,13 +350,13 @@ func (m *x86Mode) evex(r *x86Raw, c *codeReader) error {
 	return nil
 }
 
-// address reads modrm and what it asks for: SIB and displacement.
+// address reads modrm and what it requires: SIB and displacement.
 func (m *x86Mode) address(r *x86Raw, c *codeReader) (err error) {
 	if r.modrm, err = c.u8(); err != nil {
 		return err
 	}
 	if r.mod() == 3 || r.legacy0F() && r.op >= 0x20 && r.op <= 0x23 {
-		r.modrm |= 0xc0 // moves of control registers have no memory form, whatever mod says
+		r.modrm |= 0xc0 // moves of control registers have no memory form, whatever mod is
 		return nil
 	}
 	if m.bits == 32 && r.addr {
@@ -429,7 +429,7 @@ func (m *x86Mode) immediate(r *x86Raw, c *codeReader) (err error) {
 	return err
 }
 
-// immSize is the size in bytes of an immediate of one of the simple kinds.
+// immSize returns the size in bytes of an immediate of a simple kind.
 func (m *x86Mode) immSize(r *x86Raw, kind opInfo) uint8 {
 	switch kind {
 	case imm8:
@@ -440,7 +440,7 @@ func (m *x86Mode) immSize(r *x86Raw, kind opInfo) uint8 {
 		return 4
 	case immZ:
 		return m.sizeZ(r)
-	case immRel: // in 64-bit mode Intel's processors ignore 66 here
+	case immRel: // in 64-bit mode Intel's processors ignore prefix 66 here
 		if m.bits == 64 {
 			return 4
 		}
@@ -456,7 +456,7 @@ func (m *x86Mode) immSize(r *x86Raw, kind opInfo) uint8 {
 	return 0
 }
 
-// sizeZ is the operand size, where 8 counts as 4.
+// sizeZ returns the operand size, with 8 reduced to 4.
 func (m *x86Mode) sizeZ(r *x86Raw) uint8 {
 	if r.opsize && !r.w() {
 		return 2
@@ -464,7 +464,7 @@ func (m *x86Mode) sizeZ(r *x86Raw) uint8 {
 	return 4
 }
 
-// addrSize is the address size in bytes.
+// addrSize returns the address size in bytes.
 func (m *x86Mode) addrSize(r *x86Raw) uint8 {
 	switch {
 	case m.bits == 64 && !r.addr:
@@ -475,7 +475,7 @@ func (m *x86Mode) addrSize(r *x86Raw) uint8 {
 	return 2
 }
 
-// immKind says which immediate the instruction has.
+// immKind returns the kind of the instruction's immediate.
 func (m *x86Mode) immKind(r *x86Raw) opInfo {
 	switch r.opmap {
 	case mapOne:
@@ -488,7 +488,7 @@ func (m *x86Mode) immKind(r *x86Raw) opInfo {
 		return r.info & oiImm
 	case map0F:
 		if r.op == 0x78 && r.enc == encLegacy && (r.pp == ppF2 || r.pp == pp66) {
-			return imm16 // extrq and insertq with two immediates of one byte
+			return imm16 // extrq and insertq with two one-byte immediates
 		}
 		if r.enc != encLegacy {
 			switch r.op {

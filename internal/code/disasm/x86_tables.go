@@ -1,17 +1,17 @@
 package disasm
 
-// An opInfo describes an opcode of the one-byte map or of map 0F: what follows
-// it, and what it does with the operands that modrm names.
+// An opInfo describes an opcode of the one-byte map or map 0F: what follows it, and the
+// access to the operands in modrm.
 type opInfo uint32
 
 const (
 	oiModRM   opInfo = 1 << 0
 	oiNot64   opInfo = 1 << 1 // undefined in 64-bit mode
 	oiInvalid opInfo = 1 << 2 // undefined in every mode
-	oiNoMem   opInfo = 1 << 3 // computes an address without using the memory
+	oiNoMem   opInfo = 1 << 3 // computes an address without accessing memory
 	oiVec     opInfo = 1 << 4 // MMX and SSE: see x86_vector.go
-	oiRegVec  opInfo = 1 << 5 // modrm.reg names no general register, or extends the opcode
-	oiBits    opInfo = 1 << 6 // modrm.reg is a bit number that reaches past the operand
+	oiRegVec  opInfo = 1 << 5 // modrm.reg is not a general register, or extends the opcode
+	oiBits    opInfo = 1 << 6 // modrm.reg is a bit number that may exceed the operand's size
 
 	// Access to modrm.rm and modrm.reg.
 	oiRMR  opInfo = 1 << 8
@@ -19,15 +19,15 @@ const (
 	oiRegR opInfo = 1 << 10
 	oiRegW opInfo = 1 << 11
 
-	// Size of modrm.rm; sizeV where none is given.
+	// Size of modrm.rm; sizeV if none is given.
 	oiSize opInfo = 7 << 12
-	sizeV  opInfo = 0 << 12 // 2, 4 or 8 by the prefixes
+	sizeV  opInfo = 0 << 12 // 2, 4 or 8 depending on the prefixes
 	sizeB  opInfo = 1 << 12
 	sizeW  opInfo = 2 << 12
 	sizeD  opInfo = 3 << 12
 	sizeS  opInfo = 4 << 12 // a stack slot: 8 in 64-bit mode
-	sizeY  opInfo = 5 << 12 // 4 or 8, whatever 66 says
-	size0  opInfo = 6 << 12 // decided elsewhere
+	sizeY  opInfo = 5 << 12 // 4 or 8, ignoring prefix 66
+	size0  opInfo = 6 << 12 // determined elsewhere
 
 	oiImm     opInfo = 15 << 16
 	immNone   opInfo = 0 << 16
@@ -42,7 +42,7 @@ const (
 	immFar    opInfo = 9 << 16
 )
 
-// Shorthand for the tables: the operand forms of the manuals' opcode maps.
+// Abbreviations for the tables: operand forms in the manuals' opcode maps.
 const (
 	md  = oiModRM
 	un  = oiInvalid
@@ -63,8 +63,8 @@ const (
 	nopM  = md | oiNoMem | oiRegVec
 )
 
-// oneByteOps: Intel SDM volume 2, table A-2. Prefixes and escapes never get
-// here; group opcodes are refined in x86_groups.go.
+// oneByteOps: Intel SDM volume 2, table A-2. Prefixes and escapes are handled before; group
+// opcodes are completed in x86_groups.go.
 var oneByteOps = [256]opInfo{
 	// 00: add, or; 10: adc, sbb; 20: and, sub; 30: xor, cmp
 	ebgbM, evgvM, gbebM, gvevM, imm8, immZ, n64, n64, ebgbM, evgvM, gbebM, gvevM, imm8, immZ, n64, un,

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/arch/x86/x86asm"
 )
 
-// text writes in. The mnemonic and the order of the operands are x86asm's where
-// it found the same length; memory operands and targets are always ours.
+// text formats in. Mnemonic and operand order are x86asm's if it found the same length;
+// memory operands and targets are always our own.
 func (m *x86Mode) text(in *Inst, opts TextOptions) string {
 	var r x86Raw
 	if err := m.takeApart(&r, in.Bytes()); err != nil {
@@ -23,13 +23,13 @@ func (m *x86Mode) text(in *Inst, opts TextOptions) string {
 		return in.rawText()
 	}
 	if in.Kind == Nop && x.Op != x86asm.PAUSE {
-		return "nop" // whatever operand makes it long
+		return "nop" // whatever operand lengthens it
 	}
 	w := x86Writer{mode: m, raw: &r, in: in, x: &x, opts: opts}
 	return w.write()
 }
 
-// ownName names what x86asm misreads or does not know.
+// ownName returns the names of instructions that x86asm misreads or does not know.
 func (m *x86Mode) ownName(r *x86Raw, in *Inst) string {
 	suffix := "d"
 	if r.w() {
@@ -61,8 +61,8 @@ func (m *x86Mode) ownName(r *x86Raw, in *Inst) string {
 	return ""
 }
 
-// gprName names general register n at a size in bytes, as 64-bit mode does.
-// Without REX, byte registers 4 to 7 are the high halves.
+// gprName returns the 64-bit mode name of general register n with a size in bytes. Without
+// REX, byte registers 4 to 7 are the high halves.
 func gprName(n, size uint8, rex bool) string {
 	const names = "axcxdxbxspbpsidi"
 	if n >= 8 {
@@ -95,7 +95,7 @@ func gprName(n, size uint8, rex bool) string {
 	return s
 }
 
-// addrRegName names a register of an address, at the address's size.
+// addrRegName returns the name of a register in an address, with the address's size.
 func (i *Inst) addrRegName(m *MemOperand, r arch.Reg) string {
 	name := i.arch.RegName(r)
 	if int(m.AddrSize) == i.arch.RegSize {
@@ -111,7 +111,7 @@ func (i *Inst) addrRegName(m *MemOperand, r arch.Reg) string {
 	return name
 }
 
-// An x86Writer writes one instruction.
+// An x86Writer formats one instruction.
 type x86Writer struct {
 	mode *x86Mode
 	raw  *x86Raw
@@ -147,7 +147,7 @@ func (w *x86Writer) write() string {
 	return b.String()
 }
 
-// prefix writes the prefixes that change what the instruction does.
+// prefix writes the prefixes that change the instruction's meaning.
 func (w *x86Writer) prefix(b *strings.Builder) {
 	r := w.raw
 	if r.lock {
@@ -193,8 +193,8 @@ func (w *x86Writer) mnemonic() string {
 	return strings.ToLower(w.x.Op.String())
 }
 
-// arg writes operand i. attach says that it is no operand of its own but a
-// decoration of the one before: a write mask.
+// arg formats operand i. attach says that it is not an operand but a decoration of the
+// previous one: a write mask.
 func (w *x86Writer) arg(i int, a x86asm.Arg) (s string, attach bool) {
 	switch a := a.(type) {
 	case x86asm.Reg:
@@ -215,7 +215,7 @@ func (w *x86Writer) arg(i int, a x86asm.Arg) (s string, attach bool) {
 	return strings.ToLower(a.String()), false
 }
 
-// mask writes an AVX-512 write mask.
+// mask formats an AVX-512 write mask.
 func (w *x86Writer) mask(k x86asm.Reg) string {
 	s := ""
 	if k != x86asm.K0 {
@@ -227,8 +227,8 @@ func (w *x86Writer) mask(k x86asm.Reg) string {
 	return s
 }
 
-// mem writes x86asm's memory operand from our own reading of it: string
-// instructions have two, and x86asm says which.
+// mem formats one of our memory operands for x86asm's: string instructions have two, and
+// x86asm says which it is.
 func (w *x86Writer) mem(a x86asm.Mem) string {
 	mems := w.in.Mems()
 	if len(mems) == 0 {
@@ -252,10 +252,10 @@ func (w *x86Writer) mem(a x86asm.Mem) string {
 	return sizeWord(m.Size) + s
 }
 
-// sizeEvident reports whether the size of m need not be written.
+// sizeEvident reports whether the size of m can be omitted.
 func (w *x86Writer) sizeEvident(m *MemOperand) bool {
 	if m.Implicit || !m.Read && !m.Write {
-		return true // the mnemonic tells
+		return true // implied by the mnemonic
 	}
 	for i, a := range w.x.Args {
 		if r, ok := a.(x86asm.Reg); ok && x86RegSize(r) == int(m.Size) && !(i > 0 && w.shiftCount()) {
@@ -265,8 +265,8 @@ func (w *x86Writer) sizeEvident(m *MemOperand) bool {
 	return false
 }
 
-// shiftCount reports whether the second operand is a count, whose size says
-// nothing about the first.
+// shiftCount reports whether the second operand is a count, whose size says nothing about
+// the first.
 func (w *x86Writer) shiftCount() bool {
 	return w.raw.opmap == mapOne && (w.raw.op == 0xd2 || w.raw.op == 0xd3)
 }
@@ -295,8 +295,8 @@ func sizeWord(n uint16) string {
 	return ""
 }
 
-// imm writes an immediate: small negative numbers with a sign, others as the
-// bits of the operand.
+// imm formats an immediate: small negative numbers with a sign, others as the bits of the
+// operand.
 func (w *x86Writer) imm(v int64) string {
 	if v < 0 && v >= -0x10000 && w.raw.opmap == mapOne && (w.in.Kind != MovImm || w.in.Size == 8) {
 		return "-" + number(uint64(-v))
@@ -310,7 +310,7 @@ func (w *x86Writer) imm(v int64) string {
 	return number(u)
 }
 
-// x86RegName spells a register as debuggers do.
+// x86RegName returns the name that debuggers use for a register.
 func x86RegName(r x86asm.Reg) string {
 	switch {
 	case r >= x86asm.SPB && r <= x86asm.DIB:
@@ -331,7 +331,8 @@ func x86RegName(r x86asm.Reg) string {
 	return strings.ToLower(r.String())
 }
 
-// x86RegSize is the size of a register in bytes, 0 where it tells nothing.
+// x86RegSize returns the size of a register in bytes, or 0 if it does not imply an operand
+// size.
 func x86RegSize(r x86asm.Reg) int {
 	switch {
 	case r >= x86asm.AL && r <= x86asm.R15B:

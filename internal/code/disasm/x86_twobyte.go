@@ -2,7 +2,7 @@ package disasm
 
 import "github.com/corewalk/corewalk/unwind/arch"
 
-// twoByte refines what the table says of a general opcode of map 0F.
+// twoByte adds to what the table says about a general opcode of map 0F.
 func (d *x86Decoder) twoByte() {
 	op := d.raw.op
 	switch {
@@ -19,11 +19,11 @@ func (d *x86Decoder) twoByte() {
 	}
 }
 
-// hintNop: the nop space 0F 18 to 0F 1F, where prefetch and CET live.
+// hintNop decodes the nop space 0F 18 to 0F 1F, which includes prefetches and CET.
 func (d *x86Decoder) hintNop(op uint8) {
 	in, r := d.in, d.raw
 	if op == 0x0d || op == 0x18 && r.memForm() {
-		return // prefetches: Other, without access
+		return // prefetches: Other, without an access
 	}
 	in.Kind, in.Size = Nop, 0
 	if op != 0x1e || r.pp != ppF3 || r.memForm() {
@@ -32,7 +32,7 @@ func (d *x86Decoder) hintNop(op uint8) {
 	switch {
 	case r.modrm == 0xfa || r.modrm == 0xfb:
 		in.Kind = Endbr
-	case r.reg() == 1: // rdssp: leaves its operand alone where shadow stacks are off
+	case r.reg() == 1: // rdssp: keeps its operand if shadow stacks are off
 		in.Kind, in.Size = Other, 4
 		if r.w() {
 			in.Size = 8
@@ -46,7 +46,7 @@ func (d *x86Decoder) twoByteLow(op uint8) {
 	switch op {
 	case 0x01:
 		d.systemGroup()
-	case 0x05: // syscall: the number, up to six arguments; the kernel's own use of rcx and r11
+	case 0x05: // syscall: the number and up to six arguments; the kernel uses rcx and r11
 		in.Kind = Syscall
 		d.use(nAX, accRW)
 		in.Reads |= d.mode.masks(nDI, nSI, nDX)
@@ -72,7 +72,7 @@ func (d *x86Decoder) twoByteLow(op uint8) {
 	}
 }
 
-// systemGroup is 0F 01.
+// systemGroup decodes 0F 01.
 func (d *x86Decoder) systemGroup() {
 	r := d.raw
 	if !r.memForm() {
@@ -149,7 +149,7 @@ func (d *x86Decoder) twoByteRest(op uint8) {
 	}
 }
 
-// fenceGroup is 0F AE: saved processor states, fences, segment bases.
+// fenceGroup decodes 0F AE: saved processor states, fences, segment bases.
 func (d *x86Decoder) fenceGroup() {
 	r := d.raw
 	if !r.memForm() {
@@ -157,7 +157,7 @@ func (d *x86Decoder) fenceGroup() {
 		case r.pp == ppF3 && r.reg() < 2: // rdfsbase, rdgsbase
 			d.in.Size = d.sizeV()
 			d.explicit(r.rmExt(), accW, true)
-		case r.pp == ppF3 && r.reg() < 6, r.pp != ppNone && r.reg() == 6: // wrfsbase, incssp, umwait and its like
+		case r.pp == ppF3 && r.reg() < 6, r.pp != ppNone && r.reg() == 6: // wrfsbase, incssp, umwait and similar
 			d.in.Size = d.sizeV()
 			d.explicit(r.rmExt(), accR, false)
 		}
@@ -190,13 +190,14 @@ func (d *x86Decoder) fenceGroup() {
 	}
 }
 
-// xsave's area has a size that eax:edx and the processor decide.
+// xsave decodes saves and restores of an area whose size depends on eax:edx and the
+// processor.
 func (d *x86Decoder) xsave(acc opAccess) {
 	d.setRM(acc, 0)
 	d.in.Reads |= d.mode.masks(nAX, nDX)
 }
 
-// cmpxchgGroup is 0F C7.
+// cmpxchgGroup decodes 0F C7.
 func (d *x86Decoder) cmpxchgGroup() {
 	in, r := d.in, d.raw
 	if !r.memForm() {
@@ -228,8 +229,7 @@ func (d *x86Decoder) cmpxchgGroup() {
 	}
 }
 
-// classify gives the plain moves, and the moves of the stack pointer, their
-// kind.
+// classify sets the kind of plain moves and of moves of the stack pointer.
 func (d *x86Decoder) classify() {
 	in, r := d.in, d.raw
 	sp, fp := d.mode.gpr[nSP], d.mode.gpr[nBP]

@@ -1,8 +1,8 @@
 package disasm
 
-// vec0F sizes the memory operand of a vector opcode of map 0F, and records the
-// general registers it uses. Intel SDM volume 2, table A-3 and the instruction
-// pages' tuple types.
+// vec0F determines the size of the memory operand of a vector opcode in map 0F, and records
+// the general registers it uses. Intel SDM volume 2, table A-3, and the tuple types on the
+// instruction pages.
 func (d *x86Decoder) vec0F() vecMem {
 	switch op := d.raw.op; {
 	case op < 0x30:
@@ -61,8 +61,8 @@ func (d *x86Decoder) vec0FMoves() vecMem {
 	return d.full()
 }
 
-// toGPR is a conversion of a scalar to a general register; without F3 and F2,
-// in legacy encoding, to an MMX register.
+// toGPR decodes a conversion of a scalar to a general register; legacy encodings without F3
+// and F2 convert to an MMX register.
 func (d *x86Decoder) toGPR() vecMem {
 	switch d.raw.pp {
 	case ppF3:
@@ -117,8 +117,8 @@ func (d *x86Decoder) vec0FInt() vecMem {
 	return d.whole()
 }
 
-// vec0FConvert: opcodes 78 to 7F; of EVEX encoding, the conversions of unsigned
-// and of 64-bit integers.
+// vec0FConvert decodes opcodes 78 to 7F; with EVEX, conversions of unsigned and 64-bit
+// integers.
 func (d *x86Decoder) vec0FConvert() vecMem {
 	r := d.raw
 	switch r.op {

@@ -1,7 +1,7 @@
 package disasm
 
-// general38 handles the instructions of map 0F38 on general registers, and
-// answers whether this is one.
+// general38 handles the instructions of map 0F38 on general registers, and reports whether
+// this is one.
 func (d *x86Decoder) general38() bool {
 	r := d.raw
 	if r.enc == encVEX {
@@ -27,7 +27,7 @@ func (d *x86Decoder) general38() bool {
 		d.vecOperands(load(64))
 		d.gprReg(accR)
 		d.at(r.regExt(), accW, 64, false)
-	case 0xfc: // aadd and its like
+	case 0xfc: // aadd and similar
 		d.gprRM(accRW, d.byGPR(), d.byGPR())
 		d.gprReg(accR)
 	case 0xf9: // movdiri
@@ -43,7 +43,7 @@ func (d *x86Decoder) general38() bool {
 	return true
 }
 
-// movbeCRC: movbe, and crc32 with F2.
+// movbeCRC decodes movbe, and crc32 with F2.
 func (d *x86Decoder) movbeCRC() {
 	r := d.raw
 	size := int(d.sizeV())
@@ -92,7 +92,7 @@ func (d *x86Decoder) bmi() bool {
 	return true
 }
 
-// vec38 sizes the memory operand of a vector opcode of map 0F38.
+// vec38 determines the size of the memory operand of a vector opcode in map 0F38.
 func (d *x86Decoder) vec38() vecMem {
 	switch op := d.raw.op; {
 	case op < 0x10:
@@ -109,7 +109,8 @@ func (d *x86Decoder) vec38() vecMem {
 	return d.vec38High()
 }
 
-// downConvert is the store of a vector's elements cut to 1/n (EVEX.F3).
+// downConvert decodes the store of a vector's elements truncated to 1/n of their size
+// (EVEX.F3).
 func (d *x86Decoder) downConvert() vecMem {
 	n := [6]int{2, 4, 8, 2, 4, 2}
 	return store(d.raw.vlBytes() / n[d.raw.op&15])
@@ -236,7 +237,7 @@ func (d *x86Decoder) vec38High() vecMem {
 	switch op := r.op; {
 	case op < 0xc0 && op >= 0x96 && op&15 >= 6:
 		if (op == 0x9a || op == 0x9b || op == 0xaa || op == 0xab) && r.enc == encEVEX && r.pp == ppF2 {
-			return load(16) // v4fmaddps and its like
+			return load(16) // v4fmaddps and similar
 		}
 		if op&15 >= 8 && op&1 == 1 {
 			return load(d.byW())

@@ -1,7 +1,7 @@
 package disasm
 
-// general3A handles rorx, the one instruction of map 0F3A on general registers
-// alone.
+// general3A handles rorx, the only instruction of map 0F3A that uses just general
+// registers.
 func (d *x86Decoder) general3A() bool {
 	r := d.raw
 	if r.enc != encVEX || r.op != 0xf0 || r.pp != ppF2 {
@@ -12,8 +12,8 @@ func (d *x86Decoder) general3A() bool {
 	return true
 }
 
-// vec3A sizes the memory operand of a vector opcode of map 0F3A, and records
-// the general registers it uses.
+// vec3A determines the size of the memory operand of a vector opcode in map 0F3A, and
+// records the general registers it uses.
 func (d *x86Decoder) vec3A() vecMem {
 	r := d.raw
 	switch op := r.op; {
@@ -41,7 +41,7 @@ func (d *x86Decoder) vec3A() vecMem {
 	return d.vec3ALanes()
 }
 
-// vec3ALanes: inserts and extracts of parts of vectors, and the rest.
+// vec3ALanes decodes inserts and extracts of parts of vectors, and the remaining opcodes.
 func (d *x86Decoder) vec3ALanes() vecMem {
 	r := d.raw
 	switch r.op {
@@ -63,7 +63,7 @@ func (d *x86Decoder) vec3ALanes() vecMem {
 	return v
 }
 
-// vec3AInsert: single elements, from and to general registers mostly.
+// vec3AInsert decodes moves of single elements, mostly from and to general registers.
 func (d *x86Decoder) vec3AInsert() vecMem {
 	r := d.raw
 	switch r.op {
@@ -85,7 +85,7 @@ func (d *x86Decoder) vec3AInsert() vecMem {
 	return vecMem{}
 }
 
-// compareStrings: the implicit registers of pcmpestrm, pcmpestri, pcmpistrm,
+// compareStrings records the implicit registers of pcmpestrm, pcmpestri, pcmpistrm,
 // pcmpistri.
 func (d *x86Decoder) compareStrings() {
 	if d.raw.op < 0x62 {
@@ -96,8 +96,8 @@ func (d *x86Decoder) compareStrings() {
 	}
 }
 
-// fma4 sizes the operands of AMD's four-operand multiplications: of each eight
-// opcodes, four are packed and then two scalar single, two scalar double pairs.
+// fma4 determines the operand sizes of AMD's four-operand multiplications: of every eight
+// opcodes, four are packed, two scalar single and two scalar double.
 func (d *x86Decoder) fma4() vecMem {
 	switch d.raw.op & 3 {
 	case 2:
@@ -108,7 +108,7 @@ func (d *x86Decoder) fma4() vecMem {
 	return d.full()
 }
 
-// vec5 sizes the memory operands of EVEX map 5, half precision.
+// vec5 determines the size of memory operands in EVEX map 5, half precision.
 func (d *x86Decoder) vec5() vecMem {
 	r := d.raw
 	switch r.op {
@@ -145,7 +145,7 @@ func (d *x86Decoder) vec5() vecMem {
 	return d.fullOf(2)
 }
 
-// fullOf is a whole vector of elements of the size given.
+// fullOf returns a whole vector of elements of a size.
 func (d *x86Decoder) fullOf(elem int) vecMem {
 	return vecMem{size: d.raw.vlBytes(), acc: accR, elem: elem}
 }
@@ -185,7 +185,7 @@ func (d *x86Decoder) vec5Convert() vecMem {
 	return d.part(4, 2)
 }
 
-// vec6 sizes the memory operands of EVEX map 6, half precision.
+// vec6 determines the size of memory operands in EVEX map 6, half precision.
 func (d *x86Decoder) vec6() vecMem {
 	r := d.raw
 	complex16 := r.op&0x7e == 0x56 // fmaddc, fmulc: pairs of halves

@@ -1,18 +1,18 @@
 package disasm
 
-// A vecMem is what a vector instruction does with its memory operand.
+// A vecMem is the memory access of a vector instruction.
 type vecMem struct {
-	size int      // bytes; 0 when unknown
+	size int      // in bytes; 0 if unknown
 	acc  opAccess // of the memory operand
-	elem int      // EVEX: bytes of an element, read alone when broadcast; 0: no broadcast
-	unit int      // EVEX: the unit of 8-bit displacements, where it is not size
+	elem int      // EVEX: element size in bytes, the size read if broadcast; 0: no broadcast
+	unit int      // EVEX: unit of 8-bit displacements if it is not size
 }
 
 func load(n int) vecMem  { return vecMem{size: n, acc: accR} }
 func store(n int) vecMem { return vecMem{size: n, acc: accW} }
 
-// vector handles what is not a general instruction: MMX, SSE and everything
-// with a VEX, EVEX or XOP prefix, the general instructions among those included.
+// vector handles what is not a general instruction: MMX, SSE, and everything with a VEX,
+// EVEX or XOP prefix, including general instructions with these.
 func (d *x86Decoder) vector() {
 	r := d.raw
 	var v vecMem
@@ -85,9 +85,8 @@ func (d *x86Decoder) vsib() bool {
 	return false
 }
 
-// mustAlign reports whether the memory operand of size bytes has to be aligned:
-// legacy SSE operands of 16 bytes mostly, and moves that say so by name. Intel
-// SDM volume 1, 14.9.
+// mustAlign reports whether the memory operand of size bytes must be aligned: most legacy
+// SSE operands of 16 bytes, and explicitly aligned moves. Intel SDM volume 1, 14.9.
 func (d *x86Decoder) mustAlign(size int) bool {
 	r := d.raw
 	if size < 16 {
@@ -109,13 +108,13 @@ func (d *x86Decoder) mustAlign(size int) bool {
 	if r.enc != encLegacy {
 		return false
 	}
-	if r.opmap == map3A && r.op >= 0x60 && r.op <= 0x63 { // pcmpistri and its like
+	if r.opmap == map3A && r.op >= 0x60 && r.op <= 0x63 { // pcmpistri and similar
 		return false
 	}
 	return size == 16
 }
 
-// byW picks the size of a scalar by W.
+// byW returns the size of a scalar according to W.
 func (d *x86Decoder) byW() int {
 	if d.raw.w() {
 		return 8
@@ -123,21 +122,20 @@ func (d *x86Decoder) byW() int {
 	return 4
 }
 
-// byGPR is byW of a general register, which outside 64-bit mode has 4 bytes
-// whatever W says.
+// byGPR is byW for a general register, which outside 64-bit mode has 4 bytes whatever W is.
 func (d *x86Decoder) byGPR() int { return min(d.byW(), int(d.mode.wordLen)) }
 
-// full is a whole vector; with EVEX, of elements that W sizes.
+// full returns a whole vector; with EVEX, of elements with a size according to W.
 func (d *x86Decoder) full() vecMem {
 	return vecMem{size: d.raw.vlBytes(), acc: accR, elem: d.byW()}
 }
 
-// part is an n-th of a vector, whose elements have the size given.
+// part returns an n-th of a vector of elements of a size.
 func (d *x86Decoder) part(n, elem int) vecMem {
 	return vecMem{size: d.raw.vlBytes() / n, acc: accR, elem: elem}
 }
 
-// whole is full in VEX and SSE, 8 bytes in MMX.
+// whole is full for VEX and SSE, 8 bytes for MMX.
 func (d *x86Decoder) whole() vecMem {
 	if d.raw.enc == encLegacy && d.raw.pp == ppNone {
 		return load(8)
@@ -145,7 +143,7 @@ func (d *x86Decoder) whole() vecMem {
 	return d.full()
 }
 
-// float is a packed operand, or with F3 and F2 a scalar one.
+// float returns a packed operand, or with F3 or F2 a scalar one.
 func (d *x86Decoder) float() vecMem {
 	switch d.raw.pp {
 	case ppF3:
@@ -156,7 +154,7 @@ func (d *x86Decoder) float() vecMem {
 	return d.full()
 }
 
-// gprRM makes modrm.rm a general register or that much memory.
+// gprRM makes modrm.rm a general register, or that many bytes of memory.
 func (d *x86Decoder) gprRM(acc opAccess, regSize, memSize int) {
 	d.in.Size = uint8(regSize)
 	if d.raw.memForm() {
@@ -176,8 +174,8 @@ func (d *x86Decoder) gprV(acc opAccess) {
 	d.use(d.raw.vvvv, acc)
 }
 
-// maskRegisters handles AVX-512's instructions on mask registers, which lie in
-// VEX map 0F where the legacy map has conditional moves and sets.
+// maskRegisters handles AVX-512's instructions on mask registers, which are in VEX map 0F
+// where the legacy map has conditional moves and sets.
 func (d *x86Decoder) maskRegisters() bool {
 	r := d.raw
 	if r.enc != encVEX {
@@ -209,7 +207,7 @@ func (d *x86Decoder) maskRegisters() bool {
 	return true
 }
 
-// xop sizes the memory operand of AMD's XOP instructions.
+// xop determines the size of the memory operand of AMD's XOP instructions.
 func (d *x86Decoder) xop() vecMem {
 	r := d.raw
 	switch {

@@ -6,7 +6,6 @@ import (
 	"github.com/corewalk/corewalk/internal/why/subject"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/report"
-	"github.com/corewalk/corewalk/steppers"
 )
 
 // parts are what inspect needs of the target, as it is at one moment.
@@ -21,10 +20,7 @@ func (t *Target) parts(now subject.State) analysis.Parts {
 
 		Unreachable: t.images.Unreachable,
 		Unusable:    t.images.Unusable,
-		MappingAt:   now.MappingAt,
 		Variables:   t.variables(now),
-		SignalAt:    steppers.SignalAt,
-		ThreadName:  now.ThreadName,
 		Numbers:     subject.Numbering(t.subject),
 		Exception:   t.subject.Exception(),
 		PartialMaps: !t.subject.KnowsMappings(),

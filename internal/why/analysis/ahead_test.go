@@ -16,7 +16,7 @@ import (
 
 // tracked is a process with libraries.
 type tracked struct {
-	unwind.ProcessState
+	Process
 	libs libstate.LibraryState
 }
 

@@ -52,10 +52,7 @@ func (c *codeReader) piece(addr uint64, code bool, least int) []byte {
 
 // allowed reports whether there is code at addr or, without code, read-only data.
 func (c *codeReader) allowed(addr uint64, code bool) bool {
-	if c.in.MappingAt == nil {
-		return code
-	}
-	m, ok := c.in.MappingAt(addr)
+	m, ok := c.in.Proc.MappingAt(addr)
 	switch {
 	case !ok:
 		return code && c.in.PartialMaps

@@ -149,11 +149,7 @@ func (t *tracer) badRegister(m *disasm.MemOperand, regs *arch.RegSet) arch.Reg {
 
 // mapped reports whether an address is in the process's memory.
 func (t *tracer) mapped(addr uint64) bool {
-	if t.in.MappingAt == nil {
-		_, ok := t.in.readInt(addr, 1)
-		return ok
-	}
-	_, ok := t.in.MappingAt(addr)
+	_, ok := t.in.Proc.MappingAt(addr)
 	return ok
 }
 
@@ -393,10 +389,10 @@ func (t *tracer) read(w *witness, v *provenance.Value, value uint64) {
 func (in *inspection) literal(v *provenance.Value) bool {
 	const near = 4096 // bytes, the range of an ARM load
 	at := uint64(v.K)
-	if in.MappingAt == nil || in.arch.Family == arch.FamilyX86 || v.Base != arch.NoReg || v.Index != arch.NoReg || at-v.At+near > 2*near {
+	if in.arch.Family == arch.FamilyX86 || v.Base != arch.NoReg || v.Index != arch.NoReg || at-v.At+near > 2*near {
 		return false
 	}
-	m, ok := in.MappingAt(at)
+	m, ok := in.Proc.MappingAt(at)
 	return ok && m.Perm&libstate.Exec != 0 && m.Perm&libstate.Write == 0
 }
 

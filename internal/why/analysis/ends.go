@@ -40,10 +40,7 @@ func (in *inspection) notCode(pc unwind.Address) string {
 			return ""
 		}
 	}
-	if in.MappingAt == nil {
-		return "is in no module"
-	}
-	switch m, ok := in.MappingAt(pc); {
+	switch m, ok := in.Proc.MappingAt(pc); {
 	case !ok:
 		return "is not mapped"
 	case m.Perm&libstate.Exec == 0:

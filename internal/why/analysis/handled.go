@@ -8,6 +8,7 @@ import (
 	"github.com/corewalk/corewalk/internal/code/disasm"
 	"github.com/corewalk/corewalk/internal/why/reason"
 	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/steppers"
 	"github.com/corewalk/corewalk/unwind"
 )
 
@@ -37,10 +38,10 @@ func (in *inspection) handled(r *report.Report) {
 
 // faultHandled returns the signal that a trampoline delivered, and whether it is a fault's.
 func (in *inspection) faultHandled(f *unwind.Frame) (int, bool) {
-	if in.SignalAt == nil || !f.IsTrampoline() {
+	if !f.IsTrampoline() {
 		return 0, false
 	}
-	signo, ok := in.SignalAt(f)
+	signo, ok := steppers.SignalAt(f)
 	return signo, ok && reason.Faults(in.Numbers, signo)
 }
 
@@ -64,7 +65,7 @@ func (in *inspection) whyInterrupted(f *unwind.Frame, signo int) string {
 
 // crashInput is what package reason needs to know about the process.
 func (in *inspection) crashInput() reason.Input {
-	ci := reason.Input{Arch: in.arch, Mapping: in.MappingAt, Word: in.word, Bytes: in.bytes}
+	ci := reason.Input{Arch: in.arch, Mapping: in.Proc.MappingAt, Word: in.word, Bytes: in.bytes}
 	if in.PartialMaps {
 		ci.Mapping = nil
 	}

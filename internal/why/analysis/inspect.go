@@ -14,9 +14,19 @@ import (
 	"github.com/corewalk/corewalk/unwind"
 )
 
+// A Process is the process to report on.
+type Process interface {
+	unwind.ProcessState
+	Mappings() []libstate.Mapping
+	// MappingAt returns the mapping that contains an address, whether the dump has its memory or not.
+	MappingAt(unwind.Address) (libstate.Mapping, bool)
+	// ThreadName returns the name of a thread; "" if not known.
+	ThreadName(unwind.ThreadID) string
+}
+
 // Parts are what an analysis needs from an opened dump.
 type Parts struct {
-	Proc   unwind.ProcessState
+	Proc   Process
 	Walker *unwind.Walker // its SymbolLookup names the frames
 	// Dump describes the dump. Run copies it into the report.
 	Dump report.Dump
@@ -41,14 +51,8 @@ type Parts struct {
 	// Unusable lists files of symbol stores that could not be expanded, each with the reason; nil if none are
 	// used.
 	Unusable func() []string
-	// MappingAt returns the mapping that contains an address, whether the dump has its memory or not.
-	MappingAt func(addr unwind.Address) (libstate.Mapping, bool)
-	// PartialMaps says that MappingAt does not know all mappings.
+	// PartialMaps says that Proc does not know all mappings.
 	PartialMaps bool
-	// ThreadName names a thread; nil or "" if the dump has no name.
-	ThreadName func(unwind.ThreadID) string
-	// SignalAt returns the signal that a trampoline frame delivered.
-	SignalAt func(*unwind.Frame) (signo int, ok bool)
 	// Variables reads arguments and local variables; nil to read none.
 	Variables *dwarfvars.Reader
 	// Warnings are those from opening the dump.

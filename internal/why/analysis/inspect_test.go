@@ -127,6 +127,12 @@ func (p *proc) LibraryTracker() libstate.LibraryState { return nil }
 func (p *proc) PreStackwalk(unwind.ThreadID) error    { return nil }
 func (p *proc) PostStackwalk(unwind.ThreadID) error   { return nil }
 func (p *proc) IsFirstParty() bool                    { return false }
+func (p *proc) Mappings() []libstate.Mapping          { return nil }
+func (p *proc) ThreadName(unwind.ThreadID) string     { return "" }
+
+func (p *proc) MappingAt(addr arch.Address) (libstate.Mapping, bool) {
+	return libstate.Mapping{Perm: libstate.Read}, addr>>16 == 3
+}
 
 func newParts(t *testing.T, threads ...unwind.ThreadID) Parts {
 	t.Helper()
@@ -142,9 +148,7 @@ func newParts(t *testing.T, threads ...unwind.ThreadID) Parts {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { w.Close() })
-	return Parts{Proc: p, Walker: w, MappingAt: func(addr unwind.Address) (libstate.Mapping, bool) {
-		return libstate.Mapping{Perm: libstate.Read}, addr>>16 == 3
-	}}
+	return Parts{Proc: p, Walker: w}
 }
 
 func ids(r *report.Report) (out []int) {

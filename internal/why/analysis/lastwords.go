@@ -167,20 +167,18 @@ func (in *inspection) process(r *report.Report) *message.Process {
 			addr, err := where.ProcessOf(in.Variables).ThreadLocal(in.died(), module, offset)
 			return addr, err == nil
 		},
-		Mapping: in.MappingAt,
+		Mapping: in.Proc.MappingAt,
 	}
 	if e := in.Exception; e != nil && e.Of == reason.WindowsExceptions {
 		p.Exception = message.Exception{Code: e.Code, Params: e.Params}
 	}
-	if all, ok := in.Proc.(interface{ Mappings() []libstate.Mapping }); ok {
-		p.NamedMapping = func(name string) (libstate.Mapping, bool) {
-			for _, m := range all.Mappings() {
-				if m.Path == name {
-					return m, true
-				}
+	p.NamedMapping = func(name string) (libstate.Mapping, bool) {
+		for _, m := range in.Proc.Mappings() {
+			if m.Path == name {
+				return m, true
 			}
-			return libstate.Mapping{}, false
 		}
+		return libstate.Mapping{}, false
 	}
 	lookup := in.Walker.SymbolLookup()
 	if s, ok := lookup.(unwind.SymbolReader); ok {

@@ -10,7 +10,7 @@ import (
 
 // libc is a process with one library.
 type libc struct {
-	unwind.ProcessState
+	Process
 	libstate.LibraryState
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/steppers"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -73,9 +74,7 @@ func (o *Options) wanted(ids []unwind.ThreadID) []unwind.ThreadID {
 func (in *inspection) thread(ctx context.Context, s *unwind.Stack, crashed bool) report.Thread {
 	t := report.Thread{ID: int(s.Thread), Crashed: crashed, End: s.End.String()}
 	in.crashed, in.withLocals = crashed, 0
-	if in.ThreadName != nil {
-		t.Name = in.ThreadName(s.Thread)
-	}
+	t.Name = in.Proc.ThreadName(s.Thread)
 	t.EndDetail = in.endDetail(s)
 	if len(s.Frames) == 0 {
 		return t
@@ -108,10 +107,7 @@ func (in *inspection) signal(f *unwind.Frame, out *report.Frame) {
 		return
 	}
 	out.Signal = report.UnknownSignal
-	if in.SignalAt == nil {
-		return
-	}
-	if n, ok := in.SignalAt(f); ok {
+	if n, ok := steppers.SignalAt(f); ok {
 		out.SignalNumber = n
 		if name := in.Numbers.Name(n); name != "" {
 			out.Signal = name

@@ -114,10 +114,10 @@ func ownLibraries(t *testing.T, dir string) string {
 		if err == nil {
 			err = os.WriteFile(filepath.Join(root, path), data, 0o644)
 		}
-		real, linkErr := filepath.EvalSymlinks(path)
-		if err == nil && linkErr == nil && real != path { // the core names it so
-			if err = os.MkdirAll(filepath.Join(root, filepath.Dir(real)), 0o755); err == nil {
-				err = os.WriteFile(filepath.Join(root, real), data, 0o644)
+		resolved, linkErr := filepath.EvalSymlinks(path)
+		if err == nil && linkErr == nil && resolved != path { // the core names it so
+			if err = os.MkdirAll(filepath.Join(root, filepath.Dir(resolved)), 0o755); err == nil {
+				err = os.WriteFile(filepath.Join(root, resolved), data, 0o644)
 			}
 		}
 		if err != nil {

@@ -35,23 +35,23 @@ type Kind string
 // Rust enum; a sequence is a container of a library or a slice, a map one with
 // keys. Text is a note that is no value of a type of the program.
 const (
-	KindVoid          = Kind(values.KindVoid)
-	KindBool          = Kind(values.KindBool)
-	KindInt           = Kind(values.KindInt)
-	KindFloat         = Kind(values.KindFloat) // complex numbers too
-	KindChar          = Kind(values.KindChar)
-	KindEnum          = Kind(values.KindEnum)
-	KindString        = Kind(values.KindString)
-	KindPointer       = Kind(values.KindPointer)
-	KindReference     = Kind(values.KindReference)
-	KindMemberPointer = Kind(values.KindMemberPointer)
-	KindFunction      = Kind(values.KindFunction)
-	KindArray         = Kind(values.KindArray)
-	KindStruct        = Kind(values.KindStruct)
-	KindUnion         = Kind(values.KindUnion)
-	KindSequence      = Kind(values.KindSequence)
-	KindMap           = Kind(values.KindMap)
-	KindText          = Kind(values.KindText)
+	KindVoid          Kind = "void"
+	KindBool          Kind = "bool"
+	KindInt           Kind = "int"
+	KindFloat         Kind = "float" // complex numbers too
+	KindChar          Kind = "char"
+	KindEnum          Kind = "enum"
+	KindString        Kind = "string"
+	KindPointer       Kind = "pointer"
+	KindReference     Kind = "reference"
+	KindMemberPointer Kind = "member-pointer"
+	KindFunction      Kind = "function"
+	KindArray         Kind = "array"
+	KindStruct        Kind = "struct"
+	KindUnion         Kind = "union"
+	KindSequence      Kind = "sequence"
+	KindMap           Kind = "map"
+	KindText          Kind = "text"
 )
 
 func (v Value) tree() *values.Value {

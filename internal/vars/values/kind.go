@@ -7,12 +7,10 @@ import (
 	"github.com/corewalk/corewalk/internal/vars/types"
 )
 
-// A Kind says what sort of value a Value is, the same for all languages.
+// A Kind is a dwarfvars.Kind.
 type Kind string
 
-// The kinds of values. A struct is also a class, a tuple and an alternative of a
-// Rust enum; a sequence is a container of a library or a slice, a map one with
-// keys. Text is a note that is no value of a type of the program.
+// The kinds of values, as dwarfvars documents them.
 const (
 	KindVoid          Kind = "void"
 	KindBool          Kind = "bool"

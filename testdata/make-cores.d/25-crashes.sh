@@ -3,32 +3,32 @@
 #
 #   line of the table of architectures | way | signal | what happens
 crash_table='
-amd64   | far        | SIGSEGV | an element far into a table that is null
-amd64   | negative   | SIGSEGV | the struct around a member that is null
-amd64   | poison     | SIGSEGV | a pointer out of freed memory
+amd64   | far        | SIGSEGV | an element at a large index of a null array
+amd64   | negative   | SIGSEGV | container_of applied to a null pointer
+amd64   | poison     | SIGSEGV | a pointer read from freed memory
 amd64   | flip       | SIGSEGV | a pointer with one bit changed
-amd64   | misaligned | SIGSEGV | an aligned store of 16 bytes to where it may not be
-amd64   | least      | SIGFPE  | the most negative number divided by -1
-amd64   | undefined  | SIGILL  | what a compiler puts where undefined behaviour is found
+amd64   | misaligned | SIGSEGV | an aligned 16-byte store to a misaligned address
+amd64   | least      | SIGFPE  | division of the most negative number by -1
+amd64   | undefined  | SIGILL  | the trap instruction that a compiler generates for undefined behaviour
 amd64   | breakpoint | SIGTRAP | a breakpoint instruction
-amd64   | seccomp    | SIGSYS  | a system call that a filter forbids
-amd64   | guard      | SIGSEGV | a page without permissions between others
-amd64   | halt       | SIGSEGV | an instruction for the kernel
-amd64   | run_out    | SIGSEGV | an instruction that ends on a page without code
-amd64   | minus_one  | SIGSEGV | the answer of a failed mmap used as a pointer
-amd64   | time       | SIGXCPU | more processor time than allowed
-i386    | misaligned | SIGSEGV | an aligned store of 16 bytes to where it may not be
-i386    | negative   | SIGSEGV | the struct around a member that is null
-i386    | least      | SIGFPE  | the most negative number divided by -1
-i386    | seccomp    | SIGSYS  | a system call that a filter forbids
-i386    | again      | SIGSEGV | a handler sends its signal again
-i386    | null_call  | SIGSEGV | a function pointer that is null
+amd64   | seccomp    | SIGSYS  | a system call that a seccomp filter forbids
+amd64   | guard      | SIGSEGV | a page without access permissions between other pages
+amd64   | halt       | SIGSEGV | a privileged instruction
+amd64   | run_out    | SIGSEGV | an instruction that extends into a page without code
+amd64   | minus_one  | SIGSEGV | the result of a failed mmap used as a pointer
+amd64   | time       | SIGXCPU | the limit on processor time is exceeded
+i386    | misaligned | SIGSEGV | an aligned 16-byte store to a misaligned address
+i386    | negative   | SIGSEGV | container_of applied to a null pointer
+i386    | least      | SIGFPE  | division of the most negative number by -1
+i386    | seccomp    | SIGSYS  | a system call that a seccomp filter forbids
+i386    | again      | SIGSEGV | a signal handler raises its signal again
+i386    | null_call  | SIGSEGV | a call through a null function pointer
 arm     | misaligned | SIGBUS  | a load of two registers from an odd address
-arm     | trap       | SIGILL  | what a compiler puts where code must not be reached
-arm     | null_call  | SIGSEGV | a function pointer that is null
-aarch64 | far        | SIGSEGV | an element far into a table that is null
-aarch64 | undefined  | SIGTRAP | what a compiler puts where undefined behaviour is found
-aarch64 | null_call  | SIGSEGV | a function pointer that is null
+arm     | trap       | SIGILL  | the trap instruction that a compiler generates for unreachable code
+arm     | null_call  | SIGSEGV | a call through a null function pointer
+aarch64 | far        | SIGSEGV | an element at a large index of a null array
+aarch64 | undefined  | SIGTRAP | the trap instruction that a compiler generates for undefined behaviour
+aarch64 | null_call  | SIGSEGV | a call through a null function pointer
 '
 
 # crash_make LINE WAY SIGNAL DESCRIPTION

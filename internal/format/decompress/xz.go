@@ -88,7 +88,7 @@ func (x *xzReader) Read(p []byte) (int, error) {
 	return 0, x.err
 }
 
-// next moves to the next block, over stream headers, indexes and padding.
+// next advances to the next block and skips stream headers, indexes and padding.
 func (x *xzReader) next() error {
 	if !x.started {
 		return x.streamHeader()
@@ -134,7 +134,7 @@ func (x *xzReader) streamHeader() error {
 	return nil
 }
 
-// blockHeader reads section 3.1 and begins the LZMA2 data behind it.
+// blockHeader reads section 3.1 and prepares the LZMA2 data after it.
 func (x *xzReader) blockHeader(size byte) error {
 	h := make([]byte, 4*(int(size)+1))
 	h[0] = size

@@ -17,9 +17,7 @@ import (
 	"sync"
 
 	"github.com/corewalk/corewalk/corestate"
-	"github.com/corewalk/corewalk/internal/files/image"
 	"github.com/corewalk/corewalk/internal/files/mmapfile"
-	"github.com/corewalk/corewalk/internal/format/elffile"
 	"github.com/corewalk/corewalk/internal/why/subject"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/livestate"
@@ -92,26 +90,15 @@ func open(ctx context.Context, s subject.Subject, name string, cfg *config) (*Ta
 	t := &Target{subject: s, path: name, images: set}
 	fault := t.guard(func() {
 		var table *libstate.Table
-		table, t.libWarnings = s.BuildLibraries(func(lib *libstate.Library) *elffile.File {
-			return (*image.Image)(t.images.LocalImage(lib)).ELF()
-		})
+		table, t.libWarnings = s.BuildLibraries(t.images)
 		table.SetLate(t.mayBeJIT, t.jitLibraries)
-		s.SetBacking(t.matched)
+		s.SetBacking(t.images)
 		t.lookup = symlookup.New(s.LibraryTracker(), t.images, symlookup.WithRelocated(s.Arch(), s.DumpMemory()))
 	})
 	if fault != nil {
 		return nil, errors.Join(fault, t.Close())
 	}
 	return t, nil
-}
-
-// matched is the file of lib, unless it is of another build: its bytes are not
-// those that the process had.
-func (t *Target) matched(lib *libstate.Library) *elffile.File {
-	if r := t.images.Obtain(lib); !r.Forced {
-		return (*image.Image)(r.Image).ELF()
-	}
-	return nil
 }
 
 // ErrChanged says that a mapped file became shorter while it was read.

@@ -1,7 +1,7 @@
 package corewalk
 
 import (
-	"github.com/corewalk/corewalk/internal/files/image"
+	"github.com/corewalk/corewalk/internal/files/libraries"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/unwind"
@@ -27,21 +27,15 @@ func (t *Target) jitLibraries() []*libstate.Library {
 	if err != nil || a == nil {
 		return nil
 	}
-	var entries []libstate.JITEntry
+	found, damaged := libraries.FindJIT(mem, a, libs, t.images, t.jitMapping)
+	t.lateMu.Lock()
+	defer t.lateMu.Unlock()
 	for _, lib := range libs {
-		s, ok := (*image.Image)(t.images.LocalImage(lib)).OwnSymbol(libstate.JITDescriptor)
-		if !ok {
-			continue
-		}
-		list, err := libstate.ReadJIT(mem, a, s.Value+lib.LoadBias)
-		if err != nil {
-			t.lateMu.Lock()
+		if err := damaged[lib]; err != nil {
 			t.lateWarnings = append(t.lateWarnings, report.Warning{Code: "jit", Message: err.Error(), Module: lib.Path})
-			t.lateMu.Unlock()
 		}
-		entries = append(entries, list...)
 	}
-	return libstate.JITLibraries(mem, a, entries, t.jitMapping)
+	return found
 }
 
 // warnLate adds to r what was found wrong while it was made.

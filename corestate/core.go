@@ -85,7 +85,7 @@ func parse(data []byte) (*ELFCore, *OpenError) {
 	}
 	c := &ELFCore{data: data, elf: f}
 	c.memory, c.size = c, len(data)
-	c.arch, c.wordSize, c.big = supported(f), f.PtrSize(), f.Big()
+	c.arch, c.wordSize, c.big = f.Arch(), f.PtrSize(), f.Big()
 	c.unknown = libstate.Read | libstate.Exec
 	if len(f.Progs) == 0 {
 		return nil, noProgramHeaders(f)

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/corewalk/corewalk/internal/format/elffile"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -32,9 +31,7 @@ type anyDump struct {
 	unknown libstate.Perm
 	backing atomic.Pointer[overlay]
 
-	libs     atomic.Pointer[libstate.Table]
-	execPath string
-	execFile *elffile.File
+	libs atomic.Pointer[libstate.Table]
 
 	unpackErr error // why a compressed dump is not whole
 	warnings  []string

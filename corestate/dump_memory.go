@@ -3,8 +3,8 @@ package corestate
 import (
 	"slices"
 
-	"github.com/corewalk/corewalk/internal/format/elffile"
 	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/modules"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
@@ -70,23 +70,23 @@ func (m ownMemory) ReadMem(addr arch.Address, buf []byte) (int, error) {
 
 func (m ownMemory) ReadWord(addr arch.Address) (uint64, error) { return m.d.readWord(addr, nil) }
 
-// SetBacking lets files stand in for memory that the dump left out. file returns
-// the file that a library was loaded from, verified to be the same build, or nil;
-// it is called once per library, when memory of the library is first asked for.
-// nil ends it. The libraries must have been built (BuildLibraries).
+// SetBacking lets files stand in for memory that the dump left out: those that the
+// process had, of the same build. files is asked once per library, when memory of the
+// library is first read; a modules.MatchedSource for its MatchedImage. nil ends it. The
+// libraries must have been built (BuildLibraries).
 //
 // A file's bytes are used only where the process cannot have changed them: in a
 // mapping that was not writable, in a segment that the file does not make
 // writable, outside PT_GNU_RELRO, which the dynamic linker writes before it makes
 // it read-only, and not at all for a library with text relocations or with a
 // guessed load bias. What loaders of other systems write in a file's image they say
-// themselves (elffile.File.Loaded).
-func (d *anyDump) SetBacking(file func(*libstate.Library) *elffile.File) {
-	if file == nil {
+// themselves.
+func (d *anyDump) SetBacking(files modules.Source) {
+	if files == nil {
 		d.backing.Store(nil)
 		return
 	}
-	d.backing.Store(&overlay{libraryAt: d.libraryAt, file: file})
+	d.backing.Store(&overlay{libraryAt: d.libraryAt, from: files})
 }
 
 // Mappings lists the process's mappings as far as the dump tells of them, ascending

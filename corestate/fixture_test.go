@@ -9,9 +9,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/corewalk/corewalk/internal/files/image"
 	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/internal/format/elffile"
 	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/modules"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
@@ -67,7 +69,7 @@ const withoutLibc = "i386-pic"
 
 // checkLibraries compares the libraries with the files that were loaded.
 func checkLibraries(t *testing.T, cs fixture.Case, c *ELFCore) {
-	table, warnings := c.BuildLibraries(func(l *libstate.Library) *elffile.File { return fileOf(t, cs, l) })
+	table, warnings := c.BuildLibraries(elfOf(func(l *libstate.Library) *elffile.File { return fileOf(t, cs, l) }))
 	if len(warnings) > 0 {
 		t.Errorf("warnings %q", warnings)
 	}
@@ -136,7 +138,7 @@ func TestFixtureCodeFromFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		find := func(l *libstate.Library) *elffile.File { return fileOf(t, cs, l) }
+		find := elfOf(func(l *libstate.Library) *elffile.File { return fileOf(t, cs, l) })
 		table, _ := c.BuildLibraries(find)
 		exe, _ := table.AOut()
 		f := fileOf(t, cs, exe)
@@ -186,4 +188,15 @@ func BenchmarkOpenAndBuild(b *testing.B) {
 		c.BuildLibraries(nil)
 		c.Close()
 	}
+}
+
+// elfOf is a source of files by a function.
+type elfOf func(*libstate.Library) *elffile.File
+
+func (f elfOf) Image(lib *libstate.Library) *modules.Image {
+	elf := f(lib)
+	if elf == nil {
+		return nil
+	}
+	return (*modules.Image)(image.FromParts(image.Parts{ELF: elf}))
 }

@@ -32,7 +32,7 @@ func exercise(c *ELFCore) {
 	c.ExecutablePath()
 	table, _ := c.BuildLibraries(nil)
 	libs, _ := table.Libraries(false)
-	c.SetBacking(func(l *libstate.Library) *elffile.File { return c.elf })
+	c.SetBacking(elfOf(func(l *libstate.Library) *elffile.File { return c.elf }))
 	var buf [64]byte
 	for i, s := range c.Segments() {
 		if i > 1000 {

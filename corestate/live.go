@@ -1,8 +1,6 @@
 package corestate
 
 import (
-	"encoding/binary"
-
 	"github.com/corewalk/corewalk/internal/format/binbuf"
 	"github.com/corewalk/corewalk/internal/format/elffile"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -10,14 +8,11 @@ import (
 
 // What follows decodes for live processes what cores and ptrace(2) have alike.
 
-// ArchOf is the architecture of the processes that run a file; nil when their
-// registers cannot be decoded.
-func ArchOf(f *elffile.File) *arch.Arch { return supported(f) }
-
-// DecodeSigInfo decodes a siginfo_t as programs of f's machine and class have it.
-// Source is NoSignal when it is none.
-func DecodeSigInfo(f *elffile.File, desc []byte) SignalInfo {
-	c := &ELFCore{elf: f, anyDump: anyDump{wordSize: f.Class / 8, big: f.Order == binary.BigEndian}}
+// DecodeSigInfo decodes a siginfo_t as Linux programs of an architecture have it. Source
+// is NoSignal when it is none.
+func DecodeSigInfo(a *arch.Arch, desc []byte) SignalInfo {
+	f := &elffile.File{Class: 8 * a.WordSize, Order: a.ByteOrder, Machine: signalMachine(a)}
+	c := &ELFCore{elf: f, anyDump: anyDump{wordSize: a.WordSize, big: a.Big()}}
 	if len(desc) < 12 {
 		return SignalInfo{}
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/corewalk/corewalk/internal/fixture"
+	"github.com/corewalk/corewalk/internal/format/minidump"
 	"github.com/corewalk/corewalk/internal/format/pefile"
 )
 
@@ -14,9 +15,9 @@ import (
 // dump's own: it returns how many the dump has, and where they differ.
 func compareLoaded(m *Minidump, base, size uint64, pe *pefile.File) (compared int, differ []uint64) {
 	at := pe.LoadedAt(base)
-	for _, s := range m.File().Memory.Spans() {
+	for _, s := range minidump.Of(m).Memory.Spans() {
 		for addr := max(s.Start, base); addr < min(s.Start+uint64(len(s.Data)), base+size); {
-			own, b := m.File().Memory.At(addr), at.At(uint32(addr-base))
+			own, b := minidump.Of(m).Memory.At(addr), at.At(uint32(addr-base))
 			n := min(len(own), len(b))
 			for i := range n {
 				if own[i] != b[i] {
@@ -38,7 +39,7 @@ func TestLoadedBytesAreTheDumps(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, mod := range m.File().Modules {
+		for _, mod := range minidump.Of(m).Modules {
 			name := mod.Name()
 			for _, dir := range c.Search(t) {
 				data, err := os.ReadFile(filepath.Join(dir, name))

@@ -15,10 +15,11 @@ import (
 )
 
 // A Minidump is an open minidump, or a microdump in a log. Everything but
-// SetExecutable, BuildLibraries, SetBacking and Close may be used by several
+// BuildLibraries, SetBacking and Close may be used by several
 // goroutines.
 type Minidump struct {
 	anyDump
+	held // lets internal packages ask for what the file has besides
 	file *minidump.File
 	// wow64 says that this is the 32-bit side of a process that was recorded from its
 	// 64-bit side.
@@ -30,7 +31,7 @@ type Minidump struct {
 
 // newMinidump makes the Minidump of a file, without its threads and mappings.
 func newMinidump(f *minidump.File, a *arch.Arch) *Minidump {
-	d := &Minidump{file: f}
+	d := &Minidump{held: minidump.Hold(f), file: f}
 	d.memory, d.size = d, len(f.Data)
 	d.arch, d.wordSize, d.big = a, f.PCBits()/8, f.Big
 	if a != nil {
@@ -39,6 +40,8 @@ func newMinidump(f *minidump.File, a *arch.Arch) *Minidump {
 	d.warnings = slices.Clone(f.Warnings)
 	return d
 }
+
+type held = minidump.Held
 
 var (
 	_ unwind.ProcessState = (*Minidump)(nil)

@@ -5,41 +5,41 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/corewalk/corewalk/internal/format/elffile"
+	"github.com/corewalk/corewalk/internal/files/libraries"
 	"github.com/corewalk/corewalk/internal/format/minidump"
 	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/modules"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
 // BuildLibraries makes the libraries of the dump's module list, with what
 // /proc/PID/maps and headers in memory tell besides, and makes them what
-// LibraryTracker answers. file finds the file of a library of ELF whose headers are
-// not in the dump; it may be nil.
-func (d *Minidump) BuildLibraries(file func(*libstate.Library) *elffile.File) (*libstate.Table, []string) {
+// LibraryTracker answers. files has the files of ELF libraries whose headers are not in
+// the dump; it may be nil, and is asked for nothing that has to be fetched.
+func (d *Minidump) BuildLibraries(files modules.Source) (*libstate.Table, []string) {
 	a := d.arch
 	if a == nil {
 		a = &arch.Arch{WordSize: d.wordSize, ByteOrder: d.order()}
 	}
-	src := d.source(d.Auxv(), file)
-	src.Arch = a
+	src := libraries.Source{Arch: a, Mem: d.DumpMemory(), Auxv: d.Auxv(), Files: files}
 	if len(d.file.Linux.Maps) > 0 {
 		src.Mappings = d.Mappings()
 	}
-	table, warnings := libstate.FromModules(src, d.modules())
+	table, warnings := libraries.FromModules(src, d.modules())
 	d.libs.Store(table)
 	return table, warnings
 }
 
 // modules is the dump's list of modules.
-func (d *Minidump) modules() []libstate.Module {
-	list := make([]libstate.Module, 0, len(d.file.Modules))
+func (d *Minidump) modules() []libraries.Module {
+	list := make([]libraries.Module, 0, len(d.file.Modules))
 	links := d.links()
 	for i := range d.file.Modules {
 		m := &d.file.Modules[i]
 		if m.Size == 0 {
 			continue
 		}
-		out := libstate.Module{Path: m.Path, Base: m.Base, BuildID: m.BuildID, ID: libstate.ModuleID{
+		out := libraries.Module{Path: m.Path, Base: m.Base, BuildID: m.BuildID, ID: libstate.ModuleID{
 			Format: d.format(m), DebugID: m.DebugID(), CodeID: m.CodeID(), DebugFile: m.DebugFile, Version: m.Version,
 			Timestamp: m.Timestamp, Checksum: m.Checksum, Size: m.Size, PartialBuildID: m.PartialID,
 		}}

@@ -122,7 +122,7 @@ func (d *Minidump) ExecutablePath() string {
 	if len(d.file.Modules) > 0 && d.file.Modules[0].Path != "" {
 		return d.file.Modules[0].Path
 	}
-	return d.execPath
+	return ""
 }
 
 // WOW64 is the 32-bit side of a dump of a 32-bit process that a 64-bit program wrote:
@@ -266,6 +266,3 @@ func (d *Minidump) Time() time.Time {
 	}
 	return time.Unix(int64(d.file.Time), 0).UTC()
 }
-
-// File is the parsed dump, for what a Minidump does not tell.
-func (d *Minidump) File() *minidump.File { return d.file }

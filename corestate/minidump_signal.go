@@ -68,14 +68,23 @@ func (d *Minidump) Signal() SignalInfo {
 }
 
 // signalNumbersOf is signalNumbers for an architecture, which may be nil.
-func signalNumbersOf(a *arch.Arch) sigNumbers {
-	if a != nil {
-		switch a.Family {
-		case arch.FamilyMIPS:
-			return signalNumbers(elffile.EM_MIPS)
-		case arch.FamilySPARC:
-			return signalNumbers(elffile.EM_SPARCV9)
-		}
+func signalNumbersOf(a *arch.Arch) sigNumbers { return signalNumbers(signalMachine(a)) }
+
+// signalMachine is an ELF machine whose signals are those of an architecture, which may
+// be nil: 0 where they are the usual ones.
+func signalMachine(a *arch.Arch) uint16 {
+	if a == nil {
+		return 0
 	}
-	return signalNumbers(0)
+	switch a.Family {
+	case arch.FamilyMIPS:
+		return elffile.EM_MIPS
+	case arch.FamilySPARC:
+		return elffile.EM_SPARCV9
+	case arch.FamilyAlpha:
+		return elffile.EM_ALPHA
+	case arch.FamilyHPPA:
+		return elffile.EM_PARISC
+	}
+	return 0
 }

@@ -3,15 +3,18 @@ package corestate
 import (
 	"sync"
 
+	"github.com/corewalk/corewalk/internal/files/image"
+
 	"github.com/corewalk/corewalk/internal/format/elffile"
 	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/modules"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
 // An overlay finds bytes of files for memory that the dump left out.
 type overlay struct {
 	libraryAt func(arch.Address) (*libstate.Library, bool)
-	file      func(*libstate.Library) *elffile.File
+	from      modules.Source
 	files     sync.Map // *libstate.Library to *backingFile
 }
 
@@ -40,7 +43,7 @@ func (b *backingFile) open(o *overlay, lib *libstate.Library) {
 	if lib.BiasGuessed || lib.Kind == libstate.VDSO || lib.Kind == libstate.JIT {
 		return
 	}
-	f := o.file(lib)
+	f := (*image.Image)(modules.MatchedImage(o.from, lib)).ELF()
 	if f == nil || f.DebugOnly() || hasTextRel(f) {
 		return
 	}

@@ -67,7 +67,7 @@ func TestFilesStandInForOmittedPages(t *testing.T) {
 		c.BuildLibraries(nil)
 		asked := 0
 		f := libxFile(t, libxProgs)
-		c.SetBacking(func(l *libstate.Library) *elffile.File { asked++; return f })
+		c.SetBacking(elfOf(func(l *libstate.Library) *elffile.File { asked++; return f }))
 		tail := byte(3) // past the segment's end, in its last page
 		tailErr := error(nil)
 		if !named { // nothing says what of the file is mapped there
@@ -137,7 +137,7 @@ func TestFilesThatMustNotStandIn(t *testing.T) {
 	} {
 		c := open(t, libxCore(true))
 		c.BuildLibraries(nil)
-		c.SetBacking(func(*libstate.Library) *elffile.File { return f })
+		c.SetBacking(elfOf(func(*libstate.Library) *elffile.File { return f }))
 		if v, err := c.ReadWord(libxAt + 0x1100); !errors.Is(err, arch.ErrNotInDump) {
 			t.Errorf("%s: %#x, %v", name, v, err)
 		}
@@ -176,7 +176,7 @@ func TestFilesStandInForMissingSegments(t *testing.T) {
 		}
 	}
 	f := libxFile(t, libxProgs)
-	c.SetBacking(func(*libstate.Library) *elffile.File { return f })
+	c.SetBacking(elfOf(func(*libstate.Library) *elffile.File { return f }))
 	if v, err := c.ReadWord(libxAt + 0x1100); v != 0x0202020202020202 || err != nil {
 		t.Errorf("code: %#x, %v", v, err)
 	}

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/corewalk/corewalk/internal/files/libraries"
 	"github.com/corewalk/corewalk/internal/format/binbuf"
 	"github.com/corewalk/corewalk/internal/format/elffile"
 	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/modules"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -88,16 +90,15 @@ func (c *ELFCore) XState(tid unwind.ThreadID) ([]byte, bool) {
 }
 
 // BuildLibraries finds the process's libraries and makes them what LibraryTracker
-// answers. file finds the file of a library whose headers are not in the dump; it
-// may be nil (see libstate.Source). The warnings say what was contradictory.
-func (c *ELFCore) BuildLibraries(file func(*libstate.Library) *elffile.File) (*libstate.Table, []string) {
+// answers. files has the files of libraries whose headers are not in the core; it may be
+// nil, and is asked for nothing that has to be fetched. The warnings say what was
+// contradictory.
+func (c *ELFCore) BuildLibraries(files modules.Source) (*libstate.Table, []string) {
 	a := c.arch
 	if a == nil {
 		a = wordOnly(c.elf)
 	}
-	src := c.source(c.Auxv(), file)
-	src.Arch, src.Mappings = a, c.maps
-	table, warnings := libstate.Build(src)
+	table, warnings := libraries.Build(libraries.Source{Arch: a, Mem: c.DumpMemory(), Mappings: c.maps, Auxv: c.Auxv(), Files: files})
 	c.libs.Store(table)
 	return table, warnings
 }
@@ -124,5 +125,5 @@ func (c *ELFCore) ExecutablePath() string {
 			return string(buf[:i])
 		}
 	}
-	return c.execPath
+	return ""
 }

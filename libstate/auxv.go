@@ -63,17 +63,3 @@ func (a Auxv) Get(key uint64) (uint64, bool) {
 	}
 	return 0, false
 }
-
-// address is Get for a pointer: 0 when there is none.
-func (a Auxv) address(key uint64) uint64 {
-	v, _ := a.Get(key)
-	return v
-}
-
-// pageSize is ATPageSize where that is a page size some kernel uses, else 4096.
-func (a Auxv) pageSize() uint64 {
-	if v, ok := a.Get(ATPageSize); ok && v >= 4096 && v <= 1<<20 && v&(v-1) == 0 {
-		return v
-	}
-	return 4096
-}

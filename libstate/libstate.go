@@ -1,13 +1,16 @@
 // Package libstate tells which libraries a process had loaded, and where.
 //
-// A LibraryState answers for one process. Table is the implementation for
-// processes whose mappings are known; it is rebuilt from mappings, the auxiliary
-// vector, the dynamic linker's list and the ELF headers in memory. This package
-// reads memory as arch.Memory and never opens a file: what a file's headers say
-// is asked of a function that the caller injects.
+// A LibraryState answers for one process. Table is the implementation for processes
+// whose libraries are known. This package opens no file and reads no memory; corestate
+// and livestate make Tables of what a process shows.
 package libstate
 
-import "github.com/corewalk/corewalk/unwind/arch"
+import (
+	"cmp"
+	"slices"
+
+	"github.com/corewalk/corewalk/unwind/arch"
+)
 
 // A Change is what happened to a library.
 type Change uint8
@@ -32,7 +35,7 @@ const (
 	Executable
 	Interpreter // the dynamic linker
 	VDSO        // the kernel's own library, which has no file
-	JIT         // code that the process compiled itself and registered (ReadJIT)
+	JIT         // code that the process compiled itself and registered with GDB's interface
 )
 
 func (k Kind) String() string {
@@ -111,6 +114,16 @@ type Library struct {
 	// BiasGuessed says that neither the library's own headers nor the dynamic
 	// linker told the load bias.
 	BiasGuessed bool
+}
+
+// SetMappings gives a library that is being made its mappings, in any order, and sets
+// Start and End. The library keeps maps.
+func (l *Library) SetMappings(maps []Mapping) {
+	slices.SortFunc(maps, func(a, b Mapping) int { return cmp.Compare(a.Start, b.Start) })
+	l.Mappings = maps
+	if len(maps) > 0 {
+		l.Start, l.End = maps[0].Start, maps[len(maps)-1].End
+	}
 }
 
 // Contains reports whether addr lies in one of the library's mappings.

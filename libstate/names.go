@@ -5,15 +5,6 @@ import "strings"
 // VDSOName is the Path of the kernel's own library.
 const VDSOName = "[vdso]"
 
-// deletedSuffix is what the kernel appends to the path of a mapped file that has
-// been removed.
-const deletedSuffix = " (deleted)"
-
-// cutDeleted strips deletedSuffix, and reports whether it was there.
-func cutDeleted(path string) (string, bool) {
-	return strings.CutSuffix(path, deletedSuffix)
-}
-
 func baseName(path string) string {
 	return path[strings.LastIndexByte(path, '/')+1:]
 }
@@ -51,8 +42,3 @@ func isLibc(path string) bool {
 }
 
 func isLibthread(path string) bool { return isLib(path, "libpthread") || isLib(path, "libthr") }
-
-// isVDSOName recognises what the dynamic linker calls the vDSO.
-func isVDSOName(name string) bool {
-	return strings.HasPrefix(name, "linux-vdso") || strings.HasPrefix(name, "linux-gate")
-}

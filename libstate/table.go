@@ -42,12 +42,18 @@ type libRange struct {
 }
 
 // NewTable makes a Table of libs, in any order. trap is LibTrapAddress's answer.
-func NewTable(libs []*Library, trap arch.Address) *Table { return newTable(libs, trap, false) }
-
-func newTable(libs []*Library, trap arch.Address, dynamic bool) *Table {
+func NewTable(libs []*Library, trap arch.Address) *Table {
 	t := &Table{}
-	t.view.Store(newView(libs, trap, dynamic))
+	t.view.Store(newView(libs, trap, false))
 	return t
+}
+
+// SetDynamic says that a dynamic linker started the program. Without one a program that
+// is the only library is its own C library and thread library. Call it before the Table
+// is used.
+func (t *Table) SetDynamic() {
+	v := t.view.Load()
+	t.view.Store(newView(v.libs, v.trap, true))
 }
 
 func newView(libs []*Library, trap arch.Address, dynamic bool) *view {

@@ -50,7 +50,7 @@ func lib(path string, kind Kind, bias arch.Address, ranges ...arch.Address) *Lib
 	for i := 0; i < len(ranges); i += 2 {
 		maps = append(maps, Mapping{Start: ranges[i], End: ranges[i+1], Path: path, Perm: Read})
 	}
-	setMappings(l, maps)
+	l.SetMappings(maps)
 	return l
 }
 
@@ -103,7 +103,10 @@ func TestLibcAndLibthread(t *testing.T) {
 		{"musl", []*Library{exe, musl, vdso}, true, musl, nil},
 		{"nothing", nil, false, nil, nil},
 	} {
-		tab := newTable(tt.libs, 0, tt.dynamic)
+		tab := NewTable(tt.libs, 0)
+		if tt.dynamic {
+			tab.SetDynamic()
+		}
 		gotC, okC := tab.Libc()
 		gotT, okT := tab.Libthread()
 		if gotC != tt.libc || okC != (tt.libc != nil) || gotT != tt.libthread || okT != (tt.libthread != nil) {

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/corewalk/corewalk/corestate"
+	"github.com/corewalk/corewalk/internal/files/libraries"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind"
 )
@@ -360,7 +361,7 @@ func (p *Process) heardLibraries() {
 	}
 	e.files = fingerprint(list)
 	pr := p.program.Load()
-	table, _ := libstate.Build(libstate.Source{Arch: pr.arch, Mem: present{p}, Mappings: list, Auxv: pr.auxv, ExecPath: pr.path})
+	table, _ := libraries.Build(libraries.Source{Arch: pr.arch, Mem: present{p}, Mappings: list, Auxv: pr.auxv, ExecPath: pr.path})
 	libs, _ := table.Libraries(false)
 	for _, l := range e.known {
 		if sameLibrary(l, libs) == nil {

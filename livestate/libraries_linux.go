@@ -5,21 +5,22 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/corewalk/corewalk/internal/format/elffile"
+	"github.com/corewalk/corewalk/internal/files/libraries"
 	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/modules"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// libraries is the LibraryState of a Process: a Table that is built again when the
+// liveLibraries is the LibraryState of a Process: a Table that is built again when the
 // mappings show that libraries came or went.
-type libraries struct {
+type liveLibraries struct {
 	p     *Process
 	table atomic.Pointer[libstate.Table]
 	built atomic.Uint64 // the fingerprint of the mappings it was built from
 	seen  atomic.Uint64 // the generation in which that was last looked at
 
-	mu   sync.Mutex // held while building
-	file func(*libstate.Library) *elffile.File
+	mu    sync.Mutex // held while building
+	files modules.Source
 }
 
 var seed = maphash.MakeSeed()
@@ -37,26 +38,26 @@ func fingerprint(maps []libstate.Mapping) uint64 {
 }
 
 // BuildLibraries finds the process's libraries and makes them what LibraryTracker
-// answers. file finds the file of a library whose headers cannot be read in
-// memory; it may be nil (see libstate.Source).
-func (p *Process) BuildLibraries(file func(*libstate.Library) *elffile.File) (*libstate.Table, []string) {
+// answers. files has the files of libraries whose headers cannot be read in memory; it
+// may be nil, and is asked for nothing that has to be fetched.
+func (p *Process) BuildLibraries(files modules.Source) (*libstate.Table, []string) {
 	p.libs.mu.Lock()
 	defer p.libs.mu.Unlock()
-	p.libs.file = file
+	p.libs.files = files
 	warnings := p.libs.build()
 	return p.libs.table.Load(), warnings
 }
 
 // build makes or renews the table. The lock is held.
-func (l *libraries) build() []string {
+func (l *liveLibraries) build() []string {
 	gen := l.p.gen.Load()
 	maps := l.p.maps()
 	if maps == nil {
 		maps = &mapList{}
 	}
 	pr := l.p.program.Load()
-	table, warnings := libstate.Build(libstate.Source{
-		Arch: pr.arch, Mem: l.p, Mappings: append([]libstate.Mapping(nil), maps.list...), Auxv: pr.auxv, ExecPath: pr.path, ELF: l.file,
+	table, warnings := libraries.Build(libraries.Source{
+		Arch: pr.arch, Mem: l.p, Mappings: append([]libstate.Mapping(nil), maps.list...), Auxv: pr.auxv, ExecPath: pr.path, Files: l.files,
 	})
 	if old := l.table.Load(); old != nil {
 		libs, _ := table.Libraries(false)
@@ -70,7 +71,7 @@ func (l *libraries) build() []string {
 }
 
 // current is the table, renewed if it has to be.
-func (l *libraries) current() *libstate.Table {
+func (l *liveLibraries) current() *libstate.Table {
 	t := l.table.Load()
 	if t != nil && l.seen.Load() == l.p.gen.Load()+1 {
 		return t
@@ -92,11 +93,11 @@ func (l *libraries) current() *libstate.Table {
 // libraries have come or gone since the process was last stopped.
 func (p *Process) LibraryTracker() libstate.LibraryState { return &p.libs }
 
-func (l *libraries) LibraryAt(addr arch.Address) (*libstate.Library, bool) {
+func (l *liveLibraries) LibraryAt(addr arch.Address) (*libstate.Library, bool) {
 	return l.current().LibraryAt(addr)
 }
 
-func (l *libraries) Libraries(refresh bool) ([]*libstate.Library, error) {
+func (l *liveLibraries) Libraries(refresh bool) ([]*libstate.Library, error) {
 	if refresh {
 		if err := l.Refresh(); err != nil {
 			return nil, err
@@ -105,13 +106,13 @@ func (l *libraries) Libraries(refresh bool) ([]*libstate.Library, error) {
 	return l.current().Libraries(false)
 }
 
-func (l *libraries) AOut() (*libstate.Library, bool)      { return l.current().AOut() }
-func (l *libraries) Libc() (*libstate.Library, bool)      { return l.current().Libc() }
-func (l *libraries) Libthread() (*libstate.Library, bool) { return l.current().Libthread() }
-func (l *libraries) LibTrapAddress() arch.Address         { return l.current().LibTrapAddress() }
+func (l *liveLibraries) AOut() (*libstate.Library, bool)      { return l.current().AOut() }
+func (l *liveLibraries) Libc() (*libstate.Library, bool)      { return l.current().Libc() }
+func (l *liveLibraries) Libthread() (*libstate.Library, bool) { return l.current().Libthread() }
+func (l *liveLibraries) LibTrapAddress() arch.Address         { return l.current().LibTrapAddress() }
 
 // Refresh reads the mappings and the dynamic linker's list again.
-func (l *libraries) Refresh() error {
+func (l *liveLibraries) Refresh() error {
 	l.p.gen.Add(1)
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -119,6 +120,6 @@ func (l *libraries) Refresh() error {
 	return nil
 }
 
-func (l *libraries) Subscribe(f func(*libstate.Library, libstate.Change)) (cancel func()) {
+func (l *liveLibraries) Subscribe(f func(*libstate.Library, libstate.Change)) (cancel func()) {
 	return l.current().Subscribe(f)
 }

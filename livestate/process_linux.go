@@ -12,7 +12,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/corewalk/corewalk/corestate"
 	"github.com/corewalk/corewalk/internal/format/elffile"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind"
@@ -37,7 +36,7 @@ type Process struct {
 	mapping atomic.Pointer[mapList]
 	mapMu   sync.Mutex
 
-	libs   libraries
+	libs   liveLibraries
 	events events
 	fatal  atomic.Pointer[fatal] // the signal that HoldFatal stopped it at
 	trap   atomic.Pointer[trap]  // changed on the tracing thread
@@ -171,7 +170,7 @@ func (p *Process) learn() error {
 	if err != nil {
 		return fmt.Errorf("process %d: what it executes cannot be read: %w", p.pid, err)
 	}
-	a := corestate.ArchOf(f)
+	a := f.Arch()
 	if a == nil {
 		return fmt.Errorf("process %d: %w", p.pid, ErrArch)
 	}

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/corewalk/corewalk/corestate"
-	"github.com/corewalk/corewalk/internal/format/elffile"
 	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/modules"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -75,6 +75,6 @@ func (none) NotificationFD() (int, error)                                  { ret
 func (none) WatchEvents() error                                            { return ErrUnsupported }
 func (none) StopEvents() error                                             { return ErrUnsupported }
 func (none) HandleDebugEvent(bool) ([]Event, error)                        { return nil, ErrUnsupported }
-func (none) BuildLibraries(func(*libstate.Library) *elffile.File) (*libstate.Table, []string) {
+func (none) BuildLibraries(modules.Source) (*libstate.Table, []string) {
 	return nil, nil
 }

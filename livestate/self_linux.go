@@ -13,8 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/corewalk/corewalk/corestate"
-	"github.com/corewalk/corewalk/internal/format/elffile"
+	"github.com/corewalk/corewalk/internal/files/libraries"
 	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/modules"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -186,9 +187,9 @@ func (s *SelfState) MappingAt(addr arch.Address) (libstate.Mapping, bool) {
 	return (&mapList{list: s.maps}).at(addr)
 }
 
-// BuildLibraries finds this program's libraries (see libstate.Source).
-func (s *SelfState) BuildLibraries(file func(*libstate.Library) *elffile.File) (*libstate.Table, []string) {
-	table, warnings := libstate.Build(libstate.Source{Arch: s.arch, Mem: s, Mappings: s.Mappings(), Auxv: s.auxv, ExecPath: s.path, ELF: file})
+// BuildLibraries finds this program's libraries; see Process.BuildLibraries.
+func (s *SelfState) BuildLibraries(files modules.Source) (*libstate.Table, []string) {
+	table, warnings := libraries.Build(libraries.Source{Arch: s.arch, Mem: s, Mappings: s.Mappings(), Auxv: s.auxv, ExecPath: s.path, Files: files})
 	s.table.Store(table)
 	return table, warnings
 }

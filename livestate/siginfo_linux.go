@@ -6,20 +6,19 @@ import (
 	"unsafe"
 
 	"github.com/corewalk/corewalk/corestate"
-	"github.com/corewalk/corewalk/internal/format/elffile"
+	"github.com/corewalk/corewalk/unwind/arch"
 )
 
 // decodeSigInfo decodes what PTRACE_GETSIGINFO gives, which has this program's
 // layout whatever the target's is.
 func decodeSigInfo(b []byte) corestate.SignalInfo {
-	machine := uint16(elffile.EM_X86_64)
+	own := &arch.Arch{WordSize: int(unsafe.Sizeof(uintptr(0))), ByteOrder: binary.LittleEndian, Family: arch.FamilyX86}
 	switch runtime.GOARCH {
 	case "mips", "mipsle", "mips64", "mips64le":
-		machine = elffile.EM_MIPS
+		own.Family = arch.FamilyMIPS
 	}
-	order := binary.ByteOrder(binary.LittleEndian)
 	if one := uint16(1); *(*byte)(unsafe.Pointer(&one)) == 0 {
-		order = binary.BigEndian
+		own.ByteOrder = binary.BigEndian
 	}
-	return corestate.DecodeSigInfo(&elffile.File{Machine: machine, Class: 8 * int(unsafe.Sizeof(uintptr(0))), Order: order}, b)
+	return corestate.DecodeSigInfo(own, b)
 }

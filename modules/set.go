@@ -125,6 +125,15 @@ func (s *Set) fetches(lib *libstate.Library) bool {
 // LocalImage returns the image of lib as far as it is known without fetching, or nil.
 func (s *Set) LocalImage(lib *libstate.Library) *Image { return s.Resolve(lib).Image }
 
+// MatchedImage returns the binary of lib, or nil; nil for one of another build, too. It
+// fetches the binary if no directory has it.
+func (s *Set) MatchedImage(lib *libstate.Library) *Image {
+	if r := s.Obtain(lib); !r.Forced {
+		return r.Image
+	}
+	return nil
+}
+
 // Resolve tells what is known of the file of lib without fetching it: what the
 // directories have, or what Obtain has come to. The answer is kept, by where the
 // library lies, its build-id and what it is called.

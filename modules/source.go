@@ -19,4 +19,35 @@ type LocalSource interface {
 	LocalImage(lib *libstate.Library) *Image
 }
 
-var _ LocalSource = (*Set)(nil)
+// LocalImage is the file of a library that need not be fetched: LocalImage of a LocalSource,
+// and Image of others.
+func LocalImage(files Source, lib *libstate.Library) *Image {
+	if l, ok := files.(LocalSource); ok {
+		return l.LocalImage(lib)
+	}
+	return files.Image(lib)
+}
+
+// A MatchedSource is a Source that may also answer with files of another build than the
+// process had. Who takes bytes from a file for those of the process asks MatchedImage
+// where there is one.
+type MatchedSource interface {
+	Source
+	// MatchedImage is the binary of a library, nil for none, and for one of another
+	// build. It may fetch the binary, not its debug file.
+	MatchedImage(lib *libstate.Library) *Image
+}
+
+// MatchedImage is the file of a library that its process had: MatchedImage of a
+// MatchedSource, and Image of others.
+func MatchedImage(files Source, lib *libstate.Library) *Image {
+	if m, ok := files.(MatchedSource); ok {
+		return m.MatchedImage(lib)
+	}
+	return files.Image(lib)
+}
+
+var (
+	_ LocalSource   = (*Set)(nil)
+	_ MatchedSource = (*Set)(nil)
+)

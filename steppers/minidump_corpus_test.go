@@ -10,6 +10,7 @@ import (
 	"github.com/corewalk/corewalk/internal/files/image"
 	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/internal/format/breakpad"
+	"github.com/corewalk/corewalk/internal/format/minidump"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/modules"
 	"github.com/corewalk/corewalk/steppers"
@@ -66,7 +67,7 @@ func walkMini(t *testing.T, d *corestate.Minidump, syms map[string]*breakpad.Fil
 	if err != nil {
 		return nil, err
 	}
-	return w.WalkStack(unwind.ThreadID(d.File().Threads[thread].ID))
+	return w.WalkStack(unwind.ThreadID(minidump.Of(d).Threads[thread].ID))
 }
 
 // Where Breakpad, which had no frame pointer to go by or did not ask it, found something

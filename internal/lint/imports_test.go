@@ -45,6 +45,7 @@ var floors = map[string]int{
 	"internal/vars/types":       2,
 	"internal/vars/values":      2,
 	"internal/vars/where":       2,
+	"internal/files/libraries":  2,
 	"libstate":                  1,
 	"internal/vars/unknown":     0,
 	"internal/files/image":      0,
@@ -90,13 +91,14 @@ var sideways = map[string][]string{
 	"modules":                   {"unwind"}, // its errors
 	"internal/vars/values":      {"internal/vars/types"},
 	"internal/vars/where":       {"internal/vars/types", "unwind"},
+	"internal/files/libraries":  {"modules"},
 	"livestate":                 {"corestate"}, // decodes what cores and ptrace have in common
 }
 
 // forbidden are imports that a room must not have, although they go to a lower floor.
 var forbidden = map[string][]string{
 	"unwind":   {"internal/"},
-	"libstate": {"internal/files/image", "internal/files/find", "net/"},
+	"libstate": {"internal/", "net/"},
 	"report":   {module},
 }
 

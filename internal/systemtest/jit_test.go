@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/corewalk/corewalk"
+	"github.com/corewalk/corewalk/internal/files/libraries"
 	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/report"
@@ -107,7 +108,7 @@ func TestJITDamaged(t *testing.T) {
 	}
 	target := openCase(t, c)
 	libs, _ := target.ProcessState().LibraryTracker().Libraries(false)
-	sym, ok := target.SymbolLookup().(unwind.SymbolReader).SymbolByName(libs[0], libstate.JITDescriptor)
+	sym, ok := target.SymbolLookup().(unwind.SymbolReader).SymbolByName(libs[0], libraries.JITDescriptor)
 	if !ok {
 		t.Fatal("no descriptor")
 	}

@@ -6,10 +6,10 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/corewalk/corewalk/internal/format/elffile"
 	"github.com/corewalk/corewalk/internal/live/livecore"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/livestate"
+	"github.com/corewalk/corewalk/modules"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -17,12 +17,12 @@ import (
 // running is what all processes on this machine have in common.
 type running struct{ plain }
 
-func (running) Warnings() []string                               { return nil }
-func (running) SetBacking(func(*libstate.Library) *elffile.File) {}
-func (running) System() string                                   { return "Linux" }
-func (running) Notes() []report.Note                             { return nil }
-func (running) Records() iter.Seq2[uint32, []byte]               { return func(func(uint32, []byte) bool) {} }
-func (running) KnowsMappings() bool                              { return true }
+func (running) Warnings() []string                 { return nil }
+func (running) SetBacking(modules.Source)          {}
+func (running) System() string                     { return "Linux" }
+func (running) Notes() []report.Note               { return nil }
+func (running) Records() iter.Seq2[uint32, []byte] { return func(func(uint32, []byte) bool) {} }
+func (running) KnowsMappings() bool                { return true }
 
 // Held returns the whole size of every readable mapping.
 func (running) Held() func(libstate.Mapping) uint64 {

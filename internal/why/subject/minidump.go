@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/corewalk/corewalk/corestate"
+	"github.com/corewalk/corewalk/internal/format/minidump"
 	"github.com/corewalk/corewalk/internal/why/reason"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/report"
@@ -31,7 +32,7 @@ func (m minidumpSubject) Minidump() *corestate.Minidump { return m.dump }
 // Records yields the streams.
 func (m minidumpSubject) Records() iter.Seq2[uint32, []byte] {
 	return func(yield func(uint32, []byte) bool) {
-		for _, s := range m.File().Streams {
+		for _, s := range minidump.Of(m).Streams {
 			if !yield(uint32(s.Type), s.Data) {
 				return
 			}
@@ -54,7 +55,7 @@ func (m minidumpSubject) Describe() report.Dump {
 // Notes lists the streams.
 func (m minidumpSubject) Notes() []report.Note {
 	var out []report.Note
-	for _, s := range m.File().Streams {
+	for _, s := range minidump.Of(m).Streams {
 		if len(out) == MaxListed {
 			break
 		}

@@ -27,14 +27,14 @@ func (m minidumpSubject) exceptionName(code int) string {
 	if e := m.Exception(); e != nil {
 		return e.Name(m.Arch())
 	}
-	if m.File().System.Platform.Linux() {
+	if minidump.Of(m).System.Platform.Linux() {
 		return Numbering(m).Name(code)
 	}
 	return ""
 }
 
 func minidumpDetails(m *corestate.Minidump) *report.Details {
-	f := m.File()
+	f := minidump.Of(m)
 	d := &report.Details{System: systemOf(m), Mappings: len(f.Linux.Maps), Flags: report.Addr(f.Flags),
 		BootArgs: f.Mac.BootArgs, SoftErrors: string(bytes.TrimSpace(f.SoftErrors)), Limits: limitsOf(f), Integrity: integrity(f.Misc)}
 	if created := f.Misc.CreateTime; created != 0 {
@@ -75,7 +75,7 @@ func minidumpDetails(m *corestate.Minidump) *report.Details {
 }
 
 func systemOf(m *corestate.Minidump) report.System {
-	f := m.File()
+	f := minidump.Of(m)
 	s := &f.System
 	out := report.System{WOW64: f.WOW64() && m.Arch() == arch.X86, Version: s.Version(), CPUs: s.Processors, Microcode: f.Linux.Microcode(), MHz: int(f.Misc.MaxMHz), Build: f.Misc.BuildString}
 	if !s.Known {

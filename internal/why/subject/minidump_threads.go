@@ -8,7 +8,7 @@ import (
 
 // ThreadInfos describes the threads, in the dump's order.
 func (m minidumpSubject) ThreadInfos() []report.ThreadInfo {
-	threads := clipped(m.File().Threads)
+	threads := clipped(minidump.Of(m).Threads)
 	crashed, _ := m.DefaultThread()
 	_, died := m.dump.Exception()
 	out := make([]report.ThreadInfo, 0, len(threads))
@@ -30,7 +30,7 @@ func (m minidumpSubject) ThreadInfos() []report.ThreadInfo {
 
 // MemoryInfo says which memory the dump has.
 func (m minidumpSubject) MemoryInfo(lists bool) *report.MemoryInfo {
-	f := m.File()
+	f := minidump.Of(m)
 	out := &report.MemoryInfo{Pages: len(f.Regions)}
 	for _, s := range f.Memory.Spans() {
 		out.Bytes += uint64(len(s.Data))

@@ -20,7 +20,7 @@ const (
 
 // Words returns the failed assertion that the dump's writer was told of, and the message that it recorded.
 func (m minidumpSubject) Words() (assertion, text message.Words) {
-	return assertionWords(m.File().Assertion), recordedWords(m.File())
+	return assertionWords(minidump.Of(m).Assertion), recordedWords(minidump.Of(m))
 }
 
 // assertionWords describes the failed assertion, or the like, that a handler of the C library passed to the

@@ -8,12 +8,12 @@ import (
 	"time"
 
 	"github.com/corewalk/corewalk/corestate"
-	"github.com/corewalk/corewalk/internal/format/elffile"
 	"github.com/corewalk/corewalk/internal/live/livecore"
 	"github.com/corewalk/corewalk/internal/why/message"
 	"github.com/corewalk/corewalk/internal/why/reason"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/livestate"
+	"github.com/corewalk/corewalk/modules"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -63,12 +63,12 @@ type Subject interface {
 
 // Files connects a Subject with the files of its modules.
 type Files interface {
-	// BuildLibraries finds the libraries. It calls file for those whose headers are not in memory.
-	BuildLibraries(file func(*libstate.Library) *elffile.File) (*libstate.Table, []string)
+	// BuildLibraries finds the libraries. files has those whose headers are not in memory.
+	BuildLibraries(files modules.Source) (*libstate.Table, []string)
 	// DumpMemory returns the memory in the dump, without what files supply.
 	DumpMemory() arch.Memory
 	// SetBacking lets files supply memory that the Subject does not have.
-	SetBacking(file func(*libstate.Library) *elffile.File)
+	SetBacking(files modules.Source)
 }
 
 // Death says why a process ended, besides its signal.

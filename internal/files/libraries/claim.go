@@ -1,15 +1,16 @@
-package libstate
+package libraries
 
 import (
 	"slices"
 
 	"github.com/corewalk/corewalk/internal/format/elffile"
+	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
 // indexes returns the range of indexes of the mappings that touch [lo, hi).
 func (b *builder) indexes(lo, hi arch.Address) (from, to int) {
-	from, _ = slices.BinarySearchFunc(b.src.Mappings, lo, func(m Mapping, a arch.Address) int {
+	from, _ = slices.BinarySearchFunc(b.src.Mappings, lo, func(m libstate.Mapping, a arch.Address) int {
 		if m.End <= a {
 			return -1
 		}
@@ -25,7 +26,7 @@ func (b *builder) indexes(lo, hi arch.Address) (from, to int) {
 // A claim is what of the mappings one module takes.
 type claim struct {
 	idx  []int
-	maps []Mapping
+	maps []libstate.Mapping
 }
 
 func (b *builder) newClaim() claim {
@@ -34,7 +35,7 @@ func (b *builder) newClaim() claim {
 }
 
 // take adds mapping k, as m, unless a module or this claim has it already.
-func (b *builder) take(c *claim, k int, m Mapping) {
+func (b *builder) take(c *claim, k int, m libstate.Mapping) {
 	if b.owner[k] != nil || b.mark[k] == b.epoch {
 		return
 	}
@@ -97,14 +98,14 @@ func (b *builder) claimGuards(c *claim, path string) {
 		return
 	}
 	for k := lo + 1; k < hi; k++ {
-		if m := b.src.Mappings[k]; m.Path == path && (m.Perm == 0 || m.Perm&Unknown != 0) {
+		if m := b.src.Mappings[k]; m.Path == path && (m.Perm == 0 || m.Perm&libstate.Unknown != 0) {
 			b.take(c, k, m)
 		}
 	}
 }
 
 // places reports whether some PT_LOAD of f puts the file's offset where m has it.
-func (b *builder) places(f *elffile.File, bias arch.Address, m Mapping) bool {
+func (b *builder) places(f *elffile.File, bias arch.Address, m libstate.Mapping) bool {
 	for i := range f.Progs {
 		p := &f.Progs[i]
 		if p.Type == elffile.PT_LOAD && b.truncate(bias+p.Vaddr-p.Off) == b.truncate(m.Start-m.Offset) {
@@ -119,12 +120,12 @@ func (b *builder) own(m *module, c claim) {
 	for _, k := range c.idx {
 		b.owner[k] = m
 	}
-	setMappings(m.lib, c.maps)
+	m.lib.SetMappings(c.maps)
 }
 
 // onlyRead reports whether an image's file was mapped to be read and not to be
 // run: it has code, and no mapping of it is executable.
-func onlyRead(f *elffile.File, maps []Mapping) bool {
+func onlyRead(f *elffile.File, maps []libstate.Mapping) bool {
 	code := false
 	for i := range f.Progs {
 		p := &f.Progs[i]
@@ -134,7 +135,7 @@ func onlyRead(f *elffile.File, maps []Mapping) bool {
 		return false
 	}
 	for _, m := range maps {
-		if m.Perm&(Exec|Unknown) != 0 {
+		if m.Perm&(libstate.Exec|libstate.Unknown) != 0 {
 			return false
 		}
 	}

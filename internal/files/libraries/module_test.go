@@ -1,4 +1,4 @@
-package libstate_test
+package libraries_test
 
 import (
 	"bytes"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/corewalk/corewalk/internal/files/libraries"
 	"github.com/corewalk/corewalk/internal/format/elffile"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -22,8 +23,8 @@ func (noMemory) ReadWord(addr arch.Address) (uint64, error) {
 	return 0, &arch.MemError{Addr: addr, Err: arch.ErrNotInDump}
 }
 
-func pe(path string, base, size uint64) libstate.Module {
-	return libstate.Module{Path: path, Base: base, ID: libstate.ModuleID{Format: libstate.FormatPE, CodeID: path, Size: size}}
+func pe(path string, base, size uint64) libraries.Module {
+	return libraries.Module{Path: path, Base: base, ID: libstate.ModuleID{Format: libstate.FormatPE, CodeID: path, Size: size}}
 }
 
 // listed says what a table knows, in one line for each library.
@@ -44,7 +45,7 @@ func listed(t *libstate.Table) string {
 }
 
 func TestFromModulesOfWindows(t *testing.T) {
-	table, warnings := libstate.FromModules(libstate.Source{Arch: arch.AMD64, Mem: noMemory{}}, []libstate.Module{
+	table, warnings := libraries.FromModules(libraries.Source{Arch: arch.AMD64, Mem: noMemory{}}, []libraries.Module{
 		pe("a.exe", 0x140000000, 0x10000),
 		pe("outer.dll", 0x1000, 0x9000),
 		pe("inner.dll", 0x3000, 0x1000),
@@ -95,8 +96,8 @@ func tiny(t *testing.T, typ uint16, vaddr uint64) *elffile.File {
 	return f
 }
 
-func elf(path string, base, size uint64, id byte) libstate.Module {
-	return libstate.Module{Path: path, Base: base, BuildID: []byte{id}, ID: libstate.ModuleID{CodeID: path, Size: size}}
+func elf(path string, base, size uint64, id byte) libraries.Module {
+	return libraries.Module{Path: path, Base: base, BuildID: []byte{id}, ID: libstate.ModuleID{CodeID: path, Size: size}}
 }
 
 // Without the process's mappings, the list and the files tell.
@@ -105,7 +106,7 @@ func TestFromModulesOfLinux(t *testing.T) {
 	asked := map[string][]byte{}
 	link := elf("/lib/link.so", 0x7f0000200000, 0x3000, 4)
 	link.Bias, link.HasBias = 0x7f00001ff000, true
-	table, _ := libstate.FromModules(libstate.Source{Arch: arch.AMD64, Mem: noMemory{}, ELF: func(l *libstate.Library) *elffile.File {
+	table, _ := libraries.FromModules(libraries.Source{Arch: arch.AMD64, Mem: noMemory{}, Files: elfOf(func(l *libstate.Library) *elffile.File {
 		asked[l.Path] = l.BuildID
 		switch l.Path {
 		case "/bin/a":
@@ -114,7 +115,7 @@ func TestFromModulesOfLinux(t *testing.T) {
 			return pic
 		}
 		return nil
-	}}, []libstate.Module{
+	})}, []libraries.Module{
 		elf("/bin/a", 0x400000, 0x3000, 1),
 		elf("/lib/x.so", 0x7f0000000000, 0x3000, 2),
 		elf("/lib/none.so (deleted)", 0x7f0000100000, 0x3000, 3),
@@ -141,12 +142,12 @@ func TestFromModulesOfLinux(t *testing.T) {
 // Where the mappings are known, they make the libraries; the list identifies them, and
 // adds what they do not show.
 func TestFromModulesWithMappings(t *testing.T) {
-	src := libstate.Source{Arch: arch.AMD64, Mem: noMemory{}, Mappings: []libstate.Mapping{
+	src := libraries.Source{Arch: arch.AMD64, Mem: noMemory{}, Mappings: []libstate.Mapping{
 		{Start: 0x400000, End: 0x401000, Path: "/bin/a", Perm: libstate.Read | libstate.Exec},
 		{Start: 0x402000, End: 0x403000, Offset: 0x1000, Path: "/bin/a", Perm: libstate.Read | libstate.Write},
 		{Start: 0x7f0000000000, End: 0x7f0000001000, Path: "/lib/x.so", Perm: libstate.Read | libstate.Exec},
 	}}
-	table, _ := libstate.FromModules(src, []libstate.Module{
+	table, _ := libraries.FromModules(src, []libraries.Module{
 		elf("/bin/a", 0x400000, 0x1000, 1), elf("/bin/a", 0x402000, 0x1000, 1), elf("/lib/x.so", 0x7f0000000000, 0x1000, 2), elf("/dev/other", 0x9000, 0x1000, 9)})
 	want := "/dev/other library bias 0x9000? 0x9000-0xa000\n" +
 		"/bin/a executable bias 0x0? 0x400000-0x401000 0x402000-0x403000\n" +

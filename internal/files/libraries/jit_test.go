@@ -1,11 +1,11 @@
-package libstate
+package libraries
 
 import (
 	"errors"
 	"slices"
-	"sync"
 	"testing"
 
+	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
@@ -152,8 +152,8 @@ func TestJITLibraries(t *testing.T) {
 		m.file(0x11800, 2),
 		{0x13f00, 0x1000}, {0x10000, 0x40}, {8, 8},
 	}
-	mapping := func(addr arch.Address) (Mapping, bool) {
-		return Mapping{Start: 0x500000, End: 0x501000, Perm: Read | Exec}, addr >= 0x500000 && addr < 0x501000
+	mapping := func(addr arch.Address) (libstate.Mapping, bool) {
+		return libstate.Mapping{Start: 0x500000, End: 0x501000, Perm: libstate.Read | libstate.Exec}, addr >= 0x500000 && addr < 0x501000
 	}
 	libs := JITLibraries(m, arch.AMD64, entries, mapping)
 	type span struct{ start, end arch.Address }
@@ -166,70 +166,16 @@ func TestJITLibraries(t *testing.T) {
 		var got []span
 		for _, mp := range l.Mappings {
 			got = append(got, span{mp.Start, mp.End})
-			if mp.Perm != Read|Exec || mp.Path != "" {
+			if mp.Perm != libstate.Read|libstate.Exec || mp.Path != "" {
 				t.Errorf("%s: %+v", l.Path, mp)
 			}
 		}
-		if !slices.Equal(got, want[l.Path]) || l.Kind != JIT || l.LoadBias != 0 || l.Kind.String() != "jit" {
+		if !slices.Equal(got, want[l.Path]) || l.Kind != libstate.JIT || l.LoadBias != 0 || l.Kind.String() != "jit" {
 			t.Errorf("%s: %x, %+v", l.Path, got, l)
 		}
 	}
 	if len(libs) != len(want) || libs[0].HeaderAddr != 0x10400 || libs[0].ImageSize != entries[0].Size {
 		t.Errorf("%d libraries", len(libs))
-	}
-}
-
-// TestLateLibraries: they are looked for once, when a suspect address is asked for;
-// they do not take what others have; and Refresh looks again.
-func TestLateLibraries(t *testing.T) {
-	prog := &Library{Path: "/bin/prog", Kind: Executable, Start: 0x1000, End: 0x2000, Mappings: []Mapping{{Start: 0x1000, End: 0x2000}}}
-	table := NewTable([]*Library{prog}, 0)
-	runs := 0
-	var news []string
-	table.Subscribe(func(l *Library, c Change) { news = append(news, c.String()+" "+l.Path) })
-	table.SetLate(func(addr arch.Address) bool { return addr >= 0x5000 }, func() []*Library {
-		runs++
-		late := func(path string, start, end arch.Address) *Library {
-			return &Library{Path: path, Kind: JIT, Start: start, End: end, Mappings: []Mapping{{Start: start, End: end}}}
-		}
-		return []*Library{late("late", 0x5000, 0x5100), late("thief", 0x1800, 0x1900), late("again", 0x5080, 0x5090)}[:min(1+runs, 3)]
-	})
-	for _, addr := range []arch.Address{0x1800, 0x3000} {
-		if table.LibraryAt(addr); runs != 0 {
-			t.Fatalf("late libraries looked for at %#x", addr)
-		}
-	}
-	if l, ok := table.Known(0x5010); ok {
-		t.Errorf("%s known", l.Path)
-	}
-	var wg sync.WaitGroup
-	for range 8 {
-		wg.Go(func() {
-			if l, ok := table.LibraryAt(0x5010); !ok || l.Path != "late" {
-				t.Errorf("%v", l)
-			}
-		})
-	}
-	wg.Wait()
-	if l, _ := table.LibraryAt(0x1800); l != prog {
-		t.Errorf("%s has the program's code", l.Path)
-	}
-	if _, ok := table.LibraryAt(0x6000); ok || runs != 1 || !slices.Equal(news, []string{"library_load late"}) {
-		t.Errorf("%d runs, %v", runs, news)
-	}
-	if libc, _ := table.Libc(); libc != prog {
-		t.Error("a static program is its own C library, whatever it compiles")
-	}
-	table.Refresh()
-	if table.LibraryAt(0x6000); runs != 2 {
-		t.Errorf("%d runs after Refresh", runs)
-	}
-	if l, _ := table.LibraryAt(0x5085); l.Path != "late" {
-		t.Errorf("%s took what late had", l.Path)
-	}
-	table.Replace([]*Library{prog}, 0)
-	if l, ok := table.LibraryAt(0x5010); !ok || l.Path != "late" || runs != 3 {
-		t.Errorf("%v after Replace, %d runs", l, runs)
 	}
 }
 
@@ -241,8 +187,8 @@ func TestJITMany(t *testing.T) {
 	for i := range n {
 		entries = append(entries, m.file(0x10400+0x200*uint64(i), 1, [2]uint64{0x500000 + 0x10*uint64(n-i), 0x10}))
 	}
-	mapping := func(addr arch.Address) (Mapping, bool) {
-		return Mapping{Start: 0x500000, End: 1 << 40, Perm: Exec}, true
+	mapping := func(addr arch.Address) (libstate.Mapping, bool) {
+		return libstate.Mapping{Start: 0x500000, End: 1 << 40, Perm: libstate.Exec}, true
 	}
 	if libs := JITLibraries(m, arch.AMD64, entries, mapping); len(libs) != maxJITRanges {
 		t.Errorf("%d libraries", len(libs))
@@ -264,15 +210,15 @@ func FuzzJIT(f *testing.F) {
 		}
 		m := &jitMem{a, data}
 		entries, _ := ReadJIT(m, a, jitBase)
-		mapping := func(addr arch.Address) (Mapping, bool) {
-			return Mapping{Start: addr &^ 0xfff, End: addr&^0xfff + 0x1000, Perm: Exec}, addr < 1<<47
+		mapping := func(addr arch.Address) (libstate.Mapping, bool) {
+			return libstate.Mapping{Start: addr &^ 0xfff, End: addr&^0xfff + 0x1000, Perm: libstate.Exec}, addr < 1<<47
 		}
 		var last arch.Address
-		var all []Mapping
+		var all []libstate.Mapping
 		for _, l := range JITLibraries(m, a, entries, mapping) {
 			all = append(all, l.Mappings...)
 		}
-		slices.SortFunc(all, func(a, b Mapping) int { return int(int64(a.Start - b.Start)) })
+		slices.SortFunc(all, func(a, b libstate.Mapping) int { return int(int64(a.Start - b.Start)) })
 		for _, mp := range all {
 			if mp.Start < last || mp.End <= mp.Start {
 				t.Fatalf("%+v overlaps or is empty", mp)

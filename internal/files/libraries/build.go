@@ -1,10 +1,18 @@
-package libstate
+// Package libraries rebuilds the list of a process's libraries from what a dump or a
+// running process tells: mappings, the auxiliary vector, the dynamic linker's list, a
+// dump's own list of modules, and ELF headers in memory. Where headers are not in memory
+// it asks for the library's file.
+package libraries
 
 import (
 	"fmt"
+
 	"slices"
 
+	"github.com/corewalk/corewalk/internal/files/image"
 	"github.com/corewalk/corewalk/internal/format/elffile"
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/modules"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
@@ -16,15 +24,16 @@ type Source struct {
 	Mem arch.Memory
 	// Mappings are all of the process, ascending and disjoint; those of files
 	// have a Path.
-	Mappings []Mapping
-	Auxv     Auxv
+	Mappings []libstate.Mapping
+	Auxv     libstate.Auxv
 	// ExecPath is what to call the program when no mapping names it; "" for the
 	// name in the auxiliary vector.
 	ExecPath string
-	// ELF finds the file of a library whose headers are not in memory. It may be
-	// nil, and may answer nil. The library it gets is the one the Table will
-	// hold, so far only with Path, Kind, Deleted, Start, End and Mappings.
-	ELF func(*Library) *elffile.File
+	// Files has the files of libraries whose headers are not in memory; nil for none.
+	// It is asked for nothing that has to be fetched. The library it gets is the one
+	// the Table will hold, so far only with Path, Kind, Deleted, Start, End and
+	// Mappings.
+	Files modules.Source
 }
 
 // Bounds for what a damaged or hostile dump may ask for.
@@ -46,15 +55,24 @@ const (
 // the dynamic linker, else from its file, else it is guessed. Files that are
 // merely mapped (locale archives, fonts, databases, even ELF files that were
 // mapped to be read) are no libraries.
-func Build(src Source) (*Table, []string) {
+func Build(src Source) (*libstate.Table, []string) {
 	b := newBuilder(src)
 	trap := b.find()
-	return newTable(b.libraries(), trap, b.isDynamic()), b.warnings
+	return b.table(trap, b.isDynamic()), b.warnings
+}
+
+// table makes the table of the modules.
+func (b *builder) table(trap arch.Address, dynamic bool) *libstate.Table {
+	t := libstate.NewTable(b.libraries(), trap)
+	if dynamic {
+		t.SetDynamic()
+	}
+	return t
 }
 
 func newBuilder(src Source) *builder {
 	return &builder{
-		src: src, page: src.Auxv.pageSize(),
+		src: src, page: pageSize(src.Auxv),
 		owner: make([]*module, len(src.Mappings)), mark: make([]int32, len(src.Mappings)),
 	}
 }
@@ -70,8 +88,8 @@ func (b *builder) find() (trap arch.Address) {
 }
 
 // libraries are the modules, settled.
-func (b *builder) libraries() []*Library {
-	libs := make([]*Library, 0, len(b.mods))
+func (b *builder) libraries() []*libstate.Library {
+	libs := make([]*libstate.Library, 0, len(b.mods))
 	for _, m := range b.mods {
 		b.finish(m)
 		// A library loaded below its file's addresses (vDSOs of old i386 kernels, whose
@@ -89,16 +107,16 @@ func (b *builder) libraries() []*Library {
 // found or not.
 func (b *builder) isDynamic() bool {
 	for _, m := range b.mods {
-		if m.lib.Kind == Executable && m.elf != nil && prog(m.elf, elffile.PT_INTERP) != nil {
+		if m.lib.Kind == libstate.Executable && m.elf != nil && prog(m.elf, elffile.PT_INTERP) != nil {
 			return true
 		}
 	}
-	return b.src.Auxv.address(ATBase) != 0
+	return address(b.src.Auxv, libstate.ATBase) != 0
 }
 
 // A module is a Library being found out about.
 type module struct {
-	lib *Library
+	lib *libstate.Library
 	// elf has the program headers: read from memory, or of the library's file.
 	// nil when neither is there.
 	elf *elffile.File
@@ -152,7 +170,7 @@ func (b *builder) truncate(a uint64) uint64 { return b.src.Arch.Truncate(a) }
 
 // mappingAt is the index of the mapping over addr, or -1.
 func (b *builder) mappingAt(addr arch.Address) int {
-	i, _ := slices.BinarySearchFunc(b.src.Mappings, addr, func(m Mapping, a arch.Address) int {
+	i, _ := slices.BinarySearchFunc(b.src.Mappings, addr, func(m libstate.Mapping, a arch.Address) int {
 		if m.End <= a {
 			return -1
 		}
@@ -173,46 +191,30 @@ func (b *builder) moduleAt(addr arch.Address) *module {
 }
 
 // preliminary is a library as far as its mappings tell.
-func (b *builder) preliminary(path string, maps []Mapping) *Library {
-	l := &Library{Kind: SharedLibrary}
+func (b *builder) preliminary(path string, maps []libstate.Mapping) *libstate.Library {
+	l := &libstate.Library{Kind: libstate.SharedLibrary}
 	l.Path, l.Deleted = cutDeleted(path)
-	setMappings(l, maps)
+	l.SetMappings(maps)
 	for _, m := range maps {
-		if base := b.src.Auxv.address(ATBase); base != 0 && base >= m.Start && base < m.End {
-			l.Kind = Interpreter
+		if base := address(b.src.Auxv, libstate.ATBase); base != 0 && base >= m.Start && base < m.End {
+			l.Kind = libstate.Interpreter
 		}
 	}
 	for _, m := range maps {
-		if phdr := b.src.Auxv.address(ATPhdr); phdr != 0 && phdr >= m.Start && phdr < m.End {
-			l.Kind = Executable
+		if phdr := address(b.src.Auxv, libstate.ATPhdr); phdr != 0 && phdr >= m.Start && phdr < m.End {
+			l.Kind = libstate.Executable
 		}
 	}
 	return l
 }
 
-func setMappings(l *Library, maps []Mapping) {
-	slices.SortFunc(maps, func(a, b Mapping) int {
-		switch {
-		case a.Start < b.Start:
-			return -1
-		case a.Start > b.Start:
-			return 1
-		}
-		return 0
-	})
-	l.Mappings = maps
-	if len(maps) > 0 {
-		l.Start, l.End = maps[0].Start, maps[len(maps)-1].End
-	}
-}
-
 // file asks for a library's file, and refuses one that cannot be of this process.
-func (b *builder) file(l *Library) *elffile.File {
-	if b.src.ELF == nil {
+func (b *builder) file(l *libstate.Library) *elffile.File {
+	if b.src.Files == nil {
 		return nil
 	}
 	b.identify(l)
-	f := b.src.ELF(l)
+	f := (*image.Image)(modules.LocalImage(b.src.Files, l)).ELF()
 	if f == nil || f.Type != elffile.ET_EXEC && f.Type != elffile.ET_DYN || !b.fits(f) || f.DebugOnly() {
 		return nil
 	}
@@ -227,7 +229,7 @@ func (b *builder) fits(f *elffile.File) bool {
 // finish settles what can be told only when all libraries are known.
 func (b *builder) finish(m *module) {
 	l := m.lib
-	if l.Kind == SharedLibrary && l.Path == "" && m.elf != nil {
+	if l.Kind == libstate.SharedLibrary && l.Path == "" && m.elf != nil {
 		l.Path = b.soname(m)
 	}
 	if m.elf != nil {
@@ -248,10 +250,10 @@ func (b *builder) finish(m *module) {
 func (b *builder) settlePerms(m *module) {
 	for i := range m.lib.Mappings {
 		mp := &m.lib.Mappings[i]
-		if mp.Perm&Unknown == 0 {
+		if mp.Perm&libstate.Unknown == 0 {
 			continue
 		}
-		mp.Perm = Unknown | Read | Exec
+		mp.Perm = libstate.Unknown | libstate.Read | libstate.Exec
 		if m.elf == nil || !b.spend(len(m.elf.Progs)) {
 			continue
 		}

@@ -1,4 +1,4 @@
-package libstate
+package libraries
 
 import (
 	"bytes"

@@ -1,14 +1,15 @@
-package libstate
+package libraries
 
 import (
 	"github.com/corewalk/corewalk/internal/format/elffile"
+	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
 // addProgram finds the main program by the auxiliary vector, and adds it when
 // neither a mapping's name nor a header in memory has shown it.
 func (b *builder) addProgram() {
-	phdr, entry := b.src.Auxv.address(ATPhdr), b.src.Auxv.address(ATEntry)
+	phdr, entry := address(b.src.Auxv, libstate.ATPhdr), address(b.src.Auxv, libstate.ATEntry)
 	m := b.moduleAt(phdr)
 	if m == nil {
 		m = b.moduleAt(entry)
@@ -19,7 +20,7 @@ func (b *builder) addProgram() {
 	if m == nil {
 		m = b.programByType()
 	}
-	if m == nil || m.lib.Kind == VDSO {
+	if m == nil || m.lib.Kind == libstate.VDSO {
 		return
 	}
 	b.makeProgram(m)
@@ -32,18 +33,18 @@ func (b *builder) addProgram() {
 // dynamic linker, which can be executed with a program's name.
 func (b *builder) makeProgram(m *module) {
 	for _, other := range b.mods {
-		if other.lib.Kind == Executable {
-			other.lib.Kind = Interpreter
+		if other.lib.Kind == libstate.Executable {
+			other.lib.Kind = libstate.Interpreter
 		}
 	}
-	m.lib.Kind = Executable
+	m.lib.Kind = libstate.Executable
 }
 
 func (b *builder) execName() string {
 	if b.src.ExecPath != "" {
 		return b.src.ExecPath
 	}
-	return b.cstring(b.src.Auxv.address(ATExecFn))
+	return b.cstring(address(b.src.Auxv, libstate.ATExecFn))
 }
 
 // programByType is the program of a dump without an auxiliary vector: the only
@@ -53,7 +54,7 @@ func (b *builder) programByType() *module {
 		return nil
 	}
 	for _, m := range b.mods {
-		if m.elf != nil && m.lib.Kind != VDSO && (m.elf.Type == elffile.ET_EXEC || prog(m.elf, elffile.PT_INTERP) != nil) {
+		if m.elf != nil && m.lib.Kind != libstate.VDSO && (m.elf.Type == elffile.ET_EXEC || prog(m.elf, elffile.PT_INTERP) != nil) {
 			return m
 		}
 	}
@@ -70,11 +71,11 @@ func (b *builder) programWithoutHeaders(phdr, entry arch.Address) *module {
 			b.take(&c, k, b.src.Mappings[k])
 		}
 	}
-	if len(c.maps) == 0 && (phdr == 0 || b.src.ELF == nil) {
+	if len(c.maps) == 0 && (phdr == 0 || b.src.Files == nil) {
 		return nil
 	}
 	lib := b.preliminary(b.execName(), c.maps)
-	lib.Kind = Executable
+	lib.Kind = libstate.Executable
 	m := &module{lib: lib}
 	if f := b.file(lib); f != nil && b.programFits(f, phdr, entry) {
 		m.elf, lib.LoadBias = f, b.truncate(entry-f.Entry)
@@ -137,14 +138,14 @@ func guessedBias(base arch.Address) arch.Address {
 
 // assumed are the mappings that a file's segments must have had, for a dump that
 // tells of none.
-func (b *builder) assumed(f *elffile.File, bias arch.Address) []Mapping {
-	var maps []Mapping
+func (b *builder) assumed(f *elffile.File, bias arch.Address) []libstate.Mapping {
+	var maps []libstate.Mapping
 	for i := range f.Progs {
 		p := &f.Progs[i]
 		if p.Type != elffile.PT_LOAD || p.Memsz == 0 || len(maps) >= 64 {
 			continue
 		}
-		m := Mapping{Perm: permOf(p.Flags)}
+		m := libstate.Mapping{Perm: permOf(p.Flags)}
 		m.Start, m.End = b.segment(bias, p.Vaddr, p.Vaddr+p.Memsz)
 		maps = append(maps, m)
 	}
@@ -152,15 +153,15 @@ func (b *builder) assumed(f *elffile.File, bias arch.Address) []Mapping {
 }
 
 // permOf is what a segment's p_flags permit.
-func permOf(flags uint32) (perm Perm) {
+func permOf(flags uint32) (perm libstate.Perm) {
 	if flags&elffile.PF_R != 0 {
-		perm |= Read
+		perm |= libstate.Read
 	}
 	if flags&elffile.PF_W != 0 {
-		perm |= Write
+		perm |= libstate.Write
 	}
 	if flags&elffile.PF_X != 0 {
-		perm |= Exec
+		perm |= libstate.Exec
 	}
 	return perm
 }
@@ -168,7 +169,7 @@ func permOf(flags uint32) (perm Perm) {
 // addInterpreter finds the dynamic linker by the auxiliary vector, and adds it
 // when nothing else has shown it.
 func (b *builder) addInterpreter() {
-	base := b.src.Auxv.address(ATBase)
+	base := address(b.src.Auxv, libstate.ATBase)
 	if base == 0 {
 		return
 	}
@@ -176,10 +177,10 @@ func (b *builder) addInterpreter() {
 	if m == nil {
 		m = b.interpreterAt(base)
 	}
-	if m == nil || m.lib.Kind == VDSO || m.lib.Kind == Executable {
+	if m == nil || m.lib.Kind == libstate.VDSO || m.lib.Kind == libstate.Executable {
 		return
 	}
-	m.lib.Kind = Interpreter
+	m.lib.Kind = libstate.Interpreter
 	if m.lib.Path == "" {
 		m.lib.Path = b.interpreterName()
 	}
@@ -195,12 +196,12 @@ func (b *builder) interpreterAt(base arch.Address) *module {
 	if k < 0 || b.src.Mappings[k].Path != "" || b.owner[k] != nil {
 		return nil
 	}
-	return b.headerless(b.interpreterName(), Interpreter, base, k)
+	return b.headerless(b.interpreterName(), libstate.Interpreter, base, k)
 }
 
 // headerless makes a module of a library known to be loaded with a bias, over
 // mapping k among others, whose headers are not in memory.
-func (b *builder) headerless(path string, kind Kind, bias arch.Address, k int) *module {
+func (b *builder) headerless(path string, kind libstate.Kind, bias arch.Address, k int) *module {
 	c := b.newClaim()
 	b.take(&c, k, b.src.Mappings[k])
 	lib := b.preliminary(path, c.maps)
@@ -223,7 +224,7 @@ func (b *builder) headerless(path string, kind Kind, bias arch.Address, k int) *
 // interpreterName is PT_INTERP of the program.
 func (b *builder) interpreterName() string {
 	for _, m := range b.mods {
-		if m.lib.Kind != Executable || m.elf == nil {
+		if m.lib.Kind != libstate.Executable || m.elf == nil {
 			continue
 		}
 		if !m.fromMem {

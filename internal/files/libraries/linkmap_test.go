@@ -1,4 +1,4 @@
-package libstate_test
+package libraries_test
 
 import (
 	"encoding/binary"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/corewalk/corewalk/internal/corebuild"
+	"github.com/corewalk/corewalk/internal/files/libraries"
 	"github.com/corewalk/corewalk/internal/format/elffile"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -104,7 +105,7 @@ func TestLinkMapWithFilesOnly(t *testing.T) {
 	)
 	p.aux(libstate.ATPhdr, 0x5500_0040, libstate.ATEntry, 0x5500_1100)
 	p.src.ExecPath = "./prog"
-	p.src.ELF = func(*libstate.Library) *elffile.File { return f }
+	p.src.Files = elfOf(func(*libstate.Library) *elffile.File { return f })
 	p.want(`
 		executable ./prog bias 0x55000000 [0x55000000,0x55007000) 5 maps header 0x55000000
 		library /lib/libc.so.6 bias 0x56000000 [0x56000000,0x56007000) 5 maps
@@ -219,7 +220,7 @@ func TestHostileLinkMapIsBounded(t *testing.T) {
 		p.src.Mappings = append(p.src.Mappings, libstate.Mapping{Start: at, End: at + 0x40, Perm: rw})
 	}
 	p.aux(libstate.ATPhdr, 0x10040)
-	tab, warnings := libstate.Build(p.src)
+	tab, warnings := libraries.Build(p.src)
 	libs, _ := tab.Libraries(false)
 	if len(libs) > 1<<14 || len(warnings) == 0 {
 		t.Errorf("%d libraries, warnings %q", len(libs), warnings)
@@ -260,7 +261,7 @@ func FuzzBuild(f *testing.F) {
 			p.linkMap(entry{bias: base, ld: 0x14e00}, entry{bias: phdr, name: path, ld: base, next: phdr})
 			p.aux(libstate.ATPhdr, phdr, libstate.ATBase, base, libstate.ATEntry, base+0x1000, libstate.ATSysinfoEhdr, phdr&^0xfff)
 			file, _ := elffile.Parse(page)
-			p.src.ELF = func(*libstate.Library) *elffile.File { return file }
+			p.src.Files = elfOf(func(*libstate.Library) *elffile.File { return file })
 			tab, _, _ := p.build()
 			libs, _ := tab.Libraries(false)
 			for _, l := range libs {
@@ -281,6 +282,6 @@ func BenchmarkBuild(b *testing.B) {
 		p.load(fmt.Sprintf("/lib/lib%d.so", i), 0x100000+i*0x10000, page, nil)
 	}
 	for b.Loop() {
-		libstate.Build(p.src)
+		libraries.Build(p.src)
 	}
 }

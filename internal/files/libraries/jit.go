@@ -1,11 +1,15 @@
-package libstate
+package libraries
 
 import (
 	"errors"
 	"fmt"
+
 	"slices"
 
+	"github.com/corewalk/corewalk/internal/files/image"
 	"github.com/corewalk/corewalk/internal/format/elffile"
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/modules"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
@@ -87,11 +91,33 @@ func jitEntry(mem arch.Memory, a *arch.Arch, at arch.Address) (e JITEntry, next 
 	return e, next, err
 }
 
+// FindJIT makes libraries of the code that the JIT compilers of a process have
+// registered: any of libs may have a list of its own. mapping is as for JITLibraries.
+// damaged tells of each list with an error, by the library that has it.
+func FindJIT(mem arch.Memory, a *arch.Arch, libs []*libstate.Library, files modules.Source, mapping func(arch.Address) (libstate.Mapping, bool)) (found []*libstate.Library, damaged map[*libstate.Library]error) {
+	var entries []JITEntry
+	for _, lib := range libs {
+		s, ok := (*image.Image)(modules.LocalImage(files, lib)).OwnSymbol(JITDescriptor)
+		if !ok {
+			continue
+		}
+		list, err := ReadJIT(mem, a, s.Value+lib.LoadBias)
+		if err != nil {
+			if damaged == nil {
+				damaged = map[*libstate.Library]error{}
+			}
+			damaged[lib] = err
+		}
+		entries = append(entries, list...)
+	}
+	return JITLibraries(mem, a, entries, mapping), damaged
+}
+
 // JITLibraries makes libraries of the code that entries tell of, of every entry one.
 // mapping answers the mapping over an address in which such code may lie: executable,
 // and no library's; false for other addresses. Of code that several entries claim,
 // the first keeps it. Damaged entries are left out.
-func JITLibraries(mem arch.Memory, a *arch.Arch, entries []JITEntry, mapping func(arch.Address) (Mapping, bool)) []*Library {
+func JITLibraries(mem arch.Memory, a *arch.Arch, entries []JITEntry, mapping func(arch.Address) (libstate.Mapping, bool)) []*libstate.Library {
 	b := jitBuilder{mem: mem, arch: a, mapping: mapping, left: maxJITHeaders}
 	for _, e := range entries {
 		b.add(e)
@@ -102,8 +128,8 @@ func JITLibraries(mem arch.Memory, a *arch.Arch, entries []JITEntry, mapping fun
 type jitBuilder struct {
 	mem     arch.Memory
 	arch    *arch.Arch
-	mapping func(arch.Address) (Mapping, bool)
-	libs    []*Library
+	mapping func(arch.Address) (libstate.Mapping, bool)
+	libs    []*libstate.Library
 	taken   []jitSpan // ascending; small, since hostile input may insert at the front
 	left    uint64    // bytes of headers that may still be read
 }
@@ -111,14 +137,14 @@ type jitBuilder struct {
 type jitSpan struct{ start, end arch.Address }
 
 func (b *jitBuilder) add(e JITEntry) {
-	l := &Library{Kind: JIT, HeaderAddr: e.Addr, ImageSize: e.Size}
+	l := &libstate.Library{Kind: libstate.JIT, HeaderAddr: e.Addr, ImageSize: e.Size}
 	for _, s := range b.code(e) {
 		l.Mappings = append(l.Mappings, b.claim(s)...)
 	}
 	if len(l.Mappings) == 0 {
 		return
 	}
-	setMappings(l, l.Mappings)
+	l.SetMappings(l.Mappings)
 	l.Path = fmt.Sprintf("[jit %#x]", l.Start)
 	b.libs = append(b.libs, l)
 }
@@ -167,7 +193,7 @@ func (b *jitBuilder) read(addr arch.Address, n uint64) []byte {
 
 // claim is the part of a section that lies in the mapping over its start and that
 // no earlier entry has.
-func (b *jitBuilder) claim(s elffile.Section) []Mapping {
+func (b *jitBuilder) claim(s elffile.Section) []libstate.Mapping {
 	m, ok := b.mapping(s.Addr)
 	if !ok || len(b.taken) == maxJITRanges {
 		return nil
@@ -183,5 +209,5 @@ func (b *jitBuilder) claim(s elffile.Section) []Mapping {
 		return nil
 	}
 	b.taken = slices.Insert(b.taken, i, jitSpan{m.Start, m.End})
-	return []Mapping{m}
+	return []libstate.Mapping{m}
 }

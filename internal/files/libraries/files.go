@@ -1,19 +1,20 @@
-package libstate
+package libraries
 
 import (
 	"strings"
 
 	"github.com/corewalk/corewalk/internal/format/elffile"
+	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
 // addVDSO adds the kernel's library, which no mapping names.
 func (b *builder) addVDSO() {
-	addr := b.src.Auxv.address(ATSysinfoEhdr)
+	addr := address(b.src.Auxv, libstate.ATSysinfoEhdr)
 	if addr == 0 {
 		return
 	}
-	m := &module{lib: &Library{Path: VDSOName, Kind: VDSO, HeaderAddr: addr}}
+	m := &module{lib: &libstate.Library{Path: libstate.VDSOName, Kind: libstate.VDSO, HeaderAddr: addr}}
 	if f := b.header(addr); f != nil {
 		m.elf, m.fromMem = f, true
 		m.lib.LoadBias = b.headerBias(f, addr)
@@ -115,7 +116,7 @@ func (b *builder) runLength(idx []int) int {
 	for n := 1; n < len(idx); n++ {
 		m := b.src.Mappings[idx[n]]
 		if b.owner[idx[n]] != nil || m.Offset < prev.Offset || m.Start-prev.End > maxHole ||
-			m.Offset == 0 && m.Perm&Exec != 0 {
+			m.Offset == 0 && m.Perm&libstate.Exec != 0 {
 			return n
 		}
 		if m.Perm != 0 {
@@ -130,7 +131,7 @@ func (b *builder) runLength(idx []int) int {
 // that it is the program or the interpreter.
 func (b *builder) addRun(path string, idx []int) {
 	c := b.newClaim()
-	var perm Perm
+	var perm libstate.Perm
 	for _, k := range idx {
 		b.take(&c, k, b.src.Mappings[k])
 		perm |= b.src.Mappings[k].Perm
@@ -138,14 +139,14 @@ func (b *builder) addRun(path string, idx []int) {
 	if len(c.maps) == 0 {
 		return
 	}
-	code := perm&Exec != 0 || perm&Unknown != 0 && strings.Contains(baseName(path), ".so")
+	code := perm&libstate.Exec != 0 || perm&libstate.Unknown != 0 && strings.Contains(baseName(path), ".so")
 	lib := b.preliminary(path, c.maps)
-	if !code && lib.Kind == SharedLibrary {
+	if !code && lib.Kind == libstate.SharedLibrary {
 		return
 	}
 	m := &module{lib: lib}
 	lib.LoadBias, lib.BiasGuessed = b.truncate(lib.Mappings[0].Start-lib.Mappings[0].Offset), true
-	if lib.Kind == Executable {
+	if lib.Kind == libstate.Executable {
 		lib.LoadBias = guessedBias(lib.LoadBias)
 	}
 	if f := b.file(lib); f != nil {
@@ -203,7 +204,7 @@ func (b *builder) bestBias(m *module, f *elffile.File, fits func(p *elffile.Prog
 }
 
 // headerAddr is where a file's first byte is mapped, or 0.
-func (b *builder) headerAddr(maps []Mapping) arch.Address {
+func (b *builder) headerAddr(maps []libstate.Mapping) arch.Address {
 	for _, m := range maps {
 		if m.Offset == 0 && m.Path != "" {
 			return m.Start

@@ -1,9 +1,10 @@
-package libstate
+package libraries
 
 import (
 	"slices"
 
 	"github.com/corewalk/corewalk/internal/format/elffile"
+	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
@@ -32,8 +33,8 @@ func (b *builder) addLinkMap() arch.Address {
 	}
 	w := uint64(b.src.Arch.WordSize)
 	trap := b.word(debug + 2*w)
-	if m := b.moduleAt(trap); m != nil && m.lib.Kind == SharedLibrary {
-		m.lib.Kind = Interpreter // of a prelinked one, ATBase is 0
+	if m := b.moduleAt(trap); m != nil && m.lib.Kind == libstate.SharedLibrary {
+		m.lib.Kind = libstate.Interpreter // of a prelinked one, ATBase is 0
 	}
 	seen := make(map[arch.Address]bool)
 	// struct r_debug: r_version, r_map, r_brk, r_state, r_ldbase; from version 2
@@ -66,7 +67,7 @@ func (b *builder) versionWord(addr arch.Address) uint64 {
 func (b *builder) findDebug() arch.Address {
 	for pass := range 2 {
 		for _, m := range b.mods {
-			if (m.lib.Kind == Executable) != (pass == 0) {
+			if (m.lib.Kind == libstate.Executable) != (pass == 0) {
 				continue
 			}
 			debug := b.debugOf(b.dynamic(m))
@@ -141,7 +142,7 @@ func (b *builder) isDebug(debug, lo, hi arch.Address) bool {
 
 // dataOf is what may be a headerless program's data: its mappings, or in a dump
 // that names no files what follows them.
-func (b *builder) dataOf(m *module) []Mapping {
+func (b *builder) dataOf(m *module) []libstate.Mapping {
 	maps := slices.Clone(m.lib.Mappings)
 	if len(maps) == 0 || maps[0].Path != "" {
 		return maps
@@ -199,7 +200,7 @@ func (b *builder) addEntry(e linkEntry) {
 	if l.Path == "" {
 		l.Path, l.Deleted = cutDeleted(e.name)
 	}
-	if l.Kind == VDSO || l.LoadBias == e.bias {
+	if l.Kind == libstate.VDSO || l.LoadBias == e.bias {
 		l.BiasGuessed = false
 		return
 	}
@@ -218,10 +219,10 @@ func (b *builder) moduleOf(e linkEntry) *module {
 	}
 	for _, m := range b.mods {
 		switch {
-		case m.lib.Kind == VDSO && isVDSOName(e.name),
-			m.lib.Kind == Executable && e.first,
+		case m.lib.Kind == libstate.VDSO && isVDSOName(e.name),
+			m.lib.Kind == libstate.Executable && e.first,
 			m.elf != nil && e.dynamic != 0 && b.dynamicAt(m) == e.dynamic,
-			m.elf == nil && m.lib.Kind != VDSO && e.bias != 0 && m.lib.LoadBias == e.bias:
+			m.elf == nil && m.lib.Kind != libstate.VDSO && e.bias != 0 && m.lib.LoadBias == e.bias:
 			return m
 		}
 	}
@@ -235,7 +236,7 @@ func (b *builder) join(m *module, addr arch.Address) {
 		return
 	}
 	b.owner[k] = m
-	setMappings(m.lib, append(m.lib.Mappings, b.src.Mappings[k]))
+	m.lib.SetMappings(append(m.lib.Mappings, b.src.Mappings[k]))
 }
 
 func (b *builder) dynamicAt(m *module) arch.Address {
@@ -262,11 +263,11 @@ func (b *builder) newFromEntry(e linkEntry) *module {
 			}
 		}
 	}
-	kind := SharedLibrary
+	kind := libstate.SharedLibrary
 	if isVDSOName(e.name) {
-		kind = VDSO
+		kind = libstate.VDSO
 	} else if e.first {
-		kind = Executable
+		kind = libstate.Executable
 		if e.name == "" {
 			e.name = b.execName()
 		}

@@ -1,4 +1,4 @@
-package libstate_test
+package libraries_test
 
 import (
 	"bytes"
@@ -8,8 +8,11 @@ import (
 	"testing"
 
 	"github.com/corewalk/corewalk/internal/corebuild"
+	"github.com/corewalk/corewalk/internal/files/image"
+	"github.com/corewalk/corewalk/internal/files/libraries"
 	"github.com/corewalk/corewalk/internal/format/elffile"
 	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/modules"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
@@ -53,13 +56,13 @@ type process struct {
 	t    *testing.T
 	arch *arch.Arch
 	mem  memory
-	src  libstate.Source
+	src  libraries.Source
 }
 
 func newProcess(t *testing.T, a *arch.Arch) *process {
 	p := &process{t: t, arch: a}
 	p.mem.arch = a
-	p.src = libstate.Source{Arch: a, Mem: &p.mem}
+	p.src = libraries.Source{Arch: a, Mem: &p.mem}
 	return p
 }
 
@@ -99,7 +102,7 @@ func (p *process) aux(kv ...uint64) {
 
 // build returns the libraries, one a line, and the warnings.
 func (p *process) build() (*libstate.Table, string, []string) {
-	tab, warnings := libstate.Build(p.src)
+	tab, warnings := libraries.Build(p.src)
 	libs, _ := tab.Libraries(false)
 	var b strings.Builder
 	for _, l := range libs {
@@ -237,7 +240,7 @@ func TestBuildWithoutHeaders(t *testing.T) {
 	p.mapping(0x5555_0050_0000, 0x5555_0051_0000, 0, libstate.Unknown, "/share/data", nil)
 	p.aux(libstate.ATPhdr, 0x5555_0000_0040)
 	asked := ""
-	p.src.ELF = func(l *libstate.Library) *elffile.File {
+	p.src.Files = elfOf(func(l *libstate.Library) *elffile.File {
 		asked += l.Path + " "
 		switch l.Path {
 		case "/bin/prog":
@@ -249,7 +252,7 @@ func TestBuildWithoutHeaders(t *testing.T) {
 			return fileOf(t, corebuild.Lib(shifted...))
 		}
 		return nil
-	}
+	})
 	tab := p.want(`
 		executable /bin/prog bias 0x555500000000 [0x555500000000,0x555500007000) 5 maps header 0x555500000000
 		library /lib/prelinked.so bias 0x555500000000 [0x555500100000,0x555500107000) 5 maps header 0x555500100000
@@ -262,7 +265,7 @@ func TestBuildWithoutHeaders(t *testing.T) {
 	if l, _ := tab.LibraryAt(0x5555_0040_0000); l == nil || l.Mappings[0].Perm&libstate.Exec == 0 {
 		t.Error("a mapping left out by gcore is not taken for code")
 	}
-	p.src.ELF = func(l *libstate.Library) *elffile.File { return wrong }
+	p.src.Files = elfOf(func(l *libstate.Library) *elffile.File { return wrong })
 	if _, _, warnings := p.build(); len(warnings) != 4 {
 		t.Errorf("files whose segments do not fit: %q", warnings)
 	}
@@ -272,7 +275,7 @@ func TestBuildRefusesFilesOfOtherMachines(t *testing.T) {
 	h := corebuild.Header{Class: 32, Order: binary.LittleEndian, Type: elffile.ET_DYN, Machine: elffile.EM_386, Progs: usual}
 	p := newProcess(t, arch.AMD64)
 	p.mapping(0x1000, 0x2000, 0, rx, "/lib32/libx.so", firstPage(h))
-	p.src.ELF = func(*libstate.Library) *elffile.File { return fileOf(t, h) }
+	p.src.Files = elfOf(func(*libstate.Library) *elffile.File { return fileOf(t, h) })
 	p.want("library /lib32/libx.so bias 0x1000 [0x1000,0x2000) 1 maps header 0x1000 guessed\n")
 }
 
@@ -319,7 +322,7 @@ func TestBuildOfMovedCode(t *testing.T) {
 	))
 	p := newProcess(t, arch.AMD64)
 	p.mapping(0x7f00_0000_0000, 0x7f00_0000_1000, 0x2000, rx, "/bin/prog", nil)
-	p.src.ELF = func(*libstate.Library) *elffile.File { return f }
+	p.src.Files = elfOf(func(*libstate.Library) *elffile.File { return f })
 	// 0x412000 in the file.
 	p.want("library /bin/prog bias 0x7effffbee000 [0x7f0000000000,0x7f0000001000) 1 maps\n")
 }
@@ -337,4 +340,15 @@ func TestBuildBelowTheFilesAddresses(t *testing.T) {
 	if l, ok := tab.LibraryAt(0x8a7416); !ok || 0x8a7416-l.LoadBias != 0xffffe416 || l.LoadBias+0xffffe416 != 0x8a7416 {
 		t.Errorf("library %+v, %v", l, ok)
 	}
+}
+
+// elfOf is a source of files by a function.
+type elfOf func(*libstate.Library) *elffile.File
+
+func (f elfOf) Image(lib *libstate.Library) *modules.Image {
+	elf := f(lib)
+	if elf == nil {
+		return nil
+	}
+	return (*modules.Image)(image.FromParts(image.Parts{ELF: elf}))
 }

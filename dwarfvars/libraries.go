@@ -13,13 +13,9 @@ import (
 // file is the file of a library; nil for none.
 func (r *Reader) file(lib *libstate.Library) *image.Image { return (*image.Image)(r.files.Image(lib)) }
 
-// localFile is file for a library that no frame may be in: it fetches nothing where
-// that can be told apart.
+// localFile is file for a library that no frame may be in: it need not be fetched.
 func (r *Reader) localFile(lib *libstate.Library) *image.Image {
-	if local, ok := r.files.(modules.LocalSource); ok {
-		return (*image.Image)(local.LocalImage(lib))
-	}
-	return r.file(lib)
+	return (*image.Image)(modules.LocalImage(r.files, lib))
 }
 
 // libraries are those of a Reader's process, as reading types and values sees them.

@@ -206,7 +206,7 @@ func TestRelroSharesPages(t *testing.T) {
 	c := open(t, b)
 	c.BuildLibraries(nil)
 	f := libxFile(t, progs)
-	c.SetBacking(func(*libstate.Library) *elffile.File { return f })
+	c.SetBacking(elfOf(func(*libstate.Library) *elffile.File { return f }))
 	for off, given := range map[uint64]bool{
 		0x3000: true, 0x3ff8: true, 0x5000: false, 0x57f8: false, 0x5800: false, 0x5bf8: false, 0x5c00: false, 0x5ff8: false, 0x6000: true, 0x6ff8: true,
 	} {

@@ -23,7 +23,6 @@ type msvc struct {
 	o      Options
 	failed bool
 	depth  int
-	work   int // bytes assembled so far
 	names  []string
 	params []msvcType
 }

@@ -3,11 +3,13 @@ package livestate
 // A selfContext is the machine's state in a function that capture was called from,
 // as far as Go keeps it over calls. The assembly knows its layout.
 type selfContext struct {
+	//lint:ignore U1000 the assembly writes it
 	sp    uintptr // in capture, without what it takes itself
 	fp    uintptr // the frame pointer there, of its caller
 	g     uintptr // the register that holds the goroutine
 	start uintptr // of the stack bytes that were wanted
-	end   uintptr // of the goroutine's stack
+	//lint:ignore U1000 the assembly writes it
+	end uintptr // of the goroutine's stack
 }
 
 // maxSelfStack bounds the copy of a goroutine's stack, in bytes: a quarter of what

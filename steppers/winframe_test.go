@@ -3,7 +3,6 @@ package steppers_test
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -274,7 +273,7 @@ func FuzzWinFrame(f *testing.F) {
 		s, _ := must(unwind.NewWalker(bounded{p}, unwind.WithGroup(g), unwind.WithMaxFrames(4096))).WalkStack(1)
 		for i, f := range s.Frames[1:] {
 			if f.SP() <= s.Frames[i].SP() {
-				t.Fatal(fmt.Sprintf("frame %d: %v follows %v", i+1, f, s.Frames[i]))
+				t.Fatalf("frame %d: %v follows %v", i+1, f, s.Frames[i])
 			}
 		}
 	})

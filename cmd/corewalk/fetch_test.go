@@ -80,14 +80,14 @@ const inlinedLine = "store(t=0x0, c=green) at pack.c:27 [inlined]"
 func TestFetch(t *testing.T) {
 	t.Setenv("DEBUGINFOD_CACHE_PATH", filepath.Join(t.TempDir(), "cache"))
 	s := serve(t, packFiles(t))
-	status, out, errs := fetchRun(t, context.Background(), "info", "--debuginfod="+s.URL)
+	status, _, errs := fetchRun(t, context.Background(), "info", "--debuginfod="+s.URL)
 	if status != exitComplete || len(s.asked) != 0 {
 		t.Errorf("info: status %d, %s; queries %q", status, errs, s.asked)
 	}
-	if _, out, _ = fetchRun(t, context.Background()); strings.Contains(out, "pack.c") || len(s.asked) != 0 {
+	if _, out, _ := fetchRun(t, context.Background()); strings.Contains(out, "pack.c") || len(s.asked) != 0 {
 		t.Errorf("without a server:\n%s", out)
 	}
-	status, out, errs = fetchRun(t, context.Background(), "--debuginfod="+s.URL)
+	status, out, errs := fetchRun(t, context.Background(), "--debuginfod="+s.URL)
 	if status != exitComplete || errs != "" || !strings.Contains(out, inlinedLine) || !strings.Contains(out, "Modules: 4 of 4 matched") {
 		t.Errorf("status %d, %s\n%s", status, errs, out)
 	}

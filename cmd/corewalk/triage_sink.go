@@ -44,7 +44,6 @@ type counter struct {
 	progress progress
 	out      io.Writer
 	terminal bool
-	every    time.Duration
 }
 
 // often is how often a counter writes a line where there is no terminal.

@@ -124,7 +124,6 @@ type source struct {
 	room, file string
 	test       bool
 	imports    []string
-	text       string
 }
 
 func sources(t *testing.T) []source {

@@ -25,6 +25,7 @@ type value struct {
 	kind valueKind
 	reg  arch.Reg
 	size uint8
+	//lint:ignore U1000 it pads
 	none uint8 // always 0: without padding, comparing two values takes two words
 	id   int32
 	k    int64

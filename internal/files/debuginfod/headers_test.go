@@ -60,7 +60,7 @@ func TestHeadersSent(t *testing.T) {
 	defer other.Close()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		got, host = append(got, r.Header), r.Host
-		http.Redirect(w, r, other.URL, 302)
+		http.Redirect(w, r, other.URL, http.StatusFound)
 	}))
 	defer server.Close()
 	cfg := configFor(t, server.URL)

@@ -178,13 +178,13 @@ func TestServers(t *testing.T) {
 		{name: "204", answer: func(c call) { c.w.WriteHeader(204) }, want: "204"},
 		{name: "redirected often", answer: func(c call) {
 			if c.n <= maxRedirects {
-				http.Redirect(c.w, c.r, c.r.URL.Path+"x", 302)
+				http.Redirect(c.w, c.r, c.r.URL.Path+"x", http.StatusFound)
 				return
 			}
 			c.w.Write(small)
 		}, queries: maxRedirects + 1},
-		{name: "redirected for ever", answer: func(c call) { http.Redirect(c.w, c.r, c.r.URL.Path, 302) }, want: errRedirects.Error(), queries: maxRedirects + 1},
-		{name: "redirected to a file", answer: func(c call) { http.Redirect(c.w, c.r, "file:///etc/passwd", 302) }, want: errDowngrade.Error()},
+		{name: "redirected for ever", answer: func(c call) { http.Redirect(c.w, c.r, c.r.URL.Path, http.StatusFound) }, want: errRedirects.Error(), queries: maxRedirects + 1},
+		{name: "redirected to a file", answer: func(c call) { http.Redirect(c.w, c.r, "file:///etc/passwd", http.StatusFound) }, want: errDowngrade.Error()},
 		{name: "page", answer: func(c call) { fmt.Fprint(c.w, "<html>Log in to the Wi-Fi") }, want: errNotELF.Error()},
 		{name: "nothing", answer: func(call) {}, want: errNotELF.Error()},
 		{name: "head of a file", answer: func(c call) { c.w.Write(small[:20]) }, want: "ELF"},
@@ -337,7 +337,7 @@ func TestTLS(t *testing.T) {
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		queries.Add(1)
 		if strings.Contains(r.URL.Path, "debuginfo") {
-			http.Redirect(w, r, plain.URL, 302)
+			http.Redirect(w, r, plain.URL, http.StatusFound)
 			return
 		}
 		w.Write(elfWithID(testID, 0))

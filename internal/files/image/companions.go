@@ -173,7 +173,7 @@ type withDebugFile struct{ im *Image }
 
 // LazySection implements dwarf.LazySource.
 func (s withDebugFile) LazySection(name string) (data []byte, need func(uint64) error, err error) {
-	data, need, err = fileOnly{s.im}.LazySection(name)
+	data, need, err = fileOnly(s).LazySection(name)
 	if err == nil && data != nil {
 		return data, need, nil
 	}

@@ -38,8 +38,9 @@ func TestOpen(t *testing.T) {
 				t.Fatalf("byte %d of %d is %d", i, size, b)
 			}
 		}
-		if f.Close() != nil || f.Close() != nil || f.Data() != nil {
-			t.Errorf("%d bytes: closing twice", size)
+		first := f.Close()
+		if again := f.Close(); first != nil || again != nil || f.Data() != nil {
+			t.Errorf("%d bytes: closing twice: %v, %v", size, first, again)
 		}
 	}
 }

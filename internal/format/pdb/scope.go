@@ -111,7 +111,6 @@ type scopeReader struct {
 	stack        []openScope
 	vars         int
 	last         *Var // the variable to which records with places belong
-	lastIn       *Scope
 	framed       bool
 	frame        uint32 // size of the frame in bytes
 	local, param Register

@@ -1,7 +1,9 @@
-# build  the command            test   every test
+# build  the command            test   every test but the long ones
+# test-long  every test, the long ones too: gdb parity, damaged files, whole libraries; minutes
+# deps   installs what tests compare with, on Debian; a test that is skipped names its package
 # bench  every benchmark        fuzz   each fuzz target for FUZZTIME
 # parity compares with gdb (docs/parity.md)
-# lint   gofmt and go vet       cores  remakes testdata/cores (see testdata/README.md)
+# lint   gofmt, go vet and staticcheck   cores  remakes testdata/cores (see testdata/README.md)
 # signatures  measures signatures anew (docs/signatures.md)
 # bench-triage  a batch of TRIAGE_DUMPS small cores, and peers on a part of it (docs/performance.md)
 # triage-page  makes the pictures of docs/triage.md anew; needs chromium
@@ -15,16 +17,44 @@ BENCH ?= .
 CASES ?=
 SOAK ?= 10000
 TRIAGE_DUMPS ?= 1000
+# STATICCHECK is no tool of go.mod, so that users of the module do not get its dependencies.
+STATICCHECK ?= $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 PKGS ?= ./...
 MUTANTS ?=
 
-.PHONY: build test bench cores fuzz lint parity soak signatures triage-page bench-triage mutants
+.PHONY: build test test-long deps bench cores fuzz lint parity soak signatures triage-page bench-triage mutants
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -tags nethttpomithttp2 -o corewalk ./cmd/corewalk
 
 test:
 	$(GO) test $(PKGS)
+
+# Says what was run, and what was skipped and why; everything when a test fails.
+test-long:
+	@log=$$(mktemp); trap 'rm -f "$$log"' EXIT; \
+	if COREWALK_LONG=1 $(GO) test -count=1 -timeout 30m -v $(PKGS) >"$$log" 2>&1; then \
+		grep -aE '^(ok|FAIL|---) *.*[0-9]s' "$$log" | grep -avE '^--- (SKIP|PASS).*\((0|1|2|3|4)\.[0-9]+s\)'; \
+		echo "skipped:"; grep -aA1 -E '^ *--- SKIP' "$$log" | grep -aE '^ +[a-z0-9_]+\.go:[0-9]+: ' | sed 's/^ *[a-z0-9_]*\.go:[0-9]*: //' | sort | uniq -c; \
+		echo "$$(grep -acE '^ *--- PASS' "$$log") tests passed, $$(grep -acE '^ *--- SKIP' "$$log") were skipped"; \
+	else cat "$$log"; exit 1; fi
+
+# The packages of Debian that tests need. What they are for: compilers and libraries of other architectures
+# (gcc, clang, cross), tools that are compared with (gdb, objdump, llvm-pdbutil, cabextract ...), a server of
+# debuginfod, a browser for the page of triage.
+DEPS = gcc g++ gcc-multilib clang lld llvm libc++-dev libc++abi-dev gdb gdb-multiarch binutils binutils-multiarch \
+	elfutils debuginfod cabextract gcab chromium strace util-linux mingw-w64-tools gcc-mingw-w64-x86-64 \
+	$(foreach a,aarch64-linux-gnu arm-linux-gnueabihf riscv64-linux-gnu powerpc-linux-gnu powerpc64-linux-gnu \
+	powerpc64le-linux-gnu s390x-linux-gnu mips-linux-gnu mipsel-linux-gnu mips64el-linux-gnuabi64 m68k-linux-gnu \
+	sparc64-linux-gnu alpha-linux-gnu hppa-linux-gnu,binutils-$(a)) \
+	$(foreach a,arm64 armhf riscv64 powerpc ppc64 ppc64el s390x mips mipsel mips64el m68k sparc64 alpha hppa,libc6-$(a)-cross)
+
+# Packages that a release or an architecture of Debian does not have are left out, and named.
+deps:
+	@command -v apt-get >/dev/null || { echo "make deps needs apt-get: install by hand: $(DEPS)" >&2; exit 1; }
+	apt-get update
+	@have=; for p in $(DEPS); do if apt-cache show "$$p" >/dev/null 2>&1; then have="$$have $$p"; else echo "not in this Debian: $$p"; fi; done; \
+	DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $$have
 
 bench:
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem $(PKGS)
@@ -69,5 +99,7 @@ bench-triage:
 
 lint:
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then \
-		echo "gofmt wants to change:"; echo "$$unformatted"; exit 1; fi
+		echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
 	$(GO) vet $(PKGS)
+	$(STATICCHECK) $(PKGS)
+	$(GO) test -count=1 ./internal/lint

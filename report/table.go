@@ -1,17 +1,17 @@
 package report
 
 import (
+	"bytes"
+	"io"
 	"slices"
 	"strings"
+
+	"github.com/olekukonko/tablewriter"
 )
 
-// A table is rows of clean strings under heads. A head that begins with > is of a
-// column of numbers, aligned to the right. It is printed without borders, so that
-// line tools can take it apart.
-//
-// It is laid out here because columns are all it needs: the table packages there
-// are cost each start of the program, also of one that prints no table, as much
-// as a whole report.
+// A table is rows of clean strings under heads. A head that begins with > belongs to a
+// column of numbers, aligned to the right. It is printed without borders, so that line
+// tools can take it apart.
 type table struct {
 	heads []string
 	rows  [][]string
@@ -45,40 +45,50 @@ func (t *table) write(l *lineWriter) {
 	if len(t.rows) == 0 {
 		return
 	}
-	heads, numbers, widths := t.layout()
-	t.line(l, bold, heads, numbers, widths)
-	for _, row := range t.rows {
-		t.line(l, plain, row, numbers, widths)
+	st := bold
+	for _, line := range columns(t.heads, t.rows) {
+		l.put(st, "  "+line)
+		l.end()
+		st = plain
 	}
 }
 
-// layout returns the heads as printed, which columns hold numbers, and the width of each column.
-func (t *table) layout() (heads []string, numbers []bool, widths []int) {
-	heads, numbers, widths = make([]string, len(t.heads)), make([]bool, len(t.heads)), make([]int, len(t.heads))
-	for i, h := range t.heads {
-		heads[i] = strings.TrimPrefix(h, ">")
-		numbers[i] = heads[i] != h
-		widths[i] = width(heads[i])
-		for _, row := range t.rows {
-			if i < len(row) {
-				widths[i] = max(widths[i], width(row[i]))
-			}
-		}
-	}
-	return heads, numbers, widths
+// WriteColumns writes rows of text under heads, in columns two spaces apart, without
+// borders. A head that begins with > belongs to a column of numbers, aligned to the
+// right. Texts must have no line breaks; Clean removes them.
+func WriteColumns(w io.Writer, heads []string, rows [][]string) error {
+	_, err := io.WriteString(w, strings.Join(columns(heads, rows), "\n")+"\n")
+	return err
 }
 
-func (t *table) line(l *lineWriter, st style, cells []string, numbers []bool, widths []int) {
-	var b strings.Builder
-	for i, cell := range cells[:min(len(cells), len(widths))] {
-		pad := strings.Repeat(" ", widths[i]-width(cell))
-		if numbers[i] {
-			cell, pad = pad+cell, ""
+// columns lays a table out: a line for the heads and one for each row.
+func columns(heads []string, rows [][]string) []string {
+	var b bytes.Buffer
+	w := tablewriter.NewWriter(&b)
+	w.SetAutoWrapText(false)
+	w.SetBorder(false)
+	w.SetHeaderLine(false)
+	w.SetColumnSeparator("")
+	w.SetCenterSeparator("")
+	w.SetRowSeparator("")
+	w.SetNoWhiteSpace(true)
+	w.SetTablePadding("  ")
+	align, first := make([]int, len(heads)), make([]string, len(heads))
+	for i, h := range heads {
+		first[i], align[i] = strings.TrimPrefix(h, ">"), tablewriter.ALIGN_LEFT
+		if first[i] != h {
+			align[i] = tablewriter.ALIGN_RIGHT
 		}
-		b.WriteString("  ")
-		b.WriteString(cell)
-		b.WriteString(pad)
 	}
-	l.put(st, strings.TrimRight(b.String(), " "))
-	l.end()
+	w.SetColumnAlignment(align)
+	w.Append(first) // a header of the package has one alignment for all columns
+	for _, row := range rows {
+		w.Append(append(slices.Clone(row), make([]string, max(0, len(heads)-len(row)))...)[:len(heads)])
+	}
+	w.Render()
+	lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
+	for i := range lines {
+		lines[i] = strings.TrimRight(lines[i], " ")
+	}
+	return lines
 }

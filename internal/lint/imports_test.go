@@ -93,6 +93,7 @@ var sideways = map[string][]string{
 	"internal/vars/where":       {"internal/vars/types", "unwind"},
 	"internal/files/libraries":  {"modules"},
 	"livestate":                 {"corestate"}, // decodes what cores and ptrace have in common
+	"internal/live/sample":      {"report"},    // tables
 }
 
 // forbidden are imports that a room must not have, although they go to a lower floor.
@@ -113,6 +114,7 @@ var outside = map[string][]string{
 	"github.com/ulikunitz/xz":            {"internal/format/decompress"},
 	"compress/":                          {"internal/format/decompress", "internal/live/sample"},
 	"net/http":                           {"internal/files/debuginfod"},
+	"github.com/olekukonko/tablewriter":  {"report"},
 	"modernc.org/sqlite":                 {"internal/triage/ledger"},
 
 	module + "/internal/files/debuginfod": {"cmd/corewalk", "debuginfod"}, // no other room links net/http

@@ -51,11 +51,11 @@ func TestTree(t *testing.T) {
 	const want = `3 samples in 30ms, 6 stacks
 each stopped the process for 300µs (median; shortest 100µs, longest 2ms)
 
-  stacks      %   ending
-       6 100.0%             main
-       6 100.0%        1    work
-       3  50.0%        3    + hash
-       2  33.3%        2    + ns::wait(int; ?)
+stacks       %  ending
+     6  100.0%            main
+     6  100.0%       1    work
+     3   50.0%       3    + hash
+     2   33.3%       2    + ns::wait(int; ?)
 `
 	if got := b.String(); got != want {
 		t.Errorf("got:\n%s", got)

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/corewalk/corewalk/report"
 )
 
 // A node is a function called on one path, with the functions that it called.
@@ -83,14 +85,17 @@ func (p *Profile) WriteTree(w io.Writer, o TreeOptions) error {
 		fmt.Fprintln(out, pauses)
 	}
 	root := p.tree()
-	if root.count > 0 {
-		fmt.Fprintf(out, "\n%8s %6s %8s\n", "stacks", "%", "ending")
-	}
-	t := treeWriter{out: out, total: root.count, left: o.MaxRows}
+	t := treeWriter{total: root.count, left: o.MaxRows}
 	if t.left == 0 {
 		t.left = -1
 	}
 	t.children(root)
+	if root.count > 0 {
+		fmt.Fprintln(out)
+		if err := report.WriteColumns(out, []string{">stacks", ">%", ">ending", ""}, t.rows); err != nil {
+			return err
+		}
+	}
 	if t.hidden > 0 {
 		fmt.Fprintf(out, "%d more lines not shown\n", t.hidden)
 	}
@@ -98,7 +103,7 @@ func (p *Profile) WriteTree(w io.Writer, o TreeOptions) error {
 }
 
 type treeWriter struct {
-	out    io.Writer
+	rows   [][]string
 	total  int
 	left   int // lines left; negative for no limit
 	hidden int
@@ -147,7 +152,8 @@ func (t *treeWriter) write(l line) {
 	if l.first {
 		mark = "+ "
 	}
-	fmt.Fprintf(t.out, "%8d %5.1f%% %8s  %s%s%s\n", l.n.count, 100*float64(l.n.count)/float64(t.total), self, strings.Repeat("  ", min(l.depth, 60)), mark, l.n.name)
+	t.rows = append(t.rows, []string{fmt.Sprint(l.n.count), fmt.Sprintf("%.1f%%", 100*float64(l.n.count)/float64(t.total)), self,
+		strings.Repeat("  ", min(l.depth, 60)) + mark + l.n.name})
 }
 
 // Summary returns one line that says what was sampled.

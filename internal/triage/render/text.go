@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 	"time"
 	"unicode/utf8"
 
@@ -29,7 +28,9 @@ func WriteText(w io.Writer, s *Summary) error {
 	}
 	if len(s.Groups) > 0 {
 		fmt.Fprintln(out)
-		table(out, s)
+		if err := table(out, s); err != nil {
+			return err
+		}
 	}
 	failures(out, s)
 	for _, n := range s.Notes {
@@ -87,9 +88,8 @@ func day(t time.Time) string {
 	return t.Format(time.DateOnly)
 }
 
-func table(w io.Writer, s *Summary) {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "  #\tdumps\tnew\tfirst\tlast\tbuilds\twhy\twhere\tgroup")
+func table(w io.Writer, s *Summary) error {
+	var rows [][]string
 	short := shortIDs(s.Groups)
 	for i := range s.Groups {
 		g := &s.Groups[i]
@@ -105,9 +105,11 @@ func table(w io.Writer, s *Summary) {
 		if g.Weak {
 			where += " (weak)"
 		}
-		fmt.Fprintf(t, "  %d\t%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\n", i+1, dumps, mark, day(g.FirstSeen), day(g.LastSeen), g.Builds, cell(g.Reason, maxReason), where, short[g.ID])
+		rows = append(rows, []string{fmt.Sprintf("  %d", i+1), dumps, mark, day(g.FirstSeen), day(g.LastSeen), fmt.Sprint(g.Builds), cell(g.Reason, maxReason), where, short[g.ID]})
 	}
-	t.Flush()
+	if err := report.WriteColumns(w, []string{"  #", "dumps", "new", "first", "last", "builds", "why", "where", "group"}, rows); err != nil {
+		return err
+	}
 	for i := range s.Groups {
 		for _, sim := range s.Groups[i].Similar {
 			other := short[sim.Group]
@@ -119,6 +121,7 @@ func table(w io.Writer, s *Summary) {
 			fmt.Fprintf(w, "  %s is probably the same as %s (%.0f %% similar)\n", short[s.Groups[i].ID], other, sim.Score*100)
 		}
 	}
+	return nil
 }
 
 // cell makes a text from a dump fit into a column.

@@ -1,0 +1,347 @@
+package unwind_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// TestFirstFrames: a thread's first frame has its registers, and its address is looked up
+// as it is, unless the process is behind the instruction that it stands for.
+func TestFirstFrames(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*machine)
+		lookup uint64
+	}{
+		"plain":                {func(*machine) {}, 0x8000},
+		"behind a breakpoint":  {func(m *machine) { m.trapped = true }, 0x7fff},
+		"walks itself":         {func(m *machine) { m.first = true }, 0x7fff},
+		"no program counter":   {func(m *machine) { m.regs.Clear(arch.RIP) }, 0},
+		"no stack pointer":     {func(m *machine) { m.regs.Clear(arch.RSP) }, 0},
+		"no registers at all":  {func(m *machine) { m.regs = arch.RegSet{} }, 0},
+		"no thread to be told": {func(m *machine) { m.err = errFake }, 0},
+	} {
+		m := machineOf(arch.AMD64)
+		m.regs.Set(arch.RBX, 7)
+		c.change(m)
+		w := mustWalker(m, nil)
+		f, err := w.InitialFrame(unwind.NullThread)
+		if c.lookup == 0 {
+			if f != nil || err == nil {
+				t.Errorf("%s: %v, %v", name, f, err)
+			}
+			s, err := w.WalkStack(unwind.NullThread)
+			if s == nil || err == nil || s.Err != err || s.End != unwind.EndNoRegister || len(s.Frames) != 0 {
+				t.Errorf("%s: %+v, %v", name, s, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if f.LookupAddr() != c.lookup || !f.IsTopFrame() || f.IsTrampoline() || f.IsBottomFrame() || f.NonCall() || f.Attempts() != nil {
+			t.Errorf("%s: %+v", name, observe(f))
+		}
+		if v, l, ok := f.Reg(arch.RBX); !ok || v != 7 || l != unwind.InRegister(arch.RBX) {
+			t.Errorf("%s: rbx is %d, %v, %v", name, v, l, ok)
+		}
+		if _, has := f.CFA(); has {
+			t.Errorf("%s: a frame that nobody stepped from has a CFA", name)
+		}
+	}
+}
+
+// TestOptions: what is given is used, and nonsense is refused.
+func TestOptions(t *testing.T) {
+	r := &countingReader{}
+	w := mustWalker(newProc(0x1000, stackBase, 0), []unwind.Option{unwind.WithSymbolReader(r)})
+	if w.SymbolReader() != unwind.SymbolReader(r) {
+		t.Error("the symbol reader is another one")
+	}
+	for n, ok := range map[int]bool{-1: false, 0: false, 1: true} {
+		if _, err := unwind.NewWalker(newProc(0, 0, 0), unwind.WithMaxFrames(n)); (err == nil) != ok || !ok && !errors.Is(err, unwind.ErrBadParam) {
+			t.Errorf("a limit of %d frames: %v", n, err)
+		}
+	}
+	if _, err := unwind.NewWalker(nil); !errors.Is(err, unwind.ErrBadParam) {
+		t.Errorf("no process: %v", err)
+	}
+}
+
+type countingReader struct{ unwind.SymbolReader }
+
+// TestBadStarts: a walk needs a frame of its own walker.
+func TestBadStarts(t *testing.T) {
+	w, other := mustWalker(newProc(0x1000, stackBase, 0), nil), mustWalker(newProc(0x1000, stackBase, 0), nil)
+	for name, f := range map[string]*unwind.Frame{"nil": nil, "another walker's": frameOf(t, other)} {
+		if s, err := w.WalkStackFromFrame(f); !errors.Is(err, unwind.ErrBadParam) || s == nil || s.Err != err || s.End != unwind.EndError || len(s.Frames) != 0 {
+			t.Errorf("%s: %+v, %v", name, s, err)
+		}
+		if out, err := w.WalkSingleFrame(f); out != nil || !errors.Is(err, unwind.ErrBadParam) {
+			t.Errorf("%s: %v, %v", name, out, err)
+		}
+	}
+}
+
+// TestHookErrors: when the end of a walk fails, its frames are kept, and a failure of the
+// walk itself is the one that is told.
+func TestHookErrors(t *testing.T) {
+	p := deepStack(3, 16, 0x1000)
+	p.postErr = errFake
+	w := mustWalker(p, nil, stepper("fp", 1, byFP))
+	s, err := w.WalkStack(1)
+	if !errors.Is(err, errFake) || !errors.Is(s.Err, errFake) || len(s.Frames) != 3 || s.End != unwind.EndBottom {
+		t.Errorf("%d frames, %v, %v", len(s.Frames), s.End, err)
+	}
+	top, err := w.InitialFrame(1)
+	if !errors.Is(err, errFake) {
+		t.Errorf("%v, %v", top, err)
+	}
+	if s, err := w.WalkStackFromFrame(frameFor(t, w, p)); !errors.Is(err, errFake) || !errors.Is(s.Err, errFake) || len(s.Frames) != 3 {
+		t.Errorf("%d frames, %v", len(s.Frames), err)
+	}
+	// The walk failed before.
+	lost := mustWalker(p, nil)
+	if s, err := lost.WalkStack(1); !errors.Is(err, unwind.ErrNoStepper) || errors.Is(err, errFake) || s.Err != err {
+		t.Errorf("%v", err)
+	}
+	if s, err := lost.WalkStackFromFrame(frameFor(t, lost, p)); !errors.Is(err, unwind.ErrNoStepper) || s.Err != err {
+		t.Errorf("%v", err)
+	}
+	// The beginning failed: nothing was walked.
+	p.preErr, p.postErr = errFake, nil
+	if s, err := w.WalkStack(1); !errors.Is(err, errFake) || !errors.Is(s.Err, errFake) || len(s.Frames) != 0 {
+		t.Errorf("%d frames, %v", len(s.Frames), err)
+	}
+	if s, err := w.WalkStackFromFrame(frameFor(t, w, p)); !errors.Is(err, errFake) || !errors.Is(s.Err, errFake) || len(s.Frames) != 0 {
+		t.Errorf("%d frames, %v", len(s.Frames), err)
+	}
+}
+
+// frameFor is a start at the thread's registers.
+func frameFor(t *testing.T, w *unwind.Walker, p *fakeProc) *unwind.Frame {
+	t.Helper()
+	get := func(r arch.Reg) uint64 { v, _ := p.regs.Get(r); return v }
+	f, err := unwind.NewFrame(get(arch.RIP), get(arch.RSP), get(arch.RBP), w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// TestCancelledWalk: a context that is done ends a long walk, and a short one is not
+// worth asking.
+func TestCancelledWalk(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for n, want := range map[int]int{255: 255, 256: 256, 257: 256, 600: 256} {
+		p := deepStack(n, 16, 0x1000)
+		s, err := mustWalker(p, nil, stepper("fp", 1, byFP)).WalkStackContext(ctx, 1)
+		if len(s.Frames) != want || (n > 255) != errors.Is(err, context.Canceled) || (n > 255) != (s.End == unwind.EndCancelled) {
+			t.Errorf("a stack of %d frames: %d, %v, %v", n, len(s.Frames), s.End, err)
+		}
+	}
+}
+
+// TestDeepRegisters: each frame has its own registers, however far it is from the frames
+// that hold all of them.
+func TestDeepRegisters(t *testing.T) {
+	const depth = 100
+	s := stepper("s", 1, func(in, out *unwind.Frame) unwind.Status {
+		n := in.SP() - stackBase
+		if n == depth {
+			return unwind.StatusStackBottom
+		}
+		out.SetRA(0x1000 + n)
+		out.SetSP(in.SP() + 1)
+		if n%3 == 0 {
+			out.SetReg(arch.RBX, 1000+n, unwind.AtAddress(n))
+		}
+		if n == 50 {
+			out.ForgetReg(arch.R12)
+		}
+		if n == 70 {
+			out.ForgetRegs()
+			out.SetRA(0x1000 + n)
+			out.SetSP(in.SP() + 1)
+		}
+		return unwind.StatusSuccess
+	})
+	p := newProc(0x1000, stackBase, 0)
+	p.regs.Set(arch.R12, 12)
+	p.regs.Set(arch.R13, 13)
+	stack, err := mustWalker(p, nil, s).WalkStack(1)
+	if err != nil || len(stack.Frames) != depth+1 {
+		t.Fatal(len(stack.Frames), err)
+	}
+	for i, f := range stack.Frames {
+		_, _, r12 := f.Reg(arch.R12)
+		_, _, r13 := f.Reg(arch.R13)
+		_, _, r11 := f.Reg(arch.R11)
+		if r12 != (i <= 50) || r13 != (i <= 70) || r11 {
+			t.Errorf("frame %d: r12 %v, r13 %v, r11 %v", i, r12, r13, r11)
+		}
+		last := (i - 1) / 3 * 3 // the step that set rbx
+		v, l, ok := f.Reg(arch.RBX)
+		switch {
+		case i == 0 || i >= 71 && last < 71:
+			if ok {
+				t.Errorf("frame %d: rbx is known", i)
+			}
+		case !ok || v != uint64(1000+last) || l != unwind.AtAddress(uint64(last)):
+			t.Errorf("frame %d: rbx is %d, %v, %v; want %d", i, v, l, ok, 1000+last)
+		}
+		if want := i == depth; f.IsBottomFrame() != want || f.IsTopFrame() != (i == 0) {
+			t.Errorf("frame %d: bottom %v, top %v", i, f.IsBottomFrame(), f.IsTopFrame())
+		}
+		if i > 0 && (f.PrevFrame() != stack.Frames[i-1] || f.Stepper() != unwind.FrameStepper(s)) {
+			t.Errorf("frame %d has another callee or stepper", i)
+		}
+	}
+}
+
+// TestNoProgress: a caller that is the same frame is refused, one that differs in anything
+// is not.
+func TestNoProgress(t *testing.T) {
+	for name, c := range map[string]struct {
+		answer func(out *unwind.Frame)
+		ok     bool
+	}{
+		"the same":        {func(out *unwind.Frame) {}, false},
+		"another address": {func(out *unwind.Frame) { out.SetRA(0x1001) }, true},
+		"another stack":   {func(out *unwind.Frame) { out.SetSP(stackBase + 8) }, true},
+		"another pointer": {func(out *unwind.Frame) { out.SetFP(9) }, true},
+		"another value":   {func(out *unwind.Frame) { out.SetReg(arch.RBX, 8, unwind.Location{}) }, true},
+		"less known":      {func(out *unwind.Frame) { out.ForgetReg(arch.R12) }, true},
+	} {
+		p := newProc(0x1000, stackBase, 5)
+		p.regs.Set(arch.RBX, 7)
+		p.regs.Set(arch.R12, 0)
+		w := mustWalker(p, nil, stepper("s", 1, func(in, out *unwind.Frame) unwind.Status {
+			out.SetRA(in.RA())
+			out.SetSP(in.SP())
+			c.answer(out)
+			return unwind.StatusSuccess
+		}))
+		top, err := w.InitialFrame(1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := w.WalkSingleFrame(top)
+		if (err == nil) != c.ok || (out != nil) != c.ok {
+			t.Errorf("%s: %v, %v", name, out, err)
+		}
+		if !c.ok && (!errors.Is(err, unwind.ErrNoStepper) || !strings.Contains(err.Error(), "no progress")) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A brokenGroup cannot find steppers.
+type brokenGroup struct{ unwind.StepperGroup }
+
+func (brokenGroup) FindStepperForAddr(unwind.Address, unwind.FrameStepper) (unwind.FrameStepper, error) {
+	return nil, errFake
+}
+
+// TestWhyNoStepper: the error says why nobody could go on.
+func TestWhyNoStepper(t *testing.T) {
+	p := newProc(0x1000, stackBase, 0)
+	if _, err := mustWalker(p, nil).WalkStack(1); err == nil || err.Error() != "at 0x1000: "+unwind.ErrNoStepper.Error() {
+		t.Errorf("nobody there: %v", err)
+	}
+	lazy := stepper("s", 1, func(in, out *unwind.Frame) unwind.Status { return unwind.StatusSuccess })
+	if _, err := mustWalker(p, nil, lazy).WalkStack(1); err == nil || !strings.HasPrefix(err.Error(), "at 0x1000: the stepper did not set") {
+		t.Errorf("a bad answer: %v", err)
+	}
+	g := brokenGroup{unwind.NewAddrRangeGroup()}
+	if s, err := mustWalker(p, []unwind.Option{unwind.WithGroup(g)}).WalkStack(1); err != errFake || s.End != unwind.EndNoStepper {
+		t.Errorf("a group that fails: %v, %v", s.End, err)
+	}
+}
+
+// TestExplained: a walk that explains itself has what each stepper said of a frame, and
+// nothing that was said later.
+func TestExplained(t *testing.T) {
+	var kept *unwind.Frame
+	shy := stepper("shy", 1, func(in, out *unwind.Frame) unwind.Status {
+		out.Notef("not %s", "mine")
+		return unwind.StatusNotMe
+	})
+	good := stepper("good", 2, func(in, out *unwind.Frame) unwind.Status {
+		if out.Notef("mine"); !in.IsTopFrame() && in.RA() == 0x1001 {
+			return unwind.StatusStackBottom
+		}
+		out.SetRA(in.RA() + 1)
+		out.SetSP(in.SP() + 8)
+		kept = out
+		return unwind.StatusSuccess
+	})
+	p := newProc(0x1000, stackBase, 0)
+	said := func(f *unwind.Frame) (list []string) {
+		for _, a := range f.Attempts() {
+			list = append(list, a.Stepper.Name()+": "+strings.Join(a.Notes, ", "))
+		}
+		return list
+	}
+	want := []string{"shy: not mine", "good: mine"}
+	w := mustWalker(p, []unwind.Option{unwind.WithExplain()}, shy, good)
+	s, err := w.WalkStack(1)
+	if err != nil || len(s.Frames) != 2 {
+		t.Fatal(len(s.Frames), err)
+	}
+	for i, f := range s.Frames {
+		if kept.Notef("too late"); !f.Tracing() || !slices.Equal(said(f), want) {
+			t.Errorf("frame %d: %q", i, said(f))
+		}
+	}
+	// From a frame that did not come of a walk.
+	f := frameFor(t, w, p)
+	if f.Tracing() {
+		t.Error("a new frame explains")
+	}
+	if _, err := w.WalkSingleFrame(f); err != nil || !slices.Equal(said(f), want) {
+		t.Errorf("%q, %v", said(f), err)
+	}
+	// Going on from a frame keeps what was said of it.
+	if _, err := w.WalkSingleFrame(f); err != nil || len(said(f)) != 4 {
+		t.Errorf("%q, %v", said(f), err)
+	}
+	// One that does not explain has nothing.
+	plain := mustWalker(p, nil, shy, good)
+	s, err = plain.WalkStack(1)
+	if err != nil || len(s.Frames) != 2 || s.Frames[0].Attempts() != nil || s.Frames[1].Tracing() {
+		t.Errorf("%v", err)
+	}
+	f = frameFor(t, plain, p)
+	if _, err := plain.WalkSingleFrame(f); err != nil || f.Tracing() || f.Attempts() != nil {
+		t.Errorf("%q, %v", said(f), err)
+	}
+}
+
+// TestBottomIsNoCaller: of the last frame there is no caller, which is no failure, and an
+// error of a stepper is one.
+func TestBottomIsNoCaller(t *testing.T) {
+	for status, want := range map[unwind.Status]error{unwind.StatusStackBottom: unwind.ErrStackBottom, unwind.StatusError: unwind.ErrStepper, unwind.StatusNotMe: unwind.ErrNoStepper} {
+		w := mustWalker(newProc(0x1000, stackBase, 0), nil, stepper("s", 1, func(in, out *unwind.Frame) unwind.Status {
+			out.SetRA(0x2000)
+			out.SetSP(stackBase + 8)
+			return status
+		}))
+		top, err := w.InitialFrame(1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out, err := w.WalkSingleFrame(top); out != nil || !errors.Is(err, want) {
+			t.Errorf("%v: %v, %v", status, out, err)
+		}
+		if top.IsBottomFrame() != (status == unwind.StatusStackBottom) {
+			t.Errorf("%v: bottom %v", status, top.IsBottomFrame())
+		}
+	}
+}

@@ -80,7 +80,6 @@ func (f *Frame) SetReg(r arch.Reg, v uint64, l Location) bool {
 		if l == (Location{}) {
 			// SP is almost always computed: there is no change to record.
 			f.flags |= flagPlainSP
-			f.dropChange(r)
 			return true
 		}
 	case f.arch().FP:

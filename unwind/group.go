@@ -121,9 +121,7 @@ func (g *AddrRangeGroup) change(ranges []AddrRange, s FrameStepper, enroll bool,
 	pieces := slices.Clone(*g.pieces.Load())
 	for _, r := range ranges {
 		pieces = splitAt(pieces, r.Start)
-		if r.End != 0 {
-			pieces = splitAt(pieces, r.End)
-		}
+		pieces = splitAt(pieces, r.End)
 		for i := range pieces {
 			if pieces[i].start >= r.Start && pieces[i].start <= r.last() {
 				pieces[i].steppers = edit(pieces[i].steppers)
@@ -205,7 +203,7 @@ func (g *AddrRangeGroup) Ranges(s FrameStepper) []AddrRange {
 		if i+1 < len(pieces) {
 			r.End = pieces[i+1].start
 		}
-		if n := len(out); n > 0 && out[n-1].End == r.Start && r.Start != 0 {
+		if n := len(out); n > 0 && out[n-1].End == r.Start {
 			out[n-1].End = r.End
 		} else {
 			out = append(out, r)

@@ -86,9 +86,8 @@ func (w *Walker) step(st *stepState, in *Frame) (*Frame, EndReason, error) {
 		status := s.CallerFrame(in, out)
 		var why string
 		if status == StatusSuccess {
-			if why = w.refuse(in, out); why != "" {
-				refused = why
-			}
+			why = w.refuse(in, out)
+			refused = why
 		}
 		in.attempt(s, status, out, why)
 		st.scratch = out.changes[:0]
@@ -137,7 +136,7 @@ func (w *Walker) refuse(in, out *Frame) string {
 	switch {
 	case !out.has(flagHasRA) || !out.has(flagHasSP):
 		return "the stepper did not set both return address and stack pointer"
-	case out.ra == in.ra && out.sp == in.sp && sameRegs(in, out):
+	case sameRegs(in, out):
 		return fmt.Sprintf("no progress: the caller would be the same frame (%v)", out)
 	}
 	return ""
@@ -145,7 +144,7 @@ func (w *Walker) refuse(in, out *Frame) string {
 
 // attempt records a stepper's answer if the walk explains itself.
 func (f *Frame) attempt(s FrameStepper, status Status, out *Frame, refused string) {
-	if f.Tracing() && out.Tracing() {
+	if f.Tracing() {
 		f.trace.attempts = append(f.trace.attempts, Attempt{Stepper: s, Status: status, Notes: out.trace.notes, Refused: refused})
 	}
 }

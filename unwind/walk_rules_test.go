@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -49,6 +50,9 @@ func TestFirstFrames(t *testing.T) {
 		}
 		if v, l, ok := f.Reg(arch.RBX); !ok || v != 7 || l != unwind.InRegister(arch.RBX) {
 			t.Errorf("%s: rbx is %d, %v, %v", name, v, l, ok)
+		}
+		if f.Tracing() {
+			t.Errorf("%s: explains itself", name)
 		}
 		if _, has := f.CFA(); has {
 			t.Errorf("%s: a frame that nobody stepped from has a CFA", name)
@@ -111,6 +115,9 @@ func TestHookErrors(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	if s, err := lost.WalkStackFromFrame(frameFor(t, lost, p)); !errors.Is(err, unwind.ErrNoStepper) || s.Err != err {
+		t.Errorf("%v", err)
+	}
+	if out, err := lost.WalkSingleFrame(frameFor(t, lost, p)); out != nil || !errors.Is(err, unwind.ErrNoStepper) {
 		t.Errorf("%v", err)
 	}
 	// The beginning failed: nothing was walked.
@@ -255,6 +262,10 @@ func TestWhyNoStepper(t *testing.T) {
 	if _, err := mustWalker(p, nil).WalkStack(1); err == nil || err.Error() != "at 0x1000: "+unwind.ErrNoStepper.Error() {
 		t.Errorf("nobody there: %v", err)
 	}
+	shy := stepper("s", 1, func(in, out *unwind.Frame) unwind.Status { return unwind.StatusNotMe })
+	if _, err := mustWalker(p, nil, shy).WalkStack(1); err == nil || err.Error() != "at 0x1000: "+unwind.ErrNoStepper.Error() {
+		t.Errorf("nobody's: %v", err)
+	}
 	lazy := stepper("s", 1, func(in, out *unwind.Frame) unwind.Status { return unwind.StatusSuccess })
 	if _, err := mustWalker(p, nil, lazy).WalkStack(1); err == nil || !strings.HasPrefix(err.Error(), "at 0x1000: the stepper did not set") {
 		t.Errorf("a bad answer: %v", err)
@@ -342,6 +353,171 @@ func TestBottomIsNoCaller(t *testing.T) {
 		}
 		if top.IsBottomFrame() != (status == unwind.StatusStackBottom) {
 			t.Errorf("%v: bottom %v", status, top.IsBottomFrame())
+		}
+	}
+}
+
+// TestForgetAllOfTop: registers that the first frame has are not its caller's when all
+// were forgotten.
+func TestForgetAllOfTop(t *testing.T) {
+	p := newProc(0x1000, stackBase, 5)
+	for r := range arch.Reg(arch.AMD64.NumRegs()) {
+		p.regs.Set(r, 0x1000+uint64(r))
+	}
+	w := mustWalker(p, nil, stepper("s", 1, func(in, out *unwind.Frame) unwind.Status {
+		out.ForgetRegs()
+		out.SetRA(0x2000)
+		out.SetSP(0x3000)
+		return unwind.StatusSuccess
+	}))
+	top, err := w.InitialFrame(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := w.WalkSingleFrame(top)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if regs := out.Registers(); regs.Valid != arch.Mask(arch.RIP, arch.RSP) {
+		t.Errorf("known: %#x", regs.Valid)
+	}
+}
+
+// TestCFAOfLast: a frame that nobody stepped from has no CFA, and a signal's frame is no
+// thread's first.
+func TestCFAOfLast(t *testing.T) {
+	s := stepper("s", 1, func(in, out *unwind.Frame) unwind.Status {
+		if in.SP() == stackBase+32 {
+			return unwind.StatusStackBottom
+		}
+		out.SetRA(0x2000)
+		out.SetSP(in.SP() + 16)
+		out.SetCalleeCFA(in.SP() + 16)
+		if !in.IsTopFrame() {
+			out.SetTrust(unwind.TrustSignal)
+		}
+		return unwind.StatusSuccess
+	})
+	stack, err := mustWalker(newProc(0x1000, stackBase, 0), nil, s).WalkStack(1)
+	if err != nil || len(stack.Frames) != 3 {
+		t.Fatal(len(stack.Frames), err)
+	}
+	for i, f := range stack.Frames {
+		cfa, ok := f.CFA()
+		want := uint64(stackBase + 16*(i+1))
+		if i == 2 {
+			want = 0
+		}
+		if ok != (i < 2) || cfa != want || f.IsTopFrame() != (i == 0) || f.IsTrampoline() != (i == 1) {
+			t.Errorf("frame %d: CFA %#x, %v; top %v, trampoline %v", i, cfa, ok, f.IsTopFrame(), f.IsTrampoline())
+		}
+	}
+}
+
+// subscribed counts how often a subscription is ended.
+type subscribed struct {
+	fakeLibs
+	ended int
+}
+
+func (l *subscribed) Subscribe(func(*libstate.Library, libstate.Change)) func() {
+	return func() { l.ended++ }
+}
+
+func TestCloseTwice(t *testing.T) {
+	p, libs := newProc(0, 0, 0), &subscribed{}
+	p.libs = libs
+	w := mustWalker(p, nil)
+	if w.Close() != nil || w.Close() != nil || libs.ended != 1 {
+		t.Errorf("the subscription was ended %d times", libs.ended)
+	}
+}
+
+// silent is a stepper that hears of no libraries.
+type silent struct{}
+
+func (silent) CallerFrame(_, _ *unwind.Frame) unwind.Status { return unwind.StatusNotMe }
+func (silent) Name() string                                 { return "silent" }
+func (silent) Priority() uint32                             { return 1 }
+
+// A shyRegistrar joins a group without a range.
+type shyRegistrar struct{ *stepFunc }
+
+func (shyRegistrar) RegisterStepperGroup(unwind.StepperGroup) error { return nil }
+
+// TestMembersOfGroup: who was registered hears of libraries, also without a range; whose
+// ranges are taken away without having been there is no member.
+func TestMembersOfGroup(t *testing.T) {
+	g := unwind.NewAddrRangeGroup()
+	shy := shyRegistrar{named("shy", 1)}
+	for _, s := range []unwind.FrameStepper{silent{}, shy} {
+		if err := g.RegisterStepper(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := g.RemoveAddressRanges([]unwind.AddrRange{rng(1, 2)}, named("stranger", 1)); err != nil {
+		t.Fatal(err)
+	}
+	if got := g.Steppers(); len(got) != 2 {
+		t.Errorf("%d members", len(got))
+	}
+	g.NewLibraryNotification(&libstate.Library{Path: "/lib"}, libstate.LibraryAdded)
+	if len(shy.heard) != 1 {
+		t.Errorf("heard: %q", shy.heard)
+	}
+	if got := g.Ranges(silent{}); !slices.Equal(got, []unwind.AddrRange{unwind.WholeSpace}) {
+		t.Errorf("%v", got)
+	}
+	top := named("top", 1)
+	if err := g.AddStepper(top, 0x1000, 0); err != nil {
+		t.Fatal(err)
+	}
+	if got := g.Ranges(top); !slices.Equal(got, []unwind.AddrRange{rng(0x1000, 0)}) {
+		t.Errorf("%v", got)
+	}
+}
+
+// TestSecondOpinionsStartAfresh: who is asked for a second opinion sees nothing of what
+// another one said, and has given none when it declined.
+func TestSecondOpinionsStartAfresh(t *testing.T) {
+	answer := func(out *unwind.Frame, forget bool) {
+		out.SetRA(0x2000)
+		out.SetSP(stackBase + 16)
+		if forget {
+			out.ForgetReg(arch.RBP)
+		} else {
+			out.SetFP(7)
+		}
+	}
+	bottom := func(in *unwind.Frame) bool { return !in.IsTopFrame() }
+	mk := func(name string, priority uint32, f func(out *unwind.Frame) unwind.Status) *stepFunc {
+		return stepper(name, priority, func(in, out *unwind.Frame) unwind.Status {
+			if bottom(in) {
+				return unwind.StatusStackBottom
+			}
+			return f(out)
+		})
+	}
+	steppers := []unwind.FrameStepper{
+		mk("believed", 1, func(out *unwind.Frame) unwind.Status { answer(out, true); return unwind.StatusSuccess }),
+		mk("knows more", 2, func(out *unwind.Frame) unwind.Status { answer(out, false); return unwind.StatusSuccess }),
+		mk("says nothing", 3, func(out *unwind.Frame) unwind.Status { return unwind.StatusSuccess }),
+		mk("declines", 4, func(out *unwind.Frame) unwind.Status { answer(out, false); return unwind.StatusNotMe }),
+	}
+	p := newProc(0x1000, stackBase, 5)
+	verified := mustWalker(p, []unwind.Option{unwind.WithVerify()}, steppers...)
+	explained := mustWalker(p, []unwind.Option{unwind.WithVerify(), unwind.WithExplain()}, steppers...)
+	for _, w := range []*unwind.Walker{verified, explained} {
+		s, err := w.WalkStack(1)
+		if err != nil || len(s.Frames) != 2 {
+			t.Fatal(len(s.Frames), err)
+		}
+		f := s.Frames[1]
+		if v := f.Verdicts(); len(v) != 1 || v[0].Stepper.Name() != "knows more" || !v[0].Agrees || !v[0].HasFP || v[0].FP != 7 {
+			t.Errorf("%+v", v)
+		}
+		if f.Tracing() != (w == explained) || len(f.Attempts()) > 0 != (w == explained) {
+			t.Errorf("tracing %v, %d attempts", f.Tracing(), len(f.Attempts()))
 		}
 	}
 }

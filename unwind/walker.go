@@ -233,10 +233,8 @@ func (w *Walker) WalkStackContext(ctx context.Context, thread ThreadID) (*Stack,
 		w.walkFrom(ctx, s, top)
 		return s.Err
 	})
-	if err != nil && s.Err == nil {
-		s.Err = err
-	}
-	return s, s.Err
+	s.Err = err
+	return s, err
 }
 
 // WalkStackFromFrame walks the stack that begins with f; f itself is the Stack's first
@@ -253,10 +251,8 @@ func (w *Walker) WalkStackFromFrame(f *Frame) (*Stack, error) {
 		w.walkFrom(context.Background(), s, f)
 		return s.Err
 	})
-	if err != nil && s.Err == nil {
-		s.Err = err
-	}
-	return s, s.Err
+	s.Err = err
+	return s, err
 }
 
 // WalkSingleFrame returns the frame that called f. At the bottom of the stack the error is
@@ -269,8 +265,7 @@ func (w *Walker) WalkSingleFrame(f *Frame) (*Frame, error) {
 	var out *Frame
 	err = w.hooked(t, func() error {
 		st := stepState{one: true}
-		var end EndReason
-		if out, end, err = w.step(&st, f); err == nil && end == EndBottom && out == nil {
+		if out, _, err = w.step(&st, f); err == nil && out == nil {
 			err = ErrStackBottom
 		}
 		return err

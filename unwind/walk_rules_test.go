@@ -461,7 +461,7 @@ func TestMembersOfGroup(t *testing.T) {
 	if got := g.Steppers(); len(got) != 2 {
 		t.Errorf("%d members", len(got))
 	}
-	g.NewLibraryNotification(&libstate.Library{Path: "/lib"}, libstate.LibraryAdded)
+	g.NewLibraryNotification(&libstate.Library{Path: "/lib"}, libstate.Load)
 	if len(shy.heard) != 1 {
 		t.Errorf("heard: %q", shy.heard)
 	}

@@ -100,53 +100,70 @@ func TestKept(t *testing.T) {
 // TestFixtures compares the signatures of the fixtures with those that were read and
 // approved: a line for each. A difference for many means that Version must change.
 func TestFixtures(t *testing.T) {
-	var b strings.Builder
-	for _, c := range append(fixture.Cases(t), fixture.Minidumps(t)...) {
-		target, err := corewalk.Open(context.Background(), c.Core(t), options(t, c)...)
-		if err != nil {
-			t.Fatalf("%s: %v", c.Name, err)
-		}
-		r, err := target.Analyze(context.Background(), corewalk.AnalyzeOptions{Locals: corewalk.LocalsNone})
-		target.Close()
-		if err != nil {
-			t.Fatalf("%s: %v", c.Name, err)
-		}
-		s := signature.Of(r)
-		checkKept(t, c.Name, &s)
-		mark := ""
-		if s.Weak {
-			mark = " (weak)"
-		}
-		frames := slices.Clone(s.Frames)
-		if s.Top < len(frames) {
-			frames[s.Top] = "| " + frames[s.Top] // where the first level ends
-		}
-		fmt.Fprintf(&b, "%s: %s%s: %s [%s] %s\n", c.Name, s.Hash, mark, s.Kind, s.Class, strings.Join(frames[:min(len(frames), 9)], " < "))
-	}
 	const file = "testdata/fixtures.txt"
-	if *update {
+	text, err := os.ReadFile(file)
+	if err != nil && !*update {
+		t.Fatal(err)
+	}
+	want := make(map[string]string)
+	for line := range strings.Lines(string(text)) {
+		name, _, _ := strings.Cut(line, ":")
+		want[name] = line
+	}
+	var b strings.Builder
+	left := false // by -run
+	for _, c := range append(fixture.Cases(t), fixture.Minidumps(t)...) {
+		ran := false
+		t.Run(c.Name, func(t *testing.T) {
+			ran = true
+			line := lineOf(t, c)
+			b.WriteString(line)
+			switch {
+			case *update:
+			case want[c.Name] == "":
+				t.Logf("no signature was approved yet; -update keeps this one: %s", line)
+			case want[c.Name] != line:
+				t.Errorf("differs; -update keeps the new one:\nwant %sgot  %s", want[c.Name], line)
+			}
+		})
+		left = left || !ran
+		delete(want, c.Name)
+	}
+	switch {
+	case *update && left:
+		t.Error("-update needs all of the test")
+	case *update:
 		if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		return
+	default:
+		for name := range want {
+			t.Errorf("%s: there is no such fixture", name)
+		}
 	}
-	text, err := os.ReadFile(file)
+}
+
+// lineOf is the line of a fixture.
+func lineOf(t *testing.T, c fixture.Case) string {
+	t.Helper()
+	target, err := corewalk.Open(context.Background(), c.Core(t), options(t, c)...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := make(map[string]string)
-	for line := range strings.Lines(b.String()) {
-		name, _, _ := strings.Cut(line, ":")
-		got[name] = line
+	r, err := target.Analyze(context.Background(), corewalk.AnalyzeOptions{Locals: corewalk.LocalsNone})
+	target.Close()
+	if err != nil {
+		t.Fatal(err)
 	}
-	for line := range strings.Lines(string(text)) {
-		name, _, _ := strings.Cut(line, ":")
-		if got[name] != line {
-			t.Errorf("%s differs; -update keeps the new one:\nwant %sgot  %s", name, line, got[name])
-		}
-		delete(got, name)
+	s := signature.Of(r)
+	checkKept(t, c.Name, &s)
+	mark := ""
+	if s.Weak {
+		mark = " (weak)"
 	}
-	for name := range got {
-		t.Logf("%s: no signature was approved yet; -update keeps this one", name)
+	frames := slices.Clone(s.Frames)
+	if s.Top < len(frames) {
+		frames[s.Top] = "| " + frames[s.Top] // where the first level ends
 	}
+	return fmt.Sprintf("%s: %s%s: %s [%s] %s\n", c.Name, s.Hash, mark, s.Kind, s.Class, strings.Join(frames[:min(len(frames), 9)], " < "))
 }

@@ -7,18 +7,18 @@ import (
 	"github.com/corewalk/corewalk/internal/format/dwarf"
 )
 
-// A type that is only declared in the unit of a variable is defined in another, of
-// the same file or of another library of the process: it is looked for by its
-// signature where it has one, else by name.
+// A type that a variable's unit only declares is defined in another unit of the same file,
+// or in another library of the process. It is found by its signature if it has one, else by
+// its name.
 
-// Bounds on the units that are searched, in bytes of debugging information: of its
-// own file for one type, of all other files for all types together.
+// Limits on the units to search, in bytes of debugging information.
 const (
-	MaxSearch  = 16 << 20
-	maxForeign = 64 << 20
+	MaxSearch  = 16 << 20 // for one type, in its own file
+	maxForeign = 64 << 20 // for all types together, in other files
 )
 
-// complete returns the definition of a declared type (stripped).
+// Complete returns the definition of a declared type t, which must be stripped; false if
+// none is found.
 func (set *Set) Complete(t *Type) (*Type, bool) {
 	if t.Ref.DB != nil {
 		return set.defined(t)
@@ -44,7 +44,7 @@ func (set *Set) Complete(t *Type) (*Type, bool) {
 	return set.At(d), d.Valid()
 }
 
-// inOwnFile looks for a type in the other units of a unit's file.
+// inOwnFile looks for a type in the other units of own's file.
 func (set *Set) inOwnFile(own *dwarf.Unit, name string) (found dwarf.DIE) {
 	left := uint64(MaxSearch)
 	own.Data.Units(func(u *dwarf.Unit) bool {
@@ -62,9 +62,9 @@ func (set *Set) inOwnFile(own *dwarf.Unit, name string) (found dwarf.DIE) {
 	return found
 }
 
-// inOtherFiles looks for a type in the other libraries of the process. C++ has one
-// type of a name in a program. Other languages may have several: then all that are
-// found must look alike.
+// inOtherFiles looks for a type in the other libraries of the process. In C++ a program has
+// only one type of a name. In other languages it may have several; then all those found must
+// look alike.
 func (set *Set) inOtherFiles(t *Type) (found dwarf.DIE) {
 	full := t.FullName()
 	unnamed := strings.Contains(full, "(anonymous namespace)") // is its own file's only
@@ -100,8 +100,8 @@ func (set *Set) inOtherFiles(t *Type) (found dwarf.DIE) {
 	return found
 }
 
-// inFile calls yield for the types of a file that may be t's definition, until it
-// answers false; then so does inFile. It also stops where enough was searched.
+// inFile calls yield for the types of a file that may be the definition of t. It returns
+// false if yield does. It stops without that when the limit of what to search is reached.
 func (set *Set) inFile(d *dwarf.Data, t *Type, full string, yield func(dwarf.DIE) bool) bool {
 	on := true
 	d.Units(func(u *dwarf.Unit) bool {
@@ -142,14 +142,14 @@ func (set *Set) alike(a, b *Type) bool {
 	}) && slices.Equal(x.Enums, y.Enums)
 }
 
-// A typeKey is the name of a type that a file only declares.
+// A typeKey identifies a type that a file only declares.
 type typeKey struct {
 	data *dwarf.Data
 	name string
 	sig  uint64
 }
 
-// typesOf lists the complete types of a unit that have names.
+// InUnit returns the complete types of a unit by their names.
 func (set *Set) InUnit(u *dwarf.Unit) map[string]dwarf.DIE {
 	if v, ok := set.names.Load(u); ok {
 		return v.(map[string]dwarf.DIE)
@@ -158,7 +158,7 @@ func (set *Set) InUnit(u *dwarf.Unit) map[string]dwarf.DIE {
 	return v.(map[string]dwarf.DIE)
 }
 
-// Bounds on the types listed of one unit, and on the scopes around one.
+// Limits on the types kept of one unit, and on how deep their scopes are nested.
 const (
 	maxTypeNames  = 1 << 17
 	maxScopeDepth = 64

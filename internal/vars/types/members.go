@@ -4,7 +4,7 @@ import (
 	"github.com/corewalk/corewalk/internal/format/dwarf"
 )
 
-// members are the children of a type's entry, as far as values need them.
+// Members are the children of a type's entry, as far as values need them.
 type Members struct {
 	Fields    []Field
 	Enums     []Enumerator
@@ -17,7 +17,7 @@ type Members struct {
 	virtual   bool // it has virtual functions
 }
 
-// A field is a data member, a base class or a static member.
+// A Field is a data member, a base class or a static member.
 type Field struct {
 	Name       string
 	Type       Ref
@@ -34,17 +34,18 @@ type Field struct {
 	Table      *BaseTable // of a virtual base that a PDB describes
 }
 
+// An Enumerator is a named value of an enumeration.
 type Enumerator struct {
 	Name string
 	Val  uint64
 }
 
-// A dim is one dimension of an array.
+// A Dim is one dimension of an array.
 type Dim struct {
 	count, upper, lower dwarf.Value
 }
 
-// A template is a template parameter: a type, or a value of a type.
+// A Template is a template argument: a type, or a value of a type.
 type Template struct {
 	name string
 	typ  Ref
@@ -52,10 +53,10 @@ type Template struct {
 	Has  bool // val is one
 }
 
-// maxMembers bounds what is kept of one type.
+// MaxMembers is the largest number of members kept of one type.
 const MaxMembers = 1 << 14
 
-// all returns the members of t, which must be stripped.
+// Members returns the members of t, which must be stripped.
 func (t *Type) Members() *Members {
 	t.membersOnce.Do(func() {
 		switch {
@@ -68,6 +69,7 @@ func (t *Type) Members() *Members {
 	return &t.m
 }
 
+// Dims returns the dimensions of an array type t, which must be stripped.
 func (t *Type) Dims() []Dim { return t.Members().dims }
 
 func (m *Members) read(t *Type) {
@@ -253,8 +255,7 @@ func readTemplate(u *dwarf.Unit, c *dwarf.Cursor) (t Template) {
 	return t
 }
 
-// typeArg is the i-th template argument of t that is a type; nil when there is
-// none.
+// TypeArg returns the i-th template argument of t that is a type; nil if there is none.
 func (t *Type) TypeArg(i int) *Type {
 	n := 0
 	for _, a := range t.Members().Templates {

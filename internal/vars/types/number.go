@@ -1,6 +1,6 @@
 package types
 
-// resize cuts v to size bytes and extends its sign.
+// Resize cuts v to size bytes and extends its sign, or fills it with zeros.
 func Resize(v uint64, size int, signed bool) uint64 {
 	if size <= 0 || size >= 8 {
 		return v
@@ -12,7 +12,7 @@ func Resize(v uint64, size int, signed bool) uint64 {
 	return v << shift >> shift
 }
 
-// decodeUint reads an integer of at most 8 bytes; of longer ones the low 8.
+// Uint decodes an integer. Of more than 8 bytes it takes the low-order 8.
 func Uint(b []byte, big bool) uint64 {
 	var v uint64
 	if len(b) > 8 {

@@ -7,12 +7,13 @@ import (
 	"github.com/corewalk/corewalk/internal/format/dwarf"
 )
 
-// maxPart bounds how deep a part of a type lies.
+// maxPart is how deep parts of a type are looked for.
 const maxPart = 16
 
-// Part finds what lies off bytes into a value of type t and takes size bytes: its path
-// in the source ("", ".next", "[3].name") and its type; with a size of 0 the outermost
-// that begins there. It answers false where nothing of that size is. A base class and a member without a name add nothing to a path.
+// Part finds the member or element that begins off bytes into a value of type t and has size
+// bytes: its path in the source ("", ".next", "[3].name") and its type. A size of 0 means the
+// outermost that begins there. Base classes and members without a name add nothing to the path.
+// Part returns false if there is none of that size.
 func (t *Type) Part(off, size uint64) (path string, part *Type, ok bool) {
 	var b strings.Builder
 	for range maxPart {
@@ -52,8 +53,8 @@ func (t *Type) Part(off, size uint64) (path string, part *Type, ok bool) {
 	return "", nil, false
 }
 
-// fieldAt is the member of t (stripped) that holds the bytes; nil where none does, or
-// where several overlap and none is of that size.
+// fieldAt returns the member of t, which must be stripped, that has the bytes; nil if there is
+// none. Of members that overlap it prefers the one of just that size.
 func (t *Type) fieldAt(off, size uint64) *Field {
 	var best *Field
 	fields := t.Members().Fields
@@ -72,9 +73,9 @@ func (t *Type) fieldAt(off, size uint64) *Field {
 	return best
 }
 
-// Follow is what the expression text, whose value is of type t, names size bytes off
-// behind the address that it holds: "p->next", "*p", "p[3].x". It answers false where
-// t is no pointer, or where nothing of that size is there.
+// Follow names the size bytes at offset off from the address that an expression holds: for
+// the pointer p "p->next", "*p" or "p[3].x". text is the expression, t its type. Follow
+// returns false if t is not a pointer or nothing of that size is there.
 func (t *Type) Follow(text string, off int64, size uint64) (expr string, part *Type, ok bool) {
 	s := t.Strip()
 	if !s.Pointer() && !s.Reference() {
@@ -112,8 +113,8 @@ func (t *Type) Follow(text string, off int64, size uint64) (expr string, part *T
 	return text + "->" + path[1:], part, true
 }
 
-// Element is what text[index] is, plus off bytes: the element of a pointer or an array
-// whose elements take scale bytes.
+// Element names the size bytes at offset off in the element text[index] of a pointer or an
+// array of type t. It returns false unless the elements have scale bytes.
 func (t *Type) Element(text, index string, scale uint64, off int64, size uint64) (expr string, part *Type, ok bool) {
 	s := t.Strip()
 	if !s.Pointer() && s.Tag != dwarf.TagArrayType || off < 0 {
@@ -127,7 +128,7 @@ func (t *Type) Element(text, index string, scale uint64, off int64, size uint64)
 	return text + "[" + index + "]" + path, part, ok
 }
 
-// IsPointer reports whether values of the type are addresses of others.
+// IsPointer reports whether t is a pointer or a reference.
 func (t *Type) IsPointer() bool {
 	s := t.Strip()
 	return s.Pointer() || s.Reference()

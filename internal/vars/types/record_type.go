@@ -8,16 +8,17 @@ import (
 	"github.com/corewalk/corewalk/internal/format/pdb"
 )
 
-// Types that a PDB describes. They become Types as those of DWARF do: what walks
-// and prints values knows no difference but where it asks for a typeRef's db.
+// Types that a PDB describes. They become Types as those of DWARF do. Only code that asks for
+// the DB of a Ref treats them differently.
 
-// A database is a PDB, and a language whose functions it describes: the records of
-// types do not say which language they are of.
+// A Database is a PDB together with a language, since the records of types do not say which
+// language they are of.
 type Database struct {
 	File *pdb.File
 	lang dwarf.Language
 }
 
+// Database returns the Database of a PDB and a language.
 func (set *Set) Database(file *pdb.File, lang dwarf.Language) *Database {
 	key := Database{file, lang}
 	if v, ok := set.dbs.Load(key); ok {
@@ -27,11 +28,11 @@ func (set *Set) Database(file *pdb.File, lang dwarf.Language) *Database {
 	return v.(*Database)
 }
 
-// qualifier says where in Off a typeRef of a record has the number of qualifiers
-// that were taken from the type: one record may have several.
+// One record may have several qualifiers. The Off of a Ref counts, in units of qualifier, how
+// many of them were already taken off.
 const qualifier = 1 << 32
 
-// typ is the type with a number.
+// Type refers to the type with a number.
 func (db *Database) Type(id pdb.TypeID) Ref {
 	return Ref{DIE: dwarf.DIE{Off: uint64(id)}, DB: db}
 }
@@ -65,8 +66,8 @@ var recordEncodings = [...]Encoding{
 	pdb.BaseComplex:      EncComplexFloat,
 }
 
-// readRecord reads the type of a record. One that makes no sense, or that is of a
-// kind not known, is an incomplete type named by its number.
+// readRecord reads the type of a record. A record that is damaged or of an unknown kind
+// becomes an incomplete type named by its number.
 func (set *Set) readRecord(ref Ref) *Type {
 	t := &Type{set: set, Ref: ref, Language: ref.DB.lang}
 	id := pdb.TypeID(ref.Off)
@@ -111,8 +112,7 @@ func (set *Set) readRecord(ref Ref) *Type {
 	return t
 }
 
-// plain reads a record, passing over those that modify a type in ways that do not
-// show in its values.
+// plain reads a record and skips modifiers that do not change how values look.
 func (db *Database) plain(id *pdb.TypeID) (rec pdb.Type, ok bool) {
 	for range MaxChain {
 		rec, ok = db.File.Type(*id)
@@ -129,8 +129,8 @@ var recordQualifiers = [...]struct {
 	tag dwarf.Tag
 }{{pdb.Const, dwarf.TagConstType}, {pdb.Volatile, dwarf.TagVolatileType}, {pdb.Restrict, dwarf.TagRestrictType}}
 
-// qualifiedRecord makes t one of the qualifiers that a record has, after taken ones
-// were looked at; false when there are no more. A modifier is nothing but them.
+// qualifiedRecord makes t the next of a record's qualifiers, of which taken were already taken
+// off. It returns false if there are no more. A modifier record has nothing else.
 func (set *Set) qualifiedRecord(t *Type, rec pdb.Type, id pdb.TypeID, taken int) bool {
 	n := 0
 	for _, q := range recordQualifiers {
@@ -213,7 +213,7 @@ func (m *Members) readRecords(t *Type) {
 	}
 }
 
-// size is the size of a type that needs no frame to be known.
+// size returns the size of a type in bytes; 0 if it is not known.
 func (db *Database) size(id pdb.TypeID) uint64 {
 	for range MaxChain {
 		rec, ok := db.plain(&id)
@@ -233,9 +233,9 @@ func (db *Database) size(id pdb.TypeID) uint64 {
 	return 0
 }
 
-// A baseTable is where the offset of a virtual base is. The class has a pointer: in
-// Microsoft's ABI to a table of offsets from that pointer, of 4 bytes; in that of
-// Itanium to the table of virtual functions, with offsets from the object in front.
+// A BaseTable says where the offset of a virtual base is. The class has a pointer to a table.
+// In Microsoft's ABI the table has offsets of 4 bytes that count from the pointer. In the
+// Itanium ABI it is the virtual table, and the offsets in front of it count from the object.
 type BaseTable struct {
 	Pointer, Index uint64
 	Itanium        bool
@@ -269,7 +269,7 @@ func (m *Members) record(db *Database, of *pdb.Type, rec *pdb.Member) {
 	m.Fields = append(m.Fields, f)
 }
 
-// defined is the definition of a type that is only declared where it is used.
+// defined returns the definition of a type that is only declared where it is used.
 func (set *Set) defined(t *Type) (*Type, bool) {
 	if v, ok := set.completed.Load(t.Ref); ok {
 		ref := v.(Ref)

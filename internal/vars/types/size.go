@@ -5,7 +5,7 @@ import (
 	"github.com/corewalk/corewalk/internal/vars/unknown"
 )
 
-// Size is the type's size in bytes; 0 when it is not known without a frame.
+// Size returns the type's size in bytes; 0 if only a frame tells it.
 func (t *Type) Size() uint64 {
 	s := t.Strip()
 	if s.ByteSize == 0 && (s.Pointer() || s.Reference()) {
@@ -14,15 +14,15 @@ func (t *Type) Size() uint64 {
 	return s.ByteSize
 }
 
-// A typeFrame evaluates what a type leaves open until a frame of the process is given:
-// sizes and bounds that other variables hold, or that expressions compute.
+// A Frame evaluates sizes and bounds that differ from frame to frame, because other variables
+// hold them or expressions compute them.
 type Frame interface {
 	// Number evaluates an attribute of an entry of unit u: a constant, a reference to
 	// the variable that holds the number, or an expression for it.
 	Number(u *dwarf.Unit, v *dwarf.Value) (uint64, error)
 }
 
-// sizeIn is the type's size in bytes in a frame.
+// SizeIn returns the type's size in bytes in a frame.
 func (t *Type) SizeIn(f Frame) (uint64, error) { return t.sizeAt(f, 0) }
 
 func (t *Type) sizeAt(f Frame, depth int) (uint64, error) {
@@ -82,7 +82,8 @@ func (t *Type) sizeAt(f Frame, depth int) (uint64, error) {
 	return 0, nil // an empty struct
 }
 
-// whole is the type's size, that of an array and of a type declared elsewhere too.
+// Whole returns the type's size in bytes, also of arrays of constant length and of types that
+// are defined elsewhere; 0 if it is not known.
 func (t *Type) Whole() uint64 {
 	s := t.Strip()
 	if s.Declared {
@@ -107,7 +108,7 @@ func (t *Type) Whole() uint64 {
 	return n
 }
 
-// count is the number of elements in one dimension of an array in a frame.
+// Count returns the number of elements in one dimension of an array in a frame.
 func (t *Type) Count(f Frame, d *Dim) (uint64, error) {
 	u := t.Ref.Unit
 	if d.count.Present() {
@@ -139,7 +140,7 @@ func (t *Type) Count(f Frame, d *Dim) (uint64, error) {
 	return 0, nil
 }
 
-// resizeBound takes the largest number of a form for the -1 of an empty array.
+// resizeBound reads the bound -1 of an empty array, which some compilers write unsigned.
 func resizeBound(v *dwarf.Value, n uint64) uint64 {
 	switch {
 	case v.Form == dwarf.FormData4 && n == 0xffffffff, v.Form == dwarf.FormData2 && n == 0xffff:

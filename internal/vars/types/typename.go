@@ -7,7 +7,7 @@ import (
 	"github.com/corewalk/corewalk/internal/format/dwarf"
 )
 
-// Name is the type as the source would write it: "struct tile *", "char [12]",
+// Name returns the type as the source would write it: "struct tile *", "char [12]",
 // "int (*)(int)", "std::vector<int>".
 func (t *Type) Name() string {
 	t.nameOnce.Do(func() {
@@ -17,8 +17,8 @@ func (t *Type) Name() string {
 	return t.shown
 }
 
-// shorten writes names of the C++ library as people do: without the namespaces
-// that tell its versions apart, and strings by their usual name.
+// shorten writes names of the C++ library as programmers do: without inline namespaces, and
+// with the usual names of strings.
 func shorten(name string) string {
 	for _, inline := range [...]string{"std::__cxx11::", "std::__1::"} {
 		name = strings.ReplaceAll(name, inline, "std::")
@@ -33,14 +33,14 @@ func shorten(name string) string {
 	return name
 }
 
-// Bounds on the nesting of a type's name, and of the functions in it whose
-// parameters are named.
+// Limits on how deep a type's name nests, and at which depth parameters of functions are left
+// out.
 const (
 	MaxNesting     = 32
 	maxNamedParams = 3
 )
 
-// declarator is what stands before and after a declared name.
+// declarator returns what C writes before and after a declared name.
 func (t *Type) declarator(depth int) (before, after string) {
 	if depth > MaxNesting {
 		return "...", ""
@@ -107,7 +107,7 @@ func (t *Type) declarator(depth int) (before, after string) {
 	return t.plainName(), ""
 }
 
-// pointed adds the mark of a pointer in front of a name.
+// pointed returns the declarator of a pointer or a reference, written with mark.
 func (t *Type) pointed(mark string, depth int) (before, after string) {
 	elem := t.Target()
 	before, after = elem.declarator(depth + 1)
@@ -157,6 +157,7 @@ func (t *Type) parameters(depth int) string {
 	return b.String()
 }
 
+// String returns the dimension as C writes it: "[12]".
 func (d *Dim) String() string {
 	switch {
 	case d.count.Form.Class() == dwarf.ClassConstant:
@@ -173,7 +174,7 @@ func (d *Dim) String() string {
 	return "[]"
 }
 
-// fullName is DW_AT_name with the namespaces and classes around it.
+// FullName returns DW_AT_name with the namespaces and classes around the type.
 func (t *Type) FullName() string {
 	if t.Ref.DB != nil {
 		return t.full
@@ -185,7 +186,7 @@ func (t *Type) FullName() string {
 	return t.full
 }
 
-// plainName is the name of a type that has one, with the keyword that C wants.
+// plainName returns the name of a type, in C with its keyword: "struct tile".
 func (t *Type) plainName() string {
 	name := t.FullName()
 	word := keyword(t.Tag)
@@ -200,7 +201,7 @@ func (t *Type) plainName() string {
 	return name
 }
 
-// scoped reports whether the type may lie in a namespace or a class.
+// scoped reports whether the type may be declared in a namespace or a class.
 func (t *Type) scoped() bool {
 	switch t.Tag {
 	case dwarf.TagBaseType, dwarf.TagUnspecifiedType:
@@ -209,6 +210,7 @@ func (t *Type) scoped() bool {
 	return t.Language != dwarf.LangGo
 }
 
+// IsCXX reports whether a language is C++.
 func IsCXX(l dwarf.Language) bool {
 	switch l {
 	case dwarf.LangCPlusPlus, dwarf.LangCPlus03, dwarf.LangCPlus11, dwarf.LangCPlus14, dwarf.LangCPlus17, dwarf.LangCPlus20:
@@ -217,7 +219,7 @@ func IsCXX(l dwarf.Language) bool {
 	return false
 }
 
-// isC reports whether a language has tags apart from other names.
+// IsC reports whether a language has tags apart from other names, as C has.
 func IsC(l dwarf.Language) bool {
 	switch l {
 	case dwarf.LangC, dwarf.LangC89, dwarf.LangC99, dwarf.LangC11, dwarf.LangC17, dwarf.LangC23, dwarf.LangAssembly, dwarf.LangMipsAsm:

@@ -10,7 +10,7 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// An encoding is DW_AT_encoding of a base type (DWARF 5, 7.8).
+// An Encoding is DW_AT_encoding of a base type (DWARF 5, 7.8).
 type Encoding uint8
 
 const (
@@ -28,14 +28,16 @@ const (
 	EncASCII        Encoding = 0x12
 )
 
+// Signed reports whether e is of signed integers.
 func (e Encoding) Signed() bool { return e == EncSigned || e == EncSignedChar }
 
+// Char reports whether e is of characters.
 func (e Encoding) Char() bool {
 	return e == EncSignedChar || e == EncUnsignedChar || e == EncUTF || e == EncUCS || e == EncASCII
 }
 
-// A Type is a type of the program. Its members are read when they are first
-// asked for; it may be used by several goroutines.
+// A Type is a type of the program. It reads its members when they are first needed. Several
+// goroutines may use it.
 type Type struct {
 	set      *Set
 	Ref      Ref       // not valid for void
@@ -66,23 +68,24 @@ type Type struct {
 	full     string
 }
 
-// A typeRef says where a type is described: by an entry of DWARF or, where db is
-// not nil, by a record of a PDB.
+// A Ref says where a type is described: by an entry of DWARF or, if DB is not nil, by a
+// record of a PDB. The zero Ref refers to void.
 type Ref struct {
 	dwarf.DIE // of a record: Unit nil, Off as recordRef makes it
 	DB        *Database
 }
 
+// Valid reports whether t refers to a type other than void.
 func (t Ref) Valid() bool { return t.DB != nil || t.DIE.Valid() }
 
-// refTo is the type that an attribute of an entry refers to.
+// RefTo returns the type that an attribute of an entry refers to.
 func RefTo(u *dwarf.Unit, v *dwarf.Value) Ref {
 	d, _ := u.Ref(v)
 	return Ref{DIE: d}
 }
 
-// A Set has the types of one process. It keeps those that it has met, and may be used by
-// several goroutines.
+// A Set has the types of one process. It keeps those that were asked for. Several goroutines
+// may use it.
 type Set struct {
 	arch *arch.Arch
 	libs Libraries
@@ -109,7 +112,7 @@ type Libraries interface {
 // NewSet returns the types of a process.
 func NewSet(a *arch.Arch, libs Libraries) *Set { return &Set{arch: a, libs: libs} }
 
-// typeOf returns the type that is described at ref; void when ref is not valid.
+// Of returns the type that ref refers to.
 func (set *Set) Of(ref Ref) *Type {
 	if v, ok := set.types.Load(ref); ok {
 		return v.(*Type)
@@ -124,7 +127,7 @@ func (set *Set) Of(ref Ref) *Type {
 	return v.(*Type)
 }
 
-// typeAt is the type whose entry is d.
+// At returns the type whose entry is d.
 func (set *Set) At(d dwarf.DIE) *Type { return set.Of(Ref{DIE: d}) }
 
 func (set *Set) readType(d dwarf.DIE) *Type {
@@ -195,7 +198,7 @@ func (set *Set) readType(d dwarf.DIE) *Type {
 
 const attrGNUVector dwarf.Attr = 0x2107
 
-// transparent reports whether a type only adds a name or a qualifier to another.
+// Transparent reports whether a type only adds a name or a qualifier to another.
 func (t *Type) Transparent() bool {
 	switch t.Tag {
 	case dwarf.TagTypedef, dwarf.TagConstType, dwarf.TagVolatileType, dwarf.TagRestrictType, dwarf.TagAtomicType,
@@ -205,10 +208,10 @@ func (t *Type) Transparent() bool {
 	return false
 }
 
-// maxTypeChain bounds chains of typedefs and qualifiers.
+// MaxChain is the longest chain of typedefs and qualifiers that is followed.
 const MaxChain = 64
 
-// strip returns the type behind typedefs and qualifiers.
+// Strip returns the type behind typedefs and qualifiers.
 func (t *Type) Strip() *Type {
 	for range MaxChain {
 		if t == nil || !t.Transparent() {
@@ -219,12 +222,13 @@ func (t *Type) Strip() *Type {
 	return t.set.Of(Ref{})
 }
 
-// target is the type that t refers to: of a pointer, typedef, array, function.
+// Target returns the type that t refers to: what a pointer points to, the elements of an
+// array, the result of a function, what a typedef names.
 func (t *Type) Target() *Type { return t.set.Of(t.Elem) }
 
 func (t *Type) void() bool { return t.Tag == 0 }
 
-// aggregate reports whether t (stripped) has members.
+// Aggregate reports whether t, which must be stripped, is a struct, a class or a union.
 func (t *Type) Aggregate() bool {
 	switch t.Tag {
 	case dwarf.TagStructureType, dwarf.TagClassType, dwarf.TagUnionType, dwarf.TagInterfaceType:
@@ -233,14 +237,16 @@ func (t *Type) Aggregate() bool {
 	return false
 }
 
+// Pointer reports whether t, which must be stripped, is a pointer.
 func (t *Type) Pointer() bool { return t.Tag == dwarf.TagPointerType }
 
+// Reference reports whether t, which must be stripped, is a reference.
 func (t *Type) Reference() bool {
 	return t.Tag == dwarf.TagReferenceType || t.Tag == dwarf.TagRvalueReferenceType
 }
 
-// isChar reports whether t is a type of characters, and of how many bytes. Its
-// name decides for the types of wide characters, which C makes of integers.
+// Char reports whether t is a character type, and how many bytes it has. Wide characters of C
+// are integers; they are known by the names of their types.
 func (t *Type) Char() (size uint64, ok bool) {
 	s := t.Strip()
 	if s.Tag != dwarf.TagBaseType || s.ByteSize != 1 && s.ByteSize != 2 && s.ByteSize != 4 {
@@ -249,8 +255,8 @@ func (t *Type) Char() (size uint64, ok bool) {
 	return s.ByteSize, s.Encoding.Char() || t.CharName() != ""
 }
 
-// charName is which of C's wide characters t is: "wchar_t", "char16_t" ...; ""
-// for none.
+// CharName returns which of C's wide character types t is, "wchar_t", "char16_t" ...; "" for
+// none.
 func (t *Type) CharName() string {
 	for range MaxChain {
 		switch t.BareName {
@@ -267,13 +273,13 @@ func (t *Type) CharName() string {
 	return ""
 }
 
-// floats reports whether t is made of floating-point numbers only.
+// Floats reports whether t is a floating-point or complex number.
 func (t *Type) Floats() bool {
 	s := t.Strip()
 	return s.Tag == dwarf.TagBaseType && (s.Encoding == EncFloat || s.Encoding == EncComplexFloat || s.Encoding == EncImaginary)
 }
 
-// constant reports whether objects of type t do not change.
+// Constant reports whether t is const-qualified.
 func (t *Type) Constant() bool {
 	for range MaxChain {
 		if t.Tag == dwarf.TagConstType {

@@ -5,15 +5,15 @@ import (
 	"github.com/corewalk/corewalk/internal/format/dwarf"
 )
 
-// A variantPart is the alternatives of a Rust enum (DWARF 5, 5.7.10).
+// A VariantPart is the alternatives of a Rust enum (DWARF 5, 5.7.10).
 type VariantPart struct {
 	Discr    Field
 	Has      bool // discr is one: there are several alternatives
 	Variants []Variant
 }
 
-// A variant is one alternative: it holds when the discriminant is val or in list;
-// without either, when no other does.
+// A Variant is one alternative. It is in use if the discriminant is val or in list; if it has
+// neither, it is in use if no other is.
 type Variant struct {
 	val    uint64
 	has    bool   // val is one
@@ -21,10 +21,10 @@ type Variant struct {
 	Fields []Field
 }
 
-// chosen reports whether v is for certain values of the discriminant.
+// Chosen reports whether v has values of the discriminant.
 func (v *Variant) Chosen() bool { return v.has || len(v.list) > 0 }
 
-// holds reports whether v is the alternative for a discriminant of size bytes.
+// Holds reports whether v is in use, for a discriminant got of size bytes.
 func (v *Variant) Holds(got uint64, size int, signed bool) bool {
 	if v.has && Resize(v.val, size, signed) == got {
 		return true

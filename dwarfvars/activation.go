@@ -12,8 +12,8 @@ import (
 	"github.com/corewalk/corewalk/unwind"
 )
 
-// An Activation is one physical frame of a walked stack together with its
-// function: what variables have values in. It is for one goroutine.
+// An Activation is one physical frame of a walked stack together with its function. Variables
+// have values in it. Only one goroutine may use it at a time.
 type Activation struct {
 	*Function
 	frameHandle
@@ -23,10 +23,9 @@ type Activation struct {
 	e      evaluator
 }
 
-// At returns the activation of frame number frame of a stack. The frames are
-// those of one walk, youngest first. The error wraps ErrParam when there is no
-// such frame, ErrNoFunction when nothing describes its function. Close gives the
-// activation's working space back.
+// At returns the activation of frame number frame of a stack, whose frames are those of one
+// walk, youngest first. The error wraps ErrParam if there is no such frame, and ErrNoFunction if
+// no debugging information describes its function. Call Close when done.
 func (r *Reader) At(swalk []*unwind.Frame, frame int) (*Activation, error) {
 	if frame < 0 || frame >= len(swalk) || swalk[frame] == nil {
 		return nil, fmt.Errorf("frame %d of %d: %w", frame, len(swalk), ErrParam)
@@ -51,22 +50,21 @@ func (r *Reader) activation(fn *Function, swalk []*unwind.Frame, frame int) *Act
 	return a
 }
 
-// Close ends the use of the activation.
+// Close releases the activation's working space. The activation cannot be used after it.
 func (a *Activation) Close() {
 	a.Function, a.r, a.frames = nil, nil, nil
 	a.e.drop()
 	activations.Put(a)
 }
 
-// Frame is the activation's physical frame.
+// Frame returns the physical frame.
 func (a *Activation) Frame() *unwind.Frame { return a.frames[a.index] }
 
-// Live returns the variables that live in the frame: those of the innermost
-// inlined call first, those of the function itself last.
+// Live returns the variables that are in scope in the frame: those of the innermost inlined
+// call first, those of the function itself last.
 func (a *Activation) Live() []*Scope { return a.LiveScopes(a.Frame().LookupAddr()) }
 
-// locate says where a variable is. The expression's place is valid until the
-// next evaluation.
+// locate returns the location of a variable. It is valid until the next evaluation.
 func (a *Activation) locate(v *LocalVar) (op.Location, error) {
 	if v.rec != nil {
 		return a.recordLocation(v)
@@ -88,7 +86,7 @@ func (a *Activation) locate(v *LocalVar) (op.Location, error) {
 	return op.Location{}, nil
 }
 
-// constant is the place of a DW_AT_const_value.
+// constant returns the location of a DW_AT_const_value.
 func constant(u *dwarf.Unit, v *dwarf.Value) op.Location {
 	switch v.Form.Class() {
 	case dwarf.ClassBlock, dwarf.ClassExprloc:
@@ -113,16 +111,15 @@ func (a *Activation) owns(v *LocalVar) bool {
 		(v.fn == a.Function || a.fn.Valid() && v.fn.fn.DIE == a.fn.DIE && v.fn.Library == a.Library)
 }
 
-// inScope reports whether the frame is within the block of v.
+// inScope reports whether the frame's address is in the block of v.
 func (a *Activation) inScope(v *LocalVar) bool { return v.block.at(a.e.pc) }
 
-// GetLocalVariableValue reads the value of v in frame number frame of a stack
-// into buf, as the bytes that the variable has in memory. n is how many there
-// are; with GlvvEBufferSize how many there would have to be, and nothing is
-// written.
+// GetLocalVariableValue reads the value of v in frame number frame of a stack into buf, as the
+// bytes that the variable has in memory. n is the number of bytes. With GlvvEBufferSize it is the
+// number that buf would need, and nothing is written.
 //
-// The reason is nil on success. Else it says more than the code: it is, or
-// wraps, one of this package's errors.
+// reason is nil on success. Otherwise it is or wraps one of this package's errors, which say
+// more than the code.
 func (r *Reader) GetLocalVariableValue(v *LocalVar, swalk []*unwind.Frame, frame int, buf []byte) (n int, code Code, reason error) {
 	if v == nil || v.fn == nil {
 		return 0, GlvvEParam, fmt.Errorf("no variable: %w", ErrParam)

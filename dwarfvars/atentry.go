@@ -10,10 +10,9 @@ import (
 	"github.com/corewalk/corewalk/internal/vars/values"
 )
 
-// ReadEntry reads the value that a parameter of the frame's function had when the
-// function was called (gdb's x@entry). It answers false where the caller does not
-// tell: it must describe the call, and the parameter must have come in one
-// register or in one place on the stack.
+// ReadEntry reads the value that a parameter of the frame's function had when the function was
+// called (gdb's x@entry). It returns false if that is not known: the caller must describe the
+// call, and must have passed the parameter in one register or in one place on the stack.
 func (a *Activation) ReadEntry(v *LocalVar, o Options) (Value, bool) {
 	if !v.Param || !a.owns(v) || v.block.parent != nil || v.block.ranges != nil || v.attrs.locIn == nil {
 		return Value{}, false // also parameters of inlined calls, which no call passed
@@ -39,9 +38,8 @@ func (a *Activation) ReadEntry(v *LocalVar, o Options) (Value, bool) {
 	return Value{got}, got.Err == nil
 }
 
-// passedIn is what the caller passed in the place that expr describes at the
-// function's entry: a register, or one that is counted from the frame base, which
-// is then the canonical frame address.
+// passedIn returns what the caller passed in the place that expr describes at the function's
+// entry: a register, or an offset from the frame base, which must be the canonical frame address.
 func (e *evaluator) passedIn(expr []byte) (op.Value, error) {
 	unknown := &unknown.Entry{Why: "the parameter is in no single place"}
 	if len(expr) == 0 {
@@ -67,9 +65,8 @@ func (e *evaluator) countsFromCFA() bool {
 	return bytes.Equal(v.B, []byte{byte(op.CallFrameCFA)})
 }
 
-// passedOnStack is what the caller passed at an offset from the canonical frame
-// address. The caller's call site counts from the stack pointer before the call,
-// which is the same.
+// passedOnStack returns what the caller passed at an offset from the canonical frame address. The
+// call site counts from the stack pointer before the call, which is the same address.
 func (e *evaluator) passedOnStack(off int64) (op.Value, error) {
 	sp := e.r.arch.DWARF(e.r.arch.SP)
 	return e.passed(callValue, func(_ *dwarf.Unit, c *dwarf.Cursor) bool {

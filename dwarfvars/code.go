@@ -2,24 +2,24 @@ package dwarfvars
 
 import "fmt"
 
-// A Code is the answer of GetLocalVariableValue, with StackwalkerAPI's numbers.
+// A Code is the result of GetLocalVariableValue, with StackwalkerAPI's numbers.
 type Code int
 
-// The answers.
+// The results of GetLocalVariableValue.
 const (
 	// GlvvSuccess: the value is in the buffer.
 	GlvvSuccess Code = 0
-	// GlvvEParam: no such frame, no variable, or one of another function.
+	// GlvvEParam: there is no such frame, or the variable is nil or of another function.
 	GlvvEParam Code = -1
-	// GlvvEOutOfScope: the function has the variable, but not at this address.
+	// GlvvEOutOfScope: the variable is of the frame's function, but not in scope there.
 	GlvvEOutOfScope Code = -2
 	// GlvvEBufferSize: the value is larger than the buffer.
 	GlvvEBufferSize Code = -3
-	// GlvvEUnknown: the value cannot be known; the reason says why.
+	// GlvvEUnknown: the value is not known; the reason says why.
 	GlvvEUnknown Code = -4
 )
 
-// String gives StackwalkerAPI's name: "glvv_Success".
+// String returns StackwalkerAPI's name: "glvv_Success".
 func (c Code) String() string {
 	switch c {
 	case GlvvSuccess:

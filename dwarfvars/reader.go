@@ -16,13 +16,13 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// A Reader reads the variables of one process. It keeps the functions and types
-// it has met, and may be used by several goroutines.
+// A Reader reads the variables of one process. It keeps the functions and types that were asked
+// for. Several goroutines may use it.
 type Reader struct {
 	processHandle
 	proc unwind.ProcessState
 	arch *arch.Arch
-	// machine is what arch does not have of the architecture.
+	// machine has the facts about the architecture that arch does not have.
 	machine *machine
 	files   modules.Source
 
@@ -35,19 +35,19 @@ type Reader struct {
 	known entryMemory
 }
 
-// FPState is what a ProcessState may answer beside the general registers: a
-// thread's floating-point and vector registers, as the kernel lays them out for
-// NT_FPREGSET and NT_X86_XSTATE: on x86-64 FPRegs is the FXSAVE area, and XState
-// all that XSAVE wrote. One of the two methods is enough, and one with the method
-// ThreadNote of corestate.ELFCore is asked for other blocks of registers too.
+// FPState is an optional interface of a ProcessState. It returns a thread's floating-point and
+// vector registers as the kernel lays them out: FPRegs in NT_FPREGSET (on x86-64 the FXSAVE
+// area), XState in NT_X86_XSTATE (all that XSAVE wrote). A ProcessState may have only one of the
+// two methods. If it has the method ThreadNote of corestate.ELFCore, a Reader finds other blocks
+// of registers through that.
 type FPState interface {
 	FPRegs(unwind.ThreadID) ([]byte, bool)
 	XState(unwind.ThreadID) ([]byte, bool)
 }
 
-// New returns a reader of the variables of a process and the files of its libraries.
-// Where a type is only declared in the file of a variable, it looks for the definition
-// in all libraries: of a modules.LocalSource only in those that need not be fetched.
+// New returns a Reader of the variables of a process, which reads the debugging information from
+// files. It looks in all libraries for the definition of a type that the file of a variable only
+// declares; if files is a modules.LocalSource, without fetching any.
 func New(proc unwind.ProcessState, files modules.Source) *Reader {
 	a := proc.Arch()
 	r := &Reader{proc: proc, arch: a, machine: machineOf(a), files: files}
@@ -60,13 +60,13 @@ func New(proc unwind.ProcessState, files modules.Source) *Reader {
 	return r
 }
 
-// A Function is a function with code of its own, in a process. It does not
-// change.
+// A Function is a function of the process that has code of its own, not only inlined. It is
+// immutable.
 type Function struct {
-	Name        string // as the source has it, with its scopes where the language has them
-	LinkageName string // "" for languages without
+	Name        string // as in the source, with namespaces and classes
+	LinkageName string // "" if the language has none
 	Library     *libstate.Library
-	Low, High   arch.Address // the stretch of code around the frame's address
+	Low, High   arch.Address // the range of code around the frame's address
 
 	r    *Reader
 	fn   dwarf.Func
@@ -86,9 +86,8 @@ type funcKey struct {
 	die dwarf.DIE
 }
 
-// FunctionForFrame returns the function that the frame f belongs to: the one
-// that has the frame, not a call inlined into it. The error wraps ErrNoFunction
-// where no debugging information describes it.
+// FunctionForFrame returns the function of a frame: the one that has the frame, not a call
+// inlined into it. The error wraps ErrNoFunction if no debugging information describes it.
 func (r *Reader) FunctionForFrame(f *unwind.Frame) (*Function, error) {
 	if f == nil {
 		return nil, fmt.Errorf("nil frame: %w", ErrParam)
@@ -117,8 +116,8 @@ func (r *Reader) functionAt(addr arch.Address) (*Function, error) {
 	return nil, fmt.Errorf("%s, %#x: %w", lib.Path, addr, ErrNoFunction)
 }
 
-// funcAt finds the function at an address of the file. Where the unit that first
-// claims the address has none, all that claim it are tried.
+// funcAt finds the function at an address of the file. If the first unit that claims the address
+// has no function there, it tries all units that claim it.
 func funcAt(d *dwarf.Data, pc uint64) (dwarf.Func, bool) {
 	u, err := d.UnitForPC(pc)
 	if err != nil {
@@ -154,8 +153,8 @@ func (r *Reader) function(lib *libstate.Library, im *image.Image, fn dwarf.Func)
 	return v.(*Function)
 }
 
-// Scopes returns all variables of the function and of the calls inlined into it,
-// wherever they live: the function itself first, then the inlined calls.
+// Scopes returns all variables of the function and of the calls inlined into it: the function
+// itself first, then the inlined calls.
 func (f *Function) Scopes() []*Scope {
 	f.allOnce.Do(func() {
 		f.all = f.collect(0, true)
@@ -163,7 +162,7 @@ func (f *Function) Scopes() []*Scope {
 	return f.all
 }
 
-// collect lists the scopes that hold an address, or all; outermost first.
+// collect returns the scopes around an address of the file, or all scopes, outermost first.
 func (f *Function) collect(pc uint64, everything bool) []*Scope {
 	if f.rec != nil {
 		c := recordCollector{f: f, pc: pc, everything: everything}
@@ -173,8 +172,8 @@ func (f *Function) collect(pc uint64, everything bool) []*Scope {
 	return c.run()
 }
 
-// LiveScopes returns the variables that live at an address of the process:
-// those of the innermost inlined call first, those of the function last.
+// LiveScopes returns the variables that are in scope at an address of the process: those of the
+// innermost inlined call first, those of the function itself last.
 func (f *Function) LiveScopes(addr arch.Address) []*Scope {
 	pc := addr - f.bias
 	if v, ok := f.scopes.Load(pc); ok {

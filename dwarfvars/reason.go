@@ -18,37 +18,37 @@ var (
 	ErrBufferSize = errors.New("the value is larger than the buffer")
 )
 
-// Why a value is not known: what GlvvEUnknown, Value.Err and errors of values inside others
-// tell. Test them with errors.Is; the text of an error has the details.
+// Why a value is not known: the errors of Value.Err, and the reasons of GlvvEUnknown. Test for
+// them with errors.Is. The text of an error has the details.
 var (
-	// ErrOptimisedOut: the compiler kept no value of the object here.
+	// ErrOptimisedOut: the compiler kept no value of the variable here.
 	ErrOptimisedOut = unknown.ErrOptimisedOut
-	// ErrSometimesConstant: the debugging information has no place of the variable, but a
-	// number that it holds at times.
+	// ErrSometimesConstant: the debugging information has no location of the variable, only
+	// a constant that it has at some times.
 	ErrSometimesConstant = unknown.ErrSometimes
-	// ErrRegister: the value was in a register that a callee may have changed since.
+	// ErrRegister: the value was in a register that a called function may have changed.
 	ErrRegister = unknown.ErrRegister
 	// ErrMemory: the bytes of the value cannot be read. The error also wraps one of
 	// package arch.
 	ErrMemory = unknown.ErrMemory
-	// ErrNoCFA: the frame's canonical frame address is not known, because the walk did not
-	// go on from it.
+	// ErrNoCFA: the frame's canonical frame address is not known, because the walk ended
+	// there.
 	ErrNoCFA = unknown.ErrNoCFA
-	// ErrNoFrame: the function has not set up the frame yet that the variable is in.
+	// ErrNoFrame: the variable is in the function's frame, which is not set up yet.
 	ErrNoFrame = unknown.ErrNoFrame
-	// ErrEntryValue: only the function's caller could tell the value, and does not.
+	// ErrEntryValue: only the caller's call site could tell the value, and it does not.
 	ErrEntryValue = unknown.ErrEntry
-	// ErrTLS: thread-local storage cannot be found.
+	// ErrTLS: the variable is thread-local, and the thread's storage was not found.
 	ErrTLS = unknown.ErrTLS
-	// ErrImplicitPointer: a pointer has no address, because what it points to lies nowhere.
+	// ErrImplicitPointer: the pointer has no value, because the object that it points to was
+	// optimised away.
 	ErrImplicitPointer = unknown.ErrImplicit
-	// ErrIncompleteType: the debugging information has no more than the name of the type.
+	// ErrIncompleteType: the debugging information has only the name of the type.
 	ErrIncompleteType = unknown.ErrType
-	// ErrUnsupportedOp: the location uses an operator that cannot be evaluated for a dead
-	// process.
+	// ErrUnsupportedOp: the location uses an operator that this package cannot evaluate.
 	ErrUnsupportedOp = unknown.ErrOperator
-	// ErrCorrupt: the location, or what lies there, makes no sense.
+	// ErrCorrupt: the location or the object there is damaged.
 	ErrCorrupt = unknown.ErrCorrupt
-	// ErrLimit: a bound on nesting or size was reached.
+	// ErrLimit: a limit on nesting or size was reached.
 	ErrLimit = unknown.ErrLimit
 )

@@ -8,11 +8,10 @@ import (
 	"github.com/corewalk/corewalk/internal/vars/types"
 )
 
-// A Scope is the variables of one function or inlined call. The blocks in it are
-// not scopes of their own: their variables are in the list before those of the
-// blocks around them.
+// A Scope has the variables of one function or inlined call, including those of the blocks in
+// it.
 type Scope struct {
-	Function string // name, "" when it has none
+	Function string // its name; "" if it has none
 	Inlined  bool
 	Params   []*LocalVar // in the order of their declaration
 	Locals   []*LocalVar // innermost block first
@@ -37,27 +36,26 @@ func (b *block) at(pc uint64) bool {
 	return true
 }
 
-// A LocalVar is a parameter or a local variable of a function or of a call
-// inlined into it. It does not change.
+// A LocalVar is a parameter or a local variable of a function or of a call inlined into it. It
+// is immutable.
 type LocalVar struct {
 	Name       string
 	Param      bool
-	Artificial bool // made by the compiler: this, __func__
-	Line       int  // of the declaration, in Scope's source file; 0 when not known
+	Artificial bool // declared by the compiler: this, __func__
+	Line       int  // of the declaration, in the source file of the Scope; 0 if not known
 
 	fn    *Function
 	block *block
 	die   dwarf.DIE
-	attrs varAttrs // of a variable that a PDB describes the type only
-	rec   *pdb.Var // nil for those of DWARF
+	attrs varAttrs // for a variable of a PDB only the type
+	rec   *pdb.Var // nil for variables of DWARF
 }
 
-// Function is the function whose frames have the variable; for a variable of an
-// inlined call the one that it was inlined into.
+// Function returns the function whose frames have the variable. For a variable of an inlined
+// call that is the function which the call was inlined into.
 func (v *LocalVar) Function() *Function { return v.fn }
 
-// varAttrs are the attributes of a variable, and the units that their values
-// belong to.
+// varAttrs are the attributes of a variable, with the units that their values belong to.
 type varAttrs struct {
 	name                 dwarf.Value
 	typ                  types.Ref
@@ -71,11 +69,11 @@ type varAttrs struct {
 	external             bool
 }
 
-// maxOrigins bounds a chain of abstract origins and specifications.
+// maxOrigins is the longest chain of abstract origins and specifications that is followed.
 const maxOrigins = 16
 
-// gather reads a variable's attributes along its chain of origins: the nearest
-// entry that has one decides.
+// gather reads a variable's attributes along its chain of origins. The first entry that has an
+// attribute decides.
 func gather(d dwarf.DIE) varAttrs {
 	a := varAttrs{origin: d}
 	for i := 0; i < maxOrigins; i++ {

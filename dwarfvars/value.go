@@ -7,11 +7,11 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// A Value is what a variable, or a part of one, holds. It does not change, and may be used
-// by several goroutines. The zero Value is none.
+// A Value is the value of a variable or of a part of one. It is immutable, and several
+// goroutines may use it. The zero Value is no value at all.
 type Value struct{ v *values.Value }
 
-// A Part is a member or an element of a compound value.
+// A Part is a member, a base class or an element of a compound value.
 type Part struct {
 	Name   string // of a member; "" for elements, and for members without a name
 	Key    Value  // of an element of a map; for others the zero Value
@@ -19,26 +19,26 @@ type Part struct {
 	Repeat int // how many such elements follow one another, at least 1
 }
 
-// Options bound what is read of a value. A zero field is its default.
+// Options limit how much of a value is read. A field that is zero has its default.
 type Options struct {
 	MaxDepth    int  // of nested values: 8
 	MaxElements int  // of one array or container: 200
 	MaxString   int  // characters of a string: 200
 	MaxParts    int  // of a whole value: 2000
-	Raw         bool // the members of containers and other library types, not what they mean
+	Raw         bool // show the members of library types such as containers, not what they mean
 }
 
 // A Kind says what sort of value a Value is, the same for all languages.
 type Kind string
 
-// The kinds of values. A struct is also a class, a tuple and an alternative of a
-// Rust enum; a sequence is a container of a library or a slice, a map one with
-// keys. Text is a note that is no value of a type of the program.
+// The kinds of values. KindStruct includes classes, tuples and the alternatives of Rust's enums.
+// KindSequence is a slice or a container of a library, KindMap a container with keys. KindText is
+// a note, not a value of one of the program's types.
 const (
 	KindVoid          Kind = "void"
 	KindBool          Kind = "bool"
 	KindInt           Kind = "int"
-	KindFloat         Kind = "float" // complex numbers too
+	KindFloat         Kind = "float" // also complex numbers
 	KindChar          Kind = "char"
 	KindEnum          Kind = "enum"
 	KindString        Kind = "string"
@@ -61,34 +61,34 @@ func (v Value) tree() *values.Value {
 	return v.v
 }
 
-// IsZero reports whether v is no value at all.
+// IsZero reports whether v is the zero Value.
 func (v Value) IsZero() bool { return v.v == nil }
 
-// Kind is the value's kind; of a value that could not be read, that of its type.
+// Kind returns the value's kind. A value that could not be read has the kind of its type.
 func (v Value) Kind() Kind { return Kind(v.tree().Kind()) }
 
-// Type is the type's name as the source would write it: "struct tile *"; "" when it is not
-// known or, as that of a row of a matrix, has no name.
+// Type returns the name of the type as the source would write it: "struct tile *"; "" if it is
+// not known or has no name, as a row of a matrix.
 func (v Value) Type() string { return v.tree().Type() }
 
-// Text is a scalar's value. Of a compound value it is what stands before its parts:
-// "std::vector of length 2, capacity 4"; mostly nothing.
+// Text returns a scalar's value, or of a compound value what stands before its parts:
+// "std::vector of length 2, capacity 4"; mostly "".
 func (v Value) Text() string { return v.tree().Text }
 
-// Compound reports whether the value is made of parts; it may have none.
+// Compound reports whether the value consists of parts, of which there may be none.
 func (v Value) Compound() bool { return v.tree().Compound }
 
-// More reports whether parts were left out, or of a string that it goes on.
+// More reports whether parts were left out, or the end of a string.
 func (v Value) More() bool { return v.tree().More }
 
-// Addr is where the value lies in the process's memory; 0 when it does not.
+// Addr returns the value's address in the process's memory; 0 if it has none.
 func (v Value) Addr() arch.Address { return v.tree().Addr }
 
-// Err says why there is no value, with one of this package's errors; Text may hold what is
-// known all the same. It is nil where there is a value.
+// Err returns nil if the value is known. Otherwise it is or wraps one of this package's errors,
+// which says why; Text may still have what is known.
 func (v Value) Err() error { return v.tree().Err }
 
-// Parts are members, elements and bases, in order.
+// Parts returns the members, base classes or elements, in order.
 func (v Value) Parts() iter.Seq[Part] {
 	return func(yield func(Part) bool) {
 		for i := range v.tree().Parts {
@@ -100,10 +100,10 @@ func (v Value) Parts() iter.Seq[Part] {
 	}
 }
 
-// String writes the value in one line: {a = 1, b = {2, 3}, name = "x"}.
+// String returns the value in one line: {a = 1, b = {2, 3}, name = "x"}.
 func (v Value) String() string { return v.tree().String() }
 
-// Read reads a variable that lives in the frame. The Value's Err says why there is none.
+// Read reads the value of a variable in the frame. Its Err says why the value is not known.
 func (a *Activation) Read(v *LocalVar, o Options) Value {
 	t := a.r.types.Of(v.attrs.typ)
 	switch {

@@ -8,11 +8,10 @@ import (
 	"github.com/corewalk/corewalk/unwind"
 )
 
-// Where says in words where a variable is in the frame: "memory at 0x7ffc10",
-// "register rbx", "register rbx, saved at 0x7ffc10", "computed" (it has no place
-// but a value), "constant", "optimised away" (a pointer of which only what it
-// points to is known), "pieces: register rbx; memory at 0x7ffc10"; "" when it is
-// nowhere.
+// Where says in words where a variable is in the frame: "memory at 0x7ffc10", "register rbx",
+// "register rbx, saved at 0x7ffc10", "computed" (by an expression), "constant", "optimised away"
+// (a pointer to an object that has no address), "pieces: register rbx; memory at 0x7ffc10"; ""
+// if the variable has no location there.
 func (a *Activation) Where(v *LocalVar) string {
 	if !a.owns(v) || !a.inScope(v) {
 		return ""
@@ -73,9 +72,8 @@ func (a *Activation) where(loc *op.Location) string {
 	return ""
 }
 
-// Expression prints the DWARF expression that says where a variable is at the
-// frame's address: "DW_OP_fbreg-24"; "" when there is none. Of what a PDB says it
-// is "[rsp+24]".
+// Expression returns the DWARF expression for the variable's location at the frame's address,
+// "DW_OP_fbreg-24", or what a PDB says in its place, "[rsp+24]"; "" if there is none.
 func (a *Activation) Expression(v *LocalVar) string {
 	if v.rec != nil {
 		return a.recordText(v)

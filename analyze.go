@@ -11,37 +11,36 @@ import (
 	"github.com/corewalk/corewalk/unwind"
 )
 
-// AnalyzeOptions say what a report holds.
+// AnalyzeOptions select what goes into a report.
 type AnalyzeOptions struct {
 	Threads   []unwind.ThreadID // nil for all
 	MaxFrames int               // physical frames walked of each thread; 0 for all
 	NoInlines bool              // leave out inlined and tail-called functions
-	Explain   bool              // tell for each frame how it was found
-	Verify    bool              // ask further steppers about each frame, and tell what they say
+	Explain   bool              // report for each frame how it was found
+	Verify    bool              // ask the other steppers about each frame, and report what they find
 	Locals    Locals            // which variables to read
 	Values    dwarfvars.Options // how much of each variable to read
-	// Structured asks for each variable's value as a tree, report.Variable.Data,
-	// besides the text.
+	// Structured adds each variable's value as a tree (report.Variable.Data) to the text.
 	Structured bool
-	// NoBlame leaves out which value was bad and where it came from (report.Crash.Blame).
+	// NoBlame leaves out which value was bad and where it came from
+	// (report.Crash.Blame).
 	NoBlame bool
-	// Details asks for what the dump tells of the process and its machine besides
-	// threads, modules and memory: report.Report.Details.
+	// Details adds what else is known of the process and its machine, besides threads,
+	// modules and memory: report.Report.Details.
 	Details bool
-	// Walker options, applied after the defaults: further steppers, another lookup.
+	// Walker options are applied after the defaults: more steppers, another lookup.
 	Walker []unwind.Option
-	// Setup, when set, may change the walker before it is used, for instance add
-	// steppers to it.
+	// Setup, if set, may change the Walker before it is used: for instance, add steppers.
 	Setup func(*unwind.Walker) error
 }
 
-// Analyze walks the target's threads and reports. It ends early, with a report
-// of what was done, when ctx is done. A report with gaps is no error; the error
-// says that there is nothing to report.
+// Analyze walks the stacks of the threads and returns a report. When ctx is done, it stops
+// early and reports what it has. A report with gaps is not an error; an error means that
+// there is nothing to report.
 //
-// It works on the calling goroutine, so that it can answer ErrChanged when a file
-// is cut short under it. Where there is a Fetcher, it first walks on several others,
-// so that files are fetched at a time.
+// Analyze works on the calling goroutine, so that it can return ErrChanged when a file is
+// shortened. With a Fetcher it first walks on several goroutines, so that several files
+// are fetched at the same time.
 func (t *Target) Analyze(ctx context.Context, o AnalyzeOptions) (*report.Report, error) {
 	var wopts []unwind.Option
 	if o.MaxFrames > 0 {

@@ -1,9 +1,11 @@
-// Package corewalk opens a dump of a process, or a running process, and says why it
-// died or what it does: it brings the parts together that the packages below offer
-// one by one.
+// Package corewalk opens a dump of a process, or a running process, walks its stacks and
+// reports why it died or what it is doing. It combines the packages beside it: states
+// of processes (corestate, livestate), steppers, symbols (symlookup), variables
+// (dwarfvars) and the files of modules (modules).
 //
-// Open reads a core, Attach and Launch trace a running process; the Target has the process's state (a unwind.ProcessState),
-// and makes Walkers with the default steppers and symbols. Analyze makes the
+// Open reads a core or a minidump; Attach and Launch trace a running process; Self copies
+// the calling goroutine. Each returns a Target. Its ProcessState is what a Walker walks,
+// NewWalker makes a Walker with the default steppers and symbols, and Analyze makes the
 // whole report.
 package corewalk
 
@@ -28,17 +30,18 @@ import (
 	"github.com/corewalk/corewalk/unwind"
 )
 
-// A Target is an opened dump, or a running process. It may be used by several goroutines until it is
-// closed.
+// A Target is an opened dump or a running process. Several goroutines may use it at the
+// same time.
 //
-// The dump and the files of its modules are mapped, not copied. Open, Analyze and
-// Info answer ErrChanged when another process shortens one of them meanwhile; a
-// program that reads memory or walks itself does so inside Guard.
+// The dump and the files of its modules are mapped, not copied. If another process
+// shortens one of them, Open, Analyze and Moment fail with ErrChanged, and Info warns. A
+// program that reads the Target's memory or walks its stacks itself should do so inside
+// Guard.
 type Target struct {
 	subject subject.Subject
 	images  *modules.Set
 	lookup  *symlookup.Lookup
-	path    string // or what else to call it
+	path    string // or another name, for messages
 
 	libWarnings []string
 
@@ -47,19 +50,20 @@ type Target struct {
 }
 
 // Open opens the core or minidump at path, compressed or not, and finds the files of its
-// modules. The error says what is wrong with the file and what to do. Once ctx is done,
-// a dump is not unpacked any further, and no more files are fetched for the Target.
+// modules. The error says what is wrong with the file and what to do. When ctx is done,
+// unpacking stops, and no more files are fetched for the Target.
 //
-// When the file is a dump that cannot be walked (of an architecture that is not
-// known, or without threads), Open returns the Target together with the error:
-// it still tells what is in the dump.
+// If the file is a dump whose stacks cannot be walked (its architecture is not supported,
+// or it has no threads), Open returns both a Target and an error: Info still lists what
+// is in the dump.
 func Open(ctx context.Context, path string, opts ...Option) (*Target, error) {
 	cfg := newConfig(opts)
 	s, err := subject.OpenDump(ctx, path, cfg.core...)
 	return openDump(ctx, s, err, path, cfg)
 }
 
-// OpenReader is Open for a dump that comes as a stream. name is what to call it.
+// OpenReader is like Open for a dump that is read from a stream. name is the dump's name
+// in messages and reports.
 func OpenReader(ctx context.Context, r io.Reader, name string, opts ...Option) (*Target, error) {
 	cfg := newConfig(opts)
 	s, err := subject.OpenDumpReader(ctx, r, name, cfg.core...)
@@ -80,8 +84,8 @@ func openDump(ctx context.Context, s subject.Subject, err error, path string, cf
 	return t, err
 }
 
-// open finds the libraries of a subject and their files. When it fails the subject
-// is closed.
+// open finds the libraries of a subject and their files. It closes the subject if it
+// fails.
 func open(ctx context.Context, s subject.Subject, name string, cfg *config) (*Target, error) {
 	set, err := modules.New(ctx, s.DumpMemory(), cfg.files...)
 	if err != nil {
@@ -101,15 +105,15 @@ func open(ctx context.Context, s subject.Subject, name string, cfg *config) (*Ta
 	return t, nil
 }
 
-// ErrChanged says that a mapped file became shorter while it was read.
+// ErrChanged means that a mapped file became shorter while it was being read.
 var ErrChanged = mmapfile.ErrChanged
 
-// Guard calls fn and answers an error wrapping ErrChanged, instead of a crash of
-// the whole program, when fn touched bytes of a mapped file that another process
-// has cut off. Only the calling goroutine is guarded.
+// Guard calls fn. If fn reads bytes of a mapped file that another process has cut off,
+// Guard returns an error that wraps ErrChanged; without it, the program would crash. It
+// guards only the calling goroutine.
 func Guard(fn func()) error { return mmapfile.Guard(fn) }
 
-// guard is Guard with the dump's path and advice in the error.
+// guard is like Guard, with the dump's path and advice in the error.
 func (t *Target) guard(fn func()) error {
 	if err := mmapfile.Guard(fn); err != nil {
 		return t.changed(err)
@@ -118,18 +122,18 @@ func (t *Target) guard(fn func()) error {
 }
 
 func (t *Target) changed(err error) error {
-	return fmt.Errorf("%s: the dump, or a file of its modules, was cut short by another process: wait until it is written, or copy it first (%w)", t.path, err)
+	return fmt.Errorf("%s: another process shortened the dump or a file of its modules: wait until it is written, or copy it first (%w)", t.path, err)
 }
 
-// Close releases the dump and the files. Nothing that came from the Target may be
-// used after.
+// Close releases the dump and the files, and detaches from a running process. Do not use
+// anything that came from the Target afterwards.
 func (t *Target) Close() error { return errors.Join(t.images.Close(), t.subject.Close()) }
 
-// ProcessState is the process: as the dump has it, or as it runs.
+// ProcessState returns the process: as the dump has it, or as it runs.
 func (t *Target) ProcessState() unwind.ProcessState { return t.subject }
 
-// ProcessStateByPID is ProcessState for a pid; false for a pid that is not the
-// target's. There is no table of all targets: two of them may be of one pid.
+// ProcessStateByPID returns the ProcessState if pid is the process's id. There is no
+// table of all Targets: several may have the same pid.
 func (t *Target) ProcessStateByPID(pid int) (unwind.ProcessState, bool) {
 	if pid != t.subject.ProcessID() {
 		return nil, false
@@ -137,32 +141,30 @@ func (t *Target) ProcessStateByPID(pid int) (unwind.ProcessState, bool) {
 	return t.ProcessState(), true
 }
 
-// Core is the opened core, for what a ProcessState does not tell; nil for minidumps and
-// running processes.
+// Core returns the core, for callers who need more than a ProcessState offers; nil if the
+// Target is not a core.
 func (t *Target) Core() *corestate.ELFCore { return t.subject.Core() }
 
-// Minidump is the opened minidump, for what a ProcessState does not tell; nil for
-// cores and running processes.
+// Minidump returns the minidump, for callers who need more than a ProcessState offers;
+// nil if the Target is not a minidump.
 func (t *Target) Minidump() *corestate.Minidump { return t.subject.Minidump() }
 
-// Live is the traced process, for what a ProcessState does not tell; nil for dumps and
-// this program itself.
+// Live returns the traced process, for callers who need more than a ProcessState offers;
+// nil if the Target is a dump or the calling program.
 func (t *Target) Live() *livestate.Process { return t.subject.Live() }
 
-// Identity yields bytes that tell a dump from others of its size without reading it
-// whole: a core's notes or a minidump's streams, and the registers and the top of the
-// stack of the thread that crashed. A slice is valid until the next.
+// Identity yields bytes that distinguish a dump from others of the same size, without
+// reading all of it: a core's notes or a minidump's streams, and the registers and the
+// top of the stack of the thread that crashed. Each slice is valid until the next one.
 func (t *Target) Identity() iter.Seq[[]byte] { return subject.Identity(t.subject) }
 
-// SymbolLookup is the default lookup, from DWARF and symbol tables.
+// SymbolLookup returns the default lookup, which uses DWARF and symbol tables.
 func (t *Target) SymbolLookup() unwind.SymbolLookup { return t.lookup }
 
-// NewWalker returns a walker over the target with the default steppers and
-// symbols. Options replace or add to them: unwind.WithGroup replaces the group
-// together with its steppers.
+// NewWalker returns a Walker of the process with the default steppers and symbols.
+// Options replace or add to them: unwind.WithGroup replaces the group and its steppers.
 //
-// The Walker of a running process stops the thread that it walks, and lets it go on
-// after.
+// The Walker of a running process stops a thread while it walks the thread's stack.
 func (t *Target) NewWalker(opts ...unwind.Option) (*unwind.Walker, error) {
 	return t.newWalker(t.subject, opts)
 }
@@ -176,8 +178,9 @@ func (t *Target) newWalker(proc unwind.ProcessState, opts []unwind.Option) (*unw
 	return unwind.NewWalker(proc, append(defaults, opts...)...)
 }
 
-// NewWalker returns a walker over a process of the caller's own making, with a
-// group and a lookup of the caller's own; nil for an empty group and no names.
+// NewWalker returns a Walker of the caller's own process, with the caller's own group and
+// lookup. Without a group, the Walker has no steppers; without a lookup, frames have no
+// names.
 func NewWalker(proc unwind.ProcessState, group unwind.StepperGroup, lookup unwind.SymbolLookup) (*unwind.Walker, error) {
 	var opts []unwind.Option
 	if group != nil {

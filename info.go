@@ -8,20 +8,19 @@ import (
 	"github.com/corewalk/corewalk/report"
 )
 
-// Info tells what the dump holds: its notes, the mappings of its process with how
-// much of each was dumped, and its modules with the files found for them. What
-// could not be read because a file was cut short meanwhile is left out, with a
-// warning.
+// Info lists what is in a dump: its notes, the mappings of its process with how much of
+// each was dumped, and its modules with the files found for them. If another process
+// shortens a file meanwhile, Info leaves out what it could not read and warns.
 func (t *Target) Info() *report.Info { return t.InfoWith(InfoOptions{}) }
 
-// InfoOptions say what Info lists.
+// InfoOptions select what Info lists.
 type InfoOptions struct {
-	// Memory lists the ranges of memory that a minidump has, and the regions of pages
-	// that it describes.
+	// Memory lists a minidump's ranges of memory, and the regions of pages that it
+	// describes.
 	Memory bool
 }
 
-// InfoWith is Info with options.
+// InfoWith is like Info, with options.
 func (t *Target) InfoWith(o InfoOptions) *report.Info {
 	in := &report.Info{Schema: report.InfoSchema}
 	// What can be told without reading the file again comes first.

@@ -7,8 +7,8 @@ import (
 	"github.com/corewalk/corewalk/unwind"
 )
 
-// mayBeJIT reports whether code that the process compiled itself may be at addr: it
-// is executable memory that no file is mapped to.
+// mayBeJIT reports whether addr may be code that the process compiled itself: executable
+// memory to which no file is mapped.
 func (t *Target) mayBeJIT(addr unwind.Address) bool {
 	_, ok := t.jitMapping(addr)
 	return ok
@@ -19,8 +19,8 @@ func (t *Target) jitMapping(addr unwind.Address) (libstate.Mapping, bool) {
 	return m, ok && m.Perm&libstate.Exec != 0 && m.Path == ""
 }
 
-// jitLibraries finds the code that the process's JIT compilers have registered with
-// GDB's interface. Any library may have a list of its own.
+// jitLibraries finds the code that JIT compilers have registered through GDB's interface.
+// Any library may have its own list.
 func (t *Target) jitLibraries() []*libstate.Library {
 	mem, a := t.subject.DumpMemory(), t.subject.Arch()
 	libs, err := t.subject.LibraryTracker().Libraries(false)
@@ -38,7 +38,7 @@ func (t *Target) jitLibraries() []*libstate.Library {
 	return found
 }
 
-// warnLate adds to r what was found wrong while it was made.
+// warnLate adds to r the warnings that came up while r was made.
 func (t *Target) warnLate(r *report.Report) {
 	t.lateMu.Lock()
 	defer t.lateMu.Unlock()

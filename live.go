@@ -10,9 +10,9 @@ import (
 	"github.com/corewalk/corewalk/modules"
 )
 
-// Attach attaches to a running process, which runs on: Analyze stops it for a
-// moment, a Walker stops the thread that it walks. Close detaches and leaves the
-// process as it was. No files are fetched once ctx is done.
+// Attach attaches to a running process. The process keeps running: Analyze stops it for
+// a moment, and a Walker stops the thread that it walks. Close detaches and leaves the
+// process as it was. When ctx is done, no more files are fetched.
 func Attach(ctx context.Context, pid int, opts ...Option) (*Target, error) {
 	cfg := newConfig(opts)
 	p, err := livestate.Attach(pid, cfg.live...)
@@ -22,8 +22,9 @@ func Attach(ctx context.Context, pid int, opts ...Option) (*Target, error) {
 	return openLive(ctx, p, cfg)
 }
 
-// Launch starts a program, stopped before its first instruction: Live().ResumeAll
-// lets it run. argv[0] is what the program is called; of a nil argv it is exe.
+// Launch starts a program and stops it before its first instruction. Live().ResumeAll
+// lets it run. argv[0] is the program's name; a nil argv is the same as exe alone. ctx is
+// as in Attach.
 func Launch(ctx context.Context, exe string, argv []string, opts ...Option) (*Target, error) {
 	cfg := newConfig(opts)
 	p, err := livestate.Launch(exe, argv, cfg.live...)
@@ -33,8 +34,8 @@ func Launch(ctx context.Context, exe string, argv []string, opts ...Option) (*Ta
 	return openLive(ctx, p, cfg)
 }
 
-// Adopt makes a Target of a process that the caller traces himself and has stopped;
-// do calls a function on the tracing thread (see livestate.Adopt).
+// Adopt makes a Target of a process that the caller traces and has stopped. do must call
+// a function on the tracing thread (see livestate.Adopt). ctx is as in Attach.
 func Adopt(ctx context.Context, pid int, do func(func()), opts ...Option) (*Target, error) {
 	cfg := newConfig(opts)
 	p, err := livestate.Adopt(pid, do, cfg.live...)
@@ -44,16 +45,16 @@ func Adopt(ctx context.Context, pid int, do func(func()), opts ...Option) (*Targ
 	return openLive(ctx, p, cfg)
 }
 
-// An Attached is what became of one process of a group: a Target or an error.
+// An Attached is the result of attaching to one process of a group: a Target or an error.
 type Attached struct {
 	PID    int
 	Target *Target
 	Err    error
 }
 
-// AttachAll attaches to a group of processes: one answer for each pid, in their
-// order. With WithExecutable the file is that of all of them. The error is nil
-// unless every one failed.
+// AttachAll attaches to several processes and returns one Attached for each pid, in the
+// same order. With WithExecutable, all of them run the same file. It returns an error
+// only if it could attach to none of them.
 func AttachAll(ctx context.Context, pids []int, opts ...Option) ([]Attached, error) {
 	out := make([]Attached, len(pids))
 	var errs []error
@@ -65,7 +66,7 @@ func AttachAll(ctx context.Context, pids []int, opts ...Option) ([]Attached, err
 		}
 	}
 	if len(pids) > 0 && len(errs) == len(pids) {
-		return out, fmt.Errorf("no process could be attached to: %w", errors.Join(errs...))
+		return out, fmt.Errorf("could not attach to any process: %w", errors.Join(errs...))
 	}
 	return out, nil
 }

@@ -10,18 +10,17 @@ import (
 
 // A Moment is what all threads of a process were doing at one time.
 type Moment struct {
-	Stacks []*unwind.Stack // one for each thread; see its Err for how it ended
-	Names  []string        // the threads' names, where the system keeps them
-	// Pause is how long a running process stood still for it; 0 for others.
+	Stacks []*unwind.Stack // one for each thread; its Err says how the walk ended
+	Names  []string        // of the threads; "" if not known
+	// Pause is how long a running process was stopped; 0 for others.
 	Pause time.Duration
 }
 
-// Moment walks all threads' stacks as they are at one time. A running process goes
-// on once its registers and stacks are copied (but see WithHold), so that walking
-// and naming take none of its time. It ends early when ctx is done.
+// Moment walks the stacks of all threads as they are at one time. A running process
+// continues as soon as its registers and stacks are copied (but see WithHold); walking and
+// naming take none of its time. Moment stops early when ctx is done.
 //
-// The frames' walker is the Moment's own: they name themselves by the target's
-// symbols, and read memory as Analyze does.
+// The frames use the Target's symbols, and read memory as Analyze does.
 func (t *Target) Moment(ctx context.Context, opts ...unwind.Option) (*Moment, error) {
 	now, err := t.subject.Moment()
 	if err != nil {

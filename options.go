@@ -83,7 +83,7 @@ func WithLiveOptions(opts ...livestate.Option) Option {
 	return func(c *config) { c.live = append(c.live, opts...) }
 }
 
-// WithHold keeps a running process stopped for as long as Analyze works, so that
-// everything in the report is of one moment. Without, it is stopped only while the
-// registers and the stacks are copied.
+// WithHold keeps a running process stopped while Analyze or Moment works, so that
+// everything in the report is from one moment. Without it, the process is stopped only
+// while its registers and stacks are copied.
 func WithHold() Option { return func(c *config) { c.hold = true } }

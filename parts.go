@@ -8,7 +8,7 @@ import (
 	"github.com/corewalk/corewalk/report"
 )
 
-// parts are what inspect needs of the target, as it is at one moment.
+// parts returns what an analysis needs from the Target at one moment.
 func (t *Target) parts(now subject.State) analysis.Parts {
 	p := analysis.Parts{
 		Proc:     now,
@@ -35,7 +35,7 @@ func (t *Target) parts(now subject.State) analysis.Parts {
 	return p
 }
 
-// complete fetches what walking and naming frames in lib needs.
+// complete fetches the files that walking and naming frames in lib need.
 func (t *Target) complete(lib *libstate.Library) {
 	if im := (*image.Image)(t.images.Image(lib)); im.DWARF() == nil {
 		im.PDB()

@@ -7,11 +7,11 @@ import (
 	"github.com/corewalk/corewalk/livestate"
 )
 
-// Self makes a Target of this program: its one thread is the calling goroutine, whose
-// youngest frame is that of the function which called Self. The goroutine's registers
-// and stack are copied at once, so what is walked later is where it was then; C's
-// frames, where C called Go, are there until that call returns. Other memory is read
-// when it is wanted.
+// Self makes a Target of the calling program. It has one thread, the calling goroutine,
+// and its youngest frame is that of the function that called Self. Self copies the
+// goroutine's registers and stack, so that a later walk shows them as they were. If C
+// called Go, C's frames can be walked until that call returns. Other memory is read when
+// it is needed. When ctx is done, no more files are fetched.
 //
 //go:noinline
 func Self(ctx context.Context, opts ...Option) (*Target, error) {

@@ -6,12 +6,12 @@ import (
 	"github.com/corewalk/corewalk/unwind"
 )
 
-// Locals says which variables a report has.
+// Locals selects the variables in a report.
 type Locals uint8
 
 const (
-	// LocalsTop: the arguments of every frame, and all variables of the frames
-	// at the top of the crashing thread.
+	// LocalsTop: the arguments of every frame, and all variables of the top frames of
+	// the crashing thread.
 	LocalsTop = Locals(analysis.LocalsTop)
 	// LocalsNone: none.
 	LocalsNone = Locals(analysis.LocalsNone)
@@ -21,8 +21,8 @@ const (
 	LocalsAll = Locals(analysis.LocalsAll)
 )
 
-// Variables returns a reader of the target's local variables and arguments. It
-// keeps what it has read of functions and types: make one for many questions.
+// Variables returns a reader of local variables and arguments. It caches what it has read
+// about functions and types: use one reader for many questions.
 func (t *Target) Variables() *dwarfvars.Reader { return t.variables(t.subject) }
 
 func (t *Target) variables(proc unwind.ProcessState) *dwarfvars.Reader {

@@ -8,27 +8,26 @@ import (
 	"github.com/corewalk/corewalk/unwind"
 )
 
-// CoreOptions bound what WriteCore writes.
+// CoreOptions limit what WriteCore writes.
 type CoreOptions struct {
-	// MaxMemory is how many bytes of memory are written at most; 0 for no bound. Where
-	// there are more, mappings with threads' stacks come first, then the smallest.
+	// MaxMemory is the maximum number of bytes of memory to write; 0 for no limit. If
+	// there is more, mappings with threads' stacks come first, then the smallest.
 	MaxMemory uint64
 }
 
-// CoreWritten says what WriteCore has written.
+// CoreWritten describes a core that WriteCore wrote. Sizes are in bytes.
 type CoreWritten struct {
-	Size    uint64 // of the file with its holes, in bytes
-	Written uint64 // bytes of memory that are no holes
-	LeftOut uint64 // bytes of memory that MaxMemory left out
-	// Unreadable is how many bytes could not be read; the file has zeros there.
-	Unreadable uint64
-	// Lost lists the threads whose registers could not be read.
-	Lost []unwind.ThreadID
+	Size       uint64            // of the file, with its holes
+	Written    uint64            // of memory, without holes
+	LeftOut    uint64            // of memory beyond MaxMemory
+	Unreadable uint64            // of memory that could not be read; the file has zeros there
+	Lost       []unwind.ThreadID // threads whose registers could not be read
 }
 
-// WriteCore writes the core of a running process to f, an empty file: what the kernel
-// would write were the process to die now, with holes where memory was never
-// touched. The process stands still meanwhile.
+// WriteCore writes the core of a running process to f, an empty file. It is the core that
+// the kernel would write if the process died now, with holes for memory that was never
+// touched. The process is stopped meanwhile. For other Targets the error wraps
+// livestate.ErrUnsupported.
 func (t *Target) WriteCore(f *os.File, o CoreOptions) (*CoreWritten, error) {
 	w, err := t.subject.WriteCore(f, livecore.Options(o))
 	if err != nil {

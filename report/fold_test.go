@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// letters makes a stack of one frame for each letter.
+// letters makes a stack with one frame for each letter.
 func letters(s string) []Frame {
 	fs := make([]Frame, len(s))
 	for i := range fs {

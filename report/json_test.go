@@ -15,8 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// fill sets everything that v holds, with two elements in each list. Of types that
-// hold themselves there are two levels.
+// fill sets everything in v, with two elements in each list, and two levels of recursive types.
 func fill(v reflect.Value, n *int, in ...reflect.Type) {
 	*n++
 	if v.Type() == reflect.TypeFor[time.Time]() {
@@ -91,7 +90,7 @@ func compact(t *testing.T, doc []byte) string {
 	return b.String()
 }
 
-// TestJSONEqualsEncodingJSON holds the encoder made by hand to the structs' tags.
+// TestJSONEqualsEncodingJSON checks the handwritten encoder against the structs' tags.
 func TestJSONEqualsEncodingJSON(t *testing.T) {
 	full, info := filled[Report](), filled[Info]()
 	full.Schema, info.Schema = Schema, InfoSchema
@@ -150,7 +149,7 @@ func TestJSONGolden(t *testing.T) {
 	golden(t, "queue.json", doc.Bytes())
 }
 
-// TestJSONHostile checks that strings survive whole and command no terminal.
+// TestJSONHostile checks that strings survive whole and cannot control a terminal.
 func TestJSONHostile(t *testing.T) {
 	r := sampleHostile()
 	var doc bytes.Buffer
@@ -182,7 +181,7 @@ func TestJSONHostile(t *testing.T) {
 func TestParseJSONErrors(t *testing.T) {
 	tests := []struct {
 		doc  string
-		want error // nil for any
+		want error // nil for any error
 	}{
 		{`{"schema": "corewalk/2"}`, ErrSchema},
 		{`{}`, ErrSchema},

@@ -72,7 +72,7 @@ func newSample(threads ...Thread) *Report {
 	return r
 }
 
-// sampleQueue is the example of a null pointer in a list, with idle threads.
+// sampleQueue has a null pointer in a list, and idle threads.
 func sampleQueue() *Report {
 	top := with(at("visit", "queue.c", 15), "n=0x55b8982216f0", "depth=0")
 	top.Locals = []Variable{
@@ -109,7 +109,7 @@ func sampleQueue() *Report {
 	return r
 }
 
-// sampleFolds has many threads with few stacks, in an order that groups must keep.
+// sampleFolds has many threads with few different stacks, in an order that groups must keep.
 func sampleFolds() *Report {
 	threads := []Thread{stack(1, "main", at("main", "main.c", 3))}
 	for i := range 30 {
@@ -122,12 +122,12 @@ func sampleFolds() *Report {
 	}
 	threads = append(threads, stack(51, "gc", at("sweep", "gc.c", 5)), stack(52, "", at("sweep", "gc.c", 6)), Thread{ID: 53, Name: "dead"})
 	r := newSample(threads...)
-	r.Threads[0], r.Threads[2] = r.Threads[2], r.Threads[0] // the crashed one comes first all the same
+	r.Threads[0], r.Threads[2] = r.Threads[2], r.Threads[0] // the crashed thread still comes first
 	r.Crash.Thread = 1
 	return r
 }
 
-// sampleRecursion overflows the stack by two functions that call each other.
+// sampleRecursion overflows the stack with two functions that call each other.
 func sampleRecursion() *Report {
 	frames := []Frame{in("memset", "", 0)}
 	for range 3000 {
@@ -137,7 +137,7 @@ func sampleRecursion() *Report {
 	for range 6 {
 		frames = append(frames, Frame{PC: 0x7f1200001234, Module: "/usr/lib/libjit.so", Offset: 0x1234, Trust: TrustCFI})
 	}
-	for i := range 4 { // one less than it takes
+	for i := range 4 { // one less than folding needs
 		frames = append(frames, at("shallow", "parse.c", 30), at(fmt.Sprintf("f%d", i), "parse.c", 31))
 	}
 	r := newSample(stack(4242, "queue", frames...))
@@ -168,7 +168,7 @@ func sampleKinds() *Report {
 	return r
 }
 
-// sampleGaps lacks modules, and bytes of the dump.
+// sampleGaps lacks modules, and a part of the dump.
 func sampleGaps() *Report {
 	f := in("wait", "", 0)
 	f.Args = []Variable{{Name: "x", Status: StatusUnknown, Reason: "rbx not recovered: frame #3 has no CFI"},
@@ -189,7 +189,7 @@ func sampleGaps() *Report {
 
 const hostile = "a\x1b[31mred\x1b]0;t\x07\nThread 1\u202egnp\u200b\xff\x80\u0085\u2028z\t\x00 "
 
-// sampleHostile has terminal commands and 10 kB names wherever the dump has a say.
+// sampleHostile has terminal commands and 10 kB names everywhere that a dump controls.
 func sampleHostile() *Report {
 	f := at(hostile, hostile, 3)
 	f.Module = "/tmp/" + hostile
@@ -213,7 +213,7 @@ func sampleHostile() *Report {
 	return r
 }
 
-// sampleExplain tells how frames were found.
+// sampleExplain says how frames were found.
 func sampleExplain() *Report {
 	inlined := at("peek", "queue.h", 4)
 	inlined.Inlined = true

@@ -31,8 +31,7 @@ threads[].frames[].verify.differ[]: stepper ra sp
 warnings[]: code message module
 `
 
-// keys lists the paths of all keys that t's JSON can have, those of a tree's nodes
-// once.
+// keys lists the paths of all keys that t's JSON can have; the keys of a tree's nodes once.
 func keys(t reflect.Type, path string, in ...reflect.Type) []string {
 	switch {
 	case t.Kind() == reflect.Pointer:
@@ -75,7 +74,7 @@ func TestContract(t *testing.T) {
 	}
 }
 
-// TestSchemaKeys shows every change of the JSON's shape as a change of a file.
+// TestSchemaKeys turns every change of the JSON's shape into a change of a file.
 func TestSchemaKeys(t *testing.T) {
 	list := slices.Concat([]string{Schema}, keys(reflect.TypeFor[Report](), ""), []string{"", InfoSchema}, keys(reflect.TypeFor[Info](), ""))
 	golden(t, "schema.txt", []byte(strings.Join(list, "\n")+"\n"))

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// hostileEverywhere sets all strings that v holds.
+// hostileEverywhere sets all strings in v.
 func hostileEverywhere(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Struct:
@@ -33,8 +33,7 @@ func hostileEverywhere(v reflect.Value) {
 	}
 }
 
-// TestHostileInfo checks that nothing that a dump says of itself reaches the terminal
-// as a command.
+// TestHostileInfo checks that nothing in a dump reaches the terminal as a command.
 func TestHostileInfo(t *testing.T) {
 	in := filled[Info]()
 	hostileEverywhere(reflect.ValueOf(in).Elem())
@@ -71,7 +70,7 @@ func TestHostileStackwalk(t *testing.T) {
 	}
 }
 
-// obeyed wants valid JSON without anything that a terminal obeys.
+// obeyed requires valid JSON without anything that a terminal obeys.
 func obeyed(t *testing.T, doc []byte) {
 	t.Helper()
 	if !json.Valid(doc) {
@@ -84,7 +83,7 @@ func obeyed(t *testing.T, doc []byte) {
 	}
 }
 
-// TestRegisterNames checks the names of registers that are called otherwise there.
+// TestRegisterNames checks registers that have another name in minidump-stackwalk.
 func TestRegisterNames(t *testing.T) {
 	for _, tt := range []struct{ arch, name, want string }{
 		{"x86-64", "rax", "rax"}, {"x86-64", "r15", "r15"}, {"x86-64", "rip", "rip"}, {"x86-64", "rflags", ""}, {"x86-64", "fs_base", ""},
@@ -99,7 +98,7 @@ func TestRegisterNames(t *testing.T) {
 	}
 }
 
-// TestInstruction checks how far before its return address a frame is.
+// TestInstruction checks how far before its return address a frame's instruction is.
 func TestInstruction(t *testing.T) {
 	for _, tt := range []struct {
 		arch             string
@@ -115,7 +114,7 @@ func TestInstruction(t *testing.T) {
 	}
 }
 
-// TestWanted checks what is looked for of each kind of module.
+// TestWanted checks which files are listed for each kind of module.
 func TestWanted(t *testing.T) {
 	for _, tt := range []struct {
 		m    Module

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// TestTable checks that a table shows every cell as it is, in straight columns.
+// TestTable checks that a table shows every cell unchanged, in straight columns.
 func TestTable(t *testing.T) {
 	tab := table{heads: []string{"name", ">count", "TOTAL", "last"}}
 	tab.add("a", "1", "", "x_y")

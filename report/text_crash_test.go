@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The lines of a stack that ran out, and of what contradicts itself.
+// The lines about a stack overflow and about contradictions.
 func TestCrashLines(t *testing.T) {
 	long := "std::map<std::string, std::vector<Element<int>>>::descend"
 	for _, c := range []struct {

@@ -69,8 +69,8 @@ func TestWriteText(t *testing.T) {
 
 var sgr = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
-// checkText checks what holds for every text: lines that end in no space, are not
-// too long, and have nothing on them that a terminal obeys.
+// checkText checks what holds for every text: no line ends in a space, is too long, or has anything that a
+// terminal obeys.
 func checkText(t *testing.T, text string, color bool, width int) {
 	t.Helper()
 	if color {
@@ -108,7 +108,7 @@ func TestColorOnlyAdds(t *testing.T) {
 	}
 }
 
-// TestHeadline checks what stands for facts that are not known.
+// TestHeadline checks what is shown in place of unknown facts.
 func TestHeadline(t *testing.T) {
 	tests := []struct {
 		r    Report

@@ -21,8 +21,7 @@ func verifiedStack() Thread {
 	return th
 }
 
-// TestVerifyText: the disputed frame is marked, and the line below the stack says
-// who says what.
+// TestVerifyText: the disputed frame is marked, and the line below the stack says which stepper claims what.
 func TestVerifyText(t *testing.T) {
 	r := newSample(verifiedStack())
 	text := render(t, r, TextOptions{Width: 200})
@@ -47,7 +46,7 @@ func TestVerifyText(t *testing.T) {
 	}
 }
 
-// TestVerifyGuess: where a scan alone contradicts, the mark is a question.
+// TestVerifyGuess: if only a scan contradicts, the mark has a question mark.
 func TestVerifyGuess(t *testing.T) {
 	th := verifiedStack()
 	th.Frames[3].Verify.Differ = th.Frames[3].Verify.Differ[1:2]
@@ -56,7 +55,7 @@ func TestVerifyGuess(t *testing.T) {
 	}
 }
 
-// TestVerifyFP: a frame pointer that differs is told where nothing else does.
+// TestVerifyFP: a different frame pointer is shown if nothing else differs.
 func TestVerifyFP(t *testing.T) {
 	th := verifiedStack()
 	d := &th.Frames[3].Verify.Differ[0]
@@ -66,8 +65,7 @@ func TestVerifyFP(t *testing.T) {
 	}
 }
 
-// TestVerifyMany: the list of disputed frames is bounded, and threads of one stack
-// are counted together.
+// TestVerifyMany: the list of disputed frames is limited, and threads with the same stack are counted together.
 func TestVerifyMany(t *testing.T) {
 	var frames []Frame
 	for range 30 {

@@ -13,8 +13,7 @@ import (
 	"github.com/corewalk/corewalk/internal/fixture"
 )
 
-// BenchmarkServe is the work of the analysis process on small cores, without the other
-// process.
+// BenchmarkServe measures the analysis process on small cores, without the supervisor.
 func BenchmarkServe(b *testing.B) {
 	dir := b.TempDir()
 	c := fixture.Get(b, names[0])

@@ -10,12 +10,12 @@ import (
 	"github.com/corewalk/corewalk/internal/triage/ledger"
 )
 
-// A groupStore is a Store of groups that are there already.
+// A groupStore is a Store with existing groups.
 type groupStore struct {
 	ledger.Store
 	groups []ledger.Group
 	linked map[string][]ledger.Similar
-	broken error // of Link
+	broken error // returned by Link
 }
 
 func (s *groupStore) Groups(context.Context, ledger.Query) ([]ledger.Group, error) {
@@ -29,8 +29,7 @@ func (s *groupStore) Link(_ context.Context, id string, list []ledger.Similar) e
 	return s.broken
 }
 
-// TestLink: of groups that are alike the new ones are linked, unless they say too little
-// to be compared.
+// TestLink: new groups are linked to similar ones, unless they have too little to compare.
 func TestLink(t *testing.T) {
 	stack := []string{"parse_value", "parse_array", "parse_value", "parse_document", "load", "main"}
 	like := []string{"parse_value", "parse_array", "parse_value", "parse_document", "reload", "main"}
@@ -68,7 +67,7 @@ func TestLink(t *testing.T) {
 	}
 }
 
-// TestLinkIsBounded: a group is linked to a few others, however many are like it.
+// TestLinkIsBounded: a group is linked to a few others, however many are similar.
 func TestLinkIsBounded(t *testing.T) {
 	s := &groupStore{linked: map[string][]ledger.Similar{}}
 	for i := range 3 * maxSimilar {

@@ -17,7 +17,7 @@ import (
 	"github.com/corewalk/corewalk/internal/triage/ledger"
 )
 
-// listed are the paths that Files finds, from dir on, and the errors.
+// listed returns the paths that Files finds, relative to dir, and the errors.
 func listed(t *testing.T, dir string, recursive bool, paths ...string) (names []string, troubles []error) {
 	t.Helper()
 	for p, err := range (Files{Paths: paths, Recursive: recursive}).Dumps(t.Context()) {
@@ -34,7 +34,7 @@ func listed(t *testing.T, dir string, recursive bool, paths ...string) (names []
 	return names, troubles
 }
 
-// write makes a file, and its directory.
+// write makes a file and its directory.
 func write(t *testing.T, path, content string) {
 	t.Helper()
 	err := os.MkdirAll(filepath.Dir(path), 0o755)
@@ -46,11 +46,11 @@ func write(t *testing.T, path, content string) {
 	}
 }
 
-// coreHead is what the first bytes of a core look like.
+// coreHead is the first bytes of a core.
 var coreHead = "\x7fELF\x02\x01\x01" + strings.Repeat("\x00", 9) + "\x04\x00\x3e\x00"
 
-// TestOddFiles has what is in directories besides dumps. A FIFO that was opened would
-// end neither this nor any run.
+// TestOddFiles: directories contain more than dumps. Opening a FIFO would block this test, and any run, for
+// ever.
 func TestOddFiles(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"core.1", "sub/core.2", "sub/deep/core.3", "a\nb\x1b[31m.core", "dump without a name for it"} {
@@ -88,7 +88,7 @@ func TestOddFiles(t *testing.T) {
 	}
 }
 
-// TestUnreadable has a directory that may not be read: the rest still counts.
+// TestUnreadable has a directory that may not be read: the rest is still listed.
 func TestUnreadable(t *testing.T) {
 	if os.Geteuid() == 0 {
 		t.Skip("root may read everything")
@@ -105,8 +105,7 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
-// TestIdentify wants a FIFO that was named to be refused, not opened, and the cost of a
-// large file not to grow with it.
+// TestIdentify: a FIFO on the command line is refused, not opened, and a larger file does not cost more.
 func TestIdentify(t *testing.T) {
 	dir := t.TempDir()
 	fifo, big := filepath.Join(dir, "fifo"), filepath.Join(dir, "core.big")
@@ -132,8 +131,8 @@ func TestIdentify(t *testing.T) {
 	}
 }
 
-// TestOddRun has files that are no dumps among the named ones, and one with a name that
-// would end a line: each has its result, and the run its end.
+// TestOddRun names files that are not dumps, and one whose name contains a newline: each has its result, and
+// the run finishes.
 func TestOddRun(t *testing.T) {
 	dir := t.TempDir()
 	fifo, big, odd := filepath.Join(dir, "fifo"), filepath.Join(dir, "core.big"), filepath.Join(dir, "a\n\x1b.core")

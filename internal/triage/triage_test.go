@@ -19,7 +19,7 @@ import (
 	"github.com/corewalk/corewalk/internal/triage/ledger"
 )
 
-// TestMain is the analysis process when a test starts this program as one.
+// TestMain is the analysis process if a test starts this program as one.
 func TestMain(m *testing.M) {
 	if os.Getenv("TRIAGE_WORKER") == "" {
 		os.Exit(m.Run())
@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }
 
-// settings tell the analysis process of a test how to work.
+// settings configure the analysis process of a test.
 type settings struct {
 	Search   []string
 	Sysroot  string
@@ -181,7 +181,7 @@ func run(t *testing.T, ctx context.Context, store ledger.Store, s settings, o Op
 
 var names = []string{"amd64-inline-tail-O2", "amd64-cxx-sort", "amd64-abort"}
 
-// TestRun analyses a directory twice: what is known is not analysed again.
+// TestRun analyses a directory twice: known dumps are not analysed again.
 func TestRun(t *testing.T) {
 	dir := t.TempDir()
 	sub := filepath.Join(dir, "sub")
@@ -228,8 +228,8 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestCulprits has dumps that take the analysis process with them, one that never ends
-// and one that eats all memory, among others.
+// TestCulprits has, among others, dumps that kill the analysis process, one that never ends and one that uses
+// up all memory.
 func TestCulprits(t *testing.T) {
 	dir := t.TempDir()
 	core := fixture.Get(t, names[0]).Core(t)
@@ -256,7 +256,7 @@ func TestCulprits(t *testing.T) {
 	}
 }
 
-// TestInterrupted ends a run in its midst.
+// TestInterrupted interrupts a run.
 func TestInterrupted(t *testing.T) {
 	dir := t.TempDir()
 	core := fixture.Get(t, names[0]).Core(t)
@@ -293,7 +293,7 @@ func TestDeadCommand(t *testing.T) {
 	}
 }
 
-// TestServeNonsense gives the analysis process what no supervisor says.
+// TestServeNonsense sends the analysis process lines that no supervisor sends.
 func TestServeNonsense(t *testing.T) {
 	none := func(json.RawMessage) (WorkerOptions, error) { return WorkerOptions{}, nil }
 	for in, bad := range map[string]bool{"": false, "{}\n": false, "{}\n" + `{"n":7,"go":true}` + "\n": false, "{}\n" + `{"n":1,"path":"/nowhere"}` + "\n": false,

@@ -23,17 +23,16 @@ import (
 // runs lists the architectures of the programs that this machine runs.
 var runs = map[string][]string{"amd64": {"amd64", "i386"}, "386": {"i386"}, "arm64": {"arm64"}}
 
-// differs are the programs whose cores cannot tell what the process does, and why.
+// differs are the programs whose cores cannot show what the process does, and why.
 var differs = map[string]string{
 	"amd64-relro-omitted": "it asks for a page that a variable points to not to be dumped",
 }
 
-// patience is how long a program is given to crash. One that waits for something is
-// compared where it waits.
+// patience is how long a program may take to crash. A program that waits for something is compared where it
+// waits.
 const patience = 3 * time.Second
 
-// place copies a fixture's program, and the files beside it, to where it may do with
-// them what it wants.
+// place copies a fixture's program, and the files next to it, to a place where the program may change them.
 func place(t *testing.T, c fixture.Case) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -63,8 +62,8 @@ func place(t *testing.T, c fixture.Case) string {
 	return filepath.Join(dir, filepath.Base(files[0]))
 }
 
-// launch starts a program and waits until a signal is about to end it. It answers nil
-// when the program does not come so far: it cannot be run here, or ends otherwise.
+// launch starts a program and waits until a signal is about to end it. It returns nil if the program cannot run
+// here, or ends otherwise.
 func launch(t *testing.T, exe string, args ...string) *corewalk.Target {
 	t.Helper()
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
@@ -104,7 +103,7 @@ func launch(t *testing.T, exe string, args ...string) *corewalk.Target {
 	return target
 }
 
-// check wants no difference.
+// check expects no difference.
 func check(t *testing.T, target *corewalk.Target, o Options) *Result {
 	t.Helper()
 	r, err := Check(context.Background(), target, o)
@@ -125,8 +124,7 @@ func check(t *testing.T, target *corewalk.Target, o Options) *Result {
 	return r
 }
 
-// sampleStep says which fixtures every run compares: one in so many. With
-// COREWALK_LONG=1 all are compared.
+// sampleStep selects the fixtures that every run compares: one in sampleStep. COREWALK_LONG=1 compares all.
 const sampleStep = 8
 
 // Every program of the fixtures that runs here, at the signal that ends it.
@@ -165,8 +163,7 @@ func TestFixturePrograms(t *testing.T) {
 	t.Logf("%d programs: %d threads, %d frames, %d registers, %d variables compared", n, sum.Threads, sum.Frames, sum.Registers, sum.Variables)
 }
 
-// The core that gdb's gcore writes of a process, and ours of the same one, which waits
-// all the while.
+// The core that gdb's gcore writes of a process, and ours of the same process, which waits all the time.
 func TestGCore(t *testing.T) {
 	gcore, err := exec.LookPath("gcore")
 	if err != nil {
@@ -191,7 +188,7 @@ func TestGCore(t *testing.T) {
 		}
 		tasks = len(list)
 	}
-	time.Sleep(50 * time.Millisecond) // until all wait; one that does not yet makes the test fail, not pass
+	time.Sleep(50 * time.Millisecond) // until all wait; if one does not yet, the test fails
 	theirs := filepath.Join(t.TempDir(), "core")
 	if out, err := exec.Command(gcore, "-o", theirs, fmt.Sprint(pid)).CombinedOutput(); err != nil {
 		t.Skipf("not compared: gcore: %v\n%s", err, out)
@@ -225,8 +222,7 @@ func TestGCore(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, d := range r.Differences {
-		// A system call that gcore's stop interrupted was begun again, as
-		// restart_syscall.
+		// The system call that gcore's stop interrupted was restarted as restart_syscall.
 		if !strings.Contains(d, " orig_rax: ") {
 			t.Error(d)
 		}
@@ -236,8 +232,7 @@ func TestGCore(t *testing.T) {
 	}
 }
 
-// What a bound leaves out of the core is told, and is no difference; what really
-// differs is one.
+// Memory that a limit leaves out of the core is reported and is not a difference; what really differs is one.
 func TestBoundAndDifferences(t *testing.T) {
 	c := fixture.Get(t, "amd64-vars-cxx-O0")
 	if !slices.Contains(runs[runtime.GOARCH], c.Arch()) {

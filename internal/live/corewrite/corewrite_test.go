@@ -36,7 +36,7 @@ func TestManySegments(t *testing.T) {
 	}
 }
 
-// What Layout says is where Bytes has it.
+// Layout and Bytes agree.
 func TestLayout(t *testing.T) {
 	c := newCore(64, elffile.EM_X86_64, binary.LittleEndian)
 	c.LoadAlign = 4096

@@ -22,7 +22,7 @@ import (
 	"github.com/corewalk/corewalk/livestate"
 )
 
-// A note of a core, without what no two cores have alike.
+// A note of a core, without the parts that always differ.
 type note struct {
 	owner  string
 	typ    uint32
@@ -34,9 +34,8 @@ func (n note) String() string {
 	return fmt.Sprintf("%s %#x, thread %d, %d bytes: %x", n.owner, n.typ, n.thread, len(n.desc), n.desc[:min(len(n.desc), 400)])
 }
 
-// notesOf lists a core's notes. Those that ptrace does not give are left out, and so
-// are times and what the process was doing while it was dumped. They are in the order
-// of the threads' numbers: the kernel's is another each time.
+// notesOf lists a core's notes, without those that ptrace does not provide, and without times and the state of
+// the process while it was dumped. They are in the order of the threads' numbers: the kernel's order varies.
 func notesOf(t *testing.T, f *elffile.File) (out []note) {
 	t.Helper()
 	thread := uint32(0)
@@ -51,10 +50,10 @@ func notesOf(t *testing.T, f *elffile.File) (out []note) {
 				continue
 			case o.owner == "CORE" && o.typ == 1:
 				word := f.Class / 8
-				clear(o.desc[:12]) // pr_info: the kernel's is the signal's
+				clear(o.desc[:12]) // pr_info: the kernel's is from the signal
 				pid := 16 + 2*word
 				thread = f.Order.Uint32(o.desc[pid:])
-				clear(o.desc[pid+4 : pid+8])          // the parent, which the kernel tells by thread
+				clear(o.desc[pid+4 : pid+8])          // the parent, which the kernel reports per thread
 				clear(o.desc[pid+16 : pid+16+8*word]) // times
 			case o.owner == "CORE" && o.typ == 3:
 				clear(o.desc[:16]) // state and flags
@@ -69,8 +68,8 @@ func notesOf(t *testing.T, f *elffile.File) (out []note) {
 	return out
 }
 
-// What the kernel writes when a process dies, and what we wrote right before: the same
-// notes and the same memory. The programs have one thread: others run on until they die.
+// The core that the kernel writes when a process dies, and ours just before that: the same notes and the same
+// memory. The programs have one thread, because other threads run on until they die.
 func TestAsTheKernel(t *testing.T) {
 	pattern, err := os.ReadFile("/proc/sys/kernel/core_pattern")
 	if err != nil || strings.ContainsAny(string(pattern), "|/%") {
@@ -123,7 +122,7 @@ func compareWithKernel(t *testing.T, c fixture.Case) {
 			}
 		}
 	}
-	if err := errors.Join(p.StopEvents(), p.StopAll()); err != nil { // no breakpoint is left in memory
+	if err := errors.Join(p.StopEvents(), p.StopAll()); err != nil { // leaves no breakpoint in memory
 		t.Fatal(err)
 	}
 	ours, err := os.Create(filepath.Join(dir, "ours"))
@@ -168,8 +167,7 @@ func parseCore(t *testing.T, path string) *elffile.File {
 	return f
 }
 
-// compareCores wants two cores to be the same, but for mappings that the kernel shows
-// to no debugger.
+// compareCores expects two cores to be equal, except for mappings that the kernel hides from debuggers.
 func compareCores(t *testing.T, ours, kernels string, hidden map[uint64]bool) {
 	a, b := parseCore(t, ours), parseCore(t, kernels)
 	na, nb := notesOf(t, a), notesOf(t, b)
@@ -207,7 +205,7 @@ func compareCores(t *testing.T, ours, kernels string, hidden map[uint64]bool) {
 	}
 }
 
-// A process's mappings in smaps, and how much of each the default filter takes.
+// A process's mappings in smaps, and how much of each the default filter includes.
 func TestAreas(t *testing.T) {
 	const text = `55aa00000000-55aa00002000 r--p 00000000 fe:00 1234                       /usr/bin/a\012b
 Rss:                   8 kB
@@ -255,7 +253,7 @@ zz-yy rw-p 0 0 0
 	}
 }
 
-// Of more memory than may be written, stacks come first, and what is left out is told.
+// If there is more memory than may be written, stacks come first, and the rest is reported as left out.
 func TestLimit(t *testing.T) {
 	areas := []area{
 		{start: 0x10000, end: 0x20000, resident: 0x10000, perms: "rw-p"},

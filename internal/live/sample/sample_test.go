@@ -15,7 +15,7 @@ import (
 
 var program = &Module{Path: "/usr/bin/prog", BuildID: "c0ffee", Start: 0x1000, End: 0x9000}
 
-// places are the addresses of the tests' program.
+// places are the addresses of the test program.
 var places = map[uint64]Place{
 	0x1000: {Calls: []Call{{Name: "main", File: "/src/main.c", Line: 10}}, Module: program},
 	0x1100: {Calls: []Call{{Name: "hash", File: "/src/hash.h", Line: 3}, {Name: "work", File: "/src/main.c", Line: 20}}, Module: program},
@@ -77,7 +77,7 @@ func TestFolded(t *testing.T) {
 	}
 }
 
-// pprof itself says what the profile holds.
+// pprof itself reports what the profile contains.
 func TestPprof(t *testing.T) {
 	goTool, err := exec.LookPath("go")
 	if err != nil {
@@ -135,7 +135,7 @@ func TestCollect(t *testing.T) {
 	}
 }
 
-// A stack as deep as recursion may make it, and many different ones.
+// A very deep stack, as from recursion, and many different stacks.
 func TestManyAndDeep(t *testing.T) {
 	p := New(time.Second, func(a uint64) Place { return Place{Calls: []Call{{Name: "f"}}} })
 	deep := make([]uint64, 100_000)

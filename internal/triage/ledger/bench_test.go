@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// large is a ledger of 100,000 dumps in 5,000 groups, seen in two runs of which the
-// second had all of them again.
+// large makes a ledger of 100,000 dumps in 5,000 groups, seen in two runs; the second run had all of them
+// again.
 func large(b *testing.B) (path string, ids []string) {
 	b.Helper()
 	path = filepath.Join(b.TempDir(), "t.db")
@@ -53,8 +53,8 @@ func large(b *testing.B) (path string, ids []string) {
 	return path, ids
 }
 
-// BenchmarkLarge is what the commands do with a large ledger: list, show and diff, and what
-// a run asks at its end. Opening it is part of each.
+// BenchmarkLarge measures what the commands do with a large ledger: list, show and diff, and the queries at the
+// end of a run. Each includes opening it.
 func BenchmarkLarge(b *testing.B) {
 	path, ids := large(b)
 	do := func(name string, f func(db *DB) error) {

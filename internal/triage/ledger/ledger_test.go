@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// TestMain adds dumps until it is killed, when TestKilled starts this program.
+// TestMain adds dumps until it is killed, if TestKilled started this program.
 func TestMain(m *testing.M) {
 	path := os.Getenv("LEDGER_WRITER")
 	if path == "" {
@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 
 var day = time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 
-// made is dump number i, of a group and a build.
+// made returns dump number i, with a group and a build.
 func made(i, group int, build string) Dump {
 	return Dump{
 		Path: fmt.Sprintf("/dumps/core.%d", i), Identity: fmt.Sprintf("sha256:%04d", i), SHA256: fmt.Sprintf("%04d", i), Size: 4096,
@@ -65,7 +65,7 @@ func open(t *testing.T, path string) *DB {
 	return d
 }
 
-// filled has a run with six dumps of three groups, and one that failed.
+// filled adds a run with six dumps of three groups, and one that failed.
 func filled(t *testing.T, d *DB) Run {
 	t.Helper()
 	ctx := t.Context()
@@ -133,7 +133,7 @@ func TestLedger(t *testing.T) {
 	}
 }
 
-// TestSecondRun sees some dumps again, one of them under another name.
+// TestSecondRun: some dumps are seen again, one of them under another name.
 func TestSecondRun(t *testing.T) {
 	d := open(t, "")
 	ctx := t.Context()
@@ -210,7 +210,7 @@ func TestGroup(t *testing.T) {
 	}
 }
 
-// TestOldSignature forgets what an older version of signatures made of a dump.
+// TestOldSignature: results of an older signature version are discarded.
 func TestOldSignature(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "l.db")
 	filled(t, open(t, path))
@@ -224,7 +224,7 @@ func TestOldSignature(t *testing.T) {
 	}
 }
 
-// TestKilled kills a process that adds dumps: what it has told of is there.
+// TestKilled kills a process that adds dumps: everything that it reported as added is there.
 func TestKilled(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "l.db")
 	cmd := exec.Command(os.Args[0])
@@ -260,7 +260,7 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// TestTwoWriters has two ledgers on one file.
+// TestTwoWriters opens two ledgers on one file.
 func TestTwoWriters(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "l.db")
 	var wg sync.WaitGroup
@@ -309,7 +309,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// BenchmarkAdd keeps dumps as triage does, 256 in a step.
+// BenchmarkAdd adds dumps as triage does, 256 at a time.
 func BenchmarkAdd(b *testing.B) {
 	d, err := Open(b.Context(), filepath.Join(b.TempDir(), "l.db"), "v1")
 	if err != nil {
@@ -331,8 +331,7 @@ func BenchmarkAdd(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(n), "us/dump")
 }
 
-// TestRunQueries asks what a run had, of a ledger that has more: its groups with all their
-// dumps, and its failures.
+// TestRunQueries queries one run of a ledger that has more: its groups with all their dumps, and its failures.
 func TestRunQueries(t *testing.T) {
 	d, err := Open(t.Context(), filepath.Join(t.TempDir(), "l.db"), "v1")
 	if err != nil {
@@ -340,7 +339,7 @@ func TestRunQueries(t *testing.T) {
 	}
 	defer d.Close()
 	failed := made(9, 2, "b")
-	failed.Fault, failed.FaultKind = "it hangs", FaultTimeout // and had a group already
+	failed.Fault, failed.FaultKind = "it hangs", FaultTimeout // it already had a group
 	for _, list := range [][]Dump{{made(1, 1, "a"), made(2, 2, "a"), made(3, 2, "a")}, {made(4, 2, "b"), failed}} {
 		run, err := d.Begin(t.Context(), "")
 		if err == nil {

@@ -22,7 +22,7 @@ const reportJSON = `{"schema":"corewalk/1","dump":{"path":"core.1","command":"qu
 {"index":0,"physical":0,"pc":"0x401000","function":"visit","module":"/bin/queue","trust":"context","source":{"file":"/src/queue.c","line":15},"locals":[{"name":"p","value":"0x0","status":"glvv_Success"}]},
 {"index":1,"physical":1,"pc":"0x401100","module":"/bin/queue","trust":"cfi"}]}]}`
 
-// summary is of a run with three groups, one of them new, and hostile names.
+// summary returns a run with three groups, one of them new, and hostile names.
 func summary() *Summary {
 	return &Summary{
 		Run:     ledger.Run{ID: 4, Started: day0.AddDate(0, 0, 20), Analysed: 9, Known: 3, Failed: 2, Groups: 3, New: 1},
@@ -115,7 +115,7 @@ func TestSARIFDeepStack(t *testing.T) {
 	}
 }
 
-// TestJSONLines checks each line by itself, and the keys that programs count on.
+// TestJSONLines checks each line by itself, and the keys that programs rely on.
 func TestJSONLines(t *testing.T) {
 	var b bytes.Buffer
 	s := summary()

@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// A chromium is a headless browser that a test drives by the DevTools protocol over
-// pipes: JSON, each message ended by a zero byte.
+// A chromium is a headless browser that a test controls with the DevTools protocol over pipes: JSON messages,
+// each ended by a zero byte.
 type chromium struct {
 	t       *testing.T
 	ctx     context.Context
@@ -40,12 +40,10 @@ type message struct {
 	Error     *struct{ Message string } `json:"error,omitempty"`
 }
 
-// patience bounds everything that is done in the browser: it is there to end a test that
-// hangs, not to measure.
+// patience limits everything that is done in the browser. It ends a test that hangs; it measures nothing.
 const patience = 3 * time.Minute
 
-// startChromium starts a browser with an empty profile, or skips the test where there is
-// none.
+// startChromium starts a browser with an empty profile, or skips the test if no browser is installed.
 func startChromium(t *testing.T) *chromium {
 	t.Helper()
 	path := ""
@@ -172,8 +170,7 @@ func (c *chromium) do(method string, params any) json.RawMessage {
 
 type object = map[string]any
 
-// open shows a file, in a page of its own, and waits until it is loaded. before is called
-// when the page is there and empty.
+// open loads a file in a new page and waits for it. It calls before once the page exists and is empty.
 func (c *chromium) open(url string, before func()) {
 	c.t.Helper()
 	var target struct{ TargetID, SessionID string }
@@ -216,7 +213,7 @@ func (c *chromium) pause(what string) {
 	}
 }
 
-// eval answers the value of an expression as JSON.
+// eval returns the value of an expression as JSON.
 func (c *chromium) eval(expr string) string {
 	c.t.Helper()
 	var r struct {
@@ -230,7 +227,7 @@ func (c *chromium) eval(expr string) string {
 	return string(r.Result.Value)
 }
 
-// run is a part of a test.
+// run runs a part of a test.
 func (c *chromium) run(name string, do func(t *testing.T)) {
 	whole := c.t
 	defer func() { c.t = whole }()
@@ -268,8 +265,7 @@ func (c *chromium) key(name string) {
 	c.do("Input.dispatchKeyEvent", object{"type": "keyUp", "key": name})
 }
 
-// complaints are what the browser found fault with, and what the page asked for besides
-// itself.
+// complaints returns the browser's errors, and the page's requests for anything but itself.
 func (c *chromium) complaints() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

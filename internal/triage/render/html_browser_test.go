@@ -20,7 +20,7 @@ import (
 	"github.com/corewalk/corewalk/internal/triage/ledger"
 )
 
-// put writes a page to a file and answers its URL.
+// put writes a page to a file and returns its URL.
 func put(t *testing.T, s *Summary) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "page.html")
@@ -39,8 +39,7 @@ func put(t *testing.T, s *Summary) string {
 	return "file://" + path
 }
 
-// quiet checks that the browser had nothing to say: no error, no violation of the policy,
-// no request.
+// quiet checks that the browser reported nothing: no error, no violation of the policy, no request.
 func quiet(t *testing.T, c *chromium) {
 	t.Helper()
 	for _, s := range c.complaints() {
@@ -50,7 +49,7 @@ func quiet(t *testing.T, c *chromium) {
 
 const visible = `[...document.querySelectorAll("#cw-list > .g")].map(g => g.id).join()`
 
-// TestPageInBrowser uses a page as a person does.
+// TestPageInBrowser uses a page like a person.
 func TestPageInBrowser(t *testing.T) {
 	c := startChromium(t)
 	url := put(t, pageSummary())
@@ -135,7 +134,7 @@ func TestPageInBrowser(t *testing.T) {
 	quiet(t, c)
 
 	c.run("deep link", func(t *testing.T) {
-		c.open(url+"#77c0de", nil) // the beginning of one is enough
+		c.open(url+"#77c0de", nil) // the start of an identifier is enough
 		c.want(`document.getElementById("77c0de000003").open`)
 		quiet(t, c)
 	})
@@ -173,7 +172,7 @@ var hostile = []string{
 	"\x00\x1b[31mred\x07\xff\xfe", "javascript:window.pwned=1", "{{.}}${1}`", "]]>&lt;b&gt;&#60;i&#62;", strings.Repeat("A", 3<<20), strings.Repeat("\U0001F600", 9000),
 }
 
-// hostileSummary has such names wherever a dump has a say, each a number of times.
+// hostileSummary puts such names everywhere that a dump controls, each a number of times.
 func hostileSummary(times int) *Summary {
 	s := &Summary{Run: ledger.Run{ID: 1, Started: day0}, Notes: hostile}
 	for i := range times * len(hostile) {
@@ -198,7 +197,7 @@ func addHostile(s *Summary, h string, i int) {
 	s.Failed = append(s.Failed, ledger.Dump{Path: h, Fault: h, FaultKind: h})
 }
 
-// TestHostilePageInBrowser has groups written by Go and such that the script makes rows of.
+// TestHostilePageInBrowser has groups written by Go and groups for which the script makes rows.
 func TestHostilePageInBrowser(t *testing.T) {
 	c := startChromium(t)
 	s := hostileSummary(maxPageStacks/len(hostile) + 2)
@@ -218,7 +217,7 @@ func TestHostilePageInBrowser(t *testing.T) {
 	quiet(t, c)
 }
 
-// manySummary is of a batch as large as they get.
+// manySummary returns a very large batch.
 func manySummary(groups, dumps int) *Summary {
 	s := &Summary{Run: ledger.Run{ID: 1, Started: day0}}
 	for i := range groups {
@@ -233,7 +232,7 @@ func manySummary(groups, dumps int) *Summary {
 	return s
 }
 
-// manyFrames is a report as they are: 24 frames with variables.
+// manyFrames is a typical report: 24 frames with variables.
 var manyFrames = func() []byte {
 	var frames []string
 	for i := range 24 {
@@ -251,7 +250,7 @@ func TestManyGroupsInBrowser(t *testing.T) {
 	t.Logf("loaded in %s ms, of these the script to its end %s ms", c.eval(`Math.round(performance.timing.loadEventEnd - performance.timing.navigationStart)`),
 		c.eval(`Math.round(performance.timing.domContentLoadedEventEnd - performance.timing.domLoading)`))
 	last := s.Groups[len(s.Groups)-1].ID
-	c.eval(`location.hash = "` + last + `"`) // the script makes rows up to it
+	c.eval(`location.hash = "` + last + `"`) // the script adds rows up to it
 	c.want(`document.getElementById("` + last + `").open && document.querySelectorAll("#cw-list > .g").length == 10000`)
 	c.want(`document.querySelector("[id='` + last + `'] .body code").textContent.startsWith("corewalk triage show ")`)
 	c.eval(`{ let q = document.getElementById("cw-q"); q.value = "function_9999"; q.dispatchEvent(new Event("input", {bubbles: true})) }`)
@@ -302,8 +301,7 @@ func TestPictures(t *testing.T) {
 	}
 }
 
-// fewColours makes a picture a third as large: it keeps the 256 colours that are most
-// frequent.
+// fewColours makes a picture a third as large: it keeps the 256 most frequent colours.
 func fewColours(data []byte) ([]byte, error) {
 	src, err := png.Decode(bytes.NewReader(data))
 	if err != nil {

@@ -39,7 +39,7 @@ func render(t *testing.T, s *Summary) string {
 	return b.String()
 }
 
-// without leaves out the style, the script and their digests, which have their own tests.
+// without removes the style, the script and their digests, which have their own tests.
 func without(page string) string {
 	page = strings.Replace(page, pageCSS, "STYLE", 1)
 	page = strings.Replace(page, pageJS, "SCRIPT", 1)
@@ -48,7 +48,7 @@ func without(page string) string {
 
 func TestHTML(t *testing.T) { golden(t, "summary.html", []byte(without(render(t, pageSummary())))) }
 
-// TestHTMLOfLedger has neither run nor dumps.
+// TestHTMLOfLedger has neither a run nor dumps.
 func TestHTMLOfLedger(t *testing.T) {
 	page := render(t, &Summary{Groups: summary().Groups})
 	if strings.Contains(page, `class="timeline"`) || !strings.Contains(page, "Everything in the ledger") {
@@ -59,7 +59,7 @@ func TestHTMLOfLedger(t *testing.T) {
 	}
 }
 
-// balanced checks that every element is closed where it should be.
+// balanced checks that every element is closed in the right place.
 func balanced(t *testing.T, page string) {
 	t.Helper()
 	tag := regexp.MustCompile(`<(/?)([a-zA-Z][a-zA-Z0-9]*)(?:[^<>"]|"[^"]*")*>`)
@@ -102,14 +102,14 @@ func TestHTMLHostile(t *testing.T) {
 	balanced(t, without(render(t, pageSummary())))
 }
 
-// FuzzHTML looks for a name that gets out of where it stands.
+// FuzzHTML searches for a name that breaks out of its place in the page.
 func FuzzHTML(f *testing.F) {
 	for _, h := range hostile {
 		f.Add(h[:min(len(h), 48)])
 	}
 	f.Fuzz(func(t *testing.T, h string) {
 		if len(h) > 64 {
-			return // lengths have tests of their own, and pages cost time
+			return // lengths have their own tests, and pages take time
 		}
 		s := &Summary{Run: ledger.Run{ID: 1, Started: day0}, Notes: []string{h}}
 		addHostile(s, h, 0)
@@ -122,7 +122,7 @@ func FuzzHTML(f *testing.F) {
 	})
 }
 
-// TestHTMLPolicy: nothing but the page's own script and style, which no text of theirs ends.
+// TestHTMLPolicy: only the page's own style and script are allowed, and their text does not end their elements.
 func TestHTMLPolicy(t *testing.T) {
 	page := render(t, pageSummary())
 	for _, want := range []string{"default-src 'none'", "script-src " + digest(pageJS), "style-src " + digest(pageCSS), "form-action 'none'", "base-uri 'none'"} {
@@ -138,7 +138,7 @@ func TestHTMLPolicy(t *testing.T) {
 	}
 }
 
-// deepReport is manyFrames with so many frames more.
+// deepReport is manyFrames with n more frames.
 func deepReport(n int) []byte {
 	return bytes.Replace(manyFrames, []byte(`"frames":[`), append([]byte(`"frames":[`), bytes.Repeat([]byte(`{"index":1,"function":"again","trust":"cfi"},`), n)...), 1)
 }

@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// The place of a result is that of the program's own code, not of the C library that
-// ended it.
+// The place of a result is in the program's own code, not in the C library that ended it.
 func TestSARIFPlace(t *testing.T) {
 	const frames = `"threads":[{"id":7,"crashed":true,"frames":[
 {"index":0,"function":"raise","source":{"file":"raise.c","line":26}},
@@ -28,7 +27,7 @@ func TestSARIFPlace(t *testing.T) {
 	}
 }
 
-// Of a report that was shortened the page counts the frames of the whole stack.
+// For a shortened report the page counts the frames of the whole stack.
 func TestPageOfShortened(t *testing.T) {
 	var frames []string
 	for i := range 100 {

@@ -7,7 +7,7 @@ import (
 	"github.com/corewalk/corewalk/report"
 )
 
-// abortReport is a stack such as most dumps of a batch have.
+// abortReport is a stack like those of most dumps of a batch.
 func abortReport() *report.Report {
 	th := report.Thread{Crashed: true, End: report.EndBottom}
 	for _, f := range []report.Frame{
@@ -29,7 +29,7 @@ func abortReport() *report.Report {
 	return &report.Report{Crash: &report.Crash{Kind: report.CrashAbort, Signal: "SIGABRT"}, Threads: []report.Thread{th}}
 }
 
-// TestCache wants the signatures of a warm cache to be those without one.
+// TestCache: signatures with a warm cache equal those without a cache.
 func TestCache(t *testing.T) {
 	var c Cache
 	r := abortReport()
@@ -65,7 +65,7 @@ func TestCache(t *testing.T) {
 	work.Wait()
 }
 
-// BenchmarkOfWarm is a signature whose functions have been met before.
+// BenchmarkOfWarm measures a signature whose functions are all cached.
 func BenchmarkOfWarm(b *testing.B) {
 	r := abortReport()
 	var c Cache

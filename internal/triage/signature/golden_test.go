@@ -18,7 +18,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite testdata/fixtures.txt")
 
-// options open a fixture as its case.json says.
+// options returns the options with which a fixture is opened, following its case.json.
 func options(t *testing.T, c fixture.Case) []corewalk.Option {
 	if len(c.Images) > 0 {
 		opts := []corewalk.Option{corewalk.WithDebugDir(t.TempDir())}
@@ -40,8 +40,8 @@ func options(t *testing.T, c fixture.Case) []corewalk.Option {
 	return append(opts, corewalk.WithDebugDir(debugDir))
 }
 
-// checkKept: the frames whose decision is Kept are those of the signature, and the first
-// Top of them those of the first level.
+// checkKept: the frames decided as Kept are those of the signature, and the first Top of them are in the first
+// level.
 func checkKept(t *testing.T, name string, s *signature.Signature) {
 	t.Helper()
 	var kept, first []string
@@ -53,7 +53,7 @@ func checkKept(t *testing.T, name string, s *signature.Signature) {
 			first = append(first, d.Name)
 		}
 	}
-	// The cycle of a stack overflow has an order of its own.
+	// The cycle of a stack overflow has its own order.
 	sorted := func(list []string) []string { return slices.Sorted(slices.Values(list)) }
 	if !slices.Equal(sorted(kept), sorted(s.Frames)) {
 		t.Errorf("%s: frames %q, decided to be kept %q", name, s.Frames, kept)
@@ -63,12 +63,12 @@ func checkKept(t *testing.T, name string, s *signature.Signature) {
 	}
 }
 
-// TestKept: what is kept is what the signature has, recursions and weak ones included.
+// TestKept: the kept frames are the signature's frames, also for recursions and weak signatures.
 func TestKept(t *testing.T) {
 	for name, c := range map[string]struct {
 		kind   string
 		frames []string
-		want   []string // kept, by number of frame
+		want   []string // by frame number
 	}{
 		"recursion":       {"null-read", []string{"leaf", "walk", "walk", "walk", "main"}, []string{"leaf 0", "walk 1", "main 4"}},
 		"mutual":          {"null-read", []string{"leaf", "f", "g", "f", "g", "main"}, []string{"leaf 0", "f 1", "g 2", "main 5"}},
@@ -97,8 +97,8 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// TestFixtures compares the signatures of the fixtures with those that were read and
-// approved: a line for each. A difference for many means that Version must change.
+// TestFixtures compares the signatures of the fixtures with those that were read and approved, one line each.
+// If many differ, Version must change.
 func TestFixtures(t *testing.T) {
 	const file = "testdata/fixtures.txt"
 	text, err := os.ReadFile(file)

@@ -8,8 +8,7 @@ import (
 	"github.com/corewalk/corewalk/report"
 )
 
-// TestRules looks up the examples in testdata/rules.txt, and wants several for every
-// file of rules.
+// TestRules looks up the examples in testdata/rules.txt, and requires several for every file of rules.
 func TestRules(t *testing.T) {
 	set, err := loadRules()
 	if err != nil {
@@ -70,7 +69,7 @@ func rulesIn(set *ruleSet, file string) (n int) {
 	return n
 }
 
-// TestRulesOnce wants no rule that another one makes idle.
+// TestRulesOnce: no rule is shadowed by another one.
 func TestRulesOnce(t *testing.T) {
 	set, err := loadRules()
 	if err != nil {
@@ -97,7 +96,7 @@ func TestRulesOnce(t *testing.T) {
 	}
 }
 
-// TestKinds wants every kind of a class to be one that reports can have.
+// TestKinds: every kind of a class is a kind that reports can have.
 func TestKinds(t *testing.T) {
 	known := map[string]bool{}
 	for _, k := range report.CrashKinds() {

@@ -84,8 +84,7 @@ func TestFrames(t *testing.T) {
 	}
 }
 
-// TestOverflowPhases wants one signature of a recursion, wherever the stack ran out
-// and however deep it was.
+// TestOverflowPhases: a recursion has one signature, wherever the stack ran out and however deep it was.
 func TestOverflowPhases(t *testing.T) {
 	cycle := []string{"walk", "visit", "each"}
 	var first string
@@ -96,7 +95,7 @@ func TestOverflowPhases(t *testing.T) {
 				for i := range depth + (3 - top) {
 					frames = append(frames, cycle[(top+i)%3])
 				}
-				// The way in is the same one: walk is called first.
+				// The recursion starts in the same way: walk is called first.
 				for frames[len(frames)-1] != "walk" {
 					frames = frames[:len(frames)-1]
 				}
@@ -114,7 +113,7 @@ func TestOverflowPhases(t *testing.T) {
 	if other.Hash == first {
 		t.Error("another cycle has the same signature")
 	}
-	// No fixed round: an overflow of a parser.
+	// No regular cycle: an overflow in a parser.
 	a := Of(stackOf(report.CrashStackOverflow, "value", "array", "value", "object", "value", "array", "value", "array", "value", "main"))
 	b := Of(stackOf(report.CrashStackOverflow, "array", "value", "object", "value", "object", "value", "array", "value", "main"))
 	if a.Hash != b.Hash {
@@ -135,7 +134,7 @@ func TestWeak(t *testing.T) {
 	if len(a.Frames) != 3 || a.Frames[0] != "app+0x100 (aabbccddeeff)" {
 		t.Errorf("frames %q", a.Frames)
 	}
-	// A recursion without names, met in two phases.
+	// A recursion without names, caught in two phases.
 	var hashes []string
 	for phase := range 2 {
 		r := stackOf(report.CrashStackOverflow, make([]string, 40)...)
@@ -151,13 +150,13 @@ func TestWeak(t *testing.T) {
 	if hashes[0] != hashes[1] {
 		t.Errorf("phases: %v", hashes)
 	}
-	// One name and a stack that was not walked to its end.
+	// One name, and a walk that did not reach the end of the stack.
 	r := stackOf("null-read", "f")
 	r.Threads[0].End = "no-caller"
 	if s := Of(r); !s.Weak {
 		t.Errorf("%+v", s)
 	}
-	// Nothing but the C library: no two dumps of it are the same.
+	// Only the C library: no two such dumps are the same.
 	one := stackOf("null-read", "memcpy"+libc, libc, "__libc_start_main"+libc)
 	two := stackOf("null-read", "memcpy"+libc, libc, "__libc_start_main"+libc)
 	two.Dump.PID = 2
@@ -165,7 +164,7 @@ func TestWeak(t *testing.T) {
 	if !x.Weak || x.Hash == y.Hash || x.Strict == y.Strict || x.Hash != Of(one).Hash {
 		t.Errorf("%+v\n%+v", x, y)
 	}
-	// A mismatched file's names are of another build.
+	// The names in a mismatched file belong to another build.
 	r = stackOf("null-read", "f", "g", "main")
 	for i := range r.Threads[0].Frames {
 		r.Threads[0].Frames[i].Mismatched = true
@@ -179,7 +178,7 @@ func TestLevels(t *testing.T) {
 	base := Of(stackOf("null-read", "f", "g", "h", "i", "main"))
 	for name, c := range map[string]struct {
 		r            *report.Report
-		hash, strict bool // the same as base's
+		hash, strict bool // equal to base's
 	}{
 		"the same":              {stackOf("null-read", "f", "g", "h", "i", "main"), true, true},
 		"another way far out":   {stackOf("null-read", "f", "g", "h", "k", "main"), true, false},
@@ -225,7 +224,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// TestClasses: what the frames tell of what happened.
+// TestClasses: what the frames say about what happened.
 func TestClasses(t *testing.T) {
 	for want, r := range map[string]*report.Report{
 		"access":                      stackOf("abort", "abort"+libc, "on_segv", "!SIGSEGV"+libc, "f", "main"),
@@ -261,7 +260,7 @@ func TestNoStack(t *testing.T) {
 	}
 }
 
-// FuzzOf builds stacks out of bytes: no stack is too odd for a signature.
+// FuzzOf makes stacks from bytes: no stack is too odd for a signature.
 func FuzzOf(f *testing.F) {
 	names := []string{"main", "f", "g", "", "abort" + libc, libc, "!SIGSEGV", "!SIGALRM", "!unknown", "~f", "_start", "runtime.gopanic", "a<b>::c"}
 	f.Add([]byte{1, 2, 1, 2, 0}, true)

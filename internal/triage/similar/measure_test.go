@@ -15,18 +15,17 @@ import (
 	"github.com/corewalk/corewalk/internal/triage/similar"
 )
 
-// figures say how well a way of grouping finds the bugs. Pairs: of all pairs put
-// together, how many are of one bug (precision), and the reverse (recall). BCubed: the
-// same for each dump's own group, averaged (Bagga and Baldwin, 1998).
+// figures say how well a grouping finds the bugs. Pairs: which share of the pairs in one group are the same bug
+// (precision), and which share of the pairs of one bug are in one group (recall). BCubed: the same for each
+// dump's own group, averaged (Bagga and Baldwin, 1998).
 type figures struct {
 	groups, labels          int
 	precision, recall, f    float64
 	bPrecision, bRecall, bF float64
 }
 
-// measure compares a grouping with the labels, for the samples of one set. Groups are
-// those of all samples: one that holds those of another set too is as wrong as one
-// that holds two bugs.
+// measure compares a grouping with the labels, for the samples of one set. Groups contain the samples of all
+// sets: a group that mixes sets is as wrong as one that mixes bugs.
 func measure(all []*sample, group []string, set string) figures {
 	size, labels, both := map[string]float64{}, map[string]float64{}, map[[2]string]float64{}
 	for i, s := range all {
@@ -58,7 +57,7 @@ func measure(all []*sample, group []string, set string) figures {
 	return f
 }
 
-// signature is the sample's, made once.
+// signature returns the sample's signature, computed once.
 func (s *sample) signature() *signature.Signature {
 	if s.sig == nil {
 		sig := signature.Of(s.report)
@@ -74,13 +73,13 @@ func harmonic(a, b float64) float64 {
 	return 2 * a * b / (a + b)
 }
 
-// A method answers a group for each sample.
+// A method returns a group for each sample.
 type method struct {
 	name  string
 	group func([]*sample) []string
 }
 
-// plain hashes the names of the innermost frames, as they are.
+// plain hashes the names of the innermost n frames, unchanged.
 func plain(n int) func([]*sample) []string {
 	return func(all []*sample) []string {
 		var out []string
@@ -97,7 +96,7 @@ func plain(n int) func([]*sample) []string {
 	}
 }
 
-// first is what the first level would be with n functions.
+// first is the first level with n functions.
 func first(n int) func([]*sample) []string {
 	return func(all []*sample) []string {
 		var out []string
@@ -132,8 +131,8 @@ func strict(all []*sample) []string {
 	return out
 }
 
-// linked are the groups of the first level with those taken together that are linked
-// as probably the same. In use nobody merges them; this says how right the links are.
+// linked returns the first level's groups, merged if they are linked as probably the same. Nobody merges them
+// in use; this measures how right the links are.
 func linked(threshold float64) func([]*sample) []string {
 	return func(all []*sample) []string {
 		var x similar.Index
@@ -179,7 +178,7 @@ func table(all []*sample, set string, methods []method) string {
 
 var update = flag.Bool("update", false, "rewrite the figures in docs/signatures.md")
 
-// methods are what docs/signatures.md compares.
+// methods are the methods that docs/signatures.md compares.
 func methods() []method {
 	list := []method{
 		{"plain hash of the top 3 frames", plain(3)},
@@ -197,8 +196,8 @@ func methods() []method {
 	return list
 }
 
-// TestMeasure wants docs/signatures.md to have the figures of today, and the
-// signatures to be better than plain hashes by far.
+// TestMeasure checks that docs/signatures.md has the current figures, and that signatures are far better than
+// plain hashes.
 func TestMeasure(t *testing.T) {
 	all := readSamples(t)
 	file := filepath.Join(fixture.Root(t), "docs", "signatures.md")
@@ -232,8 +231,7 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
-// links says how many of the links between groups are right: the bug that most dumps of
-// the one are of is that of the other.
+// links measures how many of the links between groups are right: most dumps of both groups have the same bug.
 func links(all []*sample, set string) string {
 	group := hashes(all)
 	count, label, in := map[string]map[string]int{}, map[string]string{}, map[string]bool{}
@@ -266,9 +264,9 @@ func links(all []*sample, set string) string {
 	return fmt.Sprintf("\nOf %d links between groups %d are right.\n", n, right)
 }
 
-// TestStable wants one signature of the first level for a bug met along one path,
-// whatever built the program: two compilers, every level of optimisation, static or
-// not, with and without PIE, at other addresses each time.
+// TestStable: a bug reached along one path has one signature of the first level, however the program was built:
+// two compilers, every level of optimisation, static or not, with and without PIE, at different addresses each
+// time.
 func TestStable(t *testing.T) {
 	type met struct{ label, path string }
 	hashes, builds := map[met]map[string]string{}, map[met]int{}
@@ -301,7 +299,7 @@ func TestStable(t *testing.T) {
 	}
 }
 
-// census says what is in a set.
+// census describes what is in a set.
 func census(all []*sample, set string) string {
 	programs, bugs, builds, n := map[string]bool{}, map[string]bool{}, map[string]bool{}, 0
 	for _, s := range all {
@@ -313,18 +311,18 @@ func census(all []*sample, set string) string {
 	return fmt.Sprintf("%d dumps of %d bugs in %d programs (%s), %d builds.\n\n", n, len(bugs), len(programs), strings.Join(sorted(programs), ", "), len(builds))
 }
 
-// TestMistakes tells, with -v, what the first level takes apart and together in the
-// set that may be looked at.
+// TestMistakes prints, with -v, which dumps the first level wrongly separates and joins, for the tuning set
+// only.
 func TestMistakes(t *testing.T) {
 	if !testing.Verbose() {
-		t.Skip("only tells something with -v")
+		t.Skip("run with -v to print the mistakes")
 	}
 	all := readSamples(t)
 	mistakes(t, all, hashes(all), "tune")
 	mistakes(t, all, linked(similar.Threshold)(all), "tune")
 }
 
-// mistakes tells which bugs a grouping takes apart or together.
+// mistakes prints which bugs a grouping separates or joins.
 func mistakes(t *testing.T, all []*sample, group []string, set string) {
 	byLabel, byGroup := map[string]map[string][]int{}, map[string]map[string]int{}
 	for i, s := range all {

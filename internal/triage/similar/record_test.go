@@ -27,7 +27,7 @@ var record = flag.String("record", "", "build these `programs` of testdata/src/t
 
 const stacksFile = "testdata/stacks.jsonl.gz"
 
-// A sample is one dump of the labelled set, with what signatures need of it.
+// A sample is one dump of the labelled set, with what signatures need from it.
 type sample struct {
 	Set     string `json:"set"` // "tune", "held-out" or "blind"
 	Program string `json:"program"`
@@ -42,11 +42,10 @@ type sample struct {
 	sig    *signature.Signature
 }
 
-// label is what is to be found: which bug it is.
+// label returns the answer: which bug it is.
 func (s *sample) label() string { return s.Program + " " + s.Bug }
 
-// readSamples reads the shipped set: a line with the table of frames, then a line for
-// each sample.
+// readSamples reads the shipped set: a line with the table of frames, then one line per sample.
 func readSamples(t testing.TB) []*sample {
 	t.Helper()
 	f, err := os.Open(stacksFile)
@@ -134,9 +133,8 @@ func writeSamples(t *testing.T, all []*sample) {
 	t.Logf("%d samples, %d different frames, %d bytes", len(all), len(table), out.Len())
 }
 
-// shorten leaves out the middle of a deep recursion: what is left is the stack of one
-// that is not as deep, since the part below begins with a caller of the last frame
-// above.
+// shorten removes the middle of a deep recursion. The result is the stack of a less deep recursion, because the
+// rest starts with a caller of the last frame kept above.
 func shorten(frames []int) []int {
 	const inner, outer = 300, 100
 	if len(frames) <= inner+2*outer {
@@ -150,7 +148,7 @@ func shorten(frames []int) []int {
 	return frames
 }
 
-// lean is what signatures look at in a frame.
+// lean returns the parts of a frame that signatures look at.
 func lean(f *report.Frame) report.Frame {
 	out := report.Frame{Function: f.Function, Inlined: f.Inlined, Tail: f.Tail, Signal: f.Signal, Trust: f.Trust, Mismatched: f.Mismatched}
 	if f.Module != "" {
@@ -165,7 +163,7 @@ func lean(f *report.Frame) report.Frame {
 	return out
 }
 
-// A plantedBug is one that a source declares, with the number of paths to it.
+// A plantedBug is a bug that a source declares, with the number of paths to it.
 type plantedBug struct {
 	name  string
 	paths int
@@ -198,7 +196,7 @@ func plantedBugs(t *testing.T, source string) (set string, bugs []plantedBug) {
 	return set, bugs
 }
 
-// compilers says how a kind of source is built. "OUT" and "IN" stand for the files.
+// compilers returns the commands that build a kind of source. "OUT" and "IN" stand for the files.
 func compilers(source string) []string {
 	c := []string{"-O0", "-O1", "-O2", "-O3", "-Os", "-O2 -fno-inline", "-O2 -flto", "-O2 -static", "-O1 -no-pie"}
 	clang := []string{"-O0", "-O1", "-O2", "-O3", "-O2 -fno-inline", "-O2 -flto -fuse-ld=lld"}
@@ -228,8 +226,7 @@ func compilers(source string) []string {
 	return out
 }
 
-// TestRecord makes the set anew, with -record. Every dump is analysed as the command
-// does.
+// TestRecord makes the set again, with -record. It analyses every dump as the command does.
 func TestRecord(t *testing.T) {
 	if *record == "" {
 		t.Skip("only with -record")
@@ -278,7 +275,7 @@ func TestRecord(t *testing.T) {
 	writeSamples(t, all)
 }
 
-// programOf is the name of the program that a source is of.
+// programOf returns the name of the program that a source belongs to.
 func programOf(source string) string {
 	name := strings.TrimSuffix(filepath.Base(source), filepath.Ext(source))
 	if name == "main" {
@@ -287,8 +284,8 @@ func programOf(source string) string {
 	return name
 }
 
-// build runs a compiler, in which "OUT" and "IN" stand for the files; false where it
-// is not installed or fails.
+// build runs a compiler command, in which "OUT" and "IN" stand for the files; false if it is not installed or
+// fails.
 func build(t *testing.T, command []string, out, in string) bool {
 	words := slices.Clone(command)
 	for i, w := range words {
@@ -344,13 +341,12 @@ func buildAndRun(t *testing.T, source, command, dir string) (list []*sample) {
 	return list
 }
 
-// crashOf runs a program until it dies, and analyses the core; nil when it does not
-// die.
+// crashOf runs a program until it dies and analyses the core; nil if the program does not die.
 func crashOf(t *testing.T, exe string, args ...string) *report.Report {
 	dir := filepath.Dir(exe)
 	core := filepath.Join(dir, "core")
 	os.Remove(core)
-	// A small stack keeps the dumps of overflows small.
+	// A small stack keeps the dumps of stack overflows small.
 	run := exec.Command("sh", append([]string{"-c", `ulimit -c unlimited; ulimit -s 256; exec timeout 20 "$0" "$@"`, exe}, args...)...)
 	run.Dir = dir
 	run.Env = append(os.Environ(), "GOTRACEBACK=crash", "LC_ALL=C")

@@ -21,8 +21,8 @@ func TestScore(t *testing.T) {
 		{"a b c", "x y z", 0, 0},
 		{"a b c main", "a b c other", 0.8, 0.99},   // they differ far from the top
 		{"a b c main", "x b c main", 0.3, 0.75},    // they differ at the top
-		{"a b c d main", "a c d main", 0.75, 0.95}, // one does not tell of a call
-		{"a b c main", "main c b a", 0.01, 0.5},    // the order counts
+		{"a b c d main", "a c d main", 0.75, 0.95}, // one lacks a call
+		{"a b c main", "main c b a", 0.01, 0.5},    // the order matters
 	} {
 		got := Score(frames(c.a), frames(c.b))
 		if got < c.low || got > c.top {
@@ -37,8 +37,7 @@ func TestScore(t *testing.T) {
 	}
 }
 
-// TestScoreBounds: between 0 and 1, symmetric, 1 for equal ones, for stacks of every
-// length.
+// TestScoreBounds: scores are between 0 and 1, symmetric, and 1 for equal stacks, for stacks of every length.
 func TestScoreBounds(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	random := func() []string {
@@ -70,7 +69,7 @@ func TestIndex(t *testing.T) {
 	x.Add("two", frames("push fill serve run main"))
 	x.Add("three", frames("parse load run main"))
 	for range 3 {
-		x.Add("one", frames("pop drain serve run main")) // it has that
+		x.Add("one", frames("pop drain serve run main")) // it already has that
 	}
 	if x.Len() != 3 {
 		t.Errorf("%d groups", x.Len())
@@ -98,7 +97,7 @@ func TestIndex(t *testing.T) {
 	}
 }
 
-// TestRare: a function that few groups have says more than one that all have.
+// TestRare: a function that few groups have counts more than one that all have.
 func TestRare(t *testing.T) {
 	var x Index
 	for i := range 200 {
@@ -113,8 +112,7 @@ func TestRare(t *testing.T) {
 	}
 }
 
-// TestCandidates: the groups that the index leads to are those that looking at all of
-// them finds.
+// TestCandidates: the index finds the same groups as a search through all of them.
 func TestCandidates(t *testing.T) {
 	var x Index
 	stacks := ledger(&x, 400)
@@ -169,8 +167,8 @@ func TestConcurrent(t *testing.T) {
 	}
 }
 
-// ledger fills an index with n groups of up to three stacks, as large programs have
-// them: few functions near the bottom, many near the top.
+// ledger fills an index with n groups of up to three stacks, like those of large programs: few functions near
+// the bottom, many near the top.
 func ledger(x *Index, n int) (stacks [][]string) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for g := range n {

@@ -22,8 +22,7 @@ type tracked struct {
 
 func (p tracked) LibraryTracker() libstate.LibraryState { return p.libs }
 
-// aheadParts is a process in which thread n is in library n; two threads are in
-// library 3.
+// aheadParts is a process in which thread n runs in library n; two threads are in library 3.
 func aheadParts(t *testing.T) (p Parts, completed func() []string) {
 	var libs []*libstate.Library
 	for i := range uint64(60) {
@@ -49,7 +48,7 @@ func aheadParts(t *testing.T) (p Parts, completed func() []string) {
 	return p, func() []string { slices.Sort(list); return list }
 }
 
-// The libraries of the threads that were asked for are completed, each once.
+// The libraries of the requested threads are completed, each once.
 func TestAhead(t *testing.T) {
 	for _, tt := range []struct {
 		threads []unwind.ThreadID
@@ -66,8 +65,7 @@ func TestAhead(t *testing.T) {
 	}
 }
 
-// Nothing is done ahead when nothing, or one file only, is to be fetched, and when
-// nobody wants it any more.
+// Ahead does nothing if there is at most one file to fetch, and if it was cancelled.
 func TestAheadNothing(t *testing.T) {
 	done, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -86,7 +84,7 @@ func TestAheadNothing(t *testing.T) {
 	}
 }
 
-// A file that is cut short meanwhile is an error, on whichever goroutine.
+// A file that is cut short meanwhile is an error, on any goroutine.
 func TestAheadCutShort(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(path, make([]byte, 1<<16), 0o600); err != nil {

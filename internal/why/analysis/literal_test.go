@@ -8,8 +8,7 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// mappedAt is a process with one mapping, known at one address; none where it allows
-// nothing.
+// mappedAt is a process with one mapping, known at one address; there is none if it has no permissions.
 type mappedAt struct {
 	Process
 	at arch.Address
@@ -20,15 +19,15 @@ func (p mappedAt) MappingAt(addr arch.Address) (libstate.Mapping, bool) {
 	return p.m, p.m.Perm != 0 && addr == p.at
 }
 
-// TestLiteral: a number beside the code that loads it was put there by the compiler,
-// unless the process may write there or keeps no code there.
+// TestLiteral: a number next to the code that loads it was put there by the compiler, unless the memory is
+// writable or not executable.
 func TestLiteral(t *testing.T) {
 	const at = 0x10000
 	rx := libstate.Mapping{Start: at - 0x8000, End: at + 0x8000, Perm: libstate.Read | libstate.Exec}
 	for name, c := range map[string]struct {
 		arch        *arch.Arch
 		perm        libstate.Perm
-		code        uint64 // where the number is loaded
+		code        uint64 // address of the load
 		base, index arch.Reg
 		want        bool
 	}{

@@ -7,7 +7,7 @@ import (
 	"github.com/corewalk/corewalk/report"
 )
 
-// deep makes a stack of a frame for each letter, 16 bytes each.
+// deep makes a stack with a frame of 16 bytes for each letter.
 func deep(names string) []report.Frame {
 	frames := make([]report.Frame, len(names))
 	for i := range frames {
@@ -38,7 +38,7 @@ func TestOverflow(t *testing.T) {
 		{"x" + rep("ab", 100) + "mz", "ab", 100},
 		{rep("a", 200), "a", 200},
 		{"x" + disorder(270) + "mz", "abcd", 0}, // no order
-		{rep("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", 3), "", 0}, // no few functions
+		{rep("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", 3), "", 0}, // too many functions
 	} {
 		frames := deep(c.stack)
 		o := overflow(frames)

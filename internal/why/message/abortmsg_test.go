@@ -12,7 +12,7 @@ func TestParseAssertion(t *testing.T) {
 		{"a.c:5: Assertion `0' failed.", "", Assertion{"0", "", "a.c", "", 5}, true},
 		{"my: prog: ../a b/list.cc:101: int ns::list::pop(node*, int): Assertion `n && \"it's 3: 4\"' failed.", "my: prog",
 			Assertion{"n && \"it's 3: 4\"", "", "../a b/list.cc", "int ns::list::pop(node*, int)", 101}, true},
-		// The name in the core may be a shorter one.
+		// The core may have a shortened name.
 		{"averyveryverylongname: x.c:1: f: Assertion `p' failed.", "averyveryverylo", Assertion{"p", "", "x.c", "f", 1}, true},
 		{"p: x.c:9: f: Unexpected error: No such file or directory.", "p", Assertion{"", "No such file or directory", "x.c", "f", 9}, true},
 		{"p: x.c: f: Assertion `p' failed.", "p", Assertion{}, false},

@@ -10,7 +10,7 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// fakeBase is where a fakeMemory lies.
+// fakeBase is the address of a fakeMemory.
 const fakeBase = 0x10000
 
 // A fakeMemory is the bytes of a process from fakeBase on.
@@ -40,7 +40,7 @@ func (m fakeMemory) put(off int, words ...uint64) {
 	}
 }
 
-// process is an x86-64 process with the memory, all of one library with the symbols.
+// process returns an x86-64 process with the memory, all of it in one library with the symbols.
 func (m fakeMemory) process(symbols map[string]arch.Address) *Process {
 	lib := &libstate.Library{Path: "/lib/libfake.so.1"}
 	return &Process{
@@ -123,7 +123,7 @@ func TestCleanText(t *testing.T) {
 	}
 }
 
-// TestBaseLoop: types whose base classes are one another.
+// TestBaseLoop: types that are base classes of each other.
 func TestBaseLoop(t *testing.T) {
 	m := make(fakeMemory, 0x400)
 	const single, many = fakeBase + 0x200, fakeBase + 0x300
@@ -140,8 +140,8 @@ func TestBaseLoop(t *testing.T) {
 	}
 }
 
-// FuzzMemory reads exceptions, values and code of any memory: nothing panics or runs
-// on, and every text is valid.
+// FuzzMemory reads exceptions, values and code from arbitrary memory: nothing panics or runs for ever, and
+// every text is valid.
 func FuzzMemory(f *testing.F) {
 	f.Add([]byte("\x48\x8b\x47\x08\xc3"), uint64(fakeBase))
 	f.Add([]byte("\xf3\x0f\x1e\xfa\x55\x48\x89\xe5\x48\x89\x7d\xf8\x48\x8b\x45\xf8\x48\x83\xc0\x08\x48\x8b\x00\x5d\xc3"), uint64(fakeBase))
@@ -188,7 +188,7 @@ func FuzzMemory(f *testing.F) {
 	})
 }
 
-// TestFollow runs functions as compilers make them for what().
+// TestFollow follows what() functions as compilers generate them.
 func TestFollow(t *testing.T) {
 	const object, long, short = fakeBase + 0x200, fakeBase + 0x300, fakeBase + 0x209
 	for _, tc := range []struct {

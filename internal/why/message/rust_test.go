@@ -2,7 +2,7 @@ package message
 
 import "testing"
 
-// Rust's handler of SIGSEGV ends the program for a stack overflow and nothing else.
+// Rust's SIGSEGV handler ends the program for a stack overflow only.
 func TestRustStackOverflow(t *testing.T) {
 	for name, want := range map[string]Cause{
 		"std::sys::pal::unix::stack_overflow::imp::signal_handler": StackOverflow,

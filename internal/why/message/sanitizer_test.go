@@ -53,7 +53,7 @@ func TestParseASan(t *testing.T) {
 	}
 }
 
-// TestASanReport reads a report from where a word of a frame points to.
+// TestASanReport reads a report that a word of a frame points to.
 func TestASanReport(t *testing.T) {
 	const report = 0x1000
 	m := make(fakeMemory, 0x6000)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// thrownByMSVC lays out what _CxxThrowException passes on: an object, and as the types
-// it can be caught as the names given, each at an offset in the object.
+// thrownByMSVC lays out what _CxxThrowException passes on: an object, and the names of the types that it can be
+// caught as, each at an offset in the object.
 func thrownByMSVC(t *testing.T, names []string, offsets []uint32, object ...uint64) *Process {
 	t.Helper()
 	m := make(fakeMemory, 0x1000)
@@ -55,7 +55,7 @@ func TestMicrosoftExceptions(t *testing.T) {
 		}
 	}
 	p := thrownByMSVC(t, []string{".?AVruntime_error@std@@"}, []uint32{0}, 0, 0)
-	for n := range 4 { // fewer parameters than there have to be
+	for n := range 4 { // fewer parameters than necessary
 		p.Exception.Params = p.Exception.Params[:n:n]
 		if w := Read(p); w.Reason != "" {
 			t.Errorf("%d parameters: %+v", n, w)
@@ -78,8 +78,7 @@ func TestDotNet(t *testing.T) {
 	}
 }
 
-// TestItaniumOnWindows reads an exception of gcc's unwinder, whose header is longer
-// there.
+// TestItaniumOnWindows reads an exception of gcc's unwinder, whose header is longer on Windows.
 func TestItaniumOnWindows(t *testing.T) {
 	m := make(fakeMemory, 0x400)
 	const header = 0x100

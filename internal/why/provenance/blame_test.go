@@ -133,7 +133,7 @@ func TestBefore(t *testing.T) {
 	}
 }
 
-// TestLeft looks at a register that a called function is seen to leave alone.
+// TestLeft reads a register that a called function is known to leave alone.
 func TestLeft(t *testing.T) {
 	f := function(t, arch.AMD64, `
 		48 89 f9       # mov rcx,rdi
@@ -175,8 +175,8 @@ func TestEvaluator(t *testing.T) {
 	}
 }
 
-// FuzzTrace traces every register and some words of the frame through random code: it
-// must end, and values must be of their code.
+// FuzzTrace traces every register and some words of the frame through random code: it must end, and values must
+// come from that code.
 func FuzzTrace(f *testing.F) {
 	f.Add([]byte{0x48, 0x89, 0xf8, 0x48, 0x8b, 0x00, 0x48, 0x85, 0xc0, 0x75, 0xf8, 0xc3}, uint8(0))
 	f.Add([]byte{0x55, 0x48, 0x89, 0xe5, 0x48, 0x89, 0x75, 0xf8, 0x48, 0x8b, 0x45, 0xf8, 0x5d, 0xc3}, uint8(0))

@@ -7,9 +7,8 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// TestAccessThatTouches: the access to blame is the one that touches the address. An
-// instruction's only one is to blame where addresses are not known, and never when it is
-// known to touch something else.
+// TestAccessThatTouches: the access to blame is the one that touches the address. An instruction's only access
+// is to blame if its address is not known, and never if it is known to touch something else.
 func TestAccessThatTouches(t *testing.T) {
 	two := at{a: arch.AMD64, code: movsb, regs: regs{"rsi": 0x1000, "rdi": 0x2000}}
 	one := at{a: arch.AMD64, code: loadRAX8, regs: regs{"rax": 0x1000}} // at rax + 8
@@ -19,7 +18,7 @@ func TestAccessThatTouches(t *testing.T) {
 		p    at
 		addr uint64
 		have bool
-		want string // the access; "" for none
+		want string // the access; "" if there is none
 	}{
 		{"the source", two, 0x1000, true, report.AccessRead},
 		{"the destination", two, 0x2000, true, report.AccessWrite},

@@ -127,7 +127,7 @@ func TestWhyException(t *testing.T) {
 	}
 }
 
-// Without an architecture there are still words.
+// Without an architecture there is still a text.
 func TestWhyExceptionUnknownArch(t *testing.T) {
 	if r := WhyException(Input{}, win(0xc0000005, 1, 0x45)); r.Text != "write at 0x45" || r.Access != "write" {
 		t.Errorf("%+v", r)
@@ -137,7 +137,7 @@ func TestWhyExceptionUnknownArch(t *testing.T) {
 	}
 }
 
-// On 32 bits addresses come with their sign extended.
+// 32-bit addresses may be sign-extended.
 func TestWhyException32(t *testing.T) {
 	in := onWindows(t, "")
 	in.Arch, in.Mapping = arch.X86, nil

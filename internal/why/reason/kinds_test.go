@@ -16,7 +16,7 @@ import (
 // An at is a process of any architecture at one instruction.
 type at struct {
 	a     *arch.Arch
-	code  string // hexadecimal, as it lies in memory
+	code  string // hexadecimal, in memory order
 	regs  map[string]uint64
 	words map[uint64]uint64
 }
@@ -69,7 +69,7 @@ func bus(code int, addr uint64) Signal {
 
 func sig(number, code int) Signal { return Signal{Number: number, Code: code, HasInfo: true} }
 
-// Each kind, on each architecture where it is told apart by the instruction.
+// Each kind, on each architecture where the instruction distinguishes it.
 func TestKinds(t *testing.T) {
 	x64, x86, a64, a32 := arch.AMD64, arch.X86, arch.ARM64, arch.ARM
 	for _, c := range []struct {
@@ -79,7 +79,7 @@ func TestKinds(t *testing.T) {
 		kind string
 		text string
 	}{
-		// Null, plus and minus something.
+		// Null, plus or minus an offset.
 		{"x86-64", at{a: x64, code: loadRAX8, regs: regs{"rax": 0}}, segv(1, 8), report.CrashNullRead, "null+0x8"},
 		{"x86-64, far index", at{a: x64, code: "8b0490", regs: regs{"rax": 0, "rdx": 0x100000}}, segv(1, 0x400000), report.CrashNullRead, "null+0x400000"},
 		{"x86-64, below", at{a: x64, code: "8b40f8", regs: regs{"rax": 0}}, segv(1, ^uint64(7)), report.CrashNullRead, "null-0x8"},
@@ -94,7 +94,7 @@ func TestKinds(t *testing.T) {
 		{"Thumb", at{a: a32, code: "9861", regs: regs{"pc": text | 1, "r3": 0}}, segv(1, 0x18), report.CrashNullWrite, "null+0x18"},
 		{"no code", at{a: x64}, segv(1, 8), report.CrashNullAccess, "access at null+0x8"},
 
-		// Nothing there, or not for this.
+		// Not mapped, or not for this kind of access.
 		{"x86-64", at{a: x64, code: storeRAX, regs: regs{"rax": 0x5000000}}, segv(1, 0x5000000), report.CrashWildWrite, "not mapped"},
 		{"behind memory", at{a: x64, code: "f3aa", regs: regs{"rdi": lowStack + 0x10000, "rcx": 9}}, segv(1, lowStack+0x10000), report.CrashWildWrite, "not mapped, just past the end of mapped memory"},
 		{"no code", at{a: x64}, segv(1, 0x5000000), report.CrashWildAccess, "not mapped"},
@@ -130,7 +130,7 @@ func TestKinds(t *testing.T) {
 		{"arm64", at{a: a64, code: "000040f9", regs: regs{"x0": data + 1}}, bus(1, data+1), report.CrashMisaligned, "not aligned to 8"},
 		{"arm", at{a: a32, code: "0c0091e8", regs: regs{"r1": data + 1}}, bus(1, data+1), report.CrashMisaligned, "not aligned to 4"},
 
-		// Memory that cannot be had.
+		// Memory that is not available.
 		{"file", at{a: x64, code: loadRAX, regs: regs{"rax": data}}, bus(2, data), report.CrashBusTruncated, "past the end"},
 		{"anonymous", at{a: x64, code: loadRAX, regs: regs{"rax": lowStack}}, bus(2, lowStack), report.CrashBusError, "no memory behind"},
 		{"broken", at{a: x64, code: loadRAX, regs: regs{"rax": data}}, bus(4, data), report.CrashHardware, "memory failure"},
@@ -201,7 +201,7 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// The table of kinds in the documentation is whole.
+// The documentation's table of kinds is complete.
 func TestKindsAreDocumented(t *testing.T) {
 	doc, err := os.ReadFile("../../../docs/usage.md")
 	if err != nil {
@@ -222,7 +222,7 @@ func TestKindsAreDocumented(t *testing.T) {
 	}
 }
 
-// No reason is without a kind, and none has one that is not listed.
+// Every reason has a kind, and every kind is listed.
 func TestKindsAreListed(t *testing.T) {
 	kinds := report.CrashKinds()
 	for i, k := range kinds {

@@ -30,7 +30,7 @@ func TestSignalNamesOfSystems(t *testing.T) {
 	}
 }
 
-// The same death reads the same, however a system numbers it.
+// The same death has the same reason, however a system numbers its signals.
 func TestReasonsOfSystems(t *testing.T) {
 	for _, tc := range []struct {
 		name   string

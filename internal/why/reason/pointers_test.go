@@ -21,8 +21,8 @@ func heapMapping(addr uint64) (libstate.Mapping, bool) {
 	return lowMapping(addr)
 }
 
-// Blocks that glibc has freed: the last of its list, one with another behind it, and
-// one whose first word is no link.
+// Blocks freed by glibc: the last of its list, one with another block after it, and one whose first word is not
+// a link.
 const (
 	freedKey  = 0x78a6d343fcb90044
 	freedLast = heap + 0x2c0
@@ -47,20 +47,20 @@ func TestPoisonWords(t *testing.T) {
 		0xdddddddd: "fill pattern of freed memory (Microsoft's debug heap)",
 		0xdeadbeef: "a marker for invalid memory that programs use",
 	} {
-		in := Input{Arch: arch.X86} // of an exception: there is no signal
+		in := Input{Arch: arch.X86} // as for an exception: there is no signal
 		if got := in.poison(word); got != want {
 			t.Errorf("%#x: got %q, want %q", word, got, want)
 		}
 	}
 }
 
-// What a pointer's value tells of where it came from.
+// What a pointer's value says about its origin.
 func TestPointers(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		p    at
 		addr uint64
-		want string // "" for nothing
+		want string // "" if nothing
 		sure string
 	}{
 		{"Windows's, elsewhere", at{a: arch.X86, code: loadRAX8, regs: regs{"eax": 0xfeeefeee}}, 0xfeeefef6, "eax holds 0xfeeefeee: a fill pattern used for debugging", "likely"},
@@ -110,7 +110,7 @@ func TestBitFlips(t *testing.T) {
 		name  string
 		p     at
 		s     Signal
-		first report.BitFlip // without confidence: none
+		first report.BitFlip // without confidence if there is none
 		cause string
 	}{
 		{"near a register", at{a: arch.AMD64, code: loadRAX8, regs: regs{"rax": good ^ 1<<33, "rbx": good + 0x20}}, segv(1, good^1<<33+8),
@@ -159,7 +159,7 @@ func TestBitFlips(t *testing.T) {
 	}
 }
 
-// Confidence orders guesses as minidump-stackwalk does.
+// Confidence ranks guesses as minidump-stackwalk does.
 func TestConfidence(t *testing.T) {
 	for _, c := range []struct {
 		d    report.BitFlipDetails
@@ -237,8 +237,8 @@ func TestAccesses(t *testing.T) {
 	}
 }
 
-// A call is told from a jump by the return address, a growing stack that another
-// mapping stops from one that is used up.
+// A call and a jump differ by the return address; a growing stack that hits another mapping differs from one
+// that is used up.
 func TestHow(t *testing.T) {
 	in := at{a: arch.AMD64, regs: regs{"rip": 0}, words: map[uint64]uint64{lowStack + 0x8000: text + 0x20}}.input(t)
 	in.Signal = segv(1, 0)
@@ -292,7 +292,7 @@ func TestSyscallName(t *testing.T) {
 	}
 }
 
-// Whatever a dump says, there is a reason and no panic.
+// Whatever a dump contains, there is a reason and no panic.
 func FuzzWhy(f *testing.F) {
 	f.Add(uint8(0), uint8(11), int16(1), uint64(8), uint64(0), []byte{0x8b, 0x50, 8})
 	f.Add(uint8(2), uint8(7), int16(1), uint64(1), uint64(1<<60), []byte{0, 0, 0x40, 0xf9})

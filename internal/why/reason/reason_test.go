@@ -37,7 +37,7 @@ func mappingAt(addr uint64) (libstate.Mapping, bool) {
 
 // A machine is a process at one instruction.
 type machine struct {
-	code  string // the instruction in hexadecimal, "" when its bytes are lost
+	code  string // the instruction in hexadecimal, "" if its bytes are not available
 	pc    uint64 // text when 0
 	regs  map[string]uint64
 	words map[uint64]uint64
@@ -139,7 +139,7 @@ func TestWhy(t *testing.T) {
 		{"string, source", machine{code: movsb, regs: map[string]uint64{"rsi": 0x10, "rdi": data}}, segv(1, 0x10), "read of 1 byte at null+0x10", "read", 1, true},
 		{"lost code", machine{}, segv(1, 0x5000000), "access at 0x5000000, which is not mapped", "", 0, false},
 
-		// Addresses that the kernel does not tell.
+		// Addresses that the kernel does not report.
 		{"not canonical", machine{code: loadRAX, regs: rax(0x4141414141414141)}, segv(siKernel, 0), "read of 4 bytes at 0x4141414141414141, which no process can map (not canonical)", "read", 4, true},
 		{"not canonical by rbp", machine{code: loadFP, regs: map[string]uint64{"rbp": 0x4141414141414141}}, Signal{Number: sigBus, Code: siKernel, HasInfo: true},
 			"read of 4 bytes at 0x4141414141414141, which no process can map (not canonical)", "read", 4, true},
@@ -207,7 +207,7 @@ func TestWhy(t *testing.T) {
 		{"terminal", machine{}, from(sigQuit, siKernel, 0), "quit from the terminal", "", 0, false},
 		{"seccomp", machine{}, Signal{Number: sigSys, Code: 1, HasInfo: true, Syscall: 59}, "system call 59 (execve) forbidden by a seccomp filter", "", 0, false},
 
-		// Dumps that do not tell the code.
+		// Dumps without the code of the signal.
 		{"guessed", machine{code: loadRAX8, regs: rax(0)}, Signal{Number: sigSegv}, "read of 4 bytes at null+0x8", "read", 4, true},
 		{"guessed jump", machine{pc: 0x123456789000}, Signal{Number: sigSegv}, "jump to 0x123456789000, which is not mapped", "execute", 0, false},
 		{"not guessed: two accesses", machine{code: movsb, regs: map[string]uint64{"rsi": 0, "rdi": 0}}, Signal{Number: sigSegv}, "invalid memory access", "", 0, true},
@@ -233,8 +233,7 @@ func TestWhy(t *testing.T) {
 	}
 }
 
-// The reason says something of every signal and code, and never more than one
-// line.
+// Every signal and code has a reason, of at most one line.
 func TestWhyAnySignal(t *testing.T) {
 	for signo := range 70 {
 		for _, code := range []int{-60, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 128, 1 << 30} {
@@ -282,14 +281,14 @@ func TestCodeName(t *testing.T) {
 	}
 }
 
-// The address is known, and the code is not.
+// The address is known, but not the code.
 func TestWhyWithoutCode(t *testing.T) {
 	in := onWindows(t, "\x89\x10") // mov %edx,(%rax)
 	in.Signal = Signal{Number: sigSegv, Addr: 0x45, HasAddr: true}
 	if r := Why(in); r.Text != "write of 4 bytes at null+0x45" || r.Addr != 0x45 {
 		t.Errorf("%+v", r)
 	}
-	in = onWindows(t, "\x48\x8b\x11") // mov (%rcx),%rdx, which is not canonical
+	in = onWindows(t, "\x48\x8b\x11") // mov (%rcx),%rdx, whose address is non-canonical
 	in.Signal = Signal{Number: sigSegv, HasAddr: true}
 	if r := Why(in); r.Addr != 0x1122334455667788 {
 		t.Errorf("%+v", r)

@@ -20,7 +20,7 @@ func TestWinErrorName(t *testing.T) {
 	}
 }
 
-// TestWinErrorsAscend holds the table to what the look-up relies on.
+// TestWinErrorsAscend checks the order that the lookup relies on.
 func TestWinErrorsAscend(t *testing.T) {
 	next := 0
 	for line := range strings.Lines(winErrors) {

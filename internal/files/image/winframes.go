@@ -5,14 +5,14 @@ import (
 	"github.com/corewalk/corewalk/internal/format/unwindrules"
 )
 
-// WinFrames tells how 32-bit x86 code of Windows uses its frames. rva is an offset
-// from the module's base. Nothing known is nil without an error.
+// WinFrames describes how 32-bit x86 code on Windows uses its frames. rva is an offset from
+// the module's base. If nothing is known, the result is nil without an error.
 type WinFrames interface {
 	WinFrame(rva uint32) (*unwindrules.WinFrame, error)
 }
 
-// WinFrames is what the module's PDB says of frames, or its Breakpad symbol file; nil
-// for none. It may fetch.
+// WinFrames returns the frame descriptions in the module's PDB or Breakpad symbol file, or
+// nil if there are none. It may fetch.
 func (im *Image) WinFrames() WinFrames {
 	if im != nil && im.frames != nil {
 		return im.frames
@@ -29,8 +29,8 @@ func (im *Image) WinFrames() WinFrames {
 // symbolWinFrames are the STACK WIN records of a Breakpad symbol file.
 type symbolWinFrames struct{ *breakpad.File }
 
-// WinFrame implements WinFrames. Whether a record begins a function, which symbol files
-// leave out, its name tells.
+// WinFrame implements WinFrames. Symbol files do not say whether a record begins a
+// function; this is determined from the function's start.
 func (s symbolWinFrames) WinFrame(rva uint32) (*unwindrules.WinFrame, error) {
 	w, err := s.Win(uint64(rva))
 	if w != nil {
@@ -40,8 +40,8 @@ func (s symbolWinFrames) WinFrame(rva uint32) (*unwindrules.WinFrame, error) {
 	return w, err
 }
 
-// ParamSize is what FUNC and PUBLIC records say of functions without a frame's record:
-// the bytes of their parameters.
+// ParamSize returns the size in bytes of a function's parameters according to FUNC and
+// PUBLIC records, for functions without a frame record.
 func (s symbolWinFrames) ParamSize(rva uint32) uint64 {
 	sym, _ := s.Lookup(uint64(rva))
 	return sym.Params

@@ -39,7 +39,7 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// What New leaves out is told.
+// Warnings reports what New leaves out.
 func TestWarnings(t *testing.T) {
 	t.Setenv("DEBUGINFOD_URLS", "http://a ima:enforcing http://b")
 	t.Setenv("DEBUGINFOD_HEADERS_FILE", "/nonexistent/headers")

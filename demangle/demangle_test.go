@@ -119,7 +119,7 @@ func TestSplitClone(t *testing.T) {
 	}
 }
 
-// TestHostileNames checks that no short name takes long or grows without bound.
+// TestHostileNames checks that no short name takes long or produces unlimited output.
 func TestHostileNames(t *testing.T) {
 	pairs := "_Z1f4pairI1AS0_E"
 	for i := range 34 {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// msvcNames are names and what undname prints for them; nothing where it refuses.
+// msvcNames are mangled names with the output of undname, or "" if it fails.
 var msvcNames = []struct{ in, want string }{
 	{`??_9Foo@@$BA@AA`, "[thunk]: __cdecl Foo::`vcall'{0, {flat}}"},
 	{`??_EV@@$4PPPPPPPM@A@EAAPEAXI@Z`, "[thunk]: public: virtual void * __cdecl V::`vector deleting dtor'`vtordisp{-4, 0}'(unsigned int)"},
@@ -171,7 +171,7 @@ func TestMSVC(t *testing.T) {
 	}
 }
 
-// TestMSVCOracle asks llvm-undname whether the table is still right.
+// TestMSVCOracle checks the table against llvm-undname.
 func TestMSVCOracle(t *testing.T) {
 	undname, err := exec.LookPath("llvm-undname-19")
 	if err != nil {
@@ -194,7 +194,7 @@ func TestMSVCOracle(t *testing.T) {
 	}
 }
 
-// undnames runs llvm-undname over names none of which it refuses.
+// undnames runs llvm-undname for names that it can demangle.
 func undnames(t *testing.T, names []string) (out []string) {
 	t.Helper()
 	cmd := exec.Command("llvm-undname-19")
@@ -213,8 +213,8 @@ func undnames(t *testing.T, names []string) (out []string) {
 	return out
 }
 
-// TestMSVCDiffers has names that llvm-undname prints less well: it refers back
-// to the number of an anonymous namespace, and leaves out all bases but one.
+// TestMSVCDiffers has names for which llvm-undname's output is worse: it counts the number
+// of an anonymous namespace as a name for back references, and omits all bases but one.
 func TestMSVCDiffers(t *testing.T) {
 	for in, want := range map[string]string{
 		"?g@N@?A0x1@@YAXV12@@Z": "void __cdecl `anonymous namespace'::N::g(class `anonymous namespace'::N)",
@@ -268,8 +268,7 @@ int ar[3][4]; int (*pa)[5]; int (*fpv)(int, int); B *const bc = 0; int B::*mp; v
 
 var namespaceNumber = regexp.MustCompile(`\b0x[0-9A-F]{8}\b`)
 
-// TestMSVCCompiled holds all names that a compiler makes of a source against
-// llvm-undname.
+// TestMSVCCompiled compares all names in a compiled source with llvm-undname.
 func TestMSVCCompiled(t *testing.T) {
 	for _, name := range []string{"clang-19", "llvm-nm-19", "llvm-undname-19"} {
 		if _, err := exec.LookPath(name); err != nil {
@@ -305,7 +304,7 @@ func TestMSVCCompiled(t *testing.T) {
 	}
 }
 
-// hostileMSVC are names that describe more than they have room for.
+// hostileMSVC are names whose demangled form would exceed the limits.
 var hostileMSVC = []string{
 	"?f@@YAX" + strings.Repeat("PEA", 2000) + "H@Z",
 	"?f@@YAX" + strings.Repeat("P6AX", 1500) + "X" + strings.Repeat("Z", 1500) + "@Z",

@@ -10,10 +10,10 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// stackBase is where the fake process's only memory lies.
+// stackBase is the address of the fake process's only memory.
 const stackBase = 0x7fff_0000_0000
 
-// fakeProc is a process made of one thread's registers and one piece of memory.
+// fakeProc is a process with one thread's registers and one block of memory.
 type fakeProc struct {
 	regs arch.RegSet
 	mem  []byte
@@ -84,7 +84,7 @@ func (p *fakeProc) PostStackwalk(unwind.ThreadID) error {
 	return p.postErr
 }
 
-// stepFunc is a stepper made of a function.
+// stepFunc is a stepper defined by a function.
 type stepFunc struct {
 	name     string
 	priority uint32
@@ -106,7 +106,7 @@ func (s *stepFunc) NewLibraryNotification(l *libstate.Library, c libstate.Change
 
 func named(name string, priority uint32) *stepFunc { return &stepFunc{name: name, priority: priority} }
 
-// byFP walks a chain of frame pointers; a return address of 0 is the bottom.
+// byFP follows a chain of frame pointers; a return address of 0 is the bottom.
 func byFP(in, out *unwind.Frame) unwind.Status {
 	p := in.Walker().ProcessState()
 	ra, err := p.ReadWord(in.FP() + 8)
@@ -157,7 +157,7 @@ func mustWalker(p unwind.ProcessState, opts []unwind.Option, steppers ...unwind.
 
 var errFake = errors.New("fake failure")
 
-// fakeLibs is a LibraryState that knows one library and lets tests send news.
+// fakeLibs is a LibraryState with one library; tests can send notifications.
 type fakeLibs struct {
 	lib *libstate.Library
 	sub map[int]func(*libstate.Library, libstate.Change)

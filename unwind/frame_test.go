@@ -75,9 +75,8 @@ func TestSetters(t *testing.T) {
 	}
 }
 
-// TestRegisters follows registers through more frames than lie between two
-// checkpoints: one that nobody saves, one that every frame saves, one that is
-// lost on the way.
+// TestRegisters follows registers through more frames than there are between two
+// checkpoints: one that nobody saves, one that every frame saves, and one that gets lost.
 func TestRegisters(t *testing.T) {
 	const n = 150
 	p := deepStack(n, 32, 0x400500)
@@ -121,7 +120,7 @@ func TestRegisters(t *testing.T) {
 	}
 }
 
-// countingLookup names every address and counts how often it is asked.
+// countingLookup names every address and counts its calls.
 type countingLookup struct {
 	n    int
 	err  error

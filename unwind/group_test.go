@@ -13,7 +13,7 @@ import (
 	"github.com/corewalk/corewalk/unwind"
 )
 
-// asked lists the steppers that a group would have asked about addr, in order.
+// asked lists the steppers that a group would ask about addr, in order.
 func asked(t *testing.T, g unwind.StepperGroup, addr unwind.Address) string {
 	t.Helper()
 	var names []string
@@ -190,7 +190,7 @@ func (s sliceStepper) CallerFrame(in, out *unwind.Frame) unwind.Status { return 
 func (s sliceStepper) Name() string                                    { return "slice" }
 func (s sliceStepper) Priority() uint32                                { return 0 }
 
-// anyStepper's type can be compared, its value cannot.
+// anyStepper's type is comparable, its value is not.
 type anyStepper struct{ v any }
 
 func (s anyStepper) CallerFrame(in, out *unwind.Frame) unwind.Status { return unwind.StatusNotMe }

@@ -10,7 +10,7 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// TestLoops walks stacks that go straight for a while and then in a circle.
+// TestLoops walks stacks that are normal for a while and then loop.
 func TestLoops(t *testing.T) {
 	for _, tc := range []struct{ tail, circle int }{{0, 2}, {1, 2}, {0, 7}, {3, 7}, {100, 7}, {1, 100}, {1000, 1}} {
 		t.Run(fmt.Sprintf("%d then %d", tc.tail, tc.circle), func(t *testing.T) {
@@ -28,7 +28,7 @@ func TestLoops(t *testing.T) {
 			}))
 			s, err := w.WalkStack(1)
 			if tc.circle == 1 {
-				// The last frame's caller would be itself, which no stepper gets away with.
+				// The last frame's caller would be itself, which the walker rejects.
 				if !errors.Is(err, unwind.ErrNoStepper) || len(s.Frames) != n {
 					t.Errorf("%d frames, %v; want %d and no stepper", len(s.Frames), err, n)
 				}
@@ -41,7 +41,7 @@ func TestLoops(t *testing.T) {
 	}
 }
 
-// TestNoLoop walks stacks that look like circles and are none.
+// TestNoLoop walks stacks that look like loops but are not.
 func TestNoLoop(t *testing.T) {
 	t.Run("recursion from one call site", func(t *testing.T) {
 		s, err := mustWalker(deepStack(5000, 16, 0x400500), nil, stepper("fp", 1, byFP)).WalkStack(1)
@@ -86,7 +86,7 @@ func TestNoLoop(t *testing.T) {
 	})
 }
 
-// maxFrameBytes is what a frame may cost, all told.
+// maxFrameBytes is the maximum total size of a frame.
 const maxFrameBytes = 256
 
 func TestFrameMemory(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// answering makes a stepper that answers one frame: ra, sp and, unless it is 0, fp.
+// answering makes a stepper that always finds one frame: ra, sp and, unless it is 0, fp.
 func answering(name string, priority uint32, at, ra, sp, fp uint64, trust unwind.Trust) *stepFunc {
 	s := named(name, priority)
 	s.step = func(in, out *unwind.Frame) unwind.Status {
@@ -39,8 +39,8 @@ func ending(name string, priority uint32, at uint64) *stepFunc {
 	return s
 }
 
-// TestVerify: steppers after the one that answered are asked, those before are not
-// asked again, and none of them changes the walk.
+// TestVerify: steppers after the successful one are asked, those before are not asked
+// again, and none of them changes the walk.
 func TestVerify(t *testing.T) {
 	const top, caller = 0x1000, 0x2000
 	steppers := []unwind.FrameStepper{
@@ -112,7 +112,7 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// TestVerifySingleSteps: a single step and a walk from a given frame verify too.
+// TestVerifySingleSteps: single steps and walks from a given frame also verify.
 func TestVerifySingleSteps(t *testing.T) {
 	g := unwind.NewAddrRangeGroup()
 	for _, s := range []unwind.FrameStepper{

@@ -280,8 +280,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestSignalMarks: a stepper that finds a frame by a signal makes its callee the
-// trampoline, which is looked up exactly from then on.
+// TestSignalMarks: a stepper that finds a frame by a signal marks its callee as the
+// trampoline, whose look-up address is then exact.
 func TestSignalMarks(t *testing.T) {
 	p := newProc(0x400500, stackBase, 0)
 	w := mustWalker(p, nil, stepper("s", 1, func(in, out *unwind.Frame) unwind.Status {
@@ -364,7 +364,7 @@ type ownProc struct{ *fakeProc }
 
 func (ownProc) IsFirstParty() bool { return true }
 
-// The youngest frame of a process that walks itself is in a call, as the others are.
+// The youngest frame of a process that walks itself is in a call, like the others.
 func TestFirstPartyTopFrame(t *testing.T) {
 	p := deepStack(3, 32, 0x400500)
 	group := unwind.NewAddrRangeGroup()

@@ -32,7 +32,7 @@ var (
 	arm64GPR      = regexp.MustCompile(`^([xw]\d+|sp|wsp)$`)
 )
 
-// arm64Reg is the number of a register's name in objdump's text.
+// arm64Reg returns the number of a register from its name in objdump's text.
 func arm64Reg(name string) arch.Reg {
 	switch name {
 	case "sp", "wsp":
@@ -72,7 +72,7 @@ func arm64WantKind(name, operands string) (Kind, bool) {
 	return k, ok
 }
 
-// compareARM64 says how in differs from objdump's text; "" for not at all.
+// compareARM64 returns how in differs from objdump's text, or "".
 func compareARM64(in *Inst, text string) string {
 	text, _, _ = strings.Cut(text, "\t//")
 	if arm64Scalable.MatchString(text) {
@@ -158,7 +158,7 @@ func arm64Diff(addr uint64, word uint32, text string) string {
 	return compareARM64(&in, text)
 }
 
-// A library of 2022 has few of the newer instructions: random words are compared
+// A library of 2022 has few of the newer instructions. Random words are therefore compared,
 // too, as far as objdump knows them.
 func TestARM64RandomWords(t *testing.T) {
 	tool, err := exec.LookPath("aarch64-linux-gnu-objdump")

@@ -42,7 +42,7 @@ var (
 	armMemText    = regexp.MustCompile(`\[(\w+)(?:, #(-?\d+))?\](!)?(?:, #(-?\d+))?$`)
 	armList       = regexp.MustCompile(`\{([^}]*)\}`)
 	armByRegister = regexp.MustCompile(`\], -?[a-z]|, -?[a-z][^,\]]*(, \w+ #\d+|, rrx)?\]!`) // writes back what is not known
-	// armNoWrite are those that do not write what they name first.
+	// armNoWrite are mnemonics whose first operand is not written.
 	armNoWrite = regexp.MustCompile(`^(str|stm|fldm|fstm|stl|stc|stf|ldm|ldc|ldf|cf|push|cmp|cmn|tst|teq|cb|b|msr|pl[di]|svc|udf|v|nop|it|tb|cps|setend|d[ms]b|isb|mc|cdp|clrex|hl|smc|hvc|rfe|srs|sev|wf|yield|dbg|esb|csdb|ssbb|pssbb|<|\.)`)
 	armDoes    = regexp.MustCompile(`^(bfi|bfc|bic|strex|stlex)`)
 	armBare    = regexp.MustCompile(`^(bx|blx|b|mov|movs|mvn|sub|subs|subw|add|adds|addw|cpy)` + armCond + armWidth)
@@ -72,7 +72,7 @@ func armReg(name string) arch.Reg {
 	return arch.NoReg
 }
 
-// armRegList is the mask of a list of registers in text.
+// armRegList returns the mask of a register list in text.
 func armRegList(text string) (mask arch.RegMask) {
 	for _, part := range strings.Split(text, ", ") {
 		first, last, ranged := strings.Cut(part, "-")
@@ -90,7 +90,7 @@ func armRegList(text string) (mask arch.RegMask) {
 	return mask
 }
 
-// armWantKind is the kind that objdump's text tells.
+// armWantKind returns the kind according to objdump's text.
 func armWantKind(name, operands string) (Kind, bool) {
 	first, rest, _ := strings.Cut(operands, ", ")
 	bare := armBare.FindStringSubmatch(name)
@@ -146,7 +146,7 @@ func armWantKind(name, operands string) (Kind, bool) {
 	return 0, false
 }
 
-// compareARM says how in differs from objdump's text; "" for not at all.
+// compareARM returns how in differs from objdump's text, or "".
 func compareARM(in *Inst, text string) string {
 	text, _, _ = strings.Cut(text, "\t@")
 	text, _, _ = strings.Cut(text, "\t;")
@@ -195,8 +195,8 @@ func baseOf(in *Inst) arch.Reg {
 	return arch.NoReg
 }
 
-// armDiff compares a line of objdump: code is a word of A32, or one or two halves
-// of T32.
+// armDiff compares a line of objdump's output; code is an A32 word, or one or two T32
+// halves.
 func armDiff(addr uint64, code []string, text string) string {
 	var b []byte
 	pc := addr
@@ -244,7 +244,7 @@ func TestARMAgainstObjdump(t *testing.T) {
 	})
 }
 
-// The library is T32 with a little A32, and old: random words are compared too.
+// The library is mostly T32 and old: random words are compared, too.
 func TestARMRandomWords(t *testing.T) {
 	tool, err := exec.LookPath("arm-linux-gnueabihf-objdump")
 	if err != nil {
@@ -291,12 +291,12 @@ func TestARMRandomWords(t *testing.T) {
 	}
 }
 
-// armUnallocated are texts that objdump gives to words that are no instructions of
+// armUnallocated are texts that objdump prints for words that are not instructions of
 // today's architecture.
 var armUnallocated = regexp.MustCompile(`UNDEFINED|UNPREDICTABLE|^(tst|teq|cmp|cmn|ldc|stc|lfm|sfm|pldw|cf|ldf|stf|msr)|^(ld|st)rs?[bh]?\.w\t\w+, \[\w+, [a-z]`)
 
-// armDoubtful are what no compiler writes, and what is decoded for its effect on
-// nothing that is followed.
+// armDoubtful are instructions that no compiler generates and that are decoded only as
+// having no effect on anything tracked.
 var armDoubtful = regexp.MustCompile(`UNDEFINED|UNPREDICTABLE|undefined|IMPOSSIBLE|illegal|unpredictable|\?\?|<|\^$|^cdp|^ldc|^stc|^mcr|^mrc|^cf|^bf|^b[a-z][a-z]\.n\t|^ldf|^stf|^v|^it|^autg|^pacg|^bxaut|^bxns|^blxns|t\t[^,]*, pc|^\w+\tr\d+, pc|-0\b`)
 
 func FuzzARM(f *testing.F) {

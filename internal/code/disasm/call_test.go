@@ -54,16 +54,16 @@ func TestCallBefore(t *testing.T) {
 	}
 }
 
-// TestCallBeforeLibrary finds every call of libraries of this machine, from the
-// address after it, and counts how often another address looks like a return
-// address.
+// TestCallBeforeLibrary finds every call in libraries of this machine from the address
+// after it, and counts how often other addresses look like return addresses.
 func TestCallBeforeLibrary(t *testing.T) {
 	for _, c := range []struct {
 		libraryOf
 		oneIn int // at most one other address in so many may look like one
 	}{
 		{libraryOf{arch.AMD64, "/lib/x86_64-linux-gnu/libc.so.6"}, 200},
-		// Displacements that count from ebx are often negative: their bytes ff begin calls.
+		// Displacements relative to ebx are often negative: their ff bytes look like the
+		// start of calls.
 		{libraryOf{arch.X86, "/lib32/libc.so.6"}, 150},
 	} {
 		t.Run(c.arch.Name, func(t *testing.T) {

@@ -236,8 +236,8 @@ func TestDecodeDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// FuzzDecode checks that any bytes are decoded or refused, with lengths that
-// do not depend on what follows.
+// FuzzDecode checks that any bytes are decoded or rejected, and that the length does not
+// depend on what follows.
 func FuzzDecode(f *testing.F) {
 	for _, s := range []string{"f30f1efa", "62f17c58584102", "c4e2c8f3cf", "8fe978d7c0", "f348a5", "64488b042528000000", "e8fb0f0000"} {
 		f.Add(unhex(f, s))

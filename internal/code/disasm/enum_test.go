@@ -9,8 +9,8 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// enumerate writes every opcode of every encoding, map and prefix, with memory
-// operands of each opcode extension and with a register, in slots of 16 bytes.
+// enumerate generates every opcode of every encoding, map and prefix, with memory operands
+// for each opcode extension and with a register, in slots of 16 bytes.
 func enumerate() []byte {
 	var out []byte
 	emit := func(prefix []byte, op byte) {

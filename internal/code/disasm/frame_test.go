@@ -7,7 +7,7 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// A frameCase is a function with the state expected before each instruction.
+// A frameCase is a function with the expected state before each instruction.
 type frameCase struct {
 	name  string
 	typ   FrameType
@@ -57,7 +57,7 @@ var frameCases = []frameCase{
 		"c8 10 00 00: unset", "90: set", "c9: set", "c3: unset"}},
 }
 
-// layout joins the case's code and lists the offsets and states.
+// layout concatenates the case's code and returns the offsets and states.
 func (c *frameCase) layout(t testing.TB) (code []byte, offs []int, states []string) {
 	for _, s := range c.insts {
 		b, state, _ := strings.Cut(s, ": ")

@@ -20,8 +20,8 @@ var loongKinds = map[string]Kind{
 	"LU12I.W": MovImm, "PCADDU12I": MovImm, "PCALAU12I": MovImm, "PCADDI": MovImm, "PCADDU18I": MovImm,
 }
 
-// TestLoongAgainstGoDecoder compares kinds, and the general register that is
-// written, with golang.org/x/arch's reading of words of every opcode.
+// TestLoongAgainstGoDecoder compares, for words of every opcode, the kind and the written
+// general register with those of golang.org/x/arch.
 func TestLoongAgainstGoDecoder(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	seen, bad := map[string]int{}, 0
@@ -62,8 +62,8 @@ func TestLoongAgainstGoDecoder(t *testing.T) {
 	}
 }
 
-// loongWrites compares what is written: the first operand, where that is a
-// general register and the instruction is no store and no branch.
+// loongWrites compares the written register: the first operand, if it is a general register
+// and the instruction is neither a store nor a branch.
 func loongWrites(in *Inst, x loong64asm.Inst, name string) string {
 	reg, ok := x.Args[0].(loong64asm.Reg)
 	if !ok || reg == loong64asm.R0 || reg > loong64asm.R31 {

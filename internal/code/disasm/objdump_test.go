@@ -14,18 +14,19 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// An objdumpLine is one instruction as objdump prints it.
+// An objdumpLine is one instruction in objdump's output.
 type objdumpLine struct {
 	addr uint64
 	code []byte
 	text string
 }
 
-// objdumpSample is how many instructions of a file are compared without COREWALK_LONG.
+// objdumpSample is the number of instructions of a file that are compared without
+// COREWALK_LONG.
 const objdumpSample = 60_000
 
-// objdumpLines runs objdump and hands each instruction to f; without COREWALK_LONG only
-// the first objdumpSample.
+// objdumpLines runs objdump and calls f for each instruction; without COREWALK_LONG only
+// for the first objdumpSample.
 func objdumpLines(t *testing.T, f func(objdumpLine), args ...string) {
 	t.Helper()
 	tool, err := exec.LookPath("objdump")
@@ -73,7 +74,7 @@ func objdumpLines(t *testing.T, f func(objdumpLine), args ...string) {
 var objdumpSizes = map[string]uint16{"BYTE": 1, "WORD": 2, "DWORD": 4, "QWORD": 8, "TBYTE": 10, "OWORD": 16, "XMMWORD": 16,
 	"YMMWORD": 32, "ZMMWORD": 64, "FWORD": 6}
 
-// sizeInText is the size that "XXX PTR" or "XXX BCST" gives, 0 for none.
+// sizeInText returns the size given by "XXX PTR" or "XXX BCST", or 0.
 func sizeInText(text string) uint16 {
 	for _, mark := range []string{" PTR ", " BCST "} {
 		if i := strings.Index(text, mark); i >= 0 {
@@ -84,7 +85,7 @@ func sizeInText(text string) uint16 {
 	return 0
 }
 
-// dispInText is the displacement in the first brackets, and whether one is there.
+// dispInText returns the displacement in the first brackets, and whether there is one.
 func dispInText(text string) (int64, bool) {
 	i := strings.IndexByte(text, '[')
 	j := strings.IndexByte(text, ']')
@@ -106,8 +107,8 @@ func dispInText(text string) (int64, bool) {
 	return int64(v), true
 }
 
-// onlyPrefixes reports whether objdump prints prefixes that belong to no
-// instruction, or the wait that it takes for a part of the next instruction.
+// onlyPrefixes reports whether objdump prints prefixes that belong to no instruction, or a
+// wait that it treats as part of the next instruction.
 func onlyPrefixes(code []byte) bool {
 	if code[0] == 0x9b {
 		return true
@@ -139,8 +140,8 @@ func objdumpOddity(l objdumpLine) bool {
 	return len(l.code) > 1 && l.code[1] == 0x9b
 }
 
-// compareObjdump checks one instruction against objdump's reading and answers
-// what differs, "" for nothing.
+// compareObjdump compares one instruction with objdump's output and returns the difference,
+// or "".
 func compareObjdump(l objdumpLine, in *Inst, err error) string {
 	if onlyPrefixes(l.code) || objdumpOddity(l) {
 		return ""
@@ -157,15 +158,15 @@ func compareObjdump(l objdumpLine, in *Inst, err error) string {
 	return compareOperand(l, in)
 }
 
-// objdumpKinds are the kinds that a mnemonic alone tells, but for an operand that
-// is in memory or in a register.
+// objdumpKinds are the kinds implied by a mnemonic alone, except for whether an operand is
+// a register or memory.
 var objdumpKinds = map[string]Kind{
 	"call": Call, "jmp": Jump, "ret": Ret, "leave": Leave, "enter": Enter, "push": Push, "pop": Pop, "pusha": Push, "popa": Pop,
 	"pushf": Push, "popf": Pop, "syscall": Syscall, "sysenter": Syscall, "int3": Int3, "hlt": Halt, "ud2": Trap,
 	"div": Div, "idiv": Div, "lret": RetFar, "retf": RetFar, "iret": RetFar,
 }
 
-// kindInText is the kind that objdump's text tells; false when it tells none.
+// kindInText returns the kind implied by objdump's text, or false if there is none.
 func kindInText(text string, in *Inst) (Kind, bool) {
 	for _, prefix := range []string{"bnd ", "notrack ", "repz ", "repnz ", "rep ", "data16 ", "cs ", "ds ", "es ", "ss ", "gs ", "fs ", "lock ", "addr32 ", "addr16 "} {
 		text = strings.TrimPrefix(text, prefix)
@@ -214,7 +215,7 @@ func compareOperand(l objdumpLine, in *Inst) string {
 	return ""
 }
 
-// A libraryOf is a library of some architecture of x86.
+// A libraryOf is a library of one of the x86 architectures.
 type libraryOf struct {
 	arch *arch.Arch
 	path string

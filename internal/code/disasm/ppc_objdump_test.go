@@ -17,7 +17,7 @@ var (
 	ppcReturn  = regexp.MustCompile(`^b(|dnz|dz|eq|ne|lt|le|gt|ge|so|ns|un|nu|c)(|t|f)lr[+-]?$`)
 )
 
-// ppcKinds are the kinds that mnemonics tell, with objdump's aliases.
+// ppcKinds are the kinds implied by mnemonics, including objdump's aliases.
 var ppcKinds = map[string]Kind{
 	"b": Jump, "ba": Jump, "bl": Call, "bla": Call, "blr": Ret, "blrl": CallIndirect, "bctr": JumpIndirect, "bctrl": CallIndirect,
 	"sc": Syscall, "scv": Syscall, "trap": Trap, "nop": Nop, "pnop": Nop, "li": MovImm, "lis": MovImm, "pli": MovImm,
@@ -56,7 +56,7 @@ func ppcWant(name, operands string, in *Inst) (Kind, bool) {
 	return CondJump, ppcBranchy.MatchString(name) && !strings.HasSuffix(strings.TrimRight(name, "+-"), "l")
 }
 
-// ppcKeeps are the mnemonics whose first operand is not written.
+// ppcKeeps are mnemonics whose first operand is not written.
 var ppcKeeps = regexp.MustCompile(`^(p?st|cmp|t[wd]|mt|dcb|icb|b|tlb|slb|copy|paste|tabort|v|xv|lv|lxv)`)
 
 func comparePPC(in *Inst, text string) string {
@@ -127,7 +127,7 @@ func TestPPCAgainstObjdump(t *testing.T) {
 	}
 }
 
-// TestPPC checks what objdump does not tell.
+// TestPPC checks what objdump does not show.
 func TestPPC(t *testing.T) {
 	r := func(n int) arch.Reg { return arch.Reg(n) }
 	m := arch.Mask
@@ -201,7 +201,7 @@ func FuzzPPC(f *testing.F) {
 	})
 }
 
-// fuzzOne checks what holds for every instruction of every architecture.
+// fuzzOne checks properties that hold for every instruction of every architecture.
 func fuzzOne(t *testing.T, a *arch.Arch, code []byte) {
 	in, err := Decode(a, code, testPC)
 	if err != nil {

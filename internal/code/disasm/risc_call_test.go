@@ -58,8 +58,8 @@ func TestCallBeforeUndecoded(t *testing.T) {
 	}
 }
 
-// TestCallsUndecodedLibrary finds the calls of a whole libc of each architecture,
-// as its objdump prints them.
+// TestCallsUndecodedLibrary finds the calls in each architecture's libc, using the output
+// of its objdump.
 func TestCallsUndecodedLibrary(t *testing.T) {
 	for _, c := range []struct {
 		arch        *arch.Arch
@@ -93,8 +93,8 @@ func TestCallsUndecodedLibrary(t *testing.T) {
 	}
 }
 
-// callsOfObjdump checks CallBefore after every instruction that tool prints: it
-// must find those that isCall accepts, and few others.
+// callsOfObjdump tests CallBefore after every instruction that tool prints: it must find
+// those that isCall accepts, and few others.
 func callsOfObjdump(t *testing.T, a *arch.Arch, tool, path string, behind uint64, isCall func(text string) bool) {
 	out, err := exec.Command(tool, "-d", "-w", path).Output()
 	if err != nil {

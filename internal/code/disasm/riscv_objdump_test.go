@@ -13,9 +13,9 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// crossObjdump runs the objdump of a triple over the libc of its cross compiler
-// and hands every line with an instruction to f: the address, the columns of the
-// code as objdump groups them, and the text. It skips where either is missing.
+// crossObjdump runs a target's objdump on the libc of its cross compiler, and calls f for
+// every instruction with the address, the columns of code as objdump groups them, and the
+// text. It skips the test if either is missing.
 func crossObjdump(t *testing.T, triple string, f func(addr uint64, code []string, text string)) {
 	t.Helper()
 	tool, err := exec.LookPath(triple + "-objdump")
@@ -58,7 +58,7 @@ var (
 	riscvMem   = regexp.MustCompile(`(-?\d+)\(([a-z0-9]+)\)$`)
 )
 
-// riscvKinds are the kinds that mnemonics tell, with objdump's aliases.
+// riscvKinds are the kinds implied by mnemonics, including objdump's aliases.
 var riscvKinds = map[string]Kind{
 	"ret": Ret, "jr": JumpIndirect, "j": Jump, "ecall": Syscall, "ebreak": Int3, "unimp": Trap, "nop": Nop, "li": MovImm, "lui": MovImm, "auipc": MovImm,
 	"ld": Load, "lw": Load, "lwu": Load, "lh": Load, "lhu": Load, "lb": Load, "lbu": Load, "fld": Load, "flw": Load,

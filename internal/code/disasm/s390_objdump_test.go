@@ -17,7 +17,7 @@ var (
 	s390CondRet = regexp.MustCompile(`^b(o|h|nle|l|nhe|lh|ne|e|nlh|he|nl|le|nh|no|nz|z|p|m|np|nm)r$`)
 )
 
-// s390Kinds are the kinds that mnemonics tell.
+// s390Kinds are the kinds implied by mnemonics.
 var s390Kinds = map[string]Kind{
 	"j": Jump, "jg": Jump, "brasl": Call, "svc": Syscall, "nopr": Nop, "nop": Nop, "jgnop": Nop, "jnop": Nop, "basr": CallIndirect, "bras": Jump,
 	"l": Load, "lg": Load, "ly": Load, "lgf": Load, "llgf": Load, "llgc": Load, "llgh": Load, "lgh": Load, "lgb": Load, "ltg": Load, "lt": Load,
@@ -59,8 +59,7 @@ func s390Want(name, operands string, in *Inst) (Kind, bool) {
 	return k, ok
 }
 
-// s390Keeps are the mnemonics whose first operand, a general register, is not
-// written.
+// s390Keeps are mnemonics whose first operand is a general register that is not written.
 var s390Keeps = regexp.MustCompile(`^(st|sty|stg|stc|stcy|sth|sthy|strl|stgrl|sthrl|strv|strvg|strvh|stcm|stcmy|stcmh|stoc.*|stm|stmg|stmy|stmh|stpq|` +
 	`c|cy|cg|cgf|ch|chy|cgh|cl|cly|clg|clgf|cr|cgr|cgfr|clr|clgr|clgfr|chi|cghi|cfi|cgfi|clfi|clgfi|crl|cgrl|cgfrl|chrl|cghrl|clrl|clgrl|clgfrl|clhrl|clghrl|clm|clmy|clmh|` +
 	`c[lg]*[ri]j.*|c[lg]*[ri]b.*|c[lg]*[ri]t.*|tm[lh][lh]|cvd|cvdy|cvdg|ex|exrl|ppa|spm|sar|sfpc)$`)
@@ -104,7 +103,7 @@ func compareS390Writes(in *Inst, name, operands string) string {
 	return ""
 }
 
-// s390Wraps reports whether code transfers the registers up to r15 and from r0 on:
+// s390Wraps reports whether code transfers registers up to r15 and on from r0, as
 // _dl_runtime_resolve does.
 func s390Wraps(code []byte) bool {
 	return code[0] == 0xeb && (code[5] == 0x04 || code[5] == 0x24) && code[1]>>4 > code[1]&15
@@ -138,7 +137,7 @@ func TestS390AgainstObjdump(t *testing.T) {
 	})
 }
 
-// TestS390 checks what objdump does not tell.
+// TestS390 checks what objdump does not show.
 func TestS390(t *testing.T) {
 	r := func(n int) arch.Reg { return arch.Reg(n) }
 	m := arch.Mask

@@ -68,8 +68,8 @@ func TestDecode32(t *testing.T) {
 	}
 }
 
-// In x32 code a 32-bit operation on the stack or frame pointer changes all of
-// it, for addresses have no more bits.
+// In x32 code, a 32-bit operation on the stack or frame pointer changes all of it, because
+// addresses have no more bits.
 func TestDecodeX32(t *testing.T) {
 	for code, want := range map[string]Kind{
 		"89 e5": MovSPtoFP, "48 89 e5": MovSPtoFP, "83 ec 18": SubSP, "48 83 ec 18": SubSP, "67 8d 64 24 08": LeaSP, "55": Push,
@@ -121,7 +121,7 @@ func TestStack32(t *testing.T) {
 	}
 }
 
-// eip has no relative addressing; the thread pointer is the base of gs.
+// There is no eip-relative addressing; the thread pointer is the base of gs.
 func TestFaultAccess32(t *testing.T) {
 	var regs arch.RegSet
 	for i, r := range []arch.Reg{arch.EAX, arch.ECX, arch.EDX, arch.EBX, arch.ESP, arch.EBP, arch.ESI, arch.EDI} {

@@ -11,7 +11,7 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// code puts instructions together.
+// code concatenates instructions.
 func code(parts ...string) []byte {
 	var b []byte
 	for _, p := range parts {
@@ -24,8 +24,8 @@ func code(parts ...string) []byte {
 	return b
 }
 
-// cases are functions of x86-64 at 0x1000 and what is known at some places in
-// them: "CFA; registers that are not in themselves".
+// cases are x86-64 functions at 0x1000 with the expected rows at some places: "CFA;
+// registers that are not in themselves".
 var cases = []struct {
 	name string
 	code []byte
@@ -52,7 +52,8 @@ var cases = []struct {
 		15: "r11+20488", 25: "rsp+20488"}},
 	// test; je over; push; call abort; over: ret
 	{"a call that never returns", code("85 ff", "74 06", "50", "e8 f6 f0 00 00", "c3"), map[uint64]string{4: "rsp+8", 5: "rsp+16", 10: "rsp+8"}},
-	// The same without knowing, and with another way to what is behind the call.
+	// The same function with an unknown callee, and with another path to the code after the
+	// call.
 	{"a call that may not return", code("85 ff", "74 06", "50", "e8 f7 f0 00 00", "c3"), map[uint64]string{10: "rsp+8"}},
 	// cmp $2,%edi; ja 1f; lea table(%rip),%rax; movslq (%rax,%rdi,4),%rdx; add %rax,%rdx; push %rbx; jmp *%rdx; 1: ret
 	{"a table of jumps", code("83 ff 02", "77 11", "48 8d 05 10 00 00 00", "48 63 14 b8", "48 01 c2", "53", "ff e2", "c3", "5b", "c3", "5b", "c3", "90",
@@ -137,15 +138,15 @@ func TestNoReturnName(t *testing.T) {
 	}
 }
 
-// windowsCode is code of Windows, whose calls preserve rsi and rdi too.
+// windowsCode is Windows code, whose calls also preserve rsi and rdi.
 type windowsCode struct{ bytesAt }
 
 func (windowsCode) Nonvolatile() arch.RegMask {
 	return arch.AMD64.CalleeSaved | arch.Mask(arch.RSI, arch.RDI)
 }
 
-// What calls preserve is the platform's convention: of a function that saves rsi and
-// changes it both are known behind a call on Windows, neither elsewhere.
+// The platform's convention determines what calls preserve: in a function that saves and
+// changes rsi, both are known after a call on Windows, and neither elsewhere.
 func TestConvention(t *testing.T) {
 	// push %rsi; sub $32,%rsp; xor %esi,%esi; call; add $32,%rsp; pop %rsi; ret
 	text := bytesAt{0x1000, code("56", "48 83 ec 20", "31 f6", "e8 00 10 00 00", "48 83 c4 20", "5e", "c3")}

@@ -20,21 +20,20 @@ import (
 
 const shipped = "../../../testdata/sysroot/amd64/usr/lib/x86_64-linux-gnu/"
 
-// agreements says how far the analysis and the call frame information of a file
-// must agree. The shares are of all instructions that the information covers, in
-// percent.
+// agreements says how far the analysis must agree with a file's call frame information. The
+// shares are percentages of all instructions covered by that information.
 var agreements = []struct {
 	path string
 	arch *arch.Arch
-	// known is the least share that agrees, guesses included.
+	// known is the minimum share that agrees, including guesses.
 	known float64
-	// wrong is the greatest share of guesses that do not.
+	// wrong is the maximum share of wrong guesses.
 	wrong float64
-	// explained are the functions with disagreements, by their start, with the
-	// reason why those are not ours.
+	// explained are the functions with disagreements that are not our fault, by start, with
+	// the reason.
 	explained map[uint64]string
-	// disagree is the greatest share that disagrees in files that are not
-	// shipped, whose functions are not known: assembly whose information is wrong.
+	// disagree is the maximum share that disagrees in files that are not shipped, whose
+	// functions are unknown: assembly with wrong information.
 	disagree float64
 }{
 	{path: shipped + "libc.so.6", arch: arch.AMD64, known: 99.3, wrong: 0.001, explained: map[uint64]string{
@@ -85,9 +84,8 @@ func TestAgainstCFI(t *testing.T) {
 	}
 }
 
-// check fails where less than known percent agree, more than wrong percent are
-// guessed wrongly, or more than disagree percent disagree outside of the functions
-// explained.
+// check fails if less than known percent agree, more than wrong percent are wrong guesses,
+// or more than disagree percent disagree outside the functions in explained.
 func check(t *testing.T, c *stackflow.Comparison, known, wrong, disagree float64, explained map[uint64]string) {
 	t.Helper()
 	share := func(n int) float64 { return 100 * float64(n) / float64(max(len(c.Real), 1)) }
@@ -142,8 +140,8 @@ func compare(t *testing.T, a *arch.Arch, path string) *stackflow.Comparison {
 	return c
 }
 
-// instructions notes where the instructions that FDEs cover are, one after the
-// other; padding does not count.
+// instructions records where the instructions covered by FDEs are, in order; padding does
+// not count.
 func instructions(c *stackflow.Comparison, a *arch.Arch, fdes []cfi.FDE) {
 	c.Real = map[uint64]bool{}
 	var in disasm.Inst
@@ -159,7 +157,7 @@ func instructions(c *stackflow.Comparison, a *arch.Arch, fdes []cfi.FDE) {
 	}
 }
 
-// TestCompiled compares programs compiled in several ways.
+// TestCompiled compares programs compiled with various options.
 func TestCompiled(t *testing.T) {
 	for _, compiler := range []string{"gcc", "clang"} {
 		for _, flags := range []string{"-O0", "-O1", "-O2", "-O3", "-Os", "-O2 -fno-omit-frame-pointer", "-O2 -fstack-clash-protection", "-O2 -mavx -mpreferred-stack-boundary=5"} {

@@ -8,22 +8,22 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// A Tally counts instructions by how the analysis compares with call frame
+// A Tally counts instructions by the result of comparing the analysis with call frame
 // information.
 type Tally struct {
 	Agree     int // CFA, return address and every register known
-	Lost      int // these agree, but some register is not known
-	Unreached int // control does not get there, as far as is known
-	Unknown   int // it does, but the CFA or the return address is not known
-	Several   int // it does with several stack pointers
-	Unchecked int // the information is an expression that is not understood here
+	Lost      int // these agree, but some register is unknown
+	Unreached int // no known path leads there
+	Unknown   int // the CFA or the return address is unknown
+	Several   int // several stack pointers are possible
+	Unchecked int // the information is an expression that the test cannot evaluate
 	Disagree  int
-	// Guessed and Wrong are those of rows of paths in doubt that agree, and that
-	// do not. The others count such rows nowhere.
+	// Guessed and Wrong count rows of doubtful paths that agree and disagree. The other
+	// fields do not count these rows.
 	Guessed, Wrong int
 
-	Messages []string // what disagrees, the first of each function
-	// Disagreeing counts what disagrees by function.
+	Messages []string // disagreements, the first of each function
+	// Disagreeing counts disagreements by function.
 	Disagreeing map[uint64]int
 }
 
@@ -40,13 +40,13 @@ type Comparison struct {
 	row  cfi.Row
 	done map[uint64]bool
 	said bool
-	soft bool // what is judged is a guess
-	// Real are the instructions that there are, where known.
+	soft bool // comparing a guess
+	// Real is the set of actual instructions, if known.
 	Real map[uint64]bool
 }
 
-// Function follows the function of an FDE, and compares at every instruction in
-// it, and at those outside that are in no function's own FDE.
+// Function analyzes the function of an FDE and compares at every instruction in it, and at
+// those outside it that are in no other function's FDE.
 func (c *Comparison) Function(d cfi.FDE) {
 	if c.done == nil {
 		c.done = map[uint64]bool{}
@@ -73,8 +73,7 @@ func (c *Comparison) Function(d cfi.FDE) {
 	}
 }
 
-// IsEntry reports whether an FDE begins where a function does: with nothing
-// pushed.
+// IsEntry reports whether an FDE begins at a function's entry, with nothing pushed.
 func (c *Comparison) IsEntry(d cfi.FDE) bool {
 	m := machineOf(c.Arch, c.Arch.CalleeSaved)
 	if c.Table.Row(d.Start, &c.row) != nil {
@@ -114,7 +113,7 @@ func (c *Comparison) instruction(x *analysis, f *Func, o *op, d cfi.FDE) {
 		c.Several++
 		return
 	}
-	// With several states that have one row, any will do.
+	// Several states with the same row are equivalent.
 	before := c.Tally
 	c.soft = !sure
 	if c.judge(x, rows[0], o); sure {
@@ -202,7 +201,7 @@ func (c *Comparison) judge(x *analysis, row *Row, o *op) {
 	}
 }
 
-// cfa is what the information's rule for the CFA gives in state s.
+// cfa returns the CFA that the information gives in state s.
 func (c *Comparison) cfa(s *state) (value, bool) {
 	rule := c.row.CFA()
 	switch rule.Kind {
@@ -219,7 +218,7 @@ func (c *Comparison) cfa(s *state) (value, bool) {
 	return value{}, false
 }
 
-// breg evaluates an expression that is one DW_OP_breg.
+// breg evaluates an expression that consists of one DW_OP_breg.
 func (c *Comparison) breg(s *state, expr []byte) (value, bool) {
 	if len(expr) < 2 || expr[0] < 0x70 || expr[0] > 0x8f {
 		return value{}, false

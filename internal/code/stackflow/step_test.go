@@ -22,12 +22,12 @@ import (
 // stepped are the registers that gdb prints at each step.
 var stepped = []string{"rip", "rsp", "rbp", "rbx", "r12", "r13", "r14", "r15", "r10", "r11", "rax", "rcx", "rdx"}
 
-// maxSteps bounds the instructions that are stepped through.
+// maxSteps limits the instructions stepped through.
 const maxSteps = 3000
 
-// TestSingleStep runs a program instruction by instruction and compares the CFA
-// and the callee-saved registers of every function on the way with what they
-// were at its first instruction: no table takes part.
+// TestSingleStep steps through a program and compares the CFA and the callee-saved
+// registers of every function, at each instruction, with their values at the function's
+// entry. It uses no tables.
 func TestSingleStep(t *testing.T) {
 	if testing.Short() || runtime.GOARCH != "amd64" {
 		t.Skip("single-steps a program of x86-64")
@@ -48,7 +48,7 @@ func TestSingleStep(t *testing.T) {
 	}
 }
 
-// singleStep has gdb step through a program, for which it needs ptrace.
+// singleStep makes gdb step through a program; this needs ptrace.
 func singleStep(t *testing.T, path string) {
 	if _, err := exec.LookPath("gdb"); err != nil {
 		t.Skip("gdb is not installed")
@@ -88,7 +88,7 @@ func singleStep(t *testing.T, path string) {
 	}
 }
 
-// A stepper follows a program's calls.
+// A stepper tracks a program's calls.
 type stepper struct {
 	t            *testing.T
 	im           *image.Image

@@ -72,7 +72,7 @@ func TestLookup(t *testing.T) {
 	}
 }
 
-// Control files are made with the defaults that others write.
+// Control files are created with other clients' defaults.
 func TestSettings(t *testing.T) {
 	c := cache{t.TempDir()}
 	for _, s := range []setting{cacheMiss, cleanInterval, maxUnusedAge} {

@@ -25,8 +25,8 @@ func quiet() *log.Logger { return log.New(io.Discard, "", 0) }
 
 var _ find.Fetcher = (*Client)(nil)
 
-// One client asks once for a file that many goroutines want; clients that share a
-// cache all end up with a whole file.
+// One client fetches a file once for many goroutines; several clients with one cache all
+// end up with a complete file.
 func TestConcurrent(t *testing.T) {
 	data := elfWithID(testID, 1<<20)
 	var queries atomic.Int32
@@ -72,7 +72,7 @@ func TestConcurrent(t *testing.T) {
 	}
 }
 
-// Several files are fetched at a time.
+// Several files are fetched at once.
 func TestParallel(t *testing.T) {
 	var mu sync.Mutex
 	inside, most := 0, 0
@@ -164,7 +164,7 @@ func TestBadQueries(t *testing.T) {
 	}
 }
 
-// Without a place for files the error says so.
+// An unusable cache directory is an error that says so.
 func TestNoPlace(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
@@ -177,8 +177,8 @@ func TestNoPlace(t *testing.T) {
 	}
 }
 
-// The client of elfutils finds what this one has put into the cache, also that
-// there is nothing, and the other way round.
+// elfutils' client finds files and missing-file records that this client put into the
+// cache, and vice versa.
 func TestSharedCache(t *testing.T) {
 	find, err := exec.LookPath("debuginfod-find")
 	if err != nil {

@@ -60,7 +60,7 @@ func TestFromEnv(t *testing.T) {
 	}
 }
 
-// likewise reports whether each text has what is wanted in it.
+// likewise reports whether each text contains the expected one.
 func likewise(got, want []string) bool { return slices.EqualFunc(got, want, strings.Contains) }
 
 func TestFromEnvWithoutServers(t *testing.T) {
@@ -102,7 +102,7 @@ func TestBadConfig(t *testing.T) {
 	}
 }
 
-// What a server sends is refused or verified, never more.
+// Files from a server are rejected or verified, never used unchecked.
 func FuzzVerify(f *testing.F) {
 	f.Add(elfWithID(testID, 0))
 	f.Add([]byte("\x7fELF"))

@@ -49,7 +49,7 @@ func TestHeadersFile(t *testing.T) {
 	}
 }
 
-// Headers go to the servers named, not to those that these lead to.
+// Headers are sent to the configured servers, not to servers they redirect to.
 func TestHeadersSent(t *testing.T) {
 	var got []http.Header
 	var host string

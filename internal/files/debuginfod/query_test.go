@@ -17,7 +17,7 @@ import (
 	"github.com/corewalk/corewalk/internal/files/find"
 )
 
-// servers makes a configuration with a server for each handler.
+// servers returns a configuration with one server per handler.
 func servers(t *testing.T, handlers ...http.HandlerFunc) Config {
 	cfg := configFor(t, "")
 	cfg.URLs, cfg.Retries = nil, 0
@@ -29,7 +29,7 @@ func servers(t *testing.T, handlers ...http.HandlerFunc) Config {
 	return cfg
 }
 
-// reached waits for a channel to be closed; what never happens fails the test.
+// reached waits until a channel is closed, and fails the test if that does not happen.
 func reached(t *testing.T, what string, c <-chan struct{}) {
 	t.Helper()
 	select {
@@ -45,7 +45,7 @@ func refuse(status int) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(status) }
 }
 
-// All servers are asked at a time; the first right answer ends the others.
+// All servers are asked at once; the first correct answer cancels the others.
 func TestFirstGoodWins(t *testing.T) {
 	var all sync.WaitGroup // every server has been asked
 	all.Add(5)
@@ -78,8 +78,8 @@ func TestFirstGoodWins(t *testing.T) {
 	}
 }
 
-// When the answer that began first turns out wrong, that of another server, which
-// has begun meanwhile, is read.
+// If the answer that began first turns out to be wrong, another server's answer that has
+// begun is used.
 func TestTurns(t *testing.T) {
 	data := elfWithID(testID, 8<<20) // more than connections hold by themselves
 	for name, end := range map[string]func(http.ResponseWriter){
@@ -128,8 +128,8 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// Where no server has the file, what each said is told in the order of the servers,
-// and remembered when all of them said so.
+// If no server has the file, the error lists what each one said, in the order of the
+// servers. The result is cached if all said so.
 func TestLost(t *testing.T) {
 	const id = "debuginfo of build-id deadbeef01020304: "
 	for _, tt := range []struct {
@@ -180,7 +180,7 @@ func TestLost(t *testing.T) {
 	}
 }
 
-// As many queries as may be are under way at a time, and no more.
+// No more queries run at once than allowed.
 func TestConnections(t *testing.T) {
 	const most, files = 3, 20
 	var mu sync.Mutex
@@ -220,8 +220,8 @@ func TestConnections(t *testing.T) {
 	}
 }
 
-// That somebody gave up waiting says nothing of the file: others who want it get
-// it, also those who waited for the same query.
+// If one caller gives up waiting, others still get the file, including those that waited
+// for the same query.
 func TestGivenUp(t *testing.T) {
 	var queries atomic.Int32
 	ctx, cancel := context.WithCancel(context.Background())
@@ -240,7 +240,7 @@ func TestGivenUp(t *testing.T) {
 	if _, err := c.Fetch(context.Background(), testID, find.KindDebugInfo); err != nil || queries.Load() != 2 {
 		t.Errorf("%v after %d queries", err, queries.Load())
 	}
-	// One waits for a query of another who gives up.
+	// One caller waits for a query of another that gives up.
 	c = newClient(t, cfg)
 	r := request{"01020304", find.KindDebugInfo}
 	a, _ := c.asked.answer(r)
@@ -253,7 +253,7 @@ func TestGivenUp(t *testing.T) {
 	if err := <-got; err == nil || !strings.Contains(err.Error(), "want 01020304") || queries.Load() != 3 {
 		t.Errorf("%v after %d queries", err, queries.Load())
 	}
-	// And one gives up waiting.
+	// And one caller gives up waiting.
 	c = newClient(t, cfg)
 	c.asked.answer(r)
 	if _, err := c.Fetch(ctx, []byte{1, 2, 3, 4}, find.KindDebugInfo); !errors.Is(err, context.Canceled) {
@@ -261,7 +261,7 @@ func TestGivenUp(t *testing.T) {
 	}
 }
 
-// Progress of a file that several servers are asked for is that of one file.
+// Progress is reported once for a file requested from several servers.
 func TestProgressOfSeveral(t *testing.T) {
 	cfg := servers(t, http.NotFound, good, http.NotFound)
 	var told []string

@@ -23,8 +23,8 @@ import (
 
 var testID = []byte{0xde, 0xad, 0xbe, 0xef, 1, 2, 3, 4}
 
-// elfWithID makes an ELF file of at least size bytes whose only content is a
-// build-id; none when id is nil.
+// elfWithID makes an ELF file of at least size bytes that contains only a build-id, or not
+// even that if id is nil.
 func elfWithID(id []byte, size int) []byte {
 	le := binary.LittleEndian
 	b := make([]byte, 64, 64+56)
@@ -54,7 +54,7 @@ func elfWithID(id []byte, size int) []byte {
 	return append(b, make([]byte, max(0, size-len(b)))...)
 }
 
-// debugFile is a real separate debug file, with its build-id.
+// debugFile returns a real separate debug file and its build-id.
 func debugFile(t testing.TB) (id, data []byte) {
 	c := fixture.Get(t, "amd64-build-id")
 	paths, err := filepath.Glob(filepath.Join(c.Dir, "debug", ".build-id", "*", "*.debug"))
@@ -71,7 +71,8 @@ func debugFile(t testing.TB) (id, data []byte) {
 	return id, data
 }
 
-// configFor asks one server, keeps files in a new directory, and waits for nothing.
+// configFor returns a configuration for one server, with a new cache directory and no
+// delays.
 func configFor(t testing.TB, url string) Config {
 	return Config{URLs: []string{url}, CacheDir: filepath.Join(t.TempDir(), "cache"), Timeout: 5 * time.Second, Retries: 2}
 }
@@ -85,7 +86,7 @@ func newClient(t testing.TB, cfg Config) *Client {
 	return c
 }
 
-// cached lists the files of the cache, without the control files.
+// cached lists the files in the cache, without control files.
 func cached(t testing.TB, dir string) []string {
 	all, err := filepath.Glob(filepath.Join(dir, "*", "*"))
 	if err != nil {
@@ -97,7 +98,7 @@ func cached(t testing.TB, dir string) []string {
 	return all
 }
 
-// raw returns bytes that net/http's server would not send.
+// raw sends bytes that net/http's server would not send.
 func raw(w http.ResponseWriter, head string, body []byte) {
 	conn, _, err := w.(http.Hijacker).Hijack()
 	if err != nil {
@@ -108,12 +109,11 @@ func raw(w http.ResponseWriter, head string, body []byte) {
 	conn.Write(body)
 }
 
-// Servers that answer all kinds of things to a query for the debug information of
-// testID, or of a real file.
+// Various answers to a query for the debug information of testID or of a real file.
 func TestServers(t *testing.T) {
 	small, large := elfWithID(testID, 0), elfWithID(testID, 300<<10)
-	realID, real := debugFile(t)
-	debugOnly := real
+	realID, whole := debugFile(t)
+	debugOnly := whole
 	drip := func(w http.ResponseWriter, r *http.Request, every time.Duration, n int) {
 		w.Write(large[:64])
 		for r.Context().Err() == nil {
@@ -125,7 +125,7 @@ func TestServers(t *testing.T) {
 	type call struct {
 		w http.ResponseWriter
 		r *http.Request
-		n int // of the query, from 1
+		n int // number of the query, from 1
 	}
 	tests := []struct {
 		name    string
@@ -133,15 +133,15 @@ func TestServers(t *testing.T) {
 		id      []byte // nil for testID
 		kind    string // "" for debuginfo
 		cfg     func(*Config)
-		want    string // in the error; "" for a file
-		absent  bool   // the error says that there is no such file, as for a server that is down
-		miss    bool   // and that is remembered
-		queries int    // made in all; 0 for one
-		down    bool   // the server is asked no more
+		want    string // part of the error; "" if a file is expected
+		absent  bool   // the error says that there is no such file, as if the server is down
+		miss    bool   // and this is cached
+		queries int    // total number of queries; 0 means one
+		down    bool   // the server is no longer queried
 	}{
 		{name: "file", answer: func(c call) { c.w.Write(small) }},
 		{name: "executable", kind: find.KindExecutable, answer: func(c call) { c.w.Write(small) }},
-		{name: "real file", id: realID, answer: func(c call) { c.w.Write(real) }},
+		{name: "real file", id: realID, answer: func(c call) { c.w.Write(whole) }},
 		{name: "in chunks", answer: func(c call) {
 			for i := 0; i < len(large); i += 4096 {
 				c.w.Write(large[i : i+4096])
@@ -192,7 +192,7 @@ func TestServers(t *testing.T) {
 		{name: "no build-id", answer: func(c call) { c.w.Write(elfWithID(nil, 0)) }, want: "no build-id"},
 		{name: "debug file for the program", id: realID, kind: find.KindExecutable, answer: func(c call) { c.w.Write(debugOnly) }, want: "not the code"},
 		{name: "cut short", answer: func(c call) { raw(c.w, "HTTP/1.1 200 OK\nContent-Length: 307200", large[:2000]) }, want: "unexpected EOF", queries: 3},
-		{name: "cut short, length not told", id: realID, answer: func(c call) { raw(c.w, "HTTP/1.0 200 OK", real[:len(real)/2]) }, want: "damaged"},
+		{name: "truncated, without a length", id: realID, answer: func(c call) { raw(c.w, "HTTP/1.0 200 OK", whole[:len(whole)/2]) }, want: "damaged"},
 		{name: "cut off", answer: func(c call) { raw(c.w, "HTTP/1.1 200 OK\nContent-Le", nil) }, want: "malformed MIME header", queries: 3, down: true},
 		{name: "not HTTP", answer: func(c call) { raw(c.w, "220 smtp.example ESMTP", nil) }, want: "malformed HTTP", queries: 3, down: true},
 		{name: "endless head", answer: func(c call) { raw(c.w, "HTTP/1.1 200 OK\nX: "+strings.Repeat("x", 128<<10), nil) }, want: "headers exceeded", queries: 3, down: true},
@@ -269,8 +269,8 @@ func TestServers(t *testing.T) {
 			if got := cached(t, cfg.CacheDir); strings.Join(got, " ") != strings.Join(want, " ") {
 				t.Errorf("the cache holds %q, want %q", got, want)
 			}
-			// What is known is not asked again: by this client, and by the next
-			// when it is in the cache.
+			// Known results are not requested again: by this client, nor by the next if
+			// they are in the cache.
 			again, err2 := c.Fetch(context.Background(), id, kind)
 			if again != path || (err2 == nil) != (err == nil) || int(queries.Load()) != max(tt.queries, 1) {
 				t.Errorf("asked again: %q, %v, %d queries", again, err2, queries.Load())
@@ -285,7 +285,7 @@ func TestServers(t *testing.T) {
 	}
 }
 
-// Queries have the form that the protocol wants, whatever the form of the URL.
+// Queries have the form required by the protocol, whatever the form of the URL.
 func TestQuery(t *testing.T) {
 	var got atomic.Value
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -311,7 +311,7 @@ func TestQuery(t *testing.T) {
 	}
 }
 
-// Passwords do not get into messages.
+// Messages do not contain passwords.
 func TestPassword(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(418) }))
 	url := "http://me:secret@" + strings.TrimPrefix(server.URL, "http://")
@@ -328,8 +328,8 @@ func TestPassword(t *testing.T) {
 	}
 }
 
-// A server with a certificate that is not trusted is not asked, and none leads
-// from https to http.
+// A server with an untrusted certificate is not used, and redirects from https to http are
+// not followed.
 func TestTLS(t *testing.T) {
 	plain := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.Write(elfWithID(testID, 0)) }))
 	defer plain.Close()

@@ -33,7 +33,7 @@ var (
 	symBig = symFile(symbolID, 300_000)
 )
 
-// symFile is a Breakpad symbol file of about n bytes.
+// symFile returns a Breakpad symbol file of about n bytes.
 func symFile(id string, n int) []byte {
 	b := []byte("MODULE windows x86_64 " + id + " App.pdb\n")
 	for i := 0; len(b) < n; i++ {
@@ -42,7 +42,7 @@ func symFile(id string, n int) []byte {
 	return b
 }
 
-// pdbFile is a program database of nothing but headers, with symbolID.
+// pdbFile returns a program database that consists of headers only, with symbolID.
 func pdbFile() []byte {
 	const block = 512
 	le := binary.LittleEndian
@@ -62,7 +62,7 @@ func pdbFile() []byte {
 	return b
 }
 
-// A fakeSymbols is a server that notes what it is asked.
+// A fakeSymbols is a server that records its requests.
 type fakeSymbols struct {
 	*httptest.Server
 	mu    sync.Mutex
@@ -89,7 +89,7 @@ func symbolServing(t *testing.T, answer http.HandlerFunc) *fakeSymbols {
 	return s
 }
 
-// having serves the files given.
+// having serves the given files.
 func having(files map[string][]byte) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if data, ok := files[r.URL.Path]; ok {
@@ -100,7 +100,7 @@ func having(files map[string][]byte) http.HandlerFunc {
 	}
 }
 
-// symbolClient asks servers, with one cache for all.
+// symbolClient returns a client for servers that share one cache.
 func symbolClient(t *testing.T, cfg Config, urls ...string) (c *SymbolClient, cache string) {
 	t.Helper()
 	cache = filepath.Join(t.TempDir(), "cache")
@@ -116,7 +116,7 @@ func symbolClient(t *testing.T, cfg Config, urls ...string) (c *SymbolClient, ca
 	return c, cache
 }
 
-// symbolsCached lists what a cache has, without what tells of absence.
+// symbolsCached lists the files in a cache, without records of missing files.
 func symbolsCached(t *testing.T, cache string) []string {
 	var list []string
 	filepath.WalkDir(cache, func(path string, d fs.DirEntry, err error) error {
@@ -159,7 +159,7 @@ func TestSymbolForms(t *testing.T) {
 		if all := symbolsCached(t, cache); len(all) != 1 {
 			t.Errorf("%s: the cache holds %q", name, all)
 		}
-		// It is in the cache now, for other clients as well.
+		// It is now in the cache, for other clients as well.
 		asked := len(s.paths())
 		other, err := NewSymbols([]find.SymbolServer{{URL: s.URL, Cache: find.SymbolCache{Dir: cache}}}, Config{})
 		if err != nil {
@@ -171,7 +171,7 @@ func TestSymbolForms(t *testing.T) {
 	}
 }
 
-// Answers that are refused: nothing of them stays in the cache.
+// Rejected answers leave nothing in the cache.
 func TestSymbolServersThatLie(t *testing.T) {
 	pdb := pdbFile()
 	wrong := bytes.Replace(symBig, []byte("0123ABCD"), []byte("99999999"), 1)
@@ -184,8 +184,8 @@ func TestSymbolServersThatLie(t *testing.T) {
 		answer http.HandlerFunc
 		cfg    Config
 		want   string
-		absent bool // it counts as not there
-		down   bool // the server is given up
+		absent bool // counts as missing
+		down   bool // the server is no longer used
 	}{
 		"nothing":    {key: pdbKey, answer: http.NotFound, want: "not on 127.0.0.1", absent: true},
 		"forbidden":  {key: pdbKey, answer: func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(403) }, want: "not on 127.0.0.1", absent: true},
@@ -259,7 +259,7 @@ func TestSymbolServersThatLie(t *testing.T) {
 			if got := symbolsCached(t, cache); len(got) != 0 {
 				t.Errorf("the cache holds %q", got)
 			}
-			// The client remembers; so does the cache that a server has none.
+			// The client remembers that a server lacks the file, and so does the cache.
 			asked := len(s.paths())
 			c.FetchSymbols(context.Background(), []modules.StoreKey{tt.key})
 			other, err := NewSymbols([]find.SymbolServer{{URL: s.URL, Cache: find.SymbolCache{Dir: cache}}}, tt.cfg)
@@ -278,7 +278,7 @@ func TestSymbolServersThatLie(t *testing.T) {
 	}
 }
 
-// The servers are asked in their order, and for the files in theirs.
+// Servers are asked in order, for the files in order.
 func TestSymbolOrder(t *testing.T) {
 	none := symbolServing(t, http.NotFound)
 	has := symbolServing(t, having(map[string][]byte{"/App.pdb/" + symbolID + "/App.sym": symBig}))
@@ -300,8 +300,8 @@ func TestSymbolOrder(t *testing.T) {
 	}
 }
 
-// Many goroutines that want one file make one query; several clients of one cache
-// may fetch it at a time.
+// Many goroutines that request one file make one query; several clients with one cache may
+// fetch it at the same time.
 func TestSymbolsAtATime(t *testing.T) {
 	s := symbolServing(t, having(map[string][]byte{"/App.pdb/" + symbolID + "/App.sym": symBig}))
 	c, cache := symbolClient(t, Config{}, s.URL)
@@ -330,7 +330,7 @@ func TestSymbolsAtATime(t *testing.T) {
 	}
 }
 
-// A query that is given up says nothing of the file.
+// A canceled query says nothing about the file.
 func TestSymbolsGivenUp(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var once sync.Once

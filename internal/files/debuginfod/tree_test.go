@@ -12,7 +12,7 @@ import (
 	"github.com/corewalk/corewalk/internal/files/find"
 )
 
-// A directory laid out as a server answers stands for one.
+// A directory with a server's layout can be used as a server.
 func TestTree(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a b")
 	put(t, filepath.Join(dir, "buildid/deadbeef01020304/debuginfo"), elfWithID(testID, 0), 0o400, 0)
@@ -52,8 +52,8 @@ func TestTree(t *testing.T) {
 			t.Errorf("%s: %q, %v; want %s", tt.url, path, err, tt.want)
 		}
 	}
-	// A directory that is not there says nothing of the file; that it has no such
-	// file is remembered, as other clients do.
+	// A missing directory says nothing about the file. A missing file in an existing
+	// directory is recorded, as other clients do.
 	for url, miss := range map[string]bool{"file://" + dir + "/none": false, "file://" + dir: true} {
 		cfg := configFor(t, url)
 		newClient(t, cfg).Fetch(context.Background(), []byte{4, 4}, find.KindDebugInfo)
@@ -63,8 +63,7 @@ func TestTree(t *testing.T) {
 	}
 }
 
-// A tree's file is bound by the same limits, and read no further when nobody wants
-// it any more.
+// The same limits apply to a tree's file, and reading stops when nobody needs it any more.
 func TestTreeLimits(t *testing.T) {
 	dir := t.TempDir()
 	put(t, filepath.Join(dir, "buildid/deadbeef01020304/debuginfo"), elfWithID(testID, 1000), 0o400, 0)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// BenchmarkIndex reads a tree of many files of all kinds: what a search costs when
-// no path tells.
+// BenchmarkIndex indexes a tree with many files of all kinds: the cost of a search if no
+// path helps.
 func BenchmarkIndex(b *testing.B) {
 	dir := b.TempDir()
 	kinds := [][]byte{elfWithID(3, []byte{1, 2, 3, 4}), peWith(b, testCodeID, testDebugID, "a.pdb"), pdbWith(b, testDebugID),

@@ -17,7 +17,7 @@ const (
 	testCodeID  = "5F3A00BC7000"
 )
 
-// guidBytes are a GUID's 32 digits as they lie in a file.
+// guidBytes encodes a GUID's 32 digits as in a file.
 func guidBytes(t testing.TB, digits string) []byte {
 	t.Helper()
 	b, err := hex.DecodeString(digits)
@@ -30,7 +30,7 @@ func guidBytes(t testing.TB, digits string) []byte {
 	return b
 }
 
-// split takes a debug identifier apart.
+// split splits a debug identifier.
 func split(t testing.TB, debugID string) (guid []byte, age uint32) {
 	t.Helper()
 	if _, err := fmt.Sscanf(debugID[32:], "%x", &age); err != nil {
@@ -39,8 +39,8 @@ func split(t testing.TB, debugID string) (guid []byte, age uint32) {
 	return guidBytes(t, debugID[:32]), age
 }
 
-// peWith makes a PE image of one section, which has a CodeView record when debugID
-// is not "".
+// peWith makes a PE image with one section, and with a CodeView record if debugID is not
+// "".
 func peWith(t testing.TB, codeID, debugID, pdb string) []byte {
 	t.Helper()
 	var stamp, size uint32
@@ -84,7 +84,7 @@ func peWith(t testing.TB, codeID, debugID, pdb string) []byte {
 	return b
 }
 
-// pdbWith makes a program database of nothing but its headers.
+// pdbWith makes a program database that consists of headers only.
 func pdbWith(t testing.TB, debugID string) []byte {
 	t.Helper()
 	const block = 512

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// elfWithID makes a 64-bit ELF file of nothing but a build-id note.
+// elfWithID makes a 64-bit ELF file that contains only a build-id note.
 func elfWithID(typ uint16, id []byte) []byte {
 	le := binary.LittleEndian
 	note := le.AppendUint32(nil, 4)
@@ -53,8 +53,8 @@ func TestBinariesInOrder(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("candidates\n%q, want\n%q", got, want)
 	}
-	// Without an id to check it by, the host's own file is not proposed for a
-	// dump of another machine.
+	// Without an id to check, the host's own file is not proposed for a dump from another
+	// machine.
 	got = slices.Collect(f.Binaries(Module{Path: "/opt/libx.so"}))
 	if slices.Contains(got, "/opt/libx.so") {
 		t.Errorf("the host's file is proposed although there is a sysroot: %q", got)
@@ -97,7 +97,7 @@ func TestSearchByBuildID(t *testing.T) {
 	}
 }
 
-// Of a build-id only the beginning may be known, with zeros behind it.
+// A build-id may be truncated and padded with zeros.
 func TestPartialBuildID(t *testing.T) {
 	id := []byte{0xab, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19}
 	short := []byte{0xab, 1, 2, 3, 4, 5, 6, 9}

@@ -15,7 +15,7 @@ import (
 	"github.com/corewalk/corewalk/internal/format/decompress/cabtest"
 )
 
-// appModule is a module as a dump of Windows tells of it.
+// appModule is a module as a Windows dump describes it.
 var appModule = Module{Path: `C:\Program Files\App\App.DLL`, CodeID: testCodeID, DebugID: testDebugID, DebugFile: `d:\build\out\App.pdb`}
 
 func symbolFiles(f *Finder, m Module) []string {
@@ -102,7 +102,7 @@ func TestStoreLayouts(t *testing.T) {
 	}
 }
 
-// Cabinets that cannot be expanded are told of, once, and leave nothing behind.
+// Cabinets that cannot be expanded are reported once and leave nothing behind.
 func TestUnusableCabinets(t *testing.T) {
 	dir := t.TempDir()
 	pdb := pdbWith(t, testDebugID)
@@ -134,8 +134,8 @@ func TestUnusableCabinets(t *testing.T) {
 	}
 }
 
-// Files anywhere below a search directory are found by what they say of
-// themselves, whatever they are called.
+// Files anywhere below a search directory are found by their identifiers, whatever their
+// names.
 func TestSearchSymbols(t *testing.T) {
 	dir := t.TempDir()
 	other := strings.Repeat("7", 33)
@@ -163,7 +163,7 @@ func TestSearchSymbols(t *testing.T) {
 	if got, want := symbolFiles(f, Module{Path: "App.exe"}), []string{"PDB " + filepath.Join(dir, "a/App.pdb")}; !slices.Equal(got, want) {
 		t.Errorf("by name %q, want %q", got, want)
 	}
-	// Of ELF the identifier comes of the build-id.
+	// The identifier of an ELF file is derived from its build-id.
 	id := guidBytes(t, testGUID)
 	elf := write(t, filepath.Join(dir, "e/libx.so.sym"), symWith(testGUID+"0", "", "libx.so"))
 	f = finder(t, Options{Search: []string{dir}})
@@ -172,8 +172,8 @@ func TestSearchSymbols(t *testing.T) {
 	}
 }
 
-// A file that the path of a store leads to is used without reading the search
-// directories; stores below them are looked up in, not read.
+// A file that a store's path leads to is used without reading the search directories.
+// Stores below them are used for look-ups, not read.
 func TestStoresAreNotRead(t *testing.T) {
 	dir := t.TempDir()
 	direct := write(t, filepath.Join(dir, "App.pdb", testDebugID, "App.pdb"), pdbWith(t, testDebugID))
@@ -181,7 +181,7 @@ func TestStoresAreNotRead(t *testing.T) {
 	if got := symbolFiles(f, appModule); !slices.Equal(got, []string{"PDB " + direct}) || f.index.peByID != nil {
 		t.Errorf("%q, the directories were read: %v", got, f.index.peByID != nil)
 	}
-	// A wrong file there does not keep the others from being found.
+	// A wrong file there does not hide the others.
 	write(t, direct, pdbWith(t, strings.Repeat("7", 33)))
 	right := write(t, filepath.Join(dir, "z/App.pdb"), pdbWith(t, testDebugID))
 	if got := symbolFiles(f, appModule); !slices.Contains(got, "PDB "+right) {
@@ -192,7 +192,7 @@ func TestStoresAreNotRead(t *testing.T) {
 	nested := write(t, filepath.Join(dir, "deep/symbols/App.pdb", testDebugID, "App.sym"), symWith(testDebugID, "", "App.pdb"))
 	marked := write(t, filepath.Join(dir, "deep/store/App.DLL", testCodeID, "App.DLL"), peWith(t, testCodeID, "", ""))
 	write(t, filepath.Join(dir, "deep/store/pingme.txt"), nil)
-	// What only looks like one is read: these have other files.
+	// Directories that only look like stores are read: they contain other files.
 	elf := write(t, filepath.Join(dir, "cache", strings.Repeat("a", 40), "executable"), elfWithID(3, []byte{1, 2, 3}))
 	elf2 := write(t, filepath.Join(dir, "x.d", strings.Repeat("b", 16), "x"), elfWithID(3, []byte{1, 2, 3}))
 	f = finder(t, Options{Search: []string{dir}})
@@ -210,7 +210,7 @@ func TestStoresAreNotRead(t *testing.T) {
 	}
 }
 
-// Of a directory that begins with many names of a store the rest is not read.
+// If a directory begins with many names typical of a store, the rest is not read.
 func TestLargeStore(t *testing.T) {
 	dir := t.TempDir()
 	for i := range surelyStore {
@@ -228,7 +228,7 @@ func TestLargeStore(t *testing.T) {
 	}
 }
 
-// For an ELF file that is at hand the search directories are not read.
+// The search directories are not read for an ELF file that has been found.
 func TestELFAtHand(t *testing.T) {
 	dir := t.TempDir()
 	m := Module{Path: "/lib/libx.so", BuildID: guidBytes(t, testGUID), File: "/lib/libx.so"}
@@ -263,7 +263,7 @@ func TestSymbolsBeside(t *testing.T) {
 	}
 }
 
-// Below a sysroot lie the paths of Windows, too.
+// Windows paths are also looked up below a sysroot.
 func TestWindowsRoots(t *testing.T) {
 	f := finder(t, Options{Sysroots: []string{"/mnt"}})
 	for path, want := range map[string][]string{
@@ -280,7 +280,7 @@ func TestWindowsRoots(t *testing.T) {
 	}
 }
 
-// Names of modules come from the dump: they lead nowhere but to their own file.
+// Module names come from the dump and must not lead to any other file.
 func TestHostileNames(t *testing.T) {
 	root := t.TempDir()
 	dir := filepath.Join(root, "a/b/store")
@@ -320,8 +320,8 @@ func TestHostileNames(t *testing.T) {
 	}
 }
 
-// A pointer that leads to a file of the machine that is none of the module's is of
-// no use, and one to a pipe does not block.
+// A file.ptr to a file of this machine that is not the module's is ignored, and one to a
+// pipe does not block.
 func TestHostilePointers(t *testing.T) {
 	for _, text := range []string{"PATH:/etc/passwd", "/dev/zero", "PATH:", "MSG: gone", `PATH:\\server\share\App.pdb`, "PATH:.", strings.Repeat("x/", 5000), "\x00"} {
 		dir := t.TempDir()
@@ -335,7 +335,7 @@ func TestHostilePointers(t *testing.T) {
 	}
 }
 
-// asks returns what keys it is asked for.
+// asks records the keys for which it is asked.
 type asks struct{ wanted [][]StoreKey }
 
 func (a *asks) FetchSymbols(ctx context.Context, wanted []StoreKey) (string, error) {
@@ -404,8 +404,7 @@ func TestAbsence(t *testing.T) {
 	}
 }
 
-// A tree that has links in circles, pipes and files that cannot be read is gone
-// through.
+// A tree with link loops, pipes and unreadable files is searched.
 func TestWalkOddTrees(t *testing.T) {
 	dir := t.TempDir()
 	pdb := write(t, filepath.Join(dir, "a/App.pdb"), pdbWith(t, testDebugID))

@@ -70,8 +70,7 @@ func lines(t *testing.T, im *image.Image, symbol string) bool {
 
 const buildIDFile = "debug/.build-id/2f/0fc63b3fda74bcc26678fbda2fac99c8aeb218.debug"
 
-// TestCompanions opens a binary whose debug information is elsewhere, with what
-// may lie there.
+// TestCompanions opens a binary whose debug information is in various other places.
 func TestCompanions(t *testing.T) {
 	buildID, link, dwz := fixture.Get(t, "amd64-build-id"), fixture.Get(t, "amd64-debuglink"), fixture.Get(t, "amd64-dwz")
 	other := fixture.Get(t, "amd64-pie")
@@ -150,8 +149,8 @@ func TestCompanions(t *testing.T) {
 	}
 }
 
-// A function that only the compressed symbol table of .gnu_debugdata has, and one
-// that only the dynamic one has.
+// One function is only in the compressed symbol table in .gnu_debugdata, one only in the
+// dynamic symbol table.
 func TestMiniDebugInfo(t *testing.T) {
 	c := fixture.Get(t, "amd64-minidebuginfo")
 	im := open(t, c.Binary(t), t.TempDir())
@@ -226,7 +225,7 @@ func TestCache(t *testing.T) {
 	}
 }
 
-// A nil image answers nothing.
+// The methods of a nil image return nothing.
 func TestNil(t *testing.T) {
 	var im *image.Image
 	_, ok := im.SymbolAt(1)

@@ -9,11 +9,11 @@ import (
 
 // Parts are what an image can be put together from. Tests make images of them.
 type Parts struct {
-	ELF      *elffile.File // nil for a module whose file is not at hand
+	ELF      *elffile.File // nil for a module whose own file is missing
 	PEUnwind *winunwind.Table
 	Breakpad *breakpad.File
 	PDB      *pdb.File
-	Frames   WinFrames // instead of those of PDB and Breakpad
+	Frames   WinFrames // used instead of those of PDB and Breakpad
 }
 
 // FromParts makes an image of what has been read already.

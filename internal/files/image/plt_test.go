@@ -12,7 +12,7 @@ import (
 	"github.com/corewalk/corewalk/internal/format/elffile"
 )
 
-// stubs names every 8 bytes of a module's stubs.
+// stubs returns the names of a module's stubs, tested every 8 bytes.
 func stubs(im *image.Image) map[uint64]string {
 	found := map[uint64]string{}
 	for _, s := range im.ELF().Sections() {
@@ -53,7 +53,7 @@ func TestPLTStub(t *testing.T) {
 	}
 }
 
-// The names are those that objdump gives.
+// The names must be those that objdump prints.
 func TestPLTStubOracle(t *testing.T) {
 	objdump, err := exec.LookPath("objdump")
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/corewalk/corewalk/internal/format/codeview"
 )
 
-// breakpadServer has Breakpad's symbol files alone, of every module that is asked for.
+// breakpadServer has only Breakpad symbol files, of every module.
 type breakpadServer struct {
 	dir   string
 	asked []string
@@ -59,7 +59,7 @@ func TestServersOfOneKind(t *testing.T) {
 			t.Errorf("module %d: asked for %s, want %s", i, got, want)
 		}
 	}
-	// Of ELF there are no PDBs to ask for.
+	// There are no PDBs to ask for with ELF modules.
 	if got := ask(find.Module{Path: "/lib/libx.so", BuildID: []byte("0123456789abcdefghij")}); got != "symbol file" {
 		t.Errorf("ELF: asked for %s", got)
 	}

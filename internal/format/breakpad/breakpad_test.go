@@ -66,7 +66,7 @@ func TestModule(t *testing.T) {
 	if want := (Counts{Funcs: 3, Publics: 3, CFI: 6, Win: 5, Files: 2, Origins: 2}); f.Counts() != want {
 		t.Errorf("%+v, want %+v", f.Counts(), want)
 	}
-	// "bad line" begins like the record of a line; only "FUNC nothing" is found out.
+	// "bad line" begins like a line record; only "FUNC nothing" is detected.
 	if f.Skipped != 1 || f.FirstError != strings.Index(small, "FUNC nothing") {
 		t.Errorf("%d skipped, the first at %#x", f.Skipped, f.FirstError)
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/corewalk/corewalk/internal/fixture"
 )
 
-// corpus reads the symbol files that other projects test with, which may lie
-// beside the repository.
+// corpus returns other projects' test symbol files, which may be in a directory beside the
+// repository.
 func corpus(t testing.TB) map[string][]byte {
 	t.Helper()
 	_, files := fixture.Foreign(t)
@@ -19,8 +19,8 @@ func corpus(t testing.TB) map[string][]byte {
 	return files
 }
 
-// TestCorpus reads every record of real files the plain way, line after line,
-// and asks for what it says.
+// TestCorpus parses every record of real files in the simplest way, line by line, and looks
+// up what it says.
 func TestCorpus(t *testing.T) {
 	files := corpus(t)
 	if len(files) < 10 {

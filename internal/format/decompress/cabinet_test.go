@@ -23,13 +23,13 @@ func cabText(n int) []byte {
 	return b[:n]
 }
 
-func expand(cab []byte, max uint64) ([]byte, error) {
+func expand(cab []byte, limit uint64) ([]byte, error) {
 	f, err := OpenCabinet(cab)
 	if err != nil {
 		return nil, err
 	}
 	var out bytes.Buffer
-	err = f.Expand(&out, max)
+	err = f.Expand(&out, limit)
 	return out.Bytes(), err
 }
 
@@ -84,8 +84,7 @@ func TestCabinetRefused(t *testing.T) {
 	}
 }
 
-// TestCabextract holds the reader, and the cabinets that tests make, against the
-// tools that others use.
+// TestCabextract checks the reader, and the cabinets made by tests, against common tools.
 func TestCabextract(t *testing.T) {
 	data := cabText(150_000)
 	dir := t.TempDir()
@@ -136,10 +135,10 @@ func FuzzCabinet(f *testing.F) {
 	f.Add(cabtest.Stored("a", data[:40]))
 	f.Add(cabtest.MSZIP("a", data)[:3000])
 	f.Fuzz(func(t *testing.T, cab []byte) {
-		const max = 1 << 20
-		got, err := expand(cab, max)
-		if len(got) > max {
-			t.Errorf("%d bytes come out, at most %d are allowed", len(got), max)
+		const limit = 1 << 20
+		got, err := expand(cab, limit)
+		if len(got) > limit {
+			t.Errorf("%d bytes come out, at most %d are allowed", len(got), limit)
 		}
 		if err == nil {
 			return

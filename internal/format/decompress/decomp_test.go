@@ -50,7 +50,7 @@ func pack(t testing.TB, kind Kind, data []byte) []byte {
 	return b.Bytes()
 }
 
-// dump is what a core looks like: little islands in seas of zeros, an odd size.
+// dump resembles a core: small islands in large areas of zeros, of odd size.
 func dump(size int) []byte {
 	rng := rand.New(rand.NewSource(7))
 	data := make([]byte, size)
@@ -226,7 +226,7 @@ func TestSection(t *testing.T) {
 	}
 }
 
-// TestSectionWithoutContentSize has a frame as streaming compressors write it.
+// TestSectionWithoutContentSize uses a frame as streaming compressors write it.
 func TestSectionWithoutContentSize(t *testing.T) {
 	data := dump(3 << 20)
 	packed := pack(t, Zstd, data)
@@ -235,7 +235,7 @@ func TestSectionWithoutContentSize(t *testing.T) {
 	}
 }
 
-// TestSectionLiesAboutSize claims a GiB for a few bytes.
+// TestSectionLiesAboutSize uses a header that claims a GiB for a few bytes.
 func TestSectionLiesAboutSize(t *testing.T) {
 	var before, after runtime.MemStats
 	for _, m := range []Method{MethodZlib, MethodZstd} {

@@ -35,9 +35,9 @@ func TestXZ(t *testing.T) {
 	} {
 		packed := packXZ(t, c, data)
 		twice := bytes.Join([][]byte{packed, make([]byte, 8), packed, make([]byte, 4)}, nil)
-		for _, max := range []int64{int64(len(data)), 1 << 40} {
-			if got, err := XZ(packed, max); err != nil || !bytes.Equal(got, data) {
-				t.Errorf("%s, at most %d: %d bytes, %v", name, max, len(got), err)
+		for _, limit := range []int64{int64(len(data)), 1 << 40} {
+			if got, err := XZ(packed, limit); err != nil || !bytes.Equal(got, data) {
+				t.Errorf("%s, at most %d: %d bytes, %v", name, limit, len(got), err)
 			}
 		}
 		if got, err := XZ(twice, 1<<30); err != nil || len(got) != 2*len(data) {
@@ -82,8 +82,8 @@ func claimDict(packed []byte, code byte) []byte {
 	return b
 }
 
-// TestXZHugeDictionary has a block whose header claims dictionaries of 4 GiB
-// and, within the bound, 192 MiB.
+// TestXZHugeDictionary uses block headers that claim dictionaries of 4 GiB and, within the
+// limit, 192 MiB.
 func TestXZHugeDictionary(t *testing.T) {
 	data := []byte("a few bytes of data")
 	packed := packXZ(t, xz.WriterConfig{}, data)
@@ -128,7 +128,7 @@ func BenchmarkXZ(b *testing.B) {
 	}
 }
 
-// TestXZManyDictionaries has streams of a few bytes with 64 MiB each.
+// TestXZManyDictionaries uses streams of a few bytes with dictionaries of 64 MiB each.
 func TestXZManyDictionaries(t *testing.T) {
 	packed := bytes.Repeat(claimDict(packXZ(t, xz.WriterConfig{DictCap: 4096}, []byte("abcdefghij")), 28), 20)
 	if _, err := XZ(packed, 1<<40); !errors.Is(err, ErrMemory) {

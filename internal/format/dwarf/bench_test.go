@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// benchFile returns a large file to measure with: DWARF_BENCH, or the test
-// binary itself.
+// benchFile returns a large file to measure: DWARF_BENCH, or the test binary itself.
 func benchFile(b *testing.B) elfSource {
 	path := os.Getenv("DWARF_BENCH")
 	if path == "" {
@@ -35,7 +34,7 @@ func benchPCs(f *elf.File, n int) []uint64 {
 	return pcs
 }
 
-// BenchmarkOpen measures from nothing known to the first frame.
+// BenchmarkOpen measures the time from opening to the first frame.
 func BenchmarkOpen(b *testing.B) {
 	s := benchFile(b)
 	pcs := benchPCs(s.f, 16)
@@ -56,7 +55,7 @@ func BenchmarkOpen(b *testing.B) {
 	}
 }
 
-// BenchmarkIndex measures the index over the units alone.
+// BenchmarkIndex measures building the index of units.
 func BenchmarkIndex(b *testing.B) {
 	s := benchFile(b)
 	b.ReportAllocs()
@@ -67,7 +66,7 @@ func BenchmarkIndex(b *testing.B) {
 	}
 }
 
-// BenchmarkFrames measures addresses whose units were touched before.
+// BenchmarkFrames measures look-ups in units that have been used before.
 func BenchmarkFrames(b *testing.B) {
 	s := benchFile(b)
 	d := s.data()
@@ -84,7 +83,7 @@ func BenchmarkFrames(b *testing.B) {
 	}
 }
 
-// manyUnits makes a file of n units with two functions each.
+// manyUnits makes a file with n units of two functions each.
 func manyUnits(n int, aranges bool) *dwarfFile {
 	f := newFile(binary.LittleEndian)
 	for i := range uint64(n) {

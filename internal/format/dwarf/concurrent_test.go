@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// Many goroutines may ask one Data: all parts are built once, and all answers
-// are the same.
+// Many goroutines may use one Data: every part is built once, and all results are the same.
 func TestConcurrent(t *testing.T) {
 	f := manyUnits(200, false)
 	d := f.data()

@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// A builder of DWARF for tests: entries are trees of node, sections are byte
-// slices that a test may also write by hand.
+// A builder of DWARF for tests: entries are trees of nodes, sections are byte slices that a
+// test may also write by hand.
 
 func (o *out) u16(v uint16) {
 	var b [2]byte
@@ -27,7 +27,7 @@ func (o *out) u64(v uint64) {
 	o.bytes(b[:])
 }
 
-// out is a growing section.
+// out is a section being built.
 type out struct {
 	b     []byte
 	order binary.ByteOrder
@@ -135,7 +135,7 @@ func pcs(low, size uint64) []nattr {
 	return []nattr{at(AttrLowPC, FormAddr, low), at(AttrHighPC, FormData4, size)}
 }
 
-// A unitSpec says how a unit is to be written.
+// A unitSpec says how to write a unit.
 type unitSpec struct {
 	version  int
 	addrSize int
@@ -282,7 +282,7 @@ type nodeWriter struct {
 	codes  uint64
 }
 
-// write writes an entry with an abbreviation of its own.
+// write writes an entry with its own abbreviation.
 func (w *nodeWriter) write(n *node) {
 	n.off, n.unit = w.o.len(), w.u
 	w.codes++

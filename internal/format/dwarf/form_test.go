@@ -22,8 +22,7 @@ func eachShape(t *testing.T, test func(t *testing.T, f *dwarfFile, u *unitSpec))
 	}
 }
 
-// TestForms reads each form, passes over it, and checks that what follows is
-// read aright both times.
+// TestForms reads and skips each form, and checks that what follows is then read correctly.
 func TestForms(t *testing.T) {
 	block := bytes.Repeat([]byte{0xab}, 200)
 	cases := []struct {
@@ -194,7 +193,7 @@ func TestSiblingBackwards(t *testing.T) {
 }
 
 func TestAbbrevCodes(t *testing.T) {
-	// Codes that do not count up from 1, and one declared twice.
+	// Codes that are not consecutive from 1, and one declared twice.
 	a := &out{order: binary.LittleEndian}
 	for _, code := range []uint64{7, 1, 2, 1 << 40, 2} {
 		a.uleb(code)

@@ -42,8 +42,8 @@ func inlined(of *node, line int, parts ...any) *node {
 		at(AttrCallFile, FormData1, 1), at(AttrCallLine, FormData2, line), at(AttrCallColumn, FormData1, 3)}, parts...)...)
 }
 
-// TestFrames has inlined calls side by side and within each other, in blocks
-// with and without addresses, and an address in none of them.
+// TestFrames has inlined calls beside and inside each other, in blocks with and without
+// addresses, and an address in none of them.
 func TestFrames(t *testing.T) {
 	eachShape(t, func(t *testing.T, f *dwarfFile, u *unitSpec) {
 		for _, sibling := range []bool{false, true} {
@@ -112,7 +112,7 @@ func TestFrames(t *testing.T) {
 	})
 }
 
-// A function in two parts begins with its first.
+// The entry of a function in two parts is in its first part.
 func TestSplitFunction(t *testing.T) {
 	f := newFile(binary.LittleEndian)
 	o := f.section(SecRanges)

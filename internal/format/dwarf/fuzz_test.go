@@ -83,7 +83,7 @@ func seeds(f *testing.F) {
 	f.Add(pack(big, fuzzBig))
 }
 
-// FuzzFrames reads everything that leads from an address to its calls.
+// FuzzFrames reads everything needed to get from an address to its calls.
 func FuzzFrames(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -113,7 +113,7 @@ func FuzzFrames(f *testing.F) {
 	})
 }
 
-// FuzzEntries walks all entries of all units in every way.
+// FuzzEntries iterates over all entries of all units in every way.
 func FuzzEntries(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, b []byte) {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// lazySource hands its sections out byte by byte as they are asked for. What was
-// not asked for is poison, so that reading it shows.
+// lazySource provides its sections byte by byte as requested. Bytes not requested are
+// poisoned, so that reading them is noticed.
 type lazySource struct {
 	elfSource
 	mu   sync.Mutex
@@ -17,19 +17,19 @@ type lazySource struct {
 }
 
 func (s *lazySource) LazySection(name string) ([]byte, func(uint64) error, error) {
-	real, err := s.Section(name)
-	if err != nil || real == nil {
+	whole, err := s.Section(name)
+	if err != nil || whole == nil {
 		return nil, nil, err
 	}
-	data := bytes.Repeat([]byte{0xa5}, len(real))
+	data := bytes.Repeat([]byte{0xa5}, len(whole))
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.size[name] = uint64(len(real))
+	s.size[name] = uint64(len(whole))
 	return data, func(end uint64) error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if end = min(end, uint64(len(real))); end > s.read[name] {
-			copy(data[s.read[name]:end], real[s.read[name]:end])
+		if end = min(end, uint64(len(whole))); end > s.read[name] {
+			copy(data[s.read[name]:end], whole[s.read[name]:end])
 			s.read[name] = end
 		}
 		return nil
@@ -42,8 +42,8 @@ func lazily(s elfSource) (*lazySource, *Data) {
 	return l, New(l, s.f.ByteOrder, WithText(low, high))
 }
 
-// TestLazySections checks that nothing is read that was not asked for: from the
-// same addresses, each with a reader of its own, come the same calls.
+// TestLazySections checks that nothing is read without a request: separate readers give the
+// same calls for the same addresses.
 func TestLazySections(t *testing.T) {
 	described(t, func(path string, s elfSource) bool {
 		text := s.f.Section(".text")
@@ -64,8 +64,8 @@ func TestLazySections(t *testing.T) {
 	})
 }
 
-// TestLazyReadsAPart checks that a function in the first unit costs no more than
-// that unit, where .debug_aranges tells which it is.
+// TestLazyReadsAPart checks that a function in the first unit costs no more than that unit
+// if .debug_aranges identifies it.
 func TestLazyReadsAPart(t *testing.T) {
 	found := false
 	described(t, func(path string, s elfSource) bool {
@@ -92,8 +92,8 @@ func TestLazyReadsAPart(t *testing.T) {
 	}
 }
 
-// firstUnit is the first compilation unit of a file, and how many units there are,
-// counted up to three.
+// firstUnit returns the first compilation unit of a file, and the number of units, counted
+// up to three.
 func firstUnit(s elfSource) (first *Unit, units int) {
 	s.data().Units(func(u *Unit) bool {
 		if u.Sec != SecInfo {

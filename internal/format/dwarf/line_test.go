@@ -25,8 +25,7 @@ func oneLineUnit(t *testing.T, f *dwarfFile, u *unitSpec, l lineSpec, opts ...Op
 	return unit
 }
 
-// names4 and names5 name the same files, with the numbers that each version
-// gives them.
+// names4 and names5 name the same files, with the numbers of each version.
 func sampleNames(version int) (dirs []string, files []fileSpec) {
 	files = []fileSpec{{"main.c", 0}, {"inc.h", 1}, {"/abs/x.h", 1}, {"y.h", 2}}
 	if version >= 5 {
@@ -252,7 +251,7 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// A table whose length ends within its own header.
+// A table whose length ends inside its own header.
 func TestLineHeaderShort(t *testing.T) {
 	for size := range 40 {
 		f := newFile(binary.LittleEndian)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// locationOf asks for the location of a variable of the only unit at pc: "-" for
+// locationOf returns the location at pc of a variable of the only unit, or "-" if there is
 // none.
 func locationOf(t *testing.T, d *Data, v *node, pc uint64) string {
 	t.Helper()

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestMutations damages real files in many small ways: nothing may panic or
-// hang, and what is found must still be within bounds.
+// TestMutations damages real files in many small ways: nothing may panic or hang, and
+// results must stay within limits.
 func TestMutations(t *testing.T) {
 	files, _ := filepath.Glob("../../../testdata/cores/*/*")
 	rng := rand.New(rand.NewPCG(1, 2))

@@ -12,10 +12,10 @@ import (
 	"testing"
 )
 
-// The standard library reads the same files in its own way: both must see the
-// same functions, inlined calls and lines.
+// The standard library reads the same files independently: both must find the same
+// functions, inlined calls and lines.
 
-// maxOracleInfo is the largest .debug_info worth walking entirely.
+// maxOracleInfo is the maximum size of .debug_info that is read completely.
 const maxOracleInfo = 8 << 20
 
 func TestAgainstStandardLibrary(t *testing.T) {
@@ -27,8 +27,8 @@ func TestAgainstStandardLibrary(t *testing.T) {
 	})
 }
 
-// described calls yield for the files of fixtures that have debugging information
-// of their own, with the paths below those of the fixtures, until it answers false.
+// described calls yield for the fixtures' files with their own debug information, with
+// their relative paths, until yield returns false.
 func described(t *testing.T, yield func(path string, s elfSource) bool) {
 	t.Helper()
 	const cores = "../../../testdata/cores/"
@@ -104,8 +104,8 @@ func compareWithOracle(t *testing.T, s elfSource) {
 	t.Logf("%d addresses, %d of them in known functions", checked, known)
 }
 
-// describe prints calls for comparison, innermost first. The line of approximate
-// rows is left out: the standard library has 0 there.
+// describe formats calls for comparison, innermost first. The line of approximate rows is
+// omitted: the standard library has 0 there.
 func describe(calls []Call) string {
 	var b strings.Builder
 	for _, c := range calls {
@@ -248,7 +248,7 @@ func (f *oracleFunc) covers(pc uint64) bool {
 	return false
 }
 
-// frames describes the calls at pc; not sure when several answers are right.
+// frames describes the calls at pc; sure is false if several answers are right.
 func (o *oracle) frames(pc uint64) (string, bool) {
 	var fn *oracleFunc
 	for _, f := range o.funcs {

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestPackagings opens one program whose debugging information is packed in
-// several ways: each function that the symbol table knows must be found by its
-// address, and one of them holds an inlined call.
+// TestPackagings opens one program whose debug information is packaged in several ways:
+// each function in the symbol table must be found by its address, and one of them contains
+// an inlined call.
 func TestPackagings(t *testing.T) {
 	withFile := func(name string, opt func(elfSource) Option) func(*testing.T, string) []Option {
 		return func(t *testing.T, dir string) []Option { return []Option{opt(readELF(t, filepath.Join(dir, name)))} }

@@ -168,7 +168,8 @@ func TestUnitForPC(t *testing.T) {
 	})
 }
 
-// With the text known, address 0 may be code and low remains are not.
+// If the text's range is known, address 0 may be code, and leftovers at low addresses are
+// not.
 func TestTextBounds(t *testing.T) {
 	f := newFile(binary.LittleEndian)
 	f.unit(&unitSpec{version: 4, addrSize: 8, root: die(TagCompileUnit, name("at 0"), pcs(0, 0x100))})
@@ -184,7 +185,7 @@ func TestTextBounds(t *testing.T) {
 	}
 }
 
-// Zeros between units, and a unit of a version to come, are passed over.
+// Zeros between units, and units of a future version, are skipped.
 func TestUnitList(t *testing.T) {
 	f := newFile(binary.BigEndian)
 	var want []uint64

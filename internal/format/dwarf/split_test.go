@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// splitFiles makes a skeleton and its .dwo file. The function's addresses and
-// its name go through the tables that the two files share out.
+// splitFiles makes a skeleton and its .dwo file. The function's addresses and name use the
+// tables that are divided between the two files.
 func splitFiles(version int, id uint64) (main, dwo *dwarfFile) {
 	order := binary.LittleEndian
 	main, dwo = newFile(order), newFile(order)

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// A graph of functions, 0x100 bytes each, with their calls.
+// A graph of functions of 0x100 bytes each, with their calls.
 type callGraph struct {
 	f     *dwarfFile
 	nodes map[string]*node
@@ -41,7 +41,7 @@ func newCallGraph(gnu bool, names string, edges ...string) *callGraph {
 	return g
 }
 
-// retPC is where edge number i of a function returns to.
+// retPC returns the return address of a function's i-th edge.
 func (g *callGraph) retPC(from string, i int) uint64 { return g.entry[from] + 0x10 + uint64(i) }
 
 func (g *callGraph) site(ret uint64, to string, tail bool) *node {
@@ -79,12 +79,12 @@ func TestTailChain(t *testing.T) {
 		{"main a b c d", []string{"main>a", "a~b", "b~c", "c~d"}, "d", "a b c", true, true},
 		{"main a b", []string{"main>a", "a>b"}, "b", "", false, false},
 		{"main a b c", []string{"main>a", "a~b", "a~c"}, "c", "a", true, true},
-		// Two ways: what they share.
+		// Two paths: what they have in common.
 		{"main a b c d", []string{"main>a", "a~b", "a~c", "b~d", "c~d"}, "d", "a?", false, true},
 		{"main a b c d", []string{"main>a", "a~b", "a~c", "b~c", "c~d"}, "d", "a? c", false, true},
-		// Two places in one function: the way is known, the line is not.
+		// Two places in one function: the path is known, the line is not.
 		{"main a b c", []string{"main>a", "a~b", "a~b", "b~c"}, "c", "a? b", true, true},
-		// A circle, and a function that calls itself.
+		// A cycle, and a function that calls itself.
 		{"main a b c", []string{"main>a", "a~b", "b~a", "b~c"}, "c", "a b", true, true},
 		{"main a b", []string{"main>a", "a~a", "a~b"}, "b", "a", true, true},
 		{"main a", []string{"main>a", "a~a"}, "a", "", true, true},
@@ -135,8 +135,7 @@ func TestTailChainElsewhere(t *testing.T) {
 	}
 }
 
-// A graph in which every function calls every other has more ways than anybody
-// should walk.
+// A graph in which every function calls every other has too many paths to follow.
 func TestTailChainBounds(t *testing.T) {
 	var names, edges []string
 	for i := range 40 {

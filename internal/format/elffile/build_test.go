@@ -187,7 +187,7 @@ func (e *enc) prog(p Prog) {
 	e.word(p.Align)
 }
 
-// kinds are the four layouts a reader must know.
+// kinds are the four layouts that a reader must support.
 var kinds = []struct {
 	name  string
 	class int
@@ -203,7 +203,7 @@ func mustParse(t testing.TB, data []byte) *File {
 	return f
 }
 
-// strtab makes a string table and tells where each name is.
+// strtab makes a string table and returns the offset of each name.
 func strtab(names ...string) ([]byte, map[string]uint32) {
 	b, at := []byte{0}, map[string]uint32{"": 0}
 	for _, n := range names {

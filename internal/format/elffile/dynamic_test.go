@@ -87,8 +87,8 @@ func TestDynamicWithoutSections(t *testing.T) {
 	}
 }
 
-// TestMemoryImage reads a library as a process has it: relocated by its load
-// bias (or not), second segment at its address.
+// TestMemoryImage reads a library as it is in a process: with and without its load bias
+// applied, with the second segment at its address.
 func TestMemoryImage(t *testing.T) {
 	for _, k := range kinds {
 		for _, bias := range []uint64{0, 0x7000000} {
@@ -120,7 +120,7 @@ func TestMemoryLayoutDiffersFromFile(t *testing.T) {
 	}
 }
 
-// TestVDSO reads the kernel's own image out of this process.
+// TestVDSO reads the kernel's vDSO in this process.
 func TestVDSO(t *testing.T) {
 	maps, err := os.ReadFile("/proc/self/maps")
 	if err != nil {

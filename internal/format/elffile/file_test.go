@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// sample has a bit of everything: a loaded text section, notes, relro, .bss,
-// links to debug files.
+// sample has a bit of everything: a text section, notes, relro, .bss, links to debug files.
 func sample(class int, big bool) *image {
 	m := &image{class: class, big: big, typ: ET_DYN, machine: EM_386, flags: 0x1234, entry: 0x10400, base: 0x10000}
 	id := m.note("GNU", NT_GNU_BUILD_ID, []byte("0123456789abcdefghij"), 4)
@@ -169,7 +168,7 @@ func TestExtendedNumbering(t *testing.T) {
 	if len(f.Sections()) != 3 || f.Section(".data") == nil {
 		t.Errorf("%d sections", len(f.Sections()))
 	}
-	// The count is at the end of a core and lost when it is truncated.
+	// The count is at the end of a core and missing if the core is truncated.
 	f = mustParse(t, data[:end+100])
 	if len(f.Progs) != n || len(f.Warnings) != 2 {
 		t.Errorf("truncated: %d program headers, %q", len(f.Progs), f.Warnings)

@@ -14,7 +14,7 @@ func seeds(f *testing.F) [][]byte {
 	return all
 }
 
-// touch asks a file everything.
+// touch calls every method of a file.
 func touch(f *File) {
 	f.Decompress = func(_ Method, src []byte, size uint64) (Inflated, error) { return inflated(src), nil }
 	f.BuildID()

@@ -59,8 +59,8 @@ func TestTruncatedNote(t *testing.T) {
 	}
 }
 
-// TestBuildIDMixedAlignment has a property note aligned to 8 and a build-id
-// aligned to 4 in one segment, as some linkers merge them.
+// TestBuildIDMixedAlignment has a property note aligned to 8 and a build-id aligned to 4 in
+// one segment, as some linkers merge them.
 func TestBuildIDMixedAlignment(t *testing.T) {
 	m := &image{class: 64, typ: ET_DYN}
 	data := slices.Concat(m.note("stapsdt", 3, []byte("xyz"), 4), m.note("GNU", NT_GNU_BUILD_ID, []byte("abcdefgh"), 4))

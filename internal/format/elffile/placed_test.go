@@ -82,8 +82,8 @@ func TestPlaced(t *testing.T) {
 	}
 }
 
-// TestPlacedWithoutAddress: a loaded section that has no address gets one within
-// reach of the code.
+// TestPlacedWithoutAddress: a loaded section without an address gets one within reach of
+// the code.
 func TestPlacedWithoutAddress(t *testing.T) {
 	const text = 0x7f00_0000_1000
 	f, err := ParsePlaced(object(EM_X86_64, text, 0, 2))
@@ -100,7 +100,7 @@ func TestPlacedWithoutAddress(t *testing.T) {
 	}
 }
 
-// TestPlacedUnknown: relocations that are not known are left alone and told.
+// TestPlacedUnknown: unknown relocations are not applied, with a warning.
 func TestPlacedUnknown(t *testing.T) {
 	for _, data := range [][]byte{object(EM_X86_64, 0x1000, 0x2000, 99), object(EM_68K, 0x1000, 0x2000, 1)} {
 		f, err := ParsePlaced(data)
@@ -110,7 +110,7 @@ func TestPlacedUnknown(t *testing.T) {
 	}
 }
 
-// TestPlacedOther: files that are linked already stay as they are.
+// TestPlacedOther: files that are already linked are not changed.
 func TestPlacedOther(t *testing.T) {
 	data, err := os.ReadFile(fixture.Get(t, "amd64-pie").Binary(t))
 	if err != nil {

@@ -47,7 +47,7 @@ func symTab(t testing.TB, m *image) *SymTab {
 	return tab
 }
 
-// lookupBoth asks the scan and the index and wants one answer.
+// lookupBoth looks up an address by scan and by index, and requires the same result.
 func lookupBoth(t testing.TB, tab *SymTab, addr uint64) string {
 	t.Helper()
 	a, okA := tab.scan(addr)
@@ -179,7 +179,7 @@ func TestPPC64DescriptorsSplit(t *testing.T) {
 	}
 }
 
-// TestScanAndIndexAgree throws overlapping symbols of all sorts at both.
+// TestScanAndIndexAgree tests both with all kinds of overlapping symbols.
 func TestScanAndIndexAgree(t *testing.T) {
 	rng := rand.New(rand.NewSource(1))
 	for round := range 60 {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// state writes what Run found: registers restored with where from, stack pointer
-// and return address.
+// state formats Run's result: restored registers with their locations, stack pointer and
+// return address.
 func state(f *Frame) string {
 	var b strings.Builder
 	for r := range 16 {
@@ -26,8 +26,8 @@ func state(f *Frame) string {
 	return b.String()
 }
 
-// Memory holds its own addresses plus 0x100000; r0 to r15 hold 0x2000 and their
-// number, but for sp, 0x1000.
+// Each word of memory contains its own address plus 0x100000. r0 to r15 contain 0x2000 plus
+// their number, except sp, which is 0x1000.
 func TestRun(t *testing.T) {
 	for _, test := range []struct {
 		ops  string
@@ -174,7 +174,7 @@ func TestEntries(t *testing.T) {
 	}
 }
 
-// FuzzTable reads and runs entries of any bytes.
+// FuzzTable reads and executes entries of arbitrary bytes.
 func FuzzTable(f *testing.F) {
 	f.Add(words(0x1000, 0x80a8b0b0, 0x1100, 0x10), words(0x81010405, 0x06070809), uint64(0x9000))
 	f.Fuzz(func(t *testing.T, index, extab []byte, pc uint64) {

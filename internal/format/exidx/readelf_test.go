@@ -54,8 +54,8 @@ var (
 	readelfOp    = regexp.MustCompile(`^  ((?:0x[0-9a-f]{2} ?)+) `)
 )
 
-// describe writes an entry as readelf -u does, without the names of instructions.
-// readelf shows no instructions behind a personality routine of a module's own.
+// describe formats an entry like readelf -u, without instruction names. readelf shows no
+// instructions after a module's own personality routine.
 func describe(t *Table, i int) string {
 	var e Entry
 	switch err := t.entry(i, &e); {
@@ -106,7 +106,7 @@ func TestAgainstReadelf(t *testing.T) {
 	}
 }
 
-// Every function that can be unwound is, with memory that answers anything.
+// Every function that can be unwound is, with a memory that answers every read.
 func TestRunLibrary(t *testing.T) {
 	table := open(t, library)
 	var e Entry

@@ -15,8 +15,7 @@ type put struct {
 	v         uint64
 }
 
-// TestContexts decodes records whose numbers were put where the headers that define
-// them have the fields.
+// TestContexts decodes records with numbers at the offsets that the defining headers give.
 func TestContexts(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
@@ -102,7 +101,7 @@ func TestContextsRefused(t *testing.T) {
 			t.Errorf("%d bytes: %v %v", len(rec), c.Arch, err)
 		}
 	}
-	// A longer one is all right; a shorter one, with what it has.
+	// A longer record is accepted; a shorter one is decoded as far as it goes.
 	if _, err := f.DecodeContext(append(d.AMD64(0x10001f, 1, 2, 3), 1, 2, 3)); err != nil {
 		t.Error(err)
 	}
@@ -146,7 +145,7 @@ func TestXState(t *testing.T) {
 		if ssp, ok := c.XState.ShadowStack(); ssp != tt.want || ok != (tt.want != 0) {
 			t.Errorf("%s: shadow stack at %#x %v", tt.name, ssp, ok)
 		}
-		// Wine sets the flag, and writes nothing.
+		// Wine sets the flag but writes nothing.
 		if c, err := parse(t, d).DecodeContext(rec[:1232]); err != nil || c.XState != nil {
 			t.Errorf("%s: %v", tt.name, err)
 		}

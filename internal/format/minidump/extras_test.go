@@ -179,7 +179,7 @@ func hexOf(b []byte) string {
 	return s.String()
 }
 
-// A big-endian microdump shows by its context.
+// The context reveals that a microdump is big-endian.
 func TestMicrodumpOrder(t *testing.T) {
 	for _, big := range []bool{false, true} {
 		d := dumpbuild.New(big)

@@ -41,7 +41,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// use asks everything of a dump.
+// use calls every method of a dump.
 func use(t *testing.T, d *minidump.File) {
 	for i := range d.Threads {
 		if c, err := d.DecodeContext(d.Threads[i].Context); err == nil {
@@ -80,7 +80,7 @@ func use(t *testing.T, d *minidump.File) {
 	}
 }
 
-// TestEveryByte changes single bytes of a dump, and cuts it off everywhere.
+// TestEveryByte changes each byte of a dump, and truncates it at every length.
 func TestEveryByte(t *testing.T) {
 	whole := rich()
 	for i := range whole {

@@ -10,7 +10,7 @@ import (
 	"github.com/corewalk/corewalk/internal/format/minidump/dumpbuild"
 )
 
-// fill makes n bytes that tell where they are from.
+// fill makes n bytes that show their origin.
 func fill(c byte, n int) []byte { return bytes.Repeat([]byte{c}, n) }
 
 func read(f *minidump.File, addr uint64, n int) string {
@@ -54,7 +54,7 @@ func TestMemoryOverlaps(t *testing.T) {
 	warned(t, f, "memory ranges overlap others and have different bytes, the first at 0x100")
 }
 
-// Of bytes that are in the file once, none are copied, and none are compared.
+// Bytes that are in the file once are neither copied nor compared.
 func TestMemorySharedBytes(t *testing.T) {
 	d := windows()
 	l := d.Blob([]byte("shared stack"))
@@ -101,7 +101,7 @@ func TestMemory64Absurd(t *testing.T) {
 	warned(t, parse(t, d), "too short for a list")
 }
 
-// TestMemoryModel compares the index with the rule it follows, byte by byte.
+// TestMemoryModel compares the index with a byte-by-byte model of its rule.
 func TestMemoryModel(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for round := range 300 {
@@ -150,8 +150,7 @@ func TestMemoryModel(t *testing.T) {
 	}
 }
 
-// BenchmarkMemoryIndex makes the index of a dump of many tiny ranges, as dbghelp and
-// Wine write them.
+// BenchmarkMemoryIndex indexes a dump of many tiny ranges, as dbghelp and Wine write them.
 func BenchmarkMemoryIndex(b *testing.B) {
 	d := windows()
 	list := make([]dumpbuild.Memory, 7177)

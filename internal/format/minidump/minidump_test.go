@@ -22,7 +22,8 @@ func parse(t *testing.T, d *dumpbuild.Dump) *minidump.File {
 	return f
 }
 
-// warned checks that exactly the warnings wanted were given, by a part of their text.
+// warned checks that there are exactly the given warnings, each identified by part of its
+// text.
 func warned(t *testing.T, f *minidump.File, want ...string) {
 	t.Helper()
 	if len(f.Warnings) != len(want) {
@@ -171,7 +172,7 @@ func TestStrings(t *testing.T) {
 	warned(t, f, "its name at offset 0xfffffff0", "has 4294967295 bytes")
 }
 
-// Many entries that point at one long string must not cost their product.
+// Many entries that refer to one long string must not multiply its cost.
 func TestStringsBounded(t *testing.T) {
 	d := windows()
 	at := d.String(strings.Repeat("long ", 12000))
@@ -208,7 +209,7 @@ func TestThreads(t *testing.T) {
 		if th.ID != 5 || th.Suspend != 1 || th.PriorityClass != 32 || th.Priority != 8 || th.TEB != 0x7ff0 || th.StackStart != 0x7000 || len(th.Context) != 1232 {
 			t.Errorf("pad %v: %+v", pad, th)
 		}
-		// The stack is memory, though no list of memory has it.
+		// The stack counts as memory even if no memory list has it.
 		if got := f.Memory.At(0x7000); string(got) != "stack bytes" {
 			t.Errorf("stack %q", got)
 		}
@@ -253,7 +254,7 @@ func TestThreadInfo(t *testing.T) {
 	if f.Threads[0].Info != nil {
 		t.Error("the other thread has information")
 	}
-	// Entries smaller than they are known.
+	// Entries smaller than the known structure.
 	d.Stream(17, d.W().U32(12, 8, 1).Zeros(8).B)
 	warned(t, parse(t, d), "ThreadInfoList: occurs several times", "entries have 8 bytes, need 64")
 }
@@ -292,8 +293,8 @@ func TestModules(t *testing.T) {
 	warned(t, f, "nosize: has size 0", "wraps: its CodeView", "wraps: its 0x2000 bytes")
 }
 
-// Old dumps of Linux have the first 16 bytes of the build-id as a GUID, and their
-// version in plain words.
+// Old Linux dumps have the first 16 bytes of the build-id as a GUID, and plain numbers as
+// version.
 func TestModulesOfLinux(t *testing.T) {
 	d := dumpbuild.New(false)
 	d.System(cpuAMD64, linux, 0, 0, 0, "")
@@ -361,7 +362,7 @@ func TestException(t *testing.T) {
 		t.Errorf("%+v %+v", f.Exception, f.Breakpad)
 	}
 	warned(t, f, "Exception: truncated")
-	// Without a thread that asked, it is the first that did not write the dump.
+	// Without a requesting thread, it is the first that did not write the dump.
 	d.Stream(0x47670001, d.W().U32(1, 1, 0).B)
 	if f = parse(t, d); f.CrashedThread() != 1 {
 		t.Errorf("thread %d", f.CrashedThread())
@@ -388,7 +389,7 @@ func TestMisc(t *testing.T) {
 	if f.ProcessID() != 77 || up != 100 || !ok || f.Misc.UserTime != 7 {
 		t.Errorf("pid %d uptime %d %v", f.ProcessID(), up, ok)
 	}
-	// The flags do not vouch for the times.
+	// The flags for the times are not set.
 	d.Misc(1, 78, 1000)
 	f = parse(t, d)
 	if _, ok := f.Uptime(); ok || f.ProcessID() != 78 {
@@ -429,7 +430,7 @@ func TestRegions(t *testing.T) {
 
 func TestHandles(t *testing.T) {
 	d := windows()
-	// The information runs in a circle.
+	// The information loops.
 	at := d.Blob(make([]byte, 16))
 	loop := d.Blob(d.W().U32(at.Off+2, 1, 3).Bytes([]byte("abc")).B)
 	_ = loop

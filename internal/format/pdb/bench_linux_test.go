@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// The big program: modules of 52 kB each, 1 GB together, as of a browser.
+// The big program: modules of 52 kB each, 1 GB together, like a browser's.
 const (
 	bigModules  = 19500
 	bigProcs    = 60  // of one module
@@ -183,7 +183,8 @@ func writeBig(path string) error {
 	return err
 }
 
-// resident is how many pages of the mapping at an address the process has touched.
+// resident returns the number of pages of the mapping at an address that the process has
+// touched.
 func resident(b *testing.B, path string) (pages int) {
 	data, err := os.ReadFile("/proc/self/smaps")
 	if err != nil {
@@ -199,8 +200,8 @@ func resident(b *testing.B, path string) (pages int) {
 	return kb * 1024 / os.Getpagesize()
 }
 
-// BenchmarkBigPDB looks up twenty addresses and their variables in a PDB of 1 GB that
-// nothing has touched; pages are those of the file that this needs.
+// BenchmarkBigPDB looks up twenty addresses and their variables in a 1 GB PDB of which no
+// page is in memory. "pages" is the number of pages that this touches.
 func BenchmarkBigPDB(b *testing.B) {
 	dir := b.TempDir()
 	var fs syscall.Statfs_t
@@ -220,7 +221,7 @@ func BenchmarkBigPDB(b *testing.B) {
 	pages := 0
 	file.Sync()
 	for b.Loop() {
-		// What is in the page cache would be mapped beside what is touched.
+		// Pages in the page cache would be mapped along with those touched.
 		const dontNeed = 4 // POSIX_FADV_DONTNEED
 		syscall.Syscall6(syscall.SYS_FADVISE64, file.Fd(), 0, 0, dontNeed, 0, 0)
 		data, err := syscall.Mmap(int(file.Fd()), 0, int(stat.Size()), syscall.PROT_READ, syscall.MAP_SHARED)

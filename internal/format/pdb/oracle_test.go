@@ -16,8 +16,8 @@ import (
 	"testing"
 )
 
-// Sources of the programs: classes, templates, lambdas, calls inlined into
-// inlined calls, code of other files and without lines.
+// Sources of the programs: classes, templates, lambdas, nested inlined calls, code from
+// other files and without lines.
 const (
 	cppSource = `extern "C" int _fltused = 0;
 volatile int sink;
@@ -86,12 +86,12 @@ type program struct {
 	data     []byte
 }
 
-// plain takes the lines of other files out: llvm-symbolizer mixes their tables up,
-// as llvm-pdbutil shows (TestLineTable).
+// plain removes the lines of other files: llvm-symbolizer mixes their tables up, as
+// llvm-pdbutil shows (TestLineTable).
 var plain = strings.NewReplacer("#line 500 \"generated.y\"\n", "", "#line 20 \"b.c\"\n", "")
 
-// build compiles the sources for Windows, or skips the test. Without lines of
-// other files if plain is not nil.
+// build compiles the sources for Windows, without lines of other files if plain is not nil,
+// or skips the test.
 func build(t testing.TB, plain *strings.Replacer, target string, flags ...string) program {
 	t.Helper()
 	sources := map[string]string{"a.cpp": cppSource, "b.c": cSource}
@@ -156,7 +156,7 @@ func (p program) text(t testing.TB) (start, end uint32) {
 	return s.VirtualAddress, s.VirtualAddress + s.VirtualSize
 }
 
-// TestSymbolizer holds every address against what llvm-symbolizer says of it.
+// TestSymbolizer compares every address with llvm-symbolizer's output.
 func TestSymbolizer(t *testing.T) {
 	symbolizer := tool(t, "llvm-symbolizer")
 	for _, c := range []struct {
@@ -257,8 +257,8 @@ func symbolize(t *testing.T, symbolizer, exe string, start, end uint32) []string
 	return list
 }
 
-// TestLineTable holds lines against the table as llvm-pdbutil prints it, of a
-// function that has lines of two files.
+// TestLineTable compares the lines of a function in two files with the table printed by
+// llvm-pdbutil.
 func TestLineTable(t *testing.T) {
 	util := tool(t, "llvm-pdbutil")
 	for _, level := range []string{"-O0", "-O2"} {
@@ -325,7 +325,7 @@ func tableRows(out string) map[uint32]string {
 
 var fpoLine = regexp.MustCompile(`^\s*([0-9A-F]{8}) \|\s+(\d+) \|\s+(\d+) \|\s+(\d+) \|\s+(\d+) \|\s+(\d+) \|\s+(\d+) \|\s+\w+ \|\s+\w+ \|\s+(\w+) \| (.*)$`)
 
-// TestWinFrames holds the FrameData records of 32-bit code against llvm-pdbutil.
+// TestWinFrames compares the FrameData records of 32-bit code with llvm-pdbutil's output.
 func TestWinFrames(t *testing.T) {
 	util := tool(t, "llvm-pdbutil")
 	p := build(t, nil, "i686-pc-windows-msvc", "-O1", "-fomit-frame-pointer")
@@ -361,7 +361,7 @@ func TestWinFrames(t *testing.T) {
 	}
 }
 
-// TestInfo holds GUID and age against the executable's own record of them.
+// TestInfo compares GUID and age with the executable's own record.
 func TestInfo(t *testing.T) {
 	p := build(t, nil, "x86_64-pc-windows-msvc", "-O1")
 	f, err := Open(p.data)

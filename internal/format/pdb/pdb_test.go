@@ -25,8 +25,7 @@ func TestOtherFormats(t *testing.T) {
 	}
 }
 
-// TestStreamAcrossBlocks reads every part of a stream whose blocks lie in any
-// order.
+// TestStreamAcrossBlocks reads every part of a stream with blocks in arbitrary order.
 func TestStreamAcrossBlocks(t *testing.T) {
 	c := &container{blockSize: 512, data: make([]byte, 512*6), blocks: 6}
 	s := stream{c, 512*4 + 100, []uint32{3, 4, 1, 0, 5}}
@@ -73,7 +72,7 @@ func TestAnnotations(t *testing.T) {
 	}{
 		// line +3, code +4; code +2 and line +1; length 5
 		{[]byte{opLineOffset, 6, opAddCodeOffset, 4, opAddCodeAndLineOffset, 0x22, opCodeLength, 5}, "4-6:3 6-11:4 "},
-		// a length, then a gap: what is added counts from the end
+		// a length, then a gap: the next delta is relative to the end
 		{[]byte{opAddCodeOffset, 1, opCodeLength, 2, opAddCodeOffset, 4, opCodeLength, 1}, "1-3:0 7-8:0 "},
 		{[]byte{opAddCodeOffset, 1, opCodeLengthAndOffset, 3, 9, opLineOffset, 3}, "1-10:0 10-13:0 "},
 		{[]byte{opCodeOffset, 0x81, 0x02, opCodeLength, 0xc0, 1, 0, 0}, "258-65794:0 "},
@@ -97,8 +96,8 @@ func TestAnnotations(t *testing.T) {
 	}
 }
 
-// TestPublicsOnly has a program that was compiled without debug information:
-// only the linker's names are known.
+// TestPublicsOnly uses a program compiled without debug information: only the linker's
+// names are known.
 func TestPublicsOnly(t *testing.T) {
 	clang, link := tool(t, "clang"), tool(t, "lld-link")
 	dir := t.TempDir()
@@ -135,7 +134,7 @@ func TestPublicsOnly(t *testing.T) {
 	}
 }
 
-// exercise asks for all there is.
+// exercise calls every method.
 func exercise(data []byte) {
 	f, err := Open(data)
 	if err != nil {
@@ -156,8 +155,8 @@ func exercise(data []byte) {
 	}
 }
 
-// TestDamage changes bytes in all parts of a file: nothing may come of it but
-// errors and wrong answers.
+// TestDamage changes bytes in all parts of a file: only errors and wrong results may come
+// of it.
 func TestDamage(t *testing.T) {
 	p := build(t, nil, "x86_64-pc-windows-msvc", "-O2")
 	r := rand.New(rand.NewSource(1))
@@ -199,8 +198,8 @@ func TestGlobal(t *testing.T) {
 	}
 }
 
-// BenchmarkLookup counts the blocks of 4 KB that the first address of a file
-// needs, headers and directory included, and times the later ones.
+// BenchmarkLookup counts the blocks of 4 KB that the first address of a file needs,
+// including headers and directory, and measures the time of later ones.
 func BenchmarkLookup(b *testing.B) {
 	p := build(b, nil, "x86_64-pc-windows-msvc", "-O2")
 	f, err := Open(p.data)

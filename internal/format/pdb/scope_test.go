@@ -28,7 +28,7 @@ func record(kind uint16, fields ...any) []byte {
 	return b
 }
 
-// stored puts bytes into a stream of its own.
+// stored puts bytes into a separate stream.
 func stored(b []byte) *stream {
 	c := &container{blockSize: 512, data: append(append([]byte(nil), b...), make([]byte, 512)...)}
 	s := &stream{c: c, size: len(b)}
@@ -38,7 +38,7 @@ func stored(b []byte) *stream {
 	return s
 }
 
-// readScope reads hand-made records as those of a function of 0x100 bytes at 0x1000.
+// readScope decodes hand-made records as those of a function of 0x100 bytes at 0x1000.
 func readScope(machine uint16, records ...[]byte) *Scope {
 	b := make([]byte, 4)
 	for _, r := range records {
@@ -68,11 +68,11 @@ func flat(machine uint16, s *Scope) string {
 	return strings.Join(lines, "\n")
 }
 
-// TestSymbolRecords reads every kind of record that has a variable or says where it
-// is, also those that no compiler here writes.
+// TestSymbolRecords decodes every kind of record with a variable or a location, including
+// kinds that no compiler used here writes.
 func TestSymbolRecords(t *testing.T) {
-	// Local variables count from ebp and parameters from the virtual frame, or from rbp
-	// and rsp.
+	// Local variables are relative to ebp and parameters to the virtual frame, or both to
+	// rbp and rsp.
 	frame := record(symFrameProc, 0x40, 0, 0, 0, 0, uint16(0), 2<<14|1<<16)
 	span := "in 0x1020+16 not 4+2"
 	local := func(flags int) []byte { return record(symLocal, 0x74, uint16(flags), "v") }
@@ -130,7 +130,7 @@ func TestSymbolRecords(t *testing.T) {
 	}
 }
 
-// TestPlaceHolds has a place with gaps.
+// TestPlaceHolds uses a place with gaps.
 func TestPlaceHolds(t *testing.T) {
 	p := Place{Range: Range{10, 30}, Gaps: []Range{{12, 14}, {20, 21}}}
 	got := ""
@@ -147,7 +147,7 @@ func TestPlaceHolds(t *testing.T) {
 	}
 }
 
-// TestTypeRecords reads records that no compiler here writes.
+// TestTypeRecords decodes records that no compiler used here writes.
 func TestTypeRecords(t *testing.T) {
 	for _, c := range []struct {
 		rec  []byte
@@ -196,8 +196,8 @@ func TestTypeRecords(t *testing.T) {
 	}
 }
 
-// TestVirtualFrame runs the programs that clang and Microsoft's compilers write, for a
-// frame whose return address lies at 0x8000.
+// TestVirtualFrame executes programs written by clang and Microsoft's compilers, for a
+// frame whose return address is at 0x8000.
 func TestVirtualFrame(t *testing.T) {
 	_, f := buildVars(t, "i686-pc-windows-msvc", "-O0")
 	x, err := f.frames()

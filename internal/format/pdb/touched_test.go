@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// big is a program with many types and functions, of which one is asked for.
+// big is a program with many types and functions, of which one is looked up.
 func big() string {
 	var b strings.Builder
 	b.WriteString("extern \"C\" int _fltused = 0;\nvolatile int sink;\n")
@@ -22,8 +22,8 @@ func big() string {
 	return b.String()
 }
 
-// TestTouched has the variables of one function of thousands: of the types' records
-// only those are read that the function's types need, and those beside them.
+// TestTouched reads the variables of one function of thousands: only the records of the
+// types that it needs, and those beside them, may be read.
 func TestTouched(t *testing.T) {
 	p := buildSources(t, map[string]string{"big.cpp": big()}, "x86_64-pc-windows-msvc", "-O0")
 	f, err := Open(p.data)

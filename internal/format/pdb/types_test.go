@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestTypes holds all records of types against what llvm-pdbutil says of them.
+// TestTypes compares all type records with llvm-pdbutil's output.
 func TestTypes(t *testing.T) {
 	util := tool(t, "llvm-pdbutil")
 	for _, c := range varsTargets {
@@ -49,7 +49,7 @@ func TestTypes(t *testing.T) {
 	}
 }
 
-// TestDefinitionUnhashed looks definitions up where the names of types are not hashed.
+// TestDefinitionUnhashed finds definitions in files whose type names are not hashed.
 func TestDefinitionUnhashed(t *testing.T) {
 	_, f := buildVars(t, "x86_64-pc-windows-msvc", "-O0")
 	types, err := f.types()
@@ -78,7 +78,7 @@ func TestDefinitionUnhashed(t *testing.T) {
 }
 
 func TestHashName(t *testing.T) {
-	// By hand: the bytes of "ab" and of "AB" give one hash, for 0x20 is set in each.
+	// By hand: "ab" and "AB" have the same hash, because 0x20 is set in each byte.
 	if hashName("ab") != hashName("AB") || hashName("ab") == hashName("abc") {
 		t.Error("hash of names")
 	}
@@ -125,7 +125,7 @@ func typeListing(out string) map[TypeID]*listedTypeRecord {
 	return all
 }
 
-// find is the first group of a pattern in the record's text.
+// find returns the first group of a pattern in the record's text.
 func (l *listedTypeRecord) find(pattern string) string {
 	if m := regexp.MustCompile(pattern).FindStringSubmatch(l.text); m != nil {
 		return m[1]
@@ -205,7 +205,7 @@ func (l *listedTypeRecord) members() string {
 	return b.String()
 }
 
-// describeType makes the same text of a record as it was read.
+// describeType formats a decoded record in the same way.
 func describeType(f *File, id TypeID, kind string) string {
 	if kind == "LF_FIELDLIST" {
 		return describeMembers(f, id)

@@ -80,8 +80,8 @@ func buildVars(t testing.TB, target, level string) (program, *File) {
 	return p, f
 }
 
-// TestVariables holds the variables of all functions, with their blocks and places,
-// against the records as llvm-pdbutil lists them.
+// TestVariables compares the variables of all functions, with their blocks and locations,
+// with the records that llvm-pdbutil lists.
 func TestVariables(t *testing.T) {
 	util := tool(t, "llvm-pdbutil")
 	for _, c := range varsTargets {
@@ -122,7 +122,7 @@ func TestVariables(t *testing.T) {
 	}
 }
 
-// describeScope lists variables and blocks with how deep they are nested.
+// describeScope lists variables and blocks with their nesting depth.
 func describeScope(machine uint16, s *Scope, depth int, out *[]string) {
 	add := func(format string, args ...any) {
 		*out = append(*out, fmt.Sprintf("%d ", depth)+fmt.Sprintf(format, args...))

@@ -143,7 +143,7 @@ func itoa(n uint32) string {
 	return itoa(n/10) + string('0'+byte(n%10))
 }
 
-// sample is an image with all that is read here.
+// sample is an image with everything that the package reads.
 func sample(bits int) *builder {
 	b := &builder{bits: bits, secs: []buildSection{
 		{name: ".text", data: make([]byte, 0x300), virtual: 0x1800},

@@ -60,8 +60,7 @@ func run(t *testing.T, name string, args ...string) string {
 	return string(out)
 }
 
-// TestCompiled compares what is read of linked images with what llvm-readobj
-// prints of them.
+// TestCompiled compares linked images with llvm-readobj's output.
 func TestCompiled(t *testing.T) {
 	for _, machine := range []string{"x86_64", "aarch64", "i686"} {
 		t.Run(machine, func(t *testing.T) {
@@ -76,7 +75,7 @@ func TestCompiled(t *testing.T) {
 				t.Fatal(err)
 			}
 			guid := strings.NewReplacer("-", "", "{", "", "}", "", "(", "", ")", "", " ", "").Replace(field(t, text, "PDBGUID"))
-			// Older versions print the bytes as they lie there.
+			// Older versions print the bytes in file order.
 			if got := v.DebugID(); got != guid+field(t, text, "PDBAge") && fmt.Sprintf("%X", v.GUID) != guid {
 				t.Errorf("debug identifier %s, llvm-readobj: %s", got, guid)
 			}
@@ -115,7 +114,7 @@ func field(t *testing.T, text, name string) string {
 	return m[1]
 }
 
-// TestMinGW reads the symbols and the DWARF sections of images in MinGW's manner.
+// TestMinGW reads the symbols and DWARF sections of images as MinGW makes them.
 func TestMinGW(t *testing.T) {
 	_, data := compile(t, "x86_64-w64-mingw32", program, "-lldmingw", "-debug:dwarf,symtab")
 	f, err := Parse(data)

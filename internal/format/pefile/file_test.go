@@ -118,7 +118,7 @@ func TestCodeView(t *testing.T) {
 			t.Errorf("%s: %+v %s, %v", name, v, v.DebugID(), err)
 		}
 	}
-	// A record that is not loaded is found by its offset in the file.
+	// A record that is not loaded is found by its file offset.
 	b := sample(64)
 	le.PutUint32(b.secs[1].data[0x100+debugEntrySize+20:], 0)
 	file, _ := b.build()
@@ -151,7 +151,7 @@ func TestSymbols(t *testing.T) {
 	}
 }
 
-// What is broken in one part costs that part only, and says so.
+// Damage in one part affects only that part, and is reported.
 func TestBroken(t *testing.T) {
 	whole, _ := sample(64).build()
 	const coff = 0x84

@@ -2,7 +2,7 @@ package pefile
 
 import "testing"
 
-// touch asks a file everything.
+// touch calls every method of a file.
 func touch(f *File) {
 	for i := range f.Sections {
 		f.SectionData(&f.Sections[i])

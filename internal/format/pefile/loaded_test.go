@@ -121,8 +121,8 @@ func TestLoadedAt(t *testing.T) {
 	}
 }
 
-// What is not known is left out: a page with a relocation of another machine, and
-// everything where the system may have changed code.
+// Unknown bytes are left out: a page with another machine's relocation, and everything if
+// the system may have changed code.
 func TestLoadedAtUnknown(t *testing.T) {
 	f := relocImage(t, 64, nil)
 	list, data := f.relocs()

@@ -118,7 +118,7 @@ func TestVariablesAreBounded(t *testing.T) {
 	}
 }
 
-// TestSources has values that are found somewhere, and others that are worked out.
+// TestSources has values that are loaded from somewhere, and others that are computed.
 func TestSources(t *testing.T) {
 	m := Machine{WordSize: 8, Read: words(map[uint64]uint64{0x1000: 7, 7: 9}),
 		Reg: func(n string) (uint64, bool) { return 0x1000, n == "x29" }}
@@ -151,7 +151,7 @@ func TestSources(t *testing.T) {
 	}
 }
 
-// winText writes the registers that are known: the value, and where it is.
+// winText formats the known registers: value and location.
 func winText(r WinRegs, err error) string {
 	if err != nil {
 		return "error"
@@ -176,8 +176,8 @@ func winText(r WinRegs, err error) string {
 	return strings.TrimSuffix(text, ", ")
 }
 
-// TestWinFrame has the programs of MSVC's and LLVM's linkers for the three kinds
-// of frames: with EBP, without, and with an aligned stack.
+// TestWinFrame uses the programs of MSVC's and LLVM's linkers for the three kinds of
+// frames: with EBP, without, and with an aligned stack.
 func TestWinFrame(t *testing.T) {
 	mem := words(map[uint64]uint64{
 		0x100c: 0xb00, 0x1010: 0x500010, 0x1014: 0xbad, 0x2000: 0x2222, 0x2004: 0x600010, 0x1ff8: 0xeb,

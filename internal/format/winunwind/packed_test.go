@@ -11,8 +11,8 @@ import (
 	"github.com/corewalk/corewalk/internal/format/winunwind"
 )
 
-// TestPacked compares what all combinations of packed data stand for with what
-// llvm-readobj prints.
+// TestPacked compares the codes of all combinations of packed data with llvm-readobj's
+// output.
 func TestPacked(t *testing.T) {
 	readobj := tool(t, "llvm-readobj")
 	var asm strings.Builder
@@ -71,7 +71,7 @@ func TestPacked(t *testing.T) {
 	}
 }
 
-// printCodes writes codes as llvm-readobj does.
+// printCodes formats codes like llvm-readobj.
 func printCodes(codes []byte) (lines []string) {
 	for len(codes) > 0 {
 		n := winunwind.CodeSize(codes[0])

@@ -76,7 +76,7 @@ func (c code) DataAt(addr uint64) []byte { return c.CodeAt(addr) }
 func (c code) FuncAt(uint64) bool        { return false }
 func (c code) NoReturn(uint64) bool      { return false }
 
-// memory returns for each word something that tells its address.
+// memory contains, in each word, a value derived from its address.
 type memory struct{}
 
 func word(addr uint64) uint64                                         { return addr*3 + 1 }
@@ -98,8 +98,8 @@ func functions(tab *winunwind.Table, a *arch.Arch, pdata []byte) (all []winunwin
 	return all
 }
 
-// TestEveryInstruction unwinds at every instruction of compiled functions, and at
-// every place calls return to, and compares with what following the code finds.
+// TestEveryInstruction unwinds at every instruction of compiled functions and at every
+// return address, and compares the result with an analysis of the code.
 func TestEveryInstruction(t *testing.T) {
 	for _, a := range []*arch.Arch{arch.AMD64, arch.ARM64} {
 		machine := map[*arch.Arch]string{arch.AMD64: "x86_64", arch.ARM64: "aarch64"}[a]
@@ -160,8 +160,8 @@ func (c *comparison) function(fn winunwind.Function) {
 	}
 }
 
-// pushes lists the registers that the first instructions of an x64 function push.
-// The analysis does not follow rsi and rdi, which calls preserve on Windows only.
+// pushes lists the registers pushed by the first instructions of an x64 function. The
+// analysis does not track rsi and rdi, which calls preserve only on Windows.
 func (c *comparison) pushes(fn winunwind.Function) (regs []arch.Reg) {
 	for at := fn.Begin; c.a == arch.AMD64; {
 		in, err := disasm.Decode(c.a, c.pe.At(at), base+uint64(at))
@@ -174,8 +174,8 @@ func (c *comparison) pushes(fn winunwind.Function) (regs []arch.Reg) {
 	return regs
 }
 
-// checkPushed compares where the pushed registers are found in the caller of a
-// frame that is at a call.
+// checkPushed compares where the pushed registers of the caller are found from a frame that
+// is at a call.
 func (c *comparison) checkPushed(f *winunwind.Frame, pc uint32) {
 	for i, r := range c.pushed {
 		if want := f.CFA - 16 - 8*uint64(i); !f.Saved.Has(r) || f.At[r] != want {
@@ -187,7 +187,7 @@ func (c *comparison) checkPushed(f *winunwind.Frame, pc uint32) {
 	}
 }
 
-// follow keeps c.reloaded.
+// follow updates c.reloaded.
 func (c *comparison) follow(f *stackflow.Func, in *disasm.Inst) {
 	rows, _ := f.Rows(nil, in.PC)
 	c.reloaded &^= in.Writes
@@ -211,8 +211,8 @@ func (c *comparison) follow(f *stackflow.Func, in *disasm.Inst) {
 	}
 }
 
-// home is the room above the return address that callers leave for four arguments,
-// where compilers save registers too.
+// home is the space above the return address that callers reserve for four arguments, where
+// compilers also save registers.
 const home = 32
 
 // instruction compares unwinding at pc with the row of the instruction at rva.
@@ -257,9 +257,9 @@ func (c *comparison) instruction(f *stackflow.Func, rva, pc uint32, exact bool, 
 	}
 }
 
-// toReturn is by how much the instructions from rva on move the stack pointer until
-// they have returned; false where they do something else before. Analysis does not
-// know the stack pointer behind calls of __chkstk.
+// toReturn returns by how much the instructions from rva on move the stack pointer until
+// they have returned, or false if they do anything else before. The analysis does not know
+// the stack pointer after calls of __chkstk.
 func (c *comparison) toReturn(rva uint32) (delta int64, ok bool) {
 	for {
 		in, err := disasm.Decode(c.a, c.pe.At(rva), base+uint64(rva))
@@ -280,7 +280,7 @@ func (c *comparison) toReturn(rva uint32) (delta int64, ok bool) {
 	}
 }
 
-// frame makes a frame's registers that agree with row.
+// frame makes a frame with registers that match row.
 func (c *comparison) frame(row *stackflow.Row) (f winunwind.Frame, cfa uint64) {
 	for r := range arch.Reg(c.a.NumRegs()) {
 		f.Regs.Set(r, 0x1000000+0x10000*uint64(r))

@@ -15,8 +15,7 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// stackWords is a stack by the addresses of its words; those that the record does not
-// tell are zero.
+// stackWords is a stack by word address; words missing in the record are zero.
 type stackWords struct {
 	words map[uint64]uint64
 	low   uint64 // the stack pointer: nothing below is the program's
@@ -40,15 +39,15 @@ func (s *stackWords) ReadMem(addr arch.Address, buf []byte) (int, error) {
 	return len(buf), nil
 }
 
-// A call that has not returned: where it does, and what the callee must preserve.
+// A call in progress: its return address, and the registers that the callee must preserve.
 type call struct {
 	ret, cfa uint64
 	regs     arch.RegSet
 }
 
-// At every instruction of programs of arm64 that were stepped through, prologues and
-// epilogues included, the tables give all callers, and the registers that calls preserve.
-// The records are of testdata/src/windows/stepper.py, in the form that stepper.c tells.
+// At every instruction of arm64 programs that were single-stepped, including prologues and
+// epilogues, the tables give all callers and the registers that calls preserve. The records
+// come from testdata/src/windows/stepper.py, in stepper.c's format.
 func TestStepsARM64(t *testing.T) {
 	dir := fixture.Images(t, "steps-arm64")
 	for _, name := range []string{"O0", "O2"} {

@@ -90,8 +90,8 @@ func info(version, flags, prolog, frame byte, codes ...byte) []byte {
 	return append(b, make([]byte, -len(b)&3)...)
 }
 
-// TestAMD64Codes steps at single addresses of functions at 0x1000, whose code is
-// nop where nothing is said.
+// TestAMD64Codes steps at single addresses of functions at 0x1000, whose code is nop unless
+// stated otherwise.
 func TestAMD64Codes(t *testing.T) {
 	push := []byte{4, 2<<4 | 2, 2, 3 << 4, 1, 5 << 4} // sub rsp, 24; push rbx; push rbp
 	for _, tc := range []struct {
@@ -253,7 +253,7 @@ func TestARM64Codes(t *testing.T) {
 	}
 }
 
-// TestFind looks at the bounds of entries.
+// TestFind tests the boundaries of entries.
 func TestFind(t *testing.T) {
 	tab, _ := winunwind.New(arch.AMD64, words(0x1000, 0x1010, 1, 0x1010, 0x1020, 2, 0x1030, 0x1040, 3, 0, 0, 0, 0, 0, 0)[:59], image{})
 	for rva, want := range map[uint32]uint32{0: 0, 0xfff: 0, 0x1000: 1, 0x100f: 1, 0x1010: 2, 0x101f: 2, 0x1020: 0, 0x1030: 3, 0x103f: 3, 0x1040: 0, 0xffffffff: 0} {
@@ -266,7 +266,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// What is volatile is not known in the caller, nor what cannot be read.
+// Volatile registers are unknown in the caller, and so is what cannot be read.
 func TestKnown(t *testing.T) {
 	tab, _ := winunwind.New(arch.AMD64, nil, image{})
 	var f winunwind.Frame

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// regNames are the names that readelf gives to DWARF registers.
+// regNames are readelf's names for DWARF registers.
 var regNames = map[elf.Machine][]string{
 	elf.EM_X86_64:  strings.Fields("rax rdx rcx rbx rsi rdi rbp rsp r8 r9 r10 r11 r12 r13 r14 r15 rip"),
 	elf.EM_386:     strings.Fields("eax ecx edx ebx esp ebp esi edi eip"),
@@ -141,8 +141,8 @@ func (o *oracle) compare(t *testing.T, out io.Reader) {
 	}
 }
 
-// flush compares the pending row. readelf prints a row for each location; only
-// the last of several at one address is the address's.
+// flush compares the pending row. readelf prints a row for each location; of several at one
+// address, only the last applies.
 func (o *oracle) flush(t *testing.T, next uint64) {
 	f := o.pending
 	o.pending = nil
@@ -173,7 +173,7 @@ func (o *oracle) name(n uint64) string {
 	return fmt.Sprintf("r%d", n)
 }
 
-// print prints a row as readelf does, which prints u for unspecified too.
+// print formats a row as readelf does, which also prints u for unspecified.
 func (o *oracle) print(row *Row) string {
 	cells := []string{"exp"}
 	if cfa := row.CFA(); cfa.Kind == Register {

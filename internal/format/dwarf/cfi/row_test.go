@@ -22,8 +22,8 @@ func amd64Names(n uint64) string {
 	return fmt.Sprintf("r%d", n)
 }
 
-// rowsOf lists the rows of one program as "start..end format", run behind the
-// initial instructions that compilers write for AMD64.
+// rowsOf lists the rows of one program as "start..end format", executed after the initial
+// instructions that compilers write for AMD64.
 func rowsOf(t *testing.T, cfg Config, c cfitest.CIE, insns *cfitest.Program) ([]string, error) {
 	t.Helper()
 	s := cfitest.Section{Addr: ehAddr, AddrSize: cfg.AddrSize}
@@ -165,8 +165,8 @@ func TestAArch64State(t *testing.T) {
 	}
 }
 
-// TestRowReuse checks that nothing of a lookup stays for the next, in another
-// table with a CIE at the same offset.
+// TestRowReuse checks that no state from one look-up affects the next, in another table
+// with a CIE at the same offset.
 func TestRowReuse(t *testing.T) {
 	table := func(reg uint64) *Table {
 		s := cfitest.Section{Addr: ehAddr}

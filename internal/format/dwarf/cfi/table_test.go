@@ -32,8 +32,7 @@ func covers(t *testing.T, name string, table *Table, want map[uint64]uint64) {
 	}
 }
 
-// TestFormats builds the same three functions in every way a section can be laid
-// out.
+// TestFormats builds the same three functions in every possible section format.
 func TestFormats(t *testing.T) {
 	want := map[uint64]uint64{0x1000: 0x1000, 0x10ff: 0x1000, 0x1100: 0, 0xfff: 0, 0x2000: 0x2000, 0x203f: 0x2000, 0x2040: 0x2040, 0x2041: 0, 0: 0, 1<<64 - 1: 0}
 	for _, c := range []struct {
@@ -97,8 +96,8 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// TestHeaderLies checks that a header that contradicts the section costs time,
-// never an FDE.
+// TestHeaderLies checks that a header inconsistent with the section costs time, but never
+// an FDE.
 func TestHeaderLies(t *testing.T) {
 	const hdrAddr = 0x300000
 	build := func() ([]byte, []byte) {
@@ -135,8 +134,7 @@ func TestHeaderLies(t *testing.T) {
 	}
 }
 
-// TestOverlap checks ranges that lie in others, as assembly makes them, and empty
-// ones.
+// TestOverlap checks ranges inside other ranges, as assembly code has them, and empty ones.
 func TestOverlap(t *testing.T) {
 	s := cfitest.Section{Addr: ehAddr}
 	ref := s.AddCIE(plain)
@@ -148,7 +146,7 @@ func TestOverlap(t *testing.T) {
 	covers(t, "hdr", EHFrame(s.Bytes(), ehAddr, s.Header(0x300000), 0x300000, Config{AddrSize: 8}), want)
 }
 
-// TestBadEntries checks that a scan goes on behind what it cannot read.
+// TestBadEntries checks that a scan continues after unreadable entries.
 func TestBadEntries(t *testing.T) {
 	s := cfitest.Section{Addr: ehAddr}
 	good := s.AddCIE(plain)
@@ -176,7 +174,7 @@ func TestBadEntries(t *testing.T) {
 	}
 }
 
-// TestDiscarded checks that FDEs of functions the linker dropped cover nothing.
+// TestDiscarded checks that FDEs of discarded functions cover nothing.
 func TestDiscarded(t *testing.T) {
 	s := cfitest.Section{Debug: true}
 	ref := s.AddCIE(cfitest.CIE{Version: 4})
@@ -214,7 +212,7 @@ func TestFDEs(t *testing.T) {
 
 func TestPointerEncodings(t *testing.T) {
 	b := bases{section: 0x1001, text: 0x20000, data: 0x30000, function: 0x40000, addrSize: 8}
-	// At address 0x1001, the next multiple of 8 is 7 bytes on.
+	// At address 0x1001, the next multiple of 8 is 7 bytes further.
 	data := []byte{0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, 1, 2, 3, 4, 5, 6, 7, 8}
 	for enc, want := range map[encoding]uint64{
 		0x00: 0x7ffffffffffffffe, 0x01: 0xfffffffffffffe, 0x02: 0xfffe, 0x03: 0xfffffffe, 0x04: 0x7ffffffffffffffe,

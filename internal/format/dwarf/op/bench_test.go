@@ -5,7 +5,7 @@ import "testing"
 // plt is the CFA's expression in a procedure linkage table.
 var plt = e(breg(7), 8, breg(16), 0, lit(15), And, lit(11), Ge, lit(3), Shl, Plus)
 
-// fixedMem returns every word with 1 without allocating.
+// fixedMem returns 1 for every word, without allocating.
 type fixedMem struct{}
 
 func (fixedMem) ReadMem(_ uint64, buf []byte) (int, error) { clear(buf); return len(buf), nil }

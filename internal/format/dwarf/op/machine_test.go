@@ -11,7 +11,7 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// e assembles an expression out of operators, single bytes, and byte slices.
+// e assembles an expression from operators, single bytes and byte slices.
 func e(parts ...any) []byte {
 	var b []byte
 	for _, p := range parts {
@@ -39,7 +39,7 @@ func dreg(n int) Op { return Reg0 + Op(n) }
 
 var errNoReg = errors.New("not saved")
 
-// testRegs knows registers 0 to 19: 0x1000 times the number, but 17 is a float64.
+// testRegs has registers 0 to 19: 0x1000 times the number, but 17 is a float64.
 type testRegs struct{}
 
 func (testRegs) DWARFReg(n uint64) (uint64, error) {
@@ -407,7 +407,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestUnsupported checks that what needs a Resolver says so by the operator's name.
+// TestUnsupported checks that errors about a missing Resolver name the operator.
 func TestUnsupported(t *testing.T) {
 	for want, expr := range map[Op][]byte{
 		Fbreg: e(Fbreg, 0), CallFrameCFA: e(CallFrameCFA), PushObjectAddress: e(PushObjectAddress), Call2: e(Call2, 0, 0),

@@ -76,12 +76,12 @@ func (t *Target) Analyze(ctx context.Context, o AnalyzeOptions) (*report.Report,
 	fault := t.guard(func() {
 		p := t.parts(now.State)
 		p.Walker = w
-		if w.SymbolLookup() != unwind.SymbolLookup(t.lookup) {
-			p.Lacks, p.Complete = nil, nil // another lookup may need no debug information
-		}
 		opts := analysis.Options{Threads: o.Threads, NoInlines: o.NoInlines, Explain: o.Explain, Verify: o.Verify,
 			NoBlame: o.NoBlame, Locals: analysis.Locals(o.Locals), Values: o.Values, Structured: o.Structured}
-		if ahead = analysis.Ahead(ctx, p, opts, o.MaxFrames); ahead == nil {
+		if w.SymbolLookup() == unwind.SymbolLookup(t.lookup) { // another may need no debug information
+			ahead = analysis.Ahead(ctx, p, opts, o.MaxFrames)
+		}
+		if ahead == nil {
 			r = analysis.Run(ctx, p, opts)
 			t.warnLate(r)
 			if o.Details {

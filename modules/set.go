@@ -183,6 +183,14 @@ func (s *Set) Lacks(lib *libstate.Library) bool {
 	return res.Image.file().Unfetched() || res.Image.file().SymbolsUnfetched()
 }
 
+// Complete fetches what walking and naming frames in lib needs, if Lacks says that
+// something is missing.
+func (s *Set) Complete(lib *libstate.Library) {
+	if im := s.Image(lib).file(); im.DWARF() == nil {
+		im.PDB()
+	}
+}
+
 // Unreachable lists the servers that could not be asked so far, each with the
 // reason.
 func (s *Set) Unreachable() []string { return s.finder.Unreachable() }

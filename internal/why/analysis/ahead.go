@@ -26,7 +26,7 @@ const (
 //
 // The error wraps mmapfile.ErrChanged. maxFrames limits the frames of a stack as in Run's Walker; 0 for all.
 func Ahead(ctx context.Context, p Parts, o Options, maxFrames int) error {
-	if p.Lacks == nil || p.Complete == nil || !lacksSeveral(p) {
+	if p.Files == nil || !lacksSeveral(p) {
 		return nil
 	}
 	if maxFrames <= 0 {
@@ -60,7 +60,7 @@ func lacksSeveral(p Parts) bool {
 	list, _ := libs.Libraries(false)
 	n := 0
 	for _, lib := range list {
-		if p.Lacks(lib) {
+		if p.Files.Lacks(lib) {
 			n++
 		}
 	}
@@ -106,7 +106,7 @@ func (a *ahead) thread(ctx context.Context, id unwind.ThreadID) {
 		if a.first(lib) {
 			a.running.Go(func() {
 				a.tasks <- struct{}{}
-				a.do(func() { a.Complete(lib) })
+				a.do(func() { a.Files.Complete(lib) })
 			})
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/corewalk/corewalk/internal/files/mmapfile"
 	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/modules"
 	"github.com/corewalk/corewalk/unwind"
 )
 
@@ -39,11 +40,13 @@ func aheadParts(t *testing.T) (p Parts, completed func() []string) {
 	p.Proc = tracked{p.Proc, libstate.NewTable(libs, 0)}
 	var mu sync.Mutex
 	var list []string
-	p.Lacks = func(*libstate.Library) bool { return true }
-	p.Complete = func(l *libstate.Library) {
-		mu.Lock()
-		defer mu.Unlock()
-		list = append(list, l.Path)
+	p.Files = fakeFiles{
+		lacks: func(*libstate.Library) bool { return true },
+		complete: func(l *libstate.Library) {
+			mu.Lock()
+			defer mu.Unlock()
+			list = append(list, l.Path)
+		},
 	}
 	return p, func() []string { slices.Sort(list); return list }
 }
@@ -70,8 +73,10 @@ func TestAheadNothing(t *testing.T) {
 	done, cancel := context.WithCancel(context.Background())
 	cancel()
 	for name, change := range map[string]func(*Parts, *context.Context){
-		"one lacks":    func(p *Parts, _ *context.Context) { p.Lacks = func(l *libstate.Library) bool { return l.Path == "C" } },
-		"none fetches": func(p *Parts, _ *context.Context) { p.Lacks = nil },
+		"one lacks": func(p *Parts, _ *context.Context) {
+			p.Files = fakeFiles{lacks: func(l *libstate.Library) bool { return l.Path == "C" }}
+		},
+		"no files":     func(p *Parts, _ *context.Context) { p.Files = nil },
 		"cancelled":    func(_ *Parts, ctx *context.Context) { *ctx = done },
 		"no libraries": func(p *Parts, _ *context.Context) { p.Proc = tracked{p.Proc, nil} },
 	} {
@@ -101,12 +106,27 @@ func TestAheadCutShort(t *testing.T) {
 	p, _ := aheadParts(t)
 	var sum byte
 	var mu sync.Mutex
-	p.Complete = func(l *libstate.Library) {
-		mu.Lock()
-		defer mu.Unlock()
-		sum += m.Data()[1<<15]
+	p.Files = fakeFiles{
+		lacks: func(*libstate.Library) bool { return true },
+		complete: func(*libstate.Library) {
+			mu.Lock()
+			defer mu.Unlock()
+			sum += m.Data()[1<<15]
+		},
 	}
 	if err := Ahead(context.Background(), p, Options{}, 0); !errors.Is(err, mmapfile.ErrChanged) {
 		t.Errorf("%v, %d", err, sum)
 	}
 }
+
+// fakeFiles has no files, and fetches by functions.
+type fakeFiles struct {
+	lacks    func(*libstate.Library) bool
+	complete func(*libstate.Library)
+}
+
+func (f fakeFiles) Resolve(*libstate.Library) modules.Resolution { return modules.Resolution{} }
+func (f fakeFiles) Lacks(l *libstate.Library) bool               { return f.lacks(l) }
+func (f fakeFiles) Complete(l *libstate.Library)                 { f.complete(l) }
+func (f fakeFiles) Unreachable() []string                        { return nil }
+func (f fakeFiles) Unusable() []string                           { return nil }

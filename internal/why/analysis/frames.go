@@ -80,8 +80,8 @@ func (in *inspection) place(f *unwind.Frame, physical int) report.Frame {
 		if lib, ok := libs.LibraryAt(f.LookupAddr()); ok {
 			out.Module = lib.Path
 			out.Offset = report.Addr(f.RA() - lib.LoadBias)
-			if in.Resolve != nil {
-				out.Mismatched = in.Resolve(lib).Forced
+			if in.Files != nil {
+				out.Mismatched = in.Files.Resolve(lib).Forced
 			}
 		}
 	}

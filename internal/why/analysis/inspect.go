@@ -40,17 +40,8 @@ type Parts struct {
 	Assertion, Recorded message.Words
 	// Numbers is how the dump's system numbers signals.
 	Numbers reason.Numbering
-	// Resolve returns the file found for a library; nil if files are not used.
-	Resolve func(*libstate.Library) modules.Resolution
-	// Lacks reports whether files have to be fetched for the first frame in a library, and Complete fetches
-	// them; nil if nothing is fetched. Both may be called by several goroutines at the same time.
-	Lacks    func(*libstate.Library) bool
-	Complete func(*libstate.Library)
-	// Unreachable lists the servers that could not be reached, each with the reason; nil if none are used.
-	Unreachable func() []string
-	// Unusable lists files of symbol stores that could not be expanded, each with the reason; nil if none are
-	// used.
-	Unusable func() []string
+	// Files has the files of libraries; nil if files are not used.
+	Files Files
 	// PartialMaps says that Proc does not know all mappings.
 	PartialMaps bool
 	// Variables reads arguments and local variables; nil to read none.
@@ -58,6 +49,23 @@ type Parts struct {
 	// Warnings are those from opening the dump.
 	Warnings []report.Warning
 }
+
+// Files is what an analysis asks of the files of modules: *modules.Set. Its methods may be
+// called by several goroutines.
+type Files interface {
+	// Resolve returns what is known of the file of a library. It fetches nothing.
+	Resolve(*libstate.Library) modules.Resolution
+	// Lacks reports whether files have to be fetched for the first frame in a library, and
+	// Complete fetches them.
+	Lacks(*libstate.Library) bool
+	Complete(*libstate.Library)
+	// Unreachable lists the servers that could not be reached, each with the reason.
+	Unreachable() []string
+	// Unusable lists files of symbol stores that could not be expanded, each with the reason.
+	Unusable() []string
+}
+
+var _ Files = (*modules.Set)(nil)
 
 // Options select what goes into the report.
 type Options struct {
@@ -87,15 +95,13 @@ func Run(ctx context.Context, p Parts, o Options) *report.Report {
 
 // servers warns of servers that could not be reached, once per server, and of unusable files of symbol stores.
 func (in *inspection) servers(r *report.Report) {
-	if in.Unusable != nil {
-		for _, s := range in.Unusable() {
-			r.Warnings = append(r.Warnings, report.Warning{Code: "symbols-unusable", Message: "could not expand a file of a symbol store: " + s})
-		}
-	}
-	if in.Unreachable == nil {
+	if in.Files == nil {
 		return
 	}
-	for _, s := range in.Unreachable() {
+	for _, s := range in.Files.Unusable() {
+		r.Warnings = append(r.Warnings, report.Warning{Code: "symbols-unusable", Message: "could not expand a file of a symbol store: " + s})
+	}
+	for _, s := range in.Files.Unreachable() {
 		r.Warnings = append(r.Warnings, report.Warning{Code: "server-unreachable",
 			Message: "could not fetch files from a server: " + s,
 			Advice:  "Try again later, or pass --debuginfod=none to ask no server"})

@@ -66,10 +66,10 @@ func (in *inspection) module(lib *libstate.Library) (report.Module, modules.Reso
 		Main: lib.Kind == libstate.Executable,
 	}
 	identify(&m, lib.Module)
-	if in.Resolve == nil {
+	if in.Files == nil {
 		return m, modules.Resolution{}
 	}
-	res := in.Resolve(lib)
+	res := in.Files.Resolve(lib)
 	m.Status = res.Match.String()
 	m.File = res.Path
 	if res.Image == nil {

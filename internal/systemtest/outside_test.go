@@ -1,0 +1,85 @@
+package systemtest
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/corewalk/corewalk/internal/fixture"
+)
+
+// TestOutsideModule builds a program of another module, which makes its own process,
+// stepper, lookup and source of files, with nothing but the public packages, and compares
+// what it prints. What the build needs is what this module needs: no network is used.
+func TestOutsideModule(t *testing.T) {
+	const root, dir = "../..", "../../testdata/outside"
+	var mod, sum []byte
+	for _, f := range []struct {
+		path string
+		to   *[]byte
+	}{{filepath.Join(root, "go.mod"), &mod}, {filepath.Join(root, "go.sum"), &sum}} {
+		data, err := os.ReadFile(f.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		*f.to = data
+	}
+	own, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The requirements of the module that is used, so that none are looked for.
+	require := bytes.Index(mod, []byte("\nrequire"))
+	if require < 0 {
+		t.Fatal("go.mod requires nothing")
+	}
+	tmp := t.TempDir()
+	modfile, program := filepath.Join(tmp, "go.mod"), filepath.Join(tmp, "outside")
+	for path, data := range map[string][]byte{modfile: append(own, mod[require:]...), filepath.Join(tmp, "go.sum"): sum} {
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	build := exec.Command("go", "build", "-mod=mod", "-modfile="+modfile, "-o", program, ".")
+	build.Dir = dir
+	build.Env = append(os.Environ(), "GOPROXY=off", "GOFLAGS=", "GOWORK=off")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	c := fixture.Get(t, "amd64-pie")
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"made"}, `#0 inner by registers
+#1 middle by FrameFunc
+#2 outer by FrameFunc
+#3 root by Listed
+bottom
+`},
+		{[]string{"core", c.Core(t), filepath.Dir(c.Binary(t))}, `program pack, debug information: true
+#0 fill
+   t = 0x0
+   c = green
+   t = 0x0
+   c = green
+#1 visit
+   first = 0x7ffcc7761730
+   depth = <optimised out>
+   t = <optimised out>
+#2 main
+   argc = <value on entry not known>
+   argv = 0x7ffcc7761868
+   last = {next = 0x0, colour = red, name = "last", weight = {whole = 7, half = {7, 0}}}
+   first = {next = 0x55c11923b020 <last.0>, colour = blue, name = "first", weight = {whole = 1, half = {1, 0}}}
+`},
+	} {
+		out, err := exec.Command(program, tt.args...).CombinedOutput()
+		if err != nil || string(out) != tt.want {
+			t.Errorf("outside %s: %v\n%s\nwant:\n%s", strings.Join(tt.args, " "), err, out, tt.want)
+		}
+	}
+}

@@ -164,7 +164,8 @@ func (f *fetching) report(p debuginfod.Progress) {
 		f.line.done()
 		return
 	}
-	f.line.show(f.text())
+	p = f.active[len(f.active)-1]
+	f.line.show(f.text(), p.Done, p.Total)
 }
 
 // logged writes the lines of a file that begins (first) or has ended.

@@ -3,8 +3,11 @@ package main
 import (
 	"fmt"
 	"io"
-	"strings"
+	"sync"
 	"time"
+
+	"github.com/vbauerster/mpb/v8"
+	"github.com/vbauerster/mpb/v8/decor"
 )
 
 // patience is how long unpacking goes on before anything is shown, and pace how
@@ -14,44 +17,76 @@ const (
 	pace     = 100 * time.Millisecond
 )
 
-// progress shows how far a compressed core has been read, on one line of a
-// terminal.
-//
-// It is a line of our own because the progress bar packages there are link a
-// terminal library or more, which every start of the program would pay for.
+// barWidth is the width of a bar, in columns.
+const barWidth = 32
+
+// progress shows how far long work is, on one line of a terminal: a text and, if it is
+// known how much there is to do, a bar.
 type progress struct {
 	out   io.Writer // a terminal
 	start time.Time
-	last  time.Time // when the line was written
+	last  time.Time // when the line was changed
 	total int64     // bytes of the compressed file; 0 when not known
-	width int       // of the line now shown
+
+	mu    sync.Mutex
+	text  string
+	bars  *mpb.Progress // nil while nothing is shown
+	bar   *mpb.Bar
+	drawn bool // there is a bar, not only text
 }
 
-// report is called with the bytes read and written so far.
+// report is called with the bytes of a compressed core read and written so far.
 func (p *progress) report(in, out int64) {
 	now := time.Now()
 	if now.Sub(p.start) < patience || now.Sub(p.last) < pace {
 		return
 	}
 	p.last = now
-	line := fmt.Sprintf("unpacking: %s read, %s so far", megabytes(in), megabytes(out))
+	text := fmt.Sprintf("unpacking: %s read, %s so far", megabytes(in), megabytes(out))
 	if p.total > 0 {
-		line = fmt.Sprintf("unpacking: %d%% of %s, %s so far", 100*min(in, p.total)/p.total, megabytes(p.total), megabytes(out))
+		text = fmt.Sprintf("unpacking: %d%% of %s, %s so far", 100*min(in, p.total)/p.total, megabytes(p.total), megabytes(out))
 	}
-	p.show(line)
+	p.show(text, in, p.total)
+}
+
+// show changes the line. The bar needs a total; it is left out if that is 0.
+func (p *progress) show(text string, done, total int64) {
+	p.mu.Lock()
+	p.text = text
+	p.mu.Unlock()
+	if p.bars != nil && p.drawn != (total > 0) {
+		p.done()
+	}
+	if p.bars == nil {
+		p.begin(total)
+	}
+	if p.drawn {
+		p.bar.SetTotal(total, false)
+		p.bar.SetCurrent(min(done, total-1)) // a bar that is full ends
+	}
+}
+
+func (p *progress) begin(total int64) {
+	style := mpb.NopStyle()
+	if p.drawn = total > 0; p.drawn {
+		style = mpb.BarStyle().Lbound("[").Filler("#").Tip("#").Padding(" ").Rbound("]")
+	}
+	p.bars = mpb.New(mpb.WithOutput(p.out), mpb.WithRefreshRate(pace), mpb.WithAutoRefresh())
+	p.bar = p.bars.New(total, style, mpb.BarWidth(barWidth), mpb.AppendDecorators(decor.Any(func(decor.Statistics) string {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return p.text
+	})))
 }
 
 // done takes the line off the screen.
 func (p *progress) done() {
-	if p.width > 0 {
-		p.show("")
-		fmt.Fprint(p.out, "\r")
+	if p.bars == nil {
+		return
 	}
-}
-
-func (p *progress) show(line string) {
-	fmt.Fprintf(p.out, "\r%s%s", line, strings.Repeat(" ", max(0, p.width-len(line))))
-	p.width = len(line)
+	p.bar.Abort(true)
+	p.bars.Wait()
+	p.bars = nil
 }
 
 func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }

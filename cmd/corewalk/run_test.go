@@ -85,6 +85,9 @@ func TestWriteErrors(t *testing.T) {
 	}
 }
 
+// clearLine moves the cursor up and erases from there.
+const clearLine = "\x1b[1A\x1b[J"
+
 // A bar is shown when unpacking is long, and taken away after.
 func TestProgress(t *testing.T) {
 	out, err := os.Create(filepath.Join(t.TempDir(), "terminal"))
@@ -103,11 +106,12 @@ func TestProgress(t *testing.T) {
 	for _, total := range []int64{1 << 20, 0} {
 		p = &progress{out: out, start: time.Now().Add(-2 * patience), total: total}
 		p.report(1<<18, 0)
-		p.report(1<<19, 0)
+		p.report(1<<18, 0)
+		time.Sleep(3 * pace)
 		p.done()
 	}
 	text, err := os.ReadFile(out.Name())
-	if err != nil || !strings.Contains(string(text), "unpacking") || !strings.HasSuffix(string(text), "\r") {
+	if err != nil || !strings.Contains(string(text), "[###") || strings.Count(string(text), "unpacking") < 2 || !strings.HasSuffix(string(text), clearLine) {
 		t.Errorf("%q, %v", text, err)
 	}
 }

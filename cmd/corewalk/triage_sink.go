@@ -60,27 +60,21 @@ func (c *counter) show(done, found int, all bool) {
 	of := fmt.Sprintf("%d and more", found)
 	share := ""
 	if all && found > 0 {
-		of, share = fmt.Sprint(found), fmt.Sprintf(" %3d%%", 100*done/found)
+		of, share = fmt.Sprint(found), fmt.Sprintf("%3d%%", 100*done/found)
 	}
 	rate := float64(done) / now.Sub(p.start).Seconds()
 	switch {
 	case c.terminal && now.Sub(p.last) >= pace:
 		p.last = now
-		p.show(fmt.Sprintf("%s%s %d of %s dumps, %.0f a second", bar(done, found, all), share, done, of, rate))
+		total := int64(0)
+		if all {
+			total = int64(found)
+		}
+		p.show(fmt.Sprintf("%s %d of %s dumps, %.0f a second", share, done, of, rate), int64(done), total)
 	case !c.terminal && now.Sub(p.last) >= often:
 		p.last = now
 		fmt.Fprintf(c.out, "corewalk: %d of %s dumps, %.0f a second\n", done, of, rate)
 	}
-}
-
-// bar draws a share.
-func bar(done, found int, all bool) string {
-	const width = 30
-	if !all || found == 0 {
-		return ""
-	}
-	full := width * min(done, found) / found
-	return "[" + fmt.Sprintf("%-*s", width, "##############################"[:full]) + "]"
 }
 
 // done takes the line off the screen.

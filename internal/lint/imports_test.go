@@ -115,6 +115,7 @@ var outside = map[string][]string{
 	"compress/":                          {"internal/format/decompress", "internal/live/sample"},
 	"net/http":                           {"internal/files/debuginfod"},
 	"github.com/olekukonko/tablewriter":  {"report"},
+	"github.com/vbauerster/mpb":          {"cmd/corewalk"},
 	"modernc.org/sqlite":                 {"internal/triage/ledger"},
 
 	module + "/internal/files/debuginfod": {"cmd/corewalk", "debuginfod"}, // no other room links net/http

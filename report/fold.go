@@ -166,7 +166,7 @@ func findCycle(frames []Frame) (cycle, times int) {
 }
 
 // Repeating returns how many items at the start of a sequence of n repeat with a period: each of them, from the
-// second round on, is the same as the one a period before it. It is period at least, n at most.
+// second round on, is the same as the one a period before it. The result is at least min(period, n) and at most n.
 func Repeating(n, period int, same func(i, j int) bool) int {
 	i := min(period, n)
 	for i < n && same(i, i-period) {

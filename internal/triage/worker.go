@@ -164,7 +164,7 @@ func (w *worker) refuse() {
 
 // dump identifies and analyses one dump.
 func (w *worker) dump(ctx context.Context, o order) {
-	opening := ctx // the supervisor ends what takes too long to unpack
+	opening := ctx // without the deadline: the supervisor kills an unpacking that takes too long
 	ctx, cancel := context.WithTimeout(ctx, w.opts.Deadline)
 	defer cancel()
 	if w.opts.hook != nil {

@@ -124,7 +124,7 @@ func (g *pageGroup) gather(a *axis, builds *choices) {
 	build(g.FirstBuild)
 }
 
-// anchor returns the URL fragment of a group: its identifier, or a number if that is not a valid identifier.
+// anchor returns the URL fragment of a group: its identifier, or "group-" and a number if that is not a valid identifier.
 func anchor(id string, n int) string {
 	ok := id != "" && len(id) <= maxPageID
 	for i := range len(id) {

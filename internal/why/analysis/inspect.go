@@ -35,8 +35,8 @@ type Parts struct {
 	// Exception is what stopped the process on a system without signals; nil if nothing did, and if there is a
 	// Signal.
 	Exception *reason.Exception
-	// Assertion and Recorded are what the dump's writer recorded of the process's own
-	// last words: the assertion that failed, and other text. Both are mostly empty.
+	// Assertion and Recorded are what the dump's writer recorded of the process's own messages: the failed
+	// assertion, and other text. Most dumps have neither.
 	Assertion, Recorded message.Words
 	// Numbers is how the dump's system numbers signals.
 	Numbers reason.Numbering

@@ -33,7 +33,7 @@ func (r AddrRange) last() Address { return r.End - 1 }
 //
 // It is safe for concurrent use; finding a stepper takes no lock.
 type AddrRangeGroup struct {
-	mu       sync.Mutex // serializes changes
+	mu       sync.Mutex // serialises changes
 	steppers []FrameStepper
 	order    map[FrameStepper]int // registration order
 	pieces   atomic.Pointer[[]piece]

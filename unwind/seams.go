@@ -5,7 +5,7 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// An Address is an address in the analyzed process.
+// An Address is an address in the analysed process.
 type Address = arch.Address
 
 // A ThreadID identifies a thread: the kernel's thread id on Linux.
@@ -14,7 +14,7 @@ type ThreadID int64
 // NullThread means the default thread wherever a ThreadID is accepted.
 const NullThread ThreadID = -1
 
-// A ProcessState gives access to the analyzed process: its registers, memory, threads and
+// A ProcessState gives access to the analysed process: its registers, memory, threads and
 // libraries. Dumps and live processes implement it; a FrameStepper must not depend on which
 // it is given.
 //
@@ -39,7 +39,7 @@ type ProcessState interface {
 	// once.
 	PreStackwalk(ThreadID) error
 	PostStackwalk(ThreadID) error
-	// IsFirstParty reports whether the process analyzes itself. The pc of its thread is
+	// IsFirstParty reports whether the process analyses itself. The pc of its thread is
 	// then a return address: the youngest frame made the call that captured the registers.
 	IsFirstParty() bool
 	// LibraryTracker returns the process's libraries, or nil if they are unknown.

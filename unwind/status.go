@@ -71,12 +71,12 @@ func (t Trust) String() string {
 type EndReason uint8
 
 const (
-	EndBottom     EndReason = iota // a stepper recognized the bottom of the stack
+	EndBottom     EndReason = iota // a stepper recognised the bottom of the stack
 	EndNoStepper                   // no stepper could walk through the last frame
 	EndError                       // a stepper reported an error
 	EndLoop                        // a frame came again
 	EndMaxFrames                   // the frame limit was reached
-	EndCancelled                   // the walk's context was canceled
+	EndCancelled                   // the walk's context was cancelled
 	EndNoRegister                  // the thread's registers could not be read
 )
 

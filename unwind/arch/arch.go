@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// An Address is an address in the analyzed process, or, where a comment says so, in the
+// An Address is an address in the analysed process, or, where a comment says so, in the
 // address space of an ELF or PE file. It is wide enough for every architecture; a 32-bit
 // process uses the low half.
 type Address = uint64

@@ -28,7 +28,7 @@ type MemError struct {
 func (e *MemError) Error() string { return fmt.Sprintf("memory at %#x: %v", e.Addr, e.Err) }
 func (e *MemError) Unwrap() error { return e.Err }
 
-// Memory is the memory of the analyzed process.
+// Memory is the memory of the analysed process.
 //
 // ReadMem fills buf from addr on. It returns the number of bytes read, and an error if that
 // is less than len(buf); it never invents bytes. ReadWord reads one pointer-sized integer

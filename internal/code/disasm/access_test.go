@@ -6,7 +6,7 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// testRegs sets the general registers to recognizable values.
+// testRegs sets the general registers to recognisable values.
 func testRegs() arch.RegSet {
 	var s arch.RegSet
 	for r := arch.RAX; r <= arch.R15; r++ {

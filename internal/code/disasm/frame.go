@@ -54,7 +54,7 @@ func (s FPState) String() string {
 // code is the function's code from its first byte, at start; it should end with the
 // function, but may end earlier. FrameState decodes the instructions up to pc, tracks the
 // stack across early exits using the forward branches it finds, and decodes further from pc
-// on to recognize epilogues. It returns UnknownFrame if pc is outside code or not at an
+// on to recognise epilogues. It returns UnknownFrame if pc is outside code or not at an
 // instruction, or if code cannot be decoded. It does not allocate.
 func FrameState(a *arch.Arch, code []byte, start, pc uint64) (FrameType, FPState) {
 	if familyOf(a) != arch.FamilyX86 || pc < start || pc-start >= uint64(len(code)) {
@@ -64,7 +64,7 @@ func FrameState(a *arch.Arch, code []byte, start, pc uint64) (FrameType, FPState
 }
 
 // FrameStateNear is FrameState for an unknown function start: code is some code around pc,
-// at addr. It recognizes what the instructions at pc and the bytes directly before it show;
+// at addr. It recognises what the instructions at pc and the bytes directly before it show;
 // otherwise it returns unknown. A known state can come with an unknown type.
 func FrameStateNear(a *arch.Arch, code []byte, addr, pc uint64) (FrameType, FPState) {
 	if familyOf(a) != arch.FamilyX86 || pc < addr || pc-addr >= uint64(len(code)) {

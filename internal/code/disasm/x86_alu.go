@@ -59,7 +59,7 @@ func (i *Inst) x86Group1(ext byte) (op ALUOp, dst, a, b arch.Reg, imm int64) {
 	return NoALU, arch.NoReg, arch.NoReg, arch.NoReg, 0
 }
 
-// x86UpToEqual recognizes ja and jbe.
+// x86UpToEqual recognises ja and jbe.
 func (i *Inst) x86UpToEqual() bool {
 	if i.x86.opmap == map0F {
 		return i.x86.op&^1 == 0x86

@@ -8,7 +8,7 @@ import (
 
 const (
 	prologueInsts = 64    // a frame is expected to be set up within this many instructions
-	maxFrameScan  = 32768 // bytes analyzed from a function's start
+	maxFrameScan  = 32768 // bytes analysed from a function's start
 	epilogueInsts = 16    // instructions examined after pc
 )
 
@@ -263,7 +263,7 @@ func x86FrameNear(a *arch.Arch, before, after []byte, pc uint64) (FrameType, FPS
 	return UnknownFrame, state
 }
 
-// near recognizes a prologue at pc. pushed says that the byte before pc is a push of the
+// near recognises a prologue at pc. pushed says that the byte before pc is a push of the
 // frame pointer, if it is an instruction.
 func (s *frameScan) near(code []byte, pc uint64, pushed bool) (FrameType, FPState) {
 	first := FPUnset

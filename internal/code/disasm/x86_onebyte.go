@@ -46,7 +46,7 @@ func (d *x86Decoder) aluOrSegment(op uint8) {
 	}
 }
 
-// clearing recognizes xor and sub of a register with itself, which read nothing.
+// clearing recognises xor and sub of a register with itself, which read nothing.
 func (d *x86Decoder) clearing() {
 	r := d.raw
 	alu := r.op >> 3

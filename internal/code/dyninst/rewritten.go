@@ -24,7 +24,7 @@ import (
 )
 
 const (
-	// sectionName is the section of relocated code. Dyninst itself uses it to recognize
+	// sectionName is the section of relocated code. Dyninst itself uses it to recognise
 	// binaries that must not be rewritten again.
 	sectionName = ".dyninstInst"
 	// dtDyninst is the dynamic tag that contains the trap map's address.

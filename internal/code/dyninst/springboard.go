@@ -15,7 +15,7 @@ type anchor struct {
 	size           uint64
 }
 
-// A springboard recognizes the jump into relocated code.
+// A springboard recognises the jump into relocated code.
 type springboard struct {
 	size   int // bytes
 	decode func(a *arch.Arch, code []byte, pc uint64) (target uint64, ok bool)

@@ -8,7 +8,7 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// A Func is the result of analyzing a function. It is immutable.
+// A Func is the result of analysing a function. It is immutable.
 type Func struct {
 	Start uint64
 	// Tails are the addresses to which the function jumps by direct tail calls.
@@ -38,7 +38,7 @@ var pool = sync.Pool{New: func() any { return &analysis{} }}
 // maxRounds limits how often an analysis starts again because of jump tables.
 const maxRounds = 6
 
-// Analyze analyzes the function that begins at start, a code pointer. end is an upper bound
+// Analyze analyses the function that begins at start, a code pointer. end is an upper bound
 // on its end, or 0 if unknown: a call right before end then does not return. Analyze
 // returns nil if there is no code, or too much of it.
 func Analyze(a *arch.Arch, code Code, start, end uint64) *Func {

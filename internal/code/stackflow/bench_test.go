@@ -11,7 +11,7 @@ import (
 
 const libc = "../../../testdata/sysroot/amd64/usr/lib/x86_64-linux-gnu/libc.so.6"
 
-// BenchmarkAnalyze analyzes the function of a C library whose size is nearest to 10 KB.
+// BenchmarkAnalyze analyses the function of a C library whose size is nearest to 10 KB.
 func BenchmarkAnalyze(b *testing.B) {
 	im, err := image.NewCache(&find.Finder{}).Open(libc)
 	if err != nil {

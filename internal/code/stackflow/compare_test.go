@@ -45,7 +45,7 @@ type Comparison struct {
 	Real map[uint64]bool
 }
 
-// Function analyzes the function of an FDE and compares at every instruction in it, and at
+// Function analyses the function of an FDE and compares at every instruction in it, and at
 // those outside it that are in no other function's FDE.
 func (c *Comparison) Function(d cfi.FDE) {
 	if c.done == nil {

@@ -24,7 +24,7 @@ func (c bytesAt) DataAt(addr uint64) []byte { return c.CodeAt(addr) }
 func (c bytesAt) FuncAt(addr uint64) bool   { return addr%64 == 3 }
 func (c bytesAt) NoReturn(addr uint64) bool { return addr%64 == 5 }
 
-// FuzzAnalyze analyzes arbitrary bytes as code of some architecture.
+// FuzzAnalyze analyses arbitrary bytes as code of some architecture.
 func FuzzAnalyze(f *testing.F) {
 	all := []*arch.Arch{arch.AMD64, arch.X86, arch.ARM64, arch.ARM, arch.PPC64LE, arch.PPC, arch.RISCV64, arch.S390X, arch.MIPS, arch.Loong64, arch.SPARC64, arch.M68K, arch.Alpha, arch.HPPA}
 	for _, c := range cases {

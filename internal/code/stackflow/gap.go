@@ -6,7 +6,7 @@ import "github.com/corewalk/corewalk/internal/code/disasm"
 // understood, or by the unwinder when an exception is caught. The frame is then as at the
 // jump, or as after a call.
 
-// maxGapCode limits the size in bytes of functions whose gaps are analyzed.
+// maxGapCode limits the size in bytes of functions whose gaps are analysed.
 const maxGapCode = 1 << 20
 
 // exploreGaps decodes the unreached code between the function's start and end, and records

@@ -20,7 +20,7 @@ func NoReturnName(name string) bool {
 	return false
 }
 
-// rustPanics recognizes the functions with which Rust's compiler and libraries end a
+// rustPanics recognises the functions with which Rust's compiler and libraries end a
 // program or thread, in either mangling.
 func rustPanics(name string) bool {
 	for _, part := range []string{"4core9panicking", "9panicking11begin_panic", "9panicking20rust_panic_with_hook", "13unwrap_failed",

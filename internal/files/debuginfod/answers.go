@@ -18,7 +18,7 @@ type answer struct {
 	done   chan struct{}
 	path   string
 	err    error
-	gaveUp bool // the asking goroutine was canceled: nothing is known about the file
+	gaveUp bool // the asking goroutine was cancelled: nothing is known about the file
 }
 
 // get returns the answer to r, using find to obtain it if needed.

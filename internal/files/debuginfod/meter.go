@@ -39,7 +39,7 @@ func (m *meter) Read(p []byte) (int, error) {
 // rest says whether the download is paused, so that the server is not expected to send.
 func (m *meter) rest(yes bool) { m.resting.Store(yes) }
 
-// watch returns a context that is canceled when the download takes too long; its cause says
+// watch returns a context that is cancelled when the download takes too long; its cause says
 // why. The caller must call stop.
 func (m *meter) watch(ctx context.Context) (watched context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)

@@ -330,7 +330,7 @@ func TestSymbolsAtATime(t *testing.T) {
 	}
 }
 
-// A canceled query says nothing about the file.
+// A cancelled query says nothing about the file.
 func TestSymbolsGivenUp(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var once sync.Once

@@ -31,7 +31,7 @@ type ids struct {
 	debugID string // for a PE file, the id of its PDB
 }
 
-// headSize is the number of bytes needed to recognize a file and to read the header records
+// headSize is the number of bytes needed to recognise a file and to read the header records
 // of a Breakpad symbol file.
 const headSize = 4096
 

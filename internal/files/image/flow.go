@@ -17,10 +17,10 @@ const maxFlows = 1 << 12
 // A funcRange is a function's start and its end, or 0 if the end is unknown.
 type funcRange struct{ start, end uint64 }
 
-// A flowCache keeps the results of analyzing an image's code.
+// A flowCache keeps the results of analysing an image's code.
 type flowCache struct {
 	mu       sync.Mutex
-	funcs    map[funcRange]*stackflow.Func // nil for code that cannot be analyzed
+	funcs    map[funcRange]*stackflow.Func // nil for code that cannot be analysed
 	noReturn map[uint64]bool
 
 	callsOnce sync.Once
@@ -61,8 +61,8 @@ func (im *Image) CallTargets(a *arch.Arch) []uint64 {
 	return c.calls
 }
 
-// Flow analyzes the function that begins at start, a code pointer in the file, and ends
-// before end (0 if unknown). It returns nil for code that cannot be analyzed. The result is
+// Flow analyses the function that begins at start, a code pointer in the file, and ends
+// before end (0 if unknown). It returns nil for code that cannot be analysed. The result is
 // cached and shared.
 func (im *Image) Flow(a *arch.Arch, start, end uint64) *stackflow.Func {
 	if im == nil || im.elf.DebugOnly() {

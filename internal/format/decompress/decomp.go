@@ -37,7 +37,7 @@ const MaxWindow = 256 << 20
 // A Kind is the compression of a whole file.
 type Kind int
 
-// The kinds that Sniff recognizes. None is anything else.
+// The kinds that Sniff recognises. None is anything else.
 const (
 	None Kind = iota
 	Zstd

@@ -40,7 +40,7 @@ const (
 // If r ends too early, is corrupt, or exceeds a limit, ToSparse returns both the error
 // (ErrTruncatedStream, ErrCorrupt, ErrTooLarge, ErrMemory, or r's own) and the file with
 // the data before that, provided there is at least one byte: most of a dump can still be
-// analyzed. A truncated block is lost completely: 4 MiB of lz4, 128 KiB of zstd. If the
+// analysed. A truncated block is lost completely: 4 MiB of lz4, 128 KiB of zstd. If the
 // context ends or writing fails, it returns only the error.
 func ToSparse(ctx context.Context, r io.Reader, kind Kind, opts Options) (*os.File, int64, error) {
 	in := &countedReader{r: r}

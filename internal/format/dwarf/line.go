@@ -24,7 +24,7 @@ type LineRow struct {
 // contains pc, or false if no sequence does.
 //
 // Of several rows at one address the last one counts, because the others cover no code.
-// (gdb prefers a row that begins a statement, but in optimized code that is often a line of
+// (gdb prefers a row that begins a statement, but in optimised code that is often a line of
 // another function than the innermost one.) For code with line 0, the preceding line is
 // returned and marked as approximate if it is in the same file; gdb returns it whatever the
 // file.

@@ -28,7 +28,7 @@ const (
 // Location returns the expression for the location of an object at pc. v is the value of
 // DW_AT_location, DW_AT_frame_base or a similar attribute: either a single expression or a
 // location list. found is false if the list has no expression for pc: the object has no
-// location there. An empty expression means that the object was optimized out.
+// location there. An empty expression means that the object was optimised out.
 func (u *Unit) Location(v *Value, pc uint64) (expr []byte, found bool, err error) {
 	switch v.Form.Class() {
 	case ClassExprloc, ClassBlock:

@@ -98,7 +98,7 @@ func (f *File) plainFor(index int) *plainData {
 	return p
 }
 
-// isGNUZlib recognizes the format that preceded SHF_COMPRESSED: "ZLIB" and a big-endian
+// isGNUZlib recognises the format that preceded SHF_COMPRESSED: "ZLIB" and a big-endian
 // size, in a section with a certain name.
 func isGNUZlib(raw []byte, s *Section) bool {
 	return len(raw) >= 12 && string(raw[:4]) == "ZLIB" && strings.HasPrefix(s.Name(), ".zdebug_")

@@ -261,7 +261,7 @@ func (s *Sym) underscores() int {
 	return len(b) - len(bytes.TrimLeft(b, "_"))
 }
 
-// toolLabel recognizes symbols without a size that tools generate and that name nothing:
+// toolLabel recognises symbols without a size that tools generate and that name nothing:
 // mapping symbols (AAELF32 5.5.5, AAELF64 5.6, RISC-V psABI 8.4), assembler labels,
 // annobin's section marks.
 func (t *SymTab) toolLabel(s *Sym) bool {

@@ -6,8 +6,8 @@
 // them. The instructions describe a function at its calls: they are valid at a return
 // address, but not in a prologue or epilogue.
 //
-// The tables are untrusted input: their contents and order are checked, or a wrong order
-// only makes entries impossible to find. A Table is immutable and safe for concurrent use.
+// The tables are untrusted input: entries are checked, and a wrong order only means that
+// some entries are not found. A Table is immutable and safe for concurrent use.
 package exidx
 
 import (

@@ -4,7 +4,7 @@ package op
 type Kind uint8
 
 const (
-	// Empty: the object has no location; it was optimized out.
+	// Empty: the object has no location; it was optimised out.
 	Empty Kind = iota
 	// Memory: the object is at Location.Addr.
 	Memory

@@ -27,7 +27,7 @@ type Machine struct {
 	buf    [8]byte // for reading memory: a local buffer would escape to the heap
 }
 
-// Eval evaluates a location description. An empty one gives Empty: optimized out. The
+// Eval evaluates a location description. An empty one gives Empty: optimised out. The
 // result refers to expr and to m, and is valid until m's next evaluation.
 func (m *Machine) Eval(env Env, expr []byte) (Location, error) {
 	m.reset(env)

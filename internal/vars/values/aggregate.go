@@ -9,7 +9,7 @@ import (
 	"github.com/corewalk/corewalk/internal/vars/unknown"
 )
 
-// aggregate reads a struct, union or class; t is o's type, stripped.
+// aggregate reads a struct, a class or a union. t is the stripped type of o.
 func (b *builder) aggregate(o *Object, t *types.Type, depth int) *Value {
 	if t.Declared {
 		full, ok := b.p.Types.Complete(t)
@@ -35,7 +35,7 @@ func (b *builder) aggregate(o *Object, t *types.Type, depth int) *Value {
 	return v
 }
 
-// members adds the bases and members of t to v.
+// members adds the base classes and members of t to v.
 func (b *builder) members(v *Value, o *Object, t *types.Type, depth int) {
 	m := t.Members()
 	if depth >= b.opts.MaxDepth {
@@ -54,9 +54,9 @@ func (b *builder) members(v *Value, o *Object, t *types.Type, depth int) {
 	}
 }
 
-// part reads a member or base; false when there is nothing to show of it: a
-// static member that cannot be found, an empty base, or a virtual base that was
-// shown already.
+// part reads a member or a base class. It returns false if there is nothing to show: a static
+// member that cannot be found, an empty base class, or a virtual base class that was shown
+// before.
 func (b *builder) part(o *Object, f *types.Field, depth int) (Part, bool) {
 	t := b.p.Types.Of(f.Type)
 	if f.Static {
@@ -98,7 +98,7 @@ type place struct {
 	addr uint64
 }
 
-// field is the object of a member or base of o.
+// field returns the object of a member or a base class of o.
 func (b *builder) field(o *Object, f *types.Field) (Object, error) {
 	t := b.p.Types.Of(f.Type)
 	size, err := b.sizeOf(t)
@@ -121,8 +121,8 @@ func (b *builder) field(o *Object, f *types.Field) (Object, error) {
 	return p, nil
 }
 
-// computed is a member whose place an expression tells from the address of the
-// whole: a virtual base.
+// computed returns a member whose address an expression computes from that of o: a virtual base
+// class.
 func (b *builder) computed(o *Object, f *types.Field, t *types.Type, size uint64) (Object, error) {
 	if !o.Mem {
 		return Object{}, unknown.ErrOptimisedOut
@@ -134,8 +134,8 @@ func (b *builder) computed(o *Object, f *types.Field, t *types.Type, size uint64
 	return Object{Type: t, Mem: true, Addr: addr, Size: size}, nil
 }
 
-// static finds a static member of o's class: by its constant, or by its symbol
-// in the function's file.
+// static finds a static member of the class of o: by its constant value, or by its symbol in the
+// file of the frame's function.
 func (b *builder) static(o *Object, f *types.Field) (Object, bool) {
 	t := b.p.Types.Of(f.Type)
 	size, err := b.sizeOf(t)
@@ -161,9 +161,8 @@ func (b *builder) static(o *Object, f *types.Field) (Object, bool) {
 	return Object{Type: t, Mem: true, Addr: addr, Size: size}, ok
 }
 
-// mangleMember is the linkage name of a static member (Itanium C++ ABI, 5.1.2),
-// which clang leaves out of declarations; "" for members of templates and the
-// like.
+// mangleMember returns the linkage name of a static member (Itanium C++ ABI, 5.1.2), which clang
+// leaves out of declarations; "" for members of templates and local classes.
 func mangleMember(class, name string) string {
 	if class == "" || strings.ContainsAny(class, "<(") {
 		return ""
@@ -177,13 +176,13 @@ func mangleMember(class, name string) string {
 	return b.String()
 }
 
-// member finds a data member by name, also in bases and nameless members.
+// member finds a data member by name, also in base classes and members without a name.
 func (b *builder) member(o *Object, name string) (Object, bool) {
 	left := types.MaxMembers
 	return b.memberIn(o, name, &left, 0)
 }
 
-// memberIn looks at no more than left types: hostile ones may hold themselves.
+// memberIn looks at no more than left types, since damaged types may contain themselves.
 func (b *builder) memberIn(o *Object, name string, left *int, depth int) (Object, bool) {
 	t := o.Type.Strip()
 	*left--
@@ -214,7 +213,7 @@ func (b *builder) memberIn(o *Object, name string, left *int, depth int) (Object
 	return Object{}, false
 }
 
-// path follows members by name.
+// path follows a chain of members by their names.
 func (b *builder) path(o *Object, names ...string) (Object, bool) {
 	at := *o
 	for _, n := range names {

@@ -8,7 +8,7 @@ import (
 	"github.com/corewalk/corewalk/internal/vars/unknown"
 )
 
-// array reads dimension number n of an array; t is o's type, stripped.
+// array reads dimension number n of an array. t is the stripped type of o.
 func (b *builder) array(o *Object, t *types.Type, n, depth int) *Value {
 	dims := t.Dims()
 	if n >= len(dims) {
@@ -43,7 +43,7 @@ func (b *builder) array(o *Object, t *types.Type, n, depth int) *Value {
 	})
 }
 
-// strideOf is the number of bytes from one element of dimension n-1 to the next.
+// strideOf returns the number of bytes from one element of dimension n-1 to the next.
 func (b *builder) strideOf(t *types.Type, n int) (uint64, error) {
 	stride, err := b.sizeOf(t.Target())
 	if err != nil {
@@ -67,7 +67,7 @@ func (b *builder) strideOf(t *types.Type, n int) (uint64, error) {
 	return stride, nil
 }
 
-// follow moves o to where the elements of an array are that lie elsewhere.
+// follow moves o to the elements of an array with DW_AT_data_location.
 func (b *builder) follow(o *Object, t *types.Type) error {
 	addr, err := b.f.NumberOf(o.Addr, t.Ref.Unit, &t.DataLocation)
 	if err != nil {
@@ -77,8 +77,7 @@ func (b *builder) follow(o *Object, t *types.Type) error {
 	return nil
 }
 
-// elements reads count elements, stride bytes apart. Equal ones that follow one
-// another are one part.
+// elements reads count elements, stride bytes apart. Equal elements in a row become one part.
 func (b *builder) elements(o *Object, count, stride uint64, depth int, read func(*Object) *Value) *Value {
 	v := b.text(o, "")
 	v.Compound = true
@@ -115,15 +114,15 @@ func (b *builder) elements(o *Object, count, stride uint64, depth int, read func
 	return v
 }
 
-// sameFailure reports whether two elements have no value for one reason.
+// sameFailure reports whether two elements have no value for the same reason.
 func sameFailure(a, b *Value) bool {
 	return a.Err != nil && b.Err != nil && a.Text == b.Text && a.Err.Error() == b.Err.Error()
 }
 
-// minRepeat is how many equal elements are shown as one with a count.
+// minRepeat is the least number of equal elements that become one part with a count.
 const minRepeat = 10
 
-// repeats counts the elements from number i on that have equal bytes.
+// repeats counts how many elements, from number i on, have the same bytes.
 func (b *builder) repeats(o *Object, i, count, stride uint64) uint64 {
 	if stride == 0 || stride > MaxObject/minRepeat {
 		return 1
@@ -141,7 +140,7 @@ func (b *builder) repeats(o *Object, i, count, stride uint64) uint64 {
 	return k
 }
 
-// charArray reads an array of characters: up to the zeros that fill its end.
+// charArray reads an array of characters without the zeros at its end.
 func (b *builder) charArray(o *Object, elem *types.Type, count uint64) *Value {
 	size, _ := elem.Char()
 	limit := uint64(b.opts.MaxString)

@@ -9,7 +9,7 @@ import (
 	"github.com/corewalk/corewalk/internal/vars/unknown"
 )
 
-// value reads an object.
+// value reads an object of any type.
 func (b *builder) value(o *Object, depth int) *Value {
 	t := o.Type.Strip()
 	if depth > b.opts.MaxDepth {
@@ -51,7 +51,7 @@ func (b *builder) value(o *Object, depth int) *Value {
 	return Failed(o.Type, &unknown.Corrupt{Err: fmt.Errorf("type with tag %#x", uint16(t.Tag))})
 }
 
-// uint reads an object of at most 8 bytes as a number, extended by its sign.
+// uint reads an object of at most 8 bytes as an integer, and extends its sign if it is signed.
 func (b *builder) uint(o *Object, signed bool) (uint64, error) {
 	if o.bits > 0 {
 		v, err := b.bitfield(o)
@@ -68,7 +68,7 @@ func (b *builder) uint(o *Object, signed bool) (uint64, error) {
 	return types.Resize(types.Uint(raw, b.p.Arch.Big()), int(o.Size), signed), nil
 }
 
-// scalar reads a base type; t is o's, stripped.
+// scalar reads an object of a base type. t is the stripped type of o.
 func (b *builder) scalar(o *Object, t *types.Type) *Value {
 	if o.Size == 0 && o.bits == 0 {
 		return b.text(o, "()")
@@ -95,7 +95,7 @@ func (b *builder) scalar(o *Object, t *types.Type) *Value {
 	return b.text(o, scalarText(o.Type, v))
 }
 
-// scalarText writes a number; named is its type with the names that it goes by.
+// scalarText returns the text of a number. named is its type, not stripped.
 func scalarText(named *types.Type, v uint64) string {
 	t := named.Strip()
 	var num string

@@ -8,10 +8,10 @@ import (
 	"github.com/corewalk/corewalk/internal/vars/unknown"
 )
 
-// How the containers of the C++ libraries are walked. Each library's printers know
-// where in a container to begin and how its nodes are laid out.
+// Walks over the containers of the C++ libraries. The printers of each library know where a
+// container begins and the layout of its nodes.
 
-// title is the name of a container without its template arguments.
+// title returns the name of a container without its template arguments: "std::map".
 func title(t *types.Type) string {
 	name, _, _ := strings.Cut(t.BareName, "<")
 	return "std::" + name
@@ -24,18 +24,18 @@ func plural(n uint64) string {
 	return "s"
 }
 
-// up rounds n up to a multiple of align.
+// AlignUp rounds n up to a multiple of align.
 func AlignUp(n, align uint64) uint64 { return (n + align - 1) / align * align }
 
-// word is the size of an address in bytes.
+// word returns the size of an address in bytes.
 func (b *builder) word() uint64 { return uint64(b.p.Arch.WordSize) }
 
-// elementsText is what stands before the elements of a container.
+// elementsText returns a value with the text before the elements of a container.
 func (b *builder) elementsText(o *Object, name string, n uint64) *Value {
 	return b.text(o, fmt.Sprintf("%s with %d element%s", name, n, plural(n)))
 }
 
-// vector reads the elements between two addresses; there is room for more up to
+// vector reads the elements between the addresses first and last. The vector's storage reaches to
 // end.
 func (b *builder) vector(o *Object, elem *types.Type, size, first, last, end uint64, depth int) *Value {
 	n, room := (last-first)/size, (end-first)/size
@@ -45,7 +45,7 @@ func (b *builder) vector(o *Object, elem *types.Type, size, first, last, end uin
 	return b.run(b.text(o, fmt.Sprintf("std::vector of length %d, capacity %d", n, room)), elem, first, n, depth)
 }
 
-// bits reads the n packed elements from first on of a std::vector<bool>.
+// bits reads the n packed elements of a std::vector<bool> whose storage begins at first.
 func (b *builder) bits(o *Object, first, n, room uint64) *Value {
 	v := b.text(o, fmt.Sprintf("std::vector<bool> of length %d, capacity %d", n, room))
 	v.Compound = true
@@ -60,7 +60,7 @@ func (b *builder) bits(o *Object, first, n, room uint64) *Value {
 	return v
 }
 
-// inner is a member that holds all elements, such as the array of a std::array.
+// inner reads the one member that has all elements, such as the array of a std::array.
 func (b *builder) inner(o *Object, name string, depth int) *Value {
 	p, ok := b.member(o, name)
 	if !ok {
@@ -71,9 +71,8 @@ func (b *builder) inner(o *Object, name string, depth int) *Value {
 	return v
 }
 
-// chain walks a list of nodes up to its end, a node's address or 0, and counts
-// what can be shown of it. The next node's address lies at link in a node, the
-// element at off.
+// chain walks a linked list from the node first to end, the address of a node or 0. A node has
+// the address of the next at offset link, and its element at offset off.
 func (b *builder) chain(o *Object, name string, elem *types.Type, first, end, link, off uint64, depth int) *Value {
 	var nodes []uint64
 	more := false
@@ -103,8 +102,8 @@ func (b *builder) chain(o *Object, name string, elem *types.Type, first, end, li
 	})
 }
 
-// hashed walks the n nodes of a hash table, of which each begins with the address
-// of the next. The element lies at off.
+// hashed walks the n nodes of a hash table. Each node begins with the address of the next, and
+// has its element at offset off.
 func (b *builder) hashed(o *Object, t, elem *types.Type, n, first, off uint64, depth int) *Value {
 	at := first
 	return b.sequence(b.elementsText(o, title(t), n), elem, n, depth, func() (uint64, bool) {
@@ -117,11 +116,11 @@ func (b *builder) hashed(o *Object, t, elem *types.Type, n, first, off uint64, d
 	})
 }
 
-// A treeNode is the layout of a node of a binary tree: where in it the addresses of
-// its neighbours lie, and the element.
+// A treeNode is the layout of a node of a binary tree: the offsets of the addresses of its
+// neighbours, and of the element.
 type treeNode struct{ left, right, parent, value uint64 }
 
-// tree walks n nodes of a binary tree in order, from the one at first on.
+// tree walks n nodes of a binary tree in order, beginning with the node at first.
 func (b *builder) tree(o *Object, t, elem *types.Type, n, first uint64, node treeNode, depth int) *Value {
 	at, begun := first, false
 	return b.sequence(b.elementsText(o, title(t), n), elem, n, depth, func() (uint64, bool) {
@@ -136,10 +135,10 @@ func (b *builder) tree(o *Object, t, elem *types.Type, n, first uint64, node tre
 	})
 }
 
-// maxTreeDepth bounds the way from one node of a tree to the next.
+// maxTreeDepth is the largest number of steps from one node of a tree to the next.
 const maxTreeDepth = 128
 
-// following goes from one node of a tree to the next in order.
+// following returns the next node of a tree in order.
 func (b *builder) following(at uint64, node *treeNode) (uint64, bool) {
 	right, err := b.p.Memory.ReadWord(at + node.right)
 	if err != nil {
@@ -175,8 +174,8 @@ func (b *builder) following(at uint64, node *treeNode) (uint64, bool) {
 	return 0, false
 }
 
-// pairs makes the elements of a map into keys and values. Some libraries wrap each
-// pair.
+// pairs splits the elements of a map into keys and values. Some libraries wrap each pair in a
+// class.
 func pairs(v *Value, t *types.Type) *Value {
 	if v == nil || !strings.Contains(t.BareName, "map") {
 		return v
@@ -194,7 +193,7 @@ func pairs(v *Value, t *types.Type) *Value {
 	return v
 }
 
-// stdAdapter prints a stack or a queue of either library.
+// stdAdapter prints a stack or a queue of libstdc++ or libc++.
 func stdAdapter(b *builder, o *Object, t *types.Type, depth int) *Value {
 	v := b.inner(o, "c", depth)
 	if v != nil {

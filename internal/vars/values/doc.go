@@ -1,8 +1,6 @@
 // Package values reads objects of a process as trees of Values, which print as the source
-// language writes them. What stands in the memory of a container, a string or a pointer of a
-// standard library is shown as what it means: printer_*.go have a printer for each type of
-// libstdc++, libc++, Microsoft's library, and of Go's and Rust's.
-//
-// Where an object is comes from the caller (package dwarfvars); of the frame that it is in
-// values need a Frame, of the process a Process.
+// language writes them. Containers, strings and smart pointers of the standard libraries are
+// shown as what they mean: the files printer_*.go have the printers for libstdc++, libc++,
+// Microsoft's C++ library, Go and Rust. Package dwarfvars says where an object is, and implements
+// the Frame that values need; a Process has what they need of the process.
 package values

@@ -24,8 +24,8 @@ func (b *builder) enum(o *Object, t *types.Type) *Value {
 	return b.text(o, enumText(t, v, size))
 }
 
-// enumText names the value of an enumeration of size bytes: by its name, as a
-// set of flags, or as a number.
+// enumText returns the text of an enumeration's value of size bytes: its name, a set of flags, or
+// a number.
 func enumText(t *types.Type, v, size uint64) string {
 	m := t.Members()
 	prefix := enumPrefix(t)
@@ -47,7 +47,7 @@ func enumText(t *types.Type, v, size uint64) string {
 	return strconv.FormatUint(v, 10)
 }
 
-// flags reports whether the enumerators are flags: each has bits of its own.
+// flags reports whether the enumerators are flags: each has one bit, which no other has.
 func flags(t *types.Type) bool {
 	var seen uint64
 	for _, e := range t.Members().Enums {
@@ -76,7 +76,7 @@ func flagText(t *types.Type, v uint64, prefix string) string {
 	return "(" + strings.Join(names, " | ") + ")"
 }
 
-// enumPrefix is what C++ and Rust write before an enumerator's name.
+// enumPrefix returns what C++ and Rust write before an enumerator's name.
 func enumPrefix(t *types.Type) string {
 	if types.IsC(t.Language) || t.Language == dwarf.LangGo || t.BareName == "" {
 		return ""

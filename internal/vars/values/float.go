@@ -9,8 +9,8 @@ import (
 	"github.com/corewalk/corewalk/internal/vars/types"
 )
 
-// floatText writes a floating-point or complex number with as few digits as tell
-// it from its neighbours.
+// floatText returns the text of a floating-point or complex number, with the fewest digits that
+// identify it.
 func floatText(t *types.Type, raw []byte, format FloatFormat, bigEndian bool) string {
 	if t.Encoding == types.EncComplexFloat && len(raw)%2 == 0 {
 		half := len(raw) / 2
@@ -19,7 +19,7 @@ func floatText(t *types.Type, raw []byte, format FloatFormat, bigEndian bool) st
 	return realText(t, raw, format, bigEndian)
 }
 
-// A floatFormat is the format of a floating-point number of 16 bytes.
+// A FloatFormat is the format of a floating-point number of 16 bytes.
 type FloatFormat uint8
 
 const (
@@ -56,7 +56,7 @@ func realText(t *types.Type, raw []byte, longDouble FloatFormat, bigEndian bool)
 	return "?"
 }
 
-// float writes f as %g of C does, but as short as it stays exact.
+// float returns f as %g of C prints it, with the fewest digits that identify it.
 func float(f float64, size int) string {
 	switch {
 	case math.IsNaN(f):
@@ -79,7 +79,7 @@ func float(f float64, size int) string {
 	return strconv.FormatFloat(f, 'f', -1, size)
 }
 
-// half is the value of an IEEE 754 binary16.
+// half decodes an IEEE 754 binary16.
 func half(h uint16) float64 {
 	exp, man := int(h>>10&0x1f), float64(h&0x3ff)
 	sign := 1.0
@@ -98,8 +98,8 @@ func half(h uint16) float64 {
 	return sign * math.Ldexp(man+1024, exp-25)
 }
 
-// x87 writes the 80-bit format of Intel's first coprocessor: 64 bits of mantissa
-// with an explicit leading one, 15 of exponent, one of sign.
+// x87 returns the text of a number in the 80-bit format of the x87: 64 bits of mantissa with an
+// explicit leading one, 15 of exponent, one of sign.
 func x87(raw []byte) string {
 	man := types.Uint(raw[:8], false)
 	se := types.Uint(raw[8:10], false)
@@ -118,7 +118,7 @@ func x87(raw []byte) string {
 	return signed(bigText(f), neg)
 }
 
-// quad writes an IEEE 754 binary128.
+// quad returns the text of an IEEE 754 binary128.
 func quad(raw []byte, bigEndian bool) string {
 	hi, lo := types.Uint(raw[8:], false), types.Uint(raw[:8], false)
 	if bigEndian {
@@ -144,7 +144,7 @@ func quad(raw []byte, bigEndian bool) string {
 	return signed(bigText(f), neg)
 }
 
-// pair writes the sum of two doubles.
+// pair returns the text of the sum of two doubles.
 func pair(raw []byte, bigEndian bool) string {
 	high := math.Float64frombits(types.Uint(raw[:8], bigEndian))
 	low := math.Float64frombits(types.Uint(raw[8:], bigEndian))
@@ -170,7 +170,7 @@ func signed(s string, neg bool) string {
 	return s
 }
 
-// wideText writes an integer of more than 8 bytes.
+// wideText returns the text of an integer of more than 8 bytes.
 func wideText(raw []byte, isSigned, bigEndian bool) string {
 	be := make([]byte, len(raw))
 	for i := range raw {

@@ -31,7 +31,7 @@ const (
 	KindText          Kind = "text"
 )
 
-// Kind is the value's kind; of a value that could not be read, that of its type.
+// Kind returns the value's kind. A value that could not be read has the kind of its type.
 func (v *Value) Kind() Kind {
 	if v.keyed() {
 		return KindMap
@@ -66,7 +66,7 @@ func (v *Value) Kind() Kind {
 	return k
 }
 
-// kind is that of t's values, before a printer has seen them; t is stripped.
+// kind returns the kind of values of type t, which must be stripped, if no printer handles them.
 func kind(t *types.Type) Kind {
 	switch t.Tag {
 	case 0:
@@ -111,10 +111,10 @@ func scalarKind(t *types.Type) Kind {
 	return KindInt
 }
 
-// keyed reports whether v is a map that has elements.
+// keyed reports whether v is a map with elements.
 func (v *Value) keyed() bool { return len(v.Parts) > 0 && v.Parts[0].Key != nil }
 
-// shape is the kind of a printed struct, as what it looks like.
+// shape returns the kind of a struct that a printer handled, by its looks.
 func (v *Value) shape() Kind {
 	switch {
 	case !v.Compound && quoted(v.Text):
@@ -142,8 +142,7 @@ func mapType(name string) bool {
 	return strings.HasPrefix(name, "map[") || strings.HasSuffix(strings.ToLower(name), "map")
 }
 
-// quoted reports whether s is the text of a string, also of one of wide
-// characters: u8"x".
+// quoted reports whether s is the text of a string, maybe with a prefix: u8"x".
 func quoted(s string) bool {
 	i := strings.IndexByte(s, '"')
 	return i == 0 || i > 0 && i <= 2 && strings.Trim(s[:i], "LUu8") == ""

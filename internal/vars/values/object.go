@@ -9,41 +9,40 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// maxObject bounds the bytes that are read of one object.
+// MaxObject is the largest number of bytes read of one object.
 const MaxObject = 1 << 20
 
-// An object is a typed stretch of bytes: in the process's memory, read when they
-// are wanted, or gathered from registers and constants.
+// An Object is bytes with a type. They are in the process's memory and read when needed, or were
+// gathered from registers and constants.
 type Object struct {
 	Type *types.Type
 	Size uint64 // bytes
 
 	Mem  bool
-	Addr arch.Address // with mem
+	Addr arch.Address // if Mem
 
-	Data  []byte // without mem; size bytes
-	Holes []Hole // parts of data that have no value
+	Data  []byte // if not Mem; Size bytes
+	Holes []Hole // parts of Data without a value
 
-	// For a field of fewer bits than its bytes: bits of them from bit bitOff on,
-	// counted from the first byte's least significant bit, on a big-endian machine
-	// from its most significant one.
+	// Of a bit-field: its width and its offset, in bits. The offset counts from the least
+	// significant bit of the first byte, on big-endian machines from the most significant one.
 	bits, bitOff uint64
 }
 
-// A hole is a part of an object that has no value, in bits from its start.
+// A Hole is a part of an object without a value, in bits from the start of the object.
 type Hole struct {
 	From, To uint64
 	Err      error
-	Implicit *Implicit // the part is a pointer to an object that lies nowhere
+	Implicit *Implicit // the part is a pointer to an object without an address
 }
 
-// An implicit is what DW_OP_implicit_pointer tells.
+// An Implicit is the operands of DW_OP_implicit_pointer.
 type Implicit struct {
 	DIE    dwarf.DIE
 	Offset int64
 }
 
-// part is the object of type t at a byte offset of o.
+// part returns the object of type t at a byte offset in o.
 func (o *Object) part(t *types.Type, off, size uint64) Object {
 	p := Object{Type: t, Size: size, Mem: o.Mem, Addr: o.Addr + off}
 	if o.Mem {
@@ -89,7 +88,7 @@ func (p *Process) Bytes(o *Object, off, n uint64) ([]byte, error) {
 	return o.Data[off : off+n], nil
 }
 
-// bitfield returns the value of an object of fewer bits than bytes.
+// bitfield returns the value of a bit-field.
 func (b *builder) bitfield(o *Object) (uint64, error) {
 	first, last := o.bitOff/8, (o.bitOff+o.bits+7)/8
 	var raw []byte
@@ -109,7 +108,7 @@ func (b *builder) bitfield(o *Object) (uint64, error) {
 		}
 		raw = o.Data[first:last]
 	}
-	// The value's bits are the last ones of a number that is big-endian.
+	// In a big-endian number the bits of the value come last.
 	var v [8]byte
 	n, to := min(o.bits, 64), uint64(0)
 	if b.p.Arch.Big() {
@@ -119,7 +118,7 @@ func (b *builder) bitfield(o *Object) (uint64, error) {
 	return types.Uint(v[:], b.p.Arch.Big()), nil
 }
 
-// copyBits copies n bits.
+// CopyBits copies n bits from bit from of src to bit to of dst. Bits count as in Object.
 func CopyBits(dst []byte, to uint64, src []byte, from, n uint64, big bool) {
 	if to%8 == 0 && from%8 == 0 && n%8 == 0 {
 		copy(dst[to/8:(to+n)/8], src[from/8:(from+n)/8])

@@ -40,8 +40,7 @@ func (b *builder) pointer(o *Object, t *types.Type, depth int) *Value {
 	return v
 }
 
-// implicit is what the whole of a pointer is known to point to, when that lies
-// nowhere.
+// implicit returns what the pointer o points to, if that has no address.
 func (o *Object) implicit() *Implicit {
 	if o.Mem || len(o.Holes) != 1 || o.Holes[0].From != 0 || o.Holes[0].To < 8*o.Size {
 		return nil
@@ -49,7 +48,7 @@ func (o *Object) implicit() *Implicit {
 	return o.Holes[0].Implicit
 }
 
-// implicit reads what a pointer to an object without an address points to.
+// implicit reads the object without an address that a pointer points to.
 func (b *builder) implicit(o *Object, t *types.Type, p *Implicit, depth int) *Value {
 	const mark = "(synthetic pointer)"
 	if s, ok := b.implicitText(t, p); ok {
@@ -72,8 +71,7 @@ func (b *builder) implicit(o *Object, t *types.Type, p *Implicit, depth int) *Va
 	return v
 }
 
-// implicitText is the string that a pointer to characters without an address
-// points to.
+// implicitText returns the string without an address that a pointer points to.
 func (b *builder) implicitText(t *types.Type, p *Implicit) (string, bool) {
 	elem := t.Target()
 	size, ok := elem.Char()
@@ -95,7 +93,7 @@ func (b *builder) implicitText(t *types.Type, p *Implicit) (string, bool) {
 
 func (b *builder) implicitTarget(t *types.Type, p *Implicit) (*Object, error) {
 	elem := t.Target()
-	ob, err := b.f.Variable(p.DIE, t.Elem) // a DWARF procedure has no type of its own
+	ob, err := b.f.Variable(p.DIE, t.Elem) // a DWARF procedure has no type
 	if err != nil {
 		return nil, err
 	}
@@ -144,8 +142,8 @@ func (b *builder) reference(o *Object, t *types.Type, depth int) *Value {
 	return v
 }
 
-// memberPointer reads a pointer to a member (Itanium C++ ABI, 2.3): an offset, or
-// for functions an address (or a place in the virtual table) and an adjustment.
+// memberPointer reads a pointer to a member (Itanium C++ ABI, 2.3): an offset, or for functions
+// an address or an offset in the virtual table, and an adjustment.
 func (b *builder) memberPointer(o *Object, t *types.Type) *Value {
 	raw, err := b.p.Bytes(o, 0, o.Size)
 	if err != nil {
@@ -169,7 +167,7 @@ func (b *builder) memberPointer(o *Object, t *types.Type) *Value {
 	}
 	if b.p.VirtualInAdjust {
 		if adjust&1 == 1 {
-			first++ // as others have it
+			first++ // as on other architectures
 		}
 		adjust >>= 1
 	}
@@ -184,8 +182,8 @@ func (b *builder) memberPointer(o *Object, t *types.Type) *Value {
 	return b.text(o, b.p.addressText(first))
 }
 
-// msvcMemberPointer is a pointer to a member in Microsoft's object model, of a class
-// with at most one base: an offset of 4 bytes, or the address of a function.
+// msvcMemberPointer returns the text of a pointer to a member in Microsoft's object model, of a
+// class with at most one base class: an offset of 4 bytes, or the address of a function.
 func (b *builder) msvcMemberPointer(t *types.Type, v uint64, size int) string {
 	if t.Target().Strip().Tag != dwarf.TagSubroutineType {
 		return b.dataMember(t, int64(types.Resize(v, size, true)))

@@ -8,12 +8,11 @@ import (
 	"github.com/corewalk/corewalk/internal/vars/unknown"
 )
 
-// A printer shows a class of a library as what it means. It answers nil when the
-// object's members are not what they should be: the object is then shown as any
-// other.
+// A printer shows an object of a library's class as what it means. It returns nil if the members
+// are not those that it expects; then the object is shown like any other.
 type printer func(b *builder, o *Object, t *types.Type, depth int) *Value
 
-// print asks the printer of the type, if there is one.
+// print calls the printer for type t. It returns nil if there is none.
 func (b *builder) print(o *Object, t *types.Type, depth int) *Value {
 	var p printer
 	switch {
@@ -34,7 +33,7 @@ func (b *builder) print(o *Object, t *types.Type, depth int) *Value {
 	return v
 }
 
-// cxxPrinter finds the printer of a class of the C++ library.
+// cxxPrinter returns the printer for a class of the C++ library; nil if there is none.
 func cxxPrinter(t *types.Type) printer {
 	if t.BareName == "" || t.Tag == dwarf.TagUnionType {
 		return nil
@@ -63,7 +62,7 @@ func cxxPrinter(t *types.Type) printer {
 	return p
 }
 
-// num reads a number that is a member of a member.
+// num reads the number at the end of a chain of members.
 func (b *builder) num(o *Object, names ...string) (uint64, bool) {
 	p, ok := b.path(o, names...)
 	if !ok || p.Size > 8 || p.Size == 0 {
@@ -77,7 +76,8 @@ func (b *builder) num(o *Object, names ...string) (uint64, bool) {
 	return v, err == nil
 }
 
-// elem is the type that the pointer member points to.
+// elem returns the type that the pointer at the end of a chain of members points to, and its
+// size.
 func (b *builder) elem(o *Object, names ...string) (*types.Type, uint64, bool) {
 	p, ok := b.path(o, names...)
 	if !ok {
@@ -91,7 +91,7 @@ func (b *builder) elem(o *Object, names ...string) (*types.Type, uint64, bool) {
 	return t.Target(), size, err == nil
 }
 
-// inMemory is the object of type t at an address.
+// inMemory returns the object of type t at an address.
 func (b *builder) inMemory(t *types.Type, addr uint64) (Object, error) {
 	size, err := b.sizeOf(t)
 	return Object{Type: t, Mem: true, Addr: addr, Size: size}, err
@@ -106,8 +106,8 @@ func (b *builder) read(t *types.Type, addr uint64, depth int) *Value {
 	return b.value(&o, depth)
 }
 
-// sequence reads n elements, whose addresses next gives one after the other; it
-// answers false where there is no further one, which is an error.
+// sequence reads n elements. next returns the address of each; false means that the container is
+// damaged.
 func (b *builder) sequence(v *Value, t *types.Type, n uint64, depth int, next func() (uint64, bool)) *Value {
 	v.Compound = true
 	for i := range n {
@@ -130,7 +130,7 @@ func (b *builder) sequence(v *Value, t *types.Type, n uint64, depth int, next fu
 	return v
 }
 
-// run reads n elements that lie one after the other from addr on.
+// run reads n elements that follow one another in memory, beginning at addr.
 func (b *builder) run(v *Value, t *types.Type, addr, n uint64, depth int) *Value {
 	size, err := b.sizeOf(t)
 	if err != nil {
@@ -145,13 +145,13 @@ func (b *builder) run(v *Value, t *types.Type, addr, n uint64, depth int) *Value
 	return v
 }
 
-// align is the alignment of a type in bytes, as the platform's ABI has it.
+// align returns the alignment of a type in bytes by the platform's ABI.
 func (b *builder) align(t *types.Type) uint64 {
 	left := types.MaxMembers
 	return b.alignOf(t, &left, 0)
 }
 
-// alignOf looks at no more than left types: hostile ones may hold themselves.
+// alignOf looks at no more than left types, since damaged types may contain themselves.
 func (b *builder) alignOf(t *types.Type, left *int, depth int) uint64 {
 	s := t.Strip()
 	*left--
@@ -182,7 +182,7 @@ func (b *builder) alignOf(t *types.Type, left *int, depth int) uint64 {
 	return min(size, b.p.MaxAlign)
 }
 
-// lengthText is a string of n characters at addr, or what is wrong with it.
+// lengthText reads a string of n characters at addr.
 func (b *builder) lengthText(o *Object, elem *types.Type, addr, n uint64) *Value {
 	size, _ := elem.Char()
 	size = max(size, 1)

@@ -8,8 +8,7 @@ import (
 	"github.com/corewalk/corewalk/internal/vars/unknown"
 )
 
-// Values of Go. DW_AT_go_kind tells what a type is, with the numbers of
-// reflect.Kind.
+// Values of Go. DW_AT_go_kind is the reflect.Kind of a type.
 
 const (
 	goChan      = 18
@@ -22,8 +21,7 @@ const (
 	goUnsafe    = 26
 )
 
-// goPrinter finds the printer of a struct that the compiler made for a type that
-// is none.
+// goPrinter returns the printer for a struct that stands for a string, a slice or an interface.
 func goPrinter(t *types.Type) printer {
 	switch {
 	case t.GoKind == goString || t.BareName == "string":
@@ -66,8 +64,8 @@ func goSliceValue(b *builder, o *Object, t *types.Type, depth int) *Value {
 	return b.run(b.text(o, text), elem, addr, n, depth)
 }
 
-// goPointerValue prints what a pointer of Go stands for: a map, a channel, a
-// function; nil for one that is only a pointer.
+// goPointerValue prints a map or a channel, which DWARF describes as pointers. It returns nil for
+// other pointers.
 func (b *builder) goPointerValue(o *Object, t *types.Type, depth int) *Value {
 	named := o.Type
 	for range types.MaxChain {
@@ -99,8 +97,8 @@ func (b *builder) goPointerValue(o *Object, t *types.Type, depth int) *Value {
 	return b.goMapValue(o, named, &to, depth)
 }
 
-// goFuncValue prints a variable of a function type: it holds the address of a
-// closure, which begins with the address of the code.
+// goFuncValue prints a variable of a function type. It has the address of a closure, which begins
+// with the address of the code.
 func (b *builder) goFuncValue(o *Object) *Value {
 	p := o.part(o.Type, 0, uint64(b.p.Arch.WordSize))
 	closure, err := b.uint(&p, false)
@@ -146,7 +144,7 @@ func (b *builder) goChannel(o *Object, named *types.Type, to *Object, depth int)
 
 func (b *builder) goElem(t *types.Type) *types.Type { return b.goTypeOf(t, dwarf.AttrGoElem) }
 
-// goTypeOf is a type that an attribute of t refers to; nil when it has none.
+// goTypeOf returns the type that an attribute of t refers to; nil if there is none.
 func (b *builder) goTypeOf(t *types.Type, attr dwarf.Attr) *types.Type {
 	v := t.Ref.Unit.Value(t.Ref.Off, attr)
 	d, err := t.Ref.Unit.Ref(&v)

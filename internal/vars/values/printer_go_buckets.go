@@ -8,14 +8,13 @@ import (
 	"github.com/corewalk/corewalk/internal/vars/unknown"
 )
 
-// Maps of Go before 1.24: an array of 1<<B buckets of eight slots, with a byte for
-// each that says whether it is in use, and buckets that overflowed behind them
-// (runtime/map.go of those versions). While a map grows, the buckets of the old
-// array that were not moved yet hold what the new ones will.
+// Maps of Go before 1.24 (runtime/map.go): an array of 1<<B buckets, each with eight slots, a
+// byte per slot that says whether it is in use, and a list of overflow buckets. While a map
+// grows, buckets of the old array that were not moved yet have the elements of their new buckets.
 
 const (
 	goBucketSlots  = 8
-	goMinTopHash   = 5 // below it a slot is free, or was moved
+	goMinTopHash   = 5 // a slot with a smaller byte is free, or was moved
 	goMovedFirst   = 2 // these bytes say that the bucket was moved
 	goMovedLast    = 4
 	goSameSizeGrow = 8       // hmap.flags: the old array is as large as the new one
@@ -23,14 +22,14 @@ const (
 	maxGoBuckets   = 1 << 20 // looked at for one map
 )
 
-// A goBuckets goes over the slots of a map.
+// A goBuckets iterates over the slots of a map.
 type goBuckets struct {
 	b         *builder
 	bucket    *types.Type
 	size      uint64
 	array     uint64 // of buckets
 	count     uint64 // of them
-	old       uint64 // array that is being moved; 0 when none is
+	old       uint64 // the array that is being moved; 0 for none
 	oldCount  uint64
 	next      uint64 // number of the next bucket
 	at        uint64 // bucket
@@ -40,7 +39,7 @@ type goBuckets struct {
 	seen      int
 }
 
-// goBucketMap prints the map whose header is m; named is its type.
+// goBucketMap prints the map with header m. named is the map's type.
 func (b *builder) goBucketMap(o *Object, named *types.Type, m *Object, depth int) *Value {
 	n, ok := b.num(m, "count")
 	log, ok2 := b.num(m, "B")
@@ -77,16 +76,15 @@ func (b *builder) goBucketMap(o *Object, named *types.Type, m *Object, depth int
 	return v
 }
 
-// goSlots are the keys or the values of a bucket: of type typ, size bytes apart
-// from off on.
+// goSlots are the keys or the values of a bucket: from offset off, of type typ, size bytes apart.
 type goSlots struct {
 	off, size uint64
 	typ       *types.Type
-	elsewhere bool // a slot is the address of what it stands for
+	elsewhere bool // a slot has the address of the key or value
 }
 
-// goSlots finds them by the bucket's member and the attribute of the map's type
-// that has their type.
+// goSlots finds the keys or values by a member of the bucket, and their type by an attribute of
+// the map's type.
 func (b *builder) goSlots(bucket *types.Type, member string, named *types.Type, attr dwarf.Attr) (s goSlots, ok bool) {
 	f, ok := fieldNamed(bucket, member)
 	if !ok {
@@ -118,7 +116,7 @@ func (it *goBuckets) read(s *goSlots, depth int) *Value {
 	return it.b.read(s.typ, at, depth+1)
 }
 
-// advance goes to the next slot that is in use.
+// advance goes to the next slot in use.
 func (it *goBuckets) advance() bool {
 	it.slot++
 	for {
@@ -134,8 +132,8 @@ func (it *goBuckets) advance() bool {
 	}
 }
 
-// nextBucket goes to the bucket that the current one overflowed into, else to the
-// next of the array.
+// nextBucket goes to the overflow bucket of the current one, or else to the next bucket of the
+// array.
 func (it *goBuckets) nextBucket() bool {
 	if it.at != 0 {
 		at, err := it.b.p.Memory.ReadWord(it.at + it.overflows.Off)

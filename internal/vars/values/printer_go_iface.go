@@ -18,11 +18,11 @@ const (
 	goTypeName  = 40
 	goItabType  = 8
 
-	goExtraStar = 1 << 1 // the name has a star in front that is not the type's
+	goExtraStar = 1 << 1 // the name begins with a star that is not part of it
 	goKindMask  = 1<<5 - 1
 )
 
-// goInterfaceValue prints an interface: the type of what it holds, and its value.
+// goInterfaceValue prints the dynamic type and value of an interface.
 func goInterfaceValue(b *builder, o *Object, t *types.Type, depth int) *Value {
 	typ, ok := b.num(o, "_type")
 	if !ok {
@@ -72,7 +72,7 @@ func goInterfaceValue(b *builder, o *Object, t *types.Type, depth int) *Value {
 
 var errNoTypes = errors.New("the file of the function has no symbol runtime.types")
 
-// wordBytes are the bytes of an address in memory.
+// wordBytes returns an address as it is in memory.
 func (b *builder) wordBytes(v uint64) []byte {
 	raw := make([]byte, 8)
 	if b.p.Arch.WordSize == 4 {
@@ -119,9 +119,8 @@ func (b *builder) goTypeName(typ uint64) (string, error) {
 	return string(raw), nil
 }
 
-// goTypeNamed finds a type by the name that the runtime has for it: the package's
-// last element, where DWARF has its whole path. Types lie in the unit of the
-// variable, or in one that all units share.
+// goTypeNamed finds a type by the runtime's name for it, which begins with the last element of
+// the package's path. The type is in the unit of the frame's function or in a shared one.
 func (b *builder) goTypeNamed(name string) *types.Type {
 	own := b.f.Unit()
 	if d, ok := b.p.Types.InUnit(own)[name]; ok {

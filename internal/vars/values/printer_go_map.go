@@ -6,16 +6,16 @@ import (
 	"github.com/corewalk/corewalk/internal/vars/types"
 )
 
-// Maps of Go 1.24 and newer: tables of groups of eight slots with a word of
-// control bytes, whose top bit is set where a slot is free
-// (internal/runtime/maps). A small map is a single group.
+// Maps of Go 1.24 and newer (internal/runtime/maps): tables of groups, each with eight slots and
+// a word of control bytes, of which the top bit is set if the slot is free. A small map is a
+// single group.
 
 const (
 	goGroupSlots = 8
 	maxGoGroups  = 1 << 20 // looked at for one map
 )
 
-// A goGroups goes over the groups of a map.
+// A goGroups iterates over the groups of a map.
 type goGroups struct {
 	b      *builder
 	group  *types.Type
@@ -83,7 +83,7 @@ func (b *builder) goMapValue(o *Object, named *types.Type, m *Object, depth int)
 	return v
 }
 
-// types finds the types of tables and groups behind the directory's.
+// types finds the types of tables and groups, from that of the directory.
 func (it *goGroups) types(dir *types.Type) bool {
 	it.table = dir.Strip().Target().Strip().Target().Strip()
 	groups, ok := fieldNamed(it.table, "groups")
@@ -109,7 +109,7 @@ func fieldNamed(t *types.Type, name string) (types.Field, bool) {
 	return types.Field{}, false
 }
 
-// next is the address of the next group.
+// next returns the address of the next group.
 func (it *goGroups) next() (uint64, bool) {
 	for {
 		if it.left > 0 {

@@ -7,10 +7,10 @@ import (
 	"github.com/corewalk/corewalk/internal/vars/types"
 )
 
-// Classes of libc++ (LLVM 14 to 20; the layouts are those of its ABI version 1).
-// Until LLVM 20 members that may be empty lie in a __compressed_pair.
+// Classes of libc++ from LLVM 14 to 20, with the layouts of its ABI version 1. Until LLVM 20,
+// members that may be empty are in a __compressed_pair.
 
-// libcxxClass finds the printer of a class of libc++ by its name.
+// libcxxClass returns the printer for a class of libc++.
 func libcxxClass(name string) printer {
 	switch name {
 	case "basic_string":
@@ -49,7 +49,8 @@ func libcxxClass(name string) printer {
 	return nil
 }
 
-// first is the first of several members that o has, out of its compressed pair.
+// first returns the first member of o that has one of the names, taken out of its compressed
+// pair.
 func (b *builder) first(o *Object, names ...string) (Object, bool) {
 	for _, n := range names {
 		p, ok := b.member(o, n)
@@ -64,7 +65,7 @@ func (b *builder) first(o *Object, names ...string) (Object, bool) {
 	return Object{}, false
 }
 
-// firstNum is the number in the first of several members that o has.
+// firstNum reads the number in the first member of o that has one of the names.
 func (b *builder) firstNum(o *Object, names ...string) (uint64, bool) {
 	p, ok := b.first(o, names...)
 	if !ok || p.Size == 0 || p.Size > 8 || p.Type.Strip().Aggregate() {
@@ -74,8 +75,7 @@ func (b *builder) firstNum(o *Object, names ...string) (uint64, bool) {
 	return v, err == nil
 }
 
-// cxxString prints a string, whose characters lie in the object when there are
-// few of them.
+// cxxString prints a string. Short strings are in the object itself.
 func cxxString(b *builder, o *Object, t *types.Type, depth int) *Value {
 	rep, ok := b.first(o, "__r_", "__rep_")
 	elem := t.TypeArg(0)
@@ -207,8 +207,8 @@ func cxxTree(b *builder, o *Object, t *types.Type, depth int) *Value {
 	if !ok || !ok2 || elem == nil {
 		return nil
 	}
-	// A node is its neighbours, its colour, and the element, in the padding where it
-	// fits.
+	// A node has the addresses of its neighbours, its colour and the element, which may be in the
+	// padding.
 	w := b.word()
 	node := treeNode{left: 0, right: w, parent: 2 * w, value: AlignUp(3*w+1, b.align(elem))}
 	return pairs(b.tree(o, t, elem, n, at, node, depth), t)
@@ -229,6 +229,6 @@ func cxxHash(b *builder, o *Object, t *types.Type, depth int) *Value {
 	if !ok {
 		return nil
 	}
-	// A node is the next one's address, the hash, and the element.
+	// A node has the address of the next, the hash and the element.
 	return pairs(b.hashed(o, t, elem, n, at, AlignUp(2*b.word(), b.align(elem)), depth), t)
 }

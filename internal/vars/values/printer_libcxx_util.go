@@ -8,7 +8,7 @@ import (
 	"github.com/corewalk/corewalk/internal/vars/unknown"
 )
 
-// Values that may be absent, one of several, or owned, of libc++.
+// Optionals, variants, tuples, smart pointers and functions of libc++.
 
 func cxxOptional(b *builder, o *Object, t *types.Type, depth int) *Value {
 	engaged, ok := b.num(o, "__engaged_")
@@ -40,8 +40,7 @@ func cxxVariant(b *builder, o *Object, t *types.Type, depth int) *Value {
 	return b.alternativeOf(o, t, &index, &data, depth)
 }
 
-// alternativeOf prints a variant, whose alternatives all lie at the start of
-// data.
+// alternativeOf prints a variant, whose alternatives all begin at the start of data.
 func (b *builder) alternativeOf(o *Object, t *types.Type, index, data *Object, depth int) *Value {
 	i, err := b.uint(index, true)
 	if err != nil {
@@ -101,8 +100,8 @@ func cxxUniquePtr(b *builder, o *Object, t *types.Type, depth int) *Value {
 	return b.pointing(o, "std::unique_ptr<"+t.TypeArg(0).Name()+">", &ptr, depth)
 }
 
-// cxxSharedPtr prints a pointer and the counters of its block: owners, of which
-// the first is not counted, and weak references.
+// cxxSharedPtr prints a pointer and the two counters of its control block: owners less one, and
+// weak references.
 func cxxSharedPtr(b *builder, o *Object, t *types.Type, depth int) *Value {
 	ptr, ok := b.member(o, "__ptr_")
 	block, ok2 := b.num(o, "__cntrl_")
@@ -127,8 +126,7 @@ func cxxSharedPtr(b *builder, o *Object, t *types.Type, depth int) *Value {
 	return b.pointing(o, title(t)+"<"+t.TypeArg(0).Name()+"> "+text, &ptr, depth)
 }
 
-// cxxFunction tells what a std::function calls, by the virtual table of what it
-// holds.
+// cxxFunction prints a std::function by the virtual table of the callable in it.
 func cxxFunction(b *builder, o *Object, t *types.Type, depth int) *Value {
 	held, ok := b.num(o, "__f_", "__f_")
 	if !ok {

@@ -7,11 +7,11 @@ import (
 	"github.com/corewalk/corewalk/internal/vars/unknown"
 )
 
-// Classes of Microsoft's C++ library (Visual Studio 2015 and later: their layouts are
-// one ABI; https://github.com/microsoft/STL, stl/inc). A PDB has no template
-// arguments: types of elements are those of the members that hold them.
+// Classes of Microsoft's C++ library since Visual Studio 2015, which all have the same ABI
+// (https://github.com/microsoft/STL, stl/inc). A PDB has no template arguments, so the types of
+// elements come from members.
 
-// msvcClass finds the printer of a class by its name in std.
+// msvcClass returns the printer for a class by its name in std.
 func msvcClass(name string) printer {
 	switch name {
 	case "basic_string":
@@ -48,7 +48,7 @@ func msvcClass(name string) printer {
 	return nil
 }
 
-// either is a printer that tries another where the first finds other members.
+// either returns a printer that tries the second one if the first returns nil.
 func either(first, second printer) printer {
 	if first == nil {
 		return second
@@ -61,11 +61,10 @@ func either(first, second printer) printer {
 	}
 }
 
-// msvcValue is the member that an allocator or the like shares its place with.
+// msvcValue returns the value in a _Compressed_pair.
 func (b *builder) msvcValue(o *Object) (Object, bool) { return b.path(o, "_Mypair", "_Myval2") }
 
-// msvcString prints a string, whose characters lie in it as long as they fit into 16
-// bytes.
+// msvcString prints a string. Strings of up to 16 bytes are in the object itself.
 func msvcString(b *builder, o *Object, t *types.Type, depth int) *Value {
 	val, ok := b.msvcValue(o)
 	n, ok1 := b.num(&val, "_Mysize")
@@ -165,8 +164,8 @@ func msvcDeque(b *builder, o *Object, t *types.Type, depth int) *Value {
 	})
 }
 
-// msvcNode is the type of a container's nodes, by the member that points to them, its
-// element and that one's offset.
+// msvcNode returns the type of a container's nodes, from the member that points to them, with the
+// type and offset of the element.
 func (b *builder) msvcNode(val *Object) (elem *types.Type, off uint64, ok bool) {
 	node, _, ok := b.elem(val, "_Myhead")
 	if !ok {
@@ -179,7 +178,7 @@ func (b *builder) msvcNode(val *Object) (elem *types.Type, off uint64, ok bool) 
 	return b.p.Types.Of(f.Type), f.Off, true
 }
 
-// fieldOf is a member of a class.
+// fieldOf returns a member of a class by its name.
 func (b *builder) fieldOf(t *types.Type, name string) (*types.Field, bool) {
 	fields := t.Strip().Members().Fields
 	for i := range fields {
@@ -214,8 +213,8 @@ func msvcForwardList(b *builder, o *Object, t *types.Type, depth int) *Value {
 	return b.chain(o, "std::forward_list", elem, first, 0, 0, off, depth)
 }
 
-// msvcTree prints maps and sets. Their head is a node too: where there is no child,
-// its address stands, and it has that of the first node on its left.
+// msvcTree prints maps and sets. The head is also a node. A node without a child has the address
+// of the head instead, and the left child of the head is the first node.
 func msvcTree(b *builder, o *Object, t *types.Type, depth int) *Value {
 	val, ok := b.path(o, "_Mypair", "_Myval2", "_Myval2")
 	elem, off, ok1 := b.msvcNode(&val)
@@ -238,8 +237,8 @@ func msvcTree(b *builder, o *Object, t *types.Type, depth int) *Value {
 	return pairs(v, t)
 }
 
-// msvcFollowing goes from one node of a tree to the next in order. A node begins with
-// the addresses of its left child, its parent and its right child.
+// msvcFollowing returns the next node of a tree in order. A node begins with the addresses of its
+// left child, its parent and its right child.
 func (b *builder) msvcFollowing(at, head uint64) (uint64, error) {
 	w := b.word()
 	next, err := b.p.Memory.ReadWord(at + 2*w)
@@ -270,7 +269,7 @@ func (b *builder) msvcFollowing(at, head uint64) (uint64, error) {
 	return 0, unknown.ErrLimit
 }
 
-// msvcHash prints hash tables, whose elements are those of a list.
+// msvcHash prints hash tables, which keep their elements in a list.
 func msvcHash(b *builder, o *Object, t *types.Type, depth int) *Value {
 	list, ok := b.member(o, "_List")
 	if !ok {
@@ -318,7 +317,7 @@ func msvcOptional(b *builder, o *Object, t *types.Type, depth int) *Value {
 	return b.holding(o, name, &val, depth)
 }
 
-// msvcTuple prints a tuple: its first element, and a base with the others.
+// msvcTuple prints a tuple: a member with the first element, and a base class with the others.
 func msvcTuple(b *builder, o *Object, t *types.Type, depth int) *Value {
 	v := b.text(o, "std::tuple containing")
 	v.Compound = true
@@ -360,8 +359,7 @@ func msvcUniquePtr(b *builder, o *Object, t *types.Type, depth int) *Value {
 	return b.pointing(o, "std::unique_ptr<"+ptr.Type.Strip().Target().Name()+">", &ptr, depth)
 }
 
-// msvcSharedPtr prints shared and weak pointers. All owners together count as one
-// weak reference.
+// msvcSharedPtr prints shared and weak pointers. All owners together count as one weak reference.
 func msvcSharedPtr(b *builder, o *Object, t *types.Type, depth int) *Value {
 	ptr, ok := b.member(o, "_Ptr")
 	block, ok1 := b.num(o, "_Rep")

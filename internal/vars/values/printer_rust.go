@@ -8,11 +8,10 @@ import (
 	"github.com/corewalk/corewalk/internal/vars/unknown"
 )
 
-// Values of Rust, as its Debug would print them: Some(5), Point {x: 1, y: 2},
-// (1, "a"). The layouts of the library's types are those of rustc 1.60 to 1.95;
-// members are found by name.
+// Values of Rust, as its Debug prints them: Some(5), Point {x: 1, y: 2}, (1, "a"). The layouts of
+// the library's types are those of rustc 1.60 to 1.95.
 
-// rustPrinter finds the printer of a type of Rust. Every aggregate has one.
+// rustPrinter returns the printer for a type of Rust. Every aggregate has one.
 func rustPrinter(t *types.Type) printer {
 	name := t.BareName
 	switch {
@@ -45,7 +44,7 @@ func rustPrinter(t *types.Type) printer {
 	return rustStruct
 }
 
-// rustStruct prints a struct, a tuple or a struct like a tuple.
+// rustStruct prints a struct, a tuple or a tuple struct.
 func rustStruct(b *builder, o *Object, t *types.Type, depth int) *Value {
 	v := b.text(o, "")
 	b.rustFields(v, o, t.Members().Fields, depth)
@@ -57,8 +56,8 @@ func rustStruct(b *builder, o *Object, t *types.Type, depth int) *Value {
 	return v
 }
 
-// rustFields adds members to v and decides on its style: named __0, __1 ... they
-// are those of a tuple; without any, v is only a name.
+// rustFields adds members to v and chooses its style. Members named __0, __1 ... are those of a
+// tuple; without members v is only a name.
 func (b *builder) rustFields(v *Value, o *Object, fields []types.Field, depth int) {
 	v.style = record
 	for i := range fields {
@@ -87,8 +86,8 @@ func (b *builder) rustFields(v *Value, o *Object, fields []types.Field, depth in
 	}
 }
 
-// vtable prints the member of a pointer to a trait's object that says which
-// functions the object has: by its address, although its type is a reference.
+// vtable prints the virtual table of a trait object as an address, although its type is a
+// reference.
 func (b *builder) vtable(at *Object, f *types.Field) (*Value, bool) {
 	if f.Name != "vtable" || !at.Type.Strip().Pointer() {
 		return nil, false
@@ -100,7 +99,7 @@ func (b *builder) vtable(at *Object, f *types.Field) (*Value, bool) {
 	return b.text(at, b.p.addressText(addr)), true
 }
 
-// rustName is the name of a type without modules and parameters.
+// rustName returns the name of a type without modules and type parameters.
 func rustName(name string) string {
 	name, _, _ = strings.Cut(name, "<")
 	if i := strings.LastIndex(name, "::"); i >= 0 {
@@ -109,7 +108,7 @@ func rustName(name string) string {
 	return name
 }
 
-// rustEnum prints the alternative that an enum holds.
+// rustEnum prints the variant of an enum that is in use.
 func rustEnum(b *builder, o *Object, t *types.Type, depth int) *Value {
 	p := t.Members().Variant
 	chosen, err := b.alternative(o, p)
@@ -132,7 +131,7 @@ func rustEnum(b *builder, o *Object, t *types.Type, depth int) *Value {
 	return v
 }
 
-// alternative finds the variant by its discriminant.
+// alternative returns the variant in use, by the discriminant.
 func (b *builder) alternative(o *Object, p *types.VariantPart) (*types.Variant, error) {
 	if !p.Has || len(p.Variants) == 0 {
 		if len(p.Variants) > 0 {
@@ -172,7 +171,7 @@ func rustStr(b *builder, o *Object, t *types.Type, depth int) *Value {
 	return b.utf8(o, addr, n)
 }
 
-// utf8 is a string of n bytes at addr.
+// utf8 reads a string of n bytes at addr.
 func (b *builder) utf8(o *Object, addr, n uint64) *Value {
 	if n > 1<<40 {
 		return Failed(o.Type, &unknown.Corrupt{Err: unknown.Length(n)})
@@ -194,7 +193,7 @@ func rustSlice(b *builder, o *Object, t *types.Type, depth int) *Value {
 	return b.rustList(o, fmt.Sprintf("%s(size=%d)", rustSliceName(t), n), elem, addr, n, depth)
 }
 
-// rustSliceName names a slice or what is boxed of it.
+// rustSliceName returns the name to show for a slice or a boxed slice.
 func rustSliceName(t *types.Type) string {
 	if strings.HasPrefix(t.BareName, "&") {
 		return t.BareName
@@ -209,8 +208,8 @@ func (b *builder) rustList(o *Object, text string, elem *types.Type, addr, n uin
 	return b.run(b.text(o, text), elem, addr, n, depth)
 }
 
-// pointer0 follows the wrappers around a pointer (Unique, NonNull), each of which
-// has one member with data.
+// pointer0 reads a pointer inside its wrappers (Unique, NonNull), each of which has one member
+// with data.
 func (b *builder) pointer0(o *Object) (uint64, bool) {
 	at := *o
 	for range 8 {
@@ -235,8 +234,8 @@ func (b *builder) pointer0(o *Object) (uint64, bool) {
 	return 0, false
 }
 
-// rustBuffer is the pointer of a Vec and its like: RawVec's, which since 1.80 lies
-// in RawVecInner.
+// rustBuffer returns the pointer of a Vec or a type built on it: RawVec's, which since 1.80 is in
+// RawVecInner.
 func (b *builder) rustBuffer(o *Object) (uint64, bool) {
 	buf, ok := b.member(o, "buf")
 	if !ok {
@@ -310,7 +309,7 @@ func (b *builder) rustCapacity(o *Object) uint64 {
 	return n
 }
 
-// rustBoxed prints the fat pointers of boxed slices and strings.
+// rustBoxed prints boxed slices and strings, which are fat pointers.
 func rustBoxed(b *builder, o *Object, t *types.Type, depth int) *Value {
 	switch {
 	case strings.Contains(t.BareName, "Box<str"):
@@ -321,14 +320,13 @@ func rustBoxed(b *builder, o *Object, t *types.Type, depth int) *Value {
 	return rustStruct(b, o, t, depth)
 }
 
-// rustReference reports whether the name is of a pointer that always points to a
-// value: a reference or a Box.
+// rustReference reports whether the name is that of a reference or a Box, which always point to a
+// value.
 func rustReference(name string) bool {
 	return strings.HasPrefix(name, "&") || strings.HasPrefix(name, "alloc::boxed::Box<")
 }
 
-// rustRc prints Rc and Arc with their counts, of which the owners together are
-// one weak reference.
+// rustRc prints Rc and Arc with their counts. All owners together count as one weak reference.
 func rustRc(b *builder, o *Object, t *types.Type, depth int) *Value {
 	ptr, ok := b.path(o, "ptr", "pointer")
 	fat := ptr
@@ -366,8 +364,8 @@ func rustRc(b *builder, o *Object, t *types.Type, depth int) *Value {
 	return v
 }
 
-// rustShared reads what an Rc points to; fat is its pointer, which knows the length
-// of a slice or a string. Their member is described as the first element.
+// rustShared reads what an Rc points to. Of a slice or a string, fat is the pointer that has the
+// length, and the member is described as the first element.
 func (b *builder) rustShared(t *types.Type, value, fat *Object, depth int) *Value {
 	n, ok := b.num(fat, "length")
 	switch {

@@ -8,9 +8,8 @@ import (
 	"github.com/corewalk/corewalk/internal/vars/unknown"
 )
 
-// rustHash prints HashMap and HashSet: a table of hashbrown, whose elements lie
-// before its control bytes, the last first. The top bit of a control byte is set
-// where there is no element.
+// rustHash prints HashMap and HashSet: a table of hashbrown. The elements are in front of the
+// control bytes, the last first. The top bit of a control byte is set if there is no element.
 func rustHash(b *builder, o *Object, t *types.Type, depth int) *Value {
 	base, ok := b.member(o, "base")
 	if !ok {
@@ -63,8 +62,8 @@ func rustHash(b *builder, o *Object, t *types.Type, depth int) *Value {
 	return v
 }
 
-// rustPairs makes the tuples in a table into keys and values, or for a set into
-// elements.
+// rustPairs splits the tuples in a table into keys and values, or takes the elements of a set out
+// of them.
 func rustPairs(v *Value, isMap bool) {
 	for i := range v.Parts {
 		el := v.Parts[i].Value
@@ -78,7 +77,7 @@ func rustPairs(v *Value, isMap bool) {
 	}
 }
 
-// A byteWindow reads single bytes of the process's memory, many at a time.
+// A byteWindow returns single bytes of the process's memory, and reads many at a time.
 type byteWindow struct {
 	start uint64
 	data  []byte

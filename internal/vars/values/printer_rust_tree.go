@@ -7,8 +7,8 @@ import (
 	"github.com/corewalk/corewalk/internal/vars/unknown"
 )
 
-// Trees of Rust (BTreeMap, BTreeSet): a node has up to eleven keys and values;
-// one that is no leaf has its children's addresses behind them.
+// Trees of Rust (BTreeMap, BTreeSet). A node has up to eleven keys and values; an inner node has
+// the addresses of its children after them.
 
 const maxRustTree = 32 // levels
 
@@ -93,7 +93,7 @@ func rustTree(b *builder, o *Object, t *types.Type, depth int) *Value {
 	return v
 }
 
-// rustRoot finds the root of a tree and what its nodes look like.
+// rustRoot finds the root of a tree and the layout of its nodes.
 func (b *builder) rustRoot(tree *Object) (nodes *rustNodes, node, height uint64, ok bool) {
 	root, ok := b.member(tree, "root")
 	if !ok || root.Type.Strip().Members().Variant == nil {

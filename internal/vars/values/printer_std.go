@@ -2,8 +2,7 @@ package values
 
 // Classes of libstdc++ (GCC 5 to 15; the layouts are part of its ABI).
 
-// stdClass finds the printer of a class by its name in std, without template
-// arguments.
+// stdClass returns the printer for a class by its name in std, without template arguments.
 func stdClass(name string) (printer, bool) {
 	switch name {
 	case "basic_string":

@@ -16,7 +16,7 @@ func stdTree(b *builder, o *Object, t *types.Type, depth int) *Value {
 	if !ok || !ok2 || !ok3 || elem == nil {
 		return nil
 	}
-	// A node is its colour, its neighbours and the element.
+	// A node has its colour, the addresses of its neighbours and the element.
 	w := b.word()
 	node := treeNode{parent: w, left: 2 * w, right: 3 * w, value: AlignUp(4*w, b.align(elem))}
 	return pairs(b.tree(o, t, elem, n, at, node, depth), t)

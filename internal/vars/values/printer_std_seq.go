@@ -9,8 +9,8 @@ import (
 
 // Strings and sequences of libstdc++.
 
-// stdString prints std::string and its like, of the C++11 ABI and of the one
-// before, whose length lies in front of the characters.
+// stdString prints std::string and other basic_strings, of the C++11 ABI and of the one before,
+// which has the length in front of the characters.
 func stdString(b *builder, o *Object, t *types.Type, depth int) *Value {
 	elem, _, ok := b.elem(o, "_M_dataplus", "_M_p")
 	if !ok {
@@ -163,7 +163,7 @@ func stdSpan(b *builder, o *Object, t *types.Type, depth int) *Value {
 	return nil
 }
 
-// slice prints what has a pointer and a length.
+// slice prints a class that has a pointer and a length.
 func (b *builder) slice(o *Object, name string, depth int, pointer, length []string) *Value {
 	elem, _, ok := b.elem(o, pointer...)
 	first, ok1 := b.num(o, pointer...)

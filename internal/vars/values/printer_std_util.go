@@ -7,7 +7,7 @@ import (
 	"github.com/corewalk/corewalk/internal/vars/types"
 )
 
-// Values that may be absent, one of several, or owned, of libstdc++.
+// Optionals, variants, tuples, smart pointers and functions of libstdc++.
 
 func stdOptional(b *builder, o *Object, t *types.Type, depth int) *Value {
 	payload, ok := b.member(o, "_M_payload")
@@ -34,7 +34,7 @@ func stdOptional(b *builder, o *Object, t *types.Type, depth int) *Value {
 	return b.holding(o, name, &part, depth)
 }
 
-// holding is a container of one value.
+// holding returns the value of a container with one element.
 func (b *builder) holding(o *Object, text string, part *Object, depth int) *Value {
 	v := b.text(o, text)
 	v.Compound = true
@@ -51,7 +51,7 @@ func stdVariant(b *builder, o *Object, t *types.Type, depth int) *Value {
 	return b.alternativeOf(o, t, &index, &u, depth)
 }
 
-// tupleHeads are the elements of a tuple, which is a chain of bases.
+// tupleHeads returns the elements of a tuple, which is a chain of base classes.
 func (b *builder) tupleHeads(o *Object) []Object {
 	var heads []Object
 	at := *o
@@ -90,7 +90,7 @@ func (b *builder) tupleHeads(o *Object) []Object {
 func stdTuple(b *builder, o *Object, t *types.Type, depth int) *Value {
 	heads := b.tupleHeads(o)
 	if len(heads) == 0 && t.Ref.DB != nil && len(t.Members().Fields) > 0 {
-		return nil // of a library not known
+		return nil // of an unknown library
 	}
 	if len(heads) == 0 {
 		return b.text(o, "empty std::tuple")
@@ -121,7 +121,7 @@ func stdUniquePtr(b *builder, o *Object, t *types.Type, depth int) *Value {
 	return b.pointing(o, "std::unique_ptr<"+t.TypeArg(0).Name()+">", &heads[0], depth)
 }
 
-// pointing is a pointer in a class.
+// pointing returns the value of a class that wraps a pointer.
 func (b *builder) pointing(o *Object, text string, ptr *Object, depth int) *Value {
 	v := b.text(o, text)
 	v.Compound = true
@@ -142,7 +142,7 @@ func (b *builder) counts(block uint64) string {
 	if block == 0 {
 		return "(empty)"
 	}
-	// The block is the address of a virtual table and two counters of 4 bytes. The
+	// The control block has the address of a virtual table and two counters of 4 bytes. All
 	// owners together count as one weak reference.
 	use, err := b.p.Int(block+b.word(), 4, true)
 	weak, err2 := b.p.Int(block+b.word()+4, 4, true)
@@ -157,8 +157,7 @@ func (b *builder) counts(block uint64) string {
 	return fmt.Sprintf("(use count %d, weak count %d)", int64(use), int64(weak)-1)
 }
 
-// stdFunction tells what a std::function calls, by the function that the library
-// made to call it.
+// stdFunction prints a std::function by the function that the library generated to call it.
 func stdFunction(b *builder, o *Object, t *types.Type, depth int) *Value {
 	manager, ok := b.num(o, "_M_manager")
 	invoker, ok2 := b.num(o, "_M_invoker")

@@ -8,7 +8,7 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// A Process is what values are read from.
+// A Process has what values need of the process. Several goroutines may use it.
 type Process struct {
 	Arch    *arch.Arch
 	Memory  arch.Memory
@@ -17,8 +17,8 @@ type Process struct {
 
 	LongDouble FloatFormat // of a long double of 16 bytes
 	MaxAlign   uint64      // the largest alignment of a scalar in a struct, in bytes
-	// VirtualInAdjust: a pointer to a member function says in its adjustment whether the
-	// function is virtual, because addresses of code may be odd (Itanium C++ ABI, 2.3).
+	// VirtualInAdjust says that the adjustment in a pointer to a member function tells whether
+	// the function is virtual, since addresses of code may be odd (Itanium C++ ABI, 2.3).
 	VirtualInAdjust bool
 }
 
@@ -27,7 +27,7 @@ type Symbols interface {
 	SymbolAt(addr arch.Address) (Symbol, bool)
 }
 
-// Int reads an integer of the process.
+// Int reads an integer of size bytes, at most 8, from the process's memory.
 func (p *Process) Int(addr arch.Address, size int, signed bool) (uint64, error) {
 	b := make([]byte, min(max(size, 0), 8))
 	if err := p.Read(addr, b); err != nil {
@@ -36,7 +36,7 @@ func (p *Process) Int(addr arch.Address, size int, signed bool) (uint64, error) 
 	return types.Resize(types.Uint(b, p.Arch.Big()), size, signed), nil
 }
 
-// Read fills b from the process's memory. The error is a *MemoryNotInDump.
+// Read fills b from the process's memory. The error is an *unknown.Memory.
 func (p *Process) Read(addr arch.Address, b []byte) error {
 	_, err := p.Memory.ReadMem(addr, b)
 	if err == nil {

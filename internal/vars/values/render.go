@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// String writes the value in one line: {a = 1, b = {2, 3}, name = "x"}.
+// String returns the value in one line: {a = 1, b = {2, 3}, name = "x"}.
 func (v *Value) String() string {
 	var b strings.Builder
 	v.write(&b)
@@ -55,7 +55,7 @@ func (v *Value) write(b *strings.Builder) {
 	b.WriteString(end)
 }
 
-// joint is what stands between the text before the parts and the parts.
+// joint returns what stands between the text of a value and its parts.
 func joint(v *Value) string {
 	switch {
 	case v.style == parens:

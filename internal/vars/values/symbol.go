@@ -8,7 +8,7 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// addressText is an address with the symbol it is in, if any: "0x401136 <main>".
+// addressText returns an address with its symbol, if it has one: "0x401136 <main>".
 func (p *Process) addressText(addr arch.Address) string {
 	if s := p.SymbolText(addr); s != "" {
 		return fmt.Sprintf("%#x <%s>", addr, s)
@@ -16,8 +16,8 @@ func (p *Process) addressText(addr arch.Address) string {
 	return fmt.Sprintf("%#x", addr)
 }
 
-// stringAddress is addressText before the string that is there. The name that
-// Microsoft's compilers give to a literal says its text, and that once is enough.
+// stringAddress is addressText for the address of a string. It leaves out the symbols that
+// Microsoft's compilers give to string literals, which repeat the text.
 func (p *Process) stringAddress(addr arch.Address) string {
 	if s, ok := p.Symbols.SymbolAt(addr); ok && s.literal() {
 		return fmt.Sprintf("%#x", addr)
@@ -25,18 +25,17 @@ func (p *Process) stringAddress(addr arch.Address) string {
 	return p.addressText(addr)
 }
 
-// A Symbol is the symbol around an address, by its linkage name, and how far in
-// it the address is.
+// A Symbol is the linkage name of the symbol around an address, and the address's offset in it.
 type Symbol struct {
 	Linkage string
 	Off     uint64
-	Record  bool // of a PDB
+	Record  bool // from a PDB
 }
 
 func (s Symbol) literal() bool { return strings.HasPrefix(s.Linkage, "??_C@") }
 
-// unnamed reports whether the name is of a constant that the compiler pooled: its
-// digits repeat the value.
+// unnamed reports whether the symbol is of a constant in the compiler's pool, whose name only
+// repeats the value.
 func (s Symbol) unnamed() bool {
 	for _, prefix := range [...]string{"__real@", "__xmm@", "__ymm@", "__zmm@"} {
 		if strings.HasPrefix(s.Linkage, prefix) {
@@ -46,8 +45,8 @@ func (s Symbol) unnamed() bool {
 	return false
 }
 
-// symbolText names an address of a library: "main", "table+8"; "" when there is
-// no symbol around it.
+// SymbolText returns an address as a symbol and an offset, "main" or "table+8"; "" if there is no
+// symbol.
 func (p *Process) SymbolText(addr arch.Address) string {
 	s, ok := p.Symbols.SymbolAt(addr)
 	if !ok || s.unnamed() {

@@ -10,7 +10,7 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// charPrefix is what C writes before a literal of the type.
+// charPrefix returns what C writes before a literal of the type.
 func charPrefix(t *types.Type) string {
 	switch t.CharName() {
 	case "wchar_t":
@@ -23,7 +23,7 @@ func charPrefix(t *types.Type) string {
 	return ""
 }
 
-// charText is a character as a literal: 'a', '\n', '\000'.
+// charText returns a character as a literal: 'a', '\n', '\000'.
 func charText(t *types.Type, v uint64) string {
 	var b strings.Builder
 	b.WriteString(charPrefix(t))
@@ -34,7 +34,7 @@ func charText(t *types.Type, v uint64) string {
 	return b.String()
 }
 
-// escape writes one character of a literal that stands in quotes.
+// escape writes one character of a literal.
 func escape(b *strings.Builder, v, size uint64, quote byte) {
 	switch v {
 	case '\n':
@@ -72,8 +72,8 @@ func escape(b *strings.Builder, v, size uint64, quote byte) {
 	}
 }
 
-// A literal collects the characters of a string. Many equal ones that follow one
-// another stand apart: "ab", '\000' <repeats 12 times>, "c".
+// A literal collects the characters of a string. It writes a long run of one character by itself:
+// "ab", '\000' <repeats 12 times>, "c".
 type literal struct {
 	b      strings.Builder
 	prefix string
@@ -81,7 +81,7 @@ type literal struct {
 	some   bool
 }
 
-// minCharRun is how many equal characters stand apart.
+// minCharRun is the least length of such a run.
 const minCharRun = 11
 
 func (l *literal) char(v, size uint64) {
@@ -119,8 +119,8 @@ func (l *literal) run(v, size uint64, n int) {
 	fmt.Fprintf(&l.b, "' <repeats %d times>", n)
 }
 
-// stringText is a literal of the bytes of a string; cut adds the dots of one that
-// goes on. Without a type the bytes are characters.
+// stringText returns the bytes of a string as a literal, with dots at the end if the string was
+// cut. If t is nil, each character is a byte.
 func stringText(t *types.Type, raw []byte, big, cut bool) string {
 	var l literal
 	size := 1
@@ -162,15 +162,15 @@ func stringText(t *types.Type, raw []byte, big, cut bool) string {
 	return l.b.String()
 }
 
-// stringValue is a string that begins with raw; cut says that it goes on.
+// stringValue returns the value of a string. cut says that the string goes on after raw.
 func (b *builder) stringValue(o *Object, t *types.Type, raw []byte, cut bool) *Value {
 	v := b.text(o, stringText(t, raw, b.p.Arch.Big(), cut))
 	v.More = cut
 	return v
 }
 
-// rune writes the character of several bytes that raw begins with, or its first
-// byte where they are none.
+// rune writes the UTF-8 character at the start of raw, or the first byte if that is not UTF-8. It
+// returns how many bytes it wrote.
 func (l *literal) rune(raw []byte) int {
 	r, n := utf8.DecodeRune(raw)
 	if r == utf8.RuneError || !unicode.IsPrint(r) {
@@ -182,8 +182,8 @@ func (l *literal) rune(raw []byte) int {
 	return n
 }
 
-// cString reads a string that ends with a zero: as many characters as may be
-// shown. cut says that it goes on.
+// cString reads a string that ends with a zero, up to the largest number of characters to show.
+// cut says that the string goes on.
 func (b *builder) cString(addr arch.Address, size uint64) (raw []byte, cut bool, err error) {
 	limit := uint64(b.opts.MaxString) * size
 	const step = 64

@@ -6,36 +6,36 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// A Value is what a variable, or a part of one, holds.
+// A Value is the value of a variable or of a part of one.
 type Value struct {
-	// Text is a scalar's value. Of a Compound it is what stands before its parts:
-	// "std::vector of length 2, capacity 4"; mostly nothing.
+	// Text is a scalar's value, or what stands before the parts of a compound value: "std::vector
+	// of length 2, capacity 4".
 	Text string
-	// Parts are members, elements and bases, in order. More says that some were
-	// left out, or of a string that it goes on.
+	// Parts are members, base classes or elements, in order. More says that some were left out,
+	// or the end of a string.
 	Parts    []Part
 	Compound bool
 	More     bool
-	// Addr is where the value lies in the process's memory; 0 when it does not.
+	// Addr is the value's address in the process's memory; 0 if it has none.
 	Addr arch.Address
-	// Err says why there is no value; Text may hold what is known all the same.
+	// Err says why there is no value. Text may still have what is known.
 	Err error
 
 	typ     *types.Type
 	style   style
-	printed bool // by a printer
-	row     bool // of an array of several dimensions; typ is the whole array's
+	printed bool // a printer made the value
+	row     bool // a row of an array of several dimensions; typ is the type of the whole array
 }
 
-// A Part is a member or an element of a compound value.
+// A Part is a member, a base class or an element of a compound value.
 type Part struct {
 	Name   string // of a member; "" for elements, and for members without a name
 	Key    *Value // of an element of a map
 	Value  *Value
-	Repeat int // how many such elements follow one another; 0 and 1 are one
+	Repeat int // how many equal elements it stands for; 0 means 1
 }
 
-// A style says in which brackets a compound value stands.
+// A style is the brackets that a compound value is written in.
 type style uint8
 
 const (
@@ -45,8 +45,7 @@ const (
 	brackets              // [1, 2], of Rust
 )
 
-// Type is the type's name, "" when it is not known or, as that of a row of a
-// matrix, has no name.
+// Type returns the name of the type; "" if it is not known or has no name, as a row of a matrix.
 func (v *Value) Type() string {
 	if v.typ == nil || v.row {
 		return ""
@@ -54,7 +53,7 @@ func (v *Value) Type() string {
 	return v.typ.Name()
 }
 
-// Options bound what is read of a value. A zero field is its default.
+// Options are dwarfvars.Options.
 type Options struct {
 	MaxDepth    int // of nested values: 8
 	MaxElements int // of one array or container: 200
@@ -76,7 +75,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Read makes the tree of an object's value; t is the object's type as declared.
+// Read reads the value of an object as a tree. t is the object's declared type.
 func Read(p *Process, f Frame, ob *Object, t *types.Type, o Options) *Value {
 	b := builder{p: p, f: f, opts: o.withDefaults()}
 	b.left = b.opts.MaxParts
@@ -85,46 +84,47 @@ func Read(p *Process, f Frame, ob *Object, t *types.Type, o Options) *Value {
 	return val
 }
 
-// A Frame is what values need of the frame that they are read in.
+// A Frame has what values need of the frame that their variable is in.
 type Frame interface {
 	types.Frame
-	// NumberOf is Number for an expression that may push the address of the object.
+	// NumberOf is Number for an expression that may use DW_OP_push_object_address.
 	NumberOf(object arch.Address, u *dwarf.Unit, v *dwarf.Value) (uint64, error)
-	// Address evaluates an expression of unit u that begins with base on its stack.
+	// Address evaluates an expression of unit u with base on the stack.
 	Address(u *dwarf.Unit, expr []byte, base arch.Address) (arch.Address, error)
-	// Constant is the object of type t that a DW_AT_const_value of unit u gives.
+	// Constant returns the object of type t with the value of a DW_AT_const_value of unit u.
 	Constant(u *dwarf.Unit, v *dwarf.Value, t *types.Type) (Object, error)
-	// Variable is the object of the variable, or DWARF procedure, whose entry is d. Its
-	// type is t where the entry has none.
+	// Variable returns the object of the variable or DWARF procedure with entry d. It has type t
+	// if the entry has none.
 	Variable(d dwarf.DIE, t types.Ref) (Object, error)
-	// ConstantBytes are the bytes that stand for the variable whose entry is d; false
-	// where it is no such constant.
+	// ConstantBytes returns the bytes of the variable with entry d if its location is
+	// DW_OP_implicit_value or DW_AT_const_value.
 	ConstantBytes(d dwarf.DIE) ([]byte, bool)
-	// Symbol is the address of a symbol in the file of the frame's function.
+	// Symbol returns the address of a symbol in the file of the frame's function.
 	Symbol(name string) (arch.Address, bool)
-	// Global is the address of a variable of the frame's module by its PDB.
+	// Global returns the address of a variable of the frame's module, from its offset in the
+	// module. It returns false unless a PDB describes the frame's function.
 	Global(rva uint32) (arch.Address, bool)
-	// Unit is the unit of the frame's function; nil where a PDB describes that.
+	// Unit returns the unit of the frame's function; nil if a PDB describes it.
 	Unit() *dwarf.Unit
 }
 
-// A builder makes the tree of one variable's value.
+// A builder reads the value of one variable.
 type builder struct {
 	p    *Process
 	f    Frame
 	opts Options
-	left int // parts that may still be made
+	left int // how many more parts may be read
 
-	bases map[place]bool // virtual bases that were shown
+	bases map[place]bool // virtual base classes that were shown
 }
 
-// take counts a part; false when there have been too many.
+// take counts a part. It returns false if there are too many.
 func (b *builder) take() bool {
 	b.left--
 	return b.left >= 0
 }
 
-// Failed is a value of type t that is not known.
+// Failed returns a value of type t that is not known.
 func Failed(t *types.Type, err error) *Value { return &Value{typ: t, Err: err} }
 
 func (b *builder) text(o *Object, s string) *Value {

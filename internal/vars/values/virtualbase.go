@@ -5,7 +5,7 @@ import (
 	"github.com/corewalk/corewalk/internal/vars/unknown"
 )
 
-// tabled is a virtual base of o.
+// tabled returns a virtual base class of o, whose offset is in a table.
 func (b *builder) tabled(o *Object, f *types.BaseTable, t *types.Type, size uint64) (Object, error) {
 	if !o.Mem {
 		return Object{}, unknown.ErrOptimisedOut
@@ -26,7 +26,7 @@ func (b *builder) tabled(o *Object, f *types.BaseTable, t *types.Type, size uint
 	return Object{Type: t, Mem: true, Addr: b.p.Arch.Truncate(at + off), Size: size}, nil
 }
 
-// global is a variable of the module by its name: a static member.
+// global returns the static member with a name from the PDB.
 func (b *builder) global(db *types.Database, name string, t *types.Type, size uint64) (Object, bool) {
 	rva, ok := db.File.Global(name)
 	if !ok {

@@ -98,7 +98,7 @@ func (c *ELFCore) bsdRegisters(block []byte) (arch.RegSet, error) {
 		for _, f := range fields {
 			end = max(end, f.off+f.size)
 		}
-		return s, fmt.Errorf("%s register block of %d bytes: %d wanted", c.os, len(block), end)
+		return s, fmt.Errorf("%s register block has %d bytes, want %d", c.os, len(block), end)
 	}
 	s.Set(c.arch.PC, c.arch.CodeAddress(pc))
 	return s, nil

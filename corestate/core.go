@@ -18,7 +18,7 @@ const (
 	osFreeBSD = "FreeBSD"
 )
 
-// A Kind is who wrote a core, as far as it shows.
+// A Kind is the program that wrote a core.
 type Kind uint8
 
 const (
@@ -70,8 +70,8 @@ var (
 	_ unwind.TrapState    = (*Minidump)(nil)
 )
 
-// parse makes an ELFCore of a core's bytes. With some errors it is usable in part
-// (see the list of errors).
+// parse makes an ELFCore of a core's bytes. With some errors parts of it are usable (see
+// the list of errors).
 func parse(data []byte) (*ELFCore, *OpenError) {
 	if err := sniff(data); err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ func parse(data []byte) (*ELFCore, *OpenError) {
 	return c, c.verdict()
 }
 
-// verdict says what keeps a core from being analysed, if anything.
+// verdict returns why a core cannot be analysed; nil if it can.
 func (c *ELFCore) verdict() *OpenError {
 	fail := func(err error, format string, args ...any) *OpenError {
 		return &OpenError{Text: fmt.Sprintf(format, args...), Err: err}
@@ -114,11 +114,11 @@ func (c *ELFCore) verdict() *OpenError {
 	case c.kernel != "":
 		return fail(ErrKernelDump, "is a dump of a %s guest's whole memory, not the core of a process: use the crash utility", c.kernel)
 	case c.os != "" && c.os != osLinux && c.arch != nil && bsdRegs(c.os, c.arch) == nil:
-		return fail(ErrUnsupportedOS, "is a core of %s for %s: of this system the cores for %s only can be analysed", c.os, name, bsdMachines)
+		return fail(ErrUnsupportedOS, "is a core of %s for %s, which is not supported: of this system, only cores for %s are", c.os, name, bsdMachines)
 	case len(c.threads) == 0 && c.blankNotes:
-		return fail(ErrNoThreads, "has zeros where its notes should be, so neither threads nor registers: it was not written to the end, or lost a part on its way")
+		return fail(ErrNoThreads, "has zeros where its notes should be, so it has neither threads nor registers: the dump was not completely written, or part of it was lost; copy it again")
 	case len(c.threads) == 0 && c.countNotes() == 0:
-		return fail(ErrNoThreads, "has no notes, so neither threads nor registers: nothing to walk (%d segments of memory are there)", len(c.segs))
+		return fail(ErrNoThreads, "has no notes, so it has neither threads nor registers: nothing to walk (it has %d segments of memory)", len(c.segs))
 	case len(c.threads) == 0:
 		return fail(ErrNoThreads, "has notes, but none with a thread's registers (NT_PRSTATUS): nothing to walk")
 	case c.arch == nil:
@@ -135,7 +135,7 @@ func (c *ELFCore) countNotes() int {
 	return n
 }
 
-// guessKind tells who wrote the core. first is the name of its first note.
+// guessKind finds out who wrote the core. first is the name of its first note.
 func (c *ELFCore) guessKind(first string) {
 	switch {
 	case c.kind != KernelCore || c.os != osLinux:
@@ -163,14 +163,14 @@ func (c *ELFCore) noCode() bool {
 // Kind guesses who wrote the core.
 func (c *ELFCore) Kind() Kind { return c.kind }
 
-// OS names the operating system: "Linux", "NetBSD" ...; "" when no note tells.
+// OS returns the operating system's name: "Linux", "NetBSD" ...; "" if no note says it.
 func (c *ELFCore) OS() string { return c.os }
 
-// ArchName names the architecture, also one that is not supported.
+// ArchName returns the architecture's name, even if it is not supported.
 func (c *ELFCore) ArchName() string { return machineName(c.elf) }
 
-// Truncated reports whether the file ends before the core does, with the bytes
-// that are there and the bytes that its headers speak of, decompressed.
+// Truncated reports whether part of the core is missing. have is the size of the file, and
+// want is the size that its headers need, both in bytes and decompressed.
 func (c *ELFCore) Truncated() (cut bool, have, want int64) {
 	var end uint64
 	for i := range c.elf.Progs {

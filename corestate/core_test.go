@@ -348,7 +348,7 @@ func TestDamagedNotes(t *testing.T) {
 	if _, ok := c.ProcessInfo(); ok || c.Auxv() != nil {
 		t.Error("short notes were believed")
 	}
-	for _, want := range []string{"twice", "a thread is lost", "of 4294967295 bytes are in the file"} {
+	for _, want := range []string{"twice", "a thread is lost", "of its 4294967295 bytes"} {
 		if !strings.Contains(strings.Join(c.Warnings(), "\n"), want) {
 			t.Errorf("no warning says %q: %q", want, c.Warnings())
 		}

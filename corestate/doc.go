@@ -1,14 +1,13 @@
-// Package corestate opens the dumps of dead processes and presents them as an
-// unwind.ProcessState: ELF core files of Linux kernels, of gdb's gcore, of
-// qemu-user, of lldb, and of NetBSD; and minidumps and microdumps (Minidump), which
-// internal/format/minidump reads.
+// Package corestate opens dumps of dead processes as an unwind.ProcessState. An ELFCore
+// is a core file of Linux, NetBSD, OpenBSD or FreeBSD, of gdb's gcore, of qemu-user or of
+// lldb. A Minidump is a minidump or a microdump.
 //
-// The layout of a core is that of an ELF file (System V gABI) of type ET_CORE:
+// A core has the layout of an ELF file (System V gABI) of type ET_CORE:
 // PT_NOTE segments hold what the kernel knew of the process and its threads
 // (include/linux/elfcore.h, fs/binfmt_elf.c of the kernel), PT_LOAD segments its
-// memory. A PT_LOAD that has fewer bytes in the file than in memory was left out
-// of the dump from there on: such memory is "not in the dump", never zeros.
+// memory. If a PT_LOAD has fewer bytes in the file than in memory, the rest is "not in
+// the dump"; it is never taken for zeros.
 //
-// Opening reads the program headers and goes over the notes; everything else is
-// decoded when it is asked for, from slices of the mapped file.
+// Open reads the program headers and the notes. Everything else is decoded when it is
+// needed, from the mapped file.
 package corestate

@@ -27,7 +27,7 @@ type anyDump struct {
 	size     int // of the file, decompressed, in bytes
 
 	maps []libstate.Mapping
-	// unknown is what may be done with memory whose permissions nothing tells.
+	// unknown are the permissions assumed for memory whose permissions are not known.
 	unknown libstate.Perm
 	backing atomic.Pointer[overlay]
 
@@ -39,10 +39,10 @@ type anyDump struct {
 	closer    func() error
 }
 
-// Path is the path that the dump was opened by.
+// Path returns the path given to Open.
 func (d *anyDump) Path() string { return d.path }
 
-// Warnings lists what was wrong with the dump and could be worked around.
+// Warnings lists the defects of the dump that could be worked around.
 func (d *anyDump) Warnings() []string { return slices.Clone(d.warnings) }
 
 func (d *anyDump) warnf(format string, args ...any) {
@@ -51,8 +51,7 @@ func (d *anyDump) warnf(format string, args ...any) {
 	}
 }
 
-// Arch is the process's architecture; nil when opening failed with
-// ErrUnsupportedArch.
+// Arch returns the process's architecture; nil if opening failed with ErrUnsupportedArch.
 func (d *anyDump) Arch() *arch.Arch { return d.arch }
 
 func (d *anyDump) order() binary.ByteOrder {
@@ -75,7 +74,7 @@ func (d *anyDump) word(b []byte) uint64 {
 	return uint64(binary.LittleEndian.Uint32(b))
 }
 
-// truncated answers Truncated: end is where the last part of the dump ends in the file.
+// truncated is Truncated of a dump whose last part ends at offset end of the file.
 func (d *anyDump) truncated(end uint64) (cut bool, have, want int64) {
 	end = min(end, 1<<63-1)
 	have = int64(d.size)
@@ -88,10 +87,10 @@ func (d *anyDump) PreStackwalk(unwind.ThreadID) error { return nil }
 // PostStackwalk does nothing.
 func (d *anyDump) PostStackwalk(unwind.ThreadID) error { return nil }
 
-// IsFirstParty is false.
+// IsFirstParty returns false.
 func (d *anyDump) IsFirstParty() bool { return false }
 
-// Close releases the file. Do not use the dump afterwards, nor bytes that it returned.
+// Close releases the file. Do not use the dump afterwards, or bytes that it returned.
 func (d *anyDump) Close() error {
 	var err error
 	d.closing.Do(func() {

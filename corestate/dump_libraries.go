@@ -5,7 +5,7 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// LibraryTracker is the process's libraries, nil before BuildLibraries.
+// LibraryTracker returns the process's libraries; nil before BuildLibraries.
 func (d *anyDump) LibraryTracker() libstate.LibraryState {
 	if t := d.libs.Load(); t != nil {
 		return t
@@ -21,7 +21,7 @@ func (d *anyDump) libraryAt(addr arch.Address) (*libstate.Library, bool) {
 	return t.Known(addr)
 }
 
-// program is the path of the main program as BuildLibraries found it; "" for not known.
+// program returns the path of the main program that BuildLibraries found; "" if not known.
 func (d *anyDump) program() string {
 	if t := d.libs.Load(); t != nil {
 		if l, ok := t.AOut(); ok {

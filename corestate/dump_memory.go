@@ -10,18 +10,17 @@ import (
 
 // A memory is how a kind of dump holds the memory of its process.
 type memory interface {
-	// bytesAt returns bytes from addr on, as many as lie together: the dump's own,
-	// else those of files, which may be nil. None when addr cannot be read.
+	// bytesAt returns contiguous bytes from addr on: the dump's own, or else those of
+	// files, which may be nil. It returns none if addr cannot be read.
 	bytesAt(addr arch.Address, files *overlay) []byte
 	// unreadable returns why addr cannot be read: arch.ErrNotInDump, ErrTruncated or
 	// ErrUnmapped.
 	unreadable(addr arch.Address) error
 }
 
-// ReadMem fills buf with the process's memory from addr on, across ranges: the dump's
-// bytes, else those of a matched file where they cannot differ (see SetBacking). It
-// returns how many bytes it could read; when that is less than len(buf), the error is
-// a *arch.MemError.
+// ReadMem fills buf with the process's memory from addr on: the dump's bytes, or else
+// those of a matched file where they cannot differ (see SetBacking). It returns how many
+// bytes it could read; if that is less than len(buf), the error is a *arch.MemError.
 func (d *anyDump) ReadMem(addr arch.Address, buf []byte) (int, error) {
 	return d.readMem(addr, buf, d.backing.Load())
 }
@@ -57,11 +56,10 @@ func (d *anyDump) readWord(addr arch.Address, files *overlay) (uint64, error) {
 	return d.word(buf[:]), nil
 }
 
-// DumpMemory is the memory that the dump itself holds: no file stands in for what it
-// left out.
+// DumpMemory returns the memory in the dump itself, without what files supply.
 func (d *anyDump) DumpMemory() arch.Memory { return ownMemory{d} }
 
-// ownMemory is what the dump itself holds.
+// ownMemory is the memory in the dump itself.
 type ownMemory struct{ d *anyDump }
 
 func (m ownMemory) ReadMem(addr arch.Address, buf []byte) (int, error) {
@@ -89,16 +87,15 @@ func (d *anyDump) SetBacking(files modules.Source) {
 	d.backing.Store(&overlay{libraryAt: d.libraryAt, from: files})
 }
 
-// Mappings lists the process's mappings as far as the dump tells of them, ascending
-// and disjoint, with memory that was left out. The permissions are libstate.Unknown
-// where nothing tells them: of mappings that only NT_FILE names, or only a list of
-// modules.
+// Mappings lists the process's mappings that the dump names, ascending and disjoint,
+// including those whose memory is not in the dump. Permissions are libstate.Unknown if the
+// dump does not have them: for mappings that only NT_FILE or a list of modules names.
 func (d *anyDump) Mappings() []libstate.Mapping { return slices.Clone(d.maps) }
 
-// MappingAt returns the mapping that holds addr, whether the dump has its bytes
-// or not; false when the process had nothing there. Permissions that the dump
-// does not tell are those that the library's headers give, once the libraries
-// have been built; else of a core's the mapping may be code.
+// MappingAt returns the mapping that contains addr, even if its bytes are not in the dump;
+// false if the process had nothing there. Permissions that the dump does not have are
+// taken from the library's headers, once BuildLibraries was called; otherwise a core's
+// mapping may be code.
 func (d *anyDump) MappingAt(addr arch.Address) (libstate.Mapping, bool) {
 	i := mappingIndex(d.maps, addr)
 	if i < 0 {
@@ -116,7 +113,7 @@ func (d *anyDump) MappingAt(addr arch.Address) (libstate.Mapping, bool) {
 	return m, true
 }
 
-// mappingIndex is the index of the mapping over addr, or -1.
+// mappingIndex returns the index of the mapping that contains addr, or -1.
 func mappingIndex(maps []libstate.Mapping, addr arch.Address) int {
 	i, _ := slices.BinarySearchFunc(maps, addr, func(m libstate.Mapping, a arch.Address) int {
 		if m.End <= a {

@@ -9,7 +9,7 @@ type threadIndex struct {
 	crashed int                     // the default thread's index
 }
 
-// addID takes the id of the next thread. first is false when another has it already.
+// addID adds the next thread's id. first is false if another thread has it already.
 func (x *threadIndex) addID(id unwind.ThreadID) (first bool) {
 	if x.byID == nil {
 		x.byID = map[unwind.ThreadID]int{}
@@ -22,7 +22,7 @@ func (x *threadIndex) addID(id unwind.ThreadID) (first bool) {
 	return first
 }
 
-// index returns a thread's index: the default thread's for NullThread.
+// index returns a thread's index; for NullThread that of the default thread.
 func (x *threadIndex) index(tid unwind.ThreadID) (int, bool) {
 	if tid == unwind.NullThread {
 		return x.crashed, len(x.ids) > 0
@@ -47,8 +47,8 @@ func (x *threadIndex) ThreadIDs() ([]unwind.ThreadID, error) {
 	return ids, nil
 }
 
-// DefaultThread is the thread that died. In a minidump it is the thread of the
-// exception, else the one that asked for the dump, else the first.
+// DefaultThread returns the thread that died. In a minidump it is the thread of the
+// exception, or else the one that requested the dump, or else the first.
 func (x *threadIndex) DefaultThread() (unwind.ThreadID, error) {
 	if len(x.ids) == 0 {
 		return 0, ErrNoThreads

@@ -2,8 +2,8 @@ package corestate
 
 import "errors"
 
-// Why a dump cannot be analysed. Open's errors wrap one of these. With the ones
-// marked *, Open also returns the ELFCore, which answers what it can.
+// Why a dump cannot be analysed. Open's errors wrap one of these. With those marked *,
+// Open also returns the dump, so that what is in it can be listed.
 var (
 	ErrEmpty           = errors.New("empty file")
 	ErrNotELF          = errors.New("not an ELF file")
@@ -11,16 +11,16 @@ var (
 	ErrNotCore         = errors.New("an ELF file, but not a core")
 	ErrTruncatedHeader = errors.New("cut off in its headers")
 	ErrKernelDump      = errors.New("a dump of a kernel, not of a process") // * when it is an ELF file
-	ErrNoThreads       = errors.New("no threads in the core")               // *
+	ErrNoThreads       = errors.New("no threads in the dump")               // *
 	ErrUnsupportedArch = errors.New("architecture not supported")           // *
 	ErrUnsupportedOS   = errors.New("operating system not supported")       // *
 )
 
-// An OpenError says in one line what is wrong with a dump, and what to do.
+// An OpenError says in one line what is wrong with a dump and what to do.
 type OpenError struct {
 	Path string // as given to Open; "" for a reader
 	Text string
-	Err  error // one of the Err... above, or what reading the file failed with
+	Err  error // one of the Err... above, or the error from reading the file
 }
 
 func (e *OpenError) Error() string {

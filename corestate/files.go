@@ -9,12 +9,12 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// FileMappings lists the mappings of files that NT_FILE tells of, in ascending
-// order and disjoint. Their permissions are not in the note: see Mappings. Paths
-// of removed files end in " (deleted)".
+// FileMappings lists the mappings of files that NT_FILE names, ascending and disjoint.
+// The note does not have their permissions: see Mappings. Paths of removed files end in
+// " (deleted)".
 func (c *ELFCore) FileMappings() []libstate.Mapping { return slices.Clone(c.files) }
 
-// Auxv is the process's auxiliary vector, nil when the core has none.
+// Auxv returns the process's auxiliary vector; nil if the core has none.
 func (c *ELFCore) Auxv() libstate.Auxv {
 	all := libstate.ParseAuxv(c.auxv, c.wordSize, c.elf.Order)
 	if c.os != osLinux && c.os != "" {
@@ -37,7 +37,7 @@ func (c *ELFCore) parseFiles() []libstate.Mapping {
 	cur := binbuf.New(c.fileNote, 0, c.big)
 	count, unit := cur.Uint(w), cur.Uint(w)
 	if room := uint64(cur.Len()) / uint64(3*w+1); count > room {
-		c.warnf("NT_FILE says it has %d mappings, there is room for %d", count, room)
+		c.warnf("NT_FILE claims %d mappings, but has room for only %d", count, room)
 		count = room
 	}
 	if unit == 0 {

@@ -53,7 +53,7 @@ func (c *ELFCore) scanFreeBSD(pos notePos, n elffile.Note) {
 		cur := binbuf.New(n.Desc, lay.cursig, c.big)
 		sig, pid := int(int32(cur.U32())), int32(cur.U32())
 		if cur.Error != nil {
-			c.warnf("NT_PRSTATUS of %d bytes, %d wanted: a thread is lost", len(n.Desc), lay.regs)
+			c.warnf("NT_PRSTATUS has %d bytes, want %d: a thread is lost", len(n.Desc), lay.regs)
 			return
 		}
 		c.addThread(thread{id: unwind.ThreadID(pid), pos: pos, status: n.Desc, cursig: sig})
@@ -160,7 +160,7 @@ func (c *ELFCore) freeBSDFiles() []libstate.Mapping {
 		rest = rest[size:]
 	}
 	if len(rest) > 0 {
-		c.warnf("NT_PROCSTAT_VMMAP is damaged after %d mappings of files: %d bytes are left over", len(list), len(rest))
+		c.warnf("NT_PROCSTAT_VMMAP is damaged after %d mappings of files: its last %d bytes were not read", len(list), len(rest))
 	}
 	return orderFiles(list)
 }

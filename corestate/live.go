@@ -8,8 +8,8 @@ import (
 
 // What follows decodes for live processes what cores and ptrace(2) have alike.
 
-// DecodeSigInfo decodes a siginfo_t as Linux programs of an architecture have it. Source
-// is NoSignal when it is none.
+// DecodeSigInfo decodes the siginfo_t of a Linux program on an architecture. Source is
+// NoSignal if it is not valid.
 func DecodeSigInfo(a *arch.Arch, desc []byte) SignalInfo {
 	f := &elffile.File{Class: 8 * a.WordSize, Order: a.ByteOrder, Machine: signalMachine(a)}
 	c := &ELFCore{elf: f, anyDump: anyDump{wordSize: a.WordSize, big: a.Big()}}
@@ -19,6 +19,6 @@ func DecodeSigInfo(a *arch.Arch, desc []byte) SignalInfo {
 	return c.sigInfo(desc)
 }
 
-// AddSegmentBases adds to regs of a little-endian i386 thread where its segments fs
-// and gs begin, from the thread's NT_386_TLS.
+// AddSegmentBases adds the bases of the segments fs and gs to the registers of an i386
+// thread. tls is its NT_386_TLS.
 func AddSegmentBases(tls []byte, regs *arch.RegSet) { addSegmentBases(binbuf.New(tls, 0, false), regs) }

@@ -28,8 +28,7 @@ func (c *ELFCore) find(addr arch.Address) int {
 	return lo
 }
 
-// bytesAt returns bytes from addr on, as many as lie together; none when addr
-// cannot be read.
+// bytesAt returns contiguous bytes from addr on; none if addr cannot be read.
 func (c *ELFCore) bytesAt(addr arch.Address, files *overlay) []byte {
 	var s *segment
 	if i := c.find(addr); i >= 0 {
@@ -44,7 +43,7 @@ func (c *ELFCore) bytesAt(addr arch.Address, files *overlay) []byte {
 	return files.bytesAt(addr, s)
 }
 
-// unreadable says why addr cannot be read.
+// unreadable returns why addr cannot be read.
 func (c *ELFCore) unreadable(addr arch.Address) error {
 	err := arch.ErrNotInDump
 	if i := c.find(addr); i >= 0 {

@@ -21,15 +21,14 @@ type Minidump struct {
 	anyDump
 	held // lets internal packages ask for what the file has besides
 	file *minidump.File
-	// wow64 says that this is the 32-bit side of a process that was recorded from its
-	// 64-bit side.
+	// wow64 is set for the 32-bit side of a process whose dump a 64-bit program wrote.
 	wow64 bool
 
 	threads []*minidump.Thread // as anyDump.ids
 	mapped  bool               // maps are all of the process, not only what the dump happens to show
 }
 
-// newMinidump makes the Minidump of a file, without its threads and mappings.
+// newMinidump makes a Minidump without threads and mappings.
 func newMinidump(f *minidump.File, a *arch.Arch) *Minidump {
 	d := &Minidump{held: minidump.Hold(f), file: f}
 	d.memory, d.size = d, len(f.Data)
@@ -48,8 +47,8 @@ var (
 	_ unwind.CodeMasker   = (*Minidump)(nil)
 )
 
-// isMinidump reports whether data are those of a minidump, or of a log with a
-// microdump near its beginning.
+// isMinidump reports whether data is a minidump, or a log with a microdump near its
+// beginning.
 func isMinidump(data []byte) bool { return minidump.Sniff(data) || isMicrodump(data) }
 
 func isMicrodump(data []byte) bool {
@@ -57,8 +56,7 @@ func isMicrodump(data []byte) bool {
 }
 
 // OpenMinidump opens a minidump or microdump, plain or compressed; "-" is standard
-// input. As with Open, some errors come with a Minidump that answers what can be
-// known, and must be closed.
+// input. As with Open, some errors come with a Minidump, which must be closed.
 func OpenMinidump(ctx context.Context, path string, opts ...Option) (*Minidump, error) {
 	f, fail := mapDump(ctx, path, newOptions(opts))
 	if fail != nil {
@@ -67,8 +65,8 @@ func OpenMinidump(ctx context.Context, path string, opts ...Option) (*Minidump, 
 	return openMinidump(path, f)
 }
 
-// OpenMinidumpBytes opens a minidump or microdump that is in memory. data must not
-// change. path is what to call it.
+// OpenMinidumpBytes opens a minidump or microdump in memory. data must not change. path is
+// the dump's name in messages.
 func OpenMinidumpBytes(path string, data []byte) (*Minidump, error) {
 	return minidumpBytes(path, data, nil)
 }
@@ -84,8 +82,8 @@ func openMinidump(path string, f mapped) (d *Minidump, err error) {
 	return d, err
 }
 
-// OpenDump opens a dump of either kind: of the two that are returned at most one is
-// not nil.
+// OpenDump opens a dump of either kind. At most one of the two dumps that it returns is
+// not nil. See Open.
 func OpenDump(ctx context.Context, path string, opts ...Option) (*ELFCore, *Minidump, error) {
 	f, fail := mapDump(ctx, path, newOptions(opts))
 	if fail != nil {
@@ -94,7 +92,7 @@ func OpenDump(ctx context.Context, path string, opts ...Option) (*ELFCore, *Mini
 	return openDump(path, f)
 }
 
-// OpenDumpReader is OpenDump for a dump that comes as a stream.
+// OpenDumpReader is like OpenDump for a dump that is read from a stream.
 func OpenDumpReader(ctx context.Context, r io.Reader, opts ...Option) (*ELFCore, *Minidump, error) {
 	f, fail := mapStream(ctx, "", r, newOptions(opts))
 	if fail != nil {
@@ -145,14 +143,14 @@ func parseMinidump(data []byte) (*Minidump, *OpenError) {
 		if fail := sniff(data); fail != nil {
 			return nil, fail
 		}
-		return nil, &OpenError{Text: "is no minidump", Err: ErrNotMinidump}
+		return nil, &OpenError{Text: "is not a minidump", Err: ErrNotMinidump}
 	}
 	if err != nil {
 		wrapped := ErrTruncatedHeader
 		if errors.Is(err, minidump.ErrNoMicrodump) {
 			wrapped = ErrNotMinidump
 		}
-		return nil, &OpenError{Text: "is a minidump, but a damaged one: " + err.Error(), Err: wrapped}
+		return nil, &OpenError{Text: "is a damaged minidump: " + err.Error(), Err: wrapped}
 	}
 	d := newMinidump(f, f.Arch())
 	for i := range f.Threads {
@@ -164,8 +162,7 @@ func parseMinidump(data []byte) (*Minidump, *OpenError) {
 	return d, d.verdict()
 }
 
-// addThread takes a thread. Of several with one id the first is the one that is
-// asked for.
+// addThread adds a thread. Of several with the same id, the first is used.
 func (d *Minidump) addThread(t *minidump.Thread) {
 	d.addID(unwind.ThreadID(t.ID))
 	d.threads = append(d.threads, t)
@@ -187,11 +184,11 @@ func (d *Minidump) checkContexts() {
 		d.warnf("%d threads have no registers; %s", bad, first)
 	}
 	if d.file.WOW64() {
-		d.warnf("the dump is of a 32-bit process, recorded from its 64-bit side: the registers are those of the layer between")
+		d.warnf("a 64-bit program wrote this dump of a 32-bit process: the registers are those of the layer between")
 	}
 }
 
-// verdict says what keeps a dump from being analysed, if anything.
+// verdict returns why a dump cannot be analysed; nil if it can.
 func (d *Minidump) verdict() *OpenError {
 	fail := func(err error, format string, args ...any) *OpenError {
 		return &OpenError{Text: fmt.Sprintf(format, args...), Err: err}
@@ -202,7 +199,7 @@ func (d *Minidump) verdict() *OpenError {
 	case len(d.threads) == 0:
 		return fail(ErrNoThreads, "is a minidump without threads: nothing to walk (it has %d streams: %s)", len(d.file.Streams), d.streamNames())
 	case !d.file.System.Known:
-		return fail(ErrUnsupportedArch, "is a minidump that does not tell of which processor it is: its registers cannot be read")
+		return fail(ErrUnsupportedArch, "is a minidump that does not name its processor: its registers cannot be read")
 	case d.arch == nil:
 		return fail(ErrUnsupportedArch, "is a minidump of %v: stacks of this architecture cannot be walked", d.file.System.CPU)
 	}
@@ -224,8 +221,8 @@ func (d *Minidump) streamNames() string {
 	return text
 }
 
-// OS names the operating system: "Windows", "Linux", "Android", "macOS" ...; "" when
-// the dump does not tell.
+// OS returns the operating system's name: "Windows", "Linux", "Android", "macOS" ...; "" if
+// the dump does not say it.
 func (d *Minidump) OS() string {
 	if !d.file.System.Known {
 		return ""
@@ -233,7 +230,7 @@ func (d *Minidump) OS() string {
 	return d.file.System.Platform.String()
 }
 
-// ArchName names the architecture, also one that is not supported.
+// ArchName returns the architecture's name, even if it is not supported.
 func (d *Minidump) ArchName() string {
 	if d.arch != nil {
 		return d.arch.Name
@@ -244,8 +241,8 @@ func (d *Minidump) ArchName() string {
 // Microdump reports whether the dump was text in a log.
 func (d *Minidump) Microdump() bool { return d.file.Microdump }
 
-// Truncated reports whether the file ends before the dump does, with the bytes that
-// are there and those that its streams and its memory speak of.
+// Truncated reports whether part of the dump is missing. have is the size of the file, and
+// want is the size that its streams and its memory need, both in bytes.
 func (d *Minidump) Truncated() (cut bool, have, want int64) {
 	end := uint64(0)
 	claim := func(off, size uint64) {

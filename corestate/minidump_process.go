@@ -9,7 +9,7 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// ProcessID is the process's id, or 0 where the dump does not tell.
+// ProcessID returns the process's id; 0 if the dump does not have it.
 func (d *Minidump) ProcessID() int { return d.file.ProcessID() }
 
 func (d *Minidump) thread(tid unwind.ThreadID) (*minidump.Thread, bool) {
@@ -49,7 +49,7 @@ func (d *Minidump) Registers(tid unwind.ThreadID) (arch.RegSet, error) {
 		return arch.RegSet{}, fmt.Errorf("thread %d: %w", t.ID, err)
 	}
 	if c.Arch != d.arch {
-		return arch.RegSet{}, fmt.Errorf("thread %d: has registers of %s in a dump of %s: %w", t.ID, c.Arch.Name, d.arch.Name, ErrUnsupportedArch)
+		return arch.RegSet{}, fmt.Errorf("thread %d has registers of %s in a dump of %s: %w", t.ID, c.Arch.Name, d.arch.Name, ErrUnsupportedArch)
 	}
 	if mask := d.CodeMask(); mask != 0 {
 		if pc, ok := c.Regs.Get(d.arch.PC); ok {
@@ -80,7 +80,7 @@ func (d *Minidump) addThreadPointer(t *minidump.Thread, regs *arch.RegSet) {
 	}
 }
 
-// CodeMask is the mask of the bits of code pointers that are no address; 0 when the
+// CodeMask returns the bits of code pointers that are not part of the address; 0 if the
 // dump does not say.
 func (d *Minidump) CodeMask() arch.Address {
 	if c := d.file.Crashpad; c != nil && c.AddressMask != 0 {
@@ -89,8 +89,8 @@ func (d *Minidump) CodeMask() arch.Address {
 	return 0
 }
 
-// FPRegs returns a thread's floating-point and vector registers as its CONTEXT record
-// has them: on x86 the FXSAVE area. false when the dump has none.
+// FPRegs returns a thread's floating-point and vector registers as its CONTEXT record has
+// them: on x86 the FXSAVE area; false if the dump has none.
 func (d *Minidump) FPRegs(tid unwind.ThreadID) ([]byte, bool) {
 	t, ok := d.thread(tid)
 	if !ok {
@@ -100,8 +100,7 @@ func (d *Minidump) FPRegs(tid unwind.ThreadID) ([]byte, bool) {
 	return c.Vector, err == nil && c.Vector != nil
 }
 
-// ShadowStack returns the pointer of a thread's shadow stack; false when the dump has
-// none.
+// ShadowStack returns a thread's shadow stack pointer; false if the dump has none.
 func (d *Minidump) ShadowStack(tid unwind.ThreadID) (arch.Address, bool) {
 	t, ok := d.thread(tid)
 	if !ok {
@@ -114,7 +113,7 @@ func (d *Minidump) ShadowStack(tid unwind.ThreadID) (arch.Address, bool) {
 	return c.XState.ShadowStack()
 }
 
-// ExecutablePath is the main program's path, as the process knew it.
+// ExecutablePath returns the main program's path in the process.
 func (d *Minidump) ExecutablePath() string {
 	if path := d.program(); path != "" {
 		return path
@@ -125,10 +124,10 @@ func (d *Minidump) ExecutablePath() string {
 	return ""
 }
 
-// WOW64 is the 32-bit side of a dump of a 32-bit process that a 64-bit program wrote:
-// its threads are those whose 32-bit registers are in the dump. false when there are
-// none, or when that of the exception is not among them. Both share the file: close one
-// of them.
+// WOW64 returns the 32-bit side of a dump of a 32-bit process that a 64-bit program wrote.
+// Its threads are those whose 32-bit registers are in the dump. It returns false if there
+// are none, or if the thread of the exception is not among them. Both share the file:
+// close one of them.
 func (d *Minidump) WOW64() (*Minidump, bool) {
 	if d.wow64 || !d.file.WOW64() {
 		return nil, false
@@ -150,7 +149,7 @@ func (d *Minidump) WOW64() (*Minidump, bool) {
 	return w, len(w.threads) > 0
 }
 
-// A MinidumpThread is what a minidump says of a thread besides its registers.
+// A MinidumpThread is what a minidump has of a thread besides its registers.
 type MinidumpThread struct {
 	Name         string
 	TEB          arch.Address // thread environment block; 0 for not known
@@ -159,10 +158,10 @@ type MinidumpThread struct {
 	Context      bool   // its registers are in the dump
 	LastError    uint32 // GetLastError, with HasLastError
 	HasLastError bool
-	// StackLow and StackHigh are the ends of its stack, [low, high), where the thread
-	// environment block tells; both 0 where not.
+	// StackLow and StackHigh are the ends of its stack, [low, high), from the thread
+	// environment block; both 0 if not known.
 	StackLow, StackHigh arch.Address
-	// Info is what a ThreadInfoList says.
+	// HasInfo says that the fields below are known, from a ThreadInfoList.
 	HasInfo              bool
 	StartAddress         arch.Address
 	CreateTime           time.Time // zero for not known
@@ -191,8 +190,8 @@ func (d *Minidump) Thread(tid unwind.ThreadID) (MinidumpThread, bool) {
 	return out, true
 }
 
-// StackBounds returns the ends of a thread's stack, [low, high), as its thread
-// environment block has them; false where that is not in the dump.
+// StackBounds returns the ends of a thread's stack, [low, high), from its thread
+// environment block; false if that is not in the dump.
 func (d *Minidump) StackBounds(tid unwind.ThreadID) (low, high arch.Address, ok bool) {
 	t, ok := d.thread(tid)
 	if !ok {
@@ -237,7 +236,7 @@ func (d *Minidump) readTEB(t *minidump.Thread, out *MinidumpThread) {
 	}
 }
 
-// ThreadName names a thread; "" where the dump does not.
+// ThreadName returns a thread's name; "" if the dump does not have it.
 func (d *Minidump) ThreadName(tid unwind.ThreadID) string {
 	if t, ok := d.thread(tid); ok {
 		return t.Name
@@ -245,7 +244,7 @@ func (d *Minidump) ThreadName(tid unwind.ThreadID) string {
 	return ""
 }
 
-// Name is the program's name: its file's base name.
+// Name returns the program's name: its file's base name.
 func (d *Minidump) Name() string {
 	if n := d.file.Linux.StatusField("Name"); n != "" {
 		return n
@@ -256,10 +255,10 @@ func (d *Minidump) Name() string {
 	return ""
 }
 
-// CommandLine is the command line; nil where the dump does not tell.
+// CommandLine returns the command line; nil if the dump does not have it.
 func (d *Minidump) CommandLine() []string { return d.file.Linux.Args() }
 
-// Time is when the dump was written; zero for not known.
+// Time returns when the dump was written; zero if not known.
 func (d *Minidump) Time() time.Time {
 	if d.file.Time == 0 {
 		return time.Time{}

@@ -6,21 +6,20 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// An ExceptionInfo is what a minidump says of why the process stopped, in numbers.
-// Their meaning is the operating system's: see the fields of the same names of
-// minidump.Exception.
+// An ExceptionInfo is why the process stopped, in numbers. What they mean depends on the
+// operating system.
 type ExceptionInfo struct {
 	Thread  unwind.ThreadID
 	Code    uint32
 	Flags   uint32
 	Address arch.Address
 	Params  []uint64
-	// Assertion is what failed, where a handler of the C library was called.
+	// Assertion is the failed expression, if a handler of the C library was called.
 	Assertion string
 }
 
-// Exception returns the exception that the dump is about; false when it is not about
-// one: it was asked for.
+// Exception returns the exception that the dump was written for; false if there was none,
+// and somebody requested the dump.
 func (d *Minidump) Exception() (ExceptionInfo, bool) {
 	e := d.file.Exception
 	if e == nil {
@@ -39,10 +38,10 @@ func (d *Minidump) Exception() (ExceptionInfo, bool) {
 // dumpRequested is what Breakpad writes for a signal where there was none.
 const dumpRequested = 0xffffffff
 
-// Signal is the signal that ended the process, of dumps of Linux; the zero value for
-// others, and for dumps that were asked for. Breakpad's writers left the code out once,
-// and wrote 0, which could as well be SI_USER: the Source is then CurSig, also where
-// there is an address.
+// Signal returns the signal that ended a process on Linux; the zero value for other
+// systems, and for dumps that were requested. Old writers of Breakpad wrote 0 for an
+// unknown code, which is also SI_USER: the Source is then CurSig, even if there is an
+// address.
 func (d *Minidump) Signal() SignalInfo {
 	e, ok := d.Exception()
 	if !ok || !d.file.System.Platform.Linux() || e.Code == 0 || e.Code == dumpRequested {

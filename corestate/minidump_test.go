@@ -324,13 +324,13 @@ func TestMinidumpRefused(t *testing.T) {
 		open bool
 	}{
 		{"empty", nil, ErrEmpty, "is empty", false},
-		{"elf", []byte("\x7fELF" + strings.Repeat("\x00", 100)), ErrNotMinidump, "is no minidump", false},
+		{"elf", []byte("\x7fELF" + strings.Repeat("\x00", 100)), ErrNotMinidump, "is not a minidump", false},
 		{"kernel", append([]byte("PAGEDU64"), make([]byte, 200)...), ErrKernelDump, "Windows kernel crash dump (64-bit)", false},
 		{"kernel, 32 bits", append([]byte("PAGEDUMP"), make([]byte, 200)...), ErrKernelDump, "Windows kernel crash dump (32-bit)", false},
 		{"header", []byte("MDMP\x93\xa7\x00\x00"), ErrTruncatedHeader, "truncated in its headers", false},
 		{"no threads", bare.Bytes(), ErrNoThreads, "without threads", true},
 		{"Itanium", unknown.Bytes(), ErrUnsupportedArch, "ia64", true},
-		{"no SystemInfo", anonymous.Bytes(), ErrUnsupportedArch, "does not tell of which processor", true},
+		{"no SystemInfo", anonymous.Bytes(), ErrUnsupportedArch, "does not name its processor", true},
 		{"log without a microdump", []byte("google-breakpad: nothing"), ErrNotMinidump, "no microdump", false},
 	} {
 		m, err := OpenMinidumpBytes("x", tt.data)

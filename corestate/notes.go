@@ -89,8 +89,8 @@ func (c *ELFCore) rawNotes(from notePos) iter.Seq2[notePos, elffile.Note] {
 	}
 }
 
-// Notes iterates over all notes in the file's order. It is for showing them:
-// what they say is answered by other methods.
+// Notes iterates over all notes in the file's order, to list them. Other methods decode
+// them.
 func (c *ELFCore) Notes() iter.Seq[Note] {
 	return func(yield func(Note) bool) {
 		tid := unwind.NullThread
@@ -183,7 +183,7 @@ func (c *ELFCore) scanNotes() {
 			first = noteName(owner, n.Type)
 		}
 		if n.Truncated {
-			c.warnf("note of %q, type %#x, at offset %#x: %d of %d bytes are in the file",
+			c.warnf("note of %q, type %#x, at offset %#x is cut off: the file has %d of its %d bytes",
 				clip(owner), n.Type, c.elf.Progs[pos.prog].Off+uint64(pos.off), len(n.Desc), n.DescSize)
 		}
 		c.scanNote(pos, owner, n)
@@ -203,7 +203,7 @@ func (c *ELFCore) warnBlank(last map[int]int) {
 		data := c.elf.SegmentData(p)
 		if end := min(last[i], len(data)); len(data)-end >= 12*maxBlank && allZero(data[end:end+12*maxBlank]) {
 			c.blankNotes = true
-			c.warnf("notes: from offset %#x on the file has zeros instead", p.Off+uint64(end))
+			c.warnf("the file has zeros instead of notes from offset %#x on", p.Off+uint64(end))
 		}
 	}
 }

@@ -17,18 +17,18 @@ type Option func(*options)
 
 type options struct{ decomp decompress.Options }
 
-// TempDir is where a compressed core, or one that comes through a pipe, is
-// unpacked; "" (the default) is os.TempDir.
+// TempDir sets the directory in which a dump is unpacked if it is compressed or comes
+// through a pipe; "" (the default) is os.TempDir.
 func TempDir(dir string) Option { return func(o *options) { o.decomp.Dir = dir } }
 
-// MaxSize bounds the size in bytes that such a core may have, and what of it is
-// not zeros and so takes room on disk; 0 is the default of a bound.
+// MaxSize limits the size of such a dump, and how much of it may be other than zeros and
+// so take space on disk, both in bytes; 0 is the default limit.
 func MaxSize(size, disk int64) Option {
 	return func(o *options) { o.decomp.MaxSize, o.decomp.MaxDisk = size, disk }
 }
 
-// Progress is told, while a core is unpacked, how many bytes were read and how
-// many came out. It is called on the goroutine that called Open.
+// Progress sets a function that is called while a dump is unpacked, with the numbers of
+// bytes read and written so far. It runs on the goroutine that called Open.
 func Progress(f func(in, out int64)) Option { return func(o *options) { o.decomp.Progress = f } }
 
 func newOptions(opts []Option) options {
@@ -39,14 +39,14 @@ func newOptions(opts []Option) options {
 	return o
 }
 
-// Open opens a core file, plain or compressed; "-" is standard input. Unpacking ends
+// Open opens a core file, plain or compressed; "-" is standard input. Unpacking stops
 // when ctx is done.
 //
-// With some errors (see the list of errors) the core is returned as well: it
-// answers what can be known of it, and must be closed.
+// With some errors (see the list of errors) Open also returns the core, which must be
+// closed.
 //
-// The core's memory is the mapped file: a goroutine that reads it when another
-// process may shorten the file does so inside mmapfile.Guard.
+// The core's memory is the mapped file. If another process may shorten the file, read it
+// inside corewalk.Guard.
 func Open(ctx context.Context, path string, opts ...Option) (*ELFCore, error) {
 	f, fail := mapDump(ctx, path, newOptions(opts))
 	if fail != nil {
@@ -81,12 +81,12 @@ func mapDump(ctx context.Context, path string, o options) (mapped, *OpenError) {
 	}
 	defer f.Close()
 	if st, err := f.Stat(); err == nil && st.IsDir() {
-		return mapped{}, &OpenError{Path: path, Text: "is a directory, not a core", Err: mmapfile.ErrNotRegular}
+		return mapped{}, &OpenError{Path: path, Text: "is a directory, not a dump", Err: mmapfile.ErrNotRegular}
 	}
 	return mapStream(ctx, path, f, o)
 }
 
-// OpenReader opens a core, plain or compressed, that comes as a stream.
+// OpenReader is like Open for a core that is read from a stream.
 func OpenReader(ctx context.Context, r io.Reader, opts ...Option) (*ELFCore, error) {
 	f, fail := mapStream(ctx, "", r, newOptions(opts))
 	if fail != nil {

@@ -45,8 +45,8 @@ func (c *ELFCore) Registers(tid unwind.ThreadID) (arch.RegSet, error) {
 	return regs, nil
 }
 
-// CodeMask is the mask of the bits of code pointers that hold a signature; 0 when
-// the core does not say.
+// CodeMask returns the bits of code pointers that hold a signature; 0 if the core does not
+// say.
 func (c *ELFCore) CodeMask() arch.Address { return c.codeMask }
 
 // findCodeMask reads it from NT_ARM_PAC_MASK: the masks for data and for code.
@@ -59,9 +59,8 @@ func (c *ELFCore) findCodeMask() arch.Address {
 	return cur.U64()
 }
 
-// FPRegs returns a thread's floating-point registers as the machine lays them out
-// (NT_FPREGSET, which on x86-64 is the FXSAVE area; on arm NT_ARM_VFP); false when
-// the core has none.
+// FPRegs returns a thread's floating-point registers in the machine's layout (NT_FPREGSET,
+// which on x86-64 is the FXSAVE area; on arm NT_ARM_VFP); false if the core has none.
 func (c *ELFCore) FPRegs(tid unwind.ThreadID) ([]byte, bool) {
 	t, ok := c.thread(tid)
 	if !ok {
@@ -81,7 +80,7 @@ func (c *ELFCore) FPRegs(tid unwind.ThreadID) ([]byte, bool) {
 }
 
 // XState returns a thread's extended state as XSAVE writes it (NT_X86_XSTATE, in
-// the order that LINUX note 0x205 describes); false when the core has none.
+// the order that LINUX note 0x205 describes); false if the core has none.
 func (c *ELFCore) XState(tid unwind.ThreadID) ([]byte, bool) {
 	if c.os == osFreeBSD {
 		return c.ThreadNote(tid, osFreeBSD, ntX86XState)
@@ -89,8 +88,8 @@ func (c *ELFCore) XState(tid unwind.ThreadID) ([]byte, bool) {
 	return c.ThreadNote(tid, "LINUX", ntX86XState)
 }
 
-// BuildLibraries finds the process's libraries and makes them what LibraryTracker
-// answers. files has the files of libraries whose headers are not in the core; it may be
+// BuildLibraries finds the process's libraries, which LibraryTracker then
+// returns. files has the files of libraries whose headers are not in the core; it may be
 // nil, and is asked for nothing that has to be fetched. The warnings say what was
 // contradictory.
 func (c *ELFCore) BuildLibraries(files modules.Source) (*libstate.Table, []string) {
@@ -103,8 +102,8 @@ func (c *ELFCore) BuildLibraries(files modules.Source) (*libstate.Table, []strin
 	return table, warnings
 }
 
-// ExecutablePath is the path of the program, as its mapping names it; else as it
-// was executed, which may be relative; else "".
+// ExecutablePath returns the path of the program: from its mapping, or else as it was
+// executed, which may be a relative path; "" if not known.
 func (c *ELFCore) ExecutablePath() string {
 	if path := c.program(); path != "" {
 		return path

@@ -9,7 +9,7 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// A Thread is what a core tells of one thread beside its registers.
+// A Thread is what a core has of one thread besides its registers.
 type Thread struct {
 	ID              unwind.ThreadID
 	Name            string // "" where the system does not write it, as Linux
@@ -21,7 +21,7 @@ type Thread struct {
 	SystemTime      time.Duration
 }
 
-// A thread is what scanning the notes keeps of one.
+// A thread is what is kept of a thread when the notes are read.
 type thread struct {
 	id      unwind.ThreadID
 	pos     notePos // of its first note
@@ -59,7 +59,7 @@ func (c *ELFCore) addPRStatus(pos notePos, desc []byte) {
 	cur.Seek(lay.pid)
 	pid := int32(cur.U32())
 	if cur.Error != nil {
-		c.warnf("NT_PRSTATUS of %d bytes, %d wanted: a thread is lost", len(desc), lay.regs)
+		c.warnf("NT_PRSTATUS has %d bytes, want %d: a thread is lost", len(desc), lay.regs)
 		return
 	}
 	c.addThread(thread{id: unwind.ThreadID(pid), pos: pos, status: desc, cursig: sig})
@@ -82,8 +82,8 @@ func (c *ELFCore) thread(tid unwind.ThreadID) (*thread, bool) {
 	return &c.threads[i], true
 }
 
-// Thread returns what the core tells of a thread: of systems other than Linux, its
-// name and signal.
+// Thread returns what the core has of a thread; on systems other than Linux, only its name
+// and signal.
 func (c *ELFCore) Thread(tid unwind.ThreadID) (Thread, bool) {
 	t, ok := c.thread(tid)
 	if !ok {

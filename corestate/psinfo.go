@@ -7,7 +7,7 @@ import (
 	"github.com/corewalk/corewalk/internal/format/binbuf"
 )
 
-// A ProcessInfo is what NT_PRPSINFO tells of a process.
+// A ProcessInfo is what NT_PRPSINFO has of a process.
 type ProcessInfo struct {
 	Name             string // up to 15 bytes of the executable's base name, or as set by the process
 	Args             string // up to 79 bytes of the command line, joined by spaces
@@ -84,18 +84,17 @@ func fixedString(field []byte) (string, bool) {
 	return string(field[:i]), i == len(field)-1
 }
 
-// ProcessInfo returns what the core tells of the process; false when it has no
-// such note.
+// ProcessInfo returns what the core has of the process; false if it has no such note.
 func (c *ELFCore) ProcessInfo() (ProcessInfo, bool) { return c.process, c.process.known }
 
-// Name is the process's short name (comm): up to 15 bytes.
+// Name returns the process's short name (comm): up to 15 bytes.
 func (c *ELFCore) Name() string { return c.process.Name }
 
-// Command is the start of the process's command line: up to 79 bytes.
+// Command returns the start of the process's command line: up to 79 bytes.
 func (c *ELFCore) Command() string { return c.process.Args }
 
-// ProcessID is the process's id, as its first note says; a core without
-// NT_PRPSINFO has only its threads'.
+// ProcessID returns the process's id; in a core without NT_PRPSINFO, that of its first
+// thread.
 func (c *ELFCore) ProcessID() int {
 	if c.process.PID > 0 {
 		return c.process.PID

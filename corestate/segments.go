@@ -10,8 +10,8 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// A Segment is a range [Start, End) of the process's memory that the core tells
-// of, with as much of it as the dump holds.
+// A Segment is a range [Start, End) of the process's memory, with how much of it is in the
+// dump.
 type Segment struct {
 	Start, End arch.Address
 	Perm       libstate.Perm

@@ -16,8 +16,8 @@ const (
 	FullSigInfo                     // NT_SIGINFO
 )
 
-// A SignalInfo is the signal that ended a process, in numbers; their meaning is
-// the machine's and the operating system's.
+// A SignalInfo is the signal that ended a process, in numbers. What they mean depends on
+// the machine and the operating system.
 type SignalInfo struct {
 	Source SignalSource
 	Signo  int // 0 for none
@@ -75,14 +75,14 @@ const (
 	busMCEErrA = 4 // BUS_MCEERR_AR; BUS_MCEERR_AO is the next
 )
 
-// Signal is the signal that ended the process: that of the default thread.
+// Signal returns the signal that ended the process: that of the default thread.
 func (c *ELFCore) Signal() SignalInfo {
 	s, _ := c.ThreadSignal(unwind.NullThread)
 	return s
 }
 
-// ThreadSignal is the signal a thread had; false for a thread that does not
-// exist. Kernels write the whole siginfo of the thread that died only.
+// ThreadSignal returns a thread's signal; false if there is no such thread. Kernels write
+// the whole siginfo only for the thread that died.
 func (c *ELFCore) ThreadSignal(tid unwind.ThreadID) (SignalInfo, bool) {
 	t, ok := c.thread(tid)
 	if !ok {

@@ -27,7 +27,7 @@ var foreign = [...]struct {
 	{"MZ", "is a Windows program, not a dump: give the minidump first and the program after it", ErrNotELF},
 }
 
-// sniff refuses what is no ELF file, by name where the first bytes tell.
+// sniff rejects what is not an ELF file, and names what it is if the first bytes show it.
 func sniff(data []byte) *OpenError {
 	if len(data) == 0 {
 		return &OpenError{Text: "is empty (0 bytes): the dump was never written; look for a full disk or ulimit -c 0", Err: ErrEmpty}
@@ -48,7 +48,7 @@ func sniff(data []byte) *OpenError {
 		return &OpenError{Text: "is a microdump (Breakpad, text from a log), not an ELF core: see OpenMinidump", Err: ErrNotELF}
 	}
 	if allZero(data[:min(len(data), 4096)]) {
-		return &OpenError{Text: "begins with zeros instead of an ELF header: the dump was not written to the end, or lost on its way", Err: ErrNotELF}
+		return &OpenError{Text: "begins with zeros instead of an ELF header: the dump was not completely written, or part of it was lost; copy it again", Err: ErrNotELF}
 	}
 	return &OpenError{Text: fmt.Sprintf("is not an ELF core: begins with % x, not with 7f 45 4c 46", data[:min(len(data), 4)]), Err: ErrNotELF}
 }
@@ -62,12 +62,12 @@ func allZero(b []byte) bool {
 	return true
 }
 
-// badHeader says what is wrong with an ELF header (gABI, "ELF Identification")
-// that cannot be read.
+// badHeader returns what is wrong with an ELF header that cannot be read (gABI, "ELF
+// Identification").
 func badHeader(data []byte) *OpenError {
 	text := fmt.Sprintf("is cut off after %d bytes, inside its ELF header: copy the dump again", len(data))
 	if len(data) > 5 {
-		const damaged = "has a damaged ELF header: %s %d at offset %d, where 1 or 2 is wanted"
+		const damaged = "has a damaged ELF header: %s %d at offset %d, must be 1 or 2"
 		if class := data[4]; class != 1 && class != 2 {
 			text = fmt.Sprintf(damaged, "class", class, 4)
 		} else if order := data[5]; order != 1 && order != 2 {
@@ -77,7 +77,7 @@ func badHeader(data []byte) *OpenError {
 	return &OpenError{Text: text, Err: ErrTruncatedHeader}
 }
 
-// noProgramHeaders refuses a core that says nothing of its contents.
+// noProgramHeaders rejects a core without program headers.
 func noProgramHeaders(f *elffile.File) *OpenError {
 	text := fmt.Sprintf("has no program headers within its %d bytes: cut off, copy the dump again", len(f.Data))
 	const few = 256 // bytes: no core has so few
@@ -91,7 +91,7 @@ func noProgramHeaders(f *elffile.File) *OpenError {
 	return &OpenError{Text: text, Err: ErrTruncatedHeader}
 }
 
-// notCore refuses an ELF file that is no core.
+// notCore rejects an ELF file that is not a core.
 func notCore(f *elffile.File) *OpenError {
 	what := fmt.Sprintf("an ELF file of type %d", f.Type)
 	switch f.Type {

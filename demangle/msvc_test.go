@@ -175,7 +175,7 @@ func TestMSVC(t *testing.T) {
 func TestMSVCOracle(t *testing.T) {
 	undname, err := exec.LookPath("llvm-undname-19")
 	if err != nil {
-		t.Skip("no llvm-undname")
+		t.Skip("llvm-undname is not installed (Debian: llvm)")
 	}
 	var names, wants []string
 	for _, c := range msvcNames {
@@ -272,7 +272,7 @@ var namespaceNumber = regexp.MustCompile(`\b0x[0-9A-F]{8}\b`)
 func TestMSVCCompiled(t *testing.T) {
 	for _, name := range []string{"clang-19", "llvm-nm-19", "llvm-undname-19"} {
 		if _, err := exec.LookPath(name); err != nil {
-			t.Skip("no ", name)
+			t.Skip(name, " is not installed (make deps installs it on Debian)")
 		}
 	}
 	for _, target := range []string{"x86_64-pc-windows-msvc", "i686-pc-windows-msvc"} {

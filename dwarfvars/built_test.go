@@ -194,7 +194,7 @@ func tool(t *testing.T, names ...string) string {
 			return path
 		}
 	}
-	t.Skipf("%s is not installed", names[0])
+	t.Skipf("%s is not installed (make deps installs it on Debian)", names[0])
 	return ""
 }
 
@@ -230,7 +230,7 @@ func (r recipe) cSteps(t *testing.T, src string, show bool) []step {
 	}
 	if r.compiler == "libcxx" {
 		if _, err := os.Stat("/usr/lib/llvm-19/include/c++/v1/vector"); err != nil {
-			t.Skip("libc++-19-dev is not installed")
+			t.Skip("libc++-19-dev is not installed (Debian: libc++-dev)")
 		}
 		args = append(args, "-stdlib=libc++", "-static-libstdc++", "-fstandalone-debug")
 	}

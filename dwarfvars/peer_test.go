@@ -33,7 +33,7 @@ func compared(name string, inSample bool) bool {
 // program printed, or to be a known difference.
 func TestGDBParity(t *testing.T) {
 	if _, err := exec.LookPath("gdb"); err != nil {
-		t.Skip("gdb is not installed: nothing to compare with")
+		t.Skip("gdb is not installed (Debian: gdb): nothing to compare with")
 	}
 	fixtures, built := &figures{}, &figures{}
 	t.Run("fixtures", func(t *testing.T) {

@@ -19,7 +19,7 @@ func cProgram(t *testing.T, source string, flags ...string) string {
 	t.Helper()
 	gcc, err := exec.LookPath("gcc")
 	if err != nil {
-		t.Skip("gcc is not installed: no program to trace")
+		t.Skip("gcc is not installed (Debian: gcc): no program to trace")
 	}
 	dir := t.TempDir()
 	src, out := filepath.Join(dir, "p.c"), filepath.Join(dir, "p")

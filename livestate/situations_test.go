@@ -229,7 +229,7 @@ func TestDeletedBinary(t *testing.T) {
 func TestNamespaces(t *testing.T) {
 	unshare, err := exec.LookPath("unshare")
 	if err != nil || os.Getuid() != 0 {
-		t.Skip("needs root and unshare")
+		t.Skip("needs root and unshare (Debian: util-linux)")
 	}
 	dir := t.TempDir()
 	script := fmt.Sprintf("mount -t tmpfs none %s && cp /proc/%d/exe %s/inside && exec %s/inside", dir, os.Getpid(), dir, dir)

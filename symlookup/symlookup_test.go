@@ -219,7 +219,7 @@ func TestTailCalls(t *testing.T) {
 func TestTailCallsAcrossFiles(t *testing.T) {
 	gcc, err := exec.LookPath("gcc")
 	if err != nil {
-		t.Skip("gcc is not installed")
+		t.Skip("gcc is not installed (Debian: gcc)")
 	}
 	dir := t.TempDir()
 	build := func(out, source string, flags ...string) string {

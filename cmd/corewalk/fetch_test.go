@@ -274,7 +274,7 @@ func TestRealServer(t *testing.T) {
 	}
 	program, err := exec.LookPath("debuginfod")
 	if err != nil {
-		t.Skip("debuginfod is not installed: ", err)
+		t.Skip("debuginfod is not installed (Debian: debuginfod): ", err)
 	}
 	dir := t.TempDir()
 	for name, from := range packFiles(t) {

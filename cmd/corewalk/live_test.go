@@ -32,7 +32,7 @@ func program(t *testing.T, source string) string {
 	t.Helper()
 	gcc, err := exec.LookPath("gcc")
 	if err != nil {
-		t.Skip("gcc is not installed: no program to trace")
+		t.Skip("gcc is not installed (Debian: gcc): no program to trace")
 	}
 	dir := t.TempDir()
 	src, exe := filepath.Join(dir, "prog.c"), filepath.Join(dir, "prog")

@@ -49,3 +49,27 @@ func eachLine(t *testing.T, f func(source, int, string)) {
 		}
 	}
 }
+
+// missing matches a test that is skipped because a program or library is missing.
+var missing = regexp.MustCompile(`\.Skipf?\(.*is not installed`)
+
+func TestSkipsSayWhatToInstall(t *testing.T) {
+	n := 0
+	for _, s := range sources(t) {
+		text, err := os.ReadFile(filepath.Join("..", "..", s.file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, line := range strings.Split(string(text), "\n") {
+			if !missing.MatchString(line) {
+				continue
+			}
+			if n++; !strings.Contains(line, "Debian") {
+				t.Errorf("%s:%d: which package of Debian has it? %s", s.file, i+1, strings.TrimSpace(line))
+			}
+		}
+	}
+	if n < 20 {
+		t.Errorf("only %d such tests found", n)
+	}
+}

@@ -87,7 +87,7 @@ func foreignDumps(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(fixture.Root(t), "..", "shared", "corpus")
 	if _, err := os.Stat(filepath.Join(dir, "dumps.tar.gz")); err != nil {
-		t.Skipf("no corpus of foreign dumps at %s", dir)
+		t.Skipf("no foreign dumps in %s: they are no part of the repository", dir)
 	}
 	files := t.TempDir()
 	if err := untar(filepath.Join(dir, "dumps.tar.gz"), files); err != nil {

@@ -37,7 +37,7 @@ func TestCorpus(t *testing.T) {
 	dir := filepath.Join(fixture.Root(t), "..", "shared", "corpus")
 	manifest, err := os.ReadFile(filepath.Join(dir, "MANIFEST.tsv"))
 	if err != nil {
-		t.Skipf("no corpus of foreign dumps at %s", dir)
+		t.Skipf("no foreign dumps in %s: they are no part of the repository", dir)
 	}
 	files := t.TempDir()
 	if err := untar(filepath.Join(dir, "dumps.tar.gz"), files); err != nil {

@@ -82,7 +82,7 @@ func TestDebugFileWithoutBinary(t *testing.T) {
 func TestDebugFrameWithoutBinary(t *testing.T) {
 	objcopy, err := exec.LookPath("objcopy")
 	if err != nil {
-		t.Skip("no objcopy to make a debug file")
+		t.Skip("objcopy is not installed: no debug file can be made (Debian: binutils)")
 	}
 	c := fixture.Get(t, "amd64-debug-frame-only")
 	file := filepath.Join(t.TempDir(), "program.debug")

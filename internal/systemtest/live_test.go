@@ -50,7 +50,7 @@ func liveProgram(t *testing.T, flags ...string) string {
 	t.Helper()
 	gcc, err := exec.LookPath("gcc")
 	if err != nil {
-		t.Skip("gcc is not installed: no program to trace")
+		t.Skip("gcc is not installed (Debian: gcc): no program to trace")
 	}
 	dir := t.TempDir()
 	src, exe := filepath.Join(dir, "job.c"), filepath.Join(dir, "job")
@@ -186,7 +186,7 @@ func TestLiveReportOthers(t *testing.T) {
 func TestLiveReportNamespaces(t *testing.T) {
 	unshare, err := exec.LookPath("unshare")
 	if err != nil || os.Getuid() != 0 {
-		t.Skip("needs root and unshare")
+		t.Skip("needs root and unshare (Debian: util-linux)")
 	}
 	exe, dir := liveProgram(t), t.TempDir()
 	cmd := exec.Command(unshare, "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", "mount -t tmpfs none $1 && cp $0 $1/job && exec $1/job", exe, dir)

@@ -159,7 +159,7 @@ func TestGDBParity(t *testing.T) {
 				fixture.Long(t)
 			}
 			if _, err := exec.LookPath(c.GDB()); err != nil {
-				t.Skipf("%s is not installed: nothing to compare with", c.GDB())
+				t.Skipf("%s is not installed (make deps installs it on Debian): nothing to compare with", c.GDB())
 			}
 			if listed(c.Name, "", "-") {
 				t.Skip("gdb is known to be wrong about the whole stack")

@@ -22,7 +22,7 @@ func own(t *testing.T, program, cgo string) []string {
 	t.Helper()
 	goTool, err := exec.LookPath("go")
 	if err != nil {
-		t.Skip("not run: go is not installed")
+		t.Skip("not run: go is not installed (Debian: golang-go)")
 	}
 	exe := filepath.Join(t.TempDir(), program)
 	build := exec.Command(goTool, "build", "-o", exe, "github.com/corewalk/corewalk/testdata/src/"+program)
@@ -74,7 +74,7 @@ func TestSelf(t *testing.T) {
 func TestSelfThroughC(t *testing.T) {
 	for _, tool := range []string{"gcc", "go"} {
 		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("not run: %s is not installed", tool)
+			t.Skipf("not run: %s is not installed (make deps installs it on Debian)", tool)
 		}
 	}
 	if runtime.GOARCH != "amd64" {

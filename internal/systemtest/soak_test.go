@@ -51,7 +51,7 @@ func openFiles(t *testing.T) int {
 func TestSoakUnderLoad(t *testing.T) {
 	gcc, err := exec.LookPath("gcc")
 	if err != nil {
-		t.Skip("not run: gcc is not installed")
+		t.Skip("not run: gcc is not installed (Debian: gcc)")
 	}
 	exe := filepath.Join(t.TempDir(), "load")
 	if out, err := exec.Command(gcc, "-g", "-O1", "-pthread", "-o", exe, filepath.Join(fixture.Root(t), "testdata", "src", "load.c")).CombinedOutput(); err != nil {

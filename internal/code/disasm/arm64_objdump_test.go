@@ -163,7 +163,7 @@ func arm64Diff(addr uint64, word uint32, text string) string {
 func TestARM64RandomWords(t *testing.T) {
 	tool, err := exec.LookPath("aarch64-linux-gnu-objdump")
 	if err != nil {
-		t.Skip("no aarch64-linux-gnu-objdump")
+		t.Skip("aarch64-linux-gnu-objdump is not installed (Debian: binutils-aarch64-linux-gnu)")
 	}
 	var code []byte
 	x := uint32(1)

@@ -248,7 +248,7 @@ func TestARMAgainstObjdump(t *testing.T) {
 func TestARMRandomWords(t *testing.T) {
 	tool, err := exec.LookPath("arm-linux-gnueabihf-objdump")
 	if err != nil {
-		t.Skip("no arm-linux-gnueabihf-objdump")
+		t.Skip("arm-linux-gnueabihf-objdump is not installed (Debian: binutils-arm-linux-gnueabihf)")
 	}
 	for name, flags := range map[string][]string{"A32": nil, "T32": {"-M", "force-thumb"}} {
 		t.Run(name, func(t *testing.T) {

@@ -68,7 +68,7 @@ func TestCallBeforeLibrary(t *testing.T) {
 	} {
 		t.Run(c.arch.Name, func(t *testing.T) {
 			if _, err := os.Stat(c.path); err != nil {
-				t.Skip("no " + c.path)
+				t.Skip(c.path + " is not installed (make deps installs it on Debian)")
 			}
 			callsOfLibrary(t, c.libraryOf, c.oneIn)
 		})

@@ -74,10 +74,10 @@ func TestCallsUndecodedLibrary(t *testing.T) {
 	} {
 		t.Run(c.arch.Name, func(t *testing.T) {
 			if _, err := exec.LookPath(c.tool); err != nil {
-				t.Skip("no " + c.tool)
+				t.Skip(c.tool + " is not installed (make deps installs it on Debian)")
 			}
 			if _, err := os.Stat(c.path); err != nil {
-				t.Skip("no " + c.path)
+				t.Skip(c.path + " is not installed (make deps installs it on Debian)")
 			}
 			callsOfObjdump(t, c.arch, c.tool, c.path, c.behind, func(text string) bool {
 				starts, ends := false, c.ends == nil

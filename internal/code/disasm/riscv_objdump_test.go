@@ -21,7 +21,7 @@ func crossObjdump(t *testing.T, triple string, f func(addr uint64, code []string
 	tool, err := exec.LookPath(triple + "-objdump")
 	lib := "/usr/" + triple + "/lib/libc.so.6"
 	if _, missing := os.Stat(lib); err != nil || missing != nil {
-		t.Skipf("no %s-objdump, or no %s", triple, lib)
+		t.Skipf("%s-objdump or %s is not installed (Debian: binutils-%s, libc6-*-cross; make deps)", triple, lib, triple)
 	}
 	if testing.Short() {
 		t.Skip("decodes a whole library")

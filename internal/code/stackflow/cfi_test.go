@@ -172,7 +172,7 @@ func TestCompiled(t *testing.T) {
 func compiled(t *testing.T, compiler string, flags []string) {
 	tool, err := exec.LookPath(compiler)
 	if err != nil {
-		t.Skipf("%s is not installed", compiler)
+		t.Skipf("%s is not installed (make deps installs it on Debian)", compiler)
 	}
 	if runtime.GOARCH != "amd64" {
 		t.Skip("the compiler is another architecture's")

@@ -51,7 +51,7 @@ func TestSingleStep(t *testing.T) {
 // singleStep makes gdb step through a program; this needs ptrace.
 func singleStep(t *testing.T, path string) {
 	if _, err := exec.LookPath("gdb"); err != nil {
-		t.Skip("gdb is not installed")
+		t.Skip("gdb is not installed (Debian: gdb)")
 	}
 	format := strings.Repeat("%lx ", len(stepped))
 	script := fmt.Sprintf("set $n = 0\nwhile $n < %d\nprintf \"STEP %s\\n\", $%s\nstepi\nset $n = $n + 1\nend\n", maxSteps, format, strings.Join(stepped, ", $"))

@@ -182,7 +182,7 @@ func TestNoPlace(t *testing.T) {
 func TestSharedCache(t *testing.T) {
 	find, err := exec.LookPath("debuginfod-find")
 	if err != nil {
-		t.Skip("debuginfod-find is not installed: ", err)
+		t.Skip("debuginfod-find is not installed (Debian: debuginfod): ", err)
 	}
 	var paths []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -57,7 +57,7 @@ func TestPLTStub(t *testing.T) {
 func TestPLTStubOracle(t *testing.T) {
 	objdump, err := exec.LookPath("objdump")
 	if err != nil {
-		t.Skip("no objdump")
+		t.Skip("objdump is not installed (Debian: binutils)")
 	}
 	label := regexp.MustCompile(`(?m)^([0-9a-f]{8,16}) <([^>]+)@plt>:$`)
 	for _, name := range []string{"amd64-pie", "amd64-cxx-uncaught", "amd64-musl", "amd64-rust-segv", "amd64-clang", "i386-pic"} {

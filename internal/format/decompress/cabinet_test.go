@@ -95,7 +95,7 @@ func TestCabextract(t *testing.T) {
 	t.Run("cabextract", func(t *testing.T) {
 		cabextract, err := exec.LookPath("cabextract")
 		if err != nil {
-			t.Skip("cabextract is not installed")
+			t.Skip("cabextract is not installed (Debian: cabextract)")
 		}
 		for name, cab := range map[string][]byte{"stored": cabtest.Stored("app.pdb", data), "MSZIP": cabtest.MSZIP("app.pdb", data)} {
 			path := filepath.Join(dir, name)
@@ -111,7 +111,7 @@ func TestCabextract(t *testing.T) {
 	t.Run("gcab", func(t *testing.T) {
 		gcab, err := exec.LookPath("gcab")
 		if err != nil {
-			t.Skip("gcab is not installed")
+			t.Skip("gcab is not installed (Debian: gcab)")
 		}
 		for _, flags := range [][]string{{"-n", "-c"}, {"-n", "-c", "-z"}} {
 			path := filepath.Join(dir, "app.pd_")

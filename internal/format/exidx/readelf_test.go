@@ -18,7 +18,7 @@ func open(t testing.TB, path string) *Table {
 	t.Helper()
 	f, err := elf.Open(path)
 	if err != nil {
-		t.Skipf("no ARM library to read: %v", err)
+		t.Skipf("no ARM library is installed (Debian: libc6-armhf-cross): %v", err)
 	}
 	defer f.Close()
 	segments := map[uint64][]byte{}
@@ -73,7 +73,7 @@ func TestAgainstReadelf(t *testing.T) {
 	table := open(t, library)
 	out, err := exec.Command("arm-linux-gnueabihf-readelf", "-u", library).Output()
 	if err != nil {
-		t.Skipf("no readelf of ARM: %v", err)
+		t.Skipf("no readelf of ARM is installed (Debian: binutils-arm-linux-gnueabihf): %v", err)
 	}
 	var want []string
 	for _, line := range strings.Split(string(out), "\n") {

@@ -140,7 +140,7 @@ func tool(t testing.TB, name string) string {
 			return path
 		}
 	}
-	t.Skip("no ", name)
+	t.Skip(name, " is not installed (make deps installs it on Debian)")
 	return ""
 }
 

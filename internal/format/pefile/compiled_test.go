@@ -47,7 +47,7 @@ func tool(t *testing.T, name string) string {
 			return path
 		}
 	}
-	t.Skipf("%s is not installed", name)
+	t.Skipf("%s is not installed (make deps installs it on Debian)", name)
 	return ""
 }
 

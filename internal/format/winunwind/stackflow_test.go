@@ -24,7 +24,7 @@ func tool(t testing.TB, name string) string {
 			return path
 		}
 	}
-	t.Skipf("%s is not installed", name)
+	t.Skipf("%s is not installed (make deps installs it on Debian)", name)
 	return ""
 }
 

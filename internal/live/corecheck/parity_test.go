@@ -167,7 +167,7 @@ func TestFixturePrograms(t *testing.T) {
 func TestGCore(t *testing.T) {
 	gcore, err := exec.LookPath("gcore")
 	if err != nil {
-		t.Skip("not compared: gcore is not installed")
+		t.Skip("not compared: gcore is not installed (Debian: gdb)")
 	}
 	c := fixture.Get(t, "amd64-gcore")
 	if !slices.Contains(runs[runtime.GOARCH], c.Arch()) {

@@ -81,7 +81,7 @@ func TestFolded(t *testing.T) {
 func TestPprof(t *testing.T) {
 	goTool, err := exec.LookPath("go")
 	if err != nil {
-		t.Skip("not compared: go is not installed")
+		t.Skip("not compared: go is not installed (Debian: golang-go)")
 	}
 	file := filepath.Join(t.TempDir(), "prof.pb.gz")
 	f, err := os.Create(file)

@@ -54,7 +54,7 @@ func startChromium(t *testing.T) *chromium {
 		}
 	}
 	if path == "" {
-		t.Skip("no chromium here: the page is not looked at in a browser")
+		t.Skip("chromium is not installed (Debian: chromium): the page is not looked at in a browser")
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	toRead, orders, err := os.Pipe()

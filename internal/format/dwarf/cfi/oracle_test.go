@@ -36,7 +36,7 @@ func numbered(prefix string, from, to int) []string {
 func TestAgainstReadelf(t *testing.T) {
 	readelf, err := exec.LookPath("readelf")
 	if err != nil {
-		t.Skip("needs readelf")
+		t.Skip("readelf is not installed (Debian: binutils)")
 	}
 	files := []string{libcPath}
 	if more := os.Getenv("COREWALK_CFI_ORACLE"); more != "" {

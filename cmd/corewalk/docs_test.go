@@ -1,0 +1,167 @@
+package main
+
+import (
+	"errors"
+	"go/parser"
+	"go/token"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/corewalk/corewalk/internal/fixture"
+	"github.com/corewalk/corewalk/internal/format/minidump/dumpbuild"
+)
+
+// block matches a block of code in a page.
+var block = regexp.MustCompile("(?ms)^```(\\w*)\n(.*?)^```$")
+
+// pages calls f for each block of code of the documentation.
+func pages(t *testing.T, f func(page, kind, text string)) {
+	t.Helper()
+	root := fixture.Root(t)
+	files, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range append(files, filepath.Join(root, "README.md"), filepath.Join(root, "CONTRIBUTING.md")) {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range block.FindAllStringSubmatch(string(text), -1) {
+			f(filepath.Base(file), m[1], m[2])
+		}
+	}
+}
+
+// place makes a directory with the files that the commands and programs of the pages
+// name.
+func place(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	c := fixture.Get(t, "amd64-vars-c-O0")
+	core, binary := must(os.ReadFile(c.Core(t))), must(os.ReadFile(c.Binary(t)))
+	for name, data := range map[string][]byte{"core": core, "core.4242": core, "core.zst": core, "crashes/core.4242": core, "cores/core.1": core,
+		"crashes/core.cxx-sort.zst": core, "server": binary, "crash.dmp": dumpbuild.Samples()["windows.dmp"], "build/server": binary, "builds/1234/server": binary,
+		"symbols/server": binary, "rootfs/server": binary, "srv/symbols/server": binary} {
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, data, 0o755)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// Words of a command line of the pages, which the shell takes apart.
+var word = regexp.MustCompile(`'[^']*'|"[^"]*"|\S+`)
+
+// left matches commands that cannot be run here: they ask servers or feed other programs,
+// or are synopses.
+var left = regexp.MustCompile(`https?://|file://|\||\$|\[|\b(DIR|FILE|PID)\b`)
+
+// strange matches commands that name a process, a thread or a group that is not here.
+var strange = regexp.MustCompile(`^corewalk live\b|show b41e7f|--thread 4242`)
+
+// The commands of the pages are right: each runs to its end, with files of its names.
+// Of strange ones only the flags are checked.
+func TestDocsCommands(t *testing.T) {
+	dir := place(t)
+	ran, parsed := 0, 0
+	pages(t, func(page, kind, text string) {
+		for line := range strings.SplitSeq(text, "\n") {
+			line = strings.TrimPrefix(strings.TrimSpace(line), "$ ")
+			line, _, _ = strings.Cut(line, " #")
+			if !strings.HasPrefix(line, "corewalk ") || kind == "go" || left.MatchString(line) {
+				continue
+			}
+			there := !strange.MatchString(line)
+			var args []string
+			for _, w := range word.FindAllString(strings.TrimSpace(line), -1)[1:] {
+				w = strings.Trim(w, `'"`)
+				if rest, ok := strings.CutPrefix(w, "/"); ok {
+					w = filepath.Join(dir, rest) // /crashes, /builds
+				}
+				args = append(args, w)
+			}
+			cmd := exec.Command("corewalk", args...)
+			cmd.Dir = dir
+			cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+dir, "DEBUGINFOD_URLS=")
+			out, err := cmd.CombinedOutput()
+			status := cmd.ProcessState.ExitCode()
+			switch {
+			case status == exitUsage || status < 0:
+				t.Errorf("%s: %s: status %d, %v\n%s", page, line, status, err, out)
+			case there && status == exitNothing:
+				t.Errorf("%s: %s: did nothing: %s", page, line, out)
+			case there:
+				ran++
+			default:
+				parsed++
+			}
+		}
+	})
+	t.Logf("%d commands ran, %d were parsed", ran, parsed)
+	if ran < 15 {
+		t.Errorf("only %d commands ran", ran)
+	}
+}
+
+// The Go programs of the pages are built and run; of parts of programs the syntax is
+// checked.
+func TestDocsPrograms(t *testing.T) {
+	goTool, err := exec.LookPath("go")
+	if err != nil {
+		t.Skip("go is not installed (Debian: golang-go)")
+	}
+	fixture.Long(t) // it links programs
+	dir := place(t)
+	root := fixture.Root(t)
+	programs := 0
+	pages(t, func(page, kind, text string) {
+		if kind != "go" {
+			return
+		}
+		if !strings.HasPrefix(text, "package main\n") {
+			if _, err := parser.ParseFile(token.NewFileSet(), page, "package p\nfunc _() {\n"+text+"}\n", 0); err != nil {
+				t.Errorf("%s: %v:\n%s", page, err, text)
+			}
+			return
+		}
+		programs++
+		// A package below the repository needs no module of its own.
+		src, err := os.MkdirTemp(filepath.Join(root, "testdata"), "docs")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer os.RemoveAll(src)
+		file, exe := filepath.Join(src, "main.go"), filepath.Join(dir, "program")
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		build := exec.Command(goTool, "build", "-o", exe, file)
+		build.Dir = root
+		if out, err := build.CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", page, err, out)
+			return
+		}
+		cmd := exec.Command(exe)
+		cmd.Dir = dir
+		out, err := cmd.CombinedOutput()
+		if err != nil || !strings.Contains(string(out), "main") && !strings.Contains(string(out), " bytes: ") {
+			t.Errorf("%s: %v\n%s", page, err, out)
+		}
+	})
+	if programs < 2 {
+		t.Errorf("%d programs found", programs)
+	}
+}

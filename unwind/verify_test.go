@@ -89,7 +89,7 @@ func TestVerify(t *testing.T) {
 		}
 	}
 	if plain.Frames[1].Verdicts() != nil || verified.Frames[0].Verdicts() != nil {
-		t.Error("verdicts that nobody asked for")
+		t.Error("unrequested verdicts")
 	}
 	if n := len(explained.Frames[0].Attempts()); n != 2 || verified.Frames[0].Attempts() != nil {
 		t.Errorf("second opinions among the attempts (%d)", n)

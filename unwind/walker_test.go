@@ -95,7 +95,7 @@ func TestStepperAnswers(t *testing.T) {
 		text  string
 		alone error // without good
 	}{
-		{"not_me leaves nothing behind", say(unwind.StatusNotMe), 3, unwind.EndBottom, nil, "", unwind.ErrNoStepper},
+		{"not_me leaves no trace", say(unwind.StatusNotMe), 3, unwind.EndBottom, nil, "", unwind.ErrNoStepper},
 		{"no stack pointer", noSP, 3, unwind.EndBottom, nil, "", unwind.ErrNoStepper},
 		{"a location is no return address", noRA, 3, unwind.EndBottom, nil, "", unwind.ErrNoStepper},
 		{"the same frame again", same, 3, unwind.EndBottom, nil, "no progress", unwind.ErrNoStepper},

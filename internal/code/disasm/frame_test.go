@@ -31,7 +31,7 @@ var frameCases = []frameCase{
 	{"early return in the middle", StandardFrame, []string{
 		"48 85 ff: unset", "75 03: unset", "31 c0: unset", "c3: unset", // ret: 75 03 leads past it
 		"55: unset", "48 89 e5: halfset", "ff d0: set", "5d: set", "c3: unset"}},
-	{"prologue behind padding", StandardFrame, []string{
+	{"prologue after padding", StandardFrame, []string{
 		"85 ff: unset", "74 05: unset", "31 c0: unset", "c3: unset", "66 90: unset", "55: unset", "48 89 e5: halfset", "5d: set", "c3: unset"}},
 	{"two epilogues", StandardFrame, []string{
 		"55: unset", "48 89 e5: halfset", "85 ff: set", "74 04: set", "ff d0: set", "5d: set", "c3: unset", "ff d2: set", "c9: set", "c3: unset"}},

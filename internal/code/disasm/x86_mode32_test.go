@@ -152,7 +152,7 @@ func TestFaultAccess32(t *testing.T) {
 	}
 	in, _ := Decode(arch.X86, unhex(t, "64 a1 14 00 00 00"), testPC)
 	if got := FaultAccess(nil, &in, &regs); len(got) != 1 || got[0].Known {
-		t.Errorf("through fs, whose base is not known: %+v", got)
+		t.Errorf("through fs, whose base is unknown: %+v", got)
 	}
 }
 

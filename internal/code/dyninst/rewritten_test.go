@@ -105,7 +105,7 @@ func TestOriginalOfEveryInstruction(t *testing.T) {
 			p, ok := c.Original(pc)
 			switch {
 			case !ok:
-				t.Errorf("%s: %#x is not known", name, pc)
+				t.Errorf("%s: %#x is unknown", name, pc)
 			case p.Tramp:
 				extra++
 				if p.Addr != next || p.Start > pc || p.Start < dup.Value {

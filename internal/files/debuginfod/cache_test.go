@@ -89,7 +89,7 @@ func TestSettings(t *testing.T) {
 
 func TestClean(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("when files were read is not known on ", runtime.GOOS)
+		t.Skip("access times are not available on ", runtime.GOOS)
 	}
 	const week = 7 * 24 * time.Hour
 	c := cache{t.TempDir()}
@@ -144,7 +144,7 @@ func TestClean(t *testing.T) {
 // A file that is read stays.
 func TestReadStays(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("when files were read is not known on ", runtime.GOOS)
+		t.Skip("access times are not available on ", runtime.GOOS)
 	}
 	c := cache{t.TempDir()}
 	r := request{hex.EncodeToString(testID), find.KindDebugInfo}

@@ -148,7 +148,7 @@ func TestProgress(t *testing.T) {
 	c.Fetch(context.Background(), testID, find.KindDebugInfo)
 	newClient(t, cfg).Fetch(context.Background(), testID, find.KindDebugInfo)
 	if len(told) != n {
-		t.Error("progress of a file that is there")
+		t.Error("progress for a file in the cache")
 	}
 }
 

@@ -347,7 +347,7 @@ func TestTLS(t *testing.T) {
 	defer server.Close()
 	c := newClient(t, configFor(t, server.URL))
 	if _, err := c.Fetch(context.Background(), testID, find.KindExecutable); err == nil || queries.Load() != 0 || c.servers[0].down.Load() == nil {
-		t.Errorf("a certificate by nobody: %v, %d queries", err, queries.Load())
+		t.Errorf("untrusted certificate: %v, %d queries", err, queries.Load())
 	}
 	c = newClient(t, configFor(t, server.URL))
 	c.client().Transport.(*http.Transport).TLSClientConfig = server.Client().Transport.(*http.Transport).TLSClientConfig

@@ -200,7 +200,7 @@ func TestSymbolServersThatLie(t *testing.T) {
 		"cut line": {key: symKey, answer: func(w http.ResponseWriter, r *http.Request) {
 			raw(w, "HTTP/1.0 200 OK", symBig[:1003])
 		}, want: "truncated"},
-		"says it is huge": {key: symKey, answer: func(w http.ResponseWriter, r *http.Request) {
+		"claims to be huge": {key: symKey, answer: func(w http.ResponseWriter, r *http.Request) {
 			raw(w, "HTTP/1.1 200 OK\nContent-Length: 99999999999999", symBig[:100])
 		}, want: "larger than"},
 		"is larger than allowed": {key: symKey, cfg: Config{MaxSize: 1000}, answer: func(w http.ResponseWriter, r *http.Request) {

@@ -107,7 +107,7 @@ func TestLookup(t *testing.T) {
 		{0x1019, `f(int) 1000+30 | inner(int, char*) b.h:99 | 2 outer b.h:40 | f(int) c:\src\a.c:12`},
 		{0x101a, `f(int) 1000+30 | 2 outer :0 | f(int) c:\src\a.c:12`},
 		{0x1020, `f(int) 1000+30 | f(int) :0`},
-		{0x1030, ""}, // behind a function, and "early" lies before it
+		{0x1030, ""}, // after a function, and "early" is before it
 		{0x1800, "public one 1800+0 public shared | public one :0"},
 		{0x2001, "inside 2000+4 | inside :0"},
 		{0x2004, "shared name 2000+10 shared | shared name :0"},

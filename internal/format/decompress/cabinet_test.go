@@ -138,7 +138,7 @@ func FuzzCabinet(f *testing.F) {
 		const limit = 1 << 20
 		got, err := expand(cab, limit)
 		if len(got) > limit {
-			t.Errorf("%d bytes come out, at most %d are allowed", len(got), limit)
+			t.Errorf("%d bytes expanded, limit is %d", len(got), limit)
 		}
 		if err == nil {
 			return

@@ -44,7 +44,7 @@ func TestXZ(t *testing.T) {
 			t.Errorf("%s, two streams: %d bytes, %v", name, len(got), err)
 		}
 		if _, err := XZ(packed, int64(len(data))-1); !errors.Is(err, ErrTooLarge) {
-			t.Errorf("%s above the bound: %v", name, err)
+			t.Errorf("%s above the limit: %v", name, err)
 		}
 		if _, err := XZ(packed[:len(packed)/2], 1<<30); !errors.Is(err, ErrTruncatedStream) {
 			t.Errorf("%s truncated: %v", name, err)
@@ -56,7 +56,7 @@ func TestXZ(t *testing.T) {
 	if _, err := XZ(nil, 10); !errors.Is(err, ErrTruncatedStream) {
 		t.Errorf("no bytes: %v", err)
 	}
-	if _, err := XZ([]byte("this is no xz file"), 10); !errors.Is(err, ErrCorrupt) {
+	if _, err := XZ([]byte("this is not an xz file"), 10); !errors.Is(err, ErrCorrupt) {
 		t.Errorf("text: %v", err)
 	}
 }

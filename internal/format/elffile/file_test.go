@@ -272,7 +272,7 @@ func TestOwnBinary(t *testing.T) {
 	}
 	f, err := Parse(data)
 	if errors.Is(err, ErrNotELF) {
-		t.Skip("the test binary is no ELF file")
+		t.Skip("the test binary is not an ELF file")
 	}
 	if err != nil || len(f.Warnings) != 0 {
 		t.Fatal(err, f.Warnings)

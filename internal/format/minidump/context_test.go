@@ -129,7 +129,7 @@ func TestXState(t *testing.T) {
 		ssp, want uint64
 	}{
 		{"compacted", 1 << 11, 1<<63 | 1<<11, 0, 1, 0xcbc83fefc8, 0xcbc83fefc8},
-		{"compacted behind another", 1 << 11, 1<<63 | 1<<11 | 1<<2, 256, 1, 0x1234, 0x1234},
+		{"compacted after another", 1 << 11, 1<<63 | 1<<11 | 1<<2, 256, 1, 0x1234, 0x1234},
 		{"standard", 1<<11 | 1<<2, 0, 256, 1, 0x5678, 0x5678},
 		{"switched off", 1 << 11, 1<<63 | 1<<11, 0, 0, 0x9, 0},
 		{"not there", 1 << 2, 0, 256, 1, 0x5678, 0},

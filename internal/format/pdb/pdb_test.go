@@ -45,7 +45,7 @@ func TestStreamAcrossBlocks(t *testing.T) {
 			}
 		}
 		if _, ok := s.bytes(off, s.size-off+1); ok {
-			t.Fatalf("bytes behind the end at %d", off)
+			t.Fatalf("bytes after the end at %d", off)
 		}
 	}
 }

@@ -192,7 +192,7 @@ func TestTypeRecords(t *testing.T) {
 		t.Errorf("pointer to unsigned: %+v", p)
 	}
 	if _, ok := simpleType(0x67, 0x8664); ok {
-		t.Error("a simple type that is none")
+		t.Error("not a simple type, but accepted")
 	}
 }
 

@@ -71,7 +71,7 @@ func TestSections(t *testing.T) {
 			t.Errorf("%s: %q", name, got[:min(len(got), 4)])
 		}
 		if got := f.At(0x1400); (len(got) != 0) != memory { // filled by the loader
-			t.Errorf("%s: %#x bytes behind those of the file", name, len(got))
+			t.Errorf("%s: %#x bytes after those of the file", name, len(got))
 		}
 		if got := f.At(0); !bytes.HasPrefix(got, []byte("MZ")) {
 			t.Errorf("%s: no headers at 0", name)

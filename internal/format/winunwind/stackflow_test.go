@@ -153,7 +153,7 @@ func (c *comparison) function(fn winunwind.Function) {
 		}
 		c.instruction(f, at, at, true, in.Text(disasm.TextOptions{}))
 		if in.Kind.IsCall() {
-			c.instruction(f, at, at+uint32(in.Len), false, "behind "+in.Text(disasm.TextOptions{}))
+			c.instruction(f, at, at+uint32(in.Len), false, "after "+in.Text(disasm.TextOptions{}))
 		}
 		c.follow(f, &in)
 		at += uint32(in.Len)

@@ -54,7 +54,7 @@ func TestFormats(t *testing.T) {
 		{"eh_frame, udata2", cfitest.Section{}, cfitest.CIE{Enc: 0x02}},
 		{"eh_frame, uleb", cfitest.Section{}, cfitest.CIE{Enc: 0x01}},
 		{"eh_frame, pcrel sleb", cfitest.Section{}, cfitest.CIE{Enc: 0x19}},
-		{"eh_frame, unknown letter behind z", cfitest.Section{}, cfitest.CIE{Aug: "zRX", AugData: []byte{0x1b, 1, 2, 3}}},
+		{"eh_frame, unknown letter after z", cfitest.Section{}, cfitest.CIE{Aug: "zRX", AugData: []byte{0x1b, 1, 2, 3}}},
 		{"eh_frame, armcc+", cfitest.Section{}, cfitest.CIE{Aug: "armcc+", Abs: true}},
 		{"debug_frame 1", cfitest.Section{Debug: true}, plain},
 		{"debug_frame 3", cfitest.Section{Debug: true}, cfitest.CIE{Version: 3}},

@@ -5,7 +5,7 @@ import (
 	"github.com/corewalk/corewalk/unwind"
 )
 
-// An EventKind is what an Event tells of.
+// An EventKind is the kind of an Event.
 type EventKind uint8
 
 const (

@@ -214,9 +214,8 @@ type fatal struct {
 	info corestate.SignalInfo
 }
 
-// NotificationFD returns a descriptor that is readable (select, poll) while events
-// wait for HandleDebugEvent. It is the Process's: do not read or close it. The
-// first call begins the recording of events.
+// NotificationFD returns a descriptor that is readable (select, poll) while events wait
+// for HandleDebugEvent. Do not read or close it. The first call starts recording events.
 func (p *Process) NotificationFD() (int, error) {
 	p.events.mu.Lock()
 	fd := p.events.fd
@@ -235,11 +234,11 @@ func (p *Process) NotificationFD() (int, error) {
 // forkOptions are what threads are traced with besides while events are recorded.
 const forkOptions = unix.PTRACE_O_TRACEFORK | unix.PTRACE_O_TRACEVFORK
 
-// WatchEvents begins the recording of events, until StopEvents or Close. Of an
-// adopted process, whose events go to its tracer, there are none: ErrUnsupported.
+// WatchEvents records events until StopEvents or Close. It fails with ErrUnsupported for an
+// adopted process, whose events go to its tracer.
 func (p *Process) WatchEvents() error {
 	if p.t.do != nil {
-		return fmt.Errorf("events of process %d, which another traces: %w", p.pid, ErrUnsupported)
+		return fmt.Errorf("process %d is adopted, so its events go to its tracer: %w", p.pid, ErrUnsupported)
 	}
 	libs, _ := p.libs.Libraries(true)
 	err := p.call(func() error {
@@ -271,7 +270,7 @@ func (e *events) begin(libs []*libstate.Library) (was bool, err error) {
 	if e.fd < 0 {
 		if e.fd, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
 			e.fd = -1
-			return false, fmt.Errorf("a descriptor for events: %w", err)
+			return false, fmt.Errorf("create a descriptor for events: %w", err)
 		}
 	}
 	e.on = true
@@ -279,8 +278,8 @@ func (e *events) begin(libs []*libstate.Library) (was bool, err error) {
 	return false, nil
 }
 
-// StopEvents ends the recording, and takes the library trap away. Events that were
-// recorded can still be consumed.
+// StopEvents stops recording, and removes the library trap. HandleDebugEvent still returns
+// the events recorded so far.
 func (p *Process) StopEvents() error {
 	return p.t.call(func() error {
 		if !p.events.watching() {
@@ -306,12 +305,12 @@ func (e *events) end() {
 	e.arrived.Broadcast()
 }
 
-// HandleDebugEvent consumes the events that were recorded, in their order. Without
-// any it waits when block is true, and answers none when it is not. ErrDetached
-// says that none will ever come.
+// HandleDebugEvent returns the recorded events, oldest first, and forgets them. If there
+// are none, it waits if block is true, and returns none otherwise. ErrDetached means that
+// there will be no more.
 //
-// When libraries are among the events, the LibraryTracker is refreshed first, which
-// tells its subscribers.
+// If libraries were loaded or unloaded, it refreshes the LibraryTracker first, which calls
+// its subscribers.
 func (p *Process) HandleDebugEvent(block bool) ([]Event, error) {
 	list, err := p.events.take(block)
 	if err != nil {
@@ -414,8 +413,8 @@ func (p *Process) isFatal(l *lwp) bool {
 	return s.ok && s.sigCgt&bit == 0 && s.sigIgn&bit == 0
 }
 
-// Signal is the signal that HoldFatal stopped the process at; its Source is
-// NoSignal when there is none.
+// Signal returns the signal at which HoldFatal stopped the process; its Source is NoSignal
+// if there is none.
 func (p *Process) Signal() corestate.SignalInfo {
 	if f := p.fatal.Load(); f != nil {
 		return f.info
@@ -423,8 +422,8 @@ func (p *Process) Signal() corestate.SignalInfo {
 	return corestate.SignalInfo{}
 }
 
-// ThreadSignal is the signal that is being delivered to a thread; false for a
-// thread that does not exist.
+// ThreadSignal returns the signal that is being delivered to a thread; false if there is
+// no such thread.
 func (p *Process) ThreadSignal(tid unwind.ThreadID) (corestate.SignalInfo, bool) {
 	var s corestate.SignalInfo
 	err := p.call(func() error {

@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// Root is the directory that paths of the process begin at, as this program can
-// open it, when that is not this program's own root directory: the process is in
-// another mount namespace, or called chroot. Else it is "".
+// Root returns the process's root directory, as a path that this program can open, if the
+// process is in another mount namespace or called chroot; "" if it has this program's root.
 func (p *Process) Root() string {
 	own, err1 := os.Readlink("/proc/self/ns/mnt")
 	its, err2 := os.Readlink(procPath(p.living(), "ns/mnt"))
@@ -22,9 +21,9 @@ func (p *Process) Root() string {
 	return procPath(p.living(), "root")
 }
 
-// HeldFiles lists paths by which the file that the process has mapped can be opened
-// although it was removed or replaced: /proc/PID/exe for the main program, and
-// /proc/PID/map_files, which the kernel shows to root only.
+// HeldFiles lists paths that open the file that the process has mapped, even if it was
+// removed or replaced: /proc/PID/exe for the main program, and /proc/PID/map_files, which
+// only root may read.
 func (p *Process) HeldFiles(path string, main bool) []string {
 	var out []string
 	if main {
@@ -45,8 +44,7 @@ func (p *Process) HeldFiles(path string, main bool) []string {
 // maxCommandLine bounds what is read of a command line, in bytes.
 const maxCommandLine = 4096
 
-// CommandLine is what the process was started with, with spaces between the
-// arguments; "" when it is not known.
+// CommandLine returns the process's arguments, separated by spaces; "" if not known.
 func (p *Process) CommandLine() string {
 	b, err := os.ReadFile(procPath(p.living(), "cmdline"))
 	if err != nil {

@@ -12,13 +12,12 @@ import (
 	"github.com/corewalk/corewalk/unwind"
 )
 
-// Launch starts a program and attaches to it before its first instruction. It is
-// stopped, as by StopAll: ResumeAll lets it run. argv[0] is the program's name for
-// itself; of a nil argv it is exe, which must be a path. Close lets the program go
-// on without us.
+// Launch starts a program and attaches to it before its first instruction. The program is
+// stopped, as by StopAll, until ResumeAll. argv[0] is the program's name; a nil argv is the
+// same as exe alone. exe must be a path. Close detaches, and the program continues.
 func Launch(exe string, argv []string, opts ...Option) (*Process, error) {
 	if exe == "" {
-		return nil, fmt.Errorf("launch nothing: %w", unwind.ErrBadParam)
+		return nil, fmt.Errorf("launch: need the path of a program: %w", unwind.ErrBadParam)
 	}
 	if len(argv) == 0 {
 		argv = []string{exe}
@@ -72,7 +71,7 @@ func (t *tracer) launch(exe string, argv []string, attr *os.ProcAttr) error {
 	}
 	if err != nil || !ws.Stopped() {
 		t.exited.Store(true)
-		return fmt.Errorf("launch %s: it ended before it began: %w", exe, ErrExited)
+		return fmt.Errorf("launch %s: it ended before its first instruction: %w", exe, ErrExited)
 	}
 	t.holdAll = 1
 	t.changed(false)

@@ -37,8 +37,8 @@ func fingerprint(maps []libstate.Mapping) uint64 {
 	return h.Sum64()
 }
 
-// BuildLibraries finds the process's libraries and makes them what LibraryTracker
-// answers. files has the files of libraries whose headers cannot be read in memory; it
+// BuildLibraries finds the process's libraries, which LibraryTracker then
+// returns. files has the files of libraries whose headers cannot be read in memory; it
 // may be nil, and is asked for nothing that has to be fetched.
 func (p *Process) BuildLibraries(files modules.Source) (*libstate.Table, []string) {
 	p.libs.mu.Lock()
@@ -89,8 +89,8 @@ func (l *liveLibraries) current() *libstate.Table {
 	return l.table.Load()
 }
 
-// LibraryTracker is the process's libraries. What it answers is renewed when
-// libraries have come or gone since the process was last stopped.
+// LibraryTracker returns the process's libraries. They are found again if libraries were
+// loaded or unloaded since the process was last stopped.
 func (p *Process) LibraryTracker() libstate.LibraryState { return &p.libs }
 
 func (l *liveLibraries) LibraryAt(addr arch.Address) (*libstate.Library, bool) {

@@ -28,22 +28,21 @@ func newOptions(opts []Option) (o options) {
 	return o
 }
 
-// ExecPath says what to call the program where the system does not tell.
+// ExecPath sets the program's path, for use if the system does not tell it.
 func ExecPath(path string) Option { return func(o *options) { o.execPath = path } }
 
-// HoldFatal stops all threads when a signal is about to end the process, and keeps
-// them stopped until ResumeAll: its state is then that of a core. Signal tells
-// which it is.
+// HoldFatal stops all threads when a signal is about to end the process, until ResumeAll.
+// The process's state is then that of its core, and Signal returns the signal.
 func HoldFatal() Option { return func(o *options) { o.holdFatal = true } }
 
-// NoLibraryEvents leaves the coming and going of libraries out of the events, so that
-// no breakpoint is put into the process for them.
+// NoLibraryEvents leaves out the events of libraries, so that no breakpoint is put into the
+// process for them.
 func NoLibraryEvents() Option { return func(o *options) { o.noLibraryEvents = true } }
 
-// Dir is a launched program's working directory; "" is this program's.
+// Dir sets a launched program's working directory; "" is this program's.
 func Dir(dir string) Option { return func(o *options) { o.dir = dir } }
 
-// Env is a launched program's environment; nil is this program's.
+// Env sets a launched program's environment; nil is this program's.
 func Env(env []string) Option { return func(o *options) { o.env = env } }
 
 // Files are a launched program's open files, from descriptor 0 on. Without the

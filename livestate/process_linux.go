@@ -22,8 +22,8 @@ import (
 // now (in uninterruptible sleep).
 const stopTimeout = time.Second
 
-// A Process is a running process that this program traces. All methods may be
-// called by several goroutines.
+// A Process is a running process that this program traces. Several goroutines may use it at
+// the same time.
 type Process struct {
 	pid  int
 	opts options
@@ -64,12 +64,11 @@ func newProcess(pid int, t *tracer, o options) *Process {
 	return p
 }
 
-// Attach attaches to every thread of a running process, which goes on running.
-// Close detaches.
+// Attach attaches to every thread of a running process, which keeps running. Close
+// detaches.
 //
-// A program that attaches to a child of its own must not wait for it (os.Process.Wait)
-// before Close: the kernel would tell the one who waits of stops that are meant for
-// the Process.
+// A program that attaches to its own child must not wait for it (os.Process.Wait) before
+// Close: the wait would receive stops that are meant for the Process.
 func Attach(pid int, opts ...Option) (*Process, error) {
 	if err := mayAttach(pid); err != nil {
 		return nil, err
@@ -88,11 +87,10 @@ func Attach(pid int, opts ...Option) (*Process, error) {
 	return p, nil
 }
 
-// Adopt makes a Process of one that the caller traces already and has stopped, all
-// threads of it. do must call the function it gets on the thread that traces, and
-// return when that has returned. The Process never resumes or detaches; it may be
-// used until the caller resumes a thread, and again, after Refresh, once all are
-// stopped again.
+// Adopt makes a Process of one that the caller traces, and whose threads it has all
+// stopped. do must call its argument on the tracing thread, and return after that has
+// returned. The Process never resumes or detaches. It may be used until the caller resumes
+// a thread, and again, after Refresh, when all threads are stopped again.
 func Adopt(pid int, do func(func()), opts ...Option) (*Process, error) {
 	if do == nil {
 		return nil, fmt.Errorf("adopt process %d without a way to its tracing thread: %w", pid, unwind.ErrBadParam)
@@ -117,8 +115,8 @@ func Adopt(pid int, do func(func()), opts ...Option) (*Process, error) {
 	return p, nil
 }
 
-// Close detaches: what ran runs on, what was stopped stays stopped, and signals
-// that were on their way are delivered. A second call does nothing.
+// Close detaches. Running threads keep running, a stopped process stays stopped, and
+// pending signals are delivered. A second call does nothing.
 func (p *Process) Close() error {
 	err := p.t.call(func() error {
 		p.events.close()
@@ -168,7 +166,7 @@ func (p *Process) learn() error {
 		return ended(p.pid) // it is about to: it has no memory any more
 	}
 	if err != nil {
-		return fmt.Errorf("process %d: what it executes cannot be read: %w", p.pid, err)
+		return fmt.Errorf("process %d: cannot read its program: %w", p.pid, err)
 	}
 	a := f.Arch()
 	if a == nil {
@@ -206,19 +204,19 @@ func (p *Process) readable(a *arch.Arch) error {
 	if a.WordSize == 4 {
 		p.limit = 1<<32 - 1
 	} else if ^uintptr(0)>>32 == 0 {
-		return fmt.Errorf("process %d: is a 64-bit process, and this program a 32-bit one: %w", p.pid, ErrArch)
+		return fmt.Errorf("process %d has 64 bits, but this program has 32: use a 64-bit build: %w", p.pid, ErrArch)
 	}
 	return nil
 }
 
-// Arch is the architecture of the program.
+// Arch returns the architecture of the program.
 func (p *Process) Arch() *arch.Arch { return p.program.Load().arch }
 
-// ProcessID is the process's id in this program's pid namespace.
+// ProcessID returns the process's id in this program's pid namespace.
 func (p *Process) ProcessID() int { return p.pid }
 
-// Exited reports whether the process has ended, with its exit status, or the
-// signal that ended it.
+// Exited reports whether the process has ended, with its exit status or the signal that
+// ended it.
 func (p *Process) Exited() (status, signal int, exited bool) {
 	if !p.gone() {
 		return 0, 0, false
@@ -230,7 +228,7 @@ func (p *Process) Exited() (status, signal int, exited bool) {
 	return ws.ExitStatus(), 0, true
 }
 
-// ThreadIDs lists the threads: the initial one first, when it lives.
+// ThreadIDs lists the threads: the initial one first, if it is alive.
 func (p *Process) ThreadIDs() ([]unwind.ThreadID, error) {
 	var ids []unwind.ThreadID
 	err := p.call(func() error {
@@ -259,8 +257,8 @@ func (p *Process) call(f func() error) error {
 	})
 }
 
-// DefaultThread is the thread of a fatal signal that HoldFatal stopped at, else the
-// initial thread, else, when that has ended, the one with the lowest number.
+// DefaultThread returns the thread of the fatal signal at which HoldFatal stopped; or else
+// the initial thread; or else, if that has ended, the one with the lowest number.
 func (p *Process) DefaultThread() (unwind.ThreadID, error) {
 	if f := p.fatal.Load(); f != nil {
 		return f.tid, nil
@@ -272,8 +270,7 @@ func (p *Process) DefaultThread() (unwind.ThreadID, error) {
 	return ids[0], nil
 }
 
-// ThreadName is what a thread calls itself, at most fifteen characters; "" for one
-// that is no more.
+// ThreadName returns a thread's name, at most 15 bytes; "" if the thread has ended.
 func (p *Process) ThreadName(tid unwind.ThreadID) string { return comm(p.pid, int(tid)) }
 
 // thread finds a thread. It is called on the tracing thread.
@@ -294,8 +291,7 @@ func (p *Process) thread(tid unwind.ThreadID) (*lwp, error) {
 	return nil, fmt.Errorf("thread %d of process %d: %w", tid, p.pid, unwind.ErrNoThread)
 }
 
-// PreStackwalk stops a thread, unless it is stopped already. Every call wants a
-// PostStackwalk.
+// PreStackwalk stops a thread. Every call needs a PostStackwalk.
 func (p *Process) PreStackwalk(tid unwind.ThreadID) error {
 	return p.call(func() error {
 		l, err := p.thread(tid)
@@ -334,8 +330,8 @@ func (p *Process) releaseThread(l *lwp) {
 	}
 }
 
-// PostStackwalk lets a thread that PreStackwalk stopped go on. For a thread that
-// has ended meanwhile there is nothing to do.
+// PostStackwalk resumes a thread that PreStackwalk stopped. If the thread has ended
+// meanwhile, it does nothing.
 func (p *Process) PostStackwalk(tid unwind.ThreadID) error {
 	return p.t.call(func() error {
 		if l, err := p.thread(tid); err == nil {
@@ -345,8 +341,8 @@ func (p *Process) PostStackwalk(tid unwind.ThreadID) error {
 	})
 }
 
-// StopAll stops every thread; each call wants a ResumeAll. Threads that the kernel
-// cannot stop just now (Registers then says ErrNotStopped) do not make it fail.
+// StopAll stops every thread. Each call needs a ResumeAll. It does not fail because of
+// threads that the kernel cannot stop just now; their Registers fail with ErrNotStopped.
 func (p *Process) StopAll() error {
 	return p.call(func() error {
 		p.t.stopAll(stopTimeout)
@@ -354,8 +350,7 @@ func (p *Process) StopAll() error {
 	})
 }
 
-// ResumeAll lets the process go on once each StopAll has had its ResumeAll; also
-// from where HoldFatal stopped it.
+// ResumeAll resumes the process after the last StopAll, or after HoldFatal has stopped it.
 func (p *Process) ResumeAll() error {
 	return p.t.call(func() error {
 		if p.t.holdAll <= 1 {
@@ -366,20 +361,19 @@ func (p *Process) ResumeAll() error {
 	})
 }
 
-// IsFirstParty is false.
+// IsFirstParty returns false.
 func (p *Process) IsFirstParty() bool { return false }
 
-// ExecutablePath is the path of the program, as its own mount namespace has it.
+// ExecutablePath returns the path of the program in its own mount namespace.
 func (p *Process) ExecutablePath() string {
 	return p.program.Load().path
 }
 
-// Auxv is the process's auxiliary vector.
+// Auxv returns the process's auxiliary vector.
 func (p *Process) Auxv() libstate.Auxv { return p.program.Load().auxv }
 
-// ReadMem reads memory as it is now; while a thread is stopped, as it was when it
-// was first read in this stop. When it reads less than len(buf), the error is a
-// *arch.MemError.
+// ReadMem reads memory as it is now; while a thread is stopped, as it was when it was first
+// read in this stop. If it reads less than len(buf), the error is a *arch.MemError.
 func (p *Process) ReadMem(addr arch.Address, buf []byte) (int, error) {
 	if len(buf) == 0 {
 		return 0, nil
@@ -422,7 +416,7 @@ func (p *Process) Mappings() []libstate.Mapping {
 	return nil
 }
 
-// MappingAt returns the mapping that holds addr.
+// MappingAt returns the mapping that contains addr.
 func (p *Process) MappingAt(addr arch.Address) (libstate.Mapping, bool) {
 	if l := p.maps(); l != nil {
 		return l.at(addr)

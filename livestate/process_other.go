@@ -16,13 +16,13 @@ import (
 // host.
 type Process struct{ none }
 
-// Attach answers ErrUnsupported.
+// Attach fails with ErrUnsupported.
 func Attach(int, ...Option) (*Process, error) { return nil, ErrUnsupported }
 
-// Launch answers ErrUnsupported.
+// Launch fails with ErrUnsupported.
 func Launch(string, []string, ...Option) (*Process, error) { return nil, ErrUnsupported }
 
-// Adopt answers ErrUnsupported.
+// Adopt fails with ErrUnsupported.
 func Adopt(int, func(func()), ...Option) (*Process, error) { return nil, ErrUnsupported }
 
 // A Snapshot is a process at one moment.

@@ -42,7 +42,7 @@ func liveUntil(t *testing.T, ctx context.Context, args ...string) (status int, o
 	t.Helper()
 	var o, e bytes.Buffer
 	status = run(append([]string{"live"}, args...), env{ctx, nil, &o, &e})
-	if strings.Contains(e.String(), "must not be traced") && os.Getenv("CI_NEEDS_PTRACE") == "" {
+	if strings.Contains(e.String(), "no permission to trace") && os.Getenv("CI_NEEDS_PTRACE") == "" {
 		t.Skipf("this machine forbids ptrace: %s", &e)
 	}
 	return status, o.String(), e.String()

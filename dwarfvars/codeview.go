@@ -2,11 +2,11 @@ package dwarfvars
 
 import "github.com/corewalk/corewalk/internal/format/pdb"
 
-// Registers as CodeView numbers them (cvconst.h, CV_HREG_e:
-// https://github.com/microsoft/microsoft-pdb/blob/master/include/cvconst.h), by the
-// numbers that DWARF has for them.
+// CodeView's numbers of registers (CV_HREG_e in
+// https://github.com/microsoft/microsoft-pdb/blob/master/include/cvconst.h), and DWARF's numbers
+// of the same registers.
 
-// codeviewRun is a run of registers whose numbers follow one another.
+// A codeviewRun is a range of registers with consecutive numbers.
 type codeviewRun struct {
 	first, count pdb.Register
 	off, size    uint8
@@ -22,10 +22,10 @@ func findRun(runs []codeviewRun, reg pdb.Register) (registerPart, bool) {
 	return registerPart{}, false
 }
 
-// from counts DWARF numbers on.
+// from returns DWARF numbers that count up from first.
 func from(first uint64) func(uint64) uint64 { return func(i uint64) uint64 { return first + i } }
 
-// of takes DWARF numbers from a list.
+// of returns DWARF numbers from a list.
 func of(list ...uint64) func(uint64) uint64 { return func(i uint64) uint64 { return list[i] } }
 
 // codeviewX86 are the registers of 32-bit x86: al to bh, ax to di, eax to edi, st0 to
@@ -37,9 +37,8 @@ func codeviewX86(reg pdb.Register) (registerPart, bool) {
 	}, reg)
 }
 
-// codeviewAMD64 are those of x86-64, which has the numbers of x86 for what it has of
-// it, but for st0 and mm0 ones; then xmm8 to xmm15, sil to spl, rax to r15, r8b, r8w,
-// r8d and so on, ymm0 to ymm15.
+// codeviewAMD64 are the registers of x86-64: those of x86 with the same numbers, then xmm8 to
+// xmm15, sil to spl, rax to r15, r8b, r8w, r8d and so on, ymm0 to ymm15.
 func codeviewAMD64(reg pdb.Register) (registerPart, bool) {
 	low := of(0, 2, 1, 3, 7, 6, 4, 5) // ax, cx, dx, bx, sp, bp, si, di
 	return findRun([]codeviewRun{
@@ -63,7 +62,7 @@ func codeviewARM64(reg pdb.Register) (registerPart, bool) {
 	}, reg)
 }
 
-// registerPair is one of the pairs of registers that hold 64 bits on 32-bit x86.
+// registerPair returns the two registers of a pair that holds 64 bits on 32-bit x86.
 func registerPair(reg pdb.Register) (hi, lo uint64, ok bool) {
 	const eax, ecx, edx, ebx = 0, 1, 2, 3
 	switch reg {

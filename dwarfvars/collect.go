@@ -6,7 +6,7 @@ import (
 	"github.com/corewalk/corewalk/internal/format/dwarf"
 )
 
-// Bounds on the scopes of one function.
+// Limits on the scopes of one function.
 const (
 	maxVars      = 1 << 14
 	maxScopes    = 1 << 12
@@ -15,8 +15,8 @@ const (
 	maxLiveDepth = 64      // inlined calls at one address
 )
 
-// A collector walks the entries of a function for its variables: all of them,
-// or those on the one path of blocks that holds an address.
+// A collector walks the entries of a function and collects its variables: all of them, or those
+// in the blocks around an address.
 type collector struct {
 	f          *Function
 	pc         uint64
@@ -44,7 +44,7 @@ func (c *collector) run() []*Scope {
 	return c.scopes
 }
 
-// finish puts the variables of inner blocks first and parameters in order.
+// finish sorts the variables of inner blocks to the front, and parameters by their declarations.
 func (s *Scope) finish() {
 	s.innermostFirst()
 	inOne := true // unit
@@ -73,9 +73,8 @@ func (b *block) depth() int {
 	return n
 }
 
-// children goes over what is in the entry e, to which cur has just come, and
-// then over what its abstract instance has beside: variables that left no trace
-// in the code are only there.
+// children visits the children of entry e, which cur has just read, and then those that only its
+// abstract instance has: variables of which nothing is left in the code.
 func (c *collector) children(cur *dwarf.Cursor, u *dwarf.Unit, e *dwarf.Entry, s *Scope, b *block, origin dwarf.DIE, depth int) {
 	var seen []dwarf.DIE // abstract instances of the children
 	floor, child := e.Depth, dwarf.Entry{}
@@ -147,7 +146,7 @@ func (c *collector) child(cur *dwarf.Cursor, u *dwarf.Unit, e *dwarf.Entry, s *S
 func (c *collector) variable(d dwarf.DIE, tag dwarf.Tag, s *Scope, b *block) dwarf.DIE {
 	a := gather(d)
 	if a.nameIn == nil || c.vars >= maxVars || a.declaration && a.locIn == nil && a.cstIn == nil {
-		return a.first // nameless, or only announced here
+		return a.first // without a name, or only declared here
 	}
 	name := a.nameIn.Text(&a.name)
 	if name == "" {
@@ -166,8 +165,7 @@ func (c *collector) variable(d dwarf.DIE, tag dwarf.Tag, s *Scope, b *block) dwa
 	return a.first
 }
 
-// inherit adds the variables of an abstract instance that none of the concrete
-// entries stands for.
+// inherit adds the variables of an abstract instance that have no concrete entry.
 func (c *collector) inherit(origin dwarf.DIE, seen []dwarf.DIE, s *Scope, b *block, depth int) {
 	var e dwarf.Entry
 	cur := origin.Unit.Cursor(origin.Off)
@@ -188,7 +186,7 @@ func (c *collector) inherit(origin dwarf.DIE, seen []dwarf.DIE, s *Scope, b *blo
 				c.variable(d, e.Tag, s, b)
 			}
 		case dwarf.TagLexicalBlock:
-			// A block of which no code was left has variables without values.
+			// The variables of a block without code have no values.
 			if !known {
 				c.inherit(d, seen, s, b, depth+1)
 			}
@@ -201,8 +199,8 @@ func (c *collector) inherit(origin dwarf.DIE, seen []dwarf.DIE, s *Scope, b *blo
 	}
 }
 
-// readBlock reads the abstract instance and the addresses of the block that cur
-// has come to; has is false for a block without addresses of its own.
+// readBlock reads the abstract instance and the addresses of the block that cur has just read.
+// has is false if the block has no addresses of its own.
 func readBlock(cur *dwarf.Cursor, u *dwarf.Unit, e *dwarf.Entry) (origin dwarf.DIE, ranges []dwarf.Range, has bool) {
 	var v, low, high dwarf.Value
 	list := false
@@ -237,7 +235,7 @@ func contains(ranges []dwarf.Range, pc uint64) bool {
 	return false
 }
 
-// originOf is the abstract instance that the entry at d is a concrete one of.
+// originOf returns the abstract instance of a concrete entry.
 func originOf(d dwarf.DIE) dwarf.DIE {
 	v := d.Unit.Value(d.Off, dwarf.AttrAbstractOrigin)
 	if !v.Present() {

@@ -10,13 +10,12 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// Values on entry to a function (DW_OP_entry_value): the function itself has
-// forgotten them, but its caller may still know what it passed. The caller's
-// call site tells how to compute it from registers that calls preserve.
+// Values on entry to a function (DW_OP_entry_value). The function itself has overwritten them,
+// but the call site in the caller may say how to compute what it passed, from registers that
+// calls preserve.
 
-// entryValue is what the expression block gave when the function was entered: the
-// contents of a register, maybe as a value of a base type, or what the register
-// pointed to.
+// entryValue returns the value that the expression block had when the function was entered: the
+// contents of a register, maybe with a base type, or what the register pointed to.
 func (e *evaluator) entryValue(block []byte) (op.Value, error) {
 	place, ok := readPlace(block, e.r.arch.Big())
 	if !ok {
@@ -29,7 +28,7 @@ func (e *evaluator) entryValue(block []byte) (op.Value, error) {
 	return v, err
 }
 
-// passedAt is what was passed in a place.
+// passedAt returns what the caller passed in a place.
 func (e *evaluator) passedAt(place entryPlace) (op.Value, error) {
 	value := callValue
 	if place.pointed {
@@ -45,15 +44,15 @@ func (e *evaluator) passedAt(place entryPlace) (op.Value, error) {
 	})
 }
 
-// An entryPlace is a register that something was in when a function was entered.
+// An entryPlace is a register at the entry of a function.
 type entryPlace struct {
 	reg     uint64
-	typ     uint64 // entry of its base type; 0 when it has none
-	pointed bool   // not the register is meant but what it pointed to
+	typ     uint64 // offset of its base type's entry; 0 for none
+	pointed bool   // what the register pointed to is meant
 }
 
-// readPlace reads DW_OP_regN, DW_OP_regx, DW_OP_regval_type, and DW_OP_bregN 0
-// with an operator that reads memory.
+// readPlace decodes DW_OP_regN, DW_OP_regx, DW_OP_regval_type, and DW_OP_bregN 0 followed by an
+// operator that reads memory.
 func readPlace(block []byte, big bool) (p entryPlace, ok bool) {
 	if len(block) == 0 {
 		return p, false
@@ -84,13 +83,13 @@ func readPlace(block []byte, big bool) (p entryPlace, ok bool) {
 	return p, c.Error == nil && !c.More()
 }
 
-// tooFar is why a value is not looked for any further.
+// tooFar is the reason when maxNested is reached.
 const tooFar = "it was passed on by too many callers"
 
 // callValue are the attributes with the value of a call-site parameter.
 var callValue = [2]dwarf.Attr{dwarf.AttrCallValue, dwarf.AttrGNUCallSiteValue}
 
-// parameterRef is what was passed for a parameter of an inlined function.
+// parameterRef returns what was passed for a parameter of an inlined function.
 func (e *evaluator) parameterRef(param dwarf.DIE) (op.Value, error) {
 	return e.passed(callValue, func(u *dwarf.Unit, c *dwarf.Cursor) bool {
 		var v dwarf.Value
@@ -104,9 +103,8 @@ func (e *evaluator) parameterRef(param dwarf.DIE) (op.Value, error) {
 	})
 }
 
-// passed evaluates the value of the call-site parameter that is wanted, in the
-// frame of the caller. wanted reads the attributes of a parameter, value are those
-// that have the value.
+// passed evaluates, in the caller's frame, the value of the first call-site parameter for which
+// wanted returns true. value are the attributes that may have the value.
 func (e *evaluator) passed(value [2]dwarf.Attr, wanted func(*dwarf.Unit, *dwarf.Cursor) bool) (op.Value, error) {
 	by, err := e.calledFrom()
 	if err != nil {
@@ -152,31 +150,31 @@ func (e *evaluator) callValue(u *dwarf.Unit, off uint64, value [2]dwarf.Attr) (o
 	return val, nil
 }
 
-// A caller is where a function was called from: by a frame of the stack, or by a
-// function that has none any more, because it left by the tail call that called.
+// A caller is where a function was called from: a frame of the stack, or a function without a
+// frame, because it left by a tail call.
 type caller struct {
 	fn    *Function
-	index int       // of the frame; of one that left, the frame that it returns to
+	index int       // of the frame; if virtual, of the frame that it returns to
 	pc    uint64    // of the call, in the file
 	site  dwarf.DIE // of the call
-	// left are the functions that left by tail calls between the frame and this
-	// caller, outermost first.
+	// left are the functions that were left by tail calls between the frame and this caller,
+	// outermost first.
 	left    []dwarf.TailCall
-	virtual bool // the caller has left itself
+	virtual bool // the caller was itself left by a tail call
 }
 
-// enter makes e evaluate in the caller by.
+// enter makes e evaluate in the caller.
 func (e *evaluator) enter(by *caller) {
 	in, known := e.setting, answers{}
 	in.fn, in.index, in.pc, in.left, in.virtual = by.fn, by.index, by.pc, by.left, by.virtual
 	if in.virtual {
-		// What the frame base counts from was popped before the jump.
+		// The frame was popped before the jump.
 		known.based, known.baseErr = true, unknown.ErrNoCFA
 	}
 	e.begin(in, known, nil, e.nested)
 }
 
-// calledFrom finds out, once, what called the function in this frame.
+// calledFrom returns the caller of the function in this frame.
 func (e *evaluator) calledFrom() (*caller, error) {
 	if e.by == nil && e.byErr == nil {
 		if e.virtual {
@@ -188,8 +186,8 @@ func (e *evaluator) calledFrom() (*caller, error) {
 	return e.by, e.byErr
 }
 
-// leaver is the caller of a function that left by a tail call, or that was called
-// by one: the last of e.left, or where there is none the frame numbered index.
+// leaver returns the caller of a function that was left or called by a tail call: the last of
+// e.left, or if there is none, frame number index.
 func (e *evaluator) leaver(index int) (*caller, error) {
 	if len(e.left) > 0 {
 		return e.r.lastLeft(e.fn, e.left, index)
@@ -201,8 +199,8 @@ func (e *evaluator) leaver(index int) (*caller, error) {
 	return &caller{fn: fn, index: index, pc: e.frames[index].LookupAddr() - fn.bias, site: site.DIE}, nil
 }
 
-// lastLeft is the last of the functions that left by tail calls, which return to the frame
-// numbered index. They are in the file of fn.
+// lastLeft returns the last of the functions that were left by tail calls and return to frame
+// number index. They are in the file of fn.
 func (r *Reader) lastLeft(fn *Function, left []dwarf.TailCall, index int) (*caller, error) {
 	n := len(left) - 1
 	last := &left[n]
@@ -213,7 +211,7 @@ func (r *Reader) lastLeft(fn *Function, left []dwarf.TailCall, index int) (*call
 	return &caller{fn: in, index: index, pc: last.PC, site: last.Site, left: left[:n], virtual: true}, nil
 }
 
-// callOf is the function of a frame and its call that the frame waits for.
+// callOf returns the function of a frame, and the call that it is in.
 func (e *evaluator) callOf(f *unwind.Frame) (*Function, dwarf.CallSite, error) {
 	none := dwarf.CallSite{}
 	fn, err := e.r.functionAt(f.LookupAddr())
@@ -230,9 +228,8 @@ func (e *evaluator) callOf(f *unwind.Frame) (*Function, dwarf.CallSite, error) {
 	return fn, site, nil
 }
 
-// callSite finds the call that the frame's function was called by. It must be
-// certain that this call led to the function: either straight, or through tail
-// calls that there is one way only to make.
+// callSite finds the call that led to the frame's function. It must be certain: either the call
+// was of the function itself, or only one chain of tail calls leads from it to the function.
 func (e *evaluator) callSite() (*caller, error) {
 	index := e.index + 1
 	if index >= len(e.frames) {
@@ -266,8 +263,8 @@ func (e *evaluator) callSite() (*caller, error) {
 	return e.r.lastLeft(fn, chain.Calls, index)
 }
 
-// tailCalls finds the functions that left by tail calls between a call of fn and
-// e's function.
+// tailCalls finds the functions that were left by tail calls between a call in fn and e's
+// function.
 func (e *evaluator) tailCalls(fn *Function, ret arch.Address, site *dwarf.CallSite, target arch.Address) (image.TailChain, error) {
 	key := tailKey{ret, e.fn}
 	if v, ok := e.r.tails.Load(key); ok {
@@ -285,13 +282,13 @@ func (e *evaluator) tailCalls(fn *Function, ret arch.Address, site *dwarf.CallSi
 		if a.err == nil && a.Image != fn.im && a.Image != e.fn.im {
 			a.err = dwarf.ErrNotFound
 		}
-		return a.TailChain, a.err // another time the target may be another
+		return a.TailChain, a.err // not kept: next time the target may differ
 	}
 	e.r.tails.Store(key, a)
 	return a.TailChain, a.err
 }
 
-// A tailKey is a call, by its return address, and the function that it led to.
+// A tailKey is the return address of a call and the function that it led to.
 type tailKey struct {
 	ret arch.Address
 	to  *Function
@@ -302,8 +299,8 @@ type tailAnswer struct {
 	err error
 }
 
-// target is the address that the call of an evaluator in the caller goes to; 0
-// where it is not computed, or not known.
+// target returns the address that a call computes, evaluated in the caller; 0 if the call does
+// not compute it, or it is not known.
 func (e *evaluator) target(site *dwarf.CallSite) arch.Address {
 	if site.Origin.Valid() || len(site.Target) == 0 {
 		return 0
@@ -316,7 +313,7 @@ func (e *evaluator) target(site *dwarf.CallSite) arch.Address {
 	return to.Bits
 }
 
-// calledBy reports whether the call site calls e's function straight.
+// calledBy reports whether the call is of e's function itself.
 func (e *evaluator) calledBy(site *dwarf.CallSite, target arch.Address) bool {
 	if site.Origin.Valid() {
 		return sameFunction(e.fn, site.Origin)
@@ -324,9 +321,8 @@ func (e *evaluator) calledBy(site *dwarf.CallSite, target arch.Address) bool {
 	return target != 0 && target == e.fn.fn.Entry+e.fn.bias
 }
 
-// sameFunction reports whether the entry that a call site names is fn: the same
-// entry, one that fn's is an instance of, or another declaration of the same
-// external name.
+// sameFunction reports whether the entry that a call site refers to is fn: its own entry, the
+// abstract instance of it, or a declaration of the same external name.
 func sameFunction(fn *Function, origin dwarf.DIE) bool {
 	d := fn.fn.DIE
 	for range maxOrigins {

@@ -8,21 +8,20 @@ import (
 	"github.com/corewalk/corewalk/unwind"
 )
 
-// What a caller passed may be what its own caller passed, and so on through a whole
-// recursion. Answers are kept by frame, so that whoever reads the frames from the oldest
-// to the youngest pays for one step each, however deep the stack is.
+// What a caller passed may be what its own caller passed, and so on through a whole recursion.
+// Results are kept for each frame. So reading the frames from the oldest to the youngest takes
+// one step each, however deep the stack is.
 
-// An entryMemory keeps answers about frames.
+// An entryMemory keeps results for frames.
 type entryMemory struct {
 	callers sync.Map // *unwind.Frame -> callerAnswer
 	values  sync.Map // entryKey -> entryAnswer
-	// limited counts how often evaluation was given up as nested too deeply: answers
-	// that came of that are not kept, for asked in another way they are others.
+	// limited counts how often maxNested was reached. Results that depend on that are not kept,
+	// since they would differ in another evaluation.
 	limited atomic.Int64
 }
 
-// An entryKey is a place in which something was when the function of a frame was
-// entered.
+// An entryKey is a place at the entry of a frame's function.
 type entryKey struct {
 	frame   *unwind.Frame
 	reg     uint64
@@ -39,8 +38,8 @@ type callerAnswer struct {
 	err error
 }
 
-// passedKnown answers what ask does, once for each place of a frame. What was passed to
-// functions that have no frame any more is asked for each time.
+// passedKnown returns the result of ask, and keeps it for the place in the frame. It keeps none
+// for functions that were left by tail calls.
 func (e *evaluator) passedKnown(key entryKey, ask func() (op.Value, error)) (op.Value, error) {
 	if e.virtual {
 		return ask()
@@ -58,7 +57,7 @@ func (e *evaluator) passedKnown(key entryKey, ask func() (op.Value, error)) (op.
 	return v, err
 }
 
-// callSiteKnown is callSite, once for each frame.
+// callSiteKnown returns the result of callSite, and keeps it for the frame.
 func (e *evaluator) callSiteKnown() (*caller, error) {
 	m, f := &e.r.known, e.frame()
 	if v, ok := m.callers.Load(f); ok {

@@ -13,34 +13,34 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// An evaluator evaluates the expressions of one function in one physical frame.
-// It is the expressions' Registers and Resolver.
+// An evaluator evaluates the expressions of one function in one physical frame. It implements
+// op.Registers and op.Resolver.
 type evaluator struct {
 	setting
 	answers
-	nested int // evaluators that wait for this one
+	nested int // how many evaluators wait for this one
 	outer  *evaluator
 	m      op.Machine
 	inner  *evaluator // spare working space
 }
 
-// A setting is what an evaluator evaluates in.
+// A setting is the context that an evaluator evaluates expressions in.
 type setting struct {
 	r      *Reader
 	fn     *Function
 	frames []*unwind.Frame
 	index  int
 	pc     uint64      // the frame's lookup address in the file
-	unit   *dwarf.Unit // of the expression under evaluation
+	unit   *dwarf.Unit // of the expression that is being evaluated
 	object uint64      // for DW_OP_push_object_address
-	// virtual: the function was left by a tail call, and its registers are there
-	// no more, but for those that calls preserve. left are the functions that left
-	// before it in the same way. See entry.go.
+	// virtual says that the function was left by a tail call. Of its registers only those that
+	// calls preserve are still known. left are the functions that were left before it in the same
+	// way. See entry.go.
 	virtual bool
 	left    []dwarf.TailCall
 }
 
-// answers are what was found out about a setting.
+// answers are what is already known about a setting.
 type answers struct {
 	by      *caller // what called the function
 	byErr   error
@@ -49,23 +49,24 @@ type answers struct {
 	baseErr error
 }
 
-// maxNested bounds expressions that wait for others: frame bases, values on
-// entry to the function, variables of other variables' bounds.
+// maxNested is the largest number of expressions that wait for one another: for frame bases,
+// values on entry to a function, or variables that are bounds of arrays.
 const maxNested = 24
 
-// begin makes e, whatever it evaluated before, evaluate in a setting of which the answers
-// are known. outer is the evaluator that waits for e and may have e's frame base.
+// begin prepares e for a setting, with the answers that are already known. Nothing else assigns
+// these fields all together. outer is the evaluator that waits for e, and may share its frame
+// base.
 func (e *evaluator) begin(in setting, known answers, outer *evaluator, nested int) {
 	e.setting, e.answers, e.outer, e.nested = in, known, outer, nested
 }
 
-// start makes e evaluate in a frame.
+// start prepares e for frame number index of a stack.
 func (e *evaluator) start(r *Reader, fn *Function, frames []*unwind.Frame, index int) {
 	pc := frames[index].LookupAddr() - fn.bias
 	e.begin(setting{r: r, fn: fn, frames: frames, index: index, pc: pc, unit: fn.fn.Unit}, answers{}, nil, 0)
 }
 
-// drop forgets everything but the working space.
+// drop releases everything but the working space.
 func (e *evaluator) drop() {
 	e.begin(setting{}, answers{}, nil, 0)
 	if e.inner != nil {
@@ -75,8 +76,8 @@ func (e *evaluator) drop() {
 
 func (e *evaluator) frame() *unwind.Frame { return e.frames[e.index] }
 
-// nest returns an evaluator for an expression that e's waits for: the Machine
-// must not be used twice at a time.
+// nest returns an evaluator for an expression that e's expression waits for. e itself cannot
+// evaluate it, because its Machine is in use.
 func (e *evaluator) nest() (*evaluator, error) {
 	if e.nested >= maxNested {
 		e.r.known.limited.Add(1)
@@ -142,10 +143,10 @@ func (e *evaluator) register(n uint64) (uint64, bool) {
 	return 0, false
 }
 
-// scratch reports whether the function's callee may have changed a register that
-// calls preserve by the platform's ABI. Functions of Go preserve none but the stack
-// pointer, the frame pointer and the goroutine (Go internal ABI), and their unwind
-// tables do not say so. sigpanic is such a callee, of an instruction that is no call.
+// scratch reports whether the function's callee may have changed a register that calls preserve
+// by the platform's ABI. Functions of Go preserve only the stack pointer, the frame pointer and
+// the goroutine (Go internal ABI), but their unwind tables do not say so. sigpanic is such a
+// callee, although no call instruction leads to it.
 func (e *evaluator) scratch(n uint64, r arch.Reg) bool {
 	return e.fn.rec == nil && e.fn.fn.Unit.Language == dwarf.LangGo && e.index > 0 && !e.frames[e.index-1].IsTrampoline() &&
 		r != e.r.arch.SP && r != e.r.arch.FP && n != e.r.machine.goroutine
@@ -213,8 +214,7 @@ func (e *evaluator) Expr(o op.Op, arg uint64) ([]byte, op.Resolver, error) {
 	return expr, in, nil
 }
 
-// info returns the entry at an offset of the .debug_info that the expression's
-// unit is in.
+// info returns the entry at an offset of .debug_info, in the file of the expression's unit.
 func (e *evaluator) info(off uint64) (dwarf.DIE, error) {
 	if u := e.unit; u.Sec == dwarf.SecInfo && off >= u.Off && off < u.End {
 		return dwarf.DIE{Unit: u, Off: off}, nil
@@ -235,8 +235,7 @@ func (e *evaluator) BaseType(die uint64) (op.Type, error) {
 	return t, nil
 }
 
-// variableValue is the value of the variable whose entry is at off of
-// .debug_info.
+// variableValue returns the value of the variable with the entry at offset off of .debug_info.
 func (e *evaluator) variableValue(off uint64) (op.Value, error) {
 	d, err := e.info(off)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/corewalk/corewalk/internal/vars/values"
 )
 
-// object finds the place of a variable.
+// object returns the object of a variable.
 func (a *Activation) object(v *LocalVar) (values.Object, error) {
 	t := a.r.types.Of(v.attrs.typ)
 	loc, err := a.locate(v)
@@ -19,7 +19,7 @@ func (a *Activation) object(v *LocalVar) (values.Object, error) {
 	return a.at(loc, t)
 }
 
-// at makes the object of type t at an evaluated place.
+// at returns the object of type t at a location.
 func (a *Activation) at(loc op.Location, t *types.Type) (values.Object, error) {
 	if loc.Kind == op.Empty {
 		return values.Object{}, unknown.ErrOptimisedOut
@@ -31,7 +31,7 @@ func (a *Activation) at(loc op.Location, t *types.Type) (values.Object, error) {
 	}
 	pieces := loc.Pieces
 	if loc.Kind == op.Composite {
-		pieces = append([]op.Piece(nil), pieces...) // sizes may need the machine
+		pieces = append([]op.Piece(nil), pieces...) // finding the size may use the Machine, which owns them
 	}
 	size, err := a.sizeOf(t)
 	if err != nil {
@@ -86,9 +86,8 @@ func (a *Activation) assemble(o *values.Object, pieces []op.Piece) error {
 	return nil
 }
 
-// fill copies n bits of a simple location, from its bit off on, to bit at of
-// dst. It answers the hole that is left where there is no value. float says that
-// the object is made of floating-point numbers.
+// fill copies n bits of a simple location, beginning at its bit off, to bit at of dst. It returns
+// a hole if there is no value. float says that the object is a floating-point number.
 func (a *Activation) fill(dst []byte, at, n uint64, loc *op.Location, off uint64, float bool) *values.Hole {
 	h := &values.Hole{From: at, To: at + n}
 	var src []byte

@@ -9,7 +9,7 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// A frame is an Activation as the reading of values sees it.
+// A frame is an Activation as a values.Frame.
 type frame Activation
 
 func (a *Activation) sizeOf(t *types.Type) (uint64, error) { return t.SizeIn((*frame)(a)) }

@@ -8,8 +8,8 @@ import (
 	"github.com/corewalk/corewalk/internal/format/dwarf/op"
 )
 
-// frameBase is what DW_OP_fbreg counts from: DW_AT_frame_base of the function
-// that has the frame, also for variables of calls inlined into it.
+// frameBase returns what DW_OP_fbreg counts from: DW_AT_frame_base of the function that has the
+// frame, also for variables of calls inlined into it.
 func (e *evaluator) frameBase() (uint64, error) {
 	if !e.based {
 		e.base, e.baseErr = e.computeBase()
@@ -34,7 +34,7 @@ func (e *evaluator) computeBase() (uint64, error) {
 	if !found || len(expr) == 0 {
 		return 0, fmt.Errorf("no frame base at %#x: %w", e.pc, dwarf.ErrFormat)
 	}
-	// Nearly all are one of three operators.
+	// Nearly all frame bases are one of these three operators.
 	switch o := op.Op(expr[0]); {
 	case o == op.CallFrameCFA && len(expr) == 1:
 		return e.cfa()
@@ -52,7 +52,7 @@ func (e *evaluator) computeBase() (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	// A frame base that counts from itself must not go round.
+	// A frame base that refers to itself must not recurse.
 	in.based, in.baseErr = true, fmt.Errorf("frame base refers to itself: %w", dwarf.ErrFormat)
 	in.outer = nil
 	loc, err := in.location(d.Unit, expr)

@@ -10,7 +10,7 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// file is the file of a library; nil for none.
+// file returns the file of a library; nil for none.
 func (r *Reader) file(lib *libstate.Library) *image.Image { return (*image.Image)(r.files.Image(lib)) }
 
 // localFile is file for a library that no frame may be in: it need not be fetched.
@@ -18,7 +18,7 @@ func (r *Reader) localFile(lib *libstate.Library) *image.Image {
 	return (*image.Image)(modules.LocalImage(r.files, lib))
 }
 
-// libraries are those of a Reader's process, as reading types and values sees them.
+// libraries is a Reader as types.Libraries and values.Symbols.
 type libraries Reader
 
 // All implements types.Libraries.
@@ -55,8 +55,8 @@ func (r *libraries) SymbolAt(addr arch.Address) (values.Symbol, bool) {
 	return recordSymbol(im, addr-lib.Start)
 }
 
-// recordSymbol finds an address of a module in its PDB. Of what only the linker knows
-// the end is not known: then it is the name of that very address.
+// recordSymbol finds the symbol around an address of a module in its PDB. A public symbol has no
+// end, so it is only the symbol of its own address.
 func recordSymbol(im *image.Image, rva uint64) (values.Symbol, bool) {
 	file := im.PDB()
 	if file == nil || rva > math.MaxUint32 {

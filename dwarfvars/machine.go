@@ -9,37 +9,34 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// A machine is what reading variables must know of an architecture beside what
-// unwind/arch has of it: registers that are not general ones, the formats of
-// floating-point numbers, thread-local storage. Each architecture is one file
-// here; what a machine does not say is not known.
+// A machine has the facts about an architecture that reading variables needs and unwind/arch does
+// not have: registers other than the general ones, formats of floating-point numbers,
+// thread-local storage. Each architecture has a file here. A field without a value is not known.
 type machine struct {
 	banks []bank
-	// interrupted returns a block of registers as the kernel saved it for the
-	// handler of a signal, laid out as in the dump's note; tramp is the frame
-	// that returns from the handler.
+	// interrupted returns a block of registers that the kernel saved before it called a signal
+	// handler, laid out as in the dump's note. tramp is the frame that returns from the handler.
 	interrupted func(r *Reader, tramp *unwind.Frame, n note) ([]byte, bool)
-	// steady are the DWARF numbers of registers that are the same in all frames
-	// of a thread, but that no frame keeps.
+	// steady are the DWARF numbers of registers that are the same in all frames of a thread, and
+	// that frames do not keep.
 	steady []uint64
 	tls    *tlsABI
-	// goroutine is the DWARF number of the register in which Go keeps the goroutine
-	// it runs; 0 where Go is not known to.
+	// goroutine is the DWARF number of the register in which Go keeps the current goroutine; 0
+	// for none.
 	goroutine uint64
 
-	// codeview says what a register of a PDB is; nil where PDBs are not known.
+	// codeview finds a register of a PDB; nil if the architecture has no PDBs.
 	codeview func(pdb.Register) (registerPart, bool)
 
 	longDouble values.FloatFormat // of a long double of 16 bytes
 	// maxAlign is the largest alignment of a scalar in a struct, in bytes.
 	maxAlign uint64
-	// virtualInAdjust: a pointer to a member function says in its adjustment
-	// whether the function is virtual, because addresses of code may be odd
-	// (Itanium C++ ABI, 2.3).
+	// virtualInAdjust says that the adjustment in a pointer to a member function tells whether
+	// the function is virtual, since addresses of code may be odd (Itanium C++ ABI, 2.3).
 	virtualInAdjust bool
 }
 
-// machines are the architectures known here, by arch.Arch.Name.
+// machines are the architectures by arch.Arch.Name.
 var machines = map[string]*machine{
 	"x86-64":      &amd64,
 	"i386":        &i386,
@@ -65,11 +62,10 @@ func machineOf(a *arch.Arch) *machine {
 			return m
 		}
 	}
-	return &machine{} // of a dump whose architecture is not known
+	return &machine{} // an unknown architecture
 }
 
-// A note is a block of registers that a dump has of each thread, by the type of
-// its ELF note.
+// A note is the type of an ELF note with a block of registers of a thread.
 type note uint32
 
 const (
@@ -83,7 +79,7 @@ const (
 	notePRXFP    note = 0x46e62b7f
 )
 
-// threadNotes is a ProcessState that has notes of its threads.
+// threadNotes is a ProcessState that has ELF notes of its threads.
 type threadNotes interface {
 	ThreadNote(tid unwind.ThreadID, owner string, typ uint32) ([]byte, bool)
 }
@@ -110,18 +106,18 @@ func (r *Reader) note(tid unwind.ThreadID, n note) ([]byte, bool) {
 	return nil, false
 }
 
-// A bank is a run of registers outside the general file.
+// A bank is a range of registers other than the general ones.
 type bank struct {
 	first, count uint64 // DWARF numbers
-	name         string // of the i-th, printed with i+base: "xmm%d"
+	name         string // a format for the i-th, with i+base: "xmm%d"
 	base         int
-	order        []int // where the numbers are not in order: the i-th register's
+	order        []int // if the numbers are not in order: the i-th register's
 	read         func(s *savedRegs, i int) ([]byte, bool)
 
-	// left: on big-endian machines a narrower value is in the first bytes of the
+	// left says that on big-endian machines a narrower value is in the first bytes of the
 	// register, not in the last.
 	left bool
-	// doubles: a float of 4 bytes is kept as one of 8.
+	// doubles says that the registers hold a float of 4 bytes as one of 8.
 	doubles bool
 }
 
@@ -132,7 +128,7 @@ func (b *bank) index(n uint64) int {
 	return int(n - b.first)
 }
 
-// bank finds the bank of a DWARF number.
+// bank returns the bank of a DWARF number.
 func (m *machine) bank(n uint64) *bank {
 	for i := range m.banks {
 		if b := &m.banks[i]; n >= b.first && n-b.first < b.count {
@@ -142,7 +138,8 @@ func (m *machine) bank(n uint64) *bank {
 	return nil
 }
 
-// plain reads registers of size bytes, stride bytes apart from off on in a block.
+// plain returns a reader of registers of size bytes that are stride bytes apart in a block, from
+// offset off.
 func plain(n note, off, stride, size int) func(*savedRegs, int) ([]byte, bool) {
 	return func(s *savedRegs, i int) ([]byte, bool) {
 		b, ok := s.block(n)
@@ -160,9 +157,8 @@ func slice(b []byte, off, n int) ([]byte, bool) {
 	return b[off : off+n : off+n], true
 }
 
-// savedRegs are the registers outside the general file of a frame that has them
-// all: a thread's youngest, or one that a signal interrupted. ABIs let every call
-// change them, or most.
+// savedRegs reads the registers other than the general ones, of a frame that has them: a thread's
+// youngest, or one that a signal interrupted. In other frames calls may have changed them.
 type savedRegs struct {
 	r     *Reader
 	frame *unwind.Frame
@@ -179,8 +175,7 @@ func (s *savedRegs) block(n note) ([]byte, bool) {
 	return s.r.machine.interrupted(s.r, tramp, n)
 }
 
-// vector returns the bytes of a register outside the general file, as many as it
-// has.
+// vector returns all bytes of a register other than a general one.
 func (e *evaluator) vector(n uint64) (raw []byte, b *bank, ok bool) {
 	if e.virtual {
 		return nil, nil, false
@@ -193,7 +188,7 @@ func (e *evaluator) vector(n uint64) (raw []byte, b *bank, ok bool) {
 	return raw, b, ok
 }
 
-// regName names a register by its DWARF number.
+// regName returns the name of a register by its DWARF number.
 func (r *Reader) regName(n uint64) string {
 	if reg, ok := r.arch.FromDWARF(n); ok {
 		return r.arch.RegName(reg)
@@ -204,13 +199,13 @@ func (r *Reader) regName(n uint64) string {
 	return fmt.Sprintf("register %d", n)
 }
 
-// readBlock reads n bytes of the process that the kernel wrote.
+// readBlock reads n bytes of the process's memory.
 func (r *Reader) readBlock(addr arch.Address, n int) ([]byte, bool) {
 	b := make([]byte, n)
 	return b, r.mem.Read(addr, b) == nil
 }
 
-// kernelWord reads an integer of size bytes.
+// kernelWord reads an integer of size bytes; all ones if it cannot.
 func (r *Reader) kernelWord(addr arch.Address, size int) uint64 {
 	v, err := r.mem.Int(addr, size, false)
 	if err != nil {

@@ -12,10 +12,9 @@ import (
 	"github.com/corewalk/corewalk/internal/vars/unknown"
 )
 
-// Where a PDB says that variables are. The outcome is what evaluating an expression
-// of DWARF has: from there on both go the same way.
+// Where variables are by a PDB. The result is an op.Location, as of DWARF expressions.
 
-// recordLocation says where a variable is at the activation's address.
+// recordLocation returns the location of a variable at the frame's address.
 func (a *Activation) recordLocation(v *LocalVar) (op.Location, error) {
 	var parts []*pdb.Place
 	for i := range v.rec.Places {
@@ -40,8 +39,8 @@ func (a *Activation) recordLocation(v *LocalVar) (op.Location, error) {
 	return a.inParts(parts, a.r.types.Of(v.attrs.typ))
 }
 
-// recordConstant is a variable that a number stands for. That of what has members or
-// elements is only a part of it.
+// recordConstant returns the location of a variable that a constant stands for. The constant of a
+// struct or an array is only a part of it.
 func (a *Activation) recordConstant(p *pdb.Place, t *types.Type) (op.Location, error) {
 	s := t.Strip()
 	switch {
@@ -55,8 +54,8 @@ func (a *Activation) recordConstant(p *pdb.Place, t *types.Type) (op.Location, e
 	return op.Location{}, &unknown.Sometimes{Value: int64(p.Value)}
 }
 
-// inParts puts together a variable whose parts are in several places. Records say
-// where a part begins only.
+// inParts returns the location of a variable with parts in several places. Records only say where
+// a part begins.
 func (a *Activation) inParts(parts []*pdb.Place, t *types.Type) (op.Location, error) {
 	slices.SortStableFunc(parts, func(p, q *pdb.Place) int { return int(p.At) - int(q.At) })
 	loc := op.Location{Kind: op.Composite}
@@ -64,7 +63,7 @@ func (a *Activation) inParts(parts []*pdb.Place, t *types.Type) (op.Location, er
 	for i, p := range parts {
 		from := uint64(p.At)
 		if from < at {
-			continue // of several places of one part the first
+			continue // of several places for one part, the first counts
 		}
 		if from > at {
 			loc.Pieces = append(loc.Pieces, op.Piece{BitSize: 8 * (from - at)})
@@ -90,9 +89,8 @@ func (a *Activation) inParts(parts []*pdb.Place, t *types.Type) (op.Location, er
 	return loc, nil
 }
 
-// partSize is how many bytes a part of a variable has: the number or the pointer that
-// is there, or all that a register of 8 bytes holds. Compilers keep smaller values in
-// the smaller registers that are parts of those.
+// partSize returns the number of bytes of a variable's part: that of the number or pointer there,
+// or of a register of 8 bytes, since compilers use the smaller registers for smaller values.
 func (a *Activation) partSize(p *pdb.Place, t *types.Type) uint64 {
 	leaf := a.leafSize(t, uint64(p.At), 0)
 	if p.Kind == pdb.InRegister {
@@ -103,8 +101,8 @@ func (a *Activation) partSize(p *pdb.Place, t *types.Type) uint64 {
 	return leaf
 }
 
-// leafSize is the size of what is left, from byte at of t on, of the number or pointer
-// that lies there; 1 where nothing is known to.
+// leafSize returns how many bytes the number or pointer at byte at of t has from there on; 1 if
+// none is known.
 func (a *Activation) leafSize(t *types.Type, at uint64, depth int) uint64 {
 	s := t.Strip()
 	if s.Declared {
@@ -139,7 +137,7 @@ func (a *Activation) leafSize(t *types.Type, at uint64, depth int) uint64 {
 	return size - at
 }
 
-// place is one place.
+// place returns the location of one place.
 func (a *Activation) place(p *pdb.Place) (op.Location, error) {
 	switch p.Kind {
 	case pdb.InRegister:
@@ -168,8 +166,8 @@ func (a *Activation) place(p *pdb.Place) (op.Location, error) {
 	return op.Location{}, &unknown.Operator{Op: "a program of Microsoft's debuggers"}
 }
 
-// A registerPart is what a register of CodeView is: size bytes of a register by its
-// DWARF number, from byte off on.
+// A registerPart is a register of CodeView: size bytes, from byte off, of a register by its DWARF
+// number.
 type registerPart struct {
 	reg       uint64
 	off, size uint8
@@ -208,7 +206,7 @@ func unknownRegister(reg pdb.Register) error {
 	return &unknown.Operator{Op: fmt.Sprintf("CodeView's register %d", reg)}
 }
 
-// recordRegister is the value of a register that places are counted from.
+// recordRegister returns the value of a register that places count from.
 func (a *Activation) recordRegister(reg pdb.Register) (uint64, error) {
 	if reg == pdb.VFrame {
 		return a.virtualFrame()
@@ -220,8 +218,8 @@ func (a *Activation) recordRegister(reg pdb.Register) (uint64, error) {
 	return a.e.DWARFReg(r.reg)
 }
 
-// virtualFrame is the virtual frame pointer of 32-bit x86. The return address lies
-// below the CFA.
+// virtualFrame returns the virtual frame pointer of 32-bit x86. The return address is below the
+// CFA.
 func (a *Activation) virtualFrame() (uint64, error) {
 	if a.r.arch.WordSize != 4 {
 		return 0, unknownRegister(pdb.VFrame)
@@ -244,7 +242,7 @@ func (a *Activation) virtualFrame() (uint64, error) {
 	return uint64(v), nil
 }
 
-// recordText says in words what the PDB says of a variable's place.
+// recordText returns a variable's places in the PDB as text: "[rsp+24]".
 func (a *Activation) recordText(v *LocalVar) string {
 	var words []string
 	for i := range v.rec.Places {

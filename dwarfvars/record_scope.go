@@ -8,8 +8,8 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// recordFunction is the function at an address as the library's PDB describes it;
-// nil where there is none. Addresses of a PDB count from where the library begins.
+// recordFunction returns the function at an address from the library's PDB; nil if there is none.
+// Addresses of a PDB count from the start of the library.
 func (r *Reader) recordFunction(lib *libstate.Library, im *image.Image, addr arch.Address) *Function {
 	file := im.PDB()
 	if file == nil || addr < lib.Start || addr-lib.Start >= 1<<32 {
@@ -33,7 +33,7 @@ func (r *Reader) recordFunction(lib *libstate.Library, im *image.Image, addr arc
 	return v.(*Function)
 }
 
-// recordLanguage is a language by the number that DWARF has for it.
+// recordLanguage returns DWARF's number of a language.
 func recordLanguage(l pdb.Language) dwarf.Language {
 	switch l {
 	case pdb.LangC:
@@ -46,8 +46,7 @@ func recordLanguage(l pdb.Language) dwarf.Language {
 	return dwarf.LangCPlusPlus
 }
 
-// A recordCollector goes over the scopes of a function that a PDB describes: as a
-// collector does, all of them or those that hold an address.
+// A recordCollector is a collector for a function that a PDB describes.
 type recordCollector struct {
 	f          *Function
 	pc         uint64
@@ -66,8 +65,8 @@ func (c *recordCollector) run() []*Scope {
 	return c.scopes
 }
 
-// enumerator reports whether what a record has is no variable but an enumerator of a
-// type that is declared in the function.
+// enumerator reports whether a record is not of a variable but of an enumerator, of a type
+// declared in the function.
 func (c *recordCollector) enumerator(v *pdb.Var) bool {
 	if len(v.Places) != 1 || v.Places[0].Kind != pdb.IsConstant {
 		return false

@@ -6,14 +6,12 @@ import (
 	"github.com/corewalk/corewalk/internal/vars/unknown"
 )
 
-// How values lie in registers. Bits are counted as the machine's memory has them:
-// from the least significant bit of the first byte, on a big-endian machine from
-// its most significant one.
+// How registers hold values. Bits count as in memory: from the least significant bit of the first
+// byte, on big-endian machines from the most significant one.
 
-// inRegister returns what a register holds, laid out as memory would have it, and
-// the bit in it where n bits of a value begin, which a location wants from bit off
-// of the register on. Values narrower than a register are its low-order bytes,
-// where the machine's ABI does not say otherwise.
+// inRegister returns the contents of a register as they would be in memory, and the bit where a
+// value of n bits begins that a location places at bit off of the register. A value narrower than
+// the register is in the low-order bytes, unless the machine's ABI says otherwise.
 func (e *evaluator) inRegister(reg, off, n uint64, float bool) (src []byte, from uint64, err error) {
 	src, b, ok := e.vector(reg)
 	if !ok {
@@ -23,7 +21,7 @@ func (e *evaluator) inRegister(reg, off, n uint64, float bool) (src []byte, from
 		}
 		size := e.r.arch.RegSize
 		if b = e.r.machine.bank(reg); b != nil {
-			size = 8 // of those that calls preserve, frames keep so much
+			size = 8 // frames keep that much of the registers that calls preserve
 		}
 		src = e.wordBytes(v, size)
 	}
@@ -40,8 +38,7 @@ func (e *evaluator) inRegister(reg, off, n uint64, float bool) (src []byte, from
 	return src, e.lowest(src, off, n), nil
 }
 
-// lowest is where n bits of a number begin, from bit off of its least significant
-// end on.
+// lowest returns the bit where n bits of a number begin, off bits from its least significant end.
 func (e *evaluator) lowest(src []byte, off, n uint64) uint64 {
 	if all := 8 * uint64(len(src)); e.r.arch.Big() && off+n <= all {
 		return all - off - n
@@ -49,7 +46,7 @@ func (e *evaluator) lowest(src []byte, off, n uint64) uint64 {
 	return off
 }
 
-// widen adds zeros to a number that has fewer than size bytes.
+// widen adds zeros to a number with fewer than size bytes.
 func (e *evaluator) widen(b []byte, size uint64) []byte {
 	if uint64(len(b)) >= size {
 		return b
@@ -61,8 +58,7 @@ func (e *evaluator) widen(b []byte, size uint64) []byte {
 	return append(append(make([]byte, 0, size), b...), zeros...)
 }
 
-// wordBytes lays the low-order size bytes of a value out as memory would have
-// them.
+// wordBytes returns the low-order size bytes of a value as they would be in memory.
 func (e *evaluator) wordBytes(v uint64, size int) []byte {
 	b := make([]byte, 8)
 	e.r.arch.ByteOrder.PutUint64(b, v)

@@ -12,27 +12,26 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// Thread-local storage (Drepper, "ELF Handling For Thread-Local Storage"). The
-// program's own block begins behind the thread pointer (variant I) or ends at it
-// (variant II); those of libraries are found through the thread's vector (DTV),
-// by the library's number. glibc keeps it in the library's link map, and says
-// itself where, for libthread_db. musl counts the libraries that have such
-// storage in the order in which it loaded them, which is that of its list.
+// Thread-local storage (Drepper, "ELF Handling For Thread-Local Storage"). The program's own
+// block begins after the thread pointer (variant I) or ends at it (variant II). The blocks of
+// libraries are in the thread's vector (DTV), by the library's number. glibc keeps the number in
+// the library's link map, at an offset that it publishes for libthread_db. musl numbers the
+// libraries with such storage in the order of its list of libraries.
 
 // A tlsABI is how an architecture lays thread-local storage out.
 type tlsABI struct {
 	pointer func(*Reader, unwind.ThreadID) (uint64, bool)
 	above   bool   // variant I
 	tcb     uint64 // bytes between the thread pointer and the program's block
-	bias    uint64 // bytes that the thread pointer is past where it would be
-	// glibcDTV and muslDTV are where the C libraries keep the address of the DTV:
-	// words from the thread pointer, without the bias.
+	bias    uint64 // added to the thread pointer, in bytes
+	// glibcDTV and muslDTV are where the C libraries keep the address of the DTV, in words from
+	// the thread pointer without the bias.
 	glibcDTV, muslDTV int64
 	// muslEntry is what musl adds to the addresses in the DTV.
 	muslEntry uint64
 }
 
-// tlsModules are the modules' indexes in the DTV, found once.
+// tlsModules are the libraries' numbers in the DTV.
 type tlsModules struct {
 	once  sync.Once
 	index map[arch.Address]uint64 // by load bias
@@ -53,9 +52,9 @@ func (r *Reader) tlsAddress(tid unwind.ThreadID, lib *libstate.Library, im *imag
 	if !ok {
 		return 0, &unknown.TLS{Why: "the file has no such segment"}
 	}
-	// gcc 12 writes the address of a variable's initial value in place of its offset
-	// when the debug information is split: an entry of .debug_addr with a plain
-	// relocation. No offset is beyond the segment.
+	// In split debug information gcc 12 writes the address of a variable's initial value instead
+	// of its offset, as an entry of .debug_addr with a plain relocation. A real offset is always
+	// in the segment.
 	if off >= size && off-start < size {
 		off -= start
 	}
@@ -70,8 +69,8 @@ func (r *Reader) tlsAddress(tid unwind.ThreadID, lib *libstate.Library, im *imag
 	return block + off, err
 }
 
-// tlsBlock is the address of a library's block of the thread whose thread pointer
-// is tp, without the bias.
+// tlsBlock returns the address of a library's block in the thread with the thread pointer tp,
+// which is without the bias.
 func (r *Reader) tlsBlock(abi *tlsABI, tp uint64, lib *libstate.Library) (uint64, error) {
 	r.tls.once.Do(r.findTLS)
 	id, ok := r.tls.index[lib.LoadBias]
@@ -101,10 +100,10 @@ func (w *readerWhere) ThreadLocal(tid unwind.ThreadID, module, offset uint64) (a
 	return block + offset, err
 }
 
-// tlsBlockOf is tlsBlock for the library with a number.
+// tlsBlockOf is tlsBlock by the library's number.
 func (r *Reader) tlsBlockOf(abi *tlsABI, tp, id uint64) (uint64, error) {
 	w := uint64(r.arch.WordSize)
-	at, entry := abi.glibcDTV, 2*w // a pointer and one to free it by
+	at, entry := abi.glibcDTV, 2*w // the pointer to the block, and one to free it
 	if r.tls.musl {
 		at, entry = abi.muslDTV, w
 	}
@@ -131,8 +130,8 @@ func (r *Reader) tlsBlockOf(abi *tlsABI, tp, id uint64) (uint64, error) {
 	return block, nil
 }
 
-// tlsSegment answers the address in the file, size and alignment of the segment
-// of initial values.
+// tlsSegment returns the address in the file, the size and the alignment of the segment of
+// initial values.
 func tlsSegment(im *image.Image) (start, size, align uint64, ok bool) {
 	if im == nil {
 		return 0, 0, 0, false
@@ -145,7 +144,7 @@ func tlsSegment(im *image.Image) (start, size, align uint64, ok bool) {
 	return 0, 0, 0, false
 }
 
-// findTLS goes over the dynamic linker's list for the number of each library.
+// findTLS finds the number of each library in the dynamic linker's list.
 func (r *Reader) findTLS() {
 	r.tls.index = map[arch.Address]uint64{}
 	libs := r.proc.LibraryTracker()
@@ -180,11 +179,11 @@ func (r *Reader) findTLS() {
 	}
 }
 
-// A numberOf tells a library's number by the address of its link map: 0 for one
-// without thread-local storage, false where the list cannot be followed.
+// A numberOf returns a library's number by the address of its link map: 0 for a library without
+// thread-local storage, false if the list ends there.
 type numberOf func(linkMap uint64) (uint64, bool)
 
-// glibcNumber reads a library's number from its link map, or says why it cannot.
+// glibcNumber returns a reader of a library's number from its link map, or why there is none.
 func (r *Reader) glibcNumber(libc *libstate.Library) (number numberOf, why string) {
 	sym, ok := r.file(libc).SymbolByName("_thread_db_link_map_l_tls_modid")
 	if !ok {
@@ -201,8 +200,8 @@ func (r *Reader) glibcNumber(libc *libstate.Library) (number numberOf, why strin
 	}, ""
 }
 
-// muslNumber counts the libraries with thread-local storage. A library whose file
-// is not known ends the count: it might have some.
+// muslNumber counts the libraries with thread-local storage. It stops at a library without a
+// file, which might have some.
 func (r *Reader) muslNumber(libs libstate.LibraryState) numberOf {
 	count := uint64(0)
 	return func(m uint64) (uint64, bool) {
@@ -229,7 +228,7 @@ func (r *Reader) muslNumber(libs libstate.LibraryState) numberOf {
 	}
 }
 
-// linkMap is the address of the first entry of the dynamic linker's list.
+// linkMap returns the address of the first entry of the dynamic linker's list.
 func (r *Reader) linkMap(libs libstate.LibraryState) arch.Address {
 	exe, ok := libs.AOut()
 	if !ok {

@@ -2,7 +2,7 @@ package dwarfvars
 
 import "github.com/corewalk/corewalk/unwind"
 
-// tpNote is a thread pointer that is the first word of a note.
+// tpNote reads a thread pointer that is the first word of a note.
 func tpNote(n note) func(*Reader, unwind.ThreadID) (uint64, bool) {
 	return func(r *Reader, tid unwind.ThreadID) (uint64, bool) {
 		b, ok := r.note(tid, n)
@@ -13,8 +13,8 @@ func tpNote(n note) func(*Reader, unwind.ThreadID) (uint64, bool) {
 	}
 }
 
-// tpRegister is a thread pointer that is a register: those of the numbers given,
-// the most significant word first.
+// tpRegister reads a thread pointer that is in the registers with the given numbers, the most
+// significant word first.
 func tpRegister(numbers ...uint64) func(*Reader, unwind.ThreadID) (uint64, bool) {
 	return func(r *Reader, tid unwind.ThreadID) (uint64, bool) {
 		regs, err := r.proc.Registers(tid)
@@ -37,7 +37,7 @@ func tpRegister(numbers ...uint64) func(*Reader, unwind.ThreadID) (uint64, bool)
 	}
 }
 
-// tpNamed is a thread pointer that is a register without a DWARF number.
+// tpNamed reads a thread pointer that is in a register without a DWARF number.
 func tpNamed(name string) func(*Reader, unwind.ThreadID) (uint64, bool) {
 	return func(r *Reader, tid unwind.ThreadID) (uint64, bool) {
 		regs, err := r.proc.Registers(tid)

@@ -11,7 +11,7 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// The other way round: from a register or an address to the variable that lives there.
+// The reverse direction: from a register or an address to the variable there.
 
 // frameWhere is an Activation as a where.Frame.
 type frameWhere Activation
@@ -84,8 +84,8 @@ func (f *frameWhere) Object(pc, addr arch.Address) (h where.Held, low, high arch
 	return h, low, high, ok
 }
 
-// each goes over the variables that are alive at a place of the function. The location
-// is valid until anything else is evaluated.
+// each visits the variables that are in scope at an address of the function. The location is
+// valid until the next evaluation.
 func (a *Activation) each(pc arch.Address, do func(*Scope, *LocalVar, *op.Location, *types.Type)) {
 	was := a.e.pc
 	defer func() {
@@ -113,8 +113,8 @@ func (a *Activation) isRegister(loc *op.Location, r arch.Reg) bool {
 	return ok && reg == r
 }
 
-// leaf is the part of a variable at an offset, as small as size asks for: 0 for the
-// first member that has none itself. Its Type is nil where there is no such part.
+// leaf returns the part of a variable at an offset and of a size in bytes, as types.Type.Part
+// finds it. Its Type is nil if there is no such part.
 func leaf(s *Scope, v *LocalVar, t *types.Type, off, size uint64) where.Held {
 	path, part, ok := t.Part(off, size)
 	if !ok {
@@ -153,7 +153,7 @@ func (r *readerWhere) ReturnsNothing(addr arch.Address) bool {
 	return !gather(fn.fn.DIE).typ.Valid()
 }
 
-// maxGlobals bounds the entries that are looked through for a global variable.
+// maxGlobals is the largest number of entries searched for a global variable.
 const maxGlobals = 1 << 12
 
 // Global implements where.Frame.
@@ -191,7 +191,7 @@ func (a *Activation) globalIn(u *dwarf.Unit, at uint64) (string, *types.Type, ui
 	return "", nil, 0
 }
 
-// plainAddress is the address in the file of a variable that has one.
+// plainAddress returns the address in the file of a variable with a fixed address.
 func plainAddress(u *dwarf.Unit, v *varAttrs) (uint64, bool) {
 	b := v.loc.B
 	if v.locIn == nil || len(b) < 2 {

@@ -147,9 +147,10 @@ func TestOverlaps(t *testing.T) {
 	b := lib("b", Mapping{Start: 0x2000, End: 0x5000})
 	c := lib("c", Mapping{Start: 0x2800, End: 0x2900}, Mapping{Start: 0x4800, End: 0x6000})
 	d := lib("d", Mapping{Start: 0x7000, End: 0x7000}, Mapping{Start: 0x9000, End: 0x8000})
-	table := NewTable([]*Library{c, d, b, a}, 0)
+	e, f := lib("e", Mapping{Start: 0xa000, End: 0xb000}), lib("f", Mapping{Start: 0xa000, End: 0xc000}) // the first one of two keeps the bytes
+	table := NewTable([]*Library{c, d, b, a, e, f}, 0)
 	for addr, want := range map[arch.Address]string{
-		0xfff: "", 0x1000: "a", 0x2000: "a", 0x2850: "a", 0x2fff: "a", 0x3000: "b", 0x4900: "b", 0x4fff: "b", 0x5000: "c", 0x5fff: "c", 0x6000: "", 0x7000: "", 0x8800: "",
+		0xfff: "", 0x1000: "a", 0x2000: "a", 0x2850: "a", 0x2fff: "a", 0x3000: "b", 0x4900: "b", 0x4fff: "b", 0x5000: "c", 0x5fff: "c", 0x6000: "", 0x7000: "", 0x8800: "", 0xa000: "e", 0xafff: "e", 0xb000: "f", 0xbfff: "f", 0xc000: "",
 	} {
 		got := ""
 		if l, ok := table.LibraryAt(addr); ok {
@@ -160,7 +161,7 @@ func TestOverlaps(t *testing.T) {
 		}
 	}
 	libs, err := table.Libraries(false)
-	if err != nil || !slices.IsSortedFunc(libs, func(a, b *Library) int { return int(a.Start) - int(b.Start) }) || len(libs) != 4 {
+	if err != nil || !slices.IsSortedFunc(libs, func(a, b *Library) int { return int(a.Start) - int(b.Start) }) || len(libs) != 6 {
 		t.Errorf("%v, %v", libs, err)
 	}
 }
@@ -178,6 +179,10 @@ func TestRoles(t *testing.T) {
 	}
 	if libc, ok := table.Libc(); !ok || libc.Path != "/lib/libc-2.31.so" {
 		t.Errorf("the C library is %v", libc)
+	}
+	threads := NewTable([]*Library{at("/lib/libpthread.so.0", SharedLibrary, 0x2000), at("/lib/libpthread-2.31.so", SharedLibrary, 0x1000)}, 0)
+	if l, ok := threads.Libthread(); !ok || l.Path != "/lib/libpthread-2.31.so" {
+		t.Errorf("the thread library is %v", l)
 	}
 	if l, ok := table.Libthread(); ok {
 		t.Errorf("the thread library is %v", l)
@@ -239,6 +244,7 @@ func TestMoreNames(t *testing.T) {
 	for path, want := range map[string]bool{
 		"/lib/libc.so": true, "/lib/libc-2.31.so": true, "/lib/libc-2.31.so.1": true, "/lib/libc.musl-x86_64.so.1": true, "libc.so.6": true, "/lib/ld-musl-x86_64.so.1": true,
 		"/lib/libc-.so": false, "/lib/libcrypt.so.1": false, "/lib/libc.sox": false, "/lib/libc-client.so": false, "/lib/mylibc.so": false, "/lib/libc": false, "/lib/libc-": false, "/lib/libc-2": false,
+		"/lib/.so": false, "/lib/.so.6": false, "/lib/.musl-x": false, "/lib/libc2.31.so": false, "/lib/libc-2.so": true, "/lib/libc-23x": false,
 		"/libc.so/other": false, "/lib/libc_x.so": false, "/lib/libcc.so": false,
 	} {
 		if got := isLibc(path); got != want {

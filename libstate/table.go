@@ -2,6 +2,7 @@ package libstate
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"sort"
 	"sync"
@@ -58,15 +59,7 @@ func (t *Table) SetDynamic() {
 
 func newView(libs []*Library, trap arch.Address, dynamic bool) *view {
 	v := &view{libs: slices.Clone(libs), trap: trap, dynamic: dynamic}
-	slices.SortStableFunc(v.libs, func(a, b *Library) int {
-		if a.Start < b.Start {
-			return -1
-		}
-		if a.Start > b.Start {
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(v.libs, func(a, b *Library) int { return cmp.Compare(a.Start, b.Start) })
 	v.ranges = disjoint(v.libs)
 	v.findRoles()
 	return v

@@ -252,3 +252,36 @@ func TestMoreNames(t *testing.T) {
 		}
 	}
 }
+
+// TestInside: what lies inside a mapping hides nothing of it.
+func TestInside(t *testing.T) {
+	whole := &Library{Path: "whole"}
+	whole.SetMappings([]Mapping{{Start: 0x1000, End: 0x8000}})
+	libs := []*Library{whole}
+	for at := arch.Address(0x2000); at < 0x3000; at += 0x200 {
+		l := &Library{Path: "inside"}
+		l.SetMappings([]Mapping{{Start: at, End: at + 0x100}})
+		libs = append(libs, l)
+	}
+	table := NewTable(libs, 0)
+	for at := arch.Address(0x1000); at < 0x8000; at += 0x80 {
+		if l, ok := table.LibraryAt(at); !ok || l != whole {
+			t.Errorf("%#x: %v, %v", at, l, ok)
+		}
+	}
+}
+
+// TestViewOverlaps: mappings that only touch have no address in common.
+func TestViewOverlaps(t *testing.T) {
+	l := &Library{}
+	l.SetMappings([]Mapping{{Start: 0x1000, End: 0x2000}, {Start: 0x4000, End: 0x5000}})
+	v := newView([]*Library{l}, 0, false)
+	for m, want := range map[Mapping]bool{
+		{Start: 0x800, End: 0x1000}: false, {Start: 0x800, End: 0x1001}: true, {Start: 0x2000, End: 0x3000}: false, {Start: 0x1fff, End: 0x3000}: true,
+		{Start: 0x2000, End: 0x4000}: false, {Start: 0x2000, End: 0x4001}: true, {Start: 0x5000, End: 0x9000}: false, {Start: 0, End: 0x9000}: true,
+	} {
+		if got := v.overlaps(m); got != want {
+			t.Errorf("%#x to %#x: %v", m.Start, m.End, got)
+		}
+	}
+}

@@ -50,10 +50,10 @@ func (f *fileFlags) check() error {
 		f.format = formatStackwalk
 	}
 	if !slices.Contains(f.formats, f.format) {
-		return fmt.Errorf("--format %s: %s is wanted", f.format, orList(f.formats))
+		return fmt.Errorf("--format %s: must be %s", f.format, orList(f.formats))
 	}
 	if !slices.Contains([]string{"auto", "always", "never"}, f.color) {
-		return fmt.Errorf("--color %s: auto, always or never is wanted", f.color)
+		return fmt.Errorf("--color %s: must be auto, always or never", f.color)
 	}
 	for _, d := range []struct {
 		flag string
@@ -124,7 +124,7 @@ func threadIDs(values []string) ([]unwind.ThreadID, error) {
 	for _, v := range values {
 		n, err := strconv.Atoi(strings.TrimSpace(v))
 		if err != nil || n < 0 {
-			return nil, fmt.Errorf("--thread %s: the number of a thread is wanted", v)
+			return nil, fmt.Errorf("--thread %s: not a thread number", v)
 		}
 		ids = append(ids, unwind.ThreadID(n))
 	}

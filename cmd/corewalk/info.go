@@ -7,7 +7,7 @@ import (
 	"github.com/corewalk/corewalk/report"
 )
 
-const infoUsage = `corewalk info shows what is in a core: notes, mappings, and modules with their build-ids and the
+const infoUsage = `corewalk info shows the contents of a core: notes, mappings, and modules with their build-ids and the
 files found for them; of a minidump also its streams, system, threads, memory, handles and annotations.
 
 Usage:
@@ -21,7 +21,7 @@ Examples:
   corewalk info --missing core.4242 | while read -r id path; do debuginfod-find debuginfo "$id"; done
   corewalk info --format json core | jq '.modules[].build_id'
 
-Exit status: 0 all was read; 1 the file is no core; 2 wrong usage; 3 the core is cut short or of a
+Exit status: 0 all was read; 1 the file is not a core; 2 wrong usage; 3 the core is cut short or of a
 kind whose stacks cannot be walked.
 `
 

@@ -86,16 +86,16 @@ func runLive(args []string, e env) int {
 	case dash < 0 && len(operands) == 1:
 		return f.attach(e, operands[0], analyze, opts)
 	case len(operands) == 0:
-		return e.usageError("live: the number of a process, or -- and a program, is wanted")
+		return e.usageError("live: need a process number, or -- and a program")
 	}
-	return e.usageError("live: one process is wanted, or -- before the program and its arguments")
+	return e.usageError("live: need one process; to start a program, put -- before it and its arguments")
 }
 
 // attach reports on a running process.
 func (f *liveFlags) attach(e env, operand string, o corewalk.AnalyzeOptions, opts []corewalk.Option) int {
 	pid, err := strconv.Atoi(operand)
 	if err != nil || pid <= 0 {
-		return e.usageError("live %s: the number of a process is wanted; to start a program, put -- before it", operand)
+		return e.usageError("live %s: not a process number; to start a program, put -- before it", operand)
 	}
 	t, err := corewalk.Attach(e.ctx, pid, opts...)
 	if err != nil {
@@ -126,9 +126,9 @@ func (f *liveFlags) checkModes(fs *pflag.FlagSet) error {
 	}
 	switch {
 	case len(modes) > 1:
-		return fmt.Errorf("%s and %s: one of them is wanted", modes[0], modes[1])
+		return fmt.Errorf("%s and %s: give only one of them", modes[0], modes[1])
 	case len(modes) == 1 && fs.ArgsLenAtDash() >= 0:
-		return fmt.Errorf("%s: the number of a running process is wanted", modes[0])
+		return fmt.Errorf("%s: need the number of a running process", modes[0])
 	}
 	return nil
 }

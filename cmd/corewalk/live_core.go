@@ -19,7 +19,7 @@ func (f *liveFlags) writeCore(e env, t *corewalk.Target) int {
 	}
 	if st, err := file.Stat(); err != nil || !st.Mode().IsRegular() {
 		file.Close()
-		return e.fail(fmt.Errorf("--core %s: is no regular file; a core has holes, and cannot be written to a pipe or a device", f.core))
+		return e.fail(fmt.Errorf("--core %s: not a regular file; a core has holes, and cannot be written to a pipe or a device", f.core))
 	}
 	w, err := t.WriteCore(file, corewalk.CoreOptions{})
 	if err = errors.Join(err, file.Close()); err != nil {

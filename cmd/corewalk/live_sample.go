@@ -47,9 +47,9 @@ func (f *sampleFlags) check(fs *pflag.FlagSet, format string) error {
 	}
 	switch {
 	case f.every < leastEvery:
-		return fmt.Errorf("--every %v: %v or more is wanted", f.every, leastEvery)
+		return fmt.Errorf("--every %v: must be %v or more", f.every, leastEvery)
 	case f.long < 0:
-		return fmt.Errorf("--for %v: 0 or more is wanted", f.long)
+		return fmt.Errorf("--for %v: must be 0 or more", f.long)
 	case format != formatText:
 		return errors.New("--format " + format + ": samples are printed as text; --pprof and --folded are for programs")
 	}

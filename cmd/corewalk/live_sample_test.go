@@ -110,7 +110,7 @@ func TestCoreAndParity(t *testing.T) {
 		t.Errorf("status %d, %s%s", status, out, errs)
 	}
 	status, out, errs = liveUntil(t, context.Background(), "--core", os.DevNull, pid)
-	if st, err := os.Stat(os.DevNull); status != exitNothing || !strings.Contains(errs, "no regular file") || err != nil || st.Mode().IsRegular() {
+	if st, err := os.Stat(os.DevNull); status != exitNothing || !strings.Contains(errs, "not a regular file") || err != nil || st.Mode().IsRegular() {
 		t.Fatalf("%s: status %d, %s%s; %v", os.DevNull, status, out, errs, err)
 	}
 }

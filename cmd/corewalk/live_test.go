@@ -107,11 +107,11 @@ func TestLiveUsage(t *testing.T) {
 		status int
 		says   string
 	}{
-		{nil, exitUsage, "is wanted"},
+		{nil, exitUsage, "need a process number"},
 		{[]string{"abc"}, exitUsage, "put -- before it"},
 		{[]string{"-5"}, exitUsage, "unknown shorthand"},
-		{[]string{"1", "2"}, exitUsage, "one process is wanted"},
-		{[]string{"--"}, exitUsage, "is wanted"},
+		{[]string{"1", "2"}, exitUsage, "need one process"},
+		{[]string{"--"}, exitUsage, "need a process number"},
 		{[]string{"--locals=maybe", "1"}, exitUsage, "--locals"},
 		{[]string{"1073741824"}, exitNothing, "no such process"},
 		{[]string{fmt.Sprint(os.Getpid())}, exitNothing, "cannot trace itself"},

@@ -33,14 +33,14 @@ func (f *localsFlags) apply(o *corewalk.AnalyzeOptions) error {
 	case "all":
 		o.Locals = corewalk.LocalsAll
 	default:
-		return fmt.Errorf("--locals %s: none, args, top or all is wanted", f.which)
+		return fmt.Errorf("--locals %s: must be none, args, top or all", f.which)
 	}
 	for _, b := range []struct {
 		flag string
 		n    int
 	}{{"max-elements", f.maxElements}, {"max-string", f.maxString}, {"max-depth", f.maxDepth}} {
 		if b.n < 0 {
-			return fmt.Errorf("--%s %d: 1 or more is wanted", b.flag, b.n)
+			return fmt.Errorf("--%s %d: must be 1 or more", b.flag, b.n)
 		}
 	}
 	o.Values.MaxElements, o.Values.MaxString, o.Values.MaxDepth = f.maxElements, f.maxString, f.maxDepth

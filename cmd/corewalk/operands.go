@@ -24,7 +24,7 @@ type operands struct {
 func (e env) operands(args []string) (operands, error) {
 	switch len(args) {
 	case 0:
-		return operands{}, errors.New("a core is wanted")
+		return operands{}, errors.New("need a core file")
 	case 1:
 		return operands{core: args[0]}, nil
 	case 2:
@@ -32,7 +32,7 @@ func (e env) operands(args []string) (operands, error) {
 		if args[0] == "info" {
 			return operands{}, errors.New("info comes first: corewalk info [flags] CORE")
 		}
-		return operands{}, fmt.Errorf("%d files given; one core, and the binary that made it, are wanted", len(args))
+		return operands{}, fmt.Errorf("%d files given; need one core file and, if it cannot be found, the binary that made it", len(args))
 	}
 	o := operands{core: args[0], binary: args[1], given: args[1]}
 	if args[0] == "info" && kindOf("info").err != nil {
@@ -115,7 +115,7 @@ func (c *content) wrong(path string) string {
 	case c.info.IsDir():
 		return "is a directory: give the program itself, or --search " + path
 	case !c.info.Mode().IsRegular():
-		return "is no regular file: " + advice
+		return "not a regular file: " + advice
 	case len(c.head) == 0:
 		return "is empty: " + advice
 	case c.kind == kindCore && string(c.head[:4]) == "\x7fELF":
@@ -123,7 +123,7 @@ func (c *content) wrong(path string) string {
 	case c.kind == kindCore:
 		return "is compressed: unpack the program first"
 	}
-	return fmt.Sprintf("is no ELF file, it begins with % x: %s", c.head[:min(4, len(c.head))], advice)
+	return fmt.Sprintf("not an ELF file, it begins with % x: %s", c.head[:min(4, len(c.head))], advice)
 }
 
 // unused says why a BINARY that looked good was not used for the main program,

@@ -17,7 +17,7 @@ and every thread's stack with functions, files, lines and inlined calls.
 
 Usage:
   corewalk [flags] CORE [BINARY]   report on a core or minidump (- for standard input; also compressed)
-  corewalk info [flags] CORE       what is in a core: notes, mappings, modules (corewalk info --help)
+  corewalk info [flags] CORE       what a core contains: notes, mappings, modules (corewalk info --help)
   corewalk triage [flags] DIR      many dumps, grouped by bug (corewalk triage --help)
   corewalk live [flags] PID        report on a running process, or start one (corewalk live --help)
 
@@ -164,7 +164,7 @@ func (f *reportFlags) analyze() (corewalk.AnalyzeOptions, error) {
 		return o, err
 	}
 	if f.maxFrames < -1 {
-		return o, fmt.Errorf("--max-frames %d: 0 or more is wanted", f.maxFrames)
+		return o, fmt.Errorf("--max-frames %d: must be 0 or more", f.maxFrames)
 	}
 	var err error
 	o.Threads, err = threadIDs(f.threads)

@@ -142,13 +142,13 @@ func runTriage(args []string, e env) int {
 	case f.jobs < 0 || f.deadline <= 0 || f.memory <= 0:
 		err = errors.New("--jobs, --deadline and --memory are positive numbers")
 	case f.failOn != "" && f.failOn != "new":
-		err = fmt.Errorf("--fail-on %s: new is wanted", f.failOn)
+		err = fmt.Errorf("--fail-on %s: must be 'new'", f.failOn)
 	case f.noDB && f.db != "":
 		err = errors.New("--no-db and --db contradict each other")
 	case f.worker:
 		return f.serve(e, fs)
 	case fs.NArg() == 0:
-		err = errors.New("which dumps? give files or directories")
+		err = errors.New("need dumps: give files or directories")
 	case f.explain:
 		return f.explainAll(e, fs.Args())
 	}

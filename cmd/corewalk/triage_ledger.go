@@ -56,7 +56,7 @@ func (f *queryFlags) check() error {
 	switch f.format {
 	case formatText, formatJSON, formatSARIF, formatHTML:
 	default:
-		return fmt.Errorf("--format %s: text, json, sarif or html is wanted", f.format)
+		return fmt.Errorf("--format %s: must be text, json, sarif or html", f.format)
 	}
 	if f.limit < 0 {
 		return errors.New("--limit is a positive number")
@@ -80,7 +80,7 @@ func moment(s string, now time.Time) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("--since %s: a date such as 2026-11-01, a time, or how long ago such as 36h is wanted", s)
+	return time.Time{}, fmt.Errorf("--since %s: must be a date such as 2026-11-01, a time, or a duration such as 36h", s)
 }
 
 // withStore opens the ledger and the output for do.

@@ -1,6 +1,7 @@
-// Package modules finds the file of each library of a dump, and tells how well it
-// matches what the process had: by build-id, or by headers and layout where there
-// is none to compare.
+// Package modules finds the file of each library of a process, and tells how well it
+// matches what the process had: by build-id, or by headers and layout where there is none
+// to compare. A Set answers for one process, with an Image for each file. What walks, names
+// code and reads variables takes a Source: a Set, or one that a program makes itself.
 package modules
 
 import (

@@ -6,6 +6,11 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
+// The quick decoder takes the common instructions of 64-bit code, and leaves the others to
+// golang.org/x/arch: a whole library is decoded in less than half the time
+// (docs/performance.md has the figures). TestQuickForms and TestQuickLibrary hold the two
+// against each other.
+
 // A quickClass says how the quick decoder handles an opcode.
 type quickClass uint8
 

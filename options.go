@@ -60,7 +60,7 @@ func WithSymbolFetcher(f modules.SymbolFetcher) Option {
 	return withFiles(modules.WithSymbolFetcher(f))
 }
 
-// WithForceMismatched uses files of another build where no right one is found. Every
+// WithForceMismatched uses files from a different build where no right one is found. Every
 // frame that one had a part in says so.
 func WithForceMismatched() Option { return withFiles(modules.WithForceMismatched()) }
 

@@ -99,7 +99,7 @@ func WithSymbolFetcher(f SymbolFetcher) Option {
 	}
 }
 
-// WithForceMismatched uses files of another build where no right one is found. The
+// WithForceMismatched uses files from a different build where no right one is found. The
 // Resolution says so (Forced).
 func WithForceMismatched() Option { return func(c *config) { c.force = true } }
 

@@ -26,7 +26,7 @@ const (
 	Missing    Match = iota // no file was found
 	Matched                 // the build-ids are equal
 	NoID                    // one of the two has no build-id; the layouts agree
-	Mismatched              // the only files found are of another build
+	Mismatched              // the only files found are from a different build
 )
 
 // String gives the word used in reports.
@@ -126,7 +126,7 @@ func (s *Set) fetches(lib *libstate.Library) bool {
 // LocalImage returns the image of lib as far as it is known without fetching, or nil.
 func (s *Set) LocalImage(lib *libstate.Library) *Image { return s.Resolve(lib).Image }
 
-// MatchedImage returns the binary of lib, or nil; nil for one of another build, too. It
+// MatchedImage returns the binary of lib, or nil; nil for one from a different build, too. It
 // fetches the binary if no directory has it.
 func (s *Set) MatchedImage(lib *libstate.Library) *Image {
 	if r := s.Obtain(lib); !r.Forced {

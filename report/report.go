@@ -54,7 +54,7 @@ type Dump struct {
 // The values of Module.Status.
 const (
 	ModuleMatched    = "matched"    // a file with the process's build-id or debug-id was found
-	ModuleMismatched = "mismatched" // the file found is another build
+	ModuleMismatched = "mismatched" // the file found is from a different build
 	ModuleMissing    = "missing"    // no file was found
 	ModuleNoID       = "no-id"      // the dump does not say which build the process used
 )

@@ -102,7 +102,7 @@ func (t *textWriter) moduleText(f *Frame) string {
 }
 
 // marks returns what is special about a frame, in brackets: that it is virtual, how it was found if not by
-// unwind tables, or that the file is of another build.
+// unwind tables, or that the file is from a different build.
 func marks(f *Frame) string {
 	var ms []string
 	if f.Inlined {

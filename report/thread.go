@@ -67,7 +67,7 @@ type Frame struct {
 	SignalNumber int    `json:"signal_number,omitempty"`
 	Trust        string `json:"trust"`   // one of the Trust constants
 	Stepper      string `json:"stepper"` // the stepper that found it
-	// Mismatched says that a file of another build was used for this frame, at the user's request.
+	// Mismatched says that a file from a different build was used for this frame, at the user's request.
 	Mismatched bool `json:"mismatched,omitempty"`
 	// ReturnAddressLocation is where PC was found: in a register for the youngest frame, in the place of the
 	// return address for other frames.

@@ -140,10 +140,10 @@ func (e env) unused(o operands, modules []report.Module) bool {
 		case main.File == "":
 			e.say("%s: not used as BINARY: it does not fit %s, the program of the core", o.binary, main.Path)
 		default:
-			e.say("%s: not used as BINARY: it is not the build that dumped the core; %s is and was used", o.binary, main.File)
+			e.say("%s: not used as BINARY: it is from a different build than the core; %s matches and was used", o.binary, main.File)
 		}
 	} else if o.binary != "" && main.Status == report.ModuleMismatched && !sameFile(main.DebugFile, o.binary) {
-		e.say("%s: is not the build that dumped the core: give the one with %s", o.binary, wantedID(main))
+		e.say("%s: is from a different build than the core: give the one with %s", o.binary, wantedID(main))
 	}
 	return main == nil || main.File == "" || main.Status == report.ModuleMismatched
 }

@@ -33,7 +33,7 @@ Examples:
   corewalk info --missing core     # build-ids to fetch, for instance with debuginfod-find
 
 Exit status: 0 the report is complete; 1 nothing could be analysed; 2 wrong usage; 3 the report has gaps
-(a stack that ended early, a file of another build, a truncated core).
+(a stack that ended early, a file from a different build, a truncated core).
 `
 
 // reportFlags are those of the main command.

@@ -258,7 +258,7 @@ func frameMarks(f *report.Frame) []mark {
 		}
 	}
 	if f.Mismatched {
-		list = append(list, mark{"mismatched file", "the file is not of the build that the process used"})
+		list = append(list, mark{"mismatched file", "the file is from a different build than the process used"})
 	}
 	return list
 }

@@ -71,7 +71,7 @@ func TestModuleWarning(t *testing.T) {
 		{"missing", lib, modules.Resolution{}, 1, "module-missing", []string{"libx.so: no file found; 1 frame in it was walked"}},
 		{"missing, with a reason", lib, modules.Resolution{Why: "x is a directory"}, 2, "module-missing", []string{"2 frames in it were walked", "(x is a directory)"}},
 		{"missing, nameless", &libstate.Library{Start: 0x7000}, modules.Resolution{}, 1, "module-missing", []string{"module at 0x7000: no file found"}},
-		{"mismatched", lib, modules.Resolution{Match: modules.Mismatched, Path: "/lib/libx.so", Why: "another id"}, 0, "module-mismatched", []string{"/lib/libx.so is another build and was not used: another id"}},
+		{"mismatched", lib, modules.Resolution{Match: modules.Mismatched, Path: "/lib/libx.so", Why: "another id"}, 0, "module-mismatched", []string{"/lib/libx.so is from a different build and was not used: another id"}},
 		{"forced", lib, modules.Resolution{Match: modules.Mismatched, Forced: true, Path: "/lib/libx.so", Why: "another id"}, 2, "module-forced", []string{"using /lib/libx.so although", "2 frames in it may be wrong"}},
 	} {
 		w, ok := moduleWarning(c.lib, c.res, c.frames)

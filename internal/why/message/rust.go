@@ -55,7 +55,10 @@ func (p *Process) frameWords(f *Frame) []uint64 {
 
 func (p *Process) rustPanic(f *Frame) Words {
 	ws := p.frameWords(f)
-	where, ok := p.onlyLocation(ws)
+	where, ok := p.hookLocation(ws)
+	if !ok {
+		where, ok = p.onlyLocation(ws)
+	}
 	if !ok {
 		return Words{}
 	}
@@ -73,6 +76,37 @@ func (p *Process) rustPanic(f *Frame) Words {
 		w.Reason += ": " + value
 	}
 	return w
+}
+
+// hookLocation finds the Location of the hook's PanicHookInfo: it follows the payload's
+// two words. The frame may hold other Locations, left there by earlier calls; false when
+// those that follow a payload disagree.
+func (p *Process) hookLocation(ws []uint64) (found rustLocation, ok bool) {
+	for i := 0; i+2 < len(ws); i++ {
+		if ws[i] == 0 || !p.traitTable(ws[i+1]) {
+			continue
+		}
+		l, is := p.location(ws[i+2])
+		if !is {
+			continue
+		}
+		if ok && l != found {
+			return rustLocation{}, false
+		}
+		found, ok = l, true
+	}
+	return found, ok
+}
+
+// traitTable reports whether the table of a trait object may lie at an address: the
+// function that drops the value or none, its size and alignment, and a function of the
+// trait.
+func (p *Process) traitTable(addr arch.Address) bool {
+	if addr == 0 || addr%uint64(p.Arch.WordSize) != 0 || p.writable(addr) {
+		return false
+	}
+	t, ok := p.words(addr, 4)
+	return ok && (t[0] == 0 || p.runs(t[0])) && bits.OnesCount64(t[2]) == 1 && t[2] <= 1<<12 && t[3] != 0 && p.runs(t[3])
 }
 
 func rustHookName(f *Frame) string {

@@ -43,7 +43,7 @@ func (in *inspection) crash(r *report.Report) {
 	c.AdjustedAddress, c.Accesses, c.BitFlips = why.Adjusted, why.Accesses, why.BitFlips
 	c.Inconsistencies, c.Causes = why.Inconsistencies, why.Causes
 	if len(r.Threads) > 0 && r.Threads[0].Crashed {
-		c.Frame = firstFrame(r.Threads[0].Frames)
+		c.Frame = firstFrame(r.Threads[0].Frames, in.program())
 		if why.Kind == report.CrashStackOverflow {
 			c.Overflow = overflow(r.Threads[0].Frames)
 		}

@@ -7,12 +7,17 @@ import (
 	"github.com/corewalk/corewalk/report"
 )
 
-// firstFrame picks the frame to look at first: the innermost one with a source line in the program's own code,
-// not in the C library, a language's runtime or its standard library, which only noticed that something was
-// wrong. If there is none, it takes the innermost with a line in a system header, then the innermost with a
-// name, then the innermost in a module; nil if the program's own code is not on the stack.
-func firstFrame(frames []report.Frame) *int {
+// firstFrame picks the frame to look at first: the innermost that is in the program's own
+// source. The C library, a language's runtime and library, other libraries of the system
+// and vendored code mostly only noticed that something was wrong. Where no line is the
+// program's own, these come in turn: the innermost frame with a line, with a name, in a
+// module. The answer is nil when none of the program's code is on the stack. program is
+// the path of the main module.
+func firstFrame(frames []report.Frame, program string) *int {
 	for _, known := range []func(*report.Frame) bool{
+		func(f *report.Frame) bool {
+			return f.Source.File != "" && !systemSource(f.Source.File) && !vendoredSource(f.Source.File) && !installed(f.Module, program)
+		},
 		func(f *report.Frame) bool { return f.Source.File != "" && !systemSource(f.Source.File) },
 		func(f *report.Frame) bool { return f.Source.File != "" },
 		func(f *report.Frame) bool { return f.Function != "" && f.Function != "main" && f.Function != "_start" },
@@ -26,6 +31,25 @@ func firstFrame(frames []report.Frame) *int {
 		}
 	}
 	return nil
+}
+
+// installed reports whether a module is a library of the system that a program from
+// elsewhere uses: it lies in a directory of shared libraries, the program does not.
+func installed(module, program string) bool {
+	return libraryDir(module) && !libraryDir(program) && module != program
+}
+
+// libraryDir reports whether a path lies where distributions install shared libraries,
+// and not in a directory of one package below (/usr/lib/postgresql).
+func libraryDir(path string) bool {
+	dir := filepath.Dir(path)
+	for _, root := range []string{"/lib", "/lib32", "/lib64", "/libx32", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libx32", "/usr/local/lib", "/usr/local/lib64"} {
+		rest, below := strings.CutPrefix(dir, root)
+		if below && (rest == "" || strings.Count(rest, "/") == 1 && strings.Contains(rest, "-linux-")) {
+			return true
+		}
+	}
+	return false
 }
 
 // systemModules are prefixes of the names of libraries that every program has.

@@ -43,10 +43,16 @@ func TestBlame(t *testing.T) {
 		{"a line further out", []report.Frame{frame("/lib/libz.so.1", "inflate", ""), frame(app, "load", "q.c")}, 1},
 		{"no names", []report.Frame{frame(libc, "abort", "abort.c"), frame(app, "", ""), frame(app, "main", "")}, 1},
 		{"libc alone", []report.Frame{frame(libc, "abort", "abort.c"), frame(libc, "", "")}, -1},
+		{"Rust's library, compiled into the program", []report.Frame{frame(app, "<usize as core::slice::index::SliceIndex<[T]>>::index", "/rustc/9fc6b43126469e3858e2fe86cafb4f0fd5068869/library/core/src/slice/index.rs"), frame(app, "app::pick", "src/main.rs")}, 1},
+		{"a library of the system", []report.Frame{frame("/usr/lib/x86_64-linux-gnu/libuv.so.1", "uv__run_timers", "timer.c"), frame(app, "loop", "q.c")}, 1},
+		{"a library of the system alone", []report.Frame{frame("/usr/lib/x86_64-linux-gnu/libuv.so.1", "uv__run_timers", "timer.c"), frame(libc, "", "")}, 0},
+		{"a plug-in", []report.Frame{frame("/srv/plugins/sound.so", "play", "sound.c"), frame(app, "call", "q.c")}, 0},
+		{"a package's own directory", []report.Frame{frame("/usr/lib/postgresql/15/lib/plpgsql.so", "exec_stmt", "pl_exec.c"), frame(app, "call", "q.c")}, 0},
+		{"vendored", []report.Frame{frame(app, "uv__run_timers", "../deps/uv/src/timer.c"), frame(app, "loop", "src/node.cc")}, 1},
 		{"no module", []report.Frame{frame("", "", ""), frame("", "", "")}, -1},
 	} {
 		got := -1
-		if p := firstFrame(c.frames); p != nil {
+		if p := firstFrame(c.frames, app); p != nil {
 			got = *p
 		}
 		if got != c.want {

@@ -10,6 +10,16 @@ func systemSource(file string) bool {
 	if strings.Contains(file, "/libsanitizer/") || strings.Contains(file, "/compiler-rt/lib/") {
 		return true
 	}
+	// Rust's library is built from /rustc/COMMIT/library, or from a distribution's own
+	// directory; generic functions of it are compiled into the program.
+	if strings.HasSuffix(file, ".rs") {
+		for _, part := range []string{"/rustc/", "/lib/rustlib/src/", "library/core/src/", "library/alloc/src/", "library/std/src/"} {
+			if strings.Contains("/"+file, part) {
+				return true
+			}
+		}
+		return false
+	}
 	if !strings.Contains(file, "/include/") {
 		return false
 	}
@@ -19,6 +29,20 @@ func systemSource(file string) bool {
 		}
 	}
 	for _, part := range []string{"/lib/gcc/", "/lib/clang/", "/include/c++/", "/vc/tools/msvc/", "/windows kits/"} {
+		if strings.Contains(file, part) {
+			return true
+		}
+	}
+	return false
+}
+
+// vendoredSource reports whether a source file lies where build tools keep the code of
+// others: of Go's, Rust's and Node's package managers, and directories that projects name
+// so by convention.
+func vendoredSource(file string) bool {
+	file = "/" + strings.ToLower(strings.ReplaceAll(file, `\`, "/"))
+	for _, part := range []string{"/.cargo/registry/", "/.cargo/git/", "/pkg/mod/", "/vendor/", "/third_party/", "/third-party/", "/thirdparty/",
+		"/3rdparty/", "/node_modules/", "/deps/", "/_deps/", "/.conan/", "/vcpkg/"} {
 		if strings.Contains(file, part) {
 			return true
 		}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -47,6 +48,7 @@ func (t *textWriter) threads(group []*Thread) {
 	if len(frames) == 0 {
 		t.line(plain, "  no frames")
 	}
+	t.byThread(group, rows)
 	if first.End != "" && first.End != EndBottom {
 		why := first.EndDetail
 		if why == "" {
@@ -90,9 +92,7 @@ func (t *textWriter) heading(group []*Thread) {
 	}
 	var b strings.Builder
 	b.WriteString("Threads ")
-	oneName := true
 	for i, th := range group {
-		oneName = oneName && th.Name == group[0].Name
 		switch {
 		case i >= maxHeading && len(group) > maxHeading+1:
 			continue
@@ -104,11 +104,44 @@ func (t *textWriter) heading(group []*Thread) {
 	if n := len(group) - maxHeading; n > 1 {
 		fmt.Fprintf(&b, " and %d more", n)
 	}
-	if oneName && group[0].Name != "" && group[0].Name != t.r.Dump.Command {
-		b.WriteString(` "` + brief(group[0].Name, maxName) + `"`)
+	if names := groupNames(group); names != "" && names != t.r.Dump.Command {
+		b.WriteString(` "` + brief(names, 2*maxName) + `"`)
 	}
 	t.put(bold, b.String())
 	t.line(plain, fmt.Sprintf(": %d with this stack", len(group)))
+}
+
+// groupNames returns the names of a group's threads: one that all have, "worker-1 .. worker-8" if they differ in
+// their numbers only, else the first few; empty if no thread has a name.
+func groupNames(group []*Thread) string {
+	var names []string
+	for _, th := range group {
+		if th.Name != "" && !slices.Contains(names, th.Name) {
+			names = append(names, th.Name)
+		}
+	}
+	if len(names) < 3 {
+		return strings.Join(names, ", ")
+	}
+	digits := func(r rune) bool { return '0' <= r && r <= '9' }
+	stem := strings.TrimRightFunc(names[0], digits)
+	low, high := names[0], names[0]
+	for _, n := range names {
+		if strings.TrimRightFunc(n, digits) != stem || len(n) == len(stem) {
+			const most = 4
+			if len(names) > most {
+				names = append(names[:most], "…")
+			}
+			return strings.Join(names, ", ")
+		}
+		if len(n) < len(low) || len(n) == len(low) && n < low {
+			low = n
+		}
+		if len(n) > len(high) || len(n) == len(high) && n > high {
+			high = n
+		}
+	}
+	return low + " .. " + high
 }
 
 // cycleNames joins the names of the functions of a recursion, each once.

@@ -1,7 +1,8 @@
 package report
 
 import (
-	"slices"
+	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -59,34 +60,88 @@ func valueText(v Variable, limit int) string {
 	return "<" + brief(reason, maxValue) + ">"
 }
 
-// maxMerged is how many different values of one variable are shown for threads with the same stack.
-const maxMerged = 3
+// differs stands for the value of a variable that the threads of a group do not share.
+const differs = "<differs>"
 
-// mergeVariable returns the v-th variable of frame i with the different values it has in the threads of a
-// group: 0x0|0x1|0x2.
+// mergeVariable returns the v-th variable of frame i if it is equal in all threads of a group, else one whose
+// value says that it differs.
 func mergeVariable(group []*Thread, i, v int, of func(*Frame) []Variable) Variable {
 	merged := of(&group[0].Frames[i])[v]
-	if len(group) == 1 {
-		return merged
-	}
-	var values []string
-	for _, th := range group {
+	for _, th := range group[1:] {
 		vars := of(&th.Frames[i])
-		if v >= len(vars) || vars[v].Name != merged.Name {
+		if v < len(vars) && sameValue(&vars[v], &merged) {
 			continue
 		}
-		if vars[v].Entry != merged.Entry {
-			merged.Entry = "" // differs between the threads
+		merged.Value, merged.Status, merged.Entry = differs, StatusSuccess, ""
+		break
+	}
+	return merged
+}
+
+func sameValue(a, b *Variable) bool {
+	return a.Name == b.Name && a.Value == b.Value && a.Status == b.Status && a.Reason == b.Reason && a.Entry == b.Entry
+}
+
+// maxByThread is the number of threads of a group whose own values are shown.
+const maxByThread = 16
+
+// byThread writes, below the stack that a group of threads has in common, the values in which each thread
+// differs from the others.
+func (t *textWriter) byThread(group []*Thread, shown []row) {
+	type place struct {
+		frame, v int
+		of       func(*Frame) []Variable
+	}
+	var places []place
+	for _, r := range shown {
+		if r.cycle > 0 || r.elided || r.missing > 0 {
+			continue
 		}
-		text := valueText(vars[v], maxValue)
-		if !slices.Contains(values, text) {
-			values = append(values, text)
-		}
-		if len(values) > maxMerged {
-			values[maxMerged] = "…"
-			break
+		for _, of := range []func(*Frame) []Variable{argsOf, localsOf} {
+			for v := range of(&group[0].Frames[r.first]) {
+				if mergeVariable(group, r.first, v, of).Value == differs {
+					places = append(places, place{r.first, v, of})
+				}
+			}
 		}
 	}
-	merged.Value, merged.Status = strings.Join(values, "|"), StatusSuccess
-	return merged
+	if len(places) == 0 {
+		return
+	}
+	for n, th := range group {
+		if n == maxByThread && len(group) > maxByThread+1 {
+			t.line(dim, fmt.Sprintf("  %d more threads differ too (--no-fold shows each)", len(group)-n))
+			return
+		}
+		words := []string{strconv.Itoa(th.ID) + ":"}
+		last := -1
+		for _, p := range places {
+			vars := p.of(&th.Frames[p.frame])
+			if p.v >= len(vars) {
+				continue
+			}
+			word := brief(vars[p.v].Name, maxName) + "=" + valueText(vars[p.v], maxValue)
+			if vars[p.v].Entry != "" {
+				word += ", @entry=" + brief(vars[p.v].Entry, maxValue)
+			}
+			if p.frame != last {
+				word = "#" + strconv.Itoa(frameNumber(th.Frames, p.frame)) + " " + word
+			}
+			last = p.frame
+			words = append(words, word)
+		}
+		t.put(dim, "  "+words[0])
+		for i, w := range words[1:] {
+			if i+2 < len(words) {
+				w += ","
+			}
+			if i > 0 && t.col+1+width(w) > t.width {
+				t.end()
+				t.gap(5)
+			}
+			t.gap(1)
+			t.put(plain, w)
+		}
+		t.end()
+	}
 }

@@ -11,6 +11,8 @@ const (
 	maxName  = 64  // a thread's, module's, file's or register's name
 	maxValue = 120 // a variable's value
 	maxWords = 400 // a sentence: reason, message or warning
+
+	unlimited = 1 << 30
 )
 
 // clean makes s safe for one line of a terminal or a log. Unprintable characters (ASCII controls and direction

@@ -16,13 +16,30 @@ type TextOptions struct {
 	HideInlines   bool // leave out inlined calls and tail calls
 	Unfolded      bool // show every thread and every frame of a recursion
 	Explain       bool // below each frame, how its caller was found; implies Unfolded
+	// Wide shows values, arguments and names whole, however wide the lines become.
+	Wide  bool
+	Paths PathStyle // how much of the path of a source file to show
+	// Dir is the directory that PathsRelative paths are relative to: absolute, of this machine.
+	Dir string
 }
+
+// A PathStyle says how much of the path of a source file the text shows.
+type PathStyle uint8
+
+const (
+	PathsBase     PathStyle = iota // the file's name
+	PathsFull                      // the path that the debug information has
+	PathsRelative                  // relative to TextOptions.Dir for files below it, else in full
+)
 
 // WriteText writes r for people: why the process died, the stack of the crashed thread, the other threads'
 // stacks, and last what is not known, with what to do about it. The error is w's.
 func WriteText(w io.Writer, r *Report, opts TextOptions) error {
 	opts.Unfolded = opts.Unfolded || opts.Explain
-	t := &textWriter{lineWriter: newLineWriter(w, opts), r: r, opts: opts}
+	t := &textWriter{lineWriter: newLineWriter(w, opts), r: r, opts: opts, maxValue: maxValue}
+	if opts.Wide {
+		t.maxValue = unlimited
+	}
 	for i := range r.Modules {
 		if r.Modules[i].Main {
 			t.main = r.Modules[i].Path
@@ -44,6 +61,8 @@ type textWriter struct {
 	r    *Report
 	opts TextOptions
 	main string // the main module's path
+
+	maxValue int // characters shown of a variable's value
 }
 
 // headline says which process died of what, and where and when.

@@ -107,7 +107,7 @@ func (t *textWriter) where(c *Crash, nth int, thread *Thread) {
 	if f := c.frame(thread); f != nil {
 		t.put(yellow, t.placeName(f, t.width/2))
 		if f.Source.File != "" {
-			t.put(plain, " at "+sourceText(f.Source))
+			t.put(plain, " at "+t.sourceText(f.Source))
 		} else if f.Module != "" && f.Function != "" {
 			t.put(plain, " in "+moduleOffset(f))
 		}
@@ -149,11 +149,27 @@ func (t *textWriter) placeName(f *Frame, limit int) string {
 
 func moduleOffset(f *Frame) string { return briefBase(f.Module) + "+" + f.Offset.String() }
 
-func sourceText(s Source) string {
+// sourceText returns the place in the source, with as much of the path as the options ask for.
+func (t *textWriter) sourceText(s Source) string {
+	name := t.sourcePath(s.File)
 	if s.Line == 0 {
-		return briefBase(s.File)
+		return name
 	}
-	return briefBase(s.File) + ":" + strconv.Itoa(s.Line)
+	return name + ":" + strconv.Itoa(s.Line)
+}
+
+func (t *textWriter) sourcePath(file string) string {
+	switch t.opts.Paths {
+	case PathsRelative:
+		dir := strings.TrimSuffix(t.opts.Dir, "/") + "/"
+		if below, ok := strings.CutPrefix(file, dir); ok && below != "" {
+			return clean(below)
+		}
+		return clean(file)
+	case PathsFull:
+		return clean(file)
+	}
+	return briefBase(file)
 }
 
 // threadName returns the thread's identifier and quoted name.
@@ -169,7 +185,7 @@ func (t *textWriter) instruction(in *Instruction, thread *Thread) {
 	place := in.Address.String()
 	if thread != nil && len(thread.Frames) > 0 && (thread.Frames[0].PC == in.Address || thread.Frames[0].Lookup == in.Address) {
 		if f := &thread.Frames[0]; f.Source.File != "" {
-			place = sourceText(f.Source)
+			place = t.sourceText(f.Source)
 		} else if f.Module != "" {
 			place = moduleOffset(f)
 		}

@@ -19,7 +19,7 @@ func (t *textWriter) frame(group []*Thread, i, digits int) {
 	}
 	t.end()
 	for v := range f.Locals {
-		t.put(plain, "        "+variableText(mergeVariable(group, i, v, localsOf), maxValue))
+		t.put(plain, "        "+variableText(mergeVariable(group, i, v, localsOf), t.maxValue))
 		t.end()
 	}
 	if t.opts.Explain {
@@ -49,7 +49,7 @@ func (t *textWriter) call(group []*Thread, i int) {
 	f := &group[0].Frames[i]
 	where := ""
 	if f.Source.File != "" {
-		where = sourceText(f.Source)
+		where = t.sourceText(f.Source)
 	}
 	mark := marks(f)
 	module := t.moduleText(f)
@@ -65,7 +65,10 @@ func (t *textWriter) call(group []*Thread, i int) {
 	if f.Function == "" {
 		t.put(cyan, f.PC.String())
 	} else {
-		args := variablesText(group, i, maxValue)
+		args := variablesText(group, i, t.maxValue)
+		if t.opts.Wide {
+			avail = unlimited
+		}
 		if width(f.Function)+width(args) > avail && len(args) > 40 {
 			args = variablesText(group, i, 24)
 		}

@@ -43,6 +43,8 @@ var textTests = []struct {
 	{name: "queue", make: sampleQueue, width: 107},
 	{name: "queue-color", make: sampleQueue, opts: TextOptions{Color: true}, width: 107},
 	{name: "queue-narrow", make: sampleQueue, opts: TextOptions{Width: 60}, width: 90},
+	{name: "queue-wide", make: sampleQueue, opts: TextOptions{Width: 60, Wide: true, Paths: PathsFull}, width: 160},
+	{name: "queue-relative", make: sampleQueue, opts: TextOptions{Paths: PathsRelative, Dir: "/src"}, width: 107},
 	{name: "folds", make: sampleFolds, opts: TextOptions{}},
 	{name: "recursion", make: sampleRecursion},
 	{name: "recursion-unfolded", make: sampleRecursion, opts: TextOptions{Unfolded: true, MaxFrames: 10}},

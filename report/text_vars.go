@@ -120,9 +120,9 @@ func (t *textWriter) byThread(group []*Thread, shown []row) {
 			if p.v >= len(vars) {
 				continue
 			}
-			word := brief(vars[p.v].Name, maxName) + "=" + valueText(vars[p.v], maxValue)
+			word := brief(vars[p.v].Name, maxName) + "=" + valueText(vars[p.v], t.maxValue)
 			if vars[p.v].Entry != "" {
-				word += ", @entry=" + brief(vars[p.v].Entry, maxValue)
+				word += ", @entry=" + brief(vars[p.v].Entry, t.maxValue)
 			}
 			if p.frame != last {
 				word = "#" + strconv.Itoa(frameNumber(th.Frames, p.frame)) + " " + word

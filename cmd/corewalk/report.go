@@ -40,6 +40,7 @@ Exit status: 0 the report is complete; 1 nothing could be analysed; 2 wrong usag
 type reportFlags struct {
 	fileFlags
 	locals    localsFlags
+	layout    layoutFlags
 	threads   []string
 	maxFrames int
 	noInlines bool
@@ -67,6 +68,7 @@ func (f *reportFlags) register(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.explain, "explain", false, "tell for each frame how it was found")
 	fs.BoolVar(&f.verify, "verify", false, "ask a second stepper about each frame, and mark those it disputes")
 	f.locals.register(fs)
+	f.layout.register(fs)
 }
 
 func runReport(args []string, e env) int {
@@ -163,6 +165,9 @@ func (f *reportFlags) analyze() (corewalk.AnalyzeOptions, error) {
 	if err := f.locals.apply(&o); err != nil {
 		return o, err
 	}
+	if err := f.layout.check(); err != nil {
+		return o, err
+	}
 	if f.maxFrames < -1 {
 		return o, fmt.Errorf("--max-frames %d: must be 0 or more", f.maxFrames)
 	}
@@ -177,6 +182,7 @@ const defaultRows = 200
 
 func (f *reportFlags) text(e env) report.TextOptions {
 	o := report.TextOptions{Color: f.colored(e.stdout), ShowRegisters: f.registers, Explain: f.explain, MaxFrames: defaultRows}
+	f.layout.apply(&o, e.stdout)
 	if f.maxFrames >= 0 {
 		o.MaxFrames = 0
 	}

@@ -83,8 +83,8 @@ func (d *Minidump) addThreadPointer(t *minidump.Thread, regs *arch.RegSet) {
 // CodeMask returns the bits of code pointers that are not part of the address; 0 if the
 // dump does not say.
 func (d *Minidump) CodeMask() arch.Address {
-	if c := d.file.Crashpad; c != nil && c.AddressMask != 0 {
-		return ^c.AddressMask
+	if c := d.file.Crashpad; c != nil {
+		return c.AddressMask
 	}
 	return 0
 }

@@ -38,17 +38,19 @@ func (d *Minidump) Exception() (ExceptionInfo, bool) {
 // dumpRequested is what Breakpad writes for a signal where there was none.
 const dumpRequested = 0xffffffff
 
-// Signal returns the signal that ended a process on Linux; the zero value for other
-// systems, and for dumps that were requested. Old writers of Breakpad wrote 0 for an
-// unknown code, which is also SI_USER: the Source is then CurSig, even if there is an
-// address.
+// Signal returns the signal that ended a process of Linux; the zero value for dumps of
+// other systems, and for dumps that were requested.
+//
+// Crashpad always writes si_code. Old Breakpad clients wrote 0 instead, which could as
+// well be SI_USER: the Source is then CurSig, even if there is an address.
 func (d *Minidump) Signal() SignalInfo {
 	e, ok := d.Exception()
 	if !ok || !d.file.System.Platform.Linux() || e.Code == 0 || e.Code == dumpRequested {
 		return SignalInfo{}
 	}
 	s := SignalInfo{Source: FullSigInfo, Signo: int(e.Code), Code: int(int32(e.Flags))}
-	if s.Code == 0 {
+	crashpad := d.file.Crashpad != nil
+	if s.Code == 0 && !crashpad {
 		s.Source = CurSig
 	}
 	sig := signalNumbersOf(d.arch)
@@ -57,11 +59,16 @@ func (d *Minidump) Signal() SignalInfo {
 	case sig.ill, sig.trap, sig.bus, sig.fpe, sig.segv:
 		fault = true
 	}
-	if fault && s.Code >= 0 {
+	switch {
+	case fault && (s.Code > 0 || s.Code == 0 && !crashpad):
 		s.HasAddr, s.Addr = true, e.Address
-	} else if s.Code <= 0 {
-		// The sender lies where si_addr does of others: its id, and its user's.
+	case s.Code > 0:
+	case fault || !crashpad:
+		// The sender's id and its user's lie where si_addr does in other signals.
 		s.HasSender, s.PID, s.UID = true, int(int32(e.Address)), int(e.Address>>32)
+	case len(e.Params) >= 2:
+		// Of signals that have no address Crashpad writes them as parameters.
+		s.HasSender, s.PID, s.UID = true, int(int32(e.Params[0])), int(int32(e.Params[1]))
 	}
 	return s
 }

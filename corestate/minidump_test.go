@@ -249,14 +249,39 @@ func TestMinidumpSignals(t *testing.T) {
 	}
 }
 
+// Crashpad writes si_code of every signal, so that 0 is SI_USER: no address, but a sender.
+func TestMinidumpSignalsOfCrashpad(t *testing.T) {
+	for _, tt := range []struct {
+		code, flags uint32
+		addr        uint64
+		params      []uint64
+		want        SignalInfo
+	}{
+		{11, 1, 0x45, nil, SignalInfo{Source: FullSigInfo, Signo: 11, Code: 1, HasAddr: true, Addr: 0x45}},
+		{11, 0, 0x3e8_00003bb8, nil, SignalInfo{Source: FullSigInfo, Signo: 11, HasSender: true, PID: 0x3bb8, UID: 1000}},
+		{6, 0, 0, []uint64{0x3bb8, 1000, 0}, SignalInfo{Source: FullSigInfo, Signo: 6, HasSender: true, PID: 0x3bb8, UID: 1000}},
+		{6, 0xfffffffa, 0, []uint64{0x3bb8, 1000, 0}, SignalInfo{Source: FullSigInfo, Signo: 6, Code: -6, HasSender: true, PID: 0x3bb8, UID: 1000}},
+		{6, 0xfffffffa, 0, nil, SignalInfo{Source: FullSigInfo, Signo: 6, Code: -6}},
+	} {
+		d := dumpbuild.New(false)
+		d.System(onAMD64, linuxOS, 5, 4, 0, "")
+		d.Threads(false, dumpbuild.Thread{ID: 7, Context: d.Blob(d.AMD64(0x10000b, 1, 2, 3))})
+		d.Exception(dumpbuild.Exception{Thread: 7, Code: tt.code, Flags: tt.flags, Address: tt.addr, Params: tt.params})
+		d.Stream(0x43500001, d.W().U32(1).Zeros(32).Zeros(16).U32(0).U64(0).B)
+		if got := openMade(t, d).Signal(); got != tt.want {
+			t.Errorf("%+v: %+v", tt, got)
+		}
+	}
+}
+
 func TestMinidumpCodeMask(t *testing.T) {
 	d := dumpbuild.New(false)
 	d.System(onARM64, macOSNum, 12, 0, 0, "")
 	d.Threads(false, dumpbuild.Thread{ID: 7, Context: d.Blob(d.Context(912).Put(0, 4, 0x400003).Put(0x108, 8, 0x7f80_0001_0000_4000).B)})
-	d.Stream(0x43500001, d.W().U32(1).Zeros(32).Zeros(16).U32(0).U64(0x0000007fffffffff).B)
+	d.Stream(0x43500001, d.W().U32(1).Zeros(32).Zeros(16).U32(0).U64(0xffff800000000000).B)
 	m := openMade(t, d)
 	regs, err := m.Registers(7)
-	if pc, _ := regs.Get(arch.ARM64PC); pc != 0x100004000&0x7fffffffff || err != nil || m.CodeMask() != 0xffffff8000000000 {
+	if pc, _ := regs.Get(arch.ARM64PC); pc != 0x100004000 || err != nil || m.CodeMask() != 0xffff800000000000 {
 		t.Errorf("pc %#x %v, mask %#x", pc, err, m.CodeMask())
 	}
 }

@@ -175,6 +175,13 @@ func (l *layout) mistaken(rec []byte, kinds []*layout, order binary.ByteOrder) b
 func (f *File) decode(l *layout, rec []byte, flags uint32, order binary.ByteOrder) Context {
 	a := l.arch(f.Big)
 	c := Context{Arch: a, Flags: flags}
+	if flags == l.cpu && f.System.Platform.Apple() {
+		// Breakpad's client of macOS fills the whole record and sets no part's flag.
+		for _, p := range l.parts {
+			flags |= p.flag
+		}
+		flags |= l.vector.flag
+	}
 	for _, p := range l.parts {
 		if flags&p.flag == 0 {
 			continue

@@ -37,6 +37,8 @@ func TestContexts(t *testing.T) {
 			{0x90, 8, 4}, {0x98, 8, 5}, {0xa0, 8, 6}, {0xa8, 8, 7}, {0xb0, 8, 8}, {0xb8, 8, 9}, {0xf0, 8, 10}, {0xf8, 8, 0x7ff612345678}}, arch.AMD64,
 			map[string]uint64{"cs": 0x33, "fs": 0x53, "ss": 0x2b, "eflags": 0x202, "rax": 1, "rcx": 2, "rdx": 3, "rbx": 4, "rsp": 5, "rbp": 6, "rsi": 7, "rdi": 8, "r8": 9, "r15": 10, "rip": 0x7ff612345678}, nil},
 		{"amd64 of Linux", 9, 0x8201, false, 1232, []put{{0x30, 4, 0x10000b}, {0xf8, 8, 7}, {0x3e, 2, 1}}, arch.AMD64, map[string]uint64{"rip": 7, "rax": 0}, []string{"fs"}},
+		{"amd64 of Breakpad on macOS, no part's flag", 9, 0x8101, false, 1232, []put{{0x30, 4, 0x100000}, {0xf8, 8, 7}, {0x98, 8, 5}, {0x78, 8, 1}}, arch.AMD64, map[string]uint64{"rip": 7, "rsp": 5, "rax": 1}, nil},
+		{"amd64 of Linux, no part's flag", 9, 0x8201, false, 1232, []put{{0x30, 4, 0x100000}, {0xf8, 8, 7}}, arch.AMD64, nil, []string{"rip", "rax"}},
 		{"arm of Breakpad", 5, 0x8203, false, 368, []put{{0, 4, 0x40000006}, {4, 4, 100}, {4 + 11*4, 4, 111}, {4 + 13*4, 4, 113}, {4 + 14*4, 4, 114}, {4 + 15*4, 4, 0x8001}, {0x44, 4, 0x10},
 			{0x50 + 64, 8, 88}}, arch.ARM,
 			map[string]uint64{"r0": 100, "r11": 111, "sp": 113, "lr": 114, "pc": 0x8000, "cpsr": 0x10, "thumb": 1, "d8": 88}, nil},

@@ -9,8 +9,8 @@ type Crashpad struct {
 	ReportID, ClientID codeview.GUID
 	Annotations        []Annotation
 	Modules            []CrashpadModule
-	// AddressMask has the address bits of a pointer; 0 means all. Signatures and tags of
-	// arm64 pointers are not part of the address.
+	// AddressMask has the bits of a pointer that are not part of the address, such as the
+	// signatures and tags of arm64; 0 means none.
 	AddressMask uint64
 }
 
@@ -53,6 +53,10 @@ func (f *File) readCrashpad(s []byte) {
 	p.Modules = f.crashpadModules(modules)
 	if c.Skip(4); c.Len() >= 8 {
 		p.AddressMask = c.U64()
+		if p.AddressMask&(1<<32-1) != 0 {
+			f.warnf("stream CrashpadInfo: address mask %#x covers address bits: ignored", p.AddressMask)
+			p.AddressMask = 0
+		}
 	}
 	f.Crashpad = p
 }

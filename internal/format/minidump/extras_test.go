@@ -76,10 +76,10 @@ func TestCrashpad(t *testing.T) {
 	mods := d.Blob(d.W().U32(1, 3).Loc(mod).B)
 	base := d.W().U32(1, 0x04030201).U16(0x0605, 0x0807).Zeros(8).Zeros(16).Loc(simple).Loc(mods)
 	short := slices.Clone(base.B)
-	d.Stream(0x43500001, base.U32(0).U64(0x0000ffffffffffff).B)
+	d.Stream(0x43500001, base.U32(0).U64(0xffff800000000000).B)
 	f := parse(t, d)
 	c := f.Crashpad
-	if c == nil || c.ReportID.String() != "04030201-0605-0807-0000-000000000000" || c.AddressMask != 0xffffffffffff || len(c.Modules) != 1 {
+	if c == nil || c.ReportID.String() != "04030201-0605-0807-0000-000000000000" || c.AddressMask != 0xffff800000000000 || len(c.Modules) != 1 {
 		t.Fatalf("%+v", c)
 	}
 	m := c.Modules[0]
@@ -92,6 +92,10 @@ func TestCrashpad(t *testing.T) {
 		}
 	}
 	warned(t, f)
+	d.Stream(0x43500001, append(slices.Clone(short), 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0))
+	if c := parse(t, d).Crashpad; c.AddressMask != 0 {
+		t.Errorf("mask %#x, which would clear an address", c.AddressMask)
+	}
 	d.Stream(0x43500001, short)
 	if c := parse(t, d).Crashpad; c.AddressMask != 0 || len(c.Annotations) != 2 {
 		t.Errorf("without the mask: %+v", c)

@@ -44,6 +44,9 @@ func (d *Minidump) modules() []libraries.Module {
 			Timestamp: m.Timestamp, Checksum: m.Checksum, Size: m.Size, PartialBuildID: m.PartialID,
 		}}
 		if out.ID.Format == libstate.FormatELF {
+			// Symbol files go by the list's name (libstdc++.so.6), not by that of the file
+			// which is mapped (libstdc++.so.6.0.30).
+			out.ID.DebugFile = cmp.Or(out.ID.DebugFile, m.Path)
 			out.Bias, out.HasBias = linkBias(links, m)
 		}
 		list = append(list, out)

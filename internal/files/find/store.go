@@ -78,11 +78,10 @@ func symbolKeys(m Module, kind SymbolKind) []StoreKey {
 			add(debug, m.DebugID, debug, minDebugID, maxDebugID)
 		}
 	case KindBreakpad:
-		of := debug
-		if of == "" {
-			of = name
+		add(debug, breakpadID(m), breakpadFile(debug), minDebugID, maxDebugID)
+		if debug == "" || len(m.BuildID) > 0 {
+			add(name, breakpadID(m), breakpadFile(name), minDebugID, maxDebugID)
 		}
-		add(of, breakpadID(m), breakpadFile(of), minDebugID, maxDebugID)
 		if strings.EqualFold(filepath.Ext(name), ".dll") {
 			add(name, m.CodeID, stem(name)+".sym", minCodeID, maxBuildID)
 		}

@@ -355,6 +355,7 @@ func TestFetchSymbolFile(t *testing.T) {
 		{appModule, KindPE, "[{App.DLL " + testCodeID + " App.DLL PE image}]"},
 		{appModule, KindBreakpad, "[{App.pdb " + testDebugID + " App.sym symbol file}]"},
 		{Module{Path: "App.DLL", CodeID: testCodeID}, KindBreakpad, "[{App.DLL " + testCodeID + " App.sym symbol file} {App.DLL " + testCodeID + " App.DLL.sym symbol file}]"},
+		{Module{Path: "/usr/lib/libx.so.1.0.30", DebugFile: "libx.so.1", BuildID: guidBytes(t, testGUID)}, KindBreakpad, "[{libx.so.1 " + testGUID + "0 libx.so.1.sym symbol file}]"},
 		{Module{Path: "/usr/lib/libx.so.1", BuildID: guidBytes(t, testGUID)}, KindBreakpad, "[{libx.so.1 " + testGUID + "0 libx.so.1.sym symbol file}]"},
 		{Module{Path: `c:\x.exe`, DebugID: testDebugID}, KindPDB, "[{x.pdb " + testDebugID + " x.pdb PDB}]"},
 		{Module{Path: `c:\x.exe`}, KindPDB, ""},

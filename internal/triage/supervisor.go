@@ -27,6 +27,10 @@ const maxIdle = 3
 // analysis at the deadline, unless it hangs.
 const grace = 5 * time.Second
 
+// interrupted is how long after an interrupt the dumps being analysed may still finish. Those that do not are
+// analysed by the next run.
+const interrupted = 100 * time.Millisecond
+
 // A job is one dump to be analysed.
 type job struct {
 	n     int
@@ -162,9 +166,8 @@ func (s *supervisor) session(ctx context.Context, paths <-chan string, jobs int)
 				p.kill()
 			}
 		case <-done:
-			// Finish the dumps that are being analysed within a limited time, and begin no new ones.
 			done, paths = nil, nil
-			stopping = time.After(grace)
+			stopping = time.After(interrupted)
 		case <-stopping:
 			p.kill()
 			return nil, nil, s.batch.flush()
@@ -245,7 +248,7 @@ type orders struct {
 func (o *orders) close() { o.pipe.Close() }
 
 func (s *supervisor) start(ctx context.Context) (*process, error) {
-	// The Ctrl-C that interrupts the run must not kill it: it finishes its dumps.
+	// The Ctrl-C that interrupts the run must not kill it: dumps that are nearly done are not lost.
 	cmd := exec.Command(s.opts.Command[0], s.opts.Command[1:]...)
 	ownGroup(cmd)
 	cmd.Env = append(os.Environ(), s.opts.Env...)

@@ -60,6 +60,8 @@ func misbehave(path string) {
 		panic("died of " + base)
 	case strings.HasPrefix(base, "core.hangs"):
 		select {}
+	case strings.HasPrefix(base, "core.long"):
+		time.Sleep(3 * time.Second)
 	case strings.HasPrefix(base, "core.slow"):
 		time.Sleep(30 * time.Millisecond)
 	case strings.HasPrefix(base, "core.eats"):
@@ -273,6 +275,26 @@ func TestInterrupted(t *testing.T) {
 	}
 	if n := len(store.dumps); n == 0 || n == 50 || sink.told != n {
 		t.Errorf("%d dumps kept, %d told of", n, sink.told)
+	}
+}
+
+// TestInterruptedLong interrupts a run while it analyses a dump that takes longer than an
+// interrupt waits: the dump is left for the next run.
+func TestInterruptedLong(t *testing.T) {
+	dir := t.TempDir()
+	core := fixture.Get(t, names[0]).Core(t)
+	put(t, dir, "core.0", core)
+	put(t, dir, "core.long", core)
+	ctx, cancel := context.WithCancel(t.Context())
+	store := &memStore{}
+	exe, _ := os.Executable()
+	sink := &cancelling{cancel: cancel}
+	_, err := Run(ctx, Options{Command: []string{exe}, Env: workerEnv, Settings: fixtureSettings(t, names[0]), Jobs: 2}, Files{Paths: []string{dir}}, store, sink)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(store.dumps); n != 1 || sink.told != 1 {
+		t.Errorf("%d dumps kept, %d told of: want the one that was done", n, sink.told)
 	}
 }
 

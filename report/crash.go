@@ -2,10 +2,10 @@ package report
 
 // A Crash says why the process died. Signal is set on POSIX systems, Exception on Windows.
 type Crash struct {
-	Signal       string `json:"signal,omitempty"` // "SIGSEGV"
-	SignalNumber int    `json:"signal_number,omitempty"`
-	Exception    string `json:"exception,omitempty"` // "EXCEPTION_ACCESS_VIOLATION"
-	Code         string `json:"code,omitempty"`      // name or number of the signal's or exception's code: "SEGV_MAPERR"
+	Signal       string `json:"signal,omitempty"`        // "SIGSEGV"
+	SignalNumber int    `json:"signal_number,omitempty"` // as the dump's system numbers signals
+	Exception    string `json:"exception,omitempty"`     // "EXCEPTION_ACCESS_VIOLATION"
+	Code         string `json:"code,omitempty"`          // name or number of the signal's or exception's code: "SEGV_MAPERR"
 	// Kind is one of the Crash constants: one stable word for what happened, the same on every system and
 	// processor.
 	Kind string `json:"kind,omitempty"`
@@ -73,7 +73,7 @@ const (
 
 // An Access is one memory access of an instruction.
 type Access struct {
-	Address Addr   `json:"address"`
+	Address Addr   `json:"address"`        // first byte accessed
 	Size    int    `json:"size,omitempty"` // bytes; 0 when not known
 	Kind    string `json:"kind"`           // one of the Access constants
 	// GuardPage says that the address lies in a small area without permissions next to memory in use, such as
@@ -93,9 +93,9 @@ type Overflow struct {
 
 // A BitFlip is a guess that the hardware flipped one bit of an address.
 type BitFlip struct {
-	Address  Addr   `json:"address"` // the address before the flip
-	Bit      int    `json:"bit"`     // number of the flipped bit, 0 for the lowest
-	Register string `json:"register,omitempty"`
+	Address  Addr   `json:"address"`            // the address before the flip
+	Bit      int    `json:"bit"`                // number of the flipped bit, 0 for the lowest
+	Register string `json:"register,omitempty"` // the register that held the bad address
 	// Confidence, from 0 to 1, ranks guesses. It is not a probability.
 	Confidence float64        `json:"confidence"`
 	Details    BitFlipDetails `json:"details"`
@@ -123,7 +123,7 @@ const (
 
 // An Instruction is the instruction that faulted, or the one that would have run next.
 type Instruction struct {
-	Address   Addr      `json:"address"`
+	Address   Addr      `json:"address"`             // where the instruction lies
 	Text      string    `json:"text"`                // disassembled: "mov eax, [rax+8]"
 	Registers Registers `json:"registers,omitempty"` // those that form its address
 	// Access is "read", "write" or "execute", and AccessSize the number of bytes; empty and 0 if it accessed no
@@ -136,7 +136,7 @@ type Instruction struct {
 
 // A Cause is a guess at what led to the crash.
 type Cause struct {
-	Text       string `json:"text"`
+	Text       string `json:"text"`                 // what may have caused it, in words
 	Confidence string `json:"confidence,omitempty"` // "certain", "likely", "possible"
 }
 
@@ -152,8 +152,8 @@ type Blame struct {
 	// Expression is what the instruction accessed or called: "p->next"; "" if it has no name in the source.
 	Expression string `json:"expression,omitempty"`
 	Register   string `json:"register,omitempty"` // the register that held the value
-	Value      Addr   `json:"value"`
-	Confidence string `json:"confidence"` // "certain", "likely", "possible"
+	Value      Addr   `json:"value"`              // the bad value, as the source or the instruction names it
+	Confidence string `json:"confidence"`         // "certain", "likely", "possible"
 	// Steps lead back from the instruction.
 	Steps []BlameStep `json:"steps,omitempty"`
 }
@@ -178,7 +178,7 @@ type BlameStep struct {
 	Name string `json:"name,omitempty"`
 	// Role is what Name is: "local", "argument", "global"; "" for an expression.
 	Role     string `json:"role,omitempty"`
-	Function string `json:"function,omitempty"`
+	Function string `json:"function,omitempty"` // name of the function in which this step lies
 	Source   Source `json:"source,omitzero"`
 	Address  Addr   `json:"address,omitempty"` // of the instruction
 	// For BlameOffset: the value is the address of Expression, "p->items", which lies Offset bytes after Name.

@@ -28,10 +28,10 @@ type Details struct {
 	Handles          []Handle         `json:"handles,omitempty"`
 	Crashpad         *Crashpad        `json:"crashpad,omitempty"`
 	Annotations      []Annotation     `json:"annotations,omitempty"`
-	Comments         []string         `json:"comments,omitempty"`
+	Comments         []string         `json:"comments,omitempty"` // texts that the writer of the dump added
 	Limits           []Limit          `json:"limits,omitempty"`
 	MacCrashes       []MacCrash       `json:"mac_crashes,omitempty"`
-	BootArgs         string           `json:"boot_args,omitempty"`
+	BootArgs         string           `json:"boot_args,omitempty"` // arguments of the kernel's start
 	// SoftErrors is a JSON document: the problems that the writer of the dump ran into.
 	SoftErrors string `json:"soft_errors,omitempty"`
 }
@@ -49,7 +49,7 @@ type System struct {
 	MHz       int    `json:"mhz,omitempty"`       // highest clock rate
 	// Distribution is from /etc/lsb-release or /etc/os-release.
 	Distribution *Distribution `json:"distribution,omitempty"`
-	TimeZone     string        `json:"time_zone,omitempty"`
+	TimeZone     string        `json:"time_zone,omitempty"` // name of the time zone
 	// WOW64 says that this is a 32-bit process on 64-bit Windows, dumped from its 64-bit side. Threads lists
 	// those whose 32-bit registers are in the dump.
 	WOW64 bool `json:"wow64,omitempty"`
@@ -57,45 +57,45 @@ type System struct {
 
 // A Distribution is a Linux distribution.
 type Distribution struct {
-	ID          string `json:"id,omitempty"`
-	Release     string `json:"release,omitempty"`
-	Codename    string `json:"codename,omitempty"`
-	Description string `json:"description,omitempty"`
+	ID          string `json:"id,omitempty"`          // "ubuntu"
+	Release     string `json:"release,omitempty"`     // "22.04"
+	Codename    string `json:"codename,omitempty"`    // "jammy"
+	Description string `json:"description,omitempty"` // "Ubuntu 22.04.4 LTS"
 }
 
 // An ExceptionRecord has the numbers of a minidump's exception. On Windows they are those of EXCEPTION_RECORD;
 // on Linux Code is the signal, Flags its code and Address si_addr; on macOS they are the exception type, code
 // and subcode.
 type ExceptionRecord struct {
-	Thread     int    `json:"thread"`
-	Name       string `json:"name,omitempty"` // "EXCEPTION_ACCESS_VIOLATION_READ", "SIGSEGV"
-	Code       Addr   `json:"code"`
-	Flags      Addr   `json:"flags"`
-	Address    Addr   `json:"address"`
-	Nested     Addr   `json:"nested,omitempty"` // address of the record of an earlier exception
-	Parameters []Addr `json:"parameters,omitempty"`
+	Thread     int    `json:"thread"`               // identifier of the thread
+	Name       string `json:"name,omitempty"`       // "EXCEPTION_ACCESS_VIOLATION_READ", "SIGSEGV"
+	Code       Addr   `json:"code"`                 // the exception's number
+	Flags      Addr   `json:"flags"`                // the system's flags
+	Address    Addr   `json:"address"`              // where the exception was raised, or what it is about
+	Nested     Addr   `json:"nested,omitempty"`     // address of the record of an earlier exception
+	Parameters []Addr `json:"parameters,omitempty"` // further numbers; their meaning depends on the code
 }
 
 // An UnloadedModule is a module that the process had unloaded. The list is a log: entries repeat and overlap.
 type UnloadedModule struct {
-	Path   string `json:"path"`
-	Base   Addr   `json:"base"`
-	End    Addr   `json:"end"`
-	CodeID string `json:"code_id,omitempty"`
+	Path   string `json:"path"`              // path in the process
+	Base   Addr   `json:"base"`              // lowest address it had
+	End    Addr   `json:"end"`               // first address past it
+	CodeID string `json:"code_id,omitempty"` // identifies the file, as Module.CodeID
 }
 
 // A Handle is an open object of the process.
 type Handle struct {
-	Value  Addr   `json:"value"`
-	Type   string `json:"type,omitempty"` // "File", "Event"
-	Object string `json:"object,omitempty"`
+	Value  Addr   `json:"value"`            // number of the handle
+	Type   string `json:"type,omitempty"`   // "File", "Event"
+	Object string `json:"object,omitempty"` // name of the object
 }
 
 // Crashpad identifies a Crashpad report.
 type Crashpad struct {
-	Version  int    `json:"version"`
-	ReportID string `json:"report_id,omitempty"`
-	ClientID string `json:"client_id,omitempty"`
+	Version  int    `json:"version"`             // of the structure
+	ReportID string `json:"report_id,omitempty"` // identifies the report
+	ClientID string `json:"client_id,omitempty"` // identifies the installation
 }
 
 // The values of Annotation.Kind.
@@ -112,26 +112,26 @@ type Annotation struct {
 	// annotations of the program itself.
 	Module      string `json:"module,omitempty"`
 	ModuleIndex *int   `json:"module_index,omitempty"`
-	Key         string `json:"key,omitempty"`
-	Value       string `json:"value"`
+	Key         string `json:"key,omitempty"` // name of the annotation
+	Value       string `json:"value"`         // text, or bytes in hexadecimal
 }
 
 // A Limit is a line of /proc/PID/limits. Soft and Hard are numbers or "unlimited".
 type Limit struct {
-	Name string `json:"name"`
-	Soft string `json:"soft"`
-	Hard string `json:"hard"`
-	Unit string `json:"unit,omitempty"`
+	Name string `json:"name"`           // name of the resource
+	Soft string `json:"soft"`           // limit in force
+	Hard string `json:"hard"`           // ceiling of the soft limit
+	Unit string `json:"unit,omitempty"` // unit of the limits
 }
 
 // A MacCrash is the section __crash_info of a module: what the module reported before it ended the process.
 type MacCrash struct {
-	Module     string `json:"module,omitempty"`
-	Message    string `json:"message,omitempty"`
-	Message2   string `json:"message2,omitempty"`
-	Signature  string `json:"signature,omitempty"`
-	Backtrace  string `json:"backtrace,omitempty"`
-	Thread     Addr   `json:"thread,omitempty"`
-	DialogMode Addr   `json:"dialog_mode,omitempty"`
-	AbortCause Addr   `json:"abort_cause,omitempty"`
+	Module     string `json:"module,omitempty"`      // path of the module that recorded it
+	Message    string `json:"message,omitempty"`     // what the module said
+	Message2   string `json:"message2,omitempty"`    // a second message
+	Signature  string `json:"signature,omitempty"`   // text that identifies the crash
+	Backtrace  string `json:"backtrace,omitempty"`   // a backtrace, as text
+	Thread     Addr   `json:"thread,omitempty"`      // identifier of the thread
+	DialogMode Addr   `json:"dialog_mode,omitempty"` // as the module set it
+	AbortCause Addr   `json:"abort_cause,omitempty"` // as the module set it
 }

@@ -12,9 +12,9 @@ type Explain struct {
 
 // An Asked is one stepper's answer.
 type Asked struct {
-	Stepper string `json:"stepper"`
-	Status  string `json:"status"` // "success", "not_me", ...
-	Detail  string `json:"detail,omitempty"`
+	Stepper string `json:"stepper"`          // name of the stepper
+	Status  string `json:"status"`           // "success", "not_me", ...
+	Detail  string `json:"detail,omitempty"` // why it said so
 }
 
 // A RecoveredRegister is a register of the caller, or several with the same location.

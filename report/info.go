@@ -26,8 +26,8 @@ type Info struct {
 
 // A ThreadInfo is what a minidump says about a thread besides its registers.
 type ThreadInfo struct {
-	ID   int    `json:"id"`
-	Name string `json:"name,omitempty"`
+	ID   int    `json:"id"`             // identifier of the thread
+	Name string `json:"name,omitempty"` // name of the thread
 	// Crashed marks the thread that the exception of the dump belongs to.
 	Crashed bool `json:"crashed,omitempty"`
 	// StackLow and StackHigh are the bounds of the stack, [low, high), if the thread environment block tells
@@ -39,20 +39,20 @@ type ThreadInfo struct {
 	// TEB is the address of the thread environment block; in Crashpad's dumps of other systems, the thread
 	// pointer.
 	TEB           Addr   `json:"teb,omitempty"`
-	Suspended     int    `json:"suspended,omitempty"` // how often
-	PriorityClass Addr   `json:"priority_class,omitempty"`
-	Priority      int    `json:"priority,omitempty"`
-	LastError     string `json:"last_error,omitempty"` // as Thread.LastError
+	Suspended     int    `json:"suspended,omitempty"`      // how often
+	PriorityClass Addr   `json:"priority_class,omitempty"` // of the process, as Windows numbers it
+	Priority      int    `json:"priority,omitempty"`       // of the thread, within its class
+	LastError     string `json:"last_error,omitempty"`     // as Thread.LastError
 	// Start is the address of the thread's function, Created the time of its creation. UserTime and KernelTime
 	// are in seconds.
 	Start      Addr      `json:"start,omitempty"`
 	Created    time.Time `json:"created,omitzero"`
 	UserTime   float64   `json:"user_time,omitempty"`
 	KernelTime float64   `json:"kernel_time,omitempty"`
-	Exited     bool      `json:"exited,omitempty"`
+	Exited     bool      `json:"exited,omitempty"` // the thread had ended
 	// NoRegisters says that the dump does not have the thread's registers.
 	NoRegisters bool `json:"no_registers,omitempty"`
-	WroteDump   bool `json:"wrote_dump,omitempty"`
+	WroteDump   bool `json:"wrote_dump,omitempty"` // the thread wrote the dump
 }
 
 // A MemoryInfo says which memory a minidump has. Ranges and Regions are listed only if requested.
@@ -68,7 +68,7 @@ type MemoryInfo struct {
 
 // A Range is memory that the dump has.
 type Range struct {
-	Start  Addr   `json:"start"`
+	Start  Addr   `json:"start"`  // lowest address
 	End    Addr   `json:"end"`    // first address past it
 	Offset Addr   `json:"offset"` // in the dump's file
 	Stream string `json:"stream"` // the stream that lists it
@@ -76,8 +76,8 @@ type Range struct {
 
 // A Region is a range of pages as Windows describes it.
 type Region struct {
-	Start   Addr   `json:"start"`
-	End     Addr   `json:"end"`
+	Start   Addr   `json:"start"`             // lowest address
+	End     Addr   `json:"end"`               // first address past it
 	State   string `json:"state"`             // "commit", "reserve", "free"
 	Protect string `json:"protect,omitempty"` // "rw-", and "guard", "write-copy" ...
 	Type    string `json:"type,omitempty"`    // "private", "mapped", "image"
@@ -85,19 +85,19 @@ type Region struct {
 
 // A Note is a note of an ELF core, or a stream of a minidump.
 type Note struct {
-	Owner  string `json:"owner"` // "CORE", "LINUX"; "MDMP" for a stream
-	Type   string `json:"type"`  // "NT_PRSTATUS"
-	Size   uint64 `json:"size"`  // bytes, without the header
-	Thread int    `json:"thread,omitempty"`
-	Detail string `json:"detail,omitempty"`
+	Owner  string `json:"owner"`            // "CORE", "LINUX"; "MDMP" for a stream
+	Type   string `json:"type"`             // "NT_PRSTATUS"
+	Size   uint64 `json:"size"`             // bytes, without the header
+	Thread int    `json:"thread,omitempty"` // identifier of the thread that the note is about
+	Detail string `json:"detail,omitempty"` // what is special about it
 }
 
 // A Mapping is a range of the process's memory.
 type Mapping struct {
-	Start  Addr   `json:"start"`
-	End    Addr   `json:"end"`  // first address past it
-	Perm   string `json:"perm"` // "r-x"
-	Offset Addr   `json:"offset"`
+	Start  Addr   `json:"start"`          // lowest address
+	End    Addr   `json:"end"`            // first address past it
+	Perm   string `json:"perm"`           // "r-x"
+	Offset Addr   `json:"offset"`         // in the file, in bytes
 	File   string `json:"file,omitempty"` // empty for anonymous memory
 	InDump uint64 `json:"in_dump"`        // bytes of it that the dump holds
 }

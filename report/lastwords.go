@@ -2,11 +2,11 @@ package report
 
 // An Assertion is an assertion that failed in the program.
 type Assertion struct {
-	Expression string `json:"expression,omitempty"`
-	Error      string `json:"error,omitempty"` // for assert_perror, instead of an expression
-	File       string `json:"file,omitempty"`
-	Line       int    `json:"line,omitempty"` // from 1; 0 when not known
-	Function   string `json:"function,omitempty"`
+	Expression string `json:"expression,omitempty"` // the source text of what was asserted
+	Error      string `json:"error,omitempty"`      // for assert_perror, instead of an expression
+	File       string `json:"file,omitempty"`       // the source file that the message names
+	Line       int    `json:"line,omitempty"`       // from 1; 0 when not known
+	Function   string `json:"function,omitempty"`   // the function that the message names
 }
 
 // The values of Thrown.Runtime and Panic.Runtime: the run-time system that raised it.

@@ -5,9 +5,9 @@ const EndBottom = "bottom"
 
 // A Thread is one thread of the process and its stack.
 type Thread struct {
-	ID      int    `json:"id"`   // the kernel's thread identifier
-	Name    string `json:"name"` // empty if the dump has none
-	Crashed bool   `json:"crashed"`
+	ID      int    `json:"id"`      // the kernel's thread identifier
+	Name    string `json:"name"`    // empty if the dump has none
+	Crashed bool   `json:"crashed"` // the process died in this thread
 	// LastError is what GetLastError would have returned, by name or number; empty if not known, and on systems
 	// other than Windows.
 	LastError string `json:"last_error,omitempty"`
@@ -44,10 +44,10 @@ const UnknownSignal = "unknown"
 // its own. Virtual entries (Inlined or Tail) come before the frame that contains them and have the same
 // Physical.
 type Frame struct {
-	Index    int  `json:"index"`    // in the whole stack; the index in Thread.Frames unless Shorten removed frames
-	Physical int  `json:"physical"` // number of the stack frame, not counting virtual entries
-	PC       Addr `json:"pc"`
-	SP       Addr `json:"sp"`
+	Index    int  `json:"index"`         // in the whole stack; the index in Thread.Frames unless Shorten removed frames
+	Physical int  `json:"physical"`      // number of the stack frame, not counting virtual entries
+	PC       Addr `json:"pc"`            // program counter
+	SP       Addr `json:"sp"`            // stack pointer
 	CFA      Addr `json:"cfa,omitempty"` // 0 when not known
 	// Lookup is the address used to look up unwind rules, symbols and lines: PC, or PC-1 after a call.
 	Lookup Addr   `json:"lookup,omitempty"`
@@ -59,14 +59,14 @@ type Frame struct {
 	// Entry is the address in the process at which the function begins; 0 if not known, and for inlined calls.
 	Entry   Addr   `json:"entry,omitempty"`
 	Source  Source `json:"source,omitzero"`
-	Inlined bool   `json:"inlined,omitempty"`
-	Tail    bool   `json:"tail,omitempty"`
+	Inlined bool   `json:"inlined,omitempty"` // a call inlined into the next physical frame
+	Tail    bool   `json:"tail,omitempty"`    // a caller that left the stack by a tail call
 	// Signal marks the trampoline that a signal handler returns to, with the name of the signal or
 	// UnknownSignal. The next frame is the one that the signal interrupted.
 	Signal       string `json:"signal,omitempty"`
-	SignalNumber int    `json:"signal_number,omitempty"`
-	Trust        string `json:"trust"`   // one of the Trust constants
-	Stepper      string `json:"stepper"` // the stepper that found it
+	SignalNumber int    `json:"signal_number,omitempty"` // number of that signal
+	Trust        string `json:"trust"`                   // one of the Trust constants
+	Stepper      string `json:"stepper"`                 // the stepper that found it
 	// Mismatched says that a file from a different build was used for this frame, at the user's request.
 	Mismatched bool `json:"mismatched,omitempty"`
 	// ReturnAddressLocation is where PC was found: in a register for the youngest frame, in the place of the
@@ -87,7 +87,7 @@ func (f *Frame) virtual() bool { return f.Inlined || f.Tail }
 
 // A Source is a place in a source file. The zero Source means not known.
 type Source struct {
-	File   string `json:"file"`
+	File   string `json:"file"`             // path as the debug information has it
 	Line   int    `json:"line,omitempty"`   // from 1; 0 when not known
 	Column int    `json:"column,omitempty"` // from 1; 0 when not known
 }
@@ -103,8 +103,8 @@ const (
 
 // A Variable is an argument or a local variable of a frame.
 type Variable struct {
-	Name  string `json:"name"`
-	Type  string `json:"type,omitempty"`
+	Name  string `json:"name"`            // as the source has it
+	Type  string `json:"type,omitempty"`  // as the source language writes it
 	Value string `json:"value,omitempty"` // as the text prints it
 	// Status is StatusSuccess, or the kind of failure that left the variable without a value. Reason then says
 	// it in words: "optimised out".

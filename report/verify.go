@@ -15,9 +15,9 @@ type Verify struct {
 
 // A Differ is a stepper that finds another frame instead.
 type Differ struct {
-	Stepper string `json:"stepper"`
-	RA      Addr   `json:"ra"` // pc of the frame that this stepper finds
-	SP      Addr   `json:"sp"`
+	Stepper string `json:"stepper"`      // name of the stepper
+	RA      Addr   `json:"ra"`           // pc of the frame that this stepper finds
+	SP      Addr   `json:"sp"`           // the caller's stack pointer
 	FP      *Addr  `json:"fp,omitempty"` // nil if not known
 	// Bottom says that by this stepper the stack ends before this frame. RA and SP are then 0.
 	Bottom bool   `json:"bottom,omitempty"`

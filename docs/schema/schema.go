@@ -1,0 +1,32 @@
+// Package schema has the JSON Schemas (draft 2020-12) of what corewalk prints as JSON. They are made from the
+// structs of package report by this package's test.
+package schema
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"strings"
+)
+
+//go:embed *.json
+var files embed.FS
+
+// Names lists the schemas, in the order of the alphabet: "info", "report".
+func Names() []string {
+	var names []string
+	entries, _ := fs.ReadDir(files, ".")
+	for _, e := range entries {
+		names = append(names, strings.TrimSuffix(e.Name(), ".json"))
+	}
+	return names
+}
+
+// Get returns a schema by its name. The error lists the names that there are.
+func Get(name string) ([]byte, error) {
+	data, err := files.ReadFile(name + ".json")
+	if err != nil {
+		return nil, fmt.Errorf("no schema %q: must be %s", name, strings.Join(Names(), " or "))
+	}
+	return data, nil
+}

@@ -108,12 +108,9 @@ func (t *textWriter) byThread(group []*Thread, shown []row) {
 	if len(places) == 0 {
 		return
 	}
-	for n, th := range group {
-		if n == maxByThread && len(group) > maxByThread+1 {
-			t.line(dim, fmt.Sprintf("  %d more threads differ too (--no-fold shows each)", len(group)-n))
-			return
-		}
-		words := []string{strconv.Itoa(th.ID) + ":"}
+	var entries [][]string // of each thread: its number, then the values
+	for _, th := range group[:min(len(group), maxByThread)] {
+		entry := []string{strconv.Itoa(th.ID) + ":"}
 		last := -1
 		for _, p := range places {
 			vars := p.of(&th.Frames[p.frame])
@@ -124,17 +121,50 @@ func (t *textWriter) byThread(group []*Thread, shown []row) {
 			if vars[p.v].Entry != "" {
 				word += ", @entry=" + brief(vars[p.v].Entry, t.maxValue)
 			}
+			if len(entry) > 1 {
+				entry[len(entry)-1] += ","
+			}
 			if p.frame != last {
 				word = "#" + strconv.Itoa(frameNumber(th.Frames, p.frame)) + " " + word
 			}
 			last = p.frame
-			words = append(words, word)
+			entry = append(entry, word)
 		}
-		t.put(dim, "  "+words[0])
-		for i, w := range words[1:] {
-			if i+2 < len(words) {
-				w += ","
+		entries = append(entries, entry)
+	}
+	t.entries(entries)
+	if n := len(group) - maxByThread; n > 0 {
+		t.line(dim, fmt.Sprintf("  %d more threads differ too (--no-fold shows each)", n))
+	}
+}
+
+// entries writes the values of each thread: in columns if at least two fit side by side, else each from a line of
+// its own on.
+func (t *textWriter) entries(entries [][]string) {
+	const apart = 3
+	widest := 0
+	for _, e := range entries {
+		widest = max(widest, width(strings.Join(e, " ")))
+	}
+	if columns := (t.width - 2 + apart) / (widest + apart); columns > 1 {
+		for i, e := range entries {
+			if i%columns == 0 {
+				if i > 0 {
+					t.end()
+				}
+				t.gap(2)
 			}
+			t.put(dim, e[0])
+			text := strings.Join(e[1:], " ")
+			t.put(plain, " "+text)
+			t.gap(widest - width(e[0]) - 1 - width(text) + apart)
+		}
+		t.end()
+		return
+	}
+	for _, e := range entries {
+		t.put(dim, "  "+e[0])
+		for i, w := range e[1:] {
 			if i > 0 && t.col+1+width(w) > t.width {
 				t.end()
 				t.gap(5)

@@ -48,6 +48,8 @@ func run(args []string, e env) int {
 			return runTriage(args[1:], e)
 		case "live":
 			return runLive(args[1:], e)
+		case "schema":
+			return runSchema(args[1:], e)
 		}
 	}
 	return runReport(args, e)

@@ -67,6 +67,7 @@ func TestGoldenReports(t *testing.T) {
 	for _, c := range append(fixture.Cases(t), fixture.Minidumps(t)...) {
 		t.Run(c.Name, func(t *testing.T) {
 			r := analyzeCase(t, c)
+			validReport(t, r)
 			paths := []string{filepath.Dir(c.Core(t)), "CASE", filepath.Dir(c.Binary(t)), "CASE", c.Sysroot(t), "SYSROOT", c.Dir, "CASE"}
 			for i, dir := range c.Search(t) {
 				paths = append(paths, dir, c.Images[i])

@@ -68,6 +68,7 @@ var floors = map[string]int{
 	"internal/format/winunwind":   -1,
 	"internal/format/pefile":      -1,
 	"demangle":                    -1,
+	"docs/schema":                 -2,
 	"unwind/arch":                 -2,
 	"internal/format/binbuf":      -2,
 	"internal/format/codeview":    -2,

@@ -20,6 +20,7 @@ Usage:
   corewalk info [flags] CORE       what a core contains: notes, mappings, modules (corewalk info --help)
   corewalk triage [flags] DIR      many dumps, grouped by bug (corewalk triage --help)
   corewalk live [flags] PID        report on a running process, or start one (corewalk live --help)
+  corewalk schema NAME             the JSON Schema of a report (corewalk schema --help)
 
 BINARY may be left out when the file that the core names is still there and still the same build.
 

@@ -1,6 +1,45 @@
 package message
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
+
+// The frame of the panic hook may hold Locations of earlier calls; that of the panic follows its payload.
+func TestHookLocation(t *testing.T) {
+	const table, old, place, other, payload, code = fakeBase, fakeBase + 0x40, fakeBase + 0x80, fakeBase + 0xc0, fakeBase + 0x100, fakeBase + 0x200
+	m := make(fakeMemory, 0x400)
+	m.put(0, code, 16, 8, code) // drop, size, alignment, a function of the trait
+	copy(m[0x300:], "src/old.rssrc/main.rssrc/lib.rs")
+	location := func(at, text, n, line uint64) { m.put(int(at-fakeBase), fakeBase+text, n, line|7<<32) }
+	location(old, 0x300, 10, 3)
+	location(place, 0x30a, 11, 12)
+	location(other, 0x315, 10, 40)
+	p := m.process(nil)
+	for _, tc := range []struct {
+		name  string
+		words []uint64
+		line  int // 0 for none
+	}{
+		{"behind the payload", []uint64{old, 0, payload, table, place, other}, 12},
+		{"twice the same", []uint64{payload, table, place, payload, table, place}, 12},
+		{"two that disagree", []uint64{payload, table, place, payload, table, other}, 0},
+		{"no payload", []uint64{0, table, place}, 0},
+		{"no table", []uint64{payload, code, place}, 0},
+		{"cut off", []uint64{payload, table}, 0},
+	} {
+		got, ok := p.hookLocation(tc.words)
+		if ok != (tc.line != 0) || got.line != tc.line {
+			t.Errorf("%s: %+v, %v", tc.name, got, ok)
+		}
+	}
+	for i, bad := range [][4]uint64{{code, 16, 3, code}, {code, 16, 0, code}, {code, 16, 8192, code}, {code, 16, 8, 0}} {
+		m.put(0, bad[:]...)
+		if _, ok := p.hookLocation(slices.Clone([]uint64{payload, table, place})); ok {
+			t.Errorf("table %d is taken for a trait's", i)
+		}
+	}
+}
 
 // Rust's SIGSEGV handler ends the program for a stack overflow only.
 func TestRustStackOverflow(t *testing.T) {

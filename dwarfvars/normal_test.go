@@ -20,7 +20,6 @@ var (
 	dLanguage  = regexp.MustCompile(`<(\w+)\[(\w+)\]`)
 	synthetic  = regexp.MustCompile(`\(synthetic pointer\).*`)
 	element    = regexp.MustCompile(`\[\d+\] = `)
-	structAddr = regexp.MustCompile(`\{(?:[a-z ]*\()[^{}]*\)\} (0x)`)
 )
 
 // normal brings a value's text, gdb's or ours, to what both would write.

@@ -428,7 +428,8 @@ func TestCloseTwice(t *testing.T) {
 	p, libs := newProc(0, 0, 0), &subscribed{}
 	p.libs = libs
 	w := mustWalker(p, nil)
-	if w.Close() != nil || w.Close() != nil || libs.ended != 1 {
+	first, second := w.Close(), w.Close()
+	if first != nil || second != nil || libs.ended != 1 {
 		t.Errorf("the subscription was ended %d times", libs.ended)
 	}
 }

@@ -28,7 +28,6 @@ type subject struct {
 	root    string // of the module
 	dir     string // of the package, relative to root
 	work    string // where the rewritten sources and the test binaries are
-	files   []string
 	drop    map[string]bool
 	mutants []*mutant
 	overlay string
@@ -148,17 +147,17 @@ func (s *subject) compile(dir, name string) (binary string, out []byte, err erro
 var atLine = regexp.MustCompile(`(?m)^(\S+?\.go):(\d+):`)
 
 // dropBad leaves the mutants out that are on lines with errors. It reports whether there
-// were any.
+// were dropped.
 func (s *subject) dropBad(out []byte) bool {
-	any := false
+	dropped := false
 	for _, m := range atLine.FindAllSubmatch(out, -1) {
 		line, _ := strconv.Atoi(string(m[2]))
 		for _, mu := range s.mutants {
 			if mu.Line == line && strings.HasSuffix(string(m[1]), filepath.Base(mu.File)) && !s.drop[mu.key()] {
 				s.drop[mu.key()] = true
-				any = true
+				dropped = true
 			}
 		}
 	}
-	return any
+	return dropped
 }

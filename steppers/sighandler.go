@@ -45,12 +45,15 @@ func (s *SigHandlerStepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
 		from = addr
 	}
 	out.ForgetRegs()
+	keep(in, out, s.m.sigKept)
+	keep(in, out, frame.kept)
 	for i := range frame.saved {
 		saved := &frame.saved[i]
 		at := from + saved.addr
 		v, err := s.m.arch.ReadUint(mem, at, int(saved.size))
 		if err != nil {
 			if saved.reg != s.m.arch.PC && saved.reg != s.m.arch.SP {
+				out.ForgetReg(saved.reg)
 				continue
 			}
 			if out.Tracing() {
@@ -63,8 +66,6 @@ func (s *SigHandlerStepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
 		}
 		out.SetReg(saved.reg, v, unwind.AtAddress(at))
 	}
-	keep(in, out, s.m.sigKept)
-	keep(in, out, frame.kept)
 	if frame.more != nil {
 		frame.more(in, out, base)
 	}

@@ -23,7 +23,8 @@ func fileOf(files modules.Source, lib *libstate.Library) *image.Image {
 
 // DebugStepper walks by call frame information. It asks .eh_frame first, which
 // is what the process itself would have unwound by, and .debug_frame where that
-// has nothing (assembly and C of programs built without unwind tables).
+// has nothing (assembly and C of programs built without unwind tables). The
+// pc-line table of Go programs, the source of their .debug_frame, stands in for it.
 //
 // Every register that the information gives a rule for is restored, from the
 // frames below and from memory. A return address that is undefined, or read as
@@ -255,7 +256,7 @@ func (s *DebugStepper) lookUp(f *foundRow, lib *libstate.Library, lookup, ra arc
 // rowAt fills in row for the process's address pc.
 func (s *DebugStepper) rowAt(row *cfi.Row, im *image.Image, lib *libstate.Library, pc arch.Address, out *unwind.Frame) bool {
 	addr := pc - im.Bias(lib.LoadBias)
-	if s.rowOf(row, im.EHFrame(), lib, addr, out) || s.rowOf(row, im.DebugFrame(), lib, addr, out) {
+	if s.rowOf(row, im.EHFrame(), lib, addr, out) || s.rowOf(row, im.DebugFrame(), lib, addr, out) || s.goRow(row, im, addr) {
 		if out.Tracing() {
 			s.noteRow(out, row, lib)
 		}
@@ -273,6 +274,37 @@ func (s *DebugStepper) rowOf(row *cfi.Row, t *cfi.Table, lib *libstate.Library, 
 		out.Notef("%s+%#x: %v", lib.Path, addr, err)
 	}
 	return err == nil
+}
+
+// goRow fills in row by the frame sizes in the pc-line table of a Go program, as Go's linker
+// derives .debug_frame from it: stripping leaves the table.
+func (s *DebugStepper) goRow(row *cfi.Row, im *image.Image, addr uint64) bool {
+	fn, ok := im.GoFuncAt(addr)
+	if !ok {
+		return false
+	}
+	frame, ok := fn.FrameAt(addr)
+	if !ok {
+		return false
+	}
+	a := s.arch
+	ra, saved := a.RA, cfi.Rule{Kind: cfi.Offset, Offset: -int64(frame.Size)}
+	size := int64(frame.Size)
+	switch {
+	case ra == arch.NoReg: // calls push the return address
+		ra, size = a.PC, size+int64(a.WordSize)
+		saved.Offset = -int64(a.WordSize)
+	case fn.TopFrame():
+		saved = cfi.Rule{Kind: cfi.Undefined}
+	case size == 0:
+		saved = cfi.Rule{Kind: cfi.SameValue}
+	}
+	sp, column := a.DWARF(a.SP), a.DWARF(ra)
+	if sp < 0 || column < 0 {
+		return false
+	}
+	row.SetFixed(cfi.FDE{Start: fn.Entry, End: fn.End}, frame.Start, frame.End, cfi.SourceGoTable, a.WordSize, uint64(sp), size, uint64(column), saved)
+	return true
 }
 
 // noteRow says which row was found.

@@ -1,6 +1,7 @@
 // Package symlookup is the default SymbolLookup: it names code addresses from
-// DWARF, with source lines and inlined calls, and from ELF symbol tables where
-// there is no DWARF; procedure linkage stubs by what they lead to.
+// DWARF, with source lines and inlined calls, from the pc-line tables of Go programs
+// and from ELF symbol tables where there is no DWARF; procedure linkage stubs by what
+// they lead to.
 package symlookup
 
 import (
@@ -133,10 +134,29 @@ func (l *Lookup) find(addr unwind.Address) ([]unwind.Call, error) {
 	if target, start, ok := im.PLTStub(pc); ok {
 		return []unwind.Call{fromStub(target, start+bias)}, nil
 	}
+	if calls := fromGoTable(im, pc, bias); len(calls) > 0 {
+		return calls, nil
+	}
 	if s, ok := im.SymbolAt(pc); ok {
 		return []unwind.Call{fromSymbol(s, bias)}, nil
 	}
 	return nil, nil
+}
+
+// fromGoTable names the code of a Go program by its pc-line table. The names are as the source has them.
+func fromGoTable(im *image.Image, pc uint64, bias unwind.Address) []unwind.Call {
+	f, ok := im.GoFuncAt(pc)
+	if !ok {
+		return nil
+	}
+	var calls []unwind.Call
+	for _, c := range f.Calls(pc) {
+		calls = append(calls, unwind.Call{Name: c.Name, File: c.File, Line: c.Line, Inlined: c.Inlined})
+	}
+	if len(calls) > 0 {
+		calls[len(calls)-1].Entry = f.Entry + bias
+	}
+	return calls
 }
 
 func fromSymbol(s elffile.Sym, bias unwind.Address) unwind.Call {

@@ -50,18 +50,27 @@ func goFuncNamed(name string) GoFunc {
 }
 
 // GoFunc returns which function of Go's runtime begins at an address of the file. It
-// returns GoOther for programs without a Go runtime or without symbols for it.
+// returns GoOther for programs without a Go runtime.
+//
+// An assembly function has a wrapper with the calling convention of compiled code, through
+// which a walk can step as usual. sigpanic is a compiled function.
 func (im *Image) GoFunc(entry uint64) GoFunc {
 	if im == nil {
 		return GoOther
 	}
-	im.goOnce.Do(func() { im.goFuncs = im.findGoFuncs() })
-	return im.goFuncs[entry]
+	if im.goOnce.Do(func() { im.goFuncs = im.findGoFuncs() }); len(im.goFuncs) > 0 {
+		return im.goFuncs[entry]
+	}
+	if f, ok := im.GoFuncAt(entry); ok && f.Entry == entry {
+		if fn := goFuncNamed(f.Name()); f.Asm() == (fn != GoSigpanic) {
+			return fn
+		}
+	}
+	return GoOther
 }
 
-// findGoFuncs reads the symbols once. An assembly function has a wrapper with the calling
-// convention of compiled code, through which a walk can step as usual; the function itself
-// is the symbol with .abi0. sigpanic is a compiled function.
+// findGoFuncs reads the symbols once. Of an assembly function and its wrapper, the function
+// itself is the symbol with .abi0.
 func (im *Image) findGoFuncs() map[uint64]GoFunc {
 	if im.elf.Section(".gopclntab") == nil && im.elf.Section(".data.rel.ro.gopclntab") == nil {
 		return nil

@@ -72,6 +72,9 @@ type Image struct {
 	goOnce  sync.Once
 	goFuncs map[uint64]GoFunc
 
+	goTableOnce sync.Once
+	goTable     goTable
+
 	flows flowCache
 
 	warnMu   sync.Mutex

@@ -61,7 +61,7 @@ func (im *Image) miniDebug() *elffile.File {
 
 // SymbolAt returns the symbol that covers an address of the file. Among the module's tables
 // the symbol that starts nearest wins, and the more complete table if two start at the same
-// address.
+// address. The last one is the pc-line table of Go programs, which stripping leaves.
 func (im *Image) SymbolAt(addr uint64) (elffile.Sym, bool) {
 	var best elffile.Sym
 	found := false
@@ -73,6 +73,9 @@ func (im *Image) SymbolAt(addr uint64) (elffile.Sym, bool) {
 		if ok && (!found || s.Value > best.Value && (s.Size != 0 || best.Size == 0)) {
 			best, found = s, true
 		}
+	}
+	if s, ok := im.goSymbolAt(addr); ok && (!found || s.Value > best.Value) {
+		return s, true
 	}
 	return best, found
 }
@@ -87,7 +90,7 @@ func (im *Image) SymbolByName(name string) (elffile.Sym, bool) {
 			return s, true
 		}
 	}
-	return elffile.Sym{}, false
+	return im.goSymbolByName(name)
 }
 
 // HasSymTab reports whether the module has a full symbol table, in the binary or in a

@@ -1,5 +1,7 @@
 package elffile
 
+import "iter"
+
 // maxRelocSections limits the sections that are searched for a relocation; normal files
 // have three.
 const maxRelocSections = 16
@@ -20,31 +22,39 @@ func (f *File) relocSize(typ uint32) int {
 	return 2 * f.PtrSize()
 }
 
-// RelocOf returns the relocation of the word at a link-time virtual address, or false if
-// there is none. It searches all relocations in loaded sections, in the order of the
-// sections.
-func (f *File) RelocOf(vaddr uint64) (Reloc, bool) {
-	list := f.Sections()
-	left := maxRelocSections
-	for i := range list {
-		s := &list[i]
-		if s.Flags&SHF_ALLOC == 0 || s.Type != SHT_RELA && s.Type != SHT_REL {
-			continue
-		}
-		if left--; left < 0 {
-			break
-		}
-		data, err := f.rawSection(s)
-		if err != nil {
-			continue
-		}
-		size := f.relocSize(s.Type)
-		for ; len(data) >= size; data = data[size:] {
-			c := f.cursor(data[:size], 0)
-			if f.word(&c) != vaddr {
+// Relocs returns the relocations in loaded sections, in the order of the sections.
+func (f *File) Relocs() iter.Seq[Reloc] {
+	return func(yield func(Reloc) bool) {
+		list := f.Sections()
+		left := maxRelocSections
+		for i := range list {
+			s := &list[i]
+			if s.Flags&SHF_ALLOC == 0 || s.Type != SHT_RELA && s.Type != SHT_REL {
 				continue
 			}
-			return f.reloc(data[:size]), true
+			if left--; left < 0 {
+				return
+			}
+			data, err := f.rawSection(s)
+			if err != nil {
+				continue
+			}
+			size := f.relocSize(s.Type)
+			for ; len(data) >= size; data = data[size:] {
+				if !yield(f.reloc(data[:size])) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// RelocOf returns the relocation of the word at a link-time virtual address, of
+// those in loaded sections; false when there is none. It reads them all.
+func (f *File) RelocOf(vaddr uint64) (Reloc, bool) {
+	for r := range f.Relocs() {
+		if r.Offset == vaddr {
+			return r, true
 		}
 	}
 	return Reloc{}, false

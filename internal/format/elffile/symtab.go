@@ -227,6 +227,15 @@ func (t *SymTab) All() iter.Seq[Sym] {
 	}
 }
 
+// literal marks the tables of NamedFunc, whose names are taken as they are.
+var literal = &File{view: true}
+
+// NamedFunc makes a symbol of a function that another table than ELF's names.
+func NamedFunc(name string, value, size uint64) Sym {
+	tab := &SymTab{file: literal, strs: append(append(make([]byte, 1, len(name)+2), name...), 0)}
+	return Sym{Value: value, Size: size, Type: STT_FUNC, Bind: STB_LOCAL, Shndx: SHN_ABS, tab: tab, name: 1}
+}
+
 // Defined reports whether the symbol is defined in this file.
 func (s Sym) Defined() bool { return s.Shndx != SHN_UNDEF && s.tab != nil }
 

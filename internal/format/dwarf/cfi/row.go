@@ -121,6 +121,23 @@ func (r *Row) Rules() iter.Seq2[uint64, Rule] {
 	}
 }
 
+// SetFixed makes r the row of a frame of known size in [start, end), as another table than
+// call frame information gives it: the CFA is off bytes from the register sp, and the return
+// address, column ra, follows the rule. addrSize is the bytes of an address.
+func (r *Row) SetFixed(f FDE, start, end uint64, source Source, addrSize int, sp uint64, off int64, ra uint64, rule Rule) {
+	r.FDE, r.Start, r.End, r.Source = f, start, end, source
+	r.RetAddrReg, r.ArgsSize, r.Signal, r.RASigned, r.BKey = ra, 0, false, false, false
+	r.data, r.addrSize = nil, uint8(addrSize)
+	r.cfa = fixed(0, Rule{Kind: Register, Reg: sp, Offset: off})
+	r.set.reset()
+	r.set.put(fixed(ra, rule))
+}
+
+// fixed is a Rule without an expression as rows keep it.
+func fixed(reg uint64, v Rule) rule {
+	return rule{reg: uint16(reg), kind: v.Kind, from: uint32(v.Reg), n: v.Offset}
+}
+
 // Row fills row with the rules at pc, the lookup address: the pc of a frame that was
 // interrupted, or the byte before the pc of a frame that made a call. It returns ErrNoFDE
 // if nothing covers pc. After an error the contents of row are undefined. It does not

@@ -22,16 +22,20 @@ type Config struct {
 // A Source is the kind of section that a row comes from.
 type Source uint8
 
-// The sections that hold call frame information.
+// The sections that rows come from.
 const (
 	SourceEHFrame Source = iota
 	SourceDebugFrame
+	SourceGoTable // .gopclntab of Go programs, which gives the sizes of frames
 )
 
 // String returns the section's name.
 func (s Source) String() string {
-	if s == SourceDebugFrame {
+	switch s {
+	case SourceDebugFrame:
 		return ".debug_frame"
+	case SourceGoTable:
+		return ".gopclntab"
 	}
 	return ".eh_frame"
 }

@@ -58,8 +58,9 @@ func (im *Image) GoFunc(entry uint64) GoFunc {
 	if im == nil {
 		return GoOther
 	}
-	if im.goOnce.Do(func() { im.goFuncs = im.findGoFuncs() }); len(im.goFuncs) > 0 {
-		return im.goFuncs[entry]
+	im.goOnce.Do(func() { im.goFuncs = im.findGoFuncs() })
+	if fn, ok := im.goFuncs[entry]; ok {
+		return fn
 	}
 	if f, ok := im.GoFuncAt(entry); ok && f.Entry == entry {
 		if fn := goFuncNamed(f.Name()); f.Asm() == (fn != GoSigpanic) {
@@ -69,7 +70,7 @@ func (im *Image) GoFunc(entry uint64) GoFunc {
 	return GoOther
 }
 
-// findGoFuncs reads the symbols once. Of an assembly function and its wrapper, the function
+// findGoFuncs reads the symbols once; a stripped program has none, or few. Of an assembly function and its wrapper, the function
 // itself is the symbol with .abi0.
 func (im *Image) findGoFuncs() map[uint64]GoFunc {
 	if im.elf.Section(".gopclntab") == nil && im.elf.Section(".data.rel.ro.gopclntab") == nil {

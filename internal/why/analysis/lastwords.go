@@ -1,8 +1,6 @@
 package analysis
 
 import (
-	"strings"
-
 	"github.com/corewalk/corewalk/internal/vars/where"
 	"github.com/corewalk/corewalk/internal/why/message"
 	"github.com/corewalk/corewalk/internal/why/reason"
@@ -106,29 +104,7 @@ func (in *inspection) tell(r *report.Report, w message.Words) {
 	if q := w.Panic; q != nil {
 		c.Panic = &report.Panic{Runtime: q.Runtime, Type: q.Type, Value: q.Value, Fatal: q.Fatal,
 			File: q.File, Line: q.Line, Column: q.Column, Goroutine: q.Goroutine}
-		if t := goPanicType(r.Threads[0].Frames); t != "" && q.Runtime == message.Go {
-			c.Panic.Type = t
-		}
 	}
-}
-
-// goPanicType returns the type of the value given to panic, as its variable shows it: the runtime has replaced
-// error values by their texts. The value of an interface starts with its type in brackets.
-func goPanicType(frames []report.Frame) string {
-	for i := range frames {
-		f := &frames[i]
-		if f.Function != "runtime.gopanic" || len(f.Args) == 0 || f.Args[0].Name != "e" {
-			continue
-		}
-		if t, ok := strings.CutPrefix(f.Args[0].Value, "("); ok {
-			t, _, ok = strings.Cut(t, ") ")
-			if ok && !strings.Contains(t, "(") {
-				return t
-			}
-		}
-		break
-	}
-	return ""
 }
 
 var crashKinds = [...]string{

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/corewalk/corewalk/internal/code/disasm"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
@@ -26,13 +27,17 @@ const (
 type goPanicking struct{ typ, data, link uint64 }
 
 // panicking reads a runtime._panic: the value, which is an interface, and the previous panic. Until Go 1.25
-// they follow the address of an argument on the stack. Types are in read-only memory.
+// they follow the address of an argument on the stack. Types are in read-only memory. That of runtime.Goexit
+// has no value.
 func (p *Process) panicking(at arch.Address) (goPanicking, bool) {
 	ws, ok := p.words(at, 4)
 	if !ok {
 		return goPanicking{}, false
 	}
-	if ws[0] == 0 || p.writable(ws[0]) {
+	switch {
+	case ws[0] == 0 && ws[1] == 0 && !p.writable(ws[3]): // no argument before it: the last word is an address of code
+		return goPanicking{link: ws[2]}, true
+	case ws[0] == 0 || p.writable(ws[0]):
 		ws = ws[1:]
 	}
 	if ws[0] != 0 && p.writable(ws[0]) {
@@ -134,6 +139,11 @@ func (p *Process) goPanic(f *Frame) Words {
 	if len(texts) == 0 {
 		return Words{}
 	}
+	if t, ok := p.goArgType(f); ok {
+		kind = t
+	} else if kind == "string" { // or the text of another type's value
+		kind = ""
+	}
 	words := Words{Source: "the goroutine's panics", Cause: UncaughtException, Reason: "panic: " + texts[0],
 		Panic: &Panic{Runtime: Go, Type: kind, Value: texts[0]}}
 	for i := len(texts) - 1; i >= 0; i-- { // as printed: the oldest first
@@ -147,6 +157,62 @@ func (p *Process) goPanic(f *Frame) Words {
 		words.Reason += fmt.Sprintf(" (goroutine %d)", n)
 	}
 	return words
+}
+
+// goArgType returns the name of the type of the value that runtime.gopanic was called with. The function first
+// stores its argument, an interface in two registers, in its caller's frame.
+func (p *Process) goArgType(f *Frame) (string, bool) {
+	cfa, ok := f.CFA()
+	_, entry, found := p.symbol("runtime.gopanic")
+	if !ok || !found {
+		return "", false
+	}
+	off, ok := p.storedPair(entry)
+	at := f.SP() + off
+	if !ok || at < cfa || at > cfa+uint64(p.Arch.WordSize) {
+		return "", false
+	}
+	typ, ok := p.word(at)
+	if !ok {
+		return "", false
+	}
+	return p.goTypeName(typ)
+}
+
+// storedPair returns where a compiled function of Go stores the first two words of its arguments: the offset
+// from its stack pointer. It is among the first instructions.
+func (p *Process) storedPair(entry arch.Address) (uint64, bool) {
+	const most = 16 // instructions
+	names := map[*arch.Arch][2]string{arch.AMD64: {"rax", "rbx"}, arch.ARM64: {"x0", "x1"}}[p.Arch]
+	first, ok1 := p.Arch.RegByName(names[0])
+	second, ok2 := p.Arch.RegByName(names[1])
+	if !ok1 || !ok2 {
+		return 0, false
+	}
+	word := int64(p.Arch.WordSize)
+	var one, two int64 // offsets
+	pc := entry
+	for range most {
+		inst, err := disasm.Decode(p.Arch, p.bytes(pc, disasm.MaxLen), pc)
+		if err != nil || inst.Kind.IsCall() || inst.Writes&(arch.Mask(first)|arch.Mask(second)) != 0 {
+			break
+		}
+		pc = inst.Next()
+		if m := inst.Mem(); m == nil || inst.Kind != disasm.Store || m.Base != p.Arch.SP || m.Index != arch.NoReg || inst.Writeback != 0 {
+			continue
+		} else if inst.Src == first {
+			one = m.Disp
+		} else if inst.Src == second {
+			two = m.Disp
+		}
+		if inst.Src == first && inst.Src2 == second {
+			two = one + word
+		}
+		if one > 0 && two == one+word {
+			return uint64(one), true
+		}
+	}
+	return 0, false
 }
 
 // goroutine returns the runtime.g whose stack contains a frame: the one in Go's goroutine register, in that

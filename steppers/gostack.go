@@ -20,6 +20,9 @@ const (
 	goM       = 48
 	goSchedSP = 56
 	goSchedPC = 64
+	// Where there is a link register; the second one before Go 1.25, with 0 at the first.
+	goSchedLR    = 88
+	goOldSchedLR = 96
 
 	goGsignal   = 72
 	goCurgFirst = 136
@@ -31,6 +34,26 @@ const (
 	// crosscall2 keeps C's registers this many bytes above SP, from its call on.
 	goHostRegs = 24
 )
+
+// A goMachine is what the runtime does differently by architecture.
+type goMachine struct {
+	g          arch.Reg // has the g in compiled code, which leaves it there and C restores it
+	clock      arch.Reg // has the stack pointer where the runtime calls the kernel's clock, and
+	race       arch.Reg // the race detector
+	mcall      uint64   // bytes that mcall puts on g0's stack, and
+	morestack  uint64   // morestack
+	keepsFrame bool     // sigfwd stays on its stack
+}
+
+func goMachineOf(a *arch.Arch) goMachine {
+	switch a {
+	case arch.AMD64:
+		return goMachine{g: arch.R14, clock: arch.R12, race: arch.R12, mcall: 8}
+	case arch.ARM64:
+		return goMachine{g: arch.ARM64X0 + 28, clock: arch.ARM64X0 + 20, race: arch.ARM64X0 + 19, mcall: 16, morestack: 16, keepsFrame: true}
+	}
+	return goMachine{g: arch.NoReg, clock: arch.NoReg, race: arch.NoReg}
+}
 
 // maxCallbacks bounds the calls from C within calls from C that are told apart.
 const maxCallbacks = 1024
@@ -68,10 +91,14 @@ func (g *goFrame) stackPointer(fn image.GoFunc, size uint64) (arch.Address, unwi
 		if m := g.machine(); m != 0 && g.word(g.word(m)+goSchedSP) == sp {
 			to = g.word(g.current(m) + goSchedSP)
 		}
-	case image.GoSPInR12:
-		to, _, _ = g.in.Reg(arch.R12)
+	case image.GoClock:
+		to, _, _ = g.in.Reg(goMachineOf(g.p.Arch()).clock)
+	case image.GoRacecall:
+		to, _, _ = g.in.Reg(goMachineOf(g.p.Arch()).race)
 	case image.GoSPInBP:
-		to, _, _ = g.in.Reg(arch.RBP)
+		if !goMachineOf(g.p.Arch()).keepsFrame {
+			to, _, _ = g.in.Reg(g.p.Arch().FP)
+		}
 	}
 	if to == 0 {
 		g.note("where the function came from is not known")
@@ -89,14 +116,13 @@ func (g *goFrame) note(format string, args ...any) {
 	}
 }
 
-// machine finds the m that the thread is: R14 holds a g of it, for compiled code
-// leaves that there and C restores it. 0 when it does not.
+// machine finds the m that the thread is: a register holds a g of it. 0 when it does not.
 func (g *goFrame) machine() arch.Address {
-	r14, _, ok := g.in.Reg(arch.R14)
+	of, _, ok := g.in.Reg(goMachineOf(g.p.Arch()).g)
 	if !ok {
 		return 0
 	}
-	m := g.word(r14 + goM)
+	m := g.word(of + goM)
 	if m == 0 || g.word(g.word(m)+goM) != m {
 		return 0
 	}
@@ -123,10 +149,13 @@ func (g *goFrame) onStack(c, sp arch.Address) bool {
 
 // beforeC is SP in asmcgocall before it went to g0's stack. There it left either
 // SP and 0 (it was on such a stack already), or SP's distance from the end of the
-// goroutine's stack, which may move, and g.
+// goroutine's stack, which may move, and g; on arm64 g comes first.
 func (g *goFrame) beforeC() arch.Address {
 	for _, at := range []arch.Address{g.in.SP(), g.in.SP() + oldGoSlots} {
 		v, c := g.word(at), g.word(at+8)
+		if g.p.Arch() == arch.ARM64 {
+			v, c = c, v
+		}
 		switch {
 		case c == 0 && v > at && v < stackEnd(g.p, at):
 			return v
@@ -184,8 +213,10 @@ func (g *goFrame) lastOnStack(addr arch.Address) (arch.Address, bool) {
 func (g *goFrame) leave(fn image.GoFunc) (unwind.Status, bool) {
 	m := g.machine()
 	g0, sp := g.word(m), g.in.SP()
-	if fn == image.GoMcall {
-		sp += 8 // its argument
+	if how := goMachineOf(g.p.Arch()); fn == image.GoMcall {
+		sp += how.mcall
+	} else {
+		sp += how.morestack
 	}
 	if m != 0 && g.word(g0+goSchedSP) == sp {
 		if fn == image.GoMorestack && g.resume(g.current(m)) || g.callerOfCallback(g0) || g.resume(g0) {
@@ -207,6 +238,15 @@ func (g *goFrame) resume(c arch.Address) bool {
 	}
 	g.note("Go left this stack at SP %#x", sp)
 	g.caller(pc, unwind.AtAddress(c+goSchedPC), sp, unwind.AtAddress(c+goSchedSP))
+	if a := g.p.Arch(); a.RA != arch.NoReg {
+		for _, at := range []arch.Address{c + goSchedLR, c + goOldSchedLR} { // of a function that has not saved it
+			lr := g.word(at)
+			if _, ok := callBefore(g.p, lr); ok {
+				g.out.SetReg(a.RA, lr, unwind.AtAddress(at))
+				break
+			}
+		}
+	}
 	return true
 }
 
@@ -233,10 +273,11 @@ func (g *goFrame) callerOfCallback(g0 arch.Address) bool {
 // code keeps nothing in registers but the g.
 func (g *goFrame) caller(pc arch.Address, pcLoc unwind.Location, sp arch.Address, spLoc unwind.Location) {
 	a := g.p.Arch()
-	r14, loc, known := g.in.Reg(arch.R14)
+	reg := goMachineOf(a).g
+	v, loc, known := g.in.Reg(reg)
 	g.out.ForgetRegs()
 	if known {
-		g.out.SetReg(arch.R14, r14, loc)
+		g.out.SetReg(reg, v, loc)
 	}
 	g.out.SetReg(a.PC, pc, pcLoc)
 	g.out.SetReg(a.SP, sp, spLoc)
@@ -247,6 +288,9 @@ func (g *goFrame) caller(pc arch.Address, pcLoc unwind.Location, sp arch.Address
 // information leaves out. BP comes last, and is crosscall2's own where that has
 // set up a frame pointer before: C's is then where it points.
 func (g *goFrame) hostRegisters() {
+	if g.p.Arch() != arch.AMD64 {
+		return
+	}
 	at := g.in.SP() + goHostRegs
 	for _, r := range []arch.Reg{arch.RBX, arch.R12, arch.R13, arch.R14, arch.R15, arch.RBP} {
 		v, err := g.p.ReadWord(at)

@@ -16,7 +16,8 @@ const (
 	GoMcall                     // switches from the goroutine to the scheduler
 	GoMorestack                 // grows the stack of a function
 	GoEntry                     // starts the program or a thread; has no caller
-	GoSPInR12                   // calls C, with the stack pointer saved in R12
+	GoClock                     // calls the kernel's clock, with the stack pointer in a register that C preserves
+	GoRacecall                  // calls the race detector in the same way, perhaps with another register
 	GoSPInBP                    // makes a call, with the stack pointer saved in BP
 	GoSigtramp                  // the signal handler, whose call frame information says it has no caller where there is a link register
 )
@@ -41,8 +42,10 @@ func goFuncNamed(name string) GoFunc {
 		return GoEntry
 	case "runtime.sigtramp":
 		return GoSigtramp
-	case "runtime.nanotime1", "runtime.walltime", "time.now", "racecall":
-		return GoSPInR12
+	case "runtime.nanotime1", "runtime.walltime", "time.now":
+		return GoClock
+	case "racecall":
+		return GoRacecall
 	case "runtime.sigfwd", "runtime.switchToCrashStack0":
 		return GoSPInBP
 	}

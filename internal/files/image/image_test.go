@@ -257,7 +257,7 @@ func TestGoFunc(t *testing.T) {
 	im := open(t, fixture.Get(t, "amd64-go-cgo").Binary(t), t.TempDir())
 	for name, want := range map[string]image.GoFunc{
 		"runtime.sigpanic": image.GoSigpanic, "runtime.asmcgocall.abi0": image.GoAsmcgocall, "runtime.asmcgocall": image.GoOther,
-		"runtime.mcall": image.GoMcall, "crosscall2": image.GoCrosscall2, "time.now": image.GoSPInR12, "main.main": image.GoOther,
+		"runtime.mcall": image.GoMcall, "crosscall2": image.GoCrosscall2, "time.now": image.GoClock, "main.main": image.GoOther,
 	} {
 		s, ok := im.SymbolByName(name)
 		if got := im.GoFunc(s.Value); !ok || got != want {

@@ -64,6 +64,7 @@ const (
 	SymbolsDWARF    = "dwarf"
 	SymbolsPDB      = "pdb"
 	SymbolsBreakpad = "breakpad"
+	SymbolsGo       = "gopclntab" // the pc-line table of Go programs, which stripping leaves
 	SymbolsSymtab   = "symtab"
 	SymbolsExports  = "exports"
 	SymbolsNone     = "none"

@@ -59,6 +59,7 @@ var floors = map[string]int{
 	"internal/format/dwarf/op":    -1,
 	"internal/format/elffile":     -1,
 	"internal/format/exidx":       -1,
+	"internal/format/gopclntab":   -1,
 	"internal/code/disasm":        -1,
 	"internal/code/stackflow":     -1,
 	"internal/format/decompress":  -1,

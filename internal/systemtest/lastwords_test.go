@@ -57,6 +57,12 @@ func TestPanics(t *testing.T) {
 		{"amd64-go-nil", "panic: runtime error: invalid memory address or nil pointer dereference",
 			"panic: runtime error: invalid memory address or nil pointer dereference (goroutine 1)",
 			report.Panic{Runtime: "go", Type: "runtime.errorString", Value: "runtime error: invalid memory address or nil pointer dereference", Goroutine: 1}},
+		{"amd64-go-stripped", "panic: food is overdrawn", "panic: food is overdrawn (goroutine 6)",
+			report.Panic{Runtime: "go", Type: "*main.overdrawn", Value: "food is overdrawn", Goroutine: 6}},
+		{"amd64-go-stripped-118", "panic: food is overdrawn", "panic: food is overdrawn (goroutine 6)",
+			report.Panic{Runtime: "go", Type: "*main.overdrawn", Value: "food is overdrawn", Goroutine: 6}},
+		{"amd64-go-stripped-pie", "fatal error: sync: unlock of unlocked mutex", "fatal error: sync: unlock of unlocked mutex (goroutine 1)",
+			report.Panic{Runtime: "go", Value: "sync: unlock of unlocked mutex", Fatal: true, Goroutine: 1}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			c := analyzeCase(t, fixture.Get(t, tc.name)).Crash

@@ -34,8 +34,8 @@ make_rust-segv() { rust wild; }
 go_build() {
 	local name=$1
 	shift
-	printf 'module fixtures/%s\n\ngo 1.22\n' "$name" >"$src/$name/go.mod"
-	(cd "$src/$name" && GOFLAGS= GOWORK=off GOTOOLCHAIN=local go build -trimpath -buildvcs=false "$@" -o "$dir/$name" .)
+	printf 'module fixtures/%s\n\ngo %s\n' "$name" "${go_language-1.22}" >"$src/$name/go.mod"
+	(cd "$src/$name" && GOFLAGS= GOWORK=off GOTOOLCHAIN=${go_toolchain-local} go build -trimpath -buildvcs=false "$@" -o "$dir/$name" .)
 }
 
 make_go-nil() {
@@ -49,3 +49,18 @@ make_go-cgo() {
 	launcher=(GOTRACEBACK=crash GOMAXPROCS=1)
 	CGO_ENABLED=1 CGO_CFLAGS="-O1 -g" go_build gocgo && run gocgo && ship gocgo && finish gocgo
 }
+
+# go_stripped DIES FLAG...: gostripped without symbols and debug information.
+go_stripped() {
+	local dies=$1
+	shift
+	need go || return $?
+	launcher=(GOTRACEBACK=crash GOMAXPROCS=1)
+	CGO_ENABLED=0 go_build gostripped -ldflags="-s -w" "$@" && run gostripped "$dies" && ship gostripped && finish gostripped
+}
+
+make_go-stripped() { go_stripped panic; }
+make_go-stripped-pie() { go_stripped throw -buildmode=pie; }
+# Go 1.18 has another layout of functions and of inlined calls. The go command fetches
+# the toolchain.
+make_go-stripped-118() { go_toolchain=go1.18.10 go_language=1.18 go_stripped panic; }

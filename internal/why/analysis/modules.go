@@ -126,6 +126,8 @@ func symbolsOf(im *image.Image) string {
 		return report.SymbolsPDB
 	case im.HasBreakpad():
 		return report.SymbolsBreakpad
+	case im.GoTable() != nil:
+		return report.SymbolsGo
 	case im.HasSymTab():
 		return report.SymbolsSymtab
 	case im.HasDynSym():

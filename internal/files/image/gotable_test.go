@@ -201,3 +201,82 @@ func BenchmarkGoTable(b *testing.B) {
 		})
 	}
 }
+
+// asPE lays the segments of a program out as sections of a PE image, whose tables have no section of their own.
+func asPE(t *testing.T, data []byte) []byte {
+	t.Helper()
+	f, err := elf.NewFile(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const base, headers = 0x3f0000, 0x400 // below the segments
+	le := binary.LittleEndian
+	out := make([]byte, headers)
+	copy(out, "MZ")
+	le.PutUint32(out[0x3c:], 0x40)
+	head := append([]byte("PE\x00\x00"), 0x64, 0x86) // AMD64
+	var sections []byte
+	count := uint16(0)
+	for _, p := range f.Progs {
+		if p.Type != elf.PT_LOAD {
+			continue
+		}
+		flags := uint32(0x40000040) // readable data
+		if p.Flags&elf.PF_X != 0 {
+			flags = 0x60000020
+		} else if p.Flags&elf.PF_W != 0 {
+			flags |= 0x80000000
+		}
+		name := append([]byte{'.', 's', byte('0' + count)}, make([]byte, 5)...)
+		sections = append(sections, name...)
+		for _, v := range []uint32{uint32(p.Memsz), uint32(p.Vaddr - base), uint32(p.Filesz), uint32(len(out)), 0, 0, 0, flags} {
+			sections = le.AppendUint32(sections, v)
+		}
+		out = append(out, data[p.Off:p.Off+p.Filesz]...)
+		for len(out)%0x200 != 0 {
+			out = append(out, 0)
+		}
+		count++
+	}
+	head = le.AppendUint16(head, count)
+	head = append(head, make([]byte, 12)...)
+	head = le.AppendUint16(le.AppendUint16(head, 0xf0), 0x22)
+	optional := make([]byte, 0xf0)
+	le.PutUint16(optional, 0x20b)
+	le.PutUint32(optional[16:], uint32(f.Entry-base))
+	le.PutUint64(optional[24:], base)
+	le.PutUint32(optional[32:], 0x1000)
+	le.PutUint32(optional[36:], 0x200)
+	le.PutUint32(optional[56:], 0x400000)
+	le.PutUint32(optional[60:], headers)
+	le.PutUint32(optional[108:], 16)
+	copy(out[0x40:], append(append(head, optional...), sections...))
+	return out
+}
+
+// In a PE image a table is looked for only where Go's mark says that there may be one.
+func TestGoTableOfPE(t *testing.T) {
+	g := readGo(t)
+	pe := asPE(t, g.data)
+	im, err := image.New(slices.Clone(pe))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, ok := im.SymbolByName("main.(*book).close")
+	if im.PE() == nil || !ok || inlinedInto(im, s.Value, s.Size) == 0 {
+		t.Errorf("PE %v, found %v", im.PE() != nil, ok)
+	}
+	mark := []byte("\xff Go buildinf:")
+	if !bytes.Contains(pe, mark) {
+		t.Fatal("no mark")
+	}
+	for i := bytes.Index(pe, mark); i >= 0; i = bytes.Index(pe, mark) {
+		pe[i] = 0
+	}
+	if im, err = image.New(pe); err != nil {
+		t.Fatal(err)
+	}
+	if im.GoTable() != nil {
+		t.Error("an image without the mark is searched")
+	}
+}

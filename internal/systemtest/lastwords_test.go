@@ -63,6 +63,8 @@ func TestPanics(t *testing.T) {
 			report.Panic{Runtime: "go", Type: "*main.overdrawn", Value: "food is overdrawn", Goroutine: 6}},
 		{"amd64-go-stripped-pie", "fatal error: sync: unlock of unlocked mutex", "fatal error: sync: unlock of unlocked mutex (goroutine 1)",
 			report.Panic{Runtime: "go", Value: "sync: unlock of unlocked mutex", Fatal: true, Goroutine: 1}},
+		{"aarch64-go-stripped", "fatal error: sync: unlock of unlocked mutex", "fatal error: sync: unlock of unlocked mutex (goroutine 1)",
+			report.Panic{Runtime: "go", Value: "sync: unlock of unlocked mutex", Fatal: true, Goroutine: 1}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			c := analyzeCase(t, fixture.Get(t, tc.name)).Crash

@@ -151,3 +151,17 @@ unset arch_line arch_case arch_cases
 arch_exidx() { arch_bare exidx crash.c -O1 -DNO_TABLES -funwind-tables -s && arch_make exidx; }
 make_arm-exidx() { arch_setup arm && arch_exidx; }
 make_arm-thumb-exidx() { arch_setup arm-thumb && arch_exidx; }
+
+# Go on another machine keeps return addresses in a register, and changes stacks in its
+# own way.
+make_aarch64-go-stripped() {
+	need go qemu-aarch64 || return $?
+	runner=qemu-aarch64 debugger=gdb-multiarch
+	out=$here/cores/$case
+	rm -f "$dir"/qemu_*.core
+	GOARCH=arm64 CGO_ENABLED=0 go_build gostripped -ldflags="-s -w" || return 1
+	launcher=(GOTRACEBACK=crash GOMAXPROCS=1 qemu-aarch64)
+	run gostripped throw
+	rm -f "$dir/core"
+	mv "$dir"/qemu_*.core "$dir/core" && ship gostripped && finish gostripped
+}

@@ -440,13 +440,14 @@ func BenchmarkFind(b *testing.B) {
 	if !ok {
 		b.Fatal("no runtime.gopanic")
 	}
+	pc := f.Entry + (f.End-f.Entry)/2
 	b.ReportAllocs()
 	for b.Loop() {
-		fn, _ := tab.Find(f.End - 1)
-		if _, ok := fn.FrameAt(f.End - 1); !ok {
+		fn, _ := tab.Find(pc)
+		if _, ok := fn.FrameAt(pc); !ok {
 			b.Fatal("no frame")
 		}
-		fn.Calls(f.End - 1)
+		fn.Calls(pc)
 	}
 }
 

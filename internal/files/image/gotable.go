@@ -72,8 +72,15 @@ func (im *Image) goBuildInfo() bool {
 	return false
 }
 
+// Limits on what is tried to find a table, and what describes it. Programs have one of each.
+const (
+	maxGoTables  = 16
+	maxGoModules = 1024
+)
+
 // searchGoTable finds a table in a file without section headers, and in a PE file, by the header.
 func (im *Image) searchGoTable() goTable {
+	left := maxGoTables
 	for i := range im.elf.Progs {
 		p := &im.elf.Progs[i]
 		if p.Type != elffile.PT_LOAD {
@@ -87,8 +94,13 @@ func (im *Image) searchGoTable() goTable {
 					break
 				}
 				from += n
-				if t := im.ownGoTable(data[from:], p.Vaddr+uint64(from)); t.Table != nil {
-					return t
+				if _, err := gopclntab.Parse(data[from:]); err == nil {
+					if t := im.ownGoTable(data[from:], p.Vaddr+uint64(from)); t.Table != nil {
+						return t
+					}
+					if left--; left == 0 {
+						return goTable{}
+					}
 				}
 				from++
 			}
@@ -138,7 +150,7 @@ func (im *Image) isGoCode(t *gopclntab.Table) bool {
 // goModule finds the runtime.moduledata that describes a table: it begins with the table's address. In position
 // independent programs the words are relocated.
 func (im *Image) goModule(t *gopclntab.Table, addr uint64) (gopclntab.Module, bool) {
-	want := make([]byte, t.PtrSize)
+	want, left := make([]byte, t.PtrSize), maxGoModules
 	im.putPointer(want, addr)
 	for i := range im.elf.Progs {
 		p := &im.elf.Progs[i]
@@ -157,6 +169,9 @@ func (im *Image) goModule(t *gopclntab.Table, addr uint64) (gopclntab.Module, bo
 			if m, ok := t.Module(im.pointers(data[from:], t.PtrSize), addr); ok {
 				return m, true
 			}
+			if left--; left == 0 {
+				return gopclntab.Module{}, false
+			}
 		}
 	}
 	return im.relocatedModule(t, addr)
@@ -164,10 +179,9 @@ func (im *Image) goModule(t *gopclntab.Table, addr uint64) (gopclntab.Module, bo
 
 // relocatedModule is goModule for a file whose words are in the relocations.
 func (im *Image) relocatedModule(t *gopclntab.Table, addr uint64) (gopclntab.Module, bool) {
-	const most = 64 // candidates
 	var at []uint64
 	for r := range im.elf.Relocs() {
-		if r.Sym == 0 && r.Addend == addr && len(at) < most {
+		if r.Sym == 0 && r.Addend == addr && len(at) < maxGoTables {
 			at = append(at, r.Offset)
 		}
 	}

@@ -109,7 +109,8 @@ type Frame struct {
 // FrameAt returns the state of the frame at pc. It returns false if the table does not know it: of functions of
 // other languages, and where it is damaged.
 func (f *Func) FrameAt(pc uint64) (Frame, bool) {
-	v, start, end, ok := f.value(f.u32(recPCSP), pc)
+	steps := maxSteps
+	v, start, end, ok := f.value(f.u32(recPCSP), pc, &steps)
 	if !ok || v < 0 || v > maxFrame || int(v)%4 != 0 {
 		return Frame{}, false
 	}
@@ -117,12 +118,12 @@ func (f *Func) FrameAt(pc uint64) (Frame, bool) {
 }
 
 // position returns the file and the line at pc; "" and 0 if they are not known.
-func (f *Func) position(pc uint64) (file string, line int) {
-	no, _, _, ok := f.value(f.u32(recPCFile), pc)
+func (f *Func) position(pc uint64, steps *int) (file string, line int) {
+	no, _, _, ok := f.value(f.u32(recPCFile), pc, steps)
 	if ok && no >= 0 {
 		file = f.file(uint32(no))
 	}
-	n, _, _, ok := f.value(f.u32(recPCLine), pc)
+	n, _, _, ok := f.value(f.u32(recPCLine), pc, steps)
 	if !ok || n <= 0 || file == "" {
 		return "", 0
 	}
@@ -142,9 +143,13 @@ func (f *Func) file(no uint32) string {
 	return text(f.t.files, off)
 }
 
+// maxSteps limits the entries that a lookup reads of all its tables. The functions of big programs have some
+// thousands in each.
+const maxSteps = 1 << 22
+
 // value looks pc up in the table of values that begins at an offset; 0 for no table. It returns the value, and
-// the range of addresses that have it.
-func (f *Func) value(off uint32, pc uint64) (v int32, start, end uint64, ok bool) {
+// the range of addresses that have it. steps is how many entries may still be read.
+func (f *Func) value(off uint32, pc uint64, steps *int) (v int32, start, end uint64, ok bool) {
 	if off == 0 || uint64(off) >= uint64(len(f.t.pcs)) || pc < f.Entry || pc >= f.End {
 		return 0, 0, 0, false
 	}
@@ -152,7 +157,7 @@ func (f *Func) value(off uint32, pc uint64) (v int32, start, end uint64, ok bool
 	v = -1
 	for start = f.Entry; ; start = end {
 		d, n := uvarint(b)
-		if n == 0 || d == 0 && start != f.Entry {
+		if *steps--; n == 0 || d == 0 && start != f.Entry || *steps < 0 {
 			return 0, 0, 0, false
 		}
 		b = b[n:]

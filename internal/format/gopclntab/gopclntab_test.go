@@ -262,6 +262,43 @@ func TestDamagedInlining(t *testing.T) {
 	}
 }
 
+// A lookup ends before long, whatever the tables hold.
+func TestLongTables(t *testing.T) {
+	const entries = 1 << 23
+	b := standard
+	m := b.make()
+	le := binary.LittleEndian
+	funcs := le.Uint64(m.table[64:])
+	pcs := le.Uint64(m.table[56:])
+	long := bytes.Repeat([]byte{2, 1}, entries) // one more for each byte of code
+	table := append(slices.Clone(m.table[:funcs]), long...)
+	at := uint32(funcs - pcs)
+	rest := slices.Clone(m.table[funcs:])
+	le.PutUint32(rest[8:], entries+1) // where the first function ends
+	le.PutUint32(rest[16:], entries+0x100)
+	for _, off := range []int{16, 20, 24} {
+		le.PutUint32(rest[20+off:], at)
+	}
+	table = append(table, rest...)
+	le.PutUint64(table[64:], funcs+uint64(len(long)))
+	tab, err := gopclntab.Parse(table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tab = tab.Loaded(textAddr, nil)
+	if f, ok := tab.Find(textAddr + 1000); !ok {
+		t.Error("no function")
+	} else if fr, ok := f.FrameAt(textAddr + 1000); !ok || fr.Size != 1000 {
+		t.Errorf("%v, %+v", ok, fr)
+	}
+	pc := uint64(textAddr + entries - 1000)
+	if f, ok := tab.Find(pc); !ok {
+		t.Error("no function")
+	} else if fr, ok := f.FrameAt(pc); ok {
+		t.Errorf("read to the end: %+v", fr)
+	}
+}
+
 func TestParseErrors(t *testing.T) {
 	for name, tc := range map[string]struct {
 		damage func(b []byte) []byte

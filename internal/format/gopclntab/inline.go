@@ -31,14 +31,19 @@ func (f *Func) Calls(pc uint64) []Call {
 		return nil
 	}
 	var calls []Call
+	steps := maxSteps
 	for at := pc; ; {
-		file, line := f.position(at)
-		index, _, _, ok := f.value(f.pcdata(pcdataInlTree), at)
-		if !ok || index < 0 {
+		file, line := f.position(at, &steps)
+		index := int32(-1)
+		known := true
+		if table := f.pcdata(pcdataInlTree); table != 0 {
+			index, _, _, known = f.value(table, at, &steps)
+		}
+		if known && index < 0 {
 			return append(calls, Call{Name: name, File: file, Line: line})
 		}
 		inlined, parent, ok := f.inlined(uint32(index))
-		if !ok || len(calls) == maxInlined {
+		if !known || !ok || len(calls) == maxInlined {
 			return []Call{{Name: name}}
 		}
 		calls = append(calls, Call{Name: inlined, File: file, Line: line, Inlined: true})

@@ -95,11 +95,11 @@ func (im *Image) SymbolPath() string { return im.file().SymbolPath() }
 func (im *Image) DebugOnly() bool { return im != nil && im.file().ELF().DebugOnly() }
 
 // HasUnwindTables reports whether the module has tables to walk its frames by: call
-// frame information, an exception index of ARM, or unwind tables of Windows. It may
-// fetch.
+// frame information, an exception index of ARM, unwind tables of Windows, or the
+// pc-line table of Go. It may fetch.
 func (im *Image) HasUnwindTables() bool {
 	f := im.file()
-	return im != nil && (f.EHFrame() != nil || f.DebugFrame() != nil || f.Exidx() != nil || f.PEUnwind() != nil)
+	return im != nil && (f.EHFrame() != nil || f.DebugFrame() != nil || f.Exidx() != nil || f.PEUnwind() != nil || f.GoTable() != nil)
 }
 
 // HasDebugInfo reports whether the module has debug information in DWARF or in a PDB.

@@ -214,9 +214,7 @@ func (s *DebugStepper) findRow(x *cfiScratch, in, out *unwind.Frame) *foundRow {
 	}
 	f := &x.found[(ra^ra>>3)%rowCache]
 	if f.lib == lib && f.lookup == lookup && f.ra == ra {
-		if out.Tracing() {
-			s.noteRow(out, &f.row, lib)
-		}
+		s.noteRow(out, &f.row, lib)
 		return f
 	}
 	f.lib = nil
@@ -256,24 +254,26 @@ func (s *DebugStepper) lookUp(f *foundRow, lib *libstate.Library, lookup, ra arc
 // rowAt fills in row for the process's address pc.
 func (s *DebugStepper) rowAt(row *cfi.Row, im *image.Image, lib *libstate.Library, pc arch.Address, out *unwind.Frame) bool {
 	addr := pc - im.Bias(lib.LoadBias)
-	if s.rowOf(row, im.EHFrame(), lib, addr, out) || s.rowOf(row, im.DebugFrame(), lib, addr, out) || s.goRow(row, im, addr) {
-		if out.Tracing() {
-			s.noteRow(out, row, lib)
+	var missed [2]error
+	for i, t := range [...]*cfi.Table{im.EHFrame(), im.DebugFrame()} {
+		if t == nil {
+			continue
 		}
+		if missed[i] = t.Row(addr, row); missed[i] == nil {
+			s.noteRow(out, row, lib)
+			return true
+		}
+	}
+	if s.goRow(row, im, addr) {
+		s.noteRow(out, row, lib)
 		return true
 	}
+	for _, err := range missed {
+		if err != nil && out.Tracing() {
+			out.Notef("%s+%#x: %v", lib.Path, addr, err)
+		}
+	}
 	return false
-}
-
-func (s *DebugStepper) rowOf(row *cfi.Row, t *cfi.Table, lib *libstate.Library, addr uint64, out *unwind.Frame) bool {
-	if t == nil {
-		return false
-	}
-	err := t.Row(addr, row)
-	if err != nil && out.Tracing() {
-		out.Notef("%s+%#x: %v", lib.Path, addr, err)
-	}
-	return err == nil
 }
 
 // goRow fills in row by the frame sizes in the pc-line table of a Go program, as Go's linker
@@ -309,6 +309,9 @@ func (s *DebugStepper) goRow(row *cfi.Row, im *image.Image, addr uint64) bool {
 
 // noteRow says which row was found.
 func (s *DebugStepper) noteRow(out *unwind.Frame, row *cfi.Row, lib *libstate.Library) {
+	if !out.Tracing() {
+		return
+	}
 	out.Notef("CFI: %s FDE %s+%#x..%#x, row at %#x: CFA = %s", row.Source, path.Base(lib.Path), row.FDE.Start, row.FDE.End, row.Start, row.Format(s.regName))
 }
 

@@ -386,6 +386,9 @@ func (p *Process) goTypeName(typ arch.Address) (string, bool) {
 	if !ok {
 		return "", false
 	}
+	if _, end, known := p.symbol("runtime.etypes"); typ < types || known && typ >= end {
+		return "", false // made at run time, or none
+	}
 	flags, ok1 := p.uint(typ+20, 1)
 	off, ok2 := p.uint(typ+40, 4)
 	if !ok1 || !ok2 || off == 0 {

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
@@ -69,5 +70,31 @@ func TestGoPanicking(t *testing.T) {
 		if got, ok := p.panicking(fakeBase + 0x300); ok == tc.none || got != tc.want {
 			t.Errorf("%s: %#x %v, want %#x", tc.what, got, ok, tc.want)
 		}
+	}
+}
+
+// TestGoTypeName reads the names of types that are between the bounds of the program's types.
+func TestGoTypeName(t *testing.T) {
+	const types, typ, end = fakeBase + 0x100, fakeBase + 0x140, fakeBase + 0x200
+	m := make(fakeMemory, 0x400)
+	name := func(at, off int) {
+		m[at+20] = 2              // the text has a star before the name
+		m.put(at+40, uint64(off)) // from the start of the types
+	}
+	name(0x140, 0xc0)
+	name(0x240, 0xc0)
+	name(0x40, 0xc0)
+	copy(m[0x1c0:], "\x00\x0a*main.kind")
+	p := m.process(map[string]arch.Address{"runtime.types": types, "runtime.etypes": end})
+	p.Stack = []Frame{{Frame: new(unwind.Frame)}} // whose libraries have the symbols
+	for at, want := range map[arch.Address]string{typ: "main.kind", typ + 0x100: "", typ - 0x100: "", end: "", 0: ""} {
+		if got, ok := p.goTypeName(at); got != want || ok != (want != "") {
+			t.Errorf("%#x: %q %v, want %q", at, got, ok, want)
+		}
+	}
+	p = m.process(nil)
+	p.Stack = []Frame{{Frame: new(unwind.Frame)}}
+	if got, ok := p.goTypeName(typ); ok {
+		t.Errorf("without the program's types: %q", got)
 	}
 }

@@ -40,17 +40,16 @@ func main() {
 
 // run executes one command line and returns its exit status.
 func run(args []string, e env) int {
-	if len(args) > 0 {
-		switch args[0] {
-		case "info":
-			return runInfo(args[1:], e)
-		case "triage":
-			return runTriage(args[1:], e)
-		case "live":
-			return runLive(args[1:], e)
-		case "schema":
-			return runSchema(args[1:], e)
-		}
+	if len(args) == 0 {
+		status := e.usageError("need a core file")
+		fmt.Fprintf(e.stderr, "\n%s", usageLines)
+		return status
+	}
+	if sub, ok := subcommands[args[0]]; ok {
+		return sub(args[1:], e)
+	}
+	if near := misspelt(args[0]); near != "" {
+		return e.usageError("%s: no such file; did you mean corewalk %s?", args[0], near)
 	}
 	return runReport(args, e)
 }
@@ -66,7 +65,7 @@ func parse(fs *pflag.FlagSet, args []string, usage string, e env) (int, bool) {
 		_, err = fmt.Fprintf(e.stdout, "%s\nFlags:\n%s", usage, fs.FlagUsagesWrapped(100))
 		return e.written(err, exitComplete), false
 	case err != nil:
-		return e.usageError("%v", err), false
+		return e.usageError("%s", suggestFlag(fs, err)), false
 	}
 	return 0, true
 }

@@ -12,16 +12,19 @@ import (
 	"github.com/corewalk/corewalk/unwind"
 )
 
-const usageText = `corewalk says why a process died, from its core: the reason, the faulting instruction,
-and every thread's stack with functions, files, lines and inlined calls.
-
-Usage:
+// usageLines list the subcommands.
+const usageLines = `Usage:
   corewalk [flags] CORE [BINARY]   report on a core or minidump (- for standard input; also compressed)
   corewalk info [flags] CORE       what a core contains: notes, mappings, modules (corewalk info --help)
   corewalk triage [flags] DIR      many dumps, grouped by bug (corewalk triage --help)
   corewalk live [flags] PID        report on a running process, or start one (corewalk live --help)
   corewalk schema NAME             the JSON Schema of a report (corewalk schema --help)
+`
 
+const usageText = `corewalk says why a process died, from its core: the reason, the faulting instruction,
+and every thread's stack with functions, files, lines and inlined calls.
+
+` + usageLines + `
 BINARY may be left out when the file that the core names is still there and still the same build.
 
 Examples:

@@ -8,14 +8,6 @@ import (
 
 // decode fills in in, which must be zero, from the instruction at the start of code.
 func (m *x86Mode) decode(in *Inst, a *arch.Arch, code []byte, pc uint64) error {
-	if m.quick(in, a, code, pc) {
-		return nil
-	}
-	return m.decodeAny(in, a, code, pc)
-}
-
-// decodeAny is decode for all instructions; quick handles the most frequent ones.
-func (m *x86Mode) decodeAny(in *Inst, a *arch.Arch, code []byte, pc uint64) error {
 	var r x86Raw
 	if err := m.takeApart(&r, code); err != nil {
 		return fmt.Errorf("%s instruction at %#x: %w", a.Name, pc, err)

@@ -10,26 +10,26 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// AnalysisStepper walks by what a function's machine code does: it follows the
-// code from the function's first instruction to the frame's pc and so learns
-// where the return address and the callee-saved registers are, at any
-// instruction, with a frame pointer or without.
+// AnalysisStepper analyses a function's machine code: it follows the code from the
+// function's first instruction to the frame's pc, and so learns where the return
+// address and the callee-saved registers are at any instruction, with a frame pointer
+// or without.
 //
-// Where the function begins is told by its symbol, by the range of its call
-// frame information, by the direct calls that the module makes, or by the padding
-// before it. A return address is believed in executable memory after a call
-// instruction only; where the beginning or the path to the pc is in doubt, the
-// call must be one that can lead there. Callee-saved registers that the code
-// shows are restored, all others unknown.
+// The function's start comes from its symbol, from the range of its call frame
+// information, from the direct calls in the module, or from the padding before it. A
+// return address counts only in executable memory after a call instruction. If the
+// start or the path to the pc is in doubt, that call must also be able to lead to the
+// function. The stepper restores the callee-saved registers that the code shows; all
+// others are unknown.
 type AnalysisStepper struct {
 	m       *machine
 	flows   *flows
 	scratch sync.Pool // *flowScratch
 }
 
-// NewAnalysisStepper returns the stepper for an architecture, or ErrUnsupported.
-// files has the files of libraries; without it code is read from the
-// process's memory.
+// NewAnalysisStepper returns the stepper for an architecture, or ErrUnsupported. files
+// has the files of libraries; without it the stepper reads code from the process's
+// memory.
 func NewAnalysisStepper(a *arch.Arch, files modules.Source) (*AnalysisStepper, error) {
 	m, err := mustKnow(a)
 	if err != nil {
@@ -44,13 +44,13 @@ func (s *AnalysisStepper) Name() string { return "Analysis" }
 // Priority implements unwind.FrameStepper.
 func (s *AnalysisStepper) Priority() uint32 { return unwind.PriorityAnalysis }
 
-// A flowScratch is what one step needs and the next can use again.
+// A flowScratch holds the buffers of one step, for the next to reuse.
 type flowScratch struct {
 	found [rowCache]foundFlow
 	rows  []*stackflow.Row
 }
 
-// A foundFlow is the row of a lookup address where there is no doubt about it.
+// A foundFlow is the row for a lookup address where the row is certain.
 type foundFlow struct {
 	lib    *libstate.Library // nil for none
 	lookup arch.Address
@@ -62,7 +62,7 @@ type foundFlow struct {
 func (s *AnalysisStepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
 	if derailed(in) {
 		if out.Tracing() {
-			out.Notef("%#x is no code: what the stack holds is not to be trusted", in.RA())
+			out.Notef("%#x is not code: the stack cannot be trusted", in.RA())
 		}
 		return unwind.StatusNotMe
 	}
@@ -93,15 +93,15 @@ func (s *AnalysisStepper) step(x *flowScratch, in, out *unwind.Frame) unwind.Sta
 			return unwind.StatusNotMe
 		}
 		if out.Tracing() {
-			out.Notef("by the code from %#x on: CFA %#x", start, c.cfa)
+			out.Notef("from the code at %#x on: CFA %#x", start, c.cfa)
 		}
 		return s.fill(row, &c, in, out)
 	}
 	return s.choose(x, lookup, in, out)
 }
 
-// certain returns the row for a frame whose function is known by its symbol, and
-// whose pc is reached with one stack pointer; nil otherwise.
+// certain returns the row for a frame if the function is known by its symbol and every
+// path to the pc has the same stack pointer; nil otherwise.
 func (s *AnalysisStepper) certain(x *flowScratch, in *unwind.Frame) (*stackflow.Row, arch.Address) {
 	w, lookup := in.Walker(), in.LookupAddr()
 	lib := libraryAt(w.ProcessState(), lookup)
@@ -119,12 +119,12 @@ func (s *AnalysisStepper) certain(x *flowScratch, in *unwind.Frame) (*stackflow.
 // A candidate is a caller that a row leads to.
 type candidate struct {
 	cfa, ra arch.Address
-	raw     uint64 // ra as it was found
+	raw     uint64 // as read, before its mode bits are removed
 	raLoc   unwind.Location
 	called  bool // a call precedes ra
 }
 
-// tryRow computes what row says of the frame; false where it cannot be.
+// tryRow applies row to the frame; false if that is not possible.
 func (s *AnalysisStepper) tryRow(row *stackflow.Row, in, out *unwind.Frame) (candidate, bool) {
 	p := in.Walker().ProcessState()
 	cfa, ok := cfaOf(s.m.arch, &row.CFA, in)
@@ -134,7 +134,7 @@ func (s *AnalysisStepper) tryRow(row *stackflow.Row, in, out *unwind.Frame) (can
 		}
 	}
 	if !ok {
-		note(out, "the code does not tell the CFA")
+		note(out, "the code does not show the CFA")
 		return candidate{}, false
 	}
 	if !s.onStack(cfa, in) {
@@ -154,7 +154,7 @@ func (s *AnalysisStepper) tryRow(row *stackflow.Row, in, out *unwind.Frame) (can
 	return c, true
 }
 
-// onStack reports whether a frame that is at SP may end at cfa.
+// onStack reports whether a frame with stack pointer SP may end at cfa.
 func (s *AnalysisStepper) onStack(cfa arch.Address, in *unwind.Frame) bool {
 	return s.m.arch.StackGrowsUp || cfa >= in.SP()+s.m.arch.StackBias && cfa <= endOfStack(in)
 }
@@ -165,8 +165,8 @@ func note(out *unwind.Frame, text string) {
 	}
 }
 
-// returnReg is the register that holds the return address at a function's entry;
-// PC where that is on the stack.
+// returnReg is the register that holds the return address at a function's entry, or PC
+// if it is on the stack.
 func (m *machine) returnReg() arch.Reg {
 	if m.arch.RA != arch.NoReg {
 		return m.arch.RA
@@ -219,7 +219,7 @@ func (s *AnalysisStepper) value(l stackflow.Loc, r arch.Reg, cfa arch.Address, i
 	return v, unwind.AtAddress(at), err == nil
 }
 
-// fill makes out the caller.
+// fill fills in the caller.
 func (s *AnalysisStepper) fill(row *stackflow.Row, c *candidate, in, out *unwind.Frame) unwind.Status {
 	out.ForgetRegs()
 	for _, saved := range row.Saved {

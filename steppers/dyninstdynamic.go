@@ -7,36 +7,36 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// An Instrumentation is what a DyninstDynamicHelper knows of inserted code.
+// An Instrumentation describes inserted code for DyninstDynamicStepper.
 type Instrumentation struct {
-	// OrigRA is the program's instruction where the code was inserted, when that has
-	// no frame of its own; else 0.
+	// OrigRA is the program's instruction where the code was inserted, if the inserted
+	// code has no frame of its own; otherwise 0.
 	OrigRA arch.Address
 	// StackHeight is where the program's stack pointer is kept, in bytes above the
-	// frame pointer; 0 where it follows the frame's return address.
+	// frame pointer; 0 if it follows the frame's return address.
 	StackHeight uint64
 	// Aligned says that the code aligned the stack. The stack pointer is then always
-	// kept; without a StackHeight it is not known where.
+	// kept; without a StackHeight its place is not known.
 	Aligned bool
-	// EntryExit says that the code runs at the entry or the exit of a function, where
-	// that has no frame: its return address is on top of the stack.
+	// EntryExit says that the code runs at the entry or the exit of a function, which
+	// has no frame there: its return address is on top of the stack.
 	EntryExit bool
 }
 
 // A DyninstDynamicHelper tells DyninstDynamicStepper about code that a tool inserted
 // into a program, in anonymous memory for instance. It must allow concurrent use.
 type DyninstDynamicHelper interface {
-	// IsInstrumentation tells of the inserted code at ra, an address at which a frame
-	// is; false when there is none.
+	// IsInstrumentation describes the inserted code at ra, the address of a frame;
+	// false if there is none.
 	IsInstrumentation(ra arch.Address) (Instrumentation, bool)
 }
 
-// DyninstDynamicStepper walks through code that a tool inserted, which the tool's
-// own helper knows. The frames hold all that one step must know of the one before:
-// the stepper keeps nothing, so that threads and walks do not disturb each other.
+// DyninstDynamicStepper walks through code that a tool inserted and that the tool's
+// helper describes. The frames hold all that a step must know of the step before: the
+// stepper keeps no state, so threads and walks do not disturb each other.
 //
-// It believes return addresses in executable memory only. Where calls leave the
-// return address in a register it walks through code without a frame only.
+// It accepts return addresses in executable memory only. On architectures where calls
+// leave the return address in a register, it walks only through code without a frame.
 type DyninstDynamicStepper struct {
 	arch   *arch.Arch
 	helper DyninstDynamicHelper
@@ -46,7 +46,7 @@ type DyninstDynamicStepper struct {
 // without one, or without a helper.
 func NewDyninstDynamicStepper(a *arch.Arch, helper DyninstDynamicHelper) (*DyninstDynamicStepper, error) {
 	if a == nil || helper == nil {
-		return nil, fmt.Errorf("dyninst dynamic stepper without an architecture or a helper: %w", unwind.ErrBadParam)
+		return nil, fmt.Errorf("dyninst dynamic stepper needs an architecture and a helper: %w", unwind.ErrBadParam)
 	}
 	return &DyninstDynamicStepper{a, helper}, nil
 }
@@ -73,8 +73,8 @@ func (s *DyninstDynamicStepper) CallerFrame(in, out *unwind.Frame) unwind.Status
 	return unwind.StatusNotMe
 }
 
-// atEntry reports whether in is a function that code inserted at its entry or exit
-// has been walked out to.
+// atEntry reports whether in is a function that the walk has reached from code inserted
+// at the function's entry or exit.
 func (s *DyninstDynamicStepper) atEntry(in *unwind.Frame) bool {
 	callee := in.PrevFrame()
 	if callee == nil || in.Stepper() != unwind.FrameStepper(s) || !in.NonCall() {
@@ -87,7 +87,7 @@ func (s *DyninstDynamicStepper) atEntry(in *unwind.Frame) bool {
 // frameless steps to the instrumented instruction. Nothing has moved.
 func (s *DyninstDynamicStepper) frameless(orig arch.Address, in, out *unwind.Frame) unwind.Status {
 	if !isCode(in.Walker().ProcessState(), orig) {
-		out.Notef("the helper's %#x is no code", orig)
+		out.Notef("the helper's address %#x is not code", orig)
 		return unwind.StatusNotMe
 	}
 	out.SetReg(s.arch.PC, orig, unwind.Location{})
@@ -96,8 +96,8 @@ func (s *DyninstDynamicStepper) frameless(orig arch.Address, in, out *unwind.Fra
 	return unwind.StatusSuccess
 }
 
-// fromEntry steps from a function that has not set up its frame, or has taken it
-// down.
+// fromEntry steps from a function that has not set up its frame, or has already removed
+// it.
 func (s *DyninstDynamicStepper) fromEntry(in, out *unwind.Frame) unwind.Status {
 	ra, ok := s.returnAddress(in.SP(), in, out)
 	if !ok {
@@ -138,8 +138,7 @@ func (s *DyninstDynamicStepper) fromFrame(i *Instrumentation, in, out *unwind.Fr
 	return unwind.StatusSuccess
 }
 
-// returnAddress reads the address at which control goes on; false when that is no
-// code.
+// returnAddress reads the address where control continues; false if that is not code.
 func (s *DyninstDynamicStepper) returnAddress(at arch.Address, in, out *unwind.Frame) (arch.Address, bool) {
 	p := in.Walker().ProcessState()
 	ra, err := p.ReadWord(at)

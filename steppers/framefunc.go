@@ -35,28 +35,28 @@ func (s FrameState) String() string {
 	return [...]string{"unknown_s", "unset_frame", "halfset_frame", "set_frame"}[s&3]
 }
 
-// A FrameFuncHelper tells FrameFuncStepper about the function at an instruction,
-// which has not run yet or is a call under way. It must allow concurrent use.
+// A FrameFuncHelper tells FrameFuncStepper about the function at an instruction that
+// has not run yet or is a call in progress. It must allow concurrent use.
 type FrameFuncHelper interface {
 	AllocatesFrame(addr arch.Address) (FrameType, FrameState)
 }
 
-// FrameFuncStepper walks by frame pointers. It knows from the function's code
-// whether it has a frame, and how far that is set up; where the function cannot
-// be found it tries the frame pointer for what it is worth.
+// FrameFuncStepper walks by frame pointers. The function's code shows whether it has a
+// frame, and how far that is set up; if the function cannot be found, the stepper just
+// tries the frame pointer.
 //
-// A return address is believed in executable memory only, after a call
-// instruction unless the code there is not to be had (a library whose file is
-// lost), and a frame pointer above SP on the same stack only. Registers other than
-// PC, SP and FP are unknown in the caller.
+// A return address counts only in executable memory, after a call instruction unless
+// the code there is not available (a library whose file is missing). A frame pointer
+// counts only if it is above SP on the same stack. Registers other than PC, SP and FP
+// are unknown in the caller.
 type FrameFuncStepper struct {
 	m      *machine
 	helper FrameFuncHelper
 	flows  *flows
 }
 
-// NewFrameFuncStepper returns the stepper for an architecture, or
-// ErrUnsupported. Without a helper it reads the code of the function.
+// NewFrameFuncStepper returns the stepper for an architecture, or ErrUnsupported.
+// Without a helper it reads the function's code.
 func NewFrameFuncStepper(a *arch.Arch, helper FrameFuncHelper) (*FrameFuncStepper, error) {
 	m, err := mustKnow(a)
 	if err != nil {
@@ -75,7 +75,7 @@ func (s *FrameFuncStepper) Priority() uint32 { return unwind.PriorityFrame }
 func (s *FrameFuncStepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
 	if derailed(in) {
 		if out.Tracing() {
-			out.Notef("%#x is no code: what the stack holds is not to be trusted", in.RA())
+			out.Notef("%#x is not code: the stack cannot be trusted", in.RA())
 		}
 		return unwind.StatusNotMe
 	}
@@ -91,7 +91,7 @@ func (s *FrameFuncStepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
 	linked := s.m.arch.RA != arch.NoReg
 	switch {
 	case state == UnsetFrame && !interrupted(in) && (typ == NoFrame || linked):
-		return unwind.StatusNotMe // it made a call, with who knows what below SP
+		return unwind.StatusNotMe // it made a call, and what is below SP is unknown
 	case state == UnsetFrame && linked:
 		return s.accept(frameAt{linked: true, cfa: in.SP()}, in, out)
 	case state == UnsetFrame:
@@ -99,7 +99,7 @@ func (s *FrameFuncStepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
 		if status != unwind.StatusNotMe || typ != UnknownT {
 			return status
 		}
-		// What looked like the end of a function was none.
+		// What looked like the end of a function was not one.
 	case state == HalfsetFrame && !linked:
 		return s.accept(frameAt{ra: in.SP() + word, fp: in.SP(), hasFP: true, cfa: in.SP() + 2*word}, in, out)
 	case typ == NoFrame || typ == SaveFPOnlyFrame || state == HalfsetFrame || s.m.chain == nil:
@@ -109,20 +109,20 @@ func (s *FrameFuncStepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
 		return s.byStackPointers(pc, in, out)
 	}
 	if s.unsaved(typ, pc, in) {
-		note(out, "the link register does not lead into the function, whose code is not to be had")
+		note(out, "the link register points outside the function, whose code is not available")
 		return s.accept(frameAt{linked: true, unseen: true, cfa: in.SP()}, in, out)
 	}
 	return s.byFP(typ, pc, in, out)
 }
 
-// farthest is the bytes between a function's code and a return address in it, at
-// most, as far as unsaved believes.
+// farthest is how far a return address in a function can be from the function's code,
+// in bytes, for unsaved to accept it.
 const farthest = 32 << 10
 
-// unsaved reports whether an interrupted function of which no code is to be had
-// still has its return address in the link register. What that holds is either the
-// return address, or where a call came back to the function itself: it is
-// the former where it leads elsewhere.
+// unsaved reports whether an interrupted function whose code is not available still has
+// its return address in the link register. The register holds either the return address
+// or the address where a callee returned into the function itself. If it leads
+// elsewhere, it is the return address.
 func (s *FrameFuncStepper) unsaved(typ FrameType, pc arch.Address, in *unwind.Frame) bool {
 	p := in.Walker().ProcessState()
 	if s.m.arch.RA == arch.NoReg || typ != UnknownT || !interrupted(in) || !unreadCode(p, pc) {
@@ -149,13 +149,13 @@ func (s *FrameFuncStepper) classify(in *unwind.Frame, pc arch.Address) (FrameTyp
 	return lookupFuncStart{in.Walker(), s.flows}.at(pc, in.LookupAddr(), modeOf(in))
 }
 
-// byFP steps where FP is, or may be, the function's own.
+// byFP steps if FP is, or may be, the function's own.
 func (s *FrameFuncStepper) byFP(typ FrameType, pc arch.Address, in, out *unwind.Frame) unwind.Status {
 	p, a, chain := in.Walker().ProcessState(), s.m.arch, s.m.chain
 	fp, _, ok := in.Reg(a.FP)
 	word := uint64(a.RegSize)
 	if ok && fp == 0 && chain.ends && in.Trust() == unwind.TrustFramePointer && typ == UnknownT {
-		note(out, "a frame pointer of zero ends the chain")
+		note(out, "the frame pointer is zero: the end of the chain")
 		return unwind.StatusStackBottom
 	}
 	if !ok || fp < in.SP() || fp%word != 0 || fp > endOfStack(in)-2*word {
@@ -173,7 +173,7 @@ func (s *FrameFuncStepper) byFP(typ FrameType, pc arch.Address, in, out *unwind.
 		caller, err2 := a.ReadReg(p, at.fp)
 		switch {
 		case windows && err == nil && err2 == nil && raw == 0 && caller == 0:
-			note(out, "a frame pointer and a return address of zero end the chain")
+			note(out, "the frame pointer and the return address are zero: the end of the chain")
 			return unwind.StatusStackBottom
 		case err != nil || !s.flows.mayHaveCalled(in.Walker(), ra, pc) && !unreadCode(p, ra):
 			if out.Tracing() {
@@ -181,7 +181,7 @@ func (s *FrameFuncStepper) byFP(typ FrameType, pc arch.Address, in, out *unwind.
 			}
 			return unwind.StatusNotMe
 		case windows && a == arch.AMD64 && !s.recordAt(caller, fp, in):
-			note(out, "the frame pointer leads to no second one: compilers for Windows use the register for other things")
+			note(out, "the frame pointer does not lead to a second one: compilers for Windows use the register for other things")
 			return unwind.StatusNotMe
 		}
 	}
@@ -191,8 +191,8 @@ func (s *FrameFuncStepper) byFP(typ FrameType, pc arch.Address, in, out *unwind.
 	return s.accept(at, in, out)
 }
 
-// recordAt reports whether fp, read from a frame's record at from, is a record further up
-// the stack with an address of code in it, or ends the chain.
+// recordAt reports whether fp, read from a frame's record at from, is a record further
+// up the stack with a code address in it, or ends the chain.
 func (s *FrameFuncStepper) recordAt(fp, from arch.Address, in *unwind.Frame) bool {
 	p, a, word := in.Walker().ProcessState(), s.m.arch, uint64(s.m.arch.RegSize)
 	if fp == 0 {
@@ -205,8 +205,8 @@ func (s *FrameFuncStepper) recordAt(fp, from arch.Address, in *unwind.Frame) boo
 	return err == nil && (ra == 0 || isCode(p, codePointer(in.Walker(), ra)-1))
 }
 
-// raise corrects the CFA of a frame that may end above its record, if the
-// function's code tells where.
+// raise corrects the CFA of a frame that may end above its record, if the function's
+// code shows where.
 func (s *FrameFuncStepper) raise(at *frameAt, in *unwind.Frame) {
 	row, _ := s.flows.certain(nil, in.Walker(), in.LookupAddr(), modeOf(in))
 	if row == nil {
@@ -217,9 +217,9 @@ func (s *FrameFuncStepper) raise(at *frameAt, in *unwind.Frame) {
 	}
 }
 
-// mayReturnTo reports whether a frame that is known otherwise may return to ra
-// although no call is seen before it: code that is not to be had, or the
-// restorer to which signal handlers return.
+// mayReturnTo reports whether a frame that is known by other means may return to ra
+// although no call is seen before it: the code is not available, or ra is the restorer
+// to which signal handlers return.
 func mayReturnTo(m *machine, p unwind.ProcessState, ra arch.Address) bool {
 	if unreadCode(p, ra) {
 		return true
@@ -235,10 +235,10 @@ func mayReturnTo(m *machine, p unwind.ProcessState, ra arch.Address) bool {
 // frameAt says where a frame keeps what its caller needs.
 type frameAt struct {
 	ra, fp, cfa arch.Address
-	linked      bool // the return address still is in the link register
-	hasFP       bool // else FP still is the caller's
-	unseen      bool // the function's code is not to be had
-	whole       bool // cfa is where the frame ends, although frames may end above it
+	linked      bool // the return address is still in the link register
+	hasFP       bool // otherwise FP is still the caller's
+	unseen      bool // the function's code is not available
+	whole       bool // cfa is the frame's end, even for architectures whose frames may end above it
 }
 
 // returnAddress reads the return address of the frame.
@@ -254,7 +254,7 @@ func (s *FrameFuncStepper) returnAddress(at *frameAt, in *unwind.Frame) (uint64,
 	return v + s.m.arch.ReturnOffset, unwind.AtAddress(at.ra), err
 }
 
-// accept makes out the caller if what at names holds water.
+// accept fills in the caller if what at says is plausible.
 func (s *FrameFuncStepper) accept(at frameAt, in, out *unwind.Frame) unwind.Status {
 	p, a := in.Walker().ProcessState(), s.m.arch
 	raw, raLoc, err := s.returnAddress(&at, in)

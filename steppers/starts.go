@@ -11,9 +11,9 @@ import (
 // maxStarts bounds the places looked at where a function may begin.
 const maxStarts = 16
 
-// choose steps from a frame whose function or path is in doubt: of all rows that
-// may be the frame's, the one whose return address follows a call of the
-// function wins, else the only one that can have led there.
+// choose steps from a frame whose function or path is in doubt. Of all rows that may be
+// the frame's, the one whose return address follows a call of the function wins;
+// otherwise the only one whose call can have led there.
 func (s *AnalysisStepper) choose(x *flowScratch, lookup arch.Address, in, out *unwind.Frame) unwind.Status {
 	var best, second candidate
 	var bestRow *stackflow.Row
@@ -34,7 +34,7 @@ func (s *AnalysisStepper) choose(x *flowScratch, lookup arch.Address, in, out *u
 			switch s.flows.calls(w, c.ra, st.addr, lookup) {
 			case InFunc:
 				if out.Tracing() {
-					out.Notef("by the code from %#x on, which the call before %#x calls: CFA %#x", st.addr, c.ra, c.cfa)
+					out.Notef("from the code at %#x on, called before %#x: CFA %#x", st.addr, c.ra, c.cfa)
 				}
 				return s.fill(row, &c, in, out)
 			case PCUnknown:
@@ -48,18 +48,22 @@ func (s *AnalysisStepper) choose(x *flowScratch, lookup arch.Address, in, out *u
 	}
 	if bestRow == nil || second.ra != 0 {
 		if out.Tracing() {
-			out.Notef("no code that leads to %#x tells where the frame is: %v", lookup, second.ra != 0)
+			why := "no code path to %#x shows where the frame is"
+			if second.ra != 0 {
+				why = "the code paths to %#x differ in where the frame is"
+			}
+			out.Notef(why, lookup)
 		}
 		return unwind.StatusNotMe
 	}
 	if out.Tracing() {
-		out.Notef("by the code from %#x on: CFA %#x", bestStart.addr, best.cfa)
+		out.Notef("from the code at %#x on: CFA %#x", bestStart.addr, best.cfa)
 	}
 	return s.fill(bestRow, &best, in, out)
 }
 
-// calls tells whether the call that returns to ra calls the function at start,
-// or leads to pc otherwise.
+// calls reports whether the call that returns to ra calls the function at start, or
+// leads to pc in another way.
 func (fl *flows) calls(w *unwind.Walker, ra, start, pc arch.Address) PCState {
 	site, ok := callBefore(w.ProcessState(), ra)
 	if !ok {
@@ -76,12 +80,11 @@ func (fl *flows) calls(w *unwind.Walker, ra, start, pc arch.Address) PCState {
 
 // A functionStart is a place where a function may begin.
 type functionStart struct {
-	addr, end arch.Address // end is 0 where it is not known
-	weak      bool         // only its surroundings say so
+	addr, end arch.Address // end is 0 if not known
+	weak      bool         // only the code around it says so
 }
 
-// starts lists where the function that addr is in may begin, the most likely
-// place first.
+// starts lists where the function that contains addr may begin, most likely first.
 func (s *AnalysisStepper) starts(list []functionStart, addr arch.Address, in *unwind.Frame) []functionStart {
 	w := in.Walker()
 	p := w.ProcessState()
@@ -104,9 +107,9 @@ func (s *AnalysisStepper) starts(list []functionStart, addr arch.Address, in *un
 	return padded(list, p, addr, modeOf(in))
 }
 
-// called appends the nearest addresses up to addr among the targets of calls,
-// which are code pointers of the file, as far as they are to code in addr's
-// instruction set, which mode says. The next one after addr bounds the function.
+// called appends the nearest call targets up to addr. They are code pointers of the
+// file; only those that reach code in addr's instruction set (mode) count. The next
+// target after addr is the function's end.
 func called(list []functionStart, targets []uint64, addr, mode, bias arch.Address, a *arch.Arch) []functionStart {
 	i, _ := slices.BinarySearch(targets, addr-bias+1+mode)
 	end := arch.Address(0)
@@ -136,11 +139,11 @@ func called(list []functionStart, targets []uint64, addr, mode, bias arch.Addres
 // maxCalled bounds the targets of calls that are tried.
 const maxCalled = 4
 
-// maxPadded is how far before an address padding is looked for, in bytes.
+// maxPadded is how far before an address to look for padding, in bytes.
 const maxPadded = 4096
 
-// padded appends the addresses before addr where the code, whose instruction set
-// mode says, looks as if a function began.
+// padded appends the addresses before addr where the code looks like the start of a
+// function. mode says which instruction set the code is in.
 func padded(list []functionStart, p unwind.ProcessState, addr, mode arch.Address) []functionStart {
 	from := max(addr, maxPadded) - maxPadded
 	if m, ok, _ := mappingAt(p, addr); ok {

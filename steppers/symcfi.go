@@ -14,9 +14,9 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// SymCFIStepper walks by the STACK CFI records of Breakpad symbol files, which are of any
-// architecture. They are call frame information written as text; a binary's own comes
-// first, for it is asked for more than symbol files keep.
+// SymCFIStepper walks by the STACK CFI records of Breakpad symbol files, on any
+// architecture. They are call frame information written as text. A binary's own comes
+// first: it has more than symbol files keep.
 type SymCFIStepper struct {
 	arch    *arch.Arch
 	files   modules.Source
@@ -38,7 +38,7 @@ func (s *SymCFIStepper) Name() string { return "SymCFI" }
 // Priority implements unwind.FrameStepper: after all that goes by the binary itself.
 func (s *SymCFIStepper) Priority() uint32 { return unwind.PriorityDebugStepper + 3 }
 
-// A symScratch is what one step needs and the next can use again.
+// A symScratch holds the buffers of one step, for the next to reuse.
 type symScratch struct {
 	found   [rowCache]foundRules
 	machine unwindrules.Machine
@@ -47,7 +47,7 @@ type symScratch struct {
 	arch    *arch.Arch
 }
 
-// foundRules are rules and what they were found for.
+// foundRules are rules and the address that they were looked up for.
 type foundRules struct {
 	file  *breakpad.File
 	addr  uint64
@@ -60,7 +60,7 @@ func (s *SymCFIStepper) newScratch() *symScratch {
 	return x
 }
 
-// reg answers the frame's register of a name.
+// reg returns the frame's register of a name.
 func (x *symScratch) reg(name string) (uint64, bool) {
 	r, ok := symReg(x.arch, name)
 	if !ok {
@@ -74,7 +74,7 @@ func (x *symScratch) read(addr uint64) (uint64, error) {
 	return x.arch.ReadReg(x.frame.Walker().ProcessState(), addr)
 }
 
-// rules answers the rules for an offset from the module's beginning; nil for none.
+// rules returns the rules for an offset from the module's start; nil if there are none.
 func (x *symScratch) rules(f *breakpad.File, addr uint64, out *unwind.Frame) *breakpad.Rules {
 	c := &x.found[(addr^addr>>3)%rowCache]
 	if c.file == f && c.addr == addr {
@@ -136,16 +136,16 @@ func (s *SymCFIStepper) step(x *symScratch, f *breakpad.File, lib *libstate.Libr
 	return s.restore(&x.caller, lib, in, out)
 }
 
-// isSignal reports whether the rules are those of a signal's trampoline, which symbol
-// files do not mark: the stack pointer is read from memory as it was, and where calls
-// push the return address, that is not below it. Functions that align their stack have
-// it there.
+// isSignal reports whether the rules are those of a signal trampoline, which symbol
+// files do not mark. Such rules read the stack pointer from memory as it was; where
+// calls push the return address, the rules do not put it below that stack pointer.
+// Functions that align their stack do.
 func (s *SymCFIStepper) isSignal(c *breakpad.Caller) bool {
 	return c.CFA.From == unwindrules.FromMemory && c.RA.From == unwindrules.FromMemory &&
 		(s.arch.RA != arch.NoReg || c.RA.Addr != c.CFA.Bits-uint64(s.arch.RegSize))
 }
 
-// restore makes out the caller c.
+// restore fills in the caller c.
 func (s *SymCFIStepper) restore(c *breakpad.Caller, lib *libstate.Library, in, out *unwind.Frame) unwind.Status {
 	if c.Outermost {
 		note(out, "the return address is undefined: the outermost frame")
@@ -176,7 +176,7 @@ func (s *SymCFIStepper) restore(c *breakpad.Caller, lib *libstate.Library, in, o
 	}
 	out.SetPC(ra.Bits+s.arch.ReturnOffset, loc)
 	if out.RA() < lowestCode {
-		note(out, "the return address is no address of code")
+		note(out, "the return address is not in code")
 		return unwind.StatusNotMe
 	}
 	out.SetReg(s.arch.SP, sp, spLoc)
@@ -185,8 +185,8 @@ func (s *SymCFIStepper) restore(c *breakpad.Caller, lib *libstate.Library, in, o
 		return unwind.StatusNotMe
 	}
 	if isPE(lib) && libraryAt(in.Walker().ProcessState(), out.RA()-1) == nil && !isCode(in.Walker().ProcessState(), out.RA()-1) {
-		// The rules that Breakpad makes of x64 images' tables are wrong for functions
-		// with a frame pointer.
+		// Breakpad derives wrong rules from the tables of x64 images for functions with
+		// a frame pointer.
 		note(out, "the return address is in no module")
 		return unwind.StatusNotMe
 	}
@@ -199,7 +199,7 @@ func (s *SymCFIStepper) restore(c *breakpad.Caller, lib *libstate.Library, in, o
 	return unwind.StatusSuccess
 }
 
-// locate says where in the process a value is that a program found.
+// locate returns the location in the process of a value that a program computed.
 func locate(a *arch.Arch, in *unwind.Frame, v unwindrules.Value) unwind.Location {
 	switch v.From {
 	case unwindrules.FromMemory:
@@ -221,8 +221,8 @@ func isPE(lib *libstate.Library) bool {
 	return lib.Module != nil && lib.Module.Format == libstate.FormatPE
 }
 
-// symReg is the register that symbol files name so. Most names are ours; others are
-// those of the platform's assembler.
+// symReg returns the register that symbol files call by this name. Most names are ours;
+// the others are those of the platform's assembler.
 func symReg(a *arch.Arch, name string) (arch.Reg, bool) {
 	if r, ok := a.RegByName(name); ok {
 		return r, true

@@ -11,31 +11,31 @@ type WandererHelper interface {
 	// IsPrevInstrACall reports whether the instruction before addr is a call, and
 	// its target; 0 for an indirect one.
 	IsPrevInstrACall(addr arch.Address) (target arch.Address, ok bool)
-	// IsPCInFunc tells whether pc is in the function that begins at entry.
+	// IsPCInFunc says whether pc is in the function that begins at entry.
 	IsPCInFunc(entry, pc arch.Address) PCState
-	// RequireExactMatch says that a return address counts only where IsPCInFunc
-	// answers InFunc.
+	// RequireExactMatch says that a return address counts only if IsPCInFunc returns
+	// InFunc.
 	RequireExactMatch() bool
 }
 
 const (
 	// scanWords is how far the stack is scanned for one frame, in words.
 	scanWords = 256
-	// scanWordsTop is how far for a frame about whose size nothing is known
-	// because it was interrupted anywhere.
+	// scanWordsTop is the limit for a frame of unknown size, because it was interrupted
+	// anywhere in its function.
 	scanWordsTop = 1024
-	// guessWords and guessWordsTop are how far where no code is to be had that could
-	// show a call: what is an address there, and no more.
+	// guessWords and guessWordsTop are the limits if there is no code to show calls:
+	// there, any word that is an address in a module counts.
 	guessWords    = 40
 	guessWordsTop = 160
 )
 
-// StepperWanderer is the last resort: it looks up the stack for the first word
-// that is a return address. A call whose target is the function that the frame is
-// in is best; without one, the first call that may have led there is taken.
+// StepperWanderer is the last resort: it scans up the stack for the first word that is
+// a return address. Best is the return address of a call whose target is the frame's
+// function. Without one, it takes the first call that may have led there.
 //
-// It stays on the stack's mapping, and does not scan for a frame whose own
-// address is no code, unless the processor got there.
+// It stays in the stack's mapping. It does not scan for a frame whose own address is
+// not code, unless the processor got there.
 type StepperWanderer struct {
 	m      *machine
 	helper WandererHelper
@@ -58,8 +58,8 @@ func (s *StepperWanderer) Name() string { return "Wanderer" }
 // Priority implements unwind.FrameStepper.
 func (s *StepperWanderer) Priority() uint32 { return unwind.PriorityWanderer }
 
-// CallChecker is the default WandererHelper: it reads code and symbols, and
-// believes indirect calls.
+// CallChecker is the default WandererHelper: it reads code and symbols, and accepts
+// indirect calls.
 type CallChecker struct {
 	w     *unwind.Walker
 	flows *flows
@@ -74,8 +74,8 @@ func (c CallChecker) IsPrevInstrACall(addr arch.Address) (arch.Address, bool) {
 	return site.Target, ok
 }
 
-// IsPCInFunc implements WandererHelper. Linkage stubs and tail calls count as
-// the function that they lead to.
+// IsPCInFunc implements WandererHelper. A linkage stub or a tail call counts as the
+// function that it leads to.
 func (c CallChecker) IsPCInFunc(entry, pc arch.Address) PCState {
 	return c.flows.pcInFunc(c.w, entry, pc)
 }
@@ -86,11 +86,11 @@ func (c CallChecker) RequireExactMatch() bool { return false }
 // CallerFrame implements unwind.FrameStepper.
 func (s *StepperWanderer) CallerFrame(in, out *unwind.Frame) unwind.Status {
 	if in.Walker().ProcessState().Arch().StackGrowsUp {
-		return unwind.StatusNotMe // above SP nothing is alive
+		return unwind.StatusNotMe // nothing above SP is live
 	}
 	if derailed(in) {
 		if out.Tracing() {
-			out.Notef("%#x is no code: what the stack holds is not to be trusted", in.RA())
+			out.Notef("%#x is not code: the stack cannot be trusted", in.RA())
 		}
 		return unwind.StatusNotMe
 	}
@@ -120,16 +120,16 @@ func (s *StepperWanderer) CallerFrame(in, out *unwind.Frame) unwind.Status {
 	return unwind.StatusSuccess
 }
 
-// atBase reports whether a frame that made a call is so near to the base of its thread's
-// stack that a scan has seen all that is left.
+// atBase reports whether a frame that made a call is so near the base of its thread's
+// stack that a scan has seen the whole rest.
 func (s *StepperWanderer) atBase(in *unwind.Frame) bool {
 	base, ok := stackBase(in)
 	return ok && !interrupted(in) && base-in.SP() <= guessWords*uint64(s.m.arch.RegSize)
 }
 
-// linked returns the return address that the link register of an interrupted
-// frame holds, if the call before it is one of the frame's function. A function
-// that has called others has the address behind its last call there.
+// linked returns the return address in the link register of an interrupted frame, if
+// the call before it calls the frame's function. In a function that has already called
+// others, the register holds the address after its last call.
 func (s *StepperWanderer) linked(helper WandererHelper, in *unwind.Frame) (ra arch.Address, exact bool) {
 	if s.m.arch.RA == arch.NoReg || !interrupted(in) {
 		return 0, false
@@ -143,9 +143,9 @@ func (s *StepperWanderer) linked(helper WandererHelper, in *unwind.Frame) (ra ar
 	return ra, ok && helper.IsPCInFunc(target, instruction(in)) == InFunc
 }
 
-// fillLinked makes out the frame to which ra, in the link register, returns. How
-// much stack the function has taken is not known: as much as none is likely
-// enough where nothing else is.
+// fillLinked fills in the frame to which ra, in the link register, returns. How much
+// stack the function has taken is not known; none is a likely guess if nothing else is
+// known.
 func (s *StepperWanderer) fillLinked(ra arch.Address, in, out *unwind.Frame) unwind.Status {
 	_, loc, _ := in.Reg(s.m.arch.RA)
 	fp, fpLoc, hasFP := in.Reg(s.m.arch.FP)
@@ -167,7 +167,7 @@ func (s *StepperWanderer) scan(helper WandererHelper, in *unwind.Frame) (slot, r
 	p, word := in.Walker().ProcessState(), uint64(s.m.arch.RegSize)
 	sp := (in.SP() + word - 1) &^ (word - 1)
 	if c := s.m.chain; c != nil && c.back && !interrupted(in) {
-		sp += uint64(c.ra) + word // where the function that this one called saved its return address
+		sp += uint64(c.ra) + word // where the callee saved the return address
 	}
 	words, guesses := uint64(scanWords), sp+guessWords*word
 	if interrupted(in) || in.Trust() != unwind.TrustScan && in.Trust() != unwind.TrustFramePointer {
@@ -205,7 +205,7 @@ func (s *StepperWanderer) scan(helper WandererHelper, in *unwind.Frame) (slot, r
 	return slot, ra, false
 }
 
-// record reports whether a frame pointer leads to a record with an address of code.
+// record reports whether a frame pointer leads to a record that holds a code address.
 func (s *StepperWanderer) record(fp arch.Address, in *unwind.Frame) bool {
 	p, a, c := in.Walker().ProcessState(), s.m.arch, s.m.chain
 	word := uint64(a.RegSize)
@@ -216,15 +216,15 @@ func (s *StepperWanderer) record(fp arch.Address, in *unwind.Frame) bool {
 	return err == nil && isCode(p, codePointer(in.Walker(), ra)-1)
 }
 
-// fill makes out the frame that the return address at slot belongs to.
+// fill fills in the frame that the return address at slot belongs to.
 func (s *StepperWanderer) fill(slot, ra arch.Address, in, out *unwind.Frame) {
 	a, word := s.m.arch, uint64(s.m.arch.RegSize)
 	p := in.Walker().ProcessState()
 	fp, fpLoc, hasFP := in.Reg(a.FP)
 	typ, _ := lookupFuncStart{in.Walker(), s.flows}.at(instruction(in), in.LookupAddr(), modeOf(in))
 	if typ != NoFrame {
-		// A function that saves FP first has it right below its return address. One that
-		// has not saved it yet, or does not use it, has the register as its caller left it.
+		// A function that saves FP first has it right below its return address. If it
+		// has not saved FP yet, or does not use it, the register is still its caller's.
 		hasFP = hasFP && fp > slot && s.record(fp, in)
 		if slot-word >= in.SP() && slot >= word {
 			v, err := a.ReadReg(p, slot-word)

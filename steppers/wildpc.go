@@ -5,16 +5,16 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// PriorityWildPC is WildPCStepper's priority: before anything that takes the
-// frame for one of a function.
+// PriorityWildPC is the priority of WildPCStepper: before every stepper that assumes
+// that the frame is in a function.
 const PriorityWildPC = unwind.PriorityFrame - 8
 
-// WildPCStepper leaves a pc that is in no executable memory: the program called
-// through a null or wild pointer. No instruction ran there, so the return address
-// is where the call left it and every register is the caller's.
+// WildPCStepper steps from a pc that is not in executable memory: the program called
+// through a null or wild pointer. No instruction ran there, so the return address is
+// where the call left it, and every register is the caller's.
 //
-// It asks for a call before the return address, and only believes a pc that the
-// processor really got to: a thread's own, or one that a signal interrupted.
+// It requires a call before the return address, and accepts only a pc that the
+// processor really reached: a thread's own, or one that a signal interrupted.
 type WildPCStepper struct {
 	arch *arch.Arch
 }
@@ -48,7 +48,7 @@ func (s *WildPCStepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
 	}
 	if _, ok := callBefore(p, codePointer(in.Walker(), ra)); !ok {
 		if out.Tracing() {
-			out.Notef("%#x is no code, and %#x (%s) does not follow a call", in.RA(), ra, loc.Describe(s.arch))
+			out.Notef("%#x is not code, and %#x (%s) does not follow a call", in.RA(), ra, loc.Describe(s.arch))
 		}
 		return unwind.StatusNotMe
 	}
@@ -61,13 +61,13 @@ func (s *WildPCStepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
 	out.SetCalleeCFA(sp)
 	out.SetTrust(unwind.TrustWildPC)
 	if out.Tracing() {
-		out.Notef("%#x is no code: called through a bad pointer", in.RA())
+		out.Notef("%#x is not code: called through a bad pointer", in.RA())
 	}
 	return unwind.StatusSuccess
 }
 
-// returnAddress is what a call just made left behind: in the link register, or
-// on the top of the stack.
+// returnAddress is what a call has just left: in the link register, or at the top of
+// the stack.
 func (s *WildPCStepper) returnAddress(in *unwind.Frame) (uint64, unwind.Location, error) {
 	if s.arch.RA != arch.NoReg {
 		if v, loc, ok := in.Reg(s.arch.RA); ok {

@@ -11,16 +11,16 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// maxParams bounds the bytes of parameters that a record is believed.
+// maxParams limits the bytes of parameters that a record may claim.
 const maxParams = 1 << 16
 
-// WinFrameStepper walks 32-bit x86 code of Windows by what PDBs and symbol files say of
-// its frames: FrameData programs, and FPO data where there are none.
+// WinFrameStepper walks 32-bit x86 code of Windows by the frame descriptions of PDBs
+// and symbol files: FrameData programs, or FPO data if there are none.
 //
-// Where a frame ends is told relative to EBP, or to ESP with the parameters of the call
-// under way, which a compiler may have counted among the frame's own: then the return
-// address is searched for, as the records ask for. An epilogue, of which they tell
-// nothing, is followed by its code.
+// The records give the end of a frame relative to EBP, or to ESP plus the parameters of
+// the call in progress. A compiler may have counted those parameters as part of the
+// frame; then the stepper searches for the return address, as the records ask for. The
+// records say nothing about epilogues, so the stepper follows their code.
 type WinFrameStepper struct {
 	files    modules.Source
 	flows    *flows
@@ -43,8 +43,8 @@ func (s *WinFrameStepper) setFlows(fl *flows) { s.flows, s.analysis.flows = fl, 
 // Name implements unwind.FrameStepper.
 func (s *WinFrameStepper) Name() string { return "WinFrame" }
 
-// Priority implements unwind.FrameStepper: before call frame information of symbol
-// files, which of Windows is made of the same records.
+// Priority implements unwind.FrameStepper: before the call frame information of symbol
+// files, which for Windows is made from the same records.
 func (s *WinFrameStepper) Priority() uint32 { return unwind.PriorityDebugStepper + 2 }
 
 // CallerFrame implements unwind.FrameStepper.
@@ -78,8 +78,8 @@ func (s *WinFrameStepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
 	return status
 }
 
-// framesOf returns what tells of the frames of the module that the frame is in, and the
-// address to ask it about.
+// framesOf returns the frame records of the module that the frame is in, and the
+// address to look up in them.
 func (s *WinFrameStepper) framesOf(f *unwind.Frame) (image.WinFrames, uint32) {
 	lookup := f.LookupAddr()
 	lib := libraryAt(f.Walker().ProcessState(), lookup)
@@ -89,7 +89,8 @@ func (s *WinFrameStepper) framesOf(f *unwind.Frame) (image.WinFrames, uint32) {
 	return fileOf(s.files, lib).WinFrames(), uint32(lookup - lib.Start)
 }
 
-// calleeParams is how many bytes of parameters the call under way has on the stack.
+// calleeParams returns how many bytes of parameters the call in progress has on the
+// stack.
 func (s *WinFrameStepper) calleeParams(in *unwind.Frame) uint32 {
 	callee := in.PrevFrame()
 	if callee == nil || interrupted(in) {
@@ -108,7 +109,7 @@ func (s *WinFrameStepper) calleeParams(in *unwind.Frame) uint32 {
 	return 0
 }
 
-// A winStep is one step under way, and what the next can use again.
+// A winStep is one step in progress, with buffers for the next to reuse.
 type winStep struct {
 	s       *WinFrameStepper
 	w       *unwindrules.WinFrame
@@ -161,7 +162,7 @@ func (x *winStep) step() unwind.Status {
 		note(x.out, "the return address is zero: the bottom of the stack")
 		return unwind.StatusStackBottom
 	case x.grade(x.out.RA()) == noReturn:
-		why = fmt.Sprintf("%#x is no return address", x.out.RA())
+		why = fmt.Sprintf("%#x is not a return address", x.out.RA())
 	}
 	if why != "" {
 		note(x.out, why)
@@ -171,7 +172,7 @@ func (x *winStep) step() unwind.Status {
 	return unwind.StatusSuccess
 }
 
-// fill makes out the caller r.
+// fill fills in the caller r.
 func (x *winStep) fill(r *unwindrules.WinRegs) {
 	x.out.SetPC(r.EIP.Bits, locate(arch.X86, x.in, r.EIP))
 	x.out.SetSP(r.ESP.Bits)

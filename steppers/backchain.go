@@ -5,13 +5,13 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// byStackPointers steps where the caller's stack pointer is found on the stack
-// rather than by a frame pointer.
+// byStackPointers steps if the caller's stack pointer is found on the stack, not
+// through a frame pointer.
 //
-// A function that has called another has a frame of its own. Of one that was
-// interrupted nobody knows without its code: it may be a leaf, whose frame is its
-// caller's and whose return address is in the link register. What is called
-// directly from where the return address points decides then.
+// A function that has called another has a frame of its own. An interrupted function
+// may be a leaf without one: its frame is its caller's, and its return address is in
+// the link register. Only its code could tell. Without it, the call before the return
+// address decides: what that call calls directly.
 func (s *FrameFuncStepper) byStackPointers(pc arch.Address, in, out *unwind.Frame) unwind.Status {
 	at, ra, ok := s.callerByStack(in, in.SP())
 	if s.m.chain.back && !interrupted(in) && s.endOfChain(in, &at, ra, ok) {
@@ -24,7 +24,7 @@ func (s *FrameFuncStepper) byStackPointers(pc arch.Address, in, out *unwind.Fram
 	}
 	if !interrupted(in) {
 		if !ok || reach == OutsideFunc && !unreadCode(in.Walker().ProcessState(), ra) {
-			note(out, "no stack pointer on the stack that a call of this function left")
+			note(out, "no saved stack pointer from a call of this function is on the stack")
 			return unwind.StatusNotMe
 		}
 		return s.accept(at, in, out)
@@ -32,8 +32,9 @@ func (s *FrameFuncStepper) byStackPointers(pc arch.Address, in, out *unwind.Fram
 	return s.interruptedByStack(at, ra, reach, pc, in, out)
 }
 
-// endOfChain reports whether the back chain is zero at SP, or at the caller's stack
-// pointer, which at is, with no return address: start-up code begins so.
+// endOfChain reports whether the back chain is zero at SP or, if the caller has no
+// return address, at the stack pointer of the caller (at): start-up code begins like
+// that.
 func (s *FrameFuncStepper) endOfChain(in *unwind.Frame, at *frameAt, ra arch.Address, ok bool) bool {
 	sp := in.SP()
 	if ok && ra == 0 {
@@ -43,8 +44,8 @@ func (s *FrameFuncStepper) endOfChain(in *unwind.Frame, at *frameAt, ra arch.Add
 	return err == nil && v == 0
 }
 
-// interruptedByStack steps from a function that was interrupted. reach says
-// whether the call before ra, which at leads to, leads to the function.
+// interruptedByStack steps from a function that was interrupted. reach says whether the
+// call before ra, to which at leads, leads to the function.
 func (s *FrameFuncStepper) interruptedByStack(at frameAt, ra arch.Address, reach PCState, pc arch.Address, in, out *unwind.Frame) unwind.Status {
 	lr, linked := arch.Address(0), OutsideFunc
 	if v, _, ok := in.Reg(s.m.arch.RA); ok {
@@ -60,13 +61,13 @@ func (s *FrameFuncStepper) interruptedByStack(at frameAt, ra arch.Address, reach
 			return s.accept(frameAt{linked: true, cfa: cfa}, in, out)
 		}
 	}
-	note(out, "neither the link register nor the stack tells for sure who called the interrupted function")
+	note(out, "neither the link register nor the stack shows for certain which function called the interrupted one")
 	return unwind.StatusNotMe
 }
 
-// sameFunction reports whether the address that a call returns to is in the
-// function at pc: what the link register holds in a function that has called
-// others already.
+// sameFunction reports whether the address that a call returns to is in the function at
+// pc. If so, the function has already called others: the link register holds the
+// address after its last call.
 func (s *FrameFuncStepper) sameFunction(in *unwind.Frame, ra, pc arch.Address) bool {
 	w := in.Walker()
 	if start, _, ok := functionAt(w, pc); ok {
@@ -97,7 +98,7 @@ func (s *FrameFuncStepper) leafFrame(at frameAt, ra, lr arch.Address, in *unwind
 	return 0, false
 }
 
-// reaches tells whether the call that returns to ra leads to the function at pc.
+// reaches reports whether the call that returns to ra leads to the function at pc.
 func (s *FrameFuncStepper) reaches(in *unwind.Frame, ra, pc arch.Address) PCState {
 	site, ok := callBefore(in.Walker().ProcessState(), ra)
 	switch {
@@ -110,7 +111,7 @@ func (s *FrameFuncStepper) reaches(in *unwind.Frame, ra, pc arch.Address) PCStat
 }
 
 // callerByStack finds the stack pointer of the caller of the frame at sp, and the
-// return address beside it.
+// return address that is saved relative to it.
 func (s *FrameFuncStepper) callerByStack(in *unwind.Frame, sp arch.Address) (at frameAt, ra arch.Address, ok bool) {
 	p, a, chain := in.Walker().ProcessState(), s.m.arch, s.m.chain
 	word := uint64(a.RegSize)
@@ -121,7 +122,7 @@ func (s *FrameFuncStepper) callerByStack(in *unwind.Frame, sp arch.Address) (at 
 		caller, ok = v, err == nil && v > sp && v%word == 0 && v <= end-2*word
 	} else {
 		from := (sp + 7) &^ 7
-		if !interrupted(in) { // at SP is what the function it called saved
+		if !interrupted(in) { // at SP is what its callee saved
 			from += 8
 		}
 		caller, ok = s.savedSP(p, from, end)
@@ -138,9 +139,9 @@ func (s *FrameFuncStepper) callerByStack(in *unwind.Frame, sp arch.Address) (at 
 // bytes.
 const maxSaveArea = 64 << 10
 
-// savedSP looks from from on for the stack pointer that a function saved at its
-// entry: it points at a save area in which it is itself in its place, behind a
-// code pointer.
+// savedSP searches from the address from upwards for the stack pointer that a function
+// saved at its entry. It is a word that points to the save area in which it lies
+// itself, together with a code pointer.
 func (s *FrameFuncStepper) savedSP(p unwind.ProcessState, from, end arch.Address) (arch.Address, bool) {
 	a, chain := s.m.arch, s.m.chain
 	word := uint64(a.RegSize)
@@ -160,8 +161,8 @@ func (s *FrameFuncStepper) savedSP(p unwind.ProcessState, from, end arch.Address
 	return 0, false
 }
 
-// backChained reports whether the step went by the back chain or by a saved stack
-// pointer, which do not tell whether the function changed FP.
+// backChained reports whether the step used the back chain or a saved stack pointer.
+// These do not say whether the function changed FP.
 func (s *FrameFuncStepper) backChained(at *frameAt) bool {
 	return s.m.chain != nil && (s.m.chain.back || s.m.chain.save != 0) && !at.linked
 }

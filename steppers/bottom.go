@@ -12,24 +12,23 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// BottomOfStackStepper knows the frames that nobody called: the entry point of
-// the program and of the dynamic linker, the code in clone that a new thread
-// begins in, the functions of Windows that threads begin in, the ends of a goroutine
-// and of a context that makecontext made.
+// BottomOfStackStepper recognises frames that have no caller: the entry point of the
+// program and of the dynamic linker, the code in clone where a new thread begins, the
+// Windows functions where threads begin, and the end of a goroutine or of a context
+// made by makecontext.
 //
-// The entry point is in the ELF header that the process has mapped, and a
-// thread's first code is known by what it does after its call (it exits), so
-// that stripped programs have bottoms too. Symbols, where there are any, must
-// not contradict. (Code whose call frame information says that it has no return
-// address is DebugStepper's.)
+// The entry point is in the ELF header that the process has mapped. A thread's first
+// code is recognised by what it does after its call: it exits. So stripped programs
+// have bottoms too. If there are symbols, they must not contradict. (DebugStepper
+// handles code whose call frame information says that it has no return address.)
 type BottomOfStackStepper struct {
 	m     *machine
 	names []string
 	libs  sync.Map // *libstate.Library to []unwind.AddrRange
 }
 
-// NewBottomOfStackStepper returns the stepper for an architecture, or
-// ErrUnsupported. Functions of the names given are bottoms too.
+// NewBottomOfStackStepper returns the stepper for an architecture, or ErrUnsupported.
+// Functions with the given names are bottoms too.
 func NewBottomOfStackStepper(a *arch.Arch, names ...string) (*BottomOfStackStepper, error) {
 	m, err := mustKnow(a)
 	if err != nil {
@@ -83,8 +82,8 @@ func (s *BottomOfStackStepper) CallerFrame(in, out *unwind.Frame) unwind.Status 
 	return unwind.StatusNotMe
 }
 
-// winBottom names the function of Windows in which the frame's thread began; "" where
-// the frame is in another one. 32-bit names may be decorated.
+// winBottom returns the Windows function in which the frame's thread began; "" if the
+// frame is in another one. 32-bit names may be decorated.
 func winBottom(in *unwind.Frame, lib *libstate.Library) string {
 	base := strings.ToLower(find.BaseName(lib.Path))
 	if base != "ntdll.dll" && base != "kernel32.dll" {
@@ -95,17 +94,17 @@ func winBottom(in *unwind.Frame, lib *libstate.Library) string {
 		name = strings.TrimPrefix(bare, "_")
 	}
 	switch name {
-	case "RtlUserThreadStart", "_RtlUserThreadStart", // __RtlUserThreadStart is called by this one
+	case "RtlUserThreadStart", "_RtlUserThreadStart", // it calls __RtlUserThreadStart
 		"BaseThreadStart", "BaseThreadStartThunk", "BaseProcessStart", "BaseProcessStartThunk":
 		return name
 	}
 	return ""
 }
 
-// netBSDStart is what the entry point of NetBSD's programs jumps to.
+// netBSDStart is the function to which the entry point of a NetBSD program jumps.
 const netBSDStart = "___start"
 
-// ranges returns the start-up code of a library.
+// ranges returns the address ranges of a library's start-up code.
 func (s *BottomOfStackStepper) ranges(w *unwind.Walker, lib *libstate.Library) []unwind.AddrRange {
 	if v, ok := s.libs.Load(lib); ok {
 		return v.([]unwind.AddrRange)
@@ -131,8 +130,8 @@ func (s *BottomOfStackStepper) ranges(w *unwind.Walker, lib *libstate.Library) [
 	return ranges
 }
 
-// entry returns the code at the entry point of a program or dynamic linker.
-// e_entry is the word at byte 0x18 of the ELF header, in both classes.
+// entry returns the address range of the code at the entry point of a program or
+// dynamic linker. e_entry is the word at byte 0x18 of the ELF header, in both classes.
 func (s *BottomOfStackStepper) entry(mem unwind.ProcessState, syms unwind.SymbolReader, lib *libstate.Library) (unwind.AddrRange, bool) {
 	size := s.m.entryCode
 	switch lib.Kind {
@@ -159,7 +158,7 @@ func (s *BottomOfStackStepper) entry(mem unwind.ProcessState, syms unwind.Symbol
 	if syms != nil {
 		if sym, ok := syms.SymbolAt(lib, start); ok && sym.Addr == start {
 			if !isEntryName(sym.Name) {
-				return unwind.AddrRange{}, false // an ordinary function, which others may call
+				return unwind.AddrRange{}, false // an ordinary function, with callers
 			}
 			if lib.Kind == libstate.Executable && sym.Size != 0 {
 				size = sym.Size
@@ -172,7 +171,7 @@ func (s *BottomOfStackStepper) entry(mem unwind.ProcessState, syms unwind.Symbol
 	return unwind.AddrRange{Start: start, End: start + size}, true
 }
 
-// headerEntry is the entry point by the header that the process has mapped.
+// headerEntry returns the entry point from the header that the process has mapped.
 func headerEntry(mem unwind.ProcessState, lib *libstate.Library) (arch.Address, bool) {
 	if lib.HeaderAddr == 0 {
 		return 0, false
@@ -181,12 +180,12 @@ func headerEntry(mem unwind.ProcessState, lib *libstate.Library) (arch.Address, 
 	return entry + lib.LoadBias, err == nil && entry != 0
 }
 
-// An AuxReader is a ProcessState that has its process's auxiliary vector.
+// An AuxReader is a ProcessState that has the auxiliary vector of its process.
 type AuxReader interface {
 	Auxv() libstate.Auxv
 }
 
-// auxEntry is the program's entry point as the kernel told the process.
+// auxEntry returns the program's entry point from the auxiliary vector.
 func auxEntry(mem unwind.ProcessState) (arch.Address, bool) {
 	aux, is := mem.(AuxReader)
 	if !is {
@@ -195,8 +194,8 @@ func auxEntry(mem unwind.ProcessState) (arch.Address, bool) {
 	return aux.Auxv().Get(libstate.ATEntry)
 }
 
-// entryLen is how much of the size bytes at start is the code of a program's entry
-// point, which control leaves by a jump, or which exits after its call.
+// entryLen returns how many of the size bytes at start belong to the code of a
+// program's entry point. That code ends with a jump, or exits after its call.
 func entryLen(p unwind.ProcessState, start arch.Address, size uint64) uint64 {
 	code := readFunc(p, start, start+size)
 	called := false
@@ -217,9 +216,9 @@ func entryLen(p unwind.ProcessState, start arch.Address, size uint64) uint64 {
 	return size
 }
 
-// throughDescriptor is the code that a function pointer leads to. In the 64-bit
-// PowerPC ELF ABI 1.9 it points at a descriptor, whose first word that is; programs
-// of ABI 2 run on the same machine.
+// throughDescriptor returns the code that a function pointer leads to. In the 64-bit
+// PowerPC ELF ABI 1.9 the pointer points to a descriptor, whose first word is the
+// code's address. Programs of ABI 2 run on the same machine without descriptors.
 func (s *BottomOfStackStepper) throughDescriptor(p unwind.ProcessState, ptr arch.Address) arch.Address {
 	if !s.m.descriptors || isCode(p, ptr) {
 		return ptr
@@ -247,14 +246,14 @@ func entrySymbol(syms unwind.SymbolReader, lib *libstate.Library, size uint64) (
 	return unwind.AddrRange{Start: sym.Addr, End: sym.Addr + size}, true
 }
 
-// isEntryName reports whether a symbol names start-up code. Linkers name it
-// _start; Go, _rt0_<arch>_<os>.
+// isEntryName reports whether a symbol names start-up code. Linkers call it _start; Go,
+// _rt0_<arch>_<os>.
 func isEntryName(name string) bool {
 	return name == "_start" || name == "__start" || name == "_dlstart" || strings.HasPrefix(name, "_rt0_")
 }
 
-// startOfThread says why the frame is the first of a thread, goroutine or context;
-// "" when it is not. A parent that is in the same function has made no call there.
+// startOfThread says why the frame is the first of a thread, goroutine or context; ""
+// if it is not. A parent in the same function has not made a call there.
 func (s *BottomOfStackStepper) startOfThread(in *unwind.Frame, lib *libstate.Library) string {
 	if interrupted(in) {
 		return s.birthOfThread(in)
@@ -277,30 +276,30 @@ func (s *BottomOfStackStepper) startOfThread(in *unwind.Frame, lib *libstate.Lib
 		}
 	}
 	if is(s.m.contextEnd, 0) {
-		return "where makecontext has contexts return to"
+		return "the code to which contexts of makecontext return"
 	}
 	if is(s.m.goExit, max(s.m.goExitPC, 1)) && goexitName(in, lib) {
-		return "end of a goroutine"
+		return "the end of a goroutine"
 	}
 	return ""
 }
 
-// birthOfThread says that the thread has just been made and has not called its
-// function yet; "" when it is not so. Its parent has a thread's number in the
-// register that is zero for the child.
+// birthOfThread says that the thread was just created and has not called its function
+// yet; "" if that is not so. In the parent, the register that is zero for the child
+// holds the thread's number.
 func (s *BottomOfStackStepper) birthOfThread(in *unwind.Frame) string {
 	if v, _, ok := in.Reg(s.m.birthResult); !ok || v != 0 || !in.IsTopFrame() || in.RA() < s.m.birthPC {
 		return ""
 	}
 	for _, code := range s.m.threadBirths {
 		if ok, _ := code.at(in.Walker().ProcessState(), s.m.arch, in.RA()-s.m.birthPC); ok {
-			return "a thread that has just been made"
+			return "a new thread that has not called its function"
 		}
 	}
 	return ""
 }
 
-// symbolName names the function that the frame is in; "" when nobody knows.
+// symbolName returns the name of the frame's function; "" if not known.
 func symbolName(in *unwind.Frame, lib *libstate.Library) string {
 	if syms := in.Walker().SymbolReader(); syms != nil {
 		if sym, ok := syms.SymbolAt(lib, in.LookupAddr()); ok {
@@ -310,10 +309,10 @@ func symbolName(in *unwind.Frame, lib *libstate.Library) string {
 	return ""
 }
 
-// threadName reports whether the frame may be in clone. A program that ends a
-// thread by its own system call, in the middle of its stack, has another name;
-// a function of no name, or one that a stripped library's next exported
-// function lends its name to, may be.
+// threadName reports whether the frame may be in clone. A program that ends a thread by
+// a system call of its own, in the middle of its stack, has a function of another name
+// there. The frame may be in clone if the function has no name, or has the name of the
+// next exported function of a stripped library.
 func threadName(in *unwind.Frame, lib *libstate.Library) bool {
 	switch symbolName(in, lib) {
 	case "", "clone", "__clone", "clone3", "__clone3", "thread_start", "__thread_start", "runtime.clone", "runtime.clone.abi0":

@@ -2,9 +2,9 @@ package steppers
 
 import "github.com/corewalk/corewalk/unwind/arch"
 
-// The code that returns from signal handlers on FreeBSD and OpenBSD: the kernel
-// makes a handler be called by code of its own on a page that it maps, which goes
-// on here. (NetBSD's is in its C library, with call frame information.)
+// The code that returns from signal handlers on FreeBSD and OpenBSD: the kernel maps a
+// page with code that calls the handler, and continues in that code. (NetBSD's is in
+// its C library, with call frame information.)
 
 // freeBSDAMD64 is sigcode of FreeBSD's sys/amd64/amd64/sigtramp.S after its call:
 // lea 16(%rsp),%rdi; push $0; mov $417,%rax; syscall. The signal frame is struct

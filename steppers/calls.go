@@ -6,12 +6,12 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// callWindow is how many bytes before a return address are read: a call takes
-// seven at most, without prefixes that nobody writes.
+// callWindow is how many bytes before a return address to read: a call has at most
+// seven, without unusual prefixes.
 const callWindow = 8
 
-// codePointer strips raw, a code pointer as the process keeps it, of all but the
-// address and the bit that says which instruction set it is in.
+// codePointer returns raw, a code pointer as the process stores it, with only the
+// address and the bit for the instruction set left.
 func codePointer(w *unwind.Walker, raw uint64) arch.Address {
 	addr := w.CodeAddress(raw)
 	if w.ProcessState().Arch().Mode != arch.NoReg {
@@ -20,8 +20,8 @@ func codePointer(w *unwind.Walker, raw uint64) arch.Address {
 	return addr
 }
 
-// callBefore returns the call that returns to ra, a code pointer; false when ra is not in
-// executable memory just after a call, or when the code cannot be read.
+// callBefore returns the call that returns to ra, a code pointer; false if ra is not in
+// executable memory just after a call, or if the code cannot be read.
 func callBefore(p unwind.ProcessState, ra arch.Address) (disasm.CallSite, bool) {
 	if ra < callWindow || !isCode(p, ra-1) {
 		return disasm.CallSite{}, false
@@ -29,8 +29,7 @@ func callBefore(p unwind.ProcessState, ra arch.Address) (disasm.CallSite, bool) 
 	return callIn(p, ra)
 }
 
-// unreadCode reports whether ra is in executable memory whose bytes are not to be
-// had.
+// unreadCode reports whether ra is in executable memory whose bytes are not available.
 func unreadCode(p unwind.ProcessState, ra arch.Address) bool {
 	if ra < callWindow || !isCode(p, ra-1) {
 		return false
@@ -57,8 +56,8 @@ func withoutMode(a *arch.Arch, ptr arch.Address) arch.Address {
 	return ptr
 }
 
-// instruction is the address of the instruction that the frame is at: the one
-// about to run, or the call that it is in. Where no call can be seen it is RA.
+// instruction returns the address of the frame's instruction: the one about to run, or
+// the call in progress. If no call is found before RA, it is RA.
 func instruction(f *unwind.Frame) arch.Address {
 	if interrupted(f) {
 		return f.RA()
@@ -69,8 +68,7 @@ func instruction(f *unwind.Frame) arch.Address {
 	return f.RA()
 }
 
-// decodeAt decodes the instruction at pc, a code pointer; false when it cannot be
-// read.
+// decodeAt decodes the instruction at pc, a code pointer; false if it cannot be read.
 func decodeAt(p unwind.ProcessState, pc arch.Address) (disasm.Inst, bool) {
 	a := p.Arch()
 	n := 2 * callWindow
@@ -85,12 +83,11 @@ func decodeAt(p unwind.ProcessState, pc arch.Address) (disasm.Inst, bool) {
 	return in, err == nil
 }
 
-// maxStub is how many instructions a linkage stub takes at most.
+// maxStub is the largest number of instructions in a linkage stub.
 const maxStub = 3
 
-// throughStub follows a procedure linkage stub (endbr64; jmp *slot) to what it
-// jumps to. It answers entry itself where there is none, and false where the
-// stub has not been bound yet.
+// throughStub follows a procedure linkage stub (endbr64; jmp *slot) to its target. It
+// returns entry itself if there is no stub, and false if the stub is not bound yet.
 func throughStub(p unwind.ProcessState, entry arch.Address) (arch.Address, bool) {
 	pc := entry
 	for range maxStub {
@@ -109,7 +106,7 @@ func throughStub(p unwind.ProcessState, entry arch.Address) (arch.Address, bool)
 				return entry, true
 			case m.RIPRelative, p.Arch() == arch.X86 && m.Base == arch.NoReg:
 			case p.Arch() == arch.X86 && m.Base == arch.EBX:
-				return entry, false // the slot is relative to a register that nobody knows here
+				return entry, false // the slot is relative to a register that is not known here
 			default:
 				return entry, true
 			}

@@ -9,9 +9,8 @@ import (
 // maxCode is the most bytes of code that readCode reads.
 const maxCode = 24
 
-// readCode reads n bytes of code, a word at least, from addr on. It reads words,
-// so that nothing escapes to the heap, and only words that lie wholly in
-// [addr, addr+n).
+// readCode reads n bytes of code from addr; n is at least a word. It reads words, so
+// that nothing escapes to the heap, and only words wholly in [addr, addr+n).
 func readCode(mem arch.Memory, a *arch.Arch, addr arch.Address, n int) (code [maxCode]byte, err error) {
 	word := a.WordSize
 	for i := 0; i < n; i += word {
@@ -25,8 +24,8 @@ func readCode(mem arch.Memory, a *arch.Arch, addr arch.Address, n int) (code [ma
 	return code, nil
 }
 
-// putWord lays a word out as it is in memory. The byte orders are named, for
-// through the interface in arch.Arch b would escape to the heap.
+// putWord stores a word as it is in memory. The byte orders are named, because a call
+// through the interface in arch.Arch would make b escape to the heap.
 func putWord(a *arch.Arch, b []byte, v uint64) {
 	switch {
 	case a.WordSize == 4 && a.Big():
@@ -40,10 +39,10 @@ func putWord(a *arch.Arch, b []byte, v uint64) {
 	}
 }
 
-// A codePattern is bytes of code to recognise.
+// A codePattern is a sequence of code bytes to recognise.
 type codePattern []byte
 
-// codeWords is the pattern of instructions of four bytes each.
+// codeWords returns the pattern of instructions of four bytes each.
 func codeWords(a *arch.Arch, words ...uint32) codePattern {
 	var p codePattern
 	for _, w := range words {
@@ -56,9 +55,9 @@ func codeWords(a *arch.Arch, words ...uint32) codePattern {
 	return p
 }
 
-// at reports whether the code at addr is p. The first word read decides almost
-// always. A pattern shorter than a word is read with what follows it, or, where
-// nothing follows, with what precedes it.
+// at reports whether the code at addr is p. The first word read nearly always decides.
+// A pattern shorter than a word is read with the bytes after it, or with those before
+// it if there are none after.
 func (p codePattern) at(mem arch.Memory, a *arch.Arch, addr arch.Address) (bool, error) {
 	word := a.WordSize
 	var buf [8]byte
@@ -83,14 +82,14 @@ func (p codePattern) at(mem arch.Memory, a *arch.Arch, addr arch.Address) (bool,
 	return true, nil
 }
 
-// A glance is the first bytes of some code: one word, read once, that rules
-// nearly every pattern out.
+// A glance is the first word of some code, read once. It rules out nearly every
+// pattern.
 type glance struct {
 	code [8]byte
 	n    int
 }
 
-// glanceAt reads the code at addr; false when it cannot be read.
+// glanceAt reads the code at addr; false if it cannot be read.
 func glanceAt(mem arch.Memory, a *arch.Arch, addr arch.Address) (g glance, ok bool) {
 	v, err := mem.ReadWord(addr)
 	if err != nil {

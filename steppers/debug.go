@@ -21,21 +21,21 @@ func fileOf(files modules.Source, lib *libstate.Library) *image.Image {
 	return (*image.Image)(files.Image(lib))
 }
 
-// DebugStepper walks by call frame information. It asks .eh_frame first, which
-// is what the process itself would have unwound by, and .debug_frame where that
-// has nothing (assembly and C of programs built without unwind tables). The
-// pc-line table of Go programs, the source of their .debug_frame, stands in for it.
+// DebugStepper walks by call frame information. It looks in .eh_frame first, which the
+// process itself would have used, and in .debug_frame if that has nothing (assembly,
+// and C programs built without unwind tables). For Go programs without .debug_frame it
+// uses the pc-line table, from which their linker makes that section.
 //
-// Every register that the information gives a rule for is restored, from the
-// frames below and from memory. A return address that is undefined, or read as
-// zero, is the bottom of the stack.
+// It restores every register that has a rule, from the frames below and from memory. A
+// return address that is undefined, or read as zero, is the bottom of the stack.
 type DebugStepper struct {
 	arch    *arch.Arch
 	files   modules.Source
 	scratch sync.Pool // *cfiScratch
 }
 
-// NewDebugStepper returns the stepper for an architecture; ErrBadParam without files.
+// NewDebugStepper returns the stepper for an architecture, or ErrBadParam without
+// files.
 func NewDebugStepper(a *arch.Arch, files modules.Source) (*DebugStepper, error) {
 	if a == nil || files == nil {
 		return nil, fmt.Errorf("debug stepper needs an architecture and files: %w", unwind.ErrBadParam)
@@ -49,31 +49,31 @@ func (s *DebugStepper) Name() string { return "Debug" }
 // Priority implements unwind.FrameStepper.
 func (s *DebugStepper) Priority() uint32 { return unwind.PriorityDebugStepper }
 
-// A cfiScratch is what one step needs and the next can use again.
+// A cfiScratch holds the buffers of one step, for the next to reuse.
 type cfiScratch struct {
 	found   [rowCache]foundRow
 	machine op.Machine
 	regs    calleeRegs
 }
 
-// rowCache is how many rows a walk remembers: recursion comes back to the same
-// few return addresses thousands of times.
+// rowCache is how many rows a walk remembers: recursion returns to the same few
+// addresses thousands of times.
 const rowCache = 8
 
-// A foundRow is a row and what it was found for.
+// A foundRow is a row and the address that it was looked up for.
 type foundRow struct {
 	lib        *libstate.Library // nil for none
 	lookup, ra arch.Address
 	row        cfi.Row
-	fn         image.GoFunc // where the row alone does not lead to the caller
+	fn         image.GoFunc // set if the row alone does not lead to the caller
 	pe         bool         // the library is a PE image
 }
 
-// calleeRegs answers the registers of a frame by DWARF number.
+// calleeRegs returns the registers of a frame by DWARF number.
 type calleeRegs struct {
 	arch  *arch.Arch
 	frame *unwind.Frame
-	sp    arch.Address // as the row counts from it: another than the frame's where that changed stacks
+	sp    arch.Address // the base for the row; differs from the frame's SP if that changed stacks
 }
 
 var errNoRegister = errors.New("its value is not known in this frame")
@@ -121,8 +121,8 @@ func (s *DebugStepper) step(x *cfiScratch, in, out *unwind.Frame) unwind.Status 
 	return status
 }
 
-// preserve hands on the registers that calls preserve on Windows, and not elsewhere,
-// where the row has no rule for them: they were not saved, for nothing changed them.
+// preserve copies the registers that calls preserve only on Windows and that have no
+// rule in the row: the function did not save them because it did not change them.
 func (s *DebugStepper) preserve(row *cfi.Row, in, out *unwind.Frame) {
 	more := winunwind.Nonvolatile(s.arch) &^ s.arch.CalleeSaved
 	for n := range row.Rules() {
@@ -137,7 +137,7 @@ func (s *DebugStepper) preserve(row *cfi.Row, in, out *unwind.Frame) {
 	}
 }
 
-// apply makes out the caller by the row.
+// apply applies the row to find the caller.
 func (s *DebugStepper) apply(x *cfiScratch, row *cfi.Row, in, out *unwind.Frame) unwind.Status {
 	cfa, err := row.CFAValue(&x.machine, &x.regs, in.Walker().ProcessState())
 	if err != nil {
@@ -165,8 +165,8 @@ func (s *DebugStepper) stepAs(in, out *unwind.Frame, lib *libstate.Library, pc a
 	return s.apply(x, row, in, out)
 }
 
-// goStep steps from a function of Go's runtime that the row alone does not lead
-// out of; false where it does after all.
+// goStep steps from a function of Go's runtime that the row alone cannot step out of;
+// false if the row can.
 func (s *DebugStepper) goStep(x *cfiScratch, found *foundRow, in, out *unwind.Frame) (unwind.Status, bool) {
 	g := goFrame{in, out, in.Walker().ProcessState()}
 	var status unwind.Status
@@ -178,7 +178,7 @@ func (s *DebugStepper) goStep(x *cfiScratch, found *foundRow, in, out *unwind.Fr
 		return unwind.StatusStackBottom, true
 	case image.GoSigtramp:
 		if status = s.apply(x, &found.row, in, out); status == unwind.StatusStackBottom {
-			status = unwind.StatusNotMe // its code tells where the return address is
+			status = unwind.StatusNotMe // the function's code shows where the return address is
 		}
 	case image.GoSigpanic:
 		status = s.apply(x, &found.row, in, out)
@@ -199,7 +199,7 @@ func (s *DebugStepper) goStep(x *cfiScratch, found *foundRow, in, out *unwind.Fr
 	return status, true
 }
 
-// findRow returns the frame's row; nil when there is none.
+// findRow returns the frame's row, or nil.
 func (s *DebugStepper) findRow(x *cfiScratch, in, out *unwind.Frame) *foundRow {
 	lookup, ra := in.LookupAddr(), in.RA()
 	lib := libraryAt(in.Walker().ProcessState(), lookup)
@@ -227,7 +227,7 @@ func (s *DebugStepper) findRow(x *cfiScratch, in, out *unwind.Frame) *foundRow {
 	return f
 }
 
-// lookUp fills in f.row for a frame at ra that is looked up at lookup.
+// lookUp looks up f.row for a frame at ra, with lookup as the address to look for.
 func (s *DebugStepper) lookUp(f *foundRow, lib *libstate.Library, lookup, ra arch.Address, out *unwind.Frame) bool {
 	im := fileOf(s.files, lib)
 	if im == nil {
@@ -241,17 +241,16 @@ func (s *DebugStepper) lookUp(f *foundRow, lib *libstate.Library, lookup, ra arc
 	if lookup == ra || found && ra-f.row.Bias < f.row.FDE.End {
 		return found
 	}
-	// The byte before the return address belongs to another function, or to
-	// none: either a call was that function's last instruction, or the return
-	// address is a signal trampoline, to whose first byte the kernel makes
-	// handlers return.
+	// The byte before the return address belongs to another function, or to none.
+	// Either a call was that function's last instruction, or the return address is the
+	// first byte of a signal trampoline, to which the kernel makes handlers return.
 	if s.rowAt(&f.row, im, lib, ra, out) && f.row.Signal {
 		return true
 	}
 	return found && s.rowAt(&f.row, im, lib, lookup, out)
 }
 
-// rowAt fills in row for the process's address pc.
+// rowAt sets row to the row for the process's address pc.
 func (s *DebugStepper) rowAt(row *cfi.Row, im *image.Image, lib *libstate.Library, pc arch.Address, out *unwind.Frame) bool {
 	addr := pc - im.Bias(lib.LoadBias)
 	var missed [2]error
@@ -307,7 +306,7 @@ func (s *DebugStepper) goRow(row *cfi.Row, im *image.Image, addr uint64) bool {
 	return true
 }
 
-// noteRow says which row was found.
+// noteRow adds a note that says which row was found.
 func (s *DebugStepper) noteRow(out *unwind.Frame, row *cfi.Row, lib *libstate.Library) {
 	if !out.Tracing() {
 		return
@@ -315,7 +314,7 @@ func (s *DebugStepper) noteRow(out *unwind.Frame, row *cfi.Row, lib *libstate.Li
 	out.Notef("CFI: %s FDE %s+%#x..%#x, row at %#x: CFA = %s", row.Source, path.Base(lib.Path), row.FDE.Start, row.FDE.End, row.Start, row.Format(s.regName))
 }
 
-// regName names a register by DWARF number.
+// regName returns the name of a register by DWARF number.
 func (s *DebugStepper) regName(n uint64) string {
 	if r, ok := s.arch.FromDWARF(n); ok {
 		return s.arch.RegName(r)

@@ -6,7 +6,7 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// restore fills out with the caller's registers as the row gives them.
+// restore sets out to the caller's registers according to the row.
 func (s *DebugStepper) restore(x *cfiScratch, row *cfi.Row, cfa uint64, in, out *unwind.Frame) unwind.Status {
 	pc := row.RetAddrReg
 	ra, raLoc, ok, err := s.recover(x, row, pc, cfa, in)
@@ -36,7 +36,7 @@ func (s *DebugStepper) restore(x *cfiScratch, row *cfi.Row, cfa uint64, in, out 
 		case err == nil && ok:
 			out.SetReg(r, v, loc)
 		case r != s.arch.SP:
-			out.ForgetReg(r) // the frame stands without it
+			out.ForgetReg(r) // the frame is usable without it
 		case err != nil:
 			return unwind.StatusNotMe
 		}
@@ -51,9 +51,9 @@ func (s *DebugStepper) restore(x *cfiScratch, row *cfi.Row, cfa uint64, in, out 
 	return unwind.StatusSuccess
 }
 
-// zeroReturn judges a return address of zero. Start-up code and coroutine
-// libraries put one at the bottom of a stack; so does whoever reads beside the
-// stack.
+// zeroReturn decides what a return address of zero means. Start-up code and coroutine
+// libraries put one at the bottom of a stack; a walk that has left the stack may read
+// one too.
 func zeroReturn(cfa uint64, loc unwind.Location, in, out *unwind.Frame) unwind.Status {
 	a := in.Walker().ProcessState().Arch()
 	m, ok, known := mappingAt(in.Walker().ProcessState(), in.SP())
@@ -69,9 +69,9 @@ func zeroReturn(cfa uint64, loc unwind.Location, in, out *unwind.Frame) unwind.S
 	return unwind.StatusStackBottom
 }
 
-// recover applies the row's rule for DWARF register n and reads the value. It
-// answers false for a register that cannot be recovered, and an error when what
-// the rule needs cannot be had.
+// recover applies the row's rule for DWARF register n and reads the value. It returns
+// false if the register cannot be recovered, and an error if what the rule needs is not
+// available.
 func (s *DebugStepper) recover(x *cfiScratch, row *cfi.Row, n, cfa uint64, in *unwind.Frame) (uint64, unwind.Location, bool, error) {
 	mem := in.Walker().ProcessState()
 	val, err := row.Recover(n, cfa, &x.machine, &x.regs, mem)
@@ -90,8 +90,9 @@ func (s *DebugStepper) recover(x *cfiScratch, row *cfi.Row, n, cfa uint64, in *u
 	case cfi.ValueSame:
 		return s.inRegister(row, n, n, in)
 	case cfi.ValueUnspecified:
-		// Only the return address is asked for without a rule. It is where the
-		// call left it: in the link register. Where calls push it, there is none.
+		// Only the return address is looked up without a rule. It is in the link
+		// register, where the call left it. Where calls push the return address, there
+		// is no such register.
 		if s.arch.RA != arch.NoReg {
 			return s.inRegister(row, n, n, in)
 		}
@@ -99,9 +100,9 @@ func (s *DebugStepper) recover(x *cfiScratch, row *cfi.Row, n, cfa uint64, in *u
 	return 0, unwind.Location{}, false, nil
 }
 
-// inRegister returns what register n of the caller is: register from of the
-// callee. A return address in a register that is not known is an error, not the
-// end of the stack.
+// inRegister returns register n of the caller, which is register from of the callee. A
+// return address in a register whose value is not known is an error, not the end of the
+// stack.
 func (s *DebugStepper) inRegister(row *cfi.Row, n, from uint64, in *unwind.Frame) (uint64, unwind.Location, bool, error) {
 	v, loc, ok := s.sameAs(from, in)
 	if _, exists := s.arch.FromDWARF(from); !ok && exists && n == row.RetAddrReg {

@@ -1,31 +1,27 @@
-// Package steppers holds the frame steppers that walk stacks of processes of Linux,
-// Windows and others, and DefaultGroup, which puts the right ones together.
+// Package steppers has the frame steppers for processes of Linux, Windows and other
+// systems, and DefaultGroup, which puts the right ones together.
 //
-// Asked in this order (see unwind.FrameStepper.Priority):
+// They are tried in this order (see unwind.FrameStepper.Priority):
 //
-//   - BottomOfStackStepper knows the code that processes and threads begin in.
+//   - BottomOfStackStepper recognises the code in which processes and threads begin.
 //   - SigHandlerStepper restores the registers that the kernel saved when it
 //     called a signal handler.
 //   - DebugStepper follows call frame information (.eh_frame, .debug_frame).
-//   - PEUnwindStepper follows the unwind tables of PE images, where WithPEUnwind
-//     tells of any.
-//   - WinFrameStepper follows the frame data that PDBs and Breakpad symbol files have
-//     of 32-bit x86, where WithWinFrames tells of any.
-//   - SymCFIStepper follows the call frame information of Breakpad symbol files, where
-//     WithSymbolCFI tells of any.
-//   - WildPCStepper leaves a program counter that is in no code at all.
-//   - FrameFuncStepper follows frame pointers, prologues and epilogues included.
-//   - AnalysisStepper follows the function's code to where it keeps its caller's
-//     registers.
+//   - PEUnwindStepper follows the unwind tables of PE images.
+//   - WinFrameStepper follows the frame data for 32-bit x86 in PDBs and Breakpad
+//     symbol files.
+//   - SymCFIStepper follows the call frame information in Breakpad symbol files.
+//   - WildPCStepper steps from a program counter that is not in code.
+//   - FrameFuncStepper follows frame pointers, in prologues and epilogues too.
+//   - AnalysisStepper analyses the function's code to find its caller's registers.
 //   - StepperWanderer scans the stack for return addresses.
 //
-// The last four guess: each takes a return address only when it lies in
-// executable memory just after a call instruction, and none continues from a
-// frame whose own return address is no code. In modules that a minidump lists without
-// their code, an address counts for which nothing else is known to speak against it.
-// Frame.Trust says who found a frame.
+// The last four guess. They accept a return address only in executable memory just
+// after a call instruction, and they do not continue from a frame whose own return
+// address is not in code. If a minidump lists a module without its code, an address in
+// it counts unless something is known to speak against it. Frame.Trust says which
+// stepper found a frame.
 //
-// Steppers read the process through its ProcessState alone and do not ask
-// whether that is a dump. They may be used by several goroutines and for several
-// walkers at a time.
+// Steppers read the process only through its ProcessState; they do not know whether it
+// is a dump. They may be used by several goroutines, and for several walkers at a time.
 package steppers

@@ -11,17 +11,17 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// relocatedPlace is where a frame is in the relocated code of a library.
+// relocatedPlace is the place of a frame in the relocated code of a library.
 type relocatedPlace struct {
 	lib   *libstate.Library
 	code  *dyninst.Code
 	addr  uint64 // the frame's lookup address, in the file
 	place dyninst.Place
-	known bool // place is
+	known bool // whether place is known
 }
 
-// relocatedIn finds the frame in the relocated code of the library that it is in;
-// false when it is in none. lib may be nil.
+// relocatedIn finds the frame's place in the relocated code of its library; false if it
+// is not in relocated code. lib may be nil.
 func relocatedIn(code *relocated.Map, lib *libstate.Library, in *unwind.Frame) (relocatedPlace, bool) {
 	r := relocatedPlace{lib: lib}
 	if lib == nil || code == nil {
@@ -38,23 +38,24 @@ func relocatedIn(code *relocated.Map, lib *libstate.Library, in *unwind.Frame) (
 }
 
 // DyninstInstrStepper walks through the relocated code of a binary that Dyninst
-// rewrote. That has no call frame information; but each instruction's stack is laid
-// out as at the original instruction, whose call frame information is used. The
-// caller is one in relocated code again, or in code that was not instrumented.
+// rewrote. That code has no call frame information, but at each instruction the stack
+// has the same layout as at the original instruction, so the stepper uses the
+// original's. The caller is in relocated code again, or in code that was not
+// instrumented.
 //
-// Of instrumentation without a frame of its own, where a thread was interrupted, it
-// takes back what the instructions up to there have pushed. Instrumentation with a
-// frame is DyninstInstFrameStepper's.
+// If a thread was interrupted in instrumentation without a frame of its own, the
+// stepper undoes the pushes of the instructions before that point.
+// DyninstInstFrameStepper handles instrumentation with a frame.
 type DyninstInstrStepper struct {
 	arch  *arch.Arch
 	debug *DebugStepper
 	code  *relocated.Map
-	// plain is a library that is known not to be rewritten: nearly all are, and
-	// frames of one library follow one another.
+	// plain is a library that is known not to be rewritten. Nearly all are not, and
+	// consecutive frames are often in one library.
 	plain atomic.Pointer[libstate.Library]
 }
 
-// NewDyninstInstrStepper returns the stepper for an architecture; ErrBadParam
+// NewDyninstInstrStepper returns the stepper for an architecture, or ErrBadParam
 // without files.
 func NewDyninstInstrStepper(a *arch.Arch, files modules.Source) (*DyninstInstrStepper, error) {
 	debug, err := NewDebugStepper(a, files)
@@ -84,12 +85,12 @@ func (s *DyninstInstrStepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
 	case !ok:
 		return unwind.StatusNotMe
 	case !r.known:
-		out.Notef("what the relocated code at %#x was made from is not known", r.addr)
+		out.Notef("the relocated code at %#x has no known original", r.addr)
 		return unwind.StatusNotMe
 	case r.place.Tramp:
 		return s.fromTramp(&r, in, out)
 	}
-	out.Notef("relocated from %#x of the original code", r.place.Addr)
+	out.Notef("relocated from %#x in the original code", r.place.Addr)
 	status := s.debug.stepAs(in, out, r.lib, r.place.Addr+r.lib.LoadBias)
 	if status == unwind.StatusSuccess {
 		out.SetTrust(unwind.TrustInstrumentation)
@@ -97,15 +98,15 @@ func (s *DyninstInstrStepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
 	return status
 }
 
-// fromTramp steps from instrumentation that has no frame, to the instruction that
-// it precedes.
+// fromTramp steps from instrumentation without a frame to the instruction that it
+// precedes.
 func (s *DyninstInstrStepper) fromTramp(r *relocatedPlace, in, out *unwind.Frame) unwind.Status {
 	if !interrupted(in) || r.place.Addr == 0 {
 		return unwind.StatusNotMe
 	}
 	e, ok := r.code.Effect(r.place, r.addr)
 	if !ok || !e.HasSP || e.HasFP {
-		out.Notef("instrumentation at %#x: where the stack was before is not known", r.addr)
+		out.Notef("instrumentation at %#x: the stack pointer before it is not known", r.addr)
 		return unwind.StatusNotMe
 	}
 	out.ForgetRegs()
@@ -116,8 +117,8 @@ func (s *DyninstInstrStepper) fromTramp(r *relocatedPlace, in, out *unwind.Frame
 	return unwind.StatusSuccess
 }
 
-// keepRegs gives out the registers that instrumentation has saved, relative to
-// base, or has not changed.
+// keepRegs sets the registers that instrumentation has saved, relative to base, or has
+// not changed.
 func keepRegs(e *dyninst.Effect, base arch.Address, in, out *unwind.Frame) {
 	p := in.Walker().ProcessState()
 	for r := range arch.Reg(p.Arch().NumRegs()) {
@@ -133,8 +134,8 @@ func keepRegs(e *dyninst.Effect, base arch.Address, in, out *unwind.Frame) {
 	}
 }
 
-// instrumented finishes out, the frame that is instrumented; cfa is where the
-// instrumentation's stack began.
+// instrumented completes out, the instrumented frame. cfa is the stack pointer where
+// the instrumentation began.
 func instrumented(cfa arch.Address, out *unwind.Frame) {
 	out.SetNonCall(true)
 	out.SetCalleeCFA(cfa)

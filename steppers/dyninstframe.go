@@ -9,15 +9,15 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// An instFrame is how the instrumentation that Dyninst inserts lays out its frame.
-// Its frame pointer is below all that it saved.
+// An instFrame is the layout of the frame of Dyninst's instrumentation. Its frame
+// pointer is below everything that it saved.
 type instFrame struct {
 	// marker is a word above the saved frame pointer, or above the address of the
-	// instrumented instruction, which may lie between. The program's stack pointer
-	// lies above it. 0 where regs and size tell all.
+	// instrumented instruction, which may lie between them. The program's stack pointer
+	// lies above it. 0 if regs and size are enough.
 	marker uint64
-	// regs are the program's registers above the stack pointer, the link register
-	// among them.
+	// regs are the program's registers above the stack pointer, including the link
+	// register.
 	regs []savedReg
 	size uint64 // bytes from the stack pointer to the program's
 	back bool   // the program's stack pointer is the word at the stack pointer
@@ -25,30 +25,30 @@ type instFrame struct {
 	fpIsSP bool
 }
 
-// x86InstFrame is x86's, of either word size.
+// x86InstFrame is the layout on x86 of both word sizes.
 var x86InstFrame = instFrame{marker: 0xBEEFDEAD}
 
-// maxInstFrame bounds the distance from the stack pointer to the frame pointer in
-// instrumentation, in words: floating point registers and variables are saved
-// between.
+// maxInstFrame limits the distance from the stack pointer to the frame pointer in
+// instrumentation, in words. Floating-point registers and variables are saved between
+// them.
 const maxInstFrame = 500
 
-// DyninstInstFrameStepper walks through the frame of instrumentation that Dyninst
-// inserted, to the instrumented function at the very instruction. It knows the
-// frame by the marker in it.
+// DyninstInstFrameStepper steps from the frame of instrumentation that Dyninst inserted
+// to the instrumented function, at the very instruction. It recognises the frame by the
+// marker in it.
 //
 // The instrumented instruction must be in the original code of a library, and the
-// program's stack pointer on the same stack above the frame. Where the frame does
-// not tell the instruction, the place of the instrumentation in its relocated
-// function does.
+// program's stack pointer on the same stack above the frame. If the frame does not hold
+// the instruction's address, the stepper gets it from the place of the instrumentation
+// in its relocated function.
 type DyninstInstFrameStepper struct {
 	m    *machine
 	code *relocated.Map // nil without files
 }
 
 // NewDyninstInstFrameStepper returns the stepper for an architecture, or
-// ErrUnsupported. files may be nil; then, only instrumentation in anonymous memory is
-// recognised, as of a program that was instrumented while it ran.
+// ErrUnsupported. files may be nil; then the stepper recognises only instrumentation in
+// anonymous memory, which Dyninst inserts into a running program.
 func NewDyninstInstFrameStepper(a *arch.Arch, files modules.Source) (*DyninstInstFrameStepper, error) {
 	m, err := mustKnow(a)
 	if err != nil {
@@ -79,7 +79,7 @@ func (s *DyninstInstFrameStepper) CallerFrame(in, out *unwind.Frame) unwind.Stat
 			return unwind.StatusNotMe
 		}
 	} else if !f.marked() {
-		return unwind.StatusNotMe // this decides nearly always, at little cost
+		return unwind.StatusNotMe // nearly always decides, and is cheap
 	}
 	p := in.Walker().ProcessState()
 	r, ok := relocatedIn(s.code, libraryAt(p, in.LookupAddr()), in)
@@ -96,7 +96,7 @@ func (s *DyninstInstFrameStepper) CallerFrame(in, out *unwind.Frame) unwind.Stat
 	return f.byMarker()
 }
 
-// An instFrameAt is a frame of instrumentation at hand.
+// An instFrameAt is a frame of instrumentation under examination.
 type instFrameAt struct {
 	m       *machine
 	r       *relocatedPlace
@@ -104,7 +104,7 @@ type instFrameAt struct {
 	in, out *unwind.Frame
 }
 
-// word reads word i of the frame; 0 when it cannot be read.
+// word reads word i of the frame; 0 if it cannot be read.
 func (f *instFrameAt) word(i uint64) uint64 {
 	v, err := f.in.Walker().ProcessState().ReadWord(f.slot(i))
 	if err != nil {
@@ -115,7 +115,7 @@ func (f *instFrameAt) word(i uint64) uint64 {
 
 func (f *instFrameAt) slot(i uint64) arch.Address { return f.fp + i*uint64(f.m.arch.WordSize) }
 
-// marked reports whether there is a marker at the frame pointer.
+// marked reports whether a marker is at the frame pointer.
 func (f *instFrameAt) marked() bool {
 	word := uint64(f.m.arch.WordSize)
 	if f.fp < f.in.SP() || f.fp-f.in.SP() >= maxInstFrame*word || f.fp%word != 0 {
@@ -124,8 +124,7 @@ func (f *instFrameAt) marked() bool {
 	return f.word(2) == f.m.inst.marker || f.word(1) == f.m.inst.marker
 }
 
-// byMarker steps by the marker: with the address of the instruction below it, or
-// without.
+// byMarker steps by the marker. The address of the instruction may be below it.
 func (f *instFrameAt) byMarker() unwind.Status {
 	var point arch.Address
 	var at unwind.Location
@@ -153,8 +152,8 @@ func (f *instFrameAt) byMarker() unwind.Status {
 	return unwind.StatusSuccess
 }
 
-// point is the instruction whose link-time address a frame holds; 0 when that is
-// none of the original code. Inserted code in no library holds the address as it is.
+// point returns the instruction whose link-time address a frame holds; 0 if that is not
+// in original code. Inserted code outside of libraries holds the process's address.
 func (f *instFrameAt) point(v uint64) arch.Address {
 	p := f.in.Walker().ProcessState()
 	if f.r.lib != nil {
@@ -169,8 +168,8 @@ func (f *instFrameAt) point(v uint64) arch.Address {
 	return v
 }
 
-// ownPoint is the instruction that the instrumentation precedes, by its place in
-// the relocated function; 0 when that is not known.
+// ownPoint returns the instruction that the instrumentation precedes, by its place in
+// the relocated function; 0 if not known.
 func (f *instFrameAt) ownPoint() arch.Address {
 	if f.r.place.Addr == 0 {
 		return 0
@@ -182,8 +181,7 @@ func (f *instFrameAt) onStack(sp arch.Address) bool {
 	return sp > f.fp && sp%uint64(f.m.arch.WordSize) == 0 && sp < stackEnd(f.in.Walker().ProcessState(), f.fp)
 }
 
-// keepRegs gives out the registers of which it is known what the instrumentation
-// has done to them.
+// keepRegs sets the registers whose treatment by the instrumentation is known.
 func (f *instFrameAt) keepRegs() {
 	if f.r.code == nil || !f.r.place.Tramp {
 		return
@@ -193,8 +191,9 @@ func (f *instFrameAt) keepRegs() {
 	}
 }
 
-// byLayout steps where nothing marks the frame: its words must make sense. Where the
-// instruction is not known, the link register leads to the function's caller.
+// byLayout steps from a frame without a marker, so its words must be plausible. If the
+// instruction is not known, the step goes to the function's caller, by the link
+// register.
 func (f *instFrameAt) byLayout() unwind.Status {
 	p, a, l := f.in.Walker().ProcessState(), f.m.arch, f.m.inst
 	sp := f.fp + l.size

@@ -11,20 +11,20 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// ExidxStepper walks 32-bit ARM by the exception index, which programs have where
-// other architectures have .eh_frame.
+// ExidxStepper walks 32-bit ARM by the exception index, which takes the place of
+// .eh_frame there.
 //
-// The index describes a function between its calls. A frame that is at a call is
-// walked by it before the code is analysed; one that was interrupted, which may be
-// in a prologue or an epilogue, only where the analysis has failed.
+// The index describes a function only at its calls. A frame at a call is walked by the
+// index before its code is analysed. An interrupted frame may be in a prologue or an
+// epilogue; it is walked by the index only if the analysis fails.
 type ExidxStepper struct {
 	files       modules.Source
 	interrupted bool
 	scratch     sync.Pool // *exidx.Entry
 }
 
-// NewExidxStepper returns the stepper of frames that are at a call, or of those
-// that are not; ErrBadParam without files.
+// NewExidxStepper returns the stepper for frames at a call, or for those that are not;
+// ErrBadParam without files.
 func NewExidxStepper(files modules.Source, interrupted bool) (*ExidxStepper, error) {
 	if files == nil {
 		return nil, fmt.Errorf("exception index stepper needs files: %w", unwind.ErrBadParam)
@@ -65,8 +65,8 @@ func (s *ExidxStepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
 
 var (
 	errNoIndex    = errors.New("no exception index")
-	errNoCall     = errors.New("what the exception index leads to does not follow a call")
-	errOffStack   = errors.New("what the exception index leads to is not on the stack")
+	errNoCall     = errors.New("the return address from the exception index does not follow a call")
+	errOffStack   = errors.New("the caller's stack pointer from the exception index is not on the stack")
 	errZeroReturn = errors.New("the return address is zero")
 )
 
@@ -102,7 +102,7 @@ func (s *ExidxStepper) step(e *exidx.Entry, in, out *unwind.Frame) error {
 	return s.restore(&f, in, out)
 }
 
-// restore makes out the caller, after a look at whether it can be.
+// restore fills in the caller if it is plausible.
 func (s *ExidxStepper) restore(f *exidx.Frame, in, out *unwind.Frame) error {
 	w, a := in.Walker(), arch.ARM
 	p := w.ProcessState()

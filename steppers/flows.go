@@ -13,32 +13,32 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// flows is what the steppers of a group know about functions by following their
-// code. Functions of files are kept with the file's image, for all processes;
-// those in memory that no file stands for, here. It may be used concurrently.
+// flows has what the steppers of a group learn about functions by following their code.
+// Functions of files are kept with the file's image, for all processes; functions in
+// memory without a file are kept here. It may be used concurrently.
 type flows struct {
-	files modules.Source // nil: the process's memory alone
+	files modules.Source // nil: read code from the process's memory only
 
 	entryOnce sync.Once
-	entry     arch.Address // the program's entry point, 0 for not known
+	entry     arch.Address // the program's entry point, 0 if not known
 
 	mu  sync.Mutex
 	mem map[flowRange]*stackflow.Func
 }
 
-// A flowRange is a function's start and its end as far as that is known.
+// A flowRange is the start and end of a function, as far as known.
 type flowRange struct{ start, end arch.Address }
 
-// maxMemFlows bounds the functions in memory whose analysis is kept.
+// maxMemFlows limits the functions in memory whose analysis is kept.
 const maxMemFlows = 1 << 10
 
-// A flowAt is a followed function, and what is to be added to its addresses.
+// A flowAt is a followed function, and the number to add to its addresses.
 type flowAt struct {
 	*stackflow.Func
 	bias arch.Address
 }
 
-// image returns the file of the library over addr, nil for none.
+// image returns the file of the library that contains addr, or nil.
 func (fl *flows) image(p unwind.ProcessState, addr arch.Address) (*image.Image, *libstate.Library) {
 	lib := libraryAt(p, addr)
 	if lib == nil || fl.files == nil {
@@ -47,9 +47,8 @@ func (fl *flows) image(p unwind.ProcessState, addr arch.Address) (*image.Image, 
 	return fileOf(fl.files, lib), lib
 }
 
-// follow follows the function that begins at start, a code pointer, and ends at
-// end at most, 0 for not known. Its Func is nil where the code cannot be
-// followed.
+// follow follows the function that begins at start, a code pointer, and ends before
+// end; 0 if the end is not known. Func is nil if the code cannot be followed.
 func (fl *flows) follow(w *unwind.Walker, start, end arch.Address) flowAt {
 	p := w.ProcessState()
 	im, lib := fl.image(p, withoutMode(p.Arch(), start))
@@ -76,9 +75,9 @@ func (fl *flows) follow(w *unwind.Walker, start, end arch.Address) flowAt {
 	return flowAt{f, 0}
 }
 
-// named returns where the function that addr is in begins and ends, by its
-// symbol. Of a part that the compiler moved away the function it belongs to is
-// meant.
+// named returns the start and end of the function that contains addr, by its symbol.
+// For a part that the compiler moved elsewhere, it is the function that the part
+// belongs to.
 func named(w *unwind.Walker, addr arch.Address) (start, end arch.Address, ok bool) {
 	lib, syms := libraryAt(w.ProcessState(), addr), w.SymbolReader()
 	if lib == nil || syms == nil {
@@ -97,9 +96,9 @@ func named(w *unwind.Walker, addr arch.Address) (start, end arch.Address, ok boo
 	return sym.Addr, sym.Addr + sym.Size, true
 }
 
-// certain returns the row at addr, the lowest bit of mode saying in which
-// instruction set the code is, where the function is known by its symbol and
-// control gets there with one stack pointer; nil otherwise.
+// certain returns the row at addr if the function is known by its symbol and control
+// gets there with one stack pointer; nil otherwise. The lowest bit of mode says which
+// instruction set the code is in.
 func (fl *flows) certain(rows []*stackflow.Row, w *unwind.Walker, addr, mode arch.Address) (row *stackflow.Row, start arch.Address) {
 	start, end, ok := named(w, addr)
 	if !ok {
@@ -116,15 +115,15 @@ func (fl *flows) certain(rows []*stackflow.Row, w *unwind.Walker, addr, mode arc
 	return rows[0], start
 }
 
-// modeOf is the bit of code pointers that the frame's code has set.
+// modeOf returns the bit that code pointers to the frame's code have set.
 func modeOf(f *unwind.Frame) arch.Address { return f.CodePointer() ^ f.RA() }
 
 // memoryCode is a process's memory as stackflow reads it.
 type memoryCode struct {
 	w    *unwind.Walker
-	pe   bool // of a PE image
+	pe   bool // set for a PE image
 	addr arch.Address
-	buf  []byte // from addr on
+	buf  []byte // bytes from addr
 }
 
 // Nonvolatile implements stackflow.Convention.
@@ -150,8 +149,8 @@ func (c *memoryCode) CodeAt(addr uint64) []byte {
 	return c.buf
 }
 
-// DataAt implements stackflow.Code: memory that may be written to tells nothing
-// of what the code found there.
+// DataAt implements stackflow.Code. Writable memory does not show what the code found
+// there.
 func (c *memoryCode) DataAt(addr uint64) []byte {
 	p := c.w.ProcessState()
 	if m, ok, _ := mappingAt(p, addr); !ok || m.Perm&libstate.Write != 0 {
@@ -172,7 +171,7 @@ func (c *memoryCode) NoReturn(addr uint64) bool {
 	return ok && stackflow.NoReturnName(name)
 }
 
-// symbol is the name of the function that begins at addr.
+// symbol returns the name of the function that begins at addr.
 func (c *memoryCode) symbol(addr uint64) (string, bool) {
 	addr = withoutMode(c.w.ProcessState().Arch(), addr)
 	lib, syms := libraryAt(c.w.ProcessState(), addr), c.w.SymbolReader()
@@ -183,9 +182,9 @@ func (c *memoryCode) symbol(addr uint64) (string, bool) {
 	return s.Name, ok && s.Addr == addr
 }
 
-// mayReturn reports whether ra, in a module whose code is not to be had, may be a return
-// address for all that is known. Minidumps leave code out, and list modules: of these, and
-// not of a mapping that has lost its file, it is asked.
+// mayReturn reports whether ra, in a module whose code is not available, may be a
+// return address as far as anyone can tell. It asks only about listed modules
+// (minidumps leave their code out), not about a mapping whose file is missing.
 func (fl *flows) mayReturn(p unwind.ProcessState, ra arch.Address) bool {
 	if ra < lowestCode || !unreadCode(p, ra) {
 		return false
@@ -201,17 +200,18 @@ func (fl *flows) mayReturn(p unwind.ProcessState, ra arch.Address) bool {
 }
 
 const (
-	// lowestCode is where code begins on all systems.
+	// lowestCode is the lowest address of code on any system.
 	lowestCode = 0x1000
-	// leastHeader is what headers take of a module at least, in bytes. Pointers to
-	// them are common at the bottom of a stack (AT_PHDR).
+	// leastHeader is the smallest size of a module's headers in bytes. Pointers to
+	// headers are common at the bottom of a stack (AT_PHDR).
 	leastHeader = 0x100
 )
 
-// noCallAt reports whether symbol files or unwind tables show that no call returns to an
-// address of a library: no function is there that could make one, or one begins there,
-// and a pointer to it is found more often than the return address of a call that ends the
-// function before. Tables of Windows leave out functions that make no calls.
+// noCallAt reports whether symbol files or unwind tables show that no call returns to
+// an address of a library: either no function there can contain the call, or a function
+// begins at the address. In the latter case a pointer to the function is more likely
+// than the return address of a call that ends the function before it. Tables of Windows
+// leave out functions that make no calls.
 func (fl *flows) noCallAt(lib *libstate.Library, ra arch.Address) bool {
 	if fl.files == nil {
 		return false

@@ -8,31 +8,31 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// lookupFuncStart tells the frames of functions without a FrameFuncHelper: it reads the function's code
-// from its symbol on, as far as the address asked about and a little further to
-// see an epilogue; without a symbol, the code around the address.
+// lookupFuncStart finds the state of frames without a FrameFuncHelper. It reads the
+// function's code from its symbol to the given address, and a little further to see an
+// epilogue; without a symbol, it reads the code around the address.
 //
-// On x86 the prologue and what follows the address tell. Elsewhere the code is
-// followed from the function's start on: a frame counts as not set up where the
-// return address still is in the link register and nothing is on the stack.
+// On x86 the prologue and the code after the address decide. On other architectures it
+// follows the code from the function's start: a frame counts as not set up if the
+// return address is still in the link register and nothing is on the stack.
 type lookupFuncStart struct {
 	w     *unwind.Walker
 	flows *flows
 }
 
 const (
-	// maxFuncCode is the most code read of one function, in bytes.
+	// maxFuncCode is the largest number of code bytes to read of one function.
 	maxFuncCode = 32 << 10
-	// afterPC is how much code is read after the address asked about: enough for
-	// an epilogue, or for the prologue of the function's first lines.
+	// afterPC is how many bytes of code to read after the address: enough for an
+	// epilogue, or for the prologue if the address is in the function's first lines.
 	afterPC = 96
-	// beforePC is how much code is read before it when the function's start is
+	// beforePC is how many bytes to read before the address if the function's start is
 	// not known.
 	beforePC = 16
 )
 
-// at answers as FrameFuncHelper.AllocatesFrame does, for the code at pc of a function
-// that is looked up at another address.
+// at returns what FrameFuncHelper.AllocatesFrame does, for the code at pc in a function
+// that is looked up by another address.
 func (l lookupFuncStart) at(pc, lookup, mode arch.Address) (FrameType, FrameState) {
 	p := l.w.ProcessState()
 	if p.Arch().Family != arch.FamilyX86 {
@@ -50,15 +50,15 @@ func (l lookupFuncStart) at(pc, lookup, mode arch.Address) (FrameType, FrameStat
 	}
 	start := max(pc, beforePC) - beforePC
 	code := readFunc(p, start, pc+afterPC)
-	if uint64(len(code)) <= pc-start { // nothing readable before pc
+	if uint64(len(code)) <= pc-start { // nothing before pc can be read
 		start = pc
 		code = readFunc(p, start, pc+afterPC)
 	}
 	return frameState(disasm.FrameStateNear(p.Arch(), code, start, pc))
 }
 
-// linkedFrame is the state of a frame with row, nil for an unknown one, on a
-// machine whose calls leave the return address in a register.
+// linkedFrame returns the state of a frame with row, nil if not known, on a machine
+// whose calls leave the return address in a register.
 func linkedFrame(a *arch.Arch, row *stackflow.Row) (FrameType, FrameState) {
 	switch {
 	case row == nil || row.CFA.Reg == arch.NoReg || row.RA.Kind == stackflow.Lost:
@@ -73,8 +73,8 @@ func linkedFrame(a *arch.Arch, row *stackflow.Row) (FrameType, FrameState) {
 	return SaveFPOnlyFrame, SetFrame
 }
 
-// readFunc reads the code in [start, end), or as much of it as can be read, and
-// maxFuncCode bytes at most: sizes of symbols may be anything.
+// readFunc reads the code in [start, end) as far as it can be read, and maxFuncCode
+// bytes at most: symbols can have any size.
 func readFunc(p arch.Memory, start, end arch.Address) []byte {
 	if end <= start {
 		return nil
@@ -84,8 +84,8 @@ func readFunc(p arch.Memory, start, end arch.Address) []byte {
 	return code[:n]
 }
 
-// functionAt returns the start and size of the function that addr is in, by
-// symbol; the size is 0 where it is not known.
+// functionAt returns the start and size of the function that contains addr, by symbol;
+// the size is 0 if it is not known.
 func functionAt(w *unwind.Walker, addr arch.Address) (start arch.Address, size uint64, ok bool) {
 	lib, syms := libraryAt(w.ProcessState(), addr), w.SymbolReader()
 	if lib == nil || syms == nil {
@@ -99,7 +99,7 @@ func functionIn(syms unwind.SymbolReader, lib *libstate.Library, addr arch.Addre
 	return sym.Addr, sym.Size, ok && sym.Addr <= addr
 }
 
-// frameState translates disasm's terms.
+// frameState translates package disasm's result.
 func frameState(t disasm.FrameType, s disasm.FPState) (FrameType, FrameState) {
 	types := [...]FrameType{disasm.UnknownFrame: UnknownT, disasm.NoFrame: NoFrame, disasm.StandardFrame: StandardFrame, disasm.SaveFPOnlyFrame: SaveFPOnlyFrame}
 	states := [...]FrameState{disasm.FPUnknown: UnknownS, disasm.FPUnset: UnsetFrame, disasm.FPHalfSet: HalfsetFrame, disasm.FPSet: SetFrame}

@@ -6,15 +6,15 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// Go's runtime changes stacks below some of its functions, which the call frame
-// information of these functions does not tell. A thread has a stack of its own,
-// that of its g0, and runs goroutines on theirs. Scheduler, garbage collector and
-// C run on g0's; there, C may call Go, back on the goroutine's.
+// Some functions of Go's runtime change stacks, which their call frame information does
+// not describe. Each thread has a stack of its own, that of its g0, and runs goroutines
+// on their stacks. The scheduler, the garbage collector and C run on g0's stack; C may
+// call Go there, which runs on the goroutine's again.
 //
-// Offsets in bytes of what the runtime keeps, on 64-bit machines: of struct g
-// (stack.lo 0, stack.hi 8), of gobuf inside it, and of struct m (g0 0, gsignal
-// 72). They have been the same in all of Go 1.17 to 1.26, but for m.curg, which
-// is looked for.
+// Offsets in bytes of the runtime's structures on 64-bit machines: of struct g
+// (stack.lo 0, stack.hi 8), of the gobuf in it, and of struct m (g0 0, gsignal 72).
+// They are the same in all of Go 1.17 to 1.26, except m.curg, which has to be searched
+// for.
 const (
 	goStackHi = 8
 	goM       = 48
@@ -28,20 +28,20 @@ const (
 	goCurgFirst = 136
 	goCurgLast  = 256
 
-	// asmcgocall keeps the depth of the goroutine's stack and g on top of g0's,
-	// before Go 1.21 above the arguments of the Windows ABI.
+	// asmcgocall stores the depth of the goroutine's stack, and g, at the top of g0's
+	// stack; before Go 1.21 it stores them above the arguments of the Windows ABI.
 	oldGoSlots = 40
-	// crosscall2 keeps C's registers this many bytes above SP, from its call on.
+	// crosscall2 stores C's registers this many bytes above its SP at the call.
 	goHostRegs = 24
 )
 
-// A goMachine is what the runtime does differently by architecture.
+// A goMachine is what the runtime does differently on each architecture.
 type goMachine struct {
-	g          arch.Reg // has the g in compiled code, which leaves it there and C restores it
-	clock      arch.Reg // has the stack pointer where the runtime calls the kernel's clock, and
-	race       arch.Reg // the race detector
-	mcall      uint64   // bytes that mcall puts on g0's stack, and
-	morestack  uint64   // morestack
+	g          arch.Reg // has the g in compiled code, which leaves it there; C restores it
+	clock      arch.Reg // has the stack pointer where the runtime calls the kernel's clock
+	race       arch.Reg // has the stack pointer where it calls the race detector
+	mcall      uint64   // bytes that mcall stores on g0's stack
+	morestack  uint64   // bytes that morestack stores there
 	keepsFrame bool     // sigfwd stays on its stack
 }
 
@@ -55,10 +55,10 @@ func goMachineOf(a *arch.Arch) goMachine {
 	return goMachine{g: arch.NoReg, clock: arch.NoReg, race: arch.NoReg}
 }
 
-// maxCallbacks bounds the calls from C within calls from C that are told apart.
+// maxCallbacks limits nested calls from C.
 const maxCallbacks = 1024
 
-// maxCallbackFrame bounds the stack that cgocallback takes, in bytes.
+// maxCallbackFrame limits the stack that cgocallback takes, in bytes.
 const maxCallbackFrame = 64
 
 // A goFrame is a frame in a function that changes stacks.
@@ -67,7 +67,7 @@ type goFrame struct {
 	p       unwind.ProcessState
 }
 
-// word reads the process's word at addr; 0 when it cannot be read.
+// word reads the process's word at addr; 0 if it cannot be read.
 func (g *goFrame) word(addr arch.Address) uint64 {
 	v, err := g.p.ReadWord(addr)
 	if err != nil {
@@ -76,9 +76,10 @@ func (g *goFrame) word(addr arch.Address) uint64 {
 	return v
 }
 
-// stackPointer is what SP was before the function went to another stack: what its
-// call frame information counts from. It answers StatusSuccess with SP; else what
-// the step answers. The function takes size bytes of stack, return address and all.
+// stackPointer returns SP as it was before the function changed to another stack: the
+// base for its call frame information. It returns StatusSuccess with SP, or else the
+// status for the step to return. The function takes size bytes of stack, including the
+// return address.
 func (g *goFrame) stackPointer(fn image.GoFunc, size uint64) (arch.Address, unwind.Status) {
 	sp := g.in.SP()
 	to := sp
@@ -101,7 +102,7 @@ func (g *goFrame) stackPointer(fn image.GoFunc, size uint64) (arch.Address, unwi
 		}
 	}
 	if to == 0 {
-		g.note("where the function came from is not known")
+		g.note("the stack that the function came from is not known")
 		return 0, unwind.StatusNotMe
 	}
 	if to != sp {
@@ -116,7 +117,8 @@ func (g *goFrame) note(format string, args ...any) {
 	}
 }
 
-// machine finds the m that the thread is: a register holds a g of it. 0 when it does not.
+// machine finds the thread's m by the register that holds one of its g; 0 if the
+// register does not.
 func (g *goFrame) machine() arch.Address {
 	of, _, ok := g.in.Reg(goMachineOf(g.p.Arch()).g)
 	if !ok {
@@ -129,7 +131,7 @@ func (g *goFrame) machine() arch.Address {
 	return m
 }
 
-// current finds m's goroutine: the first g other than its g0 and gsignal that m
+// current returns m's goroutine: the first g other than its g0 and gsignal that m
 // points to and that points back.
 func (g *goFrame) current(m arch.Address) arch.Address {
 	g0, gsignal := g.word(m), g.word(m+goGsignal)
@@ -141,15 +143,15 @@ func (g *goFrame) current(m arch.Address) arch.Address {
 	return 0
 }
 
-// onStack reports whether sp lies on the stack of goroutine c.
+// onStack reports whether sp is on the stack of goroutine c.
 func (g *goFrame) onStack(c, sp arch.Address) bool {
 	lo, hi := g.word(c), g.word(c+goStackHi)
 	return lo != 0 && lo < hi && sp >= lo && sp < hi
 }
 
-// beforeC is SP in asmcgocall before it went to g0's stack. There it left either
-// SP and 0 (it was on such a stack already), or SP's distance from the end of the
-// goroutine's stack, which may move, and g; on arm64 g comes first.
+// beforeC returns SP in asmcgocall before it changed to g0's stack. asmcgocall stored
+// there either SP and 0 (if it was on such a stack already), or SP's distance from the
+// end of the goroutine's stack, which may move, and g; on arm64 g comes first.
 func (g *goFrame) beforeC() arch.Address {
 	for _, at := range []arch.Address{g.in.SP(), g.in.SP() + oldGoSlots} {
 		v, c := g.word(at), g.word(at+8)
@@ -166,12 +168,13 @@ func (g *goFrame) beforeC() arch.Address {
 	return 0
 }
 
-// beforeCallback is SP in cgocallback, which takes size bytes of stack, before it
-// went to the goroutine's: it left that in g0, and the older one of an outer
-// callback at SP, and so on. A panic that passed by has taken them away.
+// beforeCallback returns SP in cgocallback, which takes size bytes of stack, before it
+// changed to the goroutine's stack. cgocallback stored that SP in g0, and stored at it
+// the older SP of an outer callback, and so on. A panic that passed by has removed
+// them.
 //
-// The frame's own SP is returned where C's is not to be had: what cgocallback
-// left on the goroutine's stack leads past C to the Go code that called it.
+// It returns the frame's own SP if C's is not available: what cgocallback left on the
+// goroutine's stack leads past C to the Go code that called C.
 func (g *goFrame) beforeCallback(size uint64) arch.Address {
 	m := g.machine()
 	if m == 0 {
@@ -191,9 +194,8 @@ func (g *goFrame) beforeCallback(size uint64) arch.Address {
 	return sp
 }
 
-// lastOnStack is SP of the oldest frame walked so far that is on the same stack
-// as addr; 0 for none. It answers false where an inner callback did not lead
-// there either.
+// lastOnStack returns SP of the oldest frame so far on the same stack as addr, or 0. It
+// returns false if an inner callback did not lead there either.
 func (g *goFrame) lastOnStack(addr arch.Address) (arch.Address, bool) {
 	stack, known, _ := mappingAt(g.p, addr)
 	for f := g.in.PrevFrame(); f != nil && known; f = f.PrevFrame() {
@@ -207,9 +209,9 @@ func (g *goFrame) lastOnStack(addr arch.Address) (arch.Address, bool) {
 	return 0, known
 }
 
-// leave steps from mcall and morestack, which never return. It answers false where
-// morestack has not changed stacks. Where the thread's stack went before is not
-// known the walk ends: Go's scheduler may be taken for the bottom.
+// leave steps from mcall and morestack, which never return. It returns false if
+// morestack has not changed stacks. If it is not known where the thread's stack was
+// used before, the walk ends: Go's scheduler counts as the bottom.
 func (g *goFrame) leave(fn image.GoFunc) (unwind.Status, bool) {
 	m := g.machine()
 	g0, sp := g.word(m), g.in.SP()
@@ -229,8 +231,8 @@ func (g *goFrame) leave(fn image.GoFunc) (unwind.Status, bool) {
 	return unwind.StatusStackBottom, true
 }
 
-// resume makes out what a goroutine left off at: for g0, what the thread began its
-// scheduler in.
+// resume finds where a goroutine stopped running; for g0, where the thread began its
+// scheduler.
 func (g *goFrame) resume(c arch.Address) bool {
 	sp, pc := g.word(c+goSchedSP), g.word(c+goSchedPC)
 	if _, ok := callBefore(g.p, pc); !ok || sp == 0 || c == 0 {
@@ -250,9 +252,9 @@ func (g *goFrame) resume(c arch.Address) bool {
 	return true
 }
 
-// callerOfCallback makes out the caller of a cgocallback that left g0's stack; its
-// goroutine is not the thread's any more. It answers false where g0 was not left
-// there: cgocallback keeps at SP where the stack was left before.
+// callerOfCallback finds the caller of a cgocallback that left g0's stack; its
+// goroutine is not the thread's any more. It returns false if g0's stack was not left
+// there: cgocallback stores at SP where the stack was left before.
 func (g *goFrame) callerOfCallback(g0 arch.Address) bool {
 	sp := g.word(g0 + goSchedSP)
 	if before := g.word(sp); before < sp || before >= stackEnd(g.p, sp) {
@@ -269,8 +271,8 @@ func (g *goFrame) callerOfCallback(g0 arch.Address) bool {
 	return false
 }
 
-// caller fills out in with what is known where no function returned: Go's compiled
-// code keeps nothing in registers but the g.
+// caller sets out to what is known although no function returned: compiled Go code
+// keeps nothing but the g in registers.
 func (g *goFrame) caller(pc arch.Address, pcLoc unwind.Location, sp arch.Address, spLoc unwind.Location) {
 	a := g.p.Arch()
 	reg := goMachineOf(a).g
@@ -284,9 +286,9 @@ func (g *goFrame) caller(pc arch.Address, pcLoc unwind.Location, sp arch.Address
 	g.out.SetTrust(unwind.TrustCFI)
 }
 
-// hostRegisters restores what crosscall2 keeps for C, which its call frame
-// information leaves out. BP comes last, and is crosscall2's own where that has
-// set up a frame pointer before: C's is then where it points.
+// hostRegisters restores the registers that crosscall2 saves for C and that its call
+// frame information omits. BP comes last. If crosscall2 had set up a frame pointer
+// before, the saved BP is its own, and points at C's.
 func (g *goFrame) hostRegisters() {
 	if g.p.Arch() != arch.AMD64 {
 		return
@@ -307,9 +309,9 @@ func (g *goFrame) hostRegisters() {
 	}
 }
 
-// leavePanic takes off the stack of the function that faulted what Go's signal
-// handler put there before it made it look as if it had called sigpanic: where
-// there is a link register, that (preparePanic of runtime/signal_ARCH.go).
+// leavePanic undoes what Go's signal handler did to the stack of the function that
+// faulted, to make it look as if that function had called sigpanic: it pushed the link
+// register, if there is one (preparePanic of runtime/signal_ARCH.go).
 func (g *goFrame) leavePanic() {
 	a := g.p.Arch()
 	m := machineOf(a)

@@ -9,9 +9,9 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// DefaultGroup returns a group with the steppers that walk an architecture's
-// stacks; ErrUnsupported for one that has none, ErrBadParam without files. The group
-// holds what was learned of the libraries it met, so make one for each process.
+// DefaultGroup returns a group with the steppers for an architecture: ErrUnsupported if
+// it has none, ErrBadParam without files. The group keeps what it learns about the
+// libraries, so make one for each process.
 func DefaultGroup(a *arch.Arch, files modules.Source) (*unwind.AddrRangeGroup, error) {
 	if files == nil {
 		return nil, fmt.Errorf("steppers need files: %w", unwind.ErrBadParam)
@@ -53,8 +53,7 @@ func DefaultGroup(a *arch.Arch, files modules.Source) (*unwind.AddrRangeGroup, e
 	return g, nil
 }
 
-// addExidx adds the steppers by the exception index, where the architecture has
-// it.
+// addExidx adds the steppers that use the exception index, if the architecture has it.
 func addExidx(g *unwind.AddrRangeGroup, a *arch.Arch, files modules.Source) error {
 	if a != arch.ARM {
 		return nil
@@ -71,8 +70,7 @@ func addExidx(g *unwind.AddrRangeGroup, a *arch.Arch, files modules.Source) erro
 	return nil
 }
 
-// addDyninst adds the steppers for instrumented code, as far as the architecture has
-// them.
+// addDyninst adds the steppers for instrumented code that the architecture has.
 func addDyninst(g *unwind.AddrRangeGroup, a *arch.Arch, files modules.Source) error {
 	frame, err := NewDyninstInstFrameStepper(a, files)
 	if errors.Is(err, unwind.ErrUnsupported) {
@@ -91,16 +89,16 @@ func addDyninst(g *unwind.AddrRangeGroup, a *arch.Arch, files modules.Source) er
 	return g.RegisterStepper(instr)
 }
 
-// A follower is a stepper that follows code, and shares what it learns with the
-// others of its group.
+// A follower is a stepper that follows code and shares what it learns with the others
+// of its group.
 type follower interface{ setFlows(*flows) }
 
 func (s *FrameFuncStepper) setFlows(fl *flows) { s.flows = fl }
 func (s *AnalysisStepper) setFlows(fl *flows)  { s.flows = fl }
 func (s *StepperWanderer) setFlows(fl *flows)  { s.flows = fl }
 
-// addPEUnwind adds the stepper by PE images' unwind tables, where the architecture has
-// them.
+// addPEUnwind adds the stepper that uses the unwind tables of PE images, if the
+// architecture has them.
 func addPEUnwind(g *unwind.AddrRangeGroup, a *arch.Arch, files modules.Source) error {
 	if a != arch.AMD64 && a != arch.ARM64 {
 		return nil
@@ -112,7 +110,7 @@ func addPEUnwind(g *unwind.AddrRangeGroup, a *arch.Arch, files modules.Source) e
 	return g.RegisterStepper(s)
 }
 
-// addSymbolFiles adds the steppers by Breakpad's symbol files and by PDBs.
+// addSymbolFiles adds the steppers that use Breakpad symbol files and PDBs.
 func addSymbolFiles(g *unwind.AddrRangeGroup, a *arch.Arch, files modules.Source, shared *flows) error {
 	if a == arch.X86 {
 		s, err := NewWinFrameStepper(files)

@@ -6,8 +6,8 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// hppa is PA-RISC Linux. Its stack grows up, so that no chain of frame pointers
-// and no signal frame is followed: what the call frame information says is.
+// hppa is PA-RISC Linux. Its stack grows up, so the steppers follow neither chains of
+// frame pointers nor signal frames, only call frame information.
 var hppa = sync.OnceValue(func() *machine {
 	return &machine{
 		arch:       arch.HPPA,

@@ -7,9 +7,9 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// A machine is what the steppers must know of an architecture on Linux. Each
-// architecture's is in a file of its own, and is made when it is first asked for:
-// a dump needs one of them.
+// A machine is what the steppers must know about an architecture on Linux. Each is in a
+// file of its own and is made when it is first asked for, because a dump needs only
+// one.
 type machine struct {
 	arch *arch.Arch
 
@@ -19,38 +19,37 @@ type machine struct {
 	windows bool
 
 	restorers []restorer
-	sigFrame  *sigFrame // of the restorers that name no other
-	// sigKept are the registers that a signal leaves as they are.
+	sigFrame  *sigFrame // for restorers that have none of their own
+	// sigKept are the registers that a signal does not change.
 	sigKept []arch.Reg
 
-	// threadExits is code right after a call by which a thread's first function
+	// threadExits is the code right after a call with which a thread's first function
 	// ends the thread.
 	threadExits []codePattern
-	// threadBirths is code that begins with the system call that makes a thread,
-	// birthPC bytes before the pc of a thread just made, whose birthResult is 0.
+	// threadBirths is code that begins with the system call that creates a thread. The
+	// pc of a new thread is birthPC bytes after its start, and birthResult is 0.
 	threadBirths []codePattern
 	birthPC      uint64
 	birthResult  arch.Reg
-	// entryCode and loaderCode bound the code at the entry point of a program and
-	// of a dynamic linker, in bytes.
+	// entryCode and loaderCode limit the code at the entry point of a program and of a
+	// dynamic linker, in bytes.
 	entryCode, loaderCode uint64
-	// contextEnd is where the C library's makecontext has contexts return to.
+	// contextEnd is the code to which contexts of the C library's makecontext return.
 	contextEnd codePattern
-	// goExit is the code of Go's runtime.goexit, to which goroutines return: to
-	// its second instruction, as if the first had been a call, which is at goExitPC
-	// (0 for 1).
+	// goExit is the code of Go's runtime.goexit. Goroutines return to its second
+	// instruction, at goExitPC (0 means 1), as if the first had been a call.
 	goExit   codePattern
 	goExitPC uint64
-	// goPanic is by how many bytes Go's signal handler lowers SP, to save the link
-	// register, where it injects a call of sigpanic.
+	// goPanic is by how much Go's signal handler lowers SP, in bytes, to save the link
+	// register where it injects a call of sigpanic.
 	goPanic uint64
 	// descriptors: function pointers may point at descriptors of functions.
 	descriptors bool
-	// inst is nil where the instrumentation that Dyninst inserts is not known.
+	// inst is nil if the layout of Dyninst's instrumentation is not known.
 	inst *instFrame
 }
 
-// machineOf returns a's description; nil when the steppers do not know a.
+// machineOf returns the description of a; nil if the steppers do not support a.
 func machineOf(a *arch.Arch) *machine {
 	switch a {
 	case arch.AMD64:
@@ -116,30 +115,30 @@ func mustKnow(a *arch.Arch) (*machine, error) {
 // A restorer is the code that a signal handler returns to.
 type restorer struct {
 	code codePattern
-	// stops are the instructions in it at which a thread can be found with the
-	// signal frame still on the stack, the first one first.
+	// stops are the instructions in it where a thread can be found with the signal
+	// frame still on the stack; the first instruction comes first.
 	stops []stop
 	frame *sigFrame // nil for the machine's
 }
 
-// A stop is an instruction at bytes from a restorer's start, before which the
-// restorer took popped bytes off the stack.
+// A stop is an instruction, in bytes from a restorer's start. The restorer has removed
+// popped bytes from the stack before it.
 type stop struct{ at, popped uint64 }
 
-// A sigFrame is what the kernel leaves on the stack for a restorer. Offsets are
-// from SP at the restorer's start, in bytes.
+// A sigFrame is what the kernel leaves on the stack for a restorer. Offsets are in
+// bytes from SP at the restorer's start.
 type sigFrame struct {
 	saved []savedReg
-	// via is where the address is that the offsets of saved count from; 0 where
-	// they count from SP.
+	// via is where the base address for the offsets in saved is stored; 0 if the base
+	// is SP.
 	via uint64
-	// kept are registers that the kernel did not save, because the code that
-	// returns from handlers runs with what was interrupted's.
+	// kept are registers that the kernel does not save, because the code that returns
+	// from handlers runs with the values of the interrupted code.
 	kept []arch.Reg
-	// signo is where the signal's number is, four bytes of it: in the siginfo or
-	// among the handler's arguments. noSigno for nowhere.
+	// signo is where the four-byte signal number is: in the siginfo or among the
+	// handler's arguments. noSigno if nowhere.
 	signo uint64
-	// more restores what lies at no fixed offset; nil for nothing. base is SP at
+	// more restores the registers that have no fixed offset; may be nil. base is SP at
 	// the restorer's start.
 	more func(in, out *unwind.Frame, base arch.Address)
 }
@@ -153,8 +152,8 @@ type savedReg struct {
 	size uint8
 }
 
-// savedWords lists the registers from first to last, saved in words of size bytes
-// from at on.
+// savedWords lists the registers from first to last, saved in consecutive words of size
+// bytes that begin at at.
 func savedWords(at uint64, size uint8, first, last arch.Reg) []savedReg {
 	var list []savedReg
 	for r := first; r <= last; r++ {
@@ -163,18 +162,18 @@ func savedWords(at uint64, size uint8, first, last arch.Reg) []savedReg {
 	return list
 }
 
-// A frameChain says where a frame pointer leads, in bytes from what it points at.
+// A frameChain says where a frame pointer leads, in bytes from the address in it.
 type frameChain struct {
 	ra, fp int64 // where the return address and the caller's frame pointer are saved
 	cfa    int64
-	// ends: a frame pointer of zero is the ABI's end of the chain.
+	// ends: a frame pointer of zero ends the chain, by the ABI.
 	ends bool
-	// low: the frame may end above cfa; how far depends on the function.
+	// low: the frame may end above cfa; by how much depends on the function.
 	low bool
-	// back: the chain is of stack pointers (the back chain). The word at SP is the
-	// caller's SP, and what ra counts from; nothing tells of the frame pointer.
+	// back: the chain is one of stack pointers (the back chain). The word at SP is the
+	// caller's SP, and ra counts from that. Nothing says what the frame pointer was.
 	back bool
-	// save: there is no chain, but a function that calls others saves SP with its
-	// return address, at save from the caller's SP, which ra counts from too.
+	// save: there is no chain, but a function that calls others saves SP, with its
+	// return address, at offset save from the caller's SP. ra counts from there too.
 	save int64
 }

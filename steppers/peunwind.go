@@ -10,16 +10,16 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// PEUnwindStepper walks x64 and arm64 code of Windows by the images' unwind tables
-// (.pdata, .xdata), which are exact at every instruction. A return address of zero
-// is the bottom of the stack.
+// PEUnwindStepper walks x64 and arm64 code of Windows by the unwind tables of the
+// images (.pdata, .xdata), which are exact at every instruction. A return address of
+// zero is the bottom of the stack.
 type PEUnwindStepper struct {
 	arch    *arch.Arch
 	files   modules.Source
 	scratch sync.Pool // *winunwind.Frame
 }
 
-// NewPEUnwindStepper returns the stepper for an architecture; ErrBadParam without
+// NewPEUnwindStepper returns the stepper for an architecture: ErrBadParam without
 // files, or for an architecture that has no such tables.
 func NewPEUnwindStepper(a *arch.Arch, files modules.Source) (*PEUnwindStepper, error) {
 	if files == nil || a != arch.AMD64 && a != arch.ARM64 {
@@ -31,8 +31,8 @@ func NewPEUnwindStepper(a *arch.Arch, files modules.Source) (*PEUnwindStepper, e
 // Name implements unwind.FrameStepper.
 func (s *PEUnwindStepper) Name() string { return "PEUnwind" }
 
-// Priority implements unwind.FrameStepper: beside DebugStepper, and after it, for
-// images of MinGW may have both.
+// Priority implements unwind.FrameStepper: right after DebugStepper, because images of
+// MinGW may have both.
 func (s *PEUnwindStepper) Priority() uint32 { return unwind.PriorityDebugStepper + 2 }
 
 // CallerFrame implements unwind.FrameStepper.
@@ -58,7 +58,7 @@ func (s *PEUnwindStepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
 		}
 	}
 	at, stopped := in.RA(), in.LookupAddr() == in.RA()
-	if in.IsTopFrame() { // a breakpoint that it stands behind has changed nothing
+	if in.IsTopFrame() { // the frame is behind a breakpoint, which changed nothing
 		at, stopped = in.LookupAddr(), true
 	}
 	f.Regs.Set(s.arch.PC, at)
@@ -75,10 +75,10 @@ func (s *PEUnwindStepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
 	return s.restore(f, in, out)
 }
 
-// leaf reports whether the caller f of a function that no table describes is one: by
-// the convention such a function leaves the stack pointer alone, but assembly does not
-// always. libgcc's ___chkstk_ms, in which programs of MinGW use up their stacks, pushes
-// two registers.
+// leaf reports whether a function that no table describes, and whose caller is f, is a
+// leaf. By convention such a function does not change the stack pointer, but assembly
+// sometimes does: libgcc's ___chkstk_ms, in which programs of MinGW exhaust their
+// stacks, pushes two registers.
 func (s *PEUnwindStepper) leaf(f *winunwind.Frame, in, out *unwind.Frame) bool {
 	p := in.Walker().ProcessState()
 	pc, _ := f.Regs.Get(s.arch.PC)
@@ -92,7 +92,7 @@ func (s *PEUnwindStepper) leaf(f *winunwind.Frame, in, out *unwind.Frame) bool {
 	return false
 }
 
-// restore makes out the caller that f is.
+// restore copies the caller f to out.
 func (s *PEUnwindStepper) restore(f *winunwind.Frame, in, out *unwind.Frame) unwind.Status {
 	pc, _ := f.Regs.Get(s.arch.PC)
 	if pc == 0 {
@@ -105,7 +105,7 @@ func (s *PEUnwindStepper) restore(f *winunwind.Frame, in, out *unwind.Frame) unw
 			out.SetReg(r, v, unwind.AtAddress(f.At[r]))
 		}
 	}
-	// Registers that calls preserve here, and not elsewhere.
+	// Registers that calls preserve only on Windows.
 	for m := f.Regs.Valid &^ f.Saved &^ s.arch.CalleeSaved &^ own; m != 0; m &= m - 1 {
 		if v, l, ok := in.Reg(m.First()); ok {
 			out.SetReg(m.First(), v, l)

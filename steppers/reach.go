@@ -9,7 +9,7 @@ import (
 type PCState uint8
 
 const (
-	PCUnknown   PCState = iota // it cannot be told
+	PCUnknown   PCState = iota // it is not known
 	InFunc                     // it is
 	OutsideFunc                // it is not
 )
@@ -19,11 +19,11 @@ func (s PCState) String() string {
 	return [...]string{"unknown_s", "in_func", "outside_func", "?"}[s&3]
 }
 
-// maxTailCalls bounds the jumps out of a function that are followed.
+// maxTailCalls limits the jumps out of a function that are followed.
 const maxTailCalls = 8
 
-// pcInFunc tells whether pc is in the function that begins at entry, or in one
-// that it reaches by a linkage stub or a tail call.
+// pcInFunc says whether pc is in the function that begins at entry, or in one that it
+// reaches by a linkage stub or a tail call.
 func (fl *flows) pcInFunc(w *unwind.Walker, entry, pc arch.Address) PCState {
 	p := w.ProcessState()
 	if entry == 0 || !isCode(p, pc) {
@@ -60,11 +60,11 @@ func (fl *flows) pcInFunc(w *unwind.Walker, entry, pc arch.Address) PCState {
 	return state
 }
 
-// tailCalls are the jumps by which control leaves a function.
+// tailCalls are the jumps with which control leaves a function.
 type tailCalls struct {
 	to       [maxTailCalls]arch.Address
 	n        int
-	indirect bool // there are more, to who knows where
+	indirect bool // there are more, with unknown targets
 }
 
 func (t *tailCalls) add(to arch.Address) {
@@ -76,8 +76,8 @@ func (t *tailCalls) add(to arch.Address) {
 	t.n++
 }
 
-// inBody tells whether pc is in the body of the function at entry, and how else
-// control leaves that. Symbols decide where there are any, else the code does.
+// inBody says whether pc is in the body of the function at entry, and with which jumps
+// control leaves that. Symbols decide if there are any; otherwise the code does.
 func (fl *flows) inBody(w *unwind.Walker, entry, pc arch.Address, tails *tailCalls) PCState {
 	a := w.ProcessState().Arch()
 	at := withoutMode(a, entry)
@@ -89,10 +89,10 @@ func (fl *flows) inBody(w *unwind.Walker, entry, pc arch.Address, tails *tailCal
 		return InFunc
 	}
 	if ok && at > start && size != 0 && at-start < size {
-		return InFunc // an entry in the middle of pc's function
+		return InFunc // a second entry point in the middle of pc's function
 	}
 	if _, ok := decodeAt(w.ProcessState(), entry); !ok {
-		return PCUnknown // of an architecture whose code is not decoded, or no code
+		return PCUnknown // of an architecture without a decoder, or not code
 	}
 	end := arch.Address(0)
 	if s, e, named := named(w, at); named && s == at {
@@ -103,7 +103,7 @@ func (fl *flows) inBody(w *unwind.Walker, entry, pc arch.Address, tails *tailCal
 		return PCUnknown
 	}
 	rows, _ := flow.Rows(nil, pc-flow.bias)
-	if len(rows) > 0 && (!ok || start <= at) { // else another function begins in between
+	if len(rows) > 0 && (!ok || start <= at) { // otherwise another function begins in between
 		return InFunc
 	}
 	for _, to := range flow.Tails {

@@ -6,18 +6,19 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// The S/390 architectures of Linux. There is no frame pointer by convention, and
-// the back chain at SP is optional (-mbackchain). But a function that calls others
-// saves r14 and r15 in the area that its caller left it above SP.
+// The S/390 architectures of Linux. There is no frame pointer by convention, and the
+// back chain at SP is optional (-mbackchain). But a function that calls others saves
+// r14 and r15 in the area above SP that its caller reserved for it.
 var (
 	s390x = sync.OnceValue(func() *machine { return s390Machine(arch.S390X, 160, 336, 168, 176) })
 	s390  = sync.OnceValue(func() *machine { return s390Machine(arch.S390, 96, 256, 100, 112) })
 )
 
-// s390Machine describes one of them. area is the size of a register save area, which
-// the signal frames of the kernel's arch/s390/kernel/signal.c begin with; regs and
-// info are where struct rt_sigframe has its registers (_sigregs) and siginfo, old
-// where struct sigframe has its registers, in bytes from SP.
+// s390Machine describes one of the two. area is the size of a register save area, with
+// which the signal frames of the kernel's arch/s390/kernel/signal.c begin. regs and
+// info are the offsets of the registers (_sigregs) and of siginfo in struct
+// rt_sigframe, and old the offset of the registers in struct sigframe, in bytes from
+// SP.
 func s390Machine(a *arch.Arch, area, regs, info, old uint64) *machine {
 	saved := s390Saved(a, old)
 	end := saved[len(saved)-1]
@@ -41,9 +42,9 @@ func s390Machine(a *arch.Arch, area, regs, info, old uint64) *machine {
 	}
 }
 
-// s390Saved lists the registers of _sigregs at off: the program status word, 16
-// general and 16 access registers, then the floating-point registers behind their
-// control word, which end it.
+// s390Saved lists the registers of _sigregs at off: the program status word, 16 general
+// and 16 access registers, then the control word of the floating-point registers, and
+// these.
 func s390Saved(a *arch.Arch, off uint64) []savedReg {
 	word := uint64(a.WordSize)
 	regs := []savedReg{{arch.S390PSWM, off, uint8(word)}, {arch.S390PC, off + word, uint8(word)}}

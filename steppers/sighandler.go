@@ -5,12 +5,12 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// SigHandlerStepper walks from the code that returns from a signal handler to
-// what the signal interrupted, with every register that the kernel saved.
+// SigHandlerStepper steps from the code that returns from a signal handler to the
+// interrupted code, with every register that the kernel saved.
 //
-// It knows that code by its bytes, whoever's it is (the C library's, Go's, a
-// program's own sa_restorer). Where the bytes cannot be read, the symbol
-// __restore_rt will do.
+// It recognises that code by its bytes, whether it is the C library's, Go's, or a
+// program's own sa_restorer. If the bytes cannot be read, the symbol __restore_rt is
+// enough.
 type SigHandlerStepper struct {
 	m *machine
 }
@@ -82,7 +82,7 @@ func (s *SigHandlerStepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
 	return unwind.StatusSuccess
 }
 
-// keep gives the caller registers as they are.
+// keep copies registers to the caller unchanged.
 func keep(in, out *unwind.Frame, regs []arch.Reg) {
 	for _, r := range regs {
 		if v, loc, ok := in.Reg(r); ok {
@@ -91,8 +91,8 @@ func keep(in, out *unwind.Frame, regs []arch.Reg) {
 	}
 }
 
-// signalFrame returns the layout and the address of the signal frame, where the
-// frame is in the code that returns from a signal handler; nil where it is not.
+// signalFrame returns the layout and the address of the signal frame if the frame is in
+// the code that returns from a signal handler; nil otherwise.
 func (s *SigHandlerStepper) signalFrame(in *unwind.Frame) (*sigFrame, arch.Address) {
 	p, pc := in.Walker().ProcessState(), in.RA()
 	unreadable := false
@@ -118,7 +118,7 @@ func (s *SigHandlerStepper) signalFrame(in *unwind.Frame) (*sigFrame, arch.Addre
 	return nil, 0
 }
 
-// layoutOf is the signal frame that a restorer is for.
+// layoutOf returns the layout of the signal frame for a restorer.
 func (s *SigHandlerStepper) layoutOf(r *restorer) *sigFrame {
 	if r.frame != nil {
 		return r.frame
@@ -136,7 +136,7 @@ func (s *SigHandlerStepper) mayReturnTo(g *glance) bool {
 	return false
 }
 
-// namedRestorer is inRestorer by symbol.
+// namedRestorer recognises a restorer by its symbol.
 func (s *SigHandlerStepper) namedRestorer(in *unwind.Frame) bool {
 	lib, syms := libraryAt(in.Walker().ProcessState(), in.RA()), in.Walker().SymbolReader()
 	if lib == nil || syms == nil {

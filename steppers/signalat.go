@@ -4,8 +4,8 @@ import (
 	"github.com/corewalk/corewalk/unwind"
 )
 
-// SignalAt returns the number of the signal that a trampoline frame delivered
-// (see unwind.Frame.IsTrampoline); false when it is not to be had.
+// SignalAt returns the number of the signal that a trampoline frame delivered (see
+// unwind.Frame.IsTrampoline); false if it is not available.
 func SignalAt(f *unwind.Frame) (signo int, ok bool) {
 	if !f.IsTrampoline() {
 		return 0, false
@@ -24,5 +24,5 @@ func SignalAt(f *unwind.Frame) (signo int, ok bool) {
 	return int(v), err == nil && v > 0 && v <= maxSignal
 }
 
-// maxSignal is the highest number of a signal: MIPS has 127.
+// maxSignal is the highest signal number: MIPS has 127.
 const maxSignal = 127

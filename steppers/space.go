@@ -6,24 +6,25 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// A Mapper is a ProcessState that knows all mappings of its process, anonymous
-// ones too. Without it, steppers know the mappings of libraries only: they then
-// take no code that a JIT compiler made for code.
+// A Mapper is a ProcessState that knows all mappings of its process, including
+// anonymous ones. Otherwise the steppers know only the mappings of libraries, and do
+// not recognise the code of a JIT compiler as code.
 type Mapper interface {
-	// MappingAt returns the mapping that addr lies in.
+	// MappingAt returns the mapping that contains addr.
 	MappingAt(addr arch.Address) (libstate.Mapping, bool)
 }
 
 // A PartialMapper is a Mapper that may not know all mappings of its process: minidumps
-// often list modules and their own memory only.
+// often list only modules and their own memory.
 type PartialMapper interface {
 	Mapper
-	// KnowsMappings reports whether there is nothing where MappingAt finds nothing.
+	// KnowsMappings reports whether the process had nothing at an address for which
+	// MappingAt finds nothing.
 	KnowsMappings() bool
 }
 
-// mappingAt returns the mapping that addr lies in. known is false when the
-// process cannot tell whether there is one.
+// mappingAt returns the mapping that contains addr. known is false if the process
+// cannot say whether there is one.
 func mappingAt(p unwind.ProcessState, addr arch.Address) (m libstate.Mapping, ok, known bool) {
 	if mapper, is := p.(Mapper); is {
 		m, ok = mapper.MappingAt(addr)
@@ -52,19 +53,19 @@ func isCode(p unwind.ProcessState, addr arch.Address) bool {
 	return ok && m.Perm&libstate.Exec != 0
 }
 
-// maxStackGap is how far up a stack a frame may lie where its mapping's end is
-// not known, in bytes: the usual limit on a main thread's stack.
+// maxStackGap is how far up a stack a frame may be if the end of the mapping is not
+// known, in bytes: the usual size limit of a main thread's stack.
 const maxStackGap = 8 << 20
 
 // A StackBounder is a ProcessState that knows where its threads' stacks are.
 type StackBounder interface {
-	// StackBounds returns the ends of a thread's stack, [low, high); false when they
-	// are not known.
+	// StackBounds returns the ends of a thread's stack, [low, high); false if not
+	// known.
 	StackBounds(unwind.ThreadID) (low, high arch.Address, ok bool)
 }
 
-// stackBase returns where the stack that the frame is on ends, as its thread tells;
-// false where that is not known, or the frame is on another stack.
+// stackBase returns the end of the frame's stack, from its thread; false if that is not
+// known, or if the frame is on another stack.
 func stackBase(in *unwind.Frame) (arch.Address, bool) {
 	if b, is := in.Walker().ProcessState().(StackBounder); is {
 		if low, high, ok := b.StackBounds(in.Thread()); ok && in.SP() >= low && in.SP() <= high {
@@ -74,7 +75,7 @@ func stackBase(in *unwind.Frame) (arch.Address, bool) {
 	return 0, false
 }
 
-// stackEnd returns where the stack that sp is in ends at most.
+// stackEnd returns the highest address at which the stack that contains sp may end.
 func stackEnd(p unwind.ProcessState, sp arch.Address) arch.Address {
 	if m, ok, _ := mappingAt(p, sp); ok {
 		return m.End
@@ -85,7 +86,7 @@ func stackEnd(p unwind.ProcessState, sp arch.Address) arch.Address {
 	return sp + maxStackGap
 }
 
-// endOfStack is stackEnd for a frame, whose thread may know better.
+// endOfStack is stackEnd for a frame, whose thread may give a better limit.
 func endOfStack(in *unwind.Frame) arch.Address {
 	end := stackEnd(in.Walker().ProcessState(), in.SP())
 	if base, ok := stackBase(in); ok {
@@ -94,12 +95,12 @@ func endOfStack(in *unwind.Frame) arch.Address {
 	return end
 }
 
-// offStack says why the stack pointer of out, a caller found for in, cannot be right; ""
-// when it can. A lower one is on another stack: the one that a signal interrupted.
+// offStack says why the stack pointer of out, a caller found for in, cannot be right;
+// "" if it can. A lower one may be on another stack: the one that a signal interrupted.
 func offStack(in, out *unwind.Frame) string {
 	sp := out.SP()
 	if base, ok := stackBase(in); ok && sp > base {
-		return "the caller would be beyond the stack's base"
+		return "the caller would be above the stack's base"
 	}
 	if sp > in.SP() || sp == in.SP() && in.Walker().ProcessState().Arch().RA != arch.NoReg {
 		return ""
@@ -113,7 +114,7 @@ func offStack(in, out *unwind.Frame) string {
 	return "the caller's stack pointer would be lower"
 }
 
-// libraryAt returns the library over addr.
+// libraryAt returns the library that contains addr.
 func libraryAt(p unwind.ProcessState, addr arch.Address) *libstate.Library {
 	if libs := p.LibraryTracker(); libs != nil {
 		if l, ok := libs.LibraryAt(addr); ok {
@@ -123,14 +124,14 @@ func libraryAt(p unwind.ProcessState, addr arch.Address) *libstate.Library {
 	return nil
 }
 
-// interrupted reports whether the frame was interrupted at its pc, so that
-// registers and code state are those of any instruction, not those after a call.
+// interrupted reports whether the frame was interrupted at its pc. Its registers and
+// code are then in the state of any instruction, not in that after a call.
 func interrupted(f *unwind.Frame) bool { return f.IsTopFrame() || f.NonCall() }
 
-// derailed reports whether the frame is at an address that is no code without a
-// processor having got there: a return address that something overwrote. What
-// the stack holds beyond it is anybody's guess, and no guess of ours. An address of which
-// nobody knows whether it was code may be that of code made at run time.
+// derailed reports whether the frame's address is not in code although no processor got
+// there: something overwrote the return address. The rest of the stack is then not
+// used. An address that may or may not have been code does not count: it may be code
+// made at run time.
 func derailed(f *unwind.Frame) bool {
 	if interrupted(f) {
 		return false

@@ -5,17 +5,17 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// Frames by register windows (SPARC Architecture Manual V9, 6.3.6; the SPARC
-// supplement of the System V ABI): save gives a function a window of its own,
-// whose in registers are its caller's out registers. The caller's local and in
-// registers are on the stack at its SP, where the kernel writes them before it
-// dumps a process.
+// Frames with register windows (SPARC Architecture Manual V9, 6.3.6; the SPARC
+// supplement of the System V ABI). The save instruction gives a function a window of
+// its own, whose in registers are its caller's out registers. The caller's local and in
+// registers are on the stack at its SP, where the kernel writes them before it dumps a
+// process.
 
 // windowSize is the size of a saved window in bytes: eight local registers,
 // eight in registers.
 const windowSize = 16 * 8
 
-// byWindow steps out of a frame of a machine with register windows.
+// byWindow steps from a frame on a machine with register windows.
 func (s *FrameFuncStepper) byWindow(in, out *unwind.Frame) unwind.Status {
 	if interrupted(in) && !s.hasWindow(in) {
 		return s.withoutWindow(in, out)
@@ -67,8 +67,8 @@ func (s *FrameFuncStepper) byWindow(in, out *unwind.Frame) unwind.Status {
 	return unwind.StatusSuccess
 }
 
-// inRegister is a local or in register of the frame, from its window on the stack
-// where it is not known otherwise.
+// inRegister returns a local or in register of the frame: from its window on the stack,
+// unless it is known otherwise.
 func (s *FrameFuncStepper) inRegister(in *unwind.Frame, r arch.Reg) (uint64, unwind.Location, error) {
 	if v, loc, ok := in.Reg(r); ok {
 		return v, loc, nil
@@ -78,8 +78,8 @@ func (s *FrameFuncStepper) inRegister(in *unwind.Frame, r arch.Reg) (uint64, unw
 	return v, unwind.AtAddress(at), err
 }
 
-// withoutWindow steps out of a function that has no window of its own (yet): all
-// registers are its caller's, and o7 has the call.
+// withoutWindow steps from a function that has no window of its own (yet): all
+// registers are its caller's, and o7 has the address of the call.
 func (s *FrameFuncStepper) withoutWindow(in, out *unwind.Frame) unwind.Status {
 	a := s.m.arch
 	link, loc, ok := in.Reg(arch.SPARCO7)
@@ -100,12 +100,11 @@ func (s *FrameFuncStepper) withoutWindow(in, out *unwind.Frame) unwind.Status {
 	return unwind.StatusSuccess
 }
 
-// maxWindowCode is how much of a function, in bytes, is read to look for save.
+// maxWindowCode is how much of a function to search for save, in bytes.
 const maxWindowCode = 4096
 
-// hasWindow reports whether the function that was interrupted had executed save.
-// Where its start is not known, or its code cannot be read, it is believed to:
-// most functions have.
+// hasWindow reports whether the interrupted function had executed save. If its start is
+// not known, or its code cannot be read, the answer is yes: most functions have.
 func (s *FrameFuncStepper) hasWindow(in *unwind.Frame) bool {
 	p, pc := in.Walker().ProcessState(), in.RA()
 	start, _, ok := functionAt(in.Walker(), pc)
@@ -115,7 +114,7 @@ func (s *FrameFuncStepper) hasWindow(in *unwind.Frame) bool {
 		if !known || !called || !site.Direct {
 			return true
 		}
-		start = site.Target // o7 has the function's own call, or the last that it made
+		start = site.Target // o7 has the function's own call, or the last one that it made
 	}
 	if start > pc || pc-start > maxWindowCode {
 		return true

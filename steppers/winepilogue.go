@@ -6,13 +6,13 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// maxEpilogue bounds the instructions of an epilogue: what frees the frame, a pop of each
-// register, the return.
+// maxEpilogue limits the instructions of an epilogue: one that frees the frame, a pop
+// for each register, the return.
 const maxEpilogue = 8
 
-// epilogue makes out the caller of a frame that was interrupted while it was being taken
-// down: its instructions up to the return are run. It reports false for other code, and
-// leaves out alone then.
+// epilogue finds the caller of a frame that was interrupted in an epilogue, by running
+// the instructions up to the return. It returns false for other code, and then does not
+// change out.
 func (x *winStep) epilogue() bool {
 	if !interrupted(x.in) {
 		return false
@@ -35,7 +35,7 @@ func (x *winStep) epilogue() bool {
 	return false
 }
 
-// An epilogue is the state of the registers while one is run.
+// An epilogue is the state of the registers while an epilogue runs.
 type epilogue struct {
 	x      *winStep
 	pc, sp arch.Address
@@ -47,7 +47,8 @@ type epilogue struct {
 	} // by register
 }
 
-// run does what an instruction does to the stack; false for one that no epilogue has.
+// run does what an instruction does to the stack; false for one that is not part of
+// epilogues.
 func (e *epilogue) run(in *disasm.Inst) bool {
 	switch in.Kind {
 	case disasm.AddSP:
@@ -73,7 +74,7 @@ func (e *epilogue) run(in *disasm.Inst) bool {
 	return true
 }
 
-// pop takes a word off the stack into a register.
+// pop pops a word from the stack into a register.
 func (e *epilogue) pop(r arch.Reg) bool {
 	v, err := e.x.read(e.sp)
 	if err != nil || int(r) >= len(e.popped) {
@@ -88,7 +89,7 @@ func (e *epilogue) pop(r arch.Reg) bool {
 	return true
 }
 
-// leave makes out the frame that is returned to, if that is one.
+// leave sets the frame that the return leads to, if it is one.
 func (e *epilogue) leave() bool {
 	ra, err := e.x.read(e.sp)
 	if err != nil || e.sp < e.x.in.SP() || e.x.grade(ra) == noReturn {
@@ -104,6 +105,6 @@ func (e *epilogue) leave() bool {
 	out.SetSP(e.sp + 4)
 	out.SetCalleeCFA(e.sp + 4)
 	out.SetTrust(unwind.TrustAnalysis)
-	note(out, "the function is being left")
+	note(out, "interrupted in the epilogue")
 	return true
 }

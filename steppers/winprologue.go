@@ -5,16 +5,16 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// inProlog reports whether the frame is at an instruction that sets it up: its record is of
-// the whole function, and does not hold yet. Functions are called from there too, to
-// probe the stack.
+// inProlog reports whether the frame is in its prologue. Its record is for the whole
+// function and does not apply yet. Prologues can call functions, too: to probe the
+// stack.
 func (x *winStep) inProlog() bool {
 	return (x.w.FunctionHead || x.w.Program == "") && x.rva-x.w.Start < x.w.Prolog
 }
 
-// prologue makes out the caller of a frame that is not set up yet: by the function's code,
-// and where that is not to be had, of functions that use EBP, by what their first two
-// instructions leave. It reports false where neither tells, and leaves out alone then.
+// prologue finds the caller of a frame that is not set up yet: by the function's code
+// or, if that is not available and the function uses EBP, by what its first two
+// instructions leave. It returns false if neither works, and then does not change out.
 func (x *winStep) prologue() bool {
 	lookup := x.in.LookupAddr()
 	start := lookup - uint64(x.rva-x.w.Start)
@@ -24,7 +24,7 @@ func (x *winStep) prologue() bool {
 		if sure && len(rows) == 1 {
 			c, ok := x.s.analysis.tryRow(rows[0], x.in, x.out)
 			if ok && x.grade(c.ra) != noReturn {
-				note(x.out, "the function's code tells how far its prologue has got")
+				note(x.out, "the function's code shows how much of its prologue has run")
 				x.s.analysis.fill(rows[0], &c, x.in, x.out)
 				return true
 			}
@@ -33,10 +33,10 @@ func (x *winStep) prologue() bool {
 	return interrupted(x.in) && !x.w.Searches() && x.halfSet()
 }
 
-// halfSet is prologue for a function that begins with a push of EBP, perhaps behind two
-// bytes for patches (mov %edi,%edi), and has not pointed it at its frame.
+// halfSet is prologue for a function that begins with a push of EBP, maybe after two
+// bytes for patches (mov %edi,%edi), and has not set EBP to its frame yet.
 func (x *winStep) halfSet() bool {
-	const patch, push, point = 2, 1, 2 // bytes of instructions
+	const patch, push, point = 2, 1, 2 // bytes of the instructions
 	off, sp := x.rva-x.w.Start, x.in.SP()
 	fp, _, ok := x.in.Reg(arch.EBP)
 	if !ok || fp == sp || off >= patch+push+point {

@@ -6,17 +6,17 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// A winGrade says how well a word does as the return address of a frame.
+// A winGrade says how plausible a word is as the return address of a frame.
 type winGrade uint8
 
 const (
 	noReturn   winGrade = iota
-	mayReturn           // in a module, of whose code nothing is to be had
-	afterCall           // behind a call
-	calledThis          // behind a call of the frame's function
+	mayReturn           // in a module whose code is not available
+	afterCall           // after a call
+	calledThis          // after a call of the frame's function
 )
 
-// grade judges a return address for the frame.
+// grade grades a return address for the frame.
 func (x *winStep) grade(ra arch.Address) winGrade {
 	w := x.in.Walker()
 	p, fl := w.ProcessState(), x.s.flows
@@ -40,8 +40,9 @@ func (x *winStep) grade(ra arch.Address) winGrade {
 	return noReturn
 }
 
-// beginsFunction reports whether a function begins at an address: a pointer to it is found
-// more often than the return address of a call that ends the function before.
+// beginsFunction reports whether a function begins at an address. A pointer to the
+// function is then more likely than the return address of a call that ends the function
+// before it.
 func (s *WinFrameStepper) beginsFunction(p unwind.ProcessState, addr arch.Address) bool {
 	lib := libraryAt(p, addr)
 	if lib == nil {
@@ -56,7 +57,7 @@ func (s *WinFrameStepper) beginsFunction(p unwind.ProcessState, addr arch.Addres
 	return err == nil && w != nil && w.Start == rva && w.FunctionHead
 }
 
-// gradeAt judges the word at an address.
+// gradeAt grades the word at an address.
 func (x *winStep) gradeAt(at uint32) winGrade {
 	ra, err := x.read(uint64(at))
 	if err != nil {
@@ -64,23 +65,23 @@ func (x *winStep) gradeAt(at uint32) winGrade {
 	}
 	if ra == x.in.RA() && uint64(at) == x.in.SP() && x.in.IsTopFrame() {
 		if _, called := callBefore(x.in.Walker().ProcessState(), ra); !called {
-			return noReturn // a stub of a system call leaves its own address on the stack
+			return noReturn // a system call stub leaves its own address on the stack
 		}
 	}
 	return x.grade(ra)
 }
 
-// searchWords is how far the return address is searched for beyond where the record has
-// it, in words. A function that was interrupted may have pushed pushedWords of a call's
-// parameters, or have taken its frame down.
+// searchWords is how far to search for the return address from its place in the record,
+// in words. A function that was interrupted may have pushed parameters of a call
+// (pushedWords), or have removed its frame.
 const (
 	searchWords = 40
 	pushedWords = 8
 )
 
-// search finds where the return address is. Of the two places where it should be, with
-// and without the parameters of the call under way, the better one is taken; where it is
-// at neither, it is searched for.
+// search finds where the return address is. It takes the better of the two places where
+// it should be, with and without the parameters of the call in progress. If it is at
+// neither, it searches around them.
 func (x *winStep) search(c unwindrules.WinCall) (unwindrules.WinCall, unwind.Trust, unwind.Status) {
 	bare := c
 	bare.CalleeParams = 0
@@ -110,7 +111,7 @@ func (x *winStep) search(c unwindrules.WinCall) (unwindrules.WinCall, unwind.Tru
 	case !ok && zero:
 		return c, unwind.TrustSymCFI, unwind.StatusSuccess
 	case !ok:
-		note(x.out, "no return address where it should be, nor near")
+		note(x.out, "no return address at or near the expected place")
 		return c, 0, unwind.StatusNotMe
 	}
 	if x.out.Tracing() {
@@ -120,7 +121,7 @@ func (x *winStep) search(c unwindrules.WinCall) (unwindrules.WinCall, unwind.Tru
 	return c, unwind.TrustScan, unwind.StatusSuccess
 }
 
-// near searches for the return address around where the record has it.
+// near searches for the return address around its place in the record.
 func (x *winStep) near(c unwindrules.WinCall) (at uint32, ok bool) {
 	from := x.w.RaSearch(c)
 	if at, ok = x.first(from, pushedWords); !ok && interrupted(x.in) {
@@ -132,8 +133,8 @@ func (x *winStep) near(c unwindrules.WinCall) (at uint32, ok bool) {
 	return at, ok
 }
 
-// first finds the first of some words on the stack that can be a return address; of code
-// that shows its calls that is one behind a call.
+// first finds the first word in a range of the stack that can be a return address. If
+// the code can be read, that is one after a call.
 func (x *winStep) first(from, words uint32) (at uint32, ok bool) {
 	end := min(endOfStack(x.in), uint64(from)+4*uint64(min(words, searchWords)))
 	for a := uint64(from); a+4 <= end; a += 4 {

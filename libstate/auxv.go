@@ -30,11 +30,11 @@ type AuxEntry struct{ Key, Value uint64 }
 // in the kernel's order and without the final ATNull.
 type Auxv []AuxEntry
 
-// maxAuxv bounds the entries ParseAuxv takes; a kernel writes about twenty.
+// maxAuxv limits the entries that ParseAuxv reads; a kernel writes about twenty.
 const maxAuxv = 1024
 
-// ParseAuxv decodes an auxiliary vector of words of wordSize bytes (4 or 8), as
-// NT_AUXV and /proc/PID/auxv hold it. It ends at ATNull or where data does.
+// ParseAuxv decodes an auxiliary vector of words of wordSize bytes (4 or 8), in the
+// form of NT_AUXV and /proc/PID/auxv. It stops at ATNull or at the end of data.
 func ParseAuxv(data []byte, wordSize int, order binary.ByteOrder) Auxv {
 	var a Auxv
 	word := func(b []byte) uint64 {

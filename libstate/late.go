@@ -8,30 +8,30 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// A lateFinder finds libraries that it costs too much to look for unless an address
-// in one is asked for.
+// A lateFinder finds libraries that are too expensive to search for until an address in
+// one is looked up.
 type lateFinder struct {
 	suspect func(arch.Address) bool
 	find    func() []*Library
 
 	done atomic.Bool
-	mu   sync.Mutex // held while they are looked for
+	mu   sync.Mutex // held during the search
 }
 
-// SetLate adds libraries that find finds when LibraryAt is asked for an address in
-// none, of which suspect says that a late library may be there: code that the process
-// has compiled itself. find is called once, and again after Refresh and Replace. It
-// and suspect must not call LibraryAt, but may call Known. Late libraries yield to
-// others where they overlap them.
+// SetLate adds libraries that are searched for late: code that the process has compiled
+// itself. find is called when LibraryAt finds no library for an address and suspect
+// says that a late one may be there. It is called once, and again after Refresh and
+// Replace. find and suspect must not call LibraryAt, but may call Known. If late
+// libraries overlap others, the others keep the addresses.
 func (t *Table) SetLate(suspect func(arch.Address) bool, find func() []*Library) {
 	t.late.Store(&lateFinder{suspect: suspect, find: find})
 }
 
-// again makes the next suspect address look once more.
+// again makes the next suspect address search once more.
 func (f *lateFinder) again() { f.done.Store(false) }
 
-// run looks for late libraries if addr calls for it, and reports whether there may be
-// new ones since the caller looked.
+// run searches for late libraries if addr calls for it, and reports whether there may
+// be new ones since the caller looked.
 func (f *lateFinder) run(t *Table, addr arch.Address) bool {
 	if f.done.Load() || !f.suspect(addr) {
 		return f.done.Load()
@@ -45,8 +45,8 @@ func (f *lateFinder) run(t *Table, addr arch.Address) bool {
 	return true
 }
 
-// addLate adds libraries that the Table does not have, but for what of them lies in
-// others.
+// addLate adds the libraries that the Table does not have, except the parts that
+// overlap others.
 func (t *Table) addLate(libs []*Library) {
 	t.replacing.Lock()
 	defer t.replacing.Unlock()
@@ -67,7 +67,7 @@ func (t *Table) addLate(libs []*Library) {
 	}
 }
 
-// overlaps reports whether a library has an address of m.
+// overlaps reports whether a library contains an address of m.
 func (v *view) overlaps(m Mapping) bool {
 	i, _ := slices.BinarySearchFunc(v.ranges, m.Start, func(r libRange, start arch.Address) int {
 		if r.end <= start {

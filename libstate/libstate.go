@@ -1,8 +1,8 @@
-// Package libstate tells which libraries a process had loaded, and where.
+// Package libstate has the libraries that a process had loaded, and their addresses.
 //
-// A LibraryState answers for one process. Table is the implementation for processes
-// whose libraries are known. This package opens no file and reads no memory; corestate
-// and livestate make Tables of what a process shows.
+// A LibraryState describes one process. Table is the implementation for processes whose
+// libraries are known. This package opens no file and reads no memory: corestate and
+// livestate make Tables from what a process shows.
 package libstate
 
 import (
@@ -27,7 +27,7 @@ func (c Change) String() string {
 	return "library_load"
 }
 
-// A Kind is what part a library plays in its process.
+// A Kind is the role of a library in its process.
 type Kind uint8
 
 const (
@@ -59,8 +59,8 @@ const (
 	Read Perm = 1 << iota
 	Write
 	Exec
-	// Unknown: a dump tells of the mapping, but not of its permissions. Other
-	// bits set beside it are what it may have had.
+	// Unknown: the dump has the mapping, but not its permissions. Other bits that are
+	// set are permissions that it may have had.
 	Unknown
 )
 
@@ -77,8 +77,9 @@ func (p Perm) String() string {
 	return string(b)
 }
 
-// A Mapping is a range of a process's address space, [Start, End), and the file
-// that it maps from offset Offset (bytes) on; Path is "" for anonymous memory.
+// A Mapping is a range of a process's address space, [Start, End). If it maps a file,
+// Path is the file and Offset the offset of Start in it, in bytes; Path is "" for
+// anonymous memory.
 type Mapping struct {
 	Start, End arch.Address
 	Offset     uint64
@@ -86,38 +87,38 @@ type Mapping struct {
 	Perm       Perm
 }
 
-// A Library is a program, shared library or vDSO that a process had loaded.
-// It does not change after its LibraryState has handed it out.
+// A Library is a program, shared library or vDSO that a process had loaded. It must not
+// be changed once its LibraryState has returned it.
 type Library struct {
 	Path string // as the process named it; "[vdso]" for the vDSO, "[jit 0x...]" for JIT
 	Kind Kind
-	// LoadBias is what to add to an address of the file to get the process's, in
-	// 64-bit arithmetic; of 32-bit processes too, where it may be negative.
+	// LoadBias is the number to add to an address in the file to get the process's, in
+	// 64-bit arithmetic. For 32-bit processes too; there it may be negative.
 	LoadBias arch.Address
 	// Start and End span all mappings of the library: [Start, End).
 	Start, End arch.Address
 	// Mappings are the library's own, in ascending order.
 	Mappings []Mapping
-	// BuildID is the id read from the process's memory, or from the dump's own list of
-	// modules; nil when its pages are not there or hold none.
+	// BuildID is the id from the process's memory, or from the dump's list of modules;
+	// nil if its pages are not available or have none.
 	BuildID []byte
-	// Deleted says that the file had been removed while the process used it.
+	// Deleted says that the file was removed while the process used it.
 	Deleted bool
-	// HeaderAddr is where the ELF header lies in memory; 0 when it is not known.
+	// HeaderAddr is the address of the ELF header in memory; 0 if not known.
 	HeaderAddr arch.Address
-	// ImageSize is the size in bytes of the ELF file at HeaderAddr, for JIT. It is a
-	// file in memory, not the code itself.
+	// ImageSize is the size in bytes of the ELF file at HeaderAddr, for JIT code. That
+	// is a file in memory, not the code itself.
 	ImageSize uint64
-	// Module is what the dump's own list of modules says of the library; nil where
-	// there is no such list, or it does not have it.
+	// Module is the library's entry in the dump's list of modules; nil if the dump has
+	// no such list, or the list no such entry.
 	Module *ModuleID
-	// BiasGuessed says that neither the library's own headers nor the dynamic
-	// linker told the load bias.
+	// BiasGuessed says that the load bias comes neither from the library's own headers
+	// nor from the dynamic linker.
 	BiasGuessed bool
 }
 
-// SetMappings gives a library that is being made its mappings, in any order, and sets
-// Start and End. The library keeps maps.
+// SetMappings gives a new library its mappings, in any order, and sets Start and End.
+// The library keeps maps.
 func (l *Library) SetMappings(maps []Mapping) {
 	slices.SortFunc(maps, func(a, b Mapping) int { return cmp.Compare(a.Start, b.Start) })
 	l.Mappings = maps
@@ -126,7 +127,7 @@ func (l *Library) SetMappings(maps []Mapping) {
 	}
 }
 
-// Contains reports whether addr lies in one of the library's mappings.
+// Contains reports whether addr is in one of the library's mappings.
 func (l *Library) Contains(addr arch.Address) bool {
 	if addr < l.Start || addr >= l.End {
 		return false
@@ -139,26 +140,26 @@ func (l *Library) Contains(addr arch.Address) bool {
 	return false
 }
 
-// A LibraryState knows the libraries of one process. Implementations must allow
+// A LibraryState has the libraries of one process. Implementations must allow
 // concurrent use.
 type LibraryState interface {
-	// LibraryAt returns the library loaded over addr.
+	// LibraryAt returns the library that contains addr.
 	LibraryAt(addr arch.Address) (*Library, bool)
-	// Libraries lists all, by ascending address. With refresh it asks the
-	// process again first, where that is possible.
+	// Libraries lists all libraries by ascending address. With refresh it first asks
+	// the process again, if that is possible.
 	Libraries(refresh bool) ([]*Library, error)
-	// AOut is the main program.
+	// AOut returns the main program.
 	AOut() (*Library, bool)
-	// Libc is the C library: of a static program, the program itself.
+	// Libc returns the C library; for a static program, the program itself.
 	Libc() (*Library, bool)
-	// Libthread is the thread library, where it is not part of the C library.
+	// Libthread returns the thread library, if it is not part of the C library.
 	Libthread() (*Library, bool)
 	// Refresh is called by a ProcessState that sees the list change.
 	Refresh() error
-	// LibTrapAddress is where the dynamic linker calls when the list changes
-	// (r_debug.r_brk), or 0.
+	// LibTrapAddress returns the address of the function that the dynamic linker calls
+	// when the list changes (r_debug.r_brk), or 0.
 	LibTrapAddress() arch.Address
-	// Subscribe calls f for every library that comes or goes from now on, until
-	// the function returned is called.
+	// Subscribe calls f for every library that is loaded or unloaded from now on, until
+	// the returned function is called.
 	Subscribe(f func(*Library, Change)) (cancel func())
 }

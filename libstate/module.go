@@ -4,7 +4,7 @@ import (
 	"bytes"
 )
 
-// A Format is the kind of file that a library is.
+// A Format is the file format of a library.
 type Format uint8
 
 const (
@@ -23,26 +23,26 @@ func (f Format) String() string {
 	return "ELF"
 }
 
-// A ModuleID is what a dump's own list of modules says about a library's file.
-// Empty strings and zeros are not known.
+// A ModuleID is what a dump's list of modules says about a library's file. Empty
+// strings and zeros mean not known.
 type ModuleID struct {
 	Format Format
 	// DebugID identifies the debug file, in Breakpad's form: 32 digits and the age.
 	DebugID string
-	// CodeID identifies the file itself: of PE its time stamp and its size in memory,
-	// of ELF the build-id, of Mach-O the UUID.
+	// CodeID identifies the file itself: for PE its time stamp and its size in memory,
+	// for ELF the build-id, for Mach-O the UUID.
 	CodeID    string
-	DebugFile string // path of the debug file, where it was made
+	DebugFile string // path of the debug file where it was built
 	Version   string
-	Timestamp uint32 // of PE, seconds since 1970 or a hash
-	Checksum  uint32 // of PE
+	Timestamp uint32 // for PE, seconds since 1970 or a hash
+	Checksum  uint32 // for PE
 	Size      uint64 // bytes in memory
-	// PartialBuildID says that of the build-id only the first 16 bytes are known, with
-	// zeros behind a shorter one.
+	// PartialBuildID says that only the first 16 bytes of the build-id are known; a
+	// shorter one is padded with zeros.
 	PartialBuildID bool
 }
 
-// SameBuildID reports whether a file's build-id is that of the library, as far as it is
+// SameBuildID reports whether a file's build-id is the library's, as far as that is
 // known.
 func (l *Library) SameBuildID(id []byte) bool {
 	if bytes.Equal(l.BuildID, id) {
@@ -59,7 +59,7 @@ func (l *Library) PartialBuildID() bool {
 // partialID is the size of a GUID.
 const partialID = 16
 
-// padded is the first n bytes of id, with zeros behind a shorter one.
+// padded returns the first n bytes of id, padded with zeros.
 func padded(id []byte, n int) []byte {
 	out := make([]byte, n)
 	copy(out, id)

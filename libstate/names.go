@@ -9,9 +9,8 @@ func baseName(path string) string {
 	return path[strings.LastIndexByte(path, '/')+1:]
 }
 
-// isLib reports whether path names the library stem ("libc") in one of the ways
-// that C libraries are installed: libc.so.6, libc-2.31.so, libc.so (musl,
-// Android), libc.musl-x86_64.so.1.
+// isLib reports whether path is a name under which C libraries install the library stem
+// ("libc"): libc.so.6, libc-2.31.so, libc.so (musl, Android), libc.musl-x86_64.so.1.
 func isLib(path, stem string) bool {
 	rest, ok := strings.CutPrefix(baseName(path), stem)
 	if !ok {
@@ -25,7 +24,7 @@ func isLib(path, stem string) bool {
 		return false
 	}
 	end := strings.TrimLeft(version, "0123456789.-")
-	// The dot of ".so" is among what was trimmed.
+	// The trimming removed the dot of ".so" too.
 	start := len(version) - len(end) - 1
 	return start > 0 && isSOSuffix(version[start:])
 }
@@ -36,7 +35,7 @@ func isSOSuffix(s string) bool {
 	return ok && (rest == "" || rest[0] == '.')
 }
 
-// isLibc also knows musl, whose C library is its dynamic linker.
+// isLibc also recognises musl, whose C library is its dynamic linker.
 func isLibc(path string) bool {
 	return isLib(path, "libc") || strings.HasPrefix(baseName(path), "ld-musl-")
 }

@@ -11,22 +11,22 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// A Table is the LibraryState of a process whose libraries are known: of a dump,
-// where they never change, or of a live process that calls Replace when they do.
+// A Table is the LibraryState of a process whose libraries are known: of a dump, where
+// they never change, or of a live process that calls Replace when they do.
 //
-// All methods may be called by several goroutines. Look-ups take no lock and
-// allocate nothing; they see the libraries of before or of after a Replace.
+// All methods may be called by several goroutines. Look-ups take no lock and allocate
+// nothing; they see the libraries from before or after a Replace.
 type Table struct {
 	view atomic.Pointer[view]
 	late atomic.Pointer[lateFinder]
 
-	replacing sync.Mutex // held over Replace, so that news come in order
+	replacing sync.Mutex // held during Replace, so that notifications come in order
 	mu        sync.Mutex // guards subs and nextSub
 	subs      map[int]func(*Library, Change)
 	nextSub   int
 }
 
-// A view is one unchanging state of a Table.
+// A view is one immutable state of a Table.
 type view struct {
 	libs      []*Library // by ascending Start
 	ranges    []libRange // ascending, disjoint
@@ -42,16 +42,16 @@ type libRange struct {
 	lib        *Library
 }
 
-// NewTable makes a Table of libs, in any order. trap is LibTrapAddress's answer.
+// NewTable makes a Table of libs, in any order. trap is the result of LibTrapAddress.
 func NewTable(libs []*Library, trap arch.Address) *Table {
 	t := &Table{}
 	t.view.Store(newView(libs, trap, false))
 	return t
 }
 
-// SetDynamic says that a dynamic linker started the program. Without one a program that
-// is the only library is its own C library and thread library. Call it before the Table
-// is used.
+// SetDynamic says that a dynamic linker started the program. Otherwise a program that
+// is the only library counts as its own C library and thread library. Call it before
+// using the Table.
 func (t *Table) SetDynamic() {
 	v := t.view.Load()
 	t.view.Store(newView(v.libs, v.trap, true))
@@ -65,8 +65,8 @@ func newView(libs []*Library, trap arch.Address, dynamic bool) *view {
 	return v
 }
 
-// disjoint collects the mappings of libs. Where two overlap, which no kernel
-// does but a damaged dump may, the one that starts lower keeps the bytes.
+// disjoint collects the mappings of libs. If two overlap, which only happens in damaged
+// dumps, the one that starts lower keeps the bytes.
 func disjoint(libs []*Library) []libRange {
 	var all []libRange
 	for _, l := range libs {
@@ -90,8 +90,8 @@ func disjoint(libs []*Library) []libRange {
 	return out
 }
 
-// findRoles decides which libraries are the program, the C library and the
-// thread library.
+// findRoles finds out which libraries are the program, the C library and the thread
+// library.
 func (v *view) findRoles() {
 	var files int // libraries that have a file
 	var only *Library
@@ -116,7 +116,7 @@ func (v *view) findRoles() {
 	}
 }
 
-// at finds the range over addr.
+// at finds the range that contains addr.
 func (v *view) at(addr arch.Address) *Library {
 	lo, hi := 0, len(v.ranges)
 	for lo < hi {
@@ -133,8 +133,8 @@ func (v *view) at(addr arch.Address) *Library {
 	return nil
 }
 
-// LibraryAt returns the library one of whose mappings covers addr. Where none does,
-// the late libraries (SetLate) are looked for.
+// LibraryAt returns the library that has a mapping with addr. If there is none, it
+// searches for late libraries (SetLate).
 func (t *Table) LibraryAt(addr arch.Address) (*Library, bool) {
 	l := t.view.Load().at(addr)
 	if f := t.late.Load(); l == nil && f != nil && f.run(t, addr) {
@@ -143,30 +143,30 @@ func (t *Table) LibraryAt(addr arch.Address) (*Library, bool) {
 	return l, l != nil
 }
 
-// Known is LibraryAt that looks for no late libraries.
+// Known is LibraryAt without the search for late libraries.
 func (t *Table) Known(addr arch.Address) (*Library, bool) { return known(t.view.Load().at(addr)) }
 
-// Libraries lists all by ascending address. A Table has nothing to refresh from.
+// Libraries lists all libraries by ascending address. refresh has no effect on a Table.
 func (t *Table) Libraries(refresh bool) ([]*Library, error) {
 	return slices.Clone(t.view.Load().libs), nil
 }
 
-// AOut is the main program.
+// AOut returns the main program.
 func (t *Table) AOut() (*Library, bool) { return known(t.view.Load().aout) }
 
-// Libc is the C library; of a static program, the program itself, whether or not
-// the kernel mapped its vDSO beside it.
+// Libc returns the C library; for a static program, the program itself, even if the
+// kernel mapped its vDSO too.
 func (t *Table) Libc() (*Library, bool) { return known(t.view.Load().libc) }
 
-// Libthread is libpthread or libthr. C libraries that hold the thread functions
-// themselves (musl, glibc from 2.34 on) have none, unless an old program asked
-// for it; a static program is its own.
+// Libthread returns libpthread or libthr. C libraries that contain the thread functions
+// (musl, glibc since 2.34) have none, unless an old program needs it. A static program
+// is its own.
 func (t *Table) Libthread() (*Library, bool) { return known(t.view.Load().libthread) }
 
 func known(l *Library) (*Library, bool) { return l, l != nil }
 
-// Refresh makes the Table look for late libraries again. What else it knows changes
-// by Replace alone.
+// Refresh makes the Table search for late libraries again. Otherwise only Replace
+// changes it.
 func (t *Table) Refresh() error {
 	if f := t.late.Load(); f != nil {
 		f.again()
@@ -174,10 +174,10 @@ func (t *Table) Refresh() error {
 	return nil
 }
 
-// LibTrapAddress is r_debug.r_brk, or 0.
+// LibTrapAddress returns r_debug.r_brk, or 0.
 func (t *Table) LibTrapAddress() arch.Address { return t.view.Load().trap }
 
-// Subscribe calls f for every library that a later Replace brings or takes away.
+// Subscribe calls f for every library that a later Replace adds or removes.
 func (t *Table) Subscribe(f func(*Library, Change)) (cancel func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -194,10 +194,10 @@ func (t *Table) Subscribe(f func(*Library, Change)) (cancel func()) {
 	}
 }
 
-// Replace makes libs the process's libraries, and tells the subscribers which of
-// them went and which came, in this order. A library is the same when its path
-// and load bias are; one that also has the same mappings and build-id stays the
-// *Library it was, so that what others remember about it stays good.
+// Replace makes libs the process's libraries, and tells the subscribers first which
+// ones were unloaded, then which ones were loaded. Two libraries are the same if their
+// paths and load biases are equal. If the mappings and the build-id are also equal, the
+// *Library stays the same, so what others remember about it stays valid.
 func (t *Table) Replace(libs []*Library, trap arch.Address) {
 	t.replacing.Lock()
 	defer t.replacing.Unlock()
@@ -243,8 +243,8 @@ func unchanged(a, b *Library) bool {
 		a.BiasGuessed == b.BiasGuessed && bytes.Equal(a.BuildID, b.BuildID) && slices.Equal(a.Mappings, b.Mappings)
 }
 
-// tell calls the subscribers in the order they came, without holding a lock: they
-// may subscribe and cancel.
+// tell calls the subscribers in the order they came, without a lock: they may subscribe
+// and cancel.
 func (t *Table) tell(l *Library, c Change) {
 	t.mu.Lock()
 	ids := make([]int, 0, len(t.subs))

@@ -25,7 +25,7 @@ type Cache struct {
 	current *generation
 }
 
-// A generation is the files that several Sets share.
+// A generation is a set of files that several Sets share.
 type generation struct {
 	images *image.Cache
 	users  int  // Sets
@@ -39,7 +39,7 @@ func NewCache(ctx context.Context, budget int64, opts ...Option) *Cache {
 	return &Cache{finder: find.New(ctx, newConfig(opts).find), budget: budget}
 }
 
-// acquire returns the generation for one more Set.
+// acquire returns the generation for another Set.
 func (c *Cache) acquire() *generation {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -53,7 +53,7 @@ func (c *Cache) acquire() *generation {
 	return c.current
 }
 
-// retire gives the current generation up. c.mu is held.
+// retire ends the current generation. The caller holds c.mu.
 func (c *Cache) retire() error {
 	g := c.current
 	c.current = nil
@@ -83,7 +83,7 @@ func (c *Cache) Close() error {
 	return c.retire()
 }
 
-// open returns what finds and what keeps the files of a Set, and what releases them.
+// open returns the finder and the file cache for a Set, and a function to release them.
 func (c *config) open(ctx context.Context) (finder *find.Finder, images *image.Cache, release func() error, err error) {
 	if c.cache == nil {
 		finder = find.New(ctx, c.find)
@@ -91,7 +91,7 @@ func (c *config) open(ctx context.Context) (finder *find.Finder, images *image.C
 		return finder, images, images.Close, nil
 	}
 	if c.places() {
-		return nil, nil, nil, fmt.Errorf("a shared cache is for dumps, and directories and servers are given to NewCache: %w", unwind.ErrBadParam)
+		return nil, nil, nil, fmt.Errorf("a shared cache works for dumps only; give directories and servers to NewCache: %w", unwind.ErrBadParam)
 	}
 	g := c.cache.acquire()
 	return c.cache.finder.For(c.find.Executable, c.find.Beside), g.images, func() error { return c.cache.release(g) }, nil

@@ -6,16 +6,16 @@ import (
 	"github.com/corewalk/corewalk/libstate"
 )
 
-// useDebugFile lets names and lines come from a library's debug file where
-// nothing better is there. What is known of the binary stays as it is.
+// useDebugFile takes names and lines from a library's debug file if nothing better is
+// available. What is known about the binary stays as it is.
 func (r *Resolution) useDebugFile(d *image.Image) {
 	if d != nil && r.Image == nil {
 		r.Image = (*Image)(d)
 	}
 }
 
-// debugFile looks for the debug file of a library by its build-id: among those
-// already seen, and in the directories. The file may turn out to be the whole
+// debugFile searches for the debug file of a library by its build-id: among those
+// already seen, and in the directories. The file may turn out to be the complete
 // binary.
 func (s *Set) debugFile(lib *libstate.Library, seen []*image.Image) *image.Image {
 	for _, im := range seen {
@@ -34,11 +34,11 @@ func (s *Set) debugFile(lib *libstate.Library, seen []*image.Image) *image.Image
 	return nil
 }
 
-// fetchDebugFile asks the servers for it.
+// fetchDebugFile asks the servers for the debug file.
 func (s *Set) fetchDebugFile(lib *libstate.Library) *image.Image {
 	path, err := s.finder.Fetch(lib.BuildID, find.KindDebugInfo)
 	if err != nil {
-		return nil // that the binary is missing has been said
+		return nil // the missing binary is already reported
 	}
 	return s.openDebugFile(lib, path)
 }
@@ -51,7 +51,7 @@ func (s *Set) openDebugFile(lib *libstate.Library, path string) *image.Image {
 	return im
 }
 
-// tells reports whether a file has more than the exports of the module.
+// tells reports whether a file has more symbols than the module's exports.
 func tells(im *image.Image) bool {
 	if _, err := im.ELF().SymTab(); err == nil {
 		return true

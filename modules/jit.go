@@ -7,12 +7,12 @@ import (
 	"github.com/corewalk/corewalk/libstate"
 )
 
-// maxJIT bounds what is read of the files of JIT-compiled code of one process, in
-// bytes: many entries may claim the same memory.
+// maxJIT limits the bytes read of the JIT-compiled code's files of one process: many
+// entries may claim the same memory.
 const maxJIT = 256 << 20
 
-// fromJIT reads the file that tells of code which the process compiled itself. It
-// belongs to this process, and is in no cache.
+// fromJIT reads the file that describes code which the process compiled itself. The
+// file belongs to this process and is in no cache.
 func (s *Set) fromJIT(lib *libstate.Library) Resolution {
 	if lib.ImageSize > maxJIT || s.jitBytes.Add(lib.ImageSize) > maxJIT {
 		return Resolution{Why: fmt.Sprintf("files of JIT-compiled code in memory are larger than %d bytes", maxJIT)}

@@ -43,7 +43,7 @@ func (im *Image) Lines(addr uint64) ([]Line, error) {
 	return im.symbolFileLines(addr - im.file().ELF().LinkBase)
 }
 
-// symbolFileLines is Lines by symbol files, which count addresses from the module's
+// symbolFileLines is Lines for symbol files, whose addresses count from the module's
 // base.
 func (im *Image) symbolFileLines(rva uint64) ([]Line, error) {
 	var lines []Line

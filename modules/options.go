@@ -30,7 +30,7 @@ func newConfig(opts []Option) *config {
 	return c
 }
 
-// places reports whether options say where to look for files, besides those about one
+// places reports whether options say where to look for files, apart from those for one
 // dump.
 func (c *config) places() bool {
 	f := &c.find

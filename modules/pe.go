@@ -10,7 +10,7 @@ import (
 	"github.com/corewalk/corewalk/libstate"
 )
 
-// identity is what files of a library are looked for by.
+// identity is what to search for a library's files by.
 func identity(lib *libstate.Library) find.Module {
 	m := find.Module{Path: lib.Path, BuildID: lib.BuildID, PartialID: lib.PartialBuildID(), Main: lib.Kind == libstate.Executable}
 	if id := lib.Module; id != nil {
@@ -26,8 +26,8 @@ func isPE(lib *libstate.Library) bool {
 	return lib.Module != nil && lib.Module.Format == libstate.FormatPE
 }
 
-// comparePE tells whether im is the PE image that the process had loaded as lib: by
-// the code id, else by the debug id.
+// comparePE says whether im is the PE image that the process had loaded as lib: by the
+// code id, or else by the debug id.
 func comparePE(lib *libstate.Library, im *image.Image) (Match, string) {
 	pe := im.PE()
 	switch {
@@ -55,8 +55,8 @@ func comparePE(lib *libstate.Library, im *image.Image) (Match, string) {
 	return NoID, ""
 }
 
-// bare is what symbol files tell of a library whose own file is not at hand; nil where
-// there are none either, and no server to ask.
+// bare returns what symbol files say about a library whose own file is not available;
+// nil if there are no symbol files either, and no server to ask.
 func (s *Set) bare(m find.Module) *image.Image {
 	if m.DebugID == "" && m.CodeID == "" && m.BuildID == nil {
 		return nil
@@ -68,11 +68,11 @@ func (s *Set) bare(m find.Module) *image.Image {
 	return nil
 }
 
-// maxPEImage bounds what is read of a PE image in memory, in bytes.
+// maxPEImage limits the bytes read of a PE image in memory.
 const maxPEImage = 256 << 20
 
-// peFromMemory reads a PE image as it lies in the process's memory, which full dumps
-// have; nil where its headers are not there.
+// peFromMemory reads a PE image from the process's memory, which full dumps have; nil
+// if its headers are not there.
 func (s *Set) peFromMemory(lib *libstate.Library) *image.Image {
 	if !isPE(lib) || lib.End-lib.Start > maxPEImage {
 		return nil
@@ -83,7 +83,7 @@ func (s *Set) peFromMemory(lib *libstate.Library) *image.Image {
 		return nil
 	}
 	data := make([]byte, lib.End-lib.Start)
-	const chunk = 4096 // what is missing between stays zero
+	const chunk = 4096 // missing pages between stay zero
 	for at := 0; at < len(data); {
 		n, err := s.mem.ReadMem(lib.Start+uint64(at), data[at:])
 		at += n
@@ -98,7 +98,7 @@ func (s *Set) peFromMemory(lib *libstate.Library) *image.Image {
 	return im
 }
 
-// fetchBinary asks the servers for the file of a library.
+// fetchBinary asks the servers for a library's file.
 func (s *Set) fetchBinary(lib *libstate.Library) (string, error) {
 	if isPE(lib) {
 		return s.finder.FetchSymbolFile(identity(lib), find.KindPE)

@@ -168,8 +168,8 @@ func (s *Set) Obtain(lib *libstate.Library) Resolution {
 	return e.res
 }
 
-// Lacks reports whether the first frame in lib has something fetched: its file, or
-// its debug file. It fetches nothing.
+// Lacks reports whether the first frame in lib would need to fetch something: its file,
+// or its debug file. It fetches nothing itself.
 func (s *Set) Lacks(lib *libstate.Library) bool {
 	e := s.resolved(lib)
 	res := e.res
@@ -200,7 +200,7 @@ func (s *Set) Unreachable() []string { return s.finder.Unreachable() }
 // the reason.
 func (s *Set) Unusable() []string { return s.finder.Unusable() }
 
-// fetch asks the servers for the binary of a library.
+// fetch asks the servers for a library's binary.
 func (s *Set) fetch(lib *libstate.Library, e *setEntry) Resolution {
 	res := e.res
 	path, err := s.fetchBinary(lib)
@@ -228,7 +228,7 @@ func found(im *image.Image, match Match, path string, debugOnly []*image.Image) 
 	return Resolution{Image: (*Image)(im), Match: match, Path: path}
 }
 
-// resolved is the entry of a library, the directories having been looked through.
+// resolved returns the entry of a library, after a search through the directories.
 func (s *Set) resolved(lib *libstate.Library) *setEntry {
 	v, ok := s.byLib.Load(lib)
 	if !ok {
@@ -251,11 +251,11 @@ func (s *Set) entry(lib *libstate.Library) *setEntry {
 	return e
 }
 
-// maxMemoryImage bounds what is read of an image in memory, in bytes.
+// maxMemoryImage limits the bytes read of an image in memory.
 const maxMemoryImage = 4 << 20
 
-// resolve looks through the directories. debugOnly are files of the library that
-// have only debug information.
+// resolve searches the directories. debugOnly are files of the library that have only
+// debug information.
 func (s *Set) resolve(lib *libstate.Library) (res Resolution, debugOnly []*image.Image) {
 	switch lib.Kind {
 	case libstate.VDSO:
@@ -325,7 +325,7 @@ func (s *Set) fromMemory(lib *libstate.Library) Resolution {
 	return Resolution{Image: (*Image)(im), Match: Matched}
 }
 
-// compare tells whether im is the file that the process had loaded as lib.
+// compare says whether im is the file that the process had loaded as lib.
 func (s *Set) compare(lib *libstate.Library, im *image.Image) (Match, string) {
 	if isPE(lib) || im.PE() != nil {
 		return comparePE(lib, im)
@@ -349,8 +349,8 @@ func (s *Set) compare(lib *libstate.Library, im *image.Image) (Match, string) {
 	return NoID, ""
 }
 
-// headerDiffers compares the ELF header and the program headers in memory with
-// the file's. Section headers do not count: stripping moves them.
+// headerDiffers compares the ELF header and the program headers in memory with the
+// file's. Section headers do not count, because stripping moves them.
 func (s *Set) headerDiffers(lib *libstate.Library, f *elffile.File) string {
 	if lib.HeaderAddr == 0 {
 		return ""
@@ -378,8 +378,8 @@ func (s *Set) headerDiffers(lib *libstate.Library, f *elffile.File) string {
 	return ""
 }
 
-// layoutDiffers checks that the file has a segment for every executable mapping
-// of the library.
+// layoutDiffers checks that the file has a segment for each executable mapping of the
+// library.
 func layoutDiffers(lib *libstate.Library, f *elffile.File) string {
 	const page = 0xffff // the largest page size in use, less one
 	for _, m := range lib.Mappings {

@@ -2,25 +2,24 @@ package modules
 
 import "github.com/corewalk/corewalk/libstate"
 
-// A Source finds the files of a process's libraries. A Set does; so may a program
-// that knows better where its modules are, with OpenImage and NewImage. It must allow
-// concurrent use.
+// A Source finds the files of a process's libraries. A Set is one; a program that knows
+// better where its modules are can implement its own with OpenImage and NewImage. It
+// must allow concurrent use.
 type Source interface {
-	// Image is the file of a library, nil for none. It may take as long as a
-	// download does.
+	// Image returns the file of a library, or nil. It may take as long as a download.
 	Image(lib *libstate.Library) *Image
 }
 
-// A LocalSource is a Source that also answers at once. Who looks through all
-// libraries, and not only through those of a stack, asks LocalImage where there is one.
+// A LocalSource is a Source that can also answer without fetching. Code that goes
+// through all libraries, not only those of a stack, uses LocalImage if there is one.
 type LocalSource interface {
 	Source
-	// LocalImage is Image without what would have to be fetched.
+	// LocalImage is Image without anything that would have to be fetched.
 	LocalImage(lib *libstate.Library) *Image
 }
 
-// LocalImage is the file of a library that need not be fetched: LocalImage of a LocalSource,
-// and Image of others.
+// LocalImage returns the file of a library without fetching, if files is a LocalSource;
+// otherwise it calls Image.
 func LocalImage(files Source, lib *libstate.Library) *Image {
 	if l, ok := files.(LocalSource); ok {
 		return l.LocalImage(lib)
@@ -28,18 +27,18 @@ func LocalImage(files Source, lib *libstate.Library) *Image {
 	return files.Image(lib)
 }
 
-// A MatchedSource is a Source that may also answer with files of another build than the
-// process had. Who takes bytes from a file for those of the process asks MatchedImage
-// where there is one.
+// A MatchedSource is a Source whose Image may return a file from a different build.
+// Code that uses bytes of a file as the process's memory uses MatchedImage if there is
+// one.
 type MatchedSource interface {
 	Source
-	// MatchedImage is the binary of a library, nil for none, and for one of another
-	// build. It may fetch the binary, not its debug file.
+	// MatchedImage returns the binary of a library; nil if there is none, or only one
+	// from a different build. It may fetch the binary, but not its debug file.
 	MatchedImage(lib *libstate.Library) *Image
 }
 
-// MatchedImage is the file of a library that its process had: MatchedImage of a
-// MatchedSource, and Image of others.
+// MatchedImage returns the file that the process had: MatchedImage if files is a
+// MatchedSource, otherwise Image.
 func MatchedImage(files Source, lib *libstate.Library) *Image {
 	if m, ok := files.(MatchedSource); ok {
 		return m.MatchedImage(lib)

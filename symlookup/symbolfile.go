@@ -30,8 +30,8 @@ func fromSymbolFile(im *image.Image, rva uint64, base unwind.Address) []unwind.C
 	return nil
 }
 
-// fromPDB makes calls of what a PDB says. Compilers write names qualified and
-// without parameters; the linker's name, where it is known, has them.
+// fromPDB makes calls from a PDB's entry. Compilers write qualified names without
+// parameters; the linker's name, if known, has the parameters.
 func fromPDB(s pdb.Symbol, base unwind.Address) []unwind.Call {
 	calls := make([]unwind.Call, len(s.Frames))
 	for i, f := range s.Frames {
@@ -43,8 +43,8 @@ func fromPDB(s pdb.Symbol, base unwind.Address) []unwind.Call {
 	return calls
 }
 
-// fromBreakpad makes calls of what a Breakpad symbol file says; names in it have been
-// demangled by whoever made it, as a rule.
+// fromBreakpad makes calls from an entry of a Breakpad symbol file. Its names are
+// usually demangled already.
 func fromBreakpad(s breakpad.Symbol, base unwind.Address) []unwind.Call {
 	calls := make([]unwind.Call, len(s.Frames))
 	for i, f := range s.Frames {

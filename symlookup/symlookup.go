@@ -1,7 +1,7 @@
-// Package symlookup is the default SymbolLookup: it names code addresses from
-// DWARF, with source lines and inlined calls, from the pc-line tables of Go programs
-// and from ELF symbol tables where there is no DWARF; procedure linkage stubs by what
-// they lead to.
+// Package symlookup is the default SymbolLookup. It names code addresses from DWARF,
+// with source lines and inlined calls. If there is no DWARF it uses the pc-line tables
+// of Go programs and ELF symbol tables. Procedure linkage stubs get the name of their
+// target.
 package symlookup
 
 import (
@@ -21,16 +21,15 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// A Lookup names the code addresses of one process. It remembers every answer,
-// and may be used by several goroutines.
+// A Lookup names the code addresses of one process. It remembers every answer, and may
+// be used by several goroutines.
 //
-// It implements unwind.SymbolLookup, CallLookup, TailCallLookup and
-// SymbolReader.
+// It implements unwind.SymbolLookup, CallLookup, TailCallLookup and SymbolReader.
 type Lookup struct {
 	libs  libstate.LibraryState
 	files modules.Source
 
-	// What maps relocated code to the original; nil without WithRelocated.
+	// maps relocated code to the original; nil without WithRelocated
 	relocated *relocated.Map
 	arch      *arch.Arch
 	mem       arch.Memory
@@ -49,8 +48,8 @@ type tailKey struct{ ra, callee unwind.Address }
 // An Option configures New.
 type Option func(*Lookup)
 
-// WithRelocated names code that Dyninst relocated by the code that it was made from.
-// a is the process's architecture and mem its memory, where Dyninst keeps its tables.
+// WithRelocated names code that Dyninst relocated after its original. a is the
+// process's architecture, and mem its memory, where Dyninst keeps its tables.
 func WithRelocated(a *arch.Arch, mem arch.Memory) Option {
 	return func(l *Lookup) { l.relocated, l.arch, l.mem = relocated.New(l.files), a, mem }
 }
@@ -64,10 +63,10 @@ func New(libs libstate.LibraryState, files modules.Source, opts ...Option) *Look
 	return l
 }
 
-// file is the file of a library; nil for none.
+// file returns the file of a library, or nil.
 func (l *Lookup) file(lib *libstate.Library) *image.Image { return (*image.Image)(l.files.Image(lib)) }
 
-// filePC is the address to look up in lib's file for addr.
+// filePC returns the address in lib's file for addr.
 func (l *Lookup) filePC(lib *libstate.Library, im *image.Image, addr unwind.Address) uint64 {
 	pc := addr - im.Bias(lib.LoadBias)
 	if l.relocated != nil {
@@ -84,9 +83,8 @@ type Function struct {
 	Calls   []unwind.Call // innermost first; the last is the function
 }
 
-// LookupAtAddr implements unwind.SymbolLookup. The name is that of the function
-// which has the stack frame, not of a call inlined into it; the value is a
-// *Function.
+// LookupAtAddr implements unwind.SymbolLookup. The name is that of the function that
+// has the stack frame, not of a call inlined into it; the value is a *Function.
 func (l *Lookup) LookupAtAddr(addr unwind.Address) (string, any, error) {
 	a := l.answer(addr)
 	if a.err != nil {
@@ -177,8 +175,8 @@ func fromStub(target string, entry unwind.Address) unwind.Call {
 	return c
 }
 
-// fromDWARF returns the calls at pc. Where the line is known but the function is
-// not (assembly), the function's name is taken from the symbol table.
+// fromDWARF returns the calls at pc. If the line is known but the function is not
+// (assembly), the function's name comes from the symbol table.
 func fromDWARF(im *image.Image, pc uint64, bias unwind.Address) []unwind.Call {
 	d := im.DWARF()
 	if d == nil {
@@ -201,9 +199,9 @@ func fromDWARF(im *image.Image, pc uint64, bias unwind.Address) []unwind.Call {
 	return calls
 }
 
-// nameBySymbol names a function from the symbol table where DWARF has a line but
-// no function (assembly), or no linkage name for one in a class without a name (a
-// lambda), whose name would say little.
+// nameBySymbol names a function from the symbol table if DWARF has a line but no
+// function (assembly), or no linkage name for a function in a class without a name (a
+// lambda), whose own name would say little.
 func nameBySymbol(c *unwind.Call, im *image.Image, pc uint64, bias unwind.Address) {
 	nameless := c.LinkageName == "" && strings.Contains(c.Name, "(anonymous)")
 	if c.Name != "" && !nameless {
@@ -223,7 +221,7 @@ func fromFrame(f dwarf.Call, bias unwind.Address) unwind.Call {
 	return c
 }
 
-// display returns the name to show and, where it is another, the linkage name.
+// display returns the name to show and, if it differs, the linkage name.
 func display(name, linkage string) (shown, link string) {
 	if linkage == "" {
 		return name, ""

@@ -9,8 +9,8 @@ import (
 	"github.com/corewalk/corewalk/unwind"
 )
 
-// LookupTailCalls implements unwind.TailCallLookup, from the call sites in DWARF.
-// Of several ways that are possible, what they have in common is given.
+// LookupTailCalls implements unwind.TailCallLookup, using the call sites in DWARF. If
+// several chains of calls are possible, it returns what they have in common.
 func (l *Lookup) LookupTailCalls(ra, callee unwind.Address, buf []unwind.Call) []unwind.Call {
 	key := tailKey{ra, callee}
 	if v, ok := l.tails.Load(key); ok {
@@ -21,7 +21,7 @@ func (l *Lookup) LookupTailCalls(ra, callee unwind.Address, buf []unwind.Call) [
 	return append(buf, calls...)
 }
 
-// A place is an address in a library and the library's file, which may have no DWARF.
+// A place is an address in a library, with the library's file, which may have no DWARF.
 type place struct {
 	lib *libstate.Library
 	im  *image.Image
@@ -59,8 +59,8 @@ func (l *Lookup) tailCalls(ra, callee unwind.Address) []unwind.Call {
 	return from.calls(chain.Calls)
 }
 
-// calls turns a chain, outermost first, into calls, youngest first. A jump that
-// was inlined into the function that left by it brings its inlined calls along.
+// calls turns a chain, outermost first, into calls, youngest first. If the function's
+// last jump was inlined into it, its inlined calls are included.
 func (p place) calls(chain []dwarf.TailCall) []unwind.Call {
 	var out []unwind.Call
 	bias := p.im.Bias(p.lib.LoadBias)
@@ -72,7 +72,7 @@ func (p place) calls(chain []dwarf.TailCall) []unwind.Call {
 		frames := fromDWARF(p.im, tc.Func.Entry, bias)
 		if len(frames) > 0 {
 			c := frames[len(frames)-1]
-			c.Line, c.Column = 0, 0 // where in it is not known
+			c.Line, c.Column = 0, 0 // the place in it is not known
 			out = append(out, c)
 		}
 	}

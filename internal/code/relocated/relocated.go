@@ -1,6 +1,6 @@
 // Package relocated keeps the code that Dyninst relocated in the libraries of one
-// process. Whether there is any tells a library's file; where Dyninst put traps, the
-// process's memory.
+// process. A library's file shows whether it has any; if Dyninst used traps, the
+// process's memory has their table.
 package relocated
 
 import (
@@ -13,8 +13,7 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// A Map answers for the libraries of one process. It may be used by several
-// goroutines.
+// A Map has the relocated code of one process. It may be used by several goroutines.
 type Map struct {
 	files modules.Source
 	libs  sync.Map // *libstate.Library -> *entry
@@ -28,8 +27,8 @@ type entry struct {
 // New returns the map of a process whose files come from files.
 func New(files modules.Source) *Map { return &Map{files: files} }
 
-// Code returns the relocated code of lib, nil when Dyninst did not rewrite its file.
-// a is the process's architecture, mem its memory.
+// Code returns the relocated code of lib, or nil if Dyninst did not rewrite its file. a
+// is the process's architecture and mem its memory.
 func (m *Map) Code(lib *libstate.Library, a *arch.Arch, mem arch.Memory) *dyninst.Code {
 	v, ok := m.libs.Load(lib)
 	if !ok {
@@ -44,8 +43,8 @@ func (m *Map) Code(lib *libstate.Library, a *arch.Arch, mem arch.Memory) *dynins
 	return e.code
 }
 
-// Original is the address of lib's file that the relocated code at pc, an address of
-// the file too, was made from; false for code that was not relocated.
+// Original returns the address that the code at pc was relocated from. Both are
+// addresses in lib's file. It returns false for code that was not relocated.
 func (m *Map) Original(lib *libstate.Library, pc uint64, a *arch.Arch, mem arch.Memory) (uint64, bool) {
 	code := m.Code(lib, a, mem)
 	if !code.Contains(pc) {

@@ -1,7 +1,7 @@
 // Package libraries rebuilds the list of a process's libraries from what a dump or a
-// running process tells: mappings, the auxiliary vector, the dynamic linker's list, a
-// dump's own list of modules, and ELF headers in memory. Where headers are not in memory
-// it asks for the library's file.
+// running process shows: mappings, the auxiliary vector, the dynamic linker's list, a
+// dump's own list of modules, and ELF headers in memory. If the headers are not in
+// memory it uses the library's file.
 package libraries
 
 import (
@@ -16,52 +16,52 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// A Source is what a dump tells about the process's libraries.
+// A Source is what a dump says about the process's libraries.
 type Source struct {
 	// Arch needs only WordSize and ByteOrder.
 	Arch *arch.Arch
-	// Mem is the memory the dump itself holds, without what a file could add.
+	// Mem is the memory in the dump itself, without what files could add.
 	Mem arch.Memory
-	// Mappings are all of the process, ascending and disjoint; those of files
+	// Mappings are all mappings of the process, ascending and disjoint; those of files
 	// have a Path.
 	Mappings []libstate.Mapping
 	Auxv     libstate.Auxv
-	// ExecPath is what to call the program when no mapping names it; "" for the
-	// name in the auxiliary vector.
+	// ExecPath is what to call the program if no mapping names it; "" for the name in
+	// the auxiliary vector.
 	ExecPath string
-	// Files has the files of libraries whose headers are not in memory; nil for none.
-	// It is asked for nothing that has to be fetched. The library it gets is the one
-	// the Table will hold, so far only with Path, Kind, Deleted, Start, End and
-	// Mappings.
+	// Files finds the files of libraries whose headers are not in memory; may be nil.
+	// Only files that need no fetching are asked for. The library passed to it is the
+	// one that the Table will hold, so far only with Path, Kind, Deleted, Start, End
+	// and Mappings.
 	Files modules.Source
 }
 
-// Bounds for what a damaged or hostile dump may ask for.
+// Limits on what a damaged or hostile dump may demand.
 const (
 	maxLibraries = 1 << 14
-	maxWork      = 1 << 24 // mappings looked at, over and over, in all
+	maxWork      = 1 << 24 // mappings looked at in all, repeats included
 	maxHeader    = 64 << 10
 	maxNotes     = 64 << 10
 	maxString    = 4096
 	maxWarnings  = 100
 )
 
-// Build finds the libraries of a process in what a dump says about it, and says
-// what was contradictory or missing. It never fails: of a dump that says nothing,
-// the Table is empty.
+// Build finds the libraries of a process from what a dump says about it. The warnings
+// say what was contradictory or missing. It never fails: if a dump says nothing, the
+// Table is empty.
 //
-// A library is known by its ELF header in memory, by a file mapped executable, or
-// by the dynamic linker's list. Its load bias comes from its header, else from
-// the dynamic linker, else from its file, else it is guessed. Files that are
-// merely mapped (locale archives, fonts, databases, even ELF files that were
-// mapped to be read) are no libraries.
+// A library is known by its ELF header in memory, by an executable mapping of a file,
+// or by the dynamic linker's list. Its load bias comes from its header, else from the
+// dynamic linker, else from its file; otherwise it is guessed. Files that are only
+// mapped as data (locale archives, fonts, databases, even ELF files mapped to be read)
+// are not libraries.
 func Build(src Source) (*libstate.Table, []string) {
 	b := newBuilder(src)
 	trap := b.find()
 	return b.table(trap, b.isDynamic()), b.warnings
 }
 
-// table makes the table of the modules.
+// table makes a Table from the modules.
 func (b *builder) table(trap arch.Address, dynamic bool) *libstate.Table {
 	t := libstate.NewTable(b.libraries(), trap)
 	if dynamic {
@@ -77,7 +77,7 @@ func newBuilder(src Source) *builder {
 	}
 }
 
-// find finds the modules, and where the dynamic linker traps.
+// find finds the modules, and the address that the dynamic linker calls at changes.
 func (b *builder) find() (trap arch.Address) {
 	b.addVDSO()
 	b.addFiles()
@@ -87,14 +87,14 @@ func (b *builder) find() (trap arch.Address) {
 	return b.addLinkMap()
 }
 
-// libraries are the modules, settled.
+// libraries returns the modules' libraries, completed.
 func (b *builder) libraries() []*libstate.Library {
 	libs := make([]*libstate.Library, 0, len(b.mods))
 	for _, m := range b.mods {
 		b.finish(m)
-		// A library loaded below its file's addresses (vDSOs of old i386 kernels, whose
-		// files say 0xffffe000) has a negative bias: in 64 bits sums and differences
-		// with it do not wrap at 32.
+		// A library loaded below its file's addresses has a negative bias (vDSOs of old
+		// i386 kernels, whose files say 0xffffe000). Sums and differences with it do
+		// not wrap at 32 bits.
 		if l := m.lib; b.src.Arch.WordSize == 4 && l.LoadBias > l.Start {
 			l.LoadBias |= 0xffffffff_00000000
 		}
@@ -103,8 +103,8 @@ func (b *builder) libraries() []*libstate.Library {
 	return libs
 }
 
-// isDynamic reports whether the program was started by a dynamic linker, be it
-// found or not.
+// isDynamic reports whether a dynamic linker started the program, even if the linker
+// was not found.
 func (b *builder) isDynamic() bool {
 	for _, m := range b.mods {
 		if m.lib.Kind == libstate.Executable && m.elf != nil && prog(m.elf, elffile.PT_INTERP) != nil {
@@ -114,13 +114,13 @@ func (b *builder) isDynamic() bool {
 	return address(b.src.Auxv, libstate.ATBase) != 0
 }
 
-// A module is a Library being found out about.
+// A module is a Library while it is being built.
 type module struct {
 	lib *libstate.Library
-	// elf has the program headers: read from memory, or of the library's file.
-	// nil when neither is there.
+	// elf has the program headers, read from memory or from the library's file; nil if
+	// neither has them.
 	elf *elffile.File
-	// fromMem: elf was read from memory, and so is the process's for certain.
+	// fromMem: elf was read from memory, and so certainly is the process's.
 	fromMem bool
 }
 
@@ -142,13 +142,13 @@ func (b *builder) warnf(format string, args ...any) {
 	}
 }
 
-// spend counts work that hostile input could multiply; false when it is too much.
+// spend counts work that hostile input could multiply; false if it is too much.
 func (b *builder) spend(n int) bool {
 	if b.work > maxWork {
 		return false
 	}
 	if b.work += n; b.work > maxWork {
-		b.warnf("the list of mappings is too tangled: libraries after the first %d are not looked for", len(b.mods))
+		b.warnf("the list of mappings is too complex: only the first %d libraries were found", len(b.mods))
 		return false
 	}
 	return true
@@ -156,7 +156,7 @@ func (b *builder) spend(n int) bool {
 
 func (b *builder) add(m *module) {
 	if len(b.mods) == maxLibraries {
-		b.warnf("more than %d libraries: the rest is left out", maxLibraries)
+		b.warnf("more than %d libraries: the others are left out", maxLibraries)
 	}
 	if len(b.mods) >= maxLibraries {
 		return
@@ -168,7 +168,7 @@ func (b *builder) pageDown(a uint64) uint64 { return a &^ (b.page - 1) }
 func (b *builder) pageUp(a uint64) uint64   { return b.truncate(a+b.page-1) &^ (b.page - 1) }
 func (b *builder) truncate(a uint64) uint64 { return b.src.Arch.Truncate(a) }
 
-// mappingAt is the index of the mapping over addr, or -1.
+// mappingAt returns the index of the mapping that contains addr, or -1.
 func (b *builder) mappingAt(addr arch.Address) int {
 	i, _ := slices.BinarySearchFunc(b.src.Mappings, addr, func(m libstate.Mapping, a arch.Address) int {
 		if m.End <= a {
@@ -182,7 +182,7 @@ func (b *builder) mappingAt(addr arch.Address) int {
 	return -1
 }
 
-// moduleAt is the module that has claimed the mapping over addr.
+// moduleAt returns the module that has claimed the mapping that contains addr.
 func (b *builder) moduleAt(addr arch.Address) *module {
 	if i := b.mappingAt(addr); i >= 0 {
 		return b.owner[i]
@@ -190,7 +190,7 @@ func (b *builder) moduleAt(addr arch.Address) *module {
 	return nil
 }
 
-// preliminary is a library as far as its mappings tell.
+// preliminary returns a library with what its mappings say.
 func (b *builder) preliminary(path string, maps []libstate.Mapping) *libstate.Library {
 	l := &libstate.Library{Kind: libstate.SharedLibrary}
 	l.Path, l.Deleted = cutDeleted(path)
@@ -208,7 +208,7 @@ func (b *builder) preliminary(path string, maps []libstate.Mapping) *libstate.Li
 	return l
 }
 
-// file asks for a library's file, and refuses one that cannot be of this process.
+// file gets a library's file, and rejects one that cannot be this process's.
 func (b *builder) file(l *libstate.Library) *elffile.File {
 	if b.src.Files == nil {
 		return nil
@@ -226,7 +226,7 @@ func (b *builder) fits(f *elffile.File) bool {
 	return f.PtrSize() == b.src.Arch.WordSize && f.Big() == b.src.Arch.Big()
 }
 
-// finish settles what can be told only when all libraries are known.
+// finish completes what can be known only after all libraries are found.
 func (b *builder) finish(m *module) {
 	l := m.lib
 	if l.Kind == libstate.SharedLibrary && l.Path == "" && m.elf != nil {
@@ -244,9 +244,9 @@ func (b *builder) finish(m *module) {
 	b.settlePerms(m)
 }
 
-// settlePerms gives mappings whose permissions the dump does not tell those of
-// the segment they are of. Where that is not known either, they may be code:
-// gdb's gcore leaves out what the file has, which is code above all.
+// settlePerms sets the permissions of mappings for which the dump has none: to those of
+// their segment or, if that is not known either, to what code may have. gdb's gcore
+// leaves out what is in the file, which is mostly code.
 func (b *builder) settlePerms(m *module) {
 	for i := range m.lib.Mappings {
 		mp := &m.lib.Mappings[i]

@@ -23,7 +23,7 @@ func (b *builder) indexes(lo, hi arch.Address) (from, to int) {
 	return from, to
 }
 
-// A claim is what of the mappings one module takes.
+// A claim is the set of mappings that one module takes.
 type claim struct {
 	idx  []int
 	maps []libstate.Mapping
@@ -34,7 +34,7 @@ func (b *builder) newClaim() claim {
 	return claim{}
 }
 
-// take adds mapping k, as m, unless a module or this claim has it already.
+// take adds mapping k for m, unless a module or this claim has it already.
 func (b *builder) take(c *claim, k int, m libstate.Mapping) {
 	if b.owner[k] != nil || b.mark[k] == b.epoch {
 		return
@@ -44,9 +44,9 @@ func (b *builder) take(c *claim, k int, m libstate.Mapping) {
 	c.maps = append(c.maps, m)
 }
 
-// claimed finds the mappings of an image of f loaded with bias: those of the
-// file (path) where its PT_LOADs put them, and anonymous memory in the place of
-// a PT_LOAD, which is .bss, or all of it in a dump that names no files.
+// claimed finds the mappings of an image of f loaded with bias: those of the file
+// (path) that are where its PT_LOADs put them, and the anonymous memory of a PT_LOAD,
+// which is .bss; in a dump without file names, all memory there.
 func (b *builder) claimed(f *elffile.File, bias arch.Address, path string) claim {
 	c := b.newClaim()
 	linkLo, linkHi, ok := loadSpan(f)
@@ -78,7 +78,7 @@ func (b *builder) claimed(f *elffile.File, bias arch.Address, path string) claim
 	return c
 }
 
-// segment is the range of pages that link-time addresses [lo, hi) lie in.
+// segment returns the range of pages that contain the link-time addresses [lo, hi).
 func (b *builder) segment(bias, lo, hi uint64) (start, end arch.Address) {
 	start, end = b.pageDown(b.truncate(bias+lo)), b.pageUp(b.truncate(bias+hi))
 	if end <= start {
@@ -87,8 +87,8 @@ func (b *builder) segment(bias, lo, hi uint64) (start, end arch.Address) {
 	return start, end
 }
 
-// claimGuards takes the file's mappings between two others: what a dynamic
-// linker mapped to reserve the whole span and then made inaccessible.
+// claimGuards takes the file's mappings between two others: the dynamic linker reserved
+// the whole range with one mapping, and then made these parts inaccessible.
 func (b *builder) claimGuards(c *claim, path string) {
 	if path == "" || len(c.idx) == 0 {
 		return
@@ -104,7 +104,7 @@ func (b *builder) claimGuards(c *claim, path string) {
 	}
 }
 
-// places reports whether some PT_LOAD of f puts the file's offset where m has it.
+// places reports whether some PT_LOAD of f puts the file's offset where m maps it.
 func (b *builder) places(f *elffile.File, bias arch.Address, m libstate.Mapping) bool {
 	for i := range f.Progs {
 		p := &f.Progs[i]
@@ -123,8 +123,8 @@ func (b *builder) own(m *module, c claim) {
 	m.lib.SetMappings(c.maps)
 }
 
-// onlyRead reports whether an image's file was mapped to be read and not to be
-// run: it has code, and no mapping of it is executable.
+// onlyRead reports whether an image's file was mapped only to be read, not to be run:
+// it has code, and no mapping of it is executable.
 func onlyRead(f *elffile.File, maps []libstate.Mapping) bool {
 	code := false
 	for i := range f.Progs {

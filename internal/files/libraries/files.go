@@ -20,7 +20,7 @@ func (b *builder) addVDSO() {
 		m.lib.LoadBias = b.headerBias(f, addr)
 		b.own(m, b.claimed(f, m.lib.LoadBias, ""))
 	} else if k := b.mappingAt(addr); k >= 0 && b.src.Mappings[k].Path == "" {
-		// Linked at 0 in every kernel since 2.6.24 or so.
+		// All kernels since about 2.6.24 link it at 0.
 		m.lib.LoadBias, m.lib.BiasGuessed = addr, true
 		c := b.newClaim()
 		b.take(&c, k, b.src.Mappings[k])
@@ -31,7 +31,7 @@ func (b *builder) addVDSO() {
 	b.add(m)
 }
 
-// addFiles adds the libraries that have mappings with their name.
+// addFiles adds the libraries whose mappings have their file's name.
 func (b *builder) addFiles() {
 	groups := make(map[string][]int)
 	var order []string
@@ -50,10 +50,10 @@ func (b *builder) addFiles() {
 	}
 }
 
-// addGroup adds every library that the mappings idx of one file make up. A file
-// may be loaded several times (dlmopen), and mapped to be read besides.
+// addGroup adds every library among the mappings idx of one file. A file may be loaded
+// several times (dlmopen), and also be mapped only to be read.
 func (b *builder) addGroup(path string, idx []int) {
-	var pending []int // not explained by headers in memory
+	var pending []int // those that no header in memory explains
 	for _, k := range idx {
 		if b.owner[k] != nil {
 			continue
@@ -77,8 +77,8 @@ func (b *builder) addGroup(path string, idx []int) {
 	}
 }
 
-// imageAt makes a module of the image whose ELF header lies in memory at addr,
-// the start of a mapping of path; nil when there is none that was loaded.
+// imageAt makes a module of the image whose ELF header is in memory at addr, the start
+// of a mapping of path; nil if there is no image that was loaded.
 func (b *builder) imageAt(addr arch.Address, path string) *module {
 	if !b.spend(1) {
 		return nil
@@ -103,14 +103,14 @@ func (b *builder) imageAt(addr arch.Address, path string) *module {
 	return m
 }
 
-// maxHole is how far apart two segments of one library may be when nothing but
-// offsets tell that they belong together.
+// maxHole is the largest gap between two segments of one library if only their offsets
+// show that they belong together.
 const maxHole = 64 << 20
 
-// runLength is how many of the mappings at the front of idx look like one load
-// of the file: offsets rise with addresses, but for a small program's data, which
-// may lie in the same page of the file as its code. Inaccessible mappings between
-// segments have the offsets of what they were cut from.
+// runLength returns how many of the mappings at the front of idx look like one load of
+// the file: the offsets rise with the addresses. In a small program the data may be in
+// the same page of the file as the code. Inaccessible mappings between segments keep
+// the offsets of the mapping that they were cut from.
 func (b *builder) runLength(idx []int) int {
 	prev := b.src.Mappings[idx[0]]
 	for n := 1; n < len(idx); n++ {
@@ -126,9 +126,9 @@ func (b *builder) runLength(idx []int) int {
 	return len(idx)
 }
 
-// addRun adds the library that a run of mappings makes up, whose headers are not
-// in memory. A run without code is no library, unless the auxiliary vector says
-// that it is the program or the interpreter.
+// addRun adds the library of a run of mappings whose headers are not in memory. A run
+// without code is not a library, unless the auxiliary vector says that it is the
+// program or the interpreter.
 func (b *builder) addRun(path string, idx []int) {
 	c := b.newClaim()
 	var perm libstate.Perm
@@ -159,17 +159,16 @@ func (b *builder) addRun(path string, idx []int) {
 	b.add(m)
 }
 
-// settle takes the load bias from a library's file: the one that puts the most
-// of the file's offsets where the mappings have them. Where no segment begins with
-// a mapping (a program that moved a part of itself), a mapping inside a segment
-// tells.
+// settle takes the load bias from a library's file: the one with which most of the
+// file's offsets are where the mappings have them. If no segment begins where a mapping
+// does (a program that moved a part of itself), a mapping inside a segment counts.
 func (b *builder) settle(m *module, f *elffile.File) {
 	best, bias := b.bestBias(m, f, func(p *elffile.Prog, off uint64) bool { return b.pageDown(p.Off) == off })
 	if best == 0 {
 		best, bias = b.bestBias(m, f, func(p *elffile.Prog, off uint64) bool { return off > p.Off && off-p.Off < p.Filesz })
 	}
 	if best == 0 {
-		b.warnf("%s: its mappings do not fit the segments of the file found for it", m.lib.Path)
+		b.warnf("%s: its mappings do not match the segments of the file that was found", m.lib.Path)
 		return
 	}
 	m.elf, m.lib.LoadBias, m.lib.BiasGuessed = f, bias, false
@@ -177,7 +176,7 @@ func (b *builder) settle(m *module, f *elffile.File) {
 }
 
 // bestBias tries the bias of each pair of a segment and a mapping whose file offset
-// tells, as fits says, that it is of that segment. best is how many mappings fit.
+// belongs to that segment, according to fits. best is how many mappings fit.
 func (b *builder) bestBias(m *module, f *elffile.File, fits func(p *elffile.Prog, off uint64) bool) (best int, bias arch.Address) {
 	for i := range f.Progs {
 		p := &f.Progs[i]
@@ -203,7 +202,7 @@ func (b *builder) bestBias(m *module, f *elffile.File, fits func(p *elffile.Prog
 	return best, bias
 }
 
-// headerAddr is where a file's first byte is mapped, or 0.
+// headerAddr returns the address where the first byte of a file is mapped, or 0.
 func (b *builder) headerAddr(maps []libstate.Mapping) arch.Address {
 	for _, m := range maps {
 		if m.Offset == 0 && m.Path != "" {
@@ -213,9 +212,9 @@ func (b *builder) headerAddr(maps []libstate.Mapping) arch.Address {
 	return 0
 }
 
-// addImages adds what looks like a library in memory, in a dump that names no
-// file at all. Where files have names, an ELF header in anonymous memory is the
-// data of a linker, a debugger or a JIT compiler.
+// addImages adds what looks like a library in memory, in a dump without any file names.
+// If there are file names, an ELF header in anonymous memory is data of a linker, a
+// debugger or a JIT compiler.
 func (b *builder) addImages() {
 	for i := range b.src.Mappings {
 		if b.src.Mappings[i].Path != "" {

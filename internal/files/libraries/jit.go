@@ -13,31 +13,31 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// GDB's JIT compilation interface (gdb manual, "JIT Compilation Interface"): a
-// program that compiles code at run time keeps, in a variable of its own, a list of
-// ELF files in its memory that tell of that code.
+// GDB's JIT compilation interface (gdb manual, "JIT Compilation Interface"): a program
+// that compiles code at run time keeps a list of ELF files in its memory that describe
+// the code. A variable of the program points to the list.
 
 // JITDescriptor is the name of the variable, of type struct jit_descriptor.
 const JITDescriptor = "__jit_debug_descriptor"
 
-// A JITEntry is an ELF file in memory that tells of generated code.
+// A JITEntry is an ELF file in memory that describes generated code.
 type JITEntry struct {
 	Addr arch.Address
 	Size uint64 // bytes
 }
 
-// Bounds for what a damaged or hostile list may ask for.
+// Limits on what a damaged or hostile list may demand.
 const (
 	maxJITEntries = 1 << 16
-	maxJITHeaders = 64 << 20 // bytes of section headers read in all
+	maxJITHeaders = 64 << 20 // bytes of section headers read in total
 	maxJITRanges  = 1 << 15
 )
 
 // ErrJIT: the list of generated code is damaged.
 var ErrJIT = errors.New("damaged list of JIT-compiled code")
 
-// ReadJIT reads the list whose descriptor is at addr, newest entry first as
-// programs link them. With an error come the entries before the damage.
+// ReadJIT reads the list whose descriptor is at addr. Programs link the newest entry
+// first. With an error it also returns the entries before the damage.
 func ReadJIT(mem arch.Memory, a *arch.Arch, addr arch.Address) ([]JITEntry, error) {
 	version, err := a.ReadUint(mem, addr, 4)
 	if err != nil {
@@ -55,7 +55,7 @@ func ReadJIT(mem arch.Memory, a *arch.Arch, addr arch.Address) ([]JITEntry, erro
 	seen := map[arch.Address]bool{}
 	for at != 0 {
 		if seen[at] {
-			return list, fmt.Errorf("entry %#x comes twice: %w", at, ErrJIT)
+			return list, fmt.Errorf("entry %#x is listed twice: %w", at, ErrJIT)
 		}
 		if len(seen) == maxJITEntries {
 			return list, fmt.Errorf("more than %d entries: %w", maxJITEntries, ErrJIT)
@@ -73,8 +73,8 @@ func ReadJIT(mem arch.Memory, a *arch.Arch, addr arch.Address) ([]JITEntry, erro
 	return list, nil
 }
 
-// jitEntry reads a struct jit_code_entry: next and previous entry, the file's
-// address, and its size, a 64-bit number that i386 aligns to 4 bytes.
+// jitEntry reads a struct jit_code_entry: next and previous entry, the file's address,
+// and its size, a 64-bit number that i386 aligns to 4 bytes.
 func jitEntry(mem arch.Memory, a *arch.Arch, at arch.Address) (e JITEntry, next arch.Address, err error) {
 	word := uint64(a.WordSize)
 	if next, err = mem.ReadWord(at); err != nil {
@@ -91,9 +91,9 @@ func jitEntry(mem arch.Memory, a *arch.Arch, at arch.Address) (e JITEntry, next 
 	return e, next, err
 }
 
-// FindJIT makes libraries of the code that the JIT compilers of a process have
-// registered: any of libs may have a list of its own. mapping is as for JITLibraries.
-// damaged tells of each list with an error, by the library that has it.
+// FindJIT makes libraries of the code that the process's JIT compilers have registered;
+// each of libs may have a list of its own. mapping is as for JITLibraries. damaged is
+// called for each list with an error, with the library that has it.
 func FindJIT(mem arch.Memory, a *arch.Arch, libs []*libstate.Library, files modules.Source, mapping func(arch.Address) (libstate.Mapping, bool)) (found []*libstate.Library, damaged map[*libstate.Library]error) {
 	var entries []JITEntry
 	for _, lib := range libs {
@@ -113,10 +113,10 @@ func FindJIT(mem arch.Memory, a *arch.Arch, libs []*libstate.Library, files modu
 	return JITLibraries(mem, a, entries, mapping), damaged
 }
 
-// JITLibraries makes libraries of the code that entries tell of, of every entry one.
-// mapping answers the mapping over an address in which such code may lie: executable,
-// and no library's; false for other addresses. Of code that several entries claim,
-// the first keeps it. Damaged entries are left out.
+// JITLibraries makes a library of the code of each entry. mapping returns the mapping
+// that contains an address, if such code may be there: executable, and not part of a
+// library; otherwise false. If several entries claim the same code, the first one keeps
+// it. Damaged entries are left out.
 func JITLibraries(mem arch.Memory, a *arch.Arch, entries []JITEntry, mapping func(arch.Address) (libstate.Mapping, bool)) []*libstate.Library {
 	b := jitBuilder{mem: mem, arch: a, mapping: mapping, left: maxJITHeaders}
 	for _, e := range entries {
@@ -131,7 +131,7 @@ type jitBuilder struct {
 	mapping func(arch.Address) (libstate.Mapping, bool)
 	libs    []*libstate.Library
 	taken   []jitSpan // ascending; small, since hostile input may insert at the front
-	left    uint64    // bytes of headers that may still be read
+	left    uint64    // bytes of headers left to read
 }
 
 type jitSpan struct{ start, end arch.Address }
@@ -149,15 +149,15 @@ func (b *jitBuilder) add(e JITEntry) {
 	b.libs = append(b.libs, l)
 }
 
-// code lists the executable sections of an entry's file. Their addresses are those
-// where the code lies: the program writes them into its copy of the file.
+// code lists the executable sections of an entry's file. Their addresses are where the
+// code really is: the program writes them into its copy of the file.
 func (b *jitBuilder) code(e JITEntry) []elffile.Section {
 	head := b.read(e.Addr, min(e.Size, 64))
 	if len(head) < 52 || head[4] == 2 && len(head) < 64 {
 		return nil
 	}
-	// The headers' table is appended to the file's header, so that the file need
-	// not be read whole.
+	// The section header table is appended to the ELF header, so the whole file need
+	// not be read.
 	o, shoff, size, num := b.arch.ByteOrder, uint64(0), uint16(0), uint16(0)
 	if head[4] == 2 {
 		shoff, size, num = o.Uint64(head[40:]), o.Uint16(head[58:]), o.Uint16(head[60:])
@@ -191,8 +191,8 @@ func (b *jitBuilder) read(addr arch.Address, n uint64) []byte {
 	return buf[:got]
 }
 
-// claim is the part of a section that lies in the mapping over its start and that
-// no earlier entry has.
+// claim returns the part of a section that is in the mapping at its start and that no
+// earlier entry has.
 func (b *jitBuilder) claim(s elffile.Section) []libstate.Mapping {
 	m, ok := b.mapping(s.Addr)
 	if !ok || len(b.taken) == maxJITRanges {

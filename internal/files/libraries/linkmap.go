@@ -8,24 +8,24 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// Bounds on the dynamic linker's list.
+// Limits on the dynamic linker's list.
 const (
 	maxLinkMap    = maxLibraries
 	maxNamespaces = 64
 )
 
-// A linkEntry is one struct link_map of the dynamic linker (System V ABI; glibc's
-// and musl's link.h): where a library was loaded, under which name.
+// A linkEntry is one struct link_map of the dynamic linker (System V ABI; link.h of
+// glibc and musl): where a library was loaded, and under which name.
 type linkEntry struct {
 	bias    arch.Address // l_addr
 	name    string       // l_name; glibc's and musl's is "" for the program
 	dynamic arch.Address // l_ld: its dynamic section
-	first   bool         // it is the program's
+	first   bool         // it is the program's entry
 }
 
-// addLinkMap goes through the dynamic linker's list: it confirms load biases,
-// names libraries, and adds those that nothing else has shown. It returns the
-// address that the dynamic linker calls at changes (r_brk), or 0.
+// addLinkMap goes through the dynamic linker's list: it confirms load biases, names
+// libraries, and adds those that nothing else has shown. It returns the address that
+// the dynamic linker calls when the list changes (r_brk), or 0.
 func (b *builder) addLinkMap() arch.Address {
 	debug := b.findDebug()
 	if debug == 0 {
@@ -34,7 +34,7 @@ func (b *builder) addLinkMap() arch.Address {
 	w := uint64(b.src.Arch.WordSize)
 	trap := b.word(debug + 2*w)
 	if m := b.moduleAt(trap); m != nil && m.lib.Kind == libstate.SharedLibrary {
-		m.lib.Kind = libstate.Interpreter // of a prelinked one, ATBase is 0
+		m.lib.Kind = libstate.Interpreter // ATBase is 0 if the dynamic linker is prelinked
 	}
 	seen := make(map[arch.Address]bool)
 	// struct r_debug: r_version, r_map, r_brk, r_state, r_ldbase; from version 2
@@ -61,9 +61,9 @@ func (b *builder) versionWord(addr arch.Address) uint64 {
 	return uint64(b.src.Arch.ByteOrder.Uint32(buf[:]))
 }
 
-// findDebug is the address of the dynamic linker's struct r_debug, or 0. The
-// program's DT_DEBUG has it; when the dynamic linker itself was executed, the
-// program is another image than the auxiliary vector says.
+// findDebug returns the address of the dynamic linker's struct r_debug, or 0. It is in
+// the program's DT_DEBUG. If the dynamic linker itself was executed, the program is not
+// the image that the auxiliary vector names.
 func (b *builder) findDebug() arch.Address {
 	for pass := range 2 {
 		for _, m := range b.mods {
@@ -86,8 +86,8 @@ func (b *builder) findDebug() arch.Address {
 	return 0
 }
 
-// debugOf reads DT_DEBUG, or what MIPS, whose dynamic section is read-only, has
-// instead: where the pointer is, as an address or relative to the entry.
+// debugOf reads DT_DEBUG, or its counterpart on MIPS, whose dynamic section is
+// read-only: the address of the pointer, absolute or relative to the entry.
 func (b *builder) debugOf(d dynamic) arch.Address {
 	if v, _, ok := d.find(elffile.DT_DEBUG); ok && v != 0 {
 		return v
@@ -101,12 +101,12 @@ func (b *builder) debugOf(d dynamic) arch.Address {
 	return 0
 }
 
-// maxSearch bounds the bytes of a program searched for its dynamic section.
+// maxSearch limits the bytes of a program that are searched for its dynamic section.
 const maxSearch = 1 << 20
 
-// searchDebug finds DT_DEBUG in the data of a program whose headers nobody has: a
-// word that says DT_DEBUG before a pointer to a struct r_debug, whose list begins
-// with the library whose dynamic section the word is in.
+// searchDebug finds DT_DEBUG in the data of a program whose headers are not available:
+// the tag DT_DEBUG before a pointer to a struct r_debug, the list of which begins with
+// a library whose dynamic section contains the tag.
 func (b *builder) searchDebug(m *module) arch.Address {
 	w := uint64(b.src.Arch.WordSize)
 	left := uint64(maxSearch)
@@ -127,8 +127,8 @@ func (b *builder) searchDebug(m *module) arch.Address {
 	return 0
 }
 
-// isDebug reports whether a struct r_debug lies at debug whose first library has
-// its dynamic section in [lo, hi].
+// isDebug reports whether a struct r_debug is at debug, and its first library has its
+// dynamic section in [lo, hi].
 func (b *builder) isDebug(debug, lo, hi arch.Address) bool {
 	w := uint64(b.src.Arch.WordSize)
 	version := b.versionWord(debug)
@@ -140,8 +140,8 @@ func (b *builder) isDebug(debug, lo, hi arch.Address) bool {
 	return ld >= lo && ld <= hi
 }
 
-// dataOf is what may be a headerless program's data: its mappings, or in a dump
-// that names no files what follows them.
+// dataOf returns what may be the data of a program without headers: its mappings and,
+// in a dump without file names, those after them.
 func (b *builder) dataOf(m *module) []libstate.Mapping {
 	maps := slices.Clone(m.lib.Mappings)
 	if len(maps) == 0 || maps[0].Path != "" {
@@ -154,17 +154,17 @@ func (b *builder) dataOf(m *module) []libstate.Mapping {
 	return maps
 }
 
-// walkLinkMap follows one namespace's list. The first entry of the first one is
+// walkLinkMap follows the list of one namespace. The first entry of the first list is
 // the program's.
 func (b *builder) walkLinkMap(addr arch.Address, first bool, seen map[arch.Address]bool) {
 	w := uint64(b.src.Arch.WordSize)
 	for ; addr != 0; first = false {
 		if seen[addr] {
-			b.warnf("the dynamic linker's list of libraries runs in a circle at %#x", addr)
+			b.warnf("the dynamic linker's list of libraries has a loop at %#x", addr)
 			return
 		}
 		if len(seen) >= maxLinkMap {
-			b.warnf("the dynamic linker's list of libraries has more than %d entries: the rest is left out", maxLinkMap)
+			b.warnf("the dynamic linker's list of libraries has more than %d entries: the others are left out", maxLinkMap)
 			return
 		}
 		seen[addr] = true
@@ -207,12 +207,12 @@ func (b *builder) addEntry(e linkEntry) {
 	if l.BiasGuessed {
 		l.LoadBias, l.BiasGuessed = e.bias, false
 	} else if b.dynamicAt(m) != e.dynamic {
-		b.warnf("%s: the dynamic linker has it at %#x, its headers at %#x: the headers are believed", l.Path, e.bias, l.LoadBias)
+		b.warnf("%s: the dynamic linker says that it is at %#x, its headers say %#x; using the headers", l.Path, e.bias, l.LoadBias)
 	}
 }
 
 // moduleOf finds the module whose dynamic section an entry has, for modules whose
-// mappings do not tell.
+// mappings do not show it.
 func (b *builder) moduleOf(e linkEntry) *module {
 	if !b.spend(len(b.mods)) {
 		return nil
@@ -229,7 +229,7 @@ func (b *builder) moduleOf(e linkEntry) *module {
 	return nil
 }
 
-// join adds the mapping over addr to a headerless module.
+// join adds the mapping that contains addr to a module without headers.
 func (b *builder) join(m *module, addr arch.Address) {
 	k := b.mappingAt(addr)
 	if k < 0 || m.elf != nil || b.owner[k] != nil {
@@ -249,7 +249,7 @@ func (b *builder) dynamicAt(m *module) arch.Address {
 	return 0
 }
 
-// newFromEntry adds the library that only the dynamic linker's list tells of.
+// newFromEntry adds a library that only the dynamic linker's list shows.
 func (b *builder) newFromEntry(e linkEntry) *module {
 	k := b.mappingAt(e.dynamic)
 	if e.dynamic == 0 || k < 0 || b.src.Mappings[k].Path != "" && e.name == "" {
@@ -279,12 +279,12 @@ func (b *builder) newFromEntry(e linkEntry) *module {
 	return m
 }
 
-// maxSpread bounds the size of a library whose headers nobody has.
+// maxSpread limits the size of a library whose headers are not available.
 const maxSpread = 1 << 30
 
-// spread gives a library whose segments are not known all nameless memory from
-// its load address to its dynamic section: libraries that are not prelinked begin
-// at their load bias.
+// spread gives a library whose segments are not known all anonymous memory from its
+// load address to its dynamic section: libraries that are not prelinked begin at their
+// load bias.
 func (b *builder) spread(m *module, bias arch.Address, k int) {
 	first := b.mappingAt(bias)
 	if bias == 0 || first < 0 || first > k || b.src.Mappings[k].End-bias > maxSpread || !b.spend(k-first+1) {

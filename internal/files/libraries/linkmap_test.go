@@ -115,7 +115,7 @@ func TestLinkMapWithFilesOnly(t *testing.T) {
 	p.src.Auxv = nil
 	p.aux(libstate.ATPhdr, 0x5500_0040, libstate.ATEntry, 0x5500_1234)
 	_, got, warnings := p.build()
-	if len(warnings) != 1 || !strings.Contains(warnings[0], "not the program that dumped") {
+	if len(warnings) != 1 || !strings.Contains(warnings[0], "not the program of this process") {
 		t.Errorf("warnings %q for\n%s", warnings, got)
 	}
 }
@@ -183,10 +183,10 @@ func TestHostileLinkMaps(t *testing.T) {
 		entries []entry
 		warning string
 	}{
-		{"circle", []entry{{bias: 0x10000, ld: 0x14e00}, {bias: 1, name: "x", next: listAt}}, "circle"},
-		{"self", []entry{{bias: 0x10000, ld: 0x14e00, next: listAt}}, "circle"},
+		{"circle", []entry{{bias: 0x10000, ld: 0x14e00}, {bias: 1, name: "x", next: listAt}}, "has a loop"},
+		{"self", []entry{{bias: 0x10000, ld: 0x14e00, next: listAt}}, "has a loop"},
 		{"breaks off", []entry{{bias: 0x10000, ld: 0x14e00, next: 0x1234}}, "breaks off"},
-		{"lies about the bias", []entry{{bias: 0x999000, ld: 0x14f00}}, "headers are believed"},
+		{"lies about the bias", []entry{{bias: 0x999000, ld: 0x14f00}}, "using the headers"},
 	} {
 		p := newProcess(t, arch.AMD64)
 		p.load("/bin/prog", 0x10000, firstPage(corebuild.Lib(usual...)), p.dynamicSection())
@@ -239,7 +239,7 @@ func TestHostileImagesAreBounded(t *testing.T) {
 		copy(p.mem.pieces[0].data[i*0x1000:], page[:0x200])
 	}
 	_, _, warnings := p.build()
-	if len(warnings) == 0 || !strings.Contains(strings.Join(warnings, " "), "too tangled") {
+	if len(warnings) == 0 || !strings.Contains(strings.Join(warnings, " "), "too complex") {
 		t.Errorf("warnings: %q", warnings)
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// header reads the ELF header and the program headers that lie in memory at
-// addr; nil when there are none that a program of this process could have.
+// header reads the ELF header and the program headers in memory at addr; nil if there
+// are none that fit this process.
 func (b *builder) header(addr arch.Address) *elffile.File {
 	var magic [4]byte
 	if n, _ := b.src.Mem.ReadMem(addr, magic[:]); n < 4 || string(magic[:]) != "\x7fELF" {
@@ -22,8 +22,8 @@ func (b *builder) header(addr arch.Address) *elffile.File {
 	return f
 }
 
-// headerSize is how many bytes the ELF header at addr and its program headers
-// take, which follow it at once in whatever linkers make (gABI, "ELF Header":
+// headerSize returns the size of the ELF header at addr plus that of its program
+// headers, which directly follow it in the output of all linkers (gABI, "ELF Header":
 // e_phoff, e_phentsize, e_phnum).
 func (b *builder) headerSize(addr arch.Address) uint64 {
 	var h [64]byte
@@ -45,7 +45,7 @@ func hasLoad(f *elffile.File) bool {
 	return ok
 }
 
-// loadSpan is the range of link-time addresses [lo, hi) that f's PT_LOADs span.
+// loadSpan returns the range of link-time addresses [lo, hi) of f's PT_LOADs.
 func loadSpan(f *elffile.File) (lo, hi uint64, ok bool) {
 	for i := range f.Progs {
 		p := &f.Progs[i]
@@ -61,16 +61,16 @@ func loadSpan(f *elffile.File) (lo, hi uint64, ok bool) {
 	return lo, hi, ok
 }
 
-// headerBias is the load bias of an image whose ELF header lies at addr: the
-// header is at file offset 0, which a PT_LOAD's first page maps, or the lowest
-// would if it began earlier.
+// headerBias returns the load bias of an image whose ELF header is at addr. The header
+// is at file offset 0, which the first page of a PT_LOAD maps, or which the lowest
+// PT_LOAD would map if it began earlier.
 func (b *builder) headerBias(f *elffile.File, addr arch.Address) arch.Address {
 	return b.headerBiases(f, addr)[0]
 }
 
-// headerBiases are all load biases that a header at addr allows: in a small
-// program, code and data may share the file's first page, which is then in memory
-// twice. The likeliest is first.
+// headerBiases returns all load biases that a header at addr allows, the likeliest
+// first. In a small program, code and data may share the first page of the file, which
+// is then in memory twice.
 func (b *builder) headerBiases(f *elffile.File, addr arch.Address) []arch.Address {
 	var biases []arch.Address
 	var lowest *elffile.Prog
@@ -92,8 +92,8 @@ func (b *builder) headerBiases(f *elffile.File, addr arch.Address) []arch.Addres
 	return biases
 }
 
-// fileStart is the address where the file's first byte would lie, were the
-// segment that maps it extended down to it.
+// fileStart returns the address that the first byte of the file would have if the
+// segment that maps it were extended down to it.
 func (b *builder) fileStart(f *elffile.File, bias arch.Address) arch.Address {
 	for i := range f.Progs {
 		if p := &f.Progs[i]; p.Type == elffile.PT_LOAD && p.Memsz != 0 {
@@ -112,14 +112,14 @@ func prog(f *elffile.File, typ uint32) *elffile.Prog {
 	return nil
 }
 
-// read returns up to n bytes of memory from addr on.
+// read returns up to n bytes of memory from addr.
 func (b *builder) read(addr arch.Address, n uint64, limit uint64) []byte {
 	buf := make([]byte, min(n, limit))
 	got, _ := b.src.Mem.ReadMem(addr, buf)
 	return buf[:got]
 }
 
-// word reads a pointer; 0 when it cannot be read.
+// word reads a pointer; 0 if it cannot be read.
 func (b *builder) word(addr arch.Address) uint64 {
 	v, err := b.src.Mem.ReadWord(addr)
 	if err != nil {
@@ -128,12 +128,12 @@ func (b *builder) word(addr arch.Address) uint64 {
 	return v
 }
 
-// cstring reads a NUL-terminated string of reasonable length; "" for none.
+// cstring reads a NUL-terminated string of a reasonable length; otherwise "".
 func (b *builder) cstring(addr arch.Address) string {
 	if addr == 0 {
 		return ""
 	}
-	// Most are short and near the end of a page: a long read would be wasted.
+	// Most strings are short and near the end of a page: a long read would be wasted.
 	for _, size := range []uint64{128, maxString} {
 		buf := b.read(addr, size, size)
 		if i := bytes.IndexByte(buf, 0); i >= 0 {
@@ -143,7 +143,7 @@ func (b *builder) cstring(addr arch.Address) string {
 	return ""
 }
 
-// buildID reads the GNU build-id from the notes in memory, nil for none.
+// buildID reads the GNU build-id from the notes in memory; nil if there is none.
 func (b *builder) buildID(m *module) []byte {
 	for i := range m.elf.Progs {
 		p := &m.elf.Progs[i]
@@ -160,7 +160,7 @@ func (b *builder) buildID(m *module) []byte {
 	return nil
 }
 
-// A dynamic is the dynamic section of a module as it lies in memory.
+// A dynamic is the dynamic section of a module, as it is in memory.
 type dynamic struct {
 	b    *builder
 	addr arch.Address
@@ -179,7 +179,7 @@ func (b *builder) dynamic(m *module) dynamic {
 	return d
 }
 
-// find returns the value of the first entry of a tag, and the entry's address.
+// find returns the value of the first entry with a tag, and the entry's address.
 func (d dynamic) find(tag uint64) (val uint64, at arch.Address, ok bool) {
 	a := d.b.src.Arch
 	size := 2 * a.WordSize
@@ -195,7 +195,7 @@ func (d dynamic) find(tag uint64) (val uint64, at arch.Address, ok bool) {
 	return 0, 0, false
 }
 
-// soname reads DT_SONAME; its string is often in pages that a dump leaves out.
+// soname reads DT_SONAME. Its string is often in pages that a dump leaves out.
 func (b *builder) soname(m *module) string {
 	if !m.fromMem {
 		return m.elf.SONAME()
@@ -206,8 +206,8 @@ func (b *builder) soname(m *module) string {
 	if !ok || !ok2 {
 		return ""
 	}
-	// Most dynamic linkers add the load bias to the pointer in place; the
-	// vDSO's and a few machines' stay as linked.
+	// Most dynamic linkers add the load bias to the pointer in place. The vDSO's
+	// pointer, and those of a few machines, stay as linked.
 	if b.moduleAt(b.truncate(table)) != m {
 		table += m.lib.LoadBias
 	}

@@ -9,13 +9,13 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// A Module is an entry of a dump's own list of modules.
+// A Module is an entry in a dump's list of modules.
 type Module struct {
 	Path    string
-	Base    arch.Address      // where the module's first byte lies
-	BuildID []byte            // of ELF; nil when not known
-	ID      libstate.ModuleID // Size bytes from Base on belong to it
-	// Bias is the load bias, with HasBias: the dynamic linker told it.
+	Base    arch.Address      // address of the module's first byte
+	BuildID []byte            // for ELF; nil if not known
+	ID      libstate.ModuleID // the module has Size bytes from Base
+	// Bias is the load bias from the dynamic linker, if HasBias is set.
 	Bias    arch.Address
 	HasBias bool
 }
@@ -27,13 +27,13 @@ func (m *Module) end() arch.Address {
 	return ^arch.Address(0)
 }
 
-// FromModules makes the libraries of a process whose dump lists modules, the
-// program first. src is as for Build; where its Mappings name files, they and the
-// rest of it tell what the modules' ranges and load biases are, and the list what
-// they do not show. Otherwise a module is one range of memory.
+// FromModules makes the libraries of a process whose dump lists modules; the program is
+// the first. src is as for Build. If its Mappings name files, the modules' ranges and
+// load biases come from them and the rest of src, and the list adds what they do not
+// show. Otherwise a module is one range of memory.
 //
-// Of PE and Mach-O the addresses of the file are counted from the module's base
-// (RVAs): LoadBias is the base.
+// In PE and Mach-O files, addresses count from the module's base (RVAs): LoadBias is
+// the base.
 //
 // Modules of a list may overlap: the one that begins last keeps the bytes.
 func FromModules(src Source, mods []Module) (*libstate.Table, []string) {
@@ -52,7 +52,7 @@ func FromModules(src Source, mods []Module) (*libstate.Table, []string) {
 	return b.table(trap, b.isDynamic() || len(mods) > 1), b.warnings
 }
 
-// byBase orders the modules by their addresses.
+// byBase sorts the modules by address.
 func byBase(mods []Module) []*Module {
 	list := make([]*Module, len(mods))
 	for i := range mods {
@@ -66,7 +66,7 @@ func (b *builder) namesFiles() bool {
 	return slices.ContainsFunc(b.src.Mappings, func(m libstate.Mapping) bool { return m.Path != "" })
 }
 
-// identify gives a library what the list of modules knows of it.
+// identify adds to a library what the list of modules says about it.
 func (b *builder) identify(l *libstate.Library) {
 	if l.Module != nil || len(b.known) == 0 || l.End <= l.Start {
 		return
@@ -76,7 +76,7 @@ func (b *builder) identify(l *libstate.Library) {
 		if k < 0 || k >= len(b.known) {
 			continue
 		}
-		// A list names the program's own name, of mappings the kernel's.
+		// A list has the program's own name for it, mappings have the kernel's.
 		if m := b.known[k]; m.Base < l.End && m.end() > l.Start {
 			l.Module = &m.ID
 			if l.BuildID == nil {
@@ -117,7 +117,7 @@ func (b *builder) addModules(mods []Module) {
 	}
 }
 
-// classify tells which part a module plays.
+// classify finds out the role of a module.
 func (b *builder) classify(lib *libstate.Library, i int) {
 	base := baseName(lib.Path)
 	switch {
@@ -134,8 +134,8 @@ func (b *builder) hasProgram() bool {
 	return slices.ContainsFunc(b.mods, func(m *module) bool { return m.lib.Kind == libstate.Executable })
 }
 
-// placeELF finds a module's load bias: the dynamic linker's, or that of its headers
-// in memory, or of its file.
+// placeELF finds a module's load bias: from the dynamic linker, from its headers in
+// memory, or from its file.
 func (b *builder) placeELF(mod *module, m *Module) {
 	lib := mod.lib
 	lib.BiasGuessed = true
@@ -159,7 +159,7 @@ func (b *builder) placeELF(mod *module, m *Module) {
 	}
 }
 
-// segmentPerms splits the one range of a module into what its segments map.
+// segmentPerms splits the one range of a module into its segments' mappings.
 func (b *builder) segmentPerms(mod *module) {
 	whole := mod.lib.Mappings[0]
 	var maps []libstate.Mapping
@@ -176,7 +176,7 @@ func (b *builder) segmentPerms(mod *module) {
 	}
 }
 
-// nameProgram makes the first module the program where nothing else told of one.
+// nameProgram makes the first module the program if nothing else says which one is.
 func (b *builder) nameProgram(mods []Module) {
 	if len(mods) == 0 || b.hasProgram() {
 		return
@@ -202,11 +202,11 @@ func overlapsAny(taken []libstate.Mapping, lo, hi arch.Address) bool {
 	return i < len(taken) && taken[i].Start < hi
 }
 
-// cutOverlaps gives every address to one module: of those over it, to the one that
-// begins last, and of these to the last of the list.
+// cutOverlaps gives every address to one module only: to the module that begins last
+// or, if several do, to the last one in the list.
 func cutOverlaps(mods []*Module) map[*Module][]libstate.Mapping {
 	pieces := make(map[*Module][]libstate.Mapping, len(mods))
-	var open []*Module // begun and perhaps not ended, the innermost last
+	var open []*Module // begun and perhaps not ended; the innermost is last
 	pos := arch.Address(0)
 	emit := func(until arch.Address) {
 		for len(open) > 0 && pos < until {

@@ -6,8 +6,8 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// addProgram finds the main program by the auxiliary vector, and adds it when
-// neither a mapping's name nor a header in memory has shown it.
+// addProgram finds the main program by the auxiliary vector, and adds it if neither a
+// named mapping nor a header in memory has shown it.
 func (b *builder) addProgram() {
 	phdr, entry := address(b.src.Auxv, libstate.ATPhdr), address(b.src.Auxv, libstate.ATEntry)
 	m := b.moduleAt(phdr)
@@ -29,7 +29,7 @@ func (b *builder) addProgram() {
 	}
 }
 
-// makeProgram makes m the only Executable. What was taken for it before is the
+// makeProgram makes m the only Executable. What was the Executable before is the
 // dynamic linker, which can be executed with a program's name.
 func (b *builder) makeProgram(m *module) {
 	for _, other := range b.mods {
@@ -47,8 +47,8 @@ func (b *builder) execName() string {
 	return b.cstring(address(b.src.Auxv, libstate.ATExecFn))
 }
 
-// programByType is the program of a dump without an auxiliary vector: the only
-// image linked to fixed addresses, or that asks for an interpreter.
+// programByType finds the program of a dump without an auxiliary vector: the only image
+// that is linked to fixed addresses or asks for an interpreter.
 func (b *builder) programByType() *module {
 	if len(b.src.Auxv) > 0 {
 		return nil
@@ -61,9 +61,9 @@ func (b *builder) programByType() *module {
 	return nil
 }
 
-// programWithoutHeaders makes the program from the addresses of its program
-// headers and its entry point, as in the dumps of qemu-user, which have neither
-// the names of files nor their read-only pages.
+// programWithoutHeaders makes the program from the addresses of its program headers and
+// its entry point, for dumps of qemu-user, which have neither file names nor read-only
+// pages.
 func (b *builder) programWithoutHeaders(phdr, entry arch.Address) *module {
 	c := b.newClaim()
 	for _, a := range []arch.Address{phdr, entry} {
@@ -97,21 +97,21 @@ func (b *builder) programWithoutHeaders(phdr, entry arch.Address) *module {
 	return m
 }
 
-// programFits checks that a file can be the program that has its program headers
-// and its entry point there.
+// programFits checks that a file can be the program whose program headers and entry
+// point are there.
 func (b *builder) programFits(f *elffile.File, phdr, entry arch.Address) bool {
 	bias := b.truncate(entry - f.Entry)
 	p := prog(f, elffile.PT_PHDR)
 	if bias%b.page != 0 || f.Type == elffile.ET_EXEC && bias != 0 || p != nil && b.truncate(bias+p.Vaddr) != phdr {
-		b.warnf("%s: the file's entry point %#x is not that of the process, %#x: not the program that dumped", b.execName(), f.Entry, entry)
+		b.warnf("%s: the file's entry point is %#x, the process's is %#x: not the program of this process", b.execName(), f.Entry, entry)
 		return false
 	}
 	return true
 }
 
-// guessProgram takes the load bias from the program headers in memory, or else
-// from where they are: position-independent programs are loaded far above the
-// addresses that others are linked to.
+// guessProgram takes the load bias from the program headers in memory, or else from
+// their address: position-independent programs are loaded far above the addresses that
+// others are linked to.
 func (b *builder) guessProgram(m *module, phdr arch.Address) {
 	m.lib.BiasGuessed = true
 	base := b.pageDown(phdr)
@@ -123,10 +123,10 @@ func (b *builder) guessProgram(m *module, phdr arch.Address) {
 	m.lib.LoadBias = guessedBias(base)
 }
 
-// guessedBias is the likely load bias of a program that begins at base: 0 at the
-// addresses that linkers put programs at.
+// guessedBias returns the likely load bias of a program that begins at base: 0 at the
+// addresses where linkers put programs.
 func guessedBias(base arch.Address) arch.Address {
-	const lowest = 0x4000_0000 // above most linkers' defaults, below any loader's choice
+	const lowest = 0x4000_0000 // above the defaults of most linkers, below the addresses that loaders choose
 	switch {
 	case base < lowest,
 		base == 0x8000_0000,   // m68k, s390x
@@ -136,8 +136,8 @@ func guessedBias(base arch.Address) arch.Address {
 	return base
 }
 
-// assumed are the mappings that a file's segments must have had, for a dump that
-// tells of none.
+// assumed returns the mappings that a file's segments must have had, for a dump that
+// lists none.
 func (b *builder) assumed(f *elffile.File, bias arch.Address) []libstate.Mapping {
 	var maps []libstate.Mapping
 	for i := range f.Progs {
@@ -152,7 +152,7 @@ func (b *builder) assumed(f *elffile.File, bias arch.Address) []libstate.Mapping
 	return maps
 }
 
-// permOf is what a segment's p_flags permit.
+// permOf returns what a segment's p_flags permit.
 func permOf(flags uint32) (perm libstate.Perm) {
 	if flags&elffile.PF_R != 0 {
 		perm |= libstate.Read
@@ -166,8 +166,8 @@ func permOf(flags uint32) (perm libstate.Perm) {
 	return perm
 }
 
-// addInterpreter finds the dynamic linker by the auxiliary vector, and adds it
-// when nothing else has shown it.
+// addInterpreter finds the dynamic linker by the auxiliary vector, and adds it if
+// nothing else has shown it.
 func (b *builder) addInterpreter() {
 	base := address(b.src.Auxv, libstate.ATBase)
 	if base == 0 {
@@ -199,8 +199,8 @@ func (b *builder) interpreterAt(base arch.Address) *module {
 	return b.headerless(b.interpreterName(), libstate.Interpreter, base, k)
 }
 
-// headerless makes a module of a library known to be loaded with a bias, over
-// mapping k among others, whose headers are not in memory.
+// headerless makes a module of a library that is known to be loaded with a bias, and
+// whose headers are not in memory. Mapping k is one of its mappings.
 func (b *builder) headerless(path string, kind libstate.Kind, bias arch.Address, k int) *module {
 	c := b.newClaim()
 	b.take(&c, k, b.src.Mappings[k])
@@ -211,7 +211,7 @@ func (b *builder) headerless(path string, kind libstate.Kind, bias arch.Address,
 		if found := b.claimed(f, bias, b.src.Mappings[k].Path); b.mark[k] == b.epoch {
 			m.elf, c = f, found
 		} else {
-			b.warnf("%s: the segments of the file found for it do not lie where the process had it", lib.Path)
+			b.warnf("%s: the segments of the file that was found are not where the process had them", lib.Path)
 			c = b.newClaim()
 			b.take(&c, k, b.src.Mappings[k])
 		}
@@ -221,7 +221,7 @@ func (b *builder) headerless(path string, kind libstate.Kind, bias arch.Address,
 	return m
 }
 
-// interpreterName is PT_INTERP of the program.
+// interpreterName returns PT_INTERP of the program.
 func (b *builder) interpreterName() string {
 	for _, m := range b.mods {
 		if m.lib.Kind != libstate.Executable || m.elf == nil {

@@ -10,6 +10,10 @@ import (
 // chapter C4: A64 instruction set encoding). All instructions are words of four bytes.
 // Unallocated encodings are not errors if they could be neither a branch nor a write of SP,
 // FP or LR.
+//
+// golang.org/x/arch/arm64/arm64asm v0.32.0 supplies mnemonics only. Besides the roles of
+// operands it lacks everything after Armv8.0: atomics (ldadd, cas), pointer authentication
+// (retaa, blraa, ldraa), memory tagging, SVE and SME.
 
 // arm64Decode decodes one instruction.
 func arm64Decode(in *Inst, a *arch.Arch, code []byte, pc uint64) error {

@@ -10,6 +10,10 @@ import (
 // Manual for A-profile, chapters F3 and F4: encoding of the A32 and the T32 instruction
 // set). The lowest bit of a code pointer selects the set. A T32 instruction does not
 // contain the condition that a preceding IT instruction puts on it; see Inst.Predicates.
+//
+// golang.org/x/arch/arm/armasm v0.32.0 supplies mnemonics of A32 only. It does not decode
+// T32 at all, and of A32 it lacks vpush, NEON, mrc and the load-acquire instructions,
+// besides the roles of operands.
 
 // armDecode decodes one instruction at the code pointer pc.
 func armDecode(in *Inst, a *arch.Arch, code []byte, pc uint64) error {

@@ -7,7 +7,9 @@ import (
 )
 
 // LoongArch64 (LoongArch Reference Manual, volume 1). Instructions have four bytes; the
-// opcode is in the upper six to twenty-two bits.
+// opcode is in the upper six to twenty-two bits. golang.org/x/arch/loong64/loong64asm
+// v0.32.0 supplies mnemonics only: it does not say which operands are read and which are
+// written, and lacks the vector extensions LSX and LASX.
 
 // loongDecode decodes one instruction.
 func loongDecode(in *Inst, a *arch.Arch, code []byte, pc uint64) error {

@@ -7,7 +7,8 @@ import (
 )
 
 // m68kCallBefore finds the call that ends where code ends (M68000 Family Programmer's
-// Reference Manual, BSR and JSR), trying the longest first.
+// Reference Manual, BSR and JSR), trying the longest first. golang.org/x/arch v0.32.0 has no
+// package for M68000.
 func m68kCallBefore(a *arch.Arch, code []byte, ra uint64) (CallSite, bool) {
 	for _, size := range [...]int{6, 4, 2, 8} {
 		if len(code) < size {

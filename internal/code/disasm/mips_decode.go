@@ -8,7 +8,7 @@ import (
 
 // MIPS32 and MIPS64 up to release 5 (MIPS Architecture for Programmers, volume II). Jumps
 // and branches are followed by a delay slot; a call returns after it. MIPS16 and microMIPS
-// are not decoded.
+// are not decoded. golang.org/x/arch v0.32.0 has no package for MIPS.
 
 // mipsDecode decodes one instruction.
 func mipsDecode(in *Inst, a *arch.Arch, code []byte, pc uint64) error {

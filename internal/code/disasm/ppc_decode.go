@@ -10,6 +10,10 @@ import (
 // instructions can change a general register, the link register, the floating-point
 // registers that functions preserve, or control flow. An instruction is a word, with a
 // prefix two words. Bits are numbered from the lowest, unlike in the manual.
+//
+// golang.org/x/arch/ppc64/ppc64asm v0.32.0 supplies mnemonics only. It does not say which
+// operands are read and which are written (that stwu also writes its base, and bctrl LR), and
+// it lacks instructions of 32-bit and supervisor code (rfi, mfsr).
 
 const (
 	ppcSP = uint32(arch.PPCSP)

@@ -6,7 +6,8 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// Calls on architectures whose other instructions are not decoded.
+// Calls on architectures whose other instructions are not decoded. golang.org/x/arch
+// v0.32.0 has no package for them.
 
 // sparcCallBefore finds call, or jmpl that saves its address in o7, before ra and the delay
 // slot (SPARC Architecture Manual V9, A.8 and A.24).

@@ -9,6 +9,10 @@ import (
 // RISC-V: RV64GC with the B, Zc and V extensions, as far as they can change a general
 // register (The RISC-V Instruction Set Manual, volume I). The lowest bits of an instruction
 // give its length.
+//
+// golang.org/x/arch/riscv64/riscv64asm v0.32.0 supplies mnemonics only. It does not say
+// which operands are read and which are written, and it lacks Zcb (c.lbu, c.zext.b, c.not,
+// c.mul).
 
 // riscvDecode decodes one instruction.
 func riscvDecode(in *Inst, a *arch.Arch, code []byte, pc uint64) error {

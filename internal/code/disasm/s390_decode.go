@@ -9,6 +9,10 @@ import (
 // S/390 and z/Architecture: z/Architecture Principles of Operation (SA22-7832), as far as
 // its instructions can change a general or floating-point register or control flow. The
 // first two bits of an instruction give its length.
+//
+// golang.org/x/arch/s390x/s390xasm v0.32.0 supplies mnemonics only. It does not say which
+// operands are read and which are written, panics if an instruction is cut off after two
+// bytes, and compares an instruction with each line of its table until one fits.
 
 const (
 	s390SP = uint8(arch.S390SP)

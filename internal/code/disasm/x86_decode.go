@@ -6,6 +6,13 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
+// The instruction sets of x86 with 32 and 64 bits (Intel SDM volume 2, AMD APM volumes 3
+// and 6). This decoder determines lengths and operands. golang.org/x/arch/x86/x86asm
+// v0.32.0 supplies mnemonics, and only if it finds the same length: it returns endbr64,
+// rdpid and rdsspq as a prefix of one byte, without an error, so that what follows would be
+// decoded at the wrong address. It reads incsspq as lfence and clwb as xsaveopt, and does
+// not know XOP, movdiri and wrss.
+
 // decode fills in in, which must be zero, from the instruction at the start of code.
 func (m *x86Mode) decode(in *Inst, a *arch.Arch, code []byte, pc uint64) error {
 	var r x86Raw

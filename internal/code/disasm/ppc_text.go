@@ -3,13 +3,9 @@ package disasm
 import (
 	"encoding/binary"
 	"strings"
-	"sync"
 
 	"golang.org/x/arch/ppc64/ppc64asm"
 )
-
-// ppcWords guards ppc64asm, which records in a global variable what it decoded.
-var ppcWords sync.Mutex
 
 // ppcText formats the instruction like GNU tools. Package ppc64asm supplies the words;
 // targets and symbols are added here.
@@ -18,9 +14,7 @@ func ppcText(i *Inst, opts TextOptions) string {
 	if i.arch.Big() {
 		order = binary.BigEndian
 	}
-	ppcWords.Lock()
-	x, err := ppc64asm.Decode(i.Bytes(), order)
-	ppcWords.Unlock()
+	x, err := words(func() (ppc64asm.Inst, error) { return ppc64asm.Decode(i.Bytes(), order) })
 	if err != nil || x.Len != i.Len {
 		return i.rawText()
 	}

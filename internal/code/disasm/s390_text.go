@@ -2,22 +2,16 @@ package disasm
 
 import (
 	"strings"
-	"sync"
 
 	"golang.org/x/arch/s390x/s390xasm"
 )
-
-// s390Words guards s390xasm, which records in a global variable what it decoded.
-var s390Words sync.Mutex
 
 // s390Text formats the instruction like GNU tools. Package s390xasm supplies the words;
 // targets and symbols are added here.
 func s390Text(i *Inst, opts TextOptions) string {
 	var code [8]byte
 	copy(code[:], i.Bytes())
-	s390Words.Lock()
-	x, err := s390xasm.Decode(code[:])
-	s390Words.Unlock()
+	x, err := words(func() (s390xasm.Inst, error) { return s390xasm.Decode(code[:]) })
 	if err != nil || x.Len != i.Len {
 		return i.rawText()
 	}

@@ -4,9 +4,21 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/corewalk/corewalk/unwind/arch"
 )
+
+// decoding is held while a package of golang.org/x/arch other than x86asm decodes: they
+// record in a global variable what they have decoded.
+var decoding sync.Mutex
+
+// words decodes one instruction with such a package.
+func words[T any](decode func() (T, error)) (T, error) {
+	decoding.Lock()
+	defer decoding.Unlock()
+	return decode()
+}
 
 // TextOptions say how Text formats addresses.
 type TextOptions struct {

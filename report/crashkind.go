@@ -60,14 +60,15 @@ const (
 	CrashHeapCorruption  = "heap-corruption"
 	CrashInvalidArgument = "invalid-argument" // a function of the system or the C library ended the program because of it
 	CrashOutOfMemory     = "oom"
-	CrashSanitizer       = "sanitizer"   // a compiler's sanitizer found an error at run time
-	CrashSeccomp         = "seccomp"     // a seccomp filter forbids the system call
-	CrashSyscall         = "bad-syscall" // there is no such system call
-	CrashWatchdog        = "watchdog"    // a watchdog found the program stuck
-	CrashLimit           = "limit"       // a resource limit was exceeded
-	CrashLoad            = "load"        // a library, or a function in it, was not found
-	CrashSignal          = "signal"      // sent by a process; the dump does not tell why
-	CrashNone            = "none"        // the program did not crash
+	CrashSanitizer       = "sanitizer"        // a compiler's sanitizer found an error at run time
+	CrashSeccomp         = "seccomp"          // a seccomp filter forbids the system call
+	CrashSyscall         = "bad-syscall"      // there is no such system call
+	CrashWatchdog        = "watchdog"         // a watchdog found the program stuck
+	CrashLimit           = "limit"            // a resource limit was exceeded
+	CrashGuard           = "guarded-resource" // macOS: something that its owner protects, such as a file descriptor, was closed or changed
+	CrashLoad            = "load"             // a library, or a function in it, was not found
+	CrashSignal          = "signal"           // sent by a process; the dump does not tell why
+	CrashNone            = "none"             // the program did not crash
 	CrashUnknown         = "unknown"
 )
 
@@ -83,6 +84,6 @@ func CrashKinds() []string {
 		CrashBusTruncated, CrashBusError, CrashHardware,
 		CrashDivZero, CrashDivOverflow, CrashIntOverflow, CrashFloat, CrashIllegalInstruction, CrashPrivileged, CrashTrap, CrashBreakpoint,
 		CrashAbort, CrashAssertion, CrashException, CrashStackOverrun, CrashHeapCorruption, CrashInvalidArgument, CrashOutOfMemory, CrashSanitizer,
-		CrashSeccomp, CrashSyscall, CrashWatchdog, CrashLimit, CrashLoad, CrashSignal, CrashNone, CrashUnknown,
+		CrashSeccomp, CrashSyscall, CrashWatchdog, CrashLimit, CrashGuard, CrashLoad, CrashSignal, CrashNone, CrashUnknown,
 	}
 }

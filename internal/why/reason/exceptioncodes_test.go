@@ -154,9 +154,9 @@ func TestMachCodes(t *testing.T) {
 		{arch.ARM64, 11, 1 << 29, "EXC_RESOURCE / RESOURCE_TYPE_CPU", report.CrashLimit}, {arch.ARM64, 11, 2 << 29, "EXC_RESOURCE / RESOURCE_TYPE_WAKEUPS", report.CrashLimit},
 		{arch.ARM64, 11, 3 << 29, "EXC_RESOURCE / RESOURCE_TYPE_MEMORY", report.CrashOutOfMemory}, {arch.ARM64, 11, 4 << 29, "EXC_RESOURCE / RESOURCE_TYPE_IO", report.CrashLimit},
 		{arch.ARM64, 11, 5 << 29, "EXC_RESOURCE / RESOURCE_TYPE_THREADS", report.CrashLimit}, {arch.ARM64, 11, 6 << 29, "EXC_RESOURCE / RESOURCE_TYPE_PORTS", report.CrashLimit},
-		{arch.ARM64, 12, 1 << 29, "EXC_GUARD / GUARD_TYPE_MACH_PORT", report.CrashLimit}, {arch.ARM64, 12, 2 << 29, "EXC_GUARD / GUARD_TYPE_FD", report.CrashLimit},
-		{arch.ARM64, 12, 3 << 29, "EXC_GUARD / GUARD_TYPE_USER", report.CrashLimit}, {arch.ARM64, 12, 4 << 29, "EXC_GUARD / GUARD_TYPE_VN", report.CrashLimit},
-		{arch.ARM64, 12, 5 << 29, "EXC_GUARD / GUARD_TYPE_VIRT_MEMORY", report.CrashLimit},
+		{arch.ARM64, 12, 1 << 29, "EXC_GUARD / GUARD_TYPE_MACH_PORT", report.CrashGuard}, {arch.ARM64, 12, 2 << 29, "EXC_GUARD / GUARD_TYPE_FD", report.CrashGuard},
+		{arch.ARM64, 12, 3 << 29, "EXC_GUARD / GUARD_TYPE_USER", report.CrashGuard}, {arch.ARM64, 12, 4 << 29, "EXC_GUARD / GUARD_TYPE_VN", report.CrashGuard},
+		{arch.ARM64, 12, 5 << 29, "EXC_GUARD / GUARD_TYPE_VIRT_MEMORY", report.CrashGuard}, {arch.ARM64, 12, 6 << 29, "EXC_GUARD / GUARD_TYPE_REJECTED_SC", report.CrashGuard},
 	} {
 		e := Exception{Of: MachExceptions, Code: c.code, Flags: c.flags, Addr: 0x1234560}
 		name := e.Name(c.arch)

@@ -73,7 +73,7 @@ var machResources = map[uint32]named{1: {"RESOURCE_TYPE_CPU", "processor time"},
 	4: {"RESOURCE_TYPE_IO", "input and output"}, 5: {"RESOURCE_TYPE_THREADS", "threads"}, 6: {"RESOURCE_TYPE_PORTS", "ports"}}
 
 var machGuards = map[uint32]named{1: {"GUARD_TYPE_MACH_PORT", "a port"}, 2: {"GUARD_TYPE_FD", "a file descriptor"}, 3: {"GUARD_TYPE_USER", "the program's own"},
-	4: {"GUARD_TYPE_VN", "a file"}, 5: {"GUARD_TYPE_VIRT_MEMORY", "memory"}}
+	4: {"GUARD_TYPE_VN", "a file"}, 5: {"GUARD_TYPE_VIRT_MEMORY", "memory"}, 6: {"GUARD_TYPE_REJECTED_SC", "a system call"}}
 
 // machCode returns the first code of an exception, if it has a name.
 func (e Exception) machCode(a *arch.Arch) (named, bool) {
@@ -88,7 +88,7 @@ func (e Exception) machCode(a *arch.Arch) (named, bool) {
 		if arm || a == nil {
 			n, ok = machARMAccessCodes[e.Flags]
 		}
-		if !arm && !ok && e.Flags == machGPFault {
+		if !arm && e.Flags == machGPFault {
 			n, ok = machX86Codes[machBadInstruction][machGPFault]
 		}
 	case machSoftware:
@@ -151,7 +151,7 @@ func (in *Input) whyMach(e Exception) Reason {
 	case machResource:
 		return Reason{Kind: machKind(e, in.isX86()), Text: "resource limit reached" + ofWhat(code)}
 	case machGuard:
-		return Reason{Kind: report.CrashLimit, Text: "guard violation" + ofWhat(code)}
+		return Reason{Kind: report.CrashGuard, Text: "guard violation" + ofWhat(code)}
 	}
 	r := Reason{Kind: machKind(e, in.isX86()), AtInst: e.Code == machBadInstruction || e.Code == machArithmetic || e.Code == machBreakpoint}
 	kind, known := machKinds[e.Code]

@@ -38,8 +38,8 @@ func (in *Input) pointerBits(v uint64) uint64 {
 	return v
 }
 
-// canonical reports whether user or kernel code could have the address mapped, on any processor of the
-// architecture: with five-level paging on x86-64, with 52-bit addresses on arm64.
+// canonical reports whether user or kernel code could have the address mapped: with the 48 bits that Linux uses
+// on x86-64 unless a program asks for more, and with up to 52 bits on arm64.
 func (in *Input) canonical(addr uint64) bool {
 	shift := 47
 	switch {
@@ -63,19 +63,20 @@ func (in *Input) accesses() []disasm.Access {
 	return disasm.FaultAccess(nil, in.Inst, &in.Regs)
 }
 
-// access returns the instruction's access that touches addr, or its only one.
-func (in *Input) access(addr uint64, have bool) (disasm.Access, bool) {
+// access returns the instruction's access that touches addr, or its only one; otherwise the zero Access, which
+// is not Known.
+func (in *Input) access(addr uint64, have bool) disasm.Access {
 	all := in.accesses()
 	addr = in.pointerBits(addr)
 	for _, a := range all {
 		if have && a.Known && addr-in.pointerBits(a.Addr) < uint64(max(a.Size, 1)) {
-			return a, true
+			return a
 		}
 	}
 	if len(all) == 1 && !(have && all[0].Known) {
-		return all[0], true
+		return all[0]
 	}
-	return disasm.Access{}, false
+	return disasm.Access{}
 }
 
 // access returns the reason for an access at addr, still without text.

@@ -80,8 +80,8 @@ type flipper struct {
 // operand tries the registers that the bad address was computed from or, if they are not known, the address
 // itself.
 func (f *flipper) operand() {
-	a, ok := f.in.access(f.reason.Addr, true)
-	if !ok || !a.Known || !f.reason.AtInst {
+	a := f.in.access(f.reason.Addr, true)
+	if !a.Known || !f.reason.AtInst {
 		f.value(f.reason.Addr, "", func(v uint64) uint64 { return v })
 		return
 	}
@@ -162,7 +162,7 @@ func confidence(d *report.BitFlipDetails) float64 {
 		doubt *= 1 - much
 	}
 	switch {
-	case d.IsNull && d.WasLow:
+	case d.WasLow:
 		doubt *= 1 - half*half
 	case d.IsNull:
 		doubt *= 1 - half

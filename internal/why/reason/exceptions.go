@@ -76,8 +76,8 @@ func (in *Input) faultAt(kind string, addr uint64) Reason {
 	if kind == "execute" || kind == "" && ok && pc == addr && in.cannotRun(pc) {
 		return in.jump(addr)
 	}
-	acc, found := in.access(addr, true)
-	if !found || !acc.Known {
+	acc := in.access(addr, true)
+	if !acc.Known {
 		acc = disasm.Access{Addr: addr}
 	}
 	switch kind {

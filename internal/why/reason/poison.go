@@ -72,12 +72,10 @@ func (in *Input) poisonNear(addr uint64) (uint64, string) {
 	return 0, ""
 }
 
-// smallPattern reports whether a register's value is one repeated byte, as allocators fill memory. 0 and -1
-// mean other things.
+// smallPattern reports whether a register's value is one repeated byte with which allocators fill memory.
 func (in *Input) smallPattern(v uint64) bool {
-	b := byte(v)
-	all := uint64(b) * 0x0101010101010101
-	return in.Arch.Truncate(all) == v && b != 0 && b != 0xff && in.poison(v) != ""
+	all := uint64(byte(v)) * 0x0101010101010101
+	return in.Arch.Truncate(all) == v && in.poison(v) != ""
 }
 
 // text returns the characters that a pointer's value consists of, in memory order; "" if it is not text.
@@ -135,7 +133,7 @@ func (in *Input) badPointers(r *Reason) []pointer {
 	if r.Access == report.AccessExecute {
 		return append(out, pointer{r.Addr, ""})
 	}
-	if a, ok := in.access(r.Addr, true); ok && r.AtInst && a.Known {
+	if a := in.access(r.Addr, true); r.AtInst && a.Known {
 		add(a.Operand.Base)
 		if a.Operand.Scale <= 1 {
 			add(a.Operand.Index)

@@ -134,7 +134,7 @@ func (in *Input) guess() Reason {
 	if ok && in.Mapping != nil && in.cannotRun(pc) {
 		return in.jump(pc)
 	}
-	if acc, ok := in.access(0, false); ok && acc.Known {
+	if acc := in.access(0, false); acc.Known {
 		if !in.canonical(acc.Addr) {
 			return in.protectionFault()
 		}
@@ -174,18 +174,14 @@ func (in *Input) badAccess() Reason {
 	case s.Number == sigSegv && s.HasInfo && s.Code == segvControl:
 		return in.controlFlow()
 	}
-	acc, ok := in.access(s.Addr, s.HasAddr)
-	if !ok {
-		acc = disasm.Access{}
-	}
+	acc := in.access(s.Addr, s.HasAddr)
 	return in.describe(acc, s.Addr)
 }
 
 // knowsAccess reports whether the instruction makes one access, to a known address. That says more than an
 // address of 0 without a code, which may mean that there is no address.
 func (in *Input) knowsAccess() bool {
-	acc, ok := in.access(0, false)
-	return ok && acc.Known
+	return in.access(0, false).Known
 }
 
 func (in *Input) mapping(addr uint64) (libstate.Mapping, bool) {

@@ -32,14 +32,14 @@ func (in *Input) belowStack(addr uint64, mapped bool, m libstate.Mapping) bool {
 // array or alloca took more space than the stack had.
 func (in *Input) outgrew(sp uint64) bool {
 	fp, ok := in.Regs.Get(in.Arch.FP)
-	if !ok || fp <= sp || fp-sp > largestFrame {
+	if !ok || fp-sp > largestFrame { // unsigned: a frame pointer below the stack pointer is far away too
 		return false
 	}
 	if _, mapped := in.Mapping(sp); mapped {
 		return false
 	}
 	m, ok := in.Mapping(fp)
-	return ok && m.Perm&libstate.Write != 0 && m.Perm&libstate.Exec == 0 && sp < m.Start
+	return ok && m.Perm&libstate.Write != 0 && m.Perm&libstate.Exec == 0
 }
 
 // largestFrame is the largest plausible size of a frame, in bytes.

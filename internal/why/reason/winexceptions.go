@@ -166,9 +166,9 @@ func (e Exception) windowsName() string {
 		return fmt.Sprintf("%#08x", e.Code)
 	}
 	name := n.name
-	kind, _, ok := e.memoryFault()
+	kind, _, _ := e.memoryFault()
 	switch {
-	case ok && (e.Code == winAccessViolation || e.Code == winInPageError):
+	case e.Code == winAccessViolation || e.Code == winInPageError:
 		name += accessSuffix[kind]
 		if e.Code == winInPageError && len(e.Params) > 2 {
 			name += fmt.Sprintf(" / %#08x", uint32(e.Params[2]))
@@ -187,27 +187,8 @@ const allOnes = ^uint64(0)
 func (in *Input) whyWindows(e Exception) Reason {
 	kind, addr, hasAccess := e.memoryFault()
 	switch {
-	case e.Code == winAccessViolation && hasAccess && addr == allOnes && kind == "read" && in.Arch != nil && in.Arch.WordSize == 8:
-		return in.addressless(kind)
-	case e.Code == winAccessViolation && hasAccess:
-		return in.faultAt(kind, addr)
-	case e.Code == winInPageError && hasAccess:
-		r := in.plainFault(kind, addr)
-		r.Kind = report.CrashBusError
-		r.Text += ": the page could not be loaded"
-		if len(e.Params) > 2 {
-			r.Text += fmt.Sprintf(" (status %#08x)", uint32(e.Params[2]))
-		}
-		return r
-	case e.Code == winStackOverflow && hasAccess:
-		r := in.plainFault(kind, addr)
-		r.Kind, r.Text = report.CrashStackOverflow, "stack overflow: "+r.Text
-		return r
-	case e.Code == winGuardPage && hasAccess:
-		r := in.plainFault(kind, addr)
-		r.Kind = of(&noAccessKinds, kind)
-		r.Text += ", in a guard page"
-		return r
+	case hasAccess:
+		return in.windowsFault(e, kind, addr)
 	case e.Code == winFastFail:
 		return fastFail(e)
 	case e.Code == winOutOfMemory && len(e.Params) > 0:
@@ -233,10 +214,34 @@ func (in *Input) whyWindows(e Exception) Reason {
 	return r
 }
 
+// windowsFault explains an exception that was raised for a memory access.
+func (in *Input) windowsFault(e Exception, kind string, addr uint64) Reason {
+	r := in.plainFault(kind, addr)
+	switch e.Code {
+	case winAccessViolation:
+		if addr == allOnes && kind == "read" && in.Arch != nil && in.Arch.WordSize == 8 {
+			return in.addressless(kind)
+		}
+		return in.faultAt(kind, addr)
+	case winInPageError:
+		r.Kind = report.CrashBusError
+		r.Text += ": the page could not be loaded"
+		if len(e.Params) > 2 {
+			r.Text += fmt.Sprintf(" (status %#08x)", uint32(e.Params[2]))
+		}
+	case winStackOverflow:
+		r.Kind, r.Text = report.CrashStackOverflow, "stack overflow: "+r.Text
+	case winGuardPage:
+		r.Kind = of(&noAccessKinds, kind)
+		r.Text += ", in a guard page"
+	}
+	return r
+}
+
 // addressless explains an access violation at allOnes: an access to a non-canonical address, or really to the
 // last byte.
 func (in *Input) addressless(kind string) Reason {
-	if acc, ok := in.access(allOnes, true); ok && acc.Known {
+	if acc := in.access(allOnes, true); acc.Known {
 		return in.faultAt(kind, allOnes)
 	}
 	return in.protectionFault()
@@ -297,10 +302,10 @@ func windowsKind(code uint32) string {
 		return report.CrashSignal
 	case 0xc0000194:
 		return report.CrashWatchdog
-	case winCppException, 0xe0434352, 0xe0434f4d, 0x20474343, 0x0eedfade, 0xc0000025, 0xc0000026, winFatalUserCall:
+	case 0x0eedfade, 0xc0000025, 0xc0000026, winFatalUserCall:
 		return report.CrashException
 	}
-	if code>>29&1 != 0 { // a code defined by the program
+	if code>>29&1 != 0 { // a code defined by the program or its language, as C++'s and .NET's
 		return report.CrashException
 	}
 	return report.CrashUnknown
@@ -345,10 +350,10 @@ func fastFailKind(code uint64) string {
 // atInstruction reports whether the instruction at the program counter raised the exception.
 func atInstruction(code uint32) bool {
 	switch code {
-	case 0x80000002, winBreakpoint, winIllegal, winPrivileged:
+	case 0x80000002, winBreakpoint, winIllegal:
 		return true
 	}
-	return code >= 0xc000008c && code <= 0xc0000095
+	return code >= 0xc000008c && code <= winPrivileged
 }
 
 // unknownCode describes an unknown code by its bits (ntstatus.h): severity, customer flag, facility, code.

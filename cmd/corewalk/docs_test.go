@@ -15,11 +15,20 @@ import (
 	"github.com/corewalk/corewalk/internal/format/minidump/dumpbuild"
 )
 
-// block matches a block of code in a page.
-var block = regexp.MustCompile("(?ms)^```(\\w*)\n(.*?)^```$")
+// block matches a block of code in a page, with the marks before it.
+var block = regexp.MustCompile("(?ms)((?:^<!-- [^\n]* -->\n)*)^```(\\w*)\n(.*?)^```$")
 
-// pages calls f for each block of code of the documentation.
-func pages(t *testing.T, f func(page, kind, text string)) {
+// mark matches what a page says before a block of commands that cannot be run in a test:
+//
+//	<!-- not run, REASON: PREFIX -->
+//	<!-- flags only, REASON: PREFIX -->
+//
+// It holds for the block's commands that begin with PREFIX. A command that is marked as
+// "flags only" is started, and may fail for any reason but its command line.
+var mark = regexp.MustCompile(`(?m)^<!-- (not run|flags only), [^:\n]+: (corewalk.*) -->$`)
+
+// pages calls f for each block of code of the documentation, with the marks before it.
+func pages(t *testing.T, f func(page, marks, kind, text string)) {
 	t.Helper()
 	root := fixture.Root(t)
 	files, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
@@ -32,7 +41,7 @@ func pages(t *testing.T, f func(page, kind, text string)) {
 			t.Fatal(err)
 		}
 		for _, m := range block.FindAllStringSubmatch(string(text), -1) {
-			f(filepath.Base(file), m[1], m[2])
+			f(filepath.Base(file), m[1], m[2], m[3])
 		}
 	}
 }
@@ -65,26 +74,49 @@ func must[T any](v T, err error) T {
 // Words of a command line of the pages, which the shell takes apart.
 var word = regexp.MustCompile(`'[^']*'|"[^"]*"|\S+`)
 
-// left matches commands that cannot be run here: they ask servers or feed other programs,
-// or are synopses.
-var left = regexp.MustCompile(`https?://|file://|\||\$|\[|\b(DIR|FILE|PID)\b`)
+// marked returns the first mark that holds for a command, "" if there is none. It adds the
+// prefix of the mark to used.
+func marked(marks, command string, used map[string]bool) string {
+	for _, m := range mark.FindAllStringSubmatch(marks, -1) {
+		if strings.HasPrefix(command, m[2]) {
+			used[m[2]] = true
+			return m[1]
+		}
+	}
+	return ""
+}
 
-// strange matches commands that name a process, a thread or a group that is not here.
-var strange = regexp.MustCompile(`^corewalk live\b|show b41e7f|--thread 4242`)
+func TestMarked(t *testing.T) {
+	const marks = "<!-- flags only, no such process: corewalk live -->\n<!-- not run, a pipe: corewalk export | -->\n<!-- a comment -->\n"
+	used := map[string]bool{}
+	for command, want := range map[string]string{"corewalk live 1": "flags only", "corewalk export | jq": "not run", "corewalk export": "", "corewalk": ""} {
+		if got := marked(marks, command, used); got != want {
+			t.Errorf("%s: %q; want %q", command, got, want)
+		}
+	}
+	if len(used) != 2 {
+		t.Errorf("used: %v", used)
+	}
+}
 
-// The commands of the pages are right: each runs to its end, with files of its names.
-// Of strange ones only the flags are checked.
+// The commands of the pages are right: each runs to its end, with files of its names,
+// unless the page marks it.
 func TestDocsCommands(t *testing.T) {
 	dir := place(t)
 	ran, parsed := 0, 0
-	pages(t, func(page, kind, text string) {
+	pages(t, func(page, marks, kind, text string) {
+		used := map[string]bool{}
 		for line := range strings.SplitSeq(text, "\n") {
 			line = strings.TrimPrefix(strings.TrimSpace(line), "$ ")
 			line, _, _ = strings.Cut(line, " #")
-			if !strings.HasPrefix(line, "corewalk ") || kind == "go" || left.MatchString(line) {
+			if !strings.HasPrefix(line, "corewalk ") || kind == "go" {
 				continue
 			}
-			there := !strange.MatchString(line)
+			how := marked(marks, line, used)
+			if how == "not run" {
+				continue
+			}
+			there := how == ""
 			var args []string
 			for _, w := range word.FindAllString(strings.TrimSpace(line), -1)[1:] {
 				w = strings.Trim(w, `'"`)
@@ -109,6 +141,11 @@ func TestDocsCommands(t *testing.T) {
 				parsed++
 			}
 		}
+		for _, m := range mark.FindAllStringSubmatch(marks, -1) {
+			if !used[m[2]] {
+				t.Errorf("%s: no command for the mark %s", page, m[0])
+			}
+		}
 	})
 	t.Logf("%d commands ran, %d were parsed", ran, parsed)
 	if ran < 15 {
@@ -127,7 +164,7 @@ func TestDocsPrograms(t *testing.T) {
 	dir := place(t)
 	root := fixture.Root(t)
 	programs := 0
-	pages(t, func(page, kind, text string) {
+	pages(t, func(page, _, kind, text string) {
 		if kind != "go" {
 			return
 		}

@@ -39,7 +39,7 @@ Examples:
   corewalk triage show b41e7f
 
 Exit status: 0 all was analysed; 1 nothing could be; 2 wrong usage; 3 some dumps could not be read, or the
-run was broken off; 4 with --fail-on new, there are new groups.
+run was interrupted; 4 with --fail-on new, there are new groups.
 `
 
 // exitNew says that there are groups that --fail-on asks about.

@@ -146,7 +146,7 @@ func (o *options) all(root string, targets []target) error {
 			return err
 		}
 		all = append(all, list...)
-		if o.out != "" { // after each: a long run may be broken off
+		if o.out != "" { // after each: a long run may be interrupted
 			text, err := json.MarshalIndent(all, "", " ")
 			if err != nil {
 				return err

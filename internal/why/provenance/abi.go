@@ -54,5 +54,5 @@ func ABIOf(a *arch.Arch, windows bool) ABI {
 
 // general reports whether values are looked for in a register.
 func (a *ABI) general(r arch.Reg) bool {
-	return a.Preserved.Has(r) || r == a.Return || len(a.Args) == 0 || r < 32
+	return r < 32 || a.Preserved.Has(r)
 }

@@ -23,9 +23,7 @@ func (f *Func) changes(call *disasm.Inst) arch.RegMask {
 	if call.Kind != disasm.Call || call.Target == 0 {
 		return everyReg
 	}
-	mask := f.calleeMask(call.Target|f.mode(), 0)
-	f.at = -1 // call may be decoded again
-	return mask
+	return f.calleeMask(call.Target|f.mode(), 0)
 }
 
 func (f *Func) calleeMask(target uint64, depth int) arch.RegMask {
@@ -34,9 +32,6 @@ func (f *Func) calleeMask(target uint64, depth int) arch.RegMask {
 	}
 	if len(f.called) >= maxCallees || depth >= maxCallDepth {
 		return everyReg
-	}
-	if f.called == nil {
-		f.called = map[uint64]arch.RegMask{}
 	}
 	f.called[target] = everyReg // for calls to itself while it is analysed
 	mask := f.writtenBy(target, depth)

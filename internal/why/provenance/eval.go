@@ -74,13 +74,17 @@ func (e *Evaluator) eval(v *Value, past uint64, depth int) (val uint64, exact, o
 		if !ok || v.Size > 8 {
 			return 0, false, false
 		}
-		val, ok = e.s.Read(addr, v.Size)
-		return e.extend(v, val), false, ok
+		if val, ok = e.s.Read(addr, v.Size); ok {
+			val, ok = extend(v, val)
+		}
+		return val, false, ok
 	case Sum:
 		return e.sum(v, past, depth)
 	case Cut:
-		val, exact, ok = e.eval(e.f.Before(v.At, Reg(v.Base)), past, depth+1)
-		return e.extend(v, val), exact, ok
+		if val, exact, ok = e.eval(e.f.Before(v.At, Reg(v.Base)), past, depth+1); ok {
+			val, ok = extend(v, val)
+		}
+		return val, exact, ok
 	}
 	return 0, false, false
 }
@@ -121,8 +125,10 @@ func (e *Evaluator) slot(v, from *Value, off int64) (val uint64, exact, ok bool)
 	if !e.s.HasCFA || v.Size > 8 || from.Kind == Unknown || e.f.Before(e.s.PC, Frame(off, v.Size)) != from {
 		return 0, false, false
 	}
-	val, ok = e.s.Read(e.s.CFA+uint64(off), v.Size)
-	return e.extend(v, val), true, ok
+	if val, ok = e.s.Read(e.s.CFA+uint64(off), v.Size); ok {
+		val, ok = extend(v, val)
+	}
+	return val, true, ok
 }
 
 func (e *Evaluator) sum(v *Value, past uint64, depth int) (val uint64, exact, ok bool) {
@@ -138,16 +144,14 @@ func (e *Evaluator) sum(v *Value, past uint64, depth int) (val uint64, exact, ok
 	return e.f.arch.Truncate(val), exact, ok
 }
 
-// extend extends a value of fewer bytes to a register.
-func (e *Evaluator) extend(v *Value, val uint64) uint64 {
-	if v.Size <= 0 || v.Size >= 8 {
-		return val
+// extend extends a value of fewer bytes to a register. It returns false if that may be by a sign that is set.
+func extend(v *Value, val uint64) (uint64, bool) {
+	if v.Size >= 8 {
+		return val, true
 	}
-	shift := 64 - 8*uint(v.Size)
-	if v.Signed {
-		return e.f.arch.Truncate(uint64(int64(val<<shift) >> shift))
-	}
-	return val << shift >> shift
+	bits := 8 * v.Size
+	val &= 1<<bits - 1
+	return val, !v.Signed || val>>(bits-1) == 0
 }
 
 // Operand returns the target of an indirect call or jump at an address.

@@ -60,7 +60,8 @@ func New(a *arch.Arch, abi ABI, code stackflow.Code, start, end uint64) *Func {
 		return nil
 	}
 	f := &Func{arch: a, abi: abi, code: code, start: start, steps: steps, flow: flow, at: -1, entry: -1, left: maxSteps,
-		known: map[key]*Value{}, made: map[key]*Value{}, opened: map[Place]bool{}, offsets: map[key]frameOffset{}}
+		known: map[key]*Value{}, made: map[key]*Value{}, opened: map[Place]bool{}, offsets: map[key]frameOffset{},
+		called: map[uint64]arch.RegMask{}}
 	f.connect()
 	if f.entry < 0 {
 		return nil

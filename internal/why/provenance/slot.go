@@ -122,7 +122,7 @@ func (f *Func) storedBy(i int, in *disasm.Inst, m *disasm.MemOperand, off int64,
 			return f.before(i, Reg(r))
 		}
 	}
-	if in.Src == arch.NoReg && in.Src2 == arch.NoReg && in.List == 0 && immediate(in) && off == p.off && int(m.Size) == p.size {
+	if in.Src == arch.NoReg && in.Src2 == arch.NoReg && in.List == 0 && f.immediate(in) && off == p.off && int(m.Size) == p.size {
 		v := *unknown
 		v.Kind, v.At, v.K, v.Size = Const, in.PC&^f.mode(), in.Imm, p.size
 		return &v
@@ -150,20 +150,15 @@ func explicit(in *disasm.Inst, m *disasm.MemOperand) bool {
 	return true
 }
 
-// immediate reports whether an instruction without source registers stores a constant: x86's mov with an
-// immediate, and push.
-func immediate(in *disasm.Inst) bool {
-	b := in.Bytes()
-	for n, c := range b {
-		switch {
-		case c == 0x66 || c&0xf0 == 0x40:
-			continue // skip operand size and REX prefixes
-		case c == 0xc6 || c == 0xc7:
-			return in.Kind == disasm.Store
-		case c == 0x68 || c == 0x6a:
-			return in.Kind == disasm.Push && n < 2
-		}
+// immediate reports whether a store or push without source registers is x86's of a constant, not of a vector or
+// segment register.
+func (f *Func) immediate(in *disasm.Inst) bool {
+	if f.arch.Family != arch.FamilyX86 {
 		return false
+	}
+	switch opcode(in.Bytes()) {
+	case 0x68, 0x6a, 0xc6, 0xc7:
+		return true
 	}
 	return false
 }

@@ -1,6 +1,7 @@
 package provenance
 
 import (
+	"encoding/binary"
 	"slices"
 
 	"github.com/corewalk/corewalk/internal/code/disasm"
@@ -162,7 +163,7 @@ func (f *Func) register(i int, in *disasm.Inst, r arch.Reg) *Value {
 			src := in.Src
 			return f.before(i, Reg(src))
 		default:
-			v.Kind, v.Base, v.Size = Cut, in.Src, size
+			v.Kind, v.Base, v.Size, v.Signed = Cut, in.Src, size, f.signed(in)
 			return v
 		}
 	case disasm.MovSPtoFP:
@@ -171,9 +172,7 @@ func (f *Func) register(i int, in *disasm.Inst, r arch.Reg) *Value {
 		if m := in.Mem(); in.Dst == r && m != nil && size >= word {
 			return f.address(i, v, m)
 		}
-	case disasm.Load, disasm.Pop:
-		return f.load(i, in, r, v)
-	case disasm.Leave:
+	case disasm.Load, disasm.Pop, disasm.Leave:
 		return f.load(i, in, r, v)
 	case disasm.Other:
 		return f.computed(in, r, v)
@@ -188,10 +187,10 @@ func (f *Func) computed(in *disasm.Inst, r arch.Reg, v *Value) *Value {
 		return unknown
 	}
 	switch {
-	case op == disasm.ALUExtend && a != arch.NoReg:
-		v.Kind, v.Base, v.Size = Cut, a, 4
-		return v
 	case int(in.Size) < f.arch.WordSize:
+	case op == disasm.ALUExtend && in.Size == 8:
+		v.Kind, v.Base, v.Size, v.Signed = Cut, a, 4, true
+		return v
 	case op == disasm.ALUAddImm && a != f.arch.SP:
 		v.Kind, v.Base, v.K = Sum, a, imm
 		return v
@@ -230,16 +229,48 @@ func (f *Func) plain(m *disasm.MemOperand) bool {
 // load returns what a load put into register r.
 func (f *Func) load(i int, in *disasm.Inst, r arch.Reg, v *Value) *Value {
 	m := readOperand(in)
-	if m == nil || in.Kind == disasm.Leave && r != f.arch.FP {
+	if m == nil {
 		return unknown
 	}
-	off, size, ok := transferred(f.arch, in, m, r, in.Dst, in.Dst2)
-	if !ok || size < f.arch.WordSize && int(in.Size) < 4 {
+	first := in.Dst
+	if in.Kind == disasm.Leave {
+		first = f.arch.FP
+	}
+	off, size, ok := transferred(f.arch, in, m, r, first, in.Dst2)
+	if !ok || size < 4 {
 		return unknown // the updated base register, or a part of the register
 	}
 	at := *m
 	at.Disp += off
+	v.Signed = size < f.arch.WordSize && f.signed(in)
 	return f.fromMemory(i, v, &at, size)
+}
+
+// signed reports whether a move or load of 32 bits may extend them by their sign.
+func (f *Func) signed(in *disasm.Inst) bool {
+	code := in.Bytes()
+	switch f.arch.Family {
+	case arch.FamilyX86:
+		return opcode(code) == 0x63 // movsxd
+	case arch.FamilyARM64:
+		w := binary.LittleEndian.Uint32(code)
+		switch {
+		case w>>24 == 0x98, w>>25 == 0x68>>1: // ldrsw of a literal, ldpsw
+			return true
+		}
+		return w>>25 == 0xb8>>1 && w>>23&1 == 1 // ldrsw
+	}
+	return true
+}
+
+// opcode returns the first byte of an x86 instruction that is no operand size or REX prefix.
+func opcode(code []byte) byte {
+	for _, c := range code {
+		if c != 0x66 && c&0xf0 != 0x40 {
+			return c
+		}
+	}
+	return 0
 }
 
 // fromMemory makes v the value of size bytes at an operand.

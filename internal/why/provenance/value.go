@@ -36,7 +36,7 @@ type Value struct {
 	Scale       uint8
 	K           int64
 	Size        int    // bytes
-	Signed      bool   // a Load or Cut is sign-extended
+	Signed      bool   // a Load or Cut may be sign-extended
 	Target      uint64 // for Result: the function called, 0 if not known
 
 	alts []*Value // for a Join

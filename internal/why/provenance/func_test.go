@@ -1,0 +1,198 @@
+package provenance
+
+import (
+	"testing"
+
+	"github.com/corewalk/corewalk/internal/code/disasm"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+func TestInst(t *testing.T) {
+	f := function(t, arch.AMD64, `
+		48 89 f8 # mov rax,rdi
+		e8 00 10 00 00 # call out
+		c3 # ret`)
+	for addr, want := range map[uint64]disasm.Kind{base: disasm.Mov, base + 3: disasm.Call, base + 8: disasm.Ret} {
+		if in, ok := f.Inst(addr); !ok || in.Kind != want || in.PC != addr {
+			t.Errorf("%#x: %v at %#x, %v; want %v", addr, in.Kind, in.PC, ok, want)
+		}
+	}
+	for _, addr := range []uint64{base - 1, base + 1, base + 9} {
+		if in, ok := f.Inst(addr); ok || in.Len != 0 {
+			t.Errorf("%#x: %v", addr, in.Kind)
+		}
+		if v := f.Before(addr, Reg(arch.RAX)); v.Kind != Unknown {
+			t.Errorf("before %#x: %v", addr, v.Kind)
+		}
+		if v := f.Operand(addr); v.Kind != Unknown {
+			t.Errorf("operand at %#x: %v", addr, v.Kind)
+		}
+	}
+}
+
+func TestCallBefore(t *testing.T) {
+	f := function(t, arch.AMD64, `
+		e8 00 10 00 00 # call out
+		90 # nop
+		ff d3 # call rbx
+		90 # nop
+		c3 # ret`)
+	for ra, want := range map[uint64]uint64{base + 5: base, base + 8: base + 6, base: 0, base + 6: 0, base + 9: 0, base + 10: 0, base + 4: 0, base - 1: 0, base + 7: 0} {
+		got, ok := f.CallBefore(ra)
+		if got != want || ok != (want != 0) {
+			t.Errorf("return to %#x: call at %#x %v, want %#x", ra, got, ok, want)
+		}
+	}
+	// The call is the last instruction: its return address belongs to what follows.
+	f = function(t, arch.AMD64, `
+		90 # nop
+		e8 00 10 00 00 # call out`)
+	if got, ok := f.CallBefore(base + 6); !ok || got != base+1 {
+		t.Errorf("call at %#x %v", got, ok)
+	}
+	if got, ok := f.CallBefore(base + 7); ok {
+		t.Errorf("call at %#x", got)
+	}
+}
+
+// TestOperand finds the target of indirect calls and jumps.
+func TestOperand(t *testing.T) {
+	for _, c := range []struct{ name, code, want string }{
+		{"a register", `
+			48 89 fb # mov rbx,rdi
+			ff d3 # call rbx`, "rdi"},
+		{"memory", `
+			48 89 fb # mov rbx,rdi
+			ff 53 08 # call [rbx+8]`, "[rdi+8]8"},
+		{"a table", `
+			48 89 fb # mov rbx,rdi
+			ff 24 f3 # jmp [rbx+rsi*8]`, "[rdi+rsi*8+0]8"},
+		{"the frame", `
+			48 89 7c 24 f8 # mov [rsp-8],rdi
+			ff 64 24 f8 # jmp [rsp-8]`, "slot(rdi)"},
+		{"a fixed address", `
+			48 89 fb # mov rbx,rdi
+			ff 25 08 00 00 00 # jmp [rip+8]`, "[4113]8"},
+		{"thread-local", `
+			48 89 fb # mov rbx,rdi
+			64 ff 23 # jmp fs:[rbx]`, "unknown"},
+		{"none", `
+			48 89 fb # mov rbx,rdi
+			c3 # ret`, "unknown"},
+		{"direct", `
+			48 89 fb # mov rbx,rdi
+			e8 00 10 00 00 # call out`, "unknown"},
+	} {
+		f := function(t, arch.AMD64, c.code)
+		last := f.steps[len(f.steps)-1].Addr
+		v := f.Operand(last)
+		if got := text(f, v, 0); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+		if f.Operand(last) != v {
+			t.Errorf("%s: another value the second time", c.name)
+		}
+		if v.Kind != Unknown && v.Kind != Entry && v.At != last {
+			t.Errorf("%s: made at %#x", c.name, v.At)
+		}
+	}
+}
+
+// TestSame compares copies of values: one Value stands for all of them.
+func TestSame(t *testing.T) {
+	f := function(t, arch.AMD64, `
+		48 8b 07 # mov rax,[rdi]
+		48 89 c1 # mov rcx,rax
+		51 # push rcx
+		5a # pop rdx
+		48 8b 37 # mov rsi,[rdi]
+		c3 # ret`)
+	last := f.steps[len(f.steps)-1].Addr
+	at := func(r arch.Reg) *Value { return f.Before(last, Reg(r)) }
+	if at(arch.RAX) != at(arch.RCX) || f.Stored(at(arch.RDX)) != at(arch.RAX) {
+		t.Error("a copy is another value")
+	}
+	if at(arch.RAX) == at(arch.RSI) {
+		t.Error("two loads are one value")
+	}
+	if at(arch.RDI) != f.Before(base, Reg(arch.RDI)) {
+		t.Error("a parameter is another value before the last instruction")
+	}
+	if v := at(arch.RDI); v.At != base || v.Size != 0 {
+		t.Errorf("a parameter made at %#x, of %d bytes", v.At, v.Size)
+	}
+	if v := f.Before(last, Frame(8, 4)); v.At != base || v.K != 8 || v.Size != 4 || v.Reg != arch.NoReg {
+		t.Errorf("a word of the caller: %+v", v)
+	}
+	if v := at(arch.RAX); v.At != base || v.Size != 8 || v.Reg != arch.NoReg || v.Index != arch.NoReg {
+		t.Errorf("a load: %+v", v)
+	}
+}
+
+// TestThumb follows code of an instruction set that the lowest bit of its address selects.
+func TestThumb(t *testing.T) {
+	raw := function(t, arch.ARM, `
+		10 b5 # push {r4,lr}
+		0c 46 # mov r4,r1
+		60 68 # ldr r0,[r4,#4]
+		05 23 # movs r3,#5
+		10 bd # pop {r4,pc}`).code
+	f := New(arch.ARM, ABIOf(arch.ARM, false), raw, base+1, base+10)
+	if f == nil {
+		t.Fatal("the code cannot be followed")
+	}
+	v := f.Before(base+8, Reg(0))
+	if got := text(f, v, 0); got != "[r1+4]4" || v.At != base+4 {
+		t.Errorf("%s made at %#x", got, v.At)
+	}
+	if v := f.Before(base+8, Reg(3)); v.Kind != Const || v.K != 5 || v.At != base+6 {
+		t.Errorf("%v %d made at %#x", v.Kind, v.K, v.At)
+	}
+	if v := f.Before(base+8, Reg(1)); v.At != base {
+		t.Errorf("a parameter made at %#x", v.At)
+	}
+}
+
+// TestThumbCallee calls Thumb code: its instructions are decoded as such.
+func TestThumbCallee(t *testing.T) {
+	const head = "10 b5 # push {r4,lr}\n0b 46 # mov r3,r1\n00 f0 02 f8 # bl L\n18 46 # mov r0,r3\n10 bd # pop {r4,pc}\n"
+	for code, want := range map[string]string{
+		"70 47 # L: bx lr":                             "r1",
+		"13 46 # L: mov r3,r2\n70 47":                  "unknown",
+		"08 bf # L: it eq\n02 20 # moveq r0,#2\n70 47": "unknown",
+	} {
+		raw := function(t, arch.ARM, head+code+"\n00 bf").code
+		f := New(arch.ARM, ABIOf(arch.ARM, false), raw, base+1, base+12)
+		if f == nil {
+			t.Fatal("the code cannot be followed")
+		}
+		if got := text(f, f.Before(base+10, Reg(0)), 0); got != want {
+			t.Errorf("%s: %s, want %s", code, got, want)
+		}
+	}
+}
+
+func TestAlternatives(t *testing.T) {
+	a, b := &Value{Kind: Const, K: 1}, &Value{Kind: Const, K: 2}
+	inner := &Value{Kind: Join, alts: []*Value{a, b}}
+	outer := &Value{Kind: Join, alts: []*Value{inner, a}}
+	inner.alts = append(inner.alts, outer) // a loop
+	if got := outer.Alternatives(); len(got) != 2 || got[0] != a && got[1] != a || got[0] == got[1] {
+		t.Errorf("%v", got)
+	}
+	if got := a.Alternatives(); len(got) != 1 || got[0] != a {
+		t.Errorf("%v", got)
+	}
+	outer.same = a
+	if got := outer.Alternatives(); len(got) != 1 || got[0] != a || outer.resolve() != a {
+		t.Errorf("resolved: %v", got)
+	}
+	if got := inner.alternatives(3); len(got) != 2 { // inner, a, b
+		t.Errorf("three visited: %v", got)
+	}
+	if got := inner.alternatives(2); got != nil {
+		t.Errorf("too many: %v", got)
+	}
+	a.same, b.same = b, a
+	a.resolve() // ends
+}

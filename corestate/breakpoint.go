@@ -5,19 +5,19 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// Where a breakpoint instruction leaves the pc differs. x86's int3 traps once it has
-// been executed: Linux, the BSDs and macOS leave the pc behind it. Windows moves it
-// back for handlers in the process, and not for a debugger, which then writes what it
-// read; the exception's address is that of the instruction in both. Other
-// architectures stop on the instruction.
+// Systems differ in the pc after a breakpoint instruction. x86's int3 traps after it
+// has been executed: Linux, the BSDs and macOS leave the pc behind it. Windows moves
+// the pc back for handlers in the process, but not for a debugger, which writes the pc
+// as it reads it; the exception's address is that of the instruction in both cases.
+// Other architectures stop on the instruction.
 
 const (
 	int3Code  = 0xcc
-	trapTrace = 2 // TRAP_TRACE: a single step, after which pc is at the next instruction
+	trapTrace = 2 // TRAP_TRACE: a single step; the pc is at the next instruction
 	trapHW    = 4 // TRAP_HWBKPT
 
 	winBreakpoint = 0x80000003
-	wowBreakpoint = 0x4000001f // of a program of 32 bits on Windows of 64
+	wowBreakpoint = 0x4000001f // of a 32-bit program on 64-bit Windows
 	machBreakpnt  = 6          // EXC_BREAKPOINT
 	machStep      = 1          // its code EXC_I386_SGL
 )

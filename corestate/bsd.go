@@ -11,8 +11,8 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// What the BSD systems' cores have in common: their threads' registers are
-// laid out as each system's own ptrace has them.
+// What the cores of the BSD systems have in common. Their threads' registers have the
+// layout of each system's own ptrace.
 
 // A regField is a register in a register block: size bytes at off.
 type regField struct {
@@ -34,7 +34,7 @@ func regWords(off, size int, regs ...arch.Reg) []regField {
 // bsdMachines are the architectures that bsdRegs knows.
 const bsdMachines = "x86-64, i386 and aarch64"
 
-// bsdRegs is the layout of a thread's general registers; nil where it is not known.
+// bsdRegs returns the layout of a thread's general registers; nil if not known.
 //
 // NetBSD: struct reg of sys/arch/{amd64,i386,aarch64}/include/reg.h. OpenBSD: struct
 // reg of sys/arch/{amd64,i386,arm64}/include/reg.h. FreeBSD: struct reg of
@@ -45,7 +45,7 @@ func bsdRegs(system string, a *arch.Arch) []regField {
 		return bsdRegsAMD64(system)
 	case arch.X86:
 		return bsdRegsX86(system)
-	case arch.ARM64: // x0 to x30, sp and pc are alike; then comes the status
+	case arch.ARM64: // x0 to x30, sp and pc are the same; the status follows
 		var regs []arch.Reg
 		for r := arch.ARM64X0; r <= arch.ARM64CPSR; r++ {
 			regs = append(regs, r)
@@ -66,7 +66,7 @@ func bsdRegsAMD64(system string) []regField {
 			arch.R14, arch.R15, arch.RBP, arch.RBX, arch.RAX, arch.RSP, arch.RIP, arch.EFLAGS, arch.CS, arch.SS, arch.DS, arch.ES,
 			arch.FS, arch.GS)
 	}
-	// FreeBSD packs the trap's number and the segments into three words.
+	// FreeBSD packs the trap number and the segments into three words.
 	fields := regWords(0, 8, arch.R15, arch.R14, arch.R13, arch.R12, arch.R11, arch.R10, arch.R9, arch.R8, arch.RDI, arch.RSI,
 		arch.RBP, arch.RBX, arch.RDX, arch.RCX, arch.RAX)
 	fields = append(fields, regField{arch.FS, 124, 2}, regField{arch.GS, 126, 2}, regField{arch.ES, 132, 2}, regField{arch.DS, 134, 2})
@@ -104,7 +104,8 @@ func (c *ELFCore) bsdRegisters(block []byte) (arch.RegSet, error) {
 	return s, nil
 }
 
-// lwpOf is the thread in the name of a note of one, "NetBSD-CORE@17", "OpenBSD@17".
+// lwpOf returns the thread in the name of a thread's note, "NetBSD-CORE@17",
+// "OpenBSD@17".
 func lwpOf(owner, system string) (unwind.ThreadID, bool) {
 	digits, ok := strings.CutPrefix(owner, system+"@")
 	if !ok {
@@ -114,8 +115,8 @@ func lwpOf(owner, system string) (unwind.ThreadID, bool) {
 	return unwind.ThreadID(n), err == nil
 }
 
-// scanLWP remembers a note of one thread: the first one adds the thread. It
-// returns the thread.
+// scanLWP records a note of one thread, and returns the thread. The first note of a
+// thread adds it.
 func (c *ELFCore) scanLWP(pos notePos, id unwind.ThreadID) *thread {
 	i, known := c.byID[id]
 	if !known {
@@ -125,11 +126,11 @@ func (c *ELFCore) scanLWP(pos notePos, id unwind.ThreadID) *thread {
 	return &c.threads[i]
 }
 
-// procInfo says where NetBSD's and OpenBSD's descriptions of a process have what,
-// in bytes. Both begin with their version and size.
+// procInfo has the offsets of the fields, in bytes, in NetBSD's and OpenBSD's
+// descriptions of a process. Both begin with their version and size.
 type procInfo struct {
 	signo, code, pid, uid, gid, name int
-	siglwp                           int // whom the signal was for; -1 where it does not tell
+	siglwp                           int // the thread that the signal was for; -1 if there is no such field
 }
 
 // netBSDProcInfo is struct netbsd_elfcore_procinfo of NetBSD's sys/exec_elf.h;
@@ -148,7 +149,7 @@ func (c *ELFCore) procInfo() *procInfo {
 	return &netBSDProcInfo
 }
 
-// procInfoSignal is the signal that ended a process of NetBSD or OpenBSD.
+// procInfoSignal returns the signal that ended a process of NetBSD or OpenBSD.
 func (c *ELFCore) procInfoSignal() SignalInfo {
 	at := c.procInfo()
 	cur := binbuf.New(c.psinfo, at.signo, c.big)
@@ -178,16 +179,16 @@ func (c *ELFCore) procInfoProcess() ProcessInfo {
 	return p
 }
 
-// lastSharedAux is the highest key of the auxiliary vector that means the same
-// everywhere: the program's entry.
+// lastSharedAux is the highest key of the auxiliary vector with the same meaning on all
+// systems: the program's entry point.
 const lastSharedAux = libstate.ATEntry
 
-// auxExecName is the key of the name that was executed: FreeBSD's AT_EXECPATH,
-// NetBSD's AT_SUN_EXECNAME.
+// auxExecName is the key of the executed file's name: FreeBSD's AT_EXECPATH, NetBSD's
+// AT_SUN_EXECNAME.
 var auxExecName = map[string]uint64{osFreeBSD: 15, osNetBSD: 2014}
 
-// bsdAuxv keeps of an auxiliary vector what means the same on Linux, where each
-// BSD system has its own keys.
+// bsdAuxv keeps the entries of an auxiliary vector that mean the same as on Linux. The
+// other keys are each BSD system's own.
 func (c *ELFCore) bsdAuxv(all libstate.Auxv) libstate.Auxv {
 	var out libstate.Auxv
 	for _, e := range all {

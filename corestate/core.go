@@ -46,16 +46,16 @@ type ELFCore struct {
 	codeMask arch.Address // of code pointers; 0 for not known
 	os       string
 	kind     Kind
-	kernel   string // owner of the note that only dumps of kernels have
+	kernel   string // owner of the note that only kernel dumps have
 
 	segs  []segment
-	last  atomic.Uint32 // index of the segment last found
+	last  atomic.Uint32 // index of the last segment found
 	files []libstate.Mapping
 
 	threads   []thread        // as anyDump.ids
 	siglwp    unwind.ThreadID // NetBSD: who got the signal, 0 for the process
 	hasFPRegs bool
-	// blankNotes says that a segment has zeros instead of notes.
+	// blankNotes says that a segment has zeros where its notes should be.
 	blankNotes bool
 	psinfo     []byte
 	kinfoProc  []byte // FreeBSD's NT_PROCSTAT_PROC
@@ -70,8 +70,8 @@ var (
 	_ unwind.TrapState    = (*Minidump)(nil)
 )
 
-// parse makes an ELFCore of a core's bytes. With some errors parts of it are usable (see
-// the list of errors).
+// parse makes an ELFCore from the bytes of a core. With some errors, parts of it are
+// usable (see the list of errors).
 func parse(data []byte) (*ELFCore, *OpenError) {
 	if err := sniff(data); err != nil {
 		return nil, err
@@ -135,21 +135,21 @@ func (c *ELFCore) countNotes() int {
 	return n
 }
 
-// guessKind finds out who wrote the core. first is the name of its first note.
+// guessKind guesses which program wrote the core. first is the name of its first note.
 func (c *ELFCore) guessKind(first string) {
 	switch {
 	case c.kind != KernelCore || c.os != osLinux:
 	case first == "NT_PRPSINFO" || len(c.elf.Sections()) > 1:
-		// Kernels begin with the thread that died, and write a section header
-		// only to count more than 65,534 segments.
+		// Kernels write the thread that died first, and a section header only to count
+		// more than 65,534 segments.
 		c.kind = GCore
 	case len(c.fileNote) == 0 && !c.hasFPRegs && len(c.auxv) > 0 && c.noCode():
 		c.kind = QemuCore
 	}
 }
 
-// noCode reports whether the core has no byte of any read-only executable
-// memory. Kernels write at least the vDSO.
+// noCode reports whether the core has no bytes of read-only executable memory. Kernels
+// write at least the vDSO.
 func (c *ELFCore) noCode() bool {
 	for i := range c.segs {
 		s := &c.segs[i]

@@ -12,7 +12,7 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// maxWarnings bounds the warnings about a damaged dump.
+// maxWarnings limits the warnings about a damaged dump.
 const maxWarnings = 100
 
 // An anyDump is the half that ELFCore and Minidump have in common.
@@ -33,7 +33,7 @@ type anyDump struct {
 
 	libs atomic.Pointer[libstate.Table]
 
-	unpackErr error // why a compressed dump is not whole
+	unpackErr error // why a compressed dump is incomplete
 	warnings  []string
 	closing   sync.Once
 	closer    func() error
@@ -74,7 +74,7 @@ func (d *anyDump) word(b []byte) uint64 {
 	return uint64(binary.LittleEndian.Uint32(b))
 }
 
-// truncated is Truncated of a dump whose last part ends at offset end of the file.
+// truncated is Truncated for a dump whose last part ends at offset end of the file.
 func (d *anyDump) truncated(end uint64) (cut bool, have, want int64) {
 	end = min(end, 1<<63-1)
 	have = int64(d.size)

@@ -5,11 +5,12 @@ import "github.com/corewalk/corewalk/unwind"
 // A threadIndex numbers the threads of a dump in its order.
 type threadIndex struct {
 	ids     []unwind.ThreadID
-	byID    map[unwind.ThreadID]int // of several threads with one id the first
+	byID    map[unwind.ThreadID]int // the first of several threads with one id
 	crashed int                     // the default thread's index
 }
 
-// addID adds the next thread's id. first is false if another thread has it already.
+// addID adds the id of the next thread. first is false if another thread has it
+// already.
 func (x *threadIndex) addID(id unwind.ThreadID) (first bool) {
 	if x.byID == nil {
 		x.byID = map[unwind.ThreadID]int{}

@@ -23,9 +23,9 @@ func (c *ELFCore) Auxv() libstate.Auxv {
 	return all
 }
 
-// parseFiles decodes NT_FILE (kernel, fs/binfmt_elf.c, fill_files_note): the
-// number of mappings and the unit of their offsets; start, end and offset of
-// each; then their paths, each with a NUL.
+// parseFiles decodes NT_FILE (kernel, fs/binfmt_elf.c, fill_files_note): the number of
+// mappings and the unit of their offsets; start, end and offset of each; then their
+// paths, each with a NUL.
 func (c *ELFCore) parseFiles() []libstate.Mapping {
 	switch {
 	case len(c.fileNote) == 0:
@@ -61,7 +61,7 @@ func (c *ELFCore) parseFiles() []libstate.Mapping {
 	return orderFiles(list)
 }
 
-// intern avoids a copy of a path that is that of the mapping before, as most are.
+// intern avoids a copy of the path if it is the previous mapping's, as most are.
 func (c *ELFCore) intern(list []libstate.Mapping, path []byte) string {
 	if n := len(list); n > 0 && list[n-1].Path == string(path) {
 		return list[n-1].Path
@@ -69,7 +69,7 @@ func (c *ELFCore) intern(list []libstate.Mapping, path []byte) string {
 	return string(path)
 }
 
-// orderFiles sorts mappings that a damaged note has in disorder, and cuts those
+// orderFiles sorts mappings that are out of order in a damaged note, and cuts those
 // that overlap the one before.
 func orderFiles(list []libstate.Mapping) []libstate.Mapping {
 	slices.SortStableFunc(list, func(a, b libstate.Mapping) int { return cmp.Compare(a.Start, b.Start) })
@@ -89,7 +89,7 @@ func orderFiles(list []libstate.Mapping) []libstate.Mapping {
 	return out
 }
 
-// mergeMappings puts the core's memory and the names of files together.
+// mergeMappings combines the core's memory with the mappings of files.
 func mergeMappings(segs []segment, files []libstate.Mapping) []libstate.Mapping {
 	out := make([]libstate.Mapping, 0, len(segs)+len(files)/4)
 	var pos arch.Address

@@ -8,8 +8,8 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// FreeBSD's cores (sys/elf_common.h, sys/procfs.h): notes of "FreeBSD", those of
-// a thread from its NT_PRSTATUS on, that which died first.
+// FreeBSD's cores (sys/elf_common.h, sys/procfs.h) have notes named "FreeBSD". A
+// thread's notes begin with its NT_PRSTATUS; the thread that died is the first.
 const (
 	freeBSDThrMisc  = 7
 	freeBSDProc     = 8
@@ -19,8 +19,8 @@ const (
 	freeBSDSegBases = 0x200
 )
 
-// freeBSDLayout says where FreeBSD's structures have what, in bytes: they differ
-// by the size of words. NT_PROCSTAT notes begin with the size of an element, four
+// freeBSDLayout has the offsets of the fields of FreeBSD's structures, in bytes, which
+// depend on the word size. NT_PROCSTAT notes begin with the size of an element, four
 // bytes that are not counted here.
 type freeBSDLayout struct {
 	cursig, pid, regs    int // struct prstatus
@@ -98,8 +98,8 @@ func (c *ELFCore) freeBSDProcess() ProcessInfo {
 	return p
 }
 
-// freeBSDSignal is the signal of a thread. NT_PTLWPINFO has the whole siginfo of a
-// thread that stopped for one.
+// freeBSDSignal returns the signal of a thread. NT_PTLWPINFO has the whole siginfo if
+// the thread stopped for one.
 func (c *ELFCore) freeBSDSignal(t *thread) SignalInfo {
 	s := SignalInfo{Source: CurSig, Signo: t.cursig}
 	if t.cursig == 0 {
@@ -132,14 +132,14 @@ func (c *ELFCore) freeBSDSignal(t *thread) SignalInfo {
 	return s
 }
 
-// Codes of signals that were sent (sys/signal.h): from SI_USER on.
+// Codes of sent signals (sys/signal.h) begin at SI_USER.
 const (
 	freeBSDSent     = 0x10001
 	freeBSDByKernel = 0x10006
 )
 
-// freeBSDFiles decodes NT_PROCSTAT_VMMAP: struct kinfo_vmentry of sys/user.h, each
-// with its own size, for paths are cut where they end.
+// freeBSDFiles decodes NT_PROCSTAT_VMMAP: struct kinfo_vmentry of sys/user.h. Each has
+// a size of its own, because paths are cut where they end.
 func (c *ELFCore) freeBSDFiles() []libstate.Mapping {
 	var list []libstate.Mapping
 	if len(c.fileNote) < 4 {
@@ -165,8 +165,8 @@ func (c *ELFCore) freeBSDFiles() []libstate.Mapping {
 	return orderFiles(list)
 }
 
-// addFreeBSDSegments makes the bases of the segments of fs and gs known
-// (NT_X86_SEGBASES), which of amd64 and i386 are two words.
+// addFreeBSDSegments adds the bases of the segments fs and gs (NT_X86_SEGBASES), two
+// words on amd64 and i386.
 func (c *ELFCore) addFreeBSDSegments(t *thread, regs *arch.RegSet) {
 	desc, ok := c.noteOf(t, osFreeBSD, freeBSDSegBases)
 	if !ok {

@@ -6,7 +6,8 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// What follows decodes for live processes what cores and ptrace(2) have alike.
+// The functions below decode, for live processes, the structures that cores and
+// ptrace(2) share.
 
 // DecodeSigInfo decodes the siginfo_t of a Linux program on an architecture. Source is
 // NoSignal if it is not valid.

@@ -7,7 +7,7 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// Machines of cores that are recognised by name only (gABI, e_machine).
+// Machines of cores of which only the name is known (gABI, e_machine).
 const (
 	emSPARC      = 2
 	emSPARC32P   = 18
@@ -21,8 +21,8 @@ const (
 	emCSKY       = 252
 )
 
-// n32Status is the size of a NT_PRSTATUS of the n32 ABI, whose registers have
-// eight bytes; of o32 it is 256.
+// n32Status is the size of an NT_PRSTATUS of the n32 ABI, whose registers have eight
+// bytes; that of o32 is 256.
 const n32Status = 440
 
 // tellMIPSABIs corrects o32 to n32 by the size of the register notes: qemu leaves
@@ -39,7 +39,7 @@ func (c *ELFCore) tellMIPSABIs() {
 	}
 }
 
-// machineName names a core's architecture.
+// machineName returns the name of a core's architecture.
 func machineName(f *elffile.File) string {
 	bits := func(name32, name64 string) string {
 		if f.Class == 64 {
@@ -105,8 +105,7 @@ func otherMachine(f *elffile.File, bits func(string, string) string) string {
 	return fmt.Sprintf("machine %#x", f.Machine)
 }
 
-// wordOnly describes an unsupported architecture as far as reading its memory
-// needs.
+// wordOnly describes an unsupported architecture just enough to read its memory.
 func wordOnly(f *elffile.File) *arch.Arch {
 	return &arch.Arch{
 		Name: machineName(f), WordSize: f.PtrSize(), ByteOrder: f.Order,

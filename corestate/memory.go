@@ -4,8 +4,8 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// find is the index of the segment over addr, or -1. The last one found is
-// remembered: a walk reads one stack.
+// find returns the index of the segment that contains addr, or -1. It remembers the
+// last one: a walk reads one stack.
 func (c *ELFCore) find(addr arch.Address) int {
 	if i := int(c.last.Load()); i < len(c.segs) {
 		if s := &c.segs[i]; addr >= s.start && addr < s.end {
@@ -28,7 +28,7 @@ func (c *ELFCore) find(addr arch.Address) int {
 	return lo
 }
 
-// bytesAt returns contiguous bytes from addr on; none if addr cannot be read.
+// bytesAt returns contiguous bytes from addr; none if addr cannot be read.
 func (c *ELFCore) bytesAt(addr arch.Address, files *overlay) []byte {
 	var s *segment
 	if i := c.find(addr); i >= 0 {
@@ -43,7 +43,7 @@ func (c *ELFCore) bytesAt(addr arch.Address, files *overlay) []byte {
 	return files.bytesAt(addr, s)
 }
 
-// unreadable returns why addr cannot be read.
+// unreadable returns the reason why addr cannot be read.
 func (c *ELFCore) unreadable(addr arch.Address) error {
 	err := arch.ErrNotInDump
 	if i := c.find(addr); i >= 0 {

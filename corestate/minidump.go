@@ -25,7 +25,7 @@ type Minidump struct {
 	wow64 bool
 
 	threads []*minidump.Thread // as anyDump.ids
-	mapped  bool               // maps are all of the process, not only what the dump happens to show
+	mapped  bool               // maps are all of the process's mappings, not only those in the dump
 }
 
 // newMinidump makes a Minidump without threads and mappings.
@@ -104,7 +104,7 @@ func OpenDumpReader(ctx context.Context, r io.Reader, opts ...Option) (*ELFCore,
 func openDump(path string, f mapped) (*ELFCore, *Minidump, error) {
 	mini := false
 	if f.file != nil {
-		// What goes away meanwhile is found out when it is opened.
+		// If the bytes vanish during this, the error appears when the dump is opened.
 		_ = mmapfile.Guard(func() { mini = isMinidump(f.file.Data()) })
 	}
 	if mini {
@@ -115,8 +115,8 @@ func openDump(path string, f mapped) (*ELFCore, *Minidump, error) {
 	return c, nil, err
 }
 
-// minidumpBytes opens a dump in memory; closer is called at once when no Minidump is
-// returned.
+// minidumpBytes opens a dump in memory. It calls closer itself if it returns no
+// Minidump.
 func minidumpBytes(path string, data []byte, closer func() error) (*Minidump, error) {
 	d, fail := parseMinidump(data)
 	if d != nil {
@@ -188,7 +188,7 @@ func (d *Minidump) checkContexts() {
 	}
 }
 
-// verdict returns why a dump cannot be analysed; nil if it can.
+// verdict returns the reason why a dump cannot be analysed; nil if it can.
 func (d *Minidump) verdict() *OpenError {
 	fail := func(err error, format string, args ...any) *OpenError {
 		return &OpenError{Text: fmt.Sprintf(format, args...), Err: err}

@@ -12,10 +12,10 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// BuildLibraries makes the libraries of the dump's module list, with what
-// /proc/PID/maps and headers in memory tell besides, and makes them what
-// LibraryTracker answers. files has the files of ELF libraries whose headers are not in
-// the dump; it may be nil, and is asked for nothing that has to be fetched.
+// BuildLibraries makes the libraries of the dump's module list, which LibraryTracker
+// then returns. It also uses /proc/PID/maps and headers in memory. files has the files
+// of ELF libraries whose headers are not in the dump; it may be nil, and is asked only
+// for files that need no fetching.
 func (d *Minidump) BuildLibraries(files modules.Source) (*libstate.Table, []string) {
 	a := d.arch
 	if a == nil {
@@ -30,7 +30,7 @@ func (d *Minidump) BuildLibraries(files modules.Source) (*libstate.Table, []stri
 	return table, warnings
 }
 
-// modules is the dump's list of modules.
+// modules returns the dump's list of modules.
 func (d *Minidump) modules() []libraries.Module {
 	list := make([]libraries.Module, 0, len(d.file.Modules))
 	links := d.links()
@@ -54,7 +54,7 @@ func (d *Minidump) modules() []libraries.Module {
 	return list
 }
 
-// format is the kind of file that a module is: the system's.
+// format returns the file format of modules: that of the operating system.
 func (d *Minidump) format(m *minidump.Module) libstate.Format {
 	s := d.file.System
 	switch {
@@ -68,7 +68,7 @@ func (d *Minidump) format(m *minidump.Module) libstate.Format {
 	return libstate.FormatPE
 }
 
-// links is the dynamic linker's list, by the addresses of the dynamic sections.
+// links returns the dynamic linker's list, by the addresses of the dynamic sections.
 func (d *Minidump) links() []minidump.LinkMap {
 	debug := d.file.Linux.DSODebug
 	if debug == nil {
@@ -79,8 +79,8 @@ func (d *Minidump) links() []minidump.LinkMap {
 	return list
 }
 
-// linkBias is the load bias that the list has for a module: that of the entry whose
-// dynamic section lies in it.
+// linkBias returns the load bias of a module from the list: that of the entry whose
+// dynamic section is in the module.
 func linkBias(links []minidump.LinkMap, m *minidump.Module) (arch.Address, bool) {
 	i, _ := slices.BinarySearchFunc(links, m.Base, func(l minidump.LinkMap, base arch.Address) int { return cmp.Compare(l.Dynamic, base) })
 	if i == len(links) || links[i].Dynamic-m.Base >= m.Size {

@@ -10,9 +10,9 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// mappings puts together what a dump tells of the address space: /proc/PID/maps on
-// Linux, else what VirtualQuery said of its regions; where these have nothing, the
-// modules, and the memory that the dump has. all says that the first two were there.
+// mappings combines what a dump says about the address space: /proc/PID/maps on Linux,
+// otherwise the regions from VirtualQuery; where these have nothing, the modules, and
+// the memory in the dump. all says that one of the first two was there.
 func (d *Minidump) mappings() (maps []libstate.Mapping, all bool) {
 	f := d.file
 	maps = linuxMappings(f.Linux.Maps)
@@ -26,7 +26,7 @@ func linuxMappings(lines []minidump.LinuxMap) []libstate.Mapping {
 	list := make([]libstate.Mapping, 0, len(lines))
 	for _, l := range lines {
 		m := libstate.Mapping{Start: l.Start, End: l.End, Offset: l.Offset, Perm: permText(l.Perm)}
-		// "[stack]", "[heap]" and the like are no files.
+		// "[stack]", "[heap]" and the like are not files.
 		if strings.HasPrefix(l.Path, "/") {
 			m.Path = l.Path
 		}
@@ -44,8 +44,8 @@ func permText(s string) (p libstate.Perm) {
 	return p
 }
 
-// regionMappings are the regions that were not free. What is reserved, and guard
-// pages, allow nothing.
+// regionMappings returns the regions that were not free. Reserved regions and guard
+// pages allow no access.
 func (d *Minidump) regionMappings() []libstate.Mapping {
 	list := make([]libstate.Mapping, 0, len(d.file.Regions))
 	mods := modulesByBase(d.file.Modules)
@@ -84,7 +84,8 @@ func modulesByBase(mods []minidump.Module) []*minidump.Module {
 	return list
 }
 
-// moduleOver is the module over addr that begins last; nil for none.
+// moduleOver returns the module that contains addr and begins last; nil if there is
+// none.
 func moduleOver(mods []*minidump.Module, addr arch.Address) *minidump.Module {
 	i, _ := slices.BinarySearchFunc(mods, addr, func(m *minidump.Module, a arch.Address) int {
 		if m.Base <= a {
@@ -111,11 +112,11 @@ func moduleMappings(mods []minidump.Module) []libstate.Mapping {
 	return list
 }
 
-// lowestMapped is the lowest address that Windows, and Linux as it comes, map.
+// lowestMapped is the lowest address that Windows, and Linux by default, map.
 const lowestMapped arch.Address = 0x10000
 
-// memoryMappings are the ranges that the dump has. They are data, but for those that
-// a thread was running in.
+// memoryMappings returns the ranges in the dump. They are data, except those in which a
+// thread was running.
 func (d *Minidump) memoryMappings() []libstate.Mapping {
 	spans := d.file.Memory.Spans()
 	list := make([]libstate.Mapping, 0, len(spans))
@@ -132,7 +133,7 @@ func (d *Minidump) memoryMappings() []libstate.Mapping {
 			continue
 		}
 		pc, _ := c.Regs.Get(c.Arch.PC)
-		// Writers put zeros for memory around a null pc, too.
+		// Some writers put zeros for the memory around a null pc.
 		if i := mappingIndex(list, pc); i >= 0 && pc >= lowestMapped {
 			list[i].Perm |= libstate.Exec
 		}
@@ -140,8 +141,8 @@ func (d *Minidump) memoryMappings() []libstate.Mapping {
 	return list
 }
 
-// addUncovered adds to maps, which are disjoint and ascending, what of add they do
-// not cover. Of overlapping ones of add the one that starts lower stands.
+// addUncovered adds to maps, which are disjoint and ascending, the parts of add that
+// they do not cover. If ranges of add overlap, the one that starts lower wins.
 func addUncovered(maps, add []libstate.Mapping) []libstate.Mapping {
 	if len(add) == 0 {
 		return maps
@@ -171,7 +172,7 @@ func addUncovered(maps, add []libstate.Mapping) []libstate.Mapping {
 	return append(out, maps[i:]...)
 }
 
-// advance moves the start of m and the offset of its file with it; it returns the new
+// advance moves the start of m, and the offset in its file with it. It returns the new
 // start.
 func advance(m *libstate.Mapping, to arch.Address) arch.Address {
 	if to > m.Start && m.Path != "" {

@@ -5,7 +5,7 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// bytesAt returns bytes from addr on: the dump's, else those of files.
+// bytesAt returns bytes from addr: the dump's, otherwise those of files.
 func (d *Minidump) bytesAt(addr arch.Address, files *overlay) []byte {
 	b := d.file.Memory.At(addr)
 	if len(b) == 0 && files != nil {
@@ -14,8 +14,7 @@ func (d *Minidump) bytesAt(addr arch.Address, files *overlay) []byte {
 	return b
 }
 
-// fromFile returns bytes of a matched file for addr, up to where the dump has its own
-// again.
+// fromFile returns bytes of a matched file for addr, up to the next memory in the dump.
 func (d *Minidump) fromFile(addr arch.Address, files *overlay) []byte {
 	if m, ok := d.MappingAt(addr); ok && m.Perm&libstate.Unknown == 0 && m.Perm&libstate.Write != 0 {
 		return nil
@@ -27,11 +26,11 @@ func (d *Minidump) fromFile(addr arch.Address, files *overlay) []byte {
 	return b
 }
 
-// lowest is where the address space of processes begins on all systems.
+// lowest is the lowest address of processes on any system.
 const lowest = 0x1000
 
-// unreadable says why addr cannot be read. A dump that does not list what the process
-// had mapped cannot tell what was not.
+// unreadable says why addr cannot be read. A dump that does not list the process's
+// mappings cannot tell what was not mapped.
 func (d *Minidump) unreadable(addr arch.Address) error {
 	err := arch.ErrNotInDump
 	if d.file.Memory.Lost(addr) {
@@ -42,7 +41,7 @@ func (d *Minidump) unreadable(addr arch.Address) error {
 	return err
 }
 
-// InDump is how many of the bytes from start to end the dump has.
+// InDump returns how many of the bytes from start to end are in the dump.
 func (d *Minidump) InDump(start, end arch.Address) uint64 {
 	n := uint64(0)
 	for addr := start; addr < end; {

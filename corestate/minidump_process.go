@@ -20,8 +20,8 @@ func (d *Minidump) thread(tid unwind.ThreadID) (*minidump.Thread, bool) {
 	return d.threads[i], true
 }
 
-// context decodes a thread's registers: those of the exception, where it is the
-// thread's, since the thread itself was in the handler by then.
+// context decodes a thread's registers. For the exception's thread they are those of
+// the exception, because the thread itself was in the handler by then.
 func (d *Minidump) context(t *minidump.Thread) (minidump.Context, error) {
 	if d.wow64 {
 		return d.file.WOW64Registers(t)
@@ -60,8 +60,8 @@ func (d *Minidump) Registers(tid unwind.ThreadID) (arch.RegSet, error) {
 	return c.Regs, nil
 }
 
-// addThreadPointer adds the base of the segment by which code finds its thread's
-// data. On Windows it is the thread environment block; Crashpad writes the thread
+// addThreadPointer adds the base of the segment through which code finds its thread's
+// data. On Windows that is the thread environment block; Crashpad writes the thread
 // pointer of other systems in its place.
 func (d *Minidump) addThreadPointer(t *minidump.Thread, regs *arch.RegSet) {
 	if t.TEB == 0 || d.wow64 {
@@ -215,8 +215,8 @@ func fileTime(n uint64) time.Time {
 	return time.Unix(int64(n/1e7), int64(n%1e7)*100).UTC()
 }
 
-// readTEB takes from a thread environment block of Windows what it tells: the second
-// and third pointers are the stack's ends, the fourteenth word is the last error.
+// readTEB reads a thread environment block of Windows: its second and third pointers
+// are the stack's ends, its fourteenth word is the last error.
 func (d *Minidump) readTEB(t *minidump.Thread, out *MinidumpThread) {
 	if t.TEB == 0 || !d.file.System.Platform.Windows() || d.arch == nil {
 		return

@@ -35,7 +35,7 @@ func (d *Minidump) Exception() (ExceptionInfo, bool) {
 	return info, true
 }
 
-// dumpRequested is what Breakpad writes for a signal where there was none.
+// dumpRequested is what Breakpad writes in place of a signal if there was none.
 const dumpRequested = 0xffffffff
 
 // Signal returns the signal that ended a process of Linux; the zero value for dumps of
@@ -64,7 +64,7 @@ func (d *Minidump) Signal() SignalInfo {
 		s.HasAddr, s.Addr = true, e.Address
 	case s.Code > 0:
 	case fault || !crashpad:
-		// The sender's id and its user's lie where si_addr does in other signals.
+		// The sender's pid and uid are where other signals have si_addr.
 		s.HasSender, s.PID, s.UID = true, int(int32(e.Address)), int(e.Address>>32)
 	case len(e.Params) >= 2:
 		// Of signals that have no address Crashpad writes them as parameters.

@@ -7,9 +7,9 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// NetBSD's cores (core(5), sys/exec_elf.h): notes of "NetBSD-CORE" for the
-// process and of "NetBSD-CORE@<lwp>" for each of its threads, whose types from 32
-// on are the requests of the machine's ptrace that answer the same bytes.
+// NetBSD's cores (core(5), sys/exec_elf.h) have notes named "NetBSD-CORE" for the
+// process and "NetBSD-CORE@<lwp>" for each of its threads. The latter's types from 32
+// on are the requests of the machine's ptrace that return the same bytes.
 const (
 	netBSDOwner     = "NetBSD-CORE"
 	netBSDProcNote  = 1
@@ -24,9 +24,9 @@ const (
 	nbLWPPrivate  = 56 // the thread pointer
 )
 
-// netBSDGetRegs is the type of the note that has the general registers,
-// PT_GETREGS of the machine's ptrace; that of floating point, PT_GETFPREGS, is two
-// more. Machines with a request to step a thread (x86, arm) count it before.
+// netBSDGetRegs returns the type of the note with the general registers, PT_GETREGS of
+// the machine's ptrace. That of the floating-point registers, PT_GETFPREGS, is two
+// higher. Machines with a request to step a thread (x86, arm) have that before it.
 func netBSDGetRegs(machine uint16) uint32 {
 	switch machine {
 	case elffile.EM_AARCH64, elffile.EM_ALPHA, elffile.EM_SPARCV9, emSPARC, emSPARC32P:
@@ -64,8 +64,8 @@ func (c *ELFCore) scanNetBSD(pos notePos, owner string, n elffile.Note) {
 	}
 }
 
-// addThreadPointer makes the thread pointer known that NetBSD's lwpstatus tells:
-// the base of a segment on x86.
+// addThreadPointer adds the thread pointer in NetBSD's lwpstatus: the base of a segment
+// on x86.
 func (c *ELFCore) addThreadPointer(t *thread, regs *arch.RegSet) {
 	switch {
 	case t.private == 0:

@@ -7,7 +7,7 @@ type noteType struct {
 	name string
 }
 
-// coreNotes and linuxNotes name the note types of the kernel's
+// coreNotes and linuxNotes are names for the note types of the kernel's
 // include/uapi/linux/elf.h.
 var coreNotes = [...]noteType{
 	{ntPRStatus, "NT_PRSTATUS"}, {ntFPRegSet, "NT_FPREGSET"}, {ntPRPSInfo, "NT_PRPSINFO"},
@@ -56,7 +56,7 @@ var openBSDNotes = [...]noteType{
 
 var netBSDNotes = [...]noteType{{1, "NT_NETBSDCORE_PROCINFO"}, {2, "NT_NETBSDCORE_AUXV"}, {24, "NT_NETBSDCORE_LWPSTATUS"}}
 
-// noteName names a note's type, or answers "".
+// noteName returns the name of a note's type, or "".
 func noteName(owner string, typ uint32) string {
 	switch {
 	case owner == "CORE":

@@ -29,11 +29,12 @@ const (
 	ntGDBTDesc   = 0xff000000
 )
 
-// maxNotes bounds the notes looked at: a thread has about six.
+// maxNotes limits the notes to look at: a thread has about six.
 const maxNotes = 1 << 22
 
-// maxBlank is how many notes of zeros may stand in a row, two pages: a file may
-// have lost one. More are no notes: the segment was not written, or lost.
+// maxBlank is how many consecutive notes of zeros are skipped, two pages: a file may
+// have lost one page. After more of them, the rest of the segment has no notes: it was
+// not written, or was lost.
 const maxBlank = 2 * 4096 / 12
 
 // A Note is one entry of a core's notes.
@@ -47,18 +48,18 @@ type Note struct {
 	Thread    unwind.ThreadID // whom it belongs to; unwind.NullThread for the process
 }
 
-// notePos is where a note lies: the index of its program header, and its offset
-// in that segment.
+// notePos is the position of a note: the index of its program header, and its offset in
+// that segment.
 type notePos struct {
 	prog int
 	off  int
 }
 
-// blank reports whether a note is nothing but zeros.
+// blank reports whether a note consists of zeros only.
 func blank(n *elffile.Note) bool { return len(n.Name) == 0 && n.Type == 0 && n.DescSize == 0 }
 
-// rawNotes iterates over the notes of the core from a position on. Blank ones
-// are left out, and with maxBlank of them in a row the rest of their segment.
+// rawNotes iterates over the notes of the core from a position. It leaves out blank
+// notes and, after maxBlank of them in a row, the rest of their segment.
 func (c *ELFCore) rawNotes(from notePos) iter.Seq2[notePos, elffile.Note] {
 	return func(yield func(notePos, elffile.Note) bool) {
 		left := maxNotes
@@ -119,8 +120,8 @@ func (p notePos) before(q notePos) bool {
 	return p.prog < q.prog || p.prog == q.prog && p.off < q.off
 }
 
-// processNote reports whether a note tells of the whole process, wherever it
-// stands: kernels write these between the first thread's.
+// processNote reports whether a note describes the whole process, wherever it is:
+// kernels write these notes among the first thread's.
 func (c *ELFCore) processNote(owner string, typ uint32) bool {
 	switch owner {
 	case "CORE":
@@ -156,7 +157,7 @@ func (c *ELFCore) noteOf(t *thread, owner string, typ uint32) ([]byte, bool) {
 	return nil, false
 }
 
-// beginsThread reports whether n is the first note of another thread than t.
+// beginsThread reports whether n is the first note of a thread other than t.
 func (c *ELFCore) beginsThread(n elffile.Note, t *thread) bool {
 	owner := string(n.Name)
 	switch c.os {
@@ -172,8 +173,8 @@ func (c *ELFCore) beginsThread(n elffile.Note, t *thread) bool {
 	return n.Type == ntPRStatus && owner == "CORE"
 }
 
-// scanNotes goes over all notes once, and remembers the threads and what there is
-// of the process.
+// scanNotes goes through all notes once, and records the threads and the facts about
+// the process.
 func (c *ELFCore) scanNotes() {
 	first, last := "", map[int]int{}
 	for pos, n := range c.rawNotes(notePos{}) {
@@ -192,8 +193,8 @@ func (c *ELFCore) scanNotes() {
 	c.warnBlank(last)
 }
 
-// warnBlank complains of segments that end in zeros instead of notes. last is the
-// offset past the last note of each segment that has any.
+// warnBlank warns about segments that end in zeros instead of notes. last is the end of
+// the last note of each segment that has any.
 func (c *ELFCore) warnBlank(last map[int]int) {
 	for i := range c.elf.Progs {
 		p := &c.elf.Progs[i]
@@ -246,7 +247,7 @@ func keepFirst(dst *[]byte, b []byte) {
 	}
 }
 
-// clip shortens a name that hostile input made long, for messages.
+// clip shortens a name for messages, because hostile input may make it long.
 func clip(s string) string {
 	if len(s) > 32 {
 		return s[:32] + "..."

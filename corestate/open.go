@@ -58,10 +58,10 @@ func Open(ctx context.Context, path string, opts ...Option) (*ELFCore, error) {
 // A mapped is a dump's bytes.
 type mapped struct {
 	file      *mmapfile.File // nil for none at all
-	unpackErr error          // why a compressed dump is not whole
+	unpackErr error          // why a compressed dump is incomplete
 }
 
-// mapDump maps a file, or what it unpacks to.
+// mapDump maps a file or, if it is compressed, its unpacked contents.
 func mapDump(ctx context.Context, path string, o options) (mapped, *OpenError) {
 	if path == "-" {
 		return mapStream(ctx, "-", os.Stdin, o)
@@ -126,8 +126,8 @@ func mapStream(ctx context.Context, path string, r io.Reader, o options) (mapped
 	return mapped{m, unpackErr}, nil
 }
 
-// guarded calls open with the bytes and what releases them. When these go away
-// meanwhile, it is as if they could not be opened.
+// guarded calls open with the bytes and the function that releases them. If the bytes
+// vanish meanwhile, it returns the same error as if the file could not be opened.
 func (f mapped) guarded(path string, open func(data []byte, closer func() error)) *OpenError {
 	if f.file == nil {
 		open(nil, nil)
@@ -140,7 +140,7 @@ func (f mapped) guarded(path string, open func(data []byte, closer func() error)
 	return nil
 }
 
-// withUnpackErr puts first among warnings that a dump is not whole.
+// withUnpackErr puts a warning that the dump is incomplete before the other warnings.
 func (f mapped) withUnpackErr(warnings []string) []string {
 	if f.unpackErr == nil {
 		return warnings
@@ -160,7 +160,7 @@ func openCore(path string, f mapped) (c *ELFCore, err error) {
 	return c, err
 }
 
-// failed words an error of the system, which names the path again.
+// failed words a system error, whose text repeats the path.
 func failed(path string, err error) *OpenError {
 	text := err.Error()
 	var pe *fs.PathError
@@ -170,8 +170,8 @@ func failed(path string, err error) *OpenError {
 	return &OpenError{Path: path, Text: text, Err: err}
 }
 
-// openBytes opens a core whose bytes are in memory. closer releases them; it is
-// called at once when no core is returned.
+// openBytes opens a core whose bytes are in memory. closer releases them; openBytes
+// calls it itself if it returns no core.
 func openBytes(path string, data []byte, closer func() error) (*ELFCore, error) {
 	c, fail := parse(data)
 	if c != nil {

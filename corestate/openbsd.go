@@ -2,8 +2,8 @@ package corestate
 
 import "github.com/corewalk/corewalk/internal/format/elffile"
 
-// OpenBSD's cores (sys/exec_elf.h): notes of "OpenBSD" for the process and of
-// "OpenBSD@<thread>" for each of its threads, that which died first.
+// OpenBSD's cores (sys/exec_elf.h) have notes named "OpenBSD" for the process and
+// "OpenBSD@<thread>" for each of its threads; the thread that died is the first.
 const (
 	openBSDProcNote = 10
 	openBSDAuxv     = 11

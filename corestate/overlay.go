@@ -18,7 +18,7 @@ type overlay struct {
 	files     sync.Map // *libstate.Library to *backingFile
 }
 
-// A backingFile is one library's file, nil when there is none to use.
+// A backingFile is the file of one library; nil if no file may be used.
 type backingFile struct {
 	once             sync.Once
 	elf              *elffile.File
@@ -26,7 +26,7 @@ type backingFile struct {
 	loaded           func(addr uint64) []byte // of other formats than ELF
 }
 
-// Page sizes differ; what shares a page with relocated bytes is left alone.
+// Page sizes differ; memory in a page with relocated bytes is not taken from the file.
 const overlayPage = 4096
 
 func (o *overlay) backing(lib *libstate.Library) *backingFile {
@@ -54,8 +54,8 @@ func (b *backingFile) open(o *overlay, lib *libstate.Library) {
 	}
 }
 
-// hasTextRel reports whether the dynamic linker relocates the file's code
-// (DT_TEXTREL, DF_TEXTREL of DT_FLAGS).
+// hasTextRel reports whether the dynamic linker relocates the file's code (DT_TEXTREL,
+// DF_TEXTREL of DT_FLAGS).
 func hasTextRel(f *elffile.File) bool {
 	const dtTextRel, dtFlags, dfTextRel = 22, 30, 4
 	for tag, val := range f.Dynamic() {
@@ -66,8 +66,8 @@ func hasTextRel(f *elffile.File) bool {
 	return false
 }
 
-// bytesAt returns bytes of a file for the memory from addr on, none when no file
-// may stand in. s is the core's segment over addr, nil for none.
+// bytesAt returns bytes of a file for the memory from addr; none if no file may be
+// used. s is the core's segment that contains addr, or nil.
 func (o *overlay) bytesAt(addr arch.Address, s *segment) []byte {
 	if s != nil && s.perm&libstate.Write != 0 {
 		return nil
@@ -100,8 +100,8 @@ func mappingOver(lib *libstate.Library, addr arch.Address) *libstate.Mapping {
 	return nil
 }
 
-// slice returns the file's bytes for [addr, end) of mapping m as far as one
-// read-only segment of the file has them.
+// slice returns the file's bytes for [addr, end) of mapping m, as far as one read-only
+// segment of the file has them.
 func (b *backingFile) slice(lib *libstate.Library, m *libstate.Mapping, addr, end arch.Address) []byte {
 	if b.loaded != nil {
 		data := b.loaded(addr)
@@ -126,7 +126,7 @@ func (b *backingFile) slice(lib *libstate.Library, m *libstate.Mapping, addr, en
 	}
 	off := p.Off + (vaddr - p.Vaddr)
 	if m.Path != "" {
-		// Whole pages are mapped: also what the file has around the segment.
+		// Whole pages are mapped, including what the file has around the segment.
 		if off != m.Offset+(addr-m.Start) {
 			return nil
 		}
@@ -141,8 +141,8 @@ func (b *backingFile) slice(lib *libstate.Library, m *libstate.Mapping, addr, en
 	return b.elf.Data[off : off+min(size-off, limit-vaddr)]
 }
 
-// segment finds the PT_LOAD over vaddr (pages: over its page), nil when there is
-// none or one that is writable shares the address.
+// segment finds the PT_LOAD with vaddr, or with its page if pages is set; nil if there
+// is none, or if a writable one shares the address.
 func (b *backingFile) segment(vaddr uint64, pages bool) *elffile.Prog {
 	var found *elffile.Prog
 	for i := range b.elf.Progs {

@@ -49,7 +49,8 @@ func (c *ELFCore) Registers(tid unwind.ThreadID) (arch.RegSet, error) {
 // say.
 func (c *ELFCore) CodeMask() arch.Address { return c.codeMask }
 
-// findCodeMask reads it from NT_ARM_PAC_MASK: the masks for data and for code.
+// findCodeMask reads the mask from NT_ARM_PAC_MASK, which has one for data and one for
+// code.
 func (c *ELFCore) findCodeMask() arch.Address {
 	note, ok := c.ThreadNote(unwind.NullThread, "LINUX", ntARMPACMask)
 	if !ok || c.elf.Machine != elffile.EM_AARCH64 {

@@ -21,7 +21,7 @@ type Thread struct {
 	SystemTime      time.Duration
 }
 
-// A thread is what is kept of a thread when the notes are read.
+// A thread is what is kept of a thread after the notes are read.
 type thread struct {
 	id      unwind.ThreadID
 	pos     notePos // of its first note
@@ -31,9 +31,8 @@ type thread struct {
 	private arch.Address // the thread pointer, of NetBSD; 0 when not known
 }
 
-// prLayout says where struct elf_prstatus has what (kernel,
-// include/linux/elfcore.h): the words of a 32-bit and a 64-bit process differ,
-// and the m68k aligns to two bytes.
+// prLayout has the offsets of the fields of struct elf_prstatus (kernel,
+// include/linux/elfcore.h). They depend on the word size, and m68k aligns to two bytes.
 type prLayout struct {
 	word, sigpend, pid, times, regs int // bytes
 }
@@ -51,7 +50,7 @@ func (c *ELFCore) prLayout() prLayout {
 // curSigOffset is where pr_cursig is, after the three ints of pr_info.
 const curSigOffset = 12
 
-// addPRStatus adds the thread that a NT_PRSTATUS tells of.
+// addPRStatus adds the thread of an NT_PRSTATUS.
 func (c *ELFCore) addPRStatus(pos notePos, desc []byte) {
 	lay := c.prLayout()
 	cur := binbuf.New(desc, curSigOffset, c.big)
@@ -122,10 +121,10 @@ func (c *ELFCore) registerBlock(t *thread) []byte {
 	return t.status[min(off, len(t.status)):]
 }
 
-// chooseCrashed finds the thread that died: the kernel writes it first, and the
-// signal into every thread; gdb, lldb and qemu write the signal into one.
+// chooseCrashed finds the thread that died. The kernel writes it first, and writes the
+// signal into every thread; gdb, lldb and qemu write the signal into one thread only.
 func (c *ELFCore) chooseCrashed() {
-	stop := signalNumbers(c.elf.Machine).stop // how debuggers stop a live process
+	stop := signalNumbers(c.elf.Machine).stop // with these, debuggers stop a live process
 	same := true
 	stopped, killed := -1, -1
 	for i := range c.threads {

@@ -74,8 +74,8 @@ func (c *ELFCore) processInfo() ProcessInfo {
 	return p
 }
 
-// fixedString is the text in a field that is padded with NULs, and whether it may
-// have been cut to fit.
+// fixedString returns the text in a field that is padded with NULs, and whether the
+// text may have been cut to fit.
 func fixedString(field []byte) (string, bool) {
 	i := bytes.IndexByte(field, 0)
 	if i < 0 {

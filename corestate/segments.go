@@ -20,7 +20,8 @@ type Segment struct {
 	InDump     uint64 // bytes from Start on that it holds: fewer when it is cut off
 }
 
-// segment is a Segment as look-ups want it. Segments are disjoint and ascending.
+// segment is a Segment in the form that look-ups need. Segments are disjoint and
+// ascending.
 type segment struct {
 	start, end arch.Address
 	have       arch.Address // addresses below have their bytes in data
@@ -29,7 +30,7 @@ type segment struct {
 	perm       libstate.Perm
 }
 
-// segments makes the table of a core's memory.
+// segments makes the table of the core's memory.
 func segments(f *elffile.File) []segment {
 	n := 0
 	for i := range f.Progs {
@@ -103,8 +104,8 @@ func (s segment) cut(lo, hi arch.Address) segment {
 	return s
 }
 
-// untangle orders segments that the file has in disorder and splits those that
-// overlap: of two that cover an address, the one whose header came first.
+// untangle sorts segments that are out of order in the file, and splits those that
+// overlap: an address in two of them belongs to the one whose header came first.
 func untangle(segs []segment) []segment {
 	order := make([]int, len(segs))
 	for i := range order {
@@ -144,8 +145,8 @@ func untangle(segs []segment) []segment {
 	return out
 }
 
-// appendPiece appends p, or extends the last piece when p goes on where that ends
-// in the same segment.
+// appendPiece appends p, or extends the last piece if p continues it in the same
+// segment.
 func appendPiece(out []segment, p segment) []segment {
 	if n := len(out); n > 0 {
 		q := &out[n-1]

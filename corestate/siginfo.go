@@ -45,8 +45,8 @@ type SignalInfo struct {
 	AuditArch  uint32 // AUDIT_ARCH_...
 }
 
-// sigNumbers are the signals whose siginfo holds more than a sender, which some
-// machines number in their own way.
+// sigNumbers are the signals whose siginfo has more than a sender. Some machines use
+// other numbers for them.
 type sigNumbers struct{ ill, trap, bus, fpe, segv, chld, sys, stop int }
 
 func signalNumbers(machine uint16) sigNumbers {
@@ -97,7 +97,7 @@ func (c *ELFCore) ThreadSignal(tid unwind.ThreadID) (SignalInfo, bool) {
 	if desc, ok := c.noteOf(t, "CORE", ntSigInfo); ok && len(desc) >= 12 {
 		s := c.sigInfo(desc)
 		if s.Signo == signalNumbers(c.elf.Machine).stop {
-			return SignalInfo{}, true // nobody dies of SIGSTOP: a debugger stopped the thread
+			return SignalInfo{}, true // SIGSTOP kills no process: a debugger stopped the thread
 		}
 		return s, true
 	}
@@ -107,8 +107,8 @@ func (c *ELFCore) ThreadSignal(tid unwind.ThreadID) (SignalInfo, bool) {
 	return SignalInfo{Source: CurSig, Signo: t.cursig}, true
 }
 
-// sigInfo decodes a siginfo_t. Which member of its union holds follows from the
-// signal and the code as in the kernel's siginfo_layout (kernel/signal.c).
+// sigInfo decodes a siginfo_t. As in the kernel's siginfo_layout (kernel/signal.c), the
+// signal and the code decide which member of the union is valid.
 func (c *ELFCore) sigInfo(desc []byte) SignalInfo {
 	cur := binbuf.New(desc, 0, c.big)
 	s := SignalInfo{Source: FullSigInfo, Signo: int(int32(cur.U32()))}
@@ -149,8 +149,8 @@ func (c *ELFCore) sigInfo(desc []byte) SignalInfo {
 	return s
 }
 
-// timerCode is the machine's SI_TIMER, which on MIPS has changed places with
-// SI_MESGQ (arch/mips/include/uapi/asm/siginfo.h).
+// timerCode returns the machine's SI_TIMER. MIPS has it and SI_MESGQ the other way
+// round (arch/mips/include/uapi/asm/siginfo.h).
 func (c *ELFCore) timerCode() int {
 	if c.elf.Machine == elffile.EM_MIPS || c.elf.Machine == emMIPSRS3 {
 		return siTimer - 1
@@ -167,7 +167,7 @@ func (c *ELFCore) faultInfo(s *SignalInfo, cur *binbuf.Cursor, n sigNumbers) {
 	s.HasAddr, s.Addr = true, addr
 	more := *cur
 	lsb := more.U16()
-	cur.Skip(c.wordSize) // the rest begins at the next pointer
+	cur.Skip(c.wordSize) // the next fields begin at the next pointer
 	switch {
 	case s.Signo == n.bus && (s.Code == busMCEErrA || s.Code == busMCEErrA+1) && more.Error == nil:
 		s.AddrLSB = int(lsb)
@@ -183,7 +183,7 @@ func (c *ELFCore) faultInfo(s *SignalInfo, cur *binbuf.Cursor, n sigNumbers) {
 	}
 }
 
-// sender decodes the pid and the uid at the front of _kill, _rt and _sigchld.
+// sender decodes the pid and the uid at the start of _kill, _rt and _sigchld.
 func (c *ELFCore) sender(s *SignalInfo, cur *binbuf.Cursor) {
 	pid, uid := int(int32(cur.U32())), int(cur.U32())
 	if cur.Error == nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/corewalk/corewalk/internal/format/elffile"
 )
 
-// foreign are files that people take for cores, by their first bytes.
+// foreign lists files that are often mistaken for cores, by their first bytes.
 var foreign = [...]struct {
 	magic, text string
 	err         error
@@ -80,7 +80,7 @@ func badHeader(data []byte) *OpenError {
 // noProgramHeaders rejects a core without program headers.
 func noProgramHeaders(f *elffile.File) *OpenError {
 	text := fmt.Sprintf("has no program headers within its %d bytes: cut off, copy the dump again", len(f.Data))
-	const few = 256 // bytes: no core has so few
+	const few = 256 // in bytes; no core has so few
 	switch {
 	case len(f.Data) < few:
 	case len(f.Warnings) > 0:

@@ -5,10 +5,10 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// addSegmentBases adds to regs where the segments of fs and gs begin, of which the
-// second is the thread pointer of i386. NT_386_TLS lists a thread's own segments
-// (struct user_desc: number, base, limit, flags); a selector has the number from
-// its fourth bit on.
+// addSegmentBases adds to regs the bases of the segments fs and gs; the second is the
+// thread pointer of i386. NT_386_TLS lists a thread's own segments (struct user_desc:
+// number, base, limit, flags). A selector has the segment's number from its fourth bit
+// on.
 func (c *ELFCore) addSegmentBases(t *thread, regs *arch.RegSet) {
 	list, ok := c.noteOf(t, "LINUX", nt386TLS)
 	if !ok {

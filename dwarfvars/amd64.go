@@ -33,11 +33,10 @@ var amd64 = machine{
 	maxAlign:    16,
 }
 
-// neverSaved is of registers whose place in the dump depends on the processor.
+// neverSaved is for registers whose place in the dump depends on the processor.
 func neverSaved(*savedRegs, int) ([]byte, bool) { return nil, false }
 
-// fxArea reads from the FXSAVE area, or from the start of what XSAVE wrote, which
-// is the same.
+// fxArea reads from the FXSAVE area, which is also the start of what XSAVE wrote.
 func fxArea(off, size int) func(*savedRegs, int) ([]byte, bool) {
 	return func(s *savedRegs, i int) ([]byte, bool) {
 		area, ok := s.block(noteFP)
@@ -50,7 +49,7 @@ func fxArea(off, size int) func(*savedRegs, int) ([]byte, bool) {
 	}
 }
 
-// readSSE reads an SSE register: 16 bytes, or 32 where its upper half is in use.
+// readSSE reads an SSE register: 16 bytes, or 32 if its upper half is in use.
 func readSSE(s *savedRegs, i int) ([]byte, bool) {
 	low, ok := fxArea(fxXMM, 16)(s, i)
 	if !ok {
@@ -63,19 +62,19 @@ func readSSE(s *savedRegs, i int) ([]byte, bool) {
 	return low, true
 }
 
-// hasAVX reports whether XSTATE_BV says that the upper halves were in use; they
-// are zero when not.
+// hasAVX reports whether XSTATE_BV says that the upper halves are in use; otherwise
+// they are zero.
 func hasAVX(x []byte) bool { return len(x) > fxSize && x[fxSize]&4 != 0 }
 
-// Layout of a signal frame from the stack pointer in the code that returns from
-// the handler (arch/x86/include/uapi/asm/ucontext.h, sigcontext.h of Linux):
-// struct ucontext, in it the address of the floating-point state, which is what
-// FXSAVE or XSAVE wrote. Words in its unused part say which.
+// Layout of a signal frame, from the stack pointer in the code that returns from the
+// handler (arch/x86/include/uapi/asm/ucontext.h, sigcontext.h of Linux): struct
+// ucontext, with the address of the floating-point state that FXSAVE or XSAVE wrote.
+// Words in the unused part of that state say which.
 const (
 	amd64SigFP  = 224
 	fpMagicAt   = 464        // FP_XSTATE_MAGIC1; 16 bytes on the size of the state
 	fpMagic     = 0x46505853 // at fpMagicAt
-	fpMagicEnd  = 0x46505845 // behind the last byte
+	fpMagicEnd  = 0x46505845 // after the last byte
 	maxFPXState = 1 << 14
 )
 
@@ -94,7 +93,7 @@ func savedX86(r *Reader, addr uint64, n note) ([]byte, bool) {
 		return area, ok
 	}
 	order := r.arch.ByteOrder
-	size := int(order.Uint32(area[fpMagicAt+16:])) // of the state without the word behind it
+	size := int(order.Uint32(area[fpMagicAt+16:])) // of the state, without the word after it
 	if n != noteXState || order.Uint32(area[fpMagicAt:]) != fpMagic || size <= fxSize || size > maxFPXState {
 		return nil, false
 	}

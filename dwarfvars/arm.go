@@ -13,7 +13,7 @@ var aarch64 = machine{
 	goroutine:   28,
 	banks:       []bank{{first: 64, count: 32, name: "v%d", read: plain(noteFP, 0, 16, 16)}},
 	interrupted: aarch64Interrupted,
-	// The kernel keeps the thread pointer, tpidr_el0, in a note of its own.
+	// The kernel writes the thread pointer, tpidr_el0, into a note of its own.
 	tls:             &tlsABI{pointer: tpNote(noteARMTLS), above: true, tcb: 16, glibcDTV: 0, muslDTV: -1},
 	longDouble:      values.QuadFormat,
 	maxAlign:        16,
@@ -21,8 +21,8 @@ var aarch64 = machine{
 	codeview:        codeviewARM64,
 }
 
-// The reserved part of struct sigcontext, behind siginfo and the general
-// registers, is a list of records: a magic word, the record's size, contents
+// The reserved part of struct sigcontext, after siginfo and the general registers, is a
+// list of records: a magic word, the record's size, contents
 // (arch/arm64/include/uapi/asm/sigcontext.h of Linux).
 const (
 	aarch64Records   = 128 + 464
@@ -58,7 +58,7 @@ var arm = machine{
 	virtualInAdjust: true,
 }
 
-// readVFPSingle reads one half of a double register: the low one first.
+// readVFPSingle reads one half of a double register; the lower half comes first.
 func readVFPSingle(s *savedRegs, i int) ([]byte, bool) {
 	d, ok := savedDouble(s, i/2)
 	if !ok {
@@ -72,7 +72,7 @@ func readVFPSingle(s *savedRegs, i int) ([]byte, bool) {
 	return d[:4], true
 }
 
-// savedDouble is a double register that calls preserve, and the frame knows.
+// savedDouble returns a double register that calls preserve and that the frame has.
 func savedDouble(s *savedRegs, n int) ([]byte, bool) {
 	r, ok := s.r.arch.FromDWARF(256 + uint64(n))
 	if !ok {
@@ -87,9 +87,9 @@ func savedDouble(s *savedRegs, n int) ([]byte, bool) {
 	return d, true
 }
 
-// A frame of a handler that takes the signal's description has that first; struct
-// ucontext follows. One without begins with it, and marks it. Behind the registers
-// and the signal mask lies a list of records
+// The frame of a handler that takes a siginfo begins with that, and struct ucontext
+// follows. Other frames begin with struct ucontext, whose flags mark them. After the
+// registers and the signal mask comes a list of records
 // (arch/arm/include/asm/ucontext.h of Linux).
 const (
 	armInfo      = 128

@@ -19,7 +19,7 @@ import (
 func (e *evaluator) entryValue(block []byte) (op.Value, error) {
 	place, ok := readPlace(block, e.r.arch.Big())
 	if !ok {
-		return op.Value{}, &unknown.Entry{Why: "it was in no register"}
+		return op.Value{}, &unknown.Entry{Why: "it was not in a register"}
 	}
 	v, err := e.passedKnown(entryKey{e.frame(), place.reg, place.pointed}, func() (op.Value, error) { return e.passedAt(place) })
 	if err == nil && place.typ != 0 && v.Type == (op.Type{}) {
@@ -84,7 +84,7 @@ func readPlace(block []byte, big bool) (p entryPlace, ok bool) {
 }
 
 // tooFar is the reason when maxNested is reached.
-const tooFar = "it was passed on by too many callers"
+const tooFar = "too many callers passed it on"
 
 // callValue are the attributes with the value of a call-site parameter.
 var callValue = [2]dwarf.Attr{dwarf.AttrCallValue, dwarf.AttrGNUCallSiteValue}
@@ -114,7 +114,7 @@ func (e *evaluator) passed(value [2]dwarf.Attr, wanted func(*dwarf.Unit, *dwarf.
 	site := by.site
 	c := site.Unit.Cursor(site.Off)
 	if !c.Next(&entry) || !entry.HasChildren {
-		return op.Value{}, &unknown.Entry{Why: "the call site tells of no parameters"}
+		return op.Value{}, &unknown.Entry{Why: "the call site describes no parameters"}
 	}
 	for c.Level() > 0 && c.Next(&entry) {
 		if entry.Tag == dwarf.TagCallSiteParameter || entry.Tag == dwarf.TagGNUCallSiteParameter {
@@ -130,7 +130,7 @@ func (e *evaluator) passed(value [2]dwarf.Attr, wanted func(*dwarf.Unit, *dwarf.
 		}
 		c.SkipChildren()
 	}
-	return op.Value{}, &unknown.Entry{Why: "the call site does not tell of this parameter"}
+	return op.Value{}, &unknown.Entry{Why: "the call site does not describe this parameter"}
 }
 
 // callValue evaluates the value of a call-site parameter.
@@ -140,7 +140,7 @@ func (e *evaluator) callValue(u *dwarf.Unit, off uint64, value [2]dwarf.Attr) (o
 		v = u.Value(off, value[1])
 	}
 	if len(v.B) == 0 {
-		return op.Value{}, &unknown.Entry{Why: "the caller does not know it any more"}
+		return op.Value{}, &unknown.Entry{Why: "the caller no longer has it"}
 	}
 	e.unit = u
 	val, err := e.m.EvalValue(e.env(), v.B, false, 0)
@@ -205,7 +205,7 @@ func (r *Reader) lastLeft(fn *Function, left []dwarf.TailCall, index int) (*call
 	n := len(left) - 1
 	last := &left[n]
 	if !last.Site.Valid() {
-		return nil, &unknown.Entry{Why: "the function that left by a tail call makes several"}
+		return nil, &unknown.Entry{Why: "the function that left by a tail call has several tail calls"}
 	}
 	in := r.function(fn.Library, fn.im, last.Func)
 	return &caller{fn: in, index: index, pc: last.PC, site: last.Site, left: left[:n], virtual: true}, nil
@@ -233,7 +233,7 @@ func (e *evaluator) callOf(f *unwind.Frame) (*Function, dwarf.CallSite, error) {
 func (e *evaluator) callSite() (*caller, error) {
 	index := e.index + 1
 	if index >= len(e.frames) {
-		return nil, &unknown.Entry{Why: "no caller in the stack"}
+		return nil, &unknown.Entry{Why: "the stack has no caller"}
 	}
 	f := e.frames[index]
 	if f.NonCall() || e.frame().IsTrampoline() {
@@ -255,7 +255,7 @@ func (e *evaluator) callSite() (*caller, error) {
 	}
 	chain, err := e.tailCalls(fn, f.RA(), &site, target)
 	if err != nil || !chain.Complete || len(chain.Calls) == 0 {
-		return nil, &unknown.Entry{Why: "another function was called, which left by a tail call"}
+		return nil, &unknown.Entry{Why: "the caller called another function, which left by a tail call"}
 	}
 	if chain.Image == e.fn.im {
 		fn = e.fn

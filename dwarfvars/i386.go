@@ -21,8 +21,8 @@ var i386 = machine{
 	maxAlign:    4,
 }
 
-// readX87 reads a floating-point register, which FXSAVE has and FSAVE (NT_FPREGSET
-// of i386) too.
+// readX87 reads a floating-point register, which both FXSAVE and FSAVE areas have
+// (NT_FPREGSET of i386 is the latter).
 func readX87(s *savedRegs, i int) ([]byte, bool) {
 	if b, ok := fx386(fxST, 10)(s, i); ok {
 		return b, true
@@ -37,7 +37,7 @@ func fx386(off, size int) func(*savedRegs, int) ([]byte, bool) {
 		if !ok {
 			area, ok = s.block(noteXState)
 		}
-		if !ok { // minidumps have the FXSAVE area in its place
+		if !ok { // minidumps have the FXSAVE area instead
 			if area, ok = s.block(noteFP); !ok || len(area) < fxSize {
 				return nil, false
 			}
@@ -46,16 +46,16 @@ func fx386(off, size int) func(*savedRegs, int) ([]byte, bool) {
 	}
 }
 
-// Layout of signal frames (arch/x86/include/asm/sigframe.h of Linux) from the
-// stack pointer in the code that returns from the handler. That of a handler that
-// takes the signal's description begins with its three arguments, of which the
-// last two are addresses in the frame.
+// Layout of signal frames (arch/x86/include/asm/sigframe.h of Linux), from the stack
+// pointer in the code that returns from the handler. The frame of a handler that takes
+// a siginfo begins with its three arguments, of which the last two are addresses in the
+// frame.
 const (
 	i386Info    = 12
 	i386Context = 140
-	i386RTFP    = 236 // address of the state, in a frame with description
-	i386FP      = 80  // the same in one without
-	fsaveSize   = 112 // what FSAVE wrote; behind it lies an FXSAVE area
+	i386RTFP    = 236 // address of the state, in a frame with siginfo
+	i386FP      = 80  // the same in a frame without
+	fsaveSize   = 112 // size of what FSAVE wrote; an FXSAVE area follows
 )
 
 func i386Interrupted(r *Reader, tramp *unwind.Frame, n note) ([]byte, bool) {
@@ -70,7 +70,7 @@ func i386Interrupted(r *Reader, tramp *unwind.Frame, n note) ([]byte, bool) {
 	if n == noteFP {
 		return r.readBlock(addr, fsaveSize)
 	}
-	// The upper half of the last word of what FSAVE wrote is 0 when more follows.
+	// The upper half of the last word that FSAVE wrote is 0 if more follows.
 	if r.kernelWord(addr+fsaveSize-2, 2) != 0 {
 		return nil, false
 	}

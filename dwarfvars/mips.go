@@ -5,11 +5,12 @@ import (
 	"github.com/corewalk/corewalk/unwind"
 )
 
-// MIPS of 32 (o32) and of 64 bits (n64). The numbers of floating-point registers
-// follow those of the general ones, as gcc and the kernel's register block have
-// them. Dumps do not have the thread pointer, which only an instruction tells.
+// MIPS of 32 bits (o32) and of 64 bits (n64). The numbers of the floating-point
+// registers follow those of the general registers, as in gcc and in the kernel's
+// register block. Dumps do not have the thread pointer, which only an instruction can
+// read.
 
-// A register block has 64 bits of every floating-point register.
+// A register block has 64 bits of each floating-point register.
 var mipsFloats = bank{first: 32, count: 32, name: "f%d", read: plain(noteFP, 0, 8, 8)}
 
 var mips64 = machine{
@@ -27,12 +28,12 @@ var mips32 = machine{
 	virtualInAdjust: true,
 }
 
-// mipsFR is the bit of the status register that makes all floating-point
-// registers 64 bits wide. Without it the odd ones are the upper halves of the even
-// ones, and the block has each pair as its even register.
+// mipsFR is the bit of the status register that makes all floating-point registers 64
+// bits wide. Without it the odd registers are the upper halves of the even ones, and
+// the block has each pair in its even register.
 const mipsFR = 1 << 26
 
-// readMIPS32Float reads 32 bits, which is what o32 describes by one number.
+// readMIPS32Float reads 32 bits, which o32 describes with one number.
 func readMIPS32Float(s *savedRegs, i int) ([]byte, bool) {
 	high := false
 	if i%2 == 1 {
@@ -58,10 +59,10 @@ func readMIPS32Float(s *savedRegs, i int) ([]byte, bool) {
 	return b[:4], true
 }
 
-// Layout of signal frames, from the stack pointer in the code that returns from
-// the handler (arch/mips/kernel/signal.c of Linux): room for arguments and code,
-// then siginfo and struct ucontext, or of an o32 handler without description
-// struct sigcontext at once. The system call made there tells which.
+// Layout of signal frames, from the stack pointer in the code that returns from the
+// handler (arch/mips/kernel/signal.c of Linux): room for arguments and code, then
+// siginfo and struct ucontext or, for an o32 handler that takes no siginfo, struct
+// sigcontext. The system call in that code tells them apart.
 const (
 	mipsSigFP        = 152 + 296
 	mipsPlainFP      = 24 + 272

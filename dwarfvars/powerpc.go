@@ -5,10 +5,10 @@ import (
 	"github.com/corewalk/corewalk/unwind"
 )
 
-// PowerPC of 64 and of 32 bits. DWARF numbers: 64-Bit ELF V2 ABI, section 2.4
-// (https://files.openpower.foundation), Power Architecture 32-bit ABI Supplement,
-// 3.8. gcc numbers vector registers from 1124 on, as the older ABI did; the newer
-// ABI and clang from 77 on.
+// PowerPC of 64 and 32 bits. DWARF numbers: 64-Bit ELF V2 ABI, section 2.4
+// (https://files.openpower.foundation), Power Architecture 32-bit ABI Supplement, 3.8.
+// gcc numbers the vector registers from 1124, as the older ABI did; the newer ABI and
+// clang from 77.
 
 // Floating-point registers hold doubles only.
 var ppcFloats = bank{first: 32, count: 32, name: "f%d", read: plain(noteFP, 0, 8, 8), doubles: true}
@@ -37,8 +37,9 @@ var ppc = machine{
 }
 
 // Layout of a signal frame: a caller's part of 128 bytes, struct ucontext with the
-// address of the general registers, these, the floating-point ones, and the
-// address of the vectors (arch/powerpc/include/uapi/asm/sigcontext.h of Linux).
+// address of the general registers, these registers, the floating-point registers, and
+// the address of the vector registers (arch/powerpc/include/uapi/asm/sigcontext.h of
+// Linux).
 const (
 	ppc64SigRegs = 128 + 224
 	ppc64SigGPRs = 128 + 232
@@ -49,7 +50,7 @@ const (
 func ppc64Interrupted(r *Reader, tramp *unwind.Frame, n note) ([]byte, bool) {
 	sp := tramp.SP()
 	if r.kernelWord(sp+ppc64SigRegs, 8) != sp+ppc64SigGPRs {
-		sp += 16 // qemu's signal frames lie so much higher
+		sp += 16 // qemu's signal frames are higher by this much
 		if r.kernelWord(sp+ppc64SigRegs, 8) != sp+ppc64SigGPRs {
 			return nil, false
 		}
@@ -67,17 +68,17 @@ func ppc64Interrupted(r *Reader, tramp *unwind.Frame, n note) ([]byte, bool) {
 	return nil, false
 }
 
-// Layout of the signal frames of 32 bits: a caller's part of 80 bytes, siginfo and
-// struct ucontext with the address of the registers, for a handler that takes the
-// signal's description; else one of 64 bytes and struct sigcontext with that
-// address (arch/powerpc/kernel/signal_32.c of Linux). The floating-point registers
-// are behind 48 words.
+// Layout of the signal frames of 32 bits. For a handler that takes a siginfo: a
+// caller's part of 80 bytes, siginfo, and struct ucontext with the address of the
+// registers. For other handlers: a caller's part of 64 bytes, and struct sigcontext
+// with that address (arch/powerpc/kernel/signal_32.c of Linux). The floating-point
+// registers follow 48 words.
 const (
 	ppcSigRegs   = 80 + 128 + 48
 	ppcSigGPRs   = 80 + 128 + 192
 	ppcPlainRegs = 64 + 28
 	ppcPlainGPRs = 64 + 32
-	ppcSigFPRs   = 48 * 4 // from the general registers on
+	ppcSigFPRs   = 48 * 4 // from the general registers
 )
 
 func ppcInterrupted(r *Reader, tramp *unwind.Frame, n note) ([]byte, bool) {

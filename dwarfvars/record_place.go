@@ -161,7 +161,7 @@ func (a *Activation) place(p *pdb.Place) (op.Location, error) {
 	case pdb.IsConstant:
 		return op.Location{Kind: op.StackValue, Value: op.Value{Bits: p.Value}}, nil
 	case pdb.InThread:
-		return op.Location{}, &unknown.TLS{Why: "storage of a Windows thread"}
+		return op.Location{}, &unknown.TLS{Why: "storage of Windows threads is not supported"}
 	}
 	return op.Location{}, &unknown.Operator{Op: "a program of Microsoft's debuggers"}
 }

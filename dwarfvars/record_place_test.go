@@ -90,7 +90,7 @@ func TestRecordPlaces(t *testing.T) {
 		{"behind a pointer", typeUInt64, []pdb.Place{{Kind: pdb.AtPointer, Reg: regRSP, Off: pointer, Inner: 8, Whole: true}},
 			fmt.Sprint(word(word(sp+uint64(pointer)) + 8))},
 		{"the module", typeInt, []pdb.Place{{Kind: pdb.AtAddress, RVA: 0x7ffffff0, Whole: true}}, "<memory not in the dump: 0x1bffffff0>"},
-		{"a thread", typeInt, []pdb.Place{{Kind: pdb.InThread, Whole: true}}, "<thread-local storage not found: storage of a Windows thread>"},
+		{"a thread", typeInt, []pdb.Place{{Kind: pdb.InThread, Whole: true}}, "<thread-local storage not found: storage of Windows threads is not supported>"},
 		{"a program", typeInt, []pdb.Place{{Kind: pdb.ByProgram, Whole: true}}, "<a program of Microsoft's debuggers is not supported>"},
 		{"a constant", constant, []pdb.Place{{Kind: pdb.IsConstant, Value: 1<<64 - 7, Whole: true}}, "-7"},
 		{"what was a constant once", typeInt, []pdb.Place{{Kind: pdb.IsConstant, Value: 1<<64 - 7, Whole: true}}, "<optimised out: -7 at times>"},

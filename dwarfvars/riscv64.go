@@ -17,8 +17,8 @@ var riscv64 = machine{
 	maxAlign:    16,
 }
 
-// riscv64SigFP is where the floating-point registers lie in a signal frame:
-// siginfo, struct ucontext (arch/riscv/include/uapi/asm/ucontext.h of Linux).
+// riscv64SigFP is where the floating-point registers are in a signal frame: siginfo,
+// struct ucontext (arch/riscv/include/uapi/asm/ucontext.h of Linux).
 const riscv64SigFP = 128 + 432
 
 func riscv64Interrupted(r *Reader, tramp *unwind.Frame, n note) ([]byte, bool) {

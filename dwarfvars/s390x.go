@@ -10,7 +10,7 @@ import (
 // bytes of its register, and the floating-point registers are the first halves of
 // the vector registers 0 to 15.
 
-// The numbers go first over the even registers of each eight, then over the odd.
+// The numbers go through the even registers of each eight first, then the odd ones.
 var s390xOrder = []int{0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15}
 
 var s390x = machine{
@@ -24,8 +24,8 @@ var s390x = machine{
 	maxAlign:    8,
 }
 
-// s390 is S/390 of 31 bits, which has no vector registers. The thread pointer is in
-// the first access register alone.
+// s390 is S/390 of 31 bits, which has no vector registers. The thread pointer is in the
+// first access register only.
 var s390 = machine{
 	banks:       s390x.banks[:1],
 	interrupted: s390Interrupted,
@@ -34,11 +34,11 @@ var s390 = machine{
 	maxAlign:    8,
 }
 
-// Layout of signal frames, from the stack pointer in the code that returns from
-// the handler: a caller's part of 160 bytes. Then, for a handler that takes the
-// signal's description, an instruction, siginfo and struct ucontext; for others
-// the signal mask and the address of the registers, which follow
-// (arch/s390/kernel/signal.c of Linux).
+// Layout of signal frames, from the stack pointer in the code that returns from the
+// handler: a caller's part of 160 bytes. For a handler that takes a siginfo, an
+// instruction, siginfo and struct ucontext follow. For others, the signal mask and the
+// address of the registers follow, and then the registers (arch/s390/kernel/signal.c of
+// Linux).
 const (
 	s390xSigFP     = 544
 	s390xSigRegs   = 168 // address of the registers
@@ -58,7 +58,7 @@ func s390xInterrupted(r *Reader, tramp *unwind.Frame, n note) ([]byte, bool) {
 	return r.readBlock(sp+s390xSigFP, s390xFPRegSize)
 }
 
-// The same of 31 bits, with a caller's part of 96 bytes.
+// The same for 31 bits, with a caller's part of 96 bytes.
 const (
 	s390SigFP   = 256 + 136
 	s390SigRegs = 104

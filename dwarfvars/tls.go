@@ -42,7 +42,7 @@ type tlsModules struct {
 func (r *Reader) tlsAddress(tid unwind.ThreadID, lib *libstate.Library, im *image.Image, off uint64) (uint64, error) {
 	abi := r.machine.tls
 	if abi == nil {
-		return 0, &unknown.TLS{Why: "not known for " + r.arch.Name}
+		return 0, &unknown.TLS{Why: "its layout is not known for " + r.arch.Name}
 	}
 	tp, ok := abi.pointer(r, tid)
 	if !ok || tp == 0 {
@@ -50,7 +50,7 @@ func (r *Reader) tlsAddress(tid unwind.ThreadID, lib *libstate.Library, im *imag
 	}
 	start, size, align, ok := tlsSegment(im)
 	if !ok {
-		return 0, &unknown.TLS{Why: "the file has no such segment"}
+		return 0, &unknown.TLS{Why: "the file has no thread-local segment"}
 	}
 	// In split debug information gcc 12 writes the address of a variable's initial value instead
 	// of its offset, as an entry of .debug_addr with a plain relocation. A real offset is always
@@ -89,7 +89,7 @@ func (w *readerWhere) ThreadLocal(tid unwind.ThreadID, module, offset uint64) (a
 	r := (*Reader)(w)
 	abi := r.machine.tls
 	if abi == nil {
-		return 0, &unknown.TLS{Why: "not known for " + r.arch.Name}
+		return 0, &unknown.TLS{Why: "its layout is not known for " + r.arch.Name}
 	}
 	tp, ok := abi.pointer(r, tid)
 	if !ok || tp == 0 {
@@ -114,7 +114,7 @@ func (r *Reader) tlsBlockOf(abi *tlsABI, tp, id uint64) (uint64, error) {
 	if r.tls.musl {
 		// The first word is the number of entries.
 		if n, err := r.proc.ReadWord(dtv); err != nil || id > n {
-			return 0, &unknown.TLS{Why: "the thread does not have the library's"}
+			return 0, &unknown.TLS{Why: "the thread has none for the library"}
 		}
 	}
 	block, err := r.proc.ReadWord(dtv + entry*id)
@@ -122,7 +122,7 @@ func (r *Reader) tlsBlockOf(abi *tlsABI, tp, id uint64) (uint64, error) {
 		return 0, unknown.Reason(err)
 	}
 	if block == r.arch.Truncate(^uint64(0)) || block == 0 {
-		return 0, &unknown.TLS{Why: "the thread has not used the library's yet"}
+		return 0, &unknown.TLS{Why: "the thread has not used that of the library yet"}
 	}
 	if r.tls.musl {
 		block -= abi.muslEntry
@@ -153,7 +153,7 @@ func (r *Reader) findTLS() {
 	}
 	libc, ok := libs.Libc()
 	if !ok {
-		r.tls.why = "no C library that is known"
+		r.tls.why = "no known C library"
 		return
 	}
 	var number numberOf
@@ -187,7 +187,7 @@ type numberOf func(linkMap uint64) (uint64, bool)
 func (r *Reader) glibcNumber(libc *libstate.Library) (number numberOf, why string) {
 	sym, ok := r.file(libc).SymbolByName("_thread_db_link_map_l_tls_modid")
 	if !ok {
-		return nil, "the C library does not tell where it keeps it"
+		return nil, "the C library does not say where it keeps the library's number"
 	}
 	// A field's size in bits, its count, and its offset: three 32-bit words.
 	place, err := r.mem.Int(sym.Value+libc.LoadBias+8, 4, false)

@@ -9,15 +9,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// baseOptions are what every thread is traced with: threads that it makes are
-// attached before they run, and exec is told of.
+// baseOptions are the options with which every thread is traced: the kernel attaches to
+// threads that it creates before they run, and exec is reported.
 const baseOptions = unix.PTRACE_O_TRACECLONE | unix.PTRACE_O_TRACEEXEC
 
-// kthreadd is the process whose children are the kernel's threads; what older kernels
-// tell of them is only that.
+// kthreadd is the process whose children are the kernel's threads; on older kernels
+// only that identifies them.
 const kthreadd = 2
 
-// mayAttach finds out what can be known before anything is touched.
+// mayAttach checks what can be checked before anything is touched.
 func mayAttach(pid int) error {
 	if pid <= 0 {
 		return fmt.Errorf("process %d: %w", pid, ErrNoProcess)
@@ -39,7 +39,7 @@ func mayAttach(pid int) error {
 	return nil
 }
 
-// describe names a process for a message.
+// describe returns a name of a process for messages.
 func describe(pid int) string {
 	s := readStatus(pid)
 	if !s.ok {
@@ -48,12 +48,12 @@ func describe(pid int) string {
 	return fmt.Sprintf("process %d (%s)", s.tgid, s.name)
 }
 
-// maxRounds bounds how often the list of threads is read again. Threads that an
-// attached one makes are attached by the kernel, so that few rounds find all.
+// maxRounds limits how often the list of threads is read again. The kernel attaches to
+// threads that an attached one creates, so a few rounds find all.
 const maxRounds = 1000
 
-// seizeAll attaches to every thread: the list of them is read until nothing new is
-// in it.
+// seizeAll attaches to every thread: it reads the list of threads until it has no new
+// ones.
 func (t *tracer) seizeAll() error {
 	dead := map[int]bool{}
 	for range maxRounds {
@@ -84,7 +84,7 @@ func (t *tracer) seizeAll() error {
 	return fmt.Errorf("process %d makes threads faster than they can be attached to", t.pid)
 }
 
-// ended says that a process has ended.
+// ended returns the error for a process that has ended.
 func ended(pid int) error {
 	if ppid := parent(pid); ppid != 0 {
 		return fmt.Errorf("process %d has ended, and waits for its parent (%s) to ask how: %w", pid, describe(ppid), ErrExited)
@@ -103,7 +103,7 @@ func parent(pid int) int {
 	return 0
 }
 
-// seize attaches to one thread. ErrExited says that it has ended.
+// seize attaches to one thread. ErrExited means that it has ended.
 func (t *tracer) seize(tid int) error {
 	err := seize(tid, baseOptions)
 	if err == nil {
@@ -118,7 +118,7 @@ func (t *tracer) seize(tid int) error {
 	}
 	s := readStatus(tid)
 	switch {
-	case s.tracer == t.tid: // the kernel attached it when an attached thread made it
+	case s.tracer == t.tid: // the kernel attached to it when an attached thread created it
 		t.add(tid)
 		return nil
 	case s.tracer != 0:
@@ -127,8 +127,9 @@ func (t *tracer) seize(tid int) error {
 	return fmt.Errorf("process %d (%s): %w", t.pid, s.name, refused(err, s))
 }
 
-// refused words why the kernel does not let us trace a process: ptrace(2), "Ptrace
-// access mode checking", and the kernel's Documentation/admin-guide/LSM/Yama.rst.
+// refused explains why the kernel does not allow us to trace a process: ptrace(2),
+// "Ptrace access mode checking", and the kernel's
+// Documentation/admin-guide/LSM/Yama.rst.
 func refused(err error, s status) error {
 	if err != unix.EPERM && err != unix.EACCES {
 		return fmt.Errorf("%w: %v", ErrPermission, err)

@@ -14,11 +14,11 @@ import (
 	"github.com/corewalk/corewalk/unwind"
 )
 
-// maxEvents bounds the events kept for a caller who does not read them.
+// maxEvents limits the events kept for a caller who does not read them.
 const maxEvents = 1 << 16
 
-// events are what happened to the process and was not consumed yet. The tracer
-// writes them down when they happen, so that the process never waits for a reader.
+// events are what happened to the process and was not read yet. The tracer records
+// events when they happen, so the process never waits for a reader.
 type events struct {
 	p *Process
 
@@ -29,7 +29,7 @@ type events struct {
 	fd      int // an eventfd that is readable while list is not empty; -1 for none
 	list    []Event
 
-	// The libraries that have been told of, and the fingerprint of the mappings they
+	// The libraries that were reported, and the fingerprint of the mappings that they
 	// were found in. Only the tracing thread uses them.
 	known []*libstate.Library
 	files uint64
@@ -40,7 +40,7 @@ func (e *events) init(p *Process) {
 	e.arrived = sync.NewCond(&e.mu)
 }
 
-// record notes an event, if somebody wants them.
+// record records an event, if anybody wants events.
 func (e *events) record(ev Event) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -64,7 +64,7 @@ func (e *events) signal() {
 	}
 }
 
-// heard is told by the tracer of every stop and every end.
+// heard is called by the tracer for every stop and every end.
 func (p *Process) heard(l *lwp, w waited) (hold bool) {
 	ev := Event{Thread: unwind.ThreadID(l.tid)}
 	switch {
@@ -122,29 +122,30 @@ func (p *Process) heardExec(ev Event) {
 	}
 }
 
-// forked lets a process go that a fork has made, without our breakpoint in it.
+// forked detaches from a process that a fork has created, and removes our breakpoint
+// from it.
 func (p *Process) forked(pid int) {
 	if !sameMemory(p.living(), pid) {
 		p.clearCopy(pid)
 	}
 }
 
-// sameMemory reports whether two processes have one address space (kcmp(2)).
+// sameMemory reports whether two processes share one address space (kcmp(2)).
 func sameMemory(a, b int) bool {
 	const kcmpVM = 1
 	order, _, errno := unix.Syscall6(unix.SYS_KCMP, uintptr(a), uintptr(b), kcmpVM, 0, 0, 0)
 	return errno == 0 && order == 0
 }
 
-// How often it is looked whether the dynamic linker of a program that has just begun
-// has set up its list: often at first, then more and more seldom.
+// How often to check whether the dynamic linker of a new program has set up its list:
+// often at first, then less and less often.
 const (
 	trapPace    = 10 * time.Millisecond
 	maxTrapPace = 500 * time.Millisecond
 )
 
-// seekTrap sets the library trap as soon as it can be set. It is not called on the
-// tracing thread: those who want to hear of libraries may use the process.
+// seekTrap sets the library trap as soon as that is possible. It is not called on the
+// tracing thread, because subscribers may use the process.
 func (p *Process) seekTrap() {
 	if !p.seeking.CompareAndSwap(false, true) {
 		return
@@ -158,8 +159,8 @@ func (p *Process) seekTrap() {
 	}
 }
 
-// tryTrap sets the library trap, and reports whether there is nothing more to do:
-// a static program's libraries do not change.
+// tryTrap sets the library trap, and reports whether nothing is left to do: a static
+// program's libraries do not change.
 func (p *Process) tryTrap() bool {
 	if p.opts.noLibraryEvents {
 		return true
@@ -201,7 +202,7 @@ func (p *Process) heardSignal(l *lwp, ev Event) (hold bool) {
 		if b, err := sigInfo(l.tid); err == nil {
 			f.info = decodeSigInfo(b)
 		}
-		p.fatal.Store(f) // before anybody hears of it
+		p.fatal.Store(f) // before any caller sees it
 		hold = true
 	}
 	p.events.record(ev)
@@ -231,7 +232,7 @@ func (p *Process) NotificationFD() (int, error) {
 	return p.events.fd, nil
 }
 
-// forkOptions are what threads are traced with besides while events are recorded.
+// forkOptions are the additional trace options while events are recorded.
 const forkOptions = unix.PTRACE_O_TRACEFORK | unix.PTRACE_O_TRACEVFORK
 
 // WatchEvents records events until StopEvents or Close. It fails with ErrUnsupported for an
@@ -260,7 +261,7 @@ func (p *Process) WatchEvents() error {
 	return err
 }
 
-// begin makes the descriptor; was says that events are recorded already.
+// begin creates the descriptor; was says that events are already being recorded.
 func (e *events) begin(libs []*libstate.Library) (was bool, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -330,7 +331,7 @@ func (p *Process) HandleDebugEvent(block bool) ([]Event, error) {
 	return list, nil
 }
 
-// take takes what was recorded.
+// take removes and returns the recorded events.
 func (e *events) take(block bool) ([]Event, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -349,14 +350,14 @@ func (e *events) take(block bool) ([]Event, error) {
 	return out, nil
 }
 
-// heardLibraries notes which libraries have come and gone since the last time. It is
-// called on the tracing thread, while the thread stands that has changed the list:
-// later a library may be gone that came in between.
+// heardLibraries records which libraries have come and gone since the last time. It is
+// called on the tracing thread while the thread that changed the list is stopped:
+// later, a library loaded in between may be gone again.
 func (p *Process) heardLibraries() {
 	e := &p.events
 	list, err := readMaps(p.living())
 	if err != nil || len(list) == 0 || fingerprint(list) == e.files {
-		return // nothing yet, as when the linker announces what it is about to do
+		return // no change yet, for example when the linker announces what it is about to do
 	}
 	e.files = fingerprint(list)
 	pr := p.program.Load()
@@ -375,8 +376,8 @@ func (p *Process) heardLibraries() {
 	e.known = libs
 }
 
-// sameLibrary is the library of a list that is l, perhaps with other mappings than
-// before; nil for none.
+// sameLibrary returns the library of a list that is l, even if its mappings differ; nil
+// if there is none.
 func sameLibrary(l *libstate.Library, list []*libstate.Library) *libstate.Library {
 	for _, o := range list {
 		if o.Path == l.Path && o.LoadBias == l.LoadBias {
@@ -398,12 +399,12 @@ func (e *events) close() {
 	e.arrived.Broadcast()
 }
 
-// The first signals whose default action is not to end the process.
+// Standard signals whose default action is not to end the process.
 const harmless = 1<<(unix.SIGCHLD-1) | 1<<(unix.SIGCONT-1) | 1<<(unix.SIGURG-1) | 1<<(unix.SIGWINCH-1) |
 	1<<(unix.SIGSTOP-1) | 1<<(unix.SIGTSTP-1) | 1<<(unix.SIGTTIN-1) | 1<<(unix.SIGTTOU-1)
 
-// isFatal reports whether the signal that a thread is about to get ends the
-// process: nobody handles or ignores it.
+// isFatal reports whether the signal that is about to be delivered to a thread ends the
+// process: it is neither handled nor ignored.
 func (p *Process) isFatal(l *lwp) bool {
 	bit := uint64(1) << (l.sig - 1)
 	if bit&harmless != 0 {

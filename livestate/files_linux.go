@@ -16,7 +16,7 @@ func (p *Process) Root() string {
 		return ""
 	}
 	if err2 != nil && err3 != nil {
-		return "" // what cannot be told apart is looked up here
+		return "" // they cannot be compared: use the root of this program
 	}
 	return procPath(p.living(), "root")
 }
@@ -41,7 +41,7 @@ func (p *Process) HeldFiles(path string, main bool) []string {
 	return out
 }
 
-// maxCommandLine bounds what is read of a command line, in bytes.
+// maxCommandLine limits the bytes read of a command line.
 const maxCommandLine = 4096
 
 // CommandLine returns the process's arguments, separated by spaces; "" if not known.

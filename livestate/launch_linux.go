@@ -51,10 +51,10 @@ func Launch(exe string, argv []string, opts ...Option) (*Process, error) {
 	return p, nil
 }
 
-// launch starts the program on the tracing thread. A child can only ask to be
-// traced in the old way, in which a thread cannot be interrupted and stops of job
-// control are not seen. So it is let go with SIGSTOP, which it gets before it
-// executes anything, seized, and woken with SIGCONT, which it does not get.
+// launch starts the program on the tracing thread. A child can only ask to be traced
+// with PTRACE_TRACEME, which allows no interrupting of threads and hides job-control
+// stops. So launch detaches from it with SIGSTOP, which the child gets before it
+// executes anything, seizes it, and wakes it with SIGCONT, which is not delivered.
 func (t *tracer) launch(exe string, argv []string, attr *os.ProcAttr) error {
 	child, err := os.StartProcess(exe, argv, attr)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 type liveLibraries struct {
 	p     *Process
 	table atomic.Pointer[libstate.Table]
-	built atomic.Uint64 // the fingerprint of the mappings it was built from
-	seen  atomic.Uint64 // the generation in which that was last looked at
+	built atomic.Uint64 // the fingerprint of the mappings that it was built from
+	seen  atomic.Uint64 // the generation in which that was last checked
 
 	mu    sync.Mutex // held while building
 	files modules.Source
@@ -25,7 +25,7 @@ type liveLibraries struct {
 
 var seed = maphash.MakeSeed()
 
-// fingerprint tells two lists of mapped files apart.
+// fingerprint returns a hash that differs between lists of mapped files.
 func fingerprint(maps []libstate.Mapping) uint64 {
 	var h maphash.Hash
 	h.SetSeed(seed)
@@ -48,7 +48,7 @@ func (p *Process) BuildLibraries(files modules.Source) (*libstate.Table, []strin
 	return p.libs.table.Load(), warnings
 }
 
-// build makes or renews the table. The lock is held.
+// build builds or rebuilds the table. The caller holds the lock.
 func (l *liveLibraries) build() []string {
 	gen := l.p.gen.Load()
 	maps := l.p.maps()
@@ -70,7 +70,7 @@ func (l *liveLibraries) build() []string {
 	return warnings
 }
 
-// current is the table, renewed if it has to be.
+// current returns the table, rebuilt if necessary.
 func (l *liveLibraries) current() *libstate.Table {
 	t := l.table.Load()
 	if t != nil && l.seen.Load() == l.p.gen.Load()+1 {

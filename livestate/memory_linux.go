@@ -11,25 +11,25 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// pageSize is the unit of the cache and of reads that fail in part: a page of
-// every processor, or a part of one.
+// pageSize is the unit of the cache and of reads that fail in part: a page of every
+// processor, or a part of a page.
 const pageSize = 4096
 
-// A memory reads the target's memory, from any goroutine. While the target is
-// stopped, pages are kept.
+// A memory reads the target's memory, from any goroutine. It keeps pages while the
+// target is stopped.
 type memory struct {
 	p *Process
 
 	mu    sync.RWMutex
 	held  bool
 	pages map[arch.Address]*[pageSize]byte
-	file  *os.File // /proc/PID/mem, when it is needed
+	file  *os.File // /proc/PID/mem, opened when needed
 }
 
-// maxCached bounds the pages kept in one stop.
+// maxCached limits the pages kept during one stop.
 const maxCached = 64 << 20 / pageSize
 
-// hold says whether the target stands still from now on.
+// hold says whether the target is stopped from now on.
 func (m *memory) hold(on bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -37,7 +37,7 @@ func (m *memory) hold(on bool) {
 	clear(m.pages)
 }
 
-// forget is for when the target has become another program.
+// forget drops the pages when the target has become another program.
 func (m *memory) forget() {
 	m.close()
 	m.mu.Lock()
@@ -81,7 +81,7 @@ func (m *memory) caching() bool {
 	return m.held
 }
 
-// page returns the page at base, which stays as it is.
+// page returns the page at base, which must not be changed.
 func (m *memory) page(base arch.Address) (*[pageSize]byte, *arch.MemError) {
 	m.mu.RLock()
 	page := m.pages[base]
@@ -104,7 +104,7 @@ func (m *memory) page(base arch.Address) (*[pageSize]byte, *arch.MemError) {
 	return page, nil
 }
 
-// present is the memory as it is now, whatever was read before in this stop.
+// present reads the memory as it is now, whatever was read before in this stop.
 type present struct{ p *Process }
 
 func (m present) ReadMem(addr arch.Address, buf []byte) (int, error) {
@@ -120,7 +120,7 @@ func (m present) ReadWord(addr arch.Address) (uint64, error) {
 	return decodeWord(buf, a.WordSize, a.ByteOrder), nil
 }
 
-// direct reads what is there now.
+// direct reads the memory as it is now.
 func (m *memory) direct(addr arch.Address, buf []byte) (int, error) {
 	n := 0
 	for n < len(buf) {
@@ -130,8 +130,8 @@ func (m *memory) direct(addr arch.Address, buf []byte) (int, error) {
 		}
 		got := m.readv(a, buf[n:])
 		if got == 0 {
-			// The page that failed, by the other way: it also reads what the process itself
-			// may not.
+			// Read the page that failed in the other way, which also reads pages that
+			// the process itself may not read.
 			end := min(len(buf), n+int(pageSize-a&(pageSize-1)))
 			got = m.pread(a, buf[n:end])
 		}
@@ -147,7 +147,7 @@ func (m *memory) direct(addr arch.Address, buf []byte) (int, error) {
 	return n, m.why(addr + uint64(n))
 }
 
-// readv reads with process_vm_readv, up to the first page that it cannot read.
+// readv reads with process_vm_readv, up to the first page that cannot be read.
 func (m *memory) readv(addr arch.Address, buf []byte) int {
 	if addr != arch.Address(uintptr(addr)) {
 		return 0
@@ -185,7 +185,7 @@ func (m *memory) open() *os.File {
 	return m.file
 }
 
-// why says why a byte cannot be read.
+// why returns the reason why a byte cannot be read.
 func (m *memory) why(addr arch.Address) *arch.MemError {
 	e := &arch.MemError{Addr: addr, Err: arch.ErrUnmapped}
 	if maps := m.p.maps(); maps != nil {
@@ -219,11 +219,11 @@ func decodeWord(b []byte, size int, order binary.ByteOrder) uint64 {
 	return order.Uint64(b)
 }
 
-// A mapList is the process's mappings at one time.
+// A mapList has the process's mappings at one time.
 type mapList struct {
 	list  []libstate.Mapping
-	gen   uint64 // of the process's runs and stops
-	files uint64 // a fingerprint of the mappings of files
+	gen   uint64 // generation of the process's runs and stops
+	files uint64 // a fingerprint of the file mappings
 }
 
 func (l *mapList) at(addr arch.Address) (libstate.Mapping, bool) {

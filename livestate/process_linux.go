@@ -41,14 +41,14 @@ type Process struct {
 	fatal  atomic.Pointer[fatal] // the signal that HoldFatal stopped it at
 	trap   atomic.Pointer[trap]  // changed on the tracing thread
 
-	seeking atomic.Bool // a goroutine waits for the library trap to be possible
+	seeking atomic.Bool // a goroutine is waiting until the library trap can be set
 }
 
 // A program is what a process executes, until it calls exec.
 type program struct {
 	arch  *arch.Arch
 	class int
-	path  string // of the executable; "" when it is not known
+	path  string // path of the executable; "" if not known
 	auxv  libstate.Auxv
 }
 
@@ -134,7 +134,7 @@ func (p *Process) Close() error {
 	return err
 }
 
-// changed is told by the tracer that the process begins to run, or has stopped.
+// changed is called by the tracer when the process begins to run or has stopped.
 func (p *Process) changed(running bool) {
 	p.gen.Add(1)
 	p.mem.hold(!running)
@@ -156,14 +156,14 @@ func (p *Process) anotherThread() bool {
 	return false
 }
 
-// learn finds out what the process executes.
+// learn finds out which program the process executes.
 func (p *Process) learn() error {
 	if deadTask(p.pid, p.living()) && !p.anotherThread() {
 		return ended(p.pid)
 	}
 	f, err := p.executable()
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH) {
-		return ended(p.pid) // it is about to: it has no memory any more
+		return ended(p.pid) // it is about to end: its memory is gone
 	}
 	if err != nil {
 		return fmt.Errorf("process %d: cannot read its program: %w", p.pid, err)
@@ -186,7 +186,7 @@ func (p *Process) learn() error {
 	return nil
 }
 
-// executable is the ELF header of the program: of its file, or else as it lies in
+// executable returns the ELF header of the program: from its file, otherwise from
 // memory.
 func (p *Process) executable() (*elffile.File, error) {
 	head := make([]byte, 64<<10)
@@ -199,7 +199,7 @@ func (p *Process) executable() (*elffile.File, error) {
 	return nil, err
 }
 
-// readable makes sure that this program's word is as wide as the target's.
+// readable checks that this program's word is as wide as the target's.
 func (p *Process) readable(a *arch.Arch) error {
 	if a.WordSize == 4 {
 		p.limit = 1<<32 - 1
@@ -273,7 +273,7 @@ func (p *Process) DefaultThread() (unwind.ThreadID, error) {
 // ThreadName returns a thread's name, at most 15 bytes; "" if the thread has ended.
 func (p *Process) ThreadName(tid unwind.ThreadID) string { return comm(p.pid, int(tid)) }
 
-// thread finds a thread. It is called on the tracing thread.
+// thread finds a thread. Call it on the tracing thread.
 func (p *Process) thread(tid unwind.ThreadID) (*lwp, error) {
 	if tid == unwind.NullThread {
 		for _, l := range p.t.list() {
@@ -387,7 +387,7 @@ func (p *Process) ReadWord(addr arch.Address) (uint64, error) {
 	return p.mem.word(addr, a.WordSize, a.ByteOrder)
 }
 
-// maps is the mappings as they are in this stop, or were in the last.
+// maps returns the mappings as they are in this stop, or were in the last one.
 func (p *Process) maps() *mapList {
 	gen := p.gen.Load()
 	if l := p.mapping.Load(); l != nil && l.gen == gen {
@@ -401,7 +401,7 @@ func (p *Process) maps() *mapList {
 	}
 	list, err := readMaps(p.living())
 	if err != nil || len(list) == 0 {
-		return old // it has ended: what was last known
+		return old // the process has ended: this is what was last known
 	}
 	l := &mapList{list: list, gen: gen, files: fingerprint(list)}
 	p.mapping.Store(l)

@@ -34,7 +34,7 @@ func (Snapshot) Process() *Process    { return nil }
 
 func (Snapshot) Unstopped() []unwind.ThreadID { return nil }
 
-// none answers for a Process that cannot be.
+// none returns the error of a Process that cannot exist.
 type none struct{}
 
 func (none) Close() error                                       { return ErrUnsupported }

@@ -12,7 +12,7 @@ import (
 	"github.com/corewalk/corewalk/libstate"
 )
 
-// What proc(5) tells.
+// The functions below read what proc(5) describes.
 
 func procPath(pid int, name string) string { return "/proc/" + strconv.Itoa(pid) + "/" + name }
 
@@ -37,13 +37,13 @@ func tasks(pid int) ([]int, error) {
 	return out, err
 }
 
-// taskState is the letter of a thread's state; 0 when it is no more.
+// taskState returns the letter for a thread's state; 0 if the thread has ended.
 func taskState(pid, tid int) byte {
 	b, err := os.ReadFile(procPath(pid, "task/"+strconv.Itoa(tid)+"/stat"))
 	if err != nil {
 		return 0
 	}
-	// The name before the state may hold anything, also parentheses.
+	// The name before the state may contain anything, including parentheses.
 	if i := bytes.LastIndexByte(b, ')'); i >= 0 && i+2 < len(b) {
 		return b[i+2]
 	}
@@ -55,13 +55,13 @@ func deadTask(pid, tid int) bool {
 	return s == 0 || s == 'Z' || s == 'X'
 }
 
-// A status is what /proc/PID/status has that matters here.
+// A status has the fields of /proc/PID/status that matter here.
 type status struct {
 	ok       bool
 	name     string
 	state    byte
 	tgid     int
-	tracer   int // 0 for none
+	tracer   int // 0 if none
 	uids     [4]int
 	kernel   bool // a thread of the kernel
 	sigBlk   uint64
@@ -111,9 +111,9 @@ func readStatus(pid int) status {
 	return s
 }
 
-// readMaps reads the mappings of a process. Those of files have a Path, which ends
-// in " (deleted)" where the file was removed; what the kernel calls the others
-// ("[heap]", "[stack]") is left out, as NT_FILE of a core does.
+// readMaps reads the mappings of a process. Those of files have a Path, which ends in "
+// (deleted)" if the file was removed. The kernel's names of others ("[heap]",
+// "[stack]") are left out, as in NT_FILE of a core.
 func readMaps(pid int) ([]libstate.Mapping, error) {
 	b, err := os.ReadFile(procPath(pid, "maps"))
 	if err != nil {
@@ -122,8 +122,8 @@ func readMaps(pid int) ([]libstate.Mapping, error) {
 	return parseMaps(b), nil
 }
 
-// maxMappings bounds what is read of /proc/PID/maps: far above what
-// vm.max_map_count is ever set to.
+// maxMappings limits what is read of /proc/PID/maps: far above any setting of
+// vm.max_map_count.
 const maxMappings = 1 << 22
 
 func parseMaps(b []byte) []libstate.Mapping {
@@ -146,7 +146,7 @@ func parseMaps(b []byte) []libstate.Mapping {
 	return out
 }
 
-// parseMapping takes one line apart: start-end perms offset device inode path.
+// parseMapping parses one line: start-end perms offset device inode path.
 func parseMapping(line []byte) (m libstate.Mapping, path []byte, ok bool) {
 	field := func() []byte {
 		line = bytes.TrimLeft(line, " ")
@@ -172,17 +172,17 @@ func parseMapping(line []byte) (m libstate.Mapping, path []byte, ok bool) {
 	}
 	path = bytes.TrimLeft(line, " ")
 	if len(path) == 0 || path[0] != '/' || string(inode) == "0" {
-		m.Offset = 0 // of anonymous memory it means nothing
+		m.Offset = 0 // meaningless for anonymous memory
 		return m, nil, true
 	}
 	return m, path, true
 }
 
-// unescape undoes what seq_path does to newlines, the only characters that the
-// kernel escapes in maps.
+// unescape undoes what seq_path does to newlines, the only characters that the kernel
+// escapes in maps.
 func unescape(path []byte) string { return strings.ReplaceAll(string(path), `\012`, "\n") }
 
-// comm is the name of a thread.
+// comm returns the name of a thread.
 func comm(pid, tid int) string {
 	b, err := os.ReadFile(procPath(pid, fmt.Sprintf("task/%d/comm", tid)))
 	if err != nil {
@@ -191,8 +191,9 @@ func comm(pid, tid int) string {
 	return strings.TrimSuffix(string(b), "\n")
 }
 
-// sleepingAt is the stack pointer and the program counter of a thread that waits in
-// the kernel, which /proc/PID/task/TID/syscall ends with; false of one that runs.
+// sleepingAt returns the stack pointer and the program counter of a thread that waits
+// in the kernel: the last fields of /proc/PID/task/TID/syscall. It returns false if the
+// thread is running.
 func sleepingAt(pid, tid int) (sp, pc uint64, ok bool) {
 	b, err := os.ReadFile(procPath(pid, fmt.Sprintf("task/%d/syscall", tid)))
 	f := strings.Fields(string(b))

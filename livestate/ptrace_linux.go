@@ -7,9 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The requests of ptrace(2) that are needed here, most of which package unix has
-// no function for, or one that leaves out an argument. All must be made on the
-// tracing thread.
+// The ptrace(2) requests that are needed here. For most of them package unix has no
+// function, or one that lacks an argument. Make all of them on the tracing thread.
 
 func ptrace(request, tid int, addr, data uintptr) error {
 	_, _, errno := unix.Syscall6(unix.SYS_PTRACE, uintptr(request), uintptr(tid), addr, data, 0, 0)
@@ -28,18 +27,18 @@ func listen(tid int) error      { return ptrace(unix.PTRACE_LISTEN, tid, 0, 0) }
 func cont(tid, sig int) error   { return ptrace(unix.PTRACE_CONT, tid, 0, uintptr(sig)) }
 func detach(tid, sig int) error { return ptrace(unix.PTRACE_DETACH, tid, 0, uintptr(sig)) }
 
-// eventMessage is the number that goes with a PTRACE_EVENT stop.
+// eventMessage returns the number that belongs to a PTRACE_EVENT stop.
 func eventMessage(tid int) (int, error) {
 	var msg uintptr
 	err := ptrace(unix.PTRACE_GETEVENTMSG, tid, 0, uintptr(unsafe.Pointer(&msg)))
 	return int(msg), err
 }
 
-// maxRegSet bounds a register block, in bytes: AVX-512's and AMX's state together
-// take 11 kB, SVE's 9 kB.
+// maxRegSet limits the size of a register block in bytes: the state of AVX-512 and AMX
+// together takes 11 kB, that of SVE 9 kB.
 const maxRegSet = 64 << 10
 
-// regSet reads the register block of a note's type.
+// regSet reads the register block for a note type.
 func regSet(tid int, note uint32, buf []byte) ([]byte, error) {
 	iov := unix.Iovec{Base: &buf[0]}
 	iov.SetLen(len(buf))
@@ -60,36 +59,36 @@ func setRegSet(tid int, note uint32, block []byte) error {
 	return err
 }
 
-// sigInfoSize is sizeof(siginfo_t), everywhere.
+// sigInfoSize is sizeof(siginfo_t), on all systems.
 const sigInfoSize = 128
 
-// sigInfo reads what goes with the signal that stopped a thread, as this
-// program's siginfo_t.
+// sigInfo reads the siginfo_t, in this program's layout, of the signal that stopped a
+// thread.
 func sigInfo(tid int) ([]byte, error) {
 	buf := make([]byte, sigInfoSize)
 	err := ptrace(unix.PTRACE_GETSIGINFO, tid, 0, uintptr(unsafe.Pointer(&buf[0])))
 	return buf, err
 }
 
-// A stop, or an end, that wait4 tells of.
+// A stop or an end that wait4 reports.
 type waited struct {
 	tid    int
 	status unix.WaitStatus
 }
 
-// event is the PTRACE_EVENT of a stop, 0 for the delivery of a signal.
+// event returns the PTRACE_EVENT of a stop, or 0 for the delivery of a signal.
 func (w waited) event() int { return int(uint32(w.status) >> 16) }
 
-// noThread keeps wait4 to what the calling thread itself traces or started: the
-// children of the rest of this program are none of our business.
+// noThread limits wait4 to what the calling thread itself traces or started. The other
+// children of this program are not ours.
 const noThread = unix.WNOTHREAD
 
-// peek answers whose event would be waited for next, without taking it: tid 0 for
-// nobody's. ended says that it is the end of the thread, with its wait status.
+// peek returns whose event comes next, without removing it: tid is 0 if there is none.
+// ended says that the thread has ended, with its wait status.
 func peek() (tid int, ended bool, status unix.WaitStatus) {
 	var info struct {
 		signo, errno, code int32
-		_                  [unsafe.Sizeof(uintptr(0)) - 4]byte // to the union's alignment
+		_                  [unsafe.Sizeof(uintptr(0)) - 4]byte // padding to the union's alignment
 		pid                int32
 		uid                uint32
 		status             int32
@@ -110,7 +109,7 @@ func peek() (tid int, ended bool, status unix.WaitStatus) {
 	return int(info.pid), false, 0
 }
 
-// take takes the next event of one thread; false when there is none.
+// take removes the next event of one thread; false if there is none.
 func take(tid int) (waited, bool) {
 	var ws unix.WaitStatus
 	got, err := unix.Wait4(tid, &ws, unix.WNOHANG|unix.WALL|noThread, nil)

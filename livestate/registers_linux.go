@@ -10,7 +10,7 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// Types of the notes that a core has for what PTRACE_GETREGSET gives (kernel,
+// Types of the core notes that PTRACE_GETREGSET can read (kernel,
 // include/uapi/linux/elf.h).
 const (
 	ntPRStatus  = 1
@@ -22,8 +22,8 @@ const (
 	ntARMPAC    = 0x406
 )
 
-// block is the register block of a thread that a note's type names. A running
-// thread is stopped for as long as that takes.
+// block returns the register block of a thread for a note type. It stops a running
+// thread for that time.
 func (p *Process) block(tid unwind.ThreadID, note uint32) ([]byte, error) {
 	var out []byte
 	err := p.call(func() error {
@@ -41,7 +41,7 @@ func (p *Process) block(tid unwind.ThreadID, note uint32) ([]byte, error) {
 	return out, err
 }
 
-// block reads a block of a stopped thread, once in each stop.
+// block reads a block of a stopped thread, once per stop.
 func (t *tracer) block(l *lwp, note uint32) ([]byte, error) {
 	if b, ok := l.blocks[note]; ok {
 		if b == nil {
@@ -74,14 +74,14 @@ func (t *tracer) block(l *lwp, note uint32) ([]byte, error) {
 	return b, nil
 }
 
-// RegisterBlock returns a thread's general registers as PTRACE_GETREGSET gives
-// them: the layout of pr_reg in a core's NT_PRSTATUS.
+// RegisterBlock returns a thread's general registers in the layout of PTRACE_GETREGSET,
+// which is that of pr_reg in a core's NT_PRSTATUS.
 func (p *Process) RegisterBlock(tid unwind.ThreadID) ([]byte, error) {
 	return p.block(tid, ntPRStatus)
 }
 
-// Registers decodes a thread's registers. Those of a running thread are of a moment
-// in which it is stopped for them.
+// Registers decodes a thread's registers. A running thread is stopped for a moment to
+// read them.
 func (p *Process) Registers(tid unwind.ThreadID) (arch.RegSet, error) {
 	b, err := p.block(tid, ntPRStatus)
 	if err != nil {
@@ -93,7 +93,7 @@ func (p *Process) Registers(tid unwind.ThreadID) (arch.RegSet, error) {
 	})
 }
 
-// decodeRegisters puts together what the blocks of a thread tell.
+// decodeRegisters combines the register blocks of a thread.
 func decodeRegisters(a *arch.Arch, general []byte, block func(note uint32) []byte) (arch.RegSet, error) {
 	regs, err := a.DecodeGRegSet(general)
 	if err != nil {
@@ -110,7 +110,7 @@ func decodeRegisters(a *arch.Arch, general []byte, block func(note uint32) []byt
 	return regs, nil
 }
 
-// fpNote is the note of the floating-point registers.
+// fpNote returns the note type of the floating-point registers.
 func fpNote(a *arch.Arch) uint32 {
 	if a == arch.ARM {
 		return ntARMVFP
@@ -118,22 +118,22 @@ func fpNote(a *arch.Arch) uint32 {
 	return ntFPRegSet
 }
 
-// FPRegs returns a thread's floating-point registers as the machine lays them out
-// (NT_FPREGSET of a core); false when there are none.
+// FPRegs returns a thread's floating-point registers in the machine's layout
+// (NT_FPREGSET of a core); false if there are none.
 func (p *Process) FPRegs(tid unwind.ThreadID) ([]byte, bool) {
 	b, err := p.block(tid, fpNote(p.Arch()))
 	return b, err == nil
 }
 
-// XState returns a thread's extended state as XSAVE writes it (NT_X86_XSTATE);
-// false when there is none.
+// XState returns a thread's extended state as XSAVE writes it (NT_X86_XSTATE); false if
+// there is none.
 func (p *Process) XState(tid unwind.ThreadID) ([]byte, bool) {
 	return p.ThreadNote(tid, "LINUX", ntX86XState)
 }
 
-// ThreadNote returns what a core would have of a thread in a note: of owner "LINUX"
-// and of "CORE", NT_PRSTATUS excepted (see RegisterBlock). False when the kernel
-// has no such registers.
+// ThreadNote returns the contents that a thread's note would have in a core, for notes
+// named "LINUX" and "CORE" except NT_PRSTATUS (see RegisterBlock). It returns false if
+// the kernel has no such registers.
 func (p *Process) ThreadNote(tid unwind.ThreadID, owner string, typ uint32) ([]byte, bool) {
 	if owner != "LINUX" && owner != "CORE" || typ == ntPRStatus {
 		return nil, false
@@ -142,8 +142,8 @@ func (p *Process) ThreadNote(tid unwind.ThreadID, owner string, typ uint32) ([]b
 	return b, err == nil
 }
 
-// CodeMask is the mask of the bits of code pointers that hold a signature; 0 for
-// none.
+// CodeMask returns the mask of the bits of code pointers that hold a signature; 0 if
+// there are none.
 func (p *Process) CodeMask() arch.Address {
 	if p.Arch() != arch.ARM64 {
 		return 0
@@ -152,7 +152,7 @@ func (p *Process) CodeMask() arch.Address {
 	return codeMask(p.Arch(), b)
 }
 
-// codeMask is the second mask of NT_ARM_PAC_MASK: the first is for data.
+// codeMask returns the second mask of NT_ARM_PAC_MASK; the first is for data.
 func codeMask(a *arch.Arch, note []byte) arch.Address {
 	if len(note) < 16 {
 		return 0

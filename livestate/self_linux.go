@@ -31,14 +31,14 @@ type SelfState struct {
 	tid   int
 	regs  arch.RegSet
 	stack []byte
-	at    arch.Address // where stack was
+	at    arch.Address // the address of stack
 	maps  []libstate.Mapping
 	auxv  libstate.Auxv
 	path  string
 
 	table atomic.Pointer[libstate.Table]
 	memMu sync.Mutex
-	file  *os.File // /proc/self/mem, when it is needed
+	file  *os.File // /proc/self/mem, opened when needed
 }
 
 var _ unwind.ProcessState = (*SelfState)(nil)
@@ -84,13 +84,13 @@ func selfArch() *arch.Arch {
 	return arch.AMD64
 }
 
-// registers finds those of the function that called Self. Go saves none but the
-// frame pointer over a call, so that is all there is; and the goroutine's register
-// never changes. A frame pointer leads to the caller's and, one word up, to the
-// return address, on both machines.
+// registers finds the registers of the function that called Self. Over a call Go saves
+// only the frame pointer, so no others are available, except that of the goroutine,
+// which never changes. On both machines a frame pointer leads to the caller's and, one
+// word above, to the return address.
 //
-// self is where the function Self begins: its own frame is left out, which the frame
-// pointer is of unless the compiler put a wrapper around capture.
+// self is the start of the function Self. Its own frame is skipped: the frame pointer
+// is that frame's, unless the compiler put a wrapper around capture.
 func (s *SelfState) registers(c *selfContext, self uintptr, skip int) error {
 	fp := arch.Address(c.fp)
 	for {
@@ -122,7 +122,7 @@ func (s *SelfState) setRegisters(pc, fp, callers, g uint64) {
 	s.regs.Set(arch.R14, g)
 }
 
-// learn finds out what walking needs besides.
+// learn finds out the other facts that walking needs.
 func (s *SelfState) learn() {
 	pid := os.Getpid()
 	s.maps, _ = readMaps(pid)
@@ -132,10 +132,10 @@ func (s *SelfState) learn() {
 	s.path, _ = os.Executable()
 }
 
-// Arch is this program's architecture.
+// Arch returns this program's architecture.
 func (s *SelfState) Arch() *arch.Arch { return s.arch }
 
-// ProcessID is this program's id.
+// ProcessID returns this program's id.
 func (s *SelfState) ProcessID() int { return os.Getpid() }
 
 // ThreadIDs lists the thread that called Self.
@@ -143,11 +143,11 @@ func (s *SelfState) ThreadIDs() ([]unwind.ThreadID, error) {
 	return []unwind.ThreadID{unwind.ThreadID(s.tid)}, nil
 }
 
-// DefaultThread is the thread that called Self.
+// DefaultThread returns the thread that called Self.
 func (s *SelfState) DefaultThread() (unwind.ThreadID, error) { return unwind.ThreadID(s.tid), nil }
 
-// Registers are those that a Go function keeps over a call: pc, SP, the frame pointer
-// and the goroutine's register.
+// Registers returns the registers that a Go function keeps over a call: pc, SP, the
+// frame pointer and the goroutine's register.
 func (s *SelfState) Registers(tid unwind.ThreadID) (arch.RegSet, error) {
 	if tid != unwind.NullThread && tid != unwind.ThreadID(s.tid) {
 		return arch.RegSet{}, fmt.Errorf("thread %d: %w", tid, unwind.ErrNoThread)
@@ -155,26 +155,26 @@ func (s *SelfState) Registers(tid unwind.ThreadID) (arch.RegSet, error) {
 	return s.regs, nil
 }
 
-// PreStackwalk and PostStackwalk have nothing to do but to know the thread.
+// PreStackwalk and PostStackwalk only check the thread.
 func (s *SelfState) PreStackwalk(tid unwind.ThreadID) error {
 	_, err := s.Registers(tid)
 	return err
 }
 func (s *SelfState) PostStackwalk(tid unwind.ThreadID) error { return s.PreStackwalk(tid) }
 
-// IsFirstParty is true.
+// IsFirstParty returns true.
 func (s *SelfState) IsFirstParty() bool { return true }
 
-// ExecutablePath is the path of this program.
+// ExecutablePath returns the path of this program.
 func (s *SelfState) ExecutablePath() string { return s.path }
 
-// Auxv is this program's auxiliary vector.
+// Auxv returns this program's auxiliary vector.
 func (s *SelfState) Auxv() libstate.Auxv { return s.auxv }
 
-// Signal is none: the program runs.
+// Signal returns none: the program is running.
 func (s *SelfState) Signal() corestate.SignalInfo { return corestate.SignalInfo{} }
 
-// ThreadName is the name of the thread.
+// ThreadName returns the name of the thread.
 func (s *SelfState) ThreadName(tid unwind.ThreadID) string { return comm(os.Getpid(), int(tid)) }
 
 // Mappings lists the mappings when Self was called, ascending and disjoint.
@@ -194,7 +194,7 @@ func (s *SelfState) BuildLibraries(files modules.Source) (*libstate.Table, []str
 	return table, warnings
 }
 
-// LibraryTracker is the libraries that the program had when Self was called.
+// LibraryTracker returns the libraries that the program had when Self was called.
 func (s *SelfState) LibraryTracker() libstate.LibraryState {
 	if s.table.Load() == nil {
 		s.BuildLibraries(nil)
@@ -202,8 +202,8 @@ func (s *SelfState) LibraryTracker() libstate.LibraryState {
 	return s.table.Load()
 }
 
-// ReadMem reads the copied stack, and other memory as it is now. When it reads less
-// than len(buf), the error is a *arch.MemError.
+// ReadMem reads the copied stack, and other memory as it is now. If it reads less than
+// len(buf), the error is a *arch.MemError.
 func (s *SelfState) ReadMem(addr arch.Address, buf []byte) (int, error) {
 	n := 0
 	for n < len(buf) {
@@ -237,7 +237,8 @@ func (s *SelfState) why(addr arch.Address) error {
 	return e
 }
 
-// read lets the kernel read, which answers an error where the program would crash.
+// read lets the kernel do the reading: it returns an error where this program would
+// crash.
 func (s *SelfState) read(addr arch.Address, buf []byte) int {
 	local := []unix.Iovec{{Base: &buf[0]}}
 	local[0].SetLen(len(buf))
@@ -253,7 +254,7 @@ func (s *SelfState) read(addr arch.Address, buf []byte) int {
 	if s.file == nil || int64(addr) < 0 {
 		return 0
 	}
-	// No further than the page: the next may be one that cannot be read.
+	// Stop at the end of the page: the next one may not be readable.
 	n, _ := s.file.ReadAt(buf[:min(uint64(len(buf)), pageSize-addr%pageSize)], int64(addr))
 	return max(n, 0)
 }
@@ -270,7 +271,7 @@ func (s *SelfState) ReadWord(addr arch.Address) (uint64, error) {
 	return binary.LittleEndian.Uint64(buf), nil
 }
 
-// Close frees what is held.
+// Close releases what the state holds.
 func (s *SelfState) Close() error {
 	s.memMu.Lock()
 	defer s.memMu.Unlock()

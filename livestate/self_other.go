@@ -6,5 +6,5 @@ package livestate
 // host.
 type SelfState struct{ *Process }
 
-// Self answers ErrUnsupported.
+// Self returns ErrUnsupported.
 func Self(int) (*SelfState, error) { return nil, ErrUnsupported }

@@ -9,8 +9,8 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// decodeSigInfo decodes what PTRACE_GETSIGINFO gives, which has this program's
-// layout whatever the target's is.
+// decodeSigInfo decodes a siginfo from PTRACE_GETSIGINFO, which has this program's
+// layout, whatever the target's is.
 func decodeSigInfo(b []byte) corestate.SignalInfo {
 	own := &arch.Arch{WordSize: int(unsafe.Sizeof(uintptr(0))), ByteOrder: binary.LittleEndian, Family: arch.FamilyX86}
 	switch runtime.GOARCH {

@@ -14,29 +14,28 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// Bounds on the stacks that a Snapshot copies, in bytes.
+// Limits on the stacks that a Snapshot copies, in bytes.
 const (
-	// sureStack is copied of every thread, unless they are very many.
+	// sureStack is copied for every thread, unless there are very many.
 	sureStack = 128 << 10
-	// maxStack is the longest stack that is copied as a whole: from the stack pointer
-	// to the end of the mapping. What is longer is the heap of a program that has its
+	// maxStack is the longest stack that is copied completely: from the stack pointer
+	// to the end of the mapping. Anything longer is the heap of a program that has its
 	// stacks there.
 	maxStack = 16 << 20
-	// maxCopied is the most of all threads.
+	// maxCopied is the limit for all threads together.
 	maxCopied = 64 << 20
-	// belowStack is copied below the stack pointer: red zones, and pages whose first
-	// part only is used.
+	// belowStack is copied below the stack pointer: red zones, and the rest of a page
+	// that is partly used.
 	belowStack = 512
 )
 
-// A Snapshot is a process at one moment: the registers of all threads, the mappings
-// and the stacks as they were when all threads stood still. It is an
-// unwind.ProcessState of its own, and may be walked while the process runs on, and
-// after it has ended.
+// A Snapshot is a process at one moment: the registers of all threads, the mappings and
+// the stacks as they were while all threads were stopped. It is an unwind.ProcessState
+// of its own, and may be walked while the process continues, and after it has ended.
 //
-// What was not copied, and what does not change, is read of the process when it is
-// wanted, a page at a time, and kept. Late counts the pages of it that may have
-// been written in between.
+// What was not copied, and what does not change, is read from the process when it is
+// needed, one page at a time, and kept. Late counts the pages of it that may have been
+// written in between.
 //
 // All methods may be called by several goroutines.
 type Snapshot struct {
@@ -61,24 +60,24 @@ type snapThread struct {
 	id     unwind.ThreadID
 	blocks map[uint32][]byte
 	sp     arch.Address
-	// asleep are the program counter and the stack pointer of a thread that the kernel
+	// asleep has the program counter and the stack pointer of a thread that the kernel
 	// could not stop; err says why not all registers are known.
 	asleep arch.RegSet
 	err    error
 }
 
 // fxSaveSize is the size of the FXSAVE area, which is the block of NT_FPREGSET on
-// x86-64 and the first part of NT_X86_XSTATE.
+// x86-64 and the start of NT_X86_XSTATE.
 const fxSaveSize = 512
 
-// A run is memory that was copied.
+// A run is a copied range of memory.
 type run struct {
 	start arch.Address
 	data  []byte
 }
 
-// Snapshot stops all threads, copies their registers and stacks, and lets them go
-// on, unless StopAll keeps them stopped.
+// Snapshot stops all threads, copies their registers and stacks, and lets them
+// continue, unless StopAll keeps them stopped.
 func (p *Process) Snapshot() (*Snapshot, error) {
 	s := &Snapshot{p: p, byID: map[unwind.ThreadID]*snapThread{}}
 	err := p.call(func() error {
@@ -96,7 +95,8 @@ func (p *Process) Snapshot() (*Snapshot, error) {
 	return s, nil
 }
 
-// copy is called on the tracing thread with all threads stopped.
+// copy copies everything. It is called on the tracing thread while all threads are
+// stopped.
 func (s *Snapshot) copy() error {
 	p := s.p
 	if s.maps = p.maps(); s.maps == nil {
@@ -169,8 +169,8 @@ func (s *Snapshot) copyThread(l *lwp) snapThread {
 // A span is a range of addresses.
 type span struct{ start, end arch.Address }
 
-// copyStacks copies the used part of all stacks; of each only the youngest part
-// where that would be too much.
+// copyStacks copies the used part of all stacks or, if that is too much, only the
+// youngest part of each.
 func (s *Snapshot) copyStacks() {
 	spans, total := s.stacks(maxStack)
 	for limit := uint64(sureStack); total > maxCopied && limit >= pageSize; limit /= 2 {
@@ -186,8 +186,8 @@ func (s *Snapshot) copyStacks() {
 	}
 }
 
-// stacks are the spans, ascending and disjoint, of the threads' stacks that are at
-// most limit bytes long; of longer ones the first part.
+// stacks returns the ranges of the threads' stacks, ascending and disjoint: all of a
+// stack of up to limit bytes, and the first part of a longer one.
 func (s *Snapshot) stacks(limit uint64) (merged []span, total uint64) {
 	spans := make([]span, 0, len(s.threads))
 	for i := range s.threads {
@@ -225,21 +225,21 @@ func (s *Snapshot) stacks(limit uint64) (merged []span, total uint64) {
 	return merged, total
 }
 
-// Pause is how long the process stood still for the snapshot.
+// Pause returns how long the process was stopped for the snapshot.
 func (s *Snapshot) Pause() time.Duration { return s.pause }
 
-// Late is how many pages were read of the process since, which it may have written
-// meanwhile.
+// Late returns how many pages were read from the process afterwards that it may have
+// written meanwhile.
 func (s *Snapshot) Late() int {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.late
 }
 
-// Process is the process that this is a snapshot of.
+// Process returns the process that this is a snapshot of.
 func (s *Snapshot) Process() *Process { return s.p }
 
-// find returns what was copied from addr on.
+// find returns the copied memory from addr.
 func (s *Snapshot) find(addr arch.Address) []byte {
 	if i := int(s.last.Load()); i < len(s.runs) {
 		if r := &s.runs[i]; addr >= r.start && addr-r.start < uint64(len(r.data)) {
@@ -262,7 +262,7 @@ func (s *Snapshot) find(addr arch.Address) []byte {
 	return nil
 }
 
-// ReadMem reads what was copied, and else what the process has now.
+// ReadMem reads what was copied, and otherwise what the process has now.
 func (s *Snapshot) ReadMem(addr arch.Address, buf []byte) (int, error) {
 	for n := 0; n < len(buf); {
 		a := addr + uint64(n)
@@ -295,7 +295,8 @@ func (s *Snapshot) ReadWord(addr arch.Address) (uint64, error) {
 	return decodeWord(buf, size, s.arch.ByteOrder), nil
 }
 
-// page is the page around addr, as the process has it when it is first wanted.
+// page returns the page that contains addr, as the process has it when it is first
+// needed.
 func (s *Snapshot) page(addr arch.Address) (*[pageSize]byte, error) {
 	base := addr &^ (pageSize - 1)
 	s.mu.RLock()
@@ -329,13 +330,13 @@ func (s *Snapshot) page(addr arch.Address) (*[pageSize]byte, error) {
 	return page, nil
 }
 
-// Arch is the architecture of the program.
+// Arch returns the architecture of the program.
 func (s *Snapshot) Arch() *arch.Arch { return s.arch }
 
-// ProcessID is the process's id.
+// ProcessID returns the process's id.
 func (s *Snapshot) ProcessID() int { return s.p.pid }
 
-// ThreadIDs lists the threads there were.
+// ThreadIDs lists the threads that existed.
 func (s *Snapshot) ThreadIDs() ([]unwind.ThreadID, error) {
 	ids := make([]unwind.ThreadID, len(s.threads))
 	for i := range s.threads {
@@ -344,7 +345,7 @@ func (s *Snapshot) ThreadIDs() ([]unwind.ThreadID, error) {
 	return ids, nil
 }
 
-// DefaultThread is that of the Process.
+// DefaultThread is Process.DefaultThread.
 func (s *Snapshot) DefaultThread() (unwind.ThreadID, error) { return s.threads[0].id, nil }
 
 func (s *Snapshot) thread(tid unwind.ThreadID) (*snapThread, error) {
@@ -369,7 +370,7 @@ func (s *Snapshot) RegisterBlock(tid unwind.ThreadID) ([]byte, error) {
 	return th.blocks[ntPRStatus], nil
 }
 
-// Unstopped lists the threads that the kernel could not stop, being in
+// Unstopped lists the threads that the kernel could not stop because they were in
 // uninterruptible sleep.
 func (s *Snapshot) Unstopped() []unwind.ThreadID {
 	var out []unwind.ThreadID
@@ -381,8 +382,8 @@ func (s *Snapshot) Unstopped() []unwind.ThreadID {
 	return out
 }
 
-// Registers decodes a thread's registers. Of a thread that could not be stopped
-// there are the program counter and the stack pointer that it sleeps with.
+// Registers decodes a thread's registers. For a thread that could not be stopped it has
+// only the program counter and the stack pointer that the thread sleeps with.
 func (s *Snapshot) Registers(tid unwind.ThreadID) (arch.RegSet, error) {
 	th, err := s.thread(tid)
 	if err != nil {
@@ -406,8 +407,8 @@ func (s *Snapshot) FPRegs(tid unwind.ThreadID) ([]byte, bool) {
 // XState is Process.XState.
 func (s *Snapshot) XState(tid unwind.ThreadID) ([]byte, bool) { return s.note(tid, ntX86XState) }
 
-// ThreadNote is Process.ThreadNote, of the blocks that were copied: the
-// floating-point registers, the extended state, the segments of i386.
+// ThreadNote is Process.ThreadNote for the blocks that were copied: the floating-point
+// registers, the extended state, the segments of i386.
 func (s *Snapshot) ThreadNote(tid unwind.ThreadID, owner string, typ uint32) ([]byte, bool) {
 	if owner != "LINUX" && owner != "CORE" || typ == ntPRStatus {
 		return nil, false
@@ -438,26 +439,26 @@ func (s *Snapshot) PreStackwalk(unwind.ThreadID) error { return nil }
 // PostStackwalk does nothing.
 func (s *Snapshot) PostStackwalk(unwind.ThreadID) error { return nil }
 
-// IsFirstParty is false.
+// IsFirstParty returns false.
 func (s *Snapshot) IsFirstParty() bool { return false }
 
-// LibraryTracker is that of the Process.
+// LibraryTracker is Process.LibraryTracker.
 func (s *Snapshot) LibraryTracker() libstate.LibraryState { return s.p.LibraryTracker() }
 
-// ExecutablePath is that of the Process.
+// ExecutablePath is Process.ExecutablePath.
 func (s *Snapshot) ExecutablePath() string { return s.p.ExecutablePath() }
 
-// Auxv is that of the Process.
+// Auxv is Process.Auxv.
 func (s *Snapshot) Auxv() libstate.Auxv { return s.p.Auxv() }
 
-// Mappings lists the mappings there were.
+// Mappings lists the mappings that existed.
 func (s *Snapshot) Mappings() []libstate.Mapping { return slices.Clone(s.maps.list) }
 
-// MappingAt returns the mapping that held addr.
+// MappingAt returns the mapping that contained addr.
 func (s *Snapshot) MappingAt(addr arch.Address) (libstate.Mapping, bool) { return s.maps.at(addr) }
 
-// Signal is the signal that HoldFatal had stopped the process at.
+// Signal returns the signal at which HoldFatal had stopped the process.
 func (s *Snapshot) Signal() corestate.SignalInfo { return s.signal }
 
-// ThreadName is the name that a thread has now.
+// ThreadName returns the name that a thread has now.
 func (s *Snapshot) ThreadName(tid unwind.ThreadID) string { return s.p.ThreadName(tid) }

@@ -17,44 +17,44 @@ import (
 type lwp struct {
 	tid     int
 	stopped bool
-	group   bool // it takes part in a stop of job control, and stays so when resumed
-	asked   bool // it was told to stop, and has not yet
-	sig     int  // the signal whose delivery stopped it: given back when it is resumed
-	holds   int  // who wants it stopped, besides those who want all
+	group   bool // it takes part in a job-control stop, and still does when resumed
+	asked   bool // it was told to stop, and has not stopped yet
+	sig     int  // the signal whose delivery stopped it: it gets the signal when it is resumed
+	holds   int  // who wants it stopped, apart from those who want all stopped
 	blocks  map[uint32][]byte
 }
 
-// A tracer traces one process from one thread of this program. Its fields are
-// touched on that thread only, but for the channels and what is atomic.
+// A tracer traces one process from one thread of this program. Only that thread uses
+// its fields, except the channels and the atomic ones.
 type tracer struct {
 	pid   int
 	tid   int  // of the tracing thread
-	child bool // the process is a child of this program, which it started itself
+	child bool // this program started the process itself
 	reqs  chan func()
 	done  chan struct{} // closed when the tracing has ended
 	chld  chan os.Signal
-	// do runs a function on the thread of a caller who traces the process himself;
-	// nil when the tracing is ours.
+	// do runs a function on the thread of a caller who traces the process; nil if we
+	// trace it.
 	do     func(func())
-	callMu sync.Mutex // with do
+	callMu sync.Mutex // held with do
 
 	lwps    map[int]*lwp
 	scratch []byte // for register blocks
 	holdAll int
-	stuck   bool // some thread could not be detached from: the tracing thread must end
+	stuck   bool // detaching from some thread failed: the tracing thread must end
 	closing bool
 
 	exited atomic.Bool
 	status unix.WaitStatus // of the process, when exited
-	living atomic.Int64    // a thread that lives, for /proc and memory
+	living atomic.Int64    // a living thread, for /proc and memory
 
-	// heard is told of every stop and end, before the thread is resumed. It may
-	// change the thread's sig, and answers whether all threads are to stay stopped.
+	// heard is called for every stop and end, before the thread is resumed. It may
+	// change the thread's sig, and returns whether all threads are to stay stopped.
 	heard func(l *lwp, w waited) (hold bool)
-	// stranger is told of a process that the kernel has attached because one of ours
-	// made it. It stands still; it is let go after.
+	// stranger is called for a process that the kernel has attached because one of ours
+	// created it. The process is stopped; the tracer detaches from it afterwards.
 	stranger func(pid int)
-	// changed is called when the process begins to run, and when it runs no more.
+	// changed is called when the process begins to run, and when it has stopped.
 	changed func(running bool)
 }
 
@@ -90,8 +90,8 @@ func (t *tracer) run(ready chan struct{}) {
 	t.tid = unix.Gettid()
 	signal.Notify(t.chld, unix.SIGCHLD)
 	close(ready)
-	// The program that we are in may ignore SIGCHLD, or a burst of signals lose one:
-	// what stands still must not do so for long.
+	// This program may ignore SIGCHLD, or a burst of signals may lose one. Even so,
+	// stopped threads must not wait long.
 	look := time.NewTicker(lookPace)
 	for !t.closing {
 		select {
@@ -100,8 +100,8 @@ func (t *tracer) run(ready chan struct{}) {
 		case <-t.chld:
 		case <-look.C:
 		}
-		// After the end nothing is ours. But if this thread once started the process,
-		// the kernel would hand it the stops that the next tracer waits for.
+		// After the end nothing belongs to us. But if this thread once started the
+		// process, the kernel would give it the stops that the next tracer waits for.
 		if !t.closing {
 			t.drain()
 		}
@@ -110,7 +110,7 @@ func (t *tracer) run(ready chan struct{}) {
 	signal.Stop(t.chld)
 	close(t.done)
 	if !t.stuck {
-		runtime.UnlockOSThread() // else the thread ends, and the kernel detaches
+		runtime.UnlockOSThread() // otherwise the thread ends, and the kernel detaches
 	}
 }
 
@@ -136,7 +136,7 @@ func (t *tracer) call(f func() error) error {
 	}
 }
 
-// drain takes all events there are.
+// drain handles all pending events.
 func (t *tracer) drain() {
 	for t.do == nil && !t.exited.Load() {
 		tid, ended, status := peek()
@@ -144,11 +144,11 @@ func (t *tracer) drain() {
 			return
 		}
 		if ended && t.child && tid == t.pid {
-			t.ended(waited{tid, status}) // not taken: this program may wait for it elsewhere
+			t.ended(waited{tid, status}) // not removed: this program may be waiting for it elsewhere
 			return
 		}
 		if !t.ours(tid) {
-			// Somebody else's child is first in the row: ask for ours one by one.
+			// Somebody else's child is first in the queue: ask for each of ours.
 			t.drainEach()
 			return
 		}
@@ -170,13 +170,13 @@ func (t *tracer) drainEach() {
 	}
 }
 
-// ours reports whether a waited-for thread is the target's: it is known, or it was
-// attached by the kernel, being made by one that is.
+// ours reports whether a waited-for thread is the target's: it is known, or the kernel
+// attached to it because a known one created it.
 func (t *tracer) ours(tid int) bool {
 	return t.lwps[tid] != nil || tid == t.pid || readStatus(tid).tracer == t.tid
 }
 
-// list is the threads by number.
+// list returns the threads by number.
 func (t *tracer) list() []*lwp {
 	out := make([]*lwp, 0, len(t.lwps))
 	for _, l := range t.lwps {
@@ -195,8 +195,7 @@ func (t *tracer) add(tid int) *lwp {
 	return l
 }
 
-// handle takes note of an event, and lets the thread go on unless somebody wants it
-// stopped.
+// handle records an event, and resumes the thread unless somebody wants it stopped.
 func (t *tracer) handle(w waited) {
 	l := t.lwps[w.tid]
 	if !w.status.Stopped() {
@@ -211,7 +210,7 @@ func (t *tracer) handle(w waited) {
 		}
 		l = t.add(w.tid)
 	}
-	// Any stop takes back what PTRACE_INTERRUPT asked for, if it was asked before.
+	// Any stop cancels an earlier PTRACE_INTERRUPT.
 	l.stopped, l.asked, l.group, l.sig, l.blocks = true, false, false, 0, nil
 	switch w.event() {
 	case 0:
@@ -244,7 +243,7 @@ func (t *tracer) isThread(tid int) bool {
 
 func (t *tracer) held(l *lwp) bool { return t.holdAll > 0 || l.holds > 0 }
 
-// ended takes note that a thread is no more.
+// ended records that a thread has ended.
 func (t *tracer) ended(w waited) {
 	l := t.lwps[w.tid]
 	if l == nil {
@@ -262,7 +261,7 @@ func (t *tracer) forget(tid int) {
 	l := t.lwps[tid]
 	delete(t.lwps, tid)
 	if l != nil && l.holds > 0 && t.holdAll == 0 {
-		t.release() // nobody else may hold anything
+		t.release() // no other thread may be held
 	}
 	if t.living.Load() != int64(tid) {
 		return
@@ -273,8 +272,8 @@ func (t *tracer) forget(tid int) {
 	}
 }
 
-// execed: the process runs another program; of its threads the one that called
-// exec is left, with the number of the process.
+// execed: the process runs another program. Only the thread that called exec is left,
+// with the number of the process.
 func (t *tracer) execed(l *lwp) {
 	for tid := range t.lwps {
 		if tid != l.tid {
@@ -284,7 +283,7 @@ func (t *tracer) execed(l *lwp) {
 	t.living.Store(int64(l.tid))
 }
 
-// resume lets a stopped thread go on as it would without us.
+// resume lets a stopped thread continue as it would without us.
 func (t *tracer) resume(l *lwp) {
 	var err error
 	if l.group {
@@ -294,7 +293,7 @@ func (t *tracer) resume(l *lwp) {
 	}
 	l.stopped, l.sig, l.blocks = false, 0, nil
 	if err != nil && err != unix.ESRCH {
-		l.stopped = true // it cannot be; should it ever, the next resume tries again
+		l.stopped = true // this cannot fail; if it ever did, the next resume would try again
 	}
 }
 
@@ -316,22 +315,22 @@ func (t *tracer) askAll() {
 	}
 }
 
-// Waiting for threads to stop is done by looking often at first: most stop within
+// Waiting for threads to stop means checking often at first: most stop within
 // microseconds.
 var shortPause = unix.NsecToTimespec(int64(20 * time.Microsecond))
 
-// lookPace is how often stops are looked for that nothing told of.
+// lookPace is how often to check for stops that no signal announced.
 const lookPace = 50 * time.Millisecond
 
 const (
 	shortWait   = 3 * time.Millisecond
 	longPause   = time.Millisecond
-	sleeperWait = 20 * time.Millisecond // how long one in uninterruptible sleep is waited for
+	sleeperWait = 20 * time.Millisecond // how long to wait for a thread in uninterruptible sleep
 )
 
-// await waits until ready holds; false when it does not within the timeout. look
-// takes the events that come. idle, called now and then, is for looking whether
-// waiting makes sense.
+// await waits until ready returns true; it returns false at the timeout. look handles
+// the events that come. idle is called now and then, to check whether waiting makes
+// sense.
 func (t *tracer) await(timeout time.Duration, look func(), ready func() bool, idle func(waited time.Duration)) bool {
 	for start := time.Now(); ; {
 		look()
@@ -343,7 +342,7 @@ func (t *tracer) await(timeout time.Duration, look func(), ready func() bool, id
 			return false
 		}
 		if d <= shortWait {
-			// Not time.Sleep: what wakes a goroutine up takes longer than this.
+			// Not time.Sleep: waking up a goroutine takes longer than this.
 			_ = unix.Nanosleep(&shortPause, nil)
 			continue
 		}
@@ -352,8 +351,8 @@ func (t *tracer) await(timeout time.Duration, look func(), ready func() bool, id
 	}
 }
 
-// awaitStops waits until all threads have stopped, or the only one that is wanted,
-// or cannot.
+// awaitStops waits until all threads, or the only one wanted, have stopped or cannot
+// stop.
 func (t *tracer) awaitStops(timeout time.Duration, only *lwp) {
 	sleeping := map[int]bool{}
 	running := func(yield func(*lwp) bool) {
@@ -369,8 +368,8 @@ func (t *tracer) awaitStops(timeout time.Duration, only *lwp) {
 			}
 		}
 	}
-	// Asking for each thread is much faster than for any: for that the kernel goes
-	// through all of them, for each one again.
+	// Asking for each thread is much faster than for any: for that, the kernel goes
+	// through all of them every time.
 	look := func() {
 		for l := range running {
 			if w, ok := take(l.tid); ok {
@@ -392,7 +391,7 @@ func (t *tracer) awaitStops(timeout time.Duration, only *lwp) {
 		for l := range running {
 			switch state := taskState(t.pid, l.tid); {
 			case state == 0 || state == 'Z' || state == 'X':
-				t.forget(l.tid) // the first thread ended before the others: nobody tells of it
+				t.forget(l.tid) // the first thread ended before the others, which is not reported
 			case state == 'D' && waited > sleeperWait:
 				sleeping[l.tid] = true
 			}
@@ -400,7 +399,7 @@ func (t *tracer) awaitStops(timeout time.Duration, only *lwp) {
 	})
 }
 
-// stopAll stops all threads, once more for each call.
+// stopAll stops all threads; calls nest.
 func (t *tracer) stopAll(timeout time.Duration) {
 	if t.holdAll++; t.holdAll == 1 {
 		t.changed(false)
@@ -419,7 +418,7 @@ func (t *tracer) resumeAll() {
 	}
 }
 
-// release resumes every thread that nobody holds.
+// release resumes every thread that is not held.
 func (t *tracer) release() {
 	held := false
 	for _, l := range t.list() {
@@ -437,7 +436,7 @@ func (t *tracer) release() {
 	}
 }
 
-// detachAll leaves the process as it was: what it did it goes on doing.
+// detachAll detaches and leaves the process as it was: it continues what it was doing.
 func (t *tracer) detachAll(timeout time.Duration) {
 	defer func() { t.closing = true }()
 	if t.do != nil {

@@ -12,19 +12,18 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// The library trap: a breakpoint at the address that the dynamic linker calls when
-// its list of libraries changes (r_debug.r_brk). That is a function which does
-// nothing, so that what the breakpoint stands on can be done for the thread that
-// hits it, and no other thread ever runs past a breakpoint that is away for a
-// moment.
+// The library trap: a breakpoint at the address that the dynamic linker calls when its
+// list of libraries changes (r_debug.r_brk). The function there does nothing, so the
+// tracer can emulate the instruction under the breakpoint for the thread that hits it.
+// The breakpoint is never removed for a moment, so no other thread can run past it.
 
 // A trap is a breakpoint that is in the target's memory.
 type trap struct {
 	addr arch.Address
-	was  []byte // what it stands on, and what follows
+	was  []byte // the original instruction, and what follows
 }
 
-// hide puts what the breakpoint stands on into bytes read from addr on.
+// hide replaces the breakpoint in bytes read from addr by the original byte.
 func (t *trap) hide(addr arch.Address, b []byte) {
 	if t != nil && t.addr >= addr && t.addr-addr < uint64(len(b)) {
 		b[t.addr-addr] = t.was[0]
@@ -34,8 +33,8 @@ func (t *trap) hide(addr arch.Address, b []byte) {
 // breakpoint is int3.
 const breakpoint = 0xcc
 
-// Instructions that an empty function begins with on x86, and how far a thread that
-// was stopped by the breakpoint goes with them: behind them, or back to the caller.
+// Instructions with which an empty function begins on x86, and where a thread that was
+// stopped by the breakpoint continues: after them, or in the caller.
 var emptyFunctions = []struct {
 	code []byte
 	ret  bool
@@ -48,8 +47,8 @@ var emptyFunctions = []struct {
 	{[]byte{0x90}, false},                   // nop
 }
 
-// emptyFunction tells what the instruction at the front of code does; false when it
-// is none of them.
+// emptyFunction decodes the instruction at the start of code; false if it is none of
+// these.
 func emptyFunction(code []byte) (size int, ret, ok bool) {
 	for _, e := range emptyFunctions {
 		if bytes.HasPrefix(code, e.code) {
@@ -59,9 +58,9 @@ func emptyFunction(code []byte) (size int, ret, ok bool) {
 	return 0, false, false
 }
 
-// setTrap puts the breakpoint where the dynamic linker announces changes. It is
-// called on the tracing thread. Threads may run: they see the one byte changed or
-// not. On other architectures than x86 there is no trap, and no error.
+// setTrap sets the breakpoint where the dynamic linker announces changes. Call it on
+// the tracing thread. Threads may be running: they see the one byte changed or not. On
+// architectures other than x86 it sets no trap, and returns no error.
 func (p *Process) setTrap(addr arch.Address) error {
 	if p.Arch().Family != arch.FamilyX86 || p.trap.Load() != nil {
 		return nil
@@ -71,7 +70,7 @@ func (p *Process) setTrap(addr arch.Address) error {
 		return fmt.Errorf("library trap of process %d: %w", p.pid, err)
 	}
 	if _, _, ok := emptyFunction(code); !ok {
-		return nil // set by another, or a function that does something
+		return nil // set by another program, or a function that does something
 	}
 	p.trap.Store(&trap{addr: addr, was: code})
 	if err := p.poke(p.living(), addr, breakpoint); err != nil {
@@ -92,8 +91,8 @@ func (p *Process) poke(tid int, addr arch.Address, b byte) error {
 	return err
 }
 
-// clearTrap takes the breakpoint away. All threads are stopped. Of one that has run
-// into it, and would get a SIGTRAP for it, the signal is awaited and dropped.
+// clearTrap removes the breakpoint. All threads must be stopped. If one has run into it
+// and would get a SIGTRAP, clearTrap waits for the signal and drops it.
 func (p *Process) clearTrap() {
 	t := p.trap.Load()
 	if t == nil || p.poke(p.living(), t.addr, t.was[0]) != nil {
@@ -120,15 +119,15 @@ func (p *Process) pc(l *lwp) (arch.Address, bool) {
 	return regs.Get(p.Arch().PC)
 }
 
-// Where user_regs_struct has the program counter and the stack pointer, in
-// registers.
+// The places of the program counter and the stack pointer in user_regs_struct, counted
+// in registers.
 const (
 	amd64RIP, amd64RSP = 16, 19
 	x86EIP, x86ESP     = 12, 15
 )
 
-// passTrap does for a thread that has hit the breakpoint what it stands on; false
-// when the thread's SIGTRAP is not the breakpoint's.
+// passTrap emulates the original instruction for a thread that has hit the breakpoint;
+// false if the thread's SIGTRAP is not the breakpoint's.
 func (p *Process) passTrap(l *lwp) bool {
 	t := p.trap.Load()
 	if t == nil || l.sig != int(unix.SIGTRAP) {
@@ -170,16 +169,16 @@ func (p *Process) passTrap(l *lwp) bool {
 	return true
 }
 
-// clearCopy takes the breakpoint out of the memory of a process that was forked off.
+// clearCopy removes the breakpoint from the memory of a forked process.
 func (p *Process) clearCopy(child int) {
 	if t := p.trap.Load(); t != nil {
 		_ = p.poke(child, t.addr, t.was[0])
 	}
 }
 
-// linkerTrap is where the trap goes in a program whose dynamic linker has not run
-// yet: the address of the function that r_debug will name, by what C libraries call
-// it. 0 when the linker, loaded at base, has no such symbol.
+// linkerTrap returns the address for the trap in a program whose dynamic linker has not
+// run yet: that of the function that r_debug will name, found by its names in the C
+// libraries. 0 if the linker, loaded at base, has no such symbol.
 func (p *Process) linkerTrap(base arch.Address) arch.Address {
 	list, err := readMaps(p.living())
 	if err != nil || base == 0 {

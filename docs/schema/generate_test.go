@@ -329,8 +329,8 @@ func (g *generator) keys(root reflect.Type, name string) []string {
 
 // typeText names the type of a key for people.
 func typeText(p object) string {
-	if any, ok := p["anyOf"].([]any); ok {
-		return typeText(any[0].(object)) + " or null"
+	if choice, ok := p["anyOf"].([]any); ok {
+		return typeText(choice[0].(object)) + " or null"
 	}
 	if ref, ok := p["$ref"].(string); ok {
 		name := strings.TrimPrefix(ref, "#/$defs/")

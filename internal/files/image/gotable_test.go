@@ -21,11 +21,11 @@ func TestGoTable(t *testing.T) {
 		if im.HasSymTab() || im.DWARF() != nil || im.DebugFrame() != nil {
 			t.Errorf("%s is not stripped", name)
 		}
-		close, ok := im.SymbolByName("main.(*book).close")
-		if !ok || close.Size == 0 {
+		method, ok := im.SymbolByName("main.(*book).close")
+		if !ok || method.Size == 0 {
 			t.Fatalf("%s: no main.(*book).close", name)
 		}
-		if s, ok := im.SymbolAt(close.Value + close.Size - 1); !ok || s.Name() != close.Name() || s.Value != close.Value {
+		if s, ok := im.SymbolAt(method.Value + method.Size - 1); !ok || s.Name() != method.Name() || s.Value != method.Value {
 			t.Errorf("%s: at its end is %q", name, s.Name())
 		}
 		if s, ok := im.SymbolByName("runtime.types"); !ok || s.Value == 0 {
@@ -43,7 +43,7 @@ func TestGoTable(t *testing.T) {
 				t.Errorf("%s: %s does not begin at its second byte: %d", name, fn, got)
 			}
 		}
-		if n := inlinedInto(im, close.Value, close.Size); n == 0 {
+		if n := inlinedInto(im, method.Value, method.Size); n == 0 {
 			t.Errorf("%s: no inlined calls in main.(*book).close", name)
 		}
 	}

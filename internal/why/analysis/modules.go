@@ -100,7 +100,11 @@ func identify(m *report.Module, id *libstate.ModuleID) {
 	if id == nil {
 		return
 	}
-	m.DebugName, m.Version = find.BaseName(id.DebugFile), id.Version
+	m.Version = id.Version
+	// Symbol files of ELF go by the module's name: that is no news.
+	if name := find.BaseName(id.DebugFile); name != find.BaseName(m.Path) {
+		m.DebugName = name
+	}
 	if m.BuildID == "" {
 		m.DebugID, m.CodeID = id.DebugID, id.CodeID
 	}

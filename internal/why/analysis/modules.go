@@ -102,7 +102,7 @@ func identify(m *report.Module, id *libstate.ModuleID) {
 	}
 	m.Version = id.Version
 	// Symbol files of ELF go by the module's name: that is no news.
-	if name := find.BaseName(id.DebugFile); name != find.BaseName(m.Path) {
+	if name := find.BaseName(id.DebugFile); id.Format != libstate.FormatELF || name != find.BaseName(m.Path) {
 		m.DebugName = name
 	}
 	if m.BuildID == "" {

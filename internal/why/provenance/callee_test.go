@@ -89,6 +89,11 @@ func TestCallee(t *testing.T) {
 			e8 01 00 00 00 # call N
 			c3 # ret
 			c3 # ret`, false},
+		{"calls the same twice", `
+			e8 06 00 00 00 # call L
+			e8 01 00 00 00 # call L
+			c3 # ret
+			c3 # ret`, true},
 		{"calls itself", `
 			48 ff c9 # dec rcx
 			74 05 # je M

@@ -50,7 +50,7 @@ func evaluate(t *testing.T, a *arch.Arch, r arch.Reg, regs map[arch.Reg]uint64, 
 }
 
 func TestEvaluate(t *testing.T) {
-	regs := map[arch.Reg]uint64{arch.RDI: 0x5000, arch.RSI: 3, arch.R8: 0x6000, arch.R9: 0x6666, arch.R10: 0x80000001, arch.RSP: 0x7ff8, arch.RIP: base}
+	regs := map[arch.Reg]uint64{arch.RDI: 0x5000, arch.RSI: 3, arch.R8: 0x6000, arch.R9: 0x6666, arch.R10: 0x80000001, arch.R11: 0x40000001, arch.R12: 0x100000005, arch.RSP: 0x7ff8, arch.RIP: base}
 	evaluate(t, arch.AMD64, arch.RAX, regs, []evalCase{
 		{"a number", `
 			48 c7 c0 fe ff ff ff # mov rax,-2
@@ -116,6 +116,16 @@ func TestEvaluate(t *testing.T) {
 			c3 # ret`, 0x5000, true, true},
 		{"an extended negative half", `
 			49 63 c2 # movsxd rax,r10d
+			c3 # ret`, 0, false, false},
+		{"an extended half with its second bit set", `
+			49 63 c3 # movsxd rax,r11d
+			c3 # ret`, 0x40000001, true, true},
+		{"a half below a set bit", `
+			44 89 e0 # mov eax,r12d
+			c3 # ret`, 5, true, true},
+		{"a negative half of the frame", `
+			89 94 24 08 e0 ff ff # mov [rsp-0x1ff8],edx
+			48 63 84 24 08 e0 ff ff # movsxd rax,dword ptr [rsp-0x1ff8]
 			c3 # ret`, 0, false, false},
 		{"an extended result", `
 			48 89 f8 # mov rax,rdi
@@ -322,6 +332,8 @@ func TestEvaluateLimits(t *testing.T) {
 		{strings.Repeat(double, 7) + next + next, false},
 		{strings.Repeat(next, maxEval), true},
 		{strings.Repeat(next, maxEval+1), false},
+		{strings.Repeat("48 8d 04 05 01 00 00 00\n", maxEval), true}, // lea rax,[rax*1+1]
+		{strings.Repeat("48 8d 04 05 01 00 00 00\n", maxEval+1), false},
 		{strings.Repeat("89 c0\n", maxEval), true}, // mov eax,eax
 		{strings.Repeat("89 c0\n", maxEval+1), false},
 		// mov [rsp-8],rax; mov rax,[rsp-8], and the frame is overwritten afterwards
@@ -364,7 +376,7 @@ func TestPast(t *testing.T) {
 		75 f4 # jne L
 		48 8b 01 # mov rax,[rcx]
 		c3 # ret`)
-	s := frame(f, map[arch.Reg]uint64{arch.RCX: 0x111, arch.RDX: 0x222, arch.RSI: 0x333, arch.R8: 0x444})
+	s := frame(f, map[arch.Reg]uint64{arch.RDI: 0x555, arch.RCX: 0x111, arch.RDX: 0x222, arch.RSI: 0x333, arch.R8: 0x444})
 	const join = base + 10
 	e := f.Evaluator(s)
 	for _, c := range []struct {
@@ -374,6 +386,8 @@ func TestPast(t *testing.T) {
 	}{
 		{f.Before(s.PC, Reg(arch.RCX)), 0, true},
 		{f.Before(s.PC, Reg(arch.RCX)), join, false},
+		{f.Before(s.PC, Reg(arch.RDI)), 0, true},
+		{f.Before(s.PC, Reg(arch.RDI)), join, false},
 		{f.Before(s.PC, Reg(arch.RDX)), join, true},
 		{f.Before(s.PC, Reg(arch.RSI)), join, true},
 		{f.Before(s.PC, Frame(0, 8)), join, true},

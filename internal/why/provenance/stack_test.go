@@ -350,6 +350,39 @@ func TestStackAMD64(t *testing.T) {
 		{"an address by a frame pointer not of the function", `
 			48 8d 44 fd 04 # lea rax,[rbp+rdi*8+4]
 			c3 # ret`, "(rbp+rdi*8+4)"},
+		{"the address of its last byte copied", `
+			48 89 74 24 f9 # mov [rsp-7],rsi
+			48 89 e2 # mov rdx,rsp
+			48 89 0f # mov [rdi],rcx
+			48 8b 44 24 f9 # mov rax,[rsp-7]
+			c3 # ret`, "slot(unknown)"},
+		{"the address behind it copied", `
+			48 89 74 24 f8 # mov [rsp-8],rsi
+			48 89 e2 # mov rdx,rsp
+			48 89 0f # mov [rdi],rcx
+			48 8b 44 24 f8 # mov rax,[rsp-8]
+			c3 # ret`, "slot(rsi)"},
+		{"the address of its last byte stored", `
+			48 89 74 24 f9 # mov [rsp-7],rsi
+			48 89 27 # mov [rdi],rsp
+			48 89 0f # mov [rdi],rcx
+			48 8b 44 24 f9 # mov rax,[rsp-7]
+			c3 # ret`, "slot(unknown)"},
+		{"the address of its last byte added", `
+			48 89 74 24 f9 # mov [rsp-7],rsi
+			48 01 e2 # add rdx,rsp
+			48 89 0f # mov [rdi],rcx
+			48 8b 44 24 f9 # mov rax,[rsp-7]
+			c3 # ret`, "slot(unknown)"},
+		{"the address of its last byte as an index", `
+			55 # push rbp
+			48 89 e5 # mov rbp,rsp
+			48 89 75 f9 # mov [rbp-7],rsi
+			48 8d 0c 2f # lea rcx,[rdi+rbp]
+			48 89 17 # mov [rdi],rdx
+			48 8b 45 f9 # mov rax,[rbp-7]
+			5d # pop rbp
+			c3 # ret`, "slot(unknown)"},
 		{"the caller's argument", `
 			53 # push rbx
 			48 8b 44 24 18 # mov rax,[rsp+24]
@@ -417,6 +450,13 @@ func TestObject(t *testing.T) {
 			e8 00 10 00 00 # call out
 			48 8b 04 24 # mov rax,[rsp]
 			c3 # ret`: "slot(rsi)",
+		`
+			48 81 ec c8 00 00 00 # sub rsp,200
+			48 89 34 24 # mov [rsp],rsi
+			48 89 54 fc 80 # mov [rsp+rdi*8-128],rdx
+			48 8b 04 24 # mov rax,[rsp]
+			48 81 c4 c8 00 00 00 # add rsp,200
+			c3 # ret`: "slot(unknown)",
 	} {
 		f := function(t, arch.AMD64, code)
 		f.Object = func(int64) (int64, int64, bool) { return 0, 0, false }
@@ -558,6 +598,15 @@ func TestStackARM64(t *testing.T) {
 			e0 0b 40 f9 # ldr x0,[sp,16]
 			fd 7b c2 a8 # ldp x29,x30,[sp],32
 			c0 03 5f d6 # ret`, "slot(x1)"},
+		{"the frame pointer is the second of a stored pair", `
+			fd 7b be a9 # stp x29,x30,[sp,-32]!
+			fd 03 00 91 # mov x29,sp
+			e1 0b 00 f9 # str x1,[sp,16]
+			62 74 00 a9 # stp x2,x29,[x3]
+			00 04 00 94 # bl out
+			e0 0b 40 f9 # ldr x0,[sp,16]
+			fd 7b c2 a8 # ldp x29,x30,[sp],32
+			c0 03 5f d6 # ret`, "slot(unknown)"},
 		{"the second register stored is the stack pointer's copy", `
 			e9 03 00 91 # mov x9,sp
 			e1 0f 1f f8 # str x1,[sp,-16]!

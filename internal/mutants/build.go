@@ -27,13 +27,13 @@ const (
 type subject struct {
 	root    string // of the module
 	dir     string // of the package, relative to root
-	work    string // where the rewritten sources and the test binaries are
+	work    string // directory for the rewritten sources and the test binaries
 	drop    map[string]bool
 	mutants []*mutant
 	overlay string
 }
 
-// listed is what go list says of a package.
+// listed is the output of go list for a package.
 type listed struct {
 	ImportPath string
 	Export     string
@@ -62,7 +62,7 @@ func (s *subject) load() (files []string, exports map[string]string, err error) 
 	}
 }
 
-// mutate writes the package's sources with all mutants in them, but those in s.drop.
+// mutate writes the package's sources with all mutants in them, except those in s.drop.
 func (s *subject) mutate() error {
 	names, exports, err := s.load()
 	if err != nil {
@@ -113,7 +113,7 @@ func (s *subject) mutate() error {
 	return os.WriteFile(s.overlay, text, 0o600)
 }
 
-// tries is how often a package is compiled anew without the mutants that do not compile.
+// tries is how often to recompile a package without the mutants that do not compile.
 const tries = 8
 
 // prepare rewrites the package and compiles its own test binary. Mutants that do not
@@ -146,8 +146,7 @@ func (s *subject) compile(dir, name string) (binary string, out []byte, err erro
 
 var atLine = regexp.MustCompile(`(?m)^(\S+?\.go):(\d+):`)
 
-// dropBad leaves the mutants out that are on lines with errors. It reports whether there
-// were dropped.
+// dropBad drops the mutants on lines with errors. It reports whether it dropped any.
 func (s *subject) dropBad(out []byte) bool {
 	dropped := false
 	for _, m := range atLine.FindAllSubmatch(out, -1) {

@@ -1,17 +1,17 @@
-// Command mutants tests the tests: it changes the packages that decide in one small
-// place after the other, and says which changes no test notices.
+// Command mutants tests the tests: it makes one small change at a time to the packages
+// that decide, and reports the changes that no test notices.
 //
 // All mutants of a package are compiled into one test binary, behind a switch that the
-// environment sets (package mut), so that a mutant costs one run of the tests that it
-// makes a difference in. Which these are is noted in a run of each test without a mutant.
+// environment sets (package mut). So a mutant costs only one run of the tests that it
+// affects. A run of each test without a mutant records which mutants those are.
 //
-// What is changed: conditions become true or false, < becomes <= and so on, constants
-// become one more, and assignments, calls, break and continue are left out.
+// Conditions become true or false, < becomes <= and so on, constants become one more,
+// and assignments, calls, break and continue are removed.
 //
 //	go run ./internal/mutants [flags] [package directory ...]
 //
-// Packages, and the further tests that count for them, are listed in packages.txt.
-// Mutants that may survive are listed with the reason in equivalent.txt; an entry
+// packages.txt lists the packages, and the tests of other packages that count for them.
+// equivalent.txt lists the mutants that may survive, each with the reason; an entry
 // without a mutant is an error.
 package main
 
@@ -35,12 +35,12 @@ func main() {
 	}
 }
 
-// A verdict is a mutant and what became of it.
+// A verdict is a mutant and its fate.
 type verdict struct {
 	mutant
-	Nth     int // of the mutants with the same key
+	Nth     int // among the mutants with the same key
 	Verdict string
-	By      string `json:",omitempty"` // the first test of the run that noticed
+	By      string `json:",omitempty"` // the first test that noticed it
 	Reason  string `json:",omitempty"`
 }
 
@@ -136,7 +136,7 @@ func (o *options) readAgain() error {
 	return nil
 }
 
-// all tests the packages one after the other.
+// all tests the packages one after another.
 func (o *options) all(root string, targets []target) error {
 	var all []verdict
 	failed := false
@@ -183,7 +183,7 @@ func (o *options) pkg(root string, t target) ([]verdict, error) {
 	}
 	list := o.choose(s.mutants)
 	if stale := o.reasons.stale(t.dir); len(stale) > 0 {
-		return nil, fmt.Errorf("equivalent.txt has reasons for mutants that there are not: %q", stale)
+		return nil, fmt.Errorf("equivalent.txt has reasons for mutants that do not exist: %q", stale)
 	}
 	prepared := time.Since(start)
 	list = o.tryAll(tests, list)
@@ -206,7 +206,7 @@ func (o *options) pkg(root string, t target) ([]verdict, error) {
 	return list, nil
 }
 
-// choose takes the mutants that are to be tested, in the order of the sources.
+// choose selects the mutants to test, in the order of the sources.
 func (o *options) choose(mutants []*mutant) []verdict {
 	var list []verdict
 	nth := map[string]int{}
@@ -225,10 +225,10 @@ func (o *options) choose(mutants []*mutant) []verdict {
 	return list
 }
 
-// tryAll tests the mutants, as long as there is time. It returns those that were tested.
+// tryAll tests the mutants as long as there is time. It returns those that were tested.
 func (o *options) tryAll(tests []*test, list []verdict) []verdict {
 	start := time.Now()
-	order := rand.New(rand.NewPCG(o.seed, 1)).Perm(len(list)) // what there is time for is a sample
+	order := rand.New(rand.NewPCG(o.seed, 1)).Perm(len(list)) // if the time is too short, the tested ones are a sample
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, max(1, o.jobs))
 	for _, i := range order {
@@ -263,7 +263,7 @@ func count(list []verdict) (f figures) {
 	return f
 }
 
-// percent is how many of the mutants survive without a reason.
+// percent is the share of the mutants that survive without a reason.
 func (f figures) percent() float64 {
 	n := f.killed + f.timed + f.excused + f.survived
 	if n == 0 {

@@ -17,27 +17,28 @@ const (
 	kindFalse  = "false"  // a condition is never true
 	kindEdge   = "edge"   // < becomes <=, > becomes >=, and the other way round
 	kindPlus   = "plus1"  // a constant is one more
-	kindRemove = "remove" // a statement is left out
+	kindRemove = "remove" // a statement is removed
 )
 
 // A mutant is one small change of a source file.
 type mutant struct {
-	ID     int    // from 1 on, in the binary
+	ID     int    // in the binary; from 1
 	Dir    string // of the package, relative to the module
 	File   string
 	Line   int
 	Func   string // "Type.method", "function", or "" outside of functions
 	Kind   string
-	Source string // the line, with what is changed between « and »
-	New    string // what stands there instead
+	Source string // the source line, with the changed part between « and »
+	New    string // what replaces the changed part
 }
 
-// key says which mutant it is, in words that outlive changes elsewhere in the file.
+// key identifies the mutant by words that stay valid when other parts of the file
+// change.
 func (m *mutant) key() string {
 	return strings.Join([]string{m.Dir, m.Func, m.Kind, m.Source}, "\t")
 }
 
-// diff is the change as removed and added line.
+// diff returns the change as a removed and an added line.
 func (m *mutant) diff() string {
 	before, rest, _ := strings.Cut(m.Source, "«")
 	old, after, _ := strings.Cut(rest, "»")
@@ -71,7 +72,8 @@ type rewriter struct {
 // The name under which a rewritten file knows package mut.
 const switches = "mutsw"
 
-// file rewrites f and returns its text with all mutants in it, on the lines they were on.
+// file rewrites f and returns its text with all mutants in it. The lines keep their
+// numbers.
 func (r *rewriter) file(f *ast.File) []byte {
 	for _, d := range f.Decls {
 		switch d := d.(type) {
@@ -93,7 +95,7 @@ func (r *rewriter) file(f *ast.File) []byte {
 	head := "; import " + switches + ` "` + mutPath + `"`
 	for i, path := range r.imports {
 		if !r.used[path] {
-			continue // its mutant was left out
+			continue // its mutant was dropped
 		}
 		head += fmt.Sprintf("; import %s%d %q", switches, i, path)
 	}
@@ -124,7 +126,8 @@ func funcName(d *ast.FuncDecl) string {
 	}
 }
 
-// apply makes the edits. Edits at one place come in the order in which they were made.
+// apply makes the edits. Edits at one place are applied in the order in which they were
+// made.
 func apply(src []byte, edits []edit) []byte {
 	slices.SortStableFunc(edits, func(a, b edit) int { return a.at - b.at })
 	var out bytes.Buffer
@@ -140,7 +143,8 @@ func apply(src []byte, edits []edit) []byte {
 
 func (r *rewriter) offset(p token.Pos) int { return r.fset.Position(p).Offset }
 
-// add makes a mutant of the source between two positions; 0 when it is left out.
+// add makes a mutant of the source between two positions; it returns 0 if the mutant is
+// dropped.
 func (r *rewriter) add(kind string, from, to token.Pos, with string) int {
 	m := &mutant{Dir: r.dir, File: r.name, Line: r.fset.Position(from).Line, Func: r.fn, Kind: kind, New: with}
 	a, b := r.offset(from), r.offset(to)
@@ -165,8 +169,8 @@ func (r *rewriter) add(kind string, from, to token.Pos, with string) int {
 	return m.ID
 }
 
-// wrap puts text before and after a node. What is made of the node's parts is called in
-// between, so that the edits nest.
+// wrap puts text before and after a node. It calls parts in between for the node's
+// parts, so that the edits nest.
 func (r *rewriter) wrap(n ast.Node, before, after string, parts func()) {
 	at, end := r.offset(n.Pos()), r.offset(n.End())
 	r.edits = append(r.edits, edit{at, at, before})
@@ -226,7 +230,8 @@ func (r *rewriter) node(n ast.Node) {
 	})
 }
 
-// caseExpr is an expression of a switch's case: a condition where the switch has no tag.
+// caseExpr handles an expression of a switch case: a condition if the switch has no
+// tag.
 func (r *rewriter) caseExpr(e ast.Expr) {
 	if tv, ok := r.info.Types[e]; ok && tv.IsType() {
 		return
@@ -247,7 +252,7 @@ func (r *rewriter) isBool(e ast.Expr) bool {
 	return ok && b.Info()&types.IsBoolean != 0
 }
 
-// list is the statements of a block.
+// list handles the statements of a block.
 func (r *rewriter) list(stmts []ast.Stmt) {
 	for _, s := range stmts {
 		if !removable(s) {
@@ -262,8 +267,8 @@ func (r *rewriter) list(stmts []ast.Stmt) {
 	}
 }
 
-// removable reports whether a program without the statement compiles, and may do
-// something else. Locks are left alone: a deadlock is found by any test, a race by none.
+// removable reports whether a program without the statement compiles, and may behave
+// differently. Locks stay: any test finds a deadlock, no test finds a race.
 func removable(s ast.Stmt) bool {
 	switch s := s.(type) {
 	case *ast.AssignStmt:
@@ -297,8 +302,8 @@ func blank(list []ast.Expr) bool {
 	return true
 }
 
-// cond is a condition. Each operand of && and || is one of its own. That of a loop is
-// not made true: the loop would only never end.
+// cond handles a condition. Each operand of && and || is a condition of its own. A
+// loop's condition is not made true: the loop would never end.
 func (r *rewriter) cond(e ast.Expr, loop bool) {
 	switch x := e.(type) {
 	case *ast.ParenExpr:
@@ -338,7 +343,7 @@ var edges = map[token.Token]struct{ function, becomes string }{
 	token.GTR: {"Greater", ">="}, token.GEQ: {"GreaterEqual", ">"},
 }
 
-// inside is what a condition is made of: the comparison, and its operands.
+// inside handles the parts of a condition: the comparison, and its operands.
 func (r *rewriter) inside(e ast.Expr) {
 	x, ok := e.(*ast.BinaryExpr)
 	if !ok {
@@ -363,8 +368,8 @@ func (r *rewriter) inside(e ast.Expr) {
 	})
 }
 
-// typeless reports whether an operand takes its type from the other one though it is no
-// constant: 1<<n.
+// typeless reports whether an operand takes its type from the other one although it is
+// not a constant: 1<<n.
 func (r *rewriter) typeless(e ast.Expr) bool {
 	found := false
 	ast.Inspect(e, func(n ast.Node) bool {
@@ -376,7 +381,7 @@ func (r *rewriter) typeless(e ast.Expr) bool {
 	return found
 }
 
-// expr is any expression. It reports whether its parts are still to be walked.
+// expr handles any expression. It reports whether its parts are still to be walked.
 func (r *rewriter) expr(e ast.Expr) bool {
 	tv, ok := r.info.Types[e]
 	if ok && tv.IsType() {
@@ -407,7 +412,7 @@ func (r *rewriter) expr(e ast.Expr) bool {
 	return true
 }
 
-// parts walks what an expression is made of, but for what must stay as it is.
+// parts handles the parts of an expression, except those that must not change.
 func (r *rewriter) parts(e ast.Expr) {
 	switch x := e.(type) {
 	case *ast.FuncLit:
@@ -415,7 +420,7 @@ func (r *rewriter) parts(e ast.Expr) {
 	case *ast.SelectorExpr:
 		r.node(x.X)
 	case *ast.CompositeLit:
-		keyed := false // the keys are names or, of arrays, must be constants
+		keyed := false // the keys are names or, in arrays, must be constants
 		if tv, ok := r.info.Types[x]; ok && tv.Type != nil {
 			_, keyed = tv.Type.Underlying().(*types.Map)
 		}
@@ -432,7 +437,7 @@ func (r *rewriter) parts(e ast.Expr) {
 		args := x.Args
 		if id, ok := x.Fun.(*ast.Ident); ok {
 			if b, ok := r.info.Uses[id].(*types.Builtin); ok && (b.Name() == "make" || b.Name() == "new") {
-				// What is made room for in advance changes nothing but the time.
+				// The size of what is allocated in advance changes only the time.
 				args = args[:min(len(args), 2)]
 				if _, slice := r.info.Types[x].Type.Underlying().(*types.Slice); !slice {
 					args = args[:1]
@@ -444,7 +449,7 @@ func (r *rewriter) parts(e ast.Expr) {
 			r.node(a)
 		}
 	default:
-		// The node itself was looked at.
+		// The node itself is already handled.
 		first := true
 		ast.Inspect(e, func(n ast.Node) bool {
 			if first {
@@ -459,8 +464,8 @@ func (r *rewriter) parts(e ast.Expr) {
 	}
 }
 
-// constant is an expression that the compiler knows: a number is made one more, a truth
-// value inverted.
+// constant handles an expression that the compiler evaluates: a number becomes one
+// more, a truth value is inverted.
 func (r *rewriter) constant(e ast.Expr, tv types.TypeAndValue) {
 	if tv.Value.Kind() == constant.Bool {
 		if b, ok := tv.Type.(*types.Basic); !ok || b.Info()&types.IsBoolean == 0 {
@@ -491,7 +496,8 @@ func (r *rewriter) constant(e ast.Expr, tv types.TypeAndValue) {
 	}
 }
 
-// typeName is how the file spells a number's type, and the package it is imported from.
+// typeName returns the name of a number's type in the file, and the package that it is
+// imported from.
 func (r *rewriter) typeName(t types.Type) (name, path string, ok bool) {
 	switch t := t.(type) {
 	case *types.Basic:

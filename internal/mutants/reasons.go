@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// reasons are the mutants that no test can kill, or need not, each with why.
+// reasons are the mutants that no test can kill, or need not kill, each with its
+// reason.
 type reasons struct {
 	why  map[string]string // by the mutant's key
 	used map[string]bool
@@ -45,7 +46,7 @@ func readReasons(name string) (*reasons, error) {
 	return r, scan.Err()
 }
 
-// of is the reason why a mutant may survive; "" for none.
+// of returns the reason why a mutant may survive, or "".
 func (r *reasons) of(m *mutant) string {
 	why := r.why[m.key()]
 	if why != "" {
@@ -54,7 +55,7 @@ func (r *reasons) of(m *mutant) string {
 	return why
 }
 
-// stale are the reasons for mutants of a package that there are not any more.
+// stale returns the reasons for mutants of a package that no longer exist.
 func (r *reasons) stale(dir string) []string {
 	var out []string
 	for key := range r.why {
@@ -66,11 +67,11 @@ func (r *reasons) stale(dir string) []string {
 	return out
 }
 
-// further are tests of another package that count for a package.
+// A further is tests of another package that count for a package.
 type further struct {
 	dir   string
 	match *regexp.Regexp
-	sub   bool // its subtests count one by one
+	sub   bool // each of its subtests counts as a test
 }
 
 // A target is a package whose mutants are tested.
@@ -79,9 +80,9 @@ type target struct {
 	more []further
 }
 
-// readTargets reads the list of packages: a directory on each line, then further tests
-// that count for it, as directory:pattern, or directory:pattern/* for its subtests one
-// by one.
+// readTargets reads the list of packages. Each line has a directory, then the tests of
+// other packages that count for it: directory:pattern, or directory:pattern/* to count
+// each subtest.
 func readTargets(name string) ([]target, error) {
 	text, err := os.ReadFile(name)
 	if err != nil {

@@ -29,26 +29,26 @@ type test struct {
 	bin  *binary
 	name string // "TestX", or "TestX/sub"
 	took time.Duration
-	hit  []byte // which mutants make a difference in it
+	hit  []byte // the mutants that make a difference in it
 }
 
-// What became of a mutant.
+// The fates of a mutant.
 const (
 	killed   = "killed"
 	survived = "survived"
 	timedOut = "timed out"
-	missed   = "not reached" // survived: no test does anything else than before
+	missed   = "not reached" // survived: no test behaves differently
 )
 
-// maxMemory bounds the address space of a test with a mutant, in KiB: what appends for
-// ever must not take the machine with it.
+// maxMemory limits the address space of a test with a mutant, in KiB: a mutant that
+// appends for ever must not take down the machine.
 const maxMemory = 8 << 20
 
-// longest is how long a test may take without a mutant.
+// longest is the time limit of a test without a mutant.
 const longest = 2 * time.Minute
 
-// run runs tests of the binary. A mutant of 0 is none; trace, when there is one, is
-// written instead.
+// run runs tests of the binary. mutant is 0 for none; if trace is set, the tests write
+// it.
 func (b *binary) run(pattern string, mutant int, trace string, limit time.Duration, more ...string) (out []byte, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit+5*time.Second)
 	defer cancel()
@@ -62,7 +62,7 @@ func (b *binary) run(pattern string, mutant int, trace string, limit time.Durati
 	} else if mutant != 0 {
 		cmd.Env = append(cmd.Env, mut.EnvOn+"="+strconv.Itoa(mutant))
 	}
-	// Tests start programs of their own; with the test they all go.
+	// Tests start programs of their own; end those together with the test.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = time.Second
@@ -77,7 +77,7 @@ var errTime = errors.New("timed out")
 
 var testName = regexp.MustCompile(`^(Test|Fuzz|Example)`)
 
-// list is the tests of the binary whose names match, in subtests where sub is set.
+// list lists the tests of the binary whose names match, with subtests if sub is set.
 func (b *binary) list(match *regexp.Regexp, sub bool) ([]*test, error) {
 	out, err := exec.Command(b.path, "-test.list=.").Output()
 	if err != nil {
@@ -102,7 +102,7 @@ func (b *binary) list(match *regexp.Regexp, sub bool) ([]*test, error) {
 	return tests, nil
 }
 
-// subtests runs a test for the names of its subtests.
+// subtests runs a test to get the names of its subtests.
 func (b *binary) subtests(name string) ([]*test, error) {
 	out, err := b.run("^"+name+"$", 0, "", 10*longest, "-test.v")
 	if err != nil {
@@ -121,7 +121,7 @@ func (b *binary) subtests(name string) ([]*test, error) {
 	return tests, nil
 }
 
-// pattern is what -test.run takes for tests with the same parent.
+// pattern returns the argument of -test.run for tests with the same parent.
 func pattern(tests []*test) string {
 	parent, sub := "", false
 	var names []string
@@ -141,7 +141,8 @@ func pattern(tests []*test) string {
 	return all
 }
 
-// trace runs a test without mutants and notes which would make a difference in it.
+// trace runs a test without mutants and records which ones would make a difference in
+// it.
 func (t *test) trace(file string, mutants int) error {
 	if err := os.WriteFile(file, make([]byte, mutants+1), 0o600); err != nil {
 		return err
@@ -161,13 +162,13 @@ func lastLines(out []byte, n int) string {
 	return strings.Join(lines[max(0, len(lines)-n):], "\n")
 }
 
-// The tests that a mutant makes a difference in run in batches: the fast ones kill most.
+// The tests that a mutant affects run in batches: the fast ones kill most mutants.
 const (
 	firstBatch  = 300 * time.Millisecond
 	secondBatch = 4 * time.Second
 )
 
-// batches orders the tests that the mutant makes a difference in.
+// batches sorts the tests that the mutant affects into batches.
 func batches(tests []*test, id int) [][]*test {
 	var reach []*test
 	for _, t := range tests {
@@ -195,7 +196,7 @@ func batches(tests []*test, id int) [][]*test {
 	return all
 }
 
-// split makes runs of a batch: one for each binary and parent.
+// split splits a batch into runs: one for each binary and parent.
 func split(batch []*test) [][]*test {
 	type place struct {
 		bin    *binary
@@ -220,7 +221,7 @@ func split(batch []*test) [][]*test {
 	return out
 }
 
-// try runs a mutant against the tests that it makes a difference in.
+// try runs the tests that a mutant affects against it.
 func try(tests []*test, id int) (verdict, by string) {
 	runs := batches(tests, id)
 	if len(runs) == 0 {
@@ -245,7 +246,7 @@ func try(tests []*test, id int) (verdict, by string) {
 	return survived, ""
 }
 
-// tests compiles the further packages whose tests count, and traces all tests.
+// tests compiles the packages of the further tests, and traces all tests.
 func (s *subject) tests(own string, more []further, warn func(string)) ([]*test, error) {
 	root := func(dir string) string { return filepath.Join(s.root, dir) }
 	bins := map[string]*binary{s.dir: {own, root(s.dir)}}
@@ -254,7 +255,7 @@ func (s *subject) tests(own string, more []further, warn func(string)) ([]*test,
 		return nil, err
 	}
 	for i, f := range more {
-		if f.dir == s.dir { // another way to run some of the package's own
+		if f.dir == s.dir { // another way to run some of the package's own tests
 			tests = slices.DeleteFunc(tests, func(t *test) bool { return f.match.MatchString(t.name) })
 		}
 		if bins[f.dir] == nil {

@@ -1,6 +1,6 @@
-// Package mut holds the switches that internal/mutants writes into a package under
-// test. All mutants are compiled into one test binary; the environment says which of
-// them is on.
+// Package mut has the switches that internal/mutants writes into a package under test.
+// All mutants are compiled into one test binary; the environment says which of them is
+// on.
 package mut
 
 import (
@@ -14,13 +14,12 @@ import (
 const (
 	// EnvOn is the number of the mutant that is on.
 	EnvOn = "COREWALK_MUTANT"
-	// EnvTrace names a file with a byte for each mutant. A mutant sets its byte
-	// where it would have made a difference.
+	// EnvTrace names a file with one byte per mutant. A mutant sets its byte at a point
+	// where it would make a difference.
 	EnvTrace = "COREWALK_MUTANT_TRACE"
 )
 
-// on is the number of the mutant that is on: 0 for none, tracing when none is on and
-// trace is written instead.
+// on is the number of the mutant that is on; 0 if none is, and then trace is written.
 var on = start()
 
 const tracing = -1
@@ -38,7 +37,7 @@ func start() int {
 		if err != nil {
 			panic(err)
 		}
-		// Shared, so that what a crashed process wrote is not lost.
+		// Shared, so that the file keeps what a crashed process wrote.
 		trace, err = syscall.Mmap(int(f.Fd()), 0, int(info.Size()), syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
 		if err != nil {
 			panic(err)
@@ -49,7 +48,8 @@ func start() int {
 	return n
 }
 
-// is reports whether mutant id is on. differs says whether that makes a difference here.
+// is reports whether mutant id is on. differs says whether that makes a difference
+// here.
 func is(id int, differs bool) bool {
 	if on == tracing && differs {
 		trace[id] = 1
@@ -57,8 +57,8 @@ func is(id int, differs bool) bool {
 	return on == id
 }
 
-// Cond is a condition c, which mutant yes makes true and mutant no false. A number of 0
-// stands for no mutant.
+// Cond is a condition c, which mutant yes makes true and mutant no makes false. The
+// number 0 stands for no mutant.
 func Cond(yes, no int, c bool) bool {
 	if on == 0 {
 		return c
@@ -92,7 +92,7 @@ func GreaterEqual[T cmp.Ordered](id int, a, b T) bool {
 	return a >= b && (on == 0 || edge(id, a == b, a >= b))
 }
 
-// edge is the result of a comparison, which mutant id inverts where both sides are equal.
+// edge is the result of a comparison, which mutant id inverts if both sides are equal.
 func edge(id int, equal, result bool) bool {
 	return result != (is(id, equal) && equal)
 }

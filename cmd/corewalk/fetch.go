@@ -14,21 +14,21 @@ import (
 	"github.com/corewalk/corewalk/internal/files/debuginfod"
 )
 
-// Values of --debuginfod that are no URL.
+// Values of --debuginfod that are not URLs.
 const (
-	serversOfEnv = "env"  // those of DEBUGINFOD_URLS; what the flag means without a value
-	noServers    = "none" // not even those
+	serversOfEnv = "env"  // the servers in DEBUGINFOD_URLS; the meaning of the flag without a value
+	noServers    = "none" // no servers, not even those
 )
 
-// fetchFlags say which servers are asked for files: debuginfod servers, and those of
-// the symbol path.
+// fetchFlags say which servers to ask for files: debuginfod servers, and those of the
+// symbol path.
 type fetchFlags struct {
 	urls    []string
 	symbols symbolFlags
 
-	client *debuginfod.Client // nil for none
+	client *debuginfod.Client // nil if there are none
 	shown  fetching
-	notes  []string // what of the environment is not heeded, and why
+	notes  []string // what was ignored in the environment, and why
 }
 
 func (f *fetchFlags) register(fs *pflag.FlagSet) {
@@ -37,8 +37,9 @@ func (f *fetchFlags) register(fs *pflag.FlagSet) {
 	f.symbols.register(fs)
 }
 
-// check makes the clients that the flags and the environment ask for. The flags must
-// make sense; what is wrong in the environment, which others have set, is noted.
+// check makes the clients that the flags and the environment ask for. Errors in the
+// flags are usage errors. Errors in the environment are only noted, because others may
+// have set it.
 func (f *fetchFlags) check() error {
 	cfg := f.config(false)
 	if err := f.symbols.check(cfg); err != nil {
@@ -47,7 +48,7 @@ func (f *fetchFlags) check() error {
 	return f.checkDebuginfod()
 }
 
-// config is the configuration that the environment asks for.
+// config returns the configuration that the environment asks for.
 func (f *fetchFlags) config(servers bool) debuginfod.Config {
 	cfg := debuginfod.FromEnv(os.Getenv, servers)
 	cfg.UserAgent = "corewalk/" + corewalk.Version
@@ -103,7 +104,7 @@ func (f *fetchFlags) note(cfg debuginfod.Config) {
 	}
 }
 
-// despite advises what to do about servers that are left out.
+// despite returns advice about servers that are left out.
 func despite(cfg debuginfod.Config) string {
 	if len(cfg.LeftOut) == 0 {
 		return ""
@@ -111,7 +112,7 @@ func despite(cfg debuginfod.Config) string {
 	return "; --debuginfod=URL asks a server without"
 }
 
-// options are those of corewalk.Open.
+// options returns options for corewalk.Open.
 func (f *fetchFlags) options(e env) []corewalk.Option {
 	for _, n := range f.notes {
 		e.say("%s", n)
@@ -131,8 +132,8 @@ func (f *fetchFlags) options(e env) []corewalk.Option {
 	return opts
 }
 
-// fetching shows what is being fetched: on one line of a terminal, or where there
-// is none with a line for the beginning and the end of each file.
+// fetching shows what is being fetched: on one line of a terminal or, if there is no
+// terminal, with a line at the beginning and at the end of each file.
 type fetching struct {
 	mu     sync.Mutex
 	line   progress
@@ -168,7 +169,7 @@ func (f *fetching) report(p debuginfod.Progress) {
 	f.line.show(f.text(), p.Done, p.Total)
 }
 
-// logged writes the lines of a file that begins (first) or has ended.
+// logged writes the line for a file that begins (first) or has ended.
 func (f *fetching) logged(p debuginfod.Progress, first bool) {
 	switch {
 	case p.OK:
@@ -180,7 +181,7 @@ func (f *fetching) logged(p debuginfod.Progress, first bool) {
 	}
 }
 
-// fetched names what is fetched.
+// fetched returns the name of what is fetched.
 func fetched(p debuginfod.Progress) string {
 	if p.Name != "" {
 		return fmt.Sprintf("%s (%s, %s)", p.Name, p.Kind, p.BuildID)

@@ -13,13 +13,13 @@ import (
 	"github.com/corewalk/corewalk/unwind"
 )
 
-// fileFlags say where files are and how to print; every subcommand has them.
+// fileFlags say where files are and how to print. Every subcommand has them.
 type fileFlags struct {
 	sysroots, debugDirs, search []string
 	fetch                       fetchFlags
 	force                       bool
 	format                      string
-	formats                     []string // that the subcommand has
+	formats                     []string // those that the subcommand has
 	color                       string
 }
 
@@ -44,7 +44,7 @@ func (f *fileFlags) register(fs *pflag.FlagSet, formats ...string) {
 	fs.StringVar(&f.color, "color", "auto", "colour the text: `WHEN` is auto (on a terminal, unless NO_COLOR is set), always or never")
 }
 
-// check validates what the flag parser cannot.
+// check checks what the flag parser cannot.
 func (f *fileFlags) check() error {
 	if f.format == stackwalkAlias {
 		f.format = formatStackwalk
@@ -70,13 +70,13 @@ func (f *fileFlags) check() error {
 	return f.fetch.check()
 }
 
-// orList is "a, b or c".
+// orList returns "a, b or c".
 func orList(words []string) string {
 	last := len(words) - 1
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// options turns the flags into options of corewalk.Open.
+// options turns the flags into options for corewalk.Open.
 func (f *fileFlags) options(e env, binary string) []corewalk.Option {
 	opts := f.fetch.options(e)
 	for _, d := range f.sysroots {
@@ -97,7 +97,7 @@ func (f *fileFlags) options(e env, binary string) []corewalk.Option {
 	return opts
 }
 
-// colored decides whether to colour what goes to out.
+// colored decides whether to use colours in the output.
 func (f *fileFlags) colored(out any) bool {
 	switch f.color {
 	case "always":
@@ -118,7 +118,7 @@ func isTerminal(stream any) bool {
 	return err == nil && st.Mode()&os.ModeCharDevice != 0
 }
 
-// threadIDs takes the values of --thread apart.
+// threadIDs parses the values of --thread.
 func threadIDs(values []string) ([]unwind.ThreadID, error) {
 	var ids []unwind.ThreadID
 	for _, v := range values {
@@ -131,9 +131,9 @@ func threadIDs(values []string) ([]unwind.ThreadID, error) {
 	return ids, nil
 }
 
-// target opens the core that the operands name. Without a target it has said why
-// not, and the status is the command's; with one, err says what keeps it from
-// being walked.
+// target opens the core that the operands name. If it returns no target, it has printed
+// why, and status is the command's exit status. If it returns a target and an error,
+// the error says why the core cannot be walked.
 func (f *fileFlags) target(e env, args []string) (o operands, t *corewalk.Target, status int, err error) {
 	if o, err = e.operands(args); err != nil {
 		return o, nil, e.usageError("%v", err), err

@@ -25,7 +25,7 @@ Exit status: 0 all was read; 1 the file is not a core; 2 wrong usage; 3 the core
 kind whose stacks cannot be walked.
 `
 
-// infoFlags are those of corewalk info.
+// infoFlags are the flags of corewalk info.
 type infoFlags struct {
 	fileFlags
 	missing bool
@@ -54,7 +54,7 @@ func runInfo(args []string, e env) int {
 		return status
 	}
 	defer t.Close()
-	if err != nil { // what is in the file can still be shown
+	if err != nil { // the contents of the file can still be shown
 		e.say("%v", err)
 	}
 	in := t.InfoWith(corewalk.InfoOptions{Memory: f.memory})

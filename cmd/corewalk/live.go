@@ -43,7 +43,7 @@ Exit status: 0 the report is complete; 1 nothing could be analysed, or the progr
 crash, or --parity found differences; 2 wrong usage; 3 the report has gaps.
 `
 
-// liveFlags are those of corewalk live.
+// liveFlags are the flags of corewalk live.
 type liveFlags struct {
 	reportFlags
 	sampleFlags
@@ -113,7 +113,7 @@ func (f *liveFlags) attach(e env, operand string, o corewalk.AnalyzeOptions, opt
 	return f.report(e, t, operands{core: fmt.Sprintf("process %d", pid)}, o)
 }
 
-// checkModes looks whether the flags ask for one thing.
+// checkModes checks that the flags ask for one thing only.
 func (f *liveFlags) checkModes(fs *pflag.FlagSet) error {
 	if err := f.sampleFlags.check(fs, f.format); err != nil {
 		return err
@@ -133,7 +133,7 @@ func (f *liveFlags) checkModes(fs *pflag.FlagSet) error {
 	return nil
 }
 
-// report prints what Analyze says; the process is let go before that.
+// report prints the result of Analyze, after it has detached from the process.
 func (f *liveFlags) report(e env, t *corewalk.Target, name operands, o corewalk.AnalyzeOptions) int {
 	r, err := t.Analyze(e.ctx, o)
 	if err != nil {
@@ -182,7 +182,7 @@ func (f *liveFlags) launch(e env, argv []string, o corewalk.AnalyzeOptions, opts
 	}
 }
 
-// next waits for events, or for Ctrl-C.
+// next waits for events or for Ctrl-C.
 func (f *liveFlags) next(e env, p *livestate.Process) ([]livestate.Event, error) {
 	for {
 		events, err := p.HandleDebugEvent(false)
@@ -197,7 +197,7 @@ func (f *liveFlags) next(e env, p *livestate.Process) ([]livestate.Event, error)
 	}
 }
 
-// ended says how a program ended that was not reported on.
+// ended says how a program ended that did not get a report.
 func (e env) ended(name string, ev livestate.Event) int {
 	if ev.Signal != 0 {
 		return e.fail(fmt.Errorf("%s was killed by signal %d: there is nothing left to report on", name, ev.Signal))

@@ -12,7 +12,7 @@ import (
 
 // writeCore writes the core of a process.
 func (f *liveFlags) writeCore(e env, t *corewalk.Target) int {
-	// As the kernel's: a core holds what the process knows.
+	// As the kernel's: a core contains the secrets of the process.
 	file, err := os.OpenFile(f.core, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return e.fail(err)

@@ -20,7 +20,7 @@ import (
 	"github.com/corewalk/corewalk/unwind"
 )
 
-// sampleFlags are those of corewalk live that look at a process again and again.
+// sampleFlags are the flags of corewalk live that sample a process.
 type sampleFlags struct {
 	every, long   time.Duration
 	folded, pprof string
@@ -33,7 +33,7 @@ func (f *sampleFlags) register(fs *pflag.FlagSet) {
 	fs.StringVar(&f.pprof, "pprof", "", "write the samples to `FILE` for pprof (go tool pprof FILE)")
 }
 
-// leastEvery bounds how often a process is stopped.
+// leastEvery limits how often a process is stopped.
 const leastEvery = time.Millisecond
 
 func (f *sampleFlags) check(fs *pflag.FlagSet, format string) error {
@@ -56,10 +56,10 @@ func (f *sampleFlags) check(fs *pflag.FlagSet, format string) error {
 	return nil
 }
 
-// sampleFrames bounds the frames of a stack, unless --max-frames says otherwise.
+// sampleFrames limits the frames of a stack, unless --max-frames is given.
 const sampleFrames = 1024
 
-// sample samples a process until the time is up, Ctrl-C, or its end.
+// sample samples a process until the time is up, Ctrl-C, or the end of the process.
 func (f *liveFlags) sample(e env, t *corewalk.Target, o corewalk.AnalyzeOptions) int {
 	outputs, err := f.create()
 	if err != nil {
@@ -77,7 +77,7 @@ func (f *liveFlags) sample(e env, t *corewalk.Target, o corewalk.AnalyzeOptions)
 	}
 	early := 0
 	err = p.Collect(e.ctx, f.long, func() ([]sample.Stack, time.Duration, error) {
-		// A sample that has begun is not cut short.
+		// Complete a sample that has begun.
 		m, err := t.Moment(context.WithoutCancel(e.ctx), unwind.WithMaxFrames(frames))
 		if err != nil {
 			return nil, 0, err
@@ -106,7 +106,7 @@ func (f *liveFlags) sample(e env, t *corewalk.Target, o corewalk.AnalyzeOptions)
 	return e.written(p.WriteTree(e.stdout, sample.TreeOptions{MaxRows: rows}), status)
 }
 
-// stacksOf takes out of a moment what a profile wants.
+// stacksOf returns the parts of a moment that a profile needs.
 func stacksOf(m *corewalk.Moment, wanted []unwind.ThreadID, early *int) []sample.Stack {
 	out := make([]sample.Stack, 0, len(m.Stacks))
 	for i, s := range m.Stacks {
@@ -125,8 +125,8 @@ func stacksOf(m *corewalk.Moment, wanted []unwind.ThreadID, early *int) []sample
 	return out
 }
 
-// sampleFiles are the files that samples are written to: opened before the first, so
-// that none are gathered for nothing.
+// sampleFiles are the files that samples are written to. They are opened before the
+// first sample, so that an error costs no samples.
 type sampleFiles []sampleFile
 
 type sampleFile struct {
@@ -168,7 +168,7 @@ func (s sampleFiles) close() {
 	}
 }
 
-// A namer says what is at an address.
+// A namer returns the name of the code at an address.
 type namer struct {
 	t       *corewalk.Target
 	modules map[*libstate.Library]*sample.Module
@@ -198,7 +198,8 @@ func (n *namer) place(addr uint64) sample.Place {
 	return p
 }
 
-// module is a library as a profile has it: by its first mapping with code.
+// module returns a library in the form that a profile needs: with its first mapping
+// that has code.
 func (n *namer) module(lib *libstate.Library) *sample.Module {
 	if m := n.modules[lib]; m != nil {
 		return m

@@ -8,7 +8,7 @@ import (
 	"github.com/corewalk/corewalk"
 )
 
-// localsFlags say which variables are printed, and how much of each.
+// localsFlags say which variables to print, and how much of each.
 type localsFlags struct {
 	which                            string
 	maxElements, maxString, maxDepth int

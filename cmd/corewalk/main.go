@@ -17,11 +17,11 @@ import (
 const (
 	exitComplete   = 0 // the report is complete
 	exitNothing    = 1 // nothing could be analysed
-	exitUsage      = 2 // the command line makes no sense
+	exitUsage      = 2 // the command line is wrong
 	exitIncomplete = 3 // there is a report, with gaps
 )
 
-// env is what a run of the command sees of the world.
+// env is the environment of one run of the command.
 type env struct {
 	ctx            context.Context // done at Ctrl-C
 	stdin          io.Reader
@@ -30,8 +30,8 @@ type env struct {
 
 func main() {
 	putOffGC()
-	// A pipe whose reader has left is then an error of writing, which written
-	// takes for no failure.
+	// Writing to a pipe whose reader has left is then an error, which written does not
+	// count as a failure.
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	context.AfterFunc(ctx, stop) // the second Ctrl-C kills
@@ -54,8 +54,8 @@ func run(args []string, e env) int {
 	return runReport(args, e)
 }
 
-// parse parses a command line. When it answers false the run is over, with the
-// status it gives.
+// parse parses a command line. If it returns false the run is over, with the status
+// that it returns.
 func parse(fs *pflag.FlagSet, args []string, usage string, e env) (int, bool) {
 	fs.SetOutput(io.Discard)
 	fs.Usage = func() {}
@@ -75,7 +75,7 @@ func (e env) say(format string, args ...any) {
 	fmt.Fprintf(e.stderr, "corewalk: "+format+"\n", args...)
 }
 
-// usageError reports a command line that makes no sense.
+// usageError reports a wrong command line.
 func (e env) usageError(format string, args ...any) int {
 	e.say(format+" (corewalk --help shows how)", args...)
 	return exitUsage
@@ -87,8 +87,8 @@ func (e env) fail(err error) int {
 	return exitNothing
 }
 
-// written is the status after writing the output ended with err. Nobody reading
-// on, as with "corewalk core | head", is no failure.
+// written returns the exit status after writing the output ended with err. A reader
+// that has left, as with "corewalk core | head", is not a failure.
 func (e env) written(err error, status int) int {
 	if err == nil || errors.Is(err, syscall.EPIPE) {
 		return status

@@ -14,7 +14,7 @@ import (
 	"github.com/corewalk/corewalk/internal/files/mmapfile"
 )
 
-// open opens the core named on the command line, "-" being standard input.
+// open opens the core named on the command line; "-" is standard input.
 func (e env) open(o operands, opts []corewalk.Option) (*corewalk.Target, error) {
 	p := &progress{start: time.Now()}
 	if f, ok := e.stderr.(*os.File); ok && isTerminal(f) {
@@ -31,8 +31,7 @@ func (e env) open(o operands, opts []corewalk.Option) (*corewalk.Target, error) 
 	return corewalk.Open(e.ctx, o.core, opts...)
 }
 
-// interruptible is r, but reading ends when ctx is done, even while r waits for
-// more.
+// interruptible is r, but reading ends when ctx is done, even while r waits for data.
 func interruptible(ctx context.Context, r io.Reader) io.Reader {
 	out, in := io.Pipe()
 	context.AfterFunc(ctx, func() { in.CloseWithError(ctx.Err()) })
@@ -43,8 +42,7 @@ func interruptible(ctx context.Context, r io.Reader) io.Reader {
 	return out
 }
 
-// failOpen reports a core that could not be opened, with what to do where the
-// error does not say it.
+// failOpen reports a core that could not be opened, with advice if the error has none.
 func (e env) failOpen(err error) int {
 	advice := ""
 	switch {

@@ -15,12 +15,12 @@ import (
 
 // operands are the files on the command line.
 type operands struct {
-	core, binary string // binary is "" when none was given, or it cannot be used
+	core, binary string // binary is "" if none was given, or if it cannot be used
 	given        string // BINARY as given
 }
 
-// operands takes CORE [BINARY] off the command line. What is wrong with BINARY
-// is said and BINARY left out: the core alone still tells something.
+// operands takes CORE [BINARY] from the command line. If BINARY cannot be used, it says
+// why and leaves BINARY out: the core alone is still useful.
 func (e env) operands(args []string) (operands, error) {
 	switch len(args) {
 	case 0:
@@ -54,10 +54,10 @@ func (e env) operands(args []string) (operands, error) {
 	return o, nil
 }
 
-// A content is what a file holds, as far as its first bytes tell.
+// A content is what a file contains, as far as its first bytes show.
 type content struct {
 	kind int
-	info fs.FileInfo // nil when not known
+	info fs.FileInfo // nil if not known
 	err  error       // why it cannot be read
 	head []byte
 }
@@ -65,11 +65,11 @@ type content struct {
 // Kinds of content.
 const (
 	kindOther   = iota
-	kindCore    // an ELF core, or something compressed, which is none of the others
-	kindProgram // an ELF file that is no core
+	kindCore    // an ELF core, or a compressed file, which is not of the other kinds
+	kindProgram // an ELF file that is not a core
 )
 
-// kindOf looks at a regular file. Others, pipes for instance, are left alone.
+// kindOf examines a regular file. It does not read others, such as pipes.
 func kindOf(path string) content {
 	st, err := os.Stat(path)
 	if err != nil {
@@ -126,8 +126,8 @@ func (c *content) wrong(path string) string {
 	return fmt.Sprintf("not an ELF file, it begins with % x: %s", c.head[:min(4, len(c.head))], advice)
 }
 
-// unused says why a BINARY that looked good was not used for the main program,
-// and reports whether the program had no other file either.
+// unused says why a BINARY that looked good was not used for the main program. It
+// reports whether the program has no other file either.
 func (e env) unused(o operands, modules []report.Module) bool {
 	main := mainModule(modules)
 	if o.given == "" {
@@ -136,9 +136,9 @@ func (e env) unused(o operands, modules []report.Module) bool {
 	if o.binary != "" && (main == nil || !sameFile(main.File, o.binary) && !sameFile(main.DebugFile, o.binary)) {
 		switch {
 		case main == nil:
-			e.say("%s: not used as BINARY: the core does not tell which of its modules is the program", o.binary)
+			e.say("%s: not used as BINARY: the core does not say which of its modules is the program", o.binary)
 		case main.File == "":
-			e.say("%s: not used as BINARY: it does not fit %s, the program of the core", o.binary, main.Path)
+			e.say("%s: not used as BINARY: it does not match %s, the program of the core", o.binary, main.Path)
 		default:
 			e.say("%s: not used as BINARY: it is from a different build than the core; %s matches and was used", o.binary, main.File)
 		}
@@ -181,8 +181,8 @@ func sameFile(a, b string) bool {
 	return err == nil && os.SameFile(x, y)
 }
 
-// plainError is err without the operation and the path that the system's errors
-// begin with.
+// plainError returns err without the operation and the path at the start of a system
+// error.
 func plainError(err error) error {
 	var pe *fs.PathError
 	if errors.As(err, &pe) {

@@ -10,8 +10,8 @@ import (
 	"github.com/vbauerster/mpb/v8/decor"
 )
 
-// patience is how long unpacking goes on before anything is shown, and pace how
-// often what is shown changes.
+// patience is how long unpacking takes before anything is shown. pace is how often the
+// line changes.
 const (
 	patience = time.Second
 	pace     = 100 * time.Millisecond
@@ -20,22 +20,23 @@ const (
 // barWidth is the width of a bar, in columns.
 const barWidth = 32
 
-// progress shows how far long work is, on one line of a terminal: a text and, if it is
-// known how much there is to do, a bar.
+// progress shows the progress of long work on one line of a terminal: a text and, if
+// the amount of work is known, a bar.
 type progress struct {
 	out   io.Writer // a terminal
 	start time.Time
-	last  time.Time // when the line was changed
-	total int64     // bytes of the compressed file; 0 when not known
+	last  time.Time // when the line last changed
+	total int64     // bytes of the compressed file; 0 if not known
 
 	mu    sync.Mutex
 	text  string
 	bars  *mpb.Progress // nil while nothing is shown
 	bar   *mpb.Bar
-	drawn bool // there is a bar, not only text
+	drawn bool // a bar is shown, not only text
 }
 
-// report is called with the bytes of a compressed core read and written so far.
+// report is called with the numbers of bytes of a compressed core that were read and
+// written so far.
 func (p *progress) report(in, out int64) {
 	now := time.Now()
 	if now.Sub(p.start) < patience || now.Sub(p.last) < pace {
@@ -49,7 +50,7 @@ func (p *progress) report(in, out int64) {
 	p.show(text, in, p.total)
 }
 
-// show changes the line. The bar needs a total; it is left out if that is 0.
+// show changes the line. Without a total (0) it shows no bar.
 func (p *progress) show(text string, done, total int64) {
 	p.mu.Lock()
 	p.text = text
@@ -79,7 +80,7 @@ func (p *progress) begin(total int64) {
 	})))
 }
 
-// done takes the line off the screen.
+// done removes the line from the screen.
 func (p *progress) done() {
 	if p.bars == nil {
 		return

@@ -40,7 +40,7 @@ Exit status: 0 the report is complete; 1 nothing could be analysed; 2 wrong usag
 (a stack that ended early, a file from a different build, a truncated core).
 `
 
-// reportFlags are those of the main command.
+// reportFlags are the flags of the main command.
 type reportFlags struct {
 	fileFlags
 	locals    localsFlags
@@ -66,7 +66,7 @@ func (f *reportFlags) register(fs *pflag.FlagSet) {
 	f.fileFlags.register(fs, formatText, formatJSON, formatStackwalk)
 	fs.StringSliceVar(&f.threads, "thread", nil, "report only the threads with these `IDs` (repeatable, or with commas)")
 	fs.IntVar(&f.maxFrames, "max-frames", -1, "walk at most `N` frames of a stack; 0 prints all of a very deep one (default: walk all, print its ends)")
-	fs.Lookup("max-frames").DefValue = "0" // -1 only tells that the flag is not given
+	fs.Lookup("max-frames").DefValue = "0" // -1 only means that the flag was not given
 	fs.BoolVar(&f.noInlines, "no-inlines", false, "leave out inlined and tail-called functions")
 	fs.BoolVar(&f.registers, "registers", false, "print every thread's registers")
 	fs.BoolVar(&f.explain, "explain", false, "tell for each frame how it was found")
@@ -104,7 +104,7 @@ func runReport(args []string, e env) int {
 	return f.finish(e, o, analyze.Threads, r)
 }
 
-// finish prints a report and answers the command's status.
+// finish prints a report and returns the command's exit status.
 func (f *reportFlags) finish(e env, o operands, threads []unwind.ThreadID, r *report.Report) int {
 	status := exitComplete
 	if !r.Complete() && !f.cutOnly(r) {
@@ -132,8 +132,8 @@ func (f *reportFlags) write(e env, r *report.Report) error {
 	return report.WriteText(e.stdout, r, f.text(e))
 }
 
-// unwalkable reports what is in a core without threads or of an architecture that
-// is not known.
+// unwalkable reports the contents of a core that has no threads or whose architecture
+// is not supported.
 func (f *reportFlags) unwalkable(e env, t *corewalk.Target, why error) int {
 	in := t.Info()
 	var err error
@@ -147,7 +147,7 @@ func (f *reportFlags) unwalkable(e env, t *corewalk.Target, why error) int {
 	return e.written(err, exitNothing)
 }
 
-// haveThreads says which of the threads that were asked for are not in the core.
+// haveThreads says which of the requested threads are not in the core.
 func (e env) haveThreads(o operands, want []unwind.ThreadID, r *report.Report) bool {
 	all := true
 	for _, id := range want {
@@ -180,8 +180,7 @@ func (f *reportFlags) analyze() (corewalk.AnalyzeOptions, error) {
 	return o, err
 }
 
-// defaultRows is how many lines of one stack the text shows before it leaves out
-// the middle.
+// defaultRows is how many lines of one stack the text shows before it omits the middle.
 const defaultRows = 200
 
 func (f *reportFlags) text(e env) report.TextOptions {

@@ -13,25 +13,26 @@ import (
 	"github.com/corewalk/corewalk/internal/files/find"
 )
 
-// symbolPathVars are the environment's symbol paths, of which the first that is set
-// counts.
+// symbolPathVars are the environment variables with symbol paths; the first one that is
+// set counts.
 var symbolPathVars = []string{"COREWALK_SYMBOL_PATH", "_NT_SYMBOL_PATH"}
 
 // symbolFlags say where PE images, PDBs and Breakpad symbol files come from.
 type symbolFlags struct {
 	paths []string
 
-	path   string                   // what counts of flag and environment
-	client *debuginfod.SymbolClient // nil for none
-	notes  []string                 // what is not heeded, and why
+	path   string                   // the path in use, from the flag or the environment
+	client *debuginfod.SymbolClient // nil if there is none
+	notes  []string                 // what was ignored, and why
 }
 
 func (f *symbolFlags) register(fs *pflag.FlagSet) {
 	fs.StringArrayVar(&f.paths, "symbol-path", nil, "look for PDBs, PE images and Breakpad symbol files by `PATH`, such as 'dir;srv*cache*url' (repeatable; default: COREWALK_SYMBOL_PATH or _NT_SYMBOL_PATH)")
 }
 
-// check takes the path of the flag apart, which must make sense, or that of the
-// environment, which others have set: what is wrong in that is noted.
+// check parses the path of the flag or, without the flag, that of the environment.
+// Errors in the flag are usage errors. Errors in the environment are only noted,
+// because others may have set it.
 func (f *symbolFlags) check(cfg debuginfod.Config) error {
 	name := "--symbol-path"
 	if f.path = strings.Join(f.paths, ";"); len(f.paths) == 0 {
@@ -60,7 +61,7 @@ func (f *symbolFlags) check(cfg debuginfod.Config) error {
 	return nil
 }
 
-// symbolPathOfEnv is the path of the environment, and the variable that has it.
+// symbolPathOfEnv returns the path in the environment, and the variable that has it.
 func symbolPathOfEnv() (path, name string) {
 	for _, v := range symbolPathVars {
 		if path, set := os.LookupEnv(v); set {
@@ -70,7 +71,8 @@ func symbolPathOfEnv() (path, name string) {
 	return "", ""
 }
 
-// absent tells which directories are not there, of those that nobody makes.
+// absent returns the directories that do not exist, except the stores, which are
+// created when needed.
 func absent(p find.SymbolPath) []string {
 	var list []string
 	for _, dir := range p.Dirs {
@@ -86,7 +88,7 @@ func absent(p find.SymbolPath) []string {
 	return list
 }
 
-// options are those of corewalk.Open.
+// options returns options for corewalk.Open.
 func (f *symbolFlags) options(e env) []corewalk.Option {
 	for _, n := range f.notes {
 		e.say("%s", n)

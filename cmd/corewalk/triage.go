@@ -42,7 +42,7 @@ Exit status: 0 all was analysed; 1 nothing could be; 2 wrong usage; 3 some dumps
 run was interrupted; 4 with --fail-on new, there are new groups.
 `
 
-// exitNew says that there are groups that --fail-on asks about.
+// exitNew says that there are groups that --fail-on asks for.
 const exitNew = 4
 
 // The values of --format that triage has besides text and json.
@@ -76,7 +76,7 @@ func (f *ledgerFlags) open(ctx context.Context) (*ledger.DB, error) {
 	return ledger.Open(ctx, path, signature.Version)
 }
 
-// stateDir is the user's directory for what programs keep (XDG Base Directory
+// stateDir returns the user's directory for program state (XDG Base Directory
 // Specification).
 func stateDir() (string, error) {
 	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
@@ -89,7 +89,7 @@ func stateDir() (string, error) {
 	return filepath.Join(home, ".local", "state"), nil
 }
 
-// triageFlags are those of corewalk triage.
+// triageFlags are the flags of corewalk triage.
 type triageFlags struct {
 	fileFlags
 	ledgerFlags
@@ -161,7 +161,7 @@ func runTriage(args []string, e env) int {
 // A flagValue is a flag that was given, for the analysis process.
 type flagValue struct {
 	Name   string
-	Values []string // several of a repeatable flag
+	Values []string // several if the flag is repeatable
 }
 
 // given lists the flags that the user gave.
@@ -177,7 +177,7 @@ func given(fs *pflag.FlagSet) []flagValue {
 	return list
 }
 
-// serve is the analysis process: its flags are those that the supervisor was given.
+// serve is the analysis process. Its flags are those of the supervisor.
 func (f *triageFlags) serve(e env, fs *pflag.FlagSet) int {
 	configure := func(settings json.RawMessage) (o triage.WorkerOptions, err error) {
 		var flags []flagValue
@@ -237,7 +237,7 @@ func (f *triageFlags) run(e env, args []string, fs *pflag.FlagSet) int {
 	if len(before) > 0 {
 		s.Since = before[0].Started
 	}
-	// What is kept is shown also after Ctrl-C.
+	// Results are shown after Ctrl-C too.
 	ctx := context.WithoutCancel(e.ctx)
 	if err = f.gather(ctx, store, s); err == nil {
 		err = f.write(out, s)
@@ -248,7 +248,7 @@ func (f *triageFlags) run(e env, args []string, fs *pflag.FlagSet) int {
 	return f.status(s)
 }
 
-// gather reads what the run came to.
+// gather collects the results of the run.
 func (f *triageFlags) gather(ctx context.Context, store ledger.Store, s *render.Summary) (err error) {
 	if s.Groups, err = store.RunGroups(ctx, s.Run.ID); err != nil {
 		return err

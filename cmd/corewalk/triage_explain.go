@@ -12,7 +12,7 @@ import (
 	"github.com/corewalk/corewalk/unwind"
 )
 
-// explainAll tells how the signature of each dump came about.
+// explainAll explains the signature of each dump.
 func (f *triageFlags) explainAll(e env, paths []string) int {
 	out, err := f.create(e)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/corewalk/corewalk/report"
 )
 
-// queryFlags say which groups of the ledger are wanted.
+// queryFlags say which groups of the ledger to show.
 type queryFlags struct {
 	ledgerFlags
 	since, build, program, kind, text string
@@ -70,7 +70,7 @@ func (f *queryFlags) check() error {
 	return err
 }
 
-// moment reads a date, a time, or how long ago.
+// moment parses a date, a time, or how long ago.
 func moment(s string, now time.Time) (time.Time, error) {
 	if d, err := time.ParseDuration(s); err == nil && d >= 0 {
 		return now.Add(-d), nil
@@ -215,7 +215,7 @@ func runTriageDiff(args []string, e env) int {
 	})
 }
 
-// pickRuns finds the two runs that operands name; runs has the newest first.
+// pickRuns finds the two runs that the operands name; runs has the newest first.
 func pickRuns(runs []ledger.Run, operands []string) (before, after ledger.Run, err error) {
 	if len(runs) < 2 {
 		return before, after, errors.New("two runs are compared, and the ledger has fewer")

@@ -15,7 +15,7 @@ import (
 type triageSink struct {
 	env   env
 	bar   *counter
-	lines io.Writer // where dumps go as lines of JSON; nil for nowhere
+	lines io.Writer // dumps are written here as lines of JSON; may be nil
 	notes []string
 	err   error // of writing
 }
@@ -38,15 +38,15 @@ func (s *triageSink) Trouble(err error) {
 // Progress implements triage.Sink.
 func (s *triageSink) Progress(done, found int, all bool) { s.bar.show(done, found, all) }
 
-// A counter shows how far a run is: a line that changes on a terminal, one every few
-// seconds elsewhere.
+// A counter shows the progress of a run: on one line of a terminal that changes, or
+// else as a line every few seconds.
 type counter struct {
 	progress progress
 	out      io.Writer
 	terminal bool
 }
 
-// often is how often a counter writes a line where there is no terminal.
+// often is how often a counter writes a line if there is no terminal.
 const often = 10 * time.Second
 
 func newCounter(e env) *counter {
@@ -77,14 +77,14 @@ func (c *counter) show(done, found int, all bool) {
 	}
 }
 
-// done takes the line off the screen.
+// done removes the line from the screen.
 func (c *counter) done() {
 	if c.terminal {
 		c.progress.done()
 	}
 }
 
-// An outFile is where the result goes: a file that is complete or not there, or
+// An outFile is the file for the result, which is either complete or not there, or
 // standard output.
 type outFile struct {
 	*bufio.Writer
@@ -103,7 +103,7 @@ func (f *ledgerFlags) create(e env) (*outFile, error) {
 	return &outFile{bufio.NewWriter(file), file, f.output}, nil
 }
 
-// Write implements io.Writer; on standard output each line is seen at once.
+// Write implements io.Writer. On standard output each line is written at once.
 func (o *outFile) Write(b []byte) (int, error) {
 	n, err := o.Writer.Write(b)
 	if err == nil && o.file == nil {

@@ -23,7 +23,7 @@ var (
 	// ErrFormat: the bytes are not a table.
 	ErrFormat = errors.New("not a Go pc-line table")
 	// ErrVersion: the table is that of a Go release before 1.18.
-	ErrVersion = errors.New("Go pc-line table of an unsupported version")
+	ErrVersion = errors.New("unsupported version of the Go pc-line table")
 	// ErrTruncated: the header refers to data beyond the end of the table.
 	ErrTruncated = errors.New("truncated Go pc-line table")
 )

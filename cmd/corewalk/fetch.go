@@ -32,7 +32,7 @@ type fetchFlags struct {
 }
 
 func (f *fetchFlags) register(fs *pflag.FlagSet) {
-	fs.StringArrayVar(&f.urls, "debuginfod", nil, "fetch missing files from the debuginfod server at `URL` (repeatable; default: those of DEBUGINFOD_URLS; none asks none)")
+	fs.StringArrayVar(&f.urls, "debuginfod", nil, "fetch missing files from the debuginfod server at `URL` (repeatable; default: those of DEBUGINFOD_URLS; none disables servers)")
 	fs.Lookup("debuginfod").NoOptDefVal = serversOfEnv
 	f.symbols.register(fs)
 }

@@ -35,7 +35,7 @@ const (
 // register adds the flags; formats are those that the subcommand can print.
 func (f *fileFlags) register(fs *pflag.FlagSet, formats ...string) {
 	f.formats = formats
-	fs.StringArrayVar(&f.sysroots, "sysroot", nil, "look the dump's paths up below `DIR`, not on this machine (repeatable)")
+	fs.StringArrayVar(&f.sysroots, "sysroot", nil, "look up the dump's paths below `DIR` instead of in this machine's root (repeatable)")
 	fs.StringArrayVar(&f.debugDirs, "debug-dir", nil, "look for separate debug files in `DIR` instead of /usr/lib/debug (repeatable)")
 	fs.StringArrayVar(&f.search, "search", nil, "look for binaries, debug files, PDBs and Breakpad symbol files anywhere below `DIR` (repeatable)")
 	f.fetch.register(fs)

@@ -15,8 +15,8 @@ Usage:
 
 Examples:
   corewalk info core.4242
-  corewalk info --missing core.4242       # BUILD-ID PATH of each file to fetch, a line each
-  corewalk info --missing crash.dmp       # of PE files NAME/ID/NAME, as symbol servers have them
+  corewalk info --missing core.4242       # BUILD-ID PATH of each file to fetch, one per line
+  corewalk info --missing crash.dmp       # for PE files NAME/ID/NAME, as on symbol servers
   corewalk info --memory crash.dmp        # with every range of memory
   corewalk info --missing core.4242 | while read -r id path; do debuginfod-find debuginfo "$id"; done
   corewalk info --format json core | jq '.modules[].build_id'
@@ -35,8 +35,8 @@ type infoFlags struct {
 func (f *infoFlags) set() *pflag.FlagSet {
 	fs := pflag.NewFlagSet("corewalk info", pflag.ContinueOnError)
 	f.register(fs, formatText, formatJSON)
-	fs.BoolVar(&f.missing, "missing", false, "list only the files of modules to fetch, with the build-ids or the names that servers have them by")
-	fs.BoolVar(&f.memory, "memory", false, "list the ranges of memory that a minidump has, and the pages that it describes")
+	fs.BoolVar(&f.missing, "missing", false, "list only the modules' files to fetch, by their build-ids or their names on symbol servers")
+	fs.BoolVar(&f.memory, "memory", false, "list a minidump's memory ranges, and the pages that it describes")
 	return fs
 }
 

@@ -14,8 +14,8 @@ import (
 	"github.com/corewalk/corewalk/livestate"
 )
 
-const liveUsage = `corewalk live reports on a running process, which runs on: every thread's stack with functions,
-files, lines and variables. Or it starts a program, and reports when that crashes or is stopped.
+const liveUsage = `corewalk live reports on a running process without ending it: every thread's stack with functions,
+files, lines and variables. Or it starts a program, and reports when the program crashes or is stopped.
 
 Usage:
   corewalk live [flags] PID
@@ -24,13 +24,13 @@ Usage:
   corewalk live --core FILE PID
   corewalk live --parity PID
 
-The process stands still only while its registers and stacks are copied, some milliseconds; what
-variables point to elsewhere is read while it runs on, unless --hold is given. A program that
-crashes is reported on before it dies; it then dies as it would without corewalk.
+The process is stopped only while its registers and stacks are copied, for a few milliseconds. What
+variables point to elsewhere is read while the process runs, unless --hold is given. If a program
+crashes, the report is made before it dies; it then dies as it would without corewalk.
 
-With --every the stacks are taken again and again and merged: which functions the threads are in, and
-who called them. --core writes what the kernel would write were the process to die now. --parity
-compares the process with that, frame by frame, register by register, variable by variable.
+--every samples the stacks and merges them: which functions the threads are in, and who called them.
+--core writes the core that the kernel would write if the process died now. --parity compares the
+process with such a core: frames, registers and variables.
 
 Examples:
   corewalk live 4242
@@ -56,8 +56,8 @@ func (f *liveFlags) set() *pflag.FlagSet {
 	fs := pflag.NewFlagSet("corewalk live", pflag.ContinueOnError)
 	f.reportFlags.register(fs)
 	f.sampleFlags.register(fs)
-	fs.StringVar(&f.core, "core", "", "write the core of the process to `FILE` instead of reporting")
-	fs.BoolVar(&f.parity, "parity", false, "walk the process and its core, and print what differs instead of reporting")
+	fs.StringVar(&f.core, "core", "", "write the core of the process to `FILE` instead of a report")
+	fs.BoolVar(&f.parity, "parity", false, "walk the process and its core, and print the differences instead of a report")
 	fs.BoolVar(&f.hold, "hold", false, "keep the process stopped for the whole report, not only while its stacks are copied")
 	return fs
 }

@@ -25,7 +25,7 @@ const usageText = `corewalk says why a process died, from its core: the reason, 
 and every thread's stack with functions, files, lines and inlined calls.
 
 ` + usageLines + `
-BINARY may be left out when the file that the core names is still there and still the same build.
+You may omit BINARY if the file that the core names still exists and is the same build.
 
 Examples:
   corewalk core.4242 ./server
@@ -69,8 +69,8 @@ func (f *reportFlags) register(fs *pflag.FlagSet) {
 	fs.Lookup("max-frames").DefValue = "0" // -1 only means that the flag was not given
 	fs.BoolVar(&f.noInlines, "no-inlines", false, "leave out inlined and tail-called functions")
 	fs.BoolVar(&f.registers, "registers", false, "print every thread's registers")
-	fs.BoolVar(&f.explain, "explain", false, "tell for each frame how it was found")
-	fs.BoolVar(&f.verify, "verify", false, "ask a second stepper about each frame, and mark those it disputes")
+	fs.BoolVar(&f.explain, "explain", false, "print for each frame how it was found")
+	fs.BoolVar(&f.verify, "verify", false, "ask a second stepper about each frame, and mark the frames that it disputes")
 	f.locals.register(fs)
 	f.layout.register(fs)
 }

@@ -25,10 +25,10 @@ Usage:
   corewalk triage [flags] DIR|FILE...       analyse dumps, cores and minidumps mixed, also compressed
   corewalk triage list [flags]              groups in the ledger
   corewalk triage show [flags] GROUP        one group: its stack, with variables, and its dumps
-  corewalk triage diff [flags] [OLD [NEW]]  what two runs have in common, and what is new (default: the last two)
+  corewalk triage diff [flags] [OLD [NEW]]  compare two runs: new, gone and common groups (default: the last two)
   corewalk triage export [flags]            all groups and dumps, as lines of JSON
 
-What was found out is kept in a ledger: a dump seen before is not analysed again.
+Results are kept in a ledger: a dump seen before is not analysed again.
 
 Examples:
   corewalk triage -r /crashes --search /builds
@@ -38,7 +38,7 @@ Examples:
   corewalk triage list --since 2026-11-01
   corewalk triage show b41e7f
 
-Exit status: 0 all was analysed; 1 nothing could be; 2 wrong usage; 3 some dumps could not be read, or the
+Exit status: 0 all dumps were analysed; 1 none could be; 2 wrong usage; 3 some dumps could not be read, or the
 run was interrupted; 4 with --fail-on new, there are new groups.
 `
 
@@ -108,11 +108,11 @@ func (f *triageFlags) set() *pflag.FlagSet {
 	f.ledgerFlags.register(fs)
 	fs.BoolVar(&f.noDB, "no-db", false, "keep no ledger: all dumps are analysed, and all groups are new")
 	fs.BoolVarP(&f.recursive, "recursive", "r", false, "look into directories below directories")
-	fs.IntVar(&f.jobs, "jobs", 0, "analyse `N` dumps at a time (default: what the processors can do)")
-	fs.DurationVar(&f.deadline, "deadline", triage.DefaultDeadline, "give one dump up after this `TIME`")
-	fs.Int64Var(&f.memory, "memory", triage.DefaultMemory>>20, "give a dump up whose analysis takes more than `MIB` of memory")
-	fs.StringVar(&f.failOn, "fail-on", "", "exit with status 4 where there are new groups: `WHAT` is new")
-	fs.BoolVar(&f.explain, "explain-signature", false, "tell for each frame of each dump why it is in the signature or not")
+	fs.IntVar(&f.jobs, "jobs", 0, "analyse `N` dumps at a time (default: twice the number of processors)")
+	fs.DurationVar(&f.deadline, "deadline", triage.DefaultDeadline, "give up on a dump after this `TIME`")
+	fs.Int64Var(&f.memory, "memory", triage.DefaultMemory>>20, "give up on a dump whose analysis takes more than `MIB` of memory")
+	fs.StringVar(&f.failOn, "fail-on", "", "exit with status 4 if there are new groups: `WHAT` is new")
+	fs.BoolVar(&f.explain, "explain-signature", false, "print for each frame of each dump why it is in the signature or not")
 	fs.BoolVar(&f.worker, "worker", false, "analyse what a supervisor asks for")
 	fs.MarkHidden("worker")
 	return fs

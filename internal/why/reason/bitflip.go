@@ -51,8 +51,8 @@ func (in *Input) flippable(r *Reason) bool {
 	if r.Addr < nullZone || in.guardPage(r.Addr) || in.kernels(r.Addr) && in.canonical(r.Addr) {
 		return false
 	}
-	if r.bad() || r.isNull() {
-		return false // the address is fine, or it is an index from a null pointer
+	if r.bad() {
+		return false // the address is fine
 	}
 	return r.wild() || r.Kind == report.CrashWriteReadOnly
 }

@@ -114,11 +114,11 @@ func TestWhereTheEntryPointIs(t *testing.T) {
 func TestNamesOfClone(t *testing.T) {
 	for name, want := range map[string]bool{"clone": true, "__clone": true, "clone3": true, "__clone3": true, "thread_start": true,
 		"__thread_start": true, "runtime.clone": true, "runtime.clone.abi0": true, "": true, "clone2": false, "main": false} {
-		for kind, any := range map[libstate.Kind]bool{libstate.Executable: false, libstate.SharedLibrary: true, libstate.Interpreter: true} {
+		for kind, every := range map[libstate.Kind]bool{libstate.Executable: false, libstate.SharedLibrary: true, libstate.Interpreter: true} {
 			p := newProc(map[string]uint64{"rip": bias + raClone, "rsp": stack})
 			p.libs = libstate.NewTable([]*libstate.Library{p.program(kind)}, 0)
 			w := walker(t, p, symbols{{Name: name, Addr: fnClone, Size: 14}}, must(steppers.NewBottomOfStackStepper(arch.AMD64)))
-			if _, err := w.WalkSingleFrame(called(t, w, bias+raClone, stack, 0)); errors.Is(err, unwind.ErrStackBottom) != (want || any) {
+			if _, err := w.WalkSingleFrame(called(t, w, bias+raClone, stack, 0)); errors.Is(err, unwind.ErrStackBottom) != (want || every) {
 				t.Errorf("%q in %v: %v", name, kind, err)
 			}
 		}

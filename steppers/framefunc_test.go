@@ -51,7 +51,7 @@ func TestFrameFunc(t *testing.T) {
 		{name: "frame pointer off the stack", pc: fnCallee + 8, top: true, sp: slot - 24, fp: got + 0x100, saved: map[uint64]uint64{got + 0x108: bias + raCaller}},
 		{name: "frame pointer at the stack's last word", pc: fnCallee + 8, top: true, sp: slot - 24, fp: stack + stackLen - 8},
 		{name: "return address that follows no call", pc: fnCallee + 8, top: true, sp: slot - 24, fp: slot - 8, saved: map[uint64]uint64{slot: bias + fnCallee}},
-		{name: "return address that is no code", pc: fnCallee + 8, top: true, sp: slot - 24, fp: slot - 8, saved: map[uint64]uint64{slot: stack}},
+		{name: "return address that is not in code", pc: fnCallee + 8, top: true, sp: slot - 24, fp: slot - 8, saved: map[uint64]uint64{slot: stack}},
 		{name: "no code", pc: 0x4141, sp: slot - 24, fp: slot - 8},
 	}
 	for _, tc := range tests {

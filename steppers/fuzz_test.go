@@ -57,7 +57,7 @@ func FuzzWalk(f *testing.F) {
 		for i, f := range s.Frames {
 			if i > 0 && (f.Trust() == unwind.TrustScan || f.Trust() == unwind.TrustFramePointer || f.Trust() == unwind.TrustWildPC) {
 				if m, ok := (mapper{p}).MappingAt(f.RA() - 1); !ok || m.Perm&libstate.Exec == 0 {
-					t.Errorf("frame %d, by %v, is at %#x, which is no code", i, f.Trust(), f.RA())
+					t.Errorf("frame %d, by %v, is at %#x, which is not in code", i, f.Trust(), f.RA())
 				}
 			}
 		}

@@ -70,7 +70,7 @@ func (started) Auxv() libstate.Auxv {
 	return libstate.Auxv{{Key: libstate.ATEntry, Value: bias + 0x1100}}
 }
 
-// A pointer to the program's entry point is no return address, and its code is the bottom.
+// A pointer to the program's entry point is not a return address; the entry code is the bottom.
 func TestEntryPointOfAuxiliaryVector(t *testing.T) {
 	p := &proc{}
 	m := libstate.Mapping{Start: bias + 0x1000, End: bias + 0x2000, Perm: libstate.Read | libstate.Exec}

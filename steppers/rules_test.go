@@ -93,7 +93,7 @@ type someMappings struct {
 
 func (m someMappings) KnowsMappings() bool { return m.all }
 
-// A return address that is no code has been overwritten; a pc that the processor got to
+// A return address that is not in code has been overwritten; a pc that the processor got to
 // has not, nor has one of which nobody knows.
 func TestDerailed(t *testing.T) {
 	for _, c := range []struct {

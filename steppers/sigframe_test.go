@@ -220,9 +220,12 @@ func TestRestorers(t *testing.T) {
 				}
 				for n := range c.a.NumRegs() {
 					r := arch.Reg(n)
-					_, loc, ok := f.Reg(r)
+					v, loc, ok := f.Reg(r)
 					off, saved := c.frame[r]
+					whole := c.a.Family == arch.FamilyX86 && off%uint64(c.a.WordSize) == 0 && int(off) != c.signal
 					switch {
+					case saved && c.a == arch.AMD64 && whole && r != arch.CS && off != 0 && v != 0x40000000+base+off-foreignStack:
+						t.Errorf("at %d: %s is %#x, of which its place has other bytes", h.at, c.a.RegName(r), v)
 					case r == c.a.Mode && c.a.Mode != arch.NoReg: // a bit of another
 					case saved && (!ok || loc != unwind.AtAddress(base+off)):
 						t.Errorf("at %d: %s is at %s (%v); want %#x", h.at, c.a.RegName(r), loc.Describe(c.a), ok, base+off)

@@ -6,14 +6,6 @@ import (
 	"github.com/corewalk/corewalk/libstate"
 )
 
-// useDebugFile takes names and lines from a library's debug file if nothing better is
-// available. What is known about the binary stays as it is.
-func (r *Resolution) useDebugFile(d *image.Image) {
-	if d != nil && r.Image == nil {
-		r.Image = (*Image)(d)
-	}
-}
-
 // debugFile searches for the debug file of a library by its build-id: among those
 // already seen, and in the directories. The file may turn out to be the complete
 // binary.

@@ -80,12 +80,7 @@ func (im *Image) Bias(loadBias uint64) uint64 { return im.file().Bias(loadBias) 
 
 // DebugPath is the path of the file that has the debug information: the module's own
 // or a separate one; "" for none. It fetches nothing.
-func (im *Image) DebugPath() string {
-	if im == nil {
-		return ""
-	}
-	return im.file().DebugPath()
-}
+func (im *Image) DebugPath() string { return im.file().DebugPath() }
 
 // SymbolPath is the path of the module's PDB or Breakpad symbol file; "" for none. It
 // fetches nothing.
@@ -99,14 +94,12 @@ func (im *Image) DebugOnly() bool { return im != nil && im.file().ELF().DebugOnl
 // pc-line table of Go. It may fetch.
 func (im *Image) HasUnwindTables() bool {
 	f := im.file()
-	return im != nil && (f.EHFrame() != nil || f.DebugFrame() != nil || f.Exidx() != nil || f.PEUnwind() != nil || f.GoTable() != nil)
+	return f.EHFrame() != nil || f.DebugFrame() != nil || f.Exidx() != nil || f.PEUnwind() != nil || f.GoTable() != nil
 }
 
 // HasDebugInfo reports whether the module has debug information in DWARF or in a PDB.
 // It fetches nothing.
-func (im *Image) HasDebugInfo() bool {
-	return im != nil && (im.file().HasDWARF() || im.file().HasPDB())
-}
+func (im *Image) HasDebugInfo() bool { return im.file().HasDWARF() || im.file().HasPDB() }
 
 // Warnings lists what was wrong with the module's files, so far as they were read.
 func (im *Image) Warnings() []string {

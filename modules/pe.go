@@ -43,13 +43,13 @@ func comparePE(lib *libstate.Library, im *image.Image) (Match, string) {
 		}
 		return Mismatched, fmt.Sprintf("file has code id %s, the process had %s", have, want.CodeID)
 	}
-	cv, err := pe.CodeView()
-	switch {
-	case want.DebugID != "" && err == nil && strings.EqualFold(want.DebugID, cv.DebugID()):
-		return Matched, ""
-	case want.DebugID != "" && err == nil:
+	if cv, err := pe.CodeView(); err == nil && want.DebugID != "" {
+		if strings.EqualFold(want.DebugID, cv.DebugID()) {
+			return Matched, ""
+		}
 		return Mismatched, fmt.Sprintf("file has debug id %s, the process had %s", cv.DebugID(), want.DebugID)
-	case want.Size != 0 && want.Size != uint64(pe.SizeOfImage):
+	}
+	if want.Size != 0 && want.Size != uint64(pe.SizeOfImage) {
 		return Mismatched, fmt.Sprintf("file takes %d bytes in memory, the process's module %d", pe.SizeOfImage, want.Size)
 	}
 	return NoID, ""
@@ -85,16 +85,11 @@ func (s *Set) peFromMemory(lib *libstate.Library) *image.Image {
 	data := make([]byte, lib.End-lib.Start)
 	const chunk = 4096 // missing pages between stay zero
 	for at := 0; at < len(data); {
-		n, err := s.mem.ReadMem(lib.Start+uint64(at), data[at:])
+		n, _ := s.mem.ReadMem(lib.Start+uint64(at), data[at:])
 		at += n
-		if err != nil || n == 0 {
-			at += chunk - at%chunk
-		}
+		at += chunk - at%chunk
 	}
-	im, err := s.cache.FromPEMemory(data, identity(lib))
-	if err != nil {
-		return nil
-	}
+	im, _ := s.cache.FromPEMemory(data, identity(lib)) // its headers have been read
 	return im
 }
 

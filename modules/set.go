@@ -109,7 +109,7 @@ func (s *Set) Image(lib *libstate.Library) *Image {
 	e.debugOnce.Do(func() {
 		defer e.debugDone.Store(true)
 		r := s.Resolve(lib)
-		r.useDebugFile(s.fetchDebugFile(lib))
+		r.Image = (*Image)(s.fetchDebugFile(lib))
 		e.fetched.Store(&r)
 	})
 	return s.Resolve(lib).Image
@@ -137,7 +137,7 @@ func (s *Set) MatchedImage(lib *libstate.Library) *Image {
 
 // Resolve tells what is known of the file of lib without fetching it: what the
 // directories have, or what Obtain has come to. The answer is kept, by where the
-// library lies, its build-id and what it is called.
+// library lies, its identifiers and what it is called.
 func (s *Set) Resolve(lib *libstate.Library) Resolution {
 	e := s.resolved(lib)
 	if r := e.fetched.Load(); r != nil {
@@ -240,7 +240,8 @@ func (s *Set) resolved(lib *libstate.Library) *setEntry {
 }
 
 func (s *Set) entry(lib *libstate.Library) *setEntry {
-	key := fmt.Sprintf("%x %x %x %x %s", lib.Start, lib.End, lib.HeaderAddr, lib.BuildID, lib.Path)
+	m := identity(lib)
+	key := fmt.Sprintf("%x %x %x %x %q %q %s", lib.Start, lib.End, lib.HeaderAddr, m.BuildID, m.CodeID, m.DebugID, m.Path)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e := s.entries[key]
@@ -286,7 +287,7 @@ func (s *Set) resolve(lib *libstate.Library) (res Resolution, debugOnly []*image
 		case match == Matched || match == NoID:
 			return found(im, match, path, debugOnly), nil
 		case res.Match != Mismatched:
-			res = Resolution{Match: Mismatched, Path: path, Why: why}
+			res = Resolution{Match: match, Path: path, Why: why}
 			if s.force {
 				res.Image, res.Forced = (*Image)(im), true
 			}
@@ -297,10 +298,10 @@ func (s *Set) resolve(lib *libstate.Library) (res Resolution, debugOnly []*image
 		if d != nil && !d.ELF().DebugOnly() {
 			return found(d, Matched, d.Path(), nil), nil
 		}
-		res.useDebugFile(d)
-	}
-	if res.Image == nil {
-		res.useDebugFile(s.bare(m))
+		if d == nil {
+			d = s.bare(m)
+		}
+		res.Image = (*Image)(d)
 	}
 	return res, debugOnly
 }
@@ -371,7 +372,8 @@ func (s *Set) headerDiffers(lib *libstate.Library, f *elffile.File) string {
 	}
 	for i := range mem.Progs {
 		a, b := mem.Progs[i], f.Progs[i]
-		if a.Type == elffile.PT_LOAD && (a.Vaddr != b.Vaddr || a.Memsz != b.Memsz || a.Off != b.Off) {
+		loads := a.Type == elffile.PT_LOAD
+		if loads != (b.Type == elffile.PT_LOAD) || loads && (a.Vaddr != b.Vaddr || a.Memsz != b.Memsz || a.Off != b.Off) {
 			return fmt.Sprintf("program header %d differs from the process's module", i)
 		}
 	}

@@ -164,8 +164,8 @@ func isMapped(t *testing.T, path string) bool {
 	if err != nil {
 		t.Skip(err)
 	}
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real
+	if whole, err := filepath.EvalSymlinks(path); err == nil {
+		path = whole
 	}
 	return bytes.Contains(maps, []byte(path+"\n"))
 }

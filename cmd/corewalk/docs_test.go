@@ -169,7 +169,9 @@ func TestDocsPrograms(t *testing.T) {
 			return
 		}
 		if !strings.HasPrefix(text, "package main\n") {
-			if _, err := parser.ParseFile(token.NewFileSet(), page, "package p\nfunc _() {\n"+text+"}\n", 0); err != nil {
+			// A fragment is statements, or declarations.
+			_, err := parser.ParseFile(token.NewFileSet(), page, "package p\nfunc _() {\n"+text+"}\n", 0)
+			if _, declared := parser.ParseFile(token.NewFileSet(), page, "package p\n"+text, 0); err != nil && declared != nil {
 				t.Errorf("%s: %v:\n%s", page, err, text)
 			}
 			return

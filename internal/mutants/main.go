@@ -23,6 +23,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"sync"
 	"time"
@@ -56,6 +57,7 @@ type options struct {
 	percent float64
 	quiet   bool
 	only    map[string]bool // key and number
+	files   *regexp.Regexp  // nil for all
 	stdout  io.Writer
 	stderr  io.Writer
 	reasons *reasons
@@ -70,8 +72,15 @@ func run() error {
 	flag.StringVar(&o.out, "o", "", "write all verdicts to a `file`, as JSON")
 	flag.StringVar(&o.again, "again", "", "test only the mutants that survived in a `file` written by -o")
 	flag.Float64Var(&o.percent, "fail", 100, "fail when more than `percent` of a package's mutants survive without a reason")
+	files := flag.String("files", "", "test only the mutants of the source files whose names match a `pattern`")
 	flag.BoolVar(&o.quiet, "q", false, "print figures only")
 	flag.Parse()
+	if *files != "" {
+		var err error
+		if o.files, err = regexp.Compile(*files); err != nil {
+			return fmt.Errorf("-files: %w", err)
+		}
+	}
 
 	root, err := moduleRoot()
 	if err != nil {
@@ -213,6 +222,9 @@ func (o *options) choose(mutants []*mutant) []verdict {
 	for _, m := range mutants {
 		v := verdict{mutant: *m, Nth: nth[m.key()], Reason: o.reasons.of(m)}
 		nth[m.key()]++
+		if o.files != nil && !o.files.MatchString(filepath.Base(m.File)) {
+			continue
+		}
 		if o.only == nil || o.only[fmt.Sprint(v.key(), v.Nth)] {
 			list = append(list, v)
 		}

@@ -116,16 +116,48 @@ func mappingsSection(in *Info) section {
 	return s
 }
 
+// notesTable lists equal notes once: threads have the same ones, and there may be thousands of threads.
 func notesTable(notes []Note) table {
-	tab := table{heads: []string{"owner", "type", ">size", ">thread", "detail"}}
+	type kind struct {
+		owner, typ, detail string
+		size               uint64
+	}
+	type group struct {
+		kind
+		count   int
+		threads map[int]bool
+	}
+	var groups []*group
+	found := map[kind]*group{}
 	for i := range notes {
 		n := &notes[i]
-		thread := ""
-		if n.Thread != 0 {
-			thread = strconv.Itoa(n.Thread)
+		k := kind{n.Owner, n.Type, n.Detail, n.Size}
+		g := found[k]
+		if g == nil {
+			g = &group{kind: k, threads: map[int]bool{}}
+			found[k] = g
+			groups = append(groups, g)
 		}
-		tab.add(brief(n.Owner, 32), brief(n.Type, 32), strconv.FormatUint(n.Size, 10), thread, brief(n.Detail, maxPath))
+		g.count++
+		if n.Thread != 0 {
+			g.threads[n.Thread] = true
+		}
 	}
+	tab := table{heads: []string{"owner", "type", ">size", ">notes", ">thread", "detail"}}
+	for _, g := range groups {
+		count, thread := "", ""
+		for tid := range g.threads {
+			thread = strconv.Itoa(tid)
+		}
+		if n := len(g.threads); n > 1 {
+			thread = strconv.Itoa(n) + " threads"
+		}
+		if g.count != max(1, len(g.threads)) {
+			count = strconv.Itoa(g.count)
+		}
+		tab.add(brief(g.owner, 32), brief(g.typ, 32), strconv.FormatUint(g.size, 10), count, thread, brief(g.detail, maxPath))
+	}
+	tab.dropEmpty()
 	return tab
 }
 

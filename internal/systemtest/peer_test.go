@@ -201,6 +201,12 @@ var (
 // runGDB returns gdb's stacks by thread.
 func runGDB(t *testing.T, c fixture.Case) map[int][]peerFrame {
 	t.Helper()
+	return parseGDB(askGDB(t, c, fmt.Sprintf(`thread apply all interpreter-exec mi "-stack-list-frames 0 %d"`, maxPeerFrames-1)))
+}
+
+// askGDB opens a fixture in gdb and returns what a command prints.
+func askGDB(t *testing.T, c fixture.Case, command string) []byte {
+	t.Helper()
 	debugDir := c.Dir // where gdb looks for split debug information, and is not this machine's own
 	for i := 0; i+1 < len(c.Args); i += 2 {
 		if c.Args[i] == "--debug-dir" {
@@ -214,14 +220,14 @@ func runGDB(t *testing.T, c fixture.Case) map[int][]peerFrame {
 		"-ex", "set width 0", "-ex", "set height 0", "-ex", "set backtrace past-main on", "-ex", "set print entry-values no",
 		"-ex", "set sysroot "+c.Sysroot(t), "-ex", "set debug-file-directory "+debugDir, "-ex", "set solib-search-path "+c.Dir,
 		"-ex", "file "+c.Binary(t), "-ex", "core-file "+c.Core(t),
-		"-ex", fmt.Sprintf(`thread apply all interpreter-exec mi "-stack-list-frames 0 %d"`, maxPeerFrames-1))
+		"-ex", command)
 	cmd.Env = append(os.Environ(), "DEBUGINFOD_URLS=", "LC_ALL=C")
 	out, err := cmd.Output()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)
 	}
-	return parseGDB(out)
+	return out
 }
 
 func parseGDB(out []byte) map[int][]peerFrame {

@@ -86,17 +86,17 @@ func (f *figures) render(list func([]difference) string) string {
 	}
 	agree, all := total.agreeing()
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d of %d variables agree (%s); %d differ for a known cause, %d for none. %d values are those that the "+
-		"programs printed. corewalk lists %d variables that gdb does not.\n\n", agree, all, percent(agree, all),
+	fmt.Fprintf(&b, "%d of %d variables agree (%s); %d differ for a known cause, %d for none. %d of corewalk's "+
+		"values are proved. corewalk lists %d variables that gdb does not.\n\n", agree, all, percent(agree, all),
 		all-agree-total.unexplained, total.unexplained, total.proved, total.verdicts[moreThanGDB])
-	fmt.Fprintf(&b, "In the frames of the threads that died, %d of %d variables have a value here (%s), %d in gdb (%s), %d of which "+
-		"are not so.\n\n", total.crash.ours, total.crash.all, percent(total.crash.ours, total.crash.all),
+	fmt.Fprintf(&b, "In the frames of the threads that died, %d of %d variables have a value in corewalk (%s), %d in gdb (%s), %d of which "+
+		"are wrong.\n\n", total.crash.ours, total.crash.all, percent(total.crash.ours, total.crash.all),
 		total.crash.gdb, percent(total.crash.gdb, total.crash.all), total.crash.gdbWrong)
 	if total.every != total.crash {
-		fmt.Fprintf(&b, "In those of all threads: %d of %d here (%s), %d in gdb (%s), %d of which are not so.\n\n", total.every.ours,
+		fmt.Fprintf(&b, "In the frames of all threads: %d of %d in corewalk (%s), %d in gdb (%s), %d of which are wrong.\n\n", total.every.ours,
 			total.every.all, percent(total.every.ours, total.every.all), total.every.gdb, percent(total.every.gdb, total.every.all), total.every.gdbWrong)
 	}
-	b.WriteString("| program | agree | proved | frames | corewalk has a value | gdb has a value | of those not so |\n|---|---|---|---|---|---|---|\n")
+	b.WriteString("| program | agree | proved | frames | corewalk has a value | gdb has a value | gdb's wrong values |\n|---|---|---|---|---|---|---|\n")
 	for _, name := range slices.SortedFunc(maps.Keys(f.groups), othersLast) {
 		p := f.groups[name]
 		agree, all := p.agreeing()

@@ -37,8 +37,8 @@ func percent(n, all int) string {
 var notSo = []string{
 	wrongThere,
 	notSoThere,
-	"gdb takes what a callee left in a register",
-	"gdb reads zeros where the core has nothing",
+	"gdb shows what a callee left in a register",
+	"gdb reads zeros where the core has no memory",
 }
 
 // A parity is how the variables of some fixtures compare with gdb's.

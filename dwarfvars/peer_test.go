@@ -204,7 +204,7 @@ func (c *comparison) frame(frames []*unwind.Frame, n int, group []gdbFrame) {
 	scopes := a.Live()
 	if len(scopes) != len(group) {
 		c.t.Logf("frame %d: %d scopes, gdb has %d", n, len(scopes), len(group))
-		c.total.verdicts["other inlining"]++
+		c.total.verdicts["gdb has other inlined calls"]++
 		return
 	}
 	for i, g := range group {
@@ -259,17 +259,17 @@ func (c *comparison) printed(where, name string) []string {
 const (
 	same        = "same"
 	sameRaw     = "same as gdb without its printers"
-	sameMisled  = "same, and not what the program printed"
+	sameMisled  = "same, but not what the program printed"
 	misledHere  = "the debug information is wrong; gdb has no value"
-	better      = "gdb has no value; ours is the printed one"
-	otherwise   = "gdb has no printer for it; ours is the printed value"
-	wrongThere  = "gdb shows something else; ours is the printed value"
-	notSoThere  = "gdb's value is not the printed one; here there is none"
+	better      = "gdb has no value; corewalk's is proved"
+	otherwise   = "gdb has no printer for it; corewalk's value is proved"
+	wrongThere  = "gdb shows something else; corewalk's value is proved"
+	notSoThere  = "gdb's value is disproved; corewalk has none"
 	moreThanGDB = "gdb does not list it"
 )
 
 var unexplained = map[string]bool{
-	"missing": true, "differs": true, "no value": true, "gdb has no value; ours is not proved": true,
+	"missing": true, "differs": true, "no value": true, "gdb has no value; corewalk's is not proved": true,
 	"not what the program printed": true,
 }
 
@@ -313,7 +313,7 @@ func (c *comparison) verdict(where, function, ours string, v gdbVar) string {
 		return notSoThere
 	}
 	if verdict == "no text" {
-		return "gdb has no value; ours is not proved"
+		return "gdb has no value; corewalk's is not proved"
 	}
 	return verdict
 }
@@ -321,9 +321,9 @@ func (c *comparison) verdict(where, function, ours string, v gdbVar) string {
 // peerDifferences are variables that no printout holds of which gdb 13 shows less,
 // or what is not so. ours is the text that is right.
 var peerDifferences = []struct{ where, name, ours, why string }{
-	{"rust-segv #0 wild::Ring::sum", "iter", "", "one of its parts is known"},
+	{"rust-segv #0 wild::Ring::sum", "iter", "", "corewalk shows the part that is known"},
 	{"rust-unwrap #", "lines", `^(&\[alloc::string::String\]|Vec)\(size=2\) = \["some words", "  "\]$`, "gdb has no printer for it"},
-	{"passed-O2 #5 third", "half", `^2\.25$`, "gdb has no floating-point registers of a signal's frame"},
+	{"passed-O2 #5 third", "half", `^2\.25$`, "gdb does not restore floating-point registers from signal frames"},
 	{"go-nil #", "parked", `^chan int \(len 0, cap 0\)$`, "gdb has no printer for it"},
 	{"runtime.gopanic", "e", `^\(runtime\.errorString\) "invalid memory address or nil pointer dereference"`, "gdb has no printer for it"},
 	{"runtime.gopanic", "p", `\{arg = \(string\) "runtime error: invalid memory address or nil pointer dereference"`, "gdb has no printer for it"},
@@ -387,11 +387,11 @@ func knownDifference(where string, v gdbVar, ours string) string {
 	invoker := invoked.FindStringSubmatch(v.Text)
 	switch {
 	case callerSaved.MatchString(ours), notationOf(where) == "go" && anyRegister.MatchString(ours):
-		return "gdb takes what a callee left in a register"
+		return "gdb shows what a callee left in a register"
 	case called != nil && invoker != nil && called[1] == invoker[1]:
-		return "std::function by what it calls, which is in gdb's text"
+		return "corewalk shows what a std::function calls; gdb's text contains it"
 	case strings.Contains(ours, "<memory not in the dump: "):
-		return "gdb reads zeros where the core has nothing"
+		return "gdb reads zeros where the core has no memory"
 	}
 	return ""
 }

@@ -184,14 +184,14 @@ func methods() []method {
 		{"plain hash of the top 3 frames", plain(3)},
 		{"plain hash of the top 5 frames", plain(5)},
 		{"**signature, first level**", hashes},
-		{"**first level, linked groups taken together**", linked(similar.Threshold)},
+		{"**first level, linked groups merged**", linked(similar.Threshold)},
 		{"signature, second level", strict},
 	}
 	for n := 1; n <= 4; n++ {
-		list = append(list, method{fmt.Sprintf("as the first level, with %d functions always", n), first(n)})
+		list = append(list, method{fmt.Sprintf("first level, number of functions always %d", n), first(n)})
 	}
 	for _, th := range []float64{0.8, 0.9} {
-		list = append(list, method{fmt.Sprintf("as linked groups, from a score of %.1f", th), linked(th)})
+		list = append(list, method{fmt.Sprintf("first level, groups merged from a score of %.1f", th), linked(th)})
 	}
 	return list
 }
@@ -215,7 +215,7 @@ func TestMeasure(t *testing.T) {
 		from += len(begin)
 		if want := census(all, set) + table(all, set, methods()) + links(all, set); doc[from:to] != want {
 			if !*update {
-				t.Errorf("%s: the figures of %s are others now (-update writes them):\n%s", file, set, want)
+				t.Errorf("%s: the figures of %s have changed (-update writes them):\n%s", file, set, want)
 			}
 			doc = doc[:from] + want + doc[to:]
 		}
@@ -261,7 +261,7 @@ func links(all []*sample, set string) string {
 			}
 		}
 	}
-	return fmt.Sprintf("\nOf %d links between groups %d are right.\n", n, right)
+	return fmt.Sprintf("\n%d of %d links between groups are right.\n", right, n)
 }
 
 // TestStable: a bug reached along one path has one signature of the first level, however the program was built:

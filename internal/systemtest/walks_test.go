@@ -21,6 +21,16 @@ const (
 	walkDeepest = 300
 )
 
+// explainedWalks are the fixtures of which the steppers' notes are kept too: each kind of
+// note is in one of them.
+var explainedWalks = []string{
+	"aarch64-clang-O0", "aarch64-go-stripped", "alpha-crash-O0", "amd64-asm-between", "amd64-bad-sp", "amd64-clang-O0-deep",
+	"amd64-debug-frame-only", "amd64-epilogue-no-cfi", "amd64-fiber", "amd64-filter-none", "amd64-go-cgo", "amd64-mingw-probe",
+	"amd64-null-call", "amd64-prologue-no-cfi", "amd64-realign-O2", "amd64-rewritten-copy", "amd64-rewritten-nopoint",
+	"amd64-signal-altstack", "amd64-smash-return", "amd64-smash-return-canonical", "amd64-words-thread", "amd64-wrong-cfi",
+	"arm-notables", "i386-clang-O0", "s390x-crash-O0", "sparc64-notables",
+}
+
 // tableSteppers are the steppers that read what compilers say of their frames.
 var tableSteppers = []string{"Debug", "PEUnwind", "SymCFI", "WinFrame", "Exidx"}
 
@@ -33,14 +43,18 @@ func TestGoldenWalks(t *testing.T) {
 		t.Run(c.Name, func(t *testing.T) {
 			target := openCase(t, c)
 			var text bytes.Buffer
-			stacks := distinctStacks(t, target, unwind.WithVerify())
+			opts := []unwind.Option{unwind.WithVerify()}
+			if slices.Contains(explainedWalks, c.Name) {
+				opts = append(opts, unwind.WithExplain())
+			}
+			stacks := distinctStacks(t, target, opts...)
 			for _, s := range stacks {
 				fmt.Fprintf(&text, "thread %d\n", s.Thread)
 				writeWalk(&text, s, nil)
 			}
 			if len(stacks) > 0 {
 				fmt.Fprintf(&text, "thread %d without tables\n", stacks[0].Thread)
-				writeWalk(&text, walkWithoutTables(t, target, stacks[0].Thread), stacks[0])
+				writeWalk(&text, walkWithoutTables(t, target, stacks[0].Thread, opts...), stacks[0])
 			}
 			golden(t, c, "walk.txt", text.Bytes())
 		})
@@ -80,9 +94,9 @@ func distinctStacks(t testing.TB, target *corewalk.Target, opts ...unwind.Option
 }
 
 // walkWithoutTables walks a thread as if no binary had unwind tables.
-func walkWithoutTables(t testing.TB, target *corewalk.Target, th unwind.ThreadID) *unwind.Stack {
+func walkWithoutTables(t testing.TB, target *corewalk.Target, th unwind.ThreadID, opts ...unwind.Option) *unwind.Stack {
 	t.Helper()
-	w, err := target.NewWalker(unwind.WithVerify(), unwind.WithMaxFrames(walkFirst+walkLast))
+	w, err := target.NewWalker(append(opts, unwind.WithMaxFrames(walkFirst+walkLast))...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,6 +130,11 @@ func writeWalk(text *bytes.Buffer, s, like *unwind.Stack) {
 			words = "the same"
 		}
 		fmt.Fprintf(text, "%d %s %s%s\n", i, by, words, verdictWords(f))
+		for _, a := range f.Attempts() {
+			if len(a.Notes) > 0 || a.Refused != "" {
+				fmt.Fprintf(text, "  %s %v: %s\n", a.Stepper.Name(), a.Status, strings.TrimSuffix(strings.Join(append(slices.Clone(a.Notes), a.Refused), "; "), "; "))
+			}
+		}
 	}
 	fmt.Fprintf(text, "end: %v", s.End)
 	if s.Err != nil {

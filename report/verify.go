@@ -7,7 +7,7 @@ import (
 )
 
 // A Verify is the opinion of the steppers that were not needed to find a frame. Steppers without an opinion are
-// in neither list. JSON writes nil lists as empty ones.
+// in neither list. In JSON both lists are always there.
 type Verify struct {
 	Agree  []string `json:"agree"` // names of the steppers that find the same frame
 	Differ []Differ `json:"differ"`

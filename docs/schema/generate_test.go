@@ -95,6 +95,9 @@ func (s *source) constants(g *ast.GenDecl) {
 // words is a comment on one line.
 func words(comment string) string { return strings.Join(strings.Fields(comment), " ") }
 
+// inJSON replaces Go's words by those of JSON.
+func inJSON(text string) string { return strings.ReplaceAll(text, "nil", "null") }
+
 // sentence matches one sentence of a comment.
 var sentence = regexp.MustCompile(`.+?[.?](?: |$)`)
 
@@ -122,7 +125,7 @@ func (s *source) comments(name string) map[string]string {
 		if line := words(f.Comment.Text()); line != "" {
 			doc = strings.TrimSpace(line + ". " + doc)
 		}
-		out[field] = strings.TrimSuffix(doc, ".")
+		out[field] = inJSON(strings.TrimSuffix(doc, "."))
 	}
 	for field := range out {
 		for other, key := range keys {
@@ -229,7 +232,7 @@ var documents = []struct {
 	root            reflect.Type
 }{
 	{"report", report.Schema, "The report of corewalk --format json", reflect.TypeFor[report.Report]()},
-	{"info", report.InfoSchema, "What corewalk info --format json tells", reflect.TypeFor[report.Info]()},
+	{"info", report.InfoSchema, "The output of corewalk info --format json", reflect.TypeFor[report.Info]()},
 }
 
 // TestSchemas compares the schemas and the page of keys with the source of package report.
@@ -276,9 +279,9 @@ const pageHead = `# Every key of the JSON
 This page is made from the source of package report (` + "`go test ./docs/schema -update`" + `), and so are the JSON
 Schemas in docs/schema, which ` + "`corewalk schema report`" + ` and ` + "`corewalk schema info`" + ` print.
 
-Keys are added, never renamed or removed, as long as the schema's number stays. Addresses are strings of
+Keys may be added; they are renamed or removed only if the schema's number changes. Addresses are strings of
 hexadecimal digits, "0x7f00", because some readers of JSON lose the low bits of large numbers. A key marked
-"always" is in every document; the others are left out where they have nothing to say.
+"always" is in every document; if another key is missing, its value is null, false, 0 or empty.
 
 `
 

@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"go/build"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -31,6 +32,28 @@ func TestNobodyPanics(t *testing.T) {
 			t.Errorf("%s:%d: panics: %s", s.file, n, strings.TrimSpace(line))
 		}
 	})
+}
+
+// TestTestsAreBuilt: a name that ends in an architecture, such as x_arm64_test.go, keeps a
+// test from every machine but those. What is meant for some machines only says so in a line
+// go:build.
+func TestTestsAreBuilt(t *testing.T) {
+	here := build.Default
+	here.GOOS, here.GOARCH = "linux", "amd64"
+	for _, s := range sources(t) {
+		path := filepath.Join("..", "..", s.file)
+		built, err := here.MatchFile(filepath.Dir(path), filepath.Base(path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.test && !built && !strings.Contains(string(text), "//go:build ") {
+			t.Errorf("%s: its name says that it is for another architecture or system: no test runs it", s.file)
+		}
+	}
 }
 
 // eachLine calls f for each line of all sources except tests, without comments.

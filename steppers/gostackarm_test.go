@@ -16,13 +16,30 @@ type arm64Proc struct{ mapper }
 
 func (arm64Proc) Arch() *arch.Arch { return arch.ARM64 }
 
-// goCallerLR is a return address like goCaller: that of goCaller's function.
-const goCallerLR = bias + fnOther + 8
+// The return addresses of goProcARM64, which follow calls: in the goroutine, and in a link
+// register.
+const (
+	goCaller64 = bias + fnOther + 16
+	goCallerLR = bias + fnOther + 8
+)
+
+// goProcARM64 is goProc with calls of arm64 before its return addresses.
+func goProcARM64() *proc {
+	p := goProc()
+	for _, ra := range []uint64{goCaller64, goCallerLR} {
+		s := p.at(ra - 4)
+		binary.LittleEndian.PutUint32(s.data[ra-4-s.m.Start:], 0x97ffff00) // BL
+	}
+	p.put(goG+64, goCaller64)
+	p.put(goG0+64, goCaller64)
+	p.put(goOnG+8, goCaller64)
+	return p
+}
 
 // On arm64 the scheduler and morestack put 16 bytes on g0's stack, asmcgocall keeps the g first, and a function
 // whose stack is too small has its return address in the link register.
 func TestGoStacksARM64(t *testing.T) {
-	toGo := want{goCaller, goOnG + 16, 0}
+	toGo := want{goCaller64, goOnG + 16, 0}
 	tests := []struct {
 		name string
 		fn   string
@@ -34,25 +51,21 @@ func TestGoStacksARM64(t *testing.T) {
 		{name: "systemstack", fn: "runtime.systemstack.abi0", want: toGo},
 		{name: "C called from a goroutine", fn: "runtime.asmcgocall.abi0", want: toGo,
 			set: func(p *proc) { p.put(goOnG0, goG, goStack+0x1000-goOnG) }},
-		{name: "the scheduler", fn: "runtime.mcall", sp: goOnG0 - 16, want: want{goCaller, goOnG0, 0}},
+		{name: "the scheduler", fn: "runtime.mcall", sp: goOnG0 - 16, want: want{goCaller64, goOnG0, 0}},
 		{name: "the scheduler, in the place of amd64's", fn: "runtime.mcall", sp: goOnG0 - 8},
-		{name: "a stack too small", fn: "runtime.morestack.abi0", sp: goOnG0 - 16, want: want{goCaller, goOnG, 0}, lr: goCallerLR,
+		{name: "a stack too small", fn: "runtime.morestack.abi0", sp: goOnG0 - 16, want: want{goCaller64, goOnG, 0}, lr: goCallerLR,
 			set: func(p *proc) { p.put(goG+88, goCallerLR) }},
-		{name: "a stack too small, before Go 1.25", fn: "runtime.morestack.abi0", sp: goOnG0 - 16, want: want{goCaller, goOnG, 0}, lr: goCallerLR,
+		{name: "a stack too small, before Go 1.25", fn: "runtime.morestack.abi0", sp: goOnG0 - 16, want: want{goCaller64, goOnG, 0}, lr: goCallerLR,
 			set: func(p *proc) { p.put(goG+88, 0, goCallerLR) }},
-		{name: "a stack too small, no return address kept", fn: "runtime.morestack.abi0", sp: goOnG0 - 16, want: want{goCaller, goOnG, 0},
+		{name: "a stack too small, no return address kept", fn: "runtime.morestack.abi0", sp: goOnG0 - 16, want: want{goCaller64, goOnG, 0},
 			set: func(p *proc) { p.put(goG+88, goOnG, goOnG) }},
 		{name: "the clock", fn: "runtime.nanotime1.abi0", want: toGo},
-		{name: "the race detector", fn: "racecall", want: want{goCaller, goOnG + 16 + 0x100, 0}, set: func(p *proc) { p.put(goOnG+0x108, goCaller) }},
+		{name: "the race detector", fn: "racecall", want: want{goCaller64, goOnG + 16 + 0x100, 0}, set: func(p *proc) { p.put(goOnG+0x108, goCaller64) }},
 		{name: "a signal passed on", fn: "runtime.sigfwd.abi0", sp: goOnG, want: toGo},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
-			p := goProc()
-			for _, ra := range []uint64{goCaller, goCallerLR} {
-				s := p.at(ra - 4)
-				binary.LittleEndian.PutUint32(s.data[ra-4-s.m.Start:], 0x97ffff00) // BL
-			}
+			p := goProcARM64()
 			if tc.set != nil {
 				tc.set(p)
 			}

@@ -25,6 +25,15 @@ type AnalyzeOptions struct {
 	// NoBlame leaves out which value was bad and where it came from
 	// (report.Crash.Blame).
 	NoBlame bool
+	// SourceLines adds as many lines of source before and after each frame's own, where the
+	// source is found (modules.WithSourceMap says where); 0 for none. Disassemble adds the
+	// instructions around each frame's address. Both are for the crashed thread, or those in
+	// Threads, or all of a process that did not crash.
+	SourceLines int
+	Disassemble bool
+	// Memory adds the memory around the bad address, the values of the crashed thread's
+	// registers, and its stack pointer.
+	Memory bool
 	// Details adds what else is known of the process and its machine, besides threads,
 	// modules and memory: report.Report.Details.
 	Details bool
@@ -77,7 +86,8 @@ func (t *Target) Analyze(ctx context.Context, o AnalyzeOptions) (*report.Report,
 		p := t.parts(now.State)
 		p.Walker = w
 		opts := analysis.Options{Threads: o.Threads, NoInlines: o.NoInlines, Explain: o.Explain, Verify: o.Verify,
-			NoBlame: o.NoBlame, Locals: analysis.Locals(o.Locals), Values: o.Values, Structured: o.Structured}
+			NoBlame: o.NoBlame, Locals: analysis.Locals(o.Locals), Values: o.Values, Structured: o.Structured,
+			Around: analysis.Around{Source: o.SourceLines, Code: o.Disassemble, Memory: o.Memory}}
 		if w.SymbolLookup() == unwind.SymbolLookup(t.lookup) { // another may need no debug information
 			ahead = analysis.Ahead(ctx, p, opts, o.MaxFrames)
 		}

@@ -44,6 +44,10 @@ func WithDebugDir(dir string) Option { return withFiles(modules.WithDebugDir(dir
 // modules.WithSearch.
 func WithSearch(dir string) Option { return withFiles(modules.WithSearch(dir)) }
 
+// WithSourceMap says that source files recorded below from are below to on this machine;
+// see modules.WithSourceMap.
+func WithSourceMap(from, to string) Option { return withFiles(modules.WithSourceMap(from, to)) }
+
 // WithFetcher asks f for binaries and debug files that no directory has, for the modules
 // that stacks go through and no others. Package debuginfod makes a Fetcher that asks
 // servers.

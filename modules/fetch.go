@@ -23,6 +23,14 @@ type Fetcher interface {
 	Fetch(ctx context.Context, buildID []byte, kind string) (path string, err error)
 }
 
+// A SourceFetcher is a Fetcher that also gets source files: what the module with a build-id
+// was compiled from, by the absolute path in its debug information. Errors and paths are as
+// a Fetcher's. Package debuginfod makes one.
+type SourceFetcher interface {
+	Fetcher
+	FetchSource(ctx context.Context, buildID []byte, path string) (string, error)
+}
+
 // A SymbolFetcher gets PE images, PDBs and Breakpad symbol files from symbol servers.
 // It is asked last, for modules that a stack goes through. Package debuginfod makes one.
 //

@@ -34,7 +34,7 @@ func newConfig(opts []Option) *config {
 // dump.
 func (c *config) places() bool {
 	f := &c.find
-	return len(f.Sysroots)+len(f.DebugDirs)+len(f.Search)+len(f.SymbolDirs) > 0 || f.Fetcher != nil || f.SymbolFetcher != nil || f.Held != nil
+	return len(f.Sysroots)+len(f.DebugDirs)+len(f.Search)+len(f.SymbolDirs)+len(f.SourceMaps) > 0 || f.Fetcher != nil || f.SymbolFetcher != nil || f.Held != nil
 }
 
 // WithExecutable gives the main program's file. It is used if it is the build that the
@@ -75,6 +75,14 @@ func WithDebugDir(dir string) Option {
 // Breakpad symbol files. The directory may be a symbol store, too.
 func WithSearch(dir string) Option {
 	return func(c *config) { c.find.Search = append(c.find.Search, dir) }
+}
+
+// WithSourceMap says that the source files recorded below the directory from are below the
+// directory to on this machine. Of several the one with the longest from comes first. Source
+// files are also looked for at their recorded paths (below the sysroots, if there are any),
+// and below the search directories by the end of their paths.
+func WithSourceMap(from, to string) Option {
+	return func(c *config) { c.find.SourceMaps = append(c.find.SourceMaps, find.SourceMap{From: from, To: to}) }
 }
 
 // WithSymbolPath looks for PE images, PDBs and Breakpad symbol files in the directories

@@ -68,6 +68,10 @@ type Set struct {
 	entries map[string]*setEntry
 
 	jitBytes atomic.Uint64
+
+	sourceMu    sync.Mutex
+	sources     map[sourceKey]sourceEntry
+	sourceBytes int // about what they hold
 }
 
 type setEntry struct {

@@ -1,5 +1,7 @@
 package report
 
+import "reflect"
+
 func (j *jsonWriter) frame(f *Frame) {
 	j.open('{', true)
 	j.num("index", f.Index)
@@ -37,12 +39,23 @@ func (j *jsonWriter) frame(f *Frame) {
 		j.key("explain")
 		j.explain(f.Explain)
 	}
+	if f.Listing != nil {
+		j.key("listing")
+		j.fields(reflect.ValueOf(*f.Listing), true)
+	}
+	if len(f.Code) > 0 {
+		array(j, "code", f.Code, (*jsonWriter).codeLine)
+	}
 	if f.Verify != nil {
 		j.key("verify")
 		j.verify(f.Verify)
 	}
 	j.close('}')
 }
+
+func (j *jsonWriter) codeLine(c *CodeLine) { j.fields(reflect.ValueOf(*c), true) }
+
+func (j *jsonWriter) memoryArea(m *MemoryArea) { j.fields(reflect.ValueOf(*m), true) }
 
 func (j *jsonWriter) source(s *Source) {
 	j.open('{', true)

@@ -22,6 +22,9 @@ func WriteJSON(w io.Writer, r *Report) error {
 	}
 	array(&j, "modules", r.Modules, (*jsonWriter).module)
 	array(&j, "threads", r.Threads, (*jsonWriter).thread)
+	if len(r.Memory) > 0 {
+		array(&j, "memory", r.Memory, (*jsonWriter).memoryArea)
+	}
 	j.details(r.Details)
 	array(&j, "warnings", r.Warnings, (*jsonWriter).warning)
 	j.close('}')

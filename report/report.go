@@ -15,6 +15,9 @@ type Report struct {
 	Crash   *Crash   `json:"crash"`
 	Modules []Module `json:"modules"`
 	Threads []Thread `json:"threads"`
+	// Memory is what lies around the bad address, the registers' values and the stack pointer of the crashed
+	// thread. It is nil if it was not requested.
+	Memory []MemoryArea `json:"memory,omitempty"`
 	// Details is set only if requested.
 	Details  *Details  `json:"details,omitempty"`
 	Warnings []Warning `json:"warnings"`

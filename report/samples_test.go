@@ -196,6 +196,8 @@ func sampleHostile() *Report {
 	f.Symbol = hostile
 	f.Args = []Variable{{Name: hostile, Type: hostile, Value: hostile}, {Name: "v", Reason: hostile, Status: hostile}}
 	f.Locals = []Variable{{Name: hostile, Value: strings.Repeat("é", 5000)}}
+	f.Listing = &Listing{Path: hostile, First: 2, Lines: []string{hostile, "\t" + hostile, strings.Repeat("\t", 5000)}, Newer: true}
+	f.Code = []CodeLine{{Address: 1, Bytes: hostile, Text: hostile, Here: true}, {Address: 2, Bytes: "c3"}}
 	deep := "ns::run<" + strings.Repeat("std::pair<int, std::vector<long>>, ", 300) + "int>(std::function<void ()>)::{lambda()#1}::operator()() const"
 	long := at(strings.Repeat("xyzzy", 2000), strings.Repeat("f", 300)+".c", 1)
 	huge := at(strings.Repeat("t<", 50_000), "a.c", 2)
@@ -209,7 +211,22 @@ func sampleHostile() *Report {
 	r.Crash = &Crash{Signal: hostile, Code: hostile, Reason: hostile, Message: hostile, Thread: 7, Causes: []Cause{{hostile, hostile}},
 		Instruction: &Instruction{Text: hostile, Registers: Registers{{hostile, 3}}, Note: hostile}}
 	r.Modules = append(r.Modules, Module{Path: hostile, Status: ModuleMissing, BuildID: hostile}, Module{Path: hostile + "2", Status: ModuleMissing, BuildID: "ab"})
+	r.Memory = []MemoryArea{{Names: []string{hostile}, Bytes: hostile, Mapping: hostile}, {Names: []string{hostile}, Bytes: "1b5b33316d", Mapping: hostile}}
 	r.Warnings = []Warning{{Code: hostile, Message: hostile, Module: hostile, Advice: hostile}}
+	return r
+}
+
+// sampleAround has source, instructions and memory around two frames.
+func sampleAround() *Report {
+	top, main := at("visit", "queue.c", 9), at("main", "queue.c", 100)
+	top.Listing = &Listing{Path: "/src/queue.c", First: 8, Lines: []string{"{", "\tsum += n->value; /* " + strings.Repeat("long ", 30) + "*/", "ab\tcd", ""}, Newer: true}
+	top.Code = []CodeLine{{0x1ff, "90", "nop", false}, {0x200, "8b4008", "mov eax, [rax+8]", true}, {0x203, "06", "", false}}
+	main.Listing = &Listing{Path: "/src/queue.c", First: 99, Lines: []string{"  int n;", "  visit(n);"}, Newer: true}
+	r := newSample(stack(4242, "queue", top, main), stack(4243, "other", at("idle", "main.c", 9)))
+	r.Memory = []MemoryArea{
+		{Names: []string{"fault address"}, Address: 0x5000, Start: 0x5000, Mapping: "/opt/queue/data"},
+		{Names: []string{"stack pointer", "rbp (+0x8)"}, Address: 0xff8, Start: 0xff0, Bytes: "000102030405060708090a0b0c0d0e0f2041427e7f80ff"},
+	}
 	return r
 }
 

@@ -48,9 +48,12 @@ func WriteText(w io.Writer, r *Report, opts TextOptions) error {
 	}
 	t.headline()
 	t.crash()
-	for _, group := range groupThreads(r.Threads, !opts.Unfolded && !opts.ShowRegisters) {
+	for i, group := range groupThreads(r.Threads, !opts.Unfolded && !opts.ShowRegisters) {
 		t.end()
 		t.threads(group)
+		if i == 0 { // the crashed thread
+			t.memory()
+		}
 	}
 	t.gaps()
 	return t.w.Flush()
@@ -62,7 +65,8 @@ type textWriter struct {
 	opts TextOptions
 	main string // the main module's path
 
-	maxValue int // characters shown of a variable's value
+	maxValue int             // characters shown of a variable's value
+	newer    map[string]bool // source files of which it was said that they are newer than the program
 }
 
 // headline says which process died of what, and where and when.

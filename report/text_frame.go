@@ -22,6 +22,8 @@ func (t *textWriter) frame(group []*Thread, i, digits int) {
 		t.put(plain, "        "+variableText(mergeVariable(group, i, v, localsOf), t.maxValue))
 		t.end()
 	}
+	t.listing(f)
+	t.code(f)
 	if t.opts.Explain {
 		t.explain(frames, i)
 	}

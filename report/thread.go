@@ -77,6 +77,10 @@ type Frame struct {
 	Args    []Variable `json:"args,omitzero"`
 	Locals  []Variable `json:"locals,omitzero"`
 	Explain *Explain   `json:"explain,omitempty"`
+	// Listing is the source around the frame's line, and Code the instructions around its address. Both are
+	// nil if they were not requested or not found; Code also for virtual entries.
+	Listing *Listing   `json:"listing,omitempty"`
+	Code    []CodeLine `json:"code,omitempty"`
 	// Verify is the opinion of the other steppers. It is nil if it was not requested, and for the youngest
 	// frame and virtual entries.
 	Verify *Verify `json:"verify,omitempty"`

@@ -16,6 +16,7 @@ import (
 // fileFlags say where files are and how to print. Every subcommand has them.
 type fileFlags struct {
 	sysroots, debugDirs, search []string
+	sourceMaps                  []string
 	fetch                       fetchFlags
 	force                       bool
 	format                      string
@@ -38,6 +39,7 @@ func (f *fileFlags) register(fs *pflag.FlagSet, formats ...string) {
 	fs.StringArrayVar(&f.sysroots, "sysroot", nil, "look up the dump's paths below `DIR` instead of in this machine's root (repeatable)")
 	fs.StringArrayVar(&f.debugDirs, "debug-dir", nil, "look for separate debug files in `DIR` instead of /usr/lib/debug (repeatable)")
 	fs.StringArrayVar(&f.search, "search", nil, "look for binaries, debug files, PDBs and Breakpad symbol files anywhere below `DIR` (repeatable)")
+	fs.StringArrayVar(&f.sourceMaps, "source-map", nil, "find source files recorded below a directory in another: `FROM=TO` (repeatable)")
 	f.fetch.register(fs)
 	fs.BoolVar(&f.force, "force-mismatched", false, "use files from a different build where the right one is not found; frames say so")
 	fs.StringVar(&f.format, "format", formatText, "`FORMAT` of the output: "+orList(formats))
@@ -67,6 +69,11 @@ func (f *fileFlags) check() error {
 			}
 		}
 	}
+	for _, m := range f.sourceMaps {
+		if from, to, ok := strings.Cut(m, "="); !ok || from == "" || to == "" {
+			return fmt.Errorf("--source-map %s: must be FROM=TO, two directories", m)
+		}
+	}
 	return f.fetch.check()
 }
 
@@ -87,6 +94,10 @@ func (f *fileFlags) options(e env, binary string) []corewalk.Option {
 	}
 	for _, d := range f.search {
 		opts = append(opts, corewalk.WithSearch(d))
+	}
+	for _, m := range f.sourceMaps {
+		from, to, _ := strings.Cut(m, "=")
+		opts = append(opts, corewalk.WithSourceMap(from, to))
 	}
 	if f.force {
 		opts = append(opts, corewalk.WithForceMismatched())

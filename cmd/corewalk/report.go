@@ -51,6 +51,7 @@ type reportFlags struct {
 	registers bool
 	explain   bool
 	verify    bool
+	around    aroundFlags
 	version   bool
 }
 
@@ -72,6 +73,7 @@ func (f *reportFlags) register(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.explain, "explain", false, "print for each frame how it was found")
 	fs.BoolVar(&f.verify, "verify", false, "ask a second stepper about each frame, and mark the frames that it disputes")
 	f.locals.register(fs)
+	f.around.register(fs)
 	f.layout.register(fs)
 }
 
@@ -167,6 +169,9 @@ func (f *reportFlags) analyze() (corewalk.AnalyzeOptions, error) {
 		return o, err
 	}
 	if err := f.locals.apply(&o); err != nil {
+		return o, err
+	}
+	if err := f.around.apply(&o); err != nil {
 		return o, err
 	}
 	if err := f.layout.check(); err != nil {

@@ -30,6 +30,7 @@ func TestMain(m *testing.M) {
 // testscript's own commands they have those of commands, and the variables
 //
 //	SYSROOT, SYS     the fixtures' libraries, and --sysroot with them
+//	SRC              the fixtures' sources
 //	NODEBUG, NODBG   an empty directory, and --debug-dir with it: nothing of this machine
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -40,6 +41,7 @@ func TestScripts(t *testing.T) {
 			none := filepath.Join(e.WorkDir, ".nodebug")
 			e.Setenv("SYSROOT", root)
 			e.Setenv("NODEBUG", none)
+			e.Setenv("SRC", filepath.Join(fixture.Root(t), "testdata", "src"))
 			e.Setenv("SYS", "--sysroot="+root)
 			e.Setenv("NODBG", "--debug-dir="+none)
 			e.Setenv("TERM", "xterm")

@@ -14,9 +14,9 @@ import (
 )
 
 // openCase opens a fixture as its case.json says.
-func openCase(t testing.TB, c fixture.Case) *corewalk.Target {
+func openCase(t testing.TB, c fixture.Case, opts ...corewalk.Option) *corewalk.Target {
 	t.Helper()
-	opts := []corewalk.Option{corewalk.WithSysroot(c.Sysroot(t)), corewalk.WithExecutable(c.Binary(t))}
+	opts = append(opts, corewalk.WithSysroot(c.Sysroot(t)), corewalk.WithExecutable(c.Binary(t)))
 	for i := 0; i+1 < len(c.Args); i += 2 {
 		dir := filepath.Join(c.Dir, c.Args[i+1])
 		switch c.Args[i] {

@@ -1,6 +1,7 @@
 package debuginfod
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,6 +14,9 @@ import (
 // (debuginfod-client-config(7), "CACHE"):
 //
 //	BUILDID/debuginfo, BUILDID/executable
+//
+// Source files have names of our own, which begin with "source" as other clients' do, so
+// that all clients remove old ones.
 //
 // An empty file records that no server had the file at that time. Clients before elfutils
 // 0.186 removed all permissions from such a file; newer ones only check its size. Files are
@@ -32,7 +36,13 @@ var (
 	maxUnusedAge  = setting{"max_unused_age_s", 7 * 24 * time.Hour}   // how long to keep files that nobody reads
 )
 
-func (c cache) path(r request) string { return filepath.Join(c.dir, r.id, r.kind) }
+func (c cache) path(r request) string {
+	name := r.kind
+	if r.kind == kindSource {
+		name += fmt.Sprintf("-%x", sha256.Sum256([]byte(r.path)))
+	}
+	return filepath.Join(c.dir, r.id, name)
+}
 
 // lookup returns the path of a file in the cache after checking it, or "". missed says that
 // the servers recently did not have it.

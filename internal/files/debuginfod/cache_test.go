@@ -56,7 +56,7 @@ func TestLookup(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := cache{t.TempDir()}
-			r := request{hex.EncodeToString(testID), find.KindDebugInfo}
+			r := request{id: hex.EncodeToString(testID), kind: find.KindDebugInfo}
 			put(t, c.path(r), tt.data, tt.mode, tt.age)
 			if tt.missS != "" {
 				put(t, filepath.Join(c.dir, "cache_miss_s"), []byte(tt.missS), 0o644, 0)
@@ -147,7 +147,7 @@ func TestReadStays(t *testing.T) {
 		t.Skip("access times are not available on ", runtime.GOOS)
 	}
 	c := cache{t.TempDir()}
-	r := request{hex.EncodeToString(testID), find.KindDebugInfo}
+	r := request{id: hex.EncodeToString(testID), kind: find.KindDebugInfo}
 	put(t, c.path(r), elfWithID(testID, 0), 0o400, 30*24*time.Hour)
 	put(t, filepath.Join(c.dir, "cache_clean_interval_s"), []byte("0"), 0o600, 0)
 	if path, _ := c.lookup(r, time.Now()); path == "" {

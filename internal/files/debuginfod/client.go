@@ -18,7 +18,9 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io/fs"
+	pathpkg "path"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -37,7 +39,19 @@ type Client struct {
 	cleanOnce sync.Once
 }
 
-type request struct{ id, kind string }
+// A request names a file: a build-id, a kind, and of source files the path.
+type request struct{ id, kind, path string }
+
+// kindSource is the kind of source files, as the web API calls it.
+const kindSource = "source"
+
+// what says in words which file is requested.
+func (r request) what() string {
+	if r.kind == kindSource {
+		return fmt.Sprintf("source file %s of build-id %s", r.path, r.id)
+	}
+	return fmt.Sprintf("%s of build-id %s", r.kind, r.id)
+}
 
 // New checks the configuration and returns a client. It does not contact a server.
 func New(cfg Config) (*Client, error) {
@@ -65,10 +79,27 @@ func (c *Client) Fetch(ctx context.Context, buildID []byte, kind string) (string
 	if !slices.Contains([]string{find.KindDebugInfo, find.KindExecutable}, kind) {
 		return "", fmt.Errorf("debuginfod servers have no files of kind %q", kind)
 	}
+	return c.ask(ctx, buildID, request{kind: kind})
+}
+
+// maxSource is the size limit of source files in bytes, and maxPath that of their paths.
+const maxSource, maxPath = 16 << 20, 1024
+
+// FetchSource returns the path of a source file of the module with a build-id. path is the
+// absolute one in the module's debug information. The file cannot be verified: servers keep
+// it by that path. Errors are those of Fetch.
+func (c *Client) FetchSource(ctx context.Context, buildID []byte, path string) (string, error) {
+	if !strings.HasPrefix(path, "/") || len(path) > maxPath {
+		return "", fmt.Errorf("source file %.80q: want an absolute path of at most %d bytes", path, maxPath)
+	}
+	return c.ask(ctx, buildID, request{kind: kindSource, path: pathpkg.Clean(path)})
+}
+
+func (c *Client) ask(ctx context.Context, buildID []byte, r request) (string, error) {
 	if len(buildID) < minBuildID || len(buildID) > maxBuildID {
 		return "", fmt.Errorf("build-id has %d bytes, want %d to %d", len(buildID), minBuildID, maxBuildID)
 	}
-	r := request{hex.EncodeToString(buildID), kind}
+	r.id = hex.EncodeToString(buildID)
 	return c.asked.get(ctx, r, func() (string, error) { return c.fetch(ctx, r) })
 }
 
@@ -80,7 +111,7 @@ func (c *Client) fetch(ctx context.Context, r request) (string, error) {
 	case path != "":
 		return path, nil
 	case missed:
-		return "", fmt.Errorf("%s of build-id %s: recently not found on the servers (%s): %w", r.kind, r.id, c.cache.path(r), fs.ErrNotExist)
+		return "", fmt.Errorf("%s: recently not found on the servers (%s): %w", r.what(), c.cache.path(r), fs.ErrNotExist)
 	}
 	return c.query(ctx, r)
 }

@@ -109,7 +109,7 @@ func FuzzVerify(f *testing.F) {
 	id, data := debugFile(f)
 	f.Add(data)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, r := range []request{{"deadbeef01020304", "debuginfo"}, {"deadbeef01020304", "executable"}, {hex.EncodeToString(id), "debuginfo"}} {
+		for _, r := range []request{{id: "deadbeef01020304", kind: "debuginfo"}, {id: "deadbeef01020304", kind: "executable"}, {id: hex.EncodeToString(id), kind: "debuginfo"}} {
 			if verifyELF(data, r) == nil && !strings.Contains(hex.EncodeToString(data), r.id) {
 				t.Errorf("%s accepted, but the id is nowhere in it", r.id)
 			}

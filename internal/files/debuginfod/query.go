@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/url"
 	"os"
 	"strings"
 
@@ -103,7 +104,7 @@ func (q *query) lost(errs []error) error {
 	texts = append(append(append(texts, failed...), down...), q.cfg.LeftOut...)
 	e.Text = strings.Join(texts, "; ")
 	if !e.Failed {
-		e.Text = fmt.Sprintf("%s of build-id %s: %s", q.kind, q.id, e.Text)
+		e.Text = q.what() + ": " + e.Text
 	}
 	return e
 }
@@ -119,7 +120,7 @@ func (q *query) attempt(ctx context.Context, s *server) (path string, err error)
 		return "", err
 	}
 	defer q.free()
-	where := s.base.JoinPath("buildid", q.id, q.kind)
+	where := q.where(s.base)
 	q.begin(s)
 	m := &meter{cfg: &q.cfg}
 	ctx, stop := m.watch(ctx)
@@ -147,10 +148,16 @@ func (q *query) begin(s *server) {
 
 // receive writes a response into the cache, and checks it before giving it its final name.
 func (q *query) receive(ctx context.Context, s *server, m *meter) (path string, err error) {
-	var magic [4]byte
-	if _, err := io.ReadFull(m, magic[:]); err != nil || string(magic[:]) != "\x7fELF" {
-		if m.err != nil {
+	head := make([]byte, 4)
+	if q.kind == kindSource {
+		head = head[:1] // an empty file means none
+	}
+	if _, err := io.ReadFull(m, head); err != nil || q.kind != kindSource && string(head) != "\x7fELF" {
+		switch {
+		case m.err != nil:
 			return "", transportFailure(ctx, m.err, false)
+		case q.kind == kindSource:
+			return "", fmt.Errorf("the response is empty: %w", fs.ErrNotExist)
 		}
 		return "", errNotELF
 	}
@@ -167,10 +174,10 @@ func (q *query) receive(ctx context.Context, s *server, m *meter) (path string, 
 		}
 	}()
 	m.tell = func(done int64) { q.shown.update(s, done, m.total) }
-	if err := restart(q.out, magic[:]); err != nil {
+	if err := restart(q.out, head); err != nil {
 		return "", err
 	}
-	err = save(q.out, m, q.cfg.MaxSize, int64(len(magic)))
+	err = save(q.out, m, q.limit(), int64(len(head)))
 	switch {
 	case m.err != nil: // the error came from reading, not from writing
 		return "", transportFailure(ctx, m.err, false)
@@ -181,6 +188,26 @@ func (q *query) receive(ctx context.Context, s *server, m *meter) (path string, 
 		return "", err
 	}
 	return q.cache.keep(q.out, q.request)
+}
+
+// where returns the URL of the requested file on a server. The parts of a source file's path
+// are escaped, so that none of them leads elsewhere.
+func (r request) where(base *url.URL) *url.URL {
+	parts := []string{"buildid", r.id, r.kind}
+	if r.path != "" {
+		for part := range strings.SplitSeq(r.path[1:], "/") {
+			parts = append(parts, url.PathEscape(part))
+		}
+	}
+	return base.JoinPath(parts...)
+}
+
+// limit is the size limit of the requested file in bytes; 0 for none.
+func (q *query) limit() int64 {
+	if q.kind == kindSource && (q.cfg.MaxSize == 0 || q.cfg.MaxSize > maxSource) {
+		return maxSource
+	}
+	return q.cfg.MaxSize
 }
 
 // restart begins the file again with its first bytes; it may contain part of another

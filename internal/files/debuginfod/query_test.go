@@ -66,7 +66,7 @@ func TestFirstGoodWins(t *testing.T) {
 	)
 	c := newClient(t, cfg)
 	path, err := c.Fetch(context.Background(), testID, find.KindDebugInfo)
-	if err != nil || verify(path, request{"deadbeef01020304", find.KindDebugInfo}) != nil {
+	if err != nil || verify(path, request{id: "deadbeef01020304", kind: find.KindDebugInfo}) != nil {
 		t.Errorf("%q, %v", path, err)
 	}
 	reached(t, "the end of the slow server's query", slowEnded)
@@ -242,7 +242,7 @@ func TestGivenUp(t *testing.T) {
 	}
 	// One caller waits for a query of another that gives up.
 	c = newClient(t, cfg)
-	r := request{"01020304", find.KindDebugInfo}
+	r := request{id: "01020304", kind: find.KindDebugInfo}
 	a, _ := c.asked.answer(r)
 	got := make(chan error)
 	go func() {

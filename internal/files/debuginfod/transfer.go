@@ -32,6 +32,7 @@ var (
 	errRedirects = errors.New("too many redirections")
 	errDowngrade = errors.New("insecure redirection refused")
 	errNotELF    = errors.New("the response is not an ELF file")
+	errSource    = fmt.Errorf("the source file is larger than %d MB", maxSource>>20)
 )
 
 const (

@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"os"
 
 	"github.com/corewalk/corewalk/internal/files/find"
 	"github.com/corewalk/corewalk/internal/files/mmapfile"
@@ -11,8 +12,15 @@ import (
 )
 
 // verify checks that a file is a complete ELF file of the requested kind and with the
-// requested build-id.
+// requested build-id. Of source files only the size can be checked.
 func verify(path string, r request) error {
+	if r.kind == kindSource {
+		st, err := os.Stat(path)
+		if err == nil && st.Size() > maxSource {
+			err = errSource
+		}
+		return err
+	}
 	m, err := mmapfile.Open(path)
 	if err != nil {
 		return err

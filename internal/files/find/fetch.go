@@ -42,11 +42,16 @@ func (f *Finder) Fetch(buildID []byte, kind string) (string, error) {
 		return "", err
 	}
 	path, err := f.opts.Fetcher.Fetch(ctx, buildID, kind)
+	return path, f.noted(err)
+}
+
+// noted returns an error of a Fetcher, and keeps the servers that it could not reach.
+func (f *Finder) noted(err error) error {
 	var fe *FetchError
 	if errors.As(err, &fe) {
 		f.unreachable.add(fe.Unreachable)
 	}
-	return path, err
+	return err
 }
 
 // Unreachable lists the servers that could not be reached so far, each with the reason, in

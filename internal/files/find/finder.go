@@ -33,6 +33,8 @@ type Options struct {
 	DebugDirs []string
 	// Search lists directories that contain binaries and debug files at any depth.
 	Search []string
+	// SourceMaps say where source files are that are not at their recorded paths.
+	SourceMaps []SourceMap
 	// Executable is the file given as the main program, or "".
 	Executable string
 	// Beside lists directories in which a file with a module's base name is tried: the

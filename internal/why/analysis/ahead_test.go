@@ -3,6 +3,7 @@ package analysis
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -130,3 +131,7 @@ func (f fakeFiles) Lacks(l *libstate.Library) bool               { return f.lack
 func (f fakeFiles) Complete(l *libstate.Library)                 { f.complete(l) }
 func (f fakeFiles) Unreachable() []string                        { return nil }
 func (f fakeFiles) Unusable() []string                           { return nil }
+
+func (f fakeFiles) SourceFile(*libstate.Library, string) (*modules.SourceFile, error) {
+	return nil, fs.ErrNotExist
+}

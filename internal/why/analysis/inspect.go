@@ -63,6 +63,9 @@ type Files interface {
 	Unreachable() []string
 	// Unusable lists files of symbol stores that could not be expanded, each with the reason.
 	Unusable() []string
+	// SourceFile returns the source file at a path that the debug information of a library
+	// records. It may fetch. The error wraps fs.ErrNotExist if there is none.
+	SourceFile(lib *libstate.Library, path string) (*modules.SourceFile, error)
 }
 
 var _ Files = (*modules.Set)(nil)
@@ -74,6 +77,7 @@ type Options struct {
 	Explain   bool              // the Walker was made with WithExplain: report what it recorded
 	Verify    bool              // the Walker was made with WithVerify: likewise
 	NoBlame   bool              // do not trace where a bad value came from
+	Around    Around            // what of source, code and memory to report
 	Locals    Locals            // which variables to read
 	Values    dwarfvars.Options // how much of each value
 	// Structured requests values as trees (report.Variable.Data) too.
@@ -87,9 +91,13 @@ func Run(ctx context.Context, p Parts, o Options) *report.Report {
 	r := &report.Report{Schema: report.Schema, Dump: p.Dump, Warnings: p.Warnings}
 	in.threads(ctx, r)
 	in.crash(r)
+	if o.Around.Memory {
+		r.Memory = in.memory(r)
+	}
 	in.lastWords(r)
 	in.moduleList(r)
 	in.servers(r)
+	in.warnSources(r)
 	return r
 }
 

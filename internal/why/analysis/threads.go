@@ -19,9 +19,10 @@ type inspection struct {
 
 	calls []unwind.Call // scratch
 
-	crashed    bool          // the current thread is the crashing one
-	withLocals int           // number of its frames whose local variables were read
-	top        *unwind.Frame // youngest frame of the crashing thread
+	crashed    bool             // the current thread is the crashing one
+	withLocals int              // number of its frames whose local variables were read
+	top        *unwind.Frame    // youngest frame of the crashing thread
+	noSource   map[string]error // source files that are not shown
 	diedStack  []*unwind.Frame
 }
 
@@ -87,6 +88,15 @@ func (in *inspection) thread(ctx context.Context, s *unwind.Stack, crashed bool)
 		ends[i] = len(t.Frames)
 	}
 	in.allVariables(ctx, t.Frames, s.Frames, ends)
+	if in.wantsAround(crashed) {
+		in.sources(t.Frames)
+		if in.opts.Around.Code {
+			for i := range s.Frames[:min(len(s.Frames), maxAroundFrames)] {
+				e := &t.Frames[ends[i]-1]
+				e.Code = in.code(s.Frames[i], unwind.Address(e.Entry))
+			}
+		}
+	}
 	return t
 }
 

@@ -1,0 +1,144 @@
+package modules
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/corewalk/corewalk/internal/files/mmapfile"
+	"github.com/corewalk/corewalk/libstate"
+)
+
+// A SourceFile is the text of a source file.
+type SourceFile struct {
+	Path string // on this machine
+	// Newer says that the file was changed after the module was built, as far as the times
+	// of files tell.
+	Newer bool
+
+	lines []string
+}
+
+// Lines returns the lines numbered first to last, of which there may be fewer, and the
+// number of the first that is returned.
+func (f *SourceFile) Lines(first, last int) (int, []string) {
+	first, last = max(first, 1), min(last, len(f.lines))
+	if first > last {
+		return first, nil
+	}
+	return first, f.lines[first-1 : last]
+}
+
+// Bounds on source files. Generated code reaches some megabytes.
+const (
+	maxSource  = 16 << 20 // bytes of a file
+	maxSources = 64 << 20 // bytes that a Set keeps
+)
+
+type sourceKey struct{ id, path string }
+
+type sourceEntry struct {
+	file *SourceFile
+	err  error
+}
+
+// SourceFile returns the source file at a path that the debug information of lib records.
+// It is looked for where WithSourceMap, WithSysroot and WithSearch say and at the path
+// itself, and then fetched if the Fetcher is a SourceFetcher. Only files whose names are
+// those of source files are opened. The error wraps fs.ErrNotExist if there is none.
+func (s *Set) SourceFile(lib *libstate.Library, path string) (*SourceFile, error) {
+	key := sourceKey{string(lib.BuildID) + "\x00" + lib.Path, path}
+	s.sourceMu.Lock()
+	defer s.sourceMu.Unlock()
+	if e, ok := s.sources[key]; ok {
+		return e.file, e.err
+	}
+	f, err := s.readSource(lib, path)
+	if f != nil {
+		if s.sourceBytes > maxSources {
+			s.sources, s.sourceBytes = nil, 0
+		}
+		for _, l := range f.lines {
+			s.sourceBytes += len(l) + 16
+		}
+	}
+	if s.sources == nil {
+		s.sources = map[sourceKey]sourceEntry{}
+	}
+	s.sources[key] = sourceEntry{f, err}
+	return f, err
+}
+
+func (s *Set) readSource(lib *libstate.Library, recorded string) (*SourceFile, error) {
+	var refused error
+	for path := range s.finder.Sources(recorded) {
+		f, err := openSource(path)
+		switch {
+		case err == nil:
+			f.Newer = s.newer(lib, f)
+			return &f.SourceFile, nil
+		case !errors.Is(err, fs.ErrNotExist) && refused == nil:
+			refused = err
+		}
+	}
+	if s.fetches(lib) && s.finder.FetchesSource(lib.BuildID) && strings.HasPrefix(recorded, "/") {
+		path, err := s.finder.FetchSource(lib.BuildID, recorded)
+		if err == nil {
+			var f *openedSource
+			if f, err = openSource(path); err == nil {
+				return &f.SourceFile, nil
+			}
+		}
+		if refused == nil && !errors.Is(err, fs.ErrNotExist) {
+			refused = err
+		}
+	}
+	if refused != nil {
+		return nil, refused
+	}
+	return nil, fmt.Errorf("no source file for %s: %w", recorded, fs.ErrNotExist)
+}
+
+type openedSource struct {
+	SourceFile
+	changed time.Time
+}
+
+// openSource reads a source file. What is not text is refused.
+func openSource(path string) (*openedSource, error) {
+	st, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case !st.Mode().IsRegular(): // a pipe would wait for a writer
+		return nil, fmt.Errorf("%s: %w", path, mmapfile.ErrNotRegular)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxSource+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(data) > maxSource:
+		return nil, fmt.Errorf("%s: longer than %d MB", path, maxSource>>20)
+	case bytes.IndexByte(data, 0) >= 0:
+		return nil, fmt.Errorf("%s: not a text file", path)
+	}
+	text := strings.ReplaceAll(string(data), "\r\n", "\n")
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	return &openedSource{SourceFile{Path: path, lines: lines}, st.ModTime()}, nil
+}
+
+// newer reports whether a source file was changed after the file of lib.
+func (s *Set) newer(lib *libstate.Library, f *openedSource) bool {
+	st, err := os.Stat(s.Resolve(lib).Path)
+	return err == nil && f.changed.After(st.ModTime())
+}

@@ -122,7 +122,7 @@ func (t *Target) guard(fn func()) error {
 }
 
 func (t *Target) changed(err error) error {
-	return fmt.Errorf("%s: another process shortened the dump or a file of its modules: wait until it is written, or copy it first (%w)", t.path, err)
+	return fmt.Errorf("%s: another process truncated the dump or the file of a module: wait until it is written, or copy it first (%w)", t.path, err)
 }
 
 // Close releases the dump and the files, and detaches from a running process. Do not use

@@ -114,7 +114,7 @@ func (c *ELFCore) verdict() *OpenError {
 	case c.kernel != "":
 		return fail(ErrKernelDump, "is a dump of a %s guest's whole memory, not the core of a process: use the crash utility", c.kernel)
 	case c.os != "" && c.os != osLinux && c.arch != nil && bsdRegs(c.os, c.arch) == nil:
-		return fail(ErrUnsupportedOS, "is a core of %s for %s, which is not supported: of this system, only cores for %s are", c.os, name, bsdMachines)
+		return fail(ErrUnsupportedOS, "is a core of %s for %s, which is not supported: for this system, only cores for %s are", c.os, name, bsdMachines)
 	case len(c.threads) == 0 && c.blankNotes:
 		return fail(ErrNoThreads, "has zeros where its notes should be, so it has neither threads nor registers: the dump was not completely written, or part of it was lost; copy it again")
 	case len(c.threads) == 0 && c.countNotes() == 0:

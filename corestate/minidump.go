@@ -184,7 +184,7 @@ func (d *Minidump) checkContexts() {
 		d.warnf("%d threads have no registers; %s", bad, first)
 	}
 	if d.file.WOW64() {
-		d.warnf("a 64-bit program wrote this dump of a 32-bit process: the registers are those of the layer between")
+		d.warnf("a 64-bit program wrote this dump of a 32-bit process: the registers are those of the layer between them (WOW64)")
 	}
 }
 

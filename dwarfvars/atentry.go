@@ -41,7 +41,7 @@ func (a *Activation) ReadEntry(v *LocalVar, o Options) (Value, bool) {
 // passedIn returns what the caller passed in the place that expr describes at the function's
 // entry: a register, or an offset from the frame base, which must be the canonical frame address.
 func (e *evaluator) passedIn(expr []byte) (op.Value, error) {
-	unknown := &unknown.Entry{Why: "the parameter is in no single place"}
+	unknown := &unknown.Entry{Why: "the parameter has no single location"}
 	if len(expr) == 0 {
 		return op.Value{}, unknown
 	}

@@ -30,11 +30,11 @@ func mayAttach(pid int) error {
 	case !s.ok:
 		return fmt.Errorf("process %d: %w", pid, ErrNoProcess)
 	case s.tgid != pid:
-		return fmt.Errorf("%d is a thread of process %d (%s): attach to that: %w", pid, s.tgid, s.name, ErrNoProcess)
+		return fmt.Errorf("%d is a thread of process %d (%s): attach to the process: %w", pid, s.tgid, s.name, ErrNoProcess)
 	case s.kernel || s.noMemory && (pid == kthreadd || parent(pid) == kthreadd):
-		return fmt.Errorf("process %d (%s) is a thread of the kernel, which has no stack to be seen from here: %w", pid, s.name, ErrPermission)
+		return fmt.Errorf("process %d (%s) is a kernel thread, whose stack cannot be read from here: %w", pid, s.name, ErrPermission)
 	case s.tracer != 0:
-		return fmt.Errorf("process %d (%s) is traced by %s already: %w", pid, s.name, describe(s.tracer), ErrTraced)
+		return fmt.Errorf("process %d (%s) is already traced by %s: %w", pid, s.name, describe(s.tracer), ErrTraced)
 	}
 	return nil
 }
@@ -81,13 +81,13 @@ func (t *tracer) seizeAll() error {
 			return nil
 		}
 	}
-	return fmt.Errorf("process %d makes threads faster than they can be attached to", t.pid)
+	return fmt.Errorf("process %d creates threads faster than corewalk can attach to them", t.pid)
 }
 
 // ended returns the error for a process that has ended.
 func ended(pid int) error {
 	if ppid := parent(pid); ppid != 0 {
-		return fmt.Errorf("process %d has ended, and waits for its parent (%s) to ask how: %w", pid, describe(ppid), ErrExited)
+		return fmt.Errorf("process %d has ended, but its parent (%s) has not waited for it: %w", pid, describe(ppid), ErrExited)
 	}
 	return fmt.Errorf("process %d: %w", pid, ErrExited)
 }
@@ -122,7 +122,7 @@ func (t *tracer) seize(tid int) error {
 		t.add(tid)
 		return nil
 	case s.tracer != 0:
-		return fmt.Errorf("thread %d of process %d is traced by %s already: %w", tid, t.pid, describe(s.tracer), ErrTraced)
+		return fmt.Errorf("thread %d of process %d is already traced by %s: %w", tid, t.pid, describe(s.tracer), ErrTraced)
 	}
 	return fmt.Errorf("process %d (%s): %w", t.pid, s.name, refused(err, s))
 }
@@ -134,17 +134,17 @@ func refused(err error, s status) error {
 	if err != unix.EPERM && err != unix.EACCES {
 		return fmt.Errorf("%w: %v", ErrPermission, err)
 	}
-	why := "it may have changed its rights, or this program runs in a sandbox that forbids ptrace"
+	why := "its privileges may have changed, or this program runs in a sandbox that forbids ptrace"
 	scope, _ := os.ReadFile("/proc/sys/kernel/yama/ptrace_scope")
 	switch me := os.Geteuid(); {
 	case me != 0 && (s.uids[0] != me || s.uids[1] != me || s.uids[2] != me):
 		why = fmt.Sprintf("it belongs to user %d (effective user %d), and this is user %d: run as root", s.uids[0], s.uids[1], me)
 	case strings.TrimSpace(string(scope)) == "1":
-		why = "kernel.yama.ptrace_scope is 1, so that only a process's parent may trace it: run as root, or set it to 0"
+		why = "kernel.yama.ptrace_scope is 1, so only its parent may trace a process: run as root, or set it to 0"
 	case strings.TrimSpace(string(scope)) == "2":
-		why = "kernel.yama.ptrace_scope is 2, so that only root may trace: run as root"
+		why = "kernel.yama.ptrace_scope is 2, so only root may trace: run as root"
 	case strings.TrimSpace(string(scope)) == "3":
-		why = "kernel.yama.ptrace_scope is 3: nobody may trace until the next start of the machine"
+		why = "kernel.yama.ptrace_scope is 3: nobody may trace until the next reboot"
 	case me != 0:
 		why = "it may have been started setuid or with capabilities, or made itself not dumpable: run as root"
 	}

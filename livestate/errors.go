@@ -9,7 +9,7 @@ var (
 	ErrNoProcess   = errors.New("no such process")
 	ErrExited      = errors.New("the process has ended")
 	ErrPermission  = errors.New("no permission to trace the process")
-	ErrTraced      = errors.New("another process traces it already")
+	ErrTraced      = errors.New("another process already traces it")
 	ErrSelf        = errors.New("a process cannot trace itself")
 	ErrArch        = errors.New("architecture not supported")
 	ErrNotStopped  = errors.New("the thread does not stop")

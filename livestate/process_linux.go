@@ -204,7 +204,7 @@ func (p *Process) readable(a *arch.Arch) error {
 	if a.WordSize == 4 {
 		p.limit = 1<<32 - 1
 	} else if ^uintptr(0)>>32 == 0 {
-		return fmt.Errorf("process %d has 64 bits, but this program has 32: use a 64-bit build: %w", p.pid, ErrArch)
+		return fmt.Errorf("process %d is a 64-bit process, but this program is a 32-bit one: use a 64-bit build: %w", p.pid, ErrArch)
 	}
 	return nil
 }

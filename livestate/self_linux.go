@@ -61,7 +61,7 @@ func Self(skip int) (*SelfState, error) {
 	for {
 		n := int(capture(&c, &buf[0], uintptr(len(buf))))
 		if n == 0 {
-			return nil, fmt.Errorf("own stack: the goroutine does not run on it: %w", ErrUnsupported)
+			return nil, fmt.Errorf("the goroutine is not running on its own stack: %w", ErrUnsupported)
 		}
 		if n <= len(buf) || len(buf) >= maxSelfStack {
 			s.stack, s.at = buf[:min(n, len(buf))], arch.Address(c.start)
@@ -97,7 +97,7 @@ func (s *SelfState) registers(c *selfContext, self uintptr, skip int) error {
 		next, err1 := s.ReadWord(fp)
 		pc, err2 := s.ReadWord(fp + 8)
 		if err1 != nil || err2 != nil || pc == 0 {
-			return fmt.Errorf("own stack: it has %d callers too few: %w", skip+1, unwind.ErrBadParam)
+			return fmt.Errorf("own stack: it ends %d callers before the wanted frame: %w", skip+1, unwind.ErrBadParam)
 		}
 		if f := runtime.FuncForPC(uintptr(pc) - 1); f == nil || f.Entry() != self {
 			if skip == 0 {

@@ -89,9 +89,9 @@ func TestRefusals(t *testing.T) {
 		{0, ErrNoProcess, "no such process"},
 		{1 << 30, ErrNoProcess, "no such process"},
 		{os.Getpid(), ErrSelf, "itself"},
-		{pid, ErrTraced, fmt.Sprintf("traced by process %d (livestate.test)", os.Getpid())},
+		{pid, ErrTraced, fmt.Sprintf("already traced by process %d (livestate.test)", os.Getpid())},
 		{thread, ErrNoProcess, fmt.Sprintf("is a thread of process %d", pid)},
-		{ended.Process.Pid, ErrExited, "waits for its parent"},
+		{ended.Process.Pid, ErrExited, "has not waited for it"},
 	} {
 		p, err := Attach(tt.pid)
 		if p != nil || !errors.Is(err, tt.err) || !strings.Contains(fmt.Sprint(err), tt.says) {

@@ -58,8 +58,8 @@ func TestIdentityWithoutBuildID(t *testing.T) {
 	}{
 		{name: "the same", match: modules.NoID},
 		{name: "entry", mem: func(h *corebuild.Header) { h.Entry++ }, match: modules.Mismatched, why: "starts at 0x21040, the process's module at 0x21041"},
-		{name: "machine", mem: func(h *corebuild.Header) { h.Machine = elffile.EM_AARCH64 }, match: modules.Mismatched, why: "kind or machine"},
-		{name: "type", mem: func(h *corebuild.Header) { h.Type = elffile.ET_EXEC }, match: modules.Mismatched, why: "kind or machine"},
+		{name: "machine", mem: func(h *corebuild.Header) { h.Machine = elffile.EM_AARCH64 }, match: modules.Mismatched, why: "another kind, or for another machine"},
+		{name: "type", mem: func(h *corebuild.Header) { h.Type = elffile.ET_EXEC }, match: modules.Mismatched, why: "another kind, or for another machine"},
 		{name: "address", mem: func(h *corebuild.Header) { h.Progs[1].Vaddr += 0x1000 }, match: modules.Mismatched, why: "program header 1 differs"},
 		{name: "size in memory", mem: func(h *corebuild.Header) { h.Progs[1].Memsz++ }, match: modules.Mismatched, why: "program header 1 differs"},
 		{name: "offset", mem: func(h *corebuild.Header) { h.Progs[0].Off += 0x1000 }, match: modules.Mismatched, why: "program header 0 differs"},

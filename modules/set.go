@@ -368,7 +368,7 @@ func (s *Set) headerDiffers(lib *libstate.Library, f *elffile.File) string {
 	}
 	switch {
 	case mem.Class != f.Class || mem.Machine != f.Machine || mem.Type != f.Type:
-		return "file is of another kind or machine than the process had"
+		return "file is of another kind, or for another machine, than the process's"
 	case mem.Entry != f.Entry:
 		return fmt.Sprintf("file starts at %#x, the process's module at %#x", f.Entry, mem.Entry)
 	case len(mem.Progs) != len(f.Progs) && len(mem.Progs) > 0:

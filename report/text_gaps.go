@@ -101,7 +101,7 @@ func truncatedText(d *Dump) string {
 	if d.Size > 0 && d.FullSize > d.Size {
 		s += ": it has " + sizeText(d.Size) + " of " + sizeText(d.FullSize)
 	}
-	return s + ". Dump again with room on the disk and a higher limit (ulimit -c)."
+	return s + ". Dump again with enough disk space and a higher limit (ulimit -c)."
 }
 
 // sizeText formats a number of bytes for people.

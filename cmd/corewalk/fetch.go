@@ -109,7 +109,7 @@ func despite(cfg debuginfod.Config) string {
 	if len(cfg.LeftOut) == 0 {
 		return ""
 	}
-	return "; --debuginfod=URL asks a server without"
+	return "; --debuginfod=URL uses the server without checks"
 }
 
 // options returns options for corewalk.Open.

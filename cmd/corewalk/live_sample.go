@@ -40,7 +40,7 @@ func (f *sampleFlags) check(fs *pflag.FlagSet, format string) error {
 	if !fs.Changed("every") {
 		for _, name := range []string{"for", "folded", "pprof"} {
 			if fs.Changed(name) {
-				return fmt.Errorf("--%s: is for sampling, which --every asks for", name)
+				return fmt.Errorf("--%s is for sampling: give --every, too", name)
 			}
 		}
 		return nil

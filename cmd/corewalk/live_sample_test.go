@@ -117,7 +117,7 @@ func TestCoreAndParity(t *testing.T) {
 
 func TestLiveModes(t *testing.T) {
 	for args, want := range map[string]string{
-		"--for 1s 1":                 "--for: is for sampling",
+		"--for 1s 1":                 "--for is for sampling",
 		"--every 1us 1":              "1ms or more",
 		"--every 1s --for -1s 1":     "0 or more",
 		"--every 1s --format json 1": "printed as text",

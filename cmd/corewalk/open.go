@@ -51,9 +51,9 @@ func (e env) failOpen(err error) int {
 	case errors.Is(err, mmapfile.ErrNotRegular):
 		advice = ": give the core itself"
 	case errors.Is(err, fs.ErrNotExist):
-		advice = ": where cores go is in /proc/sys/kernel/core_pattern; with systemd, coredumpctl has them"
+		advice = ": /proc/sys/kernel/core_pattern says where cores are written; with systemd, coredumpctl has them"
 	case errors.Is(err, fs.ErrPermission):
-		advice = ": cores can be read by the user whose process died, and by root"
+		advice = ": only the user whose process died, and root, can read a core"
 	}
 	return e.fail(fmt.Errorf("%w%s", err, advice))
 }

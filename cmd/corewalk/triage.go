@@ -107,7 +107,7 @@ func (f *triageFlags) set() *pflag.FlagSet {
 	f.fileFlags.register(fs, formatText, formatJSON, formatSARIF, formatHTML)
 	f.ledgerFlags.register(fs)
 	fs.BoolVar(&f.noDB, "no-db", false, "keep no ledger: all dumps are analysed, and all groups are new")
-	fs.BoolVarP(&f.recursive, "recursive", "r", false, "look into directories below directories")
+	fs.BoolVarP(&f.recursive, "recursive", "r", false, "include subdirectories")
 	fs.IntVar(&f.jobs, "jobs", 0, "analyse `N` dumps at a time (default: twice the number of processors)")
 	fs.DurationVar(&f.deadline, "deadline", triage.DefaultDeadline, "give up on a dump after this `TIME`")
 	fs.Int64Var(&f.memory, "memory", triage.DefaultMemory>>20, "give up on a dump whose analysis takes more than `MIB` of memory")

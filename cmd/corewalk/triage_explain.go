@@ -57,7 +57,7 @@ func explainSignature(e env, out io.Writer, cache *modules.Cache, path string) e
 	s := signature.Of(r)
 	weak := ""
 	if s.Weak {
-		weak = ", weak: of this build only"
+		weak = ", weak: valid for this build only"
 	}
 	fmt.Fprintf(out, "%s: %s\n  signature %s, strict %s%s\n  kind %s (class %s), module %s\n", report.Clean(path), report.Clean(s.String()), s.Hash, s.Strict, weak,
 		report.Clean(s.Kind), report.Clean(s.Class), report.Clean(s.Module))

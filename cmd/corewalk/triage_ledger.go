@@ -44,7 +44,7 @@ func (f *queryFlags) take(name string, args []string, most int, e env) (operands
 	}
 	err := f.check()
 	if err == nil && fs.NArg() > most {
-		err = fmt.Errorf("%q: not wanted here", fs.Arg(most))
+		err = fmt.Errorf("unexpected argument %q", fs.Arg(most))
 	}
 	if err != nil {
 		return nil, e.usageError("%v", err), false
@@ -154,7 +154,7 @@ func runTriageShow(args []string, e env) int {
 		return status
 	}
 	if len(operands) == 0 {
-		return e.usageError("which group? corewalk triage list lists them")
+		return e.usageError("need a group; corewalk triage list lists them")
 	}
 	return f.withStore(e, func(ctx context.Context, store ledger.Store, out *outFile) (int, error) {
 		g, dumps, err := store.Group(ctx, operands[0], f.limit)
@@ -190,7 +190,7 @@ func runTriageDiff(args []string, e env) int {
 		return status
 	}
 	if f.format != formatText && f.format != formatJSON {
-		return e.usageError("--format %s: diff has text and json", f.format)
+		return e.usageError("--format %s: must be text or json for diff", f.format)
 	}
 	return f.withStore(e, func(ctx context.Context, store ledger.Store, out *outFile) (int, error) {
 		runs, err := store.Runs(ctx, 0)
@@ -218,7 +218,7 @@ func runTriageDiff(args []string, e env) int {
 // pickRuns finds the two runs that the operands name; runs has the newest first.
 func pickRuns(runs []ledger.Run, operands []string) (before, after ledger.Run, err error) {
 	if len(runs) < 2 {
-		return before, after, errors.New("two runs are compared, and the ledger has fewer")
+		return before, after, errors.New("nothing to compare: the ledger has fewer than two runs")
 	}
 	after, before = runs[0], runs[1]
 	for i, to := range []*ledger.Run{&before, &after}[:len(operands)] {

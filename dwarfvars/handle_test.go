@@ -8,21 +8,6 @@ import (
 	"github.com/corewalk/corewalk/internal/vars/values"
 )
 
-// TestKindNames: the kinds that callers know are those that values have.
-func TestKindNames(t *testing.T) {
-	for ours, theirs := range map[Kind]values.Kind{
-		KindVoid: values.KindVoid, KindBool: values.KindBool, KindInt: values.KindInt, KindFloat: values.KindFloat,
-		KindChar: values.KindChar, KindEnum: values.KindEnum, KindString: values.KindString, KindPointer: values.KindPointer,
-		KindReference: values.KindReference, KindMemberPointer: values.KindMemberPointer, KindFunction: values.KindFunction,
-		KindArray: values.KindArray, KindStruct: values.KindStruct, KindUnion: values.KindUnion,
-		KindSequence: values.KindSequence, KindMap: values.KindMap, KindText: values.KindText,
-	} {
-		if string(ours) != string(theirs) {
-			t.Errorf("%q and %q", ours, theirs)
-		}
-	}
-}
-
 // TestValueHandle: a Value tells all that the tree behind it has.
 func TestValueHandle(t *testing.T) {
 	gone := errors.New("gone")

@@ -31,27 +31,28 @@ type Options struct {
 // A Kind says what sort of value a Value is, the same for all languages.
 type Kind string
 
-// The kinds of values. KindStruct includes classes, tuples and the alternatives of Rust's enums.
-// KindSequence is a slice or a container of a library, KindMap a container with keys. KindText is
-// a note, not a value of one of the program's types.
+// The kinds of values. The text of each is its name in small letters: "struct", "member-pointer".
+// KindStruct includes classes, tuples and the alternatives of Rust's enums. KindSequence is a slice
+// or a container of a library, KindMap a container with keys. KindText is a note, not a value of
+// one of the program's types.
 const (
-	KindVoid          Kind = "void"
-	KindBool          Kind = "bool"
-	KindInt           Kind = "int"
-	KindFloat         Kind = "float" // also complex numbers
-	KindChar          Kind = "char"
-	KindEnum          Kind = "enum"
-	KindString        Kind = "string"
-	KindPointer       Kind = "pointer"
-	KindReference     Kind = "reference"
-	KindMemberPointer Kind = "member-pointer"
-	KindFunction      Kind = "function"
-	KindArray         Kind = "array"
-	KindStruct        Kind = "struct"
-	KindUnion         Kind = "union"
-	KindSequence      Kind = "sequence"
-	KindMap           Kind = "map"
-	KindText          Kind = "text"
+	KindVoid          = Kind(values.KindVoid)
+	KindBool          = Kind(values.KindBool)
+	KindInt           = Kind(values.KindInt)
+	KindFloat         = Kind(values.KindFloat) // also complex numbers
+	KindChar          = Kind(values.KindChar)
+	KindEnum          = Kind(values.KindEnum)
+	KindString        = Kind(values.KindString)
+	KindPointer       = Kind(values.KindPointer)
+	KindReference     = Kind(values.KindReference)
+	KindMemberPointer = Kind(values.KindMemberPointer)
+	KindFunction      = Kind(values.KindFunction)
+	KindArray         = Kind(values.KindArray)
+	KindStruct        = Kind(values.KindStruct)
+	KindUnion         = Kind(values.KindUnion)
+	KindSequence      = Kind(values.KindSequence)
+	KindMap           = Kind(values.KindMap)
+	KindText          = Kind(values.KindText)
 )
 
 func (v Value) tree() *values.Value {

@@ -10,12 +10,12 @@ import (
 // A Kind is a dwarfvars.Kind.
 type Kind string
 
-// The kinds of values, as dwarfvars documents them.
+// The kinds of values, as dwarfvars documents them, which has the same constants.
 const (
 	KindVoid          Kind = "void"
 	KindBool          Kind = "bool"
 	KindInt           Kind = "int"
-	KindFloat         Kind = "float" // complex numbers too
+	KindFloat         Kind = "float"
 	KindChar          Kind = "char"
 	KindEnum          Kind = "enum"
 	KindString        Kind = "string"

@@ -188,13 +188,14 @@ func (e *evaluator) vector(n uint64) (raw []byte, b *bank, ok bool) {
 	return raw, b, ok
 }
 
-// regName returns the name of a register by its DWARF number.
+// regName returns the name of a register by its DWARF number. Of numbers that mean two registers,
+// as 108 of PowerPC does, it is the one that values are read from.
 func (r *Reader) regName(n uint64) string {
-	if reg, ok := r.arch.FromDWARF(n); ok {
-		return r.arch.RegName(reg)
-	}
 	if b := r.machine.bank(n); b != nil {
 		return fmt.Sprintf(b.name, b.index(n)+b.base)
+	}
+	if reg, ok := r.arch.FromDWARF(n); ok {
+		return r.arch.RegName(reg)
 	}
 	return fmt.Sprintf("register %d", n)
 }

@@ -142,11 +142,27 @@ type handDIE struct {
 }
 
 // A handAttr is an attribute: the type of its value decides on the form. An
-// integer is DW_FORM_data4, bytes are an expression, an entry is a reference.
+// integer is DW_FORM_data4, bytes are an expression, an entry is a reference, ranges
+// are a list of them.
 type handAttr struct {
 	attr dwarf.Attr
 	val  any
 }
+
+// Values of attributes with forms of their own.
+type (
+	handBlock []byte             // DW_FORM_block1
+	handAddr  uint64             // DW_FORM_addr
+	handFar   struct{ *handDIE } // DW_FORM_ref_addr, to an entry of any unit
+	handLoc   struct {           // an entry of a location list, which is []handLoc
+		low, high uint64
+		expr      []byte
+	}
+	handRaw struct { // any form, as its bytes
+		form  dwarf.Form
+		bytes []byte
+	}
+)
 
 func die(tag dwarf.Tag, attrs ...handAttr) *handDIE { return &handDIE{tag: tag, attrs: attrs} }
 
@@ -156,34 +172,66 @@ func base(name string, enc types.Encoding, size int) *handDIE {
 	return die(dwarf.TagBaseType, handAttr{dwarf.AttrName, name}, handAttr{dwarf.AttrEncoding, int(enc)}, handAttr{dwarf.AttrByteSize, size})
 }
 
-// A handUnit writes a unit of DWARF 4.
+// A handUnit writes units of one file.
 type handUnit struct {
-	order        binary.ByteOrder
-	addr         int
-	info, abbrev []byte
-	codes        byte
-	refs         map[int]*handDIE
+	order                      binary.ByteOrder
+	addr                       int
+	info, abbrev, ranges, locs []byte
+	codes                      uint64
+	start                      int // of the unit that is being written
+	refs                       []handRef
 }
 
-// unit lays the entries out below a compilation unit.
+// A handRef is a reference, which is written when all entries have their places.
+type handRef struct {
+	at, start int
+	to        *handDIE
+}
+
+// unit lays the entries out below a compilation unit of DWARF 4.
 func unit(t *testing.T, order binary.ByteOrder, addrSize int, lang dwarf.Language, kids ...*handDIE) *dwarf.Unit {
 	t.Helper()
-	h := handUnit{order: order, addr: addrSize, refs: map[int]*handDIE{}}
-	h.info = append(h.info, make([]byte, 4)...)
-	h.info = append(h.info, bytesOf(order, 4, 2)...)
-	h.info = append(h.info, 0, 0, 0, 0, byte(addrSize))
-	h.write(die(dwarf.TagCompileUnit, handAttr{dwarf.AttrLanguage, int(lang)}).with(kids...))
-	copy(h.info, bytesOf(order, uint64(len(h.info)-4), 4))
-	for at, d := range h.refs {
-		copy(h.info[at:], bytesOf(order, uint64(d.off), 4))
-	}
-	sections := map[string][]byte{".debug_info": h.info, ".debug_abbrev": append(h.abbrev, 0)}
-	u, err := dwarf.New(dwarf.SourceFunc(func(name string) ([]byte, error) { return sections[name], nil }), order).UnitAt(dwarf.SecInfo, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return u
+	return units(t, order, addrSize, 4, lang, kids)[0]
 }
+
+// units lays lists of entries out, each below a compilation unit of a version up to 4.
+func units(t *testing.T, order binary.ByteOrder, addrSize, version int, lang dwarf.Language, lists ...[]*handDIE) []*dwarf.Unit {
+	t.Helper()
+	h := handUnit{order: order, addr: addrSize}
+	var starts []int
+	for _, kids := range lists {
+		h.start = len(h.info)
+		starts = append(starts, h.start)
+		h.info = append(h.info, make([]byte, 4)...)
+		h.info = append(h.info, bytesOf(order, uint64(version), 2)...)
+		h.info = append(h.info, 0, 0, 0, 0, byte(addrSize))
+		h.write(die(dwarf.TagCompileUnit, handAttr{dwarf.AttrLanguage, int(lang)}).with(kids...))
+		copy(h.info[h.start:], bytesOf(order, uint64(len(h.info)-h.start-4), 4))
+	}
+	for _, r := range h.refs {
+		copy(h.info[r.at:], bytesOf(order, uint64(int(r.to.off)-r.start), 4))
+	}
+	sections := map[string][]byte{".debug_info": h.info, ".debug_abbrev": append(h.abbrev, 0), ".debug_ranges": h.ranges, ".debug_loc": h.locs}
+	for i := range uint64(200) {
+		sections[".debug_addr"] = append(sections[".debug_addr"], bytesOf(order, handIndexed+16*i, addrSize)...)
+	}
+	data := dwarf.New(dwarf.SourceFunc(func(name string) ([]byte, error) { return sections[name], nil }), order)
+	var all []*dwarf.Unit
+	for _, start := range starts {
+		u, err := data.UnitAt(dwarf.SecInfo, uint64(start))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, u)
+	}
+	return all
+}
+
+// handIndexed is number 0 of the addresses of a unit, which are 16 bytes apart.
+const handIndexed = 0x300000
+
+// in is the entry, which a unit of the same file has.
+func (d *handDIE) in(u *dwarf.Unit) dwarf.DIE { return dwarf.DIE{Unit: u, Off: uint64(d.off)} }
 
 func (h *handUnit) write(d *handDIE) {
 	d.off = uint32(len(h.info))
@@ -192,8 +240,8 @@ func (h *handUnit) write(d *handDIE) {
 	if len(d.kids) > 0 {
 		children = 1
 	}
-	h.info = append(h.info, h.codes)
-	h.abbrev = append(h.abbrev, h.codes, byte(d.tag), children)
+	h.info = binary.AppendUvarint(h.info, h.codes)
+	h.abbrev = append(binary.AppendUvarint(binary.AppendUvarint(h.abbrev, h.codes), uint64(d.tag)), children)
 	for _, a := range d.attrs {
 		h.abbrev = binary.AppendUvarint(h.abbrev, uint64(a.attr))
 		switch v := a.val.(type) {
@@ -213,8 +261,32 @@ func (h *handUnit) write(d *handDIE) {
 			h.abbrev = append(h.abbrev, byte(dwarf.FormFlagPresent))
 		case *handDIE:
 			h.abbrev = append(h.abbrev, byte(dwarf.FormRef4))
-			h.refs[len(h.info)] = v
+			h.refs = append(h.refs, handRef{len(h.info), h.start, v})
 			h.info = append(h.info, 0, 0, 0, 0)
+		case handFar:
+			h.abbrev = append(h.abbrev, byte(dwarf.FormRefAddr))
+			h.refs = append(h.refs, handRef{len(h.info), 0, v.handDIE})
+			h.info = append(h.info, 0, 0, 0, 0)
+		case handAddr:
+			h.abbrev = append(h.abbrev, byte(dwarf.FormAddr))
+			h.info = append(h.info, bytesOf(h.order, uint64(v), h.addr)...)
+		case handRaw:
+			h.abbrev = binary.AppendUvarint(h.abbrev, uint64(v.form))
+			h.info = append(h.info, v.bytes...)
+		case []handLoc:
+			h.abbrev = append(h.abbrev, byte(dwarf.FormSecOffset))
+			h.info = append(h.info, bytesOf(h.order, uint64(len(h.locs)), 4)...)
+			for _, l := range v {
+				h.locs = append(append(h.locs, bytesOf(h.order, l.low, h.addr)...), bytesOf(h.order, l.high, h.addr)...)
+				h.locs = append(append(h.locs, bytesOf(h.order, uint64(len(l.expr)), 2)...), l.expr...)
+			}
+			h.locs = append(h.locs, make([]byte, 2*h.addr)...)
+		case []dwarf.Range:
+			h.abbrev = append(h.abbrev, byte(dwarf.FormSecOffset))
+			h.info = append(h.info, bytesOf(h.order, uint64(len(h.ranges)), 4)...)
+			for _, r := range append(v[:len(v):len(v)], dwarf.Range{}) {
+				h.ranges = append(append(h.ranges, bytesOf(h.order, r.Low, h.addr)...), bytesOf(h.order, r.High, h.addr)...)
+			}
 		}
 	}
 	h.abbrev = append(h.abbrev, 0, 0)
@@ -227,19 +299,24 @@ func (h *handUnit) write(d *handDIE) {
 	h.info = append(h.info, make([]byte, d.ends)...)
 }
 
-// A handBlock is a DW_FORM_block1.
-type handBlock []byte
-
 // handValue reads a variable of a type at a place, in frame number index of a walk
 // of p.
 func handValue(t *testing.T, p *handProcess, frames []*unwind.Frame, index int, lang dwarf.Language, place []byte, typ *handDIE, more ...*handDIE) string {
 	t.Helper()
 	v := die(dwarf.TagVariable, handAttr{dwarf.AttrName, "v"}, handAttr{dwarf.AttrType, typ}, handAttr{dwarf.AttrLocation, place})
 	u := unit(t, p.arch.ByteOrder, p.arch.WordSize, lang, append(more, typ, die(dwarf.TagSubprogram).with(v))...)
-	r := New(p, nil)
-	fn := &Function{r: r, fn: dwarf.Func{DIE: dwarf.DIE{Unit: u, Off: u.Root()}}}
-	a := r.activation(fn, frames, index)
+	a := handActivation(p, frames, index, dwarf.DIE{Unit: u, Off: u.Root()})
 	defer a.Close()
-	d := dwarf.DIE{Unit: u, Off: uint64(v.off)}
-	return a.Read(&LocalVar{Name: "v", fn: fn, block: &block{}, die: d, attrs: gather(d)}, Options{}).String()
+	return a.Read(a.variable(v.in(u)), Options{}).String()
+}
+
+// handActivation is frame number index of a walk of p, in the function with an entry.
+func handActivation(p *handProcess, frames []*unwind.Frame, index int, fn dwarf.DIE) *Activation {
+	r := New(p, nil)
+	return r.activation(&Function{Name: fn.FuncInfo().Name, r: r, fn: dwarf.Func{DIE: fn}}, frames, index)
+}
+
+// variable is the variable of the function with an entry.
+func (a *Activation) variable(d dwarf.DIE) *LocalVar {
+	return &LocalVar{Name: "v", fn: a.Function, block: &block{}, die: d, attrs: gather(d)}
 }

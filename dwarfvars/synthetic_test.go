@@ -1,6 +1,7 @@
 package dwarfvars
 
 import (
+	"bytes"
 	"encoding/binary"
 	"testing"
 
@@ -98,35 +99,60 @@ func newHand(a *arch.Arch, n int) *handProcess {
 	return p
 }
 
-// A signalStepper finds one caller: the frame that a signal interrupted.
-type signalStepper struct{}
+// A handStepper finds the callers of frames: it calls its first function for the youngest frame,
+// the second one for the caller of that, and so on.
+type handStepper struct {
+	steps []func(in, out *unwind.Frame)
+}
 
-func (signalStepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
-	if !in.IsTopFrame() {
+func (s *handStepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
+	n := 0
+	for f := in; !f.IsTopFrame(); f = f.PrevFrame() {
+		n++
+	}
+	if n >= len(s.steps) {
 		return unwind.StatusStackBottom
 	}
-	out.SetRA(0x2000)
-	out.SetSP(handBase + 8)
-	out.SetNonCall(true)
-	out.SetTrust(unwind.TrustSignal)
+	out.SetRA(0x2000 + 0x1000*uint64(n))
+	out.SetSP(handBase + 8*uint64(n+1))
+	s.steps[n](in, out)
 	return unwind.StatusSuccess
 }
-func (signalStepper) Priority() uint32 { return 1 }
-func (signalStepper) Name() string     { return "signal" }
+func (*handStepper) Priority() uint32 { return 1 }
+func (*handStepper) Name() string     { return "hand" }
+
+// interrupted makes a frame the one that a signal interrupted.
+func interrupted(_, out *unwind.Frame) {
+	out.SetNonCall(true)
+	out.SetTrust(unwind.TrustSignal)
+}
+
+// called makes a frame an ordinary caller.
+func called(_, _ *unwind.Frame) {}
 
 // walk walks the process: a frame that returns from a signal's handler, and the
 // one that the signal interrupted.
 func (p *handProcess) walk(t *testing.T) []*unwind.Frame {
 	t.Helper()
+	frames := p.walkBy(t, interrupted)
+	if !frames[0].IsTrampoline() {
+		t.Fatal("no frame that returns from a signal's handler")
+	}
+	return frames
+}
+
+// walkBy walks the process with a handStepper.
+func (p *handProcess) walkBy(t *testing.T, steps ...func(in, out *unwind.Frame)) []*unwind.Frame {
+	t.Helper()
 	w, err := unwind.NewWalker(p, unwind.WithGroup(unwind.NewAddrRangeGroup()))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.AddStepper(signalStepper{}); err != nil {
+	if err := w.AddStepper(&handStepper{steps}); err != nil {
 		t.Fatal(err)
 	}
 	stack, _ := w.WalkStack(1)
-	if len(stack.Frames) != 2 || !stack.Frames[0].IsTrampoline() {
+	if len(stack.Frames) != len(steps)+1 {
 		t.Fatalf("%d frames", len(stack.Frames))
 	}
 	return stack.Frames
@@ -194,37 +220,49 @@ func unit(t *testing.T, order binary.ByteOrder, addrSize int, lang dwarf.Languag
 	return units(t, order, addrSize, 4, lang, kids)[0]
 }
 
+// dwarf64 is added to the version of units in the 64-bit format.
+const dwarf64 = 100
+
 // units lays lists of entries out, each below a compilation unit of a version up to 4.
 func units(t *testing.T, order binary.ByteOrder, addrSize, version int, lang dwarf.Language, lists ...[]*handDIE) []*dwarf.Unit {
 	t.Helper()
-	h := handUnit{order: order, addr: addrSize}
-	var starts []int
-	for _, kids := range lists {
-		h.start = len(h.info)
-		starts = append(starts, h.start)
-		h.info = append(h.info, make([]byte, 4)...)
-		h.info = append(h.info, bytesOf(order, uint64(version), 2)...)
-		h.info = append(h.info, 0, 0, 0, 0, byte(addrSize))
-		h.write(die(dwarf.TagCompileUnit, handAttr{dwarf.AttrLanguage, int(lang)}).with(kids...))
-		copy(h.info[h.start:], bytesOf(order, uint64(len(h.info)-h.start-4), 4))
-	}
-	for _, r := range h.refs {
-		copy(h.info[r.at:], bytesOf(order, uint64(int(r.to.off)-r.start), 4))
-	}
-	sections := map[string][]byte{".debug_info": h.info, ".debug_abbrev": append(h.abbrev, 0), ".debug_ranges": h.ranges, ".debug_loc": h.locs}
-	for i := range uint64(200) {
-		sections[".debug_addr"] = append(sections[".debug_addr"], bytesOf(order, handIndexed+16*i, addrSize)...)
-	}
+	sections, starts := unitSections(order, addrSize, version, lang, lists...)
 	data := dwarf.New(dwarf.SourceFunc(func(name string) ([]byte, error) { return sections[name], nil }), order)
 	var all []*dwarf.Unit
 	for _, start := range starts {
-		u, err := data.UnitAt(dwarf.SecInfo, uint64(start))
+		u, err := data.UnitAt(dwarf.SecInfo, start)
 		if err != nil {
 			t.Fatal(err)
 		}
 		all = append(all, u)
 	}
 	return all
+}
+
+// unitSections returns the sections of units, and where in .debug_info the units begin.
+func unitSections(order binary.ByteOrder, addrSize, version int, lang dwarf.Language, lists ...[]*handDIE) (sections map[string][]byte, starts []uint64) {
+	h := handUnit{order: order, addr: addrSize}
+	word, mark := 4, 0
+	if version > dwarf64 {
+		word, mark = 8, 4
+	}
+	for _, kids := range lists {
+		h.start = len(h.info)
+		starts = append(starts, uint64(h.start))
+		h.info = append(h.info, bytes.Repeat([]byte{0xff}, mark+word)...)
+		h.info = append(h.info, bytesOf(order, uint64(version%dwarf64), 2)...)
+		h.info = append(append(h.info, make([]byte, word)...), byte(addrSize))
+		h.write(die(dwarf.TagCompileUnit, handAttr{dwarf.AttrLanguage, int(lang)}).with(kids...))
+		copy(h.info[h.start+mark:], bytesOf(order, uint64(len(h.info)-h.start-mark-word), word))
+	}
+	for _, r := range h.refs {
+		copy(h.info[r.at:], bytesOf(order, uint64(int(r.to.off)-r.start), 4))
+	}
+	sections = map[string][]byte{".debug_info": h.info, ".debug_abbrev": append(h.abbrev, 0), ".debug_ranges": h.ranges, ".debug_loc": h.locs}
+	for i := range uint64(200) {
+		sections[".debug_addr"] = append(sections[".debug_addr"], bytesOf(order, handIndexed+16*i, addrSize)...)
+	}
+	return sections, starts
 }
 
 // handIndexed is number 0 of the addresses of a unit, which are 16 bytes apart.
@@ -254,6 +292,10 @@ func (h *handUnit) write(d *handDIE) {
 		case []byte:
 			h.abbrev = append(h.abbrev, byte(dwarf.FormExprloc))
 			h.info = append(append(h.info, byte(len(v))), v...)
+		case func() []byte: // an expression that refers to entries before it
+			h.abbrev = append(h.abbrev, byte(dwarf.FormExprloc))
+			b := v()
+			h.info = append(append(h.info, byte(len(b))), b...)
 		case handBlock:
 			h.abbrev = append(h.abbrev, byte(dwarf.FormBlock1))
 			h.info = append(append(h.info, byte(len(v))), v...)

@@ -69,9 +69,10 @@ func (a *Activation) inParts(parts []*pdb.Place, t *types.Type) (op.Location, er
 			loc.Pieces = append(loc.Pieces, op.Piece{BitSize: 8 * (from - at)})
 		}
 		size := a.partSize(p, t)
-		if i+1 < len(parts) {
-			if next := uint64(parts[i+1].At); next > from {
+		for _, q := range parts[i+1:] {
+			if next := uint64(q.At); next > from {
 				size = min(size, next-from)
+				break
 			}
 		}
 		in, err := a.place(p)

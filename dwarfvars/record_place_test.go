@@ -164,3 +164,39 @@ func TestRecordDamage(t *testing.T) {
 		t.Errorf("%d variables", read)
 	}
 }
+
+// TestRecordFrames reads variables of 32-bit x86, which count from the virtual frame pointer.
+func TestRecordFrames(t *testing.T) {
+	for fixture, want := range map[string]map[string]string{
+		"i386-clang-O0": {
+			"leaf.where":    "[ebp-4], memory at 0xf7d04d64: 0x0",
+			"many.x":        "[vframe-8], memory at 0xf7d04e70: 1.5",
+			"many.w":        "[vframe-56], memory at 0xf7d04e40: 33.75",
+			"aligned.block": "[vframe-128], memory at 0xf7d04ec0: {0, 0, 0, 3, 0 <repeats 12 times>}",
+		},
+		"i386-clang-O2": {
+			"leaf.job":      "[vframe+4], memory at 0xf7c8fda0: 0xf7c8fda8",
+			"leaf.where":    "edx, register edx: 0x0",
+			"middle.job":    "ecx, register ecx: <ecx not recovered>",
+			"middle.depth":  ", : <optimised out>",
+			"aligned.block": "[vframe-128], memory at 0xf7c8fec0: {0, 0, 0, 3, 0 <repeats 12 times>}",
+			"run.job":       "[vframe-20], memory at 0xf7c8ffa0: {id = 41, title = 0x402004 \"a job\"}",
+		},
+	} {
+		target, frames := openMinidump(t, minidump(t, fixture))
+		seen := 0
+		live(target.Variables(), frames, func(a *dwarfvars.Activation, s *dwarfvars.Scope, v *dwarfvars.LocalVar) {
+			want, ok := want[s.Function+"."+v.Name]
+			if !ok {
+				return
+			}
+			seen++
+			if got := fmt.Sprintf("%s, %s: %s", a.Expression(v), a.Where(v), a.Read(v, dwarfvars.Options{})); got != want {
+				t.Errorf("%s, %s: %s, want %s", fixture, v.Name, got, want)
+			}
+		})
+		if seen != len(want) {
+			t.Errorf("%s: %d variables", fixture, seen)
+		}
+	}
+}

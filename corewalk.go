@@ -63,7 +63,8 @@ func Open(ctx context.Context, path string, opts ...Option) (*Target, error) {
 }
 
 // OpenReader is like Open for a dump that is read from a stream. name is the dump's name
-// in messages and reports.
+// in messages and reports. An *os.File at the beginning of a regular file that is not
+// compressed is mapped, not read.
 func OpenReader(ctx context.Context, r io.Reader, name string, opts ...Option) (*Target, error) {
 	cfg := newConfig(opts)
 	s, err := subject.OpenDumpReader(ctx, r, name, cfg.core...)

@@ -66,16 +66,7 @@ func mapDump(ctx context.Context, path string, o options) (mapped, *OpenError) {
 	if path == "-" {
 		return mapStream(ctx, "-", os.Stdin, o)
 	}
-	m, err := mmapfile.Open(path)
-	if err == nil && decompress.Sniff(head(m)) == decompress.None {
-		return mapped{file: m}, nil
-	}
-	if err == nil {
-		m.Close()
-	} else if !errors.Is(err, mmapfile.ErrNotRegular) {
-		return mapped{}, failed(path, err)
-	}
-	f, err := os.Open(path) // compressed, or a pipe
+	f, err := os.Open(path)
 	if err != nil {
 		return mapped{}, failed(path, err)
 	}
@@ -86,7 +77,8 @@ func mapDump(ctx context.Context, path string, o options) (mapped, *OpenError) {
 	return mapStream(ctx, path, f, o)
 }
 
-// OpenReader is like Open for a core that is read from a stream.
+// OpenReader is like Open for a core that is read from a stream. An *os.File at the
+// beginning of a regular file is mapped, not read.
 func OpenReader(ctx context.Context, r io.Reader, opts ...Option) (*ELFCore, error) {
 	f, fail := mapStream(ctx, "", r, newOptions(opts))
 	if fail != nil {
@@ -104,8 +96,12 @@ func head(m *mmapfile.File) (b []byte) {
 	return b
 }
 
-// mapStream unpacks a stream into a temporary file and maps that.
+// mapStream maps a stream that is a plain file. It unpacks any other into a temporary file
+// and maps that.
 func mapStream(ctx context.Context, path string, r io.Reader, o options) (mapped, *OpenError) {
+	if m := mapPlain(r); m != nil {
+		return mapped{file: m}, nil
+	}
 	br := bufio.NewReaderSize(r, 64<<10)
 	first, err := br.Peek(decompress.SniffLen)
 	if err != nil && err != io.EOF {
@@ -124,6 +120,27 @@ func mapStream(ctx context.Context, path string, r io.Reader, o options) (mapped
 		return mapped{}, failed(path, err)
 	}
 	return mapped{m, unpackErr}, nil
+}
+
+// mapPlain maps r if it is a regular file that is not compressed and of which nothing has
+// been read yet; else it returns nil and leaves r as it was.
+func mapPlain(r io.Reader) *mmapfile.File {
+	f, ok := r.(*os.File)
+	if !ok {
+		return nil
+	}
+	if at, err := f.Seek(0, io.SeekCurrent); err != nil || at != 0 {
+		return nil
+	}
+	m, err := mmapfile.FromOS(f)
+	if err != nil {
+		return nil
+	}
+	if decompress.Sniff(head(m)) != decompress.None {
+		m.Close()
+		return nil
+	}
+	return m
 }
 
 // guarded calls open with the bytes and the function that releases them. If the bytes

@@ -188,3 +188,31 @@ func TestOpenStreamsAndCompressedCores(t *testing.T) {
 		t.Errorf("a reader that fails: %v", err)
 	}
 }
+
+// A stream that is a plain file is mapped: there is nowhere to copy it to. From the middle of a
+// file, or compressed, it is read as any other.
+func TestOpenRegularStream(t *testing.T) {
+	cs := fixture.Get(t, "amd64-threads")
+	nowhere := TempDir(filepath.Join(t.TempDir(), "none"))
+	for _, tt := range []struct {
+		path   string
+		offset int64
+		mapped bool
+	}{{cs.Core(t), 0, true}, {cs.Core(t), 1, false}, {filepath.Join(cs.Dir, "core.zst"), 0, false}} {
+		f, err := os.Open(tt.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.Seek(tt.offset, io.SeekStart); err != nil {
+			t.Fatal(err)
+		}
+		c, err := OpenReader(context.Background(), f, nowhere)
+		if (c != nil) != tt.mapped || !tt.mapped && !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s from %d: mapped %v, %v", filepath.Base(tt.path), tt.offset, c != nil, err)
+		}
+		if c != nil {
+			c.Close()
+		}
+		f.Close()
+	}
+}

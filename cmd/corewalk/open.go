@@ -23,12 +23,31 @@ func (e env) open(o operands, opts []corewalk.Option) (*corewalk.Target, error) 
 	}
 	defer p.done()
 	if o.core == "-" {
-		return corewalk.OpenReader(e.ctx, interruptible(e.ctx, e.stdin), "-", opts...)
+		in := e.stdin
+		if size, ok := regularSize(in); ok {
+			p.total = size // reading does not wait, and a file that is not compressed is mapped
+		} else {
+			in = interruptible(e.ctx, in)
+		}
+		return corewalk.OpenReader(e.ctx, in, "-", opts...)
 	}
 	if st, err := os.Stat(o.core); err == nil {
 		p.total = st.Size()
 	}
 	return corewalk.Open(e.ctx, o.core, opts...)
+}
+
+// regularSize returns the size of a stream that is a regular file, in bytes.
+func regularSize(r io.Reader) (int64, bool) {
+	f, ok := r.(*os.File)
+	if !ok {
+		return 0, false
+	}
+	st, err := f.Stat()
+	if err != nil || !st.Mode().IsRegular() {
+		return 0, false
+	}
+	return st.Size(), true
 }
 
 // interruptible is r, but reading ends when ctx is done, even while r waits for data.

@@ -33,7 +33,8 @@ type anyDump struct {
 
 	libs atomic.Pointer[libstate.Table]
 
-	unpackErr error // why a compressed dump is incomplete
+	from      string // where the dump was in an archive
+	unpackErr error  // why a compressed dump is incomplete
 	warnings  []string
 	closing   sync.Once
 	closer    func() error
@@ -41,6 +42,10 @@ type anyDump struct {
 
 // Path returns the path given to Open.
 func (d *anyDump) Path() string { return d.path }
+
+// From says where the dump was in the file, "core.42 in a tar archive", if the file is an
+// archive or an apport report; "" for others.
+func (d *anyDump) From() string { return d.from }
 
 // Warnings lists the defects of the dump that could be worked around.
 func (d *anyDump) Warnings() []string { return slices.Clone(d.warnings) }

@@ -1,6 +1,10 @@
 package corestate
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/corewalk/corewalk/internal/format/archive"
+)
 
 // Why a dump cannot be analysed. Open's errors wrap one of these. With those marked *,
 // Open also returns the dump, so that what is in it can be listed.
@@ -10,6 +14,8 @@ var (
 	ErrNotMinidump     = errors.New("not a minidump")
 	ErrNotCore         = errors.New("an ELF file, but not a core")
 	ErrTruncatedHeader = errors.New("cut off in its headers")
+	ErrNoDump          = archive.ErrNone                                    // an archive without dumps
+	ErrSeveralDumps    = archive.ErrSeveral                                 // an archive with several
 	ErrKernelDump      = errors.New("a dump of a kernel, not of a process") // * when it is an ELF file
 	ErrNoThreads       = errors.New("no threads in the dump")               // *
 	ErrUnsupportedArch = errors.New("architecture not supported")           // *

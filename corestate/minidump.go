@@ -77,7 +77,7 @@ func openMinidump(path string, f mapped) (d *Minidump, err error) {
 		return nil, fault
 	}
 	if d != nil {
-		d.unpackErr, d.warnings = f.unpackErr, f.withUnpackErr(d.warnings)
+		d.unpacked(f)
 	}
 	return d, err
 }
@@ -103,10 +103,8 @@ func OpenDumpReader(ctx context.Context, r io.Reader, opts ...Option) (*ELFCore,
 
 func openDump(path string, f mapped) (*ELFCore, *Minidump, error) {
 	mini := false
-	if f.file != nil {
-		// If the bytes vanish during this, the error appears when the dump is opened.
-		_ = mmapfile.Guard(func() { mini = isMinidump(f.file.Data()) })
-	}
+	// If the bytes vanish during this, the error appears when the dump is opened.
+	_ = mmapfile.Guard(func() { mini = isMinidump(f.file.Data()) })
 	if mini {
 		d, err := openMinidump(path, f)
 		return nil, d, err

@@ -1,7 +1,6 @@
 package corestate
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"io"
@@ -9,6 +8,7 @@ import (
 	"os"
 
 	"github.com/corewalk/corewalk/internal/files/mmapfile"
+	"github.com/corewalk/corewalk/internal/format/archive"
 	"github.com/corewalk/corewalk/internal/format/decompress"
 )
 
@@ -39,8 +39,8 @@ func newOptions(opts []Option) options {
 	return o
 }
 
-// Open opens a core file, plain or compressed; "-" is standard input. Unpacking stops
-// when ctx is done.
+// Open opens a core file, plain, compressed, or in a tar archive or an apport report; "-" is
+// standard input. Unpacking stops when ctx is done.
 //
 // With some errors (see the list of errors) Open also returns the core, which must be
 // closed.
@@ -57,11 +57,13 @@ func Open(ctx context.Context, path string, opts ...Option) (*ELFCore, error) {
 
 // A mapped is a dump's bytes.
 type mapped struct {
-	file      *mmapfile.File // nil for none at all
-	unpackErr error          // why a compressed dump is incomplete
+	file      *mmapfile.File
+	from      string // where in an archive the dump was
+	note      string // what is wrong with the archive
+	unpackErr error  // why a compressed dump is incomplete
 }
 
-// mapDump maps a file or, if it is compressed, its unpacked contents.
+// mapDump maps a file or, if it is compressed or an archive, the dump in it.
 func mapDump(ctx context.Context, path string, o options) (mapped, *OpenError) {
 	if path == "-" {
 		return mapStream(ctx, "-", os.Stdin, o)
@@ -87,11 +89,11 @@ func OpenReader(ctx context.Context, r io.Reader, opts ...Option) (*ELFCore, err
 	return openCore("", f)
 }
 
-// head is what Sniff wants to see of a mapped file.
+// head is what Plain wants to see of a mapped file.
 func head(m *mmapfile.File) (b []byte) {
 	_ = mmapfile.Guard(func() {
 		d := m.Data()
-		b = append(b, d[:min(len(d), decompress.SniffLen)]...)
+		b = append(b, d[:min(len(d), archive.SniffLen)]...)
 	})
 	return b
 }
@@ -102,28 +104,20 @@ func mapStream(ctx context.Context, path string, r io.Reader, o options) (mapped
 	if m := mapPlain(r); m != nil {
 		return mapped{file: m}, nil
 	}
-	br := bufio.NewReaderSize(r, 64<<10)
-	first, err := br.Peek(decompress.SniffLen)
-	if err != nil && err != io.EOF {
-		return mapped{}, failed(path, err)
-	}
-	f, _, unpackErr := decompress.ToSparse(ctx, br, decompress.Sniff(first), o.decomp)
-	if f == nil {
-		if unpackErr == nil || len(first) == 0 {
-			return mapped{}, nil
-		}
+	d, unpackErr := archive.Extract(ctx, r, o.decomp)
+	if d.File == nil {
 		return mapped{}, failed(path, unpackErr)
 	}
-	defer f.Close()
-	m, err := mmapfile.FromOS(f)
+	defer d.File.Close()
+	m, err := mmapfile.FromOS(d.File)
 	if err != nil {
 		return mapped{}, failed(path, err)
 	}
-	return mapped{m, unpackErr}, nil
+	return mapped{m, d.From, d.Note, unpackErr}, nil
 }
 
-// mapPlain maps r if it is a regular file that is not compressed and of which nothing has
-// been read yet; else it returns nil and leaves r as it was.
+// mapPlain maps r if it is a regular file that is neither compressed nor an archive, and of
+// which nothing has been read yet; else it returns nil and leaves r as it was.
 func mapPlain(r io.Reader) *mmapfile.File {
 	f, ok := r.(*os.File)
 	if !ok {
@@ -136,7 +130,7 @@ func mapPlain(r io.Reader) *mmapfile.File {
 	if err != nil {
 		return nil
 	}
-	if decompress.Sniff(head(m)) != decompress.None {
+	if !archive.Plain(head(m)) {
 		m.Close()
 		return nil
 	}
@@ -146,10 +140,6 @@ func mapPlain(r io.Reader) *mmapfile.File {
 // guarded calls open with the bytes and the function that releases them. If the bytes
 // vanish meanwhile, it returns the same error as if the file could not be opened.
 func (f mapped) guarded(path string, open func(data []byte, closer func() error)) *OpenError {
-	if f.file == nil {
-		open(nil, nil)
-		return nil
-	}
 	if fault := mmapfile.Guard(func() { open(f.file.Data(), f.file.Close) }); fault != nil {
 		f.file.Close()
 		return failed(path, fault)
@@ -157,12 +147,16 @@ func (f mapped) guarded(path string, open func(data []byte, closer func() error)
 	return nil
 }
 
-// withUnpackErr puts a warning that the dump is incomplete before the other warnings.
-func (f mapped) withUnpackErr(warnings []string) []string {
-	if f.unpackErr == nil {
-		return warnings
+// unpacked records in a dump how it was unpacked. What went wrong comes before the other
+// warnings.
+func (d *anyDump) unpacked(f mapped) {
+	d.from, d.unpackErr = f.from, f.unpackErr
+	if f.note != "" {
+		d.warnings = append([]string{f.note}, d.warnings...)
 	}
-	return append([]string{"only the first part could be unpacked: " + f.unpackErr.Error()}, warnings...)
+	if f.unpackErr != nil {
+		d.warnings = append([]string{"only the first part could be unpacked: " + f.unpackErr.Error()}, d.warnings...)
+	}
 }
 
 // openCore opens a mapped core.
@@ -172,7 +166,7 @@ func openCore(path string, f mapped) (c *ELFCore, err error) {
 		return nil, fault
 	}
 	if c != nil {
-		c.unpackErr, c.warnings = f.unpackErr, f.withUnpackErr(c.warnings)
+		c.unpacked(f)
 	}
 	return c, err
 }

@@ -47,6 +47,7 @@ func array[T any](j *jsonWriter, key string, list []T, write func(*jsonWriter, *
 func (j *jsonWriter) dump(d *Dump) {
 	j.open('{', false)
 	j.str("path", d.Path)
+	j.optStr("from", d.From)
 	j.str("format", d.Format)
 	j.str("arch", d.Arch)
 	j.str("os", d.OS)

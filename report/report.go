@@ -32,7 +32,10 @@ const (
 
 // A Dump describes what was analysed.
 type Dump struct {
-	Path   string `json:"path"`   // as the user gave it; empty for a live process
+	Path string `json:"path"` // as the user gave it; empty for a live process
+	// From says where in the file the dump was, "core.42 in a tar archive", if the file is an archive or an
+	// apport report.
+	From   string `json:"from,omitempty"`
 	Format string `json:"format"` // FormatELFCore, FormatMinidump or FormatLive
 	Arch   string `json:"arch"`   // "x86-64"
 	OS     string `json:"os"`     // "linux", "windows", ...

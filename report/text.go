@@ -134,7 +134,10 @@ func (c *Crash) why() string {
 	return c.Code + " at address " + c.Address.String()
 }
 
-// system returns the architecture, the operating system and the time.
+// maxFrom limits where in a file a dump was, in characters.
+const maxFrom = 300
+
+// system returns the architecture, the operating system, the time, and where in an archive the dump was.
 func (d *Dump) system() string {
 	s := brief(d.Arch, maxName)
 	if d.OS != "" {
@@ -152,6 +155,12 @@ func (d *Dump) system() string {
 		} else {
 			s += d.Time.Format("2006-01-02 15:04:05")
 		}
+	}
+	if d.From != "" {
+		if s != "" {
+			s += ", "
+		}
+		s += "from " + brief(d.From, maxFrom)
 	}
 	return s
 }

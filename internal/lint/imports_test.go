@@ -49,6 +49,7 @@ var floors = map[string]int{
 	"libstate":                  1,
 	"internal/vars/unknown":     0,
 	"internal/files/image":      0,
+	"internal/format/archive":   0,
 	"internal/code/dyninst":     0,
 	"internal/files/find":       0,
 	"internal/files/debuginfod": 3,

@@ -52,7 +52,7 @@ func (c coreSubject) Held() func(libstate.Mapping) uint64 {
 }
 
 func (c coreSubject) Describe() report.Dump {
-	d := report.Dump{Path: c.path, Format: report.FormatELFCore, OS: strings.ToLower(c.OS()), PID: c.ProcessID(), Arch: c.ArchName(), CommandLine: c.Command()}
+	d := report.Dump{Path: c.path, From: c.From(), Format: report.FormatELFCore, OS: strings.ToLower(c.OS()), PID: c.ProcessID(), Arch: c.ArchName(), CommandLine: c.Command()}
 	if a := c.Arch(); a != nil {
 		d.Arch = a.Name
 	}

@@ -45,7 +45,7 @@ func (m minidumpSubject) Held() func(libstate.Mapping) uint64 {
 }
 
 func (m minidumpSubject) Describe() report.Dump {
-	d := report.Dump{Path: m.path, Format: report.FormatMinidump, OS: strings.ToLower(m.OS()), PID: m.ProcessID(), Arch: m.ArchName(),
+	d := report.Dump{Path: m.path, From: m.From(), Format: report.FormatMinidump, OS: strings.ToLower(m.OS()), PID: m.ProcessID(), Arch: m.ArchName(),
 		CommandLine: strings.Join(m.CommandLine(), " "), Command: m.Name(), Time: m.Time()}
 	cut, have, want := m.Truncated()
 	setSize(&d, cut, have, want)

@@ -29,8 +29,14 @@ func newConfig(opts []Option) *config {
 func withFiles(o modules.Option) Option { return func(c *config) { c.files = append(c.files, o) } }
 
 // WithExecutable gives the main program's file. It is used if it is the build that the
-// process ran.
+// process ran. It may be compressed; see modules.WithExecutable.
 func WithExecutable(path string) Option { return withFiles(modules.WithExecutable(path)) }
+
+// WithUnpackProgress sets a function that is called while the executable is unpacked, with
+// the numbers of bytes read and written so far. For the dump see corestate.Progress.
+func WithUnpackProgress(f func(in, out int64)) Option {
+	return withFiles(modules.WithUnpackProgress(f))
+}
 
 // WithSysroot adds a directory that stands for the root directory of the machine that
 // the dump is from.

@@ -14,6 +14,8 @@ type config struct {
 	root  string
 	force bool
 	cache *Cache
+	// progress is told how far unpacking the executable is.
+	progress func(in, out int64)
 }
 
 func newConfig(opts []Option) *config {
@@ -38,8 +40,13 @@ func (c *config) places() bool {
 }
 
 // WithExecutable gives the main program's file. It is used if it is the build that the
-// process ran. Files of other modules are looked for beside it.
+// process ran. Files of other modules are looked for beside it. It may be compressed (zstd,
+// lz4, xz, gzip); it is then unpacked into a temporary file.
 func WithExecutable(path string) Option { return func(c *config) { c.find.Executable = path } }
+
+// WithUnpackProgress sets a function that is called while the executable is unpacked, with
+// the numbers of bytes read and written so far.
+func WithUnpackProgress(f func(in, out int64)) Option { return func(c *config) { c.progress = f } }
 
 // WithBeside adds a directory where a file with a module's base name is tried, such as
 // the dump's own.

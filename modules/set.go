@@ -14,6 +14,7 @@ import (
 
 	"github.com/corewalk/corewalk/internal/files/find"
 	"github.com/corewalk/corewalk/internal/files/image"
+	"github.com/corewalk/corewalk/internal/format/decompress"
 	"github.com/corewalk/corewalk/internal/format/elffile"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -60,6 +61,7 @@ type Set struct {
 	finder *find.Finder
 	mem    arch.Memory
 	force  bool
+	open   func(path string) (*image.Image, error)
 	// release gives the files back.
 	release func() error
 
@@ -94,7 +96,13 @@ func New(ctx context.Context, mem arch.Memory, opts ...Option) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Set{cache: images, finder: finder, mem: mem, force: c.force, release: release, entries: map[string]*setEntry{}}, nil
+	open := func(path string) (*image.Image, error) {
+		if path == c.find.Executable {
+			return images.OpenPacked(ctx, path, decompress.Options{Progress: c.progress})
+		}
+		return images.Open(path)
+	}
+	return &Set{cache: images, finder: finder, mem: mem, force: c.force, open: open, release: release, entries: map[string]*setEntry{}}, nil
 }
 
 // Close releases the files. Nothing that came from the set may be used after.
@@ -270,7 +278,7 @@ func (s *Set) resolve(lib *libstate.Library) (res Resolution, debugOnly []*image
 	}
 	m := identity(lib)
 	for path := range s.finder.Binaries(m) {
-		im, err := s.cache.Open(path)
+		im, err := s.open(path)
 		if err != nil {
 			if !errors.Is(err, fs.ErrNotExist) && res.Why == "" {
 				res.Why = err.Error()

@@ -16,12 +16,16 @@ import (
 
 // open opens the core named on the command line; "-" is standard input.
 func (e env) open(o operands, opts []corewalk.Option) (*corewalk.Target, error) {
-	p := &progress{start: time.Now()}
+	p, q := &progress{start: time.Now()}, &progress{start: time.Now(), total: sizeOf(o.binary)}
 	if f, ok := e.stderr.(*os.File); ok && isTerminal(f) {
-		p.out = f
-		opts = append(opts, corewalk.WithCoreOptions(corestate.Progress(p.report)))
+		p.out, q.out = f, f
+		opts = append(opts, corewalk.WithCoreOptions(corestate.Progress(p.report)), corewalk.WithUnpackProgress(func(in, out int64) {
+			p.done()
+			q.report(in, out)
+		}))
 	}
 	defer p.done()
+	defer q.done()
 	if o.core == "-" {
 		in := e.stdin
 		if size, ok := regularSize(in); ok {
@@ -31,10 +35,17 @@ func (e env) open(o operands, opts []corewalk.Option) (*corewalk.Target, error) 
 		}
 		return corewalk.OpenReader(e.ctx, in, "-", opts...)
 	}
-	if st, err := os.Stat(o.core); err == nil {
-		p.total = st.Size()
-	}
+	p.total = sizeOf(o.core)
 	return corewalk.Open(e.ctx, o.core, opts...)
+}
+
+// sizeOf returns the size of the file at path in bytes; 0 if it is not known.
+func sizeOf(path string) int64 {
+	st, err := os.Stat(path)
+	if err != nil {
+		return 0
+	}
+	return st.Size()
 }
 
 // regularSize returns the size of a stream that is a regular file, in bytes.

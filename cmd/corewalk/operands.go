@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/corewalk/corewalk/internal/format/archive"
 	"github.com/corewalk/corewalk/internal/format/decompress"
 	"github.com/corewalk/corewalk/internal/format/elffile"
 	"github.com/corewalk/corewalk/report"
@@ -56,20 +57,22 @@ func (e env) operands(args []string) (operands, error) {
 
 // A content is what a file contains, as far as its first bytes show.
 type content struct {
-	kind int
-	info fs.FileInfo // nil if not known
-	err  error       // why it cannot be read
-	head []byte
+	kind   int
+	info   fs.FileInfo // nil if not known
+	err    error       // why it cannot be read
+	head   []byte      // unpacked
+	packed bool        // it is compressed
 }
 
 // Kinds of content.
 const (
 	kindOther   = iota
-	kindCore    // an ELF core, or a compressed file, which is not of the other kinds
+	kindCore    // an ELF core, or an archive
 	kindProgram // an ELF file that is not a core
 )
 
-// kindOf examines a regular file. It does not read others, such as pipes.
+// kindOf examines a regular file, what is in it if it is compressed. It does not read others,
+// such as pipes.
 func kindOf(path string) content {
 	st, err := os.Stat(path)
 	if err != nil {
@@ -85,25 +88,52 @@ func kindOf(path string) content {
 		return c
 	}
 	defer f.Close()
-	head := make([]byte, 64)
-	n, err := io.ReadFull(f, head)
-	c.head = head[:n]
+	if c.head, c.err = beginning(f); c.err != nil {
+		return c
+	}
+	if kind := decompress.Sniff(c.head); kind != decompress.None {
+		c.packed = true
+		if c.head, c.err = unpackedBeginning(f, kind); c.err != nil {
+			return c
+		}
+	}
 	switch {
-	case err != nil && err != io.EOF && err != io.ErrUnexpectedEOF:
-		c.err = err
-	case decompress.Sniff(c.head) != decompress.None:
+	case archive.Sniff(c.head) != archive.None:
 		c.kind = kindCore
-	case n >= 18 && string(head[:4]) == "\x7fELF":
+	case len(c.head) >= 18 && string(c.head[:4]) == "\x7fELF":
 		c.kind = kindProgram
 		order := binary.ByteOrder(binary.LittleEndian)
-		if head[5] == 2 {
+		if c.head[5] == 2 {
 			order = binary.BigEndian
 		}
-		if order.Uint16(head[16:]) == elffile.ET_CORE {
+		if order.Uint16(c.head[16:]) == elffile.ET_CORE {
 			c.kind = kindCore
 		}
 	}
 	return c
+}
+
+// beginning reads what shows the kind of a file.
+func beginning(r io.Reader) ([]byte, error) {
+	head := make([]byte, archive.SniffLen)
+	n, err := io.ReadFull(r, head)
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		err = nil
+	}
+	return head[:n], err
+}
+
+// unpackedBeginning is beginning of what is in a compressed file.
+func unpackedBeginning(f *os.File, kind decompress.Kind) ([]byte, error) {
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return nil, err
+	}
+	z, err := decompress.NewReader(f, kind)
+	if err != nil {
+		return nil, err
+	}
+	defer z.Close()
+	return beginning(z)
 }
 
 // wrong says why a file cannot be the program, and what to do.
@@ -118,12 +148,16 @@ func (c *content) wrong(path string) string {
 		return "not a regular file: " + advice
 	case len(c.head) == 0:
 		return "is empty: " + advice
-	case c.kind == kindCore && string(c.head[:4]) == "\x7fELF":
-		return "is a core, too: " + advice
+	case c.kind == kindCore && archive.Sniff(c.head) != archive.None:
+		return "is an archive: " + advice
 	case c.kind == kindCore:
-		return "is compressed: unpack the program first"
+		return "is a core, too: " + advice
 	}
-	return fmt.Sprintf("not an ELF file, it begins with % x: %s", c.head[:min(4, len(c.head))], advice)
+	what := "it"
+	if c.packed {
+		what = "unpacked it"
+	}
+	return fmt.Sprintf("not an ELF file, %s begins with % x: %s", what, c.head[:min(4, len(c.head))], advice)
 }
 
 // unused says why a BINARY that looked good was not used for the main program. It
@@ -137,6 +171,8 @@ func (e env) unused(o operands, modules []report.Module) bool {
 		switch {
 		case main == nil:
 			e.say("%s: not used as BINARY: the core does not say which of its modules is the program", o.binary)
+		case main.File == "" && kindOf(o.binary).packed:
+			e.say("%s: not used as BINARY: it does not match %s, the program of the core, or cannot be unpacked (the report says which)", o.binary, main.Path)
 		case main.File == "":
 			e.say("%s: not used as BINARY: it does not match %s, the program of the core", o.binary, main.Path)
 		default:

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"archive/tar"
 	"bytes"
+	"encoding/base64"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -74,6 +77,31 @@ func commands(t *testing.T) map[string]func(*testscript.TestScript, bool, []stri
 			var b bytes.Buffer
 			ts.Check(compress(&b, args[0], data))
 			ts.Check(os.WriteFile(ts.MkAbs(args[2]), b.Bytes(), 0o644))
+		},
+		// archive FILE FILES... makes a tar archive.
+		"archive": func(ts *testscript.TestScript, _ bool, args []string) {
+			var b bytes.Buffer
+			w := tar.NewWriter(&b)
+			for _, name := range args[1:] {
+				data, err := os.ReadFile(ts.MkAbs(name))
+				ts.Check(err)
+				ts.Check(w.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(data))}))
+				w.Write(data)
+			}
+			ts.Check(w.Close())
+			ts.Check(os.WriteFile(ts.MkAbs(args[0]), b.Bytes(), 0o644))
+		},
+		// crash CORE FILE makes a report of apport.
+		"crash": func(ts *testscript.TestScript, _ bool, args []string) {
+			data, err := os.ReadFile(ts.MkAbs(args[0]))
+			ts.Check(err)
+			var b bytes.Buffer
+			ts.Check(compress(&b, "gz", data))
+			text := "ProblemType: Crash\nExecutablePath: /opt/corewalk-fixtures/pack\nPackage: pack 1.2-3\nCoreDump: base64\n"
+			for line := range slices.Chunk(b.Bytes(), 10_000) {
+				text += " " + base64.StdEncoding.EncodeToString(line) + "\n"
+			}
+			ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(text+"Signal: 11\n"), 0o644))
 		},
 		// head N FROM TO copies the first N bytes.
 		"head": func(ts *testscript.TestScript, _ bool, args []string) {

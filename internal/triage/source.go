@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/corewalk/corewalk/internal/format/archive"
 )
 
 // Files is a Source of files and directories. Files that are named are always taken; in directories only files
@@ -121,6 +123,8 @@ func looksLikeDump(path string) bool {
 		return slices.Contains([]byte{head[16], head[17]}, 4) // e_type, in either byte order
 	case n >= 4 && (string(head[:4]) == "MDMP" || string(head[:4]) == "PMDM"):
 		return true
+	case archive.Sniff(head) == archive.Apport:
+		return filepath.Ext(path) == ".crash" // other kinds of problems have other reports
 	case n == 0:
 		return named(path) // an empty file may be a dump that was never written
 	}

@@ -56,6 +56,8 @@ func TestOddFiles(t *testing.T) {
 	for _, name := range []string{"core.1", "sub/core.2", "sub/deep/core.3", "a\nb\x1b[31m.core", "dump without a name for it"} {
 		write(t, filepath.Join(dir, name), coreHead)
 	}
+	write(t, filepath.Join(dir, "_usr_bin_app.1000.crash"), "ProblemType: Crash\n")
+	write(t, filepath.Join(dir, "report.txt"), "ProblemType: Crash\n")
 	for i := range 1000 {
 		write(t, filepath.Join(dir, "many", fmt.Sprint(i)), "no dump\n")
 	}
@@ -76,11 +78,11 @@ func TestOddFiles(t *testing.T) {
 		defer l.Close()
 	}
 	got, troubles := listed(t, dir, true, dir, filepath.Join(dir, "core.1"))
-	want := []string{"a\nb\x1b[31m.core", "core.1", "core.link", "dump without a name for it", "sub/core.2", "sub/deep/core.3"}
+	want := []string{"_usr_bin_app.1000.crash", "a\nb\x1b[31m.core", "core.1", "core.link", "dump without a name for it", "sub/core.2", "sub/deep/core.3"}
 	if !slices.Equal(got, want) || len(troubles) > 0 {
 		t.Errorf("found %q, troubles %v", got, troubles)
 	}
-	if got, _ := listed(t, dir, false, dir); len(got) != 4 {
+	if got, _ := listed(t, dir, false, dir); len(got) != 5 {
 		t.Errorf("not recursive: %q", got)
 	}
 	if got, troubles := listed(t, dir, true, filepath.Join(dir, "none"), filepath.Join(dir, "core.*")); len(troubles) != 3 || !slices.Contains(got, "core.1") {

@@ -2,12 +2,14 @@ package image
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"sync"
 	"sync/atomic"
 
 	"github.com/corewalk/corewalk/internal/files/find"
 	"github.com/corewalk/corewalk/internal/files/mmapfile"
+	"github.com/corewalk/corewalk/internal/format/decompress"
 	"github.com/corewalk/corewalk/internal/format/elffile"
 	"github.com/corewalk/corewalk/internal/format/pefile"
 )
@@ -40,7 +42,36 @@ func NewCache(finder *find.Finder) *Cache {
 }
 
 // Open returns the image of the ELF or PE file at path. Failures are cached too.
-func (c *Cache) Open(path string) (*Image, error) {
+func (c *Cache) Open(path string) (*Image, error) { return c.openWith(path, mmapfile.Open) }
+
+// OpenPacked is like Open, but the file may be compressed. It is for files that the user
+// names: a path in a dump may lead to a file that is large when it is unpacked.
+func (c *Cache) OpenPacked(ctx context.Context, path string, opts decompress.Options) (*Image, error) {
+	return c.openWith(path, func(path string) (*mmapfile.File, error) { return openPacked(ctx, path, opts) })
+}
+
+// openPacked maps a file or, if it is compressed, its unpacked contents.
+func openPacked(ctx context.Context, path string, opts decompress.Options) (*mmapfile.File, error) {
+	m, err := mmapfile.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	kind := decompress.Sniff(m.Data()[:min(len(m.Data()), decompress.SniffLen)])
+	if kind == decompress.None {
+		return m, nil
+	}
+	defer m.Close()
+	f, _, err := decompress.ToSparse(ctx, bytes.NewReader(m.Data()), kind, opts)
+	if f != nil {
+		defer f.Close()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: could not be unpacked: %w", path, err)
+	}
+	return mmapfile.FromOS(f)
+}
+
+func (c *Cache) openWith(path string, open func(string) (*mmapfile.File, error)) (*Image, error) {
 	c.mu.Lock()
 	e := c.byPath[path]
 	if e == nil {
@@ -50,13 +81,13 @@ func (c *Cache) Open(path string) (*Image, error) {
 	c.mu.Unlock()
 	e.once.Do(func() {
 		e.err = mmapfile.ErrChanged // remains set if reading the file faults
-		e.im, e.err = c.open(path)
+		e.im, e.err = c.open(path, open)
 	})
 	return e.im, e.err
 }
 
-func (c *Cache) open(path string) (*Image, error) {
-	m, err := mmapfile.Open(path)
+func (c *Cache) open(path string, open func(string) (*mmapfile.File, error)) (*Image, error) {
+	m, err := open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,6 @@
 package signature
 
 import (
-	"sync"
 	"testing"
 
 	"github.com/corewalk/corewalk/report"
@@ -27,42 +26,6 @@ func abortReport() *report.Report {
 		th.Frames = append(th.Frames, f)
 	}
 	return &report.Report{Crash: &report.Crash{Kind: report.CrashAbort, Signal: "SIGABRT"}, Threads: []report.Thread{th}}
-}
-
-// TestCache: signatures with a warm cache equal those without a cache.
-func TestCache(t *testing.T) {
-	var c Cache
-	r := abortReport()
-	want := Of(r)
-	for range 3 {
-		if got := c.Of(r); got.Hash != want.Hash || got.Strict != want.Strict || got.String() != want.String() {
-			t.Fatalf("%+v, want %+v", got, want)
-		}
-	}
-	r.Threads[0].Frames[3].Mismatched = true
-	if got, want := c.Of(r), Of(r); got.Hash != want.Hash || got.Hash == c.Of(abortReport()).Hash {
-		t.Errorf("with a file of another build %s, want %s", got.String(), want.String())
-	}
-	for i := range maxKnown + 10 {
-		f := report.Frame{Offset: report.Addr(i), Function: string(rune('a'+i%26)) + string(rune(0x100+i))}
-		c.learn(&f)
-	}
-	if len(c.known) > maxKnown {
-		t.Errorf("%d functions are remembered", len(c.known))
-	}
-	var work sync.WaitGroup
-	for i := range 4 {
-		work.Go(func() {
-			for range 50 {
-				r := abortReport()
-				r.Threads[0].Frames[4].Symbol = string(rune('a' + i)) // new to the cache
-				if got := c.Of(r); got.Hash != want.Hash {
-					t.Errorf("%s, want %s", got.String(), want.String())
-				}
-			}
-		})
-	}
-	work.Wait()
 }
 
 // BenchmarkOfWarm measures a signature whose functions are all cached.

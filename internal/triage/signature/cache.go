@@ -74,10 +74,7 @@ func keyOf(f *report.Frame) function {
 // learn computes the meaning of a frame's function.
 func (c *Cache) learn(f *report.Frame) meaning {
 	key := keyOf(f)
-	m := meaning{module: moduleName(key.module), file: report.Clean(baseName(key.file))}
-	if key.name != "" {
-		m.name = Normalize(key.name)
-	}
+	m := meaning{name: Normalize(key.name), module: moduleName(key.module), file: report.Clean(baseName(key.file))}
 	m.rule = ruleFor(m.name, f)
 	// Do not keep a report's large strings alive.
 	m.name, m.module, m.file = strings.Clone(m.name), strings.Clone(m.module), strings.Clone(m.file)

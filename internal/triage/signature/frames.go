@@ -40,18 +40,16 @@ func (b *builder) build() {
 	b.kept = make([]entry, 0, min(len(b.thread.Frames), 32))
 	from := b.cut()
 	b.choose(from)
-	named, repeated := 0, false
+	named := 0
 	for _, e := range b.kept {
 		if e.named {
 			named++
 		}
 	}
-	before := len(b.kept)
 	cycle := b.collapse()
-	repeated = len(b.kept) < before
 	// If main itself crashes there is only one function, and its name is enough if the walk reached the start
 	// of the program.
-	if whole := b.started || b.thread.End == report.EndBottom; named == 0 || named == 1 && !whole && !repeated {
+	if whole := b.started || b.thread.End == report.EndBottom; named == 0 || named == 1 && !whole {
 		b.weak(from)
 		return
 	}
@@ -147,9 +145,11 @@ func (b *builder) cut() int {
 	switch {
 	case overflow:
 		class = report.CrashStackOverflow
-	case b.sig.Via != "" && byMachinery[class]:
+	case b.sig.Via != "" && byMachinery[class]: // the report has a crash: without one the class is another
 		class = b.sig.Via
-		if place := b.panicPlace(); place != "" {
+		// A panic that a library made for the program is known by its place: compilers merge all calls in a
+		// function that do not return, whichever inlined functions they came from.
+		if place := rustPlace(b.report.Crash.Panic); place != "" && !b.quit {
 			class, b.said = class+" "+place, true
 		}
 	}
@@ -161,15 +161,6 @@ func (b *builder) cut() int {
 		b.decide(i, Cut, why[i])
 	}
 	return end
-}
-
-// panicPlace returns where a Rust panic says it happened, unless the panic has the program's own message.
-// Compilers merge all calls in a function that do not return, whichever inlined functions they came from.
-func (b *builder) panicPlace() string {
-	if b.quit || b.report.Crash == nil {
-		return ""
-	}
-	return rustPlace(b.report.Crash.Panic)
 }
 
 // choose decides about the frames from the given one outward.
@@ -194,9 +185,9 @@ func (b *builder) choose(from int) {
 func (b *builder) irrelevant(i int) (why, stop string) {
 	f := &b.thread.Frames[i]
 	switch {
-	case f.Signal == report.UnknownSignal || synchronous[f.Signal]:
+	case f.Signal == report.UnknownSignal:
 		return "signal trampoline", ""
-	case f.Signal != "":
+	case f.Signal != "": // not the crash's: cut took that
 		b.started = true
 		return "signal trampoline", "interrupted by " + f.Signal + " by chance"
 	case f.Trust == report.TrustScan:

@@ -42,30 +42,22 @@ func kindOf(c *report.Crash) (kind, class string, said bool) {
 
 // thrown returns the type of an exception from the messages of libstdc++ and libc++; "" if there is none.
 func thrown(message string) string {
-	if _, rest, ok := strings.Cut(message, "instance of '"); ok {
-		if t, _, ok := strings.Cut(rest, "'"); ok {
-			return Normalize(t)
-		}
+	_, rest, _ := strings.Cut(message, "instance of '")
+	if t, _, ok := strings.Cut(rest, "'"); ok {
+		return Normalize(t)
 	}
-	if _, rest, ok := strings.Cut(message, "exception of type "); ok {
-		if i := strings.Index(rest, ": "); i >= 0 {
-			rest = rest[:i]
-		}
-		return Normalize(rest)
-	}
-	return ""
+	_, rest, _ = strings.Cut(message, "exception of type ")
+	t, _, _ := strings.Cut(rest, ": ")
+	return Normalize(t)
 }
 
 // ownWords returns what the program itself wrote into an exception, up to the first value. It identifies the
 // throw even if a compiler merged it with others. It is "" for texts of libraries, which are one word or the
 // name of a function.
 func ownWords(exception, message string) string {
-	_, said, ok := strings.Cut(message, "what():")
-	if !ok || strings.HasPrefix(exception, "std::bad_") {
-		return ""
-	}
+	_, said, _ := strings.Cut(message, "what():")
 	said = Mask(said)
-	if strings.Contains(said, "::") {
+	if strings.HasPrefix(exception, "std::bad_") || strings.Contains(said, "::") {
 		return ""
 	}
 	if end := strings.IndexAny(said, ":'\"`([{<="); end >= 0 {
@@ -130,11 +122,9 @@ func Mask(s string) string {
 			j++
 		}
 		if j == i {
-			if c := s[i]; c == ' ' && i+1 < len(s) && s[i+1] == ' ' {
-				i++ // one space for many
-				continue
+			if !strings.HasPrefix(s[i:], "  ") { // one space for many
+				b.WriteByte(s[i])
 			}
-			b.WriteByte(s[i])
 			i++
 			continue
 		}
@@ -152,10 +142,8 @@ func wordByte(c byte) bool {
 
 // maskWord masks one word. It keeps names with numbers in them: "utf8_decode".
 func maskWord(w string) string {
-	if strings.ContainsAny(w, `/\`) {
-		if base := baseName(w); len(base) > 1 && base != w {
-			return maskWord(base)
-		}
+	if base := baseName(w); len(base) > 1 && base != w {
+		return maskWord(base)
 	}
 	if hexWord(w) {
 		return "N"

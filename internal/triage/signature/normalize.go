@@ -1,6 +1,7 @@
 package signature
 
 import (
+	"bytes"
 	"regexp"
 	"strings"
 	"sync"
@@ -18,20 +19,14 @@ const (
 // on instantiation: template and generic arguments, parameters and return types, hashes, numbers of closures,
 // clone suffixes, ABI tags. Normalising a normalised name does not change it.
 func Normalize(name string) string {
-	if len(name) > maxNameIn {
-		name = name[:maxNameIn]
-	}
-	s := demangle.Func(name)
+	s := demangle.Func(name[:min(len(name), maxNameIn)])
 	if strings.HasPrefix(s, "-[") || strings.HasPrefix(s, "+[") {
 		return bounded(s) // an Objective-C method
 	}
 	if isGo(s) {
 		return bounded(normalizeGo(s))
 	}
-	for _, p := range [...]string{"non-virtual thunk to ", "virtual thunk to ", "covariant return thunk to ", "[thunk]:"} {
-		s = strings.TrimPrefix(s, p)
-	}
-	s = replaceOddParts(s)
+	s = replaceOddParts(strings.TrimPrefix(s, "[thunk]:"))
 	n := normalizer{in: s}
 	out := n.path(0)
 	if out = strings.TrimPrefix(out, "::"); out == "" {
@@ -63,14 +58,14 @@ var oddParts = sync.OnceValue(func() []oddPart {
 		{`\bstd::__(?:cxx11|1|2|ndk1)::`, `std::`}, // inline namespaces of ABIs
 		{`\(anonymous namespace\)|\{anonymous\}|\(anonymous class\)`, `{anonymous}`},
 		{"`anonymous[- ]namespace'|<unnamed-tag>|<unnamed-type-[^>]*>|\\{unnamed type#\\d+\\}|'unnamed\\d*'", `{anonymous}`},
-		{`(\(anonymous\)|\{anonymous\})::operator\(\)`, `{lambda}::operator()`}, // GCC's debugging information
-		{`<lambda_[0-9a-f]+>|\$_\d+|'lambda\d*'`, `{lambda}`},                   // Microsoft; LLVM
+		{`(\(anonymous\)|\{anonymous\})::operator\(\)`, `{lambda}::operator()`},       // GCC's debugging information
+		{"`(?:scalar|vector) deleting (?:destructor|dtor)'", `{deleting-destructor}`}, // Microsoft
+		{`<lambda_[0-9a-f]+>|\$_\d+|'lambda\d*'`, `{lambda}`},                         // Microsoft; LLVM
 		{`\{\{closure\}\}|\{closure(_env)?#\d+\}`, `{closure}`},
 		{`\{(\w+)#\d+\}`, `{$1}`}, // {impl#3}, {async_fn_env#0}
 		{`\{shim:[^}]*\}`, `{shim}`},
 		{`^@?([A-Za-z_]\w*)@@?\d+$`, `$1`}, // stdcall, fastcall, vectorcall
 		{`^_cgo_[0-9a-f]{12}_`, `_cgo_`},
-		{`\.(?:llvm|isra|part|constprop|cold|lto_priv)\.?\d*$`, ``},
 	} {
 		list = append(list, oddPart{regexp.MustCompile(p[0]), p[1]})
 	}
@@ -80,7 +75,7 @@ var oddParts = sync.OnceValue(func() []oddPart {
 // replaceOddParts replaces the spellings of anonymous things. Most names have none.
 func replaceOddParts(s string) string {
 	if strings.ContainsAny(s, "{}`'$@[") || strings.Contains(s, "<lambda") || strings.Contains(s, "<unnamed") ||
-		strings.Contains(s, "(anon") || strings.Contains(s, "::h") || strings.Contains(s, "std::__") || strings.HasPrefix(s, "_cgo_") || strings.Contains(s, ".") {
+		strings.Contains(s, "(anon") || strings.Contains(s, "::h") || strings.Contains(s, "std::__") || strings.HasPrefix(s, "_cgo_") {
 		s = replaceLambdas(s)
 		for _, p := range oddParts() {
 			s = p.pattern.ReplaceAllString(s, p.to)
@@ -115,15 +110,15 @@ func skipBracket(s string, i int) int {
 		switch c := s[i]; c {
 		case '<', '(', '[', '{':
 			if c == '<' && strings.HasSuffix(s[:i], "operator") {
-				for i+1 < len(s) && (s[i+1] == '<' || s[i+1] == '=' || s[i+1] == '>') {
-					i++ // brackets in an operator's name open nothing
+				if strings.HasPrefix(s[i+1:], "<") {
+					i++
 				}
-				continue
+				continue // brackets in an operator's name open nothing
 			}
 			stack = append(stack, c)
 		case '>', ')', ']', '}':
-			if c == '>' && i > 0 && (s[i-1] == '-' || s[i-1] == '=') {
-				continue // an arrow
+			if c == '>' && (s[i-1] == '-' || s[i-1] == '=') {
+				continue // an arrow, or "<=>"
 			}
 			// An unpaired angle bracket is a comparison.
 			for len(stack) > 1 && stack[len(stack)-1] == '<' && c != '>' {
@@ -161,9 +156,7 @@ func (n *normalizer) path(depth int) string {
 			i = n.operator(i)
 		case c == '<':
 			i = n.angle(i, depth)
-		case c == '(':
-			i = skipBracket(s, i)
-		case c == '[':
+		case c == '(' || c == '[':
 			i = skipBracket(s, i)
 		case c == ' ' || c == '*' || c == '&':
 			i++
@@ -192,13 +185,10 @@ func qualifier(rest string) bool {
 	return true
 }
 
-// atOperator reports whether the word "operator", followed by an operator, is at i.
+// atOperator reports whether the word "operator" is at i, or a word that starts so, which operator copies too.
 func (n *normalizer) atOperator(i int) bool {
 	rest, ok := strings.CutPrefix(n.in[i:], "operator")
-	if !ok || rest == "" || i > 0 && isWord(n.in[i-1]) {
-		return false
-	}
-	return !isWord(rest[0])
+	return ok && rest != "" && (i == 0 || !isWord(n.in[i-1]))
 }
 
 func isWord(c byte) bool {
@@ -225,7 +215,7 @@ func (n *normalizer) operator(i int) int {
 	end := i
 	for end < len(s) && end < i+3 && strings.IndexByte("<>=+-*/%^&|~!,", s[end]) >= 0 {
 		// "operator<<int>" is << or < with arguments; only << has no arguments here.
-		if s[end] == '<' && end > i && s[i] != '<' {
+		if s[end] == '<' && s[i] != '<' {
 			break
 		}
 		end++
@@ -240,11 +230,11 @@ func (n *normalizer) angle(i, depth int) int {
 	s := n.in
 	end := skipBracket(s, i)
 	start := len(n.out) == n.word
-	after := len(n.out)-n.word >= 2 && string(n.out[len(n.out)-2:]) == "::"
+	after := bytes.HasSuffix(n.out[n.word:], []byte("::"))
 	inner := strings.TrimSuffix(s[i+1:end], ">")
 	if depth < maxDepth && (start && (end < len(s) || strings.Contains(inner, " as ")) || after && strings.HasPrefix(inner, "impl ")) {
 		t := qualifiedType(inner, depth)
-		if start && !strings.Contains(t, " ") && strings.Contains(t, "::") {
+		if !strings.Contains(t, " ") && strings.Contains(t, "::") {
 			n.out = append(n.out, t...) // "<a::B>::c" is "a::B::c"
 		} else {
 			n.out = append(append(append(n.out, '<'), t...), '>')
@@ -260,8 +250,8 @@ func (n *normalizer) angle(i, depth int) int {
 // qualifiedType normalises the text between the brackets of "<T as Trait>".
 func qualifiedType(inner string, depth int) string {
 	for _, sep := range [...]string{" as ", " for "} {
-		if i := outside(inner, sep); i >= 0 {
-			return typeName(inner[:i], depth) + sep + typeName(inner[i+len(sep):], depth)
+		if t, trait, ok := cutOutside(inner, sep); ok {
+			return typeName(t, depth) + sep + typeName(trait, depth)
 		}
 	}
 	return typeName(inner, depth)
@@ -281,17 +271,18 @@ func typeName(s string, depth int) string {
 	return prefix + n.path(depth+1)
 }
 
-// outside returns the index of sep in s outside of all brackets; -1 if there is none.
-func outside(s, sep string) int {
-	for i := 0; i < len(s); i++ {
+// cutOutside is like strings.Cut for the first sep outside of all brackets.
+func cutOutside(s, sep string) (before, after string, found bool) {
+	for i := 0; i < len(s); {
 		switch s[i] {
 		case '<', '(', '[', '{':
-			i = skipBracket(s, i) - 1
+			i = skipBracket(s, i)
 		default:
 			if strings.HasPrefix(s[i:], sep) {
-				return i
+				return s[:i], s[i+len(sep):], true
 			}
+			i++
 		}
 	}
-	return -1
+	return s, "", false
 }

@@ -9,7 +9,7 @@ func isGo(s string) bool {
 		return false
 	}
 	open := strings.IndexByte(s, '(')
-	return open < 0 || strings.Contains(s, ".(*") || open > dot && s[open-1] == '.'
+	return open < 0 || strings.HasSuffix(s[:open], ".") || strings.Contains(s, ".(*")
 }
 
 // normalizeGo removes the shapes of generics and the numbers of closures and wrappers.
@@ -26,16 +26,16 @@ func normalizeGo(s string) string {
 	s = strings.ReplaceAll(strings.ReplaceAll(b.String(), "·", "."), "%2e", ".")
 	s = strings.TrimSuffix(s, "-fm") // a method value
 	slash := strings.LastIndexByte(s, '/') + 1
-	var out []string
-	for i, part := range strings.Split(s[slash:], ".") {
+	parts := strings.Split(s[slash:], ".")
+	out := parts[:1] // the package
+	for _, part := range parts[1:] {
 		part, _, _ = strings.Cut(part, "-range")
-		word := strings.TrimRight(part, "0123456789")
-		switch {
-		case i > 0 && word == "" && part != "":
+		switch word := strings.TrimRight(part, "0123456789"); {
+		case word == "" && part != "":
 			continue // the number of an inner closure or of an init function
-		case i > 0 && word != part && (word == "func" || word == "gowrap" || word == "deferwrap"):
+		case word == "func" || word == "gowrap" || word == "deferwrap":
 			part = word
-			if len(out) > 0 && out[len(out)-1] == word {
+			if out[len(out)-1] == word {
 				continue
 			}
 		}

@@ -59,7 +59,60 @@ func TestNormalize(t *testing.T) {
 		"Foo::~Foo":                                                    "Foo::~Foo",
 		"public: int __cdecl C::f(void)":                               "C::f",
 		"?f@C@@QEAAHXZ":                                                "C::f",
-		"-[View draw:]":                                                "-[View draw:]",
+		"virtual thunk to B::operator bool() const":                    "B::operator bool",
+		"covariant return thunk to B::f()":                             "B::f",
+		"[thunk]:public: virtual int __cdecl C::f(void)":               "C::f",
+		"[thunk]:C::f":                                                 "C::f",
+		"??_GC@@UEAAPEAXI@Z":                                           "C::{deleting-destructor}",
+		"D::`vector deleting destructor'":                              "D::{deleting-destructor}",
+		"C::`vftable'":                                                 "C::`vftable'",
+		"+[View new:]":                                                 "+[View new:]",
+		"f@plt":                                                        "f@plt",
+		"f.lto_priv.0.cold":                                            "f",
+		"ns::f(x).isra.0":                                              "ns::f",
+		"ns::f(x) [clone .isra.0]":                                     "ns::f",
+		// Names of anonymous things.
+		"ns::<unnamed-type-x>::f":     "ns::{anonymous}::f",
+		"<unnamed-tag>::f":            "{anonymous}::f",
+		"a::{unnamed type#3}::f":      "a::{anonymous}::f",
+		"'unnamed2'::f":               "{anonymous}::f",
+		"{lambda(int)#1}::operator()": "{lambda}::operator()",
+		"{lambda()#1}{lambda()#2}":    "{lambda}{lambda}",
+		"f()::{lambda()#1}::operator()()::{lambda()#2}::operator()": "f::{lambda}::operator()::{lambda}::operator()",
+		"a::{async_fn_env#0}::poll":                                 "a::{async_fn_env}::poll",
+		"a::{shim:vtable#0}":                                        "a::{shim}",
+		"std::__ndk1::f":                                            "std::f",
+		"mystd::__1::f":                                             "mystd::__1::f",
+		"x_cgo_43c6a085900a_f":                                      "x_cgo_43c6a085900a_f",
+		// What precedes a name.
+		"int*ns::f":      "ns::f",
+		"int&ns::f(int)": "ns::f",
+		"ns::f[x]::g":    "ns::f::g",
+		// Operators.
+		"A::operator\"\"_km(long double)":      "A::operator\"\"_km",
+		"operator\"\" _km":                     "operator\"\" _km",
+		"A::operator std::vector<int>() const": "A::operator std::vector",
+		"A::operator const char*() const":      "A::operator const char*",
+		"A::operator int&()":                   "A::operator int&",
+		"A::operator<=><int>":                  "A::operator<=>",
+		"A::operator><int>":                    "A::operator>",
+		"A::operator-<int>":                    "A::operator-",
+		"A::operator==<int>":                   "A::operator==",
+		"A::operator&&(int)":                   "A::operator&&",
+		"A::operator->*(int)":                  "A::operator->*",
+		"A::operator*()":                       "A::operator*",
+		"A::operator,(int)":                    "A::operator,",
+		"A<&B::operator<>::f":                  "A::f",
+		"A<&(B::operator<(B const&))>::f":      "A::f",
+		"A<&(B::operator>(B const&))>::f":      "A::f",
+		"Cooperator<int>::run":                 "Cooperator::run",
+		"xoperator<int>::f":                    "xoperator::f",
+		"a::xoperator<int>::f":                 "a::xoperator::f",
+		"operators<int>::f":                    "operators::f",
+		// What would be nothing stays as it is.
+		"(int)":         "(int)",
+		"<A<int>>":      "<A<int>>",
+		"-[View draw:]": "-[View draw:]",
 		// Rust
 		"core::option::Option<T>::unwrap":                             "core::option::Option::unwrap",
 		"unwrap::last_word::h0123456789abcdef":                        "unwrap::last_word",
@@ -74,6 +127,13 @@ func TestNormalize(t *testing.T) {
 		"<[T] as app::Sum>::sum":                                      "<[] as app::Sum>::sum",
 		"app::<impl app::Sum for alloc::vec::Vec<u8>>::sum":           "app::<impl app::Sum for alloc::vec::Vec>::sum",
 		"_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE.llvm.99":    "core::fmt::Write::write_fmt",
+		"<A<int> as B>":                          "<A as B>",
+		"<T>::get":                               "<T>::get",
+		"<(A, B) as app::T>::f":                  "<() as app::T>::f",
+		"< as B>::c":                             "< as B>::c",
+		"::<impl A for B>::c":                    "<impl A for B>::c",
+		"app::run<impl app::Job>":                "app::run",
+		"app::run::<impl app::Job for x::Y<u8>>": "app::run::<impl app::Job for x::Y>",
 		// Go
 		"main.main":                               "main.main",
 		"main.(*queue).pop":                       "main.(*queue).pop",
@@ -92,6 +152,15 @@ func TestNormalize(t *testing.T) {
 		"runtime.gopanic":                         "runtime.gopanic",
 		"_cgo_43c6a085900a_Cfunc_visit":           "_cgo_Cfunc_visit",
 		"main.glob..func1":                        "main.glob..func",
+		"main.run.deferwrap2":                     "main.run.deferwrap",
+		"main.run.func1.gowrap1":                  "main.run.func.gowrap",
+		"main.run.func1-range2.3":                 "main.run.func",
+		"main.T1.run2":                            "main.T1.run2",
+		"a.b/":                                    "a.b/",
+		// The package's name stays.
+		"a/12.F":         "a/12.F",
+		"a/func1.F":      "a/func1.F",
+		"a/int-ranges.F": "a/int-ranges.F",
 	} {
 		got := Normalize(in)
 		if got != want {
@@ -99,6 +168,82 @@ func TestNormalize(t *testing.T) {
 		}
 		if again := Normalize(got); again != got {
 			t.Errorf("Normalize(%q) = %q: a normalised name changes", got, again)
+		}
+	}
+}
+
+// TestNormalizeLimits: names of any length and depth.
+func TestNormalizeLimits(t *testing.T) {
+	template := func(n int) string { return "f<" + strings.Repeat("a", n-len("f<>::g")) + ">::g" }
+	nested := func(n int, inner string) string {
+		return strings.Repeat("<", n) + inner + strings.Repeat(" as c::D>::e", n)
+	}
+	for in, want := range map[string]string{
+		template(maxNameIn):                        "f::g",
+		template(maxNameIn + 1):                    "f::",
+		strings.Repeat("x", maxNameOut):            strings.Repeat("x", maxNameOut),
+		strings.Repeat("x", maxNameOut+1):          strings.Repeat("x", maxNameOut),
+		strings.Repeat("x", maxNameOut-1) + "\xff": strings.Repeat("x", maxNameOut-1) + "?",
+		strings.Repeat("x", maxNameOut-1) + "é":    strings.Repeat("x", maxNameOut-1),
+		nested(2, "a::B<int>"):                     nested(2, "a::B"),
+		nested(maxDepth, "a::B<int>"):              nested(maxDepth, "a::B"),
+		nested(maxDepth+1, "a::B<int>"):            nested(maxDepth, "::e"),
+		nested(maxDepth+2, "a::B<int>"):            nested(maxDepth, "::e"),
+	} {
+		if got := Normalize(in); got != want {
+			t.Errorf("Normalize(%.20q..., %d bytes) = %q, want %q", in, len(in), got, want)
+		}
+	}
+}
+
+func TestSkipBracket(t *testing.T) {
+	for in, want := range map[string]string{
+		"<a>b": "b", "(a)b": "b", "[a]b": "b", "{a}b": "b", "<<a>b>c": "c", "<([{}])>b": "b", "<a": "", "(": "",
+		// Comparisons and arrows.
+		"(a<b)c": "c", "(a<b<c)d": "d", "((a<b)c)d": "d", "(a>b)c": "c", "<(a>b)>c": "c", "<(a<b)>c": "c", "<a->b>c": "c", "<a=>b>c": "c", "<a-b>c": "c", "(a=)b": "b",
+		"<a)b": "b",
+		// Operators.
+		"<operator< >b": "b", "<operator<< >b": "b", "<operator<<= >b": "b", "<operator<=> >b": "b", "<operator<>b": "b", "<operator<<>b": "b",
+		"<operator()>b": "b", "<operator[]>b": "b", "<operator<": "", "<operator<<": "", "<operato<r>>b": "b",
+	} {
+		if got := in[skipBracket(in, 0):]; got != want {
+			t.Errorf("after the bracket of %q: %q, want %q", in, got, want)
+		}
+		if got := in[skipBracket("x"+in, 1)-1:]; got != want {
+			t.Errorf("after the bracket of %q at 1: %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestCutOutside(t *testing.T) {
+	for in, want := range map[string][2]string{
+		"": {}, "a": {"a", ""}, "a as b": {"a", "b"}, "a as b as c": {"a", "b as c"}, " as b": {"", "b"}, "a as ": {"a", ""},
+		"<x as y> as b": {"<x as y>", "b"}, "(x as y) as b": {"(x as y)", "b"}, "[x as y] as b": {"[x as y]", "b"}, "{x as y} as b": {"{x as y}", "b"},
+		"<x as y>": {"<x as y>", ""}, "<x as y": {"<x as y", ""}, "a(": {"a(", ""},
+	} {
+		before, after, found := cutOutside(in, " as ")
+		if before != want[0] || after != want[1] || found != (before != in) {
+			t.Errorf("%q: %q, %q, %v; want %q", in, before, after, found, want)
+		}
+	}
+}
+
+func TestIsGo(t *testing.T) {
+	for in, want := range map[string]bool{
+		"main.main": true, "main": false, ".L1": false, "a.b": true, "a.b::c": false, "void a.b": false, "a.b<c>": false, "a::b.c<d>": false,
+		"main.(*queue).pop": true, "go.(struct).f": true, "(*a.b)": false, "(a.b).f": false, "f(int).cold": false, "a.f(int)": false, "f(x).(*T).g": true,
+	} {
+		if got := isGo(in); got != want {
+			t.Errorf("isGo(%q) = %v", in, got)
+		}
+	}
+}
+
+func TestIsWord(t *testing.T) {
+	const words = "_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	for c := range 256 {
+		if want := c >= 0x80 || strings.IndexByte(words, byte(c)) >= 0; isWord(byte(c)) != want {
+			t.Errorf("isWord(%q) = %v", rune(c), !want)
 		}
 	}
 }

@@ -15,9 +15,7 @@ const maxPeriod = 64
 // are the cycle of a stack overflow; 0 for other crashes.
 func (b *builder) collapse() int {
 	if b.sig.Class == report.CrashStackOverflow {
-		if n := b.overflow(); n > 0 {
-			return n
-		}
+		return b.overflow()
 	}
 	b.kept = b.erase(b.kept)
 	return 0
@@ -51,9 +49,6 @@ func (b *builder) erase(kept []entry) []entry {
 // the length of the cycle; 0 if no function was called again.
 func (b *builder) overflow() int {
 	lo, hi := longestRepetition(b.kept)
-	if lo == hi {
-		return 0
-	}
 	for _, e := range b.kept[:lo] {
 		b.decide(e.frame, Dropped, "called where the stack happened to run out")
 	}
@@ -80,16 +75,11 @@ func longestRepetition(kept []entry) (lo, hi int) {
 		last[e.name] = i
 	}
 	for i := 0; i < len(kept); {
-		end := last[kept[i].name]
-		if end == i {
-			i++
-			continue
-		}
 		j := i
-		for ; j <= end; j++ {
+		for end := i; j <= end; j++ {
 			end = max(end, last[kept[j].name])
 		}
-		if j-i > hi-lo {
+		if j-i > max(1, hi-lo) {
 			lo, hi = i, j
 		}
 		i = j
@@ -114,7 +104,7 @@ func canonicalCycle(run []entry) []entry {
 		return set[:min(len(set), maxPeriod)]
 	}
 	best := 0
-	for start := 1; start < p; start++ {
+	for start := range p {
 		for k := range p {
 			c := cmp.Compare(run[(start+k)%p].name, run[(best+k)%p].name)
 			if c < 0 {

@@ -136,9 +136,6 @@ func (set *ruleSet) name(name, lang string) *rule {
 
 // module returns the rule for a module.
 func (set *ruleSet) module(path string) *rule {
-	if path == "" {
-		return nil
-	}
 	base := strings.ToLower(baseName(path))
 	for _, r := range set.modules {
 		if glob(r.pattern, base) {

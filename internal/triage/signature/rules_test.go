@@ -133,37 +133,158 @@ func TestGlob(t *testing.T) {
 	}
 }
 
-func TestMask(t *testing.T) {
-	for in, want := range map[string]string{
-		"":                                    "",
-		"double free or corruption (fasttop)": "double free or corruption (fasttop)",
-		"read of 8 bytes at 0x7f00deadbeef, which is not mapped": "read of N bytes at N, which is not mapped",
-		"cannot open /home/u/data/x.txt: error 13":               "cannot open x.txt: error N",
-		`cannot open C:\Users\u\x.txt`:                           "cannot open C:x.txt",
-		"utf8_decode failed at deadbeef01":                       "utf8_decode failed at N",
-		"index out of bounds: the len is 3 but the index is 99":  "index out of bounds: the len is N but the index is N",
-		"line one\nline   two":                                   `line one\nline two`,
-		strings.Repeat("x", 500):                                 strings.Repeat("x", 400),
+// TestParseRules: the format of the files, and the messages about what is wrong.
+func TestParseRules(t *testing.T) {
+	set := &ruleSet{exact: make(map[string][]*rule), patterns: make(map[byte][]*rule)}
+	text := "# comment\n#\n\n  why  some library \ndrop a\tb*\ncut c\nquit d\noverflow e\nlang  rust\nstart f\nlast g\n" +
+		"why another\nkeep h*\nmodule libx*\n"
+	if err := set.parse("x.txt", text); err != nil {
+		t.Fatal(err)
+	}
+	want := []rule{
+		{"a", actDrop, "", "some library", "x.txt", 5}, {"b*", actDrop, "", "some library", "x.txt", 5}, {"c", actCut, "", "some library", "x.txt", 6},
+		{"d", actQuit, "", "some library", "x.txt", 7}, {"e", actOverflow, "", "some library", "x.txt", 8}, {"f", actStart, "rust", "some library", "x.txt", 10},
+		{"g", actLast, "rust", "some library", "x.txt", 11}, {"h*", actKeep, "", "another", "x.txt", 13}, {"libx*", actModule, "", "another", "x.txt", 14},
+	}
+	for i, r := range set.all {
+		if i >= len(want) || *r != want[i] {
+			t.Errorf("rule %d: %+v", i, *r)
+		}
+	}
+	if len(set.all) != len(want) {
+		t.Errorf("%d rules, want %d", len(set.all), len(want))
+	}
+	for text, want := range map[string]string{
+		"why w\nskip a\n":      `x.txt:2: "skip a" is not a rule`,
+		"why w\n\n drop \n":    `x.txt:3: "drop" is not a rule`,
+		"# w\ndrop a\n":        `x.txt:2: "drop a" is not a rule`,
+		"why w\nmod a # b\n\n": `x.txt:2: "mod a # b" is not a rule`,
 	} {
-		if got := Mask(in); got != want {
-			t.Errorf("Mask(%q) = %q, want %q", in, got, want)
+		if err := set.parse("x.txt", text); err == nil || err.Error() != want {
+			t.Errorf("%q: %v, want %s", text, err, want)
 		}
 	}
 }
 
-func TestModuleName(t *testing.T) {
-	for in, want := range map[string]string{
-		"":                             "",
-		"/usr/lib/libfoo.so.6":         "libfoo.so",
-		"/usr/lib/libfoo-2.1.so.3.0":   "libfoo.so",
-		`C:\Program Files\App\App.exe`: "app",
-		"/opt/app-1.2.3":               "app",
-		"/opt/app (deleted)":           "app",
-		"ntdll.dll":                    "ntdll.dll",
-		"/opt/tool_v":                  "tool_v",
+// TestRuleOrder: which of several rules for a name is taken.
+func TestRuleOrder(t *testing.T) {
+	set := &ruleSet{exact: make(map[string][]*rule), patterns: make(map[byte][]*rule)}
+	text := "why one\nlang rust\nquit abort ab*\nmodule libz*\nwhy two\ndrop abort\nwhy three\nlang go\ncut abcd*\nwhy four\nkeep a*d a*c *bc x*\nmodule libx* libx-*\n"
+	if err := set.parse("x.txt", text); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ name, lang, want string }{
+		{"abort", "rust", "one abort"}, {"abort", "go", "two abort"}, {"abort", "", "two abort"},
+		{"abx", "rust", "one ab*"}, {"abx", "go", ""}, {"abx", "", ""},
+		{"abcde", "go", "three abcd*"}, {"abcde", "rust", "one ab*"},
+		{"acd", "", "four a*d"}, {"acd", "rust", "four a*d"}, {"a_c", "", "four a*c"}, {"abc", "", "four a*c"}, // the first of the longest, before "*bc"
+		{"xbc", "", "four *bc"}, {"xb", "", "four x*"}, {"bc", "", "four *bc"}, {"bcd", "", ""}, {"", "", ""},
 	} {
-		if got := moduleName(in); got != want {
-			t.Errorf("moduleName(%q) = %q, want %q", in, got, want)
+		got := ""
+		if r := set.name(c.name, c.lang); r != nil {
+			got = r.why + " " + r.pattern
+		}
+		if got != c.want {
+			t.Errorf("%s of %q: %q, want %q", c.name, c.lang, got, c.want)
+		}
+	}
+	for module, want := range map[string]string{"/lib/LIBX-2.so": "libx*", `C:\Libz.dll`: "libz*", "/lib/my-libx.so": "", "": ""} {
+		got := ""
+		if r := set.module(module); r != nil {
+			got = r.pattern
+		}
+		if got != want {
+			t.Errorf("module %s: %q, want %q", module, got, want)
+		}
+	}
+}
+
+// TestRuleOfModule: a rule for the name comes before that for the module.
+func TestRuleOfModule(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		f    report.Frame
+		want string
+	}{
+		{"abort", report.Frame{Module: "/lib/libc.so.6"}, "the C library's abort code"},
+		{"helper", report.Frame{Module: "/lib/libc.so.6"}, "the C library"},
+		{"", report.Frame{Module: "/lib/libc.so.6"}, "the C library"},
+		{"<app::Q as core::ops::Drop>::drop", report.Frame{Module: "/bin/app", Source: report.Source{File: "q.rs"}}, ""},
+		{"<T as core::ops::Drop>::drop", report.Frame{Module: "/bin/app", Source: report.Source{File: "q.rs"}}, "Rust's library"},
+		{"helper", report.Frame{Module: "/bin/app"}, ""},
+	} {
+		got := ""
+		if r := ruleFor(c.name, &c.f); r != nil {
+			got = r.why
+		}
+		if got != c.want {
+			t.Errorf("%s in %s: %q, want %q", c.name, c.f.Module, got, c.want)
+		}
+	}
+}
+
+// TestRuleName: the name of a method of a Rust trait that rules are looked up by.
+func TestRuleName(t *testing.T) {
+	for in, want := range map[string]string{
+		"":                                   "",
+		"main":                               "main",
+		"a::B::c":                            "a::B::c",
+		"(x) as y":                           "(x) as y",
+		"<a::B as c::D>::e":                  "a::B",
+		"<&a::B as c::D>::e":                 "a::B",
+		"<&mut a::B as c::D>::e":             "a::B",
+		"<&dyn a::B as c::D>::e":             "a::B",
+		"<&mut dyn a::B as c::D>::e":         "a::B",
+		"<*const a::B as c::D>::e":           "const a::B",
+		"<(a::B) as c::D>::e":                "a::B)",
+		"<[a::B] as c::D>::e":                "a::B]",
+		"<impl a::B for c::D>::e":            "impl a::B for c::D>::e",
+		"<T as c::D>::e":                     "c::D>::e",
+		"<[] as c::D>::e":                    "c::D>::e",
+		"<impl a::B for e::F as c::D>::e":    "c::D>::e",
+		"<dyn implement::B as c::D>::e":      "implement::B",
+		"<<a::B as c::D>::E as f::G>::h":     "a::B",
+		"<T>::get":                           "T>::get",
+		"app::<impl app::Sum for a::V>::sum": "app::<impl app::Sum for a::V>::sum",
+	} {
+		if got := ruleName(in); got != want {
+			t.Errorf("ruleName(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+// TestLanguage: what says that a frame is Rust's or Go's.
+func TestLanguage(t *testing.T) {
+	for _, c := range []struct {
+		file, symbol, function, want string
+	}{
+		{"", "", "f", ""},
+		{"/src/a.c", "f", "f", ""},
+		{"/src/a.rs", "f", "f", "rust"},
+		{"/src/a.go", "f", "f", "go"},
+		{"/src/a.go", "_RNvf", "f", "go"},
+		{"/src/a.rs.c", "f", "f", ""},
+		{"/src/a.go.c", "f", "f", ""},
+		{"", "_RNvCs_3app4take", "app::take", "rust"},
+		{"", "_registry", "_registry", ""},
+		{"", "_ZN3app4take17h0123456789abcdefE", "app::take", "rust"},
+		{"/src/a.c", "_ZN3app4take17h0123456789abcdefE", "app::take", "rust"},
+		{"", "x_ZN3app4take17h0123456789abcdefE", "f", ""},
+		{"", "_ZN3app4take17h0123456789abcdefEv", "app::take::h0123456789abcdef", ""}, // C++
+		{"", "_ZN3app4takeERKSt6vectorIiSaIiEE", "app::take", ""},
+		{"", "_ZN3app4takeEv", "app::take", ""},
+		{"", "_ZN17h", "f", ""},
+		{"", "_ZN1a17h0123456789AE", "f", ""},
+		{"", "_ZN1a17h0123456789ABE", "f", "rust"},
+		{"", "", "app::run::{{closure}}", "rust"},
+		{"", "", "app::run::{closure#0}", "rust"},
+		{"", "", "app::run::{lambda#0}", ""},
+		{"", "", "<app::Q as app::S>::next", "rust"},
+		{"", "", "f<int>", ""},
+	} {
+		f := report.Frame{Function: c.function, Symbol: c.symbol, Source: report.Source{File: c.file}}
+		if got := language(&f); got != c.want {
+			t.Errorf("%+v: %q", c, got)
 		}
 	}
 }

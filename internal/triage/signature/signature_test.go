@@ -9,8 +9,9 @@ import (
 	"github.com/corewalk/corewalk/report"
 )
 
-// stackOf makes a report of frames, innermost first: "name", or "name@module";
-// "!SIGSEGV" is a trampoline, "~name" was found by scanning, "+name" is inlined, "" has no name.
+// stackOf makes a report of frames, innermost first: "name", or "name@module", "name@/" if there is none;
+// "!SIGSEGV" and "!SIGSEGV name" are trampolines, "~name" was found by scanning, "+name" is inlined, "" has no
+// name.
 func stackOf(kind string, frames ...string) *report.Report {
 	r := &report.Report{Crash: &report.Crash{Kind: kind}, Threads: []report.Thread{{ID: 1, Crashed: true, End: report.EndBottom}}}
 	r.Modules = []report.Module{{Path: "/bin/app", BuildID: "00112233445566778899aabbccddeeff", Main: true}}
@@ -18,13 +19,15 @@ func stackOf(kind string, frames ...string) *report.Report {
 	for i, s := range frames {
 		f := report.Frame{Index: i, Physical: i, PC: report.Addr(0x1000 + 16*i), SP: report.Addr(0x7000 + 16*i), Trust: report.TrustCFI, Offset: report.Addr(0x100 + 16*i)}
 		name, module, ok := strings.Cut(s, "@/")
-		f.Module = "/bin/app"
-		if ok {
+		switch f.Module = "/bin/app"; {
+		case module != "":
 			f.Module = "/" + module
+		case ok:
+			f.Module = ""
 		}
 		switch {
 		case strings.HasPrefix(name, "!"):
-			f.Signal = name[1:]
+			f.Signal, f.Function, _ = strings.Cut(name[1:], " ")
 		case strings.HasPrefix(name, "~"):
 			f.Function, f.Trust = name[1:], report.TrustScan
 		case strings.HasPrefix(name, "+"):
@@ -69,9 +72,6 @@ func TestFrames(t *testing.T) {
 		"nameless middle": {"null-read", []string{"f", "@/lib/libx.so.1", "@/lib/libx.so.1", "main"}, []string{"f", "?libx.so", "main"}},
 	} {
 		r := stackOf(c.kind, append(c.frames, start...)...)
-		if name == "no code" {
-			r.Threads[0].Frames[0].Module = ""
-		}
 		s := Of(r)
 		if !reflect.DeepEqual(s.Frames, c.want) || s.Weak {
 			t.Errorf("%s: %q (weak: %v), want %q\n%+v", name, s.Frames, s.Weak, c.want, s.Decisions)
@@ -133,6 +133,10 @@ func TestWeak(t *testing.T) {
 	}
 	if len(a.Frames) != 3 || a.Frames[0] != "app+0x100 (aabbccddeeff)" {
 		t.Errorf("frames %q", a.Frames)
+	}
+	// The innermost place is all that tells bugs in the module apart.
+	if s := Of(stackOf("null-read", "", "f", "main")); s.Frames[0] != "app+0x100 (001122334455)" {
+		t.Errorf("frames %q", s.Frames)
 	}
 	// A recursion without names, caught in two phases.
 	var hashes []string
@@ -257,6 +261,57 @@ func TestNoStack(t *testing.T) {
 		if s := Of(r); !s.Weak || s.Hash == "" || s.Strict == "" {
 			t.Errorf("%d: %+v", i, s)
 		}
+	}
+}
+
+// TestCrashedThread: which thread's stack is taken.
+func TestCrashedThread(t *testing.T) {
+	threads := func(crashed ...int) *report.Report {
+		r := &report.Report{Threads: make([]report.Thread, 3)}
+		for i := range r.Threads {
+			r.Threads[i] = stackOf("null-read", fmt.Sprint("f", i), "main").Threads[0]
+			r.Threads[i].ID, r.Threads[i].Crashed = 10+i, false
+		}
+		for _, i := range crashed {
+			r.Threads[i].Crashed = true
+		}
+		return r
+	}
+	said, both, unknown := threads(), threads(1), threads()
+	said.Crash = &report.Crash{Kind: "null-read", Thread: 12}
+	both.Crash = said.Crash
+	unknown.Crash = &report.Crash{Kind: "null-read", Thread: 99}
+	for name, c := range map[string]struct {
+		r    *report.Report
+		want string
+	}{
+		"marked": {threads(1), "none in f1"}, "the first marked": {threads(2, 1), "none in f1"}, "the crash's": {said, "null-read in f2"},
+		"marked, and the crash's": {both, "null-read in f1"}, "none": {threads(), "none in f0"}, "the crash's is missing": {unknown, "null-read in f0"},
+		"no threads": {&report.Report{}, "none"},
+	} {
+		if s := Of(c.r); s.String() != c.want {
+			t.Errorf("%s: %s, want %s", name, s.String(), c.want)
+		}
+	}
+}
+
+// TestHash: the identifiers that ledgers keep. If they change, so must Version.
+func TestHash(t *testing.T) {
+	for want, parts := range map[string][]string{
+		"v1:f2939f903016e5bb": {"ab", "c"}, // printf '\0\0\0\2ab\0\0\0\1c' | sha256sum
+		"v1:e3b0c44298fc1c14": nil,
+		"v1:df3f619804a92fdb": {""},
+	} {
+		if got := hash(parts); got != want {
+			t.Errorf("hash of %q: %s, want %s", parts, got, want)
+		}
+	}
+	s := Of(stackOf("null-read", "f", "g", "main"))
+	if want := hash([]string{"access", "app", "f"}); s.Hash != want {
+		t.Errorf("first level %s, want %s", s.Hash, want)
+	}
+	if want := hash([]string{"null-read", "app", "f at app app.c:10", "g at app app.c:11", "main at app app.c:12"}); s.Strict != want {
+		t.Errorf("second level %s, want %s", s.Strict, want)
 	}
 }
 

@@ -1,0 +1,181 @@
+package signature
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/corewalk/corewalk/report"
+)
+
+// TestKindOf: what happened, and what of it belongs to the first level.
+func TestKindOf(t *testing.T) {
+	throws := func(message string) *report.Crash {
+		return &report.Crash{Kind: report.CrashException, Message: message}
+	}
+	for name, c := range map[string]struct {
+		crash       *report.Crash
+		kind, class string
+		said        bool
+	}{
+		"no crash":               {nil, "none", "none", false},
+		"class":                  {&report.Crash{Kind: "wild-read"}, "wild-read", "access", false},
+		"kind before all":        {&report.Crash{Kind: "div-zero", Reason: "stack overflow", Signal: "SIGFPE"}, "div-zero", "arithmetic", false},
+		"overflow":               {&report.Crash{Reason: "stack overflow: 3 bytes", Signal: "SIGSEGV"}, "stack-overflow", "stack-overflow", false},
+		"reason":                 {&report.Crash{Reason: "read at 0x10", Signal: "SIGSEGV", Exception: "X"}, "read at N", "read at N", false},
+		"signal":                 {&report.Crash{Signal: "SIGSEGV", Exception: "EXCEPTION_X"}, "SIGSEGV", "SIGSEGV", false},
+		"exception of an OS":     {&report.Crash{Exception: "EXCEPTION_X"}, "EXCEPTION_X", "EXCEPTION_X", false},
+		"nothing known":          {&report.Crash{}, "unknown", "unknown", false},
+		"message":                {&report.Crash{Kind: "abort", Message: "line 12: gone"}, "abort: line N: gone", "abort", false},
+		"assertion":              {&report.Crash{Kind: "assertion", Message: "n > 3"}, "assertion: n > N", "assertion: n > N", false},
+		"exception without type": {throws("it failed badly"), "exception: it failed badly", "exception", false},
+		"exception with type":    {throws("instance of 'ns::Error<int>'"), "exception: instance of 'ns::Error<int>'", "exception: ns::Error", false},
+		"author's words": {throws("instance of 'Error'\n  what():  no such order: 12"),
+			`exception: instance of 'Error'\n what(): no such order: N`, "exception: Error: no such order", true},
+	} {
+		kind, class, said := kindOf(c.crash)
+		if kind != c.kind || class != c.class || said != c.said {
+			t.Errorf("%s: %q, %q, %v; want %q, %q, %v", name, kind, class, said, c.kind, c.class, c.said)
+		}
+	}
+}
+
+// TestThrown: the type of an exception in the messages of C++ libraries.
+func TestThrown(t *testing.T) {
+	for in, want := range map[string]string{
+		"": "",
+		"terminate called without an active exception":                                    "",
+		"terminate called after throwing an instance of 'std::vector<int>'":               "std::vector",
+		"terminate called after throwing an instance of 'int'\n  what():  'x'":            "int",
+		"terminate called after throwing an instance of 'cut off":                         "",
+		"libc++abi: terminating due to uncaught exception of type ns::Error: out of 'it'": "ns::Error",
+		"uncaught exception of type int":                                                  "int",
+		"uncaught exception of type : words":                                              "",
+	} {
+		if got := thrown(in); got != want {
+			t.Errorf("thrown(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+// TestOwnWords: the words that a program's author wrote into an exception.
+func TestOwnWords(t *testing.T) {
+	for _, c := range []struct{ exception, message, want string }{
+		{"Error", "no text", ""},
+		{"Error", "what():  no such order", "no such order"},
+		{"Error", "what():  no  such order: 12", "no such order"},
+		{"Error", "what():  bad order 12 of 13", "bad order"},
+		{"Error", "what():  order 12", ""},
+		{"Error", "what():  oneword", ""},
+		{"Error", "what():  : value", ""},
+		{"Error", "what():", ""},
+		{"std::bad_alloc", "what():  out of memory", ""},
+		{"std::bad", "what():  out of memory", "out of memory"},
+		{"Error", "what():  the std::vector is empty", ""},
+		{"Error", `what():  no file 'x'`, "no file"},
+		{"Error", `what():  no file "x"`, "no file"},
+		{"Error", "what():  no file `x'", "no file"},
+		{"Error", "what():  no file (x)", "no file"},
+		{"Error", "what():  no file [x]", "no file"},
+		{"Error", "what():  no file {x}", "no file"},
+		{"Error", "what():  no file <x>", "no file"},
+		{"Error", "what():  no file =x", "no file"},
+		{"Error", "what():  no file |x", "no file |x"},
+	} {
+		if got := ownWords(c.exception, c.message); got != c.want {
+			t.Errorf("ownWords(%q, %q) = %q, want %q", c.exception, c.message, got, c.want)
+		}
+	}
+}
+
+// TestRustPlace: where a Rust library panicked for the program.
+func TestRustPlace(t *testing.T) {
+	for _, c := range []struct {
+		p    *report.Panic
+		want string
+	}{
+		{nil, ""},
+		{&report.Panic{Runtime: report.RuntimeRust, File: "src/a/queue.rs", Line: 12, Column: 7}, "queue.rs column 7"},
+		{&report.Panic{Runtime: report.RuntimeRust, File: "queue.rs", Column: 1}, "queue.rs column 1"},
+		{&report.Panic{Runtime: report.RuntimeRust, File: "queue.rs", Line: 12}, ""},
+		{&report.Panic{Runtime: report.RuntimeRust, Line: 12, Column: 7}, ""},
+		{&report.Panic{Runtime: "go", File: "queue.go", Line: 12, Column: 7}, ""},
+	} {
+		if got := rustPlace(c.p); got != c.want {
+			t.Errorf("rustPlace(%+v) = %q, want %q", c.p, got, c.want)
+		}
+	}
+}
+
+// TestCondition: the condition of glibc's message alone is part of the first level.
+func TestCondition(t *testing.T) {
+	for in, want := range map[string]string{
+		"app: app.c:N: check: Assertion `n > N' failed.": "n > N",
+		"Assertion `c != 'x'' failed.":                   "c != 'x'",
+		"Assertion `n' failed.":                          "n",
+		"Assertion `' failed.":                           "Assertion `' failed.",
+		"Assertion `cut off":                             "Assertion `cut off",
+		"Assertion n > N failed: it's gone":              "Assertion n > N failed: it's gone",
+		"n > N":                                          "n > N",
+	} {
+		if got := condition(in); got != want {
+			t.Errorf("condition(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestMask(t *testing.T) {
+	for in, want := range map[string]string{
+		"":                                    "",
+		"double free or corruption (fasttop)": "double free or corruption (fasttop)",
+		"read of 8 bytes at 0x7f00deadbeef, which is not mapped": "read of N bytes at N, which is not mapped",
+		"cannot open /home/u/data/x.txt: error 13":               "cannot open x.txt: error N",
+		`cannot open C:\Users\u\x.txt`:                           "cannot open C:x.txt",
+		"utf8_decode failed at deadbeef01":                       "utf8_decode failed at N",
+		"index out of bounds: the len is 3 but the index is 99":  "index out of bounds: the len is N but the index is N",
+		"line one\nline   two":                                   `line one\nline two`,
+		strings.Repeat("x", 500):                                 strings.Repeat("x", 400),
+		strings.Repeat("x!", 120):                                strings.Repeat("x!", 100),
+		strings.Repeat("!", 199) + "xy!":                         strings.Repeat("!", 199) + "xy",
+		"  spaces  around  ":                                     "spaces around",
+		// Numbers: what starts with a digit, whichever it is.
+		"0 9 10ms 3.5e4 a1 x0 _9": "N N N N a1 x0 _9",
+		"7zip":                    "N",
+		// Addresses and hashes have eight digits of base 16 at least, and a decimal one.
+		"abcdef01":   "N",
+		"ABCDEF09":   "N",
+		"fedcba9":    "fedcba9",
+		"f0000000":   "N",
+		"a9999999":   "N",
+		"abcdefab":   "abcdefab",
+		"g0000000":   "g0000000",
+		"abcdefg1":   "abcdefg1",
+		"abcdefG1":   "abcdefG1",
+		"abcdef`1":   "abcdef`N",
+		"abcdef_1":   "abcdef_1",
+		"abcde.01":   "abcde.01",
+		"aAfF9123":   "N",
+		"abcdefab0c": "N",
+		// Paths: their last part.
+		"/":                "/",
+		"a/":               "a/",
+		"a/b":              "a/b",
+		"/a/b":             "/a/b",
+		"/usr/lib/libc.so": "libc.so",
+		"/proc/12/maps":    "maps",
+		"/proc/self/12":    "N",
+		`\`:                `\`,
+		// A name goes on in letters of every kind, digits, "_" and ".".
+		"azAZ09_.f00d":      "azAZ09_.f00d",
+		"f00dface{f00dface": "N{N",
+		"f00dface@f00dface": "N@N",
+		"f00dface[f00dface": "N[N",
+		"f00dface:f00dface": "N:N",
+		"f00dfaceéf00dface": "f00dfaceéf00dface",
+		"Àf00dface":         "Àf00dface",
+		"ä1":                "ä1",
+	} {
+		if got := Mask(in); got != want {
+			t.Errorf("Mask(%q) = %q, want %q", in, got, want)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package disasm
 
 import (
 	"encoding/binary"
+	"strconv"
 	"strings"
 
 	"golang.org/x/arch/arm64/arm64asm"
@@ -37,7 +38,7 @@ func arm64Text(i *Inst, opts TextOptions) string {
 
 var (
 	arm64AtomicNames = [...]string{"ldadd", "ldclr", "ldeor", "ldset", "ldsmax", "ldsmin", "ldumax", "ldumin", "swp"}
-	arm64HintNames   = map[uint32]string{7: "xpaclri", 24: "paciaz", 25: "paciasp", 26: "pacibz", 27: "pacibsp", 28: "autiaz",
+	arm64HintNames   = map[uint32]string{7: "xpaclri", 8: "pacia1716", 10: "pacib1716", 12: "autia1716", 14: "autib1716", 24: "paciaz", 25: "paciasp", 26: "pacibz", 27: "pacibsp", 28: "autiaz",
 		29: "autiasp", 30: "autibz", 31: "autibsp", 32: "bti", 34: "bti c", 36: "bti j", 38: "bti jc"}
 )
 
@@ -56,6 +57,10 @@ func (d arm64Inst) newText() string {
 			return d.withKey(name) + " " + d.name(5, 8) + ", " + arm64RegName(w, 8, "sp")
 		}
 		return d.withKey(name) + "z " + d.name(5, 8)
+	case w&0xffffc000 == 0xdac10000, w&0xfffffbe0 == 0xdac143e0, w&0xffe0fc00 == 0x9ac03000:
+		return d.signature()
+	case w&0xff200400 == 0xf8200400:
+		return d.withKeyAt(23, "ldra") + " " + x + d.signedBase()
 	case w&0x3f200c00 == 0x38200000 && d.Lock:
 		name = arm64AtomicNames[min(w>>12&15, 8)]
 		return name + [...]string{"", "l", "a", "al"}[w>>22&3] + d.suffix() + " " + d.name(16, d.Size) + ", " + d.name(0, d.Size) + d.base()
@@ -73,7 +78,39 @@ func (d arm64Inst) newText() string {
 }
 
 // withKey returns an instruction's name with the key that it uses for authentication.
-func (d arm64Inst) withKey(name string) string { return name + [...]string{"a", "b"}[d.w>>10&1] }
+func (d arm64Inst) withKey(name string) string { return d.withKeyAt(10, name) }
+
+func (d arm64Inst) withKeyAt(bit uint, name string) string {
+	return name + [...]string{"a", "b"}[d.w>>bit&1]
+}
+
+// signature returns the text of an instruction that adds, checks or removes the signature of a pointer.
+func (d arm64Inst) signature() string {
+	x, n := d.name(0, 8), arm64RegName(d.w>>5, 8, "sp")
+	switch {
+	case d.w>>24 == 0x9a:
+		return "pacga " + x + ", " + d.name(5, 8) + ", " + arm64RegName(d.w>>16, 8, "sp")
+	case d.w>>14&1 != 0:
+		return [...]string{"xpaci ", "xpacd "}[d.w>>10&1] + x
+	}
+	name := [...]string{"pac", "aut"}[d.w>>12&1] + [...]string{"i", "d"}[d.w>>11&1]
+	switch {
+	case d.w>>13&1 == 0:
+		return d.withKey(name) + " " + x + ", " + n
+	case n == "sp":
+		return d.withKey(name+"z") + " " + x
+	}
+	return ""
+}
+
+// signedBase returns the memory operand of ldraa: scaled, and pre-indexed or not.
+func (d arm64Inst) signedBase() string {
+	text := strings.TrimSuffix(d.base(), "]")
+	if imm := (d.signed(22, 1)<<9 | int64(d.field(12, 9))) * 8; imm != 0 {
+		text += ",#" + strconv.FormatInt(imm, 10)
+	}
+	return text + [...]string{"]", "]!"}[d.w>>11&1]
+}
 
 func (d arm64Inst) suffix() string {
 	switch d.Size {

@@ -104,7 +104,7 @@ func TestForeignCrashes(t *testing.T) {
 		{"bit", foreignCrash{x64, windows, load, regs{"rax": (dumpData + 0x100) ^ 1<<40, "rbx": dumpData + 0x80}, av(0, (dumpData+0x110)^1<<40), true}, report.CrashWildRead, "not mapped", "single-bit error in rax: with bit 40"},
 		{"stack", foreignCrash{x64, windows, "", regs{"rsp": dumpStack}, win(0xc00000fd, 1, dumpStack-8), true}, report.CrashStackOverflow, "stack overflow", ""},
 		{"division", foreignCrash{x64, windows, "f7f9", regs{"rcx": 0}, win(0xc0000094), true}, report.CrashDivZero, "by zero", ""},
-		{"quotient", foreignCrash{x64, windows, "f7f9", regs{"rax": 1 << 31, "rcx": 0xffffffff}, win(0xc0000095), true}, report.CrashDivOverflow, "divided by -1", ""},
+		{"quotient", foreignCrash{x64, windows, "f7f9", regs{"rax": 1 << 31, "rdx": 0xffffffff, "rcx": 0xffffffff}, win(0xc0000095), true}, report.CrashDivOverflow, "divided by -1", ""},
 		{"ud2", foreignCrash{x64, windows, "0f0b", nil, win(0xc000001d), true}, report.CrashTrap, "must not be reached", ""},
 		{"fastfail", foreignCrash{x64, windows, "cd29", nil, win(0xc0000409, 2), true}, report.CrashStackOverrun, "stack buffer overrun", ""},
 		{"heap", foreignCrash{x64, windows, "", nil, win(0xc0000374), false}, report.CrashHeapCorruption, "corrupted heap", ""},

@@ -63,17 +63,24 @@ func (in *Input) accesses() []disasm.Access {
 	return disasm.FaultAccess(nil, in.Inst, &in.Regs)
 }
 
-// access returns the instruction's access that touches addr, or its only one; otherwise the zero Access, which
-// is not Known.
-func (in *Input) access(addr uint64, have bool) disasm.Access {
-	all := in.accesses()
+// access returns the instruction's access that touches addr, or its only one if that could touch it; otherwise
+// the zero Access, which is not Known.
+func (in *Input) access(addr uint64) disasm.Access {
 	addr = in.pointerBits(addr)
-	for _, a := range all {
-		if have && a.Known && addr-in.pointerBits(a.Addr) < uint64(max(a.Size, 1)) {
+	for _, a := range in.accesses() {
+		if a.Known && addr-in.pointerBits(a.Addr) < uint64(max(a.Size, 1)) {
 			return a
 		}
 	}
-	if len(all) == 1 && !(have && all[0].Known) {
+	if a := in.only(); !a.Known {
+		return a
+	}
+	return disasm.Access{}
+}
+
+// only returns the instruction's access if it makes only one; otherwise the zero Access, which is not Known.
+func (in *Input) only() disasm.Access {
+	if all := in.accesses(); len(all) == 1 {
 		return all[0]
 	}
 	return disasm.Access{}
@@ -144,7 +151,7 @@ func (in *Input) describe(a disasm.Access, addr uint64) Reason {
 	m, mapped := in.mapping(addr)
 	off, null := in.nullOffset(a, addr, mapped)
 	switch {
-	case in.belowStack(addr, mapped, m):
+	case in.belowStack(addr, m):
 		r.Kind = report.CrashStackOverflow
 		r.Text = fmt.Sprintf("stack overflow: %s at %#x, below the stack%s", verb(a), addr, in.crowded(addr))
 	case null:
@@ -160,9 +167,6 @@ func (in *Input) describe(a disasm.Access, addr uint64) Reason {
 func (in *Input) special(r *Reason, a disasm.Access, addr uint64, m libstate.Mapping, mapped bool) bool {
 	s := in.Signal
 	code := s.Code
-	if !s.HasInfo {
-		code = 0
-	}
 	at := fmt.Sprintf("%s at %#x, ", verb(a), addr)
 	switch {
 	case s.Number == sigBus && (code == busAlign || !s.HasInfo && mapped && a.Known && addr%uint64(min(max(a.Size, 1), in.Arch.WordSize)) != 0):
@@ -213,7 +217,7 @@ func (in *Input) refused(r *Reason, a disasm.Access, addr uint64, m libstate.Map
 		r.Kind, r.Text = of(&nonCanonicalKinds, r.Access), at+impossible
 	case in.Mapping == nil:
 		r.Kind, r.Text = of(&badKinds, r.Access), at
-		if s := in.Signal; s.Number == sigSegv && s.HasInfo && s.Code == segvAccess {
+		if s := in.Signal; s.Number == sigSegv && s.Code == segvAccess {
 			r.Kind = of(&noAccessKinds, r.Access)
 		}
 	case !mapped && in.kernels(addr):

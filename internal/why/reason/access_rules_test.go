@@ -149,7 +149,7 @@ func TestSpecial(t *testing.T) {
 		{"another signal, 4", arch.AMD64, sig(sigFPE, 4), read(8), 0x10000, file, true, "", ""},
 		{"another signal, 6", arch.AMD64, sig(sigFPE, 6), read(8), 0x10000, file, true, "", ""},
 	} {
-		in := Input{Arch: c.a, Signal: c.s}
+		in := Input{Arch: c.a, Signal: c.s.linux()}
 		var r Reason
 		if got := in.special(&r, c.acc, c.addr, c.m, c.mapped); got != (c.kind != "") || r.Kind != c.kind || !strings.HasSuffix(r.Text, c.text) || c.kind == "" && r.Text != "" {
 			t.Errorf("%s: %v, %s: %q; want %s: %q", c.name, got, r.Kind, r.Text, c.kind, c.text)
@@ -204,7 +204,7 @@ func TestRefused(t *testing.T) {
 		{in, Signal{Number: sigBus, Code: 2}, read, 0x11000, report.CrashBadRead, "read at 0x11000, which was not accessible"},
 		{in, bus(3, 0), read, 0x11000, report.CrashBadRead, "read at 0x11000, object-specific hardware error"},
 	} {
-		c.in.Signal = c.s
+		c.in.Signal = c.s.linux()
 		r := Reason{Access: direction(c.a)}
 		m, mapped := c.in.mapping(c.addr)
 		c.in.refused(&r, c.a, c.addr, m, mapped)

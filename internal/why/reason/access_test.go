@@ -38,7 +38,11 @@ func TestAccessThatTouches(t *testing.T) {
 		{"no code", at{a: arch.AMD64}, 0x1000, true, ""},
 	} {
 		in := c.p.input(t)
-		if got := direction(in.access(c.addr, c.have)); got != c.want {
+		acc := in.only()
+		if c.have {
+			acc = in.access(c.addr)
+		}
+		if got := direction(acc); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}

@@ -17,27 +17,27 @@ const (
 
 func (in *Input) arithmetic() Reason {
 	r := Reason{Kind: report.CrashFloat, Text: "arithmetic error", AtInst: true}
-	code := in.Signal.Code
-	if in.Signal.HasInfo {
-		if _, words := CodeName(sigFPE, code); words != "" {
-			r.Text = words
-		}
-		switch code {
-		case fpeIntDiv:
-			r.Kind = report.CrashDivZero
-		case fpeIntOvf:
-			r.Kind = report.CrashIntOverflow
-		case fpeSub:
-			r.Kind = report.CrashBounds
-		}
+	if _, words := in.Signal.CodeName(); words != "" {
+		r.Text = words
 	}
-	if in.Signal.HasInfo && code != fpeIntDiv {
+	switch in.Signal.Code {
+	case 0: // not known
+	case fpeIntDiv:
+		r.Kind = report.CrashDivZero
+		if in.Inst == nil && in.isX86() {
+			r.Text = "integer division by zero, or its quotient does not fit"
+		}
+	case fpeIntOvf:
+		r.Kind = report.CrashIntOverflow
+		return r
+	case fpeSub:
+		r.Kind = report.CrashBounds
+		return r
+	default:
 		return r
 	}
 	if kind, text := in.division(); kind != "" {
 		r.Kind, r.Text = kind, text
-	} else if in.Signal.HasInfo && in.Inst == nil && in.isX86() {
-		r.Text = "integer division by zero, or its quotient does not fit"
 	}
 	return r
 }
@@ -57,39 +57,41 @@ func (in *Input) division() (kind, text string) {
 		return "", ""
 	case v == 0:
 		return report.CrashDivZero, "integer division by zero"
-	case v == in.allOnesOfSize() && in.dividesLeast():
+	case v == in.ofSize(^uint64(0)) && in.dividesLeast():
 		return report.CrashDivOverflow, "integer division overflow: the most negative number divided by -1"
 	}
 	return report.CrashDivOverflow, "integer division overflow: the quotient does not fit"
 }
 
-// dividesLeast reports whether the dividend is the most negative number.
+// dividesLeast reports whether an idiv divides the most negative number of its operand size. The dividend has
+// twice that size: its upper half is -1 then.
 func (in *Input) dividesLeast() bool {
-	ax, ok := in.Arch.RegByName("rax")
-	if in.Arch.WordSize == 4 {
-		ax, ok = in.Arch.RegByName("eax")
+	low, high := in.namedReg("ax"), in.namedReg("dx")
+	if in.Inst.Size == 1 { // it is ax
+		high = low >> 8
 	}
-	v, known := in.Regs.Get(ax)
-	all := in.allOnesOfSize()
-	return ok && known && v&all == all/2+1 && strings.HasPrefix(in.Inst.Text(disasm.TextOptions{}), "idiv")
+	all := in.ofSize(^uint64(0))
+	return in.ofSize(low) == all/2+1 && in.ofSize(high) == all && strings.HasPrefix(in.Inst.Text(disasm.TextOptions{}), "idiv")
 }
 
-// allOnesOfSize returns -1 in the operand size of the instruction.
-func (in *Input) allOnesOfSize() uint64 {
-	if n := in.Inst.Size; n > 0 && n < 8 {
-		return 1<<(8*n) - 1
+// namedReg returns the value of a register of x86 by the name of its 16 bits; 0 if it is not known.
+func (in *Input) namedReg(name string) uint64 {
+	reg, ok := in.Arch.RegByName("r" + name)
+	if !ok {
+		reg, _ = in.Arch.RegByName("e" + name)
 	}
-	return ^uint64(0)
+	v, _ := in.Regs.Get(reg)
+	return v
 }
+
+// ofSize returns the part of a value that has the operand size of the instruction.
+func (in *Input) ofSize(v uint64) uint64 { return v & (^uint64(0) >> (64 - 8*in.Inst.Size)) }
 
 // divisor returns the divisor of the instruction.
 func (in *Input) divisor() (uint64, bool) {
 	v, ok := in.Regs.Get(in.Inst.Src)
 	if addr, isMem := in.Inst.EffectiveAddress(&in.Regs); isMem {
-		if in.Word == nil {
-			return 0, false
-		}
-		v, ok = in.Word(addr)
+		v, ok = in.word(addr)
 	}
-	return v & in.allOnesOfSize(), ok
+	return in.ofSize(v), ok
 }

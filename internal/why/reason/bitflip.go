@@ -80,14 +80,14 @@ type flipper struct {
 // operand tries the registers that the bad address was computed from or, if they are not known, the address
 // itself.
 func (f *flipper) operand() {
-	a := f.in.access(f.reason.Addr, true)
+	a := f.in.access(f.reason.Addr)
 	if !a.Known || !f.reason.AtInst {
 		f.value(f.reason.Addr, "", func(v uint64) uint64 { return v })
 		return
 	}
 	for _, reg := range [...]arch.Reg{a.Operand.Base, a.Operand.Index} {
 		v, ok := f.in.Regs.Get(reg)
-		if !ok || reg == f.in.Arch.PC || reg == a.Operand.Index && a.Operand.Scale > 1 {
+		if !ok || reg == a.Operand.Index && a.Operand.Scale > 1 {
 			continue
 		}
 		f.value(v, f.in.Arch.RegName(reg), func(v uint64) uint64 { return f.with(a, reg, v) })
@@ -126,14 +126,14 @@ func (f *flipper) value(v uint64, register string, address func(uint64) uint64) 
 
 // allows reports whether the memory map allows an access.
 func (in *Input) allows(addr uint64, access string) bool {
-	m, ok := in.mapping(addr)
+	m, _ := in.mapping(addr)
 	switch access {
 	case report.AccessWrite:
-		return ok && m.Perm&libstate.Write != 0
+		return m.Perm&libstate.Write != 0
 	case report.AccessExecute:
-		return ok && m.Perm&libstate.Exec != 0
+		return m.Perm&libstate.Exec != 0
 	}
-	return ok && m.Perm&libstate.Read != 0
+	return m.Perm&libstate.Read != 0
 }
 
 func (f *flipper) details(value, guess uint64, register string) report.BitFlipDetails {

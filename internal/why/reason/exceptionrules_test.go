@@ -81,7 +81,7 @@ func TestMemoryFault(t *testing.T) {
 // TestWindowsReasons: what the parameters and the instruction add to the code.
 func TestWindowsReasons(t *testing.T) {
 	byteAtEnd := at{a: arch.AMD64, code: byteRAX, regs: regs{"rax": allOnes}}
-	overflows := at{a: arch.X86, code: idivECX, regs: regs{"eax": 1 << 31, "ecx": 0xffffffff}}
+	overflows := at{a: arch.X86, code: idivECX, regs: regs{"eax": 1 << 31, "edx": 0xffffffff, "ecx": 0xffffffff}}
 	divides := at{a: arch.X86, code: idivECX, regs: regs{"eax": 1, "ecx": 0}}
 	for _, c := range []struct {
 		name       string
@@ -111,9 +111,17 @@ func TestWindowsReasons(t *testing.T) {
 		{"overflow, as division by zero", overflows, win(winDivByZero), report.CrashDivZero, "integer division by zero"},
 		{"illegal", at{a: arch.AMD64, code: ud2}, win(winIllegal), report.CrashTrap, "trap instruction (ud2), placed where code must not be reached"},
 		{"illegal, a breakpoint", at{a: arch.AMD64, code: "cc"}, win(winIllegal), report.CrashIllegalInstruction, "illegal instruction"},
+		{"read, in code that cannot run", at{a: arch.X86, regs: regs{"eip": 0}}, win(winAccessViolation, 0, 0), report.CrashNullCall, "jump to null"},
+		{"read, in code that runs", at{a: arch.X86, code: nop}, win(winAccessViolation, 0, text), report.CrashBadRead, "read at 0x401000, which was not accessible (/bin/prog)"},
+		{"read elsewhere, of code that cannot run", at{a: arch.X86, regs: regs{"eip": data}}, win(winAccessViolation, 0, 0x5000000), report.CrashWildRead, "read at 0x5000000, which is not mapped"},
+		{"write, in code that cannot run", at{a: arch.X86, regs: regs{"eip": 0x5000000}}, win(winAccessViolation, 1, 0x5000000), report.CrashWildWrite, "write at 0x5000000, which is not mapped"},
+		{"write, register not known", at{a: arch.X86, code: storeRAX}, win(winAccessViolation, 1, 0x5000000), report.CrashWildWrite, "write of 4 bytes at 0x5000000, which is not mapped"},
+		{"page error at an instruction", at{a: arch.X86, code: loadRAX}, win(winInPageError, 0, 0xffffffff90000000), report.CrashBusError, "read at 0x90000000: the page could not be loaded"},
 		{"division by zero at a trap", at{a: arch.AMD64, code: ud2}, win(winDivByZero), report.CrashDivZero, "integer division by zero"},
 	} {
-		if r := WhyException(c.p.input(t), c.e); r.Kind != c.kind || r.Text != c.text {
+		in := c.p.input(t)
+		in.Signal = bus(1, 0x123456789) // which means nothing
+		if r := WhyException(in, c.e); r.Kind != c.kind || r.Text != c.text {
 			t.Errorf("%s: %s: %q; want %s: %q", c.name, r.Kind, r.Text, c.kind, c.text)
 		}
 	}
@@ -124,6 +132,10 @@ func TestWindowsReasons(t *testing.T) {
 	if r := WhyException(in, win(winPrivileged)); !r.AtInst {
 		t.Errorf("a privileged instruction is not what failed: %+v", r)
 	}
+	in = at{a: arch.AMD64, code: loadRAX}.input(t)
+	if r := WhyException(in, win(winInPageError, 0, 0x5000000)); !r.AtInst {
+		t.Errorf("the instruction that accessed the page is not what failed: %+v", r)
+	}
 }
 
 // TestMachReasons: what the codes and the instruction add to the type of a Mach exception.
@@ -131,7 +143,7 @@ func TestMachReasons(t *testing.T) {
 	mach := func(code, flags uint32, params ...uint64) Exception {
 		return Exception{Of: MachExceptions, Code: code, Flags: flags, Addr: 0x5000000, Params: params}
 	}
-	overflows := at{a: arch.X86, code: idivECX, regs: regs{"eax": 1 << 31, "ecx": 0xffffffff}}
+	overflows := at{a: arch.X86, code: idivECX, regs: regs{"eax": 1 << 31, "edx": 0xffffffff, "ecx": 0xffffffff}}
 	wild := at{a: arch.AMD64, code: loadRAX, regs: regs{"rax": 1 << 60}}
 	wild32 := at{a: arch.X86, code: loadRAX, regs: regs{"eax": 0x5000000}}
 	for _, c := range []struct {
@@ -160,12 +172,16 @@ func TestMachReasons(t *testing.T) {
 		{"software, unknown code", at{a: arch.AMD64, code: ud2}, mach(5, 7), false, report.CrashUnknown, "software exception"},
 		{"unknown type", at{a: arch.AMD64, code: nop}, mach(99, 1), false, report.CrashUnknown, "exception 99 with code 0x1"},
 		{"access, unknown code", wild32, mach(1, 77), true, report.CrashWildRead, "read of 4 bytes at 0x5000000, which is not mapped"},
+		{"jump", at{a: arch.AMD64, regs: regs{"rip": 0x5000000}}, mach(1, 1), false, report.CrashWildCall, "jump to 0x5000000, which is not mapped"},
+		{"access of code that runs", at{a: arch.AMD64, code: nop, regs: regs{"rip": text}}, Exception{Of: MachExceptions, Code: 1, Flags: 1, Addr: text}, true, report.CrashBadAccess, "access at 0x401000, which was not accessible (/bin/prog)"},
+		{"access, sign-extended", wild32, Exception{Of: MachExceptions, Code: 1, Flags: 5, Addr: 0xffffffff90000000}, true, report.CrashWildAccess, "access at 0x90000000, which failed"},
 		{"access, failure", wild32, mach(1, 5), true, report.CrashWildRead, "read at 0x5000000, which failed"},
 		{"resource, unknown type", at{a: arch.ARM64}, mach(11, 7<<29), false, report.CrashLimit, "resource limit reached"},
 		{"guard, unknown type", at{a: arch.ARM64}, mach(12, 7<<29), false, report.CrashGuard, "guard violation"},
 		{"guard", at{a: arch.ARM64}, mach(12, 2<<29), false, report.CrashGuard, "guard violation: a file descriptor"},
 		{"crash by a signal", at{a: arch.ARM64}, mach(0, 0, 10, 1<<24), false, report.CrashSignal, "ended by SIGHUP"},
 		{"crash by no signal", at{a: arch.ARM64}, mach(0, 0, 10, 99<<24), false, report.CrashSignal, "ended by signal 99"},
+		{"crash by a signal behind the last", at{a: arch.ARM64}, mach(0, 0, 10, 32<<24), false, report.CrashSignal, "ended by signal 32"},
 		{"parameters of another type", at{a: arch.ARM64}, mach(0, 0, 11, 1<<24), false, report.CrashNone, "dump without an exception"},
 		{"one parameter", at{a: arch.ARM64}, mach(0, 0, 10), false, report.CrashNone, "dump without an exception"},
 	} {
@@ -180,6 +196,7 @@ func TestMachReasons(t *testing.T) {
 	}{
 		{mach(1, 0x105), nil, "EXC_BAD_ACCESS / EXC_ARM_PAC_FAIL"}, {mach(1, 13), nil, "EXC_BAD_ACCESS / EXC_I386_GPFLT"},
 		{mach(1, 13), arch.ARM64, "EXC_BAD_ACCESS / 0x0000000d"}, {mach(1, 1, 10, 6<<24), arch.AMD64, "EXC_BAD_ACCESS / KERN_INVALID_ADDRESS"},
+		{mach(0, 0, 10, 32<<24), arch.AMD64, "EXC_CRASH / signal 32"},
 		{mach(0, 7), arch.AMD64, "00000000 / 0x00000007"}, {mach(0, 0, 10, 1<<24), arch.AMD64, "EXC_CRASH / SIGHUP"},
 	} {
 		if got := c.e.Name(c.a); !strings.HasSuffix(got, c.want) {

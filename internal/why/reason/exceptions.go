@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/corewalk/corewalk/internal/code/disasm"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
@@ -71,15 +70,13 @@ func (in *Input) faultAt(kind string, addr uint64) Reason {
 	if in.Arch == nil {
 		return in.plainFault(kind, addr)
 	}
-	addr = in.Arch.Truncate(addr)
+	addr = in.truncate(addr)
 	pc, ok := in.Regs.Get(in.Arch.PC)
-	if kind == "execute" || kind == "" && ok && pc == addr && in.cannotRun(pc) {
+	// Processors that cannot forbid execution report it as a read.
+	if kind == "execute" || kind != "write" && ok && pc == addr && in.cannotRun(pc) {
 		return in.jump(addr)
 	}
-	acc := in.access(addr, true)
-	if !acc.Known {
-		acc = disasm.Access{Addr: addr}
-	}
+	acc := in.access(addr)
 	switch kind {
 	case "read":
 		acc.Read, acc.Write = true, false
@@ -91,6 +88,7 @@ func (in *Input) faultAt(kind string, addr uint64) Reason {
 
 // plainFault describes an access by its direction and address alone.
 func (in *Input) plainFault(kind string, addr uint64) Reason {
+	addr = in.truncate(addr)
 	return Reason{Kind: of(&badKinds, kind), Text: fmt.Sprintf("%s at %#x", orElse(kind, "access"), addr),
 		Access: kind, Addr: addr, HasAddr: true, AtInst: true}
 }

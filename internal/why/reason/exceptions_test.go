@@ -127,8 +127,27 @@ func TestWhyException(t *testing.T) {
 	}
 }
 
-// Without an architecture there is still a text.
+// TestExceptionNumbers: as they are usually written.
+func TestExceptionNumbers(t *testing.T) {
+	for want, e := range map[string]Exception{
+		"0xc0000005": win(0xc0000005), "0x00000017": win(0x17), "10": {Of: MachExceptions, Code: 10}, "1129345912": {Of: MachExceptions, Code: 0x43507378},
+	} {
+		if got := e.Number(); got != want {
+			t.Errorf("%+v: %s, want %s", e, got, want)
+		}
+	}
+}
+
+// Without an architecture, or without the program counter, there is still a text.
 func TestWhyExceptionUnknownArch(t *testing.T) {
+	in := onWindows(t, "")
+	in.Regs.Clear(arch.RIP)
+	if r := WhyException(in, Exception{Of: MachExceptions, Code: 1, Flags: 1}); r.Text != "access at null" {
+		t.Errorf("program counter not known: %+v", r)
+	}
+	if r := WhyException(Input{}, Exception{Of: MachExceptions, Code: 3, Flags: 1}); r.Text != "integer division by zero" {
+		t.Errorf("%+v", r)
+	}
 	if r := WhyException(Input{}, win(0xc0000005, 1, 0x45)); r.Text != "write at 0x45" || r.Access != "write" {
 		t.Errorf("%+v", r)
 	}

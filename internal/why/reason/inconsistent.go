@@ -15,15 +15,15 @@ func (in *Input) inconsistencies(r *Reason) {
 	found := func(what string) { r.Inconsistencies = append(r.Inconsistencies, what) }
 	switch r.Kind {
 	case report.CrashDivZero:
-		if in.isX86() && r.AtInst && in.Inst.Kind != disasm.Div {
+		if in.isX86() && in.Inst.Kind != disasm.Div {
 			found(report.InconsistentDivision)
 		}
 	case report.CrashPrivileged:
-		if in.isX86() && r.AtInst && plainCode(in.Inst.Kind) {
+		if in.isX86() && plainCode(in.Inst.Kind) {
 			found(report.InconsistentPrivileged)
 		}
 	case report.CrashBadAccess:
-		if in.Arch == arch.AMD64 && !r.HasAddr && in.Signal.Code == siKernel && in.ordinary() {
+		if in.Arch == arch.AMD64 && in.Signal.Code == siKernel && in.ordinary() {
 			found(report.InconsistentNonCanonical)
 		}
 	}
@@ -45,13 +45,13 @@ func plainCode(k disasm.Kind) bool {
 	return false
 }
 
-// ordinary reports whether the instruction only moves data and all its addresses are known and possible.
+// ordinary reports whether the instruction only moves data and all its addresses are known.
 func (in *Input) ordinary() bool {
 	if !plainCode(in.Inst.Kind) || in.Inst.Kind == disasm.Ret {
 		return false
 	}
 	for _, a := range in.accesses() {
-		if !a.Known || !in.canonical(a.Addr) {
+		if !a.Known {
 			return false
 		}
 	}
@@ -61,9 +61,6 @@ func (in *Input) ordinary() bool {
 // allowed reports whether the memory map allows the access that the system refused. That also happens when
 // another thread changed the map between the fault and the dump.
 func (in *Input) allowed(r *Reason) bool {
-	if !r.HasAddr || r.Access == "" || in.Mapping == nil {
-		return false
-	}
 	switch r.Kind {
 	case report.CrashBadRead, report.CrashBadWrite, report.CrashBadCall:
 	default:
@@ -78,9 +75,7 @@ func (in *Input) allowed(r *Reason) bool {
 // elsewhere reports whether no access of the instruction could have failed at the address.
 func (in *Input) elsewhere(r *Reason) bool {
 	switch {
-	case !r.unmatched || !r.AtInst:
-		return false
-	case in.Inst.Kind == disasm.Syscall || in.Inst.Rep:
+	case !r.unmatched || in.Inst.Rep:
 		return false
 	}
 	switch in.Arch.Family {
@@ -96,7 +91,7 @@ func (in *Input) elsewhere(r *Reason) bool {
 		return plainCode(in.Inst.Kind)
 	}
 	for _, a := range all {
-		if !a.Known || a.Size == 0 || a.Operand.Vector {
+		if !a.Known || a.Size == 0 {
 			return false
 		}
 	}

@@ -14,8 +14,8 @@ func (in *Input) cannotRun(pc uint64) bool {
 	if in.Mapping == nil {
 		return in.Inst == nil
 	}
-	m, ok := in.Mapping(pc)
-	return !ok || m.Perm&libstate.Exec == 0
+	m, _ := in.mapping(pc)
+	return m.Perm&libstate.Exec == 0
 }
 
 // ranInto reports whether the fault at addr was the fetch of the rest of the instruction at pc, which extends
@@ -25,7 +25,7 @@ func (in *Input) ranInto(pc, addr uint64) bool {
 	if in.Inst != nil {
 		length = uint64(in.Inst.Len)
 	}
-	return in.Mapping != nil && addr > pc && addr-pc < length && addr%pageSize == 0 && !in.cannotRun(pc) && in.cannotRun(addr)
+	return addr-pc < length && addr%pageSize == 0 && !in.cannotRun(pc) && in.cannotRun(addr)
 }
 
 // pageSize is the smallest page of any processor.
@@ -42,7 +42,7 @@ func (in *Input) jump(pc uint64) Reason {
 		r.Kind = report.CrashNonCanonicalCall
 	case mapped && m.Perm&libstate.Exec == 0:
 		r.Kind = report.CrashExecNoExec
-	case in.Mapping == nil:
+	case mapped || in.Mapping == nil:
 		r.Kind = report.CrashBadCall
 	}
 	r.Text = in.how(pc) + " " + in.noCode(pc)
@@ -56,8 +56,10 @@ func (in *Input) noCode(pc uint64) string {
 		return nullPlus(int64(pc))
 	case !in.canonical(pc):
 		return fmt.Sprintf("%#x%s", pc, impossible)
-	case mapped:
+	case mapped && m.Perm&libstate.Exec == 0:
 		return fmt.Sprintf("%#x, which is not executable%s", pc, place(m))
+	case mapped:
+		return fmt.Sprintf("%#x, which was not accessible%s", pc, place(m))
 	case in.Mapping == nil:
 		return fmt.Sprintf("%#x, where no code can run", pc)
 	}
@@ -68,8 +70,8 @@ func (in *Input) noCode(pc uint64) string {
 // call leaves its return address.
 func (in *Input) how(pc uint64) string {
 	sp, ok := in.Regs.Get(in.Arch.SP)
-	if ok && in.Word != nil && pc != 0 && in.Arch.RA == arch.NoReg {
-		if v, ok := in.Word(sp - uint64(in.Arch.WordSize)); ok && v == pc {
+	if ok && pc != 0 && in.Arch.RA == arch.NoReg {
+		if v, ok := in.word(sp - uint64(in.Arch.RegSize)); ok && v == pc {
 			return "return to"
 		}
 	}
@@ -86,8 +88,8 @@ func (in *Input) called(sp uint64, haveSP bool, pc uint64) bool {
 	var ok bool
 	if in.Arch.RA != arch.NoReg {
 		ra, ok = in.Regs.Get(in.Arch.RA)
-	} else if haveSP && in.Word != nil {
-		ra, ok = in.Word(sp)
+	} else if haveSP {
+		ra, ok = in.word(sp)
 	}
 	if !ok || in.Bytes == nil {
 		return false

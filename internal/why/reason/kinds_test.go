@@ -19,6 +19,8 @@ type at struct {
 	code  string // hexadecimal, in memory order
 	regs  map[string]uint64
 	words map[uint64]uint64
+	// What the dump does not have: the memory, and the map of it.
+	noWords, blind bool
 }
 
 // input is the process with the mappings of TestWhy and a stack below 4 GB.
@@ -28,6 +30,12 @@ func (p at) input(t *testing.T) Input {
 		v, ok := p.words[addr]
 		return v, ok
 	}}
+	if p.noWords {
+		in.Word = nil
+	}
+	if p.blind {
+		in.Mapping = nil
+	}
 	in.Regs.Set(p.a.PC, text)
 	in.Regs.Set(p.a.SP, lowStack+0x8000)
 	for name, v := range p.regs {
@@ -142,7 +150,7 @@ func TestKinds(t *testing.T) {
 
 		// Arithmetic and instructions.
 		{"zero", at{a: x64, code: idivECX, regs: regs{"rcx": 0}}, sig(sigFPE, 1), report.CrashDivZero, "by zero"},
-		{"i386, least", at{a: x86, code: idivECX, regs: regs{"eax": 1 << 31, "ecx": 0xffffffff}}, sig(sigFPE, 1), report.CrashDivOverflow, "most negative"},
+		{"i386, least", at{a: x86, code: idivECX, regs: regs{"eax": 1 << 31, "edx": 0xffffffff, "ecx": 0xffffffff}}, sig(sigFPE, 1), report.CrashDivOverflow, "most negative"},
 		{"quotient", at{a: x86, code: "f7f1", regs: regs{"eax": 0, "ecx": 3}}, sig(sigFPE, 1), report.CrashDivOverflow, "does not fit"},
 		{"overflow", at{a: a32}, sig(sigFPE, 2), report.CrashIntOverflow, "integer overflow"},
 		{"float", at{a: a64}, sig(sigFPE, 3), report.CrashFloat, "floating-point division by zero"},

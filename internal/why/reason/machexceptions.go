@@ -109,7 +109,7 @@ func (e Exception) machCode(a *arch.Arch) (named, bool) {
 
 func (e Exception) machName(a *arch.Arch) string {
 	if sig := e.crashSignal(); e.Code == 0 && sig != 0 {
-		return "EXC_CRASH / " + BSDSignals.Name(sig)
+		return "EXC_CRASH / " + macSignal(sig)
 	}
 	kind, known := machKinds[e.Code]
 	if !known {
@@ -134,6 +134,10 @@ func (e Exception) crashSignal() int {
 	return 0
 }
 
+func macSignal(number int) string {
+	return orElse(MacSignals.Name(number), fmt.Sprintf("signal %d", number))
+}
+
 func (in *Input) whyMach(e Exception) Reason {
 	code, hasCode := e.machCode(in.Arch)
 	switch e.Code {
@@ -144,7 +148,7 @@ func (in *Input) whyMach(e Exception) Reason {
 		case sigAbrt:
 			return Reason{Kind: report.CrashAbort, Text: "abort called by the program itself"}
 		default:
-			return Reason{Kind: report.CrashSignal, Text: "ended by " + orElse(BSDSignals.Name(sig), fmt.Sprintf("signal %d", sig))}
+			return Reason{Kind: report.CrashSignal, Text: "ended by " + macSignal(sig)}
 		}
 	case machBadAccess:
 		return in.machBadAccess(e, code, hasCode)
@@ -175,7 +179,7 @@ func (in *Input) machBadAccess(e Exception, code named, hasCode bool) Reason {
 	if !hasCode || e.Flags == 1 || e.Flags == 2 {
 		return r
 	}
-	r.Text = fmt.Sprintf("%s at %#x, %s", orElse(r.Access, "access"), e.Addr, code.words)
+	r.Text = fmt.Sprintf("%s at %#x, %s", orElse(r.Access, "access"), r.Addr, code.words)
 	switch e.Flags {
 	case 9:
 		r.Kind = report.CrashHardware

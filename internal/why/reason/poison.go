@@ -126,14 +126,14 @@ type pointer struct {
 func (in *Input) badPointers(r *Reason) []pointer {
 	var out []pointer
 	add := func(reg arch.Reg) {
-		if v, ok := in.Regs.Get(reg); ok && reg != in.Arch.SP && reg != in.Arch.PC {
+		if v, ok := in.Regs.Get(reg); ok && reg != in.Arch.SP {
 			out = append(out, pointer{v, in.Arch.RegName(reg)})
 		}
 	}
 	if r.Access == report.AccessExecute {
 		return append(out, pointer{r.Addr, ""})
 	}
-	if a := in.access(r.Addr, true); r.AtInst && a.Known {
+	if a := in.access(r.Addr); r.AtInst && a.Known {
 		add(a.Operand.Base)
 		if a.Operand.Scale <= 1 {
 			add(a.Operand.Index)
@@ -191,8 +191,8 @@ func (in *Input) freed(who string, v uint64) (text, confidence string) {
 		return "", ""
 	}
 	page := v << shift
-	m, ok := in.mapping(page)
-	if !ok || m.Perm&libstate.Write == 0 || m.Path != "" && m.Path != "[heap]" {
+	m, _ := in.mapping(page)
+	if m.Perm&libstate.Write == 0 || m.Path != "" && m.Path != "[heap]" {
 		return "", ""
 	}
 	text = fmt.Sprintf("%s %#x, which glibc leaves in a freed block on page %#x", who, v, page)
@@ -209,7 +209,7 @@ func (in *Input) freed(who string, v uint64) (text, confidence string) {
 // before it, the protected link to the next block. A register must still point to the block.
 func (in *Input) freedKey(who string, v uint64) (text, confidence string) {
 	const shift, align = 12, 16
-	if in.Arch.WordSize != 8 || in.Word == nil || v < 1<<16 {
+	if in.Arch.WordSize != 8 || v < 1<<16 {
 		return "", ""
 	}
 	for reg := range arch.Reg(in.Arch.NumRegs()) {
@@ -217,12 +217,12 @@ func (in *Input) freedKey(who string, v uint64) (text, confidence string) {
 		if !ok || at == 0 || at%align != 0 {
 			continue
 		}
-		if key, ok := in.Word(at + 8); !ok || key != v {
+		if key, ok := in.word(at + 8); !ok || key != v {
 			continue
 		}
-		link, ok := in.Word(at)
-		m, mapped := in.mapping(at)
-		if next := link ^ at>>shift; !ok || !mapped || m.Perm&libstate.Write == 0 || next != 0 && (next%align != 0 || next < m.Start || next >= m.End) {
+		link, ok := in.word(at)
+		m, _ := in.mapping(at)
+		if next := link ^ at>>shift; !ok || m.Perm&libstate.Write == 0 || next != 0 && (next%align != 0 || next < m.Start || next >= m.End) {
 			continue
 		}
 		return fmt.Sprintf("%s %#x, which glibc left in the freed block %#x, where %s points: use after free", who, v, at, in.Arch.RegName(reg)), "likely"

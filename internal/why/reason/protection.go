@@ -75,16 +75,16 @@ func (in *Input) notCanonical(how string, addr uint64) Reason {
 }
 
 // target returns the target of a return or of an indirect call or jump.
-func (in *Input) target() (uint64, bool) {
-	if v, ok := in.Regs.Get(in.Inst.Src); ok && in.Inst.Kind != disasm.Ret {
-		return v, true
+func (in *Input) target() (to uint64, ok bool) {
+	if v, ok := in.Regs.Get(in.Inst.Src); ok {
+		return v, !in.authenticates() // not with a signature in it
 	}
 	for _, a := range in.accesses() {
-		if a.Read && a.Known && in.Word != nil {
-			return in.Word(a.Addr)
+		if a.Read && a.Known {
+			return in.word(a.Addr)
 		}
 	}
-	return 0, false
+	return to, ok
 }
 
 // controlFlow explains a fault of the shadow stack, or of a branch to an invalid target.

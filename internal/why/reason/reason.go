@@ -1,8 +1,6 @@
 package reason
 
 import (
-	"fmt"
-
 	"github.com/corewalk/corewalk/internal/code/disasm"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/report"
@@ -68,6 +66,7 @@ const nullZone = 0x10000
 // Why returns the reason of a signal.
 func Why(in Input) Reason {
 	in.Signal = in.Signal.linux()
+	in.Signal.Addr = in.truncate(in.Signal.Addr)
 	return in.complete(in.why())
 }
 
@@ -78,9 +77,6 @@ func (in *Input) complete(r Reason) Reason {
 	}
 	if in.Arch == nil {
 		return r
-	}
-	if r.HasAddr {
-		r.Addr = in.Arch.Truncate(r.Addr)
 	}
 	in.listAccesses(&r)
 	in.inconsistencies(&r)
@@ -94,17 +90,17 @@ func (in *Input) why() Reason {
 	if r, ok := kernelReason(s); ok {
 		return r
 	}
-	if s.HasInfo && fromProcess(s.Code) {
+	switch {
+	case s.HasInfo && fromProcess(s.Code):
 		if r, ok := in.sentAgain(); ok {
 			return r
 		}
 		return sent(s)
+	case s.Code < 0: // no fault
+		return byCode(s)
 	}
 	switch s.Number {
 	case sigSegv, sigBus:
-		if !s.HasInfo && (!s.HasAddr || s.Addr == 0 && in.knowsAccess()) {
-			return in.guess()
-		}
 		return in.badAccess()
 	case sigFPE:
 		return in.arithmetic()
@@ -113,18 +109,11 @@ func (in *Input) why() Reason {
 	case sigTrap:
 		return in.trapped()
 	case sigSys:
-		if s.HasInfo && s.Code == 1 {
+		if s.Code == 1 {
 			return Reason{Kind: report.CrashSeccomp, Text: in.syscall() + " forbidden by a seccomp filter"}
 		}
 	}
-	if !s.HasInfo {
-		return plain(s.Number)
-	}
-	name, words := CodeName(s.Number, s.Code)
-	if words == "" {
-		return plain(s.Number)
-	}
-	return Reason{Kind: kindOfSignal(s.Number), Text: fmt.Sprintf("%s (%s)", words, name)}
+	return byCode(s)
 }
 
 // guess explains a bad access without information from the kernel, by the instruction's own access if it has
@@ -134,7 +123,7 @@ func (in *Input) guess() Reason {
 	if ok && in.Mapping != nil && in.cannotRun(pc) {
 		return in.jump(pc)
 	}
-	if acc := in.access(0, false); acc.Known {
+	if acc := in.only(); acc.Known {
 		if !in.canonical(acc.Addr) {
 			return in.protectionFault()
 		}
@@ -157,36 +146,56 @@ func (r *Reason) bad() bool {
 // badAccess explains SIGSEGV and SIGBUS.
 func (in *Input) badAccess() Reason {
 	s := in.Signal
-	if s.Code == siKernel {
+	switch {
+	case s.Code == siKernel:
 		return in.protectionFault()
-	}
-	if s.Number == sigSegv && s.HasInfo && s.Code == segvMTEAsync {
+	case s.Number == sigSegv && s.Code == segvMTEAsync:
 		return Reason{Kind: report.CrashMemoryTag, Text: "memory tag mismatch, reported late: the access and its address are not known"}
+	case !s.HasAddr:
+		return in.guess()
+	case !s.HasInfo && s.Addr == 0 && in.only().Known:
+		// The access says more than an address of 0 without a code, which may mean that there is no address.
+		return in.guess()
 	}
 	pc, _ := in.Regs.Get(in.Arch.PC)
 	switch {
-	case s.HasAddr && s.Addr == pc && in.cannotRun(pc):
+	case s.Addr == pc && in.cannotRun(pc):
 		return in.jump(pc)
-	case s.HasAddr && in.ranInto(pc, s.Addr):
+	case in.ranInto(pc, s.Addr):
 		r := in.jump(s.Addr)
 		r.Text = "execution ran into " + in.noCode(s.Addr)
 		return r
-	case s.Number == sigSegv && s.HasInfo && s.Code == segvControl:
+	case s.Number == sigSegv && s.Code == segvControl:
 		return in.controlFlow()
 	}
-	acc := in.access(s.Addr, s.HasAddr)
-	return in.describe(acc, s.Addr)
+	return in.describe(in.access(s.Addr), s.Addr)
 }
 
-// knowsAccess reports whether the instruction makes one access, to a known address. That says more than an
-// address of 0 without a code, which may mean that there is no address.
-func (in *Input) knowsAccess() bool {
-	return in.access(0, false).Known
-}
-
+// mapping returns the mapping that contains an address; the zero Mapping if it is not mapped, or not known to
+// be.
 func (in *Input) mapping(addr uint64) (libstate.Mapping, bool) {
 	if in.Mapping == nil {
 		return libstate.Mapping{}, false
 	}
-	return in.Mapping(addr)
+	m, ok := in.Mapping(addr)
+	if !ok {
+		return libstate.Mapping{}, false
+	}
+	return m, true
+}
+
+// truncate cuts an address to the architecture's size: 32-bit addresses may be sign-extended.
+func (in *Input) truncate(addr uint64) uint64 {
+	if in.Arch == nil {
+		return addr
+	}
+	return in.Arch.Truncate(addr)
+}
+
+// word reads a word of memory; it returns false if that is not known.
+func (in *Input) word(addr uint64) (v uint64, ok bool) {
+	if in.Word != nil {
+		v, ok = in.Word(addr)
+	}
+	return v, ok
 }

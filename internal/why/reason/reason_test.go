@@ -7,6 +7,7 @@ import (
 
 	"github.com/corewalk/corewalk/internal/code/disasm"
 	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
@@ -179,7 +180,7 @@ func TestWhy(t *testing.T) {
 		// Arithmetic.
 		{"division by zero", machine{code: idivECX, regs: map[string]uint64{"rcx": 0xff00000000}}, Signal{Number: sigFPE, Code: 1, HasInfo: true}, "integer division by zero", "", 0, true},
 		{"quotient too large", machine{code: idivECX, regs: map[string]uint64{"rcx": 0xffffffff}}, Signal{Number: sigFPE, Code: 1, HasInfo: true}, "integer division overflow: the quotient does not fit", "", 0, true},
-		{"least number by -1", machine{code: idivECX, regs: map[string]uint64{"rax": 0x80000000, "rcx": 0xffffffff}}, Signal{Number: sigFPE, Code: 1, HasInfo: true}, "integer division overflow: the most negative number divided by -1", "", 0, true},
+		{"least number by -1", machine{code: idivECX, regs: map[string]uint64{"rax": 0x80000000, "rdx": 0xffffffff, "rcx": 0xffffffff}}, Signal{Number: sigFPE, Code: 1, HasInfo: true}, "integer division overflow: the most negative number divided by -1", "", 0, true},
 		{"by memory, zero", machine{code: idivMem, regs: rax(data), words: map[uint64]uint64{data: 1 << 32}}, Signal{Number: sigFPE, Code: 1, HasInfo: true}, "integer division by zero", "", 0, true},
 		{"by memory, overflow", machine{code: idivMem, regs: rax(data), words: map[uint64]uint64{data: 3}}, Signal{Number: sigFPE, Code: 1, HasInfo: true}, "integer division overflow: the quotient does not fit", "", 0, true},
 		{"floating point", machine{code: nop}, Signal{Number: sigFPE, Code: 7, HasInfo: true}, "invalid floating-point operation", "", 0, true},
@@ -250,14 +251,6 @@ func TestWhyAnySignal(t *testing.T) {
 	}
 }
 
-func TestSignalName(t *testing.T) {
-	for n, want := range map[int]string{0: "", -1: "", 1: "SIGHUP", 11: "SIGSEGV", 31: "SIGSYS", 32: "SIG32", 34: "SIGRTMIN", 37: "SIGRTMIN+3", 64: "SIGRTMIN+30", 65: ""} {
-		if got := SignalName(n); got != want {
-			t.Errorf("SignalName(%d) = %q, want %q", n, got, want)
-		}
-	}
-}
-
 func TestCodeName(t *testing.T) {
 	for _, c := range []struct {
 		signo, code int
@@ -271,6 +264,8 @@ func TestCodeName(t *testing.T) {
 		{sigFPE, 8, "FPE_FLTSUB", "subscript out of range"},
 		{sigAbrt, -6, "SI_TKILL", "sent by tgkill"},
 		{sigSegv, 0, "SI_USER", "sent by kill"},
+		{10, -4, "SI_ASYNCIO", "sent by asynchronous I/O"},
+		{10, -5, "SI_SIGIO", "sent by queued SIGIO"},
 		{sigTrap, 128, "SI_KERNEL", "sent by the kernel"},
 		{1, 99, "99", ""},
 	} {
@@ -281,21 +276,63 @@ func TestCodeName(t *testing.T) {
 	}
 }
 
-// The address is known, but not the code.
-func TestWhyWithoutCode(t *testing.T) {
-	in := onWindows(t, "\x89\x10") // mov %edx,(%rax)
-	in.Signal = Signal{Number: sigSegv, Addr: 0x45, HasAddr: true}
-	if r := Why(in); r.Text != "write of 4 bytes at null+0x45" || r.Addr != 0x45 {
-		t.Errorf("%+v", r)
+// TestWithoutCode: without the signal's code the address may be missing, or 0 although there is none.
+func TestWithoutCode(t *testing.T) {
+	at0 := regs{"rax": 0x45}
+	anywhere := at{a: arch.AMD64, code: loadRAX, regs: regs{"rax": 0x5000000}}
+	blind := anywhere
+	blind.blind = true
+	noAddr := func(number int) Signal { return Signal{Number: number, Code: siKernel} } // which means nothing
+	addr := func(number int, addr uint64) Signal {
+		return Signal{Number: number, Code: siKernel, Addr: addr, HasAddr: true}
 	}
-	in = onWindows(t, "\x48\x8b\x11") // mov (%rcx),%rdx, whose address is non-canonical
-	in.Signal = Signal{Number: sigSegv, HasAddr: true}
-	if r := Why(in); r.Addr != 0x1122334455667788 {
-		t.Errorf("%+v", r)
+	for _, c := range []struct {
+		name       string
+		p          at
+		s          Signal
+		kind, text string
+	}{
+		{"address", at{a: arch.AMD64, code: storeRAX, regs: at0}, addr(sigSegv, 0x45), report.CrashNullWrite, "write of 4 bytes at null+0x45"},
+		{"another address", at{a: arch.AMD64, code: storeRAX, regs: at0}, addr(sigSegv, 0x6000000), report.CrashWildAccess, "access at 0x6000000, which is not mapped"},
+		{"address 0", anywhere, addr(sigSegv, 0), report.CrashWildRead, "read of 4 bytes at 0x5000000, which is not mapped"},
+		{"address 0, access not known", at{a: arch.AMD64, code: loadRAX}, addr(sigSegv, 0), report.CrashNullRead, "read of 4 bytes at null"},
+		{"address 0, of two accesses", at{a: arch.AMD64, code: movsb, regs: regs{"rsi": data, "rdi": 0}}, addr(sigSegv, 0), report.CrashNullWrite, "write of 1 byte at null"},
+		{"address 0, no code", at{a: arch.AMD64}, addr(sigSegv, 0), report.CrashNullAccess, "access at null"},
+		{"jump, address", at{a: arch.AMD64, regs: regs{"rip": 0x5000000}}, addr(sigSegv, 0x5000000), report.CrashWildCall, "jump to 0x5000000, which is not mapped"},
+		{"jump, address, no map", at{a: arch.AMD64, regs: regs{"rip": 0x5000000}, blind: true}, addr(sigSegv, 0x5000000), report.CrashBadCall, "jump to 0x5000000, where no code can run"},
+		{"no address", anywhere, noAddr(sigSegv), report.CrashWildRead, "read of 4 bytes at 0x5000000, which is not mapped"},
+		{"no address, bus error", anywhere, noAddr(sigBus), report.CrashWildRead, "read of 4 bytes at 0x5000000, which is not mapped"},
+		{"no address, no map", blind, noAddr(sigSegv), report.CrashBadRead, "read of 4 bytes at 0x5000000"},
+		{"no address, no map, no code", at{a: arch.AMD64, blind: true}, noAddr(sigSegv), report.CrashBadAccess, "invalid memory access"},
+		{"no address, an access that is allowed", at{a: arch.AMD64, code: loadRAX, regs: regs{"rax": data}}, noAddr(sigSegv), report.CrashBadAccess, "invalid memory access"},
+		{"no address, access not known", at{a: arch.AMD64, code: loadRAX}, noAddr(sigSegv), report.CrashBadAccess, "invalid memory access"},
+		{"no address, not canonical", at{a: arch.AMD64, code: loadRAX, regs: regs{"rax": 1 << 60}}, noAddr(sigSegv), report.CrashNonCanonicalRead,
+			"read of 4 bytes at 0x1000000000000000, which no process can map (not canonical)"},
+		{"no address, jump", at{a: arch.AMD64, regs: regs{"rip": data}}, noAddr(sigSegv), report.CrashExecNoExec, "jump to 0x404000, which is not executable (/bin/prog)"},
+
+		{"code, but no address", anywhere, Signal{Number: sigSegv, Code: 1, HasInfo: true}, report.CrashWildRead, "read of 4 bytes at 0x5000000, which is not mapped"},
+		{"code, but no address and no code", at{a: arch.AMD64}, Signal{Number: sigSegv, Code: 1, HasInfo: true}, report.CrashBadAccess, "invalid memory access"},
+		{"code that means nothing, tag", anywhere, Signal{Number: sigSegv, Code: 8, Addr: 0x5000000, HasAddr: true}, report.CrashWildRead, "read of 4 bytes at 0x5000000, which is not mapped"},
+		{"code that means nothing, control flow", anywhere, Signal{Number: sigSegv, Code: 10, Addr: 0x5000000, HasAddr: true}, report.CrashWildRead, "read of 4 bytes at 0x5000000, which is not mapped"},
+		{"another signal's code, tag", anywhere, bus(8, 0x5000000), report.CrashWildRead, "read of 4 bytes at 0x5000000, which is not mapped"},
+		{"another signal's code, control flow", anywhere, bus(10, 0x5000000), report.CrashWildRead, "read of 4 bytes at 0x5000000, which is not mapped"},
+		{"sign-extended", at{a: arch.X86, code: loadRAX, regs: regs{"eax": 0x90000000}}, segv(1, 0xffffffff90000000), report.CrashWildRead, "read of 4 bytes at 0x90000000, which is not mapped"},
+	} {
+		in := c.p.input(t)
+		in.Signal = c.s
+		r := Why(in)
+		if r.Kind != c.kind || r.Text != c.text {
+			t.Errorf("%s: %s: %q; want %s: %q", c.name, r.Kind, r.Text, c.kind, c.text)
+		}
+		if adjusted := r.Adjusted != nil && r.Adjusted.Kind == report.AdjustedNonCanonical; adjusted != (r.Kind == report.CrashNonCanonicalRead) {
+			t.Errorf("%s: adjusted address %+v", c.name, r.Adjusted)
+		}
 	}
-	in = onWindows(t, "")
-	in.Mapping, in.Signal = nil, Signal{Number: sigSegv, Addr: 0x20000, HasAddr: true}
-	if r := Why(in); r.Text != "jump to 0x20000, where no code can run" {
-		t.Errorf("%+v", r)
+
+	in := at{a: arch.AMD64, code: loadRAX, regs: regs{"rax": 0x5000000}}.input(t)
+	in.Regs.Clear(arch.RIP)
+	in.Signal = noAddr(sigSegv)
+	if r := Why(in); r.Kind != report.CrashWildRead {
+		t.Errorf("program counter not known: %+v", r)
 	}
 }

@@ -10,7 +10,7 @@ import (
 func sent(s Signal) Reason {
 	_, words := CodeName(s.Number, s.Code)
 	r := Reason{Kind: report.CrashSignal}
-	own := s.PID == s.OwnPID && s.PID != 0
+	own := s.own()
 	switch {
 	case own && s.Number == sigAbrt:
 		return Reason{Kind: report.CrashAbort, Text: "abort called by the program itself"}
@@ -22,7 +22,7 @@ func sent(s Signal) Reason {
 		r.Text = fmt.Sprintf("%s from process %d of user %d", words, s.PID, s.UID)
 	}
 	switch {
-	case own:
+	case own: // nobody watched
 	case s.Number == sigAbrt && s.PID == 1:
 		r.Kind = report.CrashWatchdog
 		r.Causes = append(r.Causes, report.Cause{Confidence: "likely",
@@ -33,11 +33,14 @@ func sent(s Signal) Reason {
 	return r
 }
 
+// own reports whether the process sent the signal to itself.
+func (s *Signal) own() bool { return s.PID == s.OwnPID && s.PID != 0 }
+
 // sentAgain explains a signal that the process sent to itself while it was at an instruction that raises the
 // same signal: a handler ran, raised the signal again and returned, and then nothing handled it.
 func (in *Input) sentAgain() (Reason, bool) {
 	s := in.Signal
-	if s.PID != s.OwnPID || s.PID == 0 || in.Inst == nil || in.Arch == nil {
+	if !s.own() {
 		return Reason{}, false
 	}
 	raw := *in
@@ -47,7 +50,7 @@ func (in *Input) sentAgain() (Reason, bool) {
 	case !r.AtInst:
 		return Reason{}, false
 	case (s.Number == sigSegv || s.Number == sigBus) && !r.bad():
-	case s.Number == sigIll && r.Kind == report.CrashTrap:
+	case r.Kind == report.CrashTrap && (s.Number == sigIll || !in.isX86()):
 	case s.Number == sigFPE && (r.Kind == report.CrashDivZero || r.Kind == report.CrashDivOverflow):
 	default:
 		return Reason{}, false
@@ -80,7 +83,7 @@ func kernelReason(s Signal) (Reason, bool) {
 	case sigPipe:
 		return Reason{Kind: report.CrashSignal, Text: "write to a pipe or socket without a reader"}, true
 	}
-	if !s.HasInfo || s.Code != siKernel {
+	if s.Code != siKernel {
 		return Reason{}, false
 	}
 	switch s.Number {
@@ -104,20 +107,29 @@ func plain(signo int) Reason {
 	return r
 }
 
+// byCode returns the reason of a signal of which only the number and the code are known.
+func byCode(s Signal) Reason {
+	r := plain(s.Number)
+	if name, words := s.CodeName(); words != "" {
+		r.Text = fmt.Sprintf("%s (%s)", words, name)
+	} else if s.Code < 0 {
+		r.Text = fmt.Sprintf("sent with code %d", s.Code)
+	}
+	return r
+}
+
 // kindOfSignal returns the kind of a signal without further information.
 func kindOfSignal(signo int) string {
 	switch {
 	case signo == sigAbrt:
 		return report.CrashAbort
-	case signo == sigTrap:
-		return report.CrashBreakpoint
 	case signo == sigSys:
 		return report.CrashSyscall
 	case signo == sigXFSZ:
 		return report.CrashLimit
 	case watches(signo):
 		return report.CrashWatchdog
-	case SignalName(signo) != "":
+	case LinuxSignals.Name(signo) != "":
 		return report.CrashSignal
 	}
 	return report.CrashUnknown

@@ -32,22 +32,6 @@ var signalNames = [...]string{
 	26: "SIGVTALRM", 27: "SIGPROF", 28: "SIGWINCH", 29: "SIGIO", 30: "SIGPWR", 31: "SIGSYS",
 }
 
-// SignalName returns the name of a signal of LinuxSignals; "SIGRTMIN+2" for real-time signals, "" for a number
-// that is not a signal.
-func SignalName(n int) string {
-	switch {
-	case n > 0 && n < len(signalNames):
-		return signalNames[n]
-	case n == 34:
-		return "SIGRTMIN"
-	case n > 34 && n <= 64:
-		return "SIGRTMIN+" + strconv.Itoa(n-34)
-	case n == 32 || n == 33: // the C library uses them itself
-		return "SIG" + strconv.Itoa(n)
-	}
-	return ""
-}
-
 // Codes that say who sent a signal, for every signal (siginfo.h).
 const (
 	siUser   = 0

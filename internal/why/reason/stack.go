@@ -16,8 +16,8 @@ const stackMargin = pageSize
 
 // belowStack reports whether addr is where a stack overflow would fault: near the stack pointer, not in
 // writable memory, and with the almost full stack directly above it.
-func (in *Input) belowStack(addr uint64, mapped bool, m libstate.Mapping) bool {
-	if in.Arch == nil || in.Mapping == nil || in.Arch.StackGrowsUp || mapped && m.Perm&libstate.Write != 0 {
+func (in *Input) belowStack(addr uint64, m libstate.Mapping) bool {
+	if in.Arch == nil || in.Mapping == nil || in.Arch.StackGrowsUp || m.Perm&libstate.Write != 0 {
 		return false
 	}
 	sp, ok := in.Regs.Get(in.Arch.SP)
@@ -38,8 +38,8 @@ func (in *Input) outgrew(sp uint64) bool {
 	if _, mapped := in.Mapping(sp); mapped {
 		return false
 	}
-	m, ok := in.Mapping(fp)
-	return ok && m.Perm&libstate.Write != 0 && m.Perm&libstate.Exec == 0
+	m, _ := in.mapping(fp)
+	return m.Perm&libstate.Write != 0 && m.Perm&libstate.Exec == 0
 }
 
 // largestFrame is the largest plausible size of a frame, in bytes.

@@ -43,26 +43,32 @@ func TestBelowStack(t *testing.T) {
 	} {
 		in := over(c.a, nil, c.areas...)
 		in.Regs.Set(c.a.SP, c.sp)
-		m, mapped := in.mapping(c.addr)
-		if got := in.belowStack(c.addr, mapped, m); got != c.want {
+		m, _ := in.mapping(c.addr)
+		if got := in.belowStack(c.addr, m); got != c.want {
 			t.Errorf("%s: %v", c.name, got)
 		}
 	}
-	in := over(arch.AMD64, nil, stack)
-	if in.belowStack(bottom-8, false, libstate.Mapping{}) {
+	// A large array reaches beyond the stack into code.
+	run := area(bottom-0x1000, bottom, rx)
+	in := over(arch.AMD64, regs{"rsp": bottom - 0x2000, "rbp": bottom + 0x100}, stack, run)
+	if !in.belowStack(bottom-8, run) {
+		t.Error("array larger than the stack")
+	}
+	in = over(arch.AMD64, nil, stack)
+	if in.belowStack(bottom-8, libstate.Mapping{}) {
 		t.Error("stack pointer not known")
 	}
-	if in = over(arch.AMD64, nil, area(0, 0x1000, rw)); in.belowStack(0, true, area(0, 0x1000, 0)) {
+	if in = over(arch.AMD64, nil, area(0, 0x1000, rw)); in.belowStack(0, area(0, 0x1000, 0)) {
 		t.Error("stack pointer not known, near 0")
 	}
 	in = over(arch.AMD64, nil, stack)
 	in.Regs.Set(arch.RSP, bottom)
 	in.Arch = nil
-	if in.belowStack(bottom-8, false, libstate.Mapping{}) {
+	if in.belowStack(bottom-8, libstate.Mapping{}) {
 		t.Error("no architecture")
 	}
 	in.Arch, in.Mapping = arch.AMD64, nil
-	if in.belowStack(bottom-8, false, libstate.Mapping{}) {
+	if in.belowStack(bottom-8, libstate.Mapping{}) {
 		t.Error("no mappings")
 	}
 }
@@ -157,6 +163,10 @@ func TestProtectionFault(t *testing.T) {
 	if r := in.protectionFault(); r.Text != "general protection fault" || !r.AtInst || r.HasAddr {
 		t.Errorf("return to a possible address: %+v", r)
 	}
+	in = at{a: arch.ARM64, code: "ff0b5fd6", regs: regs{"x30": 0x005a000000401234}}.input(t)
+	if r := in.protectionFault(); r.Text != "general protection fault" || !r.AtInst || r.HasAddr {
+		t.Errorf("return to a signed address: %+v", r)
+	}
 	const callMem = "ff10" // call [rax]
 	for _, c := range []struct {
 		name string
@@ -166,31 +176,45 @@ func TestProtectionFault(t *testing.T) {
 	}{
 		{"call through memory", at{a: arch.AMD64, code: callMem, regs: regs{"rax": data}, words: map[uint64]uint64{data: 0x1234, lowStack + 0x7ff8: 0x5678}}, 0x1234, true},
 		{"call through a register", at{a: arch.AMD64, code: callRAX, regs: regs{"rax": data}, words: map[uint64]uint64{data: 0x1234, lowStack + 0x7ff8: 0x5678}}, data, true},
+		{"call through a register that is not known", at{a: arch.AMD64, code: callRAX, words: map[uint64]uint64{lowStack + 0x7ff8: 0x5678}}, 0, false},
+		{"return, arm64", at{a: arch.ARM64, code: "c0035fd6", regs: regs{"x30": 0x1234}}, 0x1234, true},
+		{"return through another register, arm64", at{a: arch.ARM64, code: "20025fd6", regs: regs{"x17": 0x1234}}, 0x1234, true},
+		{"return to a signed address, arm64", at{a: arch.ARM64, code: "ff0b5fd6", regs: regs{"x30": 0x1234}}, 0x1234, false},
 		{"register not known", at{a: arch.AMD64, code: jmpMem, words: map[uint64]uint64{0: 0x1234}}, 0, false},
 		{"memory not known", at{a: arch.AMD64, code: jmpMem, regs: regs{"rax": data}}, 0, false},
 		{"return", at{a: arch.AMD64, code: ret, words: map[uint64]uint64{lowStack + 0x8000: 0x1234}}, 0x1234, true},
 		{"no access", at{a: arch.AMD64, code: nop}, 0, false},
 	} {
 		in := c.p.input(t)
-		if got, ok := in.target(); got != c.want || ok != c.ok {
+		if got, ok := in.target(); ok != c.ok || ok && got != c.want {
 			t.Errorf("%s: %#x, %v; want %#x, %v", c.name, got, ok, c.want, c.ok)
 		}
 		in.Word = nil
-		if got, ok := in.target(); ok && in.Inst.Src == arch.NoReg || !ok && got != 0 {
+		if got, ok := in.target(); ok && in.Inst.Src == arch.NoReg {
 			t.Errorf("%s, without memory: %#x, %v", c.name, got, ok)
 		}
 	}
 }
 
 func TestControlFlow(t *testing.T) {
-	for _, c := range []struct{ name, code, want string }{
-		{"no code", "", "control-flow protection fault"},
-		{"return", ret, "return to an address that differs from the shadow stack's"},
-		{"endbr64", "f30f1efa", "control-flow protection fault"},
-		{"other", nop, "branch to an invalid target, or invalid use of the shadow stack"},
+	const hidden, known = "return to an address that differs from the shadow stack's", "return to 0x401234, which differs from the address on the shadow stack"
+	for _, c := range []struct {
+		name string
+		p    at
+		want string
+	}{
+		{"no code", at{a: arch.AMD64}, "control-flow protection fault"},
+		{"return", at{a: arch.AMD64, code: ret, words: map[uint64]uint64{lowStack + 0x8000: 0x401234}}, known},
+		{"return, memory not known", at{a: arch.AMD64, code: ret}, hidden},
+		{"return, arm64", at{a: arch.ARM64, code: "c0035fd6", regs: regs{"x30": 0x401234}}, known},
+		{"return, arm64, register not known", at{a: arch.ARM64, code: "c0035fd6"}, hidden},
+		{"return to a signed address, arm64", at{a: arch.ARM64, code: "ff0b5fd6", regs: regs{"x30": 0x5a000000401234}}, hidden},
+		{"endbr64", at{a: arch.AMD64, code: "f30f1efa"}, "control-flow protection fault"},
+		{"other", at{a: arch.AMD64, code: nop}, "branch to an invalid target, or invalid use of the shadow stack"},
 	} {
-		in := at{a: arch.AMD64, code: c.code}.input(t)
-		if r := in.controlFlow(); r.Kind != report.CrashControlFlow || r.Text != c.want || !r.AtInst {
+		in := c.p.input(t)
+		in.Signal = segv(10, text)
+		if r := Why(in); r.Kind != report.CrashControlFlow || r.Text != c.want || r.AtInst != (c.p.code != "") {
 			t.Errorf("%s: %+v, want %q", c.name, r, c.want)
 		}
 	}

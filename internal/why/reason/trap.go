@@ -1,7 +1,6 @@
 package reason
 
 import (
-	"encoding/binary"
 	"fmt"
 	"strings"
 
@@ -25,11 +24,8 @@ func (in *Input) illegal() Reason {
 		r.Kind, r.Text = kind, text
 		return r
 	}
-	if !in.Signal.HasInfo {
-		return r
-	}
 	code := in.Signal.Code
-	if _, words := CodeName(sigIll, code); words != "" {
+	if _, words := in.Signal.CodeName(); words != "" {
 		r.Text = words
 	}
 	switch {
@@ -60,19 +56,17 @@ func (in *Input) authenticates() bool {
 func (in *Input) trapped() Reason {
 	r := Reason{Kind: report.CrashBreakpoint, Text: "breakpoint or single step"}
 	s := in.Signal
-	if s.HasInfo {
-		if name, words := CodeName(sigTrap, s.Code); words != "" {
-			r.Text = fmt.Sprintf("%s (%s)", words, name)
-		}
-		if s.Code == trapStep || s.Code == trapHardware {
-			return r
-		}
+	if name, words := s.CodeName(); words != "" {
+		r.Text = fmt.Sprintf("%s (%s)", words, name)
+	}
+	if s.Code == trapStep || s.Code == trapHardware {
+		return r
 	}
 	if kind, text := in.trap(); kind != "" {
 		r.Kind, r.Text, r.AtInst = kind, text, true
 		return r
 	}
-	if s.HasInfo && s.Code == siKernel && in.isX86() {
+	if s.Code == siKernel && in.isX86() {
 		r.Text = "breakpoint instruction (int3)" // pc is after it
 	}
 	return r
@@ -83,18 +77,20 @@ func (in *Input) trap() (kind, text string) {
 	if in.Inst == nil {
 		return "", ""
 	}
-	code := in.trapCode()
-	switch {
-	case in.Inst.Kind == disasm.Trap && code.undefined >= 0:
-		return report.CrashTrap, "undefined behaviour found: " + undefinedBehaviour(code.undefined) + in.instText()
-	case in.Inst.Kind == disasm.Trap && code.words != "":
-		return code.kind, code.words + in.instText()
-	case in.Inst.Kind == disasm.Trap:
-		return report.CrashTrap, "trap instruction" + in.instText() + ", placed where code must not be reached"
-	case in.Inst.Kind == disasm.Int3:
+	switch in.Inst.Kind {
+	case disasm.Int3:
 		return report.CrashBreakpoint, "breakpoint instruction" + in.instText()
+	case disasm.Trap:
+	default:
+		return "", ""
 	}
-	return "", ""
+	switch code := in.trapCode(); {
+	case code.undefined >= 0:
+		return report.CrashTrap, "undefined behaviour found: " + undefinedBehaviour(code.undefined) + in.instText()
+	case code.words != "":
+		return code.kind, code.words + in.instText()
+	}
+	return report.CrashTrap, "trap instruction" + in.instText() + ", placed where code must not be reached"
 }
 
 // A trapCode is the meaning of the number in a trap instruction.
@@ -103,19 +99,17 @@ type trapCode struct {
 	kind, words string
 }
 
-// trapCode reads the number that compilers put into a trap instruction.
+// trapCode reads the number that compilers put into the trap instruction.
 func (in *Input) trapCode() trapCode {
-	none := trapCode{undefined: -1}
-	code := in.Inst.Bytes()
-	switch {
-	case in.isX86() && len(code) == 4 && string(code) == "\x67\x0f\xb9\x00": // ud1 (%eax), %eax
+	switch code := string(in.Inst.Bytes()); {
+	case code == "\x67\x0f\xb9\x00": // ud1 (%eax), %eax
 		return trapCode{}
-	case in.isX86() && len(code) == 5 && string(code[:4]) == "\x67\x0f\xb9\x40": // ud1 n(%eax), %eax
-		return trapCode{undefined: int(code[4])}
-	case in.Arch.Family == arch.FamilyARM64 && len(code) == 4 && binary.LittleEndian.Uint32(code)&0xffe0001f == 0xd4200000:
+	case strings.HasPrefix(code, "\x67\x0f\xb9\x40"): // ud1 n(%eax), %eax
+		return trapCode{undefined: int(code[len(code)-1])}
+	case strings.HasPrefix(in.Inst.Text(disasm.TextOptions{}), "brk"): // arm64
 		return brkCode(int(in.Inst.Imm))
 	}
-	return none
+	return trapCode{undefined: -1}
 }
 
 // brkCode returns the meaning of the number in a brk instruction of arm64, by clang (clang/lib/CodeGen) and

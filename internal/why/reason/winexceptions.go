@@ -241,7 +241,7 @@ func (in *Input) windowsFault(e Exception, kind string, addr uint64) Reason {
 // addressless explains an access violation at allOnes: an access to a non-canonical address, or really to the
 // last byte.
 func (in *Input) addressless(kind string) Reason {
-	if acc := in.access(allOnes, true); acc.Known {
+	if acc := in.access(allOnes); acc.Known {
 		return in.faultAt(kind, allOnes)
 	}
 	return in.protectionFault()

@@ -1,0 +1,148 @@
+package reason
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// TestSent: who sent a signal, and what that says.
+func TestSent(t *testing.T) {
+	const own, another = "sent by the program to itself", "sent by kill from process 9 of user 1000"
+	by := func(number, code, pid, own int) Signal {
+		return Signal{Number: number, Code: code, HasInfo: true, PID: pid, UID: 1000, OwnPID: own}
+	}
+	for _, c := range []struct {
+		name       string
+		s          Signal
+		kind, text string
+	}{
+		{"abort", by(sigAbrt, siTKill, 7, 7), report.CrashAbort, "abort called by the program itself"},
+		{"abort by the first process", by(sigAbrt, siTKill, 1, 1), report.CrashAbort, "abort called by the program itself"},
+		{"abort by another", by(sigAbrt, siUser, 9, 7), report.CrashSignal, another},
+		{"abort by the service manager", by(sigAbrt, siUser, 1, 7), report.CrashWatchdog, "sent by kill from process 1 of user 1000"},
+		{"end by the service manager", by(15, siUser, 1, 7), report.CrashSignal, "sent by kill from process 1 of user 1000"},
+		{"alarm by itself", by(sigAlrm, siTKill, 7, 7), report.CrashSignal, own},
+		{"by nobody, no process known", by(10, siUser, 0, 0), report.CrashSignal, "sent by kill"},
+		{"queued by itself", by(sigXCPU, siQueue, 7, 7), report.CrashSignal, own},
+		{"quit by itself", by(sigQuit, siUser, 7, 7), report.CrashSignal, own},
+		{"processor time", by(sigXCPU, siUser, 7, 7), report.CrashWatchdog, "CPU time limit reached"},
+		{"processor time, code not known", Signal{Number: sigXCPU, Code: siQueue, PID: 9, OwnPID: 7}, report.CrashWatchdog, "CPU time limit reached"},
+		{"quit, code not known", Signal{Number: sigQuit, Code: siKernel}, report.CrashWatchdog, ""},
+		{"alarm", by(sigAlrm, siKernel, 0, 7), report.CrashWatchdog, "a timer of the program expired (alarm or setitimer)"},
+		{"virtual alarm", by(sigVTAlrm, siKernel, 0, 7), report.CrashWatchdog, "a timer of the program expired (alarm or setitimer)"},
+		{"profile", by(sigProf, siKernel, 0, 7), report.CrashWatchdog, "a timer of the program expired (alarm or setitimer)"},
+		{"window, by the kernel", by(28, siKernel, 0, 7), report.CrashSignal, "sent by the kernel (SI_KERNEL)"},
+
+		// A fault's signal that is none: there is no address.
+		{"bad access, by a timer", by(sigSegv, siTimer, 0, 7), report.CrashSignal, "sent by a timer (SI_TIMER)"},
+		{"arithmetic, by a message", by(sigFPE, siMesgQ, 0, 7), report.CrashSignal, "sent by a message queue (SI_MESGQ)"},
+		{"trap, by a timer", by(sigTrap, siTimer, 0, 7), report.CrashSignal, "sent by a timer (SI_TIMER)"},
+		{"illegal, unknown code", by(sigIll, -60, 0, 7), report.CrashSignal, "sent with code -60"},
+		{"abort, unknown code", by(sigAbrt, -60, 0, 7), report.CrashAbort, "sent with code -60"},
+
+		{"seccomp", Signal{Number: sigSys, Code: 1, HasInfo: true, Syscall: 59}, report.CrashSeccomp, "system call 59 (execve) forbidden by a seccomp filter"},
+		{"seccomp, code not known", Signal{Number: sigSys, Code: 1, Syscall: 59}, report.CrashSyscall, ""},
+		{"system call, unknown code", by(sigSys, 99, 0, 7), report.CrashSyscall, ""},
+		{"file size, by a timer", by(sigXFSZ, siTimer, 0, 7), report.CrashLimit, "sent by a timer (SI_TIMER)"},
+		{"last real-time signal, by a timer", by(64, siTimer, 0, 7), report.CrashSignal, "sent by a timer (SI_TIMER)"},
+		{"no signal, by a timer", by(65, siTimer, 0, 7), report.CrashUnknown, "sent by a timer (SI_TIMER)"},
+	} {
+		r := Why(Input{Arch: arch.AMD64, Signal: c.s})
+		if r.Kind != c.kind || r.Text != c.text || r.HasAddr || r.AtInst {
+			t.Errorf("%s: %+v, want %s: %q", c.name, r, c.kind, c.text)
+		}
+		if managed := c.name == "abort by the service manager"; managed != (len(r.Causes) == 1) || managed && !strings.Contains(r.Causes[0].Text, "service") {
+			t.Errorf("%s: %v", c.name, r.Causes)
+		}
+	}
+}
+
+// TestKindsOfSignals: the kind of each signal of which only the number is known, and of each that another process
+// sent.
+func TestKindsOfSignals(t *testing.T) {
+	kinds := map[int]string{sigAbrt: report.CrashAbort, sigSys: report.CrashSyscall, sigXFSZ: report.CrashLimit, sigTrap: report.CrashBreakpoint,
+		sigSegv: report.CrashBadAccess, sigBus: report.CrashBadAccess, sigFPE: report.CrashFloat, sigIll: report.CrashIllegalInstruction,
+		0: report.CrashUnknown, 65: report.CrashUnknown, 70: report.CrashUnknown}
+	watches := []int{sigXCPU, sigAlrm, sigVTAlrm, sigProf, sigQuit}
+	for _, number := range watches {
+		kinds[number] = report.CrashWatchdog
+	}
+	for number := range 71 {
+		want := kinds[number]
+		if want == "" && number < 65 {
+			want = report.CrashSignal
+		} else if want == "" {
+			want = report.CrashUnknown
+		}
+		if got := Why(Input{Arch: arch.AMD64, Signal: Signal{Number: number}}).Kind; got != want {
+			t.Errorf("signal %d: %s, want %s", number, got, want)
+		}
+		want = report.CrashSignal
+		if slices.Contains(watches, number) {
+			want = report.CrashWatchdog
+		}
+		if got := Why(Input{Arch: arch.AMD64, Signal: from(number, siUser, 99)}).Kind; got != want {
+			t.Errorf("signal %d from another process: %s, want %s", number, got, want)
+		}
+	}
+}
+
+// TestSentAgain: a handler raises the signal of a fault again; then the process is still at the instruction that
+// failed.
+func TestSentAgain(t *testing.T) {
+	null := regs{"rax": 0}
+	const again, own = "; a signal handler raised the signal again", "sent by the program to itself"
+	blind := at{a: arch.AMD64, code: loadRAX, regs: regs{"rax": data}, blind: true}
+	for _, c := range []struct {
+		name   string
+		p      at
+		s      Signal
+		kind   string
+		text   string
+		atInst bool
+	}{
+		{"bad access", at{a: arch.AMD64, code: storeRAX, regs: null}, from(sigSegv, siTKill, 7), report.CrashNullWrite, "write of 4 bytes at null" + again, true},
+		{"bus error", at{a: arch.AMD64, code: storeRAX, regs: null}, from(sigBus, siTKill, 7), report.CrashNullWrite, "write of 4 bytes at null" + again, true},
+		{"trap", at{a: arch.AMD64, code: ud2}, from(sigIll, siTKill, 7), report.CrashTrap, "trap instruction (ud2), placed where code must not be reached" + again, true},
+		{"trap of arm64", at{a: arch.ARM64, code: "207d20d4"}, from(sigTrap, siTKill, 7), report.CrashTrap, "trap instruction (brk #0x3e9), placed where code must not be reached" + again, true},
+		{"division", at{a: arch.AMD64, code: idivECX, regs: regs{"rcx": 0}}, from(sigFPE, siTKill, 7), report.CrashDivZero, "integer division by zero" + again, true},
+		{"division that overflows", at{a: arch.AMD64, code: idivECX, regs: regs{"rcx": 3}}, from(sigFPE, siTKill, 7), report.CrashDivOverflow, "integer division overflow: the quotient does not fit" + again, true},
+
+		{"an access that may be allowed", blind, from(sigSegv, siTKill, 7), report.CrashSignal, own, false},
+		{"no instruction", at{a: arch.AMD64}, from(sigSegv, siTKill, 7), report.CrashSignal, own, false},
+		{"no instruction, illegal", at{a: arch.AMD64}, from(sigIll, siTKill, 7), report.CrashSignal, own, false},
+		{"no code", at{a: arch.AMD64, code: nop, regs: regs{"rip": data}}, from(sigSegv, siTKill, 7), report.CrashSignal, own, false},
+		{"no trap", at{a: arch.AMD64, code: nop}, from(sigIll, siTKill, 7), report.CrashSignal, own, false},
+		{"trap of another signal", at{a: arch.AMD64, code: ud2}, from(sigTrap, siTKill, 7), report.CrashSignal, own, false},
+		{"breakpoint of arm64", at{a: arch.ARM64, code: "000020d4"}, from(sigTrap, siTKill, 7), report.CrashSignal, own, false},
+		{"no division", at{a: arch.AMD64, code: nop}, from(sigFPE, siTKill, 7), report.CrashSignal, own, false},
+		{"division of another signal", at{a: arch.ARM64, code: "80003ed4"}, from(sigTrap, siTKill, 7), report.CrashSignal, own, false}, // brk #0xf004
+		{"by another", at{a: arch.AMD64, code: storeRAX, regs: null}, from(sigSegv, siTKill, 9), report.CrashSignal, "sent by tgkill from process 9 of user 1000", false},
+		{"by nobody, no process known", at{a: arch.AMD64, code: storeRAX, regs: null}, Signal{Number: sigSegv, Code: siTKill, HasInfo: true}, report.CrashSignal, "sent by tgkill", false},
+		{"by the first process", at{a: arch.AMD64, code: storeRAX, regs: null}, Signal{Number: sigSegv, Code: siTKill, HasInfo: true, PID: 1, OwnPID: 1}, report.CrashNullWrite, "write of 4 bytes at null" + again, true},
+	} {
+		in := c.p.input(t)
+		in.Signal = c.s
+		if r := Why(in); r.Kind != c.kind || r.Text != c.text || r.AtInst != c.atInst {
+			t.Errorf("%s: %s: %q, at the instruction: %v; want %s: %q", c.name, r.Kind, r.Text, r.AtInst, c.kind, c.text)
+		}
+	}
+}
+
+// TestFaults: the signals that processors raise, in each system's numbers.
+func TestFaults(t *testing.T) {
+	for n, faults := range map[Numbering][]int{
+		LinuxSignals: {4, 5, 7, 8, 11}, LinuxMIPSSignals: {4, 5, 8, 10, 11}, LinuxSPARCSignals: {4, 5, 8, 10, 11}, LinuxHPPASignals: {4, 5, 8, 10, 11},
+		NetBSDSignals: {4, 5, 8, 10, 11}, OpenBSDSignals: {4, 5, 8, 10, 11}, FreeBSDSignals: {4, 5, 8, 10, 11},
+	} {
+		for number := range 70 {
+			if got := Faults(n, number); got != slices.Contains(faults, number) {
+				t.Errorf("%s of %d: %v", n.Name(number), n, got)
+			}
+		}
+	}
+}

@@ -24,7 +24,7 @@ func (in *inspection) handled(r *report.Report) {
 		if !ok {
 			continue
 		}
-		text := "earlier handled " + in.Numbers.Name(signo)
+		text := in.Numbers.Name(signo) + " caught earlier"
 		if why := in.whyInterrupted(in.diedStack[i], signo); why != "" {
 			text += ": " + why
 		}

@@ -48,8 +48,8 @@ type AnalyzeOptions struct {
 // there is nothing to report.
 //
 // Analyze works on the calling goroutine, so that it can return ErrChanged when a file is
-// shortened. With a Fetcher it first walks on several goroutines, so that several files
-// are fetched at the same time.
+// truncated. With a Fetcher it first walks on several goroutines, so that several files are
+// fetched at the same time.
 func (t *Target) Analyze(ctx context.Context, o AnalyzeOptions) (*report.Report, error) {
 	var wopts []unwind.Option
 	if o.MaxFrames > 0 {

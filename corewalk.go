@@ -34,7 +34,7 @@ import (
 // same time.
 //
 // The dump and the files of its modules are mapped, not copied. If another process
-// shortens one of them, Open, Analyze and Moment fail with ErrChanged, and Info warns. A
+// truncates one of them, Open, Analyze and Moment fail with ErrChanged, and Info warns. A
 // program that reads the Target's memory or walks its stacks itself should do so inside
 // Guard.
 type Target struct {
@@ -109,7 +109,7 @@ func open(ctx context.Context, s subject.Subject, name string, cfg *config) (*Ta
 // ErrChanged means that a mapped file became shorter while it was being read.
 var ErrChanged = mmapfile.ErrChanged
 
-// Guard calls fn. If fn reads bytes of a mapped file that another process has cut off,
+// Guard calls fn. If fn reads bytes of a mapped file that another process has truncated,
 // Guard returns an error that wraps ErrChanged; without it, the program would crash. It
 // guards only the calling goroutine.
 func Guard(fn func()) error { return mmapfile.Guard(fn) }

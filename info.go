@@ -10,7 +10,7 @@ import (
 
 // Info lists what is in a dump: its notes, the mappings of its process with how much of
 // each was dumped, and its modules with the files found for them. If another process
-// shortens a file meanwhile, Info leaves out what it could not read and warns.
+// truncates a file meanwhile, Info leaves out what it could not read and warns.
 func (t *Target) Info() *report.Info { return t.InfoWith(InfoOptions{}) }
 
 // InfoOptions select what Info lists.

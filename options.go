@@ -71,13 +71,13 @@ func WithSymbolFetcher(f modules.SymbolFetcher) Option {
 }
 
 // WithForceMismatched uses files from a different build where no right one is found. Every
-// frame that one had a part in says so.
+// frame that depends on such a file says so.
 func WithForceMismatched() Option { return withFiles(modules.WithForceMismatched()) }
 
 // WithCache shares the files of a cache with other Targets; see modules.WithCache.
 func WithCache(c *modules.Cache) Option { return withFiles(modules.WithCache(c)) }
 
-// NewCache returns a cache of files that several Targets share. Of opts it heeds those
+// NewCache returns a cache of files that several Targets share. It uses only the options
 // that say where files are; see modules.NewCache.
 func NewCache(ctx context.Context, budget int64, opts ...Option) *modules.Cache {
 	return modules.NewCache(ctx, budget, newConfig(opts).files...)

@@ -22,8 +22,8 @@ const (
 	machStep      = 1          // its code EXC_I386_SGL
 )
 
-// BehindBreakpoint reports whether the pc of a thread with signal s is behind the
-// breakpoint instruction that it died of (unwind.TrapState). gdb sets the pc of a program
+// BehindBreakpoint reports whether the pc of a thread with signal s is after the
+// breakpoint instruction that stopped it (unwind.TrapState). gdb sets the pc of a program
 // that it stopped back to the instruction, so the bytes before the pc must be one.
 func BehindBreakpoint(a *arch.Arch, s SignalInfo, regs arch.RegSet, mem arch.Memory) bool {
 	const sigTrap = 5
@@ -49,8 +49,8 @@ func behindInt3(a *arch.Arch, regs arch.RegSet, mem arch.Memory) bool {
 	return n == 1 && b[0] == int3Code
 }
 
-// BehindTrap reports whether the thread died of a breakpoint instruction, and its pc is
-// behind that.
+// BehindTrap reports whether the thread died at a breakpoint instruction and its pc is
+// after that instruction.
 func (c *ELFCore) BehindTrap(id unwind.ThreadID) bool {
 	s, ok := c.ThreadSignal(id)
 	if !ok || s.Signo == 0 {
@@ -60,8 +60,8 @@ func (c *ELFCore) BehindTrap(id unwind.ThreadID) bool {
 	return err == nil && BehindBreakpoint(c.Arch(), s, regs, c)
 }
 
-// BehindTrap reports whether the thread died of a breakpoint instruction, and its pc is
-// behind that.
+// BehindTrap reports whether the thread died at a breakpoint instruction and its pc is
+// after that instruction.
 func (d *Minidump) BehindTrap(id unwind.ThreadID) bool {
 	e, ok := d.Exception()
 	if def, err := d.DefaultThread(); !ok || err != nil || id != unwind.NullThread && id != def || e.Thread != def || d.arch == nil {

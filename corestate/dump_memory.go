@@ -68,17 +68,16 @@ func (m ownMemory) ReadMem(addr arch.Address, buf []byte) (int, error) {
 
 func (m ownMemory) ReadWord(addr arch.Address) (uint64, error) { return m.d.readWord(addr, nil) }
 
-// SetBacking lets files stand in for memory that the dump left out: those that the
-// process had, of the same build. files is asked once per library, when memory of the
-// library is first read; a modules.MatchedSource for its MatchedImage. nil ends it. The
-// libraries must have been built (BuildLibraries).
+// SetBacking lets files supply memory that the dump left out, if they are from the same
+// build as the process's. files is asked once per library, when memory of the library is
+// first read; a modules.MatchedSource for its MatchedImage. nil ends it. The libraries
+// must have been built (BuildLibraries).
 //
-// A file's bytes are used only where the process cannot have changed them: in a
-// mapping that was not writable, in a segment that the file does not make
-// writable, outside PT_GNU_RELRO, which the dynamic linker writes before it makes
-// it read-only, and not at all for a library with text relocations or with a
-// guessed load bias. What loaders of other systems write in a file's image they say
-// themselves.
+// A file's bytes are used only where the process cannot have changed them: in a mapping
+// that was not writable, in a segment that the file does not make writable, outside
+// PT_GNU_RELRO, which the dynamic linker writes before it makes it read-only, and not at
+// all for a library with text relocations or with a guessed load bias. Images of other
+// systems know which bytes their loader writes.
 func (d *anyDump) SetBacking(files modules.Source) {
 	if files == nil {
 		d.backing.Store(nil)

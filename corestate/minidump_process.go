@@ -34,8 +34,8 @@ func (d *Minidump) context(t *minidump.Thread) (minidump.Context, error) {
 	return d.file.DecodeContext(t.Context)
 }
 
-// Registers decodes a thread's general registers. Those that the dump's flags do not
-// vouch for are unknown.
+// Registers decodes a thread's general registers. Registers that the dump's flags do not
+// declare valid are unknown.
 func (d *Minidump) Registers(tid unwind.ThreadID) (arch.RegSet, error) {
 	t, ok := d.thread(tid)
 	if !ok {

@@ -6,8 +6,8 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// An ExceptionInfo is why the process stopped, in numbers. What they mean depends on the
-// operating system.
+// An ExceptionInfo has the numbers of the exception that stopped the process. Their
+// meaning depends on the operating system.
 type ExceptionInfo struct {
 	Thread  unwind.ThreadID
 	Code    uint32

@@ -21,8 +21,8 @@ type options struct{ decomp decompress.Options }
 // through a pipe; "" (the default) is os.TempDir.
 func TempDir(dir string) Option { return func(o *options) { o.decomp.Dir = dir } }
 
-// MaxSize limits the size of such a dump, and how much of it may be other than zeros and
-// so take space on disk, both in bytes; 0 is the default limit.
+// MaxSize limits the size of such a dump, and how many of its bytes may be other than zero
+// and so take space on disk; 0 is the default limit.
 func MaxSize(size, disk int64) Option {
 	return func(o *options) { o.decomp.MaxSize, o.decomp.MaxDisk = size, disk }
 }
@@ -45,7 +45,7 @@ func newOptions(opts []Option) options {
 // With some errors (see the list of errors) Open also returns the core, which must be
 // closed.
 //
-// The core's memory is the mapped file. If another process may shorten the file, read it
+// The core's memory is the mapped file. If another process may truncate the file, read it
 // inside corewalk.Guard.
 func Open(ctx context.Context, path string, opts ...Option) (*ELFCore, error) {
 	f, fail := mapDump(ctx, path, newOptions(opts))

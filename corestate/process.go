@@ -89,10 +89,9 @@ func (c *ELFCore) XState(tid unwind.ThreadID) ([]byte, bool) {
 	return c.ThreadNote(tid, "LINUX", ntX86XState)
 }
 
-// BuildLibraries finds the process's libraries, which LibraryTracker then
-// returns. files has the files of libraries whose headers are not in the core; it may be
-// nil, and is asked for nothing that has to be fetched. The warnings say what was
-// contradictory.
+// BuildLibraries finds the process's libraries, which LibraryTracker then returns. files
+// has the files of libraries whose headers are not in the core; it may be nil, and is
+// asked only for files that need no fetching. The warnings list contradictions.
 func (c *ELFCore) BuildLibraries(files modules.Source) (*libstate.Table, []string) {
 	a := c.arch
 	if a == nil {

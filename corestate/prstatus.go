@@ -12,7 +12,7 @@ import (
 // A Thread is what a core has of one thread besides its registers.
 type Thread struct {
 	ID              unwind.ThreadID
-	Name            string // "" where the system does not write it, as Linux
+	Name            string // "" if the system does not record it, like Linux
 	Signal          int    // pr_cursig: the signal it was handling or stopped by; 0 for none
 	PPID, PGRP, SID int
 	SigPend         uint64        // pending signals: bit n-1 for signal n, the first word

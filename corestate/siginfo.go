@@ -11,8 +11,8 @@ import (
 type SignalSource uint8
 
 const (
-	NoSignal    SignalSource = iota // the dump is not of a death
-	CurSig                          // the number only, from NT_PRSTATUS; of a minidump perhaps the address
+	NoSignal    SignalSource = iota // the process did not die of a signal
+	CurSig                          // the number only, from NT_PRSTATUS; in a minidump perhaps the address, too
 	FullSigInfo                     // NT_SIGINFO
 )
 

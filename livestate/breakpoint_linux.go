@@ -5,8 +5,8 @@ import (
 	"github.com/corewalk/corewalk/unwind"
 )
 
-// BehindTrap reports whether the thread is about to die of a breakpoint instruction that
-// its pc is behind.
+// BehindTrap reports whether the thread is about to die at a breakpoint instruction and
+// its pc is after that instruction.
 func (p *Process) BehindTrap(tid unwind.ThreadID) bool {
 	f := p.fatal.Load()
 	if f == nil || tid != f.tid {
@@ -16,8 +16,8 @@ func (p *Process) BehindTrap(tid unwind.ThreadID) bool {
 	return err == nil && corestate.BehindBreakpoint(p.Arch(), f.info, regs, p)
 }
 
-// BehindTrap reports whether the thread was about to die of a breakpoint instruction
-// that its pc was behind.
+// BehindTrap reports whether the thread was about to die at a breakpoint instruction
+// and its pc was after that instruction.
 func (s *Snapshot) BehindTrap(tid unwind.ThreadID) bool {
 	if s.signal.Signo == 0 || tid != s.threads[0].id {
 		return false

@@ -37,9 +37,9 @@ func fingerprint(maps []libstate.Mapping) uint64 {
 	return h.Sum64()
 }
 
-// BuildLibraries finds the process's libraries, which LibraryTracker then
-// returns. files has the files of libraries whose headers cannot be read in memory; it
-// may be nil, and is asked for nothing that has to be fetched.
+// BuildLibraries finds the process's libraries, which LibraryTracker then returns. files
+// has the files of libraries whose headers cannot be read in memory; it may be nil, and
+// is asked only for files that need no fetching.
 func (p *Process) BuildLibraries(files modules.Source) (*libstate.Table, []string) {
 	p.libs.mu.Lock()
 	defer p.libs.mu.Unlock()

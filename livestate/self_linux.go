@@ -24,8 +24,8 @@ import (
 // registers and stack, copied when Self was called, and the rest of the memory as it
 // is when it is read. All methods may be called by several goroutines.
 //
-// Where Go was called from C, the frames of C are read from the thread's own stack:
-// they are there until the function that called Self returns to C.
+// If C called Go, C's frames are read from the thread's own stack; they are there
+// until the function that called Self returns to C.
 type SelfState struct {
 	arch  *arch.Arch
 	tid   int
@@ -50,8 +50,8 @@ var _ unwind.ProcessState = (*SelfState)(nil)
 func capture(c *selfContext, buf *byte, size uintptr) uintptr
 
 // Self copies the calling goroutine's registers and stack. Its youngest frame is that
-// of the function which called Self, or with skip the one so many calls further out.
-// Only the goroutine that calls is there to walk.
+// of the function that called Self; skip leaves out that many more frames. Only the
+// calling goroutine can be walked.
 //
 //go:noinline
 func Self(skip int) (*SelfState, error) {
@@ -146,8 +146,8 @@ func (s *SelfState) ThreadIDs() ([]unwind.ThreadID, error) {
 // DefaultThread returns the thread that called Self.
 func (s *SelfState) DefaultThread() (unwind.ThreadID, error) { return unwind.ThreadID(s.tid), nil }
 
-// Registers returns the registers that a Go function keeps over a call: pc, SP, the
-// frame pointer and the goroutine's register.
+// Registers returns the registers that a Go function preserves across a call: pc, SP,
+// the frame pointer and the goroutine's register.
 func (s *SelfState) Registers(tid unwind.ThreadID) (arch.RegSet, error) {
 	if tid != unwind.NullThread && tid != unwind.ThreadID(s.tid) {
 		return arch.RegSet{}, fmt.Errorf("thread %d: %w", tid, unwind.ErrNoThread)

@@ -11,12 +11,12 @@ import (
 )
 
 // A Cache keeps the files of modules, and what was read from them, from one Set to the
-// next. With one, many dumps of few programs are analysed many times faster. It may be
+// next. It makes the analysis of many dumps of few programs many times faster. It may be
 // used by several goroutines.
 //
 // A cache has a budget: when the files that it has open exceed it, the next Set starts
-// with none, and the old files are closed with the last Set that uses them. A Set keeps
-// what it uses in any case.
+// without files, and the old files are closed with the last Set that uses them. A Set
+// keeps what it uses in any case.
 type Cache struct {
 	finder *find.Finder
 	budget int64

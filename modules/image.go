@@ -12,15 +12,15 @@ import (
 // An Image is the opened file of a module with its companions: the separate debug
 // file, the PDB or Breakpad symbol file. Each part is read when it is first needed.
 //
-// Addresses are the file's own, those that it is linked for. Subtract Bias of a
-// library's load bias from an address of the process to get one.
+// Addresses are those for which the file was linked: an address in the process less
+// Bias.
 //
 // Methods that say "may fetch" ask the Fetchers of the Set for a companion that no
-// directory has. Nil is a valid Image: of a module without a file. All methods may be
-// called by several goroutines.
+// directory has. Nil is a valid Image, that of a module without a file. All methods may
+// be called by several goroutines.
 type Image opaque
 
-// opaque is what the rooms of this module work with: they convert the pointer.
+// opaque is the type that other packages of this module use: they convert the pointer.
 type opaque = image.Image
 
 func (im *Image) file() *image.Image { return (*image.Image)(im) }
@@ -39,8 +39,8 @@ func NewImage(data []byte) (*Image, error) {
 	return (*Image)(im), err
 }
 
-// Close unmaps the files of an image that OpenImage opened. Nothing that came from
-// the image may be used after. An image of a Set is closed with the Set.
+// Close unmaps the files of an image that OpenImage opened. Do not use anything that
+// came from the image afterwards. An image of a Set is closed with the Set.
 func (im *Image) Close() error {
 	if im == nil {
 		return nil
@@ -48,8 +48,8 @@ func (im *Image) Close() error {
 	return im.file().Close()
 }
 
-// Path is the path of the module's file; "" when it was read from memory, and when
-// only a symbol file was found.
+// Path is the path of the module's file; "" if it was read from memory, or if only a
+// symbol file was found.
 func (im *Image) Path() string {
 	if im == nil {
 		return ""
@@ -74,8 +74,8 @@ func (im *Image) CodeID() string {
 	return ""
 }
 
-// Bias is what to add to an address of the file to get the process's, where loadBias
-// is the LoadBias of the library. Of ELF it is loadBias itself.
+// Bias is the number to add to an address in the file to get the address in the
+// process. loadBias is the library's LoadBias; for ELF files Bias is equal to it.
 func (im *Image) Bias(loadBias uint64) uint64 { return im.file().Bias(loadBias) }
 
 // DebugPath is the path of the file that has the debug information: the module's own
@@ -89,9 +89,9 @@ func (im *Image) SymbolPath() string { return im.file().SymbolPath() }
 // DebugOnly reports whether the file has debug information only, and no code.
 func (im *Image) DebugOnly() bool { return im != nil && im.file().ELF().DebugOnly() }
 
-// HasUnwindTables reports whether the module has tables to walk its frames by: call
-// frame information, an exception index of ARM, unwind tables of Windows, or the
-// pc-line table of Go. It may fetch.
+// HasUnwindTables reports whether the module has tables for walking its frames: call
+// frame information, ARM's exception index, Windows unwind tables, or Go's pc-line
+// table. It may fetch.
 func (im *Image) HasUnwindTables() bool {
 	f := im.file()
 	return f.EHFrame() != nil || f.DebugFrame() != nil || f.Exidx() != nil || f.PEUnwind() != nil || f.GoTable() != nil
@@ -101,7 +101,7 @@ func (im *Image) HasUnwindTables() bool {
 // It fetches nothing.
 func (im *Image) HasDebugInfo() bool { return im.file().HasDWARF() || im.file().HasPDB() }
 
-// Warnings lists what was wrong with the module's files, so far as they were read.
+// Warnings lists the defects found so far in the module's files.
 func (im *Image) Warnings() []string {
 	if im == nil {
 		return nil
@@ -123,10 +123,10 @@ func toSymbol(s elffile.Sym, ok bool) (Symbol, bool) {
 	return Symbol{Name: s.Name(), Addr: s.Value, Size: s.Size}, true
 }
 
-// SymbolAt is the symbol over an address of the file. It may fetch.
+// SymbolAt returns the symbol that contains an address in the file. It may fetch.
 func (im *Image) SymbolAt(addr uint64) (Symbol, bool) { return toSymbol(im.file().SymbolAt(addr)) }
 
-// SymbolByName is the symbol with a linkage name. It may fetch.
+// SymbolByName returns the symbol with a linkage name. It may fetch.
 func (im *Image) SymbolByName(name string) (Symbol, bool) {
 	return toSymbol(im.file().SymbolByName(name))
 }

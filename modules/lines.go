@@ -16,12 +16,12 @@ type Line struct {
 	Inlined      bool   // a call inlined into the function of the next Line
 }
 
-// ErrNoLine: nothing tells the source of an address.
+// ErrNoLine means that the source line of an address is not known.
 var ErrNoLine = errors.New("no source line is known")
 
-// Lines tells where in the source an address of the file is, by DWARF, a PDB or a
-// Breakpad symbol file: the innermost inlined call first, and last the function that
-// has the code. The error wraps ErrNoLine where nothing is known. It may fetch.
+// Lines returns the source lines of an address in the file, from DWARF, a PDB or a
+// Breakpad symbol file: the innermost inlined call first, the function that contains
+// the code last. The error wraps ErrNoLine if nothing is known. It may fetch.
 func (im *Image) Lines(addr uint64) ([]Line, error) {
 	if d := im.file().DWARF(); d != nil {
 		calls, err := d.Frames(addr, nil)
@@ -43,8 +43,8 @@ func (im *Image) Lines(addr uint64) ([]Line, error) {
 	return im.symbolFileLines(addr - im.file().ELF().LinkBase)
 }
 
-// symbolFileLines is Lines for symbol files, whose addresses count from the module's
-// base.
+// symbolFileLines is Lines for symbol files, whose addresses are relative to the
+// module's base.
 func (im *Image) symbolFileLines(rva uint64) ([]Line, error) {
 	var lines []Line
 	if p := im.file().PDB(); p != nil && rva <= math.MaxUint32 {

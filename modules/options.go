@@ -85,9 +85,9 @@ func WithSearch(dir string) Option {
 }
 
 // WithSourceMap says that the source files recorded below the directory from are below the
-// directory to on this machine. Of several the one with the longest from comes first. Source
-// files are also looked for at their recorded paths (below the sysroots, if there are any),
-// and below the search directories by the end of their paths.
+// directory to on this machine. If several apply, the one with the longest from comes first.
+// Source files are also looked for at their recorded paths (below the sysroots, if there are
+// any), and below the search directories by the end of their paths.
 func WithSourceMap(from, to string) Option {
 	return func(c *config) { c.find.SourceMaps = append(c.find.SourceMaps, find.SourceMap{From: from, To: to}) }
 }
@@ -118,6 +118,6 @@ func WithSymbolFetcher(f SymbolFetcher) Option {
 // Resolution says so (Forced).
 func WithForceMismatched() Option { return func(c *config) { c.force = true } }
 
-// WithCache shares the files of a cache. Where files are is then said to NewCache; of
-// the options that say where, only WithExecutable and WithBeside may be given with it.
+// WithCache shares the files of a cache. The options that say where files are then go to
+// NewCache; together with WithCache, only WithExecutable and WithBeside are allowed.
 func WithCache(cache *Cache) Option { return func(c *config) { c.cache = cache } }

@@ -1,7 +1,7 @@
-// Package modules finds the file of each library of a process, and tells how well it
-// matches what the process had: by build-id, or by headers and layout where there is none
-// to compare. A Set answers for one process, with an Image for each file. What walks, names
-// code and reads variables takes a Source: a Set, or one that a program makes itself.
+// Package modules finds the file of each library of a process, and says how well it matches
+// the library: by build-id, or by headers and layout if one of them has no build-id. A Set
+// has the Images of one process's libraries. Steppers, lookups and readers of variables take
+// a Source: a Set, or the caller's own.
 package modules
 
 import (
@@ -45,9 +45,9 @@ func (m Match) String() string {
 
 // A Resolution is what was found for one library.
 type Resolution struct {
-	// Image is nil when there is none to use. Where the binary was not found it may
-	// be its debug file: names, lines and perhaps .debug_frame, but no code. Match
-	// and Path tell of the binary then.
+	// Image is nil if there is no usable file. If the binary was not found, Image may be its
+	// debug file, which has names, lines and perhaps .debug_frame, but no code. Match and
+	// Path are about the binary even then.
 	Image  *Image
 	Match  Match
 	Path   string // of the file used, or of the mismatched one that was refused
@@ -105,11 +105,11 @@ func New(ctx context.Context, mem arch.Memory, opts ...Option) (*Set, error) {
 	return &Set{cache: images, finder: finder, mem: mem, force: c.force, open: open, release: release, entries: map[string]*setEntry{}}, nil
 }
 
-// Close releases the files. Nothing that came from the set may be used after.
+// Close releases the files. Do not use anything that came from the set afterwards.
 func (s *Set) Close() error { return s.release() }
 
-// Image returns the image of lib, or nil. Where no directory has the file it is
-// fetched; where no server has it either, its debug file.
+// Image returns the image of lib, or nil. If no directory has the file, it is fetched; if no
+// server has it either, its debug file is.
 func (s *Set) Image(lib *libstate.Library) *Image {
 	if im := s.Obtain(lib).Image; im != nil {
 		return im
@@ -138,8 +138,8 @@ func (s *Set) fetches(lib *libstate.Library) bool {
 // LocalImage returns the image of lib as far as it is known without fetching, or nil.
 func (s *Set) LocalImage(lib *libstate.Library) *Image { return s.Resolve(lib).Image }
 
-// MatchedImage returns the binary of lib, or nil; nil for one from a different build, too. It
-// fetches the binary if no directory has it.
+// MatchedImage returns the binary of lib; nil if there is none, or only one from a different
+// build. It fetches the binary if no directory has it.
 func (s *Set) MatchedImage(lib *libstate.Library) *Image {
 	if r := s.Obtain(lib); !r.Forced {
 		return r.Image
@@ -147,9 +147,9 @@ func (s *Set) MatchedImage(lib *libstate.Library) *Image {
 	return nil
 }
 
-// Resolve tells what is known of the file of lib without fetching it: what the
-// directories have, or what Obtain has come to. The answer is kept, by where the
-// library lies, its identifiers and what it is called.
+// Resolve returns what is known about lib's file without fetching it: from the directories,
+// or from an earlier Obtain. The answer is kept for libraries with the same addresses,
+// identifiers and path.
 func (s *Set) Resolve(lib *libstate.Library) Resolution {
 	e := s.resolved(lib)
 	if r := e.fetched.Load(); r != nil {
@@ -158,8 +158,8 @@ func (s *Set) Resolve(lib *libstate.Library) Resolution {
 	return e.res
 }
 
-// Obtain is Resolve, but a binary that no directory has is read from the process's
-// memory, where that can be had, or fetched.
+// Obtain is like Resolve, but reads a binary that no directory has from the process's
+// memory, if it is there, or fetches it.
 func (s *Set) Obtain(lib *libstate.Library) Resolution {
 	e := s.resolved(lib)
 	if e.res.Match == Matched || e.res.Match == NoID || !s.fetches(lib) && !isPE(lib) {

@@ -14,7 +14,7 @@ type Source interface {
 // through all libraries, not only those of a stack, uses LocalImage if there is one.
 type LocalSource interface {
 	Source
-	// LocalImage is Image without anything that would have to be fetched.
+	// LocalImage is like Image, but fetches nothing.
 	LocalImage(lib *libstate.Library) *Image
 }
 

@@ -5,8 +5,8 @@ type Listing struct {
 	Path  string   `json:"path"`  // where the source was found on this machine
 	First int      `json:"first"` // number of the first line
 	Lines []string `json:"lines"` // without their line ends
-	// Newer says that the file was changed after the module was built: the lines may be others than those
-	// that were compiled.
+	// Newer says that the file was changed after the module was built: the lines may differ from those that
+	// were compiled.
 	Newer bool `json:"newer,omitempty"`
 }
 

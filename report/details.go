@@ -31,7 +31,7 @@ type Details struct {
 	Comments         []string         `json:"comments,omitempty"` // texts that the writer of the dump added
 	Limits           []Limit          `json:"limits,omitempty"`
 	MacCrashes       []MacCrash       `json:"mac_crashes,omitempty"`
-	BootArgs         string           `json:"boot_args,omitempty"` // arguments of the kernel's start
+	BootArgs         string           `json:"boot_args,omitempty"` // the kernel's boot arguments
 	// SoftErrors is a JSON document: the problems that the writer of the dump ran into.
 	SoftErrors string `json:"soft_errors,omitempty"`
 }

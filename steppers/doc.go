@@ -19,7 +19,7 @@
 // The last four guess. They accept a return address only in executable memory just
 // after a call instruction, and they do not continue from a frame whose own return
 // address is not in code. If a minidump lists a module without its code, an address in
-// it counts unless something is known to speak against it. Frame.Trust says which
+// the module is accepted unless something contradicts it. Frame.Trust says which
 // stepper found a frame.
 //
 // Steppers read the process only through its ProcessState; they do not know whether it

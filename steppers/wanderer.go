@@ -31,7 +31,7 @@ const (
 )
 
 // StepperWanderer is the last resort: it scans up the stack for the first word that is
-// a return address. Best is the return address of a call whose target is the frame's
+// a return address. It prefers the return address of a call whose target is the frame's
 // function. Without one, it takes the first call that may have led there.
 //
 // It stays in the stack's mapping. It does not scan for a frame whose own address is

@@ -1,6 +1,7 @@
 package minidump_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -197,6 +198,52 @@ func TestMicrodumpOrder(t *testing.T) {
 			t.Error(err)
 		} else if pc, _ := c.Regs.Get(c.Arch.PC); pc != 0x1234 {
 			t.Errorf("pc %#x", pc)
+		}
+	}
+}
+
+// Each format of Android's log, in which the times differ and other messages stand between.
+func TestMicrodumpLogcat(t *testing.T) {
+	d := linuxDump(cpuX86)
+	lines := []string{"-----BEGIN BREAKPAD MICRODUMP-----", "V product (beta): 1.0", "O A x86 04 i686 build", "R 0000000B SIGSEGV 00000045",
+		"S 0 FFB44BD0 FFB44000 00000010", "S FFB44000 0102030405060708", "S FFB44008 090A0B0C0D0E0F10", "C " + hexOf(d.X86(0x1000f, 0x401000, 0xffb44bd0, 0xffb45444)),
+		"M F77C5000 00000000 0000D000 50D89C8096239F07B843A4C5C35923170 name: with (1) spaces.so", "-----END BREAKPAD MICRODUMP-----"}
+	for name, format := range map[string]struct {
+		entry, other string // SS stands for the second, TEXT for the message
+		pid          uint32
+	}{
+		"brief":         {"F/google-breakpad( 3745): TEXT", "I/other( 99): M at second SS", 3745},
+		"same process":  {"F/google-breakpad( 3745): TEXT", "I/chatty( 3745): V wrong SS", 3745},
+		"time":          {"11-22 10:00:SS.123 F/google-breakpad( 3745): TEXT", "11-22 10:00:SS.124 D/other   (  99): V wrong", 3745},
+		"threadtime":    {"11-22 10:00:SS.123  3745  3746 F google-breakpad: TEXT", "11-22 10:00:SS.124    99   100 W other   : V wrong", 3745},
+		"year and zone": {"2026-11-22 10:00:SS.123456 +0100  3745  3746 F google-breakpad: TEXT", "2026-11-22 10:00:SS.123456 +0100  3745  3747 I other: V wrong", 3745},
+		"user":          {"11-22 10:00:SS.123 u0_a12  3745  3746 F google-breakpad: TEXT", "11-22 10:00:SS.123 root   1  1 I other: V wrong", 3745},
+		"process":       {"F( 3745) TEXT  (google-breakpad)", "I(   99) V wrong SS  (other)", 3745},
+		"thread":        {"F( 3745: 3746) TEXT", "I(   99:   99) V wrong SS", 3745},
+		"tag":           {"F/google-breakpad: TEXT", "I/other: V wrong SS", 0},
+		"long":          {"[ 11-22 10:00:SS.123  3745: 3746 F/google-breakpad ]\nTEXT\n", "[ 11-22 10:00:SS.123    99:   99 I/other ]\nV wrong\n", 3745},
+		"raw":           {"TEXT", "", 0},
+		"other":         {"kernel> TEXT", "", 0},
+	} {
+		for _, end := range []string{"\n", "\r\n"} {
+			var b strings.Builder
+			for i, line := range lines {
+				fill := strings.NewReplacer("SS", fmt.Sprintf("%02d", i), "TEXT", line)
+				if format.other != "" {
+					b.WriteString(fill.Replace(format.other) + "\n")
+				}
+				b.WriteString(fill.Replace(format.entry) + "\n")
+			}
+			f, err := minidump.ParseMicrodump([]byte(strings.ReplaceAll(b.String(), "\n", end)))
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+				continue
+			}
+			if len(f.Warnings) > 0 || f.Product != "product (beta): 1.0" || f.Misc.PID != format.pid || f.Exception == nil || f.Exception.Code != 11 || len(f.Threads) != 1 ||
+				read(f, 0xffb44000, 16) != "\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f\x10" ||
+				len(f.Modules) != 1 || f.Modules[0].Path != "name: with (1) spaces.so" {
+				t.Errorf("%s: %q, %q, pid %d, %d threads, %+v", name, f.Warnings, f.Product, f.Misc.PID, len(f.Threads), f.Modules)
+			}
 		}
 	}
 }

@@ -42,13 +42,27 @@ func ParseMicrodump(data []byte) (*File, error) {
 	if !found {
 		return nil, fmt.Errorf("%d bytes of log: %w", len(data), ErrNoMicrodump)
 	}
-	// The log's prefix of the first marker precedes every line.
-	prefix := data[:len(data)-len(text)-len(microBegin)]
-	prefix = prefix[bytes.LastIndexByte(prefix, '\n')+1:]
-	m.pid = logPID(string(prefix))
+	line, before := lastLines(data[:len(data)-len(text)])
 	body, _, ended := bytes.Cut(text, []byte(microEnd))
-	for line := range bytes.Lines(body) {
-		m.line(strings.TrimRight(string(line), "\r\n"), string(prefix))
+	var lines []string
+	for l := range bytes.Lines(body) {
+		lines = append(lines, strings.TrimRight(string(l), "\r\n"))
+	}
+	if len(lines) > 0 {
+		lines = lines[1:] // the rest of the first marker's
+	}
+	if ended && len(lines) > 0 && !bytes.HasSuffix(body, []byte("\n")) {
+		lines = lines[:len(lines)-1] // what stands before the second marker
+	}
+	if format, first := formatOf(line, before); format != nil {
+		m.pid = first.pid
+		format.texts(lines, first, m.line)
+	} else {
+		// Whatever precedes the first marker precedes every line.
+		prefix := strings.TrimSuffix(line, microBegin)
+		for _, l := range lines {
+			m.line(strings.TrimPrefix(l, prefix))
+		}
 	}
 	if !ended {
 		m.f.warnf("the microdump has no end marker: lines are missing")
@@ -67,31 +81,19 @@ type microdump struct {
 	bad     int
 }
 
-// logPID returns the process id in a prefix like "F/google-breakpad( 3745): ".
-func logPID(prefix string) uint32 {
-	_, rest, ok := strings.Cut(prefix, "(")
-	num, _, ok2 := strings.Cut(rest, ")")
-	n, err := strconv.ParseUint(strings.TrimSpace(num), 10, 32)
-	if !ok || !ok2 || err != nil {
-		return 0
+// lastLines returns the last two lines of text, as strings, the last first.
+func lastLines(text []byte) (last, before string) {
+	i := bytes.LastIndexByte(text, '\n')
+	last = string(text[i+1:])
+	if i > 0 {
+		text = bytes.TrimRight(text[:i], "\r")
+		before = string(text[bytes.LastIndexByte(text, '\n')+1:])
 	}
-	return uint32(n)
+	return last, before
 }
 
-// payload strips the log's prefix from a line.
-func payload(line, prefix string) string {
-	if rest, ok := strings.CutPrefix(line, prefix); ok {
-		return rest
-	}
-	// Time stamps differ from line to line.
-	if _, rest, ok := strings.Cut(line, "): "); ok {
-		return rest
-	}
-	return line
-}
-
-func (m *microdump) line(line, prefix string) {
-	text := payload(line, prefix)
+// line reads a line of the microdump.
+func (m *microdump) line(text string) {
 	if len(text) < 2 || text[1] != ' ' {
 		if text != "" {
 			m.bad++

@@ -127,6 +127,7 @@ func TestMachCodes(t *testing.T) {
 		{arch.AMD64, 4, 0, "EXC_EMULATION", report.CrashUnknown},
 		{arch.AMD64, 7, 0, "EXC_SYSCALL", report.CrashUnknown}, {arch.AMD64, 8, 0, "EXC_MACH_SYSCALL", report.CrashUnknown}, {arch.AMD64, 9, 0, "EXC_RPC_ALERT", report.CrashUnknown},
 		{arch.AMD64, 10, 0, "EXC_CRASH", report.CrashUnknown}, {arch.AMD64, 0x43507378, 0, "Simulated Exception", report.CrashNone},
+		{arch.ARM64, 0x43506e78, 0, "Uncaught NSException", report.CrashException},
 		{arch.AMD64, 1, 2, "EXC_BAD_ACCESS / KERN_PROTECTION_FAILURE", ""}, {arch.AMD64, 1, 5, "EXC_BAD_ACCESS / KERN_FAILURE", ""},
 		{arch.AMD64, 1, 8, "EXC_BAD_ACCESS / KERN_NO_ACCESS", ""}, {arch.AMD64, 1, 9, "EXC_BAD_ACCESS / KERN_MEMORY_FAILURE", report.CrashHardware},
 		{arch.AMD64, 1, 10, "EXC_BAD_ACCESS / KERN_MEMORY_ERROR", report.CrashBusError}, {arch.AMD64, 1, 50, "EXC_BAD_ACCESS / KERN_CODESIGN_ERROR", ""},

@@ -17,7 +17,8 @@ const (
 	machCrash          = 10
 	machResource       = 11
 	machGuard          = 12
-	machSimulated      = 0x43507378 // Crashpad's, for a dump without a crash
+	machSimulated      = 0x43507378 // Crashpad's, for a dump without a crash ("CPsx")
+	machNSException    = 0x43506e78 // Crashpad's, when nothing catches an Objective-C exception ("CPnx")
 )
 
 var machKinds = map[uint32]named{
@@ -27,6 +28,7 @@ var machKinds = map[uint32]named{
 	7: {"EXC_SYSCALL", "system call"}, 8: {"EXC_MACH_SYSCALL", "Mach system call"}, 9: {"EXC_RPC_ALERT", "RPC alert"},
 	machCrash: {"EXC_CRASH", "abnormal termination"}, machResource: {"EXC_RESOURCE", "resource limit reached"},
 	machGuard: {"EXC_GUARD", "guard violation"}, machSimulated: {"Simulated Exception", "dump without a crash"},
+	machNSException: {"Uncaught NSException", "uncaught Objective-C exception"},
 }
 
 // Codes of EXC_BAD_ACCESS: kern_return_t (mach/kern_return.h), then those of the processors.
@@ -115,7 +117,7 @@ func (e Exception) machName(a *arch.Arch) string {
 	if !known {
 		return fmt.Sprintf("%#08x / %#08x", e.Code, e.Flags)
 	}
-	if e.Code == machSimulated {
+	if e.Code == machSimulated || e.Code == machNSException {
 		return kind.name
 	}
 	if code, ok := e.machCode(a); ok {
@@ -221,6 +223,8 @@ func machKind(e Exception, x86 bool) string {
 		return report.CrashBreakpoint
 	case machSimulated:
 		return report.CrashNone
+	case machNSException:
+		return report.CrashException
 	case machResource:
 		if e.Flags>>29 == 3 {
 			return report.CrashOutOfMemory

@@ -297,6 +297,7 @@ func (s *Set) resolve(lib *libstate.Library) (res Resolution, debugOnly []*image
 		}
 		switch {
 		case match == Matched || match == NoID:
+			s.finder.AddLoadPath(path, im.ELF().RunPath())
 			return found(im, match, path, debugOnly), nil
 		case res.Match != Mismatched:
 			res = Resolution{Match: match, Path: path, Why: why}
@@ -306,6 +307,9 @@ func (s *Set) resolve(lib *libstate.Library) (res Resolution, debugOnly []*image
 		}
 	}
 	if res.Image == nil {
+		if im := s.loaded(lib, m); im != nil {
+			return found(im, Matched, im.Path(), debugOnly), nil
+		}
 		d := s.debugFile(lib, debugOnly)
 		if d != nil && !d.ELF().DebugOnly() {
 			return found(d, Matched, d.Path(), nil), nil
@@ -316,6 +320,22 @@ func (s *Set) resolve(lib *libstate.Library) (res Resolution, debugOnly []*image
 		res.Image = (*Image)(d)
 	}
 	return res, debugOnly
+}
+
+// loaded looks for a library where the dynamic loader does. This machine's libraries have
+// the names of every other machine's: only the build-id tells.
+func (s *Set) loaded(lib *libstate.Library, m find.Module) *image.Image {
+	for path := range s.finder.Loaded(m) {
+		im, err := s.cache.Open(path)
+		if err != nil || im.ELF().DebugOnly() {
+			continue
+		}
+		if match, _ := s.compare(lib, im); match == Matched {
+			s.finder.AddLoadPath(path, im.ELF().RunPath())
+			return im
+		}
+	}
+	return nil
 }
 
 func (s *Set) fromMemory(lib *libstate.Library) Resolution {

@@ -72,6 +72,11 @@ type shared struct {
 	unreachable notes // messages about servers
 	unusable    notes // messages about files of symbol stores
 
+	loaderOnce sync.Once
+	loader     []string // where the dynamic loader looks
+	loadMu     sync.Mutex
+	loadPath   []string // directories of modules that were found
+
 	expandMu   sync.Mutex
 	expandedTo map[string]string // compressed file -> expanded file in the cache, or "" if that failed
 }

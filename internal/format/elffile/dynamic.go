@@ -55,6 +55,21 @@ func (f *File) SONAME() string {
 	return dynString(f.dynStrings(), off)
 }
 
+// RunPath returns DT_RUNPATH, or else DT_RPATH: directories in which the dynamic loader
+// looks for the libraries that the file needs, with colons between them; "" if there are
+// none.
+func (f *File) RunPath() string {
+	if f == nil {
+		return ""
+	}
+	for _, tag := range []int64{DT_RUNPATH, DT_RPATH} {
+		if off, ok := f.DynValue(tag); ok {
+			return dynString(f.dynStrings(), off)
+		}
+	}
+	return ""
+}
+
 // Needed returns the DT_NEEDED names, in the file's order.
 func (f *File) Needed() []string {
 	var list []string

@@ -132,14 +132,14 @@ func TestCallee(t *testing.T) {
 				want = "rdi"
 			}
 			f := inside(t, arch.AMD64, head+"\n"+c.code, 12)
-			if got := text(f, f.Before(base+11, Reg(arch.RAX)), 0); got != want {
+			if got := text(f, f.Before(base+11, Reg(arch.RAX))); got != want {
 				t.Errorf("%s, want %s", got, want)
 			}
 		})
 	}
 	for n, want := range map[int]string{maxCalleeOps - 1: "rdi", maxCalleeOps: "unknown"} { // and head's nop
 		f := inside(t, arch.AMD64, head+"\n"+strings.Repeat("90 ", n-1)+"c3", 12)
-		if got := text(f, f.Before(base+11, Reg(arch.RAX)), 0); got != want {
+		if got := text(f, f.Before(base+11, Reg(arch.RAX))); got != want {
 			t.Errorf("%d instructions: %s, want %s", n+1, got, want)
 		}
 	}
@@ -169,12 +169,12 @@ func TestCallees(t *testing.T) {
 	code.WriteString("48 89 f0\nc3\n" + strings.Repeat("c3 ", n))
 	end := uint64(base + 3 + 5*n)
 	f := inside(t, arch.AMD64, code.String(), end-base+4)
-	if got := text(f, f.Before(end, Reg(arch.RSI)), 0); got != "unknown" {
+	if got := text(f, f.Before(end, Reg(arch.RSI))); got != "unknown" {
 		// the calls are analysed from the last one back: the first one is too many
 		t.Errorf("after %d calls: %s, want unknown", n, got)
 	}
 	f = inside(t, arch.AMD64, code.String(), end-base+4)
-	if got := text(f, f.Before(end-5, Reg(arch.RSI)), 0); got != "rdi" {
+	if got := text(f, f.Before(end-5, Reg(arch.RSI))); got != "rdi" {
 		t.Errorf("after %d calls: %s, want rdi", maxCallees, got)
 	}
 }
@@ -216,7 +216,7 @@ func TestCalleeARM(t *testing.T) {
 			1e ff 2f e1 # bx lr`, "unknown"},
 	} {
 		f := inside(t, arch.ARM, head+"\n"+c.code, 20)
-		if got := text(f, f.Before(base+16, Reg(0)), 0); got != c.want {
+		if got := text(f, f.Before(base+16, Reg(0))); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 	}

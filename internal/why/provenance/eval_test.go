@@ -397,10 +397,38 @@ func TestPast(t *testing.T) {
 		{f.Before(s.PC, Frame(0, 8)), base, true},
 	} {
 		if _, _, ok := e.Value(c.v, c.past); ok != c.ok {
-			t.Errorf("%s past %#x: known %v, want %v", text(f, c.v, 0), c.past, ok, c.ok)
+			t.Errorf("%s past %#x: known %v, want %v", text(f, c.v), c.past, ok, c.ok)
 		}
 	}
 	if _, _, ok := e.Value(&Value{Kind: Sum, At: base + 1, Base: arch.NoReg, Index: arch.NoReg}, join); ok {
 		t.Error("a value of no instruction")
+	}
+}
+
+func TestEvaluator(t *testing.T) {
+	f := function(t, arch.AMD64, `
+		48 8b 47 10 # mov rax,[rdi+16]
+		48 8b 48 08 # mov rcx,[rax+8]
+		8b 01       # mov eax,[rcx]
+		c3`)
+	s := &State{PC: base + 8, Reg: func(r arch.Reg) (uint64, bool) {
+		v, ok := map[arch.Reg]uint64{arch.RDI: 0x5000, arch.RCX: 7}[r]
+		return v, ok
+	}, Read: func(addr uint64, size int) (uint64, bool) {
+		v, ok := map[uint64]uint64{0x5010: 0x6000, 0x6008: 7}[addr]
+		return v, ok && size == 8
+	}}
+	e := f.Evaluator(s)
+	v := f.Before(base+8, Reg(arch.RCX))
+	if got, exact, ok := e.Value(v, 0); !ok || !exact || got != 7 {
+		t.Errorf("rcx: %d %v %v", got, exact, ok)
+	}
+	s.Reg = func(r arch.Reg) (uint64, bool) { return 0x5000, r == arch.RDI }
+	if got, exact, ok := f.Evaluator(s).Value(v, 0); !ok || exact || got != 7 {
+		t.Errorf("by memory: %d %v %v, want 7, inexact", got, exact, ok)
+	}
+	s.Reg = func(arch.Reg) (uint64, bool) { return 0, false }
+	if _, _, ok := f.Evaluator(s).Value(v, 0); ok {
+		t.Error("a value out of nothing")
 	}
 }

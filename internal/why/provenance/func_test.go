@@ -86,7 +86,7 @@ func TestOperand(t *testing.T) {
 		f := function(t, arch.AMD64, c.code)
 		last := f.steps[len(f.steps)-1].Addr
 		v := f.Operand(last)
-		if got := text(f, v, 0); got != c.want {
+		if got := text(f, v); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 		if f.Operand(last) != v {
@@ -142,7 +142,7 @@ func TestThumb(t *testing.T) {
 		t.Fatal("the code cannot be followed")
 	}
 	v := f.Before(base+8, Reg(0))
-	if got := text(f, v, 0); got != "[r1+4]4" || v.At != base+4 {
+	if got := text(f, v); got != "[r1+4]4" || v.At != base+4 {
 		t.Errorf("%s made at %#x", got, v.At)
 	}
 	if v := f.Before(base+8, Reg(3)); v.Kind != Const || v.K != 5 || v.At != base+6 {
@@ -166,7 +166,7 @@ func TestThumbCallee(t *testing.T) {
 		if f == nil {
 			t.Fatal("the code cannot be followed")
 		}
-		if got := text(f, f.Before(base+10, Reg(0)), 0); got != want {
+		if got := text(f, f.Before(base+10, Reg(0))); got != want {
 			t.Errorf("%s: %s, want %s", code, got, want)
 		}
 	}

@@ -16,15 +16,12 @@ type ABI struct {
 // set, on Windows. Args is empty if the convention is not known.
 func ABIOf(a *arch.Arch, windows bool) ABI {
 	abi := ABI{Return: arch.NoReg, Preserved: a.CalleeSaved | 1<<a.SP}
-	named := func(names ...string) {
+	named := func(names ...string) { // all are registers of a
 		for _, n := range names {
-			if r, ok := a.RegByName(n); ok {
-				abi.Args = append(abi.Args, r)
-			}
+			r, _ := a.RegByName(n)
+			abi.Args = append(abi.Args, r)
 		}
-		if len(abi.Args) > 0 {
-			abi.Return = abi.Args[0]
-		}
+		abi.Return = abi.Args[0]
 	}
 	switch {
 	case a == arch.AMD64 && windows:
@@ -50,9 +47,4 @@ func ABIOf(a *arch.Arch, windows bool) ABI {
 		named("r2", "r3", "r4", "r5", "r6")
 	}
 	return abi
-}
-
-// general reports whether values are looked for in a register.
-func (a *ABI) general(r arch.Reg) bool {
-	return r < 32 || a.Preserved.Has(r)
 }

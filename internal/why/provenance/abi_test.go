@@ -54,12 +54,6 @@ func TestABI(t *testing.T) {
 			t.Errorf("%s: preserved %v, want %v", c.arch.Name, abi.Preserved, preserved)
 		}
 	}
-	abi := ABIOf(arch.ARM64, false)
-	for r, want := range map[arch.Reg]bool{0: true, 31: true, 32: false, arch.ARM64D8: true, arch.ARM64D8 - 1: false} {
-		if got := abi.general(r); got != want {
-			t.Errorf("%s: general %v, want %v", arch.ARM64.RegName(r), got, want)
-		}
-	}
 }
 
 func TestKindNames(t *testing.T) {

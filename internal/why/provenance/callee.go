@@ -20,7 +20,7 @@ const everyReg = ^arch.RegMask(0)
 // changes returns the registers that a called function may change: those that the convention allows, or fewer
 // if all of its code was seen.
 func (f *Func) changes(call *disasm.Inst) arch.RegMask {
-	if call.Kind != disasm.Call || call.Target == 0 {
+	if call.Kind != disasm.Call {
 		return everyReg
 	}
 	return f.calleeMask(call.Target|f.mode(), 0)
@@ -52,7 +52,7 @@ func (f *Func) writtenBy(target uint64, depth int) (mask arch.RegMask) {
 			continue
 		}
 		seen[addr] = true
-		if len(seen) > maxCalleeOps || disasm.DecodeInto(&in, f.arch, f.code.CodeAt(addr), addr|mode) != nil || in.Delayed || in.Switches {
+		if len(seen) > maxCalleeOps || disasm.DecodeInto(&in, f.arch, f.code.CodeAt(addr), addr|mode) != nil || in.Switches {
 			return everyReg
 		}
 		mask |= in.Writes
@@ -62,11 +62,11 @@ func (f *Func) writtenBy(target uint64, depth int) (mask arch.RegMask) {
 				todo = append(todo, in.Next()&^mode)
 			}
 			continue
-		case disasm.Jump, disasm.CondJump:
+		case disasm.Jump:
 			todo = append(todo, in.Target&^mode)
-			if in.Kind == disasm.Jump && !in.Conditional {
-				continue
-			}
+			continue
+		case disasm.CondJump:
+			todo = append(todo, in.Target&^mode)
 		case disasm.Call:
 			if mask |= f.calleeMask(in.Target|mode, depth+1); mask == everyReg {
 				return mask

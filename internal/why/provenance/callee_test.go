@@ -106,9 +106,11 @@ func TestCallee(t *testing.T) {
 			ff d3 # call rbx
 			c3 # ret`, false},
 		{"an indirect jump", `
-			ff e3 # jmp rbx`, false},
+			ff e3 # jmp rbx
+			c3 # ret`, false},
 		{"a far return", `
-			cb # retf`, false},
+			cb # retf
+			c3 # ret`, false},
 		{"a system call", `
 			0f 05 # syscall
 			c3 # ret`, false},
@@ -118,8 +120,12 @@ func TestCallee(t *testing.T) {
 		{"a breakpoint", `
 			cc # int3
 			c3 # ret`, false},
+		{"another interrupt", `
+			cd 21 # int 0x21
+			c3 # ret`, false},
 		{"undefined", `
-			0f 0b # ud2`, false},
+			0f 0b # ud2
+			c3 # ret`, false},
 		{"privileged", `
 			f4 # hlt
 			c3 # ret`, false},
@@ -142,6 +148,62 @@ func TestCallee(t *testing.T) {
 		if got := text(f, f.Before(base+11, Reg(arch.RAX))); got != want {
 			t.Errorf("%d instructions: %s, want %s", n+1, got, want)
 		}
+	}
+}
+
+// A reader is code that stops being readable, in whole or at one address. It counts the reads.
+type reader struct {
+	fakeCode
+	reads map[uint64]int
+	left  int    // -1 for no end
+	gone  uint64 // 0 for nothing
+}
+
+func (r *reader) CodeAt(addr uint64) []byte {
+	r.reads[addr]++
+	if r.left == 0 || addr == r.gone {
+		return nil
+	}
+	r.left--
+	return r.fakeCode.CodeAt(addr)
+}
+
+// reread returns f by a reader of its code.
+func reread(f *Func) *reader {
+	r := &reader{f.code.(fakeCode), map[uint64]int{}, -1, 0}
+	f.code = r
+	return r
+}
+
+// TestCalleeOnce calls the same function twice: it is analysed once.
+func TestCalleeOnce(t *testing.T) {
+	f := inside(t, arch.AMD64, `
+		48 89 fe # mov rsi,rdi
+		e8 09 00 00 00 # call L
+		e8 04 00 00 00 # call L
+		48 89 f0 # mov rax,rsi
+		c3 # ret
+		c3 # L: ret`, 17)
+	code := reread(f)
+	if got := text(f, f.Before(base+16, Reg(arch.RAX))); got != "rdi" || code.reads[base+17] != 1 {
+		t.Errorf("%s, read %d times", got, code.reads[base+17])
+	}
+}
+
+// TestCalleeAtZero calls through a register: that is no call of the code at 0.
+func TestCalleeAtZero(t *testing.T) {
+	raw := function(t, arch.AMD64, `
+		c3 # ret
+		48 89 fe # mov rsi,rdi
+		ff d3 # call rbx
+		48 89 f0 # mov rax,rsi
+		c3 # ret`).code.(fakeCode).code
+	f := New(arch.AMD64, ABIOf(arch.AMD64, false), fakeCode{0, raw}, 1, 10)
+	if f == nil {
+		t.Fatal("the code cannot be followed")
+	}
+	if got := text(f, f.Before(9, Reg(arch.RAX))); got != "unknown" {
+		t.Errorf("%s, want unknown", got)
 	}
 }
 

@@ -8,7 +8,7 @@ type State struct {
 	Reg    func(arch.Reg) (uint64, bool)
 	CFA    uint64
 	HasCFA bool
-	// Read reads an integer of size bytes from the process's memory.
+	// Read reads an unsigned integer of 1 to 8 bytes from the process's memory.
 	Read func(addr uint64, size int) (uint64, bool)
 	// AtEntry returns what a callee-saved register held when the function was called; nil if that is not known.
 	AtEntry func(arch.Reg) (uint64, bool)
@@ -65,18 +65,19 @@ func (e *Evaluator) eval(v *Value, past uint64, depth int) (val uint64, exact, o
 		return e.slot(v, v, v.K)
 	case Slot:
 		from := e.f.Before(v.At, Frame(v.K, v.Size))
-		if val, exact, ok = e.slot(v, from, v.K); ok || from.Kind == Unknown || from.Kind == Join {
+		if val, exact, ok = e.slot(v, from, v.K); ok {
 			return val, exact, ok
 		}
-		return e.eval(from, past, depth+1)
-	case Load:
-		addr, _, ok := e.sum(v, past, depth)
-		if !ok || v.Size > 8 {
-			return 0, false, false
-		}
-		if val, ok = e.s.Read(addr, v.Size); ok {
+		if val, exact, ok = e.eval(from, past, depth+1); ok {
 			val, ok = extend(v, val)
 		}
+		return val, exact, ok
+	case Load:
+		addr, _, ok := e.sum(v, past, depth)
+		if !ok {
+			return 0, false, false
+		}
+		val, ok = e.read(v, addr)
 		return val, false, ok
 	case Sum:
 		return e.sum(v, past, depth)
@@ -106,7 +107,7 @@ func (e *Evaluator) registers() map[*Value]uint64 {
 	}
 	e.held = map[*Value]uint64{}
 	for r := range arch.Reg(e.f.arch.NumRegs()) {
-		if r == e.f.arch.SP || r == e.f.arch.PC || !e.f.abi.general(r) {
+		if r == e.f.arch.SP || r == e.f.arch.PC {
 			continue
 		}
 		val, ok := e.s.Reg(r)
@@ -122,13 +123,22 @@ func (e *Evaluator) registers() map[*Value]uint64 {
 
 // slot reads a value from the frame, if the bytes still hold it.
 func (e *Evaluator) slot(v, from *Value, off int64) (val uint64, exact, ok bool) {
-	if !e.s.HasCFA || v.Size > 8 || from.Kind == Unknown || e.f.Before(e.s.PC, Frame(off, v.Size)) != from {
+	if !e.s.HasCFA || from.Kind == Unknown || e.f.Before(e.s.PC, Frame(off, v.Size)) != from {
 		return 0, false, false
 	}
-	if val, ok = e.s.Read(e.s.CFA+uint64(off), v.Size); ok {
+	val, ok = e.read(v, e.s.CFA+uint64(off))
+	return val, true, ok
+}
+
+// read reads the memory that v was read from.
+func (e *Evaluator) read(v *Value, addr uint64) (val uint64, ok bool) {
+	if v.Size > 8 {
+		return 0, false
+	}
+	if val, ok = e.s.Read(addr, v.Size); ok {
 		val, ok = extend(v, val)
 	}
-	return val, true, ok
+	return val, ok
 }
 
 func (e *Evaluator) sum(v *Value, past uint64, depth int) (val uint64, exact, ok bool) {
@@ -144,11 +154,8 @@ func (e *Evaluator) sum(v *Value, past uint64, depth int) (val uint64, exact, ok
 	return e.f.arch.Truncate(val), exact, ok
 }
 
-// extend extends a value of fewer bytes to a register. It returns false if that may be by a sign that is set.
+// extend extends a value of 1 to 8 bytes to a register. It returns false if that may be by a sign that is set.
 func extend(v *Value, val uint64) (uint64, bool) {
-	if v.Size >= 8 {
-		return val, true
-	}
 	bits := 8 * v.Size
 	val &= 1<<bits - 1
 	return val, !v.Signed || val>>(bits-1) == 0
@@ -175,7 +182,7 @@ func (f *Func) Operand(addr uint64) *Value {
 	if v := f.made[k]; v != nil {
 		return v
 	}
-	v := f.fromMemory(i, &Value{At: addr, Reg: arch.NoReg, Base: arch.NoReg, Index: arch.NoReg}, m, f.arch.WordSize)
+	v := f.fromMemory(i, newValue(addr), m, f.arch.WordSize)
 	f.made[k] = v
 	return v
 }

@@ -50,7 +50,7 @@ func evaluate(t *testing.T, a *arch.Arch, r arch.Reg, regs map[arch.Reg]uint64, 
 }
 
 func TestEvaluate(t *testing.T) {
-	regs := map[arch.Reg]uint64{arch.RDI: 0x5000, arch.RSI: 3, arch.R8: 0x6000, arch.R9: 0x6666, arch.R10: 0x80000001, arch.R11: 0x40000001, arch.R12: 0x100000005, arch.RSP: 0x7ff8, arch.RIP: base}
+	regs := map[arch.Reg]uint64{arch.RDI: 0x5000, arch.RSI: 3, arch.R8: 0x6000, arch.R9: 0x6666, arch.R10: 0x80000001, arch.R11: 0x40000001, arch.R12: 0x100000005, arch.R13: 0x1313, arch.RSP: 0x7ff8, arch.RIP: base}
 	evaluate(t, arch.AMD64, arch.RAX, regs, []evalCase{
 		{"a number", `
 			48 c7 c0 fe ff ff ff # mov rax,-2
@@ -178,6 +178,35 @@ func TestEvaluate(t *testing.T) {
 		{"an argument on the stack", `
 			48 8b 44 24 08 # mov rax,[rsp+8]
 			c3 # ret`, 0x9000, true, true},
+		{"a word of two values that a register holds, written again", `
+			48 89 fb # mov rbx,rdi
+			48 85 f6 # test rsi,rsi
+			74 03 # je L
+			4c 89 c3 # mov rbx,r8
+			48 89 5c 24 f8 # mov [rsp-8],rbx
+			49 89 dd # mov r13,rbx
+			48 8b 44 24 f8 # mov rax,[rsp-8]
+			48 89 74 24 f8 # mov [rsp-8],rsi
+			c3 # ret`, 0x1313, true, true},
+		{"half a word of the frame that is written again", `
+			44 89 64 24 f8 # mov [rsp-8],r12d
+			8b 44 24 f8 # mov eax,[rsp-8]
+			48 89 74 24 f8 # mov [rsp-8],rsi
+			c3 # ret`, 5, true, true},
+		{"half a word of the frame, extended, that is written again", `
+			44 89 54 24 f8 # mov [rsp-8],r10d
+			48 63 44 24 f8 # movsxd rax,dword ptr [rsp-8]
+			48 89 74 24 f8 # mov [rsp-8],rsi
+			c3 # ret`, 0, false, false},
+		{"a negative number in half a word that is written again", `
+			c7 44 24 f8 fe ff ff ff # mov dword ptr [rsp-8],-2
+			8b 44 24 f8 # mov eax,[rsp-8]
+			48 89 74 24 f8 # mov [rsp-8],rsi
+			c3 # ret`, 0xfffffffe, true, true},
+		{"a word of the frame that is not there", `
+			48 89 94 24 6e e6 ff ff # mov [rsp-0x1992],rdx
+			48 8b 84 24 6e e6 ff ff # mov rax,[rsp-0x1992]
+			c3 # ret`, 0, false, false},
 		{"a register of two values", `
 			48 89 f8 # mov rax,rdi
 			48 85 f6 # test rsi,rsi
@@ -252,8 +281,16 @@ func TestEvaluate(t *testing.T) {
 	if got, exact, ok := f.Evaluator(s).Value(v, 0); got != 0x9000 || !exact || !ok {
 		t.Errorf("not yet overwritten: %#x %v %v", got, exact, ok)
 	}
-	if _, _, ok := f.Evaluator(s).Value(f.Before(base, Frame(0, 16)), 0); ok {
-		t.Error("sixteen bytes in a word")
+	if _, _, ok := f.Evaluator(s).Value(f.Before(base, Frame(0, 9)), 0); ok {
+		t.Error("nine bytes in a word")
+	}
+	// What is not known is in no register.
+	f = function(t, arch.AMD64, `
+		b0 01 # mov al,1
+		c3 # ret`)
+	s = frame(f, map[arch.Reg]uint64{arch.RAX: 5})
+	if got, _, ok := f.Evaluator(s).Value(f.Before(s.PC, Reg(arch.RAX)), 0); ok {
+		t.Errorf("a part of a register: %#x", got)
 	}
 }
 
@@ -298,6 +335,10 @@ func TestEvaluateOther(t *testing.T) {
 		{"a short copy", `
 			e0 03 03 2a # mov w0,w3
 			c0 03 5f d6 # ret`, 0x80000001, true, true},
+		{"a short pair behind a pointer", `
+			e5 03 01 aa # mov x5,x1
+			a0 10 c1 28 # ldp w0,w4,[x5],8
+			c0 03 5f d6 # ret`, 0x85868788, false, true},
 	})
 	evaluate(t, arch.RISCV64, 10, map[arch.Reg]uint64{11: 0x6000, 12: 0x5000}, []evalCase{
 		{"an extended load", `
@@ -309,6 +350,16 @@ func TestEvaluateOther(t *testing.T) {
 		{"a long load", `
 			03 b5 05 00 # ld a0,0(a1)
 			67 80 00 00 # ret`, 0x8182838485868788, false, true},
+	})
+	evaluate(t, arch.ARM, 0, map[arch.Reg]uint64{1: 0x6000}, []evalCase{
+		{"a load of a negative number", `
+			00 00 91 e5 # ldr r0,[r1]
+			1e ff 2f e1 # bx lr`, 0x85868788, false, true},
+	})
+	evaluate(t, arch.PPC64LE, 3, map[arch.Reg]uint64{arch.PPCLR: 0x1234}, []evalCase{
+		{"the link register", `
+			a6 02 68 7c # mflr 3
+			20 00 80 4e # blr`, 0x1234, true, true},
 	})
 	f := function(t, arch.ARM64, `
 		40 00 00 98 # ldrsw x0,L
@@ -393,6 +444,7 @@ func TestPast(t *testing.T) {
 		{f.Before(s.PC, Frame(0, 8)), join, true},
 		{f.Before(s.PC, Reg(arch.RDX)), join + 1, false}, // not an instruction
 		{f.Before(s.PC, Reg(arch.RDX)), base, false},
+		{f.Before(s.PC, Reg(arch.RCX)), s.PC, true}, // behind the loop
 		{f.Before(s.PC, Reg(arch.RSI)), base, true},
 		{f.Before(s.PC, Frame(0, 8)), base, true},
 	} {

@@ -56,14 +56,14 @@ type key struct {
 // the code cannot be followed.
 func New(a *arch.Arch, abi ABI, code stackflow.Code, start, end uint64) *Func {
 	flow, steps := stackflow.Follow(a, code, start, end)
-	if flow == nil || len(steps) == 0 || len(steps) > maxCode {
+	if len(steps) > maxCode {
 		return nil
 	}
 	f := &Func{arch: a, abi: abi, code: code, start: start, steps: steps, flow: flow, at: -1, entry: -1, left: maxSteps,
 		known: map[key]*Value{}, made: map[key]*Value{}, opened: map[Place]bool{}, offsets: map[key]frameOffset{},
 		called: map[uint64]arch.RegMask{}}
 	f.connect()
-	if f.entry < 0 {
+	if f.entry < 0 { // also if there are no steps
 		return nil
 	}
 	return f
@@ -144,16 +144,10 @@ func (f *Func) Inst(addr uint64) (disasm.Inst, bool) {
 
 // CallBefore returns the address of the call that returns to ra; false if the function has none there.
 func (f *Func) CallBefore(ra uint64) (uint64, bool) {
-	i, ok := f.index(ra)
-	if !ok {
-		i = len(f.steps)
-		if n, _ := f.index(ra); n < i {
-			i = n
-		}
-	}
-	for n := i - 1; n >= 0 && n >= i-4; n-- {
-		if in := f.inst(n); in != nil && in.Kind.IsCall() && in.Next() == ra {
-			return in.PC &^ f.mode(), true
+	i, _ := f.index(ra)
+	for i--; i >= 0 && ra-f.steps[i].Addr <= disasm.MaxLen; i-- {
+		if in := f.inst(i); in != nil && in.Kind.IsCall() && in.Next() == ra {
+			return f.steps[i].Addr, true
 		}
 	}
 	return 0, false

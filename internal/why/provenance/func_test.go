@@ -1,6 +1,7 @@
 package provenance
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/corewalk/corewalk/internal/code/disasm"
@@ -53,6 +54,74 @@ func TestCallBefore(t *testing.T) {
 	if got, ok := f.CallBefore(base + 7); ok {
 		t.Errorf("call at %#x", got)
 	}
+	// As long as an instruction can be, with another one in it.
+	f = function(t, arch.AMD64, `
+		74 0e # je to the last byte of the next instruction, a nop
+		2e 2e 2e 2e 2e 2e 2e 2e ff 14 25 00 10 90 90 # call cs:[0x...90901000], with eight prefixes
+		c3 # L: ret`)
+	if got, ok := f.CallBefore(base + 17); !ok || got != base+2 {
+		t.Errorf("the longest call at %#x %v", got, ok)
+	}
+}
+
+// TestNew refuses code that cannot be followed.
+func TestNew(t *testing.T) {
+	code := fakeCode{base, []byte{3, 0xe0, 0, 8, 0, 0, 0, 0}} // jr $ra; nop
+	if f := New(arch.MIPS, ABIOf(arch.MIPS, false), code, base, base+8); f != nil {
+		t.Error("delayed jumps are followed")
+	}
+}
+
+// TestLostCode asks about code that can no longer be read.
+func TestLostCode(t *testing.T) {
+	f := function(t, arch.AMD64, `
+		48 89 f8 # mov rax,rdi
+		ff d3 # call rbx
+		c3 # ret`)
+	if _, ok := f.Inst(base + 3); !ok {
+		t.Fatal("the call is not there")
+	}
+	reread(f).left = 0
+	for _, addr := range []uint64{base, base + 3, base + 5, base} {
+		if in, ok := f.Inst(addr); ok && addr != base+3 || in.PC != 0 && !ok {
+			t.Errorf("%#x: %v %v", addr, in.Kind, ok)
+		}
+		f.Inst(base + 5)
+	}
+	if v := f.Operand(base + 3); v.Kind != Unknown {
+		t.Errorf("operand: %s", text(f, v))
+	}
+	if v := f.Before(base+5, Reg(arch.RBX)); v.Kind != Unknown {
+		t.Errorf("rbx is %s", text(f, v))
+	}
+	if at, ok := f.CallBefore(base + 5); ok {
+		t.Errorf("call at %#x", at)
+	}
+
+	// What the lost code does with the frame is not known.
+	const store = `
+		56 # push rsi
+		e8 00 10 00 00 # call out
+		58 # pop rax
+		90 # nop
+		c3 # ret`
+	for gone, want := range map[uint64]string{0: "slot(rsi)", base + 7: "slot(unknown)"} {
+		f = function(t, arch.AMD64, store)
+		reread(f).gone = gone
+		if got := text(f, f.Before(base+7, Reg(arch.RAX))); got != want {
+			t.Errorf("without the code at %#x: %s, want %s", gone, got, want)
+		}
+	}
+
+	// It may also vanish while the function is followed.
+	raw := f.code.(*reader).fakeCode
+	for left := range 64 {
+		if f := New(arch.AMD64, ABIOf(arch.AMD64, false), &reader{raw, map[uint64]int{}, left, 0}, base, base+9); f != nil {
+			if got := text(f, f.Before(base+7, Reg(arch.RAX))); got != "slot(rsi)" && !strings.Contains(got, "unknown") {
+				t.Errorf("%d reads: %s", left, got)
+			}
+		}
+	}
 }
 
 // TestOperand finds the target of indirect calls and jumps.
@@ -95,6 +164,13 @@ func TestOperand(t *testing.T) {
 		if v.Kind != Unknown && v.Kind != Entry && v.At != last {
 			t.Errorf("%s: made at %#x", c.name, v.At)
 		}
+	}
+	f := function(t, arch.AMD64, `
+		ff 53 08 # call [rbx+8]
+		c3 # ret`)
+	f.Operand(base)
+	if got := text(f, f.Before(base+3, Reg(arch.RAX))); got != "result@0x1000" {
+		t.Errorf("the result is %s", got)
 	}
 }
 
@@ -195,4 +271,17 @@ func TestAlternatives(t *testing.T) {
 	}
 	a.same, b.same = b, a
 	a.resolve() // ends
+
+	// As many as are visited, and one more.
+	many := &Value{Kind: Join}
+	for range maxJoins - 1 {
+		many.alts = append(many.alts, &Value{Kind: Const})
+	}
+	if got := many.Alternatives(); len(got) != maxJoins-1 {
+		t.Errorf("%d of %d alternatives", len(got), maxJoins-1)
+	}
+	many.alts = append(many.alts, &Value{Kind: Const})
+	if got := many.Alternatives(); got != nil {
+		t.Errorf("%d alternatives", len(got))
+	}
 }

@@ -56,6 +56,16 @@ func TestObject(t *testing.T) {
 			}
 		})
 	}
+	// An index by a frame pointer that is not known may be in any variable.
+	f := function(t, arch.AMD64, `
+		48 89 74 24 f8 # mov [rsp-8],rsi
+		48 89 54 fd c0 # mov [rbp+rdi*8-64],rdx
+		48 8b 44 24 f8 # mov rax,[rsp-8]
+		c3 # ret`)
+	f.Object = func(int64) (int64, int64, bool) { return 1000, 1100, true }
+	if got := text(f, f.Before(base+15, Reg(arch.RAX))); got != "slot(unknown)" {
+		t.Errorf("an index by an unknown register: %s", got)
+	}
 	for code, want := range map[string]string{
 		escape: "slot(unknown)", // the address of what is not known to be a variable may reach all above it
 		index:  "slot(unknown)",

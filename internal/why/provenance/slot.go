@@ -1,6 +1,7 @@
 package provenance
 
 import (
+	"math"
 	"slices"
 
 	"github.com/corewalk/corewalk/internal/code/disasm"
@@ -14,16 +15,22 @@ const below = 64
 
 // frameOffset returns the offset from the CFA of an operand without an index.
 func (f *Func) frameOffset(i int, m *disasm.MemOperand) (int64, bool) {
-	if m.Index != arch.NoReg || m.Segment != arch.NoReg || m.BitIndex != arch.NoReg || m.Opaque || m.Vector || m.RIPRelative {
+	if indexed(m) || m.Segment != arch.NoReg {
 		return 0, false
 	}
 	off, ok := f.offsetOf(i, m.Base)
 	return off + m.Disp, ok
 }
 
-// offsetOf returns the offset from the CFA that the stack or frame pointer has before an instruction.
+// indexed reports whether the address of an operand is more than a register and a constant.
+func indexed(m *disasm.MemOperand) bool {
+	return m.Index != arch.NoReg || m.BitIndex != arch.NoReg || m.Vector
+}
+
+// offsetOf returns the offset from the CFA that a register, mostly the stack or frame pointer, has before an
+// instruction.
 func (f *Func) offsetOf(i int, r arch.Reg) (int64, bool) {
-	if r != f.arch.SP && r != f.arch.FP {
+	if r == arch.NoReg {
 		return 0, false
 	}
 	k := key{int32(i), Reg(r)}
@@ -48,7 +55,7 @@ func (f *Func) findOffset(i int, r arch.Reg) (int64, bool) {
 	}
 	row := f.rows[0]
 	for _, c := range [...]stackflow.CFARule{row.CFA, row.BySP} {
-		if c.Reg == r && !c.Deref && (r == f.arch.SP || row.FrameReg) {
+		if c.Reg == r && !c.Deref {
 			return -c.Off, true
 		}
 	}
@@ -67,10 +74,14 @@ func (f *Func) stackAddress(i int, v *Value, r arch.Reg, disp int64) *Value {
 
 // stored returns what an instruction put into some bytes of the frame; nil if it did not write to them.
 func (f *Func) stored(i int, in *disasm.Inst, p Place) *Value {
-	if in.Kind.IsCall() || in.Kind == disasm.Syscall {
-		if f.open(p) {
-			return unknown
+	switch {
+	case in.Kind.IsCall():
+		if sp, ok := f.offsetOf(i, f.arch.SP); f.open(p) || ok && p.off < sp {
+			return unknown // what is below the stack pointer belongs to the called function
 		}
+		return nil
+	case in.Kind == disasm.Syscall && f.open(p):
+		return unknown
 	}
 	ms := in.Mems()
 	for n := range ms {
@@ -81,24 +92,17 @@ func (f *Func) stored(i int, in *disasm.Inst, p Place) *Value {
 		frame := m.Base == f.arch.SP || m.Base == f.arch.FP
 		off, ok := f.frameOffset(i, m)
 		switch {
-		case ok && (m.Size == 0 || off >= p.off+int64(p.size) || off+int64(m.Size) <= p.off):
-			if m.Size == 0 && off < p.off+int64(p.size) {
-				return unknown
-			}
+		case ok && off >= p.off+int64(p.size): // behind it
+		case ok && m.Size == 0: // of unknown size
+			return unknown
+		case ok && off+int64(m.Size) <= p.off: // before it
 		case ok:
 			return f.storedBy(i, in, m, off, p)
-		case frame && m.Index != arch.NoReg:
+		case frame && indexed(m):
 			if base, ok := f.offsetOf(i, m.Base); !ok || f.near(base+m.Disp, p) {
 				return unknown
 			}
-		case frame:
-			if _, ok := f.offsetOf(i, m.Base); !ok && m.Base == f.arch.SP {
-				return unknown
-			}
-			if f.open(p) {
-				return unknown
-			}
-		case f.open(p):
+		case m.Base == f.arch.SP && m.Segment == arch.NoReg, f.open(p): // the stack pointer is not known
 			return unknown
 		}
 	}
@@ -110,48 +114,29 @@ func (f *Func) storedBy(i int, in *disasm.Inst, m *disasm.MemOperand, off int64,
 	if in.Conditional || in.Kind != disasm.Store && in.Kind != disasm.Push {
 		return unknown
 	}
-	if !explicit(in, m) {
-		return f.pushed(i, in, off == p.off && int(m.Size) == p.size)
-	}
-	for r := range arch.Reg(f.arch.NumRegs()) {
-		if r != in.Src && r != in.Src2 && !in.List.Has(r) {
-			continue
+	whole := off == p.off && int(m.Size) == p.size
+	if ms := in.Mems(); len(ms) > 1 { // a push of memory
+		if !whole {
+			return unknown
 		}
+		return f.fromMemory(i, newValue(f.steps[i].Addr), &ms[0], p.size)
+	}
+	for regs := in.List | arch.Mask(in.Src, in.Src2); regs != 0; regs &= regs - 1 {
+		r := regs.First()
 		at, size, ok := transferred(f.arch, in, m, r, in.Src, in.Src2)
 		if ok && off+at == p.off && size == p.size && r != f.arch.SP {
 			return f.before(i, Reg(r))
 		}
 	}
-	if in.Src == arch.NoReg && in.Src2 == arch.NoReg && in.List == 0 && f.immediate(in) && off == p.off && int(m.Size) == p.size {
-		v := *unknown
-		v.Kind, v.At, v.K, v.Size = Const, in.PC&^f.mode(), in.Imm, p.size
-		return &v
+	if whole && f.immediate(in) {
+		v := newValue(f.steps[i].Addr)
+		v.Kind, v.K, v.Size = Const, in.Imm, p.size
+		return v
 	}
 	return unknown
 }
 
-// pushed returns the value that a push of a memory operand read.
-func (f *Func) pushed(i int, in *disasm.Inst, whole bool) *Value {
-	m := in.Mem()
-	if in.Kind != disasm.Push || !whole || m == nil || !m.Read || m.Write {
-		return unknown
-	}
-	return f.fromMemory(i, &Value{At: in.PC &^ f.mode(), Reg: arch.NoReg, Base: arch.NoReg, Index: arch.NoReg}, m, int(m.Size))
-}
-
-// explicit reports whether m is the only memory that an instruction writes.
-func explicit(in *disasm.Inst, m *disasm.MemOperand) bool {
-	ms := in.Mems()
-	for n := range ms {
-		if &ms[n] != m && (ms[n].Write || ms[n].Read) {
-			return false // push of a memory operand, movs
-		}
-	}
-	return true
-}
-
-// immediate reports whether a store or push without source registers is x86's of a constant, not of a vector or
-// segment register.
+// immediate reports whether a store or push is x86's of a constant.
 func (f *Func) immediate(in *disasm.Inst) bool {
 	if f.arch.Family != arch.FamilyX86 {
 		return false
@@ -188,10 +173,7 @@ func (f *Func) isOpen(p Place) bool {
 			low, high, ok = f.Object(off)
 		}
 		if !ok {
-			if p.off+int64(p.size) > off {
-				return true
-			}
-			continue
+			low, high = off, math.MaxInt64 // what is above it may be a part of the same variable
 		}
 		if p.off < high && p.off+int64(p.size) > low {
 			return true
@@ -220,9 +202,6 @@ func (f *Func) addressesTaken() []int64 {
 			return []int64{everything}
 		}
 		take := func(r arch.Reg, disp int64) {
-			if r != f.arch.SP && r != f.arch.FP {
-				return
-			}
 			if off, ok := f.offsetOf(i, r); ok {
 				out = append(out, off+disp)
 			} else if r == f.arch.SP {
@@ -231,19 +210,17 @@ func (f *Func) addressesTaken() []int64 {
 		}
 		switch in.Kind {
 		case disasm.Lea:
-			if m := in.Mem(); m != nil && in.Dst != f.arch.SP && in.Dst != f.arch.FP {
+			if m := in.Mem(); in.Dst != f.arch.FP {
 				take(m.Base, m.Disp)
 				take(m.Index, 0)
 			}
 		case disasm.Mov:
-			if in.Dst != f.arch.SP && in.Dst != f.arch.FP {
-				take(in.Src, 0)
-			}
+			take(in.Src, 0)
 		case disasm.Store, disasm.Push:
 			take(in.Src, 0)
 			take(in.Src2, 0)
 		case disasm.Other:
-			if op, dst, a, b, imm := in.ALU(); op != disasm.NoALU && dst != arch.NoReg && dst != f.arch.SP {
+			if _, dst, a, b, imm := in.ALU(); dst != arch.NoReg && dst != f.arch.SP {
 				take(a, imm)
 				take(b, 0)
 			}

@@ -9,7 +9,12 @@ import (
 )
 
 // unknown is the only Value of kind Unknown.
-var unknown = &Value{Kind: Unknown, Reg: arch.NoReg, Base: arch.NoReg, Index: arch.NoReg}
+var unknown = newValue(0)
+
+// newValue returns a Value that the instruction at an address makes, without a kind and without registers.
+func newValue(at uint64) *Value {
+	return &Value{At: at, Reg: arch.NoReg, Base: arch.NoReg, Index: arch.NoReg}
+}
 
 // Before returns what a place held before the instruction at an address. It never returns nil.
 func (f *Func) Before(addr uint64, p Place) *Value {
@@ -51,7 +56,8 @@ func (f *Func) atEntry(p Place) *Value {
 	if v := f.made[k]; v != nil {
 		return v
 	}
-	v := &Value{Kind: Entry, At: f.steps[f.entry].Addr, Reg: p.reg, Base: arch.NoReg, Index: arch.NoReg}
+	v := newValue(f.steps[f.entry].Addr)
+	v.Kind, v.Reg = Entry, p.reg
 	if p.size > 0 {
 		v.Kind, v.K, v.Size = EntrySlot, p.off, p.size
 	}
@@ -70,7 +76,8 @@ func (f *Func) join(i int, p Place) *Value {
 	}
 	f.nested++
 	defer func() { f.nested-- }()
-	v := &Value{Kind: Join, At: f.steps[i].Addr, Reg: arch.NoReg, Base: arch.NoReg, Index: arch.NoReg}
+	v := newValue(f.steps[i].Addr)
+	v.Kind = Join
 	f.known[k] = v
 	add := func(w *Value) {
 		if w = w.resolve(); w != v && !slices.Contains(v.alts, w) {
@@ -119,17 +126,15 @@ func (f *Func) after(i int, p Place) *Value {
 		v = f.stored(i, in, p)
 	}
 	if v != nil {
-		v = v.resolve()
-		if v.Kind != Join {
-			f.made[k] = v
-		}
+		f.made[k] = v
 	}
 	return v
 }
 
 // register returns what an instruction put into register r; nil if it did not write to r.
 func (f *Func) register(i int, in *disasm.Inst, r arch.Reg) *Value {
-	v := &Value{At: in.PC &^ f.mode(), Reg: arch.NoReg, Base: arch.NoReg, Index: arch.NoReg, Size: f.arch.WordSize}
+	v := newValue(f.steps[i].Addr)
+	v.Size = f.arch.WordSize
 	if in.Kind.IsCall() {
 		switch {
 		case f.abi.Preserved.Has(r), !f.changes(in).Has(r):
@@ -145,23 +150,19 @@ func (f *Func) register(i int, in *disasm.Inst, r arch.Reg) *Value {
 	}
 	word := f.arch.WordSize
 	size := int(in.Size)
-	switch in.Kind {
+	switch in.Kind { // moves and lea write only their destination
 	case disasm.MovImm:
-		if in.Dst == r && size >= 4 {
+		if size >= 4 {
 			v.Kind, v.K = Const, in.Imm
-			if size < word {
-				v.K = int64(uint64(in.Imm) << 32 >> 32)
-			}
 			return v
 		}
 	case disasm.Mov:
 		switch {
-		case in.Dst != r || size < 4:
+		case size < 4:
 		case in.Src == f.arch.SP:
 			return f.stackAddress(i, v, in.Src, 0)
 		case size >= word:
-			src := in.Src
-			return f.before(i, Reg(src))
+			return f.before(i, Reg(in.Src))
 		default:
 			v.Kind, v.Base, v.Size, v.Signed = Cut, in.Src, size, f.signed(in)
 			return v
@@ -169,23 +170,20 @@ func (f *Func) register(i int, in *disasm.Inst, r arch.Reg) *Value {
 	case disasm.MovSPtoFP:
 		return f.stackAddress(i, v, f.arch.SP, 0)
 	case disasm.Lea:
-		if m := in.Mem(); in.Dst == r && m != nil && size >= word {
-			return f.address(i, v, m)
+		if size >= word {
+			return f.address(i, v, in.Mem())
 		}
 	case disasm.Load, disasm.Pop, disasm.Leave:
 		return f.load(i, in, r, v)
 	case disasm.Other:
-		return f.computed(in, r, v)
+		return f.computed(in, v)
 	}
 	return unknown
 }
 
 // computed returns the result of arithmetic.
-func (f *Func) computed(in *disasm.Inst, r arch.Reg, v *Value) *Value {
-	op, dst, a, b, imm := in.ALU()
-	if dst != r {
-		return unknown
-	}
+func (f *Func) computed(in *disasm.Inst, v *Value) *Value {
+	op, _, a, b, imm := in.ALU()
 	switch {
 	case int(in.Size) < f.arch.WordSize:
 	case op == disasm.ALUExtend && in.Size == 8:
@@ -211,36 +209,33 @@ func (f *Func) address(i int, v *Value, m *disasm.MemOperand) *Value {
 		return unknown
 	}
 	v.Base, v.Index, v.Scale, v.K = m.Base, m.Index, m.Scale, m.Disp
-	switch {
-	case m.RIPRelative || m.Base == arch.NoReg && m.Index == arch.NoReg:
-		v.Kind, v.Base, v.Index = Const, arch.NoReg, arch.NoReg
-	default:
-		v.Kind = Sum
+	v.Kind = Sum
+	if m.Base == arch.NoReg && m.Index == arch.NoReg {
+		v.Kind = Const
 	}
 	return v
 }
 
 // plain reports whether the address of an operand is a sum of registers and a constant.
 func (f *Func) plain(m *disasm.MemOperand) bool {
-	return m.Segment == arch.NoReg && m.BitIndex == arch.NoReg && !m.Opaque && !m.Vector && m.IndexBits == 0 &&
-		m.Base != f.arch.SP && (m.Base != f.arch.PC || m.RIPRelative) && (m.AddrSize == 0 || int(m.AddrSize) == f.arch.WordSize)
+	return m.Segment == arch.NoReg && !m.Opaque && m.IndexBits == 0 && m.Base != f.arch.SP && int(m.AddrSize) >= f.arch.WordSize
 }
 
 // load returns what a load put into register r.
 func (f *Func) load(i int, in *disasm.Inst, r arch.Reg, v *Value) *Value {
-	m := readOperand(in)
-	if m == nil {
+	ms := in.Mems()
+	if len(ms) != 1 {
 		return unknown
 	}
 	first := in.Dst
 	if in.Kind == disasm.Leave {
 		first = f.arch.FP
 	}
-	off, size, ok := transferred(f.arch, in, m, r, first, in.Dst2)
+	off, size, ok := transferred(f.arch, in, &ms[0], r, first, in.Dst2)
 	if !ok || size < 4 {
 		return unknown // the updated base register, or a part of the register
 	}
-	at := *m
+	at := ms[0]
 	at.Disp += off
 	v.Signed = size < f.arch.WordSize && f.signed(in)
 	return f.fromMemory(i, v, &at, size)
@@ -287,36 +282,17 @@ func (f *Func) fromMemory(i int, v *Value, m *disasm.MemOperand, size int) *Valu
 	return unknown
 }
 
-// readOperand returns the only memory operand that an instruction reads; nil if there is none, or more than
-// one.
-func readOperand(in *disasm.Inst) *disasm.MemOperand {
-	var found *disasm.MemOperand
-	for i, ms := 0, in.Mems(); i < len(ms); i++ {
-		if ms[i].Read {
-			if found != nil {
-				return nil
-			}
-			found = &ms[i]
-		}
-	}
-	return found
-}
-
 // transferred returns which bytes of an operand are loaded into a register, or stored from it.
 func transferred(a *arch.Arch, in *disasm.Inst, m *disasm.MemOperand, r, first, second arch.Reg) (off int64, size int, ok bool) {
 	size = int(m.Size)
 	switch {
 	case in.List != 0:
-		if !in.List.Has(r) {
-			return 0, 0, false
-		}
 		below := in.List & (1<<r - 1)
-		return int64(below.Count() * a.RegSize), a.RegSize, true
+		return int64(below.Count() * a.RegSize), a.RegSize, in.List.Has(r)
+	case r == second:
+		return int64(size / 2), size / 2, r != first
 	case second != arch.NoReg:
-		if r == first && r != second {
-			return 0, size / 2, true
-		}
-		return int64(size / 2), size / 2, r == second && r != first
+		size /= 2
 	}
-	return 0, size, r == first && size > 0
+	return 0, size, r == first
 }

@@ -1,6 +1,7 @@
 package provenance
 
 import (
+	"encoding/binary"
 	"fmt"
 	"os"
 	"slices"
@@ -96,32 +97,34 @@ func within(f *Func, v *Value, outer []*Value) string {
 	return v.Kind.String()
 }
 
-// TestTrace traces the registers of testdata/trace.txt.
+// TestTrace traces the registers and the bytes of the frame of testdata/trace.txt.
 func TestTrace(t *testing.T) {
 	raw, err := os.ReadFile("testdata/trace.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
-	arches := map[string]*arch.Arch{"amd64": arch.AMD64, "x86": arch.X86, "arm": arch.ARM, "arm64": arch.ARM64,
-		"ppc64le": arch.PPC64LE, "riscv64": arch.RISCV64}
+	arches := map[string]*arch.Arch{"amd64": arch.AMD64, "x32": arch.X32, "x86": arch.X86, "arm": arch.ARM, "arm64": arch.ARM64,
+		"ppc64le": arch.PPC64LE, "riscv64": arch.RISCV64, "s390x": arch.S390X}
 	cases := strings.Split(strings.TrimSpace(string(raw)), "\n\n")
 	for _, c := range cases[1:] {
 		head, body, _ := strings.Cut(c, "\n")
 		code, want, ok := strings.Cut(body, "\n\t= ")
 		where, name, named := strings.Cut(head, ": ")
-		on, regName, _ := strings.Cut(where, " ")
+		on, place, _ := strings.Cut(where, " ")
 		t.Run(on+": "+name, func(t *testing.T) {
 			a := arches[on]
 			if a == nil || !ok || !named {
 				t.Fatalf("no case: %s", c)
 			}
-			r, ok := a.RegByName(regName)
-			if !ok {
-				t.Fatalf("%s has no register %s", on, regName)
+			var p Place
+			if _, err := fmt.Sscanf(place, "stack%d/%d", &p.off, &p.size); err != nil {
+				if p.reg, ok = a.RegByName(place); !ok {
+					t.Fatalf("%s has no register %s", on, place)
+				}
 			}
 			f := function(t, a, code)
 			last := f.steps[len(f.steps)-1].Addr
-			if got := text(f, f.Before(last, Reg(r))); got != want {
+			if got := text(f, f.Before(last, p)); got != want {
 				t.Errorf("%s, want %s", got, want)
 			}
 		})
@@ -143,6 +146,19 @@ func TestOpaque(t *testing.T) {
 	last := f.steps[len(f.steps)-1].Addr
 	if got := text(f, f.Before(last, Reg(arch.RAX))); !f.Opaque() || got != "unknown" {
 		t.Errorf("opaque %v: %s, want unknown", f.Opaque(), got)
+	}
+	// A jump to the next instruction is no join.
+	f = function(t, arch.AMD64, `
+		48 89 f8 # mov rax,rdi
+		74 00 # je L
+		53 # push rbx
+		48 85 f6 # test rsi,rsi
+		74 02 # je M
+		ff e2 # jmp rdx
+		5b # pop rbx
+		c3 # ret`)
+	if got := text(f, f.Before(base+5, Reg(arch.RAX))); !f.Opaque() || got != "rdi" {
+		t.Errorf("opaque %v: %s, want rdi", f.Opaque(), got)
 	}
 	f = function(t, arch.AMD64, `
 		48 89 f8 # mov rax,rdi
@@ -175,6 +191,16 @@ func TestLimits(t *testing.T) {
 	if got := steps(); got != "unknown" {
 		t.Errorf("no steps left: %s", got)
 	}
+	// As many joins as are kept, and one more.
+	for more, want := range []string{"rdi", "unknown"} {
+		f = function(t, arch.AMD64, joins(1))
+		for i := range maxJoins - 1 + more {
+			f.known[key{place: Frame(int64(i), 8)}] = unknown
+		}
+		if got := text(f, f.Before(last, Reg(arch.RAX))); got != want {
+			t.Errorf("%d joins are known: %s, want %s", maxJoins-1+more, got, want)
+		}
+	}
 	for left, want := range []string{"unknown", "unknown", "unknown", "rdi"} {
 		f = function(t, arch.AMD64, "48 89 f8\n90\nc3")
 		f.left = left
@@ -191,6 +217,27 @@ func TestLimits(t *testing.T) {
 		if (f != nil) != c.ok {
 			t.Errorf("%d instructions: followed %v, want %v", len(code), f != nil, c.ok)
 		}
+	}
+}
+
+// TestManyWays: loops that leave a join of many values alone have the same join.
+func TestManyWays(t *testing.T) {
+	const ways = maxMeet + 8
+	var code strings.Builder
+	code.WriteString("48 89 f8\n") // mov rax,rdi
+	for i := range ways {
+		// test rsi,rsi; je to the end; mov rax,i
+		rel := binary.LittleEndian.AppendUint32(nil, uint32(7+16*(ways-1-i)))
+		fmt.Fprintf(&code, "48 85 f6 0f 84 % x 48 c7 c0 %02x 00 00 00\n", rel, i)
+	}
+	join := uint64(base + 3 + 16*ways)
+	code.WriteString("90\n")                     // where the ways meet
+	code.WriteString("48 ff ce\n75 fb\n75 f9\n") // L: dec rsi; jne L; jne L
+	code.WriteString("c3")
+	f := function(t, arch.AMD64, code.String())
+	v := f.Before(join+8, Reg(arch.RAX))
+	if v.Kind != Join || v.At != join || len(v.Alternatives()) != ways+1 {
+		t.Errorf("%s made at %#x of %d values, want a join at %#x of %d", v.Kind, v.At, len(v.Alternatives()), join, ways+1)
 	}
 }
 

@@ -92,12 +92,14 @@ func (f *Func) stored(i int, in *disasm.Inst, p Place) *Value {
 		frame := m.Base == f.arch.SP || m.Base == f.arch.FP
 		off, ok := f.frameOffset(i, m)
 		switch {
-		case ok && off >= p.off+int64(p.size): // behind it
-		case ok && m.Size == 0: // of unknown size
-			return unknown
-		case ok && off+int64(m.Size) <= p.off: // before it
 		case ok:
-			return f.storedBy(i, in, m, off, p)
+			switch {
+			case off >= p.off+int64(p.size): // behind it
+			case m.Size == 0: // of unknown size
+				return unknown
+			case off+int64(m.Size) > p.off:
+				return f.storedBy(i, in, m, off, p)
+			}
 		case frame && indexed(m):
 			if base, ok := f.offsetOf(i, m.Base); !ok || f.near(base+m.Disp, p) {
 				return unknown

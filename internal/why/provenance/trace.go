@@ -134,7 +134,6 @@ func (f *Func) after(i int, p Place) *Value {
 // register returns what an instruction put into register r; nil if it did not write to r.
 func (f *Func) register(i int, in *disasm.Inst, r arch.Reg) *Value {
 	v := newValue(f.steps[i].Addr)
-	v.Size = f.arch.WordSize
 	if in.Kind.IsCall() {
 		switch {
 		case f.abi.Preserved.Has(r), !f.changes(in).Has(r):

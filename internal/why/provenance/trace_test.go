@@ -233,9 +233,10 @@ func TestManyWays(t *testing.T) {
 	join := uint64(base + 3 + 16*ways)
 	code.WriteString("90\n")                     // where the ways meet
 	code.WriteString("48 ff ce\n75 fb\n75 f9\n") // L: dec rsi; jne L; jne L
-	code.WriteString("c3")
+	code.WriteString("48 85 f6\n74 01\n90\n")    // test rsi,rsi; je M; nop
+	code.WriteString("c3")                       // M
 	f := function(t, arch.AMD64, code.String())
-	v := f.Before(join+8, Reg(arch.RAX))
+	v := f.Before(join+14, Reg(arch.RAX))
 	if v.Kind != Join || v.At != join || len(v.Alternatives()) != ways+1 {
 		t.Errorf("%s made at %#x of %d values, want a join at %#x of %d", v.Kind, v.At, len(v.Alternatives()), join, ways+1)
 	}

@@ -35,7 +35,7 @@ type Value struct {
 	Base, Index arch.Reg // NoReg if absent
 	Scale       uint8
 	K           int64
-	Size        int    // bytes
+	Size        int    // bytes, of what was read or cut
 	Signed      bool   // a Load or Cut may be sign-extended
 	Target      uint64 // for Result: the function called, 0 if not known
 
@@ -45,7 +45,7 @@ type Value struct {
 
 // resolve returns the value that v stands for.
 func (v *Value) resolve() *Value {
-	for n := 0; v.same != nil && n < maxJoins; n++ {
+	for v.same != nil { // a join that waits for v does not become v: see add in join
 		v = v.same
 	}
 	return v

@@ -38,7 +38,8 @@ type rule struct {
 	line    int
 }
 
-// A ruleSet finds the rule for a name: an exact match first, then the longest pattern.
+// A ruleSet finds the rule for a name: an exact match first, then the longest pattern, of
+// those of equal length one for the language.
 type ruleSet struct {
 	exact    map[string][]*rule
 	patterns map[byte][]*rule // by the first byte of the pattern
@@ -126,12 +127,20 @@ func (set *ruleSet) name(name, lang string) *rule {
 	var best *rule
 	for _, first := range [...]byte{name[0], '*'} {
 		for _, r := range set.patterns[first] {
-			if (r.lang == "" || r.lang == lang) && (best == nil || len(r.pattern) > len(best.pattern)) && glob(r.pattern, name) {
+			if (r.lang == "" || r.lang == lang) && (best == nil || r.narrower(best)) && glob(r.pattern, name) {
 				best = r
 			}
 		}
 	}
 	return best
+}
+
+// narrower reports whether the rule goes before another one whose pattern matches too.
+func (r *rule) narrower(than *rule) bool {
+	if len(r.pattern) != len(than.pattern) {
+		return len(r.pattern) > len(than.pattern)
+	}
+	return r.lang != "" && than.lang == ""
 }
 
 // module returns the rule for a module.

@@ -74,9 +74,7 @@ func (s *BottomOfStackStepper) CallerFrame(in, out *unwind.Frame) unwind.Status 
 		return unwind.StatusNotMe
 	}
 	if why := s.startOfThread(in, lib); why != "" {
-		if out.Tracing() {
-			out.Notef("%s", why)
-		}
+		note(out, why)
 		return unwind.StatusStackBottom
 	}
 	return unwind.StatusNotMe
@@ -288,7 +286,7 @@ func (s *BottomOfStackStepper) startOfThread(in *unwind.Frame, lib *libstate.Lib
 // yet; "" if that is not so. In the parent, the register that is zero for the child
 // holds the thread's number.
 func (s *BottomOfStackStepper) birthOfThread(in *unwind.Frame) string {
-	if v, _, ok := in.Reg(s.m.birthResult); !ok || v != 0 || in.RA() < s.m.birthPC {
+	if v, _, ok := in.Reg(s.m.birthResult); !ok || v != 0 {
 		return ""
 	}
 	for _, code := range s.m.threadBirths {

@@ -298,11 +298,8 @@ func (s *DebugStepper) goRow(row *cfi.Row, im *image.Image, addr uint64) bool {
 	case size == 0:
 		saved = cfi.Rule{Kind: cfi.SameValue}
 	}
-	sp, column := a.DWARF(a.SP), a.DWARF(ra)
-	if sp < 0 || column < 0 {
-		return false
-	}
-	row.SetFixed(cfi.FDE{Start: fn.Entry, End: fn.End}, frame.Start, frame.End, cfi.SourceGoTable, a.WordSize, uint64(sp), size, uint64(column), saved)
+	sp, column := uint64(a.DWARF(a.SP)), uint64(a.DWARF(ra)) // every architecture has these numbers
+	row.SetFixed(cfi.FDE{Start: fn.Entry, End: fn.End}, frame.Start, frame.End, cfi.SourceGoTable, a.WordSize, sp, size, column, saved)
 	return true
 }
 

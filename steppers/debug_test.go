@@ -98,7 +98,7 @@ func TestDebugStepperRules(t *testing.T) {
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
-			p := newProc(map[string]uint64{"rip": bias + fnCallee + 8, "rsp": sp, "rbp": stack + 0x200, "rax": 0xa, "rbx": 0xb,
+			p := newProc(map[string]uint64{"rip": bias + fnCallee + 8, "rsp": sp, "rbp": stack + 0x200, "rax": 0xa, "rbx": 0xb, "rdi": 0xd1,
 				"r12": 0x12, "r13": 0x13, "r14": 0x14, "r15": 0x15})
 			for at, v := range tc.put {
 				p.put(at, v)
@@ -197,6 +197,9 @@ func TestDebugStepperWhichRow(t *testing.T) {
 		d := df.AddCIE(cfitest.CIE{Insns: plain()})
 		df.AddFDE(d, 0x1100, 0x10, ret(0x50))
 		df.AddFDE(d, 0x1160, 0x10, ret(0x60))
+		eh.AddFDE(c, 0x11b0, 0x10, ret(0x70))
+		eh.AddFDE(s, 0x11c0, 0x10, ret(0x80))
+		eh.AddFDE(s, 0, 0x10, ret(0x90)) // the library's first bytes
 	})
 	tests := []struct {
 		name   string
@@ -214,34 +217,44 @@ func TestDebugStepperWhichRow(t *testing.T) {
 		{name: ".debug_frame alone", ra: 0x1165, cfa: 0x60},
 		{name: "call that returns to nothing", ra: 0x1170, cfa: 0x60},
 		{name: "return to a function's first byte, after nothing", ra: 0x1160},
+		{name: ".debug_frame alone, interrupted", ra: 0x1164, top: true, cfa: 0x60},
+		{name: "trampoline right after nothing, again", ra: 0x1140, cfa: 0x40, signal: true},
 		{name: "nothing", ra: 0x1180},
+		{name: "interrupted at a function's last byte", ra: 0x11bf, top: true, cfa: 0x70},
+		{name: "trampoline right after that", ra: 0x11c0, cfa: 0x80, signal: true},
+		{name: "trampoline where the library begins", ra: 0, cfa: 0x90, signal: true},
 	}
+	kept := debugStepper(im) // a stepper remembers rows
+	libs := newProc(nil).libs
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
-			p := newProc(map[string]uint64{"rip": bias + tc.ra, "rsp": sp})
-			for at := uint64(0x10); at <= 0x60; at += 0x10 {
-				p.put(sp+at-8, bias+raCaller)
-			}
-			w := walker(t, p, nil, debugStepper(im))
-			in := called(t, w, bias+tc.ra, sp, 0)
-			if tc.top {
-				in = must(w.InitialFrame(1))
-			}
-			f, err := w.WalkSingleFrame(in)
-			if tc.cfa == 0 {
-				if !errors.Is(err, unwind.ErrNoStepper) {
-					t.Errorf("%v, %v; want no stepper", f, err)
+			for _, s := range []*steppers.DebugStepper{debugStepper(im), kept} {
+				p := newProc(map[string]uint64{"rip": bias + tc.ra, "rsp": sp})
+				p.libs = libs // one library: the same memory
+				for at := uint64(0x10); at <= 0x90; at += 0x10 {
+					p.put(sp+at-8, bias+raCaller)
 				}
-				return
-			}
-			if err != nil {
-				t.Fatalf("%v; %q", err, notes(in))
-			}
-			if f.SP() != sp+tc.cfa {
-				t.Errorf("CFA is SP+%#x; want +%#x", f.SP()-sp, tc.cfa)
-			}
-			if f.NonCall() != tc.signal || in.IsTrampoline() != tc.signal || (f.Trust() == unwind.TrustSignal) != tc.signal {
-				t.Errorf("non-call %v, trampoline %v, trust %v; want signal %v", f.NonCall(), in.IsTrampoline(), f.Trust(), tc.signal)
+				w := walker(t, p, nil, s)
+				in := called(t, w, bias+tc.ra, sp, 0)
+				if tc.top {
+					in = must(w.InitialFrame(1))
+				}
+				f, err := w.WalkSingleFrame(in)
+				if tc.cfa == 0 {
+					if !errors.Is(err, unwind.ErrNoStepper) {
+						t.Errorf("%v, %v; want no stepper", f, err)
+					}
+					continue
+				}
+				if err != nil {
+					t.Fatalf("%v; %q", err, notes(in))
+				}
+				if f.SP() != sp+tc.cfa {
+					t.Errorf("CFA is SP+%#x; want +%#x", f.SP()-sp, tc.cfa)
+				}
+				if f.NonCall() != tc.signal || in.IsTrampoline() != tc.signal || (f.Trust() == unwind.TrustSignal) != tc.signal {
+					t.Errorf("non-call %v, trampoline %v, trust %v; want signal %v", f.NonCall(), in.IsTrampoline(), f.Trust(), tc.signal)
+				}
 			}
 		})
 	}

@@ -14,6 +14,7 @@ var (
 	Instruction = instruction
 	EntryLen    = entryLen
 	ReadCode    = readCode
+	StepAs      = (*DebugStepper).stepAs
 )
 
 // CodeAt is codePattern.at.

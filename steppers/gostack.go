@@ -235,7 +235,7 @@ func (g *goFrame) leave(fn image.GoFunc) (unwind.Status, bool) {
 // scheduler.
 func (g *goFrame) resume(c arch.Address) bool {
 	sp, pc := g.word(c+goSchedSP), g.word(c+goSchedPC)
-	if _, ok := callBefore(g.p, pc); !ok || sp == 0 || c == 0 {
+	if _, ok := callBefore(g.p, pc); !ok || c == 0 {
 		return false
 	}
 	g.note("Go left this stack at SP %#x", sp)
@@ -276,11 +276,9 @@ func (g *goFrame) callerOfCallback(g0 arch.Address) bool {
 func (g *goFrame) caller(pc arch.Address, pcLoc unwind.Location, sp arch.Address, spLoc unwind.Location) {
 	a := g.p.Arch()
 	reg := goMachineOf(a).g
-	v, loc, known := g.in.Reg(reg)
+	v, loc, _ := g.in.Reg(reg) // known: it led to the thread's m
 	g.out.ForgetRegs()
-	if known {
-		g.out.SetReg(reg, v, loc)
-	}
+	g.out.SetReg(reg, v, loc)
 	g.out.SetReg(a.PC, pc, pcLoc)
 	g.out.SetReg(a.SP, sp, spLoc)
 	g.out.SetTrust(unwind.TrustCFI)

@@ -2,12 +2,14 @@ package steppers_test
 
 import (
 	"cmp"
+	"encoding/binary"
 	"errors"
 	"slices"
 	"testing"
 
 	"github.com/corewalk/corewalk/internal/format/dwarf/cfi/cfitest"
 	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/steppers"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -73,13 +75,18 @@ func TestGoStacks(t *testing.T) {
 			set: func(p *proc) { p.put(goOnG0, goOnG0+0x200, 0, 0, 0, goCaller) }},
 		{name: "the scheduler of who knows whom", fn: "runtime.mcall", sp: goOnG0 - 8,
 			set: func(p *proc) { p.setRegs(map[string]uint64{"r14": goIdle}) }},
-		{name: "the scheduler on another stack", fn: "runtime.mcall", sp: goOnG0 - 64},
+		{name: "the scheduler on another stack", fn: "runtime.mcall", sp: goOnG0 - 64, set: func(p *proc) { p.put(goOnG0-56, goCaller) }},
 		{name: "the scheduler's beginning is lost", fn: "runtime.mcall", sp: goOnG0 - 8, set: func(p *proc) { p.put(goG0+64, 0) }},
 		{name: "a stack too small", fn: "runtime.morestack.abi0", want: want{goCaller, goOnG, 0}},
 		{name: "a stack too small, preempted", fn: "runtime.morestack.abi0", want: want{goCaller, goOnG0, 0},
 			set: func(p *proc) { p.put(goG+48, 0) }},
 		{name: "g0's stack too small", fn: "runtime.morestack.abi0", sp: goOnG, want: toGo},
 		{name: "the clock", fn: "time.now", want: toGo, set: func(p *proc) { p.setRegs(map[string]uint64{"r12": goOnG}) }},
+		{name: "the race detector", fn: "racecall", want: toGo, set: func(p *proc) { p.setRegs(map[string]uint64{"r12": goOnG}) }},
+		{name: "a stack too small, of who knows whom", fn: "runtime.morestack.abi0",
+			set: func(p *proc) { p.put(goOnG0+8, goCaller); p.setRegs(map[string]uint64{"r14": 0x10}) }},
+		{name: "a stack too small, g0 being another m's", fn: "runtime.morestack.abi0",
+			set: func(p *proc) { p.put(goOnG0+8, goCaller); p.put(goMach, goIdle) }},
 		{name: "a signal passed on", fn: "runtime.sigfwd.abi0", want: want{goCaller, goOnG + 16, goOnG},
 			set: func(p *proc) { p.setRegs(map[string]uint64{"rbp": goOnG}) }},
 		{name: "start-up code", fn: "runtime.rt0_go.abi0"},
@@ -140,36 +147,91 @@ func goFrame(t *testing.T, w *unwind.Walker, sp uint64) *unwind.Frame {
 }
 
 // Go calls C calls Go calls C: each callback leads to the part of the thread's
-// stack that it came from.
+// stack that it came from, over whatever frames on other stacks.
 func TestGoNestedCallbacks(t *testing.T) {
-	const outer, inner = goOnG0 + 0x400, goOnG0
-	p := goProc()
-	p.setRegs(map[string]uint64{"rip": bias + fnLeaf, "rsp": goOnG - 8, "r14": goG})
-	p.put(goG0+56, inner)
+	const outer, inner, onG, above = goOnG0 + 0x400, goOnG0, goStack + 0x900, stack + stackLen
 	ret := bias + uint64(fnCallee+8)
-	p.put(goOnG-8, ret)                  // the leaf's caller, the inner callback
-	p.put(inner, outer, goCaller)        // called by C: the function caller
-	p.put(outer, goOnG0+0x800, goCaller) // the outer callback's caller
-	im := buildImage(t, func(_, df *cfitest.Section) {
-		c := df.AddCIE(cfitest.CIE{Insns: plain()})
-		df.AddFDE(c, fnLeaf, 3, nil)
-		df.AddFDE(c, fnCallee, 11, new(cfitest.Program).DefCFAOffset(16))
-		// C: back onto the goroutine's stack, into the outer callback.
-		df.AddFDE(c, fnCaller, 11, new(cfitest.Program).DefCFAExpression(0x0c, 0x00, 0x09, 0x00, 0xd0)) // DW_OP_const4u 0xd0000900
-	}, unwind.Symbol{Name: "runtime.cgocallback.abi0", Addr: fnCallee, Size: 11})
-	p.put(0xd0000900-8, ret)
-	w := walker(t, mapper{p}, nil, debugStepper(im))
-	f := must(w.InitialFrame(1))
-	var sps []uint64
-	for range 4 {
-		var err error
-		if f, err = w.WalkSingleFrame(f); err != nil {
-			t.Fatal(err)
+	for _, c := range []struct {
+		name string
+		goSP uint64 // of a Go function between C and the outer callback; 0 for none
+		set  func(*proc)
+		want uint64 // SP of the outer callback's caller
+	}{
+		{"nothing between", 0, func(*proc) {}, outer + 16},
+		{"Go between, on a stack below", goStack + 0x700, func(*proc) {}, outer + 16},
+		{"Go between, on the stack that begins where the thread's ends", above, func(*proc) {}, outer + 16},
+		{"an outer callback left the stack where C is now", 0, func(p *proc) { p.put(inner, inner+16); p.put(inner+16, outer) }, outer + 16},
+		{"the chain leads back", 0, func(p *proc) { p.put(inner, inner) }, onG + 16},
+		{"the chain ends", 0, func(p *proc) { p.put(inner, 0) }, onG + 16},
+	} {
+		p := goProc()
+		p.add(above, libstate.Read|libstate.Write, make([]byte, 0x1000))
+		p.setRegs(map[string]uint64{"rip": bias + fnLeaf, "rsp": goOnG - 8, "r14": goG})
+		p.put(goG0+56, inner)
+		p.put(goOnG-8, ret)                  // the leaf's caller, the inner callback
+		p.put(inner, outer, goCaller)        // called by C: the function caller
+		p.put(outer, goOnG0+0x800, goCaller) // the outer callback's caller
+		p.put(onG-8, ret, 0, goCaller)
+		c.set(p)
+		goSP, steps := uint64(onG), 4
+		if c.goSP != 0 {
+			goSP, steps = c.goSP, 5
+			p.put(goSP, bias+raSpill, 0, 0, 0, ret)
 		}
-		sps = append(sps, f.SP())
+		im := buildImage(t, func(_, df *cfitest.Section) {
+			cie := df.AddCIE(cfitest.CIE{Insns: plain()})
+			df.AddFDE(cie, fnLeaf, 3, nil)
+			df.AddFDE(cie, fnCallee, 11, new(cfitest.Program).DefCFAOffset(16))
+			// C: back onto the goroutine's stack.
+			if c.goSP == 0 {
+				df.AddFDE(cie, fnCaller, 11, new(cfitest.Program).DefCFAExpression(addrExpr(goSP)...))
+			} else {
+				df.AddFDE(cie, fnCaller, 11, new(cfitest.Program).DefCFAExpression(addrExpr(goSP+8)...))
+				df.AddFDE(cie, fnSpill, 11, new(cfitest.Program).DefCFAExpression(addrExpr(onG)...)) // Go: likewise
+			}
+		}, unwind.Symbol{Name: "runtime.cgocallback.abi0", Addr: fnCallee, Size: 11})
+		w := walker(t, mapper{p}, nil, debugStepper(im))
+		f := must(w.InitialFrame(1))
+		var sps []uint64
+		for range steps {
+			next, err := w.WalkSingleFrame(f)
+			if err != nil {
+				t.Fatalf("%s: %v, %q", c.name, err, notes(f))
+			}
+			f = next
+			sps = append(sps, f.SP())
+		}
+		if n := len(sps); sps[0] != goOnG || sps[1] != inner+16 || sps[n-2] != onG || sps[n-1] != c.want {
+			t.Errorf("%s: stack pointers %#x, want %#x at last", c.name, sps, c.want)
+		}
 	}
-	if want := []uint64{goOnG, inner + 16, 0xd0000900, outer + 16}; !slices.Equal(sps, want) {
-		t.Errorf("stack pointers %#x, want %#x", sps, want)
+}
+
+// addrExpr is a location expression of a constant: DW_OP_const8u.
+func addrExpr(v uint64) []byte { return binary.LittleEndian.AppendUint64([]byte{0x0e}, v) }
+
+// Of other architectures nobody knows where Go keeps what: functions that change stacks lead
+// nowhere, or are walked by their rows.
+func TestGoOfOtherArchitectures(t *testing.T) {
+	for fn, want := range map[string]uint64{"runtime.systemstack.abi0": goOnG0 + 16, "runtime.nanotime1.abi0": 0, "racecall": 0, "runtime.main": goOnG0 + 16} {
+		for _, value := range []uint64{goG0, goOnG} {
+			p := goProc()
+			p.put(goOnG0+8, goCaller)
+			im := buildImage(t, func(_, df *cfitest.Section) {
+				df.AddFDE(df.AddCIE(cfitest.CIE{RA: 1, Insns: new(cfitest.Program).DefCFA(2, 16).Offset(1, 1)}), fnCallee, 11, nil)
+			}, unwind.Symbol{Name: fn, Addr: fnCallee, Size: 11})
+			w := walker(t, otherProc{p, arch.RISCV64}, nil, must(steppers.NewDebugStepper(arch.RISCV64, fileOfAll{im})))
+			in := called(t, w, bias+fnCallee+8, goOnG0, 0)
+			for r := range arch.Reg(arch.RISCV64.NumRegs()) {
+				if r != arch.RISCV64.SP && r != arch.RISCV64.PC {
+					in.SetReg(r, value, unwind.InRegister(r))
+				}
+			}
+			f, err := w.WalkSingleFrame(in)
+			if want == 0 && !errors.Is(err, unwind.ErrNoStepper) || want != 0 && (err != nil || f.SP() != want) {
+				t.Errorf("%s, registers of %#x: %v, %v; want SP %#x", fn, value, f, err, want)
+			}
+		}
 	}
 }
 

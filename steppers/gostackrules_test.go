@@ -127,6 +127,21 @@ func TestGoBeforeC(t *testing.T) {
 	}
 }
 
+// A frame pointer does not help where the stack that a function came from is not known.
+func TestGoStackNotKnown(t *testing.T) {
+	p := goProc()
+	p.put(goOnG0, 0, 8)
+	p.put(goOnG+8, goCaller)
+	p.setRegs(map[string]uint64{"rbp": goOnG})
+	im := buildImage(t, func(_, df *cfitest.Section) {
+		df.AddFDE(df.AddCIE(cfitest.CIE{Insns: plain()}), fnCallee, 11, new(cfitest.Program).DefCFA(dwRBP, 16))
+	}, unwind.Symbol{Name: "runtime.asmcgocall.abi0", Addr: fnCallee, Size: 11})
+	w := walker(t, mapper{p}, nil, debugStepper(im))
+	if f, err := w.WalkSingleFrame(goFrame(t, w, goOnG0)); !errors.Is(err, unwind.ErrNoStepper) {
+		t.Errorf("%v, %v", f, err)
+	}
+}
+
 // cgocallback's caller is C where g0's stack was left by it, and nowhere else.
 func TestGoBeforeCallback(t *testing.T) {
 	for _, c := range []struct {
@@ -170,7 +185,7 @@ func TestGoLeft(t *testing.T) {
 		{"a callback from the end of the stack", callback(end-8, 32, goCaller), called(32)},
 		{"from beyond the stack", callback(end, 32, goCaller), uint64(began)},
 		{"an indirect call is none of C's", callback(goOnG0+0x200, 32, bias+raSpill), uint64(began)},
-		{"began after no call", func(p *proc) { p.put(goOnG0, 0, 0); p.put(goG0+64, bias+fnOther) }, goBottom},
+		{"began after no call", func(p *proc) { p.put(goOnG0, goCaller, 0); p.put(goG0+64, bias+fnOther) }, goBottom},
 	} {
 		p := goProc()
 		p.put(goOnG0, 0, 0)

@@ -81,10 +81,7 @@ func (s *FrameFuncStepper) sameFunction(in *unwind.Frame, ra, pc arch.Address) b
 // at and ra are what SP leads to. A leaf without a frame has its caller's SP, and
 // then ra is the caller's; one with a frame has that between.
 func (s *FrameFuncStepper) leafFrame(at frameAt, ra, lr arch.Address, in *unwind.Frame) (arch.Address, bool) {
-	site, ok := callBefore(in.Walker().ProcessState(), lr)
-	if !ok {
-		return 0, false
-	}
+	site, _ := callBefore(in.Walker().ProcessState(), lr) // there is a call: it may lead to the leaf
 	call := lr - uint64(site.Len)
 	if s.reaches(in, ra, call) == InFunc {
 		return in.SP(), true
@@ -101,13 +98,10 @@ func (s *FrameFuncStepper) leafFrame(at frameAt, ra, lr arch.Address, in *unwind
 // reaches reports whether the call that returns to ra leads to the function at pc.
 func (s *FrameFuncStepper) reaches(in *unwind.Frame, ra, pc arch.Address) PCState {
 	site, ok := callBefore(in.Walker().ProcessState(), ra)
-	switch {
-	case !ok:
+	if !ok {
 		return OutsideFunc
-	case !site.Direct:
-		return PCUnknown
 	}
-	return s.flows.pcInFunc(in.Walker(), site.Target, pc)
+	return s.flows.pcInFunc(in.Walker(), site.Target, pc) // a target of zero is not known
 }
 
 // callerByStack finds the stack pointer of the caller of the frame at sp, and the

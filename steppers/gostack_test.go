@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/binary"
 	"errors"
-	"slices"
 	"testing"
 
 	"github.com/corewalk/corewalk/internal/format/dwarf/cfi/cfitest"

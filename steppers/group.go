@@ -16,77 +16,52 @@ func DefaultGroup(a *arch.Arch, files modules.Source) (*unwind.AddrRangeGroup, e
 	if files == nil {
 		return nil, fmt.Errorf("steppers need files: %w", unwind.ErrBadParam)
 	}
-	g := unwind.NewAddrRangeGroup()
-	shared := &flows{files: files}
-	if err := addDyninst(g, a, files); err != nil {
+	m, err := mustKnow(a)
+	if err != nil {
 		return nil, err
 	}
-	if err := addExidx(g, a, files); err != nil {
-		return nil, err
+	b := builder{group: unwind.NewAddrRangeGroup(), flows: &flows{files: files}}
+	if m.inst != nil {
+		b.add(NewDyninstInstFrameStepper(a, files))
+		b.add(NewDyninstInstrStepper(a, files))
 	}
-	if err := addPEUnwind(g, a, files); err != nil {
-		return nil, err
+	if a == arch.ARM {
+		b.add(NewExidxStepper(files, false))
+		b.add(NewExidxStepper(files, true))
 	}
-	if err := addSymbolFiles(g, a, files, shared); err != nil {
-		return nil, err
+	if a == arch.AMD64 || a == arch.ARM64 {
+		b.add(NewPEUnwindStepper(a, files))
 	}
-	for _, newStepper := range []func() (unwind.FrameStepper, error){
-		func() (unwind.FrameStepper, error) { return NewBottomOfStackStepper(a) },
-		func() (unwind.FrameStepper, error) { return NewSigHandlerStepper(a) },
-		func() (unwind.FrameStepper, error) { return NewDebugStepper(a, files) },
-		func() (unwind.FrameStepper, error) { return NewWildPCStepper(a) },
-		func() (unwind.FrameStepper, error) { return NewFrameFuncStepper(a, nil) },
-		func() (unwind.FrameStepper, error) { return NewAnalysisStepper(a, nil) },
-		func() (unwind.FrameStepper, error) { return NewStepperWanderer(a, nil) },
-	} {
-		s, err := newStepper()
-		if err != nil {
-			return nil, err
-		}
-		if f, ok := s.(follower); ok {
-			f.setFlows(shared)
-		}
-		if err := g.RegisterStepper(s); err != nil {
-			return nil, err
-		}
+	if a == arch.X86 {
+		b.add(NewWinFrameStepper(files))
 	}
-	return g, nil
+	b.add(NewSymCFIStepper(a, files))
+	b.add(NewBottomOfStackStepper(a))
+	b.add(NewSigHandlerStepper(a))
+	b.add(NewDebugStepper(a, files))
+	b.add(NewWildPCStepper(a))
+	b.add(NewFrameFuncStepper(a, nil))
+	b.add(NewAnalysisStepper(a, nil))
+	b.add(NewStepperWanderer(a, nil))
+	return b.group, b.err
 }
 
-// addExidx adds the steppers that use the exception index, if the architecture has it.
-func addExidx(g *unwind.AddrRangeGroup, a *arch.Arch, files modules.Source) error {
-	if a != arch.ARM {
-		return nil
-	}
-	for _, interrupted := range []bool{false, true} {
-		s, err := NewExidxStepper(files, interrupted)
-		if err == nil {
-			err = g.RegisterStepper(s)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+// A builder adds steppers to a group, as long as all goes well.
+type builder struct {
+	group *unwind.AddrRangeGroup
+	flows *flows
+	err   error
 }
 
-// addDyninst adds the steppers for instrumented code that the architecture has.
-func addDyninst(g *unwind.AddrRangeGroup, a *arch.Arch, files modules.Source) error {
-	frame, err := NewDyninstInstFrameStepper(a, files)
-	if errors.Is(err, unwind.ErrUnsupported) {
-		return nil
+func (b *builder) add(s unwind.FrameStepper, err error) {
+	b.err = errors.Join(b.err, err)
+	if b.err != nil {
+		return
 	}
-	if err == nil {
-		err = g.RegisterStepper(frame)
+	if f, ok := s.(follower); ok {
+		f.setFlows(b.flows)
 	}
-	if err != nil {
-		return err
-	}
-	instr, err := NewDyninstInstrStepper(a, files)
-	if err != nil {
-		return err
-	}
-	return g.RegisterStepper(instr)
+	b.err = b.group.RegisterStepper(s)
 }
 
 // A follower is a stepper that follows code and shares what it learns with the others
@@ -96,35 +71,3 @@ type follower interface{ setFlows(*flows) }
 func (s *FrameFuncStepper) setFlows(fl *flows) { s.flows = fl }
 func (s *AnalysisStepper) setFlows(fl *flows)  { s.flows = fl }
 func (s *StepperWanderer) setFlows(fl *flows)  { s.flows = fl }
-
-// addPEUnwind adds the stepper that uses the unwind tables of PE images, if the
-// architecture has them.
-func addPEUnwind(g *unwind.AddrRangeGroup, a *arch.Arch, files modules.Source) error {
-	if a != arch.AMD64 && a != arch.ARM64 {
-		return nil
-	}
-	s, err := NewPEUnwindStepper(a, files)
-	if err != nil {
-		return err
-	}
-	return g.RegisterStepper(s)
-}
-
-// addSymbolFiles adds the steppers that use Breakpad symbol files and PDBs.
-func addSymbolFiles(g *unwind.AddrRangeGroup, a *arch.Arch, files modules.Source, shared *flows) error {
-	if a == arch.X86 {
-		s, err := NewWinFrameStepper(files)
-		if err == nil {
-			s.setFlows(shared)
-			err = g.RegisterStepper(s)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	s, err := NewSymCFIStepper(a, files)
-	if err != nil {
-		return err
-	}
-	return g.RegisterStepper(s)
-}

@@ -226,7 +226,7 @@ func (s *StepperWanderer) fill(slot, ra arch.Address, in, out *unwind.Frame) {
 		// A function that saves FP first has it right below its return address. If it
 		// has not saved FP yet, or does not use it, the register is still its caller's.
 		hasFP = hasFP && fp > slot && s.record(fp, in)
-		if slot-word >= in.SP() && slot >= word {
+		if slot-word >= in.SP() {
 			v, err := a.ReadReg(p, slot-word)
 			if err == nil && v > slot && v%word == 0 && v < endOfStack(in) {
 				fp, fpLoc, hasFP = v, unwind.AtAddress(slot-word), true

@@ -89,7 +89,7 @@ func (s *FrameFuncStepper) leafFrame(at frameAt, ra, lr arch.Address, in *unwind
 	if !s.m.chain.back || at.cfa == 0 {
 		return 0, false
 	}
-	if at2, ra2, ok := s.callerByStack(in, at.cfa); ok && at2.cfa > at.cfa && s.reaches(in, ra2, call) == InFunc {
+	if _, ra2, ok := s.callerByStack(in, at.cfa); ok && s.reaches(in, ra2, call) == InFunc {
 		return at.cfa, true
 	}
 	return 0, false

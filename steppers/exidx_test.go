@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/corewalk/corewalk/internal/files/image"
+	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/steppers"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -143,6 +144,72 @@ func TestExidxVectors(t *testing.T) {
 		v, loc, ok := f.Reg(arch.ARMD8 + arch.Reg(i))
 		if ok != (want != 0) || ok && (v != want || loc != unwind.AtAddress(sp+8*uint64(i))) {
 			t.Errorf("d%d = %#x at %s, %v; want %#x", 8+i, v, loc.Describe(arch.ARM), ok, want)
+		}
+	}
+}
+
+// What the index's instructions cannot do, or leave alone.
+func TestExidxRegisters(t *testing.T) {
+	const sp, ra, hidden = foreignStack + 0x100, foreignCode + 0x204, 0x30000000
+	const top = foreignStack + foreignSize
+	for _, c := range []struct {
+		name  string
+		ops   [3]byte
+		sp    uint64
+		top   bool
+		words []uint64
+		want  string // registers of the caller; "" for no caller
+		note  string
+	}{
+		{"pop r0 to r3, pop lr", [3]byte{0xb1, 0x0f, 0xb0}, sp, true, []uint64{1, 2, 3, 4},
+			"r0 0x1 saved at 0x20000100, r3 0x4 saved at 0x2000010c, d8 0xd8 in d8, pc 0x10000204 in lr", ""},
+		{"SP from r0", [3]byte{0x90, 0xb0, 0xb0}, sp, true, nil, "d8 0xd8 in d8, pc 0x10000204 in lr", ""},
+		{"a register that is not known", [3]byte{0x99, 0xb0, 0xb0}, sp, true, nil, "", "Exidx: "},
+		{"refuses", [3]byte{0x80, 0x00, 0xb0}, sp, false, nil, "", "Exidx: "},
+		{"reads where nothing is", [3]byte{0xa8, 0xb0, 0xb0}, top - 4, false, []uint64{1}, "", "memory at 0x20001000"},
+		{"code that is not there", [3]byte{0xa8, 0xb0, 0xb0}, sp, false, []uint64{4, hidden + 0x40}, "d8 0xd8 in d8, pc 0x30000040 saved at 0x20000104", ""},
+		{"vector registers at the end of the stack", [3]byte{0xa8, 0xd0, 0xb0}, top - 16, false, []uint64{4, ra, 0x88, 0x99},
+			"d8 0x9900000088 saved at 0x20000ff8, pc 0x10000204 saved at 0x20000ff4", ""},
+		{"vector registers behind what was recorded of the stack", [3]byte{0xa8, 0xd0, 0xb0}, top - 8, false, []uint64{4, ra},
+			"d8 lost, pc 0x10000204 saved at 0x20000ffc", ""},
+	} {
+		p := newForeign(arch.ARM, map[int][]uint32{0x200: {0xeb000000}}) // bl
+		if strings.Contains(c.name, "recorded") {
+			p.segs[1].m.End += 0x100
+		}
+		p.segs = append(p.segs, seg{m: libstate.Mapping{Start: hidden, End: hidden + foreignSize, Perm: libstate.Read | libstate.Exec}})
+		lib, _ := p.libs.LibraryAt(foreignCode)
+		lib.LoadBias = foreignCode
+		p.putWords(c.sp, c.words...)
+		p.set(map[arch.Reg]uint64{arch.ARMPC: foreignCode + 0x108, arch.ARMSP: c.sp, arch.ARMLR: ra, arch.ARMR0: sp + 0x40, arch.ARMD8: 0xd8, arch.ARM.Mode: 0})
+		s := must(steppers.NewExidxStepper(fileOfAll{indexed(t, c.ops)}, c.top))
+		w := walker(t, p, nil, s)
+		in := called(t, w, foreignCode+0x108, c.sp, 0)
+		in.SetReg(arch.ARMD8, 0xd8, unwind.InRegister(arch.ARMD8))
+		if c.top {
+			in = must(w.InitialFrame(1))
+		}
+		f, err := w.WalkSingleFrame(in)
+		if c.want == "" {
+			if text := strings.Join(notes(in), "\n"); err == nil || !strings.Contains(text, c.note) {
+				t.Errorf("%s: %v, %v; notes %q", c.name, f, err, text)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v, %q", c.name, err, notes(in))
+			continue
+		}
+		var names []string
+		for part := range strings.SplitSeq(c.want, ", ") {
+			name, _, _ := strings.Cut(part, " ")
+			names = append(names, name)
+		}
+		if got := frameText(f, names...); !strings.HasSuffix(got, ", "+c.want) {
+			t.Errorf("%s: %s; want %s", c.name, got, c.want)
+		}
+		if c.ops[0] == 0x90 && f.SP() != sp+0x40 {
+			t.Errorf("%s: SP %#x", c.name, f.SP())
 		}
 	}
 }

@@ -5,6 +5,8 @@ import "github.com/corewalk/corewalk/unwind/arch"
 // For tests of the rules that the steppers share.
 var (
 	StackEnd    = stackEnd
+	MappingAt   = mappingAt
+	IsCode      = isCode
 	OffStack    = offStack
 	Derailed    = derailed
 	CallBefore  = callBefore

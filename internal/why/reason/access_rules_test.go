@@ -10,35 +10,6 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-const (
-	rd  = libstate.Read
-	rw  = libstate.Read | libstate.Write
-	rx  = libstate.Read | libstate.Exec
-	all = libstate.Read | libstate.Write | libstate.Exec
-)
-
-// over is a process with these mappings. Outside of them the lookup's first result means
-// nothing, as its second result says.
-func over(a *arch.Arch, known regs, ms ...libstate.Mapping) *Input {
-	in := &Input{Arch: a, Mapping: func(addr uint64) (libstate.Mapping, bool) {
-		for _, m := range ms {
-			if addr >= m.Start && addr < m.End {
-				return m, true
-			}
-		}
-		return libstate.Mapping{Start: addr, End: addr + 1, Perm: all, Path: "/none"}, false
-	}}
-	for name, v := range known {
-		r, _ := a.RegByName(name)
-		in.Regs.Set(r, v)
-	}
-	return in
-}
-
-func area(start, end uint64, perm libstate.Perm) libstate.Mapping {
-	return libstate.Mapping{Start: start, End: end, Perm: perm}
-}
-
 func TestPointerBits(t *testing.T) {
 	for _, c := range []struct {
 		a       *arch.Arch

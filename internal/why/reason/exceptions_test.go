@@ -4,12 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/corewalk/corewalk/internal/code/disasm"
-	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
-
-func win(code uint32, params ...uint64) Exception { return Exception{Code: code, Params: params} }
 
 func TestExceptionNames(t *testing.T) {
 	mach := func(code, flags uint32) Exception { return Exception{Of: MachExceptions, Code: code, Flags: flags} }
@@ -52,51 +48,24 @@ func TestExceptionNames(t *testing.T) {
 	}
 }
 
-// onWindows is a process whose pc is at 0x20000, in code, and whose stack is at 0x8000.
-func onWindows(t *testing.T, code string) Input {
-	t.Helper()
-	in := Input{Arch: arch.AMD64, Mapping: func(a uint64) (libstate.Mapping, bool) {
-		switch {
-		case a >= 0x20000 && a < 0x21000:
-			return libstate.Mapping{Start: 0x20000, End: 0x21000, Perm: libstate.Read | libstate.Exec, Path: `C:\a.exe`}, true
-		case a >= 0x80000 && a < 0x90000:
-			return libstate.Mapping{Start: 0x80000, End: 0x90000, Perm: libstate.Read | libstate.Write}, true
-		}
-		return libstate.Mapping{}, false
-	}}
-	in.Regs.Set(arch.RIP, 0x20000)
-	in.Regs.Set(arch.RSP, 0x88000)
-	in.Regs.Set(arch.RAX, 0x45)
-	in.Regs.Set(arch.RCX, 0x1122334455667788)
-	if code != "" {
-		inst, err := disasm.Decode(arch.AMD64, []byte(code), 0x20000)
-		if err != nil {
-			t.Fatal(err)
-		}
-		in.Inst = &inst
-	}
-	return in
-}
-
 func TestWhyException(t *testing.T) {
 	const (
-		store = "\x89\x10"     // mov %edx,(%rax)
-		load  = "\x48\x8b\x11" // mov (%rcx),%rdx
+		load = "488b11" // mov rdx, [rcx]
 	)
 	withAssertion := win(0xc000000d)
 	withAssertion.Assertion = "format != nullptr"
 	for _, tt := range []struct {
 		name, code   string
 		e            Exception
-		text, access string
+		want, access string
 		addr         uint64
 		atInst       bool
 	}{
-		{"write", store, win(0xc0000005, 1, 0x45), "write of 4 bytes at null+0x45", "write", 0x45, true},
+		{"write", storeRAX, win(0xc0000005, 1, 0x45), "write of 4 bytes at null+0x45", "write", 0x45, true},
 		{"write without code", "", win(0xc0000005, 1, 0x45), "write at null+0x45", "write", 0x45, false},
-		{"read elsewhere", store, win(0xc0000005, 0, 0x41414141), "read at 0x41414141, which is not mapped", "read", 0x41414141, true},
-		{"write to code", "", win(0xc0000005, 1, 0x20800), `write at 0x20800, which is not writable`, "write", 0x20800, false},
-		{"execute", "", win(0xc0000005, 8, 0x80010), "jump to 0x80010, which is not executable", "execute", 0x80010, false},
+		{"read elsewhere", storeRAX, win(0xc0000005, 0, 0x41414141), "read at 0x41414141, which is not mapped", "read", 0x41414141, true},
+		{"write to code", "", win(0xc0000005, 1, 0x401800), `write at 0x401800, which is not writable`, "write", 0x401800, false},
+		{"execute", "", win(0xc0000005, 8, 0x404010), "jump to 0x404010, which is not executable", "execute", 0x404010, false},
 		{"not canonical", load, win(0xc0000005, 0, ^uint64(0)), "read of 8 bytes at 0x1122334455667788, which no process can map (not canonical)", "read", 0x1122334455667788, true},
 		{"overflow", "", win(0xc00000fd, 1, 0x7f000), "stack overflow: write at 0x7f000", "write", 0x7f000, false},
 		{"in page", "", win(0xc0000006, 0, 0x5000, 0xc0000185), "read at 0x5000: the page could not be loaded (status 0xc0000185)", "read", 0x5000, false},
@@ -107,12 +76,12 @@ func TestWhyException(t *testing.T) {
 		{"C++", "", win(0xe06d7363), "uncaught C++ exception", "", 0, false},
 		{"memory", "", win(0xe0000008, 1<<20), "out of memory: 1048576 bytes requested", "", 0, false},
 		{"division", "", win(0xc0000094), "integer division by zero", "", 0, false},
-		{"breakpoint", "\xcc", win(0x80000003), "breakpoint", "", 0, true},
+		{"breakpoint", "cc", win(0x80000003), "breakpoint", "", 0, true},
 		{"assertion", "", withAssertion, "assertion failed: format != nullptr", "", 0, false},
 		{"own", "", win(0xe1234567), "exception 0xe1234567, raised by the program itself", "", 0, false},
 		{"unknown", "", win(0xc0aa0001), "facility 0xaa, code 0x1", "", 0, false},
-		{"mac", store, Exception{Of: MachExceptions, Code: 1, Flags: 1, Addr: 0x45}, "write of 4 bytes at null+0x45", "write", 0x45, true},
-		{"mac, jump", "", Exception{Of: MachExceptions, Code: 1, Flags: 2, Addr: 0x80010}, "access at 0x80010", "", 0x80010, false},
+		{"mac", storeRAX, Exception{Of: MachExceptions, Code: 1, Flags: 1, Addr: 0x45}, "write of 4 bytes at null+0x45", "write", 0x45, true},
+		{"mac, jump", "", Exception{Of: MachExceptions, Code: 1, Flags: 2, Addr: 0x404010}, "access at 0x404010", "", 0x404010, false},
 		{"mac, signed", load, Exception{Of: MachExceptions, Code: 1, Flags: 13}, "read of 8 bytes at 0x1122334455667788, which no process can map", "read", 0x1122334455667788, true},
 		{"mac, abort", "", Exception{Of: MachExceptions, Code: 5, Flags: 0x10002}, "abort called", "", 0, false},
 		{"mac, crash", "", Exception{Of: MachExceptions, Params: []uint64{10, 0x6000000}}, "abort called by the program itself", "", 0, false},
@@ -120,9 +89,9 @@ func TestWhyException(t *testing.T) {
 		{"mac, none", "", Exception{Of: MachExceptions}, "dump without an exception", "", 0, false},
 		{"mac, resource", "", Exception{Of: MachExceptions, Code: 11, Flags: 3 << 29}, "resource limit reached: memory", "", 0, false},
 	} {
-		r := WhyException(onWindows(t, tt.code), tt.e)
-		if !strings.Contains(r.Text, tt.text) || r.Access != tt.access || r.HasAddr != (tt.access != "" || tt.addr != 0) || r.Addr != tt.addr || r.AtInst != tt.atInst {
-			t.Errorf("%s: %+v, want %q %s %#x at the instruction: %v", tt.name, r, tt.text, tt.access, tt.addr, tt.atInst)
+		r := WhyException(at{code: tt.code, regs: regs{"rax": 0x45, "rcx": 0x1122334455667788}}.input(t), tt.e)
+		if !strings.Contains(r.Text, tt.want) || r.Access != tt.access || r.HasAddr != (tt.access != "" || tt.addr != 0) || r.Addr != tt.addr || r.AtInst != tt.atInst {
+			t.Errorf("%s: %+v, want %q %s %#x at the instruction: %v", tt.name, r, tt.want, tt.access, tt.addr, tt.atInst)
 		}
 	}
 }
@@ -140,7 +109,7 @@ func TestExceptionNumbers(t *testing.T) {
 
 // Without an architecture, or without the program counter, there is still a text.
 func TestWhyExceptionUnknownArch(t *testing.T) {
-	in := onWindows(t, "")
+	in := at{}.input(t)
 	in.Regs.Clear(arch.RIP)
 	if r := WhyException(in, Exception{Of: MachExceptions, Code: 1, Flags: 1}); r.Text != "access at null" {
 		t.Errorf("program counter not known: %+v", r)
@@ -158,8 +127,7 @@ func TestWhyExceptionUnknownArch(t *testing.T) {
 
 // 32-bit addresses may be sign-extended.
 func TestWhyException32(t *testing.T) {
-	in := onWindows(t, "")
-	in.Arch, in.Mapping = arch.X86, nil
+	in := at{a: arch.X86, blind: true}.input(t)
 	if r := WhyException(in, win(0xc0000005, 0, 0xffffffff80001234)); r.Addr != 0x80001234 || r.Text != "read at 0x80001234" {
 		t.Errorf("%+v", r)
 	}

@@ -1,81 +1,14 @@
 package reason
 
 import (
-	"encoding/hex"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/corewalk/corewalk/internal/code/disasm"
-	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
-
-// An at is a process of any architecture at one instruction.
-type at struct {
-	a     *arch.Arch
-	code  string // hexadecimal, in memory order
-	regs  map[string]uint64
-	words map[uint64]uint64
-	// What the dump does not have: the memory, and the map of it.
-	noWords, blind bool
-}
-
-// input is the process with the mappings of TestWhy and a stack below 4 GB.
-func (p at) input(t *testing.T) Input {
-	t.Helper()
-	in := Input{Arch: p.a, Mapping: lowMapping, Word: func(addr uint64) (uint64, bool) {
-		v, ok := p.words[addr]
-		return v, ok
-	}}
-	if p.noWords {
-		in.Word = nil
-	}
-	if p.blind {
-		in.Mapping = nil
-	}
-	in.Regs.Set(p.a.PC, text)
-	in.Regs.Set(p.a.SP, lowStack+0x8000)
-	for name, v := range p.regs {
-		r, ok := p.a.RegByName(name)
-		if !ok {
-			t.Fatalf("no register %s", name)
-		}
-		in.Regs.Set(r, v)
-	}
-	if p.code != "" {
-		code, err := hex.DecodeString(p.code)
-		if err != nil {
-			t.Fatal(err)
-		}
-		pc, _ := in.Regs.Get(p.a.PC)
-		inst, err := disasm.Decode(p.a, code, pc)
-		if err != nil {
-			t.Fatal(err)
-		}
-		in.Inst = &inst
-	}
-	return in
-}
-
-const lowStack = 0xbf000000
-
-func lowMapping(addr uint64) (libstate.Mapping, bool) {
-	if addr >= lowStack && addr < lowStack+0x10000 {
-		return libstate.Mapping{Start: lowStack, End: lowStack + 0x10000, Perm: libstate.Read | libstate.Write}, true
-	}
-	return mappingAt(addr)
-}
-
-type regs = map[string]uint64
-
-func bus(code int, addr uint64) Signal {
-	return Signal{Number: sigBus, Code: code, HasInfo: true, Addr: addr, HasAddr: true}
-}
-
-func sig(number, code int) Signal { return Signal{Number: number, Code: code, HasInfo: true} }
 
 // Each kind, on each architecture where the instruction distinguishes it.
 func TestKinds(t *testing.T) {

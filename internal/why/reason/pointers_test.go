@@ -14,12 +14,7 @@ import (
 
 const heap = 0x55555555b000 // writable, anonymous
 
-func heapMapping(addr uint64) (libstate.Mapping, bool) {
-	if addr >= heap && addr < heap+0x21000 {
-		return libstate.Mapping{Start: heap, End: heap + 0x21000, Perm: libstate.Read | libstate.Write}, true
-	}
-	return lowMapping(addr)
-}
+var heapMapping = mapped(append([]libstate.Mapping{area(heap, heap+0x21000, rw)}, process...))
 
 // Blocks freed by glibc: the last of its list, one with another block after it, and one whose first word is not
 // a link.
@@ -205,12 +200,7 @@ func TestAccesses(t *testing.T) {
 func TestCrowdedStack(t *testing.T) {
 	in := at{a: arch.AMD64, code: pushRBP, regs: regs{"rsp": lowStack}}.input(t)
 	in.Signal = segv(1, lowStack-8)
-	in.Mapping = func(addr uint64) (libstate.Mapping, bool) {
-		if addr >= lowStack-0x90000 && addr < lowStack-0x80000 {
-			return libstate.Mapping{Start: lowStack - 0x90000, End: lowStack - 0x80000, Perm: libstate.Read}, true
-		}
-		return lowMapping(addr)
-	}
+	in.Mapping = mapped(append([]libstate.Mapping{area(lowStack-0x90000, lowStack-0x80000, rd)}, process...))
 	if r := Why(in); !strings.HasSuffix(r.Text, ", below the stack, which cannot grow: other memory ends at 0xbef80000") {
 		t.Errorf("crowded: %q", r.Text)
 	}

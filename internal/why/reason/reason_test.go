@@ -1,122 +1,18 @@
 package reason
 
 import (
-	"encoding/hex"
 	"strings"
 	"testing"
 
-	"github.com/corewalk/corewalk/internal/code/disasm"
-	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-const (
-	text  = 0x401000       // executable
-	data  = 0x404000       // writable, of a file
-	ro    = 0x403000       // readable, of a file
-	none  = 0x405000       // mapped without permissions
-	stack = 0x7ffc00000000 // writable, 0x10000 bytes
-)
-
-var mappings = []libstate.Mapping{
-	{Start: text, End: text + 0x1000, Perm: libstate.Read | libstate.Exec, Path: "/bin/prog"},
-	{Start: ro, End: ro + 0x1000, Perm: libstate.Read, Path: "/bin/prog"},
-	{Start: data, End: data + 0x1000, Perm: libstate.Read | libstate.Write, Path: "/bin/prog"},
-	{Start: none, End: none + 0x1000},
-	{Start: stack, End: stack + 0x10000, Perm: libstate.Read | libstate.Write},
-}
-
-func mappingAt(addr uint64) (libstate.Mapping, bool) {
-	for _, m := range mappings {
-		if addr >= m.Start && addr < m.End {
-			return m, true
-		}
-	}
-	return libstate.Mapping{}, false
-}
-
-// A machine is a process at one instruction.
-type machine struct {
-	code  string // the instruction in hexadecimal, "" if its bytes are not available
-	pc    uint64 // text when 0
-	regs  map[string]uint64
-	words map[uint64]uint64
-	blind bool // mappings are not known
-}
-
-func (m machine) input(t *testing.T, s Signal) Input {
-	t.Helper()
-	in := Input{Arch: arch.AMD64, Signal: s, Mapping: mappingAt, Word: func(addr uint64) (uint64, bool) {
-		v, ok := m.words[addr]
-		return v, ok
-	}}
-	if m.blind {
-		in.Mapping = nil
-	}
-	pc := m.pc
-	if pc == 0 {
-		pc = text
-	}
-	in.Regs.Set(arch.AMD64.PC, pc)
-	in.Regs.Set(arch.AMD64.SP, stack+0x8000)
-	for name, v := range m.regs {
-		r, ok := arch.AMD64.RegByName(name)
-		if !ok {
-			t.Fatalf("no register %s", name)
-		}
-		in.Regs.Set(r, v)
-	}
-	if m.code != "" {
-		code, err := hex.DecodeString(m.code)
-		if err != nil {
-			t.Fatal(err)
-		}
-		inst, err := disasm.Decode(arch.AMD64, code, pc)
-		if err != nil {
-			t.Fatal(err)
-		}
-		in.Inst = &inst
-	}
-	return in
-}
-
-// Instructions.
-const (
-	storeRAX  = "8910"     // mov [rax], edx
-	loadRAX   = "8b10"     // mov edx, [rax]
-	loadRAX8  = "8b5008"   // mov edx, [rax+8]
-	incRAX    = "ff00"     // inc dword ptr [rax]
-	byteRAX   = "8a10"     // mov dl, [rax]
-	movaps    = "0f2800"   // movaps xmm0, [rax]
-	idivECX   = "f7f9"     // idiv ecx
-	idivMem   = "f738"     // idiv dword ptr [rax]
-	callRAX   = "ffd0"     // call rax
-	jmpMem    = "ff20"     // jmp [rax]
-	ret       = "c3"       // ret
-	hlt       = "f4"       // hlt
-	ud2       = "0f0b"     // ud2
-	nop       = "90"       // nop
-	pushRBP   = "55"       // push rbp
-	storeFP24 = "897ddc"   // mov [rbp-0x24], edi
-	loadFP    = "8b4500"   // mov eax, [rbp]
-	movsb     = "a4"       // movsb
-	lockCmp   = "f00fb110" // lock cmpxchg [rax], edx
-)
-
-func segv(code int, addr uint64) Signal {
-	return Signal{Number: sigSegv, Code: code, HasInfo: true, Addr: addr, HasAddr: true, OwnPID: 7}
-}
-
-func from(signo, code, pid int) Signal {
-	return Signal{Number: signo, Code: code, HasInfo: true, PID: pid, UID: 1000, OwnPID: 7}
-}
-
 func TestWhy(t *testing.T) {
-	rax := func(v uint64) map[string]uint64 { return map[string]uint64{"rax": v} }
+	rax := func(v uint64) regs { return regs{"rax": v} }
 	for _, c := range []struct {
 		name   string
-		m      machine
+		p      at
 		sig    Signal
 		want   string
 		access string
@@ -124,102 +20,103 @@ func TestWhy(t *testing.T) {
 		atInst bool
 	}{
 		// Bad addresses.
-		{"null", machine{code: storeRAX, regs: rax(0)}, segv(1, 0), "write of 4 bytes at null", "write", 4, true},
-		{"null field", machine{code: loadRAX8, regs: rax(0)}, segv(1, 8), "read of 4 bytes at null+0x8", "read", 4, true},
-		{"one byte", machine{code: byteRAX, regs: rax(1)}, segv(1, 1), "read of 1 byte at null+0x1", "read", 1, true},
-		{"read and write", machine{code: incRAX, regs: rax(0)}, segv(1, 0), "read and write of 4 bytes at null", "write", 4, true},
-		{"locked", machine{code: lockCmp, regs: rax(0)}, segv(1, 0), "read and write of 4 bytes at null", "write", 4, true},
-		{"not mapped", machine{code: loadRAX, regs: rax(0x5000000)}, segv(1, 0x5000000), "read of 4 bytes at 0x5000000, which is not mapped", "read", 4, true},
-		{"no mappings known", machine{code: loadRAX, regs: rax(0x5000000), blind: true}, segv(1, 0x5000000), "read of 4 bytes at 0x5000000", "read", 4, true},
-		{"not writable", machine{code: storeRAX, regs: rax(ro)}, segv(2, ro), "write of 4 bytes at 0x403000, which is not writable (/bin/prog)", "write", 4, true},
-		{"no access", machine{code: loadRAX, regs: rax(none)}, segv(2, none), "read of 4 bytes at 0x405000, in a guard page", "read", 4, true},
-		{"protection key", machine{code: loadRAX, regs: rax(data)}, segv(4, data), "read of 4 bytes at 0x404000, whose protection key forbids it (/bin/prog)", "read", 4, true},
-		{"across pages", machine{code: loadRAX, regs: rax(0x5000ffe)}, segv(1, 0x5001000), "read of 4 bytes at 0x5001000, which is not mapped", "read", 4, true},
-		{"another address", machine{code: loadRAX, regs: rax(data)}, segv(1, 0x6000000), "access at 0x6000000, which is not mapped", "", 0, true},
-		{"string, destination", machine{code: movsb, regs: map[string]uint64{"rsi": data, "rdi": 0}}, segv(1, 0), "write of 1 byte at null", "write", 1, true},
-		{"string, source", machine{code: movsb, regs: map[string]uint64{"rsi": 0x10, "rdi": data}}, segv(1, 0x10), "read of 1 byte at null+0x10", "read", 1, true},
-		{"lost code", machine{}, segv(1, 0x5000000), "access at 0x5000000, which is not mapped", "", 0, false},
+		{"null", at{code: storeRAX, regs: rax(0)}, segv(1, 0), "write of 4 bytes at null", "write", 4, true},
+		{"null field", at{code: loadRAX8, regs: rax(0)}, segv(1, 8), "read of 4 bytes at null+0x8", "read", 4, true},
+		{"one byte", at{code: byteRAX, regs: rax(1)}, segv(1, 1), "read of 1 byte at null+0x1", "read", 1, true},
+		{"read and write", at{code: incRAX, regs: rax(0)}, segv(1, 0), "read and write of 4 bytes at null", "write", 4, true},
+		{"locked", at{code: lockCmp, regs: rax(0)}, segv(1, 0), "read and write of 4 bytes at null", "write", 4, true},
+		{"not mapped", at{code: loadRAX, regs: rax(0x5000000)}, segv(1, 0x5000000), "read of 4 bytes at 0x5000000, which is not mapped", "read", 4, true},
+		{"no mappings known", at{code: loadRAX, regs: rax(0x5000000), blind: true}, segv(1, 0x5000000), "read of 4 bytes at 0x5000000", "read", 4, true},
+		{"not writable", at{code: storeRAX, regs: rax(ro)}, segv(2, ro), "write of 4 bytes at 0x403000, which is not writable (/bin/prog)", "write", 4, true},
+		{"no access", at{code: loadRAX, regs: rax(none)}, segv(2, none), "read of 4 bytes at 0x405000, in a guard page", "read", 4, true},
+		{"protection key", at{code: loadRAX, regs: rax(data)}, segv(4, data), "read of 4 bytes at 0x404000, whose protection key forbids it (/bin/prog)", "read", 4, true},
+		{"across pages", at{code: loadRAX, regs: rax(0x5000ffe)}, segv(1, 0x5001000), "read of 4 bytes at 0x5001000, which is not mapped", "read", 4, true},
+		{"another address", at{code: loadRAX, regs: rax(data)}, segv(1, 0x6000000), "access at 0x6000000, which is not mapped", "", 0, true},
+		{"string, destination", at{code: movsb, regs: regs{"rsi": data, "rdi": 0}}, segv(1, 0), "write of 1 byte at null", "write", 1, true},
+		{"string, source", at{code: movsb, regs: regs{"rsi": 0x10, "rdi": data}}, segv(1, 0x10), "read of 1 byte at null+0x10", "read", 1, true},
+		{"lost code", at{}, segv(1, 0x5000000), "access at 0x5000000, which is not mapped", "", 0, false},
 
 		// Addresses that the kernel does not report.
-		{"not canonical", machine{code: loadRAX, regs: rax(0x4141414141414141)}, segv(siKernel, 0), "read of 4 bytes at 0x4141414141414141, which no process can map (not canonical)", "read", 4, true},
-		{"not canonical by rbp", machine{code: loadFP, regs: map[string]uint64{"rbp": 0x4141414141414141}}, Signal{Number: sigBus, Code: siKernel, HasInfo: true},
+		{"not canonical", at{code: loadRAX, regs: rax(0x4141414141414141)}, segv(siKernel, 0), "read of 4 bytes at 0x4141414141414141, which no process can map (not canonical)", "read", 4, true},
+		{"not canonical by rbp", at{code: loadFP, regs: regs{"rbp": 0x4141414141414141}}, Signal{Number: sigBus, Code: siKernel, HasInfo: true},
 			"read of 4 bytes at 0x4141414141414141, which no process can map (not canonical)", "read", 4, true},
-		{"not aligned", machine{code: movaps, regs: rax(data + 8)}, segv(siKernel, 0), "read of 16 bytes at 0x404008, which is not aligned to 16", "read", 16, true},
-		{"return to nowhere", machine{code: ret, words: map[uint64]uint64{stack + 0x8000: 0x4242424242424242}}, segv(siKernel, 0),
+		{"not aligned", at{code: movaps, regs: rax(data + 8)}, segv(siKernel, 0), "read of 16 bytes at 0x404008, which is not aligned to 16", "read", 16, true},
+		{"return to nowhere", at{code: ret, words: map[uint64]uint64{lowStack + 0x8000: 0x4242424242424242}}, segv(siKernel, 0),
 			"return to 0x4242424242424242, which no process can map (not canonical)", "execute", 0, true},
-		{"call of nowhere", machine{code: callRAX, regs: rax(0x4343434343434343)}, segv(siKernel, 0),
+		{"call of nowhere", at{code: callRAX, regs: rax(0x4343434343434343)}, segv(siKernel, 0),
 			"call to 0x4343434343434343, which no process can map (not canonical)", "execute", 0, true},
-		{"jump to nowhere", machine{code: jmpMem, regs: rax(data), words: map[uint64]uint64{data: 0x4444444444444444}}, segv(siKernel, 0),
+		{"jump to nowhere", at{code: jmpMem, regs: rax(data), words: map[uint64]uint64{data: 0x4444444444444444}}, segv(siKernel, 0),
 			"jump to 0x4444444444444444, which no process can map (not canonical)", "execute", 0, true},
-		{"pc not canonical", machine{pc: 0x4545454545454545}, segv(siKernel, 0), "jump to 0x4545454545454545, which no process can map (not canonical)", "execute", 0, false},
-		{"privileged", machine{code: hlt}, segv(siKernel, 0), "privileged instruction (hlt)", "", 0, true},
-		{"no cause to be seen", machine{code: nop}, segv(siKernel, 0), "general protection fault", "", 0, true},
-		{"lost code, no address", machine{}, segv(siKernel, 0), "general protection fault", "", 0, false},
+		{"pc not canonical", at{regs: regs{"rip": 0x4545454545454545}}, segv(siKernel, 0), "jump to 0x4545454545454545, which no process can map (not canonical)", "execute", 0, false},
+		{"privileged", at{code: hlt}, segv(siKernel, 0), "privileged instruction (hlt)", "", 0, true},
+		{"no cause to be seen", at{code: nop}, segv(siKernel, 0), "general protection fault", "", 0, true},
+		{"lost code, no address", at{}, segv(siKernel, 0), "general protection fault", "", 0, false},
 
 		// Jumps.
-		{"jump to null", machine{pc: 0, regs: map[string]uint64{"rip": 0}}, segv(1, 0), "jump to null", "execute", 0, false},
-		{"jump near null", machine{pc: 0x10}, segv(1, 0x10), "jump to null+0x10", "execute", 0, false},
-		{"jump to nothing", machine{pc: 0x123456789000}, segv(1, 0x123456789000), "jump to 0x123456789000, which is not mapped", "execute", 0, false},
-		{"return to nothing", machine{pc: 0x123456789000, words: map[uint64]uint64{stack + 0x7ff8: 0x123456789000}}, segv(1, 0x123456789000),
+		{"jump to null", at{regs: regs{"rip": 0}}, segv(1, 0), "jump to null", "execute", 0, false},
+		{"jump near null", at{regs: regs{"rip": 0x10}}, segv(1, 0x10), "jump to null+0x10", "execute", 0, false},
+		{"jump to nothing", at{regs: regs{"rip": 0x123456789000}}, segv(1, 0x123456789000), "jump to 0x123456789000, which is not mapped", "execute", 0, false},
+		{"return to nothing", at{regs: regs{"rip": 0x123456789000}, words: map[uint64]uint64{lowStack + 0x7ff8: 0x123456789000}}, segv(1, 0x123456789000),
 			"return to 0x123456789000, which is not mapped", "execute", 0, false},
-		{"jump into data", machine{pc: data, code: storeRAX}, segv(2, data), "jump to 0x404000, which is not executable (/bin/prog)", "execute", 0, false},
-		{"reads its own code", machine{code: loadRAX, regs: rax(text)}, segv(2, text), "read of 4 bytes at 0x401000, which was not accessible (/bin/prog)", "read", 4, true},
+		{"jump into data", at{regs: regs{"rip": data}, code: storeRAX}, segv(2, data), "jump to 0x404000, which is not executable (/bin/prog)", "execute", 0, false},
+		{"reads its own code", at{code: loadRAX, regs: rax(text)}, segv(2, text), "read of 4 bytes at 0x401000, which was not accessible (/bin/prog)", "read", 4, true},
 
 		// The stack.
-		{"stack overflow", machine{code: pushRBP, regs: map[string]uint64{"rsp": stack}}, segv(1, stack-8), "stack overflow: write of 8 bytes at 0x7ffbfffffff8, below the stack", "write", 8, true},
-		{"stack overflow, big frame", machine{code: storeFP24, regs: map[string]uint64{"rsp": stack - 0x2000, "rbp": stack - 0x1000}}, segv(1, stack-0x1024),
-			"stack overflow: write of 4 bytes at 0x7ffbffffefdc, below the stack", "write", 4, true},
-		{"no stack overflow", machine{code: storeRAX, regs: rax(0x7ffb00000000)}, segv(1, 0x7ffb00000000), "write of 4 bytes at 0x7ffb00000000, which is not mapped", "write", 4, true},
+		{"stack overflow", at{code: pushRBP, regs: regs{"rsp": lowStack}}, segv(1, lowStack-8), "stack overflow: write of 8 bytes at 0xbefffff8, below the stack", "write", 8, true},
+		{"stack overflow, big frame", at{code: storeFP24, regs: regs{"rsp": lowStack - 0x2000, "rbp": lowStack - 0x1000}}, segv(1, lowStack-0x1024),
+			"stack overflow: write of 4 bytes at 0xbeffefdc, below the stack", "write", 4, true},
+		{"no stack overflow", at{code: storeRAX, regs: rax(0x7ffb00000000)}, segv(1, 0x7ffb00000000), "write of 4 bytes at 0x7ffb00000000, which is not mapped", "write", 4, true},
 
 		// Files.
-		{"past the file", machine{code: loadRAX, regs: rax(data)}, Signal{Number: sigBus, Code: 2, HasInfo: true, Addr: data, HasAddr: true},
+		{"past the file", at{code: loadRAX, regs: rax(data)}, Signal{Number: sigBus, Code: 2, HasInfo: true, Addr: data, HasAddr: true},
 			"read of 4 bytes at 0x404000, past the end of the file mapped there (/bin/prog)", "read", 4, true},
-		{"bad memory", machine{code: loadRAX, regs: rax(data)}, Signal{Number: sigBus, Code: 4, HasInfo: true, Addr: data, HasAddr: true},
+		{"bad memory", at{code: loadRAX, regs: rax(data)}, Signal{Number: sigBus, Code: 4, HasInfo: true, Addr: data, HasAddr: true},
 			"read of 4 bytes at 0x404000, where the hardware reported a memory failure (/bin/prog)", "read", 4, true},
 
 		// Arithmetic.
-		{"division by zero", machine{code: idivECX, regs: map[string]uint64{"rcx": 0xff00000000}}, Signal{Number: sigFPE, Code: 1, HasInfo: true}, "integer division by zero", "", 0, true},
-		{"quotient too large", machine{code: idivECX, regs: map[string]uint64{"rcx": 0xffffffff}}, Signal{Number: sigFPE, Code: 1, HasInfo: true}, "integer division overflow: the quotient does not fit", "", 0, true},
-		{"least number by -1", machine{code: idivECX, regs: map[string]uint64{"rax": 0x80000000, "rdx": 0xffffffff, "rcx": 0xffffffff}}, Signal{Number: sigFPE, Code: 1, HasInfo: true}, "integer division overflow: the most negative number divided by -1", "", 0, true},
-		{"by memory, zero", machine{code: idivMem, regs: rax(data), words: map[uint64]uint64{data: 1 << 32}}, Signal{Number: sigFPE, Code: 1, HasInfo: true}, "integer division by zero", "", 0, true},
-		{"by memory, overflow", machine{code: idivMem, regs: rax(data), words: map[uint64]uint64{data: 3}}, Signal{Number: sigFPE, Code: 1, HasInfo: true}, "integer division overflow: the quotient does not fit", "", 0, true},
-		{"floating point", machine{code: nop}, Signal{Number: sigFPE, Code: 7, HasInfo: true}, "invalid floating-point operation", "", 0, true},
-		{"division, no information", machine{code: idivECX, regs: map[string]uint64{"rcx": 0}}, Signal{Number: sigFPE}, "integer division by zero", "", 0, true},
-		{"unknown code", machine{code: nop}, Signal{Number: sigFPE, Code: 99, HasInfo: true}, "arithmetic error", "", 0, true},
+		{"division by zero", at{code: idivECX, regs: regs{"rcx": 0xff00000000}}, Signal{Number: sigFPE, Code: 1, HasInfo: true}, "integer division by zero", "", 0, true},
+		{"quotient too large", at{code: idivECX, regs: regs{"rcx": 0xffffffff}}, Signal{Number: sigFPE, Code: 1, HasInfo: true}, "integer division overflow: the quotient does not fit", "", 0, true},
+		{"least number by -1", at{code: idivECX, regs: regs{"rax": 0x80000000, "rdx": 0xffffffff, "rcx": 0xffffffff}}, Signal{Number: sigFPE, Code: 1, HasInfo: true}, "integer division overflow: the most negative number divided by -1", "", 0, true},
+		{"by memory, zero", at{code: idivMem, regs: rax(data), words: map[uint64]uint64{data: 1 << 32}}, Signal{Number: sigFPE, Code: 1, HasInfo: true}, "integer division by zero", "", 0, true},
+		{"by memory, overflow", at{code: idivMem, regs: rax(data), words: map[uint64]uint64{data: 3}}, Signal{Number: sigFPE, Code: 1, HasInfo: true}, "integer division overflow: the quotient does not fit", "", 0, true},
+		{"floating point", at{code: nop}, Signal{Number: sigFPE, Code: 7, HasInfo: true}, "invalid floating-point operation", "", 0, true},
+		{"division, no information", at{code: idivECX, regs: regs{"rcx": 0}}, Signal{Number: sigFPE}, "integer division by zero", "", 0, true},
+		{"unknown code", at{code: nop}, Signal{Number: sigFPE, Code: 99, HasInfo: true}, "arithmetic error", "", 0, true},
 
 		// Instructions.
-		{"ud2", machine{code: ud2}, Signal{Number: sigIll, Code: 2, HasInfo: true}, "trap instruction (ud2), placed where code must not be reached", "", 0, true},
-		{"illegal", machine{}, Signal{Number: sigIll, Code: 5, HasInfo: true}, "privileged opcode", "", 0, false},
-		{"illegal, no information", machine{}, Signal{Number: sigIll}, "illegal instruction", "", 0, false},
-		{"int3", machine{code: nop}, Signal{Number: sigTrap, Code: siKernel, HasInfo: true}, "breakpoint instruction (int3)", "", 0, false},
-		{"single step", machine{code: nop}, Signal{Number: sigTrap, Code: 2, HasInfo: true}, "single step (TRAP_TRACE)", "", 0, false},
+		{"ud2", at{code: ud2}, Signal{Number: sigIll, Code: 2, HasInfo: true}, "trap instruction (ud2), placed where code must not be reached", "", 0, true},
+		{"illegal", at{}, Signal{Number: sigIll, Code: 5, HasInfo: true}, "privileged opcode", "", 0, false},
+		{"illegal, no information", at{}, Signal{Number: sigIll}, "illegal instruction", "", 0, false},
+		{"int3", at{code: nop}, Signal{Number: sigTrap, Code: siKernel, HasInfo: true}, "breakpoint instruction (int3)", "", 0, false},
+		{"single step", at{code: nop}, Signal{Number: sigTrap, Code: 2, HasInfo: true}, "single step (TRAP_TRACE)", "", 0, false},
 
 		// Sent.
-		{"abort", machine{code: nop}, from(sigAbrt, siTKill, 7), "abort called by the program itself", "", 0, false},
-		{"raised", machine{code: nop}, from(sigSegv, siTKill, 7), "sent by the program to itself", "", 0, false},
-		{"killed", machine{code: nop}, from(sigSegv, siUser, 4242), "sent by kill from process 4242 of user 1000", "", 0, false},
-		{"killed by nobody", machine{code: nop}, from(sigBus, siUser, 0), "sent by kill", "", 0, false},
-		{"queued", machine{}, from(10, siQueue, 3), "sent by sigqueue from process 3 of user 1000", "", 0, false},
-		{"timer", machine{}, from(14, siTimer, 0), "sent by a timer (SI_TIMER)", "", 0, false},
-		{"processor time", machine{}, from(sigXCPU, siKernel, 0), "CPU time limit reached", "", 0, false},
-		{"file size", machine{}, from(sigXFSZ, siUser, 7), "file size limit reached", "", 0, false},
-		{"pipe", machine{}, from(sigPipe, siUser, 7), "write to a pipe or socket without a reader", "", 0, false},
-		{"limit from another", machine{}, from(sigXFSZ, siUser, 8), "sent by kill from process 8 of user 1000", "", 0, false},
-		{"terminal", machine{}, from(sigQuit, siKernel, 0), "quit from the terminal", "", 0, false},
-		{"seccomp", machine{}, Signal{Number: sigSys, Code: 1, HasInfo: true, Syscall: 59}, "system call 59 (execve) forbidden by a seccomp filter", "", 0, false},
+		{"abort", at{code: nop}, from(sigAbrt, siTKill, 7), "abort called by the program itself", "", 0, false},
+		{"raised", at{code: nop}, from(sigSegv, siTKill, 7), "sent by the program to itself", "", 0, false},
+		{"killed", at{code: nop}, from(sigSegv, siUser, 4242), "sent by kill from process 4242 of user 1000", "", 0, false},
+		{"killed by nobody", at{code: nop}, from(sigBus, siUser, 0), "sent by kill", "", 0, false},
+		{"queued", at{}, from(10, siQueue, 3), "sent by sigqueue from process 3 of user 1000", "", 0, false},
+		{"timer", at{}, from(14, siTimer, 0), "sent by a timer (SI_TIMER)", "", 0, false},
+		{"processor time", at{}, from(sigXCPU, siKernel, 0), "CPU time limit reached", "", 0, false},
+		{"file size", at{}, from(sigXFSZ, siUser, 7), "file size limit reached", "", 0, false},
+		{"pipe", at{}, from(sigPipe, siUser, 7), "write to a pipe or socket without a reader", "", 0, false},
+		{"limit from another", at{}, from(sigXFSZ, siUser, 8), "sent by kill from process 8 of user 1000", "", 0, false},
+		{"terminal", at{}, from(sigQuit, siKernel, 0), "quit from the terminal", "", 0, false},
+		{"seccomp", at{}, Signal{Number: sigSys, Code: 1, HasInfo: true, Syscall: 59}, "system call 59 (execve) forbidden by a seccomp filter", "", 0, false},
 
 		// Dumps without the code of the signal.
-		{"guessed", machine{code: loadRAX8, regs: rax(0)}, Signal{Number: sigSegv}, "read of 4 bytes at null+0x8", "read", 4, true},
-		{"guessed jump", machine{pc: 0x123456789000}, Signal{Number: sigSegv}, "jump to 0x123456789000, which is not mapped", "execute", 0, false},
-		{"not guessed: two accesses", machine{code: movsb, regs: map[string]uint64{"rsi": 0, "rdi": 0}}, Signal{Number: sigSegv}, "invalid memory access", "", 0, true},
-		{"not guessed: lost code", machine{}, Signal{Number: sigBus}, "invalid memory access", "", 0, false},
-		{"abort, no information", machine{code: nop}, Signal{Number: sigAbrt}, "abort", "", 0, false},
-		{"kill, no information", machine{}, Signal{Number: sigKill}, "killed", "", 0, false},
-		{"time limit", machine{}, Signal{Number: sigXCPU}, "CPU time limit reached", "", 0, false},
-		{"nothing to say", machine{}, Signal{Number: sigQuit}, "", "", 0, false},
+		{"guessed", at{code: loadRAX8, regs: rax(0)}, Signal{Number: sigSegv}, "read of 4 bytes at null+0x8", "read", 4, true},
+		{"guessed jump", at{regs: regs{"rip": 0x123456789000}}, Signal{Number: sigSegv}, "jump to 0x123456789000, which is not mapped", "execute", 0, false},
+		{"not guessed: two accesses", at{code: movsb, regs: regs{"rsi": 0, "rdi": 0}}, Signal{Number: sigSegv}, "invalid memory access", "", 0, true},
+		{"not guessed: lost code", at{}, Signal{Number: sigBus}, "invalid memory access", "", 0, false},
+		{"abort, no information", at{code: nop}, Signal{Number: sigAbrt}, "abort", "", 0, false},
+		{"kill, no information", at{}, Signal{Number: sigKill}, "killed", "", 0, false},
+		{"time limit", at{}, Signal{Number: sigXCPU}, "CPU time limit reached", "", 0, false},
+		{"nothing to say", at{}, Signal{Number: sigQuit}, "", "", 0, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			in := c.m.input(t, c.sig)
+			in := c.p.input(t)
+			in.Signal = c.sig
 			r := Why(in)
 			if r.Text != c.want {
 				t.Errorf("text %q, want %q", r.Text, c.want)
@@ -238,8 +135,10 @@ func TestWhy(t *testing.T) {
 func TestWhyAnySignal(t *testing.T) {
 	for signo := range 70 {
 		for _, code := range []int{-60, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 128, 1 << 30} {
-			for _, m := range []machine{{}, {code: loadRAX}, {code: ret, blind: true}} {
-				r := Why(m.input(t, Signal{Number: signo, Code: code, HasInfo: true, Addr: data, HasAddr: true}))
+			for _, p := range []at{{}, {code: loadRAX}, {code: ret, blind: true}} {
+				in := p.input(t)
+				in.Signal = Signal{Number: signo, Code: code, HasInfo: true, Addr: data, HasAddr: true}
+				r := Why(in)
 				if strings.Contains(r.Text, "\n") || strings.HasSuffix(r.Text, " ") {
 					t.Errorf("signal %d code %d: %q", signo, code, r.Text)
 				}

@@ -71,7 +71,7 @@ func (x *extraction) fromApport(r io.Reader) (Dump, error) {
 		return d, cmp.Or(damage, err)
 	}
 	if damage == nil && err == nil {
-		err = fmt.Errorf("is an %v, and has no %s: apport takes it out of reports that it has sent; cores may be in /var/lib/apport/coredump: %w", a, apportCore, ErrNone)
+		err = fmt.Errorf("is an %v, and has no %s: apport removes it from reports that it has sent; cores may be in /var/lib/apport/coredump: %w", a, apportCore, ErrNone)
 	}
 	return Dump{}, cmp.Or(damage, err)
 }
@@ -114,7 +114,7 @@ func (a *apportReport) field() (key, value string, err error) {
 		}
 		key, value, ok := strings.Cut(line, ":")
 		if !ok {
-			return "", "", fmt.Errorf("apport report: the line %s is no field: %w", shown(line), decompress.ErrCorrupt)
+			return "", "", fmt.Errorf("apport report: the line %s is not a field: %w", shown(line), decompress.ErrCorrupt)
 		}
 		return key, strings.TrimSpace(value), nil
 	}

@@ -159,7 +159,7 @@ func TestExtractRefused(t *testing.T) {
 		"bad header":       {append(whole[:0:0], append(tarOf(t, tar.FormatGNU, file{"a", make([]byte, tarBlock)})[:2*tarBlock], bytes.Repeat([]byte("x"), 1024)...)...), 0, decompress.ErrCorrupt, "damaged header"},
 		"no CoreDump":      {[]byte("ProblemType: Crash\nExecutablePath: /usr/bin/\x1bapp\n"), 0, ErrNone, `is an apport report of "/usr/bin/\x1bapp", and has no CoreDump: `},
 		"not base64":       {[]byte("ProblemType: Crash\nCoreDump: hex\n 00\n"), 0, decompress.ErrUnsupported, "the value of CoreDump is hex"},
-		"no field":         {[]byte("ProblemType: Crash\nhello\n"), 0, decompress.ErrCorrupt, "the line hello is no field"},
+		"no field":         {[]byte("ProblemType: Crash\nhello\n"), 0, decompress.ErrCorrupt, "the line hello is not a field"},
 		"blank lines":      {[]byte("ProblemType: Crash\nCoreDump: base64\n" + strings.Repeat(" \n", maxBlank+1)), 0, decompress.ErrCorrupt, "empty lines"},
 		"report too large": {[]byte("ProblemType: Crash\n" + strings.Repeat("A: b\n", 3000)), 8000, decompress.ErrTooLarge, "more than 8000 bytes"},
 	} {

@@ -57,7 +57,7 @@ func (x *extraction) fromTar(r io.Reader) (Dump, error) {
 	case s.found > 1:
 		err = fmt.Errorf("is a tar archive with %s: unpack it and give one of them: %w", s.list(), ErrSeveral)
 	case s.dump.File != nil && s.damage == nil && err != nil:
-		s.dump.Note = "what follows the dump could not be read, there may be others: " + err.Error()
+		s.dump.Note = "the archive could not be read beyond the dump, and may contain others: " + err.Error()
 		return s.dump, nil
 	case s.found == 1:
 		return s.dump, s.damage

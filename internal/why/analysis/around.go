@@ -61,7 +61,7 @@ func (in *inspection) sources(frames []report.Frame) {
 		n := in.opts.Around.Source
 		first, lines := file.Lines(f.Source.Line-n, f.Source.Line+n)
 		if f.Source.Line >= first+len(lines) { // the file is shorter than the line: another version
-			in.lackSource(f.Source.File, fmt.Errorf("%s has fewer than %d lines: another version", file.Path, f.Source.Line))
+			in.lackSource(f.Source.File, fmt.Errorf("%s has fewer than %d lines: it is another version", file.Path, f.Source.Line))
 			continue
 		}
 		f.Listing = &report.Listing{Path: file.Path, First: first, Lines: lines, Newer: file.Newer}

@@ -4,12 +4,12 @@
 # bench  every benchmark        fuzz   each fuzz target for FUZZTIME
 # parity compares with gdb (docs/parity.md)
 # lint   gofmt, go vet and staticcheck   cores  remakes testdata/cores (see testdata/README.md)
-# signatures  measures signatures anew (docs/signatures.md)
+# signatures  measures signatures again (docs/signatures.md)
 # bench-triage  a batch of TRIAGE_DUMPS small cores, and peers on a part of it (docs/performance.md)
-# triage-page  makes the pictures of docs/triage.md anew; needs chromium
-# mutants  changes the packages that decide in one place after the other, and prints what no
-#        test notices (CONTRIBUTING.md); MUTANTS="-sample 200 unwind" for flags and packages
-# soak   attaches to a working process SOAK times (docs/usage.md, "Running processes")
+# triage-page  remakes the pictures of docs/triage.md; needs chromium
+# mutants  tests the tests: changes the code in one place at a time, and prints what no test
+#        notices (CONTRIBUTING.md); MUTANTS="-sample 200 unwind" for flags and packages
+# soak   attaches to a busy process SOAK times (docs/performance.md, "Live processes")
 
 GO ?= go
 FUZZTIME ?= 10s
@@ -17,7 +17,7 @@ BENCH ?= .
 CASES ?=
 SOAK ?= 10000
 TRIAGE_DUMPS ?= 1000
-# STATICCHECK is no tool of go.mod, so that users of the module do not get its dependencies.
+# STATICCHECK is not a tool in go.mod, so that users of the module do not get its dependencies.
 STATICCHECK ?= $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 PKGS ?= ./...
 MUTANTS ?=

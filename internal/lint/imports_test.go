@@ -1,5 +1,5 @@
-// Package lint tests the laws of the house: which room may import which, which may use which outside package,
-// which may print.
+// Package lint tests the laws of docs/architecture.md: which room (package) may import which, which may use which
+// outside package, which may print.
 package lint
 
 import (

@@ -39,10 +39,10 @@ func (f *fileFlags) register(fs *pflag.FlagSet, formats ...string) {
 	fs.StringArrayVar(&f.sysroots, "sysroot", nil, "look up the dump's paths below `DIR` instead of in this machine's root (repeatable)")
 	fs.StringArrayVar(&f.debugDirs, "debug-dir", nil, "look for separate debug files in `DIR` instead of /usr/lib/debug (repeatable)")
 	fs.StringArrayVar(&f.search, "search", nil, "look for binaries, debug files, PDBs and Breakpad symbol files anywhere below `DIR` (repeatable)")
-	fs.StringArrayVar(&f.sourceMaps, "source-map", nil, "find source files recorded below a directory in another: `FROM=TO` (repeatable)")
+	fs.StringArrayVar(&f.sourceMaps, "source-map", nil, "look below TO for source files recorded below FROM: `FROM=TO` (repeatable)")
 	f.fetch.register(fs)
 	fs.BoolVar(&f.force, "force-mismatched", false, "use files from a different build where the right one is not found; frames say so")
-	fs.StringVar(&f.format, "format", formatText, "`FORMAT` of the output: "+orList(formats))
+	fs.StringVar(&f.format, "format", formatText, "print `FORMAT`: "+orList(formats))
 	fs.StringVar(&f.color, "color", "auto", "colour the text: `WHEN` is auto (on a terminal, unless NO_COLOR is set), always or never")
 }
 

@@ -26,7 +26,7 @@ func (f *layoutFlags) register(fs *pflag.FlagSet) {
 	fs.IntVar(&f.width, "width", 0, "fit the text into `N` columns (default: the terminal's; in a pipe nothing is shortened)")
 	fs.BoolVar(&f.wide, "wide", false, "shorten nothing to fit the width")
 	fs.BoolVar(&f.noFold, "no-fold", false, "print every thread and every frame of a recursion")
-	fs.StringVar(&f.paths, "paths", "base", "`STYLE` of source paths: base (the file's name), full, or relative (to the current directory)")
+	fs.StringVar(&f.paths, "paths", "base", "print source paths in this `STYLE`: base (the file's name), full, or relative (to the current directory)")
 }
 
 func (f *layoutFlags) check() error {

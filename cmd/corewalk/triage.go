@@ -111,8 +111,8 @@ func (f *triageFlags) set() *pflag.FlagSet {
 	fs.IntVar(&f.jobs, "jobs", 0, "analyse `N` dumps at a time (default: twice the number of processors)")
 	fs.DurationVar(&f.deadline, "deadline", triage.DefaultDeadline, "give up on a dump after this `TIME`")
 	fs.Int64Var(&f.memory, "memory", triage.DefaultMemory>>20, "give up on a dump whose analysis takes more than `MIB` of memory")
-	fs.StringVar(&f.failOn, "fail-on", "", "exit with status 4 if there are new groups: `WHAT` is new")
-	fs.BoolVar(&f.explain, "explain-signature", false, "print for each frame of each dump why it is in the signature or not")
+	fs.StringVar(&f.failOn, "fail-on", "", "exit with status 4 if there are new groups: `WHAT` must be new")
+	fs.BoolVar(&f.explain, "explain-signature", false, "print for each frame why it is in the signature of its dump, or not")
 	fs.BoolVar(&f.worker, "worker", false, "analyse what a supervisor asks for")
 	fs.MarkHidden("worker")
 	return fs

@@ -170,6 +170,7 @@ func (s *FrameFuncStepper) byFP(typ FrameType, pc arch.Address, in, out *unwind.
 	if typ == UnknownT {
 		raw, err := a.ReadReg(p, at.ra)
 		ra := codePointer(in.Walker(), raw)
+		at.guessed = err != nil || !s.flows.hasCalled(in.Walker(), ra, pc)
 		caller, err2 := a.ReadReg(p, at.fp)
 		switch {
 		case windows && err == nil && err2 == nil && raw == 0 && caller == 0:
@@ -239,6 +240,9 @@ type frameAt struct {
 	hasFP       bool // otherwise FP is still the caller's
 	unseen      bool // the function's code is not available
 	whole       bool // cfa is the frame's end, even for architectures whose frames may end above it
+	// guessed says that the record may be that of another frame further up: the function's
+	// code does not show that it keeps one.
+	guessed bool
 }
 
 // returnAddress reads the return address of the frame.
@@ -287,7 +291,7 @@ func (s *FrameFuncStepper) accept(at frameAt, in, out *unwind.Frame) unwind.Stat
 	if hasFP && !s.backChained(&at) {
 		out.SetReg(a.FP, fp, fpLoc)
 	}
-	if s.m.chain == nil || !s.m.chain.low || at.linked || at.whole {
+	if !at.guessed && (s.m.chain == nil || !s.m.chain.low || at.linked || at.whole) {
 		out.SetCalleeCFA(at.cfa + a.CFAOffset)
 	}
 	out.SetTrust(unwind.TrustFramePointer)

@@ -80,6 +80,15 @@ func TestFrameFunc(t *testing.T) {
 // checkStep walks one frame and compares.
 func checkStep(t *testing.T, w *unwind.Walker, in *unwind.Frame, exp want, trust unwind.Trust) {
 	t.Helper()
+	checkCaller(t, w, in, exp, trust)
+	if cfa, ok := in.CFA(); exp.ra != 0 && (!ok || cfa != exp.sp) {
+		t.Errorf("CFA %#x, %v; want %#x", cfa, ok, exp.sp)
+	}
+}
+
+// checkCaller is checkStep for a frame of which it is not known where it ends.
+func checkCaller(t *testing.T, w *unwind.Walker, in *unwind.Frame, exp want, trust unwind.Trust) {
+	t.Helper()
 	f, err := w.WalkSingleFrame(in)
 	if exp.ra == 0 {
 		if !errors.Is(err, unwind.ErrNoStepper) {
@@ -96,9 +105,6 @@ func checkStep(t *testing.T, w *unwind.Walker, in *unwind.Frame, exp want, trust
 	if _, _, ok := f.Reg(arch.R12); ok && trust != unwind.TrustWildPC {
 		t.Error("r12 is known; a guess cannot tell")
 	}
-	if cfa, ok := in.CFA(); !ok || cfa != exp.sp {
-		t.Errorf("CFA %#x, %v; want %#x", cfa, ok, exp.sp)
-	}
 	if loc := f.RALocation(); loc != unwind.AtAddress(exp.sp-8) {
 		t.Errorf("return address %s; want it at %#x", loc.Describe(arch.AMD64), exp.sp-8)
 	}
@@ -112,6 +118,32 @@ type helper struct {
 
 func (h helper) AllocatesFrame(arch.Address) (steppers.FrameType, steppers.FrameState) {
 	return h.t, h.s
+}
+
+// The CFA is known by the frame pointer if the function keeps one, or if the call that
+// returns to the address beside it leads to the function. Otherwise the frame pointer may
+// be that of a frame further up, and nothing that lies relative to the CFA can be read.
+func TestFrameFuncCFA(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		pc    uint64
+		ra    uint64
+		help  steppers.FrameFuncHelper
+		known bool
+	}{
+		{"the function keeps it", fnOther, raSpill, helper{steppers.StandardFrame, steppers.SetFrame}, true},
+		{"unknown function, an indirect call", fnCallee + 8, raSpill, helper{steppers.UnknownT, steppers.SetFrame}, false},
+		{"unknown function, a call of it", fnCallee + 8, raCaller, helper{steppers.UnknownT, steppers.SetFrame}, true},
+	} {
+		p := newProc(map[string]uint64{"rip": bias + c.pc, "rsp": slot - 0x20, "rbp": slot - 8})
+		p.put(slot-8, fpCaller, bias+c.ra)
+		w := walker(t, mapper{p}, symbols(names), frameFunc(c.help))
+		in := must(w.InitialFrame(1))
+		checkCaller(t, w, in, want{bias + c.ra, slot + 8, fpCaller}, unwind.TrustFramePointer)
+		if cfa, ok := in.CFA(); ok != c.known || ok && cfa != slot+8 {
+			t.Errorf("%s: CFA %#x, %v", c.name, cfa, ok)
+		}
+	}
 }
 
 func TestFrameFuncHelper(t *testing.T) {

@@ -124,6 +124,12 @@ func (fl *flows) leadsTo(w *unwind.Walker, from, to arch.Address) bool {
 	return len(rows) > 0
 }
 
+// hasCalled reports whether the call that returns to ra leads to the function at pc.
+func (fl *flows) hasCalled(w *unwind.Walker, ra, pc arch.Address) bool {
+	site, ok := callBefore(w.ProcessState(), ra)
+	return ok && site.Direct && fl.pcInFunc(w, site.Target, pc) == InFunc
+}
+
 // mayHaveCalled reports whether the call that returns to ra can have led to pc.
 func (fl *flows) mayHaveCalled(w *unwind.Walker, ra, pc arch.Address) bool {
 	site, ok := callBefore(w.ProcessState(), ra)

@@ -116,7 +116,7 @@ func (s *StepperWanderer) CallerFrame(in, out *unwind.Frame) unwind.Status {
 	if out.Tracing() {
 		out.Notef("return address %#x found at %#x; calls this function: %v", ra, slot, exact)
 	}
-	s.fill(slot, ra, in, out)
+	s.fill(slot, ra, exact, in, out)
 	return unwind.StatusSuccess
 }
 
@@ -216,8 +216,9 @@ func (s *StepperWanderer) record(fp arch.Address, in *unwind.Frame) bool {
 	return err == nil && isCode(p, codePointer(in.Walker(), ra)-1)
 }
 
-// fill fills in the frame that the return address at slot belongs to.
-func (s *StepperWanderer) fill(slot, ra arch.Address, in, out *unwind.Frame) {
+// fill fills in the frame that the return address at slot belongs to. Only if the call
+// before it leads to the frame's function (exact), the frame is known to end there.
+func (s *StepperWanderer) fill(slot, ra arch.Address, exact bool, in, out *unwind.Frame) {
 	a, word := s.m.arch, uint64(s.m.arch.RegSize)
 	p := in.Walker().ProcessState()
 	fp, fpLoc, hasFP := in.Reg(a.FP)
@@ -243,6 +244,8 @@ func (s *StepperWanderer) fill(slot, ra arch.Address, in, out *unwind.Frame) {
 	if hasFP {
 		out.SetReg(a.FP, fp, fpLoc)
 	}
-	out.SetCalleeCFA(end + a.CFAOffset)
+	if exact {
+		out.SetCalleeCFA(end + a.CFAOffset)
+	}
 	out.SetTrust(unwind.TrustScan)
 }

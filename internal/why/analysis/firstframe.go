@@ -36,7 +36,7 @@ func firstFrame(frames []report.Frame, program string) *int {
 // installed reports whether a module is a library of the system that a program from
 // elsewhere uses: it lies in a directory of shared libraries, the program does not.
 func installed(module, program string) bool {
-	return libraryDir(module) && !libraryDir(program) && module != program
+	return libraryDir(module) && !libraryDir(program)
 }
 
 // libraryDir reports whether a path lies where distributions install shared libraries,

@@ -15,52 +15,6 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-func TestBlame(t *testing.T) {
-	frame := func(module, function, file string) report.Frame {
-		return report.Frame{Module: module, Function: function, Source: report.Source{File: file}}
-	}
-	const app, libc, libstdcxx = "/srv/app", "/lib/x86_64-linux-gnu/libc.so.6", "/usr/lib/libstdc++.so.6.0.30"
-	for _, c := range []struct {
-		name   string
-		frames []report.Frame
-		want   int // -1 for none
-	}{
-		{"nothing", nil, -1},
-		{"own", []report.Frame{frame(app, "visit", "q.c"), frame(app, "main", "q.c")}, 0},
-		{"abort, libc with lines", []report.Frame{frame(libc, "raise", "raise.c"), frame(libc, "abort", "abort.c"), frame(app, "give_up", "q.c")}, 2},
-		{"static libc", []report.Frame{frame(app, "raise", "raise.c"), frame(app, "abort", "abort.c"), frame(app, "give_up", "q.c")}, 2},
-		{"uncaught", []report.Frame{frame(libc, "abort", ""), frame(libstdcxx, "std::terminate", ""), frame(libstdcxx, "__cxa_throw", ""), frame(app, "parse", "p.cc")}, 3},
-		{"template of the library", []report.Frame{frame(app, "std::vector<int>::operator[]", "stl_vector.h"), frame(app, "sum", "p.cc")}, 1},
-		{"Rust", []report.Frame{frame(app, "core::panicking::panic", "panicking.rs"), frame(app, "<alloc::vec::Vec<T> as core::ops::index::Index<I>>::index", "mod.rs"), frame(app, "app::pick", "main.rs")}, 2},
-		{"Go", []report.Frame{frame(app, "runtime.raise", "sys.s"), frame(app, "runtime.sigpanic", "signal.go"), frame(app, "main.(*queue).pop", "main.go")}, 2},
-		{"after a signal", []report.Frame{{Signal: "SIGSEGV", Module: libc, Function: "__restore_rt", Source: report.Source{File: "x.S"}}, frame(app, "crash", "q.c")}, 1},
-		{"inlined from the system's headers", []report.Frame{frame(app, "_mm_add_ps", "/usr/lib/gcc/x86_64-linux-gnu/12/include/xmmintrin.h"), frame(app, "add4", "/usr/src/sse.c")}, 1},
-		{"nothing but headers", []report.Frame{frame(app, "strcpy", "/usr/include/bits/string_fortified.h"), frame(app, "main", "")}, 0},
-		{"own header", []report.Frame{frame(app, "get", "/usr/local/src/include/own.h"), frame(app, "main", "q.c")}, 0},
-		{"sanitizer", []report.Frame{frame("/lib/libasan.so.8", "f", "x.cpp"), frame(app, "handleIntegerOverflowImpl<__ubsan::Value>", "../src/libsanitizer/ubsan/ubsan_handlers.cpp"),
-			frame(app, "__ubsan_handle_add_overflow_abort", "x.cpp"), frame(app, "inc", "q.c")}, 3},
-		{"names, no lines", []report.Frame{frame(libc, "abort", "abort.c"), frame(app, "", ""), frame(app, "give_up", ""), frame(app, "main", "")}, 2},
-		{"a line further out", []report.Frame{frame("/lib/libz.so.1", "inflate", ""), frame(app, "load", "q.c")}, 1},
-		{"no names", []report.Frame{frame(libc, "abort", "abort.c"), frame(app, "", ""), frame(app, "main", "")}, 1},
-		{"libc alone", []report.Frame{frame(libc, "abort", "abort.c"), frame(libc, "", "")}, -1},
-		{"Rust's library, compiled into the program", []report.Frame{frame(app, "<usize as core::slice::index::SliceIndex<[T]>>::index", "/rustc/9fc6b43126469e3858e2fe86cafb4f0fd5068869/library/core/src/slice/index.rs"), frame(app, "app::pick", "src/main.rs")}, 1},
-		{"a library of the system", []report.Frame{frame("/usr/lib/x86_64-linux-gnu/libuv.so.1", "uv__run_timers", "timer.c"), frame(app, "loop", "q.c")}, 1},
-		{"a library of the system alone", []report.Frame{frame("/usr/lib/x86_64-linux-gnu/libuv.so.1", "uv__run_timers", "timer.c"), frame(libc, "", "")}, 0},
-		{"a plug-in", []report.Frame{frame("/srv/plugins/sound.so", "play", "sound.c"), frame(app, "call", "q.c")}, 0},
-		{"a package's own directory", []report.Frame{frame("/usr/lib/postgresql/15/lib/plpgsql.so", "exec_stmt", "pl_exec.c"), frame(app, "call", "q.c")}, 0},
-		{"vendored", []report.Frame{frame(app, "uv__run_timers", "../deps/uv/src/timer.c"), frame(app, "loop", "src/node.cc")}, 1},
-		{"no module", []report.Frame{frame("", "", ""), frame("", "", "")}, -1},
-	} {
-		got := -1
-		if p := firstFrame(c.frames, app); p != nil {
-			got = *p
-		}
-		if got != c.want {
-			t.Errorf("%s: frame %d, want %d", c.name, got, c.want)
-		}
-	}
-}
-
 func TestModuleWarning(t *testing.T) {
 	lib := &libstate.Library{Path: "/opt/libx.so"}
 	for _, c := range []struct {

@@ -4,7 +4,7 @@ import "strings"
 
 // systemSource reports whether a source file came with the compiler or the system: a header whose functions are
 // inlined into the program's own code or instantiated there (_FORTIFY_SOURCE checks, vector instructions), or
-// the code of a sanitizer.
+// the code of a sanitizer or of Rust's library.
 func systemSource(file string) bool {
 	file = strings.ToLower(strings.ReplaceAll(file, `\`, "/"))
 	if strings.Contains(file, "/libsanitizer/") || strings.Contains(file, "/compiler-rt/lib/") {
@@ -13,7 +13,7 @@ func systemSource(file string) bool {
 	// Rust's library is built from /rustc/COMMIT/library, or from a distribution's own
 	// directory; generic functions of it are compiled into the program.
 	if strings.HasSuffix(file, ".rs") {
-		for _, part := range []string{"/rustc/", "/lib/rustlib/src/", "library/core/src/", "library/alloc/src/", "library/std/src/"} {
+		for _, part := range []string{"/rustc/", "/lib/rustlib/src/", "/library/core/src/", "/library/alloc/src/", "/library/std/src/"} {
 			if strings.Contains("/"+file, part) {
 				return true
 			}

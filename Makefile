@@ -43,7 +43,7 @@ test-long:
 # (gcc, clang, cross), tools that are compared with (gdb, objdump, llvm-pdbutil, cabextract ...), a server of
 # debuginfod, a browser for the page of triage.
 DEPS = gcc g++ gcc-multilib clang lld llvm libc++-dev libc++abi-dev gdb gdb-multiarch binutils binutils-multiarch \
-	elfutils debuginfod cabextract gcab chromium strace util-linux mingw-w64-tools gcc-mingw-w64-x86-64 \
+	elfutils debuginfod cabextract gcab chromium strace util-linux zsh fish groff-base jq mingw-w64-tools gcc-mingw-w64-x86-64 \
 	$(foreach a,aarch64-linux-gnu arm-linux-gnueabihf riscv64-linux-gnu powerpc-linux-gnu powerpc64-linux-gnu \
 	powerpc64le-linux-gnu s390x-linux-gnu mips-linux-gnu mipsel-linux-gnu mips64el-linux-gnuabi64 m68k-linux-gnu \
 	sparc64-linux-gnu alpha-linux-gnu hppa-linux-gnu,binutils-$(a)) \

@@ -44,6 +44,8 @@ func (f *fileFlags) register(fs *pflag.FlagSet, formats ...string) {
 	fs.BoolVar(&f.force, "force-mismatched", false, "use files from a different build where the right one is not found; frames say so")
 	fs.StringVar(&f.format, "format", formatText, "print `FORMAT`: "+orList(formats))
 	fs.StringVar(&f.color, "color", "auto", "colour the text: `WHEN` is auto (on a terminal, unless NO_COLOR is set), always or never")
+	choose(fs, "format", formats...)
+	choose(fs, "color", "auto", "always", "never")
 }
 
 // check checks what the flag parser cannot.

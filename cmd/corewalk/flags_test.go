@@ -63,7 +63,7 @@ func TestFlagsDocumented(t *testing.T) {
 
 // Every subcommand is in the first page of help.
 func TestSubcommandsHaveHelp(t *testing.T) {
-	for _, name := range []string{"info", "triage", "live"} {
+	for _, name := range withHelp() {
 		if !strings.Contains(usageText, "\n  corewalk "+name+" ") || !strings.Contains(usageText, "(corewalk "+name+" --help)") {
 			t.Errorf("corewalk --help does not tell of corewalk %s", name)
 		}

@@ -3,7 +3,9 @@ package main
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/pflag"
@@ -27,6 +29,7 @@ func (f *layoutFlags) register(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.wide, "wide", false, "shorten nothing to fit the width")
 	fs.BoolVar(&f.noFold, "no-fold", false, "print every thread and every frame of a recursion")
 	fs.StringVar(&f.paths, "paths", "base", "print source paths in this `STYLE`: base (the file's name), full, or relative (to the current directory)")
+	choose(fs, "paths", slices.Sorted(maps.Keys(pathStyles))...)
 }
 
 func (f *layoutFlags) check() error {

@@ -16,6 +16,7 @@ type localsFlags struct {
 
 func (f *localsFlags) register(fs *pflag.FlagSet) {
 	fs.StringVar(&f.which, "locals", "top", "print variables: `WHICH` is none, args (arguments of every frame), top (also the local variables of the crashing thread's first frames) or all")
+	choose(fs, "locals", "none", "args", "top", "all")
 	fs.IntVar(&f.maxElements, "max-elements", 0, "print at most `N` elements of an array or container (default 200)")
 	fs.IntVar(&f.maxString, "max-string", 0, "print at most `N` characters of a string (default 200)")
 	fs.IntVar(&f.maxDepth, "max-depth", 0, "print values nested at most `N` deep (default 8)")

@@ -45,8 +45,8 @@ func run(args []string, e env) int {
 		fmt.Fprintf(e.stderr, "\n%s", usageLines)
 		return status
 	}
-	if sub, ok := subcommands[args[0]]; ok {
-		return sub(args[1:], e)
+	if sub, ok := findCommand(args[0]); ok && args[0] != "" {
+		return sub.run(args[1:], e)
 	}
 	if near := misspelt(args[0]); near != "" {
 		return e.usageError("%s: no such file; did you mean corewalk %s?", args[0], near)

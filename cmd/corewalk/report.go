@@ -19,6 +19,8 @@ const usageLines = `Usage:
   corewalk triage [flags] DIR      many dumps, grouped by bug (corewalk triage --help)
   corewalk live [flags] PID        report on a running process, or start one (corewalk live --help)
   corewalk schema NAME             the JSON Schema of a report (corewalk schema --help)
+  corewalk completion SHELL        completion for bash, zsh or fish (corewalk completion --help)
+  corewalk man                     the manual page (corewalk man --help)
 `
 
 const usageText = `corewalk says why a process died, from its core: the reason, the faulting instruction,

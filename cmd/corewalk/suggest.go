@@ -2,35 +2,22 @@ package main
 
 import (
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
 )
 
-// subcommands are the words that may stand first on the command line.
-var subcommands = map[string]func(args []string, e env) int{
-	"info":    runInfo,
-	"triage":  runTriage,
-	"live":    runLive,
-	"schema":  runSchema,
-	"version": func(_ []string, e env) int { return runReport([]string{"--version"}, e) },
-}
-
-func init() { subcommands["help"] = runHelp } // it refers to subcommands
-
 // runHelp prints the usage of the command, or of a subcommand.
 func runHelp(args []string, e env) int {
-	if len(args) == 0 {
+	if len(args) == 0 || args[0] == "help" {
 		return runReport([]string{"--help"}, e)
 	}
-	sub, ok := subcommands[args[0]]
-	if !ok || len(args) > 1 {
-		return e.usageError("no help for %q: subcommands are %s", strings.Join(args, " "), orList([]string{"info", "triage", "live", "schema"}))
+	if len(args) > 1 || !slices.Contains(withHelp(), args[0]) {
+		return e.usageError("no help for %q: subcommands are %s", strings.Join(args, " "), orList(withHelp()))
 	}
-	if args[0] == "help" {
-		return runHelp(nil, e)
-	}
-	return sub([]string{"--help"}, e)
+	sub, _ := findCommand(args[0])
+	return sub.run([]string{"--help"}, e)
 }
 
 // misspelt returns the subcommand that the first word of a command line probably means, "" if the word is a file or
@@ -42,11 +29,7 @@ func misspelt(word string) string {
 	if _, err := os.Lstat(word); err == nil {
 		return ""
 	}
-	var names []string
-	for name := range subcommands {
-		names = append(names, name)
-	}
-	return nearest(word, names)
+	return nearest(word, names(""))
 }
 
 // suggestFlag adds to the error for an unknown flag the one that is probably meant.

@@ -115,20 +115,14 @@ func (f *triageFlags) set() *pflag.FlagSet {
 	fs.BoolVar(&f.explain, "explain-signature", false, "print for each frame why it is in the signature of its dump, or not")
 	fs.BoolVar(&f.worker, "worker", false, "analyse what a supervisor asks for")
 	fs.MarkHidden("worker")
+	choose(fs, "fail-on", "new")
 	return fs
 }
 
 func runTriage(args []string, e env) int {
 	if len(args) > 0 {
-		switch args[0] {
-		case "list":
-			return runTriageList(args[1:], e)
-		case "show":
-			return runTriageShow(args[1:], e)
-		case "diff":
-			return runTriageDiff(args[1:], e)
-		case "export":
-			return runTriageExport(args[1:], e)
+		if sub, ok := findCommand("triage " + args[0]); ok {
+			return sub.run(args[1:], e)
 		}
 	}
 	var f triageFlags

@@ -27,6 +27,7 @@ func (f *queryFlags) set(name string) *pflag.FlagSet {
 	fs := pflag.NewFlagSet("corewalk triage "+name, pflag.ContinueOnError)
 	f.register(fs)
 	fs.StringVar(&f.format, "format", formatText, "print `FORMAT`: text, json, sarif or html")
+	choose(fs, "format", formatText, formatJSON, formatSARIF, formatHTML)
 	fs.StringVar(&f.since, "since", "", "only groups first seen since `WHEN`: a date (2026-11-01), a time, or how long ago (36h)")
 	fs.StringVar(&f.build, "build", "", "only groups with a dump of the build whose build-id begins with `ID`")
 	fs.StringVar(&f.program, "program", "", "only groups with a dump of the program `NAME`")

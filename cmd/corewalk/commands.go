@@ -74,7 +74,5 @@ const choices = "choices"
 
 // choose records the values that a flag may have.
 func choose(fs *pflag.FlagSet, flag string, values ...string) {
-	if err := fs.SetAnnotation(flag, choices, values); err != nil {
-		panic(err) // there is no such flag
-	}
+	fs.Lookup(flag).Annotations = map[string][]string{choices: values}
 }

@@ -89,7 +89,7 @@ func OpenReader(ctx context.Context, r io.Reader, opts ...Option) (*ELFCore, err
 	return openCore("", f)
 }
 
-// head is what Plain wants to see of a mapped file.
+// head returns the first bytes of a mapped file, for Plain.
 func head(m *mmapfile.File) (b []byte) {
 	_ = mmapfile.Guard(func() {
 		d := m.Data()

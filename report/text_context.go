@@ -69,7 +69,8 @@ func (t *textWriter) fit(text string, column int) string {
 	return text[:runeOffset(text, limit-1)] + "…"
 }
 
-// expandTabs replaces tabs by spaces as terminals show them, and what must not reach a terminal.
+// expandTabs replaces tabs by spaces as terminals show them, and characters that must not reach a terminal
+// by escapes.
 func expandTabs(line string) string {
 	const tab = 8
 	var b strings.Builder
@@ -134,7 +135,7 @@ func hexRow(row []byte) string {
 	return strings.TrimRight(b.String(), " ")
 }
 
-// printable returns bytes as ASCII, with a point for each that is none.
+// printable returns bytes as ASCII, with a point for each other byte.
 func printable(row []byte) string {
 	text := make([]byte, len(row))
 	for i, c := range row {

@@ -45,7 +45,7 @@ type request struct{ id, kind, path string }
 // kindSource is the kind of source files, as the web API calls it.
 const kindSource = "source"
 
-// what says in words which file is requested.
+// what describes the requested file in words.
 func (r request) what() string {
 	if r.kind == kindSource {
 		return fmt.Sprintf("source file %s of build-id %s", r.path, r.id)

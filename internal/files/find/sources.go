@@ -24,7 +24,7 @@ type SourceFetcher interface {
 const maxSourceDepth = 32
 
 // Sources proposes files that may be a source file, best candidates first. recorded is its
-// path in the debug information of a module. What is not a source file by its name is not
+// path in the debug information of a module. Only files with names of source files are
 // proposed: debug information must not choose which other files of this machine are shown.
 func (f *Finder) Sources(recorded string) iter.Seq[string] {
 	return func(yield func(string) bool) {

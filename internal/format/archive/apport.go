@@ -102,7 +102,7 @@ func (a *apportReport) String() string {
 	return s
 }
 
-// field returns the next field, of a long value the beginning of its first line.
+// field returns the next field; of a long value it returns the beginning of the first line.
 func (a *apportReport) field() (key, value string, err error) {
 	for {
 		line, err := a.line()

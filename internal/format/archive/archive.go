@@ -1,9 +1,9 @@
 // Package archive finds the dump in a file that holds more than the dump: a tar archive or an
-// apport report, compressed or not. What it finds it unpacks into a temporary file.
+// apport report, compressed or not. It unpacks the dump into a temporary file.
 //
 // Archives are as hostile as dumps. Both the archive and the dump in it are limited to
-// decompress.Options, archives are not searched for archives, and of names and fields only
-// their beginnings are kept.
+// decompress.Options, archives within archives are not searched, and only the beginnings of
+// names and fields are kept.
 package archive
 
 import (
@@ -21,12 +21,12 @@ import (
 	"github.com/corewalk/corewalk/internal/format/minidump"
 )
 
-// Reasons why an archive has no dump for its reader. What package decompress says of damaged
-// and oversized data holds for archives, too.
+// Why no dump could be taken from an archive. Errors for damaged and oversized archives are
+// those of package decompress.
 var (
 	// ErrNone: nothing in it is a dump.
 	ErrNone = errors.New("no dump in the archive")
-	// ErrSeveral: which of its dumps is meant is not known.
+	// ErrSeveral: it contains several dumps, and any of them may be meant.
 	ErrSeveral = errors.New("several dumps in the archive")
 )
 
@@ -68,8 +68,9 @@ type Dump struct {
 	Note string
 }
 
-// Extract unpacks the dump in r into a temporary file. What is no archive is a dump. As with
-// decompress.ToSparse, some errors come with a Dump, which has what is before the damage.
+// Extract unpacks the dump in r into a temporary file. A file that is not an archive is taken
+// for a dump. As with decompress.ToSparse, some errors come with a Dump, which has the bytes
+// before the damage.
 func Extract(ctx context.Context, r io.Reader, opts decompress.Options) (Dump, error) {
 	if opts.MaxSize <= 0 {
 		opts.MaxSize = decompress.DefaultMaxSize
@@ -81,7 +82,7 @@ func Extract(ctx context.Context, r io.Reader, opts decompress.Options) (Dump, e
 		return Dump{}, err
 	}
 	defer p.close()
-	// The archive itself is as large as a dump may be.
+	// The archive itself may be as large as a dump.
 	whole := &watched{x: x, r: p, max: opts.MaxSize}
 	switch p.archive() {
 	case Tar:

@@ -162,7 +162,7 @@ func tarError(err error, format string, args ...any) error {
 	return fmt.Errorf("%s: %w", where, err)
 }
 
-// shown is a name or value as messages have it: short, and with nothing that moves a cursor.
+// shown makes a name or value fit for a message: short, and without control characters.
 func shown(s string) string {
 	cut := s[:min(len(s), maxName)]
 	if quoted := strconv.Quote(cut); quoted[1:len(quoted)-1] != cut {

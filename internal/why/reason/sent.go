@@ -107,7 +107,7 @@ func plain(signo int) Reason {
 	return r
 }
 
-// byCode returns the reason of a signal of which only the number and the code are known.
+// byCode returns the reason for a signal of which only the number and the code are known.
 func byCode(s Signal) Reason {
 	r := plain(s.Number)
 	if name, words := s.CodeName(); words != "" {

@@ -19,7 +19,7 @@ import (
 // goroutines.
 type Minidump struct {
 	anyDump
-	held // lets internal packages ask for what the file has besides
+	held // gives internal packages what else the file has
 	file *minidump.File
 	// wow64 is set for the 32-bit side of a process whose dump a 64-bit program wrote.
 	wow64 bool

@@ -18,7 +18,7 @@ const (
 //
 // Fetch returns the path of a file with this build-id, which must not change until the
 // program ends. An error that wraps fs.ErrNotExist says that there is no such file; any
-// other error is shown to the user. Several goroutines may call Fetch at a time.
+// other error is shown to the user. Several goroutines may call Fetch at the same time.
 type Fetcher interface {
 	Fetch(ctx context.Context, buildID []byte, kind string) (path string, err error)
 }
@@ -35,8 +35,8 @@ type SourceFetcher interface {
 // It is asked last, for modules that a stack goes through. Package debuginfod makes one.
 //
 // FetchSymbols returns the path of the first of the wanted files that is available. The
-// file must match its key (StoreKey.Check) and not change until the program ends.
-// Errors are as a Fetcher's. Several goroutines may call FetchSymbols at a time.
+// file must match its key (StoreKey.Check) and not change until the program ends. Errors
+// are as a Fetcher's. Several goroutines may call FetchSymbols at the same time.
 type SymbolFetcher interface {
 	FetchSymbols(ctx context.Context, wanted []StoreKey) (path string, err error)
 }

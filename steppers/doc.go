@@ -23,5 +23,6 @@
 // stepper found a frame.
 //
 // Steppers read the process only through its ProcessState; they do not know whether it
-// is a dump. They may be used by several goroutines, and for several walkers at a time.
+// is a dump. They may be used by several goroutines, and for several walkers at the
+// same time.
 package steppers

@@ -27,7 +27,7 @@ type sampleFlags struct {
 }
 
 func (f *sampleFlags) register(fs *pflag.FlagSet) {
-	fs.DurationVar(&f.every, "every", 0, "sample the process every `TIME` (100ms), and print its stacks merged as a tree of calls")
+	fs.DurationVar(&f.every, "every", 0, "sample the process every `TIME`, such as 100ms, and print its stacks merged as a tree of calls")
 	fs.DurationVar(&f.long, "for", 10*time.Second, "sample for this `TIME`; 0 until Ctrl-C")
 	fs.StringVar(&f.folded, "folded", "", "write the samples to `FILE` as folded stacks, one line for each different stack, for flame graphs")
 	fs.StringVar(&f.pprof, "pprof", "", "write the samples to `FILE` for pprof (go tool pprof FILE)")

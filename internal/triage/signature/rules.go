@@ -1,6 +1,7 @@
 package signature
 
 import (
+	"cmp"
 	"embed"
 	"fmt"
 	"strings"
@@ -135,12 +136,10 @@ func (set *ruleSet) name(name, lang string) *rule {
 	return best
 }
 
-// narrower reports whether the rule goes before another one whose pattern matches too.
+// narrower reports whether the rule goes before another one that matches too. Each is for all languages or for
+// that of the frame.
 func (r *rule) narrower(than *rule) bool {
-	if len(r.pattern) != len(than.pattern) {
-		return len(r.pattern) > len(than.pattern)
-	}
-	return r.lang != "" && than.lang == ""
+	return cmp.Or(cmp.Compare(len(r.pattern), len(than.pattern)), cmp.Compare(r.lang, than.lang)) > 0
 }
 
 // module returns the rule for a module.

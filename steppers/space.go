@@ -47,10 +47,26 @@ func mappingAt(p unwind.ProcessState, addr arch.Address) (m libstate.Mapping, ok
 	return m, false, false
 }
 
-// isCode reports whether addr lies in executable memory.
+// isCode reports whether addr lies in executable memory. Where a dump does not tell, the
+// segments of the module's file do.
 func isCode(p unwind.ProcessState, addr arch.Address) bool {
 	m, ok, _ := mappingAt(p, addr)
-	return ok && m.Perm&libstate.Exec != 0
+	if !ok || m.Perm&libstate.Exec == 0 {
+		return false
+	}
+	if m.Perm&libstate.Unknown == 0 {
+		return true
+	}
+	lib := libraryAt(p, addr)
+	if lib == nil {
+		return true
+	}
+	for i := range lib.Mappings {
+		if l := &lib.Mappings[i]; addr >= l.Start && addr < l.End {
+			return l.Perm&libstate.Exec != 0
+		}
+	}
+	return true
 }
 
 // maxStackGap is how far up a stack a frame may be if the end of the mapping is not

@@ -1,11 +1,14 @@
 package image_test
 
 import (
+	"cmp"
 	"context"
+	"encoding/binary"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -13,6 +16,7 @@ import (
 	"github.com/corewalk/corewalk/internal/files/find"
 	"github.com/corewalk/corewalk/internal/files/image"
 	"github.com/corewalk/corewalk/internal/fixture"
+	"github.com/corewalk/corewalk/internal/format/elffile"
 )
 
 // place copies a file of a fixture to dir/as and returns its path.
@@ -287,5 +291,52 @@ func BenchmarkGoFunc(b *testing.B) {
 			b.Fatal(err)
 		}
 		im.GoFunc(0)
+	}
+}
+
+// Where only exported symbols are known, one without a size names only what is near: what
+// follows may be functions that nobody knows.
+func TestFarFromExport(t *testing.T) {
+	c := fixture.Get(t, "amd64-minidebuginfo")
+	data, err := os.ReadFile(filepath.Join(c.Sysroot(t), "lib/x86_64-linux-gnu/libc.so.6"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := elffile.Parse(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tab, err := f.DynSym()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The last exported function before a gap of a page: everything in it would have its name.
+	const gap = 0x1000
+	var syms []elffile.Sym
+	for s := range tab.All() {
+		if s.Type == elffile.STT_FUNC && s.Shndx != elffile.SHN_UNDEF {
+			syms = append(syms, s)
+		}
+	}
+	slices.SortFunc(syms, func(a, b elffile.Sym) int { return cmp.Compare(a.Value, b.Value) })
+	i := slices.IndexFunc(syms, func(s elffile.Sym) bool {
+		next := slices.IndexFunc(syms, func(n elffile.Sym) bool { return n.Value > s.Value })
+		return next > 0 && syms[next].Value > s.Value+gap && s.Size < 200
+	})
+	if i < 0 {
+		t.Fatal("no gap between exported functions")
+	}
+	at := syms[i].Value
+	sec := f.Section(".dynsym")
+	for _, s := range syms {
+		if s.Value == at {
+			binary.LittleEndian.PutUint64(data[sec.Off+uint64(s.Index)*24+16:], 0)
+		}
+	}
+	im := open(t, write(t, filepath.Join(t.TempDir(), "libc.so.6"), data), t.TempDir())
+	for off, want := range map[uint64]bool{0: true, 1: true, 255: true, 256: false, gap - 1: false} {
+		if s, ok := im.SymbolAt(at + off); ok != want || ok && s.Value != at {
+			t.Errorf("%s+%#x: %q, %v", syms[i].Name(), off, s.Name(), ok)
+		}
 	}
 }

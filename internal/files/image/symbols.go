@@ -59,6 +59,18 @@ func (im *Image) miniDebug() *elffile.File {
 	return nil
 }
 
+// maxExportReach is how far a symbol without a size names code, in bytes, where only the
+// exported symbols are known: functions that nobody knows may follow it. Handwritten
+// functions without sizes are short.
+const maxExportReach = 256
+
+// exportsOnly reports whether the dynamic symbol table is the only one.
+func (im *Image) exportsOnly() bool {
+	tabs := im.symTabs()
+	dyn, _ := im.elf.DynSym()
+	return len(tabs) == 1 && tabs[0] == dyn
+}
+
 // SymbolAt returns the symbol that covers an address of the file. Among the module's tables
 // the symbol that starts nearest wins, and the more complete table if two start at the same
 // address. The last one is the pc-line table of Go programs, which stripping leaves.
@@ -68,8 +80,12 @@ func (im *Image) SymbolAt(addr uint64) (elffile.Sym, bool) {
 	if im == nil {
 		return best, false
 	}
+	exports := im.exportsOnly()
 	for _, t := range im.symTabs() {
 		s, ok := t.Lookup(addr)
+		if exports && s.Size == 0 && addr-s.Value >= maxExportReach {
+			continue
+		}
 		if ok && (!found || s.Value > best.Value && (s.Size != 0 || best.Size == 0)) {
 			best, found = s, true
 		}
@@ -103,9 +119,7 @@ func (im *Image) HasSymTab() bool {
 		_, err := im.elf.SymTab()
 		return err == nil || im.elf.Section(".gnu_debugdata") != nil
 	}
-	tabs := im.symTabs()
-	dyn, _ := im.elf.DynSym()
-	return len(tabs) > 0 && tabs[0] != dyn
+	return len(im.symTabs()) > 0 && !im.exportsOnly()
 }
 
 // HasDynSym reports whether the module has dynamic symbols.

@@ -210,12 +210,20 @@ func (b *builder) preliminary(path string, maps []libstate.Mapping) *libstate.Li
 
 // file gets a library's file, and rejects one that cannot be this process's.
 func (b *builder) file(l *libstate.Library) *elffile.File {
+	if f := b.anyFile(l); f != nil && !f.DebugOnly() {
+		return f
+	}
+	return nil
+}
+
+// anyFile returns the file of a library, or its debug file if that is all there is.
+func (b *builder) anyFile(l *libstate.Library) *elffile.File {
 	if b.src.Files == nil {
 		return nil
 	}
 	b.identify(l)
 	f := (*image.Image)(modules.LocalImage(b.src.Files, l)).ELF()
-	if f == nil || f.Type != elffile.ET_EXEC && f.Type != elffile.ET_DYN || !b.fits(f) || f.DebugOnly() {
+	if f == nil || f.Type != elffile.ET_EXEC && f.Type != elffile.ET_DYN || !b.fits(f) {
 		return nil
 	}
 	return f

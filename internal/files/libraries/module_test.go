@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/corewalk/corewalk/internal/files/libraries"
+	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/internal/format/elffile"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -136,6 +139,45 @@ func TestFromModulesOfLinux(t *testing.T) {
 	}
 	if l, _ := table.LibraryAt(0x7f0000100000); l == nil || !l.Deleted || l.BuildID[0] != 3 {
 		t.Errorf("%+v", l)
+	}
+}
+
+// The segments of a debug file tell code from data where the binary is missing.
+func TestSegmentsOfDebugFile(t *testing.T) {
+	c := fixture.Get(t, "amd64-debuglink")
+	data, err := os.ReadFile(filepath.Join(c.Dir, ".debug", "pack.debug"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := elffile.Parse(data)
+	if err != nil || !f.DebugOnly() {
+		t.Fatal(err, "not a debug file")
+	}
+	const base = 0x7f0000000000
+	table, _ := libraries.FromModules(libraries.Source{Arch: arch.AMD64, Mem: noMemory{}, Files: elfOf(func(*libstate.Library) *elffile.File { return f })},
+		[]libraries.Module{elf("/lib/pack.so", base, 0x5000, 1)})
+	l, ok := table.LibraryAt(base)
+	if !ok {
+		t.Fatal("no library")
+	}
+	code := 0
+	for i := range f.Progs {
+		p := &f.Progs[i]
+		if p.Type != elffile.PT_LOAD {
+			continue
+		}
+		exec := p.Flags&elffile.PF_X != 0
+		if exec {
+			code++
+		}
+		for _, m := range l.Mappings {
+			if at := base + p.Vaddr; at >= m.Start && at < m.End && (m.Perm&libstate.Exec != 0) != exec {
+				t.Errorf("%#x: %v, not as its segment", at, m.Perm)
+			}
+		}
+	}
+	if code == 0 || len(l.Mappings) < 3 {
+		t.Errorf("%d segments of code, %+v", code, l.Mappings)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/corewalk/corewalk/internal/format/elffile"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -154,17 +155,29 @@ func (b *builder) placeELF(mod *module, m *Module) {
 	if m.HasBias {
 		lib.LoadBias, lib.BiasGuessed = m.Bias, false
 	}
-	if mod.elf != nil && len(lib.Mappings) == 1 {
-		b.segmentPerms(mod)
+	headers := mod.elf
+	if headers == nil {
+		headers = b.debugFile(lib) // stripping leaves its segments as they were
+	}
+	if headers != nil && len(lib.Mappings) == 1 {
+		b.segmentPerms(lib, headers)
 	}
 }
 
+// debugFile returns the headers of the separate debug file of a library without a binary.
+func (b *builder) debugFile(l *libstate.Library) *elffile.File {
+	if f := b.anyFile(l); f != nil && f.DebugOnly() {
+		return f
+	}
+	return nil
+}
+
 // segmentPerms splits the one range of a module into its segments' mappings.
-func (b *builder) segmentPerms(mod *module) {
-	whole := mod.lib.Mappings[0]
+func (b *builder) segmentPerms(lib *libstate.Library, f *elffile.File) {
+	whole := lib.Mappings[0]
 	var maps []libstate.Mapping
 	pos := whole.Start
-	for _, s := range b.assumed(mod.elf, mod.lib.LoadBias) {
+	for _, s := range b.assumed(f, lib.LoadBias) {
 		s.Start, s.End = max(s.Start, pos), min(s.End, whole.End)
 		if s.Start < s.End {
 			maps = append(maps, s)
@@ -172,7 +185,7 @@ func (b *builder) segmentPerms(mod *module) {
 		}
 	}
 	if len(maps) > 0 {
-		mod.lib.Mappings = maps
+		lib.Mappings = maps
 	}
 }
 

@@ -239,7 +239,8 @@ func units(t *testing.T, order binary.ByteOrder, addrSize, version int, lang dwa
 	return all
 }
 
-// unitSections returns the sections of units, and where in .debug_info the units begin.
+// unitSections returns the sections of units, and where in .debug_info the units begin. The first
+// of a list may be the entry of the unit.
 func unitSections(order binary.ByteOrder, addrSize, version int, lang dwarf.Language, lists ...[]*handDIE) (sections map[string][]byte, starts []uint64) {
 	h := handUnit{order: order, addr: addrSize}
 	word, mark := 4, 0
@@ -252,7 +253,12 @@ func unitSections(order binary.ByteOrder, addrSize, version int, lang dwarf.Lang
 		h.info = append(h.info, bytes.Repeat([]byte{0xff}, mark+word)...)
 		h.info = append(h.info, bytesOf(order, uint64(version%dwarf64), 2)...)
 		h.info = append(append(h.info, make([]byte, word)...), byte(addrSize))
-		h.write(die(dwarf.TagCompileUnit, handAttr{dwarf.AttrLanguage, int(lang)}).with(kids...))
+		root := die(dwarf.TagCompileUnit)
+		if len(kids) > 0 && kids[0].tag == dwarf.TagCompileUnit {
+			root, kids = kids[0], kids[1:]
+		}
+		root.attrs = append(root.attrs, handAttr{dwarf.AttrLanguage, int(lang)})
+		h.write(root.with(kids...))
 		copy(h.info[h.start+mark:], bytesOf(order, uint64(len(h.info)-h.start-mark-word), word))
 	}
 	for _, r := range h.refs {

@@ -1,0 +1,441 @@
+package dwarfvars
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/corewalk/corewalk/internal/files/image"
+	"github.com/corewalk/corewalk/internal/format/dwarf"
+	"github.com/corewalk/corewalk/internal/format/dwarf/op"
+	"github.com/corewalk/corewalk/internal/format/elffile"
+	"github.com/corewalk/corewalk/internal/vars/types"
+	"github.com/corewalk/corewalk/internal/vars/unknown"
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// A handProgram is a process of x86-64 with one file, made by hand.
+type handProgram struct {
+	*handProcess
+	lib  *libstate.Library
+	file *image.Image
+}
+
+// handBias is where a handProgram is loaded.
+const handBias = 0x100000
+
+// newProgram makes the process of a file with units.
+func newProgram(t *testing.T, units ...[]*handDIE) *handProgram {
+	t.Helper()
+	sections, _ := unitSections(binary.LittleEndian, 8, 4, dwarf.LangC99, units...)
+	lib := &libstate.Library{Path: "program", LoadBias: handBias, Start: handBias, End: handBias + 0x10000}
+	p := &handProgram{newHand(arch.AMD64, 0x1000), lib, (&handFile{progs: []elffile.Prog{text}, sections: sections}).image(t)}
+	p.libs = &handLibraries{list: []*libstate.Library{lib}}
+	return p
+}
+
+// at walks to the functions at addresses of the file: the first has the thread's registers, the
+// others were called. The callers have rbx, and a CFA.
+func (p *handProgram) at(t *testing.T, pcs ...uint64) (*Reader, []*unwind.Frame) {
+	t.Helper()
+	p.regs.Set(p.arch.PC, handBias+pcs[0])
+	var steps []func(in, out *unwind.Frame)
+	for _, ra := range pcs[1:] {
+		steps = append(steps, func(_, out *unwind.Frame) {
+			out.SetRA(handBias + ra)
+			rbx, _ := p.arch.FromDWARF(3)
+			out.SetReg(rbx, 77, unwind.Location{})
+			out.SetCalleeCFA(0x7000)
+		})
+	}
+	return New(p, handFiles{p.lib: p.file}), p.walkBy(t, steps...)
+}
+
+func function(name string, low, high uint64, more ...handAttr) *handDIE {
+	return named(dwarf.TagSubprogram, name, code(low, high, more...)...)
+}
+
+// callTo is a call site that returns to an address.
+func callTo(ret uint64, what handAttr, params ...*handDIE) *handDIE {
+	return die(dwarf.TagCallSite, handAttr{dwarf.AttrCallReturnPC, handAddr(ret)}, what).with(params...)
+}
+
+// passes is a parameter of a call site: where it is passed, and its value.
+func passes(place []byte, value any) *handDIE {
+	return die(dwarf.TagCallSiteParameter, handAttr{dwarf.AttrLocation, place}, handAttr{dwarf.AttrCallValue, value})
+}
+
+// TestCallers: what was passed in a register, by the ways that lead to a function.
+func TestCallers(t *testing.T) {
+	const rdi, rsi = op.Reg0 + 5, op.Reg0 + 4
+	origin := func(d *handDIE) handAttr { return handAttr{dwarf.AttrCallOrigin, d} }
+	far := func(d *handDIE) handAttr { return handAttr{dwarf.AttrCallOrigin, handFar{d}} }
+	lit := func(n op.Op) *handDIE { return passes(ops(rdi), ops(op.Lit0+n)) }
+	target := func(expr []byte) handAttr { return handAttr{dwarf.AttrCallTarget, expr} }
+	tail := func(to *handDIE, at uint64, params ...*handDIE) *handDIE {
+		d := callTo(at, origin(to), params...)
+		d.attrs = append(d.attrs, handAttr{dwarf.AttrCallTailCall, true})
+		return d
+	}
+	external := handAttr{dwarf.AttrExternal, true}
+	callee := function("callee", 0x2000, 0x2100, external)
+	linked := function("linked", 0x2200, 0x2300, handAttr{dwarf.AttrLinkageName, "_linked"}, external)
+	abstract := named(dwarf.TagSubprogram, "copied")
+	copied := die(dwarf.TagSubprogram, code(0x2400, 0x2500, handAttr{dwarf.AttrAbstractOrigin, abstract})...)
+	declaredHere := named(dwarf.TagSubprogram, "method", handAttr{dwarf.AttrDeclaration, true})
+	method := die(dwarf.TagSubprogram, code(0x2600, 0x2700, handAttr{dwarf.AttrSpecification, declaredHere})...)
+	static := function("hidden", 0x2800, 0x2900)
+	all := handAttr{dwarf.AttrCallAllCalls, true}
+	jumps := function("jumps", 0x3000, 0x3100, all).with(tail(callee, 0x3050, lit(8)))
+	twice := function("twice", 0x3100, 0x3200, all).with(tail(callee, 0x3150, lit(8)), tail(callee, 0x3160, lit(9)))
+	hands := function("hands", 0x3200, 0x3300, all).with(tail(callee, 0x3250, passes(ops(rdi), ops(op.EntryValue, 1, rsi, op.PlusUconst, 1))))
+	based := function("based", 0x3300, 0x3400, all, handAttr{dwarf.AttrFrameBase, ops(op.CallFrameCFA)}).with(
+		tail(callee, 0x3350, passes(ops(rdi), ops(op.Fbreg, 0)), passes(ops(rsi), ops(op.Breg0+3, 1)), passes(ops(op.Reg0+1), ops(op.Breg0+2, 1))))
+	twoDeep := function("two deep", 0x3400, 0x3500, all).with(tail(hands, 0x3450, passes(ops(rsi), ops(op.Lit0+20))))
+	unrelated := function("unrelated", 0x4000, 0x4100, all)
+	decl := func(name string, more ...handAttr) *handDIE {
+		return named(dwarf.TagSubprogram, name, append(more, handAttr{dwarf.AttrDeclaration, true})...)
+	}
+	declCallee, declLinked, declOther := decl("callee", external), decl("x", handAttr{dwarf.AttrLinkageName, "_linked"}), decl("linked", handAttr{dwarf.AttrLinkageName, "_other"})
+	declHidden, declInternal := decl("hidden", external), decl("callee")
+	main := function("main", 0x1000, 0x1800).with(
+		callTo(0x1010, origin(callee), lit(5)),
+		callTo(0x1020, far(declCallee), lit(6)),
+		callTo(0x1030, far(declLinked), lit(7)),
+		callTo(0x1040, far(declOther), lit(7)),
+		callTo(0x1050, target(atAddr(0x2000)), lit(4)),
+		callTo(0x1060, target(ops(op.Breg0+2, 0)), lit(4)),
+		callTo(0x1070, target(atAddr(0x3000)), lit(4)),
+		callTo(0x1080, target(atAddr(0x9000)), lit(4)),
+		callTo(0x1090, origin(jumps), lit(4)),
+		callTo(0x10a0, origin(twice), lit(4)),
+		callTo(0x10b0, origin(hands), lit(4), passes(ops(rsi), ops(op.Lit0+10))),
+		callTo(0x10c0, origin(based)),
+		callTo(0x10d0, origin(twoDeep)),
+		callTo(0x10e0, origin(unrelated), lit(4)),
+		callTo(0x1100, origin(callee)),
+		callTo(0x1110, origin(callee), passes(ops(rsi), ops(op.Lit0))),
+		callTo(0x1120, origin(callee), passes(ops(rdi), []byte{})),
+		callTo(0x1130, origin(callee), passes(ops(rdi), ops(op.Breg0+3, 1))),
+		callTo(0x1140, origin(callee), passes(ops(rdi), ops(op.Breg0+2, 1))),
+		callTo(0x1150, origin(abstract), lit(11)),
+		callTo(0x1160, origin(declaredHere), lit(12)),
+		callTo(0x1170, far(declHidden), lit(13)),
+		callTo(0x1180, far(declInternal), lit(13)),
+		callTo(0x1190, target([]byte{}), lit(4)),
+		callTo(0x11a0, target(atAddr(0x4000)), lit(4)),
+		die(dwarf.TagGNUCallSite, handAttr{dwarf.AttrLowPC, handAddr(0x11b0)}, handAttr{dwarf.AttrAbstractOrigin, callee}).with(
+			die(dwarf.TagVariable),
+			die(dwarf.TagGNUCallSiteParameter, handAttr{dwarf.AttrLocation, ops(rdi)}, handAttr{dwarf.AttrGNUCallSiteValue, ops(op.Lit0 + 14)},
+				handAttr{dwarf.AttrGNUCallSiteDataVal, ops(op.Lit0 + 15)})),
+		callTo(0x11c0, origin(linked), lit(16)),
+	)
+	p := newProgram(t, []*handDIE{spans(0x1000, 0x5000), callee, linked, abstract, copied, declaredHere, method, static, jumps, hands, twice, based, twoDeep, unrelated, main},
+		[]*handDIE{declCallee, declLinked, declOther, declHidden, declInternal})
+	const another = "the caller called another function, which left by a tail call"
+	for _, c := range []struct {
+		pc, ra uint64
+		place  []byte
+		want   string
+	}{
+		{0x2010, 0x1010, ops(rdi), "5"},
+		{0x2010, 0x1020, ops(rdi), "6"},
+		{0x2210, 0x1030, ops(rdi), "7"},
+		{0x2210, 0x1040, ops(rdi), another},
+		{0x2210, 0x11c0, ops(rdi), "16"},
+		{0x2210, 0x1010, ops(rdi), another},
+		{0x2010, 0x1050, ops(rdi), "4"},
+		{0x2210, 0x1050, ops(rdi), another},
+		{0x2010, 0x1060, ops(rdi), another},
+		{0x2010, 0x1070, ops(rdi), "8"},
+		{0x2010, 0x1080, ops(rdi), another},
+		{0x2010, 0x11a0, ops(rdi), another},
+		{0x2010, 0x1190, ops(rdi), another},
+		{0x2010, 0x1090, ops(rdi), "8"},
+		{0x2010, 0x10a0, ops(rdi), "the function that left by a tail call has several tail calls"},
+		{0x2010, 0x10b0, ops(rdi), "11"},
+		{0x2010, 0x10c0, ops(rdi), "the frame's CFA is not known"},
+		{0x2010, 0x10c0, ops(rsi), "78"},
+		{0x2010, 0x10c0, ops(op.Reg0 + 1), "rcx not recovered"},
+		{0x2010, 0x10d0, ops(rdi), "21"},
+		{0x2010, 0x10e0, ops(rdi), another},
+		{0x2010, 0x10f0, ops(rdi), "the caller does not describe the call"},
+		{0x2010, 0x1100, ops(rdi), "the call site describes no parameters"},
+		{0x2010, 0x1110, ops(rdi), "the call site does not describe this parameter"},
+		{0x2010, 0x1120, ops(rdi), "the caller no longer has it"},
+		{0x2010, 0x1130, ops(rdi), "78"},
+		{0x2010, 0x1140, ops(rdi), "rcx not recovered"},
+		{0x2410, 0x1150, ops(rdi), "11"},
+		{0x2610, 0x1160, ops(rdi), "12"},
+		{0x2810, 0x1170, ops(rdi), another},
+		{0x2010, 0x1180, ops(rdi), another},
+		{0x2010, 0x11b0, ops(rdi), "14"},
+		{0x2010, 0x11b0, ops(op.Breg0+5, 0, op.Deref), "15"},
+		{0x2010, 0x9010, ops(rdi), "no debugging information for the caller"},
+		{0x2010, 0x1010, ops(op.Breg0 + 5), "it was not in a register"},
+	} {
+		r, frames := p.at(t, c.pc, c.ra)
+		for range 2 { // the second time from what is known
+			a, err := r.At(frames, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			v, err := a.e.entryValue(c.place)
+			got := fmt.Sprint(v.Bits)
+			var entry *unknown.Entry
+			if errors.As(err, &entry) {
+				got = entry.Why
+			} else if err != nil {
+				got = err.Error()
+			}
+			if got != c.want || err != nil && v != (op.Value{}) {
+				t.Errorf("%#x called from %#x: %s, want %s", c.pc, c.ra, got, c.want)
+			}
+			a.Close()
+		}
+	}
+	r, frames := p.at(t, 0x2010, 0x1010)
+	why := func(frame int, frames []*unwind.Frame) string {
+		a, err := r.At(frames, frame)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer a.Close()
+		_, err = a.e.callSite()
+		var entry *unknown.Entry
+		if !errors.As(err, &entry) {
+			return fmt.Sprint(err)
+		}
+		return entry.Why
+	}
+	if got := why(1, frames); got != "the stack has no caller" {
+		t.Error(got)
+	}
+	if got := why(0, frames); got != "<nil>" {
+		t.Error(got)
+	}
+	// A signal's handler, what it interrupted, and what called that.
+	stack := p.walkBy(t, func(_, out *unwind.Frame) {
+		out.SetRA(handBias + 0x2020)
+		interrupted(nil, out)
+	}, func(_, out *unwind.Frame) { out.SetRA(handBias + 0x1010) })
+	for i, want := range []string{"a signal handler has no caller", "<nil>"} {
+		if got := why(i, stack); got != want {
+			t.Errorf("frame %d: %s", i, got)
+		}
+	}
+}
+
+// TestPassedOn: a value that each call of a recursion passes on. From the oldest frame to the
+// youngest each takes a step; from the youngest there may be too many.
+func TestPassedOn(t *testing.T) {
+	const rdi = op.Reg0 + 5
+	f := function("f", 0x2000, 0x2100)
+	f.with(callTo(0x2050, handAttr{dwarf.AttrCallOrigin, f}, passes(ops(rdi), ops(op.EntryValue, 1, rdi))))
+	main := function("main", 0x1000, 0x1100).with(callTo(0x1010, handAttr{dwarf.AttrCallOrigin, f}, passes(ops(rdi), ops(op.Lit0+5))))
+	p := newProgram(t, []*handDIE{spans(0x1000, 0x3000), f, main})
+	pcs := append(slices.Repeat([]uint64{0x2050}, 40), 0x1010)
+	r, frames := p.at(t, pcs...)
+	read := func(frame int) string {
+		a, err := r.At(frames, frame)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer a.Close()
+		v, err := a.e.entryValue(ops(rdi))
+		if err != nil {
+			var entry *unknown.Entry
+			errors.As(err, &entry)
+			return entry.Why
+		}
+		return fmt.Sprint(v.Bits)
+	}
+	if got := read(0); got != tooFar {
+		t.Errorf("the youngest first: %s", got)
+	}
+	if got := read(0); got != tooFar {
+		t.Errorf("the youngest again: %s", got)
+	}
+	for i := 39; i >= 0; i-- {
+		if got := read(i); got != "5" {
+			t.Errorf("frame %d: %s", i, got)
+		}
+	}
+}
+
+// TestReadEntry: which parameters have a value on entry.
+func TestReadEntry(t *testing.T) {
+	const rdi = op.Reg0 + 5
+	integer, eight, nine := base("int", types.EncSigned, 4), structure("eight", 8), structure("nine", 9)
+	eight.with(member("a", integer, 0), member("b", integer, 4))
+	none, unsized := structure("none", 0), named(dwarf.TagStructureType, "unsized", handAttr{dwarf.AttrDeclaration, true})
+	at := func(typ *handDIE, place any) *handDIE { return located(param("p"), typ, place) }
+	onStack := func(off ...byte) []byte { return append(ops(op.Fbreg), off...) }
+	cases := []struct {
+		name string
+		d    *handDIE
+		want string // "" for none
+	}{
+		{"a register", at(integer, ops(rdi)), "5"},
+		{"a register at first", at(integer, []handLoc{{0x1000, 0x1010, ops(rdi)}, {0x1010, 0x1020, ops(op.Reg0 + 3)}}), "5"},
+		{"nothing at first", at(integer, []handLoc{{0x1001, 0x1020, ops(rdi)}}), ""},
+		{"nothing", at(integer, []byte{}), ""},
+		{"no place", param("p", handAttr{dwarf.AttrType, integer}), ""},
+		{"not a place", at(integer, "x"), ""},
+		{"no parameter", located(local("v"), integer, ops(rdi)), ""},
+		{"eight bytes", at(eight, ops(rdi)), "{a = 5, b = 0}"},
+		{"nine bytes", at(nine, ops(rdi)), ""},
+		{"no bytes", at(none, ops(rdi)), ""},
+		{"of no size", at(unsized, ops(rdi)), ""},
+		{"another register", at(integer, ops(op.Reg0+4)), ""},
+		{"behind a register", at(integer, ops(op.Breg0+5, 0, op.Deref)), ""},
+		{"on the stack", at(integer, onStack(8)), "6"},
+		{"on the stack, farther", at(integer, onStack(0x80, 1)), "7"},
+		{"elsewhere on the stack", at(integer, onStack(16)), ""},
+		{"on the stack, and more", at(integer, onStack(8, 0x23, 0)), ""},
+		{"on the stack, cut short", at(integer, onStack(0x80)), ""},
+		{"at the stack pointer", at(integer, ops(op.Breg0+7, 8)), ""},
+	}
+	rsp := op.Breg0 + 7
+	build := func(base []byte) (*handProgram, *handDIE) {
+		f := function("f", 0x2000, 0x2100, handAttr{dwarf.AttrFrameBase, base})
+		for _, c := range cases {
+			f.kids = append(f.kids, c.d)
+		}
+		main := function("main", 0x1000, 0x1100).with(callTo(0x1010, handAttr{dwarf.AttrCallOrigin, f},
+			passes(ops(rsp, 24, op.Deref), ops(op.Lit0+9)),
+			passes(ops(rsp), ops(op.Lit0+9)),
+			passes(ops(op.Breg0+6, 8), ops(op.Lit0+9)),
+			die(dwarf.TagCallSiteParameter, handAttr{dwarf.AttrCallValue, ops(op.Lit0 + 9)}),
+			passes(ops(rdi), ops(op.Lit0+5)), passes(ops(rsp, 8), ops(op.Lit0+6)), passes(ops(rsp, 0x80, 1), ops(op.Lit0+7))))
+		return newProgram(t, []*handDIE{spans(0x1000, 0x3000), f, main, integer, eight, nine, none, unsized}), f
+	}
+	p, _ := build(ops(op.CallFrameCFA))
+	r, frames := p.at(t, 0x2010, 0x1010)
+	a, err := r.At(frames, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(name string, v *LocalVar, want string) {
+		t.Helper()
+		got := ""
+		if val, ok := a.ReadEntry(v, Options{}); ok {
+			got = val.String()
+		} else if !val.IsZero() && val.Err() == nil {
+			t.Errorf("%s: none, yet %v", name, val)
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	for _, c := range cases {
+		v := a.variable(c.d.in(a.fn.Unit))
+		v.Param = c.d.tag == dwarf.TagFormalParameter
+		check(c.name, v, c.want)
+	}
+	own := func() *LocalVar { v := a.variable(cases[0].d.in(a.fn.Unit)); v.Param = true; return v }
+	v := own()
+	v.fn = &Function{}
+	check("another function's", v, "")
+	v = own()
+	v.block = &block{parent: &block{}}
+	check("in a block", v, "")
+	v = own()
+	v.block = &block{ranges: []dwarf.Range{{Low: 0x2000, High: 0x2100}}}
+	check("in a block with code", v, "")
+	a.Close()
+	// Where the frame base is no canonical frame address, the stack says nothing.
+	for _, base := range [][]byte{ops(op.Breg0+6, 16), ops(op.CallFrameCFA, op.Nop)} {
+		p, _ = build(base)
+		if r, frames = p.at(t, 0x2010, 0x1010); true {
+			if a, err = r.At(frames, 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		v := a.variable(cases[13].d.in(a.fn.Unit))
+		v.Param = true
+		check("of another frame base", v, "")
+		a.Close()
+	}
+}
+
+// TestEntryTypes: a register's value on entry may have a base type.
+func TestEntryTypes(t *testing.T) {
+	float, integer := base("double", types.EncFloat, 8), base("int", types.EncSigned, 4)
+	call := die(dwarf.TagCallSite).with(
+		passes(ops(op.Reg0+17), append(ops(op.Const8u), bytesOf(binary.LittleEndian, f64(2.5), 8)...)),
+		passes(ops(op.Reg0+18), typed(ops(op.Lit0+2), float)))
+	param := die(dwarf.TagFormalParameter)
+	inlinedParam := die(dwarf.TagFormalParameter)
+	referred := die(dwarf.TagCallSite).with(
+		die(dwarf.TagCallSiteParameter, handAttr{dwarf.AttrCallValue, ops(op.Lit0 + 1)}),
+		die(dwarf.TagCallSiteParameter, handAttr{dwarf.AttrCallParameter, handRaw{dwarf.FormRef4, []byte{0xff, 0xff, 0, 0}}}, handAttr{dwarf.AttrCallValue, ops(op.Lit0 + 2)}),
+		die(dwarf.TagCallSiteParameter, handAttr{dwarf.AttrName, "x"}, handAttr{dwarf.AttrCallParameter, param}, handAttr{dwarf.AttrCallValue, ops(op.Lit0 + 3)}),
+		die(dwarf.TagCallSiteParameter, handAttr{dwarf.AttrAbstractOrigin, inlinedParam}, handAttr{dwarf.AttrCallValue, ops(op.Lit0 + 4)}))
+	u := unit(t, binary.LittleEndian, 8, dwarf.LangC99, float, integer, call, param, inlinedParam, referred)
+	p := newHand(arch.AMD64, 16)
+	r := New(p, nil)
+	fn := &Function{r: r, fn: dwarf.Func{DIE: dwarf.DIE{Unit: u, Off: u.Root()}}}
+	a := r.activation(fn, p.walk(t), 0)
+	defer a.Close()
+	a.e.by = &caller{fn: fn, index: 1, site: call.in(u)}
+	typ := func(o op.Op, reg, typ uint64) []byte {
+		return binary.AppendUvarint(binary.AppendUvarint(ops(o), reg), typ)
+	}
+	for _, c := range []struct {
+		block []byte
+		want  string
+	}{
+		{typ(op.RegvalType, 17, uint64(float.off)), fmt.Sprint(f64(2.5), " 8 true")},
+		{typ(op.GNURegvalType, 17, uint64(float.off)), fmt.Sprint(f64(2.5), " 8 true")},
+		{ops(op.Reg0 + 17), fmt.Sprint(f64(2.5), " 0 false")},
+		{typ(op.RegvalType, 18, uint64(integer.off)), fmt.Sprint(f64(2), " 8 true")},
+		{typ(op.RegvalType, 17, uint64(call.off)), "wrong type"},
+		{typ(op.RegvalType, 17, uint64(float.off))[:2], "it was not in a register"},
+		{append(typ(op.RegvalType, 17, uint64(float.off)), 0), "it was not in a register"},
+	} {
+		v, err := a.e.entryValue(c.block)
+		got := fmt.Sprint(v.Bits, " ", v.Type.Size, " ", v.Type.Enc == op.Float)
+		var entry *unknown.Entry
+		if errors.As(err, &entry) {
+			got = entry.Why
+		} else if errors.Is(err, op.ErrType) {
+			got = "wrong type"
+		}
+		if got != c.want {
+			t.Errorf("%x: %s, want %s", c.block, got, c.want)
+		}
+	}
+	a.e.by.site = referred.in(u)
+	for d, want := range map[*handDIE]uint64{param: 3, inlinedParam: 4} {
+		if v, err := a.e.parameterRef(d.in(u)); v.Bits != want || err != nil {
+			t.Errorf("%v, %v, want %d", v, err, want)
+		}
+	}
+	if v, err := a.e.parameterRef(float.in(u)); err == nil {
+		t.Errorf("no parameter: %v", v)
+	}
+}
+
+// TestEntryPlaces: the first and the last register of each operator.
+func TestEntryPlaces(t *testing.T) {
+	for _, c := range []struct {
+		expr []byte
+		want string
+	}{
+		{ops(op.Reg0), "0 false true"}, {ops(op.Reg0 + 31), "31 false true"},
+		{ops(op.Breg0, 0, op.Deref), "0 true true"}, {ops(op.Breg0+31, 0, op.Deref), "31 true true"},
+		{ops(op.Lit0 + 31), "0 false false"}, {ops(op.Regx, 0x81, 1), "129 false true"}, {ops(op.Regx, 0x81), "0 false false"},
+		{nil, "0 false false"}, {ops(op.Regx), "0 false false"}, {ops(op.Breg0+3, 0, op.DerefSize, 4), "3 true true"}, {ops(op.Breg0+3, 0, op.DerefSize), "3 true false"},
+		{ops(op.Breg0+3, 0), "3 true false"}, {ops(op.Breg0+3, 1, op.Deref), "3 true false"}, {ops(op.Breg0+3, 0, op.Nop), "3 true false"}, {ops(op.Fbreg, 0, op.Deref), "0 false false"},
+	} {
+		p, ok := readPlace(c.expr, false)
+		if got := fmt.Sprint(p.reg, p.pointed, ok); got != c.want {
+			t.Errorf("%x: %s, want %s", c.expr, got, c.want)
+		}
+	}
+}

@@ -72,11 +72,11 @@ func (a *Activation) locate(v *LocalVar) (op.Location, error) {
 	at := &v.attrs
 	switch {
 	case at.locIn != nil:
-		expr, found, err := at.locIn.Location(&at.loc, a.e.pc)
+		expr, _, err := at.locIn.Location(&at.loc, a.e.pc)
 		if err != nil {
 			return op.Location{}, &unknown.Corrupt{Err: err}
 		}
-		if !found || len(expr) == 0 {
+		if len(expr) == 0 {
 			return op.Location{}, nil // optimised out here
 		}
 		return a.e.location(at.locIn, expr)

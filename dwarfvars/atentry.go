@@ -22,8 +22,8 @@ func (a *Activation) ReadEntry(v *LocalVar, o Options) (Value, bool) {
 	if err != nil || size == 0 || size > 8 {
 		return Value{}, false
 	}
-	expr, found, err := v.attrs.locIn.Location(&v.attrs.loc, a.fn.Entry)
-	if err != nil || !found {
+	expr, _, err := v.attrs.locIn.Location(&v.attrs.loc, a.fn.Entry)
+	if err != nil {
 		return Value{}, false
 	}
 	val, err := a.e.passedIn(expr)

@@ -94,7 +94,7 @@ func TestCallers(t *testing.T) {
 	twice := function("twice", 0x3100, 0x3200, all).with(tail(callee, 0x3150, lit(8)), tail(callee, 0x3160, lit(9)))
 	hands := function("hands", 0x3200, 0x3300, all).with(tail(callee, 0x3250, passes(ops(rdi), ops(op.EntryValue, 1, rsi, op.PlusUconst, 1))))
 	based := function("based", 0x3300, 0x3400, all, handAttr{dwarf.AttrFrameBase, ops(op.CallFrameCFA)}).with(
-		tail(callee, 0x3350, passes(ops(rdi), ops(op.Fbreg, 0)), passes(ops(rsi), ops(op.Breg0+3, 1)), passes(ops(op.Reg0+1), ops(op.Breg0+2, 1))))
+		tail(callee, 0x3350, passes(ops(rdi), ops(op.Fbreg, 0)), passes(ops(rsi), ops(op.Breg0+3, 1)), passes(ops(op.Reg0+1), ops(op.Breg0+2, 1)), passes(ops(op.Reg0+8), ops(op.CallFrameCFA))))
 	twoDeep := function("two deep", 0x3400, 0x3500, all).with(tail(hands, 0x3450, passes(ops(rsi), ops(op.Lit0+20))))
 	unrelated := function("unrelated", 0x4000, 0x4100, all)
 	decl := func(name string, more ...handAttr) *handDIE {
@@ -161,6 +161,7 @@ func TestCallers(t *testing.T) {
 		{0x2010, 0x10c0, ops(rdi), "the frame's CFA is not known"},
 		{0x2010, 0x10c0, ops(rsi), "78"},
 		{0x2010, 0x10c0, ops(op.Reg0 + 1), "rcx not recovered"},
+		{0x2010, 0x10c0, ops(op.Reg0 + 8), "the frame's CFA is not known"},
 		{0x2010, 0x10d0, ops(rdi), "21"},
 		{0x2010, 0x10e0, ops(rdi), another},
 		{0x2010, 0x10f0, ops(rdi), "the caller does not describe the call"},
@@ -178,7 +179,7 @@ func TestCallers(t *testing.T) {
 		{0x2010, 0x9010, ops(rdi), "no debugging information for the caller"},
 		{0x2010, 0x1010, ops(op.Breg0 + 5), "it was not in a register"},
 	} {
-		r, frames := p.at(t, c.pc, c.ra)
+		r, frames := p.at(t, c.pc, c.ra, 0x1010)
 		for range 2 { // the second time from what is known
 			a, err := r.At(frames, 0)
 			if err != nil {

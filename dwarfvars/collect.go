@@ -1,6 +1,7 @@
 package dwarfvars
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/corewalk/corewalk/internal/format/dwarf"
@@ -31,9 +32,7 @@ func (c *collector) run() []*Scope {
 	var e dwarf.Entry
 	d := c.f.fn.DIE
 	cur := d.Unit.Cursor(d.Off)
-	if !cur.Next(&e) {
-		return nil
-	}
+	cur.Next(&e)
 	s := &Scope{Function: c.f.Name, block: &block{}}
 	s.origin = originOf(d)
 	c.scopes = append(c.scopes, s)
@@ -52,12 +51,7 @@ func (s *Scope) finish() {
 		inOne = inOne && p.attrs.origin.Unit == s.Params[0].attrs.origin.Unit
 	}
 	if inOne {
-		slices.SortStableFunc(s.Params, func(a, b *LocalVar) int {
-			if a.attrs.origin.Off < b.attrs.origin.Off {
-				return -1
-			}
-			return 1
-		})
+		slices.SortStableFunc(s.Params, func(a, b *LocalVar) int { return cmp.Compare(a.attrs.origin.Off, b.attrs.origin.Off) })
 	}
 }
 
@@ -78,7 +72,7 @@ func (b *block) depth() int {
 func (c *collector) children(cur *dwarf.Cursor, u *dwarf.Unit, e *dwarf.Entry, s *Scope, b *block, origin dwarf.DIE, depth int) {
 	var seen []dwarf.DIE // abstract instances of the children
 	floor, child := e.Depth, dwarf.Entry{}
-	if !e.HasChildren || depth > maxNesting {
+	if depth > maxNesting {
 		cur.SkipChildren()
 	} else {
 		inlined := false
@@ -100,13 +94,11 @@ func (c *collector) children(cur *dwarf.Cursor, u *dwarf.Unit, e *dwarf.Entry, s
 // child looks at one entry and returns its abstract instance.
 func (c *collector) child(cur *dwarf.Cursor, u *dwarf.Unit, e *dwarf.Entry, s *Scope, b *block, depth int, inlined *bool) dwarf.DIE {
 	switch e.Tag {
-	case 0:
 	case dwarf.TagFormalParameter, dwarf.TagVariable, dwarf.TagConstant:
 		first := c.variable(dwarf.DIE{Unit: u, Off: e.Off}, e.Tag, s, b)
 		cur.SkipChildren()
 		return first
-	case dwarf.TagGNUFormalParameterPack:
-		c.children(cur, u, e, s, b, dwarf.DIE{}, depth+1)
+	case dwarf.TagGNUFormalParameterPack: // its parameters come next
 	case dwarf.TagLexicalBlock, dwarf.TagTryBlock, dwarf.TagCatchBlock, dwarf.TagWithStmt:
 		origin, ranges, has := readBlock(cur, u, e)
 		if has && !c.everything && !contains(ranges, c.pc) {
@@ -121,7 +113,7 @@ func (c *collector) child(cur *dwarf.Cursor, u *dwarf.Unit, e *dwarf.Entry, s *S
 		return origin
 	case dwarf.TagInlinedSubroutine:
 		origin, ranges, has := readBlock(cur, u, e)
-		live := has && contains(ranges, c.pc) && !*inlined && len(c.scopes) < maxLiveDepth
+		live := contains(ranges, c.pc) && !*inlined && len(c.scopes) < maxLiveDepth
 		if c.everything {
 			live = has && len(c.scopes) < maxScopes
 		}
@@ -130,10 +122,7 @@ func (c *collector) child(cur *dwarf.Cursor, u *dwarf.Unit, e *dwarf.Entry, s *S
 			return origin
 		}
 		*inlined = true
-		in := &Scope{Inlined: true, block: &block{parent: b, ranges: ranges}, origin: origin}
-		if origin.Valid() {
-			in.Function = origin.FuncInfo().Name
-		}
+		in := &Scope{Function: origin.FuncInfo().Name, Inlined: true, block: &block{parent: b, ranges: ranges}, origin: origin}
 		c.scopes = append(c.scopes, in)
 		c.children(cur, u, e, in, in.block, origin, depth+1)
 	default:
@@ -169,7 +158,8 @@ func (c *collector) variable(d dwarf.DIE, tag dwarf.Tag, s *Scope, b *block) dwa
 func (c *collector) inherit(origin dwarf.DIE, seen []dwarf.DIE, s *Scope, b *block, depth int) {
 	var e dwarf.Entry
 	cur := origin.Unit.Cursor(origin.Off)
-	if !cur.Next(&e) || !e.HasChildren || depth > maxOrigins {
+	cur.Next(&e)
+	if depth > maxOrigins {
 		return
 	}
 	for cur.Level() > 0 && cur.Next(&e) {
@@ -177,20 +167,14 @@ func (c *collector) inherit(origin dwarf.DIE, seen []dwarf.DIE, s *Scope, b *blo
 			return
 		}
 		d := dwarf.DIE{Unit: origin.Unit, Off: e.Off}
-		known := e.Tag != 0 && slices.Contains(seen, d)
+		known := slices.Contains(seen, d)
 		switch e.Tag {
-		case 0:
-			continue
 		case dwarf.TagFormalParameter, dwarf.TagVariable, dwarf.TagConstant:
 			if !known {
 				c.variable(d, e.Tag, s, b)
 			}
-		case dwarf.TagLexicalBlock:
+		case dwarf.TagLexicalBlock, dwarf.TagGNUFormalParameterPack:
 			// The variables of a block without code have no values.
-			if !known {
-				c.inherit(d, seen, s, b, depth+1)
-			}
-		case dwarf.TagGNUFormalParameterPack:
 			if !known {
 				c.inherit(d, seen, s, b, depth+1)
 			}
@@ -238,11 +222,8 @@ func contains(ranges []dwarf.Range, pc uint64) bool {
 // originOf returns the abstract instance of a concrete entry.
 func originOf(d dwarf.DIE) dwarf.DIE {
 	v := d.Unit.Value(d.Off, dwarf.AttrAbstractOrigin)
-	if !v.Present() {
-		return dwarf.DIE{}
-	}
-	to, err := d.Unit.Ref(&v)
-	if err != nil || to == d {
+	to, _ := d.Unit.Ref(&v)
+	if to == d {
 		return dwarf.DIE{}
 	}
 	return to

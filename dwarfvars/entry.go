@@ -350,9 +350,6 @@ func sameFunction(fn *Function, origin dwarf.DIE) bool {
 
 func specificationOf(d dwarf.DIE) dwarf.DIE {
 	v := d.Unit.Value(d.Off, dwarf.AttrSpecification)
-	if !v.Present() {
-		return dwarf.DIE{}
-	}
 	to, _ := d.Unit.Ref(&v)
 	return to
 }

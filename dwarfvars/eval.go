@@ -259,11 +259,11 @@ func (e *evaluator) integer(d dwarf.DIE) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	expr, found, err := a.locIn.Location(&a.loc, e.pc)
+	expr, _, err := a.locIn.Location(&a.loc, e.pc)
 	if err != nil {
 		return 0, err
 	}
-	if !found || len(expr) == 0 {
+	if len(expr) == 0 {
 		return 0, unknown.ErrOptimisedOut
 	}
 	loc, err := in.location(a.locIn, expr)
@@ -271,7 +271,7 @@ func (e *evaluator) integer(d dwarf.DIE) (uint64, error) {
 		return 0, err
 	}
 	size, signed := uint64(e.r.arch.WordSize), false
-	if t := e.r.types.Of(a.typ).Strip(); t != nil && t.ByteSize > 0 && t.ByteSize <= 8 {
+	if t := e.r.types.Of(a.typ).Strip(); t.ByteSize > 0 && t.ByteSize <= 8 {
 		size, signed = t.ByteSize, t.Encoding.Signed()
 	}
 	switch loc.Kind {

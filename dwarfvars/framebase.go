@@ -27,11 +27,11 @@ func (e *evaluator) computeBase() (uint64, error) {
 	if !v.Present() {
 		return 0, fmt.Errorf("function without a frame base: %w", dwarf.ErrFormat)
 	}
-	expr, found, err := d.Unit.Location(&v, e.pc)
+	expr, _, err := d.Unit.Location(&v, e.pc)
 	if err != nil {
 		return 0, err
 	}
-	if !found || len(expr) == 0 {
+	if len(expr) == 0 {
 		return 0, fmt.Errorf("no frame base at %#x: %w", e.pc, dwarf.ErrFormat)
 	}
 	// Nearly all frame bases are one of these three operators.

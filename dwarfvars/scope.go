@@ -78,7 +78,7 @@ func gather(d dwarf.DIE) varAttrs {
 	a := varAttrs{origin: d}
 	for i := 0; i < maxOrigins; i++ {
 		next := a.entry(d, i == 0)
-		if !next.Valid() || next == d {
+		if !next.Valid() {
 			break
 		}
 		if i == 0 {
@@ -93,9 +93,7 @@ func (a *varAttrs) entry(d dwarf.DIE, first bool) (next dwarf.DIE) {
 	var e dwarf.Entry
 	var v dwarf.Value
 	c := d.Unit.Cursor(d.Off)
-	if !c.Next(&e) {
-		return dwarf.DIE{}
-	}
+	c.Next(&e)
 	for c.Attr(&v) {
 		switch v.Attr {
 		case dwarf.AttrName:

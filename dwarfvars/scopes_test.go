@@ -78,6 +78,8 @@ func TestScopesOfFunctions(t *testing.T) {
 	namespace := named(dwarf.TagNamespace, "ns")
 	far, near := param("far"), param("near")
 	elsewhere := named(dwarf.TagSubprogram, "elsewhere").with(far)
+	plain := func(_, _ uint64, _ ...handAttr) *handDIE { return die(dwarf.TagLexicalBlock) }
+	sixteen, seventeen := die(dwarf.TagSubprogram).with(nest(16, plain, local("in"))), die(dwarf.TagSubprogram).with(nest(17, plain, local("in")))
 	for _, c := range []struct {
 		name string
 		fn   *handDIE
@@ -88,8 +90,9 @@ func TestScopesOfFunctions(t *testing.T) {
 			die(dwarf.TagFormalParameter, origin(c)), die(dwarf.TagFormalParameter, origin(a))),
 			"f(a b c; lost)", map[uint64]string{0: "f(a b c; lost)"}},
 		{"parameters of two units as they come", die(dwarf.TagSubprogram).with(
-			near, die(dwarf.TagFormalParameter, handAttr{dwarf.AttrAbstractOrigin, handFar{far}})),
-			"f(near far; )", nil},
+			die(dwarf.TagFormalParameter, handAttr{dwarf.AttrAbstractOrigin, handFar{far}}), near),
+			"f(far near; )", nil},
+		{"entries below variables", die(dwarf.TagSubprogram).with(local("v").with(local("below"))), "f(; v)", nil},
 		{"kinds of variables", die(dwarf.TagSubprogram).with(
 			local("v"), named(dwarf.TagConstant, "k"), param("p", handAttr{dwarf.AttrDeclLine, 7}),
 			local("this", handAttr{dwarf.AttrArtificial, true}), named(dwarf.TagLabel, "l").with(local("of a label")),
@@ -138,9 +141,13 @@ func TestScopesOfFunctions(t *testing.T) {
 		{"null entries behind", &handDIE{tag: dwarf.TagSubprogram, kids: []*handDIE{{tag: dwarf.TagLexicalBlock, kids: []*handDIE{local("in")}, ends: 1}, local("out")}},
 			"f(; in)", nil},
 		{"256 blocks", die(dwarf.TagSubprogram).with(nest(256, lexical, local("in"))), "f(; in)", nil},
+		{"256 inlined calls", die(dwarf.TagSubprogram).with(nest(256, inlined, local("in"))), "f(; )" + strings.Repeat(" inlined:(; )", 255) + " inlined:(; in)", nil},
+		{"257 inlined calls", die(dwarf.TagSubprogram).with(nest(257, inlined, local("in"))), "f(; )" + strings.Repeat(" inlined:(; )", 257), nil},
+		{"16 blocks of the abstract instance", die(dwarf.TagSubprogram, origin(sixteen)), "f(; in)", nil},
+		{"17 blocks of the abstract instance", die(dwarf.TagSubprogram, origin(seventeen)), "f(; )", nil},
 		{"257 blocks", die(dwarf.TagSubprogram).with(nest(257, lexical, local("in")), local("out")), "f(; out)", nil},
 	} {
-		list := []*handDIE{namespace, ordered, callee, c.fn}
+		list := []*handDIE{namespace, ordered, callee, sixteen, seventeen, c.fn}
 		u := units(t, binary.LittleEndian, 8, 4, dwarf.LangC99, list, []*handDIE{elsewhere})[0]
 		f := &Function{Name: "f", bias: bias, fn: dwarf.Func{DIE: c.fn.in(u)}}
 		if got := scopesText(f.Scopes()); got != c.all {
@@ -181,6 +188,30 @@ func TestManyScopes(t *testing.T) {
 	}
 	if got := f.Scopes(); len(got) != 66 || len(got[65].Locals) != 1 {
 		t.Errorf("%d scopes", len(got))
+	}
+}
+
+// TestManyEntries: after very many entries no more are looked at.
+func TestManyEntries(t *testing.T) {
+	abstract := die(dwarf.TagSubprogram).with(local("a"), local("b"))
+	fn := die(dwarf.TagSubprogram, origin(abstract)).with(local("x"), local("y"))
+	u := unit(t, binary.LittleEndian, 8, dwarf.LangC99, abstract, fn)
+	f := &Function{Name: "f", fn: dwarf.Func{DIE: fn.in(u)}}
+	for left, want := range map[int]string{0: "f(; )", 1: "f(; x)", 2: "f(; x y)", 3: "f(; x y)", 4: "f(; x y a)", 5: "f(; x y a b)"} {
+		c := collector{f: f, everything: true, entries: maxEntries - left}
+		if got := scopesText(c.run()); got != want {
+			t.Errorf("%d entries: %s, want %s", left, got, want)
+		}
+	}
+}
+
+// TestBlocksOfNoCode: a variable of a block that says that it has no code is nowhere in scope.
+func TestBlocksOfNoCode(t *testing.T) {
+	fn := die(dwarf.TagSubprogram).with(die(dwarf.TagLexicalBlock, handAttr{dwarf.AttrRanges, []dwarf.Range{}}).with(local("x")), local("y"))
+	u := unit(t, binary.LittleEndian, 8, dwarf.LangC99, fn)
+	vars := (&Function{fn: dwarf.Func{DIE: fn.in(u)}}).Scopes()[0].Locals
+	if vars[0].block.at(8) || !vars[1].block.at(8) {
+		t.Errorf("%s is in scope, %s is not", vars[0].Name, vars[1].Name)
 	}
 }
 
@@ -232,7 +263,11 @@ func TestGather(t *testing.T) {
 	v := die(dwarf.TagVariable, origin(middle), handAttr{dwarf.AttrType, integer}, handAttr{dwarf.AttrLocation, []byte{0x50}}, handAttr{dwarf.AttrConstValue, 9})
 	alone := local("alone", handAttr{dwarf.AttrArtificial, handRaw{dwarf.FormFlag, []byte{0}}}, handAttr{dwarf.AttrExternal, handRaw{dwarf.FormFlag, []byte{0}}},
 		handAttr{dwarf.AttrDeclaration, handRaw{dwarf.FormFlag, []byte{0}}})
-	u := unit(t, binary.LittleEndian, 8, dwarf.LangC99, integer, short, declared, middle, v, alone)
+	flagged := die(dwarf.TagVariable, handAttr{dwarf.AttrArtificial, true}, handAttr{dwarf.AttrExternal, true}, handAttr{dwarf.AttrDeclaration, true}, origin(alone))
+	u := unit(t, binary.LittleEndian, 8, dwarf.LangC99, integer, short, declared, middle, v, alone, flagged)
+	if a := gather(flagged.in(u)); !a.artificial || !a.external || !a.declaration {
+		t.Errorf("%+v", a)
+	}
 	a := gather(v.in(u))
 	if a.nameIn.Text(&a.name) != "second" || a.typ.Off != uint64(integer.off) || a.loc.B[0] != 0x50 || a.cst.U != 9 || a.line != 5 ||
 		a.origin != declared.in(u) || a.first != middle.in(u) || !a.artificial || !a.external || a.declaration {

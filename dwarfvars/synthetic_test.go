@@ -3,6 +3,8 @@ package dwarfvars
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/corewalk/corewalk/internal/format/dwarf"
@@ -23,6 +25,7 @@ type handProcess struct {
 	mem   []byte
 	notes map[note][]byte
 	libs  libstate.LibraryState
+	lost  bool // the registers cannot be read
 }
 
 func (p *handProcess) ReadMem(addr arch.Address, b []byte) (int, error) {
@@ -58,24 +61,30 @@ func bytesOf(order binary.ByteOrder, v uint64, size int) []byte {
 	return b[:size]
 }
 
-func (p *handProcess) Arch() *arch.Arch                               { return p.arch }
-func (p *handProcess) ProcessID() int                                 { return 1 }
-func (p *handProcess) ThreadIDs() ([]unwind.ThreadID, error)          { return []unwind.ThreadID{1}, nil }
-func (p *handProcess) DefaultThread() (unwind.ThreadID, error)        { return 1, nil }
-func (p *handProcess) IsFirstParty() bool                             { return false }
-func (p *handProcess) LibraryTracker() libstate.LibraryState          { return p.libs }
-func (p *handProcess) ExecutablePath() string                         { return "" }
-func (p *handProcess) Registers(unwind.ThreadID) (arch.RegSet, error) { return p.regs, nil }
-func (p *handProcess) PreStackwalk(unwind.ThreadID) error             { return nil }
-func (p *handProcess) PostStackwalk(unwind.ThreadID) error            { return nil }
-func (p *handProcess) FPRegs(unwind.ThreadID) ([]byte, bool)          { return p.note(noteFP) }
-func (p *handProcess) XState(unwind.ThreadID) ([]byte, bool)          { return p.note(noteXState) }
-func (p *handProcess) note(n note) ([]byte, bool)                     { b, ok := p.notes[n]; return b, ok }
+func (p *handProcess) Arch() *arch.Arch                        { return p.arch }
+func (p *handProcess) ProcessID() int                          { return 1 }
+func (p *handProcess) ThreadIDs() ([]unwind.ThreadID, error)   { return []unwind.ThreadID{1}, nil }
+func (p *handProcess) DefaultThread() (unwind.ThreadID, error) { return 1, nil }
+func (p *handProcess) IsFirstParty() bool                      { return false }
+func (p *handProcess) LibraryTracker() libstate.LibraryState   { return p.libs }
+func (p *handProcess) ExecutablePath() string                  { return "" }
+func (p *handProcess) PreStackwalk(unwind.ThreadID) error      { return nil }
+func (p *handProcess) PostStackwalk(unwind.ThreadID) error     { return nil }
+func (p *handProcess) FPRegs(unwind.ThreadID) ([]byte, bool)   { return p.note(noteFP) }
+func (p *handProcess) XState(unwind.ThreadID) ([]byte, bool)   { return p.note(noteXState) }
+func (p *handProcess) note(n note) ([]byte, bool)              { b, ok := p.notes[n]; return b, ok }
 func (p *handProcess) ThreadNote(_ unwind.ThreadID, owner string, typ uint32) ([]byte, bool) {
 	if owner != "LINUX" {
 		return nil, false
 	}
 	return p.note(note(typ))
+}
+
+func (p *handProcess) Registers(unwind.ThreadID) (arch.RegSet, error) {
+	if p.lost {
+		return p.regs, errors.New("no registers")
+	}
+	return p.regs, nil
 }
 
 // noLibraries is a LibraryState of none.
@@ -356,6 +365,17 @@ func handValue(t *testing.T, p *handProcess, frames []*unwind.Frame, index int, 
 	a := handActivation(p, frames, index, dwarf.DIE{Unit: u, Off: u.Root()})
 	defer a.Close()
 	return a.Read(a.variable(v.in(u)), Options{}).String()
+}
+
+// result writes what a function returned: a number, or an error, with which the number is 0.
+func result(n uint64, err error) string {
+	if err == nil {
+		return fmt.Sprintf("%x", n)
+	}
+	if n != 0 {
+		return fmt.Sprintf("%x and %v", n, err)
+	}
+	return err.Error()
 }
 
 // handActivation is frame number index of a walk of p, in the function with an entry.

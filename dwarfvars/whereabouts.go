@@ -33,13 +33,10 @@ func (f *frameWhere) InRegister(pc arch.Address, r arch.Reg) []where.Held {
 			out = append(out, leaf(s, v, t, 0, 0))
 			return
 		}
-		if loc.Kind != op.Composite {
-			return
-		}
 		bits := uint64(0)
 		for i := range loc.Pieces {
 			p := &loc.Pieces[i]
-			if p.BitOffset == 0 && a.isRegister(&p.Loc, r) {
+			if p.BitOffset == 0 && (bits|p.BitSize)%8 == 0 && a.isRegister(&p.Loc, r) {
 				out = append(out, leaf(s, v, t, bits/8, p.BitSize/8))
 				return
 			}
@@ -58,8 +55,8 @@ func (f *frameWhere) InMemory(pc, addr arch.Address, size int) []where.Held {
 		if loc.Kind != op.Memory {
 			return
 		}
-		whole, err := a.sizeOf(t)
-		if err != nil || addr < at || addr-at >= whole {
+		whole, _ := a.sizeOf(t)
+		if addr-at >= whole { // also before at
 			return
 		}
 		if h := leaf(s, v, t, addr-at, uint64(size)); h.Type != nil {
@@ -77,7 +74,7 @@ func (f *frameWhere) Object(pc, addr arch.Address) (h where.Held, low, high arch
 		if ok || loc.Kind != op.Memory {
 			return
 		}
-		if whole, err := a.sizeOf(t); err == nil && addr >= at && addr-at < whole {
+		if whole, _ := a.sizeOf(t); addr-at < whole {
 			h, low, high, ok = held(s, v, "", t), at, at+whole, true
 		}
 	})
@@ -91,15 +88,12 @@ func (a *Activation) each(pc arch.Address, do func(*Scope, *LocalVar, *op.Locati
 	defer func() {
 		a.e.pc, a.e.based = was, false
 	}()
-	if a.e.pc = pc - a.bias; a.e.pc != was {
-		a.e.based = false
-	}
+	a.e.pc, a.e.based = pc-a.bias, false
 	for _, s := range a.LiveScopes(pc) {
 		for _, list := range [...][]*LocalVar{s.Params, s.Locals} {
 			for _, v := range list {
-				if loc, err := a.locate(v); err == nil && loc.Kind != op.Empty {
-					do(s, v, &loc, a.r.types.Of(v.attrs.typ))
-				}
+				loc, _ := a.locate(v)
+				do(s, v, &loc, a.r.types.Of(v.attrs.typ))
 			}
 		}
 	}
@@ -109,8 +103,8 @@ func (a *Activation) isRegister(loc *op.Location, r arch.Reg) bool {
 	if loc.Kind != op.Register {
 		return false
 	}
-	reg, ok := a.r.arch.FromDWARF(loc.Reg)
-	return ok && reg == r
+	reg, _ := a.r.arch.FromDWARF(loc.Reg)
+	return reg == r
 }
 
 // leaf returns the part of a variable at an offset and of a size in bytes, as types.Type.Part
@@ -170,16 +164,14 @@ func (f *frameWhere) Global(addr arch.Address) (name string, t *types.Type, off 
 func (a *Activation) globalIn(u *dwarf.Unit, at uint64) (string, *types.Type, uint64) {
 	var e dwarf.Entry
 	c := u.Cursor(u.Root())
-	if !c.Next(&e) || !e.HasChildren {
-		return "", nil, 0
-	}
-	for n := 0; n < maxGlobals && c.Level() > 0 && c.Next(&e); n++ {
+	c.Next(&e)
+	for n := 0; n < maxGlobals && c.Next(&e); n++ {
 		if e.Tag == dwarf.TagNamespace {
 			continue // its variables come next
 		}
 		if e.Tag == dwarf.TagVariable {
 			v := gather(dwarf.DIE{Unit: u, Off: e.Off})
-			if base, ok := plainAddress(u, &v); ok && v.nameIn != nil && at >= base {
+			if base, ok := plainAddress(u, &v); ok && v.nameIn != nil {
 				t := a.r.types.Of(v.typ)
 				if at-base < t.Whole() {
 					return v.nameIn.Text(&v.name), t, at - base
@@ -194,7 +186,7 @@ func (a *Activation) globalIn(u *dwarf.Unit, at uint64) (string, *types.Type, ui
 // plainAddress returns the address in the file of a variable with a fixed address.
 func plainAddress(u *dwarf.Unit, v *varAttrs) (uint64, bool) {
 	b := v.loc.B
-	if v.locIn == nil || len(b) < 2 {
+	if len(b) == 0 {
 		return 0, false
 	}
 	switch op.Op(b[0]) {
@@ -226,9 +218,6 @@ func (r *readerWhere) Bounds(addr arch.Address) (low, high arch.Address, ok bool
 		return 0, 0, false
 	}
 	im := (*Reader)(r).file(lib)
-	if im == nil {
-		return 0, 0, false
-	}
 	bias := im.Bias(lib.LoadBias)
 	t := im.EHFrame()
 	if t == nil {

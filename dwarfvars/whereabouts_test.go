@@ -34,7 +34,7 @@ func located(d *handDIE, typ *handDIE, place any) *handDIE {
 
 // TestWhereabouts goes from registers and addresses to the variables there.
 func TestWhereabouts(t *testing.T) {
-	const bias, rdi, rsi, rdx = 0x1000, 5, 4, 1 // DWARF's numbers
+	const bias, rdi, rsi, rdx, rbp = 0x1000, 5, 4, 1, 6 // DWARF's numbers
 	reg := func(name string) arch.Reg { r, _ := arch.AMD64.RegByName(name); return r }
 	integer, long := base("int", types.EncSigned, 4), base("long", types.EncSigned, 8)
 	pair := named(dwarf.TagStructureType, "pair", handAttr{dwarf.AttrByteSize, 8}).with(
@@ -54,9 +54,13 @@ func TestWhereabouts(t *testing.T) {
 		located(local("damaged"), integer, ops(op.Addr)),
 		located(local("a value"), integer, ops(op.Reg0+17)),
 		local("nowhere"),
+		located(local("list"), die(dwarf.TagArrayType), atAddr(handBase+0x80-bias)),
+		located(local("bits"), integer, slices.Concat(append(in(rsi), byte(op.BitPiece), 4, 0), append(in(rbp), byte(op.BitPiece), 32, 0))),
 		lexical(0x10, 0x20).with(located(local("late", handAttr{dwarf.AttrArtificial, true}), integer, in(rdx))),
 	)
-	u := unit(t, binary.LittleEndian, 8, dwarf.LangC99, integer, long, pair, unsized, fn)
+	list := array(integer, 2)
+	fn.kids[len(fn.kids)-3].attrs[1].val = list
+	u := unit(t, binary.LittleEndian, 8, dwarf.LangC99, integer, long, pair, unsized, list, fn)
 	p := newHand(arch.AMD64, 0x100)
 	p.libs = noLibraries{}
 	a := handActivation(p, p.walk(t), 0, fn.in(u))
@@ -100,6 +104,7 @@ func TestWhereabouts(t *testing.T) {
 		{0x20, reg("rdx"), "f:lower int"},
 		{0, reg("rbx"), ""},
 		{0, reg("rax"), ""},
+		{0, reg("rbp"), ""},
 	} {
 		check(fmt.Sprint("register ", c.reg, " at ", c.pc), held(f.InRegister(bias+c.pc, c.reg)...), c.want)
 	}
@@ -120,6 +125,11 @@ func TestWhereabouts(t *testing.T) {
 		{0x20, 0x20, 4, "f:based int", "f:based int 20 24"},
 		{0, 0x20, 4, "", ""},
 		{0, 0x60, 1, "", ""},
+		{0, 0x80, 4, "f:list[0] int", "f:list int [2] 80 88"},
+		{0, 0x84, 4, "f:list[1] int", "f:list int [2] 80 88"},
+		{0, 0x88, 4, "", ""},
+		{0, 1<<64 + 2 - handBase, 1, "", ""},
+		{0x20, 0x24, 4, "", ""},
 	} {
 		what := fmt.Sprintf("%#x at %#x", c.at, c.pc)
 		check(what, held(f.InMemory(bias+c.pc, handBase+c.at, c.size)...), c.want)
@@ -210,7 +220,7 @@ func TestGlobals(t *testing.T) {
 	defer a.Close()
 	a.Function.bias = bias
 	for addr, want := range map[uint64]string{
-		0x1ff: "", 0x200: "g struct pair+0", 0x207: "g struct pair+7", 0x208: "", 0x210: "inside int+0", 0x213: "inside int+3", 0x220: "", 0x230: "", 0x240: "", 0x250: "",
+		0x1ff: "", 0x200: "g struct pair+0", 0x207: "g struct pair+7", 0x208: "", 0x210: "inside int+0", 0x213: "inside int+3", 0x220: "", 0x230: "", 0x240: "", 0x250: "", 2: "",
 		0x260: "", 0x261: "", 0x270: "", 0x280: "last int+0",
 		handIndexed + 0x20: "indexed int+0", handIndexed + 0x820: "far int+0", handIndexed + 0x830: "farther int+0", handIndexed + 0x840: "", handIndexed + 0x850: "",
 	} {
@@ -245,8 +255,8 @@ func TestManyGlobals(t *testing.T) {
 	a := handActivation(p, p.walk(t), 0, dwarf.DIE{Unit: u, Off: u.Root()})
 	defer a.Close()
 	for i, want := range map[int]string{0: "0", maxGlobals - 2: "4094", maxGlobals - 1: ""} {
-		if name, _, _ := a.globalIn(u, uint64(8*(i+1))); name != want {
-			t.Errorf("%d: %q, want %q", i, name, want)
+		if name, _, off := a.globalIn(u, uint64(8*(i+1))); name != want || off != 0 {
+			t.Errorf("%d: %q+%d, want %q", i, name, off, want)
 		}
 	}
 }

@@ -18,8 +18,8 @@ func (a *Activation) ReadEntry(v *LocalVar, o Options) (Value, bool) {
 		return Value{}, false // also parameters of inlined calls, which no call passed
 	}
 	t := a.r.types.Of(v.attrs.typ)
-	size, err := a.sizeOf(t)
-	if err != nil || size == 0 || size > 8 {
+	size, _ := a.sizeOf(t)
+	if size == 0 || size > 8 {
 		return Value{}, false
 	}
 	expr, _, err := v.attrs.locIn.Location(&v.attrs.loc, a.fn.Entry)
@@ -71,7 +71,8 @@ func (e *evaluator) passedOnStack(off int64) (op.Value, error) {
 	sp := e.r.arch.DWARF(e.r.arch.SP)
 	return e.passed(callValue, func(_ *dwarf.Unit, c *dwarf.Cursor) bool {
 		var v dwarf.Value
-		if !c.Find(dwarf.AttrLocation, &v) || len(v.B) < 2 || sp < 0 || v.B[0] != byte(op.Breg0)+byte(sp) {
+		c.Find(dwarf.AttrLocation, &v)
+		if len(v.B) == 0 || v.B[0] != byte(op.Breg0)+byte(sp) {
 			return false
 		}
 		at := binbuf.New(v.B, 1, e.r.arch.Big())

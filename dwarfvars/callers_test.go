@@ -33,7 +33,7 @@ func newProgram(t *testing.T, units ...[]*handDIE) *handProgram {
 	t.Helper()
 	sections, _ := unitSections(binary.LittleEndian, 8, 4, dwarf.LangC99, units...)
 	lib := &libstate.Library{Path: "program", LoadBias: handBias, Start: handBias, End: handBias + 0x10000}
-	p := &handProgram{newHand(arch.AMD64, 0x1000), lib, (&handFile{progs: []elffile.Prog{text}, sections: sections}).image(t)}
+	p := &handProgram{newHand(arch.AMD64, 0x1000), lib, (&handFile{progs: []elffile.Prog{text}, sections: sections, symbols: map[string]uint64{"_alias": 0x2200}}).image(t)}
 	p.libs = &handLibraries{list: []*libstate.Library{lib}}
 	return p
 }
@@ -69,6 +69,18 @@ func passes(place []byte, value any) *handDIE {
 	return die(dwarf.TagCallSiteParameter, handAttr{dwarf.AttrLocation, place}, handAttr{dwarf.AttrCallValue, value})
 }
 
+// sleb is a signed LEB128 number.
+func sleb(v int64) (b []byte) {
+	for {
+		c := byte(v & 0x7f)
+		v >>= 7
+		if v == 0 && c&0x40 == 0 || v == -1 && c&0x40 != 0 {
+			return append(b, c)
+		}
+		b = append(b, c|0x80)
+	}
+}
+
 // TestCallers: what was passed in a register, by the ways that lead to a function.
 func TestCallers(t *testing.T) {
 	const rdi, rsi = op.Reg0 + 5, op.Reg0 + 4
@@ -95,12 +107,14 @@ func TestCallers(t *testing.T) {
 	hands := function("hands", 0x3200, 0x3300, all).with(tail(callee, 0x3250, passes(ops(rdi), ops(op.EntryValue, 1, rsi, op.PlusUconst, 1))))
 	based := function("based", 0x3300, 0x3400, all, handAttr{dwarf.AttrFrameBase, ops(op.CallFrameCFA)}).with(
 		tail(callee, 0x3350, passes(ops(rdi), ops(op.Fbreg, 0)), passes(ops(rsi), ops(op.Breg0+3, 1)), passes(ops(op.Reg0+1), ops(op.Breg0+2, 1)), passes(ops(op.Reg0+8), ops(op.CallFrameCFA))))
+	popped := function("popped", 0x3500, 0x3600, all, handAttr{dwarf.AttrFrameBase, ops(op.Breg0+3, 8)}).with(tail(callee, 0x3550, passes(ops(rdi), ops(op.Fbreg, 0))))
 	twoDeep := function("two deep", 0x3400, 0x3500, all).with(tail(hands, 0x3450, passes(ops(rsi), ops(op.Lit0+20))))
 	unrelated := function("unrelated", 0x4000, 0x4100, all)
 	decl := func(name string, more ...handAttr) *handDIE {
 		return named(dwarf.TagSubprogram, name, append(more, handAttr{dwarf.AttrDeclaration, true})...)
 	}
 	declCallee, declLinked, declOther := decl("callee", external), decl("x", handAttr{dwarf.AttrLinkageName, "_linked"}), decl("linked", handAttr{dwarf.AttrLinkageName, "_other"})
+	declPlain, declMore, declAlias := decl("linked", external), decl("callee", external, handAttr{dwarf.AttrLinkageName, "_callee"}), decl("y", external, handAttr{dwarf.AttrLinkageName, "_alias"})
 	declHidden, declInternal := decl("hidden", external), decl("callee")
 	main := function("main", 0x1000, 0x1800).with(
 		callTo(0x1010, origin(callee), lit(5)),
@@ -133,9 +147,16 @@ func TestCallers(t *testing.T) {
 			die(dwarf.TagGNUCallSiteParameter, handAttr{dwarf.AttrLocation, ops(rdi)}, handAttr{dwarf.AttrGNUCallSiteValue, ops(op.Lit0 + 14)},
 				handAttr{dwarf.AttrGNUCallSiteDataVal, ops(op.Lit0 + 15)})),
 		callTo(0x11c0, origin(linked), lit(16)),
+		callTo(0x11d0, origin(popped), lit(4)),
+		callTo(0x11e0, target(append(ops(op.Breg0+3), sleb(handBias+0x2000-77)...)), lit(4)),
+		die(dwarf.TagCallSite, handAttr{dwarf.AttrCallReturnPC, handAddr(0x11f0)}, origin(jumps), target(atAddr(0x9000))).with(lit(4)),
+		callTo(0x1200, target(append(atAddr(0x2000), byte(op.Plus))), lit(4)),
+		callTo(0x1210, far(declPlain), lit(4)),
+		callTo(0x1220, far(declMore), lit(4)),
+		callTo(0x1230, far(declAlias), lit(4)),
 	)
-	p := newProgram(t, []*handDIE{spans(0x1000, 0x5000), callee, linked, abstract, copied, declaredHere, method, static, jumps, hands, twice, based, twoDeep, unrelated, main},
-		[]*handDIE{declCallee, declLinked, declOther, declHidden, declInternal})
+	p := newProgram(t, []*handDIE{spans(0x1000, 0x5000), callee, linked, abstract, copied, declaredHere, method, static, jumps, hands, twice, based, popped, twoDeep, unrelated, main},
+		[]*handDIE{declCallee, declLinked, declOther, declHidden, declInternal, declPlain, declMore, declAlias})
 	const another = "the caller called another function, which left by a tail call"
 	for _, c := range []struct {
 		pc, ra uint64
@@ -176,6 +197,13 @@ func TestCallers(t *testing.T) {
 		{0x2010, 0x1180, ops(rdi), another},
 		{0x2010, 0x11b0, ops(rdi), "14"},
 		{0x2010, 0x11b0, ops(op.Breg0+5, 0, op.Deref), "15"},
+		{0x2010, 0x11d0, ops(rdi), "the frame's CFA is not known"},
+		{0x2010, 0x11e0, ops(rdi), "4"},
+		{0x2010, 0x11f0, ops(rdi), "8"},
+		{0x2010, 0x1200, ops(rdi), another},
+		{0x2210, 0x1210, ops(rdi), another},
+		{0x2010, 0x1220, ops(rdi), another},
+		{0x2210, 0x1230, ops(rdi), another},
 		{0x2010, 0x9010, ops(rdi), "no debugging information for the caller"},
 		{0x2010, 0x1010, ops(op.Breg0 + 5), "it was not in a register"},
 	} {
@@ -197,6 +225,9 @@ func TestCallers(t *testing.T) {
 				t.Errorf("%#x called from %#x: %s, want %s", c.pc, c.ra, got, c.want)
 			}
 			a.Close()
+		}
+		if _, ok := r.known.values.Load(entryKey{frames[1], 4, false}); ok {
+			t.Errorf("%#x called from %#x: what a function without a frame was passed is known of the frame", c.pc, c.ra)
 		}
 	}
 	r, frames := p.at(t, 0x2010, 0x1010)
@@ -272,6 +303,7 @@ func TestPassedOn(t *testing.T) {
 func TestReadEntry(t *testing.T) {
 	const rdi = op.Reg0 + 5
 	integer, eight, nine := base("int", types.EncSigned, 4), structure("eight", 8), structure("nine", 9)
+	reference := die(dwarf.TagReferenceType, handAttr{dwarf.AttrType, integer})
 	eight.with(member("a", integer, 0), member("b", integer, 4))
 	none, unsized := structure("none", 0), named(dwarf.TagStructureType, "unsized", handAttr{dwarf.AttrDeclaration, true})
 	at := func(typ *handDIE, place any) *handDIE { return located(param("p"), typ, place) }
@@ -294,6 +326,8 @@ func TestReadEntry(t *testing.T) {
 		{"of no size", at(unsized, ops(rdi)), ""},
 		{"another register", at(integer, ops(op.Reg0+4)), ""},
 		{"behind a register", at(integer, ops(op.Breg0+5, 0, op.Deref)), ""},
+		{"a reference to nothing", at(reference, ops(rdi)), "@0x5: <no memory at 0x5>"},
+		{"on the stack, what is there", at(integer, onStack(24)), ""},
 		{"on the stack", at(integer, onStack(8)), "6"},
 		{"on the stack, farther", at(integer, onStack(0x80, 1)), "7"},
 		{"elsewhere on the stack", at(integer, onStack(16)), ""},
@@ -312,8 +346,10 @@ func TestReadEntry(t *testing.T) {
 			passes(ops(rsp), ops(op.Lit0+9)),
 			passes(ops(op.Breg0+6, 8), ops(op.Lit0+9)),
 			die(dwarf.TagCallSiteParameter, handAttr{dwarf.AttrCallValue, ops(op.Lit0 + 9)}),
-			passes(ops(rdi), ops(op.Lit0+5)), passes(ops(rsp, 8), ops(op.Lit0+6)), passes(ops(rsp, 0x80, 1), ops(op.Lit0+7))))
-		return newProgram(t, []*handDIE{spans(0x1000, 0x3000), f, main, integer, eight, nine, none, unsized}), f
+			passes(ops(rsp, 0), ops(op.Lit0+9)),
+			die(dwarf.TagCallSiteParameter, handAttr{dwarf.AttrLocation, ops(rdi)}, handAttr{dwarf.AttrCallValue, ops(op.Lit0 + 5)}, handAttr{dwarf.AttrCallDataValue, ops(op.Lit0 + 9)}),
+			passes(ops(rsp, 8), ops(op.Lit0+6)), passes(ops(rsp, 0x80, 1), ops(op.Lit0+7))))
+		return newProgram(t, []*handDIE{spans(0x1000, 0x3000), f, main, integer, eight, nine, none, unsized, reference}), f
 	}
 	p, _ := build(ops(op.CallFrameCFA))
 	r, frames := p.at(t, 0x2010, 0x1010)
@@ -326,8 +362,9 @@ func TestReadEntry(t *testing.T) {
 		got := ""
 		if val, ok := a.ReadEntry(v, Options{}); ok {
 			got = val.String()
-		} else if !val.IsZero() && val.Err() == nil {
-			t.Errorf("%s: none, yet %v", name, val)
+			if val.IsZero() {
+				got = "?"
+			}
 		}
 		if got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
@@ -357,7 +394,7 @@ func TestReadEntry(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		v := a.variable(cases[13].d.in(a.fn.Unit))
+		v := a.variable(cases[15].d.in(a.fn.Unit))
 		v.Param = true
 		check("of another frame base", v, "")
 		a.Close()
@@ -368,6 +405,9 @@ func TestReadEntry(t *testing.T) {
 func TestEntryTypes(t *testing.T) {
 	float, integer := base("double", types.EncFloat, 8), base("int", types.EncSigned, 4)
 	call := die(dwarf.TagCallSite).with(
+		passes(ops(op.Reg0+17, op.Deref), ops(op.Lit0+1)),
+		local("x", handAttr{dwarf.AttrLocation, ops(op.Reg0 + 20)}, handAttr{dwarf.AttrCallValue, ops(op.Lit0 + 1)}).with(passes(ops(op.Reg0+21), ops(op.Lit0+1))),
+		passes(ops(op.Reg0+22), ops(op.Lit0+1, op.Plus)),
 		passes(ops(op.Reg0+17), append(ops(op.Const8u), bytesOf(binary.LittleEndian, f64(2.5), 8)...)),
 		passes(ops(op.Reg0+18), typed(ops(op.Lit0+2), float)))
 	param := die(dwarf.TagFormalParameter)
@@ -377,7 +417,9 @@ func TestEntryTypes(t *testing.T) {
 		die(dwarf.TagCallSiteParameter, handAttr{dwarf.AttrCallParameter, handRaw{dwarf.FormRef4, []byte{0xff, 0xff, 0, 0}}}, handAttr{dwarf.AttrCallValue, ops(op.Lit0 + 2)}),
 		die(dwarf.TagCallSiteParameter, handAttr{dwarf.AttrName, "x"}, handAttr{dwarf.AttrCallParameter, param}, handAttr{dwarf.AttrCallValue, ops(op.Lit0 + 3)}),
 		die(dwarf.TagCallSiteParameter, handAttr{dwarf.AttrAbstractOrigin, inlinedParam}, handAttr{dwarf.AttrCallValue, ops(op.Lit0 + 4)}))
-	u := unit(t, binary.LittleEndian, 8, dwarf.LangC99, float, integer, call, param, inlinedParam, referred)
+	stray := passes(ops(op.Reg0+19), ops(op.Lit0+1))
+	us := units(t, binary.LittleEndian, 8, 4, dwarf.LangC99, []*handDIE{float, integer, call, stray, param, inlinedParam, referred}, nil)
+	u := us[0]
 	p := newHand(arch.AMD64, 16)
 	r := New(p, nil)
 	fn := &Function{r: r, fn: dwarf.Func{DIE: dwarf.DIE{Unit: u, Off: u.Root()}}}
@@ -396,9 +438,17 @@ func TestEntryTypes(t *testing.T) {
 		{ops(op.Reg0 + 17), fmt.Sprint(f64(2.5), " 0 false")},
 		{typ(op.RegvalType, 18, uint64(integer.off)), fmt.Sprint(f64(2), " 8 true")},
 		{typ(op.RegvalType, 17, uint64(call.off)), "wrong type"},
+		{typ(op.RegvalType, 19, uint64(float.off)), "the call site does not describe this parameter"},
+		{ops(op.Reg0 + 20), "the call site does not describe this parameter"},
+		{ops(op.Reg0 + 21), "the call site does not describe this parameter"},
+		{ops(op.Reg0 + 22), "corrupt"},
 		{typ(op.RegvalType, 17, uint64(float.off))[:2], "it was not in a register"},
 		{append(typ(op.RegvalType, 17, uint64(float.off)), 0), "it was not in a register"},
 	} {
+		a.e.unit = u
+		if c.block[0] == byte(op.Reg0)+17 {
+			a.e.unit = us[1] // of the function, not of its caller
+		}
 		v, err := a.e.entryValue(c.block)
 		got := fmt.Sprint(v.Bits, " ", v.Type.Size, " ", v.Type.Enc == op.Float)
 		var entry *unknown.Entry
@@ -406,11 +456,22 @@ func TestEntryTypes(t *testing.T) {
 			got = entry.Why
 		} else if errors.Is(err, op.ErrType) {
 			got = "wrong type"
+		} else if errors.Is(err, unknown.ErrCorrupt) {
+			got = "corrupt"
 		}
 		if got != c.want {
 			t.Errorf("%x: %s, want %s", c.block, got, c.want)
 		}
 	}
+	a.e.nested = maxNested
+	var entry *unknown.Entry
+	if _, err := a.e.entryValue(ops(op.Reg0 + 23)); !errors.As(err, &entry) || entry.Why != "the call site does not describe this parameter" {
+		t.Errorf("nothing to wait for: %v", err)
+	}
+	if _, err := a.e.passed(callValue, func(*dwarf.Unit, *dwarf.Cursor) bool { return true }); !errors.As(err, &entry) || entry.Why != tooFar {
+		t.Errorf("too many that wait: %v", err)
+	}
+	a.e.nested = 0
 	a.e.by.site = referred.in(u)
 	for d, want := range map[*handDIE]uint64{param: 3, inlinedParam: 4} {
 		if v, err := a.e.parameterRef(d.in(u)); v.Bits != want || err != nil {

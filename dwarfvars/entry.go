@@ -36,9 +36,7 @@ func (e *evaluator) passedAt(place entryPlace) (op.Value, error) {
 	}
 	return e.passed(value, func(u *dwarf.Unit, c *dwarf.Cursor) bool {
 		var v dwarf.Value
-		if !c.Find(dwarf.AttrLocation, &v) {
-			return false
-		}
+		c.Find(dwarf.AttrLocation, &v)
 		at, ok := readPlace(v.B, e.r.arch.Big())
 		return ok && at.reg == place.reg && !at.pointed
 	})
@@ -95,8 +93,8 @@ func (e *evaluator) parameterRef(param dwarf.DIE) (op.Value, error) {
 		var v dwarf.Value
 		for c.Attr(&v) {
 			if v.Attr == dwarf.AttrCallParameter || v.Attr == dwarf.AttrAbstractOrigin {
-				d, err := u.Ref(&v)
-				return err == nil && d == param
+				d, _ := u.Ref(&v)
+				return d == param
 			}
 		}
 		return false
@@ -113,7 +111,8 @@ func (e *evaluator) passed(value [2]dwarf.Attr, wanted func(*dwarf.Unit, *dwarf.
 	var entry dwarf.Entry
 	site := by.site
 	c := site.Unit.Cursor(site.Off)
-	if !c.Next(&entry) || !entry.HasChildren {
+	c.Next(&entry)
+	if !entry.HasChildren {
 		return op.Value{}, &unknown.Entry{Why: "the call site describes no parameters"}
 	}
 	for c.Level() > 0 && c.Next(&entry) {
@@ -253,7 +252,7 @@ func (e *evaluator) callSite() (*caller, error) {
 	if e.calledBy(&site, target) {
 		return by, nil
 	}
-	chain, err := e.tailCalls(fn, f.RA(), &site, target)
+	chain, err := e.tailCalls(fn, f.RA(), target)
 	if err != nil || !chain.Complete || len(chain.Calls) == 0 {
 		return nil, &unknown.Entry{Why: "the caller called another function, which left by a tail call"}
 	}
@@ -265,7 +264,7 @@ func (e *evaluator) callSite() (*caller, error) {
 
 // tailCalls finds the functions that were left by tail calls between a call in fn and e's
 // function.
-func (e *evaluator) tailCalls(fn *Function, ret arch.Address, site *dwarf.CallSite, target arch.Address) (image.TailChain, error) {
+func (e *evaluator) tailCalls(fn *Function, ret, target arch.Address) (image.TailChain, error) {
 	key := tailKey{ret, e.fn}
 	if v, ok := e.r.tails.Load(key); ok {
 		known := v.(tailAnswer)
@@ -273,7 +272,7 @@ func (e *evaluator) tailCalls(fn *Function, ret arch.Address, site *dwarf.CallSi
 	}
 	var a tailAnswer
 	pc := e.fn.fn.Entry
-	if site.Origin.Valid() || target == 0 {
+	if target == 0 {
 		a.TailChain, a.err = image.TailCalls(fn.im, ret-fn.bias, e.fn.im, pc)
 	} else if to, err := e.r.functionAt(target); err != nil {
 		return a.TailChain, err
@@ -302,14 +301,11 @@ type tailAnswer struct {
 // target returns the address that a call computes, evaluated in the caller; 0 if the call does
 // not compute it, or it is not known.
 func (e *evaluator) target(site *dwarf.CallSite) arch.Address {
-	if site.Origin.Valid() || len(site.Target) == 0 {
+	if site.Origin.Valid() {
 		return 0
 	}
 	e.unit = site.Unit
-	to, err := e.m.EvalValue(e.env(), site.Target, false, 0)
-	if err != nil {
-		return 0
-	}
+	to, _ := e.m.EvalValue(e.env(), site.Target, false, 0)
 	return to.Bits
 }
 
@@ -318,7 +314,7 @@ func (e *evaluator) calledBy(site *dwarf.CallSite, target arch.Address) bool {
 	if site.Origin.Valid() {
 		return sameFunction(e.fn, site.Origin)
 	}
-	return target != 0 && target == e.fn.fn.Entry+e.fn.bias
+	return target == e.fn.fn.Entry+e.fn.bias
 }
 
 // sameFunction reports whether the entry that a call site refers to is fn: its own entry, the
@@ -326,9 +322,6 @@ func (e *evaluator) calledBy(site *dwarf.CallSite, target arch.Address) bool {
 func sameFunction(fn *Function, origin dwarf.DIE) bool {
 	d := fn.fn.DIE
 	for range maxOrigins {
-		if d == origin {
-			return true
-		}
 		next := originOf(d)
 		if !next.Valid() {
 			next = specificationOf(d)

@@ -11,8 +11,11 @@ import (
 	"github.com/corewalk/corewalk/internal/files/image"
 	"github.com/corewalk/corewalk/internal/format/dwarf"
 	"github.com/corewalk/corewalk/internal/format/elffile"
+	"github.com/corewalk/corewalk/internal/vars/types"
+	"github.com/corewalk/corewalk/internal/vars/where"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/modules"
+	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
@@ -40,7 +43,7 @@ func (h *handFile) image(t *testing.T) *image.Image {
 	names, syms := []byte{0}, make([]byte, 24)
 	for _, name := range slices.Sorted(maps.Keys(h.symbols)) {
 		syms = le.AppendUint32(syms, uint32(len(names)))
-		syms = append(syms, 0x12, 0, 1, 0) // a global function
+		syms = append(syms, 0x12, 0, 0xf1, 0xff) // a global function of no section
 		syms = le.AppendUint64(le.AppendUint64(syms, h.symbols[name]), 0x10)
 		names = append(append(names, name...), 0)
 	}
@@ -97,6 +100,7 @@ func (h *handFile) image(t *testing.T) *image.Image {
 type handLibraries struct {
 	noLibraries
 	list []*libstate.Library
+	fail bool // Libraries fails
 }
 
 func (h *handLibraries) LibraryAt(addr arch.Address) (*libstate.Library, bool) {
@@ -108,8 +112,8 @@ func (h *handLibraries) LibraryAt(addr arch.Address) (*libstate.Library, bool) {
 	return nil, false
 }
 func (h *handLibraries) Libraries(refresh bool) ([]*libstate.Library, error) {
-	if refresh {
-		return nil, errors.New("asked again")
+	if refresh || h.fail {
+		return h.list, errors.New("no list")
 	}
 	return h.list, nil
 }
@@ -138,15 +142,16 @@ func TestFunctionsOfFrames(t *testing.T) {
 	fn := func(name string, low, high uint64, more ...handAttr) *handDIE {
 		return named(dwarf.TagSubprogram, name, code(low, high, more...)...)
 	}
+	result := base("int", types.EncSigned, 4)
 	sections, _ := unitSections(binary.LittleEndian, 8, 4, dwarf.LangC99,
-		[]*handDIE{spans(0x1000, 0x3000), fn("f", 0x1000, 0x1100, handAttr{dwarf.AttrLinkageName, "_f"}), fn("g", 0x1100, 0x1200)},
+		[]*handDIE{spans(0x1000, 0x3000), result, fn("f", 0x1000, 0x1100, handAttr{dwarf.AttrLinkageName, "_f"}), fn("g", 0x1100, 0x1200, handAttr{dwarf.AttrType, result})}, []*handDIE{spans(0x1050, 0x1060)},
 		[]*handDIE{spans(0x2000, 0x2100), fn("h", 0x2000, 0x2100)})
 	lib, bare := &libstate.Library{Path: "lib", LoadBias: 0x100000, Start: 0x100000, End: 0x110000}, &libstate.Library{Path: "bare", Start: 0x200000, End: 0x210000}
 	p := newHand(arch.AMD64, 8)
 	p.libs = &handLibraries{list: []*libstate.Library{lib, bare}}
 	r := New(p, handFiles{lib: (&handFile{progs: []elffile.Prog{text}, sections: sections, symbols: map[string]uint64{"_f": 0x1000}}).image(t)})
 	for addr, want := range map[uint64]string{
-		0x101000: "f _f 101000 101100", 0x1010ff: "f _f 101000 101100", 0x101100: "g  101100 101200", 0x102000: "h  102000 102100",
+		0x101000: "f _f 101000 101100", 0x1010ff: "f _f 101000 101100", 0x101055: "f _f 101000 101100", 0x101100: "g  101100 101200", 0x102000: "h  102000 102100",
 		0x102100: "lib, 0x102100: no debugging information for the frame's function", 0x103000: "lib, 0x103000: no debugging information for the frame's function",
 		0x200000: "bare, 0x200000: no debugging information for the frame's function", 0x300000: "0x300000 is in no library: no debugging information for the frame's function",
 	} {
@@ -170,6 +175,33 @@ func TestFunctionsOfFrames(t *testing.T) {
 	if got := len((*libraries)(r).All()); got != 2 {
 		t.Errorf("%d libraries", got)
 	}
+	if got := (*libraries)(New(&handProcess{arch: arch.AMD64, libs: &handLibraries{list: []*libstate.Library{lib}, fail: true}}, nil)).All(); got != nil {
+		t.Errorf("%d libraries of a list that cannot be read", len(got))
+	}
+	for addr, want := range map[uint64]string{0x101000: "_f 0 true", 0x10100f: "_f 15 true", 0x102000: " 0 false", 0x200000: " 0 false", 0x300000: " 0 false"} {
+		s, ok := (*libraries)(r).SymbolAt(addr)
+		if got := fmt.Sprint(s.Linkage, " ", s.Off, " ", ok); got != want {
+			t.Errorf("%#x: symbol %s, want %s", addr, got, want)
+		}
+	}
+	for _, addr := range []uint64{0x101000, 0x200000, 0x300000} { // no call frame information, no file, no library
+		if low, high, ok := where.ProcessOf(r).Bounds(addr); low != 0 || high != 0 || ok {
+			t.Errorf("%#x to %#x", low, high)
+		}
+	}
+	for addr, want := range map[uint64]bool{0x101000: true, 0x101100: false, 0x102100: false} {
+		if got := where.ProcessOf(r).ReturnsNothing(addr); got != want {
+			t.Errorf("%#x returns nothing: %v", addr, got)
+		}
+	}
+	for _, frames := range [][]*unwind.Frame{nil, {nil}} {
+		if _, err := r.At(frames, 0); !errors.Is(err, ErrParam) {
+			t.Error(err)
+		}
+	}
+	if n, code, err := r.GetLocalVariableValue(&LocalVar{}, p.walk(t), 0, nil); n != 0 || code != GlvvEParam || !errors.Is(err, ErrParam) {
+		t.Errorf("a variable of nothing: %d, %v, %v", n, code, err)
+	}
 	p.libs = nil
 	if _, err := r.functionAt(0x101000); !errors.Is(err, ErrNoFunction) {
 		t.Error(err)
@@ -177,7 +209,7 @@ func TestFunctionsOfFrames(t *testing.T) {
 	if got := (*libraries)(r).All(); got != nil {
 		t.Errorf("%d libraries of none", len(got))
 	}
-	if low, high, ok := (*readerWhere)(r).Bounds(0x101000); low != 0 || high != 0 || ok {
+	if low, high, ok := where.ProcessOf(r).Bounds(0x101000); low != 0 || high != 0 || ok {
 		t.Errorf("%#x to %#x without libraries", low, high)
 	}
 	if s, ok := (*libraries)(r).SymbolAt(0x101000); ok {

@@ -40,7 +40,7 @@ func (r *libraries) File(lib *libstate.Library) *image.Image { return (*Reader)(
 // SymbolAt implements values.Symbols: ELF's symbols first, then those of a PDB.
 func (r *libraries) SymbolAt(addr arch.Address) (values.Symbol, bool) {
 	libs := r.proc.LibraryTracker()
-	if libs == nil || addr == 0 {
+	if libs == nil {
 		return values.Symbol{}, false
 	}
 	lib, ok := libs.LibraryAt(addr)

@@ -164,6 +164,7 @@ func TestConstants(t *testing.T) {
 		{text, "abc", `"abc"`, "constant"},
 		{integer, handAddr(0x1234), "4660", "computed"},
 		{wide, handRaw{dwarf.FormData16, []byte{1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0}}, "18446744073709551617", "constant"},
+		{integer, handRaw{dwarf.FormAddrx, []byte{1}}, fmt.Sprint(handIndexed + 0x10), "computed"},
 		{integer, handRaw{dwarf.FormSdata, []byte{0x7f}}, "-1", "computed"},
 	}
 	list := []*handDIE{integer, wide, chars, text}
@@ -244,7 +245,8 @@ func TestCopies(t *testing.T) {
 	big, most := array(u8, values.MaxObject+1), array(u8, values.MaxObject)
 	at := func(typ *handDIE) *handDIE { return located(local("v"), typ, ops(op.Breg0+7, 0)) }
 	v, tooBig, largest, lost := at(integer), at(big), at(most), located(local("v"), integer, ops(op.Lit0))
-	u := unit(t, binary.LittleEndian, 8, dwarf.LangC99, integer, u8, big, most, v, tooBig, largest, lost)
+	gone := local("v", handAttr{dwarf.AttrType, integer})
+	u := unit(t, binary.LittleEndian, 8, dwarf.LangC99, integer, u8, big, most, v, tooBig, largest, lost, gone)
 	p := newHand(arch.AMD64, values.MaxObject)
 	p.put(handBase, 4, 0x04030201)
 	a := handActivation(p, p.walk(t), 0, dwarf.DIE{Unit: u, Off: u.Root()})
@@ -260,6 +262,7 @@ func TestCopies(t *testing.T) {
 		{v, 4, 4, GlvvSuccess, "01020304"},
 		{v, 3, 4, GlvvEBufferSize, "000000"},
 		{lost, 4, 0, GlvvEUnknown, "00000000"},
+		{gone, 4, 0, GlvvEUnknown, "00000000"},
 		{tooBig, 4, 0, GlvvEUnknown, "00000000"},
 		{largest, 4, values.MaxObject, GlvvEBufferSize, "00000000"},
 	} {
@@ -300,6 +303,8 @@ func TestRecordsOfMachines(t *testing.T) {
 	declared := named(dwarf.TagStructureType, "gone", handAttr{dwarf.AttrDeclaration, true})
 	holding := structure("holding", 8, member("gone", declared, 0), member("x", integer, 4))
 	shorts, empties := array(short, 4), array(structure("empty", 0), 4)
+	three, self := structure("three", 12, member("x", integer, 0), member("y", integer, 4), member("z", integer, 8)), structure("self", 8)
+	self.with(member("self", self, 0))
 	constant := die(dwarf.TagConstType, handAttr{dwarf.AttrType, integer})
 	deep := integer
 	for range types.MaxNesting + 2 {
@@ -313,7 +318,7 @@ func TestRecordsOfMachines(t *testing.T) {
 		return pdb.Place{Kind: pdb.AtRegister, Reg: rsp, Off: off, Whole: true, Part: true, At: at}
 	}
 	known := func(n uint64) pdb.Place { return pdb.Place{Kind: pdb.IsConstant, Value: n, Whole: true} }
-	all := []*handDIE{integer, short, char, long, float, nothing, pair, inner, outer, declared, holding, shorts, empties.attrs[0].val.(*handDIE), empties, constant}
+	all := []*handDIE{integer, short, char, long, float, nothing, pair, inner, outer, declared, holding, shorts, empties.attrs[0].val.(*handDIE), empties, constant, three, self}
 	var nested []*handDIE
 	for d := deep; d != integer; d = d.kids[0].attrs[1].val.(*handDIE) {
 		nested = append(nested, d)
@@ -349,6 +354,10 @@ func TestRecordsOfMachines(t *testing.T) {
 		{"a constant for an array", arch.AMD64, shorts, []pdb.Place{known(7)}, "<optimised out>", ""},
 		{"two places", arch.AMD64, integer, []pdb.Place{{Kind: pdb.InRegister, Reg: rcx, Range: pdb.Range{Low: 1, High: 2}}, in(rax)}, "772", "rax"},
 		{"two parts", arch.AMD64, pair, []pdb.Place{part(rcx, 4), part(rax, 0)}, "{x = 772, y = 11}", "byte 4: rcx; byte 0: rax"},
+		{"two places of the first part", arch.AMD64, pair, []pdb.Place{part(eax, 0), part(edx, 0), part(rcx, 4)}, "{x = 772, y = 11}", ""},
+		{"a part that is too small", arch.AMD64, long, []pdb.Place{part(eax, 0)}, "<optimised out>", ""},
+		{"a part in a pair of registers", arch.X86, three, []pdb.Place{part(edxEax, 0), part(eax, 8)}, "{x = 772, y = 11, z = 772}", ""},
+		{"of a type that has itself", arch.AMD64, self, []pdb.Place{part(rcx, 0)}, "", ""},
 		{"two places of one part", arch.AMD64, pair, []pdb.Place{part(rax, 0), part(rcx, 0), part(rcx, 4)}, "{x = 772, y = 11}", ""},
 		{"a gap", arch.AMD64, pair, []pdb.Place{part(rcx, 4)}, "{x = <optimised out>, y = 11}", ""},
 		{"a small register", arch.AMD64, pair, []pdb.Place{part(eax, 0)}, "{x = 772, y = <optimised out>}", ""},
@@ -387,8 +396,16 @@ func TestRecordsOfMachines(t *testing.T) {
 		a.e.pc = 0x100
 		v := &LocalVar{Name: "v", fn: f, block: &block{}, rec: &pdb.Var{Places: c.places}}
 		v.attrs.typ = types.Ref{DIE: c.typ.in(u)}
-		if got := a.Read(v, Options{}).String(); got != c.want {
+		if got := a.Read(v, Options{}).String(); got != c.want && c.want != "" {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+		if got := a.Where(v); c.name == "two parts" && got != "pieces: register rax; register rcx" {
+			t.Errorf("two parts are at %q", got)
+		}
+		for reg, want := range map[pdb.Register]string{999: "CodeView's register 999 is not supported", pdb.VFrame: map[bool]string{true: "the frame's CFA is not known", false: "CodeView's register 30006 is not supported"}[c.arch == arch.X86]} {
+			if got := result(a.recordRegister(reg)); got != want {
+				t.Errorf("%s: %s, want %s", c.name, got, want)
+			}
 		}
 		if got := a.Expression(v); c.expr != "" && got != c.expr {
 			t.Errorf("%s: %s, want %s", c.name, got, c.expr)

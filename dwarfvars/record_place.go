@@ -33,9 +33,6 @@ func (a *Activation) recordLocation(v *LocalVar) (op.Location, error) {
 			return a.place(p)
 		}
 	}
-	if len(parts) == 0 {
-		return op.Location{}, nil // optimised out here
-	}
 	return a.inParts(parts, a.r.types.Of(v.attrs.typ))
 }
 
@@ -79,9 +76,12 @@ func (a *Activation) inParts(parts []*pdb.Place, t *types.Type) (op.Location, er
 		switch {
 		case err != nil:
 			return op.Location{}, err
-		case in.Kind == op.Composite: // a part of a register
-			in.Pieces[0].BitSize = min(in.Pieces[0].BitSize, 8*size)
-			loc.Pieces = append(loc.Pieces, in.Pieces[0])
+		case in.Kind == op.Composite: // a part of a register, or two registers
+			loc.Pieces = append(loc.Pieces, in.Pieces...)
+			size = 0
+			for _, q := range in.Pieces {
+				size += q.BitSize / 8
+			}
 		default:
 			loc.Pieces = append(loc.Pieces, op.Piece{Loc: in, BitSize: 8 * size})
 		}
@@ -119,18 +119,18 @@ func (a *Activation) leafSize(t *types.Type, at uint64, depth int) uint64 {
 		m := s.Members()
 		for i := range m.Fields {
 			f := &m.Fields[i]
-			if f.Static || f.Virtual || f.Off > at {
+			if f.Static || f.Virtual {
 				continue
 			}
 			in := a.r.types.Of(f.Type)
-			if n, err := a.sizeOf(in); err == nil && at-f.Off < n {
+			if n, _ := a.sizeOf(in); at-f.Off < n { // not before f.Off, either
 				return a.leafSize(in, at-f.Off, depth+1)
 			}
 		}
 		return 1
 	case s.Tag == dwarf.TagArrayType:
 		elem := s.Target()
-		if n, err := a.sizeOf(elem); err == nil && n > 0 {
+		if n, _ := a.sizeOf(elem); n > 0 {
 			return a.leafSize(elem, at%n, depth+1)
 		}
 		return 1

@@ -12,7 +12,7 @@ import (
 // Addresses of a PDB count from the start of the library.
 func (r *Reader) recordFunction(lib *libstate.Library, im *image.Image, addr arch.Address) *Function {
 	file := im.PDB()
-	if file == nil || addr < lib.Start || addr-lib.Start >= 1<<32 {
+	if file == nil || addr-lib.Start >= 1<<32 {
 		return nil
 	}
 	rec, ok, _ := file.FuncAt(uint32(addr - lib.Start))

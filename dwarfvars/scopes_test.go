@@ -313,6 +313,7 @@ func TestScopesOfRecords(t *testing.T) {
 		{"inlined calls", inside(&pdb.Scope{}, inside(call("g", 10, 20, v("y")), call("h", 12, 14)), call("i", 15, 30), inside(block(40, 50), call("j", 40, 50))),
 			"f(; ) inlined:g(; y) inlined:h(; ) inlined:i(; ) inlined:j(; )",
 			map[uint64]string{9: "f(; )", 10: "inlined:g(; y) f(; )", 13: "inlined:h(; ) inlined:g(; y) f(; )", 16: "inlined:g(; y) f(; )", 20: "inlined:i(; ) f(; )", 45: "inlined:j(; ) f(; )"}},
+		{"a call and a block", inside(&pdb.Scope{}, call("g", 10, 20), block(10, 20, v("y"))), "f(; y) inlined:g(; )", map[uint64]string{12: "inlined:g(; ) f(; y)"}},
 		{"deep", deep, "66", map[uint64]string{5: "64"}},
 		{"wide", wide, "4096", map[uint64]string{5: "2"}},
 	} {

@@ -81,13 +81,13 @@ func TestGetLocalVariableValue(t *testing.T) {
 		},
 		"frame -1": func() (int, dwarfvars.Code, error) { return s.GetLocalVariableValue(lo, s.frames, -1, buf) },
 	} {
-		if _, code, err := call(); code != dwarfvars.GlvvEParam || err == nil {
-			t.Errorf("%s: %v, %v", what, code, err)
+		if n, code, err := call(); n != 0 || code != dwarfvars.GlvvEParam || err == nil {
+			t.Errorf("%s: %d, %v, %v", what, n, code, err)
 		}
 	}
 	// The counter of a loop that is over.
 	i := s.variable(t, arrays, "i")
-	if _, code, err := s.GetLocalVariableValue(i, s.frames, arrays, buf); code != dwarfvars.GlvvEOutOfScope || !errors.Is(err, dwarfvars.ErrOutOfScope) {
+	if n, code, err := s.GetLocalVariableValue(i, s.frames, arrays, buf); n != 0 || code != dwarfvars.GlvvEOutOfScope || !errors.Is(err, dwarfvars.ErrOutOfScope) {
 		t.Errorf("i: %v, %v", code, err)
 	}
 	// An array whose length only the frame knows.

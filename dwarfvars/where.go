@@ -16,10 +16,7 @@ func (a *Activation) Where(v *LocalVar) string {
 	if !a.owns(v) || !a.inScope(v) {
 		return ""
 	}
-	loc, err := a.locate(v)
-	if err != nil {
-		return ""
-	}
+	loc, _ := a.locate(v)
 	if loc.Kind != op.Composite {
 		return a.where(&loc)
 	}
@@ -54,11 +51,8 @@ func (a *Activation) where(loc *op.Location) string {
 		return fmt.Sprintf("memory at %#x", loc.Addr)
 	case op.Register:
 		name := "register " + strings.TrimPrefix(a.r.regName(loc.Reg), "register ")
-		r, ok := a.r.arch.FromDWARF(loc.Reg)
-		if !ok {
-			return name
-		}
-		if _, at, ok := a.Frame().Reg(r); ok && at.Kind == unwind.LocAddress {
+		r, _ := a.r.arch.FromDWARF(loc.Reg)
+		if _, at, _ := a.Frame().Reg(r); at.Kind == unwind.LocAddress {
 			return fmt.Sprintf("%s, saved at %#x", name, at.Addr)
 		}
 		return name
@@ -85,10 +79,7 @@ func (a *Activation) Expression(v *LocalVar) string {
 		}
 		return ""
 	}
-	expr, found, err := at.locIn.Location(&at.loc, a.e.pc)
-	if err != nil || !found {
-		return ""
-	}
+	expr, _, _ := at.locIn.Location(&at.loc, a.e.pc)
 	a.e.unit = at.locIn
 	env := a.e.env()
 	return op.Format(expr, op.Style{Big: env.Big, AddrSize: env.AddrSize, RefSize: env.RefSize, RegName: a.r.regName})

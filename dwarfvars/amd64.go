@@ -55,8 +55,8 @@ func readSSE(s *savedRegs, i int) ([]byte, bool) {
 	if !ok {
 		return nil, false
 	}
-	x, ok := s.block(noteXState)
-	if high, okHigh := slice(x, avxYMM+16*i, 16); ok && okHigh && hasAVX(x) {
+	x, _ := s.block(noteXState)
+	if high, ok := slice(x, avxYMM+16*i, 16); ok && hasAVX(x) {
 		return append(append(make([]byte, 0, 32), low...), high...), true
 	}
 	return low, true
@@ -64,7 +64,7 @@ func readSSE(s *savedRegs, i int) ([]byte, bool) {
 
 // hasAVX reports whether XSTATE_BV says that the upper halves are in use; otherwise
 // they are zero.
-func hasAVX(x []byte) bool { return len(x) > fxSize && x[fxSize]&4 != 0 }
+func hasAVX(x []byte) bool { return x[fxSize]&4 != 0 }
 
 // Layout of a signal frame, from the stack pointer in the code that returns from the
 // handler (arch/x86/include/uapi/asm/ucontext.h, sigcontext.h of Linux): struct
@@ -79,17 +79,14 @@ const (
 )
 
 func amd64Interrupted(r *Reader, tramp *unwind.Frame, n note) ([]byte, bool) {
-	addr, err := r.proc.ReadWord(tramp.SP() + amd64SigFP)
-	if err != nil || addr == 0 {
-		return nil, false
-	}
+	addr, _ := r.proc.ReadWord(tramp.SP() + amd64SigFP) // 0 if nothing was saved, where nothing can be read
 	return savedX86(r, addr, n)
 }
 
 // savedX86 reads an FXSAVE area that the kernel wrote, with what XSAVE adds.
 func savedX86(r *Reader, addr uint64, n note) ([]byte, bool) {
 	area, ok := r.readBlock(addr, fxSize)
-	if !ok || n == noteFP || n == notePRXFP {
+	if n == noteFP || n == notePRXFP {
 		return area, ok
 	}
 	order := r.arch.ByteOrder
@@ -97,8 +94,8 @@ func savedX86(r *Reader, addr uint64, n note) ([]byte, bool) {
 	if n != noteXState || order.Uint32(area[fpMagicAt:]) != fpMagic || size <= fxSize || size > maxFPXState {
 		return nil, false
 	}
-	whole, ok := r.readBlock(addr, size+4)
-	if !ok || order.Uint32(whole[size:]) != fpMagicEnd {
+	whole, _ := r.readBlock(addr, size+4)
+	if order.Uint32(whole[size:]) != fpMagicEnd {
 		return nil, false
 	}
 	return whole[:size], true

@@ -39,7 +39,7 @@ func aarch64Interrupted(r *Reader, tramp *unwind.Frame, n note) ([]byte, bool) {
 		if magic == aarch64FPSIMD {
 			return r.readBlock(at+16, 32*16)
 		}
-		if size < 8 || size > end-at {
+		if size < 8 {
 			return nil, false
 		}
 		at += size
@@ -74,10 +74,7 @@ func readVFPSingle(s *savedRegs, i int) ([]byte, bool) {
 
 // savedDouble returns a double register that calls preserve and that the frame has.
 func savedDouble(s *savedRegs, n int) ([]byte, bool) {
-	r, ok := s.r.arch.FromDWARF(256 + uint64(n))
-	if !ok {
-		return nil, false
-	}
+	r, _ := s.r.arch.FromDWARF(256 + uint64(n))
 	v, _, ok := s.frame.Reg(r)
 	if !ok {
 		return nil, false
@@ -112,7 +109,7 @@ func armInterrupted(r *Reader, tramp *unwind.Frame, n note) ([]byte, bool) {
 		if magic == armVFP {
 			return r.readBlock(at+8, 32*8)
 		}
-		if size < 8 || size > end-at {
+		if size < 8 {
 			return nil, false
 		}
 		at += size

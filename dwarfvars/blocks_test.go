@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/corewalk/corewalk/internal/format/dwarf"
+	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
@@ -44,6 +45,7 @@ func TestRegisterBanks(t *testing.T) {
 		{arch.AMD64, noteXState, 512, "17 xmm0 160:16; 40 st7 144:10"},
 		{arch.AMD64, noteXState, 832, "17 xmm0 160:16 576:16; 32 xmm15 400:16 816:16"},
 		{arch.AMD64, noteXState, 831, "31 xmm14 384:16 800:16; 32 xmm15 400:16"},
+		{arch.AMD64, noteXState, 833, "17 xmm0 160:16; 32 xmm15 400:16"}, // the upper halves are not in use
 		{arch.X86, notePRXFP, 512, "10 register 10 -; 11 st0 32:10; 18 st7 144:10; 19 register 19 -; 20 register 20 -; 21 xmm0 160:16; 28 xmm7 272:16; 29 mm0 32:8; 36 mm7 144:8; 37 register 37 -"},
 		{arch.X86, noteXState, 512, "11 st0 32:10; 28 xmm7 272:16"},
 		{arch.X86, noteFP, 512, "11 st0 32:10; 18 st7 144:10; 21 xmm0 160:16; 29 mm0 32:8"},
@@ -61,7 +63,7 @@ func TestRegisterBanks(t *testing.T) {
 		{arch.S390X, noteS390High, 256, "67 register 67 -; 68 v16 0:16; 69 v18 32:16; 83 v31 240:16; 84 register 84 -"},
 		{arch.S390, noteFP, 136, "16 f0 8:8; 31 f15 128:8; 68 register 68 -"},
 		{arch.MIPS64, noteFP, 256, "31 ra -; 32 f0 0:8; 63 f31 248:8; 64 hi -"},
-		{arch.MIPS, noteFP, 256, "31 ra -; 32 f0 4:4; 33 f1 0:4; 62 f30 244:4; 63 f31 240:4; 64 hi -"},
+		{arch.MIPS, noteFP, 256, "31 ra -; 32 f0 4:4; 33 f1 0:4; 34 f2 20:4; 35 f3 16:4; 62 f30 244:4; 63 f31 240:4; 64 hi -"},
 		{arch.MIPSEL, noteFP, 256, "32 f0 0:4; 33 f1 4:4; 63 f31 244:4"},
 		{arch.RISCV64, noteFP, 256, "31 t6 -; 32 f0 0:8; 63 f31 248:8; 64 register 64 -"},
 		{arch.Loong64, noteFP, 256, "31 s8 -; 32 f0 0:8; 63 f31 248:8; 64 register 64 -"},
@@ -70,7 +72,10 @@ func TestRegisterBanks(t *testing.T) {
 		p := newHand(c.arch, 8)
 		block := noise(c.bytes)
 		if c.note == noteXState && c.bytes > fxSize {
-			block[fxSize] |= 4 // the upper halves are in use
+			block[fxSize] = 4 // the upper halves are in use
+			if c.bytes == 833 {
+				block[fxSize] = 3
+			}
 		}
 		p.notes[c.note] = block
 		if status, ok := c.arch.RegByName("status"); ok {
@@ -139,7 +144,8 @@ func TestSignalFrames(t *testing.T) {
 		{"XSAVE behind FSAVE", arch.X86, noteXState, all(fp(80, 4, sp+256), fp(256+108, 4, 0), xsave(368, 832)), 368 + 836, "368:832"},
 		{"the first record", arch.ARM64, noteFP, fp(592, 4, 0x46508001), 592 + 528, "608:512"},
 		{"behind a record", arch.ARM64, noteFP, all(fp(592, 4, 1), fp(596, 4, 8), fp(600, 4, 0x46508001)), 600 + 528, "616:512"},
-		{"behind a record that is too small", arch.ARM64, noteFP, all(fp(592, 4, 1), fp(596, 4, 7), fp(599, 4, 0x46508001)), 599 + 528, ""},
+		{"behind a record that is too small", arch.ARM64, noteFP, all(fp(592, 4, 1), fp(596, 4, 7), fp(600, 4, 0x46508001)), 600 + 528, ""},
+		{"behind a record of nothing", arch.ARM64, noteFP, all(fp(592, 4, 1), fp(596, 4, 0)), 600, ""},
 		{"behind the largest record", arch.ARM64, noteFP, all(fp(592, 4, 1), fp(596, 4, 4096-8), fp(592+4096-8, 4, 0x46508001)), 592 + 4096 - 8 + 528, "4696:512"},
 		{"behind a record to the end", arch.ARM64, noteFP, all(fp(592, 4, 1), fp(596, 4, 4096), fp(592+4096, 4, 0x46508001)), 592 + 4096 + 528, ""},
 		{"behind a record beyond the end", arch.ARM64, noteFP, all(fp(592, 4, 1), fp(596, 4, 4097), fp(592+4097, 4, 0x46508001)), 592 + 4097 + 528, ""},
@@ -148,7 +154,8 @@ func TestSignalFrames(t *testing.T) {
 		{"without siginfo", arch.ARM, noteARMVFP, all(fp(0, 4, 0x5ac3c35a), fp(232, 4, 0x56465001)), 232 + 264, "240:256"},
 		{"without siginfo, behind a record", arch.ARM, noteARMVFP, all(fp(0, 4, 0x5ac3c35a), fp(232, 4, 1), fp(236, 4, 8), fp(240, 4, 0x56465001)), 240 + 264, "248:256"},
 		{"without siginfo and mark", arch.ARM, noteARMVFP, all(fp(0, 4, 0), fp(232, 4, 0x56465001)), 232 + 264, "240:256"},
-		{"behind a record that is too small", arch.ARM, noteARMVFP, all(fp(0, 4, 0x5ac3c35a), fp(232, 4, 1), fp(236, 4, 7), fp(239, 4, 0x56465001)), 239 + 264, ""},
+		{"behind a record that is too small", arch.ARM, noteARMVFP, all(fp(0, 4, 0x5ac3c35a), fp(232, 4, 1), fp(236, 4, 7), fp(240, 4, 0x56465001)), 240 + 264, ""},
+		{"behind a record of nothing", arch.ARM, noteARMVFP, all(fp(0, 4, 0x5ac3c35a), fp(232, 4, 1), fp(236, 4, 0)), 300, ""},
 		{"behind the largest record", arch.ARM, noteARMVFP, all(fp(0, 4, 0x5ac3c35a), fp(232, 4, 1), fp(236, 4, 504), fp(736, 4, 0x56465001)), 736 + 264, "744:256"},
 		{"behind a record to the end", arch.ARM, noteARMVFP, all(fp(0, 4, 0x5ac3c35a), fp(232, 4, 1), fp(236, 4, 512), fp(744, 4, 0x56465001)), 744 + 264, ""},
 		{"behind a record beyond the end", arch.ARM, noteARMVFP, all(fp(0, 4, 0x5ac3c35a), fp(232, 4, 1), fp(236, 4, 513), fp(745, 4, 0x56465001)), 745 + 264, ""},
@@ -205,5 +212,133 @@ func TestMIPSPlainSignalFrame(t *testing.T) {
 		if got := placeIn(p.mem, b); got != want {
 			t.Errorf("%#x: %s, want %s", code, got, want)
 		}
+	}
+	p := newHand(arch.MIPS64, 704)
+	copy(p.mem, noise(704))
+	p.put(handBase+16, 4, 0x24021017)
+	p.regs.Set(arch.MIPS64.PC, handBase+16)
+	b, _ := mipsInterrupted(New(p, nil), p.walk(t)[0], noteFP)
+	if got := placeIn(p.mem, b); got != "448:256" {
+		t.Errorf("n64: %s", got)
+	}
+}
+
+// TestHighSignalFrames: a stack in the upper half of a 32-bit address space.
+func TestHighSignalFrames(t *testing.T) {
+	const sp = 0xff000000
+	for _, c := range []struct {
+		arch *arch.Arch
+		at   map[uint64]uint64
+		want string
+	}{
+		{arch.X86, map[uint64]uint64{4: sp + 12, 8: sp + 140, 236: sp + 256}, "256:112"},
+		{arch.PPC, map[uint64]uint64{256: sp + 400}, "592:264"},
+		{arch.PPC, map[uint64]uint64{92: sp + 96}, "288:264"},
+	} {
+		p := newHand(c.arch, 900)
+		p.base = sp
+		p.regs.Set(c.arch.SP, sp)
+		copy(p.mem, noise(900))
+		for at, v := range c.at {
+			p.put(sp+at, 4, v)
+		}
+		r := New(p, nil)
+		top := p.walkBy(t)[0]
+		b, _ := r.machine.interrupted(r, top, noteFP)
+		if got := placeIn(p.mem, b); got != c.want {
+			t.Errorf("%s: %s, want %s", c.arch.Name, got, c.want)
+		}
+	}
+}
+
+// TestMIPSStatus: the status register tells how wide floating-point registers are.
+func TestMIPSStatus(t *testing.T) {
+	for _, c := range []struct {
+		status uint64
+		known  bool
+		note   int
+		want   string
+	}{{0, true, 256, "0:4"}, {1, true, 256, "0:4"}, {1 << 26, true, 256, "12:4"}, {0, false, 256, "-"}, {0, true, 7, "-"}} {
+		p := newHand(arch.MIPS, 8)
+		block := noise(c.note)
+		p.notes[noteFP] = block
+		if status, ok := p.arch.RegByName("status"); ok && c.known {
+			p.regs.Set(status, c.status)
+		}
+		r := New(p, nil)
+		a := r.activation(&Function{r: r}, p.walk(t), 0)
+		got := "-"
+		if raw, _, ok := a.e.vector(33); ok {
+			got = placeIn(block, raw)
+		}
+		if got != c.want {
+			t.Errorf("status %#x, known: %v: %s, want %s", c.status, c.known, got, c.want)
+		}
+		a.Close()
+	}
+}
+
+// bare is a process with nothing but what every process has, and maybe notes.
+type bare struct{ unwind.ProcessState }
+
+type noted struct {
+	bare
+	p *handProcess
+}
+
+func (n noted) ThreadNote(tid unwind.ThreadID, owner string, typ uint32) ([]byte, bool) {
+	return n.p.ThreadNote(tid, owner, typ)
+}
+
+// TestNotes: where the blocks of registers come from.
+func TestNotes(t *testing.T) {
+	p := newHand(arch.AMD64, 8)
+	for _, n := range []note{noteFP, noteXState, notePRXFP} {
+		p.notes[n] = []byte{byte(n)}
+	}
+	for name, c := range map[string]struct {
+		proc unwind.ProcessState
+		want string
+	}{"all": {p, "true true true"}, "notes only": {noted{bare{p}, p}, "false true true"}, "none": {bare{p}, "false false false"}} {
+		r := New(c.proc, nil)
+		var got []string
+		for _, n := range []note{noteFP, noteXState, notePRXFP} {
+			b, ok := r.note(1, n)
+			if ok && b[0] != byte(n) || !ok && b != nil {
+				t.Errorf("%s: note %#x is %x, %v", name, uint32(n), b, ok)
+			}
+			got = append(got, fmt.Sprint(ok))
+		}
+		if got := strings.Join(got, " "); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+	if m := machineOf(nil); m == nil || m.banks != nil {
+		t.Error("the machine of no architecture")
+	}
+}
+
+// TestCallersRegisters: a caller that no signal interrupted has no block of registers, and some
+// machines' signal frames have none that is known.
+func TestCallersRegisters(t *testing.T) {
+	for _, c := range []struct {
+		arch   *arch.Arch
+		signal bool
+		reg    uint64
+		known  bool
+	}{{arch.AMD64, true, 17, true}, {arch.AMD64, false, 17, false}, {arch.Loong64, true, 32, false}} {
+		p := newHand(c.arch, 1024)
+		p.put(handBase+224, 8, handBase+256)
+		frames := p.walkBy(t, func(in, out *unwind.Frame) {
+			if c.signal {
+				interrupted(in, out)
+			}
+		})
+		r := New(p, nil)
+		a := r.activation(&Function{r: r}, frames, 1)
+		if raw, _, ok := a.e.vector(c.reg); ok != c.known || !ok && raw != nil {
+			t.Errorf("%s, signal: %v: %v", c.arch.Name, c.signal, ok)
+		}
+		a.Close()
 	}
 }

@@ -33,7 +33,7 @@ func newProgram(t *testing.T, units ...[]*handDIE) *handProgram {
 	t.Helper()
 	sections, _ := unitSections(binary.LittleEndian, 8, 4, dwarf.LangC99, units...)
 	lib := &libstate.Library{Path: "program", LoadBias: handBias, Start: handBias, End: handBias + 0x10000}
-	p := &handProgram{newHand(arch.AMD64, 0x1000), lib, (&handFile{progs: []elffile.Prog{text}, sections: sections, symbols: map[string]uint64{"_alias": 0x2200}}).image(t)}
+	p := &handProgram{newHand(arch.AMD64, 0x1000), lib, (&handFile{progs: []elffile.Prog{text}, sections: sections, symbols: map[string]uint64{"_alias": 0x2200, "_zero": 0, "_one": 1}}).image(t)}
 	p.libs = &handLibraries{list: []*libstate.Library{lib}}
 	return p
 }

@@ -15,7 +15,7 @@ type codeviewRun struct {
 
 func findRun(runs []codeviewRun, reg pdb.Register) (registerPart, bool) {
 	for i := range runs {
-		if r := &runs[i]; reg >= r.first && reg-r.first < r.count {
+		if r := &runs[i]; reg-r.first < r.count { // not below first, either
 			return registerPart{reg: r.reg(uint64(reg - r.first)), off: r.off, size: r.size}, true
 		}
 	}

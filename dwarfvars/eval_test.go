@@ -346,6 +346,7 @@ func TestFrameRegisters(t *testing.T) {
 	}{
 		{"the youngest", arch.AMD64, dwarf.LangC99, 0, false, false, true, []uint64{0, 3, 6, 7, 14, 58, 59}, []uint64{17, 70, 99}},
 		{"a caller", arch.AMD64, dwarf.LangC99, 1, false, false, false, []uint64{0, 3, 6, 7, 14, 58, 59}, nil},
+		{"the youngest, left by a tail call", arch.AMD64, dwarf.LangC99, 0, true, false, false, []uint64{3, 6}, []uint64{0, 17}},
 		{"left by a tail call", arch.AMD64, dwarf.LangC99, 1, true, false, false, []uint64{3, 6, 12, 58, 59}, []uint64{0, 5, 17}},
 		{"of Go", arch.AMD64, dwarf.LangGo, 1, false, false, false, []uint64{6, 7, 14, 58, 59}, []uint64{0, 3, 12, 13, 15}},
 		{"of Go, of a PDB", arch.AMD64, dwarf.LangGo, 1, false, true, false, []uint64{0, 3}, nil},
@@ -371,7 +372,9 @@ func TestFrameRegisters(t *testing.T) {
 			}
 		})
 		a := handActivation(p, frames, c.index, dwarf.DIE{Unit: u, Off: u.Root()})
-		a.e.virtual = c.virtual
+		if a.e.virtual = c.virtual; c.virtual {
+			p.notes[noteFP] = make([]byte, fxSize)
+		}
 		if c.rec {
 			a.rec = &pdb.Func{}
 		}
@@ -421,5 +424,71 @@ func TestVectorsAsNumbers(t *testing.T) {
 			t.Errorf("%s %d: %#x, %v", c.arch.Name, c.reg, v, err)
 		}
 		a.Close()
+	}
+}
+
+// TestFrameOfValues: what the reading of values asks of a frame.
+func TestFrameOfValues(t *testing.T) {
+	integer, small := base("int", types.EncSigned, 4), base("signed char", types.EncSignedChar, 1)
+	number := func(v any) *handDIE { return die(dwarf.TagSubrangeType, handAttr{dwarf.AttrCount, v}) }
+	one := local("one", handAttr{dwarf.AttrConstValue, 11})
+	plain, refer, lost, computed, object, damaged := number(7), number(one), number(handRaw{dwarf.FormRef4, []byte{0xff, 0xff, 0, 0}}),
+		number(typed(ops(op.Const1u, 0xfe), small, op.Convert, 0)), number(ops(op.PushObjectAddress)), number(ops(op.Lit0+1, op.Plus))
+	bytes := local("bytes", handAttr{dwarf.AttrType, integer}, handAttr{dwarf.AttrConstValue, handBlock{1, 2, 0, 0}})
+	untyped := local("untyped", handAttr{dwarf.AttrConstValue, handBlock{1, 2, 0, 0}})
+	inMemory, bad := located(local("in memory"), integer, ops(op.Lit0)), located(local("bad"), integer, "text")
+	list := []*handDIE{function("f", 0x1000, 0x1100), integer, small, one, plain, refer, lost, computed, object, damaged, bytes, untyped, inMemory, bad}
+	p := newProgram(t, append([]*handDIE{spans(0x1000, 0x2000)}, list...), []*handDIE{base("other", types.EncSigned, 4)})
+	r, frames := p.at(t, 0x1010)
+	a, err := r.At(frames, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	f, u := (*frame)(a), a.fn.Unit
+	other, err := u.Data.UnitAt(dwarf.SecInfo, u.End)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(what, got, want string) {
+		t.Helper()
+		if got != want && (!strings.HasSuffix(want, "...") || !strings.HasPrefix(got, strings.TrimSuffix(want, "..."))) {
+			t.Errorf("%s: %s, want %s", what, got, want)
+		}
+	}
+	for d, want := range map[*handDIE]string{plain: "7", refer: "b", lost: "corrupt location: ...", computed: "fffffffffffffffe", object: "77", damaged: "corrupt location: ..."} {
+		v := u.Value(uint64(d.off), dwarf.AttrCount)
+		a.e.unit = other
+		check(fmt.Sprint("number ", d.off), result(f.NumberOf(0x77, u, &v)), want)
+	}
+	v := u.Value(uint64(computed.off), dwarf.AttrCount)
+	a.e.unit = other
+	addr, err := f.Address(u, v.B, 0)
+	check("address", result(addr, err), "fffffffffffffffe")
+	addr, err = f.Address(u, ops(op.PlusUconst, 8), 0x70)
+	check("address from a base", result(addr, err), "78")
+	short := types.Ref{DIE: small.in(u)}
+	for d, want := range map[*handDIE]string{bytes: "4 <nil>", untyped: "1 <nil>", inMemory: "4 <nil>", bad: "0 corrupt location: ..."} {
+		ob, err := f.Variable(d.in(u), short)
+		check(fmt.Sprint("variable ", d.off), fmt.Sprint(ob.Size, " ", err), want)
+	}
+	for d, want := range map[*handDIE]string{bytes: "01020000 true", one: " false", inMemory: " false", bad: " false"} {
+		b, ok := f.ConstantBytes(d.in(u))
+		check(fmt.Sprint("constant ", d.off), fmt.Sprintf("%x %v", b, ok), want)
+	}
+	for name, want := range map[string]string{"_alias": "102200 true", "_one": "100001 true", "_zero": "false", "none": "false"} {
+		at, ok := f.Symbol(name)
+		got := fmt.Sprintf("%x %v", at, ok)
+		if !ok {
+			got = "false"
+		}
+		check(name, got, want)
+	}
+	if _, ok := f.Global(0x10); ok {
+		t.Error("an address that counts from the start of a module, with DWARF")
+	}
+	a.rec = &pdb.Func{}
+	if at, ok := f.Global(0x10); at != handBias+0x10 || !ok {
+		t.Errorf("%#x, %v", at, ok)
 	}
 }

@@ -129,7 +129,12 @@ func (h *handLibraries) Libc() (*libstate.Library, bool) { return h.number(1) }
 // handFiles is the files of libraries.
 type handFiles map[*libstate.Library]*image.Image
 
-func (h handFiles) Image(lib *libstate.Library) *modules.Image { return (*modules.Image)(h[lib]) }
+func (h handFiles) Image(lib *libstate.Library) *modules.Image {
+	if lib == nil {
+		panic("the file of no library")
+	}
+	return (*modules.Image)(h[lib])
+}
 
 // spans are the attributes of a unit with code.
 func spans(low, high uint64) *handDIE { return die(dwarf.TagCompileUnit, code(low, high)...) }

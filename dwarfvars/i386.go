@@ -38,7 +38,7 @@ func fx386(off, size int) func(*savedRegs, int) ([]byte, bool) {
 			area, ok = s.block(noteXState)
 		}
 		if !ok { // minidumps have the FXSAVE area instead
-			if area, ok = s.block(noteFP); !ok || len(area) < fxSize {
+			if area, _ = s.block(noteFP); len(area) < fxSize {
 				return nil, false
 			}
 		}
@@ -63,10 +63,7 @@ func i386Interrupted(r *Reader, tramp *unwind.Frame, n note) ([]byte, bool) {
 	if r.kernelWord(sp+4, 4) == r.arch.Truncate(sp+i386Info) && r.kernelWord(sp+8, 4) == r.arch.Truncate(sp+i386Context) {
 		at = i386RTFP
 	}
-	addr, err := r.mem.Int(sp+at, 4, false)
-	if err != nil || addr == 0 {
-		return nil, false
-	}
+	addr := r.kernelWord(sp+at, 4)
 	if n == noteFP {
 		return r.readBlock(addr, fsaveSize)
 	}

@@ -131,7 +131,7 @@ func (b *bank) index(n uint64) int {
 // bank returns the bank of a DWARF number.
 func (m *machine) bank(n uint64) *bank {
 	for i := range m.banks {
-		if b := &m.banks[i]; n >= b.first && n-b.first < b.count {
+		if b := &m.banks[i]; n-b.first < b.count { // not below first, either
 			return b
 		}
 	}
@@ -142,16 +142,13 @@ func (m *machine) bank(n uint64) *bank {
 // offset off.
 func plain(n note, off, stride, size int) func(*savedRegs, int) ([]byte, bool) {
 	return func(s *savedRegs, i int) ([]byte, bool) {
-		b, ok := s.block(n)
-		if !ok {
-			return nil, false
-		}
+		b, _ := s.block(n)
 		return slice(b, off+stride*i, size)
 	}
 }
 
 func slice(b []byte, off, n int) ([]byte, bool) {
-	if off < 0 || off+n > len(b) {
+	if off+n > len(b) {
 		return nil, false
 	}
 	return b[off : off+n : off+n], true
@@ -206,11 +203,8 @@ func (r *Reader) readBlock(addr arch.Address, n int) ([]byte, bool) {
 	return b, r.mem.Read(addr, b) == nil
 }
 
-// kernelWord reads an integer of size bytes; all ones if it cannot.
+// kernelWord reads an integer of size bytes; 0 if it cannot.
 func (r *Reader) kernelWord(addr arch.Address, size int) uint64 {
-	v, err := r.mem.Int(addr, size, false)
-	if err != nil {
-		return ^uint64(0)
-	}
+	v, _ := r.mem.Int(addr, size, false)
 	return v
 }

@@ -2,11 +2,13 @@ package dwarfvars
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
 	"testing"
 
 	"github.com/corewalk/corewalk/internal/format/dwarf"
 	"github.com/corewalk/corewalk/internal/vars/types"
+	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
@@ -48,6 +50,11 @@ func TestMachineRegisters(t *testing.T) {
 		{"d5", arch.ARM, []handRegister{{noteARMVFP, 5 * 8, 8, f64(0.125)}, {noteARMVFP, 259, 1, 0}}, 261, double, "0.125"},
 		{"s11", arch.ARM, []handRegister{{noteARMVFP, 5*8 + 4, 4, f32(7.5)}, {noteARMVFP, 259, 1, 0}}, 75, float, "7.5"},
 		{"f1 holds floats as doubles", arch.PPC64, []handRegister{{noteFP, 8, 8, f64(2.5)}, {noteFP, 263, 1, 0}}, 33, float, "2.5"},
+		{"f1, a number", arch.PPC64, []handRegister{{noteFP, 8, 8, f64(2.5)}, {noteFP, 263, 1, 0}}, 33, base("int", types.EncSigned, 4), "0"},
+		{"mm0, too small", arch.AMD64, []handRegister{{noteFP, fxST, 8, 1}, {noteFP, 511, 1, 0}}, 41, base("__int128", types.EncSigned, 16), "<corrupt location: 8 bytes for 128 bits>"},
+		{"st0 of 16 bytes", arch.AMD64, []handRegister{{noteFP, fxST, 8, 1 << 63}, {noteFP, fxST + 8, 2, 0x3fff}, {noteFP, 511, 1, 0}}, 33, base("long double", types.EncFloat, 16), "1"},
+		{"st0, too small", arch.AMD64, []handRegister{{noteFP, fxST, 8, 1 << 63}, {noteFP, 511, 1, 0}}, 33, base("wide", types.EncUnsigned, 32), "<corrupt location: 10 bytes for 256 bits>"},
+		{"r3, too small", arch.PPC64, nil, 3, base("__int128", types.EncSigned, 16), "<r3 not recovered>"},
 		{"f1, little-endian", arch.PPC64LE, []handRegister{{noteFP, 8, 8, f64(2.5)}, {noteFP, 263, 1, 0}}, 33, float, "2.5"},
 		{"f1, a double", arch.PPC, []handRegister{{noteFP, 8, 8, f64(2.5)}, {noteFP, 263, 1, 0}}, 33, double, "2.5"},
 		{"vr2, gcc's number", arch.PPC64LE, []handRegister{{notePPCVMX, 32, 8, 7}, {notePPCVMX, 543, 1, 0}}, 1126, base("long", types.EncSigned, 8), "7"},
@@ -184,6 +191,92 @@ func TestInterrupted(t *testing.T) {
 		tc.fill(p)
 		if got := handValue(t, p, p.walk(t), 1, dwarf.LangC99, regx(tc.reg), tc.typ); got != tc.want {
 			t.Errorf("%s, %s: %s, want %s", tc.arch.Name, tc.name, got, tc.want)
+		}
+	}
+}
+
+// TestSavedDoubles: callers have the double registers of ARM that calls preserve, which are pairs
+// of single ones.
+func TestSavedDoubles(t *testing.T) {
+	p := newHand(arch.ARM, 8)
+	d8, _ := arch.ARM.FromDWARF(264)
+	frames := p.walkBy(t, func(_, out *unwind.Frame) { out.SetReg(d8, f32(2.5)<<32|f32(1.5), unwind.Location{}) })
+	float, double := base("float", types.EncFloat, 4), base("long long", types.EncUnsigned, 8)
+	for _, c := range []struct {
+		reg  uint64
+		typ  *handDIE
+		want string
+	}{{80, float, "1.5"}, {81, float, "2.5"}, {79, float, "<s15 not recovered>"}, {82, float, "<s18 not recovered>"}, {264, double, fmt.Sprint(f32(2.5)<<32 | f32(1.5))}, {265, double, "<d9 not recovered>"}} {
+		if got := handValue(t, p, frames, 1, dwarf.LangC99, regx(c.reg), c.typ); got != c.want {
+			t.Errorf("%d: %s, want %s", c.reg, got, c.want)
+		}
+	}
+}
+
+// TestWideRegisters reads parts of registers, and objects wider than one.
+func TestWideRegisters(t *testing.T) {
+	integer, wide := base("int", types.EncUnsigned, 4), base("__int128", types.EncUnsigned, 16)
+	for _, a := range []*arch.Arch{arch.AMD64, arch.PPC64} {
+		p := newHand(a, 8)
+		r3, _ := a.FromDWARF(3)
+		p.regs.Set(r3, 0x1122334455667788)
+		for _, c := range []struct {
+			name  string
+			place []byte
+			typ   *handDIE
+			want  string
+		}{
+			{"upper half", append([]byte{0x53}, bitPiece(32, 32)...), integer, fmt.Sprint(0x11223344)},
+			{"lower half", append([]byte{0x53}, bitPiece(32, 0)...), integer, fmt.Sprint(0x55667788)},
+			{"beyond it", append([]byte{0x53}, bitPiece(32, 33)...), integer, "<corrupt location: 8 bytes for 65 bits>"},
+			{"too wide", []byte{0x53}, wide, "<corrupt location: 8 bytes for 128 bits>"},
+			{"computed", []byte{0x35, 0x9f}, wide, "5"},
+		} {
+			if got := handValue(t, p, p.walk(t), 0, dwarf.LangC99, c.place, c.typ); got != c.want {
+				t.Errorf("%s, %s: %s, want %s", a.Name, c.name, got, c.want)
+			}
+		}
+	}
+}
+
+// TestLongDoubles reads 1.5 as each machine writes it in 16 bytes.
+func TestLongDoubles(t *testing.T) {
+	const quad, pair, x87 = 0x3fff8000_00000000, 0x3ff80000_00000000, 0x3fff
+	for _, c := range []struct {
+		arch        *arch.Arch
+		first, last uint64 // words of memory
+	}{
+		{arch.AMD64, 0xc000000000000000, x87}, {arch.ARM64, 0, quad}, {arch.RISCV64, 0, quad}, {arch.Loong64, 0, quad}, {arch.MIPS64EL, 0, quad},
+		{arch.MIPS64, quad, 0}, {arch.S390X, quad, 0}, {arch.S390, quad, 0}, {arch.PPC64, pair, 0}, {arch.PPC, pair, 0}, {arch.PPC64LE, pair, 0},
+	} {
+		p := newHand(c.arch, 16)
+		p.put(handBase, 8, c.first)
+		p.put(handBase+8, 8, c.last)
+		place := append([]byte{0x03}, bytesOf(c.arch.ByteOrder, handBase, c.arch.WordSize)...)
+		if got := handValue(t, p, p.walk(t), 0, dwarf.LangC99, place, base("long double", types.EncFloat, 16)); got != "1.5" {
+			t.Errorf("%s: %s", c.arch.Name, got)
+		}
+	}
+}
+
+// TestMemberFunctions: which part of a pointer to a member function tells that it is virtual.
+func TestMemberFunctions(t *testing.T) {
+	for _, c := range []struct {
+		arch          *arch.Arch
+		first, adjust uint64
+	}{
+		{arch.AMD64, 9, 0}, {arch.PPC64, 9, 0}, {arch.S390X, 9, 0}, {arch.RISCV64, 9, 0}, {arch.X86, 9, 0},
+		{arch.ARM64, 8, 1}, {arch.ARM, 8, 1}, {arch.MIPS, 8, 1}, {arch.MIPS64, 8, 1},
+	} {
+		p := newHand(c.arch, 16)
+		w := c.arch.WordSize
+		p.put(handBase, w, c.first)
+		p.put(handBase+uint64(w), w, c.adjust)
+		fn, class := die(dwarf.TagSubroutineType), structure("s", 1)
+		pointer := die(dwarf.TagPtrToMemberType, handAttr{dwarf.AttrType, fn}, handAttr{dwarf.AttrContainingType, class})
+		place := append([]byte{0x03}, bytesOf(c.arch.ByteOrder, handBase, w)...)
+		if got := handValue(t, p, p.walk(t), 0, dwarf.LangCPlusPlus, place, pointer, fn, class); got != "&virtual table offset 8, this adjustment 0" {
+			t.Errorf("%s: %s", c.arch.Name, got)
 		}
 	}
 }

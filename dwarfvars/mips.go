@@ -37,10 +37,7 @@ const mipsFR = 1 << 26
 func readMIPS32Float(s *savedRegs, i int) ([]byte, bool) {
 	high := false
 	if i%2 == 1 {
-		status, ok := s.r.arch.RegByName("status")
-		if !ok {
-			return nil, false
-		}
+		status, _ := s.r.arch.RegByName("status")
 		v, _, ok := s.frame.Reg(status)
 		if !ok {
 			return nil, false

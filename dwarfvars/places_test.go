@@ -35,7 +35,7 @@ func TestPlaces(t *testing.T) {
 	five := structure("five", 20, member("a", integer, 0), member("b", integer, 4), member("c", integer, 8), member("d", integer, 12), member("e", integer, 16))
 	pointer := die(dwarf.TagPointerType, handAttr{dwarf.AttrType, integer})
 	pointers := structure("pointers", 16, member("p", pointer, 0), member("n", long, 8))
-	big, most := array(u8, values.MaxObject+1), array(u8, values.MaxObject)
+	big, most, nine := array(u8, values.MaxObject+1), array(u8, values.MaxObject), structure("nine", 9, member("x", integer, 0))
 	unsized := named(dwarf.TagStructureType, "unsized", handAttr{dwarf.AttrDeclaration, true})
 	target := local("target", handAttr{dwarf.AttrType, integer}, handAttr{dwarf.AttrConstValue, 33})
 	reg := func(n op.Op) []byte { return ops(op.Reg0 + n) }
@@ -74,6 +74,12 @@ func TestPlaces(t *testing.T) {
 		{"a pointer and a register", pointers, func() []byte { return parts(implicit(target, 8)(), piece(reg(5), 8)) }, "{p = (synthetic pointer) 33, n = 4294967294}", "pieces: optimised away; register rdi", ""},
 		{"a pointer and nothing", pointers, func() []byte { return parts(implicit(target, 8)(), piece(nil, 8)) }, "{p = (synthetic pointer) 33, n = <optimised out>}", "pieces: optimised away; nowhere", ""},
 		{"empty", integer, []byte{}, "<optimised out>", "", ""},
+		{"empty, of no size", unsized, []byte{}, "<optimised out>", "", ""},
+		{"half in memory", pair, at(28), "{x = 0, y = <no memory at 0x10020>}", "memory at 0x1001c", ""},
+		{"one lost piece", pair, piece(reg(17), 8), "<xmm0 not recovered>", "register xmm0", ""},
+		{"nothing of a lost register", pair, parts(piece(reg(17), 0), piece(nil, 8)), "<optimised out>", "pieces: register xmm0; nowhere", ""},
+		{"the last bytes of memory", pair, parts(piece(at(28), 4), piece(reg(5), 4)), "{x = 0, y = -2}", "pieces: memory at 0x1001c; register rdi", ""},
+		{"nine bytes", nine, ops(op.OpImplicitValue, 8, 1, 2, 3, 4, 5, 6, 7, 8), "<corrupt location: 8 bytes for 72 bits>", "constant", ""},
 		{"damaged", integer, ops(op.Addr), "<corrupt location: DW_OP_addr at offset 0x0: malformed DWARF expression: need 8 bytes at offset 0x1 of 0x1: unexpected end of data>", "", "<malformed at 0x0: DW_OP_addr>"},
 		{"two pieces", pair, parts(piece(reg(5), 4), piece(at(4), 4)), "{x = -2, y = 9}", "pieces: register rdi; memory at 0x10004", ""},
 		{"two alike", pair, parts(piece(reg(5), 4), piece(reg(5), 4)), "{x = -2, y = -2}", "register rdi", ""},
@@ -96,7 +102,7 @@ func TestPlaces(t *testing.T) {
 		{"not in the list", integer, []handLoc{{0x10, 0x20, reg(3)}}, "<optimised out>", "", ""},
 		{"not a place", integer, "text", "<corrupt location: unit at .debug_info+0x0: form 0x8 is not a location: malformed DWARF>", "", ""},
 	}
-	list := []*handDIE{integer, long, char, wide, u8, float, pair, five, pointer, pointers, big, most, unsized, target}
+	list := []*handDIE{integer, long, char, wide, u8, float, pair, five, pointer, pointers, big, most, nine, unsized, target}
 	for _, c := range cases {
 		list = append(list, located(local(c.name), c.typ, c.place))
 	}

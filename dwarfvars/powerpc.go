@@ -59,11 +59,7 @@ func ppc64Interrupted(r *Reader, tramp *unwind.Frame, n note) ([]byte, bool) {
 	case noteFP:
 		return r.readBlock(sp+ppc64SigFPRs, 33*8)
 	case notePPCVMX:
-		addr, err := r.mem.Int(sp+ppc64SigVMX, 8, false)
-		if err != nil || addr == 0 {
-			return nil, false
-		}
-		return r.readBlock(addr, 32*16)
+		return r.readBlock(r.kernelWord(sp+ppc64SigVMX, 8), 32*16)
 	}
 	return nil, false
 }

@@ -44,8 +44,8 @@ func (r *Reader) tlsAddress(tid unwind.ThreadID, lib *libstate.Library, im *imag
 	if abi == nil {
 		return 0, &unknown.TLS{Why: "its layout is not known for " + r.arch.Name}
 	}
-	tp, ok := abi.pointer(r, tid)
-	if !ok || tp == 0 {
+	tp, _ := abi.pointer(r, tid)
+	if tp == 0 {
 		return 0, &unknown.TLS{Why: "the thread has no thread pointer"}
 	}
 	start, size, align, ok := tlsSegment(im)
@@ -91,8 +91,8 @@ func (w *readerWhere) ThreadLocal(tid unwind.ThreadID, module, offset uint64) (a
 	if abi == nil {
 		return 0, &unknown.TLS{Why: "its layout is not known for " + r.arch.Name}
 	}
-	tp, ok := abi.pointer(r, tid)
-	if !ok || tp == 0 {
+	tp, _ := abi.pointer(r, tid)
+	if tp == 0 {
 		return 0, &unknown.TLS{Why: "the thread has no thread pointer"}
 	}
 	r.tls.once.Do(r.findTLS)
@@ -113,7 +113,7 @@ func (r *Reader) tlsBlockOf(abi *tlsABI, tp, id uint64) (uint64, error) {
 	}
 	if r.tls.musl {
 		// The first word is the number of entries.
-		if n, err := r.proc.ReadWord(dtv); err != nil || id > n {
+		if n, _ := r.proc.ReadWord(dtv); id > n {
 			return 0, &unknown.TLS{Why: "the thread has none for the library"}
 		}
 	}
@@ -165,7 +165,7 @@ func (r *Reader) findTLS() {
 	const maxLibraries = 1 << 14
 	w := uint64(r.arch.WordSize)
 	m := r.linkMap(libs)
-	for n := 0; m != 0 && n < maxLibraries; n++ {
+	for n := 0; n < maxLibraries; n++ {
 		bias, err := r.proc.ReadWord(m)
 		next, err2 := r.proc.ReadWord(m + 3*w)
 		id, ok := number(m)
@@ -205,10 +205,7 @@ func (r *Reader) glibcNumber(libc *libstate.Library) (number numberOf, why strin
 func (r *Reader) muslNumber(libs libstate.LibraryState) numberOf {
 	count := uint64(0)
 	return func(m uint64) (uint64, bool) {
-		dynamic, err := r.proc.ReadWord(m + 2*uint64(r.arch.WordSize))
-		if err != nil {
-			return 0, false
-		}
+		dynamic, _ := r.proc.ReadWord(m + 2*uint64(r.arch.WordSize))
 		lib, ok := libs.LibraryAt(dynamic)
 		if !ok {
 			return 0, false
@@ -246,8 +243,8 @@ func (r *Reader) linkMap(libs libstate.LibraryState) arch.Address {
 		}
 		for n := range min(p.Memsz/(2*w), 1024) {
 			at := p.Vaddr + exe.LoadBias + n*2*w
-			tag, err := r.proc.ReadWord(at)
-			if err != nil || tag == 0 {
+			tag, _ := r.proc.ReadWord(at)
+			if tag == 0 {
 				return 0
 			}
 			if tag == elffile.DT_DEBUG {

@@ -17,6 +17,8 @@ func TestProgramStorage(t *testing.T) {
 	segment := func(align uint64) *image.Image {
 		return (&handFile{progs: []elffile.Prog{text, {Type: elffile.PT_TLS, Vaddr: 0x4000, Memsz: 0x1c, Align: align}}}).image(t)
 	}
+	odd := (&handFile{progs: []elffile.Prog{text, {Type: elffile.PT_TLS, Vaddr: 0x4000, Memsz: 0x1b}}}).image(t)
+	low := (&handFile{progs: []elffile.Prog{text, {Type: elffile.PT_TLS, Vaddr: 0x10, Memsz: 0x1c, Align: 8}}}).image(t)
 	set := func(names ...string) func(*handProcess) {
 		return func(p *handProcess) {
 			for _, name := range names {
@@ -46,6 +48,11 @@ func TestProgramStorage(t *testing.T) {
 		{"behind the last address", arch.AMD64, set("fs_base"), exe, segment(0), 0x401c, "74000"},
 		{"above", arch.ARM64, note, exe, segment(8), 4, "70014"},
 		{"above, aligned", arch.ARM64, note, exe, segment(64), 4, "70044"},
+		{"above", arch.ARM, note, exe, segment(8), 4, "7000c"},
+		{"above, aligned", arch.ARM, note, exe, segment(64), 4, "70044"},
+		{"of an odd size, without an alignment", arch.AMD64, set("fs_base"), exe, odd, 4, "6ffe9"},
+		{"an offset that is an address, too", arch.AMD64, set("fs_base"), exe, low, 0x14, "6fff4"},
+		{"the first address that is no offset", arch.AMD64, set("fs_base"), exe, low, 0x1c, "6ffec"},
 		{"above", arch.RISCV64, set("tp"), exe, segment(8), 4, "70004"},
 		{"above", arch.Loong64, set("tp"), exe, segment(8), 4, "70004"},
 		{"with a bias", arch.PPC64LE, set("r13"), exe, segment(8), 4, "69004"},
@@ -117,6 +124,7 @@ func TestLibraryNumbers(t *testing.T) {
 		s.put(descriptor, 4, 64)
 		s.put(descriptor+4, 4, 1)
 		s.put(descriptor+8, 4, 0x40)
+		s.put(descriptor+12, 4, 0xffffffff)
 		for i, bias := range []uint64{0x1000, biasA, biasB, biasC} {
 			m := uint64(maps + 0x100*i)
 			s.put(m, 8, bias)
@@ -158,6 +166,16 @@ func TestLibraryNumbers(t *testing.T) {
 		{"the list ends", glibc, func(s *scene) { s.put(maps+0x118, 8, 0) }, "1 - - "},
 		{"the list leads nowhere", glibc, func(s *scene) { s.put(maps+0x118, 8, 8) }, "1 - - "},
 		{"the next one is lost", glibc, func(s *scene) { s.put(maps+0x118, 8, handBase+0xff0) }, "1 - - "},
+		{"the number of one is lost", glibc, func(s *scene) {
+			s.put(maps+0x18, 8, handBase+0xfc8)
+			s.put(handBase+0xfc8+24, 8, maps+0x300)
+		}, "- - - "},
+		{"all but the number of one is lost", glibc, func(s *scene) {
+			s.put(descriptor+8, 4, 8)
+			s.put(maps+0x18, 8, handBase+0xff0)
+			s.put(handBase+0xff0, 8, biasB)
+			s.put(handBase+0xff8, 8, 7)
+		}, "- - - "},
 		{"a circle", glibc, func(s *scene) { s.put(maps+0x318, 8, maps) }, "1 - 3 "},
 		{"a library that is not known", musl, func(s *scene) { s.put(maps+0x110, 8, 0x700000) }, "- - - "},
 		{"a library without a file", musl, func(s *scene) { delete(s.files, s.libs[3]) }, "1 - - "},

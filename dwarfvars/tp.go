@@ -5,8 +5,8 @@ import "github.com/corewalk/corewalk/unwind"
 // tpNote reads a thread pointer that is the first word of a note.
 func tpNote(n note) func(*Reader, unwind.ThreadID) (uint64, bool) {
 	return func(r *Reader, tid unwind.ThreadID) (uint64, bool) {
-		b, ok := r.note(tid, n)
-		if !ok || len(b) < r.arch.WordSize {
+		b, _ := r.note(tid, n)
+		if len(b) < r.arch.WordSize {
 			return 0, false
 		}
 		return r.arch.Word(b), true
@@ -23,10 +23,7 @@ func tpRegister(numbers ...uint64) func(*Reader, unwind.ThreadID) (uint64, bool)
 		}
 		var tp uint64
 		for _, n := range numbers {
-			reg, ok := r.arch.FromDWARF(n)
-			if !ok {
-				return 0, false
-			}
+			reg, _ := r.arch.FromDWARF(n)
 			v, ok := regs.Get(reg)
 			if !ok {
 				return 0, false
@@ -41,8 +38,8 @@ func tpRegister(numbers ...uint64) func(*Reader, unwind.ThreadID) (uint64, bool)
 func tpNamed(name string) func(*Reader, unwind.ThreadID) (uint64, bool) {
 	return func(r *Reader, tid unwind.ThreadID) (uint64, bool) {
 		regs, err := r.proc.Registers(tid)
-		reg, ok := r.arch.RegByName(name)
-		if err != nil || !ok {
+		reg, _ := r.arch.RegByName(name)
+		if err != nil {
 			return 0, false
 		}
 		return regs.Get(reg)

@@ -9,7 +9,9 @@ import (
 // has been executed: Linux, the BSDs and macOS leave the pc behind it. Windows moves
 // the pc back for handlers in the process, but not for a debugger, which writes the pc
 // as it reads it; the exception's address is that of the instruction in both cases.
-// Other architectures stop on the instruction.
+// s390 leaves the pc behind any instruction that it suppresses: an illegal one, a
+// breakpoint, and a division by zero; Linux moves it back for bad accesses only, and
+// si_addr is the address of the instruction. Other architectures stop on it.
 
 const (
 	int3Code  = 0xcc
@@ -20,13 +22,19 @@ const (
 	wowBreakpoint = 0x4000001f // of a 32-bit program on 64-bit Windows
 	machBreakpnt  = 6          // EXC_BREAKPOINT
 	machStep      = 1          // its code EXC_I386_SGL
+
+	s390MaxLen = 6 // bytes in an instruction
 )
 
 // BehindBreakpoint reports whether the pc of a thread with signal s is after the
-// breakpoint instruction that stopped it (unwind.TrapState). gdb sets the pc of a program
-// that it stopped back to the instruction, so the bytes before the pc must be one.
+// instruction that stopped it (unwind.TrapState). gdb sets the pc of a program that it
+// stopped back to a breakpoint, so the bytes before the pc must be one.
 func BehindBreakpoint(a *arch.Arch, s SignalInfo, regs arch.RegSet, mem arch.Memory) bool {
-	const sigTrap = 5
+	const sigIll, sigTrap, sigFPE = 4, 5, 8
+	if a != nil && a.Family == arch.FamilyS390 && s.HasAddr && (s.Signo == sigIll || s.Signo == sigTrap || s.Signo == sigFPE) {
+		pc, ok := regs.Get(a.PC)
+		return ok && pc > s.Addr && pc-s.Addr <= s390MaxLen
+	}
 	if s.Signo != sigTrap || s.HasSender {
 		return false
 	}
@@ -49,8 +57,7 @@ func behindInt3(a *arch.Arch, regs arch.RegSet, mem arch.Memory) bool {
 	return n == 1 && b[0] == int3Code
 }
 
-// BehindTrap reports whether the thread died at a breakpoint instruction and its pc is
-// after that instruction.
+// BehindTrap reports whether the pc of the thread is after the instruction that it died at.
 func (c *ELFCore) BehindTrap(id unwind.ThreadID) bool {
 	s, ok := c.ThreadSignal(id)
 	if !ok || s.Signo == 0 {
@@ -60,8 +67,7 @@ func (c *ELFCore) BehindTrap(id unwind.ThreadID) bool {
 	return err == nil && BehindBreakpoint(c.Arch(), s, regs, c)
 }
 
-// BehindTrap reports whether the thread died at a breakpoint instruction and its pc is
-// after that instruction.
+// BehindTrap reports whether the pc of the thread is after the instruction that it died at.
 func (d *Minidump) BehindTrap(id unwind.ThreadID) bool {
 	e, ok := d.Exception()
 	if def, err := d.DefaultThread(); !ok || err != nil || id != unwind.NullThread && id != def || e.Thread != def || d.arch == nil {

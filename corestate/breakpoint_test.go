@@ -52,6 +52,45 @@ func TestBehindBreakpoint(t *testing.T) {
 	}
 }
 
+// TestBehindSuppressed: s390's pc is after an instruction of 2, 4 or 6 bytes that was suppressed.
+func TestBehindSuppressed(t *testing.T) {
+	at := func(signo int, addr uint64) SignalInfo {
+		return SignalInfo{Source: FullSigInfo, Signo: signo, Code: 1, HasAddr: true, Addr: addr}
+	}
+	const pc = 0x1000
+	for _, tt := range []struct {
+		name string
+		a    *arch.Arch
+		s    SignalInfo
+		want bool
+	}{
+		{"illegal, 2 bytes", arch.S390X, at(4, pc-2), true},
+		{"division, 4 bytes", arch.S390X, at(8, pc-4), true},
+		{"breakpoint, 2 bytes", arch.S390X, at(5, pc-2), true},
+		{"6 bytes, 31 bits", arch.S390, at(8, pc-6), true},
+		{"too far", arch.S390X, at(8, pc-7), false},
+		{"at the instruction", arch.S390X, at(8, pc), false},
+		{"before it", arch.S390X, at(8, pc+4), false},
+		{"bad access", arch.S390X, at(11, pc-4), false},
+		{"bus error", arch.S390X, at(7, pc-4), false},
+		{"no address", arch.S390X, SignalInfo{Source: FullSigInfo, Signo: 8, Addr: pc - 4}, false},
+		{"another architecture", arch.PPC64, at(8, pc-4), false},
+		{"x86", arch.AMD64, at(4, pc-2), false},
+		{"no architecture", nil, at(8, pc-4), false},
+	} {
+		var regs arch.RegSet
+		if tt.a != nil {
+			regs.Set(tt.a.PC, pc)
+		}
+		if got := BehindBreakpoint(tt.a, tt.s, regs, bytesAt{}); got != tt.want {
+			t.Errorf("%s: %v", tt.name, got)
+		}
+	}
+	if BehindBreakpoint(arch.S390X, at(8, ^uint64(3)), arch.RegSet{}, bytesAt{}) {
+		t.Error("program counter not known")
+	}
+}
+
 func TestMinidumpBehindTrap(t *testing.T) {
 	const pc = 0x140001235
 	dump := func(os uint32, code, flags uint32, addr uint64) *Minidump {

@@ -168,6 +168,7 @@ func TestS390(t *testing.T) {
 		{"a7d50004", "bras %r13,0x401008", Jump, 0, m(r(13)), r(13), none, 0, true},
 		{"07fe", "br %r14", Ret, m(r(14)), 0, none, r(14), 0, true},
 		{"07f4", "br %r4", JumpIndirect, m(r(4)), 0, none, r(4), 0, true},
+		{"0001", "(bytes 00 01)", Trap, 0, 0, none, none, 0, true},
 		{"a7f40001", "j 0x401002", Trap, 0, 0, none, none, 0, true},
 		{"a7840008", "je 0x401010", CondJump, 0, 0, none, none, 0, true},
 		{"0aad", "svc 173", Syscall, 0, m(r(2)), none, none, 0, true},

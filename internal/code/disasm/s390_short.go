@@ -6,6 +6,8 @@ import "github.com/corewalk/corewalk/unwind/arch"
 func (d s390Inst) two() error {
 	op, r1, r2 := d.code[0], d.field(2), d.field(3)
 	switch {
+	case op == 0x00 && d.code[1] == 0x01: // undefined: the second half of a branch into its own middle, and Linux's breakpoint
+		d.Kind = Trap
 	case op == 0x01:
 		return d.noOperands()
 	case op == 0x05, op == 0x0d, op == 0x0c: // balr, basr, bassm

@@ -98,6 +98,9 @@ func (in *inspection) decode(inst *disasm.Inst, f *unwind.Frame) error {
 	var code [disasm.MaxLen]byte
 	at, pointer := f.RA(), f.CodePointer()
 	if back := at - f.LookupAddr(); f.IsTopFrame() && back != 0 {
+		if s := in.Signal; in.arch.Family == arch.FamilyS390 && s != nil && s.HasAddr {
+			back = at - s.Addr // its instructions have several lengths
+		}
 		at, pointer = at-back, pointer-back
 	}
 	n, err := in.Proc.ReadMem(at, code[:])

@@ -1,6 +1,7 @@
 package reason
 
 import (
+	"encoding/binary"
 	"strings"
 
 	"github.com/corewalk/corewalk/internal/code/disasm"
@@ -24,7 +25,7 @@ func (in *Input) arithmetic() Reason {
 	case 0: // not known
 	case fpeIntDiv:
 		r.Kind = report.CrashDivZero
-		if in.Inst == nil && in.isX86() {
+		if in.Inst == nil && in.overflowsAlike() {
 			r.Text = "integer division by zero, or its quotient does not fit"
 		}
 	case fpeIntOvf:
@@ -44,11 +45,16 @@ func (in *Input) arithmetic() Reason {
 
 func (in *Input) isX86() bool { return in.Arch != nil && in.Arch.Family == arch.FamilyX86 }
 
-// division says what was wrong with the division at pc: x86 raises the same fault for a division by zero and
-// for a quotient that does not fit. The kind is "" if the instruction is not a division or its divisor is not
-// known.
+// overflowsAlike reports whether the processor raises the same fault for a division by zero and for a quotient
+// that does not fit.
+func (in *Input) overflowsAlike() bool {
+	return in.isX86() || in.Arch != nil && in.Arch.Family == arch.FamilyS390
+}
+
+// division says what was wrong with the division at pc. The kind is "" if the instruction is not a division or
+// its divisor is not known.
 func (in *Input) division() (kind, text string) {
-	if in.Inst == nil || in.Inst.Kind != disasm.Div || !in.isX86() {
+	if in.Inst == nil || in.Inst.Kind != disasm.Div {
 		return "", ""
 	}
 	v, ok := in.divisor()
@@ -92,6 +98,9 @@ func (in *Input) divisor() (uint64, bool) {
 	v, ok := in.Regs.Get(in.Inst.Src)
 	if addr, isMem := in.Inst.EffectiveAddress(&in.Regs); isMem {
 		v, ok = in.word(addr)
+		if in.Arch.ByteOrder == binary.BigEndian {
+			v >>= 8 * (uint(in.Arch.WordSize) - uint(in.Inst.Size))
+		}
 	}
 	return in.ofSize(v), ok
 }

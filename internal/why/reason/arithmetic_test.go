@@ -35,7 +35,15 @@ func TestArithmetic(t *testing.T) {
 		{at{a: arch.ARM64}, 1, report.CrashDivZero, zero},
 		{at{a: x64, code: nop}, 1, report.CrashDivZero, zero},
 		{at{a: x64, code: "89c8", regs: regs{"rcx": 3}}, 1, report.CrashDivZero, zero}, // mov eax, ecx
-		{at{a: arch.S390X, code: "b90d0004", regs: regs{"r4": 3}}, 1, report.CrashDivZero, zero},
+		{at{a: arch.S390X}, 1, report.CrashDivZero, either},
+		{at{a: arch.S390X, code: "b90d0024", regs: regs{"r4": 3}}, 1, report.CrashDivOverflow, fits}, // dsgr %r2, %r4
+		{at{a: arch.S390X, code: "b90d0024", regs: regs{"r4": minus1}}, 1, report.CrashDivOverflow, fits},
+		{at{a: arch.S390X, code: "b90d0024", regs: regs{"r4": 0}}, 1, report.CrashDivZero, zero},
+		{at{a: arch.S390X, code: "b91d0024", regs: regs{"r4": 3 << 32}}, 1, report.CrashDivZero, zero},                                               // dsgfr %r2, %r4
+		{at{a: arch.S390X, code: "5d203000", regs: regs{"r3": data}, words: map[uint64]uint64{data: 3}}, 1, report.CrashDivZero, zero},               // d %r2, 0(%r3)
+		{at{a: arch.S390X, code: "5d203000", regs: regs{"r3": data}, words: map[uint64]uint64{data: 3 << 32}}, 1, report.CrashDivOverflow, fits},     // d %r2, 0(%r3)
+		{at{a: arch.S390X, code: "e3203000000d", regs: regs{"r3": data}, words: map[uint64]uint64{data: 3 << 32}}, 1, report.CrashDivOverflow, fits}, // dsg %r2, 0(%r3)
+		{at{a: arch.S390X, code: "e3203000000d", regs: regs{"r3": data}, words: map[uint64]uint64{data: 0}}, 1, report.CrashDivZero, zero},           // dsg %r2, 0(%r3)
 		{at{a: x64}, 2, report.CrashIntOverflow, "integer overflow"},
 		{at{a: x64}, 3, report.CrashFloat, "floating-point division by zero"},
 		{at{a: x64}, 8, report.CrashBounds, "subscript out of range"},
@@ -76,6 +84,7 @@ func TestArithmetic(t *testing.T) {
 		if c.code == 0 {
 			in.Signal = Signal{Number: sigFPE, Code: 3} // which means nothing
 		}
+		in.Signal.Addr, in.Signal.HasAddr = text, true
 		r := Why(in)
 		if r.Kind != c.kind || r.Text != c.text || r.AtInst != (in.Inst != nil) {
 			t.Errorf("%s, code %d, at %q, %v: %s: %q; want %s: %q", c.p.a.Name, c.code, c.p.code, c.p.regs, r.Kind, r.Text, c.kind, c.text)

@@ -197,6 +197,7 @@ func TestMachReasons(t *testing.T) {
 		{mach(1, 0x105), nil, "EXC_BAD_ACCESS / EXC_ARM_PAC_FAIL"}, {mach(1, 13), nil, "EXC_BAD_ACCESS / EXC_I386_GPFLT"},
 		{mach(1, 13), arch.ARM64, "EXC_BAD_ACCESS / 0x0000000d"}, {mach(1, 1, 10, 6<<24), arch.AMD64, "EXC_BAD_ACCESS / KERN_INVALID_ADDRESS"},
 		{mach(0, 0, 10, 32<<24), arch.AMD64, "EXC_CRASH / signal 32"},
+		{mach(0x43506e78, 7), arch.ARM64, "Uncaught NSException"},
 		{mach(0, 7), arch.AMD64, "00000000 / 0x00000007"}, {mach(0, 0, 10, 1<<24), arch.AMD64, "EXC_CRASH / SIGHUP"},
 	} {
 		if got := c.e.Name(c.a); !strings.HasSuffix(got, c.want) {

@@ -67,7 +67,20 @@ const nullZone = 0x10000
 func Why(in Input) Reason {
 	in.Signal = in.Signal.linux()
 	in.Signal.Addr = in.truncate(in.Signal.Addr)
+	if in.passed() {
+		in.Inst = nil
+	}
 	return in.complete(in.why())
+}
+
+// passed reports whether the instruction at pc is not the one that raised the signal: s390 leaves the pc behind an
+// instruction that it suppresses. The signal's address tells where that was.
+func (in *Input) passed() bool {
+	s := &in.Signal
+	if in.Inst == nil || in.Arch.Family != arch.FamilyS390 || s.Addr == in.Inst.PC {
+		return false
+	}
+	return s.Number == sigIll || s.Number == sigTrap || s.Number == sigFPE
 }
 
 // complete adds what the instruction and the memory map say about a reason.

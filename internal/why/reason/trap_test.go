@@ -50,6 +50,7 @@ func TestIllegal(t *testing.T) {
 		if c.code == 0 {
 			in.Signal = Signal{Number: sigIll, Code: 5} // which means nothing
 		}
+		in.Signal.Addr, in.Signal.HasAddr = text, true
 		if r := Why(in); r.Kind != c.kind || r.Text != c.text || r.AtInst != (in.Inst != nil) {
 			t.Errorf("%s, code %d, at %q: %s: %q; want %s: %q", c.p.a.Name, c.code, c.p.code, r.Kind, r.Text, c.kind, c.text)
 		}
@@ -131,6 +132,8 @@ func TestTrapNumbers(t *testing.T) {
 		{arch.ARM64, brk(0xf005), report.CrashTrap, unreached},
 		{arch.ARM64, "01550000", report.CrashTrap, unreached}, // udf #0x5501
 		{arch.ARM, "f000f0e7", report.CrashTrap, unreached},
+		{arch.S390X, "a7f40001", report.CrashTrap, unreached}, // j .+2
+		{arch.S390X, "0001", report.CrashTrap, unreached},
 		{arch.RISCV64, "670fb900", "", ""}, // jalr
 		{arch.AMD64, nop, "", ""},
 	} {
@@ -143,5 +146,33 @@ func TestTrapNumbers(t *testing.T) {
 	in := at{a: arch.AMD64}.input(t)
 	if kind, text := in.trap(); kind != "" || text != "" {
 		t.Errorf("no instruction: %s: %q", kind, text)
+	}
+}
+
+// TestPassed: s390's pc is behind an instruction that it suppressed; the signal's address is that of the instruction.
+func TestPassed(t *testing.T) {
+	for _, c := range []struct {
+		a      *arch.Arch
+		code   string
+		number int
+		addr   uint64 // 0 if not known
+		atInst bool
+	}{
+		{arch.S390X, "b90d0024", sigFPE, text, true}, {arch.S390X, "b90d0024", sigFPE, text - 4, false}, {arch.S390X, "b90d0024", sigFPE, 0, false},
+		{arch.S390X, "b90d0024", sigIll, text, true}, {arch.S390X, "b90d0024", sigIll, text - 4, false},
+		{arch.S390X, "b90d0024", sigSegv, text - 4, true},
+		{arch.AMD64, nop, sigIll, text - 4, true}, {arch.AMD64, "", sigIll, text, false},
+		{arch.S390X, "a7f40001", sigTrap, text, true}, {arch.S390X, "a7f40001", sigTrap, text - 4, false}, // j .+2
+	} {
+		in := at{a: c.a, code: c.code}.input(t)
+		in.Signal = Signal{Number: c.number, Code: 1, HasInfo: true, Addr: c.addr, HasAddr: c.addr != 0}
+		if r := Why(in); r.AtInst != c.atInst {
+			t.Errorf("%s, signal %d at %#x: %s: at the instruction: %v", c.a.Name, c.number, c.addr, r.Text, r.AtInst)
+		}
+	}
+	for number, want := range map[int]string{sigIll: "illegal opcode", sigFPE: "integer division by zero"} {
+		if r := Why(Input{Signal: sig(number, 1)}); r.Text != want {
+			t.Errorf("no architecture: %+v", r)
+		}
 	}
 }

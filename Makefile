@@ -9,6 +9,7 @@
 # triage-page  remakes the pictures of docs/triage.md; needs chromium
 # mutants  tests the tests: changes the code in one place at a time, and prints what no test
 #        notices (CONTRIBUTING.md); MUTANTS="-sample 200 unwind" for flags and packages
+# release  archives for all targets, with SHA256SUMS, in dist; VERSION=1.2.3, else what git describes
 # soak   attaches to a busy process SOAK times (docs/performance.md, "Live processes")
 
 GO ?= go
@@ -22,10 +23,14 @@ STATICCHECK ?= $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 PKGS ?= ./...
 MUTANTS ?=
 
-.PHONY: build test test-long deps bench cores fuzz lint parity soak signatures triage-page bench-triage mutants
+.PHONY: build test test-long deps bench cores fuzz lint parity soak signatures triage-page bench-triage mutants release
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -tags nethttpomithttp2 -o corewalk ./cmd/corewalk
+
+# The same sources give the same bytes.
+release:
+	$(GO) run ./internal/release -o dist $(if $(VERSION),-version $(VERSION))
 
 test:
 	$(GO) test $(PKGS)

@@ -51,7 +51,7 @@ func (f *fetchFlags) check() error {
 // config returns the configuration that the environment asks for.
 func (f *fetchFlags) config(servers bool) debuginfod.Config {
 	cfg := debuginfod.FromEnv(os.Getenv, servers)
-	cfg.UserAgent = "corewalk/" + corewalk.Version
+	cfg.UserAgent = "corewalk/" + version()
 	cfg.Progress = f.shown.report
 	return cfg
 }

@@ -5,8 +5,6 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
-
-	"github.com/corewalk/corewalk"
 )
 
 const manUsage = `corewalk man prints corewalk's manual page.
@@ -126,7 +124,7 @@ var manEnvironment = [][2]string{
 // manPage makes the manual page of the usage texts and flags of all commands.
 func manPage() string {
 	var r roff
-	fmt.Fprintf(&r, ".TH COREWALK 1 \"\" \"corewalk %s\" \"User Commands\"\n", corewalk.Version)
+	fmt.Fprintf(&r, ".TH COREWALK 1 \"\" \"corewalk %s\" \"User Commands\"\n", version())
 	top := partsOf(usageText)
 	r.WriteString(".SH NAME\ncorewalk \\- say why a program died, from its core\n.SH SYNOPSIS\n")
 	r.verbatim(top.synopsis)

@@ -86,7 +86,7 @@ func runReport(args []string, e env) int {
 		return status
 	}
 	if f.version {
-		_, err := fmt.Fprintf(e.stdout, "corewalk %s (%s)\n", corewalk.Version, runtime.Version())
+		_, err := fmt.Fprintf(e.stdout, "corewalk %s (%s)\n", version(), runtime.Version())
 		return e.written(err, exitComplete)
 	}
 	analyze, err := f.analyze()

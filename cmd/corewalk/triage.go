@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/corewalk/corewalk"
 	"github.com/corewalk/corewalk/internal/triage"
 	"github.com/corewalk/corewalk/internal/triage/ledger"
 	"github.com/corewalk/corewalk/internal/triage/render"
@@ -277,7 +276,7 @@ func (f *triageFlags) write(out *outFile, s *render.Summary) error {
 	case formatJSON:
 		return render.WriteGroups(out, s, false)
 	case formatSARIF:
-		return render.WriteSARIF(out, s, corewalk.Version)
+		return render.WriteSARIF(out, s, version())
 	case formatHTML:
 		return render.WriteHTML(out, s)
 	}

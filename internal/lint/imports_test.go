@@ -82,7 +82,7 @@ var floors = map[string]int{
 // testRooms may be imported by tests only.
 var testRooms = []string{"internal/fixture", "internal/lint", "internal/systemtest", "internal/corebuild", "internal/format/dwarf/cfi/cfitest",
 	"internal/format/minidump/dumpbuild", "internal/format/decompress/cabtest",
-	"internal/mutants", "internal/mutants/mut"}
+	"internal/mutants", "internal/mutants/mut", "internal/release"}
 
 // sideways are the imports allowed within a floor.
 var sideways = map[string][]string{

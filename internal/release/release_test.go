@@ -1,0 +1,125 @@
+package main
+
+import (
+	"archive/zip"
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/corewalk/corewalk/internal/fixture"
+)
+
+// An archive has what it was given, with the given time, whenever it is made.
+func TestArchives(t *testing.T) {
+	at := time.Date(2026, 11, 1, 12, 30, 0, 0, time.UTC)
+	files := []file{{"corewalk", bytes.Repeat([]byte("program "), 10_000), true}, {"sub/README.md", []byte("read me\n"), false}}
+	packed, err := tarOf("corewalk-1", files, at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tar, err := exec.LookPath("tar")
+	if err != nil {
+		t.Skip("tar is not installed (Debian: tar)")
+	}
+	cmd := exec.Command(tar, "--utc", "--numeric-owner", "-tvzf", "-")
+	cmd.Stdin = bytes.NewReader(packed)
+	out, err := cmd.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "-rwxr-xr-x 0/0           80000 2026-11-01 12:30 corewalk-1/corewalk\n") ||
+		!strings.Contains(string(out), "-rw-r--r-- 0/0               8 2026-11-01 12:30 corewalk-1/sub/README.md\n") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	packed, err = zipOf("corewalk-1", files, at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z, err := zip.NewReader(bytes.NewReader(packed), int64(len(packed)))
+	if err != nil || len(z.File) != 2 || z.File[0].Name != "corewalk-1/corewalk" || z.File[0].UncompressedSize64 != 80_000 ||
+		z.File[0].Mode() != 0o755 || !z.File[1].Modified.Equal(at) {
+		t.Errorf("%v, %+v", err, z)
+	}
+}
+
+func TestStamp(t *testing.T) {
+	t.Setenv("SOURCE_DATE_EPOCH", "1000")
+	if at, err := stamp(0); err != nil || at.Unix() != 1000 {
+		t.Error(at, err)
+	}
+	if at, err := stamp(7); err != nil || at.Unix() != 7 {
+		t.Error(at, err)
+	}
+	t.Setenv("SOURCE_DATE_EPOCH", "yesterday")
+	if _, err := stamp(0); err == nil {
+		t.Error("yesterday is a time")
+	}
+}
+
+// Two releases of the same sources, from different directories, are equal byte for byte; the
+// sums are right, and the program says the version.
+func TestReproducible(t *testing.T) {
+	fixture.Long(t)
+	root := fixture.Root(t)
+	target := runtime.GOOS + "/" + runtime.GOARCH
+	all := []string{target}
+	for _, other := range targets {
+		if other != target {
+			all = append(all, other) // these are built once, to see that they can be
+		}
+	}
+	dirs := [2]string{}
+	for i := range dirs {
+		src := root
+		if i == 1 { // the same sources elsewhere
+			src = filepath.Join(t.TempDir(), "elsewhere")
+			if out, err := exec.Command("cp", "-r", root, src).CombinedOutput(); err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+			all = all[:1]
+		}
+		dirs[i] = t.TempDir()
+		cmd := exec.Command("go", append([]string{"run", "./internal/release", "-o", dirs[i], "-version", "9.8.7", "-time", "1700000000"}, all...)...)
+		cmd.Dir = src
+		if i == 1 {
+			cmd.Env = append(os.Environ(), "GOCACHE="+t.TempDir()) // nothing that the first has built
+		}
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	name := fmt.Sprintf("corewalk-9.8.7-%s-%s.tar.gz", runtime.GOOS, runtime.GOARCH)
+	if runtime.GOOS == "windows" {
+		t.Skip("the archive of this system is another one")
+	}
+	var both [2][]byte
+	for i, dir := range dirs {
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		both[i] = data
+		sums, err := os.ReadFile(filepath.Join(dir, "SHA256SUMS"))
+		if want := fmt.Sprintf("%x  %s\n", sha256.Sum256(data), name); err != nil || !strings.Contains(string(sums), want) {
+			t.Errorf("%v, no %s in\n%s", err, want, sums)
+		}
+	}
+	if !bytes.Equal(both[0], both[1]) {
+		t.Errorf("two builds differ: %d and %d bytes", len(both[0]), len(both[1]))
+	}
+	out, err := exec.Command("tar", "-C", dirs[0], "-xzf", filepath.Join(dirs[0], name)).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	out, err = exec.Command(filepath.Join(dirs[0], strings.TrimSuffix(name, ".tar.gz"), "corewalk"), "--version").Output()
+	if err != nil || !strings.HasPrefix(string(out), "corewalk 9.8.7 (go") {
+		t.Errorf("%v: %s", err, out)
+	}
+	if bytes.Contains(both[0], []byte(root)) {
+		t.Error("the archive has this machine's paths")
+	}
+}

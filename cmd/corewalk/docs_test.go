@@ -109,8 +109,8 @@ func TestDocsCommands(t *testing.T) {
 		for line := range strings.SplitSeq(text, "\n") {
 			line = strings.TrimPrefix(strings.TrimSpace(line), "$ ")
 			line, _, _ = strings.Cut(line, " #")
-			if !strings.HasPrefix(line, "corewalk ") || kind == "go" {
-				continue
+			if !strings.HasPrefix(line, "corewalk ") || kind == "go" || strings.Contains(line, toJQ) {
+				continue // TestDocsJQ runs those for jq
 			}
 			how := marked(marks, line, used)
 			if how == "not run" {
@@ -150,6 +150,43 @@ func TestDocsCommands(t *testing.T) {
 	t.Logf("%d commands ran, %d were parsed", ran, parsed)
 	if ran < 15 {
 		t.Errorf("only %d commands ran", ran)
+	}
+}
+
+// toJQ is in the command lines that jq reads from.
+const toJQ = " | jq "
+
+// The command lines for jq, of the pages and of the help, print something: their keys exist.
+func TestDocsJQ(t *testing.T) {
+	sh := tool(t, "sh", "dash")
+	tool(t, "jq", "jq")
+	var list []string
+	add := func(text string) {
+		for line := range strings.Lines(text) {
+			if line = strings.TrimSpace(line); strings.Contains(line, toJQ) && !strings.HasPrefix(line, "corewalk live ") {
+				list = append(list, line)
+			}
+		}
+	}
+	pages(t, func(_, _, _, text string) { add(text) })
+	for _, c := range allCommands() {
+		add(c.usage)
+	}
+	if len(list) < 10 {
+		t.Errorf("%d command lines", len(list))
+	}
+	dir := place(t)
+	for _, line := range append([]string{"corewalk triage crashes"}, list...) { // the first fills the ledger
+		cmd := exec.Command(sh, "-c", line)
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+dir, "DEBUGINFOD_URLS=")
+		var errs strings.Builder
+		cmd.Stderr = &errs
+		out, err := cmd.Output()
+		text := strings.TrimSpace(string(out))
+		if err != nil || text == "" || text == "null" || strings.Contains(text, "null: null") || strings.Contains(errs.String(), "jq: ") {
+			t.Errorf("%s: %v %s\n%s", line, err, errs.String(), text)
+		}
 	}
 }
 

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"strings"
-
 	"github.com/spf13/pflag"
 
 	"github.com/corewalk/corewalk/docs/schema"
@@ -11,7 +9,8 @@ import (
 const schemaUsage = `corewalk schema prints the JSON Schema of what corewalk prints as JSON.
 
 Usage:
-  corewalk schema NAME   NAME is report (corewalk --format json) or info (corewalk info --format json)
+  corewalk schema NAME   NAME is report (of corewalk --format json), info (of corewalk info --format json)
+                         or triage (of each line of corewalk triage --format json)
 `
 
 // runSchema prints a schema.
@@ -21,7 +20,7 @@ func runSchema(args []string, e env) int {
 		return status
 	}
 	if fs.NArg() != 1 {
-		return e.usageError("need the name of a schema: %s", strings.Join(schema.Names(), " or "))
+		return e.usageError("need the name of a schema: %s", orList(schema.Names()))
 	}
 	data, err := schema.Get(fs.Arg(0))
 	if err != nil {

@@ -17,8 +17,10 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/pierrec/lz4/v4"
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/ulikunitz/xz"
 
+	"github.com/corewalk/corewalk/docs/schema"
 	"github.com/corewalk/corewalk/internal/corebuild"
 	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/internal/format/minidump/dumpbuild"
@@ -102,6 +104,32 @@ func commands(t *testing.T) map[string]func(*testscript.TestScript, bool, []stri
 				text += " " + base64.StdEncoding.EncodeToString(line) + "\n"
 			}
 			ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(text+"Signal: 11\n"), 0o644))
+		},
+		// fits NAME FILE holds each line of a file against a schema that allows no further keys.
+		"fits": func(ts *testscript.TestScript, _ bool, args []string) {
+			data, err := schema.Get(args[0])
+			ts.Check(err)
+			doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
+			ts.Check(err)
+			for _, def := range doc.(map[string]any)["$defs"].(map[string]any) {
+				def.(map[string]any)["additionalProperties"] = false
+			}
+			c := jsonschema.NewCompiler()
+			ts.Check(c.AddResource(args[0], doc))
+			s, err := c.Compile(args[0])
+			ts.Check(err)
+			lines := 0
+			for line := range strings.Lines(ts.ReadFile(args[1])) {
+				v, err := jsonschema.UnmarshalJSON(strings.NewReader(line))
+				ts.Check(err)
+				if err := s.Validate(v); err != nil {
+					ts.Fatalf("%v\n%s", err, line)
+				}
+				lines++
+			}
+			if lines == 0 {
+				ts.Fatalf("%s has no lines", args[1])
+			}
 		},
 		// head N FROM TO copies the first N bytes.
 		"head": func(ts *testscript.TestScript, _ bool, args []string) {

@@ -29,11 +29,15 @@ Usage:
 
 Results are kept in a ledger: a dump seen before is not analysed again.
 
+--format json prints a document on each line: first one for each dump ("type":"dump"), then one for each
+group ("type":"group"). corewalk schema triage prints their JSON Schema.
+
 Examples:
   corewalk triage -r /crashes --search /builds
   corewalk triage --format html -o crashes.html -r /crashes
   corewalk triage --fail-on new --format sarif -o crashes.sarif ./cores   # in continuous integration
   corewalk triage --explain-signature core.4242 --no-db
+  corewalk triage --no-db --format json crashes | jq -c 'select(.type == "group") | {count, kind, where}'
   corewalk triage list --since 2026-11-01
   corewalk triage show b41e7f
 

@@ -17,12 +17,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/corewalk/corewalk/internal/triage/render"
 	"github.com/corewalk/corewalk/report"
 )
 
 var update = flag.Bool("update", false, "rewrite the schemas and the page of keys")
 
-// source is what the source of package report says of its structs.
+// source is what the sources of packages report and render say of their structs.
 type source struct {
 	types  map[string]*ast.StructType
 	docs   map[string]string   // of types
@@ -31,9 +32,13 @@ type source struct {
 
 func readSource(t *testing.T) *source {
 	t.Helper()
-	files, err := filepath.Glob("../../report/*.go")
-	if err != nil || len(files) == 0 {
-		t.Fatal("no sources of package report", err)
+	var files []string
+	for _, dir := range []string{"report", "internal/triage/render", "internal/triage/ledger"} {
+		list, err := filepath.Glob("../../" + dir + "/*.go")
+		if err != nil || len(list) == 0 {
+			t.Fatalf("no sources in %s: %v", dir, err)
+		}
+		files = append(files, list...)
 	}
 	s := &source{types: map[string]*ast.StructType{}, docs: map[string]string{}, values: map[string][]string{}}
 	for _, file := range files {
@@ -57,7 +62,7 @@ func readSource(t *testing.T) *source {
 				if !ok {
 					continue
 				}
-				if st, ok := ts.Type.(*ast.StructType); ok {
+				if st, ok := ts.Type.(*ast.StructType); ok && f.Name.Name != "ledger" { // its structs are not printed
 					s.types[ts.Name.Name] = st
 					s.docs[ts.Name.Name] = words(g.Doc.Text())
 				}
@@ -152,6 +157,8 @@ func (g *generator) of(t reflect.Type) object {
 		return object{"type": "string", "pattern": "^0x[0-9a-f]+$"}
 	case reflect.TypeFor[report.Location]():
 		return object{"type": "string"}
+	case reflect.TypeFor[json.RawMessage]():
+		return object{"type": "object"}
 	case reflect.TypeFor[report.Registers]():
 		return object{"type": "object", "additionalProperties": g.of(reflect.TypeFor[report.Addr]())}
 	}
@@ -229,22 +236,42 @@ func (g *generator) structure(t reflect.Type) object {
 
 var documents = []struct {
 	name, id, title string
-	root            reflect.Type
+	roots           []root
 }{
-	{"report", report.Schema, "The report of corewalk --format json", reflect.TypeFor[report.Report]()},
-	{"info", report.InfoSchema, "The output of corewalk info --format json", reflect.TypeFor[report.Info]()},
+	{"report", report.Schema, "The report of corewalk --format json", []root{{t: reflect.TypeFor[report.Report]()}}},
+	{"info", report.InfoSchema, "The output of corewalk info --format json", []root{{t: reflect.TypeFor[report.Info]()}}},
+	{"triage", render.Schema, "A line of corewalk triage --format json", []root{{reflect.TypeFor[render.DumpLine](), "dump"},
+		{reflect.TypeFor[render.GroupLine](), "group"}, {reflect.TypeFor[render.ChangeLine](), "change"}}},
 }
 
-// TestSchemas compares the schemas and the page of keys with the source of package report.
+// A root is what a document, or a line of one, may be.
+type root struct {
+	t    reflect.Type
+	kind string // value of its key "type", if it has that
+}
+
+// TestSchemas compares the schemas and the page of keys with the sources.
 func TestSchemas(t *testing.T) {
 	src := readSource(t)
 	var page bytes.Buffer
 	page.WriteString(pageHead)
 	for _, d := range documents {
 		g := &generator{source: src, defs: map[string]any{}}
-		doc := object{"$schema": "https://json-schema.org/draft/2020-12/schema", "title": d.title, "$ref": "#/$defs/" + d.root.Name(), "$defs": g.defs}
-		g.define(d.root)
-		g.defs[d.root.Name()].(object)["properties"].(object)["schema"] = object{"const": d.id, "description": "names this schema; the number changes only if a key has to be renamed or removed"}
+		doc := object{"$schema": "https://json-schema.org/draft/2020-12/schema", "title": d.title, "$defs": g.defs}
+		var choice []any
+		for _, r := range d.roots {
+			g.define(r.t)
+			props := g.defs[r.t.Name()].(object)["properties"].(object)
+			props["schema"] = object{"const": d.id, "description": "names this schema; the number changes only if a key has to be renamed or removed"}
+			if r.kind != "" {
+				props["type"] = object{"const": r.kind, "description": "tells lines apart"}
+			}
+			choice = append(choice, object{"$ref": "#/$defs/" + r.t.Name()})
+		}
+		if doc["oneOf"] = choice; len(choice) == 1 {
+			delete(doc, "oneOf")
+			doc["$ref"] = "#/$defs/" + d.roots[0].t.Name()
+		}
 		var out bytes.Buffer
 		enc := json.NewEncoder(&out)
 		enc.SetEscapeHTML(false)
@@ -253,9 +280,9 @@ func TestSchemas(t *testing.T) {
 			t.Fatal(err)
 		}
 		compare(t, d.name+".json", out.Bytes())
-		g.page(&page, d.title, d.id, d.root)
+		g.page(&page, d.title, d.id, d.roots)
 		if len(g.bare) > 0 {
-			t.Errorf("%s: no comment in package report says what these are: %s", d.name, strings.Join(g.bare, " "))
+			t.Errorf("%s: no comment says what these are: %s", d.name, strings.Join(g.bare, " "))
 		}
 	}
 	compare(t, "../json.md", page.Bytes())
@@ -270,14 +297,15 @@ func compare(t *testing.T, path string, want []byte) {
 		return
 	}
 	if have, err := os.ReadFile(path); err != nil || !bytes.Equal(have, want) {
-		t.Errorf("%s is not what package report says (go test ./docs/schema -update writes it): %v", path, err)
+		t.Errorf("%s is not what the sources say (go test ./docs/schema -update writes it): %v", path, err)
 	}
 }
 
 const pageHead = `# Every key of the JSON
 
-This page is made from the source of package report (` + "`go test ./docs/schema -update`" + `), and so are the JSON
-Schemas in docs/schema, which ` + "`corewalk schema report`" + ` and ` + "`corewalk schema info`" + ` print.
+This page is made from the sources of the structs that are printed (` + "`go test ./docs/schema -update`" + `), and so are
+the JSON Schemas in docs/schema, which ` + "`corewalk schema report`, `corewalk schema info` and `corewalk schema triage`" + ` print.
+The last is the schema of one line: triage prints a document on each line.
 
 Keys may be added; they are renamed or removed only if the schema's number changes. Addresses are strings of
 hexadecimal digits, "0x7f00", because some readers of JSON lose the low bits of large numbers. A key marked
@@ -286,17 +314,17 @@ hexadecimal digits, "0x7f00", because some readers of JSON lose the low bits of 
 `
 
 // page writes the keys of a document, an object a section.
-func (g *generator) page(w *bytes.Buffer, title, id string, root reflect.Type) {
+func (g *generator) page(w *bytes.Buffer, title, id string, roots []root) {
 	fmt.Fprintf(w, "## %s (`%s`)\n", title, id)
 	for _, name := range g.order {
 		def := g.defs[name].(object)
-		if name != root.Name() {
+		if len(roots) > 1 || name != roots[0].t.Name() {
 			fmt.Fprintf(w, "\n### %s: %s\n", name, def["description"])
 		}
 		w.WriteString("\n| key | type | when | meaning |\n|---|---|---|---|\n")
 		props := def["properties"].(object)
 		required, _ := def["required"].([]string)
-		for _, key := range g.keys(root, name) {
+		for _, key := range g.keys(name) {
 			p := props[key].(object)
 			when := ""
 			if slices.Contains(required, key) {
@@ -327,7 +355,7 @@ func enum(p object) []string {
 }
 
 // keys lists the keys of a struct in the order of its fields.
-func (g *generator) keys(root reflect.Type, name string) []string {
+func (g *generator) keys(name string) []string {
 	var list []string
 	for _, f := range g.source.types[name].Fields.List {
 		tag, _ := strconv.Unquote(f.Tag.Value)
@@ -353,7 +381,11 @@ func typeText(p object) string {
 	case "array":
 		return "list of " + typeText(p["items"].(object))
 	case "object":
-		return "object of " + typeText(p["additionalProperties"].(object))
+		values, ok := p["additionalProperties"].(object)
+		if !ok {
+			return "object"
+		}
+		return "object of " + typeText(values)
 	case "string":
 		if p["pattern"] != nil {
 			return "address"

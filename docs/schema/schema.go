@@ -1,5 +1,5 @@
 // Package schema has the JSON Schemas (draft 2020-12) of what corewalk prints as JSON. They are made from the
-// structs of package report by this package's test.
+// structs of packages report and render by this package's test.
 package schema
 
 import (
@@ -12,7 +12,7 @@ import (
 //go:embed *.json
 var files embed.FS
 
-// Names lists the schemas, in the order of the alphabet: "info", "report".
+// Names lists the schemas, in the order of the alphabet: "info", "report", "triage".
 func Names() []string {
 	var names []string
 	entries, _ := fs.ReadDir(files, ".")
@@ -26,7 +26,7 @@ func Names() []string {
 func Get(name string) ([]byte, error) {
 	data, err := files.ReadFile(name + ".json")
 	if err != nil {
-		return nil, fmt.Errorf("no schema %q: must be %s", name, strings.Join(Names(), " or "))
+		return nil, fmt.Errorf("no schema %q: must be one of %s", name, strings.Join(Names(), ", "))
 	}
 	return data, nil
 }

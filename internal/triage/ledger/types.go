@@ -50,7 +50,7 @@ type Dump struct {
 	Report []byte
 }
 
-// The values of Dump.FaultKind.
+// The values of Dump.FaultKind and DumpLine.ErrorKind.
 const (
 	FaultUnreadable = "unreadable" // not a dump, or one that cannot be walked
 	FaultCrashed    = "crashed"    // the analysis crashed

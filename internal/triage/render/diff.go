@@ -16,7 +16,7 @@ type Diff struct {
 	OldGroups, NewGroups []ledger.Group
 }
 
-// How a group's presence in two runs compares.
+// The values of ChangeLine.Change.
 const (
 	cameUp   = "new"
 	went     = "gone"
@@ -87,22 +87,22 @@ func uniqueGroups(list []ledger.Group) []ledger.Group {
 	return out
 }
 
-// A changeLine is the JSON line of a group in a comparison.
-type changeLine struct {
-	Type   string `json:"type"` // "change"
-	Schema string `json:"schema"`
-	Change string `json:"change"` // "new", "gone" or "both"
-	Group  string `json:"group"`
+// A ChangeLine is the line of a group in a comparison of two runs, from corewalk triage diff.
+type ChangeLine struct {
+	Type   string `json:"type"`   // tells lines apart
+	Schema string `json:"schema"` // the constant Schema
+	Change string `json:"change"` // in which of the two runs the group is
+	Group  string `json:"group"`  // its identifier
 	Before int    `json:"before"` // dumps in the older run
-	Now    int    `json:"now"`
-	Reason string `json:"reason"`
-	Where  string `json:"where"`
+	Now    int    `json:"now"`    // dumps in the newer run
+	Reason string `json:"reason"` // as of the group
+	Where  string `json:"where"`  // as of the group
 }
 
 // WriteJSON writes a line of JSON for each group. The error is w's.
 func (d *Diff) WriteJSON(w io.Writer) error {
 	for _, c := range d.changes() {
-		err := writeLine(w, changeLine{"change", Schema, c.how, c.group.ID, c.before, c.now, c.group.Reason, c.group.Where})
+		err := writeLine(w, ChangeLine{"change", Schema, c.how, c.group.ID, c.before, c.now, c.group.Reason, c.group.Where})
 		if err != nil {
 			return err
 		}

@@ -10,28 +10,25 @@ type Members struct {
 	Enums     []Enumerator
 	dims      []Dim
 	Templates []Template
-	typedefs  []Field
 	params    []Ref // of a function type
 	variadic  bool
 	Variant   *VariantPart
-	virtual   bool // it has virtual functions
 }
 
 // A Field is a data member, a base class or a static member.
 type Field struct {
-	Name       string
-	Type       Ref
-	Off        uint64      // bytes from the start
-	Expr       dwarf.Value // computes the address from that of the whole, when Present
-	Bits       uint64      // of a bit-field; 0 for others
-	BitOff     uint64      // of a bit-field, from the start of the whole, in bits
-	Base       bool
-	Virtual    bool
-	Static     bool
-	artificial bool
-	Constant   dwarf.Value
-	DIE        dwarf.DIE
-	Table      *BaseTable // of a virtual base that a PDB describes
+	Name     string
+	Type     Ref
+	Off      uint64      // bytes from the start
+	Expr     dwarf.Value // computes the address from that of the whole, when Present
+	Bits     uint64      // of a bit-field; 0 for others
+	BitOff   uint64      // of a bit-field, from the start of the whole, in bits
+	Base     bool
+	Virtual  bool
+	Static   bool
+	Constant dwarf.Value
+	DIE      dwarf.DIE
+	Table    *BaseTable // of a virtual base that a PDB describes
 }
 
 // An Enumerator is a named value of an enumeration.
@@ -43,14 +40,14 @@ type Enumerator struct {
 // A Dim is one dimension of an array.
 type Dim struct {
 	count, upper, lower dwarf.Value
+	first               uint64 // the lower bound without lower
 }
 
 // A Template is a template argument: a type, or a value of a type.
 type Template struct {
-	name string
-	typ  Ref
-	Val  dwarf.Value
-	Has  bool // val is one
+	typ Ref
+	Val dwarf.Value
+	Has bool // Val is one
 }
 
 // MaxMembers is the largest number of members kept of one type.
@@ -87,17 +84,13 @@ func (m *Members) read(t *Type) {
 			m.Enums = append(m.Enums, readEnumerator(u, &c))
 		case dwarf.TagSubrangeType, dwarf.TagEnumerationType, dwarf.TagGenericSubrange:
 			if t.Tag == dwarf.TagArrayType {
-				m.dims = append(m.dims, readDim(&c))
+				m.dims = append(m.dims, readDim(u, &c))
 			}
 		case dwarf.TagTemplateTypeParameter, dwarf.TagTemplateValueParameter:
 			m.Templates = append(m.Templates, readTemplate(u, &c))
 		case dwarf.TagGNUTemplateParameterPack:
 			m.pack(u, &c, &e)
 			continue
-		case dwarf.TagTypedef:
-			f := readField(u, &c, &e, t)
-			f.Type = Ref{DIE: dwarf.DIE{Unit: u, Off: e.Off}}
-			m.typedefs = append(m.typedefs, f)
 		case dwarf.TagFormalParameter:
 			f := readField(u, &c, &e, t)
 			m.params = append(m.params, f.Type)
@@ -106,9 +99,6 @@ func (m *Members) read(t *Type) {
 		case dwarf.TagVariantPart:
 			v := readVariantPart(u, e.Off, t)
 			m.Variant = &v
-		case dwarf.TagSubprogram:
-			var v dwarf.Value
-			m.virtual = m.virtual || c.Find(dwarf.AttrVirtuality, &v) && v.U != 0
 		}
 		c.SkipChildren()
 	}
@@ -160,8 +150,6 @@ func readField(u *dwarf.Unit, c *dwarf.Cursor, e *dwarf.Entry, t *Type) (f Field
 			byteSize = v.U
 		case dwarf.AttrVirtuality:
 			f.Virtual = v.U != 0
-		case dwarf.AttrArtificial:
-			f.artificial = v.Flag()
 		case dwarf.AttrExternal:
 			external = v.Flag()
 		case dwarf.AttrDeclaration:
@@ -225,8 +213,11 @@ func readEnumerator(u *dwarf.Unit, c *dwarf.Cursor) (e Enumerator) {
 	return e
 }
 
-func readDim(c *dwarf.Cursor) (d Dim) {
+func readDim(u *dwarf.Unit, c *dwarf.Cursor) (d Dim) {
 	var v dwarf.Value
+	if oneBased(u.Language) {
+		d.first = 1
+	}
 	for c.Attr(&v) {
 		switch v.Attr {
 		case dwarf.AttrCount:
@@ -244,8 +235,6 @@ func readTemplate(u *dwarf.Unit, c *dwarf.Cursor) (t Template) {
 	var v dwarf.Value
 	for c.Attr(&v) {
 		switch v.Attr {
-		case dwarf.AttrName:
-			t.name = u.Text(&v)
 		case dwarf.AttrType:
 			t.typ = RefTo(u, &v)
 		case dwarf.AttrConstValue:

@@ -40,7 +40,7 @@ func (t *Type) Part(off, size uint64) (path string, part *Type, ok bool) {
 				return "", nil, false
 			}
 			elem := s.Target()
-			n := elem.Size()
+			n := elem.Whole()
 			if n == 0 {
 				return "", nil, false
 			}

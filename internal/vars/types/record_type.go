@@ -206,7 +206,7 @@ func (m *Members) readRecords(t *Type) {
 		}
 	default:
 		var list []pdb.Member
-		list, m.virtual = db.File.Members(rec.Fields)
+		list, _ = db.File.Members(rec.Fields)
 		for i := range list[:min(len(list), MaxMembers)] {
 			m.record(db, &rec, &list[i])
 		}
@@ -257,8 +257,6 @@ func (m *Members) record(db *Database, of *pdb.Type, rec *pdb.Member) {
 			return // a base has it, and shows it
 		}
 		f.Base, f.Virtual, f.Table = true, true, &BaseTable{rec.Off, rec.Index, strings.HasPrefix(of.Unique, "_ZT")}
-	case pdb.MemberVTable:
-		f.artificial = true
 	default:
 		if t, _ := db.File.Type(rec.Type); t.Kind == pdb.TypeBitField {
 			f.Type, f.Bits = db.Type(t.Elem), uint64(t.Bits)

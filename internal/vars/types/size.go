@@ -84,7 +84,12 @@ func (t *Type) sizeAt(f Frame, depth int) (uint64, error) {
 
 // Whole returns the type's size in bytes, also of arrays of constant length and of types that
 // are defined elsewhere; 0 if it is not known.
-func (t *Type) Whole() uint64 {
+func (t *Type) Whole() uint64 { return t.wholeAt(0) }
+
+func (t *Type) wholeAt(depth int) uint64 {
+	if depth > MaxChain {
+		return 0
+	}
 	s := t.Strip()
 	if s.Declared {
 		if full, ok := s.set.Complete(s); ok {
@@ -94,29 +99,38 @@ func (t *Type) Whole() uint64 {
 	if s.Tag != dwarf.TagArrayType || s.ByteSize > 0 {
 		return s.Size()
 	}
-	n := s.Target().Whole()
+	n := s.Target().wholeAt(depth + 1)
 	for _, d := range s.Dims() {
-		switch {
-		case d.count.Present() && d.count.Form.Class() == dwarf.ClassConstant:
-			n *= d.count.U
-		case d.upper.Present() && d.upper.Form.Class() == dwarf.ClassConstant:
-			n *= d.upper.U + 1
-		default:
+		count, ok := d.length()
+		if !ok {
 			return 0
 		}
+		n *= count
 	}
 	return n
 }
+
+// length returns the number of elements in one dimension of an array, if it is constant.
+func (d *Dim) length() (n uint64, ok bool) {
+	if d.count.Form.Class() == dwarf.ClassConstant {
+		return between(1, d.count.U), true
+	}
+	lower := d.first
+	if d.lower.Form.Class() == dwarf.ClassConstant {
+		lower = d.lower.U
+	}
+	return between(lower, resizeBound(&d.upper, d.upper.U)), d.upper.Form.Class() == dwarf.ClassConstant
+}
+
+// between is the number of elements from the lower to the upper bound, which are signed.
+func between(lower, upper uint64) uint64 { return uint64(max(int64(upper-lower)+1, 0)) }
 
 // Count returns the number of elements in one dimension of an array in a frame.
 func (t *Type) Count(f Frame, d *Dim) (uint64, error) {
 	u := t.Ref.Unit
 	if d.count.Present() {
 		n, err := f.Number(u, &d.count)
-		if int64(n) < 0 {
-			n = 0
-		}
-		return n, err
+		return between(1, n), err
 	}
 	if !d.upper.Present() {
 		return 0, nil // [] at the end of a struct
@@ -126,18 +140,13 @@ func (t *Type) Count(f Frame, d *Dim) (uint64, error) {
 		return 0, err
 	}
 	upper = resizeBound(&d.upper, upper)
-	lower := uint64(0)
+	lower := d.first
 	if d.lower.Present() {
 		if lower, err = f.Number(u, &d.lower); err != nil {
 			return 0, err
 		}
-	} else if oneBased(t.Language) {
-		lower = 1
 	}
-	if n := int64(upper-lower) + 1; n > 0 {
-		return uint64(n), nil
-	}
-	return 0, nil
+	return between(lower, upper), nil
 }
 
 // resizeBound reads the bound -1 of an empty array, which some compilers write unsigned.

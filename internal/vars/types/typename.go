@@ -33,11 +33,12 @@ func shorten(name string) string {
 	return name
 }
 
-// Limits on how deep a type's name nests, and at which depth parameters of functions are left
-// out.
+// Limits on how deep a type's name nests, at which depth parameters of functions are left out,
+// and on the number of those that are not.
 const (
 	MaxNesting     = 32
 	maxNamedParams = 3
+	maxParams      = 32
 )
 
 // declarator returns what C writes before and after a declared name.
@@ -70,8 +71,8 @@ func (t *Type) declarator(depth int) (before, after string) {
 		return t.pointed("&&", depth)
 	case dwarf.TagPtrToMemberType:
 		class := "?"
-		if t.Class.Valid() {
-			class = t.set.Of(t.Class).Name()
+		if c := t.set.Of(t.Class).Strip(); c.Aggregate() {
+			class = c.plainName()
 		}
 		return t.pointed(class+"::*", depth)
 	case dwarf.TagArrayType:
@@ -80,7 +81,8 @@ func (t *Type) declarator(depth int) (before, after string) {
 		}
 		if t.Language == dwarf.LangRust && len(t.Dims()) == 1 {
 			n := strings.Trim(t.Dims()[0].String(), "[]")
-			return "[" + t.Target().Name() + "; " + n + "]", ""
+			before, after = t.Target().declarator(depth + 1)
+			return "[" + before + after + "; " + n + "]", ""
 		}
 		before, after = t.Target().declarator(depth + 1)
 		var b strings.Builder
@@ -102,7 +104,10 @@ func (t *Type) declarator(depth int) (before, after string) {
 			return t.BareName, ""
 		}
 		before, after = t.Target().declarator(depth + 1)
-		return before + " ", t.parameters(depth) + after
+		if !strings.HasSuffix(before, "(*") {
+			before += " "
+		}
+		return before, t.parameters(depth) + after
 	}
 	return t.plainName(), ""
 }
@@ -123,10 +128,25 @@ func (t *Type) pointed(mark string, depth int) (before, after string) {
 func (t *Type) qualified(word string, depth int) (before, after string) {
 	elem := t.Target()
 	before, after = elem.declarator(depth + 1)
+	for range MaxNesting { // const volatile
+		if !elem.qualifier() {
+			break
+		}
+		elem = elem.Target()
+	}
 	if elem.Pointer() || elem.Reference() || strings.HasSuffix(before, "*") {
 		return before + " " + word, after
 	}
 	return word + " " + before, after
+}
+
+// qualifier reports whether t is a qualified type.
+func (t *Type) qualifier() bool {
+	switch t.Tag {
+	case dwarf.TagConstType, dwarf.TagImmutableType, dwarf.TagVolatileType, dwarf.TagRestrictType, dwarf.TagAtomicType:
+		return true
+	}
+	return false
 }
 
 func (t *Type) parameters(depth int) string {
@@ -136,22 +156,19 @@ func (t *Type) parameters(depth int) string {
 	var b strings.Builder
 	b.WriteByte('(')
 	m := t.Members()
-	for i, p := range m.params {
+	shown := m.params[:min(len(m.params), maxParams)]
+	for i, p := range shown {
 		if i > 0 {
 			b.WriteString(", ")
 		}
 		before, after := t.set.Of(p).declarator(depth + 1)
 		b.WriteString(before + after)
-		if i >= 31 {
-			b.WriteString(", ...")
-			break
-		}
 	}
 	switch {
-	case m.variadic && len(m.params) > 0:
-		b.WriteString(", ...")
-	case len(m.params) == 0:
+	case len(shown) == 0:
 		b.WriteString("void")
+	case m.variadic || len(shown) < len(m.params):
+		b.WriteString(", ...")
 	}
 	b.WriteByte(')')
 	return b.String()
@@ -159,15 +176,9 @@ func (t *Type) parameters(depth int) string {
 
 // String returns the dimension as C writes it: "[12]".
 func (d *Dim) String() string {
-	switch {
-	case d.count.Form.Class() == dwarf.ClassConstant:
-		return fmt.Sprintf("[%d]", d.count.U)
-	case d.upper.Form.Class() == dwarf.ClassConstant:
-		upper, lower := resizeBound(&d.upper, d.upper.U), uint64(0)
-		if d.lower.Form.Class() == dwarf.ClassConstant {
-			lower = d.lower.U
-		}
-		return fmt.Sprintf("[%d]", max(int64(upper-lower)+1, 0))
+	switch n, ok := d.length(); {
+	case ok:
+		return fmt.Sprintf("[%d]", n)
 	case d.upper.Present() || d.count.Present():
 		return "[variable length]"
 	}

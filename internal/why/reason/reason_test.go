@@ -72,47 +72,6 @@ func TestWhy(t *testing.T) {
 			"read of 4 bytes at 0x404000, past the end of the file mapped there (/bin/prog)", "read", 4, true},
 		{"bad memory", at{code: loadRAX, regs: rax(data)}, Signal{Number: sigBus, Code: 4, HasInfo: true, Addr: data, HasAddr: true},
 			"read of 4 bytes at 0x404000, where the hardware reported a memory failure (/bin/prog)", "read", 4, true},
-
-		// Arithmetic.
-		{"division by zero", at{code: idivECX, regs: regs{"rcx": 0xff00000000}}, Signal{Number: sigFPE, Code: 1, HasInfo: true}, "integer division by zero", "", 0, true},
-		{"quotient too large", at{code: idivECX, regs: regs{"rcx": 0xffffffff}}, Signal{Number: sigFPE, Code: 1, HasInfo: true}, "integer division overflow: the quotient does not fit", "", 0, true},
-		{"least number by -1", at{code: idivECX, regs: regs{"rax": 0x80000000, "rdx": 0xffffffff, "rcx": 0xffffffff}}, Signal{Number: sigFPE, Code: 1, HasInfo: true}, "integer division overflow: the most negative number divided by -1", "", 0, true},
-		{"by memory, zero", at{code: idivMem, regs: rax(data), words: map[uint64]uint64{data: 1 << 32}}, Signal{Number: sigFPE, Code: 1, HasInfo: true}, "integer division by zero", "", 0, true},
-		{"by memory, overflow", at{code: idivMem, regs: rax(data), words: map[uint64]uint64{data: 3}}, Signal{Number: sigFPE, Code: 1, HasInfo: true}, "integer division overflow: the quotient does not fit", "", 0, true},
-		{"floating point", at{code: nop}, Signal{Number: sigFPE, Code: 7, HasInfo: true}, "invalid floating-point operation", "", 0, true},
-		{"division, no information", at{code: idivECX, regs: regs{"rcx": 0}}, Signal{Number: sigFPE}, "integer division by zero", "", 0, true},
-		{"unknown code", at{code: nop}, Signal{Number: sigFPE, Code: 99, HasInfo: true}, "arithmetic error", "", 0, true},
-
-		// Instructions.
-		{"ud2", at{code: ud2}, Signal{Number: sigIll, Code: 2, HasInfo: true}, "trap instruction (ud2), placed where code must not be reached", "", 0, true},
-		{"illegal", at{}, Signal{Number: sigIll, Code: 5, HasInfo: true}, "privileged opcode", "", 0, false},
-		{"illegal, no information", at{}, Signal{Number: sigIll}, "illegal instruction", "", 0, false},
-		{"int3", at{code: nop}, Signal{Number: sigTrap, Code: siKernel, HasInfo: true}, "breakpoint instruction (int3)", "", 0, false},
-		{"single step", at{code: nop}, Signal{Number: sigTrap, Code: 2, HasInfo: true}, "single step (TRAP_TRACE)", "", 0, false},
-
-		// Sent.
-		{"abort", at{code: nop}, from(sigAbrt, siTKill, 7), "abort called by the program itself", "", 0, false},
-		{"raised", at{code: nop}, from(sigSegv, siTKill, 7), "sent by the program to itself", "", 0, false},
-		{"killed", at{code: nop}, from(sigSegv, siUser, 4242), "sent by kill from process 4242 of user 1000", "", 0, false},
-		{"killed by nobody", at{code: nop}, from(sigBus, siUser, 0), "sent by kill", "", 0, false},
-		{"queued", at{}, from(10, siQueue, 3), "sent by sigqueue from process 3 of user 1000", "", 0, false},
-		{"timer", at{}, from(14, siTimer, 0), "sent by a timer (SI_TIMER)", "", 0, false},
-		{"processor time", at{}, from(sigXCPU, siKernel, 0), "CPU time limit reached", "", 0, false},
-		{"file size", at{}, from(sigXFSZ, siUser, 7), "file size limit reached", "", 0, false},
-		{"pipe", at{}, from(sigPipe, siUser, 7), "write to a pipe or socket without a reader", "", 0, false},
-		{"limit from another", at{}, from(sigXFSZ, siUser, 8), "sent by kill from process 8 of user 1000", "", 0, false},
-		{"terminal", at{}, from(sigQuit, siKernel, 0), "quit from the terminal", "", 0, false},
-		{"seccomp", at{}, Signal{Number: sigSys, Code: 1, HasInfo: true, Syscall: 59}, "system call 59 (execve) forbidden by a seccomp filter", "", 0, false},
-
-		// Dumps without the code of the signal.
-		{"guessed", at{code: loadRAX8, regs: rax(0)}, Signal{Number: sigSegv}, "read of 4 bytes at null+0x8", "read", 4, true},
-		{"guessed jump", at{regs: regs{"rip": 0x123456789000}}, Signal{Number: sigSegv}, "jump to 0x123456789000, which is not mapped", "execute", 0, false},
-		{"not guessed: two accesses", at{code: movsb, regs: regs{"rsi": 0, "rdi": 0}}, Signal{Number: sigSegv}, "invalid memory access", "", 0, true},
-		{"not guessed: lost code", at{}, Signal{Number: sigBus}, "invalid memory access", "", 0, false},
-		{"abort, no information", at{code: nop}, Signal{Number: sigAbrt}, "abort", "", 0, false},
-		{"kill, no information", at{}, Signal{Number: sigKill}, "killed", "", 0, false},
-		{"time limit", at{}, Signal{Number: sigXCPU}, "CPU time limit reached", "", 0, false},
-		{"nothing to say", at{}, Signal{Number: sigQuit}, "", "", 0, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			in := c.p.input(t)
@@ -220,8 +179,8 @@ func TestWithoutCode(t *testing.T) {
 		in := c.p.input(t)
 		in.Signal = c.s
 		r := Why(in)
-		if r.Kind != c.kind || r.Text != c.text {
-			t.Errorf("%s: %s: %q; want %s: %q", c.name, r.Kind, r.Text, c.kind, c.text)
+		if r.Kind != c.kind || r.Text != c.text || r.AtInst != (in.Inst != nil) {
+			t.Errorf("%s: %s: %q, at the instruction: %v; want %s: %q", c.name, r.Kind, r.Text, r.AtInst, c.kind, c.text)
 		}
 		if adjusted := r.Adjusted != nil && r.Adjusted.Kind == report.AdjustedNonCanonical; adjusted != (r.Kind == report.CrashNonCanonicalRead) {
 			t.Errorf("%s: adjusted address %+v", c.name, r.Adjusted)

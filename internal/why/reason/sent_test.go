@@ -35,6 +35,14 @@ func TestSent(t *testing.T) {
 		{"alarm", by(sigAlrm, siKernel, 0, 7), report.CrashWatchdog, "a timer of the program expired (alarm or setitimer)"},
 		{"virtual alarm", by(sigVTAlrm, siKernel, 0, 7), report.CrashWatchdog, "a timer of the program expired (alarm or setitimer)"},
 		{"profile", by(sigProf, siKernel, 0, 7), report.CrashWatchdog, "a timer of the program expired (alarm or setitimer)"},
+		{"quit", by(sigQuit, siKernel, 0, 7), report.CrashWatchdog, "quit from the terminal"},
+		{"pipe", by(sigPipe, siUser, 7, 7), report.CrashSignal, "write to a pipe or socket without a reader"},
+		{"file size", by(sigXFSZ, siUser, 7, 7), report.CrashLimit, "file size limit reached"},
+		{"file size, by another", by(sigXFSZ, siUser, 9, 7), report.CrashSignal, another},
+		{"queued", by(10, siQueue, 9, 7), report.CrashSignal, "sent by sigqueue from process 9 of user 1000"},
+		{"abort, code not known", Signal{Number: sigAbrt}, report.CrashAbort, "abort"},
+		{"kill, code not known", Signal{Number: sigKill}, report.CrashSignal, "killed"},
+		{"interrupt, code not known", Signal{Number: 2}, report.CrashSignal, ""},
 		{"window, by the kernel", by(28, siKernel, 0, 7), report.CrashSignal, "sent by the kernel (SI_KERNEL)"},
 
 		// A fault's signal that is none: there is no address.

@@ -92,9 +92,7 @@ func (s *DyninstInstrStepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
 	}
 	out.Notef("relocated from %#x in the original code", r.place.Addr)
 	status := s.debug.stepAs(in, out, r.lib, r.place.Addr+r.lib.LoadBias)
-	if status == unwind.StatusSuccess {
-		out.SetTrust(unwind.TrustInstrumentation)
-	}
+	out.SetTrust(unwind.TrustInstrumentation)
 	return status
 }
 
@@ -104,8 +102,8 @@ func (s *DyninstInstrStepper) fromTramp(r *relocatedPlace, in, out *unwind.Frame
 	if !interrupted(in) || r.place.Addr == 0 {
 		return unwind.StatusNotMe
 	}
-	e, ok := r.code.Effect(r.place, r.addr)
-	if !ok || !e.HasSP || e.HasFP {
+	e, _ := r.code.Effect(r.place, r.addr)
+	if !e.HasSP || e.HasFP {
 		out.Notef("instrumentation at %#x: the stack pointer before it is not known", r.addr)
 		return unwind.StatusNotMe
 	}
@@ -118,11 +116,11 @@ func (s *DyninstInstrStepper) fromTramp(r *relocatedPlace, in, out *unwind.Frame
 }
 
 // keepRegs sets the registers that instrumentation has saved, relative to base, or has
-// not changed.
+// not changed. PC and SP are the caller's to set.
 func keepRegs(e *dyninst.Effect, base arch.Address, in, out *unwind.Frame) {
 	p := in.Walker().ProcessState()
 	for r := range arch.Reg(p.Arch().NumRegs()) {
-		if v, loc, ok := in.Reg(r); ok && !e.Written.Has(r) && r != p.Arch().PC && r != p.Arch().SP {
+		if v, loc, ok := in.Reg(r); ok && !e.Written.Has(r) {
 			out.SetReg(r, v, loc)
 		}
 	}

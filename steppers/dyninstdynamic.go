@@ -76,11 +76,10 @@ func (s *DyninstDynamicStepper) CallerFrame(in, out *unwind.Frame) unwind.Status
 // atEntry reports whether in is a function that the walk has reached from code inserted
 // at the function's entry or exit.
 func (s *DyninstDynamicStepper) atEntry(in *unwind.Frame) bool {
-	callee := in.PrevFrame()
-	if callee == nil || in.Stepper() != unwind.FrameStepper(s) || !in.NonCall() {
+	if in.Stepper() != unwind.FrameStepper(s) {
 		return false
 	}
-	i, ok := s.helper.IsInstrumentation(callee.RA())
+	i, ok := s.helper.IsInstrumentation(in.PrevFrame().RA())
 	return ok && i.EntryExit
 }
 

@@ -118,7 +118,7 @@ func (f *instFrameAt) slot(i uint64) arch.Address { return f.fp + i*uint64(f.m.a
 // marked reports whether a marker is at the frame pointer.
 func (f *instFrameAt) marked() bool {
 	word := uint64(f.m.arch.WordSize)
-	if f.fp < f.in.SP() || f.fp-f.in.SP() >= maxInstFrame*word || f.fp%word != 0 {
+	if f.fp-f.in.SP() >= maxInstFrame*word || f.fp%word != 0 {
 		return false
 	}
 	return f.word(2) == f.m.inst.marker || f.word(1) == f.m.inst.marker
@@ -134,8 +134,6 @@ func (f *instFrameAt) byMarker() unwind.Status {
 		point, at, above = f.point(f.word(1)), unwind.AtAddress(f.slot(1)), 3
 	case f.word(1):
 		point = f.ownPoint()
-	default:
-		return unwind.StatusNotMe
 	}
 	sp := f.word(above)
 	if point == 0 || !f.onStack(sp) {
@@ -147,7 +145,11 @@ func (f *instFrameAt) byMarker() unwind.Status {
 	f.keepRegs()
 	f.out.SetReg(f.m.arch.PC, point, at)
 	f.out.SetReg(f.m.arch.SP, sp, unwind.AtAddress(f.slot(above)))
-	f.out.SetReg(f.m.arch.FP, f.word(0), unwind.AtAddress(f.fp))
+	if fp, err := f.in.Walker().ProcessState().ReadWord(f.fp); err == nil {
+		f.out.SetReg(f.m.arch.FP, fp, unwind.AtAddress(f.fp))
+	} else {
+		f.out.ForgetReg(f.m.arch.FP)
+	}
 	instrumented(sp, f.out)
 	return unwind.StatusSuccess
 }
@@ -183,17 +185,14 @@ func (f *instFrameAt) onStack(sp arch.Address) bool {
 
 // keepRegs sets the registers whose treatment by the instrumentation is known.
 func (f *instFrameAt) keepRegs() {
-	if f.r.code == nil || !f.r.place.Tramp {
-		return
-	}
-	if e, ok := f.r.code.Effect(f.r.place, f.r.addr); ok && e.HasFP {
+	if e, _ := f.r.code.Effect(f.r.place, f.r.addr); e.HasFP {
 		keepRegs(&e, f.fp, f.in, f.out)
 	}
 }
 
-// byLayout steps from a frame without a marker, so its words must be plausible. If the
-// instruction is not known, the step goes to the function's caller, by the link
-// register.
+// byLayout steps from a frame without a marker, so its words must be plausible. The
+// instrumented instruction is not known (package dyninst maps only code of x86), so the
+// step goes to the function's caller, by the link register.
 func (f *instFrameAt) byLayout() unwind.Status {
 	p, a, l := f.in.Walker().ProcessState(), f.m.arch, f.m.inst
 	sp := f.fp + l.size
@@ -215,18 +214,12 @@ func (f *instFrameAt) byLayout() unwind.Status {
 			link, linkAt = f.in.Walker().CodeAddress(v), unwind.AtAddress(at)
 		}
 	}
-	if fp, _, ok := f.out.Reg(a.FP); !f.onStack(sp) || !isCode(p, link) || ok && fp != 0 && !f.onStack(fp) {
+	if fp, _, _ := f.out.Reg(a.FP); !f.onStack(sp) || !isCode(p, link) || fp != 0 && !f.onStack(fp) {
 		return unwind.StatusNotMe
 	}
-	pc := f.ownPoint()
+	f.out.SetReg(a.PC, link, linkAt)
 	f.out.SetSP(sp)
-	if pc == 0 {
-		f.out.SetReg(a.PC, link, linkAt)
-		f.out.SetCalleeCFA(sp)
-		f.out.SetTrust(unwind.TrustInstrumentation)
-		return unwind.StatusSuccess
-	}
-	f.out.SetReg(a.PC, pc, unwind.Location{})
-	instrumented(sp, f.out)
+	f.out.SetCalleeCFA(sp)
+	f.out.SetTrust(unwind.TrustInstrumentation)
 	return unwind.StatusSuccess
 }

@@ -125,7 +125,7 @@ const farthest = 32 << 10
 // elsewhere, it is the return address.
 func (s *FrameFuncStepper) unsaved(typ FrameType, pc arch.Address, in *unwind.Frame) bool {
 	p := in.Walker().ProcessState()
-	if s.m.arch.RA == arch.NoReg || typ != UnknownT || !interrupted(in) || !unreadCode(p, pc) {
+	if typ != UnknownT || !interrupted(in) || !unreadCode(p, pc) {
 		return false
 	}
 	lr, _, ok := in.Reg(s.m.arch.RA)
@@ -173,10 +173,13 @@ func (s *FrameFuncStepper) byFP(typ FrameType, pc arch.Address, in, out *unwind.
 		at.guessed = err != nil || !s.flows.hasCalled(in.Walker(), ra, pc)
 		caller, err2 := a.ReadReg(p, at.fp)
 		switch {
-		case windows && err == nil && err2 == nil && raw == 0 && caller == 0:
+		case err != nil:
+			note(out, "return address: "+err.Error())
+			return unwind.StatusNotMe
+		case windows && err2 == nil && raw == 0 && caller == 0:
 			note(out, "the frame pointer and the return address are zero: the end of the chain")
 			return unwind.StatusStackBottom
-		case err != nil || !s.flows.mayHaveCalled(in.Walker(), ra, pc) && !unreadCode(p, ra):
+		case !s.flows.mayHaveCalled(in.Walker(), ra, pc) && !unreadCode(p, ra):
 			if out.Tracing() {
 				out.Notef("the call before %#x, at %#x, is to another function", ra, at.ra)
 			}
@@ -271,7 +274,7 @@ func (s *FrameFuncStepper) accept(at frameAt, in, out *unwind.Frame) unwind.Stat
 	ra := codePointer(in.Walker(), raw)
 	if _, ok := callBefore(p, ra); !ok && !s.flows.mayReturn(p, ra) && !((at.hasFP || at.unseen || s.backChained(&at)) && mayReturnTo(s.m, p, ra)) {
 		if out.Tracing() {
-			out.Notef("%#x, at %s, does not follow a call", ra, raLoc.Describe(a))
+			out.Notef("%#x, %s, does not follow a call", ra, raLoc.Describe(a))
 		}
 		return unwind.StatusNotMe
 	}

@@ -147,6 +147,9 @@ func TestFrameFuncCFA(t *testing.T) {
 }
 
 func TestFrameFuncHelper(t *testing.T) {
+	if _, err := steppers.NewFrameFuncStepper(nil, nil); !errors.Is(err, unwind.ErrUnsupported) {
+		t.Error(err)
+	}
 	atSP := want{bias + raCaller, slot + 8, slot - 8}
 	for h, exp := range map[helper]want{
 		{steppers.StandardFrame, steppers.UnsetFrame}:     atSP,

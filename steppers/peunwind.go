@@ -62,7 +62,6 @@ func (s *PEUnwindStepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
 		at, stopped = in.LookupAddr(), true
 	}
 	f.Regs.Set(s.arch.PC, at)
-	f.Regs.Set(s.arch.SP, in.SP())
 	if err := table.Step(f, p, lib.Start, stopped); err != nil {
 		if out.Tracing() {
 			out.Notef("%s: %v", lib.Path, err)

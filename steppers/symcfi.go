@@ -233,7 +233,7 @@ func symReg(a *arch.Arch, name string) (arch.Reg, bool) {
 	case name == "sp":
 		return a.SP, true
 	case (name == "fp" || name == "s8") && a.Family != arch.FamilyX86:
-		return a.FP, a.FP != arch.NoReg
+		return a.FP, true
 	case name == "lr", name == "ra":
 		return a.RA, a.RA != arch.NoReg
 	case a.Family == arch.FamilyARM64 && strings.HasPrefix(name, "v"):

@@ -20,7 +20,7 @@ func (s *FrameFuncStepper) byWindow(in, out *unwind.Frame) unwind.Status {
 	if interrupted(in) && !s.hasWindow(in) {
 		return s.withoutWindow(in, out)
 	}
-	fp, fpLoc, err := s.inRegister(in, arch.SPARCFP)
+	fp, _, err := s.inRegister(in, arch.SPARCFP)
 	if err != nil {
 		note(out, "the caller's stack pointer: "+err.Error())
 		return unwind.StatusNotMe
@@ -43,16 +43,14 @@ func (s *FrameFuncStepper) byWindow(in, out *unwind.Frame) unwind.Status {
 	ra := link + a.ReturnOffset
 	if _, ok := callBefore(p, ra); !ok && !mayReturnTo(s.m, p, ra) {
 		if out.Tracing() {
-			out.Notef("%#x, at %s, does not follow a call", ra, linkLoc.Describe(a))
+			out.Notef("%#x, %s, does not follow a call", ra, linkLoc.Describe(a))
 		}
 		return unwind.StatusNotMe
 	}
 	out.ForgetRegs()
 	out.SetPC(ra, linkLoc)
-	out.SetSP(fp)
-	out.SetReg(arch.SPARCSP, fp, fpLoc)
-	for i := range arch.Reg(8) {
-		if v, loc, err := s.inRegister(in, arch.SPARCI0+i); err == nil && arch.SPARCI0+i != arch.SPARCFP {
+	for i := range arch.Reg(8) { // the seventh is SP
+		if v, loc, err := s.inRegister(in, arch.SPARCI0+i); err == nil {
 			out.SetReg(arch.SPARCO0+i, v, loc)
 		}
 	}
@@ -109,14 +107,13 @@ func (s *FrameFuncStepper) hasWindow(in *unwind.Frame) bool {
 	p, pc := in.Walker().ProcessState(), in.RA()
 	start, _, ok := functionAt(in.Walker(), pc)
 	if !ok {
-		link, _, known := in.Reg(arch.SPARCO7)
-		site, called := callBefore(p, link+s.m.arch.ReturnOffset)
-		if !known || !called || !site.Direct {
-			return true
-		}
-		start = site.Target // o7 has the function's own call, or the last one that it made
+		// o7 has the function's own call, or the last one that it made. An indirect call
+		// has the target 0, which is far away, like one above the pc.
+		link, _, _ := in.Reg(arch.SPARCO7)
+		site, _ := callBefore(p, link+s.m.arch.ReturnOffset)
+		start = site.Target
 	}
-	if start > pc || pc-start > maxWindowCode {
+	if pc-start > maxWindowCode {
 		return true
 	}
 	for at := start; at < pc; at += 4 {

@@ -52,13 +52,13 @@ type epilogue struct {
 func (e *epilogue) run(in *disasm.Inst) bool {
 	switch in.Kind {
 	case disasm.AddSP:
-		e.sp += uint64(in.Imm)
+		e.sp = arch.X86.Truncate(e.sp + uint64(in.Imm))
 	case disasm.LeaSP:
 		m := in.Mem()
 		if m == nil || m.Index != arch.NoReg || m.Base != arch.EBP || !e.hasFP {
 			return false
 		}
-		e.sp = e.fp + uint64(m.Disp)
+		e.sp = arch.X86.Truncate(e.fp + uint64(m.Disp))
 	case disasm.MovFPtoSP, disasm.Leave:
 		if !e.hasFP {
 			return false
@@ -70,7 +70,6 @@ func (e *epilogue) run(in *disasm.Inst) bool {
 	default:
 		return false
 	}
-	e.sp = arch.X86.Truncate(e.sp)
 	return true
 }
 

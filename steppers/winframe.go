@@ -54,10 +54,11 @@ func (s *WinFrameStepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
 		return unwind.StatusNotMe
 	}
 	w, err := frames.WinFrame(rva)
-	if err != nil && out.Tracing() {
-		out.Notef("%v", err)
+	if err != nil {
+		note(out, err.Error())
+		return unwind.StatusNotMe
 	}
-	if w == nil || err != nil {
+	if w == nil {
 		return unwind.StatusNotMe
 	}
 	if out.Tracing() {
@@ -100,7 +101,7 @@ func (s *WinFrameStepper) calleeParams(in *unwind.Frame) uint32 {
 	if frames == nil {
 		return 0
 	}
-	if w, err := frames.WinFrame(rva); err == nil && w != nil {
+	if w, _ := frames.WinFrame(rva); w != nil {
 		return min(w.Params, maxParams)
 	}
 	if p, ok := frames.(interface{ ParamSize(uint32) uint64 }); ok {
@@ -149,9 +150,7 @@ func (x *winStep) step() unwind.Status {
 	}
 	r, err := x.w.Caller(c, &x.machine)
 	if err != nil {
-		if x.out.Tracing() {
-			x.out.Notef("%v", err)
-		}
+		note(x.out, err.Error())
 		return unwind.StatusNotMe
 	}
 	x.fill(&r)
@@ -182,7 +181,7 @@ func (x *winStep) fill(r *unwindrules.WinRegs) {
 		switch {
 		case r.Has&reg.bit == 0:
 			x.out.ForgetReg(reg.reg)
-		case v.From != unwindrules.FromRegister || v.Reg != arch.X86.RegName(reg.reg):
+		case v.Reg != arch.X86.RegName(reg.reg): // not what it is already
 			x.out.SetReg(reg.reg, v.Bits, locate(arch.X86, x.in, *v))
 		}
 	}

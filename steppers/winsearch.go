@@ -20,14 +20,9 @@ const (
 func (x *winStep) grade(ra arch.Address) winGrade {
 	w := x.in.Walker()
 	p, fl := w.ProcessState(), x.s.flows
-	if ra < lowestCode {
-		return noReturn
-	}
 	site, ok := callBefore(p, ra)
 	switch {
-	case ok && !site.Direct:
-		return afterCall
-	case ok:
+	case ok: // an indirect call has no target, and may call any function
 		switch fl.pcInFunc(w, site.Target, instruction(x.in)) {
 		case InFunc:
 			return calledThis
@@ -53,8 +48,8 @@ func (s *WinFrameStepper) beginsFunction(p unwind.ProcessState, addr arch.Addres
 		return false
 	}
 	rva := uint32(addr - lib.Start)
-	w, err := frames.WinFrame(rva)
-	return err == nil && w != nil && w.Start == rva && w.FunctionHead
+	w, _ := frames.WinFrame(rva)
+	return w != nil && w.Start == rva && w.FunctionHead
 }
 
 // gradeAt grades the word at an address.

@@ -6,7 +6,8 @@ import (
 )
 
 // WinFrames describes how 32-bit x86 code on Windows uses its frames. rva is an offset from
-// the module's base. If nothing is known, the result is nil without an error.
+// the module's base. If nothing is known, the result is nil without an error; with an error
+// it is nil, too.
 type WinFrames interface {
 	WinFrame(rva uint32) (*unwindrules.WinFrame, error)
 }

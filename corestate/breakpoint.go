@@ -5,13 +5,13 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// Systems differ in the pc after a breakpoint instruction. x86's int3 traps after it
-// has been executed: Linux, the BSDs and macOS leave the pc behind it. Windows moves
-// the pc back for handlers in the process, but not for a debugger, which writes the pc
-// as it reads it; the exception's address is that of the instruction in both cases.
-// s390 leaves the pc behind any instruction that it suppresses: an illegal one, a
-// breakpoint, and a division by zero; Linux moves it back for bad accesses only, and
-// si_addr is the address of the instruction. Other architectures stop on it.
+// Systems differ in the pc after a breakpoint instruction. x86's int3 traps after it has
+// been executed: Linux, the BSDs and macOS leave the pc behind it. Windows moves the pc
+// back for handlers in the process, but not for a debugger, which writes the pc as it reads
+// it; the exception's address is that of the instruction in both cases. s390 leaves the pc
+// after any instruction that it suppresses: an illegal one, a breakpoint, and a division by
+// zero; Linux moves it back for bad accesses only, and si_addr is the address of the
+// instruction. Other architectures stop on it.
 
 const (
 	int3Code  = 0xcc

@@ -12,7 +12,7 @@ import (
 //go:embed *.json
 var files embed.FS
 
-// Names lists the schemas, in the order of the alphabet: "info", "report", "triage".
+// Names lists the schemas in alphabetical order: "info", "report", "triage".
 func Names() []string {
 	var names []string
 	entries, _ := fs.ReadDir(files, ".")

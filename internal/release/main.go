@@ -112,7 +112,7 @@ func stamp(unix int64) (time.Time, error) {
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n <= 0 {
-		return time.Time{}, fmt.Errorf("%q is no time in seconds since 1970: give -time", text)
+		return time.Time{}, fmt.Errorf("%q is not a time in seconds since 1970: give -time", text)
 	}
 	return time.Unix(n, 0).UTC(), nil
 }

@@ -33,8 +33,8 @@ type DumpLine struct {
 	Reason   string    `json:"reason,omitempty"`   // in a few words: "null read +0x8"
 	// Where is the innermost functions that count: "visit queue.c:15 < serve < main".
 	Where string `json:"where,omitempty"`
-	// Signature is what the dumps of a group have in common, with its version; Strict, the second level, tells
-	// apart more.
+	// Signature is what the dumps of a group have in common, with its version; Strict, the second level,
+	// distinguishes more.
 	Signature string   `json:"signature,omitempty"`
 	Strict    string   `json:"strict_signature,omitempty"`
 	Weak      bool     `json:"weak,omitempty"`   // the signature is valid for one build only

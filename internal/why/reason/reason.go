@@ -73,7 +73,7 @@ func Why(in Input) Reason {
 	return in.complete(in.why())
 }
 
-// passed reports whether the instruction at pc is not the one that raised the signal: s390 leaves the pc behind an
+// passed reports whether the instruction at pc is not the one that raised the signal: s390 leaves the pc after an
 // instruction that it suppresses. The signal's address tells where that was.
 func (in *Input) passed() bool {
 	s := &in.Signal

@@ -1,10 +1,17 @@
 package steppers
 
-import "github.com/corewalk/corewalk/unwind/arch"
+import (
+	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
 
 // For tests of the rules that the steppers share.
 var (
 	StackEnd    = stackEnd
+	LinkedFrame = linkedFrame
+	Named       = named
+	FunctionAt  = functionAt
+	ReadFunc    = readFunc
 	MappingAt   = mappingAt
 	IsCode      = isCode
 	OffStack    = offStack
@@ -28,4 +35,22 @@ func CodeAt(code string, mem arch.Memory, a *arch.Arch, addr uint64) (bool, erro
 func MayBegin(code string, mem arch.Memory, a *arch.Arch, addr uint64, skip int) bool {
 	g, ok := glanceAt(mem, a, addr)
 	return ok && g.mayBe(codePattern(code), skip)
+}
+
+// CalledStarts is called: where calls of a module say that functions begin; each with its end.
+func CalledStarts(before int, targets []uint64, addr, mode, bias arch.Address, a *arch.Arch) [][2]uint64 {
+	var list [][2]uint64
+	for _, s := range called(make([]functionStart, before), targets, addr, mode, bias, a)[before:] {
+		list = append(list, [2]uint64{s.addr, s.end})
+	}
+	return list
+}
+
+// PaddedStarts is padded: where padding says that functions begin.
+func PaddedStarts(before int, p unwind.ProcessState, addr, mode arch.Address) []uint64 {
+	var list []uint64
+	for _, s := range padded(make([]functionStart, before), p, addr, mode)[before:] {
+		list = append(list, s.addr)
+	}
+	return list
 }

@@ -143,7 +143,7 @@ func (s *AnalysisStepper) tryRow(row *stackflow.Row, in, out *unwind.Frame) (can
 		}
 		return candidate{}, false
 	}
-	raw, loc, ok := s.value(row.RA, s.m.returnReg(), cfa, in)
+	raw, loc, ok := s.value(row.RA, cfa, in)
 	if !ok {
 		note(out, "the return address cannot be read")
 		return candidate{}, false
@@ -156,22 +156,13 @@ func (s *AnalysisStepper) tryRow(row *stackflow.Row, in, out *unwind.Frame) (can
 
 // onStack reports whether a frame with stack pointer SP may end at cfa.
 func (s *AnalysisStepper) onStack(cfa arch.Address, in *unwind.Frame) bool {
-	return s.m.arch.StackGrowsUp || cfa >= in.SP()+s.m.arch.StackBias && cfa <= endOfStack(in)
+	return cfa >= in.SP()+s.m.arch.StackBias && cfa <= endOfStack(in)
 }
 
 func note(out *unwind.Frame, text string) {
 	if out.Tracing() {
 		out.Notef("%s", text)
 	}
-}
-
-// returnReg is the register that holds the return address at a function's entry, or PC
-// if it is on the stack.
-func (m *machine) returnReg() arch.Reg {
-	if m.arch.RA != arch.NoReg {
-		return m.arch.RA
-	}
-	return m.arch.PC
 }
 
 // cfaOf computes the frame's CFA.
@@ -194,8 +185,8 @@ func cfaOf(a *arch.Arch, rule *stackflow.CFARule, in *unwind.Frame) (arch.Addres
 	return v, true
 }
 
-// value is the caller's value of register r.
-func (s *AnalysisStepper) value(l stackflow.Loc, r arch.Reg, cfa arch.Address, in *unwind.Frame) (uint64, unwind.Location, bool) {
+// value is the caller's value of a register that is at l.
+func (s *AnalysisStepper) value(l stackflow.Loc, cfa arch.Address, in *unwind.Frame) (uint64, unwind.Location, bool) {
 	at := cfa + uint64(l.Off)
 	switch l.Kind {
 	case stackflow.InReg:
@@ -223,7 +214,7 @@ func (s *AnalysisStepper) value(l stackflow.Loc, r arch.Reg, cfa arch.Address, i
 func (s *AnalysisStepper) fill(row *stackflow.Row, c *candidate, in, out *unwind.Frame) unwind.Status {
 	out.ForgetRegs()
 	for _, saved := range row.Saved {
-		if v, loc, ok := s.value(saved.Loc, saved.Reg, c.cfa, in); ok {
+		if v, loc, ok := s.value(saved.Loc, c.cfa, in); ok {
 			out.SetReg(saved.Reg, v, loc)
 		}
 	}

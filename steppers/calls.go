@@ -23,7 +23,7 @@ func codePointer(w *unwind.Walker, raw uint64) arch.Address {
 // callBefore returns the call that returns to ra, a code pointer; false if ra is not in
 // executable memory just after a call, or if the code cannot be read.
 func callBefore(p unwind.ProcessState, ra arch.Address) (disasm.CallSite, bool) {
-	if ra < callWindow || !isCode(p, ra-1) {
+	if !isCode(p, ra-1) {
 		return disasm.CallSite{}, false
 	}
 	return callIn(p, ra)
@@ -62,10 +62,8 @@ func instruction(f *unwind.Frame) arch.Address {
 	if interrupted(f) {
 		return f.RA()
 	}
-	if site, ok := callIn(f.Walker().ProcessState(), f.CodePointer()); ok {
-		return f.RA() - uint64(site.Len)
-	}
-	return f.RA()
+	site, _ := callIn(f.Walker().ProcessState(), f.CodePointer())
+	return f.RA() - uint64(site.Len)
 }
 
 // decodeAt decodes the instruction at pc, a code pointer; false if it cannot be read.

@@ -103,5 +103,5 @@ func glanceAt(mem arch.Memory, a *arch.Arch, addr arch.Address) (g glance, ok bo
 // mayBe reports whether p can begin skip bytes into the code glanced at.
 func (g *glance) mayBe(p codePattern, skip int) bool {
 	n := min(len(p), g.n-skip)
-	return n <= 0 || string(g.code[skip:skip+n]) == string(p[:n])
+	return string(g.code[skip:skip+n]) == string(p[:n])
 }

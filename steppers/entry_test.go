@@ -189,6 +189,8 @@ func TestReach(t *testing.T) {
 		{"jump to who knows where", "ffe0", "90c3", "90c3", nil, h + 1, steppers.PCUnknown},
 		{"jump to an unbound stub", "e91b000000", "ff2500000000", "90c3", nil, h + 1, steppers.PCUnknown},
 		{"no code", "06", "90c3", "90c3", nil, h + 1, steppers.PCUnknown},
+		{"jump to an unbound stub that is another function", "e91b000000", "ff2500000000", "90c3", three, h + 1, steppers.PCUnknown},
+		{"jump to no code", "e91b000000", "06", "90c3", three, h + 1, steppers.PCUnknown},
 		{"a function of that symbol", "90c3", "90c3", "90c3", symbols{{Name: "f", Addr: f, Size: 0x30}}, g + 1, steppers.InFunc},
 		{"an entry in the middle", "90c3", "90c3", "90c3", symbols{{Name: "f", Addr: f - 0x10, Size: 0x60}}, h + 1, steppers.InFunc},
 		{"an entry at the function's end", "90c3", "90c3", "90c3", symbols{{Name: "e", Addr: f - 0x10, Size: 0x10}}, f - 1, steppers.OutsideFunc},
@@ -205,6 +207,25 @@ func TestReach(t *testing.T) {
 		}
 		if got := steppers.NewCallChecker(walker(t, mapper{p}, syms)).IsPCInFunc(bias+f, bias+c.pc); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+	// A part that the compiler moved away, entered there; a function whose code is not at hand.
+	p := newProc(nil)
+	copy(p.segs[1].data[g-0x1000:], codeOf("9090c3"))
+	const hidden = 0x6000_0000_0000
+	p.segs = append(p.segs, seg{m: libstate.Mapping{Start: hidden, End: hidden + 0x1000, Perm: libstate.Read | libstate.Exec}})
+	c := steppers.NewCallChecker(walker(t, mapper{p}, symbols{{Name: "f", Addr: f, Size: 5}, {Name: "f.cold", Addr: g, Size: 3}}))
+	for want, at := range map[steppers.PCState][2]uint64{steppers.InFunc: {bias + g, bias + g + 1}, steppers.PCUnknown: {hidden, hidden + 1}, steppers.OutsideFunc: {bias + f, bias + g + 1}} {
+		if got := c.IsPCInFunc(at[0], at[1]); got != want {
+			t.Errorf("%#x from %#x: %v, want %v", at[1], at[0], got, want)
+		}
+	}
+	if got := c.IsPCInFunc(hidden, hidden); got != steppers.InFunc {
+		t.Errorf("the first instruction: %v", got)
+	}
+	for s, want := range []string{"unknown_s", "in_func", "outside_func", "?", "unknown_s", "in_func"} {
+		if got := steppers.PCState(s).String(); got != want {
+			t.Errorf("PCState(%d): %s", s, got)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 // For tests of the rules that the steppers share.
 var (
 	StackEnd    = stackEnd
+	CodePointer = codePointer
 	LinkedFrame = linkedFrame
 	Named       = named
 	FunctionAt  = functionAt

@@ -3,6 +3,7 @@ package steppers_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -65,7 +66,7 @@ func TestStartsByCalls(t *testing.T) {
 // Padding before an address may be before a function, within 4 KiB and the mapping.
 func TestStartsByPadding(t *testing.T) {
 	const begin = 0x10000
-	code := bytes.Repeat([]byte{0x50}, 0x3000) // push %rax
+	code := bytes.Repeat([]byte{0x50}, 0x3000)              // push %rax
 	for _, at := range []int{0x10, 0x800, 0x1810, 0x1820} { // functions begin there
 		code[at-2], code[at-1] = 0xc3, 0xcc
 	}
@@ -319,5 +320,233 @@ func TestAnalysisSaysWhy(t *testing.T) {
 		if text := strings.Join(notes(in), "\n"); !strings.Contains(text, c.note) {
 			t.Errorf("%s: notes %q do not say %q", c.name, text, c.note)
 		}
+	}
+}
+
+// Code pointers keep the bit for the instruction set where there are two.
+func TestCodePointers(t *testing.T) {
+	for a, want := range map[*arch.Arch]uint64{arch.AMD64: 0x1003, arch.ARM: 0x1003, arch.HPPA: 0x1000, arch.ARM64: 0x1003} {
+		if got := steppers.CodePointer(walker(t, otherProc{newProc(nil), a}, nil), 0x1003); got != want {
+			t.Errorf("%s: %#x, want %#x", a.Name, got, want)
+		}
+	}
+}
+
+// A frame may end where its stack ends, and no further.
+func TestAnalysisAtTheStacksEnd(t *testing.T) {
+	const end = stack + stackLen
+	for sp, want := range map[uint64]bool{end - 8: true, end: false} {
+		p := newProc(map[string]uint64{"rip": bias + fnLeaf, "rsp": sp})
+		p.add(end, libstate.Read|libstate.Write, make([]byte, 0x1000))
+		p.put(sp, bias+raCaller)
+		p.segs[len(p.segs)-1].m.End = end // nothing that is mapped
+		w := walker(t, mapper{p}, symbols(names), analysis())
+		in := must(w.InitialFrame(1))
+		f, err := w.WalkSingleFrame(in)
+		if (err == nil) != want {
+			t.Errorf("%#x: %v, %v; %q", sp, f, err, notes(in))
+		}
+	}
+	p := newProc(map[string]uint64{"rip": bias + fnCallee + 8, "rsp": stack + 0x100, "rbp": 0x10})
+	w := walker(t, mapper{p}, symbols(names), analysis())
+	in := must(w.InitialFrame(1))
+	if f, err := w.WalkSingleFrame(in); err == nil {
+		t.Errorf("%v; %q", f, notes(in))
+	}
+	for sp, note := range map[uint64]string{end + 0x1000: "the return address cannot be read", end - 4: "the CFA 0x7ffe00004004 is not on the stack from 0x7ffe00003ffc on"} {
+		p := newProc(map[string]uint64{"rip": bias + fnLeaf, "rsp": sp})
+		w := walker(t, mapper{p}, symbols(names), analysis())
+		in := must(w.InitialFrame(1))
+		if f, err := w.WalkSingleFrame(in); err == nil || !strings.Contains(strings.Join(notes(in), "\n"), note) {
+			t.Errorf("%#x: %v, %v, %q; want %q", sp, f, err, notes(in), note)
+		}
+	}
+}
+
+// A register that the code keeps in another, with something added, is computed.
+func TestAnalysisOfMovedRegisters(t *testing.T) {
+	const fn, pc, sp = 0x1800, 0x1809, stack + 0x100
+	p := newProc(map[string]uint64{"rip": bias + pc, "rsp": sp, "rbx": 0, "r12": 0x1008})
+	copy(p.segs[1].data[fn-0x1000:], codeOf("4989dc 4983c408 31db c3")) // mov %rbx,%r12; add $8,%r12; xor %ebx,%ebx; ret
+	p.put(sp, bias+raSpill)
+	w := walker(t, mapper{p}, symbols{{Name: "f", Addr: fn, Size: 10}}, analysis())
+	f := must(w.WalkSingleFrame(must(w.InitialFrame(1))))
+	if v, at, ok := f.Reg(arch.RBX); !ok || v != 0x1000 || at != (unwind.Location{}) {
+		t.Errorf("rbx = %#x, %s, %v", v, at.Describe(arch.AMD64), ok)
+	}
+	if v, _, ok := f.Reg(arch.R12); ok {
+		t.Errorf("r12 = %#x", v)
+	}
+}
+
+// Code of a Windows module preserves what Windows says that it does.
+func TestAnalysisOfWindowsCode(t *testing.T) {
+	const sp = stack + 0x100
+	for name, c := range map[string]struct {
+		module *libstate.ModuleID
+		want   bool
+	}{"PE": {&libstate.ModuleID{Format: libstate.FormatPE}, true}, "ELF": {&libstate.ModuleID{Format: libstate.FormatELF}, false}, "neither": {nil, false}} {
+		p := newProc(map[string]uint64{"rip": bias + fnSpill + 4, "rsp": sp, "rsi": 5, "rbx": 6})
+		lib := p.program(libstate.Executable)
+		lib.Module = c.module
+		p.libs = libstate.NewTable([]*libstate.Library{lib}, 0)
+		p.put(sp+24, bias+raSpill)
+		w := walker(t, mapper{p}, symbols(names), analysis())
+		f := must(w.WalkSingleFrame(must(w.InitialFrame(1))))
+		if v, _, ok := f.Reg(arch.RSI); ok != c.want || ok && v != 5 {
+			t.Errorf("%s: rsi = %d, %v", name, v, ok)
+		}
+		if v, _, ok := f.Reg(arch.RBX); !ok || v != 6 {
+			t.Errorf("%s: rbx = %d, %v", name, v, ok)
+		}
+	}
+}
+
+// Nothing is known of code for which there is no decoder.
+func TestAnalysisWithoutDecoder(t *testing.T) {
+	for _, a := range []*arch.Arch{arch.SPARC64, arch.HPPA, arch.Alpha, arch.M68K} {
+		p := newForeign(a, map[int][]uint32{0x100: {0x01000000, 0x01000000}})
+		lib, _ := p.libs.LibraryAt(foreignCode)
+		lib.LoadBias = foreignCode
+		p.set(map[arch.Reg]uint64{a.PC: foreignCode + 0x104, a.SP: foreignStack + 0x100})
+		for name, syms := range map[string]unwind.SymbolReader{"named": symbols{{Name: "f", Addr: 0x100, Size: 8}}, "bare": nil} {
+			w := walker(t, p, syms, must(steppers.NewAnalysisStepper(a, nil)))
+			if f, err := w.WalkSingleFrame(must(w.InitialFrame(1))); !errors.Is(err, unwind.ErrNoStepper) {
+				t.Errorf("%s, %s: %v, %v", a.Name, name, f, err)
+			}
+		}
+	}
+}
+
+// Where code paths or functions' starts differ in where the frame is, the call decides; if it
+// does not, there is no caller. What only padding says counts less than a symbol.
+func TestAnalysisChooses(t *testing.T) {
+	const fn, b, pc, sp = 0x1800, 0x1810, 0x1812, stack + 0x100
+	const direct = bias + 0x1905 // after a call of fn
+	for _, c := range []struct {
+		name  string
+		code  string // at 0x1800
+		syms  unwind.SymbolReader
+		words []uint64
+		to    uint64 // SP of the caller; 0 for none
+		note  string
+	}{
+		// je 0x1812; push %rbx; jmp 0x1812; ...; nop; nop; ret
+		{"two paths", "7410 53 eb0d 9090909090909090909090 9090 c3", symbols{{Name: "f", Addr: fn, Size: 0x13}}, []uint64{bias + raSpill, bias + raSpill}, 0, "the code paths to 0x555500001812 differ in where the frame is"},
+		{"two paths, a call of the function", "7410 53 eb0d 9090909090909090909090 9090 c3", symbols{{Name: "f", Addr: fn, Size: 0x13}}, []uint64{bias + raSpill, direct}, sp + 16, "called before 0x555500001905: CFA 0x7ffe00000110"},
+		{"two paths, a call of another", "7410 53 eb0d 9090909090909090909090 9090 c3", symbols{{Name: "f", Addr: fn, Size: 0x13}}, []uint64{bias + raSpill, bias + raWrong}, sp + 8, "on: CFA 0x7ffe00000108"},
+		{"two paths, no call", "7410 53 eb0d 9090909090909090909090 9090 c3", symbols{{Name: "f", Addr: fn, Size: 0x13}}, []uint64{0, stack}, 0, "no code path to 0x555500001812 shows where the frame is"},
+		// push %rbx; jmp 0x1812; ret; int3 ...; 0x1810: nop; nop; ret
+		{"two starts", "53 eb0f c3 cccccccccccccccccccccccc 9090 c3", nil, []uint64{bias + raSpill, bias + raSpill}, 0, "differ"},
+		{"two starts, one call", "53 eb0f c3 cccccccccccccccccccccccc 9090 c3", nil, []uint64{0, bias + raSpill}, sp + 16, "from the code at 0x555500001800 on"},
+		{"a symbol, and padding", "53 eb0f c3 cccccccccccccccccccccccc 9090 c3", starts{bias + fn}, []uint64{bias + raSpill, bias + raSpill}, sp + 16, "from the code at 0x555500001800 on"},
+		{"padding, and a symbol of which nobody called", "53 eb0f c3 cccccccccccccccccccccccc 9090 c3", starts{bias + fn}, []uint64{bias + raSpill, 0}, sp + 8, "from the code at 0x555500001810 on"},
+	} {
+		p := newProc(map[string]uint64{"rip": bias + pc, "rsp": sp})
+		p.segs[1].data[fn-0x1001] = 0xcc
+		p.segs[1].data[fn-0x1002] = 0xc3
+		copy(p.segs[1].data[fn-0x1000:], codeOf(c.code))
+		copy(p.segs[1].data[0x900:], codeOf("e8fbfeffff")) // call 0x1800
+		p.put(sp, c.words...)
+		w := walker(t, mapper{p}, c.syms, analysis())
+		in := must(w.InitialFrame(1))
+		f, err := w.WalkSingleFrame(in)
+		if c.to == 0 && !errors.Is(err, unwind.ErrNoStepper) || c.to != 0 && (err != nil || f.SP() != c.to) {
+			t.Errorf("%s: %v, %v; want SP %#x; %q", c.name, f, err, c.to, notes(in))
+		}
+		if text := strings.Join(notes(in), "\n"); !strings.Contains(text, c.note) {
+			t.Errorf("%s: notes %q do not say %q", c.name, text, c.note)
+		}
+	}
+}
+
+// Jumps by a table are followed where the table is where nobody writes, and into the part of
+// a function that the compiler moved away.
+func TestAnalysisOfJumps(t *testing.T) {
+	const fn, pc, sp = 0x1800, 0x1841, stack + 0x100
+	for _, c := range []struct {
+		name  string
+		code  string
+		table uint64 // address; 0 for none
+		part  string // name of what is at 0x1840
+		want  bool
+	}{
+		// cmp $1,%edi; ja 0x1820; mov %edi,%eax; lea table,%rdx; movslq (%rdx,%rax,4),%rax; add %rdx,%rax; jmp *%rax
+		{"a table", "83ff01 771b 89f8 488d15 %s 48630482 4801d0 ffe0", 0x800, "", true},
+		{"a table that is written to", "83ff01 771b 89f8 488d15 %s 48630482 4801d0 ffe0", 0x4800, "", false},
+		{"a part", "e93b000000", 0, "f.cold", true},
+		{"another function", "e93b000000", 0, "g", false},
+	} {
+		p := newProc(map[string]uint64{"rip": bias + pc, "rsp": sp, "rdi": 1})
+		text := p.segs[1].data
+		copy(text[fn-0x1000:], make([]byte, 0x80))
+		rel := make([]byte, 4)
+		arch.AMD64.ByteOrder.PutUint32(rel, uint32(c.table-(fn+14)))
+		code := strings.Replace(c.code, "%s", fmt.Sprintf("%x", rel), 1)
+		copy(text[fn-0x1000:], codeOf(code))
+		text[0x820] = 0xc3
+		copy(text[0x840:], codeOf("50 90 58 c3")) // push; nop; pop; ret
+		copy(text[0x830:], codeOf("90 c3"))
+		if c.table != 0 {
+			s := p.at(bias + c.table)
+			for i, to := range []uint64{0x1830, 0x1840} {
+				arch.AMD64.ByteOrder.PutUint32(s.data[bias+c.table-s.m.Start+uint64(4*i):], uint32(to-c.table))
+			}
+		}
+		p.put(sp, 0, bias+raSpill)
+		syms := symbols{{Name: "f", Addr: fn, Size: 0x44}}
+		if c.part != "" {
+			syms = symbols{{Name: "f", Addr: fn, Size: 5}, {Name: c.part, Addr: fn + 0x40, Size: 4}}
+		}
+		if c.part == "g" { // control does not come from f; asked about f, the frame is not in it
+			syms[1].Name = "g"
+			if got := steppers.NewCallChecker(walker(t, mapper{p}, syms)).IsPCInFunc(bias+fn, bias+pc+0x100); got != steppers.OutsideFunc {
+				t.Errorf("%s: %v", c.name, got)
+			}
+			continue
+		}
+		w := walker(t, mapper{p}, syms, analysis())
+		in := must(w.InitialFrame(1))
+		f, err := w.WalkSingleFrame(in)
+		if got := err == nil && f.RA() == bias+raSpill && f.SP() == sp+16; got != c.want {
+			t.Errorf("%s: %v, %v; want %v; %q", c.name, f, err, c.want, notes(in))
+		}
+	}
+}
+
+// A call of a function of T32 leads to an odd address.
+func TestAnalysisKnowsThumbFunctionsByName(t *testing.T) {
+	const pc, ra, sp = foreignCode + 0x106, foreignCode + 0x305, foreignStack + 0x100
+	for name, want := range map[string]bool{"abort": false, "finish": true} {
+		p := newForeign(arch.ARM, nil)
+		lib, _ := p.libs.LibraryAt(foreignCode)
+		lib.LoadBias = foreignCode
+		copy(p.segs[0].data[0x100:], []byte{0x08, 0xb5, 0x00, 0xf0, 0x1d, 0xf8, 0x08, 0xbd}) // push {r3,lr}; bl 0x140; pop {r3,pc}
+		copy(p.segs[0].data[0x140:], []byte{0x70, 0x47})                                     // bx lr
+		copy(p.segs[0].data[0x300:], []byte{0xff, 0xf7, 0x3e, 0xff})                         // bl 0x180: another function
+		p.putWords(sp+4, ra)
+		p.set(map[arch.Reg]uint64{arch.ARMPC: pc, arch.ARMSP: sp, arch.ARM.Mode: 1})
+		w := walker(t, p, symbols{{Name: "f", Addr: 0x100, Size: 8}, {Name: name, Addr: 0x140, Size: 2}}, must(steppers.NewAnalysisStepper(arch.ARM, nil)))
+		in := must(w.InitialFrame(1))
+		f, err := w.WalkSingleFrame(in)
+		if (err == nil) != want || want && (f.RA() != ra&^1 || f.SP() != sp+8) {
+			t.Errorf("%s: %v, %v; %q", name, f, err, notes(in))
+		}
+	}
+}
+
+// The state of a frame is read from the code around it: also where nothing before it is mapped.
+func TestFrameStateAtTheFirstByte(t *testing.T) {
+	const begin, sp = 0x10000, stack + 0x100
+	p := procAt(arch.AMD64, begin, append([]byte{0x55, 0x48, 0x89, 0xe5, 0xe8, 0xf7, 0xff, 0xff, 0xff, 0xc9, 0xc3}, make([]byte, 64)...))
+	p.add(stack, libstate.Read|libstate.Write, make([]byte, stackLen))
+	p.setRegs(map[string]uint64{"rip": begin, "rsp": sp, "rbp": sp + 0x40})
+	p.put(sp, begin+9)
+	p.put(sp+0x40, 0, begin+9)
+	w := walker(t, p, nil, frameFunc(nil))
+	in := must(w.InitialFrame(1))
+	f, err := w.WalkSingleFrame(in)
+	if err != nil || f.RA() != begin+9 || f.SP() != sp+8 {
+		t.Errorf("%v, %v; %q", f, err, notes(in))
 	}
 }

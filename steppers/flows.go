@@ -218,9 +218,9 @@ func (fl *flows) noCallAt(lib *libstate.Library, ra arch.Address) bool {
 	}
 	rva, im := ra-lib.Start, fileOf(fl.files, lib)
 	if t := im.PEUnwind(); t != nil && rva <= 0xffffffff {
-		fn, ok := t.Find(uint32(rva - 1))
+		_, ok := t.Find(uint32(rva - 1))
 		next, ok2 := t.Find(uint32(rva))
-		return !ok || ok2 && uint64(next.Begin) == rva && fn != next
+		return !ok || ok2 && uint64(next.Begin) == rva
 	}
 	if f := im.Breakpad(); f != nil {
 		sym, ok := f.Lookup(rva - 1)

@@ -53,7 +53,7 @@ func TestFramePointersWithoutCode(t *testing.T) {
 // beginnings.
 func TestScanWithoutCodeAsksSymbolFiles(t *testing.T) {
 	const sp = winStack + 0x100
-	f := must(breakpad.Parse([]byte("MODULE windows x86 000000000000000000000000000000000 a.pdb\nFUNC 0 2000 0 none\nFUNC 2000 100 0 f\nFUNC 3000 100 0 g\n")))
+	f := must(breakpad.Parse([]byte("MODULE windows x86 000000000000000000000000000000000 a.pdb\nFUNC 0 2000 0 none\nFUNC 2000 100 0 f\nFUNC 2f00 100 0 e\nFUNC 3000 100 0 g\n")))
 	p := newWinProc(nil, map[string]uint64{"eip": winBase + 0x2010, "esp": sp})
 	p.put32(sp, winBase+0x1500, winBase+0x3000, winBase+0x4005, winBase+0x3005)
 	g := must(steppers.DefaultGroup(arch.X86, resolveTo(f)))

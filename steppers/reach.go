@@ -38,9 +38,6 @@ func (fl *flows) pcInFunc(w *unwind.Walker, entry, pc arch.Address) PCState {
 	}
 	var tails tailCalls
 	state := fl.inBody(w, entry, pc, &tails)
-	if state != OutsideFunc {
-		return state
-	}
 	if tails.indirect {
 		return PCUnknown
 	}
@@ -88,7 +85,7 @@ func (fl *flows) inBody(w *unwind.Walker, entry, pc arch.Address, tails *tailCal
 	if ok && start == at {
 		return InFunc
 	}
-	if ok && at > start && size != 0 && at-start < size {
+	if ok && at-start < size {
 		return InFunc // a second entry point in the middle of pc's function
 	}
 	if _, ok := decodeAt(w.ProcessState(), entry); !ok {
@@ -133,5 +130,5 @@ func (fl *flows) hasCalled(w *unwind.Walker, ra, pc arch.Address) bool {
 // mayHaveCalled reports whether the call that returns to ra can have led to pc.
 func (fl *flows) mayHaveCalled(w *unwind.Walker, ra, pc arch.Address) bool {
 	site, ok := callBefore(w.ProcessState(), ra)
-	return ok && (!site.Direct || fl.pcInFunc(w, site.Target, pc) != OutsideFunc)
+	return ok && fl.pcInFunc(w, site.Target, pc) != OutsideFunc
 }

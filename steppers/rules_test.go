@@ -148,8 +148,13 @@ func TestCallBefore(t *testing.T) {
 		{name: "nothing before", at: 0x1000, ra: 0x1007, code: call[1:], lost: true},
 		{name: "no code", at: 0x1000, ra: 0x1008, code: call, perm: libstate.Read | libstate.Write},
 		{name: "no call", at: 0x1000, ra: 0x1008, code: make([]byte, 8)},
+		{name: "not read, at the lowest address", at: 0, ra: 8, lost: true},
+		{name: "not read, lower", at: 0, ra: 7},
 	} {
 		p := procAt(arch.AMD64, c.at, c.code)
+		if c.code == nil {
+			p.segs[0].m.End = 0x1000
+		}
 		if c.perm != 0 {
 			p.segs[0].m.Perm = c.perm
 		}
@@ -183,6 +188,10 @@ func TestDecodeAtTheEnd(t *testing.T) {
 			t.Errorf("%d bytes: %+v, %v", n, in, ok)
 		}
 	}
+	movabs := append([]byte{0x48, 0xb8}, make([]byte, 14)...)
+	if in, ok := steppers.DecodeAt(procAt(arch.AMD64, 0x1000, movabs), 0x1000); !ok || in.Len != 10 {
+		t.Errorf("a long instruction: %+v, %v", in, ok)
+	}
 	if _, ok := steppers.DecodeAt(procAt(arch.AMD64, 0x1000, ret), 0x1001); !ok {
 		t.Error("not decoded in the middle")
 	}
@@ -210,6 +219,9 @@ func TestThroughStub(t *testing.T) {
 		{"not bound", rip(0), at + 6, at, false},
 		{"through a register", "\xff\xe0", next, at, true},
 		{"through a register's slot", "\xff\x20", next, at, true},
+		{"through another's", "\xff\x63\x10", next, at, true},
+		{"through a third's", "\xff\x61\x10", next, at, true},
+		{"through a fourth's", "\xff\x62\x10", next, at, true},
 		{"through a table", "\xff\x24\xc5\x00\x00\x00\x00", next, at, true},
 		{"through a low slot", "\xff\x24\x25\x00\x00\x00\x00", next, at, true},
 		{"a function", "\x55\x48\x89\xe5" + rip(4), next, at, true},

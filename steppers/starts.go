@@ -27,8 +27,8 @@ func (s *AnalysisStepper) choose(x *flowScratch, lookup arch.Address, in, out *u
 		}
 		x.rows, _ = flow.Rows(x.rows[:0], lookup-flow.bias)
 		for _, row := range x.rows {
-			c, ok := s.tryRow(row, in, out)
-			if !ok || !c.called {
+			c, _ := s.tryRow(row, in, out)
+			if !c.called {
 				continue
 			}
 			switch s.flows.calls(w, c.ra, st.addr, lookup) {
@@ -65,13 +65,7 @@ func (s *AnalysisStepper) choose(x *flowScratch, lookup arch.Address, in, out *u
 // calls reports whether the call that returns to ra calls the function at start, or
 // leads to pc in another way.
 func (fl *flows) calls(w *unwind.Walker, ra, start, pc arch.Address) PCState {
-	site, ok := callBefore(w.ProcessState(), ra)
-	if !ok {
-		return OutsideFunc
-	}
-	if !site.Direct {
-		return PCUnknown
-	}
+	site, _ := callBefore(w.ProcessState(), ra)
 	if withoutMode(w.ProcessState().Arch(), site.Target) == start {
 		return InFunc
 	}

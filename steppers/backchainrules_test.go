@@ -152,12 +152,14 @@ func TestSavedStackPointers(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		top   bool
-		sp    uint64
+		lr    uint64            // 0 for not known
 		saved map[uint64]uint64 // return addresses, by stack pointer
 		to    uint64            // 0 for none
 	}{
 		{name: "its own", saved: map[uint64]uint64{sp: ra1, sp + 0x200: ra2}, to: sp + 0x200},
 		{name: "interrupted, at SP", top: true, saved: map[uint64]uint64{sp: ra2}, to: sp},
+		{name: "interrupted, called by none of them", top: true, lr: ra2, saved: map[uint64]uint64{sp + 0x40: foreignCode + 0x406, sp + 0x140: foreignCode + 0x506}},
+		{name: "interrupted, a leaf", top: true, lr: ra2, saved: map[uint64]uint64{sp + 0x40: foreignCode + 0x506, sp + 0x140: foreignCode + 0x406}, to: sp},
 		{name: "interrupted, further on", top: true, saved: map[uint64]uint64{sp + 8: ra2}, to: sp + 8},
 		{name: "what is beside it is no code", saved: map[uint64]uint64{sp + 0x80: 0x1234, sp + 0x200: ra2}, to: sp + 0x200},
 		{name: "what is beside it is data", saved: map[uint64]uint64{sp + 0x80: sp, sp + 0x200: ra2}, to: sp + 0x200},
@@ -170,8 +172,14 @@ func TestSavedStackPointers(t *testing.T) {
 		code := p.segs[0].data
 		copy(code[0x200:], []byte{0xc0, 0xe5, 0, 0, 0, 0}) // brasl %r14,.
 		copy(code[0x300:], []byte{0xc0, 0xe5, 0xff, 0xff, 0xff, 0x80})
+		copy(code[0x400:], []byte{0xc0, 0xe5, 0, 0, 0, 0})
+		copy(code[0x2f8:], []byte{7, 0, 7, 0, 7, 0, 7, 0})             // nops
+		copy(code[0x500:], []byte{0xc0, 0xe5, 0xff, 0xff, 0xfe, 0xfc}) // brasl to them
 		for at, ra := range c.saved {
 			p.putWords(at+area, ra, at)
+		}
+		if c.lr != 0 {
+			p.set(map[arch.Reg]uint64{arch.S390X.RA: c.lr})
 		}
 		p.set(map[arch.Reg]uint64{arch.S390X.PC: foreignCode + 0x200, arch.S390X.SP: sp})
 		w := walker(t, p, nil, must(steppers.NewFrameFuncStepper(arch.S390X, nil)))
@@ -186,6 +194,29 @@ func TestSavedStackPointers(t *testing.T) {
 			}
 		} else if err != nil || f.RA() != ra2 || f.SP() != c.to {
 			t.Errorf("%s: %v, %v; want SP %#x; %q", c.name, f, err, c.to, notes(in))
+		}
+	}
+}
+
+// Where control does not get from one place in a function to the other, only symbols say that
+// both are in it: then the link register may be of an earlier call.
+func TestBackChainSameFunction(t *testing.T) {
+	const pc, lr, caller, sp = foreignCode + 0x710, foreignCode + 0x708, foreignCode + 0x804, foreignStack + 0x100
+	for _, c := range []struct {
+		syms   unwind.SymbolReader
+		ra, to uint64
+	}{{nil, lr, sp}, {starts{foreignCode + 0x700, foreignCode + 0x800}, caller, sp + 0x40}, {starts{foreignCode + 0x700, foreignCode + 0x70c, foreignCode + 0x800}, lr, sp}} {
+		p := newForeign(arch.PPC, map[int][]uint32{
+			0x700: {0x41820010, 0x4e800021, 0x60000000, 0x4e800020, 0x60000000, 0x4e800020}, // beq 0x710; blrl; nop; blr; nop; blr
+			0x800: {0x4bffff01, 0x60000000},                                                 // bl 0x700; nop
+		})
+		p.putWords(sp, sp+0x40)
+		p.putWords(sp+0x44, caller)
+		p.set(map[arch.Reg]uint64{arch.PPCNIP: pc, arch.PPCSP: sp, arch.PPCLR: lr})
+		w := walker(t, p, c.syms, must(steppers.NewFrameFuncStepper(arch.PPC, nil)))
+		in := must(w.InitialFrame(1))
+		if f, err := w.WalkSingleFrame(in); err != nil || f.RA() != c.ra || f.SP() != c.to {
+			t.Errorf("%v: %v, %v; want %#x with SP %#x; %q", c.syms, f, err, c.ra, c.to, notes(in))
 		}
 	}
 }

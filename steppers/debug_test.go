@@ -143,6 +143,7 @@ func TestDebugStepperDeclines(t *testing.T) {
 		{name: "undefined return address", prog: new(cfitest.Program).Undefined(dwRA), bottom: true, note: "undefined"},
 		{name: "no rule for the return address", prog: new(cfitest.Program).Register(dwRA, 60), bottom: true},
 		{name: "return address in a register that is not known", prog: new(cfitest.Program).Register(dwRA, 5), note: "return address: "},
+		{name: "return address by an expression that makes no sense", prog: new(cfitest.Program).ValExpression(dwRA, 0x22), note: "return address: "},
 		{name: "return address of zero", prog: new(cfitest.Program), bottom: true, note: "zero (saved at 0x7ffe00000100)"},
 		{name: "return address of zero beside the stack", prog: new(cfitest.Program).DefCFA(dwRBX, 8), note: "not on the stack"},
 		{name: "no CFA", prog: new(cfitest.Program).DefCFA(60, 8), note: "CFA"},

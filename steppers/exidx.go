@@ -113,10 +113,9 @@ func (s *ExidxStepper) restore(f *exidx.Frame, in, out *unwind.Frame) error {
 	case w.CodeAddress(raw) == 0:
 		return errZeroReturn
 	}
-	if ra := codePointer(w, raw); !unreadCode(p, ra) {
-		if _, ok := callBefore(p, ra); !ok && !mayReturnTo(arm(), p, ra) {
-			return errNoCall
-		}
+	ra := codePointer(w, raw)
+	if _, ok := callBefore(p, ra); !ok && !mayReturnTo(arm(), p, ra) {
+		return errNoCall
 	}
 	for r := arch.ARMR0; r < arch.ARMPC; r++ {
 		if r != arch.ARMSP && r != arch.ARMLR && f.Restored>>r&1 != 0 {

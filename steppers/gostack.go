@@ -146,7 +146,7 @@ func (g *goFrame) current(m arch.Address) arch.Address {
 // onStack reports whether sp is on the stack of goroutine c.
 func (g *goFrame) onStack(c, sp arch.Address) bool {
 	lo, hi := g.word(c), g.word(c+goStackHi)
-	return lo != 0 && lo < hi && sp >= lo && sp < hi
+	return lo != 0 && sp >= lo && sp < hi
 }
 
 // beforeC returns SP in asmcgocall before it changed to g0's stack. asmcgocall stored

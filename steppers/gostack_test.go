@@ -158,7 +158,7 @@ func TestGoNestedCallbacks(t *testing.T) {
 	}{
 		{"nothing between", 0, func(*proc) {}, outer + 16},
 		{"Go between, on a stack below", goStack + 0x700, func(*proc) {}, outer + 16},
-		{"Go between, on the stack that begins where the thread's ends", above, func(*proc) {}, outer + 16},
+		{"Go between, on the stack that begins where the thread's ends", above - 8, func(*proc) {}, outer + 16},
 		{"an outer callback left the stack where C is now", 0, func(p *proc) { p.put(inner, inner+16); p.put(inner+16, outer) }, outer + 16},
 		{"the chain leads back", 0, func(p *proc) { p.put(inner, inner) }, onG + 16},
 		{"the chain ends", 0, func(p *proc) { p.put(inner, 0) }, onG + 16},
@@ -175,7 +175,7 @@ func TestGoNestedCallbacks(t *testing.T) {
 		goSP, steps := uint64(onG), 4
 		if c.goSP != 0 {
 			goSP, steps = c.goSP, 5
-			p.put(goSP, bias+raSpill, 0, 0, 0, ret)
+			p.put(goSP, bias+raSpill)
 		}
 		im := buildImage(t, func(_, df *cfitest.Section) {
 			cie := df.AddCIE(cfitest.CIE{Insns: plain()})

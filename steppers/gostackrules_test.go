@@ -2,6 +2,7 @@ package steppers_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -101,11 +102,11 @@ func TestGoBeforeC(t *testing.T) {
 		{"nothing of the stack", 0, 0, goG, goStack + 8, goNotKnown},
 		{"more than the stack", 0, 0x1008, goG, goStack + 8, goNotKnown},
 		{"the nearest on the same stack", 0, goOnG0 + 8, 0, goOnG0 + 16, goOnG0 + 24},
-		{"the same place", 0, goOnG0, 0, goOnG0 + 8, goNotKnown},
+		{"the same place", 0, goOnG0, 0, goStack + 8, goNotKnown},
 		{"the farthest on the same stack", 0, end - 16, 0, end - 8, end},
 		{"the end of the stack", 0, end, 0, end - 8, goNotKnown},
 		{"the other place", 40, goStack + 0x1000 - goOnG, goG, goOnG + 8, goOnG + 16},
-		{"the same place, the other", 40, goOnG0 + 40, 0, goOnG0 + 48, goNotKnown},
+		{"the same place, the other", 40, goOnG0 + 40, 0, goStack + 8, goNotKnown},
 		{"no place", 32, goStack + 0x1000 - goOnG, goG, goOnG + 8, goNotKnown},
 	} {
 		p := goProc()
@@ -210,7 +211,7 @@ func TestGoLeft(t *testing.T) {
 		pcAt, spAt := unwind.AtAddress(goG0+64), unwind.AtAddress(goG0+56)
 		says := "Go left this stack at SP 0x7ffe00000400"
 		if c.want != uint64(began) {
-			pcAt, spAt, says = unwind.AtAddress(c.want-8), unwind.Location{}, "C called Go at SP"
+			pcAt, spAt, says = unwind.AtAddress(c.want-8), unwind.Location{}, fmt.Sprintf("C called Go at SP %#x", c.want)
 		}
 		if f.RALocation() != pcAt || f.SPLocation() != spAt || !strings.Contains(text, says) {
 			t.Errorf("%s: pc at %v, SP at %v, notes %q", c.name, f.RALocation(), f.SPLocation(), text)
@@ -227,6 +228,11 @@ func TestGoWithoutG(t *testing.T) {
 	if f, err := w.WalkSingleFrame(in); err != nil || f.SP() != goOnG0+16 {
 		t.Errorf("%v, %v", f, err)
 	}
+	w = goWalker(t, p, "runtime.morestack.abi0")
+	if f, err := w.WalkSingleFrame(called(t, w, bias+fnCallee+8, goOnG0, 0)); !errors.Is(err, unwind.ErrStackBottom) {
+		t.Errorf("a stack too small: %v, %v; want the bottom", f, err)
+	}
+	w = goWalker(t, p, "runtime.systemstack.abi0")
 	in = called(t, w, bias+fnCallee+8, goOnG0, 0)
 	in.SetReg(arch.R14, 0x10, unwind.InRegister(arch.R14))
 	if f, err := w.WalkSingleFrame(in); err != nil || f.SP() != goOnG0+16 {
@@ -331,6 +337,11 @@ func TestGoSigpanicARM64(t *testing.T) {
 	f, err = arm64Go(t, p, "crosscall2", goOnG, 16)
 	if err != nil {
 		t.Fatal(err)
+	}
+	for r := arch.ARM64X0; r < arch.ARM64X0+18; r++ {
+		if v, _, ok := f.Reg(r); ok {
+			t.Errorf("%s = %#x is known", arch.ARM64.RegName(r), v)
+		}
 	}
 	for r := arch.ARM64X19; r < arch.ARM64X28; r++ {
 		if v, _, ok := f.Reg(r); !ok || v != 0x100+uint64(r-arch.ARM64X0) {

@@ -2,7 +2,6 @@ package steppers
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/corewalk/corewalk/modules"
 	"github.com/corewalk/corewalk/unwind"
@@ -13,9 +12,6 @@ import (
 // it has none, ErrBadParam without files. The group keeps what it learns about the
 // libraries, so make one for each process.
 func DefaultGroup(a *arch.Arch, files modules.Source) (*unwind.AddrRangeGroup, error) {
-	if files == nil {
-		return nil, fmt.Errorf("steppers need files: %w", unwind.ErrBadParam)
-	}
 	m, err := mustKnow(a)
 	if err != nil {
 		return nil, err

@@ -170,7 +170,7 @@ func (s *StepperWanderer) scan(helper WandererHelper, in *unwind.Frame) (slot, r
 		sp += uint64(c.ra) + word // where the callee saved the return address
 	}
 	words, guesses := uint64(scanWords), sp+guessWords*word
-	if interrupted(in) || in.Trust() != unwind.TrustScan && in.Trust() != unwind.TrustFramePointer {
+	if in.Trust() != unwind.TrustScan && in.Trust() != unwind.TrustFramePointer {
 		guesses = sp + guessWordsTop*word
 	}
 	if interrupted(in) {

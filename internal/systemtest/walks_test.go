@@ -144,7 +144,7 @@ func writeWalk(text *bytes.Buffer, s, like *unwind.Stack) {
 }
 
 // frameWords tells a frame: pc, stack pointer, CFA, and the registers that are other than
-// its callee's, or known from elsewhere.
+// its callee's or known from elsewhere; of those that calls may change, all that are known.
 func frameWords(f *unwind.Frame) string {
 	a := f.Walker().ProcessState().Arch()
 	words := []string{fmt.Sprintf("pc %x%s sp %x%s", f.RA(), place(f, f.RALocation(), a.PC), f.SP(), place(f, f.SPLocation(), a.SP))}
@@ -167,7 +167,7 @@ func frameWords(f *unwind.Frame) string {
 		if callee := f.PrevFrame(); callee != nil {
 			u, before, was := callee.Reg(r)
 			switch {
-			case !known && (!was || !a.CalleeSaved.Has(r)), known == was && v == u && at == before:
+			case !known && (!was || !a.CalleeSaved.Has(r)), known == was && v == u && at == before && a.CalleeSaved.Has(r):
 				continue
 			}
 		} else if !a.CalleeSaved.Has(r) {

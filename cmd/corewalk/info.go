@@ -1,6 +1,8 @@
 package main
 
 import (
+	"slices"
+
 	"github.com/spf13/pflag"
 
 	"github.com/corewalk/corewalk"
@@ -21,8 +23,8 @@ Examples:
   corewalk info --missing core.4242 | while read -r id path; do debuginfod-find debuginfo "$id"; done
   corewalk info --format json core | jq '.modules[].build_id'
 
-Exit status: 0 all was read; 1 the file is not a core; 2 wrong usage; 3 the core is cut short or of a
-kind whose stacks cannot be walked.
+Exit status: 0 all was read; 1 the file is not a core; 2 wrong usage; 3 there are gaps (a truncated
+core, one of a kind whose stacks cannot be walked, a file from a different build).
 `
 
 // infoFlags are the flags of corewalk info.
@@ -58,7 +60,8 @@ func runInfo(args []string, e env) int {
 		e.say("%v", err)
 	}
 	in := t.InfoWith(corewalk.InfoOptions{Memory: f.memory})
-	if e.unused(o, in.Modules) || err != nil || in.Dump.Truncated {
+	mismatched := slices.ContainsFunc(in.Modules, func(m report.Module) bool { return m.Status == report.ModuleMismatched })
+	if e.unused(o, in.Modules) || err != nil || in.Dump.Truncated || mismatched {
 		status = exitIncomplete
 	}
 	for _, w := range in.Warnings {

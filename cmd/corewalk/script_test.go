@@ -149,18 +149,11 @@ func commands(t *testing.T) map[string]func(*testscript.TestScript, bool, []stri
 		},
 		// foreign WHAT FILE makes a core that cannot be walked.
 		"foreign": func(ts *testscript.TestScript, _ bool, args []string) {
-			c := corebuild.New()
-			switch args[0] {
-			case "ia64":
-				c.Machine = emIA64
-				c.Thread(77, 11, make([]byte, 34*8))
-			case "threadless":
-			default:
+			data, ok := foreign(args[0])
+			if !ok {
 				ts.Fatalf("unknown core %s", args[0])
 			}
-			c.PSInfo(77, "stranger", "stranger --far")
-			c.Load(0x400000, 5, 4096, nil)
-			ts.Check(os.WriteFile(ts.MkAbs(args[1]), c.Bytes(), 0o644))
+			ts.Check(os.WriteFile(ts.MkAbs(args[1]), data, 0o644))
 		},
 		// movedcore FROM TO PROGRAM copies a core and puts PROGRAM where the core then
 		// says that its program was.
@@ -202,6 +195,22 @@ func commands(t *testing.T) map[string]func(*testscript.TestScript, bool, []stri
 			}
 		},
 	}
+}
+
+// foreign makes a core that cannot be walked.
+func foreign(what string) ([]byte, bool) {
+	c := corebuild.New()
+	switch what {
+	case "ia64":
+		c.Machine = emIA64
+		c.Thread(77, 11, make([]byte, 34*8))
+	case "threadless":
+	default:
+		return nil, false
+	}
+	c.PSInfo(77, "stranger", "stranger --far")
+	c.Load(0x400000, 5, 4096, nil)
+	return c.Bytes(), true
 }
 
 func compress(out io.Writer, kind string, data []byte) error {

@@ -38,7 +38,7 @@ func licences() ([]byte, error) {
 	var b bytes.Buffer
 	for _, name := range names {
 		found := false
-		for _, pattern := range []string{"LICEN[CS]E*", "COPYING*", "NOTICE*"} {
+		for _, pattern := range []string{"LICEN[CS]E*", "UNLICENSE*", "COPYING*", "NOTICE*"} {
 			files, _ := filepath.Glob(filepath.Join(modules[name], pattern))
 			for _, path := range files {
 				text, err := os.ReadFile(path)

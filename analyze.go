@@ -34,6 +34,8 @@ type AnalyzeOptions struct {
 	// Memory adds the memory around the bad address, the values of the crashed thread's
 	// registers, and its stack pointer.
 	Memory bool
+	// Environment says whether to report the environment that the process was started with.
+	Environment Environment
 	// Details adds what else is known of the process and its machine, besides threads,
 	// modules and memory: report.Report.Details.
 	Details bool
@@ -42,6 +44,17 @@ type AnalyzeOptions struct {
 	// Setup, if set, may change the Walker before it is used: for instance, add steppers.
 	Setup func(*unwind.Walker) error
 }
+
+// An Environment says what to report of a process's environment. Environments often have
+// secrets: values whose names are those of secrets are masked, and so are passwords in URLs
+// and in the command line.
+type Environment uint8
+
+const (
+	EnvironmentNone   Environment = iota
+	EnvironmentMasked             // all variables, secrets masked
+	EnvironmentAll                // all variables, and the command line, as they were
+)
 
 // Analyze walks the stacks of the threads and returns a report. When ctx is done, it stops
 // early and reports what it has. A report with gaps is not an error; an error means that
@@ -94,6 +107,7 @@ func (t *Target) Analyze(ctx context.Context, o AnalyzeOptions) (*report.Report,
 		if ahead == nil {
 			r = analysis.Run(ctx, p, opts)
 			t.warnLate(r)
+			r.Process = t.subject.Started().Report(o.Environment != EnvironmentNone, o.Environment == EnvironmentAll)
 			if o.Details {
 				r.Details = t.subject.Details()
 				for i := range r.Threads {

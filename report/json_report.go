@@ -1,6 +1,9 @@
 package report
 
-import "io"
+import (
+	"io"
+	"reflect"
+)
 
 // WriteJSON writes r as one JSON document and a final newline. Each module, frame and warning has a line, keys
 // follow the order of the structs' fields, and nothing is escaped for HTML. WriteJSON buffers its output, so w
@@ -19,6 +22,10 @@ func WriteJSON(w io.Writer, r *Report) error {
 	} else {
 		j.key("crash")
 		j.crash(r.Crash)
+	}
+	if r.Process != nil {
+		j.key("process")
+		j.fields(reflect.ValueOf(*r.Process), false)
 	}
 	array(&j, "modules", r.Modules, (*jsonWriter).module)
 	array(&j, "threads", r.Threads, (*jsonWriter).thread)

@@ -95,7 +95,7 @@ func TestJSONEqualsEncodingJSON(t *testing.T) {
 	full, info := filled[Report](), filled[Info]()
 	full.Schema, info.Schema = Schema, InfoSchema
 	empty := &Report{Schema: Schema, Modules: []Module{}, Threads: []Thread{{Frames: []Frame{{Args: []Variable{}}}}}, Warnings: []Warning{}}
-	for name, r := range map[string]*Report{"full": full, "empty": empty, "queue": sampleQueue(), "kinds": sampleKinds(), "explain": sampleExplain(), "around": sampleAround()} {
+	for name, r := range map[string]*Report{"full": full, "empty": empty, "queue": sampleQueue(), "kinds": sampleKinds(), "explain": sampleExplain(), "around": sampleAround(), "process": sampleProcess()} {
 		if r.Warnings == nil {
 			r.Warnings = []Warning{}
 		}

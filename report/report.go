@@ -12,7 +12,9 @@ type Report struct {
 	Schema string `json:"schema"`
 	Dump   Dump   `json:"dump"`
 	// Crash is nil if nothing says that the process died: a dump of a healthy process, or a live process.
-	Crash   *Crash   `json:"crash"`
+	Crash *Crash `json:"crash"`
+	// Process is nil if nothing is known.
+	Process *Process `json:"process,omitempty"`
 	Modules []Module `json:"modules"`
 	Threads []Thread `json:"threads"`
 	// Memory is what lies around the bad address, the registers' values and the stack pointer of the crashed

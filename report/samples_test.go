@@ -208,11 +208,21 @@ func sampleHostile() *Report {
 	t.Registers = Registers{{hostile, 1}, {"rbx", 2}}
 	r := newSample(t)
 	r.Dump.Command, r.Dump.CommandLine, r.Dump.Path, r.Dump.Arch, r.Dump.OS = hostile, hostile, hostile, hostile, hostile
+	r.Process = &Process{Executable: hostile, Arguments: []string{hostile}, Host: hostile, Container: hostile, Environment: []EnvironmentVariable{{hostile, hostile, true}}}
 	r.Crash = &Crash{Signal: hostile, Code: hostile, Reason: hostile, Message: hostile, Thread: 7, Causes: []Cause{{hostile, hostile}},
 		Instruction: &Instruction{Text: hostile, Registers: Registers{{hostile, 3}}, Note: hostile}}
 	r.Modules = append(r.Modules, Module{Path: hostile, Status: ModuleMissing, BuildID: hostile}, Module{Path: hostile + "2", Status: ModuleMissing, BuildID: "ab"})
 	r.Memory = []MemoryArea{{Names: []string{hostile}, Bytes: hostile, Mapping: hostile}, {Names: []string{hostile}, Bytes: "1b5b33316d", Mapping: hostile}}
 	r.Warnings = []Warning{{Code: hostile, Message: hostile, Module: hostile, Advice: hostile}}
+	return r
+}
+
+// sampleProcess has a process with an environment.
+func sampleProcess() *Report {
+	r := newSample(stack(4242, "queue", at("main", "queue.c", 9)))
+	r.Process = &Process{Executable: "/opt/queue/queue", Arguments: []string{"./queue", "--jobs=4", "two words", "it's", "", "--token=***", strings.Repeat("x", 400)}, ArgumentsCut: true,
+		Parent: 1, UID: new(int), GID: new(int), Host: "web-1", Container: "kubernetes", Started: time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC),
+		Environment: []EnvironmentVariable{{"HOME", "/root", false}, {"DB_PASSWORD", "***", true}, {"EMPTY", "", false}, {"LONG", strings.Repeat("y", 200), false}}}
 	return r
 }
 

@@ -48,6 +48,7 @@ func WriteText(w io.Writer, r *Report, opts TextOptions) error {
 	}
 	t.headline()
 	t.crash()
+	t.started()
 	for i, group := range groupThreads(r.Threads, !opts.Unfolded && !opts.ShowRegisters) {
 		t.end()
 		t.threads(group)
@@ -55,6 +56,7 @@ func WriteText(w io.Writer, r *Report, opts TextOptions) error {
 			t.memory()
 		}
 	}
+	t.environment()
 	t.gaps()
 	return t.w.Flush()
 }

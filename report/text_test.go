@@ -53,6 +53,8 @@ var textTests = []struct {
 	{name: "gaps", make: sampleGaps},
 	{name: "hostile", make: sampleHostile, opts: TextOptions{ShowRegisters: true}, width: 1400},
 	{name: "explain", make: sampleExplain, opts: TextOptions{Explain: true}},
+	{name: "process", make: sampleProcess},
+	{name: "process-wide", make: sampleProcess, opts: TextOptions{Wide: true}, width: 600},
 	{name: "around", make: sampleAround},
 	{name: "around-wide", make: sampleAround, opts: TextOptions{Wide: true}, width: 200},
 	{name: "registers", make: sampleRegisters, opts: TextOptions{ShowRegisters: true}},

@@ -168,13 +168,19 @@ func TestChoices(t *testing.T) {
 			values := f.Annotations[choices]
 			for _, v := range append(values, "none of them") {
 				var out, errs bytes.Buffer
-				args := append(strings.Fields(c.name), "--"+f.Name, v)
+				sep, args := " ", strings.Fields(c.name)
+				if f.NoOptDefVal != "" {
+					sep = "="
+					args = append(args, "--"+f.Name+"="+v)
+				} else {
+					args = append(args, "--"+f.Name, v)
+				}
 				if len(values) == 0 || c.name == "triage diff" && f.Name == "format" {
 					continue
 				}
 				seen++
 				run(args, env{context.Background(), nil, &out, &errs})
-				if refused := strings.Contains(errs.String(), "--"+f.Name+" "+v+":"); refused != (v == "none of them") {
+				if refused := strings.Contains(errs.String(), "--"+f.Name+sep+v+":"); refused != (v == "none of them") {
 					t.Errorf("%q: refused: %v; %s", args, refused, errs.String())
 				}
 			}

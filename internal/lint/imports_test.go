@@ -32,6 +32,7 @@ var floors = map[string]int{
 	"internal/triage/render":    5,
 	"internal/live/livecore":    4,
 	"internal/why/message":      4,
+	"internal/why/process":      4,
 	"corestate":                 3,
 	"livestate":                 3,
 	"steppers":                  3,

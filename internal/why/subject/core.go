@@ -63,8 +63,11 @@ func (c coreSubject) Describe() report.Dump {
 	}
 	cut, have, want := c.Truncated()
 	setSize(&d, cut, have, want)
-	// A core does not record when it was written. The file's time does, unless the file was copied.
-	if st, err := os.Stat(c.path); err == nil && st.Mode().IsRegular() {
+	// A core does not record when it was written. systemd-coredump does, and the file's time does, unless the
+	// file was copied.
+	if at := coredumpOf(c.path).time; !at.IsZero() {
+		d.Time = at
+	} else if st, err := os.Stat(c.path); err == nil && st.Mode().IsRegular() {
 		d.Time, d.TimeOfFile = st.ModTime(), true
 	}
 	return d

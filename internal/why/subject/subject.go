@@ -40,6 +40,8 @@ type Subject interface {
 
 	// Describe says what was opened, and how much of it is there.
 	Describe() report.Dump
+	// Started says how the process was started.
+	Started() Start
 	// Warnings lists the defects of a dump that could be worked around.
 	Warnings() []string
 	// System returns the operating system's name: "Linux", "Windows" ...; "" if not known.
@@ -186,6 +188,7 @@ type plain struct{}
 func (plain) Exception() *reason.Exception           { return nil }
 func (plain) UnknownCause() bool                     { return false }
 func (plain) Words() (assertion, text message.Words) { return }
+func (plain) Started() Start                         { return Start{} }
 func (plain) LastError(unwind.ThreadID) string       { return "" }
 func (plain) ThreadInfos() []report.ThreadInfo       { return nil }
 func (plain) MemoryInfo(bool) *report.MemoryInfo     { return nil }

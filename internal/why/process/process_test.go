@@ -1,0 +1,206 @@
+package process
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+func TestSecret(t *testing.T) {
+	for _, name := range []string{"PASSWORD", "DB_PASSWORD", "PGPASSWORD", "db-passwd", "API_KEY", "ApiKey", "AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN", "auth", "AUTHORIZATION", "--pwd",
+		"SESSION", "session.id", "CLIENT_CREDENTIALS", "MYSQL_PWD", "SENTRY_DSN", "OAUTH2", "cookie", "PRIVATE_KEY", "key", "KEYS", "JWT", "X_PIN"} {
+		if !Secret(name) {
+			t.Errorf("%s is no secret", name)
+		}
+	}
+	for _, name := range []string{"", "PATH", "HOME", "PWD", "OLDPWD", "SSH_AUTH_SOCK", "XDG_SESSION_ID", "MONKEY", "KEYBOARD", "AUTHOR", "PINNED", "compass", "DB_PASSWORD_FILE",
+		"ssl-key-path", "SECRETS_DIR", "SALTY", "LANG"} {
+		if Secret(name) {
+			t.Errorf("%s is a secret", name)
+		}
+	}
+}
+
+func TestMask(t *testing.T) {
+	for _, c := range [][3]string{
+		{"DB_PASSWORD", "x", Masked}, {"DB_PASSWORD", "", ""}, {"LANG", "C", "C"},
+		{"URL", "postgres://me:pw@db/x", "postgres://me:" + Masked + "@db/x"}, {"URL", "https://:pw@h", "https://:" + Masked + "@h"},
+		{"URL", "https://me@host/a:b@c", "https://me@host/a:b@c"}, {"URL", "a://b:c@d e://f:g@h", "a://b:" + Masked + "@d e://f:" + Masked + "@h"}, {"MAIL", "me:pw@host", "me:pw@host"},
+	} {
+		if got := Mask(c[0], c[1]); got != c[2] {
+			t.Errorf("%s=%s: %s, not %s", c[0], c[1], got, c[2])
+		}
+	}
+	got := MaskArguments([]string{"./token=x", "--token=abc", "--password", "s3cret", "--key", "--verbose", "file", "-v", "TOKEN=x", "https://a:b@c", "--auth"})
+	want := []string{"./token=x", "--token=" + Masked, "--password", Masked, "--key", "--verbose", "file", "-v", "TOKEN=" + Masked, "https://a:" + Masked + "@c", "--auth"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q\n%q", got, want)
+	}
+}
+
+func TestContainer(t *testing.T) {
+	for _, c := range []struct {
+		env  []string
+		want string
+	}{
+		{nil, ""}, {[]string{"container=docker"}, "docker"}, {[]string{"containers=x", "CONTAINER=y"}, ""}, {[]string{"container=\x1b[31m"}, ""},
+		{[]string{"container=podman", "KUBERNETES_SERVICE_HOST=10.0.0.1"}, "kubernetes"}, {[]string{"ECS_CONTAINER_METADATA_URI_V4=http://x"}, "ecs"},
+	} {
+		if got := Container(c.env); got != c.want {
+			t.Errorf("%q: %q, not %q", c.env, got, c.want)
+		}
+	}
+}
+
+// A block is memory from an address on.
+type block struct {
+	a    *arch.Arch
+	at   arch.Address
+	data []byte
+}
+
+func (b block) ReadMem(addr arch.Address, buf []byte) (int, error) {
+	if addr < b.at || addr-b.at >= uint64(len(b.data)) {
+		return 0, arch.ErrUnmapped
+	}
+	n := copy(buf, b.data[addr-b.at:])
+	if n < len(buf) {
+		return n, arch.ErrUnmapped
+	}
+	return n, nil
+}
+
+func (b block) ReadWord(addr arch.Address) (uint64, error) {
+	var buf [8]byte
+	if _, err := b.ReadMem(addr, buf[:b.a.WordSize]); err != nil {
+		return 0, err
+	}
+	if b.a.WordSize == 4 {
+		return uint64(b.a.ByteOrder.Uint32(buf[:])), nil
+	}
+	return b.a.ByteOrder.Uint64(buf[:]), nil
+}
+
+// start lays out a first stack as the kernel does. change may damage its words.
+func start(a *arch.Arch, args, env []string, change func([]uint64)) (block, libstate.Auxv) {
+	const base = 0x7ff00000
+	auxv := libstate.Auxv{{Key: libstate.ATSysinfoEhdr, Value: 0x7fff1000}, {Key: libstate.ATPageSize, Value: 4096}, {Key: libstate.ATExecFn}}
+	var text []byte
+	var words, at []uint64
+	strings := func(list []string) {
+		for _, s := range list {
+			at = append(at, uint64(len(text)))
+			text = append(append(text, s...), 0)
+		}
+	}
+	strings(args)
+	strings(env)
+	at = append(at, uint64(len(text)))
+	text = append(text, "./x\x00"...)
+	n := len(args) + len(env) + 3 + 2*len(auxv) + 2
+	texts := base + uint64(n*a.WordSize)
+	auxv[2].Value = texts + at[len(at)-1]
+	words = append(words, uint64(len(args)))
+	for i := range args {
+		words = append(words, texts+at[i])
+	}
+	words = append(words, 0)
+	for i := range env {
+		words = append(words, texts+at[len(args)+i])
+	}
+	words = append(words, 0)
+	for _, e := range auxv {
+		words = append(words, e.Key, e.Value)
+	}
+	words = append(words, 0, 0)
+	if change != nil {
+		change(words)
+	}
+	b := block{a: a, at: base}
+	for _, w := range words {
+		if a.WordSize == 4 {
+			b.data = appendUint32(a, b.data, uint32(w))
+		} else {
+			b.data = appendUint64(a, b.data, w)
+		}
+	}
+	b.data = append(b.data, text...)
+	return b, auxv
+}
+
+func appendUint32(a *arch.Arch, b []byte, v uint32) []byte {
+	b = append(b, 0, 0, 0, 0)
+	a.ByteOrder.PutUint32(b[len(b)-4:], v)
+	return b
+}
+
+func appendUint64(a *arch.Arch, b []byte, v uint64) []byte {
+	b = append(b, 0, 0, 0, 0, 0, 0, 0, 0)
+	a.ByteOrder.PutUint64(b[len(b)-8:], v)
+	return b
+}
+
+func TestStarted(t *testing.T) {
+	args, env := []string{"./x", "", "two words"}, []string{"A=1", "B=", "C=x=y"}
+	for _, a := range []*arch.Arch{arch.AMD64, arch.X86, arch.S390X} {
+		mem, auxv := start(a, args, env, nil)
+		gotArgs, gotEnv, ok := Started(mem, a, auxv)
+		if !ok || !slices.Equal(gotArgs, args) || !slices.Equal(gotEnv, env) {
+			t.Errorf("%s: %q, %q, %v", a.Name, gotArgs, gotEnv, ok)
+		}
+	}
+	for _, c := range []struct{ args, env []string }{{nil, nil}, {args, nil}, {nil, env}} {
+		mem, auxv := start(arch.AMD64, c.args, c.env, nil)
+		gotArgs, gotEnv, ok := Started(mem, arch.AMD64, auxv)
+		if !ok || !slices.Equal(gotArgs, c.args) || !slices.Equal(gotEnv, c.env) {
+			t.Errorf("%q, %q: %q, %q, %v", c.args, c.env, gotArgs, gotEnv, ok)
+		}
+	}
+}
+
+// What is not the layout that the kernel makes is not guessed at.
+func TestStartedDamaged(t *testing.T) {
+	args, env := []string{"./x", "y"}, []string{"A=1"}
+	for name, change := range map[string]func([]uint64){
+		"the number of arguments": func(w []uint64) { w[0] = 3 },
+		"no end of arguments":     func(w []uint64) { w[3] = 1 << 40 },
+		"no end of environment":   func(w []uint64) { w[5] = 1 << 40 },
+		"another vector":          func(w []uint64) { w[7]++ },
+	} {
+		mem, auxv := start(arch.AMD64, args, env, change)
+		if gotArgs, gotEnv, ok := Started(mem, arch.AMD64, auxv); ok {
+			t.Errorf("%s: %q, %q", name, gotArgs, gotEnv)
+		}
+	}
+	mem, auxv := start(arch.AMD64, args, env, nil)
+	for name, vector := range map[string]libstate.Auxv{"none": nil, "one entry": auxv[:1], "no address": auxv[:2], "an address elsewhere": append(auxv[:2:2], libstate.AuxEntry{Key: libstate.ATExecFn, Value: 8})} {
+		if _, _, ok := Started(mem, arch.AMD64, vector); ok {
+			t.Errorf("%s: found", name)
+		}
+	}
+	// Strings that are not in the dump are empty.
+	short := mem
+	short.data = short.data[:len(short.data)-8] // "A=1" and the name that was executed
+	if gotArgs, gotEnv, ok := Started(short, arch.AMD64, auxv); !ok || !slices.Equal(gotArgs, args) || !slices.Equal(gotEnv, []string{""}) {
+		t.Errorf("%q, %q, %v", gotArgs, gotEnv, ok)
+	}
+}
+
+func FuzzStarted(f *testing.F) {
+	mem, _ := start(arch.AMD64, []string{"./x", "y"}, []string{"A=1"}, nil)
+	f.Add(mem.data, uint64(len(mem.data)-3))
+	f.Fuzz(func(t *testing.T, data []byte, execFn uint64) {
+		b := block{arch.AMD64, 0x1000, data}
+		auxv := libstate.Auxv{{Key: libstate.ATSysinfoEhdr, Value: 0x7fff1000}, {Key: libstate.ATPageSize, Value: 4096}, {Key: libstate.ATExecFn, Value: 0x1000 + execFn}}
+		args, env, _ := Started(b, arch.AMD64, auxv)
+		total := 0
+		for _, s := range append(args, env...) {
+			total += len(s)
+		}
+		if total > maxTotal {
+			t.Errorf("%d bytes", total)
+		}
+	})
+}

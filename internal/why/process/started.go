@@ -1,0 +1,149 @@
+// Package process tells what a process was started with, and which of it is secret.
+package process
+
+import (
+	"slices"
+
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// Limits on what is read of a process's first stack. The kernel allows arguments and
+// environment a quarter of the stack, and single strings of 128 KB.
+const (
+	maxVector = 1 << 20   // bytes from the auxiliary vector up to the strings
+	maxWords  = 1 << 14   // pointers to arguments and variables
+	maxString = 128 << 10 // bytes of a string
+	maxTotal  = 4 << 20   // bytes of all strings
+)
+
+// Started returns the arguments and the environment of a process as the kernel put them at
+// the end of its first stack (ELF gABI, "Process Initialization"). The program may have
+// changed the strings since, as daemons do that show their state. ok is false if the stack
+// is not in the dump.
+//
+// The vectors lie below the auxiliary vector, which dumps have a copy of: it is found again
+// in memory by its first entries, and the vectors are read backwards from it.
+func Started(mem arch.Memory, a *arch.Arch, auxv libstate.Auxv) (args, env []string, ok bool) {
+	at, ok := vectorAt(mem, a, auxv)
+	if !ok {
+		return nil, nil, false
+	}
+	r := reader{mem, uint64(a.WordSize), maxTotal}
+	envp, at, ok := r.pointersBelow(at)
+	if !ok {
+		return nil, nil, false
+	}
+	argv, _, ok := r.argumentsBelow(at)
+	if !ok {
+		return nil, nil, false
+	}
+	return r.strings(argv), r.strings(envp), true
+}
+
+// vectorAt returns the address of the auxiliary vector on the stack. It lies below the
+// strings, of which AT_EXECFN is one.
+func vectorAt(mem arch.Memory, a *arch.Arch, auxv libstate.Auxv) (arch.Address, bool) {
+	end, ok := auxv.Get(libstate.ATExecFn)
+	if !ok {
+		end, ok = auxv.Get(libstate.ATRandom)
+	}
+	if !ok || len(auxv) < 2 {
+		return 0, false
+	}
+	word := uint64(a.WordSize)
+	end &^= word - 1
+	want := []uint64{auxv[0].Key, auxv[0].Value, auxv[1].Key, auxv[1].Value}
+	for at := end - word; at >= word && end-at < maxVector; at -= word {
+		if v, err := mem.ReadWord(at); err != nil || v != want[0] {
+			continue
+		}
+		same := true
+		for i, w := range want {
+			v, err := mem.ReadWord(at + uint64(i)*word)
+			same = same && err == nil && v == w
+		}
+		if same {
+			return at, true
+		}
+	}
+	return 0, false
+}
+
+type reader struct {
+	mem  arch.Memory
+	word uint64
+	left int // bytes of strings that may still be read
+}
+
+// pointersBelow returns the pointers of the vector that ends below at, with a null pointer,
+// and where the one below it ends.
+func (r *reader) pointersBelow(at arch.Address) (list []arch.Address, below arch.Address, ok bool) {
+	at -= r.word
+	if v, err := r.mem.ReadWord(at); err != nil || v != 0 {
+		return nil, 0, false
+	}
+	for len(list) < maxWords {
+		v, err := r.mem.ReadWord(at - r.word)
+		if err != nil {
+			return nil, 0, false
+		}
+		if v == 0 {
+			slices.Reverse(list)
+			return list, at, true
+		}
+		at -= r.word
+		list = append(list, v)
+	}
+	return nil, 0, false
+}
+
+// argumentsBelow is pointersBelow for the arguments, whose number lies below them.
+func (r *reader) argumentsBelow(at arch.Address) (list []arch.Address, below arch.Address, ok bool) {
+	at -= r.word
+	if v, err := r.mem.ReadWord(at); err != nil || v != 0 {
+		return nil, 0, false
+	}
+	for len(list) < maxWords {
+		v, err := r.mem.ReadWord(at - r.word)
+		if err != nil {
+			return nil, 0, false
+		}
+		if v == uint64(len(list)) {
+			slices.Reverse(list)
+			return list, at, true
+		}
+		at -= r.word
+		list = append(list, v)
+	}
+	return nil, 0, false
+}
+
+// strings reads the strings that pointers point to; "" for what the dump does not have.
+func (r *reader) strings(list []arch.Address) []string {
+	out := make([]string, len(list))
+	for i, at := range list {
+		out[i] = r.text(at)
+	}
+	return out
+}
+
+func (r *reader) text(at arch.Address) string {
+	var text []byte
+	buf := make([]byte, 256)
+	for len(text) < min(maxString, r.left) {
+		n, _ := r.mem.ReadMem(at, buf)
+		if n == 0 {
+			break
+		}
+		if end := slices.Index(buf[:n], 0); end >= 0 {
+			text = append(text, buf[:end]...)
+			break
+		}
+		text = append(text, buf[:n]...)
+		at += uint64(n)
+	}
+	text = text[:min(len(text), maxString, r.left)]
+	r.left -= len(text)
+	return string(text)
+}

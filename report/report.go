@@ -42,7 +42,8 @@ type Dump struct {
 	Arch   string `json:"arch"`   // "x86-64"
 	OS     string `json:"os"`     // "linux", "windows", ...
 	PID    int    `json:"pid"`    // 0 when not known
-	// Command is the program's short name, "queue". CommandLine is the command line, as far as the dump has it.
+	// Command is the program's short name, "queue". CommandLine is the command line, as far as the dump
+	// has it, with secrets masked (Process.Arguments has its words).
 	Command     string `json:"command"`
 	CommandLine string `json:"command_line,omitempty"`
 	// Time is when the process was dumped, in the time zone to print; zero if not known.

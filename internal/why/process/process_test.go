@@ -40,6 +40,14 @@ func TestMask(t *testing.T) {
 	}
 }
 
+func TestMaskLine(t *testing.T) {
+	for line, want := range map[string]string{"": "", "./x  -v": "./x  -v", "./x  --token abc": "./x --token " + Masked} {
+		if got := MaskLine(line); got != want {
+			t.Errorf("%q: %q", line, got)
+		}
+	}
+}
+
 func TestContainer(t *testing.T) {
 	for _, c := range []struct {
 		env  []string

@@ -2,6 +2,7 @@ package process
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -83,4 +84,14 @@ func MaskArguments(args []string) []string {
 		next = option && !has && Secret(name)
 	}
 	return out
+}
+
+// MaskLine is MaskArguments for a command line whose arguments are joined by spaces.
+func MaskLine(line string) string {
+	args := strings.Fields(line)
+	masked := MaskArguments(args)
+	if slices.Equal(args, masked) {
+		return line
+	}
+	return strings.Join(masked, " ")
 }

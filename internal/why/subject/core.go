@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/corewalk/corewalk/corestate"
+	"github.com/corewalk/corewalk/internal/why/process"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/unwind"
@@ -52,7 +53,7 @@ func (c coreSubject) Held() func(libstate.Mapping) uint64 {
 }
 
 func (c coreSubject) Describe() report.Dump {
-	d := report.Dump{Path: c.path, From: c.From(), Format: report.FormatELFCore, OS: strings.ToLower(c.OS()), PID: c.ProcessID(), Arch: c.ArchName(), CommandLine: c.Command()}
+	d := report.Dump{Path: c.path, From: c.From(), Format: report.FormatELFCore, OS: strings.ToLower(c.OS()), PID: c.ProcessID(), Arch: c.ArchName(), CommandLine: process.MaskLine(c.Command())}
 	if a := c.Arch(); a != nil {
 		d.Arch = a.Name
 	}

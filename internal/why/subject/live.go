@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/corewalk/corewalk/internal/live/livecore"
+	"github.com/corewalk/corewalk/internal/why/process"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/livestate"
 	"github.com/corewalk/corewalk/modules"
@@ -51,7 +52,7 @@ func (l liveSubject) Details() *report.Details { return linuxDetails(l) }
 
 func (l liveSubject) Describe() report.Dump {
 	return report.Dump{Format: report.FormatLive, OS: "linux", Arch: l.Arch().Name, PID: l.ProcessID(),
-		Command: filepath.Base(l.ExecutablePath()), CommandLine: l.CommandLine(), Time: time.Now()}
+		Command: filepath.Base(l.ExecutablePath()), CommandLine: process.MaskLine(l.CommandLine()), Time: time.Now()}
 }
 
 // Moment returns a snapshot, so that the process runs on while the report is made; or, with hold, the stopped

@@ -7,6 +7,7 @@ import (
 
 	"github.com/corewalk/corewalk/corestate"
 	"github.com/corewalk/corewalk/internal/format/minidump"
+	"github.com/corewalk/corewalk/internal/why/process"
 	"github.com/corewalk/corewalk/internal/why/reason"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/report"
@@ -46,7 +47,7 @@ func (m minidumpSubject) Held() func(libstate.Mapping) uint64 {
 
 func (m minidumpSubject) Describe() report.Dump {
 	d := report.Dump{Path: m.path, From: m.From(), Format: report.FormatMinidump, OS: strings.ToLower(m.OS()), PID: m.ProcessID(), Arch: m.ArchName(),
-		CommandLine: strings.Join(m.CommandLine(), " "), Command: m.Name(), Time: m.Time()}
+		CommandLine: strings.Join(process.MaskArguments(m.CommandLine()), " "), Command: m.Name(), Time: m.Time()}
 	cut, have, want := m.Truncated()
 	setSize(&d, cut, have, want)
 	return d

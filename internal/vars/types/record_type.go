@@ -104,10 +104,6 @@ func (set *Set) readRecord(ref Ref) *Type {
 		t.ByteSize = under.Size
 	case pdb.TypeVector:
 		t.Vector = true
-	case pdb.TypePointer:
-		if rec.Size == 0 {
-			t.ByteSize = uint64(set.arch.WordSize)
-		}
 	}
 	return t
 }

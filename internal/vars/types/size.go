@@ -35,9 +35,7 @@ func (t *Type) sizeAt(f Frame, depth int) (uint64, error) {
 	case s.ByteSize > 0:
 		return s.ByteSize, nil
 	case s.Pointer(), s.Reference():
-		if s.Ref.Unit != nil {
-			return uint64(s.Ref.Unit.AddrSize), nil
-		}
+		return s.Size(), nil
 	case s.Tag == dwarf.TagPtrToMemberType:
 		if s.Target().Strip().Tag == dwarf.TagSubroutineType {
 			return 2 * uint64(s.set.arch.WordSize), nil

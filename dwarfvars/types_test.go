@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -110,13 +112,16 @@ func TestTypeNames(t *testing.T) {
 		many[i] = integer
 	}
 	repeat := func(n int) string { return strings.Repeat("int, ", n-1) + "int" }
-	nest := func(n int) *handDIE {
+	nested := func(n int, around func(*handDIE) *handDIE) *handDIE {
 		d := integer
 		for range n {
-			d = pointerTo(d)
+			d = around(d)
 		}
 		return d
 	}
+	one := func(d *handDIE) *handDIE { return array(d, 1) }
+	blank := die(dwarf.TagStructureType)
+	space.with(blank)
 	// inner(n) is a function with a function as its parameter and so on, n times
 	inner := func(n int) *handDIE {
 		f := funcType(nil, integer)
@@ -184,8 +189,8 @@ func TestTypeNames(t *testing.T) {
 		{dwarf.LangC99, funcType(nil, many...), "void (" + repeat(32) + ", ...)"},
 		{dwarf.LangC99, inner(3), "void (void (void (void (int))))"},
 		{dwarf.LangC99, inner(4), "void (void (void (void (void (...)))))"},
-		{dwarf.LangC99, nest(32), "int " + strings.Repeat("*", 32)},
-		{dwarf.LangC99, nest(33), "... " + strings.Repeat("*", 33)},
+		{dwarf.LangC99, nested(32, pointerTo), "int " + strings.Repeat("*", 32)},
+		{dwarf.LangC99, nested(33, pointerTo), "... " + strings.Repeat("*", 33)},
 		{dwarf.LangC99, point, "struct point"},
 		{dwarf.LangC99, named(dwarf.TagUnionType, "u"), "union u"},
 		{dwarf.LangC99, named(dwarf.TagEnumerationType, "e"), "enum e"},
@@ -202,6 +207,19 @@ func TestTypeNames(t *testing.T) {
 		{dwarf.LangCPlus14, to(dwarf.TagPtrToMemberType, integer, handAttr{dwarf.AttrContainingType, point}), "int point::*"},
 		{dwarf.LangCPlus14, to(dwarf.TagPtrToMemberType, funcType(nil, integer), handAttr{dwarf.AttrContainingType, point}), "void (point::*)(int)"},
 		{dwarf.LangCPlus14, to(dwarf.TagPtrToMemberType, integer), "int ?::*"},
+		{dwarf.LangCPlus14, to(dwarf.TagPtrToMemberType, integer, handAttr{dwarf.AttrContainingType, integer}), "int ?::*"},
+		{dwarf.LangCPlus14, constant(to(dwarf.TagPtrToMemberType, integer, handAttr{dwarf.AttrContainingType, point})), "int point::* const"},
+		{dwarf.LangCPlus14, pointerTo(to(dwarf.TagReferenceType, integer)), "int &*"},
+		{dwarf.LangCPlus14, blank, "struct {...}"},
+		{dwarf.LangC99, constant(to(dwarf.TagImmutableType, pointerTo(char))), "char * const const"},
+		{dwarf.LangC99, constant(to(dwarf.TagRestrictType, pointerTo(char))), "char * restrict const"},
+		{dwarf.LangC99, constant(to(dwarf.TagAtomicType, pointerTo(char))), "char * _Atomic const"},
+		{dwarf.LangC99, nested(32, constant), strings.Repeat("const ", 32) + "int"},
+		{dwarf.LangC99, nested(33, constant), strings.Repeat("const ", 33) + "..."},
+		{dwarf.LangC99, nested(32, one), "int " + strings.Repeat("[1]", 32)},
+		{dwarf.LangC99, nested(33, one), "... " + strings.Repeat("[1]", 33)},
+		{dwarf.LangRust, nested(32, one), strings.Repeat("[", 32) + "int" + strings.Repeat("; 1]", 32)},
+		{dwarf.LangRust, nested(33, one), strings.Repeat("[", 33) + "..." + strings.Repeat("; 1]", 33)},
 		{dwarf.LangCPlus14, named(dwarf.TagClassType, string17), "std::string"},
 		{dwarf.LangCPlus14, named(dwarf.TagClassType, "std::__1::basic_string<char, std::char_traits<char>, std::allocator<char>>"), "std::string"},
 		{dwarf.LangCPlus14, named(dwarf.TagClassType, "std::basic_string_view<char, std::char_traits<char> >"), "std::string_view"},
@@ -210,6 +228,9 @@ func TestTypeNames(t *testing.T) {
 		{dwarf.LangGo, to(dwarf.TagPointerType, integer, handAttr{dwarf.AttrName, "*int"}), "*int"},
 		{dwarf.LangGo, named(dwarf.TagPointerType, "unsafe.Pointer"), "void *"},
 		{dwarf.LangGo, pointerTo(integer), "int *"},
+		{dwarf.LangGo, pointerTo(named(dwarf.TagArrayType, "[3]int")), "[3]int *"},
+		{dwarf.LangGo, funcType(nil), "void (void)"},
+		{dwarf.LangRust, pointerTo(array(integer, 3)), "[int; 3] *"},
 		{dwarf.LangGo, named(dwarf.TagArrayType, "[3]int"), "[3]int"},
 		{dwarf.LangGo, named(dwarf.TagSubroutineType, "func(int)"), "func(int)"},
 		{dwarf.LangC99, named(dwarf.TagSubroutineType, "f"), "void (void)"},
@@ -270,6 +291,13 @@ func TestTypeSizes(t *testing.T) {
 		d := integer
 		for range n {
 			d = array(d, 1)
+		}
+		return d
+	}
+	enums := func(n int) *handDIE {
+		d := integer
+		for range n {
+			d = to(dwarf.TagEnumerationType, d)
 		}
 		return d
 	}
@@ -340,6 +368,14 @@ func TestTypeSizes(t *testing.T) {
 		{"a range", dwarf.LangC99, to(dwarf.TagSubrangeType, quad), 0, 0, 8},
 		{"a declaration", dwarf.LangC99, declared, 0, 24, 24},
 		{"an array of declarations", dwarf.LangC99, array(declared, 2), 0, 48, 48},
+		{"a declaration with a size", dwarf.LangC99, named(dwarf.TagStructureType, "none", handAttr{dwarf.AttrDeclaration, true}, handAttr{dwarf.AttrByteSize, 12}), 12, 12, 12},
+		{"nothing, in Go", dwarf.LangGo, die(dwarf.TagUnspecifiedType), 0, 0, 0},
+		{"an empty struct of Go", dwarf.LangGo, die(dwarf.TagStructureType), 0, 0, 0},
+		{"a function with a result", dwarf.LangC99, funcType(integer), 0, 0, 0},
+		{"an array of a byte", dwarf.LangC99, to(dwarf.TagArrayType, integer, handAttr{dwarf.AttrByteSize, 1}), 1, 1, 1},
+		{"an empty array", dwarf.LangC99, dim(integer, handAttr{dwarf.AttrUpperBound, 0xffffffff}), 0, 0, 0},
+		{"enumerations as deep as is followed", dwarf.LangC99, enums(types.MaxChain), 0, 0, 4},
+		{"enumerations too deep", dwarf.LangC99, enums(types.MaxChain + 1), 0, 0, unknown.ErrLimit.Error()},
 		{"a declaration of nothing", dwarf.LangC99, named(dwarf.TagStructureType, "none", handAttr{dwarf.AttrDeclaration, true}), 0, 0, "incomplete type struct none"},
 	} {
 		u := unit(t, binary.LittleEndian, 8, c.lang, all(c.typ, full)...)
@@ -436,7 +472,8 @@ func TestTypeKinds(t *testing.T) {
 	add("aggregate", structure("wchar_t", 4), structure("s", 1), named(dwarf.TagClassType, "c"), named(dwarf.TagUnionType, "u"), named(dwarf.TagInterfaceType, "i"))
 	add("float", base("f", types.EncFloat, 4), base("f", types.EncComplexFloat, 8), base("f", types.EncImaginary, 4))
 	add("float transparent", typedef("f", base("f", types.EncFloat, 4)))
-	add("pointer", pointerTo(integer), pointerTo(constant(integer)))
+	add("wchar_t", named(dwarf.TagEnumerationType, "wchar_t", handAttr{dwarf.AttrByteSize, 4}))
+	add("pointer", pointerTo(base("wchar_t", types.EncSigned, 4)), pointerTo(integer), pointerTo(constant(integer)))
 	add("reference", to(dwarf.TagReferenceType, integer), to(dwarf.TagRvalueReferenceType, integer))
 	add("leads transparent", typedef("p", pointerTo(integer)), typedef("r", to(dwarf.TagReferenceType, integer)), typedefs(pointerTo(integer), types.MaxChain-1))
 	add("transparent", typedef("t", integer), to(dwarf.TagVolatileType, integer), to(dwarf.TagRestrictType, integer), to(dwarf.TagAtomicType, integer),
@@ -572,6 +609,15 @@ func TestTypeMembers(t *testing.T) {
 		t.Errorf("void has members %s", got)
 	}
 
+	more := typesOf(t, dwarf.LangFortran90, to(dwarf.TagArrayType, integer, attr(dwarf.AttrByteStride, 8), attr(dwarf.AttrDataLocation, []byte{0x30})),
+		named(dwarf.TagStructureType, "own", attr(dwarf.AttrSpecification, structure("other", 4))), die(dwarf.TagStructureType, attr(dwarf.AttrSpecification, 99999)))
+	if a := more[0]; a.Stride.U != 8 || !a.DataLocation.Present() || more[1].BareName != "own" || more[2].BareName != "" {
+		t.Errorf("an array %d apart at %v; %q and %q", a.Stride.U, a.DataLocation.B, more[1].BareName, more[2].BareName)
+	}
+	if none := (*types.Type)(nil); none.Strip() != nil {
+		t.Error("no type is one")
+	}
+
 	arguments := structure("s", 1, to(dwarf.TagTemplateTypeParameter, integer), argument(attr(dwarf.AttrConstValue, 7)), to(dwarf.TagTemplateTypeParameter, long))
 	typ := typesOf(t, dwarf.LangCPlus14, arguments)[0]
 	for i, want := range []string{"int", "long", ""} {
@@ -596,7 +642,7 @@ func TestTypeVariants(t *testing.T) {
 	discr := die(dwarf.TagMember, handAttr{dwarf.AttrType, tag}, handAttr{dwarf.AttrDataMemberLoc, 3})
 	other := member("other", integer, 0)
 	part := die(dwarf.TagVariantPart, handAttr{dwarf.AttrDiscr, discr}).with(
-		other, discr, structure("no variant", 1),
+		discr, other, structure("no variant", 1, die(dwarf.TagVariant)),
 		die(dwarf.TagVariant, handAttr{dwarf.AttrDiscrValue, 0}).with(member("a", integer, 4), structure("inner", 4, member("x", integer, 0)), member("b", integer, 8)),
 		die(dwarf.TagVariant),
 		die(dwarf.TagVariant, handAttr{dwarf.AttrDiscrList, handBlock{0, 7}}).with(member("c", integer, 4)))
@@ -609,7 +655,7 @@ func TestTypeVariants(t *testing.T) {
 		{alone, "false @0: false d@4"},
 		{die(dwarf.TagVariantPart), "false @0:"},
 	} {
-		typ := typesOf(t, dwarf.LangRust, structure("E", 12, c.part, member("behind", integer, 0)))[0]
+		typ := typesOf(t, dwarf.LangRust, structure("E", 12, c.part, member("behind", integer, 0), die(dwarf.TagVariant)))[0]
 		m := typ.Members()
 		v := m.Variant
 		text := fmt.Sprintf("%v @%d:", v.Has, v.Discr.Off)
@@ -626,18 +672,29 @@ func TestTypeVariants(t *testing.T) {
 			t.Errorf("%s and %s, want %s", text, memberText(m), c.want)
 		}
 	}
-	v := typesOf(t, dwarf.LangRust, structure("E", 12, part))[0].Members().Variant.Variants
+	const minusOne, most = ^uint64(0), 1 << 63
 	for _, c := range []struct {
-		n      int
+		list   string // "" for the value 200 without a list
 		got    uint64
-		size   int
 		signed bool
 		want   bool
 	}{
-		{0, 0, 1, false, true}, {0, 1, 1, false, false}, {2, 7, 1, false, true}, {2, 8, 1, false, false}, {2, 6, 1, false, false}, {1, 0, 1, false, false}, {2, 7, 1, true, true},
+		{"", 200, false, true}, {"", 201, false, false}, {"", minusOne - 55, true, true}, {"", 200, true, false},
+		{"\x00\x07", 7, false, true}, {"\x00\x07", 8, false, false}, {"\x00\x07", 6, false, false}, {"\x00\x07", 7, true, true}, {"\x00\x40", 64, false, true},
+		{"\x00\x7f", minusOne, true, true}, {"\x00\x7f", 127, true, false}, {"\x00\x05\x00\x07", 7, false, true},
+		{"\x01\x05\x07", 4, false, false}, {"\x01\x05\x07", 5, false, true}, {"\x01\x05\x07", 7, false, true}, {"\x01\x05\x07", 8, false, false},
+		{"\x01\x7e\x01", minusOne - 1, true, true}, {"\x01\x7e\x01", minusOne - 2, true, false}, {"\x01\x7e\x01", 1, true, true}, {"\x01\x7e\x01", 2, true, false},
+		{"\x01\x00\x7f", 3, true, false}, {"\x01\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01\x05", 3, false, false},
+		{"\x01\x01\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01", most, false, true},
+		{"\x00", 0, false, false}, {"\x01\x00", 0, false, false}, {"\x02\x00\x09", 3, false, false},
 	} {
-		if got := v[c.n].Holds(c.got, c.size, c.signed); got != c.want {
-			t.Errorf("alternative %d holds %d: %v", c.n, c.got, got)
+		alternative := die(dwarf.TagVariant, handAttr{dwarf.AttrDiscrValue, 200})
+		if c.list != "" {
+			alternative = die(dwarf.TagVariant, handAttr{dwarf.AttrDiscrList, handBlock(c.list)})
+		}
+		v := typesOf(t, dwarf.LangRust, structure("E", 12, die(dwarf.TagVariantPart).with(alternative)))[0].Members().Variant.Variants[0]
+		if got := v.Holds(c.got, 1, c.signed); got != c.want || !v.Chosen() {
+			t.Errorf("%q holds %d, signed %v: %v", c.list, int64(c.got), c.signed, got)
 		}
 	}
 }
@@ -702,7 +759,9 @@ func TestTypeParts(t *testing.T) {
 		{array(s, 3), 88 + 8, 4, "[1].in.x int"}, {array(s, 3), 88, 0, "[1] struct s"}, {array(array(integer, 2), 3), 12, 4, "[1][1] int"}, {array(funcType(nil), 2), 0, 0, ""},
 		{vector, 0, 16, " int __attribute__ ((vector_size(4)))"}, {vector, 4, 4, ""},
 		{structure("e", 4), 0, 4, " struct e"}, {structure("e", 4), 0, 0, ""}, {structure("e", 4), 1, 3, ""}, {structure("e", 4), 0, 3, ""},
-		{structure("e", 0), 0, 0, ""},
+		{structure("e", 0), 0, 0, ""}, {structure("e", 4), 1, 4, ""}, {structure("e", 1), 0, 1, " struct e"},
+		{named(dwarf.TagStructureType, "nowhere", handAttr{dwarf.AttrDeclaration, true}), 0, 0, ""},
+		{structure("e", 4, to(dwarf.TagMember, integer, handAttr{dwarf.AttrName, "computed"}, handAttr{dwarf.AttrDataMemberLoc, []byte{6}})), 0, 4, " struct e"},
 		{deep(15), 0, 2, ""}, {deep(15), 1, 4, ""}, {array(deep(14), 1), 0, 0, "[0] struct d"},
 		{nest(15), 0, 4, strings.Repeat("[0]", 15) + " int"}, {nest(16), 0, 4, ""},
 	} {
@@ -716,6 +775,23 @@ func TestTypeParts(t *testing.T) {
 	for c, want := range map[[2]uint64]string{{0, 8}: ".in struct inner", {0, 4}: ".i int", {4, 2}: ".in.y short", {2, 2}: ".k short", {0, 0}: ".in struct inner"} {
 		if got := result(place(dwarf.LangC99, overlap).Part(c[0], c[1])); got != want {
 			t.Errorf("%d bytes at %d of a union: %q, want %q", c[1], c[0], got, want)
+		}
+	}
+
+	halves := structure("halves", 4, member("low", short, 0), member("high", short, 2))
+	for _, c := range []struct {
+		typ       *handDIE
+		off, size uint64
+		want      string
+	}{
+		{die(dwarf.TagUnionType).with(member("in", parent, 0), member("odd", integer, 2)), 4, 4, ".in.r int"},
+		{die(dwarf.TagUnionType).with(member("in", halves, 0), member("i", integer, 0)), 0, 2, ".in.low short"},
+		{die(dwarf.TagUnionType).with(member("c", base("char", types.EncSignedChar, 1), 0), member("l", long, 0), member("d", base("char", types.EncSignedChar, 1), 0)), 0, 1, ".c char"},
+		{die(dwarf.TagUnionType).with(member("in", structure("one", 1, member("c", base("char", types.EncSignedChar, 1), 0)), 0), member("l", long, 0), member("d", base("char", types.EncSignedChar, 1), 0)), 0, 1, ".in.c char"},
+		{die(dwarf.TagUnionType).with(member("l", long, 0), member("d", base("char", types.EncSignedChar, 1), 0)), 0, 1, ".d char"},
+	} {
+		if got := result(place(dwarf.LangC99, c.typ).Part(c.off, c.size)); got != c.want {
+			t.Errorf("%d bytes at %d of what overlaps: %q, want %q", c.size, c.off, got, c.want)
 		}
 	}
 
@@ -733,7 +809,7 @@ func TestTypeParts(t *testing.T) {
 		{dwarf.LangC99, p, 88, 4, "p[1].a int"}, {dwarf.LangC99, p, 176 + 20, 4, "p[2].list[1] int"}, {dwarf.LangC99, p, 88, 0, "p[1] struct s"}, {dwarf.LangC99, p, 0, 0, "p->a int"},
 		{dwarf.LangC99, p, 89, 0, ""}, {dwarf.LangC99, p, 96, 0, "p[1].in struct inner"},
 		{dwarf.LangC99, to(dwarf.TagTypedef, p), 0, 4, "p->a int"}, {dwarf.LangC99, s, 0, 4, ""}, {dwarf.LangC99, array(s, 1), 0, 4, ""},
-		{dwarf.LangC99, pint, 0, 4, "*p int"}, {dwarf.LangC99, pint, 0, 0, "*p int"}, {dwarf.LangC99, pint, 4, 4, "p[1] int"}, {dwarf.LangC99, pint, 4, 0, "p[1] int"}, {dwarf.LangC99, pint, 2, 2, ""},
+		{dwarf.LangC99, pint, 0, 4, "*p int"}, {dwarf.LangC99, pint, 0, 0, "*p int"}, {dwarf.LangC99, pint, 4, 4, "p[1] int"}, {dwarf.LangC99, pint, 4, 0, "p[1] int"}, {dwarf.LangC99, pint, 2, 2, ""}, {dwarf.LangC99, pint, -4, 4, ""},
 		{dwarf.LangC99, plist, 4, 4, "(*p)[1] int"}, {dwarf.LangC99, plist, 16, 4, "p[1][0] int"}, {dwarf.LangC99, pointerTo(nil), 0, 4, ""}, {dwarf.LangC99, pointerTo(structure("e", 0)), 0, 0, ""},
 		{dwarf.LangC99, pointerTo(declared), 0, 4, "p->first int"}, {dwarf.LangC99, pointerTo(structure("e", 4)), 0, 4, "*p struct e"},
 		{dwarf.LangCPlus14, ref, 0, 4, "p.a int"}, {dwarf.LangCPlus14, ref, 0, 88, "p s"}, {dwarf.LangCPlus14, ref, 88, 4, ""}, {dwarf.LangCPlus14, ref, 88, 0, ""},
@@ -753,11 +829,222 @@ func TestTypeParts(t *testing.T) {
 		want  string
 	}{
 		{p, 88, 0, 4, "p[i].a int"}, {p, 88, 8, 4, "p[i].in.x int"}, {p, 88, 0, 0, "p[i].a int"}, {p, 88, 4, 4, ""}, {p, 8, 0, 4, ""}, {p, 88, 88, 4, ""}, {p, 88, 87, 1, ""}, {p, 88, -1, 4, ""},
-		{array(s, 2), 88, 0, 4, "p[i].a int"}, {to(dwarf.TagTypedef, array(s, 2)), 88, 0, 4, "p[i].a int"}, {pint, 4, 0, 4, "p[i] int"}, {pint, 4, 0, 0, "p[i] int"}, {pint, 4, 3, 1, ""},
+		{array(s, 2), 88, 0, 4, "p[i].a int"}, {to(dwarf.TagTypedef, array(s, 2)), 88, 0, 4, "p[i].a int"}, {pint, 4, 0, 4, "p[i] int"}, {pint, 4, 0, 0, "p[i] int"}, {pint, 4, 3, 1, ""}, {plist, 16, 16, 4, ""}, {plist, 16, 12, 4, "p[i][3] int"},
 		{ref, 88, 0, 4, ""}, {s, 88, 0, 4, ""}, {pointerTo(nil), 0, 0, 4, ""}, {plist, 16, 4, 4, "p[i][1] int"},
 	} {
 		if got := result(place(dwarf.LangC99, c.typ).Element("p", "i", c.scale, c.off, c.size)); got != c.want {
 			t.Errorf("%d bytes at %d of an element of %s: %q, want %q", c.size, c.off, place(dwarf.LangC99, c.typ).Name(), got, c.want)
 		}
+	}
+}
+
+// handTypeFiles are libraries with files.
+type handTypeFiles struct {
+	list  []*libstate.Library
+	files map[*libstate.Library]*image.Image
+}
+
+func (h *handTypeFiles) All() []*libstate.Library              { return h.list }
+func (h *handTypeFiles) File(l *libstate.Library) *image.Image { return h.files[l] }
+
+// add adds a library with a file; sections nil is none.
+func (h *handTypeFiles) add(t *testing.T, sections map[string][]byte) {
+	t.Helper()
+	l := &libstate.Library{}
+	h.list = append(h.list, l)
+	if sections != nil {
+		h.files[l] = (&handFile{sections: sections}).image(t)
+	}
+}
+
+// definedIn is the sections of a file with one unit.
+func definedIn(lang dwarf.Language, list ...*handDIE) map[string][]byte {
+	sections, _ := unitSections(binary.LittleEndian, 8, 4, lang, all(list...))
+	return sections
+}
+
+// TestTypesDefinedElsewhere looks for types that are only declared: in their unit, in their file, in other
+// files of the process.
+func TestTypesDefinedElsewhere(t *testing.T) {
+	type file struct {
+		lang dwarf.Language
+		list []*handDIE
+	}
+	integer := base("int", types.EncSigned, 4)
+	declare := func(tag dwarf.Tag, name string) *handDIE {
+		return named(tag, name, handAttr{dwarf.AttrDeclaration, true})
+	}
+	far := func(size int, members ...*handDIE) []*handDIE { return []*handDIE{structure("far", size, members...)} }
+	bits := func(n int) *handDIE { return member("b", integer, 0, handAttr{dwarf.AttrBitSize, n}) }
+	shifted := func(n int) *handDIE {
+		return to(dwarf.TagMember, integer, handAttr{dwarf.AttrName, "b"}, handAttr{dwarf.AttrBitSize, 1}, handAttr{dwarf.AttrDataBitOffset, n})
+	}
+	colour := func(value int) []*handDIE {
+		return []*handDIE{named(dwarf.TagEnumerationType, "colour", handAttr{dwarf.AttrByteSize, 4}).with(named(dwarf.TagEnumerator, "red", handAttr{dwarf.AttrConstValue, value}))}
+	}
+	c, cxx := dwarf.LangC99, dwarf.LangCPlus14
+	strange := []*handDIE{die(dwarf.TagNamespace).with(structure("far", 9))}
+	outer := named(dwarf.TagNamespace, "outer").with(structure("far", 9))
+	nowhere := file{}
+	for _, tc := range []struct {
+		name     string
+		lang     dwarf.Language
+		declared *handDIE
+		scope    []*handDIE   // of the declaration
+		own      [][]*handDIE // the other units of its file
+		files    []file
+		want     uint64 // bytes; 0 for not found
+	}{
+		{"nowhere", c, declare(dwarf.TagStructureType, "far"), nil, nil, nil, 0},
+		{"in its unit", c, declare(dwarf.TagStructureType, "far"), far(9), [][]*handDIE{far(8)}, []file{{c, far(7)}}, 9},
+		{"in the second unit", c, declare(dwarf.TagStructureType, "far"), nil, [][]*handDIE{far(8)}, []file{{c, far(7)}}, 8},
+		{"in the third unit", c, declare(dwarf.TagStructureType, "far"), nil, [][]*handDIE{{integer}, far(8), far(6)}, nil, 8},
+		{"another kind of type", c, declare(dwarf.TagUnionType, "far"), far(9), [][]*handDIE{far(8)}, []file{{c, far(7)}}, 0},
+		{"another kind of type in C++", cxx, declare(dwarf.TagClassType, "far"), far(9), nil, nil, 9},
+		{"without a name", c, die(dwarf.TagStructureType, handAttr{dwarf.AttrDeclaration, true}), []*handDIE{structure("", 9)}, nil, nil, 0},
+		{"in a library", c, declare(dwarf.TagStructureType, "far"), nil, nil, []file{{c, far(7)}}, 7},
+		{"in the second library", c, declare(dwarf.TagStructureType, "far"), nil, nil, []file{nowhere, {c, []*handDIE{integer}}, {c, far(7)}}, 7},
+		{"only declared there", c, declare(dwarf.TagStructureType, "far"), nil, nil, []file{{c, []*handDIE{declare(dwarf.TagStructureType, "far")}}}, 0},
+		{"in two libraries", c, declare(dwarf.TagStructureType, "far"), nil, nil, []file{{c, far(7, bits(3))}, {c, far(7, bits(3))}}, 7},
+		{"in two libraries, of another size", c, declare(dwarf.TagStructureType, "far"), nil, nil, []file{{c, far(7)}, {c, far(8)}}, 0},
+		{"in three libraries, of another size", c, declare(dwarf.TagStructureType, "far"), nil, nil, []file{{c, far(7)}, {c, far(8)}, {c, far(8)}}, 0},
+		{"in two libraries, with another member", c, declare(dwarf.TagStructureType, "far"), nil, nil, []file{{c, far(7, member("a", integer, 0))}, {c, far(7, member("b", integer, 0))}}, 0},
+		{"in two libraries, with a member elsewhere", c, declare(dwarf.TagStructureType, "far"), nil, nil, []file{{c, far(7, member("a", integer, 0))}, {c, far(7, member("a", integer, 1))}}, 0},
+		{"in two libraries, with another number of bits", c, declare(dwarf.TagStructureType, "far"), nil, nil, []file{{c, far(7, bits(3))}, {c, far(7, bits(4))}}, 0},
+		{"in two libraries, with other bits", c, declare(dwarf.TagStructureType, "far"), nil, nil, []file{{c, far(7, shifted(3))}, {c, far(7, shifted(4))}}, 0},
+		{"in two libraries, with one more member", c, declare(dwarf.TagStructureType, "far"), nil, nil, []file{{c, far(7)}, {c, far(7, bits(4))}}, 0},
+		{"an enumeration of two libraries", c, declare(dwarf.TagEnumerationType, "colour"), nil, nil, []file{{c, colour(1)}, {c, colour(1)}}, 4},
+		{"an enumeration of two libraries, with another value", c, declare(dwarf.TagEnumerationType, "colour"), nil, nil, []file{{c, colour(1)}, {c, colour(2)}}, 0},
+		{"of Rust, as two kinds of type", dwarf.LangRust, declare(dwarf.TagStructureType, "far"), nil, nil,
+			[]file{{dwarf.LangRust, far(7)}, {dwarf.LangRust, []*handDIE{named(dwarf.TagUnionType, "far", handAttr{dwarf.AttrByteSize, 7})}}}, 0},
+		{"of C++, in two libraries", cxx, declare(dwarf.TagStructureType, "far"), nil, nil, []file{{cxx, far(7)}, {cxx, far(8)}}, 7},
+		{"of C++, in a library of C", cxx, declare(dwarf.TagStructureType, "far"), nil, nil, []file{{c, far(7)}}, 7},
+		{"of C, in a library of C++", c, declare(dwarf.TagStructureType, "far"), nil, nil, []file{{cxx, far(7)}}, 7},
+		{"of C, in a library of Rust", c, declare(dwarf.TagStructureType, "far"), nil, nil, []file{{dwarf.LangRust, far(7)}}, 0},
+		{"of Rust, in a library of C", dwarf.LangRust, declare(dwarf.TagStructureType, "far"), nil, nil, []file{{c, far(7)}}, 0},
+		{"of a namespace", cxx, declare(dwarf.TagStructureType, "far"), []*handDIE{named(dwarf.TagNamespace, "outer")}, nil, []file{{cxx, far(7)}, {cxx, []*handDIE{outer}}}, 9},
+		{"of a namespace without a name, in its file", cxx, declare(dwarf.TagStructureType, "far"), []*handDIE{die(dwarf.TagNamespace)}, [][]*handDIE{strange}, nil, 9},
+		{"of a namespace without a name", cxx, declare(dwarf.TagStructureType, "far"), []*handDIE{die(dwarf.TagNamespace)}, nil, []file{{cxx, strange}}, 0},
+	} {
+		first := append([]*handDIE{tc.declared}, tc.scope...)
+		if len(tc.scope) == 1 && tc.scope[0].tag == dwarf.TagNamespace {
+			first = []*handDIE{tc.scope[0].with(tc.declared)}
+		}
+		lists := [][]*handDIE{all(first...)}
+		for _, l := range tc.own {
+			lists = append(lists, all(l...))
+		}
+		u := units(t, binary.LittleEndian, 8, 4, tc.lang, lists...)[0]
+		libs := &handTypeFiles{files: map[*libstate.Library]*image.Image{}}
+		for _, f := range tc.files {
+			if f.list == nil {
+				libs.add(t, nil)
+				libs.add(t, map[string][]byte{".text": {0x90}})
+				continue
+			}
+			libs.add(t, definedIn(f.lang, f.list...))
+		}
+		set := types.NewSet(arch.AMD64, libs)
+		for range 2 { // the second time it is known
+			full, ok := set.Complete(set.At(tc.declared.in(u)))
+			if ok != (tc.want > 0) || full != nil && full.ByteSize != tc.want {
+				t.Errorf("%s: %v, %d bytes; want %d", tc.name, ok, full.ByteSize, tc.want)
+			}
+		}
+	}
+}
+
+// TestTypesWithSignatures finds a type by its signature, in a type unit of another file.
+func TestTypesWithSignatures(t *testing.T) {
+	signature := func(n byte) handAttr {
+		return handAttr{dwarf.AttrSignature, handRaw{dwarf.FormRefSig8, []byte{n, 0, 0, 0, 0, 0, 0, 0}}}
+	}
+	unitOf := func(sig, size byte) []byte { // a type unit of DWARF 4, with an unnamed struct
+		body := []byte{4, 0, 0, 0, 0, 0, 8, sig, 0, 0, 0, 0, 0, 0, 0, 24, 0, 0, 0, 1, 2, size, 0}
+		return append([]byte{byte(len(body)), 0, 0, 0}, body...)
+	}
+	abbrev := []byte{1, byte(dwarf.TagTypeUnit), 1, 0, 0, 2, byte(dwarf.TagStructureType), 0, byte(dwarf.AttrByteSize), byte(dwarf.FormData1), 0, 0, 0}
+	file := func(sig, size byte) map[string][]byte {
+		return map[string][]byte{".debug_info": definedIn(dwarf.LangC99, base("int", types.EncSigned, 4))[".debug_info"], ".debug_types": unitOf(sig, size), ".debug_abbrev": abbrev}
+	}
+	libs := &handTypeFiles{files: map[*libstate.Library]*image.Image{}}
+	libs.add(t, file(8, 16))
+	libs.add(t, file(7, 24))
+	one, other := die(dwarf.TagStructureType, signature(7)), die(dwarf.TagStructureType, signature(9))
+	third, none := die(dwarf.TagStructureType, signature(8)), die(dwarf.TagStructureType, signature(0))
+	u := unit(t, binary.LittleEndian, 8, dwarf.LangCPlus14, one, other, third, none)
+	set := types.NewSet(arch.AMD64, libs)
+	for _, c := range []struct {
+		typ  *handDIE
+		size uint64
+	}{{one, 24}, {other, 0}, {third, 16}, {none, 0}, {one, 24}} {
+		typ := set.At(c.typ.in(u))
+		if full, ok := set.Complete(typ); !typ.Declared || ok != (c.size > 0) || ok && full.ByteSize != c.size {
+			t.Errorf("a type with a signature: declared %v, found %v, want %d bytes", typ.Declared, ok, c.size)
+		}
+	}
+
+	// In its own file it is the type.
+	sections := definedIn(dwarf.LangCPlus14, one)
+	at := len(sections[".debug_abbrev"])
+	own := unitOf(7, 40)
+	binary.LittleEndian.PutUint32(own[6:], uint32(at))
+	sections[".debug_types"], sections[".debug_abbrev"] = own, append(sections[".debug_abbrev"], abbrev...)
+	data := dwarf.New(dwarf.SourceFunc(func(name string) ([]byte, error) { return sections[name], nil }), binary.LittleEndian)
+	u, err := data.UnitAt(dwarf.SecInfo, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if typ := types.NewSet(arch.AMD64, libs).At(one.in(u)); typ.Declared || typ.ByteSize != 40 {
+		t.Errorf("in its own file: declared %v, %d bytes", typ.Declared, typ.ByteSize)
+	}
+}
+
+// TestTypesOfUnit lists the complete types of units by their names.
+func TestTypesOfUnit(t *testing.T) {
+	integer := base("int", types.EncSigned, 4)
+	s := func(name string, kids ...*handDIE) *handDIE { return structure(name, 4, kids...) }
+	space := func(name string, kids ...*handDIE) *handDIE { return named(dwarf.TagNamespace, name).with(kids...) }
+	deep := func(n int) *handDIE {
+		d := s("deep")
+		for range n {
+			d = die(dwarf.TagStructureType).with(d)
+		}
+		return d
+	}
+	declared := named(dwarf.TagStructureType, "declared", handAttr{dwarf.AttrDeclaration, true})
+	for _, c := range []struct {
+		lang dwarf.Language
+		list []*handDIE
+		want string
+	}{
+		{dwarf.LangC99, []*handDIE{integer, s("a"), named(dwarf.TagUnionType, "b"), named(dwarf.TagEnumerationType, "c"), named(dwarf.TagClassType, "d"), declared, die(dwarf.TagStructureType),
+			named(dwarf.TagTypedef, "e"), named(dwarf.TagVariable, "f"), named(dwarf.TagSubprogram, "g").with(s("h")), named(dwarf.TagInterfaceType, "i")},
+			"class d, enum c, i, struct a, union b"},
+		{dwarf.LangCPlus14, []*handDIE{s("a", s("b", s("c")), member("m", integer, 0)), s("d")}, "a, a::b, a::b::c, d"},
+		{dwarf.LangCPlus14, []*handDIE{space("n", s("a"), space("m", s("b")), s("c")), s("d")}, "d, n::a, n::c, n::m::b"},
+		{dwarf.LangCPlus14, []*handDIE{die(dwarf.TagNamespace).with(s("a")), space("n", die(dwarf.TagNamespace).with(s("b")))}, "(anonymous namespace)::a, n::(anonymous namespace)::b"},
+		{dwarf.LangCPlus14, []*handDIE{die(dwarf.TagStructureType).with(s("a")), s("d")}, "::a, d"},
+		{dwarf.LangCPlus14, []*handDIE{named(dwarf.TagUnionType, "u").with(s("a")), named(dwarf.TagClassType, "k").with(s("b")), named(dwarf.TagInterfaceType, "i").with(s("c")), named(dwarf.TagEnumerationType, "e").with(s("d"))},
+			"e, e::d, i, i::c, k, k::b, u, u::a"},
+		{dwarf.LangFortran90, []*handDIE{named(dwarf.TagModule, "m").with(s("a"))}, "m::a"},
+		{dwarf.LangCPlus14, []*handDIE{named(dwarf.TagStructureType, "declared", handAttr{dwarf.AttrDeclaration, true}).with(s("a"))}, "declared::a"},
+		{dwarf.LangGo, []*handDIE{integer, s("main.a"), named(dwarf.TagTypedef, "main.b"), named(dwarf.TagPointerType, "*main.c"), die(dwarf.TagPointerType), named(dwarf.TagSubprogram, "main.f").with(s("inside")),
+			named(dwarf.TagVariable, "main.v"), named(dwarf.TagConstant, "main.k"), named(dwarf.TagArrayType, "[2]int").with(named(dwarf.TagSubrangeType, "no type"))},
+			"*main.c, [2]int, int, main.a, main.b"},
+		{dwarf.LangC99, []*handDIE{deep(63)}, "struct " + strings.Repeat("::", 63) + "deep"},
+		{dwarf.LangC99, []*handDIE{deep(64), s("a")}, "struct a"},
+	} {
+		u := unit(t, binary.LittleEndian, 8, c.lang, c.list...)
+		names := types.NewSet(arch.AMD64, alone{}).InUnit(u)
+		if got := strings.Join(slices.Sorted(maps.Keys(names)), ", "); got != c.want {
+			t.Errorf("%s, want %s", got, c.want)
+		}
+	}
+	first, second := structure("twice", 1), structure("twice", 2)
+	u := unit(t, binary.LittleEndian, 8, dwarf.LangC99, first, second)
+	set := types.NewSet(arch.AMD64, alone{})
+	if got := set.InUnit(u)["struct twice"]; got != first.in(u) {
+		t.Errorf("of two types the one at %#x", got.Off)
 	}
 }

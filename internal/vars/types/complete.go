@@ -17,13 +17,13 @@ const (
 	maxForeign = 64 << 20 // for all types together, in other files
 )
 
-// Complete returns the definition of a declared type t, which must be stripped; false if
-// none is found.
+// Complete returns the definition of a declared type t, which must be stripped; void and
+// false if none is found.
 func (set *Set) Complete(t *Type) (*Type, bool) {
 	if t.Ref.DB != nil {
 		return set.defined(t)
 	}
-	if !t.Ref.Valid() || t.BareName == "" && t.sig == 0 {
+	if t.BareName == "" && t.sig == 0 {
 		return nil, false
 	}
 	name := t.plainName()

@@ -73,9 +73,7 @@ func (m *Members) read(t *Type) {
 	var e dwarf.Entry
 	u := t.Ref.Unit
 	c := u.Cursor(t.Ref.Off)
-	if !c.Next(&e) || !e.HasChildren {
-		return
-	}
+	c.Next(&e)
 	for n := 0; n < MaxMembers && c.Level() > 0 && c.Next(&e); n++ {
 		switch e.Tag {
 		case dwarf.TagMember, dwarf.TagInheritance, dwarf.TagVariable:
@@ -83,14 +81,11 @@ func (m *Members) read(t *Type) {
 		case dwarf.TagEnumerator:
 			m.Enums = append(m.Enums, readEnumerator(u, &c))
 		case dwarf.TagSubrangeType, dwarf.TagEnumerationType, dwarf.TagGenericSubrange:
-			if t.Tag == dwarf.TagArrayType {
-				m.dims = append(m.dims, readDim(u, &c))
-			}
+			m.dims = append(m.dims, readDim(u, &c)) // of an array
 		case dwarf.TagTemplateTypeParameter, dwarf.TagTemplateValueParameter:
 			m.Templates = append(m.Templates, readTemplate(u, &c))
 		case dwarf.TagGNUTemplateParameterPack:
-			m.pack(u, &c, &e)
-			continue
+			m.pack(u, &c, e.Depth)
 		case dwarf.TagFormalParameter:
 			f := readField(u, &c, &e, t)
 			m.params = append(m.params, f.Type)
@@ -104,16 +99,12 @@ func (m *Members) read(t *Type) {
 	}
 }
 
-func (m *Members) pack(u *dwarf.Unit, c *dwarf.Cursor, e *dwarf.Entry) {
-	if !e.HasChildren {
-		return
-	}
-	depth, child := e.Depth, dwarf.Entry{}
+func (m *Members) pack(u *dwarf.Unit, c *dwarf.Cursor, depth int) {
+	var child dwarf.Entry
 	for c.Level() > depth && c.Next(&child) {
 		if child.Tag == dwarf.TagTemplateTypeParameter || child.Tag == dwarf.TagTemplateValueParameter {
 			m.Templates = append(m.Templates, readTemplate(u, c))
 		}
-		c.SkipChildren()
 	}
 }
 

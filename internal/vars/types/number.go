@@ -2,7 +2,7 @@ package types
 
 // Resize cuts v to size bytes and extends its sign, or fills it with zeros.
 func Resize(v uint64, size int, signed bool) uint64 {
-	if size <= 0 || size >= 8 {
+	if size <= 0 || size > 8 {
 		return v
 	}
 	shift := 64 - 8*uint(size)
@@ -15,13 +15,6 @@ func Resize(v uint64, size int, signed bool) uint64 {
 // Uint decodes an integer. Of more than 8 bytes it takes the low-order 8.
 func Uint(b []byte, big bool) uint64 {
 	var v uint64
-	if len(b) > 8 {
-		if big {
-			b = b[len(b)-8:]
-		} else {
-			b = b[:8]
-		}
-	}
 	for i := range b {
 		if big {
 			v = v<<8 | uint64(b[i])

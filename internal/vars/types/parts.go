@@ -31,7 +31,7 @@ func (t *Type) Part(off, size uint64) (path string, part *Type, ok bool) {
 			if f == nil {
 				return b.String(), t, off == 0 && size == s.ByteSize && size > 0
 			}
-			if !f.Base && f.Name != "" {
+			if f.Name != "" {
 				b.WriteString("." + f.Name)
 			}
 			t, off = s.set.Of(f.Type), off-f.Off
@@ -60,13 +60,13 @@ func (t *Type) fieldAt(off, size uint64) *Field {
 	fields := t.Members().Fields
 	for i := range fields {
 		f := &fields[i]
-		if f.Static || f.Expr.Present() || f.Table != nil || f.Bits != 0 || f.Virtual {
+		if f.Static || f.Expr.Present() || f.Bits != 0 || f.Virtual {
 			continue
 		}
 		n := t.set.Of(f.Type).Whole()
 		switch {
-		case off < f.Off || off-f.Off >= n || size > n:
-		case best == nil, f.Off == off && n == size && size > 0 && t.set.Of(best.Type).Whole() != size:
+		case off-f.Off >= n || size > n: // also before it
+		case best == nil, f.Off == off && n == size && t.set.Of(best.Type).Whole() != size:
 			best = f
 		}
 	}
@@ -117,11 +117,11 @@ func (t *Type) Follow(text string, off int64, size uint64) (expr string, part *T
 // array of type t. It returns false unless the elements have scale bytes.
 func (t *Type) Element(text, index string, scale uint64, off int64, size uint64) (expr string, part *Type, ok bool) {
 	s := t.Strip()
-	if !s.Pointer() && s.Tag != dwarf.TagArrayType || off < 0 {
+	if !s.Pointer() && s.Tag != dwarf.TagArrayType {
 		return "", nil, false
 	}
 	to := s.Target()
-	if n := to.Whole(); n == 0 || n != scale || uint64(off) >= n {
+	if n := to.Whole(); n != scale || uint64(off) >= n { // also if it is negative
 		return "", nil, false
 	}
 	path, part, ok := to.Part(uint64(off), size)

@@ -125,7 +125,9 @@ func TestRecords(t *testing.T) {
 		return h.add(0x1008, result, uint16(0), uint16(len(list)), args(list...))
 	}
 	array := func(of pdb.TypeID, size uint16) pdb.TypeID { return h.add(0x1503, of, 0x23, size, "") }
-	member := func(name string, typ pdb.TypeID, off uint16) []byte { return fields(uint16(0x150d), uint16(3), typ, off, name) }
+	member := func(name string, typ pdb.TypeID, off uint16) []byte {
+		return fields(uint16(0x150d), uint16(3), typ, off, name)
+	}
 
 	constant := modifier(integer, 1)
 	both := modifier(integer, 3)

@@ -62,9 +62,10 @@ func (t *Type) sizeAt(f Frame, depth int) (uint64, error) {
 			return 0, &unknown.Corrupt{Err: unknown.ErrLimit}
 		}
 		return n * elem, nil
-	case s.Tag == dwarf.TagSubroutineType && s.Language == dwarf.LangGo:
-		return uint64(s.set.arch.WordSize), nil // a pointer to a closure
-	case s.void(), s.Tag == dwarf.TagUnspecifiedType, s.Tag == dwarf.TagSubroutineType:
+	case s.Tag == dwarf.TagSubroutineType:
+		if s.Language == dwarf.LangGo {
+			return uint64(s.set.arch.WordSize), nil // a pointer to a closure
+		}
 		return 0, nil
 	case s.Declared:
 		full, ok := s.set.Complete(s)
@@ -72,10 +73,8 @@ func (t *Type) sizeAt(f Frame, depth int) (uint64, error) {
 			return 0, &unknown.Incomplete{Name: s.Name()}
 		}
 		return full.sizeAt(f, depth+1)
-	case s.Tag == dwarf.TagEnumerationType, s.Tag == dwarf.TagSubrangeType:
-		if s.Elem.Valid() {
-			return s.Target().sizeAt(f, depth+1)
-		}
+	case s.Elem.Valid(): // an enumeration or a range
+		return s.Target().sizeAt(f, depth+1)
 	}
 	return 0, nil // an empty struct
 }

@@ -23,9 +23,6 @@ func shorten(name string) string {
 	for _, inline := range [...]string{"std::__cxx11::", "std::__1::"} {
 		name = strings.ReplaceAll(name, inline, "std::")
 	}
-	if !strings.Contains(name, "basic_string") {
-		return name
-	}
 	for _, end := range [...]string{" >", ">"} {
 		name = strings.ReplaceAll(name, "std::basic_string<char, std::char_traits<char>, std::allocator<char>"+end, "std::string")
 		name = strings.ReplaceAll(name, "std::basic_string_view<char, std::char_traits<char>"+end, "std::string_view")
@@ -91,9 +88,6 @@ func (t *Type) declarator(depth int) (before, after string) {
 		}
 		if t.Vector {
 			return before, after + " __attribute__ ((vector_size(" + strings.Trim(b.String(), "[]") + ")))"
-		}
-		if after != "" && after[0] == '[' {
-			return before, b.String() + after
 		}
 		if !strings.HasSuffix(before, "(*") && !strings.HasSuffix(before, " ") {
 			before += " "

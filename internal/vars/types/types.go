@@ -139,9 +139,7 @@ func (set *Set) readType(d dwarf.DIE) *Type {
 	var v, signature, spec dwarf.Value
 	t.Language = d.Unit.Language
 	c := d.Unit.Cursor(d.Off)
-	if !c.Next(&e) {
-		return t
-	}
+	c.Next(&e)
 	t.Tag = e.Tag
 	for c.Attr(&v) {
 		switch v.Attr {
@@ -188,7 +186,7 @@ func (set *Set) readType(d dwarf.DIE) *Type {
 		t.sig, t.Declared = signature.U, true // in another file
 	}
 	if spec.Present() && t.BareName == "" {
-		if to, err := d.Unit.Ref(&spec); err == nil && to != d {
+		if to, err := d.Unit.Ref(&spec); err == nil {
 			v := to.Unit.Value(to.Off, dwarf.AttrName)
 			t.BareName = to.Unit.Text(&v)
 		}
@@ -276,7 +274,7 @@ func (t *Type) CharName() string {
 // Floats reports whether t is a floating-point or complex number.
 func (t *Type) Floats() bool {
 	s := t.Strip()
-	return s.Tag == dwarf.TagBaseType && (s.Encoding == EncFloat || s.Encoding == EncComplexFloat || s.Encoding == EncImaginary)
+	return s.Encoding == EncFloat || s.Encoding == EncComplexFloat || s.Encoding == EncImaginary
 }
 
 // Constant reports whether t is const-qualified.

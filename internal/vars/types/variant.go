@@ -58,23 +58,17 @@ func (v *Variant) Holds(got uint64, size int, signed bool) bool {
 
 func readVariantPart(u *dwarf.Unit, off uint64, t *Type) (p VariantPart) {
 	var e dwarf.Entry
-	var v, discr dwarf.Value
+	var discr dwarf.Value
 	c := u.Cursor(off)
-	if !c.Next(&e) {
-		return p
-	}
-	for c.Attr(&v) {
-		if v.Attr == dwarf.AttrDiscr {
-			discr = v
-		}
-	}
+	c.Next(&e)
+	c.Find(dwarf.AttrDiscr, &discr)
 	at, err := u.Ref(&discr)
 	p.Has = err == nil
 	for n := 0; n < MaxMembers && c.Level() > 0 && c.Next(&e); n++ {
 		switch e.Tag {
 		case dwarf.TagMember:
 			f := readField(u, &c, &e, t)
-			if p.Has && e.Off == at.Off {
+			if e.Off == at.Off {
 				p.Discr = f
 			}
 			c.SkipChildren()
@@ -96,9 +90,6 @@ func readVariant(u *dwarf.Unit, c *dwarf.Cursor, e *dwarf.Entry, t *Type) (r Var
 		case dwarf.AttrDiscrList:
 			r.list = v.B
 		}
-	}
-	if !e.HasChildren {
-		return r
 	}
 	depth, child := e.Depth, dwarf.Entry{}
 	for c.Level() > depth && c.Next(&child) {

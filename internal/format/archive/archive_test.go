@@ -285,3 +285,22 @@ func FuzzExtract(f *testing.F) {
 		}
 	})
 }
+
+func BenchmarkExtract(b *testing.B) {
+	dump := core(4 << 20)
+	for name, data := range map[string][]byte{"tar": tarOf(b, tar.FormatGNU, file{"core", dump}), "tar.gz": gz(tarOf(b, tar.FormatGNU, file{"core", dump})),
+		"crash": crash(gz(dump), 1<<20)} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(dump)))
+			b.ReportAllocs()
+			dir := b.TempDir()
+			for b.Loop() {
+				d, err := Extract(context.Background(), bytes.NewReader(data), decompress.Options{Dir: dir})
+				if err != nil {
+					b.Fatal(err)
+				}
+				d.File.Close()
+			}
+		})
+	}
+}

@@ -204,11 +204,17 @@ func TestBackChainSameFunction(t *testing.T) {
 	const pc, lr, caller, sp = foreignCode + 0x710, foreignCode + 0x708, foreignCode + 0x804, foreignStack + 0x100
 	for _, c := range []struct {
 		syms   unwind.SymbolReader
+		behind uint32 // the instruction behind the call
 		ra, to uint64
-	}{{nil, lr, sp}, {starts{foreignCode + 0x700, foreignCode + 0x800}, caller, sp + 0x40}, {starts{foreignCode + 0x700, foreignCode + 0x70c, foreignCode + 0x800}, lr, sp}} {
+	}{
+		{nil, 0x60000000, lr, sp},
+		{nil, 0x48000008, caller, sp + 0x40}, // b 0x710
+		{starts{foreignCode + 0x700, foreignCode + 0x800}, 0x60000000, caller, sp + 0x40},
+		{starts{foreignCode + 0x700, foreignCode + 0x70c, foreignCode + 0x800}, 0x60000000, lr, sp},
+	} {
 		p := newForeign(arch.PPC, map[int][]uint32{
-			0x700: {0x41820010, 0x4e800021, 0x60000000, 0x4e800020, 0x60000000, 0x4e800020}, // beq 0x710; blrl; nop; blr; nop; blr
-			0x800: {0x4bffff01, 0x60000000},                                                 // bl 0x700; nop
+			0x700: {0x41820010, 0x4e800021, c.behind, 0x4e800020, 0x60000000, 0x4e800020}, // beq 0x710; blrl; nop; blr; nop; blr
+			0x800: {0x4bffff01, 0x60000000},                                               // bl 0x700; nop
 		})
 		p.putWords(sp, sp+0x40)
 		p.putWords(sp+0x44, caller)

@@ -190,6 +190,7 @@ func TestReach(t *testing.T) {
 		{"jump to an unbound stub", "e91b000000", "ff2500000000", "90c3", nil, h + 1, steppers.PCUnknown},
 		{"no code", "06", "90c3", "90c3", nil, h + 1, steppers.PCUnknown},
 		{"jump to an unbound stub that is another function", "e91b000000", "ff2500000000", "90c3", three, h + 1, steppers.PCUnknown},
+		{"two jumps in a function", "e91b000000", "e91b000000", "90c3", nil, h + 1, steppers.InFunc},
 		{"jump to no code", "e91b000000", "06", "90c3", three, h + 1, steppers.PCUnknown},
 		{"a function of that symbol", "90c3", "90c3", "90c3", symbols{{Name: "f", Addr: f, Size: 0x30}}, g + 1, steppers.InFunc},
 		{"an entry in the middle", "90c3", "90c3", "90c3", symbols{{Name: "f", Addr: f - 0x10, Size: 0x60}}, h + 1, steppers.InFunc},

@@ -259,12 +259,20 @@ func TestAnalysisRemembers(t *testing.T) {
 			for i := range uint64(8) {
 				c.p.put(sp+8*i, 0)
 			}
-			c.p.put(sp+c.off, bias+c.ra)
+			if c.ra != 0 {
+				c.p.put(sp+c.off, bias+c.ra)
+			}
 			c.p.setRegs(map[string]uint64{"rip": bias + c.pc, "rsp": sp, "rbp": sp + 16})
 			w := walker(t, mapper{c.p}, symbols(names), s)
 			in := must(w.InitialFrame(1))
 			f, err := w.WalkSingleFrame(in)
-			if c.ra != 0 && (err != nil || f.RA() != bias+c.ra || f.SP() != sp+c.off+8) {
+			if c.ra == 0 {
+				if !errors.Is(err, unwind.ErrNoStepper) {
+					t.Errorf("round %d, %#x: %v, %v; want no caller; %q", round, c.pc, f, err, notes(in))
+				}
+				continue
+			}
+			if err != nil || f.RA() != bias+c.ra || f.SP() != sp+c.off+8 {
 				t.Errorf("round %d, %#x: %v, %v; %q", round, c.pc, f, err, notes(in))
 			}
 		}
@@ -436,6 +444,7 @@ func TestAnalysisChooses(t *testing.T) {
 		{"two paths, a call of the function", "7410 53 eb0d 9090909090909090909090 9090 c3", symbols{{Name: "f", Addr: fn, Size: 0x13}}, []uint64{bias + raSpill, direct}, sp + 16, "called before 0x555500001905: CFA 0x7ffe00000110"},
 		{"two paths, a call of another", "7410 53 eb0d 9090909090909090909090 9090 c3", symbols{{Name: "f", Addr: fn, Size: 0x13}}, []uint64{bias + raSpill, bias + raWrong}, sp + 8, "on: CFA 0x7ffe00000108"},
 		{"two paths, no call", "7410 53 eb0d 9090909090909090909090 9090 c3", symbols{{Name: "f", Addr: fn, Size: 0x13}}, []uint64{0, stack}, 0, "no code path to 0x555500001812 shows where the frame is"},
+		{"a part of a function that nobody knows", "9090909090909090909090909090909090909090c3", symbols{{Name: "g.cold", Addr: fn, Size: 0x20}}, []uint64{bias + raSpill}, 0, "no code path"},
 		// push %rbx; jmp 0x1812; ret; int3 ...; 0x1810: nop; nop; ret
 		{"two starts", "53 eb0f c3 cccccccccccccccccccccccc 9090 c3", nil, []uint64{bias + raSpill, bias + raSpill}, 0, "differ"},
 		{"two starts, one call", "53 eb0f c3 cccccccccccccccccccccccc 9090 c3", nil, []uint64{0, bias + raSpill}, sp + 16, "from the code at 0x555500001800 on"},
@@ -443,8 +452,11 @@ func TestAnalysisChooses(t *testing.T) {
 		{"padding, and a symbol of which nobody called", "53 eb0f c3 cccccccccccccccccccccccc 9090 c3", starts{bias + fn}, []uint64{bias + raSpill, 0}, sp + 8, "from the code at 0x555500001810 on"},
 	} {
 		p := newProc(map[string]uint64{"rip": bias + pc, "rsp": sp})
-		p.segs[1].data[fn-0x1001] = 0xcc
-		p.segs[1].data[fn-0x1002] = 0xc3
+		if _, named := c.syms.(symbols); named {
+			copy(p.segs[1].data[fn-0x1040:], bytes.Repeat([]byte{0x50}, 0x40)) // no padding
+		} else {
+			copy(p.segs[1].data[fn-0x1002:], []byte{0xc3, 0xcc})
+		}
 		copy(p.segs[1].data[fn-0x1000:], codeOf(c.code))
 		copy(p.segs[1].data[0x900:], codeOf("e8fbfeffff")) // call 0x1800
 		p.put(sp, c.words...)
@@ -547,6 +559,41 @@ func TestFrameStateAtTheFirstByte(t *testing.T) {
 	in := must(w.InitialFrame(1))
 	f, err := w.WalkSingleFrame(in)
 	if err != nil || f.RA() != begin+9 || f.SP() != sp+8 {
+		t.Errorf("%v, %v; %q", f, err, notes(in))
+	}
+}
+
+// A symbol of data is no function.
+func TestAnalysisOfData(t *testing.T) {
+	p := newProc(map[string]uint64{"rip": got + 0x10, "rsp": stack + 0x100})
+	p.put(stack+0x100, bias+raSpill)
+	w := walker(t, mapper{p}, symbols{{Name: "data", Addr: 0x4000, Size: 0x100}}, analysis())
+	if f, err := w.WalkSingleFrame(must(w.InitialFrame(1))); !errors.Is(err, unwind.ErrNoStepper) {
+		t.Errorf("%v, %v", f, err)
+	}
+	q := newForeign(arch.PPC, ppcMore)
+	q.putWords(foreignStack+0x100, foreignStack+0x140)
+	q.putWords(foreignStack+0x144, foreignCode+0x404)
+	q.set(map[arch.Reg]uint64{arch.PPCNIP: foreignStack + 0x800, arch.PPCSP: foreignStack + 0x100, arch.PPCLR: foreignCode + 0x60c})
+	w = walker(t, q, nil, must(steppers.NewFrameFuncStepper(arch.PPC, nil)))
+	if f, err := w.WalkSingleFrame(must(w.InitialFrame(1))); !errors.Is(err, unwind.ErrNoStepper) {
+		t.Errorf("%v, %v", f, err)
+	}
+}
+
+// Where a function's beginning is not at hand, the code around the address tells its state.
+func TestFrameStateWithoutTheBeginning(t *testing.T) {
+	const page, sp = 0x11000, stack + 0x100
+	p := procAt(arch.AMD64, page, append([]byte{0xc9, 0xc3, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0xff, 0xd0}, make([]byte, 0x200)...)) // leave; ret; call *%rax
+	p.segs = append(p.segs, seg{m: libstate.Mapping{Start: page - 0x1000, End: page, Perm: libstate.Read | libstate.Exec}})
+	p.add(stack, libstate.Read|libstate.Write, make([]byte, stackLen))
+	p.libs = libstate.NewTable([]*libstate.Library{{Path: "/bin/f", Start: page - 0x1000, End: page + 0x200, Mappings: []libstate.Mapping{p.segs[1].m, p.segs[0].m}}}, 0)
+	p.setRegs(map[string]uint64{"rip": page + 1, "rsp": sp, "rbp": sp + 0x40})
+	p.put(sp, page+12)
+	p.put(sp+0x40, 0, page+12)
+	w := walker(t, p, symbols{{Name: "f", Addr: page - 0x100, Size: 0x102}}, frameFunc(nil))
+	in := must(w.InitialFrame(1))
+	if f, err := w.WalkSingleFrame(in); err != nil || f.SP() != sp+8 {
 		t.Errorf("%v, %v; %q", f, err, notes(in))
 	}
 }

@@ -362,3 +362,33 @@ func TestGoStoppedLinkRegister(t *testing.T) {
 		t.Errorf("link register %#x, %v, %s", lr, ok, at.Describe(arch.ARM64))
 	}
 }
+
+// Go's handler takes a word of the stack for the link register on 32-bit ARM, and none where
+// calls push the return address.
+func TestGoSigpanicTakes(t *testing.T) {
+	for _, c := range []struct {
+		a        *arch.Arch
+		sp, ra   uint64 // DWARF numbers
+		off      uint64 // of the return address, in the CIE's units of 8 bytes
+		took, lr uint64
+	}{{arch.ARM, 13, 14, 1, 4, 0x77}, {arch.AMD64, 7, 16, 1, 0, 0}} {
+		p := otherProc{goProc(), c.a}
+		im := buildImage(t, func(_, df *cfitest.Section) {
+			df.AddFDE(df.AddCIE(cfitest.CIE{RA: c.ra, Insns: new(cfitest.Program).DefCFA(c.sp, 16).Offset(c.ra, c.off)}), fnCallee, 11, nil)
+		}, unwind.Symbol{Name: "runtime.sigpanic", Addr: fnCallee, Size: 11})
+		p.putWords(goOnG+8, 0x8004, 0x8004)
+		p.putWords(goOnG+16, 0x77)
+		if c.a == arch.AMD64 {
+			p.putWords(goOnG+8, 0x8004)
+		}
+		w := walker(t, p, nil, must(steppers.NewDebugStepper(c.a, fileOfAll{im})))
+		f, err := w.WalkSingleFrame(called(t, w, bias+fnCallee+8, goOnG, 0))
+		if err != nil || f.RA() != 0x8004 || f.SP() != goOnG+16+c.took {
+			t.Errorf("%s: %v, %v", c.a.Name, f, err)
+			continue
+		}
+		if lr, _, ok := f.Reg(c.a.RA); c.lr != 0 && (!ok || lr != c.lr) {
+			t.Errorf("%s: link register %#x, %v", c.a.Name, lr, ok)
+		}
+	}
+}

@@ -102,6 +102,9 @@ type Library struct {
 	// BuildID is the id from the process's memory, or from the dump's list of modules;
 	// nil if its pages are not available or have none.
 	BuildID []byte
+	// GoBuildID is what Go's linker calls the build, if there is no BuildID; "" if it is
+	// not known. No file is found by it.
+	GoBuildID string
 	// Deleted says that the file was removed while the process used it.
 	Deleted bool
 	// HeaderAddr is the address of the ELF header in memory; 0 if not known.

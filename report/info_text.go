@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strconv"
@@ -193,10 +194,10 @@ func modulesTable(ms []Module, files bool) table {
 	return tab
 }
 
-// id returns the build-id or the debug-id.
+// id returns the build-id, the debug-id, or the part of Go's build id that stands for the file's content.
 func (m *Module) id() string {
 	if m.BuildID != "" {
 		return m.BuildID
 	}
-	return m.DebugID
+	return cmp.Or(m.DebugID, m.GoBuildID[strings.LastIndexByte(m.GoBuildID, '/')+1:])
 }

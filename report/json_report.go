@@ -188,6 +188,7 @@ func (j *jsonWriter) module(m *Module) {
 	j.addr("end", m.End)
 	j.optStr("build_id", m.BuildID)
 	j.optStr("debug_id", m.DebugID)
+	j.optStr("go_build_id", m.GoBuildID)
 	j.optStr("code_id", m.CodeID)
 	j.optStr("debug_name", m.DebugName)
 	j.optStr("version", m.Version)

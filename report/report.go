@@ -88,6 +88,8 @@ type Module struct {
 	// process used, in hexadecimal. At most one is set.
 	BuildID string `json:"build_id,omitempty"`
 	DebugID string `json:"debug_id,omitempty"`
+	// GoBuildID is what Go's linker calls the build, if there is no BuildID.
+	GoBuildID string `json:"go_build_id,omitempty"`
 	// CodeID identifies the file itself if BuildID does not: time stamp and size in memory for PE, the UUID for
 	// Mach-O. DebugName is the name that the debug file had when it was made ("a.pdb"). Version is the file's
 	// version.

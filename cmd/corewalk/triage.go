@@ -48,6 +48,9 @@ run was interrupted; 4 with --fail-on new, there are new groups.
 // exitNew says that there are groups that --fail-on asks for.
 const exitNew = 4
 
+// onlyNew is the value of --fail-on and --only.
+const onlyNew = "new"
+
 // The values of --format that triage has besides text and json.
 const (
 	formatSARIF = "sarif"
@@ -66,17 +69,24 @@ func (f *ledgerFlags) register(fs *pflag.FlagSet) {
 	fs.StringVarP(&f.output, "output", "o", "", "write to `FILE` instead of standard output")
 }
 
+// elsewhere says what to do if the default place cannot be used.
+const elsewhere = "give another file with --db"
+
 // open opens the ledger.
 func (f *ledgerFlags) open(ctx context.Context) (*ledger.DB, error) {
 	path := f.db
 	if path == "" && !f.noDB {
 		dir, err := stateDir()
 		if err != nil {
-			return nil, fmt.Errorf("where the ledger is: %w; give it with --db", err)
+			return nil, fmt.Errorf("where the ledger is: %w; %s", err, elsewhere)
 		}
 		path = filepath.Join(dir, "corewalk", "triage.db")
 	}
-	return ledger.Open(ctx, path, signature.Version)
+	db, err := ledger.Open(ctx, path, signature.Version)
+	if err != nil && f.db == "" && ctx.Err() == nil {
+		err = fmt.Errorf("%w; %s", err, elsewhere)
+	}
+	return db, err
 }
 
 // stateDir returns the user's directory for program state (XDG Base Directory
@@ -101,6 +111,7 @@ type triageFlags struct {
 	deadline  time.Duration
 	memory    int64
 	failOn    string
+	only      string
 	explain   bool
 	worker    bool
 }
@@ -114,11 +125,13 @@ func (f *triageFlags) set() *pflag.FlagSet {
 	fs.IntVar(&f.jobs, "jobs", 0, "analyse `N` dumps at a time (default: twice the number of processors)")
 	fs.DurationVar(&f.deadline, "deadline", triage.DefaultDeadline, "give up on a dump after this `TIME`")
 	fs.Int64Var(&f.memory, "memory", triage.DefaultMemory>>20, "give up on a dump whose analysis takes more than `MIB` of memory")
-	fs.StringVar(&f.failOn, "fail-on", "", "exit with status 4 if there are new groups: `WHAT` must be new")
+	fs.StringVar(&f.failOn, "fail-on", "", "exit with status 4 if there are new groups, and list them first: `WHAT` must be new")
+	fs.StringVar(&f.only, "only", "", "list only new groups: `WHAT` must be new")
 	fs.BoolVar(&f.explain, "explain-signature", false, "print for each frame why it is in the signature of its dump, or not")
 	fs.BoolVar(&f.worker, "worker", false, "analyse what a supervisor asks for")
 	fs.MarkHidden("worker")
-	choose(fs, "fail-on", "new")
+	choose(fs, "fail-on", onlyNew)
+	choose(fs, "only", onlyNew)
 	return fs
 }
 
@@ -138,8 +151,10 @@ func runTriage(args []string, e env) int {
 	case err != nil:
 	case f.jobs < 0 || f.deadline <= 0 || f.memory <= 0:
 		err = errors.New("--jobs, --deadline and --memory are positive numbers")
-	case f.failOn != "" && f.failOn != "new":
+	case f.failOn != "" && f.failOn != onlyNew:
 		err = fmt.Errorf("--fail-on %s: must be 'new'", f.failOn)
+	case f.only != "" && f.only != onlyNew:
+		err = fmt.Errorf("--only %s: must be 'new'", f.only)
 	case f.noDB && f.db != "":
 		err = errors.New("--no-db and --db contradict each other")
 	case f.worker:
@@ -266,6 +281,12 @@ func (f *triageFlags) gather(ctx context.Context, store ledger.Store, s *render.
 			g.FirstSeen, g.LastSeen, g.Builds, g.FirstBuild, g.Programs = w.FirstSeen, w.LastSeen, w.Builds, w.FirstBuild, w.Programs
 		}
 	}
+	if f.only == onlyNew {
+		s.OnlyNew()
+	}
+	if f.failOn == onlyNew && f.format != formatHTML { // the page has orders of its own
+		s.NewFirst()
+	}
 	if s.Failed, err = store.RunDumps(ctx, s.Run.ID, true); err != nil {
 		return err
 	}
@@ -291,7 +312,7 @@ func (f *triageFlags) status(s *render.Summary) int {
 	switch {
 	case s.Run.Analysed+s.Run.Known == 0:
 		return exitNothing
-	case f.failOn == "new" && s.New() > 0:
+	case f.failOn == onlyNew && s.New() > 0:
 		return exitNew
 	case s.Run.Failed > 0 || s.Broken || len(s.Notes) > 0:
 		return exitIncomplete

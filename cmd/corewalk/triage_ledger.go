@@ -20,6 +20,7 @@ type queryFlags struct {
 	since, build, program, kind, text string
 	limit                             int
 	format                            string
+	all                               bool
 	query                             ledger.Query
 }
 
@@ -34,6 +35,9 @@ func (f *queryFlags) set(name string) *pflag.FlagSet {
 	fs.StringVar(&f.kind, "kind", "", "only groups of the `KIND` of crash")
 	fs.StringVar(&f.text, "grep", "", "only groups with `TEXT` in reason, functions or identifier")
 	fs.IntVar(&f.limit, "limit", 0, "at most `N` groups, or dumps of one (default: all)")
+	if name == "diff" {
+		fs.BoolVar(&f.all, "all", false, "list in text also the groups that have as many dumps in both runs")
+	}
 	return fs
 }
 
@@ -212,7 +216,7 @@ func runTriageDiff(args []string, e env) int {
 		if f.format == formatJSON {
 			return exitComplete, d.WriteJSON(out)
 		}
-		return exitComplete, d.WriteText(out)
+		return exitComplete, d.WriteText(out, f.all)
 	})
 }
 

@@ -63,7 +63,7 @@ func describe(d *ledger.Dump, r *report.Report, sig *signature.Signature) {
 	}
 	for i := range r.Modules {
 		if m := &r.Modules[i]; m.Main {
-			d.Build = firstOf(m.BuildID, m.CodeID, m.DebugID)
+			d.Build = firstOf(m.BuildID, m.GoBuildID, m.CodeID, m.DebugID)
 			if d.Program == "" {
 				d.Program = find.BaseName(m.Path)
 			}
@@ -117,6 +117,9 @@ const maxWhere = 3
 
 // where returns the innermost significant functions, the first with its place in the source.
 func where(r *report.Report, sig *signature.Signature) string {
+	if len(sig.Frames) == 0 {
+		return nowhere(r)
+	}
 	var parts []string
 	for i, name := range sig.Frames[:min(len(sig.Frames), maxWhere)] {
 		if i == 0 {
@@ -127,6 +130,18 @@ func where(r *report.Report, sig *signature.Signature) string {
 		parts = append(parts, name)
 	}
 	return strings.Join(parts, " < ")
+}
+
+// nowhere says, in parentheses, why a signature has no functions.
+func nowhere(r *report.Report) string {
+	list := frames(r)
+	switch {
+	case r.Dump.Truncated:
+		return "(the dump is truncated before the stack)"
+	case len(list) > 0:
+		return fmt.Sprintf("(pc %s is in no known module)", list[0].PC)
+	}
+	return "(no stack)"
 }
 
 // frames returns the frames of the crashing thread, which is the first thread of the report.

@@ -241,8 +241,11 @@ func (b *builder) finish(m *module) {
 		l.Path = b.soname(m)
 	}
 	if m.elf != nil {
-		if id := b.buildID(m); id != nil {
+		id, inGo := b.buildID(m)
+		if id != nil {
 			l.BuildID = id
+		} else if l.BuildID == nil {
+			l.GoBuildID = inGo
 		}
 	}
 	b.identify(l)

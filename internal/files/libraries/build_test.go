@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/corewalk/corewalk/internal/files/image"
 	"github.com/corewalk/corewalk/internal/files/libraries"
 	"github.com/corewalk/corewalk/internal/format/elffile"
+	"github.com/corewalk/corewalk/internal/live/corewrite"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/modules"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -293,6 +295,36 @@ func TestBuildReadsLongHeaders(t *testing.T) {
 	p := newProcess(t, arch.AMD64)
 	p.mapping(0x10000, 0x13000, 0, rx, "/lib/libx.so", page)
 	p.want("library /lib/libx.so bias 0x10000 [0x10000,0x13000) 1 maps header 0x10000" + idText + "\n")
+}
+
+// Go's own build id names a build that has no other.
+func TestGoBuildID(t *testing.T) {
+	goNote := func(id string) []byte {
+		c := corewrite.Core{Order: binary.LittleEndian, NoteAlign: 4}
+		c.Note("Go", elffile.NT_GO_BUILD_ID, []byte(id))
+		return c.Notes()
+	}
+	segments := slices.Clone(usual)
+	note := &segments[len(segments)-1]
+	note.Filesz, note.Memsz = 0x400, 0x400
+	for name, tt := range map[string]struct {
+		notes []byte
+		want  string
+	}{
+		"Go's":      {goNote("ab/cd"), "ab/cd"},
+		"both":      {slices.Concat(goNote("ab/cd"), corebuild.BuildIDNote(binary.LittleEndian, buildID)), ""},
+		"too long":  {goNote(strings.Repeat("a", 257)), ""},
+		"truncated": {goNote("ab/cd/ef")[:20], ""},
+	} {
+		page := make([]byte, 0x400, 0x1000)
+		copy(page, corebuild.Lib(segments...).Bytes())
+		p := newProcess(t, arch.AMD64)
+		p.mapping(0x10000, 0x13000, 0, rx, "/bin/prog", append(page, tt.notes...))
+		tab, _, _ := p.build()
+		if l, _ := tab.LibraryAt(0x10000); l == nil || l.GoBuildID != tt.want {
+			t.Errorf("%s: %+v", name, l)
+		}
+	}
 }
 
 func TestBuildIDInTheWrongPlace(t *testing.T) {

@@ -143,8 +143,8 @@ func (b *builder) cstring(addr arch.Address) string {
 	return ""
 }
 
-// buildID reads the GNU build-id from the notes in memory; nil if there is none.
-func (b *builder) buildID(m *module) []byte {
+// buildID reads the GNU build-id from the notes in memory, nil if there is none, and Go's.
+func (b *builder) buildID(m *module) (id []byte, inGo string) {
 	for i := range m.elf.Progs {
 		p := &m.elf.Progs[i]
 		if p.Type != elffile.PT_NOTE || p.Memsz == 0 {
@@ -153,12 +153,18 @@ func (b *builder) buildID(m *module) []byte {
 		data := b.read(b.truncate(m.lib.LoadBias+p.Vaddr), p.Filesz, maxNotes)
 		for n := range elffile.Notes(data, b.src.Arch.ByteOrder, int(min(p.Align, 8))) {
 			if n.Type == elffile.NT_GNU_BUILD_ID && string(n.Name) == "GNU" && !n.Truncated && len(n.Desc) > 0 {
-				return n.Desc
+				return n.Desc, ""
+			}
+			if n.Type == elffile.NT_GO_BUILD_ID && string(n.Name) == "Go" && !n.Truncated && len(n.Desc) <= maxGoBuildID {
+				inGo = string(n.Desc)
 			}
 		}
 	}
-	return nil
+	return nil, inGo
 }
+
+// maxGoBuildID limits Go's build ids; what cmd/go makes has 83 bytes.
+const maxGoBuildID = 256
 
 // A dynamic is the dynamic section of a module, as it is in memory.
 type dynamic struct {

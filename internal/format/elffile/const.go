@@ -140,5 +140,6 @@ const (
 // Types of notes with the name "GNU".
 const (
 	NT_GNU_BUILD_ID   = 3
+	NT_GO_BUILD_ID    = 4 // of owner "Go"
 	NT_GNU_PROPERTY_0 = 5
 )

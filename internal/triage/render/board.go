@@ -3,6 +3,7 @@
 package render
 
 import (
+	"slices"
 	"time"
 
 	"github.com/corewalk/corewalk/internal/triage/ledger"
@@ -12,7 +13,8 @@ import (
 type Summary struct {
 	Run     ledger.Run
 	Elapsed time.Duration  // of the run; 0 if there is none
-	Groups  []ledger.Group // the largest first; in a run, Count is that of the run
+	Groups  []ledger.Group // in the order to show them; in a run, Count is that of the run
+	LeftOut int            // groups of the run that Groups leaves out
 	// Total is how many dumps the ledger has of a group, by the group's identifier, if that differs from Count;
 	// nil if it never does.
 	Total  map[string]int
@@ -25,6 +27,26 @@ type Summary struct {
 	Broken bool
 	// Kept says that the results are stored, so that the next run continues from there.
 	Kept bool
+}
+
+// NewFirst puts the groups that are new in the run before the others, and keeps the order otherwise.
+func (s *Summary) NewFirst() {
+	slices.SortStableFunc(s.Groups, func(a, b ledger.Group) int {
+		switch {
+		case a.New == b.New:
+			return 0
+		case a.New:
+			return -1
+		}
+		return 1
+	})
+}
+
+// OnlyNew leaves out the groups that are not new in the run.
+func (s *Summary) OnlyNew() {
+	all := len(s.Groups)
+	s.Groups = slices.DeleteFunc(s.Groups, func(g ledger.Group) bool { return !g.New })
+	s.LeftOut += all - len(s.Groups)
 }
 
 // New returns how many of the groups are new in the run.

@@ -158,13 +158,49 @@ func TestDiff(t *testing.T) {
 	d := Diff{Old: ledger.Run{ID: 1, Started: day0, Analysed: 4}, New: ledger.Run{ID: 4, Started: day0.AddDate(0, 0, 1), Analysed: 9},
 		OldGroups: []ledger.Group{s.Groups[2], {ID: s.Groups[0].ID, Count: 2}}, NewGroups: s.Groups[:2]}
 	var b bytes.Buffer
-	if err := d.WriteText(&b); err != nil {
+	if err := d.WriteText(&b, false); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "diff.txt", b.Bytes())
+	d.OldGroups[1].Count = s.Groups[0].Count
+	for all, want := range map[bool]string{true: "  both      7 -> 7", false: "  1 group with as many dumps in both runs: --all lists them\n"} {
+		b.Reset()
+		if err := d.WriteText(&b, all); err != nil || !strings.Contains(b.String(), want) || strings.Contains(b.String(), "  both") != all {
+			t.Errorf("all %v: %s, error %v", all, b.String(), err)
+		}
+	}
 	b.Reset()
 	if err := d.WriteJSON(&b); err != nil || strings.Count(b.String(), "\n") != 3 || !strings.Contains(b.String(), `"change":"gone","group":"77c0de000003","before":1,"now":0`) {
 		t.Errorf("%s, error %v", b.String(), err)
+	}
+}
+
+func TestOnlyAndFirst(t *testing.T) {
+	s := summary() // the second group of three is new
+	s.NewFirst()
+	order := func() (ids string) {
+		for _, g := range s.Groups {
+			ids += g.ID[:7] + " "
+		}
+		return ids
+	}
+	if got := order(); got != "b41e7fa b41e7f0 77c0de0 " {
+		t.Errorf("new groups first: %s", got)
+	}
+	s.OnlyNew()
+	if got := order(); got != "b41e7fa " || !strings.Contains(headline(s), "; 3 groups, 1 new") {
+		t.Errorf("only new groups: %s, %s", got, headline(s))
+	}
+}
+
+func TestProgramsAndDays(t *testing.T) {
+	g := &ledger.Group{FirstSeen: day0, LastSeen: day0.Add(time.Hour)}
+	if seen(g) != "2026-11-02" || programs(g) != "" {
+		t.Errorf("%q, %q", seen(g), programs(g))
+	}
+	g.Programs, g.FirstSeen = []string{"serve\x1b", "work", "zip"}, time.Time{}
+	if seen(g) != "2026-11-02" || programs(g) != `serve\x1b +2` {
+		t.Errorf("%q, %q", seen(g), programs(g))
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/corewalk/corewalk/internal/triage/ledger"
@@ -55,8 +57,9 @@ func (d *Diff) changes() []change {
 	return append(append(fresh, both...), gone...)
 }
 
-// WriteText writes the comparison for people. The error is w's.
-func (d *Diff) WriteText(w io.Writer) error {
+// WriteText writes the comparison for people; unless all, without the groups that have as many dumps in both
+// runs. The error is w's.
+func (d *Diff) WriteText(w io.Writer, all bool) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, "  run %d (%s, %s) and run %d (%s, %s)\n\n", d.Old.ID, d.Old.Started.Format(time.DateTime), count(runDumps(d.Old), "dump"),
 		d.New.ID, d.New.Started.Format(time.DateTime), count(runDumps(d.New), "dump"))
@@ -64,11 +67,17 @@ func (d *Diff) WriteText(w io.Writer) error {
 	if len(list) == 0 {
 		fmt.Fprintln(out, "  no groups in either run")
 	}
-	var all []ledger.Group
-	all = append(append(all, d.OldGroups...), d.NewGroups...)
-	short := shortIDs(uniqueGroups(all))
+	short := shortIDs(uniqueGroups(slices.Concat(d.OldGroups, d.NewGroups)))
+	same := 0
 	for _, c := range list {
+		if c.before == c.now && !all {
+			same++
+			continue
+		}
 		fmt.Fprintf(out, "  %-4s  %5d -> %-5d  %s  %s, %s\n", c.how, c.before, c.now, short[c.group.ID], cell(c.group.Reason, maxReason), cell(c.group.Where, maxWhere))
+	}
+	if same > 0 {
+		fmt.Fprintf(out, "  %s with as many dumps in both runs: --all lists them\n", count(same, "group"))
 	}
 	return out.Flush()
 }
@@ -116,7 +125,7 @@ func WriteGroupText(w io.Writer, s *Summary) error {
 	for i := range s.Groups {
 		g := &s.Groups[i]
 		fmt.Fprintf(out, "group %s: %s\n", g.ID, report.Clean(g.Reason))
-		fmt.Fprintf(out, "  %s in %s, %s to %s; signature %s\n", count(g.Count, "dump"), count(g.Builds, "build"), day(g.FirstSeen), day(g.LastSeen), g.Signature)
+		fmt.Fprintf(out, "  %s of %s in %s, %s; signature %s\n", count(g.Count, "dump"), cell(strings.Join(g.Programs, ", "), maxWhere), count(g.Builds, "build"), seen(g), g.Signature)
 		for _, x := range g.Similar {
 			fmt.Fprintf(out, "  probably the same as %s (%.0f %% similar)\n", x.Group, x.Score*100)
 		}

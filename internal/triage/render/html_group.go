@@ -93,7 +93,11 @@ func (p *page) facts(g *pageGroup) {
 	if g.total > 0 {
 		p.fact("Dumps", thousands(g.Count)+" in this run, "+thousands(g.total)+" in the ledger")
 	}
-	p.fact("Seen", minute(g.FirstSeen)+" to "+minute(g.LastSeen))
+	when := minute(g.LastSeen)
+	if first := minute(g.FirstSeen); first != when {
+		when = first + " to " + when
+	}
+	p.fact("Seen", when)
 	if len(g.Programs) > 0 {
 		p.raw("<div><dt>Program</dt><dd>")
 		for i, name := range g.Programs[:min(len(g.Programs), 8)] {

@@ -26,12 +26,12 @@ type DumpLine struct {
 	Size     int64     `json:"size"`               // bytes
 	Time     time.Time `json:"time,omitzero"`      // when the process was dumped, or the file's time
 	Program  string    `json:"program,omitempty"`  // short name
-	BuildID  string    `json:"build_id,omitempty"` // build-id of the program, or its code or debug identifier
+	BuildID  string    `json:"build_id,omitempty"` // build-id of the program, or Go's build id, or its code or debug identifier
 	Arch     string    `json:"arch,omitempty"`     // "x86-64"
 	OS       string    `json:"os,omitempty"`       // "linux"
 	Kind     string    `json:"kind,omitempty"`     // crash.kind of the report
 	Reason   string    `json:"reason,omitempty"`   // in a few words: "null read +0x8"
-	// Where is the innermost functions that count: "visit queue.c:15 < serve < main".
+	// Where is the innermost functions that count: "visit queue.c:15 < serve < main"; in parentheses why there are none.
 	Where string `json:"where,omitempty"`
 	// Signature is what the dumps of a group have in common, with its version; Strict, the second level,
 	// distinguishes more.

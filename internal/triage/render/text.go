@@ -14,10 +14,11 @@ import (
 
 // Limits of the text columns, in characters. Text that is cut ends with an ellipsis.
 const (
-	maxReason = 44
-	maxWhere  = 60
-	maxFailed = 20 // dumps that could not be analysed are listed up to this number
-	shortID   = 6  // digits of a group's identifier; more if two groups begin the same
+	maxReason  = 44
+	maxWhere   = 60
+	maxProgram = 16
+	maxFailed  = 20 // dumps that could not be analysed are listed up to this number
+	shortID    = 6  // digits of a group's identifier; more if two groups begin the same
 )
 
 // WriteText writes a summary for people, about 120 columns wide. The error is w's.
@@ -58,7 +59,7 @@ func headline(s *Summary) string {
 	if len(but) > 0 {
 		text += " (" + strings.Join(but, ", ") + ")"
 	}
-	text += "; " + count(len(s.Groups), "group")
+	text += "; " + count(len(s.Groups)+s.LeftOut, "group")
 	if n := s.New(); n > 0 || !s.Since.IsZero() {
 		text += fmt.Sprintf(", %d new", n)
 		if !s.Since.IsZero() {
@@ -88,6 +89,27 @@ func day(t time.Time) string {
 	return t.Format(time.DateOnly)
 }
 
+// seen returns the days of a group's first and last dump, or the day if it is one.
+func seen(g *ledger.Group) string {
+	first, last := day(g.FirstSeen), day(g.LastSeen)
+	if first == last || first == "" {
+		return last
+	}
+	return first + " to " + last
+}
+
+// programs names the program of a group's dumps, and says how many others there are.
+func programs(g *ledger.Group) string {
+	if len(g.Programs) == 0 {
+		return ""
+	}
+	name := cell(g.Programs[0], maxProgram)
+	if n := len(g.Programs) - 1; n > 0 {
+		name += fmt.Sprintf(" +%d", n)
+	}
+	return name
+}
+
 func table(w io.Writer, s *Summary) error {
 	var rows [][]string
 	short := shortIDs(s.Groups)
@@ -105,9 +127,9 @@ func table(w io.Writer, s *Summary) error {
 		if g.Weak {
 			where += " (weak)"
 		}
-		rows = append(rows, []string{fmt.Sprintf("  %d", i+1), dumps, mark, day(g.FirstSeen), day(g.LastSeen), fmt.Sprint(g.Builds), cell(g.Reason, maxReason), where, short[g.ID]})
+		rows = append(rows, []string{fmt.Sprintf("  %d", i+1), dumps, mark, seen(g), programs(g), fmt.Sprint(g.Builds), cell(g.Reason, maxReason), where, short[g.ID]})
 	}
-	if err := report.WriteColumns(w, []string{"  #", "dumps", "new", "first", "last", "builds", "why", "where", "group"}, rows); err != nil {
+	if err := report.WriteColumns(w, []string{"  #", "dumps", "new", "seen", "program", "builds", "why", "where", "group"}, rows); err != nil {
 		return err
 	}
 	for i := range s.Groups {

@@ -72,7 +72,7 @@ func Modules(p Parts) []report.Module {
 func (in *inspection) module(lib *libstate.Library) (report.Module, modules.Resolution) {
 	m := report.Module{
 		Path: lib.Path, Base: report.Addr(lib.Start), End: report.Addr(lib.End),
-		BuildID: hex.EncodeToString(lib.BuildID), Status: report.ModuleMissing, Symbols: report.SymbolsNone,
+		BuildID: hex.EncodeToString(lib.BuildID), GoBuildID: lib.GoBuildID, Status: report.ModuleMissing, Symbols: report.SymbolsNone,
 		Main: lib.Kind == libstate.Executable,
 	}
 	identify(&m, lib.Module)

@@ -66,10 +66,11 @@ func TestReproducible(t *testing.T) {
 	fixture.Long(t)
 	root := fixture.Root(t)
 	target := runtime.GOOS + "/" + runtime.GOARCH
+	// Of the others one for each system is built, once, to see that it can be.
 	all := []string{target}
-	for _, other := range targets {
+	for _, other := range []string{"linux/arm64", "darwin/arm64", "windows/amd64"} {
 		if other != target {
-			all = append(all, other) // these are built once, to see that they can be
+			all = append(all, other)
 		}
 	}
 	dirs := [2]string{}

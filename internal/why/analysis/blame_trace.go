@@ -40,7 +40,11 @@ func (in *inspection) blamed(inst *disasm.Inst, regs *arch.RegSet, why *reason.R
 	if !ok {
 		return nil
 	}
-	return t.trace(s)
+	b := t.trace(s)
+	if b != nil {
+		in.badArgument = t.argument
+	}
+	return b
 }
 
 // A tracer follows one value.
@@ -51,6 +55,7 @@ type tracer struct {
 	loose     bool   // only a part of the value is followed: do not compare numbers
 	past      uint64 // see provenance.Evaluator.Value
 	value     uint64 // the value being followed
+	argument  int    // the number of the argument of the youngest frame, from 1, that the value is; 0 for none
 }
 
 func (t *tracer) close() {
@@ -458,8 +463,13 @@ func (t *tracer) choose(w *witness, v *provenance.Value, value uint64) *provenan
 func (t *tracer) passed(w *witness, v *provenance.Value, value uint64) (*provenance.Value, *witness, uint64, bool) {
 	number := w.number + 1
 	argument := false
-	for _, r := range w.abi.Args {
-		argument = argument || v.Kind == provenance.Entry && v.Reg == r
+	for i, r := range w.abi.Args {
+		if v.Kind == provenance.Entry && v.Reg == r {
+			argument = true
+			if w.number == 0 && t.out.Value == report.Addr(value) {
+				t.argument = i + 1
+			}
+		}
 	}
 	if v.Kind == provenance.EntrySlot {
 		argument = v.K >= 0
@@ -558,7 +568,13 @@ func (t *tracer) calls(call *disasm.Inst, w *witness) bool {
 		}
 		return systemModule(t.in.libraryPath(w.frame.LookupAddr()))
 	}
-	return sameFunction(stub, w.call)
+	if !sameFunction(stub, w.call) {
+		return false
+	}
+	if n := len(t.out.Steps); n > 0 && t.out.Steps[n-1].Kind == report.BlameArgument {
+		t.out.Steps[n-1].Function = stub // as the caller calls it
+	}
+	return true
 }
 
 // chosen are functions that glibc has once for each kind of processor, and that jump to no other function
@@ -585,8 +601,13 @@ func sameFunction(name string, f unwind.Call) bool {
 	if name == "" {
 		return false
 	}
-	for _, have := range [...]string{f.Name, f.LinkageName} {
-		if have == name {
+	return sameName(name, f.Name, f.LinkageName)
+}
+
+// sameName is sameFunction for the names of the function.
+func sameName(name string, names ...string) bool {
+	for _, have := range names {
+		if have == name || libcName(have) == name {
 			return true
 		}
 		for _, prefix := range [...]string{"mem", "str", "wmem", "wcs", "stp"} {

@@ -14,6 +14,10 @@ import (
 // module. The answer is nil when none of the program's code is on the stack. program is
 // the path of the main module.
 func firstFrame(frames []report.Frame, program string) *int {
+	root := goSources(frames)
+	systemSource := func(file string) bool {
+		return systemSource(file) || root != "" && strings.HasPrefix(file, root)
+	}
 	for _, known := range []func(*report.Frame) bool{
 		func(f *report.Frame) bool {
 			return f.Source.File != "" && !systemSource(f.Source.File) && !vendoredSource(f.Source.File) && !installed(f.Module, program)
@@ -31,6 +35,19 @@ func firstFrame(frames []report.Frame, program string) *int {
 		}
 	}
 	return nil
+}
+
+// goSources returns the directory of the sources of Go's library, which the paths of its runtime tell; "" if none
+// of its functions has a path.
+func goSources(frames []report.Frame) string {
+	for i := range frames {
+		if f := &frames[i]; strings.HasPrefix(f.Function, "runtime.") {
+			if before, _, ok := strings.Cut(f.Source.File, "/src/runtime/"); ok {
+				return before + "/src/"
+			}
+		}
+	}
+	return ""
 }
 
 // installed reports whether a module is a library of the system that a program from
@@ -73,7 +90,7 @@ func systemModule(path string) bool {
 var runtimePrefixes = []string{
 	"std::", "__gnu_cxx::", "__cxxabiv1::", "__cxa_",
 	"core::", "alloc::", "<core::", "<alloc::", "<std::", "__rustc::", "rust_begin_unwind", "__rust_",
-	"runtime.", "internal/runtime/",
+	"runtime.", "internal/runtime/", "internal/sync.", "sync.(*",
 	"__asan", "__ubsan", "__tsan", "__msan", "__lsan", "__hwasan", "__sanitizer", "__interceptor_", "___interceptor_",
 }
 

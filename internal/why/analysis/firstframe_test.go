@@ -25,6 +25,10 @@ func TestFirstFrame(t *testing.T) {
 		{"template of the library", []report.Frame{frame(app, "std::vector<int>::operator[]", "stl_vector.h"), frame(app, "sum", "p.cc")}, 1},
 		{"Rust", []report.Frame{frame(app, "core::panicking::panic", "panicking.rs"), frame(app, "<alloc::vec::Vec<T> as core::ops::index::Index<I>>::index", "mod.rs"), frame(app, "app::pick", "main.rs")}, 2},
 		{"Go", []report.Frame{frame(app, "runtime.raise", "sys.s"), frame(app, "runtime.sigpanic", "signal.go"), frame(app, "main.(*queue).pop", "main.go")}, 2},
+		{"Go's library", []report.Frame{frame(app, "runtime.fatal", "/opt/go/src/runtime/panic.go"), frame(app, "internal/sync.fatal", "/opt/go/src/runtime/panic.go"), frame(app, "sync.(*Mutex).Unlock", "sync/mutex.go"), frame(app, "bytes.Repeat", "/opt/go/src/bytes/bytes.go"), frame(app, "main.fill", "/home/go/src/x/main.go")}, 4},
+		{"what cgo generated", []report.Frame{frame(libc, "abort", ""), frame(app, "runtime.cgocall", "/opt/go/src/runtime/cgocall.go"), frame(app, "main._Cfunc_visit", "_cgo_gotypes.go"), frame(app, "main.ask", "main.go")}, 3},
+		{"C that cgo calls", []report.Frame{frame(app, "_cgo_1_Cfunc_visit", "cgo-gcc-prolog"), frame(app, "runtime.cgocall", "x.go"), frame(app, "_cgo_visit", "my_cgo_.c")}, 2},
+		{"no Go, but a directory like its", []report.Frame{frame(app, "runtime_init", "/opt/go/src/runtime/x.c"), frame(app, "main", "m.c")}, 0},
 		{"after a signal", []report.Frame{{Signal: "SIGSEGV", Module: libc, Function: "__restore_rt", Source: report.Source{File: "x.S"}}, frame(app, "crash", "q.c")}, 1},
 		{"inlined from the system's headers", []report.Frame{frame(app, "_mm_add_ps", "/usr/lib/gcc/x86_64-linux-gnu/12/include/xmmintrin.h"), frame(app, "add4", "/usr/src/sse.c")}, 1},
 		{"nothing but headers", []report.Frame{frame(app, "strcpy", "/usr/include/bits/string_fortified.h"), frame(app, "main", "")}, 0},
@@ -111,7 +115,7 @@ func TestRuntimeFunction(t *testing.T) {
 		"std::terminate", "__gnu_cxx::__verbose_terminate_handler", "__cxxabiv1::__terminate", "__cxa_throw",
 		"core::option::unwrap_failed", "alloc::raw_vec::capacity_overflow", "<core::fmt::Arguments as core::fmt::Display>::fmt", "<alloc::vec::Vec<T> as a::B>::c",
 		"<std::io::Stdout as std::io::Write>::write", "__rustc::rust_begin_unwind", "rust_begin_unwind", "__rust_start_panic",
-		"runtime.gopanic", "internal/runtime/maps.fatal",
+		"runtime.gopanic", "internal/runtime/maps.fatal", "internal/sync.fatal", "sync.(*Mutex).Unlock",
 		"__asan_report_load4", "__ubsan_handle_divrem_overflow", "__tsan_read8", "__msan_warning", "__lsan::DoLeakCheck", "__hwasan_load8", "__sanitizer::Die",
 		"__interceptor_memcpy", "___interceptor_malloc",
 		"raise", "abort", "gsignal", "__assert_fail", "__assert_fail_base", "__stack_chk_fail", "__fortify_fail", "__libc_message", "__pthread_kill_implementation",
@@ -123,7 +127,7 @@ func TestRuntimeFunction(t *testing.T) {
 	}
 	for _, name := range []string{
 		"", "main", "std", "stdx::f", "app::std::f", "core", "corelib::f", "allocator::f", "<app::Q as core::fmt::Display>::fmt", "<corelib::Q as a::B>::c",
-		"main.runtime", "runtimes.F", "github.com/a/runtime.F", "internal/run.F", "asan_init", "sanitizer::Die", "interceptor",
+		"main.runtime", "runtimes.F", "github.com/a/runtime.F", "internal/run.F", "internal/syncer.F", "sync.cold", "asan_init", "sanitizer::Die", "interceptor",
 		"raised", "abort_all", "raise_error", "my_abort", "assert_fail", "abort_messages",
 	} {
 		if runtimeFunction(name) {

@@ -3,6 +3,7 @@ package analysis
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/corewalk/corewalk/internal/code/disasm"
@@ -14,9 +15,9 @@ import (
 
 // handled adds, as the first cause, the fault for which a signal handler on the crashing thread's stack was
 // called: the program then died in the handler or because of it. Of several faults it takes the oldest, which
-// came first.
+// came first. If the handler was Go's, the fault is the reason itself.
 func (in *inspection) handled(r *report.Report) {
-	if len(r.Threads) == 0 || !r.Threads[0].Crashed {
+	if len(r.Threads) == 0 || !r.Threads[0].Crashed || in.endedByGo(r) {
 		return
 	}
 	for i := len(in.diedStack) - 1; i > 0; i-- {
@@ -25,8 +26,8 @@ func (in *inspection) handled(r *report.Report) {
 			continue
 		}
 		text := in.Numbers.Name(signo) + " caught earlier"
-		if why := in.whyInterrupted(in.diedStack[i], signo); why != "" {
-			text += ": " + why
+		if why, ok := in.whyInterrupted(in.diedStack[i], signo); ok {
+			text += ": " + why.Text
 		}
 		if where := frameOf(r.Threads[0].Frames, i); where != "" {
 			text += ", in " + where
@@ -45,9 +46,60 @@ func (in *inspection) faultHandled(f *unwind.Frame) (int, bool) {
 	return signo, ok && reason.Faults(in.Numbers, signo)
 }
 
-// whyInterrupted explains what the instruction did at which a frame was interrupted; "" if nothing seems wrong
-// with it: somebody may have sent the signal.
-func (in *inspection) whyInterrupted(f *unwind.Frame, signo int) string {
+// goEnds are the functions with which Go's handler of signals ends the program, after it printed the goroutines.
+var goEnds = map[string]bool{"runtime.crash": true, "runtime.dieFromSignal": true}
+
+// goHandled returns the frame at which the signal was delivered for which Go's runtime ended the program, by its
+// handler, from the frames of the thread that died; -1 if the program ended otherwise.
+func goHandled(frames []report.Frame) int {
+	at := slices.IndexFunc(frames, func(f report.Frame) bool { return f.Function == "runtime.sighandler" })
+	if at < 1 || !goEnds[frames[at-1].Function] {
+		return -1
+	}
+	for at++; at+1 < len(frames) && strings.HasPrefix(frames[at].Function, "runtime.") && frames[at].Signal == ""; at++ {
+	}
+	if at+1 >= len(frames) || frames[at].Signal == "" {
+		return -1
+	}
+	return at
+}
+
+// endedByGo sets the reason of a Go program to the signal for which Go's runtime ended it. The runtime then aborts,
+// which says nothing. It returns false if the program did not end so.
+func (in *inspection) endedByGo(r *report.Report) bool {
+	frames := r.Threads[0].Frames
+	at := goHandled(frames)
+	if at < 0 || r.Crash.Kind != report.CrashAbort || frames[at].Physical+1 >= len(in.diedStack) {
+		return false
+	}
+	c, trampoline := r.Crash, frames[at].Physical
+	signo, ok := steppers.SignalAt(in.diedStack[trampoline])
+	if !ok || signo == sigABRT {
+		return false
+	}
+	if !reason.Faults(in.Numbers, signo) {
+		c.Kind, c.Reason = report.CrashSignal, in.Numbers.Name(signo)+" received, for which Go prints the goroutines and aborts"
+		if c.Frame == nil {
+			next := at + 1 // what the thread did says more than how it ended
+			c.Frame = &next
+		}
+		return true
+	}
+	why, ok := in.whyInterrupted(in.diedStack[trampoline+1], signo)
+	if !ok {
+		return false
+	}
+	c.Kind, c.Reason = why.Kind, in.Numbers.Name(signo)
+	if slices.ContainsFunc(frames[at:], func(f report.Frame) bool { return f.Function == "runtime.asmcgocall" }) {
+		c.Reason += " in C code"
+	}
+	c.Reason += ": " + why.Text
+	return true
+}
+
+// whyInterrupted explains what the instruction did at which a frame was interrupted; false if nothing seems
+// wrong with it: somebody may have sent the signal.
+func (in *inspection) whyInterrupted(f *unwind.Frame, signo int) (reason.Reason, bool) {
 	ci := in.crashInput()
 	ci.Regs = f.Registers()
 	var inst disasm.Inst
@@ -57,9 +109,9 @@ func (in *inspection) whyInterrupted(f *unwind.Frame, signo int) string {
 	ci.Signal = reason.Signal{Number: signo, Numbers: in.Numbers}
 	switch why := reason.Why(ci); why.Kind {
 	case report.CrashBadRead, report.CrashBadWrite, report.CrashBadAccess, report.CrashBadCall:
-		return ""
+		return reason.Reason{}, false
 	default:
-		return why.Text
+		return why, true
 	}
 }
 

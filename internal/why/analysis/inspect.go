@@ -95,6 +95,7 @@ func Run(ctx context.Context, p Parts, o Options) *report.Report {
 		r.Memory = in.memory(r)
 	}
 	in.lastWords(r)
+	in.title(r)
 	in.moduleList(r)
 	in.servers(r)
 	in.warnSources(r)

@@ -3,12 +3,17 @@ package analysis
 import "strings"
 
 // systemSource reports whether a source file came with the compiler or the system: a header whose functions are
-// inlined into the program's own code or instantiated there (_FORTIFY_SOURCE checks, vector instructions), or
-// the code of a sanitizer or of Rust's library.
+// inlined into the program's own code or instantiated there (_FORTIFY_SOURCE checks, vector instructions), the
+// code of a sanitizer or of Rust's library, or what cgo generated.
 func systemSource(file string) bool {
 	file = strings.ToLower(strings.ReplaceAll(file, `\`, "/"))
 	if strings.Contains(file, "/libsanitizer/") || strings.Contains(file, "/compiler-rt/lib/") {
 		return true
+	}
+	for _, name := range []string{"_cgo_", "cgo-gcc-", "cgo-generated-"} {
+		if strings.HasPrefix(file[strings.LastIndexByte(file, '/')+1:], name) {
+			return true
+		}
 	}
 	// Rust's library is built from /rustc/COMMIT/library, or from a distribution's own
 	// directory; generic functions of it are compiled into the program.

@@ -39,6 +39,11 @@ func TestSystemSource(t *testing.T) {
 		"/usr/src/app/include/own.h":                                                      false,
 		"/home/me/include/own.h":                                                          false,
 		"/usr/lib/app/main.c":                                                             false,
+		"_cgo_gotypes.go":                                                                 true,
+		"/tmp/b001/_cgo_export.c":                                                         true,
+		"cgo-gcc-prolog":                                                                  true,
+		"my_cgo_gotypes.go":                                                               false,
+		"/src/_cgo_x/main.go":                                                             false,
 		"main.c":                                                                          false,
 		"":                                                                                false,
 	} {

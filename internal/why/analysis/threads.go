@@ -24,6 +24,8 @@ type inspection struct {
 	top        *unwind.Frame    // youngest frame of the crashing thread
 	noSource   map[string]error // source files that are not shown
 	diedStack  []*unwind.Frame
+	// badArgument is the number of the argument of the youngest frame that the blame found bad, from 1; 0 for none.
+	badArgument int
 }
 
 // threads walks the threads that were asked for: the crashing one first, then the others by number.

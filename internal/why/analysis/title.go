@@ -1,0 +1,206 @@
+package analysis
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/corewalk/corewalk/report"
+)
+
+// title puts a fault inside the C library into the words of the program's call: a heap that malloc found corrupted,
+// a string function that was given a bad pointer. The fault itself is the library's business.
+func (in *inspection) title(r *report.Report) {
+	c := r.Crash
+	if c == nil || len(r.Threads) == 0 || !r.Threads[0].Crashed || c.Message != "" || !dataFault(c) {
+		return
+	}
+	frames := r.Threads[0].Frames
+	if name, ok := allocating(frames); ok {
+		what := "heap corrupted"
+		if name == "free" || name == "realloc" {
+			what += " or a bad pointer passed"
+		}
+		c.Kind, c.Reason = report.CrashHeapCorruption, what+", noticed in "+name+" ("+c.Reason+")"
+		return
+	}
+	if name, args := stringFunction(frames, c.Blame); name != "" {
+		c.Reason = in.callWords(name, args, c)
+	}
+}
+
+// dataFault reports whether the program died of an access to memory that was not there or not allowed.
+func dataFault(c *report.Crash) bool {
+	switch c.Kind {
+	case report.CrashNullRead, report.CrashNullWrite, report.CrashNullAccess,
+		report.CrashWildRead, report.CrashWildWrite, report.CrashWildAccess,
+		report.CrashNonCanonicalRead, report.CrashNonCanonicalWrite, report.CrashNonCanonicalAccess,
+		report.CrashNoAccessRead, report.CrashNoAccessWrite, report.CrashNoAccess, report.CrashWriteReadOnly,
+		report.CrashBadRead, report.CrashBadWrite, report.CrashBadAccess:
+		return true
+	}
+	return false
+}
+
+// allocating returns the function of glibc's allocator that was called when the fault happened inside the
+// allocator; false if it happened elsewhere. Functions without names count if they are in the C library, as in the
+// stripped one. free and realloc themselves read the header of the block that they were given: a fault there says
+// nothing about the heap.
+func allocating(frames []report.Frame) (string, bool) {
+	for i := range frames {
+		f := &frames[i]
+		name := libcName(f.Function)
+		switch {
+		case f.Signal != "":
+			return "", false
+		case allocatorPart(name):
+		case allocators[name] && (i > 0 || glibc(f.Module) && name != "free" && name != "realloc"):
+			return name, i > 0 || glibc(f.Module)
+		case f.Function != "" || !glibc(f.Module):
+			return "", false
+		}
+	}
+	return "", false
+}
+
+// allocators are the public functions of the allocator.
+var allocators = map[string]bool{
+	"malloc": true, "calloc": true, "realloc": true, "free": true, "memalign": true, "posix_memalign": true,
+	"aligned_alloc": true, "valloc": true, "pvalloc": true, "malloc_trim": true,
+}
+
+// allocatorPart reports whether a name is that of a function inside of glibc's allocator.
+func allocatorPart(name string) bool {
+	for _, part := range []string{"_int_malloc", "_int_free", "_int_realloc", "_int_memalign", "_mid_memalign", "sysmalloc", "systrim",
+		"unlink_chunk", "malloc_consolidate", "tcache_", "heap_trim"} {
+		if strings.HasPrefix(name, part) {
+			return true
+		}
+	}
+	return false
+}
+
+// glibc reports whether a module is glibc.
+func glibc(module string) bool {
+	name := module[strings.LastIndexByte(module, '/')+1:]
+	return strings.HasPrefix(name, "libc.so") || strings.HasPrefix(name, "libc-2.")
+}
+
+// libcName removes what glibc adds to the names of its functions: "__libc_free" and "__GI___libc_free" are free.
+func libcName(name string) string {
+	name = strings.TrimPrefix(name, "__GI_")
+	return strings.TrimPrefix(name, "__libc_")
+}
+
+// stringFunctions are the C library's functions on memory and strings, with a letter for each parameter: r for a
+// pointer that is read through, w for one that is written through, b for both, n for a number.
+var stringFunctions = map[string]string{
+	"strlen": "r", "strnlen": "rn", "wcslen": "r", "strcmp": "rr", "strncmp": "rrn", "strcasecmp": "rr", "strncasecmp": "rrn",
+	"strcpy": "wr", "strncpy": "wrn", "stpcpy": "wr", "strcat": "br", "strncat": "brn",
+	"strchr": "rn", "strrchr": "rn", "strchrnul": "rn", "strstr": "rr", "strspn": "rr", "strcspn": "rr", "strpbrk": "rr",
+	"memcpy": "wrn", "memmove": "wrn", "mempcpy": "wrn", "memset": "wnn", "memcmp": "rrn", "memchr": "rnn", "memrchr": "rnn",
+	"rawmemchr": "rn", "wmemset": "wnn", "free": "b",
+}
+
+// stringFunction returns the C library's function in which the thread stopped, and its parameters; "" for another
+// function. A function that the stripped library does not name is named by the call, which the trace followed.
+func stringFunction(frames []report.Frame, blame *report.Blame) (name, args string) {
+	for i := range frames {
+		f := &frames[i]
+		if f.Physical != 0 {
+			break
+		}
+		if f.Inlined || f.Tail {
+			continue
+		}
+		name = f.Function
+		if name == "" && glibc(f.Module) && blame != nil && blame.Steps[0].Kind == report.BlameArgument {
+			name = blame.Steps[0].Function
+		}
+	}
+	if blame != nil && blame.Steps[0].Kind == report.BlameArgument && sameName(blame.Steps[0].Function, name, name) {
+		name = blame.Steps[0].Function // memcpy, whose code is memmove's
+	}
+	if args = stringFunctions[libcName(name)]; args != "" {
+		return libcName(name), args
+	}
+	// Versions for a kind of processor: __strlen_avx2.
+	base, rest, ok := strings.Cut(strings.TrimPrefix(name, "__"), "_")
+	if args = stringFunctions[base]; !ok || args == "" || base == "free" || !strings.HasPrefix(name, "__") || strings.Contains(rest, "chk") {
+		return "", ""
+	}
+	if base == "memmove" {
+		base = "memcpy or memmove"
+	}
+	return base, args
+}
+
+// callWords writes the call of a string function, with the argument that was bad: "strcmp(c->host = null, ...)". If
+// that is not known, the function and the fault.
+func (in *inspection) callWords(name, args string, c *report.Crash) string {
+	bad, value, expr := in.badArgument, uint64(0), ""
+	if b := c.Blame; bad > 0 && b != nil {
+		value, expr = uint64(b.Value), passedAs(b)
+	} else if bad = onlyArgument(args, c.Kind); c.Address == nil || *c.Address != 0 {
+		bad = 0 // an access at null itself is through a null pointer, one near it perhaps is not
+	}
+	if bad < 1 || bad > len(args) {
+		return name + ": " + c.Reason
+	}
+	list := make([]string, len(args))
+	for i := range list {
+		list[i] = "..."
+	}
+	shown := fmt.Sprintf("%#x", value)
+	if null := strings.HasPrefix(c.Kind, "null-"); null && value == 0 {
+		shown = "null"
+	} else if null {
+		shown = fmt.Sprintf("null+%#x", value)
+	}
+	if expr != "" {
+		shown = expr + " = " + shown
+	}
+	list[bad-1] = shown
+	call := name + "(" + strings.Join(list, ", ") + ")"
+	if strings.HasPrefix(c.Kind, "null-") {
+		return call
+	}
+	return call + ": " + c.Reason
+}
+
+// onlyArgument returns the number of the only parameter through which a function makes the access of a kind; 0 if
+// there are several or the access is of another kind.
+func onlyArgument(args, kind string) int {
+	letter := "r"
+	switch kind {
+	case report.CrashNullRead:
+	case report.CrashNullWrite:
+		letter = "w"
+	default:
+		return 0
+	}
+	at := strings.Index(args, letter)
+	if at < 0 || strings.Count(args, letter) > 1 || strings.Contains(args, "b") {
+		return 0
+	}
+	return at + 1
+}
+
+// passedAs returns the expression that the caller passed, by the trace; "" if it has no name.
+func passedAs(b *report.Blame) string {
+	for i := range b.Steps {
+		s := &b.Steps[i]
+		switch {
+		case s.Physical == 0:
+			continue
+		case s.Physical > 1 || strings.HasPrefix(s.Name, "["):
+			return ""
+		case s.Kind == report.BlameOffset && s.Expression != "":
+			return tableWords(s.Expression)
+		case (s.Kind == report.BlameRead || s.Kind == report.BlamePassed) && s.Name != "":
+			return tableWords(s.Name)
+		case s.Kind != report.BlamePassed:
+			return ""
+		}
+	}
+	return ""
+}

@@ -1,0 +1,121 @@
+package analysis
+
+import (
+	"testing"
+
+	"github.com/corewalk/corewalk/report"
+)
+
+// TestTitle: a fault inside the C library is told as the program's call, a fault elsewhere as it is.
+func TestTitle(t *testing.T) {
+	const lib, app = "/lib/x86_64-linux-gnu/libc.so.6", "/srv/app"
+	stack := func(frames ...[2]string) (out []report.Frame) {
+		for i, f := range frames {
+			out = append(out, report.Frame{Physical: i, Module: f[0], Function: f[1]})
+		}
+		return out
+	}
+	calls := func(functions ...string) (out []report.Frame) {
+		for i, f := range functions {
+			out = append(out, report.Frame{Physical: i, Module: lib, Function: f})
+		}
+		return append(out, report.Frame{Physical: len(functions), Module: app, Function: "main"})
+	}
+	argument := func(function string, value report.Addr, steps ...report.BlameStep) *report.Blame {
+		return &report.Blame{Value: value, Steps: append([]report.BlameStep{{Kind: report.BlameArgument, Name: "argument 1", Function: function}}, steps...)}
+	}
+	step := func(kind, name, expression string) report.BlameStep {
+		return report.BlameStep{Kind: kind, Name: name, Expression: expression, Physical: 1}
+	}
+	passed := step(report.BlamePassed, "", "")
+	const null, wild = report.CrashNullRead, report.CrashWildRead
+	for _, c := range []struct {
+		name   string
+		frames []report.Frame
+		kind   string
+		addr   report.Addr
+		blame  *report.Blame
+		bad    int // the argument that the blame found
+		want   string
+	}{
+		// The heap.
+		{"in malloc", calls("unlink_chunk", "_int_malloc", "malloc"), wild, 8, nil, 0, "heap corrupted, noticed in malloc (fault)"},
+		{"in malloc, called by the library", calls("_int_malloc", "__GI___libc_malloc", "strdup"), null, 0, nil, 0, "heap corrupted, noticed in malloc (fault)"},
+		{"malloc itself", calls("malloc"), report.CrashNonCanonicalRead, 8, nil, 0, "heap corrupted, noticed in malloc (fault)"},
+		{"the stripped library", calls("", "", "calloc"), wild, 8, nil, 0, "heap corrupted, noticed in calloc (fault)"},
+		{"linked in", stack([2]string{app, "malloc_consolidate"}, [2]string{app, "_int_malloc"}, [2]string{app, "__libc_malloc"}), wild, 8, nil, 0, "heap corrupted, noticed in malloc (fault)"},
+		{"in free", calls("_int_free", "free"), wild, 8, nil, 0, "heap corrupted or a bad pointer passed, noticed in free (fault)"},
+		{"free itself", calls("free"), wild, 8, nil, 0, "free: fault"},
+		{"another malloc", stack([2]string{"/usr/lib/libjemalloc.so.2", "malloc"}), wild, 8, nil, 0, "fault"},
+		{"a program's malloc", stack([2]string{app, ""}, [2]string{app, "malloc"}), wild, 8, nil, 0, "fault"},
+		{"another function of the library", calls("qsort", "malloc"), wild, 8, nil, 0, "fault"},
+		{"a handler that interrupted malloc", append([]report.Frame{{Module: lib, Signal: "SIGUSR1"}}, calls("_int_malloc", "malloc")...), wild, 8, nil, 0, "fault"},
+		{"no memory for the stack", calls("_int_malloc", "malloc"), report.CrashStackOverflow, 8, nil, 0, "fault"},
+		{"no allocator", calls("", ""), wild, 8, nil, 0, "fault"},
+
+		// Strings.
+		{"nothing passed is known", calls("__strlen_avx2"), null, 0, nil, 0, "strlen(null)"},
+		{"not at null itself", calls("__strlen_avx2"), null, 8, nil, 0, "strlen: fault"},
+		{"one of two", calls("__strcmp_evex"), null, 0, nil, 0, "strcmp: fault"},
+		{"the one that is read", calls("strcpy"), null, 0, nil, 0, "strcpy(..., null)"},
+		{"the one that is written", calls("strcpy"), report.CrashNullWrite, 0, nil, 0, "strcpy(null, ...)"},
+		{"read and written", calls("strcat"), null, 0, nil, 0, "strcat: fault"},
+		{"copied or moved", calls("__memmove_avx_unaligned_erms"), report.CrashNullWrite, 0, nil, 0, "memcpy or memmove(null, ..., ...)"},
+		{"copied", calls("__memmove_avx_unaligned_erms"), null, 0, argument("memcpy", 0, passed), 2, "memcpy(..., null, ...)"},
+		{"an expression", calls("__strcmp_evex"), null, 0, argument("strcmp", 0, passed, step(report.BlameRead, "c->host", "")), 1, "strcmp(c->host = null, ...)"},
+		{"a variable", calls("__strcmp_evex"), null, 0, argument("strcmp", 0, step(report.BlamePassed, "word", "")), 2, "strcmp(..., word = null)"},
+		{"a member", calls("strlen"), null, 0x18, argument("strlen", 0x18, passed, step(report.BlameOffset, "s", "s->name")), 1, "strlen(s->name = null+0x18)"},
+		{"a wild one", calls("strlen"), wild, 0x123456, argument("strlen", 0x123456, passed), 1, "strlen(0x123456): fault"},
+		{"memory without a name", calls("strlen"), null, 0, argument("strlen", 0, passed, step(report.BlameRead, "[rdi+8]", "")), 1, "strlen(null)"},
+		{"the call names it", calls(""), null, 0, argument("strlen", 0, passed), 1, "strlen(null)"},
+		{"nothing names it", calls(""), null, 0, nil, 0, "fault"},
+		{"a checking one", calls("__strcpy_chk"), null, 0, nil, 0, "fault"},
+		{"a name that begins alike", calls("strlen_utf8"), null, 0, nil, 0, "fault"},
+		{"inlined", []report.Frame{{Module: app, Function: "strlen", Inlined: true}, {Module: app, Function: "visit"}}, null, 0, nil, 0, "fault"},
+		{"called by it", stack([2]string{app, "compare"}, [2]string{lib, "strcmp"}), null, 0, nil, 0, "fault"},
+	} {
+		addr := c.addr
+		r := &report.Report{Crash: &report.Crash{Kind: c.kind, Reason: "fault", Address: &addr, Blame: c.blame},
+			Threads: []report.Thread{{Crashed: true, Frames: c.frames}}}
+		in := &inspection{badArgument: c.bad}
+		in.title(r)
+		if r.Crash.Reason != c.want {
+			t.Errorf("%s: %q, want %q", c.name, r.Crash.Reason, c.want)
+		}
+		if heap := r.Crash.Kind == report.CrashHeapCorruption; heap != (c.want[:4] == "heap") || !heap && r.Crash.Kind != c.kind {
+			t.Errorf("%s: %s", c.name, r.Crash.Kind)
+		}
+	}
+}
+
+// TestGoHandled: the signal for which Go's handler ended the program.
+func TestGoHandled(t *testing.T) {
+	stack := func(functions ...string) (out []report.Frame) {
+		for _, f := range functions {
+			frame := report.Frame{Function: f}
+			if f == "<signal>" {
+				frame.Signal = "SIGSEGV"
+			}
+			out = append(out, frame)
+		}
+		return out
+	}
+	for _, c := range []struct {
+		name   string
+		frames []report.Frame
+		want   int
+	}{
+		{"in C code", stack("runtime.raise", "runtime.dieFromSignal", "runtime.crash", "runtime.sighandler", "runtime.sigtrampgo", "runtime.sigtramp", "<signal>", "follow"), 6},
+		{"without inlined calls", stack("runtime.raise", "runtime.dieFromSignal", "runtime.sighandler", "<signal>", "follow"), 3},
+		{"thrown", stack("runtime.raise", "runtime.dieFromSignal", "runtime.fatalthrow", "runtime.throw", "runtime.sighandler", "<signal>", "follow"), -1},
+		{"no handler", stack("runtime.raise", "runtime.dieFromSignal", "runtime.fatalpanic", "main.main"), -1},
+		{"the program's handler in between", stack("runtime.crash", "runtime.sighandler", "on_fault", "<signal>", "follow"), -1},
+		{"nothing known below", stack("runtime.crash", "runtime.sighandler", "runtime.sigtramp", "<signal>"), -1},
+		{"cut short", stack("runtime.crash", "runtime.sighandler"), -1},
+		{"the handler alone", stack("runtime.sighandler", "<signal>", "follow"), -1},
+	} {
+		if got := goHandled(c.frames); got != c.want {
+			t.Errorf("%s: %d, want %d", c.name, got, c.want)
+		}
+	}
+}

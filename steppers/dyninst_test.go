@@ -718,8 +718,10 @@ func TestDyninstConstructors(t *testing.T) {
 	if _, err := steppers.NewDyninstInstrStepper(arch.AMD64, nil); !errors.Is(err, unwind.ErrBadParam) {
 		t.Error(err)
 	}
-	if _, err := steppers.NewDyninstInstFrameStepper(arch.S390X, noFile); !errors.Is(err, unwind.ErrUnsupported) {
-		t.Error(err)
+	for _, a := range []*arch.Arch{arch.S390X, nil} {
+		if _, err := steppers.NewDyninstInstFrameStepper(a, noFile); !errors.Is(err, unwind.ErrUnsupported) {
+			t.Error(err)
+		}
 	}
 	g, err := steppers.DefaultGroup(arch.AMD64, noFile)
 	if err != nil {

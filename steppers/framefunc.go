@@ -170,7 +170,6 @@ func (s *FrameFuncStepper) byFP(typ FrameType, pc arch.Address, in, out *unwind.
 	if typ == UnknownT {
 		raw, err := a.ReadReg(p, at.ra)
 		ra := codePointer(in.Walker(), raw)
-		at.guessed = err != nil || !s.flows.hasCalled(in.Walker(), ra, pc)
 		caller, err2 := a.ReadReg(p, at.fp)
 		switch {
 		case err != nil:
@@ -188,6 +187,7 @@ func (s *FrameFuncStepper) byFP(typ FrameType, pc arch.Address, in, out *unwind.
 			note(out, "the frame pointer does not lead to a second one: compilers for Windows use the register for other things")
 			return unwind.StatusNotMe
 		}
+		at.guessed = !s.flows.hasCalled(in.Walker(), ra, pc)
 	}
 	if chain.low {
 		s.raise(&at, in)

@@ -49,10 +49,7 @@ func (x *winStep) halfSet() bool {
 	} else if off != 0 && off != patch || x.gradeAt(uint32(sp)) == noReturn {
 		return false
 	}
-	ra, err := x.read(at)
-	if err != nil {
-		return false
-	}
+	ra, _ := x.read(at) // it has just been graded
 	x.out.SetPC(ra, unwind.AtAddress(at))
 	x.out.SetSP(at + 4)
 	x.out.SetCalleeCFA(at + 4)

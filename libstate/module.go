@@ -37,6 +37,10 @@ type ModuleID struct {
 	Timestamp uint32 // for PE, seconds since 1970 or a hash
 	Checksum  uint32 // for PE
 	Size      uint64 // bytes in memory
+	// Number is the module's place in the dump's list, from 1; 0 if there is no list. Name
+	// is its name there, which may differ from the path of the file that is mapped.
+	Number int
+	Name   string
 	// PartialBuildID says that only the first 16 bytes of the build-id are known; a
 	// shorter one is padded with zeros.
 	PartialBuildID bool

@@ -192,6 +192,10 @@ func (j *jsonWriter) module(m *Module) {
 	j.optStr("code_id", m.CodeID)
 	j.optStr("debug_name", m.DebugName)
 	j.optStr("version", m.Version)
+	if m.Listed != nil {
+		j.key("listed")
+		j.fields(reflect.ValueOf(*m.Listed), true)
+	}
 	j.optStr("file", m.File)
 	j.optStr("debug_file", m.DebugFile)
 	j.str("status", m.Status)

@@ -96,12 +96,21 @@ type Module struct {
 	CodeID    string `json:"code_id,omitempty"`
 	DebugName string `json:"debug_name,omitempty"`
 	Version   string `json:"version,omitempty"`
+	// Listed is what a minidump's own list of modules says; nil for other dumps.
+	Listed *ListedModule `json:"listed,omitempty"`
 	// File is the file found, DebugFile the separate debug file; empty if there is none.
 	File      string `json:"file,omitempty"`
 	DebugFile string `json:"debug_file,omitempty"`
 	Status    string `json:"status"`         // one of the Module constants
 	Symbols   string `json:"symbols"`        // one of the Symbols constants
 	Main      bool   `json:"main,omitempty"` // the main executable
+}
+
+// A ListedModule is an entry of a minidump's list of modules.
+type ListedModule struct {
+	Number int    `json:"number"` // place in the list, from 1: the program is usually the first
+	Name   string `json:"name"`   // path, or only a name
+	Size   uint64 `json:"size"`   // bytes from Base on; of Linux libraries it may be less than is mapped
 }
 
 // A Warning is something that the analysis lacked or could not do.

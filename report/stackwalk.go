@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"io"
+	"math"
 	"slices"
 	"strings"
 )
@@ -30,6 +31,7 @@ type stackwalk struct {
 	digits  int                  // hexadecimal digits of an address
 	modules []*Module            // the main module first
 	byPath  map[string][]*Module // by ascending base
+	used    map[*Module]bool     // frames are in it
 }
 
 func (s *stackwalk) document() {
@@ -66,8 +68,9 @@ func (s *stackwalk) document() {
 	s.close('}')
 }
 
-// orderModules puts the main module first, as minidump-stackwalk does, and builds a sorted list for each path
-// for lookups.
+// orderModules puts the modules in the order of the dump's list, as minidump-stackwalk does, and the main module
+// first if there is no list. It builds a sorted list for each path for lookups, and finds out in which modules
+// frames are.
 func (s *stackwalk) orderModules() {
 	for i := range s.r.Modules {
 		s.modules = append(s.modules, &s.r.Modules[i])
@@ -79,6 +82,22 @@ func (s *stackwalk) orderModules() {
 	for _, list := range s.byPath {
 		slices.SortFunc(list, func(a, b *Module) int { return cmp.Compare(a.Base, b.Base) })
 	}
+	s.used = make(map[*Module]bool)
+	for i := range s.r.Threads {
+		if s.skips(&s.r.Threads[i]) {
+			continue
+		}
+		for k := range s.r.Threads[i].Frames {
+			if f := &s.r.Threads[i].Frames[k]; f.Module != "" {
+				s.used[s.moduleAt(f.Module, f.PC)] = true
+			}
+		}
+	}
+	listed := slices.ContainsFunc(s.modules, func(m *Module) bool { return m.Listed != nil })
+	if listed {
+		slices.SortStableFunc(s.modules, func(a, b *Module) int { return cmp.Compare(a.listNumber(), b.listNumber()) })
+		return
+	}
 	for i, m := range s.modules {
 		if m.Main {
 			copy(s.modules[1:i+1], s.modules[:i])
@@ -86,6 +105,14 @@ func (s *stackwalk) orderModules() {
 			break
 		}
 	}
+}
+
+// listNumber returns the module's place in the dump's list; those that are not in it come last.
+func (m *Module) listNumber() int {
+	if m.Listed == nil {
+		return math.MaxInt
+	}
+	return m.Listed.Number
 }
 
 // moduleAt returns the module named path with the nearest base at or below addr, nil if there is none. Mappings
@@ -113,12 +140,18 @@ func (s *stackwalk) crashingThread() int {
 	return slices.IndexFunc(s.r.Threads, func(t Thread) bool { return t.ID == id })
 }
 
+// skips reports whether minidump-stackwalk does not walk a thread: the one that wrote the dump.
+func (s *stackwalk) skips(t *Thread) bool { return t.ID == s.d.WritingThread && t.ID != 0 }
+
 func (s *stackwalk) thread(t *Thread, index int) {
 	s.open('{', false)
 	s.strOrNull("thread_name", t.Name)
 	s.num("thread_id", t.ID)
 	s.strOrNull("last_error_value", t.LastError)
 	frames := physicalFrames(t.Frames)
+	if s.skips(t) {
+		frames = nil
+	}
 	s.num("frame_count", len(frames))
 	s.key("frames")
 	s.open('[', false)
@@ -165,7 +198,7 @@ func (s *stackwalk) frame(n int, frames []Frame, at int, regs Registers) {
 		s.null("module_offset")
 		s.unloadedAt(addr)
 	} else {
-		s.str("module", base(f.Module))
+		s.str("module", m.listName())
 		s.hex("module_offset", addr-m.Base)
 		s.null("unloaded_modules")
 	}

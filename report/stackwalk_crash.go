@@ -58,7 +58,7 @@ func (c *Crash) stackwalkType() string {
 // crashAddress returns the faulting address. Exceptions always have an address in this format: the
 // instruction's address if the fault has none.
 func (s *stackwalk) crashAddress(c *Crash) *Addr {
-	if c.Address != nil || c.Exception == "" || s.d.Exception == nil {
+	if c.Address != nil || s.d.Exception == nil || c.Exception == "" && !c.faulted() {
 		return c.Address
 	}
 	addr := s.d.Exception.Address
@@ -66,6 +66,16 @@ func (s *stackwalk) crashAddress(c *Crash) *Addr {
 		addr &= 1<<32 - 1 // dump writers sign-extend 32-bit addresses
 	}
 	return &addr
+}
+
+// faulted reports whether an instruction raised the signal, or may have: only then the address in its record is
+// one. Older writers do not record the code.
+func (c *Crash) faulted() bool {
+	switch c.Signal {
+	case "SIGILL", "SIGFPE", "SIGSEGV", "SIGBUS", "SIGTRAP":
+		return c.Code != "SI_USER" && c.Code != "SI_QUEUE" && c.Code != "SI_TKILL"
+	}
+	return false
 }
 
 func (s *stackwalk) adjusted(a *AdjustedAddress) {

@@ -14,23 +14,35 @@ import (
 func (s *stackwalk) module(m *Module) {
 	s.open('{', true)
 	s.hex("base_addr", m.Base)
-	s.hex("end_addr", m.End)
+	if m.Listed != nil {
+		s.hex("end_addr", m.Base+Addr(m.Listed.Size))
+	} else {
+		s.hex("end_addr", m.End)
+	}
 	debug := base(m.DebugName)
 	if debug == "" && (m.BuildID != "" || m.DebugID != "") {
-		debug = base(m.Path) // the file has its debug information, or names where it is
+		debug = m.listName() // the file has its debug information, or names where it is
 	}
 	s.str("debug_file", debug)
 	s.str("debug_id", m.breakpadID())
-	s.str("filename", base(m.Path))
+	s.str("filename", m.listName())
 	s.str("code_id", m.codeID())
 	s.strOrNull("version", m.Version)
 	s.null("cert_subject")
 	loaded := m.Symbols != SymbolsNone && m.Symbols != ""
-	s.bool("missing_symbols", !loaded)
+	s.bool("missing_symbols", !loaded && s.used[m]) // nobody looked for those of other modules
 	s.bool("loaded_symbols", loaded)
 	s.bool("corrupt_symbols", false)
 	s.null("symbol_url")
 	s.close('}')
+}
+
+// listName returns the name of the module in the dump's list, without directories.
+func (m *Module) listName() string {
+	if m.Listed != nil && m.Listed.Name != "" {
+		return base(m.Listed.Name)
+	}
+	return base(m.Path)
 }
 
 // codeID returns the identifier of the module's file, in lower case.

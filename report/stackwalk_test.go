@@ -146,3 +146,61 @@ func BenchmarkWriteStackwalk(b *testing.B) {
 		})
 	}
 }
+
+// Modules are in the order of the dump's list, with its names and sizes. Symbols are missing where frames needed
+// some. The thread that wrote the dump has no frames.
+func TestStackwalkModules(t *testing.T) {
+	frame := func(module string, pc Addr) Frame {
+		return Frame{PC: pc, Lookup: pc, Module: module, Trust: TrustContext}
+	}
+	r := &Report{Dump: Dump{Arch: "x86-64", OS: "linux"}, Details: &Details{WritingThread: 8, Exception: &ExceptionRecord{Thread: 7, Code: 8, Address: 0x1234}},
+		Crash: &Crash{Signal: "SIGFPE", SignalNumber: 8, Thread: 7},
+		Modules: []Module{
+			{Path: "/usr/lib/libb.so.1.2.3", Base: 0x1000, End: 0x9000, Symbols: SymbolsNone, Listed: &ListedModule{3, "libb.so.1", 0x2000}},
+			{Path: "/bin/a", Base: 0x10000, End: 0x20000, Main: true, Symbols: SymbolsNone, Listed: &ListedModule{1, "/bin/a", 0x8000}},
+			{Path: "[vdso]", Base: 0x30000, End: 0x31000, Symbols: SymbolsNone},
+			{Path: "/lib/c.so", Base: 0x40000, End: 0x41000, Symbols: SymbolsDWARF, Listed: &ListedModule{2, "c.so", 0x1000}},
+		},
+		Threads: []Thread{{ID: 7, Frames: []Frame{frame("/usr/lib/libb.so.1.2.3", 0x1100), frame("/lib/c.so", 0x40010)}}, {ID: 8, Frames: []Frame{frame("/bin/a", 0x10010)}}}}
+	var doc bytes.Buffer
+	if err := WriteStackwalk(&doc, r); err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		CrashInfo struct{ Address *string } `json:"crash_info"`
+		Modules   []struct {
+			Filename string
+			End      string `json:"end_addr"`
+			Missing  bool   `json:"missing_symbols"`
+		}
+		Threads []struct {
+			Count  int `json:"frame_count"`
+			Frames []struct{ Module string }
+		}
+	}
+	if err := json.Unmarshal(doc.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	text := fmt.Sprint(got.Modules)
+	if want := "[{a 0x0000000000018000 false} {c.so 0x0000000000041000 false} {libb.so.1 0x0000000000003000 true} {[vdso] 0x0000000000031000 false}]"; text != want {
+		t.Errorf("%s, not %s", text, want)
+	}
+	if got.CrashInfo.Address == nil || *got.CrashInfo.Address != "0x0000000000001234" {
+		t.Errorf("address %v", got.CrashInfo.Address)
+	}
+	if th := got.Threads; th[0].Count != 2 || th[0].Frames[0].Module != "libb.so.1" || th[1].Count != 0 || len(th[1].Frames) != 0 {
+		t.Errorf("%+v", th)
+	}
+	// The number in the record of a signal that was sent is not an address.
+	for _, c := range []Crash{{Signal: "SIGFPE", Code: "SI_USER"}, {Signal: "SIGABRT", Code: "SI_TKILL"}, {Signal: "SIGSEGV", Code: "SI_QUEUE"}, {Signal: "SIGTERM"}} {
+		c.Thread = 7
+		r.Crash = &c
+		doc.Reset()
+		if err := WriteStackwalk(&doc, r); err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(doc.Bytes(), &got); err != nil || got.CrashInfo.Address != nil {
+			t.Errorf("%s: address %v, %v", c.Signal, *got.CrashInfo.Address, err)
+		}
+	}
+}

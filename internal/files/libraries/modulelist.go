@@ -43,6 +43,9 @@ func FromModules(src Source, mods []Module) (*libstate.Table, []string) {
 		b.warnf("%d modules: those after the first %d are left out", len(mods), maxLibraries)
 		mods = mods[:maxLibraries]
 	}
+	for i := range mods {
+		mods[i].ID.Number, mods[i].ID.Name = i+1, mods[i].Path
+	}
 	b.known = byBase(mods)
 	var trap arch.Address
 	if b.namesFiles() {

@@ -101,6 +101,9 @@ func identify(m *report.Module, id *libstate.ModuleID) {
 		return
 	}
 	m.Version = id.Version
+	if id.Number > 0 {
+		m.Listed = &report.ListedModule{Number: id.Number, Name: id.Name, Size: id.Size}
+	}
 	// Symbol files of ELF go by the module's name: that is no news.
 	if name := find.BaseName(id.DebugFile); id.Format != libstate.FormatELF || name != find.BaseName(m.Path) {
 		m.DebugName = name

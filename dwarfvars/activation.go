@@ -27,7 +27,7 @@ type Activation struct {
 // walk, youngest first. The error wraps ErrParam if there is no such frame, and ErrNoFunction if
 // no debugging information describes its function. Call Close when done.
 func (r *Reader) At(swalk []*unwind.Frame, frame int) (*Activation, error) {
-	if frame < 0 || frame >= len(swalk) || swalk[frame] == nil {
+	if frame < 0 || frame >= len(swalk) {
 		return nil, fmt.Errorf("frame %d of %d: %w", frame, len(swalk), ErrParam)
 	}
 	fn, err := r.FunctionForFrame(swalk[frame])
@@ -76,10 +76,7 @@ func (a *Activation) locate(v *LocalVar) (op.Location, error) {
 		if err != nil {
 			return op.Location{}, &unknown.Corrupt{Err: err}
 		}
-		if len(expr) == 0 {
-			return op.Location{}, nil // optimised out here
-		}
-		return a.e.location(at.locIn, expr)
+		return a.e.location(at.locIn, expr) // if expr is empty, it is optimised out here
 	case at.cstIn != nil:
 		return constant(at.cstIn, &at.cst), nil
 	}

@@ -41,9 +41,7 @@ func fxArea(off, size int) func(*savedRegs, int) ([]byte, bool) {
 	return func(s *savedRegs, i int) ([]byte, bool) {
 		area, ok := s.block(noteFP)
 		if !ok || len(area) < fxSize {
-			if area, ok = s.block(noteXState); !ok {
-				return nil, false
-			}
+			area, _ = s.block(noteXState)
 		}
 		return slice(area, off+16*i, size)
 	}

@@ -290,6 +290,14 @@ func (n noted) ThreadNote(tid unwind.ThreadID, owner string, typ uint32) ([]byte
 	return n.p.ThreadNote(tid, owner, typ)
 }
 
+type stated struct {
+	bare
+	p *handProcess
+}
+
+func (s stated) FPRegs(unwind.ThreadID) ([]byte, bool) { return s.p.note(noteFP) }
+func (s stated) XState(unwind.ThreadID) ([]byte, bool) { return s.p.note(noteXState) }
+
 // TestNotes: where the blocks of registers come from.
 func TestNotes(t *testing.T) {
 	p := newHand(arch.AMD64, 8)
@@ -299,7 +307,7 @@ func TestNotes(t *testing.T) {
 	for name, c := range map[string]struct {
 		proc unwind.ProcessState
 		want string
-	}{"all": {p, "true true true"}, "notes only": {noted{bare{p}, p}, "false true true"}, "none": {bare{p}, "false false false"}} {
+	}{"all": {p, "true true true"}, "blocks only": {stated{bare{p}, p}, "true true false"}, "notes only": {noted{bare{p}, p}, "false true true"}, "none": {bare{p}, "false false false"}} {
 		r := New(c.proc, nil)
 		var got []string
 		for _, n := range []note{noteFP, noteXState, notePRXFP} {

@@ -436,6 +436,7 @@ func TestEntryTypes(t *testing.T) {
 		{typ(op.RegvalType, 17, uint64(float.off)), fmt.Sprint(f64(2.5), " 8 true")},
 		{typ(op.GNURegvalType, 17, uint64(float.off)), fmt.Sprint(f64(2.5), " 8 true")},
 		{ops(op.Reg0 + 17), fmt.Sprint(f64(2.5), " 0 false")},
+		{ops(op.Reg0 + 18), fmt.Sprint(f64(2), " 8 true")},
 		{typ(op.RegvalType, 18, uint64(integer.off)), fmt.Sprint(f64(2), " 8 true")},
 		{typ(op.RegvalType, 17, uint64(call.off)), "wrong type"},
 		{typ(op.RegvalType, 19, uint64(float.off)), "the call site does not describe this parameter"},
@@ -446,7 +447,7 @@ func TestEntryTypes(t *testing.T) {
 		{append(typ(op.RegvalType, 17, uint64(float.off)), 0), "it was not in a register"},
 	} {
 		a.e.unit = u
-		if c.block[0] == byte(op.Reg0)+17 {
+		if c.block[0] == byte(op.Reg0)+18 {
 			a.e.unit = us[1] // of the function, not of its caller
 		}
 		v, err := a.e.entryValue(c.block)
@@ -499,5 +500,62 @@ func TestEntryPlaces(t *testing.T) {
 		if got := fmt.Sprint(p.reg, p.pointed, ok); got != c.want {
 			t.Errorf("%x: %s, want %s", c.expr, got, c.want)
 		}
+	}
+}
+
+// TestTailsAcrossFiles: a call by address of a function of one file, which leaves to one of
+// another file.
+func TestTailsAcrossFiles(t *testing.T) {
+	const rdi = op.Reg0 + 5
+	const biasA, biasB, biasC = 0x100000, 0x200000, 0x300000
+	p := newHand(arch.AMD64, 64)
+	files, libs := handFiles{}, &handLibraries{}
+	p.libs = libs
+	add := func(bias uint64, symbols map[string]uint64, list ...*handDIE) {
+		sections, _ := unitSections(binary.LittleEndian, 8, 4, dwarf.LangC99, append([]*handDIE{spans(0x1000, 0x5000)}, list...))
+		lib := &libstate.Library{Path: fmt.Sprintf("%x", bias), LoadBias: bias, Start: bias, End: bias + 0x10000}
+		libs.list = append(libs.list, lib)
+		files[lib] = (&handFile{progs: []elffile.Prog{text}, sections: sections, symbols: symbols}).image(t)
+	}
+	// jumps leaves to a function by its name, and passes 8 on.
+	jumps := func(to *handDIE, low uint64) *handDIE {
+		site := callTo(low+0x50, handAttr{dwarf.AttrCallOrigin, to}, passes(ops(rdi), ops(op.Lit0+8)))
+		site.attrs = append(site.attrs, handAttr{dwarf.AttrCallTailCall, true})
+		return function("jumps", low, low+0x100, handAttr{dwarf.AttrCallAllCalls, true}).with(site)
+	}
+	declared := func() *handDIE {
+		return named(dwarf.TagSubprogram, "callee", handAttr{dwarf.AttrDeclaration, true}, handAttr{dwarf.AttrExternal, true})
+	}
+	target := func(ret, to uint64) *handDIE {
+		return callTo(ret, handAttr{dwarf.AttrCallTarget, append(ops(op.Const8u), bytesOf(binary.LittleEndian, to, 8)...)}, passes(ops(rdi), ops(op.Lit0+4)))
+	}
+	here, there := declared(), declared()
+	main := function("main", 0x1000, 0x1100).with(target(0x1010, biasA+0x3000), target(0x1020, biasB+0x3000), target(0x1030, biasC+0x3000))
+	callee := function("callee", 0x2000, 0x2100, handAttr{dwarf.AttrExternal, true})
+	add(biasA, map[string]uint64{"main": 0x1000}, here, main, jumps(here, 0x3000))
+	add(biasB, map[string]uint64{"callee": 0x2000}, callee, jumps(callee, 0x3000))
+	add(biasC, map[string]uint64{"jumps": 0x3000}, there, jumps(there, 0x3000))
+	p.regs.Set(p.arch.PC, biasB+0x2010)
+	const another = "the caller called another function, which left by a tail call"
+	for ret, want := range map[uint64]string{0x1010: "8", 0x1020: "8", 0x1030: another} {
+		r := New(p, files)
+		a, err := r.At(p.walkBy(t, func(_, out *unwind.Frame) { out.SetRA(biasA + ret) }), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := a.e.entryValue(ops(rdi))
+		got := fmt.Sprint(v.Bits)
+		var entry *unknown.Entry
+		if errors.As(err, &entry) {
+			got = entry.Why
+		}
+		if got != want {
+			t.Errorf("%#x: %s, want %s", ret, got, want)
+		}
+		by, _ := a.e.calledFrom()
+		if want == "8" && by.fn.Name != "jumps" {
+			t.Errorf("%#x: called from %s", ret, by.fn.Name)
+		}
+		a.Close()
 	}
 }

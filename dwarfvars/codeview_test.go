@@ -34,9 +34,9 @@ func TestCodeViewRegisters(t *testing.T) {
 		{arch.X86, 128, "st0+0:10 st1+0:10"},
 		{arch.X86, 154, "xmm0+0:16 xmm1+0:16"},
 		{arch.ARM64, 10, "x0+0:4 x1+0:4"},
-		{arch.ARM64, 40, "x30+0:4 zero"},
+		{arch.ARM64, 40, "x30+0:4 zero:8"},
 		{arch.ARM64, 50, "x0+0:8 x1+0:8"},
-		{arch.ARM64, 78, "x28+0:8 x29+0:8 x30+0:8 sp+0:8 zero ?"},
+		{arch.ARM64, 78, "x28+0:8 x29+0:8 x30+0:8 sp+0:8 zero:8 ?"},
 		{arch.ARM64, 100, "v0+0:4"},
 		{arch.ARM64, 141, "v1+0:8"},
 		{arch.ARM64, 182, "v2+0:16"},
@@ -46,7 +46,7 @@ func TestCodeViewRegisters(t *testing.T) {
 			reg := c.first + pdb.Register(i)
 			got := "?"
 			if p, ok := r.codeview(reg); ok && p.zero {
-				got = "zero"
+				got = fmt.Sprint("zero:", p.size)
 			} else if ok {
 				got = fmt.Sprintf("%s+%d:%d", r.regName(p.reg), p.off, p.size)
 			}

@@ -127,10 +127,7 @@ func (e *evaluator) DWARFReg(n uint64) (uint64, error) {
 
 // register returns a general register of the frame.
 func (e *evaluator) register(n uint64) (uint64, bool) {
-	r, ok := e.r.arch.FromDWARF(n)
-	if !ok {
-		return 0, false
-	}
+	r, _ := e.r.arch.FromDWARF(n)
 	if v, _, ok := e.frame().Reg(r); ok && (!e.virtual || e.r.arch.CalleeSaved.Has(r)) && !e.scratch(n, r) {
 		return v, true
 	}
@@ -262,9 +259,6 @@ func (e *evaluator) integer(d dwarf.DIE) (uint64, error) {
 	expr, _, err := a.locIn.Location(&a.loc, e.pc)
 	if err != nil {
 		return 0, err
-	}
-	if len(expr) == 0 {
-		return 0, unknown.ErrOptimisedOut
 	}
 	loc, err := in.location(a.locIn, expr)
 	if err != nil {

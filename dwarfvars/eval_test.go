@@ -68,6 +68,7 @@ func TestVariablesAsNumbers(t *testing.T) {
 		{"a computed number", of(i8, ops(op.Const2u, 0x82, 0x01, op.OpStackValue)), "ffffffffffffff82", "ffffffffffffff82"},
 		{"bytes", of(u32, append(ops(op.OpImplicitValue), 2, 3, 4)), "403", "403"},
 		{"nothing computed", of(i8, ops(op.Nop)), "optimised out", ""},
+		{"memory without a type", die(dwarf.TagVariable, handAttr{dwarf.AttrLocation, []byte{byte(op.Breg0) + 4, 0}}), "8877665544338180", "44338180"},
 		{"a place without a type", die(dwarf.TagVariable, handAttr{dwarf.AttrLocation, []byte{reg}}), "fffffff2", "fffffff2"},
 	} {
 		for _, a := range []*arch.Arch{arch.AMD64, arch.X86} {
@@ -193,12 +194,21 @@ func TestExpressionsOfOtherUnits(t *testing.T) {
 	integer, signed := base("int", types.EncSigned, 4), base("signed char", types.EncSignedChar, 1)
 	proc := die(dwarf.TagDwarfProcedure, handAttr{dwarf.AttrLocation, typed(ops(op.Const1u, 0xff), signed, op.Convert, 0)})
 	v := located(local("v"), integer, refTo(op.CallRef, proc, 4, op.OpStackValue))
-	us := units(t, binary.LittleEndian, 8, 4, dwarf.LangC99, []*handDIE{signed, proc}, []*handDIE{integer, v})
+	number := base("int", types.EncSigned, 4)
+	w := located(local("w"), number, typed(ops(op.Const1u, 0xff), signed, op.Convert, 0, op.OpStackValue))
+	us := units(t, binary.LittleEndian, 8, 4, dwarf.LangC99, []*handDIE{signed, proc, w, number}, []*handDIE{integer, v})
 	p := newHand(arch.AMD64, 16)
 	a := handActivation(p, p.walk(t), 0, dwarf.DIE{Unit: us[1], Off: us[1].Root()})
 	defer a.Close()
 	if got := a.Read(a.variable(v.in(us[1])), Options{}).String(); got != "-1" {
 		t.Error(got)
+	}
+	if got := a.Read(a.variable(w.in(us[0])), Options{}).String(); got != "-1" {
+		t.Error(got)
+	}
+	a.e.unit = units(t, binary.LittleEndian, 8, 2, dwarf.LangC99, nil)[0]
+	if got, want := a.Expression(a.variable(v.in(us[1]))), fmt.Sprintf("DW_OP_call_ref <%#x> DW_OP_stack_value", proc.off); got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 	a.e.nested = maxNested
 	if err := a.Read(a.variable(v.in(us[1])), Options{}).Err(); !errors.Is(err, unknown.ErrLimit) {
@@ -385,6 +395,12 @@ func TestFrameRegisters(t *testing.T) {
 			}
 			if v, err := a.e.DWARFReg(n); v != want || err != nil {
 				t.Errorf("%s, %s: register %d is %d, %v", c.arch.Name, c.name, n, v, err)
+			}
+		}
+		if c.arch == arch.AMD64 && c.index == 1 {
+			p.lost = true
+			if v, ok := a.e.register(58); v != 0 || ok {
+				t.Errorf("%s: a register of a thread without registers: %d", c.name, v)
 			}
 		}
 		for _, n := range c.lost {

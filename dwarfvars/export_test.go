@@ -22,6 +22,22 @@ func (a *Activation) Placed(typ pdb.TypeID, places ...pdb.Place) *LocalVar {
 	return v
 }
 
+// RecordSymbol is the symbol around an address of the activation's module, by its PDB.
+func (a *Activation) RecordSymbol(rva uint64) (linkage string, off uint64, ok bool) {
+	s, ok := recordSymbol(a.im, rva)
+	return s.Linkage, s.Off, ok
+}
+
+// Listed returns the names of the variables that the activation's function would have with
+// records.
+func (a *Activation) Listed(records ...pdb.Var) (names []string) {
+	f := &Function{r: a.r, db: a.db, rec: &pdb.Func{Scope: &pdb.Scope{Vars: records}}}
+	for _, v := range f.Scopes()[0].Locals {
+		names = append(names, v.Name)
+	}
+	return names
+}
+
 // TypeID is the number of the type of a variable that a PDB describes.
 func (v *LocalVar) TypeID() pdb.TypeID { return pdb.TypeID(v.attrs.typ.Off) }
 

@@ -67,14 +67,14 @@ func (f *frame) Variable(d dwarf.DIE, t types.Ref) (values.Object, error) {
 // ConstantBytes implements Frame.
 func (f *frame) ConstantBytes(d dwarf.DIE) ([]byte, bool) {
 	a := (*Activation)(f)
-	loc, err := a.locate(&LocalVar{fn: a.Function, die: d, attrs: gather(d)})
-	return loc.Bytes, err == nil && loc.Kind == op.ImplicitValue
+	loc, _ := a.locate(&LocalVar{fn: a.Function, die: d, attrs: gather(d)})
+	return loc.Bytes, loc.Kind == op.ImplicitValue
 }
 
 // Symbol implements Frame.
 func (f *frame) Symbol(name string) (arch.Address, bool) {
-	s, ok := f.im.SymbolByName(name)
-	return s.Value + f.bias, ok && s.Value != 0
+	s, _ := f.im.SymbolByName(name)
+	return s.Value + f.bias, s.Value != 0
 }
 
 // Global implements Frame.

@@ -200,3 +200,51 @@ func TestRecordFrames(t *testing.T) {
 		}
 	}
 }
+
+// TestEnumerators: records of enumerators are no variables.
+func TestEnumerators(t *testing.T) {
+	target, frames := openMinidump(t, minidump(t, "amd64-msvc-O0-vars"))
+	seen := false
+	live(target.Variables(), frames, func(a *dwarfvars.Activation, _ *dwarfvars.Scope, v *dwarfvars.LocalVar) {
+		if v.Name != "flags" || seen {
+			return
+		}
+		known := func(n uint64) []pdb.Place { return []pdb.Place{{Kind: pdb.IsConstant, Value: n, Whole: true}} }
+		record := func(name string, typ pdb.TypeID, places []pdb.Place) pdb.Var {
+			return pdb.Var{Name: name, Type: typ, Places: places}
+		}
+		got := fmt.Sprint(a.Listed(record("readable", v.TypeID(), known(1)), record("other", v.TypeID(), known(1)), record("readable", v.TypeID(), known(91)),
+			record("readable", typeInt, known(1)), record("readable", v.TypeID(), nil), record("readable", v.TypeID(), append(known(1), known(1)...)),
+			record("readable", v.TypeID(), []pdb.Place{{Kind: pdb.InRegister, Value: 1, Whole: true}}), record("last", typeInt, nil)))
+		if want := fmt.Sprint([]string{"other", "readable", "readable", "readable", "readable", "readable", "last"}); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+		seen = true
+	})
+	if !seen {
+		t.Error("no variable flags")
+	}
+}
+
+// TestRecordSymbols: a public symbol is only the symbol of its own address.
+func TestRecordSymbols(t *testing.T) {
+	target, frames := openMinidump(t, minidump(t, "amd64-msvc-O0-vars"))
+	a, err := target.Variables().At(frames, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	at := a.Low - a.Library.Start
+	name, off, ok := a.RecordSymbol(at)
+	if name == "" || off != 0 || !ok {
+		t.Errorf("the function: %s+%d, %v", name, off, ok)
+	}
+	if inside, off, ok := a.RecordSymbol(at + 2); inside != name || off != 2 || !ok {
+		t.Errorf("in the function: %s+%d, %v", inside, off, ok)
+	}
+	for what, rva := range map[string]uint64{"4 GiB behind the function": at + 1<<32, "no address": 0} {
+		if name, off, ok := a.RecordSymbol(rva); name != "" || off != 0 || ok {
+			t.Errorf("%s: %s+%d, %v", what, name, off, ok)
+		}
+	}
+}

@@ -71,13 +71,13 @@ func TestScopesOfFunctions(t *testing.T) {
 		return in[0]
 	}
 	a, b, c := param("a"), param("b"), param("c")
-	ordered := named(dwarf.TagSubprogram, "ordered").with(a, b, c, local("lost"))
+	ordered := named(dwarf.TagSubprogram, "ordered").with(a, b, c, local("lost"), named(dwarf.TagConstant, "k"))
 	kept, shut, pack := local("kept"), local("in the block"), die(dwarf.TagGNUFormalParameterPack).with(param("in a pack"))
 	block, other := die(dwarf.TagLexicalBlock).with(shut), die(dwarf.TagLexicalBlock).with(local("in another"), die(dwarf.TagLexicalBlock).with(local("deep")))
 	callee := named(dwarf.TagSubprogram, "callee").with(param("p"), kept, block, other, pack, die(dwarf.TagLabel).with(local("of a label")))
 	namespace := named(dwarf.TagNamespace, "ns")
-	far, near := param("far"), param("near")
-	elsewhere := named(dwarf.TagSubprogram, "elsewhere").with(far)
+	far, near, farther := param("far"), param("near"), param("farther")
+	elsewhere := named(dwarf.TagSubprogram, "elsewhere").with(far, farther)
 	plain := func(_, _ uint64, _ ...handAttr) *handDIE { return die(dwarf.TagLexicalBlock) }
 	sixteen, seventeen := die(dwarf.TagSubprogram).with(nest(16, plain, local("in"))), die(dwarf.TagSubprogram).with(nest(17, plain, local("in")))
 	for _, c := range []struct {
@@ -88,10 +88,10 @@ func TestScopesOfFunctions(t *testing.T) {
 	}{
 		{"parameters by their declarations", die(dwarf.TagSubprogram, origin(ordered)).with(
 			die(dwarf.TagFormalParameter, origin(c)), die(dwarf.TagFormalParameter, origin(a))),
-			"f(a b c; lost)", map[uint64]string{0: "f(a b c; lost)"}},
+			"f(a b c; lost k)", map[uint64]string{0: "f(a b c; lost k)"}},
 		{"parameters of two units as they come", die(dwarf.TagSubprogram).with(
-			die(dwarf.TagFormalParameter, handAttr{dwarf.AttrAbstractOrigin, handFar{far}}), near),
-			"f(far near; )", nil},
+			die(dwarf.TagFormalParameter, handAttr{dwarf.AttrAbstractOrigin, handFar{far}}), near, die(dwarf.TagFormalParameter, handAttr{dwarf.AttrAbstractOrigin, handFar{farther}})),
+			"f(far near farther; )", nil},
 		{"entries below variables", die(dwarf.TagSubprogram).with(local("v").with(local("below"))), "f(; v)", nil},
 		{"kinds of variables", die(dwarf.TagSubprogram).with(
 			local("v"), named(dwarf.TagConstant, "k"), param("p", handAttr{dwarf.AttrDeclLine, 7}),

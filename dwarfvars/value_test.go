@@ -8,6 +8,7 @@ import (
 
 	"github.com/corewalk/corewalk/dwarfvars"
 	"github.com/corewalk/corewalk/internal/fixture"
+	"github.com/corewalk/corewalk/internal/vars/where"
 	"github.com/corewalk/corewalk/unwind"
 )
 
@@ -264,5 +265,28 @@ func BenchmarkFrame(b *testing.B) {
 			}
 		}
 		a.Close()
+	}
+}
+
+// TestBoundsOfFunctions: where functions begin and end, by call frame information.
+func TestBoundsOfFunctions(t *testing.T) {
+	s := newScene(t, "amd64-vars-c-O0")
+	fn, err := s.FunctionForFrame(s.frames[s.frame(t, "numbers")])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for addr, want := range map[uint64]bool{fn.Low: true, fn.High - 1: true, fn.High: false, 8: false} {
+		low, high, ok := where.ProcessOf(s.Reader).Bounds(addr)
+		if got := ok && low == fn.Low && high == fn.High; got != want || !ok && (low != 0 || high != 0) && addr == 8 {
+			t.Errorf("%#x is of %#x to %#x, %v; the function is at %#x to %#x", addr, low, high, ok, fn.Low, fn.High)
+		}
+	}
+	a, err := s.At(s.frames, s.frame(t, "numbers"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	if name, typ, off := where.FrameOf(a).Global(fn.Low + 1); name != "numbers+1" || typ != nil || off != 0 {
+		t.Errorf("%s, %v+%d", name, typ, off)
 	}
 }

@@ -141,9 +141,29 @@ func TestWhereabouts(t *testing.T) {
 		}
 		check("object of "+what, got, c.object)
 	}
+	if got := held(f.InMemory(bias, 2, 1)...); got != "" { // a variable in a register is at no address
+		t.Errorf("at address 2: %s", got)
+	}
 	// The frame itself is where it was.
 	if got, _ := a.e.frameBase(); got != handBase {
 		t.Errorf("frame base %#x", got)
+	}
+}
+
+// TestPlainAddresses: which expressions are of one address.
+func TestPlainAddresses(t *testing.T) {
+	u := unit(t, binary.LittleEndian, 8, dwarf.LangC99)
+	for _, c := range []struct {
+		expr []byte
+		want string
+	}{
+		{nil, "0 false"}, {ops(op.Addr), "0 false"}, {atAddr(0x1234), "1234 true"}, {append(atAddr(0x1234), 0), "0 false"}, {ops(op.Addrx, 1), "300010 true"},
+		{ops(op.Addrx), "0 false"}, {ops(op.Addrx, 0x81), "0 false"}, {ops(op.Lit0), "0 false"}, {ops(op.Lit0, 1), "0 false"},
+	} {
+		addr, ok := plainAddress(u, &varAttrs{loc: dwarf.Value{B: c.expr}, locIn: u})
+		if got := fmt.Sprintf("%x %v", addr, ok); got != c.want {
+			t.Errorf("%x: %s, want %s", c.expr, got, c.want)
+		}
 	}
 }
 

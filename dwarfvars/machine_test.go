@@ -216,6 +216,14 @@ func TestSavedDoubles(t *testing.T) {
 // TestWideRegisters reads parts of registers, and objects wider than one.
 func TestWideRegisters(t *testing.T) {
 	integer, wide := base("int", types.EncUnsigned, 4), base("__int128", types.EncUnsigned, 16)
+	for _, a := range []*arch.Arch{arch.X86, arch.PPC} {
+		p := newHand(a, 8)
+		r3, _ := a.FromDWARF(3)
+		p.regs.Set(r3, 7)
+		if got := handValue(t, p, p.walk(t), 0, dwarf.LangC99, []byte{0x53}, base("long long", types.EncSigned, 8)); got != "<corrupt location: 4 bytes for 64 bits>" {
+			t.Errorf("%s: %s", a.Name, got)
+		}
+	}
 	for _, a := range []*arch.Arch{arch.AMD64, arch.PPC64} {
 		p := newHand(a, 8)
 		r3, _ := a.FromDWARF(3)

@@ -3,6 +3,7 @@ package dwarfvars
 import (
 	"github.com/corewalk/corewalk/internal/format/dwarf"
 	"github.com/corewalk/corewalk/internal/format/pdb"
+	"github.com/corewalk/corewalk/unwind"
 )
 
 // Locate evaluates where a variable is and throws the answer away.
@@ -37,6 +38,12 @@ func (a *Activation) Listed(records ...pdb.Var) (names []string) {
 	}
 	return names
 }
+
+// With is a Reader of another process with the same files.
+func (r *Reader) With(proc unwind.ProcessState) *Reader { return New(proc, r.files) }
+
+// Process is the process that the Reader reads.
+func (r *Reader) Process() unwind.ProcessState { return r.proc }
 
 // TypeID is the number of the type of a variable that a PDB describes.
 func (v *LocalVar) TypeID() pdb.TypeID { return pdb.TypeID(v.attrs.typ.Off) }

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/corewalk/corewalk/internal/vars/types"
-	"github.com/corewalk/corewalk/internal/vars/unknown"
 )
 
 // Walks over the containers of the C++ libraries. The printers of each library know where a
@@ -39,14 +38,20 @@ func (b *builder) elementsText(o *Object, name string, n uint64) *Value {
 // end.
 func (b *builder) vector(o *Object, elem *types.Type, size, first, last, end uint64, depth int) *Value {
 	n, room := (last-first)/size, (end-first)/size
-	if int64(last-first) < 0 || end < last || n > 1<<40 {
-		return Failed(o.Type, &unknown.Corrupt{Err: unknown.Length(int64(last-first) / int64(size))})
+	switch {
+	case int64(last-first) < 0 || end < last:
+		return badLength(o.Type, uint64(int64(last-first)/int64(size)))
+	case room > maxLength:
+		return badLength(o.Type, room)
 	}
 	return b.run(b.text(o, fmt.Sprintf("std::vector of length %d, capacity %d", n, room)), elem, first, n, depth)
 }
 
 // bits reads the n packed elements of a std::vector<bool> whose storage begins at first.
 func (b *builder) bits(o *Object, first, n, room uint64) *Value {
+	if n > room || room > maxLength {
+		return badLength(o.Type, max(n, room))
+	}
 	v := b.text(o, fmt.Sprintf("std::vector<bool> of length %d, capacity %d", n, room))
 	v.Compound = true
 	for i := range min(n, uint64(b.opts.MaxElements)) {
@@ -83,7 +88,7 @@ func (b *builder) chain(o *Object, name string, elem *types.Type, first, end, li
 		}
 		nodes = append(nodes, at)
 		next, err := b.p.Memory.ReadWord(at + link)
-		if err != nil {
+		if more = err != nil || next == 0 && end != 0; more { // lost, or damaged
 			break
 		}
 		at = next

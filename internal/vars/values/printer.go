@@ -106,9 +106,20 @@ func (b *builder) read(t *types.Type, addr uint64, depth int) *Value {
 	return b.value(&o, depth)
 }
 
+// maxLength is the largest number of elements that a container may have. Larger ones are damage.
+const maxLength = 1 << 40
+
+// badLength returns the value of a container with a length that it cannot have.
+func badLength(t *types.Type, n uint64) *Value {
+	return Failed(t, &unknown.Corrupt{Err: unknown.Length(n)})
+}
+
 // sequence reads n elements. next returns the address of each; false means that the container is
 // damaged.
 func (b *builder) sequence(v *Value, t *types.Type, n uint64, depth int, next func() (uint64, bool)) *Value {
+	if n > maxLength {
+		return badLength(v.typ, n)
+	}
 	v.Compound = true
 	for i := range n {
 		if i >= uint64(b.opts.MaxElements) || depth >= b.opts.MaxDepth || !b.take() {
@@ -188,8 +199,8 @@ func (b *builder) lengthText(o *Object, elem *types.Type, addr, n uint64) *Value
 	size = max(size, 1)
 	limit := min(n, uint64(b.opts.MaxString))
 	raw := make([]byte, limit*size)
-	if n > 1<<40 {
-		return Failed(o.Type, &unknown.Corrupt{Err: unknown.Length(n)})
+	if n > maxLength {
+		return badLength(o.Type, n)
 	}
 	if err := b.p.Read(addr, raw); err != nil {
 		return Failed(o.Type, err)

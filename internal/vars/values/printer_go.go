@@ -51,8 +51,8 @@ func goSliceValue(b *builder, o *Object, t *types.Type, depth int) *Value {
 		return nil
 	}
 	room, hasRoom := b.num(o, "cap")
-	if n > 1<<40 || hasRoom && n > room {
-		return Failed(o.Type, &unknown.Corrupt{Err: unknown.Length(n)})
+	if most := max(n, room); most > maxLength || hasRoom && n > room {
+		return badLength(o.Type, most)
 	}
 	if addr == 0 && n == 0 {
 		return b.text(o, "nil")

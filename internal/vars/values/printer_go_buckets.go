@@ -50,6 +50,9 @@ func (b *builder) goBucketMap(o *Object, named *types.Type, m *Object, depth int
 	if !ok || !ok2 || !ok3 || !ok4 || !ok5 || !ok6 || size == 0 || log > 40 {
 		return nil
 	}
+	if n > maxLength {
+		return badLength(o.Type, n)
+	}
 	v := b.text(o, fmt.Sprintf("%s (len %d)", named.BareName, n))
 	it := goBuckets{b: b, bucket: bucket.Strip(), size: size, array: array, count: 1 << log, old: old, slot: goBucketSlots}
 	if it.oldCount = it.count / 2; flags&goSameSizeGrow != 0 || it.oldCount == 0 {

@@ -33,8 +33,11 @@ func (b *builder) goMapValue(o *Object, named *types.Type, m *Object, depth int)
 	n, ok := b.num(m, "used")
 	dir, ok2 := b.num(m, "dirPtr")
 	tables, ok3 := b.num(m, "dirLen")
-	if !ok || !ok2 || !ok3 {
+	switch {
+	case !ok || !ok2 || !ok3:
 		return nil
+	case n > maxLength:
+		return badLength(o.Type, n)
 	}
 	v := b.text(o, fmt.Sprintf("%s (len %d)", named.BareName, n))
 	it := goGroups{b: b, dir: dir, tables: tables}

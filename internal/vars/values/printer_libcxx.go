@@ -117,7 +117,7 @@ func cxxView(b *builder, o *Object, t *types.Type, depth int) *Value {
 		case !ok || !ok1 || !ok2:
 		case strings.HasPrefix(t.BareName, "basic_string_view"):
 			return b.lengthText(o, elem, addr, n)
-		case n < 1<<40:
+		case n < maxLength:
 			return b.run(b.text(o, fmt.Sprintf("%s of length %d", title(t), n)), elem, addr, n, depth)
 		}
 	}

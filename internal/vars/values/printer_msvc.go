@@ -147,7 +147,7 @@ func msvcDeque(b *builder, o *Object, t *types.Type, depth int) *Value {
 	}
 	elem := block.Strip().Target()
 	size, err := b.sizeOf(elem)
-	if err != nil || size == 0 || n > 1<<40 {
+	if err != nil || size == 0 || n > maxLength {
 		return nil
 	}
 	const bytes = 16
@@ -293,7 +293,7 @@ func msvcInitializerList(b *builder, o *Object, t *types.Type, depth int) *Value
 	elem, size, ok := b.elem(o, "_First")
 	first, ok1 := b.num(o, "_First")
 	last, ok2 := b.num(o, "_Last")
-	if !ok || !ok1 || !ok2 || size == 0 || last < first || (last-first)/size > 1<<40 {
+	if !ok || !ok1 || !ok2 || size == 0 || last < first || (last-first)/size > maxLength {
 		return nil
 	}
 	n := (last - first) / size

@@ -173,8 +173,8 @@ func rustStr(b *builder, o *Object, t *types.Type, depth int) *Value {
 
 // utf8 reads a string of n bytes at addr.
 func (b *builder) utf8(o *Object, addr, n uint64) *Value {
-	if n > 1<<40 {
-		return Failed(o.Type, &unknown.Corrupt{Err: unknown.Length(n)})
+	if n > maxLength {
+		return badLength(o.Type, n)
 	}
 	raw := make([]byte, min(n, uint64(b.opts.MaxString)))
 	if err := b.p.Read(addr, raw); err != nil {
@@ -202,8 +202,8 @@ func rustSliceName(t *types.Type) string {
 }
 
 func (b *builder) rustList(o *Object, text string, elem *types.Type, addr, n uint64, depth int) *Value {
-	if n > 1<<40 {
-		return Failed(o.Type, &unknown.Corrupt{Err: unknown.Length(n)})
+	if n > maxLength {
+		return badLength(o.Type, n)
 	}
 	return b.run(b.text(o, text), elem, addr, n, depth)
 }
@@ -358,7 +358,7 @@ func rustRc(b *builder, o *Object, t *types.Type, depth int) *Value {
 	if !ok1 || !ok2 {
 		return Failed(o.Type, &unknown.Memory{Addr: addr})
 	}
-	v := b.text(o, fmt.Sprintf("%s(strong=%d, weak=%d)", rustName(t.BareName), s, w-1))
+	v := b.text(o, fmt.Sprintf("%s(strong=%d, weak=%d)", rustName(t.BareName), s, max(w, 1)-1))
 	v.Compound = true
 	v.Parts = []Part{{Name: "value", Value: b.rustShared(t, &value, &fat, depth)}}
 	return v

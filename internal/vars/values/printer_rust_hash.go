@@ -38,8 +38,8 @@ func rustHash(b *builder, o *Object, t *types.Type, depth int) *Value {
 	if !ok || err != nil {
 		return nil
 	}
-	if n > mask+1 || mask > 1<<40 {
-		return Failed(o.Type, &unknown.Corrupt{Err: unknown.Length(n)})
+	if n > mask+1 || mask > maxLength {
+		return badLength(o.Type, n)
 	}
 	name := rustName(t.BareName)
 	v := b.text(o, fmt.Sprintf("%s(size=%d)", name, n))

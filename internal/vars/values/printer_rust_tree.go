@@ -59,8 +59,11 @@ func rustTree(b *builder, o *Object, t *types.Type, depth int) *Value {
 		}
 	}
 	n, ok := b.num(&tree, "length")
-	if !ok {
+	switch {
+	case !ok:
 		return nil
+	case n > maxLength:
+		return badLength(o.Type, n)
 	}
 	key, val := tree.Type.Strip().TypeArg(0), tree.Type.Strip().TypeArg(1)
 	v := b.text(o, fmt.Sprintf("%s(size=%d)", rustName(t.BareName), n))

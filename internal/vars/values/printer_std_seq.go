@@ -68,6 +68,9 @@ func stdBitVector(b *builder, o, impl *Object, depth int) *Value {
 	if !ok1 || !ok2 || !ok3 || !ok4 || last < first {
 		return nil
 	}
+	if bit >= 64 {
+		return badLength(o.Type, bit)
+	}
 	return b.bits(o, first, 8*(last-first)+bit, 8*(end-first))
 }
 
@@ -106,8 +109,8 @@ func stdDeque(b *builder, o *Object, t *types.Type, depth int) *Value {
 	} else {
 		n += ((end.node-it.node)/b.word()-1)*per + (end.cur-end.first)/size
 	}
-	if n > 1<<40 || end.node < it.node {
-		return Failed(o.Type, &unknown.Corrupt{Err: unknown.Length(n)})
+	if n > maxLength || end.node < it.node {
+		return badLength(o.Type, n)
 	}
 	return b.sequence(b.elementsText(o, "std::deque", n), elem, n, depth, func() (uint64, bool) {
 		if it.cur == it.last {
@@ -171,8 +174,8 @@ func (b *builder) slice(o *Object, name string, depth int, pointer, length []str
 	if !ok || !ok1 || !ok2 {
 		return nil
 	}
-	if n > 1<<40 {
-		return Failed(o.Type, &unknown.Corrupt{Err: unknown.Length(n)})
+	if n > maxLength {
+		return badLength(o.Type, n)
 	}
 	return b.run(b.text(o, fmt.Sprintf("%s of length %d", name, n)), elem, first, n, depth)
 }

@@ -217,11 +217,11 @@ func TestFloats(t *testing.T) {
 			t.Errorf("%s %x: %s, want %s", c.name, c.raw, got, c.want)
 		}
 	}
-	complex := baseType("complex", types.EncComplexFloat, 8)
-	if got := floatText(complex, words(4, 0x3f800000, 0x40000000), 0, false); got != "1 + 2i" {
+	sum := baseType("complex", types.EncComplexFloat, 8)
+	if got := floatText(sum, words(4, 0x3f800000, 0x40000000), 0, false); got != "1 + 2i" {
 		t.Error(got)
 	}
-	if got := floatText(complex, words(3, 0), 0, false); got != "?" {
+	if got := floatText(sum, words(3, 0), 0, false); got != "?" {
 		t.Errorf("an odd number of bytes: %s", got)
 	}
 	for raw, want := range map[string]string{"\x3f\xff\x80\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01": "1.5000000000000000000000000000000002"} {

@@ -10,16 +10,15 @@ import (
 // back chain at SP is optional (-mbackchain). But a function that calls others saves
 // r14 and r15 in the area above SP that its caller reserved for it.
 var (
-	s390x = sync.OnceValue(func() *machine { return s390Machine(arch.S390X, 160, 336, 168, 176) })
-	s390  = sync.OnceValue(func() *machine { return s390Machine(arch.S390, 96, 256, 100, 112) })
+	s390x = sync.OnceValue(func() *machine { return s390Machine(arch.S390X, 336, 168, 176) })
+	s390  = sync.OnceValue(func() *machine { return s390Machine(arch.S390, 256, 100, 112) })
 )
 
-// s390Machine describes one of the two. area is the size of a register save area, with
-// which the signal frames of the kernel's arch/s390/kernel/signal.c begin. regs and
-// info are the offsets of the registers (_sigregs) and of siginfo in struct
-// rt_sigframe, and old the offset of the registers in struct sigframe, in bytes from
-// SP.
-func s390Machine(a *arch.Arch, area, regs, info, old uint64) *machine {
+// s390Machine describes one of the two. regs and info are the offsets of the registers
+// (_sigregs) and of siginfo in struct rt_sigframe of the kernel's
+// arch/s390/kernel/signal.c, and old the offset of the registers in struct sigframe, in
+// bytes from SP.
+func s390Machine(a *arch.Arch, regs, info, old uint64) *machine {
 	saved := s390Saved(a, old)
 	end := saved[len(saved)-1]
 	return &machine{

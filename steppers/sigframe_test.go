@@ -231,7 +231,9 @@ func TestRestorers(t *testing.T) {
 				if c.signal != noSignal {
 					p.a.ByteOrder.PutUint32(p.segs[1].data[signalFrame-foreignStack+uint64(c.signal):], 12)
 				} else {
-					p.a.ByteOrder.PutUint32(p.segs[1].data[signalFrame-foreignStack:], 12)
+					for _, at := range []int{0, -1} { // nowhere
+						p.a.ByteOrder.PutUint32(p.segs[1].data[signalFrame-foreignStack+at:], 12)
+					}
 				}
 				w := walker(t, p, nil, must(steppers.NewSigHandlerStepper(c.a)))
 				in := must(w.InitialFrame(1))

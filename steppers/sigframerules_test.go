@@ -33,7 +33,7 @@ func TestPartsOfSignalFrames(t *testing.T) {
 		w := walker(t, mapper{p}, nil, must(steppers.NewSigHandlerStepper(arch.AMD64)))
 		in := must(w.InitialFrame(1))
 		f, err := w.WalkSingleFrame(in)
-		if text := strings.Join(notes(in), "\n"); !strings.Contains(text, c.note) || (err == nil) != (c.size == 176) {
+		if text := strings.Join(notes(in), "\n"); !strings.Contains(text, c.note) || (err == nil) != (c.size == 176) || err != nil && !errors.Is(err, unwind.ErrNoStepper) {
 			t.Errorf("%s: %v, %v; notes %q", c.name, f, err, text)
 		}
 		if err != nil {
@@ -85,6 +85,7 @@ func TestRestorersByName(t *testing.T) {
 			want bool
 		}{
 			{"its start", symbols{{Name: "__restore_rt", Addr: 0x100, Size: 16}}, fn, false, true, true},
+			{"its start, with other code", symbols{{Name: "__restore_rt", Addr: 0x100, Size: 16}}, fn, true, true, false},
 			{"in the middle", symbols{{Name: "__restore_rt", Addr: 0x100, Size: 16}}, fn + 4, false, true, false},
 			{"interrupted in the middle", symbols{{Name: "__restore_rt", Addr: 0x100, Size: 16}}, fn + 4, true, true, true},
 			{"another name", symbols{{Name: "restore", Addr: 0x100, Size: 16}}, fn, false, true, false},
@@ -93,7 +94,9 @@ func TestRestorersByName(t *testing.T) {
 			{"no library", symbols{{Name: "__restore_rt", Addr: 0x100, Size: 16}}, fn, false, false, false},
 		} {
 			p := atSignal(a, nil, c.pc, 0)
-			p.segs[0].data = nil
+			if c.name != "its start, with other code" {
+				p.segs[0].data = nil
+			}
 			if lib, _ := p.libs.LibraryAt(foreignCode); c.lib {
 				lib.LoadBias = foreignCode
 			} else {
@@ -216,6 +219,49 @@ func TestEndsOfVectorRecords(t *testing.T) {
 		}
 		if known != c.known {
 			t.Errorf("%s: %d vector registers are known, want %d", c.name, known, c.known)
+		}
+	}
+}
+
+// A system call of number 0 returns from no handler.
+func TestNoRestorer(t *testing.T) {
+	for a, code := range map[*arch.Arch]string{arch.MIPS64: "be 24020000 0000000c", arch.MIPSN32EL: "le 24020000 0000000c"} {
+		p := atSignal(a, codeOf(code), signalCode, 0)
+		w := walker(t, p, nil, must(steppers.NewSigHandlerStepper(a)))
+		if f, err := w.WalkSingleFrame(called(t, w, signalCode, signalFrame, 0)); !errors.Is(err, unwind.ErrNoStepper) {
+			t.Errorf("%s: %v, %v", a.Name, f, err)
+		}
+	}
+}
+
+// Where frame pointers lead to, by architecture: to the record above, or from its end down.
+func TestFrameRecords(t *testing.T) {
+	const sp, fp = foreignStack + 0x100, foreignStack + 0x140
+	for _, c := range []struct {
+		a           *arch.Arch
+		call        string // through a register
+		ra, fp, cfa int64  // from the frame pointer
+	}{
+		{arch.X32, "ffd0", 8, 0, 16}, {arch.AMD64, "ffd0", 8, 0, 16}, {arch.X86, "ffd0", 4, 0, 8}, {arch.ARM64, "le d63f0000", 8, 0, 16},
+		{arch.RISCV64, "le 000280e7", -8, -16, 0}, {arch.Loong64, "le 4c000181", -8, -16, 0}, {arch.M68K, "4e90", 4, 0, 8},
+	} {
+		code := codeOf(c.call)
+		ra := uint64(foreignCode + 0x100 + len(code))
+		p := withCode(c.a, code)
+		put := func(at, v uint64) {
+			if c.a.RegSize == 8 {
+				c.a.ByteOrder.PutUint64(p.segs[1].data[at-foreignStack:], v)
+			} else {
+				c.a.ByteOrder.PutUint32(p.segs[1].data[at-foreignStack:], uint32(v))
+			}
+		}
+		put(uint64(fp+c.ra), ra)
+		put(uint64(fp+c.fp), fp+0x40)
+		w := walker(t, p, nil, must(steppers.NewFrameFuncStepper(c.a, nil)))
+		in := called(t, w, ra, sp, fp)
+		f, err := w.WalkSingleFrame(in)
+		if err != nil || f.RA() != ra || f.FP() != fp+0x40 || f.SP() != uint64(fp+c.cfa) && c.a != arch.ARM64 {
+			t.Errorf("%s: %v, %v; %q", c.a.Name, f, err, notes(in))
 		}
 	}
 }

@@ -53,7 +53,6 @@ func (s *SigHandlerStepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
 		v, err := s.m.arch.ReadUint(mem, at, int(saved.size))
 		if err != nil {
 			if saved.reg != s.m.arch.PC && saved.reg != s.m.arch.SP {
-				out.ForgetReg(saved.reg)
 				continue
 			}
 			if out.Tracing() {

@@ -18,15 +18,8 @@ var amd64 = machine{
 		{code: codePattern{0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05}, stops: []stop{{0, 0}, {5, 0}}},
 		freeBSDAMD64, openBSDAMD64,
 	},
-	sigFrame: &sigFrame{saved: []savedReg{
-		{arch.R8, 40, 8}, {arch.R9, 48, 8}, {arch.R10, 56, 8}, {arch.R11, 64, 8},
-		{arch.R12, 72, 8}, {arch.R13, 80, 8}, {arch.R14, 88, 8}, {arch.R15, 96, 8},
-		{arch.RDI, 104, 8}, {arch.RSI, 112, 8}, {arch.RBP, 120, 8}, {arch.RBX, 128, 8},
-		{arch.RDX, 136, 8}, {arch.RAX, 144, 8}, {arch.RCX, 152, 8},
-		{arch.RSP, 160, 8}, {arch.RIP, 168, 8}, {arch.EFLAGS, 176, 8},
-		{arch.CS, 184, 2}, {arch.SS, 190, 2},
-	}, signo: 304}, // struct siginfo follows struct ucontext
-	sigKept: []arch.Reg{arch.FSBase, arch.GSBase, arch.DS, arch.ES, arch.FS, arch.GS},
+	sigFrame: &sigFrame{saved: sigContext64(40), signo: 304}, // struct siginfo follows struct ucontext
+	sigKept:  []arch.Reg{arch.FSBase, arch.GSBase, arch.DS, arch.ES, arch.FS, arch.GS},
 	threadExits: []codePattern{
 		// mov %rax,%rdi; mov $60,%eax; syscall: glibc's clone and clone3.
 		{0x48, 0x89, 0xc7, 0xb8, 60, 0, 0, 0, 0x0f, 0x05},
@@ -50,4 +43,11 @@ var amd64 = machine{
 	// nop; call runtime.goexit1.
 	goExit: codePattern{0x90, 0xe8},
 	inst:   &x86InstFrame,
+}
+
+// sigContext64 lists what struct sigcontext_64 at SP+at saves.
+func sigContext64(at uint64) []savedReg {
+	return append(savedInOrder(at, 8, arch.R8, arch.R9, arch.R10, arch.R11, arch.R12, arch.R13, arch.R14, arch.R15, arch.RDI, arch.RSI,
+		arch.RBP, arch.RBX, arch.RDX, arch.RAX, arch.RCX, arch.RSP, arch.RIP, arch.EFLAGS),
+		savedReg{arch.CS, at + 144, 2}, savedReg{arch.SS, at + 150, 2})
 }

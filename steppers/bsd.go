@@ -1,6 +1,10 @@
 package steppers
 
-import "github.com/corewalk/corewalk/unwind/arch"
+import (
+	"slices"
+
+	"github.com/corewalk/corewalk/unwind/arch"
+)
 
 // The code that returns from signal handlers on FreeBSD and OpenBSD: the kernel maps a
 // page with code that calls the handler, and continues in that code. (NetBSD's is in
@@ -13,12 +17,12 @@ import "github.com/corewalk/corewalk/unwind/arch"
 var freeBSDAMD64 = restorer{
 	code:  codePattern{0x48, 0x8d, 0x7c, 0x24, 0x10, 0x6a, 0, 0x48, 0xc7, 0xc0, 0xa1, 1, 0, 0, 0x0f, 0x05},
 	stops: []stop{{at: 0}, {at: 5}},
-	frame: &sigFrame{saved: []savedReg{
-		{arch.RDI, 40, 8}, {arch.RSI, 48, 8}, {arch.RDX, 56, 8}, {arch.RCX, 64, 8}, {arch.R8, 72, 8}, {arch.R9, 80, 8},
-		{arch.RAX, 88, 8}, {arch.RBX, 96, 8}, {arch.RBP, 104, 8}, {arch.R10, 112, 8}, {arch.R11, 120, 8}, {arch.R12, 128, 8},
-		{arch.R13, 136, 8}, {arch.R14, 144, 8}, {arch.R15, 152, 8}, {arch.FS, 164, 2}, {arch.GS, 166, 2}, {arch.ES, 180, 2},
-		{arch.DS, 182, 2}, {arch.RIP, 192, 8}, {arch.CS, 200, 8}, {arch.EFLAGS, 208, 8}, {arch.RSP, 216, 8}, {arch.SS, 224, 8},
-	}, signo: noSigno},
+	frame: &sigFrame{saved: slices.Concat(
+		savedInOrder(40, 8, arch.RDI, arch.RSI, arch.RDX, arch.RCX, arch.R8, arch.R9, arch.RAX, arch.RBX, arch.RBP, arch.R10, arch.R11,
+			arch.R12, arch.R13, arch.R14, arch.R15),
+		savedInOrder(164, 2, arch.FS, arch.GS), savedInOrder(180, 2, arch.ES, arch.DS),
+		savedInOrder(192, 8, arch.RIP, arch.CS, arch.EFLAGS, arch.RSP, arch.SS),
+	), signo: noSigno},
 }
 
 // openBSDAMD64 is sigcode of OpenBSD's sys/arch/amd64/amd64/locore.S after its
@@ -27,12 +31,11 @@ var freeBSDAMD64 = restorer{
 var openBSDAMD64 = restorer{
 	code:  codePattern{0x48, 0x89, 0xe7, 0x57, 0x48, 0xc7, 0xc0, 0x67, 0, 0, 0, 0x0f, 0x05},
 	stops: []stop{{at: 0}, {at: 3}},
-	frame: &sigFrame{saved: []savedReg{
-		{arch.RDI, 0, 8}, {arch.RSI, 8, 8}, {arch.RDX, 16, 8}, {arch.RCX, 24, 8}, {arch.R8, 32, 8}, {arch.R9, 40, 8}, {arch.R10, 48, 8},
-		{arch.R11, 56, 8}, {arch.R12, 64, 8}, {arch.R13, 72, 8}, {arch.R14, 80, 8}, {arch.R15, 88, 8}, {arch.RBP, 96, 8},
-		{arch.RBX, 104, 8}, {arch.RAX, 112, 8}, {arch.GS, 120, 8}, {arch.FS, 128, 8}, {arch.ES, 136, 8}, {arch.DS, 144, 8},
-		{arch.RIP, 168, 8}, {arch.CS, 176, 8}, {arch.EFLAGS, 184, 8}, {arch.RSP, 192, 8}, {arch.SS, 200, 8},
-	}, signo: noSigno},
+	frame: &sigFrame{saved: slices.Concat(
+		savedInOrder(0, 8, arch.RDI, arch.RSI, arch.RDX, arch.RCX, arch.R8, arch.R9, arch.R10, arch.R11, arch.R12, arch.R13, arch.R14,
+			arch.R15, arch.RBP, arch.RBX, arch.RAX, arch.GS, arch.FS, arch.ES, arch.DS),
+		savedInOrder(168, 8, arch.RIP, arch.CS, arch.EFLAGS, arch.RSP, arch.SS),
+	), signo: noSigno},
 }
 
 // freeBSDX86 is sigcode of FreeBSD's sys/i386/i386/sigtramp.S after its call: lea

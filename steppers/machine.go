@@ -162,6 +162,16 @@ func savedWords(at uint64, size uint8, first, last arch.Reg) []savedReg {
 	return list
 }
 
+// savedInOrder lists registers that are saved in consecutive fields of size bytes, which
+// begin at at.
+func savedInOrder(at uint64, size uint8, regs ...arch.Reg) []savedReg {
+	var list []savedReg
+	for i, r := range regs {
+		list = append(list, savedReg{r, at + uint64(i)*uint64(size), size})
+	}
+	return list
+}
+
 // A frameChain says where a frame pointer leads, in bytes from the address in it.
 type frameChain struct {
 	ra, fp int64 // where the return address and the caller's frame pointer are saved

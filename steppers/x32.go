@@ -18,7 +18,10 @@ var x32 = sync.OnceValue(func() *machine {
 			// mov $0x40000201,%eax; syscall.
 			{code: codePattern{0xb8, 0x01, 0x02, 0, 0x40, 0x0f, 0x05}, stops: []stop{{at: 0}, {at: 5}}},
 		},
-		sigFrame: &x32SigFrame,
+		// struct rt_sigframe_x32 of the kernel's arch/x86/include/asm/sigframe.h: its struct
+		// ucontext_x32 has pointers of 32 bits, so that struct sigcontext_64 begins at byte
+		// 24 of it, and siginfo is behind it.
+		sigFrame: &sigFrame{saved: sigContext64(24), signo: 288},
 		sigKept:  []arch.Reg{arch.FSBase, arch.GSBase, arch.DS, arch.ES, arch.FS, arch.GS},
 		threadExits: []codePattern{
 			// mov %rax,%rdi; mov $0x4000003c,%eax; syscall: glibc's clone and clone3.
@@ -36,19 +39,3 @@ var x32 = sync.OnceValue(func() *machine {
 		loaderCode:  0x40, // _start and _dl_start_user
 	}
 })
-
-// x32SigFrame is struct rt_sigframe_x32 of the kernel's
-// arch/x86/include/asm/sigframe.h: its struct ucontext_x32 has pointers of 32
-// bits, so that struct sigcontext_64 begins at byte 24 of it, and siginfo is
-// behind it.
-var x32SigFrame = sigFrame{
-	saved: []savedReg{
-		{arch.R8, 24, 8}, {arch.R9, 32, 8}, {arch.R10, 40, 8}, {arch.R11, 48, 8},
-		{arch.R12, 56, 8}, {arch.R13, 64, 8}, {arch.R14, 72, 8}, {arch.R15, 80, 8},
-		{arch.RDI, 88, 8}, {arch.RSI, 96, 8}, {arch.RBP, 104, 8}, {arch.RBX, 112, 8},
-		{arch.RDX, 120, 8}, {arch.RAX, 128, 8}, {arch.RCX, 136, 8},
-		{arch.RSP, 144, 8}, {arch.RIP, 152, 8}, {arch.EFLAGS, 160, 8},
-		{arch.CS, 168, 2}, {arch.SS, 174, 2},
-	},
-	signo: 288,
-}

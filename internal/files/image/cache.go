@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"os"
 	"sync"
 	"sync/atomic"
 
@@ -60,8 +61,13 @@ func openPacked(ctx context.Context, path string, opts decompress.Options) (*mma
 	if kind == decompress.None {
 		return m, nil
 	}
-	defer m.Close()
-	f, _, err := decompress.ToSparse(ctx, bytes.NewReader(m.Data()), kind, opts)
+	m.Close()
+	packed, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer packed.Close()
+	f, _, err := decompress.ToSparse(ctx, packed, kind, opts)
 	if f != nil {
 		defer f.Close()
 	}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 
 	"github.com/corewalk/corewalk/internal/format/decompress"
 )
@@ -30,6 +29,7 @@ const (
 type apportReport struct {
 	r     *bufio.Reader
 	other int64 // bytes of fields other than the dump
+	kept  []byte
 	// executable and pkg are the program's path and package.
 	executable, pkg string
 }
@@ -71,7 +71,7 @@ func (x *extraction) fromApport(r io.Reader) (Dump, error) {
 		return d, cmp.Or(damage, err)
 	}
 	if damage == nil && err == nil {
-		err = fmt.Errorf("is an %v, and has no %s: apport removes it from reports that it has sent; cores may be in /var/lib/apport/coredump: %w", a, apportCore, ErrNone)
+		err = refuse(ErrNone, "is an %v, and has no %s: apport removes it from reports that it has sent; cores may be in /var/lib/apport/coredump", a, apportCore)
 	}
 	return Dump{}, cmp.Or(damage, err)
 }
@@ -109,31 +109,32 @@ func (a *apportReport) field() (key, value string, err error) {
 		if err != nil {
 			return "", "", err
 		}
-		if strings.HasPrefix(line, " ") || strings.TrimSpace(line) == "" {
+		if len(line) == 0 || line[0] == ' ' {
 			continue
 		}
-		key, value, ok := strings.Cut(line, ":")
+		key, value, ok := bytes.Cut(line, []byte(":"))
 		if !ok {
-			return "", "", fmt.Errorf("apport report: the line %s is not a field: %w", shown(line), decompress.ErrCorrupt)
+			return "", "", fmt.Errorf("apport report: the line %s is not a field: %w", shown(string(line)), decompress.ErrCorrupt)
 		}
-		return key, strings.TrimSpace(value), nil
+		return string(key), string(bytes.TrimSpace(value)), nil
 	}
 }
 
-// line returns the beginning of the next line.
-func (a *apportReport) line() (string, error) {
-	var line []byte
+// line returns the beginning of the next line. It is valid until the next call.
+func (a *apportReport) line() ([]byte, error) {
+	line := a.kept[:0]
 	for {
 		b, err := a.r.ReadSlice('\n')
 		if a.other += int64(len(b)); a.other > maxOther {
-			return "", fmt.Errorf("apport report: more than %d bytes besides the dump: %w", maxOther, decompress.ErrTooLarge)
+			return nil, fmt.Errorf("apport report: more than %d bytes besides the dump: %w", maxOther, decompress.ErrTooLarge)
 		}
 		line = append(line, b[:min(len(b), maxFieldKept-len(line))]...)
+		a.kept = line
 		switch {
 		case err == nil, err == io.EOF && len(line) > 0:
-			return string(bytes.TrimRight(line, "\r\n")), nil
+			return bytes.TrimRight(line, "\r\n"), nil
 		case err != bufio.ErrBufferFull:
-			return "", err
+			return nil, err
 		}
 	}
 }

@@ -30,6 +30,20 @@ var (
 	ErrSeveral = errors.New("several dumps in the archive")
 )
 
+// A refusal is an archive that has no dump for its reader. Its text says it without that of
+// kind, ErrNone or ErrSeveral.
+type refusal struct {
+	text string
+	kind error
+}
+
+func (r *refusal) Error() string { return r.text }
+func (r *refusal) Unwrap() error { return r.kind }
+
+func refuse(kind error, format string, args ...any) error {
+	return &refusal{fmt.Sprintf(format, args...), kind}
+}
+
 // A Kind is the kind of a file that holds a dump.
 type Kind int
 

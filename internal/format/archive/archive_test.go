@@ -149,10 +149,10 @@ func TestExtractRefused(t *testing.T) {
 		err  error
 		text string
 	}{
-		"no dump":          {tarOf(t, tar.FormatGNU, file{"a", nil}, file{"b", []byte("x")}), 0, ErrNone, "is a tar archive with 2 files, none of them a core or minidump: "},
-		"two":              {tarOf(t, tar.FormatGNU, seven[:2]...), 0, ErrSeveral, "is a tar archive with 2 dumps (core.0, core.1): unpack it and give one of them: "},
+		"no dump":          {tarOf(t, tar.FormatGNU, file{"a", nil}, file{"b", []byte("x")}), 0, ErrNone, "is a tar archive without a core or minidump among its files (2): "},
+		"two":              {tarOf(t, tar.FormatGNU, seven[:2]...), 0, ErrSeveral, "is a tar archive with 2 dumps (core.0, core.1): unpack it and give one of them"},
 		"seven":            {tarOf(t, tar.FormatGNU, seven...), 0, ErrSeveral, "is a tar archive with 7 dumps (core.0, core.1, core.2, core.3, core.4 ...): "},
-		"tar in a tar":     {tarOf(t, tar.FormatGNU, file{"inner.tar", whole}), 0, ErrNone, "1 files"},
+		"tar in a tar":     {tarOf(t, tar.FormatGNU, file{"inner.tar", whole}), 0, ErrNone, "among its files (1)"},
 		"too large":        {tarOf(t, tar.FormatGNU, file{"a", make([]byte, 9000)}, file{"core", dump}), 8000, decompress.ErrTooLarge, "more than 8000 bytes"},
 		"many packed":      {tarOf(t, tar.FormatGNU, packed...), 0, decompress.ErrTooLarge, "more than 256 files in it are compressed"},
 		"cut, no dump":     {tarOf(t, tar.FormatGNU, file{"a", make([]byte, 9000)})[:5000], 0, decompress.ErrTruncatedStream, "after 1 files"},

@@ -55,14 +55,14 @@ func (x *extraction) fromTar(r io.Reader) (Dump, error) {
 	case x.ctx.Err() != nil:
 		err = x.ctx.Err()
 	case s.found > 1:
-		err = fmt.Errorf("is a tar archive with %s: unpack it and give one of them: %w", s.list(), ErrSeveral)
+		err = refuse(ErrSeveral, "is a tar archive with %s: unpack it and give one of them", s.list())
 	case s.dump.File != nil && s.damage == nil && err != nil:
 		s.dump.Note = "the archive could not be read beyond the dump, and may contain others: " + err.Error()
 		return s.dump, nil
 	case s.found == 1:
 		return s.dump, s.damage
 	case err == nil:
-		err = fmt.Errorf("is a tar archive with %d files, none of them a core or minidump: %w", s.files, ErrNone)
+		err = refuse(ErrNone, "is a tar archive without a core or minidump among its files (%d): give the dump itself", s.files)
 	}
 	if s.dump.File != nil {
 		s.dump.File.Close()

@@ -108,6 +108,11 @@ func (t *Target) Analyze(ctx context.Context, o AnalyzeOptions) (*report.Report,
 			r = analysis.Run(ctx, p, opts)
 			t.warnLate(r)
 			r.Process = t.subject.Started().Report(o.Environment != EnvironmentNone, o.Environment == EnvironmentAll)
+			for i := range r.Threads {
+				th := &r.Threads[i]
+				did := now.Activity[unwind.ThreadID(th.ID)]
+				th.State, th.CPUSeconds = did.Word(), did.CPU.Seconds()
+			}
 			if o.Details {
 				r.Details = t.subject.Details()
 				for i := range r.Threads {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/corewalk/corewalk/internal/why/subject"
+	"github.com/corewalk/corewalk/livestate"
 	"github.com/corewalk/corewalk/unwind"
 )
 
@@ -12,6 +13,9 @@ import (
 type Moment struct {
 	Stacks []*unwind.Stack // one for each thread; its Err says how the walk ended
 	Names  []string        // of the threads; "" if not known
+	// Activity is what the threads of a running process did just before; zero if not
+	// known.
+	Activity []livestate.Activity
 	// Pause is how long a running process was stopped; 0 for others.
 	Pause time.Duration
 }
@@ -28,7 +32,7 @@ func (t *Target) Moment(ctx context.Context, opts ...unwind.Option) (*Moment, er
 	}
 	defer now.Release()
 	m := &Moment{}
-	fault := t.guard(func() { err = m.walk(ctx, t, now.State, opts) })
+	fault := t.guard(func() { err = m.walk(ctx, t, now, opts) })
 	if fault != nil {
 		return nil, fault
 	}
@@ -39,20 +43,21 @@ func (t *Target) Moment(ctx context.Context, opts ...unwind.Option) (*Moment, er
 	return m, nil
 }
 
-func (m *Moment) walk(ctx context.Context, t *Target, now subject.State, opts []unwind.Option) error {
-	w, err := t.newWalker(now, opts)
+func (m *Moment) walk(ctx context.Context, t *Target, now subject.Moment, opts []unwind.Option) error {
+	w, err := t.newWalker(now.State, opts)
 	if err != nil {
 		return err
 	}
 	defer w.Close()
-	ids, err := now.ThreadIDs()
+	ids, err := now.State.ThreadIDs()
 	if err != nil {
 		return err
 	}
 	for _, id := range ids {
 		s, _ := w.WalkStackContext(ctx, id) // its Err says what there is to say
 		m.Stacks = append(m.Stacks, s)
-		m.Names = append(m.Names, now.ThreadName(id))
+		m.Names = append(m.Names, now.State.ThreadName(id))
+		m.Activity = append(m.Activity, now.Activity[id])
 		if ctx.Err() != nil {
 			return nil
 		}

@@ -273,6 +273,19 @@ func (p *Process) DefaultThread() (unwind.ThreadID, error) {
 // ThreadName returns a thread's name, at most 15 bytes; "" if the thread has ended.
 func (p *Process) ThreadName(tid unwind.ThreadID) string { return comm(p.pid, int(tid)) }
 
+// Activity returns what each thread does now, stopped or not, and how much it has run: read
+// it before the process is stopped.
+func (p *Process) Activity() map[unwind.ThreadID]Activity {
+	list, _ := tasks(p.pid)
+	out := make(map[unwind.ThreadID]Activity, len(list))
+	for _, tid := range list {
+		if a, ok := activity(p.pid, tid); ok {
+			out[unwind.ThreadID(tid)] = a
+		}
+	}
+	return out
+}
+
 // thread finds a thread. Call it on the tracing thread.
 func (p *Process) thread(tid unwind.ThreadID) (*lwp, error) {
 	if tid == unwind.NullThread {

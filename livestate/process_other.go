@@ -62,6 +62,7 @@ func (none) ReadMem(arch.Address, []byte) (int, error)                     { ret
 func (none) ReadWord(arch.Address) (uint64, error)                         { return 0, ErrUnsupported }
 func (none) Mappings() []libstate.Mapping                                  { return nil }
 func (none) MappingAt(arch.Address) (m libstate.Mapping, _ bool)           { return m, false }
+func (none) Activity() map[unwind.ThreadID]Activity                        { return nil }
 func (none) ThreadName(unwind.ThreadID) string                             { return "" }
 func (none) Signal() (s corestate.SignalInfo)                              { return s }
 func (none) ThreadSignal(unwind.ThreadID) (s corestate.SignalInfo, _ bool) { return s, false }

@@ -39,15 +39,17 @@ func tasks(pid int) ([]int, error) {
 
 // taskState returns the letter for a thread's state; 0 if the thread has ended.
 func taskState(pid, tid int) byte {
+	a, _ := activity(pid, tid)
+	return a.State
+}
+
+// activity returns what a thread does; ok is false if the thread has ended.
+func activity(pid, tid int) (a Activity, ok bool) {
 	b, err := os.ReadFile(procPath(pid, "task/"+strconv.Itoa(tid)+"/stat"))
 	if err != nil {
-		return 0
+		return a, false
 	}
-	// The name before the state may contain anything, including parentheses.
-	if i := bytes.LastIndexByte(b, ')'); i >= 0 && i+2 < len(b) {
-		return b[i+2]
-	}
-	return 0
+	return parseActivity(b)
 }
 
 func deadTask(pid, tid int) bool {

@@ -143,7 +143,7 @@ func (j *jsonWriter) optBool(k string, v bool) {
 	}
 }
 
-// float writes a number between 0 and 1 as encoding/json does.
+// float writes a number of ordinary size as encoding/json does.
 func (j *jsonWriter) float(k string, v float64) {
 	j.key(k)
 	j.buf = strconv.AppendFloat(j.buf, v, 'f', -1, 64)

@@ -210,6 +210,10 @@ func (j *jsonWriter) thread(t *Thread) {
 	j.str("name", t.Name)
 	j.bool("crashed", t.Crashed)
 	j.optStr("last_error", t.LastError)
+	j.optStr("state", t.State)
+	if t.CPUSeconds != 0 {
+		j.float("cpu_seconds", t.CPUSeconds)
+	}
 	j.key("registers")
 	j.registers(t.Registers)
 	j.str("end", t.End)

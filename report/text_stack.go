@@ -87,7 +87,7 @@ func (t *textWriter) heading(group []*Thread) {
 			t.put(plain, ", ")
 			t.put(red, "crashed")
 		}
-		t.end()
+		t.line(plain, activity(group))
 		return
 	}
 	var b strings.Builder
@@ -108,7 +108,36 @@ func (t *textWriter) heading(group []*Thread) {
 		b.WriteString(` "` + brief(names, 2*maxName) + `"`)
 	}
 	t.put(bold, b.String())
-	t.line(plain, fmt.Sprintf(": %d with this stack", len(group)))
+	t.line(plain, fmt.Sprintf(": %d with this stack%s", len(group), activity(group)))
+}
+
+// activity says what the threads of a running process did: ", running, 1.25 s of CPU", with numbers if there
+// are several in different states.
+func activity(group []*Thread) string {
+	counts := map[string]int{}
+	var states []string
+	cpu := 0.0
+	for _, th := range group {
+		cpu += th.CPUSeconds
+		if th.State == "" {
+			continue
+		}
+		if counts[th.State]++; counts[th.State] == 1 {
+			states = append(states, th.State)
+		}
+	}
+	var b strings.Builder
+	for _, s := range states {
+		b.WriteString(", ")
+		if counts[s] < len(group) {
+			fmt.Fprintf(&b, "%d ", counts[s])
+		}
+		b.WriteString(brief(s, 16))
+	}
+	if len(states) > 0 {
+		fmt.Fprintf(&b, ", %.2f s of CPU", cpu)
+	}
+	return b.String()
 }
 
 // groupNames returns the names of a group's threads: one that all have, "worker-1 .. worker-8" if they differ in

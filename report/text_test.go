@@ -34,6 +34,20 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 }
 
+func TestActivity(t *testing.T) {
+	thread := func(state string, cpu float64) *Thread { return &Thread{State: state, CPUSeconds: cpu} }
+	for want, group := range map[string][]*Thread{
+		"":                                      {thread("", 0), thread("", 0)},
+		", sleeping, 0.00 s of CPU":             {thread("sleeping", 0)},
+		", sleeping, 1.50 s of CPU":             {thread("sleeping", 1), thread("sleeping", .5)},
+		", 1 running, 2 stopped, 1.00 s of CPU": {thread("running", 1), thread("stopped", 0), thread("stopped", 0)},
+	} {
+		if got := activity(group); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 var textTests = []struct {
 	name  string
 	make  func() *Report

@@ -11,6 +11,11 @@ type Thread struct {
 	// LastError is what GetLastError would have returned, by name or number; empty if not known, and on systems
 	// other than Windows.
 	LastError string `json:"last_error,omitempty"`
+	// State is what the thread of a running process was doing: "running" (or ready to run), "sleeping",
+	// "uninterruptible", "stopped", "idle", "parked" or "ended"; empty in dumps. CPUSeconds is how long it has
+	// run so far, in user and kernel mode.
+	State      string  `json:"state,omitempty"`
+	CPUSeconds float64 `json:"cpu_seconds,omitempty"`
 	// Registers are the thread's registers when it was dumped.
 	Registers Registers `json:"registers"`
 	// End says why the walk stopped: EndBottom or another short, stable word for programs. EndDetail says it in

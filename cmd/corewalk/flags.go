@@ -36,7 +36,7 @@ const (
 // register adds the flags; formats are those that the subcommand can print.
 func (f *fileFlags) register(fs *pflag.FlagSet, formats ...string) {
 	f.formats = formats
-	fs.StringArrayVar(&f.sysroots, "sysroot", nil, "look up the dump's paths below `DIR` instead of in this machine's root (repeatable)")
+	fs.StringArrayVar(&f.sysroots, "sysroot", nil, "look up the dump's paths below `DIR`; this machine's own files are then used only where their build-id is the dump's (repeatable)")
 	fs.StringArrayVar(&f.debugDirs, "debug-dir", nil, "look for separate debug files in `DIR` instead of /usr/lib/debug (repeatable)")
 	fs.StringArrayVar(&f.search, "search", nil, "look for binaries, debug files, PDBs and Breakpad symbol files anywhere below `DIR` (repeatable)")
 	fs.StringArrayVar(&f.sourceMaps, "source-map", nil, "look below TO for source files recorded below FROM: `FROM=TO` (repeatable)")

@@ -24,11 +24,13 @@ import (
 type sampleFlags struct {
 	every, long   time.Duration
 	folded, pprof string
+	onCPU         bool
 }
 
 func (f *sampleFlags) register(fs *pflag.FlagSet) {
 	fs.DurationVar(&f.every, "every", 0, "sample the process every `TIME`, such as 100ms, and print its stacks merged as a tree of calls")
 	fs.DurationVar(&f.long, "for", 10*time.Second, "sample for this `TIME`; 0 until Ctrl-C")
+	fs.BoolVar(&f.onCPU, "on-cpu", false, "sample only threads that run: that are running, or have run since the last sample")
 	fs.StringVar(&f.folded, "folded", "", "write the samples to `FILE` as folded stacks, one line for each different stack, for flame graphs")
 	fs.StringVar(&f.pprof, "pprof", "", "write the samples to `FILE` for pprof (go tool pprof FILE)")
 }
@@ -38,7 +40,7 @@ const leastEvery = time.Millisecond
 
 func (f *sampleFlags) check(fs *pflag.FlagSet, format string) error {
 	if !fs.Changed("every") {
-		for _, name := range []string{"for", "folded", "pprof"} {
+		for _, name := range []string{"for", "folded", "pprof", "on-cpu"} {
 			if fs.Changed(name) {
 				return fmt.Errorf("--%s is for sampling: give --every, too", name)
 			}
@@ -76,11 +78,15 @@ func (f *liveFlags) sample(e env, t *corewalk.Target, o corewalk.AnalyzeOptions)
 		p.Program = names.module(lib)
 	}
 	early := 0
+	var last map[unwind.ThreadID]time.Duration
 	err = p.Collect(e.ctx, f.long, func() ([]sample.Stack, time.Duration, error) {
 		// Complete a sample that has begun.
 		m, err := t.Moment(context.WithoutCancel(e.ctx), unwind.WithMaxFrames(frames))
 		if err != nil {
 			return nil, 0, err
+		}
+		if f.onCPU {
+			last = keepRunning(m, last)
 		}
 		return stacksOf(m, o.Threads, &early), m.Pause, nil
 	})
@@ -104,6 +110,23 @@ func (f *liveFlags) sample(e env, t *corewalk.Target, o corewalk.AnalyzeOptions)
 		rows = defaultRows
 	}
 	return e.written(p.WriteTree(e.stdout, sample.TreeOptions{MaxRows: rows}), status)
+}
+
+// keepRunning leaves in m the threads that are running, or have run since the last moment,
+// whose CPU times are last; it returns those of m.
+func keepRunning(m *corewalk.Moment, last map[unwind.ThreadID]time.Duration) map[unwind.ThreadID]time.Duration {
+	times := make(map[unwind.ThreadID]time.Duration, len(m.Stacks))
+	kept := 0
+	for i, s := range m.Stacks {
+		did := m.Activity[i]
+		times[s.Thread] = did.CPU
+		if before, seen := last[s.Thread]; did.State == 'R' || seen && did.CPU > before {
+			m.Stacks[kept], m.Names[kept], m.Activity[kept] = s, m.Names[i], did
+			kept++
+		}
+	}
+	m.Stacks, m.Names, m.Activity = m.Stacks[:kept], m.Names[:kept], m.Activity[:kept]
+	return times
 }
 
 // stacksOf returns the parts of a moment that a profile needs.

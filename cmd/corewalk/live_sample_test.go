@@ -16,6 +16,8 @@ import (
 
 	"github.com/corewalk/corewalk"
 	"github.com/corewalk/corewalk/internal/fixture"
+	"github.com/corewalk/corewalk/livestate"
+	"github.com/corewalk/corewalk/unwind"
 )
 
 // parked starts a fixture's program that waits for a signal.
@@ -115,9 +117,41 @@ func TestCoreAndParity(t *testing.T) {
 	}
 }
 
+// With --on-cpu a sample has the threads that run, and those that ran since the last one.
+func TestKeepRunning(t *testing.T) {
+	moment := func(threads ...livestate.Activity) *corewalk.Moment {
+		m := &corewalk.Moment{Activity: threads}
+		for i := range threads {
+			m.Stacks = append(m.Stacks, &unwind.Stack{Thread: unwind.ThreadID(i + 1)})
+			m.Names = append(m.Names, fmt.Sprint("t", i+1))
+		}
+		return m
+	}
+	m := moment(livestate.Activity{State: 'R'}, livestate.Activity{State: 'S', CPU: 10}, livestate.Activity{State: 'S', CPU: 20})
+	last := keepRunning(m, nil)
+	if got := fmt.Sprint(m.Names, len(m.Stacks)); got != "[t1] 1" {
+		t.Errorf("first sample: %s", got)
+	}
+	m = moment(livestate.Activity{State: 'S'}, livestate.Activity{State: 'S', CPU: 11}, livestate.Activity{State: 'S', CPU: 20}, livestate.Activity{State: 'D', CPU: 30})
+	keepRunning(m, last)
+	if got := fmt.Sprint(m.Names, m.Stacks[0].Thread, m.Activity); got != "[t2] 2 [{83 11ns}]" {
+		t.Errorf("second sample: %s", got)
+	}
+}
+
+// A report says of each thread what it was doing.
+func TestThreadStates(t *testing.T) {
+	pid := fmt.Sprint(parked(t).Process.Pid)
+	status, out, errs := liveUntil(t, context.Background(), "--color=never", pid)
+	if status > exitIncomplete || !regexp.MustCompile(`(?m)^Thread.*, (sleeping|running), \d+\.\d\d s of CPU$`).MatchString(out) {
+		t.Errorf("status %d, %s%s", status, out, errs)
+	}
+}
+
 func TestLiveModes(t *testing.T) {
 	for args, want := range map[string]string{
 		"--for 1s 1":                 "--for is for sampling",
+		"--on-cpu 1":                 "--on-cpu is for sampling",
 		"--every 1us 1":              "1ms or more",
 		"--every 1s --for -1s 1":     "0 or more",
 		"--every 1s --format json 1": "printed as text",

@@ -58,19 +58,20 @@ func (l liveSubject) Describe() report.Dump {
 // Moment returns a snapshot, so that the process runs on while the report is made; or, with hold, the stopped
 // process itself.
 func (l liveSubject) Moment() (Moment, error) {
+	did := l.Activity() // a stopped thread's state says only that
 	if !l.hold {
 		s, err := l.Snapshot()
 		if err != nil {
 			return Moment{}, err
 		}
-		return Moment{s, s.Pause, func() []report.Warning { return late(s) }}, nil
+		return Moment{s, did, s.Pause, func() []report.Warning { return late(s) }}, nil
 	}
 	begin := time.Now()
 	if err := l.StopAll(); err != nil {
 		return Moment{}, err
 	}
 	pause := func() time.Duration { return time.Since(begin) }
-	return Moment{l, pause, func() []report.Warning { _ = l.ResumeAll(); return nil }}, nil
+	return Moment{l, did, pause, func() []report.Warning { _ = l.ResumeAll(); return nil }}, nil
 }
 
 // late warns about data in a report that is newer than its snapshot.

@@ -106,9 +106,11 @@ type Listing interface {
 
 // A Moment is a process that does not change until it is released.
 type Moment struct {
-	State   State
-	pause   func() time.Duration
-	release func() []report.Warning
+	State State
+	// Activity is what each thread of a running process did just before; nil for others.
+	Activity map[unwind.ThreadID]livestate.Activity
+	pause    func() time.Duration
+	release  func() []report.Warning
 }
 
 // Pause returns how long a running process was stopped for the Moment; 0 for others.

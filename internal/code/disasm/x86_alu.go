@@ -71,3 +71,20 @@ func (i *Inst) x86UpToEqual() bool {
 func DecodeInto(in *Inst, a *arch.Arch, code []byte, pc uint64) error {
 	return decodeInto(in, a, code, pc)
 }
+
+// KeepsMemory reports whether an instruction writes back to memory what it read there: or,
+// xor, add and sub of zero, with which compilers touch each page of a stack
+// (-fstack-clash-protection).
+func (i *Inst) KeepsMemory() bool {
+	if i.arch == nil || i.arch.Family != arch.FamilyX86 || i.x86.opmap != mapOne || !i.x86.legacy || i.nmem == 0 || i.Imm != 0 {
+		return false
+	}
+	switch i.x86.op {
+	case 0x80, 0x81, 0x83:
+		switch i.x86.modrm >> 3 & 7 {
+		case 0, 1, 5, 6:
+			return true
+		}
+	}
+	return false
+}

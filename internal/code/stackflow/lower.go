@@ -207,6 +207,9 @@ func (m *machine) lowerStore(o *op, in *disasm.Inst) {
 // lowerOther translates instructions without a kind of their own.
 func (m *machine) lowerOther(o *op, in *disasm.Inst) {
 	if mem := in.Mem(); mem != nil && mem.Write {
+		if in.KeepsMemory() {
+			return
+		}
 		m.lowerStore(o, in)
 		o.src, o.src2, o.list = arch.NoReg, arch.NoReg, 0
 		return

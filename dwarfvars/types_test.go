@@ -686,7 +686,7 @@ func TestTypeVariants(t *testing.T) {
 		{"\x01\x7e\x01", minusOne - 1, true, true}, {"\x01\x7e\x01", minusOne - 2, true, false}, {"\x01\x7e\x01", 1, true, true}, {"\x01\x7e\x01", 2, true, false},
 		{"\x01\x00\x7f", 3, true, false}, {"\x01\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01\x05", 3, false, false},
 		{"\x01\x01\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01", most, false, true},
-		{"\x00", 0, false, false}, {"\x01\x00", 0, false, false}, {"\x02\x00\x09", 3, false, false},
+		{"\x00", 0, false, false}, {"\x01\x00", 0, false, false}, {"\x02\x00\x00", 0, false, false},
 	} {
 		alternative := die(dwarf.TagVariant, handAttr{dwarf.AttrDiscrValue, 200})
 		if c.list != "" {
@@ -968,10 +968,11 @@ func TestTypesWithSignatures(t *testing.T) {
 		return map[string][]byte{".debug_info": definedIn(dwarf.LangC99, base("int", types.EncSigned, 4))[".debug_info"], ".debug_types": unitOf(sig, size), ".debug_abbrev": abbrev}
 	}
 	libs := &handTypeFiles{files: map[*libstate.Library]*image.Image{}}
-	libs.add(t, file(8, 16))
+	libs.add(t, file(1, 16))
+	libs.add(t, file(0, 32))
 	libs.add(t, file(7, 24))
 	one, other := die(dwarf.TagStructureType, signature(7)), die(dwarf.TagStructureType, signature(9))
-	third, none := die(dwarf.TagStructureType, signature(8)), die(dwarf.TagStructureType, signature(0))
+	third, none := die(dwarf.TagStructureType, signature(1)), named(dwarf.TagStructureType, "none", handAttr{dwarf.AttrDeclaration, true})
 	u := unit(t, binary.LittleEndian, 8, dwarf.LangCPlus14, one, other, third, none)
 	set := types.NewSet(arch.AMD64, libs)
 	for _, c := range []struct {

@@ -48,7 +48,7 @@ func (set *Set) Complete(t *Type) (*Type, bool) {
 func (set *Set) inOwnFile(own *dwarf.Unit, name string) (found dwarf.DIE) {
 	left := uint64(MaxSearch)
 	own.Data.Units(func(u *dwarf.Unit) bool {
-		if u.Off == own.Off && u.Sec == own.Sec || u.Type == dwarf.UnitSkeleton {
+		if u.Off == own.Off && u.Sec == own.Sec {
 			return true
 		}
 		if u.End-u.Off > left {
@@ -105,7 +105,7 @@ func (set *Set) inOtherFiles(t *Type) (found dwarf.DIE) {
 func (set *Set) inFile(d *dwarf.Data, t *Type, full string, yield func(dwarf.DIE) bool) bool {
 	on := true
 	d.Units(func(u *dwarf.Unit) bool {
-		if u.Type == dwarf.UnitSkeleton || !sameTypeNames(u.Language, t.Language) {
+		if !sameTypeNames(u.Language, t.Language) {
 			return true
 		}
 		if _, known := set.names.Load(u); !known && set.foreign.Add(int64(u.End-u.Off)) > maxForeign {
@@ -169,9 +169,8 @@ func (set *Set) findTypes(u *dwarf.Unit) map[string]dwarf.DIE {
 	var e dwarf.Entry
 	c := u.Cursor(u.Root())
 	var prefix []string // by depth: what is in front of names there
-	for len(names) < maxTypeNames && c.Next(&e) && c.Level() >= 0 {
+	for len(names) < maxTypeNames && c.Next(&e) && c.Level() > 0 {
 		if e.Depth > maxScopeDepth {
-			c.SkipChildren()
 			continue
 		}
 		switch e.Tag {

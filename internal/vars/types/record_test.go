@@ -237,6 +237,9 @@ func TestRecords(t *testing.T) {
 			}
 		}
 	}
+	if in := set.Of(db.Type(inner)); in.Elem.Valid() || in.Class.Valid() {
+		t.Error("a struct refers to a type")
+	}
 	if n := set.Of(db.Type(declaredArray)).Whole(); n != 36 {
 		t.Errorf("an array of declarations has %d bytes", n)
 	}

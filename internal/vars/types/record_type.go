@@ -85,12 +85,9 @@ func (set *Set) readRecord(ref Ref) *Type {
 		return t
 	}
 	t.Tag, t.ByteSize, t.full, t.Declared = tag, rec.Size, rec.Name, rec.Forward
-	t.BareName = t.full
+	t.BareName, t.Encoding = t.full, recordEncodings[rec.Base]
 	if !IsC(t.Language) {
 		t.BareName = lastComponent(t.full)
-	}
-	if rec.Kind == pdb.TypeBase {
-		t.Encoding = recordEncodings[rec.Base]
 	}
 	if rec.Elem != 0 {
 		t.Elem = ref.DB.Type(rec.Elem)
@@ -112,7 +109,7 @@ func (set *Set) readRecord(ref Ref) *Type {
 func (db *Database) plain(id *pdb.TypeID) (rec pdb.Type, ok bool) {
 	for range MaxChain {
 		rec, ok = db.File.Type(*id)
-		if !ok || rec.Kind != pdb.TypeModifier || rec.Quals != 0 {
+		if rec.Kind != pdb.TypeModifier || rec.Quals != 0 {
 			return rec, ok
 		}
 		*id = rec.Elem
@@ -160,7 +157,6 @@ func lastComponent(name string) string {
 		case ':':
 			if depth == 0 && strings.HasPrefix(name[i:], "::") {
 				last = i + 2
-				i++
 			}
 		}
 	}
@@ -174,17 +170,10 @@ func constantOf(n uint64) dwarf.Value { return dwarf.Value{Form: dwarf.FormUdata
 func (m *Members) readRecords(t *Type) {
 	db := t.Ref.DB
 	id := pdb.TypeID(t.Ref.Off)
-	rec, ok := db.plain(&id)
-	if !ok {
-		return
-	}
-	if rec.Forward {
-		// Types of members and of what is pointed to are declarations as a rule.
-		def, _ := db.File.Definition(id)
-		if rec, ok = db.File.Type(def); !ok || rec.Forward {
-			return
-		}
-	}
+	db.plain(&id)
+	// Types of members and of what is pointed to are declarations as a rule.
+	def, _ := db.File.Definition(id) // 0, which is void, if there is none
+	rec, _ := db.File.Type(def)
 	switch rec.Kind {
 	case pdb.TypeArray:
 		n := uint64(0)
@@ -212,16 +201,12 @@ func (m *Members) readRecords(t *Type) {
 // size returns the size of a type in bytes; 0 if it is not known.
 func (db *Database) size(id pdb.TypeID) uint64 {
 	for range MaxChain {
-		rec, ok := db.plain(&id)
+		rec, _ := db.plain(&id)
 		switch {
-		case !ok:
-			return 0
 		case rec.Kind == pdb.TypeModifier || rec.Kind == pdb.TypeAlias || rec.Kind == pdb.TypeEnum:
 			id = rec.Elem
 		case rec.Forward:
-			if id, ok = db.File.Definition(id); !ok {
-				return 0
-			}
+			id, _ = db.File.Definition(id) // 0, which is void, if there is none
 		default:
 			return rec.Size
 		}
@@ -270,7 +255,7 @@ func (set *Set) defined(t *Type) (*Type, bool) {
 		return set.Of(ref), ref.Valid()
 	}
 	var ref Ref
-	if id, ok := t.Ref.DB.File.Definition(pdb.TypeID(t.Ref.Off)); ok && id != pdb.TypeID(t.Ref.Off) {
+	if id, ok := t.Ref.DB.File.Definition(pdb.TypeID(t.Ref.Off)); ok {
 		ref = t.Ref.DB.Type(id)
 	}
 	set.completed.Store(t.Ref, ref)

@@ -185,7 +185,7 @@ func (set *Set) readType(d dwarf.DIE) *Type {
 		}
 		t.sig, t.Declared = signature.U, true // in another file
 	}
-	if spec.Present() && t.BareName == "" {
+	if t.BareName == "" {
 		if to, err := d.Unit.Ref(&spec); err == nil {
 			v := to.Unit.Value(to.Off, dwarf.AttrName)
 			t.BareName = to.Unit.Text(&v)

@@ -71,7 +71,6 @@ func readVariantPart(u *dwarf.Unit, off uint64, t *Type) (p VariantPart) {
 			if e.Off == at.Off {
 				p.Discr = f
 			}
-			c.SkipChildren()
 		case dwarf.TagVariant:
 			p.Variants = append(p.Variants, readVariant(u, &c, &e, t))
 		default:

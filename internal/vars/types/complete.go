@@ -70,7 +70,7 @@ func (set *Set) inOtherFiles(t *Type) (found dwarf.DIE) {
 	unnamed := strings.Contains(full, "(anonymous namespace)") // is its own file's only
 	for _, lib := range set.libs.All() {
 		im := set.libs.File(lib)
-		if !im.HasDWARF() || im.Unfetched() {
+		if !im.HasDWARF() { // to ask for it would fetch it
 			continue
 		}
 		d := im.DWARF()
@@ -134,9 +134,6 @@ func sameTypeNames(a, b dwarf.Language) bool {
 // the same names at the same places.
 func (set *Set) alike(a, b *Type) bool {
 	x, y := a.Members(), b.Members()
-	if a.Ref == b.Ref {
-		return true
-	}
 	return a.ByteSize == b.ByteSize && a.Tag == b.Tag && slices.EqualFunc(x.Fields, y.Fields, func(f, g Field) bool {
 		return f.Name == g.Name && f.Off == g.Off && f.BitOff == g.BitOff && f.Bits == g.Bits
 	}) && slices.Equal(x.Enums, y.Enums)

@@ -14,6 +14,7 @@ type rawUnit struct {
 	lang dwarf.Language
 	name byte // 0 for none
 	fill int  // bytes behind it
+	own  bool // in the section of type units
 }
 
 // size is that of the unit, in bytes.
@@ -21,6 +22,9 @@ func (u rawUnit) size() int {
 	n := 15 + u.fill
 	if u.name != 0 {
 		n += 3
+	}
+	if u.own {
+		n += 12
 	}
 	return n
 }
@@ -30,41 +34,51 @@ func rawData(units ...rawUnit) *dwarf.Data {
 	sections := map[string][]byte{".debug_abbrev": {1, byte(dwarf.TagCompileUnit), 1, byte(dwarf.AttrLanguage), byte(dwarf.FormData2), 0, 0,
 		2, byte(dwarf.TagPartialUnit), 1, byte(dwarf.AttrLanguage), byte(dwarf.FormData2), 0, 0, 3, byte(dwarf.TagTypeUnit), 1, byte(dwarf.AttrLanguage), byte(dwarf.FormData2), 0, 0,
 		4, byte(dwarf.TagStructureType), 0, byte(dwarf.AttrName), byte(dwarf.FormString), 0, 0, 0}}
-	var info []byte
 	for _, u := range units {
+		section := ".debug_info"
+		if u.own {
+			section = ".debug_types"
+		}
+		info := sections[section]
 		code := map[dwarf.Tag]byte{dwarf.TagCompileUnit: 1, dwarf.TagPartialUnit: 2, dwarf.TagTypeUnit: 3}[u.root]
 		info = binary.LittleEndian.AppendUint32(info, uint32(u.size()-4))
-		info = append(info, 4, 0, 0, 0, 0, 0, 8, code, byte(u.lang), byte(u.lang>>8))
+		info = append(info, 4, 0, 0, 0, 0, 0, 8)
+		if u.own {
+			info = append(info, make([]byte, 12)...) // signature, and where the type is
+		}
+		info = append(info, code, byte(u.lang), byte(u.lang>>8))
 		if u.name != 0 {
 			info = append(info, 4, u.name, 0)
 		}
-		info = append(info, make([]byte, u.fill+1)...)
+		sections[section] = append(info, make([]byte, u.fill+1)...)
 	}
-	sections[".debug_info"] = info
 	return dwarf.New(dwarf.SourceFunc(func(name string) ([]byte, error) { return sections[name], nil }), binary.LittleEndian)
 }
 
 // TestSearch goes through the units of files up to the limits, and one byte further.
 func TestSearch(t *testing.T) {
 	const c, rust = dwarf.LangC99, dwarf.LangRust
-	cu := rawUnit{dwarf.TagCompileUnit, c, 'a', 0}
-	filler := rawUnit{dwarf.TagCompileUnit, c, 0, 0}
+	cu := rawUnit{dwarf.TagCompileUnit, c, 'a', 0, false}
+	filler := rawUnit{dwarf.TagCompileUnit, c, 0, 0, false}
 	filler.fill = MaxSearch - cu.size() - filler.size()
-	larger := filler
+	larger, whole := filler, filler
 	larger.fill++
+	whole.fill += cu.size() + 1
 	for _, s := range []struct {
 		name string
 		rest []rawUnit
 		want bool
 	}{
 		{"next", []rawUnit{cu}, true},
-		{"nowhere", []rawUnit{{dwarf.TagCompileUnit, c, 'b', 0}}, false},
-		{"of a partial unit", []rawUnit{{dwarf.TagPartialUnit, c, 'a', 0}}, true},
-		{"of a type unit", []rawUnit{{dwarf.TagTypeUnit, c, 'a', 0}}, true},
+		{"nowhere", []rawUnit{{dwarf.TagCompileUnit, c, 'b', 0, false}}, false},
+		{"of a partial unit", []rawUnit{{dwarf.TagPartialUnit, c, 'a', 0, false}}, true},
+		{"of a type unit", []rawUnit{{dwarf.TagTypeUnit, c, 'a', 0, false}}, true},
+		{"of another section, at the same place", []rawUnit{{dwarf.TagTypeUnit, c, 'a', 0, true}}, true},
 		{"at the limit", []rawUnit{filler, cu}, true},
 		{"beyond the limit", []rawUnit{larger, cu}, false},
+		{"behind a unit beyond the limit", []rawUnit{whole, cu}, false},
 	} {
-		data := rawData(append([]rawUnit{{dwarf.TagCompileUnit, c, 0, 100}}, s.rest...)...)
+		data := rawData(append([]rawUnit{{dwarf.TagCompileUnit, c, 0, 100, false}}, s.rest...)...)
 		own, err := data.UnitAt(dwarf.SecInfo, 0)
 		if err != nil {
 			t.Fatal(err)
@@ -75,7 +89,7 @@ func TestSearch(t *testing.T) {
 	}
 
 	typ := &Type{Tag: dwarf.TagStructureType, BareName: "a", Language: c}
-	another := rawUnit{dwarf.TagCompileUnit, rust, 'a', 0}
+	another := rawUnit{dwarf.TagCompileUnit, rust, 'a', 0, false}
 	for _, s := range []struct {
 		name  string
 		units []rawUnit

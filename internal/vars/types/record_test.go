@@ -179,7 +179,7 @@ func TestRecords(t *testing.T) {
 		{array(alias, 8), "number [2] 1 8", ""}, {array(enum, 8), "colour [4] 1 8", ""}, {declaredArray, "ns::later [3] 1 36", ""}, {array(missing, 8), "ns::missing [0] 1 8", ""}, {array(0x9999, 8), "0x9999 [0] 1 8", ""},
 		{array(aliases, 8), "again [2] 1 8", ""}, {array(h.add(0x150a, aliases, "more"), 8), "more [0] 1 8", ""},
 		{vector, "float __attribute__ ((vector_size(4))) 1 16 vector", ""}, {alias, "number 22 0", ""}, {enum, "colour 4 2", "five=5, less=-1"}, {union, "either 23 4", "u@0"},
-		{inner, "ns::inner 19 8", "x@0, y@4"},
+		{inner, "ns::inner 19 8", "x@0, y@4"}, {modifier(inner, 4), "ns::inner 19 8", "x@0, y@4"},
 		{class, "ns::box<a::b> 2 24", "@8 base, @16 base virtual {16 2 false}, __vfptr@0, shared@0 static, flags@5:5@43, low@4:3@37, last@20"},
 		{itanium, "v 19 8", "@0 base virtual {0 4 true}"},
 		{declared, "ns::later 19 0 declared", "z@8"}, {later, "ns::later 19 12", "z@8"}, {missing, "ns::missing 19 0 declared", ""},

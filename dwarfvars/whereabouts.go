@@ -66,6 +66,17 @@ func (f *frameWhere) InMemory(pc, addr arch.Address, size int) []where.Held {
 	return out
 }
 
+// Pointers implements where.Frame.
+func (f *frameWhere) Pointers(pc arch.Address) []where.Held {
+	var out []where.Held
+	(*Activation)(f).each(pc, func(s *Scope, v *LocalVar, _ *op.Location, t *types.Type) {
+		if t.Strip().Pointer() {
+			out = append(out, held(s, v, "", t))
+		}
+	})
+	return out
+}
+
 // Object implements where.Frame.
 func (f *frameWhere) Object(pc, addr arch.Address) (h where.Held, low, high arch.Address, ok bool) {
 	a := (*Activation)(f)

@@ -214,6 +214,31 @@ func TestCallsPreserve(t *testing.T) {
 	}
 }
 
+// TestPointers: the pointers in scope, wherever they are.
+func TestPointers(t *testing.T) {
+	integer := base("int", types.EncSigned, 4)
+	pointer := pointerTo(integer)
+	fn := named(dwarf.TagSubprogram, "f").with(
+		located(param("number"), integer, ops(op.Reg0)),
+		located(param("passed"), pointer, ops(op.Reg0)),
+		located(local("optimised out"), pointer, []byte{}),
+		lexical(0x10, 0x20).with(located(local("inner"), pointer, ops(op.Reg0+1))),
+	)
+	u := unit(t, binary.LittleEndian, 8, dwarf.LangC99, integer, pointer, fn)
+	p := newHand(arch.AMD64, 8)
+	a := handActivation(p, p.walk(t), 0, fn.in(u))
+	defer a.Close()
+	for pc, want := range map[uint64]string{0x8: "passed optimised out", 0x18: "passed inner optimised out", 0x20: "passed optimised out"} {
+		var names []string
+		for _, h := range where.FrameOf(a).Pointers(pc) {
+			names = append(names, h.Name())
+		}
+		if got := strings.Join(names, " "); got != want {
+			t.Errorf("%#x: %s, want %s", pc, got, want)
+		}
+	}
+}
+
 // TestGlobals finds the variables of a unit that have an address of their own.
 func TestGlobals(t *testing.T) {
 	const bias = 0x1000

@@ -49,7 +49,7 @@ func (b *builder) build() {
 	cycle := b.collapse()
 	// If main itself crashes there is only one function, and its name is enough if the walk reached the start
 	// of the program.
-	if whole := b.started || b.thread.End == report.EndBottom; named == 0 || named == 1 && !whole {
+	if whole := b.started || b.thread.End == report.EndBottom; named == 0 || named == 1 && !whole && !b.guarded(from) {
 		b.weak(from)
 		return
 	}
@@ -77,6 +77,15 @@ func (b *builder) build() {
 	}
 	b.first = b.sig.Frames[:b.sig.Top]
 }
+
+// guarded reports whether the frame below the machinery is a function with a name that found its own frame
+// overwritten. It is to blame, whatever is left of the stack below it.
+func (b *builder) guarded(from int) bool {
+	return stackGuards[b.sig.Via] && b.kept[0].named && b.kept[0].frame == from
+}
+
+// stackGuards are the functions that compilers call from a function whose stack guard changed.
+var stackGuards = map[string]bool{"__stack_chk_fail": true, "__stack_chk_fail_local": true}
 
 func (b *builder) decide(i int, action, why string) {
 	name := b.name(i)

@@ -20,6 +20,10 @@ type Frame interface {
 	// InMemory lists the variables that live in size bytes of memory at addr, at the
 	// instruction pc of the function, the innermost first.
 	InMemory(pc, addr arch.Address, size int) []Held
+	// Pointers lists the variables that are pointers and in scope at the instruction pc of
+	// the function, those of the innermost inlined call first, also if their values are
+	// nowhere.
+	Pointers(pc arch.Address) []Held
 	// Object is the whole variable that holds the address addr at the instruction pc, and
 	// where it begins and ends; false where there is none.
 	Object(pc, addr arch.Address) (h Held, low, high arch.Address, ok bool)

@@ -135,6 +135,10 @@ func (w *witness) follow(v *provenance.Value, addr uint64, base arch.Reg, disp i
 			return w.indexed(from, v.At, v.Base, v.Index, v.Scale, disp+v.K, size, depth+1)
 		}
 	}
+	if at, exact, ok := w.eval.Value(v, 0); ok && exact && n.text == "" { // an argument that was passed in memory
+		n, _ = variable(w.vars.InMemory(addr, at+uint64(disp), size), addr)
+		return n
+	}
 	return named{}
 }
 

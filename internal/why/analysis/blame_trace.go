@@ -31,14 +31,14 @@ type suspect struct {
 
 // blamed finds out which value was bad and where it came from; nil if that is not known.
 func (in *inspection) blamed(inst *disasm.Inst, regs *arch.RegSet, why *reason.Reason) *report.Blame {
-	if len(in.diedStack) == 0 || !why.HasAddr || why.Kind == report.CrashStackOverflow {
+	if len(in.diedStack) == 0 || !why.HasAddr && why.Kind != report.CrashDivZero || why.Kind == report.CrashStackOverflow {
 		return nil
 	}
 	t := &tracer{in: in, out: report.Blame{Confidence: report.Certain}}
 	defer t.close()
 	s, ok := t.suspect(inst, regs, why)
 	if !ok {
-		return nil
+		return t.folded(inst, why)
 	}
 	b := t.trace(s)
 	if b != nil {
@@ -82,6 +82,9 @@ func (t *tracer) suspect(inst *disasm.Inst, regs *arch.RegSet, why *reason.Reaso
 	}
 	if why.Access == report.AccessExecute {
 		return t.jumpedTo(inst, why.Addr)
+	}
+	if why.Kind == report.CrashDivZero {
+		return t.divisor(inst, regs)
 	}
 	m, ok := operand(inst, regs, why.Addr, t.in.arch)
 	if !ok {
@@ -380,6 +383,9 @@ func (t *tracer) read(w *witness, v *provenance.Value, value uint64) {
 	if s.Name = n.text; n.global {
 		s.Role = "global"
 	}
+	if k := len(t.out.Steps); k > 0 && n.held != nil && t.out.Steps[k-1].Name == n.text && t.out.Steps[k-1].Physical == w.number {
+		return // the variable is told, and lies in memory
+	}
 	if n.text == "" {
 		if w.vars != nil && v.Base == arch.NoReg {
 			return
@@ -414,6 +420,9 @@ func (t *tracer) returned(w *witness, v *provenance.Value) {
 		}
 	}
 	t.doubt(report.Likely)
+	if n := w.pointerIn(s.Name, v); n.text != "" {
+		s.Kind, s.Name = report.BlameRead, n.text
+	}
 	t.add(s)
 }
 

@@ -14,7 +14,7 @@ func blameNote(b *report.Blame) string {
 	if s.Kind != report.BlameVariable {
 		return ""
 	}
-	return "from " + s.Name + " (" + roleOf(s) + ")"
+	return "from " + sourceWords(s.Name) + " (" + roleOf(s) + ")"
 }
 
 func roleOf(s *report.BlameStep) string {
@@ -30,30 +30,37 @@ func roleOf(s *report.BlameStep) string {
 }
 
 // blameText describes the whole trace: "p->next where p = 0x0, local of list_pop at list.c:41; read from
-// q->first at list.c:40".
-func blameText(b *report.Blame) string {
+// q->first at list.c:40". kind is the crash's.
+func blameText(b *report.Blame, kind string) string {
 	steps := b.Steps
 	var head string
 	who := b.Register
 	switch steps[0].Kind {
 	case report.BlameVariable:
-		who = steps[0].Name
+		who = sourceWords(steps[0].Name)
 	case report.BlameRead:
 		if !strings.HasPrefix(steps[0].Name, "[") {
-			who = tableWords(steps[0].Name)
+			who = sourceWords(steps[0].Name)
 		}
 	}
 	if who == "" {
 		who = "the target"
+		if kind == report.CrashDivZero {
+			who = "the divisor"
+		}
 	}
 	if b.Expression != "" {
-		head = tableWords(b.Expression) + " where "
+		head = sourceWords(b.Expression) + " where "
 	}
 	value := b.Value
 	if steps[0].Value != nil && who != b.Register {
 		value = *steps[0].Value
 	}
-	head += fmt.Sprintf("%s = %#x", who, uint64(value))
+	if kind == report.CrashDivZero && value == 0 {
+		head += who + " = 0" // a number
+	} else {
+		head += fmt.Sprintf("%s = %#x", who, uint64(value))
+	}
 	if steps[0].Kind == report.BlameVariable {
 		head += ", " + roleOf(&steps[0]) + atSource(&steps[0])
 		steps = steps[1:]
@@ -82,7 +89,7 @@ func blameStep(b *report.Blame, s *report.BlameStep) string {
 		if s.Role == "global" {
 			text += "the global "
 		}
-		return text + tableWords(s.Name) + atSource(s)
+		return text + sourceWords(s.Name) + atSource(s)
 	case report.BlameSet:
 		return fmt.Sprintf("set to %#x%s", uint64(value), atSource(s))
 	case report.BlameReturned:
@@ -110,17 +117,23 @@ func blameStep(b *report.Blame, s *report.BlameStep) string {
 	case report.BlameOffset:
 		text := fmt.Sprintf("%s+%#x", s.Name, uint64(s.Offset))
 		if s.Expression != "" {
-			text = "the address of " + tableWords(s.Expression)
+			text = "the address of " + sourceWords(s.Expression)
 		}
-		return fmt.Sprintf("%s where %s = %#x%s", text, tableWords(s.Name), uint64(value), atSource(s))
+		return fmt.Sprintf("%s where %s = %#x%s", text, sourceWords(s.Name), uint64(value), atSource(s))
 	case report.BlameNeverSet:
 		return s.Name + " was never set"
 	}
 	return s.Name + ", " + roleOf(s) + atSource(s)
 }
 
-// tableWords translates the hidden member of C++ objects with virtual functions: "the vtable pointer of p".
-func tableWords(name string) string {
+// sourceWords translates the members that the source does not name: the one of C++ objects with virtual functions,
+// "the vtable pointer of p", and the pointers of std::unique_ptr and std::shared_ptr, which are called like these.
+func sourceWords(name string) string {
+	for _, inner := range smartPointers {
+		if object, rest, ok := strings.Cut(name, inner); ok && (rest == "" || strings.HasPrefix(rest, "->")) {
+			return sourceWords(object + rest)
+		}
+	}
 	for _, sep := range [...]string{"->_vptr", "._vptr"} {
 		object, rest, ok := strings.Cut(name, sep)
 		switch i := strings.IndexByte(rest, '['); {
@@ -135,6 +148,9 @@ func tableWords(name string) string {
 	}
 	return name
 }
+
+// smartPointers are the paths to the pointers in libstdc++'s smart pointers, the longer first.
+var smartPointers = []string{"._M_t._M_t._M_head_impl", "._M_t._M_head_impl", "._M_ptr"}
 
 // atSource is " at list.c:41", or " at" the address if the line is not known.
 func atSource(s *report.BlameStep) string {

@@ -60,10 +60,10 @@ func (in *inspection) crash(r *report.Report) {
 		c.Blame = in.blamed(&inst, &ci.Regs, &why)
 	}
 	if c.Blame != nil {
-		if c.Instruction != nil {
+		if c.Instruction != nil && len(c.Instruction.Registers) > 0 {
 			c.Instruction.Note = blameNote(c.Blame)
 		}
-		c.Causes = append([]report.Cause{{Text: blameText(c.Blame), Confidence: c.Blame.Confidence}}, c.Causes...)
+		c.Causes = append([]report.Cause{{Text: blameText(c.Blame, c.Kind), Confidence: c.Blame.Confidence}}, c.Causes...)
 	}
 }
 

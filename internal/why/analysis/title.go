@@ -195,9 +195,9 @@ func passedAs(b *report.Blame) string {
 		case s.Physical > 1 || strings.HasPrefix(s.Name, "["):
 			return ""
 		case s.Kind == report.BlameOffset && s.Expression != "":
-			return tableWords(s.Expression)
+			return sourceWords(s.Expression)
 		case (s.Kind == report.BlameRead || s.Kind == report.BlamePassed) && s.Name != "":
-			return tableWords(s.Name)
+			return sourceWords(s.Name)
 		case s.Kind != report.BlamePassed:
 			return ""
 		}

@@ -1,6 +1,9 @@
 package provenance
 
-import "github.com/corewalk/corewalk/unwind/arch"
+import (
+	"github.com/corewalk/corewalk/internal/code/disasm"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
 
 // A State is the state of a frame at one of its instructions.
 type State struct {
@@ -161,7 +164,7 @@ func extend(v *Value, val uint64) (uint64, bool) {
 	return val, !v.Signed || val>>(bits-1) == 0
 }
 
-// Operand returns the target of an indirect call or jump at an address.
+// Operand returns the target of an indirect call or jump at an address, or the divisor of a division.
 func (f *Func) Operand(addr uint64) *Value {
 	i, ok := f.index(addr)
 	if !ok {
@@ -182,7 +185,11 @@ func (f *Func) Operand(addr uint64) *Value {
 	if v := f.made[k]; v != nil {
 		return v
 	}
-	v := f.fromMemory(i, newValue(addr), m, f.arch.WordSize)
+	size := f.arch.WordSize
+	if in.Kind == disasm.Div {
+		size = int(in.Size)
+	}
+	v := f.fromMemory(i, newValue(addr), m, size)
 	f.made[k] = v
 	return v
 }

@@ -164,6 +164,16 @@ func TestOperand(t *testing.T) {
 			t.Errorf("%s: made at %#x", c.name, v.At)
 		}
 	}
+	for code, want := range map[string]string{ // divisors, after mov rbx,rdi
+		"f7 7b 08 # idiv dword ptr [rbx+8]":    "[rdi+8]4",
+		"48 f7 7b 08 # idiv qword ptr [rbx+8]": "[rdi+8]8",
+		"48 f7 fb # idiv rbx":                  "rdi",
+	} {
+		f := function(t, arch.AMD64, "48 89 fb # mov rbx,rdi\n"+code+"\nc3 # ret")
+		if got := text(f, f.Operand(base+3)); got != want {
+			t.Errorf("%s: %s, want %s", code, got, want)
+		}
+	}
 	f := function(t, arch.AMD64, `
 		ff 53 08 # call [rbx+8]
 		c3 # ret`)

@@ -250,6 +250,26 @@ NOINLINE static long way_write(struct device *d) {
 	return 0;
 }
 
+// q->length is the divisor, 0.
+NOINLINE static long way_divide(struct queue *q) { return (long)((unsigned long)sink / (unsigned long)q->length); }
+
+// empty is null, which the compiler knows: only it points to a structure as long.
+struct large {
+	long filler[20];
+	long last;
+};
+NOINLINE static long way_folded(struct queue *q) {
+	struct large *empty = NULL;
+	return empty->last + q->length;
+}
+
+// One of two null pointers, of which the code does not tell which.
+NOINLINE static long way_folded_two(struct queue *q) {
+	struct large *empty = NULL, *other = NULL;
+	sink = (long)other;
+	return empty->last + q->length;
+}
+
 static const struct ops ops;
 
 int main(int argc, char **argv) {
@@ -295,5 +315,11 @@ int main(int argc, char **argv) {
 	if (IS(switch)) return way_switch(&queue);
 	if (IS(either)) return way_either(&queue);
 	if (IS(write)) return way_write(&d);
+	if (IS(divide)) {
+		queue.length = 0;
+		return way_divide(&queue);
+	}
+	if (IS(folded)) return way_folded(&queue);
+	if (IS(folded_two)) return way_folded_two(&queue);
 	return 0;
 }

@@ -1,7 +1,7 @@
 // Ways to use a bad object in C++.
 #include <cstdlib>
 #include <cstring>
-
+#include <memory>
 #ifdef __clang__
 #define NOINLINE __attribute__((noinline))
 #else
@@ -56,8 +56,17 @@ NOINLINE static long wayReference(Scene &scene) {
 	return v;
 }
 
+// A smart pointer that is empty.
+struct Leave {
+	void operator()(Shape *) const {}
+};
+struct Holder {
+	long filler;
+	std::unique_ptr<Shape, Leave> shape;
+};
+NOINLINE static long waySmart(Holder &holder) { return holder.shape->colour + sink; }
+
 static char squareMemory[2][sizeof(Square)];
-void *operator new(std::size_t, void *p) noexcept { return p; }
 
 int main(int argc, char **argv) {
 	Scene scene;
@@ -75,5 +84,8 @@ int main(int argc, char **argv) {
 	}
 	if (!std::strcmp(way, "reference"))
 		return wayReference(scene);
+	Holder holder;
+	if (!std::strcmp(way, "smart"))
+		return waySmart(holder);
 	return 0;
 }

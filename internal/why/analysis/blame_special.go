@@ -1,0 +1,112 @@
+package analysis
+
+import (
+	"strings"
+
+	"github.com/corewalk/corewalk/internal/code/disasm"
+	"github.com/corewalk/corewalk/internal/vars/where"
+	"github.com/corewalk/corewalk/internal/why/provenance"
+	"github.com/corewalk/corewalk/internal/why/reason"
+	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// divisor returns the operand by which an instruction divided, which was zero.
+func (t *tracer) divisor(inst *disasm.Inst, regs *arch.RegSet) (suspect, bool) {
+	const least = 4 // bytes: of smaller parts of registers the code does not tell enough
+	if inst.Kind != disasm.Div || inst.Size < least {
+		return suspect{}, false
+	}
+	if v, ok := regs.Get(inst.Src); inst.Src != arch.NoReg && (!ok || v != 0) {
+		return suspect{}, false
+	}
+	w := t.witness(0, nil)
+	if w == nil {
+		return suspect{}, false
+	}
+	return suspect{w: w, reg: inst.Src, v: w.code.Operand(w.state.PC)}, true
+}
+
+// folded names the null pointer of an access to a constant address near null: the compiler knew the pointer and
+// computed the address. The pointer is the only one in scope that points to a structure with such a member and that
+// holds nothing else; nil if there are several. That is a conclusion, not a trace, so it is never certain.
+func (t *tracer) folded(inst *disasm.Inst, why *reason.Reason) *report.Blame {
+	switch why.Kind {
+	case report.CrashNullRead, report.CrashNullWrite, report.CrashNullAccess:
+	default:
+		return nil
+	}
+	m := inst.Mem()
+	if m == nil || !constant(m) || why.AccessSize <= 0 || !why.AtInst {
+		return nil
+	}
+	w := t.witness(0, nil)
+	if w == nil || w.vars == nil {
+		return nil
+	}
+	use, n, sure := "", named{}, false
+	for _, h := range w.vars.Pointers(w.state.PC) {
+		one, ok := variable([]where.Held{h}, w.state.PC)
+		if !ok {
+			continue
+		}
+		value, known := w.vars.Number(one.held)
+		text, _, ok := one.typ.Follow(one.text, int64(why.Addr), uint64(why.AccessSize))
+		switch {
+		case known && value != 0, !ok, !strings.HasPrefix(text, one.text+"->"), text == use:
+			continue
+		case use != "":
+			return nil
+		}
+		use, n, sure = text, one, known
+	}
+	if use == "" {
+		return nil
+	}
+	t.out.Confidence = report.Possible
+	if sure {
+		t.out.Confidence = report.Likely
+	}
+	t.out.Expression = use
+	t.add(t.variable(w, n, w.state.PC))
+	return &t.out
+}
+
+// constant reports whether an operand is a constant address.
+func constant(m *disasm.MemOperand) bool {
+	return m.Base == arch.NoReg && m.Index == arch.NoReg && m.Segment == arch.NoReg && m.BitIndex == arch.NoReg && !m.RIPRelative && !m.Opaque && !m.Vector
+}
+
+// pointerIn names the smart pointer whose operator a call, which returned v, called; nothing for another function.
+// The pointer must still hold nothing, as the value returned.
+func (w *witness) pointerIn(function string, v *provenance.Value) named {
+	class, method, _ := cutLast(function, "::")
+	if !strings.HasPrefix(class, "std::") || method != "operator->" && method != "operator*" && method != "get" ||
+		!strings.Contains(class, "unique_ptr<") && !strings.Contains(class, "shared_ptr") || w.vars == nil || len(w.abi.Args) == 0 {
+		return named{}
+	}
+	reg := w.abi.Args[0]
+	object := w.code.Before(v.At, provenance.Reg(reg))
+	at, _, ok := w.eval.Value(object, 0)
+	if held, read := w.in.readInt(at, w.in.arch.WordSize); !ok || !read || held != 0 {
+		return named{}
+	}
+	n := w.follow(object, v.At, reg, 0, w.in.arch.WordSize, 0)
+	if n.text == "" {
+		n, _ = variable(w.vars.InMemory(v.At, at, w.in.arch.WordSize), v.At)
+	}
+	for _, inner := range smartPointers {
+		if strings.HasSuffix(n.text, inner) {
+			return n
+		}
+	}
+	return named{}
+}
+
+// cutLast cuts s around the last sep.
+func cutLast(s, sep string) (before, after string, ok bool) {
+	if i := strings.LastIndex(s, sep); i >= 0 {
+		return s[:i], s[i+len(sep):], true
+	}
+	return s, "", false
+}

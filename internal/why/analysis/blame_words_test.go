@@ -1,0 +1,53 @@
+package analysis
+
+import (
+	"testing"
+
+	"github.com/corewalk/corewalk/report"
+)
+
+// TestSourceWords: what the source does not name has the words that a person would use.
+func TestSourceWords(t *testing.T) {
+	for name, want := range map[string]string{
+		"p->next":                              "p->next",
+		"p->_vptr.Shape":                       "the vtable pointer of p",
+		"s._vptr":                              "the vtable pointer of s",
+		"p->_vptr.Shape[2]":                    "entry 2 of the vtable of p",
+		"*p->_vptr.Shape":                      "entry 0 of the vtable of p",
+		"h.w._M_t._M_t._M_head_impl->b":        "h.w->b",
+		"p._M_ptr":                             "p",
+		"p._M_ptr->_vptr.Shape":                "the vtable pointer of p",
+		"a._M_t._M_t._M_head_impl->b._M_ptr":   "a->b",
+		"this->_M_t._M_head_impl":              "this->_M_t._M_head_impl",
+		"p._M_ptrs":                            "p._M_ptrs",
+		"h.w._M_t._M_t._M_head_impl.filler":    "h.w._M_t._M_t._M_head_impl.filler",
+		"h.list._M_impl._M_start._M_ptr._size": "h.list._M_impl._M_start._M_ptr._size",
+	} {
+		if got := sourceWords(name); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+}
+
+// TestBlameTextOfDivision: a divisor is a number, a null pointer is an address.
+func TestBlameTextOfDivision(t *testing.T) {
+	source := report.Source{File: "/src/avg.c", Line: 4}
+	variable := report.BlameStep{Kind: report.BlameVariable, Name: "count", Role: "argument", Function: "avg", Source: source}
+	read := report.BlameStep{Kind: report.BlameRead, Name: "s->n", Function: "avg", Source: source}
+	memory := report.BlameStep{Kind: report.BlameRead, Name: "[rdi]", Function: "avg", Source: source}
+	for _, c := range []struct {
+		step report.BlameStep
+		kind string
+		want string
+	}{
+		{variable, report.CrashDivZero, "count = 0, argument of avg at avg.c:4"},
+		{read, report.CrashDivZero, "s->n = 0, read by avg at avg.c:4"},
+		{memory, report.CrashDivZero, "the divisor = 0; read from [rdi] at avg.c:4"},
+		{variable, report.CrashNullRead, "count = 0x0, argument of avg at avg.c:4"},
+		{memory, report.CrashNullCall, "the target = 0x0; read from [rdi] at avg.c:4"},
+	} {
+		if got := blameText(&report.Blame{Steps: []report.BlameStep{c.step}}, c.kind); got != c.want {
+			t.Errorf("%s, want %s", got, c.want)
+		}
+	}
+}

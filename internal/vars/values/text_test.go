@@ -251,7 +251,7 @@ func TestCopyBits(t *testing.T) {
 		big         bool
 		want        string
 	}{
-		{0, 0, 16, false, "a55aff"}, {8, 8, 8, false, "ff5aff"}, {8, 0, 8, true, "ffa5ff"}, {4, 0, 4, false, "5fffff"}, {0, 4, 4, false, "faffff"}, {0, 4, 4, true, "5fffff"},
+		{0, 0, 16, false, "a55aff"}, {8, 8, 8, false, "ff5aff"}, {4, 0, 8, false, "5ffaff"}, {0, 0, 9, false, "a5feff"}, {8, 0, 8, true, "ffa5ff"}, {4, 0, 4, false, "5fffff"}, {0, 4, 4, false, "faffff"}, {0, 4, 4, true, "5fffff"},
 		{4, 0, 4, true, "faffff"}, {1, 0, 3, false, "fbffff"}, {6, 4, 8, false, "bfeaff"}, {6, 4, 8, true, "fd57ff"}, {0, 0, 0, false, "ffffff"},
 	} {
 		dst := []byte{0xff, 0xff, 0xff}

@@ -184,6 +184,9 @@ func (b *builder) member(o *Object, name string) (Object, bool) {
 
 // memberIn looks at no more than left types, since damaged types may contain themselves.
 func (b *builder) memberIn(o *Object, name string, left *int, depth int) (Object, bool) {
+	if o.Type == nil { // the zero Object, as of a member that was not found
+		return Object{}, false
+	}
 	t := o.Type.Strip()
 	*left--
 	if t.Declared {

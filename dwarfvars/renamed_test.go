@@ -1,0 +1,82 @@
+package dwarfvars_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/corewalk/corewalk"
+	"github.com/corewalk/corewalk/dwarfvars"
+	"github.com/corewalk/corewalk/internal/fixture"
+	"github.com/corewalk/corewalk/unwind"
+)
+
+// TestRenamedMembers renames members of the types of libraries, as another version of the library
+// could, one at a time. What the printers need and do not find is not guessed: the object is shown
+// as its members.
+func TestRenamedMembers(t *testing.T) {
+	for name, c := range map[string]struct {
+		function string
+		members  string
+	}{
+		"amd64-vars-cxx-O0": {"containers<int>", "_M_impl _M_start _M_finish _M_end_of_storage _M_p _M_string_length _M_offset _M_cur _M_last _M_node _M_first _M_t _M_header _M_node_count _M_left _M_h _M_before_begin _M_element_count _M_next _M_head _M_elems _M_str _M_len"},
+		"amd64-vars-libcxx": {"containers<int>", "__r_ __value_ __begin_ __end_ __end_cap_ __size_ __start_ __map_ __tree_ __begin_node_ __pair3_ __table_ __p1_ __p2_ __next_ __before_begin_ __elems_ __s __l __data_ __is_long_"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := fixture.Get(t, name)
+			whole, err := os.ReadFile(f.Binary(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			was := renamed(t, f, whole, c.function)
+			var b strings.Builder
+			for _, member := range strings.Fields(c.members) {
+				other := bytes.ReplaceAll(whole, []byte("\x00"+member+"\x00"), []byte("\x00"+strings.Repeat("?", len(member))+"\x00"))
+				fmt.Fprintf(&b, "%s\n", member)
+				for i, line := range renamed(t, f, other, c.function) {
+					if i < len(was) && line != was[i] {
+						fmt.Fprintf(&b, "  %s\n", line)
+					}
+				}
+			}
+			compareGolden(t, filepath.Join("testdata", "renamed", name+".txt"), b.String())
+		})
+	}
+}
+
+// renamed lists the variables of a function of a fixture, with another program.
+func renamed(t *testing.T, c fixture.Case, program []byte, function string) (lines []string) {
+	t.Helper()
+	exe := filepath.Join(t.TempDir(), "vars")
+	if err := os.WriteFile(exe, program, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	target, err := corewalk.Open(context.Background(), c.Core(t), corewalk.WithExecutable(exe), corewalk.WithSysroot(c.Sysroot(t)), corewalk.WithDebugDir(t.TempDir()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer target.Close()
+	w, err := target.NewWalker()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	stack, _ := w.WalkStack(unwind.NullThread)
+	s := scene{target.Variables(), stack.Frames}
+	a, err := s.At(s.frames, s.frame(t, function))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	for _, scope := range a.Live() {
+		for _, v := range slices.Concat(scope.Params, scope.Locals) {
+			lines = append(lines, fmt.Sprintf("%s: %s", v.Name, a.Read(v, dwarfvars.Options{MaxElements: 2, MaxString: 4, MaxDepth: 2})))
+		}
+	}
+	return lines
+}

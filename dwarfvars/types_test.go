@@ -646,7 +646,7 @@ func TestTypeVariants(t *testing.T) {
 		die(dwarf.TagVariant, handAttr{dwarf.AttrDiscrValue, 0}).with(member("a", integer, 4), structure("inner", 4, member("x", integer, 0)), member("b", integer, 8)),
 		die(dwarf.TagVariant),
 		die(dwarf.TagVariant, handAttr{dwarf.AttrDiscrList, handBlock{0, 7}}).with(member("c", integer, 4)))
-	alone := die(dwarf.TagVariantPart).with(discr2(tag), die(dwarf.TagVariant).with(member("d", integer, 4)))
+	alone := die(dwarf.TagVariantPart).with(member("no discriminant", tag, 3), die(dwarf.TagVariant).with(member("d", integer, 4)))
 	for _, c := range []struct {
 		part *handDIE
 		want string
@@ -697,11 +697,6 @@ func TestTypeVariants(t *testing.T) {
 			t.Errorf("%q holds %d, signed %v: %v", c.list, int64(c.got), c.signed, got)
 		}
 	}
-}
-
-// discr2 is a member that is no discriminant, since nothing refers to it.
-func discr2(typ *handDIE) *handDIE {
-	return die(dwarf.TagMember, handAttr{dwarf.AttrType, typ}, handAttr{dwarf.AttrDataMemberLoc, 3})
 }
 
 // TestTypeParts names the bytes of values, of what pointers lead to, and of elements.

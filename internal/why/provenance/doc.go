@@ -9,7 +9,7 @@
 //
 // The rules work on disasm.Inst, for every architecture whose control flow is known (internal/code/stackflow).
 // Beyond the instructions they rely on the platform's calling convention: calls preserve the stack pointer, the
-// callee-saved registers, and those words of the frame whose address does not escape. The method is that of
+// callee-saved registers, and those words of the frame above it whose address does not escape. The method is that of
 // RETracer (Cui et al., RETracer: Triaging Crashes by Reverse Execution from Partial Memory Dumps, ICSE 2016),
 // for one frame at a time.
 //

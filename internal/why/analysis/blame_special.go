@@ -27,6 +27,44 @@ func (t *tracer) divisor(inst *disasm.Inst, regs *arch.RegSet) (suspect, bool) {
 	return suspect{w: w, reg: inst.Src, v: w.code.Operand(w.state.PC)}, true
 }
 
+// handedIn finds the argument with which one of the C library's string functions was called, if its own code, with
+// many paths, does not tell: the bad value is what the caller passed for that argument and for no other. That is
+// likely, as such functions change little but the addresses in their arguments.
+func (t *tracer) handedIn(s suspect) (suspect, bool) {
+	if s.w.number != 0 || s.reg == arch.NoReg {
+		return s, false
+	}
+	if called, _ := stringName(s.w.call.Name); called == "" && s.w.call.Name != "" {
+		return s, false
+	}
+	caller := t.witness(1, nil)
+	if caller == nil || caller.state.PC == caller.frame.RA() {
+		return s, false
+	}
+	call, ok := caller.code.Inst(caller.state.PC)
+	if !ok || !t.calls(&call, s.w) {
+		return s, false
+	}
+	const most = 2 // arguments that are pointers
+	passed := arch.NoReg
+	for _, r := range s.w.abi.Args[:min(most, len(s.w.abi.Args))] {
+		v, _, ok := caller.eval.Value(caller.code.Before(caller.state.PC, provenance.Reg(r)), 0)
+		switch {
+		case !ok || v != s.value:
+			continue
+		case passed != arch.NoReg:
+			return s, false
+		}
+		passed = r
+	}
+	if passed == arch.NoReg {
+		return s, false
+	}
+	s.v = s.w.code.Before(s.w.call.Entry, provenance.Reg(passed))
+	t.doubt(report.Likely)
+	return s, s.v.Kind == provenance.Entry
+}
+
 // folded names the null pointer of an access to a constant address near null: the compiler knew the pointer and
 // computed the address. The pointer is the only one in scope that points to a structure with such a member and that
 // holds nothing else; nil if there are several. That is a conclusion, not a trace, so it is never certain.

@@ -41,6 +41,11 @@ func (in *inspection) blamed(inst *disasm.Inst, regs *arch.RegSet, why *reason.R
 		return t.folded(inst, why)
 	}
 	b := t.trace(s)
+	if b == nil {
+		if s, ok = t.handedIn(s); ok {
+			b = t.trace(s)
+		}
+	}
 	if b != nil {
 		in.badArgument = t.argument
 	}

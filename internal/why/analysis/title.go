@@ -120,6 +120,12 @@ func stringFunction(frames []report.Frame, blame *report.Blame) (name, args stri
 	if blame != nil && blame.Steps[0].Kind == report.BlameArgument && sameName(blame.Steps[0].Function, name, name) {
 		name = blame.Steps[0].Function // memcpy, whose code is memmove's
 	}
+	return stringName(name)
+}
+
+// stringName returns the name by which programs call a function of the C library, and its parameters; "" if it is
+// none of stringFunctions.
+func stringName(name string) (called, args string) {
 	if args = stringFunctions[libcName(name)]; args != "" {
 		return libcName(name), args
 	}

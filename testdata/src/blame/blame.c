@@ -270,6 +270,17 @@ NOINLINE static long way_folded_two(struct queue *q) {
 	return empty->last + q->length;
 }
 
+// A member of a null structure is passed to strcpy.
+struct label {
+	long id;
+	char text[32];
+};
+NOINLINE static long way_strcpy(struct device *d) {
+	struct label *to = d->data;
+	strcpy(to->text, d->pending.head->name);
+	return (long)d->size;
+}
+
 static const struct ops ops;
 
 int main(int argc, char **argv) {
@@ -315,6 +326,7 @@ int main(int argc, char **argv) {
 	if (IS(switch)) return way_switch(&queue);
 	if (IS(either)) return way_either(&queue);
 	if (IS(write)) return way_write(&d);
+	if (IS(strcpy)) return way_strcpy(&d);
 	if (IS(divide)) {
 		queue.length = 0;
 		return way_divide(&queue);

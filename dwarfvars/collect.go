@@ -3,6 +3,7 @@ package dwarfvars
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/corewalk/corewalk/internal/format/dwarf"
 )
@@ -132,6 +133,13 @@ func (c *collector) child(cur *dwarf.Cursor, u *dwarf.Unit, e *dwarf.Entry, s *S
 }
 
 // variable adds one variable and returns its abstract instance.
+// written reports whether a programmer may have written the name of a variable that the
+// compiler declared: gcc declares what a lambda captured and the parameters of a coroutine
+// under their own names. Names with two underscores are reserved.
+func written(name string) bool {
+	return name != "this" && !strings.HasPrefix(name, "_Coro_") && !strings.Contains(name, "__") && !strings.ContainsAny(name, ".<$ ")
+}
+
 func (c *collector) variable(d dwarf.DIE, tag dwarf.Tag, s *Scope, b *block) dwarf.DIE {
 	a := gather(d)
 	if a.nameIn == nil || c.vars >= maxVars || a.declaration && a.locIn == nil && a.cstIn == nil {
@@ -143,7 +151,7 @@ func (c *collector) variable(d dwarf.DIE, tag dwarf.Tag, s *Scope, b *block) dwa
 	}
 	c.vars++
 	v := &LocalVar{
-		Name: name, Param: tag == dwarf.TagFormalParameter, Artificial: a.artificial, Line: a.line,
+		Name: name, Param: tag == dwarf.TagFormalParameter, Artificial: a.artificial && (tag == dwarf.TagFormalParameter || !written(name)), Line: a.line,
 		fn: c.f, block: b, die: d, attrs: a,
 	}
 	if v.Param {

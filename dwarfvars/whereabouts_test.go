@@ -56,7 +56,7 @@ func TestWhereabouts(t *testing.T) {
 		local("nowhere"),
 		located(local("list"), die(dwarf.TagArrayType), atAddr(handBase+0x80-bias)),
 		located(local("bits"), integer, slices.Concat(append(in(rsi), byte(op.BitPiece), 4, 0), append(in(rbp), byte(op.BitPiece), 32, 0))),
-		lexical(0x10, 0x20).with(located(local("late", handAttr{dwarf.AttrArtificial, true}), integer, in(rdx))),
+		lexical(0x10, 0x20).with(located(local("__late", handAttr{dwarf.AttrArtificial, true}), integer, in(rdx))),
 	)
 	list := array(integer, 2)
 	fn.kids[len(fn.kids)-3].attrs[1].val = list
@@ -100,7 +100,7 @@ func TestWhereabouts(t *testing.T) {
 		{0, reg("rdi"), "f:whole int param, f:halves.y int"},
 		{0, reg("rsi"), "f:halves.x int"},
 		{0, reg("rdx"), "f:lower int"},
-		{0x10, reg("rdx"), "f:late int artificial, f:lower int"},
+		{0x10, reg("rdx"), "f:__late int artificial, f:lower int"},
 		{0x20, reg("rdx"), "f:lower int"},
 		{0, reg("rbx"), ""},
 		{0, reg("rax"), ""},

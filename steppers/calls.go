@@ -29,9 +29,10 @@ func callBefore(p unwind.ProcessState, ra arch.Address) (disasm.CallSite, bool) 
 	return callIn(p, ra)
 }
 
-// unreadCode reports whether ra is in executable memory whose bytes are not available.
+// unreadCode reports whether ra is in executable memory whose bytes are not available. The
+// end of such memory is not in it: only a call that is seen there may return to it.
 func unreadCode(p unwind.ProcessState, ra arch.Address) bool {
-	if ra < callWindow || !isCode(p, ra-1) {
+	if ra < callWindow || !isCode(p, ra-1) || !isCode(p, ra) {
 		return false
 	}
 	_, err := readCode(p, p.Arch(), withoutMode(p.Arch(), ra)-callWindow, callWindow)

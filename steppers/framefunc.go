@@ -46,7 +46,8 @@ type FrameFuncHelper interface {
 // tries the frame pointer.
 //
 // A return address counts only in executable memory, after a call instruction unless
-// the code there is not available (a library whose file is missing). A frame pointer
+// the code there is not available (a library whose file is missing), or unless the frame
+// is in generated code and a chain of frame pointers confirms it. A frame pointer
 // counts only if it is above SP on the same stack. Registers other than PC, SP and FP
 // are unknown in the caller.
 type FrameFuncStepper struct {
@@ -171,6 +172,7 @@ func (s *FrameFuncStepper) byFP(typ FrameType, pc arch.Address, in, out *unwind.
 		raw, err := a.ReadReg(p, at.ra)
 		ra := codePointer(in.Walker(), raw)
 		caller, err2 := a.ReadReg(p, at.fp)
+		at.chained = s.generatedChain(fp, pc, in)
 		switch {
 		case err != nil:
 			note(out, "return address: "+err.Error())
@@ -178,7 +180,7 @@ func (s *FrameFuncStepper) byFP(typ FrameType, pc arch.Address, in, out *unwind.
 		case windows && err2 == nil && raw == 0 && caller == 0:
 			note(out, "the frame pointer and the return address are zero: the end of the chain")
 			return unwind.StatusStackBottom
-		case !s.flows.mayHaveCalled(in.Walker(), ra, pc) && !unreadCode(p, ra):
+		case !at.chained && !s.flows.mayHaveCalled(in.Walker(), ra, pc) && !unreadCode(p, ra):
 			if out.Tracing() {
 				out.Notef("the call before %#x, at %#x, is to another function", ra, at.ra)
 			}
@@ -246,6 +248,7 @@ type frameAt struct {
 	// guessed says that the record may be that of another frame further up: the function's
 	// code does not show that it keeps one.
 	guessed bool
+	chained bool // a chain of records confirms it; see generatedChain
 }
 
 // returnAddress reads the return address of the frame.
@@ -272,7 +275,7 @@ func (s *FrameFuncStepper) accept(at frameAt, in, out *unwind.Frame) unwind.Stat
 		return unwind.StatusNotMe
 	}
 	ra := codePointer(in.Walker(), raw)
-	if _, ok := callBefore(p, ra); !ok && !s.flows.mayReturn(p, ra) && !((at.hasFP || at.unseen || s.backChained(&at)) && mayReturnTo(s.m, p, ra)) {
+	if _, ok := callBefore(p, ra); !ok && !at.chained && !s.flows.mayReturn(p, ra) && !((at.hasFP || at.unseen || s.backChained(&at)) && mayReturnTo(s.m, p, ra)) {
 		if out.Tracing() {
 			out.Notef("%#x, %s, does not follow a call", ra, raLoc.Describe(a))
 		}

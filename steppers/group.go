@@ -67,3 +67,4 @@ type follower interface{ setFlows(*flows) }
 func (s *FrameFuncStepper) setFlows(fl *flows) { s.flows = fl }
 func (s *AnalysisStepper) setFlows(fl *flows)  { s.flows = fl }
 func (s *StepperWanderer) setFlows(fl *flows)  { s.flows = fl }
+func (s *SymCFIStepper) setFlows(fl *flows)    { s.flows = fl }

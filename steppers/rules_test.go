@@ -145,11 +145,14 @@ func TestCallBefore(t *testing.T) {
 		{name: "at the lowest address", at: 0, ra: 8, code: call, want: true},
 		{name: "too low", at: 0, ra: 7, code: call[1:]},
 		{name: "beyond the end", at: 0x1000, ra: 0x1009, code: call},
-		{name: "nothing before", at: 0x1000, ra: 0x1007, code: call[1:], lost: true},
+		{name: "nothing before", at: 0x1000, ra: 0x1006, code: call[1:], lost: true},
+		{name: "nothing before, at the end of code", at: 0x1000, ra: 0x1007, code: call[1:]},
 		{name: "no code", at: 0x1000, ra: 0x1008, code: call, perm: libstate.Read | libstate.Write},
 		{name: "no call", at: 0x1000, ra: 0x1008, code: make([]byte, 8)},
 		{name: "not read, at the lowest address", at: 0, ra: 8, lost: true},
 		{name: "not read, lower", at: 0, ra: 7},
+		{name: "not read, last byte", at: 0, ra: 0xfff, lost: true},
+		{name: "not read, at the end", at: 0, ra: 0x1000},
 	} {
 		p := procAt(arch.AMD64, c.at, c.code)
 		if c.code == nil {

@@ -20,6 +20,7 @@ import (
 type SymCFIStepper struct {
 	arch    *arch.Arch
 	files   modules.Source
+	flows   *flows
 	scratch sync.Pool // *symScratch
 }
 
@@ -29,7 +30,7 @@ func NewSymCFIStepper(a *arch.Arch, files modules.Source) (*SymCFIStepper, error
 	if a == nil || files == nil {
 		return nil, fmt.Errorf("stepper by symbol files needs an architecture and files: %w", unwind.ErrBadParam)
 	}
-	return &SymCFIStepper{arch: a, files: files}, nil
+	return &SymCFIStepper{arch: a, files: files, flows: &flows{files: files}}, nil
 }
 
 // Name implements unwind.FrameStepper.
@@ -184,10 +185,16 @@ func (s *SymCFIStepper) restore(c *breakpad.Caller, lib *libstate.Library, in, o
 		note(out, why)
 		return unwind.StatusNotMe
 	}
-	if isPE(lib) && libraryAt(in.Walker().ProcessState(), out.RA()-1) == nil && !isCode(in.Walker().ProcessState(), out.RA()-1) {
+	if isPE(lib) && !s.inModule(out.CodePointer(), in) {
 		// Breakpad derives wrong rules from the tables of x64 images for functions with
 		// a frame pointer.
 		note(out, "the return address is in no module")
+		return unwind.StatusNotMe
+	}
+	if derailed(out) && !s.codeAgrees(cfa, in) {
+		// Symbol files leave out rules that are expressions, and the rule before stays:
+		// for functions that align their stack, one by a register that they reuse.
+		note(out, "the return address is not in code, and the function's code does not show that the rules are right")
 		return unwind.StatusNotMe
 	}
 	out.SetCalleeCFA(cfa)
@@ -197,6 +204,28 @@ func (s *SymCFIStepper) restore(c *breakpad.Caller, lib *libstate.Library, in, o
 		out.SetTrust(unwind.TrustSignal)
 	}
 	return unwind.StatusSuccess
+}
+
+// inModule reports whether ra is in a module or in code outside of modules. At the end of
+// either it must follow a call.
+func (s *SymCFIStepper) inModule(ra arch.Address, in *unwind.Frame) bool {
+	p := in.Walker().ProcessState()
+	if libraryAt(p, ra-1) == nil && !isCode(p, ra-1) {
+		return false
+	}
+	_, isCall := callBefore(p, ra)
+	return isCall || libraryAt(p, ra) != nil || isCode(p, ra)
+}
+
+// codeAgrees reports whether the code of the frame's function shows the same CFA. Then
+// something has overwritten the return address.
+func (s *SymCFIStepper) codeAgrees(cfa arch.Address, in *unwind.Frame) bool {
+	row, _ := s.flows.certain(nil, in.Walker(), in.LookupAddr(), modeOf(in))
+	if row == nil {
+		return false
+	}
+	seen, ok := cfaOf(s.arch, &row.CFA, in)
+	return ok && seen == cfa
 }
 
 // locate returns the location in the process of a value that a program computed.

@@ -109,15 +109,15 @@ func TestSymCFI(t *testing.T) {
 		{name: "the first word that is no code", records: returnTo(4095),
 			want: "none; STACK CFI of prog+0x1020..0x102b: .cfa: $rsp 32 + .ra: 4095; the return address is not in code"},
 		{name: "the first that may be", records: returnTo(4096),
-			want: "0x1000 sp 0x7ffe00000120 sym-cfi, rip 0x1000, rsp 0x7ffe00000120, rbx 0x99 in rbx, rbp 0xb9 in rbp, r12 lost, r13 lost, rsi lost, rdi lost; STACK CFI of prog+0x1020..0x102b: .cfa: $rsp 32 + .ra: 4096"},
+			want: "none; STACK CFI of prog+0x1020..0x102b: .cfa: $rsp 32 + .ra: 4096; the return address is not in code, and the function's code does not show that the rules are right"},
 		{name: "of Windows, out of all modules", pe: true, records: returnTo(4096),
 			want: "none; STACK CFI of prog+0x1020..0x102b: .cfa: $rsp 32 + .ra: 4096; the return address is in no module"},
 		{name: "of Windows, before its module", pe: true, records: returnTo(bias),
 			want: "none; STACK CFI of prog+0x1020..0x102b: .cfa: $rsp 32 + .ra: 93823560581120; the return address is in no module"},
 		{name: "of Windows, in its module", pe: true, records: returnTo(bias + 1),
-			want: "0x555500000001 sp 0x7ffe00000120 sym-cfi, rip 0x555500000001, rsp 0x7ffe00000120, rbx 0x99 in rbx, rbp 0xb9 in rbp, r12 lost, r13 lost, rsi 0x77 in rsi, rdi 0x88 in rdi; STACK CFI of prog+0x1020..0x102b: .cfa: $rsp 32 + .ra: 93823560581121"},
+			want: "none; STACK CFI of prog+0x1020..0x102b: .cfa: $rsp 32 + .ra: 93823560581121; the return address is not in code, and the function's code does not show that the rules are right"},
 		{name: "of Windows, at the end of its module", pe: true, records: returnTo(got + 0x1000),
-			want: "0x555500005000 sp 0x7ffe00000120 sym-cfi, rip 0x555500005000, rsp 0x7ffe00000120, rbx 0x99 in rbx, rbp 0xb9 in rbp, r12 lost, r13 lost, rsi 0x77 in rsi, rdi 0x88 in rdi; STACK CFI of prog+0x1020..0x102b: .cfa: $rsp 32 + .ra: 93823560601600"},
+			want: "none; STACK CFI of prog+0x1020..0x102b: .cfa: $rsp 32 + .ra: 93823560601600; the return address is in no module"},
 		{name: "of Windows, behind its module", pe: true, records: returnTo(got + 0x1001),
 			want: "none; STACK CFI of prog+0x1020..0x102b: .cfa: $rsp 32 + .ra: 93823560601601; the return address is in no module"},
 		{name: "of Windows, in code outside of modules", pe: true, records: returnTo(jit + 1),
@@ -171,6 +171,37 @@ func TestSymCFI(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A return address outside of code is kept only where the function's code shows that the
+// rules are right: then the address was overwritten, otherwise the rules are those of
+// another place. A zero ends the stack in any case.
+func TestSymCFIOutsideOfCode(t *testing.T) {
+	const sp, wild = stack + 0x100, 0x4141_4141
+	byReg := "STACK CFI INIT 1020 b .cfa: $rcx 0 + .ra: .cfa -8 + ^"
+	right := "STACK CFI INIT 1020 b .cfa: $rsp 32 + .ra: .cfa -8 + ^"
+	for _, tc := range []struct {
+		name, rules string
+		syms        unwind.SymbolReader
+		ra          uint64
+		want        string
+	}{
+		{"by a register that was reused", byReg, symbols(names), wild, "none"},
+		{"by that register, in data", byReg, symbols(names), got, "none"},
+		{"by that register, in code", byReg, symbols(names), bias + raCaller, "0x555500001009 sp 0x7ffe00000200 sym-cfi"},
+		{"by that register, zero", byReg, symbols(names), 0, "bottom"},
+		{"overwritten", right, symbols(names), wild, "0x41414141 sp 0x7ffe00000120 sym-cfi"},
+		{"perhaps overwritten", right, nil, wild, "none"},
+		{"overwritten by zero", right, nil, 0, "bottom"},
+	} {
+		p := newProc(map[string]uint64{"rip": bias + 0x1028, "rsp": sp, "rbp": sp + 16, "rcx": stack + 0x200})
+		p.put(sp+24, tc.ra)
+		p.put(stack+0x1f8, tc.ra)
+		w := walker(t, mapper{p}, tc.syms, must(steppers.NewSymCFIStepper(arch.AMD64, resolveTo(symFile(t, tc.rules)))))
+		if got, _, _ := strings.Cut(outcome(w, must(w.InitialFrame(1))), ";"); got != tc.want {
+			t.Errorf("%s: %s; want %s", tc.name, got, tc.want)
+		}
 	}
 }
 

@@ -39,7 +39,7 @@ func (s *WildPCStepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
 	if !interrupted(in) || isCode(p, in.RA()) {
 		return unwind.StatusNotMe
 	}
-	ra, loc, err := s.returnAddress(in)
+	ra, loc, err := leftByCall(s.arch, in)
 	if err != nil {
 		if out.Tracing() {
 			out.Notef("return address: %v", err)
@@ -66,15 +66,15 @@ func (s *WildPCStepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
 	return unwind.StatusSuccess
 }
 
-// returnAddress is what a call has just left: in the link register, or at the top of
-// the stack.
-func (s *WildPCStepper) returnAddress(in *unwind.Frame) (uint64, unwind.Location, error) {
-	if s.arch.RA != arch.NoReg {
-		if v, loc, ok := in.Reg(s.arch.RA); ok {
+// leftByCall returns the return address that a call has just left: in the link register,
+// or at the top of the stack.
+func leftByCall(a *arch.Arch, in *unwind.Frame) (uint64, unwind.Location, error) {
+	if a.RA != arch.NoReg {
+		if v, loc, ok := in.Reg(a.RA); ok {
 			return v, loc, nil
 		}
 		return 0, unwind.Location{}, errNoRegister
 	}
-	v, err := s.arch.ReadReg(in.Walker().ProcessState(), in.SP())
+	v, err := a.ReadReg(in.Walker().ProcessState(), in.SP())
 	return v, unwind.AtAddress(in.SP()), err
 }

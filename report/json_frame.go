@@ -20,6 +20,10 @@ func (j *jsonWriter) frame(f *Frame) {
 		j.source(&f.Source)
 	}
 	j.optBool("inlined", f.Inlined)
+	if f.Merged != nil {
+		j.key("merged")
+		j.fields(reflect.ValueOf(*f.Merged), true)
+	}
 	j.optBool("tail", f.Tail)
 	j.optStr("signal", f.Signal)
 	j.optNum("signal_number", f.SignalNumber)

@@ -65,7 +65,10 @@ type Frame struct {
 	Entry   Addr   `json:"entry,omitempty"`
 	Source  Source `json:"source,omitzero"`
 	Inlined bool   `json:"inlined,omitempty"` // a call inlined into the next physical frame
-	Tail    bool   `json:"tail,omitempty"`    // a caller that left the stack by a tail call
+	// Merged says that the compiler made one call of several, as it may if the callee does not return. It is nil
+	// for other frames and for virtual entries.
+	Merged *Merged `json:"merged,omitempty"`
+	Tail   bool    `json:"tail,omitempty"` // a caller that left the stack by a tail call
 	// Signal marks the trampoline that a signal handler returns to, with the name of the signal or
 	// UnknownSignal. The next frame is the one that the signal interrupted.
 	Signal       string `json:"signal,omitempty"`
@@ -93,6 +96,19 @@ type Frame struct {
 
 // virtual reports whether f has no frame of its own on the stack.
 func (f *Frame) virtual() bool { return f.Inlined || f.Tail }
+
+// A Merged tells where the jumps to a merged call are. Control came from one of them.
+type Merged struct {
+	Places []MergedPlace `json:"places"` // each once, in the order of their addresses
+	// Lost says that the call itself is in none of the places: the frame's Source is that of other code.
+	Lost bool `json:"lost,omitempty"`
+}
+
+// A MergedPlace is one place of a merged call.
+type MergedPlace struct {
+	Inlined []string `json:"inlined,omitempty"` // names of the inlined calls that it is in, innermost first
+	Source  Source   `json:"source,omitzero"`
+}
 
 // A Source is a place in a source file. The zero Source means not known.
 type Source struct {

@@ -127,6 +127,7 @@ type Call struct {
 	File        string // full path as compiled; "" if unknown
 	Line        int    // 1-based; 0 if unknown
 	Column      int    // 1-based; 0 if unknown
+	Approximate bool   // the code belongs to no line: Line is that of the code before it, or unknown
 	Inlined     bool   // inlined into the next Call
 	Entry       Address
 }

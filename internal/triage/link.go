@@ -49,8 +49,8 @@ func link(ctx context.Context, store ledger.Store, run int64) error {
 	return nil
 }
 
-// linkable reports whether a group has enough functions to compare: at least one besides the kind of crash.
-func linkable(g ledger.Group) bool { return !g.Weak && len(g.Frames) > 1 }
+// linkable reports whether a group has enough functions to compare.
+func linkable(g ledger.Group) bool { return !g.Weak && len(g.Frames) >= similar.MinFrames }
 
 func like(index *similar.Index, g ledger.Group) []ledger.Similar {
 	var list []ledger.Similar

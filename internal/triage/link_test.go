@@ -44,9 +44,9 @@ func TestLink(t *testing.T) {
 		"another":          {[]ledger.Group{{ID: "a", Frames: stack}, {ID: "b", Frames: other, New: true}}, nil},
 		"new one weak":     {[]ledger.Group{{ID: "a", Frames: stack}, {ID: "b", Frames: stack, New: true, Weak: true}}, nil},
 		"old one weak":     {[]ledger.Group{{ID: "a", Frames: stack, Weak: true}, {ID: "b", Frames: stack, New: true}}, nil},
-		"one function":     {[]ledger.Group{{ID: "a", Frames: stack[:1]}, {ID: "b", Frames: stack[:1], New: true}}, nil},
+		"one function":     {[]ledger.Group{{ID: "a", Frames: stack[:2]}, {ID: "b", Frames: stack[:2], New: true}}, nil},
 		"not with itself":  {[]ledger.Group{{ID: "a", Frames: stack, New: true}}, nil},
-		"two functions do": {[]ledger.Group{{ID: "a", Frames: stack[:2]}, {ID: "b", Frames: stack[:2], New: true}}, map[string][]string{"b": {"a"}}},
+		"two functions do": {[]ledger.Group{{ID: "a", Frames: stack[:3]}, {ID: "b", Frames: stack[:3], New: true}}, map[string][]string{"b": {"a"}}},
 	} {
 		s := &groupStore{groups: c.groups, linked: map[string][]ledger.Similar{}}
 		if err := link(t.Context(), s, 1); err != nil {

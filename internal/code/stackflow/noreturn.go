@@ -3,9 +3,9 @@ package stackflow
 import "strings"
 
 // NoReturnName reports whether a function with this linkage name is known never to return.
-// A version (abort@GLIBC_2.2.5) is ignored.
+// A version (abort@GLIBC_2.2.5) is ignored, and the mark of names within glibc (__GI_abort).
 func NoReturnName(name string) bool {
-	name, _, _ = strings.Cut(name, "@")
+	name, _, _ = strings.Cut(strings.TrimPrefix(name, "__GI_"), "@")
 	if noReturn[name] {
 		return true
 	}

@@ -76,6 +76,7 @@ func (c *Cache) learn(f *report.Frame) meaning {
 	key := keyOf(f)
 	m := meaning{name: Normalize(key.name), module: moduleName(key.module), file: report.Clean(baseName(key.file))}
 	m.rule = ruleFor(m.name, f)
+	m.name = home(m.name)
 	// Do not keep a report's large strings alive.
 	m.name, m.module, m.file = strings.Clone(m.name), strings.Clone(m.module), strings.Clone(m.file)
 	key = function{strings.Clone(key.name), strings.Clone(key.symbol), strings.Clone(key.module), strings.Clone(key.file)}

@@ -21,6 +21,8 @@ type builder struct {
 	quit          bool // the function below the abort machinery decided to end the program
 	kept          []entry
 	started       bool      // the start of the program or thread was reached
+	inner         int       // the frame that ended the program, if one did
+	end           string    // why all frames outside of those considered so far are dropped; "" if they are not
 	known         []meaning // by frame
 	first, strict []string  // what is hashed
 }
@@ -39,6 +41,7 @@ func (b *builder) build() {
 	b.sig.Decisions = make([]Decision, len(b.thread.Frames))
 	b.kept = make([]entry, 0, min(len(b.thread.Frames), 32))
 	from := b.cut()
+	b.inner = from
 	b.choose(from)
 	named := 0
 	for _, e := range b.kept {
@@ -56,7 +59,7 @@ func (b *builder) build() {
 	b.sig.Module = b.known[b.kept[0].frame].module
 	b.sig.Weak = !b.kept[0].named
 	b.sig.Top = topFrames
-	if b.quit && b.kept[0].frame == from {
+	if b.quit && b.kept[0].frame == b.inner {
 		b.sig.Top, b.sig.Quit = topQuitting, true
 	}
 	if b.said {
@@ -174,18 +177,26 @@ func (b *builder) cut() int {
 
 // choose decides about the frames from the given one outward.
 func (b *builder) choose(from int) {
-	end := ""
 	for i := from; i < len(b.thread.Frames); i++ {
-		switch why, stop := b.irrelevant(i); {
-		case end != "":
-			b.decide(i, Dropped, end)
-		case why != "":
-			b.decide(i, Dropped, why)
-			end = stop
-		default:
-			b.keep(i)
-			end = stop
+		if last, ok := b.mergedAt(i); ok && b.end == "" {
+			b.shared(i, last)
+			i = last
 		}
+		b.consider(i)
+	}
+}
+
+// consider decides about one frame.
+func (b *builder) consider(i int) {
+	switch why, stop := b.irrelevant(i); {
+	case b.end != "":
+		b.decide(i, Dropped, b.end)
+	case why != "":
+		b.decide(i, Dropped, why)
+		b.end = stop
+	default:
+		b.keep(i)
+		b.end = stop
 	}
 }
 

@@ -29,6 +29,9 @@ func kindOf(c *report.Crash) (kind, class string, said bool) {
 	switch word {
 	case report.CrashAssertion:
 		class += ": " + condition(message)
+		if f := asserting(c.Assertion); f != "" {
+			class, said = class+" in "+f, true
+		}
 	case report.CrashException:
 		if t := thrown(c.Message); t != "" {
 			class += ": " + t
@@ -110,6 +113,16 @@ func condition(message string) string {
 		}
 	}
 	return message
+}
+
+// asserting returns the function that a failed assertion names: the one in the source, whatever became of it in
+// the compiler's output. It is "" if the assertion names none.
+func asserting(a *report.Assertion) string {
+	if a == nil {
+		return ""
+	}
+	function, _, _ := strings.Cut(a.Function, " [") // "int f(T) [with T = int]"
+	return home(Normalize(function))
 }
 
 // Mask removes from a text what differs between dumps: numbers become N, paths their last part. The result is

@@ -33,10 +33,19 @@ var actions = map[string]action{"drop": actDrop, "cut": actCut, "quit": actQuit,
 type rule struct {
 	pattern string // for a normalised name: "*" stands for anything
 	action  action
-	lang    string // language of the frames it applies to; "" for all
+	lang    string // language of the frames it applies to; "" for all, langSystem for those of the system
 	why     string
 	file    string
 	line    int
+}
+
+// langSystem stands for the frames that may be the system's: in a library that a rule names, or without a source
+// line, as in a program that is linked with the C library.
+const langSystem = "system"
+
+// applies reports whether the rule is for frames of a language; system says that they may be the system's.
+func (r *rule) applies(lang string, system bool) bool {
+	return r.lang == "" || r.lang == lang || r.lang == langSystem && system
 }
 
 // A ruleSet finds the rule for a name: an exact match first, then the longest pattern, of
@@ -116,19 +125,19 @@ func (set *ruleSet) add(r *rule) {
 }
 
 // name returns the rule for a function.
-func (set *ruleSet) name(name, lang string) *rule {
+func (set *ruleSet) name(name, lang string, system bool) *rule {
 	if name == "" {
 		return nil
 	}
 	for _, r := range set.exact[name] {
-		if r.lang == "" || r.lang == lang {
+		if r.applies(lang, system) {
 			return r
 		}
 	}
 	var best *rule
 	for _, first := range [...]byte{name[0], '*'} {
 		for _, r := range set.patterns[first] {
-			if (r.lang == "" || r.lang == lang) && (best == nil || r.narrower(best)) && glob(r.pattern, name) {
+			if r.applies(lang, system) && (best == nil || r.narrower(best)) && glob(r.pattern, name) {
 				best = r
 			}
 		}
@@ -181,10 +190,11 @@ func glob(pattern, s string) bool {
 // the rule for the module: abort is abort machinery in any module.
 func ruleFor(name string, f *report.Frame) *rule {
 	set := rules()
-	if r := set.name(ruleName(name), language(f)); r != nil {
+	module := set.module(f.Module)
+	if r := set.name(ruleName(name), language(f), module != nil || f.Source.File == ""); r != nil {
 		return r
 	}
-	return set.module(f.Module)
+	return module
 }
 
 // ruleName returns the name that rules are looked up by. For a method of a Rust trait it is the type without

@@ -41,7 +41,8 @@ func TestRules(t *testing.T) {
 				if rest, ok := strings.CutPrefix(name, "rust:"); ok {
 					name, lang = rest, "rust"
 				}
-				r = set.name(ruleName(Normalize(name)), lang)
+				name, source := strings.CutPrefix(name, "source:")
+				r = set.name(ruleName(Normalize(name)), lang, !source)
 			}
 			if r != nil {
 				got, met[r] = words[r.action], true
@@ -170,7 +171,7 @@ func TestRuleOrder(t *testing.T) {
 		{"xbc", "", "four *bc"}, {"xb", "", "four x*"}, {"xb", "go", "four go x*"}, {"yb", "go", "four go y*"}, {"yb", "rust", "five y*"}, {"bc", "", "four *bc"}, {"bcd", "", ""}, {"", "", ""},
 	} {
 		got := ""
-		if r := set.name(c.name, c.lang); r != nil {
+		if r := set.name(c.name, c.lang, true); r != nil {
 			got = strings.Join(strings.Fields(r.why+" "+r.lang+" "+r.pattern), " ")
 		}
 		if got != c.want {

@@ -20,7 +20,7 @@ import (
 )
 
 // Version is the prefix of every hash. Signatures of different versions must not be compared.
-const Version = "v1"
+const Version = "v2"
 
 // How many of the innermost significant functions the first level takes: for a crash the function in which it
 // happened; if a function decided to end the program, its caller too, because many may call such a function.
@@ -142,7 +142,7 @@ func hash(parts []string) string {
 // function's name, then the significant functions, innermost first. A function that decided to end the program
 // is a part of what happened, together with its caller: another caller means another reason.
 func (s *Signature) Stack() []string {
-	what := "(" + s.Class
+	what := "(" + s.Class + " in " + s.Module
 	if s.Quit {
 		what += " " + strings.Join(s.Frames[:min(s.Top, len(s.Frames))], " < ")
 	}

@@ -247,11 +247,11 @@ func TestClasses(t *testing.T) {
 		}
 	}
 	quits := Of(stackOf("abort", "abort"+libc, "die", "check", "run", "main"))
-	if !quits.Quit || quits.Top != 2 || quits.String() != "abort in die < check" || quits.Stack()[0] != "(abort die < check)" {
+	if !quits.Quit || quits.Top != 2 || quits.String() != "abort in die < check" || quits.Stack()[0] != "(abort in app die < check)" {
 		t.Errorf("%+v", quits)
 	}
 	fails := Of(stackOf("null-read", "f", "check", "run", "main"))
-	if fails.Quit || fails.Top != 1 || fails.Stack()[0] != "(access)" {
+	if fails.Quit || fails.Top != 1 || fails.Stack()[0] != "(access in app)" {
 		t.Errorf("%+v", fails)
 	}
 }
@@ -298,9 +298,9 @@ func TestCrashedThread(t *testing.T) {
 // TestHash: the identifiers that ledgers keep. If they change, so must Version.
 func TestHash(t *testing.T) {
 	for want, parts := range map[string][]string{
-		"v1:f2939f903016e5bb": {"ab", "c"}, // printf '\0\0\0\2ab\0\0\0\1c' | sha256sum
-		"v1:e3b0c44298fc1c14": nil,
-		"v1:df3f619804a92fdb": {""},
+		"v2:f2939f903016e5bb": {"ab", "c"}, // printf '\0\0\0\2ab\0\0\0\1c' | sha256sum
+		"v2:e3b0c44298fc1c14": nil,
+		"v2:df3f619804a92fdb": {""},
 	} {
 		if got := hash(parts); got != want {
 			t.Errorf("hash of %q: %s, want %s", parts, got, want)

@@ -11,6 +11,10 @@ import (
 // testdata/src/triage that are set aside for tuning.
 const Threshold = 0.7
 
+// MinFrames is how many frames a stack needs to be compared: what happened, and two functions. Main alone, or a
+// callback alone, is what most bugs of a program have in common.
+const MinFrames = 3
+
 const (
 	// maxVariants is how many different stacks of a group are kept for comparison.
 	maxVariants = 8

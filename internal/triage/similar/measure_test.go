@@ -147,12 +147,15 @@ func linked(threshold float64) func([]*sample) []string {
 		}
 		for i, s := range all {
 			sig := s.signature()
-			if !sig.Weak {
+			if linkable(sig) {
 				x.Add(group[i], sig.Stack())
 			}
 		}
 		for i, s := range all {
 			sig := s.signature()
+			if !linkable(sig) {
+				continue
+			}
 			for _, m := range x.Query(sig.Stack()) {
 				if a, b := root(group[i]), root(m.Group); a != b && m.Score >= threshold {
 					parent[a] = b
@@ -206,6 +209,7 @@ func TestMeasure(t *testing.T) {
 		t.Fatal(err)
 	}
 	doc := string(text)
+	allRight, allLinks := 0, 0
 	for _, set := range []string{"tune", "held-out", "blind"} {
 		begin, end := "<!-- figures: "+set+" -->\n", "<!-- end of figures: "+set+" -->"
 		from, to := strings.Index(doc, begin), strings.Index(doc, end)
@@ -213,7 +217,10 @@ func TestMeasure(t *testing.T) {
 			t.Fatalf("%s: no place for the figures of %s", file, set)
 		}
 		from += len(begin)
-		if want := census(all, set) + table(all, set, methods()) + links(all, set); doc[from:to] != want {
+		right, pairs := links(all, set)
+		allRight, allLinks = allRight+right, allLinks+pairs
+		says := fmt.Sprintf("\n%d of %d links between groups are right.\n", right, pairs)
+		if want := census(all, set) + table(all, set, methods()) + says; doc[from:to] != want {
 			if !*update {
 				t.Errorf("%s: the figures of %s have changed (-update writes them):\n%s", file, set, want)
 			}
@@ -224,6 +231,9 @@ func TestMeasure(t *testing.T) {
 			t.Errorf("%s: B-cubed F of top 3 frames %.3f, of signatures %.3f, with links %.3f", set, top3.bF, sig.bF, link.bF)
 		}
 	}
+	if allLinks == 0 || allRight*5 < allLinks*4 {
+		t.Errorf("%d of %d links are right; four in five should be", allRight, allLinks)
+	}
 	if *update {
 		if err := os.WriteFile(file, []byte(doc), 0o644); err != nil {
 			t.Fatal(err)
@@ -231,8 +241,11 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
+// linkable is what package triage asks of a group.
+func linkable(s *signature.Signature) bool { return !s.Weak && len(s.Stack()) >= similar.MinFrames }
+
 // links measures how many of the links between groups are right: most dumps of both groups have the same bug.
-func links(all []*sample, set string) string {
+func links(all []*sample, set string) (right, n int) {
 	group := hashes(all)
 	count, label, in := map[string]map[string]int{}, map[string]string{}, map[string]bool{}
 	var x similar.Index
@@ -245,10 +258,15 @@ func links(all []*sample, set string) string {
 			label[g] = s.label()
 		}
 		in[g] = in[g] || s.Set == set
-		x.Add(g, s.signature().Stack())
+		if linkable(s.signature()) {
+			x.Add(g, s.signature().Stack())
+		}
 	}
-	right, n, seen := 0, 0, map[[2]string]bool{}
+	seen := map[[2]string]bool{}
 	for i, s := range all {
+		if !linkable(s.signature()) {
+			continue
+		}
 		for _, m := range x.Query(s.signature().Stack()) {
 			pair := [2]string{min(group[i], m.Group), max(group[i], m.Group)}
 			if !in[group[i]] || m.Group == group[i] || seen[pair] {
@@ -261,7 +279,7 @@ func links(all []*sample, set string) string {
 			}
 		}
 	}
-	return fmt.Sprintf("\n%d of %d links between groups are right.\n", right, n)
+	return right, n
 }
 
 // TestStable: a bug reached along one path has one signature of the first level, however the program was built:

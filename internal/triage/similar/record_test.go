@@ -96,7 +96,7 @@ func writeSamples(t *testing.T, all []*sample) {
 		s.End = th.End
 		for i := range th.Frames {
 			f := lean(&th.Frames[i])
-			key := fmt.Sprintf("%+v", f)
+			key := fmt.Sprintf("%+v %+v", f, f.Merged)
 			n, ok := numbers[key]
 			if !ok {
 				n = len(table)
@@ -150,7 +150,7 @@ func shorten(frames []int) []int {
 
 // lean returns the parts of a frame that signatures look at.
 func lean(f *report.Frame) report.Frame {
-	out := report.Frame{Function: f.Function, Inlined: f.Inlined, Tail: f.Tail, Signal: f.Signal, Trust: f.Trust, Mismatched: f.Mismatched}
+	out := report.Frame{Function: f.Function, Inlined: f.Inlined, Tail: f.Tail, Signal: f.Signal, Trust: f.Trust, Mismatched: f.Mismatched, Merged: f.Merged}
 	if f.Module != "" {
 		out.Module = filepath.Base(f.Module)
 	}

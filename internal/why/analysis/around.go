@@ -160,15 +160,25 @@ func (in *inspection) codeStart(f *unwind.Frame, entry, here unwind.Address) unw
 	if size := in.arch.PCAlign; size >= 4 { // all instructions have this size
 		return (here - min(here, unwind.Address(codeBefore*size))) &^ unwind.Address(size-1)
 	}
-	if ra := f.RA(); ra != f.LookupAddr() {
-		var before [disasm.MaxLen + 1]byte
-		low := ra - min(ra, unwind.Address(len(before)))
-		n := in.bytes(low, before[:ra-low])
-		if site, ok := disasm.CallBefore(in.arch, before[:n], uint64(f.CodePointer())); ok && low+unwind.Address(n) == ra {
-			return ra - unwind.Address(site.Len)
-		}
+	if site, ok := in.callSite(f); ok {
+		return f.RA() - unwind.Address(site.Len)
 	}
 	return here
+}
+
+// callSite returns the call that a frame made; false if there is none before its return address.
+func (in *inspection) callSite(f *unwind.Frame) (disasm.CallSite, bool) {
+	ra := f.RA()
+	if ra == f.LookupAddr() {
+		return disasm.CallSite{}, false
+	}
+	var before [disasm.MaxLen + 1]byte
+	low := ra - min(ra, unwind.Address(len(before)))
+	n := in.bytes(low, before[:ra-low])
+	if low+unwind.Address(n) != ra {
+		return disasm.CallSite{}, false
+	}
+	return disasm.CallBefore(in.arch, before[:n], uint64(f.CodePointer()))
 }
 
 // memory returns what lies around the addresses that matter to the crash.

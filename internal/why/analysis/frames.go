@@ -41,6 +41,9 @@ func (in *inspection) frame(out []report.Frame, frames []*unwind.Frame, physical
 		base.Index = len(out)
 		out = append(out, base)
 	}
+	if physical > 0 {
+		out[len(out)-1].Merged = in.merged(f, frames[physical-1], calls)
+	}
 	if in.opts.Explain {
 		var caller *unwind.Frame
 		if physical+1 < len(frames) {

@@ -27,8 +27,9 @@ func (r *Report) Complete() bool {
 
 // Codes of warnings that programs may test for.
 const (
-	WarnCancelled = "cancelled" // the analysis was stopped early
-	WarnChanged   = "changed"   // a file was truncated while it was read
-	WarnTruncated = "truncated" // the dump is truncated; the message says where
-	WarnLate      = "late"      // live process: memory was read after the moment of the report
+	WarnCancelled  = "cancelled"         // the analysis was stopped early
+	WarnMismatched = "module-mismatched" // the file found for a module is from a different build and was not used
+	WarnChanged    = "changed"           // a file was truncated while it was read
+	WarnTruncated  = "truncated"         // the dump is truncated; the message says where
+	WarnLate       = "late"              // live process: memory was read after the moment of the report
 )

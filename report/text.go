@@ -15,6 +15,7 @@ type TextOptions struct {
 	ShowRegisters bool // show the registers of every thread; threads are then not folded together
 	HideInlines   bool // leave out inlined calls and tail calls
 	Unfolded      bool // show every thread and every frame of a recursion
+	AllLocals     bool // show also local variables that are optimised out, which are else only counted
 	Explain       bool // below each frame, how its caller was found; implies Unfolded
 	// Wide shows values, arguments and names whole, however wide the lines become.
 	Wide  bool

@@ -19,6 +19,9 @@ func (t *textWriter) frame(group []*Thread, i, digits int) {
 	}
 	t.end()
 	for v := range f.Locals {
+		if f.Locals[v].Reason == optimisedOut && !t.opts.AllLocals && !t.opts.Explain {
+			continue
+		}
 		t.put(plain, "        "+variableText(mergeVariable(group, i, v, localsOf), t.maxValue))
 		t.end()
 	}
@@ -28,6 +31,9 @@ func (t *textWriter) frame(group []*Thread, i, digits int) {
 		t.explain(frames, i)
 	}
 }
+
+// optimisedOut is the Variable.Reason of a variable that the compiler removed.
+const optimisedOut = "optimised out"
 
 // signalText is the line for the trampoline between a signal handler and the frame that the signal interrupted.
 func signalText(f *Frame) string {

@@ -35,6 +35,7 @@ func (t *textWriter) gaps() {
 
 // warnings writes warnings. Advice that several warnings in a row share is written once, after them.
 func (t *textWriter) warnings(list []Warning) {
+	list = t.otherBuilds(list)
 	for len(list) > 0 {
 		n := 1
 		for n < len(list) && list[n].Advice == list[0].Advice && list[n].Code == list[0].Code {
@@ -50,6 +51,36 @@ func (t *textWriter) warnings(list []Warning) {
 		list = list[n:]
 	}
 }
+
+// otherBuilds writes one line for the libraries whose files on this machine, at the paths of the dump, are of
+// other builds, if they are several, and returns the other warnings: a dump from another machine has many.
+func (t *textWriter) otherBuilds(list []Warning) []Warning {
+	own := make(map[string]bool)
+	for i := range t.r.Modules {
+		if m := &t.r.Modules[i]; m.Status == ModuleMismatched && m.File == m.Path && !m.Main {
+			own[m.Path] = true
+		}
+	}
+	here := func(w Warning) bool { return w.Code == WarnMismatched && own[w.Module] }
+	var names []string
+	for _, w := range list {
+		if here(w) {
+			names = append(names, briefBase(w.Module))
+		}
+	}
+	if len(names) < 2 {
+		return list
+	}
+	s := fmt.Sprintf("%d libraries are of other builds than this machine's: %s", len(names), strings.Join(names[:min(maxOtherBuilds, len(names))], ", "))
+	if n := len(names) - maxOtherBuilds; n > 0 {
+		s += fmt.Sprintf(" and %d more", n)
+	}
+	t.wrap(plain, 2, s+". Find the right files (corewalk info --missing lists their build-ids).")
+	return slices.DeleteFunc(slices.Clone(list), here)
+}
+
+// maxOtherBuilds is how many libraries of other builds are named.
+const maxOtherBuilds = 8
 
 func (t *textWriter) warning(w *Warning, advise bool) {
 	s := brief(w.Message, maxWords)

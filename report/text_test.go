@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -31,6 +32,56 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
 		t.Errorf("%s differs (-want +got):\n%s", path, diff)
+	}
+}
+
+// Libraries of this machine that the dump cannot have had are one line; the program, and files from elsewhere,
+// have their own.
+func TestOtherBuilds(t *testing.T) {
+	r := &Report{}
+	add := func(m Module) {
+		m.Status = ModuleMismatched
+		r.Modules = append(r.Modules, m)
+		r.Warnings = append(r.Warnings, Warning{Code: WarnMismatched, Module: m.Path, Message: "is another"})
+	}
+	text := func() string {
+		var b strings.Builder
+		if err := WriteText(&b, r, TextOptions{Wide: true}); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	const line = " libraries are of other builds than this machine's: "
+	add(Module{Path: "/bin/prog", File: "/bin/prog", Main: true})
+	add(Module{Path: "/lib/libz.so", File: "/builds/libz.so"})
+	add(Module{Path: "/lib/lib0.so", File: "/lib/lib0.so"})
+	if got := text(); strings.Contains(got, line) || strings.Count(got, ": is another") != 3 {
+		t.Errorf("one library:\n%s", got)
+	}
+	for i := 1; i < 10; i++ {
+		path := fmt.Sprintf("/lib/lib%d.so", i)
+		add(Module{Path: path, File: path})
+	}
+	if got := text(); !strings.Contains(got, "10"+line+"lib0.so, lib1.so,") || !strings.Contains(got, "lib7.so and 2 more.") || strings.Count(got, ": is another") != 2 {
+		t.Errorf("ten libraries:\n%s", got)
+	}
+}
+
+func TestOptimisedOut(t *testing.T) {
+	r := &Report{Threads: []Thread{{ID: 1, Frames: []Frame{{Function: "f", Locals: []Variable{
+		{Name: "gone", Status: StatusOutOfScope, Reason: optimisedOut}, {Name: "here", Value: "7", Status: StatusSuccess}}}}}}}
+	for _, tt := range []struct {
+		opts TextOptions
+		all  bool
+	}{{TextOptions{}, false}, {TextOptions{AllLocals: true}, true}, {TextOptions{Explain: true}, true}} {
+		var b strings.Builder
+		if err := WriteText(&b, r, tt.opts); err != nil {
+			t.Fatal(err)
+		}
+		got := b.String()
+		if strings.Contains(got, "gone = <optimised out>") != tt.all || !strings.Contains(got, "here = 7") || !strings.Contains(got, "Not known: 1 of 2 variables (optimised out)") {
+			t.Errorf("%+v:\n%s", tt.opts, got)
+		}
 	}
 }
 

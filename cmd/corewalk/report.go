@@ -193,7 +193,7 @@ func (f *reportFlags) analyze() (corewalk.AnalyzeOptions, error) {
 const defaultRows = 200
 
 func (f *reportFlags) text(e env) report.TextOptions {
-	o := report.TextOptions{Color: f.colored(e.stdout), ShowRegisters: f.registers, Explain: f.explain, MaxFrames: defaultRows}
+	o := report.TextOptions{Color: f.colored(e.stdout), ShowRegisters: f.registers, Explain: f.explain, AllLocals: f.locals.which == "all", MaxFrames: defaultRows}
 	f.layout.apply(&o, e.stdout)
 	if f.maxFrames >= 0 {
 		o.MaxFrames = 0

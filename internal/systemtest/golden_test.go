@@ -74,7 +74,7 @@ func TestGoldenReports(t *testing.T) {
 			}
 			portable(r, paths...)
 			var text bytes.Buffer
-			if err := report.WriteText(&text, r, report.TextOptions{MaxFrames: 60}); err != nil {
+			if err := report.WriteText(&text, r, report.TextOptions{MaxFrames: 60, AllLocals: true}); err != nil {
 				t.Fatal(err)
 			}
 			golden(t, c, "report.txt", text.Bytes())

@@ -90,10 +90,12 @@ func (r *Result) image(ctx context.Context, t *corewalk.Target, o Options) (*cor
 	}
 	var opts []corewalk.Option
 	exe := fmt.Sprintf("/proc/%d/exe", t.ProcessState().ProcessID())
-	if path, err := os.Readlink(exe); err == nil && strings.HasSuffix(path, " (deleted)") {
-		opts = append(opts, corewalk.WithExecutable(exe)) // the options in o.Open, later, override it
+	root := t.Live().Root()
+	if path, err := os.Readlink(exe); err == nil && (strings.HasSuffix(path, " (deleted)") || root != "") {
+		// Below another root the kernel's paths may lead nowhere. The options in o.Open, later, override it.
+		opts = append(opts, corewalk.WithExecutable(exe))
 	}
-	if root := t.Live().Root(); root != "" {
+	if root != "" {
 		opts = append(opts, corewalk.WithSysroot(root))
 	}
 	opts = append(opts, o.Open...)

@@ -155,7 +155,7 @@ func moduleWarning(lib *libstate.Library, res modules.Resolution, frames int) (r
 		w.Code = "module-forced"
 		w.Message = fmt.Sprintf("%s: using %s although it is from a different build: %s; %s in it may be wrong", name, res.Path, res.Why, frameCount(frames))
 	case res.Match == modules.Mismatched:
-		w.Code = "module-mismatched"
+		w.Code = report.WarnMismatched
 		w.Message = fmt.Sprintf("%s: %s is from a different build and was not used: %s", name, res.Path, res.Why)
 		w.Advice = "Find the right file (corewalk info --missing lists " + wantedBy(lib) + "), or use this one with --force-mismatched"
 	case res.Match == modules.Missing && frames > 0:

@@ -261,7 +261,7 @@ func (t *textWriter) missing() string {
 	for i := range t.r.Modules {
 		m := &t.r.Modules[i]
 		switch {
-		case m.Status != ModuleMissing || told[m.Path] || m.kernels():
+		case m.Status != ModuleMissing || m.Symbols == SymbolsBreakpad || told[m.Path] || m.kernels():
 		case len(names) == 8:
 			more++
 		default:

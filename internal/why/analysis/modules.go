@@ -37,10 +37,27 @@ func (in *inspection) moduleList(r *report.Report) {
 				r.Warnings = append(r.Warnings, report.Warning{Code: "module-file", Message: w, Module: lib.Path})
 			}
 		}
+		if m.Symbols == report.SymbolsBreakpad && m.Status == report.ModuleMissing && served(r.Threads, m.Path) {
+			continue
+		}
 		if w, ok := moduleWarning(lib, res, used[lib.Path]); ok {
 			r.Warnings = append(r.Warnings, w)
 		}
 	}
+}
+
+// served reports whether a module's symbol file did all that its file could have done: every frame in it has a
+// name, and the stacks that go through it were walked to their bottom.
+func served(threads []report.Thread, path string) bool {
+	for i := range threads {
+		for k := range threads[i].Frames {
+			f := &threads[i].Frames[k]
+			if f.Module == path && (f.Function == "" || threads[i].End != report.EndBottom) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // program is the path of the main module; "" when it is not known.

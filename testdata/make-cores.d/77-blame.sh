@@ -6,7 +6,7 @@
 #   blame/BUILD/cores.tar.zst            PROGRAM.WAY, one core each
 
 blame_c='field passed lookup list index never_set global freed function strlen memcpy by_value inlined tail
-eighth set element member kept switch either write divide folded folded_two strcpy'
+eighth set element member kept switch either write divide folded folded_two strcpy overrun'
 blame_cxx='this virtual vtable reference smart'
 
 # blame_build COMPILER++ COMPILER LEVEL

@@ -99,11 +99,14 @@ func (t *tracer) suspect(inst *disasm.Inst, regs *arch.RegSet, why *reason.Reaso
 	if reg == arch.NoReg {
 		return suspect{}, false
 	}
+	value, _ := regs.Get(reg)
+	if inst.Rep && value != 0 {
+		return suspect{}, false // it was advanced in each round: nobody passed it
+	}
 	w := t.witness(0, nil)
 	if w == nil {
 		return suspect{}, false
 	}
-	value, _ := regs.Get(reg)
 	s := suspect{w: w, reg: reg, value: value, v: w.code.Before(w.state.PC, provenance.Reg(reg))}
 	s.use = w.target(w.state.PC, m.Base, m.Index, m.Scale, m.Disp, int(m.Size), 0)
 	if s.use.text == "" && m.Index == arch.NoReg && inst.Kind != disasm.Load && inst.Kind != disasm.Store {

@@ -281,6 +281,14 @@ NOINLINE static long way_strcpy(struct device *d) {
 	return (long)d->size;
 }
 
+// The instruction that fills memory ran off its end: d->data was good.
+NOINLINE static long way_overrun(struct device *d) {
+	void *to = d->data;
+	size_t n = d->size;
+	__asm__ volatile("rep stosb" : "+D"(to), "+c"(n) : "a"(0) : "memory");
+	return (long)n;
+}
+
 static const struct ops ops;
 
 int main(int argc, char **argv) {
@@ -327,6 +335,11 @@ int main(int argc, char **argv) {
 	if (IS(either)) return way_either(&queue);
 	if (IS(write)) return way_write(&d);
 	if (IS(strcpy)) return way_strcpy(&d);
+	if (IS(overrun)) {
+		d.data = malloc(64);
+		d.size = 0x4000000000;
+		return way_overrun(&d);
+	}
 	if (IS(divide)) {
 		queue.length = 0;
 		return way_divide(&queue);

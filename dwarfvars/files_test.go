@@ -31,10 +31,10 @@ func (h *handFile) image(t *testing.T) *image.Image {
 	t.Helper()
 	le := binary.LittleEndian
 	type section struct {
-		name       string
-		typ, link  uint32
-		data       []byte
-		entry, num uint64
+		name      string
+		typ, link uint32
+		data      []byte
+		entry     uint64
 	}
 	list := []section{{}}
 	for _, name := range slices.Sorted(maps.Keys(h.sections)) {

@@ -35,8 +35,8 @@ func TestNobodyPanics(t *testing.T) {
 }
 
 // TestTestsAreBuilt: a name that ends in an architecture, such as x_arm64_test.go, keeps a
-// test from every machine but those. What is meant for some machines only says so in a line
-// go:build.
+// test from every machine but those. A line that begins with go:build says what is meant for
+// some machines only.
 func TestTestsAreBuilt(t *testing.T) {
 	here := build.Default
 	here.GOOS, here.GOARCH = "linux", "amd64"

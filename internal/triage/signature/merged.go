@@ -12,9 +12,6 @@ func (b *builder) mergedAt(i int) (last int, ok bool) {
 		if frames[last].Merged != nil {
 			return last, true
 		}
-		if !frames[last].Inlined {
-			break
-		}
 	}
 	return i, false
 }
@@ -68,7 +65,7 @@ func (b *builder) restore(frames []int, last int, all []string) {
 			frames, have = frames[1:], have[1:]
 			continue
 		}
-		if r := rules().name(ruleName(name), language(&b.thread.Frames[last]), false); r == nil || r.action == actKeep {
+		if r := rules().name(ruleName(name), language(&b.thread.Frames[last]), false); r == nil {
 			if len(b.kept) == 0 {
 				b.inner = last
 			}

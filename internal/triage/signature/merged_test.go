@@ -28,6 +28,9 @@ func TestMerged(t *testing.T) {
 		{"the call's line is known", "", "check,a|check,b", false, "run main"},
 		{"a lost call within common calls", "both", "weigh,both|sort,both", true, "both run main"},
 		{"a lost call in one of the places", "weigh,both", "weigh,both|sort,both", true, "both run main"},
+		{"more around a lost call", "f,g", "k,f,g,a|k,f,g,b", true, "k f g run main"},
+		{"more within a lost call", "f,g", "f,x,g,a|f,x,g,b", true, "f x g run main"},
+		{"a name that libraries have too", "", "quicksort,a|quicksort,b", true, "quicksort run main"},
 		{"some places are in the call's function", "weigh,both", "weigh,both|sort,both", false, "both run main"},
 		{"none is", "die,both", "first,both|second,both", false, "die both run main"},
 		{"all are", "weigh,both", "n,weigh,both|weigh,both", false, "weigh both run main"},
@@ -55,12 +58,12 @@ func TestMerged(t *testing.T) {
 			t.Errorf("%s: %q, want %q\n%+v", c.name, got, c.want, s.Decisions)
 		}
 		for i, d := range s.Decisions {
-			if d.Frame != i || d.Name == "" || (d.Why == "") != (d.Action == Kept) {
+			if d.Frame != i || d.Name == "" || (d.Why == "") != (d.Action == Kept) || i >= at && d.Action != Kept {
 				t.Errorf("%s: frame %d: %+v", c.name, i, d)
 			}
 		}
-		if !s.Quit || s.Top != 2 {
-			t.Errorf("%s: quit %v, top %d", c.name, s.Quit, s.Top)
+		if !s.Quit || s.Top != 2 || s.Weak {
+			t.Errorf("%s: quit %v, top %d, weak %v", c.name, s.Quit, s.Top, s.Weak)
 		}
 	}
 	// A merged call further out, and one outside of the start.
@@ -81,6 +84,7 @@ func TestCommon(t *testing.T) {
 		"a b c|a":           "a",
 		"a b c|x b y":       "b",
 		"a b|b a":           "b",
+		"a b|a a b":         "a b",
 		"a a b|a b":         "a b",
 		"a b c|a c|b c":     "c",
 		"a b|":              "",
@@ -113,6 +117,8 @@ func TestHome(t *testing.T) {
 		"main.(*queue).pop.func.deferwrap":  "main.(*queue).pop",
 		"main.glob..func":                   "main.glob..func",
 		"main.func":                         "main",
+		"m.func":                            "m",
+		"a::b.func":                         "a::b.func",
 		"main.drain.function":               "main.drain.function",
 		"main.funcs.pop":                    "main.funcs.pop",
 		"main.a.func.b":                     "main.a.func.b",

@@ -37,7 +37,7 @@ func (s *FrameFuncStepper) generatedChain(fp, pc arch.Address, in *unwind.Frame)
 			return false
 		}
 		site, isCall := callBefore(p, ra)
-		if n == 0 && isCall && s.flows.pcInFunc(in.Walker(), site.Target, pc) == OutsideFunc {
+		if n == 0 && s.flows.pcInFunc(in.Walker(), site.Target, pc) == OutsideFunc {
 			return false
 		}
 		if libraryAt(p, ra-1) != nil {

@@ -146,6 +146,8 @@ func TestCallBefore(t *testing.T) {
 		{name: "too low", at: 0, ra: 7, code: call[1:]},
 		{name: "beyond the end", at: 0x1000, ra: 0x1009, code: call},
 		{name: "nothing before", at: 0x1000, ra: 0x1006, code: call[1:], lost: true},
+		{name: "before code", at: 0x1000, ra: 0x1000, code: call},
+		{name: "just in code", at: 0x1000, ra: 0x1001, code: call, lost: true},
 		{name: "nothing before, at the end of code", at: 0x1000, ra: 0x1007, code: call[1:]},
 		{name: "no code", at: 0x1000, ra: 0x1008, code: call, perm: libstate.Read | libstate.Write},
 		{name: "no call", at: 0x1000, ra: 0x1008, code: make([]byte, 8)},

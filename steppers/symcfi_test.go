@@ -122,6 +122,8 @@ func TestSymCFI(t *testing.T) {
 			want: "none; STACK CFI of prog+0x1020..0x102b: .cfa: $rsp 32 + .ra: 93823560601601; the return address is in no module"},
 		{name: "of Windows, in code outside of modules", pe: true, records: returnTo(jit + 1),
 			want: "0x90000001 sp 0x7ffe00000120 sym-cfi, rip 0x90000001, rsp 0x7ffe00000120, rbx 0x99 in rbx, rbp 0xb9 in rbp, r12 lost, r13 lost, rsi 0x77 in rsi, rdi 0x88 in rdi; STACK CFI of prog+0x1020..0x102b: .cfa: $rsp 32 + .ra: 2415919105"},
+		{name: "of Windows, at the end of code outside of modules, after a call", pe: true, records: returnTo(jit + 16),
+			want: "0x90000010 sp 0x7ffe00000120 sym-cfi, rip 0x90000010, rsp 0x7ffe00000120, rbx 0x99 in rbx, rbp 0xb9 in rbp, r12 lost, r13 lost, rsi 0x77 in rsi, rdi 0x88 in rdi; STACK CFI of prog+0x1020..0x102b: .cfa: $rsp 32 + .ra: 2415919120"},
 		{name: "of Windows, before code outside of modules", pe: true, records: returnTo(jit),
 			want: "none; STACK CFI of prog+0x1020..0x102b: .cfa: $rsp 32 + .ra: 2415919104; the return address is in no module"},
 		{name: "of Windows, in data outside of modules", pe: true, records: returnTo(stack + 1),
@@ -157,7 +159,7 @@ func TestSymCFI(t *testing.T) {
 			p := newProc(map[string]uint64{"rip": bias + 0x1024, "rsp": sp, "rbp": 0xb9, "rbx": 0x99, "rcx": bias + raCaller, "rsi": 0x77, "rdi": 0x88})
 			p.put(sp+16, 0x51, bias+raCaller, 0, stack+0x800, bias+0x1021)
 			p.put(stack+0x800-8, bias+raCaller)
-			p.add(jit, libstate.Read|libstate.Exec, make([]byte, 16))
+			p.add(jit, libstate.Read|libstate.Exec, append(make([]byte, 11), 0xe8, 0, 0, 0, 0)) // ends with a call
 			lib := p.program(libstate.Executable)
 			lib.Module = &libstate.ModuleID{}
 			if tc.pe {

@@ -1,9 +1,6 @@
 package provenance
 
-import (
-	"github.com/corewalk/corewalk/internal/code/disasm"
-	"github.com/corewalk/corewalk/unwind/arch"
-)
+import "github.com/corewalk/corewalk/unwind/arch"
 
 // A State is the state of a frame at one of its instructions.
 type State struct {
@@ -185,11 +182,7 @@ func (f *Func) Operand(addr uint64) *Value {
 	if v := f.made[k]; v != nil {
 		return v
 	}
-	size := f.arch.WordSize
-	if in.Kind == disasm.Div {
-		size = int(in.Size)
-	}
-	v := f.fromMemory(i, newValue(addr), m, size)
+	v := f.fromMemory(i, newValue(addr), m, int(m.Size))
 	f.made[k] = v
 	return v
 }

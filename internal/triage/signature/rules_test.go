@@ -278,3 +278,21 @@ func TestLanguage(t *testing.T) {
 		}
 	}
 }
+
+// TestSystemNames: names that programs use too are the system's in its libraries, and where no source line is known.
+func TestSystemNames(t *testing.T) {
+	for _, c := range []struct {
+		name, module, file string
+		want               bool
+	}{
+		{"getline", "/bin/app", "app.c", false}, {"getline", "/bin/app", "", true}, {"getline", "/lib/libc.so.6", "iogetline.c", true},
+		{"clone", "/lib/libc.so.6", "clone.S", true}, {"clone", "/bin/app", "app.c", false},
+		{"terminate", "/bin/app", "app.cpp", false}, {"terminate", "ucrtbase.dll", "terminate.cpp", true},
+		{"qsort", "/bin/app", "app.c", true},
+	} {
+		r := ruleFor(c.name, &report.Frame{Module: c.module, Source: report.Source{File: c.file}})
+		if got := r != nil && r.action != actModule; got != c.want {
+			t.Errorf("%s of %s in %q: %+v", c.name, c.module, c.file, r)
+		}
+	}
+}

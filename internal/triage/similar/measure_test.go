@@ -383,3 +383,23 @@ func sorted[V any](m map[string]V) []string {
 	slices.Sort(keys)
 	return keys
 }
+
+// TestMergedRecorded: dumps of both compilers have merged calls with their places, and none has places without end.
+func TestMergedRecorded(t *testing.T) {
+	met := map[string]int{}
+	for _, s := range readSamples(t) {
+		for _, f := range s.report.Threads[0].Frames {
+			if f.Merged == nil {
+				continue
+			}
+			met[strings.Fields(s.Config)[0]]++
+			if n := len(f.Merged.Places); n == 0 || n > 16 || n == 1 && !f.Merged.Lost || f.Inlined || f.Tail {
+				t.Errorf("%s %s: %+v", s.label(), s.Config, f)
+			}
+		}
+	}
+	if met["g++"] == 0 && met["gcc"] == 0 || met["clang++-19"] == 0 {
+		t.Errorf("merged calls by compiler: %v", met)
+	}
+	t.Log(met)
+}

@@ -5,15 +5,12 @@ import "slices"
 // A merged call stands for several places of a function. It is signed by the functions that these have in common:
 // which of them the compiler left in the call's inlined calls is chance.
 
-// mergedAt returns the last frame of the physical frame that begins at i, if its call is merged.
+// mergedAt returns the frame into which the inlined calls from i on were inlined, if its call is merged.
 func (b *builder) mergedAt(i int) (last int, ok bool) {
 	frames := b.thread.Frames
-	for last = i; last < len(frames) && frames[last].Physical == frames[i].Physical; last++ {
-		if frames[last].Merged != nil {
-			return last, true
-		}
+	for last = i; last < len(frames)-1 && frames[last].Inlined; last++ {
 	}
-	return i, false
+	return last, frames[last].Merged != nil
 }
 
 // shared decides about the inlined calls in frames [i, last), which end with a merged call in the last.

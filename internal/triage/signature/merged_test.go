@@ -47,9 +47,6 @@ func TestMerged(t *testing.T) {
 		r := stackOf("abort", append(frames, "run", "main")...)
 		th := &r.Threads[0]
 		at := len(th.Frames) - 2
-		for i := 1; i <= at; i++ {
-			th.Frames[i].Physical = 1
-		}
 		m := &report.Merged{Lost: c.lost}
 		for p := range strings.SplitSeq(c.places, "|") {
 			m.Places = append(m.Places, report.MergedPlace{Inlined: list(p)})
@@ -70,7 +67,6 @@ func TestMerged(t *testing.T) {
 	}
 	// A merged call further out, and one outside of the start.
 	r := stackOf("null-read", "f", "+g", "run", "main", "+h", "before")
-	r.Threads[0].Frames[1].Physical, r.Threads[0].Frames[4].Physical = 2, 5
 	m := &report.Merged{Lost: true, Places: []report.MergedPlace{{Inlined: []string{"k", "g"}}}}
 	r.Threads[0].Frames[2].Merged, r.Threads[0].Frames[5].Merged = m, m
 	if s := Of(r); !slices.Equal(s.Frames, []string{"f", "k", "g", "run", "main"}) || s.Decisions[1].Action != Kept || s.Decisions[4].Why != "outside of main" {

@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/corewalk/corewalk/internal/fixture"
 )
 
 // Sources of the programs: classes, templates, lambdas, nested inlined calls, code from
@@ -106,7 +108,7 @@ func build(t testing.TB, plain *strings.Replacer, target string, flags ...string
 // buildSources compiles sources by their names for Windows, or skips the test.
 func buildSources(t testing.TB, sources map[string]string, target string, flags ...string) program {
 	t.Helper()
-	clang, link := tool(t, "clang"), tool(t, "lld-link")
+	clang, link := fixture.LLVM(t, "clang"), fixture.LLVM(t, "lld-link")
 	dir := t.TempDir()
 	run := func(name string, args ...string) {
 		cmd := exec.Command(name, args...)
@@ -132,18 +134,6 @@ func buildSources(t testing.TB, sources map[string]string, target string, flags 
 	return p
 }
 
-// tool finds a program of LLVM, with or without its version in the name.
-func tool(t testing.TB, name string) string {
-	t.Helper()
-	for _, n := range []string{name + "-19", name, name + "-14"} {
-		if path, err := exec.LookPath(n); err == nil {
-			return path
-		}
-	}
-	t.Skip(name, " is not installed (make deps installs it on Debian)")
-	return ""
-}
-
 // text is the range of RVAs of the .text section.
 func (p program) text(t testing.TB) (start, end uint32) {
 	t.Helper()
@@ -158,7 +148,7 @@ func (p program) text(t testing.TB) (start, end uint32) {
 
 // TestSymbolizer compares every address with llvm-symbolizer's output.
 func TestSymbolizer(t *testing.T) {
-	symbolizer := tool(t, "llvm-symbolizer")
+	symbolizer := fixture.LLVM(t, "llvm-symbolizer")
 	for _, c := range []struct {
 		target string
 		flags  []string
@@ -260,7 +250,7 @@ func symbolize(t *testing.T, symbolizer, exe string, start, end uint32) []string
 // TestLineTable compares the lines of a function in two files with the table printed by
 // llvm-pdbutil.
 func TestLineTable(t *testing.T) {
-	util := tool(t, "llvm-pdbutil")
+	util := fixture.LLVM(t, "llvm-pdbutil")
 	for _, level := range []string{"-O0", "-O2"} {
 		p := build(t, nil, "x86_64-pc-windows-msvc", level)
 		f, err := Open(p.data)
@@ -327,7 +317,7 @@ var fpoLine = regexp.MustCompile(`^\s*([0-9A-F]{8}) \|\s+(\d+) \|\s+(\d+) \|\s+(
 
 // TestWinFrames compares the FrameData records of 32-bit code with llvm-pdbutil's output.
 func TestWinFrames(t *testing.T) {
-	util := tool(t, "llvm-pdbutil")
+	util := fixture.LLVM(t, "llvm-pdbutil")
 	p := build(t, nil, "i686-pc-windows-msvc", "-O1", "-fomit-frame-pointer")
 	f, err := Open(p.data)
 	if err != nil {

@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/corewalk/corewalk/internal/fixture"
 )
 
 func TestOtherFormats(t *testing.T) {
@@ -99,7 +101,7 @@ func TestAnnotations(t *testing.T) {
 // TestPublicsOnly uses a program compiled without debug information: only the linker's
 // names are known.
 func TestPublicsOnly(t *testing.T) {
-	clang, link := tool(t, "clang"), tool(t, "lld-link")
+	clang, link := fixture.LLVM(t, "clang"), fixture.LLVM(t, "lld-link")
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "c.c"), []byte("int g(int x) { return x; }\nint start(void) { return g(3); }\n"), 0o666); err != nil {
 		t.Fatal(err)

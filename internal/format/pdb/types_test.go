@@ -7,11 +7,13 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/corewalk/corewalk/internal/fixture"
 )
 
 // TestTypes compares all type records with llvm-pdbutil's output.
 func TestTypes(t *testing.T) {
-	util := tool(t, "llvm-pdbutil")
+	util := fixture.LLVM(t, "llvm-pdbutil")
 	for _, c := range varsTargets {
 		t.Run(c.target+c.level, func(t *testing.T) {
 			p, f := buildVars(t, c.target, c.level)

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/corewalk/corewalk/internal/fixture"
 )
 
 // varsSource has variables of all kinds of types, in frames, registers and pieces.
@@ -83,7 +85,7 @@ func buildVars(t testing.TB, target, level string) (program, *File) {
 // TestVariables compares the variables of all functions, with their blocks and locations,
 // with the records that llvm-pdbutil lists.
 func TestVariables(t *testing.T) {
-	util := tool(t, "llvm-pdbutil")
+	util := fixture.LLVM(t, "llvm-pdbutil")
 	for _, c := range varsTargets {
 		t.Run(c.target+c.level, func(t *testing.T) {
 			p, f := buildVars(t, c.target, c.level)

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/corewalk/corewalk/internal/fixture"
 )
 
 const program = `
@@ -20,7 +22,7 @@ __declspec(dllexport) int other(int a) { return exported(a) * exported(a + 1); }
 // skipped where they are missing.
 func compile(t *testing.T, target, text string, link ...string) (path string, data []byte) {
 	t.Helper()
-	clang, linker := tool(t, "clang"), tool(t, "lld-link")
+	clang, linker := fixture.LLVM(t, "clang"), fixture.LLVM(t, "lld-link")
 	dir := t.TempDir()
 	src, obj, out := filepath.Join(dir, "a.c"), filepath.Join(dir, "a.obj"), filepath.Join(dir, "a.dll")
 	if err := os.WriteFile(src, []byte(text), 0o600); err != nil {
@@ -37,18 +39,6 @@ func compile(t *testing.T, target, text string, link ...string) (path string, da
 		t.Fatal(err)
 	}
 	return out, data
-}
-
-// tool finds a program of LLVM.
-func tool(t *testing.T, name string) string {
-	t.Helper()
-	for _, suffix := range []string{"-19", "-18", "-17", "-16", "-15", "-14", ""} {
-		if path, err := exec.LookPath(name + suffix); err == nil {
-			return path
-		}
-	}
-	t.Skipf("%s is not installed (make deps installs it on Debian)", name)
-	return ""
 }
 
 func run(t *testing.T, name string, args ...string) string {
@@ -69,7 +59,7 @@ func TestCompiled(t *testing.T) {
 			if err != nil || len(f.Warnings) > 0 {
 				t.Fatal(err, f)
 			}
-			text := run(t, tool(t, "llvm-readobj"), "--file-headers", "--coff-exports", "--coff-debug-directory", path)
+			text := run(t, fixture.LLVM(t, "llvm-readobj"), "--file-headers", "--coff-exports", "--coff-debug-directory", path)
 			v, err := f.CodeView()
 			if err != nil {
 				t.Fatal(err)

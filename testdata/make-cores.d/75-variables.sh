@@ -51,6 +51,9 @@ vars_cxx() {
 }
 show_flags=(cxx)
 
+# Small classes of the C++ library that wrap a value.
+make_cxx-wrappers() { cxx -std=c++20 -O0 -g -w wrappers.cpp -o wrappers && run wrappers && ship wrappers && finish wrappers; }
+
 make_vars-cxx-O0() { vars_cxx cxx -O0 -g -w; }
 make_vars-cxx-O2() { vars_cxx cxx -O2 -g -w; }
 # A .dwo file next to the core must not be compressed as a file, so its sections are.

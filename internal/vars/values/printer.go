@@ -55,7 +55,7 @@ func cxxPrinter(t *types.Type) printer {
 			}
 		}
 	}
-	p, _ := stdClass(rest)
+	p, _ := stdClass(strings.Replace(rest, "::__cxx11::", "::", 1)) // filesystem::__cxx11::path
 	if t.Ref.DB != nil {
 		return either(msvcClass(rest), p)
 	}

@@ -46,7 +46,8 @@ func libcxxClass(name string) printer {
 	case "stack", "queue", "priority_queue":
 		return stdAdapter
 	}
-	return nil
+	p, _ := wrapperClass(name)
+	return p
 }
 
 // first returns the first member of o that has one of the names, taken out of its compressed

@@ -41,6 +41,29 @@ func stdClass(name string) (printer, bool) {
 		return stdFunction, true
 	case "stack", "queue", "priority_queue":
 		return stdAdapter, true
+	case "any":
+		return stdAny, true
+	case "expected":
+		return stdExpected, true
+	}
+	p, ok := wrapperClass(name)
+	return p, ok
+}
+
+// wrapperClass returns the printer for a class of libstdc++ or libc++ whose members differ in
+// their names only.
+func wrapperClass(name string) (printer, bool) {
+	switch name {
+	case "atomic":
+		return stdAtomic, true
+	case "bitset":
+		return stdBitset, true
+	case "path", "filesystem::path": // the class alone, and in its namespace
+		return stdPath, true
+	case "duration", "chrono::duration":
+		return chronoDuration, true
+	case "time_point", "chrono::time_point":
+		return chronoPoint, true
 	}
 	return nil, false
 }

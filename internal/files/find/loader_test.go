@@ -69,6 +69,16 @@ func TestLoaded(t *testing.T) {
 	}
 }
 
+// Without a sysroot the directories of DT_RUNPATH are this machine's; names that the loader would have to fill in
+// are left out.
+func TestLoadPath(t *testing.T) {
+	f := New(context.Background(), Options{})
+	f.AddLoadPath("/opt/app/bin/app", "/opt/own:$ORIGIN/../lib:/usr/$LIB/x:relative")
+	if want := []string{"/opt/app/bin", "/opt/own", "/opt/app/lib"}; !slices.Equal(f.loadPath, want) {
+		t.Errorf("%q", f.loadPath)
+	}
+}
+
 // Files that include each other, and many directories, come to an end.
 func TestLoaderBounds(t *testing.T) {
 	files := map[string]string{"etc/ld.so.conf": strings.Repeat("include /etc/ld.so.conf\n", 1000) + "/lib\n", "lib/x": ""}

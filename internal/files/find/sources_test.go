@@ -19,6 +19,7 @@ func TestSources(t *testing.T) {
 		{Options{SourceMaps: maps}, "/build/app/a.c", []string{"/src/app/a.c", "/home/me/app/a.c", "/build/app/a.c"}},
 		{Options{SourceMaps: maps}, "/build/apple/a.c", []string{"/home/me/apple/a.c", "/build/apple/a.c"}},
 		{Options{SourceMaps: maps}, `C:\ci\x\a.cpp`, []string{"/win/x/a.cpp"}},
+		{Options{SourceMaps: []SourceMap{{"/build/a.c", "/home/b.c"}, {"/build/a", "/no"}}}, "/build/a.c", []string{"/home/b.c", "/build/a.c"}},
 		{Options{SourceMaps: []SourceMap{{"/", "/all"}}}, "/a.c", []string{"/all/a.c", "/a.c"}},
 		{Options{Sysroots: []string{"/root1", "/root2"}}, "/usr/a.c", []string{"/root1/usr/a.c", "/root2/usr/a.c"}},
 		// No path leaves a sysroot or a search directory.

@@ -2,6 +2,7 @@ package process
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/corewalk/corewalk/libstate"
@@ -23,6 +24,37 @@ func TestSecret(t *testing.T) {
 	}
 }
 
+// Each word of the lists decides alone, however the name is written; what only resembles it does not.
+func TestSecretWords(t *testing.T) {
+	for _, part := range secretParts {
+		for _, name := range []string{part, "x" + part + "s", "X_" + part[:2] + "_" + part[2:], part[:3] + "-" + part[3:], part[:2] + "." + part[2:]} {
+			if !Secret(name) {
+				t.Errorf("%s is no secret", name)
+			}
+		}
+		if name := part[:2] + "/" + part[2:]; Secret(name) {
+			t.Errorf("%s is a secret", name)
+		}
+	}
+	for word := range secretWords {
+		for _, name := range []string{word, "A_" + strings.ToUpper(word), word + "-b", "a." + word + ".b", "a:" + word} {
+			if !Secret(name) {
+				t.Errorf("%s is no secret", name)
+			}
+		}
+		for _, name := range []string{"z" + word + "z", word + "0", "9" + word, "a" + word} {
+			if Secret(name) {
+				t.Errorf("%s is a secret", name)
+			}
+		}
+	}
+	for name := range publicNames {
+		if Secret(name) || !Secret(name+"_KEY") {
+			t.Errorf("%s is a secret, or %s_KEY is none", name, name)
+		}
+	}
+}
+
 func TestMask(t *testing.T) {
 	for _, c := range [][3]string{
 		{"DB_PASSWORD", "x", Masked}, {"DB_PASSWORD", "", ""}, {"LANG", "C", "C"},
@@ -35,6 +67,13 @@ func TestMask(t *testing.T) {
 	}
 	got := MaskArguments([]string{"./token=x", "--token=abc", "--password", "s3cret", "--key", "--verbose", "file", "-v", "TOKEN=x", "https://a:b@c", "--auth"})
 	want := []string{"./token=x", "--token=" + Masked, "--password", Masked, "--key", "--verbose", "file", "-v", "TOKEN=" + Masked, "https://a:" + Masked + "@c", "--auth"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q\n%q", got, want)
+	}
+	// Only the argument after a secret option is its value: not after one with a value, nor after a word, nor the
+	// one after that.
+	got = MaskArguments([]string{"--token", "a", "--token=b", "c", "token", "d", "--token", "e", "f", "--token", "-v", "g"})
+	want = []string{"--token", "a", "--token=" + Masked, "c", "token", "d", "--token", Masked, "f", "--token", "-v", "g"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q\n%q", got, want)
 	}
@@ -53,7 +92,8 @@ func TestContainer(t *testing.T) {
 		env  []string
 		want string
 	}{
-		{nil, ""}, {[]string{"container=docker"}, "docker"}, {[]string{"containers=x", "CONTAINER=y"}, ""}, {[]string{"container=\x1b[31m"}, ""},
+		{nil, ""}, {[]string{"container=docker"}, "docker"}, {[]string{"containers=x", "CONTAINER=y"}, ""}, {[]string{"container=\x1b[31m"}, ""}, {[]string{"container=a b"}, ""}, {[]string{"container=a~!"}, "a~!"}, {[]string{"container=\x7f"}, ""}, {[]string{"containe"}, ""},
+		{[]string{"container=" + strings.Repeat("x", 32)}, strings.Repeat("x", 32)}, {[]string{"container=" + strings.Repeat("x", 33)}, ""}, {[]string{"ECS_CONTAINER_METADATA_URI=x"}, "ecs"},
 		{[]string{"container=podman", "KUBERNETES_SERVICE_HOST=10.0.0.1"}, "kubernetes"}, {[]string{"ECS_CONTAINER_METADATA_URI_V4=http://x"}, "ecs"},
 	} {
 		if got := Container(c.env); got != c.want {

@@ -19,8 +19,8 @@ var (
 )
 
 // publicNames are names that have such a word and are no secrets.
-var publicNames = map[string]bool{"PWD": true, "OLDPWD": true, "SSH_AUTH_SOCK": true, "XAUTHORITY": true, "XDG_SESSION_ID": true, "XDG_SESSION_TYPE": true,
-	"XDG_SESSION_CLASS": true, "DESKTOP_SESSION": true, "SESSION_MANAGER": true, "DBUS_SESSION_BUS_ADDRESS": true, "GDMSESSION": true}
+var publicNames = map[string]bool{"PWD": true, "SSH_AUTH_SOCK": true, "XDG_SESSION_ID": true, "XDG_SESSION_TYPE": true,
+	"XDG_SESSION_CLASS": true, "DESKTOP_SESSION": true, "SESSION_MANAGER": true, "DBUS_SESSION_BUS_ADDRESS": true}
 
 // Secret reports whether the value of a variable or option is secret by its name.
 func Secret(name string) bool {

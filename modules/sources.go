@@ -86,7 +86,7 @@ func (s *Set) readSource(lib *libstate.Library, recorded string) (*SourceFile, e
 			refused = err
 		}
 	}
-	if s.fetches(lib) && s.finder.FetchesSource(lib.BuildID) && strings.HasPrefix(recorded, "/") {
+	if s.fetches(lib) && strings.HasPrefix(recorded, "/") {
 		path, err := s.finder.FetchSource(lib.BuildID, recorded)
 		if err == nil {
 			var f *openedSource

@@ -20,7 +20,7 @@ func (noBytes) ReadWord(uint64) (uint64, error)     { return 0, os.ErrNotExist }
 // Only regular text files of a bounded size are read, and only by names of sources.
 func TestSourceFile(t *testing.T) {
 	dir := t.TempDir()
-	for name, text := range map[string]string{"a.c": "one\r\ntwo\nthree", "empty.c": "", "zero.c": "a\x00b", "large.c": strings.Repeat("x", 16<<20+1), "secret": "key", "d.c/x": ""} {
+	for name, text := range map[string]string{"a.c": "one\r\ntwo\nthree", "empty.c": "", "zero.c": "a\x00b", "first.c": "\x00", "most.c": strings.Repeat("x", 16<<20), "large.c": strings.Repeat("x", 16<<20+1), "secret": "key", "d.c/x": ""} {
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
@@ -37,7 +37,7 @@ func TestSourceFile(t *testing.T) {
 	lib := &libstate.Library{Path: "/bin/none"}
 	for path, want := range map[string]string{
 		"/build/a.c": "", "/build/x/../a.c": "", "/build/empty.c": "", "/build/none.c": "no source file", "/build/secret": "no source file",
-		"/build/zero.c": "not a text file", "/build/large.c": "longer than 16 MB", "/build/d.c": "not a regular file",
+		"/build/zero.c": "not a text file", "/build/first.c": "not a text file", "/build/most.c": "", "/build/large.c": "longer than 16 MB", "/build/d.c": "not a regular file",
 	} {
 		for range 2 { // the answer is kept
 			f, err := files.SourceFile(lib, path)
@@ -54,7 +54,7 @@ func TestSourceFile(t *testing.T) {
 		first, last, from int
 		want              []string
 	}{
-		{-3, 2, 1, []string{"one", "two"}}, {2, 2, 2, []string{"two"}}, {2, 99, 2, []string{"two", "three"}}, {4, 9, 4, nil}, {3, 2, 3, nil},
+		{-3, 2, 1, []string{"one", "two"}}, {2, 2, 2, []string{"two"}}, {2, 99, 2, []string{"two", "three"}}, {4, 9, 4, nil}, {9, 12, 9, nil}, {3, 2, 3, nil},
 	} {
 		if from, lines := f.Lines(tt.first, tt.last); from != tt.from || !slices.Equal(lines, tt.want) {
 			t.Errorf("lines %d to %d: %d, %q", tt.first, tt.last, from, lines)

@@ -92,25 +92,19 @@ func isSource(p string) bool {
 	return slices.Contains(sourceExtensions, strings.ToLower(path.Ext(p)))
 }
 
-// FetchesSource reports whether a fetcher is configured that can be asked for the sources
-// of the module with this build-id.
-func (f *Finder) FetchesSource(buildID []byte) bool {
-	if !f.Fetches(buildID) {
-		return false
-	}
-	_, ok := f.opts.Fetcher.(SourceFetcher)
-	return ok
-}
-
 // FetchSource fetches a source file of the module with a build-id. An error that wraps
-// fs.ErrNotExist means that there is no such file.
+// fs.ErrNotExist means that there is no such file, or no SourceFetcher.
 func (f *Finder) FetchSource(buildID []byte, recorded string) (string, error) {
-	if !f.FetchesSource(buildID) {
+	if !f.Fetches(buildID) {
+		return "", errNoFetcher
+	}
+	sources, ok := f.opts.Fetcher.(SourceFetcher)
+	if !ok {
 		return "", errNoFetcher
 	}
 	if err := f.ctx.Err(); err != nil {
 		return "", err
 	}
-	found, err := f.opts.Fetcher.(SourceFetcher).FetchSource(f.ctx, buildID, recorded)
+	found, err := sources.FetchSource(f.ctx, buildID, recorded)
 	return found, f.noted(err)
 }

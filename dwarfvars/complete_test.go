@@ -1,16 +1,12 @@
 package dwarfvars_test
 
 import (
-	"context"
 	"errors"
 	"os"
-	"path/filepath"
 	"testing"
 
-	"github.com/corewalk/corewalk"
 	"github.com/corewalk/corewalk/dwarfvars"
 	"github.com/corewalk/corewalk/internal/fixture"
-	"github.com/corewalk/corewalk/unwind"
 )
 
 // TestTypesOfOtherLibraries reads objects of types that their program only
@@ -37,27 +33,11 @@ func TestTypesOfOtherLibraries(t *testing.T) {
 // said.
 func TestIncompleteType(t *testing.T) {
 	c := fixture.Get(t, "amd64-widget")
-	dir := t.TempDir()
 	data, err := os.ReadFile(c.Binary(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	exe := filepath.Join(dir, "widget_user")
-	if err := os.WriteFile(exe, data, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	target, err := corewalk.Open(context.Background(), c.Core(t), corewalk.WithExecutable(exe), corewalk.WithSysroot(t.TempDir()), corewalk.WithDebugDir(t.TempDir()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer target.Close()
-	w, err := target.NewWalker()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
-	stack, _ := w.WalkStack(unwind.NullThread)
-	s := scene{target.Variables(), stack.Frames}
+	s := withProgram(t, c, data, t.TempDir())
 	n := s.frame(t, "use")
 	_, code, err := s.GetLocalVariableValue(s.variable(t, n, "w"), s.frames, n, make([]byte, 64))
 	if code != dwarfvars.GlvvEUnknown || !errors.Is(err, dwarfvars.ErrIncompleteType) || err.Error() != "incomplete type widget" {

@@ -49,25 +49,31 @@ func TestRenamedMembers(t *testing.T) {
 	}
 }
 
-// renamed lists the variables of a function of a fixture, with another program.
-func renamed(t *testing.T, c fixture.Case, program []byte, function string) (lines []string) {
+// withProgram opens a fixture's core with another program and walks its crashing thread.
+func withProgram(t *testing.T, c fixture.Case, program []byte, sysroot string) scene {
 	t.Helper()
-	exe := filepath.Join(t.TempDir(), "vars")
+	exe := filepath.Join(t.TempDir(), c.Program)
 	if err := os.WriteFile(exe, program, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	target, err := corewalk.Open(context.Background(), c.Core(t), corewalk.WithExecutable(exe), corewalk.WithSysroot(c.Sysroot(t)), corewalk.WithDebugDir(t.TempDir()))
+	target, err := corewalk.Open(context.Background(), c.Core(t), corewalk.WithExecutable(exe), corewalk.WithSysroot(sysroot), corewalk.WithDebugDir(t.TempDir()))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer target.Close()
+	t.Cleanup(func() { target.Close() })
 	w, err := target.NewWalker()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer w.Close()
+	t.Cleanup(func() { w.Close() })
 	stack, _ := w.WalkStack(unwind.NullThread)
-	s := scene{target.Variables(), stack.Frames}
+	return scene{target.Variables(), stack.Frames}
+}
+
+// renamed lists the variables of a function of a fixture, with another program.
+func renamed(t *testing.T, c fixture.Case, program []byte, function string) (lines []string) {
+	t.Helper()
+	s := withProgram(t, c, program, c.Sysroot(t))
 	a, err := s.At(s.frames, s.frame(t, function))
 	if err != nil {
 		t.Fatal(err)

@@ -19,6 +19,7 @@ func (t *textWriter) started() {
 		return
 	}
 	var parts []string
+	label := "command"
 	if len(p.Arguments) > 0 {
 		words := make([]string, 0, len(p.Arguments))
 		for _, a := range p.Arguments {
@@ -36,6 +37,7 @@ func (t *textWriter) started() {
 		}
 		parts = append(parts, line)
 	} else if p.Executable != "" {
+		label = "program" // its arguments are not known
 		parts = append(parts, brief(p.Executable, maxPath))
 	}
 	var by []string
@@ -55,7 +57,7 @@ func (t *textWriter) started() {
 		parts = append(parts, "("+strings.Join(by, ", ")+")")
 	}
 	if len(parts) > 0 {
-		t.put(plain, "  command: ")
+		t.put(plain, "  "+label+": ")
 		t.wrap(plain, 4, strings.Join(parts, " "))
 	}
 }

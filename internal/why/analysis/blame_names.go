@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/corewalk/corewalk/internal/code/provenance"
 	"github.com/corewalk/corewalk/internal/vars/types"
 	"github.com/corewalk/corewalk/internal/vars/where"
-	"github.com/corewalk/corewalk/internal/why/provenance"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 

@@ -3,7 +3,7 @@ package analysis
 import (
 	"testing"
 
-	"github.com/corewalk/corewalk/internal/why/provenance"
+	"github.com/corewalk/corewalk/internal/code/provenance"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind/arch"
 )

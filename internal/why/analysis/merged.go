@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/corewalk/corewalk/internal/code/provenance"
 	"github.com/corewalk/corewalk/internal/code/stackflow"
-	"github.com/corewalk/corewalk/internal/why/provenance"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"

@@ -117,6 +117,10 @@ var synchronous = map[string]bool{
 	"SIGEMT": true, "SIGSTKFLT": true,
 }
 
+// watching are the signals by which a program is told that something takes too long. A handler that ends the program
+// then says nothing about why.
+var watching = map[string]bool{"SIGQUIT": true, "SIGALRM": true, "SIGVTALRM": true, "SIGPROF": true, "SIGXCPU": true}
+
 // bySignal is the class of a crash that a handler dealt with before the dump was written.
 var bySignal = map[string]string{
 	"SIGSEGV": "access", "SIGBUS": "access", "SIGFPE": "arithmetic",
@@ -131,8 +135,9 @@ func (b *builder) cut() int {
 	for i := range b.thread.Frames {
 		f := &b.thread.Frames[i]
 		if f.Signal != "" {
-			// A handler of an unknown signal that ends the program deals with a crash as well.
-			if !synchronous[f.Signal] && (f.Signal != report.UnknownSignal || !b.quit) {
+			// A handler of an unknown signal that ends the program deals with a crash as well, or with a program
+			// that takes too long: that is told by the code that it interrupted.
+			if !synchronous[f.Signal] && (f.Signal != report.UnknownSignal && !watching[f.Signal] || !b.quit) {
 				if f.Signal != report.UnknownSignal {
 					break
 				}

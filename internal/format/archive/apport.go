@@ -15,7 +15,7 @@ import (
 // apportBegin is how the reports of apport (Ubuntu's /var/crash/*.crash) begin. Such a report
 // is a list of fields, "Key: value" with further lines after a space. The field of a file has
 // the value base64; each of its further lines is encoded by itself, and their bytes, one after
-// the other, are the compressed file.
+// the other, are the compressed file: with gzip, in reports of old versions with zlib.
 const apportBegin = "ProblemType:"
 
 const (
@@ -78,7 +78,7 @@ func (x *extraction) fromApport(r io.Reader) (Dump, error) {
 
 // fromField unpacks the core in a field.
 func (x *extraction) fromField(field io.Reader) (*os.File, error) {
-	p, err := unpack(field)
+	p, err := unpackAs(field, sniffField)
 	if err != nil {
 		return nil, fmt.Errorf("apport report: %s: %w", apportCore, err)
 	}
@@ -88,6 +88,15 @@ func (x *extraction) fromField(field io.Reader) (*os.File, error) {
 		err = fmt.Errorf("apport report: %s: %w", apportCore, err)
 	}
 	return f, err
+}
+
+// sniffField returns the compression of a file in a field.
+func sniffField(head []byte) decompress.Kind {
+	kind := decompress.Sniff(head)
+	if kind == decompress.None && decompress.SniffZlib(head) {
+		return decompress.Zlib
+	}
+	return kind
 }
 
 // String says what the report is about.

@@ -172,13 +172,16 @@ type packed struct {
 }
 
 // unpack removes the compression of r.
-func unpack(r io.Reader) (*packed, error) {
+func unpack(r io.Reader) (*packed, error) { return unpackAs(r, decompress.Sniff) }
+
+// unpackAs removes the compression that sniff recognises by the first bytes.
+func unpackAs(r io.Reader, sniff func(head []byte) decompress.Kind) (*packed, error) {
 	br := bufio.NewReaderSize(r, bufferSize)
 	head, err := br.Peek(decompress.SniffLen)
 	if err != nil && err != io.EOF {
 		return nil, err
 	}
-	kind := decompress.Sniff(head)
+	kind := sniff(head)
 	if kind == decompress.None {
 		return &packed{Reader: br, close: func() {}}, nil
 	}

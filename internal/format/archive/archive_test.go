@@ -17,6 +17,7 @@ import (
 	"testing/iotest"
 
 	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zlib"
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/corewalk/corewalk/internal/corebuild"
@@ -61,6 +62,14 @@ func zst(data []byte) []byte {
 func gz(data []byte) []byte {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
+	w.Write(data)
+	w.Close()
+	return b.Bytes()
+}
+
+func zl(data []byte) []byte {
+	var b bytes.Buffer
+	w := zlib.NewWriter(&b)
 	w.Write(data)
 	w.Close()
 	return b.Bytes()
@@ -121,6 +130,7 @@ func TestExtract(t *testing.T) {
 		"report, long lines":    {crash(gz(dump), 1<<20), dump, "an apport report of /usr/bin/app, package app 1.2-3"},
 		"report, nothing in it": {crash(dump, 70_001), dump, "an apport report of /usr/bin/app, package app 1.2-3"},
 		"report, CRLF":          {bytes.ReplaceAll(crash(gz(dump), 1000), []byte("\n"), []byte("\r\n")), dump, "an apport report of /usr/bin/app, package app 1.2-3"},
+		"report with zlib":      {crash(zl(dump), 1000), dump, "an apport report of /usr/bin/app, package app 1.2-3"},
 		"compressed report":     {zst(crash(gz(dump), 1000)), dump, "an apport report of /usr/bin/app, package app 1.2-3"},
 	} {
 		got, d, err := extract(t, tt.data, decompress.Options{})
@@ -177,6 +187,9 @@ func TestExtractDamaged(t *testing.T) {
 	bad := crash(gz(dump), 1000)
 	bad[len(bad)/2] = '!'
 	report := crash(gz(dump), 1000)
+	old := crash(zl(dump), 1000)
+	oldBad := bytes.Clone(old)
+	oldBad[len(oldBad)/2] = '!'
 	for name, tt := range map[string]struct {
 		data []byte
 		err  error // of the dump
@@ -185,6 +198,8 @@ func TestExtractDamaged(t *testing.T) {
 		"tar cut in the core":     {whole[:len(dump)/2], decompress.ErrTruncatedStream, false},
 		"tar cut after it":        {whole[:len(dump)+5000], nil, true},
 		"report cut in the core":  {report[:len(report)/2], decompress.ErrTruncatedStream, false},
+		"zlib, cut in the core":   {old[:len(old)/2], decompress.ErrTruncatedStream, false},
+		"zlib, damaged":           {oldBad, decompress.ErrCorrupt, false},
 		"report damaged":          {bad, decompress.ErrCorrupt, false},
 		"report damaged after it": {append(bytes.Clone(report), "nothing\n"...), nil, true},
 		"gzip in a tar, cut":      {tarOf(t, tar.FormatGNU, file{"core.gz", gz(dump)[:300_000]}), decompress.ErrTruncatedStream, false},

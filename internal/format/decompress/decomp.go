@@ -37,13 +37,14 @@ const MaxWindow = 256 << 20
 // A Kind is the compression of a whole file.
 type Kind int
 
-// The kinds that Sniff recognises. None is anything else.
+// The kinds that Sniff recognises, and Zlib. None is anything else.
 const (
 	None Kind = iota
 	Zstd
 	LZ4
 	XZFile
 	Gzip
+	Zlib // SniffZlib recognises it
 )
 
 // String returns the name of the format.
@@ -59,6 +60,8 @@ func (k Kind) String() string {
 		return "xz"
 	case Gzip:
 		return "gzip"
+	case Zlib:
+		return "zlib"
 	}
 	return fmt.Sprintf("compression kind %d", int(k))
 }
@@ -81,6 +84,13 @@ func Sniff(head []byte) Kind {
 		return Zstd // a skippable frame, with which pzstd begins its files
 	}
 	return None
+}
+
+// SniffZlib reports whether a file may be a zlib stream (RFC 1950). Two bytes say so, therefore it is only for files that
+// are known to be compressed or a dump: neither a core nor a minidump begins like this.
+func SniffZlib(head []byte) bool {
+	const deflate, preset = 8, 1 << 5 // a preset dictionary would have to be known
+	return len(head) >= 2 && head[0]&0xf == deflate && head[0]>>4 <= 7 && head[1]&preset == 0 && (int(head[0])<<8|int(head[1]))%31 == 0
 }
 
 // lz4Legacy is the magic number of lz4 -l.

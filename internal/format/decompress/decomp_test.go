@@ -37,6 +37,8 @@ func pack(t testing.TB, kind Kind, data []byte) []byte {
 		w, err = xz.WriterConfig{BlockSize: 100_000, DictCap: 1 << 16}.NewWriter(&b)
 	case Gzip:
 		w = gzip.NewWriter(&b)
+	case Zlib:
+		w = zlib.NewWriter(&b)
 	}
 	if err == nil {
 		_, err = w.Write(data)
@@ -60,15 +62,26 @@ func dump(size int) []byte {
 	return data
 }
 
-var allKinds = []Kind{None, Zstd, LZ4, XZFile, Gzip}
+var allKinds = []Kind{None, Zstd, LZ4, XZFile, Gzip, Zlib}
 
 func TestSniff(t *testing.T) {
 	for _, k := range allKinds {
-		if got := Sniff(pack(t, k, []byte("\x7fELF and more"))); got != k {
+		head := pack(t, k, []byte("\x7fELF and more"))
+		if got := Sniff(head); got != k && k != Zlib {
 			t.Errorf("%v is taken for %v", k, got)
 		}
+		if got := SniffZlib(head); got != (k == Zlib) {
+			t.Errorf("%v: zlib: %v", k, got)
+		}
 	}
-	for _, head := range []string{"", "\x28", "\x1f\x8b", "MDMP", "BZh9"} {
+	// Any level; not with a preset dictionary, a window that is too large, another method or a wrong check.
+	for head, want := range map[string]bool{"\x78\x01": true, "\x78\x5e": true, "\x78\x9c": true, "\x78\xda": true, "\x08\x1d": true,
+		"\x78\xbb": false, "\x88\x1c": false, "\x77\x09": false, "\x78\x9d": false, "\x78": false, "": false, "MDMP": false} {
+		if SniffZlib([]byte(head)) != want {
+			t.Errorf("%q: zlib: %v", head, !want)
+		}
+	}
+	for _, head := range []string{"", "\x28", "\x78\x9c", "\x1f\x8b", "MDMP", "BZh9"} {
 		if got := Sniff([]byte(head)); got != None {
 			t.Errorf("%q is taken for %v", head, got)
 		}

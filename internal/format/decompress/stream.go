@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zlib"
 	"github.com/klauspost/compress/zstd"
 	"github.com/pierrec/lz4/v4"
 )
@@ -35,6 +36,8 @@ func NewReader(r io.Reader, kind Kind) (io.ReadCloser, error) {
 		s.r = newXZ(r)
 	case Gzip:
 		s.r, err = gzip.NewReader(bufio.NewReaderSize(r, 64<<10))
+	case Zlib:
+		s.r, err = zlib.NewReader(bufio.NewReaderSize(r, 64<<10))
 	default:
 		return nil, fmt.Errorf("%v: %w", kind, ErrUnsupported)
 	}

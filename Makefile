@@ -9,6 +9,7 @@
 # triage-page  remakes the pictures of docs/triage.md; needs chromium
 # mutants  tests the tests: changes the code in one place at a time, and prints what no test
 #        notices (CONTRIBUTING.md); MUTANTS="-sample 200 unwind" for flags and packages
+# torture  reports of TORTURE damaged files of every format: no panic, no hang, bounded memory (CONTRIBUTING.md)
 # release  archives for all targets, with SHA256SUMS, in dist; VERSION=1.2.3, else what git describes
 # soak   attaches to a busy process SOAK times (docs/performance.md, "Live processes")
 
@@ -22,8 +23,9 @@ TRIAGE_DUMPS ?= 1000
 STATICCHECK ?= $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 PKGS ?= ./...
 MUTANTS ?=
+TORTURE ?= 1000000
 
-.PHONY: build test test-long deps bench cores fuzz lint parity soak signatures triage-page bench-triage mutants release
+.PHONY: build test test-long deps bench cores fuzz lint parity soak signatures triage-page bench-triage mutants torture release
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -tags nethttpomithttp2 -o corewalk ./cmd/corewalk
@@ -86,6 +88,9 @@ parity:
 
 mutants:
 	nice $(GO) run ./internal/mutants $(MUTANTS)
+
+torture:
+	nice $(GO) run ./internal/torture -n $(TORTURE) -corpus "$$HOME/.cache/corewalk-torture"
 
 soak:
 	COREWALK_SOAK=$(SOAK) $(GO) test -count=1 -timeout 30m -run '^TestSoak' -v ./livestate ./internal/systemtest

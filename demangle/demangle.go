@@ -13,6 +13,8 @@ import (
 	"unicode/utf8"
 
 	itanium "github.com/ianlancetaylor/demangle"
+
+	"github.com/corewalk/corewalk/internal/recovered"
 )
 
 const (
@@ -129,6 +131,7 @@ func demangled(s string, o Options) (name string, ok bool) {
 	}
 	defer func() {
 		if recover() != nil {
+			recovered.Note()
 			name, ok = "", false
 		}
 	}()

@@ -78,12 +78,13 @@ var floors = map[string]int{
 	"internal/files/mmapfile":     -2,
 	"internal/format/unwindrules": -2,
 	"internal/triage/similar":     -2,
+	"internal/recovered":          -3,
 }
 
 // testRooms may be imported by tests only.
 var testRooms = []string{"internal/fixture", "internal/lint", "internal/systemtest", "internal/corebuild", "internal/format/dwarf/cfi/cfitest",
 	"internal/format/minidump/dumpbuild", "internal/format/decompress/cabtest",
-	"internal/mutants", "internal/mutants/mut", "internal/release"}
+	"internal/mutants", "internal/mutants/mut", "internal/release", "internal/torture"}
 
 // sideways are the imports allowed within a floor.
 var sideways = map[string][]string{

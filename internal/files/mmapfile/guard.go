@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+
+	"github.com/corewalk/corewalk/internal/recovered"
 )
 
 // Guard calls fn. If fn reads mapped bytes that no longer exist, Guard stops fn and returns
@@ -24,6 +26,7 @@ func Guard(fn func()) (err error) {
 		if !ok || fault.Addr() < firstPage {
 			panic(r)
 		}
+		recovered.Note()
 		err = fmt.Errorf("memory fault at %#x: %w", fault.Addr(), ErrChanged)
 	}()
 	fn()

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"io"
+	"math/rand/v2"
+
+	"github.com/corewalk/corewalk"
+	"github.com/corewalk/corewalk/internal/triage/signature"
+	"github.com/corewalk/corewalk/report"
+)
+
+// service does what a service for dumps does: everything that is in the dump, as data and as text.
+func service(open func(opts ...corewalk.Option) (*corewalk.Target, error), rng *rand.Rand) {
+	ctx := context.Background()
+	var opts []corewalk.Option
+	if rng.IntN(4) == 0 {
+		opts = append(opts, corewalk.WithForceMismatched())
+	}
+	t, err := open(opts...)
+	if t == nil {
+		if err == nil {
+			panic("neither a target nor an error")
+		}
+		_ = err.Error()
+		return
+	}
+	defer t.Close()
+	in := t.Info()
+	report.WriteInfoText(io.Discard, in, report.TextOptions{})
+	report.WriteInfoJSON(io.Discard, in)
+	report.WriteMissing(io.Discard, in.Modules)
+	for range t.Identity() {
+	}
+	if err != nil {
+		return
+	}
+	o := corewalk.AnalyzeOptions{Locals: corewalk.LocalsAll, Structured: true, Disassemble: true, Memory: true, SourceLines: 2,
+		Environment: corewalk.EnvironmentMasked, Details: true}
+	switch rng.IntN(8) {
+	case 0:
+		o.Explain, o.Verify = true, true
+	case 1:
+		o.Values.Raw = true
+	}
+	r, err := t.Analyze(ctx, o)
+	if err != nil {
+		return
+	}
+	text := report.TextOptions{ShowRegisters: true, AllLocals: true, Explain: o.Explain}
+	switch rng.IntN(4) {
+	case 0:
+		text = report.TextOptions{MaxFrames: 20, Color: true, Width: 60}
+	case 1:
+		text.Wide, text.Unfolded = true, true
+	}
+	report.WriteText(io.Discard, r, text)
+	report.WriteJSON(io.Discard, r)
+	report.WriteStackwalk(io.Discard, r)
+	signature.Of(r)
+}

@@ -1,0 +1,314 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// burst is how many inputs are made of a base before the next: setting one up costs.
+const burst = 60
+
+// A verdict says what was wrong with an input.
+type verdict struct {
+	What  string // panic, recovered, time, memory, death
+	Where string // for telling failures apart
+	Text  string
+	Time  time.Duration // of the processor
+	Bytes uint64        // allocated
+	Input input
+}
+
+// figures are what a worker tells the driver after each burst.
+type figures struct {
+	Burst int // that has ended
+	Kind  string
+	// Of this burst:
+	Inputs             int
+	Panics, Recovered  int
+	OverTime, OverSize int
+	Fresh              int // parts of the program that ran for the first time
+	WorstTime          time.Duration
+	WorstBytes         uint64
+	SlowInput          *input `json:",omitempty"`
+}
+
+// A message is a line from a worker.
+type message struct {
+	Figures *figures `json:",omitempty"`
+	Verdict *verdict `json:",omitempty"`
+}
+
+type worker struct {
+	o       options
+	out     *json.Encoder
+	dir     string
+	trail   *trail
+	seeds   *seeds
+	current string // file that holds the input being worked on
+
+	// For the watchdog.
+	began struct {
+		cpu    atomic.Int64 // of the process, ns
+		wall   atomic.Int64
+		allocs atomic.Uint64
+		n      atomic.Int64 // input, 0 for none
+	}
+	slow atomic.Pointer[string] // stacks when the time was over
+}
+
+func metric(name string) uint64 {
+	s := []metrics.Sample{{Name: name}}
+	metrics.Read(s)
+	return s[0].Value.Uint64()
+}
+
+func allocated() uint64 { return metric("/gc/heap/allocs:bytes") }
+
+// work damages inputs until the driver ends it.
+func work(o options) error {
+	debug.SetMaxStack(maxStack)
+	debug.SetGCPercent(200)
+	dir, err := os.MkdirTemp("", "worker-*")
+	if err != nil {
+		return err
+	}
+	w := &worker{o: o, out: json.NewEncoder(os.Stdout), dir: dir, current: os.Getenv("TORTURE_CURRENT")}
+	empty := filepath.Join(dir, "empty")
+	if err := os.Mkdir(empty, 0o755); err != nil {
+		return err
+	}
+	all, err := bases(empty)
+	if err != nil {
+		return err
+	}
+	byKind := map[string][]base{}
+	for _, b := range all {
+		if o.kind == "" || slices.Contains(strings.Split(o.kind, ","), b.kind) {
+			byKind[b.kind] = append(byKind[b.kind], b)
+		}
+	}
+	var kinds []string
+	for k := range byKind {
+		kinds = append(kinds, k)
+	}
+	if len(kinds) == 0 {
+		return fmt.Errorf("no kind %q", o.kind)
+	}
+	slices.Sort(kinds)
+	w.trail = newTrail()
+	w.seeds = newSeeds(o.corpus)
+	go w.watch()
+	for n := o.first; ; n++ {
+		// The worker's bursts are every -j'th.
+		number := uint64(n*o.jobs + o.worker - 1)
+		kind := kinds[number%uint64(len(kinds))]
+		rng := rand.New(rand.NewPCG(o.seed, number))
+		b := byKind[kind][rng.IntN(len(byKind[kind]))]
+		if err := w.burst(n, b, rng); err != nil {
+			return fmt.Errorf("%s: %w", b.id(), err)
+		}
+	}
+}
+
+// burst damages one base many times.
+func (w *worker) burst(n int, b base, rng *rand.Rand) error {
+	dir := filepath.Join(w.dir, "base")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	r, err := b.ready(dir)
+	if err != nil {
+		return err
+	}
+	defer r.close()
+	f := &figures{Burst: n, Kind: b.kind}
+	// The base itself shows what is new only because it is another base.
+	if _, err := w.one(r, input{Base: b.id(), Seed: rng.Uint64()}, f); err != nil {
+		return err
+	}
+	m := &mutator{rng: rng, data: r.data, shape: r.shape}
+	for range burst {
+		in := input{Base: b.id(), Seed: rng.Uint64()}
+		if old := w.seeds.pick(b.id(), rng); old != nil {
+			in.Edits = append(in.Edits, old.Edits...)
+			if rng.IntN(4) == 0 {
+				in.Seed = old.Seed
+			}
+		}
+		in.Edits = append(in.Edits, m.edits()...)
+		fresh, err := w.one(r, in, f)
+		if err != nil {
+			return err
+		}
+		if fresh > 0 {
+			f.Fresh += fresh
+			w.seeds.add(b.id(), in)
+		}
+	}
+	return w.out.Encode(message{Figures: f})
+}
+
+// one makes the report of one input, and returns how much of the program it was the first to reach.
+func (w *worker) one(r *ready, in input, f *figures) (fresh int, err error) {
+	text, err := json.Marshal(in)
+	if err != nil {
+		return 0, err
+	}
+	if w.current != "" {
+		if err := os.WriteFile(w.current, text, 0o644); err != nil {
+			return 0, err
+		}
+	}
+	recoveredBefore := recovered()
+	cpu, allocs := processorTime(), allocated()
+	w.slow.Store(nil)
+	w.began.cpu.Store(int64(cpu))
+	w.began.wall.Store(time.Now().UnixNano())
+	w.began.allocs.Store(allocs)
+	w.began.n.Add(1)
+	if w.trail != nil {
+		w.trail.start()
+	}
+	trouble, where, err := w.guarded(r, in)
+	if err != nil {
+		return 0, err
+	}
+	if w.trail != nil {
+		if fresh, err = w.trail.fresh(); err != nil {
+			return 0, err
+		}
+	}
+	w.began.wall.Store(0)
+	f.Inputs++
+	v := verdict{Input: in, Time: processorTime() - cpu, Bytes: allocated() - allocs}
+	if v.Time > f.WorstTime {
+		f.WorstTime, f.SlowInput = v.Time, &in
+	}
+	f.WorstBytes = max(f.WorstBytes, v.Bytes)
+	tell := func(what, where, text string) error {
+		v.What, v.Where, v.Text = what, where, text
+		return w.out.Encode(message{Verdict: &v})
+	}
+	if trouble != "" {
+		f.Panics++
+		if err := tell("panic", where, trouble); err != nil {
+			return 0, err
+		}
+		return 0, nil
+	}
+	if recovered() != recoveredBefore {
+		f.Recovered++
+		if err := tell("recovered", in.Base, ""); err != nil {
+			return 0, err
+		}
+	}
+	if v.Time > limitTime {
+		f.OverTime++
+		stacks := ""
+		if p := w.slow.Load(); p != nil {
+			stacks = *p
+		}
+		return 0, tell("time", innermost(stacks), stacks)
+	}
+	if v.Bytes > limitAllocs {
+		f.OverSize++
+		return 0, tell("memory", in.Base, "")
+	}
+	return fresh, nil
+}
+
+func (w *worker) guarded(r *ready, in input) (trouble, where string, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			stack := string(debug.Stack())
+			if _, after, ok := strings.Cut(stack, "panic("); ok {
+				where = innermost(after)
+			}
+			trouble = fmt.Sprintf("%v\n%s", p, stack)
+			err = r.repair(in.Edits)
+		}
+	}()
+	return "", "", r.run(in.Edits, rand.New(rand.NewPCG(in.Seed, 0)))
+}
+
+const module = "github.com/corewalk/corewalk"
+
+// innermost returns the innermost function of the module in a stack, other than of this package.
+func innermost(stack string) string {
+	for line := range strings.Lines(stack) {
+		if name, ok := strings.CutPrefix(line, module); ok && !strings.Contains(line, "internal/torture") {
+			name, _, _ = strings.Cut(name, "(0x")
+			name, _, _ = strings.Cut(name, "({")
+			return strings.TrimSpace(strings.TrimPrefix(name, "/"))
+		}
+	}
+	return ""
+}
+
+// watch notes the stacks of what takes long, and ends the process when something does not end.
+func (w *worker) watch() {
+	for {
+		time.Sleep(20 * time.Millisecond)
+		wall, n := w.began.wall.Load(), w.began.n.Load()
+		if wall == 0 {
+			continue
+		}
+		cpu := processorTime() - time.Duration(w.began.cpu.Load())
+		allocs := allocated() - w.began.allocs.Load()
+		if w.began.n.Load() != n {
+			continue
+		}
+		if cpu > limitTime && w.slow.Load() == nil {
+			s := stacks()
+			w.slow.Store(&s)
+		}
+		why := ""
+		switch took := time.Since(time.Unix(0, wall)); {
+		case cpu > killTime:
+			why = fmt.Sprintf("takes more than %v of processor time", killTime)
+		case took > killWall:
+			why = fmt.Sprintf("takes more than %v", killWall)
+		case metric("/memory/classes/heap/objects:bytes") > killMemory:
+			why = fmt.Sprintf("uses %d MB", metric("/memory/classes/heap/objects:bytes")>>20)
+		case allocs > 4*killMemory:
+			why = fmt.Sprintf("allocated %d MB", allocs>>20)
+		}
+		if why != "" {
+			fmt.Fprintf(os.Stderr, "%s\n%s\n", why, stacks())
+			os.Exit(3)
+		}
+	}
+}
+
+// stacks are those of all goroutines, that of the input first.
+func stacks() string {
+	b := make([]byte, 256<<10)
+	all := strings.Split(string(b[:runtime.Stack(b, true)]), "\n\n")
+	slices.SortStableFunc(all, func(a, b string) int { return score(b) - score(a) })
+	return strings.Join(all, "\n\n")
+}
+
+func score(stack string) int {
+	if strings.Contains(stack, "guarded") {
+		return 1
+	}
+	return 0
+}
+
+func hashOf(s string) uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(s))
+	return h.Sum64()
+}

@@ -240,7 +240,7 @@ func trustWord(trust string) string {
 		return "context"
 	case TrustCFI, TrustSymCFI, TrustEXIDX, TrustPEUnwind, TrustSignal, TrustInstrumentation:
 		return "cfi"
-	case TrustFramePointer, TrustAnalysis:
+	case TrustFrameSize, TrustFramePointer, TrustAnalysis:
 		return "frame_pointer"
 	case TrustScan, TrustWildPC:
 		return "scan"

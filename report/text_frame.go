@@ -143,7 +143,7 @@ func trustMark(trust string) string {
 		return "fp"
 	case TrustScan:
 		return "scan?"
-	case TrustAnalysis, TrustWildPC, TrustInstrumentation, TrustUser:
+	case TrustFrameSize, TrustAnalysis, TrustWildPC, TrustInstrumentation, TrustUser:
 		return trust
 	}
 	return ""

@@ -28,12 +28,13 @@ type Thread struct {
 
 // The values of Frame.Trust: how the frame was found.
 const (
-	TrustContext         = "context"   // the thread's own registers
-	TrustCFI             = "cfi"       // .eh_frame or .debug_frame
-	TrustSymCFI          = "sym-cfi"   // a Breakpad symbol file's CFI
-	TrustEXIDX           = "exidx"     // ARM's exception index
-	TrustPEUnwind        = "pe-unwind" // .pdata and .xdata
-	TrustSignal          = "signal"    // the context that a signal saved
+	TrustContext         = "context"    // the thread's own registers
+	TrustCFI             = "cfi"        // .eh_frame or .debug_frame
+	TrustSymCFI          = "sym-cfi"    // a Breakpad symbol file's CFI
+	TrustEXIDX           = "exidx"      // ARM's exception index
+	TrustPEUnwind        = "pe-unwind"  // .pdata and .xdata
+	TrustFrameSize       = "frame-size" // the size of the frame in a PDB
+	TrustSignal          = "signal"     // the context that a signal saved
 	TrustInstrumentation = "instrumentation"
 	TrustFramePointer    = "frame-pointer"
 	TrustAnalysis        = "analysis" // analysis of the function's machine code

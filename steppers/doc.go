@@ -11,6 +11,8 @@
 //   - WinFrameStepper follows the frame data for 32-bit x86 in PDBs and Breakpad
 //     symbol files.
 //   - SymCFIStepper follows the call frame information in Breakpad symbol files.
+//   - FrameSizeStepper goes by the sizes of frames in the PDBs of x64 modules whose images
+//     are missing.
 //   - WildPCStepper steps from a program counter that is not in code.
 //   - FrameFuncStepper follows frame pointers, in prologues and epilogues too.
 //   - AnalysisStepper analyses the function's code to find its caller's registers.

@@ -212,6 +212,7 @@ const (
 // begins at the address. In the latter case a pointer to the function is more likely
 // than the return address of a call that ends the function before it. Tables of Windows
 // leave out functions that make no calls.
+// PDBs have the headers of sections, which tell code from data.
 func (fl *flows) noCallAt(lib *libstate.Library, ra arch.Address) bool {
 	if fl.files == nil {
 		return false
@@ -221,6 +222,16 @@ func (fl *flows) noCallAt(lib *libstate.Library, ra arch.Address) bool {
 		_, ok := t.Find(uint32(rva - 1))
 		next, ok2 := t.Find(uint32(rva))
 		return !ok || ok2 && uint64(next.Begin) == rva
+	}
+	if f := im.PDB(); f != nil && rva <= 0xffffffff {
+		code, known := f.IsCode(uint32(rva - 1))
+		if known && !code {
+			return true
+		}
+		// Many PDBs leave out functions that were compiled without debug information, so that
+		// one without a name may still make calls.
+		next, ok, _ := f.Lookup(uint32(rva))
+		return ok && uint64(next.Start) == rva
 	}
 	if f := im.Breakpad(); f != nil {
 		sym, ok := f.Lookup(rva - 1)

@@ -32,6 +32,9 @@ func DefaultGroup(a *arch.Arch, files modules.Source) (*unwind.AddrRangeGroup, e
 		b.add(NewWinFrameStepper(files))
 	}
 	b.add(NewSymCFIStepper(a, files))
+	if a == arch.AMD64 {
+		b.add(NewFrameSizeStepper(files))
+	}
 	b.add(NewBottomOfStackStepper(a))
 	b.add(NewSigHandlerStepper(a))
 	b.add(NewDebugStepper(a, files))

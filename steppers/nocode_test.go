@@ -2,10 +2,14 @@ package steppers_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/corewalk/corewalk/internal/files/image"
+	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/internal/format/breakpad"
+	"github.com/corewalk/corewalk/internal/format/pdb"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/steppers"
 	"github.com/corewalk/corewalk/unwind"
@@ -190,5 +194,27 @@ func TestScanWithoutCodeAsksUnwindTables(t *testing.T) {
 	out, err := w.WalkSingleFrame(called(t, w, bias+0x1500, sp, 0))
 	if err != nil || out.RA() != bias+0x1010 || out.SP() != sp+24 || out.Trust() != unwind.TrustScan {
 		t.Errorf("%v, %v", out, err)
+	}
+}
+
+// PDBs have a copy of the section headers, which tell code from data, and know where functions
+// begin.
+func TestScanWithoutCodeAsksPDBs(t *testing.T) {
+	const sp, ra = winStack + 0x100, winBase + 0x1105
+	f := must(pdb.Open(must(os.ReadFile(filepath.Join(fixture.Images(t, "i386-O2"), "chain.pdb")))))
+	many, ok, err := f.Lookup(0x1100)
+	if !ok || err != nil || many.Name != "many" {
+		t.Fatal(many, ok, err)
+	}
+	for name, word := range map[string]uint32{"data": winBase + 0x2010, "behind the sections": winBase + 0x6000, "the headers": winBase + 0x210,
+		"a function's beginning": winBase + many.Start} {
+		p := newWinProc(nil, map[string]uint64{"eip": winBase + 0x12f0, "esp": sp})
+		p.put32(sp, word, ra)
+		g := must(steppers.DefaultGroup(arch.X86, partsOf(image.Parts{PDB: f})))
+		w := must(unwind.NewWalker(p, unwind.WithGroup(g)))
+		out, err := w.WalkSingleFrame(called(t, w, winBase+0x12f0, sp, 0))
+		if err != nil || out.RA() != ra || out.Trust() != unwind.TrustScan {
+			t.Errorf("%s: %v, %v", name, out, err)
+		}
 	}
 }

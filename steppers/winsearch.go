@@ -18,18 +18,26 @@ const (
 
 // grade grades a return address for the frame.
 func (x *winStep) grade(ra arch.Address) winGrade {
-	w := x.in.Walker()
-	p, fl := w.ProcessState(), x.s.flows
-	site, ok := callBefore(p, ra)
+	g := x.s.flows.grade(x.in, ra)
+	if g == mayReturn && x.s.beginsFunction(x.in.Walker().ProcessState(), ra) {
+		return noReturn
+	}
+	return g
+}
+
+// grade grades a return address for a frame.
+func (fl *flows) grade(in *unwind.Frame, ra arch.Address) winGrade {
+	w := in.Walker()
+	site, ok := callBefore(w.ProcessState(), ra)
 	switch {
 	case ok: // an indirect call has no target, and may call any function
-		switch fl.pcInFunc(w, site.Target, instruction(x.in)) {
+		switch fl.pcInFunc(w, site.Target, instruction(in)) {
 		case InFunc:
 			return calledThis
 		case PCUnknown:
 			return afterCall
 		}
-	case fl.mayReturn(p, ra) && !x.s.beginsFunction(p, ra):
+	case fl.mayReturn(w.ProcessState(), ra):
 		return mayReturn
 	}
 	return noReturn

@@ -357,7 +357,7 @@ func TestWordsOfNoValue(t *testing.T) {
 	if got := unwind.TrustScan.String(); got != "scan" {
 		t.Error(got)
 	}
-	if got := (unwind.TrustScan + 1).String(); got != "Trust(12)" {
+	if got := (unwind.TrustScan + 1).String(); got != "Trust(13)" {
 		t.Error(got)
 	}
 	if got := unwind.EndNoRegister.String(); got != "no-registers" {

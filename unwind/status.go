@@ -48,6 +48,7 @@ const (
 	TrustSymCFI                       // call frame information from a symbol file
 	TrustExidx                        // ARM exception index
 	TrustPEUnwind                     // PE unwind data
+	TrustFrameSize                    // the size of the function's frame in a PDB, without unwind data
 	TrustSignal                       // registers the kernel saved for a signal
 	TrustInstrumentation              // a marker frame of a binary rewriter
 	TrustFramePointer                 // a chain of frame pointers
@@ -56,7 +57,7 @@ const (
 	TrustScan                         // a stack word that looks like a return address
 )
 
-var trustNames = [...]string{"user", "context", "cfi", "sym-cfi", "exidx", "pe-unwind", "signal", "instrumentation",
+var trustNames = [...]string{"user", "context", "cfi", "sym-cfi", "exidx", "pe-unwind", "frame-size", "signal", "instrumentation",
 	"frame-pointer", "analysis", "wild-pc", "scan"}
 
 // String returns the word used in reports.

@@ -164,7 +164,7 @@ func firstKept(r *report.Report, sig *signature.Signature) *report.Frame {
 
 // trustOrder lists the ways to find a frame, the most certain first.
 var trustOrder = []string{report.TrustContext, report.TrustCFI, report.TrustPEUnwind, report.TrustSymCFI, report.TrustEXIDX, report.TrustSignal,
-	report.TrustInstrumentation, report.TrustUser, report.TrustFramePointer, report.TrustAnalysis, report.TrustWildPC, report.TrustScan}
+	report.TrustInstrumentation, report.TrustUser, report.TrustFrameSize, report.TrustFramePointer, report.TrustAnalysis, report.TrustWildPC, report.TrustScan}
 
 // trust returns the trust of the least certain frame in the signature.
 func trust(r *report.Report, sig *signature.Signature) string {

@@ -67,7 +67,8 @@ type Image struct {
 	unwind     *winunwind.Table
 
 	symbols symbolFiles
-	frames  WinFrames // of FromParts; nil for those of the symbol files
+	frames  WinFrames  // of FromParts; nil for those of the symbol files
+	sizes   FrameSizes // like frames
 
 	goOnce  sync.Once
 	goFuncs map[uint64]GoFunc

@@ -13,12 +13,13 @@ type Parts struct {
 	PEUnwind *winunwind.Table
 	Breakpad *breakpad.File
 	PDB      *pdb.File
-	Frames   WinFrames // used instead of those of PDB and Breakpad
+	Frames   WinFrames  // used instead of those of PDB and Breakpad
+	Sizes    FrameSizes // used instead of those of the PDB
 }
 
 // FromParts makes an image of what has been read already.
 func FromParts(p Parts) *Image {
-	im := &Image{elf: p.ELF, unwind: p.PEUnwind, frames: p.Frames}
+	im := &Image{elf: p.ELF, unwind: p.PEUnwind, frames: p.Frames, sizes: p.Sizes}
 	if im.elf == nil {
 		im.elf, im.bare = nothing(), true
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/corewalk/corewalk/internal/files/find"
 	"github.com/corewalk/corewalk/internal/format/elffile"
+	"github.com/corewalk/corewalk/internal/format/pdb"
 	"github.com/corewalk/corewalk/internal/format/pefile"
 	"github.com/corewalk/corewalk/internal/format/winunwind"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -46,17 +47,38 @@ func (c *Cache) FromPEMemory(data []byte, m find.Module) (*Image, error) {
 }
 
 // PEUnwind returns the function table of a PE image, or nil if it is an ELF file or of an
-// architecture without function tables.
+// architecture without function tables. Some PDBs have a copy of the table, which serves for
+// an image that is missing; then PEUnwind may fetch.
 func (im *Image) PEUnwind() *winunwind.Table {
 	if im == nil {
 		return nil
 	}
 	im.unwindOnce.Do(func() {
-		if im.pe != nil {
+		switch {
+		case im.pe != nil:
 			im.unwind = peUnwind(im.pe)
+		case im.bare && im.unwind == nil:
+			im.unwind = pdbUnwind(im.PDB())
 		}
 	})
 	return im.unwind
+}
+
+// pdbUnwind returns the copy of the function table in a PDB, or nil if there is none.
+func pdbUnwind(f *pdb.File) *winunwind.Table {
+	if f == nil {
+		return nil
+	}
+	a := peArch(f.Machine)
+	pdata, xdata := f.UnwindTables()
+	if a == nil || len(pdata) == 0 {
+		return nil
+	}
+	t, err := winunwind.New(a, pdata, xdata)
+	if err != nil {
+		return nil // of an architecture without function tables
+	}
+	return t
 }
 
 func peUnwind(pe *pefile.File) *winunwind.Table {

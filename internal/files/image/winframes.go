@@ -27,6 +27,25 @@ func (im *Image) WinFrames() WinFrames {
 	return nil
 }
 
+// FrameSizes says how much stack x64 functions of Windows use. rva is an offset from the
+// module's base. If nothing is known, the result is nil without an error; with an error it
+// is nil, too.
+type FrameSizes interface {
+	FrameSize(rva uint32) (*unwindrules.FrameSize, error)
+}
+
+// FrameSizes returns the frame sizes in the module's PDB, or nil if there are none. It may
+// fetch.
+func (im *Image) FrameSizes() FrameSizes {
+	if im != nil && im.sizes != nil {
+		return im.sizes
+	}
+	if p := im.PDB(); p != nil {
+		return p
+	}
+	return nil
+}
+
 // symbolWinFrames are the STACK WIN records of a Breakpad symbol file.
 type symbolWinFrames struct{ *breakpad.File }
 

@@ -1,6 +1,9 @@
 package pdb
 
-import "sort"
+import (
+	"iter"
+	"sort"
+)
 
 // C13 subsections that are read. Subsections whose kind has the highest bit set are to be
 // ignored.
@@ -60,40 +63,61 @@ type source struct {
 
 // line returns the line for a place; it is 0 if there is none.
 func (p *procs) line(where place) source {
-	i := sort.Search(len(p.lines), func(i int) bool { return where.less(p.lines[i].place) })
-	for n := 0; n < 16 && i > 0; n++ {
-		i--
-		if t := p.lines[i]; t.sect == where.sect && where.off-t.off < t.size {
-			return t.find(where.off - t.off)
-		}
+	if t, ok := p.lineTable(where); ok {
+		return t.find(where.off - t.off)
 	}
 	return source{}
 }
 
-// find searches for the last line that begins at or before an offset. The table has one
-// block for each file that contributes lines to the function.
+// lineTable returns the lines of the code that contains a place.
+func (p *procs) lineTable(where place) (lineTable, bool) {
+	i := sort.Search(len(p.lines), func(i int) bool { return where.less(p.lines[i].place) })
+	for n := 0; n < 16 && i > 0; n++ {
+		i--
+		if t := p.lines[i]; t.sect == where.sect && where.off-t.off < t.size {
+			return t, true
+		}
+	}
+	return lineTable{}, false
+}
+
+// lineRows are the lines that one file contributes to a table: rows of eight bytes.
+type lineRows struct {
+	file uint32
+	b    []byte
+}
+
+// blocks lists the table's blocks: one for each file that contributes lines.
+func (t lineTable) blocks() iter.Seq[lineRows] {
+	return func(yield func(lineRows) bool) {
+		for at := 0; at+12 <= t.at.size; {
+			h, ok := t.at.bytes(at, 12)
+			if !ok {
+				return
+			}
+			file, n, size := le.Uint32(h), int(le.Uint32(h[4:])), int(le.Uint32(h[8:]))
+			if size < 12 || size > t.at.size-at || n > (size-12)/8 {
+				return
+			}
+			rows, ok := t.at.bytes(at+12, 8*n)
+			if !ok || !yield(lineRows{file, rows}) {
+				return
+			}
+			at += size
+		}
+	}
+}
+
+// find searches for the last line that begins at or before an offset.
 func (t lineTable) find(off uint32) (best source) {
 	found, bestOff := false, uint32(0)
-	for at := 0; at+12 <= t.at.size; {
-		h, ok := t.at.bytes(at, 12)
-		if !ok {
-			return best
-		}
-		file, n, size := le.Uint32(h), int(le.Uint32(h[4:])), int(le.Uint32(h[8:]))
-		if size < 12 || size > t.at.size-at || n > (size-12)/8 {
-			return best
-		}
-		rows, ok := t.at.bytes(at+12, 8*n)
-		if !ok {
-			return best
-		}
-		i := sort.Search(n, func(i int) bool { return le.Uint32(rows[8*i:]) > off }) - 1
+	for r := range t.blocks() {
+		i := sort.Search(len(r.b)/8, func(i int) bool { return le.Uint32(r.b[8*i:]) > off }) - 1
 		if i >= 0 {
-			if row := le.Uint32(rows[8*i:]); !found || row >= bestOff {
-				found, bestOff, best = true, row, source{file, le.Uint32(rows[8*i+4:]) & 0xffffff}
+			if row := le.Uint32(r.b[8*i:]); !found || row >= bestOff {
+				found, bestOff, best = true, row, source{r.file, le.Uint32(r.b[8*i+4:]) & 0xffffff}
 			}
 		}
-		at += size
 	}
 	if best.line == lineHidden || best.line == lineNoStepIn {
 		return source{}

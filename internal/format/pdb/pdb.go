@@ -64,8 +64,9 @@ type dbi struct {
 const (
 	streamInfo, streamTPI, streamDBI, streamIPI = 1, 2, 3, 4
 
-	debugFPO, debugOmapTo, debugOmapFrom         = 0, 3, 4
-	debugSections, debugFrames, debugOldSections = 5, 9, 10
+	debugFPO, debugOmapTo, debugOmapFrom  = 0, 3, 4
+	debugSections, debugXdata, debugPdata = 5, 7, 8
+	debugFrames, debugOldSections         = 9, 10
 )
 
 // Open reads a PDB's directory and headers. data must not change while the File is in use.

@@ -82,8 +82,16 @@ func (f *File) FuncAt(rva uint32) (*Func, bool, error) {
 	return out, true, nil
 }
 
-// language returns the source language of the module, which is in one of its first records.
+// language returns the source language of the module.
 func (p *procs) language() Language {
+	if _, rec := p.compiler(); len(rec) >= 8 {
+		return Language(rec[4])
+	}
+	return LangUnknown
+}
+
+// compiler returns the record about the module's compiler, which is one of the first.
+func (p *procs) compiler() (kind uint16, rec []byte) {
 	at := 4
 	for range 8 {
 		kind, rec, next, ok := p.symbols.record(at)
@@ -91,11 +99,11 @@ func (p *procs) language() Language {
 			break
 		}
 		if (kind == symCompile2 || kind == symCompile3) && len(rec) >= 8 {
-			return Language(rec[4])
+			return kind, rec
 		}
 		at = next
 	}
-	return LangUnknown
+	return 0, nil
 }
 
 // A scopeReader reads the records of a function. They are nested: each record that opens a
@@ -205,11 +213,11 @@ func (r *scopeReader) inlined(kind uint16, rec []byte) (list []Range) {
 // frameProc decodes S_FRAMEPROC: the frame's size, and the base registers of variables on
 // the stack.
 func (r *scopeReader) frameProc(rec []byte) {
-	if len(rec) < 30 {
+	fp, ok := decodeFrameProc(rec)
+	if !ok {
 		return
 	}
-	flags := le.Uint32(rec[26:])
 	p := r.f.framePointers()
-	r.framed, r.frame = true, le.Uint32(rec[4:])
-	r.local, r.param = p[flags>>14&3], p[flags>>16&3]
+	r.framed, r.frame = true, fp.size
+	r.local, r.param = p[fp.local], p[fp.param]
 }

@@ -13,7 +13,13 @@ type sections struct {
 	to, from []omap // from current RVA to original RVA, and back; sorted by src
 }
 
-type section struct{ start, size uint32 }
+type section struct {
+	start, size uint32
+	code        bool
+}
+
+// Flags of sections (IMAGE_SCN_CNT_CODE, IMAGE_SCN_MEM_EXECUTE).
+const sectionCode = 0x20 | 0x20000000
 
 // An omap entry maps the addresses from src to the next entry's; a dst of 0 means unmapped.
 type omap struct{ src, dst uint32 }
@@ -48,7 +54,7 @@ func (f *File) readSections() (*sections, error) {
 	}
 	for off := 0; off+40 <= s.size; off += 40 {
 		h, _ := s.bytes(off, 40)
-		x.list = append(x.list, section{start: le.Uint32(h[12:]), size: max(le.Uint32(h[8:]), le.Uint32(h[16:]))})
+		x.list = append(x.list, section{le.Uint32(h[12:]), max(le.Uint32(h[8:]), le.Uint32(h[16:])), le.Uint32(h[36:])&sectionCode != 0})
 	}
 	if len(x.list) == 0 {
 		return nil, fmt.Errorf("no section headers: %w", ErrFormat)
@@ -93,6 +99,26 @@ func (x *sections) place(rva uint32) (place, bool) {
 		}
 	}
 	return place{}, false
+}
+
+// IsCode reports whether an RVA is in a section of code; known is false if the PDB has no
+// headers of sections.
+func (f *File) IsCode(rva uint32) (code, known bool) {
+	x, err := f.sections()
+	if err != nil {
+		return false, false
+	}
+	if len(x.to) > 0 { // moved code is in the sections of before
+		if rva, known = moved(x.to, rva); !known {
+			return false, false
+		}
+	}
+	for _, s := range x.list {
+		if rva-s.start < s.size {
+			return s.code, true
+		}
+	}
+	return false, true
 }
 
 func (x *sections) rva(p place) (uint32, bool) {

@@ -1,0 +1,261 @@
+package steppers_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/corewalk/corewalk/corestate"
+	"github.com/corewalk/corewalk/internal/files/find"
+	"github.com/corewalk/corewalk/internal/files/image"
+	"github.com/corewalk/corewalk/internal/fixture"
+	"github.com/corewalk/corewalk/internal/format/elffile"
+	"github.com/corewalk/corewalk/internal/format/pdb"
+	"github.com/corewalk/corewalk/internal/format/unwindrules"
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/modules"
+	"github.com/corewalk/corewalk/steppers"
+	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// withoutImages is a source that has only the PDBs of modules that have one.
+type withoutImages struct {
+	modules.Source
+	pdbs map[string]*modules.Image // by the module's name
+}
+
+func (s withoutImages) Image(lib *libstate.Library) *modules.Image {
+	if im := s.pdbs[find.BaseName(lib.Path)]; im != nil {
+		return im
+	}
+	return s.Source.Image(lib)
+}
+
+// readPDBs reads the PDBs in directories, by the names of their modules.
+func readPDBs(t *testing.T, dirs []string) map[string]*modules.Image {
+	t.Helper()
+	list := map[string]*modules.Image{}
+	for _, dir := range dirs {
+		paths, _ := filepath.Glob(filepath.Join(dir, "*.pdb"))
+		for _, path := range paths {
+			f := must(pdb.Open(must(os.ReadFile(path))))
+			for _, ext := range []string{".exe", ".dll"} {
+				list[strings.TrimSuffix(filepath.Base(path), ".pdb")+ext] = (*modules.Image)(image.FromParts(image.Parts{PDB: f}))
+			}
+		}
+	}
+	return list
+}
+
+// described reports whether a PDB has the size of the frame.
+func described(p unwind.ProcessState, pdbs map[string]*modules.Image, f *unwind.Frame) bool {
+	lib, _ := p.LibraryTracker().LibraryAt(f.LookupAddr())
+	im := pdbs[find.BaseName(lib.Path)]
+	if im == nil {
+		return true
+	}
+	w := must((*image.Image)(im).FrameSizes().FrameSize(uint32(f.LookupAddr() - lib.Start)))
+	return w != nil
+}
+
+// TestFramesWithoutImages walks real stacks with the images, and then with nothing but the
+// PDBs of those modules that have one: the frames are the same.
+func TestFramesWithoutImages(t *testing.T) {
+	bySize := 0
+	for _, c := range fixture.Minidumps(t) {
+		dirs := c.Search(t)
+		pdbs := readPDBs(t, dirs)
+		if c.Arch() != "amd64" || len(pdbs) == 0 {
+			continue
+		}
+		t.Run(c.Name, func(t *testing.T) {
+			d := must(corestate.OpenMinidump(context.Background(), c.Core(t)))
+			defer d.Close()
+			var opts []modules.Option
+			for _, dir := range dirs {
+				opts = append(opts, modules.WithSearch(dir))
+			}
+			full := must(modules.New(context.Background(), d, opts...))
+			defer full.Close()
+			d.BuildLibraries(nil)
+			walk := func(files modules.Source, thread unwind.ThreadID) []*unwind.Frame {
+				w := must(unwind.NewWalker(d, unwind.WithGroup(must(steppers.DefaultGroup(d.Arch(), files))), unwind.WithExplain()))
+				s, _ := w.WalkStack(thread)
+				return s.Frames
+			}
+			for _, thread := range must(d.ThreadIDs()) {
+				want, got := walk(full, thread), walk(withoutImages{full, pdbs}, thread)
+				for i, f := range want {
+					if i > 0 && i < len(got) && got[i].Trust() == unwind.TrustScan && !described(d, pdbs, got[i-1]) {
+						break // of MinGW's start code, of which the PDB has names only
+					}
+					if i == len(got) || got[i].RA() != f.RA() || got[i].SP() != f.SP() {
+						t.Errorf("thread %d: frame %d differs: %v, want %v by %v; %q", thread, i, got[min(i, len(got)-1)], f, f.Trust(), notes(got[i-1]))
+						break
+					}
+					if got[i].Trust() == unwind.TrustFrameSize {
+						bySize++
+					}
+				}
+			}
+		})
+	}
+	if bySize < 40 {
+		t.Errorf("only %d frames were found by their sizes", bySize)
+	}
+}
+
+// frameSizes knows one function.
+type frameSizes unwindrules.FrameSize
+
+func (s *frameSizes) FrameSize(rva uint32) (*unwindrules.FrameSize, error) {
+	if rva >= 0x1800 {
+		return nil, errors.New("damaged PDB")
+	}
+	if rva-s.Start >= s.Size {
+		return nil, nil
+	}
+	return (*unwindrules.FrameSize)(s), nil
+}
+
+// newX64Proc is a process of Windows with a module at bias. Without code only the module's
+// range is known.
+func newX64Proc(code []byte) mapper {
+	p := &proc{}
+	m := libstate.Mapping{Start: bias + 0x1000, End: bias + 0x2000, Perm: libstate.Read | libstate.Exec}
+	p.segs = append(p.segs, seg{m, code})
+	p.add(stack, libstate.Read|libstate.Write, make([]byte, stackLen))
+	p.libs = libstate.NewTable([]*libstate.Library{{Path: `C:\a.exe`, Kind: libstate.Executable, Start: bias, End: bias + 0x2000, LoadBias: bias,
+		Mappings: []libstate.Mapping{m}, Module: &libstate.ModuleID{Format: libstate.FormatPE}}}, 0)
+	return mapper{p}
+}
+
+// Frames by their size. The function is at 0x1000; the stack has words at distances from SP.
+func TestFrameSizes(t *testing.T) {
+	const sp, ra, stale = stack + 0x100, bias + 0x1205, bias + 0x1305
+	fixed := frameSizes{Start: 0x1000, Size: 0x100, Bytes: 0x28, Saved: 8}
+	with := func(change func(*frameSizes)) frameSizes {
+		w := fixed
+		change(&w)
+		return w
+	}
+	llvm := with(func(w *frameSizes) { w.LLVM, w.Saved, w.Bytes = true, 0, 0x30 })
+	pushes := with(func(w *frameSizes) { w.LLVM, w.PushesRBP = true, true })
+	prologue := with(func(w *frameSizes) { w.Body, w.Epilog = 0x10, 0xf0 })
+	lines := with(func(w *frameSizes) { w.Body, w.ByLines = 0x10, true })
+	alloca := with(func(w *frameSizes) { w.ByRBP, w.PushesRBP = true, true })
+	llvmAlloca := with(func(w *frameSizes) { w.ByRBP, w.PushesRBP, w.LLVM = true, true, true })
+	leaf := with(func(w *frameSizes) { w.Bytes, w.Saved, w.Body = 0, 0, 0x10 })
+	for _, tc := range []struct {
+		name  string
+		w     frameSizes
+		off   uint64 // of the pc
+		top   bool
+		rbp   uint64 // 0 for not known
+		stack map[uint64]uint64
+		at    uint64 // of the return address, from SP
+		want  string // "" for none
+	}{
+		{name: "body", w: fixed, off: 0x20, stack: map[uint64]uint64{8: stale, 0x30: ra}, at: 0x30, want: "frame-size, rbx lost, rbp lost"},
+		{name: "top", w: fixed, off: 0x20, top: true, stack: map[uint64]uint64{8: stale, 0x30: ra}, at: 0x30, want: "frame-size, rbx lost, rbp lost"},
+		{name: "nothing saved", w: llvm, off: 0x20, rbp: 7, stack: map[uint64]uint64{0x30: ra}, at: 0x30, want: "frame-size, rbx 0xb, rbp 0x7"},
+		{name: "rbp is saved first", w: pushes, off: 0x20, rbp: 7, stack: map[uint64]uint64{0x28: 0x99, 0x30: ra}, at: 0x30, want: "frame-size, rbx lost, rbp 0x99"},
+		{name: "entry", w: fixed, top: true, rbp: 7, stack: map[uint64]uint64{0: ra, 0x30: stale}, want: "frame-size, rbx 0xb, rbp 0x7"},
+		{name: "prologue", w: prologue, off: 8, top: true, stack: map[uint64]uint64{8: ra, 0x30: stale}, at: 8, want: "scan, rbx lost, rbp lost"},
+		{name: "call in the prologue", w: prologue, off: 8, stack: map[uint64]uint64{8: ra, 0x30: stale}, at: 8, want: "scan, rbx lost, rbp lost"},
+		{name: "prologue's end", w: prologue, off: 0x10, top: true, stack: map[uint64]uint64{8: stale, 0x30: ra}, at: 0x30, want: "frame-size, rbx lost, rbp lost"},
+		{name: "epilogue", w: prologue, off: 0xf0, top: true, stack: map[uint64]uint64{0: ra, 0x30: stale}, at: 0, want: "scan, rbx lost, rbp lost"},
+		{name: "call where an epilogue begins", w: prologue, off: 0xf1, stack: map[uint64]uint64{0: stale, 0x30: ra}, at: 0x30, want: "frame-size, rbx lost, rbp lost"},
+		{name: "none in the prologue", w: prologue, off: 8, top: true, stack: map[uint64]uint64{0x38: ra}},
+		{name: "first line", w: lines, off: 8, top: true, stack: map[uint64]uint64{8: stale, 0x30: ra}, at: 0x30, want: "scan, rbx lost, rbp lost"},
+		{name: "call in the first line", w: lines, off: 8, stack: map[uint64]uint64{0x30: ra}, at: 0x30, want: "frame-size, rbx lost, rbp lost"},
+		{name: "leaf", w: leaf, off: 8, top: true, stack: map[uint64]uint64{0: ra}, want: "frame-size, rbx lost, rbp lost"},
+		{name: "alloca", w: llvmAlloca, off: 0x20, rbp: sp + 0x80, stack: map[uint64]uint64{0x30: stale, 0x88: 0x99, 0x90: ra, 0xb0: stale}, at: 0x90, want: "frame-size, rbx lost, rbp 0x99"},
+		{name: "alloca of another compiler", w: alloca, off: 0x20, rbp: sp + 0x80, stack: map[uint64]uint64{0x30: stale, 0xa0: ra, 0xc0: stale}, at: 0xa0, want: "frame-size, rbx lost, rbp lost"},
+		{name: "two places", w: alloca, off: 0x20, rbp: sp + 0x80, stack: map[uint64]uint64{0x28: stale, 0x60: ra, 0xa0: ra, 0xb0: stale}, at: 0x60, want: "scan, rbx lost, rbp lost"},
+		{name: "alloca without rbp", w: alloca, off: 0x20, stack: map[uint64]uint64{0x28: stale, 0x60: ra}, at: 0x60, want: "scan, rbx lost, rbp lost"},
+		{name: "rbp is another's", w: llvmAlloca, off: 0x20, rbp: sp - 0x40, stack: map[uint64]uint64{0x60: ra}, at: 0x60, want: "scan, rbx lost, rbp lost"},
+		{name: "no code", w: fixed, off: 0x20, stack: map[uint64]uint64{0x30: bias + 0x2005}},
+		{name: "bottom", w: fixed, off: 0x20, stack: map[uint64]uint64{0x30: 0}, want: "bottom"},
+		{name: "no bottom", w: fixed, off: 0x20, top: true, stack: map[uint64]uint64{0x30: 0}},
+		{name: "too large", w: with(func(w *frameSizes) { w.Bytes = 1 << 30 }), off: 0x20},
+		{name: "another function", w: fixed, off: 0x400, stack: map[uint64]uint64{0x30: ra}},
+		{name: "an error", w: fixed, off: 0x900, stack: map[uint64]uint64{0x30: ra}},
+	} {
+		p := newX64Proc(nil)
+		for at, v := range tc.stack {
+			p.put(sp+at, v)
+		}
+		pc := bias + 0x1000 + tc.off
+		regs := map[string]uint64{"rip": pc, "rsp": sp, "rbx": 11}
+		if tc.rbp != 0 {
+			regs["rbp"] = tc.rbp
+		}
+		p.setRegs(regs)
+		w := walker(t, p, nil, must(steppers.NewFrameSizeStepper(partsOf(image.Parts{Sizes: &tc.w}))))
+		in := must(w.InitialFrame(1))
+		if !tc.top {
+			in = called(t, w, pc, sp, tc.rbp)
+			in.SetReg(arch.RBX, 11, unwind.InRegister(arch.RBX))
+			if tc.rbp == 0 {
+				in.ForgetReg(arch.RBP)
+			}
+		}
+		f, err := w.WalkSingleFrame(in)
+		got := ""
+		switch {
+		case errors.Is(err, unwind.ErrStackBottom):
+			got = "bottom"
+		case err == nil:
+			got = f.Trust().String()
+			for _, r := range []arch.Reg{arch.RBX, arch.RBP} {
+				if v, _, ok := f.Reg(r); ok {
+					got += fmt.Sprintf(", %s %#x", arch.AMD64.RegName(r), v)
+				} else {
+					got += fmt.Sprintf(", %s lost", arch.AMD64.RegName(r))
+				}
+			}
+		}
+		if got != tc.want || err == nil && (f.RA() != ra || f.SP() != sp+tc.at+8) {
+			t.Errorf("%s: %s, %v, want %s at SP+%#x; %q", tc.name, got, f, tc.want, tc.at, notes(in))
+		}
+	}
+}
+
+// The function's code, where the dump has it, shows more than its size: push rbx; sub
+// rsp,0x28; a call; and its end.
+func TestFrameSizeFollowsCode(t *testing.T) {
+	const sp, ra = stack + 0x100, bias + 0x1805
+	text := bytes.Repeat([]byte{0xcc}, 0x1000)
+	copy(text, "\x53\x48\x83\xec\x28\xe8\xf6\x00\x00\x00\x48\x83\xc4\x28\x5b\xc3")
+	text[0x100] = 0xc3
+	whole := elffile.View(elffile.Layout{Data: text, Class: 64, Machine: elffile.EM_X86_64,
+		Sections: []elffile.LayoutSection{{Name: ".text", Flags: elffile.SHF_ALLOC | elffile.SHF_EXECINSTR, Addr: 0x1000, Size: 0x1000}}})
+	copy(text[0x800:], "\xe8\xfb\xf7\xff\xff\x90")
+	for off, at := range map[uint64]uint64{0: 0, 1: 8, 5: 0x30, 14: 8, 15: 0} {
+		p := newX64Proc(text)
+		p.put(sp+at, ra)
+		p.setRegs(map[string]uint64{"rip": bias + 0x1000 + off, "rsp": sp})
+		sizes := frameSizes{Start: 0x1000, Size: 16, Bytes: 0x28, Saved: 8}
+		for _, parts := range []image.Parts{{Sizes: &sizes}, {Sizes: &sizes, ELF: whole}} {
+			w := walker(t, p, nil, must(steppers.NewFrameSizeStepper(partsOf(parts))))
+			in := must(w.InitialFrame(1))
+			f, err := w.WalkSingleFrame(in)
+			if parts.ELF != nil {
+				if err == nil {
+					t.Errorf("%d: the image is at hand, and was not asked", off)
+				}
+				continue
+			}
+			if err != nil || f.RA() != ra || f.SP() != sp+at+8 || off != 0 && f.Trust() != unwind.TrustAnalysis {
+				t.Errorf("%d: %v, %v; %q", off, f, err, notes(in))
+			}
+		}
+	}
+}

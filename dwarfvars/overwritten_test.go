@@ -44,13 +44,15 @@ func TestOverwrittenObjects(t *testing.T) {
 	for name, functions := range map[string][]string{
 		"amd64-vars-cxx-O0":  {"containers<int>", "owners"},
 		"amd64-vars-libcxx":  {"containers<int>", "owners"},
+		"amd64-boost":        {"main"},
+		"amd64-cxx-errors":   {"main"},
 		"amd64-vars-rust-O0": {"library"},
 		"amd64-vars-go-O0":   {"main.library"},
 		"amd64-msvc-O0-vars": {"containers"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := scene{}
-			if strings.HasPrefix(name, "amd64-vars-") {
+			if !strings.HasPrefix(name, "amd64-msvc-") {
 				s = newScene(t, name)
 			} else {
 				target, frames := openMinidump(t, minidump(t, name))

@@ -54,6 +54,21 @@ show_flags=(cxx)
 # Small classes of the C++ library that wrap a value.
 make_cxx-wrappers() { cxx -std=c++20 -O0 -g -w wrappers.cpp -o wrappers && run wrappers && ship wrappers && finish wrappers; }
 
+make_cxx-errors() { cxx -std=c++20 -O0 -g -w errors.cpp -o errors && run errors && ship errors && finish errors; }
+
+# containers LIBRARY HEADER FLAG...: containers of a library beside the C++ one, if its headers are
+# there. The names of functions in templates would be most of the program: they are left out.
+containers() {
+	local library=$1 header=$2
+	shift 2
+	need clang++-19 || return $?
+	echo "#include <$header>" | g++ -E "$@" -x c++ - >/dev/null 2>&1 || { say "skip $case: no $header, of the Debian package that src/$library.cpp names"; return $skipped; }
+	compile clang++-19 -fdebug-compilation-dir=/src -mllvm -dwarf-linkage-names=Abstract -std=c++17 -O0 -g -w "$library.cpp" -o "$library" "$@" &&
+		objcopy -w --strip-symbol='_Z*' -R .debug_aranges "$dir/$library" && run "$library" && ship "$library" && finish "$library"
+}
+
+make_boost() { containers boost boost/dynamic_bitset.hpp; }
+
 make_vars-cxx-O0() { vars_cxx cxx -O0 -g -w; }
 make_vars-cxx-O2() { vars_cxx cxx -O2 -g -w; }
 # A .dwo file next to the core must not be compressed as a file, so its sections are.

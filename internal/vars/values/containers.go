@@ -10,9 +10,13 @@ import (
 // Walks over the containers of the C++ libraries. The printers of each library know where a
 // container begins and the layout of its nodes.
 
-// title returns the name of a container without its template arguments: "std::map".
+// title returns the name of a container without its template arguments, as programs write it:
+// "std::map", "boost::unordered_map".
 func title(t *types.Type) string {
 	name, _, _ := strings.Cut(t.BareName, "<")
+	if full := plainName(t); !strings.HasPrefix(full, "std::") {
+		return strings.Replace(full, "::unordered::", "::", 1)
+	}
 	return "std::" + name
 }
 
@@ -182,7 +186,7 @@ func (b *builder) following(at uint64, node *treeNode) (uint64, bool) {
 // pairs splits the elements of a map into keys and values. Some libraries wrap each pair in a
 // class.
 func pairs(v *Value, t *types.Type) *Value {
-	if v == nil || !strings.Contains(t.BareName, "map") {
+	if v == nil || !mapType(t.BareName) {
 		return v
 	}
 	for i := range v.Parts {

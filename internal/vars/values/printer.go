@@ -33,19 +33,16 @@ func (b *builder) print(o *Object, t *types.Type, depth int) *Value {
 	return v
 }
 
-// cxxPrinter returns the printer for a class of the C++ library; nil if there is none.
+// cxxPrinter returns the printer for a class of the C++ library or of another library; nil if
+// there is none.
 func cxxPrinter(t *types.Type) printer {
 	if t.BareName == "" || t.Tag == dwarf.TagUnionType {
 		return nil
 	}
-	class, _, _ := strings.Cut(t.BareName, "<")
-	if _, known := stdClass(class); !known {
-		return nil
-	}
-	full, _, _ := strings.Cut(t.FullName(), "<")
+	full := plainName(t)
 	rest, ok := strings.CutPrefix(full, "std::")
 	if !ok {
-		return nil
+		return libraryPrinter(full)
 	}
 	for _, inline := range [...]string{"__cxx11::", "__debug::", "__1::", "__ndk1::"} {
 		if in, ok := strings.CutPrefix(rest, inline); ok {

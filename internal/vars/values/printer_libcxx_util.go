@@ -49,6 +49,11 @@ func (b *builder) alternativeOf(o *Object, t *types.Type, index, data *Object, d
 	if int64(i) < 0 || i == types.Resize(^uint64(0), int(index.Size), false) {
 		return b.text(o, t.Name()+" [no contained value]")
 	}
+	return b.variantOf(o, t, i, data, depth)
+}
+
+// variantOf prints alternative number i of a variant.
+func (b *builder) variantOf(o *Object, t *types.Type, i uint64, data *Object, depth int) *Value {
 	elem := t.TypeArg(int(i))
 	if elem == nil && t.Ref.DB != nil {
 		return nil // a PDB has no template arguments

@@ -60,6 +60,10 @@ func wrapperClass(name string) (printer, bool) {
 		return stdBitset, true
 	case "path", "filesystem::path": // the class alone, and in its namespace
 		return stdPath, true
+	case "complex":
+		return stdComplex, true
+	case "error_code", "error_condition":
+		return stdErrorCode, true
 	case "duration", "chrono::duration":
 		return chronoDuration, true
 	case "time_point", "chrono::time_point":

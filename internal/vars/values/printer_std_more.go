@@ -56,8 +56,15 @@ func stdBitset(b *builder, o *Object, t *types.Type, depth int) *Value {
 		}
 		text = append(text, '0'+data[0]>>(bit%8)&1)
 	}
+	return b.bitText(o, text, n)
+}
+
+// bitText returns the value of a set of n bits, of which text has the first.
+func (b *builder) bitText(o *Object, text []byte, n uint64) *Value {
 	v := b.text(o, string(text))
-	v.More = shown < n
+	if uint64(len(text)) < n {
+		v.Text, v.More = v.Text+"...", true
+	}
 	return v
 }
 

@@ -30,6 +30,17 @@ func (e *evaluator) entryValue(block []byte) (op.Value, error) {
 
 // passedAt returns what the caller passed in a place.
 func (e *evaluator) passedAt(place entryPlace) (op.Value, error) {
+	v, err := e.describedAt(place)
+	if err != nil && !place.pointed {
+		if held, ok := e.atEntry(place.reg); ok {
+			return op.Value{Bits: held}, nil
+		}
+	}
+	return v, err
+}
+
+// describedAt is passedAt as the call site describes it.
+func (e *evaluator) describedAt(place entryPlace) (op.Value, error) {
 	value := callValue
 	if place.pointed {
 		value = [2]dwarf.Attr{dwarf.AttrCallDataValue, dwarf.AttrGNUCallSiteDataVal}

@@ -44,7 +44,7 @@ func TestEntryValues(t *testing.T) {
 }
 
 // TestEntryValuesAmbiguous: with two ways from the call to the function, what it
-// was given is not known.
+// was given is not known from the call, only from the function's own code.
 func TestEntryValuesAmbiguous(t *testing.T) {
 	s := newScene(t, "amd64-tail-ambiguous-O2")
 	n := s.frame(t, "sink")
@@ -53,6 +53,12 @@ func TestEntryValuesAmbiguous(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer a.Close()
+	if got, ok := a.ReadEntry(s.variable(t, n, "v"), dwarfvars.Options{}); !ok || got.String() != "2" {
+		t.Errorf("v@entry: %v, %v", got, ok)
+	}
+	if s.DoubtCode() == 0 {
+		t.Fatal("no code was followed")
+	}
 	if got, ok := a.ReadEntry(s.variable(t, n, "v"), dwarfvars.Options{}); ok {
 		t.Errorf("v@entry: %v", got)
 	}

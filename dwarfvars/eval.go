@@ -127,7 +127,7 @@ func (e *evaluator) DWARFReg(n uint64) (uint64, error) {
 
 // register returns a general register of the frame.
 func (e *evaluator) register(n uint64) (uint64, bool) {
-	r, _ := e.r.arch.FromDWARF(n)
+	r, general := e.r.arch.FromDWARF(n)
 	if v, _, ok := e.frame().Reg(r); ok && (!e.virtual || e.r.arch.CalleeSaved.Has(r)) && !e.scratch(n, r) {
 		return v, true
 	}
@@ -137,7 +137,10 @@ func (e *evaluator) register(n uint64) (uint64, bool) {
 			return regs.Get(r)
 		}
 	}
-	return 0, false
+	if !general {
+		return 0, false
+	}
+	return e.kept(r)
 }
 
 // scratch reports whether the function's callee may have changed a register that calls preserve

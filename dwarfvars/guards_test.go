@@ -111,3 +111,16 @@ func (r *Reader) DoubtTails() int {
 	r.known.values.Clear()
 	return n
 }
+
+// DoubtCode makes all code that r has followed one that keeps no register, and forgets what
+// followed from that. It returns how many places there were.
+func (r *Reader) DoubtCode() int {
+	n := 0
+	r.untouched.Range(func(key, _ any) bool {
+		r.untouched.Store(key, map[arch.Reg]arch.RegMask(nil))
+		n++
+		return true
+	})
+	r.known.values.Clear()
+	return n
+}

@@ -31,8 +31,9 @@ type Reader struct {
 	types *types.Set
 	mem   *values.Process // what values are read from
 
-	tails sync.Map // tailKey -> tailAnswer
-	known entryMemory
+	tails     sync.Map // tailKey -> tailAnswer
+	untouched sync.Map // keptKey -> map[arch.Reg]arch.RegMask
+	known     entryMemory
 }
 
 // FPState is an optional interface of a ProcessState. It returns a thread's floating-point and

@@ -7,7 +7,7 @@ import (
 )
 
 // TestEntryValuesOfIncompleteTails: where other functions may have left by tail calls than
-// those that are known, nothing is known of what was passed.
+// those that are known, nothing is known of what was passed but by the function's own code.
 func TestEntryValuesOfIncompleteTails(t *testing.T) {
 	s := newScene(t, "amd64-passed-O2")
 	n := s.frame(t, "third")
@@ -27,6 +27,13 @@ func TestEntryValuesOfIncompleteTails(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer a.Close()
+	// The function's own code has kept two of the arguments.
+	for name, want := range map[string]string{"p": "0x0", "b": "", "c": "42", "x": ""} {
+		if got, ok := a.ReadEntry(s.variable(t, n, name), dwarfvars.Options{}); ok != (want != "") || ok && got.String() != want {
+			t.Errorf("%s@entry: %v, want %s", name, got, want)
+		}
+	}
+	s.DoubtCode()
 	for _, name := range []string{"p", "b", "c", "x"} {
 		if got, ok := a.ReadEntry(s.variable(t, n, name), dwarfvars.Options{}); ok {
 			t.Errorf("%s@entry: %v", name, got)

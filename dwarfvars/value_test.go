@@ -109,9 +109,9 @@ func TestReasons(t *testing.T) {
 		t.Errorf("argc: %v, %v", code, err)
 	}
 	c := newScene(t, "amd64-clang")
-	visit := c.frame(t, "visit")
-	if _, code, err := c.GetLocalVariableValue(c.variable(t, visit, "t"), c.frames, visit, buf); code != dwarfvars.GlvvEUnknown || !errors.Is(err, dwarfvars.ErrRegister) || err.Error() != "rdi not recovered" {
-		t.Errorf("t: %v, %v", code, err)
+	main := c.frame(t, "main")
+	if _, code, err := c.GetLocalVariableValue(c.variable(t, main, "argv"), c.frames, main, buf); code != dwarfvars.GlvvEUnknown || !errors.Is(err, dwarfvars.ErrRegister) || err.Error() != "rsi not recovered" {
+		t.Errorf("argv: %v, %v", code, err)
 	}
 }
 

@@ -2,6 +2,11 @@
 
 make_passed-O2() { simple passed -O2 -g; }
 make_passed-deep-O2() { simple passed_deep -O2 -g; }
+make_kept-O2() { simple kept -O2 -g; }
+make_kept-clang-O2() {
+	need clang-19 || return $?
+	clang kept.c -O2 -g -o kept && run kept && ship kept && finish kept
+}
 make_tail-bad-O2() { simple tail_bad -O2 -g; }
 
 # Types that a program only declares and its library defines.

@@ -1,0 +1,177 @@
+package dwarfvars
+
+import (
+	"github.com/corewalk/corewalk/internal/code/disasm"
+	"github.com/corewalk/corewalk/internal/code/provenance"
+	"github.com/corewalk/corewalk/internal/code/stackflow"
+	"github.com/corewalk/corewalk/internal/files/image"
+	"github.com/corewalk/corewalk/internal/format/dwarf"
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/modules"
+	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// Registers that calls need not preserve. Where the code of the callee shows that it has not
+// changed such a register on any way from its first instruction to where it is, the register
+// still holds what the caller had in it. Compilers rely on that for functions of the same file
+// (gcc's -fipa-ra), and the arguments of a call often stay where they were passed.
+
+// maxKept is through how many younger frames a register is followed.
+const maxKept = 16
+
+// kept returns a register of a frame that made a call, if the functions that were called since
+// have left it as it was. It returns false if that is not certain.
+func (e *evaluator) kept(r arch.Reg) (uint64, bool) {
+	if e.virtual || r == e.r.arch.RA || e.isGo() {
+		return 0, false // functions of Go preserve nothing, and the call itself changes RA
+	}
+	return e.r.inFrame(e.frames, e.index, r, maxKept)
+}
+
+// atEntry returns what a register held when the frame's function was called, if one still holds
+// that.
+func (e *evaluator) atEntry(dwarfReg uint64) (uint64, bool) {
+	r, ok := e.r.arch.FromDWARF(dwarfReg)
+	if !ok || e.virtual || e.fn.rec != nil || e.isGo() {
+		return 0, false
+	}
+	return e.r.enteredWith(e.frames, e.index, e.fn.fn.Entry+e.fn.bias, r, maxKept)
+}
+
+// isGo reports whether the function is one of Go.
+func (e *evaluator) isGo() bool { return e.fn.rec == nil && e.fn.fn.Unit.Language == dwarf.LangGo }
+
+// inFrame returns a register of frame number index: one that the walk found, or one that the
+// callee did not change.
+func (r *Reader) inFrame(frames []*unwind.Frame, index int, reg arch.Reg, left int) (uint64, bool) {
+	f := frames[index]
+	if v, _, ok := f.Reg(reg); ok {
+		return v, true
+	}
+	if index == 0 || left == 0 || f.NonCall() || f.Trust() == unwind.TrustScan || frames[index-1].IsTrampoline() || reg == r.arch.RA {
+		return 0, false
+	}
+	callee, ok := r.calledDirectly(f)
+	if !ok {
+		return 0, false
+	}
+	return r.enteredWith(frames, index-1, callee, reg, left-1)
+}
+
+// enteredWith returns what a register held when the function of frame number index was called at
+// start.
+func (r *Reader) enteredWith(frames []*unwind.Frame, index int, start arch.Address, reg arch.Reg, left int) (uint64, bool) {
+	f := frames[index]
+	for regs := r.keptBy(f, start)[reg]; regs != 0; regs &= regs - 1 {
+		if v, ok := r.inFrame(frames, index, regs.First(), left); ok {
+			return v, true
+		}
+	}
+	return 0, false
+}
+
+// calledDirectly returns the function that a frame's call instruction names.
+func (r *Reader) calledDirectly(f *unwind.Frame) (arch.Address, bool) {
+	c, ok := r.codeAt(f.LookupAddr())
+	if !ok {
+		return 0, false
+	}
+	ra, n := f.RA()-c.bias, uint64(disasm.MaxLen+1)
+	code := c.CodeAt(ra - n)
+	for ; n > 1 && uint64(len(code)) < n; code = c.CodeAt(ra - n) {
+		n-- // near the start of a segment
+	}
+	if uint64(len(code)) < n {
+		return 0, false
+	}
+	site, ok := disasm.CallBefore(r.arch, code[:n], ra|r.mode(f))
+	return site.Target&^r.mode(f) + c.bias, ok && site.Direct
+}
+
+// mode is the bit of code pointers to the frame's code that selects the instruction set.
+func (r *Reader) mode(f *unwind.Frame) uint64 {
+	if r.arch.Mode == arch.NoReg {
+		return 0
+	}
+	return f.CodePointer() & 1
+}
+
+// A codeFile is the code of a library.
+type codeFile struct {
+	stackflow.Code
+	im   *image.Image
+	lib  *libstate.Library
+	bias arch.Address
+}
+
+// codeAt returns the code of the library at an address.
+func (r *Reader) codeAt(addr arch.Address) (c codeFile, ok bool) {
+	libs := r.proc.LibraryTracker()
+	if libs == nil {
+		return c, false
+	}
+	if c.lib, ok = libs.LibraryAt(addr); !ok {
+		return c, false
+	}
+	// The code of another build proves nothing.
+	if c.im = (*image.Image)(modules.MatchedImage(r.files, c.lib)); c.im.ELF() == nil || c.im.ELF().DebugOnly() {
+		return c, false
+	}
+	c.Code, c.bias = c.im.Code(), c.im.Bias(c.lib.LoadBias)
+	return c, true
+}
+
+// A keptKey is an instruction of a function that was entered at start, in a file.
+type keptKey struct {
+	im        *image.Image
+	start, pc uint64
+}
+
+// keptBy returns which registers hold, at a frame's instruction, what a register held at start,
+// by that register; nil if the code does not lead from there to the frame.
+func (r *Reader) keptBy(f *unwind.Frame, start arch.Address) map[arch.Reg]arch.RegMask {
+	c, ok := r.codeAt(f.LookupAddr())
+	if !ok {
+		return nil
+	}
+	key := keptKey{c.im, start - c.bias, f.RA() - c.bias}
+	if v, ok := r.untouched.Load(key); ok {
+		return v.(map[arch.Reg]arch.RegMask)
+	}
+	kept := r.followTo(f, &c, key.start)
+	r.untouched.Store(key, kept)
+	return kept
+}
+
+func (r *Reader) followTo(f *unwind.Frame, c *codeFile, start uint64) map[arch.Reg]arch.RegMask {
+	end, ok := c.end(start)
+	if !ok {
+		return nil // jumps to the middle of a function could be taken for tail calls
+	}
+	windows := c.lib.Module != nil && c.lib.Module.Format == libstate.FormatPE
+	code := provenance.New(r.arch, provenance.ABIOf(r.arch, windows), c.Code, start|r.mode(f), end)
+	if code == nil {
+		return nil
+	}
+	pc := f.RA() - c.bias
+	if f.LookupAddr() != f.RA() {
+		if pc, ok = code.CallBefore(pc); !ok {
+			return nil
+		}
+	}
+	return code.Kept(pc)
+}
+
+// end returns where the function that begins at start ends; false if that is not known.
+func (c *codeFile) end(start uint64) (uint64, bool) {
+	if s, ok := c.im.SymbolAt(start); ok && s.Value == start && s.Size > 0 {
+		return start + s.Size, true
+	}
+	t := c.im.EHFrame()
+	if t == nil {
+		return 0, false
+	}
+	low, high, ok := t.FDEForPC(start)
+	return high, ok && low == start
+}

@@ -1,0 +1,45 @@
+package provenance
+
+import (
+	"github.com/corewalk/corewalk/internal/code/disasm"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// Kept returns which registers hold at an instruction what a register held when the function was called, by that
+// register. It relies on the code alone: whatever the calling convention lets the function change, it did not. The
+// result is nil if control may take unknown paths through the function. An instruction that was interrupted halfway,
+// as repeated string instructions and system calls are, counts as having changed its registers.
+func (f *Func) Kept(at uint64) map[arch.Reg]arch.RegMask {
+	i, ok := f.index(at)
+	if !ok || f.opaque {
+		return nil
+	}
+	in := f.inst(i)
+	if in == nil {
+		return nil
+	}
+	changing := arch.Mask(f.arch.SP, f.arch.PC)
+	if in.Rep || in.Kind == disasm.Syscall {
+		changing |= in.Writes
+	}
+	kept := map[arch.Reg]arch.RegMask{}
+	for r := range arch.Reg(f.arch.NumRegs()) {
+		if changing.Has(r) {
+			continue
+		}
+		v := f.Before(at, Reg(r))
+		for range maxRestored {
+			if v.Kind != Slot || v.Size != f.arch.RegSize {
+				break
+			}
+			v = f.Stored(v).resolve()
+		}
+		if v.Kind == Entry {
+			kept[v.Reg] |= arch.Mask(r)
+		}
+	}
+	return kept
+}
+
+// maxRestored limits how often a register was saved in the frame and restored.
+const maxRestored = 4

@@ -1,0 +1,93 @@
+package provenance
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// TestKept lists what the registers still hold of those at the entry: "rcx=rcx,r9" if both hold rcx.
+func TestKept(t *testing.T) {
+	for _, c := range []struct {
+		name, code string
+		at         uint64
+		want       string
+	}{
+		{"at the start", `
+			31 c9 # xor ecx,ecx
+			c3 # ret`, 0, "rcx=rcx rdx=rdx r9=r9"},
+		{"written", `
+			31 c9 # xor ecx,ecx
+			c3 # ret`, 2, "rdx=rdx r9=r9"},
+		{"copied and exchanged by copies", `
+			49 89 c9 # mov r9,rcx
+			48 89 d1 # mov rcx,rdx
+			c3 # ret`, 6, "rcx=r9 rdx=rcx,rdx"},
+		{"saved and restored, twice", `
+			51 # push rcx
+			52 # push rdx
+			59 # pop rcx
+			5a # pop rdx
+			51 # push rcx
+			59 # pop rcx
+			c3 # ret`, 6, "rcx=rdx rdx=rcx r9=r9"},
+		{"restored too often", strings.Repeat(`
+			51 # push rcx
+			59 # pop rcx`, maxRestored+1) + `
+			c3 # ret`, 2*maxRestored + 2, "rdx=rdx r9=r9"},
+		{"a half of it restored", `
+			51 # push rcx
+			8b 0c 24 # mov ecx,[rsp]
+			5a # pop rdx
+			c3 # ret`, 5, "rcx=rdx r9=r9"},
+		{"a repeated instruction", `
+			f3 a4 # rep movsb
+			c3 # ret`, 0, "rdx=rdx r9=r9"},
+		{"behind it", `
+			f3 a4 # rep movsb
+			c3 # ret`, 2, "rdx=rdx r9=r9"},
+		{"a system call", `
+			0f 05 # syscall
+			c3 # ret`, 0, "rdx=rdx r9=r9"},
+		{"ways with and without a change meet", `
+			74 02 # je L
+			31 c9 # xor ecx,ecx
+			c3 # L: ret`, 4, "rdx=rdx r9=r9"},
+		{"unknown jumps", `
+			55 # push rbp
+			ff e0 # jmp rax
+			c3 # ret`, 1, ""},
+		{"no instruction", `
+			31 c9 # xor ecx,ecx
+			c3 # ret`, 1, ""},
+	} {
+		f := function(t, arch.AMD64, c.code)
+		kept := f.Kept(base + c.at)
+		var got []string
+		for _, r := range []arch.Reg{arch.RCX, arch.RDX, arch.R9} {
+			var in []string
+			for m := kept[r] & arch.Mask(arch.RCX, arch.RDX, arch.R9); m != 0; m &= m - 1 {
+				in = append(in, arch.AMD64.RegName(m.First()))
+			}
+			if slices.Sort(in); in != nil {
+				got = append(got, fmt.Sprintf("%s=%s", arch.AMD64.RegName(r), strings.Join(in, ",")))
+			}
+		}
+		if text := strings.Join(got, " "); text != c.want {
+			t.Errorf("%s: %s, want %s", c.name, text, c.want)
+		}
+		if kept[arch.RSP] != 0 || kept[arch.RIP] != 0 {
+			t.Errorf("%s: the stack pointer or the program counter counts", c.name)
+		}
+	}
+	f := function(t, arch.AMD64, `
+		31 c9 # xor ecx,ecx
+		c3 # ret`)
+	reread(f).left = 0
+	if kept := f.Kept(base + 2); kept != nil {
+		t.Errorf("code that can no longer be read: %v", kept)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/corewalk/corewalk/dwarfvars"
+	"github.com/corewalk/corewalk/internal/budget"
 	"github.com/corewalk/corewalk/internal/why/analysis"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/unwind"
@@ -39,6 +40,9 @@ type AnalyzeOptions struct {
 	// Details adds what else is known of the process and its machine, besides threads,
 	// modules and memory: report.Report.Details.
 	Details bool
+	// Unlimited lifts the limit on the work of the analysis, which is in proportion to the
+	// size of the dump; then only ctx ends it. For running processes it is the largest.
+	Unlimited bool
 	// Walker options are applied after the defaults: more steppers, another lookup.
 	Walker []unwind.Option
 	// Setup, if set, may change the Walker before it is used: for instance, add steppers.
@@ -57,7 +61,8 @@ const (
 )
 
 // Analyze walks the stacks of the threads and returns a report. When ctx is done, it stops
-// early and reports what it has. A report with gaps is not an error; an error means that
+// early and reports what it has; so it does when the dump asks for far more work than its
+// size explains, which no honest dump does. A report with gaps is not an error; an error means that
 // there is nothing to report.
 //
 // Analyze works on the calling goroutine, so that it can return ErrChanged when a file is
@@ -73,6 +78,10 @@ func (t *Target) Analyze(ctx context.Context, o AnalyzeOptions) (*report.Report,
 	}
 	if o.Verify {
 		wopts = append(wopts, unwind.WithVerify())
+	}
+	limit := t.budget(ctx, o.Unlimited)
+	if limit != nil {
+		wopts = append(wopts, unwind.WithBudget(limit))
 	}
 	now, err := t.subject.Moment()
 	if err != nil {
@@ -97,7 +106,7 @@ func (t *Target) Analyze(ctx context.Context, o AnalyzeOptions) (*report.Report,
 	var ahead error
 	fault := t.guard(func() {
 		p := t.parts(now.State)
-		p.Walker = w
+		p.Walker, p.Budget = w, limit
 		opts := analysis.Options{Threads: o.Threads, NoInlines: o.NoInlines, Explain: o.Explain, Verify: o.Verify,
 			NoBlame: o.NoBlame, Locals: analysis.Locals(o.Locals), Values: o.Values, Structured: o.Structured,
 			Around: analysis.Around{Source: o.SourceLines, Code: o.Disassemble, Memory: o.Memory}}
@@ -130,4 +139,18 @@ func (t *Target) Analyze(ctx context.Context, o AnalyzeOptions) (*report.Report,
 	}
 	r.Warnings = append(r.Warnings, released()...)
 	return r, nil
+}
+
+// budget returns the limit on the work of an analysis, which ctx ends too; nil for none.
+func (t *Target) budget(ctx context.Context, unlimited bool) *budget.Budget {
+	if unlimited {
+		return nil
+	}
+	size := t.subject.Describe().Size
+	if size == 0 {
+		size = 1 << 40 // a running process: what it may cost is not known
+	}
+	b := budget.New(size)
+	context.AfterFunc(ctx, func() { b.Stop(context.Cause(ctx)) })
+	return b
 }

@@ -153,6 +153,9 @@ func (e *evaluator) callValue(u *dwarf.Unit, off uint64, value [2]dwarf.Attr) (o
 		return op.Value{}, &unknown.Entry{Why: "the caller no longer has it"}
 	}
 	e.unit = u
+	if err := e.charge(); err != nil {
+		return op.Value{}, err
+	}
 	val, err := e.m.EvalValue(e.env(), v.B, false, 0)
 	if err != nil {
 		return op.Value{}, unknown.Reason(err)

@@ -104,11 +104,26 @@ func (e *evaluator) env() op.Env {
 // location evaluates a location description of unit u.
 func (e *evaluator) location(u *dwarf.Unit, expr []byte) (op.Location, error) {
 	e.unit = u
+	if err := e.charge(); err != nil {
+		return op.Location{}, err
+	}
 	loc, err := e.m.Eval(e.env(), expr)
 	if err != nil {
 		return op.Location{}, unknown.Reason(err)
 	}
 	return loc, nil
+}
+
+// evalCost is what an evaluation costs of the walk's budget, besides its steps.
+const evalCost = 16
+
+// charge charges an evaluation to the budget of the walk. The steps of the one before, which are known now, are
+// charged with it.
+func (e *evaluator) charge() error {
+	if err := e.frame().Spend(evalCost + e.m.Steps()); err != nil {
+		return fmt.Errorf("%w: %w", err, unknown.ErrLimit)
+	}
+	return nil
 }
 
 // DWARFReg implements op.Registers.

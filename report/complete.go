@@ -18,7 +18,7 @@ func (r *Report) Complete() bool {
 		}
 	}
 	for i := range r.Warnings {
-		if r.Warnings[i].Code == WarnCancelled {
+		if c := r.Warnings[i].Code; c == WarnCancelled || c == WarnLimit {
 			return false
 		}
 	}
@@ -28,6 +28,7 @@ func (r *Report) Complete() bool {
 // Codes of warnings that programs may test for.
 const (
 	WarnCancelled  = "cancelled"         // the analysis was stopped early
+	WarnLimit      = "limit"             // the analysis stopped, because the dump asks for more work than its size explains
 	WarnMismatched = "module-mismatched" // the file found for a module is from a different build and was not used
 	WarnChanged    = "changed"           // a file was truncated while it was read
 	WarnTruncated  = "truncated"         // the dump is truncated; the message says where

@@ -28,6 +28,10 @@ const (
 	// there, any word that is an address in a module counts.
 	guessWords    = 40
 	guessWordsTop = 160
+	// wordCost is what looking at a word costs of the walk's budget, and codeCost what
+	// reading the code before it costs.
+	wordCost = 2
+	codeCost = 24
 )
 
 // StepperWanderer is the last resort: it scans up the stack for the first word that is
@@ -178,13 +182,16 @@ func (s *StepperWanderer) scan(helper WandererHelper, in *unwind.Frame) (slot, r
 	}
 	end := min(endOfStack(in), sp+words*word)
 	pc := instruction(in)
-	for at := sp; at+word <= end && at >= sp; at += word {
+	for at := sp; at+word <= end && at >= sp && in.Spend(wordCost) == nil; at += word {
 		v, err := s.m.arch.ReadReg(p, at)
 		if err != nil {
 			break
 		}
 		if v = codePointer(in.Walker(), v); !isCode(p, v-1) {
 			continue
+		}
+		if in.Spend(codeCost) != nil {
+			break
 		}
 		target, ok := helper.IsPrevInstrACall(v)
 		if !ok {

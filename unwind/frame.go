@@ -193,6 +193,16 @@ func (f *Frame) NextStepper() FrameStepper { return f.next }
 // PrevFrame is the callee: the next younger frame of the walk, or nil.
 func (f *Frame) PrevFrame() *Frame { return f.prev }
 
+// Spend charges work done for the frame to the walker's Budget: steppers and those who read
+// a frame's variables call it in loops whose length the process decides. After an error,
+// the work must end with what it has.
+func (f *Frame) Spend(units int) error {
+	if f.walker == nil || f.walker.budget == nil {
+		return nil
+	}
+	return f.walker.budget.Spend(units)
+}
+
 // Name is the name of the frame's function, from the walker's SymbolLookup. The error is
 // ErrNoSymbolLookup or ErrNoSymbol if there is none.
 func (f *Frame) Name() (string, error) {

@@ -360,10 +360,10 @@ func TestWordsOfNoValue(t *testing.T) {
 	if got := (unwind.TrustScan + 1).String(); got != "Trust(13)" {
 		t.Error(got)
 	}
-	if got := unwind.EndNoRegister.String(); got != "no-registers" {
+	if got := unwind.EndLimit.String(); got != "limit" {
 		t.Error(got)
 	}
-	if got := (unwind.EndNoRegister + 1).String(); got != "EndReason(7)" {
+	if got := (unwind.EndLimit + 1).String(); got != "EndReason(8)" {
 		t.Error(got)
 	}
 }

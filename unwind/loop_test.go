@@ -71,7 +71,7 @@ func TestNoLoop(t *testing.T) {
 		p := newProc(0x400000, stackBase, 0)
 		n := uint64(0)
 		w := mustWalker(p, nil, stepper("s", 1, func(in, out *unwind.Frame) unwind.Status {
-			if n++; n == 100 {
+			if n++; n == 15 {
 				return unwind.StatusStackBottom
 			}
 			out.SetRA(in.RA())
@@ -80,7 +80,7 @@ func TestNoLoop(t *testing.T) {
 			return unwind.StatusSuccess
 		}))
 		s, err := w.WalkStack(1)
-		if err != nil || len(s.Frames) != 100 {
+		if err != nil || len(s.Frames) != 15 {
 			t.Errorf("%d frames, %v; each has another rbx", len(s.Frames), err)
 		}
 	})
@@ -128,5 +128,50 @@ func BenchmarkReg(b *testing.B) {
 	f := s.Frames[990]
 	for b.Loop() {
 		f.Reg(arch.R15)
+	}
+}
+
+// TestNoProgress walks stacks that go in circles while a register counts.
+func TestCircleWithCounter(t *testing.T) {
+	for _, tc := range []struct{ tail, circle int }{{0, 1}, {5, 1}, {0, 3}, {1000, 7}} {
+		p := newProc(0x400000, stackBase, 0)
+		count := uint64(0)
+		w := mustWalker(p, []unwind.Option{unwind.WithMaxFrames(100000)}, stepper("circle", 1, func(in, out *unwind.Frame) unwind.Status {
+			i := int(in.RA()-0x400000) + 1
+			if i >= tc.tail+tc.circle {
+				i -= tc.circle
+			}
+			count++
+			out.SetRA(0x400000 + uint64(i))
+			out.SetSP(stackBase + uint64(i)*16)
+			out.SetReg(arch.RBX, count, unwind.Location{})
+			return unwind.StatusSuccess
+		}))
+		s, err := w.WalkStack(1)
+		if s.End != unwind.EndLoop || !errors.Is(err, unwind.ErrLoop) || len(s.Frames) > 4*tc.tail+64*tc.circle || (len(s.Frames)-tc.tail)%tc.circle != 0 {
+			t.Errorf("%d then %d: %d frames, %v, %v", tc.tail, tc.circle, len(s.Frames), s.End, err)
+		}
+	}
+}
+
+type purse int
+
+func (p *purse) Spend(units int) error {
+	if *p -= purse(units); *p < 0 {
+		return errFake
+	}
+	return nil
+}
+
+// TestBudget: all walks of a walker share one budget.
+func TestBudget(t *testing.T) {
+	money := purse(64 * 150)
+	w := mustWalker(deepStack(100, 16, 0x1000), []unwind.Option{unwind.WithBudget(&money)}, stepper("fp", 1, byFP))
+	if s, err := w.WalkStack(1); err != nil || len(s.Frames) != 100 {
+		t.Fatalf("%d frames, %v", len(s.Frames), err)
+	}
+	s, err := w.WalkStack(1)
+	if len(s.Frames) != 51 || s.End != unwind.EndLimit || !errors.Is(err, errFake) {
+		t.Errorf("%d frames, %v, %v", len(s.Frames), s.End, err)
 	}
 }

@@ -79,9 +79,10 @@ const (
 	EndMaxFrames                   // the frame limit was reached
 	EndCancelled                   // the walk's context was cancelled
 	EndNoRegister                  // the thread's registers could not be read
+	EndLimit                       // the walker's Budget was spent
 )
 
-var endNames = [...]string{"bottom", "no-stepper", "error", "loop", "max-frames", "cancelled", "no-registers"}
+var endNames = [...]string{"bottom", "no-stepper", "error", "loop", "max-frames", "cancelled", "no-registers", "limit"}
 
 // String returns the word used in reports.
 func (e EndReason) String() string {

@@ -17,6 +17,9 @@ type Stack struct {
 	Err error
 }
 
+// frameCost is what a frame costs of a Budget: the work of finding it, and its memory.
+const frameCost = 64
+
 // frameBlock is the number of frames allocated at a time.
 const frameBlock = 64
 
@@ -41,7 +44,13 @@ func (w *Walker) walkFrom(ctx context.Context, s *Stack, top *Frame) {
 			s.End, s.Err = EndMaxFrames, fmt.Errorf("%w (%d)", ErrMaxFrames, n)
 			return
 		} else if n%256 == 0 && ctx.Err() != nil {
-			s.End, s.Err = EndCancelled, ctx.Err()
+			s.End, s.Err = EndCancelled, context.Cause(ctx)
+			return
+		}
+		if err := f.Spend(frameCost); err != nil {
+			if s.End, s.Err = EndLimit, err; ctx.Err() != nil {
+				s.End = EndCancelled
+			}
 			return
 		}
 		if start, n, ok := loop.seen(s.Frames); ok {
@@ -181,27 +190,49 @@ func (w *Walker) accept(st *stepState, s FrameStepper, in, out *Frame) {
 	out.flags |= flagAccepted
 }
 
+// maxStanding is how often a walk may come back to one pc and stack pointer with other
+// registers. No call stack does, but steppers that do not know all registers might.
+const maxStanding = 16
+
 // A loopGuard detects that a walk loops (Brent's algorithm). It compares each frame with
 // one remembered frame, which it replaces at every power of two. A loop is found within
-// three times its length.
+// three times its length; one in which a register changes, within maxStanding times that.
 type loopGuard struct {
-	mark  int // index of the remembered frame
-	limit int
+	mark     int // index of the remembered frame
+	limit    int
+	standing int // how many frames had the pc and stack pointer of the remembered one
 }
 
 // seen reports whether the newest of frames repeats an earlier one (same pc, stack pointer
 // and registers), and if so the first frame of the loop and its length.
 func (g *loopGuard) seen(frames []*Frame) (start, n int, ok bool) {
 	last := len(frames) - 1
-	if last > 0 && sameRegs(frames[last], frames[g.mark]) {
-		start, n = g.mark, last-g.mark
-		for start > 0 && sameRegs(frames[start-1], frames[start-1+n]) {
-			start--
+	if last == 0 {
+		return 0, 0, false
+	}
+	f, mark := frames[last], frames[g.mark]
+	if samePlace(f, mark) {
+		g.standing++
+		same := sameRegs
+		if g.standing > maxStanding {
+			same = samePlace
 		}
-		return start, n, true
+		if same(f, mark) {
+			start, n = g.mark, last-g.mark
+			if g.standing > maxStanding {
+				n /= g.standing
+			}
+			for start > 0 && same(frames[start-1], frames[start-1+n]) {
+				start--
+			}
+			return start, n, true
+		}
 	}
 	if last >= g.limit {
-		g.mark, g.limit = last, 2*last+1
+		g.mark, g.limit, g.standing = last, 2*last+1, 0
 	}
 	return 0, 0, false
 }
+
+// samePlace reports whether two frames have one pc and stack pointer.
+func samePlace(a, b *Frame) bool { return a.ra == b.ra && a.sp == b.sp }

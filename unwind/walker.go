@@ -24,6 +24,7 @@ type Walker struct {
 	codeMask Address
 
 	maxFrames int
+	budget    Budget
 	explain   bool
 	verify    bool
 	cancel    func()
@@ -64,6 +65,19 @@ func WithMaxFrames(n int) Option {
 		w.maxFrames = n
 		return nil
 	}
+}
+
+// A Budget limits the work of all walks of a Walker together. It must allow concurrent use.
+type Budget interface {
+	// Spend takes units from the budget, each about the work of a simple look-up. After an
+	// error, the work must end with what it has.
+	Spend(units int) error
+}
+
+// WithBudget charges walks, and what is done with their frames, to a budget. When that is
+// spent, a walk ends with EndLimit.
+func WithBudget(b Budget) Option {
+	return func(w *Walker) error { w.budget = b; return nil }
 }
 
 // WithExplain makes frames record which steppers were asked for their callers and what the

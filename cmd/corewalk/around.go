@@ -12,7 +12,6 @@ import (
 type aroundFlags struct {
 	source      int
 	disassemble bool
-	memory      bool
 	env         string
 }
 
@@ -26,7 +25,6 @@ const (
 func (f *aroundFlags) register(fs *pflag.FlagSet) {
 	fs.IntVar(&f.source, "source", 0, "print `N` lines of source before and after each frame's line; see --source-map")
 	fs.BoolVar(&f.disassemble, "disassemble", false, "print the instructions around each frame's address")
-	fs.BoolVar(&f.memory, "memory", false, "print the memory around the bad address, the registers' values and the stack pointer")
 	fs.StringVar(&f.env, "env", envNone, "print the environment that the process was started with: `WHICH` is masked (without a value: secrets are masked), all or none")
 	fs.Lookup("env").NoOptDefVal = envMasked
 	choose(fs, "env", envMasked, envAll, envNone)
@@ -48,6 +46,6 @@ func (f *aroundFlags) apply(o *corewalk.AnalyzeOptions) error {
 	default:
 		return fmt.Errorf("--env=%s: must be masked, all or none", f.env)
 	}
-	o.SourceLines, o.Disassemble, o.Memory = f.source, f.disassemble, f.memory
+	o.SourceLines, o.Disassemble = f.source, f.disassemble
 	return nil
 }

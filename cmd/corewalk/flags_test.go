@@ -75,7 +75,7 @@ func TestSubcommandsHaveHelp(t *testing.T) {
 func TestGiven(t *testing.T) {
 	var f, g triageFlags
 	fs := f.set()
-	args := []string{"--search", "core.1", "--search=--", "--search", "a,b", "-ro", "core.1", "--debuginfod", "--sysroot", "", "--deadline", "90s", "core.1", "--memory=1"}
+	args := []string{"--search", "core.1", "--search=--", "--search", "a,b", "-ro", "core.1", "--debuginfod", "--sysroot", "", "--deadline", "90s", "core.1", "--memory=100"}
 	if err := fs.Parse(args); err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestGiven(t *testing.T) {
 		}
 	}
 	if !slices.Equal(g.search, []string{"core.1", "--", "a,b"}) || !slices.Equal(g.sysroots, []string{""}) || !slices.Equal(g.fetch.urls, []string{serversOfEnv}) ||
-		g.deadline != 90*time.Second || g.memory != 1 || !g.recursive {
+		g.deadline != 90*time.Second || g.memory != 100<<20 || !g.recursive {
 		t.Errorf("%+v became %+v", list, given(gs))
 	}
 }

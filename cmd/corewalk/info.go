@@ -31,14 +31,14 @@ core, one of a kind whose stacks cannot be walked, a file from a different build
 type infoFlags struct {
 	fileFlags
 	missing bool
-	memory  bool
+	limits  limitFlags
 }
 
 func (f *infoFlags) set() *pflag.FlagSet {
 	fs := pflag.NewFlagSet("corewalk info", pflag.ContinueOnError)
 	f.register(fs, formatText, formatJSON)
 	fs.BoolVar(&f.missing, "missing", false, "list only the modules' files to fetch, by their build-ids or their names on symbol servers")
-	fs.BoolVar(&f.memory, "memory", false, "list a minidump's memory ranges, and the pages that it describes")
+	f.limits.register(fs, defaultDeadline, "list a minidump's memory ranges, and the pages that it describes")
 	return fs
 }
 
@@ -51,6 +51,11 @@ func runInfo(args []string, e env) int {
 	if err := f.check(); err != nil {
 		return e.usageError("%v", err)
 	}
+	if err := f.limits.check(); err != nil {
+		return e.usageError("%v", err)
+	}
+	e, stop := f.limits.watch(e)
+	defer stop()
 	o, t, status, err := f.target(e, fs.Args())
 	if t == nil {
 		return status
@@ -59,7 +64,7 @@ func runInfo(args []string, e env) int {
 	if err != nil { // the contents of the file can still be shown
 		e.say("%v", err)
 	}
-	in := t.InfoWith(corewalk.InfoOptions{Memory: f.memory})
+	in := t.InfoWith(corewalk.InfoOptions{Memory: f.limits.memory.show})
 	mismatched := slices.ContainsFunc(in.Modules, func(m report.Module) bool { return m.Status == report.ModuleMismatched })
 	if e.unused(o, in.Modules) || err != nil || in.Dump.Truncated || mismatched {
 		status = exitIncomplete

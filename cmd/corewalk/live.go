@@ -54,7 +54,7 @@ type liveFlags struct {
 
 func (f *liveFlags) set() *pflag.FlagSet {
 	fs := pflag.NewFlagSet("corewalk live", pflag.ContinueOnError)
-	f.reportFlags.register(fs)
+	f.reportFlags.register(fs, 0)
 	f.sampleFlags.register(fs)
 	fs.StringVar(&f.core, "core", "", "write the core of the process to `FILE` instead of a report")
 	fs.BoolVar(&f.parity, "parity", false, "walk the process and its core, and print the differences instead of a report")
@@ -75,6 +75,8 @@ func runLive(args []string, e env) int {
 	if err := f.checkModes(fs); err != nil {
 		return e.usageError("live: %v", err)
 	}
+	e, stop := f.limits.watch(e)
+	defer stop()
 	opts := f.options(e, "")
 	if f.hold {
 		opts = append(opts, corewalk.WithHold())

@@ -76,6 +76,8 @@ func interruptible(ctx context.Context, r io.Reader) io.Reader {
 func (e env) failOpen(err error) int {
 	advice := ""
 	switch {
+	case errors.Is(err, context.Canceled) && !errors.Is(context.Cause(e.ctx), context.Canceled):
+		return e.fail(fmt.Errorf("stopped before anything of the core could be analysed: %w", context.Cause(e.ctx)))
 	case errors.Is(err, context.Canceled):
 		return e.fail(errors.New("interrupted before anything of the core could be analysed"))
 	case errors.Is(err, mmapfile.ErrNotRegular):

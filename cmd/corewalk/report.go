@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -56,18 +57,19 @@ type reportFlags struct {
 	explain   bool
 	verify    bool
 	around    aroundFlags
+	limits    limitFlags
 	version   bool
 }
 
 func (f *reportFlags) set() *pflag.FlagSet {
 	fs := pflag.NewFlagSet("corewalk", pflag.ContinueOnError)
-	f.register(fs)
+	f.register(fs, defaultDeadline)
 	fs.BoolVar(&f.version, "version", false, "print the version")
 	return fs
 }
 
-// register adds the flags of every command that reports.
-func (f *reportFlags) register(fs *pflag.FlagSet) {
+// register adds the flags of every command that reports; deadline is the default of --deadline.
+func (f *reportFlags) register(fs *pflag.FlagSet, deadline time.Duration) {
 	f.fileFlags.register(fs, formatText, formatJSON, formatStackwalk)
 	fs.StringSliceVar(&f.threads, "thread", nil, "report only the threads with these `IDs` (repeatable, or with commas)")
 	fs.IntVar(&f.maxFrames, "max-frames", -1, "walk at most `N` frames of a stack; 0 prints all of a very deep one (default: walk all, print its ends)")
@@ -78,6 +80,7 @@ func (f *reportFlags) register(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.verify, "verify", false, "ask a second stepper about each frame, and mark the frames that it disputes")
 	f.locals.register(fs)
 	f.around.register(fs)
+	f.limits.register(fs, deadline, "print the memory around the bad address, the registers' values and the stack pointer")
 	f.layout.register(fs)
 }
 
@@ -95,6 +98,8 @@ func runReport(args []string, e env) int {
 	if err != nil {
 		return e.usageError("%v", err)
 	}
+	e, stop := f.limits.watch(e)
+	defer stop()
 	o, t, status, err := f.target(e, fs.Args())
 	if t == nil {
 		return status
@@ -178,6 +183,10 @@ func (f *reportFlags) analyze() (corewalk.AnalyzeOptions, error) {
 	if err := f.around.apply(&o); err != nil {
 		return o, err
 	}
+	if err := f.limits.check(); err != nil {
+		return o, err
+	}
+	o.Memory, o.Unlimited = f.limits.memory.show, f.limits.unlimited()
 	if err := f.layout.check(); err != nil {
 		return o, err
 	}

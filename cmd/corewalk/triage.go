@@ -109,7 +109,7 @@ type triageFlags struct {
 	recursive bool
 	jobs      int
 	deadline  time.Duration
-	memory    int64
+	memory    sizeFlag
 	failOn    string
 	only      string
 	explain   bool
@@ -124,7 +124,8 @@ func (f *triageFlags) set() *pflag.FlagSet {
 	fs.BoolVarP(&f.recursive, "recursive", "r", false, "include subdirectories")
 	fs.IntVar(&f.jobs, "jobs", 0, "analyse `N` dumps at a time (default: twice the number of processors)")
 	fs.DurationVar(&f.deadline, "deadline", triage.DefaultDeadline, "give up on a dump after this `TIME`")
-	fs.Int64Var(&f.memory, "memory", triage.DefaultMemory>>20, "give up on a dump whose analysis takes more than `MIB` of memory")
+	f.memory = triage.DefaultMemory
+	fs.Var(&f.memory, "memory", "give up on a dump whose analysis takes more than `SIZE` of memory")
 	fs.StringVar(&f.failOn, "fail-on", "", "exit with status 4 if there are new groups, and list them first: `WHAT` must be new")
 	fs.StringVar(&f.only, "only", "", "list only new groups: `WHAT` must be new")
 	fs.BoolVar(&f.explain, "explain-signature", false, "print for each frame why it is in the signature of its dump, or not")
@@ -149,8 +150,8 @@ func runTriage(args []string, e env) int {
 	err := f.check()
 	switch {
 	case err != nil:
-	case f.jobs < 0 || f.deadline <= 0 || f.memory <= 0:
-		err = errors.New("--jobs, --deadline and --memory are positive numbers")
+	case f.jobs < 0 || f.deadline <= 0 || f.memory < minMemory:
+		err = errors.New("--jobs and --deadline are positive, and --memory is at least 32MiB")
 	case f.failOn != "" && f.failOn != onlyNew:
 		err = fmt.Errorf("--fail-on %s: must be 'new'", f.failOn)
 	case f.only != "" && f.only != onlyNew:
@@ -206,7 +207,7 @@ func (f *triageFlags) serve(e env, fs *pflag.FlagSet) int {
 		if err := f.check(); err != nil {
 			return o, err
 		}
-		return triage.WorkerOptions{Files: f.options(e, ""), Deadline: f.deadline, Memory: f.memory << 20}, nil
+		return triage.WorkerOptions{Files: f.options(e, ""), Deadline: f.deadline, Memory: int64(f.memory)}, nil
 	}
 	if err := triage.Serve(e.ctx, e.stdin, e.stdout, configure); err != nil {
 		return e.fail(err)

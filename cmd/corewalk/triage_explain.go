@@ -18,7 +18,7 @@ func (f *triageFlags) explainAll(e env, paths []string) int {
 	if err != nil {
 		return e.fail(err)
 	}
-	cache := corewalk.NewCache(e.ctx, f.memory<<18, f.options(e, "")...)
+	cache := corewalk.NewCache(e.ctx, int64(f.memory/4), f.options(e, "")...)
 	defer cache.Close()
 	status, some := exitComplete, false
 	for path, err := range (triage.Files{Paths: paths, Recursive: f.recursive}).Dumps(e.ctx) {

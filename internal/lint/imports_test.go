@@ -79,6 +79,7 @@ var floors = map[string]int{
 	"internal/format/unwindrules": -2,
 	"internal/triage/similar":     -2,
 	"internal/recovered":          -3,
+	"internal/budget":             -2,
 }
 
 // testRooms may be imported by tests only.

@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"io"
 	"runtime/debug"
-	"runtime/metrics"
 	"sync"
 	"time"
 
 	"github.com/corewalk/corewalk"
+	"github.com/corewalk/corewalk/internal/budget"
 	"github.com/corewalk/corewalk/internal/triage/ledger"
 	"github.com/corewalk/corewalk/internal/triage/signature"
 	"github.com/corewalk/corewalk/modules"
@@ -86,7 +86,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, configure Configure
 		cache: corewalk.NewCache(ctx, o.Memory/4, o.Files...)}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	go watchMemory(ctx, uint64(o.Memory), cancel)
+	go budget.WatchMemory(ctx, uint64(o.Memory), func() { cancel(errMemory) })
 	var work sync.WaitGroup
 	ended := make(chan error, 1)
 	go func() { ended <- readLines(lines, func(r order) error { w.take(ctx, r, &work); return nil }) }()
@@ -117,23 +117,6 @@ func within(d time.Duration, wait func()) bool {
 		return true
 	case <-time.After(d):
 		return false
-	}
-}
-
-// watchMemory ends the process when it uses more than limit bytes.
-func watchMemory(ctx context.Context, limit uint64, end context.CancelCauseFunc) {
-	s := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(20 * time.Millisecond):
-		}
-		metrics.Read(s)
-		if s[0].Value.Uint64()-s[1].Value.Uint64() > limit {
-			end(errMemory)
-			return
-		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"github.com/corewalk/corewalk/dwarfvars"
+	"github.com/corewalk/corewalk/internal/budget"
 	"github.com/corewalk/corewalk/internal/why/message"
 	"github.com/corewalk/corewalk/internal/why/reason"
 	"github.com/corewalk/corewalk/libstate"
@@ -46,6 +47,8 @@ type Parts struct {
 	PartialMaps bool
 	// Variables reads arguments and local variables; nil to read none.
 	Variables *dwarfvars.Reader
+	// Budget limits the work of the Walker and of the analysis; nil for no limit.
+	Budget *budget.Budget
 	// Warnings are those from opening the dump.
 	Warnings []report.Warning
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/corewalk/corewalk/internal/budget"
 	"github.com/corewalk/corewalk/internal/why/reason"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/modules"
@@ -167,6 +168,17 @@ func TestCancelled(t *testing.T) {
 	cancel()
 	r := Run(ctx, newParts(t, 1, 2, 3), Options{})
 	if len(r.Threads) != 1 || len(r.Warnings) != 1 || r.Warnings[0].Code != report.WarnCancelled {
+		t.Errorf("threads %v, warnings %+v", ids(r), r.Warnings)
+	}
+}
+
+// TestWorkLimit: when the budget is spent, the rest of the threads is left out, and the report says so.
+func TestWorkLimit(t *testing.T) {
+	p := newParts(t, 1, 2, 3)
+	p.Budget = budget.Of(1)
+	p.Budget.Spend(2)
+	r := Run(t.Context(), p, Options{})
+	if len(r.Threads) != 1 || len(r.Warnings) != 1 || r.Warnings[0].Code != report.WarnLimit || r.Complete() {
 		t.Errorf("threads %v, warnings %+v", ids(r), r.Warnings)
 	}
 }

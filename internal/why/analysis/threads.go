@@ -57,12 +57,25 @@ func (in *inspection) threads(ctx context.Context, r *report.Report) {
 		if id == crashed && len(stack.Frames) > 0 {
 			in.top, in.diedStack = stack.Frames[0], stack.Frames
 		}
-		if ctx.Err() != nil {
-			r.Warnings = append(r.Warnings, report.Warning{Code: report.WarnCancelled,
-				Message: fmt.Sprintf("analysis stopped after %d of %d threads: %v", len(r.Threads), len(ids), ctx.Err())})
+		if in.ended(ctx, r, len(ids)) {
 			return
 		}
 	}
+}
+
+// ended reports whether the analysis must end now, and says so in the report. all is the number of threads wanted.
+func (in *inspection) ended(ctx context.Context, r *report.Report, all int) bool {
+	w := report.Warning{Code: report.WarnCancelled}
+	why := context.Cause(ctx)
+	if why == nil {
+		if why = in.Budget.Err(); why == nil {
+			return false
+		}
+		w = report.Warning{Code: report.WarnLimit, Advice: "If you trust the dump, give a time limit instead: --deadline 10m"}
+	}
+	w.Message = fmt.Sprintf("analysis stopped after %d of %d threads: %v", len(r.Threads), all, why)
+	r.Warnings = append(r.Warnings, w)
+	return true
 }
 
 // wanted returns those of ids that were asked for.

@@ -74,6 +74,9 @@ func (m *Machine) EvalValue(env Env, expr []byte, push bool, initial uint64) (Va
 	return m.stack[m.n-1], nil
 }
 
+// Steps returns how many operations the last evaluation executed.
+func (m *Machine) Steps() int { return m.steps }
+
 func (m *Machine) reset(env Env) {
 	m.env = env
 	if env.AddrSize <= 0 || env.AddrSize > 8 {

@@ -1,0 +1,83 @@
+// Package budget limits the work that one analysis does for what a dump and its files say. A dump is a
+// stranger's: a few bytes of it may ask for hours of work. So everything whose amount the dump decides is
+// charged to one Budget, and ends when that is spent.
+package budget
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+)
+
+// ErrSpent means that a dump asked for more work than its size explains.
+var ErrSpent = errors.New("the dump asks for more work than its size explains")
+
+// A Budget is an amount of work. One unit is about a simple look-up: some tens of nanoseconds. Several goroutines
+// may use a Budget. A nil Budget is unlimited.
+type Budget struct {
+	all  int64
+	left atomic.Int64
+	stop atomic.Pointer[error]
+}
+
+const (
+	// base is what the smallest dump may cost: some seconds.
+	base = 1 << 26
+	// perByte is what each byte of a dump adds, as a fraction: real dumps cost far less, because
+	// most of their bytes are never read.
+	perByte = 2
+	// most keeps a huge sparse dump from being unlimited.
+	most = 1 << 33
+)
+
+// New returns the budget of a dump of size bytes.
+func New(size uint64) *Budget { return Of(int64(base + min(size/perByte, most))) }
+
+// Of returns a budget of so many units.
+func Of(units int64) *Budget {
+	b := &Budget{all: units}
+	b.left.Store(units)
+	return b
+}
+
+// Spend takes units from the budget. The error wraps ErrSpent when nothing is left, or is that of Stop. The
+// work must then end, with what it has.
+func (b *Budget) Spend(units int) error {
+	if b == nil {
+		return nil
+	}
+	if why := b.stop.Load(); why != nil {
+		return *why
+	}
+	if b.left.Add(-int64(units)) < 0 {
+		b.Stop(fmt.Errorf("%w (limit: %d units of work)", ErrSpent, b.all))
+		return b.Err()
+	}
+	return nil
+}
+
+// Stop ends all work that is charged to the budget, with err. Only the first Stop counts.
+func (b *Budget) Stop(err error) {
+	if b != nil {
+		b.stop.CompareAndSwap(nil, &err)
+	}
+}
+
+// Err returns why the work had to end; nil if it did not.
+func (b *Budget) Err() error {
+	if b == nil {
+		return nil
+	}
+	if why := b.stop.Load(); why != nil {
+		return *why
+	}
+	return nil
+}
+
+// Spent returns how many units have been taken.
+func (b *Budget) Spent() int64 {
+	if b == nil {
+		return 0
+	}
+	return b.all - b.left.Load()
+}

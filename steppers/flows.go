@@ -199,7 +199,33 @@ func (fl *flows) mayReturn(p unwind.ProcessState, ra arch.Address) bool {
 	return ra != fl.entry && !fl.noCallAt(lib, ra)
 }
 
+// insideFunction reports whether ra, a code pointer whose code is not available, is inside of a function whose
+// extent a symbol file tells, behind its first instruction: a call before it can return to it. Names without an
+// extent prove nothing, they may be those of data.
+func (fl *flows) insideFunction(p unwind.ProcessState, ra arch.Address) bool {
+	ra = withoutMode(p.Arch(), ra)
+	if fl == nil || !unreadCode(p, ra) {
+		return false
+	}
+	im, lib := fl.image(p, ra-1)
+	if im == nil {
+		return false
+	}
+	rva := ra - lib.Start
+	if f := im.PDB(); f != nil && rva <= 0xffffffff {
+		sym, ok, _ := f.Lookup(uint32(rva))
+		return ok && !sym.Public && rva >= uint64(sym.Start)+leastCall
+	}
+	if f := im.Breakpad(); f != nil {
+		sym, ok := f.Lookup(rva)
+		return ok && !sym.Public && sym.Start != 0 /* what linkers left out */ && rva >= sym.Start+leastCall
+	}
+	return false
+}
+
 const (
+	// leastCall is the length of the shortest call of any architecture, in bytes.
+	leastCall = 2
 	// lowestCode is the lowest address of code on any system.
 	lowestCode = 0x1000
 	// leastHeader is the smallest size of a module's headers in bytes. Pointers to

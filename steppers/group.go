@@ -67,6 +67,7 @@ func (b *builder) add(s unwind.FrameStepper, err error) {
 // of its group.
 type follower interface{ setFlows(*flows) }
 
+func (s *WildPCStepper) setFlows(fl *flows)    { s.flows = fl }
 func (s *FrameFuncStepper) setFlows(fl *flows) { s.flows = fl }
 func (s *AnalysisStepper) setFlows(fl *flows)  { s.flows = fl }
 func (s *StepperWanderer) setFlows(fl *flows)  { s.flows = fl }

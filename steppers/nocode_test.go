@@ -67,6 +67,79 @@ func TestScanWithoutCodeAsksSymbolFiles(t *testing.T) {
 	}
 }
 
+// A call through a bad pointer, from code that nobody has: a function of a symbol file around the return address is
+// proof, and what the callee did not touch is kept. What is no function with an extent proves nothing.
+func TestWildPCWithoutCode(t *testing.T) {
+	const sp = winStack + 0x100
+	f := must(breakpad.Parse([]byte("MODULE windows x86 000000000000000000000000000000000 a.pdb\nFUNC 0 1000 0 left_out\nFUNC 2000 100 0 f\nFUNC 2f00 100 0 e\nPUBLIC 4000 0 data\n")))
+	for _, tc := range []struct {
+		name   string
+		pc, ra uint64
+		symbol *breakpad.File
+		want   bool
+		code   map[uint32]string
+	}{
+		{"null", 0, winBase + 0x2005, f, true, nil},
+		{"wild", 0xdead0000, winBase + 0x20ff, f, true, nil},
+		{"a call of two bytes", 0, winBase + 0x2002, f, true, nil},
+		{"too near to the beginning", 0, winBase + 0x2001, f, false, nil},
+		{"the first byte of a function", 0, winBase + 0x2000, f, false, nil},
+		{"the end of a function", 0, winBase + 0x2100, f, false, nil},
+		{"a name without an extent", 0, winBase + 0x4005, f, false, nil},
+		{"between functions", 0, winBase + 0x2505, f, false, nil},
+		{"what the linker left out", 0, winBase + 0x805, f, false, nil},
+		{"outside of the module", 0, winBase + winSize + 0x2005, f, false, nil},
+		{"nobody knows", 0, winBase + 0x2005, nil, false, nil},
+		{"the pc is code", winBase + 0x2f10, winBase + 0x2005, f, false, nil},
+		{"the code has no call there", 0, winBase + 0x2005, f, false, map[uint32]string{0x2000: "\x90\x90\x90\x90\x90\x90"}},
+	} {
+		p := newWinProc(tc.code, map[string]uint64{"eip": tc.pc, "esp": sp, "ebp": 0x77, "ebx": 0x99})
+		p.put32(sp, uint32(tc.ra))
+		files := noFile
+		if tc.symbol != nil {
+			files = resolveTo(tc.symbol)
+		}
+		w := must(unwind.NewWalker(p, unwind.WithGroup(must(steppers.DefaultGroup(arch.X86, files)))))
+		out, err := w.WalkSingleFrame(must(w.InitialFrame(1)))
+		if got := err == nil && out.Trust() == unwind.TrustWildPC; got != tc.want {
+			t.Errorf("%s: %v, %v", tc.name, out, err)
+		} else if got && frameText(out, "ebx", "ebp") != fmt.Sprintf("%#x sp %#x wild-pc, ebx 0x99 in ebx, ebp 0x77 in ebp", tc.ra, sp+4) {
+			t.Errorf("%s: %s", tc.name, frameText(out, "ebx", "ebp"))
+		}
+	}
+}
+
+// Of a PDB it takes procedures, not the names that only the linker knew: nobody says where their code ends.
+func TestWildPCAsksPDBs(t *testing.T) {
+	const sp = winStack + 0x100
+	prog := openStepped32(t, "clang-O2")
+	var proc, public pdb.Symbol
+	for i := range prog.image.Sections {
+		s := &prog.image.Sections[i]
+		for rva := s.RVA; rva < s.RVA+s.VirtualSize && (proc.Name == "" || public.Name == ""); rva += 4 {
+			if sym, ok, _ := prog.frames.Lookup(rva); ok && sym.Start >= s.RVA {
+				if sym.Public {
+					public = sym
+				} else if sym.Size > 8 {
+					proc = sym
+				}
+			}
+		}
+	}
+	if proc.Name == "" || public.Name == "" {
+		t.Fatalf("the program should have both: %+v, %+v", proc, public)
+	}
+	for rva, want := range map[uint32]bool{proc.Start + 5: true, proc.Start + proc.Size - 1: true, proc.Start: false, public.Start + 5: false} {
+		p := newWinProc(nil, map[string]uint64{"eip": 0, "esp": sp})
+		p.put32(sp, winBase+rva)
+		w := must(unwind.NewWalker(p, unwind.WithGroup(must(steppers.DefaultGroup(arch.X86, partsOf(image.Parts{PDB: prog.frames}))))))
+		out, err := w.WalkSingleFrame(must(w.InitialFrame(1)))
+		if got := err == nil && out.Trust() == unwind.TrustWildPC; got != want {
+			t.Errorf("%#x of %+v, %+v: %v, %v", rva, proc, public, out, err)
+		}
+	}
+}
+
 // started knows the program's entry point by the auxiliary vector.
 type started struct{ mapper }
 

@@ -13,10 +13,12 @@ const PriorityWildPC = unwind.PriorityFrame - 8
 // through a null or wild pointer. No instruction ran there, so the return address is
 // where the call left it, and every register is the caller's.
 //
-// It requires a call before the return address, and accepts only a pc that the
+// It requires a call before the return address; where the code is not available, a symbol
+// file that has the return address inside of a function. It accepts only a pc that the
 // processor really reached: a thread's own, or one that a signal interrupted.
 type WildPCStepper struct {
-	arch *arch.Arch
+	arch  *arch.Arch
+	flows *flows // nil outside of a group: no symbol file is asked
 }
 
 // NewWildPCStepper returns the stepper for an architecture, or ErrUnsupported.
@@ -24,7 +26,7 @@ func NewWildPCStepper(a *arch.Arch) (*WildPCStepper, error) {
 	if _, err := mustKnow(a); err != nil {
 		return nil, err
 	}
-	return &WildPCStepper{a}, nil
+	return &WildPCStepper{arch: a}, nil
 }
 
 // Name implements unwind.FrameStepper.
@@ -46,7 +48,9 @@ func (s *WildPCStepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
 		}
 		return unwind.StatusNotMe
 	}
-	if _, ok := callBefore(p, codePointer(in.Walker(), ra)); !ok {
+	caller := codePointer(in.Walker(), ra)
+	_, called := callBefore(p, caller)
+	if !called && !s.flows.insideFunction(p, caller) {
 		if out.Tracing() {
 			out.Notef("%#x is not code, and %#x (%s) does not follow a call", in.RA(), ra, loc.Describe(s.arch))
 		}
@@ -62,6 +66,9 @@ func (s *WildPCStepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
 	out.SetTrust(unwind.TrustWildPC)
 	if out.Tracing() {
 		out.Notef("%#x is not code: called through a bad pointer", in.RA())
+		if !called {
+			out.Notef("the call before %#x cannot be seen: the code is not available, but a symbol file has a function there", ra)
+		}
 	}
 	return unwind.StatusSuccess
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
@@ -41,6 +42,9 @@ type tb struct {
 	dir string // an empty directory
 }
 
+// errNothing says that a file has nothing of a base's kind.
+var errNothing = errors.New("nothing of this kind")
+
 type failure string
 
 func (tb) Helper()                        {}
@@ -72,7 +76,9 @@ func bases(empty string) (list []base, err error) {
 				base{"core", c.Name, func(dir string) (*ready, error) { return dumpReady(t, c, dir, coreShape) }},
 				base{"memory", c.Name, func(dir string) (*ready, error) { return dumpReady(t, c, dir, memoryShape) }})
 			for _, rel := range caseFiles(c) {
-				list = append(list, base{"binary", c.Name + "/" + rel, func(dir string) (*ready, error) { return fileReady(t, c, dir, rel, elfShape) }})
+				for kind, find := range map[string]func([]byte) *shape{"binary": elfShape, "dwarf": dwarfShape, "cfi": cfiShape} {
+					list = append(list, base{kind, c.Name + "/" + rel, func(dir string) (*ready, error) { return fileReady(t, c, dir, rel, find) }})
+				}
 			}
 		}
 		for _, c := range fixture.Minidumps(t) {
@@ -225,8 +231,11 @@ func fileReady(t tb, c fixture.Case, dir, which string, find func([]byte) *shape
 		if path := filepath.Join(dir, "case", program); c.Program != "" {
 			files = append(files, corewalk.WithExecutable(path))
 		}
-		core := c.Core(t)
-		r = &ready{data: target.data, shape: find(target.data), repair: target.mend, close: target.close}
+		core, known := c.Core(t), find(target.data)
+		if len(known.fields) == 0 {
+			return errNothing
+		}
+		r = &ready{data: target.data, shape: known, repair: target.mend, close: target.close}
 		r.run = func(edits []edit, rng *rand.Rand) error {
 			return target.with(edits, func() {
 				service(func(opts ...corewalk.Option) (*corewalk.Target, error) {

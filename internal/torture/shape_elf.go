@@ -165,3 +165,11 @@ func elfShape(data []byte) *shape {
 	}
 	return s
 }
+
+// foreignShape is that of a dump of any kind.
+func foreignShape(data []byte) *shape {
+	if s := coreShape(data); len(s.fields) > 0 {
+		return s
+	}
+	return minidumpShape(data)
+}

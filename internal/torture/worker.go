@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
@@ -115,7 +116,12 @@ func work(o options) error {
 		kind := kinds[number%uint64(len(kinds))]
 		rng := rand.New(rand.NewPCG(o.seed, number))
 		b := byKind[kind][rng.IntN(len(byKind[kind]))]
-		if err := w.burst(n, b, rng); err != nil {
+		err := w.burst(n, b, rng)
+		for errors.Is(err, errNothing) {
+			b = byKind[kind][rng.IntN(len(byKind[kind]))]
+			err = w.burst(n, b, rng)
+		}
+		if err != nil {
 			return fmt.Errorf("%s: %w", b.id(), err)
 		}
 	}

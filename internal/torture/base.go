@@ -91,6 +91,9 @@ func bases(empty string) (list []base, err error) {
 				list = append(list, base{kind, c.Name + "/" + rel, func(dir string) (*ready, error) { return fileReady(t, c, dir, rel, find) }})
 			}
 		}
+		list = append(list, packedBases(t)...)
+		list = append(list, symBases(t)...)
+		list = append(list, nameBases(t)...)
 		samples := dumpbuild.Samples()
 		for name, data := range samples {
 			list = append(list, base{"minidump", name, func(dir string) (*ready, error) { return aloneReady(data, dir, minidumpShape) }})
@@ -109,6 +112,13 @@ func bases(empty string) (list []base, err error) {
 		}
 		return nil
 	})
+	for _, b := range list {
+		switch b.kind {
+		case "core", "binary", "minidump", "pe", "pdb", "packed", "sym":
+			b.kind = "cut " + b.kind
+			list = append(list, b)
+		}
+	}
 	slices.SortFunc(list, func(a, b base) int { return strings.Compare(a.id(), b.id()) })
 	return list, nil
 }

@@ -66,8 +66,14 @@ func (s *staged) write(data []byte) error {
 	if err := s.f.Truncate(0); err != nil {
 		return err
 	}
-	zeros := make([]byte, 64<<10)
-	for off := 0; off < len(data); off += len(zeros) {
+	return s.writeFrom(0, data)
+}
+
+var zeros [64 << 10]byte
+
+// writeFrom writes data from an offset on, where the file ends.
+func (s *staged) writeFrom(start int, data []byte) error {
+	for off := start; off < len(data); off += len(zeros) {
 		block := data[off:min(off+len(zeros), len(data))]
 		if bytes.Equal(block, zeros[:len(block)]) {
 			continue
@@ -79,8 +85,16 @@ func (s *staged) write(data []byte) error {
 	return s.f.Truncate(int64(len(data)))
 }
 
+// cut reports whether the edits only cut the file.
+func (s *staged) cut(edits []edit) bool {
+	return len(edits) == 1 && len(edits[0].Ins) == 0 && edits[0].Off < len(s.data) && edits[0].Off+edits[0].Del == len(s.data)
+}
+
 // damage makes the edits, and mend undoes them.
 func (s *staged) damage(edits []edit) error {
+	if s.cut(edits) {
+		return s.f.Truncate(int64(edits[0].Off))
+	}
 	if !sameLength(edits, len(s.data)) {
 		s.dirty = true
 		return s.write(apply(s.data, edits))
@@ -94,6 +108,9 @@ func (s *staged) damage(edits []edit) error {
 }
 
 func (s *staged) mend(edits []edit) error {
+	if s.cut(edits) {
+		return s.writeFrom(edits[0].Off, s.data)
+	}
 	if s.dirty {
 		s.dirty = false
 		return s.write(s.data)

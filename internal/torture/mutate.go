@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math/rand/v2"
+	"strconv"
 )
 
 // A role says what a field is for, and so which values are unkind.
@@ -32,6 +34,7 @@ type shape struct {
 	fields  []field
 	regions []region
 	addrs   []uint64 // of the process
+	text    bool
 }
 
 func (s *shape) order() binary.ByteOrder {
@@ -73,6 +76,9 @@ func (m *mutator) edits() []edit {
 func (m *mutator) edit() (edit, bool) {
 	if len(m.data) == 0 {
 		return edit{Ins: m.noise(1 + m.rng.IntN(64))}, true
+	}
+	if m.shape.text && m.rng.IntN(3) != 0 {
+		return m.word()
 	}
 	if len(m.shape.fields) > 0 && m.rng.IntN(5) < 3 {
 		return m.field(m.shape.fields[m.rng.IntN(len(m.shape.fields))])
@@ -136,6 +142,35 @@ func (m *mutator) bytes(r region) (edit, bool) {
 		return m.overwrite(at, append(b, make([]byte, n)...))
 	}
 	return m.overwrite(at, m.noise(1+m.rng.IntN(64)))
+}
+
+// word replaces a word of a text, or a line.
+func (m *mutator) word() (edit, bool) {
+	pick := func(seps string) (from, to int) {
+		at := m.rng.IntN(len(m.data))
+		from, to = bytes.LastIndexAny(m.data[:at], seps)+1, len(m.data)
+		if n := bytes.IndexAny(m.data[at:], seps); n >= 0 {
+			to = at + n
+		}
+		return from, max(from, to)
+	}
+	from, to := pick(" \n")
+	other, end := pick(" \n")
+	with := bytes.Clone(m.data[other:end])
+	switch m.rng.IntN(6) {
+	case 0, 1:
+		with = strconv.AppendUint(nil, m.unkind(m.rng.Uint64()>>m.rng.IntN(64), 8, nil), []int{10, 16}[m.rng.IntN(2)])
+	case 2:
+		with = bytes.Repeat(with[:min(len(with), 64)], 1<<m.rng.IntN(10))
+	case 3: // a whole line
+		from, to = pick("\n")
+		other, end = pick("\n")
+		with = bytes.Clone(m.data[other:end])
+	case 4:
+		from, to = pick("\n")
+		with = bytes.Repeat(append(bytes.Clone(m.data[from:min(to, from+256)]), '\n'), 1<<m.rng.IntN(8))
+	}
+	return edit{from, to - from, with}, true
 }
 
 // noise is random, or one byte many times.

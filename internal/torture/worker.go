@@ -107,6 +107,13 @@ func work(o options) error {
 		return fmt.Errorf("no kind %q", o.kind)
 	}
 	slices.Sort(kinds)
+	for _, k := range kinds { // a burst of cuts has many inputs
+		for range 5 {
+			if !strings.HasPrefix(k, "cut ") {
+				kinds = append(kinds, k)
+			}
+		}
+	}
 	w.trail = newTrail()
 	w.seeds = newSeeds(o.corpus)
 	go w.watch()
@@ -114,15 +121,19 @@ func work(o options) error {
 		// The worker's bursts are every -j'th.
 		number := uint64(n*o.jobs + o.worker - 1)
 		kind := kinds[number%uint64(len(kinds))]
-		rng := rand.New(rand.NewPCG(o.seed, number))
-		b := byKind[kind][rng.IntN(len(byKind[kind]))]
-		err := w.burst(n, b, rng)
+		list, rng := byKind[kind], rand.New(rand.NewPCG(o.seed, number))
+		err := errNothing
 		for errors.Is(err, errNothing) {
-			b = byKind[kind][rng.IntN(len(byKind[kind]))]
-			err = w.burst(n, b, rng)
-		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", b.id(), err)
+			i := rng.IntN(len(list))
+			if strings.HasPrefix(kind, "cut ") { // each in its turn
+				i = int((number/uint64(len(kinds)) + o.seed) % uint64(len(list)))
+			}
+			if err = w.burst(n, list[i], rng); err != nil && !errors.Is(err, errNothing) {
+				return fmt.Errorf("%s: %w", list[i].id(), err)
+			}
+			if strings.HasPrefix(kind, "cut ") {
+				break
+			}
 		}
 	}
 }
@@ -143,6 +154,14 @@ func (w *worker) burst(n int, b base, rng *rand.Rand) error {
 	// The base itself shows what is new only because it is another base.
 	if _, err := w.one(r, input{Base: b.id(), Seed: rng.Uint64()}, f); err != nil {
 		return err
+	}
+	if strings.HasPrefix(b.kind, "cut ") {
+		for _, at := range lengths(r, rng) {
+			if _, err := w.one(r, input{Base: b.id(), Seed: rng.Uint64(), Edits: []edit{{Off: at, Del: len(r.data) - at}}}, f); err != nil {
+				return err
+			}
+		}
+		return w.out.Encode(message{Figures: f})
 	}
 	m := &mutator{rng: rng, data: r.data, shape: r.shape}
 	for range burst {

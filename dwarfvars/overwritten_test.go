@@ -44,6 +44,7 @@ func TestOverwrittenObjects(t *testing.T) {
 	for name, functions := range map[string][]string{
 		"amd64-vars-cxx-O0":  {"containers<int>", "owners"},
 		"amd64-vars-libcxx":  {"containers<int>", "owners"},
+		"amd64-absl":         {"main"},
 		"amd64-boost":        {"main"},
 		"amd64-cxx-errors":   {"main"},
 		"amd64-vars-rust-O0": {"library"},

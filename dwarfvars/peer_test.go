@@ -408,7 +408,7 @@ var wrapperWords = map[string][2]string{
 
 // libraryFixtures have classes of libraries that gdb shows as their members. Their golden reports
 // were read against their sources.
-var libraryFixtures = []string{"amd64-boost", "amd64-cxx-errors"}
+var libraryFixtures = []string{"amd64-absl", "amd64-boost", "amd64-cxx-errors"}
 
 // knownDifference says why a difference that no printout decides is one where gdb
 // is not right; "" when it is none.

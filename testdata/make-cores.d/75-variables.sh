@@ -68,6 +68,11 @@ containers() {
 }
 
 make_boost() { containers boost boost/dynamic_bitset.hpp; }
+# Abseil has many small libraries, which name one another.
+make_absl() {
+	containers absl absl/types/span.h -ffunction-sections -Wl,--gc-sections \
+		-Wl,--start-group /usr/lib/x86_64-linux-gnu/libabsl_*.a -Wl,--end-group
+}
 
 make_vars-cxx-O0() { vars_cxx cxx -O0 -g -w; }
 make_vars-cxx-O2() { vars_cxx cxx -O2 -g -w; }

@@ -15,6 +15,8 @@ func libraryPrinter(name string) printer {
 	switch space, class, _ := strings.Cut(name, "::"); space {
 	case "boost":
 		return boostClass(class)
+	case "absl":
+		return abslClass(class)
 	}
 	return nil
 }
@@ -61,10 +63,9 @@ type scan struct {
 	left  uint64 // slots that were not read yet
 	size  uint64 // of a slot, in bytes
 	chunk []byte
-	spent int // bytes read
 }
 
-// maxScan is the largest number of bytes of a hash table that are looked at.
+// maxScan is the largest number of bytes of hash tables that are looked at for one variable.
 const maxScan = 16 << 20
 
 // next returns the next slot; false at the end of the table, or where that cannot be read.
@@ -75,8 +76,8 @@ func (s *scan) next() ([]byte, bool) {
 	if uint64(len(s.chunk)) < s.size {
 		n := min(s.left, max(4096/s.size, 1))
 		s.chunk = make([]byte, n*s.size)
-		s.spent += len(s.chunk)
-		if s.spent > maxScan || s.b.p.Read(s.at, s.chunk) != nil {
+		s.b.scanned += len(s.chunk)
+		if s.b.scanned > maxScan || s.b.p.Read(s.at, s.chunk) != nil {
 			s.left = 0
 			return nil, false
 		}

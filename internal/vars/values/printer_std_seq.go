@@ -2,6 +2,7 @@ package values
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/corewalk/corewalk/internal/vars/types"
 	"github.com/corewalk/corewalk/internal/vars/unknown"
@@ -14,7 +15,7 @@ import (
 func stdString(b *builder, o *Object, t *types.Type, depth int) *Value {
 	elem, _, ok := b.elem(o, "_M_dataplus", "_M_p")
 	if !ok {
-		return nil
+		return b.undescribedString(o, t)
 	}
 	addr, ok := b.num(o, "_M_dataplus", "_M_p")
 	if !ok {
@@ -27,6 +28,35 @@ func stdString(b *builder, o *Object, t *types.Type, depth int) *Value {
 		if n, err = b.p.Memory.ReadWord(addr - 3*b.word()); err != nil {
 			return Failed(o.Type, unknown.Reason(err))
 		}
+	}
+	return b.lengthText(o, elem, addr, n)
+}
+
+// undescribedString prints a string whose first member has a type that is only declared, as clang
+// has it: that member is the address of the characters (the C++11 ABI of libstdc++). They are in
+// the object, or there is a capacity for them.
+func (b *builder) undescribedString(o *Object, t *types.Type) *Value {
+	elem := t.TypeArg(0)
+	n, ok := b.num(o, "_M_string_length")
+	local, ok1 := b.member(o, "_M_local_buf")
+	room, ok2 := b.num(o, "_M_allocated_capacity")
+	w := b.word()
+	fields := t.Members().Fields
+	i := slices.IndexFunc(fields, func(f types.Field) bool { return f.Name == "_M_dataplus" })
+	if elem == nil || !ok || !ok1 || !ok2 || i < 0 || fields[i].Off != 0 || !b.p.Types.Of(fields[i].Type).Strip().Declared {
+		return nil
+	}
+	hider := o.part(nil, 0, w)
+	addr, err := b.uint(&hider, false)
+	size, isChar := elem.Char()
+	if err != nil || !isChar {
+		return nil
+	}
+	if local.Mem && addr == local.Addr {
+		room = local.Size/size - 1
+	}
+	if n > room || room > maxLength {
+		return nil
 	}
 	return b.lengthText(o, elem, addr, n)
 }

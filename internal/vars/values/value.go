@@ -115,6 +115,8 @@ type builder struct {
 	opts Options
 	left int // how many more parts may be read
 
+	scanned int // bytes of hash tables that were looked at
+
 	bases map[place]bool // virtual base classes that were shown
 }
 

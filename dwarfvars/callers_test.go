@@ -109,6 +109,9 @@ func TestCallers(t *testing.T) {
 		tail(callee, 0x3350, passes(ops(rdi), ops(op.Fbreg, 0)), passes(ops(rsi), ops(op.Breg0+3, 1)), passes(ops(op.Reg0+1), ops(op.Breg0+2, 1)), passes(ops(op.Reg0+8), ops(op.CallFrameCFA))))
 	popped := function("popped", 0x3500, 0x3600, all, handAttr{dwarf.AttrFrameBase, ops(op.Breg0+3, 8)}).with(tail(callee, 0x3550, passes(ops(rdi), ops(op.Fbreg, 0))))
 	twoDeep := function("two deep", 0x3400, 0x3500, all).with(tail(hands, 0x3450, passes(ops(rsi), ops(op.Lit0+20))))
+	again := function("again", 0x3600, 0x3700, all)
+	around := function("around", 0x3700, 0x3800, all).with(tail(again, 0x3750, lit(9)))
+	again.with(tail(around, 0x3650, lit(9)))
 	unrelated := function("unrelated", 0x4000, 0x4100, all)
 	decl := func(name string, more ...handAttr) *handDIE {
 		return named(dwarf.TagSubprogram, name, append(more, handAttr{dwarf.AttrDeclaration, true})...)
@@ -154,8 +157,9 @@ func TestCallers(t *testing.T) {
 		callTo(0x1210, far(declPlain), lit(4)),
 		callTo(0x1220, far(declMore), lit(4)),
 		callTo(0x1230, far(declAlias), lit(4)),
+		callTo(0x1240, origin(again), lit(4)),
 	)
-	p := newProgram(t, []*handDIE{spans(0x1000, 0x5000), callee, linked, abstract, copied, declaredHere, method, static, jumps, hands, twice, based, popped, twoDeep, unrelated, main},
+	p := newProgram(t, []*handDIE{spans(0x1000, 0x5000), callee, linked, abstract, copied, declaredHere, method, static, jumps, hands, twice, based, popped, twoDeep, again, around, unrelated, main},
 		[]*handDIE{declCallee, declLinked, declOther, declHidden, declInternal, declPlain, declMore, declAlias})
 	const another = "the caller called another function, which left by a tail call"
 	for _, c := range []struct {
@@ -198,6 +202,7 @@ func TestCallers(t *testing.T) {
 		{0x2010, 0x11b0, ops(rdi), "14"},
 		{0x2010, 0x11b0, ops(op.Breg0+5, 0, op.Deref), "15"},
 		{0x2010, 0x11d0, ops(rdi), "the frame's CFA is not known"},
+		{0x3610, 0x1240, ops(rdi), "a tail call may have entered the function again"},
 		{0x2010, 0x11e0, ops(rdi), "4"},
 		{0x2010, 0x11f0, ops(rdi), "8"},
 		{0x2010, 0x1200, ops(rdi), another},

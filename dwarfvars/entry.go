@@ -242,7 +242,8 @@ func (e *evaluator) callOf(f *unwind.Frame) (*Function, dwarf.CallSite, error) {
 }
 
 // callSite finds the call that led to the frame's function. It must be certain: either the call
-// was of the function itself, or only one chain of tail calls leads from it to the function.
+// was of the function itself, or only one chain of tail calls leads from it to the function. And
+// no tail call may lead from the function back to it.
 func (e *evaluator) callSite() (*caller, error) {
 	index := e.index + 1
 	if index >= len(e.frames) {
@@ -251,6 +252,9 @@ func (e *evaluator) callSite() (*caller, error) {
 	f := e.frames[index]
 	if f.NonCall() || e.frame().IsTrampoline() {
 		return nil, &unknown.Entry{Why: "a signal handler has no caller"}
+	}
+	if e.r.tailsBack(e.fn) {
+		return nil, &unknown.Entry{Why: "a tail call may have entered the function again"}
 	}
 	fn, site, err := e.callOf(f)
 	if err != nil {
@@ -299,6 +303,16 @@ func (e *evaluator) tailCalls(fn *Function, ret, target arch.Address) (image.Tai
 	}
 	e.r.tails.Store(key, a)
 	return a.TailChain, a.err
+}
+
+// tailsBack reports whether tail calls of fn may lead back to it.
+func (r *Reader) tailsBack(fn *Function) bool {
+	if v, ok := r.again.Load(fn); ok {
+		return v.(bool)
+	}
+	back := fn.rec == nil && fn.im.TailsBack(fn.fn)
+	r.again.Store(fn, back)
+	return back
 }
 
 // A tailKey is the return address of a call and the function that it led to.

@@ -33,6 +33,7 @@ type Reader struct {
 
 	tails     sync.Map // tailKey -> tailAnswer
 	untouched sync.Map // keptKey -> map[arch.Reg]arch.RegMask
+	again     sync.Map // *Function -> whether tail calls lead back to it
 	known     entryMemory
 }
 

@@ -82,6 +82,9 @@ func TailCallsOf(from *Image, starts []dwarf.Func, to *Image, pc uint64) (TailCh
 	return TailChain{}, last
 }
 
+// TailsBack reports whether the tail calls of f, a function of the file, may lead back to it.
+func (im *Image) TailsBack(f dwarf.Func) bool { return im.DWARF().TailsBack(f, im.resolver()) }
+
 func (im *Image) resolver() dwarf.Resolver {
 	return func(name string) (uint64, bool) {
 		s, ok := im.SymbolByName(name)

@@ -1,6 +1,9 @@
 package dwarf
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Tail calls: a function that ends with a jump to another leaves no frame. If the call
 // sites allow only one path from the called function to the running one, that path is still
@@ -59,9 +62,10 @@ func (d *Data) CallTarget(retPC uint64, resolve Resolver) ([]Func, string, error
 // directly. resolve finds functions of other units by name; it may be nil.
 //
 // If there are several possible paths, TailChain returns their common beginning and end,
-// with complete false: what is between is unknown. gdb does the same, but counts two calls
-// at different places as different paths, and finds no paths in code compiled by clang. The
-// error wraps ErrNotFound if no path is known.
+// with complete false: what is between is unknown. complete is also false if tail calls lead
+// from a function on the path back to it, which may have run several times then. gdb does
+// not look for that, counts two calls at different places as different paths, and finds no
+// paths in code compiled by clang. The error wraps ErrNotFound if no path is known.
 func (d *Data) TailChain(retPC uint64, callee Callee, resolve Resolver) (chain []TailCall, complete bool, err error) {
 	starts, name, err := d.CallTarget(retPC, resolve)
 	if err != nil {
@@ -102,7 +106,15 @@ func (d *Data) TailPath(starts []Func, callee Callee, resolve Resolver) (chain [
 	case s.paths == 0:
 		return nil, false, fmt.Errorf("tail calls to %s: %w", callee, ErrNotFound)
 	}
-	return append(s.head, s.rest...), s.complete, nil
+	return append(s.head, s.rest...), s.complete && !s.repeats(), nil
+}
+
+// TailsBack reports whether the tail calls of f may lead back to f. What a caller passed to f
+// may then differ from what f was last entered with.
+func (d *Data) TailsBack(f Func, resolve Resolver) bool {
+	s := tailSearch{goal: f.DIE, resolve: resolve, onPath: make(map[DIE]bool)}
+	s.visit(f)
+	return s.vague || s.paths > 0
 }
 
 func (c Callee) String() string {
@@ -120,6 +132,7 @@ type tailSearch struct {
 
 	path   []TailCall
 	onPath map[DIE]bool
+	cyclic map[DIE]bool // functions that tail calls lead back to
 	sites  int
 	paths  int
 	vague  bool // some path cannot be followed, so none can be the only one
@@ -131,7 +144,14 @@ type tailSearch struct {
 }
 
 func (s *tailSearch) visit(f Func) {
-	if s.vague || s.onPath[f.DIE] {
+	if s.vague {
+		return
+	}
+	if s.onPath[f.DIE] {
+		if s.cyclic == nil {
+			s.cyclic = make(map[DIE]bool)
+		}
+		s.cyclic[f.DIE] = true
 		return
 	}
 	if len(s.path) == maxTailDepth {
@@ -178,6 +198,11 @@ func (s *tailSearch) follow(f Func, site *CallSite) {
 		}
 	}
 	s.path = s.path[:len(s.path)-1]
+}
+
+// repeats reports whether a function of the only path found may have run several times.
+func (s *tailSearch) repeats() bool {
+	return slices.ContainsFunc(s.head, func(c TailCall) bool { return s.cyclic[c.Func.DIE] })
 }
 
 // found adds the current path to the result.

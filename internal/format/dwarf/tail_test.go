@@ -84,10 +84,12 @@ func TestTailChain(t *testing.T) {
 		{"main a b c d", []string{"main>a", "a~b", "a~c", "b~c", "c~d"}, "d", "a? c", false, true},
 		// Two places in one function: the path is known, the line is not.
 		{"main a b c", []string{"main>a", "a~b", "a~b", "b~c"}, "c", "a? b", true, true},
-		// A cycle, and a function that calls itself.
-		{"main a b c", []string{"main>a", "a~b", "b~a", "b~c"}, "c", "a b", true, true},
-		{"main a b", []string{"main>a", "a~a", "a~b"}, "b", "a", true, true},
-		{"main a", []string{"main>a", "a~a"}, "a", "", true, true},
+		// A cycle, and a function that calls itself: they may have run several times.
+		{"main a b c", []string{"main>a", "a~b", "b~a", "b~c"}, "c", "a b", false, true},
+		{"main a b", []string{"main>a", "a~a", "a~b"}, "b", "a", false, true},
+		{"main a", []string{"main>a", "a~a"}, "a", "", true, true}, // see TailsBack
+		// A cycle that does not lead to the function.
+		{"main a b c", []string{"main>a", "a~b", "a~c", "c~c"}, "b", "a", true, true},
 		// An indirect call may lead anywhere.
 		{"main a b", []string{"main>a", "a~b", "a~?"}, "b", "", false, false},
 		{"main a b", []string{"main>?", "a~b"}, "b", "", false, false},
@@ -118,6 +120,24 @@ func TestTailChain(t *testing.T) {
 					t.Errorf("got %q, complete %v; want %q, %v", s, complete, c.want, c.complete)
 				}
 			})
+		}
+	}
+}
+
+// What a caller passed says nothing of a function that a tail call may have entered again.
+func TestTailsBack(t *testing.T) {
+	for _, c := range []struct {
+		edges string
+		want  bool
+	}{
+		{"a>b b>a", false}, {"a~b", false}, {"a~a", true}, {"a~b b~a", true}, {"a~b b~c c~a", true},
+		{"a~b b~c c~b", false}, {"a~?", true}, {"a~b b~?", true}, {"a>? b~?", false}, {"a~puts", false},
+	} {
+		g := newCallGraph(false, "a b c", strings.Fields(c.edges)...)
+		d := g.f.data()
+		a, ok := d.funcAtEntry(g.entry["a"])
+		if got := d.TailsBack(a, nil); got != c.want || !ok {
+			t.Errorf("%s: %v, found %v", c.edges, got, ok)
 		}
 	}
 }

@@ -217,8 +217,11 @@ func (e *evaluator) leaver(index int) (*caller, error) {
 func (r *Reader) lastLeft(fn *Function, left []dwarf.TailCall, index int) (*caller, error) {
 	n := len(left) - 1
 	last := &left[n]
-	if !last.Site.Valid() {
+	if last.PC == 0 {
 		return nil, &unknown.Entry{Why: "the function that left by a tail call has several tail calls"}
+	}
+	if !last.Site.Valid() {
+		return nil, &unknown.Entry{Why: "the caller does not describe the call"}
 	}
 	in := r.function(fn.Library, fn.im, last.Func)
 	return &caller{fn: in, index: index, pc: last.PC, site: last.Site, left: left[:n], virtual: true}, nil

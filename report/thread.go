@@ -58,7 +58,7 @@ type Frame struct {
 	// Lookup is the address used to look up unwind rules, symbols and lines: PC, or PC-1 after a call.
 	Lookup Addr   `json:"lookup,omitempty"`
 	Module string `json:"module,omitempty"` // Module.Path; empty if PC is in no module
-	Offset Addr   `json:"offset,omitzero"`  // PC as an address in the module's file; only set with Module
+	Offset Addr   `json:"offset,omitzero"`  // PC as an address in the module's file; for a tail call that of its function; only set with Module
 	// Function is the name to show, demangled. Symbol is the linkage name if it differs.
 	Function string `json:"function,omitempty"`
 	Symbol   string `json:"symbol,omitempty"`

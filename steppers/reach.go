@@ -103,8 +103,8 @@ func (fl *flows) inBody(w *unwind.Walker, entry, pc arch.Address, tails *tailCal
 	if len(rows) > 0 && (!ok || start <= at) { // otherwise another function begins in between
 		return InFunc
 	}
-	for _, to := range flow.Tails {
-		tails.add(to + flow.bias)
+	for _, t := range flow.Tails {
+		tails.add(t.To + flow.bias)
 	}
 	tails.indirect = tails.indirect || flow.TailsUnknown
 	return OutsideFunc

@@ -43,7 +43,7 @@ type answer struct {
 	err   error
 }
 
-type tailKey struct{ ra, callee unwind.Address }
+type tailKey struct{ ra, target, callee unwind.Address }
 
 // An Option configures New.
 type Option func(*Lookup)

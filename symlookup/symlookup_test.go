@@ -170,10 +170,10 @@ func TestLookupNothing(t *testing.T) {
 				t.Errorf("%#x: %q, %v, %v", addr, name, value, err)
 			}
 		}
-		if calls := lookup.LookupTailCalls(addr, files[0].lib.Start, nil); len(calls) != 0 {
+		if calls := lookup.LookupTailCalls(addr, 0, files[0].lib.Start, nil); len(calls) != 0 {
 			t.Errorf("tail calls from %#x: %s", addr, names(calls))
 		}
-		if calls := lookup.LookupTailCalls(files[0].lib.Start, addr, nil); len(calls) != 0 {
+		if calls := lookup.LookupTailCalls(files[0].lib.Start, 0, addr, nil); len(calls) != 0 {
 			t.Errorf("tail calls to %#x: %s", addr, names(calls))
 		}
 	}
@@ -207,7 +207,7 @@ func TestTailCalls(t *testing.T) {
 		f := files[c.file]
 		ra := f.afterCall(t, c.in, c.to)
 		for range 2 {
-			if got := names(lookup.LookupTailCalls(ra, f.addr(t, c.last)+1, nil)); got != c.want {
+			if got := names(lookup.LookupTailCalls(ra, 0, f.addr(t, c.last)+1, nil)); got != c.want {
 				t.Errorf("%s calls %s, %s runs: %q, want %q", c.in, c.to, c.last, got, c.want)
 			}
 		}
@@ -246,13 +246,13 @@ int other(int *p) { return outer(p) + 1; }
 `, lib)
 	lookup, files := load(t, bin, lib)
 	prog, so := files[0], files[1]
-	if got := names(lookup.LookupTailCalls(prog.afterCall(t, "main", "left_here"), so.addr(t, "leaf")+1, nil)); got != "left_here" {
+	if got := names(lookup.LookupTailCalls(prog.afterCall(t, "main", "left_here"), 0, so.addr(t, "leaf")+1, nil)); got != "left_here" {
 		t.Errorf("left in the caller's file: %q", got)
 	}
-	if got := names(lookup.LookupTailCalls(prog.afterCall(t, "other", ""), so.addr(t, "inner")+1, nil)); got != "outer" {
+	if got := names(lookup.LookupTailCalls(prog.afterCall(t, "other", ""), 0, so.addr(t, "inner")+1, nil)); got != "outer" {
 		t.Errorf("left in the callee's file: %q", got)
 	}
-	if got := names(lookup.LookupTailCalls(prog.afterCall(t, "other", ""), so.addr(t, "outer")+1, nil)); got != "" {
+	if got := names(lookup.LookupTailCalls(prog.afterCall(t, "other", ""), 0, so.addr(t, "outer")+1, nil)); got != "" {
 		t.Errorf("called directly: %q", got)
 	}
 }

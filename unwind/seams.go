@@ -147,8 +147,9 @@ type TailCallLookup interface {
 	// LookupTailCalls appends to buf, youngest first, the functions that must have run
 	// between the call that returns to ra and the function containing the address callee,
 	// and that left by a tail call. It appends nothing if there are none or if there is
-	// more than one possible path.
-	LookupTailCalls(ra, callee Address, buf []Call) []Call
+	// more than one possible path. target is the address that was called, where the caller
+	// knows it from the registers and the code; 0 otherwise.
+	LookupTailCalls(ra, target, callee Address, buf []Call) []Call
 }
 
 // A Symbol is a named address range of a library, as loaded in the process.

@@ -8,6 +8,20 @@ make_kept-clang-O2() {
 	clang kept.c -O2 -g -o kept && run kept && ship kept && finish kept
 }
 make_tail-bad-O2() { simple tail_bad -O2 -g; }
+make_tail-main-O2() { simple tail_main -O2 -g; }
+make_tail-stale-O2() { simple tail_stale -O2 -g; }
+
+# clang claims to describe all calls, but not those of fclose.
+make_tail-main-clang() {
+	need clang-19 || return $?
+	clang tail_main.c -O2 -g -DLIBRARY -o tail_main && run tail_main && ship tail_main && finish tail_main
+}
+
+# Without debug information: the code tells what main left to.
+make_tail-main-musl() {
+	need musl-gcc || return $?
+	compile musl-gcc tail_main.c -O2 -static -o tail_main && run tail_main && ship tail_main && finish tail_main
+}
 
 # Types that a program only declares and its library defines.
 make_widget() {

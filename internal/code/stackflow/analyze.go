@@ -11,9 +11,8 @@ import (
 // A Func is the result of analysing a function. It is immutable.
 type Func struct {
 	Start uint64
-	// Tails are the addresses to which the function jumps by direct tail calls.
-	// TailsUnknown says that there may be others.
-	Tails        []uint64
+	// Tails are the function's direct tail calls. TailsUnknown says that there may be others.
+	Tails        []Tail
 	TailsUnknown bool
 	// Returns reports whether control can reach a return, as far as is known.
 	Returns bool
@@ -25,6 +24,9 @@ type Func struct {
 	longest uint64
 	overlap bool // some runs overlap
 }
+
+// A Tail is a jump to another function: the address of the jump, and where it leads.
+type Tail struct{ At, To uint64 }
 
 // A run is code whose instructions all have the same row.
 type run struct {

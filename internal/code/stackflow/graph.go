@@ -32,7 +32,7 @@ type graph struct {
 	full   bool             // a limit was reached: the graph is incomplete
 	gapped bool             // decoding code to which no path was found
 	popped map[uint64]int64 // see pops
-	tails  []uint64
+	tails  []Tail
 	away   bool // control may go where nothing is known
 }
 
@@ -215,7 +215,7 @@ func (g *graph) follow(o *op) bool {
 	switch o.flow {
 	case flowJump:
 		if g.leaves(o.target) {
-			g.addTail(o.target)
+			g.addTail(o)
 			o.flow = flowStop
 			return o.cond
 		}
@@ -230,7 +230,7 @@ func (g *graph) follow(o *op) bool {
 			return true
 		}
 		if g.leaves(o.target) {
-			g.addTail(o.target)
+			g.addTail(o)
 			o.flow = flowNext
 			return true
 		}
@@ -257,9 +257,9 @@ func (g *graph) inside(addr uint64) bool {
 	return addr == g.start || addr > g.start && addr < g.end
 }
 
-func (g *graph) addTail(addr uint64) {
+func (g *graph) addTail(o *op) {
 	if len(g.tails) < maxTails {
-		g.tails = append(g.tails, addr)
+		g.tails = append(g.tails, Tail{o.addr, o.target})
 		return
 	}
 	g.away = true

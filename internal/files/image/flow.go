@@ -127,11 +127,15 @@ func (c *imageCode) Nonvolatile() arch.RegMask {
 	return 0
 }
 
-// FuncAt implements stackflow.Code, using symbols. The cold part of a function does not
-// count: it is jumped to when the function's frame is already set up.
+// FuncAt implements stackflow.Code, using symbols. Linkage stubs count. The cold part of a
+// function does not: it is jumped to when the function's frame is already set up.
 func (c *imageCode) FuncAt(addr uint64) bool {
-	s, ok := (*Image)(c).SymbolAt(addr)
-	return ok && s.Value == addr && !IsColdPart(s.Name())
+	im := (*Image)(c)
+	if s, ok := im.SymbolAt(addr); ok && s.Value == addr {
+		return !IsColdPart(s.Name())
+	}
+	_, start, ok := im.PLTStub(addr)
+	return ok && start == addr
 }
 
 // IsColdPart reports whether a symbol names the cold part of a function, which the compiler

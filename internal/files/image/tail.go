@@ -2,8 +2,11 @@ package image
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/corewalk/corewalk/internal/format/dwarf"
+	"github.com/corewalk/corewalk/internal/format/elffile"
+	"github.com/corewalk/corewalk/unwind/arch"
 )
 
 // A TailChain lists, outermost first, the functions that ran between a call and the running
@@ -17,26 +20,30 @@ type TailChain struct {
 }
 
 // TailCalls finds the functions that ran between the call in from that returns to ret and
-// the function in to that contains pc (both are addresses in the files). The error wraps
-// dwarf.ErrNotFound if no path is known.
+// the function in to that contains pc (both are addresses in the files), if DWARF says what
+// the call leads to. The error wraps dwarf.ErrNotFound if no path is known.
 func TailCalls(from *Image, ret uint64, to *Image, pc uint64) (TailChain, error) {
 	d := from.DWARF()
 	if d == nil {
 		return TailChain{}, fmt.Errorf("tail calls before %#x: %w", ret, dwarf.ErrNotFound)
 	}
 	if from == to {
-		calls, complete, err := d.TailChain(ret, dwarf.Callee{PC: pc}, from.resolver())
+		calls, complete, err := d.TailChain(ret, from.callee(pc), from.resolver(), from.jumps)
 		return TailChain{from, calls, complete}, err
 	}
 	starts, name, err := d.CallTarget(ret, from.resolver())
 	if err != nil {
 		return TailChain{}, err
 	}
-	// All the jumps are in one of the two files. For a callee in another file, only the
-	// name matters: it may have no debug information.
+	// All the jumps are in one of the two files.
 	if len(starts) > 0 {
-		return TailCallsOf(from, starts, to, pc)
+		return tailCallsOf(from, starts, to, pc)
 	}
+	return tailCallsByName(name, to, pc)
+}
+
+// tailCallsByName is TailCalls for a call of the function of to with a name in symbol tables.
+func tailCallsByName(name string, to *Image, pc uint64) (TailChain, error) {
 	entry, ok := to.resolver()(name)
 	if !ok {
 		return TailChain{}, fmt.Errorf("%s: %w", name, dwarf.ErrNotFound)
@@ -44,46 +51,98 @@ func TailCalls(from *Image, ret uint64, to *Image, pc uint64) (TailChain, error)
 	return TailCallsAt(to, entry, to, pc)
 }
 
-// TailCallsAt is TailCalls for a call of the function in from whose code begins at entry.
+// TailCallsAt is TailCalls for a call of the function in from whose code begins at entry, or
+// of the function to which the linkage stub at entry leads. The functions need no DWARF.
 func TailCallsAt(from *Image, entry uint64, to *Image, pc uint64) (TailChain, error) {
-	d := from.DWARF()
-	if d == nil {
-		return TailChain{}, fmt.Errorf("tail calls of the function at %#x: %w", entry, dwarf.ErrNotFound)
+	if f, ok := from.DWARF().FuncAt(entry); ok {
+		return tailCallsOf(from, []dwarf.Func{f}, to, pc)
 	}
-	u, err := d.UnitForPC(entry)
-	if err != nil {
-		return TailChain{}, err
+	if name, start, ok := from.PLTStub(entry); ok && start == entry {
+		return tailCallsByName(name, to, pc)
 	}
-	f, ok := u.FuncAt(entry)
-	if !ok {
+	if !from.begins(entry) {
 		return TailChain{}, fmt.Errorf("function at %#x: %w", entry, dwarf.ErrNotFound)
 	}
-	return TailCallsOf(from, []dwarf.Func{f}, to, pc)
+	return tailCallsOf(from, []dwarf.Func{{Range: dwarf.Range{Low: entry, High: entry + 1}, Entry: entry}}, to, pc)
 }
 
-// TailCallsOf is TailCalls for a call of one of the functions starts in from.
-func TailCallsOf(from *Image, starts []dwarf.Func, to *Image, pc uint64) (TailChain, error) {
-	if from == to {
-		calls, complete, err := from.DWARF().TailPath(starts, dwarf.Callee{PC: pc}, from.resolver())
-		return TailChain{from, calls, complete}, err
-	}
-	s, ok := to.SymbolAt(pc)
-	if !ok {
-		return TailChain{}, fmt.Errorf("function at %#x: %w", pc, dwarf.ErrNotFound)
-	}
-	var last error
-	for _, name := range calledAs(s.Name()) {
-		calls, complete, err := from.DWARF().TailPath(starts, dwarf.Callee{Name: name}, from.resolver())
-		if err == nil {
-			return TailChain{from, calls, complete}, nil
+// tailCallsOf is TailCalls for a call of one of the functions starts in from.
+func tailCallsOf(from *Image, starts []dwarf.Func, to *Image, pc uint64) (TailChain, error) {
+	callee := from.callee(pc)
+	if from != to {
+		s, ok := to.SymbolAt(pc)
+		if !ok {
+			return TailChain{}, fmt.Errorf("function at %#x: %w", pc, dwarf.ErrNotFound)
 		}
-		last = err
+		callee = dwarf.Callee{Name: s.Name(), Named: func(name string) bool { return to.NamedAt(name, s.Value) }}
 	}
-	return TailChain{}, last
+	calls, complete, err := from.DWARF().TailPath(starts, callee, from.resolver(), from.jumps)
+	return TailChain{from, calls, complete}, err
+}
+
+// callee is the function of this file that contains pc.
+func (im *Image) callee(pc uint64) dwarf.Callee {
+	c := dwarf.Callee{PC: pc}
+	s, ok := im.SymbolAt(pc)
+	if ok && IsColdPart(s.Name()) {
+		whole, _, _ := strings.Cut(s.Name(), ".cold")
+		s, ok = im.SymbolByName(whole)
+	}
+	if ok {
+		c.Entry = s.Value
+	}
+	return c
+}
+
+// NamedAt reports whether programs may call the function of this file that begins at entry
+// by a name. A function may have several.
+func (im *Image) NamedAt(name string, entry uint64) bool {
+	s, ok := im.SymbolByName(name)
+	if ok && s.Value == entry {
+		return s.Bind != elffile.STB_LOCAL
+	}
+	if s, ok = im.SymbolAt(entry); ok && s.Value == entry {
+		for _, other := range calledAs(s.Name()) {
+			if name == other {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// begins reports whether a function begins at an address, by symbols.
+func (im *Image) begins(entry uint64) bool { return im != nil && (*imageCode)(im).FuncAt(entry) }
+
+// jumps implements dwarf.Jumps.
+func (im *Image) jumps(entry uint64) ([]dwarf.Jump, bool) {
+	a := im.elf.Arch()
+	// A jump tells the instruction set of its target only together with that of its function.
+	if a == nil || a.Mode != arch.NoReg || !im.begins(entry) {
+		return nil, false
+	}
+	end := uint64(0)
+	if s, ok := im.SymbolAt(entry); ok && s.Value == entry && s.Size > 0 {
+		end = entry + s.Size
+	}
+	flow := im.Flow(a, entry, end)
+	if flow == nil || flow.TailsUnknown {
+		return nil, false
+	}
+	jumps := make([]dwarf.Jump, len(flow.Tails))
+	for i, t := range flow.Tails {
+		jumps[i] = dwarf.Jump{PC: t.At, To: t.To}
+		if name, _, ok := im.PLTStub(t.To); ok {
+			jumps[i].To, jumps[i].Name = 0, name
+		}
+	}
+	return jumps, true
 }
 
 // TailsBack reports whether the tail calls of f, a function of the file, may lead back to it.
-func (im *Image) TailsBack(f dwarf.Func) bool { return im.DWARF().TailsBack(f, im.resolver()) }
+func (im *Image) TailsBack(f dwarf.Func) bool {
+	return im.DWARF().TailsBack(f, im.resolver(), im.jumps)
+}
 
 func (im *Image) resolver() dwarf.Resolver {
 	return func(name string) (uint64, bool) {

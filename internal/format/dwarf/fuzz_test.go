@@ -102,7 +102,7 @@ func FuzzFrames(f *testing.F) {
 				}
 			}
 			buf = calls
-			d.TailChain(pc, Callee{PC: 0x1210}, func(string) (uint64, bool) { return 0x1200, true })
+			d.TailChain(pc, Callee{PC: 0x1210}, func(string) (uint64, bool) { return 0x1200, true }, nil)
 			if u, err := d.UnitForPC(pc); err == nil {
 				u.PrologueEnd(pc, pc+0x100)
 				if row, ok := u.Line(pc); ok && !row.Approximate && row.Low > pc {

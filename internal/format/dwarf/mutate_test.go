@@ -39,7 +39,7 @@ func TestMutations(t *testing.T) {
 						t.Errorf("%s: call at %#x has range %#x", path, pc, c.Range)
 					}
 				}
-				d.TailChain(pc, Callee{PC: low + rng.Uint64N(high-low)}, nil)
+				d.TailChain(pc, Callee{PC: low + rng.Uint64N(high-low)}, nil, nil)
 			}
 			d.Units(func(u *Unit) bool {
 				walkAll(t, u)

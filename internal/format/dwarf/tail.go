@@ -7,7 +7,7 @@ import (
 
 // Tail calls: a function that ends with a jump to another leaves no frame. If the call
 // sites allow only one path from the called function to the running one, that path is still
-// known.
+// known. The code tells it for functions whose call sites DWARF does not describe.
 
 // A TailCall is a function that left by a tail call.
 type TailCall struct {
@@ -23,9 +23,30 @@ type TailCall struct {
 type Callee struct {
 	// PC is an address in it, in this file; 0 if it is in another file.
 	PC uint64
+	// Entry is where it begins, if PC is not 0 and DWARF does not describe it; 0 if not known.
+	Entry uint64
 	// Name is its linkage name, if it is in another file.
 	Name string
+	// Named, if not nil, reports whether a name means it, in another file.
+	Named func(name string) bool
 }
+
+// is reports whether the callee, in another file, has a name in symbol tables.
+func (c *Callee) is(name string) bool {
+	return c.PC == 0 && name != "" && (name == c.Name || c.Named != nil && c.Named(name))
+}
+
+// A Jump is a tail call found in the code of a function.
+type Jump struct {
+	PC uint64 // of the instruction
+	To uint64 // the function, in this file; 0 if it is in another
+	// Name is its name in symbol tables, if it is in another file.
+	Name string
+}
+
+// Jumps finds all tail calls in the code of the function that begins at entry. It returns
+// false if it cannot.
+type Jumps func(entry uint64) ([]Jump, bool)
 
 // Limits of a search for tail calls.
 const (
@@ -66,39 +87,44 @@ func (d *Data) CallTarget(retPC uint64, resolve Resolver) ([]Func, string, error
 // from a function on the path back to it, which may have run several times then. gdb does
 // not look for that, counts two calls at different places as different paths, and finds no
 // paths in code compiled by clang. The error wraps ErrNotFound if no path is known.
-func (d *Data) TailChain(retPC uint64, callee Callee, resolve Resolver) (chain []TailCall, complete bool, err error) {
+func (d *Data) TailChain(retPC uint64, callee Callee, resolve Resolver, jumps Jumps) (chain []TailCall, complete bool, err error) {
 	starts, name, err := d.CallTarget(retPC, resolve)
 	if err != nil {
 		return nil, false, err
 	}
-	if callee.PC == 0 && name != "" && name == callee.Name {
+	if callee.is(name) {
 		return nil, true, nil
 	}
-	return d.TailPath(starts, callee, resolve)
+	return d.TailPath(starts, callee, resolve, jumps)
 }
 
 // TailPath is TailChain starting from known functions, for a call from another file into
-// this one.
-func (d *Data) TailPath(starts []Func, callee Callee, resolve Resolver) (chain []TailCall, complete bool, err error) {
-	s := tailSearch{callee: callee, resolve: resolve, onPath: make(map[DIE]bool)}
+// this one. d may be nil, and DWARF need not describe the functions: jumps, if not nil, finds
+// tail calls in their code.
+func (d *Data) TailPath(starts []Func, callee Callee, resolve Resolver, jumps Jumps) (chain []TailCall, complete bool, err error) {
+	s := tailSearch{d: d, callee: callee, resolve: resolve, jumps: jumps, onPath: make(map[uint64]bool)}
 	if callee.PC != 0 {
-		u, err := d.UnitForPC(callee.PC)
-		if err != nil {
-			return nil, false, err
+		s.goal = callee.Entry
+		if f, ok := d.FuncAt(callee.PC); ok {
+			s.goal = f.Entry
 		}
-		f, ok := u.FuncAt(callee.PC)
-		if !ok {
+		if s.goal == 0 {
 			return nil, false, fmt.Errorf("function at %#x: %w", callee.PC, ErrNotFound)
 		}
-		s.goal = f.DIE
 	}
 	for i := range starts {
-		if starts[i].DIE == s.goal {
+		if callee.PC != 0 && starts[i].Entry == s.goal {
 			return nil, true, nil
 		}
 	}
 	for i := range starts {
 		s.visit(starts[i])
+	}
+	if jumps != nil && s.paths == 0 && !s.vague {
+		s.code = true
+		for i := range starts {
+			s.visit(starts[i])
+		}
 	}
 	switch {
 	case s.vague:
@@ -110,9 +136,10 @@ func (d *Data) TailPath(starts []Func, callee Callee, resolve Resolver) (chain [
 }
 
 // TailsBack reports whether the tail calls of f may lead back to f. What a caller passed to f
-// may then differ from what f was last entered with.
-func (d *Data) TailsBack(f Func, resolve Resolver) bool {
-	s := tailSearch{goal: f.DIE, resolve: resolve, onPath: make(map[DIE]bool)}
+// may then differ from what f was last entered with. Functions that DWARF does not describe,
+// such as those of the C library, count as ones that do not lead back.
+func (d *Data) TailsBack(f Func, resolve Resolver, jumps Jumps) bool {
+	s := tailSearch{d: d, callee: Callee{PC: f.Low}, goal: f.Entry, resolve: resolve, jumps: jumps, known: true, onPath: make(map[uint64]bool)}
 	s.visit(f)
 	return s.vague || s.paths > 0
 }
@@ -126,13 +153,18 @@ func (c Callee) String() string {
 
 // tailSearch follows all paths of tail calls, depth first.
 type tailSearch struct {
+	d       *Data
 	callee  Callee
-	goal    DIE
+	goal    uint64 // entry of the callee
 	resolve Resolver
+	jumps   Jumps
+	known   bool // follow only functions that DWARF describes
+	code    bool // prefer the code to DWARF: clang claims to have all call sites, but has none of undeclared functions
 
-	path   []TailCall
-	onPath map[DIE]bool
-	cyclic map[DIE]bool // functions that tail calls lead back to
+	path []TailCall
+	// Functions are known by their entries.
+	onPath map[uint64]bool
+	cyclic map[uint64]bool // functions that tail calls lead back to
 	sites  int
 	paths  int
 	vague  bool // some path cannot be followed, so none can be the only one
@@ -144,23 +176,40 @@ type tailSearch struct {
 }
 
 func (s *tailSearch) visit(f Func) {
-	if s.vague {
+	if s.vague || s.known && f.Unit == nil {
 		return
 	}
-	if s.onPath[f.DIE] {
+	if s.onPath[f.Entry] {
 		if s.cyclic == nil {
-			s.cyclic = make(map[DIE]bool)
+			s.cyclic = make(map[uint64]bool)
 		}
-		s.cyclic[f.DIE] = true
+		s.cyclic[f.Entry] = true
 		return
 	}
 	if len(s.path) == maxTailDepth {
 		s.vague = true
 		return
 	}
-	s.onPath[f.DIE] = true
-	defer delete(s.onPath, f.DIE)
-	var tails []CallSite
+	s.onPath[f.Entry] = true
+	defer delete(s.onPath, f.Entry)
+	tails, described := s.tailSites(f)
+	if s.known && len(tails) == 0 {
+		return
+	}
+	if (s.code || !described) && s.followCode(f) {
+		return
+	}
+	for i := range tails {
+		s.follow(f, &tails[i])
+	}
+}
+
+// tailSites returns the tail calls of f that DWARF describes. described says whether it
+// claims to describe all, and knows what they lead to.
+func (s *tailSearch) tailSites(f Func) (tails []CallSite, described bool) {
+	if f.Unit == nil {
+		return nil, false
+	}
 	f.Unit.eachCallSite(f.Off, func(site *CallSite) bool {
 		s.sites++
 		if site.Tail {
@@ -172,8 +221,64 @@ func (s *tailSearch) visit(f Func) {
 		s.vague = true
 	}
 	for i := range tails {
-		s.follow(f, &tails[i])
+		if !tails[i].Origin.Valid() {
+			return tails, false
+		}
 	}
+	return tails, len(tails) > 0 || f.describesTails()
+}
+
+// describesTails reports whether the entry of f says that it has all tail calls.
+func (f *Func) describesTails() bool {
+	for _, a := range [...]Attr{AttrCallAllCalls, AttrCallAllTailCalls, AttrGNUAllCallSites, AttrGNUAllTailCallSites} {
+		if v := f.Unit.Value(f.Off, a); v.Flag() {
+			return true
+		}
+	}
+	return false
+}
+
+// followCode continues through the jumps in the code of f. It returns false if it cannot.
+func (s *tailSearch) followCode(f Func) bool {
+	if s.jumps == nil {
+		return false
+	}
+	jumps, ok := s.jumps(f.Entry)
+	s.sites += len(jumps)
+	if !ok || s.sites >= maxTailSites {
+		s.vague = true
+		return true
+	}
+	for i := range jumps {
+		j := &jumps[i]
+		var to []Func
+		if j.To != 0 {
+			to = []Func{s.d.funcFrom(j.To)}
+		}
+		s.through(TailCall{Func: f, PC: j.PC}, to, j.Name)
+	}
+	return true
+}
+
+// funcFrom returns the function that begins at entry. If DWARF does not describe it, it has
+// only its entry.
+func (d *Data) funcFrom(entry uint64) Func {
+	if f, ok := d.FuncAt(entry); ok && f.Entry == entry {
+		return f
+	}
+	return Func{Range: Range{Low: entry, High: entry + 1}, Entry: entry}
+}
+
+// FuncAt returns the function whose code contains pc. d may be nil.
+func (d *Data) FuncAt(pc uint64) (Func, bool) {
+	if d == nil {
+		return Func{}, false
+	}
+	u, err := d.UnitForPC(pc)
+	if err != nil {
+		return Func{}, false
+	}
+	return u.FuncAt(pc)
 }
 
 // follow continues through one tail call of f.
@@ -186,12 +291,20 @@ func (s *tailSearch) follow(f Func, site *CallSite) {
 		return
 	}
 	targets, name := site.Origin.targets(f.Unit, s.resolve)
-	s.path = append(s.path, TailCall{f, site.LookupPC(), site.DIE})
-	if s.callee.PC == 0 && name != "" && name == s.callee.Name {
+	s.through(TailCall{f, site.LookupPC(), site.DIE}, targets, name)
+}
+
+// through continues through a tail call to one of the functions to, or to one of another file.
+func (s *tailSearch) through(call TailCall, to []Func, name string) {
+	if s.vague {
+		return
+	}
+	s.path = append(s.path, call)
+	if s.callee.is(name) {
 		s.found()
 	}
-	for _, t := range targets {
-		if t.DIE == s.goal {
+	for _, t := range to {
+		if s.callee.PC != 0 && t.Entry == s.goal {
 			s.found()
 		} else {
 			s.visit(t)
@@ -202,7 +315,7 @@ func (s *tailSearch) follow(f Func, site *CallSite) {
 
 // repeats reports whether a function of the only path found may have run several times.
 func (s *tailSearch) repeats() bool {
-	return slices.ContainsFunc(s.head, func(c TailCall) bool { return s.cyclic[c.Func.DIE] })
+	return slices.ContainsFunc(s.head, func(c TailCall) bool { return s.cyclic[c.Func.Entry] })
 }
 
 // found adds the current path to the result.
@@ -256,7 +369,7 @@ func sameCalls(a, b []TailCall) int {
 // sameCall compares functions. If the same function makes the call in different places, it
 // clears the place in a.
 func sameCall(a, b *TailCall) bool {
-	if a.Func.DIE != b.Func.DIE {
+	if a.Func.Entry != b.Func.Entry {
 		return false
 	}
 	if a.PC != b.PC {

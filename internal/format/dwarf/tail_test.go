@@ -102,7 +102,7 @@ func TestTailChain(t *testing.T) {
 			t.Run(fmt.Sprintf("gnu=%v %v", gnu, c.edges), func(t *testing.T) {
 				g := newCallGraph(gnu, c.names, c.edges...)
 				resolve := func(n string) (uint64, bool) { return g.entry["b"], n == "ext" }
-				chain, complete, err := g.f.data().TailChain(g.retPC("main", 0), Callee{PC: g.entry[c.callee] + 0x20}, resolve)
+				chain, complete, err := g.f.data().TailChain(g.retPC("main", 0), Callee{PC: g.entry[c.callee] + 0x20}, resolve, nil)
 				if c.found != (err == nil) || err != nil && !errors.Is(err, ErrNotFound) {
 					t.Fatalf("error %v", err)
 				}
@@ -135,9 +135,71 @@ func TestTailsBack(t *testing.T) {
 	} {
 		g := newCallGraph(false, "a b c", strings.Fields(c.edges)...)
 		d := g.f.data()
-		a, ok := d.funcAtEntry(g.entry["a"])
-		if got := d.TailsBack(a, nil); got != c.want || !ok {
+		a, ok := d.FuncAt(g.entry["a"])
+		if got := d.TailsBack(a, nil, nil); got != c.want || !ok {
 			t.Errorf("%s: %v, found %v", c.edges, got, ok)
+		}
+	}
+}
+
+// Where DWARF describes no call sites, the code tells the tail calls. d and e have no DWARF.
+func TestTailChainInCode(t *testing.T) {
+	for _, c := range []struct {
+		code   string
+		callee string
+		want   string
+	}{
+		{"a~b b~c", "c", "a b true"},
+		{"a~b b~d d~c", "c", "a b d true"},
+		{"a~b b~d", "d", "a b true"},
+		{"a~b b~puts", "puts", "a b true"},
+		{"a~b a~d b~c d~c", "c", "a? false"},
+		{"a~b b~a b~c", "c", "a b false"},
+		{"a~b b~?", "b", "a true"},
+		{"a~b b~? b~c", "c", "none"},
+		{"a~b", "c", "none"},
+		{"a~b b~fputs", "puts", "none"},
+	} {
+		g := newCallGraph(false, "main a b c", "main>a")
+		g.entry["d"], g.entry["e"] = 0x9000, 0x9100
+		byEntry := map[uint64]string{}
+		for n, entry := range g.entry {
+			byEntry[entry] = n
+		}
+		jumps := func(entry uint64) (out []Jump, ok bool) {
+			for i, e := range strings.Fields(c.code) {
+				from, to, _ := strings.Cut(e, "~")
+				if from == byEntry[entry] && to == "?" {
+					return nil, false
+				}
+				if from == byEntry[entry] {
+					j := Jump{PC: entry + 0x20 + uint64(i), To: g.entry[to]}
+					if j.To == 0 {
+						j.Name = to
+					}
+					out = append(out, j)
+				}
+			}
+			return out, true
+		}
+		callee := Callee{PC: g.entry[c.callee] + 0x20, Entry: g.entry[c.callee]}
+		if g.entry[c.callee] == 0 {
+			callee = Callee{Named: func(name string) bool { return name == c.callee }}
+		}
+		chain, complete, err := g.f.data().TailChain(g.retPC("main", 0), callee, nil, jumps)
+		got := ""
+		for _, call := range chain {
+			got += byEntry[call.Func.Entry]
+			if call.PC == 0 {
+				got += "?"
+			}
+			got += " "
+		}
+		if got += fmt.Sprint(complete); err != nil {
+			got = "none"
+		}
+		if got != c.want {
+			t.Errorf("%s, %s runs: %s, want %s (%v)", c.code, c.callee, got, c.want, err)
 		}
 	}
 }
@@ -145,12 +207,12 @@ func TestTailsBack(t *testing.T) {
 // A callee in another file is known by its name.
 func TestTailChainElsewhere(t *testing.T) {
 	g := newCallGraph(false, "main a", "main>a", "a~puts")
-	chain, complete, err := g.f.data().TailChain(g.retPC("main", 0), Callee{Name: "puts"}, nil)
+	chain, complete, err := g.f.data().TailChain(g.retPC("main", 0), Callee{Name: "puts"}, nil, nil)
 	if err != nil || !complete || len(chain) != 1 || chain[0].Func.FuncInfo().Name != "a" {
 		t.Errorf("%+v, %v, %v", chain, complete, err)
 	}
 	g = newCallGraph(false, "main", "main>puts")
-	if chain, complete, err = g.f.data().TailChain(g.retPC("main", 0), Callee{Name: "puts"}, nil); err != nil || !complete || len(chain) != 0 {
+	if chain, complete, err = g.f.data().TailChain(g.retPC("main", 0), Callee{Name: "puts"}, nil, nil); err != nil || !complete || len(chain) != 0 {
 		t.Errorf("direct call: %+v, %v, %v", chain, complete, err)
 	}
 }
@@ -168,7 +230,7 @@ func TestTailChainBounds(t *testing.T) {
 		}
 	}
 	g := newCallGraph(false, strings.Join(names, " "), edges...)
-	if _, _, err := g.f.data().TailChain(g.retPC("f0", 0), Callee{PC: g.entry["f39"]}, nil); !errors.Is(err, ErrNotFound) {
+	if _, _, err := g.f.data().TailChain(g.retPC("f0", 0), Callee{PC: g.entry["f39"]}, nil, nil); !errors.Is(err, ErrNotFound) {
 		t.Errorf("error %v", err)
 	}
 }

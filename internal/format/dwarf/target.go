@@ -88,8 +88,8 @@ func (u *Unit) funcOf(off uint64) (Func, bool) {
 const maxTargets = 16
 
 // targets returns the functions of this file that a call to d, made in unit from, may
-// reach: one, or several if the compiler cloned the function. name is the name of d in
-// symbol tables.
+// reach: one, or several if the compiler cloned the function. If DWARF does not describe it,
+// it has only an entry. name is the name of d in symbol tables.
 func (d DIE) targets(from *Unit, resolve Resolver) (all []Func, name string) {
 	if f, ok := d.Unit.funcOf(d.Off); ok {
 		return []Func{f}, ""
@@ -113,19 +113,7 @@ func (d DIE) targets(from *Unit, resolve Resolver) (all []Func, name string) {
 		return all, name
 	}
 	if entry, ok := resolve(name); ok {
-		if f, ok := from.linked().funcAtEntry(entry); ok {
-			all = append(all, f)
-		}
+		all = append(all, from.linked().funcFrom(entry))
 	}
 	return all, name
-}
-
-// funcAtEntry returns the function that begins at pc.
-func (d *Data) funcAtEntry(pc uint64) (Func, bool) {
-	u, err := d.UnitForPC(pc)
-	if err != nil {
-		return Func{}, false
-	}
-	f, ok := u.FuncAt(pc)
-	return f, ok && f.Entry == pc
 }

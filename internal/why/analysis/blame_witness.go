@@ -9,9 +9,10 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// A witness is one physical frame of the crashing thread, with the code and the variables of its function.
+// A witness is one physical frame of a stack, with the code and the variables of its function.
 type witness struct {
 	in     *inspection
+	stack  []*unwind.Frame
 	number int // of the frame
 	frame  *unwind.Frame
 	call   unwind.Call // the function
@@ -26,10 +27,15 @@ type witness struct {
 // witness returns the witness of a frame; nil if the frame's code cannot be followed up to its instruction.
 // early are the registers at a called function's entry, which still are the caller's; nil if not available.
 func (in *inspection) witness(number int, early *arch.RegSet) *witness {
-	if number >= len(in.diedStack) {
+	return in.witnessOf(in.diedStack, number, early)
+}
+
+// witnessOf is witness for a frame of any stack.
+func (in *inspection) witnessOf(stack []*unwind.Frame, number int, early *arch.RegSet) *witness {
+	if number >= len(stack) {
 		return nil
 	}
-	w := &witness{in: in, number: number, frame: in.diedStack[number]}
+	w := &witness{in: in, stack: stack, number: number, frame: stack[number]}
 	f := w.frame
 	if f.IsTrampoline() || f.Trust() == unwind.TrustScan {
 		return nil
@@ -41,7 +47,7 @@ func (in *inspection) witness(number int, early *arch.RegSet) *witness {
 	}
 	w.abi = provenance.ABIOf(in.arch, in.Exception != nil && in.Signal == nil)
 	if in.Variables != nil {
-		if act, err := in.Variables.At(in.diedStack, number); err == nil {
+		if act, err := in.Variables.At(stack, number); err == nil {
 			w.act, w.vars = act, where.FrameOf(act)
 			if act.Low == start {
 				end = act.High
@@ -122,8 +128,8 @@ func (w *witness) locate(early *arch.RegSet) bool {
 		v, _, ok := f.Reg(r)
 		return v, ok && (pc == f.RA() || w.abi.Preserved.Has(r))
 	}
-	if w.number+1 < len(w.in.diedStack) {
-		caller := w.in.diedStack[w.number+1]
+	if w.number+1 < len(w.stack) {
+		caller := w.stack[w.number+1]
 		w.state.AtEntry = func(r arch.Reg) (uint64, bool) {
 			v, _, ok := caller.Reg(r)
 			return v, ok

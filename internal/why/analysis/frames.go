@@ -12,7 +12,7 @@ func (in *inspection) frame(out []report.Frame, frames []*unwind.Frame, physical
 	base := in.place(f, physical)
 	calls := in.callsOf(f)
 	if !in.opts.NoInlines {
-		for _, c := range in.tailCalls(f) {
+		for _, c := range in.tailCalls(frames, physical) {
 			e := virtual(base)
 			e.Inlined, e.Tail = c.Inlined, !c.Inlined
 			in.fill(&e, c)
@@ -99,14 +99,14 @@ func virtual(base report.Frame) report.Frame {
 	return base
 }
 
-// inModule sets the module of a tail-called function's entry, which may differ from its caller's, and the
+// inModule sets the module of a tail-called function, which may differ from its caller's, and the
 // offset of the function in that module.
 func (in *inspection) inModule(e *report.Frame, entry unwind.Address) {
 	libs := in.Proc.LibraryTracker()
 	if libs == nil {
 		return
 	}
-	if lib, ok := libs.LibraryAt(entry); ok && lib.Path != e.Module {
+	if lib, ok := libs.LibraryAt(entry); ok {
 		e.Module, e.Offset = lib.Path, report.Addr(entry-lib.LoadBias)
 	}
 }
@@ -140,15 +140,4 @@ func (in *inspection) callsOf(f *unwind.Frame) []unwind.Call {
 		}
 	}
 	return in.calls
-}
-
-// tailCalls returns the functions that ran between f and its callee and left by a tail call. Only a frame that
-// made a call can have them.
-func (in *inspection) tailCalls(f *unwind.Frame) []unwind.Call {
-	callee := f.PrevFrame()
-	lookup, ok := in.Walker.SymbolLookup().(unwind.TailCallLookup)
-	if !ok || callee == nil || f.IsTopFrame() || f.NonCall() || callee.IsTrampoline() {
-		return nil
-	}
-	return lookup.LookupTailCalls(f.RA(), callee.LookupAddr(), nil)
 }

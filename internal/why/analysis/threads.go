@@ -24,6 +24,7 @@ type inspection struct {
 	top        *unwind.Frame    // youngest frame of the crashing thread
 	noSource   map[string]error // source files that are not shown
 	diedStack  []*unwind.Frame
+	witnesses  int // made to find out what was called; see called
 	// badArgument is the number of the argument of the youngest frame that the blame found bad, from 1; 0 for none.
 	badArgument int
 }

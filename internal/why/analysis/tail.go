@@ -1,0 +1,53 @@
+package analysis
+
+import (
+	"github.com/corewalk/corewalk/internal/code/disasm"
+	"github.com/corewalk/corewalk/unwind"
+)
+
+// Functions that left by tail calls. The call in the caller's frame led to the first of them. DWARF often says to
+// which, and otherwise the instruction does, or the value that it called through: main is called that way.
+
+// tailCalls returns the functions that ran between a frame and its callee and left by a tail call. Only a frame
+// that made a call can have them.
+func (in *inspection) tailCalls(frames []*unwind.Frame, number int) []unwind.Call {
+	lookup, ok := in.Walker.SymbolLookup().(unwind.TailCallLookup)
+	if !ok || number == 0 || frames[number].NonCall() || frames[number-1].IsTrampoline() {
+		return nil
+	}
+	callee := frames[number-1].LookupAddr()
+	return lookup.LookupTailCalls(frames[number].RA(), in.called(frames, number), callee, nil)
+}
+
+// maxCalled limits how many calls through values are traced back, in all threads. Each takes as long as the
+// analysis of a function.
+const maxCalled = 256
+
+// called returns the address that the call in a frame led to; 0 if that is not certain.
+func (in *inspection) called(frames []*unwind.Frame, number int) unwind.Address {
+	f := frames[number]
+	buf := make([]byte, disasm.MaxLen)
+	n, _ := in.Proc.ReadMem(f.RA()-disasm.MaxLen, buf)
+	if n < len(buf) {
+		return 0
+	}
+	site, ok := disasm.CallBefore(in.arch, buf, f.CodePointer())
+	switch {
+	case !ok:
+		return 0
+	case site.Direct:
+		return site.Target
+	}
+	if in.witnesses++; in.witnesses > maxCalled {
+		return 0
+	}
+	w := in.witnessOf(frames, number, nil)
+	if w == nil {
+		return 0
+	}
+	defer w.close()
+	if to, exact, ok := w.eval.Value(w.code.Operand(w.state.PC), 0); ok && exact {
+		return to
+	}
+	return 0
+}

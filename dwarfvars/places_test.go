@@ -360,6 +360,8 @@ func TestRecordsOfMachines(t *testing.T) {
 		{"a constant for an array", arch.AMD64, shorts, []pdb.Place{known(7)}, "<optimised out>", ""},
 		{"two places", arch.AMD64, integer, []pdb.Place{{Kind: pdb.InRegister, Reg: rcx, Range: pdb.Range{Low: 1, High: 2}}, in(rax)}, "772", "rax"},
 		{"two parts", arch.AMD64, pair, []pdb.Place{part(rcx, 4), part(rax, 0)}, "{x = 772, y = 11}", "byte 4: rcx; byte 0: rax"},
+		{"parts, and the home that they left", arch.AMD64, pair, []pdb.Place{part(rcx, 4), {Kind: pdb.AtRegister, Reg: rsp, Off: 0x30, Whole: true}}, "{x = <optimised out>, y = 11}", ""},
+		{"at home again", arch.AMD64, integer, []pdb.Place{{Kind: pdb.InRegister, Reg: rcx, Part: true, Range: pdb.Range{Low: 1, High: 2}}, {Kind: pdb.AtRegister, Reg: rsp, Off: 0x30, Whole: true}}, "88", ""},
 		{"two places of the first part", arch.AMD64, pair, []pdb.Place{part(eax, 0), part(edx, 0), part(rcx, 4)}, "{x = 772, y = 11}", ""},
 		{"a part that is too small", arch.AMD64, long, []pdb.Place{part(eax, 0)}, "<optimised out>", ""},
 		{"a part in a pair of registers", arch.X86, three, []pdb.Place{part(edxEax, 0), part(eax, 8)}, "{x = 772, y = 11, z = 772}", ""},

@@ -23,6 +23,7 @@ func (a *Activation) recordLocation(v *LocalVar) (op.Location, error) {
 		case !p.Holds(uint32(a.e.pc)):
 		case p.Part:
 			parts = append(parts, p)
+		case p.Whole && len(parts) > 0: // the variable's home, which the parts have left
 		default:
 			if p.Whole && p.Kind == pdb.AtRegister && a.e.pc < uint64(a.rec.Range.Low+a.rec.Body) {
 				return op.Location{}, unknown.ErrNoFrame

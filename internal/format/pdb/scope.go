@@ -79,6 +79,7 @@ func (f *File) FuncAt(rva uint32) (*Func, bool, error) {
 	r := scopeReader{f: f, p: p, sections: x, fn: fn, start: start, end: min(int(le.Uint32(rec[8:])), p.symbols.size)}
 	r.open(out.Scope, r.end)
 	r.read(next)
+	r.finish(out.Scope)
 	return out, true, nil
 }
 
@@ -119,6 +120,9 @@ type scopeReader struct {
 	stack        []openScope
 	vars         int
 	last         *Var // the variable to which records with places belong
+	byName       map[varName]int
+	names        map[string]int // how many variables have a name
+	homes        []varAt        // the variables that have a home besides other places
 	framed       bool
 	frame        uint32 // size of the frame in bytes
 	local, param Register
@@ -158,8 +162,7 @@ func (r *scopeReader) read(at int) {
 		default:
 			if v, ok := r.variable(kind, rec); ok && r.vars < maxVars {
 				r.vars++
-				in.Vars = append(in.Vars, v)
-				r.last = &in.Vars[len(in.Vars)-1]
+				r.add(in, v, recordOf(kind))
 			}
 		}
 		at = next

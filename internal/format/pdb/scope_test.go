@@ -53,6 +53,7 @@ func readScope(machine uint16, records ...[]byte) *Scope {
 	r.f.ids = func() (*types, error) { return nil, ErrFormat }
 	r.open(root, r.end)
 	r.read(4)
+	r.finish(root)
 	return root
 }
 
@@ -229,5 +230,50 @@ func TestVirtualFrame(t *testing.T) {
 	}
 	if got, err := f.VirtualFrame(0, 0x8000, nil, nil); got != 0x8000 || err != nil {
 		t.Errorf("without a program: %#x, %v", got, err)
+	}
+}
+
+// A variable that several records list is one variable, with its home on the stack behind the
+// places where optimised code has it.
+func TestSameVariable(t *testing.T) {
+	local := func(name string, typ int, flags uint16) []byte { return record(symLocal, typ, flags, name) }
+	home := func(name string, typ int) []byte { return record(symRegRel, 0x30, typ, uint16(335), name) }
+	rcx := record(symDefRegister, uint16(330), uint16(0), in(0x20))
+	rdx := record(symDefRegister, uint16(331), uint16(0), in(0x20))
+	part := record(symDefSubReg, uint16(328), uint16(0), 8, in(0x20))
+	const ranged, ranged2, at = "RCX in 0x1020+16 not 4+2", "RDX in 0x1020+16 not 4+2", "RSP+48 in 0x0+0"
+	block := func(end int) []byte { return record(symBlock, 0, end, 0x100, 0, uint16(1), "") }
+	for _, c := range []struct {
+		name    string
+		records [][]byte
+		want    string
+	}{
+		{"listed, then its home", [][]byte{local("v", 0x74, 1), rcx, home("v", 0x74)}, "0 v type 0x74 param; " + ranged + "; " + at},
+		{"its home, then listed", [][]byte{home("v", 0x74), local("v", 0x74, 1), rcx}, "0 v type 0x74 param; " + ranged + "; " + at},
+		{"others between", [][]byte{home("v", 0x74), home("w", 0x74), local("x", 0x74, 0), local("v", 0x74, 0), rcx, rdx},
+			"0 v type 0x74; " + ranged + "; " + ranged2 + "; " + at + "\n0 w type 0x74; " + at + "\n0 x type 0x74"},
+		{"optimised out but for its home", [][]byte{local("v", 0x74, 0x100), home("v", 0x74)}, "0 v type 0x74; " + at},
+		{"parts", [][]byte{home("v", 0x74), local("v", 0x74, 0), part}, "0 v type 0x74; RAX part 8 in 0x1020+16 not 4+2; " + at},
+		{"by ebp", [][]byte{record(symBPRel, 0x30, 0x74, "v"), local("v", 0x74, 0), rcx}, "0 v type 0x74; " + ranged + "; RBP+48 in 0x0+0"},
+		{"another type", [][]byte{local("v", 0x74, 0), rcx, home("v", 0x75)}, "0 v type 0x74; " + ranged + "\n0 v type 0x75; " + at},
+		{"another name", [][]byte{local("v", 0x74, 0), rcx, home("w", 0x74)}, "0 v type 0x74; " + ranged + "\n0 w type 0x74; " + at},
+		{"a static of the same name", [][]byte{local("v", 0x74, 0), rcx, record(symLocalData, 0x74, 0x10, uint16(2), "v")},
+			"0 v type 0x74; " + ranged + "\n0 v type 0x74; rva 0x3010"},
+		{"twice the same", [][]byte{local("v", 0x74, 0), rcx, local("v", 0x74, 0), rcx}, "0 v type 0x74; " + ranged},
+		{"twice in different places", [][]byte{local("v", 0x74, 0), rcx, local("v", 0x74, 0), rdx}, "0 v type 0x74; " + ranged + "\n0 v type 0x74; " + ranged2},
+		{"also in a block", [][]byte{local("v", 0x74, 0), rcx, block(1 << 16), local("v", 0x74, 0), rcx}, "0 block 0x1000+256\n1 v type 0x74; " + ranged},
+		{"another in a block", [][]byte{local("v", 0x74, 0), rcx, block(1 << 16), local("v", 0x74, 0), rdx},
+			"0 v type 0x74; " + ranged + "\n0 block 0x1000+256\n1 v type 0x74; " + ranged2},
+		{"a parameter, also in a block", [][]byte{local("v", 0x74, 1), rcx, block(1 << 16), local("v", 0x74, 1), rcx},
+			"0 v type 0x74 param; " + ranged + "\n0 block 0x1000+256\n1 v type 0x74 param; " + ranged},
+		{"also in an inlined call", [][]byte{local("v", 0x74, 0), rcx, record(symInlineSite, 0, 1<<16, 1), local("v", 0x74, 0), rcx}, "0 inlined \n1 v type 0x74; " + ranged},
+		{"the argument of an inlined call", [][]byte{local("v", 0x74, 0), rcx, record(symInlineSite, 0, 1<<16, 1), local("v", 0x74, 1), rcx},
+			"0 v type 0x74; " + ranged + "\n0 inlined \n1 v type 0x74 param; " + ranged},
+		{"two unknown ones in two blocks", [][]byte{local("v", 0x74, 0), block(1 << 16), local("v", 0x74, 0)},
+			"0 v type 0x74\n0 block 0x1000+256\n1 v type 0x74"},
+	} {
+		if got := flat(0x8664, readScope(0x8664, c.records...)); got != c.want {
+			t.Errorf("%s:\n%s\nwant:\n%s", c.name, got, c.want)
+		}
 	}
 }

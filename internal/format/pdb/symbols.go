@@ -114,7 +114,10 @@ type Var struct {
 	Param     bool
 	Generated bool // made by the compiler; has no name in the source
 	Static    bool // stored outside of frames
-	Places    []Place
+	Places    []Place // the first that is valid counts
+
+	listed listedAs
+	home   []Place // while the records are read
 }
 
 // Flags of S_LOCAL (CV_LVARFLAGS).

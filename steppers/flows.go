@@ -184,13 +184,14 @@ func (c *memoryCode) symbol(addr uint64) (string, bool) {
 
 // mayReturn reports whether ra, in a module whose code is not available, may be a
 // return address as far as anyone can tell. It asks only about listed modules
-// (minidumps leave their code out), not about a mapping whose file is missing.
-func (fl *flows) mayReturn(p unwind.ProcessState, ra arch.Address) bool {
+// (minidumps leave their code out), not about a mapping whose file is missing. headers says
+// that ra may be where modules usually have their headers.
+func (fl *flows) mayReturn(p unwind.ProcessState, ra arch.Address, headers bool) bool {
 	if ra < lowestCode || !unreadCode(p, ra) {
 		return false
 	}
 	lib := libraryAt(p, ra-1)
-	if lib == nil || lib.Module == nil || ra-lib.Start < leastHeader {
+	if lib == nil || lib.Module == nil || !headers && ra-lib.Start < leastHeader {
 		return false
 	}
 	if lib.Kind == libstate.Executable {

@@ -100,7 +100,7 @@ func (x *sizeStep) byCode() bool {
 		return false
 	}
 	c, ok := x.s.analysis.tryRow(rows[0], x.in, x.out)
-	if !ok || x.s.flows.grade(x.in, c.ra) == noReturn {
+	if !ok || x.s.flows.grade(x.in, c.ra, false) == noReturn {
 		return false
 	}
 	return x.s.analysis.fill(rows[0], &c, x.in, x.out) == unwind.StatusSuccess
@@ -180,7 +180,7 @@ func (x *sizeStep) grade(at arch.Address) winGrade {
 	if err != nil {
 		return noReturn
 	}
-	return x.s.flows.grade(x.in, codePointer(x.in.Walker(), ra))
+	return x.s.flows.grade(x.in, codePointer(x.in.Walker(), ra), false)
 }
 
 // read reads a word of the stack.

@@ -195,7 +195,7 @@ func (s *StepperWanderer) scan(helper WandererHelper, in *unwind.Frame) (slot, r
 		}
 		target, ok := helper.IsPrevInstrACall(v)
 		if !ok {
-			if ra == 0 && at < guesses && !helper.RequireExactMatch() && s.flows.mayReturn(p, v) {
+			if ra == 0 && at < guesses && !helper.RequireExactMatch() && s.flows.mayReturn(p, v, false) {
 				slot, ra = at, v
 			}
 			continue

@@ -69,7 +69,7 @@ func (s *WinFrameStepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
 		x = &winStep{s: s}
 		x.machine = unwindrules.Machine{WordSize: 4, Read: x.read}
 	}
-	x.w, x.rva, x.in, x.out = w, rva, in, out
+	x.w, x.rva, x.in, x.out, x.ruled = w, rva, in, out, false
 	status := unwind.StatusSuccess
 	if !x.epilogue() && !(x.inProlog() && x.prologue()) {
 		status = x.step()
@@ -117,6 +117,7 @@ type winStep struct {
 	rva     uint32
 	in, out *unwind.Frame
 	machine unwindrules.Machine
+	ruled   bool // the return address that is graded is the rule's own, not one that was searched for
 }
 
 var winRegs = [...]struct {
@@ -154,6 +155,7 @@ func (x *winStep) step() unwind.Status {
 		return unwind.StatusNotMe
 	}
 	x.fill(&r)
+	x.ruled = !x.w.Searches()
 	why := offStack(x.in, x.out)
 	switch {
 	case why != "":

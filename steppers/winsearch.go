@@ -18,15 +18,16 @@ const (
 
 // grade grades a return address for the frame.
 func (x *winStep) grade(ra arch.Address) winGrade {
-	g := x.s.flows.grade(x.in, ra)
+	g := x.s.flows.grade(x.in, ra, x.ruled)
 	if g == mayReturn && x.s.beginsFunction(x.in.Walker().ProcessState(), ra) {
 		return noReturn
 	}
 	return g
 }
 
-// grade grades a return address for a frame.
-func (fl *flows) grade(in *unwind.Frame, ra arch.Address) winGrade {
+// grade grades a return address for a frame. ruled says that a rule for the frame gave it: it
+// is not refused for being where modules usually have their headers.
+func (fl *flows) grade(in *unwind.Frame, ra arch.Address, ruled bool) winGrade {
 	w := in.Walker()
 	site, ok := callBefore(w.ProcessState(), ra)
 	switch {
@@ -37,7 +38,7 @@ func (fl *flows) grade(in *unwind.Frame, ra arch.Address) winGrade {
 		case PCUnknown:
 			return afterCall
 		}
-	case fl.mayReturn(w.ProcessState(), ra):
+	case fl.mayReturn(w.ProcessState(), ra, ruled):
 		return mayReturn
 	}
 	return noReturn

@@ -177,11 +177,11 @@ func (c *SymbolClient) askFor(ctx context.Context, s *symbolServer, k find.Store
 }
 
 // forms returns the paths at which a server may have a file: as it is, compressed, and a
-// pointer to it.
+// pointer to it. Of Breakpad symbol files servers have seldom more than the first.
 func forms(k find.StoreKey) []string {
 	plain := k.Paths()
 	if k.Kind == find.KindBreakpad {
-		return plain
+		return append(plain, find.Compressed(plain[0]))
 	}
 	var all []string
 	for _, p := range plain {
@@ -315,7 +315,7 @@ func (q *symbolQuery) download(ctx context.Context, where *url.URL) (string, err
 // begins reports whether a file of a kind, or its compressed form, may begin with head.
 func begins(head []byte, kind find.SymbolKind) bool {
 	if decompress.IsCabinet(head) {
-		return kind != find.KindBreakpad
+		return true
 	}
 	want := map[find.SymbolKind]string{find.KindPDB: "Microsof", find.KindPE: "MZ", find.KindBreakpad: "MODULE "}[kind]
 	return bytes.HasPrefix(head, []byte(want))

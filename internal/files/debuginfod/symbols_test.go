@@ -143,6 +143,7 @@ func TestSymbolForms(t *testing.T) {
 		"compressed":            {pdbKey, map[string][]byte{"/s/App.pdb/" + symbolID + "/App.pd_": cabtest.MSZIP("App.pdb", pdb)}, pdb},
 		"cabinet by its name":   {pdbKey, map[string][]byte{"/s/App.pdb/" + symbolID + "/App.pdb": cabtest.MSZIP("App.pdb", pdb)}, pdb},
 		"pointer":               {pdbKey, map[string][]byte{"/s/App.pdb/" + symbolID + "/file.ptr": []byte("PATH:/other/x.pdb\r\n"), "/other/x.pdb": pdb}, pdb},
+		"Breakpad, compressed":  {symKey, map[string][]byte{"/s/App.pdb/" + symbolID + "/App.sy_": cabtest.MSZIP("App.sym", symBig)}, symBig},
 		"Breakpad":              {symKey, map[string][]byte{"/s/App.pdb/" + symbolID + "/App.sym": symBig}, symBig},
 	} {
 		s := symbolServing(t, having(tt.files))

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/corewalk/corewalk/internal/files/mmapfile"
+	"github.com/corewalk/corewalk/internal/format/decompress"
 	"github.com/corewalk/corewalk/internal/format/elffile"
 	"github.com/corewalk/corewalk/internal/format/pdb"
 	"github.com/corewalk/corewalk/internal/format/pefile"
@@ -61,6 +62,31 @@ func identify(path string, buf []byte) ids {
 		return symIDs(buf[:n])
 	}
 	return ids{}
+}
+
+// identifyPacked is identify, but also looks into cabinets with Breakpad symbol files, whose
+// identifiers are at their beginning.
+func identifyPacked(path string, buf []byte) ids {
+	got := identify(path, buf)
+	if got.kind != otherFile || !decompress.IsCabinet(buf) {
+		return got
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return ids{}
+	}
+	defer file.Close()
+	return mapped(file, func(data []byte) ids {
+		cab, err := decompress.OpenCabinet(data)
+		if err != nil {
+			return ids{}
+		}
+		head, err := cab.Head(headSize)
+		if err != nil || !bytes.HasPrefix(head, []byte("MODULE ")) {
+			return ids{}
+		}
+		return symIDs(head)
+	})
 }
 
 // minHead is the minimum size in bytes of every file of interest.

@@ -56,6 +56,11 @@ func Compressed(path string) string {
 	return path[:len(path)-1] + "_"
 }
 
+// storedForms returns the paths at which a directory may have a file: as it is, which may be
+// a cabinet, too, or compressed under the name that symbol stores use, or under its own with
+// another extension.
+func storedForms(path string) []string { return []string{path, Compressed(path), path + ".cab"} }
+
 // symbolKeys returns the keys under which stores may have a module's files of a kind.
 func symbolKeys(m Module, kind SymbolKind) []StoreKey {
 	name, debug := BaseName(m.Path), BaseName(m.DebugFile)
@@ -146,7 +151,7 @@ func inStore(dir string, k StoreKey) []string {
 			p = path.Join(p[:min(2, strings.IndexByte(p, '/'))], p)
 		}
 		p = filepath.Join(dir, filepath.FromSlash(p))
-		for _, p := range []string{p, Compressed(p), pointed(filepath.Dir(p))} {
+		for _, p := range append(storedForms(p), pointed(filepath.Dir(p))) {
 			if isRegular(p) {
 				found = append(found, p)
 			}

@@ -45,14 +45,17 @@ func (f *Finder) SymbolFiles(m Module) iter.Seq[SymbolFile] {
 	return func(yield func(SymbolFile) bool) {
 		right := false
 		for _, p := range f.symbolsBeside(m) {
-			if !isRegular(p) {
-				continue
+			kind := symbolKind(p)
+			for _, p := range storedForms(p) {
+				if !isRegular(p) {
+					continue
+				}
+				s, ok := f.unpacked(SymbolFile{p, kind}, m)
+				if ok && !yield(s) {
+					return
+				}
+				right = right || ok && s.isOf(m)
 			}
-			s := SymbolFile{p, symbolKind(p)}
-			if !yield(s) {
-				return
-			}
-			right = right || s.isOf(m)
 		}
 		propose := func(dirs []string) bool {
 			for _, kind := range []SymbolKind{KindPDB, KindBreakpad} {
@@ -70,12 +73,27 @@ func (f *Finder) SymbolFiles(m Module) iter.Seq[SymbolFile] {
 			return
 		}
 		for _, s := range f.searchedSymbols(m) {
-			if !yield(s) {
+			if s, ok := f.unpacked(s, m); ok && !yield(s) {
 				return
 			}
 		}
 		propose(f.foundStores())
 	}
+}
+
+// unpacked returns a candidate for a module's file expanded, if it is a cabinet. It returns
+// false if that fails; a module without an identifier has no file that can be expanded,
+// because nothing would tell whether it is the right one.
+func (f *Finder) unpacked(s SymbolFile, m Module) (SymbolFile, bool) {
+	if !isCabinet(s.Path) {
+		return s, true
+	}
+	keys := symbolKeys(m, s.Kind)
+	if len(keys) == 0 {
+		return s, false
+	}
+	s.Path = f.expanded(s.Path, keys[0])
+	return s, s.Path != ""
 }
 
 // isOf reports whether a file has one of the module's identifiers.

@@ -54,6 +54,9 @@ func TestStoreLayouts(t *testing.T) {
 		"PDB, pointer":           {path: "away/a.pdb", data: pdb, also: map[string]string{"App.pdb/" + id + "/file.ptr": "PATH:../../away/a.pdb\r\n"}, want: "App.pdb/" + id + "/../../away/a.pdb"},
 		"PDB, pointer to cab":    {path: "away/a.pd_", data: cabtest.MSZIP("a", pdb), also: map[string]string{"App.pdb/" + id + "/file.ptr": "../../away/a.pd_"}, want: "cache"},
 		"Breakpad":               {path: "App.pdb/" + id + "/App.sym", data: sym},
+		"Breakpad, compressed":   {path: "App.pdb/" + id + "/App.sy_", data: cabtest.MSZIP("App.sym", sym), want: "cache"},
+		"Breakpad, a cabinet":    {path: "App.pdb/" + id + "/App.sym", data: cabtest.MSZIP("App.sym", sym), want: "cache"},
+		"Breakpad, .cab":         {path: "App.pdb/" + id + "/App.sym.cab", data: cabtest.Stored("App.sym", sym), want: "cache"},
 		"Breakpad, by code id":   {path: "App.DLL/" + testCodeID + "/App.DLL.sym", data: sym},
 		"Breakpad, stem":         {path: "App.DLL/" + testCodeID + "/App.sym", data: sym},
 		"PE":                     {path: "App.DLL/5F3A00BC7000/App.DLL", data: pe},
@@ -169,6 +172,50 @@ func TestSearchSymbols(t *testing.T) {
 	f = finder(t, Options{Search: []string{dir}})
 	if got := symbolFiles(f, Module{Path: "/lib/libx.so", BuildID: append(id, 1, 2, 3, 4)}); !slices.Equal(got, []string{"symbol file " + elf}) {
 		t.Errorf("of ELF %q, want %q", got, elf)
+	}
+}
+
+// Compressed files outside of stores: Breakpad symbol files are found by the identifiers in
+// them, others only where their names say whose they are.
+func TestCabinetsOutsideOfStores(t *testing.T) {
+	sym, pdb := symWith(testDebugID, testCodeID, "App.pdb"), pdbWith(t, testDebugID)
+	long := append(slices.Clip(sym), strings.Repeat("FILE 1 x\n", 10000)...)
+	for _, c := range []struct {
+		name, path string
+		data       []byte
+		kind       string // "" if it is not found
+		unusable   string
+	}{
+		{name: "below", path: "search/any.sy_", data: cabtest.MSZIP("x", sym), kind: "symbol file"},
+		{name: "below, with any name", path: "search/a/b/setup.cab", data: cabtest.Stored("x", long), kind: "symbol file"},
+		{name: "below, in many blocks", path: "search/any.sy_", data: cabtest.MSZIP("x", long), kind: "symbol file"},
+		{name: "below, of another build", path: "search/any.sy_", data: cabtest.MSZIP("x", symWith(strings.Repeat("7", 33), "", "App.pdb"))},
+		{name: "below, no symbol file", path: "search/setup.cab", data: cabtest.MSZIP("x", []byte(strings.Repeat("hello", 100)))},
+		{name: "below, cut off", path: "search/any.sy_", data: cabtest.MSZIP("x", sym)[:60]},
+		{name: "below, cut off later", path: "search/any.sy_", data: cabtest.Stored("x", long)[:60000], unusable: "truncated"},
+		{name: "beside", path: "dumps/App.sy_", data: cabtest.MSZIP("x", sym), kind: "symbol file"},
+		{name: "beside, a PDB", path: "dumps/App.pd_", data: cabtest.MSZIP("x", pdb), kind: "PDB"},
+		{name: "beside, .cab", path: "dumps/App.sym.cab", data: cabtest.MSZIP("x", sym), kind: "symbol file"},
+		{name: "in a flat directory", path: "syms/App.pd_", data: cabtest.MSZIP("x", pdb), kind: "PDB"},
+		{name: "beside, of another build", path: "dumps/App.sy_", data: cabtest.MSZIP("x", symWith(strings.Repeat("7", 33), "", "App.pdb")), unusable: "identifier is"},
+	} {
+		dir := t.TempDir()
+		write(t, filepath.Join(dir, c.path), c.data)
+		f := finder(t, Options{Beside: []string{filepath.Join(dir, "dumps")}, SymbolDirs: []string{filepath.Join(dir, "syms")}, Search: []string{filepath.Join(dir, "search")}})
+		var want []string
+		if c.kind != "" {
+			kind := map[string]SymbolKind{"PDB": KindPDB, "symbol file": KindBreakpad}[c.kind]
+			want = []string{c.kind + " " + f.opts.SymbolCache.path(symbolKeys(appModule, kind)[0])}
+		}
+		if got := symbolFiles(f, appModule); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", c.name, got, want)
+		}
+		if got := strings.Join(f.Unusable(), "\n"); (got != "") != (c.unusable != "") || !strings.Contains(got, c.unusable) {
+			t.Errorf("%s: unusable %q, want %q", c.name, got, c.unusable)
+		}
+		if got := symbolFiles(f, Module{Path: "App.dll"}); len(got) != 0 {
+			t.Errorf("%s: without an identifier %q", c.name, got)
+		}
 	}
 }
 

@@ -71,7 +71,7 @@ func (w *walker) dir(dir string, entries []fs.DirEntry) {
 const surelyStore = 64
 
 func (w *walker) file(path string) {
-	if got := identify(path, w.buf[:]); got.kind != otherFile {
+	if got := identifyPacked(path, w.buf[:]); got.kind != otherFile {
 		w.found(path, got)
 	}
 }
@@ -101,8 +101,11 @@ func storedName(dir string, entries []fs.DirEntry) bool {
 	}
 	for _, e := range list(filepath.Join(dir, id)) {
 		n := e.Name()
-		for _, want := range []string{name, Compressed(name), breakpadFile(name), stem(name) + ".sym", storePointer} {
-			if strings.EqualFold(n, want) {
+		if strings.EqualFold(n, storePointer) {
+			return true
+		}
+		for _, want := range []string{name, breakpadFile(name), stem(name) + ".sym"} {
+			if slices.ContainsFunc(storedForms(want), func(f string) bool { return strings.EqualFold(n, f) }) {
 				return true
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 
 	"github.com/klauspost/compress/flate"
 
@@ -144,6 +145,39 @@ func (f *CabinetFile) Expand(w io.Writer, limit uint64) error {
 		}
 	}
 	return nil
+}
+
+// Head returns the first n bytes of the file, or all if it has fewer. It expands no more
+// blocks than that takes.
+func (f *CabinetFile) Head(n int) ([]byte, error) {
+	if f.skip > maxBefore {
+		return nil, fmt.Errorf("cabinet: %d bytes before the file, limit is %d: %w", f.skip, maxBefore, ErrTooLarge)
+	}
+	h := head{want: n}
+	if err := f.Expand(&h, math.MaxUint64); err != nil && !errors.Is(err, errEnough) {
+		return nil, err
+	}
+	return h.b, nil
+}
+
+// maxBefore limits how much of other files Head expands.
+const maxBefore = 1 << 20
+
+// errEnough ends Expand.
+var errEnough = errors.New("enough")
+
+// A head keeps the first bytes that are written to it.
+type head struct {
+	b    []byte
+	want int
+}
+
+func (h *head) Write(p []byte) (int, error) {
+	h.b = append(h.b, p[:min(len(p), h.want-len(h.b))]...)
+	if len(h.b) == h.want {
+		return 0, errEnough
+	}
+	return len(p), nil
 }
 
 // An expander iterates over the blocks of a folder.

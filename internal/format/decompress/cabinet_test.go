@@ -53,6 +53,32 @@ func TestCabinet(t *testing.T) {
 	}
 }
 
+// The beginning of a file takes only the blocks that it is in: damage behind them does not
+// matter, and what is before it has a limit.
+func TestCabinetHead(t *testing.T) {
+	data := cabText(100_000)
+	for name, cab := range map[string][]byte{"stored": cabtest.Stored("a", data), "MSZIP": cabtest.MSZIP("a", data)} {
+		cut := cab[:len(cab)-1]
+		for n, src := range map[int][]byte{10: cut, 40_000: cut, 100_000: cab, 100_001: cab} {
+			f, err := OpenCabinet(src)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err := f.Head(n); err != nil || !bytes.Equal(got, data[:min(n, len(data))]) {
+				t.Errorf("%s: %d bytes: got %d, %v", name, n, len(got), err)
+			}
+		}
+		f, _ := OpenCabinet(cut)
+		if got, err := f.Head(100_000); !errors.Is(err, ErrTruncatedStream) {
+			t.Errorf("%s, cut off: %d bytes, %v", name, len(got), err)
+		}
+		f.skip = maxBefore + 1
+		if _, err := f.Head(10); !errors.Is(err, ErrTooLarge) {
+			t.Errorf("%s, far in the cabinet: %v", name, err)
+		}
+	}
+}
+
 func TestCabinetRefused(t *testing.T) {
 	data := cabText(100_000)
 	cab := cabtest.MSZIP("app.pdb", data)

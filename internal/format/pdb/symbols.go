@@ -112,8 +112,8 @@ type Var struct {
 	Name      string
 	Type      TypeID
 	Param     bool
-	Generated bool // made by the compiler; has no name in the source
-	Static    bool // stored outside of frames
+	Generated bool    // made by the compiler; has no name in the source
+	Static    bool    // stored outside of frames
 	Places    []Place // the first that is valid counts
 
 	listed listedAs

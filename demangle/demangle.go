@@ -126,7 +126,7 @@ func isMSVC(s string) bool { return len(s) > 2 && s[0] == '?' }
 // demangled calls the demangler. It returns false if s is not a mangled name or is too
 // long, or if the demangler fails.
 func demangled(s string, o Options) (name string, ok bool) {
-	if len(s) > MaxInput {
+	if len(s) > MaxInput || tooMuchWork(s) {
 		return "", false
 	}
 	defer func() {

@@ -104,6 +104,7 @@ func mapStream(ctx context.Context, path string, r io.Reader, o options) (mapped
 	if m := mapPlain(r); m != nil {
 		return mapped{file: m}, nil
 	}
+	o.decomp.Wanted = worthUnpacking
 	d, unpackErr := archive.Extract(ctx, r, o.decomp)
 	if d.File == nil {
 		return mapped{}, failed(path, unpackErr)

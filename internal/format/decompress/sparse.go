@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 )
 
@@ -15,6 +16,13 @@ const (
 	DefaultMaxDisk = 16 << 30
 )
 
+// Compression of nothing but zeros has no limit worth the name. Beyond freeSize bytes, a stream may expand to
+// maxRatio times its size: more than any but zstd reaches.
+const (
+	freeSize = 16 << 30
+	maxRatio = 8192
+)
+
 // Options has limits and a progress function for ToSparse.
 type Options struct {
 	// Dir is the directory of the temporary file; "" means os.TempDir.
@@ -22,6 +30,9 @@ type Options struct {
 	// MaxSize limits the decompressed size, MaxDisk the part of it that is not zeros, both
 	// in bytes.
 	MaxSize, MaxDisk int64
+	// Wanted, if not nil, is called with the beginning of the decompressed data (up to 1 MiB), and returns how
+	// many bytes to decompress: the rest is of no use, and not read. 0 means all.
+	Wanted func(head []byte) int64
 	// Progress, if not nil, is called with the number of bytes read and decompressed, about
 	// once per MiB, on the calling goroutine.
 	Progress func(in, out int64)
@@ -75,6 +86,7 @@ type sparse struct {
 	f            *os.File
 	size         int64 // bytes received
 	disk         int64 // bytes written
+	free         int64 // freeSize
 	opts         Options
 	zeros, chunk []byte
 }
@@ -86,21 +98,33 @@ func newSparse(f *os.File, opts Options) *sparse {
 	if opts.MaxDisk <= 0 {
 		opts.MaxDisk = DefaultMaxDisk
 	}
-	return &sparse{f: f, opts: opts, zeros: make([]byte, holeSize), chunk: make([]byte, chunkSize)}
+	return &sparse{f: f, opts: opts, free: freeSize, zeros: make([]byte, holeSize), chunk: make([]byte, chunkSize)}
 }
 
 // copy copies all of r to the file. After an error of r the file is still usable; after an
 // error of the file or context it is not.
 func (w *sparse) copy(ctx context.Context, r io.Reader, in *countedReader) (readErr, writeErr error) {
+	wanted := int64(math.MaxInt64)
 	for {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		want := min(int64(len(w.chunk)), w.opts.MaxSize-w.size)
-		if want == 0 {
+		want := min(int64(len(w.chunk)), w.opts.MaxSize-w.size, wanted-w.size)
+		if want <= 0 {
+			if w.size >= wanted {
+				return nil, nil
+			}
 			return w.atEnd(r), nil
 		}
+		if w.size > w.free && w.size/maxRatio > in.n {
+			return fmt.Errorf("%d bytes expand to more than %d bytes: %w", in.n, w.size, ErrTooLarge), nil
+		}
 		n, err := fill(r, w.chunk[:want])
+		if w.size == 0 && w.opts.Wanted != nil {
+			if k := w.opts.Wanted(w.chunk[:n]); k > 0 {
+				wanted = k
+			}
+		}
 		if werr := w.write(w.chunk[:n]); werr != nil {
 			if errors.Is(werr, ErrTooLarge) {
 				return werr, nil

@@ -42,14 +42,16 @@ func (o *overwritten) ReadWord(addr arch.Address) (uint64, error) {
 // of what they point to, one at a time. What is shown of them then is in testdata/overwritten.
 func TestOverwrittenObjects(t *testing.T) {
 	for name, functions := range map[string][]string{
-		"amd64-vars-cxx-O0":  {"containers<int>", "owners"},
-		"amd64-vars-libcxx":  {"containers<int>", "owners"},
-		"amd64-absl":         {"main"},
-		"amd64-boost":        {"main"},
-		"amd64-cxx-errors":   {"main"},
-		"amd64-vars-rust-O0": {"library"},
-		"amd64-vars-go-O0":   {"main.library"},
-		"amd64-msvc-O0-vars": {"containers"},
+		"amd64-vars-cxx-O0":    {"containers<int>", "owners"},
+		"amd64-vars-libcxx":    {"containers<int>", "owners"},
+		"amd64-absl":           {"main"},
+		"amd64-boost":          {"main"},
+		"amd64-cxx-errors":     {"main"},
+		"amd64-glib":           {"main"},
+		"amd64-glib-described": {"main"},
+		"amd64-vars-rust-O0":   {"library"},
+		"amd64-vars-go-O0":     {"main.library"},
+		"amd64-msvc-O0-vars":   {"containers"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := scene{}

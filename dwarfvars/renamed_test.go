@@ -24,11 +24,12 @@ func TestRenamedMembers(t *testing.T) {
 		function string
 		members  string
 	}{
-		"amd64-vars-cxx-O0": {"containers<int>", "_M_impl _M_start _M_finish _M_end_of_storage _M_p _M_string_length _M_offset _M_cur _M_last _M_node _M_first _M_t _M_header _M_node_count _M_left _M_h _M_before_begin _M_element_count _M_next _M_head _M_elems _M_str _M_len"},
-		"amd64-vars-libcxx": {"containers<int>", "__r_ __value_ __begin_ __end_ __end_cap_ __size_ __start_ __map_ __tree_ __begin_node_ __pair3_ __table_ __p1_ __p2_ __next_ __before_begin_ __elems_ __s __l __data_ __is_long_"},
-		"amd64-boost":       {"main", "m_holder m_size m_start m_capacity storage m_flat_tree m_data m_seq members_ m_repr s_aligner h is_short length data m_initialized m_storage ptr_ which_ storage_ ix_ st1_ px pn pi_ use_count_ weak_count_ m_buff m_end m_first m_bits m_num_bits elems table_ size_ bucket_count_ buckets_ ptr_bucket"},
-		"amd64-absl":        {"main", "storage_ metadata_ value data_ inlined inlined_data allocated allocated_data allocated_capacity size_alloc_ ptr_ len_ length_ engaged_ index_ state_ rep_ status_ contents_ as_chars_ as_tree_ rep length tag storage ctrl_ slots_ size_ capacity_ tree_ root_ _M_string_length _M_local_buf _M_allocated_capacity"},
-		"amd64-cxx-errors":  {"main", "_M_value _M_cat"},
+		"amd64-vars-cxx-O0":    {"containers<int>", "_M_impl _M_start _M_finish _M_end_of_storage _M_p _M_string_length _M_offset _M_cur _M_last _M_node _M_first _M_t _M_header _M_node_count _M_left _M_h _M_before_begin _M_element_count _M_next _M_head _M_elems _M_str _M_len"},
+		"amd64-vars-libcxx":    {"containers<int>", "__r_ __value_ __begin_ __end_ __end_cap_ __size_ __start_ __map_ __tree_ __begin_node_ __pair3_ __table_ __p1_ __p2_ __next_ __before_begin_ __elems_ __s __l __data_ __is_long_"},
+		"amd64-boost":          {"main", "m_holder m_size m_start m_capacity storage m_flat_tree m_data m_seq members_ m_repr s_aligner h is_short length data m_initialized m_storage ptr_ which_ storage_ ix_ st1_ px pn pi_ use_count_ weak_count_ m_buff m_end m_first m_bits m_num_bits elems table_ size_ bucket_count_ buckets_ ptr_bucket"},
+		"amd64-absl":           {"main", "storage_ metadata_ value data_ inlined inlined_data allocated allocated_data allocated_capacity size_alloc_ ptr_ len_ length_ engaged_ index_ state_ rep_ status_ contents_ as_chars_ as_tree_ rep length tag storage ctrl_ slots_ size_ capacity_ tree_ root_ _M_string_length _M_local_buf _M_allocated_capacity"},
+		"amd64-glib-described": {"main", "nnodes noccupied hashes hash_func have_big_keys have_big_values next prev allocated_len pdata message"},
+		"amd64-cxx-errors":     {"main", "_M_value _M_cat"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := fixture.Get(t, name)

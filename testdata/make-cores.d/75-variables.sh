@@ -74,6 +74,17 @@ make_absl() {
 		-Wl,--start-group /usr/lib/x86_64-linux-gnu/libabsl_*.a -Wl,--end-group
 }
 
+# glib FLAG...: containers of GLib. The library is not shipped.
+glib() {
+	need pkg-config || return $?
+	pkg-config --exists glib-2.0 || { say "skip $case: libglib2.0-dev is not installed"; return $skipped; }
+	# shellcheck disable=SC2046
+	cc -O0 -g -w "$@" glib.c glib_strangers.c $(pkg-config --cflags --libs glib-2.0) -o glib && run glib && ship glib && finish glib
+}
+
+make_glib() { glib; }
+make_glib-described() { glib -DPRIVATE; }
+
 make_vars-cxx-O0() { vars_cxx cxx -O0 -g -w; }
 make_vars-cxx-O2() { vars_cxx cxx -O2 -g -w; }
 # A .dwo file next to the core must not be compressed as a file, so its sections are.

@@ -36,6 +36,9 @@ func (b *builder) pointer(o *Object, t *types.Type, depth int) *Value {
 	if t.Language == dwarf.LangRust && addr != 0 && rustReference(t.BareName) {
 		return b.reference(o, t, depth)
 	}
+	if v := b.glibPointer(o, t, addr, depth); v != nil {
+		return v
+	}
 	v.Text = b.p.addressText(addr)
 	return v
 }

@@ -114,13 +114,13 @@ func TestSigHandlerBySymbol(t *testing.T) {
 	p := newProc(map[string]uint64{"rip": bias + restorer1, "rsp": stack + 0x100})
 	putContext(p, stack+0x100)
 	p.segs[1].data = nil // the code is not in the dump
-	for name, want := range map[string]bool{"__restore_rt": true, "elsewhere": false} {
+	for name, want := range map[string]bool{"__restore_rt": true, "elsewhere": false, "": false} {
 		w := walker(t, p, symbols(names).renamed("__restore_rt", name), sigHandler())
 		if _, err := w.WalkSingleFrame(called(t, w, bias+restorer1, stack+0x100, 0)); (err == nil) != want {
-			t.Errorf("symbol %s: %v; want a frame: %v", name, err, want)
+			t.Errorf("symbol %q: %v; want a frame: %v", name, err, want)
 		}
 		if _, err := w.WalkSingleFrame(called(t, w, bias+restorer1+4, stack+0x100, 0)); err == nil {
-			t.Errorf("symbol %s: a return into the middle was taken for a handler's", name)
+			t.Errorf("symbol %q: a return into the middle was taken for a handler's", name)
 		}
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/mattn/go-runewidth"
 )
 
 // Limits, in characters, on how much of a string from the dump the text shows.
@@ -64,9 +66,24 @@ func appendClean(b []byte, r rune, raw string) []byte {
 	return append(strconv.AppendInt(append(b, `\u{`...), int64(r), 16), '}')
 }
 
-// width returns how many columns the clean string s takes. It counts characters: wide characters and combining
-// marks are rare in the names of code.
-func width(s string) int { return utf8.RuneCountInString(s) }
+// terminal says how many columns characters take. It does not depend on the locale: "…" takes one.
+var terminal = runewidth.Condition{StrictEmojiNeutral: true}
+
+// width returns how many columns of a terminal the clean string s takes: two for wide characters, none for
+// combining marks.
+func width(s string) int {
+	n := 0
+	for i := 0; i < len(s); i++ {
+		if s[i] >= utf8.RuneSelf {
+			for _, r := range s[i:] {
+				n += terminal.RuneWidth(r)
+			}
+			return n
+		}
+		n++
+	}
+	return n
+}
 
 // brief is clean(s), with … in the middle if it is longer than limit characters.
 func brief(s string, limit int) string {
@@ -83,7 +100,7 @@ func bound(s string, limit int) string {
 	return s
 }
 
-// cut shortens the clean string s to limit characters, at least 3: the first two thirds, …, and the end.
+// cut shortens the clean string s to limit columns, at least 3: the first two thirds, …, and the end.
 func cut(s string, limit int) string {
 	limit = max(limit, 3)
 	n := width(s)
@@ -92,25 +109,40 @@ func cut(s string, limit int) string {
 	}
 	tail := (limit - 1) / 3
 	head := limit - 1 - tail
-	return s[:runeOffset(s, head)] + "…" + s[runeOffset(s, n-tail):]
+	return s[:runeOffset(s, head)] + "…" + lastColumns(s, tail)
 }
 
-// runeOffset returns the byte offset of the n-th character of s.
+// runeOffset returns the byte offset of the first character of s that does not fit into n columns.
 func runeOffset(s string, n int) int {
-	for i := range s {
-		if n == 0 {
+	for i, r := range s {
+		if n -= terminal.RuneWidth(r); n < 0 {
 			return i
 		}
-		n--
 	}
 	return len(s)
+}
+
+// lastColumns returns as much of the end of s as fits into n columns. It begins with no combining mark.
+func lastColumns(s string, n int) string {
+	from := len(s)
+	for i := len(s); i > 0; {
+		r, size := utf8.DecodeLastRuneInString(s[:i])
+		w := terminal.RuneWidth(r)
+		if n -= w; n < 0 {
+			break
+		}
+		if i -= size; w > 0 {
+			from = i
+		}
+	}
+	return s[from:]
 }
 
 // maxTemplate is the longest function name, in bytes, whose template arguments briefFunction shortens.
 const maxTemplate = 32 << 10
 
 // briefFunction shortens a function's name to limit characters: it drops template arguments, innermost first,
-// then the middle of the name.
+// then the middle of the name; of the namespaces and classes before the last part if that fits.
 func briefFunction(name string, limit int) string {
 	if len(name) > maxTemplate {
 		return brief(name, limit)
@@ -122,7 +154,37 @@ func briefFunction(name string, limit int) string {
 	for depth := 3; depth >= 0 && width(name) > limit; depth-- {
 		name = collapse(name, depth)
 	}
+	if last := name[lastPart(name):]; width(name) > limit && last != name && width(last) < limit {
+		return name[:runeOffset(name, limit-1-width(last))] + "…" + last
+	}
 	return cut(name, limit)
+}
+
+// lastPart returns where the part of a function's name begins that tells most: the last "::" with what follows, or
+// the last "/" of Go's package paths. It is 0 if there is neither outside of brackets, and for lambdas and closures.
+func lastPart(name string) int {
+	level, slash := 0, 0
+	for i := len(name) - 1; i >= 0; i-- {
+		switch name[i] {
+		case '>', ')', '}', ']':
+			level++
+		case '<', '(', '{', '[':
+			level--
+		case ':':
+			if level != 0 || i == 0 || name[i-1] != ':' {
+				continue
+			}
+			if last := name[i+1:]; strings.HasPrefix(last, "{") || strings.HasPrefix(last, "operator()") {
+				return 0 // of a lambda or closure what is before tells more
+			}
+			return i - 1
+		case '/':
+			if level == 0 {
+				slash = max(slash, i)
+			}
+		}
+	}
+	return slash
 }
 
 // collapse replaces each <...> at nesting depth depth by <…>. A name with unbalanced brackets stays as it is.

@@ -65,6 +65,14 @@ func TestBriefFunction(t *testing.T) {
 		{"f<aaaaaaaaaaaaaaaaaaaaaaa", 10, "f<aaaa…aaa"},
 		{"f>aaaaaaaaaaaaaaaaaaaaaaa", 10, "f>aaaa…aaa"},
 		{"f(x->yyyyyyyyyyyyy, a<b>)", 23, "f(x->yyyyyyyyyy…, a<…>)"},
+		{"aaaaaaaaaa::bbbbbbbbbb::last_one", 20, "aaaaaaaaa…::last_one"},
+		{"aaaaaaaaaa::bbbbbbbbbb::last<x>(int a, b::c)", 30, "aaaaaaa…::last<…>(int a, b::c)"},
+		{"aaaaaaaaaaaaaaaa::the_last_is_too_long", 20, "aaaaaaaaaaaaa…o_long"},
+		{"main::{lambda(int)#1}::operator()", 20, "main::{lambda…ator()"},
+		{"main::sorted<int>::operator()<x>", 20, "main::sorted<…r()<…>"},
+		{"a_crate::a_module::run::{{closure}}", 20, "a_crate::a_mo…sure}}"},
+		{"example.org/some/where/pkg.(*T).read", 20, "examp…/pkg.(*T).read"},
+		{"aaaaaaaaaaaaaaaaaaaaaaaaa::", 20, "aaaaaaaaaaaaaaaaa…::"},
 		{"operator" + strings.Repeat("<", 40), 12, "operator…<<<"},
 	}
 	for _, test := range tests {

@@ -27,14 +27,27 @@ type lineWriter struct {
 	width int // columns available
 	col   int // columns written, including space held back
 	space int // columns of space held back
+
+	fits bool  // no line is wider than width: each is laid out when it ends
+	runs []run // of the line, if it has to fit
 }
+
+// A run is text in one style, after some columns of space.
+type run struct {
+	space int
+	st    style
+	text  string
+}
+
+// minWidth is the least width that text is laid out for, in columns.
+const minWidth = 40
 
 func newLineWriter(w io.Writer, opts TextOptions) *lineWriter {
 	width := opts.Width
 	if width == 0 {
 		width = 100
 	}
-	return &lineWriter{w: bufio.NewWriterSize(w, 32<<10), color: opts.Color, width: max(width, 40)}
+	return &lineWriter{w: bufio.NewWriterSize(w, 32<<10), color: opts.Color, width: max(width, minWidth), fits: opts.Width > 0 && !opts.Wide}
 }
 
 // put writes s, which must be clean, in a style.
@@ -43,22 +56,31 @@ func (l *lineWriter) put(st style, s string) {
 	l.gap(len(s) - len(text))
 	s = strings.TrimRight(text, " ")
 	if s != "" {
-		for range l.space {
-			l.w.WriteByte(' ')
+		if r := (run{l.space, st, s}); l.fits {
+			l.runs = append(l.runs, r)
+		} else {
+			l.write(r)
 		}
 		l.space = 0
-		if l.color && st != plain {
-			l.w.WriteString("\x1b[")
-			l.w.WriteString(string(st))
-			l.w.WriteByte('m')
-			l.w.WriteString(s)
-			l.w.WriteString("\x1b[0m")
-		} else {
-			l.w.WriteString(s)
-		}
 		l.col += width(s)
 	}
 	l.gap(len(text) - len(s))
+}
+
+// write writes a run.
+func (l *lineWriter) write(r run) {
+	for range r.space {
+		l.w.WriteByte(' ')
+	}
+	if l.color && r.st != plain {
+		l.w.WriteString("\x1b[")
+		l.w.WriteString(string(r.st))
+		l.w.WriteByte('m')
+		l.w.WriteString(r.text)
+		l.w.WriteString("\x1b[0m")
+	} else {
+		l.w.WriteString(r.text)
+	}
 }
 
 // gap moves n columns to the right.
@@ -74,6 +96,9 @@ func (l *lineWriter) right(n int) {
 
 // end ends the line.
 func (l *lineWriter) end() {
+	if len(l.runs) > 0 {
+		l.fit()
+	}
 	l.w.WriteByte('\n')
 	l.col, l.space = 0, 0
 }

@@ -8,7 +8,9 @@ import (
 // TextOptions control how the text looks. The zero value suits a log.
 type TextOptions struct {
 	Color bool // use ANSI colours; the text is the same
-	Width int  // columns to fit into where possible; 0 means 100, the minimum is 40
+	// Width is how many columns of a terminal a line may take, at least 40. A line that needs more is broken between
+	// words, and its names are shortened. 0 means 100, where that is possible without breaking lines.
+	Width int
 	// MaxFrames is the number of lines to show of each stack, after recursion is folded: the first and the last
 	// lines. 0 shows all.
 	MaxFrames     int
@@ -17,7 +19,7 @@ type TextOptions struct {
 	Unfolded      bool // show every thread and every frame of a recursion
 	AllLocals     bool // show also local variables that are optimised out, which are else only counted
 	Explain       bool // below each frame, how its caller was found; implies Unfolded
-	// Wide shows values, arguments and names whole, however wide the lines become.
+	// Wide shows values, arguments and names whole, however wide the lines become, and breaks none for Width.
 	Wide  bool
 	Paths PathStyle // how much of the path of a source file to show
 	// Dir is the directory that PathsRelative paths are relative to: absolute, of this machine.

@@ -62,7 +62,11 @@ func (t *textWriter) fit(text string, column int) string {
 	if t.opts.Wide {
 		return text
 	}
-	limit := max(t.width-column, 40)
+	limit := t.width - column
+	if !t.fits {
+		limit = max(limit, 40)
+	}
+	limit = max(limit, 12)
 	if width(text) <= limit {
 		return text
 	}
@@ -89,7 +93,14 @@ func expandTabs(line string) string {
 // maxSourceLine bounds the bytes of a source line that are laid out: generated code has lines of megabytes.
 const maxSourceLine = 4096
 
-// memory writes the memory around the addresses that matter to the crash, sixteen bytes a line.
+// hexWidth is the columns that hexRow takes at most for some bytes.
+func hexWidth(bytes int) int { return 3*bytes + bytes/16 }
+
+// rowWidth is the columns that a line of memory takes, with an address of some digits.
+func rowWidth(digits, bytes int) int { return 2 + digits + 2 + hexWidth(bytes) + 2 + bytes + 1 }
+
+// memory writes the memory around the addresses that matter to the crash, sixteen bytes a line, fewer if the line has to
+// fit into less.
 func (t *textWriter) memory() {
 	for i := range t.r.Memory {
 		m := &t.r.Memory[i]
@@ -110,14 +121,19 @@ func (t *textWriter) memory() {
 		if err != nil {
 			continue
 		}
-		for at := 0; at < len(data); at += 16 {
-			row := data[at:min(at+16, len(data))]
+		digits := len((m.Start + Addr(len(data))).String())
+		per := 16
+		for t.fits && per > 4 && rowWidth(digits, per) > t.width {
+			per /= 2
+		}
+		for at := 0; at < len(data); at += per {
+			row := data[at:min(at+per, len(data))]
 			address := m.Start + Addr(at)
 			mark := "  "
-			if address <= m.Address && m.Address-address < 16 {
+			if address <= m.Address && m.Address-address < Addr(per) {
 				mark = "> "
 			}
-			t.put(plain, mark+fmt.Sprintf("%*s  %-49s |%s|", len((m.Start+Addr(len(data))).String()), address, hexRow(row), printable(row)))
+			t.put(plain, mark+fmt.Sprintf("%*s  %-*s |%s|", digits, address, hexWidth(per), hexRow(row), printable(row)))
 			t.end()
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -142,7 +141,7 @@ var sgr = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
 // checkText checks what holds for every text: no line ends in a space, is too long, or has anything that a
 // terminal obeys.
-func checkText(t *testing.T, text string, color bool, width int) {
+func checkText(t *testing.T, text string, color bool, limit int) {
 	t.Helper()
 	if color {
 		text = sgr.ReplaceAllString(text, "")
@@ -152,7 +151,7 @@ func checkText(t *testing.T, text string, color bool, width int) {
 		if strings.TrimRight(line, " \t") != line {
 			t.Errorf("trailing space: %q", line)
 		}
-		if n := utf8.RuneCountInString(line); n > width {
+		if n := width(line); n > limit {
 			t.Errorf("%d columns: %s", n, line)
 		}
 		if clean(line) != line {

@@ -122,6 +122,7 @@ var outside = map[string][]string{
 	"compress/":                          {"internal/format/decompress", "internal/live/sample"},
 	"net/http":                           {"internal/files/debuginfod"},
 	"github.com/olekukonko/tablewriter":  {"report"},
+	"github.com/mattn/go-runewidth":      {"report"},
 	"github.com/vbauerster/mpb":          {"cmd/corewalk"},
 	"modernc.org/sqlite":                 {"internal/triage/ledger"},
 

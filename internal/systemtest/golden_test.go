@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/mattn/go-runewidth"
 
 	"github.com/corewalk/corewalk"
 	"github.com/corewalk/corewalk/internal/fixture"
@@ -78,6 +79,7 @@ func TestGoldenReports(t *testing.T) {
 				t.Fatal(err)
 			}
 			golden(t, c, "report.txt", text.Bytes())
+			checkWidth(t, r)
 			if !slices.Contains(jsonCases, c.Name) {
 				return
 			}
@@ -87,6 +89,23 @@ func TestGoldenReports(t *testing.T) {
 			}
 			golden(t, c, "report.json", js.Bytes())
 		})
+	}
+}
+
+// checkWidth: no line of the text of a report is wider than it may be.
+func checkWidth(t *testing.T, r *report.Report) {
+	t.Helper()
+	var columns runewidth.Condition
+	for _, opts := range []report.TextOptions{{Width: 60, AllLocals: true, ShowRegisters: true}, {Width: 80, Paths: report.PathsFull}} {
+		var text bytes.Buffer
+		if err := report.WriteText(&text, r, opts); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(text.String()) {
+			if n := columns.StringWidth(strings.TrimSuffix(line, "\n")); n > opts.Width {
+				t.Errorf("%d columns in %d: %s", n, opts.Width, line)
+			}
+		}
 	}
 }
 

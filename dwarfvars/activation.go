@@ -95,8 +95,11 @@ func constant(u *dwarf.Unit, v *dwarf.Value) op.Location {
 		addr, _ := u.Address(v)
 		return op.Location{Kind: op.StackValue, Value: op.Value{Bits: addr}}
 	case dwarf.ClassConstant:
-		if v.Form == dwarf.FormData16 {
+		switch v.Form {
+		case dwarf.FormData16:
 			return op.Location{Kind: op.ImplicitValue, Bytes: v.B}
+		case dwarf.FormSdata, dwarf.FormImplicitConst: // the variable may have more than 8 bytes
+			return op.Location{Kind: op.StackValue, Value: op.Value{Bits: v.U, Type: op.Type{Enc: op.Signed, Size: 8}}}
 		}
 	}
 	return op.Location{Kind: op.StackValue, Value: op.Value{Bits: v.U}}

@@ -244,6 +244,9 @@ func (e *evaluator) BaseType(die uint64) (op.Type, error) {
 	enc := u.Value(u.Off+die, dwarf.AttrEncoding)
 	size := u.Value(u.Off+die, dwarf.AttrByteSize)
 	t, ok := op.BaseType(uint8(enc.U), size.U)
+	if types.Encoding(enc.U) == types.EncFloat && size.U > 8 {
+		return t, op.ErrLongFloat
+	}
 	if !ok {
 		return t, fmt.Errorf("base type at %#x: encoding %d of %d bytes: %w", u.Off+die, enc.U, size.U, op.ErrType)
 	}

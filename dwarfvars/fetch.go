@@ -108,14 +108,28 @@ func (a *Activation) fill(dst []byte, at, n uint64, loc *op.Location, off uint64
 			return h
 		}
 	case op.StackValue:
-		src = a.e.wordBytes(loc.Value.Bits, 8)
-		if t := loc.Value.Type; t.Enc == op.Signed || t.Enc == op.Generic {
-			// Wider objects, such as an __int128 of a small number.
-			src = a.e.widen(src, (off+n+7)/8)
+		// Objects may be wider, such as an __int128 of a small number.
+		bits, above := loc.Value.Bits, byte(0)
+		t := loc.Value.Type
+		if t.Enc == op.Signed {
+			bits = types.Resize(bits, int(t.Size), true)
+			above = byte(int64(bits) >> 63)
+		}
+		src = a.e.wordBytes(bits, 8)
+		switch {
+		case t.Size == 16 && a.r.arch.Big():
+			src = append(a.e.wordBytes(loc.Value.High, 8), src...)
+		case t.Size == 16:
+			src = append(src, a.e.wordBytes(loc.Value.High, 8)...)
+		case t.Enc == op.Signed || t.Enc == op.Generic:
+			src = a.e.widen(src, (off+n+7)/8, above)
 		}
 		off = a.e.lowest(src, off, n)
 	case op.ImplicitValue:
 		src = loc.Bytes
+		if len(src) == x87Size && float && off+n <= 128 {
+			src = a.e.widen(src, (off+n+7)/8, 0) // clang leaves out the padding of a long double
+		}
 	case op.ImplicitPointer:
 		d, err := a.e.info(loc.DIE)
 		h.Err = &unknown.Implicit{}

@@ -158,6 +158,8 @@ func TestConstants(t *testing.T) {
 	integer, wide := base("int", types.EncSigned, 4), base("__int128", types.EncUnsigned, 16)
 	chars := base("char", types.EncSignedChar, 1)
 	text := array(chars, 3)
+	signed, long := base("__int128", types.EncSigned, 16), base("long double", types.EncFloat, 16)
+	one := []byte{0, 0, 0, 0, 0, 0, 0, 0x80, 0xff, 0x3f} // without the padding
 	cases := []struct {
 		typ   *handDIE
 		value any
@@ -172,8 +174,15 @@ func TestConstants(t *testing.T) {
 		{wide, handRaw{dwarf.FormData16, []byte{1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0}}, "18446744073709551617", "constant"},
 		{integer, handRaw{dwarf.FormAddrx, []byte{1}}, fmt.Sprint(handIndexed + 0x10), "computed"},
 		{integer, handRaw{dwarf.FormSdata, []byte{0x7f}}, "-1", "computed"},
+		{wide, handRaw{dwarf.FormSdata, []byte{0x7f}}, "340282366920938463463374607431768211455", "computed"},
+		{signed, handRaw{dwarf.FormSdata, []byte{0x7b}}, "-5", "computed"},
+		{signed, handRaw{dwarf.FormSdata, []byte{5}}, "5", "computed"},
+		{signed, handRaw{dwarf.FormData1, []byte{0xff}}, "255", "computed"},
+		{long, handBlock(one), "1", "constant"},
+		{signed, handBlock(one), "<corrupt location: 10 bytes for 128 bits>", "constant"},
+		{long, handBlock(one[:9]), "<corrupt location: 9 bytes for 128 bits>", "constant"},
 	}
-	list := []*handDIE{integer, wide, chars, text}
+	list := []*handDIE{integer, wide, chars, text, signed, long}
 	for _, c := range cases {
 		list = append(list, local("v", handAttr{dwarf.AttrType, c.typ}, handAttr{dwarf.AttrConstValue, c.value}))
 	}
@@ -183,7 +192,7 @@ func TestConstants(t *testing.T) {
 	a := handActivation(p, p.walk(t), 0, dwarf.DIE{Unit: u, Off: u.Root()})
 	defer a.Close()
 	for i, c := range cases {
-		v := a.variable(list[4+i].in(u))
+		v := a.variable(list[6+i].in(u))
 		if got := a.Read(v, Options{}).String(); got != c.want || a.Where(v) != c.where || a.Expression(v) != "DW_AT_const_value" {
 			t.Errorf("%v: %s, %s, %s; want %s", c.value, got, a.Where(v), a.Expression(v), c.want)
 		}

@@ -1,7 +1,9 @@
 package dwarfvars
 
 import (
+	"bytes"
 	"math"
+	"slices"
 
 	"github.com/corewalk/corewalk/internal/vars/unknown"
 )
@@ -33,7 +35,7 @@ func (e *evaluator) inRegister(reg, off, n uint64, float bool) (src []byte, from
 	case b.left:
 		return src, off, nil
 	case len(src) == x87Size && off+n <= 128: // the padding of a long double
-		src = e.widen(src, (off+n+7)/8)
+		src = e.widen(src, (off+n+7)/8, 0)
 	}
 	return src, e.lowest(src, off, n), nil
 }
@@ -46,16 +48,16 @@ func (e *evaluator) lowest(src []byte, off, n uint64) uint64 {
 	return off
 }
 
-// widen adds zeros to a number with fewer than size bytes.
-func (e *evaluator) widen(b []byte, size uint64) []byte {
+// widen adds bytes above a number with fewer than size bytes: zeros, or those of its sign.
+func (e *evaluator) widen(b []byte, size uint64, with byte) []byte {
 	if uint64(len(b)) >= size {
 		return b
 	}
-	zeros := make([]byte, size-uint64(len(b)), size)
+	above := bytes.Repeat([]byte{with}, int(size)-len(b))
 	if e.r.arch.Big() {
-		return append(zeros, b...)
+		return append(above, b...)
 	}
-	return append(append(make([]byte, 0, size), b...), zeros...)
+	return append(slices.Clone(b), above...)
 }
 
 // wordBytes returns the low-order size bytes of a value as they would be in memory.

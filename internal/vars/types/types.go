@@ -1,6 +1,7 @@
 package types
 
 import (
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -26,6 +27,9 @@ const (
 	EncUTF          Encoding = 0x10
 	EncUCS          Encoding = 0x11
 	EncASCII        Encoding = 0x12
+	// EncComplexInteger is GNU's for complex numbers of integers: DW_ATE_lo_user, which others
+	// use for other types. ComplexInteger tells them apart.
+	EncComplexInteger Encoding = 0x80
 )
 
 // Signed reports whether e is of signed integers.
@@ -275,6 +279,13 @@ func (t *Type) CharName() string {
 func (t *Type) Floats() bool {
 	s := t.Strip()
 	return s.Encoding == EncFloat || s.Encoding == EncComplexFloat || s.Encoding == EncImaginary
+}
+
+// ComplexInteger reports whether t, which is stripped, is a complex number of integers, and
+// whether they are signed.
+func (t *Type) ComplexInteger() (is, signed bool) {
+	part, ok := strings.CutPrefix(t.BareName, "complex")
+	return ok && t.Encoding == EncComplexInteger && t.ByteSize%2 == 0, !strings.HasPrefix(part, " unsigned")
 }
 
 // Constant reports whether t is const-qualified.

@@ -81,6 +81,13 @@ func (b *builder) scalar(o *Object, t *types.Type) *Value {
 		}
 		return b.text(o, floatText(t, raw, b.p.LongDouble, b.p.Arch.Big()))
 	}
+	if isComplex(t) && o.bits == 0 {
+		raw, err := b.p.Bytes(o, 0, o.Size)
+		if err != nil {
+			return Failed(o.Type, err)
+		}
+		return b.text(o, complexIntText(t, raw, b.p.Arch.Big()))
+	}
 	if o.Size > 8 && o.bits == 0 {
 		raw, err := b.p.Bytes(o, 0, o.Size)
 		if err != nil {

@@ -19,6 +19,19 @@ func floatText(t *types.Type, raw []byte, format FloatFormat, bigEndian bool) st
 	return realText(t, raw, format, bigEndian)
 }
 
+// complexIntText returns the text of a complex number of integers.
+func complexIntText(t *types.Type, raw []byte, bigEndian bool) string {
+	half := len(raw) / 2
+	_, signed := t.ComplexInteger()
+	return wideText(raw[:half], signed, bigEndian) + " + " + wideText(raw[half:], signed, bigEndian) + "i"
+}
+
+// isComplex reports whether a stripped type is a complex number of integers.
+func isComplex(t *types.Type) bool {
+	is, _ := t.ComplexInteger()
+	return is
+}
+
 // A FloatFormat is the format of a floating-point number of 16 bytes.
 type FloatFormat uint8
 

@@ -103,6 +103,8 @@ func scalarKind(t *types.Type) Kind {
 		return KindBool
 	case t.Encoding == types.EncFloat || t.Encoding == types.EncComplexFloat || t.Encoding == types.EncImaginary:
 		return KindFloat
+	case isComplex(t):
+		return KindFloat
 	case t.Encoding == types.EncAddress:
 		return KindPointer
 	case t.Encoding.Char():

@@ -221,6 +221,27 @@ func TestFloats(t *testing.T) {
 	if got := floatText(sum, words(4, 0x3f800000, 0x40000000), 0, false); got != "1 + 2i" {
 		t.Error(got)
 	}
+	for _, c := range []struct {
+		name string
+		enc  types.Encoding
+		raw  string
+		want string
+	}{
+		{"complex int", types.EncComplexInteger, "\x01\x00\x00\x00\xfe\xff\xff\xff", "1 + -2i"},
+		{"complex", types.EncComplexInteger, "\xff\x02", "-1 + 2i"},
+		{"complex unsigned char", types.EncComplexInteger, "\xff\x02", "255 + 2i"},
+		{"complex int", types.EncComplexInteger, "\x01\x00\x00", ""},
+		{"complex int", types.EncSigned, "\x01\x00", ""},
+		{"another", types.EncComplexInteger, "\x01\x00", ""},
+	} {
+		typ := baseType(c.name, c.enc, uint64(len(c.raw)))
+		if is := isComplex(typ); is != (c.want != "") || is && complexIntText(typ, []byte(c.raw), false) != c.want {
+			t.Errorf("%s %x: %v, %s; want %s", c.name, c.raw, is, complexIntText(typ, []byte(c.raw), false), c.want)
+		}
+		if is := scalarKind(typ) == KindFloat; is != (c.want != "") {
+			t.Errorf("%s %x: %s", c.name, c.raw, scalarKind(typ))
+		}
+	}
 	if got := floatText(sum, words(3, 0), 0, false); got != "?" {
 		t.Errorf("an odd number of bytes: %s", got)
 	}

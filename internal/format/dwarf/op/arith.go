@@ -32,14 +32,17 @@ func (m *Machine) binary(o Op, a, b Value) (Value, error) {
 	if t.Enc == Float {
 		return floatBinary(o, a, b)
 	}
+	if t.isWide() {
+		return wideBinary(o, a, b)
+	}
 	x, y := a.Bits, b.Bits
 	switch o {
 	case And:
-		return Value{x & y, t}, nil
+		return Value{Bits: x & y, Type: t}, nil
 	case Or:
-		return Value{x | y, t}, nil
+		return Value{Bits: x | y, Type: t}, nil
 	case Xor:
-		return Value{x ^ y, t}, nil
+		return Value{Bits: x ^ y, Type: t}, nil
 	case Plus:
 		return m.integer(x+y, t), nil
 	case Minus:
@@ -57,12 +60,12 @@ func (m *Machine) binary(o Op, a, b Value) (Value, error) {
 		sx, sy := extend(x, m.size(t)), extend(y, m.size(t))
 		return m.integer(uint64(sx/sy), t), nil
 	case o == Div:
-		return Value{x / y, t}, nil
+		return Value{Bits: x / y, Type: t}, nil
 	case t.Enc == Signed:
 		sx, sy := extend(x, m.size(t)), extend(y, m.size(t))
 		return m.integer(uint64(sx%sy), t), nil
 	}
-	return Value{x % y, t}, nil
+	return Value{Bits: x % y, Type: t}, nil
 }
 
 func floatBinary(o Op, a, b Value) (Value, error) {
@@ -86,12 +89,15 @@ func (m *Machine) shift(o Op, a, b Value) (Value, error) {
 	if a.Type.Enc == Float || b.Type.Enc == Float {
 		return Value{}, fmt.Errorf("%v on %v by %v: %w", o, a.Type, b.Type, ErrType)
 	}
+	if a.Type.isWide() || b.Type.isWide() {
+		return Value{}, ErrUnsupportedOp{o}
+	}
 	n := b.Bits
 	switch o {
 	case Shl:
 		return m.integer(a.Bits<<n, a.Type), nil
 	case Shr:
-		return Value{a.Bits >> n, a.Type}, nil
+		return Value{Bits: a.Bits >> n, Type: a.Type}, nil
 	}
 	return m.integer(uint64(m.signed(a)>>n), a.Type), nil
 }
@@ -106,6 +112,9 @@ func (m *Machine) unary(o Op, v Value) (Value, error) {
 			return float(-v.Float64(), v.Type), nil
 		}
 		return Value{}, fmt.Errorf("%v on %v: %w", o, v.Type, ErrType)
+	}
+	if v.Type.isWide() {
+		return wideUnary(o, v)
 	}
 	switch o {
 	case Abs:
@@ -125,6 +134,9 @@ func (m *Machine) compare(o Op, a, b Value) (Value, error) {
 	t, err := m.common(a.Type, b.Type)
 	if err != nil {
 		return Value{}, err
+	}
+	if t.isWide() {
+		return Value{}, ErrUnsupportedOp{o}
 	}
 	var less, equal bool
 	switch t.Enc {

@@ -19,6 +19,8 @@ var (
 	// ErrType: the operator does not support its operands' types, or a type has a size that
 	// does not fit a stack entry.
 	ErrType = errors.New("wrong type in DWARF expression")
+	// ErrLongFloat: the Resolver's base type is a floating-point number of more than 8 bytes, which entries cannot be.
+	ErrLongFloat = errors.New("floating-point number of more than 8 bytes")
 	// ErrNotValue: a value is needed, but the expression gives a location or nothing.
 	ErrNotValue = errors.New("DWARF expression gives no value")
 )

@@ -238,6 +238,10 @@ func (m *Machine) plusUconst(n uint64) error {
 	if v.Type.Enc == Float {
 		return fmt.Errorf("%v: %w", v.Type, ErrType)
 	}
+	if v.Type.isWide() {
+		v, err = wideBinary(Plus, v, Value{Bits: n, Type: v.Type})
+		return m.pushOr(v, err)
+	}
 	return m.push(m.integer(v.Bits+n, v.Type))
 }
 
@@ -249,7 +253,7 @@ func (m *Machine) branch(c *binbuf.Cursor, o Op) error {
 		if err != nil {
 			return err
 		}
-		if v.Bits == 0 {
+		if v.Bits|v.High == 0 {
 			return nil
 		}
 	}

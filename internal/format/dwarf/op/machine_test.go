@@ -87,12 +87,15 @@ type testResolver struct {
 var testTypes = map[uint64]Type{
 	1: {Signed, 1}, 2: {Signed, 2}, 4: {Signed, 4}, 8: {Signed, 8},
 	0x11: {Unsigned, 1}, 0x12: {Unsigned, 2}, 0x14: {Unsigned, 4}, 0x18: {Unsigned, 8},
-	0x24: {Float, 4}, 0x28: {Float, 8},
+	0x24: {Float, 4}, 0x28: {Float, 8}, 0x10: {Signed, 16}, 0x1f: {Unsigned, 16},
 	0x30: {Float, 2}, // not a type
 }
 
 func (r *testResolver) BaseType(die uint64) (Type, error) {
 	t, ok := testTypes[die]
+	if die == 0x2f {
+		return t, ErrLongFloat
+	}
 	if !ok {
 		return Type{}, fmt.Errorf("no DIE: %w", ErrType)
 	}
@@ -223,36 +226,36 @@ func TestTyped(t *testing.T) {
 		expr []byte
 		want Value
 	}{
-		{"int32 wraps", e(i32(math.MaxInt32), i32(1), Plus), Value{0x80000000, Type{Signed, 4}}},
-		{"int32 mod is signed", e(i32(-7), i32(4), Mod), Value{0xfffffffd, Type{Signed, 4}}},
-		{"int32 min / -1", e(i32(math.MinInt32), i32(-1), Div), Value{0x80000000, Type{Signed, 4}}},
-		{"uint8 wraps", e(u8(200), u8(100), Plus), Value{44, Type{Unsigned, 1}}},
-		{"uint8 div is unsigned", e(u8(200), u8(10), Div), Value{20, Type{Unsigned, 1}}},
-		{"uint8 compares unsigned", e(u8(200), u8(100), Gt), Value{1, Type{}}},
-		{"uint8 shra", e(u8(0x80), lit(1), Shra), Value{0xc0, Type{Unsigned, 1}}},
-		{"int32 shr", e(i32(-1), lit(28), Shr), Value{0xf, Type{Signed, 4}}},
-		{"abs of unsigned", e(u8(200), Abs), Value{200, Type{Unsigned, 1}}},
-		{"float64 sum", e(f64(1.5), f64(2), Plus), Value{math.Float64bits(3.5), Type{Float, 8}}},
-		{"float64 div by zero", e(f64(1), f64(0), Div), Value{math.Float64bits(math.Inf(1)), Type{Float, 8}}},
-		{"float64 neg", e(f64(1.5), Neg), Value{math.Float64bits(-1.5), Type{Float, 8}}},
-		{"float64 lt", e(f64(-1), f64(0), Lt), Value{1, Type{}}},
-		{"NaN ne", e(f64(math.NaN()), Dup, Ne), Value{1, Type{}}},
-		{"NaN ge", e(f64(math.NaN()), Dup, Ge), Value{0, Type{}}},
-		{"regval_type", e(RegvalType, 17, 0x28), Value{math.Float64bits(2.5), Type{Float, 8}}},
-		{"regval_type cuts", e(GNURegvalType, 19, 0x12), Value{0x3000, Type{Unsigned, 2}}},
-		{"deref_type", e(breg(7), 8, DerefType, 4, 4), Value{0xfffffff0, Type{Signed, 4}}},
-		{"float to int truncates", e(f64(-2.9), Convert, 4), Value{0xfffffffe, Type{Signed, 4}}},
-		{"float to uint64", e(f64(1<<63), Convert, 0x18), Value{1 << 63, Type{Unsigned, 8}}},
-		{"int to float", e(i32(-2), Convert, 0x28), Value{math.Float64bits(-2), Type{Float, 8}}},
-		{"unsigned to float32", e(u8(200), Convert, 0x24), Value{uint64(math.Float32bits(200)), Type{Float, 4}}},
-		{"float32 to float64", e(ConstType, 0x24, 4, le(uint64(math.Float32bits(0.5)), 4), Convert, 0x28), Value{math.Float64bits(0.5), Type{Float, 8}}},
-		{"sign extension", e(i32(-1), Convert, 8), Value{math.MaxUint64, Type{Signed, 8}}},
-		{"zero extension", e(u8(255), Convert, 8), Value{255, Type{Signed, 8}}},
-		{"to generic", e(i32(-1), GNUConvert, 0), Value{math.MaxUint64, Type{}}},
-		{"reinterpret", e(f64(1), Reinterpret, 0x18), Value{math.Float64bits(1), Type{Unsigned, 8}}},
-		{"reinterpret as generic", e(f64(1), Reinterpret, 0), Value{math.Float64bits(1), Type{}}},
-		{"generic and int64 mix", e(lit(1), ConstType, 8, 8, le(2, 8), Plus), Value{3, Type{Signed, 8}}},
-		{"plus_uconst keeps the type", e(u8(255), PlusUconst, 2), Value{1, Type{Unsigned, 1}}},
+		{"int32 wraps", e(i32(math.MaxInt32), i32(1), Plus), Value{Bits: 0x80000000, Type: Type{Signed, 4}}},
+		{"int32 mod is signed", e(i32(-7), i32(4), Mod), Value{Bits: 0xfffffffd, Type: Type{Signed, 4}}},
+		{"int32 min / -1", e(i32(math.MinInt32), i32(-1), Div), Value{Bits: 0x80000000, Type: Type{Signed, 4}}},
+		{"uint8 wraps", e(u8(200), u8(100), Plus), Value{Bits: 44, Type: Type{Unsigned, 1}}},
+		{"uint8 div is unsigned", e(u8(200), u8(10), Div), Value{Bits: 20, Type: Type{Unsigned, 1}}},
+		{"uint8 compares unsigned", e(u8(200), u8(100), Gt), Value{Bits: 1, Type: Type{}}},
+		{"uint8 shra", e(u8(0x80), lit(1), Shra), Value{Bits: 0xc0, Type: Type{Unsigned, 1}}},
+		{"int32 shr", e(i32(-1), lit(28), Shr), Value{Bits: 0xf, Type: Type{Signed, 4}}},
+		{"abs of unsigned", e(u8(200), Abs), Value{Bits: 200, Type: Type{Unsigned, 1}}},
+		{"float64 sum", e(f64(1.5), f64(2), Plus), Value{Bits: math.Float64bits(3.5), Type: Type{Float, 8}}},
+		{"float64 div by zero", e(f64(1), f64(0), Div), Value{Bits: math.Float64bits(math.Inf(1)), Type: Type{Float, 8}}},
+		{"float64 neg", e(f64(1.5), Neg), Value{Bits: math.Float64bits(-1.5), Type: Type{Float, 8}}},
+		{"float64 lt", e(f64(-1), f64(0), Lt), Value{Bits: 1, Type: Type{}}},
+		{"NaN ne", e(f64(math.NaN()), Dup, Ne), Value{Bits: 1, Type: Type{}}},
+		{"NaN ge", e(f64(math.NaN()), Dup, Ge), Value{Bits: 0, Type: Type{}}},
+		{"regval_type", e(RegvalType, 17, 0x28), Value{Bits: math.Float64bits(2.5), Type: Type{Float, 8}}},
+		{"regval_type cuts", e(GNURegvalType, 19, 0x12), Value{Bits: 0x3000, Type: Type{Unsigned, 2}}},
+		{"deref_type", e(breg(7), 8, DerefType, 4, 4), Value{Bits: 0xfffffff0, Type: Type{Signed, 4}}},
+		{"float to int truncates", e(f64(-2.9), Convert, 4), Value{Bits: 0xfffffffe, Type: Type{Signed, 4}}},
+		{"float to uint64", e(f64(1<<63), Convert, 0x18), Value{Bits: 1 << 63, Type: Type{Unsigned, 8}}},
+		{"int to float", e(i32(-2), Convert, 0x28), Value{Bits: math.Float64bits(-2), Type: Type{Float, 8}}},
+		{"unsigned to float32", e(u8(200), Convert, 0x24), Value{Bits: uint64(math.Float32bits(200)), Type: Type{Float, 4}}},
+		{"float32 to float64", e(ConstType, 0x24, 4, le(uint64(math.Float32bits(0.5)), 4), Convert, 0x28), Value{Bits: math.Float64bits(0.5), Type: Type{Float, 8}}},
+		{"sign extension", e(i32(-1), Convert, 8), Value{Bits: math.MaxUint64, Type: Type{Signed, 8}}},
+		{"zero extension", e(u8(255), Convert, 8), Value{Bits: 255, Type: Type{Signed, 8}}},
+		{"to generic", e(i32(-1), GNUConvert, 0), Value{Bits: math.MaxUint64, Type: Type{}}},
+		{"reinterpret", e(f64(1), Reinterpret, 0x18), Value{Bits: math.Float64bits(1), Type: Type{Unsigned, 8}}},
+		{"reinterpret as generic", e(f64(1), Reinterpret, 0), Value{Bits: math.Float64bits(1), Type: Type{}}},
+		{"generic and int64 mix", e(lit(1), ConstType, 8, 8, le(2, 8), Plus), Value{Bits: 3, Type: Type{Signed, 8}}},
+		{"plus_uconst keeps the type", e(u8(255), PlusUconst, 2), Value{Bits: 1, Type: Type{Unsigned, 1}}},
 	} {
 		var m Machine
 		if v, err := m.EvalValue(env(8), c.expr, false, 0); err != nil || v != c.want {
@@ -441,7 +444,7 @@ func TestBaseType(t *testing.T) {
 		ok   bool
 	}{
 		{0x05, 4, Type{Signed, 4}, true}, {0x08, 1, Type{Unsigned, 1}, true}, {0x02, 1, Type{Unsigned, 1}, true},
-		{0x04, 8, Type{Float, 8}, true}, {0x04, 2, Type{}, false}, {0x04, 16, Type{}, false}, {0x03, 8, Type{}, false}, {0x05, 3, Type{}, false},
+		{0x04, 8, Type{Float, 8}, true}, {0x04, 2, Type{}, false}, {0x04, 16, Type{}, false}, {0x05, 16, Type{Signed, 16}, true}, {0x07, 16, Type{Unsigned, 16}, true}, {0x05, 32, Type{}, false}, {0x03, 8, Type{}, false}, {0x05, 3, Type{}, false},
 	} {
 		got, ok := BaseType(c.ate, c.size)
 		if ok != c.ok || ok && got != c.want {

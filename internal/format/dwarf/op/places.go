@@ -37,7 +37,7 @@ func (m *Machine) deref(c *binbuf.Cursor, o Op) error {
 	case DerefType, XderefType:
 		size = int(c.U8())
 		var err error
-		if t, err = m.baseType(c.ULEB()); err != nil {
+		if t, err = m.baseType(c.ULEB(), o); err != nil {
 			return err
 		}
 	}
@@ -57,7 +57,7 @@ func (m *Machine) deref(c *binbuf.Cursor, o Op) error {
 			return ErrUnsupportedOp{o}
 		}
 	}
-	if v.Type.Enc == Float {
+	if v.Type.Enc == Float || v.Type.isWide() {
 		return fmt.Errorf("%v as an address: %w", v.Type, ErrType)
 	}
 	if size != m.size(t) && t.Enc != Generic {

@@ -1,17 +1,21 @@
 package op
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/corewalk/corewalk/internal/format/binbuf"
 )
 
-// baseType resolves the base type at a DIE.
-func (m *Machine) baseType(die uint64) (Type, error) {
+// baseType resolves the base type at a DIE, for the operator o.
+func (m *Machine) baseType(die uint64, o Op) (Type, error) {
 	if m.env.Resolver == nil {
 		return Type{}, fmt.Errorf("base type %#x: no debug information to look it up in: %w", die, ErrType)
 	}
 	t, err := m.env.Resolver.BaseType(die)
+	if errors.Is(err, ErrLongFloat) {
+		return Type{}, ErrUnsupportedOp{o}
+	}
 	if err != nil {
 		return Type{}, fmt.Errorf("base type %#x: %w", die, err)
 	}
@@ -37,9 +41,12 @@ func (m *Machine) typed(c *binbuf.Cursor, o Op) error {
 	if m.env.Resolver == nil {
 		return ErrUnsupportedOp{o}
 	}
-	t, err := m.baseType(die)
+	t, err := m.baseType(die, o)
 	if err != nil {
 		return err
+	}
+	if t.isWide() {
+		return ErrUnsupportedOp{o}
 	}
 	if o == RegvalType {
 		v, err := m.register(regNum)
@@ -55,7 +62,7 @@ func (m *Machine) typed(c *binbuf.Cursor, o Op) error {
 	if len(b) != m.size(t) {
 		return fmt.Errorf("cannot use %d bytes as %v: %w", len(b), t, ErrType)
 	}
-	return m.push(Value{assemble(b, m.env.Big), t})
+	return m.push(Value{Bits: assemble(b, m.env.Big), Type: t})
 }
 
 // retype applies Convert and Reinterpret; DIE 0 is the generic type.
@@ -69,7 +76,7 @@ func (m *Machine) retype(o Op, die uint64, c *binbuf.Cursor) error {
 			return ErrUnsupportedOp{o}
 		}
 		var err error
-		if t, err = m.baseType(die); err != nil {
+		if t, err = m.baseType(die, o); err != nil {
 			return err
 		}
 	}
@@ -78,10 +85,11 @@ func (m *Machine) retype(o Op, die uint64, c *binbuf.Cursor) error {
 		return err
 	}
 	if o == Convert {
-		return m.push(m.convert(v, t))
+		v, err = m.convert(v, t)
+		return m.pushOr(v, err)
 	}
 	if m.size(v.Type) != m.size(t) {
 		return fmt.Errorf("cannot reinterpret %v as %v: %w", v.Type, t, ErrType)
 	}
-	return m.push(Value{v.Bits, t})
+	return m.push(Value{Bits: v.Bits, High: v.High, Type: t})
 }

@@ -14,6 +14,7 @@ make_cxx-uncaught() { cxx_case uncaught -O1 -fno-inline -g; }
 make_cxx-destructor() { cxx_case destructor -O1 -fno-inline -g; }
 make_cxx-virtual() { cxx_case virtual -O0 -g; }
 make_cxx-sort() { cxx_case sorting -O2 -g; }
+make_cxx-closure() { cxx_case closure -O2 -g; }
 
 # rust NAME: leaves out the standard library's debug information, which is large. (Its
 # paths are remapped already.)

@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/corewalk/corewalk/internal/code/disasm"
@@ -395,12 +396,41 @@ func (t *tracer) read(w *witness, v *provenance.Value, value uint64) {
 		return // the variable is told, and lies in memory
 	}
 	if n.text == "" {
+		s.Name = t.asPassed(w, v)
+	}
+	if s.Name == "" {
 		if w.vars != nil && v.Base == arch.NoReg {
 			return
 		}
 		s.Name = w.operandText(v.Base, v.Index, v.Scale, v.K)
 	}
 	t.add(s)
+}
+
+// asPassed names memory that an argument without a name points to, as the caller would: compilers split the closure
+// of a lambda into arguments of their own, and only the caller still has the closure. It returns "" if the caller has
+// no name for it either.
+func (t *tracer) asPassed(w *witness, v *provenance.Value) string {
+	if v.Base == arch.NoReg || v.Index != arch.NoReg {
+		return ""
+	}
+	from := w.code.Before(v.At, provenance.Reg(v.Base))
+	if from.Kind != provenance.Entry || !slices.Contains(w.abi.Args, from.Reg) || w.number >= maxBlameFrames {
+		return ""
+	}
+	caller := t.witness(w.number+1, nil)
+	if caller == nil || caller.state.PC == caller.frame.RA() {
+		return ""
+	}
+	if call, ok := caller.code.Inst(caller.state.PC); !ok || !t.calls(&call, w) {
+		return ""
+	}
+	n := caller.name(caller.code.Before(caller.state.PC, provenance.Reg(from.Reg)), caller.state.PC, from.Reg, 0)
+	if n.typ == nil {
+		return ""
+	}
+	text, _, _ := n.typ.Follow(n.text, v.K, uint64(v.Size))
+	return text
 }
 
 // literal reports whether a value is a constant that is stored next to the code that loads it. Compilers do so

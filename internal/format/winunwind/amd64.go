@@ -40,6 +40,7 @@ type unwindInfo struct {
 	frameOff       uint64   // offset in bytes of the frame register from the stack pointer
 	codes          []byte   // two bytes each, without those of epilogues
 	epilogs        []byte
+	v3             fragment // instead of codes and epilogs
 	parent         Function // if chained
 }
 
@@ -60,17 +61,23 @@ func (t *Table) info(fn Function) (unwindInfo, error) {
 		return unwindInfo{}, fmt.Errorf("UNWIND_INFO at RVA %#x: %w", fn.Data, ErrTruncated)
 	}
 	u := unwindInfo{version: b[0] & 7, flags: b[0] >> 3, prolog: uint32(b[1]), frame: arch.NoReg, frameOff: uint64(b[3]>>4) * 16}
-	if u.version != 1 && u.version != 2 {
-		return u, fmt.Errorf("UNWIND_INFO of version %d at RVA %#x, want 1 or 2: %w", u.version, fn.Data, ErrUnsupported)
-	}
-	if n := b[3] & 15; n != 0 {
-		u.frame = amd64Regs[n]
+	if u.version < 1 || u.version > 3 {
+		return u, fmt.Errorf("UNWIND_INFO of version %d at RVA %#x, want 1, 2 or 3: %w", u.version, fn.Data, ErrUnsupported)
 	}
 	n := 2 * int(b[2])
 	if len(b) < 4+n {
 		return u, fmt.Errorf("%d unwind codes at RVA %#x: %w", b[2], fn.Data, ErrTruncated)
 	}
-	u.codes = b[4 : 4+n]
+	if u.version == 3 {
+		if err := u.fragment(b[3], b[4:4+n]); err != nil {
+			return u, fmt.Errorf("UNWIND_INFO of version 3 at RVA %#x: %w", fn.Data, err)
+		}
+	} else {
+		u.codes = b[4 : 4+n]
+		if n := b[3] & 15; n != 0 {
+			u.frame = amd64Regs[n]
+		}
+	}
 	if u.flags&flagChained != 0 {
 		if b = b[min(len(b), 4+(n+3)&^3):]; len(b) < entryAMD64 {
 			return u, fmt.Errorf("chained entry after RVA %#x: %w", fn.Data, ErrTruncated)
@@ -96,15 +103,29 @@ func (s *stepper) stepAMD64(fn Function, found bool) error {
 		return err
 	}
 	off := s.rva - fn.Begin
-	if s.exact && off >= u.prolog {
+	undone := false
+	switch {
+	case u.version == 3:
+		found, toParent, err := s.epilogueV3(fn, &u)
+		if err != nil || s.done {
+			return err
+		}
+		if found && !toParent {
+			return s.popReturn()
+		}
+		undone = found
+	case s.exact && off >= u.prolog:
 		if done, err := s.epilogue(fn, &u); done || err != nil {
 			return err
 		}
 	}
 	for hops := 0; ; hops++ {
-		if err := s.undo(&u, off, hops > 0); err != nil || s.done {
-			return err
+		if !undone {
+			if err := s.undo(&u, off, hops > 0); err != nil || s.done {
+				return err
+			}
 		}
+		undone = false
 		if u.flags&flagChained == 0 {
 			return s.popReturn()
 		}
@@ -129,6 +150,9 @@ func (s *stepper) popReturn() error {
 // the code; for a parent, all of it. This applies to every frame, not only the youngest:
 // prologues of large frames call __chkstk before they allocate.
 func (s *stepper) undo(u *unwindInfo, off uint32, whole bool) error {
+	if u.version == 3 {
+		return s.undoV3(u, off, whole)
+	}
 	base, err := s.frameBase(u, off, whole)
 	if err != nil {
 		return err

@@ -1,5 +1,5 @@
 // Package winunwind finds the callers of frames with the unwind tables of Windows: .pdata
-// and .xdata of x64 (UNWIND_INFO versions 1 and 2) and of arm64 (packed and full).
+// and .xdata of x64 (UNWIND_INFO versions 1 to 3) and of arm64 (packed and full).
 //
 // The formats are specified by Microsoft's "x64 exception handling"
 // (https://learn.microsoft.com/cpp/build/exception-handling-x64) and "ARM64 exception

@@ -118,6 +118,7 @@ func TestCallers(t *testing.T) {
 	}
 	declCallee, declLinked, declOther := decl("callee", external), decl("x", handAttr{dwarf.AttrLinkageName, "_linked"}), decl("linked", handAttr{dwarf.AttrLinkageName, "_other"})
 	declPlain, declMore, declAlias := decl("linked", external), decl("callee", external, handAttr{dwarf.AttrLinkageName, "_callee"}), decl("y", external, handAttr{dwarf.AttrLinkageName, "_alias"})
+	declElsewhere := decl("z", external, handAttr{dwarf.AttrLinkageName, "_one"})
 	declHidden, declInternal := decl("hidden", external), decl("callee")
 	main := function("main", 0x1000, 0x1800).with(
 		callTo(0x1010, origin(callee), lit(5)),
@@ -158,9 +159,10 @@ func TestCallers(t *testing.T) {
 		callTo(0x1220, far(declMore), lit(4)),
 		callTo(0x1230, far(declAlias), lit(4)),
 		callTo(0x1240, origin(again), lit(4)),
+		callTo(0x1250, far(declElsewhere), lit(4)),
 	)
 	p := newProgram(t, []*handDIE{spans(0x1000, 0x5000), callee, linked, abstract, copied, declaredHere, method, static, jumps, hands, twice, based, popped, twoDeep, again, around, unrelated, main},
-		[]*handDIE{declCallee, declLinked, declOther, declHidden, declInternal, declPlain, declMore, declAlias})
+		[]*handDIE{declCallee, declLinked, declOther, declHidden, declInternal, declPlain, declMore, declAlias, declElsewhere})
 	const another = "the caller called another function, which left by a tail call"
 	for _, c := range []struct {
 		pc, ra uint64
@@ -208,7 +210,8 @@ func TestCallers(t *testing.T) {
 		{0x2010, 0x1200, ops(rdi), another},
 		{0x2210, 0x1210, ops(rdi), another},
 		{0x2010, 0x1220, ops(rdi), another},
-		{0x2210, 0x1230, ops(rdi), another},
+		{0x2210, 0x1230, ops(rdi), "4"}, // _alias is another name of _linked
+		{0x2210, 0x1250, ops(rdi), another},
 		{0x2010, 0x9010, ops(rdi), "no debugging information for the caller"},
 		{0x2010, 0x1010, ops(op.Breg0 + 5), "it was not in a register"},
 	} {

@@ -349,7 +349,8 @@ func (e *evaluator) calledBy(site *dwarf.CallSite, target arch.Address) bool {
 }
 
 // sameFunction reports whether the entry that a call site refers to is fn: its own entry, the
-// abstract instance of it, or a declaration of the same external name.
+// abstract instance of it, or a declaration of the same external name. A function may have
+// several names: __libc_free is also free.
 func sameFunction(fn *Function, origin dwarf.DIE) bool {
 	d := fn.fn.DIE
 	for range maxOrigins {
@@ -366,10 +367,19 @@ func sameFunction(fn *Function, origin dwarf.DIE) bool {
 	if to.Origin == d {
 		return true
 	}
-	if fn.LinkageName != "" || to.LinkageName != "" {
-		return fn.LinkageName == to.LinkageName
+	name := to.LinkageName
+	switch {
+	case fn.LinkageName != "" && fn.LinkageName == name:
+		return true
+	case name != "":
+	case !to.External:
+		return false
+	case to.Name == fn.Name && fn.LinkageName == "" && fn.fn.DIE.FuncInfo().External:
+		return true
+	default:
+		name = to.Name
 	}
-	return to.External && to.Name == fn.Name && fn.fn.DIE.FuncInfo().External
+	return fn.im.NamedAt(name, fn.fn.Entry)
 }
 
 func specificationOf(d dwarf.DIE) dwarf.DIE {

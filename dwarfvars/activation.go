@@ -57,12 +57,18 @@ func (a *Activation) Close() {
 	activations.Put(a)
 }
 
-// Frame returns the physical frame.
+// Frame returns the physical frame; of a function that left by a tail call, the one that it returns
+// to.
 func (a *Activation) Frame() *unwind.Frame { return a.frames[a.index] }
 
 // Live returns the variables that are in scope in the frame: those of the innermost inlined
 // call first, those of the function itself last.
-func (a *Activation) Live() []*Scope { return a.LiveScopes(a.Frame().LookupAddr()) }
+func (a *Activation) Live() []*Scope {
+	if a.e.virtual {
+		return a.LiveScopes(a.e.pc + a.bias)
+	}
+	return a.LiveScopes(a.Frame().LookupAddr())
+}
 
 // locate returns the location of a variable. It is valid until the next evaluation.
 func (a *Activation) locate(v *LocalVar) (op.Location, error) {

@@ -13,6 +13,7 @@ import (
 	"github.com/corewalk/corewalk/internal/format/elffile"
 	"github.com/corewalk/corewalk/internal/vars/types"
 	"github.com/corewalk/corewalk/internal/vars/unknown"
+	"github.com/corewalk/corewalk/internal/vars/where"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -544,8 +545,7 @@ func TestTailsAcrossFiles(t *testing.T) {
 	add(biasB, map[string]uint64{"callee": 0x2000}, callee, jumps(callee, 0x3000))
 	add(biasC, map[string]uint64{"jumps": 0x3000}, there, jumps(there, 0x3000))
 	p.regs.Set(p.arch.PC, biasB+0x2010)
-	const another = "the caller called another function, which left by a tail call"
-	for ret, want := range map[uint64]string{0x1010: "8", 0x1020: "8", 0x1030: another} {
+	for ret, want := range map[uint64]string{0x1010: "8", 0x1020: "8", 0x1030: "8"} {
 		r := New(p, files)
 		a, err := r.At(p.walkBy(t, func(_, out *unwind.Frame) { out.SetRA(biasA + ret) }), 0)
 		if err != nil {
@@ -563,6 +563,49 @@ func TestTailsAcrossFiles(t *testing.T) {
 		by, _ := a.e.calledFrom()
 		if want == "8" && by.fn.Name != "jumps" {
 			t.Errorf("%#x: called from %s", ret, by.fn.Name)
+		}
+		a.Close()
+	}
+}
+
+// TestCalledWithoutDWARF: the caller has no debugging information, but somebody knows what it called.
+func TestCalledWithoutDWARF(t *testing.T) {
+	const rdi = op.Reg0 + 5
+	callee := function("callee", 0x2000, 0x2100)
+	site := callTo(0x3050, handAttr{dwarf.AttrCallOrigin, callee}, passes(ops(rdi), ops(op.Lit0+8)))
+	site.attrs = append(site.attrs, handAttr{dwarf.AttrCallTailCall, true})
+	left := function("left", 0x3000, 0x3100, handAttr{dwarf.AttrCallAllCalls, true}).with(site)
+	other := function("other", 0x4000, 0x4100, handAttr{dwarf.AttrCallAllCalls, true})
+	p := newProgram(t, []*handDIE{spans(0x2000, 0x5000), callee, left, other})
+	for _, c := range []struct {
+		target uint64
+		want   string
+	}{
+		{0, "no debugging information for the caller"},
+		{0x3000, "8 left"},
+		{0x2000, "no debugging information for the caller"}, // nobody left
+		{0x4000, "the caller called another function, which left by a tail call"},
+	} {
+		r, frames := p.at(t, 0x2010, 0x1010)
+		if c.target != 0 {
+			where.ProcessOf(r).Called(frames[0], handBias+c.target)
+		}
+		a, err := r.At(frames, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := a.e.entryValue(ops(rdi))
+		got := fmt.Sprint(v.Bits)
+		var entry *unknown.Entry
+		if errors.As(err, &entry) {
+			got = entry.Why
+		}
+		for _, b := range a.Left() {
+			got += " " + b.Name
+			b.Close()
+		}
+		if got != c.want {
+			t.Errorf("%#x: %s, want %s", c.target, got, c.want)
 		}
 		a.Close()
 	}

@@ -260,52 +260,59 @@ func (e *evaluator) callSite() (*caller, error) {
 		return nil, &unknown.Entry{Why: "a tail call may have entered the function again"}
 	}
 	fn, site, err := e.callOf(f)
-	if err != nil {
+	target := e.r.calledAt(e.frame())
+	if err != nil && target == 0 {
 		return nil, err
 	}
-	in, err := e.nest()
-	if err != nil {
-		return nil, &unknown.Entry{Why: tooFar}
+	if err == nil {
+		in, err := e.nest()
+		if err != nil {
+			return nil, &unknown.Entry{Why: tooFar}
+		}
+		by := &caller{fn: fn, index: index, pc: f.LookupAddr() - fn.bias, site: site.DIE}
+		in.enter(by)
+		if to := in.target(&site); to != 0 || site.Origin.Valid() {
+			target = to
+		}
+		if e.calledBy(&site, target) {
+			return by, nil
+		}
 	}
-	by := &caller{fn: fn, index: index, pc: f.LookupAddr() - fn.bias, site: site.DIE}
-	in.enter(by)
-	target := in.target(&site)
-	if e.calledBy(&site, target) {
-		return by, nil
+	if err != nil && target == e.fn.fn.Entry+e.fn.bias {
+		return nil, err // it was called directly, but the caller does not describe that
 	}
-	chain, err := e.tailCalls(fn, f.RA(), target)
+	chain, via, err := e.tailCalls(fn, f.RA(), target)
 	if err != nil || !chain.Complete || len(chain.Calls) == 0 {
 		return nil, &unknown.Entry{Why: "the caller called another function, which left by a tail call"}
 	}
-	if chain.Image == e.fn.im {
-		fn = e.fn
-	}
-	return e.r.lastLeft(fn, chain.Calls, index)
+	return e.r.lastLeft(via, chain.Calls, index)
 }
 
-// tailCalls finds the functions that were left by tail calls between a call in fn and e's
-// function.
-func (e *evaluator) tailCalls(fn *Function, ret, target arch.Address) (image.TailChain, error) {
-	key := tailKey{ret, e.fn}
-	if v, ok := e.r.tails.Load(key); ok {
-		known := v.(tailAnswer)
-		return known.TailChain, known.err
-	}
-	var a tailAnswer
+// tailCalls finds the functions that were left by tail calls between a call and e's function.
+// The call is in fn and returns to ret, or is of target if that is not 0. via is a function in the
+// library of the chain.
+func (e *evaluator) tailCalls(fn *Function, ret, target arch.Address) (chain image.TailChain, via *Function, err error) {
 	pc := e.fn.fn.Entry
-	if target == 0 {
-		a.TailChain, a.err = image.TailCalls(fn.im, ret-fn.bias, e.fn.im, pc)
-	} else if to, err := e.r.functionAt(target); err != nil {
-		return a.TailChain, err
-	} else {
-		a.TailChain, a.err = image.TailCallsAt(to.im, target-to.bias, e.fn.im, pc)
-		if a.err == nil && a.Image != fn.im && a.Image != e.fn.im {
-			a.err = dwarf.ErrNotFound
+	if target != 0 {
+		if fn, err = e.r.functionAt(target); err == nil {
+			chain, err = image.TailCallsAt(fn.im, target-fn.bias, e.fn.im, pc)
 		}
-		return a.TailChain, a.err // not kept: next time the target may differ
+	} else {
+		key := tailKey{ret, e.fn}
+		v, ok := e.r.tails.Load(key)
+		if !ok {
+			var a tailAnswer
+			a.TailChain, a.err = image.TailCalls(fn.im, ret-fn.bias, e.fn.im, pc)
+			v = a
+			e.r.tails.Store(key, v)
+		}
+		a := v.(tailAnswer)
+		chain, err = a.TailChain, a.err
 	}
-	e.r.tails.Store(key, a)
-	return a.TailChain, a.err
+	if chain.Image == e.fn.im {
+		return chain, e.fn, err
+	}
+	return chain, fn, err
 }
 
 // tailsBack reports whether tail calls of fn may lead back to it.

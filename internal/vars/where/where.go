@@ -44,6 +44,9 @@ type Process interface {
 	// Bounds tells where the function, or the part of one, begins and ends that holds an
 	// address of code, by call frame information.
 	Bounds(addr arch.Address) (low, high arch.Address, ok bool)
+	// Called tells which address the call was of that led to a frame, where the caller's
+	// registers and code say so. Only what is asked afterwards makes use of it.
+	Called(callee *unwind.Frame, target arch.Address)
 	// ReturnsNothing reports whether the function at an address of code is known to have
 	// no result.
 	ReturnsNothing(addr arch.Address) bool

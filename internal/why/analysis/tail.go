@@ -1,7 +1,11 @@
 package analysis
 
 import (
+	"slices"
+
 	"github.com/corewalk/corewalk/internal/code/disasm"
+	"github.com/corewalk/corewalk/internal/vars/where"
+	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/unwind"
 )
 
@@ -15,8 +19,33 @@ func (in *inspection) tailCalls(frames []*unwind.Frame, number int) []unwind.Cal
 	if !ok || number == 0 || frames[number].NonCall() || frames[number-1].IsTrampoline() {
 		return nil
 	}
-	callee := frames[number-1].LookupAddr()
-	return lookup.LookupTailCalls(frames[number].RA(), in.called(frames, number), callee, nil)
+	callee, target := frames[number-1], in.called(frames, number)
+	if target != 0 && in.Variables != nil {
+		where.ProcessOf(in.Variables).Called(callee, target)
+	}
+	return lookup.LookupTailCalls(frames[number].RA(), target, callee.LookupAddr(), nil)
+}
+
+// leftArguments adds the arguments to the entries of the functions that left by tail calls before the callee of
+// a frame was entered.
+func (in *inspection) leftArguments(entries []report.Frame, frames []*unwind.Frame, callee int) {
+	a, err := in.Variables.At(frames, callee)
+	if err != nil {
+		return
+	}
+	defer a.Close()
+	left := a.Left()
+	for _, b := range left {
+		defer b.Close()
+	}
+	for _, b := range left {
+		n := slices.IndexFunc(entries, func(e report.Frame) bool { return e.Tail }) + 1
+		if n == 0 || uint64(entries[n-1].Entry) != b.Low {
+			return // the report knows of other calls
+		}
+		in.read(entries[:n], b, false)
+		entries = entries[n:]
+	}
 }
 
 // maxCalled limits how many calls through values are traced back, in all threads. Each takes as long as the

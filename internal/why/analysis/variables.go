@@ -71,17 +71,27 @@ func (in *inspection) variables(entries []report.Frame, frames []*unwind.Frame, 
 	if frames[physical].IsTrampoline() {
 		return
 	}
+	// Functions that left by tail calls come first.
+	own := len(entries) - 1
+	for own > 0 && !entries[own-1].Tail {
+		own--
+	}
+	if own > 0 {
+		in.leftArguments(entries[:own], frames, physical-1)
+	}
 	a, err := in.Variables.At(frames, physical)
 	if err != nil {
 		return // no debugging information
 	}
 	defer a.Close()
-	locals := mayLocals && in.wantLocals(a, &entries[len(entries)-1])
+	entries = entries[own:]
+	in.read(entries, a, mayLocals && in.wantLocals(a, &entries[len(entries)-1]))
+}
+
+// read adds the arguments, and local variables if wanted, to the entries of one activation: those of the calls
+// inlined into it, then its own.
+func (in *inspection) read(entries []report.Frame, a *dwarfvars.Activation, locals bool) {
 	scopes := a.Live()
-	// Functions that left by tail calls come first and have no variables.
-	for len(entries) > 0 && entries[0].Tail {
-		entries = entries[1:]
-	}
 	if in.opts.NoInlines || len(entries) != len(scopes) {
 		entries, scopes = entries[len(entries)-1:], scopes[len(scopes)-1:]
 	}

@@ -49,6 +49,8 @@ func TestOverwrittenObjects(t *testing.T) {
 		"amd64-cxx-errors":     {"main"},
 		"amd64-glib":           {"main"},
 		"amd64-glib-described": {"main"},
+		"amd64-qt5":            {"main"},
+		"amd64-qt6":            {"main"},
 		"amd64-vars-rust-O0":   {"library"},
 		"amd64-vars-go-O0":     {"main.library"},
 		"amd64-msvc-O0-vars":   {"containers"},

@@ -29,6 +29,8 @@ func TestRenamedMembers(t *testing.T) {
 		"amd64-boost":          {"main", "m_holder m_size m_start m_capacity storage m_flat_tree m_data m_seq members_ m_repr s_aligner h is_short length data m_initialized m_storage ptr_ which_ storage_ ix_ st1_ px pn pi_ use_count_ weak_count_ m_buff m_end m_first m_bits m_num_bits elems table_ size_ bucket_count_ buckets_ ptr_bucket"},
 		"amd64-absl":           {"main", "storage_ metadata_ value data_ inlined inlined_data allocated allocated_data allocated_capacity size_alloc_ ptr_ len_ length_ engaged_ index_ state_ rep_ status_ contents_ as_chars_ as_tree_ rep length tag storage ctrl_ slots_ size_ capacity_ tree_ root_ _M_string_length _M_local_buf _M_allocated_capacity"},
 		"amd64-glib-described": {"main", "nnodes noccupied hashes hash_func have_big_keys have_big_values next prev allocated_len pdata message"},
+		"amd64-qt5":            {"main", "size alloc offset begin end array header left mostLeftNode numBuckets buckets next key value strongref weakref _q_value q_hash mds jd ucs is_shared type"},
+		"amd64-qt6":            {"main", "size ptr spans numBuckets offsets entries key value strongref weakref _q_value q_hash mds jd ucs is_shared packedType"},
 		"amd64-cxx-errors":     {"main", "_M_value _M_cat"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -83,6 +83,19 @@ glib() {
 }
 
 make_glib() { glib; }
+
+# qt VERSION: containers of Qt. The libraries are not shipped.
+qt() {
+	need pkg-config clang++-19 || return $?
+	pkg-config --exists "Qt$1Core" || { say "skip $case: qt$1-base-dev (qtbase5-dev) is not installed"; return $skipped; }
+	# shellcheck disable=SC2046
+	compile clang++-19 -fdebug-compilation-dir=/src -mllvm -dwarf-linkage-names=Abstract -std=c++17 -fPIC -O0 -g -w \
+		qt.cpp qt_strangers.cpp $(pkg-config --cflags --libs "Qt$1Core") -o qt &&
+		objcopy -w --strip-symbol='_Z*' -R .debug_aranges "$dir/qt" && run qt && ship qt && finish qt
+}
+
+make_qt5() { qt 5; }
+make_qt6() { qt 6; }
 make_glib-described() { glib -DPRIVATE; }
 
 make_vars-cxx-O0() { vars_cxx cxx -O0 -g -w; }

@@ -18,7 +18,7 @@ func libraryPrinter(name string) printer {
 	case "absl":
 		return abslClass(class)
 	}
-	return nil
+	return qtClass(name)
 }
 
 // plainName returns the full name of a class without its template arguments, and without the

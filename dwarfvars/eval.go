@@ -32,7 +32,10 @@ type setting struct {
 	index  int
 	pc     uint64      // the frame's lookup address in the file
 	unit   *dwarf.Unit // of the expression that is being evaluated
-	object uint64      // for DW_OP_push_object_address
+	// object is the address of the object that an expression of its type is evaluated for, if inObject: the one of
+	// DW_OP_push_object_address. Where a variable itself is, there is no object yet.
+	object   uint64
+	inObject bool
 	// virtual says that the function was left by a tail call. Of its registers only those that
 	// calls preserve are still known. left are the functions that were left before it in the same
 	// way. See entry.go.
@@ -107,7 +110,10 @@ func (e *evaluator) location(u *dwarf.Unit, expr []byte) (op.Location, error) {
 	if err := e.charge(); err != nil {
 		return op.Location{}, err
 	}
+	inObject := e.inObject
+	e.inObject = false
 	loc, err := e.m.Eval(e.env(), expr)
+	e.inObject = inObject
 	if err != nil {
 		return op.Location{}, unknown.Reason(err)
 	}
@@ -177,6 +183,9 @@ func (e *evaluator) Value(o op.Op, arg uint64, block []byte) (op.Value, error) {
 		v, err := e.cfa()
 		return op.Value{Bits: v}, err
 	case op.PushObjectAddress:
+		if !e.inObject {
+			return op.Value{}, op.ErrUnsupportedOp{Op: o}
+		}
 		return op.Value{Bits: e.object}, nil
 	case op.FormTLSAddress:
 		v, err := e.r.tlsAddress(e.frame().Thread(), e.fn.Library, e.fn.im, arg)

@@ -252,6 +252,54 @@ func TestDescribedArrays(t *testing.T) {
 	}
 }
 
+// TestNoObjectYet: where a variable is does not depend on an object, not even on the one that was read before.
+func TestNoObjectYet(t *testing.T) {
+	integer := base("int", types.EncSigned, 4)
+	array := die(dwarf.TagArrayType, handAttr{dwarf.AttrType, integer}).with(
+		die(dwarf.TagSubrangeType, handAttr{dwarf.AttrCount, ops(op.PushObjectAddress, op.Deref)}))
+	before, v := located(local("before"), integer, ops(op.Breg0+7, 0)), located(local("v"), integer, ops(op.PushObjectAddress))
+	gone := located(local("gone"), array, ops(op.Lit0, op.OpStackValue))
+	u := unit(t, binary.LittleEndian, 8, dwarf.LangC99, integer, array, before, v, gone)
+	p := newHand(arch.AMD64, 64)
+	p.put(handBase, 4, 5)
+	a := handActivation(p, p.walk(t), 0, dwarf.DIE{Unit: u, Off: u.Root()})
+	defer a.Close()
+	for _, c := range []struct {
+		d    *handDIE
+		want string
+	}{{before, "5"}, {v, "DW_OP_push_object_address is not supported"}, {before, "5"}, {gone, "DW_OP_push_object_address is not supported"}} {
+		got := a.Read(a.variable(c.d.in(u)), Options{})
+		if text := got.String(); text != c.want && !strings.Contains(fmt.Sprint(got.Err()), c.want) {
+			t.Errorf("%#x: %s, %v; want %s", c.d.off, text, got.Err(), c.want)
+		}
+	}
+}
+
+// TestOldString: a string without a length is one of the ABI before C++11 only if the pointer is all of it.
+func TestOldString(t *testing.T) {
+	char := base("char", types.EncSignedChar, 1)
+	pointer := die(dwarf.TagPointerType, handAttr{dwarf.AttrType, char}, handAttr{dwarf.AttrByteSize, 8})
+	for size, want := range map[int]string{8: `"hello"`, 32: "{_M_dataplus = {_M_p = "} {
+		hider := named(dwarf.TagStructureType, "_Alloc_hider", handAttr{dwarf.AttrByteSize, 8}).with(
+			named(dwarf.TagMember, "_M_p", handAttr{dwarf.AttrType, pointer}, handAttr{dwarf.AttrDataMemberLoc, 0}))
+		class := named(dwarf.TagClassType, "basic_string<char, std::char_traits<char>, std::allocator<char> >", handAttr{dwarf.AttrByteSize, size}).with(
+			named(dwarf.TagMember, "_M_dataplus", handAttr{dwarf.AttrType, hider}, handAttr{dwarf.AttrDataMemberLoc, 0}))
+		v := located(local("v"), class, ops(op.Breg0+7, 0))
+		u := unit(t, binary.LittleEndian, 8, dwarf.LangCPlus14, char, pointer, named(dwarf.TagNamespace, "std").with(hider, class), v)
+		p := newHand(arch.AMD64, 128)
+		p.put(handBase, 8, handBase+64)
+		p.put(handBase+40, 8, 5)
+		for i, c := range "hello" {
+			p.put(handBase+64+uint64(i), 1, uint64(c))
+		}
+		a := handActivation(p, p.walk(t), 0, dwarf.DIE{Unit: u, Off: u.Root()})
+		if got := a.Read(a.variable(v.in(u)), Options{}).String(); !strings.HasPrefix(got, want) {
+			t.Errorf("%d bytes: %s, want %s", size, got, want)
+		}
+		a.Close()
+	}
+}
+
 // TestFrameBases evaluates frame bases of every kind.
 func TestFrameBases(t *testing.T) {
 	p := newHand(arch.AMD64, 16)

@@ -25,9 +25,9 @@ func (a *Activation) at(loc op.Location, t *types.Type) (values.Object, error) {
 		return values.Object{}, unknown.ErrOptimisedOut
 	}
 	o := values.Object{Type: t}
-	if loc.Kind == op.Memory {
+	a.e.object, a.e.inObject = loc.Addr, loc.Kind == op.Memory
+	if a.e.inObject {
 		o.Mem, o.Addr = true, loc.Addr
-		a.e.object = loc.Addr
 	}
 	pieces := loc.Pieces
 	if loc.Kind == op.Composite {

@@ -34,7 +34,7 @@ func (f *frame) Number(u *dwarf.Unit, v *dwarf.Value) (uint64, error) {
 
 // NumberOf implements Frame.
 func (f *frame) NumberOf(object arch.Address, u *dwarf.Unit, v *dwarf.Value) (uint64, error) {
-	f.e.object = object
+	f.e.object, f.e.inObject = object, true
 	return f.Number(u, v)
 }
 

@@ -23,6 +23,9 @@ func stdString(b *builder, o *Object, t *types.Type, depth int) *Value {
 	}
 	n, ok := b.num(o, "_M_string_length")
 	if !ok {
+		if o.Size != b.word() {
+			return nil // not of the ABI before, in which the pointer is all of it
+		}
 		// In front of the characters: length, capacity, reference count.
 		var err error
 		if n, err = b.p.Memory.ReadWord(addr - 3*b.word()); err != nil {

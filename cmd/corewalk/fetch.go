@@ -11,7 +11,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/corewalk/corewalk"
+	"github.com/corewalk/corewalk/internal/files/broker"
 	"github.com/corewalk/corewalk/internal/files/debuginfod"
+	"github.com/corewalk/corewalk/modules"
 )
 
 // Values of --debuginfod that are not URLs.
@@ -29,6 +31,9 @@ type fetchFlags struct {
 	client *debuginfod.Client // nil if there are none
 	shown  fetching
 	notes  []string // what was ignored in the environment, and why
+
+	// via is what a sandboxed process asks instead of the clients; nil outside.
+	via *broker.Client
 }
 
 func (f *fetchFlags) register(fs *pflag.FlagSet) {
@@ -114,22 +119,53 @@ func despite(cfg debuginfod.Config) string {
 
 // options returns options for corewalk.Open.
 func (f *fetchFlags) options(e env) []corewalk.Option {
-	for _, n := range f.notes {
+	if f.via == nil {
+		f.begin(e)
+	}
+	var opts []corewalk.Option
+	if f.symbols.path != "" {
+		opts = append(opts, corewalk.WithSymbolPath(f.symbols.path))
+	}
+	files, symbols := f.fetchers()
+	if f.via != nil && files != nil {
+		files = f.via
+	}
+	if f.via != nil && symbols != nil {
+		symbols = f.via
+	}
+	if files != nil {
+		opts = append(opts, corewalk.WithFetcher(files))
+	}
+	if symbols != nil {
+		opts = append(opts, corewalk.WithSymbolFetcher(symbols))
+	}
+	return opts
+}
+
+// fetchers returns the clients, nil if there are none.
+func (f *fetchFlags) fetchers() (files modules.Fetcher, symbols modules.SymbolFetcher) {
+	if f.client != nil {
+		files = f.client
+	}
+	if f.symbols.client != nil {
+		symbols = f.symbols.client
+	}
+	return files, symbols
+}
+
+// begin says what is ignored, and prepares to show what is fetched.
+func (f *fetchFlags) begin(e env) {
+	for _, n := range slices.Concat(f.notes, f.symbols.notes) {
 		e.say("%s", n)
 	}
-	opts := f.symbols.options(e)
 	if f.client == nil && f.symbols.client == nil {
-		return opts
+		return
 	}
 	if isTerminal(e.stderr) {
 		f.shown.line.out = e.stderr
 	} else if _, set := os.LookupEnv("DEBUGINFOD_PROGRESS"); set {
 		f.shown.log = e.say
 	}
-	if f.client != nil {
-		opts = append(opts, corewalk.WithFetcher(f.client))
-	}
-	return opts
 }
 
 // fetching shows what is being fetched: on one line of a terminal or, if there is no

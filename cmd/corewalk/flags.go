@@ -18,6 +18,7 @@ type fileFlags struct {
 	sysroots, debugDirs, search []string
 	sourceMaps                  []string
 	fetch                       fetchFlags
+	sandbox                     sandboxFlags
 	force                       bool
 	format                      string
 	formats                     []string // those that the subcommand has
@@ -75,6 +76,9 @@ func (f *fileFlags) check() error {
 		if from, to, ok := strings.Cut(m, "="); !ok || from == "" || to == "" {
 			return fmt.Errorf("--source-map %s: must be FROM=TO, two directories", m)
 		}
+	}
+	if err := f.sandbox.check(); err != nil {
+		return err
 	}
 	return f.fetch.check()
 }

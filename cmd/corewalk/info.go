@@ -37,6 +37,7 @@ type infoFlags struct {
 func (f *infoFlags) set() *pflag.FlagSet {
 	fs := pflag.NewFlagSet("corewalk info", pflag.ContinueOnError)
 	f.register(fs, formatText, formatJSON)
+	f.sandbox.register(fs, sandboxOff)
 	fs.BoolVar(&f.missing, "missing", false, "list only the modules' files to fetch, by their build-ids or their names on symbol servers")
 	f.limits.register(fs, defaultDeadline, "list a minidump's memory ranges, and the pages that it describes")
 	return fs
@@ -53,6 +54,10 @@ func runInfo(args []string, e env) int {
 	}
 	if err := f.limits.check(); err != nil {
 		return e.usageError("%v", err)
+	}
+	e, status, done := f.sandboxed(e, []string{"info"}, args, fs.Args())
+	if done {
+		return status
 	}
 	e, stop := f.limits.watch(e)
 	defer stop()

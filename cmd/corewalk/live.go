@@ -65,6 +65,9 @@ func (f *liveFlags) set() *pflag.FlagSet {
 func runLive(args []string, e env) int {
 	var f liveFlags
 	fs := f.set()
+	if asksForSandbox(args) {
+		return e.usageError("live: --sandbox: what stops and reads a process cannot be in a sandbox; write its core with live --core FILE, and report on that with --sandbox")
+	}
 	if status, ok := parse(fs, args, liveUsage, e); !ok {
 		return status
 	}

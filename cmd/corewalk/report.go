@@ -64,6 +64,7 @@ type reportFlags struct {
 func (f *reportFlags) set() *pflag.FlagSet {
 	fs := pflag.NewFlagSet("corewalk", pflag.ContinueOnError)
 	f.register(fs, defaultDeadline)
+	f.sandbox.register(fs, sandboxOff)
 	fs.BoolVar(&f.version, "version", false, "print the version")
 	return fs
 }
@@ -97,6 +98,10 @@ func runReport(args []string, e env) int {
 	analyze, err := f.analyze()
 	if err != nil {
 		return e.usageError("%v", err)
+	}
+	e, status, done := f.sandboxed(e, nil, args, fs.Args())
+	if done {
+		return status
 	}
 	e, stop := f.limits.watch(e)
 	defer stop()

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/corewalk/corewalk"
 	"github.com/corewalk/corewalk/internal/files/debuginfod"
 	"github.com/corewalk/corewalk/internal/files/find"
 )
@@ -86,19 +85,4 @@ func absent(p find.SymbolPath) []string {
 		}
 	}
 	return list
-}
-
-// options returns options for corewalk.Open.
-func (f *symbolFlags) options(e env) []corewalk.Option {
-	for _, n := range f.notes {
-		e.say("%s", n)
-	}
-	if f.path == "" {
-		return nil
-	}
-	opts := []corewalk.Option{corewalk.WithSymbolPath(f.path)}
-	if f.client != nil {
-		opts = append(opts, corewalk.WithSymbolFetcher(f.client))
-	}
-	return opts
 }

@@ -12,6 +12,8 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/corewalk/corewalk/internal/files/broker"
+	"github.com/corewalk/corewalk/internal/sandbox"
 	"github.com/corewalk/corewalk/internal/triage"
 	"github.com/corewalk/corewalk/internal/triage/ledger"
 	"github.com/corewalk/corewalk/internal/triage/render"
@@ -120,6 +122,8 @@ func (f *triageFlags) set() *pflag.FlagSet {
 	fs := pflag.NewFlagSet("corewalk triage", pflag.ContinueOnError)
 	f.fileFlags.register(fs, formatText, formatJSON, formatSARIF, formatHTML)
 	f.ledgerFlags.register(fs)
+	f.sandbox.register(fs, sandboxAuto)
+	fs.BoolVar(&f.sandbox.off, "no-sandbox", false, "the same as --sandbox=off")
 	fs.BoolVar(&f.noDB, "no-db", false, "keep no ledger: all dumps are analysed, and all groups are new")
 	fs.BoolVarP(&f.recursive, "recursive", "r", false, "include subdirectories")
 	fs.IntVar(&f.jobs, "jobs", 0, "analyse `N` dumps at a time (default: twice the number of processors)")
@@ -163,7 +167,7 @@ func runTriage(args []string, e env) int {
 	case fs.NArg() == 0:
 		err = errors.New("need dumps: give files or directories")
 	case f.explain:
-		return f.explainAll(e, fs.Args())
+		return f.explainSignatures(e, args, fs.Args())
 	}
 	if err != nil {
 		return e.usageError("%v", err)
@@ -192,7 +196,7 @@ func given(fs *pflag.FlagSet) []flagValue {
 
 // serve is the analysis process. Its flags are those of the supervisor.
 func (f *triageFlags) serve(e env, fs *pflag.FlagSet) int {
-	configure := func(settings json.RawMessage) (o triage.WorkerOptions, err error) {
+	configure := func(settings json.RawMessage, fetch *broker.Client) (o triage.WorkerOptions, err error) {
 		var flags []flagValue
 		if err := json.Unmarshal(settings, &flags); err != nil {
 			return o, fmt.Errorf("triage --worker: settings: %w", err)
@@ -207,12 +211,33 @@ func (f *triageFlags) serve(e env, fs *pflag.FlagSet) int {
 		if err := f.check(); err != nil {
 			return o, err
 		}
+		if f.sandbox.when == sandboxInside {
+			f.fetch.via = fetch
+			if err := sandbox.Enter(); err != nil {
+				return o, err
+			}
+		}
 		return triage.WorkerOptions{Files: f.options(e, ""), Deadline: f.deadline, Memory: int64(f.memory)}, nil
 	}
 	if err := triage.Serve(e.ctx, e.stdin, e.stdout, configure); err != nil {
 		return e.fail(err)
 	}
 	return exitComplete
+}
+
+// operands lists the files and directories that patterns on the command line mean, as
+// triage.Files understands them.
+func (f *triageFlags) operands(args []string) []string {
+	var list []string
+	for _, arg := range args {
+		if _, err := os.Stat(arg); err != nil {
+			found, _ := filepath.Glob(arg)
+			list = append(list, found...)
+			continue
+		}
+		list = append(list, arg)
+	}
+	return list
 }
 
 // run analyses the dumps.
@@ -241,8 +266,14 @@ func (f *triageFlags) run(e env, args []string, fs *pflag.FlagSet) int {
 	start := time.Now()
 	o := triage.Options{Command: []string{exe, "triage", "--worker"}, Settings: given(fs), Deadline: f.deadline, Jobs: f.jobs,
 		Args: strings.Join(args, " "), Fresh: f.noDB}
+	c, err := f.confineWorker(e, &o, fs)
+	if err != nil {
+		return e.fail(err)
+	}
+	defer c.close()
 	run, err := triage.Run(e.ctx, o, triage.Files{Paths: fs.Args(), Recursive: f.recursive}, store, sink)
 	sink.bar.done()
+	c.sayDenied(e)
 	if err != nil {
 		return e.fail(errors.Join(err, out.close()))
 	}
@@ -259,6 +290,21 @@ func (f *triageFlags) run(e env, args []string, fs *pflag.FlagSet) int {
 		return e.written(err, exitComplete)
 	}
 	return f.status(s)
+}
+
+// confineWorker makes the sandbox of the analysis process, if it is to have one.
+func (f *triageFlags) confineWorker(e env, o *triage.Options, fs *pflag.FlagSet) (*confinement, error) {
+	if wanted, err := f.sandbox.wanted(e); err != nil || !wanted {
+		return new(confinement), err
+	}
+	c, err := f.confinement(f.operands(fs.Args()))
+	if err != nil {
+		return nil, err
+	}
+	f.fetch.begin(e)
+	o.Settings = append(given(fs), flagValue{"sandbox", []string{sandboxInside}})
+	o.Confinement, o.Fetch, o.Denied = c, c.server, c.denied
+	return c, nil
 }
 
 // gather collects the results of the run.

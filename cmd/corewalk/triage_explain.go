@@ -12,12 +12,24 @@ import (
 	"github.com/corewalk/corewalk/unwind"
 )
 
-// explainAll explains the signature of each dump.
-func (f *triageFlags) explainAll(e env, paths []string) int {
+// explainSignatures explains the signature of each dump, in a sandbox if there is to be one.
+func (f *triageFlags) explainSignatures(e env, args, paths []string) int {
+	if f.sandbox.when == sandboxInside {
+		f.output = "" // the parent writes it
+	}
 	out, err := f.create(e)
 	if err != nil {
 		return e.fail(err)
 	}
+	e.stdout = out
+	e, status, done := f.sandboxed(e, []string{"triage"}, args, f.operands(paths))
+	if !done {
+		status = f.explainAll(e, out, paths)
+	}
+	return e.written(out.close(), status)
+}
+
+func (f *triageFlags) explainAll(e env, out io.Writer, paths []string) int {
 	cache := corewalk.NewCache(e.ctx, int64(f.memory/4), f.options(e, "")...)
 	defer cache.Close()
 	status, some := exitComplete, false
@@ -35,7 +47,7 @@ func (f *triageFlags) explainAll(e env, paths []string) int {
 	if !some {
 		status = exitNothing
 	}
-	return e.written(out.close(), status)
+	return status
 }
 
 func explainSignature(e env, out io.Writer, cache *modules.Cache, path string) error {

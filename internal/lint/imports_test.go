@@ -54,6 +54,7 @@ var floors = map[string]int{
 	"internal/code/provenance":  0,
 	"internal/files/find":       0,
 	"internal/files/debuginfod": 3,
+	"internal/files/broker":     3,
 	"internal/live/corewrite":   0,
 
 	"internal/format/dwarf":       -1,

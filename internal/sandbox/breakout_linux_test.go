@@ -449,7 +449,7 @@ func attack(t *testing.T, mode string) map[string]syscall.Errno {
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	var err error
 	if mode == "confined" {
-		err = Start(cmd, Policy{Read: append(System(), filepath.Join(dir, "read"), "/nonexistent"), Files: []*os.File{one}, Write: []string{filepath.Join(dir, "write")}})
+		err = Start(cmd, Policy{Read: append(System(), filepath.Join(dir, "read"), "/nonexistent"), Files: slices.Values([]*os.File{one}), Write: []string{filepath.Join(dir, "write")}})
 	} else {
 		err = cmd.Start()
 	}

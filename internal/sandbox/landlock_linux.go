@@ -142,7 +142,10 @@ func (r ruleset) add(p Policy, program string) error {
 			return err
 		}
 	}
-	for _, f := range p.Files {
+	if p.Files == nil {
+		return nil
+	}
+	for f := range p.Files {
 		if err := r.addFile(int(f.Fd()), f.Name(), readTree); err != nil {
 			return err
 		}

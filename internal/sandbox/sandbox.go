@@ -6,15 +6,19 @@
 // it can work with what it was given.
 package sandbox
 
-import "os"
+import (
+	"iter"
+	"os"
+)
 
 // A Policy says which files a confined program can open. Paths that do not exist are ignored. Symbolic links in
 // them are followed when the program is started; links that the program follows lead nowhere else.
 type Policy struct {
 	// Read lists files that may be read, and directories below which all files may be read.
 	Read []string
-	// Files are open files that may also be opened for reading by their paths.
-	Files []*os.File
+	// Files yields open files that may also be opened for reading by their paths. It may be nil, and may close a
+	// file when it yields the next.
+	Files iter.Seq[*os.File]
 	// Write lists directories below which files may be created, written, renamed and removed.
 	Write []string
 }

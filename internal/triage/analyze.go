@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,8 +21,8 @@ import (
 )
 
 // analyze fills in the Dump of an opened target. full gets the signature, and says whether a report with
-// variables is needed.
-func analyze(ctx context.Context, t *corewalk.Target, d *ledger.Dump, names *signature.Cache, full func(*signature.Signature) bool) error {
+// variables is needed. denied are the paths of modules with frames whose files may not be read.
+func analyze(ctx context.Context, t *corewalk.Target, d *ledger.Dump, names *signature.Cache, full func(*signature.Signature) bool) (denied []string, err error) {
 	tid, err := t.ProcessState().DefaultThread()
 	o := corewalk.AnalyzeOptions{Locals: corewalk.LocalsNone, NoBlame: true}
 	if err == nil {
@@ -28,15 +30,16 @@ func analyze(ctx context.Context, t *corewalk.Target, d *ledger.Dump, names *sig
 	}
 	r, err := t.Analyze(ctx, o)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	denied = unreadable(r)
 	sig := names.Of(r)
 	describe(d, r, &sig)
 	if ctx.Err() != nil {
-		return ctx.Err() // the report is incomplete, and so would its signature be
+		return denied, ctx.Err() // the report is incomplete, and so would its signature be
 	}
 	if full == nil || !full(&sig) {
-		return nil
+		return denied, nil
 	}
 	o.Locals, o.NoBlame = corewalk.LocalsTop, false
 	if with, err := t.Analyze(ctx, o); err == nil && ctx.Err() == nil {
@@ -46,10 +49,10 @@ func analyze(ctx context.Context, t *corewalk.Target, d *ledger.Dump, names *sig
 	r.Shorten(maxInner, maxOuter)
 	var buf bytes.Buffer
 	if err := report.WriteJSON(&buf, r); err != nil {
-		return err
+		return denied, err
 	}
 	d.Report = buf.Bytes()
-	return nil
+	return denied, nil
 }
 
 // How many frames of a stack are kept: an overflowed stack has hundreds of thousands of similar frames.
@@ -179,6 +182,29 @@ func trust(r *report.Report, sig *signature.Signature) string {
 		return ""
 	}
 	return trustOrder[worst]
+}
+
+// maxDenied is how many modules of a dump are said to be unreadable.
+const maxDenied = 8
+
+// unreadable returns the paths of the modules with frames whose files are there, but may not be read.
+func unreadable(r *report.Report) (paths []string) {
+	for _, m := range usedModules(r) {
+		if m.Status != report.ModuleMissing || len(paths) == maxDenied || !filepath.IsAbs(m.Path) {
+			continue
+		}
+		if st, err := os.Stat(m.Path); err != nil || !st.Mode().IsRegular() {
+			continue
+		}
+		f, err := os.Open(m.Path)
+		switch {
+		case err == nil:
+			f.Close()
+		case errors.Is(err, fs.ErrPermission):
+			paths = append(paths, m.Path)
+		}
+	}
+	return paths
 }
 
 // usedModules returns the program and the modules that contain frames.

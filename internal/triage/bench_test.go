@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/corewalk/corewalk"
+	"github.com/corewalk/corewalk/internal/files/broker"
 	"github.com/corewalk/corewalk/internal/fixture"
 )
 
@@ -34,7 +35,7 @@ func BenchmarkServe(b *testing.B) {
 	out, replies := io.Pipe()
 	served := make(chan error, 1)
 	go func() {
-		served <- Serve(b.Context(), orders, replies, func(json.RawMessage) (WorkerOptions, error) { return o, nil })
+		served <- Serve(b.Context(), orders, replies, func(json.RawMessage, *broker.Client) (WorkerOptions, error) { return o, nil })
 	}()
 	w := newLineWriter(in)
 	w.write(greeting{})

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/corewalk/corewalk/internal/files/broker"
 	"github.com/corewalk/corewalk/internal/triage/ledger"
 )
 
@@ -25,7 +26,10 @@ import (
 //	supervisor  {"n":1,"go":true}             or false, if the dump is known
 //	analysis    {"n":1,"dump":{...}}          only after true
 //
-// A path that comes with "go" is analysed at once.
+// A path that comes with "go" is analysed at once. An analysis process without network asks for files:
+//
+//	analysis    {"fetch":{"n":1,"build_id":"abcd...","kind":"debuginfo"}}
+//	supervisor  {"fetched":{"n":1,"path":"/home/..."}}
 
 // A greeting is the first line to the analysis process.
 type greeting struct {
@@ -37,6 +41,8 @@ type order struct {
 	N    int    `json:"n"`
 	Path string `json:"path,omitempty"`
 	Go   *bool  `json:"go,omitempty"`
+	// Fetched answers a request for a file.
+	Fetched *broker.Answer `json:"fetched,omitempty"`
 }
 
 // A reply is a message from the analysis process.
@@ -44,8 +50,12 @@ type reply struct {
 	N        int          `json:"n"`
 	Identity *identity    `json:"identity,omitempty"`
 	Dump     *ledger.Dump `json:"dump,omitempty"`
+	// Denied are paths of modules whose files are there, but may not be read.
+	Denied []string `json:"denied,omitempty"`
 	// Memory says that the process ends because it exceeded its memory limit.
 	Memory bool `json:"memory,omitempty"`
+	// Fetch asks for a file.
+	Fetch *broker.Request `json:"fetch,omitempty"`
 }
 
 // An identity identifies a dump.

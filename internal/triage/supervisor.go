@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/corewalk/corewalk/internal/files/broker"
 	"github.com/corewalk/corewalk/internal/triage/ledger"
 )
 
@@ -44,6 +45,8 @@ type supervisor struct {
 	settings json.RawMessage
 	batch    *batch
 	n        int
+	strays   []string // dumps that the confined process cannot read: links to other directories
+	also     []string // those of them that it can read after all
 }
 
 func (s *supervisor) jobs() int {
@@ -54,12 +57,31 @@ func (s *supervisor) jobs() int {
 	return min(n, maxInWork)
 }
 
-// work processes the source, and starts a new analysis process whenever one dies.
+// maxAlso is how many strays one analysis process may read.
+const maxAlso = 1000
+
+// work processes the source. Strays come last, each lot with a process of its own.
 func (s *supervisor) work(ctx context.Context, src Source) error {
 	paths := make(chan string)
 	feedCtx, stop := context.WithCancel(ctx)
 	defer stop()
 	go s.feed(feedCtx, src, paths)
+	err := s.sessions(ctx, paths)
+	for err == nil && ctx.Err() == nil && len(s.strays) > 0 {
+		s.also = s.strays[:min(len(s.strays), maxAlso)]
+		s.strays = s.strays[len(s.also):]
+		lot := make(chan string, len(s.also))
+		for _, path := range s.also {
+			lot <- path
+		}
+		close(lot)
+		err = s.sessions(ctx, lot)
+	}
+	return err
+}
+
+// sessions has dumps analysed, and starts a new analysis process whenever one dies.
+func (s *supervisor) sessions(ctx context.Context, paths <-chan string) error {
 	idle := 0
 	for {
 		left, end, err := s.session(ctx, paths, s.jobs())
@@ -93,6 +115,10 @@ func (s *supervisor) feed(ctx context.Context, src Source, paths chan<- string) 
 			continue
 		}
 		s.batch.count(1, false)
+		if c := s.opts.Confinement; c != nil && !c.Reaches(path) {
+			s.strays = append(s.strays, path) // read when paths has been closed
+			continue
+		}
 		select {
 		case paths <- path:
 		case <-ctx.Done():
@@ -143,7 +169,7 @@ func (s *supervisor) session(ctx context.Context, paths <-chan string, jobs int)
 			}
 			s.n++
 			inWork[s.n] = job{s.n, path, time.Now()}
-			p.orders.write(order{N: s.n, Path: path, Go: s.unasked()}) // an error ends the replies
+			p.orders.write(order{N: s.n, Path: path, Go: s.unasked()})
 		case r, ok := <-p.replies:
 			if !ok {
 				return ended(inWork), p.ending(kind), s.batch.flush()
@@ -182,10 +208,15 @@ func (s *supervisor) session(ctx context.Context, paths <-chan string, jobs int)
 func (s *supervisor) reply(ctx context.Context, p *process, inWork map[int]job, r reply) error {
 	j, ok := inWork[r.N]
 	switch {
+	case r.Fetch != nil && s.opts.Fetch != nil:
+		s.opts.Fetch.Serve(ctx, *r.Fetch, func(a broker.Answer) { p.orders.write(order{Fetched: &a}) })
+		return nil
 	case !ok:
 		return nil
 	case r.Dump != nil:
 		delete(inWork, r.N)
+		s.denied(r.Denied)
+		r.Dump.Path = newDump(j.path, identity{}).Path // whatever the process says
 		return s.batch.add(*r.Dump, false)
 	case r.Identity != nil:
 		known, err := s.batch.store.Known(context.WithoutCancel(ctx), r.Identity.ID)
@@ -202,6 +233,16 @@ func (s *supervisor) reply(ctx context.Context, p *process, inWork map[int]job, 
 		}
 	}
 	return nil
+}
+
+// denied passes on what the confinement kept from being read.
+func (s *supervisor) denied(paths []string) {
+	if s.opts.Denied == nil {
+		return
+	}
+	for _, p := range paths[:min(len(paths), maxDenied)] {
+		s.opts.Denied(p)
+	}
 }
 
 // late reports whether a dump has been in analysis for longer than an analysis that ends itself can take.
@@ -241,8 +282,22 @@ type process struct {
 
 // orders is the connection on which a process gets its orders.
 type orders struct {
-	*lineWriter
-	pipe io.Closer
+	lines *lineWriter
+	pipe  io.WriteCloser
+	kill  func()
+}
+
+// maxStuck is how long a process may leave its orders unread. Then something hostile has taken it over.
+const maxStuck = 30 * time.Second
+
+// write writes an order. An error ends the replies, too.
+func (o *orders) write(v any) {
+	if d, ok := o.pipe.(interface{ SetWriteDeadline(time.Time) error }); ok {
+		d.SetWriteDeadline(time.Now().Add(maxStuck))
+	}
+	if err := o.lines.write(v); errors.Is(err, os.ErrDeadlineExceeded) {
+		o.kill()
+	}
 }
 
 func (o *orders) close() { o.pipe.Close() }
@@ -262,11 +317,14 @@ func (s *supervisor) start(ctx context.Context) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := cmd.Start(); err != nil {
+	begin := cmd.Start
+	if c := s.opts.Confinement; c != nil {
+		begin = func() error { return c.Start(cmd, s.also) }
+	}
+	if err := begin(); err != nil {
 		return nil, fmt.Errorf("cannot start the analysis process: %w", err)
 	}
-	p.orders = &orders{newLineWriter(in), in}
-	p.orders.write(greeting{s.settings}) // an error ends the replies
+	p.orders = &orders{newLineWriter(in), in, p.kill}
 	p.wait = sync.OnceValue(cmd.Wait)
 	go func() {
 		defer close(p.replies)
@@ -275,6 +333,7 @@ func (s *supervisor) start(ctx context.Context) (*process, error) {
 			p.kill()
 		}
 	}()
+	p.orders.write(greeting{s.settings})
 	return p, nil
 }
 

@@ -14,8 +14,10 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"os/exec"
 	"time"
 
+	"github.com/corewalk/corewalk/internal/files/broker"
 	"github.com/corewalk/corewalk/internal/triage/ledger"
 )
 
@@ -40,6 +42,21 @@ type Options struct {
 	Args string // description of the run in the store
 	// Fresh says that the store knows no dumps, so that it need not be asked for each.
 	Fresh bool
+	// Confinement confines the analysis process; nil for none.
+	Confinement Confinement
+	// Denied, if set, receives the path of each module whose file is there, but cannot be read in the
+	// Confinement. Dumps name it: it may be anything.
+	Denied func(path string)
+	// Fetch fetches files for the analysis process; nil if that does so itself.
+	Fetch *broker.Server
+}
+
+// A Confinement starts the analysis process so that it can read only some files.
+type Confinement interface {
+	// Start starts the process; it can also read the dumps also.
+	Start(cmd *exec.Cmd, also []string) error
+	// Reaches reports whether the process can read a dump that is not in also.
+	Reaches(path string) bool
 }
 
 // DefaultDeadline is the time limit for the analysis of one dump.

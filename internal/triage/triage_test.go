@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/corewalk/corewalk"
+	"github.com/corewalk/corewalk/internal/files/broker"
 	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/internal/triage/ledger"
 )
@@ -24,7 +25,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv("TRIAGE_WORKER") == "" {
 		os.Exit(m.Run())
 	}
-	configure := func(text json.RawMessage) (WorkerOptions, error) {
+	configure := func(text json.RawMessage, _ *broker.Client) (WorkerOptions, error) {
 		o := WorkerOptions{hook: misbehave, Memory: 256 << 20}
 		var s settings
 		if err := json.Unmarshal(text, &s); err != nil {
@@ -317,7 +318,7 @@ func TestDeadCommand(t *testing.T) {
 
 // TestServeNonsense sends the analysis process lines that no supervisor sends.
 func TestServeNonsense(t *testing.T) {
-	none := func(json.RawMessage) (WorkerOptions, error) { return WorkerOptions{}, nil }
+	none := func(json.RawMessage, *broker.Client) (WorkerOptions, error) { return WorkerOptions{}, nil }
 	for in, bad := range map[string]bool{"": false, "{}\n": false, "{}\n" + `{"n":7,"go":true}` + "\n": false, "{}\n" + `{"n":1,"path":"/nowhere"}` + "\n": false,
 		"\n": true, "nonsense\n": true, "{}\n\n": true, "{}\nnonsense\n": true} {
 		if err := Serve(t.Context(), strings.NewReader(in), io.Discard, none); (err != nil) != bad {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/corewalk/corewalk"
 	"github.com/corewalk/corewalk/internal/budget"
+	"github.com/corewalk/corewalk/internal/files/broker"
 	"github.com/corewalk/corewalk/internal/triage/ledger"
 	"github.com/corewalk/corewalk/internal/triage/signature"
 	"github.com/corewalk/corewalk/modules"
@@ -48,14 +49,16 @@ type worker struct {
 	cache *modules.Cache
 	names signature.Cache
 	out   *lineWriter
+	fetch *broker.Client
 
 	mu      sync.Mutex
 	answers map[int]chan bool // by the number of the dump
 	shown   map[string]bool   // signatures whose report was sent
 }
 
-// A Configure makes the options of an analysis process from the Options.Settings of its supervisor, as JSON.
-type Configure func(settings json.RawMessage) (WorkerOptions, error)
+// A Configure makes the options of an analysis process from the Options.Settings of its supervisor, as JSON. fetch
+// asks the supervisor for files (Options.Fetch).
+type Configure func(settings json.RawMessage, fetch *broker.Client) (WorkerOptions, error)
 
 // Serve is the main function of the analysis process: it reads its settings and orders from in and writes
 // replies to out until in ends. The error is that of configure, errMemory if the process exceeded its memory
@@ -68,7 +71,10 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, configure Configure
 	} else if err != nil {
 		return err
 	}
-	o, err := configure(first.Settings)
+	replies := newLineWriter(out)
+	fetch := broker.NewClient(func(r broker.Request) error { return replies.write(reply{Fetch: &r}) })
+	defer fetch.Close()
+	o, err := configure(first.Settings, fetch)
 	if err != nil {
 		return err
 	}
@@ -82,7 +88,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, configure Configure
 	// frequent collections cost much and free little.
 	debug.SetGCPercent(gcPercent)
 	debug.SetMemoryLimit(o.Memory / 4 * 3)
-	w := &worker{opts: o, out: newLineWriter(out), answers: map[int]chan bool{}, shown: map[string]bool{},
+	w := &worker{opts: o, out: replies, fetch: fetch, answers: map[int]chan bool{}, shown: map[string]bool{},
 		cache: corewalk.NewCache(ctx, o.Memory/4, o.Files...)}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -93,6 +99,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, configure Configure
 	select {
 	case err := <-ended:
 		w.refuse()
+		fetch.Close()
 		if !within(grace, work.Wait) {
 			return errors.Join(err, errAlone) // a hanging dump would keep the process alive for ever
 		}
@@ -122,6 +129,10 @@ func within(d time.Duration, wait func()) bool {
 
 // take handles an order.
 func (w *worker) take(ctx context.Context, o order, work *sync.WaitGroup) {
+	if o.Fetched != nil {
+		w.fetch.Answered(*o.Fetched)
+		return
+	}
 	if o.Go != nil && o.Path == "" {
 		w.mu.Lock()
 		c := w.answers[o.N]
@@ -175,13 +186,14 @@ func (w *worker) dump(ctx context.Context, o order) {
 	if target == nil {
 		target, err = open()
 	}
+	var denied []string
 	if err == nil {
-		err = analyze(ctx, target, &d, &w.names, w.first)
+		denied, err = analyze(ctx, target, &d, &w.names, w.first)
 	}
 	if err != nil {
 		fault(&d, o.Path, err)
 	}
-	w.out.write(reply{N: o.N, Dump: &d})
+	w.out.write(reply{N: o.N, Dump: &d, Denied: denied})
 }
 
 // ask asks the supervisor whether to analyse a dump.

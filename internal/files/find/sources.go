@@ -34,7 +34,7 @@ func (f *Finder) Sources(recorded string) iter.Seq[string] {
 		slash := strings.ReplaceAll(recorded, `\`, "/")
 		absolute := strings.HasPrefix(slash, "/")
 		clean := strings.TrimPrefix(path.Clean("/"+slash), "/") // no .. is left
-		if !isSource(clean) {
+		if !IsSource(clean) {
 			return
 		}
 		for _, to := range f.mapped("/" + clean) {
@@ -83,9 +83,9 @@ var sourceExtensions = []string{
 	".pas", ".pp", ".ml", ".mli", ".hs", ".cu", ".cuh", ".cl", ".y", ".l", ".yy", ".ll", ".re", ".vala", ".v", ".cr", ".jl", ".kt", ".java", ".js", ".ts", ".py",
 }
 
-// isSource reports whether the path of a file is that of a source file: by its extension,
+// IsSource reports whether the path of a file is that of a source file: by its extension,
 // or because it is a header without one, such as <vector>.
-func isSource(p string) bool {
+func IsSource(p string) bool {
 	if strings.Contains("/"+path.Dir(p)+"/", "/include/") && path.Ext(p) == "" {
 		return true
 	}

@@ -27,6 +27,12 @@ type StoreKey struct {
 	Kind SymbolKind
 }
 
+// Valid reports whether the parts of a key are safe as components of a path or URL, and of the lengths that
+// identifiers have.
+func (k StoreKey) Valid() bool {
+	return component(k.Name) && component(k.File) && isHex(k.ID, minCodeID, maxBuildID) && k.Kind <= KindPE
+}
+
 // Paths returns the forms of the key's path that stores may use, the likeliest first: as it
 // is, and with identifier and names in other cases. Stores do not agree on the case, and
 // file systems may be case-sensitive (SSQP requires lower case). The separator is a slash.

@@ -1,0 +1,65 @@
+package broker
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"sync"
+)
+
+// maxLine limits a line with one request or answer, in bytes.
+const maxLine = 64 << 10
+
+// Relay reads requests, one on each line, and writes their answers, until there are no more requests. The error is
+// about a request that cannot be read.
+func (s *Server) Relay(ctx context.Context, in io.Reader, out io.Writer) error {
+	var mu sync.Mutex
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, maxLine)
+	for lines.Scan() {
+		var r Request
+		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
+			return fmt.Errorf("request for a file: %w", err)
+		}
+		s.Serve(ctx, r, func(a Answer) {
+			mu.Lock()
+			defer mu.Unlock()
+			writeLine(out, a) // if the asking process is gone, nobody misses the answer
+		})
+	}
+	return lines.Err()
+}
+
+// Connect returns a client of a Relay. When there are no more answers it is closed, and ended is called.
+func Connect(answers io.Reader, requests io.Writer, ended func()) *Client {
+	var mu sync.Mutex
+	c := NewClient(func(r Request) error {
+		mu.Lock()
+		defer mu.Unlock()
+		return writeLine(requests, r)
+	})
+	go func() {
+		defer ended()
+		defer c.Close()
+		d := json.NewDecoder(answers)
+		for {
+			var a Answer
+			if err := d.Decode(&a); err != nil {
+				return
+			}
+			c.Answered(a)
+		}
+	}()
+	return c
+}
+
+func writeLine(w io.Writer, v any) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(b, '\n'))
+	return err
+}

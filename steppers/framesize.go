@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/corewalk/corewalk/internal/format/unwindrules"
+	"github.com/corewalk/corewalk/internal/format/winunwind"
 	"github.com/corewalk/corewalk/modules"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -235,6 +236,11 @@ func (x *sizeStep) accept(at arch.Address, trust unwind.Trust) unwind.Status {
 	}
 	if !keeps {
 		x.out.ForgetRegs()
+	}
+	for m := winunwind.Nonvolatile(arch.AMD64) &^ arch.AMD64.CalleeSaved; keeps && m != 0; m &= m - 1 {
+		if v, loc, ok := x.in.Reg(m.First()); ok { // registers that calls preserve only on Windows
+			x.out.SetReg(m.First(), v, loc)
+		}
 	}
 	x.out.SetPC(ra, unwind.AtAddress(at))
 	x.out.SetSP(at + 8)

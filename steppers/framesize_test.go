@@ -17,6 +17,7 @@ import (
 	"github.com/corewalk/corewalk/internal/format/elffile"
 	"github.com/corewalk/corewalk/internal/format/pdb"
 	"github.com/corewalk/corewalk/internal/format/unwindrules"
+	"github.com/corewalk/corewalk/internal/format/winunwind"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/modules"
 	"github.com/corewalk/corewalk/steppers"
@@ -67,7 +68,7 @@ func described(p unwind.ProcessState, pdbs map[string]*modules.Image, f *unwind.
 // TestFramesWithoutImages walks real stacks with the images, and then with nothing but the
 // PDBs of those modules that have one: the frames are the same.
 func TestFramesWithoutImages(t *testing.T) {
-	bySize := 0
+	bySize, registers := 0, 0
 	for _, c := range fixture.Minidumps(t) {
 		dirs := c.Search(t)
 		pdbs := readPDBs(t, dirs)
@@ -99,6 +100,16 @@ func TestFramesWithoutImages(t *testing.T) {
 						t.Errorf("thread %d: frame %d differs: %v, want %v by %v; %q", thread, i, got[min(i, len(got)-1)], f, f.Trust(), notes(got[i-1]))
 						break
 					}
+					for m := winunwind.Nonvolatile(arch.AMD64); m != 0; m &= m - 1 {
+						v, _, ok := f.Reg(m.First())
+						v2, _, ok2 := got[i].Reg(m.First())
+						if ok && ok2 && v != v2 {
+							t.Errorf("thread %d: frame %d: %s is %#x, want %#x", thread, i, arch.AMD64.RegName(m.First()), v2, v)
+						}
+						if ok2 && got[i].Trust() == unwind.TrustFrameSize {
+							registers++
+						}
+					}
 					if got[i].Trust() == unwind.TrustFrameSize {
 						bySize++
 					}
@@ -106,8 +117,8 @@ func TestFramesWithoutImages(t *testing.T) {
 			}
 		})
 	}
-	if bySize < 40 {
-		t.Errorf("only %d frames were found by their sizes", bySize)
+	if bySize < 40 || registers < 40 {
+		t.Errorf("only %d frames were found by their sizes, with %d registers", bySize, registers)
 	}
 }
 
@@ -162,25 +173,25 @@ func TestFrameSizes(t *testing.T) {
 		at    uint64 // of the return address, from SP
 		want  string // "" for none
 	}{
-		{name: "body", w: fixed, off: 0x20, stack: map[uint64]uint64{8: stale, 0x30: ra}, at: 0x30, want: "frame-size, rbx lost, rbp lost"},
-		{name: "top", w: fixed, off: 0x20, top: true, stack: map[uint64]uint64{8: stale, 0x30: ra}, at: 0x30, want: "frame-size, rbx lost, rbp lost"},
-		{name: "nothing saved", w: llvm, off: 0x20, rbp: 7, stack: map[uint64]uint64{0x30: ra}, at: 0x30, want: "frame-size, rbx 0xb, rbp 0x7"},
-		{name: "rbp is saved first", w: pushes, off: 0x20, rbp: 7, stack: map[uint64]uint64{0x28: 0x99, 0x30: ra}, at: 0x30, want: "frame-size, rbx lost, rbp 0x99"},
-		{name: "entry", w: fixed, top: true, rbp: 7, stack: map[uint64]uint64{0: ra, 0x30: stale}, want: "frame-size, rbx 0xb, rbp 0x7"},
-		{name: "prologue", w: prologue, off: 8, top: true, stack: map[uint64]uint64{8: ra, 0x30: stale}, at: 8, want: "scan, rbx lost, rbp lost"},
-		{name: "call in the prologue", w: prologue, off: 8, stack: map[uint64]uint64{8: ra, 0x30: stale}, at: 8, want: "scan, rbx lost, rbp lost"},
-		{name: "prologue's end", w: prologue, off: 0x10, top: true, stack: map[uint64]uint64{8: stale, 0x30: ra}, at: 0x30, want: "frame-size, rbx lost, rbp lost"},
-		{name: "epilogue", w: prologue, off: 0xf0, top: true, stack: map[uint64]uint64{0: ra, 0x30: stale}, at: 0, want: "scan, rbx lost, rbp lost"},
-		{name: "call where an epilogue begins", w: prologue, off: 0xf1, stack: map[uint64]uint64{0: stale, 0x30: ra}, at: 0x30, want: "frame-size, rbx lost, rbp lost"},
+		{name: "body", w: fixed, off: 0x20, stack: map[uint64]uint64{8: stale, 0x30: ra}, at: 0x30, want: "frame-size, rbx lost, rsi lost, rbp lost"},
+		{name: "top", w: fixed, off: 0x20, top: true, stack: map[uint64]uint64{8: stale, 0x30: ra}, at: 0x30, want: "frame-size, rbx lost, rsi lost, rbp lost"},
+		{name: "nothing saved", w: llvm, off: 0x20, rbp: 7, stack: map[uint64]uint64{0x30: ra}, at: 0x30, want: "frame-size, rbx 0xb, rsi 0xc, rbp 0x7"},
+		{name: "rbp is saved first", w: pushes, off: 0x20, rbp: 7, stack: map[uint64]uint64{0x28: 0x99, 0x30: ra}, at: 0x30, want: "frame-size, rbx lost, rsi lost, rbp 0x99"},
+		{name: "entry", w: fixed, top: true, rbp: 7, stack: map[uint64]uint64{0: ra, 0x30: stale}, want: "frame-size, rbx 0xb, rsi 0xc, rbp 0x7"},
+		{name: "prologue", w: prologue, off: 8, top: true, stack: map[uint64]uint64{8: ra, 0x30: stale}, at: 8, want: "scan, rbx lost, rsi lost, rbp lost"},
+		{name: "call in the prologue", w: prologue, off: 8, stack: map[uint64]uint64{8: ra, 0x30: stale}, at: 8, want: "scan, rbx lost, rsi lost, rbp lost"},
+		{name: "prologue's end", w: prologue, off: 0x10, top: true, stack: map[uint64]uint64{8: stale, 0x30: ra}, at: 0x30, want: "frame-size, rbx lost, rsi lost, rbp lost"},
+		{name: "epilogue", w: prologue, off: 0xf0, top: true, stack: map[uint64]uint64{0: ra, 0x30: stale}, at: 0, want: "scan, rbx lost, rsi lost, rbp lost"},
+		{name: "call where an epilogue begins", w: prologue, off: 0xf1, stack: map[uint64]uint64{0: stale, 0x30: ra}, at: 0x30, want: "frame-size, rbx lost, rsi lost, rbp lost"},
 		{name: "none in the prologue", w: prologue, off: 8, top: true, stack: map[uint64]uint64{0x38: ra}},
-		{name: "first line", w: lines, off: 8, top: true, stack: map[uint64]uint64{8: stale, 0x30: ra}, at: 0x30, want: "scan, rbx lost, rbp lost"},
-		{name: "call in the first line", w: lines, off: 8, stack: map[uint64]uint64{0x30: ra}, at: 0x30, want: "frame-size, rbx lost, rbp lost"},
-		{name: "leaf", w: leaf, off: 8, top: true, stack: map[uint64]uint64{0: ra}, want: "frame-size, rbx lost, rbp lost"},
-		{name: "alloca", w: llvmAlloca, off: 0x20, rbp: sp + 0x80, stack: map[uint64]uint64{0x30: stale, 0x88: 0x99, 0x90: ra, 0xb0: stale}, at: 0x90, want: "frame-size, rbx lost, rbp 0x99"},
-		{name: "alloca of another compiler", w: alloca, off: 0x20, rbp: sp + 0x80, stack: map[uint64]uint64{0x30: stale, 0xa0: ra, 0xc0: stale}, at: 0xa0, want: "frame-size, rbx lost, rbp lost"},
-		{name: "two places", w: alloca, off: 0x20, rbp: sp + 0x80, stack: map[uint64]uint64{0x28: stale, 0x60: ra, 0xa0: ra, 0xb0: stale}, at: 0x60, want: "scan, rbx lost, rbp lost"},
-		{name: "alloca without rbp", w: alloca, off: 0x20, stack: map[uint64]uint64{0x28: stale, 0x60: ra}, at: 0x60, want: "scan, rbx lost, rbp lost"},
-		{name: "rbp is another's", w: llvmAlloca, off: 0x20, rbp: sp - 0x40, stack: map[uint64]uint64{0x60: ra}, at: 0x60, want: "scan, rbx lost, rbp lost"},
+		{name: "first line", w: lines, off: 8, top: true, stack: map[uint64]uint64{8: stale, 0x30: ra}, at: 0x30, want: "scan, rbx lost, rsi lost, rbp lost"},
+		{name: "call in the first line", w: lines, off: 8, stack: map[uint64]uint64{0x30: ra}, at: 0x30, want: "frame-size, rbx lost, rsi lost, rbp lost"},
+		{name: "leaf", w: leaf, off: 8, top: true, stack: map[uint64]uint64{0: ra}, want: "frame-size, rbx lost, rsi lost, rbp lost"},
+		{name: "alloca", w: llvmAlloca, off: 0x20, rbp: sp + 0x80, stack: map[uint64]uint64{0x30: stale, 0x88: 0x99, 0x90: ra, 0xb0: stale}, at: 0x90, want: "frame-size, rbx lost, rsi lost, rbp 0x99"},
+		{name: "alloca of another compiler", w: alloca, off: 0x20, rbp: sp + 0x80, stack: map[uint64]uint64{0x30: stale, 0xa0: ra, 0xc0: stale}, at: 0xa0, want: "frame-size, rbx lost, rsi lost, rbp lost"},
+		{name: "two places", w: alloca, off: 0x20, rbp: sp + 0x80, stack: map[uint64]uint64{0x28: stale, 0x60: ra, 0xa0: ra, 0xb0: stale}, at: 0x60, want: "scan, rbx lost, rsi lost, rbp lost"},
+		{name: "alloca without rbp", w: alloca, off: 0x20, stack: map[uint64]uint64{0x28: stale, 0x60: ra}, at: 0x60, want: "scan, rbx lost, rsi lost, rbp lost"},
+		{name: "rbp is another's", w: llvmAlloca, off: 0x20, rbp: sp - 0x40, stack: map[uint64]uint64{0x60: ra}, at: 0x60, want: "scan, rbx lost, rsi lost, rbp lost"},
 		{name: "no code", w: fixed, off: 0x20, stack: map[uint64]uint64{0x30: bias + 0x2005}},
 		{name: "bottom", w: fixed, off: 0x20, stack: map[uint64]uint64{0x30: 0}, want: "bottom"},
 		{name: "no bottom", w: fixed, off: 0x20, top: true, stack: map[uint64]uint64{0x30: 0}},
@@ -193,7 +204,7 @@ func TestFrameSizes(t *testing.T) {
 			p.put(sp+at, v)
 		}
 		pc := bias + 0x1000 + tc.off
-		regs := map[string]uint64{"rip": pc, "rsp": sp, "rbx": 11}
+		regs := map[string]uint64{"rip": pc, "rsp": sp, "rbx": 11, "rsi": 12}
 		if tc.rbp != 0 {
 			regs["rbp"] = tc.rbp
 		}
@@ -203,6 +214,7 @@ func TestFrameSizes(t *testing.T) {
 		if !tc.top {
 			in = called(t, w, pc, sp, tc.rbp)
 			in.SetReg(arch.RBX, 11, unwind.InRegister(arch.RBX))
+			in.SetReg(arch.RSI, 12, unwind.InRegister(arch.RSI))
 			if tc.rbp == 0 {
 				in.ForgetReg(arch.RBP)
 			}
@@ -214,7 +226,7 @@ func TestFrameSizes(t *testing.T) {
 			got = "bottom"
 		case err == nil:
 			got = f.Trust().String()
-			for _, r := range []arch.Reg{arch.RBX, arch.RBP} {
+			for _, r := range []arch.Reg{arch.RBX, arch.RSI, arch.RBP} {
 				if v, _, ok := f.Reg(r); ok {
 					got += fmt.Sprintf(", %s %#x", arch.AMD64.RegName(r), v)
 				} else {

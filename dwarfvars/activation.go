@@ -64,10 +64,14 @@ func (a *Activation) Frame() *unwind.Frame { return a.frames[a.index] }
 // Live returns the variables that are in scope in the frame: those of the innermost inlined
 // call first, those of the function itself last.
 func (a *Activation) Live() []*Scope {
+	addr := a.Frame().LookupAddr()
 	if a.e.virtual {
-		return a.LiveScopes(a.e.pc + a.bias)
+		addr = a.e.pc + a.bias
 	}
-	return a.LiveScopes(a.Frame().LookupAddr())
+	before := a.r.work.Load()
+	s := a.LiveScopes(addr)
+	_ = a.Frame().Spend(int(a.r.work.Load() - before)) // reading the variables notices that nothing is left
+	return s
 }
 
 // locate returns the location of a variable. It is valid until the next evaluation.
@@ -78,9 +82,9 @@ func (a *Activation) locate(v *LocalVar) (op.Location, error) {
 	at := &v.attrs
 	switch {
 	case at.locIn != nil:
-		expr, _, err := at.locIn.Location(&at.loc, a.e.pc)
+		expr, _, err := at.locIn.Location(&at.loc, a.e.pc, a.e.frame())
 		if err != nil {
-			return op.Location{}, &unknown.Corrupt{Err: err}
+			return op.Location{}, a.e.unlocated(err)
 		}
 		return a.e.location(at.locIn, expr) // if expr is empty, it is optimised out here
 	case at.cstIn != nil:

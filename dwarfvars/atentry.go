@@ -22,7 +22,7 @@ func (a *Activation) ReadEntry(v *LocalVar, o Options) (Value, bool) {
 	if size == 0 || size > 8 {
 		return Value{}, false
 	}
-	expr, _, _ := v.attrs.locIn.Location(&v.attrs.loc, a.fn.Entry)
+	expr, _, _ := v.attrs.locIn.Location(&v.attrs.loc, a.fn.Entry, a.e.frame())
 	val, err := a.e.passedIn(expr)
 	if err != nil {
 		return Value{}, false

@@ -14,6 +14,7 @@ const (
 	maxScopes    = 1 << 12
 	maxNesting   = 256
 	maxEntries   = 1 << 20 // entries looked at
+	maxRanges    = 1 << 18 // of blocks; malicious ones may all share one long list
 	maxLiveDepth = 64      // inlined calls at one address
 )
 
@@ -27,6 +28,7 @@ type collector struct {
 	scopes  []*Scope // outermost first
 	vars    int
 	entries int
+	ranges  int
 }
 
 func (c *collector) run() []*Scope {
@@ -101,7 +103,7 @@ func (c *collector) child(cur *dwarf.Cursor, u *dwarf.Unit, e *dwarf.Entry, s *S
 		return first
 	case dwarf.TagGNUFormalParameterPack: // its parameters come next
 	case dwarf.TagLexicalBlock, dwarf.TagTryBlock, dwarf.TagCatchBlock, dwarf.TagWithStmt:
-		origin, ranges, has := readBlock(cur, u, e)
+		origin, ranges, has := c.readBlock(cur, u, e)
 		if has && !c.everything && !contains(ranges, c.pc) {
 			cur.SkipChildren()
 			return origin
@@ -113,7 +115,7 @@ func (c *collector) child(cur *dwarf.Cursor, u *dwarf.Unit, e *dwarf.Entry, s *S
 		c.children(cur, u, e, s, in, origin, depth+1)
 		return origin
 	case dwarf.TagInlinedSubroutine:
-		origin, ranges, has := readBlock(cur, u, e)
+		origin, ranges, has := c.readBlock(cur, u, e)
 		live := contains(ranges, c.pc) && !*inlined && len(c.scopes) < maxLiveDepth
 		if c.everything {
 			live = has && len(c.scopes) < maxScopes
@@ -193,7 +195,7 @@ func (c *collector) inherit(origin dwarf.DIE, seen []dwarf.DIE, s *Scope, b *blo
 
 // readBlock reads the abstract instance and the addresses of the block that cur has just read.
 // has is false if the block has no addresses of its own.
-func readBlock(cur *dwarf.Cursor, u *dwarf.Unit, e *dwarf.Entry) (origin dwarf.DIE, ranges []dwarf.Range, has bool) {
+func (c *collector) readBlock(cur *dwarf.Cursor, u *dwarf.Unit, e *dwarf.Entry) (origin dwarf.DIE, ranges []dwarf.Range, has bool) {
 	var v, low, high dwarf.Value
 	list := false
 	for cur.Attr(&v) {
@@ -211,7 +213,8 @@ func readBlock(cur *dwarf.Cursor, u *dwarf.Unit, e *dwarf.Entry) (origin dwarf.D
 	if !list && (!low.Present() || !high.Present()) {
 		return origin, nil, false
 	}
-	ranges = u.Ranges(e.Off)
+	ranges = u.Ranges(e.Off, max(0, maxRanges-c.ranges))
+	c.ranges += len(ranges)
 	if ranges == nil {
 		ranges = []dwarf.Range{}
 	}

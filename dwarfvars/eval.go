@@ -120,6 +120,14 @@ func (e *evaluator) location(u *dwarf.Unit, expr []byte) (op.Location, error) {
 	return loc, nil
 }
 
+// unlocated returns why a location list has no answer: it is damaged, or reading it exceeds the budget of the walk.
+func (e *evaluator) unlocated(err error) error {
+	if spent := e.frame().Spend(0); spent != nil {
+		return fmt.Errorf("%w: %w", spent, unknown.ErrLimit)
+	}
+	return &unknown.Corrupt{Err: err}
+}
+
 // evalCost is what an evaluation costs of the walk's budget, besides its steps.
 const evalCost = 16
 
@@ -226,7 +234,7 @@ func (e *evaluator) Expr(o op.Op, arg uint64) ([]byte, op.Resolver, error) {
 	if !v.Present() {
 		return nil, nil, nil
 	}
-	expr, _, err := d.Unit.Location(&v, e.pc)
+	expr, _, err := d.Unit.Location(&v, e.pc, e.frame())
 	if err != nil || d.Unit == e.unit {
 		return expr, nil, err
 	}
@@ -286,7 +294,7 @@ func (e *evaluator) integer(d dwarf.DIE) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	expr, _, err := a.locIn.Location(&a.loc, e.pc)
+	expr, _, err := a.locIn.Location(&a.loc, e.pc, e.frame())
 	if err != nil {
 		return 0, err
 	}

@@ -27,7 +27,7 @@ func (e *evaluator) computeBase() (uint64, error) {
 	if !v.Present() {
 		return 0, fmt.Errorf("function without a frame base: %w", dwarf.ErrFormat)
 	}
-	expr, _, err := d.Unit.Location(&v, e.pc)
+	expr, _, err := d.Unit.Location(&v, e.pc, e.frame())
 	if err != nil {
 		return 0, err
 	}

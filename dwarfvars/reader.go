@@ -3,6 +3,7 @@ package dwarfvars
 import (
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/corewalk/corewalk/internal/files/image"
 	"github.com/corewalk/corewalk/internal/format/dwarf"
@@ -36,6 +37,7 @@ type Reader struct {
 	again     sync.Map // *Function -> whether tail calls lead back to it
 	called    sync.Map // *unwind.Frame -> arch.Address; see where.Process
 	known     entryMemory
+	work      atomic.Int64 // entries and ranges read to find variables
 }
 
 // FPState is an optional interface of a ProcessState. It returns a thread's floating-point and
@@ -172,7 +174,11 @@ func (f *Function) collect(pc uint64, everything bool) []*Scope {
 		return c.run()
 	}
 	c := collector{f: f, pc: pc, everything: everything}
-	return c.run()
+	s := c.run()
+	if f.r != nil {
+		f.r.work.Add(int64(c.entries + c.ranges))
+	}
+	return s
 }
 
 // LiveScopes returns the variables that are in scope at an address of the process: those of the

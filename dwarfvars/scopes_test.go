@@ -335,3 +335,21 @@ func TestScopesOfRecords(t *testing.T) {
 		}
 	}
 }
+
+// TestSharedRanges: blocks that all have one long list of ranges do not cost their product.
+func TestSharedRanges(t *testing.T) {
+	long := make([]dwarf.Range, 20_000)
+	for i := range long {
+		long[i] = dwarf.Range{Low: uint64(2*i + 2), High: uint64(2*i + 3)}
+	}
+	var blocks []*handDIE
+	for range 200 {
+		blocks = append(blocks, die(dwarf.TagLexicalBlock, handAttr{dwarf.AttrRanges, long}).with(local("x")))
+	}
+	fn := die(dwarf.TagSubprogram).with(blocks...)
+	u := unit(t, binary.LittleEndian, 8, dwarf.LangC99, fn)
+	c := collector{f: &Function{fn: dwarf.Func{DIE: fn.in(u)}}, everything: true}
+	if c.run(); c.ranges > maxRanges || c.ranges < maxRanges/2 {
+		t.Errorf("%d ranges read", c.ranges)
+	}
+}

@@ -79,7 +79,7 @@ func (a *Activation) Expression(v *LocalVar) string {
 		}
 		return ""
 	}
-	expr, _, _ := at.locIn.Location(&at.loc, a.e.pc)
+	expr, _, _ := at.locIn.Location(&at.loc, a.e.pc, a.e.frame())
 	a.e.unit = at.locIn
 	env := a.e.env()
 	return op.Format(expr, op.Style{Big: env.Big, AddrSize: env.AddrSize, RefSize: env.RefSize, RegName: a.r.regName})

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/corewalk/corewalk/demangle"
 	"github.com/corewalk/corewalk/internal/code/relocated"
@@ -36,6 +37,7 @@ type Lookup struct {
 
 	calls sync.Map // unwind.Address -> answer
 	tails sync.Map // tailKey -> []unwind.Call
+	work  atomic.Int64
 }
 
 type answer struct {
@@ -100,6 +102,10 @@ func (l *Lookup) LookupCalls(addr unwind.Address, buf []unwind.Call) ([]unwind.C
 	return append(buf, a.calls...), a.err
 }
 
+// Work returns how much the look-ups have read so far, in entries of tables and of debugging information, about.
+// It only grows.
+func (l *Lookup) Work() int64 { return l.work.Load() }
+
 func (l *Lookup) answer(addr unwind.Address) answer {
 	if v, ok := l.calls.Load(addr); ok {
 		return v.(answer)
@@ -123,8 +129,13 @@ func (l *Lookup) find(addr unwind.Address) ([]unwind.Call, error) {
 		return nil, fmt.Errorf("no file for %s: %w", lib.Path, unwind.ErrNoSymbol)
 	}
 	pc, bias := l.filePC(lib, im, addr), im.Bias(lib.LoadBias)
-	if calls := fromDWARF(im, pc, bias); len(calls) > 0 {
-		return calls, nil
+	if d := im.DWARF(); d != nil {
+		before := d.Work()
+		calls := fromDWARF(im, pc, bias)
+		l.work.Add(d.Work() - before) // other look-ups at the same time may count too
+		if len(calls) > 0 {
+			return calls, nil
+		}
 	}
 	if calls := fromSymbolFile(im, addr-lib.Start, lib.Start); len(calls) > 0 {
 		return calls, nil

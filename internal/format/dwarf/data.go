@@ -32,6 +32,7 @@ import (
 	"fmt"
 	"math"
 	"sync"
+	"sync/atomic"
 
 	"github.com/corewalk/corewalk/internal/format/binbuf"
 )
@@ -117,6 +118,7 @@ type Data struct {
 	text  textRange
 
 	sections [numSections]section
+	work     atomic.Int64
 
 	units   unitCache
 	lists   [2]unitList // for .debug_info and .debug_types
@@ -132,6 +134,10 @@ type section struct {
 	need func(end uint64) error // nil if all of data is available
 	err  error
 }
+
+// Work returns how much of the file the look-ups of calls have read so far, in entries of some kind, not counting
+// what is read once. It only grows.
+func (d *Data) Work() int64 { return d.work.Load() }
 
 // An Option configures New.
 type Option func(*Data)

@@ -20,6 +20,9 @@ const maxInlineDepth = 512
 // share one long list.
 const maxPathRanges = 1 << 18
 
+// bytesPerEntry is about how large an entry is.
+const bytesPerEntry = 16
+
 // inlines appends to buf the calls inlined at pc in the function at off,
 // outermost first.
 func (u *Unit) inlines(off, pc uint64, buf []inlineCall) []inlineCall {
@@ -28,7 +31,8 @@ func (u *Unit) inlines(off, pc uint64, buf []inlineCall) []inlineCall {
 	if !c.Next(&e) || !e.HasChildren {
 		return buf
 	}
-	budget := maxPathRanges
+	budget, start := maxPathRanges, c.in.Off
+	defer func() { u.Data.work.Add(int64(maxPathRanges - budget + (c.in.Off-start)/bytesPerEntry)) }()
 	floor := 0 // the path leads through entries deeper than this
 	for c.Level() > floor && c.Next(&e) {
 		switch e.Tag {

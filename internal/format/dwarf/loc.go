@@ -29,7 +29,9 @@ const (
 // DW_AT_location, DW_AT_frame_base or a similar attribute: either a single expression or a
 // location list. found is false if the list has no expression for pc: the object has no
 // location there. An empty expression means that the object was optimised out.
-func (u *Unit) Location(v *Value, pc uint64) (expr []byte, found bool, err error) {
+//
+// Reading a long list is charged to b, if that is not nil; its error ends it.
+func (u *Unit) Location(v *Value, pc uint64, b Budget) (expr []byte, found bool, err error) {
 	switch v.Form.Class() {
 	case ClassExprloc, ClassBlock:
 		return v.B, true, nil
@@ -43,20 +45,31 @@ func (u *Unit) Location(v *Value, pc uint64) (expr []byte, found bool, err error
 			return nil, false, err
 		}
 		// A list that continues past the requested bytes is read again, further.
-		if expr, found, err = l.at(pc); l.whole || !errors.Is(err, binbuf.ErrShort) {
+		if expr, found, err = l.at(pc, b); l.whole || !errors.Is(err, binbuf.ErrShort) {
 			return expr, found, err
 		}
 	}
 }
 
+// A Budget limits work; see unwind.Budget.
+type Budget interface{ Spend(units int) error }
+
+// longList is how many entries of a list are read before the next so many are charged.
+const longList = 64
+
 // locStep is how much of a location list is requested at first, in bytes.
 const locStep = 2 << 10
 
 // at returns the expression for pc.
-func (l *locIter) at(pc uint64) (expr []byte, found bool, err error) {
+func (l *locIter) at(pc uint64, b Budget) (expr []byte, found bool, err error) {
 	var fallback []byte
 	var hasFallback bool
-	for {
+	for n := 1; ; n++ {
+		if n%longList == 0 && b != nil {
+			if err := b.Spend(longList); err != nil {
+				return nil, false, err
+			}
+		}
 		e, ok := l.next()
 		switch {
 		case l.c.Error != nil:

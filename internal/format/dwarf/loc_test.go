@@ -15,7 +15,7 @@ func locationOf(t *testing.T, d *Data, v *node, pc uint64) string {
 		t.Fatal(err)
 	}
 	loc := u.Value(v.off, AttrLocation)
-	expr, found, err := u.Location(&loc, pc)
+	expr, found, err := u.Location(&loc, pc, nil)
 	if err != nil {
 		t.Fatalf("%#x: %v", pc, err)
 	}
@@ -147,7 +147,7 @@ func TestLocationSplitV4(t *testing.T) {
 		t.Fatal(err)
 	}
 	for pc, want := range map[uint64]string{0x1000: "B", 0x1008: "C", 0x1010: "A", 0x101f: "A"} {
-		expr, found, err := s.Location(&Value{Form: FormSecOffset}, pc)
+		expr, found, err := s.Location(&Value{Form: FormSecOffset}, pc, nil)
 		if err != nil || !found || string(expr) != want {
 			t.Errorf("%#x: %q, %v, %v; want %q", pc, expr, found, err, want)
 		}
@@ -163,11 +163,65 @@ func TestLocationDamaged(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, v := range []Value{{Form: FormSecOffset}, {Form: FormSecOffset, U: 99}, {Form: FormLoclistx, U: 5}, {Form: FormString}} {
-		if _, found, err := u.Location(&v, 0); err == nil || found {
+		if _, found, err := u.Location(&v, 0, nil); err == nil || found {
 			t.Errorf("%+v: found %v, %v", v, found, err)
 		}
 	}
-	if _, _, err := u.Location(&Value{Form: FormSecOffset}, 0); !errors.Is(err, ErrFormat) {
+	if _, _, err := u.Location(&Value{Form: FormSecOffset}, 0, nil); !errors.Is(err, ErrFormat) {
 		t.Error(err)
+	}
+}
+
+type allowance int
+
+var errAllowance = errors.New("spent")
+
+func (a *allowance) Spend(units int) error {
+	if *a -= allowance(units); *a < 0 {
+		return errAllowance
+	}
+	return nil
+}
+
+// Long lists are charged, and their number of entries can be limited.
+func TestLongLists(t *testing.T) {
+	f := newFile(binary.LittleEndian)
+	u := &unitSpec{version: 4, addrSize: 8}
+	loc, rng := f.section(SecLoc), f.section(SecRanges)
+	const n = 10_000
+	for i := range uint64(n) {
+		loc.uint(8, i)
+		loc.uint(8, i+1)
+		loc.u16(1)
+		loc.bytes([]byte("x"))
+		rng.uint(8, 2*i)
+		rng.uint(8, 2*i+1)
+	}
+	loc.bytes(make([]byte, 16))
+	rng.bytes(make([]byte, 16))
+	v := die(TagVariable, at(AttrLocation, FormSecOffset, uint64(0)))
+	u.root = die(TagCompileUnit, at(AttrLowPC, FormAddr, uint64(0x1000)), at(AttrRanges, FormSecOffset, uint64(0)), v)
+	f.unit(u)
+	d := f.data()
+	unit, err := d.UnitAt(SecInfo, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	value := unit.Value(v.off, AttrLocation)
+	for _, tt := range []struct {
+		pc    uint64
+		money allowance
+		want  error
+	}{{0x1000 + n - 1, 2 * n, nil}, {0x1000 + n - 1, n / 2, errAllowance}, {0x1000 + 10, 0, nil}, {0, n / 2, errAllowance}} {
+		left := tt.money
+		if _, _, err := unit.Location(&value, tt.pc, &left); !errors.Is(err, tt.want) {
+			t.Errorf("%#x with %d: %v", tt.pc, tt.money, err)
+		}
+	}
+	if got := unit.Ranges(unit.Root(), 1<<20); len(got) < n-1 {
+		t.Errorf("%d ranges", len(got))
+	}
+	if got := unit.Ranges(unit.Root(), 100); len(got) != 100 {
+		t.Errorf("%d ranges of 100", len(got))
 	}
 }

@@ -234,8 +234,8 @@ func (it *rangeIter) nextV5() (Range, bool) {
 }
 
 // Ranges returns the address ranges of the entry at off, from DW_AT_ranges or from low and
-// high pc, without those of discarded code.
-func (u *Unit) Ranges(off uint64) []Range {
+// high pc, without those of discarded code; at most limit of them.
+func (u *Unit) Ranges(off uint64, limit int) []Range {
 	var e Entry
 	var v Value
 	var p pcAttrs
@@ -248,7 +248,7 @@ func (u *Unit) Ranges(off uint64) []Range {
 	}
 	var all []Range
 	it := u.rangesOf(&p)
-	for r, ok := it.next(); ok; r, ok = it.next() {
+	for r, ok := it.next(); ok && len(all) < limit; r, ok = it.next() {
 		all = append(all, r)
 	}
 	return all

@@ -133,7 +133,14 @@ func (in *inspection) callsOf(f *unwind.Frame) []unwind.Call {
 	switch lookup := in.Walker.SymbolLookup().(type) {
 	case nil:
 	case unwind.CallLookup:
+		w, counts := lookup.(interface{ Work() int64 })
+		if !counts {
+			in.calls, _ = lookup.LookupCalls(f.LookupAddr(), in.calls)
+			break
+		}
+		before := w.Work()
 		in.calls, _ = lookup.LookupCalls(f.LookupAddr(), in.calls)
+		_ = f.Spend(int(w.Work() - before)) // what follows notices that nothing is left
 	default:
 		if name, err := f.Name(); err == nil {
 			in.calls = append(in.calls, unwind.Call{Name: name})

@@ -143,7 +143,7 @@ func (s *AnalysisStepper) tryRow(row *stackflow.Row, in, out *unwind.Frame) (can
 		}
 		return candidate{}, false
 	}
-	raw, loc, ok := s.value(row.RA, cfa, in)
+	raw, loc, ok := s.m.value(row.RA, cfa, in)
 	if !ok {
 		note(out, "the return address cannot be read")
 		return candidate{}, false
@@ -186,7 +186,7 @@ func cfaOf(a *arch.Arch, rule *stackflow.CFARule, in *unwind.Frame) (arch.Addres
 }
 
 // value is the caller's value of a register that is at l.
-func (s *AnalysisStepper) value(l stackflow.Loc, cfa arch.Address, in *unwind.Frame) (uint64, unwind.Location, bool) {
+func (m *machine) value(l stackflow.Loc, cfa arch.Address, in *unwind.Frame) (uint64, unwind.Location, bool) {
 	at := cfa + uint64(l.Off)
 	switch l.Kind {
 	case stackflow.InReg:
@@ -205,8 +205,8 @@ func (s *AnalysisStepper) value(l stackflow.Loc, cfa arch.Address, in *unwind.Fr
 	default:
 		return 0, unwind.Location{}, false
 	}
-	at = s.m.arch.Truncate(at)
-	v, err := s.m.arch.ReadReg(in.Walker().ProcessState(), at)
+	at = m.arch.Truncate(at)
+	v, err := m.arch.ReadReg(in.Walker().ProcessState(), at)
 	return v, unwind.AtAddress(at), err == nil
 }
 
@@ -214,7 +214,7 @@ func (s *AnalysisStepper) value(l stackflow.Loc, cfa arch.Address, in *unwind.Fr
 func (s *AnalysisStepper) fill(row *stackflow.Row, c *candidate, in, out *unwind.Frame) unwind.Status {
 	out.ForgetRegs()
 	for _, saved := range row.Saved {
-		if v, loc, ok := s.value(saved.Loc, c.cfa, in); ok {
+		if v, loc, ok := s.m.value(saved.Loc, c.cfa, in); ok {
 			out.SetReg(saved.Reg, v, loc)
 		}
 	}

@@ -48,8 +48,9 @@ type FrameFuncHelper interface {
 // A return address counts only in executable memory, after a call instruction unless
 // the code there is not available (a library whose file is missing), or unless the frame
 // is in generated code and a chain of frame pointers confirms it. A frame pointer
-// counts only if it is above SP on the same stack. Registers other than PC, SP and FP
-// are unknown in the caller.
+// counts only if it is above SP on the same stack. Registers other than PC, SP and FP are
+// unknown in the caller, unless the code of a function that is known by its symbol shows
+// where they are.
 type FrameFuncStepper struct {
 	m      *machine
 	helper FrameFuncHelper
@@ -264,6 +265,34 @@ func (s *FrameFuncStepper) returnAddress(at *frameAt, in *unwind.Frame) (uint64,
 	return v + s.m.arch.ReturnOffset, unwind.AtAddress(at.ra), err
 }
 
+// restore fills in the registers of which the function's code shows where it has left or
+// saved them. The code must agree on where the frame ends.
+func (s *FrameFuncStepper) restore(at *frameAt, in, out *unwind.Frame) {
+	row, _ := s.flows.certain(nil, in.Walker(), in.LookupAddr(), modeOf(in))
+	if row == nil || s.isGo(in) {
+		return
+	}
+	cfa, ok := cfaOf(s.m.arch, &row.CFA, in)
+	if !ok || cfa != at.cfa+s.m.arch.CFAOffset || row.CallerSP != 0 {
+		return
+	}
+	for _, saved := range row.Saved {
+		if v, loc, ok := s.m.value(saved.Loc, cfa, in); ok {
+			out.SetReg(saved.Reg, v, loc)
+		}
+	}
+}
+
+// isGo reports whether the frame is of a function of Go, whose callees preserve no registers.
+func (s *FrameFuncStepper) isGo(in *unwind.Frame) bool {
+	im, lib := s.flows.image(in.Walker().ProcessState(), in.LookupAddr())
+	if im == nil {
+		return false
+	}
+	_, ok := im.GoFuncAt(in.LookupAddr() - im.Bias(lib.LoadBias))
+	return ok
+}
+
 // accept fills in the caller if what at says is plausible.
 func (s *FrameFuncStepper) accept(at frameAt, in, out *unwind.Frame) unwind.Status {
 	p, a := in.Walker().ProcessState(), s.m.arch
@@ -292,6 +321,7 @@ func (s *FrameFuncStepper) accept(at frameAt, in, out *unwind.Frame) unwind.Stat
 		fpLoc, hasFP = unwind.AtAddress(at.fp), true
 	}
 	out.ForgetRegs()
+	s.restore(&at, in, out)
 	out.SetPC(raw, raLoc)
 	out.SetSP(at.cfa)
 	if hasFP && !s.backChained(&at) {

@@ -610,3 +610,33 @@ func TestCalledWithoutDWARF(t *testing.T) {
 		a.Close()
 	}
 }
+
+// TestPoppedRegisters: a value that a tail call's site describes by a register which calls preserve. LLVM means
+// what the register held before the epilogue.
+func TestPoppedRegisters(t *testing.T) {
+	const rdi = op.Reg0 + 5
+	for producer, want := range map[string]string{"GNU C17": "78", "clang version 19": "rbx not recovered", "rustc (LLVM)": "rbx not recovered"} {
+		callee := function("callee", 0x2000, 0x2100)
+		site := callTo(0x3050, handAttr{dwarf.AttrCallOrigin, callee}, passes(ops(rdi), ops(op.Breg0+3, 1)))
+		site.attrs = append(site.attrs, handAttr{dwarf.AttrCallTailCall, true})
+		left := function("left", 0x3000, 0x3100, handAttr{dwarf.AttrCallAllCalls, true}).with(site)
+		main := function("main", 0x1000, 0x1100).with(callTo(0x1010, handAttr{dwarf.AttrCallOrigin, left}))
+		root := spans(0x1000, 0x5000)
+		root.attrs = append(root.attrs, handAttr{dwarf.AttrProducer, producer})
+		p := newProgram(t, []*handDIE{root, callee, left, main})
+		r, frames := p.at(t, 0x2010, 0x1010)
+		a, err := r.At(frames, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := a.e.entryValue(ops(rdi))
+		got := fmt.Sprint(v.Bits)
+		if err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("%s: %s, want %s", producer, got, want)
+		}
+		a.Close()
+	}
+}

@@ -1,6 +1,7 @@
 package dwarfvars
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -157,7 +158,7 @@ func (e *evaluator) DWARFReg(n uint64) (uint64, error) {
 // register returns a general register of the frame.
 func (e *evaluator) register(n uint64) (uint64, bool) {
 	r, general := e.r.arch.FromDWARF(n)
-	if v, _, ok := e.frame().Reg(r); ok && (!e.virtual || e.r.arch.CalleeSaved.Has(r)) && !e.scratch(n, r) {
+	if v, _, ok := e.frame().Reg(r); ok && (!e.virtual || e.r.arch.CalleeSaved.Has(r) && !e.popped()) && !e.scratch(n, r) {
 		return v, true
 	}
 	if slices.Contains(e.r.machine.steady, n) {
@@ -170,6 +171,18 @@ func (e *evaluator) register(n uint64) (uint64, bool) {
 		return 0, false
 	}
 	return e.kept(r)
+}
+
+// popped reports whether the debugging information of a function that left by a tail call takes no
+// notice of its epilogue: LLVM describes values by registers that already have their caller's.
+func (e *evaluator) popped() bool {
+	if e.fn.rec != nil {
+		return false
+	}
+	u := e.fn.fn.Unit
+	v := u.Value(u.Root(), dwarf.AttrProducer)
+	by, _ := u.Bytes(&v)
+	return bytes.Contains(by, []byte("clang")) || bytes.Contains(by, []byte("LLVM"))
 }
 
 // scratch reports whether the function's callee may have changed a register that calls preserve

@@ -172,32 +172,36 @@ func TestFrameSizes(t *testing.T) {
 		stack map[uint64]uint64
 		at    uint64 // of the return address, from SP
 		want  string // "" for none
+		says  string
 	}{
-		{name: "body", w: fixed, off: 0x20, stack: map[uint64]uint64{8: stale, 0x30: ra}, at: 0x30, want: "frame-size, rbx lost, rsi lost, rbp lost"},
+		{name: "body", says: "frame of 40 bytes and 8 of saved registers", w: fixed, off: 0x20, stack: map[uint64]uint64{8: stale, 0x30: ra}, at: 0x30, want: "frame-size, rbx lost, rsi lost, rbp lost"},
 		{name: "top", w: fixed, off: 0x20, top: true, stack: map[uint64]uint64{8: stale, 0x30: ra}, at: 0x30, want: "frame-size, rbx lost, rsi lost, rbp lost"},
 		{name: "nothing saved", w: llvm, off: 0x20, rbp: 7, stack: map[uint64]uint64{0x30: ra}, at: 0x30, want: "frame-size, rbx 0xb, rsi 0xc, rbp 0x7"},
 		{name: "rbp is saved first", w: pushes, off: 0x20, rbp: 7, stack: map[uint64]uint64{0x28: 0x99, 0x30: ra}, at: 0x30, want: "frame-size, rbx lost, rsi lost, rbp 0x99"},
 		{name: "entry", w: fixed, top: true, rbp: 7, stack: map[uint64]uint64{0: ra, 0x30: stale}, want: "frame-size, rbx 0xb, rsi 0xc, rbp 0x7"},
-		{name: "prologue", w: prologue, off: 8, top: true, stack: map[uint64]uint64{8: ra, 0x30: stale}, at: 8, want: "scan, rbx lost, rsi lost, rbp lost"},
+		{name: "prologue", says: "the place in the frame does not tell its size; a return address is at 0x7ffe00000108", w: prologue, off: 8, top: true, stack: map[uint64]uint64{8: ra, 0x30: stale}, at: 8, want: "scan, rbx lost, rsi lost, rbp lost"},
 		{name: "call in the prologue", w: prologue, off: 8, stack: map[uint64]uint64{8: ra, 0x30: stale}, at: 8, want: "scan, rbx lost, rsi lost, rbp lost"},
 		{name: "prologue's end", w: prologue, off: 0x10, top: true, stack: map[uint64]uint64{8: stale, 0x30: ra}, at: 0x30, want: "frame-size, rbx lost, rsi lost, rbp lost"},
 		{name: "epilogue", w: prologue, off: 0xf0, top: true, stack: map[uint64]uint64{0: ra, 0x30: stale}, at: 0, want: "scan, rbx lost, rsi lost, rbp lost"},
 		{name: "call where an epilogue begins", w: prologue, off: 0xf1, stack: map[uint64]uint64{0: stale, 0x30: ra}, at: 0x30, want: "frame-size, rbx lost, rsi lost, rbp lost"},
-		{name: "none in the prologue", w: prologue, off: 8, top: true, stack: map[uint64]uint64{0x38: ra}},
+		{name: "none in the prologue", says: "no return address where the frame may end", w: prologue, off: 8, top: true, stack: map[uint64]uint64{0x38: ra}},
 		{name: "first line", w: lines, off: 8, top: true, stack: map[uint64]uint64{8: stale, 0x30: ra}, at: 0x30, want: "scan, rbx lost, rsi lost, rbp lost"},
 		{name: "call in the first line", w: lines, off: 8, stack: map[uint64]uint64{0x30: ra}, at: 0x30, want: "frame-size, rbx lost, rsi lost, rbp lost"},
 		{name: "leaf", w: leaf, off: 8, top: true, stack: map[uint64]uint64{0: ra}, want: "frame-size, rbx lost, rsi lost, rbp lost"},
 		{name: "alloca", w: llvmAlloca, off: 0x20, rbp: sp + 0x80, stack: map[uint64]uint64{0x30: stale, 0x88: 0x99, 0x90: ra, 0xb0: stale}, at: 0x90, want: "frame-size, rbx lost, rsi lost, rbp 0x99"},
 		{name: "alloca of another compiler", w: alloca, off: 0x20, rbp: sp + 0x80, stack: map[uint64]uint64{0x30: stale, 0xa0: ra, 0xc0: stale}, at: 0xa0, want: "frame-size, rbx lost, rsi lost, rbp lost"},
-		{name: "two places", w: alloca, off: 0x20, rbp: sp + 0x80, stack: map[uint64]uint64{0x28: stale, 0x60: ra, 0xa0: ra, 0xb0: stale}, at: 0x60, want: "scan, rbx lost, rsi lost, rbp lost"},
+		{name: "two places", says: "2 places near rbp", w: alloca, off: 0x20, rbp: sp + 0x80, stack: map[uint64]uint64{0x28: stale, 0x60: ra, 0xa0: ra, 0xb0: stale}, at: 0x60, want: "scan, rbx lost, rsi lost, rbp lost"},
 		{name: "alloca without rbp", w: alloca, off: 0x20, stack: map[uint64]uint64{0x28: stale, 0x60: ra}, at: 0x60, want: "scan, rbx lost, rsi lost, rbp lost"},
 		{name: "rbp is another's", w: llvmAlloca, off: 0x20, rbp: sp - 0x40, stack: map[uint64]uint64{0x60: ra}, at: 0x60, want: "scan, rbx lost, rsi lost, rbp lost"},
-		{name: "no code", w: fixed, off: 0x20, stack: map[uint64]uint64{0x30: bias + 0x2005}},
-		{name: "bottom", w: fixed, off: 0x20, stack: map[uint64]uint64{0x30: 0}, want: "bottom"},
+		{name: "rbp is no frame's", w: llvmAlloca, off: 0x20, rbp: sp + 0x84, stack: map[uint64]uint64{0x60: ra}, at: 0x60, want: "scan, rbx lost, rsi lost, rbp lost"},
+		{name: "beyond what is searched", w: alloca, off: 0x20, stack: map[uint64]uint64{0x30 + 160*8: ra}},
+		{name: "as far as is searched", w: alloca, off: 0x20, stack: map[uint64]uint64{0x30 + 159*8: ra}, at: 0x30 + 159*8, want: "scan, rbx lost, rsi lost, rbp lost"},
+		{name: "no code", says: "is not a return address", w: fixed, off: 0x20, stack: map[uint64]uint64{0x30: bias + 0x2005}},
+		{name: "bottom", says: "the return address is zero", w: fixed, off: 0x20, stack: map[uint64]uint64{0x30: 0}, want: "bottom"},
 		{name: "no bottom", w: fixed, off: 0x20, top: true, stack: map[uint64]uint64{0x30: 0}},
-		{name: "too large", w: with(func(w *frameSizes) { w.Bytes = 1 << 30 }), off: 0x20},
+		{name: "too large", says: "return address at 0x7ffe40", w: with(func(w *frameSizes) { w.Bytes = 1 << 30 }), off: 0x20},
 		{name: "another function", w: fixed, off: 0x400, stack: map[uint64]uint64{0x30: ra}},
-		{name: "an error", w: fixed, off: 0x900, stack: map[uint64]uint64{0x30: ra}},
+		{name: "an error", says: "damaged PDB", w: fixed, off: 0x900, stack: map[uint64]uint64{0x30: ra}},
 	} {
 		p := newX64Proc(nil)
 		for at, v := range tc.stack {
@@ -234,9 +238,26 @@ func TestFrameSizes(t *testing.T) {
 				}
 			}
 		}
+		if text := strings.Join(notes(in), "\n"); !strings.Contains(text, tc.says) {
+			t.Errorf("%s: %q does not say %q", tc.name, text, tc.says)
+		}
+		if err == nil && strings.HasSuffix(tc.want, "rbp 0x99") {
+			if _, loc, _ := f.Reg(arch.RBP); loc != unwind.AtAddress(sp+tc.at-8) {
+				t.Errorf("%s: rbp is %s", tc.name, loc.Describe(arch.AMD64))
+			}
+		}
+		if cfa, ok := in.CFA(); err == nil && (!ok || cfa != sp+tc.at+8) {
+			t.Errorf("%s: the frame's CFA is %#x, %v", tc.name, cfa, ok)
+		}
 		if got != tc.want || err == nil && (f.RA() != ra || f.SP() != sp+tc.at+8) {
 			t.Errorf("%s: %s, %v, want %s at SP+%#x; %q", tc.name, got, f, tc.want, tc.at, notes(in))
 		}
+	}
+}
+
+func TestFrameSizesNeedFiles(t *testing.T) {
+	if _, err := steppers.NewFrameSizeStepper(nil); !errors.Is(err, unwind.ErrBadParam) {
+		t.Error(err)
 	}
 }
 

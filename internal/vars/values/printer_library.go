@@ -66,7 +66,7 @@ type scan struct {
 }
 
 // maxScan is the largest number of bytes of hash tables that are looked at for one variable.
-const maxScan = 16 << 20
+const maxScan = 4 << 20
 
 // next returns the next slot; false at the end of the table, or where that cannot be read.
 func (s *scan) next() ([]byte, bool) {

@@ -43,36 +43,40 @@ func qtClass(name string) printer {
 	return nil
 }
 
-// qtData returns the elements of a string or an array. In Qt 6 the object has their address and
+// A qtBlock is the elements of a string or an array.
+type qtBlock struct {
+	elem     *types.Type
+	first, n uint64
+	damaged  bool
+}
+
+// qtData finds the elements of a string or an array. In Qt 6 the object has their address and
 // number. In Qt 5 it has the address of a QArrayData, which has their number and their offset
 // from itself.
-func (b *builder) qtData(o *Object) (elem *types.Type, first, n uint64, ok bool) {
-	elem, _, ok = b.elem(o, "d", "ptr")
-	if ok {
-		first, ok = b.num(o, "d", "ptr")
-		size, ok1 := b.member(o, "d")
-		if ok1 {
-			size, ok1 = b.member(&size, "size")
+func (b *builder) qtData(o *Object) (d qtBlock, ok bool) {
+	head := *o
+	if d.elem, _, ok = b.elem(o, "d", "ptr"); ok {
+		d.first, ok = b.num(o, "d", "ptr")
+		head, _ = b.member(o, "d")
+	} else {
+		if head, ok = b.pointedTo(o, "d"); !ok {
+			return d, false
 		}
-		if !ok || !ok1 {
-			return nil, 0, 0, false
+		off, ok1 := b.num(&head, "offset")
+		room, ok2 := b.num(&head, "alloc")
+		d.elem, d.first, ok = head.typeArg(), head.Addr+off, ok1 && ok2
+		const near = 64 // elements begin after the header, perhaps aligned
+		if n, _ := b.num(&head, "size"); room > 0 { // constant data have no room
+			d.damaged = n > room || off < head.Size || off > head.Size+near
 		}
-		n, err := b.uint(&size, true)
-		return elem, first, n, err == nil
 	}
-	array, ok := b.pointedTo(o, "d")
-	size, ok1 := b.member(&array, "size")
-	off, ok2 := b.num(&array, "offset")
-	room, ok3 := b.num(&array, "alloc")
-	elem = array.typeArg()
-	if !ok || !ok1 || !ok2 || !ok3 || elem == nil || size.Size != 4 {
-		return nil, 0, 0, false
+	size, ok1 := b.member(&head, "size")
+	if !ok || !ok1 || d.elem == nil {
+		return d, false
 	}
 	n, err := b.uint(&size, true)
-	if room > 0 && n > room { // shared and constant data have no room
-		n = maxLength + 1
-	}
-	return elem, array.Addr + off, n, err == nil
+	d.n, d.damaged = n, d.damaged || n > maxLength
+	return d, err == nil
 }
 
 // pointedTo returns the object that the pointer at the end of a chain of members points to.
@@ -95,27 +99,27 @@ func (o *Object) typeArg() *types.Type {
 }
 
 func qtString(b *builder, o *Object, t *types.Type, depth int) *Value {
-	elem, first, n, ok := b.qtData(o)
+	d, ok := b.qtData(o)
 	if !ok {
 		return nil
 	}
-	size, err := b.sizeOf(elem)
+	size, err := b.sizeOf(d.elem)
 	switch {
 	case err != nil || size != 1 && size != 2:
 		return nil
-	case n > maxLength:
-		return badLength(o.Type, n)
-	case n == 0: // a null string has no address
+	case d.damaged:
+		return badLength(o.Type, d.n)
+	case d.n == 0: // a null string has no address
 		return b.text(o, `""`)
 	}
-	raw := make([]byte, min(n, uint64(b.opts.MaxString))*size)
-	if err := b.p.Read(first, raw); err != nil {
+	raw := make([]byte, min(d.n, uint64(b.opts.MaxString))*size)
+	if err := b.p.Read(d.first, raw); err != nil {
 		return Failed(o.Type, err)
 	}
 	if size == 2 { // characters of UTF-16, some of which the compiler knows as numbers
-		return b.utf16(o, raw, n)
+		return b.utf16(o, raw, d.n)
 	}
-	return b.stringValue(o, elem, raw, uint64(len(raw)) < n)
+	return b.stringValue(o, d.elem, raw, uint64(len(raw)) < d.n)
 }
 
 // utf16 returns the value of a string of n characters, of which raw has the first.
@@ -129,14 +133,14 @@ func (b *builder) utf16(o *Object, raw []byte, n uint64) *Value {
 
 // qtArray prints a vector, and a list of Qt 6.
 func qtArray(b *builder, o *Object, t *types.Type, depth int) *Value {
-	elem, first, n, ok := b.qtData(o)
+	d, ok := b.qtData(o)
 	switch {
 	case !ok:
 		return nil
-	case n > maxLength:
-		return badLength(o.Type, n)
+	case d.damaged:
+		return badLength(o.Type, d.n)
 	}
-	return b.run(b.text(o, fmt.Sprintf("%s of length %d", title(t), n)), elem, first, n, depth)
+	return b.run(b.text(o, fmt.Sprintf("%s of length %d", title(t), d.n)), d.elem, d.first, d.n, depth)
 }
 
 // qt5List prints a list of Qt 5: an array of words. Each is an element or the address of one,

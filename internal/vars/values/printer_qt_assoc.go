@@ -253,37 +253,39 @@ func qt6Hash(b *builder, o *Object, t *types.Type, depth int) *Value {
 	switch {
 	case !ok || !ok1 || !ok2 || !ok3 || err != nil || offsets.Size != per || entry == nil || step < at.Size:
 		return nil
+	case offsets.Addr+per > size || entries.Addr+b.word() > size:
+		return nil
 	case valued && value.Type.Strip().Pointer() && title(t) == "QMultiHash":
 		return nil // chains of values
 	case n > room || room > maxLength:
 		return badLength(o.Type, max(n, room))
 	}
-	bucket := uint64(0)
+	s := scan{b: b, at: spans, left: (room + per - 1) / per, size: size}
+	var here []byte // what is left of the bytes of the present span
+	first, index := uint64(0), 0
 	return b.entries(o, t, n, depth, func(i uint64) (Object, Object, bool) {
-		for ; bucket < room && b.scanned < maxScan; bucket++ {
-			base := spans + bucket/per*size
-			b.scanned++
-			index, err := b.p.Int(base+offsets.Addr+bucket%per, 1, false)
-			if err != nil {
-				break
+		for {
+			if index == len(here) {
+				slot, ok := s.next()
+				if !ok {
+					return Object{}, Object{}, false
+				}
+				here, index = slot[offsets.Addr:offsets.Addr+per], 0
+				first = types.Uint(slot[entries.Addr:entries.Addr+b.word()], b.p.Arch.Big())
 			}
-			if index == free {
+			number := uint64(here[index])
+			index++
+			if number == free {
 				continue
 			}
-			first, err := b.p.Memory.ReadWord(base + entries.Addr)
-			if err != nil {
-				break
-			}
-			bucket++
 			k, v := key, Object{}
-			k.Addr += first + index*step
+			k.Addr += first + number*step
 			if valued {
 				v = value
-				v.Addr += first + index*step
+				v.Addr += first + number*step
 			}
 			return k, v, true
 		}
-		return Object{}, Object{}, false
 	})
 }
 
@@ -341,14 +343,20 @@ func qt6Variant(b *builder, o *Object, t *types.Type, depth int) *Value {
 	if !ok || !ok1 || !ok2 || shared != 0 {
 		return nil
 	}
-	id := uint64(0)
+	id, size := uint64(0), uint64(0)
 	if packed != 0 { // two numbers of 2 bytes, the size, flags, the number
-		var err error
-		if id, err = b.p.Int(packed<<2+12, 4, false); err != nil {
+		var err, err1 error
+		size, err = b.p.Int(packed<<2+4, 4, false)
+		id, err1 = b.p.Int(packed<<2+12, 4, false)
+		if err != nil || err1 != nil || id == 0 { // 0 is that of types whose number nobody needed
 			return nil
 		}
 	}
-	if w := b.word(); id == qtStringID && data.Mem && data.Size >= 3*w {
+	w := b.word()
+	if known := qtScalar(id); known != nil && known.ByteSize != size || id == qtStringID && size != 3*w {
+		return nil
+	}
+	if id == qtStringID && data.Mem && data.Size >= 3*w {
 		at, err := b.p.Memory.ReadWord(data.Addr + w)
 		n, err1 := b.p.Memory.ReadWord(data.Addr + 2*w)
 		if err != nil || err1 != nil {

@@ -144,7 +144,13 @@ func (b *builder) run(v *Value, t *types.Type, addr, n uint64, depth int) *Value
 	if err != nil {
 		return Failed(v.typ, err)
 	}
-	o := Object{Type: t, Mem: true, Addr: addr, Size: n * size}
+	return b.runIn(v, &Object{Mem: true, Addr: addr, Size: n * size}, t, n, size, depth)
+}
+
+// runIn reads n elements of size bytes from the start of storage.
+func (b *builder) runIn(v *Value, storage *Object, t *types.Type, n, size uint64, depth int) *Value {
+	o := *storage
+	o.Type = t
 	at := b.elements(&o, n, size, depth, func(part *Object) *Value {
 		part.Type = t
 		return b.value(part, depth+1)

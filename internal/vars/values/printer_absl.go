@@ -55,11 +55,7 @@ func abslInlinedVector(b *builder, o *Object, t *types.Type, depth int) *Value {
 		}
 		return b.filled(o, elem, first, n>>1, room, depth)
 	}
-	size, err := b.sizeOf(elem)
-	if err != nil || size == 0 || !inside.Mem {
-		return nil
-	}
-	return b.filled(o, elem, inside.Addr, n>>1, inside.Size/size, depth)
+	return b.inside(o, elem, &inside, n>>1, depth)
 }
 
 func abslFixedArray(b *builder, o *Object, t *types.Type, depth int) *Value {

@@ -61,14 +61,10 @@ func boostVector(b *builder, o *Object, t *types.Type, depth int) *Value {
 	// The elements are in the object.
 	elem := t.TypeArg(0)
 	storage, ok := b.member(&holder, "storage")
-	if elem == nil || !ok || !storage.Mem {
+	if elem == nil || !ok {
 		return nil
 	}
-	size, err := b.sizeOf(elem)
-	if err != nil || size == 0 {
-		return nil
-	}
-	return b.filled(o, elem, storage.Addr, n, storage.Size/size, depth)
+	return b.inside(o, elem, &storage, n, depth)
 }
 
 // boostFlat prints a sorted sequence.

@@ -41,6 +41,19 @@ func (b *builder) filled(o *Object, elem *types.Type, first, n, room uint64, dep
 	return b.run(b.text(o, fmt.Sprintf("%s of length %d, capacity %d", title(o.Type.Strip()), n, room)), elem, first, n, depth)
 }
 
+// inside prints n elements that are in storage, a part of the object.
+func (b *builder) inside(o *Object, elem *types.Type, storage *Object, n uint64, depth int) *Value {
+	size, err := b.sizeOf(elem)
+	if err != nil || size == 0 {
+		return nil
+	}
+	room := storage.Size / size
+	if n > room {
+		return badLength(o.Type, n)
+	}
+	return b.runIn(b.text(o, fmt.Sprintf("%s of length %d, capacity %d", title(o.Type.Strip()), n, room)), storage, elem, n, size, depth)
+}
+
 // optional prints a container of one element at most, which begins at the start of storage.
 func (b *builder) optional(o *Object, t, elem *types.Type, engaged uint64, storage *Object, depth int) *Value {
 	name := title(t) + "<" + elem.Name() + ">"

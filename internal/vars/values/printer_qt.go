@@ -65,7 +65,7 @@ func (b *builder) qtData(o *Object) (d qtBlock, ok bool) {
 		off, ok1 := b.num(&head, "offset")
 		room, ok2 := b.num(&head, "alloc")
 		d.elem, d.first, ok = head.typeArg(), head.Addr+off, ok1 && ok2
-		const near = 64 // elements begin after the header, perhaps aligned
+		const near = 64                             // elements begin after the header, perhaps aligned
 		if n, _ := b.num(&head, "size"); room > 0 { // constant data have no room
 			d.damaged = n > room || off < head.Size || off > head.Size+near
 		}

@@ -165,7 +165,7 @@ func (p *purse) Spend(units int) error {
 
 // TestBudget: all walks of a walker share one budget.
 func TestBudget(t *testing.T) {
-	money := purse(64 * 150)
+	money := purse(128 * 150)
 	w := mustWalker(deepStack(100, 16, 0x1000), []unwind.Option{unwind.WithBudget(&money)}, stepper("fp", 1, byFP))
 	if s, err := w.WalkStack(1); err != nil || len(s.Frames) != 100 {
 		t.Fatalf("%d frames, %v", len(s.Frames), err)

@@ -18,7 +18,7 @@ type Stack struct {
 }
 
 // frameCost is what a frame costs of a Budget: the work of finding it, and its memory.
-const frameCost = 64
+const frameCost = 128
 
 // frameBlock is the number of frames allocated at a time.
 const frameBlock = 64

@@ -23,15 +23,15 @@ type Budget struct {
 const (
 	// base is what the smallest dump may cost: some seconds.
 	base = 1 << 26
-	// perByte is what each byte of a dump adds, as a fraction: real dumps cost far less, because
-	// most of their bytes are never read.
-	perByte = 2
-	// most keeps a huge sparse dump from being unlimited.
-	most = 1 << 33
+	// perByte is what each byte of a dump adds. The smallest frame of a stack that overflowed has 16 bytes;
+	// to walk it, to name it and to read its variables costs some 300 units.
+	perByte = 32
+	// most keeps a huge dump from being unlimited: it may be nothing but zeros.
+	most = 1 << 29
 )
 
 // New returns the budget of a dump of size bytes.
-func New(size uint64) *Budget { return Of(int64(base + min(size/perByte, most))) }
+func New(size uint64) *Budget { return Of(int64(base + perByte*min(size, most/perByte))) }
 
 // Of returns a budget of so many units.
 func Of(units int64) *Budget {

@@ -132,10 +132,10 @@ func (e *evaluator) unlocated(err error) error {
 // evalCost is what an evaluation costs of the walk's budget, besides its steps.
 const evalCost = 16
 
-// charge charges an evaluation to the budget of the walk. The steps of the one before, which are known now, are
+// charge charges an evaluation to the budget of the walk. The steps of those before, which are known now, are
 // charged with it.
 func (e *evaluator) charge() error {
-	if err := e.frame().Spend(evalCost + e.m.Steps()); err != nil {
+	if err := e.frame().Spend(evalCost + e.m.Executed()); err != nil {
 		return fmt.Errorf("%w: %w", err, unknown.ErrLimit)
 	}
 	return nil

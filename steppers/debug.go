@@ -137,8 +137,15 @@ func (s *DebugStepper) preserve(row *cfi.Row, in, out *unwind.Frame) {
 	}
 }
 
-// apply applies the row to find the caller.
+// apply applies the row to find the caller. What its expressions cost is charged; the next frame notices when that
+// was too much.
 func (s *DebugStepper) apply(x *cfiScratch, row *cfi.Row, in, out *unwind.Frame) unwind.Status {
+	status := s.applied(x, row, in, out)
+	in.Spend(x.machine.Executed())
+	return status
+}
+
+func (s *DebugStepper) applied(x *cfiScratch, row *cfi.Row, in, out *unwind.Frame) unwind.Status {
 	cfa, err := row.CFAValue(&x.machine, &x.regs, in.Walker().ProcessState())
 	if err != nil {
 		if out.Tracing() {

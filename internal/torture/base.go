@@ -16,6 +16,7 @@ import (
 	"github.com/corewalk/corewalk/internal/files/mmapfile"
 	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/internal/format/minidump/dumpbuild"
+	"github.com/corewalk/corewalk/report"
 )
 
 // A base is a good file that is damaged.
@@ -31,6 +32,7 @@ type ready struct {
 	data  []byte
 	shape *shape
 	run   func(edits []edit, rng *rand.Rand) error // the error is of the harness
+	last  *report.Report                           // of an input that was made in code
 	// repair mends the files after a panic.
 	repair func(edits []edit) error
 	close  func()
@@ -94,6 +96,7 @@ func bases(empty string) (list []base, err error) {
 		list = append(list, packedBases(t)...)
 		list = append(list, symBases(t)...)
 		list = append(list, nameBases(t)...)
+		list = append(list, madeBases()...)
 		samples := dumpbuild.Samples()
 		for name, data := range samples {
 			list = append(list, base{"minidump", name, func(dir string) (*ready, error) { return aloneReady(data, dir, minidumpShape) }})

@@ -10,8 +10,9 @@ import (
 	"github.com/corewalk/corewalk/report"
 )
 
-// service does what a service for dumps does: everything that is in the dump, as data and as text.
-func service(open func(opts ...corewalk.Option) (*corewalk.Target, error), rng *rand.Rand) {
+// service does what a service for dumps does: everything that is in the dump, as data and as text. It returns the
+// report, nil if there is none.
+func service(open func(opts ...corewalk.Option) (*corewalk.Target, error), rng *rand.Rand) *report.Report {
 	ctx := context.Background()
 	var opts []corewalk.Option
 	if rng.IntN(4) == 0 {
@@ -23,7 +24,7 @@ func service(open func(opts ...corewalk.Option) (*corewalk.Target, error), rng *
 			panic("neither a target nor an error")
 		}
 		_ = err.Error()
-		return
+		return nil
 	}
 	defer t.Close()
 	in := t.Info()
@@ -33,7 +34,7 @@ func service(open func(opts ...corewalk.Option) (*corewalk.Target, error), rng *
 	for range t.Identity() {
 	}
 	if err != nil {
-		return
+		return nil
 	}
 	o := corewalk.AnalyzeOptions{Locals: corewalk.LocalsAll, Structured: true, Disassemble: true, Memory: true, SourceLines: 2,
 		Environment: corewalk.EnvironmentMasked, Details: true}
@@ -45,7 +46,7 @@ func service(open func(opts ...corewalk.Option) (*corewalk.Target, error), rng *
 	}
 	r, err := t.Analyze(ctx, o)
 	if err != nil {
-		return
+		return nil
 	}
 	text := report.TextOptions{ShowRegisters: true, AllLocals: true, Explain: o.Explain}
 	switch rng.IntN(4) {
@@ -58,4 +59,5 @@ func service(open func(opts ...corewalk.Option) (*corewalk.Target, error), rng *
 	report.WriteJSON(io.Discard, r)
 	report.WriteStackwalk(io.Discard, r)
 	signature.Of(r)
+	return r
 }

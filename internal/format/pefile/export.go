@@ -142,8 +142,17 @@ func (f *File) Exports() iter.Seq2[Export, error] {
 			yield(Export{}, err)
 			return
 		}
+		left := f.nameBytes()
 		for i := range uint32(len(t.funcs) / 4) {
-			if t.rva(i) != 0 && !yield(f.export(t, i), nil) {
+			if t.rva(i) == 0 {
+				continue
+			}
+			e := f.export(t, i)
+			if left -= len(e.Name) + len(e.Forward); left < 0 {
+				yield(Export{}, fmt.Errorf("names of exports: longer than the file: %w", ErrMalformed))
+				return
+			}
+			if !yield(e, nil) {
 				return
 			}
 		}

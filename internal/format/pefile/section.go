@@ -59,10 +59,8 @@ func (f *File) parseSections(off, n int) {
 
 // locateStrings finds the COFF string table, which follows the symbols.
 func (f *File) locateStrings() {
-	if f.memory {
-		f.symOff, f.symCount = 0, 0
-	}
-	if f.symOff == 0 {
+	if f.memory || f.symOff == 0 {
+		f.symOff, f.symCount = 0, 0 // a count without a table is not believed
 		return
 	}
 	off, size := uint64(f.symOff), uint64(f.symCount)*symbolSize

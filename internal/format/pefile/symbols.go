@@ -29,18 +29,23 @@ const (
 	ClassStatic   = 3
 )
 
-// Symbols iterates over the COFF symbols, if any, in the order of the file.
+// Symbols iterates over the COFF symbols, if any, in the order of the file. It ends early when the names of
+// symbols are parts of one another to an extent that no linker causes: a million of them could be one long name.
 func (f *File) Symbols() iter.Seq[Symbol] {
 	return func(yield func(Symbol) bool) {
+		left := f.nameBytes()
 		for i := uint32(0); i < f.symCount; {
 			s, aux := f.symbol(i)
-			if !yield(s) {
+			if left -= len(s.Name); left < 0 || !yield(s) {
 				return
 			}
 			i += 1 + uint32(aux)
 		}
 	}
 }
+
+// nameBytes is how long all names of a table may be together: those of normal files do not overlap much.
+func (f *File) nameBytes() int { return 4 * len(f.Data) }
 
 // symbol reads symbol i, and returns the number of its auxiliary records.
 func (f *File) symbol(i uint32) (Symbol, uint8) {

@@ -182,3 +182,12 @@ func TestWorkLimit(t *testing.T) {
 		t.Errorf("threads %v, warnings %+v", ids(r), r.Warnings)
 	}
 }
+
+// A variable is charged by its parts and its text.
+func TestCostOfVariable(t *testing.T) {
+	leaf := report.Data{Text: "1"}
+	v := report.Variable{Name: "abcd", Type: "int", Value: strings.Repeat("1", 793), Data: &report.Data{Children: []report.Child{{Data: leaf}, {Data: leaf}}}}
+	if got, want := costOf(&v), 4*variableCost+800/textPerUnit; got != want {
+		t.Errorf("costs %d, not %d", got, want)
+	}
+}

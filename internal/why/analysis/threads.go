@@ -88,6 +88,14 @@ func (o *Options) wanted(ids []unwind.ThreadID) []unwind.ThreadID {
 	return slices.DeleteFunc(ids, func(id unwind.ThreadID) bool { return !slices.Contains(o.Threads, id) })
 }
 
+// What parts of a report cost of the Budget, above all in memory: the entry of an inlined or tail call; a variable,
+// or a part of its value; and how many bytes of text cost one unit.
+const (
+	entryCost    = 160
+	variableCost = 64
+	textPerUnit  = 8
+)
+
 func (in *inspection) thread(ctx context.Context, s *unwind.Stack, crashed bool) report.Thread {
 	t := report.Thread{ID: int(s.Thread), Crashed: crashed, End: s.End.String()}
 	in.crashed, in.withLocals = crashed, 0
@@ -97,19 +105,26 @@ func (in *inspection) thread(ctx context.Context, s *unwind.Stack, crashed bool)
 		return t
 	}
 	t.Registers = in.registers(s.Frames[0])
-	t.Frames = make([]report.Frame, 0, len(s.Frames)+len(s.Frames)/8)
-	ends := make([]int, len(s.Frames)) // where the entries of each frame end
-	for i := range s.Frames {
-		t.Frames = in.frame(t.Frames, s.Frames, i)
+	frames := s.Frames
+	t.Frames = make([]report.Frame, 0, len(frames)+len(frames)/8)
+	ends := make([]int, len(frames)) // where the entries of each frame end
+	for i := range frames {
+		before := len(t.Frames)
+		t.Frames = in.frame(t.Frames, frames, i)
 		ends[i] = len(t.Frames)
+		// The walk has charged the frame itself.
+		if in.Budget.Spend(entryCost*(ends[i]-before-1)) != nil {
+			frames = frames[:i+1]
+			break
+		}
 	}
-	in.allVariables(ctx, t.Frames, s.Frames, ends)
+	in.allVariables(ctx, t.Frames, frames, ends)
 	if in.wantsAround(crashed) {
 		in.sources(t.Frames)
 		if in.opts.Around.Code {
-			for i := range s.Frames[:min(len(s.Frames), maxAroundFrames)] {
+			for i := range frames[:min(len(frames), maxAroundFrames)] {
 				e := &t.Frames[ends[i]-1]
-				e.Code = in.code(s.Frames[i], unwind.Address(e.Entry))
+				e.Code = in.code(frames[i], unwind.Address(e.Entry))
 			}
 		}
 	}

@@ -53,14 +53,14 @@ func (in *inspection) allVariables(ctx context.Context, entries []report.Frame, 
 	all := in.opts.Locals == LocalsAll
 	top := len(frames)
 	if top > deepStack {
-		for i := len(frames) - 1; i >= shallowPart && ctx.Err() == nil; i-- {
+		for i := len(frames) - 1; i >= shallowPart && ctx.Err() == nil && in.Budget.Err() == nil; i-- {
 			in.variables(of(i), frames, i, all)
 		}
 		if top = deepStack; all {
 			top = shallowPart // the deeper frames are done
 		}
 	}
-	for i := 0; i < top && ctx.Err() == nil; i++ {
+	for i := 0; i < top && ctx.Err() == nil && in.Budget.Err() == nil; i++ {
 		in.variables(of(i), frames, i, true)
 	}
 }
@@ -131,9 +131,31 @@ func (in *inspection) readAll(a *dwarfvars.Activation, vars []*dwarfvars.LocalVa
 		if v.Artificial && v.Name != "this" {
 			continue
 		}
-		out = append(out, in.variable(a, v))
+		read := in.variable(a, v)
+		out = append(out, read)
+		if in.Budget.Spend(costOf(&read)) != nil {
+			break
+		}
 	}
 	return out
+}
+
+// costOf is what a variable costs of the Budget.
+func costOf(v *report.Variable) int {
+	parts := 1
+	if v.Data != nil {
+		parts += partsOf(v.Data)
+	}
+	return parts*variableCost + (len(v.Name)+len(v.Type)+len(v.Value)+len(v.Reason)+len(v.Expression)+len(v.Entry))/textPerUnit
+}
+
+// partsOf counts a value's parts, and itself.
+func partsOf(d *report.Data) int {
+	n := 1
+	for i := range d.Children {
+		n += partsOf(&d.Children[i].Data)
+	}
+	return n
 }
 
 func (in *inspection) variable(a *dwarfvars.Activation, v *dwarfvars.LocalVar) report.Variable {

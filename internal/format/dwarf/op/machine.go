@@ -18,13 +18,14 @@ const (
 // its stack it has some 4 KB. It must not be copied while in use, nor used by two
 // goroutines at once.
 type Machine struct {
-	env    Env
-	stack  [maxStack]Value
-	n      int // number of entries on the stack
-	steps  int
-	loc    Location // set by operators that end a simple location description
-	pieces []Piece
-	buf    [8]byte // for reading memory: a local buffer would escape to the heap
+	env      Env
+	stack    [maxStack]Value
+	n        int // number of entries on the stack
+	steps    int
+	executed int      // since the last call of Executed
+	loc      Location // set by operators that end a simple location description
+	pieces   []Piece
+	buf      [8]byte // for reading memory: a local buffer would escape to the heap
 }
 
 // Eval evaluates a location description. An empty one gives Empty: optimised out. The
@@ -74,8 +75,12 @@ func (m *Machine) EvalValue(env Env, expr []byte, push bool, initial uint64) (Va
 	return m.stack[m.n-1], nil
 }
 
-// Steps returns how many operations the last evaluation executed.
-func (m *Machine) Steps() int { return m.steps }
+// Executed returns how many operations were executed since it was last called.
+func (m *Machine) Executed() int {
+	n := m.executed
+	m.executed = 0
+	return n
+}
 
 func (m *Machine) reset(env Env) {
 	m.env = env
@@ -113,6 +118,9 @@ func (m *Machine) exec(expr []byte, depth int) error {
 		if c.Error != nil {
 			err = fmt.Errorf("%w: %w", ErrMalformed, c.Error)
 		}
+		if inner, ok := err.(*EvalError); ok {
+			return inner // of a called expression: a chain of errors could be as long as the calls are deep
+		}
 		if err != nil {
 			return &EvalError{Op: o, Off: at, Err: err}
 		}
@@ -121,6 +129,7 @@ func (m *Machine) exec(expr []byte, depth int) error {
 }
 
 func (m *Machine) step(c *binbuf.Cursor, o Op, depth int) error {
+	m.executed++
 	if m.steps++; m.steps > maxSteps {
 		return fmt.Errorf("more than %d steps: %w", maxSteps, ErrLimit)
 	}

@@ -436,6 +436,31 @@ func TestUnsupported(t *testing.T) {
 	}
 }
 
+// calls has one expression, whatever is called.
+type calls struct {
+	Resolver
+	expr []byte
+}
+
+func (c calls) Expr(Op, uint64) ([]byte, Resolver, error) { return c.expr, nil, nil }
+
+// An expression that calls itself ends with one error, not with one for each call, and its operations are counted
+// over several evaluations.
+func TestCallsItself(t *testing.T) {
+	var m Machine
+	expr := e(Nop, Call2, 0, 0)
+	for range 2 {
+		_, err := m.Eval(Env{AddrSize: 8, Resolver: calls{expr: expr}}, expr)
+		var at *EvalError
+		if !errors.As(err, &at) || errors.As(at.Err, new(*EvalError)) || !errors.Is(err, ErrLimit) {
+			t.Errorf("%v", err)
+		}
+	}
+	if n, again := m.Executed(), m.Executed(); n < 8 || n%4 != 0 || again != 0 {
+		t.Errorf("executed %d operations, then %d", n, again)
+	}
+}
+
 func TestBaseType(t *testing.T) {
 	for _, c := range []struct {
 		ate  uint8

@@ -1,0 +1,322 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/corewalk/corewalk"
+)
+
+// made are inputs that a hostile author would write: each costs much for its size. The first file is
+// the dump, the second the program.
+var made = map[string]func() (dump, program []byte){
+	"variables of frames": func() ([]byte, []byte) {
+		return withDWARF(60_000, func(d *dwarfMade) {
+			typ := d.integer()
+			d.function()
+			for i := range 10_000 {
+				d.variable(5, fmt.Sprint("a", i), typ)
+			}
+			d.end(2)
+		})
+	},
+	"locals of frames": func() ([]byte, []byte) {
+		return withDWARF(60_000, func(d *dwarfMade) {
+			typ := d.integer()
+			d.function()
+			for i := range 10_000 {
+				d.variable(0x34, fmt.Sprint("a", i), typ)
+			}
+			d.end(2)
+		})
+	},
+	"inlined calls of frames": func() ([]byte, []byte) {
+		return withDWARF(60_000, func(d *dwarfMade) {
+			f := d.function()
+			const depth = 10_000
+			for range depth {
+				d.die(0x1d, true, 0x31, 0x13, ref(f), 0x11, 0x01, u64(madeText), 0x12, 0x07, u64(madeEnd-madeText))
+			}
+			d.end(depth + 2)
+		})
+	},
+	"nested blocks": func() ([]byte, []byte) {
+		return withDWARF(3, func(d *dwarfMade) {
+			typ := d.integer()
+			d.function()
+			const depth = 1_000_000
+			for range depth {
+				d.die(0x0b, true, 0x11, 0x01, u64(madeText), 0x12, 0x07, u64(madeEnd-madeText))
+			}
+			d.variable(0x34, "deep", typ)
+			d.end(depth + 2)
+		})
+	},
+	"nested types": func() ([]byte, []byte) {
+		return withDWARF(3, func(d *dwarfMade) {
+			const depth = 1_000_000
+			for range depth {
+				d.die(0x13, true, 0x03, 0x08, str("s"), 0x0b, 0x0b, []byte{4})
+			}
+			d.end(depth)
+			typ := d.integer()
+			d.function()
+			d.variable(0x34, "deep", typ)
+			d.end(2)
+		})
+	},
+	"type cycles": func() ([]byte, []byte) {
+		return withDWARF(100, func(d *dwarfMade) {
+			var types []int
+			add := func(off int) { types = append(types, off) }
+			for _, tag := range []uint64{0x16, 0x26, 0x35, 0x0f, 0x10, 0x42, 0x37, 0x47} {
+				off := len(d.info)
+				add(d.die(tag, false, 0x49, 0x13, ref(off)))
+			}
+			off := len(d.info) // a structure that contains itself, derived from itself
+			add(d.die(0x13, true, 0x03, 0x08, str("self"), 0x0b, 0x0b, []byte{8}))
+			d.die(0x0d, false, 0x03, 0x08, str("again"), 0x49, 0x13, ref(off), 0x38, 0x0b, []byte{0})
+			d.die(0x1c, false, 0x49, 0x13, ref(off), 0x38, 0x0b, []byte{0})
+			d.end(1)
+			off = len(d.info)
+			add(d.die(0x01, true, 0x49, 0x13, ref(off)))
+			d.die(0x21, false, 0x49, 0x13, ref(off), 0x2f, 0x0b, []byte{9})
+			d.end(1)
+			off = len(d.info)
+			add(d.die(0x15, true, 0x49, 0x13, ref(off)))
+			d.die(0x05, false, 0x49, 0x13, ref(off))
+			d.end(1)
+			off = len(d.info) // two that are one another
+			other := off + 5
+			add(d.die(0x16, false, 0x49, 0x13, ref(other)))
+			add(d.die(0x26, false, 0x49, 0x13, ref(off)))
+			d.function()
+			for i, typ := range types {
+				d.variable(0x34, fmt.Sprint("v", i), typ)
+				d.variable(0x05, fmt.Sprint("p", i), typ)
+			}
+			d.end(2)
+		})
+	},
+	"wide structure": func() ([]byte, []byte) {
+		return withDWARF(100, func(d *dwarfMade) {
+			typ := d.integer()
+			wide := d.die(0x13, true, 0x03, 0x08, str("wide"), 0x0b, 0x0b, []byte{8})
+			for range 500_000 {
+				d.die(0x0d, false, 0x03, 0x08, str("m"), 0x49, 0x13, ref(typ), 0x38, 0x0b, []byte{0})
+			}
+			d.end(1)
+			d.function()
+			for i := range 100 {
+				d.variable(0x34, fmt.Sprint("v", i), wide)
+			}
+			d.end(2)
+		})
+	},
+	"wide enumeration": func() ([]byte, []byte) {
+		return withDWARF(100, func(d *dwarfMade) {
+			wide := d.die(0x04, true, 0x03, 0x08, str("wide"), 0x0b, 0x0b, []byte{4})
+			for range 500_000 {
+				d.die(0x28, false, 0x03, 0x08, str("m"), 0x1c, 0x0b, []byte{1})
+			}
+			d.end(1)
+			d.function()
+			for i := range 100 {
+				d.variable(0x34, fmt.Sprint("v", i), wide)
+			}
+			d.end(2)
+		})
+	},
+	"array of many dimensions": func() ([]byte, []byte) {
+		return withDWARF(100, func(d *dwarfMade) {
+			typ := d.integer()
+			wide := d.die(0x01, true, 0x49, 0x13, ref(typ))
+			for range 100_000 {
+				d.die(0x21, false, 0x2f, 0x06, []byte{255, 255, 255, 127})
+			}
+			d.end(1)
+			d.function()
+			for i := range 10 {
+				d.variable(0x34, fmt.Sprint("v", i), wide)
+			}
+			d.end(2)
+		})
+	},
+	"long chain of types": func() ([]byte, []byte) {
+		return withDWARF(100, func(d *dwarfMade) {
+			typ := d.integer()
+			for range 300_000 {
+				typ = d.die(0x0f, false, 0x49, 0x13, ref(typ))
+			}
+			d.function()
+			for i := range 100 {
+				d.variable(0x34, fmt.Sprint("v", i), typ)
+			}
+			d.end(2)
+		})
+	},
+	"long names": func() ([]byte, []byte) {
+		return withDWARF(1000, func(d *dwarfMade) {
+			typ := d.die(0x24, false, 0x03, 0x08, str(string(bytes.Repeat([]byte("n"), 4<<20))), 0x0b, 0x0b, []byte{4}, 0x3e, 0x0b, []byte{5})
+			d.function()
+			for i := range 100 {
+				d.variable(0x34, fmt.Sprint("v", i), typ)
+			}
+			d.end(2)
+		})
+	},
+	"expressions that loop": func() ([]byte, []byte) {
+		return withDWARF(1000, func(d *dwarfMade) {
+			typ := d.integer()
+			d.function()
+			for i := range 1000 {
+				d.variable(0x05, fmt.Sprint("v", i), typ, 0x2f, 0xfd, 0xff) // DW_OP_skip to itself
+			}
+			d.end(2)
+		})
+	},
+	"expressions that call themselves": func() ([]byte, []byte) {
+		return withDWARF(1000, func(d *dwarfMade) {
+			typ := d.integer()
+			d.function()
+			for i := range 1000 {
+				self := byte(len(d.info))
+				hi := byte(len(d.info) >> 8)
+				d.variable(0x05, fmt.Sprint("v", i), typ, 0x98, self, hi, 0x98, self, hi) // DW_OP_call2
+			}
+			d.end(2)
+		})
+	},
+	"values on entry": func() ([]byte, []byte) {
+		return withDWARF(20_000, func(d *dwarfMade) {
+			typ := d.integer()
+			d.function()
+			d.variable(0x05, "v", typ, 0xa3, 1, 0x55, 0x9f) // DW_OP_entry_value(rdi)
+			d.die(0x48, true, 0x7d, 0x01, u64(madePC))      // DW_TAG_call_site, DW_AT_call_return_pc
+			d.die(0x49, false, 0x02, 0x18, block(0x55), 0x7e, 0x18, block(0xa3, 1, 0x55))
+			d.end(1)
+			d.end(2)
+		})
+	},
+	"attributes without bytes": func() ([]byte, []byte) {
+		return withDWARF(3, func(d *dwarfMade) {
+			var attrs []any
+			for range 50_000 {
+				attrs = append(attrs, 0x3c, 0x19, []byte(nil)) // DW_AT_declaration, DW_FORM_flag_present
+			}
+			d.function()
+			d.die(0x34, false, attrs...)
+			one := d.info[len(d.info)-1:]
+			d.info = append(d.info, bytes.Repeat(one, 1_000_000)...)
+			d.end(2)
+		})
+	},
+	"long unwind program": func() ([]byte, []byte) {
+		return withFrames(60_000, bytes.Repeat([]byte{0x0a}, 4<<20)) // DW_CFA_remember_state
+	},
+	"many rows": func() ([]byte, []byte) {
+		return withFrames(60_000, append(bytes.Repeat([]byte{0x0a, 0x0b}, 2<<20), 0x40))
+	},
+	"unwind expression that loops": func() ([]byte, []byte) {
+		return withFrames(60_000, []byte{0x0f, 4, 0x2f, 0xfd, 0xff, 0x30})
+	},
+	"symbols with one long name": func() ([]byte, []byte) {
+		return withSymbols(500_000, 8<<20)
+	},
+	"link map in a cycle": func() ([]byte, []byte) { return linkMaps(200_000, true) },
+	"long link map":       func() ([]byte, []byte) { return linkMaps(500_000, false) },
+}
+
+func withDWARF(frames int, fill func(*dwarfMade)) ([]byte, []byte) {
+	e, d := newELF(), newDWARF()
+	fill(d)
+	d.into(e)
+	return newCore(frames).bytes(), e.bytes()
+}
+
+func withFrames(frames int, program []byte) ([]byte, []byte) {
+	e := newELF()
+	e.section(".debug_frame", madeFrames(program))
+	return newCore(frames).bytes(), e.bytes()
+}
+
+func withSymbols(n, length int) ([]byte, []byte) {
+	e := newELF()
+	var table []byte
+	le := binary.LittleEndian
+	for i := range n {
+		table = le.AppendUint32(table, uint32(1+i%1000))
+		table = append(table, 0x12, 0, 1, 0)
+		table = le.AppendUint64(table, madeText)
+		table = le.AppendUint64(table, 0x1000)
+	}
+	e.section(".symtab", table)
+	e.section(".strtab", append(append([]byte{0, '_', 'Z'}, bytes.Repeat([]byte("1a"), length/2)...), 0))
+	return newCore(1000).bytes(), e.bytes()
+}
+
+// linkMaps makes a program whose dynamic linker lists n libraries, the last of which leads to the first.
+func linkMaps(n int, cycle bool) ([]byte, []byte) {
+	le := binary.LittleEndian
+	c := newCore(10)
+	const dynamic, debug, list = madeData, madeData + 0x100, madeData + 0x1000
+	b := make([]byte, 0x1000)
+	put := func(at, v uint64) { le.PutUint64(b[at-madeData:], v) }
+	put(dynamic, 21) // DT_DEBUG
+	put(dynamic+8, debug)
+	put(debug, 1)
+	put(debug+8, list)
+	name := uint64(list + 40*n)
+	for i := range n {
+		next := uint64(list + 40*(i+1))
+		if i == n-1 {
+			next = 0
+			if cycle {
+				next = list + 40*(uint64(n)/2)
+			}
+		}
+		for _, v := range []uint64{uint64(i) << 12, name + uint64(i%64), dynamic, next, 0} {
+			b = le.AppendUint64(b, v)
+		}
+	}
+	b = append(b, bytes.Repeat([]byte("/lib/a"), 20_000)...)
+	c.data = append(b, 0)
+	return c.bytes(), newELF().bytes()
+}
+
+func madeBases() (list []base) {
+	for _, name := range slices.Sorted(maps.Keys(made)) {
+		list = append(list, base{"made", name, func(dir string) (*ready, error) { return madeReady(made[name], dir) }})
+	}
+	return list
+}
+
+// madeReady damages the program, mostly in the structures that its author wrote.
+func madeReady(build func() (dump, program []byte), dir string) (*ready, error) {
+	dump, program := build()
+	core, exe := filepath.Join(dir, "core"), filepath.Join(dir, "program")
+	if err := os.WriteFile(core, dump, 0o644); err != nil {
+		return nil, err
+	}
+	s, err := stage(exe, program)
+	if err != nil {
+		return nil, err
+	}
+	empty := filepath.Join(dir, "none")
+	r := &ready{data: program, shape: elfShape(program), repair: s.mend, close: s.close}
+	r.run = func(edits []edit, rng *rand.Rand) error {
+		return s.with(edits, func() {
+			r.last = service(func(opts ...corewalk.Option) (*corewalk.Target, error) {
+				return corewalk.Open(context.Background(), core, append(opts, corewalk.WithExecutable(exe), corewalk.WithSysroot(empty), corewalk.WithDebugDir(empty))...)
+			}, rng)
+		})
+	}
+	return r, nil
+}

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/corewalk/corewalk/internal/fixture"
+	"github.com/corewalk/corewalk/report"
+)
+
+// What hostile authors write costs no more memory than is allowed, and where it asks for too much work, the report
+// says that it ended early.
+func TestMade(t *testing.T) {
+	fixture.Long(t)
+	limited := []string{"expressions that call themselves", "expressions that loop", "long names", "inlined calls of frames", "locals of frames", "unwind expression that loops",
+		"variables of frames", "wide structure"}
+	for _, b := range madeBases() {
+		t.Run(b.name, func(t *testing.T) {
+			r, err := b.ready(t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.close()
+			before := allocated()
+			if err := r.run(nil, rand.New(rand.NewPCG(3, 0))); err != nil {
+				t.Fatal(err)
+			}
+			if n := allocated() - before; n > limitAllocs {
+				t.Errorf("allocated %d MB", n>>20)
+			}
+			if r.last == nil || len(r.last.Threads) != 1 || len(r.last.Threads[0].Frames) == 0 {
+				t.Fatal("no stack")
+			}
+			ended := slices.ContainsFunc(r.last.Warnings, func(w report.Warning) bool { return w.Code == report.WarnLimit })
+			if ended != slices.Contains(limited, b.name) {
+				t.Errorf("ended early: %t", ended)
+			}
+		})
+	}
+}

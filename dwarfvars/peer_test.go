@@ -422,7 +422,15 @@ func knownDifference(where string, v gdbVar, ours string) string {
 		return "the value in other words, as the source has it"
 	}
 	for _, f := range libraryFixtures {
-		if strings.Contains(where, f+" ") && (strings.HasPrefix(v.Text, "{") || strings.HasPrefix(ours, v.Text+" ")) && !strings.Contains(ours, "<corrupt") {
+		switch {
+		case !strings.Contains(where, f+" "):
+		case v.Text == "<incomplete type>" && strings.HasPrefix(ours, "<incomplete type "):
+			return "only the library's debugging information has the type"
+		case strings.HasPrefix(v.Text, "std::error_co") && !strings.HasPrefix(ours, "{"):
+			return "corewalk tells the category of an error"
+		case v.Name == "longer" && v.Text == "":
+			return "gdb stops at a string whose first member is only declared"
+		case (strings.HasPrefix(v.Text, "{") || strings.HasPrefix(ours, v.Text+" ")) && !strings.Contains(ours, "<corrupt"):
 			return "gdb has no printer for it"
 		}
 	}

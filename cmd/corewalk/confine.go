@@ -116,8 +116,8 @@ func asksForSandbox(args []string) bool {
 func (f *fileFlags) sandboxed(e env, command, args, files []string) (in env, status int, done bool) {
 	if f.sandbox.when == sandboxInside {
 		ctx, cancel := context.WithCancel(e.ctx)
-		// The parent ends the answers when it is interrupted, and when it is gone.
-		f.fetch.via = broker.Connect(os.NewFile(answersFD, "answers"), os.NewFile(requestsFD, "requests"), cancel)
+		gone := func() { os.Exit(exitNothing) } // nobody waits for the report
+		f.fetch.via = broker.Connect(os.NewFile(answersFD, "answers"), os.NewFile(requestsFD, "requests"), cancel, gone)
 		if err := sandbox.Enter(); err != nil {
 			return e, e.fail(err), true
 		}
@@ -170,8 +170,7 @@ func (f *fileFlags) confine(e env, args, files []string) (status int, err error)
 	if err != nil {
 		return 0, err
 	}
-	stop := context.AfterFunc(e.ctx, func() { answer.Close() })
-	defer stop()
+	defer answer.Close()
 	go c.server.Relay(e.ctx, ask, answer)
 	if err = cmd.Wait(); err != nil && !errors.As(err, new(*exec.ExitError)) {
 		return 0, err

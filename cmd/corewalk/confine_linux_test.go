@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/internal/sandbox"
@@ -116,7 +117,7 @@ func TestTriageDenied(t *testing.T) {
 	}
 	top := t.TempDir()
 	// The path of the program in the core, and one of the same length that is a file of this test.
-	const was = "/opt/corewalk-fixtures/pack"
+	const was = "/opt/corewalk-fixtures/pie/pack"
 	program := filepath.Join(os.TempDir(), strings.Repeat("p", len(was)-len(os.TempDir())-1))
 	if len(program) != len(was) || !bytes.Contains(data, []byte(was+"\x00")) {
 		t.Skip("the directory for temporary files has too long a name")
@@ -175,6 +176,36 @@ func TestSandboxFetches(t *testing.T) {
 		args = append(args, map[bool]string{true: dir, false: core}[args[0] == "triage"])
 		if out := printed(t, args...); asked == 0 || !strings.Contains(out, "store") || !strings.Contains(out, "corewalk: fetched ") {
 			t.Errorf("%v: the server was asked %d times: %s", args, asked, out)
+		}
+	}
+}
+
+// TestSandboxInterrupted: Ctrl-C, here for the process outside alone, ends the analysis; and so does its death.
+func TestSandboxInterrupted(t *testing.T) {
+	needSandbox(t)
+	for _, sig := range []os.Signal{os.Interrupt, os.Kill} {
+		cmd := exec.Command("corewalk", "--sandbox", "-")
+		in, err := cmd.StdinPipe() // a core that never comes
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer in.Close()
+		var errs bytes.Buffer
+		cmd.Stderr = &errs
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		inside := 0
+		for end := time.Now().Add(30 * time.Second); inside == 0; inside = childOf(cmd.Process.Pid) {
+			if time.Now().After(end) {
+				t.Skip("the system does not tell the children of a process")
+			}
+		}
+		cmd.Process.Signal(sig)
+		cmd.Wait() // until nobody has standard error any more
+		gone(t, inside)
+		if sig == os.Interrupt && (!strings.Contains(errs.String(), "interrupted") || cmd.ProcessState.ExitCode() != exitNothing) {
+			t.Errorf("%v: %v, %s", sig, cmd.ProcessState, errs.String())
 		}
 	}
 }

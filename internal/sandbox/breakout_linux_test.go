@@ -122,15 +122,16 @@ func attempts(dir string) map[string]attempt {
 	}
 	all := map[string]attempt{
 		// What it may do.
-		"read":             {do: open(in("read/file"), os.O_RDONLY), may: true},
-		"read below":       {do: open(in("read/sub/file"), os.O_RDONLY), may: true},
-		"read one file":    {do: open(in("other/one"), os.O_RDONLY), may: true},
-		"list":             {do: func() error { _, err := os.ReadDir(in("read")); return err }, may: true},
-		"stat":             {do: func() error { _, err := os.Stat(in("secret")); return err }, may: true},
-		"write":            {do: func() error { return useDir(in("write")) }, may: true},
-		"run":              {do: busy, may: true},
-		"survive a fault":  {do: func() error { return fault(in("write")) }, may: true},
-		"signal to itself": {do: func() error { return unix.Kill(os.Getpid(), 0) }, may: true},
+		"read":                {do: open(in("read/file"), os.O_RDONLY), may: true},
+		"read below":          {do: open(in("read/sub/file"), os.O_RDONLY), may: true},
+		"read one file":       {do: open(in("other/one"), os.O_RDONLY), may: true},
+		"list":                {do: func() error { _, err := os.ReadDir(in("read")); return err }, may: true},
+		"stat":                {do: func() error { _, err := os.Stat(in("secret")); return err }, may: true},
+		"write":               {do: func() error { return useDir(in("write")) }, may: true},
+		"run":                 {do: busy, may: true},
+		"survive a fault":     {do: func() error { return fault(in("write")) }, may: true},
+		"say what is missing": {do: missing, may: true},
+		"signal to itself":    {do: func() error { return unix.Kill(os.Getpid(), 0) }, may: true},
 
 		// Reading.
 		"read outside":           {do: open(in("secret"), os.O_RDONLY)},
@@ -254,6 +255,14 @@ func useDir(dir string) error {
 	_, werr := f.WriteString("x")
 	to := filepath.Join(sub, "y")
 	return errors.Join(werr, f.Truncate(1<<20), os.Rename(f.Name(), to), os.Remove(to), os.Remove(sub), os.Remove(filepath.Dir(sub)))
+}
+
+// missing fails unless a process that cannot ask for Landlock and seccomp, as on an old system, says so.
+func missing() error {
+	if os.Getenv(envMode) == "confined" && len(Missing()) != 2 {
+		return unix.EINVAL
+	}
+	return nil
 }
 
 // busy starts threads, collects garbage and sleeps.

@@ -285,15 +285,16 @@ type orders struct {
 	lines *lineWriter
 	pipe  io.WriteCloser
 	kill  func()
+	stuck time.Duration // how long the process may leave its orders unread
 }
 
-// maxStuck is how long a process may leave its orders unread. Then something hostile has taken it over.
+// maxStuck is how long an honest process may leave its orders unread: it has a goroutine for them.
 const maxStuck = 30 * time.Second
 
 // write writes an order. An error ends the replies, too.
 func (o *orders) write(v any) {
 	if d, ok := o.pipe.(interface{ SetWriteDeadline(time.Time) error }); ok {
-		d.SetWriteDeadline(time.Now().Add(maxStuck))
+		d.SetWriteDeadline(time.Now().Add(o.stuck))
 	}
 	if err := o.lines.write(v); errors.Is(err, os.ErrDeadlineExceeded) {
 		o.kill()
@@ -324,7 +325,7 @@ func (s *supervisor) start(ctx context.Context) (*process, error) {
 	if err := begin(); err != nil {
 		return nil, fmt.Errorf("cannot start the analysis process: %w", err)
 	}
-	p.orders = &orders{newLineWriter(in), in, p.kill}
+	p.orders = &orders{newLineWriter(in), in, p.kill, maxStuck}
 	p.wait = sync.OnceValue(cmd.Wait)
 	go func() {
 		defer close(p.replies)

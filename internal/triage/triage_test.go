@@ -316,6 +316,23 @@ func TestDeadCommand(t *testing.T) {
 	}
 }
 
+// TestStuck: a process that does not read its orders is killed, and does not hang the supervisor.
+func TestStuck(t *testing.T) {
+	unread, in, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unread.Close()
+	killed := false
+	o := &orders{newLineWriter(in), in, func() { killed = true }, time.Millisecond}
+	for n := 0; !killed; n++ {
+		if n > 1<<20 {
+			t.Fatal("it was not killed")
+		}
+		o.write(order{N: n, Path: "core"})
+	}
+}
+
 // TestServeNonsense sends the analysis process lines that no supervisor sends.
 func TestServeNonsense(t *testing.T) {
 	none := func(json.RawMessage, *broker.Client) (WorkerOptions, error) { return WorkerOptions{}, nil }

@@ -32,4 +32,6 @@ type Answer struct {
 	NotExist bool   `json:"not_exist,omitempty"` // there is no such file
 	// Unreachable is that of find.FetchError.
 	Unreachable []string `json:"unreachable,omitempty"`
+	// Interrupted, in an answer to no request, says that the user has interrupted the work.
+	Interrupted bool `json:"interrupted,omitempty"`
 }

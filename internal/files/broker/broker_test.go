@@ -41,7 +41,7 @@ func connected(t *testing.T, s *Server) (c *Client, hangUp func()) {
 	answers, answer := io.Pipe()
 	go func() { s.Relay(t.Context(), requests, answer) }()
 	t.Cleanup(func() { ask.Close(); answer.Close() })
-	return Connect(answers, ask, func() {}), func() { answer.Close() }
+	return Connect(answers, ask, func() {}, func() {}), func() { answer.Close() }
 }
 
 func TestFetch(t *testing.T) {
@@ -68,6 +68,25 @@ func TestFetch(t *testing.T) {
 	hangUp()
 	if _, err := c.Fetch(ctx, []byte{2, 2}, modules.KindDebugInfo); err == nil || !strings.Contains(err.Error(), "gone") {
 		t.Errorf("without a server: %v", err)
+	}
+}
+
+// TestInterrupted: the client hears of an interrupt, and of the end.
+func TestInterrupted(t *testing.T) {
+	requests, ask := io.Pipe()
+	answers, answer := io.Pipe()
+	defer ask.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	heard := make(chan string, 2)
+	Connect(answers, ask, func() { heard <- "interrupted" }, func() { heard <- "gone" })
+	go new(Server).Relay(ctx, requests, answer)
+	cancel()
+	if s := <-heard; s != "interrupted" {
+		t.Error(s)
+	}
+	answer.Close()
+	if s := <-heard; s != "gone" {
+		t.Error(s)
 	}
 }
 

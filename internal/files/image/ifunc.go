@@ -9,8 +9,12 @@ var variants = []string{"avx", "evex", "sse", "ssse", "erms", "generic", "ia32",
 
 // calledAs returns the names under which programs call a function: its own, and the name of
 // the function that it implements. memcpy and memmove count as the same, since one
-// implementation can serve both.
+// implementation can serve both. free is also what C++'s operator delete becomes: that jumps to it and leaves no
+// trace, and is in a library that mostly has no debug information.
 func calledAs(name string) []string {
+	if name == "free" || name == "cfree" || name == "__libc_free" {
+		return []string{"free", "cfree", "__libc_free", "_ZdlPv", "_ZdaPv", "_ZdlPvm", "_ZdaPvm", "_ZdlPvj", "_ZdaPvj"}
+	}
 	names := []string{name}
 	rest, ok := strings.CutPrefix(name, "__")
 	if !ok {

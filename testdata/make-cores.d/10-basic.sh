@@ -45,6 +45,15 @@ make_realign-O2() { simple realign -O2 -g; }
 # -fno-toplevel-reorder keeps innocent directly after fail_hard.
 make_noreturn-last() { simple noreturn -O2 -g -falign-functions=1 -fno-toplevel-reorder -fno-reorder-functions; }
 
+make_merged-size() { simple merged -O2 -g -- size; }
+make_merged-text() { simple merged -O2 -g -- text; }
+make_merged-odd() { simple merged -O2 -g -- odd; }
+make_merged-empty() { simple merged -O2 -g -- empty; }
+make_merged-clang() {
+	need clang-19 || return $?
+	clang merged.c -O2 -g -o merged && run merged text && ship merged && finish merged
+}
+
 make_abort() { simple ends -O0 -g -- abort; }
 make_assert() { simple ends -O0 -g -- assert; }
 make_sigfpe() { simple ends -O0 -g -- divide; }

@@ -20,6 +20,7 @@ func (j *jsonWriter) frame(f *Frame) {
 		j.source(&f.Source)
 	}
 	j.optBool("inlined", f.Inlined)
+	j.optBool("no_return", f.NoReturn)
 	if f.Merged != nil {
 		j.key("merged")
 		j.fields(reflect.ValueOf(*f.Merged), true)

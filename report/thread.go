@@ -66,6 +66,8 @@ type Frame struct {
 	Entry   Addr   `json:"entry,omitempty"`
 	Source  Source `json:"source,omitzero"`
 	Inlined bool   `json:"inlined,omitempty"` // a call inlined into the next physical frame
+	// NoReturn says that the function never returns, by its declaration: it was called to end the program.
+	NoReturn bool `json:"no_return,omitempty"`
 	// Merged says that the compiler made one call of several, as it may if the callee does not return. It is nil
 	// for other frames and for virtual entries.
 	Merged *Merged `json:"merged,omitempty"`

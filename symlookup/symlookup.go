@@ -227,7 +227,7 @@ func nameBySymbol(c *unwind.Call, im *image.Image, pc uint64, bias unwind.Addres
 }
 
 func fromFrame(f dwarf.Call, bias unwind.Address) unwind.Call {
-	c := unwind.Call{File: f.File.Path, Line: f.Line, Column: f.Column, Approximate: f.ApproxLine || f.Line == 0, Inlined: f.Inlined, Entry: f.Entry + bias}
+	c := unwind.Call{File: f.File.Path, Line: f.Line, Column: f.Column, Approximate: f.ApproxLine || f.Line == 0, Inlined: f.Inlined, NoReturn: f.Noreturn, Entry: f.Entry + bias}
 	c.Name, c.LinkageName = display(f.Name, f.LinkageName)
 	return c
 }

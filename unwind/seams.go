@@ -129,6 +129,7 @@ type Call struct {
 	Column      int    // 1-based; 0 if unknown
 	Approximate bool   // the code belongs to no line: Line is that of the code before it, or unknown
 	Inlined     bool   // inlined into the next Call
+	NoReturn    bool   // its declaration says that it never returns
 	Entry       Address
 }
 

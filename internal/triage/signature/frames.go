@@ -166,8 +166,9 @@ func (b *builder) cut() int {
 		class = b.sig.Via
 		// A panic that a library made for the program is known by its place: compilers merge all calls in a
 		// function that do not return, whichever inlined functions they came from.
-		if place := rustPlace(b.report.Crash.Panic); place != "" && !b.quit {
-			class, b.said = class+" "+place, true
+		// So is a panic of the program's own, unless it is in a function that does nothing else.
+		if place := rustPlace(b.report.Crash.Panic); place != "" && (!b.quit || !b.refuses(end)) {
+			class, b.said, b.quit = class+" "+place, true, false
 		}
 	}
 	b.sig.Class = class
@@ -178,6 +179,12 @@ func (b *builder) cut() int {
 		b.decide(i, Cut, why[i])
 	}
 	return end
+}
+
+// refuses reports whether the frame below the machinery is a function that never returns: others call it to end
+// the program, each for a reason of its own.
+func (b *builder) refuses(end int) bool {
+	return end < len(b.thread.Frames) && b.thread.Frames[end].NoReturn
 }
 
 // choose decides about the frames from the given one outward.
@@ -196,6 +203,8 @@ func (b *builder) consider(i int) {
 	switch why, stop := b.irrelevant(i); {
 	case b.end != "":
 		b.decide(i, Dropped, b.end)
+	case why == "" && stop == "" && b.onNull(i):
+		b.decide(i, Dropped, "called on a null object, which is its caller's mistake")
 	case why != "":
 		b.decide(i, Dropped, why)
 		b.end = stop

@@ -188,19 +188,30 @@ func TestSignals(t *testing.T) {
 	}
 }
 
-// TestPanicPlace: the place of a panic that a Rust library made stands for the functions.
+// TestPanicPlace: the place of a panic stands for the functions, unless it is in a function that does nothing but
+// panic, for several callers.
 func TestPanicPlace(t *testing.T) {
-	panics := func(by string) Signature {
+	panics := func(by string, noReturn bool) Signature {
 		r := stackOf("abort", "abort"+libc, by, "app::take", "app::run", "main")
 		r.Crash.Panic = &report.Panic{Runtime: report.RuntimeRust, File: "src/queue.rs", Line: 12, Column: 7}
 		r.Threads[0].Frames[1].Source.File = "/rustc/library/core.rs"
+		r.Threads[0].Frames[2].NoReturn = noReturn
 		return Of(r)
 	}
-	if s := panics("core::option::unwrap_failed"); s.Class != "core::option::unwrap_failed queue.rs column 7" || s.Top != 0 || s.Quit {
+	if s := panics("core::option::unwrap_failed", true); s.Class != "core::option::unwrap_failed queue.rs column 7" || s.Top != 0 || s.Quit {
 		t.Errorf("%+v", s)
 	}
-	if s := panics("core::panicking::panic_fmt"); s.Class != "core::panicking::panic_fmt" || s.Top != 2 || !s.Quit {
+	if s := panics("core::panicking::panic_fmt", false); s.Class != "core::panicking::panic_fmt queue.rs column 7" || s.Top != 0 || s.Quit {
 		t.Errorf("with the program's message: %+v", s)
+	}
+	if s := panics("core::panicking::panic_fmt", true); s.Class != "core::panicking::panic_fmt" || s.Top != 2 || !s.Quit {
+		t.Errorf("in a function that never returns: %+v", s)
+	}
+	r := stackOf("abort", "abort"+libc, "core::panicking::panic_fmt")
+	r.Crash.Panic = &report.Panic{Runtime: report.RuntimeRust, File: "src/queue.rs", Line: 12, Column: 7}
+	r.Threads[0].Frames[1].Source.File = "/rustc/library/core.rs"
+	if s := Of(r); s.Class != "core::panicking::panic_fmt queue.rs column 7" {
+		t.Errorf("nothing below: %+v", s)
 	}
 }
 

@@ -167,3 +167,16 @@ func lineOf(t *testing.T, c fixture.Case) string {
 	}
 	return fmt.Sprintf("%s: %s%s: %s [%s] %s\n", c.Name, s.Hash, mark, s.Kind, s.Class, strings.Join(frames[:min(len(frames), 9)], " < "))
 }
+
+// TestMergedFixtures: where a compiler made one call of abort of two, nobody knows which of the two it was, so the dumps
+// of both are in one group, by either compiler. Two assertions of one function are two bugs: their words differ.
+func TestMergedFixtures(t *testing.T) {
+	hash := make(map[string]string)
+	for _, name := range []string{"size", "text", "clang", "odd", "empty"} {
+		_, line, _ := strings.Cut(lineOf(t, fixture.Get(t, "amd64-merged-"+name)), ": ")
+		hash[name], _, _ = strings.Cut(line, ": ")
+	}
+	if hash["size"] != hash["text"] || hash["size"] != hash["clang"] || hash["odd"] == hash["empty"] || hash["odd"] == hash["size"] {
+		t.Errorf("%v", hash)
+	}
+}

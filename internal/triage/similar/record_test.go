@@ -25,11 +25,17 @@ import (
 
 var record = flag.String("record", "", "build these `programs` of testdata/src/triage (a, list; all), run them and rewrite testdata/stacks.jsonl.gz")
 
-const stacksFile = "testdata/stacks.jsonl.gz"
+var recordReal = flag.String("record-real", "", "run the programs with published bugs in this `directory`, laid out as testdata/src/triage/README.md says, and rewrite testdata/real.jsonl.gz")
+
+// The recorded dumps: of the programs in testdata/src/triage, and of programs that others wrote.
+const (
+	stacksFile = "testdata/stacks.jsonl.gz"
+	realFile   = "testdata/real.jsonl.gz"
+)
 
 // A sample is one dump of the labelled set, with what signatures need from it.
 type sample struct {
-	Set     string `json:"set"` // "tune", "held-out" or "blind"
+	Set     string `json:"set"` // "tune", "held-out", "blind", "languages" or "tools"
 	Program string `json:"program"`
 	Bug     string `json:"bug"`
 	Path    string `json:"path"`
@@ -45,10 +51,20 @@ type sample struct {
 // label returns the answer: which bug it is.
 func (s *sample) label() string { return s.Program + " " + s.Bug }
 
-// readSamples reads the shipped set: a line with the table of frames, then one line per sample.
+// readSamples reads the shipped sets.
 func readSamples(t testing.TB) []*sample {
 	t.Helper()
-	f, err := os.Open(stacksFile)
+	all := readStacks(t, stacksFile)
+	if len(all) < 500 {
+		t.Fatalf("only %d samples", len(all))
+	}
+	return all
+}
+
+// readStacks reads a file: a line with the table of frames, then one line per sample.
+func readStacks(t testing.TB, name string) []*sample {
+	t.Helper()
+	f, err := os.Open(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,14 +95,11 @@ func readSamples(t testing.TB) []*sample {
 		s.report.Dump.PID = len(all) + 1
 		all = append(all, s)
 	}
-	if len(all) < 500 {
-		t.Fatalf("only %d samples", len(all))
-	}
 	return all
 }
 
-// writeSamples is the reverse of readSamples.
-func writeSamples(t *testing.T, all []*sample) {
+// writeStacks is the reverse of readStacks.
+func writeStacks(t *testing.T, name string, all []*sample) {
 	t.Helper()
 	numbers := make(map[string]int)
 	var table []report.Frame
@@ -107,7 +120,7 @@ func writeSamples(t *testing.T, all []*sample) {
 		}
 		s.Frames = shorten(s.Frames)
 		c := s.report.Crash
-		s.Crash = report.Crash{Signal: c.Signal, Exception: c.Exception, Kind: c.Kind, Message: c.Message, Assertion: c.Assertion, Thrown: c.Thrown, Panic: c.Panic}
+		s.Crash = report.Crash{Signal: c.Signal, Exception: c.Exception, Kind: c.Kind, Message: c.Message, Assertion: c.Assertion, Thrown: c.Thrown, Panic: c.Panic, Blame: leanBlame(c.Blame)}
 		for i := range s.Crash.Thrown {
 			s.Crash.Thrown[i].Address = 0
 		}
@@ -127,7 +140,7 @@ func writeSamples(t *testing.T, all []*sample) {
 		}
 	}
 	z.Close()
-	if err := os.WriteFile(stacksFile, out.Bytes(), 0o644); err != nil {
+	if err := os.WriteFile(name, out.Bytes(), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("%d samples, %d different frames, %d bytes", len(all), len(table), out.Len())
@@ -148,9 +161,21 @@ func shorten(frames []int) []int {
 	return frames
 }
 
+// leanBlame returns the parts of a blame that signatures look at.
+func leanBlame(b *report.Blame) *report.Blame {
+	if b == nil {
+		return nil
+	}
+	out := &report.Blame{Value: b.Value}
+	if len(b.Steps) > 0 {
+		out.Steps = []report.BlameStep{{Name: b.Steps[0].Name, Function: b.Steps[0].Function}}
+	}
+	return out
+}
+
 // lean returns the parts of a frame that signatures look at.
 func lean(f *report.Frame) report.Frame {
-	out := report.Frame{Function: f.Function, Inlined: f.Inlined, Tail: f.Tail, Signal: f.Signal, Trust: f.Trust, Mismatched: f.Mismatched, Merged: f.Merged}
+	out := report.Frame{Function: f.Function, Inlined: f.Inlined, NoReturn: f.NoReturn, Tail: f.Tail, Signal: f.Signal, Trust: f.Trust, Mismatched: f.Mismatched, Merged: f.Merged}
 	if f.Module != "" {
 		out.Module = filepath.Base(f.Module)
 	}
@@ -245,17 +270,9 @@ func TestRecord(t *testing.T) {
 	if *record != "all" {
 		wanted := strings.Split(*record, ",")
 		sources = slices.DeleteFunc(sources, func(s string) bool { return !slices.Contains(wanted, programOf(s)) })
-		all = slices.DeleteFunc(readSamples(t), func(s *sample) bool { return slices.Contains(wanted, s.Program) })
+		all = slices.DeleteFunc(readStacks(t, stacksFile), func(s *sample) bool { return slices.Contains(wanted, s.Program) })
 	}
-	var group sync.WaitGroup
-	tasks := make(chan func())
-	for range 2 {
-		group.Go(func() {
-			for f := range tasks {
-				f()
-			}
-		})
-	}
+	tasks, wait := twoAtOnce()
 	for _, source := range sources {
 		for _, command := range compilers(source) {
 			dir := t.TempDir()
@@ -267,12 +284,29 @@ func TestRecord(t *testing.T) {
 			}
 		}
 	}
-	close(tasks)
-	group.Wait()
+	wait()
+	writeStacks(t, stacksFile, inOrder(all))
+}
+
+// twoAtOnce runs the tasks it is sent, two at a time; wait returns when all are done.
+func twoAtOnce() (tasks chan<- func(), wait func()) {
+	var group sync.WaitGroup
+	c := make(chan func())
+	for range 2 {
+		group.Go(func() {
+			for f := range c {
+				f()
+			}
+		})
+	}
+	return c, func() { close(c); group.Wait() }
+}
+
+func inOrder(all []*sample) []*sample {
 	slices.SortFunc(all, func(a, b *sample) int {
 		return strings.Compare(a.label()+a.Path+a.Config, b.label()+b.Path+b.Config)
 	})
-	writeSamples(t, all)
+	return all
 }
 
 // programOf returns the name of the program that a source belongs to.
@@ -343,27 +377,31 @@ func buildAndRun(t *testing.T, source, command, dir string) (list []*sample) {
 
 // crashOf runs a program until it dies and analyses the core; nil if the program does not die.
 func crashOf(t *testing.T, exe string, args ...string) *report.Report {
-	dir := filepath.Dir(exe)
-	core := filepath.Join(dir, "core")
-	os.Remove(core)
 	// A small stack keeps the dumps of stack overflows small.
 	run := exec.Command("sh", append([]string{"-c", `ulimit -c unlimited; ulimit -s 256; exec timeout 20 "$0" "$@"`, exe}, args...)...)
-	run.Dir = dir
-	run.Env = append(os.Environ(), "GOTRACEBACK=crash", "LC_ALL=C")
+	run.Dir = filepath.Dir(exe)
+	return dumpOf(t, run, corewalk.WithExecutable(exe))
+}
+
+// dumpOf runs a command until it dies and analyses the core; nil if it does not die.
+func dumpOf(t *testing.T, run *exec.Cmd, options ...corewalk.Option) *report.Report {
+	core := filepath.Join(run.Dir, "core")
+	os.Remove(core)
+	run.Env = append(os.Environ(), append(run.Env, "GOTRACEBACK=crash", "LC_ALL=C")...)
 	run.Run()
 	if _, err := os.Stat(core); err != nil {
 		return nil
 	}
 	defer os.Remove(core)
-	target, err := corewalk.Open(context.Background(), core, corewalk.WithExecutable(exe), corewalk.WithDebugDir(dir))
+	target, err := corewalk.Open(context.Background(), core, append(options, corewalk.WithDebugDir(run.Dir))...)
 	if err != nil {
-		t.Errorf("%s %v: %v", exe, args, err)
+		t.Errorf("%v: %v", run.Args, err)
 		return nil
 	}
 	defer target.Close()
 	r, err := target.Analyze(context.Background(), corewalk.AnalyzeOptions{Locals: corewalk.LocalsNone})
 	if err != nil || r.Crash == nil || len(r.Threads) == 0 {
-		t.Errorf("%s %v: %v", exe, args, err)
+		t.Errorf("%v: %v", run.Args, err)
 		return nil
 	}
 	r.Threads = r.Threads[:1]

@@ -112,7 +112,7 @@ func (in *inspection) inModule(e *report.Frame, entry unwind.Address) {
 }
 
 func (in *inspection) fill(e *report.Frame, c unwind.Call) {
-	e.Function, e.Symbol = c.Name, c.LinkageName
+	e.Function, e.Symbol, e.NoReturn = c.Name, c.LinkageName, c.NoReturn
 	e.Source = source(c)
 	if !c.Inlined {
 		e.Entry = report.Addr(c.Entry)

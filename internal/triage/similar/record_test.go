@@ -54,7 +54,7 @@ func (s *sample) label() string { return s.Program + " " + s.Bug }
 // readSamples reads the shipped sets.
 func readSamples(t testing.TB) []*sample {
 	t.Helper()
-	all := readStacks(t, stacksFile)
+	all := append(readStacks(t, stacksFile), readStacks(t, realFile)...)
 	if len(all) < 500 {
 		t.Fatalf("only %d samples", len(all))
 	}

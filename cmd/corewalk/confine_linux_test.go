@@ -180,6 +180,27 @@ func TestSandboxFetches(t *testing.T) {
 	}
 }
 
+// TestSandboxSymbols: compressed files of symbol stores are expanded in the sandbox, and those of servers get there.
+func TestSandboxSymbols(t *testing.T) {
+	needSandbox(t)
+	c := symbolDump(t)
+	packed := symbolStore(t, c, true)
+	server := httptest.NewServer(http.FileServer(http.Dir(packed)))
+	defer server.Close()
+	for what, args := range map[string]func() []string{
+		"store":  func() []string { return []string{"--symbol-path", "cache*" + t.TempDir() + ";" + packed} },
+		"search": func() []string { return []string{"--search", packed} },
+		"server": func() []string { return []string{"--symbol-path", "srv*" + t.TempDir() + "*" + server.URL} },
+	} {
+		t.Setenv("XDG_CACHE_HOME", t.TempDir())
+		want := printed(t, append(args(), c.Core(t))...)
+		t.Setenv("XDG_CACHE_HOME", t.TempDir())
+		if got := printed(t, slices.Concat([]string{"--sandbox"}, args(), []string{c.Core(t)})...); got != want || !strings.Contains(got, "crash.c:") {
+			t.Errorf("%s: with --sandbox %s\nwithout %s", what, got, want)
+		}
+	}
+}
+
 // TestSandboxInterrupted: Ctrl-C, here for the process outside alone, ends the analysis; and so does its death.
 func TestSandboxInterrupted(t *testing.T) {
 	needSandbox(t)

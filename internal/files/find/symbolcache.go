@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -75,7 +76,11 @@ func (c SymbolCache) Keep(f *os.File, k StoreKey, limit uint64) (string, error) 
 	if err := k.verify(f.Name()); err != nil {
 		return "", err
 	}
-	if err := errors.Join(f.Chmod(0o444), f.Close()); err != nil {
+	mode := f.Chmod(0o444)
+	if errors.Is(mode, fs.ErrPermission) {
+		mode = nil // in a sandbox; then other users do not share this file
+	}
+	if err := errors.Join(mode, f.Close()); err != nil {
 		return "", err
 	}
 	if err := os.Rename(f.Name(), c.path(k)); err != nil {

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -17,8 +16,8 @@ const (
 	unlimited = 1 << 30
 )
 
-// clean makes s safe for one line of a terminal or a log. Unprintable characters (ASCII controls and direction
-// marks too) and invalid UTF-8 become backslash escapes. Most strings come back unchanged.
+// clean makes s safe for one line of a terminal or a log: what does not show as itself becomes a backslash escape.
+// See escaper. Most strings come back unchanged, and so does what clean returned.
 func clean(s string) string {
 	i := 0
 	for i < len(s) && s[i] >= ' ' && s[i] < 0x7f {
@@ -28,16 +27,26 @@ func clean(s string) string {
 		return s
 	}
 	b := append(make([]byte, 0, len(s)+16), s[:i]...)
+	e := newEscaper()
+	if i > 0 {
+		e.shows(rune(s[i-1]), 1)
+	}
 	for i < len(s) {
-		r, n := utf8.DecodeRuneInString(s[i:])
-		b = appendClean(b, r, s[i:i+n])
+		r, n := decode(s[i:])
+		if e.shows(r, n) {
+			b = append(b, s[i:i+n]...)
+		} else {
+			b = appendEscape(b, r, s[i:i+n])
+		}
 		i += n
 	}
 	return string(b)
 }
 
-// Clean makes a string from the process safe to print on one line: unprintable characters become backslash
-// escapes.
+// Clean makes a text of any origin safe to print on one line of a terminal. Escapes with a backslash take the place
+// of control characters, of those that change the direction or the place of others, of characters that nobody sees,
+// of combining marks beyond a few, of surrogates, and of bytes that are not UTF-8: `\x1b`, `\xff`, `\u{202e}`, `\n`.
+// A backslash stays as it is. Cleaning twice is cleaning once.
 func Clean(s string) string { return clean(s) }
 
 // BriefFunction makes a function's name safe to print and shortens it to limit characters: it drops template
@@ -49,22 +58,6 @@ func Base(path string) string { return base(path) }
 
 // Size formats a number of bytes for people: "1.2 MB".
 func Size(n uint64) string { return sizeText(n) }
-
-// appendClean appends the character r, spelled raw.
-func appendClean(b []byte, r rune, raw string) []byte {
-	switch {
-	case strconv.IsPrint(r) && (r != utf8.RuneError || len(raw) > 1):
-		return append(b, raw...)
-	case r == '\n':
-		return append(b, `\n`...)
-	case r == '\t':
-		return append(b, `\t`...)
-	case len(raw) == 1:
-		const digits = "0123456789abcdef"
-		return append(b, '\\', 'x', digits[raw[0]>>4], digits[raw[0]&15])
-	}
-	return append(strconv.AppendInt(append(b, `\u{`...), int64(r), 16), '}')
-}
 
 // terminal says how many columns characters take. It does not depend on the locale: "…" takes one.
 var terminal = runewidth.Condition{StrictEmojiNeutral: true}

@@ -17,6 +17,10 @@ func TestClean(t *testing.T) {
 		{"\xffé\xc3", `\xffé\xc3`},
 		{"\ufffd\ufeff\u00a0", `` + "\ufffd" + `\u{feff}\u{a0}`},
 		{`C:\dir`, `C:\dir`},
+		{"\xed\xa0\xbd\xc0\xaf", `\u{d83d}\xc0\xaf`},
+		{"e\u0301\u0301\u0301\u0301\u0301x\u0301", "e\u0301\u0301\u0301\u0301" + `\u{301}` + "x\u0301"},
+		{"\u0301 \u0301e\u200b\u0301", `\u{301} \u{301}e\u{200b}\u{301}`},
+		{"\U000e0041\u3164\ufe0f\u0915\u093e", `\u{e0041}\u{3164}\u{fe0f}` + "\u0915\u093e"},
 	}
 	for _, test := range tests {
 		if got := clean(test.in); got != test.want {

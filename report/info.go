@@ -99,7 +99,9 @@ type Mapping struct {
 	Perm   string `json:"perm"`           // "r-x"
 	Offset Addr   `json:"offset"`         // in the file, in bytes
 	File   string `json:"file,omitempty"` // empty for anonymous memory
-	InDump uint64 `json:"in_dump"`        // bytes of it that the dump holds
+	// FileBytes is the file's exact name in base64, if it is not UTF-8.
+	FileBytes string `json:"file_bytes,omitempty"`
+	InDump    uint64 `json:"in_dump"` // bytes of it that the dump holds
 }
 
 // WriteInfoJSON writes in as one JSON document, laid out like WriteJSON's. The error is w's.
@@ -151,7 +153,7 @@ func (j *jsonWriter) mapping(m *Mapping) {
 	j.addr("end", m.End)
 	j.str("perm", m.Perm)
 	j.addr("offset", m.Offset)
-	j.optStr("file", m.File)
+	j.optPath("file", m.File, m.FileBytes)
 	j.size("in_dump", m.InDump)
 	j.close('}')
 }

@@ -4,7 +4,6 @@ import (
 	"io"
 	"strconv"
 	"time"
-	"unicode/utf8"
 )
 
 // A jsonWriter encodes by hand, because a stack may have 262,144 frames and encoding/json takes several times
@@ -99,6 +98,21 @@ func (j *jsonWriter) optStr(k, v string) {
 	}
 }
 
+// path writes a path that has the key k, and its bytes if they are not UTF-8. bytes is what the report says they are.
+func (j *jsonWriter) path(k, v, bytes string) {
+	j.str(k, v)
+	if b := ExactBytes(v); b != "" {
+		bytes = b
+	}
+	j.optStr(k+"_bytes", bytes)
+}
+
+func (j *jsonWriter) optPath(k, v, bytes string) {
+	if v != "" {
+		j.path(k, v, bytes)
+	}
+}
+
 func (j *jsonWriter) num(k string, v int) {
 	j.key(k)
 	j.buf = strconv.AppendInt(j.buf, int64(v), 10)
@@ -161,57 +175,4 @@ func (j *jsonWriter) time(k string, t time.Time) {
 func (j *jsonWriter) null(k string) {
 	j.key(k)
 	j.buf = append(j.buf, "null"...)
-}
-
-// appendJSONString appends s as a JSON string. Invalid UTF-8 becomes U+FFFD. Control characters, C1 controls
-// and direction marks are escaped: JSON is also shown on terminals.
-func appendJSONString(b []byte, s string) []byte {
-	b = append(b, '"')
-	start := 0
-	for i := 0; i < len(s); {
-		c := s[i]
-		if c >= ' ' && c < 0x7f && c != '"' && c != '\\' {
-			i++
-			continue
-		}
-		r, n := rune(c), 1
-		if c >= utf8.RuneSelf {
-			r, n = utf8.DecodeRuneInString(s[i:])
-			if r != utf8.RuneError && !hiddenRune(r) {
-				i += n
-				continue
-			}
-		}
-		b = append(b, s[start:i]...)
-		b = appendJSONEscape(b, r)
-		i += n
-		start = i
-	}
-	return append(append(b, s[start:]...), '"')
-}
-
-func appendJSONEscape(b []byte, r rune) []byte {
-	const digits = "0123456789abcdef"
-	switch r {
-	case '"', '\\':
-		return append(b, '\\', byte(r))
-	case '\n':
-		return append(b, '\\', 'n')
-	case '\t':
-		return append(b, '\\', 't')
-	case '\r':
-		return append(b, '\\', 'r')
-	case '\b':
-		return append(b, '\\', 'b')
-	case '\f':
-		return append(b, '\\', 'f')
-	}
-	return append(b, '\\', 'u', digits[r>>12&15], digits[r>>8&15], digits[r>>4&15], digits[r&15])
-}
-
-// hiddenRune reports whether r, in the basic plane but not ASCII, controls the terminal or the text layout
-// instead of being visible: C1 controls, zero-width characters, line separators, direction marks and overrides.
-func hiddenRune(r rune) bool {
-	return r >= 0x80 && r < 0xa0 || r == 0x061c || r >= 0x200b && r <= 0x200f || r >= 0x2028 && r <= 0x202e ||
-		r >= 0x2060 && r <= 0x206f || r == 0xfeff
 }

@@ -9,8 +9,9 @@ import (
 // follow the order of the structs' fields, and nothing is escaped for HTML. WriteJSON buffers its output, so w
 // needs no buffer. The error is w's.
 //
-// The output equals that of encoding/json except for white space and the escapes of characters that control a
-// terminal.
+// The output equals that of encoding/json except for white space and for the escapes of what Clean escapes. Bytes that
+// are not UTF-8, which JSON cannot have, become the text that Clean makes of them. Beside such a path WriteJSON adds
+// its exact bytes: Dump.PathBytes, Module.FileBytes.
 func WriteJSON(w io.Writer, r *Report) error {
 	j := jsonWriter{w: w, buf: make([]byte, 0, flushAt+4<<10)}
 	j.open('{', false)
@@ -53,7 +54,7 @@ func array[T any](j *jsonWriter, key string, list []T, write func(*jsonWriter, *
 
 func (j *jsonWriter) dump(d *Dump) {
 	j.open('{', false)
-	j.str("path", d.Path)
+	j.path("path", d.Path, d.PathBytes)
 	j.optStr("from", d.From)
 	j.str("format", d.Format)
 	j.str("arch", d.Arch)
@@ -183,7 +184,7 @@ func (j *jsonWriter) cause(c *Cause) {
 
 func (j *jsonWriter) module(m *Module) {
 	j.open('{', true)
-	j.str("path", m.Path)
+	j.path("path", m.Path, m.PathBytes)
 	j.addr("base", m.Base)
 	j.addr("end", m.End)
 	j.optStr("build_id", m.BuildID)
@@ -196,8 +197,8 @@ func (j *jsonWriter) module(m *Module) {
 		j.key("listed")
 		j.fields(reflect.ValueOf(*m.Listed), true)
 	}
-	j.optStr("file", m.File)
-	j.optStr("debug_file", m.DebugFile)
+	j.optPath("file", m.File, m.FileBytes)
+	j.optPath("debug_file", m.DebugFile, m.DebugFileBytes)
 	j.str("status", m.Status)
 	j.str("symbols", m.Symbols)
 	j.optBool("main", m.Main)

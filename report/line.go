@@ -50,8 +50,10 @@ func newLineWriter(w io.Writer, opts TextOptions) *lineWriter {
 	return &lineWriter{w: bufio.NewWriterSize(w, 32<<10), color: opts.Color, width: max(width, minWidth), fits: opts.Width > 0 && !opts.Wide}
 }
 
-// put writes s, which must be clean, in a style.
+// put writes s in a style. It cleans what its callers, which have to know the width, have not cleaned: nothing reaches
+// a terminal past put.
 func (l *lineWriter) put(st style, s string) {
+	s = clean(s)
 	text := strings.TrimLeft(s, " ")
 	l.gap(len(s) - len(text))
 	s = strings.TrimRight(text, " ")

@@ -9,7 +9,8 @@ import (
 // ErrSchema is wrapped by ParseJSON's error for a document of another schema.
 var ErrSchema = errors.New("not a report of schema " + Schema)
 
-// ParseJSON reads a report that WriteJSON wrote. It ignores unknown keys. The error wraps ErrSchema if data is
+// ParseJSON reads a report that WriteJSON wrote. It ignores unknown keys. A path that was not UTF-8 stays the text that
+// JSON has; its bytes are in the field beside it. The error wraps ErrSchema if data is
 // JSON of another kind; other errors are those of encoding/json.
 func ParseJSON(data []byte) (*Report, error) {
 	var head struct {

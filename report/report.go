@@ -35,6 +35,8 @@ const (
 // A Dump describes what was analysed.
 type Dump struct {
 	Path string `json:"path"` // as the user gave it; empty for a live process
+	// PathBytes is the path's exact bytes in base64, if they are not UTF-8.
+	PathBytes string `json:"path_bytes,omitempty"`
 	// From says where in the file the dump was, "core.42 in a tar archive", if the file is an archive or an
 	// apport report.
 	From   string `json:"from,omitempty"`
@@ -82,8 +84,10 @@ const (
 // A Module is an executable, a library or another image mapped in the process.
 type Module struct {
 	Path string `json:"path"` // path in the process
-	Base Addr   `json:"base"` // lowest address mapped
-	End  Addr   `json:"end"`  // first address past it
+	// PathBytes is the path's exact bytes in base64, if they are not UTF-8.
+	PathBytes string `json:"path_bytes,omitempty"`
+	Base      Addr   `json:"base"` // lowest address mapped
+	End       Addr   `json:"end"`  // first address past it
 	// BuildID (ELF) or DebugID (PE, Mach-O; in Breakpad's form: GUID and age) identifies the build that the
 	// process used, in hexadecimal. At most one is set.
 	BuildID string `json:"build_id,omitempty"`
@@ -98,12 +102,15 @@ type Module struct {
 	Version   string `json:"version,omitempty"`
 	// Listed is what a minidump's own list of modules says; nil for other dumps.
 	Listed *ListedModule `json:"listed,omitempty"`
-	// File is the file found, DebugFile the separate debug file; empty if there is none.
-	File      string `json:"file,omitempty"`
-	DebugFile string `json:"debug_file,omitempty"`
-	Status    string `json:"status"`         // one of the Module constants
-	Symbols   string `json:"symbols"`        // one of the Symbols constants
-	Main      bool   `json:"main,omitempty"` // the main executable
+	// File is the file found, DebugFile the separate debug file; empty if there is none. FileBytes and DebugFileBytes
+	// are their exact bytes in base64, if they are not UTF-8.
+	File           string `json:"file,omitempty"`
+	FileBytes      string `json:"file_bytes,omitempty"`
+	DebugFile      string `json:"debug_file,omitempty"`
+	DebugFileBytes string `json:"debug_file_bytes,omitempty"`
+	Status         string `json:"status"`         // one of the Module constants
+	Symbols        string `json:"symbols"`        // one of the Symbols constants
+	Main           bool   `json:"main,omitempty"` // the main executable
 }
 
 // A ListedModule is an entry of a minidump's list of modules.

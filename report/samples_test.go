@@ -275,6 +275,6 @@ func sampleInfo() *Info {
 	r := sampleGaps()
 	return &Info{Dump: r.Dump, Modules: r.Modules, Warnings: r.Warnings,
 		Notes: []Note{{"CORE", "NT_PRSTATUS", 336, 4242, "SIGSEGV"}, {"CORE", "NT_AUXV", 352, 0, ""}, {"LINUX", "NT_X86_XSTATE", 2696, 4242, hostile}},
-		Mappings: []Mapping{{0x55b8960d0000, 0x55b8960d1000, "r--", 0, "/opt/queue/queue", 0x1000}, {0x55b8960d1000, 0x55b8960d2000, "r-x", 0x1000, "/opt/queue/queue", 0},
-			{0x7ffd0d2c9000, 0x7ffd0d2ea000, "rw-", 0, "", 4096}}}
+		Mappings: []Mapping{{Start: 0x55b8960d0000, End: 0x55b8960d1000, Perm: "r--", Offset: 0, File: "/opt/queue/queue", InDump: 0x1000}, {Start: 0x55b8960d1000, End: 0x55b8960d2000, Perm: "r-x", Offset: 0x1000, File: "/opt/queue/queue", InDump: 0},
+			{Start: 0x7ffd0d2c9000, End: 0x7ffd0d2ea000, Perm: "rw-", Offset: 0, File: "", InDump: 4096}}}
 }

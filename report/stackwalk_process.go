@@ -48,9 +48,9 @@ func (m *Module) listName() string {
 // codeID returns the identifier of the module's file, in lower case.
 func (m *Module) codeID() string {
 	if m.BuildID != "" {
-		return strings.ToLower(m.BuildID)
+		return strings.ToLower(UTF8(m.BuildID))
 	}
-	return strings.ToLower(m.CodeID)
+	return strings.ToLower(UTF8(m.CodeID))
 }
 
 // breakpadID returns the module's debug identifier in Breakpad's form. For ELF files this is the first 16 bytes
@@ -70,7 +70,7 @@ func (s *stackwalk) unloadedModule(u *UnloadedModule) {
 	s.open('{', true)
 	s.hex("base_addr", u.Base)
 	s.hex("end_addr", u.End)
-	s.str("code_id", strings.ToLower(u.CodeID))
+	s.str("code_id", strings.ToLower(UTF8(u.CodeID)))
 	s.str("filename", base(u.Path))
 	s.null("cert_subject")
 	s.close('}')

@@ -55,7 +55,7 @@ func (t *table) write(l *lineWriter) {
 
 // WriteColumns writes rows of text under heads, in columns two spaces apart, without
 // borders. A head that begins with > belongs to a column of numbers, aligned to the
-// right. Texts must have no line breaks; Clean removes them.
+// right. What Clean escapes is escaped.
 func WriteColumns(w io.Writer, heads []string, rows [][]string) error {
 	_, err := io.WriteString(w, strings.Join(columns(heads, rows), "\n")+"\n")
 	return err
@@ -83,7 +83,11 @@ func columns(heads []string, rows [][]string) []string {
 	w.SetColumnAlignment(align)
 	w.Append(first) // a header of the package has one alignment for all columns
 	for _, row := range rows {
-		w.Append(append(slices.Clone(row), make([]string, max(0, len(heads)-len(row)))...)[:len(heads)])
+		cells := make([]string, len(heads))
+		for i := range row[:min(len(row), len(heads))] {
+			cells[i] = clean(row[i])
+		}
+		w.Append(cells)
 	}
 	w.Render()
 	lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")

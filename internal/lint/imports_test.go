@@ -85,7 +85,7 @@ var floors = map[string]int{
 }
 
 // testRooms may be imported by tests only.
-var testRooms = []string{"internal/fixture", "internal/lint", "internal/systemtest", "internal/corebuild", "internal/format/dwarf/cfi/cfitest",
+var testRooms = []string{"internal/fixture", "internal/lint", "internal/systemtest", "internal/corebuild", "internal/stranger", "internal/format/dwarf/cfi/cfitest",
 	"internal/format/minidump/dumpbuild", "internal/format/decompress/cabtest",
 	"internal/mutants", "internal/mutants/mut", "internal/release", "internal/torture"}
 

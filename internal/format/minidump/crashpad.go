@@ -37,7 +37,7 @@ const annotationText = 1
 
 // Text returns the value of a text annotation.
 func (a AnnotationObject) Text() (string, bool) {
-	return cleanUTF8(a.Value), a.Type == annotationText
+	return string(a.Value), a.Type == annotationText
 }
 
 // readCrashpad decodes MinidumpCrashpadInfo, whose size tells which fields it has.

@@ -100,7 +100,7 @@ func splitNUL(b []byte) []string {
 	if len(b) == 0 {
 		return nil
 	}
-	return strings.Split(cleanUTF8(b), "\x00")
+	return strings.Split(string(b), "\x00")
 }
 
 // A Release describes the distribution.
@@ -195,7 +195,7 @@ func (l *Linux) ParseLimits() []Limit {
 		from, to = min(from, len(line)), min(to, len(line))
 		return strings.TrimSpace(line[from:to])
 	}
-	for line := range strings.Lines(cleanUTF8(bytes.TrimRight(l.Limits, "\x00"))) {
+	for line := range strings.Lines(string(bytes.TrimRight(l.Limits, "\x00"))) {
 		x := Limit{column(line, 0, softColumn), column(line, softColumn, hardColumn), column(line, hardColumn, unitColumn), column(line, unitColumn, len(line))}
 		if isLimit(x.Soft) && isLimit(x.Hard) && x.Name != "" {
 			list = append(list, x)

@@ -135,7 +135,7 @@ func (f *File) codeView(m *Module, b []byte) {
 			f.oldBuildID(m, m.CodeView[4:20])
 		}
 	}
-	m.Age, m.DebugFile = r.Age, cleanUTF8(r.Path)
+	m.Age, m.DebugFile = r.Age, string(r.Path)
 }
 
 // oldBuildID extracts the build-id from the GUID that old Breakpad versions wrote on Linux:

@@ -43,7 +43,7 @@ func (f *File) readMacCrash(s []byte) {
 		}
 		r.Seek(int(start))
 		for _, field := range []*string{&m.ModulePath, &m.Message, &m.Signature, &m.Backtrace, &m.More2} {
-			*field = cleanUTF8(r.CString())
+			*field = string(r.CString())
 		}
 		f.Mac.CrashInfo = append(f.Mac.CrashInfo, m)
 	}

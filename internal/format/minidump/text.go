@@ -2,7 +2,6 @@ package minidump
 
 import (
 	"bytes"
-	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -44,7 +43,8 @@ func (f *File) stringAt(off uint64) (string, bool) {
 	return f.utf16(b), true
 }
 
-// utf16 decodes text up to a NUL, or all of it.
+// utf16 decodes text up to a NUL, or all of it. A surrogate without its other half, which Windows allows in names, has
+// three bytes that are not UTF-8 (ED A0 80), so that whoever prints it can tell it from other text.
 func (f *File) utf16(b []byte) string {
 	units := make([]uint16, 0, len(b)/2)
 	c := f.cursor(b)
@@ -55,16 +55,34 @@ func (f *File) utf16(b []byte) string {
 		}
 		units = append(units, u)
 	}
-	return string(utf16.Decode(units))
+	text := make([]byte, 0, len(units))
+	for i := 0; i < len(units); i++ {
+		r := rune(units[i])
+		if utf16.IsSurrogate(r) {
+			next := rune(0)
+			if i+1 < len(units) {
+				next = rune(units[i+1])
+			}
+			if both := utf16.DecodeRune(r, next); both != utf8.RuneError {
+				r = both
+				i++
+			} else {
+				text = append(text, 0xe0|byte(r>>12), 0x80|byte(r>>6&0x3f), 0x80|byte(r&0x3f))
+				continue
+			}
+		}
+		text = utf8.AppendRune(text, r)
+	}
+	return string(text)
 }
 
-// utf8At decodes a Crashpad string: its length in bytes, then UTF-8.
+// utf8At reads a Crashpad string: its length in bytes, then what should be UTF-8; it stays what it is.
 func (f *File) utf8At(off uint64) (string, bool) {
 	b, ok := f.blobAt(off)
 	if !ok {
 		return "", false
 	}
-	return cleanUTF8(b), true
+	return string(b), true
 }
 
 // blobAt returns a Crashpad byte array, which follows its length.
@@ -82,17 +100,10 @@ func (f *File) blobAt(off uint64) ([]byte, bool) {
 	return b, f.spend(len(b))
 }
 
-func cleanUTF8(b []byte) string {
-	if utf8.Valid(b) {
-		return string(b)
-	}
-	return strings.ToValidUTF8(string(b), string(utf8.RuneError))
-}
-
 // cstring returns the text up to the first NUL.
 func cstring(b []byte) string {
 	if i := bytes.IndexByte(b, 0); i >= 0 {
 		b = b[:i]
 	}
-	return cleanUTF8(b)
+	return string(b)
 }

@@ -2,6 +2,7 @@ package livestate
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"strings"
 )
@@ -46,10 +47,15 @@ const maxCommandLine = 4096
 
 // CommandLine returns the process's arguments, separated by spaces; "" if not known.
 func (p *Process) CommandLine() string {
-	b, err := os.ReadFile(procPath(p.living(), "cmdline"))
+	f, err := os.Open(procPath(p.living(), "cmdline"))
 	if err != nil {
 		return ""
 	}
-	b = b[:min(len(b), maxCommandLine)]
-	return strings.TrimSpace(strings.ReplaceAll(string(b), "\x00", " "))
+	defer f.Close()
+	b := make([]byte, maxCommandLine)
+	n, _ := p.mem.wait.read(b, func(b []byte) int { // it is in the process's memory
+		n, _ := io.ReadFull(f, b)
+		return n
+	})
+	return strings.TrimSpace(strings.ReplaceAll(string(b[:n]), "\x00", " "))
 }

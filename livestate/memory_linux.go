@@ -24,6 +24,8 @@ type memory struct {
 	held  bool
 	pages map[arch.Address]*[pageSize]byte
 	file  *os.File // /proc/PID/mem, opened when needed
+	late  []span   // where reads did not return
+	wait  patient
 }
 
 // maxCached limits the pages kept during one stop.
@@ -128,12 +130,12 @@ func (m *memory) direct(addr arch.Address, buf []byte) (int, error) {
 		if a < addr || m.p.limit != 0 && a > m.p.limit {
 			break
 		}
-		got := m.readv(a, buf[n:])
+		got := m.patiently(a, buf[n:], m.readv)
 		if got == 0 {
 			// Read the page that failed in the other way, which also reads pages that
 			// the process itself may not read.
 			end := min(len(buf), n+int(pageSize-a&(pageSize-1)))
-			got = m.pread(a, buf[n:end])
+			got = m.patiently(a, buf[n:end], m.pread)
 		}
 		if got == 0 {
 			break
@@ -145,6 +147,38 @@ func (m *memory) direct(addr arch.Address, buf []byte) (int, error) {
 		return n, nil
 	}
 	return n, m.why(addr + uint64(n))
+}
+
+// patiently reads in one of two ways. Where a read does not return, none is tried again.
+func (m *memory) patiently(addr arch.Address, buf []byte, read func(arch.Address, []byte) int) int {
+	m.mu.RLock()
+	for _, l := range m.late {
+		if addr >= l.start && addr < l.end {
+			m.mu.RUnlock()
+			return 0
+		}
+		if addr < l.start && uint64(len(buf)) > l.start-addr {
+			buf = buf[:l.start-addr]
+		}
+	}
+	m.mu.RUnlock()
+	n, late := m.wait.read(buf, func(b []byte) int { return read(addr, b) })
+	if late && m.lateRanges() < maxStuck {
+		s := span{addr, addr + uint64(min(len(buf), maxPiece))}
+		if mp, ok := m.p.MappingAt(addr); ok {
+			s = span{min(s.start, mp.Start), max(s.end, mp.End)}
+		}
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.late = append(m.late, s)
+	}
+	return n
+}
+
+func (m *memory) lateRanges() int {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return len(m.late)
 }
 
 // readv reads with process_vm_readv, up to the first page that cannot be read.

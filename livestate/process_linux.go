@@ -128,6 +128,7 @@ func (p *Process) Close() error {
 		return nil
 	})
 	p.mem.close()
+	p.mem.wait.close()
 	if errors.Is(err, ErrDetached) {
 		return nil
 	}

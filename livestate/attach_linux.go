@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -103,9 +104,16 @@ func parent(pid int) int {
 	return 0
 }
 
+// seizeAgain is how often a refusal to attach is doubted.
+const seizeAgain = 20
+
 // seize attaches to one thread. ErrExited means that it has ended.
 func (t *tracer) seize(tid int) error {
 	err := seize(tid, baseOptions)
+	for n := 0; n < seizeAgain && err == unix.EPERM && !deadTask(t.pid, tid) && readStatus(tid).tracer == 0; n++ {
+		time.Sleep(longPause) // it may be in the middle of exec, when nobody is allowed to
+		err = seize(tid, baseOptions)
+	}
 	if err == nil {
 		t.add(tid)
 		if deadTask(t.pid, int(t.living.Load())) {

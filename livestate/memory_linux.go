@@ -125,7 +125,7 @@ func (m present) ReadWord(addr arch.Address) (uint64, error) {
 // direct reads the memory as it is now.
 func (m *memory) direct(addr arch.Address, buf []byte) (int, error) {
 	n := 0
-	for n < len(buf) {
+	for n < len(buf) && !m.p.gone() { // another process may have its number soon
 		a := addr + uint64(n)
 		if a < addr || m.p.limit != 0 && a > m.p.limit {
 			break

@@ -410,7 +410,7 @@ func (p *Process) maps() *mapList {
 	p.mapMu.Lock()
 	defer p.mapMu.Unlock()
 	old := p.mapping.Load()
-	if old != nil && old.gen == gen {
+	if old != nil && (old.gen == gen || p.gone()) {
 		return old
 	}
 	list, err := readMaps(p.living())

@@ -48,10 +48,10 @@ func (c cache) path(r request) string {
 // the servers recently did not have it.
 func (c cache) lookup(r request, now time.Time) (path string, missed bool) {
 	path = c.path(r)
-	st, err := os.Stat(path)
+	st, err := os.Lstat(path)
 	switch {
-	case err != nil:
-		return "", false
+	case err != nil, !st.Mode().IsRegular():
+		return "", false // a link could lead to any file of this user
 	case st.Size() == 0:
 		if now.Sub(st.ModTime()) <= c.setting(cacheMiss) {
 			return "", true
@@ -112,11 +112,14 @@ func (c cache) keep(f *os.File, r request) (string, error) {
 	return c.path(r), nil
 }
 
+// maxSetting limits the length of a setting's file in bytes.
+const maxSetting = 100
+
 // setting reads a number of seconds, and writes the default if there is no file.
 func (c cache) setting(s setting) time.Duration {
 	path := filepath.Join(c.dir, s.name)
-	text, err := os.ReadFile(path)
-	if n, perr := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil && perr == nil {
+	text, err := readSmall(path, maxSetting)
+	if n, perr := strconv.ParseInt(strings.TrimSpace(text), 10, 64); err == nil && perr == nil {
 		const most = 1 << 33 // number of seconds that fits a Duration
 		return time.Duration(min(max(n, 0), most)) * time.Second
 	}

@@ -63,6 +63,7 @@ func New(cfg Config) (*Client, error) {
 	c.link.init(cfg)
 	for _, u := range bases {
 		c.servers = append(c.servers, newServer(u))
+		c.reach.name(u)
 	}
 	return c, nil
 }

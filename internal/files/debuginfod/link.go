@@ -26,6 +26,7 @@ type link struct {
 
 	httpOnce sync.Once
 	http     *http.Client
+	reach    reach
 }
 
 func (l *link) init(cfg Config) {
@@ -77,8 +78,8 @@ func (l *link) client() *http.Client {
 		l.http = &http.Client{
 			CheckRedirect: l.redirect,
 			Transport: &http.Transport{
-				Proxy:                  http.ProxyFromEnvironment,
-				DialContext:            (&net.Dialer{Timeout: connect}).DialContext,
+				Proxy:                  l.reach.proxy,
+				DialContext:            l.reach.dialer(&net.Dialer{Timeout: connect}),
 				TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
 				TLSHandshakeTimeout:    connect,
 				IdleConnTimeout:        time.Minute,
@@ -91,7 +92,8 @@ func (l *link) client() *http.Client {
 	return l.http
 }
 
-// redirect allows a few redirections, but none to a less secure protocol. The user's
+// redirect allows a few redirections, but none to a less secure protocol, nor into a network
+// nearer to this machine. The user's
 // headers are only for the configured servers, not for servers that these redirect to.
 func (l *link) redirect(to *http.Request, via []*http.Request) error {
 	if len(via) > maxRedirects {
@@ -101,6 +103,9 @@ func (l *link) redirect(to *http.Request, via []*http.Request) error {
 		return fmt.Errorf("%w: from %s to %s", errDowngrade, from, to.URL.Scheme)
 	}
 	if to.URL.Host != via[0].URL.Host {
+		if err := l.reach.allows(to.URL.Hostname()); err != nil {
+			return err
+		}
 		for name := range l.cfg.Headers {
 			to.Header.Del(name)
 		}

@@ -62,6 +62,7 @@ func NewSymbols(servers []find.SymbolServer, cfg Config) (*SymbolClient, error) 
 			return nil, err
 		}
 		c.servers = append(c.servers, &symbolServer{newServer(u), s.Cache})
+		c.reach.name(u)
 	}
 	return c, nil
 }

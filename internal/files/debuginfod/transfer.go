@@ -31,6 +31,7 @@ var (
 	errSize      = errors.New("the file is larger than DEBUGINFOD_MAXSIZE allows")
 	errRedirects = errors.New("too many redirections")
 	errDowngrade = errors.New("insecure redirection refused")
+	errInward    = errors.New("redirection into a local network refused")
 	errNotELF    = errors.New("the response is not an ELF file")
 	errSource    = fmt.Errorf("the source file is larger than %d MB", maxSource>>20)
 )
@@ -77,7 +78,7 @@ func transportFailure(ctx context.Context, err error, silent bool) error {
 		return &failure{err: errSlow, down: true}
 	case cause != nil:
 		return cause
-	case errors.Is(err, errRedirects), errors.Is(err, errDowngrade):
+	case errors.Is(err, errRedirects), errors.Is(err, errDowngrade), errors.Is(err, errInward):
 		return err
 	}
 	var cert *tls.CertificateVerificationError

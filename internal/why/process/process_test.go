@@ -252,3 +252,25 @@ func FuzzStarted(f *testing.F) {
 		}
 	})
 }
+
+// A nothing has no readable memory, and counts who asks.
+type nothing struct{ asked *int }
+
+func (nothing) ReadMem(addr arch.Address, _ []byte) (int, error) {
+	return 0, &arch.MemError{Addr: addr, Err: arch.ErrUnmapped}
+}
+
+func (n nothing) ReadWord(addr arch.Address) (uint64, error) {
+	*n.asked++
+	return 0, &arch.MemError{Addr: addr, Err: arch.ErrUnmapped}
+}
+
+// Memory that is not there is not searched word by word.
+func TestStartedOfNothing(t *testing.T) {
+	asked := 0
+	n := nothing{&asked}
+	_, auxv := start(arch.AMD64, []string{"a"}, nil, nil)
+	if _, _, ok := Started(n, arch.AMD64, auxv); ok || asked > maxVector/smallestPage+maxMisses+1 {
+		t.Errorf("found: %v, %d words asked for", ok, asked)
+	}
+}

@@ -41,6 +41,13 @@ func Started(mem arch.Memory, a *arch.Arch, auxv libstate.Auxv) (args, env []str
 	return r.strings(argv), r.strings(envp), true
 }
 
+// smallestPage is the size of a page, or a part of a page, in bytes.
+const smallestPage = 4096
+
+// maxMisses is how many words may not be there before pages are skipped. A dump's memory may
+// end in the middle of a page.
+const maxMisses = 64
+
 // vectorAt returns the address of the auxiliary vector on the stack. It lies below the
 // strings, of which AT_EXECFN is one.
 func vectorAt(mem arch.Memory, a *arch.Arch, auxv libstate.Auxv) (arch.Address, bool) {
@@ -54,8 +61,16 @@ func vectorAt(mem arch.Memory, a *arch.Arch, auxv libstate.Auxv) (arch.Address, 
 	word := uint64(a.WordSize)
 	end &^= word - 1
 	want := []uint64{auxv[0].Key, auxv[0].Value, auxv[1].Key, auxv[1].Value}
+	misses := 0
 	for at := end - word; at >= word && end-at < maxVector; at -= word {
-		if v, err := mem.ReadWord(at); err != nil || v != want[0] {
+		v, err := mem.ReadWord(at)
+		if err != nil {
+			if misses++; misses > maxMisses {
+				at &^= smallestPage - 1 // nor is the rest of the page there
+			}
+			continue
+		}
+		if v != want[0] {
 			continue
 		}
 		same := true

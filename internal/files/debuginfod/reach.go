@@ -1,0 +1,119 @@
+package debuginfod
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync"
+	"syscall"
+)
+
+// A depth says how near to this machine an address is. A server must not make corewalk ask
+// addresses that are nearer than the servers that the user named: it could use corewalk to
+// reach services that trust every program of this machine or network.
+type depth int
+
+const (
+	deepPublic  depth = iota
+	deepPrivate       // in a private network
+	deepLocal         // on this machine
+	deepNever         // of this link only: where clouds tell machines their secrets
+)
+
+// shared is where providers have addresses of their own (RFC 6598).
+var shared = netip.MustParsePrefix("100.64.0.0/10")
+
+func depthOf(ip netip.Addr) depth {
+	ip = ip.Unmap()
+	switch {
+	case ip.IsLinkLocalUnicast(), ip.IsMulticast():
+		return deepNever
+	case ip.IsLoopback(), ip.IsUnspecified():
+		return deepLocal
+	case ip.IsPrivate(), shared.Contains(ip):
+		return deepPrivate
+	}
+	return deepPublic
+}
+
+// reach is how deep a client's redirections may lead: as deep as the servers and proxies
+// that the user named are. Its zero value allows public addresses.
+type reach struct {
+	mu    sync.Mutex
+	named map[string]bool // host:port
+	most  depth           // of the named servers, as far as there were connections
+}
+
+// name adds an address that the user named.
+func (r *reach) name(u *url.URL) {
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443", "socks5": "1080", "socks5h": "1080"}[u.Scheme]
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.named == nil {
+		r.named = map[string]bool{}
+	}
+	r.named[net.JoinHostPort(strings.ToLower(u.Hostname()), port)] = true
+}
+
+// proxy is http.ProxyFromEnvironment.
+func (r *reach) proxy(req *http.Request) (*url.URL, error) {
+	u, err := http.ProxyFromEnvironment(req)
+	if u != nil {
+		r.name(u)
+	}
+	return u, err
+}
+
+// dialer returns a function that connects to addresses that the user named, and to no
+// others that are deeper. It looks at the address and not at the name, which may have any.
+func (r *reach) dialer(d *net.Dialer) func(ctx context.Context, network, addr string) (net.Conn, error) {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		r.mu.Lock()
+		named := r.named[strings.ToLower(addr)]
+		r.mu.Unlock()
+		one := *d
+		one.Control = func(_, to string, _ syscall.RawConn) error {
+			ap, err := netip.ParseAddrPort(to)
+			if err != nil {
+				return err
+			}
+			if !named {
+				return r.check(ap.Addr())
+			}
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.most = max(r.most, depthOf(ap.Addr()))
+			return nil
+		}
+		return one.DialContext(ctx, network, addr)
+	}
+}
+
+// check returns an error for an address that redirections must not lead to.
+func (r *reach) check(ip netip.Addr) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if d := depthOf(ip); d > min(r.most, deepLocal) {
+		return fmt.Errorf("%w: %s", errInward, ip)
+	}
+	return nil
+}
+
+// allows is check for a host that is written as an address. A proxy would connect to it.
+func (r *reach) allows(host string) error {
+	if strings.EqualFold(host, "localhost") {
+		host = "127.0.0.1"
+	}
+	ip, err := netip.ParseAddr(host)
+	if err != nil {
+		return nil
+	}
+	return r.check(ip.WithZone(""))
+}

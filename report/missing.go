@@ -71,6 +71,7 @@ func addStoreKey(keys []string, name, id string) []string {
 // escapeName writes characters that are special in URLs and shells as %XX.
 func escapeName(name string) string {
 	var b strings.Builder
+	b.Grow(len(name))
 	for i := 0; i < len(name); i++ {
 		c := name[i]
 		switch {

@@ -271,7 +271,7 @@ func aloneReady(data []byte, dir string, find func([]byte) *shape) (*ready, erro
 	empty := filepath.Join(dir, "none")
 	r.run = func(edits []edit, rng *rand.Rand) error {
 		return s.with(edits, func() {
-			service(func(opts ...corewalk.Option) (*corewalk.Target, error) {
+			r.last = service(func(opts ...corewalk.Option) (*corewalk.Target, error) {
 				return corewalk.Open(context.Background(), s.path, append(opts, corewalk.WithSysroot(empty), corewalk.WithDebugDir(empty))...)
 			}, rng)
 		})

@@ -292,6 +292,9 @@ func linkMaps(n int, cycle bool) ([]byte, []byte) {
 }
 
 func madeBases() (list []base) {
+	for _, name := range slices.Sorted(maps.Keys(madeDumps)) {
+		list = append(list, base{"made", name, func(dir string) (*ready, error) { return aloneReady(madeDumps[name](), dir, foreignShape) }})
+	}
 	for _, name := range slices.Sorted(maps.Keys(made)) {
 		list = append(list, base{"made", name, func(dir string) (*ready, error) { return madeReady(made[name], dir) }})
 	}

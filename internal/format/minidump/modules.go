@@ -105,7 +105,7 @@ const cvELF = "LEpB" // 0x4270454c
 // codeView decodes the record that identifies a module's debug file. In dumps from
 // big-endian machines the signature may be byte-swapped.
 func (f *File) codeView(m *Module, b []byte) {
-	if len(b) < 4 {
+	if len(b) < 4 || !f.spend(len(b)) { // all modules may have one long record
 		return
 	}
 	m.CodeView, m.Format = b, UnknownCodeView

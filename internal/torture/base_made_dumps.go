@@ -1,0 +1,175 @@
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"strings"
+
+	"github.com/corewalk/corewalk/internal/corebuild"
+	"github.com/corewalk/corewalk/internal/format/elffile"
+	"github.com/corewalk/corewalk/internal/format/minidump/dumpbuild"
+)
+
+// madeDumps are those that need no program.
+var madeDumps = map[string]func() []byte{
+	"segments of the same bytes":       func() []byte { return sharedSegments(60_000, 8<<20) },
+	"segments of the same program":     func() []byte { return sharedSegments(60_000, 0) },
+	"minidump modules with one name":   func() []byte { return manyModules(100_000) },
+	"minidump modules with one record": func() []byte { return manyRecords(100_000) },
+	"minidump memory of the same bytes": func() []byte {
+		d := smallDump()
+		loc := d.Blob(make([]byte, 4<<20))
+		var list []dumpbuild.Memory
+		for i := range 200_000 {
+			list = append(list, dumpbuild.Memory{Start: uint64(i) << 24, Loc: &loc})
+		}
+		d.MemoryList(list...)
+		return d.Bytes()
+	},
+	"minidump of streams": func() []byte {
+		d := smallDump()
+		loc := d.Blob(make([]byte, 1<<20))
+		for i := range 100_000 {
+			d.StreamAt(uint32(i%40), loc)
+		}
+		return d.Bytes()
+	},
+	"archive of empty files": func() []byte {
+		var b bytes.Buffer
+		w := tar.NewWriter(&b)
+		for range 100_000 {
+			w.WriteHeader(&tar.Header{Name: "empty", Mode: 0o600})
+		}
+		w.Close()
+		return gz(b.Bytes())
+	},
+	"archive of long names": func() []byte {
+		var b bytes.Buffer
+		w := tar.NewWriter(&b)
+		for range 200 {
+			w.WriteHeader(&tar.Header{Name: strings.Repeat("n", 500_000), Mode: 0o600})
+		}
+		w.Close()
+		return gz(b.Bytes())
+	},
+	"apport report of fields": func() []byte {
+		return gz(bytes.Repeat([]byte("Field: value\n continued\n"), 4_000_000))
+	},
+	"apport report of one line": func() []byte {
+		return gz(append([]byte("ProblemType: Crash\nField: "), bytes.Repeat([]byte("v"), 200<<20)...))
+	},
+	"microdump of modules": func() []byte {
+		var b bytes.Buffer
+		b.WriteString("-----BEGIN BREAKPAD MICRODUMP-----\nV Chrome:1\nO A arm64 8 aarch64 x\nS 0 7FFD00000000 7FFD00000000 00001000\n")
+		for i := range 200_000 {
+			fmt.Fprintf(&b, "M %016X 00000000 00001000 %032X%X lib%d.so\n", uint64(i)<<16, i, 0, i)
+		}
+		b.WriteString("-----END BREAKPAD MICRODUMP-----\n")
+		return b.Bytes()
+	},
+	"files mapped many times": func() []byte {
+		c := newCore(10)
+		var list []corebuild.Mapping
+		for i := range uint64(200_000) {
+			list = append(list, corebuild.Mapping{Start: 0x10000000 + i<<13, End: 0x10001000 + i<<13, Path: "/lib/x.so"})
+		}
+		c.Files(list...)
+		return c.bytes()
+	},
+	"auxiliary vector without end": func() []byte {
+		c := newCore(10)
+		var kv []uint64
+		for i := range uint64(2_000_000) {
+			kv = append(kv, 3+i%40, i)
+		}
+		c.AuxVector(kv...)
+		return c.bytes()
+	},
+	"stack of return addresses": func() []byte {
+		c := newCore(10)
+		c.data = bytes.Repeat(u64(madePC), 4<<20)
+		return c.bytes()
+	},
+	"list of return addresses": func() []byte { return newCore(600_000).bytes() },
+}
+
+// sharedSegments makes a core in which n segments have the same bytes of the file. Without a size, these bytes are a
+// small ELF file.
+func sharedSegments(n, size int) []byte {
+	c := newCore(10)
+	head := c.bytes()
+	le := binary.LittleEndian
+	count := int(le.Uint16(head[56:]))
+	shared := make([]byte, size)
+	if size == 0 {
+		shared = newELF().bytes()
+	}
+	off := 64 + 56*(count+n)
+	delta := uint64(off - 64 - 56*count)
+	out := bytes.Clone(head[:64])
+	for i := range count { // what was there moves back
+		p := bytes.Clone(head[64+56*i:][:56])
+		le.PutUint64(p[8:], le.Uint64(p[8:])+delta)
+		out = append(out, p...)
+	}
+	at := uint64(off + len(head) - 64 - 56*count)
+	for i := range n {
+		p := le.AppendUint32(nil, elffile.PT_LOAD)
+		p = le.AppendUint32(p, elffile.PF_R|elffile.PF_W|elffile.PF_X)
+		for _, v := range []uint64{at, 0x100000000 + uint64(i)<<24, 0, uint64(len(shared)), uint64(len(shared)), 4096} {
+			p = le.AppendUint64(p, v)
+		}
+		out = append(out, p...)
+	}
+	le.PutUint16(out[56:], uint16(count+n))
+	return append(append(out, head[64+56*count:]...), shared...)
+}
+
+// smallDump begins a minidump of x86-64 Windows with one thread.
+func smallDump() *dumpbuild.Dump {
+	d := dumpbuild.New(false)
+	d.System(9, 2, 10, 0, 19041, "")
+	stack := d.Blob(make([]byte, 4096))
+	d.Threads(false, dumpbuild.Thread{ID: 7, StackStart: 0x10000, Stack: stack, Context: d.Blob(d.AMD64(0x10001f, 0x7ff600001000, 0x10100, 0x10200))})
+	return d
+}
+
+func manyModules(n int) []byte {
+	d := smallDump()
+	name := d.String(strings.Repeat("n", 60_000))
+	var list []dumpbuild.Module
+	for i := range n {
+		list = append(list, dumpbuild.Module{Base: 0x7ff600000000 + uint64(i)<<16, Size: 0x10000, Stamp: 7, NameAt: name})
+	}
+	d.Modules(list...)
+	return d.Bytes()
+}
+
+func manyRecords(n int) []byte {
+	d := smallDump()
+	var list []dumpbuild.Module
+	for i := range n {
+		m := dumpbuild.Module{Base: 0x7ff600000000 + uint64(i)<<16, Size: 0x10000, Stamp: 7, Name: "m.dll"}
+		if i == 0 {
+			m.CodeView = d.PDB70(1, 2, 3, [8]byte{4}, 5, strings.Repeat("p", 100_000))
+		}
+		list = append(list, m)
+	}
+	d.Modules(list...)
+	b := d.Bytes()
+	// All modules have the record of the first one.
+	le := binary.LittleEndian
+	for i := range int(le.Uint32(b[8:])) {
+		entry := b[int(le.Uint32(b[12:]))+12*i:]
+		if le.Uint32(entry) != 4 {
+			continue
+		}
+		first := b[le.Uint32(entry[8:])+4:]
+		for j := 1; j < n; j++ {
+			copy(first[108*j+76:], first[76:84])
+		}
+	}
+	return b
+}

@@ -110,6 +110,9 @@ func (in *inspection) thread(ctx context.Context, s *unwind.Stack, crashed bool)
 	ends := make([]int, len(frames)) // where the entries of each frame end
 	for i := range frames {
 		before := len(t.Frames)
+		if before > 1<<12 && cap(t.Frames)-before < 1<<10 { // append grows a large slice by a quarter only, and copies it each time
+			t.Frames = slices.Grow(t.Frames, before)
+		}
 		t.Frames = in.frame(t.Frames, frames, i)
 		ends[i] = len(t.Frames)
 		// The walk has charged the frame itself.

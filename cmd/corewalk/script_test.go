@@ -24,6 +24,7 @@ import (
 	"github.com/corewalk/corewalk/internal/corebuild"
 	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/internal/format/minidump/dumpbuild"
+	"github.com/corewalk/corewalk/internal/sandbox"
 )
 
 func TestMain(m *testing.M) {
@@ -36,6 +37,7 @@ func TestMain(m *testing.M) {
 //
 //	SYSROOT, SYS     the fixtures' libraries, and --sysroot with them
 //	SRC              the fixtures' sources
+//	BOX              --sandbox, where the system has all of it
 //	NODEBUG, NODBG   an empty directory, and --debug-dir with it: nothing of this machine
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -50,6 +52,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("SYS", "--sysroot="+root)
 			e.Setenv("NODBG", "--debug-dir="+none)
 			e.Setenv("TERM", "xterm")
+			e.Setenv("BOX", "--sandbox="+map[bool]string{true: sandboxOn, false: sandboxOff}[len(sandbox.Missing()) == 0])
 			return os.Mkdir(none, 0o755)
 		},
 		Condition: func(cond string) (bool, error) {

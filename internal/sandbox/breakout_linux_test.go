@@ -143,7 +143,7 @@ func attempts(dir string) map[string]attempt {
 		"symbolic link":          {do: open(in("read/link"), os.O_RDONLY)},
 		"dot dot":                {do: open(in("read")+"/../secret", os.O_RDONLY)},
 		"/proc/self/root":        {do: open("/proc/self/root"+in("secret"), os.O_RDONLY)},
-		"/proc/self/cwd":         {do: open("/proc/self/cwd/sandbox.go", os.O_RDONLY)},
+		"/proc/self/cwd":         {do: open("/proc/self/cwd/secret", os.O_RDONLY)},
 		"relative to a dir":      {do: func() error { return fromDir(in("read"), "../secret") }},
 		"/proc/self/fd of a dir": {do: func() error { return throughProc(in("read"), "../secret") }},
 		"reopen for writing":     {do: func() error { return reopen(in("read/file")) }},
@@ -452,11 +452,15 @@ func prison(t *testing.T) (dir string, one *os.File) {
 func attack(t *testing.T, mode string) map[string]syscall.Errno {
 	t.Helper()
 	dir, one := prison(t)
-	cmd := exec.Command(os.Args[0])
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(exe)
 	cmd.Env = append(os.Environ(), envMode+"="+mode, envDir+"="+dir, "HOME="+filepath.Join(dir, "home"))
+	cmd.Dir = dir
 	var out, errs strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &errs
-	var err error
 	if mode == "confined" {
 		err = Start(cmd, Policy{Read: append(System(), filepath.Join(dir, "read"), "/nonexistent"), Files: slices.Values([]*os.File{one}), Write: []string{filepath.Join(dir, "write")}})
 	} else {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/corewalk/corewalk/unwind"
@@ -131,7 +132,7 @@ func BenchmarkReg(b *testing.B) {
 	}
 }
 
-// TestNoProgress walks stacks that go in circles while a register counts.
+// TestCircleWithCounter walks stacks that go in circles while a register counts. They end with the first round.
 func TestCircleWithCounter(t *testing.T) {
 	for _, tc := range []struct{ tail, circle int }{{0, 1}, {5, 1}, {0, 3}, {1000, 7}} {
 		p := newProc(0x400000, stackBase, 0)
@@ -148,8 +149,38 @@ func TestCircleWithCounter(t *testing.T) {
 			return unwind.StatusSuccess
 		}))
 		s, err := w.WalkStack(1)
-		if s.End != unwind.EndLoop || !errors.Is(err, unwind.ErrLoop) || len(s.Frames) > 4*tc.tail+64*tc.circle || (len(s.Frames)-tc.tail)%tc.circle != 0 {
-			t.Errorf("%d then %d: %d frames, %v, %v", tc.tail, tc.circle, len(s.Frames), s.End, err)
+		if s.End != unwind.EndLoop || !errors.Is(err, unwind.ErrLoop) || len(s.Frames) != tc.tail+tc.circle || count > uint64(3*tc.tail+51*tc.circle) {
+			t.Errorf("%d then %d: %d frames of %d steps, %v, %v", tc.tail, tc.circle, len(s.Frames), count, s.End, err)
+		}
+	}
+}
+
+// TestStanding: a walk may stay at one pc and stack pointer for a while, if a register says that it gets on. Where
+// the register has been before, the walk repeats itself.
+func TestStanding(t *testing.T) {
+	for _, c := range []struct {
+		steps, period uint64 // how often the walk stays, and after how many steps the register is the same
+		frames        int
+		says          string // "" if the walk reaches the bottom
+	}{
+		{47, 1000, 48, ""},
+		{48, 1000, 1, "frame 1 "},   // it stayed 17 times at the place of frame 31
+		{1000, 16, 17, "frame 17 "}, // the first frame knows no rbx
+		{1000, 15, 16, "frame 16 "},
+	} {
+		n := uint64(0)
+		w := mustWalker(newProc(0x400000, stackBase, 0), nil, stepper("s", 1, func(in, out *unwind.Frame) unwind.Status {
+			if n++; n > c.steps {
+				return unwind.StatusStackBottom
+			}
+			out.SetRA(in.RA())
+			out.SetSP(in.SP())
+			out.SetReg(arch.RBX, n%c.period, unwind.Location{})
+			return unwind.StatusSuccess
+		}))
+		s, err := w.WalkStack(1)
+		if len(s.Frames) != c.frames || errors.Is(err, unwind.ErrLoop) != (c.says != "") || err != nil && !strings.HasPrefix(err.Error(), c.says) {
+			t.Errorf("%d steps, %d registers: %d frames, %v", c.steps, c.period, len(s.Frames), err)
 		}
 	}
 }

@@ -24,7 +24,6 @@ const (
 type elfMade struct {
 	names    []string
 	sections map[string][]byte
-	symbols  []byte
 	text     []byte
 }
 

@@ -43,6 +43,14 @@ func TestKept(t *testing.T) {
 			8b 0c 24 # mov ecx,[rsp]
 			5a # pop rdx
 			c3 # ret`, 5, "rcx=rdx r9=r9"},
+		{"a half of it saved and restored", `
+			89 4c 24 f8 # mov [rsp-8],ecx
+			8b 54 24 f8 # mov edx,[rsp-8]
+			c3 # ret`, 8, "rcx=rcx r9=r9"},
+		{"read from another's memory at the offset of the slot", `
+			51 # push rcx
+			48 8b 57 f0 # mov rdx,[rdi-16]
+			c3 # ret`, 5, "rcx=rcx r9=r9"},
 		{"a repeated instruction", `
 			f3 a4 # rep movsb
 			c3 # ret`, 0, "rdx=rdx r9=r9"},
@@ -63,6 +71,9 @@ func TestKept(t *testing.T) {
 		{"no instruction", `
 			31 c9 # xor ecx,ecx
 			c3 # ret`, 1, ""},
+		{"behind the code", `
+			31 c9 # xor ecx,ecx
+			c3 # ret`, 3, ""},
 	} {
 		f := function(t, arch.AMD64, c.code)
 		kept := f.Kept(base + c.at)
@@ -81,6 +92,9 @@ func TestKept(t *testing.T) {
 		}
 		if kept[arch.RSP] != 0 || kept[arch.RIP] != 0 {
 			t.Errorf("%s: the stack pointer or the program counter counts", c.name)
+		}
+		if kept[arch.NoReg] != 0 {
+			t.Errorf("%s: %#x hold what no register held", c.name, kept[arch.NoReg])
 		}
 	}
 	f := function(t, arch.AMD64, `

@@ -37,6 +37,23 @@ func TestUint(t *testing.T) {
 	}
 }
 
+func TestComplexInteger(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		enc        Encoding
+		size       uint64
+		is, signed bool
+	}{
+		{"complex int", EncComplexInteger, 8, true, true}, {"complex unsigned char", EncComplexInteger, 2, true, false},
+		{"complex", EncComplexInteger, 2, true, true}, {"complex int", EncComplexInteger, 7, false, true},
+		{"complex float", EncComplexFloat, 8, false, true}, {"pair of ints", EncComplexInteger, 8, false, true},
+	} {
+		if is, signed := (&Type{BareName: c.name, Encoding: c.enc, ByteSize: c.size}).ComplexInteger(); is != c.is || signed != c.signed {
+			t.Errorf("%s of %d bytes: %v, signed %v", c.name, c.size, is, signed)
+		}
+	}
+}
+
 func TestPlainOffset(t *testing.T) {
 	for _, c := range []struct {
 		expr string

@@ -204,6 +204,7 @@ func TestSandboxSymbols(t *testing.T) {
 // TestSandboxInterrupted: Ctrl-C, here for the process outside alone, ends the analysis; and so does its death.
 func TestSandboxInterrupted(t *testing.T) {
 	needSandbox(t)
+	t.Setenv("TMPDIR", t.TempDir()) // an empty directory stays there
 	for _, sig := range []os.Signal{os.Interrupt, os.Kill} {
 		cmd := exec.Command("corewalk", "--sandbox", "-")
 		in, err := cmd.StdinPipe() // a core that never comes

@@ -163,6 +163,7 @@ func TestTriageWorkerKilled(t *testing.T) {
 // TestTriageKilled: without its supervisor the analysis process ends by itself.
 func TestTriageKilled(t *testing.T) {
 	dir, args := linkedDumps(t, 600)
+	t.Setenv("TMPDIR", t.TempDir()) // an empty directory stays there
 	b := startBatch(t, append(args, "--no-db", dir)...)
 	worker := b.worker(t)
 	b.cmd.Process.Kill()

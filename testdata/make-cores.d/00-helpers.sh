@@ -91,7 +91,7 @@ finish() {
 # compressed are checked unpacked, in $dir; debug sections are unpacked too.
 no_machine_paths() {
 	local file plain=$dir/plain found checkout=${here%/*}
-	for file in $(find "$dir" "$stage" -type f ! -name '*.zst' ! -name '*.log' ! -path "$dir/view/*"); do
+	for file in $(find "$dir" "$stage" -type f ! -name '*.zst' ! -name '*.log' ! -path "$dir/view/*" ! -path "$dir/lib/*"); do # lib is not shipped
 		objcopy --decompress-debug-sections "$file" "$plain" 2>/dev/null || cp "$file" "$plain"
 		# /tmp/go-build is what the go command writes for its own directory.
 		found=$(strings -a "$plain" | grep -v '^/tmp/go-build' | grep -m1 -F -e "$checkout/" -e "$HOME/" -e /home/ -e /root/ -e /tmp/)

@@ -74,12 +74,23 @@ make_absl() {
 		-Wl,--start-group /usr/lib/x86_64-linux-gnu/libabsl_*.a -Wl,--end-group
 }
 
+# own_libraries PROGRAM: runs a program with copies of the libraries that are not shipped, which no machine has
+# where its core says, so that its report is the same everywhere. Link it with "${own[@]}".
+own=(-Wl,--disable-new-dtags '-Wl,-rpath,$ORIGIN/lib')
+own_libraries() {
+	local lib
+	mkdir -p "$dir/lib"
+	ldd "$dir/$1" | awk '$3 ~ "^/" { print $3 }' | while read -r lib; do
+		[ -e "$sysroot$lib" ] || [ -e "$sysroot$(realpath "$lib")" ] || cp -L "$lib" "$dir/lib/"
+	done
+}
+
 # glib FLAG...: containers of GLib. The library is not shipped.
 glib() {
 	need pkg-config || return $?
 	pkg-config --exists glib-2.0 || { say "skip $case: libglib2.0-dev is not installed"; return $skipped; }
 	# shellcheck disable=SC2046
-	cc -O0 -g -w "$@" glib.c glib_strangers.c $(pkg-config --cflags --libs glib-2.0) -o glib && run glib && ship glib && finish glib
+	cc -O0 -g -w "$@" glib.c glib_strangers.c $(pkg-config --cflags --libs glib-2.0) "${own[@]}" -o glib && own_libraries glib && run glib && ship glib && finish glib
 }
 
 make_glib() { glib; }
@@ -90,8 +101,8 @@ qt() {
 	pkg-config --exists "Qt$1Core" || { say "skip $case: qt$1-base-dev (qtbase5-dev) is not installed"; return $skipped; }
 	# shellcheck disable=SC2046
 	compile clang++-19 -fdebug-compilation-dir=/src -mllvm -dwarf-linkage-names=Abstract -std=c++17 -fPIC -O0 -g -w \
-		qt.cpp qt_strangers.cpp $(pkg-config --cflags --libs "Qt$1Core") -o qt &&
-		objcopy -w --strip-symbol='_Z*' -R .debug_aranges "$dir/qt" && run qt && ship qt && finish qt
+		qt.cpp qt_strangers.cpp $(pkg-config --cflags --libs "Qt$1Core") "${own[@]}" -o qt &&
+		objcopy -w --strip-symbol='_Z*' -R .debug_aranges "$dir/qt" && own_libraries qt && run qt && ship qt && finish qt
 }
 
 make_qt5() { qt 5; }

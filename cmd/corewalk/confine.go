@@ -183,20 +183,21 @@ func (f *fileFlags) confine(e env, args, files []string) (status int, err error)
 
 // A confinement is the sandbox of analysis processes. It is a triage.Confinement.
 type confinement struct {
-	policy sandbox.Policy
-	temp   string // for unpacked files
-	server *broker.Server
-	kept   map[string]bool // files that were not read because of the sandbox
+	policy  sandbox.Policy
+	temp    string // for unpacked files
+	release func() // removes it; nil without a sandbox
+	server  *broker.Server
+	kept    map[string]bool // files that were not read because of the sandbox
 }
 
 // confinement returns the sandbox in which the files and directories that the user names can
 // be analysed.
 func (f *fileFlags) confinement(files []string) (*confinement, error) {
-	temp, err := os.MkdirTemp("", "corewalk-")
+	temp, release, err := tempDir()
 	if err != nil {
 		return nil, err
 	}
-	c := &confinement{temp: temp, server: new(broker.Server)}
+	c := &confinement{temp: temp, release: release, server: new(broker.Server)}
 	c.server.Files, c.server.Symbols = f.fetch.fetchers()
 	p := &c.policy
 	p.Write = []string{temp}
@@ -243,8 +244,8 @@ func made(dir string, perm fs.FileMode) string {
 
 // close removes the temporary files.
 func (c *confinement) close() {
-	if c.temp != "" {
-		_ = os.RemoveAll(c.temp)
+	if c.release != nil {
+		c.release()
 	}
 }
 

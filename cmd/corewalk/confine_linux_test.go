@@ -249,6 +249,33 @@ func TestSandboxTemporary(t *testing.T) {
 	}
 }
 
+// TestTempDir: what a killed process left behind is removed, what another one uses is not.
+func TestTempDir(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	first, release, err := tempDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := filepath.Join(os.TempDir(), "corewalk-sandbox-1")
+	if err := os.Mkdir(left, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	second, release2, err := tempDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for dir, want := range map[string]bool{first: true, second: true, left: false} {
+		if _, err := os.Stat(dir); (err == nil) != want {
+			t.Errorf("%s: %v", dir, err)
+		}
+	}
+	release()
+	release2()
+	if list, _ := os.ReadDir(os.TempDir()); len(list) > 0 {
+		t.Errorf("left: %v", list)
+	}
+}
+
 // TestBeside: of the files beside a dump, those that are binaries can be read.
 func TestBeside(t *testing.T) {
 	dir := t.TempDir()

@@ -20,6 +20,9 @@ import (
 // burst is how many inputs are made of a base before the next: setting one up costs.
 const burst = 60
 
+// burstMade is burst for inputs that cost as much as is allowed.
+const burstMade = 4
+
 // A verdict says what was wrong with an input.
 type verdict struct {
 	What  string // panic, recovered, time, memory, death
@@ -139,7 +142,7 @@ func work(o options) error {
 }
 
 // burst damages one base many times.
-func (w *worker) burst(n int, b base, rng *rand.Rand) error {
+func (w *worker) burst(number int, b base, rng *rand.Rand) error {
 	dir := filepath.Join(w.dir, "base")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -150,7 +153,7 @@ func (w *worker) burst(n int, b base, rng *rand.Rand) error {
 		return err
 	}
 	defer r.close()
-	f := &figures{Burst: n, Kind: b.kind}
+	f := &figures{Burst: number, Kind: b.kind}
 	// The base itself shows what is new only because it is another base.
 	if _, err := w.one(r, input{Base: b.id(), Seed: rng.Uint64()}, f); err != nil {
 		return err
@@ -164,7 +167,11 @@ func (w *worker) burst(n int, b base, rng *rand.Rand) error {
 		return w.out.Encode(message{Figures: f})
 	}
 	m := &mutator{rng: rng, data: r.data, shape: r.shape}
-	for range burst {
+	n := burst
+	if b.kind == "made" {
+		n = burstMade
+	}
+	for range n {
 		in := input{Base: b.id(), Seed: rng.Uint64()}
 		if old := w.seeds.pick(b.id(), rng); old != nil {
 			in.Edits = append(in.Edits, old.Edits...)

@@ -172,6 +172,12 @@ var made = map[string]func() (dump, program []byte){
 			d.end(2)
 		})
 	},
+	"long name of a function": func() ([]byte, []byte) {
+		return withDWARF(60_000, func(d *dwarfMade) {
+			d.die(0x2e, false, 0x03, 0x08, str(string(bytes.Repeat([]byte("n"), 4<<20))), 0x11, 0x01, u64(madeText), 0x12, 0x07, u64(madeEnd-madeText))
+			d.end(1)
+		})
+	},
 	"expressions that loop": func() ([]byte, []byte) {
 		return withDWARF(1000, func(d *dwarfMade) {
 			typ := d.integer()

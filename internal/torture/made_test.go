@@ -13,7 +13,7 @@ import (
 // says that it ended early.
 func TestMade(t *testing.T) {
 	fixture.Long(t)
-	limited := []string{"expressions that call themselves", "expressions that loop", "long names", "inlined calls of frames", "locals of frames", "unwind expression that loops",
+	limited := []string{"expressions that call themselves", "expressions that loop", "long name of a function", "long names", "inlined calls of frames", "locals of frames", "unwind expression that loops",
 		"variables of frames", "wide structure"}
 	for _, b := range madeBases() {
 		t.Run(b.name, func(t *testing.T) {

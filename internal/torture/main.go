@@ -16,7 +16,8 @@ import (
 	"time"
 )
 
-// What one input may cost. Time is that of the processor, so that a busy machine changes nothing.
+// What one input may cost. Time is that of the processor, so that a busy machine changes nothing. Twice as much is
+// allowed with -cover, which makes programs slow.
 const (
 	limitTime   = 5 * time.Second
 	limitAllocs = 1 << 30 // bytes allocated, used or not

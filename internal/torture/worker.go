@@ -246,7 +246,7 @@ func (w *worker) one(r *ready, in input, f *figures) (fresh int, err error) {
 			return 0, err
 		}
 	}
-	if v.Time > limitTime {
+	if v.Time > w.limit() {
 		f.OverTime++
 		stacks := ""
 		if p := w.slow.Load(); p != nil {
@@ -259,6 +259,14 @@ func (w *worker) one(r *ready, in input, f *figures) (fresh int, err error) {
 		return 0, tell("memory", in.Base, "")
 	}
 	return fresh, nil
+}
+
+// limit is limitTime, for programs that count what they run twice that.
+func (w *worker) limit() time.Duration {
+	if w.trail != nil {
+		return 2 * limitTime
+	}
+	return limitTime
 }
 
 func (w *worker) guarded(r *ready, in input) (trouble, where string, err error) {
@@ -302,7 +310,7 @@ func (w *worker) watch() {
 		if w.began.n.Load() != n {
 			continue
 		}
-		if cpu > limitTime && w.slow.Load() == nil {
+		if cpu > w.limit() && w.slow.Load() == nil {
 			s := stacks()
 			w.slow.Store(&s)
 		}

@@ -191,3 +191,11 @@ func TestCostOfVariable(t *testing.T) {
 		t.Errorf("costs %d, not %d", got, want)
 	}
 }
+
+// The names of frames are charged, although all of them may be the same bytes.
+func TestTextCost(t *testing.T) {
+	f := report.Frame{Function: strings.Repeat("f", 400), Symbol: "1234", Module: "5678", Source: report.Source{File: "abcd"}}
+	if got, want := textCost([]report.Frame{f, f, {}}), 2*412/textPerUnit; got != want {
+		t.Errorf("costs %d, not %d", got, want)
+	}
+}

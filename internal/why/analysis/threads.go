@@ -93,8 +93,18 @@ func (o *Options) wanted(ids []unwind.ThreadID) []unwind.ThreadID {
 const (
 	entryCost    = 160
 	variableCost = 64
-	textPerUnit  = 8
+	textPerUnit  = 4
 )
+
+// textCost is what the names in entries cost: their bytes may be one name's, but are written for each entry.
+func textCost(entries []report.Frame) int {
+	n := 0
+	for i := range entries {
+		e := &entries[i]
+		n += len(e.Function) + len(e.Symbol) + len(e.Module) + len(e.Source.File)
+	}
+	return n / textPerUnit
+}
 
 func (in *inspection) thread(ctx context.Context, s *unwind.Stack, crashed bool) report.Thread {
 	t := report.Thread{ID: int(s.Thread), Crashed: crashed, End: s.End.String()}
@@ -116,7 +126,7 @@ func (in *inspection) thread(ctx context.Context, s *unwind.Stack, crashed bool)
 		t.Frames = in.frame(t.Frames, frames, i)
 		ends[i] = len(t.Frames)
 		// The walk has charged the frame itself.
-		if in.Budget.Spend(entryCost*(ends[i]-before-1)) != nil {
+		if in.Budget.Spend(entryCost*(ends[i]-before-1)+textCost(t.Frames[before:])) != nil {
 			frames = frames[:i+1]
 			break
 		}
@@ -128,6 +138,13 @@ func (in *inspection) thread(ctx context.Context, s *unwind.Stack, crashed bool)
 			for i := range frames[:min(len(frames), maxAroundFrames)] {
 				e := &t.Frames[ends[i]-1]
 				e.Code = in.code(frames[i], unwind.Address(e.Entry))
+				text := 0 // names of functions that are called, too
+				for j := range e.Code {
+					text += len(e.Code[j].Text)
+				}
+				if in.Budget.Spend(text/textPerUnit) != nil {
+					break
+				}
 			}
 		}
 	}

@@ -5,13 +5,16 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -105,14 +108,14 @@ func (b *batchRun) end(t *testing.T) (dumps, failed, groups, status int) {
 	t.Helper()
 	d := json.NewDecoder(b.out)
 	for d.More() {
-		var line struct{ Type, Fault string }
+		var line struct{ Type, Error string }
 		if err := d.Decode(&line); err != nil {
 			t.Fatalf("a line is not whole: %v", err)
 		}
 		switch line.Type {
 		case "dump":
 			dumps++
-			if line.Fault != "" {
+			if line.Error != "" {
 				failed++
 			}
 		case "group":
@@ -212,4 +215,115 @@ func TestTriageLedgerTrouble(t *testing.T) {
 	} else if !strings.Contains(string(out), "status 1") || !strings.Contains(string(out), "ledger "+small) {
 		t.Errorf("full disk: %s", out)
 	}
+}
+
+// TestTriageKilledOften kills the command, or the analysis process, at random moments, and
+// goes on with the same ledger: in the end it has every dump once, in the groups of a run
+// that nobody disturbed. COREWALK_KILLS is how often; 1,000 take some minutes.
+func TestTriageKilledOften(t *testing.T) {
+	fixture.Long(t)
+	kills, err := strconv.Atoi(os.Getenv("COREWALK_KILLS"))
+	if err != nil {
+		kills = 300
+	}
+	const dumps, perLedger = 100, 5
+	dir, args := distinctDumps(t, dumps)
+	begin := time.Now()
+	want := undisturbed(t, args, filepath.Join(t.TempDir(), "t.db"), dir)
+	window := time.Since(begin)
+	if strings.Count(want, "dump ") != dumps || strings.Count(want, "group ") != 2 || !strings.Contains(want, fmt.Sprint(" of ", dumps/2)) {
+		t.Fatalf("undisturbed: %s", want)
+	}
+	for n := 0; n < kills; {
+		db := filepath.Join(t.TempDir(), "t.db")
+		for range perLedger {
+			if killedRun(t, append(args, "--db", db, dir), rand.N(window)) {
+				n++
+			}
+		}
+		if got := undisturbed(t, args, db, dir); got != want {
+			t.Fatalf("after %d kills:\n%s\nwant:\n%s", n, got, want)
+		}
+	}
+}
+
+// distinctDumps is a directory of n different cores of two crashes.
+func distinctDumps(t *testing.T, n int) (dir string, args []string) {
+	t.Helper()
+	dir = t.TempDir()
+	args = []string{"triage", "--format", "json"}
+	for i, name := range []string{"amd64-inline-tail-O2", "amd64-abort"} {
+		c := fixture.Get(t, name)
+		core, err := os.ReadFile(c.Core(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k := i; k < n; k += 2 {
+			if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("core.%05d", k)), binary.LittleEndian.AppendUint64(bytes.Clone(core), uint64(k)), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		args = append(args, "--search", filepath.Dir(c.Binary(t)), "--sysroot", c.Sysroot(t))
+	}
+	return dir, append(args, "--debug-dir", t.TempDir())
+}
+
+// killedRun starts a run, and after some time kills it or its analysis process, unless it has
+// ended: then it returns false.
+func killedRun(t *testing.T, args []string, after time.Duration) bool {
+	t.Helper()
+	b := &batchRun{cmd: exec.Command("corewalk", args...)}
+	if err := b.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan bool)
+	go func() { b.cmd.Wait(); close(ended) }()
+	select {
+	case <-ended:
+		return false
+	case <-time.After(after):
+	}
+	victim := b.cmd.Process.Pid
+	if rand.IntN(3) == 0 {
+		victim = cmp.Or(childOf(victim), victim)
+	}
+	syscall.Kill(victim, syscall.SIGKILL)
+	select {
+	case <-ended:
+	case <-time.After(time.Minute):
+		b.cmd.Process.Kill()
+		t.Error("the run does not end")
+	}
+	return true
+}
+
+// undisturbed runs to the end, and lists what the ledger then has: dumps with their groups,
+// groups with their numbers of dumps.
+func undisturbed(t *testing.T, args []string, db, dir string) string {
+	t.Helper()
+	if out, err := exec.Command("corewalk", append(args, "--db", db, dir)...).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %.2000s", err, out)
+	}
+	out, err := exec.Command("corewalk", "triage", "export", "--db", db).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []string
+	for d := json.NewDecoder(bytes.NewReader(out)); d.More(); {
+		var line struct {
+			Type, Path, Group, Error string
+			Count                    int
+		}
+		if err := d.Decode(&line); err != nil {
+			t.Fatal(err)
+		}
+		switch line.Type {
+		case "dump":
+			list = append(list, fmt.Sprintf("dump %s in %s %s", filepath.Base(line.Path), line.Group, line.Error))
+		case "group":
+			list = append(list, fmt.Sprintf("group %s of %d", line.Group, line.Count))
+		}
+	}
+	slices.Sort(list)
+	return strings.Join(list, "\n")
 }

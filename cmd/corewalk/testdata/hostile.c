@@ -126,9 +126,9 @@ int main(int argc, char **argv) {
 	} else if (is("stops")) {
 		if (!helper()) { say(); for (;;) { kill(me, SIGSTOP); kill(me, SIGCONT); } }
 	} else if (is("stops itself")) {
-		pthread_create(&t, 0, stopper, 0);
-		pthread_create(&t, 0, stopper, 0);
 		if (!helper()) { say(); for (;;) { kill(me, SIGCONT); usleep(10); } }
+		pthread_create(&t, 0, stopper, 0);
+		pthread_create(&t, 0, stopper, 0);
 	} else if (is("signals")) {
 		say();
 		for (;;) {

@@ -123,8 +123,11 @@ func (c cache) setting(s setting) time.Duration {
 		const most = 1 << 33 // number of seconds that fits a Duration
 		return time.Duration(min(max(n, 0), most)) * time.Second
 	}
-	if os.IsNotExist(err) {
-		os.WriteFile(path, []byte(strconv.FormatInt(int64(s.value/time.Second), 10)), 0o666)
+	if os.IsNotExist(err) { // O_EXCL does not follow a link that leads to a file to be made
+		if f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666); err == nil {
+			f.WriteString(strconv.FormatInt(int64(s.value/time.Second), 10))
+			f.Close()
+		}
 	}
 	return s.value
 }

@@ -91,3 +91,23 @@ func TestOddSettings(t *testing.T) {
 		c.clean(time.Now())
 	}
 }
+
+// Nothing is written through links in a cache.
+func TestLinksInCache(t *testing.T) {
+	c := cache{t.TempDir()}
+	elsewhere := filepath.Join(t.TempDir(), "elsewhere")
+	r := request{id: hex.EncodeToString(testID), kind: find.KindDebugInfo}
+	if err := os.MkdirAll(filepath.Dir(c.path(r)), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{c.path(r), filepath.Join(c.dir, cacheMiss.name)} {
+		if err := os.Symlink(elsewhere, path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.miss(r)
+	c.setting(cacheMiss)
+	if st, err := os.Lstat(elsewhere); err == nil {
+		t.Errorf("a file of %d bytes was made", st.Size())
+	}
+}

@@ -140,7 +140,8 @@ func (c SymbolCache) Miss(k StoreKey, server string) {
 	if os.MkdirAll(filepath.Dir(path), 0o777) != nil {
 		return
 	}
-	if f, err := os.Create(path); err == nil {
+	// O_EXCL does not follow a link that somebody else has put there.
+	if f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666); err == nil {
 		f.Close()
 	}
 }

@@ -450,6 +450,14 @@ func TestAbsence(t *testing.T) {
 	if c.Lookup(k) != "" {
 		t.Error("absence is a file")
 	}
+	mine := filepath.Join(t.TempDir(), "mine")
+	if err := errors.Join(os.WriteFile(mine, []byte("mine"), 0o600), os.Symlink(mine, c.absent(k, "c"))); err != nil {
+		t.Skip(err)
+	}
+	c.Miss(k, "c")
+	if text, err := os.ReadFile(mine); string(text) != "mine" {
+		t.Errorf("a link of the cache was written through: %q, %v", text, err)
+	}
 }
 
 // A tree with link loops, pipes and unreadable files is searched.

@@ -12,7 +12,8 @@ import (
 	"strings"
 	"time"
 
-	_ "modernc.org/sqlite" // the driver "sqlite"
+	"modernc.org/sqlite" // the driver "sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // A DB is a Store in an SQLite database. Several processes may use one file at the same time.
@@ -39,6 +40,9 @@ func Open(ctx context.Context, path, version string) (*DB, error) {
 	if path != "" {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			return nil, d.failed(err)
+		}
+		if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() && !st.IsDir() {
+			return nil, d.failed(errors.New("not a regular file")) // reading a pipe could block
 		}
 		name = (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: query.Encode()}).String()
 	}
@@ -71,7 +75,17 @@ func (d *DB) failed(err error) error {
 	if name == "" {
 		name = "in memory"
 	}
-	return fmt.Errorf("ledger %s: %w", name, err)
+	advice := ""
+	var broken *sqlite.Error
+	if errors.As(err, &broken) {
+		switch broken.Code() & 0xff {
+		case sqlite3.SQLITE_CORRUPT:
+			advice = ": move it away; the dumps are then analysed again"
+		case sqlite3.SQLITE_NOTADB:
+			advice = ": name another file"
+		}
+	}
+	return fmt.Errorf("ledger %s: %w%s", name, err, advice)
 }
 
 // Close implements Store.

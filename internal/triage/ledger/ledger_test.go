@@ -298,7 +298,16 @@ func TestRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for path, want := range map[string]string{text: "not a database", newer: "newer version", dir: "unable to open"} {
+	cut := filepath.Join(dir, "cut.db")
+	d, err := Open(t.Context(), cut, "v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	filled(t, d)
+	if err := errors.Join(d.Close(), os.Truncate(cut, 20_000)); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{text: "not a database", newer: "newer version", dir: "unable to open", cut: "malformed (11): move it away", os.DevNull: "not a regular file"} {
 		d, err := Open(t.Context(), path, "v1")
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: error %v, want %q", path, err, want)

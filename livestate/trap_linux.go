@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/corewalk/corewalk/internal/files/mmapfile"
 	"github.com/corewalk/corewalk/internal/format/elffile"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -188,10 +189,20 @@ func (p *Process) linkerTrap(base arch.Address) arch.Address {
 	if !ok || m.Path == "" {
 		return 0
 	}
-	data, err := os.ReadFile(procPath(p.living(), "root"+m.Path))
+	file, err := mmapfile.Open(procPath(p.living(), "root"+m.Path))
 	if err != nil {
 		return 0
 	}
+	defer file.Close()
+	var at arch.Address
+	if mmapfile.Guard(func() { at = linkerTrapIn(file.Data(), base) }) != nil {
+		return 0
+	}
+	return at
+}
+
+// linkerTrapIn is linkerTrap for the dynamic linker's file.
+func linkerTrapIn(data []byte, base arch.Address) arch.Address {
 	f, err := elffile.Parse(data)
 	if err != nil {
 		return 0

@@ -223,10 +223,11 @@ func TestCompleteDebugFile(t *testing.T) {
 
 // A file that is taken for its layout is kept: servers are asked for its debug file only.
 func TestNoIDIsKept(t *testing.T) {
-	path := put(t, elfWith(nil, code), t.TempDir(), "libx.so")
+	file := elfWith(nil, code)
+	path := put(t, file, t.TempDir(), "libx.so")
 	var asked []string
-	set := newSet(t, regions{}, someOption, modules.WithFetcher(server{nil, errServer, &asked}))
-	lib := &libstate.Library{Path: path}
+	set := newSet(t, regions{base: file}, someOption, modules.WithFetcher(server{nil, errServer, &asked}))
+	lib := &libstate.Library{Path: path, LoadBias: base}
 	r := set.Obtain(lib)
 	set.Complete(lib)
 	if r.Match != modules.NoID || r.Path != path || set.Obtain(lib) != r || set.Lacks(lib) || len(asked) > 0 {
@@ -271,19 +272,20 @@ func TestCanceled(t *testing.T) {
 	}
 }
 
-// A file that is taken for its layout has a debug file by its own build-id; a library with
+// A file that is taken for its contents has a debug file by its own build-id; a library with
 // a debug file only lacks its code.
 func TestLacksWhat(t *testing.T) {
 	dir := t.TempDir()
-	binary := put(t, elfWith(idA, code), dir, "libx.so")
+	file := elfWith(idA, code)
+	binary := put(t, file, dir, "libx.so")
 	put(t, elfWith(idB, noCode, debugInfo), link(dir, idB))
 	var asked []string
-	set := newSet(t, regions{}, modules.WithDebugDir(dir), modules.WithFetcher(server{nil, errServer, &asked}))
+	set := newSet(t, regions{base: file}, modules.WithDebugDir(dir), modules.WithFetcher(server{nil, errServer, &asked}))
 	for _, c := range []struct {
 		lib  libstate.Library
 		asks []string
 	}{
-		{libstate.Library{Path: binary}, []string{find.KindDebugInfo}},
+		{libstate.Library{Path: binary, LoadBias: base}, []string{find.KindDebugInfo}},
 		{libstate.Library{Path: "/none", BuildID: idB}, []string{find.KindExecutable}},
 	} {
 		if set.LocalImage(&c.lib) == nil || !set.Lacks(&c.lib) {

@@ -66,21 +66,24 @@ func TestIdentityWithoutBuildID(t *testing.T) {
 		{name: "notes move", mem: func(h *corebuild.Header) { h.Progs[2].Off += 0x20 }, match: modules.NoID},
 		{name: "fewer", mem: func(h *corebuild.Header) { h.Progs = h.Progs[:2] }, match: modules.Mismatched, why: "3 program headers, the process's module 2"},
 		{name: "more", mem: func(h *corebuild.Header) { h.Progs = append(h.Progs, h.Progs[2]) }, match: modules.Mismatched, why: "3 program headers, the process's module 4"},
-		{name: "none known", mem: func(h *corebuild.Header) { h.Progs = nil }, match: modules.NoID},
-		{name: "no headers in memory", lib: func(l *libstate.Library) { l.HeaderAddr = 0 }, mem: func(h *corebuild.Header) { h.Entry++ }, match: modules.NoID},
+		{name: "none known", mem: func(h *corebuild.Header) { h.Progs = nil }, match: modules.Mismatched, why: "other contents"},
+		{name: "other headers in memory", lib: func(l *libstate.Library) { l.HeaderAddr = 0 }, mem: func(h *corebuild.Header) { h.Entry++ }, match: modules.Missing, why: "no memory in the dump that would tell"},
+		{name: "nothing in memory", lib: func(l *libstate.Library) { l.HeaderAddr, l.LoadBias, l.Start = at+0x1000, at+0x1000, at+0x1000 }, maps: func(m *libstate.Mapping) { m.Start += 0x1000 }, match: modules.Missing, why: "no memory in the dump that would tell"},
 		{name: "headers not in the dump", lib: func(l *libstate.Library) { l.HeaderAddr = at + 0x1000 }, match: modules.NoID},
 		{name: "a build-id wanted", lib: func(l *libstate.Library) { l.BuildID = []byte{1, 2, 3, 4} }, match: modules.Mismatched, why: "no build-id, the process had 01020304"},
 		{name: "code elsewhere", maps: func(m *libstate.Mapping) { m.Offset = 0x40000 }, match: modules.Mismatched, why: "no code at offset 0x40000"},
 		{name: "code before", maps: func(m *libstate.Mapping) { m.Offset = 0x1000 }, match: modules.Mismatched, why: "no code at offset 0x1000"},
 		{name: "code on the same large page", maps: func(m *libstate.Mapping) { m.Offset = 0x2f000 }, match: modules.NoID},
 		{name: "first page of the code's", maps: func(m *libstate.Mapping) { m.Offset = 0x20fff }, match: modules.NoID},
-		{name: "data elsewhere", maps: func(m *libstate.Mapping) { m.Offset, m.Perm = 0x40000, libstate.Read }, match: modules.NoID},
+		{name: "data elsewhere", maps: func(m *libstate.Mapping) { m.Offset, m.Perm = 0x38000, libstate.Read }, match: modules.NoID},
+		{name: "data after the end", maps: func(m *libstate.Mapping) { m.Offset, m.Perm = 0x40000, libstate.Read }, match: modules.Mismatched, why: "mapped from offset 0x40000 on"},
+		{name: "a hole after the end", maps: func(m *libstate.Mapping) { m.Offset, m.Perm = 0x40000, 0 }, match: modules.NoID},
 		{name: "code of no file", maps: func(m *libstate.Mapping) { m.Offset, m.Path = 0x40000, "" }, match: modules.NoID},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "libx.so")
 			file := plain()
-			if err := os.WriteFile(path, append(file.Bytes(), make([]byte, 0x22000)...), 0o600); err != nil {
+			if err := os.WriteFile(path, append(file.Bytes(), make([]byte, 0x40000-len(file.Bytes()))...), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			inMemory, m := plain(), code
@@ -99,12 +102,16 @@ func TestIdentityWithoutBuildID(t *testing.T) {
 				if force {
 					opts = append(opts, modules.WithForceMismatched())
 				}
-				set := newSet(t, head{at, inMemory.Bytes()}, opts...)
+				set := newSet(t, head{at, append(inMemory.Bytes(), make([]byte, 4096)...)}, opts...)
 				r := set.Resolve(&lib)
-				if r.Match != c.match || !strings.Contains(r.Why, c.why) {
-					t.Errorf("%v, %q; want %v, %q", r.Match, r.Why, c.match, c.why)
+				want := c.match
+				if force && want == modules.Missing {
+					want = modules.NoID // the file is used, and stays in doubt
 				}
-				if used := c.match == modules.NoID || force; (r.Image != nil) != used || r.Forced != (force && c.match == modules.Mismatched) {
+				if r.Match != want || !strings.Contains(r.Why, c.why) {
+					t.Errorf("%v, %q; want %v, %q", r.Match, r.Why, want, c.why)
+				}
+				if used := c.match == modules.NoID || force; (r.Image != nil) != used || r.Forced != (force && c.match != modules.NoID) {
 					t.Errorf("force %v: image used: %v, forced: %v", force, r.Image != nil, r.Forced)
 				}
 			}

@@ -14,7 +14,13 @@ import (
 const rx = elffile.PF_R | elffile.PF_X
 
 // fileOf is a file with a header and zeros.
-func fileOf(h corebuild.Header) []byte { return append(h.Bytes(), make([]byte, 0x1000)...) }
+func fileOf(h corebuild.Header) []byte {
+	head := h.Bytes()
+	return append(head, make([]byte, 0x40000-len(head))...)
+}
+
+// first has a file's first segment; processes have it in memory.
+var first = elffile.Prog{Type: elffile.PT_LOAD, Flags: elffile.PF_R, Filesz: 0x1000, Memsz: 0x1000}
 
 // A mapping with code needs a loaded, executable segment that covers its offset, to the
 // largest page size on either side.
@@ -40,11 +46,12 @@ func TestLayoutBounds(t *testing.T) {
 			c.change(&p)
 		}
 		other := elffile.Prog{Type: elffile.PT_NOTE, Flags: rx, Off: 0, Filesz: 0x10}
-		path := put(t, fileOf(corebuild.Lib(other, p, other)), dir, fmt.Sprint(i))
+		file := fileOf(corebuild.Lib(first, other, p, other))
+		path := put(t, file, dir, fmt.Sprint(i))
 		m := libstate.Mapping{Start: base, End: base + 0x1000, Offset: c.offset, Perm: libstate.Exec, Path: path}
-		data := libstate.Mapping{Start: base + 0x1000, End: base + 0x2000, Offset: 0x900000, Perm: libstate.Read | libstate.Write, Path: path}
+		data := libstate.Mapping{Start: base + 0x1000, End: base + 0x2000, Offset: 0x3f000, Perm: libstate.Read | libstate.Write, Path: path}
 		for _, maps := range [][]libstate.Mapping{{m}, {data, m}, {m, data}} {
-			r := newSet(t, regions{}).Resolve(&libstate.Library{Path: path, Mappings: maps})
+			r := newSet(t, regions{base: file[:0x1000]}).Resolve(&libstate.Library{Path: path, LoadBias: base, Mappings: maps})
 			if r.Match != c.match {
 				t.Errorf("%d: offset %#x, %d mappings: %+v, want %v", i, c.offset, len(maps), r, c.match)
 			}
@@ -82,7 +89,7 @@ func TestHeaderInMemory(t *testing.T) {
 		{"last segment", corebuild.Lib(load, note, load), corebuild.Lib(load, note, elffile.Prog{Type: elffile.PT_LOAD, Off: 0x1000, Memsz: 0x1000}), base, modules.Mismatched},
 		{"one segment of two", corebuild.Lib(load, note), corebuild.Lib(load), base, modules.Mismatched},
 		{"class", class32(corebuild.Lib()), corebuild.Lib(), base, modules.Mismatched},
-		{"at an address that is not known", corebuild.Lib(load), corebuild.Lib(note), 0, modules.NoID},
+		{"at an address that is not known", corebuild.Lib(load), corebuild.Lib(note), 0, modules.Missing},
 	} {
 		path := put(t, fileOf(c.file), t.TempDir(), "libx.so")
 		r := newSet(t, regions{c.at: fileOf(c.mem)}).Resolve(&libstate.Library{Path: path, HeaderAddr: c.at})

@@ -57,12 +57,13 @@ func TestProcessRoot(t *testing.T) {
 		}
 	}
 	// Without a build-id to compare, files of this machine are none of another's.
-	file := put(t, elfWith(nil, code), t.TempDir(), "libx.so")
-	lib = libstate.Library{Path: file}
-	if r := newSet(t, regions{}, modules.WithProcessRoot(root)).Resolve(&lib); r.Match != modules.Missing {
+	data := elfWith(nil, code)
+	file := put(t, data, t.TempDir(), "libx.so")
+	lib = libstate.Library{Path: file, LoadBias: base}
+	if r := newSet(t, regions{base: data}, modules.WithProcessRoot(root)).Resolve(&lib); r.Match != modules.Missing {
 		t.Errorf("a file of this machine: %+v", r)
 	}
-	if r := newSet(t, regions{}, modules.WithProcessRoot("")).Resolve(&lib); r.Match != modules.NoID {
+	if r := newSet(t, regions{base: data}, modules.WithProcessRoot("")).Resolve(&lib); r.Match != modules.NoID {
 		t.Errorf("without a root: %+v", r)
 	}
 }

@@ -27,8 +27,8 @@ func isPE(lib *libstate.Library) bool {
 }
 
 // comparePE says whether im is the PE image that the process had loaded as lib: by the
-// code id, or else by the debug id.
-func comparePE(lib *libstate.Library, im *image.Image) (Match, string) {
+// code id, or else by the debug id, or else by the headers that the process's memory has.
+func (s *Set) comparePE(lib *libstate.Library, im *image.Image) (Match, string) {
 	pe := im.PE()
 	switch {
 	case pe == nil:
@@ -51,6 +51,15 @@ func comparePE(lib *libstate.Library, im *image.Image) (Match, string) {
 	}
 	if want.Size != 0 && want.Size != uint64(pe.SizeOfImage) {
 		return Mismatched, fmt.Sprintf("file takes %d bytes in memory, the process's module %d", pe.SizeOfImage, want.Size)
+	}
+	head := make([]byte, 4096)
+	n, _ := s.mem.ReadMem(lib.Start, head)
+	mem, err := pefile.ParseMemory(head[:n])
+	if err != nil {
+		return NoID, "the dump has neither an identifier of the module nor its headers"
+	}
+	if !strings.EqualFold(mem.CodeID(), have) {
+		return Mismatched, fmt.Sprintf("file has code id %s, the process had %s", have, mem.CodeID())
 	}
 	return NoID, ""
 }

@@ -22,7 +22,7 @@ func pe(id libstate.ModuleID) libstate.Library {
 }
 
 // A PE image is taken for a library that is identified by the same code id, else by the
-// same debug id, else by nothing that contradicts it.
+// same debug id, and for no less.
 func TestIdentityOfPE(t *testing.T) {
 	both, plain := peWith(t, codeID, debugID), peWith(t, codeID, "")
 	for _, c := range []struct {
@@ -43,12 +43,12 @@ func TestIdentityOfPE(t *testing.T) {
 		{"debug id, another size", both, pe(libstate.ModuleID{DebugID: debugID, Size: 0x8000}), modules.Matched, ""},
 		{"another age", both, pe(libstate.ModuleID{DebugID: guid + "1b"}), modules.Mismatched, "file has debug id " + debugID + ", the process had " + guid + "1b"},
 		{"another debug id, same size", both, pe(libstate.ModuleID{DebugID: otherID(debugID), Size: 0x7000}), modules.Mismatched, "debug id"},
-		{"a debug id, file without one", plain, pe(libstate.ModuleID{DebugID: debugID}), modules.NoID, ""},
-		{"a debug id, file without one, same size", plain, pe(libstate.ModuleID{DebugID: debugID, Size: 0x7000}), modules.NoID, ""},
+		{"a debug id, file without one", plain, pe(libstate.ModuleID{DebugID: debugID}), modules.Missing, "neither an identifier of the module nor its headers"},
+		{"a debug id, file without one, same size", plain, pe(libstate.ModuleID{DebugID: debugID, Size: 0x7000}), modules.Missing, "neither an identifier of the module nor its headers"},
 		{"a debug id, file without one, another size", plain, pe(libstate.ModuleID{DebugID: debugID, Size: 0x7001}), modules.Mismatched, "file takes 28672 bytes in memory, the process's module 28673"},
-		{"size", both, pe(libstate.ModuleID{Size: 0x7000}), modules.NoID, ""},
+		{"size", both, pe(libstate.ModuleID{Size: 0x7000}), modules.Missing, "neither an identifier of the module nor its headers"},
 		{"another size", both, pe(libstate.ModuleID{Size: 0x6fff}), modules.Mismatched, "file takes"},
-		{"nothing known", both, pe(libstate.ModuleID{}), modules.NoID, ""},
+		{"nothing known", both, pe(libstate.ModuleID{}), modules.Missing, "neither an identifier of the module nor its headers"},
 		{"ELF file for a PE image", elfWith(nil, code), pe(libstate.ModuleID{}), modules.Mismatched, "file is an ELF file"},
 		{"PE image for an ELF file", both, libstate.Library{Path: "/app/app.dll"}, modules.Mismatched, "file is a PE image"},
 		{"PE image for an ELF file of a minidump", both, libstate.Library{Path: "/app/app.dll", Module: &libstate.ModuleID{CodeID: codeID, DebugID: debugID, Format: libstate.FormatELF}}, modules.Mismatched, "file is a PE image"},
@@ -57,7 +57,8 @@ func TestIdentityOfPE(t *testing.T) {
 			dir := t.TempDir()
 			path := put(t, c.file, dir, "app.dll")
 			r := newSet(t, regions{}, modules.WithBeside(dir)).Resolve(&c.lib)
-			if r.Match != c.match || r.Path != path || (r.Image != nil) != (c.match != modules.Mismatched) {
+			used := c.match == modules.Matched
+			if r.Match != c.match || r.Path != path && c.match != modules.Missing || (r.Image != nil) != used {
 				t.Errorf("%v, %q, image %v; want %v", r.Match, r.Path, r.Image != nil, c.match)
 			}
 			if c.why == "" && r.Why != "" || !strings.Contains(r.Why, c.why) {
@@ -343,8 +344,14 @@ func TestNoIDOfPE(t *testing.T) {
 	dir := t.TempDir()
 	path := put(t, peWith(t, codeID, ""), dir, "app.dll")
 	lib := pe(libstate.ModuleID{})
-	if r := newSet(t, regions{base: peWith(t, codeID, "")}, modules.WithBeside(dir)).Obtain(&lib); r.Match != modules.NoID || r.Path != path || r.Image.Path() != path {
-		t.Errorf("%+v", r)
+	for _, c := range []struct {
+		mem   regions
+		match modules.Match
+	}{{regions{base: peWith(t, codeID, "")}, modules.NoID}, {regions{base: peWith(t, otherID(codeID[:8])+"7000", "")}, modules.Mismatched}, {regions{}, modules.Missing}} {
+		used := c.match == modules.NoID
+		if r := newSet(t, c.mem, modules.WithBeside(dir)).Resolve(&lib); r.Match != c.match || (r.Image.Path() == path) != used || (r.Why == "") != used {
+			t.Errorf("%+v, want %v", r, c.match)
+		}
 	}
 }
 

@@ -26,7 +26,7 @@ type Match uint8
 const (
 	Missing    Match = iota // no file was found
 	Matched                 // the build-ids are equal
-	NoID                    // one of the two has no build-id; the layouts agree
+	NoID                    // one of the two has no build-id; the process's memory agrees with the file
 	Mismatched              // the only files found are from a different build
 )
 
@@ -48,11 +48,13 @@ type Resolution struct {
 	// Image is nil if there is no usable file. If the binary was not found, Image may be its
 	// debug file, which has names, lines and perhaps .debug_frame, but no code. Match and
 	// Path are about the binary even then.
-	Image  *Image
-	Match  Match
-	Path   string // of the file used, or of the mismatched one that was refused
-	Forced bool   // a mismatched file is used because the user said so
-	Why    string // for people: why a file was refused; "" when none was
+	Image *Image
+	Match Match
+	Path  string // of the file used, or of the mismatched one that was refused
+	// Forced says that the file is used because the user said so. It is from a different
+	// build if Match is Mismatched; if Match is NoID, nothing proves which build it is from.
+	Forced bool
+	Why    string // for people: why a file was refused, or is in doubt; "" when none was
 }
 
 // A Set resolves the libraries of one dump to images.
@@ -296,6 +298,13 @@ func (s *Set) resolve(lib *libstate.Library) (res Resolution, debugOnly []*image
 			continue
 		}
 		switch {
+		case match == NoID && why != "" && path != s.finder.Program():
+			if s.force || s.finder.Given(path) {
+				return Resolution{Image: (*Image)(im), Match: NoID, Path: path, Forced: true, Why: why}, nil
+			}
+			if res.Why == "" {
+				res.Why = path + " was not used: " + why
+			}
 		case match == Matched || match == NoID:
 			s.finder.AddLoadPath(path, im.ELF().RunPath())
 			return found(im, match, path, debugOnly), nil
@@ -358,10 +367,11 @@ func (s *Set) fromMemory(lib *libstate.Library) Resolution {
 	return Resolution{Image: (*Image)(im), Match: Matched}
 }
 
-// compare says whether im is the file that the process had loaded as lib.
+// compare says whether im is the file that the process had loaded as lib. NoID with a reason
+// means that nothing speaks against it, but nothing proves it either.
 func (s *Set) compare(lib *libstate.Library, im *image.Image) (Match, string) {
 	if isPE(lib) || im.PE() != nil {
-		return comparePE(lib, im)
+		return s.comparePE(lib, im)
 	}
 	want, have := lib.BuildID, im.ELF().BuildID()
 	switch {
@@ -373,24 +383,26 @@ func (s *Set) compare(lib *libstate.Library, im *image.Image) (Match, string) {
 	case want != nil:
 		return Mismatched, fmt.Sprintf("file has no build-id, the process had %x", want)
 	}
-	if why := s.headerDiffers(lib, im.ELF()); why != "" {
-		return Mismatched, why
+	if lib.HeaderAddr != 0 {
+		if why := s.headerDiffers(lib.HeaderAddr, im.ELF()); why != "" {
+			return Mismatched, why
+		}
 	}
 	if why := layoutDiffers(lib, im.ELF()); why != "" {
 		return Mismatched, why
 	}
-	return NoID, ""
+	if why := tooShort(lib, im.ELF()); why != "" {
+		return Mismatched, why
+	}
+	return s.prove(lib, im.ELF())
 }
 
-// headerDiffers compares the ELF header and the program headers in memory with the
+// headerDiffers compares the ELF header and the program headers in memory at addr with the
 // file's. Section headers do not count, because stripping moves them.
-func (s *Set) headerDiffers(lib *libstate.Library, f *elffile.File) string {
-	if lib.HeaderAddr == 0 {
-		return ""
-	}
+func (s *Set) headerDiffers(addr arch.Address, f *elffile.File) string {
 	head := make([]byte, 4096)
-	n, _ := s.mem.ReadMem(lib.HeaderAddr, head)
-	mem, err := elffile.ParseMemory(head[:n], lib.HeaderAddr)
+	n, _ := s.mem.ReadMem(addr, head)
+	mem, err := elffile.ParseMemory(head[:n], addr)
 	if err != nil {
 		return ""
 	}

@@ -111,12 +111,13 @@ func TestResolve(t *testing.T) {
 		{name: "given executable of another build", exe: wrong, lib: libstate.Library{BuildID: id, Kind: libstate.Executable}, match: modules.Mismatched, why: "file has build-id"},
 		{name: "given executable, for a library", exe: right, lib: libstate.Library{BuildID: id}, match: modules.Missing},
 
-		{name: "no id in the dump", file: right, lib: libstate.Library{Mappings: []libstate.Mapping{text}}, match: modules.NoID, image: true},
+		{name: "no id in the dump", file: right, lib: libstate.Library{Mappings: []libstate.Mapping{text}}, match: modules.NoID, image: true, forced: true, why: "no memory in the dump"},
 		{name: "no id, another layout", file: right, lib: libstate.Library{Mappings: []libstate.Mapping{far}}, match: modules.Mismatched, why: "no code at offset 0x900000"},
 		{name: "no id, same headers", file: right, memory: withoutID(right), lib: libstate.Library{HeaderAddr: base}, match: modules.NoID, image: true},
 		{name: "no id, another entry", file: right, memory: otherEntry, lib: libstate.Library{HeaderAddr: base}, match: modules.Mismatched, why: "starts at"},
 		{name: "no id, other headers", file: right, memory: otherHeaders, lib: libstate.Library{HeaderAddr: base}, match: modules.Mismatched, why: "program headers"},
-		{name: "no id, headers lost", file: right, lib: libstate.Library{HeaderAddr: base}, match: modules.NoID, image: true},
+		{name: "no id, headers lost", file: right, lib: libstate.Library{HeaderAddr: base}, match: modules.NoID, image: true, forced: true, why: "no memory in the dump"},
+		{name: "no id, given executable", exe: right, lib: libstate.Library{Kind: libstate.Executable}, match: modules.NoID, image: true},
 
 		{name: "debug file as binary", exe: debugFile, lib: libstate.Library{BuildID: buildID(t, debugFile), Kind: libstate.Executable}, match: modules.Missing, image: true, why: "debug information only"},
 		{name: "debug file of another build as binary", exe: debugFile, lib: libstate.Library{BuildID: id, Kind: libstate.Executable}, match: modules.Missing, why: "debug information only"},

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -50,7 +51,9 @@ type sourceEntry struct {
 // SourceFile returns the source file at a path that the debug information of lib records.
 // It is looked for where WithSourceMap, WithSysroot and WithSearch say and at the path
 // itself, and then fetched if the Fetcher is a SourceFetcher. Only files whose names are
-// those of source files are opened. The error wraps fs.ErrNotExist if there is none.
+// those of source files are opened, and the path itself only for modules of this machine:
+// a stranger's debug information must not choose which files are shown. The error wraps
+// fs.ErrNotExist if there is none.
 func (s *Set) SourceFile(lib *libstate.Library, path string) (*SourceFile, error) {
 	key := sourceKey{string(lib.BuildID) + "\x00" + lib.Path, path}
 	s.sourceMu.Lock()
@@ -76,8 +79,8 @@ func (s *Set) SourceFile(lib *libstate.Library, path string) (*SourceFile, error
 
 func (s *Set) readSource(lib *libstate.Library, recorded string) (*SourceFile, error) {
 	var refused error
-	for path := range s.finder.Sources(recorded) {
-		f, err := openSource(path)
+	for path, given := range s.finder.Sources(recorded) {
+		f, err := s.openSource(lib, path, given)
 		switch {
 		case err == nil:
 			f.Newer = s.newer(lib, f)
@@ -90,7 +93,7 @@ func (s *Set) readSource(lib *libstate.Library, recorded string) (*SourceFile, e
 		path, err := s.finder.FetchSource(lib.BuildID, recorded)
 		if err == nil {
 			var f *openedSource
-			if f, err = openSource(path); err == nil {
+			if f, err = s.openSource(lib, path, true); err == nil {
 				return &f.SourceFile, nil
 			}
 		}
@@ -109,20 +112,17 @@ type openedSource struct {
 	changed time.Time
 }
 
-// openSource reads a source file. What is not text is refused.
-func openSource(path string) (*openedSource, error) {
-	st, err := os.Stat(path)
-	switch {
-	case err != nil:
-		return nil, err
-	case !st.Mode().IsRegular(): // a pipe would wait for a writer
-		return nil, fmt.Errorf("%s: %w", path, mmapfile.ErrNotRegular)
-	}
-	f, err := os.Open(path)
+// openSource reads a source file. What is not text is refused, and a file at the recorded
+// path itself unless the module may name it.
+func (s *Set) openSource(lib *libstate.Library, path string, given bool) (*openedSource, error) {
+	f, st, err := mmapfile.OpenRegular(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
+	if !given && !s.mayName(lib, path, st) {
+		return nil, fmt.Errorf("%s: only the debug information of %.200q asks for it, and that may be a stranger's; --source-map %[3]s=%[3]s shows it", path, lib.Path, filepath.Dir(path))
+	}
 	data, err := io.ReadAll(io.LimitReader(f, maxSource+1))
 	switch {
 	case err != nil:

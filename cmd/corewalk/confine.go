@@ -201,7 +201,7 @@ func (f *fileFlags) confinement(files []string) (*confinement, error) {
 	c.server.Files, c.server.Symbols = f.fetch.fetchers()
 	p := &c.policy
 	p.Write = []string{temp}
-	p.Read = slices.Concat(sandbox.System(), []string{find.DefaultDebugDir}, f.sysroots, f.debugDirs, f.search)
+	p.Read = slices.Concat(find.PackagePaths(), find.LoaderFiles(), []string{find.DefaultDebugDir, "/etc/localtime"}, f.sysroots, f.debugDirs, f.search)
 	for _, m := range f.sourceMaps {
 		_, to, _ := strings.Cut(m, "=")
 		p.Read = append(p.Read, to)

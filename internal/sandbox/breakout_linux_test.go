@@ -462,7 +462,7 @@ func attack(t *testing.T, mode string) map[string]syscall.Errno {
 	var out, errs strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if mode == "confined" {
-		err = Start(cmd, Policy{Read: append(System(), filepath.Join(dir, "read"), "/nonexistent"), Files: slices.Values([]*os.File{one}), Write: []string{filepath.Join(dir, "write")}})
+		err = Start(cmd, Policy{Read: append([]string{"/usr", "/lib", "/lib64", "/bin", "/sbin", "/opt"}, filepath.Join(dir, "read"), "/nonexistent"), Files: slices.Values([]*os.File{one}), Write: []string{filepath.Join(dir, "write")}})
 	} else {
 		err = cmd.Start()
 	}

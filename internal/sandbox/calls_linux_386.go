@@ -6,7 +6,7 @@ const auditArch, otherMode = unix.AUDIT_ARCH_I386, 0
 
 const mmapCall, fcntlCall = unix.SYS_MMAP2, unix.SYS_FCNTL64
 
-var allowedHere = []uint32{unix.SYS_FSTAT64, unix.SYS_FSTATAT64, unix.SYS__LLSEEK, unix.SYS_FTRUNCATE64, unix.SYS_SIGRETURN,
+var allowedHere = []uint32{unix.SYS_FSTAT64, unix.SYS_FSTATFS64, unix.SYS_FSTATAT64, unix.SYS__LLSEEK, unix.SYS_FTRUNCATE64, unix.SYS_SIGRETURN,
 	unix.SYS_GETUID32, unix.SYS_GETEUID32, unix.SYS_GETGID32, unix.SYS_GETEGID32, unix.SYS_SET_THREAD_AREA, unix.SYS_TIME,
 	unix.SYS_FUTEX_TIME64, unix.SYS_CLOCK_GETTIME64, unix.SYS_CLOCK_NANOSLEEP_TIME64}
 

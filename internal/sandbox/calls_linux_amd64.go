@@ -7,7 +7,7 @@ const auditArch, otherMode = unix.AUDIT_ARCH_X86_64, 0x40000000
 
 const mmapCall, fcntlCall = unix.SYS_MMAP, unix.SYS_FCNTL
 
-var allowedHere = []uint32{unix.SYS_FSTAT, unix.SYS_NEWFSTATAT, unix.SYS_LSEEK, unix.SYS_FTRUNCATE, unix.SYS_TIME}
+var allowedHere = []uint32{unix.SYS_FSTAT, unix.SYS_FSTATFS, unix.SYS_NEWFSTATAT, unix.SYS_LSEEK, unix.SYS_FTRUNCATE, unix.SYS_TIME}
 
 // archSetFS sets the register of a thread's local storage.
 const archSetFS = 0x1002

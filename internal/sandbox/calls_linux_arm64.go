@@ -6,7 +6,7 @@ const auditArch, otherMode = unix.AUDIT_ARCH_AARCH64, 0
 
 const mmapCall, fcntlCall = unix.SYS_MMAP, unix.SYS_FCNTL
 
-var allowedHere = []uint32{unix.SYS_FSTAT, unix.SYS_FSTATAT, unix.SYS_LSEEK, unix.SYS_FTRUNCATE}
+var allowedHere = []uint32{unix.SYS_FSTAT, unix.SYS_FSTATFS, unix.SYS_FSTATAT, unix.SYS_LSEEK, unix.SYS_FTRUNCATE}
 
 var checkedHere []checked
 

@@ -25,10 +25,3 @@ type Policy struct {
 
 // MaxFile limits the size in bytes of a file that a confined program writes.
 const MaxFile = 64 << 30
-
-// System lists the directories in which package managers install programs, libraries, debug files and sources,
-// and what says where the dynamic loader looks. All users may read them.
-func System() []string {
-	return []string{"/usr", "/lib", "/lib32", "/lib64", "/libx32", "/bin", "/sbin", "/opt", "/snap", "/nix/store", "/gnu/store",
-		"/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/ld.so.cache", "/etc/localtime"}
-}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/corewalk/corewalk"
 	"github.com/corewalk/corewalk/internal/files/find"
+	"github.com/corewalk/corewalk/internal/files/mmapfile"
 	"github.com/corewalk/corewalk/internal/triage/ledger"
 	"github.com/corewalk/corewalk/internal/triage/signature"
 	"github.com/corewalk/corewalk/report"
@@ -193,10 +193,7 @@ func unreadable(r *report.Report) (paths []string) {
 		if m.Status != report.ModuleMissing || len(paths) == maxDenied || !filepath.IsAbs(m.Path) {
 			continue
 		}
-		if st, err := os.Stat(m.Path); err != nil || !st.Mode().IsRegular() {
-			continue
-		}
-		f, err := os.Open(m.Path)
+		f, _, err := mmapfile.OpenRegular(m.Path)
 		switch {
 		case err == nil:
 			f.Close()

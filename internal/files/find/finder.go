@@ -123,12 +123,12 @@ func (f *Finder) Binaries(m Module) iter.Seq[string] {
 		if filepath.IsAbs(m.Path) {
 			for _, root := range f.opts.Sysroots {
 				for _, p := range merged(m.Path) {
-					if !yield(filepath.Join(root, p)) {
+					if !yield(within(root, p)) {
 						return
 					}
 				}
 			}
-			if (len(f.opts.Sysroots) == 0 || m.BuildID != nil) && !yield(m.Path) {
+			if (len(f.opts.Sysroots) == 0 || m.BuildID != nil) && MayAsk(m.Path) && !yield(m.Path) {
 				return
 			}
 		}
@@ -144,7 +144,7 @@ func (f *Finder) Binaries(m Module) iter.Seq[string] {
 				}
 			}
 		}
-		if base := BaseName(m.Path); base != "" && base != "." && base != ".." {
+		if base := BaseName(m.Path); fileName(base) {
 			for _, dir := range f.opts.Beside {
 				if !yield(filepath.Join(dir, base)) {
 					return
@@ -195,7 +195,7 @@ func (f *Finder) inWindowsRoots(path string) []string {
 	rel := filepath.Join(parts...)
 	var paths []string
 	for _, root := range f.opts.Sysroots {
-		paths = append(paths, filepath.Join(root, rel), filepath.Join(root, strings.ToLower(rel)))
+		paths = append(paths, within(root, rel), within(root, strings.ToLower(rel)))
 	}
 	return paths
 }
@@ -216,16 +216,16 @@ func (f *Finder) DebugFiles(q DebugQuery) iter.Seq[string] {
 				return
 			}
 		}
-		if q.Link != "" && q.Link == filepath.Base(q.Link) && q.File != "" {
+		if fileName(q.Link) && q.Link == filepath.Base(q.Link) && q.File != "" {
 			dir := filepath.Dir(q.File)
 			for _, p := range []string{filepath.Join(dir, q.Link), filepath.Join(dir, ".debug", q.Link)} {
-				if !yield(p) {
+				if !yield(f.inSysroot(p)) {
 					return
 				}
 			}
 			for _, d := range f.debugDirs() {
 				for _, under := range f.withoutSysroot(dir) {
-					if !yield(filepath.Join(d, under, q.Link)) {
+					if !yield(f.inSysroot(filepath.Join(d, under, q.Link))) {
 						return
 					}
 				}
@@ -250,17 +250,20 @@ func (f *Finder) AltFiles(name string, buildID []byte, from string) iter.Seq[str
 		}
 		if name != "" {
 			if !filepath.IsAbs(name) {
-				if !yield(filepath.Join(filepath.Dir(from), name)) {
+				if p := f.beside(from, name); p != "" && !yield(p) {
 					return
 				}
 			} else {
-				for _, root := range append([]string{""}, f.opts.Sysroots...) {
-					if !yield(filepath.Join(root, name)) {
+				if MayAsk(name) && !yield(name) {
+					return
+				}
+				for _, root := range f.opts.Sysroots {
+					if !yield(within(root, name)) {
 						return
 					}
 				}
 			}
-			if from != "" && !yield(filepath.Join(filepath.Dir(from), filepath.Base(name))) {
+			if p := f.beside(from, BaseName(name)); p != "" && !yield(p) {
 				return
 			}
 		}
@@ -283,11 +286,19 @@ func (f *Finder) SplitFiles(name, compDir, from string) iter.Seq[string] {
 		if !filepath.IsAbs(name) {
 			full = filepath.Join(compDir, name)
 		}
-		paths := []string{filepath.Join(filepath.Dir(from), name), filepath.Join(filepath.Dir(from), filepath.Base(name))}
-		for _, root := range f.opts.Sysroots {
-			paths = append(paths, filepath.Join(root, full))
+		var paths []string
+		for _, n := range []string{name, BaseName(name)} {
+			if p := f.beside(from, n); p != "" {
+				paths = append(paths, p)
+			}
 		}
-		for _, p := range append(paths, full) {
+		for _, root := range f.opts.Sysroots {
+			paths = append(paths, within(root, full))
+		}
+		if MayAsk(full) {
+			paths = append(paths, full)
+		}
+		for _, p := range paths {
 			if !yield(p) {
 				return
 			}
@@ -307,7 +318,7 @@ func (f *Finder) PackageFiles(from string) iter.Seq[string] {
 		paths := []string{program + ".dwp", from + ".dwp"}
 		for _, d := range f.debugDirs() {
 			for _, under := range f.withoutSysroot(program) {
-				paths = append(paths, filepath.Join(d, under+".dwp"))
+				paths = append(paths, f.inSysroot(filepath.Join(d, under+".dwp")))
 			}
 		}
 		paths = append(paths, f.searched(Module{Path: program + ".dwp"}, false)...)
@@ -329,14 +340,14 @@ func (f *Finder) byBuildID(id []byte, suffix string, partial bool) iter.Seq[stri
 		h := hex.EncodeToString(id)
 		for _, d := range f.debugDirs() {
 			if partial {
-				for _, p := range linksLike(filepath.Join(d, ".build-id", h[:2]), strings.TrimPrefix(beginning(id), h[:2]), suffix) {
-					if !yield(p) {
+				for _, p := range linksLike(f.inSysroot(filepath.Join(d, ".build-id", h[:2])), strings.TrimPrefix(beginning(id), h[:2]), suffix) {
+					if !yield(f.inSysroot(p)) {
 						return
 					}
 				}
 				continue
 			}
-			if !yield(filepath.Join(d, ".build-id", h[:2], h[2:]+suffix)) {
+			if !yield(f.inSysroot(filepath.Join(d, ".build-id", h[:2], h[2:]+suffix))) {
 				return
 			}
 		}

@@ -41,7 +41,7 @@ const pdbMagic = "Microsoft C/C++ MSF 7.00\r\n\x1aDS"
 // identify determines what a file is, reading only its headers. buf has headSize bytes. A
 // file that cannot be read has no kind.
 func identify(path string, buf []byte) ids {
-	file, err := os.Open(path)
+	file, _, err := mmapfile.OpenRegular(path)
 	if err != nil {
 		return ids{}
 	}
@@ -71,7 +71,7 @@ func identifyPacked(path string, buf []byte) ids {
 	if got.kind != otherFile || !decompress.IsCabinet(buf) {
 		return got
 	}
-	file, err := os.Open(path)
+	file, _, err := mmapfile.OpenRegular(path)
 	if err != nil {
 		return ids{}
 	}

@@ -4,11 +4,12 @@ import (
 	"bufio"
 	"io"
 	"iter"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/corewalk/corewalk/internal/files/mmapfile"
 )
 
 // Loaded proposes files for a module that the dump knows by its bare name, as Crashpad
@@ -24,7 +25,7 @@ func (f *Finder) Loaded(m Module) iter.Seq[string] {
 		dirs := slices.Clone(f.loadPath)
 		f.loadMu.Unlock()
 		for _, dir := range append(dirs, f.loaderDirs()...) {
-			if !yield(filepath.Join(dir, m.Path)) {
+			if !yield(f.inSysroot(filepath.Join(dir, m.Path))) {
 				return
 			}
 		}
@@ -43,11 +44,17 @@ func (f *Finder) AddLoadPath(file, runPath string) {
 		dir := strings.NewReplacer("${ORIGIN}", origin, "$ORIGIN", origin).Replace(entry)
 		switch {
 		case !filepath.IsAbs(dir) || strings.Contains(dir, "$"):
-		case dir != entry || len(f.opts.Sysroots) == 0:
-			dirs = append(dirs, filepath.Clean(dir))
+		case dir != entry:
+			if dir = f.inSysroot(dir); !leadsAway(file, dir) {
+				dirs = append(dirs, dir)
+			}
+		case len(f.opts.Sysroots) == 0:
+			if MayAsk(dir) {
+				dirs = append(dirs, filepath.Clean(dir))
+			}
 		default:
 			for _, root := range f.opts.Sysroots {
-				dirs = append(dirs, filepath.Join(root, dir))
+				dirs = append(dirs, within(root, dir))
 			}
 		}
 	}
@@ -98,11 +105,7 @@ func (c *loaderConf) read(name string, depth int) {
 	if c.files++; c.files > maxLoaderFiles || depth > maxLoaderDepth {
 		return
 	}
-	full := filepath.Join(c.root, name)
-	if st, err := os.Stat(full); err != nil || !st.Mode().IsRegular() {
-		return
-	}
-	file, err := os.Open(full)
+	file, _, err := mmapfile.OpenRegular(within(c.root, name))
 	if err != nil {
 		return
 	}
@@ -141,7 +144,7 @@ func (c *loaderConf) glob(pattern string) []string {
 // add adds the directories that match a pattern.
 func (c *loaderConf) add(pattern string) {
 	for _, p := range c.glob(pattern) {
-		dir := filepath.Join(c.root, p)
+		dir := within(c.root, p)
 		if len(c.dirs) < maxLoaderDirs && !slices.Contains(c.dirs, dir) {
 			c.dirs = append(c.dirs, dir)
 		}

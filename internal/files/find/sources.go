@@ -23,11 +23,13 @@ type SourceFetcher interface {
 // directories.
 const maxSourceDepth = 32
 
-// Sources proposes files that may be a source file, best candidates first. recorded is its
-// path in the debug information of a module. Only files with names of source files are
-// proposed: debug information must not choose which other files of this machine are shown.
-func (f *Finder) Sources(recorded string) iter.Seq[string] {
-	return func(yield func(string) bool) {
+// Sources proposes files that may be a source file, best candidates first, and says of each
+// whether it is at a place that the user gave. The other is the recorded path itself; the
+// caller decides whether its contents may be shown. recorded is the path in the debug
+// information of a module. Only files with names of source files are proposed: debug
+// information must not choose which other files of this machine are shown.
+func (f *Finder) Sources(recorded string) iter.Seq2[string, bool] {
+	return func(yield func(path string, given bool) bool) {
 		if f == nil || strings.ContainsRune(recorded, 0) {
 			return
 		}
@@ -38,24 +40,24 @@ func (f *Finder) Sources(recorded string) iter.Seq[string] {
 			return
 		}
 		for _, to := range f.mapped("/" + clean) {
-			if !yield(to) {
+			if !yield(to, true) {
 				return
 			}
 		}
 		if absolute {
 			for _, root := range f.opts.Sysroots {
-				if !yield(filepath.Join(root, clean)) {
+				if !yield(within(root, clean), true) {
 					return
 				}
 			}
-			if len(f.opts.Sysroots) == 0 && !yield("/"+clean) {
+			if len(f.opts.Sysroots) == 0 && MayAsk("/"+clean) && !yield("/"+clean, false) {
 				return
 			}
 		}
 		parts := strings.Split(clean, "/")
 		for i := max(0, len(parts)-maxSourceDepth); i < len(parts); i++ {
 			for _, dir := range f.opts.Search {
-				if !yield(filepath.Join(dir, filepath.Join(parts[i:]...))) {
+				if !yield(f.inSysroot(filepath.Join(dir, filepath.Join(parts[i:]...))), true) {
 					return
 				}
 			}

@@ -2,6 +2,7 @@ package find
 
 import (
 	"context"
+	"path/filepath"
 	"slices"
 	"testing"
 )
@@ -37,7 +38,13 @@ func TestSources(t *testing.T) {
 		{Options{}, "/usr/include/passwd.db", nil},
 		{Options{}, "/x/LIB.RS", []string{"/x/LIB.RS"}},
 	} {
-		got := slices.Collect(New(context.Background(), tt.opts).Sources(tt.recorded))
+		var got []string
+		for path, given := range New(context.Background(), tt.opts).Sources(tt.recorded) {
+			got = append(got, path)
+			if given == (path == filepath.Clean(tt.recorded)) {
+				t.Errorf("%+v, %s: %s given: %v", tt.opts, tt.recorded, path, given)
+			}
+		}
 		if !slices.Equal(got, tt.want) {
 			t.Errorf("%+v, %s: %q, not %q", tt.opts, tt.recorded, got, tt.want)
 		}

@@ -122,7 +122,7 @@ func (f *Finder) stored(m Module, kind SymbolKind, dirs []string) iter.Seq[strin
 // in the directories of the symbol path.
 func (f *Finder) symbolsBeside(m Module) []string {
 	var paths []string
-	if m.DebugID != "" && filepath.IsAbs(m.DebugFile) && strings.EqualFold(filepath.Ext(m.DebugFile), ".pdb") {
+	if m.DebugID != "" && filepath.IsAbs(m.DebugFile) && strings.EqualFold(filepath.Ext(m.DebugFile), ".pdb") && MayAsk(m.DebugFile) {
 		paths = append(paths, m.DebugFile)
 	}
 	dirs := slices.Clone(f.opts.Beside)

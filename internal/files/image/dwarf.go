@@ -80,7 +80,7 @@ func (im *Image) supplement() *dwarf.Data {
 // the right one.
 func (im *Image) findSplit(u *dwarf.Unit) (*dwarf.Data, error) {
 	name, ok := u.Skeleton()
-	if !ok || im.finder == nil {
+	if !ok || im.finder == nil || u.ID == 0 { // without an id, any file would do
 		return nil, nil
 	}
 	if d := im.packaged(u.ID); d != nil {

@@ -48,17 +48,9 @@ type File struct {
 	err   error
 }
 
-// Open maps the regular file at path. An empty file has empty Data.
+// Open maps the regular file at path, opened with OpenRegular. An empty file has empty Data.
 func Open(path string) (*File, error) {
-	// Check before opening: opening a named pipe would wait for a writer.
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if err := regular(path, info); err != nil {
-		return nil, err
-	}
-	f, err := os.Open(path)
+	f, _, err := OpenRegular(path)
 	if err != nil {
 		return nil, err
 	}

@@ -189,3 +189,21 @@ func BenchmarkGuard(b *testing.B) {
 		Guard(func() {})
 	}
 }
+
+// Files in /proc are regular to stat, and are the kernel's to make.
+func TestOpenRegularMadeUp(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("/proc of Linux")
+	}
+	for _, path := range []string{"/proc/self/maps", "/proc/cmdline"} {
+		if f, _, err := OpenRegular(path); !errors.Is(err, ErrNoRealFile) {
+			f.Close()
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	f, _, err := OpenRegular("/proc/self/exe") // a link to a real file
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+}

@@ -168,6 +168,12 @@ func moduleWarning(lib *libstate.Library, res modules.Resolution, frames int) (r
 	}
 	w := report.Warning{Module: lib.Path}
 	switch {
+	case res.Forced && res.Match == modules.NoID:
+		if frames == 0 {
+			return w, false
+		}
+		w.Code = "module-forced"
+		w.Message = fmt.Sprintf("%s: using %s although nothing proves that it is the file that ran: %s; %s in it may be wrong", name, res.Path, res.Why, frameCount(frames))
 	case res.Forced:
 		w.Code = "module-forced"
 		w.Message = fmt.Sprintf("%s: using %s although it is from a different build: %s; %s in it may be wrong", name, res.Path, res.Why, frameCount(frames))

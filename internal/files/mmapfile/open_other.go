@@ -1,0 +1,5 @@
+//go:build !unix
+
+package mmapfile
+
+const careful = 0

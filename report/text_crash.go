@@ -104,12 +104,16 @@ func (t *textWriter) crashedThread(c *Crash) (nth int, thread *Thread) {
 
 func (t *textWriter) where(c *Crash, nth int, thread *Thread) {
 	t.put(plain, "  ")
-	if f := c.frame(thread); f != nil {
+	if i := c.frame(thread); i >= 0 {
+		f := &thread.Frames[i]
 		t.put(yellow, t.placeName(f, t.width/2))
 		if f.Source.File != "" {
 			t.put(plain, " at "+t.sourceText(f.Source))
 		} else if f.Module != "" && f.Function != "" {
 			t.put(plain, " in "+moduleOffset(f))
+		}
+		if other := t.otherPlaces(thread.Frames, i); other != "" {
+			t.put(plain, ", "+other)
 		}
 		t.put(plain, ", ")
 	}
@@ -117,21 +121,16 @@ func (t *textWriter) where(c *Crash, nth int, thread *Thread) {
 	t.end()
 }
 
-// frame returns the frame to name in the report's second line; nil for an empty stack.
-func (c *Crash) frame(thread *Thread) *Frame {
+// frame returns the number of the frame to name in the report's second line; -1 for an empty stack.
+func (c *Crash) frame(thread *Thread) int {
 	fs := thread.Frames
 	if c.Frame != nil && *c.Frame >= 0 && *c.Frame < len(fs) {
-		return &fs[*c.Frame]
+		return *c.Frame
 	}
-	for i := range fs {
-		if fs[i].Source.File != "" {
-			return &fs[i]
-		}
+	if i := slices.IndexFunc(fs, func(f Frame) bool { return f.Source.File != "" }); i >= 0 {
+		return i
 	}
-	if len(fs) == 0 {
-		return nil
-	}
-	return &fs[0]
+	return min(0, len(fs)-1)
 }
 
 // placeName returns the frame's function, or its module and offset if it has no symbol.

@@ -18,6 +18,12 @@ func (t *textWriter) frame(group []*Thread, i, digits int) {
 		t.call(group, i)
 	}
 	t.end()
+	if innermost(frames, i) {
+		if other := t.otherPlaces(frames, i); other != "" {
+			t.gap(8)
+			t.wrap(dim, 8, other)
+		}
+	}
 	for v := range f.Locals {
 		if f.Locals[v].Reason == optimisedOut && !t.opts.AllLocals && !t.opts.Explain {
 			continue

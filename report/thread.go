@@ -111,7 +111,16 @@ type Merged struct {
 type MergedPlace struct {
 	Inlined []string `json:"inlined,omitempty"` // names of the inlined calls that it is in, innermost first
 	Source  Source   `json:"source,omitzero"`
+	// Verdict is PlaceTaken or PlaceRefuted; empty if it is open whether control came from there.
+	Verdict string `json:"verdict,omitempty"`
 }
+
+// The values of MergedPlace.Verdict. The code proves them: the conditions of the jumps, computed with registers and
+// memory that did not change since.
+const (
+	PlaceTaken   = "taken"   // control came from this place: the frame is shown there
+	PlaceRefuted = "refuted" // control did not come from this place
+)
 
 // A Source is a place in a source file. The zero Source means not known.
 type Source struct {

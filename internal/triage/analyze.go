@@ -126,8 +126,13 @@ func where(r *report.Report, sig *signature.Signature) string {
 	var parts []string
 	for i, name := range sig.Frames[:min(len(sig.Frames), maxWhere)] {
 		if i == 0 {
-			if f := firstKept(r, sig); f != nil && f.Source.File != "" {
-				name += fmt.Sprintf(" %s:%d", find.BaseName(f.Source.File), f.Source.Line)
+			list := frames(r)
+			if k := firstKept(r, sig); k >= 0 && list[k].Source.File != "" {
+				f := &list[k]
+				name += " " + find.BaseName(f.Source.File)
+				if report.MergedAt(list, k) == nil { // else the line is of one of several calls
+					name += fmt.Sprintf(":%d", f.Source.Line)
+				}
 			}
 		}
 		parts = append(parts, name)
@@ -155,14 +160,15 @@ func frames(r *report.Report) []report.Frame {
 	return r.Threads[0].Frames
 }
 
-func firstKept(r *report.Report, sig *signature.Signature) *report.Frame {
+// firstKept returns the number of the innermost frame in the signature; -1 if there is none.
+func firstKept(r *report.Report, sig *signature.Signature) int {
 	list := frames(r)
 	for _, d := range sig.Decisions {
 		if d.Action == signature.Kept && d.Frame < len(list) {
-			return &list[d.Frame]
+			return d.Frame
 		}
 	}
-	return nil
+	return -1
 }
 
 // trustOrder lists the ways to find a frame, the most certain first.

@@ -252,6 +252,9 @@ func frameMarks(f *report.Frame) []mark {
 	if f.Tail {
 		list = append(list, mark{"tail", "made a tail call: it has no frame of its own"})
 	}
+	if f.Merged != nil && f.Merged.Decided() == nil {
+		list = append(list, mark{"merged call", "the compiler made one call of several: others of this function or of those inlined into it are possible"})
+	}
 	for _, t := range trustMarks {
 		if t.trust == f.Trust && !f.Inlined && !f.Tail {
 			list = append(list, t.mark)

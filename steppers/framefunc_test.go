@@ -1,10 +1,15 @@
 package steppers_test
 
 import (
+	"bytes"
 	"errors"
+	"os"
 	"testing"
 
+	"github.com/corewalk/corewalk/internal/files/image"
+	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/modules"
 	"github.com/corewalk/corewalk/steppers"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -268,5 +273,43 @@ func TestJITCodeNeedsMapper(t *testing.T) {
 	w := walker(t, mapper{p}, nil, s)
 	if _, err := w.WalkSingleFrame(must(w.InitialFrame(1))); err == nil {
 		t.Error("executable memory outside of libraries was taken for no code")
+	}
+}
+
+// Functions of Go preserve no registers, although their code is known by a symbol and leaves some alone: the
+// functions that they call may change them. What looks like the same code of another language keeps them.
+func TestFrameFuncKeepsNoRegistersOfGo(t *testing.T) {
+	im := must(image.New(must(os.ReadFile(fixture.Get(t, "amd64-go-stripped").Binary(t)))))
+	sym, ok := im.SymbolByName("main.main")
+	text := im.ELF().Section(".text")
+	if !ok || text == nil {
+		t.Fatal("no main.main")
+	}
+	code := must(im.ELF().SectionData(text))
+	call := bytes.IndexByte(code[sym.Value-text.Addr:], 0xe8)
+	p := &proc{}
+	p.add(text.Addr, libstate.Read|libstate.Exec, code)
+	p.add(stack, libstate.Read|libstate.Write, make([]byte, stackLen))
+	p.libs = libstate.NewTable([]*libstate.Library{{Path: "/bin/go", Kind: libstate.Executable, Start: text.Addr, End: text.Addr + text.Size,
+		Mappings: []libstate.Mapping{p.segs[0].m}}}, 0)
+	const sp = stack + 0x100
+	ra := sym.Value + uint64(call) + 5
+	p.put(sp+0x100, sp+0x200, ra)
+	for name, c := range map[string]struct {
+		files modules.Source
+		want  bool
+	}{"Go": {fileOfAll{im}, false}, "not known to be Go": {noFile, true}} {
+		s := frameFunc(helper{steppers.StandardFrame, steppers.SetFrame})
+		steppers.SetFiles(s, c.files)
+		w := walker(t, mapper{p}, symbols{{Name: "main.main", Addr: sym.Value, Size: sym.Size}}, s)
+		in := called(t, w, ra, sp, sp+0x100)
+		in.SetReg(arch.R12, 12, unwind.InRegister(arch.R12))
+		f, err := w.WalkSingleFrame(in)
+		if err != nil {
+			t.Fatalf("%s: %v; %q", name, err, notes(in))
+		}
+		if _, _, ok := f.Reg(arch.R12); ok != c.want {
+			t.Errorf("%s: r12 is known: %v", name, ok)
+		}
 	}
 }

@@ -70,7 +70,7 @@ func (s *FrameSizeStepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
 		out.Notef("function at %#x+%d: frame of %d bytes and %d of saved registers, prologue %d, epilogue %d, by rbp %v", w.Start, w.Size, w.Bytes, w.Saved, w.Body, w.Epilog, w.ByRBP)
 	}
 	x := sizeStep{s: s, w: w, off: rva - w.Start, in: in, out: out}
-	if x.off == 0 && interrupted(in) {
+	if x.off == 0 { // no call has a single byte: it was interrupted there
 		return x.accept(in.SP(), unwind.TrustFrameSize)
 	}
 	if x.byCode() {
@@ -104,7 +104,8 @@ func (x *sizeStep) byCode() bool {
 	if !ok || x.s.flows.grade(x.in, c.ra, false) == noReturn {
 		return false
 	}
-	return x.s.analysis.fill(rows[0], &c, x.in, x.out) == unwind.StatusSuccess
+	x.s.analysis.fill(rows[0], &c, x.in, x.out)
+	return true
 }
 
 // bySize finds the caller by the size of the frame.
@@ -156,10 +157,11 @@ func (x *sizeStep) place() bodyPlace {
 // byRBP finds the caller of a frame of variable size by its frame pointer or, if that is not
 // known, by a search above the part of the frame that is fixed.
 func (x *sizeStep) byRBP(inside bodyPlace) unwind.Status {
-	sp, least := x.in.SP(), x.in.SP()+x.w.FixedSize()
+	least := x.in.SP() + x.w.FixedSize()
 	rbp, _, ok := x.in.Reg(arch.RBP)
-	if ok && rbp >= sp && rbp%8 == 0 {
-		at, n := uint64(0), 0
+	if ok && rbp%8 == 0 {
+		var at uint64
+		n := 0
 		for _, d := range x.w.Pointed() {
 			if slot := rbp + d; slot >= least && x.grade(slot) != noReturn {
 				at, n = slot, n+1
@@ -214,7 +216,7 @@ func (x *sizeStep) accept(at arch.Address, trust unwind.Trust) unwind.Status {
 	case err != nil:
 		note(x.out, fmt.Sprintf("return address at %#x: %v", at, err))
 		return unwind.StatusNotMe
-	case ra == 0 && trust == unwind.TrustFrameSize && !interrupted(x.in):
+	case ra == 0 && !interrupted(x.in): // a search has found another word
 		note(x.out, "the return address is zero: the bottom of the stack")
 		return unwind.StatusStackBottom
 	case x.grade(at) == noReturn:
@@ -226,7 +228,7 @@ func (x *sizeStep) accept(at arch.Address, trust unwind.Trust) unwind.Status {
 	keeps := x.w.KeepsRegisters() && trust == unwind.TrustFrameSize
 	rbp, rbpLoc, hasRBP := x.in.Reg(arch.RBP)
 	switch {
-	case x.off == 0 && interrupted(x.in): // nothing has been saved yet
+	case x.off == 0: // nothing has been saved yet
 		keeps = true
 	case x.w.LLVM && x.w.PushesRBP && trust == unwind.TrustFrameSize:
 		rbp, err = x.read(at - 8)

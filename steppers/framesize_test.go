@@ -162,6 +162,8 @@ func TestFrameSizes(t *testing.T) {
 	lines := with(func(w *frameSizes) { w.Body, w.ByLines = 0x10, true })
 	alloca := with(func(w *frameSizes) { w.ByRBP, w.PushesRBP = true, true })
 	llvmAlloca := with(func(w *frameSizes) { w.ByRBP, w.PushesRBP, w.LLVM = true, true, true })
+	large := with(func(w *frameSizes) { w.Bytes, w.Body = 0x1000, 0x10 })
+	below := ^uint64(7)
 	leaf := with(func(w *frameSizes) { w.Bytes, w.Saved, w.Body = 0, 0, 0x10 })
 	for _, tc := range []struct {
 		name  string
@@ -193,13 +195,21 @@ func TestFrameSizes(t *testing.T) {
 		{name: "two places", says: "2 places near rbp", w: alloca, off: 0x20, rbp: sp + 0x80, stack: map[uint64]uint64{0x28: stale, 0x60: ra, 0xa0: ra, 0xb0: stale}, at: 0x60, want: "scan, rbx lost, rsi lost, rbp lost"},
 		{name: "alloca without rbp", w: alloca, off: 0x20, stack: map[uint64]uint64{0x28: stale, 0x60: ra}, at: 0x60, want: "scan, rbx lost, rsi lost, rbp lost"},
 		{name: "rbp is another's", w: llvmAlloca, off: 0x20, rbp: sp - 0x40, stack: map[uint64]uint64{0x60: ra}, at: 0x60, want: "scan, rbx lost, rsi lost, rbp lost"},
-		{name: "rbp is no frame's", w: llvmAlloca, off: 0x20, rbp: sp + 0x84, stack: map[uint64]uint64{0x60: ra}, at: 0x60, want: "scan, rbx lost, rsi lost, rbp lost"},
+		{name: "rbp is no frame's", w: llvmAlloca, off: 0x20, rbp: sp + 0x84, stack: map[uint64]uint64{0x60: ra, 0x94: ra}, at: 0x60, want: "scan, rbx lost, rsi lost, rbp lost"},
+		{name: "rbp points to the end of the stack", w: alloca, off: 0x20, rbp: sp, stack: map[uint64]uint64{0x20: stale, 0x30: ra}, at: 0x30, want: "frame-size, rbx lost, rsi lost, rbp lost"},
 		{name: "beyond what is searched", w: alloca, off: 0x20, stack: map[uint64]uint64{0x30 + 160*8: ra}},
 		{name: "as far as is searched", w: alloca, off: 0x20, stack: map[uint64]uint64{0x30 + 159*8: ra}, at: 0x30 + 159*8, want: "scan, rbx lost, rsi lost, rbp lost"},
 		{name: "no code", says: "is not a return address", w: fixed, off: 0x20, stack: map[uint64]uint64{0x30: bias + 0x2005}},
 		{name: "bottom", says: "the return address is zero", w: fixed, off: 0x20, stack: map[uint64]uint64{0x30: 0}, want: "bottom"},
 		{name: "no bottom", w: fixed, off: 0x20, top: true, stack: map[uint64]uint64{0x30: 0}},
 		{name: "too large", says: "return address at 0x7ffe40", w: with(func(w *frameSizes) { w.Bytes = 1 << 30 }), off: 0x20},
+		{name: "too large to search", says: "no return address where the frame may end", w: with(func(w *frameSizes) { w.Bytes, w.ByRBP = 1<<30, true }), off: 0x20},
+		{name: "as far as is searched in a prologue", w: large, off: 8, top: true, stack: map[uint64]uint64{159 * 8: ra}, at: 159 * 8, want: "scan, rbx lost, rsi lost, rbp lost"},
+		{name: "beyond it", w: large, off: 8, top: true, stack: map[uint64]uint64{160 * 8: ra}},
+		{name: "no frame in the first line", w: with(func(w *frameSizes) { w.Bytes, w.Saved, w.Body, w.ByLines = 0, 0, 0x10, true }), off: 8, top: true, stack: map[uint64]uint64{0: ra}, want: "frame-size, rbx lost, rsi lost, rbp lost"},
+		{name: "nothing saved, in the first line", w: with(func(w *frameSizes) { w.Saved, w.LLVM, w.Body, w.ByLines = 0, true, 0x10, true }), off: 8, top: true, rbp: 7, stack: map[uint64]uint64{0x28: ra}, at: 0x28, want: "scan, rbx lost, rsi lost, rbp lost"},
+		{name: "rbp would be below the stack", w: with(func(w *frameSizes) { w.LLVM, w.PushesRBP, w.Bytes, w.Saved = true, true, 0, 0 }), off: 0x20, rbp: 7, stack: map[uint64]uint64{below: 0x98, 0: ra}, want: "frame-size, rbx 0xb, rsi 0xc, rbp lost"},
+		{name: "the module's headers", says: "is not a return address", w: fixed, off: 0x20, stack: map[uint64]uint64{0x30: bias + 0x80}},
 		{name: "another function", w: fixed, off: 0x400, stack: map[uint64]uint64{0x30: ra}},
 		{name: "an error", says: "damaged PDB", w: fixed, off: 0x900, stack: map[uint64]uint64{0x30: ra}},
 	} {
@@ -228,6 +238,8 @@ func TestFrameSizes(t *testing.T) {
 		switch {
 		case errors.Is(err, unwind.ErrStackBottom):
 			got = "bottom"
+		case err != nil && !errors.Is(err, unwind.ErrNoStepper):
+			got = err.Error()
 		case err == nil:
 			got = f.Trust().String()
 			for _, r := range []arch.Reg{arch.RBX, arch.RSI, arch.RBP} {
@@ -290,5 +302,99 @@ func TestFrameSizeFollowsCode(t *testing.T) {
 				t.Errorf("%d: %v, %v; %q", off, f, err, notes(in))
 			}
 		}
+	}
+}
+
+// What the code does not show for certain is found by the size.
+func TestFrameSizeWithoutSureCode(t *testing.T) {
+	const sp, ra = stack + 0x100, bias + 0x1805
+	for _, c := range []struct {
+		name, code string
+		off        uint64
+		stack      map[uint64]uint64
+		want       uint64 // where the return address is, from SP
+		trust      unwind.Trust
+	}{
+		{"sure", "\x53\x90\x5b\xc3", 1, map[uint64]uint64{8: ra, 0x30: ra}, 8, unwind.TrustAnalysis},
+		{"no return address where the code has it", "\x53\x90\x5b\xc3", 1, map[uint64]uint64{8: 0x1234, 0x30: ra}, 0x30, unwind.TrustFrameSize},
+		{"the headers where the code has it", "\x53\x90\x5b\xc3", 1, map[uint64]uint64{8: bias + 0x80, 0x30: ra}, 0x30, unwind.TrustFrameSize},
+		{"two ways, one with rbx saved", "\x74\x01\x53\x90\xc3", 3, map[uint64]uint64{0: ra, 8: ra, 0x30: ra}, 0x30, unwind.TrustFrameSize},
+		{"behind a jump to anywhere", "\x53\xff\xe0\x90\x5b\xc3", 3, map[uint64]uint64{0: ra, 8: ra, 0x30: ra}, 0x30, unwind.TrustFrameSize},
+	} {
+		text := bytes.Repeat([]byte{0xcc}, 0x1000)
+		copy(text, c.code)
+		copy(text[0x800:], "\xe8\xfb\xf7\xff\xff\x90")
+		p := newX64Proc(text)
+		for at, v := range c.stack {
+			p.put(sp+at, v)
+		}
+		p.setRegs(map[string]uint64{"rip": bias + 0x1000 + c.off, "rsp": sp})
+		sizes := frameSizes{Start: 0x1000, Size: 16, Bytes: 0x28, Saved: 8}
+		w := walker(t, p, nil, must(steppers.NewFrameSizeStepper(partsOf(image.Parts{Sizes: &sizes}))))
+		in := must(w.InitialFrame(1))
+		f, err := w.WalkSingleFrame(in)
+		if err != nil || f.RA() != ra || f.SP() != sp+c.want+8 || f.Trust() != c.trust {
+			t.Errorf("%s: %v, %v, want SP+%#x; %q", c.name, f, err, c.want, notes(in))
+		}
+	}
+}
+
+// A return address is read up to the end of the thread's stack, and no further.
+func TestFrameSizesOnStack(t *testing.T) {
+	const sp, ra = winStack + 0x1000 - 0x20, bias + 0x1205
+	sizes := frameSizes{Start: 0x1000, Size: 0x100}
+	for size, want := range map[uint32]bool{0x10: true, 0x14: true, 0x18: true, 0x1c: false, 0x20: false, 0x28: false} {
+		p := newX64Proc(nil)
+		p.add(winStack, libstate.Read|libstate.Write, make([]byte, 0x2000))
+		p.put(sp+uint64(size), ra)
+		p.setRegs(map[string]uint64{"rip": bias + 0x1020, "rsp": sp})
+		sizes.Bytes = size
+		w := walker(t, onWinStack{p}, nil, must(steppers.NewFrameSizeStepper(partsOf(image.Parts{Sizes: &sizes}))))
+		if f, err := w.WalkSingleFrame(must(w.InitialFrame(1))); (err == nil) != want {
+			t.Errorf("a frame of %#x bytes: %v, %v", size, f, err)
+		}
+	}
+}
+
+// onWinStack is a process whose thread's stack ends within a mapping, as bounded is.
+type onWinStack struct{ mapper }
+
+func (onWinStack) StackBounds(t unwind.ThreadID) (low, high arch.Address, ok bool) {
+	return bounded{}.StackBounds(t)
+}
+
+// Addresses of a module of more than 4 GiB, which is damaged, are not cut off.
+func TestFrameSizesOfLargeModules(t *testing.T) {
+	const sp, ra = stack + 0x100, bias + 0x1205
+	for off, says := range map[uint64]string{0xffffffff: "FrameSize: damaged PDB", 1 << 32: "", 1<<32 + 0x20: ""} {
+		p := newX64Proc(nil)
+		lib, _ := p.libs.LibraryAt(bias + 0x1000)
+		lib.End = bias + 1<<33
+		lib.Mappings[0].End = lib.End
+		p.libs = libstate.NewTable([]*libstate.Library{lib}, 0)
+		p.put(sp, ra)
+		p.setRegs(map[string]uint64{"rip": bias + off, "rsp": sp})
+		w := walker(t, p, nil, must(steppers.NewFrameSizeStepper(partsOf(image.Parts{Sizes: &frameSizes{Size: 0x100}}))))
+		in := must(w.InitialFrame(1))
+		if f, err := w.WalkSingleFrame(in); !errors.Is(err, unwind.ErrNoStepper) || strings.Join(notes(in), "\n") != says {
+			t.Errorf("%#x: %v, %v, %q", off, f, err, notes(in))
+		}
+	}
+}
+
+// Code that is too long to be followed shows nothing.
+func TestFrameSizeOfLongCode(t *testing.T) {
+	const sp, ra = stack + 0x100, bias + 0x1105
+	text := bytes.Repeat([]byte{0x90}, 1<<16+0x1000)
+	copy(text[0x100:], "\xe8\xfb\xfe\xff\xff")
+	p := newX64Proc(nil)
+	p.segs[0] = seg{libstate.Mapping{Start: bias + 0x1000, End: bias + 0x1000 + uint64(len(text)), Perm: libstate.Read | libstate.Exec}, text}
+	p.put(sp+0x30, ra)
+	p.setRegs(map[string]uint64{"rip": bias + 0x1020, "rsp": sp})
+	sizes := frameSizes{Start: 0x1000, Size: uint32(len(text)), Bytes: 0x30}
+	w := walker(t, p, nil, must(steppers.NewFrameSizeStepper(partsOf(image.Parts{Sizes: &sizes}))))
+	in := must(w.InitialFrame(1))
+	if f, err := w.WalkSingleFrame(in); err != nil || f.RA() != ra || f.Trust() != unwind.TrustFrameSize {
+		t.Errorf("%v, %v; %q", f, err, notes(in))
 	}
 }

@@ -52,6 +52,8 @@ func TestFrameFuncSteps(t *testing.T) {
 			want: "0x555500001009 sp 0x7ffe00000150 frame-pointer, rip 0x555500001009 saved at 0x7ffe00000148, rbp 0xb9 saved at 0x7ffe00000140, rbx lost; the function at 0x555500001028: unknown_t, unset_frame; 0x0, saved at 0x7ffe00000100, does not follow a call"},
 		{name: "a leaf", h: leaf, words: map[uint64]uint64{sp: ra},
 			want: "0x555500001009 sp 0x7ffe00000108 frame-pointer, rip 0x555500001009 saved at 0x7ffe00000100, rbp 0x7ffe00000140 in rbp, rbx lost; the function at 0x555500001028: no_frame, unset_frame"},
+		{name: "a leaf that returns to a listed module's headers", h: leaf, words: map[uint64]uint64{sp: listed + 0x80},
+			want: "none; the function at 0x555500001028: no_frame, unset_frame; 0x91000080, saved at 0x7ffe00000100, does not follow a call"},
 		{name: "a leaf that returns to a listed module without code", h: leaf, words: map[uint64]uint64{sp: listed + 0x200},
 			want: "0x91000200 sp 0x7ffe00000108 frame-pointer, rip 0x91000200 saved at 0x7ffe00000100, rbp 0x7ffe00000140 in rbp, rbx lost; the function at 0x555500001028: no_frame, unset_frame"},
 		{name: "a leaf that returns to a file that is not at hand", h: leaf, words: map[uint64]uint64{sp: lost + 0x200},

@@ -1,6 +1,7 @@
 package unwind_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"runtime"
@@ -65,6 +66,19 @@ func TestNoLoop(t *testing.T) {
 		}))
 		s, err := w.WalkStack(1)
 		if err != nil || len(s.Frames) != 2+0x101 {
+			t.Errorf("%d frames, %v", len(s.Frames), err)
+		}
+	})
+	t.Run("one stack pointer", func(t *testing.T) {
+		w := mustWalker(newProc(0x400000, stackBase, 0), nil, stepper("s", 1, func(in, out *unwind.Frame) unwind.Status {
+			if in.RA() == 0x400064 {
+				return unwind.StatusStackBottom
+			}
+			out.SetRA(in.RA() + 1)
+			out.SetSP(in.SP())
+			return unwind.StatusSuccess
+		}))
+		if s, err := w.WalkStack(1); err != nil || len(s.Frames) != 101 {
 			t.Errorf("%d frames, %v", len(s.Frames), err)
 		}
 	})
@@ -204,5 +218,14 @@ func TestBudget(t *testing.T) {
 	s, err := w.WalkStack(1)
 	if len(s.Frames) != 51 || s.End != unwind.EndLimit || !errors.Is(err, errFake) {
 		t.Errorf("%d frames, %v, %v", len(s.Frames), s.End, err)
+	}
+	if err := new(unwind.Frame).Spend(1); err != nil {
+		t.Errorf("a frame without a walker: %v", err)
+	}
+	// The budget of a walk that is cancelled is often spent, too: it ends because it was cancelled.
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if s, err := w.WalkStackContext(ctx, 1); len(s.Frames) != 1 || s.End != unwind.EndCancelled || !errors.Is(err, errFake) {
+		t.Errorf("cancelled: %d frames, %v, %v", len(s.Frames), s.End, err)
 	}
 }

@@ -65,6 +65,8 @@ func TestDecisions(t *testing.T) {
 		{"one name", "null-read", noEnd, "f", []string{`access via "" top 1 weak`, "kept app+0x100 (001122334455) *"}},
 		{"one name, whose stack guard changed", "stack-buffer-overrun", noEnd, "__stack_chk_fail@/lib/libc.so.6|f", []string{
 			`stack-buffer-overrun via "__stack_chk_fail" top 1`, "cut __stack_chk_fail: the C library's abort code", "kept f *"}},
+		{"one name, whose stack guard changed, in position independent code for i386", "stack-buffer-overrun", noEnd, "__stack_chk_fail_local|f", []string{
+			`stack-buffer-overrun via "__stack_chk_fail_local" top 1`, "cut __stack_chk_fail_local: the C library's abort code", "kept f *"}},
 		{"a stack guard, and no name", "stack-buffer-overrun", noEnd, "__stack_chk_fail@/lib/libc.so.6||f", []string{
 			`stack-buffer-overrun via "__stack_chk_fail" top 2 weak`, "cut __stack_chk_fail: the C library's abort code", "kept app+0x110 (001122334455) *", "kept app+0x120 (001122334455) *"}},
 		{"two names", "null-read", noEnd, "f|g", []string{`access via "" top 1`, "kept f *", "kept g"}},

@@ -72,6 +72,12 @@ func TestMerged(t *testing.T) {
 	if s := Of(r); !slices.Equal(s.Frames, []string{"f", "k", "g", "run", "main"}) || s.Decisions[1].Action != Kept || s.Decisions[4].Why != "outside of main" {
 		t.Errorf("%q %+v", s.Frames, s.Decisions)
 	}
+	// The walk ends with it.
+	r = stackOf("abort", "abort"+libc, "+weigh", "run")
+	r.Threads[0].Frames[2].Merged = &report.Merged{Places: []report.MergedPlace{{Inlined: []string{"weigh"}}, {Inlined: []string{"sort"}}}}
+	if s := Of(r); s.Decisions[1].Action != Dropped || s.Decisions[2].Action != Kept {
+		t.Errorf("the last frame: %q %+v", s.Frames, s.Decisions)
+	}
 }
 
 func TestCommon(t *testing.T) {

@@ -35,6 +35,8 @@ func TestOnNull(t *testing.T) {
 		r.Threads[0].End = report.EndBottom
 		if s := Of(r); len(s.Frames) == 0 || s.Frames[0] != c.first {
 			t.Errorf("%s: %q, want %s", c.name, s.Frames, c.first)
+		} else if d := s.Decisions[0]; (c.first == c.frames[0]) != (d.Action == Kept) || (d.Why == "") != (d.Action == Kept) {
+			t.Errorf("%s: %+v", c.name, d)
 		}
 	}
 	r := stackOf("null-read", "draw", "Shape::area", "main")

@@ -31,7 +31,7 @@ var unkind = []struct {
 	{how: "confined"},
 	{how: "other user"},
 	{how: "names", arg: "20", quick: true},
-	{how: "traced"},
+	{how: "traced", quick: true},
 	{how: "stops", stopped: true},
 	{how: "stops itself", stopped: true},
 	{how: "signals"},

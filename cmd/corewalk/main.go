@@ -8,9 +8,12 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/pflag"
+
+	"github.com/corewalk/corewalk/report"
 )
 
 // Exit statuses.
@@ -70,9 +73,14 @@ func parse(fs *pflag.FlagSet, args []string, usage string, e env) (int, bool) {
 	return 0, true
 }
 
-// say writes one line to standard error.
+// say writes one line to standard error. Errors quote names that strangers chose: of files,
+// of processes, of servers' answers.
 func (e env) say(format string, args ...any) {
-	fmt.Fprintf(e.stderr, "corewalk: "+format+"\n", args...)
+	lines := strings.Split(fmt.Sprintf("corewalk: "+format, args...), "\n")
+	for i := range lines {
+		lines[i] = report.Clean(lines[i])
+	}
+	fmt.Fprintln(e.stderr, strings.Join(lines, "\n"))
 }
 
 // usageError reports a wrong command line.

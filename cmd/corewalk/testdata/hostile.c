@@ -53,10 +53,9 @@ static int tracer(void) {
 	return s ? atoi(s + 10) : 0;
 }
 
-// names has many mappings, of files whose names look like lines of /proc/PID/maps and like
+// names makes many mappings, of files whose names look like lines of /proc/PID/maps and like
 // commands to a terminal.
 static void names(int n) {
-	prctl(PR_SET_NAME, "a\n\033[31mb\r\\c\td");
 	for (int i = 0; i < n; i++) {
 		char name[200];
 		snprintf(name, sizeof name, "x\n7f0000000000-7f0000001000 r-xp 00000000 08:01 1 /bin/\033]0;title\007%d (deleted)", i);
@@ -84,6 +83,7 @@ int main(int argc, char **argv) {
 	self = argv[0];
 	srand(me);
 	alarm(300);
+	prctl(PR_SET_NAME, "a\n\033[31mb\r\\c\td");
 	setvbuf(stdout, 0, _IONBF, 0);
 	if (is("dies")) {
 		for (int i = 0; i < 20; i++) pthread_create(&t, 0, idle, 0);

@@ -176,6 +176,8 @@ func TestSymbolForms(t *testing.T) {
 func TestSymbolServersThatLie(t *testing.T) {
 	pdb := pdbFile()
 	wrong := bytes.Replace(symBig, []byte("0123ABCD"), []byte("99999999"), 1)
+	older := pdbFile()
+	older[4*512+8]++ // its age
 	var packed bytes.Buffer
 	z := gzip.NewWriter(&packed)
 	z.Write(symBig)
@@ -188,10 +190,11 @@ func TestSymbolServersThatLie(t *testing.T) {
 		absent bool // counts as missing
 		down   bool // the server is no longer used
 	}{
-		"nothing":    {key: pdbKey, answer: http.NotFound, want: "not on 127.0.0.1", absent: true},
-		"forbidden":  {key: pdbKey, answer: func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(403) }, want: "not on 127.0.0.1", absent: true},
-		"a page":     {key: pdbKey, answer: func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "<html>not here</html>") }, want: "not the expected kind of file (PDB)"},
-		"another id": {key: symKey, answer: func(w http.ResponseWriter, r *http.Request) { w.Write(wrong) }, want: "want " + symbolID},
+		"nothing":            {key: pdbKey, answer: http.NotFound, want: "not on 127.0.0.1", absent: true},
+		"forbidden":          {key: pdbKey, answer: func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(403) }, want: "not on 127.0.0.1", absent: true},
+		"a page":             {key: pdbKey, answer: func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "<html>not here</html>") }, want: "not the expected kind of file (PDB)"},
+		"another id":         {key: symKey, answer: func(w http.ResponseWriter, r *http.Request) { w.Write(wrong) }, want: "want " + symbolID},
+		"PDB of another age": {key: pdbKey, answer: func(w http.ResponseWriter, r *http.Request) { w.Write(older) }, want: "want " + symbolID},
 		"cut, with length": {key: symKey, answer: func(w http.ResponseWriter, r *http.Request) {
 			raw(w, fmt.Sprintf("HTTP/1.1 200 OK\nContent-Length: %d\nConnection: close", len(symBig)), symBig[:1000])
 		}, want: "unexpected EOF"},

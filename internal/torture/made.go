@@ -152,10 +152,11 @@ func block(b ...byte) []byte { return append(uleb(uint64(len(b))), b...) }
 
 // die adds an entry with attributes: code, form and encoded value of each. It returns its offset.
 func (d *dwarfMade) die(tag uint64, children bool, attrs ...any) int {
-	key := fmt.Sprint(tag, children)
+	shape := fmt.Append(nil, tag, children)
 	for i := 0; i < len(attrs); i += 3 {
-		key += fmt.Sprint(" ", attrs[i], attrs[i+1])
+		shape = fmt.Append(shape, " ", attrs[i], attrs[i+1])
 	}
+	key := string(shape)
 	code := d.codes[key]
 	if code == 0 {
 		code = uint64(len(d.codes) + 1)

@@ -62,8 +62,12 @@ func (m *Machine) resolve(c *binbuf.Cursor, o Op, depth int) error {
 	return m.push(v)
 }
 
+// callCost is what it costs to find the expression of another entry, in operations.
+const callCost = 16
+
 // call executes another DIE's expression on the same stack.
 func (m *Machine) call(c *binbuf.Cursor, o Op, arg uint64, depth int) error {
+	m.executed += callCost
 	if c.Error != nil {
 		return nil
 	}

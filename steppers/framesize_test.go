@@ -140,10 +140,11 @@ func (s *frameSizes) FrameSize(rva uint32) (*unwindrules.FrameSize, error) {
 func newX64Proc(code []byte) mapper {
 	p := &proc{}
 	m := libstate.Mapping{Start: bias + 0x1000, End: bias + 0x2000, Perm: libstate.Read | libstate.Exec}
-	p.segs = append(p.segs, seg{m, code})
+	head := libstate.Mapping{Start: bias, End: bias + 0x1000, Perm: libstate.Read | libstate.Exec}
+	p.segs = append(p.segs, seg{m, code}, seg{m: head})
 	p.add(stack, libstate.Read|libstate.Write, make([]byte, stackLen))
 	p.libs = libstate.NewTable([]*libstate.Library{{Path: `C:\a.exe`, Kind: libstate.Executable, Start: bias, End: bias + 0x2000, LoadBias: bias,
-		Mappings: []libstate.Mapping{m}, Module: &libstate.ModuleID{Format: libstate.FormatPE}}}, 0)
+		Mappings: []libstate.Mapping{head, m}, Module: &libstate.ModuleID{Format: libstate.FormatPE}}}, 0)
 	return mapper{p}
 }
 
@@ -319,7 +320,7 @@ func TestFrameSizeWithoutSureCode(t *testing.T) {
 		{"no return address where the code has it", "\x53\x90\x5b\xc3", 1, map[uint64]uint64{8: 0x1234, 0x30: ra}, 0x30, unwind.TrustFrameSize},
 		{"the headers where the code has it", "\x53\x90\x5b\xc3", 1, map[uint64]uint64{8: bias + 0x80, 0x30: ra}, 0x30, unwind.TrustFrameSize},
 		{"two ways, one with rbx saved", "\x74\x01\x53\x90\xc3", 3, map[uint64]uint64{0: ra, 8: ra, 0x30: ra}, 0x30, unwind.TrustFrameSize},
-		{"behind a jump to anywhere", "\x53\xff\xe0\x90\x5b\xc3", 3, map[uint64]uint64{0: ra, 8: ra, 0x30: ra}, 0x30, unwind.TrustFrameSize},
+		{"behind a call that may not return, in a loop", "\x53\xe8\xfa\x06\x00\x00\x90\xeb\xfd", 6, map[uint64]uint64{8: ra, 0x30: ra}, 0x30, unwind.TrustFrameSize},
 	} {
 		text := bytes.Repeat([]byte{0xcc}, 0x1000)
 		copy(text, c.code)
@@ -370,7 +371,7 @@ func TestFrameSizesOfLargeModules(t *testing.T) {
 		p := newX64Proc(nil)
 		lib, _ := p.libs.LibraryAt(bias + 0x1000)
 		lib.End = bias + 1<<33
-		lib.Mappings[0].End = lib.End
+		lib.Mappings[1].End = lib.End
 		p.libs = libstate.NewTable([]*libstate.Library{lib}, 0)
 		p.put(sp, ra)
 		p.setRegs(map[string]uint64{"rip": bias + off, "rsp": sp})

@@ -155,3 +155,43 @@ func TestLimitsOfContainers(t *testing.T) {
 		}
 	}
 }
+
+// TestFilled: a container of a library has no more elements than room, and no more room than can be.
+func TestFilled(t *testing.T) {
+	char := baseType("unsigned char", types.EncUnsigned, 1)
+	for _, c := range []struct {
+		n, room uint64
+		want    string
+	}{
+		{2, 2, "string of length 2, capacity 2 = {5, 6}"}, {3, 2, "<corrupt location: a length of 3>"}, {0, 0, "string of length 0, capacity 0"},
+		{1, maxLength, fmt.Sprintf("string of length 1, capacity %d = {5}", uint64(maxLength))}, {0, maxLength + 1, fmt.Sprintf("<corrupt location: a length of %d>", uint64(maxLength+1))},
+	} {
+		b := builder{p: &Process{Arch: arch.AMD64, Memory: memory("\x05\x06\x00")}, opts: Options{}.withDefaults()}
+		b.left = 100
+		if got := b.filled(&Object{Type: baseType("string", types.EncSigned, 8)}, char, 0x1000, c.n, c.room, 0).String(); got != c.want {
+			t.Errorf("%d of %d: %s, want %s", c.n, c.room, got, c.want)
+		}
+	}
+}
+
+// TestOptions: what is not limited has the limits that its documentation tells.
+func TestOptions(t *testing.T) {
+	want := Options{MaxDepth: 8, MaxElements: 200, MaxString: 200, MaxParts: 2000}
+	if got := (Options{MaxDepth: -1}).withDefaults(); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	want = Options{MaxDepth: 1, MaxElements: 2, MaxString: 3, MaxParts: 4, Raw: true}
+	if got := want.withDefaults(); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
+// TestWordBytes: an address as the process has it in memory.
+func TestWordBytes(t *testing.T) {
+	for a, want := range map[*arch.Arch]string{arch.AMD64: "\x04\x03\x02\x01\x00\x00\x00\x00", arch.X86: "\x04\x03\x02\x01", arch.S390X: "\x00\x00\x00\x00\x01\x02\x03\x04", arch.PPC: "\x01\x02\x03\x04"} {
+		b := builder{p: &Process{Arch: a}}
+		if got := string(b.wordBytes(0x01020304)); got != want {
+			t.Errorf("%s: %q, want %q", a.Name, got, want)
+		}
+	}
+}

@@ -3,6 +3,8 @@ package values
 import (
 	"math"
 	"testing"
+
+	"github.com/corewalk/corewalk/internal/vars/types"
 )
 
 func TestDate(t *testing.T) {
@@ -18,5 +20,25 @@ func TestDate(t *testing.T) {
 		if got, ok := date(c.n, c.num, c.den); got != c.want || ok != (c.want != "") {
 			t.Errorf("%d times %d/%d: %q, %v", c.n, c.num, c.den, got, ok)
 		}
+	}
+}
+
+// TestRatios: the fractions of a second that durations count in, and their names.
+func TestRatios(t *testing.T) {
+	for name, want := range map[string]string{
+		"ratio<1, 1000000000>": "ns", "ratio<1l,1000000l>": "us", "ratio<1, 1000>": "ms", "ratio<1>": "s", "ratio<60, 1>": "min", "ratio<3600L, 1L>": "h", "ratio<86400, 1>": "d",
+		"ratio<2, 1>": "", "ratio<0, 1>": "none", "ratio<1, 0>": "none", "ratio<-1, 1>": "none", "ratio<1, x>": "none", "pair<1, 1>": "none", "ratio": "none",
+	} {
+		num, den, ok := ratio(&types.Type{BareName: name})
+		got := units[[2]int64{num, den}]
+		if !ok {
+			got = "none"
+		}
+		if got != want {
+			t.Errorf("%s: %d/%d %q, want %q", name, num, den, got, want)
+		}
+	}
+	if _, _, ok := ratio(nil); ok {
+		t.Error("no type has a ratio")
 	}
 }

@@ -83,7 +83,7 @@ func TestGiven(t *testing.T) {
 	gs := g.set()
 	for _, v := range list {
 		for _, value := range v.Values {
-			if err := gs.Set(v.Name, value); err != nil {
+			if err := gs.Set(v.Name, string(value)); err != nil {
 				t.Error(err)
 			}
 		}

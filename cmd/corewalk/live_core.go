@@ -34,7 +34,7 @@ func (f *liveFlags) writeCore(e env, t *corewalk.Target) int {
 	if w.Unreadable > 0 {
 		e.say("%s of memory could not be read: the core has zeros there", report.Size(w.Unreadable))
 	}
-	_, err = fmt.Fprintf(e.stdout, "%s: %s, %s of it on disk\n", f.core, report.Size(w.Size), report.Size(w.Written))
+	_, err = fmt.Fprintf(e.stdout, "%s: %s, %s of it on disk\n", report.Clean(f.core), report.Size(w.Size), report.Size(w.Written))
 	return e.written(err, status)
 }
 

@@ -73,14 +73,10 @@ func parse(fs *pflag.FlagSet, args []string, usage string, e env) (int, bool) {
 	return 0, true
 }
 
-// say writes one line to standard error. Errors quote names that strangers chose: of files,
-// of processes, of servers' answers.
+// say writes one line to standard error. Operands, flags and what dumps say are part of it: what a
+// terminal would obey is escaped.
 func (e env) say(format string, args ...any) {
-	lines := strings.Split(fmt.Sprintf("corewalk: "+format, args...), "\n")
-	for i := range lines {
-		lines[i] = report.Clean(lines[i])
-	}
-	fmt.Fprintln(e.stderr, strings.Join(lines, "\n"))
+	fmt.Fprintf(e.stderr, "corewalk: %s\n", report.Clean(fmt.Sprintf(format, args...)))
 }
 
 // usageError reports a wrong command line.
@@ -91,8 +87,24 @@ func (e env) usageError(format string, args ...any) int {
 
 // fail reports that nothing could be analysed.
 func (e env) fail(err error) int {
-	e.say("%v", err)
+	e.say("%s", joined(err))
 	return exitNothing
+}
+
+// joined is the text of an error. Several errors that errors.Join put together are on one line.
+func joined(err error) string {
+	several, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return err.Error()
+	}
+	var texts []string
+	for _, err := range several.Unwrap() {
+		texts = append(texts, joined(err))
+	}
+	if err.Error() != errors.Join(several.Unwrap()...).Error() {
+		return err.Error() // it has words of its own
+	}
+	return strings.Join(texts, "; ")
 }
 
 // written returns the exit status after writing the output ended with err. A reader

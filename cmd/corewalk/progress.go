@@ -8,6 +8,8 @@ import (
 
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
+
+	"github.com/corewalk/corewalk/report"
 )
 
 // patience is how long unpacking takes before anything is shown. pace is how often the
@@ -53,7 +55,7 @@ func (p *progress) report(in, out int64) {
 // show changes the line. Without a total (0) it shows no bar.
 func (p *progress) show(text string, done, total int64) {
 	p.mu.Lock()
-	p.text = text
+	p.text = report.Clean(text) // names of files are from dumps
 	p.mu.Unlock()
 	if p.bars != nil && p.drawn != (total > 0) {
 		p.done()

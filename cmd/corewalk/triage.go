@@ -178,16 +178,20 @@ func runTriage(args []string, e env) int {
 // A flagValue is a flag that was given, for the analysis process.
 type flagValue struct {
 	Name   string
-	Values []string // several if the flag is repeatable
+	Values []triage.Exact // several if the flag is repeatable
 }
 
 // given lists the flags that the user gave.
 func given(fs *pflag.FlagSet) []flagValue {
 	var list []flagValue
 	fs.Visit(func(flag *pflag.Flag) {
-		v := flagValue{flag.Name, []string{flag.Value.String()}}
+		values := []string{flag.Value.String()}
 		if several, ok := flag.Value.(pflag.SliceValue); ok {
-			v.Values = several.GetSlice()
+			values = several.GetSlice()
+		}
+		v := flagValue{Name: flag.Name}
+		for _, s := range values {
+			v.Values = append(v.Values, triage.Exact(s))
 		}
 		list = append(list, v)
 	})
@@ -203,7 +207,7 @@ func (f *triageFlags) serve(e env, fs *pflag.FlagSet) int {
 		}
 		for _, flag := range flags {
 			for _, v := range flag.Values {
-				if err := fs.Set(flag.Name, v); err != nil {
+				if err := fs.Set(flag.Name, string(v)); err != nil {
 					return o, fmt.Errorf("triage --worker: --%s: %w", flag.Name, err)
 				}
 			}
@@ -302,7 +306,7 @@ func (f *triageFlags) confineWorker(e env, o *triage.Options, fs *pflag.FlagSet)
 		return nil, err
 	}
 	f.fetch.begin(e)
-	o.Settings = append(given(fs), flagValue{"sandbox", []string{sandboxInside}})
+	o.Settings = append(given(fs), flagValue{"sandbox", []triage.Exact{sandboxInside}})
 	o.Confinement, o.Fetch, o.Denied = c, c.server, c.denied
 	return c, nil
 }

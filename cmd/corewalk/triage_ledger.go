@@ -66,7 +66,7 @@ func (f *queryFlags) check() error {
 	if f.limit < 0 {
 		return errors.New("--limit is a positive number")
 	}
-	f.query = ledger.Query{Build: f.build, Program: f.program, Kind: f.kind, Text: f.text, Limit: f.limit, Reports: f.format != formatText}
+	f.query = ledger.Query{Build: f.build, Program: report.UTF8(f.program), Kind: f.kind, Text: report.UTF8(f.text), Limit: f.limit, Reports: f.format != formatText}
 	if f.since == "" {
 		return nil
 	}

@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 )
 
-// Mark begins the lines that a hostile text forges. No line of output may begin with it, after white space.
+// Mark begins the lines that a hostile text forges. No line of output may begin with it.
 const Mark = "FORGED"
 
 // Element is the markup that a hostile text smuggles in. No page may have it.
@@ -20,13 +20,13 @@ const Element = "<img src=x onerror=forged>"
 
 // Parts are what texts of strangers have. A part of each is in Text.
 var Parts = []string{
-	"\x1b[31m", "\x1b]0;title\a", "\x1b(0", "\u009b31m", "\x9b31m", "\x00", "\a", "\b", "\r", "\x7f", "\t", // terminals
+	"\x1b[31m", "\x1b]0;title\a", "\x1b(0", "\u009b31m", "\x9b31m", "\a", "\b", "\r", "\x7f", "\t", // terminals
 	"\n" + Mark + ": corewalk is fine\n", "\v" + Mark, "\f" + Mark, "\u0085" + Mark, "\u2028" + Mark, "\u2029" + Mark,
 	"\u202a\u202b\u202c\u202d\u202e", "\u2066\u2067\u2068\u2069", "\u200e\u200f\u061c", // directions
 	"\u200b\u200c\u200d\u2060\ufeff\u00ad", "\u3164\ufe0f", "\U000e0041\U000e007f", // nobody sees them
 	"e" + strings.Repeat("\u0301\u0488", 20),
 	"\xff\xfe", "\xc0\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xe2\x82", // not UTF-8: overlong, a surrogate, too large, cut
-	"\"'`</script>" + Element + "<!--]]>", "%s%d%!", `\u001b`,
+	"\"'`</script>" + Element + "<!--]]>", "%s%d%!", `\u001b`, "\x00", // at the end: names end there
 }
 
 // Text has all Parts.
@@ -84,7 +84,7 @@ func Lines(out string, color bool) error {
 		return err
 	}
 	for line := range strings.Lines(out) {
-		if strings.HasPrefix(strings.TrimLeft(line, " |#*>"), Mark) {
+		if strings.HasPrefix(line, Mark) {
 			return fmt.Errorf("a text forged the line %.100q", line)
 		}
 	}

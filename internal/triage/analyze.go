@@ -22,7 +22,7 @@ import (
 
 // analyze fills in the Dump of an opened target. full gets the signature, and says whether a report with
 // variables is needed. denied are the paths of modules with frames whose files may not be read.
-func analyze(ctx context.Context, t *corewalk.Target, d *ledger.Dump, names *signature.Cache, full func(*signature.Signature) bool) (denied []string, err error) {
+func analyze(ctx context.Context, t *corewalk.Target, d *ledger.Dump, names *signature.Cache, full func(*signature.Signature) bool) (denied []Exact, err error) {
 	tid, err := t.ProcessState().DefaultThread()
 	o := corewalk.AnalyzeOptions{Locals: corewalk.LocalsNone, NoBlame: true}
 	if err == nil {
@@ -194,7 +194,7 @@ func trust(r *report.Report, sig *signature.Signature) string {
 const maxDenied = 8
 
 // unreadable returns the paths of the modules with frames whose files are there, but may not be read.
-func unreadable(r *report.Report) (paths []string) {
+func unreadable(r *report.Report) (paths []Exact) {
 	for _, m := range usedModules(r) {
 		if m.Status != report.ModuleMissing || len(paths) == maxDenied || !filepath.IsAbs(m.Path) {
 			continue
@@ -204,7 +204,7 @@ func unreadable(r *report.Report) (paths []string) {
 		case err == nil:
 			f.Close()
 		case errors.Is(err, fs.ErrPermission):
-			paths = append(paths, m.Path)
+			paths = append(paths, Exact(m.Path))
 		}
 	}
 	return paths
@@ -224,6 +224,17 @@ func fault(d *ledger.Dump, path string, err error) {
 	d.Fault, d.FaultKind = strings.TrimPrefix(err.Error(), path+": "), ledger.FaultUnreadable
 	if errors.Is(err, context.DeadlineExceeded) {
 		d.Fault, d.FaultKind = "the analysis took too long", ledger.FaultTimeout
+	}
+}
+
+// texts makes the texts of a result, other than its path, UTF-8, so that JSON keeps them. What else they have is the
+// matter of those who print them.
+func texts(d *ledger.Dump) {
+	for _, s := range []*string{&d.Program, &d.Build, &d.Arch, &d.OS, &d.Reason, &d.Kind, &d.Where, &d.Trust, &d.Fault} {
+		*s = report.UTF8(*s)
+	}
+	for i, f := range d.Frames {
+		d.Frames[i] = report.UTF8(f)
 	}
 }
 

@@ -56,7 +56,7 @@ func BenchmarkServe(b *testing.B) {
 		if n++; n > 8 {
 			<-done
 		}
-		w.write(order{N: n, Path: paths[n%len(paths)]})
+		w.write(order{N: n, Path: Exact(paths[n%len(paths)])})
 	}
 	b.StopTimer()
 	for range min(n, 8) {

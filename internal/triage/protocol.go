@@ -9,6 +9,7 @@ import (
 	"io"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/corewalk/corewalk/internal/files/broker"
 	"github.com/corewalk/corewalk/internal/triage/ledger"
@@ -38,9 +39,9 @@ type greeting struct {
 
 // An order is a message to the analysis process.
 type order struct {
-	N    int    `json:"n"`
-	Path string `json:"path,omitempty"`
-	Go   *bool  `json:"go,omitempty"`
+	N    int   `json:"n"`
+	Path Exact `json:"path,omitempty"`
+	Go   *bool `json:"go,omitempty"`
 	// Fetched answers a request for a file.
 	Fetched *broker.Answer `json:"fetched,omitempty"`
 }
@@ -51,11 +52,39 @@ type reply struct {
 	Identity *identity    `json:"identity,omitempty"`
 	Dump     *ledger.Dump `json:"dump,omitempty"`
 	// Denied are paths of modules whose files are there, but may not be read.
-	Denied []string `json:"denied,omitempty"`
+	Denied []Exact `json:"denied,omitempty"`
 	// Memory says that the process ends because it exceeded its memory limit.
 	Memory bool `json:"memory,omitempty"`
 	// Fetch asks for a file.
 	Fetch *broker.Request `json:"fetch,omitempty"`
+}
+
+// An Exact is a name that has any bytes, as names of files have. In JSON one that is UTF-8 is a string, and another
+// an array of one string, its bytes in base64.
+type Exact string
+
+// MarshalJSON implements json.Marshaler.
+func (s Exact) MarshalJSON() ([]byte, error) {
+	if utf8.ValidString(string(s)) {
+		return json.Marshal(string(s))
+	}
+	return json.Marshal([][]byte{[]byte(s)})
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (s *Exact) UnmarshalJSON(data []byte) error {
+	if len(data) == 0 || data[0] != '[' {
+		return json.Unmarshal(data, (*string)(s))
+	}
+	var list [][]byte
+	if err := json.Unmarshal(data, &list); err != nil {
+		return err
+	}
+	if len(list) != 1 {
+		return fmt.Errorf("%d names, want 1", len(list))
+	}
+	*s = Exact(list[0])
+	return nil
 }
 
 // An identity identifies a dump.

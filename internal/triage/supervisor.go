@@ -169,7 +169,7 @@ func (s *supervisor) session(ctx context.Context, paths <-chan string, jobs int)
 			}
 			s.n++
 			inWork[s.n] = job{s.n, path, time.Now()}
-			p.orders.write(order{N: s.n, Path: path, Go: s.unasked()})
+			p.orders.write(order{N: s.n, Path: Exact(path), Go: s.unasked()})
 		case r, ok := <-p.replies:
 			if !ok {
 				return ended(inWork), p.ending(kind), s.batch.flush()
@@ -236,12 +236,12 @@ func (s *supervisor) reply(ctx context.Context, p *process, inWork map[int]job, 
 }
 
 // denied passes on what the confinement kept from being read.
-func (s *supervisor) denied(paths []string) {
+func (s *supervisor) denied(paths []Exact) {
 	if s.opts.Denied == nil {
 		return
 	}
 	for _, p := range paths[:min(len(paths), maxDenied)] {
-		s.opts.Denied(p)
+		s.opts.Denied(string(p))
 	}
 }
 

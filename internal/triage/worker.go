@@ -161,38 +161,41 @@ func (w *worker) dump(ctx context.Context, o order) {
 	opening := ctx // without the deadline: the supervisor kills an unpacking that takes too long
 	ctx, cancel := context.WithTimeout(ctx, w.opts.Deadline)
 	defer cancel()
+	path := string(o.Path)
 	if w.opts.hook != nil {
-		w.opts.hook(o.Path)
+		w.opts.hook(path)
 	}
 	open := func() (*corewalk.Target, error) {
-		return corewalk.Open(opening, o.Path, append([]corewalk.Option{corewalk.WithCache(w.cache)}, w.opts.Open...)...)
+		return corewalk.Open(opening, path, append([]corewalk.Option{corewalk.WithCache(w.cache)}, w.opts.Open...)...)
 	}
-	id, target, err := identify(ctx, o.Path, open)
+	id, target, err := identify(ctx, path, open)
 	defer func() {
 		if target != nil {
 			target.Close()
 		}
 	}()
 	if err != nil {
-		d := newDump(o.Path, id)
-		fault(&d, o.Path, err)
+		d := newDump(path, id)
+		fault(&d, path, err)
+		texts(&d)
 		w.out.write(reply{N: o.N, Dump: &d})
 		return
 	}
 	if o.Go == nil && !w.ask(o.N, &id) {
 		return
 	}
-	d := newDump(o.Path, id)
+	d := newDump(path, id)
 	if target == nil {
 		target, err = open()
 	}
-	var denied []string
+	var denied []Exact
 	if err == nil {
 		denied, err = analyze(ctx, target, &d, &w.names, w.first)
 	}
 	if err != nil {
-		fault(&d, o.Path, err)
+		fault(&d, path, err)
 	}
+	texts(&d)
 	w.out.write(reply{N: o.N, Dump: &d, Denied: denied})
 }
 

@@ -82,14 +82,14 @@ func (a *adder) add(d *Dump) error {
 	}
 	var id int64
 	known := true
-	err := a.find.QueryRowContext(a.ctx, identity).Scan(&id)
+	err := a.find.QueryRowContext(a.ctx, exact(identity)).Scan(&id)
 	if err == sql.ErrNoRows {
 		known, err = false, nil
 	}
 	if err != nil {
 		return err
 	}
-	err = a.dump.QueryRowContext(a.ctx, identity, d.Path, d.SHA256, d.Size, nanos(d.Time), nanos(d.SeenAt), d.Program, d.Build, d.Arch, d.OS,
+	err = a.dump.QueryRowContext(a.ctx, exact(identity), exact(d.Path), d.SHA256, d.Size, nanos(d.Time), nanos(d.SeenAt), d.Program, d.Build, d.Arch, d.OS,
 		d.Reason, d.Kind, d.Where, d.Trust, d.Signature, d.Strict, d.Weak, frameText(d.Frames), d.Group, d.Fault, d.FaultKind).Scan(&id)
 	if err != nil {
 		return err
@@ -104,7 +104,7 @@ func (a *adder) add(d *Dump) error {
 	if len(d.Report) > 0 {
 		report = d.Report
 	}
-	_, err = a.group.ExecContext(a.ctx, d.Group, d.Signature, d.Kind, d.Reason, d.Where, d.Weak, frameText(d.Frames), a.run, d.Path, report)
+	_, err = a.group.ExecContext(a.ctx, d.Group, d.Signature, d.Kind, d.Reason, d.Where, d.Weak, frameText(d.Frames), a.run, exact(d.Path), report)
 	return err
 }
 

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"modernc.org/sqlite" // the driver "sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -91,6 +92,15 @@ func (d *DB) failed(err error) error {
 // Close implements Store.
 func (d *DB) Close() error { return d.failed(errors.Join(d.known.Close(), d.db.Close())) }
 
+// exact returns the value in the database of a text that may have any bytes, as names of files have: a blob if it is
+// not UTF-8, because SQLite's text must be.
+func exact(s string) any {
+	if utf8.ValidString(s) {
+		return s
+	}
+	return []byte(s)
+}
+
 // nanos and moment convert between times and the values in the database.
 func nanos(t time.Time) int64 {
 	if t.IsZero() {
@@ -125,7 +135,7 @@ func frameList(s string) []string {
 // Begin implements Store.
 func (d *DB) Begin(ctx context.Context, args string) (Run, error) {
 	r := Run{Started: time.Now(), Args: args}
-	res, err := d.db.ExecContext(ctx, "INSERT INTO runs (started, args) VALUES (?, ?)", nanos(r.Started), args)
+	res, err := d.db.ExecContext(ctx, "INSERT INTO runs (started, args) VALUES (?, ?)", nanos(r.Started), exact(args))
 	if err == nil {
 		r.ID, err = res.LastInsertId()
 	}

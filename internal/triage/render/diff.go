@@ -61,11 +61,12 @@ func (d *Diff) changes() []change {
 // runs. The error is w's.
 func (d *Diff) WriteText(w io.Writer, all bool) error {
 	out := bufio.NewWriter(w)
-	fmt.Fprintf(out, "  run %d (%s, %s) and run %d (%s, %s)\n\n", d.Old.ID, d.Old.Started.Format(time.DateTime), count(runDumps(d.Old), "dump"),
+	line(out, "run %d (%s, %s) and run %d (%s, %s)", d.Old.ID, d.Old.Started.Format(time.DateTime), count(runDumps(d.Old), "dump"),
 		d.New.ID, d.New.Started.Format(time.DateTime), count(runDumps(d.New), "dump"))
+	fmt.Fprintln(out)
 	list := d.changes()
 	if len(list) == 0 {
-		fmt.Fprintln(out, "  no groups in either run")
+		line(out, "no groups in either run")
 	}
 	short := shortIDs(uniqueGroups(slices.Concat(d.OldGroups, d.NewGroups)))
 	same := 0
@@ -74,10 +75,10 @@ func (d *Diff) WriteText(w io.Writer, all bool) error {
 			same++
 			continue
 		}
-		fmt.Fprintf(out, "  %-4s  %5d -> %-5d  %s  %s, %s\n", c.how, c.before, c.now, short[c.group.ID], cell(c.group.Reason, maxReason), cell(c.group.Where, maxWhere))
+		line(out, "%-4s  %5d -> %-5d  %s  %s, %s", c.how, c.before, c.now, short[c.group.ID], cell(c.group.Reason, maxReason), cell(c.group.Where, maxWhere))
 	}
 	if same > 0 {
-		fmt.Fprintf(out, "  %s with as many dumps in both runs: --all lists them\n", count(same, "group"))
+		line(out, "%s with as many dumps in both runs: --all lists them", count(same, "group"))
 	}
 	return out.Flush()
 }
@@ -124,15 +125,15 @@ func WriteGroupText(w io.Writer, s *Summary) error {
 	out := bufio.NewWriter(w)
 	for i := range s.Groups {
 		g := &s.Groups[i]
-		fmt.Fprintf(out, "group %s: %s\n", g.ID, report.Clean(g.Reason))
-		fmt.Fprintf(out, "  %s of %s in %s, %s; signature %s\n", count(g.Count, "dump"), cell(strings.Join(g.Programs, ", "), maxWhere), count(g.Builds, "build"), seen(g), g.Signature)
+		fmt.Fprintln(out, report.Clean("group "+g.ID+": "+g.Reason))
+		line(out, "%s of %s in %s, %s; signature %s", count(g.Count, "dump"), cell(strings.Join(g.Programs, ", "), maxWhere), count(g.Builds, "build"), seen(g), g.Signature)
 		for _, x := range g.Similar {
-			fmt.Fprintf(out, "  probably the same as %s (%.0f %% similar)\n", x.Group, x.Score*100)
+			line(out, "probably the same as %s (%.0f %% similar)", x.Group, x.Score*100)
 		}
 	}
 	for i := range s.Dumps {
 		d := &s.Dumps[i]
-		fmt.Fprintf(out, "  %s  %s  %s\n", d.Time.Format(time.DateTime), report.Clean(d.Path), report.Clean(d.Build))
+		line(out, "%s  %s  %s", d.Time.Format(time.DateTime), d.Path, d.Build)
 	}
 	fmt.Fprintln(out)
 	return out.Flush()

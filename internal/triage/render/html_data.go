@@ -2,7 +2,6 @@ package render
 
 import (
 	"cmp"
-	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
@@ -156,7 +155,7 @@ type rowData struct {
 	Spark    string `json:"d,omitempty"` // for groups that the script draws
 }
 
-// data writes the data of the script. json.Marshal escapes <, >, & and the line separators, so that nothing in
+// data writes the data of the script. document escapes <, >, & and the line separators, so that nothing in
 // the data ends the element.
 func (p *page) data() {
 	rows := make([]rowData, len(p.rows))
@@ -170,8 +169,8 @@ func (p *page) data() {
 		}
 		return list
 	}
-	b, err := json.Marshal(map[string]any{"steps": p.axis.n, "groups": rows,
-		"kinds": names(&p.kinds), "programs": names(&p.programs), "builds": names(&p.builds)})
+	b, err := document(map[string]any{"steps": p.axis.n, "groups": rows,
+		"kinds": names(&p.kinds), "programs": names(&p.programs), "builds": names(&p.builds)}, "")
 	if err != nil {
 		b = []byte("null") // cannot happen with these types
 	}

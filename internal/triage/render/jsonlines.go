@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/corewalk/corewalk/internal/triage/ledger"
+	"github.com/corewalk/corewalk/report"
 )
 
 // Schema identifies the schema of the JSON lines. The number changes only if a key has to be renamed or
@@ -18,6 +19,8 @@ type DumpLine struct {
 	Type   string `json:"type"`   // tells lines apart
 	Schema string `json:"schema"` // the constant Schema
 	Path   string `json:"path"`   // absolute
+	// PathBytes is the path's exact bytes in base64, if they are not UTF-8.
+	PathBytes string `json:"path_bytes,omitempty"`
 	// Identity identifies the dump whatever its name: "sha256:" and the digest of the content or, for large
 	// dumps, "parts:" and the digest of the parts that identify them. SHA256 is the digest of the whole content,
 	// for dumps up to 16 MiB.
@@ -54,21 +57,23 @@ type GroupLine struct {
 	Group     string `json:"group"`     // identifies the group, in every run
 	Signature string `json:"signature"` // of its dumps
 	// Kind, Reason, Where, Weak and Frames are those of the dump that stands for the group.
-	Kind           string        `json:"kind,omitempty"`
-	Reason         string        `json:"reason"`
-	Where          string        `json:"where,omitempty"`
-	Weak           bool          `json:"weak,omitempty"`
-	Frames         []string      `json:"frames,omitempty"`
-	Count          int           `json:"count"`                 // dumps in this run; from list, show and export: in the ledger
-	Total          int           `json:"total,omitempty"`       // dumps in the ledger, if that is more than Count
-	Builds         int           `json:"builds"`                // number of different builds
-	Programs       []string      `json:"programs,omitempty"`    // names
-	FirstSeen      time.Time     `json:"first_seen,omitzero"`   // time of the oldest dump
-	LastSeen       time.Time     `json:"last_seen,omitzero"`    // time of the newest dump
-	FirstBuild     string        `json:"first_build,omitempty"` // build of the oldest dump
-	New            bool          `json:"new"`                   // first seen in this run
-	Representative string        `json:"representative"`        // path of the dump that stands for the group
-	Similar        []SimilarLine `json:"similar"`               // groups that are probably the same bug
+	Kind           string    `json:"kind,omitempty"`
+	Reason         string    `json:"reason"`
+	Where          string    `json:"where,omitempty"`
+	Weak           bool      `json:"weak,omitempty"`
+	Frames         []string  `json:"frames,omitempty"`
+	Count          int       `json:"count"`                 // dumps in this run; from list, show and export: in the ledger
+	Total          int       `json:"total,omitempty"`       // dumps in the ledger, if that is more than Count
+	Builds         int       `json:"builds"`                // number of different builds
+	Programs       []string  `json:"programs,omitempty"`    // names
+	FirstSeen      time.Time `json:"first_seen,omitzero"`   // time of the oldest dump
+	LastSeen       time.Time `json:"last_seen,omitzero"`    // time of the newest dump
+	FirstBuild     string    `json:"first_build,omitempty"` // build of the oldest dump
+	New            bool      `json:"new"`                   // first seen in this run
+	Representative string    `json:"representative"`        // path of the dump that stands for the group
+	// RepresentativeBytes is that path's exact bytes in base64, if they are not UTF-8.
+	RepresentativeBytes string        `json:"representative_bytes,omitempty"`
+	Similar             []SimilarLine `json:"similar"` // groups that are probably the same bug
 	// Report is the report of the dump that stands for the group as corewalk --format json prints it, with the
 	// crashing thread only; from show and export.
 	Report json.RawMessage `json:"report,omitempty"`
@@ -82,7 +87,7 @@ type SimilarLine struct {
 
 // WriteDump writes the line of a dump.
 func WriteDump(w io.Writer, d *ledger.Dump, known bool) error {
-	return writeLine(w, DumpLine{Type: "dump", Schema: Schema, Path: d.Path, Identity: d.Identity, SHA256: d.SHA256, Size: d.Size, Time: d.Time,
+	return writeLine(w, DumpLine{Type: "dump", Schema: Schema, Path: d.Path, PathBytes: report.ExactBytes(d.Path), Identity: d.Identity, SHA256: d.SHA256, Size: d.Size, Time: d.Time,
 		Program: d.Program, BuildID: d.Build, Arch: d.Arch, OS: d.OS, Kind: d.Kind, Reason: d.Reason, Where: d.Where,
 		Signature: d.Signature, Strict: d.Strict, Weak: d.Weak, Frames: functions(d.Frames), Group: d.Group, Trust: d.Trust,
 		SeenAgain: known, Error: d.Fault, ErrorKind: d.FaultKind})
@@ -102,7 +107,7 @@ func WriteGroups(w io.Writer, s *Summary, reports bool) error {
 		g := &s.Groups[i]
 		line := GroupLine{Type: "group", Schema: Schema, Group: g.ID, Signature: g.Signature, Kind: g.Kind, Reason: g.Reason, Where: g.Where,
 			Weak: g.Weak, Frames: functions(g.Frames), Count: g.Count, Builds: g.Builds, Programs: g.Programs, FirstSeen: g.FirstSeen, LastSeen: g.LastSeen,
-			FirstBuild: g.FirstBuild, New: g.New, Representative: g.Representative, Similar: []SimilarLine{}}
+			FirstBuild: g.FirstBuild, New: g.New, Representative: g.Representative, RepresentativeBytes: report.ExactBytes(g.Representative), Similar: []SimilarLine{}}
 		if n := s.Total[g.ID]; n > g.Count {
 			line.Total = n
 		}
@@ -121,7 +126,7 @@ func WriteGroups(w io.Writer, s *Summary, reports bool) error {
 
 // writeLine writes v as one line.
 func writeLine(w io.Writer, v any) error {
-	b, err := json.Marshal(v)
+	b, err := document(v, "")
 	if err != nil {
 		return err
 	}

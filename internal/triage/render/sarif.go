@@ -1,7 +1,6 @@
 package render
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/url"
@@ -37,7 +36,7 @@ func WriteSARIF(w io.Writer, s *Summary, version string) error {
 		d := &s.Failed[i]
 		run.Invocations = invocation(run.Invocations, d)
 	}
-	b, err := json.MarshalIndent(sarifLog{Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []sarifRun{run}}, "", "  ")
+	b, err := document(sarifLog{Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []sarifRun{run}}, "  ")
 	if err != nil {
 		return err
 	}
@@ -146,6 +145,9 @@ func result(g *ledger.Group, kind string, rule int) sarifResult {
 		Message:      sarifText{report.Clean(g.Reason + " in " + g.Where)},
 		Fingerprints: map[string]string{"corewalkSignature/" + version(g.Signature): g.Signature},
 		Properties:   map[string]any{"group": g.ID, "representative": g.Representative, "builds": g.Builds, "weak": g.Weak}}
+	if b := report.ExactBytes(g.Representative); b != "" {
+		r.Properties["representative_bytes"] = b
+	}
 	if g.New {
 		r.Baseline = "new"
 	}

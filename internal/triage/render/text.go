@@ -25,7 +25,7 @@ const (
 func WriteText(w io.Writer, s *Summary) error {
 	out := bufio.NewWriter(w)
 	if head := headline(s); head != "" {
-		fmt.Fprintf(out, "  %s\n", head)
+		line(out, "%s", head)
 	}
 	if len(s.Groups) > 0 {
 		fmt.Fprintln(out)
@@ -35,9 +35,15 @@ func WriteText(w io.Writer, s *Summary) error {
 	}
 	failures(out, s)
 	for _, n := range s.Notes {
-		fmt.Fprintf(out, "  %s\n", report.Clean(n))
+		line(out, "%s", n)
 	}
 	return out.Flush()
+}
+
+// line writes a line, indented by two columns. All text for people goes through it or through report.WriteColumns: what
+// a dump says is escaped there.
+func line(w io.Writer, format string, args ...any) {
+	fmt.Fprintf(w, "  %s\n", report.Clean(fmt.Sprintf(format, args...)))
 }
 
 // headline says what a run did.
@@ -140,7 +146,7 @@ func table(w io.Writer, s *Summary) error {
 			} else if sim.Group < s.Groups[i].ID {
 				continue // shown with the other group
 			}
-			fmt.Fprintf(w, "  %s is probably the same as %s (%.0f %% similar)\n", short[s.Groups[i].ID], other, sim.Score*100)
+			line(w, "%s is probably the same as %s (%.0f %% similar)", short[s.Groups[i].ID], other, sim.Score*100)
 		}
 	}
 	return nil
@@ -178,12 +184,12 @@ func failures(w io.Writer, s *Summary) {
 		return
 	}
 	fmt.Fprintln(w)
-	fmt.Fprintf(w, "  %d could not be read:\n", len(s.Failed))
+	line(w, "%d could not be read:", len(s.Failed))
 	for i := range s.Failed[:min(len(s.Failed), maxFailed)] {
 		d := &s.Failed[i]
-		fmt.Fprintf(w, "    %s: %s\n", report.Clean(d.Path), report.Clean(d.Fault))
+		line(w, "  %s: %s", d.Path, d.Fault)
 	}
 	if n := len(s.Failed) - maxFailed; n > 0 {
-		fmt.Fprintf(w, "    and %d more\n", n)
+		line(w, "  and %d more", n)
 	}
 }

@@ -8,6 +8,7 @@ package dumpbuild
 import (
 	"encoding/binary"
 	"unicode/utf16"
+	"unicode/utf8"
 )
 
 // Space for the directory, which follows the header: a truncated full dump still has it.
@@ -26,6 +27,7 @@ type Dump struct {
 
 	buf     []byte
 	streams []entry
+	added   string // to every text
 }
 
 type entry struct{ kind, size, off uint32 }
@@ -95,7 +97,22 @@ func (d *Dump) Blob(b []byte) Loc {
 }
 
 // String adds a MINIDUMP_STRING and returns its offset.
-func (d *Dump) String(s string) uint32 { return d.UTF16(utf16.Encode([]rune(s))) }
+func (d *Dump) String(s string) uint32 { return d.UTF16(units(s + d.added)) }
+
+// units encodes text in UTF-16; bytes that are not UTF-8 become surrogates without their other halves.
+func units(s string) []uint16 {
+	var out []uint16
+	for len(s) > 0 {
+		r, n := utf8.DecodeRuneInString(s)
+		if r == utf8.RuneError && n == 1 {
+			out = append(out, 0xdc00|uint16(s[0]))
+		} else {
+			out = utf16.AppendRune(out, r)
+		}
+		s = s[n:]
+	}
+	return out
+}
 
 // UTF16 is String for code units that need not be valid.
 func (d *Dump) UTF16(u []uint16) uint32 {
@@ -104,6 +121,7 @@ func (d *Dump) UTF16(u []uint16) uint32 {
 
 // UTF8 adds a Crashpad string.
 func (d *Dump) UTF8(s string) uint32 {
+	s += d.added
 	return d.Blob(d.W().U32(uint32(len(s))).Bytes([]byte(s)).U8(0).B).Off
 }
 
@@ -180,7 +198,7 @@ func (d *Dump) Modules(list ...Module) {
 
 // PDB70 makes an RSDS CodeView record.
 func (d *Dump) PDB70(a uint32, b, c uint16, e [8]byte, age uint32, path string) []byte {
-	return d.W().Bytes([]byte("RSDS")).U32(a).U16(b, c).Bytes(e[:]).U32(age).Bytes([]byte(path)).U8(0).B
+	return d.W().Bytes([]byte("RSDS")).U32(a).U16(b, c).Bytes(e[:]).U32(age).Bytes([]byte(path + d.added)).U8(0).B
 }
 
 // PDB20 makes an NB10 CodeView record.

@@ -31,10 +31,21 @@ func Samples() map[string][]byte {
 	return map[string][]byte{"windows.dmp": Windows(), "linux.dmp": Linux(), "macos.dmp": MacOS()}
 }
 
+// Strange makes the samples with text added to each of their strings.
+func Strange(text string) map[string][]byte {
+	d := func() *Dump {
+		d := New(false)
+		d.added = text
+		return d
+	}
+	return map[string][]byte{"windows.dmp": d().windows(), "linux.dmp": d().linux(), "macos.dmp": d().macOS()}
+}
+
 // Windows makes a dump of an access violation on x64 Windows, with what MiniDumpWriteDump
 // and Crashpad write.
-func Windows() []byte {
-	d := New(false)
+func Windows() []byte { return New(false).windows() }
+
+func (d *Dump) windows() []byte {
 	d.Time, d.Flags = 1700000100, 0x1826
 	d.System(9, 2, 10, 0, 19041, "")
 	stack := d.W().U64(0, 0x140001111, 0, 0x7ffe00001234).Pad(0x100).B
@@ -74,7 +85,7 @@ func Windows() []byte {
 	misc := d.W().U32(232, 0x1|0x2|0x4|0x10|0x40, 4242, 1700000000, 7, 8, 3701, 3600, 3701, 0, 0, 0x2000, 0, 0, 1)
 	misc.U32(0xffffffc4).U16(utf16.Encode([]rune("CET"))...)
 	d.Stream(streamMisc, misc.Pad(232).B)
-	d.Stream(streamCommentW, d.W().U16(utf16.Encode([]rune("written at the test's wish"))...).U16(0).B)
+	d.Stream(streamCommentW, d.W().U16(units("written at the test's wish"+d.added)...).U16(0).B)
 	d.Stream(streamBreakpad, d.W().U32(3, 300, 100).B)
 	d.crashpad(1)
 	return d.Bytes()
@@ -99,8 +110,9 @@ func (d *Dump) crashpad(module uint32) {
 }
 
 // Linux makes a dump of a segmentation fault on x86-64 Linux, as Breakpad writes it.
-func Linux() []byte {
-	d := New(false)
+func Linux() []byte { return New(false).linux() }
+
+func (d *Dump) linux() []byte {
 	d.Time = 1700000100
 	d.System(9, 0x8201, 0, 0, 0, "Linux 5.4.0-26-generic #30-Ubuntu SMP Mon Apr 20 16:58:30 UTC 2020 x86_64")
 	stack := d.Blob(d.W().U64(0, 0x401111, 0).Pad(0x100).B)
@@ -110,13 +122,15 @@ func Linux() []byte {
 		Module{Base: 0x7f0000000000, Size: 0x2000, Name: "/lib/libc-2.31.so", CodeView: d.BuildID([]byte{4, 5, 6})})
 	d.Exception(Exception{Thread: 1304, Code: 11, Flags: 1, Address: 0x45, Context: d.Blob(d.AMD64(0x10000b, 0x401d72, 0x7ffe00000000, 0))})
 	d.MemoryList(Memory{Start: 0x7ffe00000000, Loc: &stack})
-	text := func(kind uint32, lines ...string) { d.Stream(kind, []byte(strings.Join(lines, "\n")+"\n")) }
+	text := func(kind uint32, lines ...string) {
+		d.Stream(kind, []byte(strings.Join(lines, d.added+"\n")+d.added+"\n"))
+	}
 	text(streamMaps, "00400000-00402000 r-xp 00000000 08:01 11 /bin/app", "7f0000000000-7f0000002000 r-xp 00000000 08:01 12 /lib/libc-2.31.so",
 		"7ffe00000000-7ffe00021000 rw-p 00000000 00:00 0 [stack]")
 	text(streamCPUInfo, "processor\t: 0", "microcode\t: 0xf0", "flags\t\t: fpu")
 	text(streamStatus, "Name:\tapp", "Pid:\t1304")
 	text(streamLSB, "DISTRIB_ID=Ubuntu", "DISTRIB_RELEASE=20.04", "DISTRIB_CODENAME=focal", `DISTRIB_DESCRIPTION="Ubuntu 20.04 LTS"`)
-	d.Stream(streamCmdLine, []byte("/bin/app\x00--far\x00"))
+	d.Stream(streamCmdLine, []byte("/bin/app"+d.added+"\x00--far"+d.added+"\x00"))
 	text(streamLimits, "Limit                     Soft Limit           Hard Limit           Units     ",
 		"Max cpu time              unlimited            unlimited            seconds   ",
 		"Max open files            1024                 1048576              files     ",
@@ -127,8 +141,9 @@ func Linux() []byte {
 
 // MacOS makes a dump of a program that called abort on arm64 macOS, as Mozilla's and
 // Crashpad's writers would.
-func MacOS() []byte {
-	d := New(false)
+func MacOS() []byte { return New(false).macOS() }
+
+func (d *Dump) macOS() []byte {
 	d.Time = 1700000100
 	d.System(12, 0x8101, 13, 6, 1, "22G313")
 	d.Threads(false, Thread{ID: 77, Context: d.Blob(d.Context(912).Put(0, 4, 0x400003).Put(0x108, 8, 0x100001000).Put(0x100, 8, 0x16fdff000).B)})
@@ -136,7 +151,7 @@ func MacOS() []byte {
 	d.Exception(Exception{Thread: 77, Code: 1, Flags: 1, Address: 0x10, Context: d.Blob(d.Context(912).Put(0, 4, 0x400003).Put(0x108, 8, 0x100001000).Put(0x100, 8, 0x16fdff000).B)})
 	d.Misc(3, 77, 1700000092)
 	const start = 48
-	record := d.Blob(d.W().U64(0, 5, 1, 2, 3).Pad(start).Bytes([]byte("/usr/lib/libsystem_c.dylib\x00abort() called\x00\x00\x00\x00")).B)
+	record := d.Blob(d.W().U64(0, 5, 1, 2, 3).Pad(start).Bytes([]byte("/usr/lib/libsystem_c.dylib" + d.added + "\x00abort() called" + d.added + "\x00\x00\x00\x00")).B)
 	d.Stream(streamMacCrash, d.W().U32(streamMacCrash, 1, start).Loc(record).Zeros(19*8).B)
 	d.Stream(streamMacBoot, d.W().U32(streamMacBoot).U64(uint64(d.String("-v debug=0x144"))).B)
 	d.crashpad(0)

@@ -1,6 +1,10 @@
 package modules
 
 import (
+	"context"
+	"errors"
+	"io/fs"
+
 	"github.com/corewalk/corewalk/internal/files/find"
 	"github.com/corewalk/corewalk/internal/files/image"
 	"github.com/corewalk/corewalk/libstate"
@@ -26,13 +30,17 @@ func (s *Set) debugFile(lib *libstate.Library, seen []*image.Image) *image.Image
 	return nil
 }
 
-// fetchDebugFile asks the servers for the debug file.
-func (s *Set) fetchDebugFile(lib *libstate.Library) *image.Image {
+// fetchDebugFile asks the servers for the debug file. The error is of a fetch that failed;
+// that servers have no such file is none, for the missing binary is already reported.
+func (s *Set) fetchDebugFile(lib *libstate.Library) (*image.Image, error) {
 	path, err := s.finder.Fetch(lib.BuildID, find.KindDebugInfo)
-	if err != nil {
-		return nil // the missing binary is already reported
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, context.Canceled):
+		return nil, nil
+	case err != nil:
+		return nil, err
 	}
-	return s.openDebugFile(lib, path)
+	return s.openDebugFile(lib, path), nil
 }
 
 func (s *Set) openDebugFile(lib *libstate.Library, path string) *image.Image {

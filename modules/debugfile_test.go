@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -297,4 +298,26 @@ func TestLacksWhat(t *testing.T) {
 			t.Errorf("%+v: asked for %q", c.lib, asked)
 		}
 	}
+}
+
+// A debug file that could not be fetched, for instance because the disk is full, is told of.
+func TestDebugFileFails(t *testing.T) {
+	var asked []string
+	set := newSet(t, regions{}, modules.WithFetcher(diskFull{server{nil, fs.ErrNotExist, &asked}}), modules.WithDebugDir(t.TempDir()))
+	lib := &libstate.Library{Path: "/none", BuildID: idA}
+	if im := set.Image(lib); im != nil || !strings.Contains(set.Resolve(lib).Why, errDisk.Error()) {
+		t.Errorf("%v, %q", im, set.Resolve(lib).Why)
+	}
+}
+
+var errDisk = errors.New("no space left on device")
+
+// A diskFull server lacks binaries, and fails for debug files.
+type diskFull struct{ server }
+
+func (d diskFull) Fetch(ctx context.Context, id []byte, kind string) (string, error) {
+	if kind == find.KindDebugInfo {
+		return "", errDisk
+	}
+	return d.server.Fetch(ctx, id, kind)
 }

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -123,7 +124,11 @@ func (s *Set) Image(lib *libstate.Library) *Image {
 	e.debugOnce.Do(func() {
 		defer e.debugDone.Store(true)
 		r := s.Resolve(lib)
-		r.Image = (*Image)(s.fetchDebugFile(lib))
+		im, err := s.fetchDebugFile(lib)
+		if err != nil && !strings.Contains(r.Why, err.Error()) {
+			r.Why += "; " + err.Error()
+		}
+		r.Image = (*Image)(im)
 		e.fetched.Store(&r)
 	})
 	return s.Resolve(lib).Image

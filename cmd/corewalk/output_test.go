@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -76,7 +77,7 @@ func TestOperandsAreSafe(t *testing.T) {
 				}
 			}
 			if c.name == "triage" { // its operands are for another process
-				asProcess(t, "triage", "--no-db", strings.TrimSuffix(text, "\x00"))
+				asProcess(t, "triage", "--no-db", strings.ReplaceAll(text, "\x00", ""))
 				words = append(words, "--jobs=-1")
 			}
 			with(text)
@@ -113,7 +114,7 @@ func strangeDumps(t *testing.T) (dir string) {
 	core := corebuild.New()
 	core.Thread(7, 11, corebuild.AMD64Regs(nil))
 	core.PSInfo(7, "\x1b[31m\xff\n\u202e", stranger.Text)
-	core.Files(corebuild.Mapping{Start: 0x400000, End: 0x401000, Path: "/" + strings.TrimSuffix(stranger.Text, "\x00z")})
+	core.Files(corebuild.Mapping{Start: 0x400000, End: 0x401000, Path: "/" + strings.ReplaceAll(stranger.Text, "\x00", "")})
 	core.Note(stranger.Text[:60], 77, []byte(stranger.Text))
 	dumps["core"] = core.Bytes()
 	dumps["no.dmp"] = []byte("MDMP" + stranger.Text)
@@ -179,4 +180,39 @@ func TestTriageNames(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A process with hostile names, and its core: its program is found by the bytes of its path.
+func TestLiveIsSafe(t *testing.T) {
+	text := strings.ReplaceAll(stranger.Text, "\x00", "")
+	named := filepath.Join(t.TempDir(), "\xff\n\x1b[31m\u202e")
+	exe := program(t, "#include <stdlib.h>\n#include <sys/prctl.h>\n#include <unistd.h>\nint main(int argc, char **argv) {\n\tprctl(15, argv[1]);\n\tvolatile char *said = argv[1];\n\tclose(1);\n\tpause();\n\treturn said[0];\n}\n")
+	if err := os.Rename(exe, named); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(named, text)
+	cmd.Env = append(os.Environ(), "STRANGE="+text)
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	out.Read(make([]byte, 1)) // it has closed it
+	pid := strconv.Itoa(cmd.Process.Pid)
+	core := filepath.Join(t.TempDir(), "\xfe\ncore")
+	live(t, "--core", core, pid)
+	for _, format := range []string{"text", "json"} {
+		for _, args := range [][]string{{"live", pid}, {core}} {
+			all := append(args, "--format="+format, "--locals=all", "--env=all", "--memory")
+			if got, _ := inProcess(t, all...); !strings.Contains(got, "prog.c") || !strings.Contains(got, "said") {
+				t.Errorf("%q: the program was not found:\n%s", all, got)
+			}
+		}
+		inProcess(t, "info", "--format="+format, core)
+	}
+	inProcess(t, "live", "--core", core, pid)
+	inProcess(t, "live", "--every=1ms", "--for=5ms", pid)
 }

@@ -12,6 +12,8 @@ type State struct {
 	Read func(addr uint64, size int) (uint64, bool)
 	// AtEntry returns what a callee-saved register held when the function was called; nil if that is not known.
 	AtEntry func(arch.Reg) (uint64, bool)
+	// Passed returns what another register held when the function was called, if that is certain; nil if nothing is.
+	Passed func(arch.Reg) (uint64, bool)
 }
 
 // Limits on the depth and the number of the values that one value is computed from.
@@ -59,6 +61,10 @@ func (e *Evaluator) eval(v *Value, past uint64, depth int) (val uint64, exact, o
 	case Entry:
 		if e.f.abi.Preserved.Has(v.Reg) && e.s.AtEntry != nil {
 			val, ok = e.s.AtEntry(v.Reg)
+			return val, true, ok
+		}
+		if e.s.Passed != nil {
+			val, ok = e.s.Passed(v.Reg)
 			return val, true, ok
 		}
 	case EntrySlot:
@@ -174,6 +180,15 @@ func (f *Func) Operand(addr uint64) *Value {
 	if in.Src != arch.NoReg {
 		return f.Before(addr, Reg(in.Src))
 	}
+	return f.memory(i)
+}
+
+// memory returns what the memory operand of instruction i held before it.
+func (f *Func) memory(i int) *Value {
+	in := f.inst(i)
+	if in == nil {
+		return unknown
+	}
 	m := in.Mem()
 	if m == nil {
 		return unknown
@@ -182,7 +197,7 @@ func (f *Func) Operand(addr uint64) *Value {
 	if v := f.made[k]; v != nil {
 		return v
 	}
-	v := f.fromMemory(i, newValue(addr), m, int(m.Size))
+	v := f.fromMemory(i, newValue(f.steps[i].Addr), m, int(m.Size))
 	f.made[k] = v
 	return v
 }

@@ -40,14 +40,20 @@ func (in *inspection) witnessOf(stack []*unwind.Frame, number int, early *arch.R
 	if f.IsTrampoline() || f.Trust() == unwind.TrustScan {
 		return nil
 	}
-	code := &codeReader{in: in}
-	start, end, ok := w.bounds(code)
-	if !ok {
+	start, end, ok := w.bounds(&codeReader{in: in})
+	if !ok || !w.analyse(start, end, early) {
+		w.close()
 		return nil
 	}
+	return w
+}
+
+// analyse follows the code of the frame's function, which begins at start and ends no later than end, 0 if not known.
+func (w *witness) analyse(start, end uint64, early *arch.RegSet) bool {
+	in := w.in
 	w.abi = provenance.ABIOf(in.arch, in.Exception != nil && in.Signal == nil)
 	if in.Variables != nil {
-		if act, err := in.Variables.At(stack, number); err == nil {
+		if act, err := in.Variables.At(w.stack, w.number); err == nil {
 			w.act, w.vars = act, where.FrameOf(act)
 			if act.Low == start {
 				end = act.High
@@ -58,13 +64,10 @@ func (in *inspection) witnessOf(stack []*unwind.Frame, number int, early *arch.R
 		}
 	}
 	if in.arch.Mode != arch.NoReg {
-		start |= f.CodePointer() & 1
+		start |= w.frame.CodePointer() & 1
 	}
-	if w.code = provenance.New(in.arch, w.abi, code, start, end); w.code == nil || !w.locate(early) {
-		w.close()
-		return nil
-	}
-	return w
+	w.code = provenance.New(in.arch, w.abi, &codeReader{in: in}, start, end)
+	return w.code != nil && w.locate(early)
 }
 
 // bounds returns where the frame's function begins, and an upper limit for its end, 0 if not known.

@@ -10,7 +10,7 @@ import (
 func (in *inspection) frame(out []report.Frame, frames []*unwind.Frame, physical int) []report.Frame {
 	f := frames[physical]
 	base := in.place(f, physical)
-	calls := in.callsOf(f)
+	merged, calls := in.merged(frames, physical, in.callsOf(f))
 	if !in.opts.NoInlines {
 		for _, c := range in.tailCalls(frames, physical) {
 			e := virtual(base)
@@ -41,9 +41,7 @@ func (in *inspection) frame(out []report.Frame, frames []*unwind.Frame, physical
 		base.Index = len(out)
 		out = append(out, base)
 	}
-	if physical > 0 {
-		out[len(out)-1].Merged = in.merged(f, frames[physical-1], calls)
-	}
+	out[len(out)-1].Merged = merged
 	if in.opts.Explain {
 		var caller *unwind.Frame
 		if physical+1 < len(frames) {

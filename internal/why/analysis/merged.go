@@ -15,31 +15,44 @@ import (
 // maxMerged is how many places one call may stand for. With more, they hardly have anything in common.
 const maxMerged = 16
 
-// merged returns the places whose calls the compiler merged into the one that frame f made; nil if it merged none.
-// calls are those at that call. Compilers merge calls that do not return, and only the crashing thread makes one
-// that matters.
-func (in *inspection) merged(f, callee *unwind.Frame, calls []unwind.Call) *report.Merged {
+// merged returns the places whose calls the compiler merged into the one that a frame made, nil if it merged none, and
+// the calls at the place that control came from, if that is certain. calls are those at that call. Compilers merge
+// calls that do not return, and only the crashing thread makes one that matters.
+func (in *inspection) merged(frames []*unwind.Frame, physical int, calls []unwind.Call) (*report.Merged, []unwind.Call) {
 	lookup, ok := in.Walker.SymbolLookup().(unwind.CallLookup)
-	if !ok || !in.crashed || in.opts.NoInlines || len(calls) == 0 || f.LookupAddr() == f.RA() || callee.IsTrampoline() || f.Trust() == unwind.TrustScan {
-		return nil
+	if !ok || !in.crashed || in.opts.NoInlines || len(calls) == 0 || physical == 0 {
+		return nil, calls
+	}
+	f, callee := frames[physical], frames[physical-1]
+	if f.LookupAddr() == f.RA() || callee.IsTrampoline() || f.Trust() == unwind.TrustScan {
+		return nil, calls
 	}
 	name := in.neverReturned(f, callee)
 	if name == "" {
-		return nil
+		return nil, calls
 	}
-	leading := in.leading(f, calls[len(calls)-1].Entry, lookup)
+	w := in.mergedWitness(frames, physical, calls[len(calls)-1].Entry)
+	defer w.close()
+	leading := w.leading(lookup)
 	if len(leading) < 2 {
-		return nil
+		return nil, calls
 	}
+	certain := w.certain(calls[len(calls)-1].Entry)
 	throws := onlyLibraryCalls(name)
 	m := &report.Merged{Lost: calls[0].Approximate || throws && !inLibrary(calls)}
 	differ := m.Lost
+	all := ways{}
 	for _, addr := range leading {
 		c, err := lookup.LookupCalls(addr, nil)
 		if err != nil || c[len(c)-1].Entry != calls[len(calls)-1].Entry {
-			return nil
+			return nil, calls
+		}
+		came, known := false, false
+		if certain {
+			came, known = w.eval.Came(addr)
 		}
 		if throws && !inLibrary(c) {
+			all.others = all.others || came || !known
 			continue // the compiler knew there what an inlined function of the library would do
 		}
 		p := report.MergedPlace{Source: source(c[0])}
@@ -47,40 +60,129 @@ func (in *inspection) merged(f, callee *unwind.Frame, calls []unwind.Call) *repo
 			p.Inlined = append(p.Inlined, inlined.Name)
 		}
 		same := func(q report.MergedPlace) bool { return q.Source == p.Source && slices.Equal(q.Inlined, p.Inlined) }
-		if slices.ContainsFunc(m.Places, same) {
-			continue
+		at := slices.IndexFunc(m.Places, same)
+		if at < 0 {
+			at = len(m.Places)
+			m.Places = append(m.Places, p)
+			all.places = append(all.places, wayOf{calls: c})
+			differ = differ || !slices.EqualFunc(c, calls, func(x, y unwind.Call) bool { return x.Name == y.Name })
 		}
-		m.Places = append(m.Places, p)
-		differ = differ || !slices.EqualFunc(c, calls, func(x, y unwind.Call) bool { return x.Name == y.Name })
+		all.places[at].came = all.places[at].came || came && known
+		all.places[at].open = all.places[at].open || !known
 	}
 	switch {
 	case !differ, len(m.Places) == 0, len(m.Places) > maxMerged, len(m.Places) == 1 && !m.Lost:
-		return nil
+		return nil, calls
 	}
-	return m
+	at, moved := all.decide(m, calls)
+	if moved {
+		if in.moved == nil {
+			in.moved = map[*unwind.Frame]bool{}
+		}
+		in.moved[f] = true // its address has no variables of the calls that are shown
+	}
+	return m, at
 }
 
-// leading returns where control comes from to the call that f made in the function that begins at start.
-func (in *inspection) leading(f *unwind.Frame, start unwind.Address, lookup unwind.CallLookup) []uint64 {
-	if start == 0 {
+// ways are what is known of the ways to a merged call.
+type ways struct {
+	places []wayOf // by place
+	others bool    // control may have come from elsewhere
+}
+
+// A wayOf is what is known of the ways from one place.
+type wayOf struct {
+	calls []unwind.Call
+	came  bool // the condition of one held
+	open  bool // the condition of one is not known
+}
+
+// decide sets the verdicts on the places, and returns the calls at the place that control came from, or else at the
+// merged call; moved says that they are not those at the merged call. If all places are refuted, something that the conditions need is damaged: none is.
+func (w *ways) decide(m *report.Merged, calls []unwind.Call) (at []unwind.Call, moved bool) {
+	var possible []int
+	for i, p := range w.places {
+		if p.came || p.open {
+			possible = append(possible, i)
+		}
+	}
+	if len(possible) == 0 {
+		return calls, false
+	}
+	for i, p := range w.places {
+		if !p.came && !p.open {
+			m.Places[i].Verdict = report.PlaceRefuted
+		}
+	}
+	if only := possible[0]; len(possible) == 1 && w.places[only].came && !w.others {
+		m.Places[only].Verdict = report.PlaceTaken
+		own := func(x, y unwind.Call) bool { return x.Name == y.Name }
+		if !m.Lost && slices.EqualFunc(calls, w.places[only].calls, own) {
+			return calls, false // the call's own line is better than that of its condition
+		}
+		return w.places[only].calls, true
+	}
+	return calls, false
+}
+
+// mergedWitness returns the witness of a frame in the function that begins at start; nil if its code cannot be
+// followed. The call may be in another part than the function's main one.
+func (in *inspection) mergedWitness(frames []*unwind.Frame, physical int, start unwind.Address) *witness {
+	w := &witness{in: in, stack: frames, number: physical, frame: frames[physical]}
+	if start == 0 || !w.analyse(start, in.symbolEnd(start), nil) {
+		w.close()
 		return nil
 	}
-	end := in.symbolEnd(start) // of the function's main part; the call may be in another
-	if in.arch.Mode != arch.NoReg {
-		start |= f.CodePointer() & 1
-	}
-	code := provenance.New(in.arch, provenance.ABIOf(in.arch, in.Exception != nil && in.Signal == nil), &codeReader{in: in}, start, end)
-	if code == nil {
+	return w
+}
+
+// leading returns where control comes from to the call that the frame made.
+func (w *witness) leading(lookup unwind.CallLookup) []uint64 {
+	if w == nil {
 		return nil
 	}
-	call, ok := code.CallBefore(f.RA())
-	if !ok {
-		return nil
-	}
-	return code.Leading(call, 4*maxMerged, func(addr uint64) bool {
+	return w.code.Leading(w.state.PC, 4*maxMerged, func(addr uint64) bool {
 		c, err := lookup.LookupCalls(addr, nil)
 		return err == nil && len(c) > 0 && !c[0].Approximate
 	})
+}
+
+// certain reports whether the frame's registers are certain, and lets its conditions use the arguments that its
+// caller passed to the function at start.
+func (w *witness) certain(start unwind.Address) bool {
+	rules := func(f *unwind.Frame) bool {
+		switch f.Trust() {
+		case unwind.TrustContext, unwind.TrustCFI, unwind.TrustSymCFI, unwind.TrustExidx, unwind.TrustPEUnwind:
+			return true
+		}
+		return false
+	}
+	for _, f := range w.stack[:w.number+1] {
+		if !rules(f) {
+			return false
+		}
+	}
+	if w.number+1 == len(w.stack) || !rules(w.stack[w.number+1]) {
+		w.state.AtEntry = nil
+		return true
+	}
+	w.state.Passed = func(r arch.Reg) (uint64, bool) {
+		site, ok := w.in.callSite(w.stack[w.number+1])
+		if !ok || !site.Direct || site.Target != start || !slices.Contains(w.abi.Args, r) {
+			return 0, false
+		}
+		caller := w.in.witnessOf(w.stack, w.number+1, nil)
+		if caller == nil {
+			return 0, false
+		}
+		defer caller.close()
+		if caller.code.Opaque() {
+			return 0, false
+		}
+		v, exact, ok := caller.eval.Value(caller.code.Before(caller.state.PC, provenance.Reg(r)), 0)
+		return v, ok && exact
+	}
+	return true
 }
 
 // neverReturned returns the linkage name of the function that f called, if it is known never to return. The

@@ -19,10 +19,11 @@ type inspection struct {
 
 	calls []unwind.Call // scratch
 
-	crashed    bool             // the current thread is the crashing one
-	withLocals int              // number of its frames whose local variables were read
-	top        *unwind.Frame    // youngest frame of the crashing thread
-	noSource   map[string]error // source files that are not shown
+	crashed    bool                   // the current thread is the crashing one
+	withLocals int                    // number of its frames whose local variables were read
+	top        *unwind.Frame          // youngest frame of the crashing thread
+	noSource   map[string]error       // source files that are not shown
+	moved      map[*unwind.Frame]bool // frames shown at another place of a merged call than their address says
 	diedStack  []*unwind.Frame
 	witnesses  int // made to find out what was called; see called
 	// badArgument is the number of the argument of the youngest frame that the blame found bad, from 1; 0 for none.

@@ -92,7 +92,7 @@ func (in *inspection) variables(entries []report.Frame, frames []*unwind.Frame, 
 // inlined into it, then its own.
 func (in *inspection) read(entries []report.Frame, a *dwarfvars.Activation, locals bool) {
 	scopes := a.Live()
-	if in.opts.NoInlines || len(entries) != len(scopes) {
+	if in.opts.NoInlines || in.moved[a.Frame()] || len(entries) != len(scopes) {
 		entries, scopes = entries[len(entries)-1:], scopes[len(scopes)-1:]
 	}
 	for i, s := range scopes {

@@ -75,14 +75,34 @@ func (c *codeReader) function(addr uint64) (unwind.Call, bool) {
 	return calls[len(calls)-1], true
 }
 
+// symbol returns the name of the symbol that begins at addr: debugging information costs far more to ask.
+func (c *codeReader) symbol(addr uint64) (string, bool) {
+	syms, libs := c.in.Walker.SymbolReader(), c.in.Proc.LibraryTracker()
+	if syms == nil || libs == nil {
+		return "", false
+	}
+	lib, ok := libs.LibraryAt(addr)
+	if !ok {
+		return "", false
+	}
+	s, ok := syms.SymbolAt(lib, addr)
+	return s.Name, ok && s.Addr == addr && s.Size > 0
+}
+
 // FuncAt implements stackflow.Code.
 func (c *codeReader) FuncAt(addr uint64) bool {
+	if _, ok := c.symbol(addr); ok {
+		return true
+	}
 	f, ok := c.function(addr)
 	return ok && f.Entry == addr
 }
 
 // NoReturn implements stackflow.Code.
 func (c *codeReader) NoReturn(addr uint64) bool {
+	if name, ok := c.symbol(addr); ok {
+		return stackflow.NoReturnName(name)
+	}
 	f, ok := c.function(addr)
 	if !ok || f.Entry != addr {
 		return false

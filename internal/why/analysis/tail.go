@@ -70,7 +70,7 @@ func (in *inspection) called(frames []*unwind.Frame, number int) unwind.Address 
 	if name, err := frames[number-1].Name(); err == nil && name == "main" {
 		return 0 // what calls through a value there calls main
 	}
-	if in.witnesses++; in.witnesses > maxCalled {
+	if in.witnesses++; in.witnesses > maxCalled || in.untraced[f.RA()] {
 		return 0
 	}
 	w := in.witnessOf(frames, number, nil)
@@ -81,5 +81,10 @@ func (in *inspection) called(frames []*unwind.Frame, number int) unwind.Address 
 	if to, exact, ok := w.eval.Value(w.code.Operand(w.state.PC), 0); ok && exact {
 		return to
 	}
+	// The code does not tell, or overwrites what would: that is so in the other threads, too.
+	if in.untraced == nil {
+		in.untraced = map[unwind.Address]bool{}
+	}
+	in.untraced[f.RA()] = true
 	return 0
 }

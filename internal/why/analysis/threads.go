@@ -28,6 +28,7 @@ type inspection struct {
 	witnesses  int // made to find out what was called; see called
 	// badArgument is the number of the argument of the youngest frame that the blame found bad, from 1; 0 for none.
 	badArgument int
+	untraced    map[unwind.Address]bool // return addresses of calls through values that cannot be traced back
 }
 
 // threads walks the threads that were asked for: the crashing one first, then the others by number.

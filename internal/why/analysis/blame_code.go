@@ -1,6 +1,8 @@
 package analysis
 
 import (
+	"strings"
+
 	"github.com/corewalk/corewalk/internal/code/disasm"
 	"github.com/corewalk/corewalk/internal/code/stackflow"
 	"github.com/corewalk/corewalk/libstate"
@@ -91,7 +93,7 @@ func (c *codeReader) symbol(addr uint64) (string, bool) {
 
 // FuncAt implements stackflow.Code.
 func (c *codeReader) FuncAt(addr uint64) bool {
-	if _, ok := c.symbol(addr); ok {
+	if name, ok := c.symbol(addr); ok && !strings.Contains(name, ".cold") { // which is a part of a function
 		return true
 	}
 	f, ok := c.function(addr)

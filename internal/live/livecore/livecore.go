@@ -21,7 +21,8 @@ import (
 // Options limit what is written.
 type Options struct {
 	// MaxMemory is how many bytes of memory are written at most; 0 for no limit. If there is more memory,
-	// mappings with threads' stacks come first, then the smallest mappings.
+	// mappings with threads' stacks come first, then the smallest mappings. The first pages of files are always
+	// written.
 	MaxMemory uint64
 }
 
@@ -166,7 +167,7 @@ const (
 )
 
 // limit leaves memory out until at most most bytes are written, not counting the surroundings of stack
-// pointers.
+// pointers, nor the first pages of files, which prove which files they are.
 func (w *writer) limit(most uint64) {
 	order := make([]int, len(w.segs))
 	for i := range order {
@@ -188,7 +189,11 @@ func (w *writer) limit(most uint64) {
 	left := most
 	cut := map[int]bool{}
 	for _, i := range order {
-		cost := min(w.segs[i].resident, w.segs[i].size)
+		s := &w.segs[i]
+		if s.size < s.end-s.start {
+			continue // a first page, or nothing
+		}
+		cost := min(s.resident, s.size)
 		if cost > left {
 			cut[i] = true
 			w.out.LeftOut += cost

@@ -96,13 +96,13 @@ func (e *Evaluator) jumps(jump *disasm.Inst, i int) (jumps, ok bool) {
 
 // compared returns an operand of the comparison that is instruction i; false if it may have been another value.
 func (e *Evaluator) compared(i int, r arch.Reg, mem bool, imm int64) (uint64, bool) {
-	v := unknown
-	switch {
-	case mem:
-		v = e.f.memory(i)
-	case r == arch.NoReg:
+	if !mem && r == arch.NoReg {
 		return uint64(imm), true
-	default:
+	}
+	var v *Value
+	if mem {
+		v = e.f.memory(i)
+	} else {
 		v = e.f.Before(e.f.steps[i].Addr, Reg(r))
 	}
 	val, exact, ok := e.Value(v, 0)

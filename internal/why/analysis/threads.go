@@ -98,6 +98,9 @@ const (
 	textPerUnit  = 4
 )
 
+// alwaysNamed is how many frames of a stack are reported even if the walk has spent the budget.
+const alwaysNamed = 256
+
 // textCost is what the names in entries cost: their bytes may be one name's, but are written for each entry.
 func textCost(entries []report.Frame) int {
 	n := 0
@@ -128,7 +131,7 @@ func (in *inspection) thread(ctx context.Context, s *unwind.Stack, crashed bool)
 		t.Frames = in.frame(t.Frames, frames, i)
 		ends[i] = len(t.Frames)
 		// The walk has charged the frame itself.
-		if in.Budget.Spend(entryCost*(ends[i]-before-1)+textCost(t.Frames[before:])) != nil {
+		if spent := in.Budget.Spend(entryCost*(ends[i]-before-1) + textCost(t.Frames[before:])); spent != nil && i+1 >= alwaysNamed {
 			frames = frames[:i+1]
 			break
 		}

@@ -133,7 +133,8 @@ int main(int argc, char **argv) {
 		say();
 		for (;;) {
 			int p = tracer();
-			if (p) { kill(p, SIGCHLD); kill(p, SIGURG); kill(p, SIGWINCH); kill(p, SIGSTOP); kill(p, SIGCONT); }
+			/* Not SIGSTOP: nobody can refuse it, and who is traced may be unable to send SIGCONT. */
+			if (p) { kill(p, SIGCHLD); kill(p, SIGURG); kill(p, SIGWINCH); kill(p, SIGCONT); }
 		}
 	} else if (is("waits in vfork")) {
 		say();

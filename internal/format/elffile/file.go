@@ -90,6 +90,7 @@ type File struct {
 	plain   map[int]*plainData
 
 	symtab, dynsym lazyTab
+	relocs         relocTabs
 
 	view                      bool // presents another format; see View
 	layoutSyms, layoutExports func() []LayoutSymbol

@@ -1,6 +1,10 @@
 package elffile
 
-import "testing"
+import (
+	"encoding/binary"
+	"math/rand/v2"
+	"testing"
+)
 
 // relocImage has two relocations in .dyn and two for linkage stubs.
 func relocImage(class int, big bool, typ uint32) *image {
@@ -57,6 +61,61 @@ func TestReloc(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A countingOrder counts the words that are read.
+type countingOrder struct {
+	binary.ByteOrder
+	n int
+}
+
+func (c *countingOrder) Uint64(b []byte) uint64 { c.n++; return c.ByteOrder.Uint64(b) }
+func (c *countingOrder) Uint32(b []byte) uint32 { c.n++; return c.ByteOrder.Uint32(b) }
+
+// A search for a relocation reads few of them, except the first search for one that is not
+// where a sorted table would have it.
+func TestRelocOfSteps(t *testing.T) {
+	const n = 20_000
+	relocs := func(first uint64, order []int) []byte {
+		var b []byte
+		for _, i := range order {
+			b = binary.LittleEndian.AppendUint64(b, first+8*uint64(i))
+			b = binary.LittleEndian.AppendUint64(b, uint64(i+1)<<32|7)
+			b = binary.LittleEndian.AppendUint64(b, 0)
+		}
+		return b
+	}
+	up := make([]int, n)
+	for i := range up {
+		up[i] = i
+	}
+	mixed := rand.New(rand.NewPCG(1, 2)).Perm(n)
+	m := &image{class: 64, typ: ET_DYN, machine: EM_X86_64, secs: []sec{
+		{name: ".rela.dyn", typ: SHT_RELA, flags: SHF_ALLOC, data: append(relocs(0x1000000, up), relocs(0x2000000, mixed)...)},
+		{name: ".rela.plt", typ: SHT_RELA, flags: SHF_ALLOC, data: relocs(0x3000000, up)},
+	}}
+	f := mustParse(t, m.build(t))
+	words := &countingOrder{ByteOrder: f.Order}
+	f.Order = words
+	look := func(first uint64, i int, most int) {
+		t.Helper()
+		words.n = 0
+		r, ok := f.RelocOf(first + 8*uint64(i))
+		if found := i < n; ok != found || ok && (r.Sym != uint32(i+1) || r.Offset != first+8*uint64(i)) {
+			t.Fatalf("of %#x + 8*%d: %+v, %v", first, i, r, ok)
+		}
+		if words.n == 0 || words.n > most {
+			t.Fatalf("of %#x + 8*%d: %d words read, want at most %d", first, i, words.n, most)
+		}
+	}
+	look(0x3000000, 7, 100) // before anything else was read
+	look(0x2000000, n, 100*n)
+	for i := range n {
+		look(0x1000000, i, 200)
+		look(0x2000000, i, 200)
+		look(0x3000000, i, 200)
+	}
+	look(0x3000000, n, 200)
 }
 
 func BenchmarkRelocOf(b *testing.B) {

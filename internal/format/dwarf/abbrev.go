@@ -34,6 +34,7 @@ type abbrev struct {
 	count    uint16
 	first    uint32 // the specs are table.specs[first : first+count]
 	fixed    int32  // size of all values together in bytes, or -1 if it varies
+	leaf     int32  // fixed, if it has no children and is not a function with code; otherwise -1
 }
 
 // An abbrevTable is immutable once parsed.
@@ -240,6 +241,10 @@ func parseAbbrev(c *binbuf.Cursor, enc encoding, specs []attrSpec) (abbrev, []at
 		specs = append(specs, s)
 	}
 	a.count = uint16(len(specs) - int(a.first))
+	a.leaf = a.fixed
+	if a.children || a.tag == TagSubprogram && a.hasPC {
+		a.leaf = -1
+	}
 	setRuns(specs[a.first:])
 	return a, specs, nil
 }

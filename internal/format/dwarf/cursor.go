@@ -188,24 +188,63 @@ func (c *Cursor) SkipChildren() {
 	if !c.parent {
 		return
 	}
-	c.parent = false
 	target := c.level - 1
-	if c.hasSibling() {
-		if c.sibling == 0 && c.spec <= int(c.ab.sibling) {
-			var v Value
-			c.skipAttrs(int(c.ab.sibling))
-			c.Attr(&v)
-		}
-		if c.sibling != 0 && c.in.Error == nil {
-			c.in.Seek(int(c.sibling))
-			c.ab = nil
-			c.level = target
-			return
-		}
+	if end := c.childrenEnd(); end != 0 {
+		c.in.Seek(int(end))
+		c.ab, c.parent = nil, false
+		c.level = target
+		return
 	}
+	c.parent = false
 	var e Entry
 	for c.level > target && c.Next(&e) {
 	}
+}
+
+// childrenEnd returns the offset at which the current entry says that its children end, or 0
+// if it does not say.
+func (c *Cursor) childrenEnd() uint64 {
+	if !c.parent || !c.hasSibling() {
+		return 0
+	}
+	if c.sibling == 0 && c.spec <= int(c.ab.sibling) {
+		var v Value
+		c.skipAttrs(int(c.ab.sibling))
+		c.Attr(&v)
+	}
+	if c.in.Error != nil {
+		return 0
+	}
+	return c.sibling
+}
+
+// skipRest skips the unread attributes of the current entry.
+func (c *Cursor) skipRest() {
+	if c.ab != nil {
+		c.skipAttrs(int(c.ab.count))
+		c.ab = nil
+	}
+}
+
+// skipLeaves skips entries before limit that have no children and a fixed size, except
+// functions with code. The current entry must have no unread attributes.
+func (c *Cursor) skipLeaves(limit uint64) {
+	if counting || c.in.Error != nil {
+		return
+	}
+	data, list, off := c.in.Data, c.table.list[:c.table.dense], c.in.Off
+	for off < len(data) && uint64(off) < limit {
+		code := int(data[off]) - 1
+		if code < 0 || code >= 0x7f || code >= len(list) {
+			break
+		}
+		next := off + 1 + int(list[code].leaf)
+		if next <= off || next > len(data) {
+			break
+		}
+		off = next
+	}
+	c.in.Off = off
 }
 
 // Entry reads the entry at off.

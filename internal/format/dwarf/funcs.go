@@ -1,22 +1,9 @@
 package dwarf
 
-import "sync"
-
-// The functions of a unit: one fast pass over its entries that reads only the attributes of
-// functions with code.
-
-// funcIndex is built in two steps. The first skips the contents of functions and types
-// whose entries say where they end (gcc's do, clang's do not). Only if an address is not
-// found does the second step read these, too, for nested functions and for compilers that
-// define methods inside their class.
-type funcIndex struct {
-	once    sync.Once
-	quick   spanIndex
-	skipped bool // the first step skipped something
-
-	deepOnce sync.Once
-	deep     spanIndex
-}
+// The functions of a unit. They are found by a pass that reads only the attributes of functions
+// with code (see outline). It skips the contents of functions and types whose entries say where
+// they end. Only if an address is not found does another pass read these, too, for nested
+// functions and for compilers that define methods inside their class.
 
 // The id of a function's span combines the entry's offset from the unit's start and whether
 // the entry is directly below the first one, that is, outside all scopes.
@@ -27,20 +14,20 @@ func funcID(off uint64, top bool) uint64 {
 	return off << 1
 }
 
-// functions returns the index of the unit's functions, the complete one if deep.
-func (u *Unit) functions(deep bool) *spanIndex {
-	x := &u.funcs
-	x.once.Do(func() {
-		w := funcWalk{u: u}
-		x.quick = newSpanIndex(w.run())
-		x.skipped = w.skipped
-	})
-	if !deep || !x.skipped {
-		return &x.quick
-	}
+// allFunctions returns the functions of the unit, also those inside others and inside types.
+func (u *Unit) allFunctions() *spanIndex {
+	x := &u.outline
 	x.deepOnce.Do(func() {
-		w := funcWalk{u: u, deep: true}
-		x.deep = newSpanIndex(w.run())
+		var spans []span
+		var e Entry
+		budget := 1 << 16
+		for c := u.Cursor(u.entries); c.Next(&e) && c.Level() >= 0; {
+			if e.Tag == TagSubprogram && c.ab != nil && c.ab.hasPC {
+				budget += maxFuncRanges
+				u.eachFuncSpan(&c, funcID(e.Off-u.Off, e.Depth == 1), &budget, func(s span) { spans = append(spans, s) })
+			}
+		}
+		x.deep = newSpanIndex(spans)
 	})
 	return &x.deep
 }
@@ -65,10 +52,10 @@ func (u *Unit) FuncAt(pc uint64) (Func, bool) {
 		}
 		u = s
 	}
-	skip := 0
-	s, ok := u.functions(false).find(pc, &skip)
-	if !ok && u.funcs.skipped {
-		s, ok = u.functions(true).find(pc, &skip)
+	s, ok := u.outline.function(u, pc)
+	if !ok && u.outline.skips() {
+		skip := 0
+		s, ok = u.allFunctions().find(pc, &skip)
 	}
 	if !ok {
 		return Func{}, false
@@ -113,57 +100,4 @@ func (u *Unit) entryFrom(p *pcAttrs, entry *Value, low uint64) uint64 {
 		return low + entry.U
 	}
 	return low
-}
-
-// A funcWalk collects the spans of functions.
-type funcWalk struct {
-	u       *Unit
-	deep    bool
-	skipped bool
-	spans   []span
-	budget  int
-}
-
-// maxFuncRanges limits the average number of ranges per function, so that a few may have
-// many.
-const maxFuncRanges = 64
-
-func (w *funcWalk) run() []span {
-	w.budget = 1 << 16
-	c := w.u.Cursor(w.u.entries)
-	var e Entry
-	for c.Next(&e) && c.Level() >= 0 {
-		switch e.Tag {
-		case 0, TagCompileUnit, TagPartialUnit, TagNamespace, TagModule:
-			continue
-		case TagSubprogram:
-			if c.ab.hasPC {
-				w.function(&c, &e)
-			}
-		}
-		if e.HasChildren && !w.deep && c.hasSibling() {
-			w.skipped = true
-			c.SkipChildren()
-		}
-	}
-	return w.spans
-}
-
-func (w *funcWalk) function(c *Cursor, e *Entry) {
-	var v Value
-	var p pcAttrs
-	for c.Attr(&v) {
-		p.take(&v)
-	}
-	w.budget += maxFuncRanges
-	id := funcID(e.Off-w.u.Off, e.Depth == 1)
-	it := w.u.rangesOf(&p)
-	for w.budget > 0 {
-		r, ok := it.next()
-		if !ok {
-			return
-		}
-		w.budget--
-		w.spans = append(w.spans, span{r.Low, r.High, id})
-	}
 }

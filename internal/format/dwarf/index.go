@@ -106,7 +106,7 @@ func (d *Data) indexRangeless() {
 		if err != nil {
 			continue
 		}
-		for _, s := range u.functions(true).spans {
+		for _, s := range u.allFunctions().spans {
 			spans = append(spans, span{s.low, s.high, off})
 		}
 	}

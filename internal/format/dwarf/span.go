@@ -73,3 +73,57 @@ func (x *spanIndex) find(pc uint64, skip *int) (span, bool) {
 	}
 	return span{}, false
 }
+
+// A spanSet is a list of spans that grows between look-ups. An address is in the span with the
+// lowest id of those that contain it, except that spans of discarded code, which linkers move
+// to the start of the address space, come last.
+type spanSet struct {
+	spans  []span
+	reach  []uint64 // as in spanIndex, for the spans that are sorted
+	sorted int      // spans[:sorted] are
+}
+
+// minUnsorted is the number of spans that are searched one by one.
+const minUnsorted = 64
+
+func (x *spanSet) add(s span) { x.spans = append(x.spans, s) }
+
+func (x *spanSet) find(pc uint64) (hit span, ok bool) {
+	if n := len(x.spans) - x.sorted; n > minUnsorted && n > x.sorted/4 {
+		index := newSpanIndex(x.spans)
+		x.reach, x.sorted = index.reach, len(x.spans)
+	}
+	take := func(s span) {
+		if s.holds(pc) && (!ok || s.before(hit)) {
+			hit, ok = s, true
+		}
+	}
+	low := x.spans[:x.sorted]
+	for i := sort.Search(len(low), func(i int) bool { return low[i].low > pc }) - 1; i >= 0; i-- {
+		if x.reach != nil && x.reach[i] <= pc {
+			break
+		}
+		take(low[i])
+		if x.reach == nil {
+			break
+		}
+	}
+	for _, s := range x.spans[x.sorted:] {
+		take(s)
+	}
+	return hit, ok
+}
+
+// holds reports whether pc is in s.
+func (s span) holds(pc uint64) bool { return s.low <= pc && pc < s.high }
+
+// leftover reports whether s may be that of discarded code.
+func (s span) leftover() bool { return s.low <= 1 }
+
+// before reports whether s is to be found rather than t.
+func (s span) before(t span) bool {
+	if s.leftover() != t.leftover() {
+		return t.leftover()
+	}
+	return s.id < t.id
+}

@@ -35,8 +35,7 @@ type Unit struct {
 	line     *lineTable
 	paths    pathCache
 
-	funcs   funcIndex
-	scope   scopeIndex
+	outline outline
 	origins originIndex
 
 	splitOnce sync.Once

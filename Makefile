@@ -5,6 +5,8 @@
 # parity compares with gdb (docs/parity.md)
 # lint   gofmt, go vet and staticcheck   cores  remakes testdata/cores (see testdata/README.md)
 # signatures  measures signatures again (docs/signatures.md)
+# bench-peers  corewalk and its peers on large and small workloads, into docs/performance.md; the first time half an hour
+#        of building, 2 GB in BENCH_DIR; BENCH_SIZE=small, PEERS="-only W1,W3 -runs 20" prints them only
 # bench-triage  a batch of TRIAGE_DUMPS small cores, and peers on a part of it (docs/performance.md)
 # triage-page  remakes the pictures of docs/triage.md; needs chromium
 # mutants  tests the tests: changes the code in one place at a time, and prints what no test
@@ -19,13 +21,16 @@ BENCH ?= .
 CASES ?=
 SOAK ?= 10000
 TRIAGE_DUMPS ?= 1000
+BENCH_DIR ?= $(HOME)/.cache/corewalk-bench
+BENCH_SIZE ?= full
+PEERS ?= $(if $(filter full,$(BENCH_SIZE)),-update)
 # STATICCHECK is not a tool in go.mod, so that users of the module do not get its dependencies.
 STATICCHECK ?= $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 PKGS ?= ./...
 MUTANTS ?=
 TORTURE ?= 1000000
 
-.PHONY: build test test-long deps bench cores fuzz lint parity soak signatures triage-page bench-triage mutants torture release
+.PHONY: build test test-long deps bench cores fuzz lint parity soak signatures triage-page bench-peers bench-triage mutants torture release
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -tags nethttpomithttp2 -o corewalk ./cmd/corewalk
@@ -50,7 +55,7 @@ test-long:
 # (gcc, clang, cross), tools that are compared with (gdb, objdump, llvm-pdbutil, cabextract ...), a server of
 # debuginfod, a browser for the page of triage.
 DEPS = gcc g++ gcc-multilib clang lld llvm clang-19 lld-19 llvm-19 libc++-dev libc++abi-dev gdb gdb-multiarch binutils binutils-multiarch \
-	elfutils debuginfod cabextract gcab chromium strace util-linux zsh fish groff-base jq mingw-w64-tools gcc-mingw-w64-x86-64 \
+	elfutils libc6-dbg lldb-19 delve debuginfod cabextract gcab chromium strace util-linux zsh fish groff-base jq mingw-w64-tools gcc-mingw-w64-x86-64 \
 	$(foreach a,aarch64-linux-gnu arm-linux-gnueabihf riscv64-linux-gnu powerpc-linux-gnu powerpc64-linux-gnu \
 	powerpc64le-linux-gnu s390x-linux-gnu mips-linux-gnu mipsel-linux-gnu mips64el-linux-gnuabi64 m68k-linux-gnu \
 	sparc64-linux-gnu alpha-linux-gnu hppa-linux-gnu,binutils-$(a)) \
@@ -102,6 +107,10 @@ signatures:
 
 triage-page:
 	GO=$(GO) testdata/triage-page.sh
+
+# The machine should have nothing else to do.
+bench-peers: build
+	$(GO) run ./internal/benchpeers -corewalk ./corewalk -dir '$(BENCH_DIR)' -size $(BENCH_SIZE) $(PEERS)
 
 bench-triage:
 	COREWALK_TRIAGE_DUMPS=$(TRIAGE_DUMPS) $(GO) test -count=1 -v -run '^TestBenchTriage$$' ./cmd/corewalk

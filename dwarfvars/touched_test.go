@@ -55,8 +55,8 @@ func tellsCode(u *dwarf.Unit) bool {
 // BenchmarkTouched opens a core, walks its threads and reads every variable of
 // every frame, and reports how many bytes of entries that read: walk-B/op by the
 // walk, vars-B/op by the variables on top of it, in so many units. The walk reads
-// none, as long as nothing is named. A directory in COREWALK_BIG with a program "w4"
-// and its "core" is measured too.
+// none, as long as nothing is named. A directory in COREWALK_BIG with a program "w4",
+// and its "core", as make bench-peers makes them, is measured too.
 func BenchmarkTouched(b *testing.B) {
 	for _, name := range []string{"amd64-vars-c-O2", "amd64-vars-cxx-O2", "amd64-vars-go-O0"} {
 		c := fixture.Get(b, name)

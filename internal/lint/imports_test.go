@@ -87,7 +87,7 @@ var floors = map[string]int{
 // testRooms may be imported by tests only.
 var testRooms = []string{"internal/fixture", "internal/lint", "internal/systemtest", "internal/corebuild", "internal/stranger", "internal/format/dwarf/cfi/cfitest",
 	"internal/format/minidump/dumpbuild", "internal/format/decompress/cabtest",
-	"internal/mutants", "internal/mutants/mut", "internal/release", "internal/torture"}
+	"internal/mutants", "internal/mutants/mut", "internal/release", "internal/torture", "internal/benchpeers"}
 
 // sideways are the imports allowed within a floor.
 var sideways = map[string][]string{

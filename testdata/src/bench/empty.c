@@ -1,0 +1,2 @@
+// The least that any command takes.
+int main(void) { return 0; }

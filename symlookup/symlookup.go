@@ -7,6 +7,7 @@ package symlookup
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -193,6 +194,18 @@ func fromDWARF(im *image.Image, pc uint64, bias unwind.Address) []unwind.Call {
 	if d == nil {
 		return nil
 	}
+	calls := slices.Clone(image.Kept(im, callsKey(pc), func() []unwind.Call { return callsAt(im, d, pc) }))
+	for i := range calls {
+		calls[i].Entry += bias
+	}
+	return calls
+}
+
+// A callsKey is an address in a file, the key of what callsAt returns.
+type callsKey uint64
+
+// callsAt returns the calls at an address of a file, with addresses of the file.
+func callsAt(im *image.Image, d *dwarf.Data, pc uint64) []unwind.Call {
 	frames, err := d.Frames(pc, nil)
 	if err != nil {
 		if !errors.Is(err, dwarf.ErrNotFound) && !errors.Is(err, dwarf.ErrNoSup) {
@@ -202,10 +215,10 @@ func fromDWARF(im *image.Image, pc uint64, bias unwind.Address) []unwind.Call {
 	}
 	calls := make([]unwind.Call, len(frames))
 	for i, f := range frames {
-		calls[i] = fromFrame(f, bias)
+		calls[i] = fromFrame(f)
 	}
 	if len(calls) > 0 {
-		nameBySymbol(&calls[len(calls)-1], im, pc, bias)
+		nameBySymbol(&calls[len(calls)-1], im, pc)
 	}
 	return calls
 }
@@ -213,21 +226,21 @@ func fromDWARF(im *image.Image, pc uint64, bias unwind.Address) []unwind.Call {
 // nameBySymbol names a function from the symbol table if DWARF has a line but no
 // function (assembly), or no linkage name for a function in a class without a name (a
 // lambda), whose own name would say little.
-func nameBySymbol(c *unwind.Call, im *image.Image, pc uint64, bias unwind.Address) {
+func nameBySymbol(c *unwind.Call, im *image.Image, pc uint64) {
 	nameless := c.LinkageName == "" && strings.Contains(c.Name, "(anonymous)")
 	if c.Name != "" && !nameless {
 		return
 	}
 	s, ok := im.SymbolAt(pc)
-	if !ok || nameless && (s.Value+bias != c.Entry || !demangle.Mangled(s.Name())) {
+	if !ok || nameless && (s.Value != c.Entry || !demangle.Mangled(s.Name())) {
 		return
 	}
 	c.Name, c.LinkageName = display("", s.Name())
-	c.Entry = s.Value + bias
+	c.Entry = s.Value
 }
 
-func fromFrame(f dwarf.Call, bias unwind.Address) unwind.Call {
-	c := unwind.Call{File: f.File.Path, Line: f.Line, Column: f.Column, Approximate: f.ApproxLine || f.Line == 0, Inlined: f.Inlined, NoReturn: f.Noreturn, Entry: f.Entry + bias}
+func fromFrame(f dwarf.Call) unwind.Call {
+	c := unwind.Call{File: f.File.Path, Line: f.Line, Column: f.Column, Approximate: f.ApproxLine || f.Line == 0, Inlined: f.Inlined, NoReturn: f.Noreturn, Entry: f.Entry}
 	c.Name, c.LinkageName = display(f.Name, f.LinkageName)
 	return c
 }

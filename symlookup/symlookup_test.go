@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -130,6 +131,38 @@ func TestLookup(t *testing.T) {
 	buf := []unwind.Call{{Name: "before"}}
 	if got, _ := lookup.LookupCalls(third, buf); got[0].Name != "before" || len(got) != len(calls)+1 {
 		t.Errorf("appended: %s", names(got))
+	}
+}
+
+// TestSharedFile: what a file says of an address is read once for all processes that have it, each at its own place.
+func TestSharedFile(t *testing.T) {
+	bin := fixture.Get(t, "amd64-inline-tail-O2").Binary(t)
+	lookup, files := load(t, bin, bin)
+	if files[0].Image != files[1].Image {
+		t.Fatal("two images of one file")
+	}
+	apart := files[1].lib.LoadBias - files[0].lib.LoadBias
+	third := files[0].addr(t, "third")
+	first, err := lookup.LookupCalls(third, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	work := lookup.Work()
+	second, err := lookup.LookupCalls(third+apart, nil)
+	if err != nil || work == 0 || lookup.Work() != work {
+		t.Errorf("%v, read %d, then %d", err, work, lookup.Work()-work)
+	}
+	for i := range second {
+		second[i].Entry -= apart
+	}
+	if !slices.Equal(first, second) {
+		t.Errorf("%+v\nand at another place %+v", first, second)
+	}
+	ra := files[0].afterCall(t, "main", "first")
+	one := lookup.LookupTailCalls(ra, 0, files[0].addr(t, "third")+1, nil)
+	two := lookup.LookupTailCalls(ra+apart, 0, files[1].addr(t, "third")+1, nil)
+	if len(one) == 0 || names(one) != names(two) || one[0].Entry+apart != two[0].Entry {
+		t.Errorf("%+v\nand at another place %+v", one, two)
 	}
 }
 

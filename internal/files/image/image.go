@@ -77,6 +77,7 @@ type Image struct {
 	goTable     goTable
 
 	flows flowCache
+	kept  keeper
 
 	warnMu   sync.Mutex
 	warnings []string

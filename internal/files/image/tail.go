@@ -23,6 +23,33 @@ type TailChain struct {
 // the function in to that contains pc (both are addresses in the files), if DWARF says what
 // the call leads to. The error wraps dwarf.ErrNotFound if no path is known.
 func TailCalls(from *Image, ret uint64, to *Image, pc uint64) (TailChain, error) {
+	return keptChain(from, to, tailKey{false, ret, to, pc}, func() (TailChain, error) { return tailCalls(from, ret, to, pc) })
+}
+
+// A tailKey is the key of a chain that the file of the call keeps. at is the address that the call returns to or,
+// with begins, where the called function begins.
+type tailKey struct {
+	begins bool
+	at     uint64
+	to     *Image
+	pc     uint64
+}
+
+type tailResult struct {
+	chain TailChain
+	err   error
+}
+
+// keptChain is Kept for a chain between two files. Those of one cache are closed together; another would not be freed.
+func keptChain(from, to *Image, key tailKey, find func() (TailChain, error)) (TailChain, error) {
+	if from == nil || to == nil || from.cache == nil || from.cache != to.cache {
+		return find()
+	}
+	r := Kept(from, key, func() (r tailResult) { r.chain, r.err = find(); return r })
+	return r.chain, r.err
+}
+
+func tailCalls(from *Image, ret uint64, to *Image, pc uint64) (TailChain, error) {
 	d := from.DWARF()
 	if d == nil {
 		return TailChain{}, fmt.Errorf("tail calls before %#x: %w", ret, dwarf.ErrNotFound)
@@ -54,6 +81,10 @@ func tailCallsByName(name string, to *Image, pc uint64) (TailChain, error) {
 // TailCallsAt is TailCalls for a call of the function in from whose code begins at entry, or
 // of the function to which the linkage stub at entry leads. The functions need no DWARF.
 func TailCallsAt(from *Image, entry uint64, to *Image, pc uint64) (TailChain, error) {
+	return keptChain(from, to, tailKey{true, entry, to, pc}, func() (TailChain, error) { return tailCallsAt(from, entry, to, pc) })
+}
+
+func tailCallsAt(from *Image, entry uint64, to *Image, pc uint64) (TailChain, error) {
 	if f, ok := from.DWARF().FuncAt(entry); ok {
 		return tailCallsOf(from, []dwarf.Func{f}, to, pc)
 	}

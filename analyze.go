@@ -23,6 +23,11 @@ type AnalyzeOptions struct {
 	Values    dwarfvars.Options // how much of each variable to read
 	// Structured adds each variable's value as a tree (report.Variable.Data) to the text.
 	Structured bool
+	// Text, if not nil, says that the report is for report.WriteText with these options.
+	// Variables of frames that WriteText does not show by themselves (most of a deep recursion)
+	// are then counted, not read, and Type and Location of the others are left out where it
+	// does not show them.
+	Text *report.TextOptions
 	// NoBlame leaves out which value was bad and where it came from
 	// (report.Crash.Blame).
 	NoBlame bool
@@ -108,7 +113,7 @@ func (t *Target) Analyze(ctx context.Context, o AnalyzeOptions) (*report.Report,
 		p := t.parts(now.State)
 		p.Walker, p.Budget = w, limit
 		opts := analysis.Options{Threads: o.Threads, NoInlines: o.NoInlines, Explain: o.Explain, Verify: o.Verify,
-			NoBlame: o.NoBlame, Locals: analysis.Locals(o.Locals), Values: o.Values, Structured: o.Structured,
+			NoBlame: o.NoBlame, Locals: analysis.Locals(o.Locals), Values: o.Values, Structured: o.Structured, Text: o.Text,
 			Around: analysis.Around{Source: o.SourceLines, Code: o.Disassemble, Memory: o.Memory}}
 		if w.SymbolLookup() == unwind.SymbolLookup(t.lookup) { // another may need no debug information
 			ahead = analysis.Ahead(ctx, p, opts, o.MaxFrames)

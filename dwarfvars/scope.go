@@ -2,6 +2,7 @@ package dwarfvars
 
 import (
 	"slices"
+	"sync/atomic"
 
 	"github.com/corewalk/corewalk/internal/format/dwarf"
 	"github.com/corewalk/corewalk/internal/format/pdb"
@@ -49,6 +50,8 @@ type LocalVar struct {
 	die   dwarf.DIE
 	attrs varAttrs // for a variable of a PDB only the type
 	rec   *pdb.Var // nil for variables of DWARF
+
+	placement atomic.Pointer[placement] // at the instruction that was last asked about; see Known
 }
 
 // Function returns the function whose frames have the variable. For a variable of an inlined

@@ -121,6 +121,9 @@ type row struct {
 	missing     int // number of frames missing from the report before first; the row stands for them
 }
 
+// alone reports whether the row is of one frame, which is shown in full.
+func (r *row) alone() bool { return r.cycle == 0 && !r.elided && r.missing == 0 }
+
 // maxCycle is the longest cycle of a recursion, in frames, that is recognised.
 const maxCycle = 8
 

@@ -38,7 +38,9 @@ func fill(v reflect.Value, n *int, in ...reflect.Type) {
 	switch in = append(slices.Clip(in), v.Type()); v.Kind() {
 	case reflect.Struct:
 		for i := range v.NumField() {
-			fill(v.Field(i), n, in...)
+			if v.Type().Field(i).Tag.Get("json") != "-" {
+				fill(v.Field(i), n, in...)
+			}
 		}
 	case reflect.Slice:
 		v.Set(reflect.MakeSlice(v.Type(), 2, 2))

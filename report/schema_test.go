@@ -48,6 +48,9 @@ func keys(t reflect.Type, path string, in ...reflect.Type) []string {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		key, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if key == "-" {
+			continue
+		}
 		key = strings.TrimPrefix(path+"."+key, ".")
 		list = append(append(list, key), keys(f.Type, key, in...)...)
 	}

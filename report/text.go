@@ -26,6 +26,8 @@ type TextOptions struct {
 	Dir string
 }
 
+func (o *TextOptions) unfolded() bool { return o.Unfolded || o.Explain }
+
 // A PathStyle says how much of the path of a source file the text shows.
 type PathStyle uint8
 
@@ -38,7 +40,6 @@ const (
 // WriteText writes r for people: why the process died, the stack of the crashed thread, the other threads'
 // stacks, and last what is not known, with what to do about it. The error is w's.
 func WriteText(w io.Writer, r *Report, opts TextOptions) error {
-	opts.Unfolded = opts.Unfolded || opts.Explain
 	t := &textWriter{lineWriter: newLineWriter(w, opts), r: r, opts: opts, maxValue: maxValue}
 	if opts.Wide {
 		t.maxValue = unlimited
@@ -52,7 +53,7 @@ func WriteText(w io.Writer, r *Report, opts TextOptions) error {
 	t.headline()
 	t.crash()
 	t.started()
-	for i, group := range groupThreads(r.Threads, !opts.Unfolded && !opts.ShowRegisters) {
+	for i, group := range groupThreads(r.Threads, !opts.unfolded() && !opts.ShowRegisters) {
 		t.end()
 		t.threads(group)
 		if i == 0 { // the crashed thread

@@ -156,6 +156,11 @@ func unknownVariables(threads []Thread) string {
 	all, unknown := 0, 0
 	counts := make(map[string]int)
 	for i := range threads {
+		all += threads[i].Unread.All
+		for reason, n := range threads[i].Unread.Unknown {
+			unknown += n
+			counts[reason] += n
+		}
 		for k := range threads[i].Frames {
 			f := &threads[i].Frames[k]
 			for _, list := range [2][]Variable{f.Args, f.Locals} {

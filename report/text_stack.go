@@ -15,19 +15,7 @@ func (t *textWriter) threads(group []*Thread) {
 		t.registers(first.Registers)
 	}
 	frames := first.Frames
-	at, missing := frameGap(frames)
-	rows := foldFrames(frames[:at], !t.opts.Unfolded)
-	if missing > 0 {
-		rows = append(rows, row{first: at, last: at, missing: missing})
-		for _, r := range foldFrames(frames[at:], !t.opts.Unfolded) {
-			r.first, r.last = r.first+at, r.last+at
-			rows = append(rows, r)
-		}
-	}
-	if t.opts.HideInlines {
-		rows = hideVirtual(rows, frames)
-	}
-	rows = elide(rows, t.opts.MaxFrames)
+	rows, missing := t.opts.rows(frames)
 	digits := len(strconv.Itoa(max(0, len(frames)-1+missing)))
 	for _, r := range rows {
 		switch {
@@ -58,6 +46,37 @@ func (t *textWriter) threads(group []*Thread) {
 		t.wrap(plain, 4, brief(why, maxWords))
 	}
 	t.verified(group)
+}
+
+// rows returns what the text shows of a stack, and how many frames are missing from the report.
+func (o *TextOptions) rows(frames []Frame) (rows []row, missing int) {
+	fold := !o.unfolded()
+	at, missing := frameGap(frames)
+	rows = foldFrames(frames[:at], fold)
+	if missing > 0 {
+		rows = append(rows, row{first: at, last: at, missing: missing})
+		for _, r := range foldFrames(frames[at:], fold) {
+			r.first, r.last = r.first+at, r.last+at
+			rows = append(rows, r)
+		}
+	}
+	if o.HideInlines {
+		rows = hideVirtual(rows, frames)
+	}
+	return elide(rows, o.MaxFrames), missing
+}
+
+// Shown returns, for each frame of a stack, whether WriteText shows it by itself, with its variables, and not only as
+// a part of a recursion or of the middle of a deep stack. The variables of frames do not matter.
+func (o *TextOptions) Shown(frames []Frame) []bool {
+	shown := make([]bool, len(frames))
+	rows, _ := o.rows(frames)
+	for _, r := range rows {
+		if r.alone() {
+			shown[r.first] = true
+		}
+	}
+	return shown
 }
 
 // span writes the head of a row that stands for several frames.

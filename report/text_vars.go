@@ -94,7 +94,7 @@ func (t *textWriter) byThread(group []*Thread, shown []row) {
 	}
 	var places []place
 	for _, r := range shown {
-		if r.cycle > 0 || r.elided || r.missing > 0 {
+		if !r.alone() {
 			continue
 		}
 		for _, of := range []func(*Frame) []Variable{argsOf, localsOf} {

@@ -140,6 +140,7 @@ func (f *liveFlags) checkModes(fs *pflag.FlagSet) error {
 
 // report prints the result of Analyze, after it has detached from the process.
 func (f *liveFlags) report(e env, t *corewalk.Target, name operands, o corewalk.AnalyzeOptions) int {
+	f.shape(&o, e)
 	r, err := t.Analyze(e.ctx, o)
 	if err != nil {
 		return e.fail(err)

@@ -113,11 +113,20 @@ func runReport(args []string, e env) int {
 	if err != nil {
 		return f.unwalkable(e, t, err)
 	}
+	f.shape(&analyze, e)
 	r, err := t.Analyze(e.ctx, analyze)
 	if err != nil {
 		return e.fail(err)
 	}
 	return f.finish(e, o, analyze.Threads, r)
+}
+
+// shape tells the analysis what will be printed.
+func (f *reportFlags) shape(o *corewalk.AnalyzeOptions, e env) {
+	if f.format == formatText {
+		text := f.text(e)
+		o.Text = &text
+	}
 }
 
 // finish prints a report and returns the command's exit status.

@@ -85,6 +85,9 @@ type Options struct {
 	Values    dwarfvars.Options // how much of each value
 	// Structured requests values as trees (report.Variable.Data) too.
 	Structured bool
+	// Text, if not nil, says that the report is for report.WriteText with these options: variables that it does not
+	// show are counted, not read.
+	Text *report.TextOptions
 }
 
 // Run analyses the process. It always returns a report; what could not be done is in its warnings and in the

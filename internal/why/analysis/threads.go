@@ -21,6 +21,8 @@ type inspection struct {
 
 	crashed    bool                   // the current thread is the crashing one
 	withLocals int                    // number of its frames whose local variables were read
+	shown      []bool                 // by entry of its stack, whether the text shows its variables; nil if all are needed
+	unread     *report.VariableCount  // counts its other variables
 	top        *unwind.Frame          // youngest frame of the crashing thread
 	noSource   map[string]error       // source files that are not shown
 	moved      map[*unwind.Frame]bool // frames shown at another place of a merged call than their address says
@@ -136,7 +138,7 @@ func (in *inspection) thread(ctx context.Context, s *unwind.Stack, crashed bool)
 			break
 		}
 	}
-	in.allVariables(ctx, t.Frames, frames, ends)
+	in.allVariables(ctx, &t, frames, ends)
 	if in.wantsAround(crashed) {
 		in.sources(t.Frames)
 		if in.opts.Around.Code {

@@ -39,9 +39,14 @@ const (
 // allVariables adds the variables to the entries of a stack; the entries of frame i end at ends[i]. A deep
 // stack is read from the oldest frame on: a function often passes on what its caller passed to it, and that is
 // known then. It stops early when ctx is done.
-func (in *inspection) allVariables(ctx context.Context, entries []report.Frame, frames []*unwind.Frame, ends []int) {
+func (in *inspection) allVariables(ctx context.Context, t *report.Thread, frames []*unwind.Frame, ends []int) {
 	if in.Variables == nil || in.opts.Locals == LocalsNone {
 		return
+	}
+	entries := t.Frames
+	in.shown = nil
+	if in.opts.Text != nil {
+		in.shown = in.opts.Text.Shown(entries)
 	}
 	of := func(i int) []report.Frame {
 		start := 0
@@ -54,12 +59,16 @@ func (in *inspection) allVariables(ctx context.Context, entries []report.Frame, 
 	top := len(frames)
 	if top > deepStack {
 		for i := len(frames) - 1; i >= shallowPart && ctx.Err() == nil && in.Budget.Err() == nil; i-- {
+			if in.unread = &t.Unread; i < deepStack && !all {
+				in.unread = new(report.VariableCount) // they are read again, and counted then
+			}
 			in.variables(of(i), frames, i, all)
 		}
 		if top = deepStack; all {
 			top = shallowPart // the deeper frames are done
 		}
 	}
+	in.unread = &t.Unread
 	for i := 0; i < top && ctx.Err() == nil && in.Budget.Err() == nil; i++ {
 		in.variables(of(i), frames, i, true)
 	}
@@ -97,12 +106,39 @@ func (in *inspection) read(entries []report.Frame, a *dwarfvars.Activation, loca
 	}
 	for i, s := range scopes {
 		e := &entries[i]
+		if in.shown != nil && !in.shown[e.Index] {
+			in.countAll(a, s.Params)
+			if locals {
+				in.countAll(a, s.Locals)
+			}
+			continue
+		}
 		e.Args = in.readAll(a, s.Params)
 		if locals {
 			e.Locals = in.readAll(a, s.Locals)
 		}
 	}
 }
+
+// countAll counts variables that the report does not show.
+func (in *inspection) countAll(a *dwarfvars.Activation, vars []*dwarfvars.LocalVar) {
+	for _, v := range vars {
+		if hidden(v) {
+			continue
+		}
+		why := ""
+		if err := a.Known(v, in.opts.Values); err != nil {
+			why = err.Error()
+		}
+		in.unread.Add(why)
+		if in.Budget.Spend(1) != nil {
+			break
+		}
+	}
+}
+
+// hidden reports whether a variable is not reported: the compiler declared it.
+func hidden(v *dwarfvars.LocalVar) bool { return v.Artificial && v.Name != "this" }
 
 // wantLocals decides whether to read a frame's local variables, and counts the frames at the top. It skips a
 // language's runtime, which only noticed that something was wrong.
@@ -128,7 +164,7 @@ func (in *inspection) wantLocals(a *dwarfvars.Activation, f *report.Frame) bool 
 func (in *inspection) readAll(a *dwarfvars.Activation, vars []*dwarfvars.LocalVar) []report.Variable {
 	out := make([]report.Variable, 0, len(vars))
 	for _, v := range vars {
-		if v.Artificial && v.Name != "this" {
+		if hidden(v) {
 			continue
 		}
 		read := in.variable(a, v)
@@ -160,7 +196,10 @@ func partsOf(d *report.Data) int {
 
 func (in *inspection) variable(a *dwarfvars.Activation, v *dwarfvars.LocalVar) report.Variable {
 	val := a.Read(v, in.opts.Values)
-	out := report.Variable{Name: v.Name, Type: val.Type(), Location: a.Where(v)}
+	out := report.Variable{Name: v.Name}
+	if in.opts.Text == nil || in.opts.Explain {
+		out.Type, out.Location = val.Type(), a.Where(v)
+	}
 	if in.opts.Explain {
 		out.Expression = a.Expression(v)
 		var entry *unknown.Entry

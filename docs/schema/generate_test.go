@@ -202,6 +202,9 @@ func (g *generator) structure(t reflect.Type) object {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		key, option, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if key == "-" {
+			continue
+		}
 		p := g.of(f.Type)
 		if values := g.source.values[t.Name()+"."+f.Name]; values != nil {
 			if f.Type.Kind() == reflect.Slice {
@@ -360,7 +363,9 @@ func (g *generator) keys(name string) []string {
 	for _, f := range g.source.types[name].Fields.List {
 		tag, _ := strconv.Unquote(f.Tag.Value)
 		key, _, _ := strings.Cut(reflect.StructTag(tag).Get("json"), ",")
-		list = append(list, key)
+		if key != "-" {
+			list = append(list, key)
+		}
 	}
 	return list
 }

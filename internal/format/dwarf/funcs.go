@@ -60,6 +60,7 @@ func (u *Unit) FuncAt(pc uint64) (Func, bool) {
 	if !ok {
 		return Func{}, false
 	}
+	s.id &^= leftover
 	f := Func{DIE: DIE{u, u.Off + s.id>>1}, Range: Range{s.low, s.high}, top: s.id&1 != 0}
 	f.Entry = u.entryOf(f.Off, s.low)
 	return f, true

@@ -88,12 +88,11 @@ type lineTable struct {
 	err  error // error in the header
 
 	// special is the effect of each opcode from opcodeBase on. plain says that the standard
-	// opcodes have their standard operands.
+	// opcodes have their standard operands, and that an instruction has one operation.
 	special [256]specialOp
 	plain   bool
 
-	blocksOnce sync.Once
-	blocks     []lineBlock
+	index lineIndex
 
 	filesOnce sync.Once
 	dirs      []Value

@@ -3,120 +3,134 @@ package dwarf
 import (
 	"cmp"
 	"slices"
-	"sort"
-
-	"github.com/corewalk/corewalk/internal/format/binbuf"
+	"sync"
 )
 
-// The index from addresses to rows. A line program is executed once from end to end. One in
-// blockRows of its rows is stored, with the state needed to continue from there. A lookup
-// finds the block by binary search and executes the program from there. That needs a few
-// percent of the memory of a table of all rows.
+// From addresses to rows. A line program is executed as far as the addresses asked for need, and
+// continues where it stopped. Its rows are not stored, but which addresses each run of at most
+// blockRows rows covers. A look-up executes such a run again. That needs a few percent of the
+// memory of a table of all rows.
 
 // blockRows is the number of rows in a block.
 const blockRows = 128
 
-// A lineBlock is a run of rows of one sequence with non-decreasing addresses.
-type lineBlock struct {
-	low, high uint64 // low is the first row's address, high the end of the last row
-	seq       int    // program offset that identifies the sequence
-	next      int    // offset of the opcodes after the first row
-	row       lineRow
-	prev      lineRow // the last row of the sequence before this block whose line is not 0
+// A lineIndex has the blocks of a program as far as it was executed. A block is a run of rows of
+// one sequence with non-decreasing addresses. Among sequences for the same code (identical code
+// folding) the first is found; the same holds for functions.
+type lineIndex struct {
+	mu     sync.Mutex
+	m      lineMachine
+	blocks spanSet // the id is the offset of the opcodes of the sequence, or as in lineState
+	states []lineState
+	done   bool
+
+	begin uint64 // offset of the opcodes of the current sequence
+	start uint64 // its first address
+	dead  bool   // it is that of discarded code
+	open  bool   // cur is a block
+	cur   span   // its id without the flag leftover
+	rows  int    // in cur
+	prev  lineRow
 }
 
-// index returns the blocks, sorted by address.
-func (t *lineTable) index() []lineBlock {
-	t.blocksOnce.Do(func() {
-		if t.err == nil {
-			t.blocks = t.buildBlocks()
+// A lineState is the state at the beginning of a block that does not begin a sequence.
+type lineState struct {
+	next uint64  // offset of the opcodes after the first row
+	row  lineRow // the first row
+	prev lineRow // the last row of the sequence before the block whose line is not 0
+}
+
+// advance executes the program until a block with pc is complete.
+func (x *lineIndex) advance(t *lineTable, pc uint64) {
+	if x.m.t == nil {
+		x.m, x.begin = t.machine(), uint64(t.program)
+	}
+	for found := false; !found; {
+		if !x.m.next() {
+			x.done = true
+			x.close(x.cur.high, pc)
+			return
 		}
-	})
-	return t.blocks
-}
-
-func (t *lineTable) buildBlocks() []lineBlock {
-	var blocks []lineBlock
-	m := t.machine()
-	first := true // the next row begins a sequence
-	var (
-		cur   *lineBlock
-		rows  int     // in cur
-		prev  lineRow // last row with a line
-		seq   int     // number of blocks before this sequence
-		seqAt int     // program offset of this sequence
-		start uint64  // address of this sequence
-	)
-	for m.next() {
-		if m.row.flags&flagEndSequence != 0 {
-			if cur != nil {
-				cur.high = max(m.row.addr, cur.high)
-			}
-			if !first && t.dead(start, t.enc.addrSize) {
-				blocks = blocks[:seq]
-			}
-			first, cur = true, nil
+		row := &x.m.row
+		switch {
+		case row.flags&flagEndSequence != 0:
+			found = x.close(row.addr, pc)
+			x.begin, x.start = uint64(x.m.c.Off), 0
+			x.rows = 0
 			continue
-		}
-		if first {
-			first, seq, seqAt, start = false, len(blocks), m.c.Off, m.row.addr
-			prev = lineRow{}
-		}
-		if cur == nil || rows == blockRows || m.row.addr < cur.high {
-			if cur != nil {
-				cur.high = max(cur.high, m.row.addr)
+		case x.rows == 0:
+			x.start, x.dead, x.prev = row.addr, t.dead(row.addr, t.enc.addrSize), lineRow{}
+			x.cur, x.open = span{row.addr, row.addr, x.begin}, true
+		case x.rows == blockRows || row.addr < x.cur.high:
+			found = x.close(row.addr, pc)
+			next := uint64(x.m.c.Off)
+			x.cur, x.open, x.rows = span{row.addr, row.addr, next}, true, 0
+			if !x.dead {
+				x.states = append(x.states, lineState{next, *row, x.prev})
 			}
-			blocks = append(blocks, lineBlock{low: m.row.addr, high: m.row.addr, seq: seqAt, next: m.c.Off, row: m.row, prev: prev})
-			cur, rows = &blocks[len(blocks)-1], 0
 		}
-		cur.high = m.row.addr
-		rows++
-		if m.row.line != 0 {
-			prev = m.row
+		x.cur.high = row.addr
+		x.rows++
+		if row.line != 0 {
+			x.prev = *row
 		}
 	}
-	if !first && t.dead(start, t.enc.addrSize) {
-		blocks = blocks[:seq]
-	}
-	blocks = slices.DeleteFunc(blocks, func(b lineBlock) bool { return b.high <= b.low })
-	if !slices.IsSortedFunc(blocks, compareBlocks) {
-		slices.SortFunc(blocks, compareBlocks)
-	}
-	return slices.Clip(blocks)
 }
 
-// compareBlocks orders blocks by address. Among sequences for the same code (identical code
-// folding) the first comes last, so that it is found; the same holds for functions.
-func compareBlocks(a, b lineBlock) int {
-	if c := cmp.Compare(a.low, b.low); c != 0 {
-		return c
+// close ends the current block at an address and reports whether it is the one with pc.
+func (x *lineIndex) close(high, pc uint64) bool {
+	s := x.cur
+	s.high = max(s.high, high)
+	if !x.open || x.dead || s.high <= s.low {
+		x.open = false
+		return false
 	}
-	if c := cmp.Compare(b.seq, a.seq); c != 0 {
-		return c
+	x.open = false
+	s.id |= ifLeftover(x.start)
+	x.blocks.add(s)
+	return s.holds(pc) && !s.leftover()
+}
+
+// block returns a machine that has just executed the first row of the block with pc, the last row
+// before that whose line is not 0, and where the block ends.
+func (t *lineTable) block(pc uint64) (m lineMachine, prev lineRow, end uint64, ok bool) {
+	x := &t.index
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if t.err != nil {
+		return
 	}
-	return cmp.Compare(a.next, b.next)
+	s, ok := x.blocks.find(pc)
+	if !x.done && (!ok || s.leftover()) {
+		x.advance(t, pc)
+		s, ok = x.blocks.find(pc)
+	}
+	if !ok {
+		return
+	}
+	s.id &^= leftover
+	m = t.machine()
+	m.c.Off = int(s.id)
+	i, later := slices.BinarySearchFunc(x.states, s.id, func(b lineState, id uint64) int { return cmp.Compare(b.next, id) })
+	if later {
+		m.row, prev = x.states[i].row, x.states[i].prev
+	} else {
+		m.next()
+	}
+	return m, prev, s.high, true
 }
 
 // find returns the last row at or below pc in the sequence that contains pc, and the last
 // such row whose line is not 0, if any.
 func (t *lineTable) find(pc uint64) (row, prev lineRow, end uint64, ok bool) {
-	blocks := t.index()
-	i := sort.Search(len(blocks), func(i int) bool { return blocks[i].low > pc }) - 1
-	// Blocks of a sequence inside another sequence may precede pc.
-	for n := 0; i >= 0 && blocks[i].high <= pc && n < 16; n++ {
-		i--
-	}
-	if i < 0 || blocks[i].high <= pc {
+	m, prev, end, ok := t.block(pc)
+	if !ok {
 		return
 	}
-	b := &blocks[i]
-	m := lineMachine{t: t, c: binbuf.New(t.data, b.next, t.big), row: b.row}
-	m.constAdd = uint64(255-t.opcodeBase) / uint64(t.lineRange)
-	row, prev = b.row, b.prev
+	row = m.row
 	if row.line != 0 {
 		prev = row
 	}
-	end = b.high
 	for n := 1; n < blockRows && m.next(); n++ {
 		if m.row.addr > pc {
 			end = m.row.addr

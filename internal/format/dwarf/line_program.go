@@ -100,22 +100,84 @@ func (m *lineMachine) next() bool {
 	}
 	t := m.t
 	for m.c.Off < len(m.c.Data) && m.c.Error == nil {
+		if t.plain {
+			if m.quick() {
+				return true
+			}
+			if m.c.Off >= len(m.c.Data) {
+				return false
+			}
+		}
 		op := m.c.Data[m.c.Off]
 		m.c.Off++
 		if op >= t.opcodeBase {
-			sp := t.special[op]
-			m.advance(uint64(sp.ops))
-			m.row.line += uint32(int32(sp.lines))
+			m.advance(uint64(t.special[op].ops))
+			m.row.line += uint32(int32(t.special[op].lines))
 			return true
-		}
-		if t.plain && m.short(op) {
-			continue
 		}
 		if m.standard(op) {
 			return m.c.Error == nil
 		}
 	}
 	return false
+}
+
+// quick executes opcodes of plain programs up to the next row, and reports whether it came that
+// far. It stops before opcodes that are rare, or whose operand takes several bytes.
+func (m *lineMachine) quick() bool {
+	t, data, off := m.t, m.c.Data, m.c.Off
+	addr, line := m.row.addr, m.row.line
+	step := uint64(t.minInst)
+	row := false
+loop:
+	for off < len(data) {
+		op := data[off]
+		if op >= t.opcodeBase {
+			sp := &t.special[op]
+			addr += uint64(sp.ops) * step
+			line += uint32(int32(sp.lines))
+			off++
+			row = true
+			break
+		}
+		switch op {
+		case lnsCopy:
+			off++
+			row = true
+			break loop
+		case lnsNegateStmt:
+			m.row.flags ^= flagStmt
+			off++
+			continue
+		case lnsConstAddPC:
+			addr += m.constAdd * step
+			off++
+			continue
+		case lnsSetPrologueEnd:
+			m.row.flags |= flagPrologueEnd
+			off++
+			continue
+		}
+		if off+1 >= len(data) || data[off+1] >= 0x80 {
+			break
+		}
+		b := data[off+1]
+		switch op {
+		case lnsAdvancePC:
+			addr += uint64(b) * step
+		case lnsAdvanceLine:
+			line += uint32(int32(b) << 25 >> 25)
+		case lnsSetFile:
+			m.row.file = uint32(b)
+		case lnsSetColumn:
+			m.row.col = uint32(b)
+		default:
+			break loop
+		}
+		off += 2
+	}
+	m.c.Off, m.row.addr, m.row.line = off, addr, line
+	return row
 }
 
 // A specialOp is what a special opcode adds to the address and to the line.
@@ -133,33 +195,8 @@ func (t *lineTable) setOpcodes() {
 			lines: int16(int(t.lineBase) + adj%int(t.lineRange)),
 		}
 	}
-	t.plain = len(t.lengths) >= lnsAdvancePC+3 && string(t.lengths[:5]) == string(standardLengths[:5])
-}
-
-// short executes the most common opcodes if their operand takes one byte, as it nearly
-// always does, and reports whether it did.
-func (m *lineMachine) short(op uint8) bool {
-	if m.c.Off >= len(m.c.Data) {
-		return false
-	}
-	b := m.c.Data[m.c.Off]
-	if b >= 0x80 {
-		return false
-	}
-	switch op {
-	case lnsAdvancePC:
-		m.advance(uint64(b))
-	case lnsAdvanceLine:
-		m.row.line += uint32(int32(b) << 25 >> 25)
-	case lnsSetFile:
-		m.row.file = uint32(b)
-	case lnsSetColumn:
-		m.row.col = uint32(b)
-	default:
-		return false
-	}
-	m.c.Off++
-	return true
+	n := min(len(t.lengths), len(standardLengths))
+	t.plain = t.maxOps == 1 && string(t.lengths[:n]) == string(standardLengths[:n])
 }
 
 // standard executes an opcode that is not special, and reports whether it emitted a row.

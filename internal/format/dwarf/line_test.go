@@ -2,6 +2,7 @@ package dwarf
 
 import (
 	"encoding/binary"
+	"math/rand/v2"
 	"testing"
 )
 
@@ -270,4 +271,102 @@ func TestLineHeaderShort(t *testing.T) {
 		}
 		u.Line(0x1000)
 	}
+}
+
+// What a look-up finds does not depend on how far the program was executed before: a table that
+// is asked for addresses in an order of chance answers like one whose program was executed to its
+// end, and like one that is asked for this address only.
+func TestLineOrder(t *testing.T) {
+	checked := 0
+	described(t, func(path string, s elfSource) bool {
+		var all []*Unit
+		s.data().Units(func(u *Unit) bool {
+			all = append(all, u)
+			return len(all) < 30
+		})
+		for _, u := range all {
+			whole := u.lines()
+			if whole == nil || whole.err != nil || u.Sec != SecInfo {
+				continue
+			}
+			whole.index.advance(whole, ^uint64(0))
+			for !whole.index.done {
+				whole.index.advance(whole, ^uint64(0))
+			}
+			asked := u.Data.freshLines(whole)
+			r := rand.New(rand.NewPCG(u.Off, 1))
+			for n := 0; n < 200 && len(whole.index.blocks.spans) > 0; n++ {
+				b := whole.index.blocks.spans[r.IntN(len(whole.index.blocks.spans))]
+				pc := b.low + r.Uint64N(b.high-b.low+1)
+				row, prev, end, ok := whole.find(pc)
+				for _, other := range []*lineTable{asked, u.Data.freshLines(whole)} {
+					if row2, prev2, end2, ok2 := other.find(pc); row2 != row || prev2 != prev || end2 != end || ok2 != ok {
+						t.Fatalf("%s, %v, %#x: %+v %+v %#x %v, want %+v %+v %#x %v", path, u, pc, row2, prev2, end2, ok2, row, prev, end, ok)
+					}
+				}
+				checked++
+			}
+		}
+		return true
+	})
+	if checked < 1000 {
+		t.Errorf("%d addresses checked", checked)
+	}
+}
+
+// freshLines returns the table as it is before the first look-up.
+func (d *Data) freshLines(t *lineTable) *lineTable {
+	fresh := &lineTable{lineHeader: t.lineHeader, data: t.data, big: t.big, dead: t.dead}
+	fresh.setOpcodes()
+	return fresh
+}
+
+// A sequence that seems to begin at address 0 was discarded, and does not hide others, whatever
+// was asked before.
+func TestLeftoverLines(t *testing.T) {
+	f := newFile(binary.LittleEndian)
+	off := f.lines(lineSpec{version: 4, addrSize: 8, files: []fileSpec{{"a.c", 0}}, program: func(p *program) {
+		p.setAddress(0)
+		p.row(0, 1)
+		for range 3 * blockRows {
+			p.row(0x10, 1) // of a discarded function
+		}
+		p.end()
+		p.setAddress(0x1004)
+		p.row(0, 5)
+		p.advance(0x10)
+		p.end()
+	}})
+	f.unit(&unitSpec{version: 4, addrSize: 8, root: die(TagCompileUnit, at(AttrStmtList, FormSecOffset, off))})
+	u, err := f.data(WithText(0, 0x10000)).UnitAt(SecInfo, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkLines(t, u, []lineCase{{0x1008, "a.c", 6, 0}, {0x20, "a.c", 4, 0}, {0x1008, "a.c", 6, 0}, {0x1000, "a.c", 258, 0}})
+}
+
+// One byte operands, longer ones, and the headers of old versions, whose opcodes begin earlier.
+func TestLineQuick(t *testing.T) {
+	described(t, func(path string, s elfSource) bool {
+		s.data().Units(func(u *Unit) bool {
+			tab := u.lines()
+			if tab == nil || tab.err != nil {
+				return true
+			}
+			slow := u.Data.freshLines(tab)
+			slow.plain = false
+			a, b := tab.machine(), slow.machine()
+			for n := 0; n < 3000; n++ {
+				more := a.next()
+				if b.next() != more || a.row != b.row {
+					t.Fatalf("%s, %v, row %d: %+v, want %+v", path, u, n, a.row, b.row)
+				}
+				if !more {
+					break
+				}
+			}
+			return u.Off < 1<<20
+		})
+		return true
+	})
 }

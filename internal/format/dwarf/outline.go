@@ -234,7 +234,7 @@ func (u *Unit) eachFuncSpan(c *Cursor, id uint64, budget *int, yield func(span))
 		if !ok {
 			return
 		}
-		yield(span{r.Low, r.High, id})
+		yield(span{r.Low, r.High, id | ifLeftover(r.Low)})
 	}
 }
 

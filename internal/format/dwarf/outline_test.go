@@ -195,7 +195,7 @@ func TestSpanSet(t *testing.T) {
 		var want span
 		ok := false
 		for _, s := range all {
-			if s.holds(pc) && (!ok || s.before(want)) {
+			if s.holds(pc) && (!ok || s.id < want.id) {
 				want, ok = s, true
 			}
 		}

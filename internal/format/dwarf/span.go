@@ -74,9 +74,8 @@ func (x *spanIndex) find(pc uint64, skip *int) (span, bool) {
 	return span{}, false
 }
 
-// A spanSet is a list of spans that grows between look-ups. An address is in the span with the
-// lowest id of those that contain it, except that spans of discarded code, which linkers move
-// to the start of the address space, come last.
+// A spanSet is a list of spans that grows between look-ups. Of those that contain an address it
+// finds the one with the lowest id.
 type spanSet struct {
 	spans  []span
 	reach  []uint64 // as in spanIndex, for the spans that are sorted
@@ -94,7 +93,7 @@ func (x *spanSet) find(pc uint64) (hit span, ok bool) {
 		x.reach, x.sorted = index.reach, len(x.spans)
 	}
 	take := func(s span) {
-		if s.holds(pc) && (!ok || s.before(hit)) {
+		if s.holds(pc) && (!ok || s.id < hit.id) {
 			hit, ok = s, true
 		}
 	}
@@ -117,13 +116,17 @@ func (x *spanSet) find(pc uint64) (hit span, ok bool) {
 // holds reports whether pc is in s.
 func (s span) holds(pc uint64) bool { return s.low <= pc && pc < s.high }
 
-// leftover reports whether s may be that of discarded code.
-func (s span) leftover() bool { return s.low <= 1 }
+// leftover in the id of a span says that its code may have been discarded: linkers move that to
+// the start of the address space, where it may cover code that is not.
+const leftover = 1 << 63
 
-// before reports whether s is to be found rather than t.
-func (s span) before(t span) bool {
-	if s.leftover() != t.leftover() {
-		return t.leftover()
+// leftover reports whether the code of s may have been discarded.
+func (s span) leftover() bool { return s.id&leftover != 0 }
+
+// ifLeftover returns the flag of a span for what begins at low.
+func ifLeftover(low uint64) uint64 {
+	if low <= 1 {
+		return leftover
 	}
-	return s.id < t.id
+	return 0
 }

@@ -24,7 +24,7 @@ func (u *Unit) originsOf(d DIE) []uint64 {
 		onward := make(map[DIE]DIE)
 		seen := make(map[uint64]bool) // a function with two ranges occurs twice
 		for _, s := range u.outline.all(u) {
-			off := u.Off + s.id>>1
+			off := u.Off + s.id&^leftover>>1
 			if seen[off] {
 				continue
 			}

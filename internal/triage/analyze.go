@@ -20,30 +20,50 @@ import (
 	"github.com/corewalk/corewalk/unwind"
 )
 
-// analyze fills in the Dump of an opened target. full gets the signature, and says whether a report with
-// variables is needed. denied are the paths of modules with frames whose files may not be read.
-func analyze(ctx context.Context, t *corewalk.Target, d *ledger.Dump, names *signature.Cache, full func(*signature.Signature) bool) (denied []Exact, err error) {
+// An analysis finds out about one dump.
+type analysis struct {
+	names *signature.Cache
+	// full gets the signature, and says whether a report with variables is needed; nil for no.
+	full func(*signature.Signature) bool
+	// likely says that full will probably say yes. The variables are then read at once, not in a second analysis.
+	likely bool
+}
+
+// analyze fills in the Dump of an opened target. denied are the paths of modules with frames whose files may not be
+// read.
+func (a analysis) analyze(ctx context.Context, t *corewalk.Target, d *ledger.Dump) (denied []Exact, err error) {
 	tid, err := t.ProcessState().DefaultThread()
-	o := corewalk.AnalyzeOptions{Locals: corewalk.LocalsNone, NoBlame: true}
+	stack := corewalk.AnalyzeOptions{Locals: corewalk.LocalsNone, NoBlame: true}
 	if err == nil {
-		o.Threads = []unwind.ThreadID{tid}
+		stack.Threads = []unwind.ThreadID{tid}
+	}
+	all := stack
+	all.Locals, all.NoBlame = corewalk.LocalsTop, false
+	o := stack
+	if a.likely {
+		o = all
 	}
 	r, err := t.Analyze(ctx, o)
+	if err == nil && a.likely && limited(r) { // the variables must not cost the signature anything
+		a.likely = false
+		r, err = t.Analyze(ctx, stack)
+	}
 	if err != nil {
 		return nil, err
 	}
 	denied = unreadable(r)
-	sig := names.Of(r)
+	sig := a.names.Of(r)
 	describe(d, r, &sig)
 	if ctx.Err() != nil {
 		return denied, ctx.Err() // the report is incomplete, and so would its signature be
 	}
-	if full == nil || !full(&sig) {
+	if a.full == nil || !a.full(&sig) {
 		return denied, nil
 	}
-	o.Locals, o.NoBlame = corewalk.LocalsTop, false
-	if with, err := t.Analyze(ctx, o); err == nil && ctx.Err() == nil {
-		r = with
+	if !a.likely {
+		if with, err := t.Analyze(ctx, all); err == nil && ctx.Err() == nil {
+			r = with
+		}
 	}
 	r.Modules = usedModules(r)
 	r.Shorten(maxInner, maxOuter)
@@ -53,6 +73,34 @@ func analyze(ctx context.Context, t *corewalk.Target, d *ledger.Dump, names *sig
 	}
 	d.Report = buf.Bytes()
 	return denied, nil
+}
+
+// limited reports whether an analysis ended at the limit on its work.
+func limited(r *report.Report) bool {
+	return slices.ContainsFunc(r.Warnings, func(w report.Warning) bool { return w.Code == report.WarnLimit })
+}
+
+// maxBuildID is how long an identifier of a build may be, in bytes, to be remembered.
+const maxBuildID = 64
+
+// build identifies the program of a dump before it is analysed; "" if it has no identifier.
+func build(t *corewalk.Target) string {
+	libs := t.ProcessState().LibraryTracker()
+	if libs == nil {
+		return ""
+	}
+	main, ok := libs.AOut()
+	if !ok {
+		return ""
+	}
+	id := string(main.BuildID)
+	if id == "" && main.Module != nil {
+		id = main.Module.DebugID
+	}
+	if len(id) > maxBuildID {
+		return "" // nothing that a linker writes
+	}
+	return id
 }
 
 // How many frames of a stack are kept: an overflowed stack has hundreds of thousands of similar frames.

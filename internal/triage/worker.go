@@ -54,6 +54,7 @@ type worker struct {
 	mu      sync.Mutex
 	answers map[int]chan bool // by the number of the dump
 	shown   map[string]bool   // signatures whose report was sent
+	builds  map[string]bool   // builds of programs of which there was a dump
 }
 
 // A Configure makes the options of an analysis process from the Options.Settings of its supervisor, as JSON. fetch
@@ -88,7 +89,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, configure Configure
 	// frequent collections cost much and free little.
 	debug.SetGCPercent(gcPercent)
 	debug.SetMemoryLimit(o.Memory / 4 * 3)
-	w := &worker{opts: o, out: replies, fetch: fetch, answers: map[int]chan bool{}, shown: map[string]bool{},
+	w := &worker{opts: o, out: replies, fetch: fetch, answers: map[int]chan bool{}, shown: map[string]bool{}, builds: map[string]bool{},
 		cache: corewalk.NewCache(ctx, o.Memory/4, o.Files...)}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -190,7 +191,8 @@ func (w *worker) dump(ctx context.Context, o order) {
 	}
 	var denied []Exact
 	if err == nil {
-		denied, err = analyze(ctx, target, &d, &w.names, w.first)
+		a := analysis{names: &w.names, full: w.first, likely: w.firstOf(build(target))}
+		denied, err = a.analyze(ctx, target, &d)
 	}
 	if err != nil {
 		fault(&d, path, err)
@@ -210,13 +212,20 @@ func (w *worker) ask(n int, id *identity) bool {
 }
 
 // first reports whether this process sees a signature for the first time.
-func (w *worker) first(s *signature.Signature) bool {
+func (w *worker) first(s *signature.Signature) bool { return w.add(w.shown, s.Hash) }
+
+// firstOf reports whether this process sees a build of a program for the first time. Then its dump is probably the first
+// of a signature, too.
+func (w *worker) firstOf(build string) bool { return build != "" && w.add(w.builds, build) }
+
+// add adds a key to a set; false if it is there or the set is full.
+func (w *worker) add(set map[string]bool, key string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.shown[s.Hash] || len(w.shown) > 1<<20 {
+	if set[key] || len(set) > 1<<20 {
 		return false
 	}
-	w.shown[s.Hash] = true
+	set[key] = true
 	return true
 }
 

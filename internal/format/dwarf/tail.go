@@ -59,23 +59,58 @@ const (
 // called. If the callee has no entry here, it returns its name in symbol tables. The error
 // is ErrNotFound if retPC has no call site or the call is indirect.
 func (d *Data) CallTarget(retPC uint64, resolve Resolver) ([]Func, string, error) {
-	if retPC == 0 {
-		return nil, "", fmt.Errorf("call site of return address 0: %w", ErrNotFound)
-	}
-	u, err := d.UnitForPC(retPC - 1)
+	site, err := d.callSite(retPC)
 	if err != nil {
 		return nil, "", err
 	}
+	all, name := site.Origin.targets(site.Unit, resolve)
+	return all, name, nil
+}
+
+// callSite returns the call site that returns to retPC and says which function it calls.
+func (d *Data) callSite(retPC uint64) (CallSite, error) {
+	if retPC == 0 {
+		return CallSite{}, fmt.Errorf("call site of return address 0: %w", ErrNotFound)
+	}
+	u, err := d.UnitForPC(retPC - 1)
+	if err != nil {
+		return CallSite{}, err
+	}
 	f, ok := u.FuncAt(retPC - 1)
 	if !ok {
-		return nil, "", fmt.Errorf("function of the call before %#x: %w", retPC, ErrNotFound)
+		return CallSite{}, fmt.Errorf("function of the call before %#x: %w", retPC, ErrNotFound)
 	}
 	site, ok := f.Unit.CallSiteAt(f.Off, retPC)
 	if !ok || !site.Origin.Valid() {
-		return nil, "", fmt.Errorf("callee of the call before %#x: %w", retPC, ErrNotFound)
+		return CallSite{}, fmt.Errorf("callee of the call before %#x: %w", retPC, ErrNotFound)
 	}
-	all, name := site.Origin.targets(f.Unit, resolve)
-	return all, name, nil
+	return site, nil
+}
+
+// calls reports whether a call site means the function that contains pc, as nearly all do. To
+// know that takes no list of all functions that the site may mean, as other answers do: if it
+// returns false, the site may still mean it.
+func (s *CallSite) calls(d *Data, pc uint64) bool {
+	f, ok := d.FuncAt(pc)
+	if !ok || f.Unit != s.Origin.Unit && f.Unit != s.Unit {
+		return false
+	}
+	if f.DIE == s.Origin {
+		return true
+	}
+	if _, own := s.Origin.Unit.funcOf(s.Origin.Off); own {
+		return false
+	}
+	at := f.DIE
+	for range maxOrigins {
+		if at = at.origin(); !at.Valid() {
+			return false
+		}
+		if at == s.Origin {
+			return true
+		}
+	}
+	return false
 }
 
 // TailChain returns the functions between the call that returns to retPC and the running
@@ -88,10 +123,14 @@ func (d *Data) CallTarget(retPC uint64, resolve Resolver) ([]Func, string, error
 // not look for that, counts two calls at different places as different paths, and finds no
 // paths in code compiled by clang. The error wraps ErrNotFound if no path is known.
 func (d *Data) TailChain(retPC uint64, callee Callee, resolve Resolver, jumps Jumps) (chain []TailCall, complete bool, err error) {
-	starts, name, err := d.CallTarget(retPC, resolve)
+	site, err := d.callSite(retPC)
 	if err != nil {
 		return nil, false, err
 	}
+	if callee.PC != 0 && site.calls(d, callee.PC) {
+		return nil, true, nil
+	}
+	starts, name := site.Origin.targets(site.Unit, resolve)
 	if callee.is(name) {
 		return nil, true, nil
 	}

@@ -1,4 +1,4 @@
-# build  the command            test   every test but the long ones
+# build  the two programs       test   every test but the long ones
 # test-long  every test, the long ones too: gdb parity, damaged files, whole libraries; minutes
 # deps   installs what tests compare with, on Debian; a test that is skipped names its package
 # bench  every benchmark        fuzz   each fuzz target for FUZZTIME
@@ -33,7 +33,7 @@ TORTURE ?= 1000000
 .PHONY: build test test-long deps bench cores fuzz lint parity soak signatures triage-page bench-peers bench-triage mutants torture release
 
 build:
-	CGO_ENABLED=0 $(GO) build -trimpath -tags nethttpomithttp2 -o corewalk ./cmd/corewalk
+	CGO_ENABLED=0 $(GO) build -trimpath -tags nethttpomithttp2 -o ./ ./cmd/...
 
 # The same sources give the same bytes.
 release:
@@ -113,7 +113,7 @@ bench-peers: build
 	$(GO) run ./internal/benchpeers -corewalk ./corewalk -dir '$(BENCH_DIR)' -size $(BENCH_SIZE) $(PEERS)
 
 bench-triage:
-	COREWALK_TRIAGE_DUMPS=$(TRIAGE_DUMPS) $(GO) test -count=1 -v -run '^TestBenchTriage$$' ./cmd/corewalk
+	COREWALK_TRIAGE_DUMPS=$(TRIAGE_DUMPS) $(GO) test -count=1 -v -run '^TestBenchTriage$$' ./internal/command
 	$(GO) test -run '^$$' -bench 'Large|OfWarm|Serve' -benchmem ./internal/triage/ledger ./internal/triage/signature ./internal/triage
 
 lint:

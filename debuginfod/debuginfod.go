@@ -18,6 +18,7 @@ import (
 
 	"github.com/corewalk/corewalk"
 	"github.com/corewalk/corewalk/internal/files/debuginfod"
+	"github.com/corewalk/corewalk/internal/files/debuginfod/settings"
 	"github.com/corewalk/corewalk/internal/files/find"
 	"github.com/corewalk/corewalk/modules"
 )
@@ -31,7 +32,7 @@ import (
 // A URL has the scheme http, https or file. A file URL names a directory on this machine
 // with the paths of the web API (buildid/BUILDID/debuginfo).
 func New(urls ...string) (modules.Fetcher, error) {
-	cfg := debuginfod.FromEnv(os.Getenv, len(urls) == 0)
+	cfg := settings.FromEnv(os.Getenv, len(urls) == 0)
 	if len(urls) > 0 {
 		cfg.URLs = urls
 	}
@@ -47,7 +48,7 @@ func New(urls ...string) (modules.Fetcher, error) {
 // why: servers whose files' signatures would have to be checked (ima:enforcing in
 // DEBUGINFOD_URLS), or a headers file that cannot be read.
 func Warnings() []string {
-	cfg := debuginfod.FromEnv(os.Getenv, true)
+	cfg := settings.FromEnv(os.Getenv, true)
 	return append(cfg.Warnings, cfg.LeftOut...)
 }
 
@@ -58,7 +59,7 @@ func Warnings() []string {
 // The limits on time and size are the same as for New. A path without a server is an error.
 // The fetcher is safe for concurrent use, and several targets may share it.
 func NewSymbols(path string) (modules.SymbolFetcher, error) {
-	cfg := debuginfod.FromEnv(os.Getenv, false)
+	cfg := settings.FromEnv(os.Getenv, false)
 	cfg.UserAgent = "corewalk/" + corewalk.Version
 	c, err := debuginfod.NewSymbols(find.ParseSymbolPath(path).Servers, cfg)
 	if err != nil {

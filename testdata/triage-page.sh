@@ -8,7 +8,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/crashes" "$work/later"
-(cd "$here/.." && "${GO:-go}" build -o "$work/corewalk" ./cmd/corewalk)
+(cd "$here/.." && "${GO:-go}" build -o "$work/" ./cmd/...)
 
 n=0
 for dir in "$here"/cores/amd64-*; do

@@ -18,44 +18,50 @@ const module = "github.com/corewalk/corewalk"
 // floors orders the rooms. An import must go to a lower floor, or be listed in sideways. docs/architecture.md
 // draws the floors.
 var floors = map[string]int{
-	"cmd/corewalk":              8,
-	"debuginfod":                7,
-	"internal/triage":           7,
-	"internal/live/corecheck":   7,
-	"":                          6, // the facade
-	"internal/why/analysis":     5,
-	"internal/why/subject":      5,
-	"internal/why/reason":       4,
-	"internal/triage/signature": 4,
-	"internal/triage/ledger":    4,
-	"internal/triage/render":    5,
-	"internal/live/livecore":    4,
-	"internal/why/message":      4,
-	"internal/why/process":      4,
-	"corestate":                 3,
-	"livestate":                 3,
-	"steppers":                  3,
-	"dwarfvars":                 3,
-	"symlookup":                 3,
-	"report":                    3,
-	"internal/live/sample":      3,
-	"unwind":                    2,
-	"modules":                   2,
-	"internal/code/relocated":   2,
-	"internal/vars/types":       2,
-	"internal/vars/values":      2,
-	"internal/vars/where":       2,
-	"internal/files/libraries":  2,
-	"libstate":                  1,
-	"internal/vars/unknown":     0,
-	"internal/files/image":      0,
-	"internal/format/archive":   0,
-	"internal/code/dyninst":     0,
-	"internal/code/provenance":  0,
-	"internal/files/find":       0,
-	"internal/files/debuginfod": 3,
-	"internal/files/broker":     3,
-	"internal/live/corewrite":   0,
+	"cmd/corewalk":                       9,
+	"cmd/corewalk-full":                  9,
+	"internal/command":                   8,
+	"internal/command/full":              8,
+	"internal/command/parts":             7,
+	"debuginfod":                         7,
+	"internal/triage":                    7,
+	"internal/live/corecheck":            7,
+	"":                                   6, // the facade
+	"internal/why/analysis":              5,
+	"internal/why/subject":               5,
+	"internal/why/reason":                4,
+	"internal/triage/signature":          4,
+	"internal/triage/ledger":             4,
+	"internal/triage/ledger/sqlite":      5,
+	"internal/triage/render":             5,
+	"internal/live/livecore":             4,
+	"internal/why/message":               4,
+	"internal/why/process":               4,
+	"corestate":                          3,
+	"livestate":                          3,
+	"steppers":                           3,
+	"dwarfvars":                          3,
+	"symlookup":                          3,
+	"report":                             3,
+	"internal/live/sample":               3,
+	"unwind":                             2,
+	"modules":                            2,
+	"internal/code/relocated":            2,
+	"internal/vars/types":                2,
+	"internal/vars/values":               2,
+	"internal/vars/where":                2,
+	"internal/files/libraries":           2,
+	"libstate":                           1,
+	"internal/vars/unknown":              0,
+	"internal/files/image":               0,
+	"internal/format/archive":            0,
+	"internal/code/dyninst":              0,
+	"internal/code/provenance":           0,
+	"internal/files/find":                0,
+	"internal/files/debuginfod":          3,
+	"internal/files/debuginfod/settings": 0,
+	"internal/files/broker":              3,
+	"internal/live/corewrite":            0,
 
 	"internal/format/dwarf":       -1,
 	"internal/format/dwarf/cfi":   -1,
@@ -113,10 +119,10 @@ var forbidden = map[string][]string{
 
 // outside lists the rooms that may use each outside package.
 var outside = map[string][]string{
-	"golang.org/x/sys":                   {"internal/files/mmapfile", "internal/sandbox", "livestate", "cmd/corewalk"},
+	"golang.org/x/sys":                   {"internal/files/mmapfile", "internal/sandbox", "livestate", "internal/command"},
 	"golang.org/x/arch":                  {"internal/code/disasm"},
 	"github.com/ianlancetaylor/demangle": {"demangle"},
-	"github.com/spf13/pflag":             {"cmd/corewalk"},
+	"github.com/spf13/pflag":             {"internal/command"},
 	"github.com/klauspost/compress":      {"internal/format/decompress"},
 	"github.com/pierrec/lz4":             {"internal/format/decompress"},
 	"github.com/ulikunitz/xz":            {"internal/format/decompress"},
@@ -124,12 +130,18 @@ var outside = map[string][]string{
 	"net/http":                           {"internal/files/debuginfod"},
 	"github.com/olekukonko/tablewriter":  {"report"},
 	"github.com/mattn/go-runewidth":      {"report"},
-	"github.com/vbauerster/mpb":          {"cmd/corewalk"},
-	"modernc.org/sqlite":                 {"internal/triage/ledger"},
+	"github.com/vbauerster/mpb":          {"internal/command"},
+	"modernc.org/sqlite":                 {"internal/triage/ledger/sqlite"},
 
-	module + "/internal/files/debuginfod": {"cmd/corewalk", "debuginfod"}, // no other room links net/http
-	"github.com/rogpeppe/go-internal":     {},
-	"github.com/google/go-cmp":            {},
+	"github.com/rogpeppe/go-internal": {},
+	"github.com/google/go-cmp":        {},
+}
+
+// only lists the rooms that may import a room whose packages are linked by few programs: corewalk must not have them.
+var only = map[string][]string{
+	"internal/files/debuginfod":     {"internal/command/full", "debuginfod"},
+	"internal/triage/ledger/sqlite": {"internal/command/full"},
+	"internal/command/full":         {"cmd/corewalk-full"},
 }
 
 type source struct {
@@ -204,6 +216,9 @@ func TestImportsGoDownward(t *testing.T) {
 			if slices.Contains(testRooms, target) {
 				t.Errorf("%s imports %s, which is for tests only", s.file, imp)
 				continue
+			}
+			if rooms, few := only[target]; few && !slices.Contains(rooms, s.room) {
+				t.Errorf("%s imports %s, which only %v may import", s.file, imp, rooms)
 			}
 			to, known := floors[target]
 			switch {

@@ -18,8 +18,8 @@ var panicking = regexp.MustCompile(`(^|[^.\w])panic\(`)
 
 func TestOnlyTheCommandPrints(t *testing.T) {
 	eachLine(t, func(s source, n int, line string) {
-		if s.room != "cmd/corewalk" && printing.MatchString(line) {
-			t.Errorf("%s:%d: only cmd/corewalk prints or exits: %s", s.file, n, strings.TrimSpace(line))
+		if s.room != "internal/command" && printing.MatchString(line) {
+			t.Errorf("%s:%d: only internal/command prints or exits: %s", s.file, n, strings.TrimSpace(line))
 		}
 	})
 }

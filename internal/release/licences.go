@@ -17,7 +17,7 @@ func licences() ([]byte, error) {
 	modules := map[string]string{}
 	for _, t := range targets {
 		system, processor, _ := strings.Cut(t, "/")
-		cmd := exec.Command("go", "list", "-deps", "-tags", "nethttpomithttp2", "-f", "{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}\t{{.Dir}}{{end}}{{end}}", "./cmd/corewalk")
+		cmd := exec.Command("go", "list", "-deps", "-tags", "nethttpomithttp2", "-f", "{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}\t{{.Dir}}{{end}}{{end}}", "./cmd/...")
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+system, "GOARCH="+processor)
 		out, err := cmd.Output()
 		if err != nil {

@@ -1,4 +1,4 @@
-// Command release makes the archives of a release: corewalk for each target, with its manual
+// Command release makes the archives of a release: corewalk and corewalk-full for each target, with the manual
 // page, completions and licences, and the archives' SHA-256 sums. The same sources and the same
 // Go give the same bytes, on any machine: paths are left out, and everything in an archive has
 // the time of the last commit.
@@ -127,16 +127,12 @@ type file struct {
 // archive builds corewalk for a target.
 func (r *release) archive(target string) (name string, data []byte, err error) {
 	system, processor, _ := strings.Cut(target, "/")
-	exe := "corewalk"
-	if system == "windows" {
-		exe += ".exe"
-	}
-	program, err := r.build(system, processor)
+	programs, err := r.build(system, processor)
 	if err != nil {
 		return "", nil, err
 	}
 	base := fmt.Sprintf("corewalk-%s-%s-%s", r.version, system, processor)
-	files := append([]file{{exe, program, true}}, r.shared...)
+	files := append(programs, r.shared...)
 	if system == "windows" {
 		data, err = zipOf(base, files, r.time)
 		return base + ".zip", data, err
@@ -145,27 +141,38 @@ func (r *release) archive(target string) (name string, data []byte, err error) {
 	return base + ".tar.gz", data, err
 }
 
-// build returns the program for a target.
-func (r *release) build(system, processor string) ([]byte, error) {
+// build returns the programs for a target, corewalk first.
+func (r *release) build(system, processor string) ([]file, error) {
 	dir, err := os.MkdirTemp("", "corewalk-release-*")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	out := filepath.Join(dir, "corewalk")
 	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-tags", "nethttpomithttp2",
-		"-ldflags", "-s -w -buildid= -X main.stamped="+r.version, "-o", out, "./cmd/corewalk")
+		"-ldflags", "-s -w -buildid= -X github.com/corewalk/corewalk/internal/command.stamped="+r.version, "-o", dir+string(filepath.Separator), "./cmd/...")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+system, "GOARCH="+processor, "GOAMD64=v1", "GOARM64=v8.0", "GOFLAGS=", "GOEXPERIMENT=")
 	if text, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("%w\n%s", err, text)
 	}
-	return os.ReadFile(out)
+	end := ""
+	if system == "windows" {
+		end = ".exe"
+	}
+	var list []file
+	for _, name := range []string{"corewalk", "corewalk-full"} {
+		data, err := os.ReadFile(filepath.Join(dir, name+end))
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, file{name + end, data, true})
+	}
+	return list, nil
 }
 
 // sharedFiles are the files that are the same for all targets: some of them from corewalk
 // itself, built for this machine.
 func (r *release) sharedFiles() ([]file, error) {
-	program, err := r.build(runtime.GOOS, runtime.GOARCH)
+	programs, err := r.build(runtime.GOOS, runtime.GOARCH)
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +182,7 @@ func (r *release) sharedFiles() ([]file, error) {
 	}
 	defer os.RemoveAll(dir)
 	own := filepath.Join(dir, "corewalk.exe") // a name that every system runs
-	if err := os.WriteFile(own, program, 0o755); err != nil {
+	if err := os.WriteFile(own, programs[0].data, 0o755); err != nil {
 		return nil, err
 	}
 	var list []file

@@ -116,7 +116,11 @@ func TestReproducible(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	out, err = exec.Command(filepath.Join(dirs[0], strings.TrimSuffix(name, ".tar.gz"), "corewalk"), "--version").Output()
+	program := filepath.Join(dirs[0], strings.TrimSuffix(name, ".tar.gz"), "corewalk")
+	if out, err := exec.Command(program, "triage", "list", "--db", filepath.Join(t.TempDir(), "db")).CombinedOutput(); err != nil {
+		t.Errorf("corewalk-full is not beside corewalk: %v: %s", err, out)
+	}
+	out, err = exec.Command(program, "--version").Output()
 	if err != nil || !strings.HasPrefix(string(out), "corewalk 9.8.7 (go") {
 		t.Errorf("%v: %s", err, out)
 	}

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/corewalk/corewalk/internal/files/debuginfod/settings"
 )
 
 // A cache is the directory in which debuginfod clients keep fetched files
@@ -118,7 +120,7 @@ const maxSetting = 100
 // setting reads a number of seconds, and writes the default if there is no file.
 func (c cache) setting(s setting) time.Duration {
 	path := filepath.Join(c.dir, s.name)
-	text, err := readSmall(path, maxSetting)
+	text, err := settings.ReadSmall(path, maxSetting)
 	if n, perr := strconv.ParseInt(strings.TrimSpace(text), 10, 64); err == nil && perr == nil {
 		const most = 1 << 33 // number of seconds that fits a Duration
 		return time.Duration(min(max(n, 0), most)) * time.Second

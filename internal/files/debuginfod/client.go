@@ -24,6 +24,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/corewalk/corewalk/internal/files/debuginfod/settings"
 	"github.com/corewalk/corewalk/internal/files/find"
 )
 
@@ -54,8 +55,8 @@ func (r request) what() string {
 }
 
 // New checks the configuration and returns a client. It does not contact a server.
-func New(cfg Config) (*Client, error) {
-	bases, err := cfg.check()
+func New(cfg settings.Config) (*Client, error) {
+	bases, err := check(&cfg)
 	if err != nil {
 		return nil, err
 	}

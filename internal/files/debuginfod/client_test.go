@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/corewalk/corewalk/internal/files/debuginfod/settings"
 	"github.com/corewalk/corewalk/internal/files/find"
 )
 
@@ -38,7 +39,7 @@ func TestConcurrent(t *testing.T) {
 	}))
 	defer server.Close()
 	cfg := configFor(t, server.URL)
-	cfg.Progress = func(Progress) {}
+	cfg.Progress = func(settings.Progress) {}
 	fetch := func(clients []*Client) {
 		var wg sync.WaitGroup
 		for i := range 16 {
@@ -131,8 +132,8 @@ func TestProgress(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.Write(data) }))
 	defer server.Close()
 	cfg := configFor(t, server.URL)
-	var told []Progress
-	cfg.Progress = func(p Progress) { told = append(told, p) }
+	var told []settings.Progress
+	cfg.Progress = func(p settings.Progress) { told = append(told, p) }
 	c := newClient(t, cfg)
 	if _, err := c.Fetch(context.Background(), testID, find.KindDebugInfo); err != nil {
 		t.Fatal(err)
@@ -141,7 +142,7 @@ func TestProgress(t *testing.T) {
 	if n < 2 || told[0].Done != 0 || told[0].Ended {
 		t.Fatalf("%+v", told)
 	}
-	want := Progress{Kind: "debuginfo", BuildID: "deadbeef01020304", Server: strings.TrimPrefix(server.URL, "http://"), Done: 200 << 10, Ended: true, OK: true}
+	want := settings.Progress{Kind: "debuginfo", BuildID: "deadbeef01020304", Server: strings.TrimPrefix(server.URL, "http://"), Done: 200 << 10, Ended: true, OK: true}
 	if told[n-1].Total = 0; told[n-1] != want {
 		t.Errorf("%+v, want %+v", told[n-1], want)
 	}

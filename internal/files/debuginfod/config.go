@@ -5,117 +5,18 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
+
+	"github.com/corewalk/corewalk/internal/files/debuginfod/settings"
 )
 
-// A Config says which servers to use, and how.
-type Config struct {
-	URLs     []string // of the servers, which are all queried at once; http, https or file
-	LeftOut  []string // servers that are not used, each with the reason, for messages
-	CacheDir string   // created if missing
+// defaultConnections is corewalk's own; other clients fetch one file at a time.
+const defaultConnections = 16
 
-	// Timeout is the time in which a server must send another 100 KiB or the end of the
-	// file; 0 means no limit.
-	Timeout time.Duration
-	MaxTime time.Duration // for one file; 0 means no limit
-	MaxSize int64         // of one file in bytes; 0 means no limit
-	Retries int           // how often to repeat a query after a temporary failure
-
-	// Connections is the maximum number of simultaneous queries, to all servers together; 0
-	// means 16.
-	Connections int
-
-	Headers   http.Header    // sent to the configured servers in addition to the usual ones
-	UserAgent string         // "" means corewalk
-	Progress  func(Progress) // called by the goroutines that fetch; may be nil
-
-	// Warnings lists problems found in the environment by FromEnv.
-	Warnings []string
-}
-
-// Progress is the state of a download.
-type Progress struct {
-	Kind        string // debuginfo or executable; from symbol servers, find.SymbolKind's String
-	BuildID     string // in hexadecimal; from symbol servers, the file's identifier
-	Name        string // of the file, from symbol servers; otherwise ""
-	Server      string // its host; "" while several are queried
-	Done, Total int64  // in bytes; Total is 0 if unknown
-	Ended       bool   // the last call for this file, whether or not it succeeded
-	OK          bool   // the file was fetched
-}
-
-// Defaults; the times are those of debuginfod-client-config(7).
-const (
-	defaultTimeout = 90 * time.Second
-	defaultRetries = 2
-	// defaultConnections is corewalk's own; other clients fetch one file at a time.
-	defaultConnections = 16
-	// defaultMaxSize is corewalk's own; other clients have no limit. It keeps a misbehaving
-	// server from filling the disk, and is ten times the size of the largest debug files in
-	// distributions.
-	defaultMaxSize = 16 << 30
-)
-
-// FromEnv returns the configuration given by the environment variables that
-// debuginfod-client-config(7) describes. Invalid numbers count as unset. DEBUGINFOD_URLS is
-// used only if servers is true.
-func FromEnv(getenv func(string) string, servers bool) Config {
-	number := func(name string, otherwise int64) int64 {
-		n, err := strconv.ParseInt(strings.TrimSpace(getenv(name)), 10, 64)
-		if err != nil {
-			return otherwise
-		}
-		return max(n, 0)
-	}
-	seconds := func(name string, otherwise time.Duration) time.Duration {
-		const most = 1 << 30 // fits a Duration, and is as good as no limit
-		return time.Duration(min(number(name, int64(otherwise/time.Second)), most)) * time.Second
-	}
-	c := Config{
-		CacheDir: cacheDir(getenv),
-		Timeout:  seconds("DEBUGINFOD_TIMEOUT", defaultTimeout),
-		MaxTime:  seconds("DEBUGINFOD_MAXTIME", 0),
-		MaxSize:  number("DEBUGINFOD_MAXSIZE", defaultMaxSize),
-		Retries:  int(min(number("DEBUGINFOD_RETRY_LIMIT", defaultRetries), 10)),
-	}
-	if servers {
-		c.setURLs(getenv("DEBUGINFOD_URLS"))
-	}
-	if path := getenv("DEBUGINFOD_HEADERS_FILE"); path != "" {
-		c.readHeaders(path)
-	}
-	return c
-}
-
-// cacheDir returns the directory that debuginfod clients share, or "" if the environment
-// does not determine one.
-func cacheDir(getenv func(string) string) string {
-	if dir := getenv("DEBUGINFOD_CACHE_PATH"); dir != "" {
-		return dir
-	}
-	home := getenv("HOME")
-	if home != "" {
-		old := filepath.Join(home, ".debuginfod_client_cache")
-		if st, err := os.Stat(old); err == nil && st.IsDir() {
-			return old
-		}
-	}
-	if xdg := getenv("XDG_CACHE_HOME"); xdg != "" {
-		return filepath.Join(xdg, "debuginfod_client")
-	}
-	if home != "" {
-		return filepath.Join(home, ".cache", "debuginfod_client")
-	}
-	return ""
-}
-
-// check validates the configuration and returns the servers' base URLs.
-func (c *Config) check() ([]*url.URL, error) {
+// check validates a configuration and returns the servers' base URLs.
+func check(c *settings.Config) ([]*url.URL, error) {
 	switch {
 	case len(c.URLs) == 0 && len(c.LeftOut) > 0:
 		return nil, fmt.Errorf("no usable debuginfod server: %s", strings.Join(c.LeftOut, "; "))
@@ -164,4 +65,24 @@ func usable(u *url.URL) bool {
 		return (u.Host == "" || u.Host == "localhost") && strings.HasPrefix(u.Path, "/")
 	}
 	return false
+}
+
+// setHeaders sets the headers of a query. The user's override ours, except for the size
+// limit.
+func setHeaders(req *http.Request, c *settings.Config) {
+	req.Header.Set("User-Agent", c.UserAgent)
+	given := http.Header{}
+	for _, h := range c.Headers {
+		given.Add(h.Name, h.Value)
+	}
+	for name, values := range given {
+		if name == "Host" {
+			req.Host = values[0]
+			continue
+		}
+		req.Header[name] = values
+	}
+	if c.MaxSize > 0 {
+		req.Header.Set("X-Debuginfod-Maxsize", strconv.FormatInt(c.MaxSize, 10))
+	}
 }

@@ -2,74 +2,11 @@ package debuginfod
 
 import (
 	"encoding/hex"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/corewalk/corewalk/internal/files/debuginfod/settings"
 )
-
-func TestFromEnv(t *testing.T) {
-	home := t.TempDir()
-	oldHome := t.TempDir()
-	if err := os.Mkdir(filepath.Join(oldHome, ".debuginfod_client_cache"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	base := Config{Timeout: 90 * time.Second, Retries: 2, MaxSize: defaultMaxSize, CacheDir: filepath.Join(home, ".cache/debuginfod_client")}
-	for _, tt := range []struct {
-		env  string // NAME=VALUE, separated by semicolons
-		edit func(*Config)
-	}{
-		{"", func(*Config) {}},
-		{"DEBUGINFOD_URLS= https://a/  http://b ", func(c *Config) { c.URLs = []string{"https://a/", "http://b"} }},
-		{"DEBUGINFOD_URLS=http://a ima:enforcing http://b ima:ignore http://c", func(c *Config) {
-			c.URLs, c.LeftOut = []string{"http://a", "http://c"}, []string{"http://b is not used: ima:enforcing requires signature checks, which corewalk does not support"}
-		}},
-		{"DEBUGINFOD_URLS=ima:enforcing http://me:secret@b ima:loose http://[c", func(c *Config) {
-			c.LeftOut = []string{"http://me:xxxxx@b is not used: ima:enforcing", "a server is not used: ima:enforcing"}
-			c.Warnings = []string{"ima:loose is unknown and ignored; ima:enforcing remains in effect"}
-		}},
-		{"DEBUGINFOD_URLS=ima:permissive http://a ima:ignore file:///b ima:", func(c *Config) {
-			c.URLs = []string{"http://a", "file:///b"}
-			c.Warnings = []string{"ima:permissive: signatures of files of http://a are not checked", "ima: is unknown and ignored; ima:ignore remains in effect"}
-		}},
-		{"XDG_CACHE_HOME=/xdg", func(c *Config) { c.CacheDir = "/xdg/debuginfod_client" }},
-		{"XDG_CACHE_HOME=/xdg;HOME=" + oldHome, func(c *Config) { c.CacheDir = oldHome + "/.debuginfod_client_cache" }},
-		{"XDG_CACHE_HOME=/xdg;DEBUGINFOD_CACHE_PATH=/mine", func(c *Config) { c.CacheDir = "/mine" }},
-		{"HOME=", func(c *Config) { c.CacheDir = "" }},
-		{"DEBUGINFOD_TIMEOUT=5;DEBUGINFOD_MAXTIME=60;DEBUGINFOD_MAXSIZE=1000;DEBUGINFOD_RETRY_LIMIT=1", func(c *Config) {
-			c.Timeout, c.MaxTime, c.MaxSize, c.Retries = 5*time.Second, time.Minute, 1000, 1
-		}},
-		{"DEBUGINFOD_TIMEOUT=0;DEBUGINFOD_MAXTIME=-1;DEBUGINFOD_MAXSIZE=0;DEBUGINFOD_RETRY_LIMIT=0", func(c *Config) { c.Timeout, c.MaxSize, c.Retries = 0, 0, 0 }},
-		{"DEBUGINFOD_TIMEOUT=soon;DEBUGINFOD_MAXSIZE=99999999999999999999;DEBUGINFOD_RETRY_LIMIT=9999999", func(c *Config) { c.Retries = 10 }},
-		{"DEBUGINFOD_TIMEOUT=9223372036854775807", func(c *Config) { c.Timeout = 1 << 30 * time.Second }},
-	} {
-		vars := map[string]string{"HOME": home}
-		for _, v := range strings.Split(tt.env, ";") {
-			name, value, _ := strings.Cut(v, "=")
-			vars[name] = value
-		}
-		want := base
-		tt.edit(&want)
-		got := FromEnv(func(name string) string { return vars[name] }, true)
-		if !slices.Equal(got.URLs, want.URLs) || got.CacheDir != want.CacheDir || got.Timeout != want.Timeout || got.MaxTime != want.MaxTime ||
-			got.MaxSize != want.MaxSize || got.Retries != want.Retries || !likewise(got.LeftOut, want.LeftOut) || !likewise(got.Warnings, want.Warnings) {
-			t.Errorf("%s:\n%+v, want\n%+v", tt.env, got, want)
-		}
-	}
-}
-
-// likewise reports whether each text contains the expected one.
-func likewise(got, want []string) bool { return slices.EqualFunc(got, want, strings.Contains) }
-
-func TestFromEnvWithoutServers(t *testing.T) {
-	vars := map[string]string{"DEBUGINFOD_URLS": "http://a ima:x ima:enforcing http://b", "DEBUGINFOD_CACHE_PATH": "/mine", "DEBUGINFOD_HEADERS_FILE": "/nonexistent"}
-	c := FromEnv(func(name string) string { return vars[name] }, false)
-	if len(c.URLs)+len(c.LeftOut) != 0 || c.CacheDir != "/mine" || !likewise(c.Warnings, []string{"DEBUGINFOD_HEADERS_FILE: "}) {
-		t.Errorf("%+v", c)
-	}
-}
 
 func TestBadConfig(t *testing.T) {
 	for url, want := range map[string]string{
@@ -84,20 +21,20 @@ func TestBadConfig(t *testing.T) {
 		"http://h:port":  "debuginfod server",
 		"https://h/\x00": "debuginfod server",
 	} {
-		if _, err := New(Config{URLs: []string{url}, CacheDir: "x"}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := New(settings.Config{URLs: []string{url}, CacheDir: "x"}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", url, err)
 		}
 	}
-	if _, err := New(Config{CacheDir: "x"}); err == nil {
+	if _, err := New(settings.Config{CacheDir: "x"}); err == nil {
 		t.Error("no server, no error")
 	}
-	if _, err := New(Config{CacheDir: "x", LeftOut: []string{"http://h is not asked"}}); err == nil || !strings.Contains(err.Error(), "http://h is not asked") {
+	if _, err := New(settings.Config{CacheDir: "x", LeftOut: []string{"http://h is not asked"}}); err == nil || !strings.Contains(err.Error(), "http://h is not asked") {
 		t.Errorf("no server left: %v", err)
 	}
-	if c, err := New(Config{CacheDir: "x", URLs: []string{"http://h", "http://h/buildid/", "http://i", "http://h/"}}); err != nil || len(c.servers) != 2 {
+	if c, err := New(settings.Config{CacheDir: "x", URLs: []string{"http://h", "http://h/buildid/", "http://i", "http://h/"}}); err != nil || len(c.servers) != 2 {
 		t.Errorf("named several times: %v, %v", c, err)
 	}
-	if _, err := New(Config{URLs: []string{"http://h"}}); err == nil || !strings.Contains(err.Error(), "DEBUGINFOD_CACHE_PATH") {
+	if _, err := New(settings.Config{URLs: []string{"http://h"}}); err == nil || !strings.Contains(err.Error(), "DEBUGINFOD_CACHE_PATH") {
 		t.Errorf("no place: %v", err)
 	}
 }

@@ -2,7 +2,6 @@ package debuginfod
 
 import (
 	"context"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -10,44 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/corewalk/corewalk/internal/files/debuginfod/settings"
 	"github.com/corewalk/corewalk/internal/files/find"
 )
-
-func headersFrom(path string) Config {
-	vars := map[string]string{"DEBUGINFOD_URLS": "http://h", "DEBUGINFOD_HEADERS_FILE": path, "HOME": "/"}
-	return FromEnv(func(name string) string { return vars[name] }, true)
-}
-
-func TestHeadersFile(t *testing.T) {
-	dir := t.TempDir()
-	file := filepath.Join(dir, "headers")
-	put(t, file, []byte("X-Token: one: two\r\n \t\n\nx-token:three\nno secret\n: secret\nX:\nX y: secret\nX-\u212a: secret\nX-Nul: \x00secret\nUser-Agent: mine\nX-Debuginfod-Maxsize: 5\nHost: elsewhere"), 0o600, 0)
-	cfg := headersFrom(file)
-	want := http.Header{"X-Token": {"one: two", "three"}, "User-Agent": {"mine"}, "X-Debuginfod-Maxsize": {"5"}, "Host": {"elsewhere"}}
-	if !maps.EqualFunc(cfg.Headers, want, slices.Equal) {
-		t.Errorf("%q", cfg.Headers)
-	}
-	var lines []string
-	for _, w := range cfg.Warnings {
-		_, rest, _ := strings.Cut(w, "line ")
-		n, _, _ := strings.Cut(rest, " ")
-		lines = append(lines, n)
-		if strings.Contains(w, "secret") {
-			t.Errorf("told: %s", w)
-		}
-	}
-	if !slices.Equal(lines, []string{"5", "6", "7", "8", "9", "10"}) {
-		t.Errorf("warnings of lines %q", lines)
-	}
-	put(t, filepath.Join(dir, "long"), make([]byte, maxHeaders+1), 0o600, 0)
-	for path, want := range map[string]string{
-		filepath.Join(dir, "none"): "no such file", dir: "not a regular file", filepath.Join(dir, "long"): "longer than",
-	} {
-		if cfg := headersFrom(path); len(cfg.Headers) != 0 || len(cfg.Warnings) != 1 || !strings.Contains(cfg.Warnings[0], want) {
-			t.Errorf("%s: %q", path, cfg.Warnings)
-		}
-	}
-}
 
 // Headers are sent to the configured servers, not to servers they redirect to.
 func TestHeadersSent(t *testing.T) {
@@ -65,7 +29,7 @@ func TestHeadersSent(t *testing.T) {
 	defer server.Close()
 	cfg := configFor(t, server.URL)
 	cfg.MaxSize = 1 << 20
-	cfg.Headers = http.Header{"X-Token": {"a", "b"}, "User-Agent": {"mine"}, "Host": {"elsewhere"}, "X-Debuginfod-Maxsize": {"5"}}
+	cfg.Headers = []settings.Header{{Name: "X-Token", Value: "a"}, {Name: "x-token", Value: "b"}, {Name: "User-Agent", Value: "mine"}, {Name: "host", Value: "elsewhere"}, {Name: "X-Debuginfod-Maxsize", Value: "5"}}
 	if _, err := newClient(t, cfg).Fetch(context.Background(), testID, find.KindDebugInfo); err != nil {
 		t.Fatal(err)
 	}
@@ -82,9 +46,10 @@ func FuzzHeaders(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		file := filepath.Join(t.TempDir(), "headers")
 		put(t, file, []byte(text), 0o600, 0)
-		cfg := headersFrom(file)
+		vars := map[string]string{"DEBUGINFOD_URLS": "http://h", "DEBUGINFOD_HEADERS_FILE": file, "HOME": "/"}
+		cfg := settings.FromEnv(func(name string) string { return vars[name] }, true)
 		req := httptest.NewRequest(http.MethodGet, "http://h", nil)
-		cfg.setHeaders(req)
+		setHeaders(req, &cfg)
 		var sent strings.Builder
 		req.Host = "h"
 		if err := req.Write(&sent); err != nil || strings.Count(sent.String(), "\r\n\r\n") != 1 {

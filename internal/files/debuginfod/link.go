@@ -13,11 +13,13 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/corewalk/corewalk/internal/files/debuginfod/settings"
 )
 
 // A link is a client's connection to its servers.
 type link struct {
-	cfg   Config
+	cfg   settings.Config
 	slots chan struct{} // one for each connection that may be open
 
 	// symbols says that the servers are symbol servers: only https is allowed, except on
@@ -29,7 +31,7 @@ type link struct {
 	reach    reach
 }
 
-func (l *link) init(cfg Config) {
+func (l *link) init(cfg settings.Config) {
 	if cfg.UserAgent == "" {
 		cfg.UserAgent = "corewalk"
 	}
@@ -106,8 +108,8 @@ func (l *link) redirect(to *http.Request, via []*http.Request) error {
 		if err := l.reach.allows(to.URL.Hostname()); err != nil {
 			return err
 		}
-		for name := range l.cfg.Headers {
-			to.Header.Del(name)
+		for _, h := range l.cfg.Headers {
+			to.Header.Del(h.Name)
 		}
 		to.Header.Set("User-Agent", l.cfg.UserAgent)
 	}
@@ -123,7 +125,7 @@ func (l *link) get(ctx context.Context, where *url.URL) (body, error) {
 	if l.symbols {
 		req.Header.Set("User-Agent", l.cfg.UserAgent)
 	} else {
-		l.cfg.setHeaders(req)
+		setHeaders(req, &l.cfg)
 	}
 	resp, err := l.client().Do(req)
 	if err != nil {

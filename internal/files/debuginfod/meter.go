@@ -5,12 +5,14 @@ import (
 	"io"
 	"sync/atomic"
 	"time"
+
+	"github.com/corewalk/corewalk/internal/files/debuginfod/settings"
 )
 
 // A meter reads the body of a response, counts its bytes and cancels a download that takes
 // too long.
 type meter struct {
-	cfg     *Config
+	cfg     *settings.Config
 	ctx     context.Context // reading fails once it is done, also from a local file
 	body    io.Reader
 	total   int64 // announced size of the body; negative if unknown

@@ -10,6 +10,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/corewalk/corewalk/internal/files/debuginfod/settings"
 	"github.com/corewalk/corewalk/internal/files/find"
 )
 
@@ -31,7 +32,7 @@ func (c *Client) query(ctx context.Context, r request) (string, error) {
 		return "", fmt.Errorf("cannot create a file in the debuginfod cache: %w", err)
 	}
 	defer c.cache.discard(out) // does nothing to a file that has been kept
-	q := &query{Client: c, request: r, out: out, turn: make(chan struct{}, 1), shown: c.newShown(Progress{Kind: r.kind, BuildID: r.id})}
+	q := &query{Client: c, request: r, out: out, turn: make(chan struct{}, 1), shown: c.newShown(settings.Progress{Kind: r.kind, BuildID: r.id})}
 	defer q.shown.end()
 	path, errs := q.race(ctx)
 	switch {

@@ -14,11 +14,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/corewalk/corewalk/internal/files/debuginfod/settings"
 	"github.com/corewalk/corewalk/internal/files/find"
 )
 
 // servers returns a configuration with one server per handler.
-func servers(t *testing.T, handlers ...http.HandlerFunc) Config {
+func servers(t *testing.T, handlers ...http.HandlerFunc) settings.Config {
 	cfg := configFor(t, "")
 	cfg.URLs, cfg.Retries = nil, 0
 	for _, h := range handlers {
@@ -105,8 +106,8 @@ func TestTurns(t *testing.T) {
 				})
 			first := strings.TrimPrefix(cfg.URLs[0], "http://")
 			var mu sync.Mutex
-			var last Progress
-			cfg.Progress = func(p Progress) {
+			var last settings.Progress
+			cfg.Progress = func(p settings.Progress) {
 				if p.Server == first {
 					once.Do(func() { close(told) })
 				}
@@ -265,7 +266,7 @@ func TestGivenUp(t *testing.T) {
 func TestProgressOfSeveral(t *testing.T) {
 	cfg := servers(t, http.NotFound, good, http.NotFound)
 	var told []string
-	cfg.Progress = func(p Progress) { told = append(told, fmt.Sprint(p.Server, " ", p.Ended, " ", p.OK)) }
+	cfg.Progress = func(p settings.Progress) { told = append(told, fmt.Sprint(p.Server, " ", p.Ended, " ", p.OK)) }
 	if _, err := newClient(t, cfg).Fetch(context.Background(), testID, find.KindDebugInfo); err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/corewalk/corewalk/internal/files/debuginfod/settings"
 	"github.com/corewalk/corewalk/internal/files/find"
 	"github.com/corewalk/corewalk/internal/fixture"
 )
@@ -73,11 +74,11 @@ func debugFile(t testing.TB) (id, data []byte) {
 
 // configFor returns a configuration for one server, with a new cache directory and no
 // delays.
-func configFor(t testing.TB, url string) Config {
-	return Config{URLs: []string{url}, CacheDir: filepath.Join(t.TempDir(), "cache"), Timeout: 5 * time.Second, Retries: 2}
+func configFor(t testing.TB, url string) settings.Config {
+	return settings.Config{URLs: []string{url}, CacheDir: filepath.Join(t.TempDir(), "cache"), Timeout: 5 * time.Second, Retries: 2}
 }
 
-func newClient(t testing.TB, cfg Config) *Client {
+func newClient(t testing.TB, cfg settings.Config) *Client {
 	c, err := New(cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -132,7 +133,7 @@ func TestServers(t *testing.T) {
 		answer  func(call)
 		id      []byte // nil for testID
 		kind    string // "" for debuginfo
-		cfg     func(*Config)
+		cfg     func(*settings.Config)
 		want    string // part of the error; "" if a file is expected
 		absent  bool   // the error says that there is no such file, as if the server is down
 		miss    bool   // and this is cached
@@ -167,7 +168,7 @@ func TestServers(t *testing.T) {
 			c.w.Write(small)
 		}, queries: 3},
 		{name: "503", answer: func(c call) { c.w.WriteHeader(503) }, want: "503 Service Unavailable", queries: 3, down: true},
-		{name: "503 without repetition", answer: func(c call) { c.w.WriteHeader(503) }, cfg: func(c *Config) { c.Retries = 0 }, want: "503", down: true},
+		{name: "503 without repetition", answer: func(c call) { c.w.WriteHeader(503) }, cfg: func(c *settings.Config) { c.Retries = 0 }, want: "503", down: true},
 		{name: "429, come back in an hour", answer: func(c call) {
 			c.w.Header().Set("Retry-After", "3600")
 			c.w.WriteHeader(429)
@@ -196,33 +197,33 @@ func TestServers(t *testing.T) {
 		{name: "cut off", answer: func(c call) { raw(c.w, "HTTP/1.1 200 OK\nContent-Le", nil) }, want: "malformed MIME header", queries: 3, down: true},
 		{name: "not HTTP", answer: func(c call) { raw(c.w, "220 smtp.example ESMTP", nil) }, want: "malformed HTTP", queries: 3, down: true},
 		{name: "endless head", answer: func(c call) { raw(c.w, "HTTP/1.1 200 OK\nX: "+strings.Repeat("x", 128<<10), nil) }, want: "headers exceeded", queries: 3, down: true},
-		{name: "too large, said so", answer: func(c call) { c.w.Write(large) }, cfg: func(c *Config) { c.MaxSize = 1000 }, want: errSize.Error()},
+		{name: "too large, said so", answer: func(c call) { c.w.Write(large) }, cfg: func(c *settings.Config) { c.MaxSize = 1000 }, want: errSize.Error()},
 		{name: "too large, said in its own way", answer: func(c call) {
 			c.w.Header().Set("X-DEBUGINFOD-SIZE", "5000")
 			c.w.(http.Flusher).Flush()
-		}, cfg: func(c *Config) { c.MaxSize = 1000 }, want: errSize.Error()},
+		}, cfg: func(c *settings.Config) { c.MaxSize = 1000 }, want: errSize.Error()},
 		{name: "too large, not said", answer: func(c call) {
 			c.w.(http.Flusher).Flush()
 			c.w.Write(large)
-		}, cfg: func(c *Config) { c.MaxSize = 1000 }, want: errSize.Error()},
+		}, cfg: func(c *settings.Config) { c.MaxSize = 1000 }, want: errSize.Error()},
 		{name: "as large as may be", answer: func(c call) {
 			if got := c.r.Header.Get("X-Debuginfod-Maxsize"); got != fmt.Sprint(len(large)) {
 				t.Errorf("X-DEBUGINFOD-MAXSIZE %q", got)
 			}
 			c.w.(http.Flusher).Flush()
 			c.w.Write(large)
-		}, cfg: func(c *Config) { c.MaxSize = int64(len(large)) }},
+		}, cfg: func(c *settings.Config) { c.MaxSize = int64(len(large)) }},
 		{name: "compressed many times over", answer: func(c call) {
 			c.w.Header().Set("Content-Encoding", "gzip")
 			z := gzip.NewWriter(c.w)
 			z.Write(elfWithID(testID, 10<<20))
 			z.Close()
-		}, cfg: func(c *Config) { c.MaxSize = 1 << 20 }, want: errSize.Error()},
-		{name: "too large, the server's word", answer: func(c call) { c.w.WriteHeader(406) }, cfg: func(c *Config) { c.MaxSize = 1000 }, want: errSize.Error()},
-		{name: "no answer", answer: func(c call) { <-c.r.Context().Done() }, cfg: func(c *Config) { c.Timeout = 100 * time.Millisecond }, want: errSlow.Error(), down: true},
-		{name: "drops", answer: func(c call) { drip(c.w, c.r, time.Millisecond, 1) }, cfg: func(c *Config) { c.Timeout = 100 * time.Millisecond }, want: errSlow.Error(), down: true},
+		}, cfg: func(c *settings.Config) { c.MaxSize = 1 << 20 }, want: errSize.Error()},
+		{name: "too large, the server's word", answer: func(c call) { c.w.WriteHeader(406) }, cfg: func(c *settings.Config) { c.MaxSize = 1000 }, want: errSize.Error()},
+		{name: "no answer", answer: func(c call) { <-c.r.Context().Done() }, cfg: func(c *settings.Config) { c.Timeout = 100 * time.Millisecond }, want: errSlow.Error(), down: true},
+		{name: "drops", answer: func(c call) { drip(c.w, c.r, time.Millisecond, 1) }, cfg: func(c *settings.Config) { c.Timeout = 100 * time.Millisecond }, want: errSlow.Error(), down: true},
 		{name: "no end", answer: func(c call) { drip(c.w, c.r, time.Millisecond, 16<<10) },
-			cfg: func(c *Config) { c.MaxTime, c.Timeout = 300*time.Millisecond, 100*time.Millisecond }, want: errMaxTime.Error()},
+			cfg: func(c *settings.Config) { c.MaxTime, c.Timeout = 300*time.Millisecond, 100*time.Millisecond }, want: errMaxTime.Error()},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -320,7 +321,7 @@ func TestPassword(t *testing.T) {
 	cfg := configFor(t, url)
 	cfg.Retries = 0
 	_, err2 := newClient(t, cfg).Fetch(context.Background(), testID, find.KindDebugInfo)
-	_, err3 := New(Config{CacheDir: "x", URLs: []string{"ftp://me:secret@host"}})
+	_, err3 := New(settings.Config{CacheDir: "x", URLs: []string{"ftp://me:secret@host"}})
 	for _, err := range []error{err, err2, err3} {
 		if err == nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%v", err)

@@ -3,6 +3,8 @@ package debuginfod
 import (
 	"sync"
 	"time"
+
+	"github.com/corewalk/corewalk/internal/files/debuginfod/settings"
 )
 
 // pace is the minimum time between Progress calls for one file.
@@ -11,15 +13,15 @@ const pace = 100 * time.Millisecond
 // shown reports the progress of one file, whichever server sends it. It reports nothing
 // before a server is queried.
 type shown struct {
-	call func(Progress) // may be nil
+	call func(settings.Progress) // may be nil
 
 	mu       sync.Mutex
-	progress Progress
+	progress settings.Progress
 	begun    bool
 	told     time.Time
 }
 
-func (l *link) newShown(p Progress) *shown { return &shown{call: l.cfg.Progress, progress: p} }
+func (l *link) newShown(p settings.Progress) *shown { return &shown{call: l.cfg.Progress, progress: p} }
 
 // begin reports that the servers are being queried. only is the server if there is just
 // one, otherwise nil.

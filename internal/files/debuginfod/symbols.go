@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/corewalk/corewalk/internal/files/debuginfod/settings"
 	"github.com/corewalk/corewalk/internal/files/find"
 	"github.com/corewalk/corewalk/internal/format/decompress"
 	"github.com/corewalk/corewalk/modules"
@@ -43,7 +44,7 @@ type symbolServer struct {
 // limits. It does not contact a server.
 //
 // Servers must use https unless they are on this machine.
-func NewSymbols(servers []find.SymbolServer, cfg Config) (*SymbolClient, error) {
+func NewSymbols(servers []find.SymbolServer, cfg settings.Config) (*SymbolClient, error) {
 	if len(servers) == 0 {
 		return nil, errors.New("no symbol server given")
 	}
@@ -158,7 +159,7 @@ func (c *SymbolClient) askFor(ctx context.Context, s *symbolServer, k find.Store
 		return "", fmt.Errorf("cannot create a file in the symbol cache: %w", err)
 	}
 	defer s.cache.Discard(out)
-	q := &symbolQuery{SymbolClient: c, server: s, key: k, out: out, shown: c.newShown(Progress{Kind: k.Kind.String(), BuildID: k.ID, Name: k.File})}
+	q := &symbolQuery{SymbolClient: c, server: s, key: k, out: out, shown: c.newShown(settings.Progress{Kind: k.Kind.String(), BuildID: k.ID, Name: k.File})}
 	defer q.shown.end()
 	q.shown.begin(s.server)
 	last := error(fs.ErrNotExist)

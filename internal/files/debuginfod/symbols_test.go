@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/corewalk/corewalk/internal/files/debuginfod/settings"
 	"github.com/corewalk/corewalk/internal/files/find"
 	"github.com/corewalk/corewalk/internal/format/decompress/cabtest"
 	"github.com/corewalk/corewalk/modules"
@@ -101,7 +102,7 @@ func having(files map[string][]byte) http.HandlerFunc {
 }
 
 // symbolClient returns a client for servers that share one cache.
-func symbolClient(t *testing.T, cfg Config, urls ...string) (c *SymbolClient, cache string) {
+func symbolClient(t *testing.T, cfg settings.Config, urls ...string) (c *SymbolClient, cache string) {
 	t.Helper()
 	cache = filepath.Join(t.TempDir(), "cache")
 	var list []find.SymbolServer
@@ -147,7 +148,7 @@ func TestSymbolForms(t *testing.T) {
 		"Breakpad":              {symKey, map[string][]byte{"/s/App.pdb/" + symbolID + "/App.sym": symBig}, symBig},
 	} {
 		s := symbolServing(t, having(tt.files))
-		c, cache := symbolClient(t, Config{}, s.URL+"/s")
+		c, cache := symbolClient(t, settings.Config{}, s.URL+"/s")
 		path, err := c.FetchSymbols(context.Background(), []modules.StoreKey{tt.key})
 		if err != nil {
 			t.Errorf("%s: %v; asked for %q", name, err, s.paths())
@@ -162,7 +163,7 @@ func TestSymbolForms(t *testing.T) {
 		}
 		// It is now in the cache, for other clients as well.
 		asked := len(s.paths())
-		other, err := NewSymbols([]find.SymbolServer{{URL: s.URL, Cache: find.SymbolCache{Dir: cache}}}, Config{})
+		other, err := NewSymbols([]find.SymbolServer{{URL: s.URL, Cache: find.SymbolCache{Dir: cache}}}, settings.Config{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -185,7 +186,7 @@ func TestSymbolServersThatLie(t *testing.T) {
 	for name, tt := range map[string]struct {
 		key    modules.StoreKey
 		answer http.HandlerFunc
-		cfg    Config
+		cfg    settings.Config
 		want   string
 		absent bool // counts as missing
 		down   bool // the server is no longer used
@@ -207,25 +208,25 @@ func TestSymbolServersThatLie(t *testing.T) {
 		"claims to be huge": {key: symKey, answer: func(w http.ResponseWriter, r *http.Request) {
 			raw(w, "HTTP/1.1 200 OK\nContent-Length: 99999999999999", symBig[:100])
 		}, want: "larger than"},
-		"is larger than allowed": {key: symKey, cfg: Config{MaxSize: 1000}, answer: func(w http.ResponseWriter, r *http.Request) {
+		"is larger than allowed": {key: symKey, cfg: settings.Config{MaxSize: 1000}, answer: func(w http.ResponseWriter, r *http.Request) {
 			raw(w, "HTTP/1.0 200 OK", symBig)
 		}, want: "larger than"},
-		"expands to more than allowed": {key: pdbKey, cfg: Config{MaxSize: 4000}, answer: func(w http.ResponseWriter, r *http.Request) {
+		"expands to more than allowed": {key: pdbKey, cfg: settings.Config{MaxSize: 4000}, answer: func(w http.ResponseWriter, r *http.Request) {
 			w.Write(cabtest.MSZIP("a", pdb))
 		}, want: "too large"},
-		"gzip that expands to more": {key: symKey, cfg: Config{MaxSize: 200_000}, answer: func(w http.ResponseWriter, r *http.Request) {
+		"gzip that expands to more": {key: symKey, cfg: settings.Config{MaxSize: 200_000}, answer: func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Encoding", "gzip")
 			w.Write(packed.Bytes())
 		}, want: "larger than"},
 		"LZX": {key: pdbKey, answer: func(w http.ResponseWriter, r *http.Request) {
 			w.Write(cabtest.Method(cabtest.MSZIP("a", pdb), 3))
 		}, want: "LZX"},
-		"too slow": {key: symKey, cfg: Config{Timeout: 50 * time.Millisecond}, answer: func(w http.ResponseWriter, r *http.Request) {
+		"too slow": {key: symKey, cfg: settings.Config{Timeout: 50 * time.Millisecond}, answer: func(w http.ResponseWriter, r *http.Request) {
 			w.Write(symBig[:100])
 			w.(http.Flusher).Flush()
 			<-r.Context().Done()
 		}, want: "too slow", absent: true, down: true},
-		"takes too long": {key: symKey, cfg: Config{MaxTime: 50 * time.Millisecond}, answer: func(w http.ResponseWriter, r *http.Request) {
+		"takes too long": {key: symKey, cfg: settings.Config{MaxTime: 50 * time.Millisecond}, answer: func(w http.ResponseWriter, r *http.Request) {
 			w.Write(symBig[:100])
 			w.(http.Flusher).Flush()
 			<-r.Context().Done()
@@ -288,7 +289,7 @@ func TestSymbolOrder(t *testing.T) {
 	has := symbolServing(t, having(map[string][]byte{"/App.pdb/" + symbolID + "/App.sym": symBig}))
 	never := symbolServing(t, having(map[string][]byte{"/App.pdb/" + symbolID + "/App.sym": symBig}))
 	var told []string
-	c, _ := symbolClient(t, Config{Progress: func(p Progress) {
+	c, _ := symbolClient(t, settings.Config{Progress: func(p settings.Progress) {
 		told = append(told, fmt.Sprint(p.Kind, " ", p.Name, " ", p.Server == strings.TrimPrefix(has.URL, "http://"), " ", p.Ended, " ", p.OK))
 	}}, none.URL, has.URL, never.URL)
 	other := symKey
@@ -308,13 +309,13 @@ func TestSymbolOrder(t *testing.T) {
 // fetch it at the same time.
 func TestSymbolsAtATime(t *testing.T) {
 	s := symbolServing(t, having(map[string][]byte{"/App.pdb/" + symbolID + "/App.sym": symBig}))
-	c, cache := symbolClient(t, Config{}, s.URL)
+	c, cache := symbolClient(t, settings.Config{}, s.URL)
 	var all sync.WaitGroup
 	for i := range 8 {
 		client := c
 		if i >= 4 {
 			var err error
-			if client, err = NewSymbols([]find.SymbolServer{{URL: s.URL, Cache: find.SymbolCache{Dir: cache}}}, Config{}); err != nil {
+			if client, err = NewSymbols([]find.SymbolServer{{URL: s.URL, Cache: find.SymbolCache{Dir: cache}}}, settings.Config{}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -348,7 +349,7 @@ func TestSymbolsGivenUp(t *testing.T) {
 		}
 		w.Write(symBig)
 	})
-	c, _ := symbolClient(t, Config{}, s.URL)
+	c, _ := symbolClient(t, settings.Config{}, s.URL)
 	if _, err := c.FetchSymbols(ctx, []modules.StoreKey{symKey}); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
@@ -371,12 +372,12 @@ func TestSymbolURLs(t *testing.T) {
 		"https:///x":                                  "not a valid URL",
 		"https://u:secret@%zz":                        "invalid URL",
 	} {
-		_, err := NewSymbols([]find.SymbolServer{{URL: url}}, Config{})
+		_, err := NewSymbols([]find.SymbolServer{{URL: url}}, settings.Config{})
 		if got := fmt.Sprint(err); want == "" && err != nil || !strings.Contains(got, want) || strings.Contains(got, "secret") {
 			t.Errorf("%s: %v, want %q", url, err, want)
 		}
 	}
-	if _, err := NewSymbols(nil, Config{}); err == nil {
+	if _, err := NewSymbols(nil, settings.Config{}); err == nil {
 		t.Error("a client without servers")
 	}
 	base, err := symbolURL("https://h/s%20x/?q#f")

@@ -4,12 +4,14 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+
+	"github.com/corewalk/corewalk/internal/files/debuginfod/settings"
 )
 
 // openTree opens a file below the directory of a file: URL. The directory has the paths of
 // the web API: buildid/BUILDID/debuginfo.
 func openTree(root, path string) (body, error) {
-	f, err := openRegular(path)
+	f, err := settings.OpenRegular(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, rerr := os.Stat(root + "/"); rerr != nil { // not mounted or misspelled; says nothing about the file
 			return body{}, &failure{err: rerr, down: true}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/corewalk/corewalk/internal/files/debuginfod/settings"
 	"github.com/corewalk/corewalk/internal/files/find"
 )
 
@@ -38,8 +39,8 @@ func TestTree(t *testing.T) {
 		if tt.kind == "" {
 			tt.kind = find.KindDebugInfo
 		}
-		var told []Progress
-		cfg.Progress = func(p Progress) { told = append(told, p) }
+		var told []settings.Progress
+		cfg.Progress = func(p settings.Progress) { told = append(told, p) }
 		path, err := newClient(t, cfg).Fetch(context.Background(), tt.id, tt.kind)
 		if tt.want == "" {
 			if err != nil || path != filepath.Join(cfg.CacheDir, "deadbeef01020304/debuginfo") {
@@ -74,7 +75,7 @@ func TestTreeLimits(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cfg = configFor(t, "file://"+dir)
-	cfg.Progress = func(Progress) { cancel() }
+	cfg.Progress = func(settings.Progress) { cancel() }
 	if _, err := newClient(t, cfg).Fetch(ctx, testID, find.KindDebugInfo); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}

@@ -1,8 +1,0 @@
-//go:build !unix
-
-package main
-
-import "os"
-
-// terminalColumns returns 0: the width of a terminal is known on Unix only.
-func terminalColumns(*os.File) int { return 0 }

@@ -1,0 +1,78 @@
+package command
+
+import (
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/corewalk/corewalk/docs/schema"
+)
+
+// A command is one of corewalk's commands. Help, completion and the manual page are made of
+// these.
+type command struct {
+	name  string // "" for the report, "info", "triage list"
+	run   func(args []string, e env) int
+	flags func() *pflag.FlagSet // nil if it has none
+	usage string                // "" if that of the command before covers it
+	words []string              // its operands, if they are words and not files
+}
+
+// allCommands lists all commands. Those of two words follow the one of the first word.
+func allCommands() []command {
+	query := func(name string) func() *pflag.FlagSet {
+		return func() *pflag.FlagSet { return new(queryFlags).set(name) }
+	}
+	return []command{
+		{name: "", run: runReport, flags: new(reportFlags).set, usage: usageText},
+		{name: "info", run: runInfo, flags: new(infoFlags).set, usage: infoUsage},
+		{name: "triage", run: runTriage, flags: new(triageFlags).set, usage: triageUsage},
+		{name: "triage list", run: runTriageList, flags: query("list")},
+		{name: "triage show", run: runTriageShow, flags: query("show")},
+		{name: "triage diff", run: runTriageDiff, flags: query("diff")},
+		{name: "triage export", run: runTriageExport, flags: query("export")},
+		{name: "live", run: runLive, flags: new(liveFlags).set, usage: liveUsage},
+		{name: "schema", run: runSchema, usage: schemaUsage, words: schema.Names()},
+		{name: "completion", run: runCompletion, usage: completionUsage, words: shells()},
+		{name: "man", run: runMan, usage: manUsage},
+		{name: "version", run: func(_ []string, e env) int { return runReport([]string{"--version"}, e) }},
+		{name: "help", run: runHelp, words: withHelp()},
+	}
+}
+
+// withHelp lists the commands that help describes.
+func withHelp() []string { return []string{"info", "triage", "live", "schema", "completion", "man"} }
+
+// findCommand returns the command with a name.
+func findCommand(name string) (command, bool) {
+	for _, c := range allCommands() {
+		if c.name == name {
+			return c, true
+		}
+	}
+	return command{}, false
+}
+
+// names lists the words that may follow a command of one word, or those that may come first
+// on the command line if it is "".
+func names(first string) []string {
+	var list []string
+	for _, c := range allCommands() {
+		before, last, two := strings.Cut(c.name, " ")
+		switch {
+		case two && before == first:
+			list = append(list, last)
+		case !two && first == "" && c.name != "":
+			list = append(list, c.name)
+		}
+	}
+	return list
+}
+
+// choices is the annotation of a flag with its values.
+const choices = "choices"
+
+// choose records the values that a flag may have.
+func choose(fs *pflag.FlagSet, flag string, values ...string) {
+	fs.Lookup(flag).Annotations = map[string][]string{choices: values}
+}

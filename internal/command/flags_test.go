@@ -1,0 +1,96 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/corewalk/corewalk/internal/command/full"
+	"github.com/corewalk/corewalk/internal/fixture"
+)
+
+// Every flag is in its command's --help and in docs/usage.md; and in the README,
+// unless that says that docs/usage.md has them.
+func TestFlagsDocumented(t *testing.T) {
+	root := fixture.Root(t)
+	for _, page := range []string{"docs/usage.md", "README.md"} {
+		text, err := os.ReadFile(filepath.Join(root, page))
+		if errors.Is(err, fs.ErrNotExist) && page == "README.md" {
+			continue
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if page == "README.md" && strings.Contains(string(text), "docs/usage.md") {
+			continue
+		}
+		for _, set := range []*pflag.FlagSet{new(reportFlags).set(), new(infoFlags).set(), new(liveFlags).set()} {
+			set.VisitAll(func(f *pflag.Flag) {
+				if !strings.Contains(string(text), "`--"+f.Name) {
+					t.Errorf("%s does not tell of --%s", page, f.Name)
+				}
+			})
+		}
+	}
+	for _, cmd := range []struct {
+		args []string
+		set  *pflag.FlagSet
+	}{{[]string{"--help"}, new(reportFlags).set()}, {[]string{"info", "--help"}, new(infoFlags).set()},
+		{[]string{"live", "--help"}, new(liveFlags).set()}} {
+		var out, errs bytes.Buffer
+		if status := run(cmd.args, env{context.Background(), nil, &out, &errs, full.Parts()}); status != 0 || errs.Len() > 0 {
+			t.Errorf("%v: status %d, %s", cmd.args, status, errs.String())
+		}
+		cmd.set.VisitAll(func(f *pflag.Flag) {
+			if f.Usage == "" || !strings.Contains(out.String(), " --"+f.Name+" ") {
+				t.Errorf("%v does not tell of --%s", cmd.args, f.Name)
+			}
+		})
+		for line := range strings.Lines(out.String()) {
+			if n := len([]rune(line)); n > 105 {
+				t.Errorf("%v: a line of %d columns: %s", cmd.args, n, line)
+			}
+		}
+	}
+}
+
+// Every subcommand is in the first page of help.
+func TestSubcommandsHaveHelp(t *testing.T) {
+	for _, name := range withHelp() {
+		if !strings.Contains(usageText, "\n  corewalk "+name+" ") || !strings.Contains(usageText, "(corewalk "+name+" --help)") {
+			t.Errorf("corewalk --help does not tell of corewalk %s", name)
+		}
+	}
+}
+
+// What a supervisor of triage was given comes to its analysis process as it is, also
+// where it looks like something else.
+func TestGiven(t *testing.T) {
+	var f, g triageFlags
+	fs := f.set()
+	args := []string{"--search", "core.1", "--search=--", "--search", "a,b", "-ro", "core.1", "--debuginfod", "--sysroot", "", "--deadline", "90s", "core.1", "--memory=100"}
+	if err := fs.Parse(args); err != nil {
+		t.Fatal(err)
+	}
+	list := given(fs)
+	gs := g.set()
+	for _, v := range list {
+		for _, value := range v.Values {
+			if err := gs.Set(v.Name, string(value)); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if !slices.Equal(g.search, []string{"core.1", "--", "a,b"}) || !slices.Equal(g.sysroots, []string{""}) || !slices.Equal(g.fetch.urls, []string{serversOfEnv}) ||
+		g.deadline != 90*time.Second || g.memory != 100<<20 || !g.recursive {
+		t.Errorf("%+v became %+v", list, given(gs))
+	}
+}

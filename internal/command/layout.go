@@ -1,0 +1,70 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+
+	"github.com/spf13/pflag"
+
+	"github.com/corewalk/corewalk/report"
+)
+
+// layoutFlags say how the text of a report is laid out.
+type layoutFlags struct {
+	width  int
+	wide   bool
+	noFold bool
+	paths  string
+}
+
+// pathStyles are the values of --paths.
+var pathStyles = map[string]report.PathStyle{"base": report.PathsBase, "full": report.PathsFull, "relative": report.PathsRelative}
+
+func (f *layoutFlags) register(fs *pflag.FlagSet) {
+	fs.IntVar(&f.width, "width", 0, "fit the text into `N` columns (default: the terminal's; in a pipe nothing is shortened)")
+	fs.BoolVar(&f.wide, "wide", false, "shorten nothing to fit the width")
+	fs.BoolVar(&f.noFold, "no-fold", false, "print every thread and every frame of a recursion")
+	fs.StringVar(&f.paths, "paths", "base", "print source paths in this `STYLE`: base (the file's name), full, or relative (to the current directory)")
+	choose(fs, "paths", slices.Sorted(maps.Keys(pathStyles))...)
+}
+
+func (f *layoutFlags) check() error {
+	if f.width < 0 {
+		return fmt.Errorf("--width %d: must be 0 or more", f.width)
+	}
+	if f.width > 0 && f.wide {
+		return errors.New("--width and --wide exclude each other: use one")
+	}
+	if _, ok := pathStyles[f.paths]; !ok {
+		return fmt.Errorf("--paths %s: must be base, full or relative", f.paths)
+	}
+	return nil
+}
+
+// apply sets the options of text that goes to out.
+func (f *layoutFlags) apply(o *report.TextOptions, out any) {
+	o.Unfolded, o.Paths = f.noFold, pathStyles[f.paths]
+	if o.Paths == report.PathsRelative {
+		o.Dir, _ = os.Getwd() // without one, paths are shown in full
+	}
+	o.Wide = f.wide || f.width == 0 && !isTerminal(out)
+	o.Width = f.width
+	if o.Width == 0 {
+		o.Width = columns(out)
+	}
+}
+
+// columns returns the width that COLUMNS or the terminal says, 0 if neither does.
+func columns(out any) int {
+	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
+		return n
+	}
+	if file, ok := out.(*os.File); ok && isTerminal(out) {
+		return terminalColumns(file)
+	}
+	return 0
+}

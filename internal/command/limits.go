@@ -1,0 +1,182 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/corewalk/corewalk/internal/budget"
+	"github.com/corewalk/corewalk/report"
+)
+
+// limitFlags bound what one report may cost. The defaults are far above what any honest dump needs.
+type limitFlags struct {
+	deadline time.Duration
+	memory   memoryFlag
+	set      *pflag.FlagSet
+}
+
+const (
+	defaultDeadline = 10 * time.Minute
+	defaultMemory   = 4 << 30
+	minMemory       = 32 << 20 // less is not enough for any report
+	// deadlineGrace is how long after the deadline the command is ended, if the analysis does not end by itself.
+	deadlineGrace = 5 * time.Second
+)
+
+// register adds the flags; shows says what --memory without a size prints.
+func (f *limitFlags) register(fs *pflag.FlagSet, deadline time.Duration, shows string) {
+	f.set, f.memory.limit = fs, defaultMemory
+	fs.DurationVar(&f.deadline, "deadline", deadline, "stop after this `TIME`, with what is known then; 0 for no limit. When given, it replaces the limit on work, which is in proportion to the dump")
+	fs.Var(&f.memory, "memory", shows+". With a value: stop when more than `SIZE` of memory is used (512MiB, 4GiB; default 4GiB)")
+	fs.Lookup("memory").NoOptDefVal = showMemory
+}
+
+// unlimited reports whether the user gave a time limit, which replaces that on work.
+func (f *limitFlags) unlimited() bool { return f.set.Changed("deadline") }
+
+func (f *limitFlags) check() error {
+	if f.deadline < 0 {
+		return fmt.Errorf("--deadline %v: must be 0 or more", f.deadline)
+	}
+	return nil
+}
+
+// watch ends the work of e at the limits: its context is done first, so that there is a report of what is known.
+// If the work does not end then, the command does. The caller calls stop when all is written.
+func (f *limitFlags) watch(e env) (limited env, stop func()) {
+	whole, done := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancelCause(e.ctx)
+	limited = e
+	limited.ctx = ctx
+	if f.deadline > 0 {
+		end := func(after time.Duration, do func()) {
+			t := time.AfterFunc(after, do)
+			context.AfterFunc(whole, func() { t.Stop() })
+		}
+		end(f.deadline, func() { cancel(fmt.Errorf("the time limit of %v (--deadline) is over", f.deadline)) })
+		end(f.deadline+deadlineGrace, func() { e.abort("gave up %v after --deadline %v: the analysis did not end", deadlineGrace, f.deadline) })
+	}
+	size := report.Size(f.memory.limit)
+	before := debug.SetMemoryLimit(int64(f.memory.limit / 4 * 3))
+	go func() {
+		budget.WatchMemory(whole, f.memory.limit/8*7, func() { cancel(fmt.Errorf("more than the limit of %s of memory is needed (--memory)", size)) })
+		budget.WatchMemory(whole, f.memory.limit, func() { e.abort("gave up: more than %s of memory is needed; --memory=SIZE sets the limit", size) })
+	}()
+	return limited, func() {
+		done()
+		cancel(nil)
+		debug.SetMemoryLimit(before)
+	}
+}
+
+// abort ends the command at once.
+func (e env) abort(format string, args ...any) {
+	e.say(format, args...)
+	os.Exit(exitNothing)
+}
+
+// showMemory is the value of --memory without a value.
+const showMemory = "show"
+
+// A memoryFlag is the value of --memory: without a size, memory is printed; with one, it is the limit. Both may
+// be given.
+type memoryFlag struct {
+	show  bool
+	limit uint64 // in bytes
+}
+
+func (m *memoryFlag) String() string { return "" }
+
+// Type implements pflag.Value.
+func (m *memoryFlag) Type() string { return "size" }
+
+// Set implements pflag.Value.
+func (m *memoryFlag) Set(s string) error {
+	if s == showMemory {
+		m.show = true
+		return nil
+	}
+	n, err := parseSize(s)
+	if err == nil && n < minMemory {
+		err = fmt.Errorf("less than %s is not enough", report.Size(minMemory))
+	}
+	if err == nil {
+		m.limit = n
+	}
+	return err
+}
+
+// A sizeFlag is a number of bytes.
+type sizeFlag uint64
+
+// String is exact, because the analysis processes of triage get it.
+func (s *sizeFlag) String() string {
+	if *s%(1<<20) == 0 {
+		return fmt.Sprintf("%dMiB", *s>>20)
+	}
+	return fmt.Sprintf("%dKiB", *s>>10)
+}
+
+// Type implements pflag.Value.
+func (s *sizeFlag) Type() string { return "size" }
+
+// Set implements pflag.Value.
+func (s *sizeFlag) Set(v string) error {
+	n, err := parseSize(v)
+	*s = sizeFlag(n)
+	return err
+}
+
+// sizeUnits are the suffixes of sizes.
+var sizeUnits = []struct {
+	suffix string
+	shift  uint
+}{{"kib", 10}, {"mib", 20}, {"gib", 30}, {"tib", 40}, {"kb", 10}, {"mb", 20}, {"gb", 30}, {"tb", 40}, {"k", 10}, {"m", 20}, {"g", 30}, {"t", 40}}
+
+// parseSize parses a size with a unit; a bare number is in MiB. Units are powers of 1024 whether spelt with an i
+// or not.
+func parseSize(s string) (uint64, error) {
+	num, shift := strings.ToLower(strings.TrimSpace(s)), uint(20)
+	for _, u := range sizeUnits {
+		if rest, ok := strings.CutSuffix(num, u.suffix); ok {
+			num, shift = rest, u.shift
+			break
+		}
+	}
+	n, err := strconv.ParseFloat(strings.TrimSpace(num), 64)
+	if err != nil || !(n > 0) || n*float64(uint64(1)<<shift) >= 1<<62 {
+		return 0, errors.New("not a size; write 512MiB or 4GiB")
+	}
+	return uint64(n * float64(uint64(1)<<shift)), nil
+}
+
+// joinMemory lets people write "--memory 512MiB": the argument after --memory is its value if it is a size, and
+// no file has that name.
+func joinMemory(args []string) []string {
+	for i, a := range args {
+		if a == "--" {
+			break
+		}
+		if a != "--memory" || i+1 >= len(args) {
+			continue
+		}
+		if _, err := parseSize(args[i+1]); err != nil {
+			continue
+		}
+		if _, err := os.Lstat(args[i+1]); err == nil {
+			continue
+		}
+		joined := append([]string{}, args[:i]...)
+		joined = append(joined, a+"="+args[i+1])
+		return append(joined, joinMemory(args[i+2:])...)
+	}
+	return args
+}

@@ -1,0 +1,133 @@
+// Package command is the command corewalk: flags, subcommands, exit statuses. Two programs are made of it, which differ
+// in their parts.
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/pflag"
+
+	"github.com/corewalk/corewalk/internal/command/parts"
+	"github.com/corewalk/corewalk/report"
+)
+
+// Exit statuses.
+const (
+	exitComplete   = 0 // the report is complete
+	exitNothing    = 1 // nothing could be analysed
+	exitUsage      = 2 // the command line is wrong
+	exitIncomplete = 3 // there is a report, with gaps
+)
+
+// env is the environment of one run of the command.
+type env struct {
+	ctx            context.Context // done at Ctrl-C
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	parts          parts.Parts
+}
+
+// Main is the whole program. It does not return.
+func Main(p parts.Parts) {
+	putOffGC()
+	// Writing to a pipe whose reader has left is then an error, which written does not
+	// count as a failure.
+	signal.Ignore(syscall.SIGPIPE)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	context.AfterFunc(ctx, stop) // the second Ctrl-C kills
+	e := env{ctx, os.Stdin, os.Stdout, os.Stderr, p}
+	if err := checkStarter(); err != nil {
+		os.Exit(e.fail(err))
+	}
+	os.Exit(run(os.Args[1:], e))
+}
+
+// run executes one command line and returns its exit status.
+func run(args []string, e env) int {
+	if len(args) == 0 {
+		status := e.usageError("need a core file")
+		fmt.Fprintf(e.stderr, "\n%s", usageLines)
+		return status
+	}
+	if sub, ok := findCommand(args[0]); ok && args[0] != "" {
+		return sub.run(args[1:], e)
+	}
+	if near := misspelt(args[0]); near != "" {
+		return e.usageError("%s: no such file; did you mean corewalk %s?", args[0], near)
+	}
+	return runReport(args, e)
+}
+
+// parse parses a command line. If it returns false the run is over, with the status
+// that it returns.
+func parse(fs *pflag.FlagSet, args []string, usage string, e env) (int, bool) {
+	fs.SetOutput(io.Discard)
+	fs.Usage = func() {}
+	err := fs.Parse(joinMemory(args))
+	switch {
+	case errors.Is(err, pflag.ErrHelp):
+		_, err = fmt.Fprintf(e.stdout, "%s\nFlags:\n%s", usage, fs.FlagUsagesWrapped(100))
+		return e.written(err, exitComplete), false
+	case err != nil:
+		return e.usageError("%s", suggestFlag(fs, err)), false
+	}
+	return 0, true
+}
+
+// say writes one line to standard error. Operands, flags and what dumps say are part of it: what a
+// terminal would obey is escaped.
+func (e env) say(format string, args ...any) {
+	fmt.Fprintf(e.stderr, "corewalk: %s\n", report.Clean(fmt.Sprintf(format, args...)))
+}
+
+// usageError reports a wrong command line.
+func (e env) usageError(format string, args ...any) int {
+	e.say(format+" (corewalk --help shows how)", args...)
+	return exitUsage
+}
+
+// wrong reports why a command line cannot be carried out.
+func (e env) wrong(err error) int {
+	if errors.As(err, new(*absentError)) {
+		return e.fail(err)
+	}
+	return e.usageError("%v", err)
+}
+
+// fail reports that nothing could be analysed.
+func (e env) fail(err error) int {
+	e.say("%s", joined(err))
+	return exitNothing
+}
+
+// joined is the text of an error. Several errors that errors.Join put together are on one line.
+func joined(err error) string {
+	several, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return err.Error()
+	}
+	var texts []string
+	for _, err := range several.Unwrap() {
+		texts = append(texts, joined(err))
+	}
+	if err.Error() != errors.Join(several.Unwrap()...).Error() {
+		return err.Error() // it has words of its own
+	}
+	return strings.Join(texts, "; ")
+}
+
+// written returns the exit status after writing the output ended with err. A reader
+// that has left, as with "corewalk core | head", is not a failure.
+func (e env) written(err error, status int) int {
+	if err == nil || errors.Is(err, syscall.EPIPE) {
+		return status
+	}
+	return e.fail(fmt.Errorf("the report could not be written: %w", err))
+}

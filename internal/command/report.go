@@ -1,0 +1,240 @@
+package command
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/corewalk/corewalk"
+	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/unwind"
+)
+
+// usageLines list the subcommands.
+const usageLines = `Usage:
+  corewalk [flags] CORE [BINARY]   report on a core or minidump (- for standard input; also compressed)
+  corewalk info [flags] CORE       what a core contains: notes, mappings, modules (corewalk info --help)
+  corewalk triage [flags] DIR      many dumps, grouped by bug (corewalk triage --help)
+  corewalk live [flags] PID        report on a running process, or start one (corewalk live --help)
+  corewalk schema NAME             the JSON Schema of a report (corewalk schema --help)
+  corewalk completion SHELL        completion for bash, zsh or fish (corewalk completion --help)
+  corewalk man                     the manual page (corewalk man --help)
+`
+
+const usageText = `corewalk says why a process died, from its core: the reason, the faulting instruction,
+and every thread's stack with functions, files, lines and inlined calls.
+
+` + usageLines + `
+You may omit BINARY if the file that the core names still exists and is the same build. Both files
+may be compressed (zstd, lz4, xz, gzip). CORE may be a tar archive with one dump in it, or an apport
+report.
+
+Examples:
+  corewalk core.4242 ./server
+  corewalk --search /builds/1234 core.zst
+  corewalk --sysroot ./rootfs --format json core | jq .crash
+  corewalk --format minidump-stackwalk-json crash.dmp | jq .crash_info
+  corewalk --explain --thread 4242 core ./server
+  coredumpctl dump server | corewalk -
+  corewalk info --missing core     # build-ids to fetch, for instance with debuginfod-find
+
+Exit status: 0 the report is complete; 1 nothing could be analysed; 2 wrong usage; 3 the report has gaps
+(a stack that ended early, a file from a different build, a truncated core).
+`
+
+// reportFlags are the flags of the main command.
+type reportFlags struct {
+	fileFlags
+	locals    localsFlags
+	layout    layoutFlags
+	threads   []string
+	maxFrames int
+	noInlines bool
+	registers bool
+	explain   bool
+	verify    bool
+	around    aroundFlags
+	limits    limitFlags
+	version   bool
+}
+
+func (f *reportFlags) set() *pflag.FlagSet {
+	fs := pflag.NewFlagSet("corewalk", pflag.ContinueOnError)
+	f.register(fs, defaultDeadline)
+	f.sandbox.register(fs, sandboxOff)
+	fs.BoolVar(&f.version, "version", false, "print the version")
+	return fs
+}
+
+// register adds the flags of every command that reports; deadline is the default of --deadline.
+func (f *reportFlags) register(fs *pflag.FlagSet, deadline time.Duration) {
+	f.fileFlags.register(fs, formatText, formatJSON, formatStackwalk)
+	fs.StringSliceVar(&f.threads, "thread", nil, "report only the threads with these `IDs` (repeatable, or with commas)")
+	fs.IntVar(&f.maxFrames, "max-frames", -1, "walk at most `N` frames of a stack; 0 prints all of a very deep one (default: walk all, print its ends)")
+	fs.Lookup("max-frames").DefValue = "0" // -1 only means that the flag was not given
+	fs.BoolVar(&f.noInlines, "no-inlines", false, "leave out inlined and tail-called functions")
+	fs.BoolVar(&f.registers, "registers", false, "print every thread's registers")
+	fs.BoolVar(&f.explain, "explain", false, "print for each frame how it was found")
+	fs.BoolVar(&f.verify, "verify", false, "ask a second stepper about each frame, and mark the frames that it disputes")
+	f.locals.register(fs)
+	f.around.register(fs)
+	f.limits.register(fs, deadline, "print the memory around the bad address, the registers' values and the stack pointer")
+	f.layout.register(fs)
+}
+
+func runReport(args []string, e env) int {
+	var f reportFlags
+	fs := f.set()
+	if status, ok := parse(fs, args, usageText, e); !ok {
+		return status
+	}
+	if f.version {
+		_, err := fmt.Fprintf(e.stdout, "corewalk %s (%s)\n", version(), runtime.Version())
+		return e.written(err, exitComplete)
+	}
+	analyze, err := f.analyze(e)
+	if err != nil {
+		return e.wrong(err)
+	}
+	e, status, done := f.sandboxed(e, nil, args, fs.Args())
+	if done {
+		return status
+	}
+	e, stop := f.limits.watch(e)
+	defer stop()
+	o, t, status, err := f.target(e, fs.Args())
+	if t == nil {
+		return status
+	}
+	defer t.Close()
+	if err != nil {
+		return f.unwalkable(e, t, err)
+	}
+	f.shape(&analyze, e)
+	r, err := t.Analyze(e.ctx, analyze)
+	if err != nil {
+		return e.fail(err)
+	}
+	return f.finish(e, o, analyze.Threads, r)
+}
+
+// shape tells the analysis what will be printed.
+func (f *reportFlags) shape(o *corewalk.AnalyzeOptions, e env) {
+	if f.format == formatText {
+		text := f.text(e)
+		o.Text = &text
+	}
+}
+
+// finish prints a report and returns the command's exit status.
+func (f *reportFlags) finish(e env, o operands, threads []unwind.ThreadID, r *report.Report) int {
+	status := exitComplete
+	if !r.Complete() && !f.cutOnly(r) {
+		status = exitIncomplete
+	}
+	if e.unused(o, r.Modules) {
+		status = exitIncomplete
+	}
+	if e.ctx.Err() == nil && !e.haveThreads(o, threads, r) {
+		if len(r.Threads) == 0 {
+			return exitNothing
+		}
+		status = exitIncomplete
+	}
+	return e.written(f.write(e, r), status)
+}
+
+func (f *reportFlags) write(e env, r *report.Report) error {
+	switch f.format {
+	case formatJSON:
+		return report.WriteJSON(e.stdout, r)
+	case formatStackwalk:
+		return report.WriteStackwalk(e.stdout, r)
+	}
+	return report.WriteText(e.stdout, r, f.text(e))
+}
+
+// unwalkable reports the contents of a core that has no threads or whose architecture
+// is not supported.
+func (f *reportFlags) unwalkable(e env, t *corewalk.Target, why error) int {
+	in := t.Info()
+	var err error
+	if f.format != formatText {
+		err = f.write(e, &report.Report{Schema: report.Schema, Dump: in.Dump, Modules: in.Modules, Details: in.Details,
+			Warnings: append(in.Warnings, report.Warning{Code: "not-walkable", Message: why.Error()})})
+	} else {
+		err = report.WriteInfoText(e.stdout, in, report.TextOptions{Color: f.colored(e.stdout)})
+	}
+	e.say("%v", why)
+	return e.written(err, exitNothing)
+}
+
+// haveThreads says which of the requested threads are not in the core.
+func (e env) haveThreads(o operands, want []unwind.ThreadID, r *report.Report) bool {
+	all := true
+	for _, id := range want {
+		if !slices.ContainsFunc(r.Threads, func(t report.Thread) bool { return t.ID == int(id) }) {
+			e.say("%s has no thread %d; corewalk info lists those it has", o.core, id)
+			all = false
+		}
+	}
+	return all
+}
+
+// analyze checks the flags and turns them into options.
+func (f *reportFlags) analyze(e env) (corewalk.AnalyzeOptions, error) {
+	o := corewalk.AnalyzeOptions{MaxFrames: max(f.maxFrames, 0), NoInlines: f.noInlines, Explain: f.explain, Verify: f.verify,
+		Structured: f.format == formatJSON, Details: f.format != formatText}
+	if err := f.check(e); err != nil {
+		return o, err
+	}
+	if err := f.locals.apply(&o); err != nil {
+		return o, err
+	}
+	if err := f.around.apply(&o); err != nil {
+		return o, err
+	}
+	if err := f.limits.check(); err != nil {
+		return o, err
+	}
+	o.Memory, o.Unlimited = f.limits.memory.show, f.limits.unlimited()
+	if err := f.layout.check(); err != nil {
+		return o, err
+	}
+	if f.maxFrames < -1 {
+		return o, fmt.Errorf("--max-frames %d: must be 0 or more", f.maxFrames)
+	}
+	var err error
+	o.Threads, err = threadIDs(f.threads)
+	return o, err
+}
+
+// defaultRows is how many lines of one stack the text shows before it omits the middle.
+const defaultRows = 200
+
+func (f *reportFlags) text(e env) report.TextOptions {
+	o := report.TextOptions{Color: f.colored(e.stdout), ShowRegisters: f.registers, Explain: f.explain, AllLocals: f.locals.which == "all", MaxFrames: defaultRows}
+	f.layout.apply(&o, e.stdout)
+	if f.maxFrames >= 0 {
+		o.MaxFrames = 0
+	}
+	return o
+}
+
+// cutOnly reports whether the only gap is the limit that the user asked for.
+func (f *reportFlags) cutOnly(r *report.Report) bool {
+	if f.maxFrames <= 0 {
+		return false
+	}
+	whole := *r
+	whole.Threads = nil
+	for _, t := range r.Threads {
+		if t.End != unwind.EndMaxFrames.String() {
+			whole.Threads = append(whole.Threads, t)
+		}
+	}
+	return whole.Complete()
+}

@@ -20,12 +20,17 @@ type Stack struct {
 // frameCost is what a frame costs of a Budget: the work of finding it, and its memory.
 const frameCost = 128
 
-// frameBlock is the number of frames allocated at a time.
-const frameBlock = 64
+// frameBlock is the largest number of frames allocated at a time. The first block of a walk is of firstBlock
+// frames: most stacks of a process with thousands of threads need no more.
+const (
+	frameBlock = 64
+	firstBlock = 8
+)
 
 // stepState is the working space of one walk, or of one step.
 type stepState struct {
 	one     bool        // a single step: allocate only what it needs
+	blocks  int         // allocated so far
 	block   []Frame     // unused frames
 	changes []regChange // unused register changes
 	scratch []regChange // register changes of the frame that a stepper is filling in
@@ -80,7 +85,8 @@ func (st *stepState) ahead(many, few int) int {
 // nil.
 func (w *Walker) step(st *stepState, in *Frame) (*Frame, EndReason, error) {
 	if len(st.block) == 0 {
-		st.block = make([]Frame, st.ahead(frameBlock, 1))
+		st.block = make([]Frame, st.ahead(min(firstBlock<<min(st.blocks, 8), frameBlock), 1))
+		st.blocks++
 	}
 	out := &st.block[0]
 	var last FrameStepper
@@ -164,7 +170,7 @@ func (w *Walker) accept(st *stepState, s FrameStepper, in, out *Frame) {
 	st.block = st.block[1:]
 	n := len(out.changes)
 	if cap(st.changes)-len(st.changes) < n {
-		st.changes = make([]regChange, 0, st.ahead(max(4*frameBlock, n), n))
+		st.changes = make([]regChange, 0, st.ahead(max(4*len(st.block), n), n))
 	}
 	k := len(st.changes)
 	st.changes = append(st.changes, out.changes...)

@@ -1,6 +1,8 @@
 package types
 
 import (
+	"sync/atomic"
+
 	"github.com/corewalk/corewalk/internal/format/dwarf"
 )
 
@@ -19,10 +21,11 @@ type Members struct {
 type Field struct {
 	Name     string
 	Type     Ref
-	Off      uint64      // bytes from the start
-	Expr     dwarf.Value // computes the address from that of the whole, when Present
-	Bits     uint64      // of a bit-field; 0 for others
-	BitOff   uint64      // of a bit-field, from the start of the whole, in bits
+	typ      *atomic.Pointer[Type] // the type itself, when it has been asked for
+	Off      uint64                // bytes from the start
+	Expr     dwarf.Value           // computes the address from that of the whole, when Present
+	Bits     uint64                // of a bit-field; 0 for others
+	BitOff   uint64                // of a bit-field, from the start of the whole, in bits
 	Base     bool
 	Virtual  bool
 	Static   bool
@@ -61,6 +64,10 @@ func (t *Type) Members() *Members {
 			t.m.readRecords(t)
 		case t.Ref.Valid():
 			t.m.read(t)
+		}
+		known := make([]atomic.Pointer[Type], len(t.m.Fields))
+		for i := range known {
+			t.m.Fields[i].typ = &known[i]
 		}
 	})
 	return &t.m

@@ -49,7 +49,8 @@ type Type struct {
 	BareName string    // DW_AT_name, "" when it has none
 	ByteSize uint64    // bytes, 0 when not known
 	Encoding Encoding
-	Elem     Ref    // what a pointer points to, a typedef is for, an array has
+	Elem     Ref // what a pointer points to, a typedef is for, an array has
+	target   atomic.Pointer[Type]
 	Declared bool   // the members are elsewhere
 	sig      uint64 // of a declared type; 0 when it has none
 	Language dwarf.Language
@@ -129,6 +130,19 @@ func (set *Set) Of(ref Ref) *Type {
 	}
 	v, _ := set.types.LoadOrStore(ref, t)
 	return v.(*Type)
+}
+
+// OfField returns the type of a member that Members returned.
+func (set *Set) OfField(f *Field) *Type {
+	if f.typ == nil {
+		return set.Of(f.Type)
+	}
+	t := f.typ.Load()
+	if t == nil {
+		t = set.Of(f.Type)
+		f.typ.Store(t)
+	}
+	return t
 }
 
 // At returns the type whose entry is d.
@@ -226,7 +240,14 @@ func (t *Type) Strip() *Type {
 
 // Target returns the type that t refers to: what a pointer points to, the elements of an
 // array, the result of a function, what a typedef names.
-func (t *Type) Target() *Type { return t.set.Of(t.Elem) }
+func (t *Type) Target() *Type {
+	to := t.target.Load()
+	if to == nil {
+		to = t.set.Of(t.Elem)
+		t.target.Store(to)
+	}
+	return to
+}
 
 func (t *Type) void() bool { return t.Tag == 0 }
 

@@ -58,7 +58,7 @@ func (b *builder) members(v *Value, o *Object, t *types.Type, depth int) {
 // member that cannot be found, an empty base class, or a virtual base class that was shown
 // before.
 func (b *builder) part(o *Object, f *types.Field, depth int) (Part, bool) {
-	t := b.p.Types.Of(f.Type)
+	t := b.p.Types.OfField(f)
 	if f.Static {
 		at, ok := b.static(o, f)
 		if !ok {
@@ -100,7 +100,7 @@ type place struct {
 
 // field returns the object of a member or a base class of o.
 func (b *builder) field(o *Object, f *types.Field) (Object, error) {
-	t := b.p.Types.Of(f.Type)
+	t := b.p.Types.OfField(f)
 	size, err := b.sizeOf(t)
 	if err != nil {
 		return Object{}, err
@@ -137,7 +137,7 @@ func (b *builder) computed(o *Object, f *types.Field, t *types.Type, size uint64
 // static finds a static member of the class of o: by its constant value, or by its symbol in the
 // file of the frame's function.
 func (b *builder) static(o *Object, f *types.Field) (Object, bool) {
-	t := b.p.Types.Of(f.Type)
+	t := b.p.Types.OfField(f)
 	size, err := b.sizeOf(t)
 	if err != nil {
 		return Object{}, false

@@ -185,7 +185,7 @@ func (b *builder) alignOf(t *types.Type, left *int, depth int) uint64 {
 			if f.Static {
 				continue
 			}
-			most = max(most, b.alignOf(b.p.Types.Of(f.Type), left, depth+1))
+			most = max(most, b.alignOf(b.p.Types.OfField(&f), left, depth+1))
 		}
 		return most
 	}

@@ -21,7 +21,7 @@ func (e *evaluator) entryValue(block []byte) (op.Value, error) {
 	if !ok {
 		return op.Value{}, &unknown.Entry{Why: "it was not in a register"}
 	}
-	v, err := e.passedKnown(entryKey{e.frame(), place.reg, place.pointed}, func() (op.Value, error) { return e.passedAt(place) })
+	v, err := e.passedKnown(entryKey{place.reg, place.pointed}, func() (op.Value, error) { return e.passedAt(place) })
 	if err == nil && place.typ != 0 && v.Type == (op.Type{}) {
 		v.Type, err = e.BaseType(place.typ)
 	}
@@ -350,9 +350,21 @@ func (e *evaluator) target(site *dwarf.CallSite) arch.Address {
 // calledBy reports whether the call is of e's function itself.
 func (e *evaluator) calledBy(site *dwarf.CallSite, target arch.Address) bool {
 	if site.Origin.Valid() {
-		return sameFunction(e.fn, site.Origin)
+		key := originKey{e.fn, site.Origin}
+		if v, ok := e.r.same.Load(key); ok {
+			return v.(bool)
+		}
+		same := sameFunction(e.fn, site.Origin)
+		e.r.same.Store(key, same)
+		return same
 	}
 	return target == e.fn.fn.Entry+e.fn.bias
+}
+
+// An originKey is a function, and the entry that a call site refers to.
+type originKey struct {
+	fn     *Function
+	origin dwarf.DIE
 }
 
 // sameFunction reports whether the entry that a call site refers to is fn: its own entry, the

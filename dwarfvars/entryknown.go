@@ -15,22 +15,48 @@ import (
 // An entryMemory keeps results for frames.
 type entryMemory struct {
 	callers sync.Map // *unwind.Frame -> callerAnswer
-	values  sync.Map // entryKey -> entryAnswer
+	values  sync.Map // *unwind.Frame -> *entryValues
 	// limited counts how often maxNested was reached. Results that depend on that are not kept,
 	// since they would differ in another evaluation.
 	limited atomic.Int64
 }
 
-// An entryKey is a place at the entry of a frame's function.
+// An entryKey is a place at the entry of a function.
 type entryKey struct {
-	frame   *unwind.Frame
 	reg     uint64
 	pointed bool
 }
 
 type entryAnswer struct {
+	key   entryKey
 	value op.Value
 	err   error
+}
+
+// entryValues are the results for one frame, which has few.
+type entryValues struct {
+	mu   sync.Mutex
+	list []entryAnswer
+}
+
+func (v *entryValues) find(key entryKey) (op.Value, error, bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for i := range v.list {
+		if a := &v.list[i]; a.key == key {
+			return a.value, a.err, true
+		}
+	}
+	return op.Value{}, nil, false
+}
+
+// Forget implements where.Process.
+func (r *readerWhere) Forget(frames []*unwind.Frame) {
+	for _, f := range frames {
+		r.called.Delete(f)
+		r.known.callers.Delete(f)
+		r.known.values.Delete(f)
+	}
 }
 
 type callerAnswer struct {
@@ -45,15 +71,25 @@ func (e *evaluator) passedKnown(key entryKey, ask func() (op.Value, error)) (op.
 		return ask()
 	}
 	m := &e.r.known
-	if v, ok := m.values.Load(key); ok {
-		a := v.(entryAnswer)
-		return a.value, a.err
+	var kept *entryValues
+	if v, ok := m.values.Load(e.frame()); ok {
+		kept = v.(*entryValues)
+		if v, err, ok := kept.find(key); ok {
+			return v, err
+		}
 	}
 	before := m.limited.Load()
 	v, err := ask()
-	if m.limited.Load() == before {
-		m.values.Store(key, entryAnswer{v, err})
+	if m.limited.Load() != before {
+		return v, err
 	}
+	if kept == nil {
+		got, _ := m.values.LoadOrStore(e.frame(), new(entryValues))
+		kept = got.(*entryValues)
+	}
+	kept.mu.Lock()
+	defer kept.mu.Unlock()
+	kept.list = append(kept.list, entryAnswer{key, v, err})
 	return v, err
 }
 

@@ -41,6 +41,8 @@ type Frame interface {
 
 // A Process answers for the code of one process. It may be used by several goroutines.
 type Process interface {
+	// Forget drops what is kept of the frames of a stack that nobody will ask about again.
+	Forget(frames []*unwind.Frame)
 	// Bounds tells where the function, or the part of one, begins and ends that holds an
 	// address of code, by call frame information.
 	Bounds(addr arch.Address) (low, high arch.Address, ok bool)

@@ -8,6 +8,7 @@ import (
 	"github.com/corewalk/corewalk/dwarfvars"
 	"github.com/corewalk/corewalk/internal/budget"
 	"github.com/corewalk/corewalk/internal/why/analysis"
+	"github.com/corewalk/corewalk/internal/why/subject"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/unwind"
 )
@@ -28,6 +29,11 @@ type AnalyzeOptions struct {
 	// are then counted, not read, and Type and Location of the others are left out where it
 	// does not show them.
 	Text *report.TextOptions
+	// First, if not nil, is called with the report when it has the thread that crashed and all
+	// that concerns the crash, before other threads are walked: report.TextWriter.First can
+	// write that. It is not called for processes that did not crash and for running ones. It must
+	// not keep or change the report.
+	First func(*report.Report)
 	// NoBlame leaves out which value was bad and where it came from
 	// (report.Crash.Blame).
 	NoBlame bool
@@ -115,24 +121,21 @@ func (t *Target) Analyze(ctx context.Context, o AnalyzeOptions) (*report.Report,
 		opts := analysis.Options{Threads: o.Threads, NoInlines: o.NoInlines, Explain: o.Explain, Verify: o.Verify,
 			NoBlame: o.NoBlame, Locals: analysis.Locals(o.Locals), Values: o.Values, Structured: o.Structured, Text: o.Text,
 			Around: analysis.Around{Source: o.SourceLines, Code: o.Disassemble, Memory: o.Memory}}
+		if o.First != nil && !now.Pending() {
+			opts.First = func(r *report.Report) {
+				t.complete(r, now, &o)
+				o.First(r)
+			}
+		}
 		if w.SymbolLookup() == unwind.SymbolLookup(t.lookup) { // another may need no debug information
 			ahead = analysis.Ahead(ctx, p, opts, o.MaxFrames)
 		}
 		if ahead == nil {
 			r = analysis.Run(ctx, p, opts)
 			t.warnLate(r)
-			r.Process = t.subject.Started().Report(o.Environment != EnvironmentNone, o.Environment == EnvironmentAll)
-			for i := range r.Threads {
-				th := &r.Threads[i]
-				did := now.Activity[unwind.ThreadID(th.ID)]
-				th.State, th.CPUSeconds = did.Word(), did.CPU.Seconds()
-			}
+			t.complete(r, now, &o)
 			if o.Details {
 				r.Details = t.subject.Details()
-				for i := range r.Threads {
-					th := &r.Threads[i]
-					th.LastError = t.subject.LastError(unwind.ThreadID(th.ID))
-				}
 			}
 		}
 	})
@@ -144,6 +147,19 @@ func (t *Target) Analyze(ctx context.Context, o AnalyzeOptions) (*report.Report,
 	}
 	r.Warnings = append(r.Warnings, released()...)
 	return r, nil
+}
+
+// complete adds to a report what is known without an analysis.
+func (t *Target) complete(r *report.Report, now subject.Moment, o *AnalyzeOptions) {
+	r.Process = t.subject.Started().Report(o.Environment != EnvironmentNone, o.Environment == EnvironmentAll)
+	for i := range r.Threads {
+		th := &r.Threads[i]
+		did := now.Activity[unwind.ThreadID(th.ID)]
+		th.State, th.CPUSeconds = did.Word(), did.CPU.Seconds()
+		if o.Details {
+			th.LastError = t.subject.LastError(unwind.ThreadID(th.ID))
+		}
+	}
 }
 
 // budget returns the limit on the work of an analysis, which ctx ends too; nil for none.

@@ -40,20 +40,52 @@ const (
 // WriteText writes r for people: why the process died, the stack of the crashed thread, the other threads'
 // stacks, and last what is not known, with what to do about it. The error is w's.
 func WriteText(w io.Writer, r *Report, opts TextOptions) error {
-	t := &textWriter{lineWriter: newLineWriter(w, opts), r: r, opts: opts, maxValue: maxValue}
+	return NewTextWriter(w, opts).Finish(r)
+}
+
+// A TextWriter writes what WriteText writes, in two parts: the first while the other threads are not yet known.
+type TextWriter struct {
+	t     *textWriter
+	begun bool
+}
+
+// NewTextWriter returns a TextWriter that writes to w.
+func NewTextWriter(w io.Writer, opts TextOptions) *TextWriter {
+	t := &textWriter{lineWriter: newLineWriter(w, opts), opts: opts, maxValue: maxValue}
 	if opts.Wide {
 		t.maxValue = unlimited
 	}
-	for i := range r.Modules {
-		if r.Modules[i].Main {
-			t.main = r.Modules[i].Path
+	return &TextWriter{t: t}
+}
+
+// First writes why the process died and the stack of the crashed thread, or nothing if no thread crashed. Of r's threads only that one is needed,
+// and of its modules only the main one; Dump.Threads has the number of all threads. The error is the writer's.
+func (w *TextWriter) First(r *Report) error {
+	t := w.t
+	for i := range r.Threads {
+		if r.Threads[i].Crashed {
+			w.begun = true
+			t.begin(r)
+			t.end()
+			t.threads([]*Thread{&r.Threads[i]})
+			t.memory()
 			break
 		}
 	}
-	t.headline()
-	t.crash()
-	t.started()
-	for i, group := range groupThreads(r.Threads, !opts.unfolded() && !opts.ShowRegisters) {
+	return t.w.Flush()
+}
+
+// Finish writes the rest: all, if First wrote nothing. The error is the writer's.
+func (w *TextWriter) Finish(r *Report) error {
+	t := w.t
+	if !w.begun {
+		t.begin(r)
+	}
+	t.r = r
+	for i, group := range groupThreads(r.Threads, !t.opts.unfolded() && !t.opts.ShowRegisters) {
+		if i == 0 && w.begun {
+			continue
+		}
 		t.end()
 		t.threads(group)
 		if i == 0 { // the crashed thread
@@ -63,6 +95,20 @@ func WriteText(w io.Writer, r *Report, opts TextOptions) error {
 	t.environment()
 	t.gaps()
 	return t.w.Flush()
+}
+
+// begin writes what comes before the threads.
+func (t *textWriter) begin(r *Report) {
+	t.r = r
+	for i := range r.Modules {
+		if r.Modules[i].Main {
+			t.main = r.Modules[i].Path
+			break
+		}
+	}
+	t.headline()
+	t.crash()
+	t.started()
 }
 
 type textWriter struct {

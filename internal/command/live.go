@@ -140,12 +140,12 @@ func (f *liveFlags) checkModes(fs *pflag.FlagSet) error {
 
 // report prints the result of Analyze, after it has detached from the process.
 func (f *liveFlags) report(e env, t *corewalk.Target, name operands, o corewalk.AnalyzeOptions) int {
-	f.shape(&o, e)
+	write := f.writer(&o, e)
 	r, err := t.Analyze(e.ctx, o)
 	if err != nil {
 		return e.fail(err)
 	}
-	return f.finish(e, name, o.Threads, r)
+	return f.finish(e, name, o.Threads, r, write)
 }
 
 // launch starts a program and reports when it crashes or is stopped.

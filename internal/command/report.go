@@ -113,24 +113,27 @@ func runReport(args []string, e env) int {
 	if err != nil {
 		return f.unwalkable(e, t, err)
 	}
-	f.shape(&analyze, e)
+	write := f.writer(&analyze, e)
 	r, err := t.Analyze(e.ctx, analyze)
 	if err != nil {
 		return e.fail(err)
 	}
-	return f.finish(e, o, analyze.Threads, r)
+	return f.finish(e, o, analyze.Threads, r, write)
 }
 
-// shape tells the analysis what will be printed.
-func (f *reportFlags) shape(o *corewalk.AnalyzeOptions, e env) {
-	if f.format == formatText {
-		text := f.text(e)
-		o.Text = &text
+// writer tells the analysis what will be printed, and returns what prints it. Text is printed as far as it is known.
+func (f *reportFlags) writer(o *corewalk.AnalyzeOptions, e env) func(*report.Report) error {
+	if f.format != formatText {
+		return func(r *report.Report) error { return f.write(e, r) }
 	}
+	opts := f.text(e)
+	text := report.NewTextWriter(e.stdout, opts)
+	o.Text, o.First = &opts, func(r *report.Report) { _ = text.First(r) } // Finish returns the error, too
+	return text.Finish
 }
 
-// finish prints a report and returns the command's exit status.
-func (f *reportFlags) finish(e env, o operands, threads []unwind.ThreadID, r *report.Report) int {
+// finish prints a report with write, and returns the command's exit status.
+func (f *reportFlags) finish(e env, o operands, threads []unwind.ThreadID, r *report.Report, write func(*report.Report) error) int {
 	status := exitComplete
 	if !r.Complete() && !f.cutOnly(r) {
 		status = exitIncomplete
@@ -144,7 +147,7 @@ func (f *reportFlags) finish(e env, o operands, threads []unwind.ThreadID, r *re
 		}
 		status = exitIncomplete
 	}
-	return e.written(f.write(e, r), status)
+	return e.written(write(r), status)
 }
 
 func (f *reportFlags) write(e env, r *report.Report) error {

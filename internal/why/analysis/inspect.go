@@ -88,6 +88,10 @@ type Options struct {
 	// Text, if not nil, says that the report is for report.WriteText with these options: variables that it does not
 	// show are counted, not read.
 	Text *report.TextOptions
+	// First, if not nil, is called when the crashing thread and all that concerns the crash is in the report, before
+	// other threads are walked. Of the modules, the report has only the program then. It is not called if the process
+	// did not crash.
+	First func(*report.Report)
 }
 
 // Run analyses the process. It always returns a report; what could not be done is in its warnings and in the
@@ -96,16 +100,26 @@ func Run(ctx context.Context, p Parts, o Options) *report.Report {
 	in := &inspection{Parts: p, opts: o, arch: p.Proc.Arch()}
 	r := &report.Report{Schema: report.Schema, Dump: p.Dump, Warnings: p.Warnings}
 	in.threads(ctx, r)
-	in.crash(r)
-	if o.Around.Memory {
-		r.Memory = in.memory(r)
-	}
-	in.lastWords(r)
-	in.title(r)
 	in.moduleList(r)
 	in.servers(r)
 	in.warnSources(r)
 	return r
+}
+
+// diagnose finds out why the process died, from the stack of the thread that it died in, if that is in the report.
+func (in *inspection) diagnose(r *report.Report) {
+	in.crash(r)
+	if in.opts.Around.Memory {
+		r.Memory = in.memory(r)
+	}
+	in.lastWords(r)
+	in.title(r)
+	if r.Crash == nil || len(r.Threads) == 0 || in.opts.First == nil {
+		return
+	}
+	r.Modules = in.main()
+	in.opts.First(r)
+	r.Modules = nil
 }
 
 // servers warns of servers that could not be reached, once per server, and of unusable files of symbol stores.

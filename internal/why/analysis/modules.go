@@ -60,6 +60,19 @@ func served(threads []report.Thread, path string) bool {
 	return true
 }
 
+// main lists the main module alone.
+func (in *inspection) main() []report.Module {
+	if libs := in.Proc.LibraryTracker(); libs != nil {
+		list, _ := libs.Libraries(false)
+		for _, lib := range list {
+			if lib.Kind == libstate.Executable {
+				return []report.Module{{Path: lib.Path, Main: true}}
+			}
+		}
+	}
+	return nil
+}
+
 // program is the path of the main module; "" when it is not known.
 func (in *inspection) program() string {
 	if libs := in.Proc.LibraryTracker(); libs != nil {

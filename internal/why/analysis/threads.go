@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/corewalk/corewalk/internal/vars/where"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/steppers"
 	"github.com/corewalk/corewalk/unwind"
@@ -33,19 +34,22 @@ type inspection struct {
 	untraced    map[unwind.Address]bool // return addresses of calls through values that cannot be traced back
 }
 
-// threads walks the threads that were asked for: the crashing one first, then the others by number.
+// threads walks the threads that were asked for: the crashing one first, which tells why the process died, then the
+// others by number.
 func (in *inspection) threads(ctx context.Context, r *report.Report) {
 	ids, err := in.Walker.AvailableThreads()
 	if err != nil {
 		r.Warnings = append(r.Warnings, report.Warning{Code: "no-threads", Message: err.Error()})
+		in.diagnose(r)
 		return
 	}
 	crashed := in.died()
-	defer func(all int) {
-		if len(r.Threads) < all {
-			r.Dump.Threads = all
+	r.Dump.Threads = len(ids)
+	defer func() {
+		if len(r.Threads) >= r.Dump.Threads {
+			r.Dump.Threads = 0
 		}
-	}(len(ids))
+	}()
 	ids = in.opts.wanted(ids)
 	slices.SortFunc(ids, func(a, b unwind.ThreadID) int {
 		if (a == crashed) != (b == crashed) {
@@ -56,11 +60,20 @@ func (in *inspection) threads(ctx context.Context, r *report.Report) {
 		}
 		return cmp.Compare(a, b)
 	})
+	if len(ids) == 0 || ids[0] != crashed {
+		in.diagnose(r)
+	}
 	for _, id := range ids {
 		stack, _ := in.Walker.WalkStackContext(ctx, id)
 		r.Threads = append(r.Threads, in.thread(ctx, stack, id == crashed))
-		if id == crashed && len(stack.Frames) > 0 {
-			in.top, in.diedStack = stack.Frames[0], stack.Frames
+		if id == crashed {
+			if len(stack.Frames) > 0 {
+				in.top, in.diedStack = stack.Frames[0], stack.Frames
+			}
+			in.diagnose(r)
+		}
+		if in.Variables != nil {
+			where.ProcessOf(in.Variables).Forget(stack.Frames)
 		}
 		if in.ended(ctx, r, len(ids)) {
 			return

@@ -121,6 +121,9 @@ func (m Moment) Pause() time.Duration {
 	return m.pause()
 }
 
+// Pending reports whether Release has something to do: then the report should be made before it is shown.
+func (m Moment) Pending() bool { return m.release != nil }
+
 // Release lets a running process continue, and returns warnings about data that is newer than the Moment.
 func (m Moment) Release() []report.Warning {
 	if m.release == nil {

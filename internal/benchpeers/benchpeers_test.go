@@ -31,7 +31,7 @@ func TestMedian(t *testing.T) {
 // threeTools are the results of corewalk, of a peer, and of one that failed.
 func threeTools(name string, peer time.Duration) measured {
 	s := func(d time.Duration) []sample { return []sample{{wall: d, cpu: d / 2, peak: 8 << 20}} }
-	return measured{workload: &workload{name: name, title: "text"}, results: []result{
+	return measured{workload: &workload{name: name, title: "text"}, stacks: 1234, results: []result{
 		{tool: second, samples: s(8 * time.Millisecond)},
 		{tool: "gdb", samples: s(peer)},
 		{tool: "lldb", failed: "exit status 1"},
@@ -40,10 +40,10 @@ func threeTools(name string, peer time.Duration) measured {
 
 func TestTables(t *testing.T) {
 	all := []measured{threeTools("W1", 20*time.Millisecond), threeTools("W2", 12*time.Second)}
-	want := `| workload | corewalk | gdb | lldb |
-|---|---|---|---|
-| W1: text | 8.0 ms (4.0 ms), 8 MiB | ×2.5 (×2.5) | fails |
-| W2: text | 8.0 ms (4.0 ms), 8 MiB | ×1500 (×1500) | fails |
+	want := `| workload | stacks | corewalk | gdb | lldb |
+|---|---|---|---|---|
+| W1: text | 1.2 kB | 8.0 ms (4.0 ms), 8 MiB | ×2.5 (×2.5) | fails |
+| W2: text | 1.2 kB | 8.0 ms (4.0 ms), 8 MiB | ×1500 (×1500) | fails |
 `
 	if got := ratioTable(all).String(); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
@@ -88,7 +88,7 @@ func TestUpdatePage(t *testing.T) {
 	}
 	// What was not measured stays, in its place, and what was is replaced.
 	one := write(both, threeTools("W3", 2*time.Second))
-	if want := strings.NewReplacer("| W3: text | 8.0 ms (4.0 ms), 8 MiB | ×125 (×125)", "| W3: text | 8.0 ms (4.0 ms), 8 MiB | ×250 (×250)",
+	if want := strings.NewReplacer("| W3: text | 1.2 kB | 8.0 ms (4.0 ms), 8 MiB | ×125 (×125)", "| W3: text | 1.2 kB | 8.0 ms (4.0 ms), 8 MiB | ×250 (×250)",
 		"| W3 | gdb | 1.00 s | 1.00 s | 500 ms | 500 ms", "| W3 | gdb | 2.00 s | 2.00 s | 1.00 s | 1.00 s").Replace(both); one != want {
 		t.Errorf("got\n%s\nwant\n%s", one, want)
 	}

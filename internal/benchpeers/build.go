@@ -34,13 +34,8 @@ func (b *builder) setUp() error {
 		return err
 	}
 	b.launcher = filepath.Join(b.dir, "launch")
-	for _, c := range [][]string{
-		{"gcc", "-O2", filepath.Join(b.src, "launch.c"), "-o", b.launcher},
-		{"gcc", "-O2", filepath.Join(b.src, "empty.c"), "-o", filepath.Join(b.dir, "empty")},
-	} {
-		if err := command(".", c...); err != nil {
-			return err
-		}
+	if err := b.compile("launch.c", b.launcher, "-O2"); err != nil {
+		return err
 	}
 	for _, c := range [][]string{{"gcc", "-v"}, {"go", "version"}, {"ldd", "--version"}} {
 		out, err := exec.Command(c[0], c[1:]...).CombinedOutput()

@@ -98,6 +98,7 @@ func (o *options) run() error {
 	if err != nil {
 		return err
 	}
+	defer os.RemoveAll(m.dir)
 	results, err := m.measure(all, o.runs)
 	if err != nil {
 		return err

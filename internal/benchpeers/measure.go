@@ -2,11 +2,13 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -40,7 +42,7 @@ type result struct {
 type measured struct {
 	workload *workload
 	results  []result
-	floor    string // what any program must read
+	stacks   int64 // the bytes of the stacks that are walked: what any program must read
 }
 
 // slow is the processor time above which a tool runs at most slowRuns times.
@@ -66,8 +68,8 @@ func newMeasurer(o *options, b *builder) (*measurer, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &measurer{builder: b, dir: filepath.Join(b.dir, "measure"), corewalk: path, skip: strings.Split(o.skip, ",")}
-	if err := os.MkdirAll(m.dir, 0o755); err != nil {
+	m := &measurer{builder: b, corewalk: path, skip: strings.Split(o.skip, ",")}
+	if m.dir, err = os.MkdirTemp("", "corewalk-bench"); err != nil {
 		return nil, err
 	}
 	help, err := exec.Command(path, "--help").CombinedOutput()
@@ -86,6 +88,12 @@ func (m *measurer) measure(all []*workload, runs int) ([]measured, error) {
 	for i, w := range all {
 		tools[i] = m.installed(w.tools(m))
 		row := measured{workload: w}
+		if w.program != "" {
+			var err error
+			if row.stacks, err = m.stacks(w); err != nil {
+				return nil, fmt.Errorf("%s: %w", w.name, err)
+			}
+		}
 		for _, t := range tools[i] {
 			row.results = append(row.results, result{tool: t.name})
 		}
@@ -118,6 +126,38 @@ func (m *measurer) measure(all []*workload, runs int) ([]measured, error) {
 		}
 	}
 	return table, nil
+}
+
+// stacks returns the sum of the sizes of all threads' frames, in bytes.
+func (m *measurer) stacks(w *workload) (total int64, err error) {
+	dir := filepath.Join(m.builder.dir, w.files())
+	_, out, err := m.launch(m.dir, nil, []string{m.corewalk, "--format", "json", "--locals", "none", "--max-frames", "0", filepath.Join(dir, "core"), filepath.Join(dir, w.program)})
+	if err != nil {
+		return 0, err
+	}
+	var report struct {
+		Threads []struct {
+			Frames []struct {
+				Physical int // the number of the frame on the stack, which inlined functions share
+				SP, CFA  string
+			}
+		}
+	}
+	if err := json.Unmarshal(out, &report); err != nil {
+		return 0, fmt.Errorf("the report of corewalk: %w: %.400s", err, out)
+	}
+	for _, t := range report.Threads {
+		last := -1
+		for _, f := range t.Frames {
+			sp, err := strconv.ParseUint(f.SP, 0, 64)
+			cfa, err2 := strconv.ParseUint(f.CFA, 0, 64)
+			if err == nil && err2 == nil && f.Physical != last && cfa > sp {
+				total += int64(cfa - sp)
+			}
+			last = f.Physical
+		}
+	}
+	return total, nil
 }
 
 // installed returns those of the tools that can be run and are wanted.

@@ -27,15 +27,15 @@ func (t *table) String() string {
 // and in parentheses processor time.
 func ratioTable(all []measured) *table {
 	columns := slices.DeleteFunc(slices.Clone(order), func(name string) bool {
-		return name == second || !slices.ContainsFunc(all, func(m measured) bool { return m.find(name) != nil })
+		return name == second || name == emptyC || name == emptyGo || !slices.ContainsFunc(all, func(m measured) bool { return m.find(name) != nil })
 	})
-	t := &table{name: "ratios", head: append([]string{"workload", second}, columns...)}
+	t := &table{name: "ratios", head: append([]string{"workload", "stacks", second}, columns...)}
 	for _, m := range all {
 		ours := m.find(second)
 		if ours == nil || ours.failed != "" {
 			continue
 		}
-		row := []string{m.workload.name + ": " + m.workload.title,
+		row := []string{m.workload.name + ": " + m.workload.title, kilobytes(m.stacks),
 			fmt.Sprintf("%s (%s), %s", length(ours.median(wall)), length(ours.median(cpu)), memory(ours.median(peak)))}
 		for _, c := range columns {
 			row = append(row, ratio(m.find(c), ours))
@@ -98,6 +98,14 @@ func length(v float64) string {
 }
 
 func memory(v float64) string { return fmt.Sprintf("%.0f MiB", v/(1<<20)) }
+
+// kilobytes writes a number of bytes that is not known if it is 0.
+func kilobytes(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.1f kB", float64(n)/1e3)
+}
 
 // times writes a ratio with two digits.
 func times(v float64) string {

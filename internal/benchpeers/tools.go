@@ -18,10 +18,12 @@ const (
 	first   = "corewalk, first"
 	second  = "corewalk"
 	noCache = "corewalk --no-cache"
+	emptyC  = "an empty C program"
+	emptyGo = "an empty Go program"
 )
 
 // The order of tables.
-var order = []string{second, first, noCache, "eu-stack", "eu-stack -i -v", "gdb", "lldb", "dlv"}
+var order = []string{emptyC, emptyGo, second, first, noCache, "eu-stack", "eu-stack -i -v", "gdb", "lldb", "dlv"}
 
 // ordinary returns the tools for one core: corewalk as often as it has caches, and the peers.
 func (m *measurer) ordinary(dir, program string, a asked) []tool {

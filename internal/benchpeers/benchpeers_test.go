@@ -3,6 +3,7 @@ package main
 import (
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -186,7 +187,11 @@ func TestWorkloads(t *testing.T) {
 			if (w.build == nil) != (w.of != nil) {
 				t.Errorf("%s: has no files, or two kinds of them", w.name)
 			}
+			all := slices.ContainsFunc(w.tools(m)[0].lines[0], func(arg string) bool { return arg == "--locals" })
 			for _, tool := range w.tools(m) {
+				if full := slices.Contains(tool.lines[0], "thread apply all bt full"); tool.name == "gdb" && full != all {
+					t.Errorf("%s: corewalk and gdb print different variables", w.name)
+				}
 				if len(tool.lines) == 0 || len(tool.want) != len(tool.lines) {
 					t.Errorf("%s: %s: %d command lines, %d of which are checked", w.name, tool.name, len(tool.lines), len(tool.want))
 				}

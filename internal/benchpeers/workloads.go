@@ -99,8 +99,7 @@ func workloads(small bool) []*workload {
 	})
 	w9 := asked{want: []string{"visit", "shared", "eins", "worker"}, corewalk: []string{"--locals", "all"}, full: true}
 	add(simple("W9", "C++, -O0, all variables of 24 threads", "w9.cpp", nil, w9, "-O0", "-g", "-std=c++17", "-pthread"))
-	w4.corewalk, w4.full = w9.corewalk, true
-	add(again("W9a", "W4, all variables", large, "w4", w4))
+	add(again("W9a", "W4, all variables", large, "w4", asked{want: w4.want, corewalk: w9.corewalk, full: true}))
 	return all
 }
 

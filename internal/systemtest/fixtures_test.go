@@ -16,6 +16,17 @@ import (
 // openCase opens a fixture as its case.json says.
 func openCase(t testing.TB, c fixture.Case, opts ...corewalk.Option) *corewalk.Target {
 	t.Helper()
+	target, err := corewalk.Open(context.Background(), c.Core(t), caseOptions(t, c, opts...)...)
+	if err != nil {
+		t.Fatalf("%s: %v", c.Name, err)
+	}
+	t.Cleanup(func() { target.Close() })
+	return target
+}
+
+// caseOptions add to opts what opens a fixture with the files that are shipped, and no other.
+func caseOptions(t testing.TB, c fixture.Case, opts ...corewalk.Option) []corewalk.Option {
+	t.Helper()
 	opts = append(opts, corewalk.WithSysroot(c.Sysroot(t)), corewalk.WithExecutable(c.Binary(t)))
 	for i := 0; i+1 < len(c.Args); i += 2 {
 		dir := filepath.Join(c.Dir, c.Args[i+1])
@@ -36,12 +47,7 @@ func openCase(t testing.TB, c fixture.Case, opts ...corewalk.Option) *corewalk.T
 	}
 	// Libraries of the case's own lie beside its core.
 	opts = append(opts, corewalk.WithSearch(c.Dir))
-	target, err := corewalk.Open(context.Background(), c.Core(t), opts...)
-	if err != nil {
-		t.Fatalf("%s: %v", c.Name, err)
-	}
-	t.Cleanup(func() { target.Close() })
-	return target
+	return opts
 }
 
 func analyzeCase(t testing.TB, c fixture.Case) *report.Report {

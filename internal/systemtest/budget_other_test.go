@@ -1,0 +1,5 @@
+//go:build !linux
+
+package systemtest
+
+func instructions(f func()) (uint64, bool) { f(); return 0, false }

@@ -1036,11 +1036,24 @@ func TestTypesOfUnit(t *testing.T) {
 		if got := strings.Join(slices.Sorted(maps.Keys(names)), ", "); got != c.want {
 			t.Errorf("%s, want %s", got, c.want)
 		}
+		for name, want := range names {
+			if got, ok := types.NewSet(arch.AMD64, alone{}).Named(u, name); !ok || got != want {
+				t.Errorf("%s: at %#x %v, want %#x", name, got.Off, ok, want.Off)
+			}
+		}
 	}
 	first, second := structure("twice", 1), structure("twice", 2)
 	u := unit(t, binary.LittleEndian, 8, dwarf.LangC99, first, second)
 	set := types.NewSet(arch.AMD64, alone{})
 	if got := set.InUnit(u)["struct twice"]; got != first.in(u) {
 		t.Errorf("of two types the one at %#x", got.Off)
+	}
+	for range 20 { // the same, whether searched or listed
+		if got, ok := set.Named(u, "struct twice"); !ok || got != first.in(u) {
+			t.Errorf("of two types the one at %#x", got.Off)
+		}
+		if got, ok := set.Named(u, "struct thrice"); ok {
+			t.Errorf("a type at %#x that is not there", got.Off)
+		}
 	}
 }

@@ -3,6 +3,8 @@ package types
 import (
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/corewalk/corewalk/internal/format/dwarf"
 )
@@ -33,7 +35,7 @@ func (set *Set) Complete(t *Type) (*Type, bool) {
 		d := v.(dwarf.DIE)
 		return set.At(d), d.Valid()
 	}
-	if d, ok := set.InUnit(own)[name]; ok {
+	if d, ok := set.Named(own, name); ok {
 		return set.At(d), true
 	}
 	d := set.inOwnFile(own, name)
@@ -55,7 +57,7 @@ func (set *Set) inOwnFile(own *dwarf.Unit, name string) (found dwarf.DIE) {
 			return false
 		}
 		left -= u.End - u.Off
-		d, ok := set.InUnit(u)[name]
+		d, ok := set.Named(u, name)
 		found = d
 		return !ok
 	})
@@ -115,7 +117,7 @@ func (set *Set) inFile(d *dwarf.Data, t *Type, full string, yield func(dwarf.DIE
 		if IsC(u.Language) {
 			name = keyword(t.Tag) + full
 		}
-		if typ, ok := set.InUnit(u)[name]; ok {
+		if typ, ok := set.Named(u, name); ok {
 			on = yield(typ)
 		}
 		return on
@@ -146,13 +148,93 @@ type typeKey struct {
 	sig  uint64
 }
 
+// unitTypes are the complete types of a unit, as far as they were asked for.
+type unitTypes struct {
+	asked atomic.Int32
+	once  sync.Once
+	all   map[string]dwarf.DIE
+}
+
+func (set *Set) typesOf(u *dwarf.Unit) *unitTypes {
+	v, ok := set.names.Load(u)
+	if !ok {
+		v, _ = set.names.LoadOrStore(u, new(unitTypes))
+	}
+	return v.(*unitTypes)
+}
+
+// maxSearches is how many names are searched in a unit one by one. For more, all its types are
+// listed, which takes as long as several searches, and memory.
+const maxSearches = 8
+
+// Named returns the first complete type of a unit with a name, in Go the last.
+func (set *Set) Named(u *dwarf.Unit, name string) (dwarf.DIE, bool) {
+	t := set.typesOf(u)
+	if u.Language == dwarf.LangGo || t.asked.Add(1) > maxSearches {
+		all := set.InUnit(u)
+		if d, ok := all[name]; ok || len(all) < maxTypeNames {
+			return d, ok
+		}
+	}
+	return search(u, name)
+}
+
 // InUnit returns the complete types of a unit by their names.
 func (set *Set) InUnit(u *dwarf.Unit) map[string]dwarf.DIE {
-	if v, ok := set.names.Load(u); ok {
-		return v.(map[string]dwarf.DIE)
+	t := set.typesOf(u)
+	t.once.Do(func() { t.all = set.findTypes(u) })
+	return t.all
+}
+
+// search finds a type of a unit in any language but Go. It enters only the scopes in the name.
+func search(u *dwarf.Unit, name string) (dwarf.DIE, bool) {
+	c := IsC(u.Language)
+	bare := name
+	if word, rest, ok := strings.Cut(name, " "); c && ok {
+		switch word {
+		case "struct", "union", "class", "enum":
+			bare = rest
+		}
 	}
-	v, _ := set.names.LoadOrStore(u, set.findTypes(u))
-	return v.(map[string]dwarf.DIE)
+	var e dwarf.Entry
+	var v dwarf.Value
+	var known [maxScopeDepth + 2]int // by depth: how much of bare the scopes around are
+	for cur := u.Cursor(u.Root()); cur.Next(&e) && cur.Level() > 0; {
+		if e.Depth > maxScopeDepth {
+			continue
+		}
+		switch e.Tag {
+		case 0, dwarf.TagCompileUnit, dwarf.TagPartialUnit, dwarf.TagTypeUnit:
+			continue
+		case dwarf.TagNamespace, dwarf.TagModule, dwarf.TagStructureType, dwarf.TagClassType, dwarf.TagUnionType, dwarf.TagEnumerationType, dwarf.TagInterfaceType:
+		default:
+			cur.SkipChildren()
+			continue
+		}
+		var own []byte
+		if cur.Find(dwarf.AttrName, &v) {
+			own, _ = u.Bytes(&v)
+		}
+		space := e.Tag == dwarf.TagNamespace || e.Tag == dwarf.TagModule
+		if e.Tag == dwarf.TagNamespace && len(own) == 0 {
+			own = []byte("(anonymous namespace)")
+		}
+		rest := bare[known[e.Depth]:]
+		if len(own) <= len(rest) && rest[:len(own)] == string(own) {
+			rest = rest[len(own):]
+			if rest == "" && len(own) > 0 && !space && (!c || keyword(e.Tag)+bare == name) {
+				if d := u.Value(e.Off, dwarf.AttrDeclaration); !d.Flag() {
+					return dwarf.DIE{Unit: u, Off: e.Off}, true
+				}
+			}
+			if strings.HasPrefix(rest, "::") {
+				known[e.Depth+1] = len(bare) - len(rest) + 2
+				continue
+			}
+		}
+		cur.SkipChildren()
+	}
+	return dwarf.DIE{}, false
 }
 
 // Limits on the types kept of one unit, and on how deep their scopes are nested.

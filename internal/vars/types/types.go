@@ -97,7 +97,7 @@ type Set struct {
 
 	types sync.Map // typeRef -> *Type
 	dbs   sync.Map // database -> *database
-	names sync.Map // *dwarf.Unit -> map[string]dwarf.DIE: its complete types
+	names sync.Map // *dwarf.Unit -> *unitTypes
 	// completed are declared types with their definitions: typeKey -> dwarf.DIE, of
 	// PDBs typeRef -> typeRef; not valid for those without one. foreign counts the
 	// bytes that were searched for them in other files than their own.

@@ -106,8 +106,9 @@ func (set *Set) inOtherFiles(t *Type) (found dwarf.DIE) {
 // false if yield does. It stops without that when the limit of what to search is reached.
 func (set *Set) inFile(d *dwarf.Data, t *Type, full string, yield func(dwarf.DIE) bool) bool {
 	on := true
+	scoped := strings.ContainsAny(full, ":<") // C has no scopes and no templates
 	d.Units(func(u *dwarf.Unit) bool {
-		if !sameTypeNames(u.Language, t.Language) {
+		if !sameTypeNames(u.Language, t.Language) || scoped && IsC(u.Language) {
 			return true
 		}
 		if _, known := set.names.Load(u); !known && set.foreign.Add(int64(u.End-u.Off)) > maxForeign {

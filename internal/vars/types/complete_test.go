@@ -88,6 +88,18 @@ func TestSearch(t *testing.T) {
 		}
 	}
 
+	// Types in scopes are not searched in units of C, and these count nothing.
+	cxx := &Type{Tag: dwarf.TagStructureType, BareName: "a", Language: dwarf.LangCPlus14}
+	for _, full := range []string{"n::a", "a<int>"} {
+		set := NewSet(arch.AMD64, nil)
+		if !set.inFile(rawData(cu, cu), cxx, full, func(dwarf.DIE) bool { return false }) || set.foreign.Load() != 0 {
+			t.Errorf("%d bytes of C searched for %s", set.foreign.Load(), full)
+		}
+	}
+	if NewSet(arch.AMD64, nil).inFile(rawData(cu), cxx, "a", func(dwarf.DIE) bool { return false }) {
+		t.Error("a type of C was not found for C++")
+	}
+
 	typ := &Type{Tag: dwarf.TagStructureType, BareName: "a", Language: c}
 	another := rawUnit{dwarf.TagCompileUnit, rust, 'a', 0, false}
 	for _, s := range []struct {

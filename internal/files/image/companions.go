@@ -152,9 +152,13 @@ func (im *Image) debugSection(name string) ([]byte, error) {
 // fileOnly is a dwarf.LazySource of the debug sections of one file.
 type fileOnly struct{ im *Image }
 
-// LazySection implements dwarf.LazySource; name is for example ".debug_info".
+// LazySection implements dwarf.LazySource; name is for example ".debug_info" or ".gdb_index".
 func (s fileOnly) LazySection(name string) (data []byte, need func(uint64) error, err error) {
-	data, need, err = s.im.elf.LazyDebugSection(strings.TrimPrefix(name, ".debug_"))
+	if short, ok := strings.CutPrefix(name, ".debug_"); ok {
+		data, need, err = s.im.elf.LazyDebugSection(short)
+	} else if sec := s.im.elf.Section(name); sec != nil {
+		data, need, err = s.im.elf.LazySection(sec)
+	}
 	if errors.Is(err, elffile.ErrNotFound) || errors.Is(err, elffile.ErrNoBits) {
 		return nil, nil, nil
 	}

@@ -122,7 +122,16 @@ func (s *arangeSet) all(d *Data) iter.Seq[span] {
 func arangeSets(d *Data) iter.Seq[arangeSet] {
 	const lengthField = 12
 	return func(yield func(arangeSet) bool) {
+		plain := d.load(SecAranges).need == nil && !d.big
 		for off := 0; off < d.size(SecAranges); {
+			if plain {
+				if set, end := plainSet(d.sections[SecAranges].data, off); end > 0 {
+					if off = end; !yield(set) {
+						return
+					}
+					continue
+				}
+			}
 			data, err := d.upTo(SecAranges, uint64(off)+lengthField)
 			if err != nil {
 				return
@@ -152,6 +161,21 @@ func arangeSets(d *Data) iter.Seq[arangeSet] {
 			off = end
 		}
 	}
+}
+
+// plainSet returns the set at off and where it ends, if it is as nearly all are: little-endian,
+// in the 32-bit format, with addresses of eight bytes. Otherwise end is 0.
+func plainSet(data []byte, off int) (set arangeSet, end int) {
+	const header, first = 12, 16 // tuples are aligned to their size
+	b := data[off:]
+	if len(b) < first {
+		return set, 0
+	}
+	n := uint64(binary.LittleEndian.Uint32(b)) + 4
+	if n < first || n > uint64(len(b)) || n >= 0xfffffff0 || binary.LittleEndian.Uint16(b[4:]) != 2 || b[header-2] != 8 || b[header-1] != 0 {
+		return set, 0
+	}
+	return arangeSet{unit: uint64(binary.LittleEndian.Uint32(b[6:])), tuples: b[first:n], addrSize: 8}, off + int(n)
 }
 
 // coveredUnits returns the units that have a set with live ranges. A set without any proves

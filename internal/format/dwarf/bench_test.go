@@ -3,7 +3,6 @@ package dwarf
 import (
 	"debug/elf"
 	"encoding/binary"
-	"fmt"
 	"os"
 	"testing"
 )
@@ -100,9 +99,16 @@ func manyUnits(n int, aranges bool) *dwarfFile {
 
 // BenchmarkManyUnits measures the first frame in a file of 50,000 units.
 func BenchmarkManyUnits(b *testing.B) {
-	for _, aranges := range []bool{false, true} {
-		f := manyUnits(50000, aranges)
-		b.Run(fmt.Sprintf("aranges=%v", aranges), func(b *testing.B) {
+	for _, index := range []string{"none", "aranges", "gdb_index"} {
+		f := manyUnits(50000, index == "aranges")
+		if index == "gdb_index" {
+			var areas []gdbArea
+			for i := range uint32(50000) {
+				areas = append(areas, gdbArea{0x10000 + 0x100*uint64(i), 0x10100 + 0x100*uint64(i), i})
+			}
+			f.gdbIndex(8, offsets(f), areas)
+		}
+		b.Run(index, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				if calls, err := f.data().Frames(0x10000+0x100*40000, nil); err != nil || calls[0].Name != "f" {

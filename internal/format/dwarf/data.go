@@ -66,13 +66,14 @@ const (
 	SecLoclists
 	SecTypes
 	SecCUIndex
+	SecGDBIndex
 	numSections
 )
 
 var sectionNames = [numSections]string{
 	".debug_info", ".debug_abbrev", ".debug_line", ".debug_str", ".debug_line_str",
 	".debug_str_offsets", ".debug_addr", ".debug_ranges", ".debug_rnglists", ".debug_aranges",
-	".debug_loc", ".debug_loclists", ".debug_types", ".debug_cu_index",
+	".debug_loc", ".debug_loclists", ".debug_types", ".debug_cu_index", ".gdb_index",
 }
 
 // String returns the ELF name of the section: ".debug_info".
@@ -125,6 +126,7 @@ type Data struct {
 	abbrevs abbrevCache
 	lines   lineCache
 	index   pcIndex
+	gdb     gdbIndex
 	sigs    signatures
 }
 

@@ -67,6 +67,9 @@ func seeds(f *testing.F) {
 	}
 	f.Add(pack(newCallGraph(false, "main a b c d", "main>a", "a~b", "a~c", "b~d", "c~d", "a~a").f, 0))
 	f.Add(pack(manyUnits(3, true), 0))
+	indexed := manyUnits(3, false)
+	indexed.gdbIndex(8, offsets(indexed), []gdbArea{{0x10000, 0x10100, 0}, {0x10100, 0x10200, 1}, {0x1000, 0x2000, 2}})
+	f.Add(pack(indexed, 0))
 	big := newFile(binary.BigEndian)
 	a := die(TagSubprogram, name("a"), at(AttrInline, FormData1, 1))
 	fn := die(TagSubprogram, at(AttrSpecification, FormRefAddr, a), pcs(0x1000, 0x100), inlined(a, 3, pcs(0x1010, 0x10)))

@@ -5,18 +5,19 @@ import (
 	"sync"
 )
 
-// pcIndex finds the unit of an address. It has three levels; each is built only if the
+// pcIndex finds the unit of an address. It has four levels; each is built only if the
 // level before does not know the address:
 //
 //  1. .debug_aranges, if the compiler wrote it (gcc does, clang does not);
-//  2. the ranges in the first entries of the units that level 1 does not cover;
-//  3. the functions of the units whose first entries have no ranges.
+//  2. .gdb_index, if there is one;
+//  3. the ranges in the first entries of the units that level 1 does not cover;
+//  4. the functions of the units whose first entries have no ranges.
 type pcIndex struct {
 	aranges aranges
 
 	rootsOnce sync.Once
 	roots     spanIndex
-	rangeless []uint64 // units for level 3
+	rangeless []uint64 // units for level 4
 	rootsErr  error
 
 	funcsOnce sync.Once
@@ -31,7 +32,13 @@ func (d *Data) UnitForPC(pc uint64) (*Unit, error) { return d.unitForPC(pc, 0) }
 // live code.
 func (d *Data) unitForPC(pc uint64, skip int) (*Unit, error) {
 	x := &d.index
+	first := skip == 0
 	s, ok := x.aranges.find(d, pc, &skip)
+	if !ok && first {
+		if u, ok := d.gdb.unit(d, pc); ok {
+			return u, nil
+		}
+	}
 	if !ok {
 		x.rootsOnce.Do(d.indexRoots)
 		s, ok = x.roots.find(pc, &skip)

@@ -216,3 +216,31 @@ func TestUnitList(t *testing.T) {
 		t.Errorf("entry between units: %v", err)
 	}
 }
+
+// Sets that are read the short way are read like others.
+func TestPlainSet(t *testing.T) {
+	f := manyUnits(20, true)
+	whole := f.section(SecAranges).b
+	for cut := range len(whole) {
+		data := whole[:cut]
+		plain, lazy := New(SourceFunc(func(string) ([]byte, error) { return data, nil }), binary.LittleEndian), New(onlyLazy(data), binary.LittleEndian)
+		a, b := slices.Collect(arangeSets(plain)), slices.Collect(arangeSets(lazy))
+		if !slices.EqualFunc(a, b, func(a, b arangeSet) bool {
+			return a.unit == b.unit && a.addrSize == b.addrSize && string(a.tuples) == string(b.tuples)
+		}) {
+			t.Fatalf("%d bytes: %v, want %v", cut, a, b)
+		}
+	}
+	if set, end := plainSet(whole, 0); end == 0 || set.unit != 0 {
+		t.Error("the first set is not plain")
+	}
+}
+
+// onlyLazy is a source with one section, which is provided as asked for.
+type onlyLazy []byte
+
+func (s onlyLazy) Section(string) ([]byte, error) { return s, nil }
+
+func (s onlyLazy) LazySection(string) ([]byte, func(uint64) error, error) {
+	return s, func(uint64) error { return nil }, nil
+}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/corewalk/corewalk/internal/format/binbuf"
+	"github.com/corewalk/corewalk/internal/lazy"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -185,14 +186,16 @@ const lastSharedAux = libstate.ATEntry
 
 // auxExecName is the key of the executed file's name: FreeBSD's AT_EXECPATH, NetBSD's
 // AT_SUN_EXECNAME.
-var auxExecName = map[string]uint64{osFreeBSD: 15, osNetBSD: 2014}
+var auxExecName = lazy.Value[map[string]uint64]{Make: func() map[string]uint64 {
+	return map[string]uint64{osFreeBSD: 15, osNetBSD: 2014}
+}}
 
 // bsdAuxv keeps the entries of an auxiliary vector that mean the same as on Linux. The
 // other keys are each BSD system's own.
 func (c *ELFCore) bsdAuxv(all libstate.Auxv) libstate.Auxv {
 	var out libstate.Auxv
 	for _, e := range all {
-		switch name, ok := auxExecName[c.os]; {
+		switch name, ok := auxExecName.Get()[c.os]; {
 		case e.Key <= lastSharedAux:
 			out = append(out, e)
 		case ok && e.Key == name:

@@ -3,6 +3,8 @@ package demangle
 import (
 	"slices"
 	"strings"
+
+	"github.com/corewalk/corewalk/internal/lazy"
 )
 
 // Names mangled by Microsoft's C++ compiler. There is no specification. The grammar is
@@ -251,15 +253,17 @@ func (d *msvc) thisQualifiers() string {
 	return quals + ref
 }
 
-var msvcConventions = map[byte]string{
-	'A': "__cdecl", 'B': "__cdecl", 'C': "__pascal", 'D': "__pascal", 'E': "__thiscall", 'F': "__thiscall",
-	'G': "__stdcall", 'H': "__stdcall", 'I': "__fastcall", 'J': "__fastcall", 'M': "__clrcall", 'N': "__clrcall",
-	'O': "__eabi", 'P': "__eabi", 'Q': "__vectorcall",
-}
+var msvcConventions = lazy.Value[map[byte]string]{Make: func() map[byte]string {
+	return map[byte]string{
+		'A': "__cdecl", 'B': "__cdecl", 'C': "__pascal", 'D': "__pascal", 'E': "__thiscall", 'F': "__thiscall",
+		'G': "__stdcall", 'H': "__stdcall", 'I': "__fastcall", 'J': "__fastcall", 'M': "__clrcall", 'N': "__clrcall",
+		'O': "__eabi", 'P': "__eabi", 'Q': "__vectorcall",
+	}
+}}
 
 // signature reads calling convention, return type, parameters and exception specification.
 func (d *msvc) signature() (ret msvcType, conv, params, suffix string) {
-	conv = msvcConventions[d.next()]
+	conv = msvcConventions.Get()[d.next()]
 	if conv == "" {
 		d.fail()
 		return

@@ -3,22 +3,26 @@ package demangle
 import (
 	"strconv"
 	"strings"
+
+	"github.com/corewalk/corewalk/internal/lazy"
 )
 
-var msvcOperators = map[string]string{
-	"2": "operator new", "3": "operator delete", "4": "operator=", "5": "operator>>", "6": "operator<<", "7": "operator!",
-	"8": "operator==", "9": "operator!=", "A": "operator[]", "C": "operator->", "D": "operator*", "E": "operator++",
-	"F": "operator--", "G": "operator-", "H": "operator+", "I": "operator&", "J": "operator->*", "K": "operator/",
-	"L": "operator%", "M": "operator<", "N": "operator<=", "O": "operator>", "P": "operator>=", "Q": "operator,",
-	"R": "operator()", "S": "operator~", "T": "operator^", "U": "operator|", "V": "operator&&", "W": "operator||",
-	"X": "operator*=", "Y": "operator+=", "Z": "operator-=", "_0": "operator/=", "_1": "operator%=", "_2": "operator>>=",
-	"_3": "operator<<=", "_4": "operator&=", "_5": "operator|=", "_6": "operator^=", "_D": "`vbase dtor'",
-	"_E": "`vector deleting dtor'", "_F": "`default ctor closure'", "_G": "`scalar deleting dtor'",
-	"_H": "`vector ctor iterator'", "_I": "`vector dtor iterator'", "_J": "`vector vbase ctor iterator'",
-	"_K": "`virtual displacement map'", "_L": "`eh vector ctor iterator'", "_M": "`eh vector dtor iterator'",
-	"_N": "`eh vector vbase ctor iterator'", "_O": "`copy ctor closure'", "_T": "`local vftable ctor closure'",
-	"_U": "operator new[]", "_V": "operator delete[]", "__L": "operator co_await", "__M": "operator<=>",
-}
+var msvcOperators = lazy.Value[map[string]string]{Make: func() map[string]string {
+	return map[string]string{
+		"2": "operator new", "3": "operator delete", "4": "operator=", "5": "operator>>", "6": "operator<<", "7": "operator!",
+		"8": "operator==", "9": "operator!=", "A": "operator[]", "C": "operator->", "D": "operator*", "E": "operator++",
+		"F": "operator--", "G": "operator-", "H": "operator+", "I": "operator&", "J": "operator->*", "K": "operator/",
+		"L": "operator%", "M": "operator<", "N": "operator<=", "O": "operator>", "P": "operator>=", "Q": "operator,",
+		"R": "operator()", "S": "operator~", "T": "operator^", "U": "operator|", "V": "operator&&", "W": "operator||",
+		"X": "operator*=", "Y": "operator+=", "Z": "operator-=", "_0": "operator/=", "_1": "operator%=", "_2": "operator>>=",
+		"_3": "operator<<=", "_4": "operator&=", "_5": "operator|=", "_6": "operator^=", "_D": "`vbase dtor'",
+		"_E": "`vector deleting dtor'", "_F": "`default ctor closure'", "_G": "`scalar deleting dtor'",
+		"_H": "`vector ctor iterator'", "_I": "`vector dtor iterator'", "_J": "`vector vbase ctor iterator'",
+		"_K": "`virtual displacement map'", "_L": "`eh vector ctor iterator'", "_M": "`eh vector dtor iterator'",
+		"_N": "`eh vector vbase ctor iterator'", "_O": "`copy ctor closure'", "_T": "`local vftable ctor closure'",
+		"_U": "operator new[]", "_V": "operator delete[]", "__L": "operator co_await", "__M": "operator<=>",
+	}
+}}
 
 // operator reads the name of an operator or of a compiler-generated function.
 func (d *msvc) operator() msvcIdent {
@@ -33,7 +37,7 @@ func (d *msvc) operator() msvcIdent {
 		return msvcIdent{text: `operator ""` + d.simple(false)}
 	}
 	for n := 1; n <= 3 && n <= len(d.s); n++ {
-		if name, ok := msvcOperators[d.s[:n]]; ok {
+		if name, ok := msvcOperators.Get()[d.s[:n]]; ok {
 			d.s = d.s[n:]
 			return msvcIdent{text: name}
 		}
@@ -124,7 +128,7 @@ func (d *msvc) vcall() msvcSymbol {
 	d.want("$B")
 	v, neg := d.number()
 	d.want("A")
-	conv := msvcConventions[d.next()]
+	conv := msvcConventions.Get()[d.next()]
 	if conv == "" {
 		d.fail()
 	}

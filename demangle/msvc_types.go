@@ -3,6 +3,8 @@ package demangle
 import (
 	"strconv"
 	"strings"
+
+	"github.com/corewalk/corewalk/internal/lazy"
 )
 
 func decimal(v uint64, neg bool) string {
@@ -12,16 +14,22 @@ func decimal(v uint64, neg bool) string {
 	return strconv.FormatUint(v, 10)
 }
 
-var msvcBasic = map[byte]string{
-	'X': "void", 'D': "char", 'C': "signed char", 'E': "unsigned char", 'F': "short", 'G': "unsigned short",
-	'H': "int", 'I': "unsigned int", 'J': "long", 'K': "unsigned long", 'M': "float", 'N': "double", 'O': "long double",
-}
+var msvcBasic = lazy.Value[map[byte]string]{Make: func() map[byte]string {
+	return map[byte]string{
+		'X': "void", 'D': "char", 'C': "signed char", 'E': "unsigned char", 'F': "short", 'G': "unsigned short",
+		'H': "int", 'I': "unsigned int", 'J': "long", 'K': "unsigned long", 'M': "float", 'N': "double", 'O': "long double",
+	}
+}}
 
-var msvcExtended = map[byte]string{
-	'N': "bool", 'J': "__int64", 'K': "unsigned __int64", 'W': "wchar_t", 'Q': "char8_t", 'S': "char16_t", 'U': "char32_t",
-}
+var msvcExtended = lazy.Value[map[byte]string]{Make: func() map[byte]string {
+	return map[byte]string{
+		'N': "bool", 'J': "__int64", 'K': "unsigned __int64", 'W': "wchar_t", 'Q': "char8_t", 'S': "char16_t", 'U': "char32_t",
+	}
+}}
 
-var msvcTags = map[byte]string{'T': "union ", 'U': "struct ", 'V': "class "}
+var msvcTags = lazy.Value[map[byte]string]{Make: func() map[byte]string {
+	return map[byte]string{'T': "union ", 'U': "struct ", 'V': "class "}
+}}
 
 // typ reads a type.
 func (d *msvc) typ() (t msvcType) {
@@ -55,12 +63,12 @@ func (d *msvc) typ() (t msvcType) {
 	case d.take("W4"):
 		return msvcType{pre: "enum " + d.qualifiedType()}
 	case d.take("_"):
-		t.pre = msvcExtended[d.next()]
+		t.pre = msvcExtended.Get()[d.next()]
 	default:
 		c := d.next()
 		switch c {
 		case 'T', 'U', 'V':
-			return msvcType{pre: msvcTags[c] + d.qualifiedType()}
+			return msvcType{pre: msvcTags.Get()[c] + d.qualifiedType()}
 		case 'Y':
 			return d.array()
 		case 'P':
@@ -76,7 +84,7 @@ func (d *msvc) typ() (t msvcType) {
 		case 'B':
 			return d.pointer("&", "volatile")
 		}
-		t.pre = msvcBasic[c]
+		t.pre = msvcBasic.Get()[c]
 	}
 	if t.pre == "" {
 		d.fail()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/corewalk/corewalk/internal/format/pdb"
+	"github.com/corewalk/corewalk/internal/lazy"
 	"github.com/corewalk/corewalk/internal/vars/values"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -37,28 +38,30 @@ type machine struct {
 }
 
 // machines are the architectures by arch.Arch.Name.
-var machines = map[string]*machine{
-	"x86-64":      &amd64,
-	"i386":        &i386,
-	"aarch64":     &aarch64,
-	"arm":         &arm,
-	"ppc64le":     &ppc64,
-	"ppc64":       &ppc64,
-	"ppc":         &ppc,
-	"s390x":       &s390x,
-	"s390":        &s390,
-	"mips":        &mips32,
-	"x32":         &amd64,
-	"mipsel":      &mips32,
-	"mips64":      &mips64,
-	"mips64el":    &mips64,
-	"riscv64":     &riscv64,
-	"loongarch64": &loongarch64,
-}
+var machines = lazy.Value[map[string]*machine]{Make: func() map[string]*machine {
+	return map[string]*machine{
+		"x86-64":      &amd64,
+		"i386":        &i386,
+		"aarch64":     &aarch64,
+		"arm":         &arm,
+		"ppc64le":     &ppc64,
+		"ppc64":       &ppc64,
+		"ppc":         &ppc,
+		"s390x":       &s390x,
+		"s390":        &s390,
+		"mips":        &mips32,
+		"x32":         &amd64,
+		"mipsel":      &mips32,
+		"mips64":      &mips64,
+		"mips64el":    &mips64,
+		"riscv64":     &riscv64,
+		"loongarch64": &loongarch64,
+	}
+}}
 
 func machineOf(a *arch.Arch) *machine {
 	if a != nil {
-		if m, ok := machines[a.Name]; ok {
+		if m, ok := machines.Get()[a.Name]; ok {
 			return m
 		}
 	}

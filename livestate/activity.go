@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strconv"
 	"time"
+
+	"github.com/corewalk/corewalk/internal/lazy"
 )
 
 // An Activity is what the kernel was doing with a thread, and how much it has run so far.
@@ -19,13 +21,15 @@ type Activity struct {
 const clockTick = 10 * time.Millisecond
 
 // stateWords are the names of the states in which a thread can be met.
-var stateWords = map[byte]string{
-	'R': "running", 'S': "sleeping", 'D': "uninterruptible", 'T': "stopped", 'I': "idle", 'P': "parked", 'Z': "ended", 'X': "ended",
-}
+var stateWords = lazy.Value[map[byte]string]{Make: func() map[byte]string {
+	return map[byte]string{
+		'R': "running", 'S': "sleeping", 'D': "uninterruptible", 'T': "stopped", 'I': "idle", 'P': "parked", 'Z': "ended", 'X': "ended",
+	}
+}}
 
 // Word returns the state in a word: "running"; "" for a state that says nothing of the
 // program, as that of a thread that its tracer has stopped.
-func (a Activity) Word() string { return stateWords[a.State] }
+func (a Activity) Word() string { return stateWords.Get()[a.State] }
 
 // parseActivity reads the content of /proc/PID/task/TID/stat.
 func parseActivity(stat []byte) (a Activity, ok bool) {

@@ -1,8 +1,7 @@
 package steppers
 
 import (
-	"sync"
-
+	"github.com/corewalk/corewalk/internal/lazy"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
@@ -13,7 +12,7 @@ import (
 // (arch/alpha/include/uapi/asm/sigcontext.h: a flag, the mask, pc, ps, then the 32
 // registers); in the second siginfo, 128 bytes, and 48 bytes of struct ucontext
 // come before.
-var alpha = sync.OnceValue(func() *machine {
+var alpha = lazy.Value[*machine]{Make: func() *machine {
 	return &machine{
 		arch: arch.Alpha,
 		restorers: []restorer{
@@ -27,7 +26,7 @@ var alpha = sync.OnceValue(func() *machine {
 		entryCode:  0x3c,
 		loaderCode: 0x44, // _start and _dl_start_user
 	}
-})
+}}
 
 // alphaSigContext lists what struct sigcontext at SP+at saves.
 func alphaSigContext(at uint64) []savedReg {

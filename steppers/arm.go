@@ -1,8 +1,7 @@
 package steppers
 
 import (
-	"sync"
-
+	"github.com/corewalk/corewalk/internal/lazy"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -14,7 +13,7 @@ import (
 // arch/arm/kernel/signal.h: a struct ucontext, behind a struct siginfo in the
 // latter. The kernel has A32 and T32 code that handlers return to in a page of its
 // own; it gives every form of the number of the system call.
-var arm = sync.OnceValue(func() *machine {
+var arm = lazy.Value[*machine]{Make: func() *machine {
 	return &machine{
 		arch: arch.ARM,
 		restorers: []restorer{
@@ -47,7 +46,7 @@ var arm = sync.OnceValue(func() *machine {
 		goExitPC:    4,
 		goPanic:     4,
 	}
-})
+}}
 
 const (
 	armSiginfo = 128

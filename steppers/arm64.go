@@ -1,8 +1,7 @@
 package steppers
 
 import (
-	"sync"
-
+	"github.com/corewalk/corewalk/internal/lazy"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -13,7 +12,7 @@ import (
 // arch/arm64/kernel/signal.c: struct siginfo, then struct ucontext, whose
 // uc_mcontext (struct sigcontext, arch/arm64/include/uapi/asm/sigcontext.h) is
 // aligned to 16 bytes.
-var arm64 = sync.OnceValue(func() *machine {
+var arm64 = lazy.Value[*machine]{Make: func() *machine {
 	return &machine{
 		arch:  arch.ARM64,
 		chain: &frameChain{ra: 8, fp: 0, cfa: 16, low: true, ends: true},
@@ -46,7 +45,7 @@ var arm64 = sync.OnceValue(func() *machine {
 		goPanic:  16,
 		inst:     arm64InstFrame(),
 	}
-})
+}}
 
 const (
 	// arm64Context is where struct sigcontext begins in the signal frame.

@@ -14,28 +14,32 @@ import (
 // lea 16(%rsp),%rdi; push $0; mov $417,%rax; syscall. The signal frame is struct
 // sigframe of sys/x86/include/sigframe.h: struct ucontext is at byte 16, its
 // mcontext (sys/x86/include/ucontext.h) 16 bytes on.
-var freeBSDAMD64 = restorer{
-	code:  codePattern{0x48, 0x8d, 0x7c, 0x24, 0x10, 0x6a, 0, 0x48, 0xc7, 0xc0, 0xa1, 1, 0, 0, 0x0f, 0x05},
-	stops: []stop{{at: 0}, {at: 5}},
-	frame: &sigFrame{saved: slices.Concat(
-		savedInOrder(40, 8, arch.RDI, arch.RSI, arch.RDX, arch.RCX, arch.R8, arch.R9, arch.RAX, arch.RBX, arch.RBP, arch.R10, arch.R11,
-			arch.R12, arch.R13, arch.R14, arch.R15),
-		savedInOrder(164, 2, arch.FS, arch.GS), savedInOrder(180, 2, arch.ES, arch.DS),
-		savedInOrder(192, 8, arch.RIP, arch.CS, arch.EFLAGS, arch.RSP, arch.SS),
-	), signo: noSigno},
+func freeBSDAMD64() restorer {
+	return restorer{
+		code:  codePattern{0x48, 0x8d, 0x7c, 0x24, 0x10, 0x6a, 0, 0x48, 0xc7, 0xc0, 0xa1, 1, 0, 0, 0x0f, 0x05},
+		stops: []stop{{at: 0}, {at: 5}},
+		frame: &sigFrame{saved: slices.Concat(
+			savedInOrder(40, 8, arch.RDI, arch.RSI, arch.RDX, arch.RCX, arch.R8, arch.R9, arch.RAX, arch.RBX, arch.RBP, arch.R10, arch.R11,
+				arch.R12, arch.R13, arch.R14, arch.R15),
+			savedInOrder(164, 2, arch.FS, arch.GS), savedInOrder(180, 2, arch.ES, arch.DS),
+			savedInOrder(192, 8, arch.RIP, arch.CS, arch.EFLAGS, arch.RSP, arch.SS),
+		), signo: noSigno},
+	}
 }
 
 // openBSDAMD64 is sigcode of OpenBSD's sys/arch/amd64/amd64/locore.S after its
 // call: mov %rsp,%rdi; push %rdi; mov $103,%rax; syscall. SP is at struct
 // sigcontext of sys/arch/amd64/include/signal.h.
-var openBSDAMD64 = restorer{
-	code:  codePattern{0x48, 0x89, 0xe7, 0x57, 0x48, 0xc7, 0xc0, 0x67, 0, 0, 0, 0x0f, 0x05},
-	stops: []stop{{at: 0}, {at: 3}},
-	frame: &sigFrame{saved: slices.Concat(
-		savedInOrder(0, 8, arch.RDI, arch.RSI, arch.RDX, arch.RCX, arch.R8, arch.R9, arch.R10, arch.R11, arch.R12, arch.R13, arch.R14,
-			arch.R15, arch.RBP, arch.RBX, arch.RAX, arch.GS, arch.FS, arch.ES, arch.DS),
-		savedInOrder(168, 8, arch.RIP, arch.CS, arch.EFLAGS, arch.RSP, arch.SS),
-	), signo: noSigno},
+func openBSDAMD64() restorer {
+	return restorer{
+		code:  codePattern{0x48, 0x89, 0xe7, 0x57, 0x48, 0xc7, 0xc0, 0x67, 0, 0, 0, 0x0f, 0x05},
+		stops: []stop{{at: 0}, {at: 3}},
+		frame: &sigFrame{saved: slices.Concat(
+			savedInOrder(0, 8, arch.RDI, arch.RSI, arch.RDX, arch.RCX, arch.R8, arch.R9, arch.R10, arch.R11, arch.R12, arch.R13, arch.R14,
+				arch.R15, arch.RBP, arch.RBX, arch.RAX, arch.GS, arch.FS, arch.ES, arch.DS),
+			savedInOrder(168, 8, arch.RIP, arch.CS, arch.EFLAGS, arch.RSP, arch.SS),
+		), signo: noSigno},
+	}
 }
 
 // freeBSDX86 is sigcode of FreeBSD's sys/i386/i386/sigtramp.S after its call: lea

@@ -114,7 +114,7 @@ func (s *ExidxStepper) restore(f *exidx.Frame, in, out *unwind.Frame) error {
 		return errZeroReturn
 	}
 	ra := codePointer(w, raw)
-	if _, ok := callBefore(p, ra); !ok && !mayReturnTo(arm(), p, ra) {
+	if _, ok := callBefore(p, ra); !ok && !mayReturnTo(arm.Get(), p, ra) {
 		return errNoCall
 	}
 	for r := arch.ARMR0; r < arch.ARMPC; r++ {

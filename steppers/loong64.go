@@ -1,8 +1,7 @@
 package steppers
 
 import (
-	"sync"
-
+	"github.com/corewalk/corewalk/internal/lazy"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
@@ -11,7 +10,7 @@ import (
 // The signal frame is struct rt_sigframe of the kernel's
 // arch/loongarch/kernel/signal.c: struct siginfo, then struct ucontext, whose
 // uc_mcontext begins at byte 176 with the pc and the registers.
-var loong64 = sync.OnceValue(func() *machine {
+var loong64 = lazy.Value[*machine]{Make: func() *machine {
 	return &machine{
 		arch:  arch.Loong64,
 		chain: &frameChain{ra: -8, fp: -16, cfa: 0},
@@ -29,7 +28,7 @@ var loong64 = sync.OnceValue(func() *machine {
 		entryCode:  0x40,
 		loaderCode: 0x60,
 	}
-})
+}}
 
 // loongContext is where the pc is in the signal frame; the registers follow it.
 const loongContext = 128 + 176

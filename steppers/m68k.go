@@ -1,14 +1,13 @@
 package steppers
 
 import (
-	"sync"
-
+	"github.com/corewalk/corewalk/internal/lazy"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
 // m68k is m68k Linux. The kernel writes the code that returns from handlers into
 // the signal frame.
-var m68k = sync.OnceValue(func() *machine {
+var m68k = lazy.Value[*machine]{Make: func() *machine {
 	return &machine{
 		arch:  arch.M68K,
 		chain: &frameChain{ra: 4, fp: 0, cfa: 8}, // link.w %fp
@@ -34,7 +33,7 @@ var m68k = sync.OnceValue(func() *machine {
 		entryCode:   0x2a,
 		loaderCode:  0x38, // _start and _dl_start_user
 	}
-})
+}}
 
 // The signal frames of m68k: struct sigframe and struct rt_sigframe of the kernel's
 // arch/m68k/kernel/signal.c. When the code that the handler returns to runs, its

@@ -53,49 +53,49 @@ type machine struct {
 func machineOf(a *arch.Arch) *machine {
 	switch a {
 	case arch.AMD64:
-		return &amd64
+		return amd64.Get()
 	case arch.X32:
-		return x32()
+		return x32.Get()
 	case arch.X86:
-		return x86()
+		return x86.Get()
 	case arch.ARM64:
-		return arm64()
+		return arm64.Get()
 	case arch.ARM:
-		return arm()
+		return arm.Get()
 	case arch.PPC64LE:
-		return ppc64le()
+		return ppc64le.Get()
 	case arch.PPC64:
-		return ppc64()
+		return ppc64.Get()
 	case arch.PPC:
-		return ppc()
+		return ppc.Get()
 	case arch.RISCV64:
-		return riscv64()
+		return riscv64.Get()
 	case arch.S390X:
-		return s390x()
+		return s390x.Get()
 	case arch.S390:
-		return s390()
+		return s390.Get()
 	case arch.MIPS:
-		return mips()
+		return mips.Get()
 	case arch.MIPSEL:
-		return mipsel()
+		return mipsel.Get()
 	case arch.MIPSN32:
-		return mipsn32()
+		return mipsn32.Get()
 	case arch.MIPSN32EL:
-		return mipsn32el()
+		return mipsn32el.Get()
 	case arch.MIPS64:
-		return mips64()
+		return mips64.Get()
 	case arch.MIPS64EL:
-		return mips64el()
+		return mips64el.Get()
 	case arch.Loong64:
-		return loong64()
+		return loong64.Get()
 	case arch.SPARC64:
-		return sparc64()
+		return sparc64.Get()
 	case arch.M68K:
-		return m68k()
+		return m68k.Get()
 	case arch.Alpha:
-		return alpha()
+		return alpha.Get()
 	case arch.HPPA:
-		return hppa()
+		return hppa.Get()
 	}
 	return nil
 }

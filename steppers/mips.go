@@ -1,19 +1,18 @@
 package steppers
 
 import (
-	"sync"
-
+	"github.com/corewalk/corewalk/internal/lazy"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
 // The MIPS architectures of Linux. There is no convention for frame pointers.
 var (
-	mips      = sync.OnceValue(func() *machine { return mipsMachine(arch.MIPS, o32) })
-	mipsel    = sync.OnceValue(func() *machine { return mipsMachine(arch.MIPSEL, o32) })
-	mipsn32   = sync.OnceValue(func() *machine { return mipsMachine(arch.MIPSN32, n32) })
-	mipsn32el = sync.OnceValue(func() *machine { return mipsMachine(arch.MIPSN32EL, n32) })
-	mips64    = sync.OnceValue(func() *machine { return mipsMachine(arch.MIPS64, n64) })
-	mips64el  = sync.OnceValue(func() *machine { return mipsMachine(arch.MIPS64EL, n64) })
+	mips      = lazy.Value[*machine]{Make: func() *machine { return mipsMachine(arch.MIPS, o32) }}
+	mipsel    = lazy.Value[*machine]{Make: func() *machine { return mipsMachine(arch.MIPSEL, o32) }}
+	mipsn32   = lazy.Value[*machine]{Make: func() *machine { return mipsMachine(arch.MIPSN32, n32) }}
+	mipsn32el = lazy.Value[*machine]{Make: func() *machine { return mipsMachine(arch.MIPSN32EL, n32) }}
+	mips64    = lazy.Value[*machine]{Make: func() *machine { return mipsMachine(arch.MIPS64, n64) }}
+	mips64el  = lazy.Value[*machine]{Make: func() *machine { return mipsMachine(arch.MIPS64EL, n64) }}
 )
 
 // A mipsABI is what the kernel does differently for programs of an ABI: the

@@ -1,15 +1,14 @@
 package steppers
 
 import (
-	"sync"
-
+	"github.com/corewalk/corewalk/internal/lazy"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
 // The PowerPC architectures of Linux. A function saves its return address in its
 // caller's frame, to which the back chain leads; the chain ends with 0.
 var (
-	ppc64le = sync.OnceValue(func() *machine {
+	ppc64le = lazy.Value[*machine]{Make: func() *machine {
 		return &machine{
 			arch:         arch.PPC64LE,
 			chain:        &frameChain{ra: 16, back: true},
@@ -23,8 +22,8 @@ var (
 			loaderCode:   0x40, // _start and _dl_start_user
 			inst:         &ppc64InstFrame,
 		}
-	})
-	ppc64 = sync.OnceValue(func() *machine {
+	}}
+	ppc64 = lazy.Value[*machine]{Make: func() *machine {
 		return &machine{
 			arch:         arch.PPC64,
 			chain:        &frameChain{ra: 16, back: true},
@@ -39,8 +38,8 @@ var (
 			descriptors:  true,
 			inst:         &ppc64InstFrame,
 		}
-	})
-	ppc = sync.OnceValue(func() *machine {
+	}}
+	ppc = lazy.Value[*machine]{Make: func() *machine {
 		return &machine{
 			arch:  arch.PPC,
 			chain: &frameChain{ra: 4, back: true},
@@ -58,7 +57,7 @@ var (
 			entryCode:    0x3c,
 			loaderCode:   0x40,
 		}
-	})
+	}}
 )
 
 // The trampoline of 64 bits, in the vDSO or on the stack: addi r1,r1,128;

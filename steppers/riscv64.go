@@ -1,8 +1,7 @@
 package steppers
 
 import (
-	"sync"
-
+	"github.com/corewalk/corewalk/internal/lazy"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
@@ -11,7 +10,7 @@ import (
 // The signal frame is struct rt_sigframe of the kernel's
 // arch/riscv/kernel/signal.c: struct siginfo, then struct ucontext, whose
 // uc_mcontext begins at byte 176 with the registers as ptrace has them.
-var riscv64 = sync.OnceValue(func() *machine {
+var riscv64 = lazy.Value[*machine]{Make: func() *machine {
 	return &machine{
 		arch:  arch.RISCV64,
 		chain: &frameChain{ra: -8, fp: -16, cfa: 0},
@@ -33,7 +32,7 @@ var riscv64 = sync.OnceValue(func() *machine {
 		entryCode:   0x30,
 		loaderCode:  0x40,
 	}
-})
+}}
 
 // riscvContext is where the registers begin in the signal frame: pc, then x1.
 // Behind the 32 words of them are the floating-point registers.

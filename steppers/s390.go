@@ -1,8 +1,7 @@
 package steppers
 
 import (
-	"sync"
-
+	"github.com/corewalk/corewalk/internal/lazy"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
@@ -10,8 +9,8 @@ import (
 // back chain at SP is optional (-mbackchain). But a function that calls others saves
 // r14 and r15 in the area above SP that its caller reserved for it.
 var (
-	s390x = sync.OnceValue(func() *machine { return s390Machine(arch.S390X, 336, 168, 176) })
-	s390  = sync.OnceValue(func() *machine { return s390Machine(arch.S390, 256, 100, 112) })
+	s390x = lazy.Value[*machine]{Make: func() *machine { return s390Machine(arch.S390X, 336, 168, 176) }}
+	s390  = lazy.Value[*machine]{Make: func() *machine { return s390Machine(arch.S390, 256, 100, 112) }}
 )
 
 // s390Machine describes one of the two. regs and info are the offsets of the registers

@@ -1,8 +1,7 @@
 package steppers
 
 import (
-	"sync"
-
+	"github.com/corewalk/corewalk/internal/lazy"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
@@ -13,7 +12,7 @@ import (
 // window of what was interrupted (eight local registers, eight in registers),
 // siginfo in 128 bytes, and struct pt_regs: the global and out registers, tstate,
 // pc, npc, y. SP stands 2047 below all of that.
-var sparc64 = sync.OnceValue(func() *machine {
+var sparc64 = lazy.Value[*machine]{Make: func() *machine {
 	return &machine{
 		arch:    arch.SPARC64,
 		windows: true,
@@ -35,4 +34,4 @@ var sparc64 = sync.OnceValue(func() *machine {
 		entryCode:  0x2c,
 		loaderCode: 0x60, // _start and _dl_start_user
 	}
-})
+}}

@@ -1,14 +1,13 @@
 package steppers
 
 import (
-	"sync"
-
+	"github.com/corewalk/corewalk/internal/lazy"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
 // x32 is x86-64 Linux with 32-bit pointers. Its numbers of system calls have bit
 // 30 set.
-var x32 = sync.OnceValue(func() *machine {
+var x32 = lazy.Value[*machine]{Make: func() *machine {
 	return &machine{
 		arch:  arch.X32,
 		chain: &frameChain{ra: 8, fp: 0, cfa: 16},
@@ -38,4 +37,4 @@ var x32 = sync.OnceValue(func() *machine {
 		entryCode:   0x30,
 		loaderCode:  0x40, // _start and _dl_start_user
 	}
-})
+}}

@@ -1,13 +1,12 @@
 package steppers
 
 import (
-	"sync"
-
+	"github.com/corewalk/corewalk/internal/lazy"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
 // x86 is i386 Linux.
-var x86 = sync.OnceValue(func() *machine {
+var x86 = lazy.Value[*machine]{Make: func() *machine {
 	return &machine{
 		arch:  arch.X86,
 		chain: &frameChain{ra: 4, fp: 0, cfa: 8},
@@ -50,7 +49,7 @@ var x86 = sync.OnceValue(func() *machine {
 		goExit: codePattern{0x90, 0xe8},
 		inst:   &x86InstFrame,
 	}
-})
+}}
 
 // The signal frames of i386: struct sigframe_ia32 and struct rt_sigframe_ia32 of
 // the kernel's arch/x86/include/asm/sigframe.h. When the code that the handler

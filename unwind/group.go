@@ -172,7 +172,16 @@ func (g *AddrRangeGroup) FindStepperForAddr(addr Address, lastTried FrameStepper
 	return have[i], nil
 }
 
-var errLastTried = fmt.Errorf("the last stepper tried does not cover the address: %w", ErrBadParam)
+// errLastTried wraps ErrBadParam without fmt.Errorf, which would run at the start of every program.
+var errLastTried error = lastTriedError{}
+
+type lastTriedError struct{}
+
+func (lastTriedError) Error() string {
+	return "the last stepper tried does not cover the address: " + ErrBadParam.Error()
+}
+
+func (lastTriedError) Unwrap() error { return ErrBadParam }
 
 // NewLibraryNotification implements StepperGroup. Steppers are notified in order of
 // registration.

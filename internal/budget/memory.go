@@ -2,7 +2,7 @@ package budget
 
 import (
 	"context"
-	"runtime/metrics"
+	"runtime"
 	"time"
 )
 
@@ -12,7 +12,7 @@ const watchEvery = 20 * time.Millisecond
 // WatchMemory waits until the Go runtime of this program has more than limit bytes of memory from the system, and
 // then calls over; or until ctx is done. Mapped files do not count.
 func WatchMemory(ctx context.Context, limit uint64, over func()) {
-	s := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	var m runtime.MemStats // not package runtime/metrics, which makes all its names at the start of a program
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
 	for {
@@ -21,8 +21,8 @@ func WatchMemory(ctx context.Context, limit uint64, over func()) {
 			return
 		case <-tick.C:
 		}
-		metrics.Read(s)
-		if s[0].Value.Uint64()-s[1].Value.Uint64() > limit {
+		runtime.ReadMemStats(&m)
+		if m.Sys-m.HeapReleased > limit {
 			over()
 			return
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/corewalk/corewalk/internal/lazy"
 	"github.com/corewalk/corewalk/report"
 )
 
@@ -22,14 +23,16 @@ type layoutFlags struct {
 }
 
 // pathStyles are the values of --paths.
-var pathStyles = map[string]report.PathStyle{"base": report.PathsBase, "full": report.PathsFull, "relative": report.PathsRelative}
+var pathStyles = lazy.Value[map[string]report.PathStyle]{Make: func() map[string]report.PathStyle {
+	return map[string]report.PathStyle{"base": report.PathsBase, "full": report.PathsFull, "relative": report.PathsRelative}
+}}
 
 func (f *layoutFlags) register(fs *pflag.FlagSet) {
 	fs.IntVar(&f.width, "width", 0, "fit the text into `N` columns (default: the terminal's; in a pipe nothing is shortened)")
 	fs.BoolVar(&f.wide, "wide", false, "shorten nothing to fit the width")
 	fs.BoolVar(&f.noFold, "no-fold", false, "print every thread and every frame of a recursion")
 	fs.StringVar(&f.paths, "paths", "base", "print source paths in this `STYLE`: base (the file's name), full, or relative (to the current directory)")
-	choose(fs, "paths", slices.Sorted(maps.Keys(pathStyles))...)
+	choose(fs, "paths", slices.Sorted(maps.Keys(pathStyles.Get()))...)
 }
 
 func (f *layoutFlags) check() error {
@@ -39,7 +42,7 @@ func (f *layoutFlags) check() error {
 	if f.width > 0 && f.wide {
 		return errors.New("--width and --wide exclude each other: use one")
 	}
-	if _, ok := pathStyles[f.paths]; !ok {
+	if _, ok := pathStyles.Get()[f.paths]; !ok {
 		return fmt.Errorf("--paths %s: must be base, full or relative", f.paths)
 	}
 	return nil
@@ -47,7 +50,7 @@ func (f *layoutFlags) check() error {
 
 // apply sets the options of text that goes to out.
 func (f *layoutFlags) apply(o *report.TextOptions, out any) {
-	o.Unfolded, o.Paths = f.noFold, pathStyles[f.paths]
+	o.Unfolded, o.Paths = f.noFold, pathStyles.Get()[f.paths]
 	if o.Paths == report.PathsRelative {
 		o.Dir, _ = os.Getwd() // without one, paths are shown in full
 	}

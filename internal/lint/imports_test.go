@@ -87,6 +87,7 @@ var floors = map[string]int{
 	"internal/triage/similar":     -2,
 	"internal/sandbox":            -2,
 	"internal/recovered":          -3,
+	"internal/lazy":               -3,
 	"internal/budget":             -2,
 }
 

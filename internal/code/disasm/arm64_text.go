@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/arch/arm64/arm64asm"
 
+	"github.com/corewalk/corewalk/internal/lazy"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
@@ -38,8 +39,10 @@ func arm64Text(i *Inst, opts TextOptions) string {
 
 var (
 	arm64AtomicNames = [...]string{"ldadd", "ldclr", "ldeor", "ldset", "ldsmax", "ldsmin", "ldumax", "ldumin", "swp"}
-	arm64HintNames   = map[uint32]string{7: "xpaclri", 8: "pacia1716", 10: "pacib1716", 12: "autia1716", 14: "autib1716", 24: "paciaz", 25: "paciasp", 26: "pacibz", 27: "pacibsp", 28: "autiaz",
-		29: "autiasp", 30: "autibz", 31: "autibsp", 32: "bti", 34: "bti c", 36: "bti j", 38: "bti jc"}
+	arm64HintNames   = lazy.Value[map[uint32]string]{Make: func() map[uint32]string {
+		return map[uint32]string{7: "xpaclri", 8: "pacia1716", 10: "pacib1716", 12: "autia1716", 14: "autib1716", 24: "paciaz", 25: "paciasp", 26: "pacibz", 27: "pacibsp", 28: "autiaz",
+			29: "autiasp", 30: "autibz", 31: "autibsp", 32: "bti", 34: "bti c", 36: "bti j", 38: "bti jc"}
+	}}
 )
 
 // newText returns the text of instructions added after Armv8.0, or "" for others.
@@ -48,7 +51,7 @@ func (d arm64Inst) newText() string {
 	name, x := "", d.name(0, 8)
 	switch {
 	case w&0xfffff01f == 0xd503201f:
-		return arm64HintNames[w>>5&0x7f]
+		return arm64HintNames.Get()[w>>5&0x7f]
 	case w&0xfffffbff == 0xd65f0bff:
 		return d.withKey("reta")
 	case w&0xfedff800 == 0xd61f0800:

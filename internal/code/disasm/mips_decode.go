@@ -3,6 +3,7 @@ package disasm
 import (
 	"encoding/binary"
 
+	"github.com/corewalk/corewalk/internal/lazy"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
@@ -336,22 +337,32 @@ func (d *mipsInst) special3(funct uint32) error {
 }
 
 // mipsAccesses are the loads and stores, by opcode.
-var mipsAccesses = map[uint32]struct {
+var mipsAccesses = lazy.Value[map[uint32]struct {
 	kind  Kind
 	size  uint8
 	float bool
-}{
-	0x20: {Load, 1, false}, 0x21: {Load, 2, false}, 0x23: {Load, 4, false}, 0x24: {Load, 1, false}, 0x25: {Load, 2, false}, 0x27: {Load, 4, false},
-	0x37: {Load, 8, false}, 0x30: {Load, 4, false}, 0x34: {Load, 8, false}, 0x31: {Load, 4, true}, 0x35: {Load, 8, true},
-	0x28: {Store, 1, false}, 0x29: {Store, 2, false}, 0x2b: {Store, 4, false}, 0x3f: {Store, 8, false}, 0x39: {Store, 4, true}, 0x3d: {Store, 8, true},
-	// Unaligned accesses, and conditional writes.
-	0x22: {Other, 4, false}, 0x26: {Other, 4, false}, 0x1a: {Other, 8, false}, 0x1b: {Other, 8, false},
-	0x2a: {Store, 4, false}, 0x2e: {Store, 4, false}, 0x2c: {Store, 8, false}, 0x2d: {Store, 8, false},
-	0x38: {Other, 4, false}, 0x3c: {Other, 8, false},
-}
+}]{Make: func() map[uint32]struct {
+	kind  Kind
+	size  uint8
+	float bool
+} {
+	return map[uint32]struct {
+		kind  Kind
+		size  uint8
+		float bool
+	}{
+		0x20: {Load, 1, false}, 0x21: {Load, 2, false}, 0x23: {Load, 4, false}, 0x24: {Load, 1, false}, 0x25: {Load, 2, false}, 0x27: {Load, 4, false},
+		0x37: {Load, 8, false}, 0x30: {Load, 4, false}, 0x34: {Load, 8, false}, 0x31: {Load, 4, true}, 0x35: {Load, 8, true},
+		0x28: {Store, 1, false}, 0x29: {Store, 2, false}, 0x2b: {Store, 4, false}, 0x3f: {Store, 8, false}, 0x39: {Store, 4, true}, 0x3d: {Store, 8, true},
+		// Unaligned accesses, and conditional writes.
+		0x22: {Other, 4, false}, 0x26: {Other, 4, false}, 0x1a: {Other, 8, false}, 0x1b: {Other, 8, false},
+		0x2a: {Store, 4, false}, 0x2e: {Store, 4, false}, 0x2c: {Store, 8, false}, 0x2d: {Store, 8, false},
+		0x38: {Other, 4, false}, 0x3c: {Other, 8, false},
+	}
+}}
 
 func (d *mipsInst) memory(op uint32) error {
-	acc, ok := mipsAccesses[op]
+	acc, ok := mipsAccesses.Get()[op]
 	switch {
 	case op == 0x33 || op == 0x2f: // pref, cache
 		d.Kind = Nop

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/corewalk/corewalk/internal/format/binbuf"
+	"github.com/corewalk/corewalk/internal/lazy"
 )
 
 // A Package is a .dwp file: many .dwo files combined. Each section is the concatenation of
@@ -25,8 +26,12 @@ type Package struct {
 
 // Columns of the index by section id (DWARF 5, 7.3.5.3).
 var (
-	packageColumns5 = map[uint32]Section{1: SecInfo, 3: SecAbbrev, 4: SecLine, 5: SecLoclists, 6: SecStrOffsets, 8: SecRnglists}
-	packageColumns2 = map[uint32]Section{1: SecInfo, 2: SecTypes, 3: SecAbbrev, 4: SecLine, 5: SecLoc, 6: SecStrOffsets}
+	packageColumns5 = lazy.Value[map[uint32]Section]{Make: func() map[uint32]Section {
+		return map[uint32]Section{1: SecInfo, 3: SecAbbrev, 4: SecLine, 5: SecLoclists, 6: SecStrOffsets, 8: SecRnglists}
+	}}
+	packageColumns2 = lazy.Value[map[uint32]Section]{Make: func() map[uint32]Section {
+		return map[uint32]Section{1: SecInfo, 2: SecTypes, 3: SecAbbrev, 4: SecLine, 5: SecLoc, 6: SecStrOffsets}
+	}}
 )
 
 // NewPackage reads the index of a .dwp file.
@@ -40,14 +45,14 @@ func NewPackage(src Source, order binary.ByteOrder) (*Package, error) {
 		return nil, fmt.Errorf("no .debug_cu_index: %w", ErrNotFound)
 	}
 	c := binbuf.New(data, 0, p.d.big)
-	names := packageColumns2
+	names := packageColumns2.Get()
 	version := c.U32()
 	if p.d.big {
 		version = version<<16 | version>>16 // DWARF 5: two bytes and padding
 	}
 	switch {
 	case version&0xffff == 5:
-		names = packageColumns5
+		names = packageColumns5.Get()
 	case c.Error == nil && version != 2 && version != 2<<16:
 		return nil, fmt.Errorf("package index has version %#x, want 2 or 5: %w", version, ErrFormat)
 	}

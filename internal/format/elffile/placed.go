@@ -3,6 +3,8 @@ package elffile
 import (
 	"encoding/binary"
 	"slices"
+
+	"github.com/corewalk/corewalk/internal/lazy"
 )
 
 // ParsePlaced reads an ELF file made by a JIT compiler, whose sections have the addresses
@@ -133,7 +135,7 @@ func (p *placer) value(y *Sym) uint64 {
 // relocations applies all relocation sections.
 func (p *placer) relocations() {
 	list := p.f.Sections()
-	kinds := placedRelocs[p.f.Machine]
+	kinds := placedRelocs.Get()[p.f.Machine]
 	for i := range list {
 		s := &list[i]
 		if s.Type != SHT_RELA && s.Type != SHT_REL || uint64(s.Info) >= uint64(len(list)) || uint64(s.Link) >= uint64(len(list)) {
@@ -198,11 +200,13 @@ type relocKind struct {
 // placedRelocs are the relocation types used in debug sections and unwind tables, from each
 // processor's ABI supplement. Relocations of code need not be applied: the code is in the
 // process.
-var placedRelocs = map[uint16]map[uint32]relocKind{
-	EM_X86_64:  {0: {}, 1: {8, false}, 2: {4, true}, 4: {4, true}, 10: {4, false}, 11: {4, false}, 24: {8, true}},
-	EM_386:     {0: {}, 1: {4, false}, 2: {4, true}, 4: {4, true}},
-	EM_AARCH64: {0: {}, 257: {8, false}, 258: {4, false}, 260: {8, true}, 261: {4, true}},
-	EM_ARM:     {0: {}, 2: {4, false}, 3: {4, true}},
-	EM_PPC64:   {0: {}, 1: {4, false}, 26: {4, true}, 38: {8, false}, 44: {8, true}},
-	EM_S390:    {0: {}, 4: {4, false}, 5: {4, true}, 22: {8, false}, 23: {8, true}},
-}
+var placedRelocs = lazy.Value[map[uint16]map[uint32]relocKind]{Make: func() map[uint16]map[uint32]relocKind {
+	return map[uint16]map[uint32]relocKind{
+		EM_X86_64:  {0: {}, 1: {8, false}, 2: {4, true}, 4: {4, true}, 10: {4, false}, 11: {4, false}, 24: {8, true}},
+		EM_386:     {0: {}, 1: {4, false}, 2: {4, true}, 4: {4, true}},
+		EM_AARCH64: {0: {}, 257: {8, false}, 258: {4, false}, 260: {8, true}, 261: {4, true}},
+		EM_ARM:     {0: {}, 2: {4, false}, 3: {4, true}},
+		EM_PPC64:   {0: {}, 1: {4, false}, 26: {4, true}, 38: {8, false}, 44: {8, true}},
+		EM_S390:    {0: {}, 4: {4, false}, 5: {4, true}, 22: {8, false}, 23: {8, true}},
+	}
+}}

@@ -1,8 +1,7 @@
 package minidump
 
 import (
-	"sync"
-
+	"github.com/corewalk/corewalk/internal/lazy"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
@@ -10,7 +9,7 @@ func onlyARM64(bool) *arch.Arch { return arch.ARM64 }
 
 // contextARM64 is the CONTEXT of Windows on ARM64 (ARM64_NT_CONTEXT), used by all newer
 // writers.
-var contextARM64 = sync.OnceValue(func() *layout {
+var contextARM64 = lazy.Value[*layout]{Make: func() *layout {
 	return &layout{
 		arch: onlyARM64,
 		cpu:  0x00400000, need: 0x110, size: 912,
@@ -21,11 +20,11 @@ var contextARM64 = sync.OnceValue(func() *layout {
 		},
 		vector: part{flag: 4, off: 0x110}, vectorLen: 32*16 + 8,
 	}
-})
+}}
 
 // contextARM64Old is Breakpad's first ARM64 record (MDRawContextARM64_Old): its flags have
 // 64 bits, and one flag covers all general registers.
-var contextARM64Old = sync.OnceValue(func() *layout {
+var contextARM64Old = lazy.Value[*layout]{Make: func() *layout {
 	return &layout{
 		arch: onlyARM64,
 		cpu:  0x80000000, wide: true, need: 0x110, size: 796,
@@ -35,4 +34,4 @@ var contextARM64Old = sync.OnceValue(func() *layout {
 		},
 		vector: part{flag: 4, off: 0x114}, vectorLen: 8 + 32*16,
 	}
-})
+}}

@@ -1,8 +1,7 @@
 package minidump
 
 import (
-	"sync"
-
+	"github.com/corewalk/corewalk/internal/lazy"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
@@ -12,7 +11,7 @@ func armFloats() []field { return run(0x50+8*8, 8, from(arch.ARMD8, 8)...) }
 
 // contextARM is the record of Breakpad and Crashpad for 32-bit ARM (minidump_cpu_arm.h).
 // Early writers used flag 0x40 to mark it.
-var contextARM = sync.OnceValue(func() *layout {
+var contextARM = lazy.Value[*layout]{Make: func() *layout {
 	return &layout{
 		arch: onlyARM,
 		cpu:  0x40000000 | 0x40, need: 0x44, size: 368,
@@ -22,10 +21,10 @@ var contextARM = sync.OnceValue(func() *layout {
 		},
 		vector: part{flag: 4, off: 0x48}, vectorLen: 8 + 32*8,
 	}
-})
+}}
 
 // contextARMWindows is the CONTEXT of Windows on 32-bit ARM, where all code is Thumb.
-var contextARMWindows = sync.OnceValue(func() *layout {
+var contextARMWindows = lazy.Value[*layout]{Make: func() *layout {
 	return &layout{
 		arch: onlyARM,
 		cpu:  0x00200000, need: 0x44, size: 416,
@@ -36,4 +35,4 @@ var contextARMWindows = sync.OnceValue(func() *layout {
 		},
 		vector: part{flag: 4, off: 0x48}, vectorLen: 8 + 32*8,
 	}
-})
+}}

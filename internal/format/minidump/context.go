@@ -89,25 +89,25 @@ func join(lists ...[]field) []field {
 func layouts(c CPU) []*layout {
 	switch c {
 	case CPUX86, CPUX86Win64:
-		return []*layout{contextX86()}
+		return []*layout{contextX86.Get()}
 	case CPUAMD64:
-		return []*layout{contextAMD64(), contextX86()}
+		return []*layout{contextAMD64.Get(), contextX86.Get()}
 	case CPUARM:
-		return []*layout{contextARM(), contextARMWindows()}
+		return []*layout{contextARM.Get(), contextARMWindows.Get()}
 	case CPUARM64, CPUARM64Old:
-		return []*layout{contextARM64(), contextARM64Old()}
+		return []*layout{contextARM64.Get(), contextARM64Old.Get()}
 	case CPUPPC:
-		return []*layout{contextPPC()}
+		return []*layout{contextPPC.Get()}
 	case CPUPPC64:
-		return []*layout{contextPPC64()}
+		return []*layout{contextPPC64.Get()}
 	case CPUMIPS:
-		return []*layout{contextMIPS()}
+		return []*layout{contextMIPS.Get()}
 	case CPUMIPS64:
-		return []*layout{contextMIPS64(), contextMIPS64Breakpad()}
+		return []*layout{contextMIPS64.Get(), contextMIPS64Breakpad.Get()}
 	case CPUSPARC:
-		return []*layout{contextSPARC()}
+		return []*layout{contextSPARC.Get()}
 	case CPURISCV64:
-		return []*layout{contextRISCV64()}
+		return []*layout{contextRISCV64.Get()}
 	}
 	return nil
 }

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/corewalk/corewalk/internal/lazy"
 )
 
 // A logEntry is one message of an Android log.
@@ -27,14 +29,16 @@ const (
 )
 
 // logFormats lists the formats, the more particular first.
-var logFormats = []logFormat{
-	{name: "threadtime", match: regexp.MustCompile(`^` + logTime + ` +(?:\w+ +)?(?P<pid>\d+) +\d+ ` + logLevel + ` (?P<tag>.*?) *: ?(?P<text>.*)$`)},
-	{name: "brief or time", match: regexp.MustCompile(`^(?:` + logTime + ` +)?` + logLevel + `/(?P<tag>.*?) *\( *(?P<pid>\d+)\): ?(?P<text>.*)$`)},
-	{name: "thread", match: regexp.MustCompile(`^` + logLevel + `\( *(?P<pid>\d+): *\d+\) ?(?P<text>.*)$`)},
-	{name: "process", match: regexp.MustCompile(`^` + logLevel + `\( *(?P<pid>\d+)\) ?(?P<text>.*?)(?: +\((?P<tag>[^()]*)\))?$`)},
-	{name: "tag", match: regexp.MustCompile(`^` + logLevel + `/(?P<tag>[^:]*?) *: ?(?P<text>.*)$`)},
-	{name: "long", match: regexp.MustCompile(`^\[ ` + logTime + ` +(?:\w+ *: *)?(?P<pid>\d+): *\d+ ` + logLevel + `/(?P<tag>.*?) *\]$`), head: true},
-}
+var logFormats = lazy.Value[[]logFormat]{Make: func() []logFormat {
+	return []logFormat{
+		{name: "threadtime", match: regexp.MustCompile(`^` + logTime + ` +(?:\w+ +)?(?P<pid>\d+) +\d+ ` + logLevel + ` (?P<tag>.*?) *: ?(?P<text>.*)$`)},
+		{name: "brief or time", match: regexp.MustCompile(`^(?:` + logTime + ` +)?` + logLevel + `/(?P<tag>.*?) *\( *(?P<pid>\d+)\): ?(?P<text>.*)$`)},
+		{name: "thread", match: regexp.MustCompile(`^` + logLevel + `\( *(?P<pid>\d+): *\d+\) ?(?P<text>.*)$`)},
+		{name: "process", match: regexp.MustCompile(`^` + logLevel + `\( *(?P<pid>\d+)\) ?(?P<text>.*?)(?: +\((?P<tag>[^()]*)\))?$`)},
+		{name: "tag", match: regexp.MustCompile(`^` + logLevel + `/(?P<tag>[^:]*?) *: ?(?P<text>.*)$`)},
+		{name: "long", match: regexp.MustCompile(`^\[ ` + logTime + ` +(?:\w+ *: *)?(?P<pid>\d+): *\d+ ` + logLevel + `/(?P<tag>.*?) *\]$`), head: true},
+	}
+}}
 
 // entry returns the parts of a line in this format.
 func (f *logFormat) entry(line string) (e logEntry, ok bool) {
@@ -60,8 +64,9 @@ func (f *logFormat) entry(line string) (e logEntry, ok bool) {
 // before is the line before it, which has the head in the long format. The format is nil
 // for a log of another kind, and for the messages alone.
 func formatOf(line, before string) (*logFormat, logEntry) {
-	for i := range logFormats {
-		f := &logFormats[i]
+	formats := logFormats.Get()
+	for i := range formats {
+		f := &formats[i]
 		if f.head {
 			if e, ok := f.entry(before); ok {
 				return f, e

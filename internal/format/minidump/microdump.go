@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/corewalk/corewalk/internal/lazy"
 )
 
 // A microdump is Breakpad's output to a log where it cannot write a file: lines of text
@@ -121,7 +123,9 @@ func (m *microdump) line(text string) {
 	}
 }
 
-var microCPUs = map[string]CPU{"x86": CPUX86, "x86_64": CPUAMD64, "arm": CPUARM, "arm64": CPUARM64, "mips": CPUMIPS, "mips64": CPUMIPS64}
+var microCPUs = lazy.Value[map[string]CPU]{Make: func() map[string]CPU {
+	return map[string]CPU{"x86": CPUX86, "x86_64": CPUAMD64, "arm": CPUARM, "arm64": CPUARM64, "mips": CPUMIPS, "mips64": CPUMIPS64}
+}}
 
 // system parses line O: "A arm 02 armv7l ...".
 func (m *microdump) system(w []string) bool {
@@ -129,7 +133,7 @@ func (m *microdump) system(w []string) bool {
 		return false
 	}
 	s := &m.f.System
-	cpu, known := microCPUs[w[1]]
+	cpu, known := microCPUs.Get()[w[1]]
 	n, err := strconv.ParseUint(w[2], 16, 8)
 	if !known || err != nil {
 		m.f.warnf("microdump: unknown processor %q with %q units", w[1], w[2])

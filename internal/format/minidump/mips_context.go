@@ -1,8 +1,7 @@
 package minidump
 
 import (
-	"sync"
-
+	"github.com/corewalk/corewalk/internal/lazy"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
@@ -14,7 +13,7 @@ func mipsGeneral(epc, status int) []field {
 }
 
 // contextMIPS is Breakpad's MIPS record (minidump_cpu_mips.h).
-var contextMIPS = sync.OnceValue(func() *layout {
+var contextMIPS = lazy.Value[*layout]{Make: func() *layout {
 	return &layout{
 		arch: CPUMIPS.Arch,
 		cpu:  0x00040000, need: 320, size: 600,
@@ -24,21 +23,21 @@ var contextMIPS = sync.OnceValue(func() *layout {
 		},
 		vector: part{flag: 4, off: 336}, vectorLen: 32*8 + 8,
 	}
-})
+}}
 
 // contextMIPS64Breakpad is Breakpad's MIPS record for 64-bit processes.
-var contextMIPS64Breakpad = sync.OnceValue(func() *layout {
+var contextMIPS64Breakpad = lazy.Value[*layout]{Make: func() *layout {
 	return &layout{
 		arch: CPUMIPS64.Arch,
 		cpu:  0x00080000, need: 320, size: 600,
-		parts:  contextMIPS().parts,
-		vector: contextMIPS().vector, vectorLen: contextMIPS().vectorLen,
+		parts:  contextMIPS.Get().parts,
+		vector: contextMIPS.Get().vector, vectorLen: contextMIPS.Get().vectorLen,
 	}
-})
+}}
 
 // contextMIPS64 is Crashpad's record (MinidumpContextMIPS64): flags, DSP registers, status
 // and cause have 64 bits. It differs from Breakpad's in size.
-var contextMIPS64 = sync.OnceValue(func() *layout {
+var contextMIPS64 = lazy.Value[*layout]{Make: func() *layout {
 	return &layout{
 		arch: CPUMIPS64.Arch,
 		cpu:  0x00080000, wide: true, need: 601, size: 656,
@@ -48,4 +47,4 @@ var contextMIPS64 = sync.OnceValue(func() *layout {
 		},
 		vector: part{flag: 4, off: 368}, vectorLen: 32*8 + 16,
 	}
-})
+}}

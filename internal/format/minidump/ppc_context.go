@@ -1,15 +1,14 @@
 package minidump
 
 import (
-	"sync"
-
+	"github.com/corewalk/corewalk/internal/lazy"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
 // contextPPC is Breakpad's record of 32-bit PowerPC, found in old Mac OS X dumps
 // (minidump_cpu_ppc.h): srr0 (the program counter), srr1, the general registers, cr, xer,
 // lr, ctr, mq, vrsave, floating-point registers, vector registers.
-var contextPPC = sync.OnceValue(func() *layout {
+var contextPPC = lazy.Value[*layout]{Make: func() *layout {
 	return &layout{
 		arch: CPUPPC.Arch,
 		cpu:  0x20000000, need: 0x14, size: 1004,
@@ -20,11 +19,11 @@ var contextPPC = sync.OnceValue(func() *layout {
 		},
 		vector: part{flag: partFloat, off: 0xa4}, vectorLen: 264,
 	}
-})
+}}
 
 // contextPPC64 is the record of 64-bit PowerPC (minidump_cpu_ppc64.h), with 64 bits for
 // every register.
-var contextPPC64 = sync.OnceValue(func() *layout {
+var contextPPC64 = lazy.Value[*layout]{Make: func() *layout {
 	return &layout{
 		arch: CPUPPC64.Arch,
 		cpu:  0x01000000, wide: true, need: 0x28, size: 1160,
@@ -35,4 +34,4 @@ var contextPPC64 = sync.OnceValue(func() *layout {
 		},
 		vector: part{flag: partFloat, off: 0x140}, vectorLen: 264,
 	}
-})
+}}

@@ -1,15 +1,14 @@
 package minidump
 
 import (
-	"sync"
-
+	"github.com/corewalk/corewalk/internal/lazy"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
 // contextRISCV64 is the record of Breakpad and Crashpad for 64-bit RISC-V
 // (minidump_cpu_riscv.h): pc in place of x0, the other general registers, the
 // floating-point registers and fcsr. The flag of the latter has had two values.
-var contextRISCV64 = sync.OnceValue(func() *layout {
+var contextRISCV64 = lazy.Value[*layout]{Make: func() *layout {
 	return &layout{
 		arch: CPURISCV64.Arch,
 		cpu:  0x08000000, need: 0x20, size: 528,
@@ -19,4 +18,4 @@ var contextRISCV64 = sync.OnceValue(func() *layout {
 		},
 		vector: part{flag: 2 | 4, off: 264}, vectorLen: 32*8 + 4,
 	}
-})
+}}

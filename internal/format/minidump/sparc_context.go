@@ -1,14 +1,13 @@
 package minidump
 
 import (
-	"sync"
-
+	"github.com/corewalk/corewalk/internal/lazy"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
 // contextSPARC is Breakpad's record of SPARC on Solaris (minidump_cpu_sparc.h): the
 // registers of the current window, then ccr, pc, npc, y, asi, fprs.
-var contextSPARC = sync.OnceValue(func() *layout {
+var contextSPARC = lazy.Value[*layout]{Make: func() *layout {
 	return &layout{
 		arch: CPUSPARC.Arch,
 		cpu:  0x10000000, need: 0x118, size: 576,
@@ -16,4 +15,4 @@ var contextSPARC = sync.OnceValue(func() *layout {
 			{flag: partControl | partInteger, fields: join(run(8, 8, from(arch.SPARCG0, 32)...), run(0x110, 8, arch.SPARCPC, arch.SPARCNPC, arch.SPARCY))},
 		},
 	}
-})
+}}

@@ -1,5 +1,7 @@
 package minidump
 
+import "github.com/corewalk/corewalk/internal/lazy"
+
 import "fmt"
 
 // A StreamType is the kind of a stream.
@@ -53,23 +55,25 @@ const (
 	MozillaSoftErrorsStream  StreamType = 0x4d7a0004
 )
 
-var streamNames = map[StreamType]string{
-	Unused: "Unused", ThreadListStream: "ThreadList", ModuleListStream: "ModuleList", MemoryListStream: "MemoryList",
-	ExceptionStream: "Exception", SystemInfoStream: "SystemInfo", ThreadExListStream: "ThreadExList", Memory64ListStream: "Memory64List",
-	CommentStreamA: "CommentA", CommentStreamW: "CommentW", HandleDataStream: "HandleData", FunctionTableStream: "FunctionTable",
-	UnloadedModuleListStream: "UnloadedModuleList", MiscInfoStream: "MiscInfo", MemoryInfoListStream: "MemoryInfoList",
-	ThreadInfoListStream: "ThreadInfoList", HandleOperationListStream: "HandleOperationList", TokenStream: "Token",
-	JavaScriptDataStream: "JavaScriptData", SystemMemoryInfoStream: "SystemMemoryInfo", ProcessVMCountersStream: "ProcessVmCounters",
-	IptTraceStream: "IptTrace", ThreadNamesStream: "ThreadNames", WineUnixModulesStream: "WineUnixModules",
-	BreakpadInfoStream: "BreakpadInfo", AssertionInfoStream: "AssertionInfo", LinuxCPUInfoStream: "LinuxCpuInfo",
-	LinuxProcStatusStream: "LinuxProcStatus", LinuxLSBReleaseStream: "LinuxLsbRelease", LinuxCmdLineStream: "LinuxCmdLine",
-	LinuxEnvironStream: "LinuxEnviron", LinuxAuxvStream: "LinuxAuxv", LinuxMapsStream: "LinuxMaps", LinuxDSODebugStream: "LinuxDsoDebug",
-	CrashpadInfoStream: "CrashpadInfo", StabilityReportStream: "StabilityReport", MozillaMacCrashStream: "MacosCrashInfo",
-	MozillaMacBootStream: "MacosBootargs", MozillaLinuxLimitsStream: "LinuxLimits", MozillaSoftErrorsStream: "SoftErrors",
-}
+var streamNames = lazy.Value[map[StreamType]string]{Make: func() map[StreamType]string {
+	return map[StreamType]string{
+		Unused: "Unused", ThreadListStream: "ThreadList", ModuleListStream: "ModuleList", MemoryListStream: "MemoryList",
+		ExceptionStream: "Exception", SystemInfoStream: "SystemInfo", ThreadExListStream: "ThreadExList", Memory64ListStream: "Memory64List",
+		CommentStreamA: "CommentA", CommentStreamW: "CommentW", HandleDataStream: "HandleData", FunctionTableStream: "FunctionTable",
+		UnloadedModuleListStream: "UnloadedModuleList", MiscInfoStream: "MiscInfo", MemoryInfoListStream: "MemoryInfoList",
+		ThreadInfoListStream: "ThreadInfoList", HandleOperationListStream: "HandleOperationList", TokenStream: "Token",
+		JavaScriptDataStream: "JavaScriptData", SystemMemoryInfoStream: "SystemMemoryInfo", ProcessVMCountersStream: "ProcessVmCounters",
+		IptTraceStream: "IptTrace", ThreadNamesStream: "ThreadNames", WineUnixModulesStream: "WineUnixModules",
+		BreakpadInfoStream: "BreakpadInfo", AssertionInfoStream: "AssertionInfo", LinuxCPUInfoStream: "LinuxCpuInfo",
+		LinuxProcStatusStream: "LinuxProcStatus", LinuxLSBReleaseStream: "LinuxLsbRelease", LinuxCmdLineStream: "LinuxCmdLine",
+		LinuxEnvironStream: "LinuxEnviron", LinuxAuxvStream: "LinuxAuxv", LinuxMapsStream: "LinuxMaps", LinuxDSODebugStream: "LinuxDsoDebug",
+		CrashpadInfoStream: "CrashpadInfo", StabilityReportStream: "StabilityReport", MozillaMacCrashStream: "MacosCrashInfo",
+		MozillaMacBootStream: "MacosBootargs", MozillaLinuxLimitsStream: "LinuxLimits", MozillaSoftErrorsStream: "SoftErrors",
+	}
+}}
 
 func (t StreamType) String() string {
-	if n, ok := streamNames[t]; ok {
+	if n, ok := streamNames.Get()[t]; ok {
 		return n
 	}
 	return fmt.Sprintf("%#x", uint32(t))

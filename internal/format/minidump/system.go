@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/corewalk/corewalk/internal/lazy"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
@@ -29,14 +30,16 @@ const (
 	CPUUndefined CPU = 0xffff
 )
 
-var cpuNames = map[CPU]string{
-	CPUX86: "i386", CPUMIPS: "mips", CPUPPC: "ppc", CPUARM: "arm", CPUIA64: "ia64", CPUAMD64: "x86-64", CPUX86Win64: "i386",
-	CPUARM64: "aarch64", CPUSPARC: "sparc64", CPUPPC64: "ppc64", CPUARM64Old: "aarch64", CPUMIPS64: "mips64", CPURISCV: "riscv32", CPURISCV64: "riscv64",
-	CPUUndefined: "unknown",
-}
+var cpuNames = lazy.Value[map[CPU]string]{Make: func() map[CPU]string {
+	return map[CPU]string{
+		CPUX86: "i386", CPUMIPS: "mips", CPUPPC: "ppc", CPUARM: "arm", CPUIA64: "ia64", CPUAMD64: "x86-64", CPUX86Win64: "i386",
+		CPUARM64: "aarch64", CPUSPARC: "sparc64", CPUPPC64: "ppc64", CPUARM64Old: "aarch64", CPUMIPS64: "mips64", CPURISCV: "riscv32", CPURISCV64: "riscv64",
+		CPUUndefined: "unknown",
+	}
+}}
 
 func (c CPU) String() string {
-	if n, ok := cpuNames[c]; ok {
+	if n, ok := cpuNames.Get()[c]; ok {
 		return n
 	}
 	return fmt.Sprintf("processor %#x", uint16(c))

@@ -46,9 +46,9 @@ func (f *File) WOW64Context(t *Thread) []byte {
 	if at == 0 {
 		return nil
 	}
-	rec := make([]byte, contextX86().size)
+	rec := make([]byte, contextX86.Get().size)
 	n := f.Memory.Read(at+wow64ContextAt, rec)
-	if n < contextX86().need {
+	if n < contextX86.Get().need {
 		return nil
 	}
 	return rec[:n]

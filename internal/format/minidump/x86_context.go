@@ -1,8 +1,7 @@
 package minidump
 
 import (
-	"sync"
-
+	"github.com/corewalk/corewalk/internal/lazy"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
@@ -18,7 +17,7 @@ const (
 
 // contextX86 is the CONTEXT of 32-bit x86, and WOW64_CONTEXT. ExtendedRegisters is the
 // FXSAVE area.
-var contextX86 = sync.OnceValue(func() *layout {
+var contextX86 = lazy.Value[*layout]{Make: func() *layout {
 	return &layout{
 		arch: func(bool) *arch.Arch { return arch.X86 },
 		cpu:  0x00010000, need: 0xc8, size: 716,
@@ -30,10 +29,10 @@ var contextX86 = sync.OnceValue(func() *layout {
 		vector: part{flag: partExtended, off: 0xcc}, vectorLen: 512,
 		xstate: partXState,
 	}
-})
+}}
 
 // contextAMD64 is the CONTEXT of x64. Its flags follow the home space of six arguments.
-var contextAMD64 = sync.OnceValue(func() *layout {
+var contextAMD64 = lazy.Value[*layout]{Make: func() *layout {
 	return &layout{
 		arch:  func(bool) *arch.Arch { return arch.AMD64 },
 		flags: 0x30, cpu: 0x00100000, need: 0x100, size: 1232,
@@ -47,4 +46,4 @@ var contextAMD64 = sync.OnceValue(func() *layout {
 		vector: part{flag: partFloat, off: 0x100}, vectorLen: 512,
 		xstate: partXState,
 	}
-})
+}}

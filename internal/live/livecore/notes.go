@@ -9,6 +9,7 @@ import (
 
 	"github.com/corewalk/corewalk/corestate"
 	"github.com/corewalk/corewalk/internal/format/elffile"
+	"github.com/corewalk/corewalk/internal/lazy"
 	"github.com/corewalk/corewalk/internal/live/corewrite"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -16,13 +17,15 @@ import (
 
 // Notes of a thread besides NT_PRSTATUS, in the kernel's order (struct user_regset_view of each architecture),
 // without CORE's NT_FPREGSET, which comes first on all of them.
-var threadNotes = map[*arch.Arch][]uint32{
-	arch.AMD64: {corewrite.XState},
-	arch.X32:   {corewrite.XState},
-	arch.X86:   {0x46e62b7f, corewrite.XState, 0x200}, // NT_PRXFPREG, NT_386_TLS
-	arch.ARM64: {0x401, 0x404, 0x405, 0x406},          // NT_ARM_TLS, _SYSTEM_CALL, _SVE, _PAC_MASK
-	arch.ARM:   {0x400},                               // NT_ARM_VFP
-}
+var threadNotes = lazy.Value[map[*arch.Arch][]uint32]{Make: func() map[*arch.Arch][]uint32 {
+	return map[*arch.Arch][]uint32{
+		arch.AMD64: {corewrite.XState},
+		arch.X32:   {corewrite.XState},
+		arch.X86:   {0x46e62b7f, corewrite.XState, 0x200}, // NT_PRXFPREG, NT_386_TLS
+		arch.ARM64: {0x401, 0x404, 0x405, 0x406},          // NT_ARM_TLS, _SYSTEM_CALL, _SVE, _PAC_MASK
+		arch.ARM:   {0x400},                               // NT_ARM_VFP
+	}
+}}
 
 // notes adds all notes: the default thread's registers, the process's notes, the default thread's other
 // registers, then the other threads.
@@ -73,7 +76,7 @@ func (w *writer) thread(id unwind.ThreadID, proc stat, process func()) bool {
 	if hasFP {
 		w.core.Note("CORE", corewrite.FPRegSet, fp)
 	}
-	for _, typ := range threadNotes[w.p.Arch()] {
+	for _, typ := range threadNotes.Get()[w.p.Arch()] {
 		if b, ok := w.p.ThreadNote(id, "LINUX", typ); ok {
 			w.core.Note("LINUX", typ, b)
 		}

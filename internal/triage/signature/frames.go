@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/corewalk/corewalk/internal/lazy"
 	"github.com/corewalk/corewalk/report"
 )
 
@@ -84,11 +85,13 @@ func (b *builder) build() {
 // guarded reports whether the frame below the machinery is a function with a name that found its own frame
 // overwritten. It is to blame, whatever is left of the stack below it.
 func (b *builder) guarded(from int) bool {
-	return stackGuards[b.sig.Via] && b.kept[0].named && b.kept[0].frame == from
+	return stackGuards.Get()[b.sig.Via] && b.kept[0].named && b.kept[0].frame == from
 }
 
 // stackGuards are the functions that compilers call from a function whose stack guard changed.
-var stackGuards = map[string]bool{"__stack_chk_fail": true, "__stack_chk_fail_local": true}
+var stackGuards = lazy.Value[map[string]bool]{Make: func() map[string]bool {
+	return map[string]bool{"__stack_chk_fail": true, "__stack_chk_fail_local": true}
+}}
 
 func (b *builder) decide(i int, action, why string) {
 	name := b.name(i)
@@ -106,26 +109,34 @@ func (b *builder) rule(i int) *rule { return b.known[i].rule }
 // byMachinery are the classes for which the outermost function of the abort machinery says more than the class,
 // such as abort against a failed unwrap. An assertion's condition and an exception's type say more than that
 // function.
-var byMachinery = map[string]bool{
-	report.CrashAbort: true, report.CrashException: true, report.CrashAssertion: true, report.CrashSignal: true, "SIGABRT": true,
-}
+var byMachinery = lazy.Value[map[string]bool]{Make: func() map[string]bool {
+	return map[string]bool{
+		report.CrashAbort: true, report.CrashException: true, report.CrashAssertion: true, report.CrashSignal: true, "SIGABRT": true,
+	}
+}}
 
 // synchronous are the signals that a thread gets for its own action. Their handlers deal with a crash. The
 // handler of any other signal is code that happened to run at that time.
-var synchronous = map[string]bool{
-	"SIGSEGV": true, "SIGBUS": true, "SIGFPE": true, "SIGILL": true, "SIGTRAP": true, "SIGSYS": true, "SIGABRT": true,
-	"SIGEMT": true, "SIGSTKFLT": true,
-}
+var synchronous = lazy.Value[map[string]bool]{Make: func() map[string]bool {
+	return map[string]bool{
+		"SIGSEGV": true, "SIGBUS": true, "SIGFPE": true, "SIGILL": true, "SIGTRAP": true, "SIGSYS": true, "SIGABRT": true,
+		"SIGEMT": true, "SIGSTKFLT": true,
+	}
+}}
 
 // watching are the signals by which a program is told that something takes too long. A handler that ends the program
 // then says nothing about why.
-var watching = map[string]bool{"SIGQUIT": true, "SIGALRM": true, "SIGVTALRM": true, "SIGPROF": true, "SIGXCPU": true}
+var watching = lazy.Value[map[string]bool]{Make: func() map[string]bool {
+	return map[string]bool{"SIGQUIT": true, "SIGALRM": true, "SIGVTALRM": true, "SIGPROF": true, "SIGXCPU": true}
+}}
 
 // bySignal is the class of a crash that a handler dealt with before the dump was written.
-var bySignal = map[string]string{
-	"SIGSEGV": "access", "SIGBUS": "access", "SIGFPE": "arithmetic",
-	"SIGILL": report.CrashIllegalInstruction, "SIGTRAP": report.CrashBreakpoint, "SIGSYS": report.CrashSeccomp,
-}
+var bySignal = lazy.Value[map[string]string]{Make: func() map[string]string {
+	return map[string]string{
+		"SIGSEGV": "access", "SIGBUS": "access", "SIGFPE": "arithmetic",
+		"SIGILL": report.CrashIllegalInstruction, "SIGTRAP": report.CrashBreakpoint, "SIGSYS": report.CrashSeccomp,
+	}
+}}
 
 // cut finds where the program's own part begins, below the machinery of aborting, throwing and handling
 // signals, and decides about all frames above.
@@ -137,7 +148,7 @@ func (b *builder) cut() int {
 		if f.Signal != "" {
 			// A handler of an unknown signal that ends the program deals with a crash as well, or with a program
 			// that takes too long: that is told by the code that it interrupted.
-			if !synchronous[f.Signal] && (f.Signal != report.UnknownSignal && !watching[f.Signal] || !b.quit) {
+			if !synchronous.Get()[f.Signal] && (f.Signal != report.UnknownSignal && !watching.Get()[f.Signal] || !b.quit) {
 				if f.Signal != report.UnknownSignal {
 					break
 				}
@@ -145,7 +156,7 @@ func (b *builder) cut() int {
 			}
 			end, why[i] = i+1, "signal delivery: "+f.Signal
 			b.quit, b.sig.Via = false, ""
-			if c, ok := bySignal[f.Signal]; ok {
+			if c, ok := bySignal.Get()[f.Signal]; ok {
 				class = c
 			}
 			continue
@@ -162,7 +173,7 @@ func (b *builder) cut() int {
 	switch {
 	case overflow:
 		class = report.CrashStackOverflow
-	case b.sig.Via != "" && byMachinery[class]: // the report has a crash: without one the class is another
+	case b.sig.Via != "" && byMachinery.Get()[class]: // the report has a crash: without one the class is another
 		class = b.sig.Via
 		// A panic that a library made for the program is known by its place: compilers merge all calls in a
 		// function that do not return, whichever inlined functions they came from.

@@ -62,7 +62,7 @@ func (b *builder) restore(frames []int, last int, all []string) {
 			frames, have = frames[1:], have[1:]
 			continue
 		}
-		if r := rules().name(ruleName(name), language(&b.thread.Frames[last]), false); r == nil {
+		if r := rules.Get().name(ruleName(name), language(&b.thread.Frames[last]), false); r == nil {
 			if len(b.kept) == 0 {
 				b.inner = last
 			}

@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"regexp"
 	"strings"
-	"sync"
 
 	"github.com/corewalk/corewalk/demangle"
+	"github.com/corewalk/corewalk/internal/lazy"
 	"github.com/corewalk/corewalk/report"
 )
 
@@ -49,7 +49,7 @@ type oddPart struct {
 	to      string
 }
 
-var oddParts = sync.OnceValue(func() []oddPart {
+var oddParts = lazy.Value[[]oddPart]{Make: func() []oddPart {
 	var list []oddPart
 	for _, p := range [...][2]string{
 		{`::h[0-9a-f]{16}$`, ``},                   // Rust's hash
@@ -70,14 +70,14 @@ var oddParts = sync.OnceValue(func() []oddPart {
 		list = append(list, oddPart{regexp.MustCompile(p[0]), p[1]})
 	}
 	return list
-})
+}}
 
 // replaceOddParts replaces the spellings of anonymous things. Most names have none.
 func replaceOddParts(s string) string {
 	if strings.ContainsAny(s, "{}`'$@[") || strings.Contains(s, "<lambda") || strings.Contains(s, "<unnamed") ||
 		strings.Contains(s, "(anon") || strings.Contains(s, "::h") || strings.Contains(s, "std::__") || strings.HasPrefix(s, "_cgo_") {
 		s = replaceLambdas(s)
-		for _, p := range oddParts() {
+		for _, p := range oddParts.Get() {
 			s = p.pattern.ReplaceAllString(s, p.to)
 		}
 	}

@@ -5,8 +5,8 @@ import (
 	"embed"
 	"fmt"
 	"strings"
-	"sync"
 
+	"github.com/corewalk/corewalk/internal/lazy"
 	"github.com/corewalk/corewalk/report"
 )
 
@@ -28,7 +28,9 @@ const (
 	actModule                     // every function of these modules is dropped
 )
 
-var actions = map[string]action{"drop": actDrop, "cut": actCut, "quit": actQuit, "overflow": actOverflow, "start": actStart, "last": actLast, "keep": actKeep, "module": actModule}
+var actions = lazy.Value[map[string]action]{Make: func() map[string]action {
+	return map[string]action{"drop": actDrop, "cut": actCut, "quit": actQuit, "overflow": actOverflow, "start": actStart, "last": actLast, "keep": actKeep, "module": actModule}
+}}
 
 type rule struct {
 	pattern string // for a normalised name: "*" stands for anything
@@ -57,14 +59,14 @@ type ruleSet struct {
 	all      []*rule
 }
 
-var rules = sync.OnceValue(func() *ruleSet {
+var rules = lazy.Value[*ruleSet]{Make: func() *ruleSet {
 	set, err := loadRules()
 	if err != nil {
 		// The files are compiled in and tested. Without them every frame counts.
 		return &ruleSet{}
 	}
 	return set
-})
+}}
 
 func loadRules() (*ruleSet, error) {
 	set := &ruleSet{exact: make(map[string][]*rule), patterns: make(map[byte][]*rule)}
@@ -95,7 +97,7 @@ func (set *ruleSet) parse(file, text string) error {
 		}
 		word, rest, _ := strings.Cut(line, " ")
 		rest = strings.TrimSpace(rest)
-		act := actions[word]
+		act := actions.Get()[word]
 		switch {
 		case word == "why":
 			why, lang = rest, ""
@@ -189,7 +191,7 @@ func glob(pattern, s string) bool {
 // ruleFor returns the rule for a frame whose function has a normalised name. The rule for the name comes before
 // the rule for the module: abort is abort machinery in any module.
 func ruleFor(name string, f *report.Frame) *rule {
-	set := rules()
+	set := rules.Get()
 	module := set.module(f.Module)
 	if r := set.name(ruleName(name), language(f), module != nil || f.Source.File == ""); r != nil {
 		return r
@@ -235,7 +237,7 @@ func (r *rule) cuts() bool {
 	return r != nil && (r.action == actCut || r.action == actQuit || r.action == actOverflow)
 }
 
-var classes = sync.OnceValue(func() map[string]string {
+var classes = lazy.Value[map[string]string]{Make: func() map[string]string {
 	m := make(map[string]string)
 	text, _ := files.ReadFile("kinds.txt")
 	for line := range strings.Lines(string(text)) {
@@ -248,11 +250,11 @@ var classes = sync.OnceValue(func() map[string]string {
 		}
 	}
 	return m
-})
+}}
 
 // classOf returns the class of a kind; the kind itself if no class has it.
 func classOf(kind string) string {
-	if c, ok := classes()[kind]; ok {
+	if c, ok := classes.Get()[kind]; ok {
 		return c
 	}
 	return kind

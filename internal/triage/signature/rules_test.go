@@ -92,7 +92,7 @@ func TestKinds(t *testing.T) {
 	for _, k := range report.CrashKinds() {
 		known[k] = true
 	}
-	m := classes()
+	m := classes.Get()
 	if len(m) < 20 {
 		t.Fatalf("only %d kinds have a class", len(m))
 	}

@@ -3,7 +3,8 @@ package similar
 import (
 	"math"
 	"slices"
-	"sync"
+
+	"github.com/corewalk/corewalk/internal/lazy"
 )
 
 // How the weight of a frame falls from the top of the stack, and how much less a match counts if the two frames
@@ -51,19 +52,19 @@ type stack struct {
 // powers are the factors of weights, by distance from 0.
 type powers struct{ position, offset [maxFrames]float64 }
 
-var decays = sync.OnceValue(func() *powers {
+var decays = lazy.Value[*powers]{Make: func() *powers {
 	d := new(powers)
 	for i := range d.position {
 		d.position[i] = math.Exp(-positionDecay * float64(i))
 		d.offset[i] = math.Exp(-offsetDecay * float64(i))
 	}
 	return d
-})
+}}
 
 // weigh computes the weights of the frames of a stack.
 func weigh(frames []int32, rarity func(int32) float64) stack {
 	s := stack{frames: frames, weights: make([]float64, len(frames))}
-	position := &decays().position
+	position := &decays.Get().position
 	for i, f := range frames {
 		s.weights[i] = position[i] * rarity(f)
 		s.total += s.weights[i]
@@ -81,7 +82,7 @@ func (al *aligner) score(a, b *stack) float64 {
 	if len(a.frames) == 0 || len(b.frames) == 0 {
 		return 0
 	}
-	offset := &decays().offset
+	offset := &decays.Get().offset
 	prev, cur := &al.row, &al.next
 	clear(prev[:len(b.frames)+1])
 	for i, f := range a.frames {

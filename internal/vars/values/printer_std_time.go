@@ -8,15 +8,18 @@ import (
 	"strings"
 	"time"
 
+	"github.com/corewalk/corewalk/internal/lazy"
 	"github.com/corewalk/corewalk/internal/vars/types"
 )
 
 // Durations and points in time of std::chrono, of libstdc++ and libc++.
 
 // units are the names of ratios of a second.
-var units = map[[2]int64]string{
-	{1, 1_000_000_000}: "ns", {1, 1_000_000}: "us", {1, 1000}: "ms", {1, 1}: "s", {60, 1}: "min", {3600, 1}: "h", {86400, 1}: "d",
-}
+var units = lazy.Value[map[[2]int64]string]{Make: func() map[[2]int64]string {
+	return map[[2]int64]string{
+		{1, 1_000_000_000}: "ns", {1, 1_000_000}: "us", {1, 1000}: "ms", {1, 1}: "s", {60, 1}: "min", {3600, 1}: "h", {86400, 1}: "d",
+	}
+}}
 
 // ratio returns the numerator and denominator of a std::ratio.
 func ratio(t *types.Type) (num, den int64, ok bool) {
@@ -67,7 +70,7 @@ func chronoDuration(b *builder, o *Object, t *types.Type, depth int) *Value {
 	if !ok {
 		return nil
 	}
-	if unit := units[[2]int64{num, den}]; unit != "" {
+	if unit := units.Get()[[2]int64{num, den}]; unit != "" {
 		return b.text(o, text+unit)
 	}
 	return b.text(o, fmt.Sprintf("%s times %d/%d s", text, num, den))

@@ -30,7 +30,7 @@ func TestRatios(t *testing.T) {
 		"ratio<2, 1>": "", "ratio<0, 1>": "none", "ratio<1, 0>": "none", "ratio<-1, 1>": "none", "ratio<1, x>": "none", "pair<1, 1>": "none", "ratio": "none",
 	} {
 		num, den, ok := ratio(&types.Type{BareName: name})
-		got := units[[2]int64{num, den}]
+		got := units.Get()[[2]int64{num, den}]
 		if !ok {
 			got = "none"
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/corewalk/corewalk/internal/code/disasm"
 	"github.com/corewalk/corewalk/internal/code/provenance"
+	"github.com/corewalk/corewalk/internal/lazy"
 	"github.com/corewalk/corewalk/internal/vars/where"
 	"github.com/corewalk/corewalk/internal/why/reason"
 	"github.com/corewalk/corewalk/libstate"
@@ -607,7 +608,7 @@ func (t *tracer) calls(call *disasm.Inst, w *witness) bool {
 		return false
 	}
 	stub, _, _ := strings.Cut(f.Name, "@")
-	if w.call.Name == "" && chosen[stub] {
+	if w.call.Name == "" && chosen.Get()[stub] {
 		// One of the C library's functions for different processors, without a name of its own.
 		t.doubt(report.Likely)
 		if n := len(t.out.Steps); n > 0 && t.out.Steps[n-1].Kind == report.BlameArgument {
@@ -626,11 +627,13 @@ func (t *tracer) calls(call *disasm.Inst, w *witness) bool {
 
 // chosen are functions that glibc has once for each kind of processor, and that jump to no other function
 // before they use their arguments.
-var chosen = map[string]bool{
-	"memcpy": true, "memmove": true, "mempcpy": true, "memset": true, "memcmp": true, "memchr": true, "memrchr": true,
-	"strlen": true, "strnlen": true, "strcpy": true, "strncpy": true, "stpcpy": true, "strcat": true, "strcmp": true, "strncmp": true,
-	"strchr": true, "strrchr": true, "strchrnul": true, "wcslen": true, "wmemset": true,
-}
+var chosen = lazy.Value[map[string]bool]{Make: func() map[string]bool {
+	return map[string]bool{
+		"memcpy": true, "memmove": true, "mempcpy": true, "memset": true, "memcmp": true, "memchr": true, "memrchr": true,
+		"strlen": true, "strnlen": true, "strcpy": true, "strncpy": true, "stpcpy": true, "strcat": true, "strcmp": true, "strncmp": true,
+		"strchr": true, "strrchr": true, "strchrnul": true, "wcslen": true, "wmemset": true,
+	}
+}}
 
 // libraryPath returns the path of the library at an address.
 func (in *inspection) libraryPath(addr uint64) string {

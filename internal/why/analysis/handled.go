@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/corewalk/corewalk/internal/code/disasm"
+	"github.com/corewalk/corewalk/internal/lazy"
 	"github.com/corewalk/corewalk/internal/why/reason"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/steppers"
@@ -47,13 +48,15 @@ func (in *inspection) faultHandled(f *unwind.Frame) (int, bool) {
 }
 
 // goEnds are the functions with which Go's handler of signals ends the program, after it printed the goroutines.
-var goEnds = map[string]bool{"runtime.crash": true, "runtime.dieFromSignal": true}
+var goEnds = lazy.Value[map[string]bool]{Make: func() map[string]bool {
+	return map[string]bool{"runtime.crash": true, "runtime.dieFromSignal": true}
+}}
 
 // goHandled returns the frame at which the signal was delivered for which Go's runtime ended the program, by its
 // handler, from the frames of the thread that died; -1 if the program ended otherwise.
 func goHandled(frames []report.Frame) int {
 	at := slices.IndexFunc(frames, func(f report.Frame) bool { return f.Function == "runtime.sighandler" })
-	if at < 1 || !goEnds[frames[at-1].Function] {
+	if at < 1 || !goEnds.Get()[frames[at-1].Function] {
 		return -1
 	}
 	for at++; at+1 < len(frames) && strings.HasPrefix(frames[at].Function, "runtime.") && frames[at].Signal == ""; at++ {

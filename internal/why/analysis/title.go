@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/corewalk/corewalk/internal/lazy"
 	"github.com/corewalk/corewalk/report"
 )
 
@@ -53,7 +54,7 @@ func allocating(frames []report.Frame) (string, bool) {
 		case f.Signal != "":
 			return "", false
 		case allocatorPart(name):
-		case allocators[name] && (i > 0 || glibc(f.Module) && name != "free" && name != "realloc"):
+		case allocators.Get()[name] && (i > 0 || glibc(f.Module) && name != "free" && name != "realloc"):
 			return name, i > 0 || glibc(f.Module)
 		case f.Function != "" || !glibc(f.Module):
 			return "", false
@@ -63,10 +64,12 @@ func allocating(frames []report.Frame) (string, bool) {
 }
 
 // allocators are the public functions of the allocator.
-var allocators = map[string]bool{
-	"malloc": true, "calloc": true, "realloc": true, "free": true, "memalign": true, "posix_memalign": true,
-	"aligned_alloc": true, "valloc": true, "pvalloc": true, "malloc_trim": true,
-}
+var allocators = lazy.Value[map[string]bool]{Make: func() map[string]bool {
+	return map[string]bool{
+		"malloc": true, "calloc": true, "realloc": true, "free": true, "memalign": true, "posix_memalign": true,
+		"aligned_alloc": true, "valloc": true, "pvalloc": true, "malloc_trim": true,
+	}
+}}
 
 // allocatorPart reports whether a name is that of a function inside of glibc's allocator.
 func allocatorPart(name string) bool {
@@ -93,13 +96,15 @@ func libcName(name string) string {
 
 // stringFunctions are the C library's functions on memory and strings, with a letter for each parameter: r for a
 // pointer that is read through, w for one that is written through, b for both, n for a number.
-var stringFunctions = map[string]string{
-	"strlen": "r", "strnlen": "rn", "wcslen": "r", "strcmp": "rr", "strncmp": "rrn", "strcasecmp": "rr", "strncasecmp": "rrn",
-	"strcpy": "wr", "strncpy": "wrn", "stpcpy": "wr", "strcat": "br", "strncat": "brn",
-	"strchr": "rn", "strrchr": "rn", "strchrnul": "rn", "strstr": "rr", "strspn": "rr", "strcspn": "rr", "strpbrk": "rr",
-	"memcpy": "wrn", "memmove": "wrn", "mempcpy": "wrn", "memset": "wnn", "memcmp": "rrn", "memchr": "rnn", "memrchr": "rnn",
-	"rawmemchr": "rn", "wmemset": "wnn", "free": "b",
-}
+var stringFunctions = lazy.Value[map[string]string]{Make: func() map[string]string {
+	return map[string]string{
+		"strlen": "r", "strnlen": "rn", "wcslen": "r", "strcmp": "rr", "strncmp": "rrn", "strcasecmp": "rr", "strncasecmp": "rrn",
+		"strcpy": "wr", "strncpy": "wrn", "stpcpy": "wr", "strcat": "br", "strncat": "brn",
+		"strchr": "rn", "strrchr": "rn", "strchrnul": "rn", "strstr": "rr", "strspn": "rr", "strcspn": "rr", "strpbrk": "rr",
+		"memcpy": "wrn", "memmove": "wrn", "mempcpy": "wrn", "memset": "wnn", "memcmp": "rrn", "memchr": "rnn", "memrchr": "rnn",
+		"rawmemchr": "rn", "wmemset": "wnn", "free": "b",
+	}
+}}
 
 // stringFunction returns the C library's function in which the thread stopped, and its parameters; "" for another
 // function. A function that the stripped library does not name is named by the call, which the trace followed.
@@ -126,12 +131,12 @@ func stringFunction(frames []report.Frame, blame *report.Blame) (name, args stri
 // stringName returns the name by which programs call a function of the C library, and its parameters; "" if it is
 // none of stringFunctions.
 func stringName(name string) (called, args string) {
-	if args = stringFunctions[libcName(name)]; args != "" {
+	if args = stringFunctions.Get()[libcName(name)]; args != "" {
 		return libcName(name), args
 	}
 	// Versions for a kind of processor: __strlen_avx2.
 	base, rest, ok := strings.Cut(strings.TrimPrefix(name, "__"), "_")
-	if args = stringFunctions[base]; !ok || args == "" || base == "free" || !strings.HasPrefix(name, "__") || strings.Contains(rest, "chk") {
+	if args = stringFunctions.Get()[base]; !ok || args == "" || base == "free" || !strings.HasPrefix(name, "__") || strings.Contains(rest, "chk") {
 		return "", ""
 	}
 	if base == "memmove" {

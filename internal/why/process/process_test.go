@@ -36,7 +36,7 @@ func TestSecretWords(t *testing.T) {
 			t.Errorf("%s is a secret", name)
 		}
 	}
-	for word := range secretWords {
+	for word := range secretWords.Get() {
 		for _, name := range []string{word, "A_" + strings.ToUpper(word), word + "-b", "a." + word + ".b", "a:" + word} {
 			if !Secret(name) {
 				t.Errorf("%s is no secret", name)
@@ -48,7 +48,7 @@ func TestSecretWords(t *testing.T) {
 			}
 		}
 	}
-	for name := range publicNames {
+	for name := range publicNames.Get() {
 		if Secret(name) || !Secret(name+"_KEY") {
 			t.Errorf("%s is a secret, or %s_KEY is none", name, name)
 		}

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/corewalk/corewalk/internal/lazy"
 )
 
 // Masked stands for a secret.
@@ -14,17 +16,21 @@ const Masked = "***"
 // anywhere in a name ("PGPASSWORD"), short ones only as a word of their own.
 var (
 	secretParts = []string{"passw", "passphrase", "secret", "token", "credential", "apikey", "accesskey", "privatekey", "signingkey", "cookie", "signature", "bearer", "oauth"}
-	secretWords = map[string]bool{"key": true, "keys": true, "pass": true, "pwd": true, "pw": true, "auth": true, "authorization": true, "pin": true, "salt": true,
-		"session": true, "jwt": true, "sas": true, "dsn": true, "creds": true}
+	secretWords = lazy.Value[map[string]bool]{Make: func() map[string]bool {
+		return map[string]bool{"key": true, "keys": true, "pass": true, "pwd": true, "pw": true, "auth": true, "authorization": true, "pin": true, "salt": true,
+			"session": true, "jwt": true, "sas": true, "dsn": true, "creds": true}
+	}}
 )
 
 // publicNames are names that have such a word and are no secrets.
-var publicNames = map[string]bool{"PWD": true, "SSH_AUTH_SOCK": true, "XDG_SESSION_ID": true, "XDG_SESSION_TYPE": true,
-	"XDG_SESSION_CLASS": true, "DESKTOP_SESSION": true, "SESSION_MANAGER": true, "DBUS_SESSION_BUS_ADDRESS": true}
+var publicNames = lazy.Value[map[string]bool]{Make: func() map[string]bool {
+	return map[string]bool{"PWD": true, "SSH_AUTH_SOCK": true, "XDG_SESSION_ID": true, "XDG_SESSION_TYPE": true,
+		"XDG_SESSION_CLASS": true, "DESKTOP_SESSION": true, "SESSION_MANAGER": true, "DBUS_SESSION_BUS_ADDRESS": true}
+}}
 
 // Secret reports whether the value of a variable or option is secret by its name.
 func Secret(name string) bool {
-	if publicNames[name] {
+	if publicNames.Get()[name] {
 		return false
 	}
 	lower := strings.ToLower(name)
@@ -45,7 +51,7 @@ func Secret(name string) bool {
 		}
 	}
 	for word := range strings.FieldsFuncSeq(lower, func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') }) {
-		if secretWords[word] {
+		if secretWords.Get()[word] {
 			return true
 		}
 	}
@@ -53,7 +59,9 @@ func Secret(name string) bool {
 }
 
 // userInfo matches the password in a URL: scheme://user:password@host.
-var userInfo = regexp.MustCompile(`([a-zA-Z][a-zA-Z0-9+.-]*://[^/\s:@]*:)[^/\s@]+@`)
+var userInfo = lazy.Value[*regexp.Regexp]{Make: func() *regexp.Regexp {
+	return regexp.MustCompile(`([a-zA-Z][a-zA-Z0-9+.-]*://[^/\s:@]*:)[^/\s@]+@`)
+}}
 
 // Mask returns the value of a variable without its secrets: nothing of one that is secret
 // by its name, and no password of a URL in another.
@@ -61,7 +69,10 @@ func Mask(name, value string) string {
 	if value != "" && Secret(name) {
 		return Masked
 	}
-	return userInfo.ReplaceAllString(value, "${1}"+Masked+"@")
+	if !strings.Contains(value, "://") {
+		return value
+	}
+	return userInfo.Get().ReplaceAllString(value, "${1}"+Masked+"@")
 }
 
 // MaskArguments returns arguments without secrets: the values of options with names of

@@ -56,7 +56,7 @@ func TestWindowsCodes(t *testing.T) {
 				if want = report.CrashUnknown; c>>29&1 != 0 {
 					want = report.CrashException
 				}
-				if _, named := winExceptions[c]; named && c != 0xc0000409 {
+				if _, named := winExceptions.Get()[c]; named && c != 0xc0000409 {
 					t.Errorf("%#08x has a name, but no kind", c)
 				}
 			}

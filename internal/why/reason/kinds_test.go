@@ -185,7 +185,7 @@ func TestKindsAreListed(t *testing.T) {
 				check(Why(in))
 			}
 		}
-		for code := range winExceptions {
+		for code := range winExceptions.Get() {
 			check(WhyException(p.input(t), win(code, 1, 0x5000000)))
 			check(WhyException(p.input(t), win(code)))
 		}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/corewalk/corewalk/internal/lazy"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
@@ -61,33 +62,41 @@ var (
 		"SIGIO", "SIGXCPU", "SIGXFSZ", "SIGVTALRM", "SIGPROF", "SIGWINCH", "SIGINFO", "SIGUSR1", "SIGUSR2"}
 )
 
-// numberings describes each Numbering.
-var numberings = [...]struct {
+// A numberingTable describes a Numbering.
+type numberingTable struct {
 	names       []string // of the numbers from 1 on
 	first, last int      // the real-time signals that programs may use; if there are none, last is the last number
 	senders     map[int]int
-}{
-	LinuxSignals:      {names: signalNames[1:], first: 34, last: 64},
-	LinuxMIPSSignals:  {names: mipsSignals, first: 34, last: 127, senders: mipsSenders},
-	LinuxSPARCSignals: {names: slices.Concat(bsdSignals[:28], []string{"SIGPWR"}, bsdSignals[29:]), first: 34, last: 64},
-	LinuxHPPASignals:  {names: hppaSignals, first: 34, last: 64},
-	NetBSDSignals:     {names: slices.Concat(bsdSignals, []string{"SIGPWR"}), first: 33, last: 63},
-	OpenBSDSignals:    {names: slices.Concat(bsdSignals, []string{"SIGTHR"}), last: 32},
-	FreeBSDSignals:    {names: slices.Concat(bsdSignals, []string{"SIGTHR", "SIGLIBRT"}), first: 65, last: 126, senders: freeBSDSenders},
-	MacSignals:        {names: bsdSignals, last: 31},
 }
+
+var numberings = lazy.Value[[]numberingTable]{Make: func() []numberingTable {
+	return []numberingTable{
+		LinuxSignals:      {names: signalNames[1:], first: 34, last: 64},
+		LinuxMIPSSignals:  {names: mipsSignals, first: 34, last: 127, senders: mipsSenders.Get()},
+		LinuxSPARCSignals: {names: slices.Concat(bsdSignals[:28], []string{"SIGPWR"}, bsdSignals[29:]), first: 34, last: 64},
+		LinuxHPPASignals:  {names: hppaSignals, first: 34, last: 64},
+		NetBSDSignals:     {names: slices.Concat(bsdSignals, []string{"SIGPWR"}), first: 33, last: 63},
+		OpenBSDSignals:    {names: slices.Concat(bsdSignals, []string{"SIGTHR"}), last: 32},
+		FreeBSDSignals:    {names: slices.Concat(bsdSignals, []string{"SIGTHR", "SIGLIBRT"}), first: 65, last: 126, senders: freeBSDSenders.Get()},
+		MacSignals:        {names: bsdSignals, last: 31},
+	}
+}}
 
 // The codes that LinuxSignals has for those that tell who sent a signal, where they differ.
 var (
-	freeBSDSenders = map[int]int{0x10001: siUser, 0x10002: siQueue, 0x10003: siTimer, 0x10004: siAsync, 0x10005: siMesgQ,
-		0x10006: siKernel, 0x10007: siTKill}
-	mipsSenders = map[int]int{-2: siAsync, -3: siTimer, -4: siMesgQ}
+	freeBSDSenders = lazy.Value[map[int]int]{Make: func() map[int]int {
+		return map[int]int{0x10001: siUser, 0x10002: siQueue, 0x10003: siTimer, 0x10004: siAsync, 0x10005: siMesgQ,
+			0x10006: siKernel, 0x10007: siTKill}
+	}}
+	mipsSenders = lazy.Value[map[int]int]{Make: func() map[int]int {
+		return map[int]int{-2: siAsync, -3: siTimer, -4: siMesgQ}
+	}}
 )
 
 // Name returns the name of a signal: "SIGSEGV", "SIGRTMIN+2" for real-time signals, "" for a number that is not
 // a signal.
 func (n Numbering) Name(number int) string {
-	s := &numberings[n]
+	s := &numberings.Get()[n]
 	switch {
 	case number <= 0 || number > s.last:
 		return ""
@@ -103,7 +112,7 @@ func (n Numbering) Name(number int) string {
 
 // linux returns the number that LinuxSignals has for a signal; -1 if Linux has no such signal.
 func (n Numbering) linux(number int) int {
-	if names := numberings[n].names; number > 0 && number <= len(names) {
+	if names := numberings.Get()[n].names; number > 0 && number <= len(names) {
 		return slices.Index(signalNames[:], names[number-1])
 	}
 	return number
@@ -111,7 +120,7 @@ func (n Numbering) linux(number int) int {
 
 // linuxCode returns the code that LinuxSignals has for the code c of a signal, whose number is already Linux's.
 func (n Numbering) linuxCode(number, c int) int {
-	if to, ok := numberings[n].senders[c]; ok {
+	if to, ok := numberings.Get()[n].senders[c]; ok {
 		return to
 	}
 	if n == FreeBSDSignals && number == sigFPE && (c == 1 || c == 2) { // FPE_INTOVF, FPE_INTDIV

@@ -3,6 +3,8 @@
 // a freed object or faulty hardware.
 package reason
 
+import "github.com/corewalk/corewalk/internal/lazy"
+
 import "strconv"
 
 // Signal numbers of Linux on x86, ARM, POWER, RISC-V and s390
@@ -47,16 +49,18 @@ const (
 // A code is the name of a signal code in siginfo.h, and its meaning.
 type code struct{ name, words string }
 
-var senders = map[int]code{
-	siUser:   {"SI_USER", "sent by kill"},
-	siQueue:  {"SI_QUEUE", "sent by sigqueue"},
-	siTimer:  {"SI_TIMER", "sent by a timer"},
-	siMesgQ:  {"SI_MESGQ", "sent by a message queue"},
-	siAsync:  {"SI_ASYNCIO", "sent by asynchronous I/O"},
-	siSigIO:  {"SI_SIGIO", "sent by queued SIGIO"},
-	siTKill:  {"SI_TKILL", "sent by tgkill"},
-	siKernel: {"SI_KERNEL", "sent by the kernel"},
-}
+var senders = lazy.Value[map[int]code]{Make: func() map[int]code {
+	return map[int]code{
+		siUser:   {"SI_USER", "sent by kill"},
+		siQueue:  {"SI_QUEUE", "sent by sigqueue"},
+		siTimer:  {"SI_TIMER", "sent by a timer"},
+		siMesgQ:  {"SI_MESGQ", "sent by a message queue"},
+		siAsync:  {"SI_ASYNCIO", "sent by asynchronous I/O"},
+		siSigIO:  {"SI_SIGIO", "sent by queued SIGIO"},
+		siTKill:  {"SI_TKILL", "sent by tgkill"},
+		siKernel: {"SI_KERNEL", "sent by the kernel"},
+	}
+}}
 
 // codesOf returns the codes of one signal, from 1 on.
 func codesOf(signo int) []code {
@@ -95,7 +99,7 @@ func CodeName(signo, c int) (name, words string) {
 	if codes := codesOf(signo); c > 0 && c <= len(codes) {
 		return codes[c-1].name, codes[c-1].words
 	}
-	if s, ok := senders[c]; ok {
+	if s, ok := senders.Get()[c]; ok {
 		return s.name, s.words
 	}
 	return strconv.Itoa(c), ""

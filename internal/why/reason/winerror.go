@@ -10,7 +10,7 @@ import (
 // "ERROR_ACCESS_DENIED". NTSTATUS codes, which some functions leave there, have their exception names. An
 // unknown code is its number.
 func WinErrorName(code uint32) string {
-	if e, ok := winExceptions[code]; ok {
+	if e, ok := winExceptions.Get()[code]; ok {
 		return e.name
 	}
 	for line := range strings.Lines(winErrors) {

@@ -3,6 +3,7 @@ package reason
 import (
 	"fmt"
 
+	"github.com/corewalk/corewalk/internal/lazy"
 	"github.com/corewalk/corewalk/report"
 )
 
@@ -26,61 +27,63 @@ const (
 	winPrivileged       = 0xc0000096
 )
 
-var winExceptions = map[uint32]named{
-	winGuardPage:        {"EXCEPTION_GUARD_PAGE", "access to a guard page"},
-	0x80000002:          {"EXCEPTION_DATATYPE_MISALIGNMENT", "misaligned access"},
-	winBreakpoint:       {"EXCEPTION_BREAKPOINT", "breakpoint"},
-	0x80000004:          {"EXCEPTION_SINGLE_STEP", "single step"},
-	0x8000000d:          {"STATUS_ABANDONED", "abandoned"},
-	0x40000015:          {"STATUS_FATAL_APP_EXIT", "the program ended itself"},
-	0x40010005:          {"DBG_CONTROL_C", "Ctrl+C"},
-	0x40010006:          {"DBG_PRINTEXCEPTION_C", "debug output, not a crash"},
-	0x4001000a:          {"DBG_PRINTEXCEPTION_WIDE_C", "debug output, not a crash"},
-	0x406d1388:          {"MS_VC_EXCEPTION", "thread name for the debugger, not a crash"},
-	0x0517a7ed:          {"Simulated Exception", "dump without a crash"},
-	winAccessViolation:  {"EXCEPTION_ACCESS_VIOLATION", "access violation"},
-	winInPageError:      {"EXCEPTION_IN_PAGE_ERROR", "a page could not be loaded"},
-	0xc0000008:          {"EXCEPTION_INVALID_HANDLE", "invalid handle"},
-	winInvalidParameter: {"STATUS_INVALID_PARAMETER", "invalid parameter"},
-	0xc0000017:          {"STATUS_NO_MEMORY", "out of memory"},
-	winIllegal:          {"EXCEPTION_ILLEGAL_INSTRUCTION", "illegal instruction"},
-	0xc0000025:          {"EXCEPTION_NONCONTINUABLE_EXCEPTION", "the program continued after a noncontinuable exception"},
-	0xc0000026:          {"EXCEPTION_INVALID_DISPOSITION", "an exception handler returned an invalid disposition"},
-	0xc000008c:          {"EXCEPTION_ARRAY_BOUNDS_EXCEEDED", "subscript out of range"},
-	0xc000008d:          {"EXCEPTION_FLT_DENORMAL_OPERAND", "denormal floating-point operand"},
-	0xc000008e:          {"EXCEPTION_FLT_DIVIDE_BY_ZERO", "floating-point division by zero"},
-	0xc000008f:          {"EXCEPTION_FLT_INEXACT_RESULT", "inexact floating-point result"},
-	0xc0000090:          {"EXCEPTION_FLT_INVALID_OPERATION", "invalid floating-point operation"},
-	0xc0000091:          {"EXCEPTION_FLT_OVERFLOW", "floating-point overflow"},
-	0xc0000092:          {"EXCEPTION_FLT_STACK_CHECK", "floating-point stack overflow or underflow"},
-	0xc0000093:          {"EXCEPTION_FLT_UNDERFLOW", "floating-point underflow"},
-	winDivByZero:        {"EXCEPTION_INT_DIVIDE_BY_ZERO", "integer division by zero"},
-	winIntOverflow:      {"EXCEPTION_INT_OVERFLOW", "integer overflow"},
-	winPrivileged:       {"EXCEPTION_PRIV_INSTRUCTION", "privileged instruction"},
-	winStackOverflow:    {"EXCEPTION_STACK_OVERFLOW", "stack overflow"},
-	0xc0000135:          {"STATUS_DLL_NOT_FOUND", "a DLL was not found"},
-	0xc0000138:          {"STATUS_ORDINAL_NOT_FOUND", "a DLL lacks a function imported by ordinal"},
-	0xc0000139:          {"STATUS_ENTRYPOINT_NOT_FOUND", "a DLL lacks a function imported by name"},
-	0xc000013a:          {"STATUS_CONTROL_C_EXIT", "ended by Ctrl+C"},
-	0xc0000142:          {"STATUS_DLL_INIT_FAILED", "a DLL failed to initialise"},
-	0xc0000194:          {"EXCEPTION_POSSIBLE_DEADLOCK", "possible deadlock"},
-	0xc00002c9:          {"STATUS_REG_NAT_CONSUMPTION", "use of a register without a value (NaT)"},
-	winHeapCorruption:   {"STATUS_HEAP_CORRUPTION", "corrupted heap"},
-	winFastFail:         {"EXCEPTION_STACK_BUFFER_OVERRUN", "the program ended itself (fast fail)"},
-	winCRTInvalidParam:  {"STATUS_INVALID_CRUNTIME_PARAMETER", "invalid parameter passed to a C library function"},
-	winFatalUserCall:    {"STATUS_FATAL_USER_CALLBACK_EXCEPTION", "unhandled exception in a callback from the kernel"},
-	0xc0000420:          {"STATUS_ASSERTION_FAILURE", "assertion failed"},
-	0xc0000602:          {"STATUS_FAIL_FAST_EXCEPTION", "the program ended itself (fast fail)"},
-	0xc06d007e:          {"VCPP_EXCEPTION_MODULE_NOT_FOUND", "a delay-loaded DLL was not found"},
-	0xc06d007f:          {"VCPP_EXCEPTION_PROCEDURE_NOT_FOUND", "a delay-loaded DLL lacks a function"},
-	winOutOfMemory:      {"Out of Memory", "out of memory"},
-	winCppException:     {"Unhandled C++ Exception", "uncaught C++ exception"},
-	0xe0434352:          {"CLR exception", "uncaught .NET exception"},
-	0xe0434f4d:          {"CLR exception", "uncaught .NET exception"},
-	0xe0464645:          {"CLR fatal error", ".NET runtime failure"},
-	0x20474343:          {"GCC exception", "uncaught C++ exception"},
-	0x0eedfade:          {"Delphi exception", "uncaught Delphi exception"},
-}
+var winExceptions = lazy.Value[map[uint32]named]{Make: func() map[uint32]named {
+	return map[uint32]named{
+		winGuardPage:        {"EXCEPTION_GUARD_PAGE", "access to a guard page"},
+		0x80000002:          {"EXCEPTION_DATATYPE_MISALIGNMENT", "misaligned access"},
+		winBreakpoint:       {"EXCEPTION_BREAKPOINT", "breakpoint"},
+		0x80000004:          {"EXCEPTION_SINGLE_STEP", "single step"},
+		0x8000000d:          {"STATUS_ABANDONED", "abandoned"},
+		0x40000015:          {"STATUS_FATAL_APP_EXIT", "the program ended itself"},
+		0x40010005:          {"DBG_CONTROL_C", "Ctrl+C"},
+		0x40010006:          {"DBG_PRINTEXCEPTION_C", "debug output, not a crash"},
+		0x4001000a:          {"DBG_PRINTEXCEPTION_WIDE_C", "debug output, not a crash"},
+		0x406d1388:          {"MS_VC_EXCEPTION", "thread name for the debugger, not a crash"},
+		0x0517a7ed:          {"Simulated Exception", "dump without a crash"},
+		winAccessViolation:  {"EXCEPTION_ACCESS_VIOLATION", "access violation"},
+		winInPageError:      {"EXCEPTION_IN_PAGE_ERROR", "a page could not be loaded"},
+		0xc0000008:          {"EXCEPTION_INVALID_HANDLE", "invalid handle"},
+		winInvalidParameter: {"STATUS_INVALID_PARAMETER", "invalid parameter"},
+		0xc0000017:          {"STATUS_NO_MEMORY", "out of memory"},
+		winIllegal:          {"EXCEPTION_ILLEGAL_INSTRUCTION", "illegal instruction"},
+		0xc0000025:          {"EXCEPTION_NONCONTINUABLE_EXCEPTION", "the program continued after a noncontinuable exception"},
+		0xc0000026:          {"EXCEPTION_INVALID_DISPOSITION", "an exception handler returned an invalid disposition"},
+		0xc000008c:          {"EXCEPTION_ARRAY_BOUNDS_EXCEEDED", "subscript out of range"},
+		0xc000008d:          {"EXCEPTION_FLT_DENORMAL_OPERAND", "denormal floating-point operand"},
+		0xc000008e:          {"EXCEPTION_FLT_DIVIDE_BY_ZERO", "floating-point division by zero"},
+		0xc000008f:          {"EXCEPTION_FLT_INEXACT_RESULT", "inexact floating-point result"},
+		0xc0000090:          {"EXCEPTION_FLT_INVALID_OPERATION", "invalid floating-point operation"},
+		0xc0000091:          {"EXCEPTION_FLT_OVERFLOW", "floating-point overflow"},
+		0xc0000092:          {"EXCEPTION_FLT_STACK_CHECK", "floating-point stack overflow or underflow"},
+		0xc0000093:          {"EXCEPTION_FLT_UNDERFLOW", "floating-point underflow"},
+		winDivByZero:        {"EXCEPTION_INT_DIVIDE_BY_ZERO", "integer division by zero"},
+		winIntOverflow:      {"EXCEPTION_INT_OVERFLOW", "integer overflow"},
+		winPrivileged:       {"EXCEPTION_PRIV_INSTRUCTION", "privileged instruction"},
+		winStackOverflow:    {"EXCEPTION_STACK_OVERFLOW", "stack overflow"},
+		0xc0000135:          {"STATUS_DLL_NOT_FOUND", "a DLL was not found"},
+		0xc0000138:          {"STATUS_ORDINAL_NOT_FOUND", "a DLL lacks a function imported by ordinal"},
+		0xc0000139:          {"STATUS_ENTRYPOINT_NOT_FOUND", "a DLL lacks a function imported by name"},
+		0xc000013a:          {"STATUS_CONTROL_C_EXIT", "ended by Ctrl+C"},
+		0xc0000142:          {"STATUS_DLL_INIT_FAILED", "a DLL failed to initialise"},
+		0xc0000194:          {"EXCEPTION_POSSIBLE_DEADLOCK", "possible deadlock"},
+		0xc00002c9:          {"STATUS_REG_NAT_CONSUMPTION", "use of a register without a value (NaT)"},
+		winHeapCorruption:   {"STATUS_HEAP_CORRUPTION", "corrupted heap"},
+		winFastFail:         {"EXCEPTION_STACK_BUFFER_OVERRUN", "the program ended itself (fast fail)"},
+		winCRTInvalidParam:  {"STATUS_INVALID_CRUNTIME_PARAMETER", "invalid parameter passed to a C library function"},
+		winFatalUserCall:    {"STATUS_FATAL_USER_CALLBACK_EXCEPTION", "unhandled exception in a callback from the kernel"},
+		0xc0000420:          {"STATUS_ASSERTION_FAILURE", "assertion failed"},
+		0xc0000602:          {"STATUS_FAIL_FAST_EXCEPTION", "the program ended itself (fast fail)"},
+		0xc06d007e:          {"VCPP_EXCEPTION_MODULE_NOT_FOUND", "a delay-loaded DLL was not found"},
+		0xc06d007f:          {"VCPP_EXCEPTION_PROCEDURE_NOT_FOUND", "a delay-loaded DLL lacks a function"},
+		winOutOfMemory:      {"Out of Memory", "out of memory"},
+		winCppException:     {"Unhandled C++ Exception", "uncaught C++ exception"},
+		0xe0434352:          {"CLR exception", "uncaught .NET exception"},
+		0xe0434f4d:          {"CLR exception", "uncaught .NET exception"},
+		0xe0464645:          {"CLR fatal error", ".NET runtime failure"},
+		0x20474343:          {"GCC exception", "uncaught C++ exception"},
+		0x0eedfade:          {"Delphi exception", "uncaught Delphi exception"},
+	}
+}}
 
 // fastFails are the names of the codes of __fastfail (winnt.h, FAST_FAIL_...) by number; "" for a number
 // without a name.
@@ -104,25 +107,27 @@ var fastFails = [...]string{
 }
 
 // The meaning of the most common codes, if the name does not say it.
-var fastFailWords = map[uint64]string{
-	0:  "stack buffer overrun",
-	1:  "corrupted virtual function table",
-	2:  "stack buffer overrun: the cookie in front of the return address has changed",
-	3:  "corrupted doubly linked list",
-	4:  "the stack pointer is outside the thread's stack",
-	5:  "invalid parameter passed to a C library function",
-	7:  "the program ended itself (abort)",
-	8:  "subscript out of range",
-	10: "indirect call to an address that is not a function (control flow guard)",
-	13: "attempt to set an invalid thread context",
-	18: "corrupted longjmp buffer",
-	21: "corrupted exception handler chain",
-	50: "corrupted heap",
-	57: "the return address differs from the shadow stack's",
-	64: "indirect call to an address that is not a function of this type (control flow guard)",
-	65: "invalid cast to a derived class",
-	71: "error found by the address sanitizer",
-}
+var fastFailWords = lazy.Value[map[uint64]string]{Make: func() map[uint64]string {
+	return map[uint64]string{
+		0:  "stack buffer overrun",
+		1:  "corrupted virtual function table",
+		2:  "stack buffer overrun: the cookie in front of the return address has changed",
+		3:  "corrupted doubly linked list",
+		4:  "the stack pointer is outside the thread's stack",
+		5:  "invalid parameter passed to a C library function",
+		7:  "the program ended itself (abort)",
+		8:  "subscript out of range",
+		10: "indirect call to an address that is not a function (control flow guard)",
+		13: "attempt to set an invalid thread context",
+		18: "corrupted longjmp buffer",
+		21: "corrupted exception handler chain",
+		50: "corrupted heap",
+		57: "the return address differs from the shadow stack's",
+		64: "indirect call to an address that is not a function of this type (control flow guard)",
+		65: "invalid cast to a derived class",
+		71: "error found by the address sanitizer",
+	}
+}}
 
 // FastFailName returns the name of a __fastfail code; "" for an unknown one.
 func FastFailName(code uint64) string {
@@ -146,7 +151,9 @@ func accessKind(n uint64) string {
 	return ""
 }
 
-var accessSuffix = map[string]string{"read": "_READ", "write": "_WRITE", "execute": "_EXEC"}
+var accessSuffix = lazy.Value[map[string]string]{Make: func() map[string]string {
+	return map[string]string{"read": "_READ", "write": "_WRITE", "execute": "_EXEC"}
+}}
 
 // memoryFault returns the access that an exception was raised for, if it has one.
 func (e Exception) memoryFault() (kind string, addr uint64, ok bool) {
@@ -161,7 +168,7 @@ func (e Exception) memoryFault() (kind string, addr uint64, ok bool) {
 }
 
 func (e Exception) windowsName() string {
-	n, known := winExceptions[e.Code]
+	n, known := winExceptions.Get()[e.Code]
 	if !known {
 		return fmt.Sprintf("%#08x", e.Code)
 	}
@@ -169,7 +176,7 @@ func (e Exception) windowsName() string {
 	kind, _, _ := e.memoryFault()
 	switch {
 	case e.Code == winAccessViolation || e.Code == winInPageError:
-		name += accessSuffix[kind]
+		name += accessSuffix.Get()[kind]
 		if e.Code == winInPageError && len(e.Params) > 2 {
 			name += fmt.Sprintf(" / %#08x", uint32(e.Params[2]))
 		}
@@ -200,7 +207,7 @@ func (in *Input) whyWindows(e Exception) Reason {
 	case e.Code == winPrivileged:
 		return Reason{Kind: report.CrashPrivileged, Text: in.privileged(), AtInst: true}
 	}
-	n, known := winExceptions[e.Code]
+	n, known := winExceptions.Get()[e.Code]
 	if !known {
 		return Reason{Kind: windowsKind(e.Code), Text: unknownCode(e.Code)}
 	}
@@ -319,7 +326,7 @@ func fastFail(e Exception) Reason {
 	}
 	code := e.Params[0]
 	r.Kind = fastFailKind(code)
-	words, name := fastFailWords[code], FastFailName(code)
+	words, name := fastFailWords.Get()[code], FastFailName(code)
 	switch {
 	case words != "":
 		r.Text = words

@@ -1,0 +1,152 @@
+package lint
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// mayAllocate lists the packages that allocate memory before main runs in corewalk, those of Go's library aside: how
+// often at most. docs/performance.md ("Start") says what these cost. Ours make maps, regular expressions and tables at
+// their first use (package lazy), or they are data; a package that is not listed must allocate nothing.
+var mayAllocate = map[string]int{
+	module + "/dwarfvars":                            32, // closures of a few words
+	module + "/internal/command":                     2,
+	module + "/internal/files/find":                  3,
+	module + "/internal/why/message":                 2,
+	module + "/unwind/arch":                          28, // the public tables of six MIPS and three PowerPC architectures
+	"github.com/acarl005/stripansi":                  110,
+	"github.com/ianlancetaylor/demangle":             110,
+	"github.com/klauspost/compress/flate":            16,
+	"github.com/klauspost/compress/internal/snapref": 3,
+	"github.com/mattn/go-runewidth":                  50,
+	"github.com/olekukonko/tablewriter":              220,
+	"github.com/pierrec/lz4/v4":                      4,
+	"github.com/spf13/pflag":                         1,
+	"github.com/ulikunitz/xz/lzma":                   2,
+	"github.com/vbauerster/mpb/v8":                   8,
+	"golang.org/x/arch/arm/armasm":                   5,
+	"golang.org/x/arch/arm64/arm64asm":               10,
+	"golang.org/x/arch/loong64/loong64asm":           3,
+	"golang.org/x/arch/ppc64/ppc64asm":               6,
+	"golang.org/x/arch/riscv64/riscv64asm":           5,
+	"golang.org/x/arch/s390x/s390xasm":               6,
+	"golang.org/x/sys/unix":                          1,
+}
+
+// mayAllocateInAll is how often Go's library may allocate before main runs: its packages change with its version.
+const mayAllocateInAll = 200
+
+// TestStart: the start of corewalk costs as few allocations as the lists above say, whatever the machine's load.
+func TestStart(t *testing.T) {
+	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
+		t.Skip("the numbers are those of linux/amd64")
+	}
+	program := filepath.Join(t.TempDir(), "corewalk")
+	cmd := exec.Command("go", "build", "-o", program, "../../cmd/corewalk")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	cmd = exec.Command(program, "--version")
+	cmd.Env = append(os.Environ(), "GODEBUG=inittrace=1")
+	var trace bytes.Buffer
+	cmd.Stderr = &trace
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%v\n%s", err, trace.String())
+	}
+	got, err := parseInitTrace(trace.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, complaint := range startComplaints(got) {
+		t.Error(complaint)
+	}
+}
+
+// parseInitTrace returns how often each package allocated, from lines such as
+//
+//	init unwind @1.5 ms, 0.025 ms clock, 4080 bytes, 28 allocs
+func parseInitTrace(trace string) (map[string]int, error) {
+	got := map[string]int{}
+	for line := range strings.Lines(trace) {
+		var pkg string
+		var at, took float64
+		var size, n int
+		if _, err := fmt.Sscanf(line, "init %s @%f ms, %f ms clock, %d bytes, %d allocs", &pkg, &at, &took, &size, &n); err != nil {
+			return nil, fmt.Errorf("%q: %w", line, err)
+		}
+		got[pkg] = n
+	}
+	if len(got) < 50 {
+		return nil, fmt.Errorf("only %d packages in the trace", len(got))
+	}
+	return got, nil
+}
+
+func startComplaints(got map[string]int) (list []string) {
+	library := 0
+	for _, pkg := range slices.Sorted(maps.Keys(got)) {
+		first, _, _ := strings.Cut(pkg, "/")
+		if !strings.Contains(first, ".") { // vendor/golang.org/x is Go's, too
+			library += got[pkg]
+			continue
+		}
+		if n, most := got[pkg], mayAllocate[pkg]; n > most {
+			list = append(list, fmt.Sprintf("%s allocates %d times before main runs, at most %d times are allowed (GODEBUG=inittrace=1): make it data, or lazy.Value", pkg, n, most))
+		}
+	}
+	for _, pkg := range slices.Sorted(maps.Keys(mayAllocate)) {
+		if got[pkg] == 0 {
+			list = append(list, pkg+" does not allocate any more before main runs: take it off the list")
+		}
+	}
+	if library > mayAllocateInAll {
+		list = append(list, fmt.Sprintf("Go's library allocates %d times before main runs, at most %d times are allowed: which of its packages is new?", library, mayAllocateInAll))
+	}
+	for _, pkg := range []string{"net/http", "crypto/tls", "database/sql", "runtime/metrics"} {
+		if _, linked := got[pkg]; linked {
+			list = append(list, pkg+" is linked with corewalk: each start pays for it")
+		}
+	}
+	return list
+}
+
+// What would make the start slower is told.
+func TestStartComplaints(t *testing.T) {
+	all := map[string]int{"os": 9}
+	maps.Copy(all, mayAllocate)
+	if list := startComplaints(all); len(list) > 0 {
+		t.Fatal(list)
+	}
+	for _, tt := range []struct {
+		pkg  string
+		n    int
+		want string
+	}{
+		{module + "/unwind", 1, "/unwind allocates 1 times"},
+		{"github.com/spf13/pflag", 2, "pflag allocates 2 times before main runs, at most 1 times"},
+		{"example.com/new", 1, "new allocates"},
+		{"github.com/spf13/pflag", 0, "pflag does not allocate any more"},
+		{"os", mayAllocateInAll + 1, "library allocates"},
+		{"net/http", 0, "net/http is linked"},
+	} {
+		got := maps.Clone(all)
+		got[tt.pkg] = tt.n
+		if list := startComplaints(got); len(list) != 1 || !strings.Contains(list[0], tt.want) {
+			t.Errorf("%s %d: %q", tt.pkg, tt.n, list)
+		}
+	}
+	for _, trace := range []string{"", "init os @1 ms, 2 ms clock, 3 bytes\n"} {
+		if _, err := parseInitTrace(trace); err == nil {
+			t.Errorf("no error for %q", trace)
+		}
+	}
+}

@@ -114,7 +114,7 @@ bench-peers: build
 
 bench-triage:
 	COREWALK_TRIAGE_DUMPS=$(TRIAGE_DUMPS) $(GO) test -count=1 -v -run '^TestBenchTriage$$' ./internal/command
-	$(GO) test -run '^$$' -bench 'Large|OfWarm|Serve' -benchmem ./internal/triage/ledger ./internal/triage/signature ./internal/triage
+	$(GO) test -run '^$$' -bench 'Large|OfWarm|Serve' -benchmem ./internal/triage/ledger/sqlite ./internal/triage/signature ./internal/triage
 
 lint:
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then \

@@ -91,10 +91,23 @@ func BenchmarkLookup(b *testing.B) {
 func BenchmarkByName(b *testing.B) {
 	f, _ := Parse(benchFile(b))
 	t := benchTab(b, f)
-	b.ReportAllocs()
-	for b.Loop() {
-		t.ByName("no_such_symbol")
-	}
+	b.Run("scan", func(b *testing.B) {
+		for b.Loop() {
+			t.scanNames("no_such_symbol")
+		}
+	})
+	b.Run("build", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			t.indexNames()
+		}
+	})
+	b.Run("indexed", func(b *testing.B) {
+		t.nameLookups.Store(namesAfter)
+		for b.Loop() {
+			t.ByName("no_such_symbol")
+		}
+	})
 }
 
 func BenchmarkNotes(b *testing.B) {

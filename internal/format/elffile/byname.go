@@ -8,34 +8,60 @@ import (
 
 // ByName finds a defined symbol by its exact name, ignoring versions: for "memcpy" it
 // prefers "memcpy@@GLIBC_2.14" to "memcpy@GLIBC_2.2.5", and global symbols to weak and then
-// local ones. It reads every entry, but only those names that begin with the same byte.
+// local ones. The first lookups read every entry, but only those names that begin with the
+// same byte; later ones have an index.
 func (t *SymTab) ByName(name string) (Sym, bool) {
 	if name == "" {
 		return Sym{}, false
 	}
-	var best Sym
-	rank := -1
-	for i, n := 1, t.Len(); i < n; i++ {
-		off := uint64(t.nameOff(i))
-		if off == 0 || off >= uint64(len(t.strs)) || t.strs[off] != name[0] {
-			continue
-		}
-		m := matchName(t.strs, off, name)
-		if m < 0 {
-			continue
-		}
-		s := t.sym(i)
-		if s.Shndx == SHN_UNDEF || s.Type == STT_FILE || s.Type == STT_SECTION {
-			continue
-		}
-		if r := m*4 + bindRank(s.Bind); r > rank {
-			best, rank = s, r
-		}
-		if rank == 4+2 {
+	if t.nameLookups.Load() < namesAfter {
+		t.nameLookups.Add(1)
+		return t.scanNames(name)
+	}
+	t.namesOnce.Do(func() { t.names = t.indexNames() })
+	best := named{tab: t, name: name, rank: -1}
+	for _, i := range t.names.of(name) {
+		if best.look(int(i)) {
 			break
 		}
 	}
-	return best, rank >= 0
+	return best.sym, best.rank >= 0
+}
+
+// scanNames implements ByName by reading every entry.
+func (t *SymTab) scanNames(name string) (Sym, bool) {
+	best := named{tab: t, name: name, rank: -1}
+	for i, n := 1, t.Len(); i < n && !best.look(i); i++ {
+	}
+	return best.sym, best.rank >= 0
+}
+
+// A named is the best symbol with a name so far.
+type named struct {
+	tab  *SymTab
+	name string
+	sym  Sym
+	rank int // -1 if there is none
+}
+
+// look looks at symbol i, and reports whether no other can be better.
+func (b *named) look(i int) bool {
+	t, off := b.tab, uint64(b.tab.nameOff(i))
+	if off == 0 || off >= uint64(len(t.strs)) || t.strs[off] != b.name[0] {
+		return false
+	}
+	m := matchName(t.strs, off, b.name)
+	if m < 0 {
+		return false
+	}
+	s := t.sym(i)
+	if s.Shndx == SHN_UNDEF || s.Type == STT_FILE || s.Type == STT_SECTION {
+		return false
+	}
+	if r := m*4 + bindRank(s.Bind); r > b.rank {
+		b.sym, b.rank = s, r
+	}
+	return b.rank == 4+2
 }
 
 // WithPrefix iterates over the defined functions whose names begin with prefix,

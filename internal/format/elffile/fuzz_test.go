@@ -75,7 +75,8 @@ func FuzzSymbols(f *testing.F) {
 				if n++; n > 64 {
 					break
 				}
-				s.Name()
+				nameBoth(t, tab, s.Name())
+				nameBoth(t, tab, string(s.RawName()))
 				lookupBoth(t, tab, s.Value)
 				lookupBoth(t, tab, s.Value+s.Size)
 			}

@@ -11,7 +11,7 @@ import (
 // indexAfter is the number of lookups that scan the table before an index is built. A scan
 // reads every entry once; building the index costs about as much as this many scans (see
 // BenchmarkLookup), so the total is at most twice the minimum.
-const indexAfter = 96
+const indexAfter = 16
 
 // Lookup finds the symbol that best names the code or data at a link-time virtual address.
 // It reads names only if they matter for the choice.
@@ -146,27 +146,28 @@ func endOf(value, size uint64) uint64 {
 // span returns the address range [lo, hi) that a usable symbol can cover, limited to its
 // section (or segment, if there are no sections). For a symbol without a size, the next
 // symbol limits it further.
-func (t *SymTab) span(s *Sym) (lo, hi uint64, ok bool) {
-	lo, hi = s.Value, endOf(s.Value, s.Size)
-	if s.Shndx == SHN_ABS {
+func (t *SymTab) span(s *Sym) (lo, hi uint64, ok bool) { return t.spanOf(s.Value, s.Size, s.Shndx) }
+
+func (t *SymTab) spanOf(value, size uint64, shndx uint32) (lo, hi uint64, ok bool) {
+	lo, hi = value, endOf(value, size)
+	if shndx == SHN_ABS {
 		return lo, hi, true
 	}
-	start, end, ok := t.bounds(s)
+	start, end, ok := t.bounds(value, shndx)
 	if !ok || lo < start || lo >= end {
 		return 0, 0, false
 	}
-	if s.Size == 0 {
+	if size == 0 {
 		return lo, end, true
 	}
 	return lo, min(hi, end), true
 }
 
-// bounds returns the address range of the symbol's section or segment.
-func (t *SymTab) bounds(s *Sym) (lo, hi uint64, ok bool) {
+// bounds returns the address range of a symbol's section or segment.
+func (t *SymTab) bounds(value uint64, x uint32) (lo, hi uint64, ok bool) {
 	list := t.file.Sections()
-	x := s.Shndx
 	if len(list) == 0 || t.opd != nil && x == uint32(t.opd.Index) {
-		return t.loadBounds(s.Value)
+		return t.loadBounds(value)
 	}
 	if uint64(x) >= uint64(len(list)) || list[x].Flags&SHF_ALLOC == 0 {
 		return 0, 0, false

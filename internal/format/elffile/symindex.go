@@ -30,16 +30,63 @@ type extent struct {
 	lo, hi  uint64
 	sym     uint32
 	sized   bool
+	cut     bool // the symbol ends after hi, outside its section
 	clipped bool // hi is less than what span returns
 }
 
-// buildIndex sorts the symbols by address and sweeps over them. A heap keeps those that
-// cover the current address, with the best on top.
+// buildIndex sorts the symbols by address and sweeps over them.
 func (t *SymTab) buildIndex() index {
 	list := t.extents()
 	x := index{starts: make([]uint64, 0, len(list)), syms: make([]uint32, 0, len(list))}
 	h := symHeap{tab: t, list: list}
-	for next := 0; next < len(list) || len(h.heap) > 0; {
+	for next := 0; next < len(list); {
+		if n := t.alone(list[next:]); n > 0 {
+			e := t.bestOf(list[next : next+n])
+			x.add(e.lo, e.sym)
+			if next += n; e.clipped && (next == len(list) || list[next].lo > e.hi) {
+				x.add(e.hi, 0)
+			}
+			continue
+		}
+		next = h.sweep(&x, next)
+	}
+	return x
+}
+
+// alone returns how many extents at the front of list are the same range, which no other
+// extent touches; 0 if there is another. Nearly all symbols are of that kind.
+func (t *SymTab) alone(list []extent) int {
+	lo, hi := list[0].lo, list[0].hi
+	for n := 1; n < len(list); n++ {
+		if e := &list[n]; e.lo >= hi {
+			return n
+		} else if e.lo != lo || e.hi != hi {
+			return 0
+		}
+	}
+	return len(list)
+}
+
+// bestOf returns the extent of the best symbol.
+func (t *SymTab) bestOf(list []extent) extent {
+	best := list[0]
+	if len(list) > 1 {
+		name := t.sym(int(best.sym))
+		for _, e := range list[1:] {
+			if s := t.sym(int(e.sym)); s.better(&name) {
+				best, name = e, s
+			}
+		}
+	}
+	return best
+}
+
+// sweep adds the extents from next on up to the first place that none of them covers, and
+// returns the number of the first extent after it. A heap keeps those that cover the
+// current address, with the best on top.
+func (h *symHeap) sweep(x *index, next int) int {
+	list := h.list
+	for {
 		pos := h.end()
 		if next < len(list) && list[next].lo <= pos {
 			pos = list[next].lo
@@ -55,8 +102,10 @@ func (t *SymTab) buildIndex() index {
 		case clipped:
 			x.add(pos, 0)
 		}
+		if len(h.heap) == 0 {
+			return next
+		}
 	}
-	return x
 }
 
 func (x *index) add(pos uint64, sym uint32) {
@@ -75,15 +124,21 @@ func (t *SymTab) extents() []extent {
 		if !e.usable() {
 			continue
 		}
-		s := t.sym(i)
-		if s.Size == 0 && t.toolLabel(&s) {
-			continue
+		x := extent{lo: e.value, hi: e.value, sym: uint32(i), sized: e.size != 0}
+		if !x.sized {
+			if s := t.sym(i); t.toolLabel(&s) {
+				continue
+			}
+			labels = true
 		}
-		x := extent{lo: s.Value, hi: s.Value, sym: uint32(i), sized: s.Size != 0}
-		if _, hi, ok := t.span(&s); ok {
+		if e.shndx == SHN_XINDEX { // entry does not resolve it
+			s := t.sym(i)
+			e.shndx = s.Shndx
+		}
+		if _, hi, ok := t.spanOf(e.value, e.size, e.shndx); ok {
 			x.hi = hi
 		}
-		labels = labels || !x.sized
+		x.cut = x.hi < e.end()
 		list = append(list, x)
 	}
 	list = sortExtents(list)
@@ -100,8 +155,11 @@ func (t *SymTab) cutLabels(list []extent) {
 	for i := 0; i < len(list); {
 		j := i
 		for ; j < len(list) && list[j].lo == list[i].lo; j++ {
-			if e := t.entry(int(list[j].sym)); list[j].sized {
+			if x := &list[j]; x.cut && x.sized {
+				e := t.entry(int(x.sym))
 				reach = max(reach, e.end())
+			} else if x.sized {
+				reach = max(reach, x.hi)
 			}
 		}
 		for ; i < j; i++ {

@@ -28,6 +28,10 @@ type SymTab struct {
 	lookups atomic.Int32
 	once    sync.Once
 	index   index
+
+	nameLookups atomic.Int32
+	namesOnce   sync.Once
+	names       nameIndex
 }
 
 type lazyTab struct {

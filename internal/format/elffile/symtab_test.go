@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand"
+	"strings"
 	"testing"
 )
 
@@ -57,6 +58,20 @@ func lookupBoth(t testing.TB, tab *SymTab, addr uint64) string {
 		t.Errorf("%#x: scan says %+v %q %v, index %+v %q %v", addr, a, a.Name(), okA, b, b.Name(), okB)
 	}
 	return a.Name()
+}
+
+// nameBoth looks up a name by scan and by index, and requires the same result.
+func nameBoth(t testing.TB, tab *SymTab, name string) {
+	t.Helper()
+	if name == "" {
+		return
+	}
+	a, okA := tab.scanNames(name)
+	tab.nameLookups.Store(namesAfter)
+	b, okB := tab.ByName(name)
+	if a != b || okA != okB {
+		t.Errorf("%q: scan says %+v %v, index %+v %v", name, a, okA, b, okB)
+	}
 }
 
 const (
@@ -215,6 +230,62 @@ func TestExtendedSymbolSection(t *testing.T) {
 	m.secs = append(m.secs, sec{name: ".symtab_shndx", typ: SHT_SYMTAB_SHNDX, data: x.b, link: 3})
 	if got := lookupBoth(t, symTab(t, m), 0x1104); got != "f" {
 		t.Errorf("0x1104 is %q", got)
+	}
+}
+
+func TestNameIndexAgreesWithScan(t *testing.T) {
+	rng := rand.New(rand.NewSource(3))
+	bases := []string{"f", "g", "memcpy", "_", "@", strings.Repeat("long", 70), strings.Repeat("long", 70) + "er"}
+	versions := []string{"", "@V1", "@@V2", "@", "@@"}
+	for round := range 200 {
+		var syms []tsym
+		for range rng.Intn(40) {
+			s := tsym{bases[rng.Intn(len(bases))] + versions[rng.Intn(len(versions))], 0x1000 + uint64(rng.Intn(0x100)), 4, fn, uint8(rng.Intn(3)), uint16(rng.Intn(2))}
+			if rng.Intn(10) == 0 {
+				s.typ = STT_FILE
+			}
+			syms = append(syms, s)
+		}
+		tab := symTab(t, symImage(32+round%2*32, round%3 == 1, EM_X86_64, syms))
+		for _, base := range bases {
+			for _, v := range versions {
+				nameBoth(t, tab, base+v)
+			}
+		}
+		if t.Failed() {
+			t.Fatalf("round %d: %+v", round, syms)
+		}
+	}
+}
+
+// Lookups read the whole table only a few times, however many there are.
+func TestLookupSteps(t *testing.T) {
+	const n = 5000
+	var syms []tsym
+	for i := range n { // pairs of names for one place, and a symbol that spans some others
+		syms = append(syms, tsym{fmt.Sprint("f", i), 0x1000 + uint64(i%0x800&^1), 2, fn, gl, 1})
+	}
+	tab := symTab(t, symImage(32, false, EM_386, append(syms, tsym{"whole", 0x1000, 0x100, ob, gl, 1})))
+	words := &countingOrder{ByteOrder: tab.file.Order}
+	tab.file.Order = words
+	for i := range indexAfter + 1 {
+		tab.Lookup(0x1000 + uint64(i))
+	}
+	for i := range namesAfter + 1 {
+		tab.ByName(fmt.Sprint("f", i))
+	}
+	words.n = 0
+	for i := range n {
+		name := fmt.Sprint("f", i)
+		if s, ok := tab.ByName(name); !ok || s.Name() != name {
+			t.Fatalf("%s is %q, %v", name, s.Name(), ok)
+		}
+		if s, ok := tab.Lookup(0x1000 + uint64(i%0x800)); !ok || s.Value != 0x1000+uint64(i%0x800&^1) {
+			t.Fatalf("%#x is in %q at %#x, %v", 0x1000+i%0x800, s.Name(), s.Value, ok)
+		}
+	}
+	if words.n < n || words.n > 50*n {
+		t.Errorf("%d words read by %d lookups of addresses and as many of names", words.n, n)
 	}
 }
 

@@ -104,7 +104,7 @@ func (d *anyDump) MappingAt(addr arch.Address) (libstate.Mapping, bool) {
 	if m.Perm&libstate.Unknown != 0 {
 		m.Perm |= d.unknown
 		if lib, ok := d.libraryAt(addr); ok {
-			if of := mappingOver(lib, addr); of != nil {
+			if of, ok := lib.MappingAt(addr); ok {
 				m.Perm = of.Perm
 			}
 		}

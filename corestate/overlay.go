@@ -4,8 +4,8 @@ import (
 	"sync"
 
 	"github.com/corewalk/corewalk/internal/files/image"
-
 	"github.com/corewalk/corewalk/internal/format/elffile"
+	"github.com/corewalk/corewalk/internal/format/spans"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/modules"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -24,6 +24,13 @@ type backingFile struct {
 	elf              *elffile.File
 	relroLo, relroHi uint64                   // link-time addresses, whole pages
 	loaded           func(addr uint64) []byte // of other formats than ELF
+	order, pageOrder segmentOrder
+}
+
+// A segmentOrder is the order of a file's segments by address, made when it is needed.
+type segmentOrder struct {
+	once  sync.Once
+	table spans.Table
 }
 
 // Page sizes differ; memory in a page with relocated bytes is not taken from the file.
@@ -80,24 +87,15 @@ func (o *overlay) bytesAt(addr arch.Address, s *segment) []byte {
 	if b.elf == nil {
 		return nil
 	}
-	m := mappingOver(lib, addr)
-	if m == nil || m.Perm&libstate.Write != 0 {
+	m, ok := lib.MappingAt(addr)
+	if !ok || m.Perm&libstate.Write != 0 {
 		return nil
 	}
 	end := m.End
 	if s != nil {
 		end = min(end, s.end)
 	}
-	return b.slice(lib, m, addr, end)
-}
-
-func mappingOver(lib *libstate.Library, addr arch.Address) *libstate.Mapping {
-	for i := range lib.Mappings {
-		if m := &lib.Mappings[i]; addr >= m.Start && addr < m.End {
-			return m
-		}
-	}
-	return nil
+	return b.slice(lib, &m, addr, end)
 }
 
 // slice returns the file's bytes for [addr, end) of mapping m, as far as one read-only
@@ -144,25 +142,34 @@ func (b *backingFile) slice(lib *libstate.Library, m *libstate.Mapping, addr, en
 // segment finds the PT_LOAD with vaddr, or with its page if pages is set; nil if there
 // is none, or if a writable one shares the address.
 func (b *backingFile) segment(vaddr uint64, pages bool) *elffile.Prog {
-	var found *elffile.Prog
-	for i := range b.elf.Progs {
-		p := &b.elf.Progs[i]
-		if p.Type != elffile.PT_LOAD || p.Memsz == 0 {
-			continue
-		}
-		lo, hi := p.Vaddr, p.Vaddr+p.Memsz
-		if pages {
-			lo, hi = lo&^(overlayPage-1), pageEnd(hi)
-		}
-		if vaddr < lo || vaddr >= hi {
-			continue
-		}
-		if p.Flags&elffile.PF_W != 0 {
-			return nil
-		}
-		found = p
+	order := &b.order
+	if pages {
+		order = &b.pageOrder
 	}
-	return found
+	// Writable segments come first, the others after them with the last one first.
+	progs := b.elf.Progs
+	at := func(i int) *elffile.Prog {
+		if i < len(progs) {
+			return &progs[i]
+		}
+		return &progs[2*len(progs)-1-i]
+	}
+	order.once.Do(func() {
+		order.table = spans.New(2*len(progs), func(i int) (first, last uint64, ok bool) {
+			p := at(i)
+			lo, hi := p.Vaddr, p.Vaddr+p.Memsz
+			if pages {
+				lo, hi = lo&^(overlayPage-1), pageEnd(hi)
+			}
+			writable := p.Flags&elffile.PF_W != 0
+			return lo, hi - 1, p.Type == elffile.PT_LOAD && lo < hi && p.Memsz != 0 && writable == (i < len(progs))
+		})
+	})
+	i, ok := order.table.Find(vaddr)
+	if !ok || i < len(progs) {
+		return nil
+	}
+	return at(i)
 }
 
 func pageEnd(a uint64) uint64 {

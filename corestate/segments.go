@@ -1,11 +1,8 @@
 package corestate
 
 import (
-	"cmp"
-	"container/heap"
-	"slices"
-
 	"github.com/corewalk/corewalk/internal/format/elffile"
+	"github.com/corewalk/corewalk/internal/format/spans"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -107,66 +104,10 @@ func (s segment) cut(lo, hi arch.Address) segment {
 // untangle sorts segments that are out of order in the file, and splits those that
 // overlap: an address in two of them belongs to the one whose header came first.
 func untangle(segs []segment) []segment {
-	order := make([]int, len(segs))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(segs[a].start, segs[b].start) })
-	out := make([]segment, 0, len(segs))
-	var open intHeap // indexes of segments that begin at or below pos
-	var pos arch.Address
-	for next := 0; next < len(order) || len(open) > 0; {
-		for len(open) > 0 && segs[open[0]].end <= pos {
-			heap.Pop(&open)
-		}
-		if len(open) == 0 {
-			if next == len(order) {
-				break
-			}
-			pos = max(pos, segs[order[next]].start)
-		}
-		for next < len(order) && segs[order[next]].start <= pos {
-			heap.Push(&open, order[next])
-			next++
-		}
-		for len(open) > 0 && segs[open[0]].end <= pos {
-			heap.Pop(&open)
-		}
-		if len(open) == 0 {
-			continue
-		}
-		end := segs[open[0]].end
-		if next < len(order) {
-			end = min(end, segs[order[next]].start)
-		}
-		out = appendPiece(out, segs[open[0]].cut(pos, end))
-		pos = end
+	pieces := spans.New(len(segs), func(i int) (first, last uint64, ok bool) { return segs[i].start, segs[i].end - 1, true })
+	out := make([]segment, len(pieces))
+	for i, p := range pieces {
+		out[i] = segs[p.Index].cut(p.First, p.Last+1)
 	}
 	return out
-}
-
-// appendPiece appends p, or extends the last piece if p continues it in the same
-// segment.
-func appendPiece(out []segment, p segment) []segment {
-	if n := len(out); n > 0 {
-		q := &out[n-1]
-		if q.end == p.start && q.have == q.end && p.have > p.start && q.off+(q.end-q.start) == p.off && q.perm == p.perm {
-			q.end, q.have, q.claim = p.end, p.have, p.claim
-			return out
-		}
-	}
-	return append(out, p)
-}
-
-type intHeap []int
-
-func (h intHeap) Len() int           { return len(h) }
-func (h intHeap) Less(i, j int) bool { return h[i] < h[j] }
-func (h intHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *intHeap) Push(x any)        { *h = append(*h, x.(int)) }
-func (h *intHeap) Pop() any {
-	old := *h
-	x := old[len(old)-1]
-	*h = old[:len(old)-1]
-	return x
 }

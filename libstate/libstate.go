@@ -97,7 +97,7 @@ type Library struct {
 	LoadBias arch.Address
 	// Start and End span all mappings of the library: [Start, End).
 	Start, End arch.Address
-	// Mappings are the library's own, in ascending order.
+	// Mappings are the library's own, disjoint and in ascending order.
 	Mappings []Mapping
 	// BuildID is the id from the process's memory, or from the dump's list of modules;
 	// nil if its pages are not available or have none.
@@ -132,15 +132,24 @@ func (l *Library) SetMappings(maps []Mapping) {
 
 // Contains reports whether addr is in one of the library's mappings.
 func (l *Library) Contains(addr arch.Address) bool {
-	if addr < l.Start || addr >= l.End {
-		return false
-	}
-	for i := range l.Mappings {
-		if m := &l.Mappings[i]; addr >= m.Start && addr < m.End {
-			return true
+	_, ok := l.MappingAt(addr)
+	return ok && addr >= l.Start && addr < l.End
+}
+
+// MappingAt returns the mapping of the library that contains addr.
+func (l *Library) MappingAt(addr arch.Address) (Mapping, bool) {
+	lo, hi := 0, len(l.Mappings)
+	for lo < hi {
+		if mid := int(uint(lo+hi) >> 1); l.Mappings[mid].End <= addr {
+			lo = mid + 1
+		} else {
+			hi = mid
 		}
 	}
-	return false
+	if lo == len(l.Mappings) || l.Mappings[lo].Start > addr {
+		return Mapping{}, false
+	}
+	return l.Mappings[lo], true
 }
 
 // A LibraryState has the libraries of one process. Implementations must allow

@@ -39,12 +39,8 @@ func mappingAt(p unwind.ProcessState, addr arch.Address) (m libstate.Mapping, ok
 	if !found {
 		return m, false, false
 	}
-	for i := range lib.Mappings {
-		if l := &lib.Mappings[i]; addr >= l.Start && addr < l.End {
-			return *l, true, true
-		}
-	}
-	return m, false, false
+	m, ok = lib.MappingAt(addr)
+	return m, ok, ok
 }
 
 // isCode reports whether addr lies in executable memory. Where a dump does not tell, the
@@ -61,12 +57,8 @@ func isCode(p unwind.ProcessState, addr arch.Address) bool {
 	if lib == nil {
 		return true
 	}
-	for i := range lib.Mappings {
-		if l := &lib.Mappings[i]; addr >= l.Start && addr < l.End {
-			return l.Perm&libstate.Exec != 0
-		}
-	}
-	return true
+	m, ok = lib.MappingAt(addr)
+	return !ok || m.Perm&libstate.Exec != 0
 }
 
 // maxStackGap is how far up a stack a frame may be if the end of the mapping is not

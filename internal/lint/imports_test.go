@@ -81,6 +81,7 @@ var floors = map[string]int{
 	"docs/schema":                 -2,
 	"unwind/arch":                 -2,
 	"internal/format/binbuf":      -2,
+	"internal/format/spans":       -2,
 	"internal/format/codeview":    -2,
 	"internal/files/mmapfile":     -2,
 	"internal/format/unwindrules": -2,

@@ -100,18 +100,13 @@ func (c *imageCode) DataAt(addr uint64) []byte { return c.segment(addr, 0) }
 // segment returns the bytes from addr on in the segment that contains it, or nil if the
 // segment is writable or lacks the flags in want.
 func (c *imageCode) segment(addr uint64, want uint32) []byte {
-	for i := range c.elf.Progs {
-		p := &c.elf.Progs[i]
-		if p.Type != elffile.PT_LOAD || addr-p.Vaddr >= p.Filesz {
-			continue
-		}
-		if p.Flags&want != want || p.Flags&elffile.PF_W != 0 {
-			return nil
-		}
-		data := c.elf.SegmentData(p)
-		if off := addr - p.Vaddr; off < uint64(len(data)) {
-			return data[off:]
-		}
+	p := c.elf.LoadAt(addr)
+	if p == nil || p.Flags&want != want || p.Flags&elffile.PF_W != 0 || addr-p.Vaddr >= p.Filesz {
+		return nil
+	}
+	data := c.elf.SegmentData(p)
+	if off := addr - p.Vaddr; off < uint64(len(data)) {
+		return data[off:]
 	}
 	return nil
 }

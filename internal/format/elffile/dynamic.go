@@ -6,6 +6,10 @@ import (
 	"github.com/corewalk/corewalk/internal/format/binbuf"
 )
 
+// maxDynamic limits the entries of the dynamic section that are read. Normal files have some
+// dozens, and one for each library that they need.
+const maxDynamic = 1 << 14
+
 // Dynamic iterates over the tags and values of the dynamic section up to DT_NULL (gABI,
 // "Dynamic Section"). It uses PT_DYNAMIC or, if there is none, the section .dynamic.
 func (f *File) Dynamic() iter.Seq2[int64, uint64] {
@@ -13,7 +17,7 @@ func (f *File) Dynamic() iter.Seq2[int64, uint64] {
 	return func(yield func(int64, uint64) bool) {
 		size := 2 * f.PtrSize()
 		c := f.cursor(data, 0)
-		for c.Len() >= size {
+		for left := maxDynamic; c.Len() >= size && left > 0; left-- {
 			tag := c.Int(size / 2)
 			val := f.word(&c)
 			if tag == DT_NULL || !yield(tag, val) {

@@ -22,6 +22,7 @@ import (
 	"sync"
 
 	"github.com/corewalk/corewalk/internal/format/binbuf"
+	"github.com/corewalk/corewalk/internal/format/spans"
 )
 
 // Reasons why something cannot be read. Every error of this package wraps one of these.
@@ -89,12 +90,31 @@ type File struct {
 	plainMu sync.Mutex
 	plain   map[int]*plainData
 
+	loads, loaded spanTable // of Progs: what is in the file, and what is in memory
+	sectionSpans  spanTable
+
+	debugOnlyOnce sync.Once
+	debugOnly     bool
+
 	symtab, dynsym lazyTab
 	relocs         relocTabs
+	pltOnce        sync.Once
+	plt            relocTab // the relocations of linkage stubs
 
 	view                      bool // presents another format; see View
 	layoutSyms, layoutExports func() []LayoutSymbol
 	layoutLoaded              func(base uint64) func(addr uint64) []byte
+}
+
+// A spanTable is an order by address that is made when it is needed.
+type spanTable struct {
+	once  sync.Once
+	table spans.Table
+}
+
+func (t *spanTable) get(n int, at func(i int) (first, last uint64, ok bool)) spans.Table {
+	t.once.Do(func() { t.table = spans.New(n, at) })
+	return t.table
 }
 
 // A Prog is one program header. Offsets and sizes are those in the file and may lie outside

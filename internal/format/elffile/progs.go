@@ -2,6 +2,7 @@ package elffile
 
 import (
 	"encoding/binary"
+	"math"
 
 	"github.com/corewalk/corewalk/internal/format/binbuf"
 )
@@ -94,25 +95,46 @@ func (f *File) VaddrToOff(vaddr uint64) (off uint64, ok bool) {
 // backing returns the offset in Data of the byte at vaddr, and the number of bytes of the
 // same segment from there on in Data; 0 if there are none.
 func (f *File) backing(vaddr uint64) (off, n uint64) {
-	for i := range f.Progs {
-		p := &f.Progs[i]
-		size := p.Filesz
-		if f.memory {
-			size = p.Memsz
-		}
-		if p.Type != PT_LOAD || vaddr < p.Vaddr || vaddr-p.Vaddr >= size {
-			continue
-		}
-		off, n = p.Off+(vaddr-p.Vaddr), size-(vaddr-p.Vaddr)
-		if f.memory {
-			off = vaddr - f.base
-		}
-		if off >= uint64(len(f.Data)) {
-			return 0, 0
-		}
-		return off, min(n, uint64(len(f.Data))-off)
+	p := f.LoadAt(vaddr)
+	if p == nil {
+		return 0, 0
 	}
-	return 0, 0
+	off, n = p.Off+(vaddr-p.Vaddr), f.backed(p)-(vaddr-p.Vaddr)
+	if f.memory {
+		off = vaddr - f.base
+	}
+	if off >= uint64(len(f.Data)) {
+		return 0, 0
+	}
+	return off, min(n, uint64(len(f.Data))-off)
+}
+
+// LoadAt returns the first PT_LOAD segment that has bytes in the file for a link-time
+// virtual address, or nil. A truncated file may lack them.
+func (f *File) LoadAt(vaddr uint64) *Prog {
+	i, ok := f.loads.get(len(f.Progs), func(i int) (uint64, uint64, bool) { return f.Progs[i].span(f.backed(&f.Progs[i])) }).Find(vaddr)
+	if !ok {
+		return nil
+	}
+	return &f.Progs[i]
+}
+
+// backed returns how many bytes of a segment are in Data if that is complete.
+func (f *File) backed(p *Prog) uint64 {
+	if f.memory {
+		return p.Memsz
+	}
+	return p.Filesz
+}
+
+// span returns the first and the last address of size bytes of a PT_LOAD segment, as far as
+// they are in the address space.
+func (p *Prog) span(size uint64) (first, last uint64, ok bool) {
+	last = p.Vaddr + size - 1
+	if last < p.Vaddr {
+		last = math.MaxUint64
+	}
+	return p.Vaddr, last, p.Type == PT_LOAD && size > 0
 }
 
 // DataAt returns the n bytes at a link-time virtual address, without copying. All of them
@@ -138,21 +160,19 @@ func (f *File) DataFrom(vaddr uint64) []byte {
 }
 
 func (f *File) whyNot(vaddr, n uint64) error {
-	for i := range f.Progs {
-		p := &f.Progs[i]
-		if p.Type != PT_LOAD || vaddr < p.Vaddr || vaddr-p.Vaddr >= max(p.Memsz, p.Filesz) {
-			continue
-		}
-		rel := vaddr - p.Vaddr
-		if n > max(p.Memsz, p.Filesz)-rel {
-			break
-		}
-		if !f.memory && (rel >= p.Filesz || n > p.Filesz-rel) {
-			return &AddrError{vaddr, n, ErrNoBits}
-		}
-		return &AddrError{vaddr, n, ErrTruncated}
+	size := func(p *Prog) uint64 { return max(p.Memsz, p.Filesz) }
+	i, ok := f.loaded.get(len(f.Progs), func(i int) (uint64, uint64, bool) { return f.Progs[i].span(size(&f.Progs[i])) }).Find(vaddr)
+	if !ok {
+		return &AddrError{vaddr, n, ErrNotFound}
 	}
-	return &AddrError{vaddr, n, ErrNotFound}
+	p := &f.Progs[i]
+	switch rel := vaddr - p.Vaddr; {
+	case n > size(p)-rel:
+		return &AddrError{vaddr, n, ErrNotFound}
+	case !f.memory && (rel >= p.Filesz || n > p.Filesz-rel):
+		return &AddrError{vaddr, n, ErrNoBits}
+	}
+	return &AddrError{vaddr, n, ErrTruncated}
 }
 
 // segment returns the first program header of a type.

@@ -174,18 +174,20 @@ func (t *relocTab) sort() {
 
 // PLTReloc returns the n-th relocation of the procedure linkage stubs.
 func (f *File) PLTReloc(n uint64) (Reloc, bool) {
-	s := f.Section(".rela.plt")
-	if s == nil {
-		if s = f.Section(".rel.plt"); s == nil {
-			return Reloc{}, false
+	f.pltOnce.Do(func() {
+		s := f.Section(".rela.plt")
+		if s == nil {
+			if s = f.Section(".rel.plt"); s == nil {
+				return
+			}
 		}
+		data, _ := f.rawSection(s)
+		f.plt = relocTab{file: f, data: data, size: f.relocSize(s.Type)}
+	})
+	if t := &f.plt; t.size > 0 && n < uint64(t.len()) {
+		return t.at(int(n)), true
 	}
-	size := uint64(f.relocSize(s.Type))
-	data, err := f.rawSection(s)
-	if err != nil || n >= uint64(len(data))/size {
-		return Reloc{}, false
-	}
-	return f.reloc(data[n*size:][:size]), true
+	return Reloc{}, false
 }
 
 // reloc decodes an entry.

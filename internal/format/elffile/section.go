@@ -126,7 +126,7 @@ func (f *File) sectionNames() []byte {
 	return f.shstr
 }
 
-// Section returns the first section with a name, or nil.
+// Section returns the first section with a name, or nil. It looks at all sections.
 func (f *File) Section(name string) *Section {
 	list := f.Sections()
 	for i := range list {
@@ -158,13 +158,15 @@ func (f *File) sectionOfType(typ uint32) *Section {
 // Thread-local .tbss occupies no addresses and is skipped.
 func (f *File) SectionAt(vaddr uint64) *Section {
 	list := f.Sections()
-	for i := range list {
+	i, ok := f.sectionSpans.get(len(list), func(i int) (uint64, uint64, bool) {
 		s := &list[i]
-		if s.Contains(vaddr) && (s.Type != SHT_NOBITS || s.Flags&SHF_TLS == 0) {
-			return s
-		}
+		ok := s.Flags&SHF_ALLOC != 0 && s.Size > 0 && (s.Type != SHT_NOBITS || s.Flags&SHF_TLS == 0)
+		return s.Addr, max(s.Addr, endOf(s.Addr, s.Size)-1), ok
+	}).Find(vaddr)
+	if !ok {
+		return nil
 	}
-	return nil
+	return &list[i]
 }
 
 // rawSection returns a section's bytes as they are in the file.
@@ -183,6 +185,11 @@ func (f *File) rawSection(s *Section) ([]byte, error) {
 // with bytes. Its program headers are those of the original file and may point at other
 // bytes, so loaded content (VaddrToOff, DataAt) must come from the original file.
 func (f *File) DebugOnly() bool {
+	f.debugOnlyOnce.Do(func() { f.debugOnly = f.isDebugOnly() })
+	return f.debugOnly
+}
+
+func (f *File) isDebugOnly() bool {
 	found := false
 	list := f.Sections()
 	for i := range list {

@@ -3,7 +3,6 @@ package elffile
 import (
 	"encoding/binary"
 	"fmt"
-	"slices"
 )
 
 // A Layout presents a file of another format (PE) in ELF's terms.
@@ -78,8 +77,10 @@ func (f *File) layOut(list []LayoutSection) {
 // sectionOver returns the number of the section that contains an address, or of the first
 // section if none does, since 0 would mean an undefined symbol.
 func (f *File) sectionOver(addr uint64) uint16 {
-	i := slices.IndexFunc(f.sections, func(s Section) bool { return s.Contains(addr) })
-	return uint16(min(max(i, 1), rawReserve-1))
+	if s := f.SectionAt(addr); s != nil {
+		return uint16(min(s.Index, rawReserve-1))
+	}
+	return 1
 }
 
 // viewTab writes a symbol table in the layout of the file's class.

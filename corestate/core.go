@@ -48,6 +48,8 @@ type ELFCore struct {
 	kind     Kind
 	kernel   string // owner of the note that only kernel dumps have
 
+	noteProgs []int // the PT_NOTE segments
+
 	segs  []segment
 	last  atomic.Uint32 // index of the last segment found
 	files []libstate.Mapping
@@ -92,6 +94,11 @@ func parse(data []byte) (*ELFCore, *OpenError) {
 	}
 	c.warnings = append(c.warnings, f.Warnings[:min(len(f.Warnings), maxWarnings)]...)
 	c.segs = segments(f)
+	for i := range f.Progs {
+		if f.Progs[i].Type == elffile.PT_NOTE {
+			c.noteProgs = append(c.noteProgs, i)
+		}
+	}
 	c.scanNotes()
 	c.tellMIPSABIs()
 	c.process = c.processInfo()

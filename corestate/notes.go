@@ -2,6 +2,7 @@ package corestate
 
 import (
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/corewalk/corewalk/internal/format/elffile"
@@ -63,11 +64,9 @@ func blank(n *elffile.Note) bool { return len(n.Name) == 0 && n.Type == 0 && n.D
 func (c *ELFCore) rawNotes(from notePos) iter.Seq2[notePos, elffile.Note] {
 	return func(yield func(notePos, elffile.Note) bool) {
 		left := maxNotes
-		for i := from.prog; i < len(c.elf.Progs); i++ {
+		first, _ := slices.BinarySearch(c.noteProgs, from.prog)
+		for _, i := range c.noteProgs[first:] {
 			p := &c.elf.Progs[i]
-			if p.Type != elffile.PT_NOTE {
-				continue
-			}
 			data, base := c.elf.SegmentData(p), 0
 			if i == from.prog {
 				base = min(from.off, len(data))
@@ -196,11 +195,8 @@ func (c *ELFCore) scanNotes() {
 // warnBlank warns about segments that end in zeros instead of notes. last is the end of
 // the last note of each segment that has any.
 func (c *ELFCore) warnBlank(last map[int]int) {
-	for i := range c.elf.Progs {
+	for _, i := range c.noteProgs {
 		p := &c.elf.Progs[i]
-		if p.Type != elffile.PT_NOTE {
-			continue
-		}
 		data := c.elf.SegmentData(p)
 		if end := min(last[i], len(data)); len(data)-end >= 12*maxBlank && allZero(data[end:end+12*maxBlank]) {
 			c.blankNotes = true

@@ -82,6 +82,9 @@ func TestContains(t *testing.T) {
 		if got := l.Contains(addr); got != want {
 			t.Errorf("%#x: %v", addr, got)
 		}
+		if m, ok := l.MappingAt(addr); ok != want || ok && (addr < m.Start || addr >= m.End) {
+			t.Errorf("%#x is in %+v, %v", addr, m, ok)
+		}
 	}
 	// Start and End bound the mappings of a library that says so.
 	l.Start, l.End = 0x3000, 0x5000

@@ -212,6 +212,11 @@ func (b *builder) headerAddr(maps []libstate.Mapping) arch.Address {
 	return 0
 }
 
+// isData reports whether memory is written and not executed.
+func isData(p libstate.Perm) bool {
+	return p&(libstate.Write|libstate.Exec|libstate.Unknown) == libstate.Write
+}
+
 // addImages adds what looks like a library in memory, in a dump without any file names.
 // If there are file names, an ELF header in anonymous memory is data of a linker, a
 // debugger or a JIT compiler.
@@ -222,7 +227,10 @@ func (b *builder) addImages() {
 		}
 	}
 	for i := range b.src.Mappings {
-		if b.owner[i] != nil {
+		// Looking at the first page of everything would read a core with 100,000 mappings as
+		// a whole. The headers of what was loaded are read-only, or in the way of a program
+		// that is packed; what else is needed, the dynamic linker lists.
+		if b.owner[i] != nil || isData(b.src.Mappings[i].Perm) {
 			continue
 		}
 		if mod := b.imageAt(b.src.Mappings[i].Start, ""); mod != nil {

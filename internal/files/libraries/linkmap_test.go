@@ -244,6 +244,34 @@ func TestHostileImagesAreBounded(t *testing.T) {
 	}
 }
 
+// What looks like a library in memory that is written and not run is not one, and is not
+// read: a core may have 100,000 such mappings.
+func TestImagesInDataAreNotRead(t *testing.T) {
+	p := newProcess(t, arch.AMD64)
+	page := firstPage(corebuild.Lib(usual...))
+	p.anonymous(0x10000, page, nil)
+	for i := range uint64(100) {
+		p.mapping(0x100000+i*0x10000, 0x101000+i*0x10000, 0, rw, "", page)
+	}
+	read := 0
+	p.src.Mem = countingMemory{p.src.Mem, &read}
+	if tab, got, _ := p.build(); strings.Count(got, "\n") != 1 || read > 20 {
+		t.Errorf("memory was read %d times; libraries:\n%s", read, got)
+	} else if _, ok := tab.LibraryAt(0x10000); !ok {
+		t.Errorf("libraries:\n%s", got)
+	}
+}
+
+type countingMemory struct {
+	arch.Memory
+	n *int
+}
+
+func (m countingMemory) ReadMem(addr arch.Address, buf []byte) (int, error) {
+	*m.n++
+	return m.Memory.ReadMem(addr, buf)
+}
+
 func FuzzBuild(f *testing.F) {
 	p := newProcess(nil, arch.AMD64)
 	p.load("/bin/prog", 0x10000, firstPage(corebuild.Lib(usual...)), p.dynamicSection())

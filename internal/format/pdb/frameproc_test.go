@@ -157,7 +157,8 @@ func TestFrameSizeOfRecords(t *testing.T) {
 		p := &procs{symbols: view{s, 0, s.size}, list: []proc{{place{1, 0}, 0x100, fn}}}
 		contribs := stored(slices.Concat(make([]byte, 4), []byte{1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0}, make([]byte, 16)))
 		f := &File{Machine: c.machine, dbi: dbi{contribs: view{contribs, 0, contribs.size}, contribOff: 4, contribSize: 28, contribN: 1}}
-		f.sections = func() (*sections, error) { return &sections{list: []section{{0x1000, 0x1000, true}}}, nil }
+		code := []section{{0x1000, 0x1000, true}}
+		f.sections = func() (*sections, error) { return &sections{list: code, order: orderOf(code)}, nil }
 		f.modules = func() ([]*module, error) { return []*module{{procs: func() (*procs, error) { return p, nil }}}, nil }
 		got, err := f.FrameSize(0x1010)
 		if c.want != nil {

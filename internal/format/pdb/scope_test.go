@@ -46,9 +46,10 @@ func readScope(machine uint16, records ...[]byte) *Scope {
 	}
 	s := stored(b)
 	root := &Scope{}
+	list := []section{{start: 0x1000, size: 0x1000}, {start: 0x3000, size: 0x1000}}
 	r := scopeReader{
 		f: &File{Machine: machine}, p: &procs{symbols: view{s, 0, s.size}}, fn: proc{place{1, 0}, 0x100, 4}, start: 0x1000,
-		sections: &sections{list: []section{{start: 0x1000, size: 0x1000}, {start: 0x3000, size: 0x1000}}}, end: s.size,
+		sections: &sections{list: list, order: orderOf(list)}, end: s.size,
 	}
 	r.f.ids = func() (*types, error) { return nil, ErrFormat }
 	r.open(root, r.end)

@@ -3,6 +3,8 @@ package pdb
 import (
 	"fmt"
 	"sort"
+
+	"github.com/corewalk/corewalk/internal/format/spans"
 )
 
 // sections converts between RVAs and the section numbers and offsets used in records. The
@@ -10,6 +12,7 @@ import (
 // convert between it and the current address.
 type sections struct {
 	list     []section
+	order    spans.Table // of list
 	to, from []omap // from current RVA to original RVA, and back; sorted by src
 }
 
@@ -59,7 +62,16 @@ func (f *File) readSections() (*sections, error) {
 	if len(x.list) == 0 {
 		return nil, fmt.Errorf("no section headers: %w", ErrFormat)
 	}
+	x.order = orderOf(x.list)
 	return x, nil
+}
+
+// orderOf orders sections by address.
+func orderOf(list []section) spans.Table {
+	return spans.New(len(list), func(i int) (first, last uint64, ok bool) {
+		s := &list[i]
+		return uint64(s.start), min(uint64(s.start)+uint64(s.size)-1, 1<<32-1), s.size > 0
+	})
 }
 
 func (f *File) readOmap(n int) ([]omap, error) {
@@ -93,12 +105,11 @@ func (x *sections) place(rva uint32) (place, bool) {
 	if !ok {
 		return place{}, false
 	}
-	for i, s := range x.list {
-		if rva-s.start < s.size && i < 1<<16-2 {
-			return place{uint16(i + 1), rva - s.start}, true
-		}
+	i, ok := x.order.Find(uint64(rva))
+	if !ok || i >= 1<<16-2 {
+		return place{}, false
 	}
-	return place{}, false
+	return place{uint16(i + 1), rva - x.list[i].start}, true
 }
 
 // IsCode reports whether an RVA is in a section of code; known is false if the PDB has no
@@ -113,12 +124,8 @@ func (f *File) IsCode(rva uint32) (code, known bool) {
 			return false, false
 		}
 	}
-	for _, s := range x.list {
-		if rva-s.start < s.size {
-			return s.code, true
-		}
-	}
-	return false, true
+	i, ok := x.order.Find(uint64(rva))
+	return ok && x.list[i].code, true
 }
 
 func (x *sections) rva(p place) (uint32, bool) {

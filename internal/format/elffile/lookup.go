@@ -11,7 +11,7 @@ import (
 // indexAfter is the number of lookups that scan the table before an index is built. A scan
 // reads every entry once; building the index costs about as much as this many scans (see
 // BenchmarkLookup), so the total is at most twice the minimum.
-const indexAfter = 16
+const indexAfter = 24
 
 // Lookup finds the symbol that best names the code or data at a link-time virtual address.
 // It reads names only if they matter for the choice.

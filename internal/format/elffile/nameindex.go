@@ -7,7 +7,7 @@ import (
 
 // namesAfter is the number of lookups of names that read the table before an index is
 // built, which takes about as long as this many of them (see BenchmarkByName).
-const namesAfter = 4
+const namesAfter = 8
 
 // maxHashed limits the bytes of a name that count for its hash. In a malicious table every
 // name may be as long as the table.

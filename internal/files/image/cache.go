@@ -134,6 +134,9 @@ func (im *Image) parse(data []byte) (err error) {
 	}
 	if im.elf, err = elffile.Parse(data); err == nil {
 		im.elf.Decompress = inflate
+		if im.file != nil {
+			im.elf.Release = im.file.Release
+		}
 	}
 	return err
 }

@@ -74,7 +74,7 @@ func (im *Image) findDebug() *Image {
 			} else if d.useful() {
 				return d
 			}
-		case hasLink && elffile.DebugLinkCRC(d.elf.Data) == crc:
+		case hasLink && d.elf.DebugLinkCRC() == crc:
 			return d
 		default:
 			im.warn(fmt.Sprintf("%s: debug file does not match the checksum in .gnu_debuglink of %s", path, im.path))

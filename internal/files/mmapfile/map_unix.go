@@ -14,6 +14,9 @@ func mapFile(f *os.File, size int) ([]byte, error) {
 	return unix.Mmap(int(f.Fd()), 0, size, unix.PROT_READ, unix.MAP_PRIVATE)
 }
 
+// release tells the kernel that a part of a mapping, whole pages, is not needed soon.
+func release(data []byte) { _ = unix.Madvise(data, unix.MADV_DONTNEED) }
+
 func unmap(data []byte) error { return unix.Munmap(data) }
 
 func idOf(path string, info fs.FileInfo) ID {

@@ -102,6 +102,19 @@ func regular(path string, info fs.FileInfo) error {
 // changes the file. They must not be written to, and not be used after Close.
 func (f *File) Data() []byte { return f.data }
 
+// Release says that size bytes of Data from off on will not be needed soon, so that they
+// need not stay in memory. They can still be read. Whole pages are released, those at the
+// ends too.
+func (f *File) Release(off, size uint64) {
+	const page = 64 << 10 // a multiple of every page size
+	total := uint64(len(f.data))
+	if size == 0 || off >= total {
+		return
+	}
+	end := min((off+min(size, total-off)+page-1)&^(page-1), total)
+	release(f.data[off&^(page-1) : end])
+}
+
 // ID identifies the opened file.
 func (f *File) ID() ID { return f.id }
 

@@ -45,6 +45,23 @@ func TestOpen(t *testing.T) {
 	}
 }
 
+// What was released is as readable as before, wherever the range begins and ends.
+func TestRelease(t *testing.T) {
+	f, err := Open(write(t, 1_000_000))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for _, r := range [][2]uint64{{0, 1_000_000}, {1, 1}, {999_999, 1}, {70_000, 1 << 63}, {300_000, 0}, {1_000_000, 5}, {1 << 63, 1 << 63}} {
+		f.Release(r[0], r[1])
+		for i, b := range f.Data() {
+			if b != byte(i%251) {
+				t.Fatalf("byte %d of %d after %d from %d on", i, b, r[1], r[0])
+			}
+		}
+	}
+}
+
 func TestFromOSIgnoresOffset(t *testing.T) {
 	o, err := os.Open(write(t, 10))
 	if err != nil {

@@ -33,6 +33,7 @@ func (t *SymTab) scanNames(name string) (Sym, bool) {
 	best := named{tab: t, name: name, rank: -1}
 	for i, n := 1, t.Len(); i < n && !best.look(i); i++ {
 	}
+	t.passed(true)
 	return best.sym, best.rank >= 0
 }
 

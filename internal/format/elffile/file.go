@@ -47,8 +47,8 @@ var (
 // 0.
 const DefaultMaxSection = 4 << 30
 
-// A File is one parsed ELF file. Parse sets the exported fields, except Decompress and
-// MaxSection: the caller sets these before using the File and must not change them
+// A File is one parsed ELF file. Parse sets the exported fields, except Decompress,
+// Release and MaxSection: the caller sets these before using the File and must not change them
 // afterwards.
 type File struct {
 	Data       []byte
@@ -69,6 +69,9 @@ type File struct {
 	// Decompress decompresses a section whose header gives its size as size bytes. If it is
 	// nil, compressed sections cause ErrCompressed.
 	Decompress func(method Method, src []byte, size uint64) (Inflated, error)
+	// Release, if set, is called with ranges of Data that were read as a whole and are not
+	// needed soon.
+	Release func(off, size uint64)
 	// MaxSection limits the decompressed size of a section in bytes; 0 means
 	// DefaultMaxSection.
 	MaxSection uint64
@@ -196,6 +199,16 @@ func (f *File) word(c *binbuf.Cursor) uint64 {
 		return c.U64()
 	}
 	return uint64(c.U32())
+}
+
+// minReleased is the size in bytes from which on what was read as a whole is released: to
+// get less back would cost more than it saves.
+const minReleased = 256 << 10
+
+func (f *File) release(off, size uint64) {
+	if f.Release != nil && size >= minReleased {
+		f.Release(off, size)
+	}
 }
 
 func (f *File) warnf(format string, args ...any) {

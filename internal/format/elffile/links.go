@@ -98,6 +98,15 @@ func (f *File) linkSection(name string) (binbuf.Cursor, bool) {
 	return f.cursor(d, 0), true
 }
 
-// DebugLinkCRC is the CRC-32 of a whole debug file, as .gnu_debuglink stores it. It reads
-// every byte.
-func DebugLinkCRC(data []byte) uint32 { return crc32.ChecksumIEEE(data) }
+// DebugLinkCRC is the CRC-32 of the whole file, as .gnu_debuglink stores it of the debug
+// file. It reads every byte.
+func (f *File) DebugLinkCRC() uint32 {
+	const step = 1 << 20
+	crc := uint32(0)
+	for off := 0; off < len(f.Data); off += step {
+		part := f.Data[off:min(off+step, len(f.Data))]
+		crc = crc32.Update(crc, crc32.IEEETable, part)
+		f.release(uint64(off), uint64(len(part)))
+	}
+	return crc
+}

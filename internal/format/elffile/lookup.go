@@ -35,6 +35,7 @@ const indexAfter = 24
 func (t *SymTab) Lookup(addr uint64) (Sym, bool) {
 	if t.lookups.Load() < indexAfter {
 		t.lookups.Add(1)
+		defer t.passed(false)
 		return t.scan(addr)
 	}
 	t.once.Do(func() { t.index = t.buildIndex() })

@@ -51,6 +51,7 @@ func (t *SymTab) indexNames() nameIndex {
 			next[h]++
 		}
 	}
+	t.passed(true)
 	return x
 }
 

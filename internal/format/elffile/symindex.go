@@ -50,6 +50,7 @@ func (t *SymTab) buildIndex() index {
 		}
 		next = h.sweep(&x, next)
 	}
+	t.passed(true)
 	return x
 }
 

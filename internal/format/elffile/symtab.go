@@ -13,17 +13,19 @@ import (
 // A SymTab is one symbol table. It refers to slices of the file and, after some number of
 // lookups, has an index by address. It is safe for concurrent use.
 type SymTab struct {
-	file   *File
-	data   []byte // whole entries only
-	strs   []byte
-	xndx   []byte   // SHT_SYMTAB_SHNDX, 4 bytes per symbol, or nil
-	ent    int      // bytes per entry
-	opd    *Section // big-endian PPC64: the section of function descriptors
-	descs  []byte   // the bytes of opd
-	follow sync.Once
-	loads  []load // used if sections cannot tell where a symbol's code ends
-	marks  bool   // the machine has mapping symbols
-	moved  bool   // a function's code may be elsewhere than st_value
+	file *File
+	data []byte // whole entries only
+	strs []byte
+	// Sections of data and strs that are in the file as they are; nil for others.
+	dataIn, strsIn *Section
+	xndx           []byte   // SHT_SYMTAB_SHNDX, 4 bytes per symbol, or nil
+	ent            int      // bytes per entry
+	opd            *Section // big-endian PPC64: the section of function descriptors
+	descs          []byte   // the bytes of opd
+	follow         sync.Once
+	loads          []load // used if sections cannot tell where a symbol's code ends
+	marks          bool   // the machine has mapping symbols
+	moved          bool   // a function's code may be elsewhere than st_value
 
 	lookups atomic.Int32
 	once    sync.Once
@@ -107,6 +109,12 @@ func (f *File) sectionTab(typ uint32) (*SymTab, error) {
 	if err != nil {
 		return nil, err
 	}
+	if s.Flags&SHF_COMPRESSED == 0 {
+		t.dataIn = s
+	}
+	if names := &list[s.Link]; names.Flags&SHF_COMPRESSED == 0 {
+		t.strsIn = names
+	}
 	for i := range list {
 		if list[i].Type == SHT_SYMTAB_SHNDX && list[i].Link == uint32(s.Index) {
 			t.xndx, _ = f.SectionData(&list[i])
@@ -120,6 +128,16 @@ func symSize(class int) int {
 		return 24
 	}
 	return 16
+}
+
+// passed is called after a pass over all entries, and with names, over all their names.
+func (t *SymTab) passed(names bool) {
+	if t.dataIn != nil {
+		t.file.release(t.dataIn.Off, t.dataIn.Size)
+	}
+	if names && t.strsIn != nil {
+		t.file.release(t.strsIn.Off, t.strsIn.Size)
+	}
 }
 
 func (f *File) newTab(data, strs []byte, ent uint64) (*SymTab, error) {

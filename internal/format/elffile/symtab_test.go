@@ -3,6 +3,7 @@ package elffile
 import (
 	"encoding/binary"
 	"fmt"
+	"hash/crc32"
 	"math/rand"
 	"strings"
 	"testing"
@@ -289,6 +290,36 @@ func TestLookupSteps(t *testing.T) {
 	}
 }
 
+// After a pass over a large table, the file is told that it is not needed as a whole.
+func TestPassesRelease(t *testing.T) {
+	for _, n := range []int{100, 40_000} {
+		var syms []tsym
+		for i := range n {
+			syms = append(syms, tsym{fmt.Sprintf("function_%d", i), 0x1000, 2, fn, gl, 1})
+		}
+		tab := symTab(t, symImage(64, false, EM_X86_64, syms))
+		f := tab.file
+		var data, names int
+		f.Release = func(off, size uint64) {
+			switch s := f.Section(".strtab"); {
+			case off == s.Off && size == s.Size:
+				names++
+			case off == f.Section(".symtab").Off && size == uint64(len(tab.data)):
+				data++
+			default:
+				t.Errorf("%d bytes from %d on", size, off)
+			}
+		}
+		tab.Lookup(0x1000)
+		tab.ByName("function_7")
+		tab.buildIndex()
+		tab.indexNames()
+		if want := [2]int{4, 3}; n > 1000 && [2]int{data, names} != want || n < 1000 && data+names > 0 {
+			t.Errorf("of %d symbols: entries %d times, names %d times; want %d", n, data, names, want)
+		}
+	}
+}
+
 func TestConcurrentLookups(t *testing.T) {
 	tab := symTab(t, symImage(64, false, EM_X86_64, []tsym{{"f", 0x1100, 0x10, fn, gl, 1}}))
 	done := make(chan bool)
@@ -306,5 +337,19 @@ func TestConcurrentLookups(t *testing.T) {
 		if !<-done {
 			t.Error("wrong answer")
 		}
+	}
+}
+
+// The checksum of a file in several parts is that of the whole.
+func TestDebugLinkCRC(t *testing.T) {
+	data := make([]byte, 3<<20+77)
+	for i := range data {
+		data[i] = byte(i * i >> 7)
+	}
+	f := &File{Data: data}
+	released := uint64(0)
+	f.Release = func(off, size uint64) { released += size }
+	if got, want := f.DebugLinkCRC(), crc32.ChecksumIEEE(data); got != want || released < 3<<20 {
+		t.Errorf("%#x, want %#x; %d bytes released", got, want, released)
 	}
 }

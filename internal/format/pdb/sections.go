@@ -13,7 +13,7 @@ import (
 type sections struct {
 	list     []section
 	order    spans.Table // of list
-	to, from []omap // from current RVA to original RVA, and back; sorted by src
+	to, from []omap      // from current RVA to original RVA, and back; sorted by src
 }
 
 type section struct {

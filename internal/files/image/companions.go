@@ -50,7 +50,10 @@ func (im *Image) Unfetched() bool {
 }
 
 func (im *Image) hasDebugInfo() bool {
-	return im.elf.Section(".debug_info") != nil || im.elf.Section(".zdebug_info") != nil
+	im.hasInfoOnce.Do(func() {
+		im.hasInfo = im.elf.Section(".debug_info") != nil || im.elf.Section(".zdebug_info") != nil
+	})
+	return im.hasInfo
 }
 
 func (im *Image) findDebug() *Image {

@@ -39,6 +39,9 @@ type Image struct {
 	cache  *Cache
 	finder *find.Finder
 
+	hasInfoOnce sync.Once
+	hasInfo     bool // the file itself has debug information
+
 	debugOnce sync.Once
 	debug     *Image // separate debug file found in a directory, or nil
 

@@ -96,8 +96,9 @@ type File struct {
 	loads, loaded spanTable // of Progs: what is in the file, and what is in memory
 	sectionSpans  spanTable
 
-	debugOnlyOnce sync.Once
-	debugOnly     bool
+	debugOnlyOnce, buildIDOnce sync.Once
+	debugOnly                  bool
+	buildID                    []byte
 
 	symtab, dynsym lazyTab
 	relocs         relocTabs

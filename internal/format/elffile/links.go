@@ -15,6 +15,11 @@ const maxNoteScan = 64 << 20
 // second: in separate debug files made by some tools, the program headers are copies of the
 // original's and point at other bytes.
 func (f *File) BuildID() []byte {
+	f.buildIDOnce.Do(func() { f.buildID = f.findBuildID() })
+	return f.buildID
+}
+
+func (f *File) findBuildID() []byte {
 	budget := maxNoteScan
 	for i := range f.Progs {
 		p := &f.Progs[i]

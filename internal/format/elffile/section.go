@@ -10,6 +10,11 @@ import (
 // but in a malicious table every name could be as long as the table.
 const maxName = 1 << 20
 
+// maxSections limits the section headers of a file, each of which takes some 100 bytes of
+// memory. Linked files have some dozens, and object files with a section for each function
+// tens of thousands.
+const maxSections = 1 << 18
+
 // A Section is one section header. Offsets and sizes are those in the file and may lie
 // outside it.
 type Section struct {
@@ -80,6 +85,10 @@ func (f *File) locateSections(h header) {
 	if room := (uint64(len(f.Data)) - h.shoff + uint64(f.shentsize-sectionSize(f.Class))) / uint64(f.shentsize); n > room {
 		f.warnf("%d section headers at offset %#x, but the file has only %d", n, h.shoff, room)
 		n = room
+	}
+	if n > maxSections {
+		f.warnf("%d section headers: those after the first %d are left out", n, maxSections)
+		n = maxSections
 	}
 	f.shnum = int(n)
 }

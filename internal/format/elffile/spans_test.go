@@ -1,7 +1,9 @@
 package elffile
 
 import (
+	"encoding/binary"
 	"math"
+	"strings"
 	"testing"
 )
 
@@ -40,5 +42,20 @@ func TestManySegmentsAndSections(t *testing.T) {
 		if s := f.SectionAt(at(i) + 7); s == nil || s.Addr != at(i) || f.SectionAt(at(i)+8) != nil {
 			t.Fatalf("%#x is in %+v", at(i)+7, s)
 		}
+	}
+}
+
+// A file cannot make its section headers take more memory than honest ones do.
+func TestTooManySections(t *testing.T) {
+	m := &image{class: 64, typ: ET_DYN, machine: EM_X86_64, secs: []sec{{name: ".text", typ: SHT_PROGBITS, data: []byte{1}}}}
+	data := m.build(t)
+	data = append(data, make([]byte, 64*(maxSections+10))...)
+	le := binary.LittleEndian
+	shoff := le.Uint64(data[40:])
+	le.PutUint16(data[60:], 0) // the number is in the size of section 0
+	le.PutUint64(data[shoff+32:], maxSections+5)
+	f, err := Parse(data)
+	if err != nil || len(f.Sections()) != maxSections || len(f.Warnings) != 1 || !strings.Contains(f.Warnings[0], "left out") {
+		t.Errorf("%v, %d sections, %q", err, len(f.Sections()), f.Warnings)
 	}
 }

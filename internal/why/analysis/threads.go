@@ -108,13 +108,32 @@ func (o *Options) wanted(ids []unwind.ThreadID) []unwind.ThreadID {
 // What parts of a report cost of the Budget, above all in memory: the entry of an inlined or tail call; a variable,
 // or a part of its value; and how many bytes of text cost one unit.
 const (
-	entryCost    = 160
+	entryCost    = 224
 	variableCost = 64
 	textPerUnit  = 4
 )
 
-// alwaysNamed is how many frames of a stack are reported even if the walk has spent the budget.
-const alwaysNamed = 256
+// What is reported even if the walk has spent the budget: so many frames of a stack, with names of so many bytes.
+const (
+	alwaysNamed    = 256
+	alwaysNameSize = 4096
+)
+
+// leaveLongNames removes names that are longer than what is reported without a budget. One such name may be that of
+// all frames.
+func leaveLongNames(entries []report.Frame) {
+	for i := range entries {
+		e := &entries[i]
+		for _, s := range []*string{&e.Function, &e.Symbol, &e.Module, &e.Source.File} {
+			if len(*s) > alwaysNameSize {
+				*s = ""
+			}
+		}
+		if e.Source.File == "" {
+			e.Source = report.Source{}
+		}
+	}
+}
 
 // textCost is what the names in entries cost: their bytes may be one name's, but are written for each entry.
 func textCost(entries []report.Frame) int {
@@ -146,9 +165,12 @@ func (in *inspection) thread(ctx context.Context, s *unwind.Stack, crashed bool)
 		t.Frames = in.frame(t.Frames, frames, i)
 		ends[i] = len(t.Frames)
 		// The walk has charged the frame itself.
-		if spent := in.Budget.Spend(entryCost*(ends[i]-before-1) + textCost(t.Frames[before:])); spent != nil && i+1 >= alwaysNamed {
-			frames = frames[:i+1]
-			break
+		if in.Budget.Spend(entryCost*(ends[i]-before-1)+textCost(t.Frames[before:])) != nil {
+			leaveLongNames(t.Frames[before:])
+			if i+1 >= alwaysNamed {
+				frames = frames[:i+1]
+				break
+			}
 		}
 	}
 	in.allVariables(ctx, &t, frames, ends)

@@ -191,8 +191,12 @@ func parseAbbrevs(data []byte, off uint64, enc encoding) (t *abbrevTable, size i
 	return t, c.Off - int(off)
 }
 
-// maxAttrs limits the attributes of an abbreviation; compilers use fewer than 40.
-const maxAttrs = 512
+// Limits on the attributes of an abbreviation, and on those of them whose values take no bytes in the entries: an entry
+// of one byte could have hundreds of these. Compilers use fewer than 40, and 10.
+const (
+	maxAttrs = 512
+	maxEmpty = 64
+)
 
 // parseAbbrev reads a declaration after its code and appends its attributes to specs. The
 // returned abbrev's first is the previous length of specs.
@@ -203,7 +207,7 @@ func parseAbbrev(c *binbuf.Cursor, enc encoding, specs []attrSpec) (abbrev, []at
 	if tag <= 0xffff {
 		a.tag = Tag(tag) // a larger tag is unknown anyway: read it as tag 0 with attributes
 	}
-	for {
+	for empty := 0; ; {
 		attr, form := c.ULEB(), c.ULEB()
 		if c.Error != nil {
 			return a, specs, c.Error
@@ -224,6 +228,11 @@ func parseAbbrev(c *binbuf.Cursor, enc encoding, specs []attrSpec) (abbrev, []at
 		}
 		if n := len(specs) - int(a.first); n >= maxAttrs {
 			return a, specs, fmt.Errorf("abbreviation at %#x has more than %d attributes: %w", start, n, ErrFormat)
+		}
+		if s.size == 0 {
+			if empty++; empty > maxEmpty {
+				return a, specs, fmt.Errorf("abbreviation at %#x has more than %d attributes without bytes: %w", start, maxEmpty, ErrFormat)
+			}
 		}
 		switch s.attr {
 		case AttrSibling:

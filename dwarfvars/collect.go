@@ -73,7 +73,7 @@ func (b *block) depth() int {
 // children visits the children of entry e, which cur has just read, and then those that only its
 // abstract instance has: variables of which nothing is left in the code.
 func (c *collector) children(cur *dwarf.Cursor, u *dwarf.Unit, e *dwarf.Entry, s *Scope, b *block, origin dwarf.DIE, depth int) {
-	var seen []dwarf.DIE // abstract instances of the children
+	var seen dieSet // abstract instances of the children
 	floor, child := e.Depth, dwarf.Entry{}
 	if depth > maxNesting {
 		cur.SkipChildren()
@@ -85,13 +85,33 @@ func (c *collector) children(cur *dwarf.Cursor, u *dwarf.Unit, e *dwarf.Entry, s
 			}
 			first := c.child(cur, u, &child, s, b, depth, &inlined)
 			if first.Valid() {
-				seen = append(seen, first)
+				seen.list = append(seen.list, first)
 			}
 		}
 	}
 	if origin.Valid() {
-		c.inherit(origin, seen, s, b, 0)
+		c.inherit(origin, &seen, s, b, 0)
 	}
+}
+
+// A dieSet is a set of entries, to which nothing is added after the first call of has.
+type dieSet struct {
+	list []dwarf.DIE
+	of   map[dwarf.DIE]struct{} // of a list that is long
+}
+
+func (s *dieSet) has(d dwarf.DIE) bool {
+	if len(s.list) <= 64 {
+		return slices.Contains(s.list, d)
+	}
+	if s.of == nil {
+		s.of = make(map[dwarf.DIE]struct{}, len(s.list))
+		for _, d := range s.list {
+			s.of[d] = struct{}{}
+		}
+	}
+	_, ok := s.of[d]
+	return ok
 }
 
 // child looks at one entry and returns its abstract instance.
@@ -165,7 +185,7 @@ func (c *collector) variable(d dwarf.DIE, tag dwarf.Tag, s *Scope, b *block) dwa
 }
 
 // inherit adds the variables of an abstract instance that have no concrete entry.
-func (c *collector) inherit(origin dwarf.DIE, seen []dwarf.DIE, s *Scope, b *block, depth int) {
+func (c *collector) inherit(origin dwarf.DIE, seen *dieSet, s *Scope, b *block, depth int) {
 	var e dwarf.Entry
 	cur := origin.Unit.Cursor(origin.Off)
 	cur.Next(&e)
@@ -177,7 +197,7 @@ func (c *collector) inherit(origin dwarf.DIE, seen []dwarf.DIE, s *Scope, b *blo
 			return
 		}
 		d := dwarf.DIE{Unit: origin.Unit, Off: e.Off}
-		known := slices.Contains(seen, d)
+		known := seen.has(d)
 		switch e.Tag {
 		case dwarf.TagFormalParameter, dwarf.TagVariable, dwarf.TagConstant:
 			if !known {

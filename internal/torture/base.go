@@ -22,6 +22,7 @@ import (
 // A base is a good file that is damaged.
 type base struct {
 	kind, name string
+	part       bool                             // the inputs are not whole reports
 	ready      func(dir string) (*ready, error) // writes what is needed into an empty directory
 }
 
@@ -75,31 +76,32 @@ func bases(empty string) (list []base, err error) {
 	err = caught(func() error {
 		for _, c := range fixture.Cases(t) {
 			list = append(list,
-				base{"core", c.Name, func(dir string) (*ready, error) { return dumpReady(t, c, dir, coreShape) }},
-				base{"memory", c.Name, func(dir string) (*ready, error) { return dumpReady(t, c, dir, memoryShape) }})
+				base{kind: "core", name: c.Name, ready: func(dir string) (*ready, error) { return dumpReady(t, c, dir, coreShape) }},
+				base{kind: "memory", name: c.Name, ready: func(dir string) (*ready, error) { return dumpReady(t, c, dir, memoryShape) }})
 			for _, rel := range caseFiles(c) {
 				for kind, find := range map[string]func([]byte) *shape{"binary": elfShape, "dwarf": dwarfShape, "cfi": cfiShape} {
-					list = append(list, base{kind, c.Name + "/" + rel, func(dir string) (*ready, error) { return fileReady(t, c, dir, rel, find) }})
+					list = append(list, base{kind: kind, name: c.Name + "/" + rel, ready: func(dir string) (*ready, error) { return fileReady(t, c, dir, rel, find) }})
 				}
 			}
 		}
 		for _, c := range fixture.Minidumps(t) {
-			list = append(list, base{"minidump", c.Name, func(dir string) (*ready, error) { return dumpReady(t, c, dir, minidumpShape) }})
+			list = append(list, base{kind: "minidump", name: c.Name, ready: func(dir string) (*ready, error) { return dumpReady(t, c, dir, minidumpShape) }})
 			for _, rel := range caseFiles(c) {
 				kind, find := "pe", peShape
 				if strings.HasSuffix(rel, ".pdb") {
 					kind, find = "pdb", pdbShape
 				}
-				list = append(list, base{kind, c.Name + "/" + rel, func(dir string) (*ready, error) { return fileReady(t, c, dir, rel, find) }})
+				list = append(list, base{kind: kind, name: c.Name + "/" + rel, ready: func(dir string) (*ready, error) { return fileReady(t, c, dir, rel, find) }})
 			}
 		}
 		list = append(list, packedBases(t)...)
 		list = append(list, symBases(t)...)
 		list = append(list, nameBases(t)...)
 		list = append(list, madeBases()...)
+		list = append(list, partBases(t, fixture.Cases(t), fixture.Minidumps(t))...)
 		samples := dumpbuild.Samples()
 		for name, data := range samples {
-			list = append(list, base{"minidump", name, func(dir string) (*ready, error) { return aloneReady(data, dir, minidumpShape) }})
+			list = append(list, base{kind: "minidump", name: name, ready: func(dir string) (*ready, error) { return aloneReady(data, dir, minidumpShape) }})
 		}
 		return nil
 	})
@@ -110,7 +112,7 @@ func bases(empty string) (list []base, err error) {
 		_, files := fixture.Foreign(t)
 		for name, data := range files {
 			if !strings.HasSuffix(name, ".sym") && !strings.HasSuffix(name, ".syms") && len(data) > 0 {
-				list = append(list, base{"foreign", name, func(dir string) (*ready, error) { return aloneReady(data, dir, foreignShape) }})
+				list = append(list, base{kind: "foreign", name: name, ready: func(dir string) (*ready, error) { return aloneReady(data, dir, foreignShape) }})
 			}
 		}
 		return nil

@@ -96,7 +96,7 @@ var packedCases = []string{"aarch64-crash-O0", "riscv64-signal", "m68k-crash-O1"
 func packedBases(t tb) (list []base) {
 	for _, name := range packedCases {
 		for kind, pack := range containers {
-			list = append(list, base{"packed", name + "." + kind, func(dir string) (*ready, error) {
+			list = append(list, base{kind: "packed", name: name + "." + kind, ready: func(dir string) (*ready, error) {
 				var r *ready
 				err := caught(func() (err error) {
 					r, err = packedReady(t, fixture.Get(t, name), pack, dir)

@@ -2,17 +2,18 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -22,21 +23,20 @@ type driver struct {
 	program string
 	tmp     string
 
-	mu       sync.Mutex
-	ending   bool
-	total    int
-	kinds    map[string]*figures
-	deaths   int
-	verdicts map[string]int // by what and where
-	slowest  map[string]*input
+	stopped chan struct{} // closed when there is enough
+	mu      sync.Mutex
+	ending  bool
+	before  *tally // of earlier runs
+	now     *tally
+	start   time.Time
 }
 
 // keepEach is how many inputs are kept that fail in the same way.
 const keepEach = 3
 
 func drive(o options) error {
-	if o.n == 0 && o.seconds == 0 {
-		return errors.New("say how long: -n or -seconds")
+	if o.n == 0 && o.seconds == 0 && !o.cuts {
+		return errors.New("say how long: -n, -seconds or -cuts")
 	}
 	// Files are written and read all the time.
 	memory := "/dev/shm"
@@ -54,7 +54,12 @@ func drive(o options) error {
 	if err := os.MkdirAll(o.keep, 0o755); err != nil {
 		return err
 	}
-	d := &driver{o: o, tmp: tmp, program: filepath.Join(tmp, "worker"), kinds: map[string]*figures{}, verdicts: map[string]int{}, slowest: map[string]*input{}}
+	d := &driver{o: o, tmp: tmp, program: filepath.Join(tmp, "worker"), stopped: make(chan struct{}), before: newTally(), now: newTally()}
+	if o.figures != "" {
+		if d.before, err = readTally(o.figures); err != nil {
+			return err
+		}
+	}
 	build := []string{"build", "-tags", "countrecovered", "-o", d.program}
 	if o.cover {
 		build = append(build, "-cover", "-covermode=atomic", "-coverpkg="+module+"/...")
@@ -64,38 +69,69 @@ func drive(o options) error {
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("build a worker: %w", err)
 	}
-	start := time.Now()
+	d.start = time.Now()
+	interrupts := make(chan os.Signal, 1)
+	signal.Notify(interrupts, os.Interrupt, syscall.SIGTERM)
+	var deadline <-chan time.Time
+	if o.seconds > 0 {
+		deadline = time.After(time.Duration(o.seconds) * time.Second)
+	}
+	go func() {
+		tick := time.NewTicker(time.Minute)
+		for {
+			select {
+			case <-tick.C:
+				d.save()
+				continue
+			case <-interrupts:
+			case <-deadline:
+			}
+			d.stop()
+			return
+		}
+	}()
 	var wg sync.WaitGroup
 	errs := make([]error, o.jobs)
 	for i := range o.jobs {
 		wg.Go(func() { errs[i] = d.keepWorking(i + 1) })
 	}
 	wg.Wait()
-	d.print(time.Since(start))
-	if err := errors.Join(errs...); err != nil {
+	if err := errors.Join(append(errs, d.finish())...); err != nil {
 		return err
 	}
-	if d.deaths > 0 || len(d.verdicts) > 0 {
+	if d.now.Deaths > 0 || len(d.now.Verdicts) > 0 {
 		return fmt.Errorf("some inputs failed: %s", o.keep)
 	}
 	return nil
+}
+
+// stop ends the workers.
+func (d *driver) stop() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.ending {
+		d.ending = true
+		close(d.stopped)
+	}
 }
 
 // keepWorking starts worker i until there is enough.
 func (d *driver) keepWorking(i int) error {
 	current := filepath.Join(d.tmp, fmt.Sprintf("current-%d", i))
 	tmp := filepath.Join(d.tmp, fmt.Sprint(i))
-	var deadline <-chan time.Time
-	if d.o.seconds > 0 {
-		deadline = time.After(time.Duration(d.o.seconds) * time.Second)
-	}
 	for next, idle := 0, 0; ; {
+		d.mu.Lock()
+		ending := d.ending
+		d.mu.Unlock()
+		if ending {
+			return nil
+		}
 		if err := os.MkdirAll(tmp, 0o755); err != nil {
 			return err
 		}
 		os.Remove(current)
 		args := []string{"-worker", fmt.Sprint(i), "-first", fmt.Sprint(next), "-j", fmt.Sprint(d.o.jobs), "-seed", fmt.Sprint(d.o.seed),
-			"-kind", d.o.kind, "-corpus", d.o.corpus}
+			"-kind", d.o.kind, "-corpus", d.o.corpus, fmt.Sprintf("-cuts=%t", d.o.cuts)}
 		cmd := exec.Command(d.program, args...)
 		cmd.Env = append(os.Environ(), "TMPDIR="+tmp, "TORTURE_CURRENT="+current, "GOCOVERDIR="+tmp)
 		out, err := cmd.StdoutPipe()
@@ -107,16 +143,13 @@ func (d *driver) keepWorking(i int) error {
 		if err := cmd.Start(); err != nil {
 			return err
 		}
-		enough := make(chan bool, 1)
+		ended := make(chan struct{})
 		go func() {
 			select {
-			case <-deadline:
-			case <-enough:
+			case <-d.stopped:
+				cmd.Process.Kill()
+			case <-ended:
 			}
-			d.mu.Lock()
-			d.ending = true
-			d.mu.Unlock()
-			cmd.Process.Kill()
 		}()
 		before := next
 		for in := bufio.NewReader(out); ; {
@@ -134,21 +167,19 @@ func (d *driver) keepWorking(i int) error {
 			if m.Figures != nil {
 				next = m.Figures.Burst + 1
 				if d.count(m.Figures) {
-					select {
-					case enough <- true:
-					default:
-					}
+					d.stop()
 				}
 			}
 		}
 		waited := cmd.Wait()
+		close(ended)
 		d.mu.Lock()
-		ending := d.ending
+		ending = d.ending
 		d.mu.Unlock()
 		if err := os.RemoveAll(tmp); err != nil {
 			return err
 		}
-		if ending {
+		if ending || waited == nil { // a worker ends by itself when it has cut all
 			return nil
 		}
 		if next == before {
@@ -161,11 +192,10 @@ func (d *driver) keepWorking(i int) error {
 			return fmt.Errorf("the worker does not work: %v\n%s", waited, said.text())
 		}
 		v := &verdict{What: "death", Where: "?", Text: said.text()}
-		json.Unmarshal(text, &v.Input)
+		json.Unmarshal(bytes.TrimRight(text, "\x00"), &v.Input)
 		if where := innermost(v.Text); where != "" {
 			v.Where = where
 		}
-		d.deaths++
 		d.verdict(v)
 		next++ // the rest of the burst is lost
 	}
@@ -176,8 +206,11 @@ func (d *driver) verdict(v *verdict) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	key := v.What + " " + v.Where
-	d.verdicts[key]++
-	if d.verdicts[key] > keepEach {
+	if v.What == "death" {
+		d.now.Deaths++
+	}
+	d.now.Verdicts[key]++
+	if d.now.Verdicts[key] > keepEach {
 		return
 	}
 	first, _, _ := strings.Cut(v.Text, "\n")
@@ -193,54 +226,38 @@ func (d *driver) verdict(v *verdict) {
 func (d *driver) count(f *figures) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	k := d.kinds[f.Kind]
-	if k == nil {
-		k = &figures{Kind: f.Kind}
-		d.kinds[f.Kind] = k
-	}
-	k.Inputs += f.Inputs
-	k.Panics += f.Panics
-	k.Recovered += f.Recovered
-	k.OverTime += f.OverTime
-	k.OverSize += f.OverSize
-	k.Fresh += f.Fresh
-	if f.WorstTime > k.WorstTime {
-		k.WorstTime, k.SlowInput = f.WorstTime, f.SlowInput
-	}
-	k.WorstBytes = max(k.WorstBytes, f.WorstBytes)
-	d.total += f.Inputs
-	return d.o.n > 0 && d.total >= d.o.n
+	d.now.count(f)
+	return d.o.n > 0 && d.now.inputs() >= d.o.n
 }
 
-func (d *driver) print(took time.Duration) {
-	fmt.Printf("%-10s %10s %7s %10s %10s %12s %11s %11s %10s\n", "kind", "inputs", "panics", "recovered", "over time", "over memory", "worst time", "worst MB", "new code")
-	line := func(f *figures) {
-		fmt.Printf("%-10s %10d %7d %10d %10d %12d %11v %11d %10d\n", f.Kind, f.Inputs, f.Panics, f.Recovered, f.OverTime, f.OverSize,
-			f.WorstTime.Round(time.Millisecond), f.WorstBytes>>20, f.Fresh)
+// sum is what was counted in this run and those before.
+func (d *driver) sum() *tally {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	t := newTally()
+	t.add(d.before)
+	t.add(d.now)
+	t.Took = d.before.Took + time.Since(d.start)
+	return t
+}
+
+// save writes the file of -figures.
+func (d *driver) save() error {
+	if d.o.figures == "" {
+		return nil
 	}
-	all := &figures{Kind: "all"}
-	for _, name := range slices.Sorted(maps.Keys(d.kinds)) {
-		f := d.kinds[name]
-		line(f)
-		if f.SlowInput != nil {
-			if text, err := json.Marshal(f.SlowInput); err == nil {
-				os.WriteFile(filepath.Join(d.o.keep, "slowest-"+name+".json"), text, 0o644)
-			}
+	return d.sum().write(d.o.figures)
+}
+
+// finish prints the figures, and keeps the slowest input of each kind.
+func (d *driver) finish() error {
+	for name, f := range d.now.Kinds {
+		if text, err := json.Marshal(f.SlowInput); err == nil && f.SlowInput != nil {
+			os.WriteFile(filepath.Join(d.o.keep, "slowest-"+name+".json"), text, 0o644)
 		}
-		all.Inputs += f.Inputs
-		all.Panics += f.Panics
-		all.Recovered += f.Recovered
-		all.OverTime += f.OverTime
-		all.OverSize += f.OverSize
-		all.Fresh += f.Fresh
-		all.WorstTime = max(all.WorstTime, f.WorstTime)
-		all.WorstBytes = max(all.WorstBytes, f.WorstBytes)
 	}
-	line(all)
-	fmt.Printf("%d worker processes died, %d ways to fail, %.0f inputs/s\n", d.deaths, len(d.verdicts), float64(all.Inputs)/took.Seconds())
-	for _, key := range slices.Sorted(maps.Keys(d.verdicts)) {
-		fmt.Printf("%8d %s\n", d.verdicts[key], key)
-	}
+	d.sum().print(os.Stdout)
+	return d.save()
 }
 
 // A tail keeps the beginning and the end of what a worker says last.

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"github.com/corewalk/corewalk/internal/corebuild"
 	"github.com/corewalk/corewalk/internal/format/elffile"
@@ -44,6 +45,11 @@ func (e *elfMade) section(name string, data []byte) {
 		e.names = append(e.names, name)
 	}
 	e.sections[name] = data
+}
+
+func (e *elfMade) remove(name string) {
+	delete(e.sections, name)
+	e.names = slices.DeleteFunc(e.names, func(s string) bool { return s == name })
 }
 
 // madeFrames is the call frame information of the function, with more instructions at its end.

@@ -3,6 +3,7 @@ package main
 import (
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/corewalk/corewalk/internal/fixture"
@@ -13,7 +14,9 @@ import (
 // says that it ended early.
 func TestMade(t *testing.T) {
 	fixture.Long(t)
-	limited := []string{"expressions that call themselves", "expressions that loop", "long name of a function", "long names", "inlined calls of frames", "locals of frames", "unwind expression that loops",
+	// What shows that the hostile list was gone through.
+	evidence := map[string]string{"long link map": "has more than", "link map in a cycle": "has a loop"}
+	limited := []string{"expressions that call themselves", "expressions that loop", "long name of a function", "long name of a function without tables", "long names", "inlined calls of frames", "locals of frames", "unwind expression that loops",
 		"variables of frames", "wide structure"}
 	for _, b := range madeBases() {
 		t.Run(b.name, func(t *testing.T) {
@@ -22,12 +25,15 @@ func TestMade(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer r.close()
-			before := allocated()
+			before, cpu := allocated(), processorTime()
 			if err := r.run(nil, rand.New(rand.NewPCG(3, 0))); err != nil {
 				t.Fatal(err)
 			}
 			if n := allocated() - before; n > limitAllocs {
 				t.Errorf("allocated %d MB", n>>20)
+			}
+			if took := processorTime() - cpu; took > limitTime {
+				t.Errorf("took %v of processor time", took)
 			}
 			if madeDumps[b.name] != nil {
 				return
@@ -36,6 +42,9 @@ func TestMade(t *testing.T) {
 				t.Fatal("no stack")
 			}
 			ended := slices.ContainsFunc(r.last.Warnings, func(w report.Warning) bool { return w.Code == report.WarnLimit })
+			if text := evidence[b.name]; text != "" && !slices.ContainsFunc(r.last.Warnings, func(w report.Warning) bool { return strings.Contains(w.Message, text) }) {
+				t.Errorf("no warning that the list %s: %+v", text, r.last.Warnings)
+			}
 			if ended != slices.Contains(limited, b.name) {
 				t.Errorf("ended early: %t", ended)
 			}

@@ -39,6 +39,8 @@ type options struct {
 	replay  string
 	export  string
 	cover   bool
+	figures string
+	cuts    bool
 	// Of workers:
 	worker int // number from 1; 0 in the driver
 	first  int // first burst
@@ -56,6 +58,8 @@ func main() {
 	flag.StringVar(&o.replay, "replay", "", "repeat the input in a `file` that -keep wrote")
 	flag.StringVar(&o.export, "export", "", "with -replay: write the damaged file to this `path` instead")
 	flag.BoolVar(&o.cover, "cover", true, "let new code that inputs reach guide what comes next; half as fast")
+	flag.StringVar(&o.figures, "figures", "", "`file` where the figures of several runs add up; empty for none")
+	flag.BoolVar(&o.cuts, "cuts", false, "cut every fixture at 500 lengths, once, and end")
 	flag.IntVar(&o.worker, "worker", 0, "for the driver's use")
 	flag.IntVar(&o.first, "first", 0, "for the driver's use")
 	flag.Parse()

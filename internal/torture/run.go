@@ -10,8 +10,8 @@ import (
 	"github.com/corewalk/corewalk/report"
 )
 
-// service does what a service for dumps does: everything that is in the dump, as data and as text. It returns the
-// report, nil if there is none.
+// service does what a service for dumps does: the report of everything that is in the dump, as data or as text or as
+// both, and what is known before an analysis. It returns the report, nil if there is none.
 func service(open func(opts ...corewalk.Option) (*corewalk.Target, error), rng *rand.Rand) *report.Report {
 	ctx := context.Background()
 	var opts []corewalk.Option
@@ -27,11 +27,13 @@ func service(open func(opts ...corewalk.Option) (*corewalk.Target, error), rng *
 		return nil
 	}
 	defer t.Close()
-	in := t.Info()
-	report.WriteInfoText(io.Discard, in, report.TextOptions{})
-	report.WriteInfoJSON(io.Discard, in)
-	report.WriteMissing(io.Discard, in.Modules)
-	for range t.Identity() {
+	if err != nil || rng.IntN(3) == 0 {
+		in := t.Info()
+		report.WriteInfoText(io.Discard, in, report.TextOptions{})
+		report.WriteInfoJSON(io.Discard, in)
+		report.WriteMissing(io.Discard, in.Modules)
+		for range t.Identity() {
+		}
 	}
 	if err != nil {
 		return nil
@@ -55,9 +57,18 @@ func service(open func(opts ...corewalk.Option) (*corewalk.Target, error), rng *
 	case 1:
 		text.Wide, text.Unfolded = true, true
 	}
-	report.WriteText(io.Discard, r, text)
-	report.WriteJSON(io.Discard, r)
-	report.WriteStackwalk(io.Discard, r)
+	switch rng.IntN(4) {
+	case 0:
+		report.WriteText(io.Discard, r, text)
+	case 1:
+		report.WriteJSON(io.Discard, r)
+	case 2:
+		report.WriteStackwalk(io.Discard, r)
+	default:
+		report.WriteText(io.Discard, r, text)
+		report.WriteJSON(io.Discard, r)
+		report.WriteStackwalk(io.Discard, r)
+	}
 	signature.Of(r)
 	return r
 }

@@ -106,9 +106,19 @@ func TestBases(t *testing.T) {
 				t.Errorf("%s: %v", b.id(), err)
 			}
 		}
+		if b.part { // the next input begins with a good copy
+			var after []byte
+			if p, err := partReady(r.data, r.shape, func(b []byte, _ *rand.Rand) { after = bytes.Clone(b) }); err == nil {
+				p.run(m.edits(), m.rng)
+				if p.run(nil, m.rng); !bytes.Equal(after, r.data) {
+					t.Errorf("%s: not mended", b.id())
+				}
+			}
+		}
 		r.close()
 	}
-	for _, kind := range []string{"core", "memory", "binary", "dwarf", "cfi", "minidump", "pe", "pdb", "packed", "sym", "names", "cut core"} {
+	for _, kind := range []string{"core", "memory", "binary", "dwarf", "cfi", "minidump", "pe", "pdb", "packed", "sym", "names", "cut core", "part elf", "part dwarf", "part cfi", "part gotable", "part pe",
+		"part pdb", "part minidump", "part cabinet", "part xdata", "part codeview", "part rules", "part packed", "part sym", "part code", "part op", "part lists"} {
 		if !done[kind] {
 			t.Errorf("no base of kind %s", kind)
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -17,11 +18,18 @@ import (
 	"time"
 )
 
-// burst is how many inputs are made of a base before the next: setting one up costs.
-const burst = 60
+// burst is how many inputs are made of a base before the next: setting one up costs. Bases whose reports cost less
+// than burstBytes allocated, divided by burst, have more, up to burstMost: bytes do not depend on how busy the machine is.
+const (
+	burst      = 60
+	burstMost  = 300
+	burstBytes = 90 << 20
+	burstPart  = 2000
+	burstMade  = 4 // inputs that cost as much as is allowed
+)
 
-// burstMade is burst for inputs that cost as much as is allowed.
-const burstMade = 4
+// maxCurrent is more than the text of an input takes.
+const maxCurrent = 4 << 20
 
 // A verdict says what was wrong with an input.
 type verdict struct {
@@ -31,20 +39,6 @@ type verdict struct {
 	Time  time.Duration // of the processor
 	Bytes uint64        // allocated
 	Input input
-}
-
-// figures are what a worker tells the driver after each burst.
-type figures struct {
-	Burst int // that has ended
-	Kind  string
-	// Of this burst:
-	Inputs             int
-	Panics, Recovered  int
-	OverTime, OverSize int
-	Fresh              int // parts of the program that ran for the first time
-	WorstTime          time.Duration
-	WorstBytes         uint64
-	SlowInput          *input `json:",omitempty"`
 }
 
 // A message is a line from a worker.
@@ -59,7 +53,8 @@ type worker struct {
 	dir     string
 	trail   *trail
 	seeds   *seeds
-	current string // file that holds the input being worked on
+	used    int    // bytes of current
+	current []byte // a mapped file that holds the input being worked on
 
 	// For the watchdog.
 	began struct {
@@ -87,7 +82,10 @@ func work(o options) error {
 	if err != nil {
 		return err
 	}
-	w := &worker{o: o, out: json.NewEncoder(os.Stdout), dir: dir, current: os.Getenv("TORTURE_CURRENT")}
+	w := &worker{o: o, out: json.NewEncoder(os.Stdout), dir: dir}
+	if w.current, err = mapCurrent(os.Getenv("TORTURE_CURRENT")); err != nil {
+		return err
+	}
 	empty := filepath.Join(dir, "empty")
 	if err := os.Mkdir(empty, 0o755); err != nil {
 		return err
@@ -96,40 +94,56 @@ func work(o options) error {
 	if err != nil {
 		return err
 	}
-	byKind := map[string][]base{}
-	for _, b := range all {
-		if o.kind == "" || slices.Contains(strings.Split(o.kind, ","), b.kind) {
-			byKind[b.kind] = append(byKind[b.kind], b)
-		}
-	}
-	var kinds []string
-	for k := range byKind {
-		kinds = append(kinds, k)
-	}
-	if len(kinds) == 0 {
+	w.trail = newTrail()
+	w.seeds = newSeeds(o.corpus)
+	go w.watch()
+	all = slices.DeleteFunc(all, func(b base) bool { return o.kind != "" && !slices.Contains(strings.Split(o.kind, ","), b.kind) })
+	if len(all) == 0 {
 		return fmt.Errorf("no kind %q", o.kind)
 	}
-	slices.Sort(kinds)
-	for _, k := range kinds { // a burst of cuts has many inputs
+	if o.cuts {
+		return w.cutAll(all)
+	}
+	return w.mix(all)
+}
+
+// cutAll cuts all fixtures, of which each worker takes every -j'th.
+func (w *worker) cutAll(all []base) error {
+	all = slices.DeleteFunc(all, func(b base) bool { return !strings.HasPrefix(b.kind, "cut ") })
+	for n := w.o.first; n*w.o.jobs+w.o.worker-1 < len(all); n++ {
+		number := n*w.o.jobs + w.o.worker - 1
+		err := w.burst(n, all[number], rand.New(rand.NewPCG(w.o.seed, uint64(number))))
+		if err != nil && !errors.Is(err, errNothing) {
+			return fmt.Errorf("%s: %w", all[number].id(), err)
+		}
+	}
+	return nil
+}
+
+// mix damages fixtures of all kinds in turn, without end.
+func (w *worker) mix(all []base) error {
+	byKind := map[string][]base{}
+	for _, b := range all {
+		byKind[b.kind] = append(byKind[b.kind], b)
+	}
+	kinds := slices.Sorted(maps.Keys(byKind))
+	for _, k := range kinds { // a burst of cuts has many inputs, one of made inputs costs much
 		for range 5 {
-			if !strings.HasPrefix(k, "cut ") {
+			if !strings.HasPrefix(k, "cut ") && k != "made" {
 				kinds = append(kinds, k)
 			}
 		}
 	}
-	w.trail = newTrail()
-	w.seeds = newSeeds(o.corpus)
-	go w.watch()
-	for n := o.first; ; n++ {
+	for n := w.o.first; ; n++ {
 		// The worker's bursts are every -j'th.
-		number := uint64(n*o.jobs + o.worker - 1)
+		number := uint64(n*w.o.jobs + w.o.worker - 1)
 		kind := kinds[number%uint64(len(kinds))]
-		list, rng := byKind[kind], rand.New(rand.NewPCG(o.seed, number))
+		list, rng := byKind[kind], rand.New(rand.NewPCG(w.o.seed, number))
 		err := errNothing
-		for errors.Is(err, errNothing) {
+		for try := 0; errors.Is(err, errNothing) && try < 500; try++ { // later kinds have their turn
 			i := rng.IntN(len(list))
 			if strings.HasPrefix(kind, "cut ") { // each in its turn
-				i = int((number/uint64(len(kinds)) + o.seed) % uint64(len(list)))
+				i = int((number/uint64(len(kinds)) + w.o.seed) % uint64(len(list)))
 			}
 			if err = w.burst(n, list[i], rng); err != nil && !errors.Is(err, errNothing) {
 				return fmt.Errorf("%s: %w", list[i].id(), err)
@@ -153,11 +167,13 @@ func (w *worker) burst(number int, b base, rng *rand.Rand) error {
 		return err
 	}
 	defer r.close()
-	f := &figures{Burst: number, Kind: b.kind}
+	f := &figures{Burst: number, Kind: b.kind, Whole: !b.part}
 	// The base itself shows what is new only because it is another base.
+	before := allocated()
 	if _, err := w.one(r, input{Base: b.id(), Seed: rng.Uint64()}, f); err != nil {
 		return err
 	}
+	cost := allocated() - before
 	if strings.HasPrefix(b.kind, "cut ") {
 		for _, at := range lengths(r, rng) {
 			if _, err := w.one(r, input{Base: b.id(), Seed: rng.Uint64(), Edits: []edit{{Off: at, Del: len(r.data) - at}}}, f); err != nil {
@@ -167,9 +183,12 @@ func (w *worker) burst(number int, b base, rng *rand.Rand) error {
 		return w.out.Encode(message{Figures: f})
 	}
 	m := &mutator{rng: rng, data: r.data, shape: r.shape}
-	n := burst
-	if b.kind == "made" {
+	n := min(max(burst, burstBytes/int(cost+1)), burstMost)
+	switch {
+	case b.kind == "made":
 		n = burstMade
+	case b.part:
+		n = burstPart
 	}
 	for range n {
 		in := input{Base: b.id(), Seed: rng.Uint64()}
@@ -198,11 +217,8 @@ func (w *worker) one(r *ready, in input, f *figures) (fresh int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	if w.current != "" {
-		if err := os.WriteFile(w.current, text, 0o644); err != nil {
-			return 0, err
-		}
-	}
+	clear(w.current[copy(w.current, text):min(len(w.current), max(w.used, len(text)))])
+	w.used = len(text)
 	recoveredBefore := recovered()
 	cpu, allocs := processorTime(), allocated()
 	w.slow.Store(nil)
@@ -225,6 +241,7 @@ func (w *worker) one(r *ready, in input, f *figures) (fresh int, err error) {
 	w.began.wall.Store(0)
 	f.Inputs++
 	v := verdict{Input: in, Time: processorTime() - cpu, Bytes: allocated() - allocs}
+	f.Time += v.Time
 	if v.Time > f.WorstTime {
 		f.WorstTime, f.SlowInput = v.Time, &in
 	}

@@ -79,7 +79,11 @@ func bases(empty string) (list []base, err error) {
 				base{kind: "core", name: c.Name, ready: func(dir string) (*ready, error) { return dumpReady(t, c, dir, coreShape) }},
 				base{kind: "memory", name: c.Name, ready: func(dir string) (*ready, error) { return dumpReady(t, c, dir, memoryShape) }})
 			for _, rel := range caseFiles(c) {
-				for kind, find := range map[string]func([]byte) *shape{"binary": elfShape, "dwarf": dwarfShape, "cfi": cfiShape} {
+				finds := map[string]func([]byte) *shape{"binary": elfShape, "dwarf": dwarfShape, "cfi": cfiShape}
+				if inGo(c) {
+					finds["gotable"] = goShape
+				}
+				for kind, find := range finds {
 					list = append(list, base{kind: kind, name: c.Name + "/" + rel, ready: func(dir string) (*ready, error) { return fileReady(t, c, dir, rel, find) }})
 				}
 			}

@@ -263,6 +263,8 @@ var made = map[string]func() (dump, program []byte){
 		return withSymbols(500_000, 8<<20)
 	},
 	"link map in a cycle": func() ([]byte, []byte) { return linkMaps(16_000, true) }, // more are left out
+	"JIT list in a cycle": func() ([]byte, []byte) { return jitList(50_000, true) },
+	"long JIT list":       func() ([]byte, []byte) { return jitList(200_000, false) },
 	"long link map":       func() ([]byte, []byte) { return linkMaps(500_000, false) },
 }
 
@@ -321,6 +323,40 @@ func linkMaps(n int, cycle bool) ([]byte, []byte) {
 	b = append(b, bytes.Repeat([]byte("/lib/a"), 20_000)...)
 	c.data = append(b, 0)
 	return c.bytes(), newELF().bytes()
+}
+
+// jitList makes a program with n files in the list of GDB's JIT interface, all of them the same one.
+func jitList(n int, cycle bool) ([]byte, []byte) {
+	le := binary.LittleEndian
+	c, e := newCore(10), newELF()
+	c.jit = true
+	const descriptor, file, list = madeData + 0x100, madeData + 0x200, madeData + 0x1000
+	symbol := le.AppendUint32(nil, 1)
+	symbol = append(symbol, 0x11, 0, 1, 0)
+	symbol = le.AppendUint64(le.AppendUint64(symbol, descriptor), 24)
+	e.section(".symtab", append(make([]byte, 24), symbol...))
+	e.section(".strtab", []byte("\x00__jit_debug_descriptor\x00"))
+	b := make([]byte, 0x1000)
+	putWords(b, descriptor-madeData, 1, 0, list)
+	object := newELF().bytes()
+	sections := int(le.Uint64(object[40:]))
+	copy(b[file-madeData:], object[:64])
+	copy(b[file-madeData+64:], object[sections:])
+	le.PutUint64(b[file-madeData+40:], 64)
+	for i := range n {
+		next := uint64(list + 32*(i+1))
+		if i == n-1 {
+			next = 0
+			if cycle {
+				next = list + 32*(uint64(n)/2)
+			}
+		}
+		for _, v := range []uint64{next, 0, file, 64 + uint64(len(object)-sections)} {
+			b = le.AppendUint64(b, v)
+		}
+	}
+	c.data = b
+	return c.bytes(), e.bytes()
 }
 
 func madeBases() (list []base) {

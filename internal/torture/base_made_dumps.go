@@ -36,6 +36,7 @@ var madeDumps = map[string]func() []byte{
 		}
 		return d.Bytes()
 	},
+	"minidump of streams that overlap": overlapping,
 	"archive of empty files": func() []byte {
 		var b bytes.Buffer
 		w := tar.NewWriter(&b)
@@ -174,4 +175,16 @@ func manyRecords(n int) []byte {
 		}
 	}
 	return b
+}
+
+// overlapping makes a minidump whose streams share their bytes, and lead into one another.
+func overlapping() []byte {
+	d := smallDump()
+	mods := d.Blob(d.W().U32(3).Zeros(3 * 108).B)
+	for _, kind := range []uint32{4, 5, 6, 9, 12, 13, 14, 15, 16, 21, 24, 0x43500001, 0x47670003, 0x47670009, 0x4767000a} {
+		d.StreamAt(kind, dumpbuild.Loc{Size: mods.Size, Off: mods.Off + 4*(kind%3)})
+	}
+	d.StreamAt(14, dumpbuild.Loc{Size: 400, Off: 0}) // the header and the directory themselves
+	d.StreamAt(16, dumpbuild.Loc{Size: 1 << 30, Off: 32})
+	return d.Bytes()
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"slices"
@@ -19,6 +20,7 @@ const (
 	madeEnd   = madeText + 0x400
 	madeStack = 0x7ffd00000000
 	madeData  = 0x600000
+	madeJIT   = 0x300000
 )
 
 // An elfMade is an ELF file being made.
@@ -111,9 +113,10 @@ type madeCore struct {
 	*corebuild.Core
 	frames int
 	data   []byte // at madeData
+	jit    bool   // it died in code that is in no file
 }
 
-func newCore(frames int) *madeCore { return &madeCore{corebuild.New(), frames, nil} }
+func newCore(frames int) *madeCore { return &madeCore{Core: corebuild.New(), frames: frames} }
 
 func (m *madeCore) bytes() []byte {
 	sp := uint64(madeStack)
@@ -122,7 +125,12 @@ func (m *madeCore) bytes() []byte {
 		binary.LittleEndian.PutUint64(stack[16*i:], sp+16*uint64(i+1))
 		binary.LittleEndian.PutUint64(stack[16*i+8:], madePC)
 	}
-	m.Thread(7, 11, corebuild.AMD64Regs(map[arch.Reg]uint64{arch.RSP: sp, arch.RIP: madePC, arch.RBP: sp}))
+	pc := uint64(madePC)
+	if m.jit {
+		pc = madeJIT + 16
+		m.Load(madeJIT, elffile.PF_R|elffile.PF_X, 0x1000, bytes.Repeat([]byte{0x90}, 0x1000))
+	}
+	m.Thread(7, 11, corebuild.AMD64Regs(map[arch.Reg]uint64{arch.RSP: sp, arch.RIP: pc, arch.RBP: sp}))
 	m.PSInfo(7, "program", "program")
 	m.AuxVector(3, madeBase+64, 4, 56, 5, 2, 9, madeEnd+0x100) // AT_PHDR, AT_PHENT, AT_PHNUM, AT_ENTRY
 	m.Files(corebuild.Mapping{Start: madeBase, End: madeBase + 0x1000, Path: "/opt/program"}, corebuild.Mapping{Start: madeText, End: madeText + 0x1000, Offset: 0x1000, Path: "/opt/program"})

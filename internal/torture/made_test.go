@@ -15,7 +15,8 @@ import (
 func TestMade(t *testing.T) {
 	fixture.Long(t)
 	// What shows that the hostile list was gone through.
-	evidence := map[string]string{"long link map": "has more than", "link map in a cycle": "has a loop"}
+	evidence := map[string]string{"long link map": "has more than", "link map in a cycle": "has a loop",
+		"long JIT list": "more than 65536 entries", "JIT list in a cycle": "is listed twice"}
 	limited := []string{"expressions that call themselves", "expressions that loop", "long name of a function", "long name of a function without tables", "long names", "inlined calls of frames", "locals of frames", "unwind expression that loops",
 		"variables of frames", "wide structure"}
 	for _, b := range madeBases() {

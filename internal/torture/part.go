@@ -127,7 +127,7 @@ func partBases(t tb, cores, dumps []fixture.Case) (list []base) {
 	list = append(list, partFiles(t, "elf", cores, elfShape, useELF)...)
 	list = append(list, partFiles(t, "dwarf", cores, dwarfShape, useDWARF)...)
 	list = append(list, partFiles(t, "cfi", cores, cfiShape, useCFI)...)
-	list = append(list, partFiles(t, "gotable", goCases(cores), goShape, useGo)...)
+	list = append(list, partFiles(t, "gotable", slices.DeleteFunc(slices.Clone(cores), func(c fixture.Case) bool { return !inGo(c) }), goShape, useGo)...)
 	list = append(list, partFiles(t, "pe", dumps, peShape, usePE, ".exe", ".dll")...)
 	list = append(list, partFiles(t, "pdb", dumps, pdbShape, usePDB, ".pdb")...)
 	list = append(list, windowsParts()...)

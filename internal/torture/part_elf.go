@@ -300,15 +300,8 @@ func useCFI(data []byte, rng *rand.Rand) {
 	}
 }
 
-// goCases are the cases with programs in Go.
-func goCases(cases []fixture.Case) (list []fixture.Case) {
-	for _, c := range cases {
-		if strings.Contains(c.Name, "-go-") {
-			list = append(list, c)
-		}
-	}
-	return list
-}
+// inGo reports whether the program of a case is written in Go.
+func inGo(c fixture.Case) bool { return strings.Contains(c.Name, "-go-") }
 
 // goShape is that of the pc-line table in a file: its header, some of the index and of the functions.
 func goShape(data []byte) *shape {

@@ -30,6 +30,7 @@ func namesOf[V any](files map[string]V) []string { return slices.Sorted(maps.Key
 
 func windowsParts() (list []base) {
 	dumps := dumpbuild.Samples()
+	dumps["overlapping streams"] = overlapping()
 	add := func(kind string, files map[string][]byte, shape func([]byte) *shape, use func([]byte, *rand.Rand)) {
 		list = append(list, part{kind, fixed(func() map[string][]byte { return files }), shape, use}.bases(namesOf(files)...)...)
 	}

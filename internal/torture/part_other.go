@@ -14,7 +14,6 @@ import (
 	"github.com/corewalk/corewalk/internal/format/breakpad"
 	"github.com/corewalk/corewalk/internal/format/decompress"
 	"github.com/corewalk/corewalk/internal/format/dwarf/op"
-	"github.com/corewalk/corewalk/internal/format/minidump/dumpbuild"
 	"github.com/corewalk/corewalk/internal/format/unwindrules"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -204,16 +203,4 @@ func useCode(a *arch.Arch, data []byte, rng *rand.Rand) {
 	stackflow.CallTargets(a, data, codeAt)
 	stackflow.StartsByPadding(a, data, codeAt, end-8, 16)
 	dyninst.ReadTrapMap(memory{a, codeAt, data}, a, codeAt, 0)
-}
-
-// overlapping makes a minidump whose streams share their bytes, and lead into one another.
-func overlapping() []byte {
-	d := smallDump()
-	mods := d.Blob(d.W().U32(3).Zeros(3 * 108).B)
-	for _, kind := range []uint32{4, 5, 6, 9, 12, 13, 14, 15, 16, 21, 24, 0x43500001, 0x47670003, 0x47670009, 0x4767000a} {
-		d.StreamAt(kind, dumpbuild.Loc{Size: mods.Size, Off: mods.Off + 4*(kind%3)})
-	}
-	d.StreamAt(14, dumpbuild.Loc{Size: 400, Off: 0}) // the header and the directory themselves
-	d.StreamAt(16, dumpbuild.Loc{Size: 1 << 30, Off: 32})
-	return d.Bytes()
 }

@@ -200,9 +200,11 @@ func (s *shape) stream(data []byte, number, size int, file func(int) int) {
 	}
 	at := 4 // after the signature of a module's symbols
 	var types []uint64
+	var lowest uint64
 	if number == 2 || number == 4 {
 		at = u32(data, file(4))
 		low, high := u32(data, file(8)), u32(data, file(12))
+		lowest = uint64(low)
 		for i := low; i < high && len(types) < 1<<14; i++ {
 			types = append(types, uint64(i))
 		}
@@ -220,8 +222,13 @@ func (s *shape) stream(data []byte, number, size int, file func(int) int) {
 		}
 		add(at, 2, roleNumber, nil)
 		add(at+2, 2, roleCode, kinds)
+		choices := types
+		if types != nil && n%2 == 0 { // cycles: the type itself and those beside it
+			self := lowest + uint64(n)
+			choices = []uint64{self, self, self + 1, self - 1, self + 2}
+		}
 		for i := at + 4; i+4 <= min(at+2+length, at+48); i += 4 {
-			add(i, 4, roleRef, types)
+			add(i, 4, roleRef, choices)
 			if (i-at)%8 == 0 {
 				add(i, 2, roleNumber, nil)
 			}

@@ -3,6 +3,8 @@
 //
 // Requests name files by build-ids and other identifiers, never by a path of this machine or a URL: a process that a
 // hostile dump has taken over can make the servers be asked for files, and nothing else.
+//
+// Paths travel as bytes (in base64), because JSON has no way to write what is not UTF-8.
 package broker
 
 import (
@@ -15,7 +17,7 @@ type Request struct {
 
 	BuildID string `json:"build_id,omitempty"` // in hexadecimal
 	Kind    string `json:"kind,omitempty"`     // what file with this build-id; kindSource for a source file
-	Source  string `json:"source,omitempty"`   // path of the source file in the debug information
+	Source  []byte `json:"source,omitempty"`   // path of the source file in the debug information
 
 	Symbols []modules.StoreKey `json:"symbols,omitempty"` // instead: files of symbol stores, of which one is enough
 }
@@ -26,7 +28,7 @@ const kindSource = "source"
 // An Answer is the answer to the Request with the same N.
 type Answer struct {
 	N    int    `json:"n"`
-	Path string `json:"path,omitempty"`
+	Path []byte `json:"path,omitempty"`
 	// Error is for users; "" if there is a path.
 	Error    string `json:"error,omitempty"`
 	NotExist bool   `json:"not_exist,omitempty"` // there is no such file

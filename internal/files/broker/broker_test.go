@@ -53,6 +53,10 @@ func TestFetch(t *testing.T) {
 	if p, err := c.FetchSource(ctx, []byte{0xab, 0xcd}, "/src/x.c"); p != "/cache/abcd/src/x.c" || err != nil {
 		t.Errorf("%q, %v", p, err)
 	}
+	// Names of files, and the user's cache, may be in any encoding.
+	if p, err := c.FetchSource(ctx, []byte{0xab, 0xcd}, "/src/\xff\xfe.c"); p != "/cache/abcd/src/\xff\xfe.c" || err != nil {
+		t.Errorf("%q, %v", p, err)
+	}
 	key := modules.StoreKey{Name: "a.pdb", ID: "0123456789abcdef0123456789abcdef1", File: "a.pdb", Kind: modules.PDB}
 	if p, err := c.FetchSymbols(ctx, []modules.StoreKey{key}); p != "/store/a.pdb" || err != nil {
 		t.Errorf("%q, %v", p, err)
@@ -100,9 +104,9 @@ func TestRefused(t *testing.T) {
 		{BuildID: strings.Repeat("ab", 65), Kind: "debuginfo"},
 		{BuildID: "abcd", Kind: "../debuginfo"},
 		{BuildID: "abcd", Kind: "section"},
-		{BuildID: "abcd", Kind: "source", Source: "etc/passwd.c"},
-		{BuildID: "abcd", Kind: "source", Source: "/etc/shadow"},
-		{BuildID: "abcd", Kind: "source", Source: "/" + strings.Repeat("x", maxSource) + ".c"},
+		{BuildID: "abcd", Kind: "source", Source: []byte("etc/passwd.c")},
+		{BuildID: "abcd", Kind: "source", Source: []byte("/etc/shadow")},
+		{BuildID: "abcd", Kind: "source", Source: []byte("/" + strings.Repeat("x", maxSource) + ".c")},
 		{Symbols: []modules.StoreKey{{Name: "..", ID: id, File: "a.pdb"}}},
 		{Symbols: []modules.StoreKey{{Name: "a.pdb", ID: "../" + id, File: "a.pdb"}}},
 		{Symbols: []modules.StoreKey{{Name: "a.pdb", ID: id, File: "http://x/a.pdb"}}},

@@ -58,7 +58,7 @@ func (c *Client) Fetch(ctx context.Context, buildID []byte, kind string) (string
 
 // FetchSource implements modules.SourceFetcher.
 func (c *Client) FetchSource(ctx context.Context, buildID []byte, path string) (string, error) {
-	return c.ask(ctx, Request{BuildID: hex.EncodeToString(buildID), Kind: kindSource, Source: path})
+	return c.ask(ctx, Request{BuildID: hex.EncodeToString(buildID), Kind: kindSource, Source: []byte(path)})
 }
 
 // FetchSymbols implements modules.SymbolFetcher.
@@ -86,7 +86,7 @@ func (c *Client) ask(ctx context.Context, r Request) (string, error) {
 		if a.Error != "" {
 			return "", &find.FetchError{Text: a.Error, Failed: !a.NotExist, Unreachable: a.Unreachable}
 		}
-		return a.Path, nil
+		return string(a.Path), nil
 	case <-ctx.Done():
 		c.forget(r.N)
 		return "", ctx.Err()

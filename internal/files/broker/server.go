@@ -54,7 +54,7 @@ func (s *Server) Serve(ctx context.Context, r Request, answer func(Answer)) {
 			answer(failed(r, err))
 			return
 		}
-		answer(Answer{N: r.N, Path: path})
+		answer(Answer{N: r.N, Path: []byte(path)})
 	}()
 }
 
@@ -87,10 +87,11 @@ func (s *Server) fetch(ctx context.Context, r Request) (string, error) {
 		return s.Files.Fetch(ctx, id, r.Kind)
 	case kindSource:
 		sources, ok := s.Files.(modules.SourceFetcher)
-		if !ok || !strings.HasPrefix(r.Source, "/") || len(r.Source) > maxSource || !find.IsSource(r.Source) {
-			return "", fmt.Errorf("%w: source file %.80q", errRefused, r.Source)
+		path := string(r.Source)
+		if !ok || !strings.HasPrefix(path, "/") || len(path) > maxSource || !find.IsSource(path) {
+			return "", fmt.Errorf("%w: source file %.80q", errRefused, path)
 		}
-		return sources.FetchSource(ctx, id, r.Source)
+		return sources.FetchSource(ctx, id, path)
 	}
 	return "", fmt.Errorf("%w: kind %.20q", errRefused, r.Kind)
 }

@@ -93,6 +93,7 @@ func groupThreads(threads []Thread, fold bool) [][]*Thread {
 		}
 	}
 	byKey := make(map[string]int)
+	byFrames := make(map[*Frame]int) // of threads that share frames
 	for i := range threads {
 		t := &threads[i]
 		if t.Crashed {
@@ -102,9 +103,18 @@ func groupThreads(threads []Thread, fold bool) [][]*Thread {
 			groups = append(groups, []*Thread{t})
 			continue
 		}
+		if t.Alike && len(t.Frames) > 0 {
+			if g, ok := byFrames[&t.Frames[0]]; ok {
+				groups[g] = append(groups[g], t)
+				continue
+			}
+		}
 		key := StackKey(t)
 		if g, ok := byKey[key]; ok && sameStack(groups[g][0], t) {
 			groups[g] = append(groups[g], t)
+			if t.Alike && len(t.Frames) > 0 {
+				byFrames[&t.Frames[0]] = g
+			}
 			continue
 		}
 		byKey[key] = len(groups)

@@ -68,8 +68,11 @@ const differs = "<differs>"
 func mergeVariable(group []*Thread, i, v int, of func(*Frame) []Variable) Variable {
 	merged := of(&group[0].Frames[i])[v]
 	for _, th := range group[1:] {
+		if th.Alike {
+			continue
+		}
 		vars := of(&th.Frames[i])
-		if v < len(vars) && sameValue(&vars[v], &merged) {
+		if v < len(vars) && vars[v].Same(&merged) {
 			continue
 		}
 		merged.Value, merged.Status, merged.Entry = differs, StatusSuccess, ""
@@ -78,12 +81,8 @@ func mergeVariable(group []*Thread, i, v int, of func(*Frame) []Variable) Variab
 	return merged
 }
 
-func sameValue(a, b *Variable) bool {
-	return a.Name == b.Name && a.Value == b.Value && a.Status == b.Status && a.Reason == b.Reason && a.Entry == b.Entry
-}
-
-// maxByThread is the number of threads of a group whose own values are shown.
-const maxByThread = 16
+// MaxByThread is the number of threads with the same stack whose own values the text shows where they differ.
+const MaxByThread = 16
 
 // byThread writes, below the stack that a group of threads has in common, the values in which each thread
 // differs from the others.
@@ -109,7 +108,7 @@ func (t *textWriter) byThread(group []*Thread, shown []row) {
 		return
 	}
 	var entries [][]string // of each thread: its number, then the values
-	for _, th := range group[:min(len(group), maxByThread)] {
+	for _, th := range group[:min(len(group), MaxByThread)] {
 		entry := []string{strconv.Itoa(th.ID) + ":"}
 		last := -1
 		for _, p := range places {
@@ -133,7 +132,7 @@ func (t *textWriter) byThread(group []*Thread, shown []row) {
 		entries = append(entries, entry)
 	}
 	t.entries(entries)
-	if n := len(group) - maxByThread; n > 0 {
+	if n := len(group) - MaxByThread; n > 0 {
 		t.line(dim, fmt.Sprintf("  %d more threads differ too (--no-fold shows each)", n))
 	}
 }

@@ -29,6 +29,9 @@ type Thread struct {
 	// Unread counts the variables of Frames that were not read, because they are not shown
 	// (corewalk.AnalyzeOptions.Text).
 	Unread VariableCount `json:"-"`
+	// Alike says that the thread shares the Frames, without variables, of a thread before it that the text shows in
+	// its place. Its variables were compared: they have the values that all threads with this stack have in common.
+	Alike bool `json:"-"`
 }
 
 // A VariableCount counts variables.
@@ -183,6 +186,11 @@ type Variable struct {
 	Expression string `json:"expression,omitempty"`
 	// Data is the value as a tree, if that was requested and there is a value.
 	Data *Data `json:"data,omitempty"`
+}
+
+// Same reports whether the text shows two variables alike.
+func (v *Variable) Same(w *Variable) bool {
+	return v.Name == w.Name && v.Value == w.Value && v.Status == w.Status && v.Reason == w.Reason && v.Entry == w.Entry
 }
 
 // known reports whether v has a value to show.

@@ -24,6 +24,10 @@ type inspection struct {
 	withLocals int                    // number of its frames whose local variables were read
 	shown      []bool                 // by entry of its stack, whether the text shows its variables; nil if all are needed
 	unread     *report.VariableCount  // counts its other variables
+	alike      map[string]*alike      // threads by their stacks
+	like       *alike                 // what the variables of the current thread are compared with, instead of being kept
+	unlike     bool                   // one of them differs
+	entries    []report.Frame         // scratch
 	top        *unwind.Frame          // youngest frame of the crashing thread
 	noSource   map[string]error       // source files that are not shown
 	moved      map[*unwind.Frame]bool // frames shown at another place of a merged call than their address says
@@ -153,9 +157,16 @@ func (in *inspection) thread(ctx context.Context, s *unwind.Stack, crashed bool)
 	if len(s.Frames) == 0 {
 		return t
 	}
-	t.Registers = in.registers(s.Frames[0])
+	if o := in.opts.Text; o == nil || o.ShowRegisters || crashed {
+		t.Registers = in.registers(s.Frames[0])
+	}
 	frames := s.Frames
-	t.Frames = make([]report.Frame, 0, len(frames)+len(frames)/8)
+	folds := !crashed && len(frames) <= maxAlike && in.foldsThreads()
+	if folds {
+		t.Frames = in.entries[:0]
+	} else {
+		t.Frames = make([]report.Frame, 0, len(frames)+len(frames)/8)
+	}
 	ends := make([]int, len(frames)) // where the entries of each frame end
 	for i := range frames {
 		before := len(t.Frames)
@@ -173,7 +184,18 @@ func (in *inspection) thread(ctx context.Context, s *unwind.Stack, crashed bool)
 			}
 		}
 	}
+	var like *alike
+	if folds {
+		in.entries = t.Frames
+		if like = in.alikeTo(&t, s); like != nil && in.join(ctx, &t, like, frames, ends) {
+			return t
+		}
+		t.Frames = slices.Clone(t.Frames)
+	}
 	in.allVariables(ctx, &t, frames, ends)
+	if like != nil {
+		like.add(t.Frames)
+	}
 	if in.wantsAround(crashed) {
 		in.sources(t.Frames)
 		if in.opts.Around.Code {

@@ -106,16 +106,24 @@ func (in *inspection) read(entries []report.Frame, a *dwarfvars.Activation, loca
 	}
 	for i, s := range scopes {
 		e := &entries[i]
-		if in.shown != nil && !in.shown[e.Index] {
+		switch {
+		case in.unlike:
+			return
+		case in.shown != nil && !in.shown[e.Index]:
 			in.countAll(a, s.Params)
 			if locals {
 				in.countAll(a, s.Locals)
 			}
-			continue
-		}
-		e.Args = in.readAll(a, s.Params)
-		if locals {
-			e.Locals = in.readAll(a, s.Locals)
+		case in.like != nil:
+			in.compareAll(a, s.Params, place{entry: e.Index})
+			if locals {
+				in.compareAll(a, s.Locals, place{entry: e.Index, local: true})
+			}
+		default:
+			e.Args = in.readAll(a, s.Params)
+			if locals {
+				e.Locals = in.readAll(a, s.Locals)
+			}
 		}
 	}
 }
@@ -126,15 +134,19 @@ func (in *inspection) countAll(a *dwarfvars.Activation, vars []*dwarfvars.LocalV
 		if hidden(v) {
 			continue
 		}
-		why := ""
-		if err := a.Known(v, in.opts.Values); err != nil {
-			why = err.Error()
-		}
-		in.unread.Add(why)
+		in.count(a, v)
 		if in.Budget.Spend(1) != nil {
 			break
 		}
 	}
+}
+
+func (in *inspection) count(a *dwarfvars.Activation, v *dwarfvars.LocalVar) {
+	why := ""
+	if err := a.Known(v, in.opts.Values); err != nil {
+		why = err.Error()
+	}
+	in.unread.Add(why)
 }
 
 // hidden reports whether a variable is not reported: the compiler declared it.

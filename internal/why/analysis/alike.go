@@ -1,0 +1,147 @@
+package analysis
+
+import (
+	"context"
+	"encoding/binary"
+
+	"github.com/corewalk/corewalk/dwarfvars"
+	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/unwind"
+)
+
+// Threads whose stacks are alike. The text shows such a stack once, with the values that all threads have in common,
+// and of the first threads those in which they differ. Of the others it only matters whether they have the common
+// values: they share the frames of the first.
+
+// maxAlike is the deepest stack that is compared with others.
+const maxAlike = 1 << 10
+
+// An alike is a number of threads with the same stack.
+type alike struct {
+	frames  []report.Frame // of the first of them, with variables
+	shared  []report.Frame // the same without
+	threads int
+	differ  map[place]bool // which variables do not have the same value in all
+}
+
+// A place is a variable in a stack.
+type place struct {
+	entry, number int
+	local         bool
+}
+
+// foldsThreads reports whether the text shows threads with the same stack as one, without the addresses of frames.
+func (in *inspection) foldsThreads() bool {
+	o := in.opts.Text
+	return o != nil && !o.Unfolded && !o.Explain && !o.ShowRegisters && !in.opts.Explain && !in.opts.Verify && !in.wantsAround(false)
+}
+
+// alikeTo returns the threads before that have the stack of t, maybe none yet; nil if that does not matter.
+func (in *inspection) alikeTo(t *report.Thread, stack *unwind.Stack) *alike {
+	if len(t.Frames) > maxAlike {
+		return nil
+	}
+	key := append(make([]byte, 0, 16+8*len(stack.Frames)), t.End...)
+	for _, f := range stack.Frames {
+		key = binary.LittleEndian.AppendUint64(key, f.RA())
+	}
+	a := in.alike[string(key)]
+	if a == nil {
+		a = &alike{differ: map[place]bool{}}
+		if in.alike == nil {
+			in.alike = map[string]*alike{}
+		}
+		in.alike[string(key)] = a
+		return a
+	}
+	if len(a.frames) != len(t.Frames) {
+		return nil
+	}
+	for i := range t.Frames {
+		if !sameEntry(&a.frames[i], &t.Frames[i]) {
+			return nil
+		}
+	}
+	return a
+}
+
+// sameEntry reports whether the text shows two entries at the same address alike, but for their variables.
+func sameEntry(x, y *report.Frame) bool {
+	return x.Function == y.Function && x.Source == y.Source && x.Module == y.Module && x.Signal == y.Signal && x.SignalNumber == y.SignalNumber &&
+		x.Inlined == y.Inlined && x.Tail == y.Tail && x.Trust == y.Trust && x.Mismatched == y.Mismatched
+}
+
+// add adds a thread whose variables have been read.
+func (a *alike) add(frames []report.Frame) {
+	a.threads++
+	if a.threads == 1 {
+		a.frames = frames
+		a.shared = append([]report.Frame(nil), frames...)
+		for i := range a.shared {
+			a.shared[i].Args, a.shared[i].Locals = nil, nil
+		}
+		return
+	}
+	for i := range a.frames {
+		a.compare(i, false, a.frames[i].Args, frames[i].Args)
+		a.compare(i, true, a.frames[i].Locals, frames[i].Locals)
+	}
+}
+
+func (a *alike) compare(entry int, local bool, first, other []report.Variable) {
+	for v := range first {
+		if v >= len(other) || !first[v].Same(&other[v]) {
+			a.differ[place{entry, v, local}] = true
+		}
+	}
+}
+
+// variable returns the first thread's variable at a place; nil if it has none.
+func (a *alike) variable(p place) *report.Variable {
+	list := a.frames[p.entry].Args
+	if p.local {
+		list = a.frames[p.entry].Locals
+	}
+	if p.number >= len(list) {
+		return nil
+	}
+	return &list[p.number]
+}
+
+// join makes t share the frames of those that it is alike to, if enough of them were read, and no variable of t
+// differs that is the same in all of them.
+func (in *inspection) join(ctx context.Context, t *report.Thread, a *alike, frames []*unwind.Frame, ends []int) bool {
+	if a.threads < report.MaxByThread {
+		return false
+	}
+	in.like, in.unlike = a, false
+	in.allVariables(ctx, t, frames, ends)
+	unlike := in.unlike
+	in.like, in.unlike = nil, false
+	if unlike || ctx.Err() != nil || in.Budget.Err() != nil {
+		t.Unread = report.VariableCount{}
+		return false
+	}
+	t.Frames, t.Alike = a.shared, true
+	return true
+}
+
+// compareAll compares the variables of an entry with those of the threads that its thread may join, and counts them.
+func (in *inspection) compareAll(a *dwarfvars.Activation, vars []*dwarfvars.LocalVar, at place) {
+	for _, v := range vars {
+		if hidden(v) {
+			continue
+		}
+		if in.like.differ[at] {
+			in.count(a, v)
+		} else {
+			first, read := in.like.variable(at), in.variable(a, v)
+			if first == nil || !first.Same(&read) || in.Budget.Spend(costOf(&read)) != nil {
+				in.unlike = true
+				return
+			}
+			in.unread.Add(read.Reason)
+		}
+		at.number++
+	}
+}

@@ -260,7 +260,7 @@ func (e *evaluator) callSite() (*caller, error) {
 		return nil, &unknown.Entry{Why: "a tail call may have entered the function again"}
 	}
 	fn, site, err := e.callOf(f)
-	target := e.r.calledAt(e.frame())
+	target := e.r.calledAt(e.frame(), f.RA())
 	if err != nil && target == 0 {
 		return nil, err
 	}

@@ -31,10 +31,16 @@ func (r *readerWhere) Called(callee *unwind.Frame, target arch.Address) {
 	r.called.Store(callee, target)
 }
 
+// CallsDirectly implements where.Process.
+func (r *readerWhere) CallsDirectly(ret, target arch.Address) { r.direct.Store(ret, target) }
+
 // calledAt returns the address that the call which led to a frame was of, if somebody told it;
-// otherwise 0.
-func (r *Reader) calledAt(callee *unwind.Frame) arch.Address {
-	v, _ := r.called.Load(callee)
+// otherwise 0. The call returns to ret.
+func (r *Reader) calledAt(callee *unwind.Frame, ret arch.Address) arch.Address {
+	v, ok := r.called.Load(callee)
+	if !ok {
+		v, _ = r.direct.Load(ret)
+	}
 	target, _ := v.(arch.Address)
 	return target
 }

@@ -37,6 +37,7 @@ type Reader struct {
 	same      sync.Map // originKey -> whether they are the same function
 	again     sync.Map // *Function -> whether tail calls lead back to it
 	called    sync.Map // *unwind.Frame -> arch.Address; see where.Process
+	direct    sync.Map // return address -> arch.Address, where the call leads to
 	known     entryMemory
 	work      atomic.Int64 // entries and ranges read to find variables
 }

@@ -170,6 +170,9 @@ func foldFrames(frames []Frame, fold bool) []row {
 // covers.
 func findCycle(frames []Frame) (cycle, times int) {
 	for n := 1; n <= maxCycle && 4*n <= len(frames); n++ {
+		if cycle > 0 && n%cycle == 0 && n <= cycle*times {
+			continue // several rounds of the cycle repeat as far as one does
+		}
 		k := Repeating(len(frames), n, func(i, j int) bool { return sameCode(&frames[i], &frames[j]) }) / n
 		if k >= 4 && (k-2)*n >= 3 && k*n > cycle*times {
 			cycle, times = n, k

@@ -49,6 +49,8 @@ type Process interface {
 	// Called tells which address the call was of that led to a frame, where the caller's
 	// registers and code say so. Only what is asked afterwards makes use of it.
 	Called(callee *unwind.Frame, target arch.Address)
+	// CallsDirectly tells where the call that returns to ret leads to, in all stacks: its instruction names it.
+	CallsDirectly(ret, target arch.Address)
 	// ReturnsNothing reports whether the function at an address of code is known to have
 	// no result.
 	ReturnsNothing(addr arch.Address) bool

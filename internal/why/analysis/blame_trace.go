@@ -678,5 +678,5 @@ func sameName(name string, names ...string) bool {
 // tailBetween reports whether functions are known to have left by tail calls between a frame and the call in
 // its caller.
 func (in *inspection) tailBetween(number int) bool {
-	return number+1 < len(in.diedStack) && len(in.tailCalls(in.diedStack, number+1)) > 0
+	return number+1 < len(in.diedStack) && len(in.tailCalls(in.diedStack, number+1, in.calledAs(in.diedStack, number+1))) > 0
 }

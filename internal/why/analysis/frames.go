@@ -1,6 +1,8 @@
 package analysis
 
 import (
+	"slices"
+
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/unwind"
 )
@@ -9,10 +11,21 @@ import (
 // its callee, the calls inlined into it, then the frame itself.
 func (in *inspection) frame(out []report.Frame, frames []*unwind.Frame, physical int) []report.Frame {
 	f := frames[physical]
+	var target unwind.Address
+	if !in.opts.NoInlines {
+		target = in.calledAs(frames, physical)
+	}
+	key, again := in.nameKey(frames, physical, target)
+	if again {
+		if list := in.named[key]; list != nil {
+			return in.sameNames(out, list, f, physical)
+		}
+	}
+	from := len(out)
 	base := in.place(f, physical)
 	merged, calls := in.merged(frames, physical, in.callsOf(f))
 	if !in.opts.NoInlines {
-		for _, c := range in.tailCalls(frames, physical) {
+		for _, c := range in.tailCalls(frames, physical, target) {
 			e := virtual(base)
 			e.Inlined, e.Tail = c.Inlined, !c.Inlined
 			in.fill(&e, c)
@@ -52,7 +65,68 @@ func (in *inspection) frame(out []report.Frame, frames []*unwind.Frame, physical
 	if in.opts.Verify && physical > 0 {
 		out[len(out)-1].Verify = verdicts(f)
 	}
+	if again && merged == nil && !in.moved[f] {
+		if in.named == nil {
+			in.named = map[nameKey][]report.Frame{}
+		}
+		in.named[key] = slices.Clone(out[from:])
+	}
 	return out
+}
+
+// A nameKey is what decides on the entries of a frame, but for where on the stack it is: its place in the code, how it
+// was found, where its callee is, and which function it called.
+type nameKey struct {
+	ra, lookup, callee, target unwind.Address
+	trust                      unwind.Trust
+	stepper                    unwind.FrameStepper
+	nonCall, crashed           bool
+}
+
+// maxNamed limits how many frames' entries are kept for others.
+const maxNamed = 1 << 14
+
+// nameKey returns the key of a frame; false if its entries depend on more, or are not kept.
+func (in *inspection) nameKey(frames []*unwind.Frame, physical int, target unwind.Address) (nameKey, bool) {
+	if physical == 0 || in.opts.Explain || in.opts.Verify || len(in.named) >= maxNamed {
+		return nameKey{}, false
+	}
+	f, callee := frames[physical], frames[physical-1]
+	if f.IsTrampoline() || callee.IsTrampoline() {
+		return nameKey{}, false // the signal is in memory
+	}
+	key := nameKey{ra: f.RA(), lookup: f.LookupAddr(), callee: callee.LookupAddr(), target: target,
+		trust: f.Trust(), stepper: f.Stepper(), nonCall: f.NonCall(), crashed: in.crashed}
+	// Which of several merged calls it was depends on registers.
+	return key, !in.crashed || in.named[key] != nil || in.neverReturned(f, callee) == ""
+}
+
+// sameNames appends the entries of a frame that has those of another one.
+func (in *inspection) sameNames(out, list []report.Frame, f *unwind.Frame, physical int) []report.Frame {
+	at := len(out)
+	out = append(out, list...)
+	cfa, known := f.CFA()
+	for i := at; i < len(out); i++ {
+		e := &out[i]
+		e.Index, e.Physical, e.SP, e.CFA = i, physical, report.Addr(f.SP()), 0
+		if known {
+			e.CFA = report.Addr(cfa)
+		}
+	}
+	own := &out[len(out)-1]
+	own.ReturnAddressLocation = in.returnAddressOf(f)
+	return out
+}
+
+// returnAddressOf returns where the return address of a frame was found.
+func (in *inspection) returnAddressOf(f *unwind.Frame) report.Location {
+	switch l := f.RALocation(); l.Kind {
+	case unwind.LocAddress:
+		return report.Location{Address: report.Addr(l.Addr)}
+	case unwind.LocRegister:
+		return report.Location{Register: in.arch.RegName(l.Reg)}
+	}
+	return report.Location{}
 }
 
 // place returns what is known of a frame without symbols.
@@ -71,12 +145,7 @@ func (in *inspection) place(f *unwind.Frame, physical int) report.Frame {
 	if s := f.Stepper(); s != nil {
 		out.Stepper = s.Name()
 	}
-	switch l := f.RALocation(); l.Kind {
-	case unwind.LocAddress:
-		out.ReturnAddressLocation = report.Location{Address: report.Addr(l.Addr)}
-	case unwind.LocRegister:
-		out.ReturnAddressLocation = report.Location{Register: in.arch.RegName(l.Reg)}
-	}
+	out.ReturnAddressLocation = in.returnAddressOf(f)
 	if libs := in.Proc.LibraryTracker(); libs != nil {
 		if lib, ok := libs.LibraryAt(f.LookupAddr()); ok {
 			out.Module = lib.Path

@@ -14,16 +14,47 @@ import (
 
 // tailCalls returns the functions that ran between a frame and its callee and left by a tail call. Only a frame
 // that made a call can have them.
-func (in *inspection) tailCalls(frames []*unwind.Frame, number int) []unwind.Call {
+func (in *inspection) tailCalls(frames []*unwind.Frame, number int, target unwind.Address) []unwind.Call {
 	lookup, ok := in.Walker.SymbolLookup().(unwind.TailCallLookup)
-	if !ok || number == 0 || frames[number].NonCall() || frames[number-1].IsTrampoline() {
+	if !ok || !madeCall(frames, number) {
 		return nil
 	}
-	callee, target := frames[number-1], in.called(frames, number)
-	if target != 0 && in.Variables != nil {
-		where.ProcessOf(in.Variables).Called(callee, target)
+	return lookup.LookupTailCalls(frames[number].RA(), target, frames[number-1].LookupAddr(), nil)
+}
+
+// madeCall reports whether a frame's call led to the frame before.
+func madeCall(frames []*unwind.Frame, number int) bool {
+	return number > 0 && !frames[number].NonCall() && !frames[number-1].IsTrampoline()
+}
+
+// calledAs returns the address that the call in a frame led to, and tells it to those who read variables; 0 if that
+// is not certain, or nobody asks.
+func (in *inspection) calledAs(frames []*unwind.Frame, number int) unwind.Address {
+	if _, ok := in.Walker.SymbolLookup().(unwind.TailCallLookup); !ok || !madeCall(frames, number) {
+		return 0
 	}
-	return lookup.LookupTailCalls(frames[number].RA(), target, callee.LookupAddr(), nil)
+	ra := frames[number].CodePointer()
+	if target := in.direct[ra]; target != 0 {
+		return target
+	}
+	target, direct := in.called(frames, number)
+	if target == 0 {
+		return 0
+	}
+	if direct {
+		if in.direct == nil {
+			in.direct = map[unwind.Address]unwind.Address{}
+		}
+		in.direct[ra] = target
+	}
+	if in.Variables != nil {
+		if p := where.ProcessOf(in.Variables); direct {
+			p.CallsDirectly(frames[number].RA(), target)
+		} else {
+			p.Called(frames[number-1], target)
+		}
+	}
+	return target
 }
 
 // leftArguments adds the arguments to the entries of the functions that left by tail calls before the callee of
@@ -52,39 +83,40 @@ func (in *inspection) leftArguments(entries []report.Frame, frames []*unwind.Fra
 // analysis of a function.
 const maxCalled = 256
 
-// called returns the address that the call in a frame led to; 0 if that is not certain.
-func (in *inspection) called(frames []*unwind.Frame, number int) unwind.Address {
+// called returns the address that the call in a frame led to, and whether the instruction names it; 0 if that is not
+// certain.
+func (in *inspection) called(frames []*unwind.Frame, number int) (target unwind.Address, direct bool) {
 	f := frames[number]
 	buf := make([]byte, disasm.MaxLen)
 	n, _ := in.Proc.ReadMem(f.RA()-disasm.MaxLen, buf)
 	if n < len(buf) {
-		return 0
+		return 0, false
 	}
 	site, ok := disasm.CallBefore(in.arch, buf, f.CodePointer())
 	switch {
 	case !ok:
-		return 0
+		return 0, false
 	case site.Direct:
-		return site.Target
+		return site.Target, true
 	}
 	if name, err := frames[number-1].Name(); err == nil && name == "main" {
-		return 0 // what calls through a value there calls main
+		return 0, false // what calls through a value there calls main
 	}
 	if in.witnesses++; in.witnesses > maxCalled || in.untraced[f.RA()] {
-		return 0
+		return 0, false
 	}
 	w := in.witnessOf(frames, number, nil)
 	if w == nil {
-		return 0
+		return 0, false
 	}
 	defer w.close()
 	if to, exact, ok := w.eval.Value(w.code.Operand(w.state.PC), 0); ok && exact {
-		return to
+		return to, false
 	}
 	// The code does not tell, or overwrites what would: that is so in the other threads, too.
 	if in.untraced == nil {
 		in.untraced = map[unwind.Address]bool{}
 	}
 	in.untraced[f.RA()] = true
-	return 0
+	return 0, false
 }

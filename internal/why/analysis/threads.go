@@ -35,7 +35,9 @@ type inspection struct {
 	witnesses  int // made to find out what was called; see called
 	// badArgument is the number of the argument of the youngest frame that the blame found bad, from 1; 0 for none.
 	badArgument int
-	untraced    map[unwind.Address]bool // return addresses of calls through values that cannot be traced back
+	direct      map[unwind.Address]unwind.Address // where direct calls lead to, by their return addresses
+	named       map[nameKey][]report.Frame        // entries of frames
+	untraced    map[unwind.Address]bool           // return addresses of calls through values that cannot be traced back
 }
 
 // threads walks the threads that were asked for: the crashing one first, which tells why the process died, then the
@@ -76,7 +78,7 @@ func (in *inspection) threads(ctx context.Context, r *report.Report) {
 			}
 			in.diagnose(r)
 		}
-		if in.Variables != nil {
+		if in.Variables != nil && id != crashed {
 			where.ProcessOf(in.Variables).Forget(stack.Frames)
 		}
 		if in.ended(ctx, r, len(ids)) {

@@ -76,9 +76,9 @@ const (
 // size explains, which no honest dump does. A report with gaps is not an error; an error means that
 // there is nothing to report.
 //
-// Analyze works on the calling goroutine, so that it can return ErrChanged when a file is
-// truncated. With a Fetcher it first walks on several goroutines, so that several files are
-// fetched at the same time.
+// It returns ErrChanged when a file is truncated. Without Walker options and Setup, a second
+// goroutine walks threads while the calling one names their frames; with a Fetcher several
+// walk first, so that several files are fetched at the same time.
 func (t *Target) Analyze(ctx context.Context, o AnalyzeOptions) (*report.Report, error) {
 	var wopts []unwind.Option
 	if o.MaxFrames > 0 {
@@ -127,6 +127,7 @@ func (t *Target) Analyze(ctx context.Context, o AnalyzeOptions) (*report.Report,
 				o.First(r)
 			}
 		}
+		opts.Parallel = len(o.Walker) == 0 && o.Setup == nil   // the user's steppers need not be safe for it
 		if w.SymbolLookup() == unwind.SymbolLookup(t.lookup) { // another may need no debug information
 			ahead = analysis.Ahead(ctx, p, opts, o.MaxFrames)
 		}

@@ -88,6 +88,8 @@ type Options struct {
 	// Text, if not nil, says that the report is for report.WriteText with these options: variables that it does not
 	// show are counted, not read.
 	Text *report.TextOptions
+	// Parallel allows a second goroutine to walk threads while frames are named.
+	Parallel bool
 	// First, if not nil, is called when the crashing thread and all that concerns the crash is in the report, before
 	// other threads are walked. Of the modules, the report has only the program then. It is not called if the process
 	// did not crash.

@@ -68,17 +68,24 @@ func (in *inspection) threads(ctx context.Context, r *report.Report) {
 	})
 	if len(ids) == 0 || ids[0] != crashed {
 		in.diagnose(r)
-	}
-	for _, id := range ids {
-		stack, _ := in.Walker.WalkStackContext(ctx, id)
-		r.Threads = append(r.Threads, in.thread(ctx, stack, id == crashed))
-		if id == crashed {
-			if len(stack.Frames) > 0 {
-				in.top, in.diedStack = stack.Frames[0], stack.Frames
-			}
-			in.diagnose(r)
+	} else {
+		stack, _ := in.Walker.WalkStackContext(ctx, crashed)
+		r.Threads = append(r.Threads, in.thread(ctx, stack, true))
+		if len(stack.Frames) > 0 {
+			in.top, in.diedStack = stack.Frames[0], stack.Frames
 		}
-		if in.Variables != nil && id != crashed {
+		in.diagnose(r)
+		if in.ended(ctx, r, len(ids)) {
+			return
+		}
+	}
+	others := ids[len(r.Threads):]
+	next, stop := in.walks(ctx, others)
+	defer stop()
+	for range others {
+		stack := next()
+		r.Threads = append(r.Threads, in.thread(ctx, stack, false))
+		if in.Variables != nil {
 			where.ProcessOf(in.Variables).Forget(stack.Frames)
 		}
 		if in.ended(ctx, r, len(ids)) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/corewalk/corewalk/dwarfvars"
 	"github.com/corewalk/corewalk/internal/vars/unknown"
+	"github.com/corewalk/corewalk/internal/vars/where"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/unwind"
 )
@@ -36,6 +37,9 @@ const (
 	shallowPart = 16
 )
 
+// keptFrames is how many frames' results are kept for younger ones: more than an evaluation can go back.
+const keptFrames = 32
+
 // allVariables adds the variables to the entries of a stack; the entries of frame i end at ends[i]. A deep
 // stack is read from the oldest frame on: a function often passes on what its caller passed to it, and that is
 // known then. It stops early when ctx is done.
@@ -63,6 +67,9 @@ func (in *inspection) allVariables(ctx context.Context, t *report.Thread, frames
 				in.unread = new(report.VariableCount) // they are read again, and counted then
 			}
 			in.variables(of(i), frames, i, all)
+			if far := i + keptFrames; i%keptFrames == 0 && i > deepStack && far < len(frames) {
+				where.ProcessOf(in.Variables).Forget(frames[far:min(far+keptFrames, len(frames))])
+			}
 		}
 		if top = deepStack; all {
 			top = shallowPart // the deeper frames are done

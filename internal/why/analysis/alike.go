@@ -3,6 +3,7 @@ package analysis
 import (
 	"context"
 	"encoding/binary"
+	"slices"
 
 	"github.com/corewalk/corewalk/dwarfvars"
 	"github.com/corewalk/corewalk/report"
@@ -19,7 +20,7 @@ const maxAlike = 1 << 10
 // An alike is a number of threads with the same stack.
 type alike struct {
 	frames  []report.Frame // of the first of them, with variables
-	shared  []report.Frame // the same without
+	shared  []report.Frame // the same without, once a thread has joined
 	threads int
 	differ  map[place]bool // which variables do not have the same value in all
 }
@@ -76,10 +77,6 @@ func (a *alike) add(frames []report.Frame) {
 	a.threads++
 	if a.threads == 1 {
 		a.frames = frames
-		a.shared = append([]report.Frame(nil), frames...)
-		for i := range a.shared {
-			a.shared[i].Args, a.shared[i].Locals = nil, nil
-		}
 		return
 	}
 	for i := range a.frames {
@@ -121,6 +118,12 @@ func (in *inspection) join(ctx context.Context, t *report.Thread, a *alike, fram
 	if unlike || ctx.Err() != nil || in.Budget.Err() != nil {
 		t.Unread = report.VariableCount{}
 		return false
+	}
+	if a.shared == nil {
+		a.shared = slices.Clone(a.frames)
+		for i := range a.shared {
+			a.shared[i].Args, a.shared[i].Locals = nil, nil
+		}
 	}
 	t.Frames, t.Alike = a.shared, true
 	return true

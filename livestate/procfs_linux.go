@@ -3,11 +3,12 @@ package livestate
 import (
 	"bytes"
 	"cmp"
-	"fmt"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/corewalk/corewalk/libstate"
 )
@@ -15,6 +16,38 @@ import (
 // The functions below read what proc(5) describes.
 
 func procPath(pid int, name string) string { return "/proc/" + strconv.Itoa(pid) + "/" + name }
+
+// readProc reads a small file whole. Samples read two for each thread: os.ReadFile makes eleven system calls for one,
+// most of them to find out that such a file cannot be waited for.
+func readProc(path string) ([]byte, error) {
+	fd, err := retried(func() (int, error) { return unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0) })
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: path, Err: err}
+	}
+	defer unix.Close(fd)
+	b := make([]byte, 0, 512) // more than a thread's stat, comm or syscall has
+	for {
+		n, err := retried(func() (int, error) { return unix.Read(fd, b[len(b):cap(b)]) })
+		if err != nil {
+			return nil, &os.PathError{Op: "read", Path: path, Err: err}
+		}
+		if n <= 0 {
+			return b, nil
+		}
+		if b = b[:len(b)+n]; len(b) == cap(b) {
+			b = slices.Grow(b, len(b))
+		}
+	}
+}
+
+// retried makes a system call again that a signal interrupted.
+func retried(call func() (int, error)) (int, error) {
+	for {
+		if n, err := call(); err != unix.EINTR {
+			return n, err
+		}
+	}
+}
 
 // tasks lists the threads of a process.
 func tasks(pid int) ([]int, error) {
@@ -45,7 +78,7 @@ func taskState(pid, tid int) byte {
 
 // activity returns what a thread does; ok is false if the thread has ended.
 func activity(pid, tid int) (a Activity, ok bool) {
-	b, err := os.ReadFile(procPath(pid, "task/"+strconv.Itoa(tid)+"/stat"))
+	b, err := readProc(procPath(pid, "task/"+strconv.Itoa(tid)+"/stat"))
 	if err != nil {
 		return a, false
 	}
@@ -73,7 +106,7 @@ type status struct {
 }
 
 func readStatus(pid int) status {
-	b, err := os.ReadFile(procPath(pid, "status"))
+	b, err := readProc(procPath(pid, "status"))
 	if err != nil {
 		return status{}
 	}
@@ -186,7 +219,7 @@ func unescape(path []byte) string { return strings.ReplaceAll(string(path), `\01
 
 // comm returns the name of a thread.
 func comm(pid, tid int) string {
-	b, err := os.ReadFile(procPath(pid, fmt.Sprintf("task/%d/comm", tid)))
+	b, err := readProc(procPath(pid, "task/"+strconv.Itoa(tid)+"/comm"))
 	if err != nil {
 		return ""
 	}
@@ -197,7 +230,7 @@ func comm(pid, tid int) string {
 // in the kernel: the last fields of /proc/PID/task/TID/syscall. It returns false if the
 // thread is running.
 func sleepingAt(pid, tid int) (sp, pc uint64, ok bool) {
-	b, err := os.ReadFile(procPath(pid, fmt.Sprintf("task/%d/syscall", tid)))
+	b, err := readProc(procPath(pid, "task/"+strconv.Itoa(tid)+"/syscall"))
 	f := strings.Fields(string(b))
 	if err != nil || len(f) < 3 {
 		return 0, 0, false

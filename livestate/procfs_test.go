@@ -3,6 +3,10 @@
 package livestate
 
 import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -68,5 +72,28 @@ func TestEmptyFunction(t *testing.T) {
 		if size != tt.size || ret != tt.ret || ok != tt.ok {
 			t.Errorf("%x: %d %v %v", tt.code, size, ret, ok)
 		}
+	}
+}
+
+// TestReadProc: small and large files are read whole, and others are errors.
+func TestReadProc(t *testing.T) {
+	large := filepath.Join(t.TempDir(), "large")
+	if err := os.WriteFile(large, bytes.Repeat([]byte("0123456789abcdef"), 1<<10), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{procPath(os.Getpid(), "comm"), procPath(os.Getpid(), "auxv"), large} {
+		want, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := readProc(path); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s: %d bytes, %v, want %d", path, len(got), err, len(want))
+		}
+	}
+	if _, err := readProc(procPath(os.Getpid(), "nothing")); !errors.Is(err, os.ErrNotExist) {
+		t.Error(err)
+	}
+	if _, err := readProc(t.TempDir()); err == nil {
+		t.Error("a directory was read")
 	}
 }

@@ -11,7 +11,7 @@
 //
 //   - Cursor, Entry and Value iterate over the entries of a Unit without allocating;
 //   - Unit resolves values: strings, addresses, references, ranges;
-//   - Unit.Line and Unit.FuncAt use per-unit indexes, built on first use;
+//   - Unit.Line and Unit.FuncAt read the unit as far as an address needs, once;
 //   - Data.Frames returns the chain of calls at an address;
 //   - Data.TailChain adds the tail calls that left no frame.
 //

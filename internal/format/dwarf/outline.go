@@ -20,9 +20,10 @@ type outline struct {
 	mu       sync.Mutex
 	segments map[uint64]*segment // by the entry that they are the contents of
 	// queue has the segments that functions are looked for in: that of the first entry, then
-	// those of namespaces. queue[:opened] were passed to their ends.
-	queue  []*segment
-	opened int
+	// those of namespaces. queue[:finished] were passed to their ends.
+	queue    []*segment
+	finished int
+	inner    spanSet // the functions of queue[1:finished]
 	// skipped says that a segment in the queue skipped contents that may have functions.
 	skipped bool
 	budget  int // how many ranges of functions may still be read
@@ -241,27 +242,42 @@ func (u *Unit) eachFuncSpan(c *Cursor, id uint64, budget *int, yield func(span))
 // function returns the first function whose code contains pc. Those in the first entry come
 // before those in namespaces that were skipped. Functions are not looked for in other contents
 // that were skipped.
-func (o *outline) function(u *Unit, pc uint64) (hit span, ok bool) {
+func (o *outline) function(u *Unit, pc uint64) (span, bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.first(u)
-	for i := 0; i < len(o.queue); i++ {
-		g := o.queue[i]
-		s, known := g.funcs.find(pc)
-		if !g.done && (!known || s.leftover()) {
-			w := pass{u: u, g: g, p: &g.at, record: true, target: math.MaxUint64, pc: pc, find: true}
-			w.run()
-			s, known = g.funcs.find(pc)
-		}
-		if known && !s.leftover() {
-			return s, true
-		}
-		if known && !ok {
-			hit, ok = s, true
-		}
-		o.open(i)
+	g := o.first(u)
+	s, ok := g.funcs.find(pc)
+	if !g.done && (!ok || s.leftover()) {
+		w := pass{u: u, g: g, p: &g.at, record: true, target: math.MaxUint64, pc: pc, find: true}
+		w.run()
+		s, ok = g.funcs.find(pc)
 	}
-	return hit, ok
+	if ok && !s.leftover() {
+		return s, true
+	}
+	o.finish(u)
+	if in, inner := o.inner.find(pc); inner && (!ok || !in.leftover()) {
+		return in, true
+	}
+	return s, ok
+}
+
+// finish passes over what is left of the segments that functions are looked for in.
+func (o *outline) finish(u *Unit) {
+	o.first(u)
+	for ; o.finished < len(o.queue); o.finished++ {
+		g := o.queue[o.finished]
+		if !g.done {
+			w := pass{u: u, g: g, p: &g.at, record: true, target: math.MaxUint64}
+			w.run()
+		}
+		if o.finished > 0 {
+			o.inner.spans = append(o.inner.spans, g.funcs.spans...)
+			g.funcs = spanSet{}
+		}
+		o.queue = append(o.queue, g.inner...)
+		g.inner = nil
+	}
 }
 
 // skips reports whether contents that may have functions were skipped.
@@ -271,29 +287,12 @@ func (o *outline) skips() bool {
 	return o.skipped
 }
 
-// open adds the namespaces of a segment to the queue once it was passed to its end.
-func (o *outline) open(i int) {
-	if i == o.opened {
-		o.queue = append(o.queue, o.queue[i].inner...)
-		o.opened++
-	}
-}
-
 // all returns the functions that function finds, by address.
 func (o *outline) all(u *Unit) []span {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.first(u)
-	var all []span
-	for i := 0; i < len(o.queue); i++ {
-		g := o.queue[i]
-		if !g.done {
-			w := pass{u: u, g: g, p: &g.at, record: true, target: math.MaxUint64}
-			w.run()
-		}
-		all = append(all, g.funcs.spans...)
-		o.open(i)
-	}
+	o.finish(u)
+	all := slices.Concat(o.queue[0].funcs.spans, o.inner.spans)
 	slices.SortFunc(all, byLow)
 	return all
 }

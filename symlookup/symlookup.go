@@ -191,7 +191,7 @@ func fromStub(target string, entry unwind.Address) unwind.Call {
 // (assembly), the function's name comes from the symbol table.
 func fromDWARF(im *image.Image, pc uint64, bias unwind.Address) []unwind.Call {
 	d := im.DWARF()
-	if d == nil {
+	if d == nil || im.InPLT(pc) {
 		return nil
 	}
 	calls := slices.Clone(image.Kept(im, callsKey(pc), func() []unwind.Call { return callsAt(im, d, pc) }))

@@ -20,8 +20,8 @@ func (im *Image) PLTStub(addr uint64) (target string, start uint64, ok bool) {
 	if im == nil || im.elf.Machine != elffile.EM_X86_64 && im.elf.Machine != elffile.EM_386 {
 		return "", 0, false
 	}
-	s := im.elf.SectionAt(addr)
-	if s == nil || !strings.HasPrefix(s.Name(), ".plt") && s.Name() != ".iplt" {
+	s := im.linkage(addr)
+	if s == nil {
 		return "", 0, false
 	}
 	code, err := im.elf.SectionData(s)
@@ -44,6 +44,19 @@ func (im *Image) PLTStub(addr uint64) (target string, start uint64, ok bool) {
 	target = im.relocTarget(r)
 	return target, start, target != ""
 }
+
+// linkage returns the section of linkage stubs at an address of the file, or nil.
+func (im *Image) linkage(addr uint64) *elffile.Section {
+	s := im.elf.SectionAt(addr)
+	if s == nil || !strings.HasPrefix(s.Name(), ".plt") && s.Name() != ".iplt" {
+		return nil
+	}
+	return s
+}
+
+// InPLT reports whether an address of the file is among the linkage stubs. The linker makes
+// them: no debugging information describes them, and to find that out all units would have to be read.
+func (im *Image) InPLT(addr uint64) bool { return im != nil && im.linkage(addr) != nil }
 
 // stubReloc finds the relocation of a stub. A stub that does not jump through a slot is for
 // calls not bound yet (its other half is in .plt.sec); it pushes the relocation's index.

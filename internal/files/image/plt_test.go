@@ -37,10 +37,17 @@ func TestPLTStub(t *testing.T) {
 		"i386-pic":           {"fill"}, // relative to ebx
 	} {
 		c := fixture.Get(t, name)
-		got := stubs(open(t, c.Binary(t), t.TempDir()))
+		im := open(t, c.Binary(t), t.TempDir())
+		got := stubs(im)
 		all := map[string]bool{}
-		for _, n := range got {
+		for at, n := range got {
 			all[n] = true
+			if !im.InPLT(at) {
+				t.Errorf("%s: the stub of %s at %#x is not among the stubs", name, n, at)
+			}
+		}
+		if text := im.ELF().Section(".text"); im.InPLT(text.Addr) || im.InPLT(text.Addr+text.Size-1) {
+			t.Errorf("%s: all code is among the stubs", name)
 		}
 		for _, n := range want {
 			if !all[n] {

@@ -70,6 +70,10 @@ func WithSymbolFetcher(f modules.SymbolFetcher) Option {
 	return withFiles(modules.WithSymbolFetcher(f))
 }
 
+// WithKept keeps what was decompressed of files in a directory from one run to the next; see
+// modules.WithKept.
+func WithKept(dir string, limit int64) Option { return withFiles(modules.WithKept(dir, limit)) }
+
 // WithForceMismatched uses files from a different build where no right one is found. Every
 // frame that depends on such a file says so.
 func WithForceMismatched() Option { return withFiles(modules.WithForceMismatched()) }

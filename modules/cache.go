@@ -7,6 +7,7 @@ import (
 
 	"github.com/corewalk/corewalk/internal/files/find"
 	"github.com/corewalk/corewalk/internal/files/image"
+	"github.com/corewalk/corewalk/internal/files/kept"
 	"github.com/corewalk/corewalk/unwind"
 )
 
@@ -19,6 +20,7 @@ import (
 // keeps what it uses in any case.
 type Cache struct {
 	finder *find.Finder
+	kept   *kept.Room
 	budget int64
 
 	mu      sync.Mutex
@@ -36,7 +38,8 @@ type generation struct {
 // WithSearch, WithFetcher and the like. Nothing is fetched once ctx is done. budget is the
 // size of the files kept open, in bytes; 0 for no bound.
 func NewCache(ctx context.Context, budget int64, opts ...Option) *Cache {
-	return &Cache{finder: find.New(ctx, newConfig(opts).find), budget: budget}
+	c := newConfig(opts)
+	return &Cache{finder: find.New(ctx, c.find), kept: c.kept, budget: budget}
 }
 
 // acquire returns the generation for another Set.
@@ -47,7 +50,7 @@ func (c *Cache) acquire() *generation {
 		c.retire()
 	}
 	if c.current == nil {
-		c.current = &generation{images: image.NewCache(c.finder)}
+		c.current = &generation{images: newImages(c.finder, c.kept)}
 	}
 	c.current.users++
 	return c.current
@@ -83,11 +86,17 @@ func (c *Cache) Close() error {
 	return c.retire()
 }
 
+func newImages(finder *find.Finder, room *kept.Room) *image.Cache {
+	c := image.NewCache(finder)
+	c.Kept = room
+	return c
+}
+
 // open returns the finder and the file cache for a Set, and a function to release them.
 func (c *config) open(ctx context.Context) (finder *find.Finder, images *image.Cache, release func() error, err error) {
 	if c.cache == nil {
 		finder = find.New(ctx, c.find)
-		images = image.NewCache(finder)
+		images = newImages(finder, c.kept)
 		return finder, images, images.Close, nil
 	}
 	if c.places() {

@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 
 	"github.com/corewalk/corewalk/internal/files/find"
+	"github.com/corewalk/corewalk/internal/files/kept"
 )
 
 // An Option says where the files of modules are.
@@ -14,6 +15,7 @@ type config struct {
 	root  string
 	force bool
 	cache *Cache
+	kept  *kept.Room
 	// progress is told how far unpacking the executable is.
 	progress func(in, out int64)
 }
@@ -112,6 +114,14 @@ func WithSymbolFetcher(f SymbolFetcher) Option {
 			c.find.SymbolFetcher = symbolFetcher{f}
 		}
 	}
+}
+
+// WithKept keeps what was decompressed of files in dir, an absolute path, and takes it from
+// there the next time. It is made if it is missing, and used only if it belongs to this user and
+// nobody else may write to it. limit bounds what is kept in bytes; with 0 it is read and
+// nothing is written. Writing is the last that Set.Close and Cache.Close do.
+func WithKept(dir string, limit int64) Option {
+	return func(c *config) { c.kept = kept.New(dir, limit) }
 }
 
 // WithForceMismatched uses files from a different build where no right one is found. The

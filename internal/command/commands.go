@@ -32,6 +32,7 @@ func allCommands() []command {
 		{name: "triage diff", run: runTriageDiff, flags: query("diff")},
 		{name: "triage export", run: runTriageExport, flags: query("export")},
 		{name: "live", run: runLive, flags: new(liveFlags).set, usage: liveUsage},
+		{name: "cache", run: runCache, flags: new(cacheFlags).set, usage: cacheUsage},
 		{name: "schema", run: runSchema, usage: schemaUsage, words: schema.Names()},
 		{name: "completion", run: runCompletion, usage: completionUsage, words: shells()},
 		{name: "man", run: runMan, usage: manUsage},
@@ -41,7 +42,9 @@ func allCommands() []command {
 }
 
 // withHelp lists the commands that help describes.
-func withHelp() []string { return []string{"info", "triage", "live", "schema", "completion", "man"} }
+func withHelp() []string {
+	return []string{"info", "triage", "live", "cache", "schema", "completion", "man"}
+}
 
 // findCommand returns the command with a name.
 func findCommand(name string) (command, bool) {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/corewalk/corewalk/internal/files/broker"
 	"github.com/corewalk/corewalk/internal/files/find"
+	"github.com/corewalk/corewalk/internal/files/kept"
 	"github.com/corewalk/corewalk/internal/format/elffile"
 	"github.com/corewalk/corewalk/internal/sandbox"
 )
@@ -205,6 +206,11 @@ func (f *fileFlags) confinement(files []string) (*confinement, error) {
 	for _, m := range f.sourceMaps {
 		_, to, _ := strings.Cut(m, "=")
 		p.Read = append(p.Read, to)
+	}
+	if dir, ok := f.keep.dir(); ok { // what is kept of other files than packages' says what is in them
+		if dir, err := kept.Packages(dir); err == nil {
+			p.Read = append(p.Read, dir)
+		}
 	}
 	symbols := find.ParseSymbolPath(f.fetch.symbols.path)
 	p.Read = append(p.Read, symbols.Dirs...)

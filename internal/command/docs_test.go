@@ -127,7 +127,7 @@ func TestDocsCommands(t *testing.T) {
 			}
 			cmd := exec.Command("corewalk", args...)
 			cmd.Dir = dir
-			cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+dir, "DEBUGINFOD_URLS=")
+			cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+dir, "XDG_CACHE_HOME="+dir, "DEBUGINFOD_URLS=")
 			out, err := cmd.CombinedOutput()
 			status := cmd.ProcessState.ExitCode()
 			switch {
@@ -179,7 +179,7 @@ func TestDocsJQ(t *testing.T) {
 	for _, line := range append([]string{"corewalk triage crashes"}, list...) { // the first fills the ledger
 		cmd := exec.Command(sh, "-c", line)
 		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+dir, "DEBUGINFOD_URLS=")
+		cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+dir, "XDG_CACHE_HOME="+dir, "DEBUGINFOD_URLS=")
 		var errs strings.Builder
 		cmd.Stderr = &errs
 		out, err := cmd.Output()

@@ -19,6 +19,7 @@ type fileFlags struct {
 	sourceMaps                  []string
 	fetch                       fetchFlags
 	sandbox                     sandboxFlags
+	keep                        keepFlags
 	force                       bool
 	format                      string
 	formats                     []string // those that the subcommand has
@@ -42,6 +43,7 @@ func (f *fileFlags) register(fs *pflag.FlagSet, formats ...string) {
 	fs.StringArrayVar(&f.search, "search", nil, "look for binaries, debug files, PDBs and Breakpad symbol files anywhere below `DIR` (repeatable)")
 	fs.StringArrayVar(&f.sourceMaps, "source-map", nil, "look below TO for source files recorded below FROM: `FROM=TO` (repeatable)")
 	f.fetch.register(fs)
+	f.keep.register(fs)
 	fs.BoolVar(&f.force, "force-mismatched", false, "use files from a different build where the right one is not found; frames say so")
 	fs.StringVar(&f.format, "format", formatText, "print `FORMAT`: "+orList(formats))
 	fs.StringVar(&f.color, "color", "auto", "colour the text: `WHEN` is auto (on a terminal, unless NO_COLOR is set), always or never")
@@ -91,7 +93,7 @@ func orList(words []string) string {
 
 // options turns the flags into options for corewalk.Open.
 func (f *fileFlags) options(e env, binary string) []corewalk.Option {
-	opts := f.fetch.options(e)
+	opts := append(f.fetch.options(e), f.keep.options(f.sandbox.when == sandboxInside)...)
 	for _, d := range f.sysroots {
 		opts = append(opts, corewalk.WithSysroot(d))
 	}

@@ -30,7 +30,10 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	os.Unsetenv("DEBUGINFOD_URLS") // no test asks the servers of whoever runs it
+	os.Unsetenv("DEBUGINFOD_URLS")                                 // no test asks the servers of whoever runs it
+	if !strings.HasPrefix(filepath.Base(os.Args[0]), "corewalk") { // no test uses what is kept of the runs of whoever runs it
+		os.Setenv("XDG_CACHE_HOME", "/dev/null/none")
+	}
 	testscript.Main(m, map[string]func(){
 		"corewalk":      func() { Main(full.Parts()) },
 		"corewalk-full": func() { Main(full.Parts()) },
@@ -58,6 +61,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("SYS", "--sysroot="+root)
 			e.Setenv("NODBG", "--debug-dir="+none)
 			e.Setenv("TERM", "xterm")
+			e.Setenv("XDG_CACHE_HOME", filepath.Join(e.WorkDir, ".cache"))
 			e.Setenv("BOX", "--sandbox="+map[bool]string{true: sandboxOn, false: sandboxOff}[len(sandbox.Missing()) == 0])
 			return os.Mkdir(none, 0o755)
 		},

@@ -63,6 +63,7 @@ var floors = map[string]int{
 	"internal/files/broker":              3,
 	"internal/live/corewrite":            0,
 
+	"internal/files/kept":         -1,
 	"internal/format/dwarf":       -1,
 	"internal/format/dwarf/cfi":   -1,
 	"internal/format/dwarf/op":    -1,

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/corewalk/corewalk/internal/files/find"
+	"github.com/corewalk/corewalk/internal/files/kept"
 	"github.com/corewalk/corewalk/internal/files/mmapfile"
 	"github.com/corewalk/corewalk/internal/format/decompress"
 	"github.com/corewalk/corewalk/internal/format/elffile"
@@ -19,6 +20,10 @@ import (
 // modules, threads and dumps use it. All images of a cache use one Finder to locate
 // companion files.
 type Cache struct {
+	// Kept is where decompressed sections are kept from one run to the next; nil for nowhere. It
+	// is set before the first image is opened.
+	Kept *kept.Room
+
 	finder *find.Finder
 
 	mu     sync.Mutex
@@ -133,7 +138,7 @@ func (im *Image) parse(data []byte) (err error) {
 		return err
 	}
 	if im.elf, err = elffile.Parse(data); err == nil {
-		im.elf.Decompress = inflate
+		im.elf.Decompress = im.inflate
 		if im.file != nil {
 			im.elf.Release = im.file.Release
 		}
@@ -141,12 +146,13 @@ func (im *Image) parse(data []byte) (err error) {
 	return err
 }
 
-// Close unmaps all files. Nothing obtained from the cache's images may be used afterwards.
+// Close writes what is to be kept to disk, and unmaps all files. Nothing obtained from the cache's images may be used afterwards.
 func (c *Cache) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var first error
 	for id, im := range c.byFile {
+		im.keep()
 		if err := im.file.Close(); err != nil && first == nil {
 			first = err
 		}

@@ -156,7 +156,7 @@ func (im *Image) debugSection(name string) ([]byte, error) {
 type fileOnly struct{ im *Image }
 
 // LazySection implements dwarf.LazySource; name is for example ".debug_info" or ".gdb_index".
-func (s fileOnly) LazySection(name string) (data []byte, need func(uint64) error, err error) {
+func (s fileOnly) LazySection(name string) (data []byte, need func(from, end uint64) error, err error) {
 	if short, ok := strings.CutPrefix(name, ".debug_"); ok {
 		data, need, err = s.im.elf.LazyDebugSection(short)
 	} else if sec := s.im.elf.Section(name); sec != nil {
@@ -179,7 +179,7 @@ func (s fileOnly) Section(name string) ([]byte, error) { return wholeSection(s, 
 type withDebugFile struct{ im *Image }
 
 // LazySection implements dwarf.LazySource.
-func (s withDebugFile) LazySection(name string) (data []byte, need func(uint64) error, err error) {
+func (s withDebugFile) LazySection(name string) (data []byte, need func(from, end uint64) error, err error) {
 	data, need, err = fileOnly(s).LazySection(name)
 	if err == nil && data != nil {
 		return data, need, nil
@@ -196,7 +196,7 @@ func (s withDebugFile) Section(name string) ([]byte, error) { return wholeSectio
 func wholeSection(s dwarf.LazySource, name string) ([]byte, error) {
 	data, need, err := s.LazySection(name)
 	if err == nil && need != nil {
-		err = need(uint64(len(data)))
+		err = need(0, uint64(len(data)))
 	}
 	if err != nil {
 		return nil, err

@@ -82,6 +82,8 @@ type Image struct {
 	flows flowCache
 	kept  keeper
 
+	disk onDisk
+
 	warnMu   sync.Mutex
 	warnings []string
 }
@@ -137,10 +139,16 @@ func (im *Image) warn(s string) {
 }
 
 // inflate decompresses sections for elffile.
-func inflate(m elffile.Method, src []byte, size uint64) (elffile.Inflated, error) {
-	l, err := decompress.NewLazy(decompress.Method(m), src, size, elffile.DefaultMaxSection)
+func inflate(p elffile.Packed) (elffile.Inflated, error) {
+	l, err := decompress.NewLazy(decompress.Method(p.Method), p.Data, p.Size, elffile.DefaultMaxSection)
 	if err != nil {
-		return nil, err // avoids a nil *Lazy in a non-nil interface
+		return nil, err
 	}
-	return l, nil
+	return lazySection{l}, nil
 }
+
+// A lazySection is decompressed from its start, so whatever is below what is needed is, too.
+type lazySection struct{ *decompress.Lazy }
+
+// Need implements elffile.Inflated.
+func (l lazySection) Need(_, end uint64) error { return l.Lazy.Need(end) }

@@ -16,6 +16,8 @@ func mapFile(f *os.File, size int) ([]byte, error) {
 
 func release([]byte) {}
 
+func mapPrivate(f *os.File, size int) ([]byte, error) { return mapFile(f, size) }
+
 func unmap([]byte) error { return nil }
 
 func idOf(path string, info fs.FileInfo) ID {

@@ -17,12 +17,16 @@ func mapFile(f *os.File, size int) ([]byte, error) {
 // release tells the kernel that a part of a mapping, whole pages, is not needed soon.
 func release(data []byte) { _ = unix.Madvise(data, unix.MADV_DONTNEED) }
 
+func mapPrivate(f *os.File, size int) ([]byte, error) {
+	return unix.Mmap(int(f.Fd()), 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE)
+}
+
 func unmap(data []byte) error { return unix.Munmap(data) }
 
 func idOf(path string, info fs.FileInfo) ID {
 	id := ID{Size: info.Size(), MtimeNs: info.ModTime().UnixNano()}
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		id.Dev, id.Ino = uint64(st.Dev), uint64(st.Ino)
+		id.Dev, id.Ino, id.CtimeNs = uint64(st.Dev), uint64(st.Ino), changed(st)
 	} else {
 		id.Path = absolute(path)
 	}

@@ -33,7 +33,8 @@ var (
 type ID struct {
 	Dev, Ino uint64
 	Size     int64
-	MtimeNs  int64 // nanoseconds since 1970
+	MtimeNs  int64 // last change of the contents, in nanoseconds since 1970
+	CtimeNs  int64 // last change of the inode; 0 where the system does not tell
 	Path     string
 }
 
@@ -60,7 +61,13 @@ func Open(path string) (*File, error) {
 
 // FromOS maps a file that is already open, from its first byte regardless of its offset.
 // The mapping does not need f afterwards; the caller still has to close f.
-func FromOS(f *os.File) (*File, error) {
+func FromOS(f *os.File) (*File, error) { return fromOS(f, mapFile) }
+
+// Private is like FromOS, but the mapping may be written to: what is written is seen by this
+// process alone, and never reaches the file. Release would undo it.
+func Private(f *os.File) (*File, error) { return fromOS(f, mapPrivate) }
+
+func fromOS(f *os.File, mapFile func(*os.File, int) ([]byte, error)) (*File, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err
@@ -78,6 +85,18 @@ func FromOS(f *os.File) (*File, error) {
 		}
 	}
 	return m, nil
+}
+
+// Stat returns the ID that a file would have if it were opened now.
+func Stat(path string) (ID, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return ID{}, err
+	}
+	if err := regular(path, info); err != nil {
+		return ID{}, err
+	}
+	return idOf(path, info), nil
 }
 
 func regular(path string, info fs.FileInfo) error {

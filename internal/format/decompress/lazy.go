@@ -76,6 +76,9 @@ func NewLazy(method Method, src []byte, size, limit uint64) (*Lazy, error) {
 // accepted may be read.
 func (l *Lazy) Data() []byte { return l.data }
 
+// Filled is how much may be read from the start, in bytes.
+func (l *Lazy) Filled() uint64 { return l.filled.Load() }
+
 // Need makes the bytes below end readable; an end past the section's end means all of it.
 // It verifies the checksum once everything is decompressed. An error is final: the bytes
 // below the last accepted end remain readable.

@@ -144,7 +144,7 @@ const abbrevStep = 4 << 10
 func (d *Data) parseAbbrevs(off uint64, enc encoding) (t *abbrevTable, size int) {
 	for step := uint64(abbrevStep); ; step *= 4 {
 		end := min(off, uint64(d.size(SecAbbrev))) + step
-		data, err := d.upTo(SecAbbrev, end)
+		data, err := d.part(SecAbbrev, off, end)
 		if err != nil {
 			return &abbrevTable{err: err}, 0
 		}

@@ -132,7 +132,7 @@ func arangeSets(d *Data) iter.Seq[arangeSet] {
 					continue
 				}
 			}
-			data, err := d.upTo(SecAranges, uint64(off)+lengthField)
+			data, err := d.part(SecAranges, uint64(off), uint64(off)+lengthField)
 			if err != nil {
 				return
 			}
@@ -143,7 +143,7 @@ func arangeSets(d *Data) iter.Seq[arangeSet] {
 				return
 			}
 			end := start + int(size)
-			if _, err := d.upTo(SecAranges, uint64(end)); err != nil {
+			if _, err := d.part(SecAranges, uint64(off), uint64(end)); err != nil {
 				return
 			}
 			c.Data = data[:end]

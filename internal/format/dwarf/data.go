@@ -96,10 +96,10 @@ type Source interface {
 // example because it is compressed and most of it will not be read.
 type LazySource interface {
 	Source
-	// LazySection is like Section, but bytes below end may be read only after need(end) has
-	// returned nil; an end past the section's end means all of it. A nil need means that
-	// all bytes may be read. need may be called by several goroutines.
-	LazySection(name string) (data []byte, need func(end uint64) error, err error)
+	// LazySection is like Section, but the bytes from from to end may be read only after
+	// need(from, end) has returned nil; an end past the section's end means the rest of it. A
+	// nil need means that all bytes may be read. need may be called by several goroutines.
+	LazySection(name string) (data []byte, need func(from, end uint64) error, err error)
 }
 
 // SourceFunc turns a function into a Source.
@@ -133,7 +133,7 @@ type Data struct {
 type section struct {
 	once sync.Once
 	data []byte
-	need func(end uint64) error // nil if all of data is available
+	need func(from, end uint64) error // nil if all of data is available
 	err  error
 }
 
@@ -182,19 +182,18 @@ func (d *Data) Bytes(s Section) ([]byte, error) {
 	if s >= numSections {
 		return nil, fmt.Errorf("%v: %w", s, ErrNotFound)
 	}
-	return d.upTo(s, math.MaxUint64)
+	return d.part(s, 0, math.MaxUint64)
 }
 
-// upTo returns a section with its full length, of which the bytes below end may be read. It
-// is used for sections of which a stack needs a small part (units, line tables,
-// abbreviations); other sections are read completely.
-func (d *Data) upTo(s Section, end uint64) ([]byte, error) {
+// part returns a section with its full length, of which the bytes from from to end may be
+// read: a stack needs a small part of most sections.
+func (d *Data) part(s Section, from, end uint64) ([]byte, error) {
 	sec := d.load(s)
 	if sec.err != nil {
 		return nil, sec.err
 	}
 	if sec.need != nil {
-		if err := sec.need(end); err != nil {
+		if err := sec.need(from, end); err != nil {
 			return nil, fmt.Errorf("section %v: %w", s, err)
 		}
 	}

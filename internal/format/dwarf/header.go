@@ -36,7 +36,7 @@ const maxHeader = 40
 
 // readHeader reads the header of the unit at off in sec.
 func (d *Data) readHeader(sec Section, off uint64) (header, error) {
-	data, err := d.upTo(sec, off+maxHeader)
+	data, err := d.part(sec, off, off+maxHeader)
 	if err != nil {
 		return header{}, err
 	}
@@ -147,7 +147,7 @@ func (r *root) take(v *Value, h *header) {
 // abbreviation table, so that an index of all units of a file does not decode all tables.
 func (d *Data) readRoot(h *header) (root, error) {
 	var r root
-	data, err := d.upTo(h.sec, h.end)
+	data, err := d.part(h.sec, h.off, h.end)
 	if err != nil {
 		return r, err
 	}
@@ -194,7 +194,7 @@ func (d *Data) readRoot(h *header) (root, error) {
 func (d *Data) rootAbbrev(h *header, code uint64, specs []attrSpec) (abbrev, []attrSpec) {
 	// A declaration further on is left to abbrevTable.
 	end := min(h.abbrevOff+abbrevStep, uint64(d.size(SecAbbrev)))
-	table, err := d.upTo(SecAbbrev, end)
+	table, err := d.part(SecAbbrev, h.abbrevOff, end)
 	if err != nil || h.abbrevOff > end || d.overBudget() {
 		return abbrev{}, nil
 	}

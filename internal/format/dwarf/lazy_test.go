@@ -12,11 +12,11 @@ import (
 type lazySource struct {
 	elfSource
 	mu   sync.Mutex
-	read map[string]uint64 // bytes asked for
+	read map[string]uint64 // up to where bytes were asked for
 	size map[string]uint64
 }
 
-func (s *lazySource) LazySection(name string) ([]byte, func(uint64) error, error) {
+func (s *lazySource) LazySection(name string) ([]byte, func(uint64, uint64) error, error) {
 	whole, err := s.Section(name)
 	if err != nil || whole == nil {
 		return nil, nil, err
@@ -25,12 +25,12 @@ func (s *lazySource) LazySection(name string) ([]byte, func(uint64) error, error
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.size[name] = uint64(len(whole))
-	return data, func(end uint64) error {
+	return data, func(from, end uint64) error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if end = min(end, uint64(len(whole))); end > s.read[name] {
-			copy(data[s.read[name]:end], whole[s.read[name]:end])
-			s.read[name] = end
+		if end = min(end, uint64(len(whole))); end > from {
+			copy(data[from:end], whole[from:end])
+			s.read[name] = max(s.read[name], end)
 		}
 		return nil
 	}, nil

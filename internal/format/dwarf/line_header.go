@@ -138,7 +138,7 @@ func (d *Data) lineTable(off uint64, addrSize uint8) *lineTable {
 // lineBytes returns .debug_line, readable up to the end of the table at off.
 func (d *Data) lineBytes(off uint64) ([]byte, error) {
 	const lengthField = 12
-	data, err := d.upTo(SecLine, off+lengthField)
+	data, err := d.part(SecLine, off, off+lengthField)
 	if err != nil || off >= uint64(len(data)) {
 		return data, err
 	}
@@ -147,7 +147,7 @@ func (d *Data) lineBytes(off uint64) ([]byte, error) {
 	if c.Error != nil || size > uint64(c.Len()) {
 		return data, nil // readLineHeader reports the error better
 	}
-	return d.upTo(SecLine, uint64(c.Off)+size)
+	return d.part(SecLine, off, uint64(c.Off)+size)
 }
 
 // lines returns the unit's line table, or nil if it has none.

@@ -138,7 +138,7 @@ func (l *locIter) open(u *Unit, v *Value, step uint64) error {
 		l.kind = locSplitV4
 	}
 	end := off + min(step, math.MaxUint64-off)
-	data, err := u.Data.upTo(sec, end)
+	data, err := u.Data.part(sec, off, end)
 	if err != nil {
 		return err
 	}

@@ -126,7 +126,7 @@ func (it *rangeIter) extend() {
 		return
 	}
 	end := uint64(it.c.Off) + rangeStep
-	data, err := it.from.upTo(it.sec, end)
+	data, err := it.from.part(it.sec, uint64(it.c.Off), end)
 	if err != nil {
 		it.c.Fail(err)
 		return

@@ -64,7 +64,7 @@ func (u *Unit) String() string { return fmt.Sprintf("unit at %v+%#x", u.Sec, u.O
 
 // section returns the unit's section, readable up to the unit's end.
 func (u *Unit) section() []byte {
-	b, _ := u.Data.upTo(u.Sec, u.End)
+	b, _ := u.Data.part(u.Sec, u.Off, u.End)
 	return b
 }
 
@@ -173,11 +173,11 @@ func (l *unitList) scan(d *Data, sec Section) {
 	if l.next >= uint64(d.size(sec)) {
 		l.done = true
 		if l.next == 0 {
-			_, l.err = d.upTo(sec, 0)
+			_, l.err = d.part(sec, 0, 0)
 		}
 		return
 	}
-	data, err := d.upTo(sec, l.next+maxHeader)
+	data, err := d.part(sec, l.next, l.next+maxHeader)
 	if err != nil {
 		l.done, l.err = true, err
 		return

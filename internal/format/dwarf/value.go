@@ -66,7 +66,7 @@ func (u *Unit) Bytes(v *Value) ([]byte, bool) {
 // str returns the string at off in a string section.
 func (d *Data) str(sec Section, off uint64) ([]byte, bool) {
 	for step := uint64(256); ; step *= 8 {
-		data, err := d.upTo(sec, min(off, math.MaxUint64-step)+step)
+		data, err := d.part(sec, off, min(off, math.MaxUint64-step)+step)
 		if err != nil || off >= uint64(len(data)) {
 			return nil, false
 		}
@@ -89,7 +89,8 @@ func (u *Unit) tableWord(sec Section, base, i uint64, size int) (uint64, bool) {
 }
 
 func (d *Data) word(sec Section, base, i uint64, size int) (uint64, bool) {
-	data, err := d.upTo(sec, base+(i+1)*uint64(size))
+	at := base + i*uint64(size)
+	data, err := d.part(sec, at, at+uint64(size))
 	if err != nil {
 		return 0, false
 	}

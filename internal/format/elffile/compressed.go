@@ -26,13 +26,22 @@ func (m Method) String() string {
 	return fmt.Sprintf("compression method %d", uint32(m))
 }
 
-// Inflated is a compressed section that is decompressed from its start as far as needed.
+// Packed is a compressed section.
+type Packed struct {
+	*Section
+	Method Method
+	Data   []byte // without the header
+	Size   uint64 // when decompressed, in bytes, as the header says
+}
+
+// Inflated is a compressed section that is decompressed as far as needed.
 type Inflated interface {
-	// Data is the section with its full decompressed length. Only the bytes below an end
-	// that Need has accepted may be read.
+	// Data is the section with its full decompressed length. Only the bytes that Need has
+	// accepted may be read.
 	Data() []byte
-	// Need makes the bytes below end readable; an end past the section's means all of it.
-	Need(end uint64) error
+	// Need makes the bytes from from to end readable; an end past the section's means the
+	// rest of it.
+	Need(from, end uint64) error
 }
 
 // plainData is one decompressed section, opened once and kept as long as the File.
@@ -49,7 +58,7 @@ type plainData struct {
 func (f *File) SectionData(s *Section) ([]byte, error) {
 	data, need, err := f.LazySection(s)
 	if err == nil && need != nil {
-		err = need(uint64(len(data)))
+		err = need(0, uint64(len(data)))
 	}
 	if err != nil {
 		return nil, err
@@ -57,9 +66,10 @@ func (f *File) SectionData(s *Section) ([]byte, error) {
 	return data, nil
 }
 
-// LazySection is like SectionData, but decompresses only as far as needed: bytes below end
-// may be read after need(end) has returned nil. need is nil if all bytes may be read.
-func (f *File) LazySection(s *Section) (data []byte, need func(end uint64) error, err error) {
+// LazySection is like SectionData, but decompresses only as far as needed: the bytes from
+// from to end may be read after need(from, end) has returned nil. need is nil if all bytes may be
+// read.
+func (f *File) LazySection(s *Section) (data []byte, need func(from, end uint64) error, err error) {
 	if s == nil {
 		return nil, nil, fmt.Errorf("section: %w", ErrNotFound)
 	}
@@ -76,8 +86,8 @@ func (f *File) LazySection(s *Section) (data []byte, need func(end uint64) error
 		return nil, nil, p.err
 	}
 	index, name := s.Index, s.Name()
-	return p.data.Data(), func(end uint64) error {
-		if err := p.data.Need(end); err != nil {
+	return p.data.Data(), func(from, end uint64) error {
+		if err := p.data.Need(from, end); err != nil {
 			return fmt.Errorf("section %d (%s): %w: %w", index, name, ErrCompressed, err)
 		}
 		return nil
@@ -134,7 +144,7 @@ func (f *File) decompress(s *Section, raw []byte) (Inflated, error) {
 	if f.Decompress == nil {
 		return nil, fmt.Errorf("section %d (%s): %v: no decompressor: %w", s.Index, s.Name(), method, ErrCompressed)
 	}
-	data, err := f.Decompress(method, body, size)
+	data, err := f.Decompress(Packed{s, method, body, size})
 	if err == nil && uint64(len(data.Data())) != size {
 		err = fmt.Errorf("decompressed to %d bytes, but the header says %d", len(data.Data()), size)
 	}
@@ -155,7 +165,7 @@ func (f *File) DebugSection(name string) ([]byte, error) {
 }
 
 // LazyDebugSection is to DebugSection what LazySection is to SectionData.
-func (f *File) LazyDebugSection(name string) (data []byte, need func(end uint64) error, err error) {
+func (f *File) LazyDebugSection(name string) (data []byte, need func(from, end uint64) error, err error) {
 	s, err := f.debugSection(name)
 	if err != nil {
 		return nil, nil, err

@@ -66,9 +66,9 @@ type File struct {
 	LinkBase uint64
 	Warnings []string // problems that Parse found and worked around
 
-	// Decompress decompresses a section whose header gives its size as size bytes. If it is
-	// nil, compressed sections cause ErrCompressed.
-	Decompress func(method Method, src []byte, size uint64) (Inflated, error)
+	// Decompress decompresses a section. If it is nil, compressed sections cause
+	// ErrCompressed.
+	Decompress func(Packed) (Inflated, error)
 	// Release, if set, is called with ranges of Data that were read as a whole and are not
 	// needed soon.
 	Release func(off, size uint64)

@@ -197,9 +197,9 @@ func TestCompressedSections(t *testing.T) {
 		}
 		calls := 0
 		f = mustParse(t, f.Data)
-		f.Decompress = func(method Method, src []byte, size uint64) (Inflated, error) {
+		f.Decompress = func(p Packed) (Inflated, error) {
 			calls++
-			return inflated(strings.Repeat(string(src), int(method)))[:size], nil
+			return inflated(strings.Repeat(string(p.Data), int(p.Method)))[:p.Size], nil
 		}
 		for range 2 {
 			if d, err := f.DebugSection("info"); string(d) != "abcabc" || err != nil {
@@ -209,11 +209,11 @@ func TestCompressedSections(t *testing.T) {
 		if calls != 1 {
 			t.Errorf("%s: decompressed %d times", k.name, calls)
 		}
-		if d, need, err := f.LazyDebugSection("info"); string(d) != "abcabc" || err != nil || need(3) != nil {
+		if d, need, err := f.LazyDebugSection("info"); string(d) != "abcabc" || err != nil || need(0, 3) != nil {
 			t.Errorf("%s: lazy .debug_info = %q, %v", k.name, d, err)
 		}
-		f.Decompress = func(method Method, src []byte, size uint64) (Inflated, error) {
-			return inflated(bytes.Repeat(src, 2)), nil
+		f.Decompress = func(p Packed) (Inflated, error) {
+			return inflated(bytes.Repeat(p.Data, 2)), nil
 		}
 		if d, err := f.DebugSection("line"); string(d) != "xyxy" || err != nil {
 			t.Errorf("%s: .zdebug_line = %q, %v", k.name, d, err)
@@ -230,7 +230,7 @@ func TestCompressedSections(t *testing.T) {
 			t.Errorf("%s: above the bound: %v", k.name, err)
 		}
 		g = mustParse(t, f.Data)
-		g.Decompress = func(Method, []byte, uint64) (Inflated, error) { return inflated("short"), nil }
+		g.Decompress = func(Packed) (Inflated, error) { return inflated("short"), nil }
 		if _, err := g.DebugSection("info"); !errors.Is(err, ErrCompressed) {
 			t.Errorf("%s: wrong size: %v", k.name, err)
 		}
@@ -240,8 +240,8 @@ func TestCompressedSections(t *testing.T) {
 // inflated is decompressed from the start.
 type inflated []byte
 
-func (d inflated) Data() []byte      { return d }
-func (d inflated) Need(uint64) error { return nil }
+func (d inflated) Data() []byte              { return d }
+func (d inflated) Need(uint64, uint64) error { return nil }
 
 func TestSeparateDebugFile(t *testing.T) {
 	m := sample(64, false)

@@ -16,7 +16,7 @@ func seeds(f *testing.F) [][]byte {
 
 // touch calls every method of a file.
 func touch(f *File) {
-	f.Decompress = func(_ Method, src []byte, size uint64) (Inflated, error) { return inflated(src), nil }
+	f.Decompress = func(p Packed) (Inflated, error) { return inflated(p.Data), nil }
 	f.BuildID()
 	f.DebugLink()
 	f.DebugAltLink()

@@ -1,0 +1,169 @@
+package image
+
+import (
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+
+	"github.com/corewalk/corewalk/internal/files/find"
+	"github.com/corewalk/corewalk/internal/files/kept"
+	"github.com/corewalk/corewalk/internal/format/decompress"
+	"github.com/corewalk/corewalk/internal/format/elffile"
+)
+
+// Sizes in bytes of what is kept on disk.
+const (
+	// minKept is the size below which a section is decompressed faster than it is looked for.
+	minKept = 8 << 10
+	// minFresh is how much must have been decompressed to be worth writing an entry.
+	minFresh = 64 << 10
+	// keptEnds is how much of each end of a compressed section its key has a checksum of. The
+	// end of a zlib stream is the checksum of what it holds.
+	keptEnds = 64
+	// maxAhead is how much more is decompressed, at most, of a section of which more was
+	// needed than is kept.
+	maxAhead = 8 << 20
+)
+
+// An onDisk has what is kept on disk of one file, and what may be kept of it.
+type onDisk struct {
+	once  sync.Once
+	entry *kept.Entry
+
+	mu       sync.Mutex
+	sections []*keptSection
+}
+
+// keptEntry opens what is kept of the file.
+func (im *Image) keptEntry() *kept.Entry {
+	k := &im.disk
+	k.once.Do(func() {
+		path := im.path
+		if abs, err := filepath.Abs(path); err == nil {
+			path = abs
+		}
+		k.entry = im.cache.Kept.Entry(kept.Source{File: im.file.ID(), Path: path, BuildID: im.elf.BuildID(), Packaged: find.InPackages(path)})
+	})
+	return k.entry
+}
+
+// inflate decompresses a section, or finds it decompressed.
+func (im *Image) inflate(p elffile.Packed) (elffile.Inflated, error) {
+	if im.cache == nil || im.cache.Kept == nil || im.file == nil || p.Size < minKept {
+		return inflate(p)
+	}
+	ends := kept.Checksum(p.Data[:min(len(p.Data), keptEnds)], p.Data[max(0, len(p.Data)-keptEnds):])
+	s := &keptSection{packed: p, key: kept.Key{Kind: kept.KindSection, Section: uint32(p.Index), Offset: p.Off, Length: p.Section.Size, Ends: ends}}
+	if s.part = im.keptEntry().Part(s.key, p.Size); s.part == nil {
+		if err := s.begin(); err != nil {
+			return nil, err
+		}
+	}
+	im.disk.mu.Lock()
+	defer im.disk.mu.Unlock()
+	im.disk.sections = append(im.disk.sections, s)
+	return s, nil
+}
+
+// A keptSection is a decompressed section. What is kept of it is taken from there, the rest is
+// decompressed.
+type keptSection struct {
+	packed  elffile.Packed
+	key     kept.Key
+	part    *kept.Part // nil if nothing is kept
+	lazy    atomic.Pointer[decompress.Lazy]
+	damaged atomic.Bool // some of what is kept
+}
+
+// begin prepares to decompress the section from its start.
+func (s *keptSection) begin() error {
+	l, err := decompress.NewLazy(decompress.Method(s.packed.Method), s.packed.Data, s.packed.Size, elffile.DefaultMaxSection)
+	if err == nil {
+		s.lazy.Store(l)
+	}
+	return err
+}
+
+// Data implements elffile.Inflated.
+func (s *keptSection) Data() []byte {
+	if s.part != nil {
+		return s.part.Data()
+	}
+	return s.lazy.Load().Data()
+}
+
+// Need implements elffile.Inflated.
+func (s *keptSection) Need(from, end uint64) error {
+	if s.part != nil {
+		return s.part.Need(from, end, s.fill)
+	}
+	return s.lazy.Load().Need(end)
+}
+
+// fill copies what is decompressed from off on to dst. Part.Need makes one call at a time.
+func (s *keptSection) fill(dst []byte, off uint64) error {
+	if s.lazy.Load() == nil {
+		if err := s.begin(); err != nil {
+			return err
+		}
+	}
+	end := off + uint64(len(dst))
+	l := s.lazy.Load()
+	if err := l.Need(end); err != nil {
+		return err
+	}
+	copy(dst, l.Data()[off:end])
+	if end <= s.part.Have() {
+		s.damaged.Store(true)
+	}
+	return nil
+}
+
+// fresh is how much was decompressed that is not kept, in bytes.
+func (s *keptSection) fresh() uint64 {
+	l, have := s.lazy.Load(), uint64(0)
+	if l == nil {
+		return 0
+	}
+	if s.part != nil {
+		have = s.part.Have()
+	}
+	return max(l.Filled(), have) - have
+}
+
+// keep writes what was decompressed of the file to disk, if it is worth it, and closes what
+// was kept. Nothing of the image may be used afterwards.
+func (im *Image) keep() {
+	k := &im.disk
+	if k.entry == nil {
+		return
+	}
+	defer k.entry.Close()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	var fresh uint64
+	damaged := false
+	for _, s := range k.sections {
+		fresh += s.fresh()
+		damaged = damaged || s.damaged.Load()
+	}
+	if fresh < minFresh && !damaged {
+		return
+	}
+	var parts []kept.NewPart
+	for _, s := range k.sections {
+		l := s.lazy.Load()
+		if l == nil {
+			continue
+		}
+		end := kept.RoundUp(l.Filled()) // whole blocks are kept
+		if s.part != nil && s.fresh() > 0 {
+			// Twice as much each time: otherwise each dump that needs a little more would
+			// decompress all, and write all.
+			end += min(end, maxAhead)
+		}
+		_ = l.Need(end) // what is damaged is not kept
+		parts = append(parts, kept.NewPart{Key: s.key, Size: s.packed.Size, Data: l.Data()[:l.Filled()]})
+	}
+	_ = k.entry.Keep(parts) // it is worth no word to the user: the report is printed
+}

@@ -1,0 +1,107 @@
+package image
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/corewalk/corewalk/internal/files/find"
+	"github.com/corewalk/corewalk/internal/files/kept"
+	"github.com/corewalk/corewalk/internal/fixture"
+	"github.com/corewalk/corewalk/internal/format/elffile"
+)
+
+// packedFile returns a file with compressed sections that has not changed for long enough.
+func packedFile(t *testing.T) string {
+	t.Helper()
+	file, _ := fixture.PackDebug(t, fixture.Get(t, "amd64-vars-cxx-O2").Binary(t))
+	path := filepath.Join(t.TempDir(), "packed")
+	if err := os.WriteFile(path, file, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(2100 * time.Millisecond)
+	return path
+}
+
+// with opens a file with a room, and closes it.
+func with(t *testing.T, room *kept.Room, path string, use func(im *Image)) {
+	t.Helper()
+	c := NewCache(find.New(context.Background(), find.Options{DebugDirs: []string{t.TempDir()}}))
+	c.Kept = room
+	im, err := c.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	use(im)
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// decompressed says how much of the sections of an image was decompressed, in bytes.
+func decompressed(im *Image) (n uint64) {
+	for _, s := range im.disk.sections {
+		if l := s.lazy.Load(); l != nil {
+			n += l.Filled()
+		}
+	}
+	return n
+}
+
+func eachPacked(im *Image, do func(s *elffile.Section)) {
+	for i := range im.elf.Sections() {
+		if s := &im.elf.Sections()[i]; s.Flags&elffile.SHF_COMPRESSED != 0 && len(im.elf.Data) > 0 {
+			do(s)
+		}
+	}
+}
+
+// TestKeptSections: what one run decompressed the next one finds, and more of it is right, too.
+func TestKeptSections(t *testing.T) {
+	path := packedFile(t)
+	room := kept.New(filepath.Join(t.TempDir(), "kept"), 1<<30)
+	want := map[string][]byte{}
+	with(t, nil, path, func(im *Image) {
+		eachPacked(im, func(s *elffile.Section) {
+			data, err := im.elf.SectionData(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want[s.Name()] = bytes.Clone(data)
+		})
+	})
+	if len(want) == 0 {
+		t.Fatal("no compressed section")
+	}
+	// More of each section is needed from run to run; the last two need all.
+	for run, part := range []int{2, 2, 1, 1} {
+		with(t, room, path, func(im *Image) {
+			eachPacked(im, func(s *elffile.Section) {
+				data, need, err := im.elf.LazySection(s)
+				if err != nil {
+					t.Fatal(err)
+				}
+				whole := want[s.Name()]
+				half := uint64(len(whole) / 2)
+				if err := need(half, half+uint64(len(whole)/2/part)); err != nil {
+					t.Fatal(err)
+				}
+				if end := half + uint64(len(whole)/2/part); !bytes.Equal(data[half:end], whole[half:end]) {
+					t.Errorf("run %d: %s is wrong", run, s.Name())
+				}
+			})
+			if n := decompressed(im); (n == 0) != (run == 1 || run == 3) {
+				t.Errorf("run %d: %d bytes decompressed", run, n)
+			}
+		})
+	}
+	// A run that needs nothing new writes nothing.
+	before, _ := room.List()
+	with(t, room, path, func(im *Image) { im.DWARF() })
+	if after, _ := room.List(); len(before) != 1 || len(after) != 1 || before[0].Size != after[0].Size {
+		t.Errorf("entries %+v, then %+v", before, after)
+	}
+}

@@ -1,0 +1,244 @@
+package golang_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/corewalk/corewalk"
+	"github.com/corewalk/corewalk/tasks"
+	"github.com/corewalk/corewalk/unwind"
+)
+
+// A printed goroutine is what the program itself printed when it was killed.
+type printed struct {
+	id      uint64
+	state   string // with "locked to thread", without minutes
+	frames  []string
+	created string
+	parent  uint64
+}
+
+var (
+	headLine    = regexp.MustCompile(`^goroutine (\d+)(?: gp=\S+ m=\S+(?: mp=\S+)?)? \[(.*)\]:$`)
+	frameLine   = regexp.MustCompile(`^(\S.*)\(.*\)$`)
+	placeLine   = regexp.MustCompile(`^\t(.*:\d+)(?: |$)`)
+	createdLine = regexp.MustCompile(`^created by (\S+)(?: in goroutine (\d+))?$`)
+	minutes     = regexp.MustCompile(`, \d+ minutes`)
+)
+
+// readPrinted reads the goroutines in what a Go program wrote when it was killed. The first
+// time that a goroutine was printed with its stack counts: each thread prints its own once more.
+func readPrinted(text string) map[uint64]*printed {
+	all := map[uint64]*printed{}
+	var g *printed
+	var function string
+	created := false
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		if m := headLine.FindStringSubmatch(line); m != nil {
+			id, _ := strconv.ParseUint(m[1], 10, 64)
+			g = &printed{id: id, state: minutes.ReplaceAllString(m[2], "")}
+			if old := all[id]; old == nil || len(old.frames) == 0 {
+				all[id] = g
+			}
+			created = false
+			continue
+		}
+		if g == nil || line == "" {
+			g = nil
+			continue
+		}
+		if m := createdLine.FindStringSubmatch(line); m != nil {
+			g.created, created = m[1], true
+			g.parent, _ = strconv.ParseUint(m[2], 10, 64)
+		} else if m := placeLine.FindStringSubmatch(line); m != nil {
+			if created {
+				g.created += " " + m[1]
+			} else if function != "" {
+				g.frames = append(g.frames, function+" "+m[1])
+			}
+			function = ""
+		} else if m := frameLine.FindStringSubmatch(line); m != nil {
+			function = m[1]
+		}
+	}
+	return all
+}
+
+// crash builds a program with a release of Go and flags for the linker, lets it crash, and
+// returns its core, the program, and what it printed.
+func crash(t *testing.T, release, ldflags string, args ...string) (core, program, text string) {
+	t.Helper()
+	dir := t.TempDir()
+	program = filepath.Join(dir, "program")
+	build := exec.Command("go", "build", "-o", program, "-ldflags", ldflags, ".")
+	build.Dir, _ = filepath.Abs("../../../testdata/src/go-tasks")
+	build.Env = append(os.Environ(), "GOTOOLCHAIN=go"+release, "CGO_ENABLED=0", "GOFLAGS=-mod=mod", "GOWORK=off")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Skipf("Go %s cannot build: %v: %s", release, err, out)
+	}
+	run := exec.Command("sh", "-c", "ulimit -c unlimited; exec \"$@\"", "sh", program)
+	run.Args = append(run.Args, args...)
+	run.Dir = dir
+	run.Env = append(os.Environ(), "GOTRACEBACK=crash")
+	var stderr strings.Builder
+	run.Stderr = &stderr
+	out, err := run.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := run.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ready := make([]byte, 5)
+	if _, err := out.Read(ready); err != nil {
+		t.Fatalf("%v: %s", err, stderr.String())
+	}
+	time.Sleep(20 * time.Millisecond)
+	run.Process.Signal(os.Signal(quit))
+	run.Wait()
+	cores, _ := filepath.Glob(filepath.Join(dir, "core*"))
+	if len(cores) == 0 {
+		t.Skip("the kernel writes no core here: /proc/sys/kernel/core_pattern")
+	}
+	return cores[0], program, stderr.String()
+}
+
+func TestAgainstGo(t *testing.T) {
+	if os.Getenv("COREWALK_LONG") == "" {
+		t.Skip("builds programs: set COREWALK_LONG=1")
+	}
+	for _, release := range releases(t) {
+		for _, ldflags := range []string{"", "-s -w"} {
+			t.Run(release+ldflags, func(t *testing.T) {
+				core, program, text := crash(t, release, ldflags, "1000")
+				compare(t, core, program, readPrinted(text))
+			})
+		}
+	}
+}
+
+// releases lists this machine's release of Go, and the toolchains that have been fetched.
+func releases(t *testing.T) []string {
+	out, err := exec.Command("go", "env", "GOVERSION", "GOMODCACHE").Output()
+	if err != nil {
+		t.Skip("Go is not installed")
+	}
+	f := strings.Fields(string(out))
+	found := []string{strings.TrimPrefix(f[0], "go")}
+	dirs, _ := filepath.Glob(filepath.Join(f[1], "golang.org", "toolchain@v0.0.1-go1.*linux-amd64"))
+	for _, d := range dirs {
+		_, v, _ := strings.Cut(filepath.Base(d), "-go")
+		v, _, _ = strings.Cut(v, ".linux")
+		if v != found[0] {
+			found = append(found, v)
+		}
+	}
+	return found
+}
+
+func compare(t *testing.T, core, program string, want map[uint64]*printed) {
+	ctx := context.Background()
+	target, err := corewalk.Open(ctx, core, corewalk.WithExecutable(program))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer target.Close()
+	w, err := target.NewWalker()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	seen := map[uint64]bool{}
+	states := map[string]bool{}
+	bad := 0
+	fail := func(format string, args ...any) {
+		if bad++; bad <= 20 {
+			t.Errorf(format, args...)
+		}
+	}
+	frames := 0
+	for task, err := range target.Tasks(ctx) {
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if seen[task.ID] {
+			fail("%s is listed twice", task.Key)
+		}
+		seen[task.ID] = true
+		p := want[task.ID]
+		if p == nil {
+			fail("%s [%s] was not printed", task.Key, task.Status)
+			continue
+		}
+		state := task.Status
+		if task.Locked {
+			state += ", locked to thread"
+		}
+		states[task.Status] = true
+		if state != p.state && !(p.state == "running" || task.State == tasks.StateRunning || task.State == tasks.StateRunnable) {
+			fail("%s: state %q, printed %q", task.Key, state, p.state)
+		}
+		if created := creation(target, task); created != p.created {
+			fail("%s: created by %q, printed %q", task.Key, created, p.created)
+		}
+		if task.Created != nil && task.Created.By.ID != p.parent {
+			fail("%s: created by %v, printed %d", task.Key, task.Created.By, p.parent)
+		}
+		if task.Start == nil || len(p.frames) == 0 {
+			continue // the threads have gone on since
+		}
+		stack, err := corewalk.WalkTask(ctx, w, task)
+		if err != nil {
+			fail("%s: %v", task.Key, err)
+		}
+		got := names(target, stack)
+		frames += len(got)
+		if g, w := strings.Join(got, "\n"), strings.Join(p.frames, "\n"); g != w {
+			fail("%s [%s]:\n%s\nprinted:\n%s", task.Key, task.Status, g, w)
+		}
+	}
+	for id, p := range want {
+		if !seen[id] && id != 0 {
+			fail("goroutine %d [%s] is not listed", id, p.state)
+		}
+	}
+	t.Logf("%d goroutines in %d states, %d frames compared, %d differ", len(seen), len(states), frames, bad)
+	if len(seen) < 1000 || len(states) < 15 {
+		t.Errorf("only %d goroutines in %d states", len(seen), len(states))
+	}
+}
+
+// names returns function and place of each call of a stack, as Go prints them.
+func names(target *corewalk.Target, s *unwind.Stack) []string {
+	lookup := target.SymbolLookup().(unwind.CallLookup)
+	var out []string
+	for _, f := range s.Frames {
+		calls, _ := lookup.LookupCalls(f.LookupAddr(), nil)
+		for _, c := range calls {
+			out = append(out, fmt.Sprintf("%s %s:%d", c.Name, c.File, c.Line))
+		}
+	}
+	return out
+}
+
+func creation(target *corewalk.Target, task *tasks.Task) string {
+	if task.Created == nil {
+		return ""
+	}
+	calls, _ := target.SymbolLookup().(unwind.CallLookup).LookupCalls(task.Created.PC-1, nil)
+	if len(calls) == 0 {
+		return "?"
+	}
+	c := calls[len(calls)-1]
+	return fmt.Sprintf("%s %s:%d", c.Name, c.File, c.Line)
+}

@@ -1,0 +1,181 @@
+package golang
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/corewalk/corewalk/tasks"
+	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// Values of g.atomicstatus (runtime2.go). scanBit is added while the garbage collector has the stack.
+const (
+	statusIdle      = 0
+	statusRunnable  = 1
+	statusRunning   = 2
+	statusSyscall   = 3
+	statusWaiting   = 4
+	statusDead      = 6
+	statusCopyStack = 8
+	statusPreempted = 9
+	statusLeaked    = 10 // from 1.26 on
+	statusDeadExtra = 11 // from 1.26 on
+	scanBit         = 0x1000
+)
+
+// statusWords are runtime.gStatusStrings.
+var statusWords = map[uint32]string{
+	statusIdle: "idle", statusRunnable: "runnable", statusRunning: "running", statusSyscall: "syscall", statusWaiting: "waiting",
+	statusDead: "dead", statusCopyStack: "copystack", statusPreempted: "preempted", statusLeaked: "leaked", statusDeadExtra: "dead",
+}
+
+// Tasks yields the goroutines in the order in which a Go program prints them: those that
+// threads run, then all others as they were made. Dead ones are left out, g0s are no goroutines.
+func (r *runtime) Tasks(ctx context.Context) iter.Seq2[*tasks.Task, error] {
+	return func(yield func(*tasks.Task, error) bool) {
+		seen := map[uint64]bool{}
+		torn := 0
+		for g := range r.all(ctx) {
+			if seen[g] {
+				continue
+			}
+			seen[g] = true
+			t, err := r.goroutine(g)
+			switch {
+			case errors.Is(err, errTorn):
+				torn++
+			case err != nil:
+				if !yield(nil, err) {
+					return
+				}
+			case t != nil && !yield(t, nil):
+				return
+			}
+		}
+		if torn > 0 {
+			yield(nil, fmt.Errorf("%d goroutines could not be read", torn))
+		}
+	}
+}
+
+// mainGoroutine is the id of the goroutine that runs main, which no code of the program created.
+const mainGoroutine = 1
+
+var errTorn = errors.New("the goroutine's structure does not make sense")
+
+// thread returns the thread that runs a goroutine: the one of its m, if that says so too.
+func (r *runtime) thread(g *object) unwind.ThreadID {
+	m, ok := r.object(r.of("m"), g.word("m"))
+	if !ok || m.word("curg") != g.at {
+		return unwind.NullThread
+	}
+	return unwind.ThreadID(m.u64("procid"))
+}
+
+// goroutine reads one goroutine; nil if it is dead.
+func (r *runtime) goroutine(g uint64) (*tasks.Task, error) {
+	o, ok := r.object(r.of("g"), g)
+	if !ok {
+		return nil, errTorn
+	}
+	raw := o.u32("atomicstatus")
+	status := raw &^ scanBit
+	word, known := statusWords[status]
+	if !known || status == statusLeaked && r.minor < 26 {
+		return nil, errTorn
+	}
+	if status == statusDead || status == statusIdle || status == statusDeadExtra {
+		return nil, nil
+	}
+	t := &tasks.Task{
+		Key: tasks.Key{Kind: tasks.KindGoroutine, ID: o.u64("goid")}, Runtime: r.Name(), Thread: unwind.NullThread,
+		Stack: [2]unwind.Address{o.word("stack.lo"), o.word("stack.hi")}, Locked: o.word("lockedm") != 0, Handle: o,
+	}
+	if t.Stack[0] >= t.Stack[1] {
+		return nil, errTorn
+	}
+	t.Thread = r.thread(&o)
+	if pc := o.word("gopc"); pc != 0 && t.ID != mainGoroutine {
+		t.Created = &tasks.Creation{PC: pc}
+		if parent := o.u64("parentgoid"); parent != 0 {
+			t.Created.By = tasks.Key{Kind: tasks.KindGoroutine, ID: parent}
+		}
+	}
+	t.Name = r.function(o.word("startpc"), false)
+	t.State, t.Status = stateOf(status), word
+	if status == statusWaiting || status == statusLeaked {
+		if reason := int(o.u8("waitreason")); reason > 0 && reason < len(r.reasons) {
+			t.Status = r.reasons[reason]
+		}
+	}
+	t.System = r.isSystem(&o, t.Status)
+	if raw&scanBit != 0 {
+		t.Status += " (scan)"
+	}
+	t.Start = r.start(&o, status)
+	return t, nil
+}
+
+func stateOf(status uint32) tasks.State {
+	switch status {
+	case statusRunning, statusCopyStack:
+		return tasks.StateRunning
+	case statusSyscall:
+		return tasks.StateSyscall
+	case statusRunnable, statusPreempted:
+		return tasks.StateRunnable
+	}
+	return tasks.StateWaiting
+}
+
+// isSystem says what the runtime's isSystemGoroutine does: goroutines that the runtime itself
+// started, with exceptions.
+func (r *runtime) isSystem(o *object, status string) bool {
+	name := r.function(o.word("startpc"), false)
+	switch {
+	case !strings.HasPrefix(name, "runtime."):
+		return false
+	case name == "runtime.main", name == "runtime.handleAsyncEvent", name == "runtime.corostart" && r.minor >= 22:
+		return false
+	case name == "runtime.runfinq", name == "runtime.runFinalizers":
+		return status == "finalizer wait" // else it runs the program's code
+	case name == "runtime.runCleanups":
+		return o.u8("runningcleanups") == 0
+	}
+	return true
+}
+
+// start returns where the walk of a goroutine begins that is not running: at what its gobuf
+// saved, or in a system call at what was saved on entering it. It is nil for one that
+// runs: its thread's registers are its own, or its thread's stack leads to it.
+func (r *runtime) start(o *object, status uint32) *tasks.Start {
+	var pc, sp, bp uint64
+	switch status {
+	case statusRunning, statusCopyStack:
+		return nil
+	case statusSyscall:
+		pc, sp, bp = o.word("syscallpc"), o.word("syscallsp"), o.word("syscallbp")
+	default:
+		pc, sp, bp = o.word("sched.pc"), o.word("sched.sp"), o.word("sched.bp")
+	}
+	if pc == 0 || sp < o.word("stack.lo") || sp >= o.word("stack.hi") {
+		return nil
+	}
+	s := &tasks.Start{AfterCall: true}
+	s.Regs.Set(r.arch.PC, pc)
+	s.Regs.Set(r.arch.SP, sp)
+	if bp != 0 {
+		s.Regs.Set(r.arch.FP, bp)
+	}
+	if pc == o.word("startpc") { // it has not begun
+		s.AfterCall = false
+		if lr := o.word("sched.lr"); lr != 0 && r.arch == arch.ARM64 {
+			s.Regs.Set(r.arch.RA, lr)
+		}
+	}
+	return s
+}

@@ -1,0 +1,125 @@
+package golang
+
+import (
+	"strings"
+
+	"github.com/corewalk/corewalk/tasks"
+	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// memory reads the structures of a process.
+type memory struct {
+	p    *tasks.Process
+	arch *arch.Arch
+}
+
+func (m memory) word(at uint64) (uint64, bool) {
+	if at == 0 {
+		return 0, false
+	}
+	v, err := m.p.State.ReadWord(at)
+	return v, err == nil
+}
+
+// bytes reads n bytes; nil if not all of them are there.
+func (m memory) bytes(at, n uint64) []byte {
+	if at == 0 || n == 0 || n > 1<<20 {
+		return nil
+	}
+	b := make([]byte, n)
+	if got, err := m.p.State.ReadMem(at, b); err != nil || got < len(b) {
+		return nil
+	}
+	return b
+}
+
+// text reads at most 4 KiB of a string.
+func (m memory) text(at, n uint64) (string, bool) {
+	if n == 0 {
+		return "", true
+	}
+	if n > 4096 {
+		return "", false
+	}
+	b := m.bytes(at, n)
+	return string(b), b != nil
+}
+
+// goString reads a string of Go by its two words.
+func (m memory) goString(at uint64) (string, bool) {
+	p, ok := m.word(at)
+	n, ok2 := m.word(at + uint64(m.arch.WordSize))
+	if !ok || !ok2 {
+		return "", false
+	}
+	return m.text(p, n)
+}
+
+// An object is the bytes of a structure, and where its fields are.
+type object struct {
+	m    memory
+	at   uint64
+	rec  *record
+	data []byte
+}
+
+// object reads the structure of a kind at an address; false if not all of it can be read.
+func (m memory) object(rec *record, at uint64) (object, bool) {
+	if rec == nil {
+		return object{}, false
+	}
+	b := m.bytes(at, rec.size)
+	return object{m, at, rec, b}, b != nil
+}
+
+// word is a pointer-sized field; 0 if this version does not have it.
+func (o *object) word(field string) uint64 {
+	off, ok := o.rec.off(field)
+	if !ok || off+uint64(o.m.arch.WordSize) > uint64(len(o.data)) {
+		return 0
+	}
+	return o.m.arch.Word(o.data[off:])
+}
+
+func (o *object) u64(field string) uint64 {
+	off, ok := o.rec.off(field)
+	if !ok || off+8 > uint64(len(o.data)) {
+		return 0
+	}
+	return o.m.arch.ByteOrder.Uint64(o.data[off:])
+}
+
+func (o *object) u32(field string) uint32 {
+	off, ok := o.rec.off(field)
+	if !ok || off+4 > uint64(len(o.data)) {
+		return 0
+	}
+	return o.m.arch.ByteOrder.Uint32(o.data[off:])
+}
+
+func (o *object) u8(field string) uint8 {
+	off, ok := o.rec.off(field)
+	if !ok || off >= uint64(len(o.data)) {
+		return 0
+	}
+	return o.data[off]
+}
+
+func (o *object) has(field string) bool { _, ok := o.rec.off(field); return ok }
+
+// function names the function that contains an address; "" if nothing does. after says that
+// the address is one after a call.
+func (m memory) function(at unwind.Address, after bool) string {
+	if m.p.Names == nil || at == 0 {
+		return ""
+	}
+	if after {
+		at--
+	}
+	name, _, err := m.p.Names.LookupAtAddr(at)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSuffix(name, "()")
+}

@@ -1,0 +1,5 @@
+package golang_test
+
+import "syscall"
+
+const quit = syscall.SIGQUIT

@@ -1,0 +1,200 @@
+package golang
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/corewalk/corewalk/tasks"
+	"github.com/corewalk/corewalk/unwind"
+)
+
+// waitKinds says what the runtime's words for a wait mean. Words that are not listed are of
+// the runtime itself.
+var waitKinds = map[string]tasks.WaitKind{
+	"chan receive":            tasks.WaitReceive,
+	"chan send":               tasks.WaitSend,
+	"chan receive (nil chan)": tasks.WaitForever,
+	"chan send (nil chan)":    tasks.WaitForever,
+	"select":                  tasks.WaitSelect,
+	"select (no cases)":       tasks.WaitForever,
+	"chan receive (synctest)": tasks.WaitReceive,
+	"chan send (synctest)":    tasks.WaitSend,
+	"select (synctest)":       tasks.WaitSelect,
+	"sleep":                   tasks.WaitTimer,
+	"IO wait":                 tasks.WaitIO,
+	"sync.Mutex.Lock":         tasks.WaitLock,
+	"sync.RWMutex.Lock":       tasks.WaitLock,
+	"sync.RWMutex.RLock":      tasks.WaitReadLock,
+	"sync.WaitGroup.Wait":     tasks.WaitBarrier,
+	"sync.Cond.Wait":          tasks.WaitCondition,
+	"semacquire":              tasks.WaitSemaphore,
+	"coroutine":               tasks.WaitFuture,
+	"synctest.Run":            tasks.WaitBarrier,
+	"synctest.Wait":           tasks.WaitBarrier,
+}
+
+// kindByFrame says what a goroutine waits for that waits for a semaphore: the function of
+// package sync that asked for it. Versions before 1.20 have the same word for all of them.
+var kindByFrame = []struct {
+	function string
+	kind     tasks.WaitKind
+}{
+	{"sync.(*Mutex).", tasks.WaitLock}, {"internal/sync.(*Mutex).", tasks.WaitLock}, {"sync.(*RWMutex).RLock", tasks.WaitReadLock},
+	{"sync.(*RWMutex).Lock", tasks.WaitLock}, {"sync.(*WaitGroup).", tasks.WaitBarrier},
+	{"sync.(*Once).", tasks.WaitOnce},
+}
+
+// Limits on lists in the process's memory.
+const (
+	maxCases  = 1 << 16 // of a select; Go allows so many
+	maxQueue  = 1 << 20
+	maxTypeOf = 256 // bytes of a type's name
+)
+
+// Wait says what a goroutine waits for. The frames tell which lock's semaphore it is.
+func (r *runtime) Wait(ctx context.Context, t *tasks.Task, frames []*unwind.Frame) *tasks.Wait {
+	o, ok := t.Handle.(object)
+	if !ok || t.State != tasks.StateWaiting {
+		return nil
+	}
+	reason := strings.TrimSuffix(t.Status, " (scan)")
+	kind, ok := waitKinds[reason]
+	if !ok {
+		kind = tasks.WaitRuntime
+	}
+	w := &tasks.Wait{Kind: kind, Reason: reason}
+	switch kind {
+	case tasks.WaitReceive, tasks.WaitSend, tasks.WaitSelect:
+		r.channels(&o, w)
+	case tasks.WaitForever:
+		w.Proved = true
+	case tasks.WaitTimer:
+		w.Timed = true
+	case tasks.WaitSemaphore, tasks.WaitLock, tasks.WaitReadLock, tasks.WaitBarrier:
+		r.semaphore(&o, w, frames)
+	}
+	return w
+}
+
+// channels adds the channels that a goroutine waits for: one, or those of a select in the
+// order of their addresses. Each sudog of g.waiting has one; it is proved when the
+// channel's own queue has the sudog, too.
+func (r *runtime) channels(o *object, w *tasks.Wait) {
+	rec := r.of("sudog")
+	at := o.word("waiting")
+	seen := map[uint64]bool{}
+	w.Proved = at != 0
+	for at != 0 && !seen[at] && len(seen) < maxCases && r.p.Spend(4) == nil {
+		seen[at] = true
+		s, ok := r.object(rec, at)
+		if !ok || s.word("g") != o.at {
+			w.Proved = false
+			break
+		}
+		ch := s.second("c")
+		obj, c, ok := r.channel(ch)
+		if !ok {
+			w.Proved = false
+			break
+		}
+		receives, sends := r.queued(&c, "recvq.first", at), r.queued(&c, "sendq.first", at)
+		kind := tasks.WaitSend
+		if receives {
+			kind = tasks.WaitReceive
+		}
+		w.Proved = w.Proved && receives != sends
+		w.Timed = w.Timed || c.word("timer") != 0
+		if w.Kind == tasks.WaitSelect {
+			w.Cases = append(w.Cases, tasks.Case{Kind: kind, Object: obj})
+		} else {
+			w.Object = obj
+		}
+		at = s.word("waitlink")
+	}
+}
+
+// second is a pointer that from Go 1.26 on is a pair, whose second word is the one to trust:
+// the detection of leaks takes the first away for a while.
+func (o *object) second(field string) uint64 {
+	if o.has(field + ".vu") {
+		return o.word(field + ".vu")
+	}
+	return o.word(field)
+}
+
+// channel describes a channel.
+func (r *runtime) channel(at uint64) (tasks.Object, object, bool) {
+	c, ok := r.object(r.of("hchan"), at)
+	if !ok {
+		return tasks.Object{}, c, false
+	}
+	n, size := c.word("qcount"), c.word("dataqsiz")
+	if n > size {
+		return tasks.Object{}, c, false
+	}
+	obj := tasks.Object{Address: at, Type: "chan", Detail: fmt.Sprintf("%d of %d buffered", n, size)}
+	if size == 0 {
+		obj.Detail = "unbuffered"
+	}
+	if c.u32("closed") != 0 {
+		obj.Detail += ", closed"
+	}
+	if name := r.typeName(c.word("elemtype")); name != "" {
+		obj.Type = "chan " + name
+	}
+	return obj, c, true
+}
+
+// queued reports whether one of a channel's queues has a sudog.
+func (r *runtime) queued(c *object, queue string, sudog uint64) bool {
+	rec := r.of("sudog")
+	at := c.word(queue)
+	for n := 0; at != 0 && n < maxQueue && r.p.Spend(1) == nil; n++ {
+		if at == sudog {
+			return true
+		}
+		s, ok := r.object(rec, at)
+		if !ok {
+			return false
+		}
+		at = s.word("next")
+	}
+	return false
+}
+
+// typeName reads the name of a type from its descriptor: its name's offset is from the start
+// of the module's types. A name is flags, a length and text; a flag says that its first byte, a star, does not count.
+func (r *runtime) typeName(at uint64) string {
+	t, ok := r.object(r.of("rtype"), at)
+	if !ok {
+		return ""
+	}
+	types, ok := r.symbol("types")
+	if !ok {
+		return ""
+	}
+	const (
+		extraStar = 2
+		tflagOff  = 4 // after Size_, PtrBytes and Hash
+	)
+	b := r.bytes(types+uint64(t.u32("str")), 3)
+	if b == nil {
+		return ""
+	}
+	n, used := uint64(b[1]), uint64(2)
+	if b[1]&0x80 != 0 {
+		n, used = uint64(b[1]&0x7f)|uint64(b[2])<<7, 3
+	}
+	if n > maxTypeOf {
+		return ""
+	}
+	name, ok := r.text(types+uint64(t.u32("str"))+used, n)
+	if !ok {
+		return ""
+	}
+	if flags := 2*r.arch.WordSize + tflagOff; flags < len(t.data) && t.data[flags]&extraStar != 0 {
+		name = strings.TrimPrefix(name, "*")
+	}
+	return name
+}

@@ -1,0 +1,154 @@
+package tasks_test
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/corewalk/corewalk/tasks"
+)
+
+// parse makes tasks of "1>2 2>1": task 1 waits for 2. A holder after "?" is possible, "1>2,3"
+// waits for either, "1>2&3" for both, "1~2" with a time limit; "4" does not wait, "5>!" waits
+// for ever, "6>9" for a task that may not be there, and "*" after the waiter makes its wait unproved.
+func parse(t *testing.T, text string) *tasks.Graph {
+	t.Helper()
+	var all []*tasks.Task
+	for word := range strings.FieldsSeq(text) {
+		at := strings.IndexAny(word, ">~")
+		name := word
+		if at >= 0 {
+			name = word[:at]
+		}
+		unproved := strings.HasSuffix(name, "*")
+		task := &tasks.Task{Key: key(t, strings.TrimSuffix(name, "*")), State: tasks.StateRunning}
+		if at >= 0 {
+			task.State = tasks.StateWaiting
+			task.Wait = &tasks.Wait{Kind: tasks.WaitLock, Timed: word[at] == '~', Proved: !unproved, All: strings.Contains(word, "&")}
+			if to := word[at+1:]; to == "!" {
+				task.Wait.Kind = tasks.WaitForever
+			} else {
+				for h := range strings.FieldsFuncSeq(to, func(r rune) bool { return r == ',' || r == '&' }) {
+					certainty := tasks.Certain
+					if strings.HasPrefix(h, "?") {
+						certainty = tasks.Possible
+					}
+					task.Wait.Holders = append(task.Wait.Holders, tasks.Holder{Key: key(t, strings.TrimPrefix(h, "?")), Certainty: certainty})
+				}
+			}
+		}
+		all = append(all, task)
+	}
+	return tasks.NewGraph(all)
+}
+
+func key(t *testing.T, s string) tasks.Key {
+	t.Helper()
+	id, err := strconv.ParseUint(s, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tasks.Key{Kind: tasks.KindThread, ID: id}
+}
+
+func ids(all []*tasks.Task) string {
+	var s []string
+	for _, t := range all {
+		s = append(s, strconv.FormatUint(t.ID, 10))
+	}
+	return strings.Join(s, " ")
+}
+
+func TestDeadlocks(t *testing.T) {
+	for _, c := range []struct{ name, graph, want string }{
+		{"nobody waits", "1 2", ""},
+		{"a holder that runs", "1>2 2", ""},
+		{"two", "1>2 2>1", "certain 1 2"},
+		{"two cycles", "5>6 6>5 1>2 2>1", "certain 1 2; certain 5 6"},
+		{"five, in their order", "3>5 1>3 5>2 2>4 4>1", "certain 1 3 5 2 4"},
+		{"itself", "1>1", "certain 1"},
+		{"one that ends by itself", "1>2 2~1", ""},
+		{"one possible holder", "1>?2 2>1", "possible 1 2"},
+		{"a wait that is not proved", "1*>2 2>1", "possible 1 2"},
+		{"another holder runs", "1>2,3 2>1 3", ""},
+		{"another holder is stuck, too", "1>2,3 2>1 3>1", "certain 1 2 3"},
+		{"another holder is only possible", "1>2,?3 2>1 3>1", "possible 1 2 3"},
+		{"all must act, one runs", "1>2&3 2>1 3", "certain 1 2"},
+		{"all must act, none is stuck", "1>2&3 2 3", ""},
+		{"a holder outside the process", "1>2,99 2>1", ""},
+		{"only a holder outside", "1>99", ""},
+		{"behind the cycle, nearest first", "4>3 3>1 1>2 2>1", "certain 1 2 behind 3 4"},
+		{"a holder that waits for ever is no cycle", "1>2 2>!", ""},
+		{"who waits for it may go on another way", "3>1,4 1>2 2>1 4", "certain 1 2"},
+		{"certain ones first", "1>?2 2>1 5>6 6>5", "certain 5 6; possible 1 2"},
+		{"two cycles through one task", "1>2&3 2>1 3>1", "certain 1 2 3"},
+	} {
+		var got []string
+		for _, d := range parse(t, c.graph).Deadlocks() {
+			s := string(d.Certainty) + " " + ids(d.Tasks)
+			if len(d.Behind) > 0 {
+				s += " behind " + ids(d.Behind)
+			}
+			got = append(got, s)
+		}
+		if s := strings.Join(got, "; "); s != c.want {
+			t.Errorf("%s: %q gives %q, want %q", c.name, c.graph, s, c.want)
+		}
+	}
+}
+
+func TestStuck(t *testing.T) {
+	g := parse(t, "1>2 2>! 3>4 4 5>1,4")
+	for id, want := range map[uint64]bool{1: true, 2: true, 3: false, 4: false, 5: false, 9: false} {
+		if got := g.Stuck(tasks.Key{Kind: tasks.KindThread, ID: id}); got != want {
+			t.Errorf("task %d is stuck: %v, want %v", id, got, want)
+		}
+	}
+}
+
+// TestLongChain makes sure that the work is in proportion to the edges, without recursion.
+func TestLongChain(t *testing.T) {
+	const n = 200_000
+	all := make([]*tasks.Task, n)
+	for i := range all {
+		all[i] = &tasks.Task{Key: tasks.Key{Kind: tasks.KindThread, ID: uint64(i)}, State: tasks.StateWaiting,
+			Wait: &tasks.Wait{Proved: true, Holders: []tasks.Holder{{Key: tasks.Key{Kind: tasks.KindThread, ID: uint64(i+1) % n}, Certainty: tasks.Certain}}}}
+	}
+	g := tasks.NewGraph(all)
+	d := g.Deadlocks()
+	if len(d) != 1 || len(d[0].Tasks) != n {
+		t.Fatalf("%d deadlocks", len(d))
+	}
+	if c := g.LongestChain(); len(c) != n {
+		t.Errorf("the longest chain has %d tasks", len(c))
+	}
+}
+
+func TestLongestChain(t *testing.T) {
+	for _, c := range []struct{ graph, want string }{
+		{"1 2", ""}, {"1>2 2", "1 2"}, {"1>2 2>3 3 4>3", "1 2 3"}, {"1>?2 2", ""}, {"1>2 2>1 3>1", "3 1 2"}, {"1>1", ""},
+	} {
+		if got := ids(parse(t, c.graph).LongestChain()); got != c.want {
+			t.Errorf("%q: %q, want %q", c.graph, got, c.want)
+		}
+	}
+}
+
+func TestContended(t *testing.T) {
+	wait := func(id uint64, addresses ...uint64) *tasks.Task {
+		w := &tasks.Wait{Kind: tasks.WaitLock, Object: tasks.Object{Address: addresses[0]}}
+		for _, a := range addresses[1:] {
+			w.Cases = append(w.Cases, tasks.Case{Kind: tasks.WaitReceive, Object: tasks.Object{Address: a}})
+		}
+		return &tasks.Task{Key: tasks.Key{ID: id}, Wait: w}
+	}
+	g := tasks.NewGraph([]*tasks.Task{wait(1, 0x10), wait(2, 0x20), wait(3, 0x20), wait(4, 0x10), wait(5, 0, 0x10, 0x10, 0x30), wait(6, 0), wait(7, 0)})
+	var got []string
+	for _, c := range g.Contended() {
+		got = append(got, fmt.Sprintf("%#x: %s", c.Object.Address, ids(c.Waiters)))
+	}
+	if s, want := strings.Join(got, "; "), "0x10: 1 4 5; 0x20: 2 3"; s != want {
+		t.Errorf("got %q, want %q", s, want)
+	}
+}

@@ -1,0 +1,59 @@
+package tasks
+
+import (
+	"context"
+	"iter"
+
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/modules"
+	"github.com/corewalk/corewalk/unwind"
+)
+
+// A Process is what a Runtime reads.
+type Process struct {
+	State unwind.ProcessState
+	Files modules.Source
+	// Modules are the libraries in which a runtime may be: those that code of walked stacks
+	// is in, or all.
+	Modules []*libstate.Library
+	Symbols unwind.SymbolReader
+	// Names names code; nil if nothing does.
+	Names unwind.SymbolLookup
+	// Budget bounds the work; nil for no bound.
+	Budget unwind.Budget
+}
+
+// Spend charges work to the budget of the process, in its units. After an error the work
+// must end with what it has.
+func (p *Process) Spend(units int) error {
+	if p.Budget == nil {
+		return nil
+	}
+	return p.Budget.Spend(units)
+}
+
+// A Finder looks for one runtime in a process, by a symbol or a note of a module that is
+// mapped, and returns nil if the runtime is not there. It must cost nothing then.
+type Finder func(p *Process) (Runtime, error)
+
+// A Runtime lists the tasks of one scheduler. It must allow concurrent use.
+type Runtime interface {
+	// Name is the runtime's name in reports: "go", "native".
+	Name() string
+	// Tasks yields the tasks, in the order in which the runtime itself lists them, and
+	// errors for what could not be read; after an error it may go on. It ends when ctx is
+	// done.
+	Tasks(ctx context.Context) iter.Seq2[*Task, error]
+}
+
+// A Waiter is a Runtime that can tell more of what a task waits for once its stack is
+// known. Wait returns nil if it knows nothing.
+type Waiter interface {
+	Wait(ctx context.Context, t *Task, frames []*unwind.Frame) *Wait
+}
+
+// A Describer is a Runtime that says which version it found, and how its layout is known,
+// in words for reports: "go1.22.12, layout from DWARF".
+type Describer interface {
+	Describe() string
+}

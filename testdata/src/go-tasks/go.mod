@@ -1,0 +1,3 @@
+module go-tasks
+
+go 1.18

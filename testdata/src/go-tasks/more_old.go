@@ -1,0 +1,5 @@
+//go:build !go1.23
+
+package main
+
+func more(*depot) {}

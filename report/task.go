@@ -1,0 +1,105 @@
+package report
+
+// A TaskRef names a task: its kind, "thread", "goroutine", "async-task", "coroutine" or "fiber", and its number.
+type TaskRef struct {
+	Kind string `json:"kind"`
+	ID   int    `json:"id"` // as the runtime prints it; the address of a task that has no number
+}
+
+// A Task is something that the program schedules: a goroutine, or a thread of which is known what it waits for.
+type Task struct {
+	Kind string `json:"kind"`
+	ID   int    `json:"id"`
+	Name string `json:"name,omitempty"` // the function that it began with, or the program's name for it
+	// Runtime is what schedules it: "go", "native".
+	Runtime string `json:"runtime"`
+	// Thread is the thread that runs it; 0 if none does.
+	Thread int `json:"thread,omitempty"`
+	// State is "running", "runnable", "syscall", "waiting" or "dead". Status is the state in the words of the
+	// runtime: "chan receive".
+	State  string `json:"state"`
+	Status string `json:"status,omitempty"`
+	Locked bool   `json:"locked,omitempty"` // runs on one thread only
+	System bool   `json:"system,omitempty"` // the runtime's own; the text leaves it out
+	// Wait is what it waits for; nil if it does not wait, or if that is not known.
+	Wait      *Wait     `json:"wait,omitempty"`
+	CreatedBy *Creation `json:"created_by,omitempty"`
+	Labels    []Label   `json:"labels,omitempty"`
+	// End and EndDetail are as in Thread. Frames are left out of a thread's task: they are in Report.Threads.
+	End       string  `json:"end,omitempty"`
+	EndDetail string  `json:"end_detail,omitempty"`
+	Frames    []Frame `json:"frames"`
+}
+
+// A Label is a key and a value that the program attached to a task.
+type Label struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
+}
+
+// A Creation is where a task was created.
+type Creation struct {
+	Task     *TaskRef `json:"task,omitempty"` // nil if not known
+	Function string   `json:"function,omitempty"`
+	Source   Source   `json:"source,omitzero"`
+}
+
+// A Wait is what a task waits for.
+type Wait struct {
+	// Kind is one of "lock", "read-lock", "condition", "semaphore", "barrier", "once", "join", "future",
+	// "channel-send", "channel-receive", "select", "timer", "io", "process", "signal", "address", "runtime" and "forever".
+	Kind string `json:"kind"`
+	// Reason is in the runtime's own words: "sync.Mutex.Lock".
+	Reason string `json:"reason,omitempty"`
+	// Certainty is "certain" if the process's memory proves that the task waits for the object, else "possible".
+	Certainty string      `json:"certainty,omitempty"`
+	Object    *WaitObject `json:"object,omitempty"`
+	Cases     []WaitCase  `json:"cases,omitempty"` // of a select
+	Holders   []Holder    `json:"holders,omitempty"`
+	// All says that all holders must act before the wait ends, not only one.
+	All   bool `json:"all,omitempty"`
+	Timed bool `json:"timed,omitempty"` // the wait ends by itself
+	// Seconds is how long the task has waited, about; 0 if not known.
+	Seconds float64 `json:"seconds,omitempty"`
+	Note    string  `json:"note,omitempty"`
+}
+
+// A WaitObject is a lock, a channel or whatever tasks wait for.
+type WaitObject struct {
+	Address Addr   `json:"address"`
+	Name    string `json:"name,omitempty"` // in the program: "d.mu"
+	Type    string `json:"type,omitempty"`
+	Detail  string `json:"detail,omitempty"` // its state: "0 of 4 buffered"
+}
+
+// A WaitCase is one of the things that a select waits for.
+type WaitCase struct {
+	Kind   string     `json:"kind"`
+	Object WaitObject `json:"object"`
+}
+
+// A Holder is a task that could end a wait: who holds the lock.
+type Holder struct {
+	Kind      string `json:"kind"`
+	ID        int    `json:"id"`
+	Certainty string `json:"certainty"` // "certain" or "possible"
+}
+
+// A Deadlock is a set of tasks each of which waits for another of them.
+type Deadlock struct {
+	// Certainty is "certain" if every wait and every holder in it is, else "possible".
+	Certainty string `json:"certainty"`
+	// Tasks are in the order of waiting: each waits for the next, the last for the first.
+	Tasks   []TaskRef    `json:"tasks"`
+	Objects []WaitObject `json:"objects"` // what each of Tasks waits for
+	// Behind are tasks outside the cycle that wait for it.
+	Behind []TaskRef `json:"behind,omitempty"`
+}
+
+// A Contended object is one that several tasks wait for.
+type Contended struct {
+	Kind    string     `json:"kind"`
+	Object  WaitObject `json:"object"`
+	Waiters []TaskRef  `json:"waiters"`
+	Holders []Holder   `json:"holders,omitempty"`
+}

@@ -34,6 +34,8 @@ type AnalyzeOptions struct {
 	// write that. It is not called for processes that did not crash and for running ones. It must
 	// not keep or change the report.
 	First func(*report.Report)
+	// NoTasks leaves out goroutines and other tasks, and what threads wait for.
+	NoTasks bool
 	// NoBlame leaves out which value was bad and where it came from
 	// (report.Crash.Blame).
 	NoBlame bool
@@ -119,7 +121,7 @@ func (t *Target) Analyze(ctx context.Context, o AnalyzeOptions) (*report.Report,
 		p := t.parts(now.State)
 		p.Walker, p.Budget = w, limit
 		opts := analysis.Options{Threads: o.Threads, NoInlines: o.NoInlines, Explain: o.Explain, Verify: o.Verify,
-			NoBlame: o.NoBlame, Locals: analysis.Locals(o.Locals), Values: o.Values, Structured: o.Structured, Text: o.Text,
+			NoBlame: o.NoBlame, NoTasks: o.NoTasks, Locals: analysis.Locals(o.Locals), Values: o.Values, Structured: o.Structured, Text: o.Text,
 			Around: analysis.Around{Source: o.SourceLines, Code: o.Disassemble, Memory: o.Memory}}
 		if o.First != nil && !now.Pending() {
 			opts.First = func(r *report.Report) {

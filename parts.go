@@ -1,9 +1,12 @@
 package corewalk
 
 import (
+	"github.com/corewalk/corewalk/internal/budget"
 	"github.com/corewalk/corewalk/internal/why/analysis"
 	"github.com/corewalk/corewalk/internal/why/subject"
+	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/tasks"
 )
 
 // parts returns what an analysis needs from the Target at one moment.
@@ -17,6 +20,13 @@ func (t *Target) parts(now subject.State) analysis.Parts {
 		Numbers:     subject.Numbering(t.subject),
 		Exception:   t.subject.Exception(),
 		PartialMaps: !t.subject.KnowsMappings(),
+		Runtimes: func(libs []*libstate.Library, b *budget.Budget) []tasks.Runtime {
+			p := &tasks.Process{State: now, Files: t.images, Modules: libs, Symbols: t.lookup, Names: t.lookup}
+			if b != nil {
+				p.Budget = b
+			}
+			return t.runtimesOf(p, nil)
+		},
 	}
 	p.Assertion, p.Recorded = t.subject.Words()
 	for _, w := range t.subject.Warnings() {

@@ -37,6 +37,10 @@ func (t *Target) taskRuntimes(finders []tasks.Finder) []tasks.Runtime {
 	if libs := t.subject.LibraryTracker(); libs != nil {
 		p.Modules, _ = libs.Libraries(false)
 	}
+	return t.runtimesOf(p, finders)
+}
+
+func (t *Target) runtimesOf(p *tasks.Process, finders []tasks.Finder) []tasks.Runtime {
 	var found []tasks.Runtime
 	for _, find := range append(runtimes[:len(runtimes):len(runtimes)], finders...) {
 		if r, err := find(p); err == nil && r != nil {

@@ -28,6 +28,7 @@ func (r *Report) Complete() bool {
 // Codes of warnings that programs may test for.
 const (
 	WarnCancelled  = "cancelled"         // the analysis was stopped early
+	WarnTasks      = "tasks"             // some tasks of a runtime could not be read
 	WarnLimit      = "limit"             // the analysis stopped, because the dump asks for more work than its size explains
 	WarnMismatched = "module-mismatched" // the file found for a module is from a different build and was not used
 	WarnChanged    = "changed"           // a file was truncated while it was read

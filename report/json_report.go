@@ -30,6 +30,15 @@ func WriteJSON(w io.Writer, r *Report) error {
 	}
 	array(&j, "modules", r.Modules, (*jsonWriter).module)
 	array(&j, "threads", r.Threads, (*jsonWriter).thread)
+	if len(r.Tasks) > 0 {
+		array(&j, "tasks", r.Tasks, (*jsonWriter).task)
+	}
+	if len(r.Deadlocks) > 0 {
+		array(&j, "deadlocks", r.Deadlocks, func(j *jsonWriter, d *Deadlock) { j.fields(reflect.ValueOf(*d), true) })
+	}
+	if len(r.Contended) > 0 {
+		array(&j, "contended", r.Contended, func(j *jsonWriter, c *Contended) { j.fields(reflect.ValueOf(*c), true) })
+	}
 	if len(r.Memory) > 0 {
 		array(&j, "memory", r.Memory, (*jsonWriter).memoryArea)
 	}

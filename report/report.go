@@ -17,6 +17,12 @@ type Report struct {
 	Process *Process `json:"process,omitempty"`
 	Modules []Module `json:"modules"`
 	Threads []Thread `json:"threads"`
+	// Tasks are what the program schedules itself, such as goroutines, and the threads of which is known what they
+	// wait for; Deadlocks those that wait for each other; Contended what several tasks wait for, the most wanted
+	// first.
+	Tasks     []Task      `json:"tasks,omitempty"`
+	Deadlocks []Deadlock  `json:"deadlocks,omitempty"`
+	Contended []Contended `json:"contended,omitempty"`
 	// Memory is what lies around the bad address, the registers' values and the stack pointer of the crashed
 	// thread. It is nil if it was not requested.
 	Memory []MemoryArea `json:"memory,omitempty"`

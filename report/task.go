@@ -2,14 +2,14 @@ package report
 
 // A TaskRef names a task: its kind, "thread", "goroutine", "async-task", "coroutine" or "fiber", and its number.
 type TaskRef struct {
-	Kind string `json:"kind"`
-	ID   int    `json:"id"` // as the runtime prints it; the address of a task that has no number
+	Kind string `json:"kind"` // as Task.Kind
+	ID   int    `json:"id"`   // as the runtime prints it; the address of a task that has no number
 }
 
 // A Task is something that the program schedules: a goroutine, or a thread of which is known what it waits for.
 type Task struct {
-	Kind string `json:"kind"`
-	ID   int    `json:"id"`
+	Kind string `json:"kind"`           // "thread", "goroutine", "async-task", "coroutine" or "fiber"
+	ID   int    `json:"id"`             // as the runtime prints it; the address of a task that has no number
 	Name string `json:"name,omitempty"` // the function that it began with, or the program's name for it
 	// Runtime is what schedules it: "go", "native".
 	Runtime string `json:"runtime"`
@@ -33,14 +33,14 @@ type Task struct {
 
 // A Label is a key and a value that the program attached to a task.
 type Label struct {
-	Key   string `json:"key"`
-	Value string `json:"value"`
+	Key   string `json:"key"`   // as the program chose it
+	Value string `json:"value"` // as the program chose it
 }
 
 // A Creation is where a task was created.
 type Creation struct {
-	Task     *TaskRef `json:"task,omitempty"` // nil if not known
-	Function string   `json:"function,omitempty"`
+	Task     *TaskRef `json:"task,omitempty"`     // nil if not known
+	Function string   `json:"function,omitempty"` // that created it
 	Source   Source   `json:"source,omitzero"`
 }
 
@@ -61,27 +61,27 @@ type Wait struct {
 	Timed bool `json:"timed,omitempty"` // the wait ends by itself
 	// Seconds is how long the task has waited, about; 0 if not known.
 	Seconds float64 `json:"seconds,omitempty"`
-	Note    string  `json:"note,omitempty"`
+	Note    string  `json:"note,omitempty"` // a remark: that the lock's owner has ended
 }
 
 // A WaitObject is a lock, a channel or whatever tasks wait for.
 type WaitObject struct {
-	Address Addr   `json:"address"`
-	Name    string `json:"name,omitempty"` // in the program: "d.mu"
-	Type    string `json:"type,omitempty"`
+	Address Addr   `json:"address"`          // in the process
+	Name    string `json:"name,omitempty"`   // in the program: "d.mu"
+	Type    string `json:"type,omitempty"`   // "pthread_mutex_t", "chan int"
 	Detail  string `json:"detail,omitempty"` // its state: "0 of 4 buffered"
 }
 
 // A WaitCase is one of the things that a select waits for.
 type WaitCase struct {
-	Kind   string     `json:"kind"`
+	Kind   string     `json:"kind"` // as Wait.Kind: "channel-send" or "channel-receive"
 	Object WaitObject `json:"object"`
 }
 
 // A Holder is a task that could end a wait: who holds the lock.
 type Holder struct {
-	Kind      string `json:"kind"`
-	ID        int    `json:"id"`
+	Kind      string `json:"kind"`      // as Task.Kind
+	ID        int    `json:"id"`        // as Task.ID
 	Certainty string `json:"certainty"` // "certain" or "possible"
 }
 
@@ -98,7 +98,7 @@ type Deadlock struct {
 
 // A Contended object is one that several tasks wait for.
 type Contended struct {
-	Kind    string     `json:"kind"`
+	Kind    string     `json:"kind"` // as Wait.Kind, of the first that waits
 	Object  WaitObject `json:"object"`
 	Waiters []TaskRef  `json:"waiters"`
 	Holders []Holder   `json:"holders,omitempty"`

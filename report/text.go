@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"io"
 	"strconv"
 )
@@ -82,7 +83,9 @@ func (w *TextWriter) Finish(r *Report) error {
 		t.begin(r)
 	}
 	t.r = r
-	for i, group := range groupThreads(r.Threads, !t.opts.unfolded() && !t.opts.ShowRegisters) {
+	t.indexTasks()
+	threads, idle := t.scheduler(r.Threads)
+	for i, group := range groupThreads(threads, !t.opts.unfolded() && !t.opts.ShowRegisters) {
 		if i == 0 && w.begun {
 			continue
 		}
@@ -91,6 +94,15 @@ func (w *TextWriter) Finish(r *Report) error {
 		if i == 0 { // the crashed thread
 			t.memory()
 		}
+	}
+	if r.hang() == nil && len(r.Deadlocks) > 0 {
+		t.end()
+		t.deadlocks()
+	}
+	t.otherTasks()
+	if idle > 0 {
+		t.end()
+		t.line(dim, fmt.Sprintf("Threads of the scheduler that run no goroutine: %d (--no-fold shows them)", idle))
 	}
 	t.environment()
 	t.gaps()
@@ -106,7 +118,11 @@ func (t *textWriter) begin(r *Report) {
 			break
 		}
 	}
+	t.indexTasks()
 	t.headline()
+	if r.hang() != nil {
+		t.deadlocks()
+	}
 	t.crash()
 	t.started()
 }
@@ -117,7 +133,8 @@ type textWriter struct {
 	opts TextOptions
 	main string // the main module's path
 
-	maxValue int             // characters shown of a variable's value
+	maxValue int // characters shown of a variable's value
+	tasks    taskIndex
 	newer    map[string]bool // source files of which it was said that they are newer than the program
 }
 
@@ -132,7 +149,13 @@ func (t *textWriter) headline() {
 		who += "[" + strconv.Itoa(d.PID) + "]"
 	}
 	t.put(bold, who)
-	if c := t.r.Crash; c != nil {
+	if h := t.r.hang(); h != nil && len(h.Tasks) > 0 {
+		t.put(plain, " hangs: ")
+		t.put(red, h.eachOther())
+		if c := t.r.Crash; c != nil {
+			t.put(plain, ", ended by "+brief(c.name(), maxName))
+		}
+	} else if c := t.r.Crash; c != nil {
 		t.put(plain, " died of ")
 		t.put(red, brief(c.name(), maxName))
 		if why := c.why(); why != "" {

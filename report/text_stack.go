@@ -10,10 +10,16 @@ import (
 // threads writes one or more threads that have the same stack.
 func (t *textWriter) threads(group []*Thread) {
 	t.heading(group)
-	first := group[0]
+	t.waitLines(group)
 	if t.opts.ShowRegisters {
-		t.registers(first.Registers)
+		t.registers(group[0].Registers)
 	}
+	t.stack(group)
+}
+
+// stack writes the frames that a group of threads has in common.
+func (t *textWriter) stack(group []*Thread) {
+	first := group[0]
 	frames := first.Frames
 	rows, missing := t.opts.rows(frames)
 	digits := len(strconv.Itoa(max(0, len(frames)-1+missing)))

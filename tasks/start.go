@@ -33,5 +33,6 @@ func FirstFrame(w *unwind.Walker, t *Task) (*unwind.Frame, error) {
 		}
 	}
 	f.SetNonCall(!t.Start.AfterCall)
+	f.SetTrust(unwind.TrustContext)
 	return f, nil
 }

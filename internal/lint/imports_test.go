@@ -43,6 +43,9 @@ var floors = map[string]int{
 	"dwarfvars":                          3,
 	"symlookup":                          3,
 	"report":                             3,
+	"tasks":                              3,
+	"internal/runtimes/golang":           4,
+	"internal/runtimes/native":           4,
 	"internal/live/sample":               3,
 	"unwind":                             2,
 	"modules":                            2,
@@ -96,7 +99,7 @@ var floors = map[string]int{
 // testRooms may be imported by tests only.
 var testRooms = []string{"internal/fixture", "internal/lint", "internal/systemtest", "internal/corebuild", "internal/stranger", "internal/format/dwarf/cfi/cfitest",
 	"internal/format/minidump/dumpbuild", "internal/format/decompress/cabtest",
-	"internal/mutants", "internal/mutants/mut", "internal/release", "internal/torture", "internal/benchpeers"}
+	"internal/mutants", "internal/mutants/mut", "internal/release", "internal/torture", "internal/benchpeers", "internal/runtimes/golang/layouts"}
 
 // sideways are the imports allowed within a floor.
 var sideways = map[string][]string{

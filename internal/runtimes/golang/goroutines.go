@@ -142,7 +142,8 @@ func (r *runtime) isSystem(o *object, status string) bool {
 	case name == "runtime.main", name == "runtime.handleAsyncEvent", name == "runtime.corostart" && r.minor >= 22:
 		return false
 	case name == "runtime.runfinq", name == "runtime.runFinalizers":
-		return status == "finalizer wait" // else it runs the program's code
+		// Else it runs the program's code.
+		return status == "finalizer wait" || o.word("sched.pc") == o.word("startpc")
 	case name == "runtime.runCleanups":
 		return o.u8("runningcleanups") == 0
 	}

@@ -67,21 +67,9 @@ func (r *runtime) treap(at uint64) {
 // semaphore says which lock a goroutine waits for: the runtime's table has the semaphore, a
 // function of package sync among the frames tells what that is part of, and how it is wanted.
 func (r *runtime) semaphore(o *object, w *tasks.Wait, frames []*unwind.Frame) {
-	function := ""
-	for _, f := range frames {
-		name := r.function(f.LookupAddr(), false)
-		for _, k := range kindByFrame {
-			if strings.HasPrefix(name, k.function) {
-				if w.Kind == tasks.WaitSemaphore {
-					w.Kind = k.kind
-				}
-				function = k.function
-				break
-			}
-		}
-		if function != "" {
-			break
-		}
+	function, kind := r.asker(frames)
+	if w.Kind == tasks.WaitSemaphore && function != "" {
+		w.Kind = kind
 	}
 	sema, ok := r.semaphores()[o.at]
 	if !ok || sema == 0 {
@@ -98,6 +86,23 @@ func (r *runtime) semaphore(o *object, w *tasks.Wait, frames []*unwind.Frame) {
 		w.Object = tasks.Object{Address: sema, Type: "semaphore"}
 		w.Proved = true
 	}
+}
+
+// maxAsker is how many frames there are from a goroutine's youngest to the function of package sync that made it wait.
+const maxAsker = 8
+
+// asker finds the function of package sync that waits for a semaphore.
+func (r *runtime) asker(frames []*unwind.Frame) (function string, kind tasks.WaitKind) {
+	for _, f := range frames[:min(len(frames), maxAsker)] {
+		for _, name := range r.calls(f) {
+			for _, k := range kindByFrame {
+				if strings.HasPrefix(name, k.function) {
+					return k.function, k.kind
+				}
+			}
+		}
+	}
+	return "", ""
 }
 
 // mutex describes the sync.Mutex that a semaphore is part of.

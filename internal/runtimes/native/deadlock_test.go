@@ -19,7 +19,7 @@ import (
 func build(t *testing.T, cc string, flags ...string) string {
 	t.Helper()
 	if _, err := exec.LookPath(cc); err != nil {
-		t.Skipf("%s is not installed (make deps)", cc)
+		t.Skipf("%s is not installed: Debian's gcc, musl-tools", cc)
 	}
 	exe := filepath.Join(t.TempDir(), "deadlock")
 	args := append([]string{"-g", "-O1", "-pthread", "-o", exe, "../../../testdata/src/tasks/deadlock.c"}, flags...)

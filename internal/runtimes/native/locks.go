@@ -63,12 +63,12 @@ const (
 // mutex describes the mutex whose lock word a thread sleeps on.
 func (r *runtime) mutex(t *tasks.Task, c *futexCall, w *tasks.Wait) {
 	w.Kind = tasks.WaitLock
-	if r.libc == musl {
+	if r.libc() == musl {
 		r.muslMutex(t, c, w)
 		return
 	}
 	w.Object = tasks.Object{Address: c.addr, Type: "pthread_mutex_t"}
-	if r.libc != glibc {
+	if r.libc() != glibc {
 		return
 	}
 	at := c.addr + mutexKind64
@@ -103,7 +103,7 @@ func (r *runtime) mutex(t *tasks.Task, c *futexCall, w *tasks.Wait) {
 func (r *runtime) heldBy(w *tasks.Wait, tid uint64, shared bool) {
 	w.Proved = true
 	switch {
-	case r.live[tid]:
+	case r.lives(tid):
 		w.Holders = []tasks.Holder{{Key: tasks.Key{Kind: tasks.KindThread, ID: tid}, Certainty: tasks.Certain}}
 	case shared:
 		w.Note = fmt.Sprintf("held by thread %d of another process", tid)
@@ -188,7 +188,7 @@ func (r *runtime) writeLock(t *tasks.Task, c *futexCall, w *tasks.Wait) {
 // rwlock reads the lock of which the word that a thread sleeps on is at an offset.
 func (r *runtime) rwlock(t *tasks.Task, c *futexCall, w *tasks.Wait, off uint64) bool {
 	w.Object = tasks.Object{Address: c.addr - off, Type: "pthread_rwlock_t"}
-	if r.libc != glibc {
+	if r.libc() != glibc {
 		return false
 	}
 	at := c.addr - off
@@ -198,7 +198,7 @@ func (r *runtime) rwlock(t *tasks.Task, c *futexCall, w *tasks.Wait, off uint64)
 		return false
 	}
 	switch {
-	case state&(rwWritePhase|rwWriteLocked) == rwWritePhase|rwWriteLocked && r.live[uint64(writer)]:
+	case state&(rwWritePhase|rwWriteLocked) == rwWritePhase|rwWriteLocked && r.lives(uint64(writer)):
 		w.Object.Detail = "locked for writing"
 		r.heldBy(w, uint64(writer), false)
 		return true
@@ -216,7 +216,7 @@ func (r *runtime) condition(t *tasks.Task, c *futexCall, w *tasks.Wait) {
 	const signals = 40 // to glibc 2.40
 	w.Kind = tasks.WaitCondition
 	w.Object.Type = "pthread_cond_t"
-	if r.libc == glibc {
+	if r.libc() == glibc {
 		w.Object.Address = (c.addr &^ 7) - signals
 	}
 	w.Proved = true
@@ -228,11 +228,11 @@ func (r *runtime) join(t *tasks.Task, c *futexCall, w *tasks.Wait) {
 	w.Kind = tasks.WaitJoin
 	w.Object = tasks.Object{}
 	tid := uint64(c.expected)
-	if r.libc == musl { // the word is the state of the thread that is joined, after its id
+	if r.libc() == musl { // the word is the state of the thread that is joined, after its id
 		v, _ := r.u32(c.addr - 8)
 		tid = uint64(v)
 	}
-	if r.live[tid] {
+	if r.lives(tid) {
 		w.Proved = true
 		w.Holders = []tasks.Holder{{Key: tasks.Key{Kind: tasks.KindThread, ID: tid}, Certainty: tasks.Certain}}
 	}
@@ -248,7 +248,7 @@ func (r *runtime) semaphore(t *tasks.Task, c *futexCall, w *tasks.Wait) {
 func (r *runtime) barrier(t *tasks.Task, c *futexCall, w *tasks.Wait) {
 	w.Kind = tasks.WaitBarrier
 	w.Object.Type = "pthread_barrier_t"
-	if r.libc != glibc {
+	if r.libc() != glibc {
 		return
 	}
 	w.Object.Address = c.addr - 4
@@ -277,10 +277,10 @@ func (r *runtime) guard(t *tasks.Task, c *futexCall, w *tasks.Wait) {
 func (r *runtime) stream(t *tasks.Task, c *futexCall, w *tasks.Wait) {
 	w.Kind = tasks.WaitLock
 	w.Object.Type = "lock of a FILE"
-	if r.libc != glibc {
+	if r.libc() != glibc {
 		return
 	}
-	if tid, ok := r.base[r.word(c.addr+8)]; ok {
+	if tid, ok := r.threadAt(r.word(c.addr + 8)); ok {
 		r.heldBy(w, tid, false)
 	}
 }

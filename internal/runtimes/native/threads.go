@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"strings"
+	"sync"
 
 	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/unwind"
@@ -14,9 +15,11 @@ import (
 type runtime struct {
 	p    *tasks.Process
 	arch *arch.Arch
-	libc libc
-	live map[uint64]bool // the ids of the threads
-	base map[uint64]uint64
+	libc func() libc
+
+	threadsOnce, basesOnce sync.Once
+	live                   map[uint64]bool   // the ids of the threads
+	base                   map[uint64]uint64 // threads by their control blocks
 }
 
 // Find returns the threads of a process as tasks; nil if nothing is known of how this system's
@@ -26,20 +29,50 @@ func Find(p *tasks.Process) (tasks.Runtime, error) {
 		return nil, nil
 	}
 	r := &runtime{p: p, arch: p.State.Arch(), live: map[uint64]bool{}, base: map[uint64]uint64{}}
-	r.libc = r.findLibc()
-	ids, err := p.State.ThreadIDs()
-	if err != nil {
-		return nil, nil
-	}
-	for _, id := range ids {
-		r.live[uint64(id)] = true
-		if regs, err := p.State.Registers(id); err == nil {
-			if base, ok := threadPointer(r.arch, &regs); ok {
-				r.base[base] = uint64(id)
+	r.libc = sync.OnceValue(r.findLibc)
+	return r, nil
+}
+
+// lives reports whether a thread of the process has an id.
+func (r *runtime) lives(tid uint64) bool {
+	r.threadsOnce.Do(func() {
+		ids, _ := r.p.State.ThreadIDs()
+		for _, id := range ids {
+			r.live[uint64(id)] = true
+		}
+	})
+	return r.live[tid]
+}
+
+// threadAt returns the thread whose control block is at an address.
+func (r *runtime) threadAt(base uint64) (tid uint64, ok bool) {
+	r.basesOnce.Do(func() {
+		ids, _ := r.p.State.ThreadIDs()
+		for _, id := range ids {
+			if regs, err := r.p.State.Registers(id); err == nil {
+				if base, ok := threadPointer(r.arch, &regs); ok {
+					r.base[base] = uint64(id)
+				}
 			}
 		}
+	})
+	tid, ok = r.base[base]
+	return tid, ok
+}
+
+// Thread returns a thread that was walked as a task; nil if it is in no call that waits.
+func (r *runtime) Thread(id unwind.ThreadID, frames []*unwind.Frame) *tasks.Task {
+	if len(frames) == 0 {
+		return nil
 	}
-	return r, nil
+	t := &tasks.Task{Key: tasks.Key{Kind: tasks.KindThread, ID: uint64(id)}, Runtime: r.Name(), Thread: id, State: tasks.StateRunning}
+	regs := frames[0].Registers()
+	if call, ok := sleeping(r.arch, &regs); ok {
+		t.State, t.Handle = tasks.StateWaiting, call
+	} else if _, _, ok := r.underSignal(frames); !ok {
+		return nil
+	}
+	return t
 }
 
 func (r *runtime) Name() string { return "native" }
@@ -104,6 +137,9 @@ func (r *runtime) Wait(ctx context.Context, t *tasks.Task, frames []*unwind.Fram
 			break
 		}
 		name := r.function(f)
+		if strings.HasPrefix(name, "runtime.futex") {
+			return nil // a thread of Go's scheduler, which has nothing to do
+		}
 		for _, fn := range functions {
 			if fn.matches(name) {
 				w.Reason = name

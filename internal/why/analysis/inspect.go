@@ -12,6 +12,7 @@ import (
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/modules"
 	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/unwind"
 )
 
@@ -47,6 +48,9 @@ type Parts struct {
 	PartialMaps bool
 	// Variables reads arguments and local variables; nil to read none.
 	Variables *dwarfvars.Reader
+	// Runtimes finds the schedulers in some modules of the process: that of its own threads always. It is nil if
+	// tasks are not wanted.
+	Runtimes func([]*libstate.Library, *budget.Budget) []tasks.Runtime
 	// Budget limits the work of the Walker and of the analysis; nil for no limit.
 	Budget *budget.Budget
 	// Warnings are those from opening the dump.
@@ -79,6 +83,7 @@ type Options struct {
 	NoInlines bool              // leave out inlined and tail-called functions
 	Explain   bool              // the Walker was made with WithExplain: report what it recorded
 	Verify    bool              // the Walker was made with WithVerify: likewise
+	NoTasks   bool              // do not list tasks, nor what threads wait for
 	NoBlame   bool              // do not trace where a bad value came from
 	Around    Around            // what of source, code and memory to report
 	Locals    Locals            // which variables to read
@@ -101,7 +106,9 @@ type Options struct {
 func Run(ctx context.Context, p Parts, o Options) *report.Report {
 	in := &inspection{Parts: p, opts: o, arch: p.Proc.Arch()}
 	r := &report.Report{Schema: report.Schema, Dump: p.Dump, Warnings: p.Warnings}
+	in.findThreads()
 	in.threads(ctx, r)
+	in.listTasks(ctx, r)
 	in.moduleList(r)
 	in.servers(r)
 	in.warnSources(r)
@@ -116,7 +123,7 @@ func (in *inspection) diagnose(r *report.Report) {
 	}
 	in.lastWords(r)
 	in.title(r)
-	if r.Crash == nil || len(r.Threads) == 0 || in.opts.First == nil {
+	if r.Crash == nil || len(r.Threads) == 0 || in.opts.First == nil || in.needsTasks(r) {
 		return
 	}
 	r.Modules = in.main()

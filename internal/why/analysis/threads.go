@@ -19,6 +19,7 @@ type inspection struct {
 	arch *arch.Arch
 
 	calls []unwind.Call // scratch
+	tasks taskList
 
 	crashed    bool                   // the current thread is the crashing one
 	withLocals int                    // number of its frames whose local variables were read
@@ -88,6 +89,7 @@ func (in *inspection) threads(ctx context.Context, r *report.Report) {
 		if in.Variables != nil {
 			where.ProcessOf(in.Variables).Forget(stack.Frames)
 		}
+		in.walked(ctx, stack)
 		if in.ended(ctx, r, len(ids)) {
 			return
 		}

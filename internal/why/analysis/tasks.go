@@ -1,0 +1,313 @@
+package analysis
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/tasks"
+	"github.com/corewalk/corewalk/unwind"
+)
+
+// A threadReader is the runtime that says what the process's own threads wait for.
+type threadReader interface {
+	tasks.Waiter
+	// Thread returns a thread as a task; nil if it does not wait, as far as is known.
+	Thread(id unwind.ThreadID, frames []*unwind.Frame) *tasks.Task
+}
+
+// A taskList collects the tasks of the process while its threads are walked.
+type taskList struct {
+	threads threadReader
+	all     []*tasks.Task // those that wait, and those of other runtimes
+	frames  map[tasks.Key]*taskStack
+	modules []*libstate.Library // where threads begin, and the program: another runtime may be in them
+	names   map[unwind.Address]objectName
+}
+
+// A taskStack is what is kept of a task's stack for the report.
+type taskStack struct {
+	frames    []report.Frame
+	end, more string
+}
+
+// maxOrigin is how many of the oldest frames of a thread tell in which module it began.
+const maxOrigin = 4
+
+// walked takes note of a thread's stack.
+func (in *inspection) walked(ctx context.Context, s *unwind.Stack) {
+	l := &in.tasks
+	if in.Runtimes == nil || in.opts.NoTasks || len(s.Frames) == 0 {
+		return
+	}
+	if libs := in.Proc.LibraryTracker(); libs != nil {
+		for _, f := range s.Frames[max(0, len(s.Frames)-maxOrigin):] {
+			if lib, ok := libs.LibraryAt(f.RA()); ok && !slices.Contains(l.modules, lib) {
+				l.modules = append(l.modules, lib)
+			}
+		}
+	}
+	if l.threads == nil {
+		return
+	}
+	t := l.threads.Thread(s.Thread, s.Frames)
+	if t == nil {
+		return
+	}
+	if t.Wait = l.threads.Wait(ctx, t, s.Frames); t.Wait != nil {
+		in.nameObjects(s.Frames, t.Wait)
+		l.all = append(l.all, t)
+	}
+}
+
+// findThreads finds the runtime of the process's own threads, before they are walked.
+func (in *inspection) findThreads() {
+	if in.Runtimes == nil || in.opts.NoTasks {
+		return
+	}
+	for _, r := range in.Runtimes(nil, in.Budget) {
+		if tr, ok := r.(threadReader); ok {
+			in.tasks.threads = tr
+		}
+	}
+}
+
+// manyTasks is how many tasks a runtime may have for the variables of all of them to be read.
+const manyTasks = 200
+
+// listTasks reports the tasks of the process, who waits for whom, and what they wait for.
+func (in *inspection) listTasks(ctx context.Context, r *report.Report) {
+	l := &in.tasks
+	if in.Runtimes == nil || in.opts.NoTasks {
+		return
+	}
+	if libs := in.Proc.LibraryTracker(); libs != nil {
+		if exe, ok := libs.AOut(); ok && !slices.Contains(l.modules, exe) {
+			l.modules = append(l.modules, exe)
+		}
+	}
+	l.frames = map[tasks.Key]*taskStack{}
+	for _, rt := range in.Runtimes(l.modules, in.Budget) {
+		if _, ok := rt.(threadReader); ok {
+			continue
+		}
+		in.listRuntime(ctx, r, rt)
+	}
+	if len(l.all) == 0 {
+		return
+	}
+	g := tasks.NewGraph(in.withHolders(l.all))
+	for _, t := range l.all {
+		r.Tasks = append(r.Tasks, in.task(t))
+	}
+	for _, d := range g.Deadlocks() {
+		r.Deadlocks = append(r.Deadlocks, deadlock(&d))
+	}
+	for _, c := range g.Contended() {
+		rc := report.Contended{Kind: string(c.Kind), Object: object(&c.Object), Waiters: refs(c.Waiters), Holders: holders(c.Holders)}
+		r.Contended = append(r.Contended, rc)
+	}
+}
+
+// listRuntime adds the tasks of one runtime.
+func (in *inspection) listRuntime(ctx context.Context, r *report.Report, rt tasks.Runtime) {
+	var found []*tasks.Task
+	for t, err := range rt.Tasks(ctx) {
+		if err != nil {
+			r.Warnings = append(r.Warnings, report.Warning{Code: report.WarnTasks, Message: rt.Name() + ": " + err.Error()})
+			continue
+		}
+		found = append(found, t)
+	}
+	waiter, _ := rt.(tasks.Waiter)
+	named := map[string][]report.Frame{} // entries by the addresses of the code
+	locals := in.opts.Locals
+	if len(found) > manyTasks {
+		in.opts.Locals = LocalsNone
+	}
+	defer func() { in.opts.Locals = locals }()
+	for _, t := range found {
+		if in.Budget.Err() != nil || ctx.Err() != nil {
+			r.Warnings = append(r.Warnings, report.Warning{Code: report.WarnTasks,
+				Message: fmt.Sprintf("%s: analysis stopped before all of %d tasks were walked", rt.Name(), len(found))})
+			return
+		}
+		in.tasks.all = append(in.tasks.all, t)
+		if t.Start == nil { // its frames are those of the thread that runs it
+			if waiter != nil {
+				t.Wait = waiter.Wait(ctx, t, nil)
+			}
+			continue
+		}
+		f, err := tasks.FirstFrame(in.Walker, t)
+		if err != nil {
+			continue
+		}
+		s, _ := in.Walker.WalkStackFromFrame(f)
+		if waiter != nil {
+			if t.Wait = waiter.Wait(ctx, t, s.Frames); t.Wait != nil {
+				in.nameObjects(s.Frames, t.Wait)
+			}
+		}
+		in.tasks.frames[t.Key] = in.taskStack(ctx, s, named)
+	}
+}
+
+// taskStack makes the entries of a task's stack. Those of a stack with the same code are copied, if no variables are wanted.
+func (in *inspection) taskStack(ctx context.Context, s *unwind.Stack, named map[string][]report.Frame) *taskStack {
+	out := &taskStack{end: s.End.String(), more: in.endDetail(s)}
+	if in.opts.Locals != LocalsNone {
+		out.frames = in.thread(ctx, s, false).Frames
+		return out
+	}
+	key := make([]byte, 0, 64)
+	for _, f := range s.Frames {
+		key = binary.LittleEndian.AppendUint64(key, uint64(f.RA()))
+	}
+	entries, ok := named[string(key)]
+	if !ok {
+		entries = in.thread(ctx, s, false).Frames
+		named[string(key)] = entries
+		out.frames = entries
+		return out
+	}
+	out.frames = slices.Clone(entries)
+	for i := range out.frames {
+		e := &out.frames[i]
+		if e.Physical < len(s.Frames) {
+			f := s.Frames[e.Physical]
+			e.SP = report.Addr(f.SP())
+			e.CFA = 0
+			if cfa, ok := f.CFA(); ok {
+				e.CFA = report.Addr(cfa)
+			}
+		}
+	}
+	if in.Budget.Spend(entryCost*len(entries)) != nil {
+		out.frames = out.frames[:min(len(out.frames), 1)]
+	}
+	return out
+}
+
+// withHolders adds the tasks that hold what others wait for and do not wait themselves: threads.
+func (in *inspection) withHolders(all []*tasks.Task) []*tasks.Task {
+	have := make(map[tasks.Key]bool, len(all))
+	for _, t := range all {
+		have[t.Key] = true
+	}
+	for _, t := range all {
+		if t.Wait == nil {
+			continue
+		}
+		for _, h := range t.Wait.Holders {
+			if h.Kind == tasks.KindThread && !have[h.Key] && in.hasThread(h.ID) {
+				have[h.Key] = true
+				all = append(all, &tasks.Task{Key: h.Key, State: tasks.StateRunning})
+			}
+		}
+	}
+	return all
+}
+
+func (in *inspection) hasThread(id uint64) bool {
+	ids, err := in.Walker.AvailableThreads()
+	return err == nil && slices.Contains(ids, unwind.ThreadID(id))
+}
+
+// task turns a task into its part of the report.
+func (in *inspection) task(t *tasks.Task) report.Task {
+	out := report.Task{Kind: string(t.Kind), ID: int(t.ID), Name: t.Name, Runtime: t.Runtime, State: string(t.State), Status: t.Status,
+		Locked: t.Locked, System: t.System, Frames: []report.Frame{}}
+	if t.Thread > 0 {
+		out.Thread = int(t.Thread)
+	}
+	if s := in.tasks.frames[t.Key]; s != nil {
+		out.Frames, out.End, out.EndDetail = s.frames, s.end, s.more
+	}
+	for _, l := range t.Labels {
+		out.Labels = append(out.Labels, report.Label(l))
+	}
+	if c := t.Created; c != nil {
+		out.CreatedBy = in.creation(c)
+	}
+	if w := t.Wait; w != nil {
+		out.Wait = wait(w)
+		out.Wait.Seconds = t.Seconds
+	}
+	return out
+}
+
+// creation names where a task was created: the call before the address that the runtime recorded.
+func (in *inspection) creation(c *tasks.Creation) *report.Creation {
+	out := &report.Creation{}
+	if c.By.ID != 0 {
+		out.Task = &report.TaskRef{Kind: string(c.By.Kind), ID: int(c.By.ID)}
+	}
+	if lookup, ok := in.Walker.SymbolLookup().(unwind.CallLookup); ok {
+		if calls, err := lookup.LookupCalls(c.PC-1, in.calls[:0]); err == nil && len(calls) > 0 {
+			last := calls[len(calls)-1]
+			out.Function, out.Source = last.Name, source(calls[0])
+		}
+	}
+	return out
+}
+
+func wait(w *tasks.Wait) *report.Wait {
+	out := &report.Wait{Kind: string(w.Kind), Reason: w.Reason, Certainty: string(tasks.Possible), Holders: holders(w.Holders), All: w.All, Timed: w.Timed, Note: w.Note}
+	if w.Proved {
+		out.Certainty = string(tasks.Certain)
+	}
+	if w.Object != (tasks.Object{}) {
+		o := object(&w.Object)
+		out.Object = &o
+	}
+	for i := range w.Cases {
+		out.Cases = append(out.Cases, report.WaitCase{Kind: string(w.Cases[i].Kind), Object: object(&w.Cases[i].Object)})
+	}
+	return out
+}
+
+func object(o *tasks.Object) report.WaitObject {
+	return report.WaitObject{Address: report.Addr(o.Address), Name: o.Name, Type: o.Type, Detail: o.Detail}
+}
+
+func holders(all []tasks.Holder) []report.Holder {
+	var out []report.Holder
+	for _, h := range all {
+		out = append(out, report.Holder{Kind: string(h.Kind), ID: int(h.ID), Certainty: string(h.Certainty)})
+	}
+	return out
+}
+
+func refs(all []*tasks.Task) []report.TaskRef {
+	out := make([]report.TaskRef, 0, len(all))
+	for _, t := range all {
+		out = append(out, report.TaskRef{Kind: string(t.Kind), ID: int(t.ID)})
+	}
+	return out
+}
+
+func deadlock(d *tasks.Deadlock) report.Deadlock {
+	out := report.Deadlock{Certainty: string(d.Certainty), Tasks: refs(d.Tasks), Behind: refs(d.Behind)}
+	for _, t := range d.Tasks {
+		out.Objects = append(out.Objects, object(&t.Wait.Object))
+	}
+	return out
+}
+
+// needsTasks reports whether what is said of the crash depends on the other threads and tasks: the process may have
+// been ended because it hung, or a goroutine crashed.
+func (in *inspection) needsTasks(r *report.Report) bool {
+	if in.tasks.threads == nil {
+		return false
+	}
+	if r.Dump.Threads > 1 && (r.Crash.Kind == report.CrashAbort || r.Crash.Kind == report.CrashSignal) {
+		return true
+	}
+	return slices.ContainsFunc(r.Threads[0].Frames, func(f report.Frame) bool {
+		return f.Function == "runtime.goexit" || f.Function == "runtime.mstart" || f.Function == "runtime.rt0_go"
+	})
+}

@@ -1,0 +1,146 @@
+package analysis
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/corewalk/corewalk/internal/vars/where"
+	"github.com/corewalk/corewalk/tasks"
+	"github.com/corewalk/corewalk/unwind"
+)
+
+// An objectName is the name that the program has for something in its memory.
+type objectName struct{ name, typ string }
+
+// Limits on the search for the name of what a task waits for.
+const (
+	maxNamed      = 256 // objects
+	maxNameFrames = 16  // frames above the call that waits
+)
+
+// nameObjects names what a task waits for by a variable of its frames, or of the program.
+func (in *inspection) nameObjects(frames []*unwind.Frame, w *tasks.Wait) {
+	in.nameObject(frames, &w.Object)
+	for i := range w.Cases {
+		in.nameObject(frames, &w.Cases[i].Object)
+	}
+}
+
+func (in *inspection) nameObject(frames []*unwind.Frame, o *tasks.Object) {
+	if o.Address == 0 || o.Name != "" || in.Variables == nil {
+		return
+	}
+	n, ok := in.tasks.names[o.Address]
+	if !ok {
+		if in.tasks.names == nil {
+			in.tasks.names = map[unwind.Address]objectName{}
+		}
+		if len(in.tasks.names) >= maxNamed {
+			return
+		}
+		n = in.findName(frames, o.Address)
+		in.tasks.names[o.Address] = n
+	}
+	o.Name = ofProgram(n.name)
+}
+
+// ofProgram cuts off the parts of a name that are inside an object of a library: those with reserved names.
+func ofProgram(name string) string {
+	for _, mark := range []string{".__", "._M_", "->__", "->_M_"} {
+		if at := strings.Index(name, mark); at > 0 {
+			name = name[:at]
+		}
+	}
+	return name
+}
+
+// findName looks for a variable that has an address in it, or that points to it or to a
+// structure that it is part of. Frames of system libraries come first in the stack, and name it by
+// parameters of theirs ("mutex"): the oldest name of a program's own frame would say more, so the
+// search goes on until a frame is not in a system library, and keeps what it found on the way.
+func (in *inspection) findName(frames []*unwind.Frame, addr unwind.Address) objectName {
+	libs := in.Proc.LibraryTracker()
+	var fallback objectName
+	for i, f := range frames[:min(len(frames), maxNameFrames)] {
+		act, err := in.Variables.At(frames, i)
+		if err != nil {
+			continue
+		}
+		n := nameIn(where.FrameOf(act), f, addr)
+		act.Close()
+		if n.name == "" {
+			continue
+		}
+		if libs != nil {
+			if lib, ok := libs.LibraryAt(f.LookupAddr()); ok && waitsForOthers(lib.Path) || ofGo(f) {
+				fallback = n
+				continue
+			}
+		}
+		return n
+	}
+	return fallback
+}
+
+// waitsForOthers reports whether a library is one whose functions wait on behalf of the program.
+func waitsForOthers(file string) bool {
+	for _, name := range []string{"libc.", "libc-", "libpthread", "ld-", "libstdc++.", "libc++.", "libgcc_s."} {
+		if strings.HasPrefix(path.Base(file), name) {
+			return true
+		}
+	}
+	return false
+}
+
+// ofGo reports whether a frame is in the runtime of Go, or in a package that waits on behalf of the program.
+func ofGo(f *unwind.Frame) bool {
+	name, err := f.Name()
+	if err != nil {
+		return false
+	}
+	for _, p := range []string{"runtime.", "sync.", "internal/sync.", "internal/poll."} {
+		if strings.HasPrefix(name, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// nameIn names an address by the variables of one frame.
+func nameIn(vars where.Frame, f *unwind.Frame, addr unwind.Address) objectName {
+	pc := f.LookupAddr()
+	if h, low, _, ok := vars.Object(pc, addr); ok && h.Type != nil && h.Variable != "" {
+		if path, part, ok := h.Type.Part(addr-low, 0); ok {
+			return objectName{h.Variable + path, part.Name()}
+		}
+	}
+	if name, t, off := vars.Global(addr); name != "" {
+		if t == nil {
+			if off == 0 {
+				return objectName{name, ""}
+			}
+			return objectName{fmt.Sprintf("%s+%#x", name, off), ""}
+		}
+		if path, part, ok := t.Part(off, 0); ok {
+			return objectName{name + path, part.Name()}
+		}
+	}
+	for _, h := range vars.Pointers(pc) {
+		v, ok := vars.Number(&h)
+		if !ok || v == 0 || addr < v || h.Variable == "" {
+			continue
+		}
+		target := h.Type.Strip().Target()
+		if addr == v && strings.HasPrefix(target.Name(), "hchan<") {
+			return objectName{h.Name(), ""} // Go's channels are pointers
+		}
+		if addr-v >= max(target.Whole(), 1) { // p[1000] may be anything
+			continue
+		}
+		if expr, part, ok := h.Type.Follow(h.Name(), int64(addr-v), 0); ok {
+			return objectName{expr, part.Name()}
+		}
+	}
+	return objectName{}
+}

@@ -1,0 +1,455 @@
+package report
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// scheduler returns how many threads only wait for something to run: threads of Go's scheduler without a goroutine.
+// It takes them out of the threads to show.
+func (t *textWriter) scheduler(threads []Thread) ([]Thread, int) {
+	if t.opts.unfolded() || !slices.ContainsFunc(t.r.Tasks, func(x Task) bool { return x.Runtime == "go" }) {
+		return threads, 0
+	}
+	shown := slices.DeleteFunc(slices.Clone(threads), func(th Thread) bool {
+		if th.Crashed || len(t.tasks.runs[th.ID]) > 0 {
+			return false
+		}
+		return slices.ContainsFunc(th.Frames, func(f Frame) bool { return f.Function == "runtime.mstart" || f.Function == "runtime.rt0_go" }) &&
+			!slices.ContainsFunc(th.Frames, func(f Frame) bool { return f.Function == "runtime.cgocallback" })
+	})
+	return shown, len(threads) - len(shown)
+}
+
+// taskIndex finds the tasks that belong to a thread.
+type taskIndex struct {
+	waits map[int]*Task   // threads that wait
+	runs  map[int][]*Task // what threads run
+}
+
+func (t *textWriter) indexTasks() {
+	t.tasks = taskIndex{map[int]*Task{}, map[int][]*Task{}}
+	for i := range t.r.Tasks {
+		task := &t.r.Tasks[i]
+		switch {
+		case task.Kind == "thread":
+			t.tasks.waits[task.ID] = task
+		case task.Thread != 0:
+			t.tasks.runs[task.Thread] = append(t.tasks.runs[task.Thread], task)
+		}
+	}
+}
+
+// hang is the deadlock that explains why a process was dumped: a certain one, and nothing went
+// wrong besides.
+func (r *Report) hang() *Deadlock {
+	if len(r.Deadlocks) == 0 || r.Deadlocks[0].Certainty != "certain" {
+		return nil
+	}
+	if c := r.Crash; c != nil && c.Kind != CrashAbort && c.Kind != CrashSignal && c.Kind != "" {
+		return nil
+	}
+	return &r.Deadlocks[0]
+}
+
+// eachOther says in words who waits for each other.
+func (d *Deadlock) eachOther() string {
+	kind := d.Tasks[0].Kind
+	for i := range d.Tasks {
+		if d.Tasks[i].Kind != kind {
+			kind = "task"
+		}
+	}
+	if len(d.Tasks) == 1 {
+		return "a " + kind + " waits for itself"
+	}
+	return fmt.Sprintf("%d %ss wait for each other", len(d.Tasks), kind)
+}
+
+// maxDeadlocks and maxBehind limit what the text shows of deadlocks.
+const (
+	maxDeadlocks = 8
+	maxCircle    = 16
+	maxBehind    = 16
+)
+
+// deadlocks writes who waits for whom, in each deadlock.
+func (t *textWriter) deadlocks() {
+	for i := range t.r.Deadlocks[:min(len(t.r.Deadlocks), maxDeadlocks)] {
+		d := &t.r.Deadlocks[i]
+		if len(d.Tasks) == 0 {
+			continue
+		}
+		t.put(red, "  deadlock")
+		t.line(plain, " ["+brief(d.Certainty, maxName)+"]: "+d.eachOther())
+		for k, ref := range d.Tasks {
+			if k == maxCircle {
+				t.line(dim, fmt.Sprintf("    and %d more", len(d.Tasks)-k))
+				break
+			}
+			s := ref.text()
+			if task := t.find(ref); task != nil && task.Wait != nil {
+				s += " " + waitText(task.Wait)
+				if f := t.waitingFrame(task); f != nil {
+					s += ", in " + t.placeName(f, maxName) + t.sourceOf(f)
+				}
+			}
+			t.put(plain, "    ")
+			t.wrap(plain, 6, s)
+		}
+		if len(d.Behind) > 0 {
+			t.put(plain, "    ")
+			t.wrap(plain, 6, "behind it: "+refList(d.Behind, maxBehind))
+		}
+	}
+	if n := len(t.r.Deadlocks) - maxDeadlocks; n > 0 {
+		t.line(dim, fmt.Sprintf("  %d more deadlocks are in the JSON", n))
+	}
+}
+
+func (t *textWriter) sourceOf(f *Frame) string {
+	if s := t.sourceText(f.Source); s != "" {
+		return " at " + s
+	}
+	return ""
+}
+
+func (r TaskRef) text() string { return r.Kind + " " + strconv.Itoa(r.ID) }
+
+func refList(refs []TaskRef, limit int) string {
+	var words []string
+	for _, r := range refs[:min(len(refs), limit)] {
+		words = append(words, r.text())
+	}
+	if n := len(refs) - limit; n > 0 {
+		words = append(words, fmt.Sprintf("and %d more", n))
+	}
+	return strings.Join(words, ", ")
+}
+
+func (t *textWriter) find(ref TaskRef) *Task {
+	i := slices.IndexFunc(t.r.Tasks, func(x Task) bool { return x.Kind == ref.Kind && x.ID == ref.ID })
+	if i < 0 {
+		return nil
+	}
+	return &t.r.Tasks[i]
+}
+
+// waitingFrame is the youngest frame of a task that is the program's own.
+func (t *textWriter) waitingFrame(task *Task) *Frame {
+	frames := task.Frames
+	if task.Kind == "thread" {
+		for i := range t.r.Threads {
+			if t.r.Threads[i].ID == task.ID {
+				frames = t.r.Threads[i].Frames
+			}
+		}
+	}
+	for i := range frames {
+		f := &frames[i]
+		if f.Function != "" && !waitsForOthers(f) && f.Signal == "" {
+			return f
+		}
+	}
+	return nil
+}
+
+// waitsForOthers reports whether a frame is in a library that waits on behalf of the program.
+func waitsForOthers(f *Frame) bool {
+	base := path.Base(f.Module)
+	for _, name := range []string{"libc.", "libc-", "libpthread", "ld-", "libstdc++.", "libc++.", "[vdso]"} {
+		if strings.HasPrefix(base, name) {
+			return true
+		}
+	}
+	for _, p := range []string{"runtime.", "sync.", "internal/sync.", "internal/poll.", "std::", "pthread_", "__pthread_", "___pthread_"} {
+		if strings.HasPrefix(f.Function, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// text names an object: "q.mu (sync.Mutex at 0xc000010000, locked)".
+func (o *WaitObject) text() string {
+	what := brief(o.Type, maxName)
+	if what == "" {
+		what = "memory"
+	}
+	if o.Address != 0 {
+		what += " at " + o.Address.String()
+	}
+	if o.Detail != "" {
+		what += ", " + brief(o.Detail, maxName)
+	}
+	if o.Name == "" {
+		return what
+	}
+	return brief(o.Name, maxName) + " (" + what + ")"
+}
+
+// waitText says what a task waits for: "waits for q.mu (...), held by thread 7".
+func waitText(w *Wait) string {
+	var b strings.Builder
+	switch w.Kind {
+	case "join":
+		b.WriteString("waits for the end of ")
+		for i, h := range w.Holders {
+			if i > 0 {
+				b.WriteString(", ")
+			}
+			b.WriteString(TaskRef{h.Kind, h.ID}.text())
+		}
+		if len(w.Holders) == 0 {
+			b.WriteString("another thread")
+		}
+		return b.String()
+	case "timer":
+		return "waits for a time"
+	case "forever":
+		return "waits for ever: " + brief(w.Reason, maxName)
+	case "io":
+		b.WriteString("waits for input or output")
+	case "runtime":
+		return brief(w.Reason, maxName)
+	case "select":
+		b.WriteString("waits for one of " + strconv.Itoa(len(w.Cases)) + ": ")
+		for i := range w.Cases {
+			if i == 4 {
+				fmt.Fprintf(&b, ", and %d more", len(w.Cases)-i)
+				break
+			}
+			if i > 0 {
+				b.WriteString(", ")
+			}
+			b.WriteString(verb(w.Cases[i].Kind) + w.Cases[i].Object.text())
+		}
+	default:
+		b.WriteString("waits ")
+		if v := verb(w.Kind); v != "" {
+			b.WriteString("to " + v)
+		} else {
+			b.WriteString("for ")
+		}
+		if w.Object == nil {
+			b.WriteString(brief(w.Reason, maxName))
+		} else {
+			b.WriteString(w.Object.text())
+		}
+	}
+	for i, h := range w.Holders {
+		switch {
+		case i == 4:
+			fmt.Fprintf(&b, ", and %d more", len(w.Holders)-i)
+		case i > 4:
+			continue
+		case i == 0 && h.Certainty == "certain":
+			b.WriteString(", held by " + TaskRef{h.Kind, h.ID}.text())
+		case i == 0:
+			b.WriteString(", held by possibly " + TaskRef{h.Kind, h.ID}.text())
+		default:
+			b.WriteString(", " + TaskRef{h.Kind, h.ID}.text())
+		}
+	}
+	if w.Timed {
+		b.WriteString(", with a time limit")
+	}
+	if w.Note != "" {
+		b.WriteString(" (" + brief(w.Note, maxName) + ")")
+	}
+	return b.String()
+}
+
+// severally is what waitText writes, of several tasks.
+func severally(s string) string {
+	if rest, ok := strings.CutPrefix(s, "waits"); ok {
+		return "wait" + rest
+	}
+	return s
+}
+
+func verb(kind string) string {
+	switch kind {
+	case "channel-receive":
+		return "receive from "
+	case "channel-send":
+		return "send to "
+	case "read-lock":
+		return "read under "
+	}
+	return ""
+}
+
+// maxWaitLines is how many different objects a group of threads is said to wait for.
+const maxWaitLines = 4
+
+// waitLines writes what the threads of a group wait for, and which goroutines they run.
+func (t *textWriter) waitLines(group []*Thread) {
+	var texts []string
+	byText := map[string][]int{}
+	for _, th := range group {
+		task := t.tasks.waits[th.ID]
+		if task == nil || task.Wait == nil {
+			continue
+		}
+		s := waitText(task.Wait)
+		if byText[s] == nil {
+			texts = append(texts, s)
+		}
+		byText[s] = append(byText[s], th.ID)
+	}
+	for i, s := range texts {
+		if i == maxWaitLines {
+			t.line(dim, fmt.Sprintf("  and %d more (--no-fold shows each)", len(texts)-i))
+			break
+		}
+		if len(group) > 1 {
+			ids := byText[s]
+			who := strconv.Itoa(ids[0])
+			if len(ids) > 1 {
+				who, s = strconv.Itoa(len(ids))+" of them", severally(s)
+			}
+			if len(ids) == len(group) {
+				who = "all"
+			}
+			s = who + " " + s
+		}
+		t.put(plain, "  ")
+		t.wrap(yellow, 4, s)
+	}
+	if len(group) == 1 {
+		for _, task := range t.tasks.runs[group[0].ID] {
+			t.line(plain, "  runs "+TaskRef{task.Kind, task.ID}.text()+lockedText(task))
+		}
+	}
+}
+
+func lockedText(task *Task) string {
+	if task.Locked {
+		return ", locked to this thread"
+	}
+	return ""
+}
+
+// otherTasks writes the tasks that no thread runs: those with one stack and one kind of wait
+// together, in the order of the runtime.
+func (t *textWriter) otherTasks() {
+	type group struct {
+		tasks  []*Task
+		stacks []*Thread
+	}
+	var groups []*group
+	at := map[string]*group{}
+	hidden := 0
+	shown := map[int]bool{} // threads, whose stacks have the frames of what they run
+	for i := range t.r.Threads {
+		shown[t.r.Threads[i].ID] = true
+	}
+	for i := range t.r.Tasks {
+		task := &t.r.Tasks[i]
+		if task.Kind == "thread" || task.Thread != 0 && shown[task.Thread] {
+			continue
+		}
+		if task.System && !t.opts.Unfolded {
+			hidden++
+			continue
+		}
+		th := &Thread{ID: task.ID, Frames: task.Frames, End: task.End, EndDetail: task.EndDetail}
+		key := StackKey(th) + task.Kind + task.Status + lockedText(task)
+		g := at[key]
+		if g == nil || t.opts.unfolded() {
+			g = &group{}
+			at[key] = g
+			groups = append(groups, g)
+		}
+		g.tasks, g.stacks = append(g.tasks, task), append(g.stacks, th)
+	}
+	for _, g := range groups {
+		t.end()
+		t.taskHeading(g.tasks)
+		t.stack(g.stacks)
+		if c := g.tasks[0].CreatedBy; c != nil && c.Function != "" {
+			s := "created by " + brief(c.Function, maxName)
+			if place := t.sourceText(c.Source); place != "" {
+				s += " at " + place
+			}
+			if len(g.tasks) == 1 && c.Task != nil {
+				s += ", in " + c.Task.text()
+			}
+			t.put(plain, "  ")
+			t.wrap(dim, 4, s)
+		}
+	}
+	if hidden > 0 {
+		t.end()
+		t.line(dim, fmt.Sprintf("%d of the runtime's own are left out (--no-fold shows them)", hidden))
+	}
+}
+
+// taskHeading writes which tasks a stack is of, and what they wait for.
+func (t *textWriter) taskHeading(group []*Task) {
+	first := group[0]
+	kind := strings.ToUpper(first.Kind[:1]) + first.Kind[1:]
+	var b strings.Builder
+	if len(group) == 1 {
+		fmt.Fprintf(&b, "%s %d", kind, first.ID)
+	} else {
+		b.WriteString(kind + "s ")
+		for i, task := range group {
+			if i >= maxHeading && len(group) > maxHeading+1 {
+				fmt.Fprintf(&b, " and %d more", len(group)-maxHeading)
+				break
+			}
+			if i > 0 {
+				b.WriteString(", ")
+			}
+			b.WriteString(strconv.Itoa(task.ID))
+		}
+	}
+	t.put(bold, b.String())
+	s := ", " + brief(first.Status, maxName)
+	if first.Status == "" {
+		s = ", " + first.State
+	}
+	if len(group) > 1 {
+		s = fmt.Sprintf(": %d with this stack", len(group)) + s
+	}
+	if first.Locked {
+		s += ", locked to a thread"
+	}
+	t.line(plain, s)
+	var texts []string
+	count := map[string]int{}
+	for _, task := range group {
+		if task.Wait == nil || task.Wait.Kind == "runtime" || task.Wait.Object == nil && len(task.Wait.Cases) == 0 {
+			continue
+		}
+		text := waitText(task.Wait)
+		if count[text]++; count[text] == 1 {
+			texts = append(texts, text)
+		}
+	}
+	for i, text := range texts {
+		if i == maxWaitLines {
+			t.line(dim, fmt.Sprintf("  and %d more", len(texts)-i))
+			break
+		}
+		if len(group) > 1 && len(texts) > 1 {
+			n := count[text]
+			if n > 1 {
+				text = severally(text)
+			}
+			text = fmt.Sprintf("%d of them %s", n, text)
+		}
+		t.put(plain, "  ")
+		t.wrap(yellow, 4, text)
+	}
+	for _, l := range first.Labels {
+		if len(group) == 1 {
+			t.line(plain, "  label "+brief(l.Key, maxName)+" = "+brief(l.Value, maxName))
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package golang_test
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"os"
@@ -103,9 +104,13 @@ func crash(t *testing.T, release, ldflags string, args ...string) (core, program
 	if err := run.Start(); err != nil {
 		t.Fatal(err)
 	}
-	ready := make([]byte, 5)
-	if _, err := out.Read(ready); err != nil {
-		t.Fatalf("%v: %s", err, stderr.String())
+	for lines := bufio.NewScanner(out); ; {
+		if !lines.Scan() {
+			t.Fatalf("the program ended early: %s", stderr.String())
+		}
+		if lines.Text() == "ready" {
+			break
+		}
 	}
 	time.Sleep(20 * time.Millisecond)
 	run.Process.Signal(os.Signal(quit))
@@ -176,6 +181,9 @@ func compare(t *testing.T, core, program string, want map[uint64]*printed) {
 			t.Error(err)
 			continue
 		}
+		if task.Kind != tasks.KindGoroutine {
+			continue
+		}
 		if seen[task.ID] {
 			fail("%s is listed twice", task.Key)
 		}
@@ -199,8 +207,8 @@ func compare(t *testing.T, core, program string, want map[uint64]*printed) {
 		if task.Created != nil && task.Created.By.ID != p.parent {
 			fail("%s: created by %v, printed %d", task.Key, task.Created.By, p.parent)
 		}
-		if task.Start == nil || len(p.frames) == 0 {
-			continue // the threads have gone on since
+		if task.Start == nil || len(p.frames) == 0 || task.State == tasks.StateRunnable {
+			continue // it has gone on since
 		}
 		stack, err := corewalk.WalkTask(ctx, w, task)
 		if err != nil {
@@ -230,7 +238,7 @@ func names(target *corewalk.Target, s *unwind.Stack) []string {
 	for _, f := range s.Frames {
 		calls, _ := lookup.LookupCalls(f.LookupAddr(), nil)
 		for _, c := range calls {
-			out = append(out, fmt.Sprintf("%s %s:%d", c.Name, c.File, c.Line))
+			out = append(out, fmt.Sprintf("%s %s:%d", withoutTypes(c.Name), c.File, c.Line))
 		}
 	}
 	return out
@@ -245,5 +253,14 @@ func creation(target *corewalk.Target, task *tasks.Task) string {
 		return "?"
 	}
 	c := calls[len(calls)-1]
-	return fmt.Sprintf("%s %s:%d", c.Name, c.File, c.Line)
+	return fmt.Sprintf("%s %s:%d", withoutTypes(c.Name), c.File, c.Line)
+}
+
+// withoutTypes writes the name of a generic function as Go prints it, without its types.
+func withoutTypes(name string) string {
+	open, end := strings.Index(name, "["), strings.LastIndex(name, "]")
+	if open < 0 || end < open {
+		return name
+	}
+	return name[:open] + "[...]" + name[end+1:]
 }

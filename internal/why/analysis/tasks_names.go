@@ -15,8 +15,8 @@ type objectName struct{ name, typ string }
 
 // Limits on the search for the name of what a task waits for.
 const (
-	maxNamed      = 256 // objects
-	maxNameFrames = 16  // frames above the call that waits
+	maxNamedObjects = 256 // objects
+	maxNameFrames   = 16  // frames above the call that waits
 )
 
 // nameObjects names what a task waits for by a variable of its frames, or of the program.
@@ -36,7 +36,7 @@ func (in *inspection) nameObject(frames []*unwind.Frame, o *tasks.Object) {
 		if in.tasks.names == nil {
 			in.tasks.names = map[unwind.Address]objectName{}
 		}
-		if len(in.tasks.names) >= maxNamed {
+		if len(in.tasks.names) >= maxNamedObjects {
 			return
 		}
 		n = in.findName(frames, o.Address)

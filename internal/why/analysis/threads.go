@@ -75,6 +75,7 @@ func (in *inspection) threads(ctx context.Context, r *report.Report) {
 		if len(stack.Frames) > 0 {
 			in.top, in.diedStack = stack.Frames[0], stack.Frames
 		}
+		in.walked(ctx, stack)
 		in.diagnose(r)
 		if in.ended(ctx, r, len(ids)) {
 			return
@@ -86,10 +87,10 @@ func (in *inspection) threads(ctx context.Context, r *report.Report) {
 	for range others {
 		stack := next()
 		r.Threads = append(r.Threads, in.thread(ctx, stack, false))
+		in.walked(ctx, stack)
 		if in.Variables != nil {
 			where.ProcessOf(in.Variables).Forget(stack.Frames)
 		}
-		in.walked(ctx, stack)
 		if in.ended(ctx, r, len(ids)) {
 			return
 		}

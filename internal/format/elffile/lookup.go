@@ -13,6 +13,10 @@ import (
 // BenchmarkLookup), so the total is at most twice the minimum.
 const indexAfter = 24
 
+// closePerLookup is how many symbols that cover the address a scan may compare for the price of one. Compilers never
+// give one address to so many, but the author of a table may give it to all.
+const closePerLookup = 1024
+
 // Lookup finds the symbol that best names the code or data at a link-time virtual address.
 // It reads names only if they matter for the choice.
 //
@@ -55,6 +59,7 @@ func (t *SymTab) scan(addr uint64) (Sym, bool) {
 	var sized, label Sym // the best of each kind so far
 	var sizedEnd uint64  // end of the sized symbols that begin at or before addr
 	plain := t.plainLayout()
+	covering := int32(0)
 	for i, n := 1, t.Len(); i < n; i++ {
 		if plain {
 			// Skip most symbols before decoding anything else.
@@ -76,6 +81,7 @@ func (t *SymTab) scan(addr uint64) (Sym, bool) {
 				continue
 			}
 		}
+		covering++
 		s := t.sym(i)
 		if _, hi, ok := t.span(&s); !ok || addr >= hi {
 			continue
@@ -88,6 +94,7 @@ func (t *SymTab) scan(addr uint64) (Sym, bool) {
 			label = s
 		}
 	}
+	t.lookups.Add(covering / closePerLookup)
 	if sized.tab != nil {
 		return sized, true
 	}

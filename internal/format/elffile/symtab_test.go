@@ -353,3 +353,20 @@ func TestDebugLinkCRC(t *testing.T) {
 		t.Errorf("%#x, want %#x; %d bytes released", got, want, released)
 	}
 }
+
+// Scans that compare thousands of symbols for one address are soon no longer made.
+func TestManyCoveringSymbols(t *testing.T) {
+	var syms []tsym
+	for range 50 * closePerLookup {
+		syms = append(syms, tsym{"f", 0x1100, 0x10, fn, gl, 1})
+	}
+	tab := symTab(t, symImage(64, false, EM_X86_64, syms))
+	for range 2 {
+		if s, ok := tab.Lookup(0x1104); !ok || s.Name() != "f" || s.Value != 0x1100 {
+			t.Fatalf("%v, %t", s, ok)
+		}
+	}
+	if tab.lookups.Load() < indexAfter {
+		t.Error("the third look-up would scan")
+	}
+}

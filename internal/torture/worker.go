@@ -316,9 +316,16 @@ func innermost(stack string) string {
 
 // watch notes the stacks of what takes long, and ends the process when something does not end.
 func (w *worker) watch() {
-	for {
+	for awake := time.Now(); ; {
 		time.Sleep(20 * time.Millisecond)
 		wall, n := w.began.wall.Load(), w.began.n.Load()
+		// Somebody may stop the process (SIGSTOP) for as long as he likes.
+		late := time.Since(awake)
+		awake = time.Now()
+		if wall != 0 && late > time.Second {
+			w.began.wall.CompareAndSwap(wall, wall+int64(late))
+			continue
+		}
 		if wall == 0 {
 			continue
 		}

@@ -28,7 +28,7 @@ const (
 )
 
 // statusWords are runtime.gStatusStrings.
-var statusWords = map[uint32]string{
+var statusWords = [...]string{
 	statusIdle: "idle", statusRunnable: "runnable", statusRunning: "running", statusSyscall: "syscall", statusWaiting: "waiting",
 	statusDead: "dead", statusCopyStack: "copystack", statusPreempted: "preempted", statusLeaked: "leaked", statusDeadExtra: "dead",
 }
@@ -84,8 +84,11 @@ func (r *runtime) goroutine(g uint64) (*tasks.Task, error) {
 	}
 	raw := o.u32("atomicstatus")
 	status := raw &^ scanBit
-	word, known := statusWords[status]
-	if !known || status == statusLeaked && r.minor < 26 {
+	word := ""
+	if status < uint32(len(statusWords)) {
+		word = statusWords[status]
+	}
+	if word == "" || status == statusLeaked && r.minor < 26 {
 		return nil, errTorn
 	}
 	if status == statusDead || status == statusIdle || status == statusDeadExtra {

@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"sync"
+
+	"github.com/corewalk/corewalk/internal/lazy"
 )
 
 //go:embed layouts.txt
@@ -37,7 +38,7 @@ type layout struct {
 func (l *layout) of(name string) *record { return l.records[name] }
 
 // layouts has the table, keyed by version and architecture: "1.22 amd64".
-var layouts = sync.OnceValue(func() map[string]*layout { return parseLayouts(layoutsText) })
+var layouts = lazy.Value[map[string]*layout]{Make: func() map[string]*layout { return parseLayouts(layoutsText) }}
 
 // parseLayouts reads the lines of layouts.txt: "reasons VERSION" and its numbered words,
 // "layout VERSION ARCHITECTURE" and its structures.
@@ -88,7 +89,7 @@ func minorOf(version string) int {
 // tableLayout returns the layout of a version of Go, "go1.22.3" or "devel go1.27-abcdef", from
 // the table. Of a version that the table does not have it takes the nearest, and says so.
 func tableLayout(version, machine string) *layout {
-	all := layouts()
+	all := layouts.Get()
 	minor := minorIn(version)
 	for near := range 4 {
 		for _, m := range []int{minor - near, minor + near} {

@@ -9,29 +9,36 @@ import (
 	"github.com/corewalk/corewalk/unwind"
 )
 
-// waitKinds says what the runtime's words for a wait mean. Words that are not listed are of
+// waitKind says what the runtime's word for a wait means. Words that are not listed are of
 // the runtime itself.
-var waitKinds = map[string]tasks.WaitKind{
-	"chan receive":            tasks.WaitReceive,
-	"chan send":               tasks.WaitSend,
-	"chan receive (nil chan)": tasks.WaitForever,
-	"chan send (nil chan)":    tasks.WaitForever,
-	"select":                  tasks.WaitSelect,
-	"select (no cases)":       tasks.WaitForever,
-	"chan receive (synctest)": tasks.WaitReceive,
-	"chan send (synctest)":    tasks.WaitSend,
-	"select (synctest)":       tasks.WaitSelect,
-	"sleep":                   tasks.WaitTimer,
-	"IO wait":                 tasks.WaitIO,
-	"sync.Mutex.Lock":         tasks.WaitLock,
-	"sync.RWMutex.Lock":       tasks.WaitLock,
-	"sync.RWMutex.RLock":      tasks.WaitReadLock,
-	"sync.WaitGroup.Wait":     tasks.WaitBarrier,
-	"sync.Cond.Wait":          tasks.WaitCondition,
-	"semacquire":              tasks.WaitSemaphore,
-	"coroutine":               tasks.WaitFuture,
-	"synctest.Run":            tasks.WaitBarrier,
-	"synctest.Wait":           tasks.WaitBarrier,
+func waitKind(reason string) tasks.WaitKind {
+	switch reason {
+	case "chan receive", "chan receive (synctest)":
+		return tasks.WaitReceive
+	case "chan send", "chan send (synctest)":
+		return tasks.WaitSend
+	case "chan receive (nil chan)", "chan send (nil chan)", "select (no cases)":
+		return tasks.WaitForever
+	case "select", "select (synctest)":
+		return tasks.WaitSelect
+	case "sleep":
+		return tasks.WaitTimer
+	case "IO wait":
+		return tasks.WaitIO
+	case "sync.Mutex.Lock", "sync.RWMutex.Lock":
+		return tasks.WaitLock
+	case "sync.RWMutex.RLock":
+		return tasks.WaitReadLock
+	case "sync.WaitGroup.Wait", "synctest.Run", "synctest.Wait":
+		return tasks.WaitBarrier
+	case "sync.Cond.Wait":
+		return tasks.WaitCondition
+	case "semacquire":
+		return tasks.WaitSemaphore
+	case "coroutine":
+		return tasks.WaitFuture
+	}
+	return tasks.WaitRuntime
 }
 
 // kindByFrame says what a goroutine waits for that waits for a semaphore: the function of
@@ -59,10 +66,7 @@ func (r *runtime) Wait(ctx context.Context, t *tasks.Task, frames []*unwind.Fram
 		return nil
 	}
 	reason := strings.TrimSuffix(t.Status, " (scan)")
-	kind, ok := waitKinds[reason]
-	if !ok {
-		kind = tasks.WaitRuntime
-	}
+	kind := waitKind(reason)
 	w := &tasks.Wait{Kind: kind, Reason: reason}
 	switch kind {
 	case tasks.WaitReceive, tasks.WaitSend, tasks.WaitSelect:

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-
-	"github.com/corewalk/corewalk/internal/lazy"
 )
 
 //go:embed layouts.txt
@@ -37,38 +35,36 @@ type layout struct {
 
 func (l *layout) of(name string) *record { return l.records[name] }
 
-// layouts has the table, keyed by version and architecture: "1.22 amd64".
-var layouts = lazy.Value[map[string]*layout]{Make: func() map[string]*layout { return parseLayouts(layoutsText) }}
-
-// parseLayouts reads the lines of layouts.txt: "reasons VERSION" and its numbered words,
-// "layout VERSION ARCHITECTURE" and its structures.
-func parseLayouts(text string) map[string]*layout {
-	all := map[string]*layout{}
-	reasons := map[string][]string{}
-	var at *layout
-	var words string
+// readLayout reads from the lines of layouts.txt what is said of one version on one architecture: "reasons VERSION"
+// and its numbered words, "layout VERSION ARCHITECTURE" and its structures. It is nil if the table does not have it.
+func readLayout(text string, minor int, machine string) *layout {
+	version := fmt.Sprintf("1.%d", minor)
+	words, structs := "reasons "+version, "layout "+version+" "+machine
+	l := &layout{records: map[string]*record{}, minor: minor, source: "the table of go" + version}
+	part := ""
 	for line := range strings.Lines(text) {
-		f := strings.Fields(line)
+		line = strings.TrimSuffix(line, "\n")
 		switch {
-		case len(f) == 0 || f[0] == "#":
-		case f[0] == "reasons":
-			at, words = nil, f[1]
-		case f[0] == "layout":
-			at = &layout{records: map[string]*record{}, minor: minorOf(f[1]), reasons: reasons[f[1]], source: "the table of go" + f[1]}
-			all[f[1]+" "+f[2]] = at
-		case at == nil: // a number and a word, which may be empty
-			_, word, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
-			reasons[words] = append(reasons[words], word)
-		default:
+		case line == "" || line[0] == '#':
+		case strings.HasPrefix(line, "reasons ") || strings.HasPrefix(line, "layout "):
+			part = line
+		case part == words: // a number and a word, which may be empty
+			_, word, _ := strings.Cut(line, " ")
+			l.reasons = append(l.reasons, word)
+		case part == structs:
+			f := strings.Fields(line)
 			r := &record{size: number(f[1]), fields: make(map[string]uint64, len(f)-2)}
 			for _, field := range f[2:] {
 				name, v, _ := strings.Cut(field, "=")
 				r.fields[name] = number(v)
 			}
-			at.records[f[0]] = r
+			l.records[f[0]] = r
 		}
 	}
-	return all
+	if len(l.records) == 0 {
+		return nil
+	}
+	return l
 }
 
 func number(s string) uint64 {
@@ -76,30 +72,17 @@ func number(s string) uint64 {
 	return v
 }
 
-// minorOf returns 22 for "1.22"; 0 if it is not a version.
-func minorOf(version string) int {
-	rest, ok := strings.CutPrefix(version, "1.")
-	if !ok {
-		return 0
-	}
-	n, _ := strconv.Atoi(rest)
-	return n
-}
-
 // tableLayout returns the layout of a version of Go, "go1.22.3" or "devel go1.27-abcdef", from
 // the table. Of a version that the table does not have it takes the nearest, and says so.
 func tableLayout(version, machine string) *layout {
-	all := layouts.Get()
 	minor := minorIn(version)
 	for near := range 4 {
 		for _, m := range []int{minor - near, minor + near} {
-			if l := all[fmt.Sprintf("1.%d %s", m, machine)]; l != nil {
-				if near == 0 {
-					return l
+			if l := readLayout(layoutsText, m, machine); l != nil {
+				if near > 0 {
+					l.source = fmt.Sprintf("derived from go1.%d: %s is not in the table", m, version)
 				}
-				derived := *l
-				derived.source = fmt.Sprintf("derived from go1.%d: %s is not in the table", m, version)
-				return &derived
+				return l
 			}
 		}
 	}

@@ -1,0 +1,44 @@
+package golang
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestTable: every version and architecture that is supported has what the room reads.
+func TestTable(t *testing.T) {
+	for minor := 18; minor <= 26; minor++ {
+		for _, machine := range []string{"amd64", "arm64", "386"} {
+			l := readLayout(layoutsText, minor, machine)
+			if l == nil {
+				t.Fatalf("1.%d %s is missing", minor, machine)
+			}
+			if len(l.reasons) < 20 || l.reasons[2] != "IO wait" {
+				t.Errorf("1.%d: reasons %q", minor, l.reasons)
+			}
+			for _, field := range strings.Fields("g:goid g:atomicstatus g:stack.lo g:sched.sp g:sched.pc g:waitreason g:waiting g:gopc g:startpc g:m g:lockedm " +
+				"m:curg m:procid sudog:g sudog:elem sudog:c sudog:waitlink hchan:qcount hchan:recvq.first hchan:sendq.first hchan:elemtype " +
+				"semaroot:treap semaroot:nwait semtable:stride semtable:count mutex:sema rwmutex:readersem rtype:str") {
+				name, f, _ := strings.Cut(field, ":")
+				if _, ok := l.of(name).off(f); !ok {
+					t.Errorf("1.%d %s: no offset of %s", minor, machine, field)
+				}
+			}
+		}
+	}
+}
+
+func TestNearestVersion(t *testing.T) {
+	for version, want := range map[string]string{
+		"go1.22.3": "the table of go1.22", "go1.18": "the table of go1.18", "devel go1.27-5f0a": "derived from go1.26", "go1.17.3": "derived from go1.18",
+		"go1.21.5 X:nocoverageredesign": "the table of go1.21", "go1.40": "", "": "", "gc": "",
+	} {
+		got := ""
+		if l := tableLayout(version, "amd64"); l != nil {
+			got = l.source
+		}
+		if want == "" && got != "" || !strings.HasPrefix(got, want) {
+			t.Errorf("%q: %q, want %q", version, got, want)
+		}
+	}
+}

@@ -36,6 +36,9 @@ type AnalyzeOptions struct {
 	First func(*report.Report)
 	// NoTasks leaves out goroutines and other tasks, and what threads wait for.
 	NoTasks bool
+	// Tasks are the numbers of the goroutines and other tasks to report, of threads only what they wait for;
+	// nil for all.
+	Tasks []uint64
 	// NoBlame leaves out which value was bad and where it came from
 	// (report.Crash.Blame).
 	NoBlame bool
@@ -119,9 +122,9 @@ func (t *Target) Analyze(ctx context.Context, o AnalyzeOptions) (*report.Report,
 	var ahead error
 	fault := t.guard(func() {
 		p := t.parts(now.State)
-		p.Walker, p.Budget = w, limit
+		p.Walker, p.Budget, p.Late = w, limit, now.Pending()
 		opts := analysis.Options{Threads: o.Threads, NoInlines: o.NoInlines, Explain: o.Explain, Verify: o.Verify,
-			NoBlame: o.NoBlame, NoTasks: o.NoTasks, Locals: analysis.Locals(o.Locals), Values: o.Values, Structured: o.Structured, Text: o.Text,
+			NoBlame: o.NoBlame, NoTasks: o.NoTasks, Tasks: o.Tasks, Locals: analysis.Locals(o.Locals), Values: o.Values, Structured: o.Structured, Text: o.Text,
 			Around: analysis.Around{Source: o.SourceLines, Code: o.Disassemble, Memory: o.Memory}}
 		if o.First != nil && !now.Pending() {
 			opts.First = func(r *report.Report) {

@@ -17,6 +17,7 @@ type TextOptions struct {
 	MaxFrames     int
 	ShowRegisters bool // show the registers of every thread; threads are then not folded together
 	HideInlines   bool // leave out inlined calls and tail calls
+	AllTasks      bool // show every goroutine or other task by itself, also the runtime's own
 	Unfolded      bool // show every thread and every frame of a recursion
 	AllLocals     bool // show also local variables that are optimised out, which are else only counted
 	Explain       bool // below each frame, how its caller was found; implies Unfolded

@@ -353,14 +353,14 @@ func (t *textWriter) otherTasks() {
 		if task.Kind == "thread" || task.Thread != 0 && shown[task.Thread] {
 			continue
 		}
-		if task.System && !t.opts.Unfolded {
+		if task.System && !t.opts.AllTasks && !t.opts.unfolded() {
 			hidden++
 			continue
 		}
 		th := &Thread{ID: task.ID, Frames: task.Frames, End: task.End, EndDetail: task.EndDetail}
 		key := StackKey(th) + task.Kind + task.Status + lockedText(task)
 		g := at[key]
-		if g == nil || t.opts.unfolded() {
+		if g == nil || t.opts.AllTasks || t.opts.unfolded() {
 			g = &group{}
 			at[key] = g
 			groups = append(groups, g)
@@ -385,7 +385,7 @@ func (t *textWriter) otherTasks() {
 	}
 	if hidden > 0 {
 		t.end()
-		t.line(dim, fmt.Sprintf("%d of the runtime's own are left out (--no-fold shows them)", hidden))
+		t.line(dim, fmt.Sprintf("%d of the runtime's own are left out (--tasks all shows them)", hidden))
 	}
 }
 

@@ -58,6 +58,7 @@ type reportFlags struct {
 	explain   bool
 	verify    bool
 	around    aroundFlags
+	tasks     taskFlags
 	limits    limitFlags
 	version   bool
 }
@@ -80,6 +81,7 @@ func (f *reportFlags) register(fs *pflag.FlagSet, deadline time.Duration) {
 	fs.BoolVar(&f.registers, "registers", false, "print every thread's registers")
 	fs.BoolVar(&f.explain, "explain", false, "print for each frame how it was found")
 	fs.BoolVar(&f.verify, "verify", false, "ask a second stepper about each frame, and mark the frames that it disputes")
+	f.tasks.register(fs)
 	f.locals.register(fs)
 	f.around.register(fs)
 	f.limits.register(fs, deadline, "print the memory around the bad address, the registers' values and the stack pointer")
@@ -148,6 +150,10 @@ func (f *reportFlags) finish(e env, o operands, threads []unwind.ThreadID, r *re
 		}
 		status = exitIncomplete
 	}
+	for _, id := range f.tasks.missing(r) {
+		e.say("%s has no task %d; --tasks all lists those it has", o.core, id)
+		status = exitIncomplete
+	}
 	return e.written(write(r), status)
 }
 
@@ -211,8 +217,13 @@ func (f *reportFlags) analyze(e env) (corewalk.AnalyzeOptions, error) {
 	if f.maxFrames < -1 {
 		return o, fmt.Errorf("--max-frames %d: must be 0 or more", f.maxFrames)
 	}
+	if err := f.tasks.apply(&o); err != nil {
+		return o, err
+	}
 	var err error
-	o.Threads, err = threadIDs(f.threads)
+	if o.Threads, err = threadIDs(f.threads); err == nil && o.Threads == nil && len(o.Tasks) > 0 {
+		o.Threads = []unwind.ThreadID{} // none
+	}
 	return o, err
 }
 
@@ -220,7 +231,7 @@ func (f *reportFlags) analyze(e env) (corewalk.AnalyzeOptions, error) {
 const defaultRows = 200
 
 func (f *reportFlags) text(e env) report.TextOptions {
-	o := report.TextOptions{Color: f.colored(e.stdout), ShowRegisters: f.registers, Explain: f.explain, AllLocals: f.locals.which == "all", MaxFrames: defaultRows}
+	o := report.TextOptions{Color: f.colored(e.stdout), AllTasks: f.tasks.show == tasksAll || len(f.tasks.ids) > 0, ShowRegisters: f.registers, Explain: f.explain, AllLocals: f.locals.which == "all", MaxFrames: defaultRows}
 	f.layout.apply(&o, e.stdout)
 	if f.maxFrames >= 0 {
 		o.MaxFrames = 0

@@ -46,16 +46,6 @@ func (m memory) text(at, n uint64) (string, bool) {
 	return string(b), b != nil
 }
 
-// goString reads a string of Go by its two words.
-func (m memory) goString(at uint64) (string, bool) {
-	p, ok := m.word(at)
-	n, ok2 := m.word(at + uint64(m.arch.WordSize))
-	if !ok || !ok2 {
-		return "", false
-	}
-	return m.text(p, n)
-}
-
 // An object is the bytes of a structure, and where its fields are.
 type object struct {
 	m    memory

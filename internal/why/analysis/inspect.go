@@ -51,6 +51,8 @@ type Parts struct {
 	// Runtimes finds the schedulers in some modules of the process: that of its own threads always. It is nil if
 	// tasks are not wanted.
 	Runtimes func([]*libstate.Library, *budget.Budget) []tasks.Runtime
+	// Late says that memory is read while the process runs on: what it says of waits may be of different moments.
+	Late bool
 	// Budget limits the work of the Walker and of the analysis; nil for no limit.
 	Budget *budget.Budget
 	// Warnings are those from opening the dump.
@@ -84,6 +86,7 @@ type Options struct {
 	Explain   bool              // the Walker was made with WithExplain: report what it recorded
 	Verify    bool              // the Walker was made with WithVerify: likewise
 	NoTasks   bool              // do not list tasks, nor what threads wait for
+	Tasks     []uint64          // the numbers of the tasks to report; nil for all
 	NoBlame   bool              // do not trace where a bad value came from
 	Around    Around            // what of source, code and memory to report
 	Locals    Locals            // which variables to read

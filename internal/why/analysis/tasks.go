@@ -57,10 +57,21 @@ func (in *inspection) walked(ctx context.Context, s *unwind.Stack) {
 	if t == nil {
 		return
 	}
-	if t.Wait = l.threads.Wait(ctx, t, s.Frames); t.Wait != nil {
+	if t.Wait = in.wait(l.threads.Wait(ctx, t, s.Frames)); t.Wait != nil {
 		in.nameObjects(s.Frames, t.Wait)
 		l.all = append(l.all, t)
 	}
+}
+
+// wait makes a wait uncertain whose memory is of another moment than the registers.
+func (in *inspection) wait(w *tasks.Wait) *tasks.Wait {
+	if w != nil && in.Late {
+		w.Proved = false
+		for i := range w.Holders {
+			w.Holders[i].Certainty = tasks.Possible
+		}
+	}
+	return w
 }
 
 // findThreads finds the runtime of the process's own threads, before they are walked.
@@ -120,7 +131,9 @@ func (in *inspection) listRuntime(ctx context.Context, r *report.Report, rt task
 			r.Warnings = append(r.Warnings, report.Warning{Code: report.WarnTasks, Message: rt.Name() + ": " + err.Error()})
 			continue
 		}
-		found = append(found, t)
+		if in.opts.Tasks == nil || slices.Contains(in.opts.Tasks, t.ID) {
+			found = append(found, t)
+		}
 	}
 	waiter, _ := rt.(tasks.Waiter)
 	named := map[string][]report.Frame{} // entries by the addresses of the code
@@ -136,9 +149,14 @@ func (in *inspection) listRuntime(ctx context.Context, r *report.Report, rt task
 			return
 		}
 		in.tasks.all = append(in.tasks.all, t)
+		if t.Start == nil && in.opts.Tasks != nil && t.Thread > 0 {
+			s, _ := in.Walker.WalkStackContext(ctx, t.Thread)
+			in.tasks.frames[t.Key] = in.taskStack(ctx, s, named)
+			continue
+		}
 		if t.Start == nil { // its frames are those of the thread that runs it
 			if waiter != nil {
-				t.Wait = waiter.Wait(ctx, t, nil)
+				t.Wait = in.wait(waiter.Wait(ctx, t, nil))
 			}
 			continue
 		}
@@ -148,7 +166,7 @@ func (in *inspection) listRuntime(ctx context.Context, r *report.Report, rt task
 		}
 		s, _ := in.Walker.WalkStackFromFrame(f)
 		if waiter != nil {
-			if t.Wait = waiter.Wait(ctx, t, s.Frames); t.Wait != nil {
+			if t.Wait = in.wait(waiter.Wait(ctx, t, s.Frames)); t.Wait != nil {
 				in.nameObjects(s.Frames, t.Wait)
 			}
 		}

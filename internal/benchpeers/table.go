@@ -109,6 +109,9 @@ func kilobytes(n int64) string {
 
 // times writes a ratio with two digits.
 func times(v float64) string {
+	if v < 0.095 {
+		return fmt.Sprintf("×%.2f", v)
+	}
 	if v < 9.95 {
 		return fmt.Sprintf("×%.1f", v)
 	}

@@ -44,6 +44,10 @@ func (r *runtime) Tasks(ctx context.Context) iter.Seq2[*tasks.Task, error] {
 				continue
 			}
 			seen[g] = true
+			if err := r.p.Spend(goroutineCost); err != nil {
+				yield(nil, fmt.Errorf("not all goroutines are listed: %w", err))
+				return
+			}
 			t, err := r.goroutine(g)
 			switch {
 			case errors.Is(err, errTorn):
@@ -64,6 +68,9 @@ func (r *runtime) Tasks(ctx context.Context) iter.Seq2[*tasks.Task, error] {
 
 // mainGoroutine is the id of the goroutine that runs main, which no code of the program created.
 const mainGoroutine = 1
+
+// goroutineCost is what a goroutine costs of the budget, above all in memory: a kilobyte. One that exists has two of stack.
+const goroutineCost = 128
 
 var errTorn = errors.New("the goroutine's structure does not make sense")
 

@@ -24,7 +24,9 @@ type taskList struct {
 	threads threadReader
 	all     []*tasks.Task // those that wait, and those of other runtimes
 	frames  map[tasks.Key]*taskStack
-	modules []*libstate.Library // where threads begin, and the program: another runtime may be in them
+	modules []*libstate.Library                // where threads begin, and the program: another runtime may be in them
+	known   map[*libstate.Library]bool         // modules
+	created map[unwind.Address]report.Creation // by the address of the code
 	names   map[unwind.Address]objectName
 }
 
@@ -45,7 +47,11 @@ func (in *inspection) walked(ctx context.Context, s *unwind.Stack) {
 	}
 	if libs := in.Proc.LibraryTracker(); libs != nil {
 		for _, f := range s.Frames[max(0, len(s.Frames)-maxOrigin):] {
-			if lib, ok := libs.LibraryAt(f.RA()); ok && !slices.Contains(l.modules, lib) {
+			if lib, ok := libs.LibraryAt(f.RA()); ok && !l.known[lib] {
+				if l.known == nil {
+					l.known = map[*libstate.Library]bool{}
+				}
+				l.known[lib] = true
 				l.modules = append(l.modules, lib)
 			}
 		}
@@ -96,7 +102,7 @@ func (in *inspection) listTasks(ctx context.Context, r *report.Report) {
 		return
 	}
 	if libs := in.Proc.LibraryTracker(); libs != nil {
-		if exe, ok := libs.AOut(); ok && !slices.Contains(l.modules, exe) {
+		if exe, ok := libs.AOut(); ok && !l.known[exe] {
 			l.modules = append(l.modules, exe)
 		}
 	}
@@ -216,23 +222,24 @@ func (in *inspection) withHolders(all []*tasks.Task) []*tasks.Task {
 	for _, t := range all {
 		have[t.Key] = true
 	}
+	ids, _ := in.Walker.AvailableThreads()
+	threads := make(map[unwind.ThreadID]bool, len(ids))
+	for _, id := range ids {
+		threads[id] = true
+	}
+	exists := func(id uint64) bool { return threads[unwind.ThreadID(id)] }
 	for _, t := range all {
 		if t.Wait == nil {
 			continue
 		}
 		for _, h := range t.Wait.Holders {
-			if h.Kind == tasks.KindThread && !have[h.Key] && in.hasThread(h.ID) {
+			if h.Kind == tasks.KindThread && !have[h.Key] && exists(h.ID) {
 				have[h.Key] = true
 				all = append(all, &tasks.Task{Key: h.Key, State: tasks.StateRunning})
 			}
 		}
 	}
 	return all
-}
-
-func (in *inspection) hasThread(id uint64) bool {
-	ids, err := in.Walker.AvailableThreads()
-	return err == nil && slices.Contains(ids, unwind.ThreadID(id))
 }
 
 // task turns a task into its part of the report.
@@ -260,17 +267,29 @@ func (in *inspection) task(t *tasks.Task) report.Task {
 
 // creation names where a task was created: the call before the address that the runtime recorded.
 func (in *inspection) creation(c *tasks.Creation) *report.Creation {
-	out := &report.Creation{}
+	at, ok := in.tasks.created[c.PC]
+	if !ok {
+		at = in.createdAt(c.PC)
+		if in.tasks.created == nil {
+			in.tasks.created = map[unwind.Address]report.Creation{}
+		}
+		in.tasks.created[c.PC] = at
+	}
+	out := &at
 	if c.By.ID != 0 {
 		out.Task = &report.TaskRef{Kind: string(c.By.Kind), ID: int(c.By.ID)}
 	}
+	return out
+}
+
+func (in *inspection) createdAt(pc unwind.Address) (c report.Creation) {
 	if lookup, ok := in.Walker.SymbolLookup().(unwind.CallLookup); ok {
-		if calls, err := lookup.LookupCalls(c.PC-1, in.calls[:0]); err == nil && len(calls) > 0 {
+		if calls, err := lookup.LookupCalls(pc-1, in.calls[:0]); err == nil && len(calls) > 0 {
 			last := calls[len(calls)-1]
-			out.Function, out.Source = last.Name, source(calls[0])
+			c.Function, c.Source = last.Name, source(calls[0])
 		}
 	}
-	return out
+	return c
 }
 
 func wait(w *tasks.Wait) *report.Wait {

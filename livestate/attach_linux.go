@@ -57,6 +57,12 @@ const maxRounds = 1000
 // ones.
 func (t *tracer) seizeAll() error {
 	dead := map[int]bool{}
+	reaper := newReaper(t.pid)
+	defer func() {
+		for _, w := range reaper.close() {
+			t.handle(w)
+		}
+	}()
 	for range maxRounds {
 		ids, err := tasks(t.pid)
 		if err != nil {
@@ -68,7 +74,12 @@ func (t *tracer) seizeAll() error {
 				continue
 			}
 			fresh++
-			if err := t.seize(tid); errors.Is(err, ErrExited) {
+			reaped, err := reaper.request(func() error { return t.seize(tid) })
+			for _, w := range reaped {
+				dead[w.tid] = true
+				t.handle(w)
+			}
+			if errors.Is(err, ErrExited) {
 				dead[tid] = true
 			} else if err != nil {
 				return err

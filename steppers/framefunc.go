@@ -286,6 +286,9 @@ func (s *FrameFuncStepper) restore(at *frameAt, in, out *unwind.Frame) {
 // isGo reports whether the frame is of a function of Go, whose callees preserve no registers.
 func (s *FrameFuncStepper) isGo(in *unwind.Frame) bool {
 	im, lib := s.flows.image(in.Walker().ProcessState(), in.LookupAddr())
+	if lib == nil { // the process runs another program meanwhile
+		return false
+	}
 	_, ok := im.GoFuncAt(in.LookupAddr() - im.Bias(lib.LoadBias))
 	return ok
 }

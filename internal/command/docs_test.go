@@ -226,6 +226,7 @@ func TestDocsPrograms(t *testing.T) {
 		}
 		build := exec.Command(goTool, "build", "-o", exe, file)
 		build.Dir = root
+		build.Env = append(os.Environ(), "XDG_CACHE_HOME="+userCache) // Go's own cache
 		if out, err := build.CombinedOutput(); err != nil {
 			t.Errorf("%s: %v\n%s", page, err, out)
 			return

@@ -29,6 +29,9 @@ import (
 	"github.com/corewalk/corewalk/internal/sandbox"
 )
 
+// userCache is where whoever runs the tests has caches, of Go too; "" for the usual place.
+var userCache = os.Getenv("XDG_CACHE_HOME")
+
 func TestMain(m *testing.M) {
 	os.Unsetenv("DEBUGINFOD_URLS")                                 // no test asks the servers of whoever runs it
 	if !strings.HasPrefix(filepath.Base(os.Args[0]), "corewalk") { // no test uses what is kept of the runs of whoever runs it

@@ -52,6 +52,12 @@ func fileData(f *elf.File) *dwarf.Data {
 func searchAll(t *testing.T, path string, u *dwarf.Unit) int {
 	set := NewSet(arch.AMD64, nil)
 	all := set.InUnit(u)
+	for _, space := range []string{"std", "__gnu_cxx"} { // a namespace is no type
+		want, has := all[space]
+		if got, ok := NewSet(arch.AMD64, nil).Named(u, space); ok != has || got != want {
+			t.Errorf("%s: %v: %q at %#x %v, want %#x %v", path, u, space, got.Off, ok, want.Off, has)
+		}
+	}
 	n := 0
 	for name, want := range all {
 		if n++; n > 300 {

@@ -86,6 +86,11 @@ const noThread = unix.WNOTHREAD
 // peek returns whose event comes next, without removing it: tid is 0 if there is none.
 // ended says that the thread has ended, with its wait status.
 func peek() (tid int, ended bool, status unix.WaitStatus) {
+	return waitID(unix.P_ALL, 0, unix.WEXITED|unix.WSTOPPED|unix.WNOWAIT|noThread)
+}
+
+// waitID is waitid(2) for any kind of child, without waiting: tid is 0 if there is no event.
+func waitID(kind, id, options int) (tid int, ended bool, status unix.WaitStatus) {
 	var info struct {
 		signo, errno, code int32
 		_                  [unsafe.Sizeof(uintptr(0)) - 4]byte // padding to the union's alignment
@@ -94,8 +99,8 @@ func peek() (tid int, ended bool, status unix.WaitStatus) {
 		status             int32
 		_                  [sigInfoSize]byte
 	}
-	_, _, errno := unix.Syscall6(unix.SYS_WAITID, unix.P_ALL, 0, uintptr(unsafe.Pointer(&info)),
-		unix.WEXITED|unix.WSTOPPED|unix.WNOHANG|unix.WNOWAIT|unix.WALL|noThread, 0, 0)
+	_, _, errno := unix.Syscall6(unix.SYS_WAITID, uintptr(kind), uintptr(id), uintptr(unsafe.Pointer(&info)),
+		uintptr(options|unix.WNOHANG|unix.WALL), 0, 0)
 	if errno != 0 {
 		return 0, false, 0
 	}

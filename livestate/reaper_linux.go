@@ -4,7 +4,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -59,7 +58,8 @@ func (r *reaper) reap() {
 		if tid == r.pid { // the process itself is waited for by its parent
 			continue
 		}
-		if status, ok := waitEnded(tid); ok {
+		// Unlike take this is about threads that another thread of ours traces.
+		if got, ended, status := waitID(unix.P_PID, tid, unix.WEXITED); ended && got == tid {
 			r.mu.Lock()
 			r.reaped = append(r.reaped, waited{tid, status})
 			r.mu.Unlock()
@@ -84,27 +84,4 @@ func (r *reaper) close() []waited {
 	close(r.stop)
 	<-r.done
 	return r.reaped
-}
-
-// waitEnded removes a thread that this program traces and that has ended; false if it has not.
-// Unlike take it works on each thread of this program.
-func waitEnded(tid int) (unix.WaitStatus, bool) {
-	var info struct {
-		signo, errno, code int32
-		_                  [unsafe.Sizeof(uintptr(0)) - 4]byte
-		pid                int32
-		uid                uint32
-		status             int32
-		_                  [sigInfoSize]byte
-	}
-	_, _, errno := unix.Syscall6(unix.SYS_WAITID, unix.P_PID, uintptr(tid), uintptr(unsafe.Pointer(&info)),
-		unix.WEXITED|unix.WNOHANG|unix.WALL, 0, 0)
-	if errno != 0 || int(info.pid) != tid {
-		return 0, false
-	}
-	const exited = 1 // CLD_EXITED
-	if info.code == exited {
-		return unix.WaitStatus(info.status << 8), true
-	}
-	return unix.WaitStatus(info.status), true
 }

@@ -122,40 +122,48 @@ func (r *Reader) codeAt(addr arch.Address) (c codeFile, ok bool) {
 	return c, true
 }
 
-// A keptKey is an instruction of a function that was entered at start, in a file.
+// A keptKey is a frame's instruction in a file, in a function that was entered at start.
 type keptKey struct {
-	im        *image.Image
-	start, pc uint64
+	start, pc uint64 // start with the bit of mode
+	call      bool   // the instruction is the call that returns to pc
+}
+
+// An imageKey is a keptKey and its file.
+type imageKey struct {
+	im *image.Image
+	keptKey
 }
 
 // keptBy returns which registers hold, at a frame's instruction, what a register held at start,
-// by that register; nil if the code does not lead from there to the frame.
+// by that register; nil if the code does not lead from there to the frame. That depends on the
+// file alone: other dumps of a batch ask the same of libc.
 func (r *Reader) keptBy(f *unwind.Frame, start arch.Address) map[arch.Reg]arch.RegMask {
 	c, ok := r.codeAt(f.LookupAddr())
 	if !ok {
 		return nil
 	}
-	key := keptKey{c.im, start - c.bias, f.RA() - c.bias}
+	key := imageKey{c.im, keptKey{(start - c.bias) | r.mode(f), f.RA() - c.bias, f.LookupAddr() != f.RA()}}
 	if v, ok := r.untouched.Load(key); ok {
 		return v.(map[arch.Reg]arch.RegMask)
 	}
-	kept := r.followTo(f, &c, key.start)
+	kept := image.Kept(c.im, key.keptKey, func() map[arch.Reg]arch.RegMask { return r.followTo(&c, key.keptKey, start-c.bias) })
 	r.untouched.Store(key, kept)
 	return kept
 }
 
-func (r *Reader) followTo(f *unwind.Frame, c *codeFile, start uint64) map[arch.Reg]arch.RegMask {
+// followTo follows the code of a function to a frame's instruction; see keptBy.
+func (r *Reader) followTo(c *codeFile, key keptKey, start uint64) map[arch.Reg]arch.RegMask {
 	end, ok := c.end(start)
 	if !ok {
 		return nil // jumps to the middle of a function could be taken for tail calls
 	}
 	windows := c.lib.Module != nil && c.lib.Module.Format == libstate.FormatPE
-	code := provenance.New(r.arch, provenance.ABIOf(r.arch, windows), c.Code, start|r.mode(f), end)
+	code := provenance.New(r.arch, provenance.ABIOf(r.arch, windows), c.Code, key.start, end)
 	if code == nil {
 		return nil
 	}
-	pc := f.RA() - c.bias
-	if f.LookupAddr() != f.RA() {
+	pc := key.pc
+	if key.call {
 		if pc, ok = code.CallBefore(pc); !ok {
 			return nil
 		}

@@ -33,7 +33,7 @@ type Reader struct {
 	mem   *values.Process // what values are read from
 
 	tails     sync.Map // tailKey -> tailAnswer
-	untouched sync.Map // keptKey -> map[arch.Reg]arch.RegMask
+	untouched sync.Map // imageKey -> map[arch.Reg]arch.RegMask
 	same      sync.Map // originKey -> whether they are the same function
 	again     sync.Map // *Function -> whether tail calls lead back to it
 	called    sync.Map // *unwind.Frame -> arch.Address; see where.Process

@@ -25,6 +25,9 @@ type runtime struct {
 
 	semaOnce sync.Once
 	sema     map[uint64]uint64
+
+	queuesLock sync.Mutex
+	queues     map[queueKey]map[uint64]bool // the sudogs in queues of channels
 }
 
 // ErrNoRoots means that the variables of the runtime were not found.

@@ -54,9 +54,11 @@ var kindByFrame = []struct {
 
 // Limits on lists in the process's memory.
 const (
-	maxCases  = 1 << 16 // of a select; Go allows so many
-	maxQueue  = 1 << 20
-	maxTypeOf = 256 // bytes of a type's name
+	maxCases = 1 << 16 // of a select; Go allows so many
+	maxQueue = 1 << 20
+	// queuedCost is what a sudog costs of the budget, above all in memory: three words.
+	queuedCost = 3
+	maxTypeOf  = 256 // bytes of a type's name
 )
 
 // Wait says what a goroutine waits for. The frames tell which lock's semaphore it is.
@@ -150,21 +152,44 @@ func (r *runtime) channel(at uint64) (tasks.Object, object, bool) {
 	return obj, c, true
 }
 
-// queued reports whether one of a channel's queues has a sudog.
+// A queueKey is one of a channel's two queues.
+type queueKey struct {
+	channel uint64
+	queue   string
+}
+
+// queued reports whether one of a channel's queues has a sudog. A thousand goroutines may wait in one queue, and each
+// asks.
 func (r *runtime) queued(c *object, queue string, sudog uint64) bool {
-	rec := r.of("sudog")
-	at := c.word(queue)
-	for n := 0; at != 0 && n < maxQueue && r.p.Spend(1) == nil; n++ {
-		if at == sudog {
-			return true
+	key := queueKey{c.at, queue}
+	r.queuesLock.Lock()
+	defer r.queuesLock.Unlock()
+	list, ok := r.queues[key]
+	if !ok {
+		list = r.queue(c.word(queue))
+		if r.queues == nil {
+			r.queues = map[queueKey]map[uint64]bool{}
 		}
-		s, ok := r.object(rec, at)
-		if !ok {
-			return false
-		}
-		at = s.word("next")
+		r.queues[key] = list
 	}
-	return false
+	return list[sudog]
+}
+
+// queue reads the list of sudogs that begins at one; nil if that is 0.
+func (r *runtime) queue(at uint64) map[uint64]bool {
+	next, ok := r.of("sudog").off("next")
+	if at == 0 {
+		return nil
+	}
+	list := map[uint64]bool{}
+	for at != 0 && !list[at] && len(list) < maxQueue && r.p.Spend(queuedCost) == nil {
+		list[at] = true
+		if !ok {
+			break
+		}
+		at, _ = r.word(at + next)
+	}
+	return list
 }
 
 // typeName reads the name of a type from its descriptor: its name's offset is from the start

@@ -33,10 +33,10 @@ var functions = []waitFunction{
 	{[]string{"pthread_rwlock_wrlock", "pthread_rwlock_timedwrlock", "pthread_rwlock_clockwrlock", "pthread_rwlock_wrlock_full64"}, (*runtime).writeLock},
 	{[]string{"pthread_cond_wait", "pthread_cond_timedwait", "pthread_cond_clockwait", "cnd_wait", "cnd_timedwait"}, (*runtime).condition},
 	{[]string{"pthread_join", "pthread_timedjoin_np", "pthread_clockjoin_np", "pthread_clockjoin_ex", "pthread_timedjoin_ex", "thrd_join"}, (*runtime).join},
-	{[]string{"sem_wait", "sem_timedwait", "sem_clockwait", "new_sem_wait", "new_sem_wait_slow64", "new_sem_wait_slow"}, (*runtime).semaphore},
+	{[]string{"sem_wait", "sem_timedwait", "sem_clockwait", "new_sem_wait", "new_sem_wait_slow64", "new_sem_wait_slow"}, plain(tasks.WaitSemaphore, "sem_t")},
 	{[]string{"pthread_barrier_wait"}, (*runtime).barrier},
-	{[]string{"pthread_once", "pthread_once_slow", "call_once"}, (*runtime).once},
-	{[]string{"cxa_guard_acquire"}, (*runtime).guard},
+	{[]string{"pthread_once", "pthread_once_slow", "call_once"}, plain(tasks.WaitOnce, "pthread_once_t")},
+	{[]string{"cxa_guard_acquire"}, plain(tasks.WaitOnce, "guard of a static variable")},
 	{[]string{"flockfile", "IO_flockfile", "lll_lock_wait_private_stdio"}, (*runtime).stream},
 }
 
@@ -55,9 +55,10 @@ const (
 	kindShared     = 0x80
 	kindElision    = 0x100
 
-	ownerMask         = 0x3fffffff
-	ownerInconsistent = 0x7fffffff
-	ownerLost         = 0x7ffffffe
+	lockStates = 1<<19 - 1 // below the ceiling
+	ownerMask  = 0x3fffffff
+	ownerDied  = 0x40000000
+	ownerLost  = 0x7ffffffe
 )
 
 // mutex describes the mutex whose lock word a thread sleeps on.
@@ -82,17 +83,18 @@ func (r *runtime) mutex(t *tasks.Task, c *futexCall, w *tasks.Wait) {
 		return
 	}
 	w.Object.Detail = mutexWords(kind)
-	if kind&(kindRobust|kindPI) != 0 {
-		owner = lock & ownerMask
-	}
+	byID := kind&(kindRobust|kindPI) != 0 // the word has the owner's id; else 0, 1 or 2 besides the ceiling of a protected one
 	switch {
-	case lock == 0:
+	case lock&lockStates == 0 && !byID || lock == 0:
 		w.Note = "the lock is free: it is being handed over"
 		return
-	case owner == ownerInconsistent || owner == ownerLost:
+	case byID && lock&ownerDied != 0 || owner == ownerLost:
 		w.Note = "its owner died holding it"
 		return
-	case owner == 0:
+	case byID: // the field may say that the state is inconsistent
+		owner = lock & ownerMask
+	}
+	if owner == 0 {
 		w.Note = "the owner is not recorded yet"
 		return
 	}
@@ -238,10 +240,11 @@ func (r *runtime) join(t *tasks.Task, c *futexCall, w *tasks.Wait) {
 	}
 }
 
-func (r *runtime) semaphore(t *tasks.Task, c *futexCall, w *tasks.Wait) {
-	w.Kind = tasks.WaitSemaphore
-	w.Object.Type = "sem_t"
-	w.Proved = true
+// plain describes objects of which nothing tells who could end the wait.
+func plain(kind tasks.WaitKind, typ string) func(*runtime, *tasks.Task, *futexCall, *tasks.Wait) {
+	return func(_ *runtime, _ *tasks.Task, _ *futexCall, w *tasks.Wait) {
+		w.Kind, w.Object.Type, w.Proved = kind, typ, true
+	}
 }
 
 // barrier describes glibc's pthread_barrier_t: in 0, round 4, count 8.
@@ -259,18 +262,6 @@ func (r *runtime) barrier(t *tasks.Task, c *futexCall, w *tasks.Wait) {
 		w.Object.Detail = fmt.Sprintf("%d of %d arrived", in-round, count)
 		w.Proved = true
 	}
-}
-
-func (r *runtime) once(t *tasks.Task, c *futexCall, w *tasks.Wait) {
-	w.Kind = tasks.WaitOnce
-	w.Object.Type = "pthread_once_t"
-	w.Proved = true
-}
-
-func (r *runtime) guard(t *tasks.Task, c *futexCall, w *tasks.Wait) {
-	w.Kind = tasks.WaitOnce
-	w.Object.Type = "guard of a static variable"
-	w.Proved = true
 }
 
 // stream describes the lock of a FILE: lock 0, count 4, and the thread pointer of its owner.

@@ -64,6 +64,8 @@ const (
 	CrashSeccomp         = "seccomp"          // a seccomp filter forbids the system call
 	CrashSyscall         = "bad-syscall"      // there is no such system call
 	CrashWatchdog        = "watchdog"         // a watchdog found the program stuck
+	CrashDeadlock        = "deadlock"         // it was ended because it hung: tasks wait for each other, certainly
+	CrashHang            = "hang"             // it was ended from outside while tasks possibly waited for each other, or the main thread for a lock
 	CrashLimit           = "limit"            // a resource limit was exceeded
 	CrashGuard           = "guarded-resource" // macOS: something that its owner protects, such as a file descriptor, was closed or changed
 	CrashLoad            = "load"             // a library, or a function in it, was not found
@@ -84,6 +86,6 @@ func CrashKinds() []string {
 		CrashBusTruncated, CrashBusError, CrashHardware,
 		CrashDivZero, CrashDivOverflow, CrashIntOverflow, CrashFloat, CrashIllegalInstruction, CrashPrivileged, CrashTrap, CrashBreakpoint,
 		CrashAbort, CrashAssertion, CrashException, CrashStackOverrun, CrashHeapCorruption, CrashInvalidArgument, CrashOutOfMemory, CrashSanitizer,
-		CrashSeccomp, CrashSyscall, CrashWatchdog, CrashLimit, CrashGuard, CrashLoad, CrashSignal, CrashNone, CrashUnknown,
+		CrashSeccomp, CrashSyscall, CrashWatchdog, CrashDeadlock, CrashHang, CrashLimit, CrashGuard, CrashLoad, CrashSignal, CrashNone, CrashUnknown,
 	}
 }

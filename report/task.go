@@ -92,8 +92,17 @@ type Deadlock struct {
 	// Tasks are in the order of waiting: each waits for the next, the last for the first.
 	Tasks   []TaskRef    `json:"tasks"`
 	Objects []WaitObject `json:"objects"` // what each of Tasks waits for
+	// Places are where each of Tasks waits, in the program's own code. A place without a function is not known.
+	Places []WaitPlace `json:"places"`
 	// Behind are tasks outside the cycle that wait for it.
 	Behind []TaskRef `json:"behind,omitempty"`
+}
+
+// A WaitPlace is the youngest function of a task that waits which is not of a library that waits for others.
+type WaitPlace struct {
+	Function string `json:"function,omitempty"` // as Frame.Function
+	Module   string `json:"module,omitempty"`   // path
+	Source   Source `json:"source,omitzero"`    // of the call
 }
 
 // A Contended object is one that several tasks wait for.

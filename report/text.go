@@ -96,7 +96,7 @@ func (w *TextWriter) Finish(r *Report) error {
 			t.memory()
 		}
 	}
-	if r.hang() == nil && len(r.Deadlocks) > 0 {
+	if r.Hang() == nil && len(r.Deadlocks) > 0 {
 		t.end()
 		t.deadlocks()
 	}
@@ -121,7 +121,7 @@ func (t *textWriter) begin(r *Report) {
 	}
 	t.indexTasks()
 	t.headline()
-	if r.hang() != nil {
+	if r.Hang() != nil {
 		t.deadlocks()
 	}
 	t.crash()
@@ -150,9 +150,9 @@ func (t *textWriter) headline() {
 		who += "[" + strconv.Itoa(d.PID) + "]"
 	}
 	t.put(bold, who)
-	if h := t.r.hang(); h != nil && len(h.Tasks) > 0 {
-		t.put(plain, " hangs: ")
-		t.put(red, h.eachOther())
+	if s := t.r.HangText(); s != "" {
+		t.put(plain, ": ")
+		t.put(red, "hang: "+brief(s, maxWords))
 		if c := t.r.Crash; c != nil {
 			t.put(plain, ", ended by "+brief(c.name(), maxName))
 		}

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,32 +42,6 @@ func (t *textWriter) indexTasks() {
 	}
 }
 
-// hang is the deadlock that explains why a process was dumped: a certain one, and nothing went
-// wrong besides.
-func (r *Report) hang() *Deadlock {
-	if len(r.Deadlocks) == 0 || r.Deadlocks[0].Certainty != "certain" {
-		return nil
-	}
-	if c := r.Crash; c != nil && c.Kind != CrashAbort && c.Kind != CrashSignal && c.Kind != "" {
-		return nil
-	}
-	return &r.Deadlocks[0]
-}
-
-// eachOther says in words who waits for each other.
-func (d *Deadlock) eachOther() string {
-	kind := d.Tasks[0].Kind
-	for i := range d.Tasks {
-		if d.Tasks[i].Kind != kind {
-			kind = "task"
-		}
-	}
-	if len(d.Tasks) == 1 {
-		return "a " + kind + " waits for itself"
-	}
-	return fmt.Sprintf("%d %ss wait for each other", len(d.Tasks), kind)
-}
-
 // maxDeadlocks and maxBehind limit what the text shows of deadlocks.
 const (
 	maxDeadlocks = 8
@@ -84,7 +57,7 @@ func (t *textWriter) deadlocks() {
 			continue
 		}
 		t.put(red, "  deadlock")
-		t.line(plain, " ["+brief(d.Certainty, maxName)+"]: "+d.eachOther())
+		t.line(plain, " ["+brief(d.Certainty, maxName)+"]: "+d.eachOther(""))
 		for k, ref := range d.Tasks {
 			if k == maxCircle {
 				t.line(dim, fmt.Sprintf("    and %d more", len(d.Tasks)-k))
@@ -93,8 +66,11 @@ func (t *textWriter) deadlocks() {
 			s := ref.text()
 			if task := t.find(ref); task != nil && task.Wait != nil {
 				s += " " + waitText(task.Wait)
-				if f := t.waitingFrame(task); f != nil {
-					s += ", in " + t.placeName(f, maxName) + t.sourceOf(f)
+				if k < len(d.Places) && d.Places[k].Function != "" {
+					s += ", in " + brief(d.Places[k].Function, maxName)
+					if place := t.sourceText(d.Places[k].Source); place != "" {
+						s += " at " + place
+					}
 				}
 			}
 			t.put(plain, "    ")
@@ -108,13 +84,6 @@ func (t *textWriter) deadlocks() {
 	if n := len(t.r.Deadlocks) - maxDeadlocks; n > 0 {
 		t.line(dim, fmt.Sprintf("  %d more deadlocks are in the JSON", n))
 	}
-}
-
-func (t *textWriter) sourceOf(f *Frame) string {
-	if s := t.sourceText(f.Source); s != "" {
-		return " at " + s
-	}
-	return ""
 }
 
 func (r TaskRef) text() string { return r.Kind + " " + strconv.Itoa(r.ID) }
@@ -136,41 +105,6 @@ func (t *textWriter) find(ref TaskRef) *Task {
 		return nil
 	}
 	return &t.r.Tasks[i]
-}
-
-// waitingFrame is the youngest frame of a task that is the program's own.
-func (t *textWriter) waitingFrame(task *Task) *Frame {
-	frames := task.Frames
-	if task.Kind == "thread" {
-		for i := range t.r.Threads {
-			if t.r.Threads[i].ID == task.ID {
-				frames = t.r.Threads[i].Frames
-			}
-		}
-	}
-	for i := range frames {
-		f := &frames[i]
-		if f.Function != "" && !waitsForOthers(f) && f.Signal == "" {
-			return f
-		}
-	}
-	return nil
-}
-
-// waitsForOthers reports whether a frame is in a library that waits on behalf of the program.
-func waitsForOthers(f *Frame) bool {
-	base := path.Base(f.Module)
-	for _, name := range []string{"libc.", "libc-", "libpthread", "ld-", "libstdc++.", "libc++.", "[vdso]"} {
-		if strings.HasPrefix(base, name) {
-			return true
-		}
-	}
-	for _, p := range []string{"runtime.", "sync.", "internal/sync.", "internal/poll.", "std::", "pthread_", "__pthread_", "___pthread_"} {
-		if strings.HasPrefix(f.Function, p) {
-			return true
-		}
-	}
-	return false
 }
 
 // text names an object: "q.mu (sync.Mutex at 0xc000010000, locked)".

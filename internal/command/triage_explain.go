@@ -9,7 +9,6 @@ import (
 	"github.com/corewalk/corewalk/internal/triage/signature"
 	"github.com/corewalk/corewalk/modules"
 	"github.com/corewalk/corewalk/report"
-	"github.com/corewalk/corewalk/unwind"
 )
 
 // explainSignatures explains the signature of each dump, in a sandbox if there is to be one.
@@ -58,11 +57,7 @@ func explainSignature(e env, out io.Writer, cache *modules.Cache, path string) e
 	if err != nil {
 		return err
 	}
-	o := corewalk.AnalyzeOptions{Locals: corewalk.LocalsNone}
-	if tid, err := t.ProcessState().DefaultThread(); err == nil {
-		o.Threads = []unwind.ThreadID{tid}
-	}
-	r, err := t.Analyze(e.ctx, o)
+	r, err := triage.ForSignature(e.ctx, t)
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/corewalk/corewalk/internal/triage/ledger"
 	"github.com/corewalk/corewalk/internal/triage/signature"
 	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/unwind"
 )
 
@@ -32,11 +33,7 @@ type analysis struct {
 // analyze fills in the Dump of an opened target. denied are the paths of modules with frames whose files may not be
 // read.
 func (a analysis) analyze(ctx context.Context, t *corewalk.Target, d *ledger.Dump) (denied []Exact, err error) {
-	tid, err := t.ProcessState().DefaultThread()
-	stack := corewalk.AnalyzeOptions{Locals: corewalk.LocalsNone, NoBlame: true}
-	if err == nil {
-		stack.Threads = []unwind.ThreadID{tid}
-	}
+	stack := stackOptions(t)
 	all := stack
 	all.Locals, all.NoBlame = corewalk.LocalsTop, false
 	o := stack
@@ -52,6 +49,18 @@ func (a analysis) analyze(ctx context.Context, t *corewalk.Target, d *ledger.Dum
 		return nil, err
 	}
 	denied = unreadable(r)
+	if with := hung(ctx, t, r, stack); with != nil {
+		r = with
+		if h := r.Hang(); h != nil {
+			stack.Threads = threadsOf(h, stack.Threads)
+			all.Threads = stack.Threads
+		}
+		if a.likely {
+			if detailed, err := t.Analyze(ctx, all); err == nil && detailed.HangText() != "" && !limited(detailed) {
+				r = detailed
+			}
+		}
+	}
 	sig := a.names.Of(r)
 	describe(d, r, &sig)
 	if ctx.Err() != nil {
@@ -74,6 +83,55 @@ func (a analysis) analyze(ctx context.Context, t *corewalk.Target, d *ledger.Dum
 	d.Report = buf.Bytes()
 	return denied, nil
 }
+
+// stackOptions are those for the stack of the thread that a dump is about.
+func stackOptions(t *corewalk.Target) corewalk.AnalyzeOptions {
+	o := corewalk.AnalyzeOptions{Locals: corewalk.LocalsNone, NoBlame: true}
+	if tid, err := t.ProcessState().DefaultThread(); err == nil {
+		o.Threads = []unwind.ThreadID{tid}
+	}
+	return o
+}
+
+// ForSignature returns the report that the signature of a dump is made from.
+func ForSignature(ctx context.Context, t *corewalk.Target) (*report.Report, error) {
+	o := stackOptions(t)
+	r, err := t.Analyze(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	if with := hung(ctx, t, r, o); with != nil {
+		return with, nil
+	}
+	return r, nil
+}
+
+// hung analyses all threads of a process that may have been ended because it hung, after r of one thread. It returns nil
+// if it did not hang.
+func hung(ctx context.Context, t *corewalk.Target, r *report.Report, o corewalk.AnalyzeOptions) *report.Report {
+	if r.Dump.Threads < 2 || r.Crash != nil && !r.Crash.MayBeHang() {
+		return nil
+	}
+	o.Threads = nil
+	with, err := t.Analyze(ctx, o)
+	if err != nil || with.HangText() == "" || limited(with) {
+		return nil
+	}
+	return with
+}
+
+// threadsOf adds the threads that wait for each other to others.
+func threadsOf(d *report.Deadlock, ids []unwind.ThreadID) []unwind.ThreadID {
+	for _, ref := range d.Tasks {
+		if id := unwind.ThreadID(ref.ID); ref.Kind == string(tasks.KindThread) && !slices.Contains(ids, id) && len(ids) < maxCycle {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// maxCycle is how many threads of a deadlock are kept in the report of a group.
+const maxCycle = 16
 
 // limited reports whether an analysis ended at the limit on its work.
 func limited(r *report.Report) bool {
@@ -127,6 +185,10 @@ func describe(d *ledger.Dump, r *report.Report, sig *signature.Signature) {
 	d.Reason = Reason(r.Crash)
 	if r.Crash != nil {
 		d.Kind = r.Crash.Kind
+	}
+	if text := r.HangText(); text != "" {
+		d.Reason = "hang: " + text
+		d.Kind = firstOf(d.Kind, report.CrashDeadlock)
 	}
 	d.Where = where(r, sig)
 	d.Trust = trust(r, sig)
@@ -185,7 +247,7 @@ func where(r *report.Report, sig *signature.Signature) string {
 		}
 		parts = append(parts, name)
 	}
-	return strings.Join(parts, " < ")
+	return strings.Join(parts, sig.Between())
 }
 
 // nowhere says, in parentheses, why a signature has no functions.

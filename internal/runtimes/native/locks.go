@@ -11,6 +11,17 @@ import (
 type waitFunction struct {
 	names []string // without leading underscores
 	wait  func(r *runtime, t *tasks.Task, c *futexCall, w *tasks.Wait)
+	// If wait is nil, the word is at the start of an object of this kind and type, and nothing tells who could end the wait.
+	kind tasks.WaitKind
+	typ  string
+}
+
+func (f *waitFunction) describe(r *runtime, t *tasks.Task, c *futexCall, w *tasks.Wait) {
+	if f.wait != nil {
+		f.wait(r, t, c, w)
+		return
+	}
+	w.Kind, w.Object.Type, w.Proved = f.kind, f.typ, true
 }
 
 func (f *waitFunction) matches(name string) bool {
@@ -28,16 +39,16 @@ func (f *waitFunction) matches(name string) bool {
 // functions are asked for each frame, the innermost first.
 var functions = []waitFunction{
 	{[]string{"pthread_mutex_lock", "pthread_mutex_timedlock", "pthread_mutex_clocklock", "pthread_mutex_lock_full",
-		"pthread_mutex_clocklock_common", "pthread_mutex_cond_lock", "pthread_mutex_cond_lock_full"}, (*runtime).mutex},
-	{[]string{"pthread_rwlock_rdlock", "pthread_rwlock_timedrdlock", "pthread_rwlock_clockrdlock", "pthread_rwlock_rdlock_full64"}, (*runtime).readLock},
-	{[]string{"pthread_rwlock_wrlock", "pthread_rwlock_timedwrlock", "pthread_rwlock_clockwrlock", "pthread_rwlock_wrlock_full64"}, (*runtime).writeLock},
-	{[]string{"pthread_cond_wait", "pthread_cond_timedwait", "pthread_cond_clockwait", "cnd_wait", "cnd_timedwait"}, (*runtime).condition},
-	{[]string{"pthread_join", "pthread_timedjoin_np", "pthread_clockjoin_np", "pthread_clockjoin_ex", "pthread_timedjoin_ex", "thrd_join"}, (*runtime).join},
-	{[]string{"sem_wait", "sem_timedwait", "sem_clockwait", "new_sem_wait", "new_sem_wait_slow64", "new_sem_wait_slow"}, plain(tasks.WaitSemaphore, "sem_t")},
-	{[]string{"pthread_barrier_wait"}, (*runtime).barrier},
-	{[]string{"pthread_once", "pthread_once_slow", "call_once"}, plain(tasks.WaitOnce, "pthread_once_t")},
-	{[]string{"cxa_guard_acquire"}, plain(tasks.WaitOnce, "guard of a static variable")},
-	{[]string{"flockfile", "IO_flockfile", "lll_lock_wait_private_stdio"}, (*runtime).stream},
+		"pthread_mutex_clocklock_common", "pthread_mutex_cond_lock", "pthread_mutex_cond_lock_full"}, (*runtime).mutex, "", ""},
+	{[]string{"pthread_rwlock_rdlock", "pthread_rwlock_timedrdlock", "pthread_rwlock_clockrdlock", "pthread_rwlock_rdlock_full64"}, (*runtime).readLock, "", ""},
+	{[]string{"pthread_rwlock_wrlock", "pthread_rwlock_timedwrlock", "pthread_rwlock_clockwrlock", "pthread_rwlock_wrlock_full64"}, (*runtime).writeLock, "", ""},
+	{[]string{"pthread_cond_wait", "pthread_cond_timedwait", "pthread_cond_clockwait", "cnd_wait", "cnd_timedwait"}, (*runtime).condition, "", ""},
+	{[]string{"pthread_join", "pthread_timedjoin_np", "pthread_clockjoin_np", "pthread_clockjoin_ex", "pthread_timedjoin_ex", "thrd_join"}, (*runtime).join, "", ""},
+	{[]string{"sem_wait", "sem_timedwait", "sem_clockwait", "new_sem_wait", "new_sem_wait_slow64", "new_sem_wait_slow"}, nil, tasks.WaitSemaphore, "sem_t"},
+	{[]string{"pthread_barrier_wait"}, (*runtime).barrier, "", ""},
+	{[]string{"pthread_once", "pthread_once_slow", "call_once"}, nil, tasks.WaitOnce, "pthread_once_t"},
+	{[]string{"cxa_guard_acquire"}, nil, tasks.WaitOnce, "guard of a static variable"},
+	{[]string{"flockfile", "IO_flockfile", "lll_lock_wait_private_stdio"}, (*runtime).stream, "", ""},
 }
 
 // glibc's pthread_mutex_t: lock 0, count 4, owner 8, then nusers and kind, which change places.
@@ -237,13 +248,6 @@ func (r *runtime) join(t *tasks.Task, c *futexCall, w *tasks.Wait) {
 	if r.lives(tid) {
 		w.Proved = true
 		w.Holders = []tasks.Holder{{Key: tasks.Key{Kind: tasks.KindThread, ID: tid}, Certainty: tasks.Certain}}
-	}
-}
-
-// plain describes objects of which nothing tells who could end the wait.
-func plain(kind tasks.WaitKind, typ string) func(*runtime, *tasks.Task, *futexCall, *tasks.Wait) {
-	return func(_ *runtime, _ *tasks.Task, _ *futexCall, w *tasks.Wait) {
-		w.Kind, w.Object.Type, w.Proved = kind, typ, true
 	}
 }
 

@@ -140,10 +140,10 @@ func (r *runtime) Wait(ctx context.Context, t *tasks.Task, frames []*unwind.Fram
 		if strings.HasPrefix(name, "runtime.futex") {
 			return nil // a thread of Go's scheduler, which has nothing to do
 		}
-		for _, fn := range functions {
-			if fn.matches(name) {
+		for k := range functions {
+			if fn := &functions[k]; fn.matches(name) {
 				w.Reason = name
-				fn.wait(r, t, &call, w)
+				fn.describe(r, t, &call, w)
 				return w
 			}
 		}

@@ -20,7 +20,7 @@ import (
 )
 
 // Version is the prefix of every hash. Signatures of different versions must not be compared.
-const Version = "v3"
+const Version = "v4"
 
 // How many of the innermost significant functions the first level takes: for a crash the function in which it
 // happened; if a function decided to end the program, its caller too, because many may call such a function.
@@ -51,6 +51,8 @@ type Signature struct {
 	// first Top of them belong to the first level.
 	Frames []string
 	Top    int
+	// Cycle says that Frames are those where the tasks of a deadlock wait, in the order of their names.
+	Cycle bool
 	// Weak says that too few functions have names: Frames are places in modules, and the signature is valid for
 	// one build only.
 	Weak   bool
@@ -86,7 +88,9 @@ func of(r *report.Report, c *Cache) Signature {
 	b := builder{report: r, sig: &s}
 	s.Kind, s.Class, b.said = kindOf(r.Crash)
 	th := crashed(r)
-	if th != nil {
+	if d := r.Hang(); d != nil {
+		b.cycle(d, th, c)
+	} else if th != nil {
 		b.thread, b.known = th, c.meanings(th.Frames)
 		b.build()
 	} else {
@@ -104,7 +108,15 @@ func (s *Signature) String() string {
 	if len(top) == 0 {
 		return s.Kind
 	}
-	return s.Kind + " in " + strings.Join(top, " < ")
+	return s.Kind + " in " + strings.Join(top, s.Between())
+}
+
+// Between is what stands between two functions in texts.
+func (s *Signature) Between() string {
+	if s.Cycle {
+		return " and "
+	}
+	return " < "
 }
 
 func crashed(r *report.Report) *report.Thread {

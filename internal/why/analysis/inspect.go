@@ -112,6 +112,7 @@ func Run(ctx context.Context, p Parts, o Options) *report.Report {
 	in.findThreads()
 	in.threads(ctx, r)
 	in.listTasks(ctx, r)
+	in.hang(r)
 	in.moduleList(r)
 	in.servers(r)
 	in.warnSources(r)

@@ -121,7 +121,7 @@ func (in *inspection) listTasks(ctx context.Context, r *report.Report) {
 		r.Tasks = append(r.Tasks, in.task(t))
 	}
 	for _, d := range g.Deadlocks() {
-		r.Deadlocks = append(r.Deadlocks, deadlock(&d))
+		r.Deadlocks = append(r.Deadlocks, in.deadlock(r, &d))
 	}
 	for _, c := range g.Contended() {
 		rc := report.Contended{Kind: string(c.Kind), Object: object(&c.Object), Waiters: refs(c.Waiters), Holders: holders(c.Holders)}
@@ -327,12 +327,52 @@ func refs(all []*tasks.Task) []report.TaskRef {
 	return out
 }
 
-func deadlock(d *tasks.Deadlock) report.Deadlock {
+func (in *inspection) deadlock(r *report.Report, d *tasks.Deadlock) report.Deadlock {
 	out := report.Deadlock{Certainty: string(d.Certainty), Tasks: refs(d.Tasks), Behind: refs(d.Behind)}
 	for _, t := range d.Tasks {
 		out.Objects = append(out.Objects, object(&t.Wait.Object))
+		var at report.WaitPlace
+		if f := waitingFrame(in.framesOf(r, t.Key)); f != nil {
+			at = report.WaitPlace{Function: f.Function, Module: f.Module, Source: f.Source}
+		}
+		out.Places = append(out.Places, at)
 	}
 	return out
+}
+
+// hang says that the process was ended because it hung, if that is so.
+func (in *inspection) hang(r *report.Report) {
+	c := r.Crash
+	switch {
+	case c == nil || !c.MayBeHang():
+	case len(r.Deadlocks) > 0 && r.Deadlocks[0].Certainty == string(tasks.Certain):
+		c.Kind = report.CrashDeadlock
+	case c.Kind != report.CrashAbort && (len(r.Deadlocks) > 0 || in.waitsForLock(uint64(c.Thread))):
+		c.Kind = report.CrashHang // ended from outside
+	}
+}
+
+// waitsForLock reports whether a thread waits for a lock that memory proves to be held.
+func (in *inspection) waitsForLock(tid uint64) bool {
+	for _, t := range in.tasks.all {
+		if w := t.Wait; t.Kind == tasks.KindThread && t.ID == tid && w != nil && w.Proved && !w.Timed {
+			return w.Kind == tasks.WaitLock || w.Kind == tasks.WaitReadLock || w.Kind == tasks.WaitOnce
+		}
+	}
+	return false
+}
+
+// framesOf returns the frames of a task in the report.
+func (in *inspection) framesOf(r *report.Report, k tasks.Key) []report.Frame {
+	if s := in.tasks.frames[k]; s != nil {
+		return s.frames
+	}
+	for i := range r.Threads {
+		if k.Kind == tasks.KindThread && uint64(r.Threads[i].ID) == k.ID {
+			return r.Threads[i].Frames
+		}
+	}
+	return nil
 }
 
 // needsTasks reports whether what is said of the crash depends on the other threads and tasks: the process may have
@@ -341,7 +381,7 @@ func (in *inspection) needsTasks(r *report.Report) bool {
 	if in.tasks.threads == nil {
 		return false
 	}
-	if r.Dump.Threads > 1 && (r.Crash.Kind == report.CrashAbort || r.Crash.Kind == report.CrashSignal) {
+	if r.Dump.Threads > 1 && (r.Crash.MayBeHang()) {
 		return true
 	}
 	return slices.ContainsFunc(r.Threads[0].Frames, func(f report.Frame) bool {

@@ -2,10 +2,11 @@ package analysis
 
 import (
 	"fmt"
-	"path"
 	"strings"
 
+	"github.com/corewalk/corewalk/internal/files/find"
 	"github.com/corewalk/corewalk/internal/vars/where"
+	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/unwind"
 )
@@ -73,7 +74,11 @@ func (in *inspection) findName(frames []*unwind.Frame, addr unwind.Address) obje
 			continue
 		}
 		if libs != nil {
-			if lib, ok := libs.LibraryAt(f.LookupAddr()); ok && waitsForOthers(lib.Path) || ofGo(f) {
+			file := ""
+			if lib, ok := libs.LibraryAt(f.LookupAddr()); ok {
+				file = lib.Path
+			}
+			if name, _ := f.Name(); waitsForOthers(file, name) {
 				fallback = n
 				continue
 			}
@@ -83,28 +88,33 @@ func (in *inspection) findName(frames []*unwind.Frame, addr unwind.Address) obje
 	return fallback
 }
 
-// waitsForOthers reports whether a library is one whose functions wait on behalf of the program.
-func waitsForOthers(file string) bool {
-	for _, name := range []string{"libc.", "libc-", "libpthread", "ld-", "libstdc++.", "libc++.", "libgcc_s."} {
-		if strings.HasPrefix(path.Base(file), name) {
+// waitsForOthers reports whether a function is one that waits on behalf of the program: of a system library or of a
+// language's own packages.
+func waitsForOthers(file, function string) bool {
+	base := find.BaseName(file)
+	for _, name := range []string{"libc.", "libc-", "libpthread", "ld-", "libstdc++.", "libc++.", "libgcc_s.", "libgomp.", "[vdso]"} {
+		if strings.HasPrefix(base, name) {
 			return true
 		}
 	}
-	return false
+	for _, p := range []string{"runtime.", "sync.", "internal/sync.", "internal/poll.", "std::", "core::", "pthread_", "__pthread_", "___pthread_",
+		"parking_lot", "lock_api::", "__gthread_", "__gnu_cxx::"} {
+		if strings.HasPrefix(function, p) {
+			return true
+		}
+	}
+	return strings.HasPrefix(function, "<") && (strings.Contains(function, "as std::") || strings.Contains(function, "as core::"))
 }
 
-// ofGo reports whether a frame is in the runtime of Go, or in a package that waits on behalf of the program.
-func ofGo(f *unwind.Frame) bool {
-	name, err := f.Name()
-	if err != nil {
-		return false
-	}
-	for _, p := range []string{"runtime.", "sync.", "internal/sync.", "internal/poll."} {
-		if strings.HasPrefix(name, p) {
-			return true
+// waitingFrame is the youngest frame that is the program's own; nil if there is none.
+func waitingFrame(frames []report.Frame) *report.Frame {
+	for i := range frames {
+		f := &frames[i]
+		if f.Function != "" && f.Signal == "" && !waitsForOthers(f.Module, f.Function) {
+			return f
 		}
 	}
-	return false
+	return nil
 }
 
 // nameIn names an address by the variables of one frame.

@@ -1,0 +1,93 @@
+package signature
+
+import (
+	"slices"
+
+	"github.com/corewalk/corewalk/report"
+)
+
+// A waiting is one of the tasks of a deadlock: what it waits for, and where.
+type waiting struct {
+	name, kind    string
+	module, place string
+}
+
+// cycle makes the signature of a deadlock: of the functions that wait in it, and for what kind of thing, each once.
+// Which of the tasks is found first does not matter, nor how many of them wait in one function. th is
+// the thread that the dump is about, whose frames do not count.
+func (b *builder) cycle(d *report.Deadlock, th *report.Thread, c *Cache) {
+	if b.report.Crash == nil {
+		b.sig.Kind, b.sig.Class = report.CrashDeadlock, report.CrashDeadlock
+	}
+	if len(d.Tasks) == 1 {
+		b.sig.Class += " with itself"
+	}
+	var all []waiting
+	for _, ref := range d.Tasks {
+		all = append(all, b.waiting(ref, c))
+	}
+	slices.SortFunc(all, func(x, y waiting) int { return slices.Compare(x.parts(), y.parts()) })
+	for _, w := range all {
+		b.strict = append(b.strict, w.parts()...)
+	}
+	b.first = nil
+	for _, w := range slices.CompactFunc(all, func(x, y waiting) bool { return x.name == y.name && x.kind == y.kind && x.module == y.module }) {
+		b.first = append(b.first, w.kind, w.module, w.name)
+		if !slices.Contains(b.sig.Frames, w.name) {
+			b.sig.Frames = append(b.sig.Frames, w.name)
+		}
+	}
+	b.sig.Module, b.sig.Cycle, b.sig.Top = all[0].module, true, len(b.sig.Frames)
+	if th == nil {
+		return
+	}
+	b.sig.Decisions = make([]Decision, len(th.Frames))
+	b.known = c.meanings(th.Frames)
+	b.thread = th
+	for i := range th.Frames {
+		b.decide(i, Dropped, "a deadlock is known by the functions that wait in it")
+	}
+}
+
+func (w waiting) parts() []string { return []string{w.name, w.kind, w.module, w.place} }
+
+// waiting finds where a task of a deadlock waits, by the rules for the thread of a crash.
+func (b *builder) waiting(ref report.TaskRef, c *Cache) waiting {
+	th, kind := taskOf(b.report, ref)
+	w := waiting{kind: kind}
+	if th == nil {
+		b.sig.Weak = true
+		return w
+	}
+	sub := Signature{Class: b.sig.Class}
+	one := builder{report: b.report, thread: th, known: c.meanings(th.Frames), sig: &sub}
+	one.build()
+	if len(one.first) > 0 {
+		w.name = one.first[0]
+	}
+	if len(one.strict) > 0 {
+		w.place = one.strict[0]
+	}
+	w.module = sub.Module
+	b.sig.Weak = b.sig.Weak || sub.Weak
+	return w
+}
+
+// taskOf returns the stack of a task, and the kind of its wait.
+func taskOf(r *report.Report, ref report.TaskRef) (th *report.Thread, kind string) {
+	for i := range r.Tasks {
+		if t := &r.Tasks[i]; t.Kind == ref.Kind && t.ID == ref.ID {
+			if t.Wait != nil {
+				kind = t.Wait.Kind
+			}
+			th = &report.Thread{Frames: t.Frames, End: t.End}
+			break
+		}
+	}
+	for i := range r.Threads {
+		if ref.Kind == "thread" && r.Threads[i].ID == ref.ID {
+			th = &r.Threads[i]
+		}
+	}
+	return th, kind
+}

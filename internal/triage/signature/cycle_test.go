@@ -1,0 +1,66 @@
+package signature
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/corewalk/corewalk/report"
+)
+
+// hungReport is a program that was aborted while threads wait for each other, each in a function of its own; the
+// first has the smallest number. Another thread waits behind them.
+func hungReport(functions ...string) *report.Report {
+	r := stackOf("deadlock", libc, "abort"+libc, "watch", "main")
+	d := report.Deadlock{Certainty: "certain"}
+	for i, f := range append(functions, "behind") {
+		th := stackOf("", "futex_wait"+libc, "pthread_mutex_lock"+libc, f, "start_thread"+libc).Threads[0]
+		th.ID, th.Crashed = i+2, false
+		r.Threads = append(r.Threads, th)
+		r.Tasks = append(r.Tasks, report.Task{Kind: "thread", ID: th.ID, Wait: &report.Wait{Kind: "lock"}})
+		if i < len(functions) {
+			d.Tasks = append(d.Tasks, report.TaskRef{Kind: "thread", ID: th.ID})
+		}
+	}
+	r.Deadlocks = []report.Deadlock{d}
+	return r
+}
+
+// TestCycle: of a deadlock only the cycle counts, in no order.
+func TestCycle(t *testing.T) {
+	want := Of(hungReport("deposit", "withdraw"))
+	if want.Weak || want.Module != "app" || want.String() != "deadlock in deposit and withdraw" {
+		t.Fatalf("%s, weak %v, module %s", want.String(), want.Weak, want.Module)
+	}
+	later := hungReport("withdraw", "deposit")
+	later.Threads[0], later.Threads[1] = later.Threads[1], later.Threads[0] // another thread was found first
+	slices.Reverse(later.Deadlocks[0].Tasks)
+	elsewhere := hungReport("deposit", "withdraw")
+	elsewhere.Threads[0] = stackOf("", libc, "abort"+libc, "other", "main").Threads[0]
+	alive := hungReport("deposit", "withdraw")
+	alive.Crash = nil
+	for name, r := range map[string]*report.Report{"in another order": later, "aborted elsewhere": elsewhere, "not aborted": alive} {
+		if got := Of(r); got.Hash != want.Hash || got.Strict != want.Strict {
+			t.Errorf("%s: %s %s, want %s %s", name, got.String(), got.Hash, want.String(), want.Hash)
+		}
+	}
+	if got := Of(hungReport("deposit", "withdraw", "withdraw")); got.Hash != want.Hash || got.Strict == want.Strict {
+		t.Errorf("with one thread more: %s %s", got.String(), got.Hash)
+	}
+	joins := hungReport("deposit", "withdraw")
+	joins.Tasks[0].Wait.Kind = "join"
+	possible := hungReport("deposit", "withdraw")
+	possible.Crash.Kind = report.CrashHang
+	gone := hungReport("deposit", "withdraw")
+	gone.Deadlocks = nil
+	for name, r := range map[string]*report.Report{
+		"another function": hungReport("deposit", "audit"), "one thread": hungReport("deposit"), "a join": joins,
+		"only possible": possible, "no deadlock": gone,
+	} {
+		if got := Of(r); got.Hash == want.Hash {
+			t.Errorf("%s: %s has the same signature", name, got.String())
+		}
+	}
+	if one, two := Of(hungReport("deposit")), Of(hungReport("deposit", "deposit")); one.Hash == two.Hash {
+		t.Error("a thread that waits for itself is two that wait for each other")
+	}
+}

@@ -1,0 +1,91 @@
+package report
+
+import (
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+)
+
+// MayBeHang reports whether the process may have been ended because it hung: it was ended on purpose, and nothing is
+// known to be wrong besides.
+func (c *Crash) MayBeHang() bool {
+	switch c.Kind {
+	case CrashAbort, CrashSignal, CrashWatchdog, CrashDeadlock, CrashHang, "":
+		return true
+	}
+	return false
+}
+
+// Hang returns the deadlock that explains why a process was dumped; nil if none does. A process that
+// did not crash, or ended itself, has a certain one; one that was ended from outside may have one that is possible.
+func (r *Report) Hang() *Deadlock {
+	if len(r.Deadlocks) == 0 || len(r.Deadlocks[0].Tasks) == 0 {
+		return nil
+	}
+	d := &r.Deadlocks[0]
+	if c := r.Crash; c != nil && (c.Kind == CrashDeadlock || c.Kind == CrashHang) || c == nil && d.Certainty == "certain" {
+		return d
+	}
+	return nil
+}
+
+// HangText says in words who waits for whom, and where, if the process hangs:
+// "2 threads wait for each other: a at bank.c:15, b at bank.c:22"; else it is "".
+func (r *Report) HangText() string {
+	if d := r.Hang(); d != nil {
+		return d.text()
+	}
+	if r.Crash == nil || r.Crash.Kind != CrashHang {
+		return ""
+	}
+	for i := range r.Tasks {
+		if t := &r.Tasks[i]; t.Kind == "thread" && t.ID == r.Crash.Thread && t.Wait != nil {
+			return "thread " + strconv.Itoa(t.ID) + " " + waitText(t.Wait)
+		}
+	}
+	return ""
+}
+
+// eachOther says in words who waits for each other; how is an adverb, with a space after it.
+func (d *Deadlock) eachOther(how string) string {
+	kind := d.Tasks[0].Kind
+	for i := range d.Tasks {
+		if d.Tasks[i].Kind != kind {
+			kind = "task"
+		}
+	}
+	if len(d.Tasks) == 1 {
+		return "a " + kind + " " + how + "waits for itself"
+	}
+	return fmt.Sprintf("%d %ss %swait for each other", len(d.Tasks), kind, how)
+}
+
+// maxWanted is how many of what the tasks of a deadlock want are named in a headline.
+const maxWanted = 3
+
+// text says who waits for each other, and for what.
+func (d *Deadlock) text() string {
+	how := ""
+	if d.Certainty != "certain" {
+		how = "possibly "
+	}
+	var wanted []string
+	for i := range d.Tasks {
+		if i == maxWanted {
+			wanted = append(wanted, fmt.Sprintf("and %d more", len(d.Tasks)-i))
+			break
+		}
+		s := "the end of " + d.Tasks[(i+1)%len(d.Tasks)].text()
+		if i < len(d.Objects) && (d.Objects[i].Address != 0 || d.Objects[i].Name != "") {
+			if s = brief(d.Objects[i].Name, maxName); s == "" {
+				s = d.Objects[i].text()
+			}
+		}
+		if i < len(d.Places) && d.Places[i].Source.File != "" {
+			s += fmt.Sprintf(" at %s:%d", brief(path.Base(strings.ReplaceAll(d.Places[i].Source.File, "\\", "/")), maxName), d.Places[i].Source.Line)
+		}
+		wanted = append(wanted, s)
+	}
+	return d.eachOther(how) + ": " + strings.Join(wanted, ", ")
+}

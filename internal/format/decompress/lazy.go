@@ -24,6 +24,7 @@ type Lazy struct {
 	filled atomic.Uint64
 
 	mu     sync.Mutex
+	z      *inflater // of MethodZlib; the others have r
 	r      io.Reader
 	close  func()
 	method Method
@@ -44,6 +45,14 @@ func NewLazy(method Method, src []byte, size, limit uint64) (*Lazy, error) {
 		if size/maxDeflate > uint64(len(src)) {
 			return nil, fmt.Errorf("zlib: %d bytes cannot hold %d: %w", len(src), size, ErrCorrupt)
 		}
+		if size > 0 && size <= plausible(src) {
+			l.data = make([]byte, size)
+			var err error
+			if l.z, err = newInflater(src, l.data); err != nil {
+				return nil, sectionError(method, err)
+			}
+			return l, nil
+		}
 		r, err := zlib.NewReader(bytes.NewReader(src))
 		if err != nil {
 			return nil, sectionError(method, err)
@@ -58,7 +67,7 @@ func NewLazy(method Method, src []byte, size, limit uint64) (*Lazy, error) {
 	default:
 		return nil, fmt.Errorf("compression type %d: %w", method, ErrUnsupported)
 	}
-	if size > 0 && size <= uint64(len(src))*generous+4096 {
+	if size > 0 && size <= plausible(src) {
 		l.data = make([]byte, size)
 		return l, nil
 	}
@@ -71,6 +80,9 @@ func NewLazy(method Method, src []byte, size, limit uint64) (*Lazy, error) {
 	l.filled.Store(size)
 	return l, nil
 }
+
+// plausible returns the size up to which memory is allocated before anything is decompressed.
+func plausible(src []byte) uint64 { return uint64(len(src))*generous + 4096 }
 
 // Data is the section with its full length. Only the bytes below an end that Need has
 // accepted may be read.
@@ -97,16 +109,7 @@ func (l *Lazy) Need(end uint64) error {
 	if l.err != nil {
 		return l.err
 	}
-	n, err := io.ReadFull(l.r, l.data[have:min(whole, max(end, have+lazyStep))])
-	have += uint64(n)
-	switch {
-	case err == io.EOF || err == io.ErrUnexpectedEOF:
-		err = errSize
-	case err == nil && have == whole:
-		if err = atEnd(l.r); err != nil {
-			have-- // wrong checksum: the whole section must not be accepted
-		}
-	}
+	have, err := l.decompress(have, min(whole, max(end, have+lazyStep)))
 	if err != nil {
 		l.err = sectionError(l.method, err)
 	}
@@ -120,7 +123,36 @@ func (l *Lazy) Need(end uint64) error {
 	return nil
 }
 
+// decompress decompresses from have on as far as end, or a little further, and returns how far.
+func (l *Lazy) decompress(have, end uint64) (uint64, error) {
+	whole := uint64(len(l.data))
+	var err error
+	if l.z != nil {
+		if err = l.z.fill(int(end)); err == nil && l.z.w == len(l.data) {
+			err = l.z.fill(l.z.w) // a match went past end: the checksum comes next
+		}
+		have = uint64(l.z.w)
+		if err != nil && have == whole {
+			have-- // as below
+		}
+		return have, err
+	}
+	n, err := io.ReadFull(l.r, l.data[have:end])
+	have += uint64(n)
+	switch {
+	case err == io.EOF || err == io.ErrUnexpectedEOF:
+		err = errSize
+	case err == nil && have == whole:
+		if err = atEnd(l.r); err != nil {
+			have-- // wrong checksum: the whole section must not be accepted
+		}
+	}
+	return have, err
+}
+
 func (l *Lazy) finish() {
-	l.close()
-	l.r = nil
+	if l.close != nil {
+		l.close()
+	}
+	l.r, l.z = nil, nil
 }

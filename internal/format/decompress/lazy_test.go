@@ -21,7 +21,7 @@ func TestLazyReadsAsFarAsNeeded(t *testing.T) {
 		if err := l.Need(10); err != nil || !bytes.Equal(l.Data()[:10], data[:10]) {
 			t.Fatalf("%d: first bytes: %v", m, err)
 		}
-		if got := l.filled.Load(); got != lazyStep {
+		if got := l.filled.Load(); got < lazyStep || got > lazyStep+maxMatch {
 			t.Errorf("%d: %d bytes decompressed for 10", m, got)
 		}
 		if err := l.Need(2*lazyStep + 1); err != nil || !bytes.Equal(l.Data()[:2*lazyStep+1], data[:2*lazyStep+1]) {

@@ -45,6 +45,8 @@ type Target struct {
 
 	libWarnings []string
 
+	reads, found *corestate.Reads // ForSlim: what was read so far, and by the time the modules were known
+
 	lateMu       sync.Mutex
 	lateWarnings []report.Warning // found while the target was in use
 }
@@ -102,6 +104,9 @@ func open(ctx context.Context, s subject.Subject, name string, cfg *config) (*Ta
 	})
 	if fault != nil {
 		return nil, errors.Join(fault, t.Close())
+	}
+	if t.reads = cfg.reads; t.reads != nil {
+		t.found = t.reads.Clone()
 	}
 	return t, nil
 }

@@ -16,6 +16,7 @@ type config struct {
 	core  []corestate.Option
 	live  []livestate.Option
 	hold  bool
+	reads *corestate.Reads
 }
 
 func newConfig(opts []Option) *config {
@@ -101,3 +102,11 @@ func WithLiveOptions(opts ...livestate.Option) Option {
 // everything in the report is from one moment. Without it, the process is stopped only
 // while its registers and stacks are copied.
 func WithHold() Option { return func(c *config) { c.hold = true } }
+
+// ForSlim records what is read of a dump, so that WriteSlim can keep it.
+func ForSlim() Option {
+	return func(c *config) {
+		c.reads = &corestate.Reads{}
+		c.core = append(c.core, corestate.Record(c.reads))
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/corewalk/corewalk/internal/format/elffile"
+	"github.com/corewalk/corewalk/internal/format/slimnote"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -51,6 +52,8 @@ type ELFCore struct {
 	noteProgs []int // the PT_NOTE segments
 
 	segs  []segment
+	whole []segment // before memory was left out of the core (slim.go); else segs
+	slim  *slimnote.Note
 	last  atomic.Uint32 // index of the last segment found
 	files []libstate.Mapping
 
@@ -99,11 +102,13 @@ func parse(data []byte) (*ELFCore, *OpenError) {
 			c.noteProgs = append(c.noteProgs, i)
 		}
 	}
+	c.whole = c.segs
 	c.scanNotes()
+	c.applySlim()
 	c.tellMIPSABIs()
 	c.process = c.processInfo()
 	c.files = c.parseFiles()
-	c.maps = mergeMappings(c.segs, c.files)
+	c.maps = mergeMappings(c.whole, c.files)
 	c.chooseCrashed()
 	c.codeMask = c.findCodeMask()
 	return c, c.verdict()
@@ -170,6 +175,9 @@ func (c *ELFCore) noCode() bool {
 // Kind guesses who wrote the core.
 func (c *ELFCore) Kind() Kind { return c.kind }
 
+// Bytes returns the core file, decompressed. Do not change it, and do not use it after Close.
+func (c *ELFCore) Bytes() []byte { return c.data }
+
 // OS returns the operating system's name: "Linux", "NetBSD" ...; "" if no note says it.
 func (c *ELFCore) OS() string { return c.os }
 
@@ -187,5 +195,9 @@ func (c *ELFCore) Truncated() (cut bool, have, want int64) {
 		}
 		end = max(end, p.Off+p.Filesz)
 	}
-	return c.truncated(end)
+	cut, have, want = c.truncated(end)
+	if !cut && c.slim != nil && c.slim.Want > c.slim.Have {
+		return true, int64(min(c.slim.Have, 1<<62)), int64(min(c.slim.Want, 1<<62))
+	}
+	return cut, have, want
 }

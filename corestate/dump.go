@@ -30,6 +30,7 @@ type anyDump struct {
 	// unknown are the permissions assumed for memory whose permissions are not known.
 	unknown libstate.Perm
 	backing atomic.Pointer[overlay]
+	reads   *Reads // nil if nobody asked
 
 	libs atomic.Pointer[libstate.Table]
 

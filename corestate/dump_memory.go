@@ -35,7 +35,9 @@ func (d *anyDump) readMem(addr arch.Address, buf []byte, files *overlay) (int, e
 		if len(b) == 0 {
 			return n, &arch.MemError{Addr: a, Err: d.memory.unreadable(a)}
 		}
-		n += copy(buf[n:], b)
+		k := copy(buf[n:], b)
+		d.reads.add(a, k)
+		n += k
 	}
 	return len(buf), nil
 }
@@ -47,6 +49,7 @@ func (d *anyDump) ReadWord(addr arch.Address) (uint64, error) {
 
 func (d *anyDump) readWord(addr arch.Address, files *overlay) (uint64, error) {
 	if b := d.memory.bytesAt(addr, files); len(b) >= d.wordSize {
+		d.reads.add(addr, d.wordSize)
 		return d.word(b), nil
 	}
 	var buf [8]byte

@@ -57,10 +57,16 @@ func (c *ELFCore) unreadable(addr arch.Address) error {
 }
 
 // Segments lists the core's memory by ascending address.
-func (c *ELFCore) Segments() []Segment {
-	list := make([]Segment, len(c.segs))
-	for i := range c.segs {
-		s := &c.segs[i]
+func (c *ELFCore) Segments() []Segment { return exported(c.segs) }
+
+// Whole lists the memory that the process had, by ascending address, as Segments of the core before
+// memory was left out of it; of other cores, Segments.
+func (c *ELFCore) Whole() []Segment { return exported(c.whole) }
+
+func exported(segs []segment) []Segment {
+	list := make([]Segment, len(segs))
+	for i := range segs {
+		s := &segs[i]
 		list[i] = Segment{
 			Start: s.start, End: s.end, Perm: s.perm, Offset: s.off,
 			InFile: s.claim - s.start, InDump: s.have - s.start,

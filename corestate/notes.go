@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/corewalk/corewalk/internal/format/elffile"
+	"github.com/corewalk/corewalk/internal/format/slimnote"
 	"github.com/corewalk/corewalk/unwind"
 )
 
@@ -221,6 +222,8 @@ func (c *ELFCore) scanNote(pos notePos, owner string, n elffile.Note) {
 		case ntFPRegSet:
 			c.hasFPRegs = true
 		}
+	case owner == slimnote.Owner && n.Type == slimnote.Type:
+		c.readSlim(n.Desc)
 	case owner == "GDB":
 		c.kind = GCore
 	case owner == "VMCOREINFO", owner == "QEMU":

@@ -15,7 +15,10 @@ import (
 // An Option changes how a core is opened.
 type Option func(*options)
 
-type options struct{ decomp decompress.Options }
+type options struct {
+	decomp decompress.Options
+	reads  *Reads
+}
 
 // TempDir sets the directory in which a dump is unpacked if it is compressed or comes
 // through a pipe; "" (the default) is os.TempDir.
@@ -61,6 +64,7 @@ type mapped struct {
 	from      string // where in an archive the dump was
 	note      string // what is wrong with the archive
 	unpackErr error  // why a compressed dump is incomplete
+	reads     *Reads // where to record what is read; nil for nowhere
 }
 
 // mapDump maps a file or, if it is compressed or an archive, the dump in it.
@@ -102,7 +106,7 @@ func head(m *mmapfile.File) (b []byte) {
 // and maps that.
 func mapStream(ctx context.Context, path string, r io.Reader, o options) (mapped, *OpenError) {
 	if m := mapPlain(r); m != nil {
-		return mapped{file: m}, nil
+		return mapped{file: m, reads: o.reads}, nil
 	}
 	o.decomp.Wanted = worthUnpacking
 	d, unpackErr := archive.Extract(ctx, r, o.decomp)
@@ -114,7 +118,7 @@ func mapStream(ctx context.Context, path string, r io.Reader, o options) (mapped
 	if err != nil {
 		return mapped{}, failed(path, err)
 	}
-	return mapped{m, d.From, d.Note, unpackErr}, nil
+	return mapped{m, d.From, d.Note, unpackErr, o.reads}, nil
 }
 
 // mapPlain maps r if it is a regular file that is neither compressed nor an archive, and of
@@ -148,10 +152,10 @@ func (f mapped) guarded(path string, open func(data []byte, closer func() error)
 	return nil
 }
 
-// unpacked records in a dump how it was unpacked. What went wrong comes before the other
+// unpacked records in a dump how it was unpacked, and who wants to know what is read of it. What went wrong comes before the other
 // warnings.
 func (d *anyDump) unpacked(f mapped) {
-	d.from, d.unpackErr = f.from, f.unpackErr
+	d.from, d.unpackErr, d.reads = f.from, f.unpackErr, f.reads
 	if f.note != "" {
 		d.warnings = append([]string{f.note}, d.warnings...)
 	}

@@ -29,6 +29,8 @@ type Core struct {
 	Order     binary.ByteOrder
 	Type      uint16
 	Machine   uint16
+	OSABI     byte
+	Flags     uint32 // e_flags
 	NoteAlign int    // alignment of names and descriptors, in bytes
 	LoadAlign uint64 // alignment of memory in the file, in bytes; 0 for none
 	Sections  int    // number of section headers to write, all null
@@ -114,7 +116,7 @@ func (c *Core) Layout() (head, tail []byte, offsets []uint64, size uint64) {
 			Type: elffile.PT_LOAD, Flags: l.flags, Vaddr: l.vaddr, Memsz: l.memsz, Filesz: l.filesz, Align: 4096,
 		})
 	}
-	h := Header{Class: c.Class, Order: c.Order, Type: c.Type, Machine: c.Machine, Progs: progs, Sections: c.Sections}
+	h := Header{Class: c.Class, Order: c.Order, Type: c.Type, Machine: c.Machine, OSABI: c.OSABI, Flags: c.Flags, Progs: progs, Sections: c.Sections}
 	at := uint64(len(h.Bytes()))
 	progs[0].Off = at
 	at += uint64(len(c.notes))

@@ -11,6 +11,8 @@ type Header struct {
 	Class         int
 	Order         binary.ByteOrder
 	Type, Machine uint16
+	OSABI         byte
+	Flags         uint32 // e_flags
 	Entry         uint64
 	Progs         []elffile.Prog
 	Sections      int    // e_shnum
@@ -71,11 +73,11 @@ func (h Header) Bytes() []byte {
 	if shnum > 0 {
 		shoff = h.SectionOffset
 	}
-	b := append([]byte{0x7f, 'E', 'L', 'F', class, order, 1}, make([]byte, 9)...)
+	b := append([]byte{0x7f, 'E', 'L', 'F', class, order, 1, h.OSABI}, make([]byte, 8)...)
 	b = c.append16(b, h.Type, h.Machine)
 	b = c.append32(b, 1)
 	b = c.Word(b, h.Entry, uint64(ehsize), shoff)
-	b = c.append32(b, 0)
+	b = c.append32(b, h.Flags)
 	b = c.append16(b, uint16(ehsize), uint16(phentsize), uint16(phnum), uint16(h.sectionSize()), uint16(shnum), 0)
 	for _, p := range h.Progs {
 		b = c.prog(b, p)

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"sort"
 	"strings"
 
 	"github.com/corewalk/corewalk/corestate"
@@ -45,11 +46,18 @@ func (c coreSubject) ThreadName(id unwind.ThreadID) string {
 }
 
 func (c coreSubject) Held() func(libstate.Mapping) uint64 {
-	inDump := map[uint64]uint64{}
-	for _, s := range c.Segments() {
-		inDump[s.Start] = s.InDump
+	segs := c.Segments()
+	return func(m libstate.Mapping) uint64 {
+		n := uint64(0)
+		i := sort.Search(len(segs), func(i int) bool { return segs[i].End > m.Start })
+		for ; i < len(segs) && segs[i].Start < m.End; i++ {
+			s := &segs[i]
+			if lo, hi := max(s.Start, m.Start), min(s.Start+s.InDump, m.End); lo < hi {
+				n += hi - lo
+			}
+		}
+		return n
 	}
-	return func(m libstate.Mapping) uint64 { return inDump[m.Start] }
 }
 
 func (c coreSubject) Describe() report.Dump {

@@ -1,0 +1,212 @@
+package slim
+
+import (
+	"errors"
+	"sort"
+
+	"github.com/corewalk/corewalk/corestate"
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// Numbers that are kept: lengths, counts, indexes, error numbers.
+const (
+	leastNumber = -4096
+	mostNumber  = 1<<16 - 1
+)
+
+// Blank is what stands for each byte that was not zero: "x" in strings, which keep their lengths.
+const Blank = 'x'
+
+// A redactor blanks values in writable memory, in read-only memory that no file has, and in registers. It
+// keeps, at multiples of a word's size, addresses of the process and small numbers, and what was read to
+// find the modules. So stacks are walked as before, and lists and trees keep their shape.
+//
+// A small number that ends a longer value is blanked: it would be the last letters of a string.
+//
+// A nil redactor keeps everything.
+type redactor struct {
+	arch   *arch.Arch
+	whole  []corestate.Segment
+	keep   *corestate.Reads
+	module func(arch.Address) bool
+	counts Blanked
+	// inside says that the byte before was blanked, at the address after it.
+	inside uint64
+}
+
+// ErrRedact means that values in a dump of this kind cannot be blanked.
+var ErrRedact = errors.New("values can be blanked in cores of Linux only")
+
+func newRedactor(c *corestate.ELFCore, o Options) (*redactor, error) {
+	switch {
+	case !o.Redact:
+		return nil, nil
+	case c.OS() != "Linux" || c.Arch() == nil:
+		return nil, ErrRedact
+	}
+	return &redactor{arch: c.Arch(), whole: c.Whole(), keep: o.Found, module: o.Module}, nil
+}
+
+func (r *redactor) sum() Blanked {
+	if r == nil {
+		return Blanked{}
+	}
+	return r.counts
+}
+
+// isAddress reports whether v is in the process's memory.
+func (r *redactor) isAddress(v uint64) bool {
+	v = r.arch.CodeAddress(v)
+	i := sort.Search(len(r.whole), func(i int) bool { return r.whole[i].End > v })
+	return i < len(r.whole) && r.whole[i].Start <= v
+}
+
+// memory blanks values in bytes of memory at addr, a multiple of the size of a word or the start of a segment.
+func (r *redactor) memory(addr uint64, b []byte, perm libstate.Perm) {
+	if r == nil || perm&libstate.Write == 0 && (perm&libstate.Exec != 0 || r.module(addr)) {
+		return
+	}
+	if r.inside != addr {
+		r.inside = 0
+	}
+	w := uint64(r.arch.WordSize)
+	for i := uint64(0); i < uint64(len(b)); {
+		n := min(w-(addr+i)%w, uint64(len(b))-i)
+		r.word(addr+i, b[i:i+n])
+		i += n
+	}
+}
+
+// word blanks one word, or a part of one.
+func (r *redactor) word(addr uint64, b []byte) {
+	if len(b) == r.arch.WordSize {
+		v := r.arch.Word(b)
+		switch {
+		case v == 0:
+			r.inside = 0
+			return
+		case r.isAddress(v):
+			r.counts.Pointers++
+			r.inside = 0
+			return
+		case r.number(addr, int64(v), len(b)):
+			return
+		}
+		if r.arch.WordSize == 8 {
+			r.half(addr, b[:4])
+			r.half(addr+4, b[4:])
+			return
+		}
+	}
+	r.blank(addr, b)
+}
+
+// half blanks half of a word of eight bytes.
+func (r *redactor) half(addr uint64, b []byte) {
+	v := int64(int32(r.arch.ByteOrder.Uint32(b)))
+	if v == 0 {
+		r.inside = 0
+	} else if !r.number(addr, v, len(b)) {
+		r.blank(addr, b)
+	}
+}
+
+// number reports whether v, of n bytes at addr, is a small number by itself.
+func (r *redactor) number(addr uint64, v int64, n int) bool {
+	if n == 4 {
+		v = int64(int32(v))
+	}
+	if r.inside == addr || v < leastNumber || v > mostNumber {
+		return false
+	}
+	r.counts.Numbers++
+	return true
+}
+
+// blank blanks the bytes that are neither zero nor to be kept.
+func (r *redactor) blank(addr uint64, b []byte) {
+	for i := range b {
+		at := addr + uint64(i)
+		switch {
+		case b[i] == 0:
+			r.inside = 0
+			continue
+		case r.keep.Was(at):
+			continue
+		}
+		b[i] = Blank
+		r.counts.Bytes++
+		r.inside = at + 1
+	}
+}
+
+// Notes that are kept: they describe the process and its files, not what it worked on.
+var keptNotes = map[string][]uint32{
+	"CORE":  {noteAuxv, noteFile, noteSigInfo},
+	"LINUX": {noteXSaveLayout},
+}
+
+const (
+	notePSInfo      = 3
+	noteAuxv        = 6
+	noteFile        = 0x46494c45
+	noteSigInfo     = 0x53494749
+	notePRStatus    = 1
+	noteXSaveLayout = 0x205
+)
+
+// note returns the descriptor of a note with values blanked.
+func (r *redactor) note(n corestate.Note) []byte {
+	if r == nil {
+		return n.Data
+	}
+	for _, t := range keptNotes[n.Owner] {
+		if t == n.Type {
+			return n.Data
+		}
+	}
+	b := append([]byte(nil), n.Data...)
+	if n.Owner == "CORE" && n.Type == notePSInfo {
+		r.arguments(b)
+		return b
+	}
+	r.inside = 0
+	w := r.arch.WordSize
+	for i := r.registers(n); i < len(b); i += w {
+		r.word(uint64(i), b[i:min(i+w, len(b))])
+	}
+	r.inside = 0
+	return b
+}
+
+// registers returns the offset of the first register in a note, in bytes. What is before them in NT_PRSTATUS
+// are the thread's id, its signals and times.
+func (r *redactor) registers(n corestate.Note) int {
+	switch {
+	case n.Owner != "CORE" || n.Type != notePRStatus:
+		return 0
+	case r.arch.WordSize == 8:
+		return 112
+	case r.arch.Name == arch.M68K.Name:
+		return 70
+	}
+	return 72
+}
+
+// psArgs is how long the arguments at the end of NT_PRPSINFO are, in bytes (ELF_PRARGSZ).
+const psArgs = 80
+
+// arguments blanks the arguments in NT_PRPSINFO behind the program's name.
+func (r *redactor) arguments(b []byte) {
+	args := b[max(0, len(b)-psArgs):]
+	behind := false
+	for i, c := range args {
+		if c == ' ' {
+			behind = true
+		} else if behind && c != 0 {
+			args[i] = Blank
+			r.counts.Bytes++
+		}
+	}
+}

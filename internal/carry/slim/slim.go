@@ -1,0 +1,113 @@
+// Package slim writes small dumps of large ones: all that says what happened, and of the memory what the
+// report and debuggers read.
+package slim
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/corewalk/corewalk/corestate"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// Options say what to write.
+type Options struct {
+	// Redact blanks values: see redactor.
+	Redact bool
+	// Found is what was read to find the modules, which stays as it is.
+	Found *corestate.Reads
+	// Module reports whether an address belongs to a module.
+	Module func(arch.Address) bool
+}
+
+// A Written describes a dump that was written. Sizes are in bytes.
+type Written struct {
+	Size, Was uint64 // of the file, and of the one it was made of
+	Notes     uint64
+	Kept      []Kept
+	Blanked   Blanked
+}
+
+// Kept is memory that was kept for a reason.
+type Kept struct {
+	Why   string
+	Bytes uint64
+}
+
+// Blanked counts what a redaction did with the memory that was kept and with registers.
+type Blanked struct {
+	Bytes    uint64 // that were not zero and are blanked
+	Pointers uint64 // words kept because they are addresses of the process
+	Numbers  uint64 // words and halves of words kept because they are small numbers
+}
+
+// The reasons to keep memory, in the order in which they count.
+const (
+	Stacks = iota
+	ReadByReport
+	Headers
+	ModuleData
+	PointedTo
+	reasons
+)
+
+var whys = [reasons]string{"stacks of the threads", "read by the report", "headers of modules", "data of modules", "pointed to by registers and stacks"}
+
+// A Wanted is the memory to keep, in pages.
+type Wanted struct {
+	pages map[uint64]int // by number, the reason
+}
+
+// add wants the pages of [lo, hi).
+func (w *Wanted) add(lo, hi uint64, why int) {
+	if w.pages == nil {
+		w.pages = map[uint64]int{}
+	}
+	for p := lo / corestate.ReadPage; p <= (hi-1)/corestate.ReadPage && lo < hi; p++ {
+		if old, ok := w.pages[p]; !ok || why < old {
+			w.pages[p] = why
+		}
+	}
+}
+
+// A run is memory that is kept and that the dump has: [lo, hi).
+type run struct{ lo, hi uint64 }
+
+// runs returns the wanted memory that the core has, ascending. None crosses a boundary of c.Whole.
+func (w *Wanted) runs(c *corestate.ELFCore) []run {
+	const size = corestate.ReadPage
+	pages := slices.Sorted(maps.Keys(w.pages))
+	var list []run
+	for _, s := range c.Segments() {
+		last := s.Start + s.InDump
+		i, _ := slices.BinarySearch(pages, s.Start/size)
+		for first := len(list); i < len(pages) && pages[i]*size < last; i++ {
+			lo, hi := max(s.Start, pages[i]*size), min(last, pages[i]*size+size)
+			if n := len(list); n > first && list[n-1].hi == lo {
+				list[n-1].hi = hi
+			} else {
+				list = append(list, run{lo, hi})
+			}
+		}
+	}
+	return list
+}
+
+// sums returns how much is kept for each reason.
+func (w *Wanted) sums(runs []run) []Kept {
+	var bytes [reasons]uint64
+	for _, r := range runs {
+		for a := r.lo; a < r.hi; {
+			next := min(r.hi, (a/corestate.ReadPage+1)*corestate.ReadPage)
+			bytes[w.pages[a/corestate.ReadPage]] += next - a
+			a = next
+		}
+	}
+	var list []Kept
+	for i, n := range bytes {
+		if n > 0 {
+			list = append(list, Kept{whys[i], n})
+		}
+	}
+	return list
+}

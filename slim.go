@@ -1,0 +1,81 @@
+package corewalk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/corewalk/corewalk/internal/carry/slim"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// SlimOptions say what WriteSlim writes.
+type SlimOptions struct {
+	// Redact blanks what is not needed to walk the stacks: strings, buffers and numbers in memory and
+	// registers, the arguments and the environment. Bytes that are not zero become "x"; addresses of the
+	// process and numbers from -4096 to 65535 stay.
+	Redact bool
+	// Reach is how many bytes of memory are kept that registers and stacks point to, besides what the report
+	// reads; 0 for 1 MiB. A report with debug information that was not there yet reads it.
+	Reach uint64
+}
+
+// A SlimWritten describes a slim dump. Sizes are in bytes.
+type SlimWritten struct {
+	Size, Was uint64 // of the file, and of the dump
+	Notes     uint64
+	Kept      []SlimKept
+	Blanked   SlimBlanked
+}
+
+// SlimKept is memory that was kept for a reason, in words.
+type SlimKept slim.Kept
+
+// SlimBlanked counts what Redact did.
+type SlimBlanked slim.Blanked
+
+// ErrNotForSlim means that the Target was opened without ForSlim, or is not a core.
+var ErrNotForSlim = errors.New("only a core that was opened with ForSlim can be written as a slim one")
+
+// defaultReach is SlimOptions.Reach by default.
+const defaultReach = 1 << 20
+
+// WriteSlim writes a core with everything that says what happened, and the memory that reports and debuggers
+// read: the report of it is the same, and so are the stacks. It makes the whole report to see what that reads.
+// When ctx is done, that ends early, and the core has only the stacks and what was read by then.
+//
+// What was left out is in a note of the core, so that memory that the process had is still told from memory
+// that it had not.
+func (t *Target) WriteSlim(ctx context.Context, w io.Writer, o SlimOptions) (*SlimWritten, error) {
+	core := t.Core()
+	if core == nil || t.reads == nil {
+		return nil, fmt.Errorf("%s: %w", t.path, ErrNotForSlim)
+	}
+	if o.Reach == 0 {
+		o.Reach = defaultReach
+	}
+	// What this reads is kept.
+	if _, err := t.Analyze(ctx, AnalyzeOptions{Locals: LocalsAll, Structured: true, SourceLines: 1, Disassemble: true, Memory: true,
+		Environment: EnvironmentAll, Details: true, Explain: true}); err != nil {
+		return nil, err
+	}
+	t.InfoWith(InfoOptions{})
+	var out *slim.Written
+	var err error
+	fault := t.guard(func() {
+		so := slim.Options{Redact: o.Redact, Found: t.found, Module: func(a arch.Address) bool {
+			_, ok := t.subject.LibraryTracker().LibraryAt(a)
+			return ok
+		}}
+		out, err = slim.ELF(w, core, slim.Collect(core, t.reads, o.Reach), so)
+	})
+	if err = errors.Join(fault, err); err != nil {
+		return nil, fmt.Errorf("%s: write slim core: %w", t.path, err)
+	}
+	s := &SlimWritten{Size: out.Size, Was: out.Was, Notes: out.Notes, Blanked: SlimBlanked(out.Blanked)}
+	for _, k := range out.Kept {
+		s.Kept = append(s.Kept, SlimKept(k))
+	}
+	return s, nil
+}

@@ -68,6 +68,10 @@ func (t *Target) WriteSlim(ctx context.Context, w io.Writer, o SlimOptions) (*Sl
 			_, ok := t.subject.LibraryTracker().LibraryAt(a)
 			return ok
 		}}
+		libs, _ := t.subject.LibraryTracker().Libraries(false)
+		for _, lib := range libs {
+			so.Paths = append(so.Paths, lib.Path)
+		}
 		out, err = slim.ELF(w, core, slim.Collect(core, t.reads, o.Reach), so)
 	})
 	if err = errors.Join(fault, err); err != nil {
@@ -78,4 +82,21 @@ func (t *Target) WriteSlim(ctx context.Context, w io.Writer, o SlimOptions) (*Sl
 		s.Kept = append(s.Kept, SlimKept(k))
 	}
 	return s, nil
+}
+
+// SameStacks walks the stacks of all threads of two dumps, and returns the numbers of threads and frames. The error
+// says where they differ first.
+func SameStacks(a, b *Target) (threads, frames int, err error) {
+	x, err := a.NewWalker()
+	if err != nil {
+		return 0, 0, err
+	}
+	defer x.Close()
+	y, err := b.NewWalker()
+	if err != nil {
+		return 0, 0, err
+	}
+	defer y.Close()
+	fault := Guard(func() { threads, frames, err = slim.Same(x, y) })
+	return threads, frames, errors.Join(fault, err)
 }

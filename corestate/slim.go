@@ -29,6 +29,9 @@ func (c *ELFCore) applySlim() {
 	if c.slim == nil {
 		return
 	}
+	if c.slim.Redacted {
+		c.warnf("values in it were blanked when it was made (corewalk slim --redact): \"x\" or 0x78 stands for each byte that was not zero")
+	}
 	c.kind = Kind(min(c.slim.Kind, uint32(QemuCore)))
 	c.whole = make([]segment, 0, len(c.slim.Ranges))
 	for _, r := range c.slim.Ranges {

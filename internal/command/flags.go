@@ -153,11 +153,11 @@ func threadIDs(values []string) ([]unwind.ThreadID, error) {
 // target opens the core that the operands name. If it returns no target, it has printed
 // why, and status is the command's exit status. If it returns a target and an error,
 // the error says why the core cannot be walked.
-func (f *fileFlags) target(e env, args []string) (o operands, t *corewalk.Target, status int, err error) {
+func (f *fileFlags) target(e env, args []string, more ...corewalk.Option) (o operands, t *corewalk.Target, status int, err error) {
 	if o, err = e.operands(args); err != nil {
 		return o, nil, e.wrong(err), err
 	}
-	if t, err = e.open(o, f.options(e, o.binary)); t == nil {
+	if t, err = e.open(o, append(f.options(e, o.binary), more...)); t == nil {
 		return o, nil, e.failOpen(err), err
 	}
 	return o, t, exitComplete, err

@@ -3,9 +3,12 @@ package systemtest
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/corewalk/corewalk"
@@ -73,6 +76,113 @@ func TestSlim(t *testing.T) {
 				if want[i] != got[i] {
 					t.Errorf("report %d of the slim core: %s\nof the core: %s", i, got[i], want[i])
 					break
+				}
+			}
+		})
+	}
+}
+
+// secrets are given to the program by its arguments and its environment, or made by it.
+var secrets = []string{"Wolfgang-Ludwig", "hunter2-correct-horse-battery", "env-sesame-open-9876543", "tok-hunter2"}
+
+// dumpSecrets builds and runs the program with the secrets, and returns it and its core.
+func dumpSecrets(t *testing.T, flags ...string) (exe, core string) {
+	t.Helper()
+	if _, err := exec.LookPath("gcc"); err != nil {
+		t.Skip("gcc is not installed: Debian's gcc")
+	}
+	dir := t.TempDir()
+	exe = filepath.Join(dir, "secrets")
+	args := append([]string{"-g", "-pthread", "-o", exe, "../../testdata/src/slim/secrets.c"}, flags...)
+	if out, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
+		t.Skipf("gcc %v: %v: %s", flags, err, out)
+	}
+	cmd := exec.Command("sh", "-c", "ulimit -c unlimited; exec \"$@\"", "sh", exe, secrets[0], secrets[1])
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "SECRET="+secrets[2])
+	cmd.Run()
+	cores, _ := filepath.Glob(filepath.Join(dir, "core*"))
+	if len(cores) == 0 {
+		t.Skip("the kernel writes no core here: /proc/sys/kernel/core_pattern")
+	}
+	return exe, cores[0]
+}
+
+// leaks returns pieces of the secrets that are in b: six characters of one, as bytes, and as characters of
+// four bytes, and a number.
+func leaks(b []byte) []string {
+	var found []string
+	for _, s := range secrets {
+		for i := 0; i+6 <= len(s); i++ {
+			piece := s[i : i+6]
+			var wide []byte
+			for _, c := range []byte(piece) {
+				wide = append(wide, c, 0, 0, 0)
+			}
+			if bytes.Contains(b, []byte(piece)) || bytes.Contains(b, wide) {
+				found = append(found, piece)
+			}
+		}
+	}
+	if bytes.Contains(b, binary.LittleEndian.AppendUint64(nil, 4929131832784715)) {
+		found = append(found, "the card's number")
+	}
+	return found
+}
+
+// TestRedact: no secret is in a redacted core; stacks, and the shape of values, are as before.
+func TestRedact(t *testing.T) {
+	ctx := context.Background()
+	for _, flags := range [][]string{{"-O0"}, {"-O2"}, {"-m32"}, {"-z", "execstack"}} {
+		t.Run(strings.Join(flags, ""), func(t *testing.T) {
+			exe, core := dumpSecrets(t, flags...)
+			full, err := corewalk.Open(ctx, core, corewalk.WithExecutable(exe), corewalk.ForSlim())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer full.Close()
+			for _, redact := range []bool{false, true} {
+				var b bytes.Buffer
+				if _, err := full.WriteSlim(ctx, &b, corewalk.SlimOptions{Redact: redact}); err != nil {
+					t.Fatal(err)
+				}
+				found := leaks(b.Bytes())
+				if redact && len(found) > 0 {
+					at := bytes.Index(b.Bytes(), []byte(found[0]))
+					t.Errorf("the redacted core has %q, first at %#x: %.80q", found, at, b.Bytes()[at-16:])
+				}
+				if !redact && len(found) < 20 {
+					t.Errorf("the slim core has only %q: the program has no secrets to blank", found)
+				}
+				small, err := corewalk.OpenReader(ctx, &b, "slim", corewalk.WithExecutable(exe))
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer small.Close()
+				if threads, frames, err := corewalk.SameStacks(full, small); err != nil || threads != 2 || frames < 8 {
+					t.Errorf("%d threads, %d frames, %v", threads, frames, err)
+				}
+				r, err := small.Analyze(ctx, corewalk.AnalyzeOptions{Locals: corewalk.LocalsAll, Environment: corewalk.EnvironmentAll})
+				if err != nil {
+					t.Fatal(err)
+				}
+				var text bytes.Buffer
+				if err := report.WriteText(&text, r, report.TextOptions{AllLocals: true}); err != nil {
+					t.Fatal(err)
+				}
+				if !redact {
+					continue
+				}
+				if found := leaks(text.Bytes()); len(found) > 0 {
+					t.Errorf("the report of the redacted core has %q", found)
+				}
+				wants := []string{"alues in it were blanked", "secrets.c:34"}
+				if flags[0] == "-O0" {
+					wants = append(wants, strings.Repeat("x", len(secrets[1])), "u->next", "rdx = 0xda")
+				}
+				for _, want := range wants {
+					if !strings.Contains(text.String(), want) {
+						t.Errorf("the report of the redacted core lacks %q: %s", want, text.String())
+					}
 				}
 			}
 		})

@@ -15,6 +15,7 @@ type Process interface {
 	MappingAt(arch.Address) (libstate.Mapping, bool)
 	Mappings() []libstate.Mapping
 	DumpMemory() arch.Memory
+	Auxv() libstate.Auxv
 }
 
 const (
@@ -56,6 +57,7 @@ func Collect(p Process, read *corestate.Reads, reach uint64) *Wanted {
 		w.stack(p, &regs)
 		w.threadPointer(p, &regs)
 	}
+	w.started(p)
 	w.modules(p)
 	w.reach(p, ids, starts, reach)
 	return w
@@ -72,7 +74,15 @@ func (w *Wanted) stack(p Process, regs *arch.RegSet) {
 		return
 	}
 	w.add(max(m.Start, sp-min(sp, redZone)), min(m.End, sp+maxStack), Stacks)
-	w.add(max(m.Start, m.End-min(m.End, stackTop)), m.End, Stacks)
+}
+
+// started wants what the process was started with: the auxiliary vector, the arguments and the environment, at
+// the end of the first stack.
+func (w *Wanted) started(p Process) {
+	at, ok := p.Auxv().Get(libstate.ATRandom)
+	if m, mapped := p.MappingAt(at); ok && mapped {
+		w.add(max(m.Start, m.End-min(m.End, stackTop)), m.End, Stacks)
+	}
 }
 
 // threadPointer wants what the C library keeps at the thread pointer.

@@ -161,10 +161,10 @@ func gaps(parts []part, lo, hi uint64, perm libstate.Perm, files *[]libstate.Map
 	return parts
 }
 
-// copyMemory writes the bytes of a part.
+// copyMemory writes the bytes of a part, a megabyte at a time.
 func copyMemory(w io.Writer, at uint64, c *corestate.ELFCore, p part, red *redactor) (uint64, error) {
 	mem := c.DumpMemory()
-	buf := make([]byte, corestate.ReadPage)
+	buf := make([]byte, min(p.hi-p.lo, 1<<20))
 	for a := p.lo; a < p.hi; a += uint64(len(buf)) {
 		b := buf[:min(uint64(len(buf)), p.hi-a)]
 		if _, err := mem.ReadMem(a, b); err != nil {

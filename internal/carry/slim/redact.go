@@ -1,8 +1,10 @@
 package slim
 
 import (
+	"bytes"
 	"errors"
 	"sort"
+	"unicode/utf8"
 
 	"github.com/corewalk/corewalk/corestate"
 	"github.com/corewalk/corewalk/libstate"
@@ -19,17 +21,20 @@ const (
 const Blank = 'x'
 
 // A redactor blanks values in writable memory, in read-only memory that no file has, and in registers. It
-// keeps, at multiples of a word's size, addresses of the process and small numbers, and what was read to
-// find the modules. So stacks are walked as before, and lists and trees keep their shape.
+// keeps, at multiples of a word's size, addresses of the process and small numbers, and the paths of
+// modules and their dynamic sections. So stacks are walked as before, and lists and trees keep their shape.
 //
-// A small number that ends a longer value is blanked: it would be the last letters of a string.
+// A small number that ends a longer value is blanked: it would be the last letters of a string. So are two
+// of four bytes in one word that may be characters.
 //
 // A nil redactor keeps everything.
 type redactor struct {
 	arch   *arch.Arch
 	whole  []corestate.Segment
-	keep   *corestate.Reads
+	found  *corestate.Reads // what was read to find the modules: in their data, dynamic sections
+	names  spots            // where paths of modules are, in the memory that is being written
 	module func(arch.Address) bool
+	paths  []string
 	counts Blanked
 	// inside says that the byte before was blanked, at the address after it.
 	inside uint64
@@ -45,7 +50,7 @@ func newRedactor(c *corestate.ELFCore, o Options) (*redactor, error) {
 	case c.OS() != "Linux" || c.Arch() == nil:
 		return nil, ErrRedact
 	}
-	return &redactor{arch: c.Arch(), whole: c.Whole(), keep: o.Found, module: o.Module}, nil
+	return &redactor{arch: c.Arch(), whole: c.Whole(), found: o.Found, module: o.Module, paths: o.Paths}, nil
 }
 
 func (r *redactor) sum() Blanked {
@@ -62,6 +67,35 @@ func (r *redactor) isAddress(v uint64) bool {
 	return i < len(r.whole) && r.whole[i].Start <= v
 }
 
+// spots are ranges of addresses.
+type spots []run
+
+func (s spots) has(a uint64) bool {
+	for _, r := range s {
+		if r.lo <= a && a < r.hi {
+			return true
+		}
+	}
+	return false
+}
+
+// find looks for the paths of modules in memory: the dynamic linker's list has them.
+func (r *redactor) find(addr uint64, b []byte) {
+	r.names = r.names[:0]
+	for _, p := range r.paths {
+		p += "\x00"
+		for at := 0; ; {
+			i := bytes.Index(b[at:], []byte(p))
+			if i < 0 {
+				break
+			}
+			at += i
+			r.names = append(r.names, run{addr + uint64(at), addr + uint64(at+len(p))})
+			at += len(p)
+		}
+	}
+}
+
 // memory blanks values in bytes of memory at addr, a multiple of the size of a word or the start of a segment.
 func (r *redactor) memory(addr uint64, b []byte, perm libstate.Perm) {
 	if r == nil || perm&libstate.Write == 0 && (perm&libstate.Exec != 0 || r.module(addr)) {
@@ -70,8 +104,14 @@ func (r *redactor) memory(addr uint64, b []byte, perm libstate.Perm) {
 	if r.inside != addr {
 		r.inside = 0
 	}
+	r.find(addr, b)
 	w := uint64(r.arch.WordSize)
 	for i := uint64(0); i < uint64(len(b)); {
+		if at := addr + i; w == 4 && at%8 == 0 && uint64(len(b))-i >= 8 && r.wide(b[i:i+8]) {
+			r.blank(at, b[i:i+8])
+			i += 8
+			continue
+		}
 		n := min(w-(addr+i)%w, uint64(len(b))-i)
 		r.word(addr+i, b[i:i+n])
 		i += n
@@ -93,13 +133,22 @@ func (r *redactor) word(addr uint64, b []byte) {
 		case r.number(addr, int64(v), len(b)):
 			return
 		}
-		if r.arch.WordSize == 8 {
+		if r.arch.WordSize == 8 && !r.wide(b) {
 			r.half(addr, b[:4])
 			r.half(addr+4, b[4:])
 			return
 		}
 	}
 	r.blank(addr, b)
+}
+
+// wide reports whether eight bytes look like two characters of four bytes each.
+func (r *redactor) wide(b []byte) bool {
+	letter := func(b []byte) bool {
+		v := r.arch.ByteOrder.Uint32(b)
+		return v >= ' ' && v <= utf8.MaxRune && v != 0x7f
+	}
+	return letter(b[:4]) && letter(b[4:8])
 }
 
 // half blanks half of a word of eight bytes.
@@ -132,7 +181,7 @@ func (r *redactor) blank(addr uint64, b []byte) {
 		case b[i] == 0:
 			r.inside = 0
 			continue
-		case r.keep.Was(at):
+		case r.found.Was(at) && r.module(at) || r.names.has(at):
 			continue
 		}
 		b[i] = Blank

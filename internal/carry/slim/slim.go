@@ -18,6 +18,8 @@ type Options struct {
 	Found *corestate.Reads
 	// Module reports whether an address belongs to a module.
 	Module func(arch.Address) bool
+	// Paths are those of the modules.
+	Paths []string
 }
 
 // A Written describes a dump that was written. Sizes are in bytes.

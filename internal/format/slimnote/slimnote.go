@@ -11,10 +11,10 @@ import (
 	"github.com/corewalk/corewalk/internal/format/binbuf"
 )
 
-// Owner and Type are the name and the type of the note.
+// Owner and Type are the name and the type of the note; the type is "slim".
 const (
 	Owner = "corewalk"
-	Type  = 1
+	Type  = 0x736c696d
 )
 
 // The descriptor, in the byte order of the core:

@@ -35,8 +35,8 @@ type SlimKept slim.Kept
 // SlimBlanked counts what Redact did.
 type SlimBlanked slim.Blanked
 
-// ErrNotForSlim means that the Target was opened without ForSlim, or is not a core.
-var ErrNotForSlim = errors.New("only a core that was opened with ForSlim can be written as a slim one")
+// ErrNotForSlim means that the Target was opened without ForSlim.
+var ErrNotForSlim = errors.New("it was not recorded what is read (ForSlim)")
 
 // defaultReach is SlimOptions.Reach by default.
 const defaultReach = 1 << 20
@@ -48,8 +48,7 @@ const defaultReach = 1 << 20
 // What was left out is in a note of the core, so that memory that the process had is still told from memory
 // that it had not.
 func (t *Target) WriteSlim(ctx context.Context, w io.Writer, o SlimOptions) (*SlimWritten, error) {
-	core := t.Core()
-	if core == nil || t.reads == nil {
+	if t.reads == nil {
 		return nil, fmt.Errorf("%s: %w", t.path, ErrNotForSlim)
 	}
 	if o.Reach == 0 {
@@ -72,7 +71,7 @@ func (t *Target) WriteSlim(ctx context.Context, w io.Writer, o SlimOptions) (*Sl
 		for _, lib := range libs {
 			so.Paths = append(so.Paths, lib.Path)
 		}
-		out, err = slim.ELF(w, core, slim.Collect(core, t.reads, o.Reach), so)
+		out, err = t.subject.WriteSlim(w, t.reads, o.Reach, so)
 	})
 	if err = errors.Join(fault, err); err != nil {
 		return nil, fmt.Errorf("%s: write slim core: %w", t.path, err)

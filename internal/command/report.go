@@ -19,6 +19,7 @@ const usageLines = `Usage:
   corewalk info [flags] CORE       what a core contains: notes, mappings, modules (corewalk info --help)
   corewalk triage [flags] DIR      many dumps, grouped by bug (corewalk triage --help)
   corewalk live [flags] PID        report on a running process, or start one (corewalk live --help)
+  corewalk slim CORE -o SMALL      a small core with the same report (corewalk slim --help)
   corewalk cache [--clear]         what is kept on disk between runs (corewalk cache --help)
   corewalk schema NAME             the JSON Schema of a report (corewalk schema --help)
   corewalk completion SHELL        completion for bash, zsh or fish (corewalk completion --help)

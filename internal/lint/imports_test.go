@@ -35,6 +35,7 @@ var floors = map[string]int{
 	"internal/triage/ledger/sqlite":      5,
 	"internal/triage/render":             5,
 	"internal/live/livecore":             4,
+	"internal/carry/slim":                4,
 	"internal/why/message":               4,
 	"internal/why/process":               4,
 	"corestate":                          3,
@@ -66,6 +67,7 @@ var floors = map[string]int{
 	"internal/files/broker":              3,
 	"internal/live/corewrite":            0,
 
+	"internal/format/slimnote":    -1,
 	"internal/files/kept":         -1,
 	"internal/format/dwarf":       -1,
 	"internal/format/dwarf/cfi":   -1,

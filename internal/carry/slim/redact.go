@@ -190,12 +190,6 @@ func (r *redactor) blank(addr uint64, b []byte) {
 	}
 }
 
-// Notes that are kept: they describe the process and its files, not what it worked on.
-var keptNotes = map[string][]uint32{
-	"CORE":  {noteAuxv, noteFile, noteSigInfo},
-	"LINUX": {noteXSaveLayout},
-}
-
 const (
 	notePSInfo      = 3
 	noteAuxv        = 6
@@ -210,10 +204,9 @@ func (r *redactor) note(n corestate.Note) []byte {
 	if r == nil {
 		return n.Data
 	}
-	for _, t := range keptNotes[n.Owner] {
-		if t == n.Type {
-			return n.Data
-		}
+	switch { // what describes the process and its files, not what it worked on
+	case n.Owner == "CORE" && (n.Type == noteAuxv || n.Type == noteFile || n.Type == noteSigInfo), n.Owner == "LINUX" && n.Type == noteXSaveLayout:
+		return n.Data
 	}
 	b := append([]byte(nil), n.Data...)
 	if n.Owner == "CORE" && n.Type == notePSInfo {

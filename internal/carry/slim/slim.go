@@ -3,12 +3,16 @@
 package slim
 
 import (
+	"errors"
 	"maps"
 	"slices"
 
 	"github.com/corewalk/corewalk/corestate"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
+
+// ErrUnsupported means that there is no slim form of what was opened.
+var ErrUnsupported = errors.New("only ELF cores have a slim form")
 
 // Options say what to write.
 type Options struct {

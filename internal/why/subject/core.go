@@ -2,6 +2,7 @@ package subject
 
 import (
 	"fmt"
+	"io"
 	"iter"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/corewalk/corewalk/corestate"
+	"github.com/corewalk/corewalk/internal/carry/slim"
 	"github.com/corewalk/corewalk/internal/why/process"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/report"
@@ -80,6 +82,11 @@ func (c coreSubject) Describe() report.Dump {
 		d.Time, d.TimeOfFile = st.ModTime(), true
 	}
 	return d
+}
+
+// WriteSlim keeps what was read of the core.
+func (c coreSubject) WriteSlim(w io.Writer, read *corestate.Reads, reach uint64, o slim.Options) (*slim.Written, error) {
+	return slim.ELF(w, c.ELFCore, slim.Collect(c.ELFCore, read, reach), o)
 }
 
 // maxOwner is the longest owner name of a note that is shown, in bytes.

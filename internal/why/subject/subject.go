@@ -4,10 +4,12 @@ package subject
 
 import (
 	"fmt"
+	"io"
 	"iter"
 	"time"
 
 	"github.com/corewalk/corewalk/corestate"
+	"github.com/corewalk/corewalk/internal/carry/slim"
 	"github.com/corewalk/corewalk/internal/live/livecore"
 	"github.com/corewalk/corewalk/internal/why/message"
 	"github.com/corewalk/corewalk/internal/why/reason"
@@ -54,6 +56,9 @@ type Subject interface {
 	// WriteCore writes the core of a running process to f, an empty file. For other Subjects the error wraps
 	// livestate.ErrUnsupported.
 	WriteCore(f livecore.File, o livecore.Options) (*livecore.Result, error)
+	// WriteSlim writes a dump with what was read of this one, and what readers with more files will read: of that
+	// at most reach bytes. For kinds of Subjects that have no slim form the error wraps slim.ErrUnsupported.
+	WriteSlim(w io.Writer, read *corestate.Reads, reach uint64, o slim.Options) (*slim.Written, error)
 	Close() error
 
 	// Core, Minidump and Live are for callers of the library who need more than the other methods offer; nil
@@ -200,6 +205,11 @@ func (plain) MemoryInfo(bool) *report.MemoryInfo     { return nil }
 func (plain) Core() *corestate.ELFCore               { return nil }
 func (plain) Minidump() *corestate.Minidump          { return nil }
 func (plain) Live() *livestate.Process               { return nil }
+
+// WriteSlim is for cores.
+func (plain) WriteSlim(io.Writer, *corestate.Reads, uint64, slim.Options) (*slim.Written, error) {
+	return nil, slim.ErrUnsupported
+}
 
 func (plain) WriteCore(livecore.File, livecore.Options) (*livecore.Result, error) {
 	return nil, fmt.Errorf("cannot write a core: not a running process: %w", livestate.ErrUnsupported)

@@ -171,15 +171,14 @@ func (r *Reader) followTo(c *codeFile, key keptKey, start uint64) map[arch.Reg]a
 	return code.Kept(pc)
 }
 
-// end returns where the function that begins at start ends; false if that is not known.
+// end returns where the function that begins at start ends; false if that is not known. Unwind
+// tables say it without a search of all symbols.
 func (c *codeFile) end(start uint64) (uint64, bool) {
-	if s, ok := c.im.SymbolAt(start); ok && s.Value == start && s.Size > 0 {
-		return start + s.Size, true
+	if t := c.im.EHFrame(); t != nil {
+		if low, high, ok := t.FDEForPC(start); ok && low == start {
+			return high, true
+		}
 	}
-	t := c.im.EHFrame()
-	if t == nil {
-		return 0, false
-	}
-	low, high, ok := t.FDEForPC(start)
-	return high, ok && low == start
+	s, ok := c.im.SymbolAt(start)
+	return start + s.Size, ok && s.Value == start && s.Size > 0
 }

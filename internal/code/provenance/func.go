@@ -35,6 +35,7 @@ type Func struct {
 
 	in      disasm.Inst
 	at      int // the instruction that in holds; -1 for none
+	briefs  []brief
 	rows    []*stackflow.Row
 	known   map[key]*Value // where paths meet
 	made    map[key]*Value // by an instruction
@@ -93,10 +94,8 @@ func (f *Func) connect() {
 			}
 		}
 		if s.Next {
-			if in := f.inst(i); in != nil {
-				if n, ok := f.index(in.Next()); ok {
-					add(n, i)
-				}
+			if n, ok := f.following(i); ok {
+				add(n, i)
 			}
 		}
 	}
@@ -113,6 +112,46 @@ func (f *Func) mode() uint64 {
 // index returns the number of the instruction at addr.
 func (f *Func) index(addr uint64) (int, bool) {
 	return slices.BinarySearchFunc(f.steps, addr, func(s stackflow.Step, at uint64) int { return cmp.Compare(s.Addr, at) })
+}
+
+// following returns the number of the instruction behind instruction i in memory.
+func (f *Func) following(i int) (int, bool) {
+	next := f.steps[i].Addr + uint64(f.steps[i].Len)
+	if i+1 < len(f.steps) && f.steps[i+1].Addr == next {
+		return i + 1, true
+	}
+	return f.index(next)
+}
+
+// A brief says what most instructions are decoded for, again and again: which registers they change. It spares that.
+type brief struct {
+	writes arch.RegMask
+	known  bool
+	failed bool // it cannot be decoded
+	calls  bool
+	stores bool // or it is a system call
+}
+
+// brief returns what instruction i changes.
+func (f *Func) brief(i int) brief {
+	if f.briefs == nil {
+		f.briefs = make([]brief, len(f.steps))
+	}
+	b := &f.briefs[i]
+	if b.known {
+		return *b
+	}
+	b.known = true
+	in := f.inst(i)
+	if in == nil {
+		b.failed = true
+		return *b
+	}
+	b.writes, b.calls, b.stores = in.Writes, in.Kind.IsCall(), in.Kind == disasm.Syscall
+	for _, m := range in.Mems() {
+		b.stores = b.stores || m.Write
+	}
+	return *b
 }
 
 // inst decodes instruction i; nil if that fails. The result is valid until the next call.

@@ -108,16 +108,22 @@ func (f *Func) after(i int, p Place) *Value {
 	if p.size > 0 && !f.scanned {
 		f.scan()
 	}
+	b := f.brief(i)
+	switch {
+	case b.failed:
+		return unknown
+	case b.calls:
+		// Which registers, and which memory, depends on what is called.
+	case p.size == 0 && !b.writes.Has(p.reg), p.size > 0 && !b.stores:
+		return nil
+	}
+	k := key{int32(i), p}
+	if v := f.made[k]; v != nil {
+		return v
+	}
 	in := f.inst(i)
 	if in == nil {
 		return unknown
-	}
-	k := key{int32(i), p}
-	if p.size == 0 && !in.Kind.IsCall() && !in.Writes.Has(p.reg) {
-		return nil
-	}
-	if v := f.made[k]; v != nil {
-		return v
 	}
 	var v *Value
 	if p.size == 0 {

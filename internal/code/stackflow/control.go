@@ -11,6 +11,7 @@ import (
 // function.
 type Step struct {
 	Addr uint64
+	Len  uint8    // of the instruction in bytes
 	Next bool     // continues with the next instruction in memory
 	To   []uint64 // other successors; do not write to it
 	// Opaque: the successors are unknown, and may be in the function.
@@ -41,7 +42,7 @@ func (a *analysis) steps(f *Func) []Step {
 	var rows []*Row
 	for i := range a.ops {
 		o := &a.ops[i]
-		s := Step{Addr: o.addr, Next: o.fallsThrough()}
+		s := Step{Addr: o.addr, Len: o.len, Next: o.fallsThrough()}
 		switch o.flow {
 		case flowJump, flowCond:
 			direct = append(direct, o.target)

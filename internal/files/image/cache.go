@@ -141,6 +141,9 @@ func (im *Image) parse(data []byte) (err error) {
 		im.elf.Decompress = im.inflate
 		if im.file != nil {
 			im.elf.Release = im.file.Release
+			if im.cache != nil && im.cache.Kept != nil {
+				im.elf.Stored = im.storedIndex
+			}
 		}
 	}
 	return err

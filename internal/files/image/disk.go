@@ -65,6 +65,15 @@ func (im *Image) inflate(p elffile.Packed) (elffile.Inflated, error) {
 	return s, nil
 }
 
+// storedIndex implements elffile.File.Stored.
+func (im *Image) storedIndex(kind elffile.Index, table *elffile.Section) []byte {
+	return im.keptEntry().Whole(indexKey(kind, table))
+}
+
+func indexKey(kind elffile.Index, table *elffile.Section) kept.Key {
+	return kept.Key{Kind: kept.KindIndex | uint32(kind), Section: uint32(table.Index), Offset: table.Off, Length: table.Size}
+}
+
 // A keptSection is a decompressed section. What is kept of it is taken from there, the rest is
 // decompressed.
 type keptSection struct {
@@ -131,7 +140,7 @@ func (s *keptSection) fresh() uint64 {
 	return max(l.Filled(), have) - have
 }
 
-// keep writes what was decompressed of the file to disk, if it is worth it, and closes what
+// keep writes what was decompressed of the file, and indexes of its symbols, to disk, if it is worth it, and closes what
 // was kept. Nothing of the image may be used afterwards.
 func (im *Image) keep() {
 	k := &im.disk
@@ -139,6 +148,9 @@ func (im *Image) keep() {
 		return
 	}
 	defer k.entry.Close()
+	if !k.entry.Keeps() {
+		return
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	var fresh uint64
@@ -147,10 +159,14 @@ func (im *Image) keep() {
 		fresh += s.fresh()
 		damaged = damaged || s.damaged.Load()
 	}
+	var parts []kept.NewPart
+	im.elf.Storable(func(kind elffile.Index, table *elffile.Section, data []byte) {
+		parts = append(parts, kept.NewPart{Key: indexKey(kind, table), Size: uint64(len(data)), Data: data})
+		fresh += minFresh // it is made for being kept
+	})
 	if fresh < minFresh && !damaged {
 		return
 	}
-	var parts []kept.NewPart
 	for _, s := range k.sections {
 		l := s.lazy.Load()
 		if l == nil {

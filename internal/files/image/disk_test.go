@@ -105,3 +105,47 @@ func TestKeptSections(t *testing.T) {
 		t.Errorf("entries %+v, then %+v", before, after)
 	}
 }
+
+// TestKeptIndexes: a later run finds the indexes of symbols that an earlier one made, and makes them again if they are damaged.
+func TestKeptIndexes(t *testing.T) {
+	data, err := os.ReadFile(fixture.Get(t, "amd64-vars-libcxx").Binary(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "many")
+	if err := os.WriteFile(path, data, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(2100 * time.Millisecond)
+	dir := filepath.Join(t.TempDir(), "kept")
+	run := func(limit int64) (name string, stored int) {
+		with(t, kept.New(dir, limit), path, func(im *Image) {
+			for range 2 {
+				s, ok := im.SymbolByName("main")
+				if at, found := im.SymbolAt(s.Value); !ok || !found || at.Name() != "main" {
+					t.Errorf("%v %q %v", ok, at.Name(), found)
+				}
+				name = s.Name()
+			}
+			im.elf.Storable(func(elffile.Index, *elffile.Section, []byte) { stored++ })
+		})
+		return name, stored
+	}
+	for i, want := range []int{2, 2, 0} {
+		if _, stored := run([]int64{0, 1 << 30, 0}[i]); stored != want {
+			t.Errorf("run %d: %d indexes are new, want %d", i, stored, want)
+		}
+	}
+	entries, _ := filepath.Glob(filepath.Join(dir, "*", "*"))
+	if len(entries) != 1 {
+		t.Fatal(entries)
+	}
+	bad, _ := os.ReadFile(entries[0])
+	bad[len(bad)-1] ^= 1
+	os.WriteFile(entries[0], bad, 0o600)
+	for i, want := range []int{1, 0} {
+		if _, stored := run(1 << 30); stored != want {
+			t.Errorf("damaged, run %d: %d indexes are new, want %d", i, stored, want)
+		}
+	}
+}

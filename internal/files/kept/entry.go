@@ -175,6 +175,19 @@ func (e *Entry) Part(k Key, size uint64) *Part {
 	return nil
 }
 
+// Keeps reports whether Keep may write something.
+func (e *Entry) Keeps() bool { return e.room.limit > 0 && e.source.usable() }
+
+// Whole returns a part that is kept whole and not damaged, of whatever size, or nil. Like Need, it may fault.
+func (e *Entry) Whole(k Key) []byte {
+	for _, p := range e.parts {
+		if p.Key == k && p.have == uint64(len(p.data)) && p.Need(0, p.have, func([]byte, uint64) error { return errFormat }) == nil {
+			return p.data
+		}
+	}
+	return nil
+}
+
 // Close unmaps the parts.
 func (e *Entry) Close() error {
 	if e.file == nil {

@@ -102,11 +102,14 @@ func (e *Entry) merged(parts []NewPart) []NewPart {
 		}
 	}
 	for _, p := range e.parts {
-		i := slices.IndexFunc(parts, func(n NewPart) bool { return n.Key == p.Key && n.Size == uint64(len(p.data)) })
+		// The size of an index is not known to who looks for it, so there is one of each key.
+		i := slices.IndexFunc(parts, func(n NewPart) bool {
+			return n.Key == p.Key && (n.Size == uint64(len(p.data)) || n.Key.Kind >= KindIndex)
+		})
 		switch {
 		case i < 0:
 			parts = append(parts, NewPart{Key: p.Key, Size: uint64(len(p.data)), Data: p.prefix()})
-		case uint64(len(parts[i].Data)) < p.have:
+		case uint64(len(parts[i].Data)) < p.have && p.Key.Kind < KindIndex:
 			if before := p.prefix(); len(before) > len(parts[i].Data) {
 				parts[i].Data = before
 			}

@@ -113,7 +113,8 @@ func (s *Source) usable() bool {
 
 // Kinds of parts.
 const (
-	KindSection = 1 // a decompressed section
+	KindSection = 1       // a decompressed section
+	KindIndex   = 1 << 24 // with the number and version of an index of the section, which are below it
 )
 
 // A Key says which part of the source a Part was made of.

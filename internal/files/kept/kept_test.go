@@ -162,6 +162,45 @@ func TestMerged(t *testing.T) {
 	}
 }
 
+// TestWhole: a part of unknown size is found if all of it is kept and sound, and a new one replaces it.
+func TestWhole(t *testing.T) {
+	r, s, whole := newRoom(t, 1<<30), newSource(t), contents(3*blockSize+5)
+	index := Key{Kind: KindIndex + 1}
+	look := func() (found []byte) {
+		e := r.Entry(s)
+		defer e.Close()
+		if fault := mmapfile.Guard(func() { found = bytes.Clone(e.Whole(index)) }); fault != nil {
+			t.Error(fault)
+		}
+		return found
+	}
+	for _, size := range []int{len(whole), blockSize, 5} {
+		e := r.Entry(s)
+		if err := e.Keep([]NewPart{{index, uint64(size), whole[:size]}}); err != nil {
+			t.Fatal(err)
+		}
+		e.Close()
+		if got := look(); !bytes.Equal(got, whole[:size]) {
+			t.Errorf("%d bytes of %d, or others", len(got), size)
+		}
+	}
+	path := keep(t, r, s, whole, blockSize) // adds a part of another kind
+	if len(look()) != 5 {
+		t.Error("the index is lost")
+	}
+	e := r.Entry(s)
+	if e.Whole(key) != nil {
+		t.Error("the beginning of a part is taken for all of it")
+	}
+	e.Close()
+	bad, _ := os.ReadFile(path)
+	bad[bytes.LastIndex(bad, whole[:5])] ^= 1
+	os.WriteFile(path, bad, 0o600)
+	if got := look(); got != nil {
+		t.Errorf("a damaged index: %x", got)
+	}
+}
+
 // TestDamage: whatever the file of an entry has in it, what is read is right, or nothing is found.
 func TestDamage(t *testing.T) {
 	r, s, whole := newRoom(t, 1<<30), newSource(t), contents(3*blockSize)

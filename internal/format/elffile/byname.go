@@ -14,14 +14,15 @@ func (t *SymTab) ByName(name string) (Sym, bool) {
 	if name == "" {
 		return Sym{}, false
 	}
+	t.findStored()
 	if t.nameLookups.Load() < namesAfter {
 		t.nameLookups.Add(1)
 		return t.scanNames(name)
 	}
 	t.namesOnce.Do(func() { t.names = t.indexNames() })
 	best := named{tab: t, name: name, rank: -1}
-	for _, i := range t.names.of(name) {
-		if best.look(int(i)) {
+	for i := range t.names.of(name) {
+		if i < t.Len() && best.look(i) {
 			break
 		}
 	}

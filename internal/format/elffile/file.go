@@ -72,6 +72,9 @@ type File struct {
 	// Release, if set, is called with ranges of Data that were read as a whole and are not
 	// needed soon.
 	Release func(off, size uint64)
+	// Stored, if set, returns what Storable returned for a table in an earlier run, or nil. It may be called
+	// concurrently.
+	Stored func(Index, *Section) []byte
 	// MaxSection limits the decompressed size of a section in bytes; 0 means
 	// DefaultMaxSection.
 	MaxSection uint64

@@ -37,6 +37,7 @@ const closePerLookup = 1024
 // symbols that are not functions with a size, section and file symbols, and labels made by
 // tools (mapping symbols $a $d $t $x, .L and L0^A labels, annobin's marks).
 func (t *SymTab) Lookup(addr uint64) (Sym, bool) {
+	t.findStored()
 	if t.lookups.Load() < indexAfter {
 		t.lookups.Add(1)
 		defer t.passed(false)
@@ -44,11 +45,11 @@ func (t *SymTab) Lookup(addr uint64) (Sym, bool) {
 	}
 	t.once.Do(func() { t.index = t.buildIndex() })
 	i, ok := t.index.find(addr)
-	if !ok {
+	if !ok || i >= t.Len() {
 		return Sym{}, false
 	}
 	s := t.sym(i)
-	if _, hi, ok := t.span(&s); !ok || addr >= hi {
+	if lo, hi, ok := t.span(&s); !ok || addr < lo || addr >= hi {
 		return Sym{}, false
 	}
 	return s, true

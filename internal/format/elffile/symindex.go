@@ -2,27 +2,28 @@ package elffile
 
 import (
 	"cmp"
+	"encoding/binary"
 	"slices"
+	"sort"
 )
 
 // An index finds the symbol that covers an address by binary search: from starts[i] up to
 // the next start, syms[i] is the best symbol that may cover it, or 0 for none. At a gap
 // between symbols, the index keeps the previous symbol, and Lookup checks that it does not
 // reach the address. That halves the index, which takes 12 bytes per function.
+//
+// Both lists are as they are kept on disk: numbers of 8 and 4 bytes, little-endian.
 type index struct {
-	starts []uint64
-	syms   []uint32
+	starts, syms []byte
 }
 
 func (x *index) find(addr uint64) (int, bool) {
-	i, exact := slices.BinarySearch(x.starts, addr)
-	if !exact {
-		i--
-	}
-	if i < 0 || x.syms[i] == 0 {
+	i := sort.Search(len(x.starts)/8, func(i int) bool { return binary.LittleEndian.Uint64(x.starts[8*i:]) > addr }) - 1
+	if i < 0 {
 		return 0, false
 	}
-	return int(x.syms[i]), true
+	sym := binary.LittleEndian.Uint32(x.syms[4*i:])
+	return int(sym), sym != 0
 }
 
 // An extent is the range in which one symbol may be found, while the index is being built.
@@ -37,7 +38,7 @@ type extent struct {
 // buildIndex sorts the symbols by address and sweeps over them.
 func (t *SymTab) buildIndex() index {
 	list := t.extents()
-	x := index{starts: make([]uint64, 0, len(list)), syms: make([]uint32, 0, len(list))}
+	x := index{starts: make([]byte, 0, 8*len(list)), syms: make([]byte, 0, 4*len(list))}
 	h := symHeap{tab: t, list: list}
 	for next := 0; next < len(list); {
 		if n := t.alone(list[next:]); n > 0 {
@@ -110,10 +111,11 @@ func (h *symHeap) sweep(x *index, next int) int {
 }
 
 func (x *index) add(pos uint64, sym uint32) {
-	if n := len(x.syms); n > 0 && x.syms[n-1] == sym {
+	le := binary.LittleEndian
+	if n := len(x.syms); n > 0 && le.Uint32(x.syms[n-4:]) == sym {
 		return
 	}
-	x.starts, x.syms = append(x.starts, pos), append(x.syms, sym)
+	x.starts, x.syms = le.AppendUint64(x.starts, pos), le.AppendUint32(x.syms, sym)
 }
 
 // extents lists the extents of all symbols that can be found, by start.

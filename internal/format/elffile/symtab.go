@@ -34,6 +34,9 @@ type SymTab struct {
 	nameLookups atomic.Int32
 	namesOnce   sync.Once
 	names       nameIndex
+
+	storedOnce sync.Once
+	stored     [numIndexes]bool // which indexes File.Stored had
 }
 
 type lazyTab struct {

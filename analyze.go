@@ -26,7 +26,7 @@ type AnalyzeOptions struct {
 	Structured bool
 	// Text, if not nil, says that the report is for report.WriteText with these options.
 	// Variables of frames that WriteText does not show by themselves (most of a deep recursion)
-	// are then counted, not read, and Type and Location of the others are left out where it
+	// are then not read, and Type and Location of the others are left out where it
 	// does not show them.
 	Text *report.TextOptions
 	// First, if not nil, is called with the report when it has the thread that crashed and all

@@ -21,7 +21,6 @@ type Activation struct {
 	frames []*unwind.Frame
 	index  int
 	e      evaluator
-	bytes  [16]byte // working space of Known
 }
 
 // At returns the activation of frame number frame of a stack, whose frames are those of one

@@ -59,6 +59,9 @@ func (r *readerWhere) Forget(frames []*unwind.Frame) {
 	}
 }
 
+// Limited implements where.Process.
+func (r *readerWhere) Limited() int64 { return r.known.limited.Load() }
+
 type callerAnswer struct {
 	by  *caller
 	err error

@@ -2,7 +2,6 @@ package dwarfvars
 
 import (
 	"slices"
-	"sync/atomic"
 
 	"github.com/corewalk/corewalk/internal/format/dwarf"
 	"github.com/corewalk/corewalk/internal/format/pdb"
@@ -51,7 +50,6 @@ type LocalVar struct {
 	attrs varAttrs // for a variable of a PDB only the type
 	rec   *pdb.Var // nil for variables of DWARF
 
-	placement atomic.Pointer[placement] // at the instruction that was last asked about; see Known
 }
 
 // Function returns the function whose frames have the variable. For a variable of an inlined

@@ -102,6 +102,7 @@ func (w *TextWriter) Finish(r *Report) error {
 	}
 	t.otherTasks()
 	if idle > 0 {
+		t.variables.partly = true
 		t.end()
 		t.line(dim, fmt.Sprintf("Threads of the scheduler that run no goroutine: %d (--no-fold shows them)", idle))
 	}
@@ -134,9 +135,10 @@ type textWriter struct {
 	opts TextOptions
 	main string // the main module's path
 
-	maxValue int // characters shown of a variable's value
-	tasks    taskIndex
-	newer    map[string]bool // source files of which it was said that they are newer than the program
+	maxValue  int // characters shown of a variable's value
+	tasks     taskIndex
+	variables variableCount   // of the stacks written so far
+	newer     map[string]bool // source files of which it was said that they are newer than the program
 }
 
 // headline says which process died of what, and where and when.

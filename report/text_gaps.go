@@ -10,7 +10,7 @@ import (
 // gaps writes what is not known, at the end of the report.
 func (t *textWriter) gaps() {
 	var sums []string
-	if s := unknownVariables(t.r.Threads); s != "" {
+	if s := t.variables.text(); s != "" {
 		sums = append(sums, "Not known: "+s+".")
 	}
 	if s := moduleSum(t.r.Modules); s != "" {
@@ -151,34 +151,48 @@ func sizeText(n uint64) string {
 	return fmt.Sprintf("%.0f %cB", f, " kMGT"[unit])
 }
 
-// unknownVariables counts variables without a value by reason, most frequent first.
-func unknownVariables(threads []Thread) string {
-	all, unknown := 0, 0
-	counts := make(map[string]int)
-	for i := range threads {
-		all += threads[i].Unread.All
-		for reason, n := range threads[i].Unread.Unknown {
-			unknown += n
-			counts[reason] += n
+// A variableCount counts the variables of frames that the text shows by themselves. Of the others it claims nothing: they
+// may not have been read (corewalk.AnalyzeOptions.Text).
+type variableCount struct {
+	all, unknown int
+	reasons      map[string]int // of those without a value
+	partly       bool           // frames were left out
+}
+
+// add counts the variables in the rows of a stack that some threads have in common.
+func (c *variableCount) add(group []*Thread, rows []row) {
+	c.partly = c.partly || len(group) > 1
+	for _, r := range rows {
+		if !r.alone() {
+			c.partly = true
+			continue
 		}
-		for k := range threads[i].Frames {
-			f := &threads[i].Frames[k]
-			for _, list := range [2][]Variable{f.Args, f.Locals} {
-				for v := range list {
-					all++
-					if !list[v].known() {
-						unknown++
-						counts[list[v].Reason]++
-					}
+		f := &group[0].Frames[r.first]
+		for _, list := range [2][]Variable{f.Args, f.Locals} {
+			for v := range list {
+				c.all++
+				if list[v].known() {
+					continue
 				}
+				if c.unknown++; c.reasons == nil {
+					c.reasons = make(map[string]int)
+				}
+				c.reasons[list[v].Reason]++
 			}
 		}
 	}
-	if unknown == 0 {
+}
+
+// text says how many variables are not known, most frequent reasons first; "" if none.
+func (c *variableCount) text() string {
+	if c.unknown == 0 {
 		return ""
 	}
-	s := fmt.Sprintf("%d of %d variables", unknown, all)
-	if why := topReasons(counts, unknown); why != "" {
+	s := fmt.Sprintf("%d of %d variables", c.unknown, c.all)
+	if c.partly {
+		s += " of the frames shown"
+	}
+	if why := topReasons(c.reasons, c.unknown); why != "" {
 		s += " (" + why + ")"
 	}
 	return s

@@ -22,6 +22,7 @@ func (t *textWriter) stack(group []*Thread) {
 	first := group[0]
 	frames := first.Frames
 	rows, missing := t.opts.rows(frames)
+	t.variables.add(group, rows)
 	digits := len(strconv.Itoa(max(0, len(frames)-1+missing)))
 	for _, r := range rows {
 		switch {

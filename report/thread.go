@@ -1,7 +1,5 @@
 package report
 
-import "strings"
-
 // EndBottom is the Thread.End of a walk that reached the bottom of the stack.
 const EndBottom = "bottom"
 
@@ -26,31 +24,9 @@ type Thread struct {
 	EndDetail string `json:"end_detail,omitempty"`
 	// Frames are innermost first. Inlined calls and tail calls are entries of their own.
 	Frames []Frame `json:"frames"`
-	// Unread counts the variables of Frames that were not read, because they are not shown
-	// (corewalk.AnalyzeOptions.Text).
-	Unread VariableCount `json:"-"`
 	// Alike says that the thread shares the Frames, without variables, of a thread before it that the text shows in
 	// its place. Its variables were compared: they have the values that all threads with this stack have in common.
 	Alike bool `json:"-"`
-}
-
-// A VariableCount counts variables.
-type VariableCount struct {
-	All     int
-	Unknown map[string]int // those without a value, by Variable.Reason; of reasons with a colon by what is before it
-}
-
-// Add counts a variable. reason says why it has no value; "" if it has one.
-func (c *VariableCount) Add(reason string) {
-	c.All++
-	if reason == "" {
-		return
-	}
-	if c.Unknown == nil {
-		c.Unknown = make(map[string]int)
-	}
-	reason, _, _ = strings.Cut(reason, ":")
-	c.Unknown[reason]++
 }
 
 // The values of Frame.Trust: how the frame was found.

@@ -39,7 +39,9 @@ func TestTextOnly(t *testing.T) {
 				t.Errorf("%s, %+v: (-whole +shown)\n%s", c.Name, o, diff)
 			}
 			for i := range part.Threads {
-				unread += part.Threads[i].Unread.All
+				for k := range part.Threads[i].Frames {
+					unread += len(whole.Threads[i].Frames[k].Args) - len(part.Threads[i].Frames[k].Args)
+				}
 			}
 		}
 	}

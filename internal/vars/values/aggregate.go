@@ -38,7 +38,7 @@ func (b *builder) aggregate(o *Object, t *types.Type, depth int) *Value {
 // members adds the base classes and members of t to v.
 func (b *builder) members(v *Value, o *Object, t *types.Type, depth int) {
 	m := t.Members()
-	if b.bare || depth >= b.opts.MaxDepth {
+	if depth >= b.opts.MaxDepth {
 		v.More = len(m.Fields) > 0
 		return
 	}

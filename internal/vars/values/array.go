@@ -86,7 +86,7 @@ func (b *builder) elements(o *Object, count, stride uint64, depth int, read func
 	}
 	shown := uint64(0)
 	for i := uint64(0); i < count; {
-		if b.bare || shown >= uint64(b.opts.MaxElements) || depth >= b.opts.MaxDepth || !b.take() {
+		if shown >= uint64(b.opts.MaxElements) || depth >= b.opts.MaxDepth || !b.take() {
 			v.More = true
 			break
 		}

@@ -119,7 +119,7 @@ func (b *builder) sequence(v *Value, t *types.Type, n uint64, depth int, next fu
 	}
 	v.Compound = true
 	for i := range n {
-		if b.bare || i >= uint64(b.opts.MaxElements) || depth >= b.opts.MaxDepth || !b.take() {
+		if i >= uint64(b.opts.MaxElements) || depth >= b.opts.MaxDepth || !b.take() {
 			v.More = true
 			break
 		}

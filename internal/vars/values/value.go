@@ -84,13 +84,6 @@ func Read(p *Process, f Frame, ob *Object, t *types.Type, o Options) *Value {
 	return val
 }
 
-// Why returns the Err of the value that Read would return. It does not read the value's parts.
-func Why(p *Process, f Frame, ob *Object, o Options) error {
-	b := builder{p: p, f: f, opts: o.withDefaults(), bare: true}
-	b.left = b.opts.MaxParts
-	return b.value(ob, 0).Err
-}
-
 // A Frame has what values need of the frame that their variable is in.
 type Frame interface {
 	types.Frame
@@ -121,9 +114,6 @@ type builder struct {
 	f    Frame
 	opts Options
 	left int // how many more parts may be read
-	// bare leaves out the members and elements of the outermost value: only its Err is wanted, to which they do not
-	// contribute.
-	bare bool
 
 	scanned int // bytes of hash tables that were looked at
 

@@ -43,6 +43,9 @@ type Frame interface {
 type Process interface {
 	// Forget drops what is kept of the frames of a stack that nobody will ask about again.
 	Forget(frames []*unwind.Frame)
+	// Limited counts the evaluations so far that gave up because too many callers had passed on a value. They
+	// go further once frames nearer to its origin were asked about.
+	Limited() int64
 	// Bounds tells where the function, or the part of one, begins and ends that holds an
 	// address of code, by call frame information.
 	Bounds(addr arch.Address) (low, high arch.Address, ok bool)

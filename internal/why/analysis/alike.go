@@ -116,7 +116,6 @@ func (in *inspection) join(ctx context.Context, t *report.Thread, a *alike, fram
 	unlike := in.unlike
 	in.like, in.unlike = nil, false
 	if unlike || ctx.Err() != nil || in.Budget.Err() != nil {
-		t.Unread = report.VariableCount{}
 		return false
 	}
 	if a.shared == nil {
@@ -129,21 +128,18 @@ func (in *inspection) join(ctx context.Context, t *report.Thread, a *alike, fram
 	return true
 }
 
-// compareAll compares the variables of an entry with those of the threads that its thread may join, and counts them.
+// compareAll compares the variables of an entry with those of the threads that its thread may join.
 func (in *inspection) compareAll(a *dwarfvars.Activation, vars []*dwarfvars.LocalVar, at place) {
 	for _, v := range vars {
 		if hidden(v) {
 			continue
 		}
-		if in.like.differ[at] {
-			in.count(a, v)
-		} else {
+		if !in.like.differ[at] {
 			first, read := in.like.variable(at), in.variable(a, v)
 			if first == nil || !first.Same(&read) || in.Budget.Spend(costOf(&read)) != nil {
 				in.unlike = true
 				return
 			}
-			in.unread.Add(read.Reason)
 		}
 		at.number++
 	}

@@ -94,7 +94,7 @@ type Options struct {
 	// Structured requests values as trees (report.Variable.Data) too.
 	Structured bool
 	// Text, if not nil, says that the report is for report.WriteText with these options: variables that it does not
-	// show are counted, not read.
+	// show are not read.
 	Text *report.TextOptions
 	// Parallel allows a second goroutine to walk threads while frames are named.
 	Parallel bool

@@ -40,32 +40,45 @@ const (
 // keptFrames is how many frames' results are kept for younger ones: more than an evaluation can go back.
 const keptFrames = 32
 
-// allVariables adds the variables to the entries of a stack; the entries of frame i end at ends[i]. A deep
-// stack is read from the oldest frame on: a function often passes on what its caller passed to it, and that is
-// known then. It stops early when ctx is done.
+// allVariables adds the variables to the entries of a stack, those that are shown; the entries of frame i end at
+// ends[i]. It stops early when ctx is done.
 func (in *inspection) allVariables(ctx context.Context, t *report.Thread, frames []*unwind.Frame, ends []int) {
 	if in.Variables == nil || in.opts.Locals == LocalsNone {
 		return
 	}
-	entries := t.Frames
 	in.shown = nil
 	if in.opts.Text != nil {
-		in.shown = in.opts.Text.Shown(entries)
+		in.shown = in.opts.Text.Shown(t.Frames)
 	}
 	of := func(i int) []report.Frame {
 		start := 0
 		if i > 0 {
 			start = ends[i-1]
 		}
-		return entries[start:ends[i]]
+		return t.Frames[start:ends[i]]
 	}
+	process := where.ProcessOf(in.Variables)
+	before := process.Limited()
+	in.through = in.shown == nil
+	in.stackVariables(ctx, of, frames)
+	if !in.through && len(frames) > deepStack && process.Limited() != before {
+		// A value came through more callers than an evaluation goes back: ask every frame in between.
+		in.through, in.withLocals, in.unlike = true, 0, false
+		in.stackVariables(ctx, of, frames)
+	}
+}
+
+// stackVariables reads the variables of the entries that are shown. A deep stack is read from the oldest frame on: a
+// function often passes on what its caller passed to it, and that is known then.
+func (in *inspection) stackVariables(ctx context.Context, of func(int) []report.Frame, frames []*unwind.Frame) {
 	all := in.opts.Locals == LocalsAll
 	top := len(frames)
 	if top > deepStack {
-		for i := len(frames) - 1; i >= shallowPart && ctx.Err() == nil && in.Budget.Err() == nil; i-- {
-			if in.unread = &t.Unread; i < deepStack && !all {
-				in.unread = new(report.VariableCount) // they are read again, and counted then
-			}
+		first := deepStack
+		if all || in.through {
+			first = shallowPart
+		}
+		for i := len(frames) - 1; i >= first && ctx.Err() == nil && in.Budget.Err() == nil; i-- {
 			in.variables(of(i), frames, i, all)
 			if far := i + keptFrames; i%keptFrames == 0 && i > deepStack && far < len(frames) {
 				where.ProcessOf(in.Variables).Forget(frames[far:min(far+keptFrames, len(frames))])
@@ -75,16 +88,29 @@ func (in *inspection) allVariables(ctx context.Context, t *report.Thread, frames
 			top = shallowPart // the deeper frames are done
 		}
 	}
-	in.unread = &t.Unread
 	for i := 0; i < top && ctx.Err() == nil && in.Budget.Err() == nil; i++ {
 		in.variables(of(i), frames, i, true)
 	}
 }
 
+// leaves reports whether nothing is to be found out about a frame with these entries: none is shown, nobody needs what
+// passed through it, and it does not decide which frames' local variables are read.
+func (in *inspection) leaves(entries []report.Frame, mayLocals bool) bool {
+	if in.through || mayLocals && in.countsTop() {
+		return false
+	}
+	for i := range entries {
+		if in.shown[entries[i].Index] {
+			return false
+		}
+	}
+	return true
+}
+
 // variables adds the arguments and local variables to the entries of one physical frame, the last of which is
 // the frame itself. Without mayLocals it adds arguments only.
 func (in *inspection) variables(entries []report.Frame, frames []*unwind.Frame, physical int, mayLocals bool) {
-	if frames[physical].IsTrampoline() {
+	if frames[physical].IsTrampoline() || in.leaves(entries, mayLocals) {
 		return
 	}
 	// Functions that left by tail calls come first.
@@ -117,9 +143,8 @@ func (in *inspection) read(entries []report.Frame, a *dwarfvars.Activation, loca
 		case in.unlike:
 			return
 		case in.shown != nil && !in.shown[e.Index]:
-			in.countAll(a, s.Params)
-			if locals {
-				in.countAll(a, s.Locals)
+			if in.through {
+				in.locateAll(a, s.Params)
 			}
 		case in.like != nil:
 			in.compareAll(a, s.Params, place{entry: e.Index})
@@ -135,25 +160,17 @@ func (in *inspection) read(entries []report.Frame, a *dwarfvars.Activation, loca
 	}
 }
 
-// countAll counts variables that the report does not show.
-func (in *inspection) countAll(a *dwarfvars.Activation, vars []*dwarfvars.LocalVar) {
+// locateAll finds out where variables are that the report does not show. What their functions were passed is then known
+// to the functions that they passed it on to.
+func (in *inspection) locateAll(a *dwarfvars.Activation, vars []*dwarfvars.LocalVar) {
 	for _, v := range vars {
-		if hidden(v) {
-			continue
+		if !hidden(v) {
+			a.Where(v)
 		}
-		in.count(a, v)
 		if in.Budget.Spend(1) != nil {
 			break
 		}
 	}
-}
-
-func (in *inspection) count(a *dwarfvars.Activation, v *dwarfvars.LocalVar) {
-	why := ""
-	if err := a.Known(v, in.opts.Values); err != nil {
-		why = err.Error()
-	}
-	in.unread.Add(why)
 }
 
 // hidden reports whether a variable is not reported: the compiler declared it.
@@ -166,7 +183,7 @@ func (in *inspection) wantLocals(a *dwarfvars.Activation, f *report.Frame) bool 
 	case LocalsAll:
 		return true
 	case LocalsTop:
-		if !in.crashed || in.withLocals >= topFrames || systemModule(f.Module) || runtimeFunction(f.Function) {
+		if !in.countsTop() || systemModule(f.Module) || runtimeFunction(f.Function) {
 			return false
 		}
 		for _, s := range a.Live() {
@@ -178,6 +195,11 @@ func (in *inspection) wantLocals(a *dwarfvars.Activation, f *report.Frame) bool 
 		return true
 	}
 	return false
+}
+
+// countsTop reports whether the stack may have more frames at the top.
+func (in *inspection) countsTop() bool {
+	return in.opts.Locals == LocalsTop && in.crashed && in.withLocals < topFrames
 }
 
 func (in *inspection) readAll(a *dwarfvars.Activation, vars []*dwarfvars.LocalVar) []report.Variable {

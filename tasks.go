@@ -70,8 +70,13 @@ func (t *Target) Waits(ctx context.Context, finders ...tasks.Finder) ([]*tasks.T
 		return nil, err
 	}
 	defer w.Close()
+	walk := func(ctx context.Context, id unwind.ThreadID) []*unwind.Frame {
+		s, _ := w.WalkStackContext(ctx, id)
+		return s.Frames
+	}
 	var all []*tasks.Task
-	for _, r := range t.taskRuntimes(finders) {
+	found := t.taskRuntimes(finders)
+	for _, r := range found {
 		waiter, _ := r.(tasks.Waiter)
 		for task, err := range r.Tasks(ctx) {
 			if err != nil {
@@ -82,6 +87,11 @@ func (t *Target) Waits(ctx context.Context, finders ...tasks.Finder) ([]*tasks.T
 				task.Wait = waiter.Wait(ctx, task, stack.Frames)
 			}
 			all = append(all, task)
+		}
+	}
+	for _, r := range found {
+		if rs, ok := r.(tasks.Resolver); ok {
+			rs.Resolve(ctx, all, walk)
 		}
 	}
 	return all, ctx.Err()

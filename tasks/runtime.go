@@ -52,6 +52,12 @@ type Waiter interface {
 	Wait(ctx context.Context, t *Task, frames []*unwind.Frame) *Wait
 }
 
+// A Resolver is a Runtime that can tell more of who ends the waits of tasks once all of them are known. walk walks the
+// stack of a thread. Resolve adds to the Holders of waits.
+type Resolver interface {
+	Resolve(ctx context.Context, all []*Task, walk func(context.Context, unwind.ThreadID) []*unwind.Frame)
+}
+
 // A Describer is a Runtime that says which version it found, and how its layout is known,
 // in words for reports: "go1.22.12, layout from DWARF".
 type Describer interface {

@@ -18,11 +18,17 @@ import (
 // build compiles the program of deadlocks; the test is skipped without a compiler.
 func build(t *testing.T, cc string, flags ...string) string {
 	t.Helper()
+	return compile(t, cc, "deadlock.c", append([]string{"-g", "-O1", "-pthread"}, flags...)...)
+}
+
+// compile compiles a program of testdata; the test is skipped without a compiler.
+func compile(t *testing.T, cc, source string, flags ...string) string {
+	t.Helper()
 	if _, err := exec.LookPath(cc); err != nil {
-		t.Skipf("%s is not installed: Debian's gcc, musl-tools", cc)
+		t.Skipf("%s is not installed: Debian's gcc, gcc-multilib, musl-tools, clang, rustc", cc)
 	}
-	exe := filepath.Join(t.TempDir(), "deadlock")
-	args := append([]string{"-g", "-O1", "-pthread", "-o", exe, "../../../testdata/src/tasks/deadlock.c"}, flags...)
+	exe := filepath.Join(t.TempDir(), "program")
+	args := append(flags, "-o", exe, "../../../testdata/src/tasks/"+source)
 	if out, err := exec.Command(cc, args...).CombinedOutput(); err != nil {
 		t.Skipf("%s %v: %v: %s", cc, flags, err, out)
 	}
@@ -36,7 +42,10 @@ func core(t *testing.T, exe string, args ...string) string {
 	cmd := exec.Command("sh", append([]string{"-c", "ulimit -c unlimited; exec \"$@\"", "sh", exe}, args...)...)
 	cmd.Dir = dir
 	cmd.Run()
-	cores, _ := filepath.Glob(filepath.Join(dir, "core*"))
+	cores, _ := filepath.Glob(filepath.Join(dir, "qemu_*.core")) // of the program that qemu runs
+	if len(cores) == 0 {
+		cores, _ = filepath.Glob(filepath.Join(dir, "core*"))
+	}
 	if len(cores) == 0 {
 		t.Skip("the kernel writes no core here: /proc/sys/kernel/core_pattern")
 	}
@@ -44,10 +53,10 @@ func core(t *testing.T, exe string, args ...string) string {
 }
 
 // read lists the threads of a core with what each waits for.
-func read(t *testing.T, core, exe string) []*tasks.Task {
+func read(t *testing.T, core, exe string, o ...corewalk.Option) []*tasks.Task {
 	t.Helper()
 	ctx := context.Background()
-	target, err := corewalk.Open(ctx, core, corewalk.WithExecutable(exe))
+	target, err := corewalk.Open(ctx, core, append(o, corewalk.WithExecutable(exe))...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,5 +194,174 @@ deadlock certain: 1 2
 				t.Errorf("got %s\nwant %s", got, c.want)
 			}
 		})
+	}
+}
+
+// TestCirclesElsewhere: circles in programs of other C libraries and processors.
+func TestCirclesElsewhere(t *testing.T) {
+	if os.Getenv("COREWALK_LONG") == "" {
+		t.Skip("builds programs: set COREWALK_LONG=1")
+	}
+	const arm64 = "/usr/aarch64-linux-gnu" // of Debian's libc6-dev-arm64-cross
+	clang := []string{"--target=aarch64-linux-gnu", "-fuse-ld=lld"}
+	for _, c := range []struct {
+		name, cc string
+		flags    []string
+		run      []string // runs the program
+		kinds    []string
+	}{
+		{"static", "gcc", []string{"-static"}, nil, []string{"normal", "robust"}},
+		{"i686", "gcc", []string{"-m32"}, nil, []string{"normal", "recursive", "errorcheck", "adaptive", "robust"}},
+		{"i686 static", "gcc", []string{"-m32", "-static"}, nil, []string{"normal"}},
+		{"musl", "musl-gcc", nil, nil, []string{"recursive", "errorcheck", "robust"}},
+		{"musl static", "musl-gcc", []string{"-static"}, nil, []string{"recursive", "errorcheck", "robust"}},
+		{"arm64", "clang", clang, []string{"qemu-aarch64", "-L", arm64}, []string{"normal", "recursive"}},
+		{"arm64 static", "clang", append(clang, "-static"), []string{"qemu-aarch64"}, []string{"normal"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var o []corewalk.Option
+			if c.run != nil {
+				if _, err := exec.LookPath(c.run[0]); err != nil {
+					t.Skip("qemu-aarch64 is not installed: Debian's qemu-user")
+				}
+				o = append(o, corewalk.WithSysroot(arm64))
+			}
+			exe := build(t, c.cc, c.flags...)
+			for _, kind := range c.kinds {
+				for _, n := range []int{2, 3, 5} {
+					command := append(append([]string{}, c.run...), exe, kind, fmt.Sprint(n))
+					all := read(t, core(t, command[0], command[1:]...), exe, o...)
+					detail := map[string]string{"recursive": "recursive", "errorcheck": "error-checking", "robust": "robust, shared"}[kind]
+					if c.cc == "musl-gcc" && kind == "robust" {
+						detail = "robust"
+					}
+					if got, want := summary(all), circle(n, detail); got != want {
+						t.Errorf("%s %d: got %s\nwant %s\n%s", kind, n, got, want, show(all))
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestRefused: the kernel refuses the last lock of a circle of priority-inheriting mutexes; nothing proves which it was.
+func TestRefused(t *testing.T) {
+	if os.Getenv("COREWALK_LONG") == "" {
+		t.Skip("builds programs: set COREWALK_LONG=1")
+	}
+	exe := build(t, "gcc")
+	for _, n := range []int{2, 3, 5} {
+		all := read(t, core(t, exe, "pi", fmt.Sprint(n)), exe)
+		for _, d := range tasks.NewGraph(all).Deadlocks() {
+			if d.Certainty == tasks.Certain {
+				t.Errorf("%d threads: a certain deadlock of what nothing proves:\n%s", n, show(all))
+			}
+		}
+		if got := show(all); !strings.Contains(got, "(the lock was refused: there would be a deadlock)") {
+			t.Errorf("%d threads: %s", n, got)
+		}
+	}
+}
+
+// TestLanguages has one program for each kind of wait of C++, Rust and OpenMP.
+func TestLanguages(t *testing.T) {
+	if os.Getenv("COREWALK_LONG") == "" {
+		t.Skip("builds programs: set COREWALK_LONG=1")
+	}
+	for _, c := range []struct {
+		cc, source string
+		flags      []string
+		want       map[string]string
+	}{
+		{"g++", "waits.cc", []string{"-std=c++20", "-g", "-O1", "-pthread"}, map[string]string{
+			"mutex":     `1 lock pthread_mutex_t "" held by 0 certain`,
+			"recursive": `1 lock pthread_mutex_t "recursive" held by 0 certain`,
+			"shared":    `1 read-lock pthread_rwlock_t "locked for writing" held by 0 certain`,
+			"exclusive": `1 lock pthread_rwlock_t "1 readers" (readers are not recorded)`,
+			"condition": `1 condition pthread_cond_t ""`,
+			"future":    `1 future shared state of a std::future ""`,
+			"latch":     `1 barrier std::latch ""`,
+			"barrier":   `1 barrier std::barrier ""`,
+			"semaphore": `1 semaphore std::counting_semaphore ""`,
+			"atomic":    `1 address std::atomic<int> ""`,
+			"once":      `1 once pthread_once_t "" held by 1 certain|deadlock certain: 1`,
+			"twice":     `2 once pthread_once_t "" held by 1 certain`,
+			"static":    `2 once guard of a static variable "" held by 1 possible`,
+			"spin":      `1 lock pthread_spinlock_t "" unproved (spins; who holds it is not recorded)`,
+			"circle":    `1 lock pthread_mutex_t "" held by 2 certain|2 lock pthread_mutex_t "" held by 1 certain|deadlock certain: 1 2`,
+		}},
+		{"rustc", "waits.rs", []string{"-g", "-O"}, map[string]string{
+			"mutex":   `1 lock std::sync::Mutex ""`,
+			"read":    `1 read-lock std::sync::RwLock "locked for writing"`,
+			"write":   `1 lock std::sync::RwLock ""`,
+			"condvar": `1 condition std::sync::Condvar ""`,
+			"once":    `2 once std::sync::Once "" held by 1 certain`,
+			"channel": `1 channel-receive std::sync::mpsc channel ""`,
+			"full":    `1 channel-send std::sync::mpsc channel ""`,
+			"park":    `1 signal std::thread::Thread::unpark ""`,
+			"join":    `2 join  "" held by 1 certain`,
+			"barrier": `1 barrier std::sync::Barrier ""`,
+		}},
+		{"gcc", "waits_omp.c", []string{"-g", "-O1", "-fopenmp"}, map[string]string{
+			"critical": `1 lock lock of OpenMP ""`,
+			"lock":     `1 lock lock of OpenMP ""`,
+			"nest":     `1 lock lock of OpenMP ""`,
+			"barrier":  `1 barrier barrier of OpenMP ""`,
+		}},
+	} {
+		t.Run(c.cc, func(t *testing.T) {
+			exe := compile(t, c.cc, c.source, c.flags...)
+			for kind, want := range c.want {
+				got := strings.ReplaceAll(strings.TrimSpace(show(read(t, core(t, exe, kind), exe))), "\n", "|")
+				if got != want {
+					t.Errorf("%s: got %s\nwant %s", kind, got, want)
+				}
+			}
+		})
+	}
+}
+
+// TestParkingLot: waits at the locks of parking_lot, as Debian has it.
+func TestParkingLot(t *testing.T) {
+	const crates = "/usr/share/cargo/registry"
+	if os.Getenv("COREWALK_LONG") == "" {
+		t.Skip("builds programs: set COREWALK_LONG=1")
+	}
+	if _, err := exec.LookPath("cargo"); err != nil {
+		t.Skip("cargo is not installed: Debian's cargo")
+	}
+	if found, _ := filepath.Glob(crates + "/parking_lot-*"); len(found) == 0 {
+		t.Skip("parking_lot is not installed: Debian's librust-parking-lot-dev")
+	}
+	dir := t.TempDir()
+	source, err := os.ReadFile("../../../testdata/src/tasks/waits_parking_lot.rs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"src/main.rs":        string(source),
+		"Cargo.toml":         "[package]\nname = \"waits\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[dependencies]\nparking_lot = \"0.12\"\n[profile.release]\ndebug = true\n",
+		".cargo/config.toml": "[source.crates-io]\nreplace-with = \"deb\"\n[source.deb]\ndirectory = \"" + crates + "\"\n",
+	} {
+		os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o777)
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.Command("cargo", "build", "--release", "--offline")
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Skipf("cargo: %v: %s", err, out)
+	}
+	exe := filepath.Join(dir, "target/release/waits")
+	for kind, want := range map[string]string{
+		"mutex":   `1 lock parking_lot::Mutex ""`,
+		"read":    `1 read-lock parking_lot::RwLock ""`,
+		"write":   `1 lock parking_lot::RwLock ""`,
+		"condvar": `1 condition parking_lot::Condvar ""`,
+	} {
+		if got := strings.TrimSpace(show(read(t, core(t, exe, kind), exe))); got != want {
+			t.Errorf("%s: got %s\nwant %s", kind, got, want)
+		}
 	}
 }

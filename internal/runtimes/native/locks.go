@@ -2,54 +2,12 @@ package native
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/corewalk/corewalk/tasks"
+	"github.com/corewalk/corewalk/unwind"
 )
-
-// A waitFunction is a function that waits, and how to tell what for.
-type waitFunction struct {
-	names []string // without leading underscores
-	wait  func(r *runtime, t *tasks.Task, c *futexCall, w *tasks.Wait)
-	// If wait is nil, the word is at the start of an object of this kind and type, and nothing tells who could end the wait.
-	kind tasks.WaitKind
-	typ  string
-}
-
-func (f *waitFunction) describe(r *runtime, t *tasks.Task, c *futexCall, w *tasks.Wait) {
-	if f.wait != nil {
-		f.wait(r, t, c, w)
-		return
-	}
-	w.Kind, w.Object.Type, w.Proved = f.kind, f.typ, true
-}
-
-func (f *waitFunction) matches(name string) bool {
-	name = strings.TrimLeft(name, "_")
-	name = strings.TrimPrefix(name, "GI_")
-	name = strings.TrimLeft(name, "_")
-	for _, n := range f.names {
-		if name == n {
-			return true
-		}
-	}
-	return false
-}
-
-// functions are asked for each frame, the innermost first.
-var functions = []waitFunction{
-	{[]string{"pthread_mutex_lock", "pthread_mutex_timedlock", "pthread_mutex_clocklock", "pthread_mutex_lock_full",
-		"pthread_mutex_clocklock_common", "pthread_mutex_cond_lock", "pthread_mutex_cond_lock_full"}, (*runtime).mutex, "", ""},
-	{[]string{"pthread_rwlock_rdlock", "pthread_rwlock_timedrdlock", "pthread_rwlock_clockrdlock", "pthread_rwlock_rdlock_full64"}, (*runtime).readLock, "", ""},
-	{[]string{"pthread_rwlock_wrlock", "pthread_rwlock_timedwrlock", "pthread_rwlock_clockwrlock", "pthread_rwlock_wrlock_full64"}, (*runtime).writeLock, "", ""},
-	{[]string{"pthread_cond_wait", "pthread_cond_timedwait", "pthread_cond_clockwait", "cnd_wait", "cnd_timedwait"}, (*runtime).condition, "", ""},
-	{[]string{"pthread_join", "pthread_timedjoin_np", "pthread_clockjoin_np", "pthread_clockjoin_ex", "pthread_timedjoin_ex", "thrd_join"}, (*runtime).join, "", ""},
-	{[]string{"sem_wait", "sem_timedwait", "sem_clockwait", "new_sem_wait", "new_sem_wait_slow64", "new_sem_wait_slow"}, nil, tasks.WaitSemaphore, "sem_t"},
-	{[]string{"pthread_barrier_wait"}, (*runtime).barrier, "", ""},
-	{[]string{"pthread_once", "pthread_once_slow", "call_once"}, nil, tasks.WaitOnce, "pthread_once_t"},
-	{[]string{"cxa_guard_acquire"}, nil, tasks.WaitOnce, "guard of a static variable"},
-	{[]string{"flockfile", "IO_flockfile", "lll_lock_wait_private_stdio"}, (*runtime).stream, "", ""},
-}
 
 // glibc's pthread_mutex_t: lock 0, count 4, owner 8, then nusers and kind, which change places.
 const (
@@ -65,6 +23,7 @@ const (
 	kindPP         = 0x40
 	kindShared     = 0x80
 	kindElision    = 0x100
+	maxKind        = 0x3ff
 
 	lockStates = 1<<19 - 1 // below the ceiling
 	ownerMask  = 0x3fffffff
@@ -73,24 +32,25 @@ const (
 )
 
 // mutex describes the mutex whose lock word a thread sleeps on.
-func (r *runtime) mutex(t *tasks.Task, c *futexCall, w *tasks.Wait) {
+func (r *runtime) mutex(c *futexCall, f *unwind.Frame, w *tasks.Wait) {
 	w.Kind = tasks.WaitLock
 	if r.libc() == musl {
-		r.muslMutex(t, c, w)
+		r.muslMutex(c, f, w)
 		return
 	}
 	w.Object = tasks.Object{Address: c.addr, Type: "pthread_mutex_t"}
 	if r.libc() != glibc {
 		return
 	}
-	at := c.addr + mutexKind64
-	if r.arch.WordSize == 4 {
-		at = c.addr + mutexKind32
+	if r.refused(c, f) {
+		r.refusedMutex(f, w, r.glibcPI)
+		return
 	}
+	at := c.addr + r.kindAt()
 	lock, ok := r.u32(c.addr)
 	kind, ok2 := r.u32(at)
 	owner, ok3 := r.u32(c.addr + mutexOwner)
-	if !ok || !ok2 || !ok3 || kind > 0x3ff {
+	if !ok || !ok2 || !ok3 || kind > maxKind {
 		return
 	}
 	w.Object.Detail = mutexWords(kind)
@@ -110,6 +70,14 @@ func (r *runtime) mutex(t *tasks.Task, c *futexCall, w *tasks.Wait) {
 		return
 	}
 	r.heldBy(w, uint64(owner), kind&kindShared != 0)
+}
+
+// kindAt is where glibc's mutexes have their kind.
+func (r *runtime) kindAt() uint64 {
+	if r.arch.WordSize == 4 {
+		return mutexKind32
+	}
+	return mutexKind64
 }
 
 // heldBy says which thread holds what a thread waits for.
@@ -146,71 +114,61 @@ func mutexWords(kind uint32) string {
 	return strings.Join(words, ", ")
 }
 
-// muslMutex reads musl's mutex: type 0, lock 4. The lock word has the owner's id, except in
-// normal mutexes, which do not know it.
-func (r *runtime) muslMutex(t *tasks.Task, c *futexCall, w *tasks.Wait) {
-	const (
-		lockAt   = 4
-		typeMask = 15
-		normal   = 0
-		held     = 16 // of a normal one: EBUSY
-	)
-	m := c.addr - lockAt
-	kind, ok := r.u32(m)
-	lock, ok2 := r.u32(c.addr)
-	w.Object = tasks.Object{Address: m, Type: "pthread_mutex_t"}
-	if !ok || !ok2 {
-		return
-	}
-	if kind&typeMask == normal {
-		w.Note = "musl does not record who holds such a mutex"
-		w.Proved = lock&ownerMask == held
-		return
-	}
-	if owner := lock & ownerMask; owner != 0 {
-		r.heldBy(w, uint64(owner), kind&0x80 != 0)
-	}
-}
-
 // glibc's pthread_rwlock_t from 2.25 on.
 const (
 	rwReaders      = 0
 	rwWriters      = 4
 	rwPhaseFutex   = 8
 	rwWritersFutex = 12
-	rwCurWriter    = 24
+	rwCurWriter64  = 24
+	rwCurWriter32  = 28
 
 	rwWritePhase  = 1
 	rwWriteLocked = 2
 	rwReaderShift = 3
 )
 
-func (r *runtime) readLock(t *tasks.Task, c *futexCall, w *tasks.Wait) {
+func (r *runtime) readLock(c *futexCall, _ *unwind.Frame, w *tasks.Wait) {
 	w.Kind = tasks.WaitReadLock
-	r.rwlock(t, c, w, rwPhaseFutex)
+	r.rwlock(c, w, rwPhaseFutex)
 }
 
-func (r *runtime) writeLock(t *tasks.Task, c *futexCall, w *tasks.Wait) {
+func (r *runtime) writeLock(c *futexCall, _ *unwind.Frame, w *tasks.Wait) {
 	w.Kind = tasks.WaitLock
 	// A writer waits for other writers, or for readers to leave.
-	if !r.rwlock(t, c, w, rwWritersFutex) {
-		r.rwlock(t, c, w, rwPhaseFutex)
+	if !r.rwlock(c, w, rwWritersFutex) {
+		r.rwlock(c, w, rwPhaseFutex)
 	}
 }
 
 // rwlock reads the lock of which the word that a thread sleeps on is at an offset.
-func (r *runtime) rwlock(t *tasks.Task, c *futexCall, w *tasks.Wait, off uint64) bool {
+func (r *runtime) rwlock(c *futexCall, w *tasks.Wait, off uint64) bool {
+	if r.libc() == musl {
+		r.muslRWLock(c, w)
+		return true
+	}
 	w.Object = tasks.Object{Address: c.addr - off, Type: "pthread_rwlock_t"}
 	if r.libc() != glibc {
 		return false
 	}
 	at := c.addr - off
+	writerAt := uint64(rwCurWriter64)
+	if r.arch.WordSize == 4 {
+		writerAt = rwCurWriter32
+	}
 	state, ok := r.u32(at + rwReaders)
-	writer, ok2 := r.u32(at + rwCurWriter)
-	if !ok || !ok2 {
+	writer, ok2 := r.u32(at + writerAt)
+	old, ok3 := r.u32(at + rwWriters)
+	if !ok || !ok2 || !ok3 {
 		return false
 	}
+	// To glibc 2.24, the first word is a lock that is free while a thread sleeps, and the second
+	// counts the readers. Later, the first is only 0 if nobody holds the lock, and then there is no writer.
 	switch {
+	case state == 0 && old == 0 && r.lives(uint64(writer)):
+		w.Object.Detail = "locked for writing"
+		r.heldBy(w, uint64(writer), false)
+		return true
 	case state&(rwWritePhase|rwWriteLocked) == rwWritePhase|rwWriteLocked && r.lives(uint64(writer)):
 		w.Object.Detail = "locked for writing"
 		r.heldBy(w, uint64(writer), false)
@@ -224,20 +182,32 @@ func (r *runtime) rwlock(t *tasks.Task, c *futexCall, w *tasks.Wait, off uint64)
 	return false
 }
 
-// condition describes a condition variable: its futexes are two words at its end.
-func (r *runtime) condition(t *tasks.Task, c *futexCall, w *tasks.Wait) {
-	const signals = 40 // to glibc 2.40
+// condition describes a condition variable: its futexes are two words at its end, or, to glibc 2.24, the second. The frame has its address.
+func (r *runtime) condition(c *futexCall, f *unwind.Frame, w *tasks.Wait) {
 	w.Kind = tasks.WaitCondition
 	w.Object.Type = "pthread_cond_t"
-	if r.libc() == glibc {
-		w.Object.Address = (c.addr &^ 7) - signals
-	}
 	w.Proved = true
+	switch r.libc() {
+	case musl:
+		w.Object.Address = r.muslCondition(c, f)
+		return
+	case otherLibc:
+		return
+	}
+	const signals = 40 // from glibc 2.25 to 2.40; 32 later
+	w.Object.Address = (c.addr &^ 7) - signals
+	words := r.words(f)
+	for _, off := range []uint64{signals, signals + 4, 32, 36, 4} {
+		if slices.Contains(words, c.addr-off) {
+			w.Object.Address = c.addr - off
+			return
+		}
+	}
 }
 
 // join says for which thread it waits: the word that sleeps is the thread's id, which the
 // kernel clears when the thread ends.
-func (r *runtime) join(t *tasks.Task, c *futexCall, w *tasks.Wait) {
+func (r *runtime) join(c *futexCall, _ *unwind.Frame, w *tasks.Wait) {
 	w.Kind = tasks.WaitJoin
 	w.Object = tasks.Object{}
 	tid := uint64(c.expected)
@@ -252,9 +222,12 @@ func (r *runtime) join(t *tasks.Task, c *futexCall, w *tasks.Wait) {
 }
 
 // barrier describes glibc's pthread_barrier_t: in 0, round 4, count 8.
-func (r *runtime) barrier(t *tasks.Task, c *futexCall, w *tasks.Wait) {
+func (r *runtime) barrier(c *futexCall, _ *unwind.Frame, w *tasks.Wait) {
 	w.Kind = tasks.WaitBarrier
 	w.Object.Type = "pthread_barrier_t"
+	if r.libc() == musl { // the word is on the stack of the thread that came first
+		w.Object.Address, w.Proved = 0, true
+	}
 	if r.libc() != glibc {
 		return
 	}
@@ -269,7 +242,7 @@ func (r *runtime) barrier(t *tasks.Task, c *futexCall, w *tasks.Wait) {
 }
 
 // stream describes the lock of a FILE: lock 0, count 4, and the thread pointer of its owner.
-func (r *runtime) stream(t *tasks.Task, c *futexCall, w *tasks.Wait) {
+func (r *runtime) stream(c *futexCall, _ *unwind.Frame, w *tasks.Wait) {
 	w.Kind = tasks.WaitLock
 	w.Object.Type = "lock of a FILE"
 	if r.libc() != glibc {

@@ -3,6 +3,7 @@ package native
 import (
 	"context"
 	"iter"
+	"path"
 	"strings"
 	"sync"
 
@@ -69,7 +70,7 @@ func (r *runtime) Thread(id unwind.ThreadID, frames []*unwind.Frame) *tasks.Task
 	regs := frames[0].Registers()
 	if call, ok := sleeping(r.arch, &regs); ok {
 		t.State, t.Handle = tasks.StateWaiting, call
-	} else if _, _, ok := r.underSignal(frames); !ok {
+	} else if _, _, ok := r.underSignal(frames); !ok && r.spinning(frames) == nil {
 		return nil
 	}
 	return t
@@ -112,46 +113,57 @@ func (r *runtime) Tasks(ctx context.Context) iter.Seq2[*tasks.Task, error] {
 }
 
 // maxDepth is how many frames above the system call the function is that waits.
-const maxDepth = 12
+const maxDepth = 24
 
 // Wait says what a thread waits for.
 func (r *runtime) Wait(ctx context.Context, t *tasks.Task, frames []*unwind.Frame) *tasks.Wait {
 	call, ok := t.Handle.(futexCall)
 	if !ok {
+		if w := r.spinning(frames); w != nil {
+			return w // it runs
+		}
 		if call, frames, ok = r.underSignal(frames); !ok {
 			return nil
 		}
 		t.State = tasks.StateWaiting // it would go on waiting after the signal
 	}
 	w := &tasks.Wait{Kind: tasks.WaitAddress, Reason: "futex", Timed: call.timed, Object: tasks.Object{Address: call.addr}}
+	if len(frames) > 0 {
+		if n, _ := frames[0].Name(); strings.HasPrefix(n, "runtime.futex") {
+			return nil // a thread of Go's scheduler, which has nothing to do
+		}
+	}
+	fn, name, at := r.function(frames)
+	switch {
+	case fn != nil:
+		w.Reason = name
+		fn.describe(r, &call, frames[at], w)
+	case call.op == futexLockPI || call.op == futexLockPI2:
+		r.mutex(&call, nil, w)
+	case len(frames) > 0 && r.inLibrary(frames[0], "libgomp."):
+		r.openMP(&call, w)
+	default:
+		r.unnamed(&call, frames, w)
+	}
 	if call.op != futexLockPI && call.op != futexLockPI2 {
 		if v, ok := r.u32(call.addr); !ok || v != call.expected {
+			w.Proved, w.Holders = false, nil
 			if ok {
 				w.Note = "is being woken"
 			}
-			return w
 		}
-	}
-	for i, f := range frames {
-		if i == maxDepth {
-			break
-		}
-		name := r.function(f)
-		if strings.HasPrefix(name, "runtime.futex") {
-			return nil // a thread of Go's scheduler, which has nothing to do
-		}
-		for k := range functions {
-			if fn := &functions[k]; fn.matches(name) {
-				w.Reason = name
-				fn.describe(r, t, &call, w)
-				return w
-			}
-		}
-	}
-	if call.op == futexLockPI || call.op == futexLockPI2 {
-		r.mutex(t, &call, w)
 	}
 	return w
+}
+
+// inLibrary reports whether a frame's code is in a library of this name.
+func (r *runtime) inLibrary(f *unwind.Frame, name string) bool {
+	libs := r.p.State.LibraryTracker()
+	if libs == nil {
+		return false
+	}
+	lib, ok := libs.LibraryAt(f.LookupAddr())
+	return ok && strings.HasPrefix(path.Base(lib.Path), name)
 }
 
 // underSignal finds the call that a signal interrupted which the thread handles now: that of a
@@ -168,16 +180,6 @@ func (r *runtime) underSignal(frames []*unwind.Frame) (futexCall, []*unwind.Fram
 		}
 	}
 	return futexCall{}, nil, false
-}
-
-// function names the function of a frame without the prefixes and versions that the C library has for its own use.
-func (r *runtime) function(f *unwind.Frame) string {
-	name, err := f.Name()
-	if err != nil {
-		return ""
-	}
-	name, _, _ = strings.Cut(name, "@")
-	return name
 }
 
 func (r *runtime) u32(at uint64) (uint32, bool) {

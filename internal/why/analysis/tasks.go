@@ -116,6 +116,15 @@ func (in *inspection) listTasks(ctx context.Context, r *report.Report) {
 	if len(l.all) == 0 {
 		return
 	}
+	if rs, ok := l.threads.(tasks.Resolver); ok {
+		rs.Resolve(ctx, l.all, func(ctx context.Context, id unwind.ThreadID) []*unwind.Frame {
+			s, _ := in.Walker.WalkStackContext(ctx, id)
+			return s.Frames
+		})
+		for _, t := range l.all {
+			t.Wait = in.wait(t.Wait)
+		}
+	}
 	g := tasks.NewGraph(in.withHolders(l.all))
 	for _, t := range l.all {
 		r.Tasks = append(r.Tasks, in.task(t))

@@ -48,7 +48,7 @@ func (in *inspection) nameObject(frames []*unwind.Frame, o *tasks.Object) {
 
 // ofProgram cuts off the parts of a name that are inside an object of a library: those with reserved names.
 func ofProgram(name string) string {
-	for _, mark := range []string{".__", "._M_", "->__", "->_M_"} {
+	for _, mark := range []string{".__", "._M_", "._x", "->__", "->_M_", "->_vptr."} {
 		if at := strings.Index(name, mark); at > 0 {
 			name = name[:at]
 		}
@@ -97,13 +97,21 @@ func waitsForOthers(file, function string) bool {
 			return true
 		}
 	}
-	for _, p := range []string{"runtime.", "sync.", "internal/sync.", "internal/poll.", "std::", "core::", "pthread_", "__pthread_", "___pthread_",
-		"parking_lot", "lock_api::", "__gthread_", "__gnu_cxx::"} {
+	if strings.HasPrefix(function, "__") {
+		return true // reserved for what the compiler and its libraries have
+	}
+	for _, p := range []string{"runtime.", "sync.", "internal/sync.", "internal/poll.", "std::", "core::", "pthread_", "sem_", "parking_lot", "lock_api::"} {
 		if strings.HasPrefix(function, p) {
 			return true
 		}
 	}
 	return strings.HasPrefix(function, "<") && (strings.Contains(function, "as std::") || strings.Contains(function, "as core::"))
+}
+
+// ofInlined reports whether a name is one that a class gives to itself, or that a standard library uses: that of
+// a function which was inlined into the program's.
+func ofInlined(name string) bool {
+	return name == "this" || strings.HasPrefix(name, "__")
 }
 
 // waitingFrame is the youngest frame that is the program's own; nil if there is none.
@@ -138,7 +146,7 @@ func nameIn(vars where.Frame, f *unwind.Frame, addr unwind.Address) objectName {
 	}
 	for _, h := range vars.Pointers(pc) {
 		v, ok := vars.Number(&h)
-		if !ok || v == 0 || addr < v || h.Variable == "" {
+		if !ok || v == 0 || addr < v || h.Variable == "" || ofInlined(h.Variable) {
 			continue
 		}
 		target := h.Type.Strip().Target()

@@ -9,6 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#ifndef __GLIBC__
+#define PTHREAD_MUTEX_ADAPTIVE_NP PTHREAD_MUTEX_NORMAL
+#endif
 #define MAX 5
 static pthread_mutex_t door[MAX];
 static pthread_rwlock_t rw = PTHREAD_RWLOCK_INITIALIZER;

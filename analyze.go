@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/corewalk/corewalk/dwarfvars"
 	"github.com/corewalk/corewalk/internal/budget"
@@ -22,6 +23,9 @@ type AnalyzeOptions struct {
 	Verify    bool              // ask the other steppers about each frame, and report what they find
 	Locals    Locals            // which variables to read
 	Values    dwarfvars.Options // how much of each variable to read
+	// VariablesUntil is when reading variables ends, but not the rest of the analysis; zero for no
+	// limit. A warning (report.WarnVariables) says that it came to that.
+	VariablesUntil time.Time
 	// Structured adds each variable's value as a tree (report.Variable.Data) to the text.
 	Structured bool
 	// Text, if not nil, says that the report is for report.WriteText with these options.
@@ -124,7 +128,7 @@ func (t *Target) Analyze(ctx context.Context, o AnalyzeOptions) (*report.Report,
 		p := t.parts(now.State)
 		p.Walker, p.Budget, p.Late = w, limit, now.Pending()
 		opts := analysis.Options{Threads: o.Threads, NoInlines: o.NoInlines, Explain: o.Explain, Verify: o.Verify,
-			NoBlame: o.NoBlame, NoTasks: o.NoTasks, Tasks: o.Tasks, Locals: analysis.Locals(o.Locals), Values: o.Values, Structured: o.Structured, Text: o.Text,
+			NoBlame: o.NoBlame, NoTasks: o.NoTasks, Tasks: o.Tasks, Locals: analysis.Locals(o.Locals), Values: o.Values, VariablesUntil: o.VariablesUntil, Structured: o.Structured, Text: o.Text,
 			Around: analysis.Around{Source: o.SourceLines, Code: o.Disassemble, Memory: o.Memory}}
 		if o.First != nil && !now.Pending() {
 			opts.First = func(r *report.Report) {

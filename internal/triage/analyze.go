@@ -35,7 +35,7 @@ type analysis struct {
 func (a analysis) analyze(ctx context.Context, t *corewalk.Target, d *ledger.Dump) (denied []Exact, err error) {
 	stack := stackOptions(t)
 	all := stack
-	all.Locals, all.NoBlame = corewalk.LocalsTop, false
+	all.Locals, all.NoBlame, all.VariablesUntil = corewalk.LocalsTop, false, timeForVariables(ctx)
 	o := stack
 	if a.likely {
 		o = all
@@ -82,6 +82,16 @@ func (a analysis) analyze(ctx context.Context, t *corewalk.Target, d *ledger.Dum
 	}
 	d.Report = buf.Bytes()
 	return denied, nil
+}
+
+// timeForVariables is when half of the time that is left is over; zero if there is no limit. The signature needs the
+// stack alone: variables that take longer must not cost the dump its group.
+func timeForVariables(ctx context.Context) time.Time {
+	end, ok := ctx.Deadline()
+	if !ok {
+		return time.Time{}
+	}
+	return end.Add(-time.Until(end) / 2)
 }
 
 // stackOptions are those for the stack of the thread that a dump is about.

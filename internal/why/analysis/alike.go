@@ -115,7 +115,7 @@ func (in *inspection) join(ctx context.Context, t *report.Thread, a *alike, fram
 	in.allVariables(ctx, t, frames, ends)
 	unlike := in.unlike
 	in.like, in.unlike = nil, false
-	if unlike || ctx.Err() != nil || in.Budget.Err() != nil {
+	if unlike || in.stopReading(ctx) {
 		return false
 	}
 	if a.shared == nil {

@@ -4,6 +4,7 @@ package analysis
 
 import (
 	"context"
+	"time"
 
 	"github.com/corewalk/corewalk/dwarfvars"
 	"github.com/corewalk/corewalk/internal/budget"
@@ -91,6 +92,8 @@ type Options struct {
 	Around    Around            // what of source, code and memory to report
 	Locals    Locals            // which variables to read
 	Values    dwarfvars.Options // how much of each value
+	// VariablesUntil is when reading variables ends, but not the rest of the analysis; zero for no limit.
+	VariablesUntil time.Time
 	// Structured requests values as trees (report.Variable.Data) too.
 	Structured bool
 	// Text, if not nil, says that the report is for report.WriteText with these options: variables that it does not
@@ -116,6 +119,7 @@ func Run(ctx context.Context, p Parts, o Options) *report.Report {
 	in.moduleList(r)
 	in.servers(r)
 	in.warnSources(r)
+	in.warnLate(r)
 	return r
 }
 

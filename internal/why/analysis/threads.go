@@ -25,6 +25,7 @@ type inspection struct {
 	withLocals int                    // number of its frames whose local variables were read
 	shown      []bool                 // by entry of its stack, whether the text shows its variables; nil if all are needed
 	through    bool                   // whether the stack's other variables are located, too: values may have come through them
+	tooLate    bool                   // the time for variables is over
 	alike      map[string]*alike      // threads by their stacks
 	like       *alike                 // what the variables of the current thread are compared with, instead of being kept
 	unlike     bool                   // one of them differs

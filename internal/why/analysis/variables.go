@@ -3,6 +3,7 @@ package analysis
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/corewalk/corewalk/dwarfvars"
 	"github.com/corewalk/corewalk/internal/vars/unknown"
@@ -78,7 +79,7 @@ func (in *inspection) stackVariables(ctx context.Context, of func(int) []report.
 		if all || in.through {
 			first = shallowPart
 		}
-		for i := len(frames) - 1; i >= first && ctx.Err() == nil && in.Budget.Err() == nil; i-- {
+		for i := len(frames) - 1; i >= first && !in.stopReading(ctx); i-- {
 			in.variables(of(i), frames, i, all)
 			if far := i + keptFrames; i%keptFrames == 0 && i > deepStack && far < len(frames) {
 				where.ProcessOf(in.Variables).Forget(frames[far:min(far+keptFrames, len(frames))])
@@ -88,8 +89,28 @@ func (in *inspection) stackVariables(ctx context.Context, of func(int) []report.
 			top = shallowPart // the deeper frames are done
 		}
 	}
-	for i := 0; i < top && ctx.Err() == nil && in.Budget.Err() == nil; i++ {
+	for i := 0; i < top && !in.stopReading(ctx); i++ {
 		in.variables(of(i), frames, i, true)
+	}
+}
+
+// stopReading reports whether no more variables may be read, because the analysis has ended or the time for them.
+func (in *inspection) stopReading(ctx context.Context) bool {
+	return ctx.Err() != nil || in.Budget.Err() != nil || in.late()
+}
+
+// late reports whether the time for variables is over.
+func (in *inspection) late() bool {
+	if until := in.opts.VariablesUntil; !in.tooLate && !until.IsZero() {
+		in.tooLate = time.Now().After(until)
+	}
+	return in.tooLate
+}
+
+// warnLate says that the time for variables was over.
+func (in *inspection) warnLate(r *report.Report) {
+	if in.tooLate {
+		r.Warnings = append(r.Warnings, report.Warning{Code: report.WarnVariables, Message: "not all variables were read: the time for them was over"})
 	}
 }
 
@@ -210,7 +231,7 @@ func (in *inspection) readAll(a *dwarfvars.Activation, vars []*dwarfvars.LocalVa
 		}
 		read := in.variable(a, v)
 		out = append(out, read)
-		if in.Budget.Spend(costOf(&read)) != nil {
+		if in.Budget.Spend(costOf(&read)) != nil || in.late() {
 			break
 		}
 	}

@@ -171,11 +171,14 @@ const maxSearches = 8
 // Named returns the first complete type of a unit with a name, in Go the last.
 func (set *Set) Named(u *dwarf.Unit, name string) (dwarf.DIE, bool) {
 	t := set.typesOf(u)
-	if u.Language == dwarf.LangGo || t.asked.Add(1) > maxSearches {
+	if t.asked.Add(1) > maxSearches {
 		all := set.InUnit(u)
 		if d, ok := all[name]; ok || len(all) < maxTypeNames {
 			return d, ok
 		}
+	}
+	if u.Language == dwarf.LangGo {
+		return searchGo(u, name)
 	}
 	return search(u, name)
 }
@@ -238,6 +241,31 @@ func search(u *dwarf.Unit, name string) (dwarf.DIE, bool) {
 	return dwarf.DIE{}, false
 }
 
+// searchGo finds a type of a unit in Go, which has no scopes.
+func searchGo(u *dwarf.Unit, name string) (found dwarf.DIE, ok bool) {
+	var e dwarf.Entry
+	var v dwarf.Value
+	for c := u.Cursor(u.Root()); c.Next(&e) && c.Level() > 0; {
+		structure := false
+		switch e.Tag {
+		case 0, dwarf.TagCompileUnit, dwarf.TagPartialUnit, dwarf.TagTypeUnit:
+			continue
+		case dwarf.TagSubprogram, dwarf.TagVariable, dwarf.TagConstant:
+			c.SkipChildren()
+			continue
+		case dwarf.TagNamespace, dwarf.TagModule, dwarf.TagStructureType, dwarf.TagClassType, dwarf.TagUnionType, dwarf.TagEnumerationType, dwarf.TagInterfaceType:
+			structure = true
+		}
+		if (!structure || !found.Valid()) && c.Find(dwarf.AttrName, &v) {
+			if own, _ := u.Bytes(&v); len(own) > 0 && string(own) == name {
+				found = dwarf.DIE{Unit: u, Off: e.Off}
+			}
+		}
+		c.SkipChildren()
+	}
+	return found, found.Valid()
+}
+
 // Limits on the types kept of one unit, and on how deep their scopes are nested.
 const (
 	maxTypeNames  = 1 << 17
@@ -269,6 +297,9 @@ func (set *Set) findTypes(u *dwarf.Unit) map[string]dwarf.DIE {
 		name, declared := nameAndDeclaration(u, &c)
 		for len(prefix) <= e.Depth+1 {
 			prefix = append(prefix, "")
+		}
+		if u.Language == dwarf.LangGo {
+			c.SkipChildren() // members, which are no types
 		}
 		full := prefix[e.Depth] + name
 		if e.Tag == dwarf.TagNamespace && name == "" {

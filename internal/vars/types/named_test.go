@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/internal/format/dwarf"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -19,6 +20,7 @@ func TestNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	paths = append(paths, strings.FieldsFunc(os.Getenv("DWARF_CHECK"), func(r rune) bool { return r == ':' })...)
+	paths = append(paths, fixture.Get(t, "amd64-vars-go-O0").Binary(t))
 	found := 0
 	for _, path := range paths {
 		f, err := elf.Open(path)
@@ -62,6 +64,10 @@ func searchAll(t *testing.T, path string, u *dwarf.Unit) int {
 	for name, want := range all {
 		if n++; n > 300 {
 			break
+		}
+		var e dwarf.Entry
+		if c := u.Cursor(want.Off); !c.Next(&e) || e.Tag == dwarf.TagMember { // one called string is no type
+			t.Errorf("%s: %v: %q at %#x is a member", path, u, name, want.Off)
 		}
 		if got, ok := NewSet(arch.AMD64, nil).Named(u, name); !ok || got != want {
 			t.Errorf("%s: %v: %q at %#x %v, want %#x", path, u, name, got.Off, ok, want.Off)

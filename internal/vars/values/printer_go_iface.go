@@ -49,7 +49,7 @@ func goInterfaceValue(b *builder, o *Object, t *types.Type, depth int) *Value {
 	if err != nil {
 		return nil
 	}
-	held := b.goTypeNamed(name)
+	held := b.goTypeNamed(name, t.Ref.Unit)
 	if held == nil || depth >= b.opts.MaxDepth || !b.take() {
 		return b.text(o, fmt.Sprintf("(%s) %#x", name, data))
 	}
@@ -120,11 +120,17 @@ func (b *builder) goTypeName(typ uint64) (string, error) {
 }
 
 // goTypeNamed finds a type by the runtime's name for it, which begins with the last element of
-// the package's path. The type is in the unit of the frame's function or in a shared one.
-func (b *builder) goTypeNamed(name string) *types.Type {
+// the package's path. The type is in the unit of the frame's function or in a shared one, mostly in
+// shared, which has the interface's own type: Go's linker puts all types into that of package runtime.
+func (b *builder) goTypeNamed(name string, shared *dwarf.Unit) *types.Type {
 	own := b.f.Unit()
-	if d, ok := b.p.Types.InUnit(own)[name]; ok {
-		return b.p.Types.At(d)
+	for _, u := range []*dwarf.Unit{own, shared} {
+		if u == nil {
+			continue
+		}
+		if d, ok := b.p.Types.Named(u, name); ok {
+			return b.p.Types.At(d)
+		}
 	}
 	var found dwarf.DIE
 	left := uint64(types.MaxSearch)
@@ -133,7 +139,7 @@ func (b *builder) goTypeNamed(name string) *types.Type {
 			return false
 		}
 		left -= u.End - u.Off
-		d, ok := b.p.Types.InUnit(u)[name]
+		d, ok := b.p.Types.Named(u, name)
 		found = d
 		return !ok
 	})

@@ -36,6 +36,11 @@ func (r *runtime) Resolve(ctx context.Context, all []*tasks.Task, walk func(cont
 		w.frames = frames[at+1:]
 		w.caller = r.caller(w.frames)
 	}
+	defer func() {
+		for _, w := range waits {
+			onlyOne(w.wait)
+		}
+	}()
 	ids, _ := r.p.State.ThreadIDs()
 	for _, id := range ids {
 		if ctx.Err() != nil {
@@ -52,6 +57,22 @@ func (r *runtime) Resolve(ctx context.Context, all []*tasks.Task, walk func(cont
 				return
 			}
 			r.initialises(id, f, waits)
+		}
+	}
+}
+
+// onlyOne makes the holders of a wait uncertain if there are several: a frame may have the address of an object that
+// another thread initialises.
+func onlyOne(w *tasks.Wait) {
+	certain := 0
+	for _, h := range w.Holders {
+		if h.Certainty == tasks.Certain {
+			certain++
+		}
+	}
+	for i := range w.Holders {
+		if certain > 1 {
+			w.Holders[i].Certainty = tasks.Possible
 		}
 	}
 }

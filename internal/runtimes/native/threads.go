@@ -118,7 +118,9 @@ const maxDepth = 24
 // Wait says what a thread waits for.
 func (r *runtime) Wait(ctx context.Context, t *tasks.Task, frames []*unwind.Frame) *tasks.Wait {
 	call, ok := t.Handle.(futexCall)
-	if !ok {
+	handled := !ok // a signal interrupted it
+	dying := handled && r.dying(frames)
+	if handled {
 		if w := r.spinning(frames); w != nil {
 			return w // it runs
 		}
@@ -153,7 +155,26 @@ func (r *runtime) Wait(ctx context.Context, t *tasks.Task, frames []*unwind.Fram
 			}
 		}
 	}
+	if handled && !dying { // what handles the signal may do what the thread waits for
+		w.Proved = false
+	}
 	return w
+}
+
+// dying reports whether a thread ends the program, in a handler of a signal: it does nothing else any more.
+func (r *runtime) dying(frames []*unwind.Frame) bool {
+	for _, f := range frames[:min(len(frames), maxDepth)] {
+		if f.IsTrampoline() {
+			return false
+		}
+		n, _ := f.Name()
+		n, _, _ = strings.Cut(n, "@")
+		switch bare(n) {
+		case "abort", "raise", "gsignal", "pthread_kill", "pthread_kill_implementation", "exit", "Exit":
+			return true
+		}
+	}
+	return false
 }
 
 // inLibrary reports whether a frame's code is in a library of this name.

@@ -70,6 +70,8 @@ func (none) Exited() (status, signal int, exited bool)                     { ret
 func (none) Snapshot() (*Snapshot, error)                                  { return nil, ErrUnsupported }
 func (none) Root() string                                                  { return "" }
 func (none) HeldFiles(string, bool) []string                               { return nil }
+func (none) Descriptor(int) string                                         { return "" }
+func (none) LockHolder(int) int                                            { return 0 }
 func (none) CommandLine() string                                           { return "" }
 func (none) Kill() error                                                   { return ErrUnsupported }
 func (none) NotificationFD() (int, error)                                  { return -1, ErrUnsupported }

@@ -147,6 +147,21 @@ func waitText(w *Wait) string {
 		return "waits for ever: " + brief(w.Reason, maxName)
 	case "io":
 		b.WriteString("waits for input or output")
+		if w.Object != nil {
+			b.WriteString(": " + brief(w.Reason, maxName) + " of " + w.Object.text())
+		}
+	case "signal":
+		b.WriteString("waits for a signal")
+		if w.Object != nil {
+			b.WriteString(": " + w.Object.text())
+		}
+	case "process":
+		b.WriteString("waits for the end of ")
+		if w.Object != nil {
+			b.WriteString(w.Object.text())
+		} else {
+			b.WriteString("another process")
+		}
 	case "runtime":
 		return brief(w.Reason, maxName)
 	case "select":

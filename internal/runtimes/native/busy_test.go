@@ -86,3 +86,24 @@ func stopAt(t *testing.T, exe, mode string, moments int, at func(*report.Report)
 		at(r)
 	}
 }
+
+// TestDescriptors: of a running process, descriptors are named, and the other end of a pipe.
+func TestDescriptors(t *testing.T) {
+	if os.Getenv("COREWALK_LONG") == "" {
+		t.Skip("builds and stops programs: set COREWALK_LONG=1")
+	}
+	exe := compile(t, "gcc", "busy.c", "-g", "-O1", "-pthread")
+	found := false
+	stopAt(t, exe, "poll", 40, func(r *report.Report) {
+		for i := range r.Tasks {
+			w := r.Tasks[i].Wait
+			if w != nil && w.Kind == "io" && w.Reason == "write" && w.Object != nil && w.Object.Type == "descriptor 4" &&
+				strings.HasPrefix(w.Object.Detail, "pipe:[") && strings.HasSuffix(w.Object.Detail, "], other end: 3") {
+				found = true
+			}
+		}
+	})
+	if !found {
+		t.Error("nobody waited for the pipe of descriptors 3 and 4")
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -156,12 +157,47 @@ func TestAwake(t *testing.T) {
 		"the call has returned":      func(_ map[uint64]uint32, r *arch.RegSet) { r.Set(arch.RAX, 0) },
 		"it timed out":               func(_ map[uint64]uint32, r *arch.RegSet) { v := int64(-110); r.Set(arch.RAX, uint64(v)) },
 		"no call":                    func(_ map[uint64]uint32, r *arch.RegSet) { r.Set(arch.OrigRAX, ^uint64(0)) },
-		"another call":               func(_ map[uint64]uint32, r *arch.RegSet) { r.Set(arch.OrigRAX, 0) },
+		"another call":               func(_ map[uint64]uint32, r *arch.RegSet) { r.Set(arch.OrigRAX, 500) },
+		"a read that is over":        func(_ map[uint64]uint32, r *arch.RegSet) { r.Set(arch.OrigRAX, 0); r.Set(arch.RAX, 5) },
+		"fcntl that does not lock":   func(_ map[uint64]uint32, r *arch.RegSet) { r.Set(arch.OrigRAX, 72); r.Set(arch.RSI, 3) },
 		"a futex call that wakes":    func(_ map[uint64]uint32, r *arch.RegSet) { r.Set(arch.RSI, 0x81) },
 		"an address that is no word": func(_ map[uint64]uint32, r *arch.RegSet) { r.Set(arch.RDI, lockAt+1) },
 	} {
-		if task := waiting(t, "pthread_mutex_lock", change); task != nil {
+		if task := waiting(t, "pthread_mutex_lock", change); task != nil && task.Wait != nil {
 			t.Errorf("%s: it waits: %+v", name, task.Wait)
+		}
+	}
+}
+
+// TestCalls: threads that wait in system calls, by the registers of the calls.
+func TestCalls(t *testing.T) {
+	for name, c := range map[string]struct {
+		number, first, second, third uint64
+		want                         tasks.Wait
+	}{
+		"read":                             {0, 5, 0, 0, tasks.Wait{Kind: tasks.WaitIO, Reason: "read", Object: tasks.Object{Type: "descriptor 5"}}},
+		"poll of one":                      {7, lockAt + 4, 1, ^uint64(0), tasks.Wait{Kind: tasks.WaitIO, Reason: "poll", Object: tasks.Object{Type: "descriptor 0"}}},
+		"poll of more":                     {7, lockAt, 2, 100, tasks.Wait{Kind: tasks.WaitIO, Reason: "poll", Object: tasks.Object{Type: "descriptors 2, 2"}, Timed: true}},
+		"poll of memory that is not there": {7, 0x9999000, 5, 100, tasks.Wait{Kind: tasks.WaitIO, Reason: "poll", Timed: true}},
+		"epoll":                            {232, 9, 0, 0, tasks.Wait{Kind: tasks.WaitIO, Reason: "epoll_wait", Object: tasks.Object{Type: "descriptor 9"}, Timed: true}},
+		"sleep":                            {35, 0, 0, 0, tasks.Wait{Kind: tasks.WaitTimer, Reason: "nanosleep"}},
+		"pause":                            {34, 0, 0, 0, tasks.Wait{Kind: tasks.WaitSignal, Reason: "pause"}},
+		"a process":                        {61, 77, 0, 0, tasks.Wait{Kind: tasks.WaitProcess, Reason: "wait4", Object: tasks.Object{Type: "process 77"}}},
+		"any child":                        {61, ^uint64(0), 0, 0, tasks.Wait{Kind: tasks.WaitProcess, Reason: "wait4"}},
+		"flock":                            {73, 3, 2, 0, tasks.Wait{Kind: tasks.WaitLock, Reason: "flock", Object: tasks.Object{Type: "lock on the file of descriptor 3"}}},
+		"F_SETLKW":                         {72, 3, 7, 0, tasks.Wait{Kind: tasks.WaitLock, Reason: "fcntl", Object: tasks.Object{Type: "lock on the file of descriptor 3"}}},
+	} {
+		task := waiting(t, "work", func(_ map[uint64]uint32, r *arch.RegSet) {
+			r.Set(arch.OrigRAX, c.number)
+			r.Set(arch.RDI, c.first)
+			r.Set(arch.RSI, c.second)
+			r.Set(arch.RDX, c.third)
+		})
+		c.want.Proved = true
+		if task == nil || task.Wait == nil {
+			t.Errorf("%s: it does not wait", name)
+		} else if !reflect.DeepEqual(*task.Wait, c.want) {
+			t.Errorf("%s: %+v, want %+v", name, *task.Wait, c.want)
 		}
 	}
 }

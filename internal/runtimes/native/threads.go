@@ -70,6 +70,8 @@ func (r *runtime) Thread(id unwind.ThreadID, frames []*unwind.Frame) *tasks.Task
 	regs := frames[0].Registers()
 	if call, ok := sleeping(r.arch, &regs); ok {
 		t.State, t.Handle = tasks.StateWaiting, call
+	} else if b := blockedIn(r.arch, &regs); b != nil {
+		t.State, t.Handle = tasks.StateWaiting, b
 	} else if _, _, ok := r.underSignal(frames); !ok && r.spinning(frames) == nil {
 		return nil
 	}
@@ -103,6 +105,8 @@ func (r *runtime) Tasks(ctx context.Context) iter.Seq2[*tasks.Task, error] {
 			if regs, err := r.p.State.Registers(id); err == nil {
 				if call, ok := sleeping(r.arch, &regs); ok {
 					t.State, t.Handle = tasks.StateWaiting, call
+				} else if b := blockedIn(r.arch, &regs); b != nil {
+					t.State, t.Handle = tasks.StateWaiting, b
 				}
 			}
 			if ctx.Err() != nil || !yield(t, nil) {
@@ -117,6 +121,14 @@ const maxDepth = 24
 
 // Wait says what a thread waits for.
 func (r *runtime) Wait(ctx context.Context, t *tasks.Task, frames []*unwind.Frame) *tasks.Wait {
+	if len(frames) > 0 {
+		if n, _ := frames[0].Name(); strings.HasPrefix(n, "runtime.") || strings.HasPrefix(n, "internal/runtime/") {
+			return nil // a thread of Go's scheduler, which has nothing to do
+		}
+		if b, ok := t.Handle.(*blocking); ok {
+			return r.waitInCall(b, frames)
+		}
+	}
 	call, ok := t.Handle.(futexCall)
 	handled := !ok // a signal interrupted it
 	dying := handled && r.dying(frames)
@@ -130,11 +142,6 @@ func (r *runtime) Wait(ctx context.Context, t *tasks.Task, frames []*unwind.Fram
 		t.State = tasks.StateWaiting // it would go on waiting after the signal
 	}
 	w := &tasks.Wait{Kind: tasks.WaitAddress, Reason: "futex", Timed: call.timed, Object: tasks.Object{Address: call.addr}}
-	if len(frames) > 0 {
-		if n, _ := frames[0].Name(); strings.HasPrefix(n, "runtime.futex") {
-			return nil // a thread of Go's scheduler, which has nothing to do
-		}
-	}
 	fn, name, at := r.function(frames)
 	switch {
 	case fn != nil:

@@ -36,7 +36,9 @@ func (d *anyDump) readMem(addr arch.Address, buf []byte, files *overlay) (int, e
 			return n, &arch.MemError{Addr: a, Err: d.memory.unreadable(a)}
 		}
 		k := copy(buf[n:], b)
-		d.reads.add(a, k)
+		if d.reads != nil {
+			d.reads.add(a, k)
+		}
 		n += k
 	}
 	return len(buf), nil
@@ -49,7 +51,9 @@ func (d *anyDump) ReadWord(addr arch.Address) (uint64, error) {
 
 func (d *anyDump) readWord(addr arch.Address, files *overlay) (uint64, error) {
 	if b := d.memory.bytesAt(addr, files); len(b) >= d.wordSize {
-		d.reads.add(addr, d.wordSize)
+		if d.reads != nil {
+			d.reads.add(addr, d.wordSize)
+		}
 		return d.word(b), nil
 	}
 	var buf [8]byte

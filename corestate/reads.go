@@ -24,9 +24,6 @@ func Record(r *Reads) Option { return func(o *options) { o.reads = r } }
 
 // add records that n bytes from addr on were read.
 func (r *Reads) add(addr arch.Address, n int) {
-	if r == nil {
-		return
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.pages == nil {

@@ -64,11 +64,13 @@ func (im *Image) supplement() *dwarf.Data {
 	for path := range im.finder.AltFiles(name, id, im.path) {
 		alt, err := im.cache.Open(path)
 		if err == nil && bytes.Equal(alt.elf.BuildID(), id) {
+			im.usedWith(path)
 			return dwarf.New(fileOnly{alt}, alt.elf.Order)
 		}
 	}
 	if path, err := im.finder.Fetch(id, find.KindDebugInfo); err == nil {
 		if alt, err := im.cache.Open(path); err == nil && bytes.Equal(alt.elf.BuildID(), id) {
+			im.usedWith(path)
 			return dwarf.New(fileOnly{alt}, alt.elf.Order)
 		}
 	}
@@ -93,6 +95,7 @@ func (im *Image) findSplit(u *dwarf.Unit) (*dwarf.Data, error) {
 		}
 		d := dwarf.New(fileOnly{dwo}, dwo.elf.Order, dwarf.DWO())
 		if holdsUnit(d, u.ID) {
+			im.usedWith(path)
 			return d, nil
 		}
 		im.warn(fmt.Sprintf("%s: not the split debug information that %s refers to", path, im.path))
@@ -111,6 +114,7 @@ func (im *Image) packaged(id uint64) *dwarf.Data {
 				continue
 			}
 			if im.dwp, err = dwarf.NewPackage(fileOnly{dwp}, dwp.elf.Order); err == nil {
+				im.usedWith(path)
 				return
 			}
 			im.warn(fmt.Sprintf("%s: %v", path, err))

@@ -1,0 +1,129 @@
+package pack
+
+import (
+	"archive/zip"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+)
+
+// Sniff reports whether a file that begins so may be a pack.
+func Sniff(head []byte) bool { return bytes.HasPrefix(head, []byte("PK\x03\x04")) }
+
+// An Unpacked pack is in a directory of its own.
+type Unpacked struct {
+	Manifest Manifest
+	Dir      string
+}
+
+// Core is the path of the dump.
+func (u *Unpacked) Core() string { return filepath.Join(u.Dir, coreName) }
+
+// Files is the directory that stands for the root directory of the machine that made the pack.
+func (u *Unpacked) Files() string { return filepath.Join(u.Dir, filesDir) }
+
+// Extract unpacks the pack at file into the directory dir, which must be empty. Each file must have the size and
+// the sum that the manifest says.
+func Extract(file, dir string) (*Unpacked, error) {
+	z, err := zip.OpenReader(file)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNotPack, err)
+	}
+	defer z.Close()
+	if len(z.File) > maxFiles {
+		return nil, fmt.Errorf("%w: %d files", ErrTooBig, len(z.File))
+	}
+	named := map[string]*zip.File{}
+	for _, f := range z.File {
+		named[f.Name] = f
+	}
+	u := &Unpacked{Dir: dir}
+	if err := readManifest(named[manifestName], &u.Manifest); err != nil {
+		return nil, err
+	}
+	left := uint64(maxSize)
+	take := func(name string, m Member) error {
+		if m.Size > left {
+			return fmt.Errorf("%w: %s has %d bytes", ErrTooBig, name, m.Size)
+		}
+		left -= m.Size
+		return extract(named[name], filepath.Join(dir, filepath.FromSlash(name)), m)
+	}
+	if err := take(coreName, u.Manifest.Core); err != nil {
+		return nil, err
+	}
+	for _, m := range u.Manifest.Files {
+		p, err := inside(m.Path)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+		}
+		if err := take(path.Join(filesDir, p), m); err != nil {
+			return nil, err
+		}
+	}
+	return u, nil
+}
+
+func readManifest(f *zip.File, m *Manifest) error {
+	if f == nil {
+		return fmt.Errorf("%w: a zip archive without %s", ErrNotPack, manifestName)
+	}
+	in, err := f.Open()
+	if err != nil {
+		return fmt.Errorf("%w: %s: %w", ErrDamaged, manifestName, err)
+	}
+	defer in.Close()
+	b, err := io.ReadAll(io.LimitReader(in, maxManifest))
+	if err == nil {
+		err = json.Unmarshal(b, m)
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w: %s: %w", ErrDamaged, manifestName, err)
+	case m.Format != format:
+		return fmt.Errorf("%w: %s is of something else", ErrNotPack, manifestName)
+	case m.Version != version:
+		return fmt.Errorf("%w: it has version %d, this program reads version %d", ErrNotPack, m.Version, version)
+	case len(m.Files) > maxFiles:
+		return fmt.Errorf("%w: %d files", ErrTooBig, len(m.Files))
+	}
+	return nil
+}
+
+// extract writes one file, and compares it with what the manifest says.
+func extract(f *zip.File, to string, m Member) error {
+	if f == nil || !f.Mode().IsRegular() {
+		return fmt.Errorf("%w: %s is not in it", ErrDamaged, m.Path)
+	}
+	in, err := f.Open()
+	if err != nil {
+		return fmt.Errorf("%w: %s: %w", ErrDamaged, m.Path, err)
+	}
+	defer in.Close()
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+		return err
+	}
+	// A path that is in the manifest twice, or leads through a file, is refused by O_EXCL and MkdirAll.
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	sum := sha256.New()
+	n, err := io.Copy(io.MultiWriter(out, sum), io.LimitReader(in, int64(m.Size)+1))
+	if cerr := out.Close(); err == nil {
+		err = cerr
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w: %s: %w", ErrDamaged, m.Path, err)
+	case uint64(n) != m.Size || hex.EncodeToString(sum.Sum(nil)) != m.SHA256:
+		return fmt.Errorf("%w: %s is not what %s says", ErrDamaged, m.Path, manifestName)
+	}
+	return nil
+}

@@ -1,0 +1,128 @@
+// Package pack puts a dump and the files of its modules into one file, and takes them out again. A pack is a zip
+// archive:
+//
+//	manifest.json   what is in it (Manifest)
+//	core            the dump
+//	files/...       binaries, debug files and symbol files, at the paths where they were found
+//
+// A pack is as hostile as a dump: what is taken out of it is bounded, and stays in its directory.
+package pack
+
+import (
+	"archive/zip"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// Names in a pack.
+const (
+	manifestName = "manifest.json"
+	coreName     = "core"
+	filesDir     = "files"
+)
+
+// A Manifest lists what is in a pack. Sizes are in bytes.
+type Manifest struct {
+	Format  string `json:"format"` // "corewalk-pack"
+	Version int    `json:"version"`
+	Core    Member `json:"core"`
+	// Name is the name of the dump that the pack was made of.
+	Name  string   `json:"name"`
+	Files []Member `json:"files"`
+}
+
+const (
+	format  = "corewalk-pack"
+	version = 1
+)
+
+// A Member is a file in a pack.
+type Member struct {
+	Path   string `json:"path"` // where it was on the machine that made the pack
+	Size   uint64 `json:"size"`
+	SHA256 string `json:"sha256"`
+}
+
+// Limits of what is taken out of a pack.
+const (
+	maxFiles    = 1 << 14
+	maxManifest = 16 << 20
+	maxPath     = 4096
+	// maxSize is how many bytes are unpacked in all.
+	maxSize = 64 << 30
+)
+
+// Errors of packs.
+var (
+	ErrNotPack = errors.New("not a pack")
+	ErrTooBig  = errors.New("the pack is larger than any honest one")
+	ErrDamaged = errors.New("the pack is damaged")
+)
+
+// Write writes a pack with the dump at core, which is called name, and files, which are absolute paths. Packs of
+// the same files are the same bytes.
+func Write(w io.Writer, name, core string, files []string) (*Manifest, error) {
+	m := &Manifest{Format: format, Version: version, Name: filepath.Base(name), Files: []Member{}}
+	z := zip.NewWriter(w)
+	var err error
+	if m.Core, err = add(z, coreName, core); err != nil {
+		return nil, err
+	}
+	m.Core.Path = coreName
+	for _, f := range files {
+		clean, err := inside(f)
+		if err != nil {
+			return nil, err
+		}
+		member, err := add(z, path.Join(filesDir, clean), f)
+		if err != nil {
+			return nil, err
+		}
+		m.Files = append(m.Files, member)
+	}
+	// The manifest comes last: it has the sums of what was written.
+	out, err := z.Create(manifestName)
+	if err != nil {
+		return nil, err
+	}
+	enc := json.NewEncoder(out)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(m); err != nil {
+		return nil, err
+	}
+	return m, z.Close()
+}
+
+func add(z *zip.Writer, name, file string) (Member, error) {
+	in, err := os.Open(file)
+	if err != nil {
+		return Member{}, err
+	}
+	defer in.Close()
+	out, err := z.Create(name)
+	if err != nil {
+		return Member{}, err
+	}
+	sum := sha256.New()
+	n, err := io.Copy(io.MultiWriter(out, sum), in)
+	return Member{Path: file, Size: uint64(n), SHA256: hex.EncodeToString(sum.Sum(nil))}, err
+}
+
+// inside returns an absolute path as one below a directory, with slashes.
+func inside(file string) (string, error) {
+	p := filepath.ToSlash(filepath.Clean(file))
+	p = strings.TrimPrefix(strings.TrimPrefix(p, filepath.VolumeName(p)), "/")
+	if len(p) > maxPath || !filepath.IsLocal(p) {
+		return "", fmt.Errorf("%s: not a path of a file", file)
+	}
+	return p, nil
+}

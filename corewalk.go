@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"os"
 	"path/filepath"
 	"sync"
 
@@ -45,6 +46,8 @@ type Target struct {
 
 	libWarnings []string
 
+	unpacked string // the directory of an unpacked pack; "" for none
+
 	reads, found *corestate.Reads // ForSlim: what was read so far, and by the time the modules were known
 
 	lateMu       sync.Mutex
@@ -52,7 +55,8 @@ type Target struct {
 }
 
 // Open opens the core or minidump at path, compressed or not, and finds the files of its
-// modules. The error says what is wrong with the file and what to do. When ctx is done,
+// modules; or the dump and the files in a pack, as WritePack writes them, which are unpacked into a temporary
+// directory until Close. The error says what is wrong with the file and what to do. When ctx is done,
 // unpacking stops, and no more files are fetched for the Target.
 //
 // If the file is a dump whose stacks cannot be walked (its architecture is not supported,
@@ -61,6 +65,9 @@ type Target struct {
 func Open(ctx context.Context, path string, opts ...Option) (*Target, error) {
 	cfg := newConfig(opts)
 	s, err := subject.OpenDump(ctx, path, cfg.core...)
+	if s == nil && isPack(path) {
+		return openPack(ctx, path, cfg)
+	}
 	return openDump(ctx, s, err, path, cfg)
 }
 
@@ -133,7 +140,13 @@ func (t *Target) changed(err error) error {
 
 // Close releases the dump and the files, and detaches from a running process. Do not use
 // anything that came from the Target afterwards.
-func (t *Target) Close() error { return errors.Join(t.images.Close(), t.subject.Close()) }
+func (t *Target) Close() error {
+	err := errors.Join(t.images.Close(), t.subject.Close())
+	if t.unpacked != "" {
+		err = errors.Join(err, os.RemoveAll(t.unpacked))
+	}
+	return err
+}
 
 // ProcessState returns the process: as the dump has it, or as it runs.
 func (t *Target) ProcessState() unwind.ProcessState { return t.subject }

@@ -17,7 +17,7 @@ func (s *Set) Files() []string {
 		if r := e.fetched.Load(); r != nil {
 			res = *r
 		}
-		if !res.Forced {
+		if res.Match != Mismatched {
 			list = append(list, res.Image.file().Files()...)
 		}
 	}

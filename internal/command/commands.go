@@ -33,6 +33,7 @@ func allCommands() []command {
 		{name: "triage export", run: runTriageExport, flags: query("export")},
 		{name: "live", run: runLive, flags: new(liveFlags).set, usage: liveUsage},
 		{name: "slim", run: runSlim, flags: new(slimFlags).set, usage: slimUsage},
+		{name: "pack", run: runPack, flags: new(packFlags).set, usage: packUsage},
 		{name: "cache", run: runCache, flags: new(cacheFlags).set, usage: cacheUsage},
 		{name: "schema", run: runSchema, usage: schemaUsage, words: schema.Names()},
 		{name: "completion", run: runCompletion, usage: completionUsage, words: shells()},
@@ -44,7 +45,7 @@ func allCommands() []command {
 
 // withHelp lists the commands that help describes.
 func withHelp() []string {
-	return []string{"info", "triage", "live", "slim", "cache", "schema", "completion", "man"}
+	return []string{"info", "triage", "live", "slim", "pack", "cache", "schema", "completion", "man"}
 }
 
 // findCommand returns the command with a name.

@@ -45,13 +45,14 @@ type slimFlags struct {
 	output string
 	redact bool
 	reach  sizeFlag
-	limits limitFlags
 }
 
-func (f *slimFlags) set() *pflag.FlagSet {
-	fs := pflag.NewFlagSet("corewalk slim", pflag.ContinueOnError)
+func (f *slimFlags) set() *pflag.FlagSet { return f.named("slim") }
+
+func (f *slimFlags) named(name string) *pflag.FlagSet {
+	fs := pflag.NewFlagSet("corewalk "+name, pflag.ContinueOnError)
 	f.register(fs, formatText, formatJSON)
-	fs.StringVarP(&f.output, "output", "o", "", "write the small core to `FILE`")
+	fs.StringVarP(&f.output, "output", "o", "", "write it to `FILE`")
 	fs.BoolVar(&f.redact, "redact", false, "blank strings, buffers and numbers, the arguments and the environment")
 	f.reach = defaultReach
 	fs.Var(&f.reach, "reach", "keep `SIZE` of the memory that registers and stacks point to, besides what the report reads")
@@ -90,10 +91,21 @@ func runSlim(args []string, e env) int {
 	if err := f.check(e); err != nil {
 		return e.wrong(err)
 	}
+	return f.carry(e, fs.Args(), "slim", func(t *corewalk.Target, o operands, to string) (outcome, error) {
+		r, err := f.write(e, t, o, to)
+		return r, err
+	})
+}
+
+// An outcome is what a command that writes a dump prints of it.
+type outcome interface{ text() string }
+
+// carry opens a dump and has write make another beside where it belongs, then moves it there.
+func (f *slimFlags) carry(e env, args []string, name string, write func(t *corewalk.Target, o operands, to string) (outcome, error)) int {
 	if f.output == "" {
-		return e.usageError("slim: where to? corewalk slim CORE -o SMALL")
+		return e.usageError("%s: where to? corewalk %s CORE -o FILE", name, name)
 	}
-	o, t, status, err := f.target(e, fs.Args(), corewalk.ForSlim())
+	o, t, status, err := f.target(e, args, corewalk.ForSlim())
 	if t == nil {
 		return status
 	}
@@ -102,14 +114,23 @@ func runSlim(args []string, e env) int {
 		return e.fail(err)
 	}
 	if same(o.core, f.output) {
-		return e.usageError("slim: -o %s is the core itself", f.output)
+		return e.usageError("%s: -o %s is the core itself", name, f.output)
 	}
-	w, r, err := f.write(e, t)
+	dir, err := os.MkdirTemp(filepath.Dir(f.output), ".corewalk-"+name+"-*")
 	if err != nil {
 		return e.fail(err)
 	}
-	if st, err := os.Stat(o.core); err == nil { // reports say when the core was written
-		_ = os.Chtimes(f.output, st.ModTime(), st.ModTime())
+	defer os.RemoveAll(dir)
+	to := filepath.Join(dir, name)
+	r, err := write(t, o, to)
+	if err != nil {
+		return e.fail(fmt.Errorf("%s: not written: %w", f.output, err))
+	}
+	if st, err := os.Stat(o.core); err == nil { // reports say when the dump was written
+		_ = os.Chtimes(to, st.ModTime(), st.ModTime())
+	}
+	if err := os.Rename(to, f.output); err != nil {
+		return e.fail(err)
 	}
 	if f.format == formatJSON {
 		enc := json.NewEncoder(e.stdout)
@@ -117,7 +138,8 @@ func runSlim(args []string, e env) int {
 		enc.SetEscapeHTML(false)
 		return e.written(enc.Encode(r), status)
 	}
-	return e.written(f.print(e.stdout, w, r), status)
+	_, err = io.WriteString(e.stdout, r.text())
+	return e.written(err, status)
 }
 
 func same(a, b string) bool {
@@ -126,16 +148,15 @@ func same(a, b string) bool {
 	return err == nil && err2 == nil && os.SameFile(x, y)
 }
 
-// write writes the small core beside where it belongs, compares it with the core, and moves it there.
-func (f *slimFlags) write(e env, t *corewalk.Target) (*corewalk.SlimWritten, *slimReport, error) {
-	tmp, err := os.CreateTemp(filepath.Dir(f.output), ".corewalk-slim-*")
+// write writes the small core, and compares its stacks with the core's.
+func (f *slimFlags) write(e env, t *corewalk.Target, o operands, to string) (*slimReport, error) {
+	file, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) // as the kernel's: it contains secrets
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	defer os.Remove(tmp.Name())
-	w, err := t.WriteSlim(e.ctx, tmp, corewalk.SlimOptions{Redact: f.redact, Reach: uint64(f.reach)})
-	if err = errors.Join(err, tmp.Close()); err != nil {
-		return nil, nil, err
+	w, err := t.WriteSlim(e.ctx, file, corewalk.SlimOptions{Redact: f.redact, Reach: uint64(f.reach)})
+	if err = errors.Join(err, file.Close()); err != nil {
+		return nil, err
 	}
 	r := &slimReport{Path: f.output, Size: w.Size, Was: w.Was, Notes: w.Notes, Kept: []slimKept{}}
 	for _, k := range w.Kept {
@@ -144,32 +165,30 @@ func (f *slimFlags) write(e env, t *corewalk.Target) (*corewalk.SlimWritten, *sl
 	if f.redact {
 		r.Redacted = &slimRedactReport{w.Blanked.Bytes, w.Blanked.Pointers, w.Blanked.Numbers}
 	}
-	small, err := corewalk.Open(context.WithoutCancel(e.ctx), tmp.Name(), f.options(e, "")...)
-	if small == nil {
-		return nil, nil, err
-	}
-	defer small.Close()
-	if r.Threads, r.Frames, err = corewalk.SameStacks(t, small); err != nil {
-		return nil, nil, fmt.Errorf("%s: not written: %w", f.output, err)
-	}
-	return w, r, os.Rename(tmp.Name(), f.output)
+	r.Threads, r.Frames, err = f.compare(e, t, o, to)
+	return r, err
 }
 
-func (f *slimFlags) print(out io.Writer, w *corewalk.SlimWritten, r *slimReport) error {
+// compare compares the stacks of a dump with those of what was made of it.
+func (f *slimFlags) compare(e env, t *corewalk.Target, o operands, with string) (threads, frames int, err error) {
+	other, err := corewalk.Open(context.WithoutCancel(e.ctx), with, f.options(e, o.binary)...)
+	if other == nil {
+		return 0, 0, err
+	}
+	defer other.Close()
+	return corewalk.SameStacks(t, other)
+}
+
+func (r *slimReport) text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s of %s; the stacks are the same (%s)\n", report.Clean(f.output), report.Size(r.Size), report.Size(r.Was), counted(r.Threads, r.Frames))
+	fmt.Fprintf(&b, "%s: %s of %s; the stacks are the same (%d threads, %d frames)\n", report.Clean(r.Path), report.Size(r.Size), report.Size(r.Was), r.Threads, r.Frames)
 	fmt.Fprintf(&b, "  %10s  notes, with the registers\n", report.Size(r.Notes))
 	for _, k := range r.Kept {
 		fmt.Fprintf(&b, "  %10s  %s\n", report.Size(k.Bytes), k.Why)
 	}
-	if f.redact {
+	if d := r.Redacted; d != nil {
 		fmt.Fprintf(&b, "blanked %s of strings, buffers and numbers; %d addresses of the process and %d numbers from -4096 to 65535 are kept,\n"+
-			"and so are the paths of files, the program's name, thread ids, signals and times\n", report.Size(w.Blanked.Bytes), w.Blanked.Pointers, w.Blanked.Numbers)
+			"and so are the paths of files, the program's name, thread ids, signals and times\n", report.Size(d.Blanked), d.Pointers, d.Numbers)
 	}
-	_, err := io.WriteString(out, b.String())
-	return err
-}
-
-func counted(threads, frames int) string {
-	return fmt.Sprintf("%d threads, %d frames", threads, frames)
+	return b.String()
 }

@@ -36,6 +36,7 @@ var floors = map[string]int{
 	"internal/triage/render":             5,
 	"internal/live/livecore":             4,
 	"internal/carry/slim":                4,
+	"internal/carry/pack":                4,
 	"internal/why/message":               4,
 	"internal/why/process":               4,
 	"corestate":                          3,

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -22,11 +23,20 @@ type Unpacked struct {
 	Dir      string
 }
 
-// Core is the path of the dump.
-func (u *Unpacked) Core() string { return filepath.Join(u.Dir, coreName) }
+// Dump is the path of the dump.
+func (u *Unpacked) Dump() string { return filepath.Join(u.Dir, coreName) }
 
 // Files is the directory that stands for the root directory of the machine that made the pack.
 func (u *Unpacked) Files() string { return filepath.Join(u.Dir, filesDir) }
+
+// Executable is where the program is now; "" if it is not in the pack.
+func (u *Unpacked) Executable() string {
+	p, err := inside(u.Manifest.Executable)
+	if u.Manifest.Executable == "" || err != nil {
+		return ""
+	}
+	return filepath.Join(u.Files(), filepath.FromSlash(p))
+}
 
 // Extract unpacks the pack at file into the directory dir, which must be empty. Each file must have the size and
 // the sum that the manifest says.
@@ -47,13 +57,13 @@ func Extract(file, dir string) (*Unpacked, error) {
 	if err := readManifest(named[manifestName], &u.Manifest); err != nil {
 		return nil, err
 	}
-	left := uint64(maxSize)
+	left, disk := uint64(maxSize), uint64(maxDisk)
 	take := func(name string, m Member) error {
 		if m.Size > left {
 			return fmt.Errorf("%w: %s has %d bytes", ErrTooBig, name, m.Size)
 		}
 		left -= m.Size
-		return extract(named[name], filepath.Join(dir, filepath.FromSlash(name)), m)
+		return extract(named[name], filepath.Join(dir, filepath.FromSlash(name)), m, &disk)
 	}
 	if err := take(coreName, u.Manifest.Core); err != nil {
 		return nil, err
@@ -97,7 +107,7 @@ func readManifest(f *zip.File, m *Manifest) error {
 }
 
 // extract writes one file, and compares it with what the manifest says.
-func extract(f *zip.File, to string, m Member) error {
+func extract(f *zip.File, to string, m Member, disk *uint64) error {
 	if f == nil || !f.Mode().IsRegular() {
 		return fmt.Errorf("%w: %s is not in it", ErrDamaged, m.Path)
 	}
@@ -115,15 +125,33 @@ func extract(f *zip.File, to string, m Member) error {
 		return err
 	}
 	sum := sha256.New()
-	n, err := io.Copy(io.MultiWriter(out, sum), io.LimitReader(in, int64(m.Size)+1))
-	if cerr := out.Close(); err == nil {
-		err = cerr
-	}
+	n, err := io.Copy(io.MultiWriter(&holes{f: out, disk: disk}, sum), io.LimitReader(in, int64(m.Size)+1))
+	err = errors.Join(err, out.Truncate(n), out.Close())
 	switch {
+	case errors.Is(err, ErrTooBig):
+		return err
 	case err != nil:
 		return fmt.Errorf("%w: %s: %w", ErrDamaged, m.Path, err)
 	case uint64(n) != m.Size || hex.EncodeToString(sum.Sum(nil)) != m.SHA256:
 		return fmt.Errorf("%w: %s is not what %s says", ErrDamaged, m.Path, manifestName)
 	}
 	return nil
+}
+
+// holes writes a file in which zeros take no space on the disk.
+type holes struct {
+	f    *os.File
+	disk *uint64 // how many bytes may still be written
+}
+
+func (h *holes) Write(b []byte) (int, error) {
+	if len(bytes.Trim(b, "\x00")) == 0 {
+		_, err := h.f.Seek(int64(len(b)), io.SeekCurrent)
+		return len(b), err
+	}
+	if uint64(len(b)) > *h.disk {
+		return 0, fmt.Errorf("%w: it unpacks to more than %d bytes", ErrTooBig, uint64(maxDisk))
+	}
+	*h.disk -= uint64(len(b))
+	return h.f.Write(b)
 }

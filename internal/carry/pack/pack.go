@@ -19,6 +19,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -35,8 +36,10 @@ type Manifest struct {
 	Version int    `json:"version"`
 	Core    Member `json:"core"`
 	// Name is the name of the dump that the pack was made of.
-	Name  string   `json:"name"`
-	Files []Member `json:"files"`
+	Name string `json:"name"`
+	// Executable is the path of the program among Files; "" if it is not there. The dump may not name it.
+	Executable string   `json:"executable,omitempty"`
+	Files      []Member `json:"files"`
 }
 
 const (
@@ -56,8 +59,9 @@ const (
 	maxFiles    = 1 << 14
 	maxManifest = 16 << 20
 	maxPath     = 4096
-	// maxSize is how many bytes are unpacked in all.
+	// maxSize is how many bytes are unpacked in all, maxDisk how many of them may be other than zero.
 	maxSize = 64 << 30
+	maxDisk = 16 << 30
 )
 
 // Errors of packs.
@@ -67,10 +71,13 @@ var (
 	ErrDamaged = errors.New("the pack is damaged")
 )
 
-// Write writes a pack with the dump at core, which is called name, and files, which are absolute paths. Packs of
-// the same files are the same bytes.
-func Write(w io.Writer, name, core string, files []string) (*Manifest, error) {
+// Write writes a pack with the dump at core, which is called name, and files, which are absolute paths;
+// executable is that of the program. Packs of the same files are the same bytes.
+func Write(w io.Writer, name, core, executable string, files []string) (*Manifest, error) {
 	m := &Manifest{Format: format, Version: version, Name: filepath.Base(name), Files: []Member{}}
+	if slices.Contains(files, executable) {
+		m.Executable = executable
+	}
 	z := zip.NewWriter(w)
 	var err error
 	if m.Core, err = add(z, coreName, core); err != nil {

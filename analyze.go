@@ -99,7 +99,8 @@ func (t *Target) Analyze(ctx context.Context, o AnalyzeOptions) (*report.Report,
 	if o.Verify {
 		wopts = append(wopts, unwind.WithVerify())
 	}
-	limit := t.budget(ctx, o.Unlimited)
+	limit, spent := t.budget(ctx, o.Unlimited)
+	defer spent()
 	if limit != nil {
 		wopts = append(wopts, unwind.WithBudget(limit))
 	}
@@ -172,16 +173,15 @@ func (t *Target) complete(r *report.Report, now subject.Moment, o *AnalyzeOption
 	}
 }
 
-// budget returns the limit on the work of an analysis, which ctx ends too; nil for none.
-func (t *Target) budget(ctx context.Context, unlimited bool) *budget.Budget {
+// budget returns the limit on the work of an analysis, which ctx ends too, until done is called; nil for none.
+func (t *Target) budget(ctx context.Context, unlimited bool) (b *budget.Budget, done func() bool) {
 	if unlimited {
-		return nil
+		return nil, func() bool { return false }
 	}
 	size := t.subject.Describe().Size
 	if size == 0 {
 		size = 1 << 40 // a running process: what it may cost is not known
 	}
-	b := budget.New(size)
-	context.AfterFunc(ctx, func() { b.Stop(context.Cause(ctx)) })
-	return b
+	b = budget.New(size)
+	return b, context.AfterFunc(ctx, func() { b.Stop(context.Cause(ctx)) })
 }

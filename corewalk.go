@@ -148,6 +148,13 @@ func (t *Target) Close() error {
 	return err
 }
 
+// Leave is Close for a program that ends next. It keeps what is to be kept between runs, and detaches from a running
+// process, but leaves what is mapped to the end of the program, which releases it all at once, in less time.
+func (t *Target) Leave() error {
+	t.images.Keep()
+	return t.subject.Leave()
+}
+
 // ProcessState returns the process: as the dump has it, or as it runs.
 func (t *Target) ProcessState() unwind.ProcessState { return t.subject }
 

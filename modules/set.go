@@ -108,6 +108,10 @@ func New(ctx context.Context, mem arch.Memory, opts ...Option) (*Set, error) {
 	return &Set{cache: images, finder: finder, mem: mem, force: c.force, open: open, release: release, entries: map[string]*setEntry{}}, nil
 }
 
+// Keep writes to disk what is to be kept of the files between runs, as Close does, and releases nothing. Afterwards the
+// Set may only be closed.
+func (s *Set) Keep() { s.cache.Keep() }
+
 // Close releases the files. Do not use anything that came from the set afterwards.
 func (s *Set) Close() error { return s.release() }
 

@@ -114,7 +114,7 @@ func TestFetchAtATime(t *testing.T) {
 	s := slowly(t, modules)
 	report := func() string {
 		var out, errs bytes.Buffer
-		run([]string{"--debuginfod=" + s.URL, "--debug-dir", t.TempDir(), core}, env{context.Background(), nil, &out, &errs, full.Parts()})
+		run([]string{"--debuginfod=" + s.URL, "--debug-dir", t.TempDir(), core}, env{context.Background(), nil, &out, &errs, full.Parts(), nil})
 		if errs.Len() > 0 {
 			t.Error(errs.String())
 		}

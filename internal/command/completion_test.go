@@ -29,7 +29,7 @@ func tool(t *testing.T, name, pkg string) string {
 func output(t *testing.T, args ...string) string {
 	t.Helper()
 	var out, errs bytes.Buffer
-	if status := run(args, env{context.Background(), nil, &out, &errs, full.Parts()}); status != exitComplete || errs.Len() > 0 {
+	if status := run(args, env{context.Background(), nil, &out, &errs, full.Parts(), nil}); status != exitComplete || errs.Len() > 0 {
 		t.Fatalf("%v: status %d, %s", args, status, errs.String())
 	}
 	return out.String()
@@ -181,7 +181,7 @@ func TestChoices(t *testing.T) {
 					continue
 				}
 				seen++
-				run(args, env{context.Background(), nil, &out, &errs, full.Parts()})
+				run(args, env{context.Background(), nil, &out, &errs, full.Parts(), nil})
 				if refused := strings.Contains(errs.String(), "--"+f.Name+sep+v+":"); refused != (v == "none of them") {
 					t.Errorf("%q: refused: %v; %s", args, refused, errs.String())
 				}

@@ -116,6 +116,7 @@ func asksForSandbox(args []string) bool {
 // returns done false, and the environment to go on with.
 func (f *fileFlags) sandboxed(e env, command, args, files []string) (in env, status int, done bool) {
 	if f.sandbox.when == sandboxInside {
+		e.catchInterrupts() // not possible later
 		ctx, cancel := context.WithCancel(e.ctx)
 		gone := func() { os.Exit(exitNothing) } // nobody waits for the report
 		f.fetch.via = broker.Connect(os.NewFile(answersFD, "answers"), os.NewFile(requestsFD, "requests"), cancel, gone)
@@ -132,6 +133,7 @@ func (f *fileFlags) sandboxed(e env, command, args, files []string) (in env, sta
 	if !wanted {
 		return e, 0, false
 	}
+	e.catchInterrupts()
 	status, err = f.confine(e, slices.Concat(command, []string{"--sandbox=" + sandboxInside}, args), files)
 	if err != nil {
 		return e, e.fail(fmt.Errorf("--sandbox: %w", err)), true

@@ -70,7 +70,7 @@ func fetchRun(t *testing.T, ctx context.Context, args ...string) (status int, ou
 	c := fixture.Get(t, "amd64-build-id")
 	var o, e bytes.Buffer
 	args = append(args, "--debug-dir", t.TempDir(), "--sysroot", c.Sysroot(t), c.Core(t))
-	status = run(args, env{ctx, nil, &o, &e, full.Parts()})
+	status = run(args, env{ctx, nil, &o, &e, full.Parts(), nil})
 	return status, o.String(), e.String()
 }
 
@@ -174,7 +174,7 @@ func TestFetchFlags(t *testing.T) {
 		}
 		var out, errs bytes.Buffer
 		args = append(args, fixture.Get(t, "amd64-build-id").Core(t))
-		if status := run(args, env{context.Background(), nil, &out, &errs, full.Parts()}); tt.status == exitUsage && status != exitUsage {
+		if status := run(args, env{context.Background(), nil, &out, &errs, full.Parts(), nil}); tt.status == exitUsage && status != exitUsage {
 			t.Errorf("%+v: status %d", tt, status)
 		}
 		if first, _, _ := strings.Cut(errs.String(), "\n"); tt.want != "" && !strings.Contains(first, tt.want) || tt.want == "" && strings.Contains(errs.String(), "DEBUGINFOD") {

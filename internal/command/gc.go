@@ -12,12 +12,19 @@ import (
 const firstGC = 800
 
 // putOffGC raises the threshold of the first garbage collection only, so that large
-// dumps need no more memory than usual.
-func putOffGC() {
+// dumps need no more memory than usual. The run calls late after shortRun.
+func putOffGC() (late func()) {
 	if os.Getenv("GOGC") != "" {
-		return
+		return func() {}
 	}
 	was := debug.SetGCPercent(firstGC)
-	sentinel := new([4]*int) // garbage at once, so the first collection finds it
-	runtime.AddCleanup(sentinel, func(percent int) { debug.SetGCPercent(percent) }, was)
+	return func() {
+		var gc debug.GCStats
+		if debug.ReadGCStats(&gc); gc.NumGC > 0 {
+			debug.SetGCPercent(was)
+			return
+		}
+		sentinel := new([4]*int) // garbage at once, so the first collection finds it
+		runtime.AddCleanup(sentinel, func(percent int) { debug.SetGCPercent(percent) }, was)
+	}
 }

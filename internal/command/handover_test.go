@@ -35,7 +35,7 @@ func TestAlone(t *testing.T) {
 		t.Setenv("DEBUGINFOD_URLS", tt.env)
 		t.Setenv("COREWALK_SYMBOL_PATH", tt.path)
 		var out, errs bytes.Buffer
-		status := run(tt.args, env{t.Context(), nil, &out, &errs, parts.Parts{}})
+		status := run(tt.args, env{t.Context(), nil, &out, &errs, parts.Parts{}, nil})
 		text := errs.String()
 		if status != tt.status || (out.Len() > 0) != (status == exitComplete) || !strings.Contains(text, tt.want) || tt.want == "" && text != "" {
 			t.Errorf("%q: status %d\n%s%s", tt.args, status, text, out.String())

@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -52,28 +53,76 @@ func (f *limitFlags) check() error {
 // watch ends the work of e at the limits: its context is done first, so that there is a report of what is known.
 // If the work does not end then, the command does. The caller calls stop when all is written.
 func (f *limitFlags) watch(e env) (limited env, stop func()) {
-	whole, done := context.WithCancel(context.Background())
 	ctx, cancel := context.WithCancelCause(e.ctx)
 	limited = e
 	limited.ctx = ctx
+	var timers []*time.Timer
+	after := func(d time.Duration, do func()) { timers = append(timers, time.AfterFunc(d, do)) }
 	if f.deadline > 0 {
-		end := func(after time.Duration, do func()) {
-			t := time.AfterFunc(after, do)
-			context.AfterFunc(whole, func() { t.Stop() })
-		}
-		end(f.deadline, func() { cancel(fmt.Errorf("the time limit of %v (--deadline) is over", f.deadline)) })
-		end(f.deadline+deadlineGrace, func() { e.abort("gave up %v after --deadline %v: the analysis did not end", deadlineGrace, f.deadline) })
+		after(f.deadline, func() { cancel(fmt.Errorf("the time limit of %v (--deadline) is over", f.deadline)) })
+		after(f.deadline+deadlineGrace, func() { e.abort("gave up %v after --deadline %v: the analysis did not end", deadlineGrace, f.deadline) })
 	}
-	size := report.Size(f.memory.limit)
-	before := debug.SetMemoryLimit(int64(f.memory.limit / 4 * 3))
-	go func() {
-		budget.WatchMemory(whole, f.memory.limit/8*7, func() { cancel(fmt.Errorf("more than the limit of %s of memory is needed (--memory)", size)) })
-		budget.WatchMemory(whole, f.memory.limit, func() { e.abort("gave up: more than %s of memory is needed; --memory=SIZE sets the limit", size) })
-	}()
+	memory := memoryWatch{limit: f.memory.limit}
+	watch := func() {
+		size := report.Size(memory.limit)
+		memory.watch(func() { cancel(fmt.Errorf("more than the limit of %s of memory is needed (--memory)", size)) },
+			func() { e.abort("gave up: more than %s of memory is needed; --memory=SIZE sets the limit", size) })
+	}
+	if memory.limit < defaultMemory {
+		memory.begin()
+	}
+	after(shortRun, watch)
 	return limited, func() {
-		done()
-		cancel(nil)
-		debug.SetMemoryLimit(before)
+		for _, t := range timers {
+			t.Stop()
+		}
+		memory.stop()
+	}
+}
+
+// A memoryWatch keeps the program below a limit on memory.
+type memoryWatch struct {
+	limit uint64 // in bytes
+
+	mu     sync.Mutex
+	begun  bool
+	before int64              // the runtime's limit
+	end    context.CancelFunc // nil if nothing waits
+	over   bool
+}
+
+// begin tells the runtime of the limit.
+func (w *memoryWatch) begin() {
+	w.before, w.begun = debug.SetMemoryLimit(int64(w.limit/4*3)), true
+}
+
+// watch waits until there is more memory than seven eighths of the limit, calls near, and then until there is more than
+// the limit, and calls over; or until stop is called.
+func (w *memoryWatch) watch(near, over func()) {
+	w.mu.Lock()
+	if w.over {
+		w.mu.Unlock()
+		return
+	}
+	if !w.begun {
+		w.begin()
+	}
+	ctx, end := context.WithCancel(context.Background())
+	w.end = end
+	w.mu.Unlock()
+	budget.WatchMemory(ctx, w.limit/8*7, near)
+	budget.WatchMemory(ctx, w.limit, over)
+}
+
+func (w *memoryWatch) stop() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.over = true
+	if w.end != nil {
+		w.end()
+	}
+	if w.begun {
+		debug.SetMemoryLimit(w.before)
 	}
 }
 

@@ -44,7 +44,7 @@ func parked(t *testing.T) *exec.Cmd {
 func liveUntil(t *testing.T, ctx context.Context, args ...string) (status int, out, errs string) {
 	t.Helper()
 	var o, e bytes.Buffer
-	status = run(append([]string{"live"}, args...), env{ctx, nil, &o, &e, full.Parts()})
+	status = run(append([]string{"live"}, args...), env{ctx, nil, &o, &e, full.Parts(), nil})
 	if strings.Contains(e.String(), "no permission to trace") && os.Getenv("CI_NEEDS_PTRACE") == "" {
 		t.Skipf("this machine forbids ptrace: %s", &e)
 	}

@@ -10,10 +10,13 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"sync"
 	"syscall"
+	"time"
 
 	"github.com/spf13/pflag"
 
+	"github.com/corewalk/corewalk"
 	"github.com/corewalk/corewalk/internal/command/parts"
 	"github.com/corewalk/corewalk/report"
 )
@@ -32,21 +35,56 @@ type env struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	parts          parts.Parts
+	// catch makes Ctrl-C end ctx from now on. It is nil in tests, where the program goes on after the run.
+	catch func()
 }
+
+// shortRun is how long a run may take without preparations for a long one. Each of these starts threads or stops all
+// goroutines, which is a tenth of a small report. Until then Ctrl-C ends the program as it ends others: nothing of
+// what runs so short needs to be undone.
+const shortRun = 20 * time.Millisecond
 
 // Main is the whole program. It does not return.
 func Main(p parts.Parts) {
-	putOffGC()
+	late := putOffGC()
+
 	// Writing to a pipe whose reader has left is then an error, which written does not
 	// count as a failure.
 	signal.Ignore(syscall.SIGPIPE)
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	context.AfterFunc(ctx, stop) // the second Ctrl-C kills
-	e := env{ctx, os.Stdin, os.Stdout, os.Stderr, p}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	catch := sync.OnceFunc(func() {
+		caught, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+		context.AfterFunc(caught, func() {
+			cancel(context.Cause(caught))
+			stop() // the second Ctrl-C kills
+		})
+	})
+	time.AfterFunc(shortRun, func() {
+		catch()
+		late()
+	})
+	e := env{ctx, os.Stdin, os.Stdout, os.Stderr, p, catch}
 	if err := checkStarter(); err != nil {
 		os.Exit(e.fail(err))
 	}
 	os.Exit(run(os.Args[1:], e))
+}
+
+// catchInterrupts makes Ctrl-C end the run's context at once, not after shortRun. What is to be undone at the end, in
+// files or in other processes, begins after that.
+func (e env) catchInterrupts() {
+	if e.catch != nil {
+		e.catch()
+	}
+}
+
+// leave closes the target of a run that ends.
+func (e env) leave(t *corewalk.Target) {
+	if e.catch != nil {
+		t.Leave()
+		return
+	}
+	t.Close()
 }
 
 // run executes one command line and returns its exit status.
@@ -57,6 +95,7 @@ func run(args []string, e env) int {
 		return status
 	}
 	if sub, ok := findCommand(args[0]); ok && args[0] != "" {
+		e.catchInterrupts()
 		return sub.run(args[1:], e)
 	}
 	if near := misspelt(args[0]); near != "" {

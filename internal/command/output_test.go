@@ -54,7 +54,7 @@ func asProcess(t *testing.T, args ...string) (out, errs string) {
 func inProcess(t *testing.T, args ...string) (out, errs string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	run(args, env{context.Background(), strings.NewReader(""), &stdout, &stderr, full.Parts()})
+	run(args, env{context.Background(), strings.NewReader(""), &stdout, &stderr, full.Parts(), nil})
 	safe(t, args, stdout.String(), stderr.String())
 	return stdout.String(), stderr.String()
 }

@@ -114,7 +114,7 @@ func runReport(args []string, e env) int {
 	if t == nil {
 		return status
 	}
-	defer t.Close()
+	defer e.leave(t)
 	if err != nil {
 		return f.unwalkable(e, t, err)
 	}

@@ -73,7 +73,7 @@ func symbolStore(t *testing.T, c fixture.Case, pack bool) (dir string) {
 func symbolRun(t *testing.T, args ...string) (status int, out, errs string) {
 	t.Helper()
 	var o, e bytes.Buffer
-	status = run(append(args, symbolDump(t).Core(t)), env{context.Background(), nil, &o, &e, full.Parts()})
+	status = run(append(args, symbolDump(t).Core(t)), env{context.Background(), nil, &o, &e, full.Parts(), nil})
 	return status, o.String(), e.String()
 }
 

@@ -63,6 +63,9 @@ func TestKept(t *testing.T) {
 				if err := report.WriteJSON(&b, r); err != nil {
 					t.Fatal(err)
 				}
+				if err := target.Leave(); err != nil {
+					t.Error(err)
+				}
 				return b.String()
 			}
 			want := run()

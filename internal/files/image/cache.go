@@ -149,13 +149,25 @@ func (im *Image) parse(data []byte) (err error) {
 	return err
 }
 
+// Keep writes what is to be kept to disk. Nothing obtained from the cache's images may be used afterwards.
+func (c *Cache) Keep() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, im := range c.byFile {
+		im.keep()
+	}
+}
+
 // Close writes what is to be kept to disk, and unmaps all files. Nothing obtained from the cache's images may be used afterwards.
 func (c *Cache) Close() error {
+	c.Keep()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var first error
 	for id, im := range c.byFile {
-		im.keep()
+		if im.disk.entry != nil {
+			im.disk.entry.Close()
+		}
 		if err := im.file.Close(); err != nil && first == nil {
 			first = err
 		}

@@ -31,6 +31,7 @@ type onDisk struct {
 	entry *kept.Entry
 
 	mu       sync.Mutex
+	written  bool // or found not to be worth it
 	sections []*keptSection
 }
 
@@ -140,19 +141,19 @@ func (s *keptSection) fresh() uint64 {
 	return max(l.Filled(), have) - have
 }
 
-// keep writes what was decompressed of the file, and indexes of its symbols, to disk, if it is worth it, and closes what
-// was kept. Nothing of the image may be used afterwards.
+// keep writes what was decompressed of the file, and indexes of its symbols, to disk, if it is worth it.
+// Nothing of the image may be used afterwards.
 func (im *Image) keep() {
 	k := &im.disk
-	if k.entry == nil {
-		return
-	}
-	defer k.entry.Close()
-	if !k.entry.Keeps() {
+	if k.entry == nil || !k.entry.Keeps() {
 		return
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if k.written {
+		return
+	}
+	k.written = true
 	var fresh uint64
 	damaged := false
 	for _, s := range k.sections {

@@ -46,6 +46,9 @@ type liveSubject struct {
 // it is stopped only while its registers and stacks are copied.
 func OfProcess(p *livestate.Process, hold bool) Subject { return liveSubject{Process: p, hold: hold} }
 
+// Leave detaches.
+func (l liveSubject) Leave() error { return l.Close() }
+
 func (l liveSubject) DumpMemory() arch.Memory  { return l.Process }
 func (l liveSubject) Live() *livestate.Process { return l.Process }
 func (l liveSubject) Details() *report.Details { return linuxDetails(l) }

@@ -60,6 +60,8 @@ type Subject interface {
 	// at most reach bytes. For kinds of Subjects that have no slim form the error wraps slim.ErrUnsupported.
 	WriteSlim(w io.Writer, read *corestate.Reads, reach uint64, o slim.Options) (*slim.Written, error)
 	Close() error
+	// Leave is Close before the program ends: it undoes what the end of the program does not.
+	Leave() error
 
 	// Core, Minidump and Live are for callers of the library who need more than the other methods offer; nil
 	// for a Subject of another kind.
@@ -198,6 +200,7 @@ type plain struct{}
 func (plain) Exception() *reason.Exception           { return nil }
 func (plain) UnknownCause() bool                     { return false }
 func (plain) Words() (assertion, text message.Words) { return }
+func (plain) Leave() error                           { return nil }
 func (plain) Started() Start                         { return Start{} }
 func (plain) LastError(unwind.ThreadID) string       { return "" }
 func (plain) ThreadInfos() []report.ThreadInfo       { return nil }

@@ -77,6 +77,7 @@ func (a *Activation) Live() []*Scope {
 // locate returns the location of a variable. It is valid until the next evaluation.
 func (a *Activation) locate(v *LocalVar) (op.Location, error) {
 	if v.rec != nil {
+		a.e.inputs.Other()
 		return a.recordLocation(v)
 	}
 	at := &v.attrs

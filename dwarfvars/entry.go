@@ -6,6 +6,7 @@ import (
 	"github.com/corewalk/corewalk/internal/format/dwarf"
 	"github.com/corewalk/corewalk/internal/format/dwarf/op"
 	"github.com/corewalk/corewalk/internal/vars/unknown"
+	"github.com/corewalk/corewalk/internal/vars/where"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -189,7 +190,7 @@ func (e *evaluator) enter(by *caller) {
 
 // calledFrom returns the caller of the function in this frame.
 func (e *evaluator) calledFrom() (*caller, error) {
-	if e.by == nil && e.byErr == nil {
+	if e.by == nil && e.byErr == nil || e.inputs != nil {
 		if e.virtual {
 			e.by, e.byErr = e.leaver(e.index)
 		} else {
@@ -261,6 +262,7 @@ func (e *evaluator) callSite() (*caller, error) {
 	}
 	fn, site, err := e.callOf(f)
 	target := e.r.calledAt(e.frame(), f.RA())
+	e.inputs.Add(where.InputTarget, e.index, 0, target, true)
 	if err != nil && target == 0 {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/corewalk/corewalk/internal/format/dwarf/op"
+	"github.com/corewalk/corewalk/internal/vars/where"
 	"github.com/corewalk/corewalk/unwind"
 )
 
@@ -28,9 +29,10 @@ type entryKey struct {
 }
 
 type entryAnswer struct {
-	key   entryKey
-	value op.Value
-	err   error
+	key    entryKey
+	value  op.Value
+	err    error
+	inputs *where.Inputs // what it depends on; nil if that was not recorded
 }
 
 // entryValues are the results for one frame, which has few.
@@ -39,15 +41,15 @@ type entryValues struct {
 	list []entryAnswer
 }
 
-func (v *entryValues) find(key entryKey) (op.Value, error, bool) {
+func (v *entryValues) find(key entryKey) *entryAnswer {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for i := range v.list {
-		if a := &v.list[i]; a.key == key {
-			return a.value, a.err, true
+		if v.list[i].key == key {
+			return &v.list[i]
 		}
 	}
-	return op.Value{}, nil, false
+	return nil
 }
 
 // Forget implements where.Process.
@@ -63,8 +65,9 @@ func (r *readerWhere) Forget(frames []*unwind.Frame) {
 func (r *readerWhere) Limited() int64 { return r.known.limited.Load() }
 
 type callerAnswer struct {
-	by  *caller
-	err error
+	by     *caller
+	err    error
+	inputs *where.Inputs // as of an entryAnswer
 }
 
 // passedKnown returns the result of ask, and keeps it for the place in the frame. It keeps none
@@ -77,12 +80,15 @@ func (e *evaluator) passedKnown(key entryKey, ask func() (op.Value, error)) (op.
 	var kept *entryValues
 	if v, ok := m.values.Load(e.frame()); ok {
 		kept = v.(*entryValues)
-		if v, err, ok := kept.find(key); ok {
-			return v, err
+		if a := kept.find(key); a != nil {
+			e.inputs.AddAll(a.inputs)
+			return a.value, a.err
 		}
 	}
 	before := m.limited.Load()
-	v, err := ask()
+	var v op.Value
+	var err error
+	inputs := e.recorded(func() { v, err = ask() })
 	if m.limited.Load() != before {
 		return v, err
 	}
@@ -92,7 +98,7 @@ func (e *evaluator) passedKnown(key entryKey, ask func() (op.Value, error)) (op.
 	}
 	kept.mu.Lock()
 	defer kept.mu.Unlock()
-	kept.list = append(kept.list, entryAnswer{key, v, err})
+	kept.list = append(kept.list, entryAnswer{key, v, err, inputs})
 	return v, err
 }
 
@@ -101,12 +107,15 @@ func (e *evaluator) callSiteKnown() (*caller, error) {
 	m, f := &e.r.known, e.frame()
 	if v, ok := m.callers.Load(f); ok {
 		a := v.(callerAnswer)
+		e.inputs.AddAll(a.inputs)
 		return a.by, a.err
 	}
 	before := m.limited.Load()
-	by, err := e.callSite()
+	var by *caller
+	var err error
+	inputs := e.recorded(func() { by, err = e.callSite() })
 	if m.limited.Load() == before {
-		m.callers.Store(f, callerAnswer{by, err})
+		m.callers.Store(f, callerAnswer{by, err, inputs})
 	}
 	return by, err
 }

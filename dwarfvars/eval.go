@@ -10,6 +10,7 @@ import (
 	"github.com/corewalk/corewalk/internal/format/dwarf/op"
 	"github.com/corewalk/corewalk/internal/vars/types"
 	"github.com/corewalk/corewalk/internal/vars/unknown"
+	"github.com/corewalk/corewalk/internal/vars/where"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -42,6 +43,8 @@ type setting struct {
 	// way. See entry.go.
 	virtual bool
 	left    []dwarf.TailCall
+	// inputs, if not nil, gets what values depend on; see inputs.go.
+	inputs *where.Inputs
 }
 
 // answers are what is already known about a setting.
@@ -85,6 +88,7 @@ func (e *evaluator) frame() *unwind.Frame { return e.frames[e.index] }
 func (e *evaluator) nest() (*evaluator, error) {
 	if e.nested >= maxNested {
 		e.r.known.limited.Add(1)
+		e.inputs.Other()
 		return nil, fmt.Errorf("%d nested expressions: %w", e.nested, unknown.ErrLimit)
 	}
 	if e.inner == nil {
@@ -158,10 +162,13 @@ func (e *evaluator) DWARFReg(n uint64) (uint64, error) {
 // register returns a general register of the frame.
 func (e *evaluator) register(n uint64) (uint64, bool) {
 	r, general := e.r.arch.FromDWARF(n)
-	if v, _, ok := e.frame().Reg(r); ok && (!e.virtual || e.r.arch.CalleeSaved.Has(r) && !e.popped()) && !e.scratch(n, r) {
+	v, _, ok := e.frame().Reg(r)
+	e.inputs.Add(where.InputReg, e.index, r, v, ok)
+	if ok && (!e.virtual || e.r.arch.CalleeSaved.Has(r) && !e.popped()) && !e.scratch(n, r) {
 		return v, true
 	}
 	if slices.Contains(e.r.machine.steady, n) {
+		e.inputs.Other()
 		regs, err := e.r.proc.Registers(e.frame().Thread())
 		if err == nil {
 			return regs.Get(r)
@@ -209,6 +216,7 @@ func (e *evaluator) Value(o op.Op, arg uint64, block []byte) (op.Value, error) {
 		}
 		return op.Value{Bits: e.object}, nil
 	case op.FormTLSAddress:
+		e.inputs.Other()
 		v, err := e.r.tlsAddress(e.frame().Thread(), e.fn.Library, e.fn.im, arg)
 		return op.Value{Bits: v}, err
 	case op.Addrx, op.Constx:
@@ -228,7 +236,9 @@ func (e *evaluator) Value(o op.Op, arg uint64, block []byte) (op.Value, error) {
 }
 
 func (e *evaluator) cfa() (uint64, error) {
-	if cfa, ok := e.frame().CFA(); ok && !e.virtual {
+	cfa, ok := e.frame().CFA()
+	e.inputs.Add(where.InputCFA, e.index, 0, cfa, ok)
+	if ok && !e.virtual {
 		return cfa, nil
 	}
 	return 0, unknown.ErrNoCFA

@@ -11,7 +11,10 @@ import (
 // frameBase returns what DW_OP_fbreg counts from: DW_AT_frame_base of the function that has the
 // frame, also for variables of calls inlined into it.
 func (e *evaluator) frameBase() (uint64, error) {
-	if !e.based {
+	switch {
+	case e.inputs != nil && e.based && e.baseErr != nil:
+		e.inputs.Other()
+	case e.inputs != nil, !e.based:
 		e.base, e.baseErr = e.computeBase()
 		e.based = true
 		for o := e.outer; o != nil && o.fn == e.fn && o.index == e.index; o = o.outer {

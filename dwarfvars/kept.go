@@ -6,6 +6,7 @@ import (
 	"github.com/corewalk/corewalk/internal/code/stackflow"
 	"github.com/corewalk/corewalk/internal/files/image"
 	"github.com/corewalk/corewalk/internal/format/dwarf"
+	"github.com/corewalk/corewalk/internal/vars/where"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/modules"
 	"github.com/corewalk/corewalk/unwind"
@@ -26,7 +27,7 @@ func (e *evaluator) kept(r arch.Reg) (uint64, bool) {
 	if e.virtual || r == e.r.arch.RA || e.isGo() {
 		return 0, false // functions of Go preserve nothing, and the call itself changes RA
 	}
-	return e.r.inFrame(e.frames, e.index, r, maxKept)
+	return e.inFrame(e.index, r, maxKept)
 }
 
 // atEntry returns what a register held when the frame's function was called, if one still holds
@@ -36,7 +37,7 @@ func (e *evaluator) atEntry(dwarfReg uint64) (uint64, bool) {
 	if !ok || e.virtual || e.fn.rec != nil || e.isGo() {
 		return 0, false
 	}
-	return e.r.enteredWith(e.frames, e.index, e.fn.fn.Entry+e.fn.bias, r, maxKept)
+	return e.enteredWith(e.index, e.fn.fn.Entry+e.fn.bias, r, maxKept)
 }
 
 // isGo reports whether the function is one of Go.
@@ -44,27 +45,28 @@ func (e *evaluator) isGo() bool { return e.fn.rec == nil && e.fn.fn.Unit.Languag
 
 // inFrame returns a register of frame number index: one that the walk found, or one that the
 // callee did not change.
-func (r *Reader) inFrame(frames []*unwind.Frame, index int, reg arch.Reg, left int) (uint64, bool) {
-	f := frames[index]
-	if v, _, ok := f.Reg(reg); ok {
+func (e *evaluator) inFrame(index int, reg arch.Reg, left int) (uint64, bool) {
+	f := e.frames[index]
+	v, _, ok := f.Reg(reg)
+	e.inputs.Add(where.InputReg, index, reg, v, ok)
+	if ok {
 		return v, true
 	}
-	if index == 0 || left == 0 || f.NonCall() || f.Trust() == unwind.TrustScan || frames[index-1].IsTrampoline() || reg == r.arch.RA {
+	if index == 0 || left == 0 || f.NonCall() || f.Trust() == unwind.TrustScan || e.frames[index-1].IsTrampoline() || reg == e.r.arch.RA {
 		return 0, false
 	}
-	callee, ok := r.calledDirectly(f)
+	callee, ok := e.r.calledDirectly(f)
 	if !ok {
 		return 0, false
 	}
-	return r.enteredWith(frames, index-1, callee, reg, left-1)
+	return e.enteredWith(index-1, callee, reg, left-1)
 }
 
 // enteredWith returns what a register held when the function of frame number index was called at
 // start.
-func (r *Reader) enteredWith(frames []*unwind.Frame, index int, start arch.Address, reg arch.Reg, left int) (uint64, bool) {
-	f := frames[index]
-	for regs := r.keptBy(f, start)[reg]; regs != 0; regs &= regs - 1 {
-		if v, ok := r.inFrame(frames, index, regs.First(), left); ok {
+func (e *evaluator) enteredWith(index int, start arch.Address, reg arch.Reg, left int) (uint64, bool) {
+	for regs := e.r.keptBy(e.frames[index], start)[reg]; regs != 0; regs &= regs - 1 {
+		if v, ok := e.inFrame(index, regs.First(), left); ok {
 			return v, true
 		}
 	}

@@ -183,6 +183,7 @@ func (e *evaluator) vector(n uint64) (raw []byte, b *bank, ok bool) {
 	if b = e.r.machine.bank(n); b == nil {
 		return nil, nil, false
 	}
+	e.inputs.Other()
 	s := savedRegs{e.r, e.frame()}
 	raw, ok = b.read(&s, b.index(n))
 	return raw, b, ok

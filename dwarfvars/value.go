@@ -113,6 +113,14 @@ func (a *Activation) Read(v *LocalVar, o Options) Value {
 	case !a.inScope(v):
 		return Value{values.Failed(t, ErrOutOfScope)}
 	}
+	inputs := a.e.inputs
+	if inputs != nil {
+		if in, ok := a.numberOnStack(v); ok {
+			inputs.AddInput(in)
+			a.e.inputs = nil // nothing else counts
+			defer func() { a.e.inputs = inputs }()
+		}
+	}
 	ob, err := a.object(v)
 	if err != nil {
 		return Value{values.Failed(t, err)}

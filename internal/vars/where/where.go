@@ -34,6 +34,8 @@ type Frame interface {
 	// Number is the value in the frame of the whole variable that h is of, where it is a
 	// number or a pointer.
 	Number(h *Held) (uint64, bool)
+	// Record adds to in what variables are computed from, until it is called with nil.
+	Record(in *Inputs)
 	// CallsPreserve reports whether functions of the function's language preserve
 	// registers for their callers: those of Go preserve none.
 	CallsPreserve() bool
@@ -43,6 +45,8 @@ type Frame interface {
 type Process interface {
 	// Forget drops what is kept of the frames of a stack that nobody will ask about again.
 	Forget(frames []*unwind.Frame)
+	// SameInputs reports whether inputs are the same in another stack at the same instructions.
+	SameInputs(in *Inputs, frames []*unwind.Frame) bool
 	// Limited counts the evaluations so far that gave up because too many callers had passed on a value. They
 	// go further once frames nearer to its origin were asked about.
 	Limited() int64

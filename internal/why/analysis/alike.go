@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/corewalk/corewalk/dwarfvars"
+	"github.com/corewalk/corewalk/internal/vars/where"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/unwind"
 )
@@ -22,7 +23,17 @@ type alike struct {
 	frames  []report.Frame // of the first of them, with variables
 	shared  []report.Frame // the same without, once a thread has joined
 	threads int
-	differ  map[place]bool // which variables do not have the same value in all
+	differ  map[place]bool           // which variables do not have the same value in all
+	known   map[place]*knownVariable // of the first thread
+	stack   []*unwind.Frame          // of the first thread
+}
+
+// A knownVariable is a variable, its value on entry, and what the two were computed from.
+type knownVariable struct {
+	value               report.Variable
+	entry               string
+	hasEntry            bool
+	inputs, entryInputs where.Inputs
 }
 
 // A place is a variable in a stack.
@@ -34,7 +45,13 @@ type place struct {
 // foldsThreads reports whether the text shows threads with the same stack as one, without the addresses of frames.
 func (in *inspection) foldsThreads() bool {
 	o := in.opts.Text
-	return o != nil && !o.Unfolded && !o.Explain && !o.ShowRegisters && !in.opts.Explain && !in.opts.Verify && !in.wantsAround(false)
+	return in.comparesThreads() && !o.Unfolded && !o.Explain && !o.ShowRegisters && !in.opts.Verify && !in.wantsAround(false)
+}
+
+// comparesThreads reports whether of threads with the same stack only the first evaluates what is the same in all.
+// Where variables are (report.Variable.Location) is not.
+func (in *inspection) comparesThreads() bool {
+	return in.opts.Text != nil && !in.opts.Explain && !in.opts.Structured
 }
 
 // alikeTo returns the threads before that have the stack of t, maybe none yet; nil if that does not matter.
@@ -48,7 +65,7 @@ func (in *inspection) alikeTo(t *report.Thread, stack *unwind.Stack) *alike {
 	}
 	a := in.alike[string(key)]
 	if a == nil {
-		a = &alike{differ: map[place]bool{}}
+		a = &alike{differ: map[place]bool{}, known: map[place]*knownVariable{}, stack: stack.Frames}
 		if in.alike == nil {
 			in.alike = map[string]*alike{}
 		}
@@ -93,6 +110,17 @@ func (a *alike) compare(entry int, local bool, first, other []report.Variable) {
 	}
 }
 
+// sameCode reports whether a stack, at the same addresses, is at the same instructions.
+func (a *alike) sameCode(stack []*unwind.Frame) bool {
+	for i, f := range stack {
+		g := a.stack[i]
+		if f.LookupAddr() != g.LookupAddr() || f.NonCall() != g.NonCall() || f.Trust() != g.Trust() || f.IsTrampoline() != g.IsTrampoline() {
+			return false
+		}
+	}
+	return true
+}
+
 // variable returns the first thread's variable at a place; nil if it has none.
 func (a *alike) variable(p place) *report.Variable {
 	list := a.frames[p.entry].Args
@@ -111,12 +139,14 @@ func (in *inspection) join(ctx context.Context, t *report.Thread, a *alike, fram
 	if a.threads < report.MaxByThread {
 		return false
 	}
-	in.like, in.unlike = a, false
-	in.allVariables(ctx, t, frames, ends)
-	unlike := in.unlike
-	in.like, in.unlike = nil, false
-	if unlike || in.stopReading(ctx) {
-		return false
+	if !in.computedAlike(a, frames) {
+		in.like, in.unlike = a, false
+		in.allVariables(ctx, t, frames, ends)
+		unlike := in.unlike
+		in.like, in.unlike = nil, false
+		if unlike || in.stopReading(ctx) {
+			return false
+		}
 	}
 	if a.shared == nil {
 		a.shared = slices.Clone(a.frames)
@@ -128,6 +158,21 @@ func (in *inspection) join(ctx context.Context, t *report.Thread, a *alike, fram
 	return true
 }
 
+// computedAlike reports whether all variables that are the same in the threads of a are computed, in another stack, from what
+// they are computed from in the first of them. False also means that this is not known.
+func (in *inspection) computedAlike(a *alike, frames []*unwind.Frame) bool {
+	if in.group == nil || in.Variables == nil || in.Budget.Spend(len(a.known)) != nil {
+		return false
+	}
+	process := where.ProcessOf(in.Variables)
+	for at, k := range a.known {
+		if !a.differ[at] && !(process.SameInputs(&k.inputs, frames) && process.SameInputs(&k.entryInputs, frames)) {
+			return false
+		}
+	}
+	return true
+}
+
 // compareAll compares the variables of an entry with those of the threads that its thread may join.
 func (in *inspection) compareAll(a *dwarfvars.Activation, vars []*dwarfvars.LocalVar, at place) {
 	for _, v := range vars {
@@ -135,7 +180,7 @@ func (in *inspection) compareAll(a *dwarfvars.Activation, vars []*dwarfvars.Loca
 			continue
 		}
 		if !in.like.differ[at] {
-			first, read := in.like.variable(at), in.variable(a, v)
+			first, read := in.like.variable(at), in.variableAt(a, v, at)
 			if first == nil || !first.Same(&read) || in.Budget.Spend(costOf(&read)) != nil {
 				in.unlike = true
 				return

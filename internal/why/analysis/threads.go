@@ -27,6 +27,8 @@ type inspection struct {
 	through    bool                   // whether the stack's other variables are located, too: values may have come through them
 	tooLate    bool                   // the time for variables is over
 	alike      map[string]*alike      // threads by their stacks
+	frames     []*unwind.Frame        // the current stack
+	group      *alike                 // threads with that stack, whose variables may be computed from the same; nil if that does not matter
 	like       *alike                 // what the variables of the current thread are compared with, instead of being kept
 	unlike     bool                   // one of them differs
 	entries    []report.Frame         // scratch
@@ -174,8 +176,8 @@ func (in *inspection) thread(ctx context.Context, s *unwind.Stack, crashed bool)
 		t.Registers = in.registers(s.Frames[0])
 	}
 	frames := s.Frames
-	folds := !crashed && len(frames) <= maxAlike && in.foldsThreads()
-	if folds {
+	compares := !crashed && len(frames) <= maxAlike && in.comparesThreads()
+	if compares {
 		t.Frames = in.entries[:0]
 	} else {
 		t.Frames = make([]report.Frame, 0, len(frames)+len(frames)/8)
@@ -198,9 +200,14 @@ func (in *inspection) thread(ctx context.Context, s *unwind.Stack, crashed bool)
 		}
 	}
 	var like *alike
-	if folds {
+	if compares {
 		in.entries = t.Frames
-		if like = in.alikeTo(&t, s); like != nil && in.join(ctx, &t, like, frames, ends) {
+		like = in.alikeTo(&t, s)
+		if in.group = like; like != nil && !like.sameCode(s.Frames) {
+			in.group = nil
+		}
+		defer func() { in.group = nil }()
+		if like != nil && in.foldsThreads() && in.join(ctx, &t, like, frames, ends) {
 			return t
 		}
 		t.Frames = slices.Clone(t.Frames)

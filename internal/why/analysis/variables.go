@@ -58,6 +58,7 @@ func (in *inspection) allVariables(ctx context.Context, t *report.Thread, frames
 		}
 		return t.Frames[start:ends[i]]
 	}
+	in.frames = frames
 	process := where.ProcessOf(in.Variables)
 	before := process.Limited()
 	in.through = in.shown == nil
@@ -173,9 +174,9 @@ func (in *inspection) read(entries []report.Frame, a *dwarfvars.Activation, loca
 				in.compareAll(a, s.Locals, place{entry: e.Index, local: true})
 			}
 		default:
-			e.Args = in.readAll(a, s.Params)
+			e.Args = in.readAll(a, s.Params, place{entry: e.Index})
 			if locals {
-				e.Locals = in.readAll(a, s.Locals)
+				e.Locals = in.readAll(a, s.Locals, place{entry: e.Index, local: true})
 			}
 		}
 	}
@@ -223,13 +224,14 @@ func (in *inspection) countsTop() bool {
 	return in.opts.Locals == LocalsTop && in.crashed && in.withLocals < topFrames
 }
 
-func (in *inspection) readAll(a *dwarfvars.Activation, vars []*dwarfvars.LocalVar) []report.Variable {
+func (in *inspection) readAll(a *dwarfvars.Activation, vars []*dwarfvars.LocalVar, at place) []report.Variable {
 	out := make([]report.Variable, 0, len(vars))
 	for _, v := range vars {
 		if hidden(v) {
 			continue
 		}
-		read := in.variable(a, v)
+		read := in.variableAt(a, v, at)
+		at.number++
 		out = append(out, read)
 		if in.Budget.Spend(costOf(&read)) != nil || in.late() {
 			break
@@ -256,7 +258,66 @@ func partsOf(d *report.Data) int {
 	return n
 }
 
+// variableAt reads the variable at a place of the stack. Of threads with the same stack, only the first evaluates what is
+// computed from the same registers in all.
+func (in *inspection) variableAt(a *dwarfvars.Activation, v *dwarfvars.LocalVar, at place) report.Variable {
+	if in.group == nil {
+		return in.variable(a, v)
+	}
+	k := in.group.known[at]
+	if in.group.threads == 0 {
+		k = new(knownVariable)
+		in.group.known[at] = k
+		f := where.FrameOf(a)
+		f.Record(&k.inputs)
+		k.value = in.valueOf(a, v)
+		f.Record(&k.entryInputs)
+		k.entry, k.hasEntry = in.entryOf(a, v)
+		f.Record(nil)
+		return withEntry(k.value, k.entry, k.hasEntry)
+	}
+	same := func(inputs *where.Inputs) bool {
+		return where.ProcessOf(in.Variables).SameInputs(inputs, in.frames)
+	}
+	var out report.Variable
+	if k != nil && same(&k.inputs) {
+		out = k.value
+	} else {
+		out = in.valueOf(a, v)
+	}
+	if k != nil && same(&k.entryInputs) {
+		return withEntry(out, k.entry, k.hasEntry)
+	}
+	entry, ok := in.entryOf(a, v)
+	return withEntry(out, entry, ok)
+}
+
+// variable reads a variable, and its value on entry.
 func (in *inspection) variable(a *dwarfvars.Activation, v *dwarfvars.LocalVar) report.Variable {
+	out := in.valueOf(a, v)
+	entry, ok := in.entryOf(a, v)
+	return withEntry(out, entry, ok)
+}
+
+// entryOf reads the value that a parameter had when its function was called; false if that is not known.
+func (in *inspection) entryOf(a *dwarfvars.Activation, v *dwarfvars.LocalVar) (string, bool) {
+	entry, ok := a.ReadEntry(v, in.opts.Values)
+	if !ok {
+		return "", false
+	}
+	return entry.String(), true
+}
+
+// withEntry adds the value on entry, if it is known and another one.
+func withEntry(out report.Variable, entry string, ok bool) report.Variable {
+	if ok && (out.Status != report.StatusSuccess || entry != out.Value) {
+		out.Entry = entry
+	}
+	return out
+}
+
+// valueOf reads a variable.
+func (in *inspection) valueOf(a *dwarfvars.Activation, v *dwarfvars.LocalVar) report.Variable {
 	val := a.Read(v, in.opts.Values)
 	out := report.Variable{Name: v.Name}
 	if in.opts.Text == nil || in.opts.Explain {
@@ -267,11 +328,6 @@ func (in *inspection) variable(a *dwarfvars.Activation, v *dwarfvars.LocalVar) r
 		var entry *unknown.Entry
 		if errors.As(val.Err(), &entry) {
 			out.Expression += "; " + entry.Why
-		}
-	}
-	if entry, ok := a.ReadEntry(v, in.opts.Values); ok {
-		if s := entry.String(); val.Err() != nil || s != val.String() {
-			out.Entry = s
 		}
 	}
 	if val.Err() == nil {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/corewalk/corewalk/internal/files/find"
+	"github.com/corewalk/corewalk/internal/vars/types"
 	"github.com/corewalk/corewalk/internal/vars/where"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/tasks"
@@ -70,7 +71,7 @@ func (in *inspection) findName(frames []*unwind.Frame, addr unwind.Address) obje
 		}
 		n := nameIn(where.FrameOf(act), f, addr)
 		act.Close()
-		if n.name == "" {
+		if n.name == "" || n.typ == "" && fallback.typ != "" { // a symbol of the file says less
 			continue
 		}
 		if libs != nil {
@@ -125,12 +126,33 @@ func waitingFrame(frames []report.Frame) *report.Frame {
 	return nil
 }
 
+// maxLockIn is how many structures within each other are looked into for an object.
+const maxLockIn = 8
+
+// lockIn returns the object that begins where t does, with its path: of a structure that begins with a lock, the lock.
+// What a lock consists of is no object: its members have reserved names, or its type is the C library's.
+func lockIn(t *types.Type) (path string, part *types.Type) {
+	for range maxLockIn {
+		name := t.Name()
+		if strings.HasPrefix(name, "pthread_") || strings.HasPrefix(name, "sync.") || strings.HasPrefix(name, "std::") || strings.HasPrefix(name, "sem_t") {
+			break
+		}
+		in, inner, ok := t.Part(0, 0)
+		if !ok || in == "" || ofProgram(path+in) != path+in {
+			break
+		}
+		path, t = path+in, inner
+	}
+	return path, t
+}
+
 // nameIn names an address by the variables of one frame.
 func nameIn(vars where.Frame, f *unwind.Frame, addr unwind.Address) objectName {
 	pc := f.LookupAddr()
 	if h, low, _, ok := vars.Object(pc, addr); ok && h.Type != nil && h.Variable != "" {
 		if path, part, ok := h.Type.Part(addr-low, 0); ok {
-			return objectName{h.Variable + path, part.Name()}
+			inner, part := lockIn(part)
+			return objectName{h.Variable + path + inner, part.Name()}
 		}
 	}
 	if name, t, off := vars.Global(addr); name != "" {
@@ -141,7 +163,8 @@ func nameIn(vars where.Frame, f *unwind.Frame, addr unwind.Address) objectName {
 			return objectName{fmt.Sprintf("%s+%#x", name, off), ""}
 		}
 		if path, part, ok := t.Part(off, 0); ok {
-			return objectName{name + path, part.Name()}
+			inner, part := lockIn(part)
+			return objectName{name + path + inner, part.Name()}
 		}
 	}
 	for _, h := range vars.Pointers(pc) {
@@ -157,7 +180,11 @@ func nameIn(vars where.Frame, f *unwind.Frame, addr unwind.Address) objectName {
 			continue
 		}
 		if expr, part, ok := h.Type.Follow(h.Name(), int64(addr-v), 0); ok {
-			return objectName{expr, part.Name()}
+			inner, part := lockIn(part)
+			if member, ok := strings.CutPrefix(inner, "."); ok && expr == "*"+h.Name() {
+				return objectName{h.Name() + "->" + member, part.Name()}
+			}
+			return objectName{expr + inner, part.Name()}
 		}
 	}
 	return objectName{}

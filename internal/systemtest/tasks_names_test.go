@@ -1,0 +1,60 @@
+package systemtest
+
+import (
+	"bytes"
+	"context"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/corewalk/corewalk"
+	"github.com/corewalk/corewalk/report"
+)
+
+// TestNamesOfLocks: locks are named as the program would, also those that are parts of something, and in frames of
+// libraries that know only their addresses.
+func TestNamesOfLocks(t *testing.T) {
+	if _, err := exec.LookPath("g++"); err != nil {
+		t.Skip("g++ is not installed: Debian's g++")
+	}
+	for _, flag := range []string{"-O0", "-O2"} {
+		t.Run(flag, func(t *testing.T) {
+			dir := t.TempDir()
+			exe := filepath.Join(dir, "names")
+			if out, err := exec.Command("g++", "-g", flag, "-std=c++20", "-pthread", "-o", exe, "../../testdata/src/tasks/names.cpp").CombinedOutput(); err != nil {
+				t.Skipf("g++: %v: %s", err, out)
+			}
+			cmd := exec.Command("sh", "-c", "ulimit -c unlimited; exec "+exe)
+			cmd.Dir = dir
+			cmd.Run()
+			cores, _ := filepath.Glob(filepath.Join(dir, "core*"))
+			if len(cores) == 0 {
+				t.Skip("the kernel writes no core here: /proc/sys/kernel/core_pattern")
+			}
+			target, err := corewalk.Open(context.Background(), cores[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer target.Close()
+			r, err := target.Analyze(context.Background(), corewalk.AnalyzeOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var b bytes.Buffer
+			if err := report.WriteText(&b, r, report.TextOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			text := strings.Join(strings.Fields(b.String()), " ")
+			for _, want := range []string{"hang: 3 threads wait for each other: ", "reg.a[0].m at names.cpp:29", "reg.a[1].m at names.cpp:29", "to read under reg.rw (pthread_rwlock_t"} {
+				if !strings.Contains(text, want) {
+					t.Errorf("no %q in %s", want, b.String())
+				}
+			}
+			// Optimised, the pointer is in no register any more.
+			if flag == "-O0" && !strings.Contains(text, "to->m at names.cpp:29") {
+				t.Errorf("no to->m in %s", b.String())
+			}
+		})
+	}
+}

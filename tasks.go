@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 
+	"github.com/corewalk/corewalk/internal/runtimes/coro"
 	"github.com/corewalk/corewalk/internal/runtimes/golang"
 	"github.com/corewalk/corewalk/internal/runtimes/native"
 	"github.com/corewalk/corewalk/tasks"
@@ -11,7 +12,7 @@ import (
 )
 
 // runtimes are the schedulers whose tasks are listed.
-var runtimes = []tasks.Finder{native.Find, golang.Find}
+var runtimes = []tasks.Finder{native.Find, golang.Find, coro.Find}
 
 // Tasks yields the process's threads and what its own schedulers run: goroutines. Each Task says what it
 // waits for and where its walk begins: WalkTask walks it. It reads one task at a time.
@@ -51,7 +52,11 @@ func (t *Target) runtimesOf(p *tasks.Process, finders []tasks.Finder) []tasks.Ru
 }
 
 // WalkTask walks the stack of a task. The Stack of a task that a thread runs is that thread's.
+// The Stack of a task without one has no frames: those of a coroutine are its Suspended.
 func WalkTask(ctx context.Context, w *unwind.Walker, t *tasks.Task) (*unwind.Stack, error) {
+	if len(t.Suspended) > 0 {
+		return &unwind.Stack{Thread: unwind.NullThread, End: unwind.EndBottom}, nil
+	}
 	if t.Start == nil {
 		return w.WalkStackContext(ctx, t.Thread)
 	}

@@ -34,6 +34,9 @@ func (j *jsonWriter) frame(f *Frame) {
 	if !f.ReturnAddressLocation.IsZero() {
 		j.location("return_address_location", f.ReturnAddressLocation)
 	}
+	j.optAddr("object", f.Object)
+	j.optBool("approximate", f.Approximate)
+	j.optStr("awaits", f.Awaits)
 	if f.Args != nil {
 		array(j, "args", f.Args, (*jsonWriter).variable)
 	}

@@ -11,6 +11,7 @@ func (j *jsonWriter) task(t *Task) {
 	j.optNum("thread", t.Thread)
 	j.str("state", t.State)
 	j.optStr("status", t.Status)
+	j.optStr("certainty", t.Certainty)
 	j.optBool("locked", t.Locked)
 	j.optBool("system", t.System)
 	if t.Wait != nil {

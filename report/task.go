@@ -19,8 +19,10 @@ type Task struct {
 	// runtime: "chan receive".
 	State  string `json:"state"`
 	Status string `json:"status,omitempty"`
-	Locked bool   `json:"locked,omitempty"` // runs on one thread only
-	System bool   `json:"system,omitempty"` // the runtime's own; the text leaves it out
+	// Certainty is "possible" if the memory of a coroutine may have been freed; "" or "certain" if the task is surely there.
+	Certainty string `json:"certainty,omitempty"`
+	Locked    bool   `json:"locked,omitempty"` // runs on one thread only
+	System    bool   `json:"system,omitempty"` // the runtime's own; the text leaves it out
 	// Wait is what it waits for; nil if it does not wait, or if that is not known.
 	Wait      *Wait     `json:"wait,omitempty"`
 	CreatedBy *Creation `json:"created_by,omitempty"`

@@ -131,6 +131,12 @@ func marks(f *Frame) string {
 	if m := trustMark(f.Trust); m != "" && !f.virtual() {
 		ms = append(ms, m)
 	}
+	if f.Approximate {
+		ms = append(ms, "line of the function")
+	}
+	if f.Awaits == "possible" {
+		ms = append(ms, "awaits?")
+	}
 	if f.Mismatched {
 		ms = append(ms, "mismatched file")
 	}

@@ -86,7 +86,16 @@ func (t *textWriter) deadlocks() {
 	}
 }
 
-func (r TaskRef) text() string { return r.Kind + " " + strconv.Itoa(r.ID) }
+func (r TaskRef) text() string { return r.Kind + " " + taskID(r.Kind, r.ID) }
+
+// taskID writes the number of a task, or its address if it has no number.
+func taskID(kind string, id int) string {
+	switch kind {
+	case "coroutine", "fiber", "async-task":
+		return Addr(id).String()
+	}
+	return strconv.Itoa(id)
+}
 
 func refList(refs []TaskRef, limit int) string {
 	var words []string
@@ -307,7 +316,7 @@ func (t *textWriter) otherTasks() {
 			continue
 		}
 		th := &Thread{ID: task.ID, Frames: task.Frames, End: task.End, EndDetail: task.EndDetail}
-		key := StackKey(th) + task.Kind + task.Status + lockedText(task)
+		key := StackKey(th) + task.Kind + task.Status + task.Certainty + lockedText(task)
 		g := at[key]
 		if g == nil || t.opts.AllTasks || t.opts.unfolded() {
 			g = &group{}
@@ -344,7 +353,7 @@ func (t *textWriter) taskHeading(group []*Task) {
 	kind := strings.ToUpper(first.Kind[:1]) + first.Kind[1:]
 	var b strings.Builder
 	if len(group) == 1 {
-		fmt.Fprintf(&b, "%s %d", kind, first.ID)
+		b.WriteString(kind + " " + taskID(first.Kind, first.ID))
 	} else {
 		b.WriteString(kind + "s ")
 		for i, task := range group {
@@ -355,7 +364,7 @@ func (t *textWriter) taskHeading(group []*Task) {
 			if i > 0 {
 				b.WriteString(", ")
 			}
-			b.WriteString(strconv.Itoa(task.ID))
+			b.WriteString(taskID(task.Kind, task.ID))
 		}
 	}
 	t.put(bold, b.String())
@@ -368,6 +377,9 @@ func (t *textWriter) taskHeading(group []*Task) {
 	}
 	if first.Locked {
 		s += ", locked to a thread"
+	}
+	if first.Certainty == "possible" {
+		s += " [possible]"
 	}
 	t.line(plain, s)
 	var texts []string

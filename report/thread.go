@@ -44,6 +44,8 @@ const (
 	TrustWildPC          = "wild-pc"  // after a call through a wild pointer
 	TrustScan            = "scan"     // a return address found by scanning the stack
 	TrustUser            = "user"     // a stepper of the program that uses corewalk
+	// TrustSuspended: a coroutine or an async function, whose variables are in an object in memory, not on a stack.
+	TrustSuspended = "suspended"
 )
 
 // UnknownSignal is the Frame.Signal of a signal trampoline that does not tell which signal it was.
@@ -86,6 +88,13 @@ type Frame struct {
 	// ReturnAddressLocation is where PC was found: in a register for the youngest frame, in the place of the
 	// return address for other frames.
 	ReturnAddressLocation Location `json:"return_address_location,omitzero"`
+	// Object is the address of the variables of a suspended function: a coroutine's frame.
+	Object Addr `json:"object,omitempty"`
+	// Approximate says of a suspended function that the place at which it is suspended is not known: Source is
+	// where the function begins.
+	Approximate bool `json:"approximate,omitempty"`
+	// Awaits says how sure it is that a suspended function awaits the frame before it: "certain" or "possible".
+	Awaits string `json:"awaits,omitempty"`
 	// Args and Locals are nil if they were not requested or nothing is known, and empty if the function has
 	// none.
 	Args    []Variable `json:"args,omitzero"`

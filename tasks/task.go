@@ -26,7 +26,7 @@ type Key struct {
 }
 
 func (k Key) String() string {
-	if k.Kind == KindCoroutine || k.Kind == KindFiber {
+	if k.Kind == KindCoroutine || k.Kind == KindFiber || k.Kind == KindAsync {
 		return fmt.Sprintf("%s %#x", k.Kind, k.ID)
 	}
 	return fmt.Sprintf("%s %d", k.Kind, k.ID)
@@ -82,6 +82,11 @@ type Task struct {
 	// Start has the registers at which the walk of the task's stack begins; nil if its stack is
 	// that of Thread, or if it has none.
 	Start *Start
+	// Suspended are the frames of a task without a stack: first the one that is suspended, then
+	// those that await it, each the one before.
+	Suspended []SuspendedFrame
+	// Certainty says whether memory proves that the task still exists: "" and Certain if so.
+	Certainty Certainty
 	// Stack has the bounds of the task's own stack, low and exclusive high; 0 if unknown.
 	Stack [2]unwind.Address
 	// Handle is for the Runtime's own use.

@@ -46,6 +46,7 @@ var floors = map[string]int{
 	"symlookup":                          3,
 	"report":                             3,
 	"tasks":                              3,
+	"internal/runtimes/coro":             4,
 	"internal/runtimes/golang":           4,
 	"internal/runtimes/native":           4,
 	"internal/live/sample":               3,

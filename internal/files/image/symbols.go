@@ -130,3 +130,18 @@ func (im *Image) HasDynSym() bool {
 	t, err := im.elf.DynSym()
 	return err == nil && t != nil && t.Len() > 1
 }
+
+// MentionsSymbol reports whether a text occurs in the names of the module's symbols; one that ends
+// in a zero byte ends a name. It looks for the text in the whole table of names, which takes less
+// than a millisecond for a few megabytes.
+func (im *Image) MentionsSymbol(text string) bool {
+	if im == nil {
+		return false
+	}
+	for _, t := range im.symTabs() {
+		if t.Mentions(text) {
+			return true
+		}
+	}
+	return false
+}

@@ -292,3 +292,12 @@ func (s Sym) RawName() []byte {
 	b, _ = binbuf.CStringAt(b[:min(len(b), maxName)], 0)
 	return b
 }
+
+// Mentions reports whether a text occurs among the names of the table's symbols.
+func (t *SymTab) Mentions(text string) bool {
+	found := bytes.Contains(t.strs, []byte(text))
+	if t.strsIn != nil {
+		t.file.release(t.strsIn.Off, t.strsIn.Size)
+	}
+	return found
+}

@@ -164,6 +164,10 @@ func (in *inspection) listRuntime(ctx context.Context, r *report.Report, rt task
 			return
 		}
 		in.tasks.all = append(in.tasks.all, t)
+		if len(t.Suspended) > 0 {
+			in.tasks.frames[t.Key] = in.suspended(t)
+			continue
+		}
 		if t.Start == nil && in.opts.Tasks != nil && t.Thread > 0 {
 			s, _ := in.Walker.WalkStackContext(ctx, t.Thread)
 			in.tasks.frames[t.Key] = in.taskStack(ctx, s, named)
@@ -254,7 +258,7 @@ func (in *inspection) withHolders(all []*tasks.Task) []*tasks.Task {
 // task turns a task into its part of the report.
 func (in *inspection) task(t *tasks.Task) report.Task {
 	out := report.Task{Kind: string(t.Kind), ID: int(t.ID), Name: t.Name, Runtime: t.Runtime, State: string(t.State), Status: t.Status,
-		Locked: t.Locked, System: t.System, Frames: []report.Frame{}}
+		Certainty: string(t.Certainty), Locked: t.Locked, System: t.System, Frames: []report.Frame{}}
 	if t.Thread > 0 {
 		out.Thread = int(t.Thread)
 	}

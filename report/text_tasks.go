@@ -187,15 +187,13 @@ func waitText(w *Wait) string {
 		}
 	default:
 		b.WriteString("waits ")
-		if v := verb(w.Kind); v != "" {
-			b.WriteString("to " + v)
-		} else {
-			b.WriteString("for ")
-		}
-		if w.Object == nil {
-			b.WriteString(brief(w.Reason, maxName))
-		} else {
-			b.WriteString(w.Object.text())
+		switch v := verb(w.Kind); {
+		case w.Object == nil:
+			b.WriteString("in " + brief(w.Reason, maxName))
+		case v != "":
+			b.WriteString("to " + v + w.Object.text())
+		default:
+			b.WriteString("for " + w.Object.text())
 		}
 	}
 	for i, h := range w.Holders {

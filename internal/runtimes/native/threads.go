@@ -3,7 +3,6 @@ package native
 import (
 	"context"
 	"iter"
-	"path"
 	"strings"
 	"sync"
 
@@ -17,6 +16,8 @@ type runtime struct {
 	p    *tasks.Process
 	arch *arch.Arch
 	libc func() libc
+	// windows reports whether the process is one of Windows.
+	windows func() bool
 
 	threadsOnce, basesOnce sync.Once
 	live                   map[uint64]bool   // the ids of the threads
@@ -31,6 +32,7 @@ func Find(p *tasks.Process) (tasks.Runtime, error) {
 	}
 	r := &runtime{p: p, arch: p.State.Arch(), live: map[uint64]bool{}, base: map[uint64]uint64{}}
 	r.libc = sync.OnceValue(r.findLibc)
+	r.windows = sync.OnceValue(r.ofWindows)
 	return r, nil
 }
 
@@ -67,6 +69,13 @@ func (r *runtime) Thread(id unwind.ThreadID, frames []*unwind.Frame) *tasks.Task
 		return nil
 	}
 	t := &tasks.Task{Key: tasks.Key{Kind: tasks.KindThread, ID: uint64(id)}, Runtime: r.Name(), Thread: id, State: tasks.StateRunning}
+	if r.windows() {
+		if b, _ := r.windowsWaiting(frames); b == nil {
+			return nil
+		}
+		t.State = tasks.StateWaiting
+		return t
+	}
 	regs := frames[0].Registers()
 	if call, ok := sleeping(r.arch, &regs); ok {
 		t.State, t.Handle = tasks.StateWaiting, call
@@ -121,6 +130,14 @@ const maxDepth = 24
 
 // Wait says what a thread waits for.
 func (r *runtime) Wait(ctx context.Context, t *tasks.Task, frames []*unwind.Frame) *tasks.Wait {
+	if r.windows() {
+		b, at := r.windowsWaiting(frames)
+		if b == nil {
+			return nil
+		}
+		t.State = tasks.StateWaiting
+		return r.waitOfWindows(b, t.ID, frames[:at+1])
+	}
 	if len(frames) > 0 {
 		if n, _ := frames[0].Name(); strings.HasPrefix(n, "runtime.") || strings.HasPrefix(n, "internal/runtime/") {
 			return nil // a thread of Go's scheduler, which has nothing to do
@@ -191,7 +208,7 @@ func (r *runtime) inLibrary(f *unwind.Frame, name string) bool {
 		return false
 	}
 	lib, ok := libs.LibraryAt(f.LookupAddr())
-	return ok && strings.HasPrefix(path.Base(lib.Path), name)
+	return ok && strings.HasPrefix(strings.ToLower(lib.Path[strings.LastIndexAny(lib.Path, `/\`)+1:]), name)
 }
 
 // underSignal finds the call that a signal interrupted which the thread handles now: that of a

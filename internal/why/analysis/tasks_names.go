@@ -49,7 +49,7 @@ func (in *inspection) nameObject(frames []*unwind.Frame, o *tasks.Object) {
 
 // ofProgram cuts off the parts of a name that are inside an object of a library: those with reserved names.
 func ofProgram(name string) string {
-	for _, mark := range []string{".__", "._M_", "._x", "->__", "->_M_", "->_vptr."} {
+	for _, mark := range []string{".__", "._M_", "._x", ".DebugInfo", "->__", "->_M_", "->_vptr."} {
 		if at := strings.Index(name, mark); at > 0 {
 			name = name[:at]
 		}
@@ -92,8 +92,8 @@ func (in *inspection) findName(frames []*unwind.Frame, addr unwind.Address) obje
 // waitsForOthers reports whether a function is one that waits on behalf of the program: of a system library or of a
 // language's own packages.
 func waitsForOthers(file, function string) bool {
-	base := find.BaseName(file)
-	for _, name := range []string{"libc.", "libc-", "libpthread", "ld-", "libstdc++.", "libc++.", "libgcc_s.", "libgomp.", "[vdso]"} {
+	base := strings.ToLower(find.BaseName(file))
+	for _, name := range []string{"libc.", "libc-", "libpthread", "ld-", "libstdc++.", "libc++.", "libgcc_s.", "libgomp.", "[vdso]", "ntdll.", "kernelbase.", "kernel32."} {
 		if strings.HasPrefix(base, name) {
 			return true
 		}

@@ -83,6 +83,10 @@ func (t *Target) Waits(ctx context.Context, finders ...tasks.Finder) ([]*tasks.T
 	found := t.taskRuntimes(finders)
 	for _, r := range found {
 		waiter, _ := r.(tasks.Waiter)
+		var links tasks.Links
+		if l, ok := r.(tasks.Linker); ok {
+			links = l.Links()
+		}
 		for task, err := range r.Tasks(ctx) {
 			if err != nil {
 				continue
@@ -90,8 +94,14 @@ func (t *Target) Waits(ctx context.Context, finders ...tasks.Finder) ([]*tasks.T
 			if waiter != nil {
 				stack, _ := WalkTask(ctx, w, task)
 				task.Wait = waiter.Wait(ctx, task, stack.Frames)
+				if links != nil {
+					links.Saw(task, stack.Frames)
+				}
 			}
 			all = append(all, task)
+		}
+		if links != nil {
+			links.Link(ctx)
 		}
 	}
 	for _, r := range found {

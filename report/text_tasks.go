@@ -204,10 +204,19 @@ func waitText(w *Wait) string {
 			continue
 		case i == 0 && h.Certainty == "certain":
 			b.WriteString(", held by " + TaskRef{h.Kind, h.ID}.text())
+		case i == 0 && !strings.Contains(w.Kind, "lock") && w.Kind != "once":
+			b.WriteString(", which " + TaskRef{h.Kind, h.ID}.text())
 		case i == 0:
 			b.WriteString(", held by possibly " + TaskRef{h.Kind, h.ID}.text())
 		default:
 			b.WriteString(", " + TaskRef{h.Kind, h.ID}.text())
+		}
+	}
+	if n := len(w.Holders); n > 0 && w.Holders[0].Certainty != "certain" && !strings.Contains(w.Kind, "lock") && w.Kind != "once" {
+		if n == 1 {
+			b.WriteString(" has, too")
+		} else {
+			b.WriteString(" have, too")
 		}
 	}
 	if w.Timed {

@@ -85,7 +85,7 @@ func (g *Graph) findStuck() {
 	waiters := make([][]int, n)
 	var freed []int
 	for i, t := range g.tasks {
-		g.stuck[i] = t.Wait != nil && !t.Wait.Timed && t.State != StateRunning && t.State != StateRunnable && t.State != StateDead &&
+		g.stuck[i] = t.Wait != nil && !t.Wait.Timed && !t.Wait.Open && t.State != StateRunning && t.State != StateRunnable && t.State != StateDead &&
 			(t.Wait.Kind == WaitForever || len(g.edges[i]) > 0 && (g.unknown[i] == 0 || t.Wait.All))
 		left[i] = len(g.edges[i])
 		for _, e := range g.edges[i] {

@@ -11,7 +11,7 @@ import (
 
 // parse makes tasks of "1>2 2>1": task 1 waits for 2. A holder after "?" is possible, "1>2,3"
 // waits for either, "1>2&3" for both, "1~2" with a time limit; "4" does not wait, "5>!" waits
-// for ever, "6>9" for a task that may not be there, and "*" after the waiter makes its wait unproved.
+// for ever, "6>9" for a task that may not be there, and "*" after the waiter makes its wait unproved, and "^" open.
 func parse(t *testing.T, text string) *tasks.Graph {
 	t.Helper()
 	var all []*tasks.Task
@@ -21,11 +21,11 @@ func parse(t *testing.T, text string) *tasks.Graph {
 		if at >= 0 {
 			name = word[:at]
 		}
-		unproved := strings.HasSuffix(name, "*")
-		task := &tasks.Task{Key: key(t, strings.TrimSuffix(name, "*")), State: tasks.StateRunning}
+		unproved, open := strings.HasSuffix(name, "*"), strings.HasSuffix(name, "^")
+		task := &tasks.Task{Key: key(t, strings.TrimRight(name, "*^")), State: tasks.StateRunning}
 		if at >= 0 {
 			task.State = tasks.StateWaiting
-			task.Wait = &tasks.Wait{Kind: tasks.WaitLock, Timed: word[at] == '~', Proved: !unproved, All: strings.Contains(word, "&")}
+			task.Wait = &tasks.Wait{Kind: tasks.WaitLock, Timed: word[at] == '~', Proved: !unproved, Open: open, All: strings.Contains(word, "&")}
 			if to := word[at+1:]; to == "!" {
 				task.Wait.Kind = tasks.WaitForever
 			} else {
@@ -81,6 +81,7 @@ func TestDeadlocks(t *testing.T) {
 		{"behind the cycle, nearest first", "4>3 3>1 1>2 2>1", "certain 1 2 behind 3 4"},
 		{"a holder that waits for ever is no cycle", "1>2 2>!", ""},
 		{"who waits for it may go on another way", "3>1,4 1>2 2>1 4", "certain 1 2"},
+		{"others may end the wait, too", "1^>2 2>1", ""},
 		{"certain ones first", "1>?2 2>1 5>6 6>5", "certain 5 6; possible 1 2"},
 		{"two cycles through one task", "1>2&3 2>1 3>1", "certain 1 2 3"},
 	} {

@@ -58,6 +58,21 @@ type Resolver interface {
 	Resolve(ctx context.Context, all []*Task, walk func(context.Context, unwind.ThreadID) []*unwind.Frame)
 }
 
+// A Linker is a Waiter that can tell who could end waits, once the stacks of all tasks are known.
+type Linker interface {
+	Waiter
+	// Links begins to collect the stacks of tasks.
+	Links() Links
+}
+
+// Links finds who could end the waits of a runtime's tasks. One goroutine may use it.
+type Links interface {
+	// Saw takes note of a task after its Wait is known, and of what is needed of its frames.
+	Saw(t *Task, frames []*unwind.Frame)
+	// Link adds Holders to the Waits of the tasks that were seen.
+	Link(ctx context.Context)
+}
+
 // A Describer is a Runtime that says which version it found, and how its layout is known,
 // in words for reports: "go1.22.12, layout from DWARF".
 type Describer interface {

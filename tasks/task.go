@@ -74,8 +74,9 @@ type Task struct {
 	Created *Creation
 	// Labels are what the program attached to the task, in the order of the runtime.
 	Labels []Label
-	// Locked says that the task runs on one thread only.
-	Locked bool
+	// Locked says that the task runs on one thread only: LockedTo, unwind.NullThread if that is not known.
+	Locked   bool
+	LockedTo unwind.ThreadID
 	// System marks tasks of the runtime itself, which reports leave out as the runtime does.
 	System bool
 
@@ -149,6 +150,8 @@ type Wait struct {
 	// All says that all holders must act before the wait ends, as a writer waits for all
 	// readers; otherwise any of them ends it.
 	All bool
+	// Open says that others than Holders may be able to end the wait, too. No deadlock is made of it.
+	Open bool
 	// Timed says that the wait ends by itself.
 	Timed bool
 	// Proved says that memory proves that the task waits for Object; otherwise the frames

@@ -210,6 +210,7 @@ func TestOutside(t *testing.T) {
 	}
 	f, _ := tab.Find(textAddr)
 	for _, pc := range []uint64{textAddr - 1, textAddr + 0x40} {
+		f.Pointers(pc)
 		if fr, ok := f.FrameAt(pc); ok {
 			t.Errorf("%#x: frame %+v of another function's code", pc, fr)
 		}

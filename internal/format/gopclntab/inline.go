@@ -86,10 +86,13 @@ func (f *Func) inlined(index uint32) (name string, parent uint64, ok bool) {
 }
 
 // inlineTree returns the offset of the function's inlined calls in the function data.
-func (f *Func) inlineTree() (uint32, bool) {
-	tables, count := uint64(f.u32(recPCData)), f.rec[f.size+recNumData]
-	at := uint64(f.size) + 4*tables + 4*funcdataInlTree
-	if f.t.inline == nil || count <= funcdataInlTree || at+4 > uint64(len(f.rec)) {
+func (f *Func) inlineTree() (uint32, bool) { return f.funcdata(funcdataInlTree) }
+
+// funcdata returns the offset of one of the function's tables in the function data.
+func (f *Func) funcdata(i int) (uint32, bool) {
+	tables, count := uint64(f.u32(recPCData)), int(f.rec[f.size+recNumData])
+	at := uint64(f.size) + 4*tables + 4*uint64(i)
+	if f.t.inline == nil || count <= i || at+4 > uint64(len(f.rec)) {
 		return 0, false
 	}
 	off := f.u32(int(at))

@@ -68,7 +68,7 @@ func (r *runtime) treap(at uint64) {
 // function of package sync among the frames tells what that is part of, and how it is wanted.
 func (r *runtime) semaphore(o *object, w *tasks.Wait, frames []*unwind.Frame) {
 	function, kind := r.asker(frames)
-	if w.Kind == tasks.WaitSemaphore && function != "" {
+	if function != "" && (w.Kind == tasks.WaitSemaphore || kind == tasks.WaitOnce) {
 		w.Kind = kind
 	}
 	sema, ok := r.semaphores()[o.at]
@@ -78,6 +78,10 @@ func (r *runtime) semaphore(o *object, w *tasks.Wait, frames []*unwind.Frame) {
 	switch {
 	case strings.Contains(function, "(*Mutex)"), w.Kind == tasks.WaitOnce:
 		r.mutex(w, sema)
+	case strings.Contains(function, "(*RWMutex)") && r.isInner(frames):
+		r.mutex(w, sema)
+		w.Object.Type = rwmutexType
+		w.Object.Detail = "another writer holds it or waits before this one"
 	case strings.Contains(function, "(*RWMutex)"):
 		r.rwmutex(w, sema)
 	case strings.Contains(function, "(*WaitGroup)"):
@@ -91,18 +95,22 @@ func (r *runtime) semaphore(o *object, w *tasks.Wait, frames []*unwind.Frame) {
 // maxAsker is how many frames there are from a goroutine's youngest to the function of package sync that made it wait.
 const maxAsker = 8
 
-// asker finds the function of package sync that waits for a semaphore.
+// asker finds the function of package sync that waits for a semaphore: the last one before the program's own, as Once and RWMutex
+// have a Mutex inside.
 func (r *runtime) asker(frames []*unwind.Frame) (function string, kind tasks.WaitKind) {
 	for _, f := range frames[:min(len(frames), maxAsker)] {
 		for _, name := range r.calls(f) {
+			if function != "" && !strings.HasPrefix(name, "sync.") && !strings.HasPrefix(name, "internal/sync.") {
+				return function, kind
+			}
 			for _, k := range kindByFrame {
 				if strings.HasPrefix(name, k.function) {
-					return k.function, k.kind
+					function, kind = k.function, k.kind
 				}
 			}
 		}
 	}
-	return "", ""
+	return function, kind
 }
 
 // mutex describes the sync.Mutex that a semaphore is part of.
@@ -129,6 +137,23 @@ func (r *runtime) mutex(w *tasks.Wait, sema uint64) {
 	w.Proved = state&locked != 0
 }
 
+const (
+	rwmutexType = "sync.RWMutex"
+	noteWriter  = "no reader may enter before it"
+)
+
+// isInner reports whether a goroutine waits for the mutex inside an RWMutex, as the frames say.
+func (r *runtime) isInner(frames []*unwind.Frame) bool {
+	for _, f := range frames[:min(len(frames), maxAsker)] {
+		for _, name := range r.calls(f) {
+			if strings.Contains(name, "sync.(*Mutex)") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // rwmutex describes the sync.RWMutex that a semaphore is part of; which of its two
 // semaphores it is tells readers from the writer.
 func (r *runtime) rwmutex(w *tasks.Wait, sema uint64) {
@@ -144,11 +169,14 @@ func (r *runtime) rwmutex(w *tasks.Wait, sema uint64) {
 	}
 	const maxReaders = 1 << 30
 	count, leaving := int32(m.u32("readercount")), int32(m.u32("readerwait"))
-	w.Object = tasks.Object{Address: m.at, Type: "sync.RWMutex"}
+	w.Object = tasks.Object{Address: m.at, Type: rwmutexType}
 	switch {
 	case count >= 0:
 		w.Object.Detail = fmt.Sprintf("%d readers", count)
 	case leaving > 0:
+		if w.Kind == tasks.WaitLock {
+			w.Note, w.All = noteWriter, true
+		}
 		w.Object.Detail = fmt.Sprintf("a writer waits for %d readers", leaving)
 	default:
 		w.Object.Detail = fmt.Sprintf("locked for writing, %d readers waiting", count+maxReaders)

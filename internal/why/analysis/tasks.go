@@ -151,6 +151,16 @@ func (in *inspection) listRuntime(ctx context.Context, r *report.Report, rt task
 		}
 	}
 	waiter, _ := rt.(tasks.Waiter)
+	var links tasks.Links
+	if linker, ok := rt.(tasks.Linker); ok && in.opts.Tasks == nil {
+		links = linker.Links()
+		defer func() {
+			links.Link(ctx)
+			for _, t := range found {
+				t.Wait = in.wait(t.Wait)
+			}
+		}()
+	}
 	named := map[string][]report.Frame{} // entries by the addresses of the code
 	locals := in.opts.Locals
 	if len(found) > manyTasks {
@@ -177,6 +187,9 @@ func (in *inspection) listRuntime(ctx context.Context, r *report.Report, rt task
 			if waiter != nil {
 				t.Wait = in.wait(waiter.Wait(ctx, t, nil))
 			}
+			if links != nil {
+				links.Saw(t, in.ofThread(ctx, t))
+			}
 			continue
 		}
 		f, err := tasks.FirstFrame(in.Walker, t)
@@ -189,8 +202,23 @@ func (in *inspection) listRuntime(ctx context.Context, r *report.Report, rt task
 				in.nameObjects(s.Frames, t.Wait)
 			}
 		}
+		if links != nil {
+			links.Saw(t, s.Frames)
+		}
 		in.tasks.frames[t.Key] = in.taskStack(ctx, s, named)
 	}
+}
+
+// ofThread walks the stack of a task that a thread runs.
+func (in *inspection) ofThread(ctx context.Context, t *tasks.Task) []*unwind.Frame {
+	if t.Thread <= 0 {
+		return nil
+	}
+	s, err := in.Walker.WalkStackContext(ctx, t.Thread)
+	if err != nil {
+		return nil
+	}
+	return s.Frames
 }
 
 // taskStack makes the entries of a task's stack. Those of a stack with the same code are copied, if no variables are wanted.

@@ -80,7 +80,9 @@ func (in *inspection) findName(frames []*unwind.Frame, addr unwind.Address) obje
 				file = lib.Path
 			}
 			if name, _ := f.Name(); waitsForOthers(file, name) {
-				fallback = n
+				if !ofGo(name) { // whose own names say nothing: "c.qcount"
+					fallback = n
+				}
 				continue
 			}
 		}
@@ -107,6 +109,10 @@ func waitsForOthers(file, function string) bool {
 		}
 	}
 	return strings.HasPrefix(function, "<") && (strings.Contains(function, "as std::") || strings.Contains(function, "as core::"))
+}
+
+func ofGo(function string) bool {
+	return strings.HasPrefix(function, "runtime.") || strings.HasPrefix(function, "sync.") || strings.HasPrefix(function, "internal/")
 }
 
 // ofInlined reports whether a name is one that a class gives to itself, or that a standard library uses: that of

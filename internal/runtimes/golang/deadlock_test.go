@@ -1,0 +1,96 @@
+package golang_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/corewalk/corewalk"
+	"github.com/corewalk/corewalk/tasks"
+)
+
+// planted says by which functions the goroutines of each deadlock of testdata/src/go-deadlock
+// wait, each for the next; "" where there is none.
+var planted = map[string]string{
+	"mutexes": "main.transfer main.transfer", "deferred": "main.transferDeferred main.transferDeferred",
+	"three": "main.transfer main.transfer main.transferDeferred", "globals": "main.lockNorth main.lockSouth",
+	"itself": "main.(*account).sum", "readers": "main.(*cache).get main.(*cache).set",
+	"mixed": "main.publish main.subscribe", "channels": "main.relay main.relay", "healthy": "",
+}
+
+// TestDeadlocks plants deadlocks beside goroutines that look like ones and are none.
+func TestDeadlocks(t *testing.T) {
+	if os.Getenv("COREWALK_LONG") == "" {
+		t.Skip("builds programs: set COREWALK_LONG=1")
+	}
+	for _, release := range releases(t) {
+		for _, ldflags := range []string{"", "-s -w"} {
+			t.Run(release+ldflags, func(t *testing.T) {
+				program := build(t, "go-deadlock", release, ldflags, "main.go")
+				for name, want := range planted {
+					core, _ := kill(t, program, name)
+					if got := deadlocks(t, core, program); got != want {
+						t.Errorf("%s: deadlocks %q, want %q", name, got, want)
+					}
+				}
+			})
+		}
+	}
+}
+
+// deadlocks names the functions of the program that wait in each deadlock.
+func deadlocks(t *testing.T, core, program string) string {
+	ctx := context.Background()
+	target, err := corewalk.Open(ctx, core, corewalk.WithExecutable(program))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer target.Close()
+	all, err := target.Waits(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := target.NewWalker()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	var found []string
+	for _, d := range tasks.NewGraph(all).Deadlocks() {
+		var functions []string
+		for _, task := range d.Tasks {
+			stack, _ := corewalk.WalkTask(ctx, w, task)
+			for _, n := range names(target, stack) {
+				if strings.HasPrefix(n, "main.") {
+					functions = append(functions, strings.Fields(n)[0])
+					break
+				}
+			}
+		}
+		slices.Sort(functions)
+		s := strings.Join(functions, " ")
+		if d.Certainty != tasks.Possible {
+			s = fmt.Sprint(d.Certainty, " ", s)
+		}
+		found = append(found, s)
+	}
+	return strings.Join(found, "; ")
+}
+
+// build builds files of a program of testdata/src with a release of Go and flags for the linker.
+func build(t *testing.T, source, release, ldflags string, files ...string) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "program")
+	cmd := exec.Command("go", append([]string{"build", "-o", program, "-ldflags", ldflags}, files...)...)
+	cmd.Dir, _ = filepath.Abs("../../../testdata/src/" + source)
+	cmd.Env = append(os.Environ(), "GOTOOLCHAIN=go"+release, "CGO_ENABLED=0", "GOFLAGS=-mod=mod", "GOWORK=off")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Skipf("Go %s cannot build: %v: %s", release, err, out)
+	}
+	return program
+}

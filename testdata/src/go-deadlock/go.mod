@@ -1,0 +1,3 @@
+module example.com/go-deadlock
+
+go 1.18

@@ -134,6 +134,7 @@ func (d *Minidump) WOW64() (*Minidump, bool) {
 	}
 	w := newMinidump(d.file, arch.X86)
 	w.wow64, w.path, w.maps, w.mapped, w.closer = true, d.path, d.maps, d.mapped, d.Close
+	w.reads = d.reads
 	for i, t := range d.threads {
 		if _, err := d.file.WOW64Registers(t); err != nil {
 			if i == d.crashed && d.file.Exception != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/corewalk/corewalk"
+	"github.com/corewalk/corewalk/internal/carry/slim"
 	"github.com/corewalk/corewalk/report"
 )
 
@@ -75,12 +76,18 @@ func runPack(args []string, e env) int {
 func (f *packFlags) pack(e env, t *corewalk.Target, o operands, to string) (*packReport, error) {
 	r := &packReport{Path: f.output, Files: []packFile{}}
 	core := filepath.Join(filepath.Dir(to), "core")
+	full := f.full
 	var err error
-	if f.full {
+	if !full {
+		if r.Slim, err = f.write(e, t, o, core); err == nil {
+			r.Slim.Path = filepath.Base(core)
+		} else if full = errors.Is(err, slim.ErrLayout); full { // it is as small as it gets
+			r.Slim = nil
+		}
+	}
+	if full {
 		core = o.core
 		_, err = t.Analyze(e.ctx, corewalk.AnalyzeOptions{Locals: corewalk.LocalsAll}) // looks up the files
-	} else if r.Slim, err = f.write(e, t, o, core); err == nil {
-		r.Slim.Path = filepath.Base(core)
 	}
 	if err != nil {
 		return nil, err

@@ -15,7 +15,6 @@ type Process interface {
 	MappingAt(arch.Address) (libstate.Mapping, bool)
 	Mappings() []libstate.Mapping
 	DumpMemory() arch.Memory
-	Auxv() libstate.Auxv
 }
 
 const (
@@ -79,7 +78,11 @@ func (w *Wanted) stack(p Process, regs *arch.RegSet) {
 // started wants what the process was started with: the auxiliary vector, the arguments and the environment, at
 // the end of the first stack.
 func (w *Wanted) started(p Process) {
-	at, ok := p.Auxv().Get(libstate.ATRandom)
+	linux, ok := p.(interface{ Auxv() libstate.Auxv })
+	if !ok {
+		return
+	}
+	at, ok := linux.Auxv().Get(libstate.ATRandom)
 	if m, mapped := p.MappingAt(at); ok && mapped {
 		w.add(max(m.Start, m.End-min(m.End, stackTop)), m.End, Stacks)
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // ErrUnsupported means that there is no slim form of what was opened.
-var ErrUnsupported = errors.New("only ELF cores have a slim form")
+var ErrUnsupported = errors.New("only cores and minidumps have a slim form")
 
 // Options say what to write.
 type Options struct {
@@ -61,7 +61,8 @@ var whys = [reasons]string{"stacks of the threads", "read by the report", "heade
 
 // A Wanted is the memory to keep, in pages.
 type Wanted struct {
-	pages map[uint64]int // by number, the reason
+	pages  map[uint64]int // by number, the reason
+	sorted []uint64       // the numbers, once all pages are known
 }
 
 // add wants the pages of [lo, hi).
@@ -81,23 +82,14 @@ type run struct{ lo, hi uint64 }
 
 // runs returns the wanted memory that the core has, ascending. None crosses a boundary of c.Whole.
 func (w *Wanted) runs(c *corestate.ELFCore) []run {
-	const size = corestate.ReadPage
-	pages := slices.Sorted(maps.Keys(w.pages))
 	var list []run
 	for _, s := range c.Segments() {
-		last := s.Start + s.InDump
-		i, _ := slices.BinarySearch(pages, s.Start/size)
-		for first := len(list); i < len(pages) && pages[i]*size < last; i++ {
-			lo, hi := max(s.Start, pages[i]*size), min(last, pages[i]*size+size)
-			if n := len(list); n > first && list[n-1].hi == lo {
-				list[n-1].hi = hi
-			} else {
-				list = append(list, run{lo, hi})
-			}
-		}
+		list = append(list, w.cut(s.Start, s.Start+s.InDump)...)
 	}
 	return list
 }
+
+func (w *Wanted) sort() { w.sorted = slices.Sorted(maps.Keys(w.pages)) }
 
 // sums returns how much is kept for each reason.
 func (w *Wanted) sums(runs []run) []Kept {

@@ -2,10 +2,12 @@ package subject
 
 import (
 	"fmt"
+	"io"
 	"iter"
 	"strings"
 
 	"github.com/corewalk/corewalk/corestate"
+	"github.com/corewalk/corewalk/internal/carry/slim"
 	"github.com/corewalk/corewalk/internal/format/minidump"
 	"github.com/corewalk/corewalk/internal/why/process"
 	"github.com/corewalk/corewalk/internal/why/reason"
@@ -29,6 +31,11 @@ type minidumpSubject struct {
 func (m minidumpSubject) System() string                { return m.OS() }
 func (m minidumpSubject) Moment() (Moment, error)       { return Moment{State: m}, nil }
 func (m minidumpSubject) Minidump() *corestate.Minidump { return m.dump }
+
+// WriteSlim keeps what was read of the minidump.
+func (m minidumpSubject) WriteSlim(w io.Writer, read *corestate.Reads, reach uint64, o slim.Options) (*slim.Written, error) {
+	return slim.Minidump(w, minidump.Of(m.dump), slim.Collect(m.dump, read, reach), o)
+}
 
 // Records yields the streams.
 func (m minidumpSubject) Records() iter.Seq2[uint32, []byte] {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // A Stack is the result of a walk: physical frames, youngest first. Inlined and tail-called
@@ -34,6 +35,8 @@ type stepState struct {
 	block   []Frame     // unused frames
 	changes []regChange // unused register changes
 	scratch []regChange // register changes of the frame that a stepper is filling in
+
+	refusals [16]refusals // by address; see refusals.go
 
 	second        *Frame // the frame passed to steppers asked for a second opinion
 	secondChanges []regChange
@@ -90,19 +93,24 @@ func (w *Walker) step(st *stepState, in *Frame) (*Frame, EndReason, error) {
 	}
 	out := &st.block[0]
 	var last FrameStepper
-	var refused string // why the last success was rejected
+	var rejected string // why the last success was rejected
+	refused, known := st.refusalsAt(in)
 	for {
 		s, err := w.group.FindStepperForAddr(in.ra, last)
 		if err != nil {
 			*out = Frame{}
-			return nil, EndNoStepper, noStepper(in, refused, err)
+			return nil, EndNoStepper, noStepper(in, rejected, err)
+		}
+		if known && slices.Contains(refused.steppers, s) {
+			last = s
+			continue
 		}
 		w.prepare(out, st.scratch, in)
 		status := s.CallerFrame(in, out)
 		var why string
 		if status == StatusSuccess {
 			why = w.refuse(in, out)
-			refused = why
+			rejected = why
 		}
 		in.attempt(s, status, out, why)
 		st.scratch = out.changes[:0]
@@ -120,6 +128,9 @@ func (w *Walker) step(st *stepState, in *Frame) (*Frame, EndReason, error) {
 		case status == StatusError:
 			*out = Frame{}
 			return nil, EndError, fmt.Errorf("stepper %s at %#x: %w", s.Name(), in.ra, ErrStepper)
+		}
+		if known && status == StatusNotMe {
+			refused.add(s, in)
 		}
 		last = s
 	}

@@ -1,0 +1,43 @@
+package unwind_test
+
+import (
+	"testing"
+
+	"github.com/corewalk/corewalk/unwind"
+)
+
+// A byCode is a stepper whose refusals hold for all frames at a place if it says so.
+type byCode struct {
+	*stepFunc
+	code bool
+}
+
+func (s *byCode) RefusesCode(*unwind.Frame) bool { return s.code }
+
+// TestRefusals: in a recursion, a stepper that refuses code is asked twice, unless the walk explains itself; one that
+// refuses for other reasons is asked about each frame.
+func TestRefusals(t *testing.T) {
+	const frames = 100
+	for _, c := range []struct {
+		name    string
+		code    bool
+		options []unwind.Option
+		want    int
+	}{
+		{"by code", true, nil, 3}, // also about the youngest frame
+		{"by registers", false, nil, frames},
+		{"explained", true, []unwind.Option{unwind.WithExplain()}, frames},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			asked := 0
+			first := &byCode{stepper("first", 1, func(in, out *unwind.Frame) unwind.Status {
+				asked++
+				return unwind.StatusNotMe
+			}), c.code}
+			s, err := mustWalker(deepStack(frames, 16, 0x400500), c.options, first, stepper("fp", 2, byFP)).WalkStack(1)
+			if err != nil || len(s.Frames) != frames || asked != c.want {
+				t.Errorf("%d frames, %v; asked %d times, want %d", len(s.Frames), err, asked, c.want)
+			}
+		})
+	}
+}

@@ -126,6 +126,7 @@ func (in *inspection) listTasks(ctx context.Context, r *report.Report) {
 		}
 	}
 	g := tasks.NewGraph(in.withHolders(l.all))
+	noteCrashed(r.Crash, l.all)
 	for _, t := range l.all {
 		r.Tasks = append(r.Tasks, in.task(t))
 	}
@@ -379,6 +380,19 @@ func (in *inspection) deadlock(r *report.Report, d *tasks.Deadlock) report.Deadl
 		out.Places = append(out.Places, at)
 	}
 	return out
+}
+
+// noteCrashed says of what tasks wait for that the thread that crashed holds it.
+func noteCrashed(c *report.Crash, all []*tasks.Task) {
+	if c == nil || c.Thread == 0 || c.Kind != report.CrashAbort && c.MayBeHang() {
+		return // a signal was for any thread
+	}
+	crashed := tasks.Key{Kind: tasks.KindThread, ID: uint64(c.Thread)}
+	for _, t := range all {
+		if w := t.Wait; w != nil && t.Key != crashed && w.Note == "" && slices.ContainsFunc(w.Holders, func(h tasks.Holder) bool { return h.Key == crashed }) {
+			w.Note = "the thread that crashed"
+		}
+	}
 }
 
 // hang says that the process was ended because it hung, if that is so.

@@ -46,6 +46,7 @@ const shortRun = 20 * time.Millisecond
 
 // Main is the whole program. It does not return.
 func Main(p parts.Parts) {
+	growStack(false)
 	late := putOffGC()
 
 	// Writing to a pipe whose reader has left is then an error, which written does not

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"sort"
 	"strings"
+	"sync"
 
 	"github.com/corewalk/corewalk/corestate"
 	"github.com/corewalk/corewalk/internal/carry/slim"
@@ -22,6 +23,20 @@ type coreSubject struct {
 	*corestate.ELFCore
 	plain
 	path string
+	*asked
+}
+
+// An asked has what is asked several times for one report.
+type asked struct {
+	started  func() Start
+	recorded func() coredump
+}
+
+func newCore(core *corestate.ELFCore, path string) coreSubject {
+	c := coreSubject{ELFCore: core, path: path, asked: new(asked)}
+	c.started = sync.OnceValue(c.readStart)
+	c.recorded = sync.OnceValue(func() coredump { return coredumpOf(path) })
+	return c
 }
 
 func (c coreSubject) System() string           { return c.OS() }
@@ -76,7 +91,7 @@ func (c coreSubject) Describe() report.Dump {
 	setSize(&d, cut, have, want)
 	// A core does not record when it was written. systemd-coredump does, and the file's time does, unless the
 	// file was copied.
-	if at := coredumpOf(c.path).time; !at.IsZero() {
+	if at := c.recorded().time; !at.IsZero() {
 		d.Time = at
 	} else if st, err := os.Stat(c.path); err == nil && st.Mode().IsRegular() {
 		d.Time, d.TimeOfFile = st.ModTime(), true

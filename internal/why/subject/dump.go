@@ -24,7 +24,7 @@ func OpenDumpReader(ctx context.Context, r io.Reader, name string, opts ...cores
 func ofDump(core *corestate.ELFCore, mini *corestate.Minidump, path string, err error) (Subject, error) {
 	switch {
 	case core != nil:
-		return coreSubject{ELFCore: core, path: path}, err
+		return newCore(core, path), err
 	case mini != nil:
 		// The process is the 32-bit program, not the WOW64 layer below it.
 		if w, ok := mini.WOW64(); ok && err == nil {

@@ -79,8 +79,10 @@ func (s *Start) place() {
 	}
 }
 
-// Started implements Subject.
-func (c coreSubject) Started() Start {
+// Started implements Subject. Do not change what the result refers to.
+func (c coreSubject) Started() Start { return c.started() }
+
+func (c coreSubject) readStart() Start {
 	s := Start{Process: report.Process{Executable: c.ExecutablePath()}}
 	if p, ok := c.ProcessInfo(); ok {
 		uid, gid := p.UID, p.GID
@@ -90,7 +92,7 @@ func (c coreSubject) Started() Start {
 		}
 	}
 	s.readStack(c)
-	s.addCoredump(coredumpOf(c.path))
+	s.addCoredump(c.recorded())
 	s.place()
 	return s
 }

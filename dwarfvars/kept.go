@@ -52,25 +52,50 @@ func (e *evaluator) inFrame(index int, reg arch.Reg, left int) (uint64, bool) {
 	if ok {
 		return v, true
 	}
-	if index == 0 || left == 0 || f.NonCall() || f.Trust() == unwind.TrustScan || e.frames[index-1].IsTrampoline() || reg == e.r.arch.RA {
-		return 0, false
-	}
-	callee, ok := e.r.calledDirectly(f)
-	if !ok {
+	callee, ok := e.callee(index, left)
+	if !ok || reg == e.r.arch.RA {
 		return 0, false
 	}
 	return e.enteredWith(index-1, callee, reg, left-1)
 }
 
+// callee returns the function that frame number index called, in which its registers may still be.
+func (e *evaluator) callee(index, left int) (arch.Address, bool) {
+	f := e.frames[index]
+	if index == 0 || left == 0 || f.NonCall() || f.Trust() == unwind.TrustScan || e.frames[index-1].IsTrampoline() {
+		return 0, false
+	}
+	return e.r.calledDirectly(f)
+}
+
 // enteredWith returns what a register held when the function of frame number index was called at
 // start.
 func (e *evaluator) enteredWith(index int, start arch.Address, reg arch.Reg, left int) (uint64, bool) {
-	for regs := e.r.keptBy(e.frames[index], start)[reg]; regs != 0; regs &= regs - 1 {
-		if v, ok := e.inFrame(index, regs.First(), left); ok {
-			return v, true
+	first := e.r.arch.CalleeSaved // mostly the only ones that are known, and each takes time
+	for _, of := range []arch.RegMask{first, ^first} {
+		if of != first && !e.knows(index, of, left) {
+			break
+		}
+		for regs := e.r.keptBy(e.frames[index], start, of)[reg]; regs != 0; regs &= regs - 1 {
+			if v, ok := e.inFrame(index, regs.First(), left); ok {
+				return v, true
+			}
 		}
 	}
 	return 0, false
+}
+
+// knows reports whether some register of a set may be known in frame number index.
+func (e *evaluator) knows(index int, of arch.RegMask, left int) bool {
+	for reg := range arch.Reg(e.r.arch.NumRegs()) {
+		if of.Has(reg) && reg != e.r.arch.SP && reg != e.r.arch.PC {
+			if _, _, ok := e.frames[index].Reg(reg); ok {
+				return true
+			}
+		}
+	}
+	_, ok := e.callee(index, left)
+	return ok
 }
 
 // calledDirectly returns the function that a frame's call instruction names.
@@ -128,6 +153,7 @@ func (r *Reader) codeAt(addr arch.Address) (c codeFile, ok bool) {
 type keptKey struct {
 	start, pc uint64 // start with the bit of mode
 	call      bool   // the instruction is the call that returns to pc
+	of        arch.RegMask
 }
 
 // An imageKey is a keptKey and its file.
@@ -136,15 +162,15 @@ type imageKey struct {
 	keptKey
 }
 
-// keptBy returns which registers hold, at a frame's instruction, what a register held at start,
+// keptBy returns which registers of a set hold, at a frame's instruction, what a register held at start,
 // by that register; nil if the code does not lead from there to the frame. That depends on the
 // file alone: other dumps of a batch ask the same of libc.
-func (r *Reader) keptBy(f *unwind.Frame, start arch.Address) map[arch.Reg]arch.RegMask {
+func (r *Reader) keptBy(f *unwind.Frame, start arch.Address, of arch.RegMask) map[arch.Reg]arch.RegMask {
 	c, ok := r.codeAt(f.LookupAddr())
 	if !ok {
 		return nil
 	}
-	key := imageKey{c.im, keptKey{(start - c.bias) | r.mode(f), f.RA() - c.bias, f.LookupAddr() != f.RA()}}
+	key := imageKey{c.im, keptKey{(start - c.bias) | r.mode(f), f.RA() - c.bias, f.LookupAddr() != f.RA(), of}}
 	if v, ok := r.untouched.Load(key); ok {
 		return v.(map[arch.Reg]arch.RegMask)
 	}
@@ -170,7 +196,7 @@ func (r *Reader) followTo(c *codeFile, key keptKey, start uint64) map[arch.Reg]a
 			return nil
 		}
 	}
-	return code.Kept(pc)
+	return code.Kept(pc, key.of)
 }
 
 // end returns where the function that begins at start ends; false if that is not known. Unwind

@@ -5,11 +5,11 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// Kept returns which registers hold at an instruction what a register held when the function was called, by that
+// Kept returns which registers of a set hold at an instruction what a register held when the function was called, by that
 // register. It relies on the code alone: whatever the calling convention lets the function change, it did not. The
 // result is nil if control may take unknown paths through the function. An instruction that was interrupted halfway,
 // as repeated string instructions and system calls are, counts as having changed its registers.
-func (f *Func) Kept(at uint64) map[arch.Reg]arch.RegMask {
+func (f *Func) Kept(at uint64, of arch.RegMask) map[arch.Reg]arch.RegMask {
 	i, ok := f.index(at)
 	if !ok || f.opaque {
 		return nil
@@ -24,7 +24,7 @@ func (f *Func) Kept(at uint64) map[arch.Reg]arch.RegMask {
 	}
 	kept := map[arch.Reg]arch.RegMask{}
 	for r := range arch.Reg(f.arch.NumRegs()) {
-		if changing.Has(r) {
+		if changing.Has(r) || !of.Has(r) {
 			continue
 		}
 		v := f.Before(at, Reg(r))

@@ -76,7 +76,7 @@ func TestKept(t *testing.T) {
 			c3 # ret`, 3, ""},
 	} {
 		f := function(t, arch.AMD64, c.code)
-		kept := f.Kept(base + c.at)
+		kept := f.Kept(base+c.at, ^arch.RegMask(0))
 		var got []string
 		for _, r := range []arch.Reg{arch.RCX, arch.RDX, arch.R9} {
 			var in []string
@@ -101,7 +101,7 @@ func TestKept(t *testing.T) {
 		31 c9 # xor ecx,ecx
 		c3 # ret`)
 	reread(f).left = 0
-	if kept := f.Kept(base + 2); kept != nil {
+	if kept := f.Kept(base+2, ^arch.RegMask(0)); kept != nil {
 		t.Errorf("code that can no longer be read: %v", kept)
 	}
 }

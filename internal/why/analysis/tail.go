@@ -7,6 +7,7 @@ import (
 	"github.com/corewalk/corewalk/internal/vars/where"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
 )
 
 // Functions that left by tail calls. The call in the caller's frame led to the first of them. DWARF often says to
@@ -79,6 +80,17 @@ func (in *inspection) leftArguments(entries []report.Frame, frames []*unwind.Fra
 	}
 }
 
+// throughMemory reports whether a call, the instruction code at addr, is of what is in memory outside of the frame: it
+// may have changed since. That is how threads' functions are called, by a function that takes long to follow.
+func (in *inspection) throughMemory(code []byte, addr uint64) bool {
+	var inst disasm.Inst
+	if disasm.DecodeInto(&inst, in.arch, code, addr) != nil || inst.Src != arch.NoReg {
+		return false
+	}
+	m := inst.Mem()
+	return m != nil && m.Base != in.arch.SP && m.Base != in.arch.FP
+}
+
 // maxCalled limits how many calls through values are traced back, in all threads. Each takes as long as the
 // analysis of a function.
 const maxCalled = 256
@@ -98,6 +110,8 @@ func (in *inspection) called(frames []*unwind.Frame, number int) (target unwind.
 		return 0, false
 	case site.Direct:
 		return site.Target, true
+	case in.throughMemory(buf[len(buf)-site.Len:], f.CodePointer()-uint64(site.Len)):
+		return 0, false
 	}
 	if name, err := frames[number-1].Name(); err == nil && name == "main" {
 		return 0, false // what calls through a value there calls main

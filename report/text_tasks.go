@@ -382,6 +382,9 @@ func (t *textWriter) taskHeading(group []*Task) {
 	if len(group) > 1 {
 		s = fmt.Sprintf(": %d with this stack", len(group)) + s
 	}
+	if first.Wait != nil && len(group) == 1 && first.Wait.Seconds >= 60 {
+		s += fmt.Sprintf(", at least %d minutes", int(first.Wait.Seconds/60))
+	}
 	if first.Locked {
 		s += ", locked to a thread"
 	}

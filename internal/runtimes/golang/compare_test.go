@@ -166,6 +166,7 @@ func compare(t *testing.T, core, program string, want map[uint64]*printed) {
 	defer w.Close()
 	seen := map[uint64]bool{}
 	states := map[string]bool{}
+	labelled := ""
 	bad := 0
 	fail := func(format string, args ...any) {
 		if bad++; bad <= 20 {
@@ -185,6 +186,12 @@ func compare(t *testing.T, core, program string, want map[uint64]*printed) {
 			fail("%s is listed twice", task.Key)
 		}
 		seen[task.ID] = true
+		for _, l := range task.Labels {
+			labelled += l.Key + "=" + l.Value + " "
+		}
+		if task.Locked && task.ID != 1 && task.LockedTo <= 0 {
+			fail("%s is locked to a thread that is not known", task.Key)
+		}
 		p := want[task.ID]
 		if p == nil {
 			fail("%s [%s] was not printed", task.Key, task.Status)
@@ -216,6 +223,9 @@ func compare(t *testing.T, core, program string, want map[uint64]*printed) {
 		if g, w := strings.Join(got, "\n"), strings.Join(p.frames, "\n"); g != w {
 			fail("%s [%s]:\n%s\nprinted:\n%s", task.Key, task.Status, g, w)
 		}
+	}
+	if labelled != "request=42 user=anna " {
+		t.Errorf("labels %q", labelled)
 	}
 	for id, p := range want {
 		if !seen[id] && id != 0 {

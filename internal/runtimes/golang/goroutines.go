@@ -83,6 +83,15 @@ func (r *runtime) thread(g *object) unwind.ThreadID {
 	return unwind.ThreadID(m.u64("procid"))
 }
 
+// lockedTo returns the thread that a goroutine is locked to: only that one runs it, and it runs nothing else.
+func (r *runtime) lockedTo(g *object) unwind.ThreadID {
+	m, ok := r.object(r.of("m"), g.word("lockedm"))
+	if !ok {
+		return unwind.NullThread
+	}
+	return unwind.ThreadID(m.u64("procid"))
+}
+
 // goroutine reads one goroutine; nil if it is dead.
 func (r *runtime) goroutine(g uint64) (*tasks.Task, error) {
 	o, ok := r.object(r.of("g"), g)
@@ -123,6 +132,8 @@ func (r *runtime) goroutine(g uint64) (*tasks.Task, error) {
 		}
 	}
 	t.System = r.isSystem(&o, t.Status)
+	t.Labels = r.labels(o.word("labels"))
+	t.LockedTo = r.lockedTo(&o)
 	if raw&scanBit != 0 {
 		t.Status += " (scan)"
 	}

@@ -67,6 +67,7 @@ func (w *wanted) add(k tasks.Key) {
 }
 
 func (l *links) Link(ctx context.Context) {
+	l.since()
 	locks, others := map[uint64]*wanted{}, map[uint64]*wanted{}
 	asleep := true
 	want := func(m map[uint64]*wanted, at uint64, t *tasks.Task) {
@@ -110,6 +111,24 @@ func (l *links) Link(ctx context.Context) {
 	for i := range l.seen {
 		if t := l.seen[i].task; t.Wait != nil {
 			link(t, locks, others, asleep, blocking)
+		}
+	}
+}
+
+// since says how long goroutines have waited. The collector writes down when it first finds one waiting, by a
+// clock whose time now is not in memory: the latest that it wrote is the earliest that it can be.
+func (l *links) since() {
+	var now uint64
+	for i := range l.seen {
+		if o, ok := l.seen[i].task.Handle.(object); ok {
+			now = max(now, o.u64("waitsince"))
+		}
+	}
+	for i := range l.seen {
+		t := l.seen[i].task
+		o, ok := t.Handle.(object)
+		if since := o.u64("waitsince"); ok && since != 0 && since <= now && (t.State == tasks.StateWaiting || t.State == tasks.StateSyscall) {
+			t.Seconds = float64(now-since) / 1e9
 		}
 	}
 }

@@ -109,5 +109,6 @@ func (t *Target) Waits(ctx context.Context, finders ...tasks.Finder) ([]*tasks.T
 			rs.Resolve(ctx, all, walk)
 		}
 	}
+	all = tasks.Bind(all)
 	return all, ctx.Err()
 }

@@ -45,6 +45,9 @@ func (in *inspection) nameObject(frames []*unwind.Frame, o *tasks.Object) {
 		in.tasks.names[o.Address] = n
 	}
 	o.Name = ofProgram(n.name)
+	if strings.HasPrefix(o.Type, "sync.") {
+		o.Name = ofSync(o.Name)
+	}
 }
 
 // ofProgram cuts off the parts of a name that are inside an object of a library: those with reserved names.
@@ -109,6 +112,16 @@ func waitsForOthers(file, function string) bool {
 		}
 	}
 	return strings.HasPrefix(function, "<") && (strings.Contains(function, "as std::") || strings.Contains(function, "as core::"))
+}
+
+// ofSync cuts off the parts of a name that are inside an object of Go's package sync.
+func ofSync(name string) string {
+	for _, inside := range []string{".w.mu.state", ".mu.state", ".w.state", ".state.v", ".state", ".noCopy"} {
+		if whole, ok := strings.CutSuffix(name, inside); ok {
+			return strings.TrimPrefix(whole, "&")
+		}
+	}
+	return name
 }
 
 func ofGo(function string) bool {

@@ -1,0 +1,3 @@
+module go-mixed
+
+go 1.18

@@ -3,6 +3,7 @@ package report
 import (
 	"encoding/hex"
 	"hash/fnv"
+	"strings"
 )
 
 // StackKey returns a key that is equal for threads with the same stack: the walk ended for the same reason, and
@@ -128,11 +129,12 @@ type row struct {
 	first, last int // indexes, both inclusive
 	cycle       int // number of frames in the cycle that this row repeats; 0 if the row is not a folded recursion
 	elided      bool
-	missing     int // number of frames missing from the report before first; the row stands for them
+	missing     int  // number of frames missing from the report before first; the row stands for them
+	parked      bool // the frames of Go's runtime in which a goroutine waits
 }
 
 // alone reports whether the row is of one frame, which is shown in full.
-func (r *row) alone() bool { return r.cycle == 0 && !r.elided && r.missing == 0 }
+func (r *row) alone() bool { return r.cycle == 0 && !r.elided && r.missing == 0 && !r.parked }
 
 // maxCycle is the longest cycle of a recursion, in frames, that is recognised.
 const maxCycle = 8
@@ -220,4 +222,22 @@ func elide(rows []row, limit int) []row {
 	out := append(make([]row, 0, limit+1), rows[:head]...)
 	out = append(out, row{first: rows[head].first, last: rows[len(rows)-tail-1].last, elided: true})
 	return append(out, rows[len(rows)-tail:]...)
+}
+
+// foldParked makes one row of those of the functions of Go's runtime in which a goroutine waits. Go leaves them out of
+// its own traces, too.
+func foldParked(rows []row, frames []Frame) []row {
+	n := 0
+	for n < len(rows) && rows[n].alone() && ofGoRuntime(frames[rows[n].first].Function) {
+		n++
+	}
+	if n < 2 || n == len(rows) || frames[0].Function != "runtime.gopark" {
+		return rows
+	}
+	return append([]row{{first: 0, last: rows[n-1].last, parked: true}}, rows[n:]...)
+}
+
+// ofGoRuntime reports whether a function is of Go's runtime, whatever package sees it: sync.runtime_SemacquireMutex.
+func ofGoRuntime(function string) bool {
+	return strings.HasPrefix(function, "runtime.") || strings.HasPrefix(function, "internal/runtime/") || strings.Contains(function, ".runtime_")
 }

@@ -100,3 +100,37 @@ func TestStackKey(t *testing.T) {
 		}
 	}
 }
+
+// Functions of Go's runtime in which a goroutine waits are one line, if the goroutine is parked and something of the
+// program is left.
+func TestParked(t *testing.T) {
+	frames := func(names ...string) []Frame {
+		list := make([]Frame, len(names))
+		for i, n := range names {
+			list[i] = Frame{Index: i, Function: n}
+		}
+		return list
+	}
+	for _, c := range []struct {
+		names []string
+		o     TextOptions
+		shown int // frames that are shown by themselves
+	}{
+		{[]string{"runtime.gopark", "runtime.chanrecv", "runtime.chanrecv1", "main.main", "runtime.main"}, TextOptions{}, 2},
+		{[]string{"runtime.gopark", "internal/runtime/maps.x", "sync.runtime_Semacquire", "sync.(*WaitGroup).Wait"}, TextOptions{}, 1},
+		{[]string{"runtime.gopark", "runtime.chanrecv", "main.main"}, TextOptions{AllTasks: true}, 3},
+		{[]string{"runtime.gopark", "runtime.bgsweep", "runtime.goexit"}, TextOptions{}, 3},
+		{[]string{"runtime.gopark", "main.main"}, TextOptions{}, 2},
+		{[]string{"runtime.futex", "runtime.mPark", "main.main"}, TextOptions{}, 3},
+	} {
+		n := 0
+		for _, s := range c.o.Shown(frames(c.names...)) {
+			if s {
+				n++
+			}
+		}
+		if n != c.shown {
+			t.Errorf("%v: %d shown, want %d", c.names, n, c.shown)
+		}
+	}
+}

@@ -32,6 +32,10 @@ func (t *textWriter) stack(group []*Thread) {
 		case r.elided:
 			t.span(frames, r)
 			t.line(dim, fmt.Sprintf("%d frames not shown (--max-frames 0 shows all)", r.last-r.first+1))
+		case r.parked:
+			t.span(frames, r)
+			last := strings.TrimPrefix(frames[r.last].Function, "runtime.")
+			t.line(dim, "waits in "+brief(last, maxName)+" of Go's runtime")
 		case r.cycle > 0:
 			t.span(frames, r)
 			t.put(yellow, t.cycleNames(frames[r.first:r.first+r.cycle]))
@@ -69,6 +73,9 @@ func (o *TextOptions) rows(frames []Frame) (rows []row, missing int) {
 	}
 	if o.HideInlines {
 		rows = hideVirtual(rows, frames)
+	}
+	if fold && !o.AllTasks {
+		rows = foldParked(rows, frames)
 	}
 	return elide(rows, o.MaxFrames), missing
 }

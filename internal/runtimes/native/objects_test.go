@@ -1,0 +1,290 @@
+package native
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/tasks"
+	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// A stack is a thread of an invented process: its functions, innermost first, and what a callee-saved register has in the
+// frame of a function: "pthread_once_slow=5000".
+type stack []string
+
+const glibcPath, muslPath = "/lib/libc.so.6", "/lib/ld-musl-x86_64.so.1"
+
+// An invented is a process whose thread 1 is in a futex call on a word at lockAt.
+type invented struct {
+	*machine
+	arch *arch.Arch
+	regs map[unwind.ThreadID]arch.RegSet
+}
+
+func (p *invented) Arch() *arch.Arch { return p.arch }
+func (p *invented) Registers(id unwind.ThreadID) (arch.RegSet, error) {
+	return p.regs[id], nil
+}
+
+func (p *invented) ReadWord(addr arch.Address) (uint64, error) {
+	v, err := p.machine.ReadWord(addr)
+	if p.arch.WordSize == 4 {
+		v = uint64(uint32(v))
+	}
+	return v, err
+}
+
+// frames makes the frames of a stack, with the registers of the thread in the youngest. Code of the library is at 0x1000 to 0x1fff.
+func (s stack) frames(t *testing.T, w *unwind.Walker, base uint64, regs arch.RegSet) []*unwind.Frame {
+	t.Helper()
+	a := w.ProcessState().Arch()
+	var frames []*unwind.Frame
+	for i, text := range s {
+		_, value, _ := strings.Cut(text, "=")
+		f, err := unwind.NewFrame(base+uint64(i)<<4, 0x9000+uint64(i)<<8, 0, w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.SetNonCall(true)
+		for r := range arch.Reg(a.NumRegs()) {
+			if v, ok := regs.Get(r); ok && i == 0 {
+				f.SetReg(r, v, unwind.Location{})
+			}
+		}
+		if value != "" {
+			var v uint64
+			fmt.Sscanf(value, "%x", &v)
+			f.SetReg(a.CalleeSaved.First(), v, unwind.Location{})
+		}
+		frames = append(frames, f)
+	}
+	return frames
+}
+
+// A stackNames names the code of two stacks.
+type stackNames map[uint64]string
+
+func (n stackNames) LookupAtAddr(at unwind.Address) (string, any, error) {
+	if name, ok := n[at&^0xf]; ok && name != "" {
+		return name, nil, nil
+	}
+	return "", nil, unwind.ErrNoSymbol
+}
+
+// A situation is what thread 1 does, and what memory has.
+type situation struct {
+	arch     *arch.Arch // nil for x86-64
+	libc     string     // glibcPath if empty
+	op       uint64     // of futex; 0x80 if 0
+	expected uint32
+	timeout  uint64
+	stack    stack
+	other    stack // of thread 2
+	mem      map[uint64]uint32
+	word     uint64 // the address of the word; lockAt if 0
+}
+
+// describe says what thread 1 waits for.
+func (s situation) describe(t *testing.T) string {
+	t.Helper()
+	a := s.arch
+	if a == nil {
+		a = arch.AMD64
+	}
+	word := uint64(lockAt)
+	if s.word != 0 {
+		word = s.word
+	}
+	mem := map[uint64]uint32{word: s.expected}
+	for i := uint64(0x4f00); i < 0x5100; i += 4 {
+		if _, ok := mem[i]; !ok {
+			mem[i] = 0
+		}
+	}
+	for k, v := range s.mem {
+		mem[k] = v
+	}
+	path := s.libc
+	if path == "" {
+		path = glibcPath
+	}
+	lib := func(path string, start uint64) *libstate.Library {
+		return &libstate.Library{Path: path, Start: start, End: start + 0x1000, Mappings: []libstate.Mapping{{Start: start, End: start + 0x1000}}}
+	}
+	p := &invented{machine: &machine{mem: mem, libs: libstate.NewTable([]*libstate.Library{lib(path, 0x1000)}, 0)}, arch: a, regs: map[unwind.ThreadID]arch.RegSet{}}
+	c, _ := conventionOf(a)
+	var regs arch.RegSet
+	op := s.op
+	if op == 0 {
+		op = 0x80
+	}
+	again := int64(-restartSys)
+	regs.Set(c.result, uint64(again))
+	for r, v := range map[arch.Reg]uint64{c.number: c.futex[0], c.addr: word, c.op: op, c.val: uint64(s.expected), c.timeout: s.timeout} {
+		regs.Set(r, v)
+	}
+	var two arch.RegSet
+	two.Set(arch.FSBase, 0x4f00)
+	p.regs[1], p.regs[2] = regs, two
+	names := stackNames{}
+	for base, st := range map[uint64]stack{0x1100: s.stack, 0x3000: s.other} {
+		for i, text := range st {
+			names[base+uint64(i)<<4], _, _ = strings.Cut(text, "=")
+		}
+	}
+	w, err := unwind.NewWalker(p, unwind.WithSymbolLookup(names))
+	if err != nil {
+		t.Fatal(err)
+	}
+	frames, others := s.stack.frames(t, w, 0x1100, regs), s.other.frames(t, w, 0x3000, two)
+	found, err := Find(&tasks.Process{State: p, Names: names})
+	if err != nil || found == nil {
+		t.Fatal("no runtime", err)
+	}
+	r := found.(*runtime)
+	task := r.Thread(1, frames)
+	if task == nil {
+		return "does not wait"
+	}
+	if task.Wait = r.Wait(context.Background(), task, frames); task.Wait == nil {
+		return "no wait"
+	}
+	r.Resolve(context.Background(), []*tasks.Task{task}, func(_ context.Context, id unwind.ThreadID) []*unwind.Frame {
+		if id == 1 {
+			return frames
+		}
+		return others
+	})
+	v := task.Wait
+	out := fmt.Sprintf("%s %s %#x", v.Kind, v.Object.Type, v.Object.Address)
+	if v.Object.Detail != "" {
+		out += " [" + v.Object.Detail + "]"
+	}
+	if v.Timed {
+		out += " timed"
+	}
+	if !v.Proved {
+		out += " unproved"
+	}
+	for _, h := range v.Holders {
+		out += fmt.Sprintf(" %d %s", h.ID, h.Certainty)
+	}
+	if v.Note != "" {
+		out += " (" + v.Note + ")"
+	}
+	return out
+}
+
+// TestObjects: what is said of each kind of wait, from registers, names and memory alone.
+func TestObjects(t *testing.T) {
+	const at = lockAt
+	at1 := func(pairs ...uint64) map[uint64]uint32 { // memory from the lock: offset, value
+		m := map[uint64]uint32{}
+		for i := 0; i < len(pairs); i += 2 {
+			m[at+pairs[i]] = uint32(pairs[i+1])
+		}
+		return m
+	}
+	below := func(off uint64, v uint32) map[uint64]uint32 { return map[uint64]uint32{at - off: v} }
+	for name, c := range map[string]struct {
+		situation
+		want string
+	}{
+		// glibc
+		"mutex":         {situation{expected: 2, stack: stack{"__lll_lock_wait", "___pthread_mutex_lock@@GLIBC_2.2.5", "work"}, mem: at1(8, 2)}, "lock pthread_mutex_t 0x5000 2 certain"},
+		"recursive":     {situation{expected: 2, stack: stack{"pthread_mutex_lock"}, mem: at1(8, 2, 16, 1)}, "lock pthread_mutex_t 0x5000 [recursive] 2 certain"},
+		"error check":   {situation{expected: 2, stack: stack{"pthread_mutex_lock"}, mem: at1(8, 2, 16, 2)}, "lock pthread_mutex_t 0x5000 [error-checking] 2 certain"},
+		"adaptive":      {situation{expected: 2, stack: stack{"pthread_mutex_lock"}, mem: at1(8, 2, 16, 3)}, "lock pthread_mutex_t 0x5000 2 certain"},
+		"no elision":    {situation{expected: 2, stack: stack{"pthread_mutex_lock"}, mem: at1(8, 2, 16, 0x200)}, "lock pthread_mutex_t 0x5000 2 certain"},
+		"its own":       {situation{expected: 2, stack: stack{"pthread_mutex_lock"}, mem: at1(8, 1)}, "lock pthread_mutex_t 0x5000 1 certain"},
+		"with a limit":  {situation{expected: 2, timeout: 0x9000, stack: stack{"pthread_mutex_clocklock"}, mem: at1(8, 2)}, "lock pthread_mutex_t 0x5000 timed 2 certain"},
+		"other process": {situation{expected: 2, stack: stack{"pthread_mutex_lock"}, mem: at1(8, 77, 16, 0x80)}, "lock pthread_mutex_t 0x5000 [shared] 77 possible (held by thread 77 of another process)"},
+		"owner ended":   {situation{expected: 2, stack: stack{"pthread_mutex_lock"}, mem: at1(8, 77)}, "lock pthread_mutex_t 0x5000 (the thread that held it has ended)"},
+		"by the kernel": {situation{expected: 0, op: 0x86, stack: stack{"", "work"}, mem: at1(0, 0x80000002, 16, 0x20)}, "lock pthread_mutex_t 0x5000 [priority-inheriting] 2 certain"},
+		"by the kernel, newer call": {situation{expected: 0, op: 0x8d, stack: stack{"", "work"}, mem: at1(0, 0x80000002, 16, 0x20)},
+			"lock pthread_mutex_t 0x5000 [priority-inheriting] 2 certain"},
+		"x86":                       {situation{arch: arch.X86, expected: 2, stack: stack{"pthread_mutex_lock"}, mem: at1(8, 2, 12, 1, 16, 0x7777)}, "lock pthread_mutex_t 0x5000 [recursive] 2 certain"},
+		"once of x86":               {situation{arch: arch.X86, expected: 1, op: 0x80, stack: stack{"pthread_once"}}, "once pthread_once_t 0x5000"},
+		"robust, without names":     {situation{expected: 0x80000002, op: 0x100, stack: stack{"", "work"}, mem: at1(16, 0x90)}, "lock pthread_mutex_t 0x5000 [robust, shared] 2 certain"},
+		"not robust, without names": {situation{expected: 0x80000002, stack: stack{"", "work"}, mem: at1(16, 0x80)}, "address  0x5000 unproved"},
+		"robust, of no thread":      {situation{expected: 0x80000003, stack: stack{"", "work"}, mem: at1(16, 0x90)}, "address  0x5000 unproved"},
+		"read, written":             {situation{expected: 3, stack: stack{"pthread_rwlock_rdlock"}, mem: map[uint64]uint32{at - 8: 0xb, at + 16: 2}}, "read-lock pthread_rwlock_t 0x4ff8 [locked for writing] 2 certain"},
+		"read, not yet written":     {situation{expected: 3, stack: stack{"pthread_rwlock_rdlock"}, mem: map[uint64]uint32{at - 8: 0xb, at + 16: 77}}, "read-lock pthread_rwlock_t 0x4ff8 unproved"},
+		"write, readers":            {situation{expected: 2, stack: stack{"pthread_rwlock_wrlock"}, mem: below(8, 0x1a)}, "lock pthread_rwlock_t 0x4ff8 [3 readers] (readers are not recorded)"},
+		"write, written":            {situation{expected: 3, stack: stack{"pthread_rwlock_wrlock"}, mem: map[uint64]uint32{at - 12: 3, at + 12: 2}}, "lock pthread_rwlock_t 0x4ff4 [locked for writing] 2 certain"},
+		"write, x86":                {situation{arch: arch.X86, expected: 3, stack: stack{"pthread_rwlock_wrlock"}, mem: map[uint64]uint32{at - 12: 3, at + 16: 2}}, "lock pthread_rwlock_t 0x4ff4 [locked for writing] 2 certain"},
+		"write, old glibc":          {situation{expected: 3, stack: stack{"pthread_rwlock_wrlock"}, mem: map[uint64]uint32{at - 12: 0, at + 12: 2}}, "lock pthread_rwlock_t 0x4ff4 [locked for writing] 2 certain"},
+		"condition":                 {situation{expected: 1, stack: stack{"pthread_cond_wait@@GLIBC_2.3.2"}}, "condition pthread_cond_t 0x4fd8"},
+		"condition of a new glibc":  {situation{expected: 1, stack: stack{"pthread_cond_wait=4fe0"}}, "condition pthread_cond_t 0x4fe0"},
+		"condition of an old glibc": {situation{expected: 1, stack: stack{"pthread_cond_wait=4ffc"}}, "condition pthread_cond_t 0x4ffc"},
+		"join":                      {situation{op: 0x109, expected: 2, stack: stack{"__pthread_clockjoin_ex"}}, "join  0x0 2 certain"},
+		"join, no thread":           {situation{op: 0x109, expected: 3, stack: stack{"pthread_join"}}, "join  0x0 unproved"},
+		"semaphore":                 {situation{op: 0x189, stack: stack{"__new_sem_wait_slow64"}}, "semaphore sem_t 0x5000"},
+		"barrier":                   {situation{expected: 5, stack: stack{"pthread_barrier_wait"}, mem: map[uint64]uint32{at - 4: 7, at + 4: 4}}, "barrier pthread_barrier_t 0x4ffc [2 of 4 arrived]"},
+		"barrier of no size":        {situation{expected: 5, stack: stack{"pthread_barrier_wait"}, mem: map[uint64]uint32{at - 4: 7, at + 4: 0}}, "barrier pthread_barrier_t 0x4ffc unproved"},
+		"stream":                    {situation{expected: 2, stack: stack{"_IO_flockfile"}, mem: at1(8, 0x4f00, 12, 0)}, "lock lock of a FILE 0x5000 2 certain"},
+		"stream of nobody":          {situation{expected: 2, stack: stack{"_IO_flockfile"}, mem: at1(8, 0x4f08, 12, 0)}, "lock lock of a FILE 0x5000 unproved"},
+
+		// refused by the kernel
+		"refused":              {situation{op: 0x189, stack: stack{"__futex_abstimed_wait64", "__pthread_mutex_lock_full=5040"}, mem: at1(0x40, 2, 0x50, 0x20)}.onStack(), "lock pthread_mutex_t 0x5040 [priority-inheriting] unproved 2 certain (the lock was refused: there would be a deadlock)"},
+		"refused, by the kind": {situation{op: 0x189, stack: stack{"__futex_abstimed_wait64", "__pthread_mutex_lock_full=5050"}, mem: at1(0x40, 2, 0x50, 0x20)}.onStack(), "lock pthread_mutex_t 0x5040 [priority-inheriting] unproved 2 certain (the lock was refused: there would be a deadlock)"},
+		"refused, no mutex":    {situation{op: 0x189, stack: stack{"__futex_abstimed_wait64", "__pthread_mutex_lock_full=5040"}, mem: at1(0x40, 2, 0x50, 0)}.onStack(), "lock pthread_mutex_t 0x0 unproved (the lock was refused: there would be a deadlock)"},
+		"refused, free":        {situation{op: 0x189, stack: stack{"__futex_abstimed_wait64", "__pthread_mutex_lock_full=5040"}, mem: at1(0x50, 0x20)}.onStack(), "lock pthread_mutex_t 0x0 unproved (the lock was refused: there would be a deadlock)"},
+		"refused by musl":      {situation{libc: muslPath, stack: stack{"__timedwait", "__pthread_mutex_timedlock=5040"}, mem: at1(0x40, 8, 0x44, 2)}.onStack(), "lock pthread_mutex_t 0x5040 [priority-inheriting] unproved 2 certain (the lock was refused: there would be a deadlock)"},
+
+		// musl
+		"musl, normal":       {situation{libc: muslPath, expected: 0x80000010, stack: stack{"__timedwait", "pthread_mutex_lock"}}, "lock pthread_mutex_t 0x4ffc (musl does not record who holds such a mutex)"},
+		"musl, recursive":    {situation{libc: muslPath, expected: 0x80000002, stack: stack{"pthread_mutex_lock"}, mem: below(4, 1)}, "lock pthread_mutex_t 0x4ffc [recursive] 2 certain"},
+		"musl, robust":       {situation{libc: muslPath, expected: 0x80000002, stack: stack{"pthread_mutex_lock"}, mem: below(4, 6)}, "lock pthread_mutex_t 0x4ffc [error-checking, robust] 2 certain"},
+		"musl, owner died":   {situation{libc: muslPath, expected: 0xc0000002, stack: stack{"pthread_mutex_lock"}, mem: below(4, 5)}, "lock pthread_mutex_t 0x4ffc [recursive, robust] unproved (its owner died holding it)"},
+		"musl, shared":       {situation{libc: muslPath, expected: 0x8000004d, stack: stack{"pthread_mutex_lock"}, mem: below(4, 0x81)}, "lock pthread_mutex_t 0x4ffc [recursive, shared] 77 possible (held by thread 77 of another process)"},
+		"musl, read":         {situation{libc: muslPath, expected: 0xffffffff, stack: stack{"pthread_rwlock_timedrdlock"}}, "read-lock pthread_rwlock_t 0x5000 [locked for writing] (musl does not record who holds such a lock)"},
+		"musl, write":        {situation{libc: muslPath, expected: 0x80000002, stack: stack{"pthread_rwlock_timedwrlock"}}, "lock pthread_rwlock_t 0x5000 [2 readers] (readers are not recorded)"},
+		"musl, free":         {situation{libc: muslPath, expected: 0x80000000, stack: stack{"pthread_rwlock_timedwrlock"}}, "lock pthread_rwlock_t 0x5000 unproved"},
+		"musl, condition":    {situation{libc: muslPath, expected: 2, stack: stack{"pthread_cond_timedwait=5040"}, mem: at1(0x48, at-20, 0x4c, 0)}, "condition pthread_cond_t 0x5040"},
+		"musl, last of many": {situation{libc: muslPath, expected: 2, stack: stack{"pthread_cond_timedwait=5040"}, mem: at1(0x68, at-20, 0x6c, 0)}, "condition pthread_cond_t 0x5040"},
+		"musl, in between":   {situation{libc: muslPath, expected: 2, stack: stack{"pthread_cond_timedwait=5040"}}, "condition pthread_cond_t 0x0"},
+		"musl, join":         {situation{libc: muslPath, expected: 2, stack: stack{"pthread_join"}, mem: below(8, 2)}, "join  0x0 2 certain"},
+		"musl, barrier":      {situation{libc: muslPath, expected: 1, stack: stack{"pthread_barrier_wait"}}, "barrier pthread_barrier_t 0x0"},
+
+		// once
+		"once":           {situation{expected: 1, stack: stack{"futex_wait", "__pthread_once_slow"}, other: stack{"init", "__pthread_once_slow=5000", "work"}}, "once pthread_once_t 0x5000 2 certain"},
+		"once, another":  {situation{expected: 1, stack: stack{"futex_wait", "__pthread_once_slow"}, other: stack{"init", "__pthread_once_slow=5010", "work"}}, "once pthread_once_t 0x5000"},
+		"once, itself":   {situation{expected: 1, stack: stack{"__pthread_once_slow", "init", "__pthread_once_slow=5000"}}, "once pthread_once_t 0x5000 1 certain"},
+		"once, in doubt": {situation{expected: 1, stack: stack{"__pthread_once_slow", "init", "__pthread_once_slow=5000"}, other: stack{"init", "__pthread_once_slow=5000"}}, "once pthread_once_t 0x5000 1 possible 2 possible"},
+		"static":         {situation{expected: 0x10100, stack: stack{"syscall", "__cxa_guard_acquire", "first"}, other: stack{"Slow::Slow", "first", "work"}}, "once guard of a static variable 0x5000 2 possible"},
+		"static, alone":  {situation{expected: 0x10100, stack: stack{"syscall", "__cxa_guard_acquire", "first"}, other: stack{"second", "work"}}, "once guard of a static variable 0x5000"},
+
+		// languages
+		"future":                {situation{expected: 0x80000000, stack: stack{"syscall", "std::__atomic_futex_unsigned_base::_M_futex_wait_until", "work"}}, "future shared state of a std::future 0x4ff0"},
+		"latch":                 {situation{expected: 1, op: 0x800, stack: stack{"syscall", "std::__detail::__platform_wait<int>", "std::__atomic_base<int>::wait", "std::latch::wait", "work"}}, "barrier std::latch 0x5000"},
+		"atomic":                {situation{expected: 1, stack: stack{"syscall", "std::__detail::__platform_wait<int>", "std::__atomic_base<int>::wait", "work", "std::latch::wait"}}, "address std::atomic<int> 0x5000"},
+		"barrier, C++":          {situation{expected: 1, stack: stack{"syscall", "std::__tree_barrier<E>::wait", "std::barrier<E>::arrive_and_wait"}}, "barrier std::barrier 0x0"},
+		"read, Rust":            {situation{expected: 0x3fffffff, stack: stack{"syscall", "<std::sys::sync::rwlock::futex::RwLock>::read_contended"}}, "read-lock std::sync::RwLock 0x5000 [locked for writing]"},
+		"read, a writer waits":  {situation{expected: 0x80000002, stack: stack{"syscall", "std::sys::sync::rwlock::futex::RwLock::read_contended"}}, "read-lock std::sync::RwLock 0x5000 [2 readers, and a writer waits]"},
+		"write, Rust":           {situation{expected: 1, stack: stack{"syscall", "std::sys::unix::locks::futex_rwlock::RwLock::write_contended"}}, "lock std::sync::RwLock 0x4ffc"},
+		"mutex, Rust":           {situation{expected: 2, stack: stack{"syscall", "std::sys::sync::mutex::futex::Mutex::lock_contended"}}, "lock std::sync::Mutex 0x5000"},
+		"channel":               {situation{expected: 0xffffffff, stack: stack{"syscall", "<std::sys::sync::thread_parking::futex::Parker>::park", "std::sync::mpmc::list::Channel<T>::recv::{{closure}}"}}, "channel-receive std::sync::mpsc channel 0x0"},
+		"parked":                {situation{expected: 0xffffffff, stack: stack{"syscall", "<std::sys::sync::thread_parking::futex::Parker>::park", "work"}}, "signal std::thread::Thread::unpark 0x0"},
+		"parking_lot":           {situation{expected: 1, stack: stack{"syscall", "parking_lot::raw_mutex::RawMutex::lock_slow"}, mem: map[uint64]uint32{at - 32: 0x5080, 0x5080: 3}}, "lock parking_lot::Mutex 0x5080"},
+		"parking_lot, a writer": {situation{expected: 1, stack: stack{"syscall", "parking_lot::raw_rwlock::RawRwLock::lock_exclusive_slow"}, mem: map[uint64]uint32{at - 32: 0x5081, 0x5080: 3}}, "lock parking_lot::RwLock 0x5080"},
+		"parking_lot, free":     {situation{expected: 1, stack: stack{"syscall", "parking_lot::raw_mutex::RawMutex::lock_slow"}, mem: map[uint64]uint32{at - 32: 0x5080}}, "lock parking_lot::Mutex 0x0 unproved"},
+		"OpenMP, lock":          {situation{libc: "/usr/lib/libgomp.so.1", expected: 0xffffffff, stack: stack{"", "work"}}, "lock lock of OpenMP 0x5000"},
+		"OpenMP, barrier":       {situation{libc: "/usr/lib/libgomp.so.1", expected: 8, stack: stack{"", "work"}}, "barrier barrier of OpenMP 0x5000"},
+		"Go":                    {situation{stack: stack{"runtime.futex", "runtime.stopm"}}, "no wait"},
+	} {
+		if got := c.describe(t); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+// onStack moves the word to the stack of the second frame.
+func (s situation) onStack() situation {
+	s.word = 0x9110
+	return s
+}

@@ -12,7 +12,7 @@ import (
 )
 
 // runtimes are the schedulers whose tasks are listed.
-var runtimes = []tasks.Finder{native.Find, golang.Find, coro.Find}
+var runtimes = []tasks.Finder{native.Find, golang.Find, coro.Find, coro.FindRust}
 
 // Tasks yields the process's threads and what its own schedulers run: goroutines. Each Task says what it
 // waits for and where its walk begins: WalkTask walks it. It reads one task at a time.

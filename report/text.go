@@ -130,6 +130,7 @@ func (t *textWriter) begin(r *Report) {
 }
 
 type textWriter struct {
+	kind string // of the tasks whose stack is written; "" for threads
 	*lineWriter
 	r    *Report
 	opts TextOptions

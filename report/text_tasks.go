@@ -335,7 +335,9 @@ func (t *textWriter) otherTasks() {
 	for _, g := range groups {
 		t.end()
 		t.taskHeading(g.tasks)
+		t.kind = g.tasks[0].Kind
 		t.stack(g.stacks)
+		t.kind = ""
 		if c := g.tasks[0].CreatedBy; c != nil && c.Function != "" {
 			s := "created by " + brief(c.Function, maxName)
 			if place := t.sourceText(c.Source); place != "" {

@@ -109,7 +109,7 @@ func (t *textWriter) byThread(group []*Thread, shown []row) {
 	}
 	var entries [][]string // of each thread: its number, then the values
 	for _, th := range group[:min(len(group), MaxByThread)] {
-		entry := []string{strconv.Itoa(th.ID) + ":"}
+		entry := []string{taskID(t.kind, th.ID) + ":"}
 		last := -1
 		for _, p := range places {
 			vars := p.of(&th.Frames[p.frame])

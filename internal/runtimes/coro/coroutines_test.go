@@ -3,6 +3,8 @@ package coro_test
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -27,8 +29,8 @@ func build(t *testing.T, source, compiler string, flags ...string) string {
 	return exe
 }
 
-// list runs a program until it aborts and lists the tasks of its core in lines: id left out.
-func list(t *testing.T, exe string) (lines []string, all []*tasks.Task) {
+// runs runs a program until it aborts, and returns its core.
+func runs(t *testing.T, exe string) string {
 	t.Helper()
 	dir := t.TempDir()
 	cmd := exec.Command("sh", "-c", "ulimit -c unlimited; exec \"$@\"", "sh", exe)
@@ -38,8 +40,14 @@ func list(t *testing.T, exe string) (lines []string, all []*tasks.Task) {
 	if len(cores) == 0 {
 		t.Skip("the kernel writes no core here: /proc/sys/kernel/core_pattern")
 	}
+	return cores[0]
+}
+
+// list lists the tasks of a program that aborted, but for threads, in lines without their ids.
+func list(t *testing.T, exe string) (lines []string, all []*tasks.Task) {
+	t.Helper()
 	ctx := context.Background()
-	target, err := corewalk.Open(ctx, cores[0], corewalk.WithExecutable(exe))
+	target, err := corewalk.Open(ctx, runs(t, exe), corewalk.WithExecutable(exe))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,5 +133,67 @@ func TestCoroutines(t *testing.T) {
 				t.Errorf("got\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(c.want, "\n\t"))
 			}
 		})
+	}
+}
+
+// TestFutures: what async functions of Rust tell. A future that is pinned on a stack without a Box is not found.
+func TestFutures(t *testing.T) {
+	want := []string{
+		"not begun? < futures::top:29~ name=\"not begun\"",
+		"suspended? < futures::leaf:19 depth=2 local=14 < futures::middle:25 depth=1 saved=101 < futures::top:30 name=\"outer\"",
+		"suspended? < futures::leaf:19 depth=6 local=42 < futures::both:49? < futures::main::{async_block#0}:64",
+		"suspended? < futures::leaf:19 depth=6 local=42 < futures::middle:25 depth=5 saved=105 < futures::both:49? < futures::main::{async_block#0}:64",
+	}
+	for _, level := range []string{"0", "3"} {
+		t.Run("opt-level="+level, func(t *testing.T) {
+			t.Parallel()
+			got, all := list(t, build(t, "futures.rs", "rustc", "--crate-name", "futures", "--edition", "2021", "-C", "opt-level="+level))
+			if !slices.Equal(got, want) {
+				t.Errorf("got\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
+			}
+			for _, task := range all {
+				if task.Status == "suspended" && (task.Wait == nil || task.Wait.Object.Type != "futures::Never") {
+					t.Errorf("%s waits for %+v", task.Key, task.Wait)
+				}
+			}
+		})
+	}
+}
+
+// TestDamaged: cores with damaged memory are listed without a panic, and in bounds.
+func TestDamaged(t *testing.T) {
+	for _, c := range [][]string{{"coroutines.cpp", "g++", "-std=c++20", "-pthread"}, {"futures.rs", "rustc", "--crate-name", "futures", "--edition", "2021"}} {
+		exe := build(t, c[0], c[1], c[2:]...)
+		core, err := os.ReadFile(runs(t, exe))
+		if err != nil {
+			t.Fatal(err)
+		}
+		random := rand.New(rand.NewPCG(1, 2))
+		for range 10 {
+			bad := slices.Clone(core)
+			for range 3000 {
+				at := 4096 + random.IntN(len(bad)-4096-8)&^7
+				from := 4096 + random.IntN(len(bad)-4096-8)&^7
+				copy(bad[at:at+8], bad[from:from+8])
+			}
+			path := filepath.Join(t.TempDir(), "core")
+			if err := os.WriteFile(path, bad, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			target, err := corewalk.Open(context.Background(), path, corewalk.WithExecutable(exe))
+			if err != nil {
+				continue
+			}
+			n := 0
+			for task := range target.Tasks(context.Background()) {
+				if task != nil {
+					n += len(task.Suspended)
+				}
+			}
+			if n > 1000 {
+				t.Errorf("%s: %d frames", c[0], n)
+			}
+			target.Close()
+		}
 	}
 }

@@ -27,7 +27,8 @@ type runtime struct {
 	values *values.Process
 
 	lock  sync.Mutex
-	funcs map[unwind.Address]*function // by the entries of their two functions; nil for other code
+	polls map[unwind.Address]*types.Type // of Rust: the types of futures by their vtables; nil for other vtables
+	funcs map[unwind.Address]*function   // by the entries of their two functions; nil for other code
 }
 
 // destroySuffix ends the symbol of the function that destroys a coroutine, of GCC and of Clang.

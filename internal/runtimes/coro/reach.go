@@ -48,6 +48,8 @@ type reach struct {
 	found  map[unwind.Address]*coroutine
 	order  []*coroutine
 	err    error
+
+	futures *futures // of Rust; nil if C++'s coroutines are looked for
 }
 
 type span struct{ at, end unwind.Address }
@@ -158,6 +160,13 @@ func (s *reach) scan(r span, stack bool) {
 		}
 		for i := range words {
 			v := s.arch.Word(buf[i*s.word:])
+			if s.futures != nil {
+				if next := (i + 1) * s.word; next+s.word <= uint64(got) {
+					s.pair(v, s.arch.Word(buf[next:]), stack)
+				}
+				s.follow(v)
+				continue
+			}
 			if _, ok := s.code(v); ok {
 				if stack {
 					s.running(v)
@@ -211,7 +220,7 @@ func (s *reach) follow(v unwind.Address) {
 			return // its variables are scanned by themselves
 		}
 	}
-	if s.candidate(v, word(2), word(3)) || s.candidate(v-2*s.word, word(0), word(1)) {
+	if s.futures == nil && (s.candidate(v, word(2), word(3)) || s.candidate(v-2*s.word, word(0), word(1))) {
 		return
 	}
 	size := word(1) &^ 7 // of the C library's chunk, if it is one

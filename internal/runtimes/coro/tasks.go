@@ -78,7 +78,7 @@ func (s *reach) frame(c *coroutine) tasks.SuspendedFrame {
 		}
 	}
 	if f.layout != nil && !c.done {
-		out.Args, out.Locals = s.variablesOf(c, f.args), s.variablesOf(c, f.locals)
+		out.Args, out.Locals = s.variablesOf(c.at, f.args), s.variablesOf(c.at, f.locals)
 	}
 	return out
 }
@@ -86,7 +86,7 @@ func (s *reach) frame(c *coroutine) tasks.SuspendedFrame {
 // maxVariables limits the variables of one frame.
 const maxVariables = 64
 
-func (s *reach) variablesOf(c *coroutine, vars []variable) []tasks.SuspendedVariable {
+func (s *reach) variablesOf(at unwind.Address, vars []variable) []tasks.SuspendedVariable {
 	var out []tasks.SuspendedVariable
 	for i := range vars[:min(len(vars), maxVariables)] {
 		v := &vars[i]
@@ -97,7 +97,7 @@ func (s *reach) variablesOf(c *coroutine, vars []variable) []tasks.SuspendedVari
 		if err != nil {
 			continue
 		}
-		o := values.Object{Type: v.typ, Size: size, Mem: true, Addr: c.at + v.off}
+		o := values.Object{Type: v.typ, Size: size, Mem: true, Addr: at + v.off}
 		val := values.Read(s.values, noFrame{}, &o, v.typ, values.Options{MaxDepth: 4, MaxElements: 20, MaxParts: 100})
 		out = append(out, tasks.SuspendedVariable{Name: v.name, Type: v.typ.Name(), Value: val.String(), Err: val.Err, Address: o.Addr})
 	}

@@ -72,6 +72,7 @@ func (none) Root() string                                                  { ret
 func (none) HeldFiles(string, bool) []string                               { return nil }
 func (none) Descriptor(int) string                                         { return "" }
 func (none) LockHolder(int) int                                            { return 0 }
+func (none) OwnThreadID(id unwind.ThreadID) uint64                         { return uint64(id) }
 func (none) CommandLine() string                                           { return "" }
 func (none) Kill() error                                                   { return ErrUnsupported }
 func (none) NotificationFD() (int, error)                                  { return -1, ErrUnsupported }

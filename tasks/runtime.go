@@ -3,6 +3,7 @@ package tasks
 import (
 	"context"
 	"iter"
+	"sync"
 
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/modules"
@@ -21,6 +22,36 @@ type Process struct {
 	Names unwind.SymbolLookup
 	// Budget bounds the work; nil for no bound.
 	Budget unwind.Budget
+
+	threadsOnce sync.Once
+	threads     map[uint64]unwind.ThreadID // by the ids that the process knows
+}
+
+// OwnThreadIDs is what a Process's State may implement: the ids by which the process knows its threads differ from those of
+// ThreadIDs if it is in another pid namespace.
+type OwnThreadIDs interface {
+	// OwnThreadID returns the id that the process's memory has for a thread; 0 if it has ended.
+	OwnThreadID(id unwind.ThreadID) uint64
+}
+
+// ThreadKnownAs returns the thread that the process knows by an id, as its memory has it; false if it has none.
+func (p *Process) ThreadKnownAs(own uint64) (unwind.ThreadID, bool) {
+	p.threadsOnce.Do(func() {
+		ids, _ := p.State.ThreadIDs()
+		names, _ := p.State.(OwnThreadIDs)
+		p.threads = make(map[uint64]unwind.ThreadID, len(ids))
+		for _, id := range ids {
+			own := uint64(id)
+			if names != nil {
+				own = names.OwnThreadID(id)
+			}
+			if own != 0 {
+				p.threads[own] = id
+			}
+		}
+	})
+	id, ok := p.threads[own]
+	return id, ok
 }
 
 // Spend charges work to the budget of the process, in its units. After an error the work

@@ -80,7 +80,11 @@ func (r *runtime) thread(g *object) unwind.ThreadID {
 	if !ok || m.word("curg") != g.at {
 		return unwind.NullThread
 	}
-	return unwind.ThreadID(m.u64("procid"))
+	id, ok := r.p.ThreadKnownAs(m.u64("procid"))
+	if !ok {
+		return unwind.NullThread
+	}
+	return id
 }
 
 // lockedTo returns the thread that a goroutine is locked to: only that one runs it, and it runs nothing else.

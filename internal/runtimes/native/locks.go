@@ -80,18 +80,25 @@ func (r *runtime) kindAt() uint64 {
 	return mutexKind64
 }
 
-// heldBy says which thread holds what a thread waits for.
-func (r *runtime) heldBy(w *tasks.Wait, tid uint64, shared bool) {
+// heldBy says which thread holds what a thread waits for, by the id that the process's memory has.
+func (r *runtime) heldBy(w *tasks.Wait, own uint64, shared bool) {
 	w.Proved = true
+	tid, lives := r.p.ThreadKnownAs(own)
 	switch {
-	case r.lives(tid):
-		w.Holders = []tasks.Holder{{Key: tasks.Key{Kind: tasks.KindThread, ID: tid}, Certainty: tasks.Certain}}
+	case lives:
+		r.held(w, tid)
 	case shared:
-		w.Note = fmt.Sprintf("held by thread %d of another process", tid)
-		w.Holders = []tasks.Holder{{Key: tasks.Key{Kind: tasks.KindThread, ID: tid}, Certainty: tasks.Possible}}
+		w.Note = fmt.Sprintf("held by thread %d of another process", own)
+		w.Holders = []tasks.Holder{{Key: tasks.Key{Kind: tasks.KindThread, ID: own}, Certainty: tasks.Possible}}
 	default:
 		w.Note = "the thread that held it has ended"
 	}
+}
+
+// held says which living thread holds what a thread waits for.
+func (r *runtime) held(w *tasks.Wait, tid unwind.ThreadID) {
+	w.Proved = true
+	w.Holders = []tasks.Holder{{Key: tasks.Key{Kind: tasks.KindThread, ID: uint64(tid)}, Certainty: tasks.Certain}}
 }
 
 // mutexWords says of which type a mutex is, in words.
@@ -210,14 +217,13 @@ func (r *runtime) condition(c *futexCall, f *unwind.Frame, w *tasks.Wait) {
 func (r *runtime) join(c *futexCall, _ *unwind.Frame, w *tasks.Wait) {
 	w.Kind = tasks.WaitJoin
 	w.Object = tasks.Object{}
-	tid := uint64(c.expected)
+	own := uint64(c.expected)
 	if r.libc() == musl { // the word is the state of the thread that is joined, after its id
 		v, _ := r.u32(c.addr - 8)
-		tid = uint64(v)
+		own = uint64(v)
 	}
-	if r.lives(tid) {
-		w.Proved = true
-		w.Holders = []tasks.Holder{{Key: tasks.Key{Kind: tasks.KindThread, ID: tid}, Certainty: tasks.Certain}}
+	if tid, ok := r.p.ThreadKnownAs(own); ok {
+		r.held(w, tid)
 	}
 }
 
@@ -249,6 +255,6 @@ func (r *runtime) stream(c *futexCall, _ *unwind.Frame, w *tasks.Wait) {
 		return
 	}
 	if tid, ok := r.threadAt(r.word(c.addr + 8)); ok {
-		r.heldBy(w, tid, false)
+		r.held(w, unwind.ThreadID(tid))
 	}
 }

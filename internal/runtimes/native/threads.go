@@ -19,9 +19,8 @@ type runtime struct {
 	// windows reports whether the process is one of Windows.
 	windows func() bool
 
-	threadsOnce, basesOnce sync.Once
-	live                   map[uint64]bool   // the ids of the threads
-	base                   map[uint64]uint64 // threads by their control blocks
+	basesOnce sync.Once
+	base      map[uint64]uint64 // threads by their control blocks
 }
 
 // Find returns the threads of a process as tasks; nil if nothing is known of how this system's
@@ -30,21 +29,16 @@ func Find(p *tasks.Process) (tasks.Runtime, error) {
 	if _, ok := conventionOf(p.State.Arch()); !ok {
 		return nil, nil
 	}
-	r := &runtime{p: p, arch: p.State.Arch(), live: map[uint64]bool{}, base: map[uint64]uint64{}}
+	r := &runtime{p: p, arch: p.State.Arch(), base: map[uint64]uint64{}}
 	r.libc = sync.OnceValue(r.findLibc)
 	r.windows = sync.OnceValue(r.ofWindows)
 	return r, nil
 }
 
-// lives reports whether a thread of the process has an id.
+// lives reports whether a thread of the process has an id, as the process knows it.
 func (r *runtime) lives(tid uint64) bool {
-	r.threadsOnce.Do(func() {
-		ids, _ := r.p.State.ThreadIDs()
-		for _, id := range ids {
-			r.live[uint64(id)] = true
-		}
-	})
-	return r.live[tid]
+	_, ok := r.p.ThreadKnownAs(tid)
+	return ok
 }
 
 // threadAt returns the thread whose control block is at an address.

@@ -67,14 +67,14 @@ func (l liveSubject) Moment() (Moment, error) {
 		if err != nil {
 			return Moment{}, err
 		}
-		return Moment{s, did, s.Pause, func() []report.Warning { return late(s) }}, nil
+		return Moment{State: s, Activity: did, pause: s.Pause, release: func() []report.Warning { return late(s) }, moving: true}, nil
 	}
 	begin := time.Now()
 	if err := l.StopAll(); err != nil {
 		return Moment{}, err
 	}
 	pause := func() time.Duration { return time.Since(begin) }
-	return Moment{l, did, pause, func() []report.Warning { _ = l.ResumeAll(); return nil }}, nil
+	return Moment{State: l, Activity: did, pause: pause, release: func() []report.Warning { _ = l.ResumeAll(); return nil }}, nil
 }
 
 // late warns about data in a report that is newer than its snapshot.

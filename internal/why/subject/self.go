@@ -20,7 +20,7 @@ type selfSubject struct {
 func OfSelf(s *livestate.SelfState) Subject { return selfSubject{SelfState: s} }
 
 func (s selfSubject) DumpMemory() arch.Memory  { return s.SelfState }
-func (s selfSubject) Moment() (Moment, error)  { return Moment{State: s}, nil }
+func (s selfSubject) Moment() (Moment, error)  { return Moment{State: s, moving: true}, nil }
 func (s selfSubject) Details() *report.Details { return linuxDetails(s) }
 
 func (s selfSubject) Describe() report.Dump {

@@ -118,7 +118,11 @@ type Moment struct {
 	Activity map[unwind.ThreadID]livestate.Activity
 	pause    func() time.Duration
 	release  func() []report.Warning
+	moving   bool
 }
+
+// Moving reports whether memory outside the stacks is read while the process goes on.
+func (m Moment) Moving() bool { return m.moving }
 
 // Pause returns how long a running process was stopped for the Moment; 0 for others.
 func (m Moment) Pause() time.Duration {

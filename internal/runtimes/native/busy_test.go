@@ -3,16 +3,18 @@ package native_test
 import (
 	"bufio"
 	"context"
+	"encoding/binary"
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/corewalk/corewalk"
-	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/tasks"
 )
 
 // TestBusy stops programs that are merely busy, slow or starved at random moments: no deadlock of theirs is certain.
@@ -32,36 +34,103 @@ func TestBusy(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			possible, waits, held := 0, 0, 0
+			var n busyCount
 			for _, mode := range strings.Fields(string(list)) {
-				certain := 0
-				at := func(r *report.Report) {
-					for _, d := range r.Deadlocks {
-						if d.Certainty != "certain" {
-							possible++
-						} else if certain++; certain == 1 {
-							t.Errorf("%s: %s\n%+v", mode, r.HangText(), r.Tasks)
-						}
-					}
-					waits += len(r.Tasks)
-					for _, task := range r.Tasks {
-						if task.Wait != nil && len(task.Wait.Holders) == 1 && task.Wait.Holders[0].Certainty == "certain" {
-							held++
-						}
-					}
-				}
-				stopAt(t, exe, mode, moments, at)
+				t.Run(mode, func(t *testing.T) {
+					stopAt(t, exe, mode, moments, func(m *moment) { n.check(t, mode, m) })
+				})
 			}
-			t.Logf("%s: %d moments of each program, %d waits, %d of them certain with their holder, %d possible deadlocks", cc, moments, waits, held, possible)
-			if held == 0 {
+			t.Logf("%s: %d moments of each program, %d waits, %d certain with a holder that holds, %d possible deadlocks", cc, moments, n.waits, n.held, n.possible)
+			if n.held == 0 {
 				t.Error("of nothing it was certain who held it: no deadlock could be")
 			}
 		})
 	}
 }
 
-// stopAt runs a program and analyses it at random moments, stopped.
-func stopAt(t *testing.T, exe, mode string, moments int, at func(*report.Report)) {
+// A moment is a process that is stopped, or its core.
+type moment struct {
+	target *corewalk.Target
+	slots  uint64 // where the program keeps which thread holds what
+}
+
+type busyCount struct{ waits, held, possible int }
+
+// check looks at one moment: no deadlock is certain, and certain holders hold what they are said to.
+func (n *busyCount) check(t *testing.T, mode string, m *moment) {
+	t.Helper()
+	all, err := m.target.Waits(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range tasks.NewGraph(all).Deadlocks() {
+		if d.Certainty == tasks.Certain {
+			t.Errorf("%s: a certain deadlock: %s", mode, show(all))
+		}
+		n.possible++
+	}
+	truth := m.truth(t)
+	for _, task := range all {
+		w := task.Wait
+		if w == nil {
+			continue
+		}
+		n.waits++
+		for _, h := range w.Holders {
+			if h.Certainty != tasks.Certain || w.Object.Type != "pthread_mutex_t" && w.Object.Type != "pthread_rwlock_t" {
+				continue
+			}
+			n.held++
+			if has, known := truth[h.ID]; known && !slices.Contains(has, w.Object.Address) {
+				t.Errorf("%s: thread %d waits for %#x, which thread %d does not hold, but %#x", mode, task.ID, w.Object.Address, h.ID, has)
+			}
+		}
+	}
+}
+
+// truth reads what each thread holds, takes or gives back.
+func (m *moment) truth(t *testing.T) map[uint64][]uint64 {
+	const slots, words = 64, 10
+	buf := make([]byte, slots*words*8)
+	if _, err := m.target.ProcessState().ReadMem(m.slots, buf); err != nil {
+		t.Fatal(err)
+	}
+	found := map[uint64][]uint64{}
+	for ; len(buf) > 0; buf = buf[words*8:] {
+		var has []uint64
+		for i := 1; i < words; i++ {
+			if v := binary.LittleEndian.Uint64(buf[8*i:]); v != 0 {
+				has = append(has, v)
+			}
+		}
+		found[binary.LittleEndian.Uint64(buf)] = has
+	}
+	return found
+}
+
+// stopAt runs a program and stops it at random moments. Every fourth is a core.
+func stopAt(t *testing.T, exe, mode string, moments int, at func(*moment)) {
+	t.Helper()
+	target, slots := running(t, exe, mode)
+	m := &moment{target, slots}
+	for i := range moments {
+		time.Sleep(time.Duration(rand.IntN(3000)) * time.Microsecond)
+		if i%4 == 3 {
+			atCore(t, exe, m, at)
+			continue
+		}
+		if err := target.Live().StopAll(); err != nil {
+			t.Fatalf("%s: %v", mode, err)
+		}
+		at(m)
+		if err := target.Live().ResumeAll(); err != nil {
+			t.Fatalf("%s: %v", mode, err)
+		}
+	}
+}
+
+// running starts a program, and attaches to it when it says where its slots are.
+func running(t *testing.T, exe, mode string) (*corewalk.Target, uint64) {
 	t.Helper()
 	cmd := exec.Command(exe, mode)
 	out, err := cmd.StdoutPipe()
@@ -71,25 +140,39 @@ func stopAt(t *testing.T, exe, mode string, moments int, at func(*report.Report)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer cmd.Wait()
-	defer cmd.Process.Kill()
-	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
 		t.Fatalf("%s: %v", mode, err)
 	}
-	ctx := context.Background()
-	target, err := corewalk.Attach(ctx, cmd.Process.Pid, corewalk.WithHold())
+	slots, _ := strconv.ParseUint(strings.TrimSpace(line), 0, 64)
+	target, err := corewalk.Attach(context.Background(), cmd.Process.Pid, corewalk.WithHold())
 	if err != nil {
 		t.Skipf("attach: %v", err)
 	}
-	defer target.Close()
-	for range moments {
-		time.Sleep(time.Duration(rand.IntN(3000)) * time.Microsecond)
-		r, err := target.Analyze(ctx, corewalk.AnalyzeOptions{Locals: corewalk.LocalsNone})
-		if err != nil {
-			t.Fatalf("%s: %v", mode, err)
-		}
-		at(r)
+	t.Cleanup(func() { target.Close() })
+	return target, slots
+}
+
+// atCore looks at a core of the process.
+func atCore(t *testing.T, exe string, m *moment, at func(*moment)) {
+	t.Helper()
+	f, err := os.CreateTemp(t.TempDir(), "core")
+	if err != nil {
+		t.Fatal(err)
 	}
+	defer os.Remove(f.Name())
+	_, err = m.target.WriteCore(f, corewalk.CoreOptions{})
+	f.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	core, err := corewalk.Open(context.Background(), f.Name(), corewalk.WithExecutable(exe))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer core.Close()
+	at(&moment{core, m.slots})
 }
 
 // TestDescriptors: of a running process, descriptors are named, and the other end of a pipe.
@@ -99,7 +182,13 @@ func TestDescriptors(t *testing.T) {
 	}
 	exe := compile(t, "gcc", "busy.c", "-g", "-O1", "-pthread")
 	found := false
-	stopAt(t, exe, "poll", 40, func(r *report.Report) {
+	target, _ := running(t, exe, "poll")
+	for range 40 {
+		time.Sleep(time.Duration(rand.IntN(3000)) * time.Microsecond)
+		r, err := target.Analyze(context.Background(), corewalk.AnalyzeOptions{Locals: corewalk.LocalsNone})
+		if err != nil {
+			t.Fatal(err)
+		}
 		for i := range r.Tasks {
 			w := r.Tasks[i].Wait
 			if w != nil && w.Kind == "io" && w.Reason == "write" && w.Object != nil && w.Object.Type == "descriptor 4" &&
@@ -107,8 +196,34 @@ func TestDescriptors(t *testing.T) {
 				found = true
 			}
 		}
-	})
+	}
 	if !found {
 		t.Error("nobody waited for the pipe of descriptors 3 and 4")
+	}
+}
+
+// TestHeldStill: what the threads of a running process wait for is certain if it is held, and else only possible.
+func TestHeldStill(t *testing.T) {
+	if os.Getenv("COREWALK_LONG") == "" {
+		t.Skip("builds and stops programs: set COREWALK_LONG=1")
+	}
+	exe := build(t, "gcc")
+	for want, o := range map[string][]corewalk.Option{"certain": {corewalk.WithHold()}, "possible": nil} {
+		cmd := exec.Command(exe, "normal", "2")
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(200 * time.Millisecond) // it ends 400 ms after its threads wait
+		target, err := corewalk.Attach(context.Background(), cmd.Process.Pid, o...)
+		if err != nil {
+			t.Skipf("attach: %v", err)
+		}
+		r, err := target.Analyze(context.Background(), corewalk.AnalyzeOptions{Locals: corewalk.LocalsNone})
+		target.Close()
+		cmd.Process.Kill()
+		cmd.Wait()
+		if err != nil || len(r.Deadlocks) != 1 || r.Deadlocks[0].Certainty != want {
+			t.Errorf("want one that is %s: %v, %+v", want, err, r.Deadlocks)
+		}
 	}
 }

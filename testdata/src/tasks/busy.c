@@ -1,5 +1,6 @@
 // busy MODE: threads that are busy, slow or starved, and never wait for each other for ever. MODE is a number or a name;
-// "busy list" prints the names. It runs until it is killed.
+// "busy list" prints the names. It runs until it is killed. Each thread keeps in "slots" which locks it holds: the truth, to
+// compare with.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -13,6 +14,8 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -26,9 +29,39 @@ static pthread_barrier_t bar;
 static pthread_spinlock_t spin;
 static sem_t s[N];
 static pthread_once_t once[64];
-static atomic_int flag, level;
+static atomic_int level;
 static int fd[2];
 static volatile long sink;
+
+struct slot { atomic_long tid; long changing, held[8]; };
+static struct slot slots[64];
+static pthread_key_t leaving;
+static __thread struct slot *me;
+
+static void leave(void *slot) { memset(slot, 0, sizeof(struct slot)); }
+static void begin(long lock) { // what comes may take the lock, or give it back
+	for (int i = 0; !me; i = (i + 1) % 64) {
+		long none = 0;
+		if (atomic_compare_exchange_strong(&slots[i].tid, &none, -1)) { me = &slots[i]; me->tid = syscall(SYS_gettid); pthread_setspecific(leaving, me); }
+	}
+	me->changing = lock;
+	atomic_signal_fence(memory_order_seq_cst);
+}
+static void end(long lock, int change) {
+	atomic_signal_fence(memory_order_seq_cst);
+	for (int i = 0; change && i < 8; i++)
+		if (me->held[i] == (change > 0 ? 0 : lock)) { me->held[i] = change > 0 ? lock : 0; break; }
+	atomic_signal_fence(memory_order_seq_cst);
+	me->changing = 0;
+}
+#define CHANGE(call, lock, change) ({ long l_ = (long)(lock); begin(l_); int e_ = call; end(l_, e_ && e_ != EOWNERDEAD ? 0 : change); e_; })
+#define pthread_mutex_lock(x) CHANGE(pthread_mutex_lock(x), x, 1)
+#define pthread_mutex_trylock(x) CHANGE(pthread_mutex_trylock(x), x, 1)
+#define pthread_mutex_timedlock(x, t) CHANGE(pthread_mutex_timedlock(x, t), x, 1)
+#define pthread_mutex_unlock(x) CHANGE(pthread_mutex_unlock(x), x, -1)
+#define pthread_cond_wait(c, x) CHANGE(pthread_cond_wait(c, x), x, 0)
+#define pthread_rwlock_wrlock(x) CHANGE(pthread_rwlock_wrlock(x), x, 1)
+#define pthread_rwlock_unlock(x) CHANGE(pthread_rwlock_unlock(x), x, -1)
 
 static void work(int n) { for (int i = 0; i < n; i++) sink += i; }
 static void nap(long us) { usleep(us); }
@@ -206,6 +239,79 @@ static void *lock_in_handler(void *a) { // a signal takes the time of a thread t
 	return a;
 }
 
+static void *philosopher(void *a) { // the lower fork first
+	long i = (long)a, x = i < (i + 1) % N ? i : (i + 1) % N, y = i + (i + 1) % N - x;
+	for (;;) { pthread_mutex_lock(&m[x]); work(50); pthread_mutex_lock(&m[y]); work(400); pthread_mutex_unlock(&m[y]); pthread_mutex_unlock(&m[x]); work(50); }
+	return a;
+}
+static void *ending(void *a) { pthread_mutex_lock((pthread_mutex_t *)a); return 0; } // with a lock that nobody wants
+static void *dead_owners(void *a) {
+	for (;;) {
+		pthread_mutex_t own = PTHREAD_MUTEX_INITIALIZER;
+		pthread_t t;
+		pthread_create(&t, 0, ending, &own);
+		pthread_mutex_lock(&m[0]); pthread_join(t, 0); work(300); pthread_mutex_unlock(&m[0]);
+	}
+	return a;
+}
+// A mutex that is made, fought for, destroyed, and made again at its address, as another type.
+static pthread_mutex_t passing;
+static void *passing_by(void *a) { pthread_mutex_lock(&passing); work(200); pthread_mutex_unlock(&passing); return a; }
+static void *reuse(void *a) {
+	for (int i = 0;; i++) {
+		pthread_mutexattr_t t; pthread_mutexattr_init(&t); pthread_mutexattr_settype(&t, i % 3);
+		pthread_mutex_init(&passing, &t);
+		pthread_t p[3]; pthread_mutex_lock(&passing);
+		for (int k = 0; k < 3; k++) pthread_create(&p[k], 0, passing_by, 0);
+		work(3000); pthread_mutex_unlock(&passing);
+		for (int k = 0; k < 3; k++) pthread_join(p[k], 0);
+		pthread_mutex_destroy(&passing); memset(&passing, 0xff, sizeof passing);
+	}
+	return a;
+}
+static void *take(void *a) { for (;;) { sem_wait(&s[0]); work(400); sem_post(&s[1]); } return a; } // what one takes, another gives back
+static void *give(void *a) { for (;;) { sem_wait(&s[1]); work(400); sem_post(&s[0]); } return a; }
+static void *hold_and_read(void *a) { char b[8]; for (;;) { pthread_mutex_lock(&m[0]); if (read(fd[0], b, 8) < 0) nap(10); pthread_mutex_unlock(&m[0]); } return a; }
+static void *trickle(void *a) { for (;;) { if (write(fd[1], "12345678", 8) < 0) nap(10); nap(800); } return a; }
+static struct { pthread_mutex_t lock; pthread_cond_t ready; int done; } job[N];
+static void *promise(void *a) { // each waits for a result of the next one, of an earlier round
+	for (long i = (long)a;;) {
+		pthread_mutex_lock(&job[i].lock); job[i].done++; pthread_cond_broadcast(&job[i].ready); int mine = job[i].done; pthread_mutex_unlock(&job[i].lock);
+		long j = (i + 1) % N;
+		pthread_mutex_lock(&job[j].lock); while (job[j].done < mine) pthread_cond_wait(&job[j].ready, &job[j].lock); pthread_mutex_unlock(&job[j].lock);
+	}
+	return a;
+}
+// A robust mutex that processes share: some of them are killed with it.
+static pthread_mutex_t *between;
+static void *children(void *a) {
+	for (;;) {
+		pid_t p = fork();
+		if (!p) prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (!p) for (;;) { if (pthread_mutex_lock(between) == EOWNERDEAD) pthread_mutex_consistent(between); work(2000); pthread_mutex_unlock(between); }
+		nap(3000); kill(p, SIGKILL); waitpid(p, 0, 0);
+	}
+	return a;
+}
+static void *with_children(void *a) {
+	for (;;) { if (pthread_mutex_lock(between) == EOWNERDEAD) pthread_mutex_consistent(between); work(1000); pthread_mutex_unlock(between); }
+	return a;
+}
+static void *chain(void *a) { // each joins the next, and holds a lock that only the last wants
+	long n = (long)a; pthread_t t;
+	if (n >= 64) { work(3000); return 0; }
+	pthread_create(&t, 0, chain, (void *)(n + 16)); pthread_join(t, 0);
+	return a;
+}
+static void *chains(void *a) { for (;;) { pthread_mutex_lock(&m[(long)a]); chain(0); pthread_mutex_unlock(&m[(long)a]); } return a; }
+static void *upgrade(void *a) { // gives the lock back before it takes it for writing
+	for (;;) {
+		pthread_rwlock_rdlock(&prefer); work(300); pthread_rwlock_unlock(&prefer);
+		pthread_rwlock_wrlock(&prefer); pthread_mutex_lock(&m[0]); work(100); pthread_mutex_unlock(&m[0]); pthread_rwlock_unlock(&prefer);
+	}
+	return a;
+}
+
 static struct { const char *name; body *f[N]; } modes[] = {
 	{"convoy", {convoy, convoy, convoy, convoy}}, {"slow", {slow, slow, slow, slow}}, {"ordered", {ordered, ordered, ordered, ordered}},
 	{"hand-over-hand", {hand_over_hand, hand_over_hand, hand_over_hand}}, {"pairs", {pairs, pairs, pairs, pairs}},
@@ -220,6 +326,10 @@ static struct { const char *name; body *f[N]; } modes[] = {
 	{"signals", {signals, lock_in_handler, lock_in_handler, ordered}}, {"post", {signals, wait_post, wait_post}},
 	{"streams", {streams, streams, streams}}, {"malloc", {allocating, allocating, allocating, allocating}},
 	{"sleeping", {sleeping, behind, sleeping, behind}}, {"cancel", {cancelling, cancelling}}, {"swap", {swap_roles, swap_roles, swap_roles, swap_roles}},
+	{"philosophers", {philosopher, philosopher, philosopher, philosopher}}, {"dead-owners", {dead_owners, dead_owners, convoy}},
+	{"reuse", {reuse}}, {"take-and-give", {take, give, take, give}}, {"hold-and-read", {hold_and_read, hold_and_read, trickle}},
+	{"promises", {promise, promise, promise, promise}}, {"children", {with_children, with_children, children, with_children}},
+	{"chains", {chains, chains, convoy}}, {"upgrade", {upgrade, upgrade, upgrade}},
 };
 enum { MODES = sizeof modes / sizeof *modes };
 
@@ -229,6 +339,7 @@ int main(int argc, char **argv) {
 		for (int i = 0; i < MODES; i++) puts(modes[i].name);
 		return 0;
 	}
+	pthread_key_create(&leaving, leave);
 	pthread_mutexattr_t a;
 	for (int i = 0; i < N; i++) pthread_mutex_init(&m[i], 0);
 	pthread_mutexattr_init(&a); pthread_mutexattr_settype(&a, PTHREAD_MUTEX_RECURSIVE); pthread_mutex_init(&r[0], &a);
@@ -243,13 +354,17 @@ int main(int argc, char **argv) {
 	pthread_barrier_init(&bar, 0, N);
 	pthread_spin_init(&spin, 0);
 	for (int i = 0; i < N; i++) sem_init(&s[i], 0, i == 0);
+	for (int i = 0; i < N; i++) { pthread_mutex_init(&job[i].lock, 0); pthread_cond_init(&job[i].ready, 0); }
+	pthread_mutexattr_setpshared(&a, PTHREAD_PROCESS_SHARED);
+	between = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pthread_mutex_init(between, &a);
 	if (pipe(fd)) return 1;
 	signal(SIGUSR1, !strcmp(mode, "post") ? on_post : on_signal);
 	signal(SIGPIPE, SIG_IGN);
 	for (int i = 0; i < MODES; i++)
 		if (!strcmp(mode, modes[i].name)) {
 			for (long k = 0; k < N && modes[i].f[k]; k++) pthread_start(modes[i].f[k], k);
-			puts("ready");
+			printf("%p\n", (void *)slots);
 			fflush(stdout);
 			alarm(600);
 			for (;;) pause();

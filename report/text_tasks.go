@@ -313,6 +313,11 @@ func (t *textWriter) otherTasks() {
 	for i := range t.r.Threads {
 		shown[t.r.Threads[i].ID] = true
 	}
+	type stack struct {
+		first *Frame
+		end   string
+	}
+	keys := map[stack]string{} // tasks may share their frames
 	for i := range t.r.Tasks {
 		task := &t.r.Tasks[i]
 		if task.Kind == "thread" || task.Thread != 0 && shown[task.Thread] {
@@ -323,7 +328,17 @@ func (t *textWriter) otherTasks() {
 			continue
 		}
 		th := &Thread{ID: task.ID, Frames: task.Frames, End: task.End, EndDetail: task.EndDetail}
-		key := StackKey(th) + task.Kind + task.Status + task.Certainty + lockedText(task)
+		var key string
+		if len(task.Frames) > 0 {
+			key = keys[stack{&task.Frames[0], task.End}]
+		}
+		if key == "" {
+			key = StackKey(th)
+			if len(task.Frames) > 0 {
+				keys[stack{&task.Frames[0], task.End}] = key
+			}
+		}
+		key += task.Kind + task.Status + task.Certainty + lockedText(task)
 		g := at[key]
 		if g == nil || t.opts.AllTasks || t.opts.unfolded() {
 			g = &group{}

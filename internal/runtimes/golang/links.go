@@ -40,7 +40,7 @@ func (r *runtime) Links() tasks.Links {
 }
 
 func (l *links) Saw(t *tasks.Task, frames []*unwind.Frame) {
-	s := stack{task: t}
+	s := stack{t, make([]place, 0, min(len(frames), maxPlaces))}
 	for _, f := range frames[:min(len(frames), maxPlaces)] {
 		if cfa, ok := f.CFA(); ok {
 			s.frames = append(s.frames, place{f.LookupAddr(), f.SP(), cfa})
@@ -54,6 +54,18 @@ type wanted struct {
 	waiters []*tasks.Task
 	holders []tasks.Key
 	more    bool // holders than are kept
+	shared  []tasks.Holder
+}
+
+// list returns the holders for all waiters, who may append to it.
+func (w *wanted) list() []tasks.Holder {
+	if w.shared == nil {
+		w.shared = make([]tasks.Holder, len(w.holders))
+		for i, k := range w.holders {
+			w.shared[i] = tasks.Holder{Key: k, Certainty: tasks.Possible}
+		}
+	}
+	return slices.Clip(w.shared)
 }
 
 func (w *wanted) add(k tasks.Key) {
@@ -147,6 +159,10 @@ func link(t *tasks.Task, locks, others map[uint64]*wanted, asleep bool, blocking
 			return
 		}
 		w.Open = w.Open || o.more
+		if len(w.Holders) == 0 && !slices.Contains(o.holders, t.Key) {
+			w.Holders = o.list() // a hundred thousand may wait for one object
+			return
+		}
 		for _, k := range o.holders {
 			if !slices.ContainsFunc(w.Holders, func(h tasks.Holder) bool { return h.Key == k }) {
 				w.Holders = append(w.Holders, tasks.Holder{Key: k, Certainty: tasks.Possible})

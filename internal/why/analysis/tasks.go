@@ -28,6 +28,7 @@ type taskList struct {
 	known   map[*libstate.Library]bool         // modules
 	created map[unwind.Address]report.Creation // by the address of the code
 	names   map[unwind.Address]objectName
+	held    map[sharedHolders][]report.Holder
 }
 
 // A taskStack is what is kept of a task's stack for the report.
@@ -128,6 +129,7 @@ func (in *inspection) listTasks(ctx context.Context, r *report.Report) {
 	l.all = tasks.Bind(l.all)
 	g := tasks.NewGraph(in.withHolders(l.all))
 	noteCrashed(r.Crash, l.all)
+	r.Tasks = make([]report.Task, 0, len(l.all))
 	for _, t := range l.all {
 		r.Tasks = append(r.Tasks, in.task(t))
 	}
@@ -142,73 +144,100 @@ func (in *inspection) listTasks(ctx context.Context, r *report.Report) {
 
 // listRuntime adds the tasks of one runtime.
 func (in *inspection) listRuntime(ctx context.Context, r *report.Report, rt tasks.Runtime) {
-	var found []*tasks.Task
+	from := len(in.tasks.all)
+	w := taskWalk{named: map[string]*taskStack{}}
+	w.waiter, _ = rt.(tasks.Waiter)
+	if linker, ok := rt.(tasks.Linker); ok && in.opts.Tasks == nil {
+		w.links = linker.Links()
+		defer func() {
+			w.links.Link(ctx)
+			for _, t := range in.tasks.all[from:] {
+				t.Wait = in.wait(t.Wait)
+			}
+		}()
+	}
+	locals := in.opts.Locals
+	defer func() { in.opts.Locals = locals }()
+	walked := 0
+	walk := func(list ...*tasks.Task) bool {
+		for _, t := range list {
+			if in.Budget.Err() != nil || ctx.Err() != nil {
+				return false
+			}
+			in.tasks.all = append(in.tasks.all, t)
+			in.walkTask(ctx, t, &w)
+			t.Start, t.Handle = nil, nil // a kilobyte, and there may be a hundred thousand
+			walked++
+		}
+		return true
+	}
+	var first []*tasks.Task // the others are walked as they come
+	found, whole := 0, true
 	for t, err := range rt.Tasks(ctx) {
 		if err != nil {
 			r.Warnings = append(r.Warnings, report.Warning{Code: report.WarnTasks, Message: rt.Name() + ": " + err.Error()})
 			continue
 		}
-		if in.opts.Tasks == nil || slices.Contains(in.opts.Tasks, t.ID) {
-			found = append(found, t)
+		if in.opts.Tasks != nil && !slices.Contains(in.opts.Tasks, t.ID) {
+			continue
 		}
-	}
-	waiter, _ := rt.(tasks.Waiter)
-	var links tasks.Links
-	if linker, ok := rt.(tasks.Linker); ok && in.opts.Tasks == nil {
-		links = linker.Links()
-		defer func() {
-			links.Link(ctx)
-			for _, t := range found {
-				t.Wait = in.wait(t.Wait)
-			}
-		}()
-	}
-	named := map[string][]report.Frame{} // entries by the addresses of the code
-	locals := in.opts.Locals
-	if len(found) > manyTasks {
+		if found++; found <= manyTasks {
+			first = append(first, t)
+			continue
+		}
 		in.opts.Locals = LocalsNone
+		whole = walk(first...) && walk(t)
+		if first = nil; !whole {
+			break
+		}
 	}
-	defer func() { in.opts.Locals = locals }()
-	for _, t := range found {
-		if in.Budget.Err() != nil || ctx.Err() != nil {
-			r.Warnings = append(r.Warnings, report.Warning{Code: report.WarnTasks,
-				Message: fmt.Sprintf("%s: analysis stopped before all of %d tasks were walked", rt.Name(), len(found))})
-			return
-		}
-		in.tasks.all = append(in.tasks.all, t)
-		if len(t.Suspended) > 0 {
-			in.tasks.frames[t.Key] = in.suspended(t)
-			continue
-		}
-		if t.Start == nil && in.opts.Tasks != nil && t.Thread > 0 {
-			s, _ := in.Walker.WalkStackContext(ctx, t.Thread)
-			in.tasks.frames[t.Key] = in.taskStack(ctx, s, named)
-			continue
-		}
-		if t.Start == nil { // its frames are those of the thread that runs it
-			if waiter != nil {
-				t.Wait = in.wait(waiter.Wait(ctx, t, nil))
-			}
-			if links != nil {
-				links.Saw(t, in.ofThread(ctx, t))
-			}
-			continue
-		}
-		f, err := tasks.FirstFrame(in.Walker, t)
-		if err != nil {
-			continue
-		}
-		s, _ := in.Walker.WalkStackFromFrame(f)
-		if waiter != nil {
-			if t.Wait = in.wait(waiter.Wait(ctx, t, s.Frames)); t.Wait != nil {
-				in.nameObjects(s.Frames, t.Wait)
-			}
-		}
-		if links != nil {
-			links.Saw(t, s.Frames)
-		}
-		in.tasks.frames[t.Key] = in.taskStack(ctx, s, named)
+	if whole = whole && walk(first...); !whole {
+		r.Warnings = append(r.Warnings, report.Warning{Code: report.WarnTasks,
+			Message: fmt.Sprintf("%s: analysis stopped after %d tasks", rt.Name(), walked)})
 	}
+}
+
+// A taskWalk is what the walks of one runtime's tasks share.
+type taskWalk struct {
+	waiter tasks.Waiter
+	links  tasks.Links
+	named  map[string]*taskStack // by the addresses of the code
+}
+
+// walkTask walks a task's stack, and finds out what it waits for.
+func (in *inspection) walkTask(ctx context.Context, t *tasks.Task, w *taskWalk) {
+	if len(t.Suspended) > 0 {
+		in.tasks.frames[t.Key] = in.suspended(t)
+		return
+	}
+	if t.Start == nil && in.opts.Tasks != nil && t.Thread > 0 {
+		s, _ := in.Walker.WalkStackContext(ctx, t.Thread)
+		in.tasks.frames[t.Key] = in.taskStack(ctx, s, w.named)
+		return
+	}
+	if t.Start == nil { // its frames are those of the thread that runs it
+		if w.waiter != nil {
+			t.Wait = in.wait(w.waiter.Wait(ctx, t, nil))
+		}
+		if w.links != nil {
+			w.links.Saw(t, in.ofThread(ctx, t))
+		}
+		return
+	}
+	f, err := tasks.FirstFrame(in.Walker, t)
+	if err != nil {
+		return
+	}
+	s, _ := in.Walker.WalkStackFromFrame(f)
+	if w.waiter != nil {
+		if t.Wait = in.wait(w.waiter.Wait(ctx, t, s.Frames)); t.Wait != nil {
+			in.nameObjects(s.Frames, t.Wait)
+		}
+	}
+	if w.links != nil {
+		w.links.Saw(t, s.Frames)
+	}
+	in.tasks.frames[t.Key] = in.taskStack(ctx, s, w.named)
 }
 
 // ofThread walks the stack of a task that a thread runs.
@@ -223,37 +252,41 @@ func (in *inspection) ofThread(ctx context.Context, t *tasks.Task) []*unwind.Fra
 	return s.Frames
 }
 
-// taskStack makes the entries of a task's stack. Those of a stack with the same code are copied, if no variables are wanted.
-func (in *inspection) taskStack(ctx context.Context, s *unwind.Stack, named map[string][]report.Frame) *taskStack {
-	out := &taskStack{end: s.End.String(), more: in.endDetail(s)}
-	if in.opts.Locals != LocalsNone {
-		out.frames = in.thread(ctx, s, false).Frames
-		return out
+// taskStack makes the entries of a task's stack. Of stacks with the same code the names are looked up once, if only the
+// names are wanted. Where the text shows such stacks once, they are one.
+func (in *inspection) taskStack(ctx context.Context, s *unwind.Stack, named map[string]*taskStack) *taskStack {
+	if in.opts.Locals != LocalsNone || in.opts.Explain || in.opts.Verify {
+		return &taskStack{frames: in.thread(ctx, s, false).Frames, end: s.End.String(), more: in.endDetail(s)}
 	}
-	key := make([]byte, 0, 64)
+	more := in.endDetail(s)
+	var buf [256]byte
+	key := buf[:0]
 	for _, f := range s.Frames {
 		key = binary.LittleEndian.AppendUint64(key, uint64(f.RA()))
 	}
-	entries, ok := named[string(key)]
-	if !ok {
-		entries = in.thread(ctx, s, false).Frames
-		named[string(key)] = entries
-		out.frames = entries
-		return out
+	key = append(append(key, byte(s.End)), more...)
+	like := named[string(key)]
+	if like == nil {
+		like = &taskStack{frames: in.thread(ctx, s, false).Frames, end: s.End.String(), more: more}
+		named[string(key)] = like
+		return like
 	}
-	out.frames = slices.Clone(entries)
+	if in.foldsThreads() {
+		return like
+	}
+	out := &taskStack{frames: slices.Clone(like.frames), end: like.end, more: like.more}
 	for i := range out.frames {
 		e := &out.frames[i]
-		if e.Physical < len(s.Frames) {
-			f := s.Frames[e.Physical]
-			e.SP = report.Addr(f.SP())
-			e.CFA = 0
-			if cfa, ok := f.CFA(); ok {
-				e.CFA = report.Addr(cfa)
-			}
+		f := s.Frames[e.Physical]
+		e.SP, e.CFA = report.Addr(f.SP()), 0
+		if cfa, ok := f.CFA(); ok {
+			e.CFA = report.Addr(cfa)
+		}
+		if !e.ReturnAddressLocation.IsZero() {
+			e.ReturnAddressLocation = in.returnAddressOf(f)
 		}
 	}
-	if in.Budget.Spend(entryCost*len(entries)) != nil {
+	if in.Budget.Spend(entryCost*len(out.frames)) != nil {
 		out.frames = out.frames[:min(len(out.frames), 1)]
 	}
 	return out
@@ -302,7 +335,7 @@ func (in *inspection) task(t *tasks.Task) report.Task {
 		out.CreatedBy = in.creation(c)
 	}
 	if w := t.Wait; w != nil {
-		out.Wait = wait(w)
+		out.Wait = in.tasks.wait(w)
 		out.Wait.Seconds = t.Seconds
 	}
 	return out
@@ -335,8 +368,8 @@ func (in *inspection) createdAt(pc unwind.Address) (c report.Creation) {
 	return c
 }
 
-func wait(w *tasks.Wait) *report.Wait {
-	out := &report.Wait{Kind: string(w.Kind), Reason: w.Reason, Certainty: string(tasks.Possible), Holders: holders(w.Holders), All: w.All, Timed: w.Timed, Note: w.Note}
+func (l *taskList) wait(w *tasks.Wait) *report.Wait {
+	out := &report.Wait{Kind: string(w.Kind), Reason: w.Reason, Certainty: string(tasks.Possible), Holders: l.holders(w.Holders), All: w.All, Timed: w.Timed, Note: w.Note}
 	if w.Proved {
 		out.Certainty = string(tasks.Certain)
 	}
@@ -355,11 +388,37 @@ func object(o *tasks.Object) report.WaitObject {
 }
 
 func holders(all []tasks.Holder) []report.Holder {
-	var out []report.Holder
-	for _, h := range all {
-		out = append(out, report.Holder{Kind: string(h.Kind), ID: int(h.ID), Certainty: string(h.Certainty)})
+	if len(all) == 0 {
+		return nil
+	}
+	out := make([]report.Holder, len(all))
+	for i, h := range all {
+		out[i] = report.Holder{Kind: string(h.Kind), ID: int(h.ID), Certainty: string(h.Certainty)}
 	}
 	return out
+}
+
+// holders returns the holders of a wait. Those who wait for one object may share them.
+func (l *taskList) holders(all []tasks.Holder) []report.Holder {
+	if len(all) == 0 {
+		return nil
+	}
+	key := sharedHolders{&all[0], len(all)}
+	out, ok := l.held[key]
+	if !ok {
+		if l.held == nil {
+			l.held = map[sharedHolders][]report.Holder{}
+		}
+		out = holders(all)
+		l.held[key] = out
+	}
+	return out
+}
+
+// sharedHolders identifies a list of holders.
+type sharedHolders struct {
+	first *tasks.Holder
+	n     int
 }
 
 func refs(all []*tasks.Task) []report.TaskRef {

@@ -1,0 +1,41 @@
+package golang_test
+
+import (
+	"context"
+	"os"
+	"testing"
+
+	"github.com/corewalk/corewalk"
+)
+
+// TestAlike: goroutines with the same stack, of which the names are looked up once, have addresses of their own.
+func TestAlike(t *testing.T) {
+	if os.Getenv("COREWALK_LONG") == "" {
+		t.Skip("builds a program: set COREWALK_LONG=1")
+	}
+	core, program, _ := crash(t, releases(t)[0], "", "1000")
+	target, err := corewalk.Open(context.Background(), core, corewalk.WithExecutable(program))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer target.Close()
+	r, err := target.Analyze(context.Background(), corewalk.AnalyzeOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	frames := 0
+	for _, task := range r.Tasks {
+		for _, f := range task.Frames {
+			if f.Stepper != "Debug" || f.Inlined || f.ReturnAddressLocation.IsZero() {
+				continue
+			}
+			frames++
+			if want := f.SP - 8; f.ReturnAddressLocation.Address != want {
+				t.Fatalf("%s %d, frame %d: return address at %s, want %s below its stack pointer", task.Kind, task.ID, f.Index, f.ReturnAddressLocation, want)
+			}
+		}
+	}
+	if frames < 2000 {
+		t.Errorf("only %d frames", frames)
+	}
+}

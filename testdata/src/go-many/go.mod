@@ -1,0 +1,3 @@
+module go-many
+
+go 1.18

@@ -1,6 +1,10 @@
 package dwarfvars
 
 import (
+	"encoding/binary"
+	"maps"
+	"slices"
+
 	"github.com/corewalk/corewalk/internal/code/disasm"
 	"github.com/corewalk/corewalk/internal/code/provenance"
 	"github.com/corewalk/corewalk/internal/code/stackflow"
@@ -174,8 +178,39 @@ func (r *Reader) keptBy(f *unwind.Frame, start arch.Address, of arch.RegMask) ma
 	if v, ok := r.untouched.Load(key); ok {
 		return v.(map[arch.Reg]arch.RegMask)
 	}
-	kept := image.Kept(c.im, key.keptKey, func() map[arch.Reg]arch.RegMask { return r.followTo(&c, key.keptKey, start-c.bias) })
+	kept := image.Kept(c.im, key.keptKey, func() map[arch.Reg]arch.RegMask {
+		return unpackKept(c.im.Answer(key.question(), func() []byte { return packKept(r.followTo(&c, key.keptKey, start-c.bias)) }))
+	})
 	r.untouched.Store(key, kept)
+	return kept
+}
+
+func (k keptKey) question() image.Question {
+	q := image.Question{Kind: image.AskedKept, A: k.start, B: k.pc}
+	if k.call {
+		q.Kind = image.AskedKeptCall
+	}
+	return q
+}
+
+// keptSize is the size in bytes of what packKept writes for a register: its number and the mask.
+const keptSize = 1 + 8
+
+// packKept writes what followTo returns, as an answer that is kept on disk.
+func packKept(kept map[arch.Reg]arch.RegMask) []byte {
+	b := make([]byte, 0, keptSize*len(kept))
+	for _, reg := range slices.Sorted(maps.Keys(kept)) {
+		b = binary.LittleEndian.AppendUint64(append(b, byte(reg)), uint64(kept[reg]))
+	}
+	return b
+}
+
+// unpackKept is the reverse of packKept, or an empty map.
+func unpackKept(b []byte) map[arch.Reg]arch.RegMask {
+	kept := map[arch.Reg]arch.RegMask{}
+	for ; len(b) >= keptSize; b = b[keptSize:] {
+		kept[arch.Reg(b[0])] = arch.RegMask(binary.LittleEndian.Uint64(b[1:]))
+	}
 	return kept
 }
 

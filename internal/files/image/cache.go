@@ -34,6 +34,9 @@ type Cache struct {
 	served  servedKinds
 
 	mapped atomic.Int64
+
+	programOnce sync.Once
+	programID   uint64 // 0 if this program's own file is not known
 }
 
 type entry struct {
@@ -155,6 +158,7 @@ func (c *Cache) Keep() {
 	defer c.mu.Unlock()
 	for _, im := range c.byFile {
 		im.keep()
+		im.keepAnswers()
 	}
 }
 
@@ -167,6 +171,9 @@ func (c *Cache) Close() error {
 	for id, im := range c.byFile {
 		if im.disk.entry != nil {
 			im.disk.entry.Close()
+		}
+		if im.answers.entry != nil {
+			im.answers.entry.Close()
 		}
 		if err := im.file.Close(); err != nil && first == nil {
 			first = err

@@ -82,7 +82,8 @@ type Image struct {
 	flows flowCache
 	kept  keeper
 
-	disk onDisk
+	disk    onDisk
+	answers answers
 
 	warnMu   sync.Mutex
 	warnings []string

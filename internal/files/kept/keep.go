@@ -39,6 +39,11 @@ func (e *Entry) Keep(parts []NewPart) error {
 	return cmp.Or(fault, err)
 }
 
+// Replace is Keep, but what was kept before is lost.
+func (e *Entry) Replace(parts []NewPart) error {
+	return (&Entry{room: e.room, source: e.source, opened: e.opened}).Keep(parts)
+}
+
 // unchanged checks that the source is still as it was when it was opened, and that its times
 // would show a change.
 func (e *Entry) unchanged() error {

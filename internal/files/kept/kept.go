@@ -24,6 +24,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"hash/fnv"
+	"io"
 	"os"
 	"path/filepath"
 	"time"
@@ -87,6 +88,7 @@ type Source struct {
 	File    mmapfile.ID // as it was opened
 	Path    string      // for those who look at the list of entries
 	BuildID []byte      // without one nothing is kept
+	Use     string      // a file may have several entries, each for a use of its own
 	// Packaged says that the file is a package's, which every user can read.
 	Packaged bool
 }
@@ -103,6 +105,7 @@ func (s *Source) wing() string {
 func (s *Source) name() string {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%d %d %d %d %d %x", s.File.Dev, s.File.Ino, s.File.Size, s.File.MtimeNs, s.File.CtimeNs, s.BuildID)
+	io.WriteString(h, s.Use)
 	return fmt.Sprintf("%s-%016x%s", hex.EncodeToString(s.BuildID[:min(len(s.BuildID), 20)]), h.Sum64(), suffix)
 }
 
@@ -115,6 +118,7 @@ func (s *Source) usable() bool {
 const (
 	KindSection = 1       // a decompressed section
 	KindIndex   = 1 << 24 // with the number and version of an index of the section, which are below it
+	KindAnswers = 1 << 25 // what a build of this program found out, by question
 )
 
 // A Key says which part of the source a Part was made of.

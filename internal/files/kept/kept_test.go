@@ -201,6 +201,32 @@ func TestWhole(t *testing.T) {
 	}
 }
 
+// TestReplace: what was kept for the same use is lost, what was kept for others is not.
+func TestReplace(t *testing.T) {
+	r, s, whole := newRoom(t, 1<<30), newSource(t), contents(100)
+	keep(t, r, s, contents(blockSize), blockSize)
+	answers := s
+	answers.Use = "answers"
+	for i := range uint64(2 * maxParts) {
+		e := r.Entry(answers)
+		if i > 0 && e.Whole(Key{Kind: KindAnswers, Offset: i - 1}) == nil {
+			t.Fatalf("%d: nothing is kept", i)
+		}
+		if err := e.Replace([]NewPart{{Key{Kind: KindAnswers, Offset: i}, 100, whole}}); err != nil {
+			t.Fatal(err)
+		}
+		e.Close()
+	}
+	e := r.Entry(answers)
+	defer e.Close()
+	if len(e.parts) != 1 {
+		t.Errorf("%d parts", len(e.parts))
+	}
+	if read(t, r, s, contents(blockSize)) != 0 {
+		t.Error("the other entry is lost")
+	}
+}
+
 // TestDamage: whatever the file of an entry has in it, what is read is right, or nothing is found.
 func TestDamage(t *testing.T) {
 	r, s, whole := newRoom(t, 1<<30), newSource(t), contents(3*blockSize)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/corewalk/corewalk"
 	"github.com/corewalk/corewalk/internal/command/full"
 	"github.com/corewalk/corewalk/internal/fixture"
 )
@@ -92,5 +94,19 @@ func TestGiven(t *testing.T) {
 	if !slices.Equal(g.search, []string{"core.1", "--", "a,b"}) || !slices.Equal(g.sysroots, []string{""}) || !slices.Equal(g.fetch.urls, []string{serversOfEnv}) ||
 		g.deadline != 90*time.Second || g.memory != 100<<20 || !g.recursive {
 		t.Errorf("%+v became %+v", list, given(gs))
+	}
+}
+
+// TestStackwalkVariables: what a format has no place for is not found out.
+func TestStackwalkVariables(t *testing.T) {
+	for format, want := range map[string]corewalk.Locals{formatJSON: corewalk.LocalsAll, formatStackwalk: corewalk.LocalsNone} {
+		f := new(reportFlags)
+		if err := f.set().Parse([]string{"--format", format, "--locals", "all"}); err != nil {
+			t.Fatal(err)
+		}
+		o, err := f.analyze(env{stdout: io.Discard, stderr: io.Discard})
+		if none := want == corewalk.LocalsNone; err != nil || o.Locals != want || o.NoBlame != none {
+			t.Errorf("%s: variables %v, no blame %v, %v", format, o.Locals, o.NoBlame, err)
+		}
 	}
 }

@@ -206,6 +206,9 @@ func (f *reportFlags) analyze(e env) (corewalk.AnalyzeOptions, error) {
 	if err := f.locals.apply(&o); err != nil {
 		return o, err
 	}
+	if f.format == formatStackwalk { // it has no place for variables, nor for where a bad value came from
+		o.Locals, o.NoBlame = corewalk.LocalsNone, true
+	}
 	if err := f.around.apply(&o); err != nil {
 		return o, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/corewalk/corewalk/internal/why/analysis"
 	"github.com/corewalk/corewalk/internal/why/subject"
 	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/unwind"
 )
 
@@ -38,6 +39,8 @@ type AnalyzeOptions struct {
 	// write that. It is not called for processes that did not crash and for running ones. It must
 	// not keep or change the report.
 	First func(*report.Report)
+	// Runtimes find schedulers of the program's own, whose tasks are reported with the others: fibers.
+	Runtimes []tasks.Finder
 	// NoTasks leaves out goroutines and other tasks, and what threads wait for.
 	NoTasks bool
 	// Tasks are the numbers of the goroutines and other tasks to report, of threads only what they wait for;
@@ -126,7 +129,7 @@ func (t *Target) Analyze(ctx context.Context, o AnalyzeOptions) (*report.Report,
 	var r *report.Report
 	var ahead error
 	fault := t.guard(func() {
-		p := t.parts(now.State)
+		p := t.parts(now.State, o.Runtimes...)
 		p.Walker, p.Budget, p.Late = w, limit, now.Moving()
 		opts := analysis.Options{Threads: o.Threads, NoInlines: o.NoInlines, Explain: o.Explain, Verify: o.Verify,
 			NoBlame: o.NoBlame, NoTasks: o.NoTasks, Tasks: o.Tasks, Locals: analysis.Locals(o.Locals), Values: o.Values, VariablesUntil: o.VariablesUntil, Structured: o.Structured, Text: o.Text,

@@ -9,8 +9,8 @@ import (
 	"github.com/corewalk/corewalk/tasks"
 )
 
-// parts returns what an analysis needs from the Target at one moment.
-func (t *Target) parts(now subject.State) analysis.Parts {
+// parts returns what an analysis needs from the Target at one moment. finders add runtimes.
+func (t *Target) parts(now subject.State, finders ...tasks.Finder) analysis.Parts {
 	p := analysis.Parts{
 		Proc:        now,
 		Dump:        t.subject.Describe(),
@@ -25,7 +25,7 @@ func (t *Target) parts(now subject.State) analysis.Parts {
 			if b != nil {
 				p.Budget = b
 			}
-			return t.runtimesOf(p, nil)
+			return t.runtimesOf(p, finders)
 		},
 	}
 	p.Assertion, p.Recorded = t.subject.Words()

@@ -98,7 +98,8 @@ type Linker interface {
 
 // Links finds who could end the waits of a runtime's tasks. One goroutine may use it.
 type Links interface {
-	// Saw takes note of a task after its Wait is known, and of what is needed of its frames.
+	// Saw takes note of a task after its Wait is known, and of what is needed of its frames. Its Start and Handle
+	// may be gone afterwards.
 	Saw(t *Task, frames []*unwind.Frame)
 	// Link adds Holders to the Waits of the tasks that were seen.
 	Link(ctx context.Context)

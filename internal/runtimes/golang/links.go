@@ -21,6 +21,7 @@ type links struct {
 // A stack is what is kept of a goroutine's stack: the address of the code, the stack pointer and the end of each frame.
 type stack struct {
 	task   *tasks.Task
+	since  uint64 // when it began to wait; 0 if unknown
 	frames []place
 }
 
@@ -40,7 +41,10 @@ func (r *runtime) Links() tasks.Links {
 }
 
 func (l *links) Saw(t *tasks.Task, frames []*unwind.Frame) {
-	s := stack{t, make([]place, 0, min(len(frames), maxPlaces))}
+	s := stack{task: t, frames: make([]place, 0, min(len(frames), maxPlaces))}
+	if o, ok := t.Handle.(object); ok {
+		s.since = o.u64("waitsince")
+	}
 	for _, f := range frames[:min(len(frames), maxPlaces)] {
 		if cfa, ok := f.CFA(); ok {
 			s.frames = append(s.frames, place{f.LookupAddr(), f.SP(), cfa})
@@ -132,14 +136,11 @@ func (l *links) Link(ctx context.Context) {
 func (l *links) since() {
 	var now uint64
 	for i := range l.seen {
-		if o, ok := l.seen[i].task.Handle.(object); ok {
-			now = max(now, o.u64("waitsince"))
-		}
+		now = max(now, l.seen[i].since)
 	}
 	for i := range l.seen {
-		t := l.seen[i].task
-		o, ok := t.Handle.(object)
-		if since := o.u64("waitsince"); ok && since != 0 && since <= now && (t.State == tasks.StateWaiting || t.State == tasks.StateSyscall) {
+		t, since := l.seen[i].task, l.seen[i].since
+		if since != 0 && (t.State == tasks.StateWaiting || t.State == tasks.StateSyscall) {
 			t.Seconds = float64(now-since) / 1e9
 		}
 	}

@@ -44,11 +44,23 @@ func (t *Target) taskRuntimes(finders []tasks.Finder) []tasks.Runtime {
 func (t *Target) runtimesOf(p *tasks.Process, finders []tasks.Finder) []tasks.Runtime {
 	var found []tasks.Runtime
 	for _, find := range append(runtimes[:len(runtimes):len(runtimes)], finders...) {
-		if r, err := find(p); err == nil && r != nil {
+		switch r, err := find(p); {
+		case err != nil:
+			found = append(found, unusable{err})
+		case r != nil:
 			found = append(found, r)
 		}
 	}
 	return found
+}
+
+// An unusable runtime is there, but its tasks cannot be listed.
+type unusable struct{ err error }
+
+func (unusable) Name() string { return "tasks" }
+
+func (u unusable) Tasks(context.Context) iter.Seq2[*tasks.Task, error] {
+	return func(yield func(*tasks.Task, error) bool) { yield(nil, u.err) }
 }
 
 // WalkTask walks the stack of a task. The Stack of a task that a thread runs is that thread's.

@@ -123,7 +123,7 @@ const (
 )
 
 // prove checks the layout with goroutines of the process: each has a stack that begins
-// before it ends, the saved stack pointer of one that waits is in it, ids are small and
+// before it ends, one that runs has a thread, the saved stack pointer of one that waits is in it, ids are small and
 // differ, statuses are known. One that does not fit may be torn; a layout that is wrong fits none.
 func (r *runtime) prove() error {
 	good, bad := 0, 0
@@ -143,7 +143,8 @@ func (r *runtime) prove() error {
 		switch {
 		case status == statusDead || status == statusIdle || status == statusDeadExtra:
 			continue // its stack may be gone
-		case id == 0 || id > 1<<48 || seen[id] || status > statusDeadExtra || lo >= hi || hi-lo > 1<<40,
+		case (status == statusRunning || status == statusSyscall) && o.word("m") == 0, status == 5, status == 7, // no thread; never used
+			id == 0 || id > 1<<48 || seen[id] || status > statusDeadExtra || lo >= hi || hi-lo > 1<<40,
 			status == statusWaiting && (o.word("sched.sp") < lo || o.word("sched.sp") >= hi):
 			bad++
 		default:

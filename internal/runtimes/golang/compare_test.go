@@ -123,6 +123,19 @@ func TestAgainstGo(t *testing.T) {
 	if os.Getenv("COREWALK_LONG") == "" {
 		t.Skip("builds programs: set COREWALK_LONG=1")
 	}
+	againstGo(t)
+}
+
+// TestAgainstGo386 is TestAgainstGo for i386, which an x86-64 kernel runs, too.
+func TestAgainstGo386(t *testing.T) {
+	if os.Getenv("COREWALK_LONG") == "" {
+		t.Skip("builds programs: set COREWALK_LONG=1")
+	}
+	t.Setenv("GOARCH", "386")
+	againstGo(t)
+}
+
+func againstGo(t *testing.T) {
 	for _, release := range releases(t) {
 		for _, ldflags := range []string{"", "-s -w"} {
 			t.Run(release+ldflags, func(t *testing.T) {

@@ -56,11 +56,14 @@ func open(tb testing.TB, do func(p *tasks.Process)) {
 	}
 }
 
+// with is the process with another state.
+func with(p *tasks.Process, s unwind.ProcessState) *tasks.Process {
+	return &tasks.Process{State: s, Files: p.Files, Modules: p.Modules, Symbols: p.Symbols, Names: p.Names}
+}
+
 // list lists the goroutines of a process some of whose words are others.
 func list(p *tasks.Process, words map[uint64]uint64) (r tasks.Runtime, found []*tasks.Task, errs []error) {
-	q := *p
-	q.State = &damaged{ProcessState: p.State, words: words}
-	r, err := golang.Find(&q)
+	r, err := golang.Find(with(p, &damaged{ProcessState: p.State, words: words}))
 	if err != nil {
 		return nil, nil, []error{err}
 	}
@@ -179,14 +182,13 @@ func FuzzMemory(f *testing.F) {
 			return
 		}
 		open(t, func(p *tasks.Process) {
-			q := *p
-			q.Budget = budget.Of(1 << 18)
-			q.State = &damaged{ProcessState: p.State, flip: func(at unwind.Address, b []byte) {
+			q := with(p, &damaged{ProcessState: p.State, flip: func(at unwind.Address, b []byte) {
 				for i := range b {
 					b[i] ^= flips[(at+uint64(i))%uint64(len(flips))]
 				}
-			}}
-			r, err := golang.Find(&q)
+			}})
+			q.Budget = budget.Of(1 << 18)
+			r, err := golang.Find(q)
 			if err != nil || r == nil {
 				return
 			}

@@ -89,7 +89,7 @@ func build(t *testing.T, source, release, ldflags string, files ...string) strin
 	program := filepath.Join(t.TempDir(), "program")
 	cmd := exec.Command("go", append([]string{"build", "-o", program, "-ldflags", ldflags}, files...)...)
 	cmd.Dir, _ = filepath.Abs("../../../testdata/src/" + source)
-	cmd.Env = append(os.Environ(), "GOTOOLCHAIN=go"+release, "CGO_ENABLED="+cmp.Or(os.Getenv("CGO_ENABLED"), "0"), "GOFLAGS=-mod=mod", "GOWORK=off")
+	cmd.Env = append(os.Environ(), "GOARCH="+cmp.Or(os.Getenv("GOARCH"), "amd64"), "GOTOOLCHAIN=go"+release, "CGO_ENABLED="+cmp.Or(os.Getenv("CGO_ENABLED"), "0"), "GOFLAGS=-mod=mod", "GOWORK=off")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Skipf("Go %s cannot build: %v: %s", release, err, out)
 	}

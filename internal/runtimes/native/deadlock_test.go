@@ -28,7 +28,7 @@ func compile(t *testing.T, cc, source string, flags ...string) string {
 		t.Skipf("%s is not installed: Debian's gcc, gcc-multilib, musl-tools, clang, rustc", cc)
 	}
 	exe := filepath.Join(t.TempDir(), "program")
-	args := append(flags, "-o", exe, "../../../testdata/src/tasks/"+source)
+	args := append(slices.Clip(flags), "-o", exe, "../../../testdata/src/tasks/"+source)
 	if out, err := exec.Command(cc, args...).CombinedOutput(); err != nil {
 		t.Skipf("%s %v: %v: %s", cc, flags, err, out)
 	}

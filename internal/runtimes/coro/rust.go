@@ -38,17 +38,24 @@ func FindRust(p *tasks.Process) (tasks.Runtime, error) {
 	if len(p.Modules) == 0 || p.Symbols == nil {
 		return nil, nil
 	}
-	r := &runtime{p: p, arch: p.State.Arch(), libs: map[*libstate.Library]*image.Image{}, funcs: map[unwind.Address]*function{}, polls: map[unwind.Address]*types.Type{}}
-	r.word = uint64(r.arch.WordSize)
+	var r *runtime
 	for _, lib := range p.Modules {
-		if im := (*image.Image)(p.Files.Image(lib)); im != nil && r.libs[lib] == nil && hasAsync(im) {
+		im := (*image.Image)(p.Files.Image(lib))
+		if im == nil || !hasAsync(im) {
+			continue
+		}
+		if r == nil {
+			r = &runtime{p: p, arch: p.State.Arch(), libs: map[*libstate.Library]*image.Image{}, funcs: map[unwind.Address]*function{}, polls: map[unwind.Address]*types.Type{}}
+		}
+		if r.libs[lib] == nil {
 			r.libs[lib] = im
 			r.list = append(r.list, lib)
 		}
 	}
-	if len(r.list) == 0 {
+	if r == nil {
 		return nil, nil
 	}
+	r.word = uint64(r.arch.WordSize)
 	r.types = types.NewSet(r.arch, (*files)(r))
 	r.values = &values.Process{Arch: r.arch, Memory: p.State, Types: r.types, Symbols: (*files)(r), MaxAlign: 16}
 	return &rust{r}, nil

@@ -8,8 +8,7 @@ import (
 	"github.com/corewalk/corewalk"
 )
 
-// TestAlike: goroutines with the same stack, of which the names are looked up once, have addresses
-// of their own, and each has waited since a time of its own.
+// TestAlike: goroutines with the same stack, of which the names are looked up once, have addresses of their own.
 func TestAlike(t *testing.T) {
 	if os.Getenv("COREWALK_LONG") == "" {
 		t.Skip("builds a program: set COREWALK_LONG=1")
@@ -24,11 +23,8 @@ func TestAlike(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	frames, since := 0, 0
+	frames := 0
 	for _, task := range r.Tasks {
-		if task.Wait != nil && task.Wait.Seconds > 0 {
-			since++
-		}
 		for _, f := range task.Frames {
 			if f.Stepper != "Debug" || f.Inlined || f.ReturnAddressLocation.IsZero() {
 				continue
@@ -41,8 +37,5 @@ func TestAlike(t *testing.T) {
 	}
 	if frames < 2000 {
 		t.Errorf("only %d frames", frames)
-	}
-	if since == 0 {
-		t.Error("of no goroutine is known how long it has waited")
 	}
 }

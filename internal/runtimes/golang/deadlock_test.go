@@ -29,6 +29,19 @@ func TestDeadlocks(t *testing.T) {
 	if os.Getenv("COREWALK_LONG") == "" {
 		t.Skip("builds programs: set COREWALK_LONG=1")
 	}
+	plantAll(t)
+}
+
+// TestDeadlocks386 is TestDeadlocks for i386, where locks are inlined in part.
+func TestDeadlocks386(t *testing.T) {
+	if os.Getenv("COREWALK_LONG") == "" {
+		t.Skip("builds programs: set COREWALK_LONG=1")
+	}
+	t.Setenv("GOARCH", "386")
+	plantAll(t)
+}
+
+func plantAll(t *testing.T) {
 	for _, release := range releases(t) {
 		for _, ldflags := range []string{"", "-s -w"} {
 			t.Run(release+ldflags, func(t *testing.T) {

@@ -155,7 +155,8 @@ func (r *runtime) lockEvents(f gopclntab.Func, insts []disasm.Inst) map[int]lock
 			continue
 		}
 		name := ""
-		if _, ok := lockCall(callee); ok {
+		_, whole := lockCall(callee) // on i386 internal/sync's is not inlined
+		if whole {
 			name = callee
 		}
 		inlined := false
@@ -169,10 +170,10 @@ func (r *runtime) lockEvents(f gopclntab.Func, insts []disasm.Inst) map[int]lock
 			continue
 		}
 		e.line = r.lockLine(f, in.PC)
-		if callee == "" || !inlined || strings.HasSuffix(callee, "lockSlow") || strings.HasSuffix(callee, "UnlockSlow") {
+		if callee == "" || !inlined || whole || strings.HasSuffix(callee, "lockSlow") || strings.HasSuffix(callee, "UnlockSlow") {
 			events[i] = e
 		}
-		for j := i - 1; callee != "" && inlined && j >= max(0, i-maxBack); j-- {
+		for j := i - 1; callee != "" && inlined && !whole && j >= max(0, i-maxBack); j-- {
 			if isAtomicWrite(r.arch, &insts[j]) {
 				if _, ok := events[j]; !ok {
 					events[j] = e

@@ -15,15 +15,17 @@ import (
 // TestNamesOfLocks: locks are named as the program would, also those that are parts of something, and in frames of
 // libraries that know only their addresses.
 func TestNamesOfLocks(t *testing.T) {
-	if _, err := exec.LookPath("g++"); err != nil {
-		t.Skip("g++ is not installed: Debian's g++")
-	}
-	for _, flag := range []string{"-O0", "-O2"} {
-		t.Run(flag, func(t *testing.T) {
+	// clang only declares the types of libraries.
+	for _, build := range [][2]string{{"g++", "-O0"}, {"g++", "-O2"}, {"clang++", "-O0"}} {
+		compiler, flag := build[0], build[1]
+		t.Run(compiler+flag, func(t *testing.T) {
+			if _, err := exec.LookPath(compiler); err != nil {
+				t.Skipf("%s is not installed: Debian's g++, clang", compiler)
+			}
 			dir := t.TempDir()
 			exe := filepath.Join(dir, "names")
-			if out, err := exec.Command("g++", "-g", flag, "-std=c++20", "-pthread", "-o", exe, "../../testdata/src/tasks/names.cpp").CombinedOutput(); err != nil {
-				t.Skipf("g++: %v: %s", err, out)
+			if out, err := exec.Command(compiler, "-g", flag, "-std=c++20", "-pthread", "-o", exe, "../../testdata/src/tasks/names.cpp").CombinedOutput(); err != nil {
+				t.Skipf("%s: %v: %s", compiler, err, out)
 			}
 			cmd := exec.Command("sh", "-c", "ulimit -c unlimited; exec "+exe)
 			cmd.Dir = dir

@@ -18,14 +18,15 @@ func (t *Type) Part(off, size uint64) (path string, part *Type, ok bool) {
 	var b strings.Builder
 	for range maxPart {
 		s := t.Strip()
+		if size == 0 && b.Len() > 0 && off == 0 {
+			return b.String(), t, true
+		}
 		if s.Declared {
 			if full, ok := s.set.Complete(s); ok {
 				s = full.Strip()
 			}
 		}
 		switch {
-		case size == 0 && b.Len() > 0 && off == 0:
-			return b.String(), t, true
 		case s.Aggregate():
 			f := s.fieldAt(off, size)
 			if f == nil {
@@ -63,7 +64,7 @@ func (t *Type) fieldAt(off, size uint64) *Field {
 		if f.Static || f.Expr.Present() || f.Bits != 0 || f.Virtual {
 			continue
 		}
-		n := t.set.Of(f.Type).Whole()
+		n := t.extent(fields, i)
 		switch {
 		case off-f.Off >= n || size > n: // also before it
 		case best == nil, f.Off == off && n == size && t.set.Of(best.Type).Whole() != size:
@@ -71,6 +72,23 @@ func (t *Type) fieldAt(off, size uint64) *Field {
 		}
 	}
 	return best
+}
+
+// extent returns how many bytes member i of t has at most. Of one whose type the unit only declares, as clang does with
+// most types of libraries, the definition is not looked for: the member ends where the next begins.
+func (t *Type) extent(fields []Field, i int) uint64 {
+	f := &fields[i]
+	of := t.set.Of(f.Type)
+	if !of.Strip().Declared {
+		return of.Whole()
+	}
+	end := t.ByteSize
+	for j := range fields {
+		if next := &fields[j]; !next.Static && next.Off > f.Off {
+			end = min(end, next.Off)
+		}
+	}
+	return end - min(end, f.Off)
 }
 
 // Follow names the size bytes at offset off from the address that an expression holds: for

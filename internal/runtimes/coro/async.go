@@ -51,8 +51,7 @@ type level struct {
 	typ   *types.Type
 	at    unwind.Address
 	state uint64
-	box   *future // of a level that has a place of its own
-	sure  bool    // the level before awaits it
+	sure  bool // the level before awaits it
 }
 
 // A chain is a future with what it awaits, and what that awaits.

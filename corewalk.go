@@ -141,18 +141,22 @@ func (t *Target) changed(err error) error {
 // Close releases the dump and the files, and detaches from a running process. Do not use
 // anything that came from the Target afterwards.
 func (t *Target) Close() error {
-	err := errors.Join(t.images.Close(), t.subject.Close())
-	if t.unpacked != "" {
-		err = errors.Join(err, os.RemoveAll(t.unpacked))
+	return errors.Join(t.images.Close(), t.subject.Close(), t.removeUnpacked())
+}
+
+// removeUnpacked removes what was unpacked of a pack. What is mapped stays readable on systems that have mmap.
+func (t *Target) removeUnpacked() error {
+	if t.unpacked == "" {
+		return nil
 	}
-	return err
+	return os.RemoveAll(t.unpacked)
 }
 
 // Leave is Close for a program that ends next. It keeps what is to be kept between runs, and detaches from a running
 // process, but leaves what is mapped to the end of the program, which releases it all at once, in less time.
 func (t *Target) Leave() error {
 	t.images.Keep()
-	return t.subject.Leave()
+	return errors.Join(t.subject.Leave(), t.removeUnpacked())
 }
 
 // ProcessState returns the process: as the dump has it, or as it runs.

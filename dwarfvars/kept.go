@@ -186,7 +186,7 @@ func (r *Reader) keptBy(f *unwind.Frame, start arch.Address, of arch.RegMask) ma
 }
 
 func (k keptKey) question() image.Question {
-	q := image.Question{Kind: image.AskedKept, A: k.start, B: k.pc}
+	q := image.Question{Kind: image.AskedKept, A: k.start, B: k.pc, C: uint64(k.of)}
 	if k.call {
 		q.Kind = image.AskedKeptCall
 	}

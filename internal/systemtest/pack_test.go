@@ -15,6 +15,8 @@ import (
 // TestPack: the report of a pack, with nothing but the pack, is that of the core with its files.
 func TestPack(t *testing.T) {
 	ctx := context.Background()
+	tmp := t.TempDir()
+	t.Setenv("TMPDIR", tmp)
 	for i, c := range fixture.Cases(t) {
 		if i%10 != 0 && !fixture.IsLong() {
 			continue
@@ -70,7 +72,7 @@ func TestPack(t *testing.T) {
 			}
 		})
 	}
-	if left, _ := filepath.Glob(filepath.Join(os.TempDir(), "corewalk-pack-*")); len(left) > 0 {
+	if left, _ := filepath.Glob(filepath.Join(tmp, "corewalk-pack-*")); len(left) > 0 {
 		t.Errorf("%v are left", left)
 	}
 }

@@ -19,16 +19,16 @@ const (
 	maxAnswer  = 1 << 10 // bytes; a longer one is not kept
 )
 
-// A Question is what Answer is asked: what it is about, and addresses of the file.
+// A Question is what Answer is asked: what it is about, addresses of the file, and all else that the answer depends on.
 type Question struct {
-	Kind uint32
-	A, B uint64
+	Kind    uint32
+	A, B, C uint64
 }
 
 // Kinds of questions.
 const (
-	// AskedKept asks which registers a function has left as they were: at address B, A being where the function begins,
-	// as a code pointer.
+	// AskedKept asks which registers of the set C a function has left as they were: at address B, A being where the
+	// function begins, as a code pointer.
 	AskedKept uint32 = 1
 	// AskedKeptCall is AskedKept for the call that returns to B.
 	AskedKeptCall uint32 = 2
@@ -127,7 +127,7 @@ func (im *Image) keepAnswers() {
 	var data []byte
 	le := binary.LittleEndian
 	for q, a := range k.known {
-		data = le.AppendUint64(le.AppendUint64(le.AppendUint32(data, q.Kind), q.A), q.B)
+		data = le.AppendUint64(le.AppendUint64(le.AppendUint64(le.AppendUint32(data, q.Kind), q.A), q.B), q.C)
 		data = append(le.AppendUint32(data, uint32(len(a))), a...)
 	}
 	_ = k.entry.Replace([]kept.NewPart{{Key: k.key, Size: uint64(len(data)), Data: data}})
@@ -137,7 +137,7 @@ func (im *Image) keepAnswers() {
 func parseAnswers(data []byte) map[Question][]byte {
 	known := map[Question][]byte{}
 	for c := binbuf.New(data, 0, false); c.Len() > 0 && len(known) < maxAnswers; {
-		q := Question{c.U32(), c.U64(), c.U64()}
+		q := Question{c.U32(), c.U64(), c.U64(), c.U64()}
 		a := c.Bytes(int(min(c.U32(), maxAnswer+1)))
 		if c.Error != nil || len(a) > maxAnswer {
 			break

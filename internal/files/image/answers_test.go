@@ -30,7 +30,7 @@ func TestAnswers(t *testing.T) {
 				t.Skip("this program's file is not known")
 			}
 			im.cache.programID += other
-			for _, q := range []Question{{AskedKept, 1, 2}, {AskedKept, 1, 3}, {AskedKeptCall, 1, 2}, {AskedKept, 1, 2}} {
+			for _, q := range []Question{{AskedKept, 1, 2, 4}, {AskedKept, 1, 3, 4}, {AskedKeptCall, 1, 2, 4}, {AskedKept, 1, 2, 4}, {AskedKept, 1, 2, 5}} {
 				want := []byte(fmt.Sprint(q))
 				if q.B == 3 {
 					want = nil
@@ -46,13 +46,13 @@ func TestAnswers(t *testing.T) {
 		list, _ := filepath.Glob(filepath.Join(dir, "*", "*"))
 		return list
 	}
-	if n := run(0, 0); n != 3 || len(entries()) != 0 {
+	if n := run(0, 0); n != 4 || len(entries()) != 0 {
 		t.Errorf("nothing may be kept: asked %d times, %q", n, entries())
 	}
 	for i, c := range []struct {
 		other uint64
 		want  int
-	}{{0, 3}, {0, 0}, {1, 3}, {1, 0}, {0, 3}} {
+	}{{0, 4}, {0, 0}, {1, 4}, {1, 0}, {0, 4}} {
 		if n := run(1<<30, c.other); n != c.want || len(entries()) != 1 {
 			t.Errorf("run %d: asked %d times, want %d; %q", i, n, c.want, entries())
 		}
@@ -60,7 +60,7 @@ func TestAnswers(t *testing.T) {
 	bad, _ := os.ReadFile(entries()[0])
 	bad[len(bad)-1] ^= 1
 	os.WriteFile(entries()[0], bad, 0o600)
-	if n := run(1<<30, 0); n != 3 {
+	if n := run(1<<30, 0); n != 4 {
 		t.Errorf("damaged: asked %d times", n)
 	}
 }

@@ -60,3 +60,41 @@ func TestNamesOfLocks(t *testing.T) {
 		})
 	}
 }
+
+// TestNamesOfChannels: a channel is named by the member or the captured variable that has it.
+func TestNamesOfChannels(t *testing.T) {
+	dir := t.TempDir()
+	exe := filepath.Join(dir, "names")
+	build := exec.Command("go", "build", "-gcflags=-N -l", "-o", exe, ".")
+	build.Dir = "../../testdata/src/go-names"
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Skipf("go build: %v: %s", err, out)
+	}
+	cmd := exec.Command("sh", "-c", "ulimit -c unlimited; GOTRACEBACK=crash exec "+exe)
+	cmd.Dir = dir
+	cmd.Run()
+	cores, _ := filepath.Glob(filepath.Join(dir, "core*"))
+	if len(cores) == 0 {
+		t.Skip("the kernel writes no core here: /proc/sys/kernel/core_pattern")
+	}
+	target, err := corewalk.Open(context.Background(), cores[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer target.Close()
+	r, err := target.Analyze(context.Background(), corewalk.AnalyzeOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]bool{"s.out": false, "jobs": false}
+	for _, task := range r.Tasks {
+		if task.Wait != nil && task.Wait.Object != nil {
+			want[task.Wait.Object.Name] = true
+		}
+	}
+	for name, found := range want {
+		if !found {
+			t.Errorf("no goroutine waits for %q: %v", name, want)
+		}
+	}
+}

@@ -74,6 +74,9 @@ func (t *Type) fieldAt(off, size uint64) *Field {
 	return best
 }
 
+// MemberType is the type of a member of t.
+func (t *Type) MemberType(f *Field) *Type { return t.set.Of(f.Type) }
+
 // extent returns how many bytes member i of t has at most. Of one whose type the unit only declares, as clang does with
 // most types of libraries, the definition is not looked for: the member ends where the next begins.
 func (t *Type) extent(fields []Field, i int) uint64 {

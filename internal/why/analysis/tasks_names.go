@@ -5,11 +5,13 @@ import (
 	"strings"
 
 	"github.com/corewalk/corewalk/internal/files/find"
+	"github.com/corewalk/corewalk/internal/format/dwarf"
 	"github.com/corewalk/corewalk/internal/vars/types"
 	"github.com/corewalk/corewalk/internal/vars/where"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
 )
 
 // An objectName is the name that the program has for something in its memory.
@@ -72,7 +74,7 @@ func (in *inspection) findName(frames []*unwind.Frame, addr unwind.Address) obje
 		if err != nil {
 			continue
 		}
-		n := nameIn(where.FrameOf(act), f, addr)
+		n := nameIn(where.FrameOf(act), in.Proc, f, addr)
 		act.Close()
 		if n.name == "" || n.typ == "" && fallback.typ != "" { // a symbol of the file says less
 			continue
@@ -166,7 +168,7 @@ func lockIn(t *types.Type) (path string, part *types.Type) {
 }
 
 // nameIn names an address by the variables of one frame.
-func nameIn(vars where.Frame, f *unwind.Frame, addr unwind.Address) objectName {
+func nameIn(vars where.Frame, mem arch.Memory, f *unwind.Frame, addr unwind.Address) objectName {
 	pc := f.LookupAddr()
 	if h, low, _, ok := vars.Object(pc, addr); ok && h.Type != nil && h.Variable != "" {
 		if path, part, ok := h.Type.Part(addr-low, 0); ok {
@@ -204,6 +206,49 @@ func nameIn(vars where.Frame, f *unwind.Frame, addr unwind.Address) objectName {
 				return objectName{h.Name() + "->" + member, part.Name()}
 			}
 			return objectName{expr + inner, part.Name()}
+		}
+	}
+	return heldIn(vars, mem, pc, addr)
+}
+
+// maxHeldIn limits the members of a structure in which a pointer is looked for.
+const maxHeldIn = 64
+
+// heldIn names an address by the pointer to it in what a variable leads to: "s.out", "q->lock", and "jobs" where a
+// closure has the address of jobs.
+func heldIn(vars where.Frame, mem arch.Memory, pc, addr unwind.Address) objectName {
+	holds := func(at unwind.Address, t *types.Type) bool {
+		if !t.Strip().Pointer() {
+			return false
+		}
+		v, err := mem.ReadWord(at)
+		return err == nil && v == addr
+	}
+	for _, h := range vars.Pointers(pc) {
+		v, ok := vars.Number(&h)
+		if !ok || v == 0 || h.Variable == "" || ofInlined(h.Variable) {
+			continue
+		}
+		target := h.Type.Strip().Target()
+		name, of := strings.CutPrefix(h.Name(), "&")
+		if of && holds(v, target) {
+			return objectName{name, ""}
+		}
+		if target = target.Strip(); !target.Aggregate() || target.Declared {
+			continue
+		}
+		fields := target.Members().Fields
+		for i := range fields[:min(len(fields), maxHeldIn)] {
+			m := &fields[i]
+			if m.Static || m.Name == "" || m.Expr.Present() || m.Bits != 0 {
+				continue
+			}
+			if member := target.MemberType(m); holds(v+m.Off, member) {
+				if target.Language == dwarf.LangGo {
+					return objectName{h.Name() + "." + m.Name, ""}
+				}
+				return objectName{"*" + h.Name() + "->" + m.Name, ""}
+			}
 		}
 	}
 	return objectName{}

@@ -1,11 +1,16 @@
 package corewalk
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/corewalk/corewalk/internal/why/analysis"
 	"github.com/corewalk/corewalk/internal/why/subject"
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/modules"
 	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/symlookup"
+	"github.com/corewalk/corewalk/tasks"
 )
 
 // Info lists what is in a dump: its notes, the mappings of its process with how much of
@@ -31,6 +36,7 @@ func (t *Target) InfoWith(o InfoOptions) *report.Info {
 		in.Notes = t.subject.Notes()
 		in.Modules = analysis.Modules(p)
 		in.Details = t.subject.Details()
+		in.Runtimes = t.describeRuntimes()
 		in.Threads, in.Memory = t.subject.ThreadInfos(), t.subject.MemoryInfo(o.Memory)
 		for _, list := range []struct {
 			name string
@@ -45,4 +51,45 @@ func (t *Target) InfoWith(o InfoOptions) *report.Info {
 		in.Warnings = append(in.Warnings, report.Warning{Code: report.WarnChanged, Message: fault.Error()})
 	}
 	return in
+}
+
+// here is the files of modules without what would have to be fetched.
+type here struct{ *modules.Set }
+
+func (h here) Image(lib *libstate.Library) *modules.Image { return h.LocalImage(lib) }
+
+// describeRuntimes lists the runtimes that say what they are, with the number of their tasks. Nothing is fetched for it.
+func (t *Target) describeRuntimes() []report.Runtime {
+	libs := t.subject.LibraryTracker()
+	if libs == nil || t.subject.Arch() == nil {
+		return nil
+	}
+	ctx := context.Background()
+	limit, _ := t.budget(ctx, false)
+	names := symlookup.New(libs, here{t.images})
+	p := &tasks.Process{State: t.subject, Files: here{t.images}, Symbols: names, Names: names, Budget: limit}
+	p.Modules, _ = libs.Libraries(false)
+	var list []report.Runtime
+	for _, r := range t.runtimesOf(p, nil) {
+		d, ok := r.(tasks.Describer)
+		u, bad := r.(unusable)
+		if !ok && !bad {
+			continue
+		}
+		about := report.Runtime{Name: r.Name()}
+		if bad {
+			about.Name, about.Problem = "unknown", u.err.Error()
+		} else {
+			about.Description = d.Describe()
+			for _, err := range r.Tasks(ctx) {
+				if err == nil {
+					about.Tasks++
+				} else if about.Problem == "" {
+					about.Problem = err.Error()
+				}
+			}
+		}
+		list = append(list, about)
+	}
+	return list
 }

@@ -17,11 +17,24 @@ type Info struct {
 	Notes    []Note    `json:"notes"`
 	Mappings []Mapping `json:"mappings"`
 	Modules  []Module  `json:"modules"`
+	// Runtimes are the languages' own runtimes that were found.
+	Runtimes []Runtime `json:"runtimes,omitempty"`
 	// Threads, Memory and Details are for minidumps only.
 	Threads  []ThreadInfo `json:"threads,omitempty"`
 	Memory   *MemoryInfo  `json:"memory,omitempty"`
 	Details  *Details     `json:"details,omitempty"`
 	Warnings []Warning    `json:"warnings"`
+}
+
+// A Runtime is a language's own runtime in the process.
+type Runtime struct {
+	Name string `json:"name"` // "go"
+	// Description says which version it is, and how it is known where that keeps things: "go1.26.4, layout from the
+	// table of go1.26.4".
+	Description string `json:"description,omitempty"`
+	Tasks       int    `json:"tasks"` // how many could be listed: goroutines, without threads
+	// Problem says why its tasks could not be listed, or not all of them; empty if they could.
+	Problem string `json:"problem,omitempty"`
 }
 
 // A ThreadInfo is what a minidump says about a thread besides its registers.
@@ -114,6 +127,10 @@ func WriteInfoJSON(w io.Writer, in *Info) error {
 	array(&j, "notes", in.Notes, (*jsonWriter).note)
 	array(&j, "mappings", in.Mappings, (*jsonWriter).mapping)
 	array(&j, "modules", in.Modules, (*jsonWriter).module)
+	if len(in.Runtimes) > 0 {
+		j.key("runtimes")
+		j.value(reflect.ValueOf(in.Runtimes), false)
+	}
 	if len(in.Threads) > 0 {
 		j.key("threads")
 		j.value(reflect.ValueOf(in.Threads), false)

@@ -17,6 +17,7 @@ func WriteInfoText(w io.Writer, in *Info, opts TextOptions) error {
 	t := &textWriter{lineWriter: newLineWriter(w, opts), r: &Report{}, opts: opts}
 	t.infoHead(&in.Dump)
 	t.detailsHead(in)
+	t.runtimes(in.Runtimes)
 	before, after := minidumpSections(in)
 	list := append([]section{notesSection(in)}, before...)
 	list = append(list, mappingsSection(in), section{"Modules", len(in.Modules), "", modulesTable(in.Modules, in.Memory != nil)})
@@ -35,6 +36,25 @@ func WriteInfoText(w io.Writer, in *Info, opts TextOptions) error {
 	}
 	t.warnings(in.Warnings)
 	return t.w.Flush()
+}
+
+// runtimes writes a line for each runtime.
+func (t *textWriter) runtimes(list []Runtime) {
+	for i := range list {
+		r := &list[i]
+		s := "runtime: " + brief(r.Name, maxName)
+		if r.Description != "" {
+			s += ", " + brief(r.Description, maxPath)
+		}
+		if r.Tasks > 0 || r.Problem == "" {
+			s += fmt.Sprintf(", %d tasks", r.Tasks)
+		}
+		if r.Problem != "" {
+			s += "; " + brief(r.Problem, maxWords)
+		}
+		t.put(plain, "  ")
+		t.wrap(plain, 4, s)
+	}
 }
 
 func (t *textWriter) infoHead(d *Dump) {

@@ -82,6 +82,9 @@ func TestNamesOfChannels(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer target.Close()
+	if list := target.Info().Runtimes; len(list) != 1 || list[0].Name != "go" || !strings.HasPrefix(list[0].Description, "go1.") || list[0].Tasks < 3 || list[0].Problem != "" {
+		t.Errorf("runtimes: %+v", list)
+	}
 	r, err := target.Analyze(context.Background(), corewalk.AnalyzeOptions{})
 	if err != nil {
 		t.Fatal(err)

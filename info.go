@@ -68,7 +68,12 @@ func (t *Target) describeRuntimes() []report.Runtime {
 	limit, _ := t.budget(ctx, false)
 	names := symlookup.New(libs, here{t.images})
 	p := &tasks.Process{State: t.subject, Files: here{t.images}, Symbols: names, Names: names, Budget: limit}
-	p.Modules, _ = libs.Libraries(false)
+	all, _ := libs.Libraries(false)
+	for _, lib := range all {
+		if !t.images.Lacks(lib) { // its symbols would be fetched
+			p.Modules = append(p.Modules, lib)
+		}
+	}
 	var list []report.Runtime
 	for _, r := range t.runtimesOf(p, nil) {
 		d, ok := r.(tasks.Describer)

@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -88,23 +87,8 @@ var secrets = []string{"Wolfgang-Ludwig", "hunter2-correct-horse-battery", "env-
 // dumpSecrets builds and runs the program with the secrets, and returns it and its core.
 func dumpSecrets(t *testing.T, flags ...string) (exe, core string) {
 	t.Helper()
-	if _, err := exec.LookPath("gcc"); err != nil {
-		t.Skip("gcc is not installed: Debian's gcc")
-	}
-	dir := t.TempDir()
-	exe = filepath.Join(dir, "secrets")
-	args := append([]string{"-g", "-pthread", "-o", exe, "../../testdata/src/slim/secrets.c"}, flags...)
-	if out, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
-		t.Skipf("gcc %v: %v: %s", flags, err, out)
-	}
-	cmd := exec.Command("sh", "-c", "ulimit -c unlimited; exec \"$@\"", "sh", exe, secrets[0], secrets[1])
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), "SECRET="+secrets[2])
-	cmd.Run()
-	cores, _ := filepath.Glob(filepath.Join(dir, "core*"))
-	if len(cores) == 0 {
-		t.Skip("the kernel writes no core here: /proc/sys/kernel/core_pattern")
-	}
-	return exe, cores[0]
+	exe = fixture.Compile(t, "gcc", "slim/secrets.c", append([]string{"-g", "-pthread"}, flags...)...)
+	return exe, fixture.Crash(t, []string{"SECRET=" + secrets[2]}, exe, secrets[0], secrets[1])
 }
 
 // leaks returns pieces of the secrets that are in b: six characters of one, as bytes, and as characters of

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/corewalk/corewalk"
+	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/report"
 )
 
@@ -19,22 +20,8 @@ func TestNamesOfLocks(t *testing.T) {
 	for _, build := range [][2]string{{"g++", "-O0"}, {"g++", "-O2"}, {"clang++", "-O0"}} {
 		compiler, flag := build[0], build[1]
 		t.Run(compiler+flag, func(t *testing.T) {
-			if _, err := exec.LookPath(compiler); err != nil {
-				t.Skipf("%s is not installed: Debian's g++, clang", compiler)
-			}
-			dir := t.TempDir()
-			exe := filepath.Join(dir, "names")
-			if out, err := exec.Command(compiler, "-g", flag, "-std=c++20", "-pthread", "-o", exe, "../../testdata/src/tasks/names.cpp").CombinedOutput(); err != nil {
-				t.Skipf("%s: %v: %s", compiler, err, out)
-			}
-			cmd := exec.Command("sh", "-c", "ulimit -c unlimited; exec "+exe)
-			cmd.Dir = dir
-			cmd.Run()
-			cores, _ := filepath.Glob(filepath.Join(dir, "core*"))
-			if len(cores) == 0 {
-				t.Skip("the kernel writes no core here: /proc/sys/kernel/core_pattern")
-			}
-			target, err := corewalk.Open(context.Background(), cores[0])
+			core := fixture.Crash(t, nil, fixture.Compile(t, compiler, "tasks/names.cpp", "-g", flag, "-std=c++20", "-pthread"))
+			target, err := corewalk.Open(context.Background(), core)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -70,14 +57,8 @@ func TestNamesOfChannels(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Skipf("go build: %v: %s", err, out)
 	}
-	cmd := exec.Command("sh", "-c", "ulimit -c unlimited; GOTRACEBACK=crash exec "+exe)
-	cmd.Dir = dir
-	cmd.Run()
-	cores, _ := filepath.Glob(filepath.Join(dir, "core*"))
-	if len(cores) == 0 {
-		t.Skip("the kernel writes no core here: /proc/sys/kernel/core_pattern")
-	}
-	target, err := corewalk.Open(context.Background(), cores[0])
+	core := fixture.Crash(t, []string{"GOTRACEBACK=crash"}, exe)
+	target, err := corewalk.Open(context.Background(), core)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,49 +5,27 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/corewalk/corewalk"
+	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/tasks"
 )
 
 // build compiles a program; the test is skipped without the compiler.
 func build(t *testing.T, source, compiler string, flags ...string) string {
 	t.Helper()
-	if _, err := exec.LookPath(compiler); err != nil {
-		t.Skipf("%s is not installed: Debian's g++, clang-19, rustc", compiler)
-	}
-	exe := filepath.Join(t.TempDir(), "program")
-	args := append(slices.Clone(flags), "-g", "-o", exe, "../../../testdata/src/tasks/"+source)
-	if out, err := exec.Command(compiler, args...).CombinedOutput(); err != nil {
-		t.Skipf("%s %v: %v: %s", compiler, args, err, out)
-	}
-	return exe
-}
-
-// runs runs a program until it aborts, and returns its core.
-func runs(t *testing.T, exe string) string {
-	t.Helper()
-	dir := t.TempDir()
-	cmd := exec.Command("sh", "-c", "ulimit -c unlimited; exec \"$@\"", "sh", exe)
-	cmd.Dir = dir
-	cmd.Run()
-	cores, _ := filepath.Glob(filepath.Join(dir, "core*"))
-	if len(cores) == 0 {
-		t.Skip("the kernel writes no core here: /proc/sys/kernel/core_pattern")
-	}
-	return cores[0]
+	return fixture.Compile(t, compiler, "tasks/"+source, append(slices.Clip(flags), "-g")...)
 }
 
 // list lists the tasks of a program that aborted, but for threads, in lines without their ids.
 func list(t *testing.T, exe string) (lines []string, all []*tasks.Task) {
 	t.Helper()
 	ctx := context.Background()
-	target, err := corewalk.Open(ctx, runs(t, exe), corewalk.WithExecutable(exe))
+	target, err := corewalk.Open(ctx, fixture.Crash(t, nil, exe), corewalk.WithExecutable(exe))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +142,7 @@ func TestFutures(t *testing.T) {
 func TestDamaged(t *testing.T) {
 	for _, c := range [][]string{{"coroutines.cpp", "g++", "-std=c++20", "-pthread"}, {"futures.rs", "rustc", "--crate-name", "futures", "--edition", "2021"}} {
 		exe := build(t, c[0], c[1], c[2:]...)
-		core, err := os.ReadFile(runs(t, exe))
+		core, err := os.ReadFile(fixture.Crash(t, nil, exe))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,17 +2,15 @@ package golang_test
 
 import (
 	"context"
-	"os"
 	"testing"
 
 	"github.com/corewalk/corewalk"
+	"github.com/corewalk/corewalk/internal/fixture"
 )
 
 // TestAlike: goroutines with the same stack, of which the names are looked up once, have addresses of their own.
 func TestAlike(t *testing.T) {
-	if os.Getenv("COREWALK_LONG") == "" {
-		t.Skip("builds a program: set COREWALK_LONG=1")
-	}
+	fixture.Long(t)
 	core, program, _ := crash(t, releases(t)[0], "", "1000")
 	target, err := corewalk.Open(context.Background(), core, corewalk.WithExecutable(program))
 	if err != nil {

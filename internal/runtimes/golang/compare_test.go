@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/corewalk/corewalk"
+	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/unwind"
 )
@@ -91,9 +92,7 @@ func crash(t *testing.T, release, ldflags string, args ...string) (core, program
 func kill(t *testing.T, program string, args ...string) (core, text string) {
 	t.Helper()
 	dir := t.TempDir()
-	run := exec.Command("sh", "-c", "ulimit -c unlimited; exec \"$@\"", "sh", program)
-	run.Args = append(run.Args, args...)
-	run.Dir = dir
+	run := fixture.Dies(dir, program, args...)
 	run.Env = append(os.Environ(), "GOTRACEBACK=crash")
 	var stderr strings.Builder
 	run.Stderr = &stderr
@@ -112,38 +111,51 @@ func kill(t *testing.T, program string, args ...string) (core, text string) {
 	time.Sleep(20 * time.Millisecond)
 	run.Process.Signal(os.Signal(quit))
 	run.Wait()
-	cores, _ := filepath.Glob(filepath.Join(dir, "core*"))
-	if len(cores) == 0 {
-		t.Skip("the kernel writes no core here: /proc/sys/kernel/core_pattern")
-	}
-	return cores[0], stderr.String()
+	return fixture.CoreIn(t, dir), stderr.String()
 }
 
 func TestAgainstGo(t *testing.T) {
-	if os.Getenv("COREWALK_LONG") == "" {
-		t.Skip("builds programs: set COREWALK_LONG=1")
-	}
+	fixture.Long(t)
 	againstGo(t)
 }
 
 // TestAgainstGo386 is TestAgainstGo for i386, which an x86-64 kernel runs, too.
 func TestAgainstGo386(t *testing.T) {
-	if os.Getenv("COREWALK_LONG") == "" {
-		t.Skip("builds programs: set COREWALK_LONG=1")
-	}
+	fixture.Long(t)
 	t.Setenv("GOARCH", "386")
 	againstGo(t)
 }
 
 func againstGo(t *testing.T) {
+	eachBuild(t, func(t *testing.T, release, ldflags string) {
+		core, program, text := crash(t, release, ldflags, "1000")
+		compare(t, core, program, readPrinted(text))
+	})
+}
+
+// eachBuild runs a test for every Go release, with symbols and without.
+func eachBuild(t *testing.T, test func(t *testing.T, release, ldflags string)) {
 	for _, release := range releases(t) {
 		for _, ldflags := range []string{"", "-s -w"} {
-			t.Run(release+ldflags, func(t *testing.T) {
-				core, program, text := crash(t, release, ldflags, "1000")
-				compare(t, core, program, readPrinted(text))
-			})
+			t.Run(release+ldflags, func(t *testing.T) { test(t, release, ldflags) })
 		}
 	}
+}
+
+// walkable opens a core of a program, until the test ends, and a walker of it.
+func walkable(t *testing.T, core, program string) (*corewalk.Target, *unwind.Walker) {
+	t.Helper()
+	target, err := corewalk.Open(context.Background(), core, corewalk.WithExecutable(program))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { target.Close() })
+	w, err := target.NewWalker()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { w.Close() })
+	return target, w
 }
 
 // releases lists this machine's release of Go, and the toolchains that have been fetched.
@@ -167,16 +179,7 @@ func releases(t *testing.T) []string {
 
 func compare(t *testing.T, core, program string, want map[uint64]*printed) {
 	ctx := context.Background()
-	target, err := corewalk.Open(ctx, core, corewalk.WithExecutable(program))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer target.Close()
-	w, err := target.NewWalker()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
+	target, w := walkable(t, core, program)
 	seen := map[uint64]bool{}
 	states := map[string]bool{}
 	labelled := ""

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/corewalk/corewalk"
+	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/tasks"
 )
 
@@ -26,35 +27,27 @@ var planted = map[string]string{
 
 // TestDeadlocks plants deadlocks beside goroutines that look like ones and are none.
 func TestDeadlocks(t *testing.T) {
-	if os.Getenv("COREWALK_LONG") == "" {
-		t.Skip("builds programs: set COREWALK_LONG=1")
-	}
+	fixture.Long(t)
 	plantAll(t)
 }
 
 // TestDeadlocks386 is TestDeadlocks for i386, where locks are inlined in part.
 func TestDeadlocks386(t *testing.T) {
-	if os.Getenv("COREWALK_LONG") == "" {
-		t.Skip("builds programs: set COREWALK_LONG=1")
-	}
+	fixture.Long(t)
 	t.Setenv("GOARCH", "386")
 	plantAll(t)
 }
 
 func plantAll(t *testing.T) {
-	for _, release := range releases(t) {
-		for _, ldflags := range []string{"", "-s -w"} {
-			t.Run(release+ldflags, func(t *testing.T) {
-				program := build(t, "go-deadlock", release, ldflags, "main.go")
-				for name, want := range planted {
-					core, _ := kill(t, program, name)
-					if got := deadlocks(t, core, program); got != want {
-						t.Errorf("%s: deadlocks %q, want %q", name, got, want)
-					}
-				}
-			})
+	eachBuild(t, func(t *testing.T, release, ldflags string) {
+		program := build(t, "go-deadlock", release, ldflags, "main.go")
+		for name, want := range planted {
+			core, _ := kill(t, program, name)
+			if got := deadlocks(t, core, program); got != want {
+				t.Errorf("%s: deadlocks %q, want %q", name, got, want)
+			}
 		}
-	}
+	})
 }
 
 // deadlocks names the functions of the program that wait in each deadlock.

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/corewalk/corewalk"
+	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/tasks"
 )
 
@@ -61,9 +62,7 @@ func delve(t *testing.T, core, program string) map[uint64]*printed {
 // each frame. Delve takes the line of the first frame from the instruction at which the goroutine goes on, Go and
 // corewalk from the call before it.
 func TestAgainstDelve(t *testing.T) {
-	if os.Getenv("COREWALK_LONG") == "" {
-		t.Skip("builds programs: set COREWALK_LONG=1")
-	}
+	fixture.Long(t)
 	release := releases(t)[0]
 	core, program, _ := crash(t, release, "", "200")
 	want := delve(t, core, program)
@@ -71,16 +70,7 @@ func TestAgainstDelve(t *testing.T) {
 		t.Skipf("dlv lists %d goroutines: it may be too old for Go %s", len(want), release)
 	}
 	ctx := context.Background()
-	target, err := corewalk.Open(ctx, core, corewalk.WithExecutable(program))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer target.Close()
-	w, err := target.NewWalker()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
+	target, w := walkable(t, core, program)
 	frames, goroutines, endless := 0, 0, 0
 	for task, err := range target.Tasks(ctx) {
 		if err != nil || task.Kind != tasks.KindGoroutine {

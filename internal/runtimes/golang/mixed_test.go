@@ -2,12 +2,12 @@ package golang_test
 
 import (
 	"context"
-	"os"
 	"os/exec"
 	"testing"
 	"time"
 
 	"github.com/corewalk/corewalk"
+	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/tasks"
 )
 
@@ -15,9 +15,7 @@ import (
 // another goroutine has, which waits for the first. The process lives: Go's handlers of signals would take
 // the thread out of its wait.
 func TestMixedDeadlock(t *testing.T) {
-	if os.Getenv("COREWALK_LONG") == "" {
-		t.Skip("builds programs: set COREWALK_LONG=1")
-	}
+	fixture.Long(t)
 	t.Setenv("CGO_ENABLED", "1")
 	cmd := exec.Command(build(t, "go-mixed", releases(t)[0], "", "main.go"))
 	if err := cmd.Start(); err != nil {

@@ -14,15 +14,14 @@ import (
 	"time"
 
 	"github.com/corewalk/corewalk"
+	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/tasks"
 )
 
 // TestBusy stops programs that are merely busy, slow or starved at random moments: no deadlock of theirs is certain.
 // COREWALK_MOMENTS is how many moments of each program, 5 without it.
 func TestBusy(t *testing.T) {
-	if os.Getenv("COREWALK_LONG") == "" {
-		t.Skip("builds and stops programs: set COREWALK_LONG=1")
-	}
+	fixture.Long(t)
 	moments := 5
 	if n, err := strconv.Atoi(os.Getenv("COREWALK_MOMENTS")); err == nil {
 		moments = n
@@ -192,9 +191,7 @@ func atCore(t *testing.T, exe string, m *moment, at func(*moment)) {
 
 // TestDescriptors: of a running process, descriptors are named, and the other end of a pipe.
 func TestDescriptors(t *testing.T) {
-	if os.Getenv("COREWALK_LONG") == "" {
-		t.Skip("builds and stops programs: set COREWALK_LONG=1")
-	}
+	fixture.Long(t)
 	exe := compile(t, "gcc", "busy.c", "-g", "-O1", "-pthread")
 	found := false
 	target, _ := running(t, exe, "poll")
@@ -219,9 +216,7 @@ func TestDescriptors(t *testing.T) {
 
 // TestHeldStill: what the threads of a running process wait for is certain if it is held, and else only possible.
 func TestHeldStill(t *testing.T) {
-	if os.Getenv("COREWALK_LONG") == "" {
-		t.Skip("builds and stops programs: set COREWALK_LONG=1")
-	}
+	fixture.Long(t)
 	exe := build(t, "gcc")
 	for want, o := range map[string][]corewalk.Option{"certain": {corewalk.WithHold()}, "possible": nil} {
 		cmd := exec.Command(exe, "normal", "2")

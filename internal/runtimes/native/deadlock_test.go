@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/corewalk/corewalk"
+	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/tasks"
 )
 
@@ -24,32 +25,13 @@ func build(t *testing.T, cc string, flags ...string) string {
 // compile compiles a program of testdata; the test is skipped without a compiler.
 func compile(t *testing.T, cc, source string, flags ...string) string {
 	t.Helper()
-	if _, err := exec.LookPath(cc); err != nil {
-		t.Skipf("%s is not installed: Debian's gcc, gcc-multilib, musl-tools, clang, rustc", cc)
-	}
-	exe := filepath.Join(t.TempDir(), "program")
-	args := append(slices.Clip(flags), "-o", exe, "../../../testdata/src/tasks/"+source)
-	if out, err := exec.Command(cc, args...).CombinedOutput(); err != nil {
-		t.Skipf("%s %v: %v: %s", cc, flags, err, out)
-	}
-	return exe
+	return fixture.Compile(t, cc, "tasks/"+source, flags...)
 }
 
 // core runs the program until it aborts.
 func core(t *testing.T, exe string, args ...string) string {
 	t.Helper()
-	dir := t.TempDir()
-	cmd := exec.Command("sh", append([]string{"-c", "ulimit -c unlimited; exec \"$@\"", "sh", exe}, args...)...)
-	cmd.Dir = dir
-	cmd.Run()
-	cores, _ := filepath.Glob(filepath.Join(dir, "qemu_*.core")) // of the program that qemu runs
-	if len(cores) == 0 {
-		cores, _ = filepath.Glob(filepath.Join(dir, "core*"))
-	}
-	if len(cores) == 0 {
-		t.Skip("the kernel writes no core here: /proc/sys/kernel/core_pattern")
-	}
-	return cores[0]
+	return fixture.Crash(t, nil, exe, args...)
 }
 
 // read lists the threads of a core with what each waits for.
@@ -133,9 +115,7 @@ func summary(all []*tasks.Task) string {
 }
 
 func TestCircles(t *testing.T) {
-	if os.Getenv("COREWALK_LONG") == "" {
-		t.Skip("builds programs: set COREWALK_LONG=1")
-	}
+	fixture.Long(t)
 	exe := build(t, "gcc")
 	for _, c := range []struct {
 		args, detail string
@@ -157,9 +137,7 @@ func TestCircles(t *testing.T) {
 // TestWaits has one program for each kind of wait. Threads are numbered in the order of their ids, which is that of
 // their creation.
 func TestWaits(t *testing.T) {
-	if os.Getenv("COREWALK_LONG") == "" {
-		t.Skip("builds programs: set COREWALK_LONG=1")
-	}
+	fixture.Long(t)
 	exe := build(t, "gcc")
 	for _, c := range []struct{ args, want string }{
 		{"self", `
@@ -199,9 +177,7 @@ deadlock certain: 1 2
 
 // TestCirclesElsewhere: circles in programs of other C libraries and processors.
 func TestCirclesElsewhere(t *testing.T) {
-	if os.Getenv("COREWALK_LONG") == "" {
-		t.Skip("builds programs: set COREWALK_LONG=1")
-	}
+	fixture.Long(t)
 	const arm64 = "/usr/aarch64-linux-gnu" // of Debian's libc6-dev-arm64-cross
 	clang := []string{"--target=aarch64-linux-gnu", "-fuse-ld=lld"}
 	for _, c := range []struct {
@@ -246,9 +222,7 @@ func TestCirclesElsewhere(t *testing.T) {
 
 // TestRefused: the kernel refuses the last lock of a circle of priority-inheriting mutexes; nothing proves which it was.
 func TestRefused(t *testing.T) {
-	if os.Getenv("COREWALK_LONG") == "" {
-		t.Skip("builds programs: set COREWALK_LONG=1")
-	}
+	fixture.Long(t)
 	exe := build(t, "gcc")
 	for _, n := range []int{2, 3, 5} {
 		all := read(t, core(t, exe, "pi", fmt.Sprint(n)), exe)
@@ -265,9 +239,7 @@ func TestRefused(t *testing.T) {
 
 // TestLanguages has one program for each kind of wait of C++, Rust and OpenMP.
 func TestLanguages(t *testing.T) {
-	if os.Getenv("COREWALK_LONG") == "" {
-		t.Skip("builds programs: set COREWALK_LONG=1")
-	}
+	fixture.Long(t)
 	for _, c := range []struct {
 		cc, source string
 		flags      []string
@@ -324,9 +296,7 @@ func TestLanguages(t *testing.T) {
 // TestParkingLot: waits at the locks of parking_lot, as Debian has it.
 func TestParkingLot(t *testing.T) {
 	const crates = "/usr/share/cargo/registry"
-	if os.Getenv("COREWALK_LONG") == "" {
-		t.Skip("builds programs: set COREWALK_LONG=1")
-	}
+	fixture.Long(t)
 	if _, err := exec.LookPath("cargo"); err != nil {
 		t.Skip("cargo is not installed: Debian's cargo")
 	}

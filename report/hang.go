@@ -41,7 +41,7 @@ func (r *Report) HangText() string {
 	}
 	for i := range r.Tasks {
 		if t := &r.Tasks[i]; t.Kind == "thread" && t.ID == r.Crash.Thread && t.Wait != nil {
-			return "thread " + strconv.Itoa(t.ID) + " " + waitText(t.Wait)
+			return "thread " + strconv.Itoa(t.ID) + " " + waitText(t.Wait, nil)
 		}
 	}
 	return ""

@@ -85,6 +85,18 @@ type Holder struct {
 	Kind      string `json:"kind"`      // as Task.Kind
 	ID        int    `json:"id"`        // as Task.ID
 	Certainty string `json:"certainty"` // "certain" or "possible"
+	// Taken is where it took the lock that it holds; nil if that is not known.
+	Taken *Taken `json:"taken,omitempty"`
+}
+
+// A Taken is where a task took a lock.
+type Taken struct {
+	Function string `json:"function,omitempty"` // as Frame.Function: the youngest that is not of a library that locks for others
+	Module   string `json:"module,omitempty"`   // path
+	Source   Source `json:"source,omitzero"`    // of the call
+	// Certainty is "certain" if an object there that unlocks when it is destroyed still has the lock, "likely" if code there
+	// locked it and has not unlocked it, and memory proves who holds it, else "possible".
+	Certainty string `json:"certainty"`
 }
 
 // A Deadlock is a set of tasks each of which waits for another of them.

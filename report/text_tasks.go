@@ -65,7 +65,7 @@ func (t *textWriter) deadlocks() {
 			}
 			s := ref.text()
 			if task := t.find(ref); task != nil && task.Wait != nil {
-				s += " " + waitText(task.Wait)
+				s += " " + waitText(task.Wait, t.sourceText)
 				if k < len(d.Places) && d.Places[k].Function != "" {
 					s += ", in " + brief(d.Places[k].Function, maxName)
 					if place := t.sourceText(d.Places[k].Source); place != "" {
@@ -135,7 +135,8 @@ func (o *WaitObject) text() string {
 }
 
 // waitText says what a task waits for: "waits for q.mu (...), held by thread 7".
-func waitText(w *Wait) string {
+// source writes a place in source code; without it, places are left out.
+func waitText(w *Wait, source func(Source) string) string {
 	var b strings.Builder
 	switch w.Kind {
 	case "join":
@@ -211,6 +212,9 @@ func waitText(w *Wait) string {
 		default:
 			b.WriteString(", " + TaskRef{h.Kind, h.ID}.text())
 		}
+		if h.Taken != nil && h.Taken.Function != "" && source != nil {
+			b.WriteString(" (" + takenText(h.Taken, source(h.Taken.Source)) + ")")
+		}
 	}
 	if n := len(w.Holders); n > 0 && w.Holders[0].Certainty != "certain" && !strings.Contains(w.Kind, "lock") && w.Kind != "once" {
 		if n == 1 {
@@ -226,6 +230,19 @@ func waitText(w *Wait) string {
 		b.WriteString(" (" + brief(w.Note, maxName) + ")")
 	}
 	return b.String()
+}
+
+// takenText says where a lock was taken: "taken in move at bank.c:14".
+func takenText(at *Taken, place string) string {
+	s := "taken "
+	if at.Certainty != "certain" {
+		s = at.Certainty + " " + s
+	}
+	s += "in " + brief(at.Function, maxName)
+	if place != "" {
+		s += " at " + place
+	}
+	return s
 }
 
 // severally is what waitText writes, of several tasks.
@@ -260,7 +277,7 @@ func (t *textWriter) waitLines(group []*Thread) {
 		if task == nil || task.Wait == nil {
 			continue
 		}
-		s := waitText(task.Wait)
+		s := waitText(task.Wait, t.sourceText)
 		if byText[s] == nil {
 			texts = append(texts, s)
 		}
@@ -415,7 +432,7 @@ func (t *textWriter) taskHeading(group []*Task) {
 		if task.Wait == nil || task.Wait.Kind == "runtime" || task.Wait.Object == nil && len(task.Wait.Cases) == 0 {
 			continue
 		}
-		text := waitText(task.Wait)
+		text := waitText(task.Wait, t.sourceText)
 		if count[text]++; count[text] == 1 {
 			texts = append(texts, text)
 		}

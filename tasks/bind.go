@@ -32,7 +32,7 @@ func Bind(all []*Task) []*Task {
 				all = append(all, th)
 			}
 			if th.Wait == nil || len(th.Wait.Holders) == 0 {
-				th.Wait = &Wait{Kind: WaitRuntime, Reason: "runs nothing but " + t.Key.String(), Holders: []Holder{{t.Key, Certain}}, Proved: true}
+				th.Wait = &Wait{Kind: WaitRuntime, Reason: "runs nothing but " + t.Key.String(), Holders: []Holder{{Key: t.Key, Certainty: Certain}}, Proved: true}
 			}
 		}
 	}

@@ -49,6 +49,9 @@ type Certainty string
 const (
 	// Certain means that the process's memory proves it.
 	Certain Certainty = "certain"
+	// Likely, of where a lock was taken, means that memory proves who holds it and that code there took it, but
+	// not that no other code did since.
+	Likely Certainty = "likely"
 	// Possible means that nothing contradicts it.
 	Possible Certainty = "possible"
 )
@@ -180,4 +183,12 @@ type Case struct {
 type Holder struct {
 	Key
 	Certainty Certainty
+	// Taken says where it took what it holds; nil if that is not known.
+	Taken *Taken
+}
+
+// A Taken is the place in a task's code where it took a lock.
+type Taken struct {
+	PC        unwind.Address // of the call that took it
+	Certainty Certainty      // Certain, Likely or Possible
 }

@@ -193,17 +193,21 @@ func (f *Func) CallBefore(ra uint64) (uint64, bool) {
 }
 
 // reaches reports whether control can get from instruction from to instruction to.
-func (f *Func) reaches(from, to int) bool {
+func (f *Func) reaches(from, to int) bool { return from == to || f.comes(from, to, nil) }
+
+// comes reports whether control can get from instruction from to instruction to, in at least one step, without those at which
+// it stops; nil for none.
+func (f *Func) comes(from, to int, stops func(i int) bool) bool {
 	seen := make([]bool, len(f.steps))
 	todo := []int32{int32(to)}
 	for len(todo) > 0 {
 		i := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		if int(i) == from {
-			return true
-		}
 		for _, p := range f.preds[i] {
-			if !seen[p] {
+			if int(p) == from {
+				return true
+			}
+			if !seen[p] && (stops == nil || !stops(int(p))) {
 				seen[p] = true
 				todo = append(todo, p)
 			}
@@ -211,3 +215,66 @@ func (f *Func) reaches(from, to int) bool {
 	}
 	return false
 }
+
+// Reaches reports whether control can get from the instruction at one address to that at another, in at least one
+// step, without those between them at which it stops.
+func (f *Func) Reaches(from, to uint64, stops func(addr uint64) bool) bool {
+	i, ok := f.index(from)
+	j, ok2 := f.index(to)
+	return ok && ok2 && f.comes(i, j, func(n int) bool { return stops(f.steps[n].Addr) })
+}
+
+// Calls yields the calls of the function, tail calls included, in the order of their addresses.
+func (f *Func) Calls(yield func(disasm.Inst) bool) {
+	for i := range f.steps {
+		if in := f.inst(i); in != nil && (in.Kind.IsCall() || f.Leaves(in)) && !yield(*in) {
+			return
+		}
+	}
+}
+
+// Leaves reports whether an instruction of the function is a jump out of it, mostly a tail call: a direct one, or one
+// to where a pointer at a fixed address leads.
+func (f *Func) Leaves(in *disasm.Inst) bool {
+	if m := in.Mem(); in.Kind == disasm.JumpIndirect && m != nil {
+		return m.RIPRelative && m.Index == arch.NoReg
+	}
+	if in.Kind != disasm.Jump {
+		return false
+	}
+	_, within := f.index(in.Target)
+	return !within
+}
+
+// Returns yields the addresses at which control leaves the function for its caller, directly or after a tail call.
+func (f *Func) Returns(yield func(addr uint64) bool) {
+	for i := range f.steps {
+		if in := f.inst(i); in != nil && (in.Kind == disasm.Ret || f.Leaves(in)) && !yield(f.steps[i].Addr) {
+			return
+		}
+	}
+}
+
+// Argument returns what the n-th integer or pointer argument of the call at an address was, by the calling convention: in a
+// register or, where there are no registers for arguments, on the stack. It is Unknown beyond the registers.
+func (f *Func) Argument(call uint64, n int) *Value {
+	if n < len(f.abi.Args) {
+		return f.Before(call, Reg(f.abi.Args[n]))
+	}
+	i, ok := f.index(call)
+	if !ok || len(f.abi.Args) > 0 {
+		return unknown
+	}
+	word := f.arch.WordSize
+	if in := f.inst(i); in == nil || !in.Kind.IsCall() {
+		n++ // a tail call leaves the return address below them
+	}
+	sp, ok := f.offsetOf(i, f.arch.SP)
+	if !ok {
+		return unknown
+	}
+	return f.Before(call, Frame(sp+int64(n*word), word))
+}
+
+// Start is where the function begins.
+func (f *Func) Start() uint64 { return f.start }

@@ -24,10 +24,13 @@ func (c fakeCode) CodeAt(addr uint64) []byte {
 	return c.code[addr-c.base:]
 }
 func (c fakeCode) DataAt(uint64) []byte    { return nil }
-func (c fakeCode) FuncAt(addr uint64) bool { return addr == c.base }
+func (c fakeCode) FuncAt(addr uint64) bool { return addr == c.base || addr == elsewhere }
 func (c fakeCode) NoReturn(uint64) bool    { return false }
 
 const base = 0x1000
+
+// elsewhere is where another function begins.
+const elsewhere = 0x2000
 
 func function(t *testing.T, a *arch.Arch, code string) *Func {
 	t.Helper()

@@ -14,6 +14,7 @@ import (
 	"github.com/corewalk/corewalk"
 	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/tasks"
+	"github.com/corewalk/corewalk/unwind"
 )
 
 // build compiles the program of deadlocks; the test is skipped without a compiler.
@@ -94,20 +95,28 @@ func show(all []*tasks.Task) string {
 // circle is what show writes for a circle of threads: each waits for the next, another for the
 // first mutex. Which thread came first is up to the scheduler, so numbers do not count.
 func circle(n int, detail string) string {
-	return fmt.Sprintf("%d waits for pthread_mutex_t %q held certain; deadlock certain of %d, 1 behind", n+1, detail, n)
+	return fmt.Sprintf("%d waits for pthread_mutex_t %q held certain, %[1]d taken at one place; deadlock certain of %[3]d, 1 behind", n+1, detail, n)
 }
 
 // summary counts what show writes of a circle.
 func summary(all []*tasks.Task) string {
-	n := 0
+	n, taken := 0, 0
 	detail := ""
+	places := map[unwind.Address]bool{}
 	for _, t := range all {
 		if w := t.Wait; w != nil && w.Proved && w.Object.Type == "pthread_mutex_t" && len(w.Holders) == 1 && w.Holders[0].Certainty == tasks.Certain {
 			n++
 			detail = w.Object.Detail
+			if at := w.Holders[0].Taken; at != nil {
+				taken++
+				places[at.PC] = true
+			}
 		}
 	}
-	s := fmt.Sprintf("%d waits for pthread_mutex_t %q held certain", n, detail)
+	s := fmt.Sprintf("%d waits for pthread_mutex_t %q held certain, %d taken", n, detail, taken)
+	if len(places) == 1 {
+		s += " at one place"
+	}
 	for _, d := range tasks.NewGraph(all).Deadlocks() {
 		s += fmt.Sprintf("; deadlock %s of %d, %d behind", d.Certainty, len(d.Tasks), len(d.Behind))
 	}
@@ -161,7 +170,7 @@ deadlock certain: 1 2
 4 barrier pthread_barrier_t "2 of 3 arrived"
 5 lock pthread_mutex_t "" timed held by 0 certain
 6 lock pthread_mutex_t "" held by 0 certain
-7 lock pthread_rwlock_t "2 readers" (readers are not recorded)
+7 lock pthread_rwlock_t "2 readers" held by 0 possible (readers are not recorded)
 `},
 		{"abandoned", `
 1 lock pthread_mutex_t "" (the thread that held it has ended)
@@ -220,6 +229,35 @@ func TestCirclesElsewhere(t *testing.T) {
 	}
 }
 
+// TestNameless: circles of mutexes of musl that do not record who holds them, and readers' locks, are possible by the code of the threads.
+func TestNameless(t *testing.T) {
+	if os.Getenv("COREWALK_LONG") == "" {
+		t.Skip("builds programs: set COREWALK_LONG=1")
+	}
+	for _, flags := range [][]string{nil, {"-O2"}, {"-static"}, {"-O2", "-static"}} {
+		exe := build(t, "musl-gcc", flags...)
+		for _, n := range []int{2, 3, 5} {
+			all := read(t, core(t, exe, "normal", fmt.Sprint(n)), exe)
+			found := tasks.NewGraph(all).Deadlocks()
+			if len(found) != 1 || found[0].Certainty != tasks.Possible || len(found[0].Tasks) != n || len(found[0].Behind) != 1 {
+				t.Errorf("%v, %d threads: %s", flags, n, show(all))
+			}
+		}
+		all := read(t, core(t, exe, "self"), exe)
+		if want := "1 lock pthread_mutex_t \"\" held by 1 possible (musl does not record who holds such a mutex)\ndeadlock possible: 1\n"; show(all) != want {
+			t.Errorf("%v: got %s, want %s", flags, show(all), want)
+		}
+	}
+	for _, cc := range []string{"gcc", "musl-gcc"} {
+		exe := build(t, cc)
+		all := read(t, core(t, exe, "readers"), exe)
+		found := tasks.NewGraph(all).Deadlocks()
+		if len(found) != 1 || found[0].Certainty != tasks.Possible || len(found[0].Tasks) != 2 {
+			t.Errorf("%s: %s", cc, show(all))
+		}
+	}
+}
+
 // TestRefused: the kernel refuses the last lock of a circle of priority-inheriting mutexes; nothing proves which it was.
 func TestRefused(t *testing.T) {
 	fixture.Long(t)
@@ -249,7 +287,7 @@ func TestLanguages(t *testing.T) {
 			"mutex":     `1 lock pthread_mutex_t "" held by 0 certain`,
 			"recursive": `1 lock pthread_mutex_t "recursive" held by 0 certain`,
 			"shared":    `1 read-lock pthread_rwlock_t "locked for writing" held by 0 certain`,
-			"exclusive": `1 lock pthread_rwlock_t "1 readers" (readers are not recorded)`,
+			"exclusive": `1 lock pthread_rwlock_t "1 readers" held by 0 possible (readers are not recorded)`,
 			"condition": `1 condition pthread_cond_t ""`,
 			"future":    `1 future shared state of a std::future ""`,
 			"latch":     `1 barrier std::latch ""`,
@@ -276,8 +314,8 @@ func TestLanguages(t *testing.T) {
 		}},
 		{"gcc", "waits_omp.c", []string{"-g", "-O1", "-fopenmp"}, map[string]string{
 			"critical": `1 lock lock of OpenMP ""`,
-			"lock":     `1 lock lock of OpenMP ""`,
-			"nest":     `1 lock lock of OpenMP ""`,
+			"lock":     `1 lock lock of OpenMP "" held by 0 possible`,
+			"nest":     `1 lock lock of OpenMP "" held by 0 possible`,
 			"barrier":  `1 barrier barrier of OpenMP ""`,
 		}},
 	} {

@@ -135,6 +135,9 @@ const (
 	rwReaderShift = 3
 )
 
+// readersNote is said of a lock that readers hold, all of which must leave it before a writer goes on.
+const readersNote = "readers are not recorded"
+
 func (r *runtime) readLock(c *futexCall, _ *unwind.Frame, w *tasks.Wait) {
 	w.Kind = tasks.WaitReadLock
 	r.rwlock(c, w, rwPhaseFutex)
@@ -182,7 +185,7 @@ func (r *runtime) rwlock(c *futexCall, w *tasks.Wait, off uint64) bool {
 		return true
 	case state>>rwReaderShift > 0 && writer == 0:
 		w.Object.Detail = fmt.Sprintf("%d readers", state>>rwReaderShift)
-		w.Note = "readers are not recorded"
+		w.Note = readersNote
 		w.Proved = true
 		return true
 	}

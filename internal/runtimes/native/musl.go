@@ -60,7 +60,7 @@ func (r *runtime) muslRWLock(c *futexCall, w *tasks.Wait) {
 		w.Note, w.Proved = "musl does not record who holds such a lock", true
 	default:
 		w.Object.Detail = fmt.Sprintf("%d readers", n)
-		w.Note, w.Proved = "readers are not recorded", true
+		w.Note, w.Proved = readersNote, true
 	}
 }
 

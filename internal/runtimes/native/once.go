@@ -17,10 +17,10 @@ func (r *runtime) guard(c *futexCall, _ *unwind.Frame, w *tasks.Wait) {
 // resolveCost is charged for each frame that is looked at.
 const resolveCost = 64
 
-// Resolve says which thread initialises what others wait for. Such a thread is inside the function that
+// initialisers says which thread initialises what others wait for. Such a thread is inside the function that
 // initialises once, whose frame has the address of the object; of a static variable, it is possibly inside the function that has
 // the variable. walk walks the stack of a thread.
-func (r *runtime) Resolve(ctx context.Context, all []*tasks.Task, walk func(context.Context, unwind.ThreadID) []*unwind.Frame) {
+func (r *runtime) initialisers(ctx context.Context, all []*tasks.Task, walk func(context.Context, unwind.ThreadID) []*unwind.Frame) {
 	var waits []*onceWait
 	for _, t := range all {
 		if w := t.Wait; w != nil && w.Kind == tasks.WaitOnce && t.Runtime == r.Name() && len(w.Holders) == 0 && w.Object.Address != 0 && len(waits) < maxOnceWaits {

@@ -195,6 +195,14 @@ func (r *runtime) dying(frames []*unwind.Frame) bool {
 	return false
 }
 
+// Resolve says who holds what threads wait for, and where they took it. walk walks the stack of a thread.
+func (r *runtime) Resolve(ctx context.Context, all []*tasks.Task, walk func(context.Context, unwind.ThreadID) []*unwind.Frame) {
+	r.initialisers(ctx, all, walk)
+	if r.libc() != otherLibc {
+		r.heldLocks(ctx, all, walk)
+	}
+}
+
 // inLibrary reports whether a frame's code is in a library of this name.
 func (r *runtime) inLibrary(f *unwind.Frame, name string) bool {
 	libs := r.p.State.LibraryTracker()

@@ -75,7 +75,11 @@ func (in *inspection) wait(w *tasks.Wait) *tasks.Wait {
 	if w != nil && in.Late {
 		w.Proved = false
 		for i := range w.Holders {
-			w.Holders[i].Certainty = tasks.Possible
+			h := &w.Holders[i]
+			h.Certainty = tasks.Possible
+			if h.Taken != nil {
+				h.Taken = &tasks.Taken{PC: h.Taken.PC, Certainty: tasks.Possible}
+			}
 		}
 	}
 	return w
@@ -137,7 +141,7 @@ func (in *inspection) listTasks(ctx context.Context, r *report.Report) {
 		r.Deadlocks = append(r.Deadlocks, in.deadlock(r, &d))
 	}
 	for _, c := range g.Contended() {
-		rc := report.Contended{Kind: string(c.Kind), Object: object(&c.Object), Waiters: refs(c.Waiters), Holders: holders(c.Holders)}
+		rc := report.Contended{Kind: string(c.Kind), Object: object(&c.Object), Waiters: refs(c.Waiters), Holders: in.holders(c.Holders)}
 		r.Contended = append(r.Contended, rc)
 	}
 }
@@ -335,7 +339,7 @@ func (in *inspection) task(t *tasks.Task) report.Task {
 		out.CreatedBy = in.creation(c)
 	}
 	if w := t.Wait; w != nil {
-		out.Wait = in.tasks.wait(w)
+		out.Wait = in.reportWait(w)
 		out.Wait.Seconds = t.Seconds
 	}
 	return out
@@ -368,8 +372,8 @@ func (in *inspection) createdAt(pc unwind.Address) (c report.Creation) {
 	return c
 }
 
-func (l *taskList) wait(w *tasks.Wait) *report.Wait {
-	out := &report.Wait{Kind: string(w.Kind), Reason: w.Reason, Certainty: string(tasks.Possible), Holders: l.holders(w.Holders), All: w.All, Timed: w.Timed, Note: w.Note}
+func (in *inspection) reportWait(w *tasks.Wait) *report.Wait {
+	out := &report.Wait{Kind: string(w.Kind), Reason: w.Reason, Certainty: string(tasks.Possible), Holders: in.holders(w.Holders), All: w.All, Timed: w.Timed, Note: w.Note}
 	if w.Proved {
 		out.Certainty = string(tasks.Certain)
 	}
@@ -387,30 +391,51 @@ func object(o *tasks.Object) report.WaitObject {
 	return report.WaitObject{Address: report.Addr(o.Address), Name: o.Name, Type: o.Type, Detail: o.Detail}
 }
 
-func holders(all []tasks.Holder) []report.Holder {
-	if len(all) == 0 {
-		return nil
-	}
-	out := make([]report.Holder, len(all))
-	for i, h := range all {
-		out[i] = report.Holder{Kind: string(h.Kind), ID: int(h.ID), Certainty: string(h.Certainty)}
-	}
-	return out
-}
-
 // holders returns the holders of a wait. Those who wait for one object may share them.
-func (l *taskList) holders(all []tasks.Holder) []report.Holder {
+func (in *inspection) holders(all []tasks.Holder) []report.Holder {
 	if len(all) == 0 {
 		return nil
 	}
+	l := &in.tasks
 	key := sharedHolders{&all[0], len(all)}
 	out, ok := l.held[key]
 	if !ok {
 		if l.held == nil {
 			l.held = map[sharedHolders][]report.Holder{}
 		}
-		out = holders(all)
+		out = make([]report.Holder, len(all))
+		for i, h := range all {
+			out[i] = report.Holder{Kind: string(h.Kind), ID: int(h.ID), Certainty: string(h.Certainty), Taken: in.taken(h.Taken)}
+		}
 		l.held[key] = out
+	}
+	return out
+}
+
+// taken names the place where a lock was taken.
+func (in *inspection) taken(t *tasks.Taken) *report.Taken {
+	if t == nil {
+		return nil
+	}
+	out := &report.Taken{Certainty: string(t.Certainty)}
+	if libs := in.Proc.LibraryTracker(); libs != nil {
+		if lib, ok := libs.LibraryAt(t.PC); ok {
+			out.Module = lib.Path
+		}
+	}
+	lookup, ok := in.Walker.SymbolLookup().(unwind.CallLookup)
+	if !ok {
+		return out
+	}
+	calls, err := lookup.LookupCalls(t.PC, in.calls[:0])
+	if err != nil {
+		return out
+	}
+	for i := range calls {
+		if i == len(calls)-1 || !waitsForOthers(out.Module, calls[i].Name) {
+			out.Function, out.Source = calls[i].Name, source(calls[i])
+			break
+		}
 	}
 	return out
 }

@@ -73,6 +73,18 @@ static void *lock_then_read(void *arg) {
 	pthread_rwlock_rdlock(&rw);
 	return arg;
 }
+static void *read_then_lock(void *arg) {
+	pthread_rwlock_rdlock(&rw);
+	usleep(50000);
+	pthread_mutex_lock(arg);
+	return arg;
+}
+static void *lock_then_write(void *arg) {
+	pthread_mutex_lock(arg);
+	usleep(100000);
+	pthread_rwlock_wrlock(&rw);
+	return arg;
+}
 
 static void die(int sig) { (void)sig; abort(); }
 
@@ -98,6 +110,9 @@ int main(int argc, char **argv) {
 	} else if (!strcmp(kind, "rwlock")) {
 		pthread_create(&t, 0, hold_write_then_lock, &door[0]);
 		pthread_create(&t, 0, lock_then_read, &door[0]);
+	} else if (!strcmp(kind, "readers")) {
+		pthread_create(&t, 0, read_then_lock, &door[0]);
+		pthread_create(&t, 0, lock_then_write, &door[0]);
 	} else if (!strcmp(kind, "none")) { // nobody waits for ever, as far as memory tells
 		pthread_mutex_lock(&door[0]);
 		pthread_create(&t, 0, wait_cond, 0);

@@ -107,7 +107,7 @@ func (t *Target) Analyze(ctx context.Context, o AnalyzeOptions) (*report.Report,
 	if limit != nil {
 		wopts = append(wopts, unwind.WithBudget(limit))
 	}
-	now, err := t.subject.Moment()
+	now, err := t.subject.Moment(nil)
 	if err != nil {
 		return nil, err
 	}

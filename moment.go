@@ -16,6 +16,8 @@ type Moment struct {
 	// Activity is what the threads of a running process did just before; zero if not
 	// known.
 	Activity []livestate.Activity
+	// Tasks are what the process's own schedulers run, and the threads that run none; nil but from a Sampler.
+	Tasks []TaskStack
 	// Pause is how long a running process was stopped; 0 for others.
 	Pause time.Duration
 }
@@ -26,7 +28,7 @@ type Moment struct {
 //
 // The frames use the Target's symbols, and read memory as Analyze does.
 func (t *Target) Moment(ctx context.Context, opts ...unwind.Option) (*Moment, error) {
-	now, err := t.subject.Moment()
+	now, err := t.subject.Moment(nil)
 	if err != nil {
 		return nil, err
 	}

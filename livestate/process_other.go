@@ -67,18 +67,21 @@ func (none) ThreadName(unwind.ThreadID) string                             { ret
 func (none) Signal() (s corestate.SignalInfo)                              { return s }
 func (none) ThreadSignal(unwind.ThreadID) (s corestate.SignalInfo, _ bool) { return s, false }
 func (none) Exited() (status, signal int, exited bool)                     { return 0, 0, false }
-func (none) Snapshot() (*Snapshot, error)                                  { return nil, ErrUnsupported }
-func (none) Root() string                                                  { return "" }
-func (none) HeldFiles(string, bool) []string                               { return nil }
-func (none) Descriptor(int) string                                         { return "" }
-func (none) LockHolder(int) int                                            { return 0 }
-func (none) OwnThreadID(id unwind.ThreadID) uint64                         { return uint64(id) }
-func (none) CommandLine() string                                           { return "" }
-func (none) Kill() error                                                   { return ErrUnsupported }
-func (none) NotificationFD() (int, error)                                  { return -1, ErrUnsupported }
-func (none) WatchEvents() error                                            { return ErrUnsupported }
-func (none) StopEvents() error                                             { return ErrUnsupported }
-func (none) HandleDebugEvent(bool) ([]Event, error)                        { return nil, ErrUnsupported }
+func (none) SnapshotWith(func(arch.Memory, func([][2]arch.Address))) (*Snapshot, error) {
+	return nil, ErrUnsupported
+}
+func (none) Snapshot() (*Snapshot, error)           { return nil, ErrUnsupported }
+func (none) Root() string                           { return "" }
+func (none) HeldFiles(string, bool) []string        { return nil }
+func (none) Descriptor(int) string                  { return "" }
+func (none) LockHolder(int) int                     { return 0 }
+func (none) OwnThreadID(id unwind.ThreadID) uint64  { return uint64(id) }
+func (none) CommandLine() string                    { return "" }
+func (none) Kill() error                            { return ErrUnsupported }
+func (none) NotificationFD() (int, error)           { return -1, ErrUnsupported }
+func (none) WatchEvents() error                     { return ErrUnsupported }
+func (none) StopEvents() error                      { return ErrUnsupported }
+func (none) HandleDebugEvent(bool) ([]Event, error) { return nil, ErrUnsupported }
 func (none) BuildLibraries(modules.Source) (*libstate.Table, []string) {
 	return nil, nil
 }

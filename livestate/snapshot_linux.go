@@ -48,6 +48,7 @@ type Snapshot struct {
 	last    atomic.Uint32
 	signal  corestate.SignalInfo
 	pause   time.Duration
+	more    uint64 // bytes that were copied besides stacks of threads
 
 	mu    sync.RWMutex
 	pages map[arch.Address]*[pageSize]byte
@@ -78,7 +79,10 @@ type run struct {
 
 // Snapshot stops all threads, copies their registers and stacks, and lets them
 // continue, unless StopAll keeps them stopped.
-func (p *Process) Snapshot() (*Snapshot, error) {
+func (p *Process) Snapshot() (*Snapshot, error) { return p.snapshot(func(*Snapshot) {}) }
+
+// snapshot calls more while all threads are stopped.
+func (p *Process) snapshot(more func(*Snapshot)) (*Snapshot, error) {
 	s := &Snapshot{p: p, byID: map[unwind.ThreadID]*snapThread{}}
 	err := p.call(func() error {
 		begin := time.Now()
@@ -87,7 +91,11 @@ func (p *Process) Snapshot() (*Snapshot, error) {
 			p.t.resumeAll()
 			s.pause = time.Since(begin)
 		}()
-		return s.copy()
+		if err := s.copy(); err != nil {
+			return err
+		}
+		more(s)
+		return nil
 	})
 	if err != nil {
 		return nil, err

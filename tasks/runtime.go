@@ -8,6 +8,7 @@ import (
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/modules"
 	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
 )
 
 // A Process is what a Runtime reads.
@@ -103,6 +104,16 @@ type Links interface {
 	Saw(t *Task, frames []*unwind.Frame)
 	// Link adds Holders to the Waits of the tasks that were seen.
 	Link(ctx context.Context)
+}
+
+// A Sampled runtime can be read at one moment after another of a running process.
+type Sampled interface {
+	Runtime
+	// Needs says what of memory has to be of one moment to list the tasks and to walk their stacks. It is called while the process
+	// is stopped: take copies ranges, first and exclusive last address, which mem has afterwards.
+	Needs(mem arch.Memory, take func(ranges [][2]arch.Address))
+	// At is the same runtime at another moment of the same process.
+	At(now *Process) Runtime
 }
 
 // A Describer is a Runtime that says which version it found, and how its layout is known,

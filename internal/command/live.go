@@ -29,6 +29,7 @@ variables point to elsewhere is read while the process runs, unless --hold is gi
 crashes, the report is made before it dies; it then dies as it would without corewalk.
 
 --every samples the stacks and merges them: which functions the threads are in, and who called them.
+Of a Go program it samples goroutines, and shows what they wait for; --tasks=none samples threads.
 --core writes the core that the kernel would write if the process died now. --parity compares the
 process with such a core: frames, registers and variables.
 

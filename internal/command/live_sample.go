@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -17,6 +18,7 @@ import (
 	"github.com/corewalk/corewalk/internal/live/sample"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/unwind"
 )
 
@@ -30,7 +32,7 @@ type sampleFlags struct {
 func (f *sampleFlags) register(fs *pflag.FlagSet) {
 	fs.DurationVar(&f.every, "every", 0, "sample the process every `TIME`, such as 100ms, and print its stacks merged as a tree of calls")
 	fs.DurationVar(&f.long, "for", 10*time.Second, "sample for this `TIME`; 0 until Ctrl-C")
-	fs.BoolVar(&f.onCPU, "on-cpu", false, "sample only threads that run: that are running, or have run since the last sample")
+	fs.BoolVar(&f.onCPU, "on-cpu", false, "sample only threads that run: that are running, or have run since the last sample; of a Go program threads, too, not goroutines")
 	fs.StringVar(&f.folded, "folded", "", "write the samples to `FILE` as folded stacks, one line for each different stack, for flame graphs")
 	fs.StringVar(&f.pprof, "pprof", "", "write the samples to `FILE` for pprof (go tool pprof FILE)")
 }
@@ -78,15 +80,32 @@ func (f *liveFlags) sample(e env, t *corewalk.Target, o corewalk.AnalyzeOptions)
 		p.Program = names.module(lib)
 	}
 	early := 0
+	// Goroutines are what a Go program does; its threads only run them.
+	byTask := !o.NoTasks && !f.onCPU && len(o.Threads) == 0
+	next := t.Moment
+	if byTask {
+		s, err := t.NewSampler()
+		if err != nil {
+			return e.fail(err)
+		}
+		if byTask = s.HasTasks(); byTask {
+			next = s.Next
+		} else if len(o.Tasks) > 0 {
+			return e.fail(errors.New("--task: the process has no goroutines that can be sampled"))
+		}
+	}
 	var last map[unwind.ThreadID]time.Duration
 	err = p.Collect(e.ctx, f.long, func() ([]sample.Stack, time.Duration, error) {
 		// Complete a sample that has begun.
-		m, err := t.Moment(context.WithoutCancel(e.ctx), unwind.WithMaxFrames(frames))
+		m, err := next(context.WithoutCancel(e.ctx), unwind.WithMaxFrames(frames))
 		if err != nil {
 			return nil, 0, err
 		}
 		if f.onCPU {
 			last = keepRunning(m, last)
+		}
+		if byTask {
+			return f.tasksOf(m, o.Tasks, &early), m.Pause, nil
 		}
 		return stacksOf(m, o.Threads, &early), m.Pause, nil
 	})
@@ -144,6 +163,36 @@ func stacksOf(m *corewalk.Moment, wanted []unwind.ThreadID, early *int) []sample
 			addrs[j] = f.LookupAddr()
 		}
 		out = append(out, sample.Stack{Thread: report.Clean(m.Names[i]), Addrs: addrs})
+	}
+	return out
+}
+
+// tasksOf returns the parts of a moment that a profile of tasks needs. The runtime's own goroutines count while they run.
+func (f *liveFlags) tasksOf(m *corewalk.Moment, wanted []uint64, early *int) []sample.Stack {
+	names := make(map[unwind.ThreadID]string, len(m.Stacks))
+	for i, s := range m.Stacks {
+		names[s.Thread] = report.Clean(m.Names[i])
+	}
+	out := make([]sample.Stack, 0, len(m.Tasks))
+	for i := range m.Tasks {
+		s := &m.Tasks[i]
+		t := s.Task
+		switch {
+		case len(s.Addrs) == 0, len(wanted) > 0 && (t.Kind == tasks.KindThread || !slices.Contains(wanted, t.ID)),
+			t.System && t.Thread <= 0 && f.tasks.show != tasksAll && len(wanted) == 0:
+			continue
+		}
+		if !s.Whole {
+			*early++
+		}
+		one := sample.Stack{Addrs: s.Addrs, Thread: names[t.Thread]}
+		if t.State != tasks.StateRunning {
+			one.State = report.Clean(strings.TrimSuffix(t.Status, " (scan)"))
+		}
+		for _, l := range t.Labels {
+			one.Labels = append(one.Labels, sample.Label{Key: report.Clean(l.Key), Value: report.Clean(l.Value)})
+		}
+		out = append(out, one)
 	}
 	return out
 }

@@ -7,7 +7,7 @@ import (
 
 // WritePprof writes the profile in pprof's format: profile.proto, compressed with gzip
 // (github.com/google/pprof, proto/profile.proto). Its values are the number of stacks and the time they stand
-// for, at Period each. Each stack is labelled with its thread's name. The error is w's.
+// for, at Period each. Each stack is labelled with its thread's name and its Labels. The error is w's.
 func (p *Profile) WritePprof(w io.Writer) error {
 	e := &pprofEncoder{strings: map[string]uint64{"": 0}, table: []string{""}, functions: map[Call]uint64{}, modules: map[*Module]uint64{}, places: map[*Place]uint64{}}
 	z := gzip.NewWriter(w)
@@ -119,11 +119,17 @@ func (e *pprofEncoder) sample(s *merged, period int64) {
 	values.varint(uint64(int64(s.count) * period))
 	m.bytes(sampleLocation, ids)
 	m.bytes(sampleValue, values)
-	if s.thread != "" {
+	label := func(key, value string) {
 		var l message
-		l.int(labelKey, e.string("thread"))
-		l.int(labelStr, e.string(s.thread))
+		l.int(labelKey, e.string(key))
+		l.int(labelStr, e.string(value))
 		m.message(sampleLabel, l)
+	}
+	if s.thread != "" {
+		label("thread", s.thread)
+	}
+	for _, l := range s.labels {
+		label(l.Key, l.Value)
 	}
 	e.out.message(profileSample, m)
 }

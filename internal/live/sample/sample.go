@@ -32,11 +32,17 @@ type Place struct {
 	Module *Module
 }
 
-// A Stack is what one thread was doing at one time.
+// A Stack is what one thread or task was doing at one time.
 type Stack struct {
-	Thread string   // the thread's name
+	Thread string   // the thread's name; "" for what no thread runs
 	Addrs  []uint64 // addresses to look up, youngest first
+	// State is what it waits for, in words on one line, and is written as if it was its youngest function; "" if it runs.
+	State  string
+	Labels []Label // what the program says of it
 }
+
+// A Label is a key and its value.
+type Label struct{ Key, Value string }
 
 // maxStacks is how many different stacks are kept; Profile.Dropped counts the others.
 const maxStacks = 1 << 18
@@ -58,6 +64,7 @@ type Profile struct {
 
 	resolve func(addr uint64) Place
 	places  map[uint64]*Place
+	states  map[string]*Place
 	index   map[string]int
 	kept    []merged
 	addrs   int
@@ -66,20 +73,25 @@ type Profile struct {
 // A merged is a stack, and how often it was seen.
 type merged struct {
 	thread string
+	labels []Label
 	places []*Place // youngest first
 	count  int
 }
 
 // New starts a profile with one sample every period. It calls resolve once for each address.
 func New(period time.Duration, resolve func(addr uint64) Place) *Profile {
-	return &Profile{Period: period, Start: time.Now(), resolve: resolve, places: map[uint64]*Place{}, index: map[string]int{}}
+	return &Profile{Period: period, Start: time.Now(), resolve: resolve, places: map[uint64]*Place{}, states: map[string]*Place{}, index: map[string]int{}}
 }
 
 // Add counts a stack.
 func (p *Profile) Add(s Stack) {
 	p.Stacks++
-	key := make([]byte, 0, len(s.Thread)+1+8*len(s.Addrs))
+	key := make([]byte, 0, len(s.Thread)+len(s.State)+2+8*len(s.Addrs))
 	key = append(append(key, s.Thread...), 0)
+	key = append(append(key, s.State...), 0)
+	for _, l := range s.Labels {
+		key = append(append(append(append(key, l.Key...), 0), l.Value...), 0)
+	}
 	for _, a := range s.Addrs {
 		key = binary.LittleEndian.AppendUint64(key, a)
 	}
@@ -92,12 +104,23 @@ func (p *Profile) Add(s Stack) {
 		return
 	}
 	p.addrs += len(s.Addrs)
-	m := merged{thread: s.Thread, count: 1, places: make([]*Place, len(s.Addrs))}
-	for i, a := range s.Addrs {
-		m.places[i] = p.place(a)
+	m := merged{thread: s.Thread, labels: s.Labels, count: 1, places: make([]*Place, 0, len(s.Addrs)+1)}
+	if s.State != "" {
+		m.places = append(m.places, p.state(s.State))
+	}
+	for _, a := range s.Addrs {
+		m.places = append(m.places, p.place(a))
 	}
 	p.index[string(key)] = len(p.kept)
 	p.kept = append(p.kept, m)
+}
+
+// state returns the place that stands for a wait: one without an address.
+func (p *Profile) state(s string) *Place {
+	if p.states[s] == nil {
+		p.states[s] = &Place{Calls: []Call{{Name: "[" + s + "]"}}}
+	}
+	return p.states[s]
 }
 
 func (p *Profile) place(addr uint64) *Place {

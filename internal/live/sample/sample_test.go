@@ -32,11 +32,11 @@ func profile(t *testing.T) *Profile {
 		return places[a]
 	})
 	for range 3 {
-		p.Add(Stack{"main", []uint64{0x1100, 0x1000}})
+		p.Add(Stack{Thread: "main", Addrs: []uint64{0x1100, 0x1000}})
 	}
-	p.Add(Stack{"worker", []uint64{0x1108, 0x1000}})
-	p.Add(Stack{"worker", []uint64{0x1200, 0x1108, 0x1000}})
-	p.Add(Stack{"worker", []uint64{0x1200, 0x1108, 0x1000}})
+	p.Add(Stack{Thread: "worker", Addrs: []uint64{0x1108, 0x1000}})
+	p.Add(Stack{Thread: "worker", Addrs: []uint64{0x1200, 0x1108, 0x1000}})
+	p.Add(Stack{Thread: "worker", Addrs: []uint64{0x1200, 0x1108, 0x1000}})
 	p.Program = &Module{Path: "/usr/bin/main", Start: 0x10000, End: 0x20000}
 	p.Samples, p.Duration = 3, 30*time.Millisecond
 	p.Pauses = []time.Duration{300 * time.Microsecond, 100 * time.Microsecond, 2 * time.Millisecond}
@@ -74,6 +74,29 @@ func TestFolded(t *testing.T) {
 	const want = "main;work 1\nmain;work;hash 3\nmain;work;ns::wait(int: ?) 2\n"
 	if b.String() != want {
 		t.Errorf("got:\n%s", &b)
+	}
+}
+
+// What waits has its wait as its youngest function, in all three formats, and apart from what runs.
+func TestStates(t *testing.T) {
+	p := New(time.Second, func(a uint64) Place { return places[a] })
+	p.Add(Stack{Addrs: []uint64{0x1000}})
+	p.Add(Stack{Addrs: []uint64{0x1000}, State: "chan receive"})
+	p.Add(Stack{Addrs: []uint64{0x1000}, State: "chan receive", Labels: []Label{{"request", "42"}}})
+	var b bytes.Buffer
+	if err := p.WriteFolded(&b); err != nil || b.String() != "main 1\nmain;[chan receive] 2\n" {
+		t.Errorf("%v\n%s", err, &b)
+	}
+	b.Reset()
+	if err := p.WriteTree(&b, TreeOptions{}); err != nil || !strings.Contains(b.String(), "     2   66.7%       2    + [chan receive]\n") {
+		t.Errorf("%v\n%s", err, &b)
+	}
+	e := pprofEncoder{strings: map[string]uint64{"": 0}, table: []string{""}, functions: map[Call]uint64{}, modules: map[*Module]uint64{}, places: map[*Place]uint64{}}
+	if e.profile(p); len(e.places) != 2 || e.strings["request"] == 0 || e.strings["42"] == 0 || e.strings["[chan receive]"] == 0 {
+		t.Errorf("%d places, %q", len(e.places), e.table)
+	}
+	if len(p.kept) != 3 {
+		t.Errorf("%d different stacks", len(p.kept))
 	}
 }
 
@@ -123,7 +146,7 @@ func TestCollect(t *testing.T) {
 		if n++; n > 5 {
 			return nil, 0, boom
 		}
-		return []Stack{{"x", []uint64{0x1000}}}, time.Duration(n), nil
+		return []Stack{{Thread: "x", Addrs: []uint64{0x1000}}}, time.Duration(n), nil
 	})
 	if !errors.Is(err, boom) || p.Samples != 5 || p.Stacks != 5 || len(p.Pauses) != 5 {
 		t.Errorf("%v; %d samples, %d stacks", err, p.Samples, p.Stacks)
@@ -139,9 +162,9 @@ func TestCollect(t *testing.T) {
 func TestManyAndDeep(t *testing.T) {
 	p := New(time.Second, func(a uint64) Place { return Place{Calls: []Call{{Name: "f"}}} })
 	deep := make([]uint64, 100_000)
-	p.Add(Stack{"", deep})
+	p.Add(Stack{Thread: "", Addrs: deep})
 	for i := range maxStacks + 10 {
-		p.Add(Stack{"", []uint64{uint64(i)}})
+		p.Add(Stack{Thread: "", Addrs: []uint64{uint64(i)}})
 	}
 	if p.Dropped != 11 || p.Stacks != maxStacks+11 {
 		t.Errorf("%d of %d dropped", p.Dropped, p.Stacks)

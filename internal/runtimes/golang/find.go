@@ -21,7 +21,8 @@ type runtime struct {
 	version string
 	*layout
 
-	allgs, count uint64 // where the pointers to all goroutines are, and how many
+	allgs, count   uint64 // where the pointers to all goroutines are, and how many
+	ptrAt, countAt uint64 // the variables that say so
 
 	semaOnce sync.Once
 	sema     map[uint64]uint64
@@ -107,10 +108,17 @@ func (r *runtime) roots() error {
 		}
 		return ErrNoRoots
 	}
-	if r.allgs, ok = r.word(ptr); !ok {
-		return fmt.Errorf("%w: its variable at %#x is not in the dump", ErrNoRoots, ptr)
+	r.ptrAt, r.countAt = ptr, length
+	return r.readRoots()
+}
+
+// readRoots reads the variables that say where the list is.
+func (r *runtime) readRoots() error {
+	var ok bool
+	if r.allgs, ok = r.word(r.ptrAt); !ok {
+		return fmt.Errorf("%w: its variable at %#x is not in the dump", ErrNoRoots, r.ptrAt)
 	}
-	if r.count, ok = r.word(length); !ok || r.count > maxGoroutines {
+	if r.count, ok = r.word(r.countAt); !ok || r.count > maxGoroutines {
 		return fmt.Errorf("%w: a length of %d", ErrNoRoots, r.count)
 	}
 	return nil

@@ -91,6 +91,7 @@ func (r *runtime) searchRoots() bool {
 			}
 			if r.allgs, r.count = p, n; r.prove() == nil {
 				best, list = n, p
+				r.ptrAt, r.countAt = at, length
 				break
 			}
 		}

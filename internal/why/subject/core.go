@@ -39,11 +39,11 @@ func newCore(core *corestate.ELFCore, path string) coreSubject {
 	return c
 }
 
-func (c coreSubject) System() string           { return c.OS() }
-func (c coreSubject) Moment() (Moment, error)  { return Moment{State: c}, nil }
-func (c coreSubject) KnowsMappings() bool      { return true }
-func (c coreSubject) Details() *report.Details { return linuxDetails(c) }
-func (c coreSubject) Core() *corestate.ELFCore { return c.ELFCore }
+func (c coreSubject) System() string              { return c.OS() }
+func (c coreSubject) Moment(More) (Moment, error) { return Moment{State: c}, nil }
+func (c coreSubject) KnowsMappings() bool         { return true }
+func (c coreSubject) Details() *report.Details    { return linuxDetails(c) }
+func (c coreSubject) Core() *corestate.ELFCore    { return c.ELFCore }
 
 // Records yields the notes.
 func (c coreSubject) Records() iter.Seq2[uint32, []byte] {

@@ -60,10 +60,14 @@ func (l liveSubject) Describe() report.Dump {
 
 // Moment returns a snapshot, so that the process runs on while the report is made; or, with hold, the stopped
 // process itself.
-func (l liveSubject) Moment() (Moment, error) {
+func (l liveSubject) Moment(more More) (Moment, error) {
 	did := l.Activity() // a stopped thread's state says only that
 	if !l.hold {
-		s, err := l.Snapshot()
+		take := l.Snapshot
+		if more != nil {
+			take = func() (*livestate.Snapshot, error) { return l.SnapshotWith(more) }
+		}
+		s, err := take()
 		if err != nil {
 			return Moment{}, err
 		}

@@ -29,7 +29,7 @@ type minidumpSubject struct {
 
 // System returns the operating system's name. Android counts as Linux: it has the same signals.
 func (m minidumpSubject) System() string                { return m.OS() }
-func (m minidumpSubject) Moment() (Moment, error)       { return Moment{State: m}, nil }
+func (m minidumpSubject) Moment(More) (Moment, error)   { return Moment{State: m}, nil }
 func (m minidumpSubject) Minidump() *corestate.Minidump { return m.dump }
 
 // WriteSlim keeps what was read of the minidump.

@@ -19,9 +19,9 @@ type selfSubject struct {
 // OfSelf returns the Subject of a copy of the caller's own goroutine.
 func OfSelf(s *livestate.SelfState) Subject { return selfSubject{SelfState: s} }
 
-func (s selfSubject) DumpMemory() arch.Memory  { return s.SelfState }
-func (s selfSubject) Moment() (Moment, error)  { return Moment{State: s, moving: true}, nil }
-func (s selfSubject) Details() *report.Details { return linuxDetails(s) }
+func (s selfSubject) DumpMemory() arch.Memory     { return s.SelfState }
+func (s selfSubject) Moment(More) (Moment, error) { return Moment{State: s, moving: true}, nil }
+func (s selfSubject) Details() *report.Details    { return linuxDetails(s) }
 
 func (s selfSubject) Describe() report.Dump {
 	return report.Dump{Format: report.FormatLive, OS: "linux", Arch: s.Arch().Name, PID: s.ProcessID(),

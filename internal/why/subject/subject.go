@@ -48,8 +48,9 @@ type Subject interface {
 	Warnings() []string
 	// System returns the operating system's name: "Linux", "Windows" ...; "" if not known.
 	System() string
-	// Moment returns the process to report on. The caller must release it.
-	Moment() (Moment, error)
+	// Moment returns the process to report on. The caller must release it. more, if not nil, says what has to be of that
+	// moment besides registers and stacks, if the process goes on.
+	Moment(more More) (Moment, error)
 	// Records yields the pieces that identify a dump, each with its type: a core's notes, a minidump's streams.
 	// A running process has none.
 	Records() iter.Seq2[uint32, []byte]
@@ -110,6 +111,10 @@ type Listing interface {
 	// It returns nil if there is nothing to add.
 	MemoryInfo(lists bool) *report.MemoryInfo
 }
+
+// More is called while a process is stopped: it calls take with ranges of memory, first and exclusive last address, and reads
+// them from mem.
+type More = func(mem arch.Memory, take func(ranges [][2]arch.Address))
 
 // A Moment is a process that does not change until it is released.
 type Moment struct {

@@ -101,7 +101,7 @@ func TestKinds(t *testing.T) {
 		if _, err := s.WriteCore(nil, livecore.Options{}); !errors.Is(err, livestate.ErrUnsupported) {
 			t.Errorf("%s: WriteCore: %v", name, err)
 		}
-		m, err := s.Moment()
+		m, err := s.Moment(nil)
 		if err != nil || m.Pause() != 0 || len(m.Release()) != 0 {
 			t.Errorf("%s: moment: %v, pause %v", name, err, m.Pause())
 		}

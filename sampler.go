@@ -1,0 +1,203 @@
+package corewalk
+
+import (
+	"context"
+	"hash/maphash"
+	"strings"
+
+	"github.com/corewalk/corewalk/internal/why/subject"
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/tasks"
+	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// A Sampler takes Moments of a process one after the other, with what its own schedulers run: goroutines. A stack that is as it
+// was at the Moment before is not walked again. It is not safe for concurrent use.
+type Sampler struct {
+	t         *Target
+	runtimes  []tasks.Sampled
+	known     map[tasks.Key]knownStack
+	scheduler map[unwind.Address]bool // whether code is of a function in which a scheduler's own threads begin
+	seed      maphash.Seed
+	buf       []byte
+	walks     int
+}
+
+// A knownStack is what a task's stack was at the last Moment.
+type knownStack struct {
+	sum   uint64
+	addrs []unwind.Address
+	whole bool
+}
+
+// A TaskStack is where a task was at one Moment.
+type TaskStack struct {
+	Task *tasks.Task
+	// Addrs are the addresses to look up (unwind.Frame.LookupAddr), youngest first. They must not be changed.
+	Addrs []unwind.Address
+	Whole bool // the walk reached the bottom of the stack
+}
+
+// NewSampler returns a Sampler. It finds the schedulers in the process's program; there may be none.
+func (t *Target) NewSampler() (*Sampler, error) {
+	s := &Sampler{t: t, known: map[tasks.Key]knownStack{}, scheduler: map[unwind.Address]bool{}, seed: maphash.MakeSeed()}
+	err := t.guard(func() {
+		for _, r := range t.runtimesOf(s.process(t.subject), nil) {
+			if r, ok := r.(tasks.Sampled); ok {
+				s.runtimes = append(s.runtimes, r)
+			}
+		}
+	})
+	return s, err
+}
+
+// HasTasks reports whether the process has schedulers of its own.
+func (s *Sampler) HasTasks() bool { return len(s.runtimes) > 0 }
+
+func (s *Sampler) process(state subject.State) *tasks.Process {
+	p := &tasks.Process{State: state, Files: s.t.images, Symbols: s.t.lookup, Names: s.t.lookup}
+	if libs := s.t.subject.LibraryTracker(); libs != nil {
+		if exe, ok := libs.AOut(); ok {
+			p.Modules = []*libstate.Library{exe}
+		}
+	}
+	return p
+}
+
+// Next is Target.Moment, and lists in Moment.Tasks where each task was.
+func (s *Sampler) Next(ctx context.Context, opts ...unwind.Option) (*Moment, error) {
+	now, err := s.t.subject.Moment(func(mem arch.Memory, take func([][2]arch.Address)) {
+		for _, r := range s.runtimes {
+			r.Needs(mem, take)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer now.Release()
+	m := &Moment{}
+	fault := s.t.guard(func() {
+		if err = m.walk(ctx, s.t, now, opts); err == nil {
+			err = s.tasks(ctx, m, now, opts)
+		}
+	})
+	if fault != nil {
+		return nil, fault
+	}
+	if err != nil {
+		return nil, err
+	}
+	m.Pause = now.Pause()
+	return m, nil
+}
+
+// tasks adds the tasks of a moment, and the threads that run none and are not the scheduler's.
+func (s *Sampler) tasks(ctx context.Context, m *Moment, now subject.Moment, opts []unwind.Option) error {
+	if len(s.runtimes) == 0 {
+		return nil
+	}
+	w, err := s.t.newWalker(now.State, opts)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	threads := make(map[unwind.ThreadID]*unwind.Stack, len(m.Stacks))
+	for _, st := range m.Stacks {
+		threads[st.Thread] = st
+	}
+	known := make(map[tasks.Key]knownStack, len(s.known))
+	for _, r := range s.runtimes {
+		for t, err := range r.At(s.process(now.State)).Tasks(ctx) {
+			if err != nil {
+				continue // of a moment in which it changes
+			}
+			if st := threads[t.Thread]; t.Thread > 0 && st != nil {
+				delete(threads, t.Thread)
+				m.Tasks = append(m.Tasks, ofStack(t, st))
+				continue
+			}
+			k, ok := s.stack(w, t)
+			if ok {
+				known[t.Key] = k
+				m.Tasks = append(m.Tasks, TaskStack{t, k.addrs, k.whole})
+			}
+		}
+	}
+	s.known = known
+	for _, st := range m.Stacks {
+		if threads[st.Thread] != nil && !s.ofScheduler(st) {
+			t := &tasks.Task{Key: tasks.Key{Kind: tasks.KindThread, ID: uint64(st.Thread)}, Thread: st.Thread, State: tasks.StateRunning}
+			m.Tasks = append(m.Tasks, ofStack(t, st))
+		}
+	}
+	return nil
+}
+
+func ofStack(t *tasks.Task, st *unwind.Stack) TaskStack {
+	addrs := make([]unwind.Address, len(st.Frames))
+	for i, f := range st.Frames {
+		addrs[i] = f.LookupAddr()
+	}
+	return TaskStack{t, addrs, st.End == unwind.EndBottom}
+}
+
+// stack walks the stack of a task that no thread runs, if that is not as it was.
+func (s *Sampler) stack(w *unwind.Walker, t *tasks.Task) (knownStack, bool) {
+	if t.Start == nil {
+		return knownStack{}, false
+	}
+	sum, ok := s.sum(w, t)
+	if k, same := s.known[t.Key]; ok && same && k.sum == sum {
+		return k, true
+	}
+	f, err := tasks.FirstFrame(w, t)
+	if err != nil {
+		return knownStack{}, false
+	}
+	s.walks++
+	st, _ := w.WalkStackFromFrame(f) // its End says what there is to say
+	of := ofStack(t, st)
+	return knownStack{sum, of.Addrs, of.Whole}, len(of.Addrs) > 0
+}
+
+// maxSummed limits the stacks that are compared, in bytes.
+const maxSummed = 1 << 20
+
+// sum identifies the bytes of a task's stack and the registers at which its walk begins.
+func (s *Sampler) sum(w *unwind.Walker, t *tasks.Task) (uint64, bool) {
+	a := w.ProcessState().Arch()
+	sp, _ := t.Start.Regs.Get(a.SP)
+	if sp >= t.Stack[1] || t.Stack[1]-sp > maxSummed {
+		return 0, false
+	}
+	n := t.Stack[1] - sp
+	if uint64(len(s.buf)) < n+24 {
+		s.buf = make([]byte, n+24)
+	}
+	b := s.buf[:n+24]
+	for i, r := range []arch.Reg{a.PC, a.SP, a.FP} {
+		v, _ := t.Start.Regs.Get(r)
+		a.ByteOrder.PutUint64(b[8*i:], v)
+	}
+	got, err := w.ProcessState().ReadMem(sp, b[24:])
+	return maphash.Bytes(s.seed, b), err == nil && uint64(got) == n
+}
+
+// ofScheduler reports whether a thread only waits for something to run: it began in a scheduler, and is not in code that
+// the program called from there.
+func (s *Sampler) ofScheduler(st *unwind.Stack) bool {
+	begins := false
+	for _, f := range st.Frames {
+		at := f.LookupAddr()
+		is, ok := s.scheduler[at]
+		if !ok {
+			name, _, err := s.t.lookup.LookupAtAddr(at)
+			name = strings.TrimSuffix(name, "()")
+			is = err == nil && (name == "runtime.mstart" || strings.HasPrefix(name, "runtime.rt0_go"))
+			s.scheduler[at] = is
+		}
+		begins = begins || is
+	}
+	return begins
+}

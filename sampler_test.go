@@ -1,0 +1,58 @@
+//go:build linux
+
+package corewalk
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// TestSamplerWalks: what waits is walked once, however often it is sampled.
+func TestSamplerWalks(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "many")
+	build := exec.Command("go", "build", "-o", program, "main.go")
+	build.Dir = "testdata/src/go-many"
+	build.Env = append(os.Environ(), "GOWORK=off", "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Skipf("not run: Go cannot build here (Debian: golang-go): %v: %s", err, out)
+	}
+	cmd := exec.Command(program, "80")
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	if _, err := out.Read(make([]byte, 6)); err != nil {
+		t.Fatal(err)
+	}
+	target, err := Attach(context.Background(), cmd.Process.Pid)
+	if err != nil {
+		t.Skipf("this machine forbids ptrace: %v", err)
+	}
+	defer target.Close()
+	s, err := target.NewSampler()
+	if err != nil || !s.HasTasks() {
+		t.Fatalf("%v, tasks %v", err, s.HasTasks())
+	}
+	for i := range 5 {
+		before := s.walks
+		m, err := s.Next(context.Background())
+		if err != nil || len(m.Tasks) < 81 {
+			t.Fatalf("%v, %d tasks", err, len(m.Tasks))
+		}
+		if again := s.walks - before; i == 0 && again < 81 || i > 0 && again > 5 { // the runtime's own may go on
+			t.Errorf("moment %d: %d stacks walked", i, again)
+		}
+		for _, k := range m.Tasks {
+			if !k.Whole {
+				t.Errorf("moment %d: the stack of %s ends early", i, k.Task.Key)
+			}
+		}
+	}
+}

@@ -30,9 +30,9 @@ type AnalyzeOptions struct {
 	// Structured adds each variable's value as a tree (report.Variable.Data) to the text.
 	Structured bool
 	// Text, if not nil, says that the report is for report.WriteText with these options.
-	// Variables of frames that WriteText does not show by themselves (most of a deep recursion)
-	// are then not read, and Type and Location of the others are left out where it
-	// does not show them.
+	// Variables of frames that WriteText does not show by themselves are then not read, Type and
+	// Location of the others are left out where it does not show them, and so are most frames
+	// of a recursion of more than a thousand (report.Frame.LeftOut).
 	Text *report.TextOptions
 	// First, if not nil, is called with the report when it has the thread that crashed and all
 	// that concerns the crash, before other threads are walked: report.TextWriter.First can

@@ -17,6 +17,9 @@ func StackKey(t *Thread) string {
 		b = append(append(b, 0), f.Function...)
 		b = append(append(b, 0), f.Signal...)
 		b = append(b, 0, kindBits(f))
+		if f.LeftOut.Entries > 0 {
+			b = appendWord(b, uint64(f.LeftOut.Entries))
+		}
 		if f.Source.Line != 0 {
 			b = append(append(b, f.Source.File...), 0)
 			b = appendWord(b, uint64(f.Source.Line))
@@ -77,7 +80,7 @@ func sameStack(a, b *Thread) bool {
 		return false
 	}
 	for i := range a.Frames {
-		if !sameCode(&a.Frames[i], &b.Frames[i]) {
+		if !sameCode(&a.Frames[i], &b.Frames[i]) || a.Frames[i].LeftOut != b.Frames[i].LeftOut {
 			return false
 		}
 	}
@@ -136,8 +139,12 @@ type row struct {
 // alone reports whether the row is of one frame, which is shown in full.
 func (r *row) alone() bool { return r.cycle == 0 && !r.elided && r.missing == 0 && !r.parked }
 
-// maxCycle is the longest cycle of a recursion, in frames, that is recognised.
-const maxCycle = 8
+// MaxCycle is the longest cycle of a recursion, in frames, that is recognised. CommonCycle is the least number of frames
+// of which every such cycle goes in.
+const (
+	MaxCycle    = 8
+	CommonCycle = 840
+)
 
 // foldFrames makes one row for each frame. Of a cycle of calls that repeats it keeps the first and the last
 // round, with one row for the rounds between.
@@ -168,10 +175,10 @@ func foldFrames(frames []Frame, fold bool) []row {
 }
 
 // findCycle returns the cycle at the start of frames that covers the most of them, and how many times it
-// repeats; 0 if folding saves no line. It looks at no more than about maxCycle times the frames that the cycle
+// repeats; 0 if folding saves no line. It looks at no more than about MaxCycle times the frames that the cycle
 // covers.
 func findCycle(frames []Frame) (cycle, times int) {
-	for n := 1; n <= maxCycle && 4*n <= len(frames); n++ {
+	for n := 1; n <= MaxCycle && 4*n <= len(frames); n++ {
 		if cycle > 0 && n%cycle == 0 && n <= cycle*times {
 			continue // several rounds of the cycle repeat as far as one does
 		}
@@ -194,7 +201,7 @@ func Repeating(n, period int, same func(i, j int) bool) int {
 }
 
 // Recursion finds the cycle of calls that covers the most of a stack: it starts at frames[first], is length
-// frames long and repeats times times. A length of 0 means that no cycle repeats often enough for the text to
+// frames long and repeats times times, those that are left out of frames included. A length of 0 means that no cycle repeats often enough for the text to
 // fold it.
 func Recursion(frames []Frame) (first, length, times int) {
 	for i := 0; i < len(frames); {
@@ -203,8 +210,8 @@ func Recursion(frames []Frame) (first, length, times int) {
 			i++
 			continue
 		}
-		if n*k > length*times {
-			first, length, times = i, n, k
+		if all := count(frames, i, i+n*k-1); all > length*times {
+			first, length, times = i, n, all/n
 		}
 		i += n * k
 	}

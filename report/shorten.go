@@ -23,14 +23,26 @@ func (r *Report) Shorten(head, tail int) {
 	}
 }
 
-// frameGap returns the index before which frames are missing, and how many; len(frames) and 0 if none are.
+// frameGap returns the index before which frames are missing that no row stands for, and how many; len(frames) and 0 if
+// none are.
 func frameGap(frames []Frame) (at, missing int) {
+	folded := 0
 	for i := 1; i < len(frames); i++ {
-		if n := frames[i].Index - i; n > 0 {
+		folded += frames[i].LeftOut.Entries
+		if n := frames[i].Index - folded - i; n > 0 {
 			return i, n
 		}
 	}
 	return len(frames), 0
+}
+
+// count returns how many frames the entries first to last stand for, with those that are left out between them.
+func count(frames []Frame, first, last int) int {
+	n := 1
+	for i := first + 1; i <= last; i++ {
+		n += 1 + frames[i].LeftOut.Entries
+	}
+	return n
 }
 
 // frameNumber returns the number of frame i in the whole stack.

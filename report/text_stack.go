@@ -23,7 +23,10 @@ func (t *textWriter) stack(group []*Thread) {
 	frames := first.Frames
 	rows, missing := t.opts.rows(frames)
 	t.variables.add(group, rows)
-	digits := len(strconv.Itoa(max(0, len(frames)-1+missing)))
+	digits := 1
+	if n := len(frames); n > 0 {
+		digits = len(strconv.Itoa(max(n-1+missing, frames[n-1].Index)))
+	}
 	for _, r := range rows {
 		switch {
 		case r.missing > 0:
@@ -31,7 +34,7 @@ func (t *textWriter) stack(group []*Thread) {
 			t.line(dim, fmt.Sprintf("%d frames left out of the report", r.missing))
 		case r.elided:
 			t.span(frames, r)
-			t.line(dim, fmt.Sprintf("%d frames not shown (--max-frames 0 shows all)", r.last-r.first+1))
+			t.line(dim, fmt.Sprintf("%d frames not shown (--max-frames 0 shows all)", count(frames, r.first, r.last)))
 		case r.parked:
 			t.span(frames, r)
 			last := strings.TrimPrefix(frames[r.last].Function, "runtime.")
@@ -39,7 +42,7 @@ func (t *textWriter) stack(group []*Thread) {
 		case r.cycle > 0:
 			t.span(frames, r)
 			t.put(yellow, t.cycleNames(frames[r.first:r.first+r.cycle]))
-			t.line(plain, fmt.Sprintf(", %d times", (r.last-r.first+1)/r.cycle))
+			t.line(plain, fmt.Sprintf(", %d times", count(frames, r.first, r.last)/r.cycle))
 		default:
 			t.frame(group, r.first, digits)
 		}

@@ -55,7 +55,7 @@ const UnknownSignal = "unknown"
 // its own. Virtual entries (Inlined or Tail) come before the frame that contains them and have the same
 // Physical.
 type Frame struct {
-	Index    int  `json:"index"`         // in the whole stack; the index in Thread.Frames unless Shorten removed frames
+	Index    int  `json:"index"`         // in the whole stack; the index in Thread.Frames unless frames before it are missing there
 	Physical int  `json:"physical"`      // number of the stack frame, not counting virtual entries
 	PC       Addr `json:"pc"`            // program counter
 	SP       Addr `json:"sp"`            // stack pointer
@@ -107,6 +107,15 @@ type Frame struct {
 	// Verify is the opinion of the other steppers. It is nil if it was not requested, and for the youngest
 	// frame and virtual entries.
 	Verify *Verify `json:"verify,omitempty"`
+	// LeftOut says which frames before this one are not in Thread.Frames, because the text folds them.
+	LeftOut LeftOut `json:"-"`
+}
+
+// A LeftOut tells of rounds of a recursion that are not in a report made for WriteText. They are the same as the round
+// before them, but for their addresses and variables.
+type LeftOut struct {
+	Entries int // how many frames
+	Cycle   int // how many of them are a round, up to MaxCycle
 }
 
 // virtual reports whether f has no frame of its own on the stack.

@@ -13,10 +13,10 @@ import (
 	"github.com/corewalk/corewalk/report"
 )
 
-// A report for the text, of which only the variables were read that the text shows, gives the same text as a whole
-// report.
+// A report for the text, of which only the variables were read that the text shows, and in which the rounds of deep
+// recursions are left out, gives the same text as a whole report.
 func TestTextOnly(t *testing.T) {
-	unread := 0
+	unread, leftOut := 0, 0
 	for _, c := range append(fixture.Cases(t), fixture.Minidumps(t)...) {
 		for _, o := range []struct {
 			locals corewalk.Locals
@@ -40,12 +40,17 @@ func TestTextOnly(t *testing.T) {
 			}
 			for i := range part.Threads {
 				for k := range part.Threads[i].Frames {
-					unread += len(whole.Threads[i].Frames[k].Args) - len(part.Threads[i].Frames[k].Args)
+					f := &part.Threads[i].Frames[k]
+					unread += len(whole.Threads[i].Frames[f.Index].Args) - len(f.Args)
+					leftOut += f.LeftOut.Entries
 				}
 			}
 		}
 	}
 	if unread < 10_000 {
 		t.Errorf("only %d variables were not read", unread)
+	}
+	if leftOut < 10_000 {
+		t.Errorf("only %d frames were left out", leftOut)
 	}
 }

@@ -128,7 +128,7 @@ func (in *inspection) process(r *report.Report) *message.Process {
 	libs := in.Proc.LibraryTracker()
 	p := &message.Process{
 		Arch: in.arch, Mem: in.Proc, Program: r.Dump.Command, Windows: r.Dump.OS == "windows",
-		Stack: stackOf(in.diedStack, r.Threads[0].Frames),
+		Stack: in.stackOf(in.diedStack, r.Threads[0].Frames),
 		LibraryAt: func(addr arch.Address) *libstate.Library {
 			if libs == nil {
 				return nil
@@ -176,7 +176,7 @@ func (in *inspection) process(r *report.Report) *message.Process {
 }
 
 // stackOf returns the walked frames with the names that the report gives them.
-func stackOf(frames []*unwind.Frame, named []report.Frame) []message.Frame {
+func (in *inspection) stackOf(frames []*unwind.Frame, named []report.Frame) []message.Frame {
 	out := make([]message.Frame, len(frames))
 	for i, f := range frames {
 		out[i].Frame = f
@@ -185,6 +185,9 @@ func stackOf(frames []*unwind.Frame, named []report.Frame) []message.Frame {
 		if f := &named[i]; f.Function != "" && !f.Tail && f.Physical < len(out) {
 			out[f.Physical].Names = append(out[f.Physical].Names, f.Function)
 		}
+	}
+	for i := in.diedLeft.from; i < in.diedLeft.end; i++ {
+		out[i].Names = out[i-in.diedLeft.period].Names
 	}
 	return out
 }

@@ -18,7 +18,7 @@ func overflow(frames []report.Frame) *report.Overflow {
 	if end := max(last.CFA, last.SP); end > first.SP {
 		o.Bytes = uint64(end - first.SP)
 	}
-	if from, length, times := report.Recursion(frames); 2*length*times > len(frames) {
+	if from, length, times := report.Recursion(frames); 2*length*times > last.Index-first.Index+1 {
 		o.Times = times
 		for i := range frames[from : from+length] {
 			o.Cycle = addName(o.Cycle, &frames[from+i])
@@ -56,22 +56,28 @@ func crowd(frames []report.Frame) []string {
 		return nil
 	}
 	count := make(map[string]int)
+	all := 0
 	for i := range frames {
-		count[frameName(&frames[i])]++
+		f := &frames[i]
+		all += 1 + f.LeftOut.Entries
+		count[frameName(f)]++
+		for k := i - f.LeftOut.Cycle; k < i; k++ {
+			count[frameName(&frames[k])] += f.LeftOut.Entries / f.LeftOut.Cycle
+		}
 	}
 	var names []string
 	covered := 0
 	for i := range frames {
 		name := frameName(&frames[i])
 		n := count[name]
-		if n < len(frames)/share || len(names) == most {
+		if n < all/share || len(names) == most {
 			continue
 		}
 		delete(count, name)
 		names = append(names, name)
 		covered += n
 	}
-	if covered < len(frames)/2 {
+	if covered < all/2 {
 		return nil
 	}
 	return names

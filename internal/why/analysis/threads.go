@@ -36,9 +36,12 @@ type inspection struct {
 	noSource   map[string]error       // source files that are not shown
 	moved      map[*unwind.Frame]bool // frames shown at another place of a merged call than their address says
 	diedStack  []*unwind.Frame
+	diedLeft   leftRounds
 	witnesses  int // made to find out what was called; see called
 	// badArgument is the number of the argument of the youngest frame that the blame found bad, from 1; 0 for none.
 	badArgument int
+	left        leftRounds                        // of the current stack
+	keepsRounds bool                              // no rounds are left out
 	direct      map[unwind.Address]unwind.Address // where direct calls lead to, by their return addresses
 	named       map[nameKey][]report.Frame        // entries of frames
 	untraced    map[unwind.Address]bool           // return addresses of calls through values that cannot be traced back
@@ -76,7 +79,7 @@ func (in *inspection) threads(ctx context.Context, r *report.Report) {
 		stack, _ := in.Walker.WalkStackContext(ctx, crashed)
 		r.Threads = append(r.Threads, in.thread(ctx, stack, true))
 		if len(stack.Frames) > 0 {
-			in.top, in.diedStack = stack.Frames[0], stack.Frames
+			in.top, in.diedStack, in.diedLeft = stack.Frames[0], stack.Frames, in.left
 		}
 		in.walked(ctx, stack)
 		in.diagnose(r)
@@ -180,16 +183,26 @@ func (in *inspection) thread(ctx context.Context, s *unwind.Stack, crashed bool)
 	if compares {
 		t.Frames = in.entries[:0]
 	} else {
-		t.Frames = make([]report.Frame, 0, len(frames)+len(frames)/8)
+		size := len(frames) + len(frames)/8
+		if in.foldsRounds(crashed) && !in.keepsRounds {
+			size = min(size, 4*roundsEvery)
+		}
+		t.Frames = make([]report.Frame, 0, size)
 	}
+	folds := in.foldsRounds(crashed) && !in.keepsRounds
 	ends := make([]int, len(frames)) // where the entries of each frame end
-	for i := range frames {
+	in.left = leftRounds{}
+	var left report.LeftOut
+	for i := 0; i < len(frames); i++ {
 		before := len(t.Frames)
 		if before > 1<<12 && cap(t.Frames)-before < 1<<10 { // append grows a large slice by a quarter only, and copies it each time
 			t.Frames = slices.Grow(t.Frames, before)
 		}
 		t.Frames = in.frame(t.Frames, frames, i)
 		ends[i] = len(t.Frames)
+		for k := range t.Frames[before:] {
+			t.Frames[before+k].Index += left.Entries
+		}
 		// The walk has charged the frame itself.
 		if in.Budget.Spend(entryCost*(ends[i]-before-1)+textCost(t.Frames[before:])) != nil {
 			leaveLongNames(t.Frames[before:])
@@ -197,6 +210,17 @@ func (in *inspection) thread(ctx context.Context, s *unwind.Stack, crashed bool)
 				frames = frames[:i+1]
 				break
 			}
+			folds = false
+		}
+		if folds && in.left.end == 0 && i%roundsEvery == roundsEvery-1 {
+			var found bool
+			if in.left, left, found = in.rounds(frames, i); found {
+				for ; i+1 < in.left.end; i++ {
+					ends[i+1] = len(t.Frames)
+				}
+			}
+		} else if i == in.left.end && i > 0 {
+			t.Frames[before].LeftOut = left
 		}
 	}
 	var like *alike
@@ -212,7 +236,10 @@ func (in *inspection) thread(ctx context.Context, s *unwind.Stack, crashed bool)
 		}
 		t.Frames = slices.Clone(t.Frames)
 	}
-	in.allVariables(ctx, &t, frames, ends)
+	if !in.allVariables(ctx, &t, frames, ends) {
+		in.keepsRounds = true // what passed through each frame matters
+		return in.thread(ctx, s, crashed)
+	}
 	if like != nil {
 		like.add(t.Frames)
 	}

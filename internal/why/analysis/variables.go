@@ -42,14 +42,17 @@ const (
 const keptFrames = 32
 
 // allVariables adds the variables to the entries of a stack, those that are shown; the entries of frame i end at
-// ends[i]. It stops early when ctx is done.
-func (in *inspection) allVariables(ctx context.Context, t *report.Thread, frames []*unwind.Frame, ends []int) {
+// ends[i]. It stops early when ctx is done. False means that frames without entries matter, too.
+func (in *inspection) allVariables(ctx context.Context, t *report.Thread, frames []*unwind.Frame, ends []int) bool {
 	if in.Variables == nil || in.opts.Locals == LocalsNone {
-		return
+		return true
 	}
 	in.shown = nil
 	if in.opts.Text != nil {
-		in.shown = in.opts.Text.Shown(t.Frames)
+		in.shown = make([]bool, t.Frames[len(t.Frames)-1].Index+1)
+		for i, shown := range in.opts.Text.Shown(t.Frames) {
+			in.shown[t.Frames[i].Index] = shown
+		}
 	}
 	of := func(i int) []report.Frame {
 		start := 0
@@ -64,10 +67,14 @@ func (in *inspection) allVariables(ctx context.Context, t *report.Thread, frames
 	in.through = in.shown == nil
 	in.stackVariables(ctx, of, frames)
 	if !in.through && len(frames) > deepStack && process.Limited() != before {
+		if in.left.end > 0 {
+			return false
+		}
 		// A value came through more callers than an evaluation goes back: ask every frame in between.
 		in.through, in.withLocals, in.unlike = true, 0, false
 		in.stackVariables(ctx, of, frames)
 	}
+	return true
 }
 
 // stackVariables reads the variables of the entries that are shown. A deep stack is read from the oldest frame on: a
@@ -81,6 +88,9 @@ func (in *inspection) stackVariables(ctx context.Context, of func(int) []report.
 			first = shallowPart
 		}
 		for i := len(frames) - 1; i >= first && !in.stopReading(ctx); i-- {
+			if i == in.left.end-1 {
+				i = in.left.from - 1
+			}
 			in.variables(of(i), frames, i, all)
 			if far := i + keptFrames; i%keptFrames == 0 && i > deepStack && far < len(frames) {
 				where.ProcessOf(in.Variables).Forget(frames[far:min(far+keptFrames, len(frames))])
@@ -132,7 +142,7 @@ func (in *inspection) leaves(entries []report.Frame, mayLocals bool) bool {
 // variables adds the arguments and local variables to the entries of one physical frame, the last of which is
 // the frame itself. Without mayLocals it adds arguments only.
 func (in *inspection) variables(entries []report.Frame, frames []*unwind.Frame, physical int, mayLocals bool) {
-	if frames[physical].IsTrampoline() || in.leaves(entries, mayLocals) {
+	if len(entries) == 0 || frames[physical].IsTrampoline() || in.leaves(entries, mayLocals) {
 		return
 	}
 	// Functions that left by tail calls come first.

@@ -39,7 +39,9 @@ type AnalyzeOptions struct {
 	// write that. It is not called for processes that did not crash and for running ones. It must
 	// not keep or change the report.
 	First func(*report.Report)
-	// Runtimes find schedulers of the program's own, whose tasks are reported with the others: fibers.
+	// Runtimes find runtimes of the program's own: schedulers, whose tasks are reported with the others (fibers), and
+	// languages, which know what frames mean (tasks.Framer) or make frames of their own (tasks.Stepping). They are
+	// looked for in all modules before threads are walked.
 	Runtimes []tasks.Finder
 	// NoTasks leaves out goroutines and other tasks, and what threads wait for.
 	NoTasks bool
@@ -129,8 +131,11 @@ func (t *Target) Analyze(ctx context.Context, o AnalyzeOptions) (*report.Report,
 	var r *report.Report
 	var ahead error
 	fault := t.guard(func() {
-		p := t.parts(now.State, o.Runtimes...)
+		p := t.parts(now.State)
 		p.Walker, p.Budget, p.Late = w, limit, now.Moving()
+		if err = t.ownRuntimes(&p, w, o.Runtimes); err != nil {
+			return
+		}
 		opts := analysis.Options{Threads: o.Threads, NoInlines: o.NoInlines, Explain: o.Explain, Verify: o.Verify,
 			NoBlame: o.NoBlame, NoTasks: o.NoTasks, Tasks: o.Tasks, Locals: analysis.Locals(o.Locals), Values: o.Values, VariablesUntil: o.VariablesUntil, Structured: o.Structured, Text: o.Text,
 			Around: analysis.Around{Source: o.SourceLines, Code: o.Disassemble, Memory: o.Memory}}
@@ -158,6 +163,9 @@ func (t *Target) Analyze(ctx context.Context, o AnalyzeOptions) (*report.Report,
 	}
 	if fault != nil {
 		return nil, fault
+	}
+	if err != nil {
+		return nil, err
 	}
 	r.Warnings = append(r.Warnings, released()...)
 	return r, nil

@@ -75,7 +75,7 @@ func (t *Target) describeRuntimes() []report.Runtime {
 		}
 	}
 	var list []report.Runtime
-	for _, r := range t.runtimesOf(p, nil) {
+	for _, r := range findRuntimes(p, everything(nil)) {
 		d, ok := r.(tasks.Describer)
 		u, bad := r.(unusable)
 		if !ok && !bad {

@@ -9,8 +9,15 @@ import (
 	"github.com/corewalk/corewalk/tasks"
 )
 
-// parts returns what an analysis needs from the Target at one moment. finders add runtimes.
-func (t *Target) parts(now subject.State, finders ...tasks.Finder) analysis.Parts {
+// parts returns what an analysis needs from the Target at one moment.
+func (t *Target) parts(now subject.State) analysis.Parts {
+	within := func(libs []*libstate.Library, b *budget.Budget) *tasks.Process {
+		p := &tasks.Process{State: now, Files: t.images, Modules: libs, Symbols: t.lookup, Names: t.lookup}
+		if b != nil {
+			p.Budget = b
+		}
+		return p
+	}
 	p := analysis.Parts{
 		Proc:        now,
 		Dump:        t.subject.Describe(),
@@ -21,12 +28,16 @@ func (t *Target) parts(now subject.State, finders ...tasks.Finder) analysis.Part
 		Exception:   t.subject.Exception(),
 		PartialMaps: !t.subject.KnowsMappings(),
 		Runtimes: func(libs []*libstate.Library, b *budget.Budget) []tasks.Runtime {
-			p := &tasks.Process{State: now, Files: t.images, Modules: libs, Symbols: t.lookup, Names: t.lookup}
-			if b != nil {
-				p.Budget = b
-			}
-			return t.runtimesOf(p, finders)
+			return findRuntimes(within(libs, b), runtimes)
 		},
+	}
+	for _, l := range languages {
+		p.Languages = append(p.Languages, analysis.Language{Function: l.function, Find: func(libs []*libstate.Library, b *budget.Budget) tasks.Runtime {
+			if found := findRuntimes(within(libs, b), []tasks.Finder{l.find}); len(found) > 0 {
+				return found[0]
+			}
+			return nil
+		}})
 	}
 	p.Assertion, p.Recorded = t.subject.Words()
 	for _, w := range t.subject.Warnings() {

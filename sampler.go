@@ -43,7 +43,7 @@ type TaskStack struct {
 func (t *Target) NewSampler() (*Sampler, error) {
 	s := &Sampler{t: t, known: map[tasks.Key]knownStack{}, scheduler: map[unwind.Address]bool{}, seed: maphash.MakeSeed()}
 	err := t.guard(func() {
-		for _, r := range t.runtimesOf(s.process(t.subject), nil) {
+		for _, r := range findRuntimes(s.process(t.subject), runtimes) {
 			if r, ok := r.(tasks.Sampled); ok {
 				s.runtimes = append(s.runtimes, r)
 			}

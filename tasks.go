@@ -3,16 +3,28 @@ package corewalk
 import (
 	"context"
 	"iter"
+	"slices"
 
 	"github.com/corewalk/corewalk/internal/runtimes/coro"
 	"github.com/corewalk/corewalk/internal/runtimes/golang"
 	"github.com/corewalk/corewalk/internal/runtimes/native"
+	"github.com/corewalk/corewalk/internal/runtimes/python"
+	"github.com/corewalk/corewalk/internal/why/analysis"
 	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/unwind"
 )
 
 // runtimes are the schedulers whose tasks are listed.
 var runtimes = []tasks.Finder{native.Find, golang.Find, coro.Find, coro.FindRust}
+
+// A language is a runtime that reports look for when a function of it is on a stack.
+type language struct {
+	function string
+	find     tasks.Finder
+}
+
+// languages are the runtimes of languages above the native code.
+var languages = [...]language{{"_PyEval_EvalFrameDefault", python.Find}}
 
 // Tasks yields the process's threads and what its own schedulers run: goroutines. Each Task says what it
 // waits for and where its walk begins: WalkTask walks it. It reads one task at a time.
@@ -38,12 +50,47 @@ func (t *Target) taskRuntimes(finders []tasks.Finder) []tasks.Runtime {
 	if libs := t.subject.LibraryTracker(); libs != nil {
 		p.Modules, _ = libs.Libraries(false)
 	}
-	return t.runtimesOf(p, finders)
+	return findRuntimes(p, everything(finders))
 }
 
-func (t *Target) runtimesOf(p *tasks.Process, finders []tasks.Finder) []tasks.Runtime {
+// everything returns the finders of all runtimes, and those of the caller.
+func everything(finders []tasks.Finder) []tasks.Finder {
+	all := slices.Clone(runtimes)
+	for _, l := range languages {
+		all = append(all, l.find)
+	}
+	return append(all, finders...)
+}
+
+// ownRuntimes finds the caller's runtimes, before threads are walked, and registers their steppers.
+func (t *Target) ownRuntimes(p *analysis.Parts, w *unwind.Walker, finders []tasks.Finder) error {
+	if len(finders) == 0 {
+		return nil
+	}
+	own := &tasks.Process{State: p.Proc, Files: t.images, Symbols: t.lookup, Names: t.lookup}
+	if p.Budget != nil {
+		own.Budget = p.Budget
+	}
+	if libs := t.subject.LibraryTracker(); libs != nil {
+		own.Modules, _ = libs.Libraries(false)
+	}
+	p.Found = findRuntimes(own, finders)
+	for _, r := range p.Found {
+		if s, ok := r.(tasks.Stepping); ok {
+			for _, stepper := range s.Steppers() {
+				if err := w.StepperGroup().RegisterStepper(stepper); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// findRuntimes finds runtimes in a process. One that cannot be used says so where its tasks are listed.
+func findRuntimes(p *tasks.Process, finders []tasks.Finder) []tasks.Runtime {
 	var found []tasks.Runtime
-	for _, find := range append(runtimes[:len(runtimes):len(runtimes)], finders...) {
+	for _, find := range finders {
 		switch r, err := find(p); {
 		case err != nil:
 			found = append(found, unusable{err})

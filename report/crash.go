@@ -42,6 +42,9 @@ type Crash struct {
 	MessageSource string `json:"message_source,omitempty"`
 	// Assertion is the failed assertion that Message is about; nil if there is none.
 	Assertion *Assertion `json:"assertion,omitempty"`
+	// Raised holds the exception that the crashed thread was raising or handling in a language such as Python, then
+	// those that it came of.
+	Raised []Raised `json:"raised,omitempty"`
 	// Thrown holds the uncaught exception, then the exceptions nested in it.
 	Thrown []Thrown `json:"thrown,omitempty"`
 	Panic  *Panic   `json:"panic,omitempty"`

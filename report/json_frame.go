@@ -37,6 +37,9 @@ func (j *jsonWriter) frame(f *Frame) {
 	j.optAddr("object", f.Object)
 	j.optBool("approximate", f.Approximate)
 	j.optStr("awaits", f.Awaits)
+	j.optStr("language", f.Language)
+	j.optStr("kind", f.Kind)
+	j.optBool("folded", f.Folded)
 	if f.Args != nil {
 		array(j, "args", f.Args, (*jsonWriter).variable)
 	}

@@ -1,5 +1,7 @@
 package report
 
+import "reflect"
+
 // An Assertion is an assertion that failed in the program.
 type Assertion struct {
 	Expression string `json:"expression,omitempty"` // the source text of what was asserted
@@ -26,6 +28,20 @@ type Thrown struct {
 	What    *string `json:"what,omitempty"`
 	Runtime string  `json:"runtime"`           // one of the Runtime constants
 	Address Addr    `json:"address,omitempty"` // of the object
+}
+
+// A Raised is an exception of a language above the native code.
+type Raised struct {
+	Language string `json:"language"`           // "python"
+	Type     string `json:"type"`               // as the language writes it: "ZeroDivisionError"
+	Message  string `json:"message,omitempty"`  // what the exception says of itself
+	Function string `json:"function,omitempty"` // where it was raised; empty if not known
+	File     string `json:"file,omitempty"`     // where it was raised; empty if not known
+	Line     int    `json:"line,omitempty"`     // from 1; 0 when not known
+	// Handled says that it had been caught, and that the code that handles it was still running.
+	Handled bool `json:"handled,omitempty"`
+	// Relation says how the exception before it came of this one: "cause" or "context"; empty in the first.
+	Relation string `json:"relation,omitempty"`
 }
 
 // A Panic is a panic of Rust or Go.
@@ -56,6 +72,9 @@ func (j *jsonWriter) words(c *Crash) {
 		j.optStr("function", a.Function)
 		j.close('}')
 	}
+	if len(c.Raised) > 0 {
+		array(j, "raised", c.Raised, (*jsonWriter).raised)
+	}
 	if len(c.Thrown) > 0 {
 		array(j, "thrown", c.Thrown, (*jsonWriter).thrown)
 	}
@@ -64,6 +83,8 @@ func (j *jsonWriter) words(c *Crash) {
 		j.panicked(q)
 	}
 }
+
+func (j *jsonWriter) raised(r *Raised) { j.fields(reflect.ValueOf(*r), true) }
 
 func (j *jsonWriter) thrown(t *Thrown) {
 	j.open('{', true)

@@ -19,6 +19,7 @@ type TextOptions struct {
 	HideInlines   bool // leave out inlined calls and tail calls
 	AllTasks      bool // show every goroutine or other task by itself, also the runtime's own
 	Unfolded      bool // show every thread and every frame of a recursion
+	Native        bool // show also native frames that only execute calls of a language above them
 	AllLocals     bool // show also local variables that are optimised out, which are else only counted
 	Explain       bool // below each frame, how its caller was found; implies Unfolded
 	// Wide shows values, arguments and names whole, however wide the lines become, and breaks none for Width.

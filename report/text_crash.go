@@ -21,6 +21,7 @@ func (t *textWriter) crash() {
 		t.instruction(c.Instruction, thread)
 	}
 	t.message(c, thread)
+	t.raised(c.Raised)
 	if c.Overflow != nil {
 		t.overflow(c.Overflow)
 	}
@@ -182,7 +183,7 @@ func threadName(th *Thread) string {
 
 func (t *textWriter) instruction(in *Instruction, thread *Thread) {
 	place := in.Address.String()
-	if thread != nil && len(thread.Frames) > 0 && (thread.Frames[0].PC == in.Address || thread.Frames[0].Lookup == in.Address) {
+	if thread != nil && len(thread.Frames) > 0 && thread.Frames[0].Language == "" && (thread.Frames[0].PC == in.Address || thread.Frames[0].Lookup == in.Address) {
 		if f := &thread.Frames[0]; f.Source.File != "" {
 			place = t.sourceText(f.Source)
 		} else if f.Module != "" {

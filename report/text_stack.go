@@ -77,6 +77,9 @@ func (o *TextOptions) rows(frames []Frame) (rows []row, missing int) {
 	if o.HideInlines {
 		rows = hideVirtual(rows, frames)
 	}
+	if !o.Native {
+		rows = hideFolded(rows, frames)
+	}
 	if fold && !o.AllTasks {
 		rows = foldParked(rows, frames)
 	}
@@ -111,6 +114,11 @@ func hideVirtual(rows []row, frames []Frame) []row {
 		kept = append(kept, r)
 	}
 	return kept
+}
+
+// hideFolded drops rows of single frames that only execute calls of a language.
+func hideFolded(rows []row, frames []Frame) []row {
+	return slices.DeleteFunc(rows, func(r row) bool { return r.cycle == 0 && r.missing == 0 && frames[r.first].Folded })
 }
 
 // maxHeading is the number of threads that a heading lists.
@@ -214,6 +222,9 @@ func (t *textWriter) cycleNames(frames []Frame) string {
 	var names []string
 	seen := make(map[string]bool)
 	for i := range frames {
+		if frames[i].Folded && !t.opts.Native {
+			continue
+		}
 		name := t.placeName(&frames[i], 40)
 		if seen[name] {
 			continue

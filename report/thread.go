@@ -46,6 +46,8 @@ const (
 	TrustUser            = "user"     // a stepper of the program that uses corewalk
 	// TrustSuspended: a coroutine or an async function, whose variables are in an object in memory, not on a stack.
 	TrustSuspended = "suspended"
+	// TrustRuntime: a call of a language, as its runtime's own structures have it.
+	TrustRuntime = "runtime"
 )
 
 // UnknownSignal is the Frame.Signal of a signal trampoline that does not tell which signal it was.
@@ -95,6 +97,12 @@ type Frame struct {
 	Approximate bool `json:"approximate,omitempty"`
 	// Awaits says how sure it is that a suspended function awaits the frame before it: "certain" or "possible".
 	Awaits string `json:"awaits,omitempty"`
+	// Language and Kind describe frames and calls of a language above the native code: "python", and
+	// KindInterpreted, KindJIT or KindVirtual. Both are empty for native frames.
+	Language string `json:"language,omitempty"`
+	Kind     string `json:"kind,omitempty"`
+	// Folded says that the native frame only executes the call of a language before it: the text leaves it out.
+	Folded bool `json:"folded,omitempty"`
 	// Args and Locals are nil if they were not requested or nothing is known, and empty if the function has
 	// none.
 	Args    []Variable `json:"args,omitzero"`
@@ -117,6 +125,13 @@ type LeftOut struct {
 	Entries int // how many frames
 	Cycle   int // how many of them are a round, up to MaxCycle
 }
+
+// The values of Frame.Kind.
+const (
+	KindInterpreted = "interpreted" // the native frames after it execute it; it has no frame of its own
+	KindJIT         = "jit"         // code that was compiled while the program ran
+	KindVirtual     = "virtual"     // a call of a language that no frame stands for
+)
 
 // virtual reports whether f has no frame of its own on the stack.
 func (f *Frame) virtual() bool { return f.Inlined || f.Tail }

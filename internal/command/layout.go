@@ -19,6 +19,7 @@ type layoutFlags struct {
 	width  int
 	wide   bool
 	noFold bool
+	native bool
 	paths  string
 }
 
@@ -31,6 +32,7 @@ func (f *layoutFlags) register(fs *pflag.FlagSet) {
 	fs.IntVar(&f.width, "width", 0, "fit the text into `N` columns (default: the terminal's; in a pipe nothing is shortened)")
 	fs.BoolVar(&f.wide, "wide", false, "shorten nothing to fit the width")
 	fs.BoolVar(&f.noFold, "no-fold", false, "print every thread and every frame of a recursion")
+	fs.BoolVar(&f.native, "native", false, "print also the native frames that only execute Python's calls")
 	fs.StringVar(&f.paths, "paths", "base", "print source paths in this `STYLE`: base (the file's name), full, or relative (to the current directory)")
 	choose(fs, "paths", slices.Sorted(maps.Keys(pathStyles.Get()))...)
 }
@@ -50,6 +52,7 @@ func (f *layoutFlags) check() error {
 
 // apply sets the options of text that goes to out.
 func (f *layoutFlags) apply(o *report.TextOptions, out any) {
+	o.Native = f.native
 	o.Unfolded, o.Paths = f.noFold, pathStyles.Get()[f.paths]
 	if o.Paths == report.PathsRelative {
 		o.Dir, _ = os.Getwd() // without one, paths are shown in full

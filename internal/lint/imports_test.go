@@ -49,6 +49,7 @@ var floors = map[string]int{
 	"internal/runtimes/coro":             4,
 	"internal/runtimes/golang":           4,
 	"internal/runtimes/native":           4,
+	"internal/runtimes/python":           4,
 	"internal/live/sample":               3,
 	"unwind":                             2,
 	"modules":                            2,

@@ -52,6 +52,10 @@ type Parts struct {
 	// Runtimes finds the schedulers in some modules of the process: that of its own threads always. It is nil if
 	// tasks are not wanted.
 	Runtimes func([]*libstate.Library, *budget.Budget) []tasks.Runtime
+	// Languages are the runtimes of languages above the native code that stacks may show, and Found those that are
+	// known to be there.
+	Languages []Language
+	Found     []tasks.Runtime
 	// Late says that memory is read while the process runs on: what it says of waits may be of different moments.
 	Late bool
 	// Budget limits the work of the Walker and of the analysis; nil for no limit.
@@ -124,13 +128,16 @@ func Run(ctx context.Context, p Parts, o Options) *report.Report {
 }
 
 // diagnose finds out why the process died, from the stack of the thread that it died in, if that is in the report.
-func (in *inspection) diagnose(r *report.Report) {
+func (in *inspection) diagnose(ctx context.Context, r *report.Report, died *unwind.Stack) {
 	in.crash(r)
 	if in.opts.Around.Memory {
 		r.Memory = in.memory(r)
 	}
 	in.lastWords(r)
 	in.title(r)
+	if died != nil {
+		in.speak(ctx, r, &r.Threads[0], died)
+	}
 	if r.Crash == nil || len(r.Threads) == 0 || in.opts.First == nil || in.needsTasks(r) {
 		return
 	}

@@ -112,7 +112,7 @@ func (in *inspection) listTasks(ctx context.Context, r *report.Report) {
 		}
 	}
 	l.frames = map[tasks.Key]*taskStack{}
-	for _, rt := range in.Runtimes(l.modules, in.Budget) {
+	for _, rt := range append(in.Runtimes(l.modules, in.Budget), in.Found...) {
 		if _, ok := rt.(threadReader); ok {
 			continue
 		}

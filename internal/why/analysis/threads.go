@@ -38,6 +38,8 @@ type inspection struct {
 	diedStack  []*unwind.Frame
 	diedLeft   leftRounds
 	witnesses  int // made to find out what was called; see called
+	// languageLocals is the number of calls of languages of the crashing thread whose local variables were read.
+	languageLocals int
 	// badArgument is the number of the argument of the youngest frame that the blame found bad, from 1; 0 for none.
 	badArgument int
 	left        leftRounds                        // of the current stack
@@ -53,7 +55,7 @@ func (in *inspection) threads(ctx context.Context, r *report.Report) {
 	ids, err := in.Walker.AvailableThreads()
 	if err != nil {
 		r.Warnings = append(r.Warnings, report.Warning{Code: "no-threads", Message: err.Error()})
-		in.diagnose(r)
+		in.diagnose(ctx, r, nil)
 		return
 	}
 	crashed := in.died()
@@ -74,7 +76,7 @@ func (in *inspection) threads(ctx context.Context, r *report.Report) {
 		return cmp.Compare(a, b)
 	})
 	if len(ids) == 0 || ids[0] != crashed {
-		in.diagnose(r)
+		in.diagnose(ctx, r, nil)
 	} else {
 		stack, _ := in.Walker.WalkStackContext(ctx, crashed)
 		r.Threads = append(r.Threads, in.thread(ctx, stack, true))
@@ -82,7 +84,7 @@ func (in *inspection) threads(ctx context.Context, r *report.Report) {
 			in.top, in.diedStack, in.diedLeft = stack.Frames[0], stack.Frames, in.left
 		}
 		in.walked(ctx, stack)
-		in.diagnose(r)
+		in.diagnose(ctx, r, stack)
 		if in.ended(ctx, r, len(ids)) {
 			return
 		}
@@ -92,7 +94,9 @@ func (in *inspection) threads(ctx context.Context, r *report.Report) {
 	defer stop()
 	for range others {
 		stack := next()
-		r.Threads = append(r.Threads, in.thread(ctx, stack, false))
+		t := in.thread(ctx, stack, false)
+		in.speak(ctx, r, &t, stack)
+		r.Threads = append(r.Threads, t)
 		in.walked(ctx, stack)
 		if in.Variables != nil {
 			where.ProcessOf(in.Variables).Forget(stack.Frames)
@@ -179,7 +183,7 @@ func (in *inspection) thread(ctx context.Context, s *unwind.Stack, crashed bool)
 		t.Registers = in.registers(s.Frames[0])
 	}
 	frames := s.Frames
-	compares := !crashed && len(frames) <= maxAlike && in.comparesThreads()
+	compares := !crashed && len(in.Found) == 0 && len(frames) <= maxAlike && in.comparesThreads()
 	if compares {
 		t.Frames = in.entries[:0]
 	} else {
@@ -214,7 +218,9 @@ func (in *inspection) thread(ctx context.Context, s *unwind.Stack, crashed bool)
 		}
 		if folds && in.left.end == 0 && i%roundsEvery == roundsEvery-1 {
 			var found bool
-			if in.left, left, found = in.rounds(frames, i); found {
+			if in.executes(t.Frames) {
+				folds = false // the rounds differ in the calls of a language
+			} else if in.left, left, found = in.rounds(frames, i); found {
 				for ; i+1 < in.left.end; i++ {
 					ends[i+1] = len(t.Frames)
 				}

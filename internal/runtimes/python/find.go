@@ -1,0 +1,236 @@
+package python
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/corewalk/corewalk/internal/lazy"
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/tasks"
+	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// A runtime is the interpreter of one module of a process.
+type runtime struct {
+	memory
+	lib     *libstate.Library
+	version string
+	root    uint64 // of the list of interpreters
+
+	mu     sync.Mutex
+	states []threadState
+	codes  map[uint64]*code
+	types  map[uint64]*typ
+	codeT  uint64 // the type of code objects
+}
+
+// A threadState is a PyThreadState.
+type threadState struct {
+	at, interp uint64
+	thread     unwind.ThreadID
+	known      bool // thread is a thread of the process
+}
+
+// Find finds CPython among the modules of a process; nil if there is none.
+func Find(p *tasks.Process) (tasks.Runtime, error) {
+	if a := p.State.Arch(); a == nil || a.WordSize != 8 {
+		return nil, nil
+	}
+	var failed error
+	for _, lib := range p.Modules {
+		s, ok := p.Symbols.SymbolByName(lib, "_PyRuntime")
+		head, old := unwind.Symbol{}, false
+		if !ok {
+			if strings.Contains(lib.Path, "python") {
+				head, old = p.Symbols.SymbolByName(lib, "interp_head") // 3.6
+			}
+			if !old {
+				continue
+			}
+		}
+		r := &runtime{memory: memory{p: p}, lib: lib, codes: map[uint64]*code{}, types: map[uint64]*typ{}}
+		if err := r.open(s.Addr, head.Addr); err != nil {
+			failed = fmt.Errorf("Python of %s: %w", lib.Path, err)
+			continue
+		}
+		return r, nil
+	}
+	return nil, failed
+}
+
+func (r *runtime) Name() string { return "python" }
+
+// Describe says which version it is and how its layout is known.
+func (r *runtime) Describe() string { return "CPython " + r.version + ", layout from " + r.source }
+
+// Tasks yields nothing: Python's threads are the kernel's.
+func (r *runtime) Tasks(context.Context) iter.Seq2[*tasks.Task, error] {
+	return func(func(*tasks.Task, error) bool) {}
+}
+
+// pathVersion finds the version in the name of a library or of a program.
+var pathVersion = lazy.Value[*regexp.Regexp]{Make: func() *regexp.Regexp {
+	return regexp.MustCompile(`python(3)\.(\d+)([a-z]*)[^/]*$`)
+}}
+
+// oldest and newest are the minor versions that are understood.
+const (
+	oldest = 6
+	newest = 14
+)
+
+// open finds the version and the layout, and proves it.
+func (r *runtime) open(root, head uint64) error {
+	minor := 0
+	abi := ""
+	if m := pathVersion.Get().FindStringSubmatch(r.lib.Path); m != nil {
+		minor, _ = strconv.Atoi(m[2])
+		abi = m[3]
+		r.version = m[1] + "." + m[2]
+	}
+	if s, ok := r.p.Symbols.SymbolByName(r.lib, "Py_Version"); ok {
+		if v := r.u32(s.Addr); v>>24 == 3 {
+			minor = int(v >> 16 & 0xff)
+			r.version = fmt.Sprintf("%d.%d.%d", v>>24, v>>16&0xff, v>>8&0xff)
+		}
+	}
+	var words []uint64
+	free := false
+	if root != 0 {
+		if b := r.bytes(root, 8*96); b != nil && string(b[:8]) == "xdebugpy" {
+			o := r.p.State.Arch().ByteOrder
+			v := o.Uint64(b[8:])
+			minor, free = int(v>>16&0xff), o.Uint64(b[16:]) != 0
+			r.version = fmt.Sprintf("%d.%d.%d", v>>24, v>>16&0xff, v>>8&0xff)
+			for i := 24; i < len(b); i += 8 {
+				words = append(words, o.Uint64(b[i:]))
+			}
+		}
+	}
+	if minor == 0 {
+		return errors.New("its version is not known: neither Py_Version nor the name of its file tells")
+	}
+	if minor < oldest || minor > newest {
+		return fmt.Errorf("no layout is known for version 3.%d", minor)
+	}
+	r.layout = tableLayout(layoutsText, min(minor, 13))
+	r.minor, r.threads = minor, free
+	if words != nil {
+		if !r.published(words) {
+			return errors.New("the offsets in _PyRuntime make no sense")
+		}
+		r.source = "_Py_DebugOffsets"
+	} else if minor > 12 {
+		return errors.New("it does not publish its layout")
+	}
+	if abi != "" && abi != "m" && words == nil {
+		return fmt.Errorf("no layout is known for builds of the kind %q", abi)
+	}
+	if r.root = head; head == 0 {
+		r.root = root + r.at("runtime.interpreters_head")
+	}
+	return r.prove()
+}
+
+// Limits on what memory can ask for.
+const (
+	maxInterpreters = 1 << 10
+	maxThreads      = 1 << 16
+)
+
+// prove lists the thread states, and checks that each belongs to its interpreter and to the one before it, and that
+// some frame has code. A process that has not begun to run Python has no frames, which proves nothing wrong.
+func (r *runtime) prove() error {
+	seen := map[uint64]bool{}
+	n := 0
+	for interp := r.word(r.root); interp != 0 && !seen[interp]; interp = r.field(interp, "interp.next") {
+		seen[interp] = true
+		if n++; n > maxInterpreters {
+			break
+		}
+		before := uint64(0)
+		for t := r.field(interp, "interp.threads_head"); t != 0 && !seen[t] && len(r.states) < maxThreads; t = r.field(t, "thread.next") {
+			seen[t] = true
+			if r.field(t, "thread.interp") != interp || r.field(t, "thread.prev") != before {
+				if len(r.states) == 0 {
+					return fmt.Errorf("memory does not agree with %s: a thread state at %#x does not belong to its interpreter", r.source, t)
+				}
+				break // torn
+			}
+			r.states = append(r.states, threadState{at: t, interp: interp})
+			before = t
+		}
+	}
+	if len(r.states) == 0 {
+		return errors.New("it has no threads: it had not started, or had ended")
+	}
+	r.findThreads()
+	known := 0
+	for _, s := range r.states {
+		if s.known {
+			known++
+		}
+	}
+	if known == 0 {
+		return fmt.Errorf("memory does not agree with %s: no thread state has a thread of the process", r.source)
+	}
+	if s, ok := r.p.Symbols.SymbolByName(r.lib, "PyCode_Type"); ok {
+		r.codeT = s.Addr
+	}
+	for i := range r.states {
+		if fs, _ := r.chain(&r.states[i]); len(fs) > 0 {
+			for k := range fs {
+				if r.codeAt(fs[k].code) != nil {
+					return nil
+				}
+			}
+			return fmt.Errorf("memory does not agree with %s: frames have no code", r.source)
+		}
+	}
+	return nil
+}
+
+// findThreads finds the kernel's thread of each thread state.
+func (r *runtime) findThreads() {
+	byBase := map[uint64]unwind.ThreadID{}
+	if !r.has("thread.native_thread_id") {
+		ids, _ := r.p.State.ThreadIDs()
+		for _, id := range ids {
+			if regs, err := r.p.State.Registers(id); err == nil && r.p.State.Arch() == arch.AMD64 {
+				if base, ok := regs.Get(arch.FSBase); ok {
+					byBase[base] = id
+				}
+			}
+		}
+	}
+	for i := range r.states {
+		s := &r.states[i]
+		if r.has("thread.native_thread_id") {
+			s.thread, s.known = r.p.ThreadKnownAs(r.field(s.at, "thread.native_thread_id"))
+		} else {
+			s.thread, s.known = byBase[r.field(s.at, "thread.thread_id")]
+		}
+	}
+}
+
+// state returns the thread state of a thread that runs Python, or has run it; nil if there is none.
+func (r *runtime) state(id unwind.ThreadID) *threadState {
+	for i := range r.states {
+		if s := &r.states[i]; s.known && s.thread == id && r.top(s) != 0 {
+			return s
+		}
+	}
+	for i := range r.states {
+		if s := &r.states[i]; s.known && s.thread == id {
+			return s
+		}
+	}
+	return nil
+}

@@ -1,0 +1,177 @@
+package python
+
+import (
+	"context"
+	_ "embed"
+	"strings"
+
+	"github.com/corewalk/corewalk/internal/lazy"
+	"github.com/corewalk/corewalk/tasks"
+	"github.com/corewalk/corewalk/unwind"
+)
+
+//go:embed glue.txt
+var glueText string
+
+// glue are the prefixes of glue.txt.
+var glue = lazy.Value[[]string]{Make: func() []string {
+	var list []string
+	for line := range strings.Lines(glueText) {
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+			list = append(list, line)
+		}
+	}
+	return list
+}}
+
+// evalName is the function that runs Python's instructions.
+const evalName = "_PyEval_EvalFrameDefault"
+
+// What a native frame is to the interpreter.
+const (
+	foreign = iota // not its own
+	own            // does something by itself
+	leads          // leads from call to call
+	eval           // runs Python's instructions
+)
+
+// Stretches pairs the Python calls of a thread with the native frames that run them.
+func (r *runtime) Stretches(ctx context.Context, id unwind.ThreadID, frames []*unwind.Frame) ([]tasks.Stretch, error) {
+	s := r.state(id)
+	if s == nil || len(frames) == 0 {
+		return nil, nil
+	}
+	list, err := r.chain(s)
+	if len(list) == 0 {
+		return nil, err
+	}
+	kinds := make([]uint8, len(frames))
+	for i, f := range frames {
+		kinds[i] = r.kind(f)
+	}
+	groups := r.groups(list, frames, kinds)
+	return r.stretches(list, groups, kinds), err
+}
+
+// kind tells what a frame is to the interpreter.
+func (r *runtime) kind(f *unwind.Frame) uint8 {
+	at := f.LookupAddr()
+	lib, ok := r.p.State.LibraryTracker().LibraryAt(at)
+	if !ok || lib != r.lib {
+		return foreign
+	}
+	s, ok := r.p.Symbols.SymbolAt(lib, at)
+	switch {
+	case !ok:
+		return leads
+	case strings.HasPrefix(s.Name, evalName):
+		return eval
+	}
+	for _, p := range glue.Get() {
+		if strings.HasPrefix(s.Name, p) {
+			return leads
+		}
+	}
+	return own
+}
+
+// A group is the calls that one native frame runs: list[from:to].
+type group struct {
+	from, to int
+	native   int // the frame; -1 if it is not known
+}
+
+// groups finds the native frame of each call: by an address on the stack, or in order in versions in which each has
+// its own.
+func (r *runtime) groups(list []pyFrame, frames []*unwind.Frame, kinds []uint8) []group {
+	var out []group
+	if r.minor < 10 {
+		var evals []int
+		for i, k := range kinds {
+			if k == eval {
+				evals = append(evals, i)
+			}
+		}
+		skip := max(0, len(evals)-len(list)) // the youngest has not begun, or has ended
+		for i := range list {
+			g := group{i, i + 1, -1}
+			if i+skip < len(evals) {
+				g.native = evals[i+skip]
+			}
+			out = append(out, g)
+		}
+		return out
+	}
+	n := 0
+	for i := 0; i < len(list); {
+		g := group{from: i, to: i + 1, native: -1}
+		for g.to < len(list) && list[g.to].stack == list[i].stack {
+			g.to++
+		}
+		if at := list[i].stack; at != 0 {
+			for k := n; k < len(frames); k++ {
+				end, known := frames[k].CFA()
+				if !known && k+1 < len(frames) {
+					end = frames[k+1].SP()
+				}
+				if at < frames[k].SP() {
+					break
+				}
+				if at < end {
+					if kinds[k] != foreign {
+						g.native, n = k, k
+					}
+					break
+				}
+			}
+		}
+		out = append(out, g)
+		i = g.to
+	}
+	return out
+}
+
+// stretches makes the stretches of the groups: each with the frames beside it that only lead to it.
+func (r *runtime) stretches(list []pyFrame, groups []group, kinds []uint8) []tasks.Stretch {
+	var out []tasks.Stretch
+	at := 0 // the frames before this one are told
+	for i, g := range groups {
+		st := tasks.Stretch{From: at, To: at}
+		if g.native >= at {
+			kinds[g.native] = eval
+			st.From, st.To = g.native, g.native+1
+			for st.From > at && kinds[st.From-1] == leads {
+				st.From--
+			}
+			last := len(kinds)
+			if i+1 < len(groups) && groups[i+1].native > g.native {
+				last = groups[i+1].native
+			}
+			for st.To < last && kinds[st.To] == leads {
+				st.To++
+			}
+			if st.From == 0 && g.native > 0 {
+				st.From = g.native // the youngest frame is where it is
+			}
+		}
+		for k := g.from; k < g.to; k++ {
+			st.Calls = append(st.Calls, r.call(&list[k]))
+		}
+		out = append(out, st)
+		at = max(at, st.To)
+	}
+	return out
+}
+
+// call describes a Python call.
+func (r *runtime) call(f *pyFrame) tasks.Call {
+	c := r.codeAt(f.code)
+	if c == nil {
+		return tasks.Call{Language: language, Kind: tasks.CallInterpreted}
+	}
+	out := tasks.Call{Language: language, Kind: tasks.CallInterpreted, Function: c.function, File: c.file}
+	out.Line, out.Column = r.place(c, f.offset)
+	return out
+}
+
+const language = "python"

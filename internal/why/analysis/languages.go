@@ -1,0 +1,161 @@
+package analysis
+
+import (
+	"context"
+	"slices"
+	"strconv"
+
+	"github.com/corewalk/corewalk/internal/budget"
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/tasks"
+	"github.com/corewalk/corewalk/unwind"
+)
+
+// A Language is a runtime that is looked for when a function is on a stack. Without it, nothing of the runtime runs.
+type Language struct {
+	Function string // that only this runtime has
+	// Find finds the runtime in the module of the function; nil if it is not there.
+	Find func([]*libstate.Library, *budget.Budget) tasks.Runtime
+}
+
+// executes reports whether entries execute calls of a language.
+func (in *inspection) executes(entries []report.Frame) bool {
+	in.lookForLanguages(entries)
+	return slices.ContainsFunc(in.Found, func(rt tasks.Runtime) bool { _, ok := rt.(tasks.Framer); return ok })
+}
+
+// lookForLanguages looks for the runtimes whose functions are among the entries of a stack, once for each.
+func (in *inspection) lookForLanguages(entries []report.Frame) {
+	for k := 0; k < len(in.Languages); k++ {
+		l := in.Languages[k]
+		i := slices.IndexFunc(entries, func(e report.Frame) bool { return e.Function == l.Function })
+		if i < 0 {
+			continue
+		}
+		in.Languages = slices.Delete(slices.Clone(in.Languages), k, k+1)
+		k--
+		if libs := in.Proc.LibraryTracker(); libs != nil {
+			if lib, ok := libs.LibraryAt(unwind.Address(entries[i].Lookup)); ok {
+				if rt := l.Find([]*libstate.Library{lib}, in.Budget); rt != nil {
+					in.Found = append(in.Found, rt)
+				}
+			}
+		}
+	}
+}
+
+// speak adds the calls of languages to a thread of the report. Its entries are numbered anew.
+func (in *inspection) speak(ctx context.Context, r *report.Report, t *report.Thread, s *unwind.Stack) {
+	in.lookForLanguages(t.Frames)
+	for _, rt := range in.Found {
+		f, ok := rt.(tasks.Framer)
+		if !ok {
+			continue
+		}
+		list, err := f.Stretches(ctx, s.Thread, s.Frames)
+		if err != nil {
+			r.Warnings = append(r.Warnings, report.Warning{Code: report.WarnTasks, Message: rt.Name() + ": thread " + strconv.Itoa(int(s.Thread)) + ": " + err.Error()})
+		}
+		if len(list) > 0 {
+			in.addCalls(r, t, s.Frames, list, rt.Name())
+		}
+	}
+	if t.Crashed && r.Crash != nil {
+		in.addRaised(r.Crash, s.Thread)
+	}
+}
+
+// addCalls puts the calls of stretches into a thread's entries.
+func (in *inspection) addCalls(r *report.Report, t *report.Thread, frames []*unwind.Frame, list []tasks.Stretch, runtime string) {
+	out := make([]report.Frame, 0, len(t.Frames)+len(list))
+	crash := -1
+	if t.Crashed && r.Crash != nil && r.Crash.Frame != nil {
+		crash = *r.Crash.Frame
+	}
+	at := 0
+	copyTo := func(physical int, folded bool) {
+		for ; at < len(t.Frames) && t.Frames[at].Physical < physical; at++ {
+			if at == crash {
+				*r.Crash.Frame = len(out)
+			}
+			e := t.Frames[at]
+			e.Folded = folded && e.Physical > 0 && at != crash
+			out = append(out, e)
+		}
+	}
+	for i := range list {
+		st := &list[i]
+		if st.From < 0 || st.To < st.From || st.To > len(frames) {
+			continue
+		}
+		copyTo(st.From, false)
+		base := report.Frame{Physical: st.From, Trust: report.TrustRuntime, Stepper: runtime}
+		if k := min(st.From, len(frames)-1); k >= 0 {
+			f := frames[k]
+			base.PC, base.SP, base.Lookup = report.Addr(f.RA()), report.Addr(f.SP()), report.Addr(f.LookupAddr())
+		}
+		for k := range st.Calls {
+			if in.Budget.Spend(entryCost) != nil {
+				break
+			}
+			c := &st.Calls[k]
+			e := base
+			if st.Named && at < len(t.Frames) {
+				e = t.Frames[at]
+				e.Inlined = k < len(st.Calls)-1
+			}
+			e.Language, e.Kind, e.Function = c.Language, string(c.Kind), c.Function
+			e.Symbol, e.Entry, e.Source = "", 0, report.Source{}
+			if c.File != "" {
+				e.Source = report.Source{File: c.File, Line: c.Line, Column: c.Column}
+			}
+			in.callVariables(t, &e, c)
+			out = append(out, e)
+		}
+		if st.Named {
+			for at < len(t.Frames) && t.Frames[at].Physical < st.To {
+				at++
+			}
+		}
+		copyTo(st.To, true)
+	}
+	copyTo(len(frames), false)
+	for i := range out {
+		out[i].Index = i
+	}
+	t.Frames = out
+}
+
+// callVariables reads the variables of a call, if they are wanted.
+func (in *inspection) callVariables(t *report.Thread, e *report.Frame, c *tasks.Call) {
+	if in.opts.Locals == LocalsNone || c.Variables == nil {
+		return
+	}
+	all := in.opts.Locals == LocalsAll || in.opts.Locals == LocalsTop && t.Crashed && in.languageLocals < topFrames
+	if all {
+		in.languageLocals++
+	}
+	args, own := c.Variables(all)
+	e.Args = suspendedVariables(args)
+	if all {
+		e.Locals = suspendedVariables(own)
+	}
+	for _, list := range [][]report.Variable{e.Args, e.Locals} {
+		for i := range list {
+			_ = in.Budget.Spend(costOf(&list[i]))
+		}
+	}
+}
+
+// addRaised tells of the exceptions that the crashed thread deals with.
+func (in *inspection) addRaised(c *report.Crash, thread unwind.ThreadID) {
+	for _, rt := range in.Found {
+		if raiser, ok := rt.(tasks.Raiser); ok {
+			for _, e := range raiser.Raised(thread) {
+				c.Raised = append(c.Raised, report.Raised{Language: e.Language, Type: e.Type, Message: e.Message, Function: e.Function,
+					File: e.File, Line: e.Line, Handled: e.Handled, Relation: e.Relation})
+			}
+		}
+	}
+}

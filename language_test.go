@@ -1,0 +1,116 @@
+package corewalk_test
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/corewalk/corewalk"
+	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/tasks"
+	"github.com/corewalk/corewalk/unwind"
+)
+
+// A toy is a runtime of a language that one function of the program interprets.
+type toy struct {
+	p       *tasks.Process
+	stepper *toyStepper
+}
+
+func (*toy) Name() string { return "toy" }
+
+func (*toy) Tasks(context.Context) iter.Seq2[*tasks.Task, error] {
+	return func(func(*tasks.Task, error) bool) {}
+}
+
+func (t *toy) Steppers() []unwind.FrameStepper { return []unwind.FrameStepper{t.stepper} }
+
+func (t *toy) Stretches(_ context.Context, _ unwind.ThreadID, frames []*unwind.Frame) ([]tasks.Stretch, error) {
+	for i, f := range frames {
+		if name, err := f.Name(); err == nil && strings.Contains(name, "main") && i > 0 {
+			return []tasks.Stretch{{From: i, To: i + 1, Calls: []tasks.Call{
+				{Language: "toy", Kind: tasks.CallInterpreted, Function: "inner", File: "a.toy", Line: 3},
+				{Language: "toy", Kind: tasks.CallInterpreted, Function: "outer", File: "a.toy", Line: 9, Variables: func(bool) (args, own []tasks.SuspendedVariable) {
+					return []tasks.SuspendedVariable{{Name: "n", Value: "7"}}, nil
+				}},
+			}}, {From: len(frames), To: len(frames) + 5}}, nil // the last is wrong
+		}
+	}
+	return nil, nil
+}
+
+func (*toy) Raised(unwind.ThreadID) []tasks.Exception {
+	return []tasks.Exception{{Language: "toy", Type: "Trouble", Message: "none left", File: "a.toy", Line: 3}}
+}
+
+// A toyStepper counts how often it is asked, and knows no frame.
+type toyStepper struct{ asked atomic.Int64 }
+
+func (s *toyStepper) Name() string     { return "toy" }
+func (s *toyStepper) Priority() uint32 { return 0 }
+func (s *toyStepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
+	s.asked.Add(1)
+	return unwind.StatusNotMe
+}
+
+func TestLanguageOfCaller(t *testing.T) {
+	target, err := corewalk.Open(t.Context(), "testdata/cores/amd64-fiber/core.zst", corewalk.WithSysroot("testdata/sysroot/amd64"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer target.Close()
+	plain, err := target.Analyze(t.Context(), corewalk.AnalyzeOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &toyStepper{}
+	find := func(p *tasks.Process) (tasks.Runtime, error) { return &toy{p: p, stepper: s}, nil }
+	r, err := target.Analyze(t.Context(), corewalk.AnalyzeOptions{Runtimes: []tasks.Finder{find}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.asked.Load() == 0 {
+		t.Error("the runtime's stepper was not asked")
+	}
+	was, is := plain.Threads[0].Frames, r.Threads[0].Frames
+	if len(is) != len(was)+2 {
+		t.Fatalf("%d frames, without the language %d", len(is), len(was))
+	}
+	kept := 0
+	for i, f := range is {
+		if f.Index != i {
+			t.Errorf("frame %d has the index %d", i, f.Index)
+		}
+		if f.Language == "" {
+			if f.PC != was[kept].PC || f.Function != was[kept].Function {
+				t.Errorf("native frame %d differs", kept)
+			}
+			kept++
+		}
+	}
+	var b strings.Builder
+	if err := report.WriteText(&b, r, report.TextOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"inner at a.toy:3", "outer(n=7) at a.toy:9", "toy: Trouble in a.toy:3: none left"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("the text lacks %q:\n%s", want, b.String())
+		}
+	}
+	folded := slices.IndexFunc(is, func(f report.Frame) bool { return f.Folded })
+	if folded < 0 {
+		t.Fatal("no frame is folded")
+	}
+	line := "\n  #" + strconv.Itoa(folded) + " "
+	if strings.Contains(b.String(), line) {
+		t.Error("a folded frame is shown")
+	}
+	b.Reset()
+	if err := report.WriteText(&b, r, report.TextOptions{Native: true}); err != nil || !strings.Contains(b.String(), line) {
+		t.Errorf("with Native, a folded frame is not shown (%v)", err)
+	}
+}

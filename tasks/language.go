@@ -1,0 +1,76 @@
+package tasks
+
+import (
+	"context"
+
+	"github.com/corewalk/corewalk/unwind"
+)
+
+// What a runtime brings besides tasks. Each interface is one that a Runtime may implement.
+
+// A Stepping Runtime makes frames of its own: compiled code without unwind tables, frames of an interpreter. Its
+// steppers are asked by their priority among the others.
+type Stepping interface {
+	Steppers() []unwind.FrameStepper
+}
+
+// A Framer is a Runtime that knows what the frames of a stack are in its language.
+type Framer interface {
+	// Stretches tells what parts of a stack stand for, youngest first; they do not overlap. It returns what it
+	// could find, and an error for what it could not. thread is unwind.NullThread for the stack of a task that no
+	// thread runs.
+	Stretches(ctx context.Context, thread unwind.ThreadID, frames []*unwind.Frame) ([]Stretch, error)
+}
+
+// A Stretch is what frames[From:To] of a stack stand for. Where From is To, the calls lie before
+// frames[From].
+type Stretch struct {
+	From, To int
+	// Named says that the stretch is one frame of the runtime's own: the last of Calls is its function, those
+	// before it are inlined into it. Otherwise the Calls have no frames: the native ones execute them, and the
+	// text shows the Calls instead.
+	Named bool
+	Calls []Call // innermost first; none if the native frames are only the runtime's business
+}
+
+// A Call is a call in a runtime's language.
+type Call struct {
+	Language string // "python"
+	Kind     CallKind
+	Function string // qualified, as the language writes it
+	File     string
+	Line     int // from 1; 0 when not known
+	Column   int // from 1; 0 when not known
+	// Variables reads the arguments and the local variables; nil if that is not possible. It is called while the
+	// process's memory is as it was.
+	Variables func(locals bool) (args, own []SuspendedVariable)
+}
+
+// A CallKind says how a call is executed.
+type CallKind string
+
+const (
+	CallInterpreted CallKind = "interpreted"
+	CallJIT         CallKind = "jit"
+	CallVirtual     CallKind = "virtual" // has no frame: inlined, or awaits
+)
+
+// A Raiser is a Runtime that knows which exceptions its threads are dealing with.
+type Raiser interface {
+	// Raised returns the exception that a thread is raising or handling, then those that it came of.
+	Raised(thread unwind.ThreadID) []Exception
+}
+
+// An Exception is an exception of a language.
+type Exception struct {
+	Language string
+	Type     string // as the language writes it
+	Message  string
+	Function string // where it was raised; "" if unknown
+	File     string
+	Line     int
+	// Handled says that it was caught, and that the code that handles it is still running.
+	Handled bool
+	// Relation says how the exception before it in a list came of it: "cause" or "context"; "" in the first.
+	Relation string
+}

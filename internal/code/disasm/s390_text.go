@@ -3,7 +3,7 @@ package disasm
 import (
 	"strings"
 
-	"golang.org/x/arch/s390x/s390xasm"
+	"github.com/corewalk/corewalk/internal/code/disasm/s390xasm"
 )
 
 // s390Text formats the instruction like GNU tools. Package s390xasm supplies the words;

@@ -21,6 +21,7 @@ type machine struct {
 	libs libstate.LibraryState
 }
 
+func (m *machine) ProcessID() int                          { return 50 }
 func (m *machine) Arch() *arch.Arch                        { return arch.AMD64 }
 func (m *machine) ThreadIDs() ([]unwind.ThreadID, error)   { return []unwind.ThreadID{1, 2}, nil }
 func (m *machine) LibraryTracker() libstate.LibraryState   { return m.libs }
@@ -147,6 +148,27 @@ func TestCertain(t *testing.T) {
 		}
 		if got != c.want || task.Wait.Proved != c.proved {
 			t.Errorf("%s: held %q, proved %v (%s); want %q, %v", c.name, got, task.Wait.Proved, task.Wait.Note, c.want, c.proved)
+		}
+	}
+}
+
+// TestHeldByNobody: a mutex whose owner is no thread of the process.
+func TestHeldByNobody(t *testing.T) {
+	for _, c := range []struct {
+		owner, kind uint32
+		want        string
+		holders     int
+	}{
+		{77, 0, "the thread that held it has ended", 0},
+		{50, 0, "the thread that held it has ended", 0},
+		{40, 0, "held by thread 40, which this process never had: it was forked while the lock was held", 0},
+		{40, kindShared, "held by thread 40 of another process", 1},
+	} {
+		task := waiting(t, "pthread_mutex_lock", func(mem map[uint64]uint32, _ *arch.RegSet) {
+			mem[lockAt+8], mem[lockAt+16] = c.owner, c.kind
+		})
+		if w := task.Wait; w == nil || w.Note != c.want || len(w.Holders) != c.holders || c.holders > 0 && w.Holders[0].Certainty != tasks.Possible {
+			t.Errorf("owner %d, kind %#x: %+v, want %q", c.owner, c.kind, w, c.want)
 		}
 	}
 }

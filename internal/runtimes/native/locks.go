@@ -90,9 +90,20 @@ func (r *runtime) heldBy(w *tasks.Wait, own uint64, shared bool) {
 	case shared:
 		w.Note = fmt.Sprintf("held by thread %d of another process", own)
 		w.Holders = []tasks.Holder{{Key: tasks.Key{Kind: tasks.KindThread, ID: own}, Certainty: tasks.Possible}}
+	case own < r.ownID():
+		w.Note = fmt.Sprintf("held by thread %d, which this process never had: it was forked while the lock was held", own)
 	default:
 		w.Note = "the thread that held it has ended"
 	}
+}
+
+// ownID is the id of the process as it knows itself. Its threads came later, and so have larger ids until the kernel begins anew with small ones.
+func (r *runtime) ownID() uint64 {
+	id := unwind.ThreadID(r.p.State.ProcessID())
+	if names, ok := r.p.State.(tasks.OwnThreadIDs); ok {
+		return names.OwnThreadID(id)
+	}
+	return uint64(id)
 }
 
 // held says which living thread holds what a thread waits for.

@@ -1,6 +1,7 @@
 package native
 
 import (
+	"context"
 	"slices"
 
 	"github.com/corewalk/corewalk/tasks"
@@ -62,23 +63,130 @@ func (r *runtime) unnamed(c *futexCall, frames []*unwind.Frame, w *tasks.Wait) {
 	}
 }
 
+// refusedNote is said of a lock that the kernel refused.
+const refusedNote = "the lock was refused: there would be a deadlock"
+
+// refusedMutexes finds the mutexes that were refused, once all waits are known. The kernel refuses a lock whose owner waits, directly
+// or not, for the thread that wants it: that is how the mutex is known among those that the thread's frames have. It is proved if
+// the code of the function that wanted it says that it was passed.
+func (r *runtime) refusedMutexes(ctx context.Context, all []*tasks.Task, walk func(context.Context, unwind.ThreadID) []*unwind.Frame) {
+	set := &functionSet{r: r, known: map[uint64]*function{}}
+	pi := r.glibcPI
+	if r.libc() == musl {
+		pi = r.muslPI
+	}
+	var waits map[uint64]*tasks.Wait
+	for _, t := range all {
+		w := t.Wait
+		if w == nil || t.Runtime != r.Name() || w.Note != refusedNote || ctx.Err() != nil || r.p.Spend(heldFrameCost) != nil {
+			continue
+		}
+		if waits == nil {
+			waits = map[uint64]*tasks.Wait{}
+			for _, t := range all {
+				if t.Kind == tasks.KindThread {
+					waits[t.ID] = t.Wait
+				}
+			}
+		}
+		closes := func(at uint64) bool {
+			owner, _, ok := pi(at)
+			tid, lives := r.p.ThreadKnownAs(owner)
+			return ok && lives && leadsTo(waits, uint64(tid), t.ID)
+		}
+		frames := walk(ctx, t.Thread)
+		_, _, at := r.function(frames)
+		for at+1 < len(frames) && at < 0 && r.inLibrary(frames[at+1], "libc") { // without symbols
+			at++
+		}
+		if at < 0 || at+2 >= len(frames) {
+			continue
+		}
+		mutex, ok := r.passed(set, frames[at+1], frames[at+2])
+		if owner, kind, is := pi(mutex); ok && is && !r.lives(owner) { // which the kernel refuses, too
+			w.Object.Address, w.Object.Detail, w.Holders = mutex, mutexWords(kind), nil
+			w.Note = ""
+			r.heldBy(w, owner, kind&kindShared != 0)
+			w.Proved = false
+			continue
+		}
+		proved := ok && closes(mutex)
+		if !proved {
+			var found, own []uint64
+			for _, f := range frames[:at+2] {
+				for _, part := range r.pointees(f, pi) {
+					for _, m := range part {
+						switch owner, _, _ := pi(m); {
+						case !closes(m) || slices.Contains(found, m) || slices.Contains(own, m):
+						case r.is(owner, t.ID): // a frame has the mutexes that the thread holds, too
+							own = append(own, m)
+						default:
+							found = append(found, m)
+						}
+					}
+				}
+			}
+			if len(found) == 0 {
+				found = own
+			}
+			if len(found) != 1 {
+				continue
+			}
+			mutex = found[0]
+		}
+		owner, kind, _ := pi(mutex)
+		w.Object.Address, w.Object.Detail, w.Holders = mutex, mutexWords(kind), nil
+		r.heldBy(w, owner, kind&kindShared != 0)
+		w.Proved = proved
+	}
+}
+
+// is reports whether a thread is the one that the process knows by an id.
+func (r *runtime) is(own, tid uint64) bool {
+	id, ok := r.p.ThreadKnownAs(own)
+	return ok && uint64(id) == tid
+}
+
+// leadsTo reports whether a thread certainly waits for another, directly or not, or is that thread. A thread that was refused a lock, too,
+// waits for one of the same circle.
+func leadsTo(waits map[uint64]*tasks.Wait, from, to uint64) bool {
+	for range len(waits) + 1 {
+		if from == to {
+			return true
+		}
+		w := waits[from]
+		if w != nil && w.Note == refusedNote {
+			return true
+		}
+		if w == nil || !w.Proved || w.Timed || len(w.Holders) != 1 || w.Holders[0].Certainty != tasks.Certain {
+			return false
+		}
+		from = w.Holders[0].ID
+	}
+	return false
+}
+
+// passed is the first argument of the call for a lock that a frame is in.
+func (r *runtime) passed(set *functionSet, f, caller *unwind.Frame) (at uint64, ok bool) {
+	code := set.at(f.LookupAddr(), false)
+	if code == nil {
+		return 0, false
+	}
+	eval, pc, ok := r.evaluator(code.Func, f, caller)
+	if e := code.event(pc); !ok || e == nil || e.unlocks || len(e.locks) != 1 {
+		return 0, false
+	}
+	at, _, ok = eval.Value(code.Argument(pc, 0), 0)
+	return at, ok
+}
+
 // refusedMutex finds the mutex that was refused: a priority-inheriting one that is held, to which, or to the kind of
 // which, a register of the frame points, or else a word of its stack. Nothing proves that it is this one: code that never goes on need not
 // keep its address.
 func (r *runtime) refusedMutex(f *unwind.Frame, w *tasks.Wait, pi func(at uint64) (owner uint64, kind uint32, ok bool)) {
 	w.Object = tasks.Object{Type: "pthread_mutex_t"}
-	w.Note = "the lock was refused: there would be a deadlock"
-	words := r.words(f)
-	registers := min(len(words), r.arch.CalleeSaved.Count())
-	for _, part := range [][]uint64{words[:registers], words[registers:]} {
-		var found []uint64
-		for _, v := range part {
-			for _, at := range []uint64{v, v - r.kindAt()} {
-				if owner, _, ok := pi(at); ok && r.lives(owner) && !slices.Contains(found, at) {
-					found = append(found, at)
-				}
-			}
-		}
+	w.Note = refusedNote
+	for _, found := range r.pointees(f, pi) {
 		if len(found) == 1 {
 			owner, kind, _ := pi(found[0])
 			w.Object.Address, w.Object.Detail = found[0], mutexWords(kind)
@@ -89,6 +197,24 @@ func (r *runtime) refusedMutex(f *unwind.Frame, w *tasks.Wait, pi func(at uint64
 			return
 		}
 	}
+}
+
+// pointees returns the mutexes that are held to which, or to the kind of which, the registers of a frame point, and those to which
+// the words of its stack do.
+func (r *runtime) pointees(f *unwind.Frame, pi func(at uint64) (owner uint64, kind uint32, ok bool)) [2][]uint64 {
+	words := r.words(f)
+	registers := min(len(words), r.arch.CalleeSaved.Count())
+	var found [2][]uint64
+	for i, part := range [2][]uint64{words[:registers], words[registers:]} {
+		for _, v := range part {
+			for _, at := range []uint64{v, v - r.kindAt()} {
+				if owner, _, ok := pi(at); ok && r.lives(owner) && !slices.Contains(found[i], at) {
+					found[i] = append(found[i], at)
+				}
+			}
+		}
+	}
+	return found
 }
 
 // glibcPI reads a priority-inheriting mutex of glibc that is held.

@@ -199,6 +199,7 @@ func (r *runtime) dying(frames []*unwind.Frame) bool {
 func (r *runtime) Resolve(ctx context.Context, all []*tasks.Task, walk func(context.Context, unwind.ThreadID) []*unwind.Frame) {
 	r.initialisers(ctx, all, walk)
 	if r.libc() != otherLibc {
+		r.refusedMutexes(ctx, all, walk)
 		r.heldLocks(ctx, all, walk)
 	}
 }

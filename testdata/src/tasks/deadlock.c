@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #ifndef __GLIBC__
@@ -28,6 +29,14 @@ static void *circle(void *arg) {
 	pthread_barrier_wait(&all_here);
 	pthread_mutex_lock(&door[(i + 1) % threads]);
 	return 0;
+}
+
+static void *circle_of(void *arg) {
+	pthread_mutex_t **pair = arg;
+	pthread_mutex_lock(pair[0]);
+	pthread_barrier_wait(&all_here);
+	pthread_mutex_lock(pair[1]);
+	return arg;
 }
 
 static void make(int type, int protocol, int robust) {
@@ -55,6 +64,7 @@ static void *read_lock(void *arg) { pthread_rwlock_rdlock(&rw); return arg; }
 static void *wait_sem(void *arg) { sem_wait(&empty); return arg; }
 static void *wait_barrier(void *arg) { pthread_barrier_wait(&too_many); return arg; }
 static void *hold_and_end(void *arg) { pthread_mutex_lock(&door[2]); return arg; }
+static void *hold(void *arg) { pthread_mutex_lock(arg); pause(); return arg; }
 static void *lock_it(void *arg) { pthread_mutex_lock(arg); return arg; }
 static void *timed(void *arg) {
 	struct timespec t = {4000000000L, 0};
@@ -98,7 +108,7 @@ int main(int argc, char **argv) {
 	pthread_t self = pthread_self();
 	make(!strcmp(kind, "recursive") ? PTHREAD_MUTEX_RECURSIVE : !strcmp(kind, "errorcheck") ? PTHREAD_MUTEX_ERRORCHECK
 	     : !strcmp(kind, "adaptive") ? PTHREAD_MUTEX_ADAPTIVE_NP : PTHREAD_MUTEX_NORMAL,
-	     !strcmp(kind, "pi") ? PTHREAD_PRIO_INHERIT : PTHREAD_PRIO_NONE, !strcmp(kind, "robust"));
+	     !strncmp(kind, "pi", 2) ? PTHREAD_PRIO_INHERIT : PTHREAD_PRIO_NONE, !strcmp(kind, "robust"));
 	if (!strcmp(kind, "self")) {
 		pthread_create(&t, 0, relock, 0);
 	} else if (!strcmp(kind, "join")) {
@@ -113,6 +123,16 @@ int main(int argc, char **argv) {
 	} else if (!strcmp(kind, "readers")) {
 		pthread_create(&t, 0, read_then_lock, &door[0]);
 		pthread_create(&t, 0, lock_then_write, &door[0]);
+	} else if (!strcmp(kind, "forked")) { // the child has a lock that a thread of its parent holds
+		pthread_create(&t, 0, hold, &door[0]);
+		usleep(50000);
+		if (fork()) {
+			wait(0);
+			return 0;
+		}
+		signal(SIGALRM, die);
+		alarm(1);
+		pthread_mutex_lock(&door[0]);
 	} else if (!strcmp(kind, "none")) { // nobody waits for ever, as far as memory tells
 		pthread_mutex_lock(&door[0]);
 		pthread_create(&t, 0, wait_cond, 0);
@@ -129,6 +149,17 @@ int main(int argc, char **argv) {
 		pthread_create(&t, 0, hold_and_end, 0);
 		pthread_join(t, 0);
 		pthread_create(&t, 0, lock_it, &door[2]);
+	} else if (!strcmp(kind, "pi-abandoned")) {
+		pthread_create(&t, 0, hold_and_end, 0);
+		pthread_join(t, 0);
+		pthread_create(&t, 0, lock_it, &door[2]);
+	} else if (!strcmp(kind, "pi-pointers")) {
+		static pthread_mutex_t *pairs[MAX][2];
+		for (int i = 0; i < threads; i++) {
+			pairs[i][0] = &door[i];
+			pairs[i][1] = &door[(i + 1) % threads];
+			pthread_create(&t, 0, circle_of, pairs[i]);
+		}
 	} else {
 		for (long i = 0; i < threads; i++) pthread_create(&who[i], 0, circle, (void *)i);
 		usleep(100000);

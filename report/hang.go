@@ -14,7 +14,7 @@ func (c *Crash) MayBeHang() bool {
 	case CrashAbort, CrashSignal, CrashWatchdog, CrashDeadlock, CrashHang, "":
 		return true
 	}
-	return false
+	return c.Panic.Asleep()
 }
 
 // Hang returns the deadlock that explains why a process was dumped; nil if none does. A process that
@@ -49,6 +49,12 @@ func (r *Report) HangText() string {
 
 // eachOther says in words who waits for each other; how is an adverb, with a space after it.
 func (d *Deadlock) eachOther(how string) string {
+	if d.Asleep {
+		if len(d.Tasks) == 1 {
+			return "the only goroutine sleeps for ever"
+		}
+		return fmt.Sprintf("%d goroutines sleep for ever", len(d.Tasks))
+	}
 	kind := d.Tasks[0].Kind
 	for i := range d.Tasks {
 		if d.Tasks[i].Kind != kind {
@@ -77,6 +83,9 @@ func (d *Deadlock) text() string {
 			break
 		}
 		s := "the end of " + d.Tasks[(i+1)%len(d.Tasks)].text()
+		if d.Asleep {
+			s = d.Tasks[i].text()
+		}
 		if i < len(d.Objects) && (d.Objects[i].Address != 0 || d.Objects[i].Name != "") {
 			if s = brief(d.Objects[i].Name, maxName); s == "" {
 				s = d.Objects[i].text()

@@ -59,6 +59,14 @@ type Panic struct {
 	Goroutine uint64 `json:"goroutine,omitempty"` // 0 when not known
 }
 
+// asleepText is what Go's runtime says when it finds that no goroutine can ever run again (runtime.checkdead).
+const asleepText = "all goroutines are asleep - deadlock!"
+
+// Asleep reports whether Go's runtime ended the process because all goroutines wait for each other or for what never happens.
+func (p *Panic) Asleep() bool {
+	return p != nil && p.Fatal && p.Runtime == RuntimeGo && p.Value == asleepText
+}
+
 // words writes the fields of the program's own messages.
 func (j *jsonWriter) words(c *Crash) {
 	j.optStr("message_source", c.MessageSource)

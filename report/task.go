@@ -99,9 +99,10 @@ type Taken struct {
 	Certainty string `json:"certainty"`
 }
 
-// A Deadlock is a set of tasks each of which waits for another of them.
+// A Deadlock is a set of tasks each of which waits for another of them, or that all sleep for ever.
 type Deadlock struct {
-	// Certainty is "certain" if every wait and every holder in it is, else "possible".
+	// Certainty is "certain" if every wait and every holder in it is, or if Go's runtime found that all goroutines are
+	// asleep, else "possible".
 	Certainty string `json:"certainty"`
 	// Tasks are in the order of waiting: each waits for the next, the last for the first.
 	Tasks   []TaskRef    `json:"tasks"`
@@ -110,6 +111,9 @@ type Deadlock struct {
 	Places []WaitPlace `json:"places"`
 	// Behind are tasks outside the cycle that wait for it.
 	Behind []TaskRef `json:"behind,omitempty"`
+	// Asleep says that Tasks are in no circle that is known, but can never go on, as Go's runtime found: they are all other goroutines of
+	// the program, as Report.Tasks lists them.
+	Asleep bool `json:"asleep,omitempty"`
 }
 
 // A WaitPlace is the youngest function of a task that waits which is not of a library that waits for others.

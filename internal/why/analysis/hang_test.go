@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/corewalk/corewalk/report"
@@ -58,6 +59,51 @@ func TestNoteCrashed(t *testing.T) {
 		noteCrashed(&report.Crash{Kind: kind, Thread: 5}, []*tasks.Task{a, b})
 		if a.Wait.Note != want || b.Wait.Note != "" {
 			t.Errorf("%s: %q and %q", kind, a.Wait.Note, b.Wait.Note)
+		}
+	}
+}
+
+// TestAsleep: the runtime's word makes certain what is not known to go on by itself.
+func TestAsleep(t *testing.T) {
+	wait := func(id uint64, w tasks.Wait) *tasks.Task {
+		return &tasks.Task{Key: tasks.Key{Kind: tasks.KindGoroutine, ID: id}, State: tasks.StateWaiting, Wait: &w}
+	}
+	ref := func(id int) report.TaskRef { return report.TaskRef{Kind: "goroutine", ID: id} }
+	healthy := wait(4, tasks.Wait{Kind: tasks.WaitReceive})
+	running := &tasks.Task{Key: tasks.Key{Kind: tasks.KindGoroutine, ID: 5}, State: tasks.StateRunnable}
+	gc := &tasks.Task{Key: tasks.Key{Kind: tasks.KindGoroutine, ID: 6}, State: tasks.StateRunning, System: true}
+	for _, c := range []struct {
+		name  string
+		other *tasks.Task
+		panic *report.Panic
+		want  string
+	}{
+		{"asleep", healthy, &report.Panic{Runtime: "go", Fatal: true, Value: "all goroutines are asleep - deadlock!"}, "certain 2, certain asleep 2"},
+		{"the runtime's own runs", gc, &report.Panic{Runtime: "go", Fatal: true, Value: "all goroutines are asleep - deadlock!"}, "certain 2, certain asleep 1"},
+		{"one runs", running, &report.Panic{Runtime: "go", Fatal: true, Value: "all goroutines are asleep - deadlock!"}, "possible 2"},
+		{"one has a time limit", wait(4, tasks.Wait{Kind: tasks.WaitReceive, Timed: true}), &report.Panic{Runtime: "go", Fatal: true, Value: "all goroutines are asleep - deadlock!"}, "possible 2"},
+		{"a panic says so", healthy, &report.Panic{Runtime: "go", Value: "all goroutines are asleep - deadlock!"}, "possible 2"},
+		{"another error", healthy, &report.Panic{Runtime: "go", Fatal: true, Value: "concurrent map writes"}, "possible 2"},
+		{"no panic", healthy, nil, "possible 2"},
+	} {
+		in := &inspection{}
+		in.tasks.all = []*tasks.Task{wait(1, tasks.Wait{Kind: tasks.WaitForever}), wait(2, tasks.Wait{Kind: tasks.WaitLock}), wait(3, tasks.Wait{Kind: tasks.WaitLock}), c.other}
+		r := &report.Report{Crash: &report.Crash{Kind: report.CrashException, Panic: c.panic}, Deadlocks: []report.Deadlock{{Certainty: "possible", Tasks: []report.TaskRef{ref(2), ref(3)}}}}
+		in.asleep(r)
+		in.hang(r)
+		got := ""
+		for i, d := range r.Deadlocks {
+			if i > 0 {
+				got += ", "
+			}
+			got += d.Certainty
+			if d.Asleep {
+				got += " asleep"
+			}
+			got += fmt.Sprint(" ", len(d.Tasks))
+		}
+		if got != c.want || (r.Crash.Kind == report.CrashDeadlock) != (c.want != "possible 2") {
+			t.Errorf("%s: %s, kind %s; want %s", c.name, got, r.Crash.Kind, c.want)
 		}
 	}
 }

@@ -140,6 +140,7 @@ func (in *inspection) listTasks(ctx context.Context, r *report.Report) {
 	for _, d := range g.Deadlocks() {
 		r.Deadlocks = append(r.Deadlocks, in.deadlock(r, &d))
 	}
+	in.asleep(r)
 	for _, c := range g.Contended() {
 		rc := report.Contended{Kind: string(c.Kind), Object: object(&c.Object), Waiters: refs(c.Waiters), Holders: in.holders(c.Holders)}
 		r.Contended = append(r.Contended, rc)
@@ -465,6 +466,50 @@ func (in *inspection) deadlock(r *report.Report, d *tasks.Deadlock) report.Deadl
 		out.Places = append(out.Places, at)
 	}
 	return out
+}
+
+// asleep takes the word of Go's runtime that no goroutine can ever go on: circles of goroutines are certain, and the goroutines that are
+// in none are a deadlock, too. Not so if one of them could go on, as far as can be seen.
+func (in *inspection) asleep(r *report.Report) {
+	if r.Crash == nil || !r.Crash.Panic.Asleep() || in.opts.Tasks != nil {
+		return
+	}
+	d := tasks.Deadlock{Certainty: tasks.Certain}
+	of := map[tasks.Key]bool{}
+	for _, t := range in.tasks.all {
+		if t.Kind != tasks.KindGoroutine || t.System {
+			continue
+		}
+		if t.State != tasks.StateWaiting || t.Wait == nil || t.Wait.Timed || t.Wait.Kind == tasks.WaitTimer {
+			return
+		}
+		of[t.Key] = true
+		d.Tasks = append(d.Tasks, t)
+	}
+	known := map[report.TaskRef]bool{}
+	for i := range r.Deadlocks {
+		c := &r.Deadlocks[i]
+		if slices.ContainsFunc(c.Tasks, func(t report.TaskRef) bool { return !of[tasks.Key{Kind: tasks.Kind(t.Kind), ID: uint64(t.ID)}] }) {
+			continue
+		}
+		c.Certainty = string(tasks.Certain)
+		for _, t := range slices.Concat(c.Tasks, c.Behind) {
+			known[t] = true
+		}
+	}
+	d.Tasks = slices.DeleteFunc(d.Tasks, func(t *tasks.Task) bool {
+		return known[report.TaskRef{Kind: string(t.Kind), ID: int(t.ID)}]
+	})
+	if len(d.Tasks) == 0 {
+		return
+	}
+	all := in.deadlock(r, &d)
+	all.Asleep = true
+	at := slices.IndexFunc(r.Deadlocks, func(d report.Deadlock) bool { return d.Certainty != string(tasks.Certain) })
+	if at < 0 {
+		at = len(r.Deadlocks)
+	}
+	r.Deadlocks = slices.Insert(r.Deadlocks, at, all)
 }
 
 // noteCrashed says of what tasks wait for that the thread that crashed holds it.

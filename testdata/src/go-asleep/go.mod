@@ -1,0 +1,3 @@
+module asleep
+
+go 1.18
